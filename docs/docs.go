@@ -22,18 +22,22 @@ var (
 // Glossary returns the terms in the order of glossary.md.
 func Glossary() []Term {
 	var out []Term
+
 	section := ""
 	for _, l := range strings.Split(glossary, "\n") {
 		if h, ok := strings.CutPrefix(l, "## "); ok {
 			section = h
 		}
+
 		if !strings.HasPrefix(l, "| **") {
 			continue
 		}
+
 		l = strings.TrimSuffix(strings.TrimPrefix(l, "| "), " |")
 		name, meaning, _ := strings.Cut(l, " | ")
 		out = append(out, Term{section, plain(name), plain(meaning)})
 	}
+
 	return out
 }
 
@@ -45,6 +49,7 @@ func plain(s string) string {
 		}
 		return ""
 	})
+
 	return strings.TrimSpace(markup.Replace(s))
 }
 
@@ -52,6 +57,7 @@ func plain(s string) string {
 // that contain it; upper and lower case are the same.
 func Find(word string) []Term {
 	var named, holding []Term
+
 	word = strings.ToLower(strings.TrimSpace(word))
 	for _, t := range Glossary() {
 		for _, n := range strings.Split(strings.ToLower(t.Name), ", ") {
@@ -60,12 +66,15 @@ func Find(word string) []Term {
 				break
 			}
 		}
+
 		if word != "" && strings.Contains(strings.ToLower(t.Name+" "+t.Meaning), word) {
 			holding = append(holding, t)
 		}
 	}
+
 	if len(named) > 0 {
 		return named
 	}
+
 	return holding
 }

@@ -9,10 +9,12 @@ import (
 // Every row of the glossary is a term without markup; the rows are counted here in the file itself.
 func TestGlossary(t *testing.T) {
 	rows := strings.Count(glossary, "\n| ") - strings.Count(glossary, "\n|---|") // each table has a head and a rule
+
 	list := Glossary()
 	if len(list) != rows || len(list) < 50 {
 		t.Errorf("%d terms of %d rows", len(list), rows)
 	}
+
 	for _, term := range list {
 		if term.Section == "" || term.Name == "" || term.Meaning == "" ||
 			strings.ContainsAny(term.Name+term.Meaning, "`*[]\\") || strings.Contains(term.Meaning, ".md") {
@@ -33,6 +35,7 @@ func TestFind(t *testing.T) {
 			t.Errorf("%s: %+v, expected %s", word, got, want)
 		}
 	}
+
 	if len(Find("Gauss–Hermite")) != 1 || Find("no such word") != nil || Find("") != nil {
 		t.Error("a word of a meaning, none, and nothing")
 	}

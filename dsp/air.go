@@ -42,6 +42,7 @@ func Absorption(hz, temperatureC, humidityPct, pressurePa float64) float64 {
 	oxygen := p * (24 + 4.04e4*h*(0.02+h)/(0.391+h))
 	nitrogen := p / math.Sqrt(t) * (9 + 280*h*math.Exp(-4.170*(math.Pow(t, -1./3)-1)))
 	q := hz * hz
+
 	return 8.686 * q * (1.84e-11/p*math.Sqrt(t) + math.Pow(t, -2.5)*
 		(0.01275*math.Exp(-2239.1/kelvin)/(oxygen+q/oxygen)+0.1068*math.Exp(-3352/kelvin)/(nitrogen+q/nitrogen)))
 }
@@ -51,6 +52,7 @@ func (o *Atmosphere) check(s *Settings, fail Fail) {
 	if o == nil {
 		return
 	}
+
 	for _, v := range []struct {
 		key    string
 		value  *float64
@@ -64,6 +66,7 @@ func (o *Atmosphere) check(s *Settings, fail Fail) {
 			fail("atmosphere."+v.key, "expected %g to %g, found %g", v.lo, v.hi, *v.value)
 		}
 	}
+
 	switch {
 	case !(o.PathM >= 0 && o.PathM <= maxDistanceM):
 		fail("atmosphere.path_m", "expected a length above 0 and up to %g m, found %g", maxDistanceM, o.PathM)
@@ -86,10 +89,12 @@ func (s *Settings) air(conditions map[string]float64) (*air, error) {
 	if o == nil {
 		return nil, nil
 	}
+
 	a := &air{from: standard, to: standard, fromPathM: o.PathM, pathM: o.PathM}
 	if s.Distance != nil {
 		a.fromPathM, a.pathM = s.Distance.FromM, s.Distance.ToM
 	}
+
 	for _, v := range []struct {
 		condition string
 		from, to  *float64
@@ -103,23 +108,28 @@ func (s *Settings) air(conditions map[string]float64) (*air, error) {
 		if v.stated != nil {
 			*v.to = *v.stated
 		}
+
 		measured, ok := conditions[v.condition]
 		if !ok && v.condition == "pressure_pa" {
 			continue // it matters least
 		}
+
 		if !ok || !(measured >= v.lo && measured <= v.hi) {
 			found := "none"
 			if ok {
 				found = fmt.Sprint(measured)
 			}
+
 			return nil, &fault.Error{
 				Want: fmt.Sprintf("a condition %s from %g to %g, which the correction to another atmosphere needs",
 					v.condition, v.lo, v.hi),
 				Found: found, Hint: "give it with the conditions, or leave atmosphere out",
 			}
 		}
+
 		*v.from = measured
 	}
+
 	return a, nil
 }
 
@@ -136,16 +146,20 @@ func (a *air) gains(gain []float64, bins int, binHz float64) []float64 {
 	if a == nil {
 		return gain
 	}
+
 	for k := len(a.gain); k < bins; k++ {
 		a.gain = append(a.gain, math.Pow(10, a.db(float64(k)*binHz)/10))
 	}
+
 	if gain == nil {
 		return a.gain
 	}
+
 	out := make([]float64, bins)
 	for k := range out {
 		out[k] = gain[k] * a.gain[k]
 	}
+
 	return out
 }
 

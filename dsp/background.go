@@ -45,12 +45,14 @@ func BackgroundBetween(list []BackgroundRecording, lo, hi float64) (meanSquare f
 	for _, b := range list {
 		meanSquare += float64(b.MeanSquare(lo, hi) * b.Seconds)
 		seconds += b.Seconds
+
 		for i, t := range b.Tones {
 			if t.Hz > lo-b.BinHz && t.Hz < hi+b.BinHz && (tone == nil || t.MeanSquare > tone.MeanSquare) {
 				tone, file = &b.Tones[i], b.File
 			}
 		}
 	}
+
 	return meanSquare / seconds, tone, file
 }
 
@@ -62,9 +64,11 @@ func BackgroundBin(list []BackgroundRecording, hz, binHz, noiseBins float64) flo
 	for _, b := range list {
 		seconds += b.Seconds
 	}
+
 	for _, b := range list {
 		p += b.Bin(hz, binHz*noiseBins/1.5) * b.Seconds / seconds
 	}
+
 	return p
 }
 
@@ -86,38 +90,48 @@ func MeasureBackground(ctx context.Context, src Source, channel int, start, samp
 	for n > 64 && int64(backgroundLeast*n) > samples {
 		n /= 2
 	}
+
 	if int64(backgroundLeast*n) > samples {
 		return nil, &fault.Error{
 			Want:  fmt.Sprintf("at least %d samples of background", backgroundLeast*n),
 			Found: fmt.Sprintf("%d", samples),
 		}
 	}
+
 	w := NewWelch(n)
 	p, err := averagePower(ctx, src, w, channel, start, samples)
 	if err != nil {
 		return nil, err
 	}
+
 	b := &Background{BinHz: rateHz / float64(n)}
+
 	density := w.DensityFactor(rateHz)
 	for _, v := range p {
 		b.Density = append(b.Density, v*density)
 	}
+
 	for k := 2; k+2 < len(p); k++ {
 		if p[k] < p[k-1] || p[k] <= p[k+1] || p[k] < p[k-2] || p[k] < p[k+2] {
 			continue
 		}
+
 		around := slices.Clone(p[max(1, k-backgroundAround):min(len(p), k+backgroundAround+1)])
 		slices.Sort(around)
+
 		floor := around[len(around)/2]
 		if !(p[k] > floor*math.Pow(10, toneAboveDB/10.)) {
 			continue
 		}
+
 		sum := 0.0
 		for i := k - 2; i <= k+2; i++ {
 			sum += max(0, p[i]-floor)
 		}
+
 		b.Tones = append(b.Tones, Tone{Hz: b.BinHz * (float64(k) + between(p, k)), MeanSquare: sum * w.ToneFactor()})
 	}
+
 	return b, nil
 }
 
@@ -130,8 +144,10 @@ func (b *Background) MeanSquare(lo, hi float64) float64 {
 		if from >= hi {
 			break
 		}
+
 		sum += b.Density[k] * max(0, min(hi, to)-max(lo, from))
 	}
+
 	return sum
 }
 
@@ -148,16 +164,19 @@ func (b *Background) Bin(hz, binHz float64) float64 {
 		lo, hi := max(0, hz-b.BinHz/2), hz+b.BinHz/2
 		return 1.5 * binHz * b.MeanSquare(lo, hi) / (hi - lo)
 	}
+
 	sum, of := 0.0, 0.0
 	for i := -2 * parts; i < 2*parts; i++ {
 		at := hz + float64(i)*step
 		if at < 0 {
 			continue
 		}
+
 		d := (float64(i) + 0.5) / parts // no midpoint is 0 or ±1
 		w := math.Sin(math.Pi*d) / (math.Pi * d * (1 - d*d))
 		sum += w * w * b.MeanSquare(at, at+step)
 		of += w * w * step
 	}
+
 	return 1.5 * binHz * sum / of
 }

@@ -15,18 +15,23 @@ func TestBackground(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if len(b.Tones) != 1 || !near(b.Tones[0].Hz, 440.6, 0.05) || !near(b.Tones[0].MeanSquare, a*a/2, 0.05*a*a/2) {
 		t.Errorf("tones %+v, expected one of %g at 440.6 Hz", b.Tones, a*a/2)
 	}
+
 	if got, want := b.MeanSquare(2000, 6000), 2*sigma*sigma/rate*4000; !near(got/want, 1, 0.03) {
 		t.Errorf("2 to 6 kHz: %g, expected %g", got, want)
 	}
+
 	if got, want := b.MeanSquare(3000, 3001), 2*sigma*sigma/rate; !near(got/want, 1, 0.6) {
 		t.Errorf("1 Hz: %g, expected %g", got, want)
 	}
+
 	if got, want := b.MeanSquare(0, rate), sigma*sigma+a*a/2; !near(got/want, 1, 0.02) {
 		t.Errorf("all: %g, expected %g", got, want)
 	}
+
 	if _, err := MeasureBackground(context.Background(), src, 0, 0, 500, rate); err == nil {
 		t.Error("500 samples are no error")
 	}
@@ -41,17 +46,21 @@ func TestBackgroundBin(t *testing.T) {
 	for i := range white.Density {
 		white.Density[i] = 3e-6
 	}
+
 	if got, want := white.Bin(1000, 4), 1.5*4*3e-6; !near(got/want, 1, 1e-3) {
 		t.Errorf("white: %g, expected %g", got, want)
 	}
+
 	line := &Background{BinHz: 0.5, Density: make([]float64, 8000)}
 	line.Density[2000] = 0.02 / 0.5 // a mean square of 0.02 at 1 kHz
 	if got := line.Bin(1000, 8); !near(got/0.02, 1, 0.005) {
 		t.Errorf("a line on the bin: %g, expected 0.02", got)
 	}
+
 	if got := 10 * math.Log10(line.Bin(1004, 8)/0.02); !near(got, -1.4236, 0.02) {
 		t.Errorf("a line between bins: %.3f dB, expected -1.424", got)
 	}
+
 	if got := line.Bin(1032, 8); got != 0 {
 		t.Errorf("a line four bins off: %g", got)
 	}
@@ -62,10 +71,12 @@ func TestBackgroundBin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, n := range []int{2560, 5120, 8192, 10240} { // bins of 8, 4, 2.5 and 2 Hz; its own are of 1.25 or so
 		bin := rate / float64(n)
 		w := NewWelch(n)
 		mean, one := make([]float64, w.Bins()), make([]float64, w.Bins())
+
 		segments := len(src[0]) / n
 		for g := range segments {
 			w.SegmentPower(one, src[0][g*n:(g+1)*n])
@@ -73,14 +84,17 @@ func TestBackgroundBin(t *testing.T) {
 				mean[k] += p / float64(segments)
 			}
 		}
+
 		k := int(math.Round(440.6 / bin)) // the bin of the line
 		if got, want := b.Bin(bin*float64(k), bin), mean[k]; !near(10*math.Log10(got/want), 0, 0.5) {
 			t.Errorf("the line in bins of %g Hz: %g, Welch has %g", bin, got, want)
 		}
+
 		sumB, sumW := 0.0, 0.0
 		for k := int(2000 / bin); k < int(8000/bin); k++ {
 			sumB, sumW = sumB+b.Bin(bin*float64(k), bin), sumW+mean[k]
 		}
+
 		if !near(sumB/sumW, 1, 0.02) {
 			t.Errorf("noise in bins of %g Hz: %g, Welch has %g", bin, sumB, sumW)
 		}
@@ -95,19 +109,24 @@ func TestBackgroundBetween(t *testing.T) {
 		for k := range b.Density {
 			b.Density[k] = density
 		}
+
 		return b
 	}
+
 	list := []BackgroundRecording{
 		{"a.wav", 10, flat(1, Tone{50, 0.2}, Tone{120, 9})},
 		{"b.wav", 30, flat(3, Tone{51, 0.4})},
 	}
+
 	got, tone, file := BackgroundBetween(list, 45, 55)
 	if !near(got, 25, 1e-12) || tone == nil || tone.MeanSquare != 0.4 || file != "b.wav" {
 		t.Errorf("%g, %v of %s; want 25 and the tone of b.wav", got, tone, file)
 	}
+
 	if _, tone, _ := BackgroundBetween(list, 80, 90); tone != nil {
 		t.Errorf("a tone %v where there is none", tone)
 	}
+
 	// White noise of density D reads 1.5·2 Hz·D in bins of 2 Hz.
 	if got := BackgroundBin(list, 100, 2, 1.5); !near(got, 1.5*2*2.5, 1e-9) {
 		t.Errorf("a bin reads %g", got)

@@ -28,9 +28,11 @@ func Coefficients(dst, forceN []float64, qPa, chordM, spanM float64) []float64 {
 	} else if len(dst) != len(forceN) {
 		panic(fmt.Sprintf("dsp: coefficients of %d forces, dst has %d", len(forceN), len(dst)))
 	}
+
 	for i, f := range forceN {
 		dst[i] = f / (qPa * chordM * spanM)
 	}
+
 	return dst
 }
 
@@ -84,16 +86,19 @@ func CheckBalance(channels [][]float64, rateHz float64, s BalanceSettings) (*Bal
 	if len(channels) == 0 {
 		panic("dsp: balance record without channels")
 	}
+
 	n := len(channels[0])
 	for _, x := range channels {
 		if len(x) != n {
 			panic(fmt.Sprintf("dsp: balance channels of %d and %d samples", n, len(x)))
 		}
 	}
+
 	s = s.withDefaults()
 	if err := s.check(n, rateHz); err != nil {
 		return nil, err
 	}
+
 	for c, x := range channels {
 		for i, v := range x {
 			if !finite(v) {
@@ -104,9 +109,11 @@ func CheckBalance(channels [][]float64, rateHz float64, s BalanceSettings) (*Bal
 			}
 		}
 	}
+
 	b := &BalanceConsistency{}
 	b.divide(n, rateHz, s)
 	acf := newAutocorrelation(n)
+
 	within := make([]float64, n)
 	for c, x := range channels {
 		tau := acf.integral(x)
@@ -115,18 +122,22 @@ func CheckBalance(channels [][]float64, rateHz float64, s BalanceSettings) (*Bal
 		if !b.compareHalves(c, x, s.Alpha/float64(2*len(channels))) {
 			continue
 		}
+
 		half := n / 2
+
 		// What makes blocks correlated is the scale within the halves; a step
 		// between them is what the test looks for. Half a sample of the scale is
 		// the sample itself: white noise has none beyond it, however slowly it
 		// is sampled, and its blocks are independent however short.
 		copy(within, x)
+
 		for _, h := range [][]float64{within[:half], within[half:]} {
 			m := mean(h)
 			for i := range h {
 				h[i] -= m
 			}
 		}
+
 		if scale := 0.5 * (acf.integral(within) - 1) / rateHz; b.BlockS < 10*scale {
 			b.Flags = append(b.Flags, Flag{
 				Code: "correlated-blocks", Channel: c, Statistic: b.BlockS / scale,
@@ -135,7 +146,9 @@ func CheckBalance(channels [][]float64, rateHz float64, s BalanceSettings) (*Bal
 			})
 		}
 	}
+
 	b.flagDrift(channels, s.Alpha)
+
 	return b, nil
 }
 
@@ -143,12 +156,15 @@ func (s BalanceSettings) withDefaults() BalanceSettings {
 	if s.BlockS == 0 {
 		s.BlockS = 0.5
 	}
+
 	if s.Blocks == 0 {
 		s.Blocks = 10
 	}
+
 	if s.Alpha == 0 {
 		s.Alpha = 0.05
 	}
+
 	return s
 }
 
@@ -161,19 +177,23 @@ func (s BalanceSettings) check(n int, rateHz float64) error {
 			Want: "a sampling rate above 0 Hz", Found: strconv.FormatFloat(rateHz, 'g', 6, 64),
 			Hint: "state the rate if the file does not",
 		}
+
 	case !(s.BlockS > 0) || s.Blocks < 2:
 		return &fault.Error{
 			Want:  "at least 2 blocks of a positive length per half",
 			Found: fmt.Sprintf("%d of %g s", s.Blocks, s.BlockS),
 		}
+
 	case !(s.Alpha > 0 && s.Alpha < 1):
 		return &fault.Error{Want: "a test level between 0 and 1", Found: strconv.FormatFloat(s.Alpha, 'g', 6, 64)}
+
 	case n < 4*minBlocks:
 		return &fault.Error{
 			Want: fmt.Sprintf("at least %d samples to compare halves", 4*minBlocks), Found: strconv.Itoa(n),
 			Hint: "record longer",
 		}
 	}
+
 	return nil
 }
 
@@ -182,10 +202,12 @@ func (s BalanceSettings) check(n int, rateHz float64) error {
 func (b *BalanceConsistency) divide(n int, rateHz float64, s BalanceSettings) {
 	half := n / 2
 	b.Blocks = s.Blocks
+
 	// A tolerance of a millionth: 5 s at 1000.0001 Hz are 10 blocks.
 	if fit := int(float64(half) / (s.BlockS * rateHz) * (1 + 1e-6)); fit < s.Blocks {
 		b.Blocks = max(fit, min(minBlocks, s.Blocks))
 	}
+
 	b.BlockS = float64(half/b.Blocks) / rateHz
 	if b.BlockS < s.BlockS*(1-1e-6)-1/rateHz {
 		b.Flags = append(b.Flags, Flag{
@@ -204,10 +226,12 @@ func (b *BalanceConsistency) compareHalves(c int, x []float64, level float64) (o
 	first, second := blockMeans(x[:half], b.Blocks), blockMeans(x[half:2*half], b.Blocks)
 	t, dof, p, ok := WelchT(first, second)
 	detectable := math.Inf(1)
+
 	std := stat.PopStdDev(x, nil)
 	if ok && std > 0 {
 		v1, v2 := stat.Variance(first, nil), stat.Variance(second, nil)
 		se := math.Sqrt((v1 + v2) / float64(b.Blocks))
+
 		// Power 80 % at the level one channel has left of the family's.
 		q := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: dof}
 		detectable = (q.Quantile(1-level) + q.Quantile(0.8)) * se / std
@@ -217,8 +241,10 @@ func (b *BalanceConsistency) compareHalves(c int, x []float64, level float64) (o
 			Text: "the channel does not vary: its halves cannot be tested",
 		})
 	}
+
 	b.BlockT, b.P, b.Detectable = append(b.BlockT, t), append(b.P, p), append(b.Detectable, detectable)
 	b.Power = max(b.Power, detectable)
+
 	return ok
 }
 
@@ -241,10 +267,12 @@ func (b *BalanceConsistency) flagDrift(channels [][]float64, alpha float64) {
 // blockMeans cuts x into blocks contiguous blocks, tail dropped.
 func blockMeans(x []float64, blocks int) []float64 {
 	n := len(x) / blocks
+
 	m := make([]float64, blocks)
 	for i := range m {
 		m[i] = mean(x[i*n : (i+1)*n])
 	}
+
 	return m
 }
 
@@ -269,10 +297,13 @@ func newAutocorrelation(n int) *autocorrelation {
 func (a *autocorrelation) integral(x []float64) float64 {
 	m := mean(x)
 	clear(a.pad[a.n:])
+
 	for i, v := range x {
 		a.pad[i] = v - m
 	}
+
 	a.fft.Coefficients(a.coef, a.pad)
+
 	// The power spectrum is real and even: its transform is the
 	// autocovariance, and a second forward transform does for the inverse.
 	size := len(a.pad)
@@ -283,18 +314,23 @@ func (a *autocorrelation) integral(x []float64) float64 {
 			a.pad[size-k] = p
 		}
 	}
+
 	a.fft.Coefficients(a.coef, a.pad)
+
 	c0 := real(a.coef[0])
 	if !(c0 > 0) {
 		return 1
 	}
+
 	tau := -1.0
 	for k := 0; k+1 < a.n; k += 2 {
 		pair := (real(a.coef[k]) + real(a.coef[k+1])) / c0
 		if pair <= 0 {
 			break
 		}
+
 		tau += 2 * pair
 	}
+
 	return max(tau, 1/float64(a.n))
 }

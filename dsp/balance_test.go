@@ -25,21 +25,26 @@ func TestRandomSamples(t *testing.T) {
 		if err != nil || len(a) != k || len(b) != k {
 			t.Fatalf("%d and %d samples, %v", len(a), len(b), err)
 		}
+
 		all := slices.Concat(a, b)
 		slices.Sort(all)
+
 		if all[0] < 0 || all[2*k-1] >= n || len(slices.Compact(all)) != 2*k {
 			t.Fatalf("samples %v of %d", all, n)
 		}
+
 		c, d, _ := RandomSamples(n, k, seed)
 		if !slices.Equal(a, c) || !slices.Equal(b, d) {
 			t.Fatal("the same seed gives other samples")
 		}
+
 		if n > 100 && k > 10 {
 			if e, _, _ := RandomSamples(n, k, seed+1); slices.Equal(a, e) {
 				t.Fatal("another seed gives the same samples")
 			}
 		}
 	})
+
 	for _, c := range [][2]int{{9, 5}, {10, 0}, {-1, 1}} {
 		var e *fault.Error
 		if _, _, err := RandomSamples(c[0], c[1], 1); !errors.As(err, &e) {
@@ -54,25 +59,30 @@ func TestRandomSamples(t *testing.T) {
 // (1234, 5, 42) are pinned: they must never change.
 func TestRandomSamplesUniform(t *testing.T) {
 	const draws = 20000
+
 	var counts [6][10]float64
 	for seed := range uint64(draws) {
 		a, b, err := RandomSamples(10, 3, seed)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		for i, v := range append(a, b...) {
 			counts[i][v]++
 		}
 	}
+
 	chi := 0.0
 	for _, row := range counts {
 		for _, c := range row {
 			chi += (c - draws/10) * (c - draws/10) / (draws / 10)
 		}
 	}
+
 	if chi > 99.2 {
 		t.Errorf("χ² = %.1f", chi)
 	}
+
 	a, b, _ := RandomSamples(1234, 5, 42)
 	if got := fmt.Sprint(a, b); got != pinnedSamples {
 		t.Errorf("samples %s, want %s", got, pinnedSamples)
@@ -102,14 +112,17 @@ func TestCoefficients(t *testing.T) {
 	if rho := AirDensity(101325, 15); !near(rho, 1.225, 1e-4) {
 		t.Errorf("density %g", rho)
 	}
+
 	q := DynamicPressure(1.2, 10)
 	if !near(q, 60, 1e-12) {
 		t.Errorf("dynamic pressure %g", q)
 	}
+
 	f := []float64{1.5, -3}
 	if got := Coefficients(f, f, q, 0.1, 0.25); !near(got[0], 1, 1e-12) || !near(got[1], -2, 1e-12) {
 		t.Errorf("coefficients %v", got)
 	}
+
 	if !near(DistanceDB(2, 1), 6.0206, 1e-4) {
 		t.Error("twice the distance is 6.02 dB")
 	}
@@ -129,6 +142,7 @@ func ar1(n int, phi float64, r *rand.Rand) []float64 {
 	for i := 1; i < n; i++ {
 		x[i] = phi*x[i-1] + math.Sqrt(1-phi*phi)*r.NormFloat64()
 	}
+
 	return x
 }
 
@@ -140,6 +154,7 @@ func TestIntegralTime(t *testing.T) {
 		r := rand.New(rand.NewPCG(1, 9))
 		want := (1 + phi) / (1 - phi)
 		var sum float64
+
 		const repeats = 10
 		for range repeats {
 			x := ar1(n, phi, r)
@@ -147,11 +162,14 @@ func TestIntegralTime(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			sum += 2 * rate * b.IntegralTimeS[0] / repeats
+
 			if !near(b.NEff[0]*2*rate*b.IntegralTimeS[0], n, 1e-6*n) {
 				t.Errorf("φ = %g: n_eff %g, integral time %g", phi, b.NEff[0], b.IntegralTimeS[0])
 			}
 		}
+
 		if !near(sum, want, 0.1*want+0.02) {
 			t.Errorf("φ = %g: 1 + 2Σρ = %.3f, want %.3f", phi, sum, want)
 		}
@@ -166,45 +184,57 @@ func TestCheckBalanceLevelAndPower(t *testing.T) {
 	repeats := turns(500, 100)
 	r := rand.New(rand.NewPCG(3, 9))
 	var false1, found, naive int
+
 	var detectable float64
 	for range repeats {
 		b, err := CheckBalance([][]float64{ar1(n, 0.95, r)}, rate, BalanceSettings{})
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if b.Blocks != 10 || !near(b.BlockS, 0.5, 1e-12) {
 			t.Fatalf("%d blocks of %g s", b.Blocks, b.BlockS)
 		}
+
 		detectable += b.Power / float64(repeats)
+
 		if slices.ContainsFunc(b.Flags, func(f Flag) bool { return f.Code == "drift" }) {
 			false1++
 		}
 	}
+
 	for range repeats {
 		x := ar1(n, 0.95, r)
 		if tn, _, _, _ := WelchT(x[:n/2], x[n/2:]); math.Abs(tn) > 1.96 {
 			naive++
 		}
+
 		for i := n / 2; i < n; i++ {
 			x[i] += detectable
 		}
+
 		b, err := CheckBalance([][]float64{x}, rate, BalanceSettings{})
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if slices.ContainsFunc(b.Flags, func(f Flag) bool { return f.Code == "drift" }) {
 			found++
 		}
 	}
+
 	share := func(n int) float64 { return 100 * float64(n) / float64(repeats) }
 	t.Logf("false %.1f %%, detectable %.2f σ found %.1f %%, naive false %.0f %%", share(false1), detectable,
 		share(found), share(naive))
+
 	if false1 < repeats/100 || false1 > repeats*9/100 {
 		t.Errorf("%d false alarms in %d", false1, repeats)
 	}
+
 	if found < repeats*72/100 || found > repeats*88/100 {
 		t.Errorf("%d of %d drifts found", found, repeats)
 	}
+
 	if naive < repeats/2 {
 		t.Errorf("naive standard errors reject only %d of %d: the test shows nothing", naive, repeats)
 	}
@@ -232,11 +262,13 @@ func TestCheckBalanceBlocks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		short := slices.ContainsFunc(b.Flags, func(f Flag) bool { return f.Code == "short-blocks" })
 		if b.Blocks != c.blocks || !near(b.BlockS, c.length, 1e-9) || short != c.short {
 			t.Errorf("%d samples at %g Hz: %d blocks of %g s, short %t; want %+v", c.n, c.rate, b.Blocks, b.BlockS, short, c)
 		}
 	}
+
 	for name, want := range map[string]string{
 		"few": "expected at least 16 samples to compare halves, found 15 (record longer)",
 		"NaN": "channel 1, sample 3: expected a finite number, found NaN",
@@ -246,14 +278,17 @@ func TestCheckBalanceBlocks(t *testing.T) {
 			x = append(x, x...)
 			x[3] = math.NaN()
 		}
+
 		if _, err := CheckBalance([][]float64{x}, 10, BalanceSettings{}); err == nil || err.Error() != want {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+
 	b, err := CheckBalance([][]float64{make([]float64, 100), noise(100, 2)}, 10, BalanceSettings{})
 	if err != nil || b.Flags[0].Code != "constant" || b.Flags[0].Channel != 0 {
 		t.Errorf("constant channel: %+v, %v", b, err)
 	}
+
 	slow, err := CheckBalance([][]float64{ar1(1000, 0.995, rand.New(rand.NewPCG(1, 1)))}, 100, BalanceSettings{})
 	if err != nil || !slices.ContainsFunc(slow.Flags, func(f Flag) bool {
 		return f.Code == "correlated-blocks" && strings.Contains(f.Text, "integral time scales")
@@ -274,14 +309,18 @@ func TestCorrelatedBlocksAtLowRate(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			if slices.ContainsFunc(b.Flags, func(f Flag) bool { return f.Code == "correlated-blocks" }) {
 				n++
 			}
 		}
+
 		return n
 	}
+
 	white, slow := flagged(0), flagged(math.Exp(-0.25))
 	t.Logf("of %d records flagged: white %d, correlated over 1 s %d", records, white, slow)
+
 	if white > records*15/100 || slow < records*85/100 {
 		t.Errorf("of %d records flagged: white %d, correlated over 1 s %d", records, white, slow)
 	}
@@ -300,32 +339,40 @@ func TestPairRepeats(t *testing.T) {
 		{math.NaN(), 10},
 		{math.NaN(), 10},
 	}
+
 	within := func(tol []float64) func(k int, a, b float64) bool {
 		return func(k int, a, b float64) bool { return math.Abs(a-b) <= tol[k] }
 	}
 	pairs, groups := PairRepeats(x, within([]float64{0.5, 0.1}))
+
 	// Run 5 (−0.4) is 0.8 from run 2 (0.4) and starts its own group; run 6 (0) joins the first.
 	if want := [][]int{{0, 2, 6}, {1, 4}, {3}, {5}, {7}, {8}}; !reflect.DeepEqual(groups, want) {
 		t.Errorf("groups %v, want %v", groups, want)
 	}
+
 	if want := [][2]int{{0, 2}, {1, 4}}; !reflect.DeepEqual(pairs, want) {
 		t.Errorf("pairs %v, want %v", pairs, want)
 	}
+
 	if pairs, groups := PairRepeats(nil, nil); pairs != nil || groups != nil {
 		t.Errorf("of nothing: %v, %v", pairs, groups)
 	}
+
 	rapid.Check(t, func(t *rapid.T) {
 		x := rapid.SliceOf(rapid.SliceOfN(rapid.Float64Range(0, 3), 2, 2)).Draw(t, "x")
 		tol := []float64{0.5, 1}
 		pairs, groups := PairRepeats(x, within(tol))
 		seen := map[int]bool{}
+
 		want := 0
 		for _, g := range groups {
 			want += len(g) / 2
+
 			for _, i := range g {
 				if seen[i] {
 					t.Fatalf("run %d twice", i)
 				}
+
 				seen[i] = true
 				for _, j := range g {
 					for c := range tol {
@@ -336,6 +383,7 @@ func TestPairRepeats(t *testing.T) {
 				}
 			}
 		}
+
 		if len(seen) != len(x) || len(pairs) != want {
 			t.Fatalf("%d of %d runs, %d of %d pairs", len(seen), len(x), len(pairs), want)
 		}
@@ -345,16 +393,20 @@ func TestPairRepeats(t *testing.T) {
 func ExampleCheckBalance() {
 	r := rand.New(rand.NewPCG(1, 2))
 	lift := ar1(10000, 0.9, r) // 10 s at 1 kHz, no drift
+
 	drag := ar1(10000, 0.9, r)
 	for i := range drag { // half a standard deviation between the halves
 		drag[i] += float64(i) / 10000
 	}
+
 	b, err := CheckBalance([][]float64{lift, drag}, 1000, BalanceSettings{})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
+
 	fmt.Printf("%d blocks of %g s per half\n", b.Blocks, b.BlockS)
+
 	for _, f := range b.Flags {
 		fmt.Println(f.Code, "in channel", f.Channel)
 	}

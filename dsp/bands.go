@@ -36,17 +36,21 @@ func (bandLevels) check(s *Settings, fail Fail) {
 	if r := s.BandsHz; len(r) > 0 && (len(r) != 2 || !(r[0] >= 10 && r[0] <= r[1] && r[1] <= maxBandHz)) {
 		fail("bands_hz", "expected [from, to] with 10 <= from <= to <= %g, found %v", maxBandHz, r)
 	}
+
 	if octaveWord(s.perOctave()) == "" {
 		fail("bands_per_octave", "expected 1, 3, 6 or 12, found %d", s.BandsPerOctave)
 	}
+
 	for _, b := range s.Bands {
 		if len(b) != 2 || !(b[0] >= 0 && b[0] < b[1] && b[1] <= maxBandHz) {
 			fail("bands", "expected [[lo, hi], …] with 0 <= lo < hi <= %g, found %v", maxBandHz, b)
 		}
 	}
+
 	if s.BandsUnit == "orders" && len(s.Bands) == 0 {
 		fail("bands_unit", "is the unit of bands, and there are none: expected bands: [[lo, hi], …]")
 	}
+
 	if len(s.Bands) > 0 && len(s.BandsHz) > 0 {
 		fail("bands_hz", "selects fractional octaves; bands lists bands of your own: keep one of them")
 	}
@@ -78,15 +82,19 @@ func wantedBands(s *Settings, binHz float64, bins int) (out []namedBand, err err
 			n.name, n.words = n.name+"hz", n.words+"Hz"
 			err = cmp.Or(err, unresolved(n.Band, binHz, bins, 1, n.words, "change bands"))
 		}
+
 		out = append(out, n)
 	}
+
 	if err != nil || len(out) > 0 {
 		return out, err
 	}
+
 	per, from, to := s.perOctave(), 10.0, math.Inf(1)
 	if len(s.BandsHz) == 2 {
 		from, to = s.BandsHz[0], s.BandsHz[1]
 	}
+
 	for x := -7 * per; x <= 10*per; x++ {
 		b, nominal := FractionalOctave(per, x), nominalHz(per, x)
 		not := unresolved(b, binHz, bins, 2, fmt.Sprintf("band of %g Hz", nominal), "narrow bands_hz")
@@ -99,6 +107,7 @@ func wantedBands(s *Settings, binHz float64, bins int) (out []namedBand, err err
 			return nil, not
 		}
 	}
+
 	if len(out) == 0 {
 		return nil, &fault.Error{
 			Want:  "a " + octaveWord(per) + " band",
@@ -106,6 +115,7 @@ func wantedBands(s *Settings, binHz float64, bins int) (out []namedBand, err err
 			Hint:  "widen bands_hz, or record longer",
 		}
 	}
+
 	return out, nil
 }
 
@@ -115,6 +125,7 @@ func (bandLevels) names(s *Settings) (out []string) {
 	for _, b := range list {
 		out = append(out, b.column())
 	}
+
 	return s.levelNames(out...)
 }
 
@@ -131,9 +142,11 @@ func (bandLevels) add(m *sound) error {
 				err = cmp.Or(err, unresolved(both[h], m.binHz, len(m.power[h]), 1, b.words, "change bands"))
 			}
 		}
+
 		if err == nil {
 			err = m.add(b.column(), b.words, m.sum(both, nil))
 		}
 	}
+
 	return err
 }

@@ -10,20 +10,25 @@ import (
 // bandsOf runs split-half-bands on the channels of src, in Pa.
 func bandsOf(t testing.TB, src memory, s Settings, rate float64) (*Pairs, *Analyser, error) {
 	t.Helper()
+
 	r := &Run{RateHz: rate, Samples: int64(len(src[0])), Settings: &s}
 	for c := range src {
 		r.Microphones = append(r.Microphones, Microphone{Channel: c, Scale: 1, Unit: "Pa"})
 	}
+
 	c := Find("split-half-bands", false).(OfSpectra)
 	load, err := c.Spectra(r)
 	if err != nil {
 		return nil, nil, err
 	}
+
 	a := NewAnalyser()
 	if err := a.Load(t.Context(), src, load); err != nil {
 		t.Fatal(err)
 	}
+
 	p, err := c.Pairs(t.Context(), src, r, a)
+
 	return p, a, err
 }
 
@@ -38,22 +43,26 @@ func TestBandsOfWhiteNoise(t *testing.T) {
 	s.BandsHz = []float64{100, 2500}
 	var mean, square, sd []float64
 	var names []string
+
 	rng := rand.New(rand.NewPCG(8, 1))
 	for range runs {
 		x := make([]float64, 16384)
 		for i := range x {
 			x[i] = sigma * rng.NormFloat64()
 		}
+
 		p, _, err := bandsOf(t, memory{x}, s, rate)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if mean == nil {
 			for _, o := range p.Outcomes {
 				names = append(names, o.Name)
 			}
 			mean, square, sd = make([]float64, len(names)), make([]float64, len(names)), make([]float64, len(names))
 		}
+
 		for k, v := range p.Rows[0].Values {
 			for h, y := range v.Y {
 				mean[k] += y / (2 * runs)
@@ -62,10 +71,12 @@ func TestBandsOfWhiteNoise(t *testing.T) {
 			}
 		}
 	}
+
 	if got := strings.Join(names, " "); got != "l_100hz_db l_125hz_db l_160hz_db l_200hz_db l_250hz_db l_315hz_db "+
 		"l_400hz_db l_500hz_db l_630hz_db l_800hz_db l_1000hz_db l_1250hz_db l_1600hz_db l_2000hz_db l_2500hz_db" {
 		t.Errorf("outcomes %s", got)
 	}
+
 	ref, _ := Reference("Pa")
 	for k := range mean {
 		b := ThirdOctave(20 + k)
@@ -73,6 +84,7 @@ func TestBandsOfWhiteNoise(t *testing.T) {
 		if d := mean[k] - want; math.Abs(d) > 4*sd[k]/math.Sqrt(2*runs) {
 			t.Errorf("%s: %.3f dB from %.3f, predicted deviation of the mean %.3f", names[k], d, want, sd[k]/math.Sqrt(2*runs))
 		}
+
 		got := math.Sqrt(square[k] - mean[k]*mean[k])
 		if ratio := got / sd[k]; math.Abs(ratio-1) > 4/math.Sqrt(4*runs)+0.03 {
 			t.Errorf("%s: scatter %.3f dB, predicted %.3f", names[k], got, sd[k])
@@ -88,31 +100,38 @@ func TestBandsOfATone(t *testing.T) {
 	s := DefaultSettings()
 	s.Output = "power"
 	x := make([]float64, 16*4096)
+
 	rng := rand.New(rand.NewPCG(3, 1))
 	for i := range x {
 		x[i] = a*math.Sin(2*math.Pi*1000*float64(i)/rate) + 1e-4*rng.NormFloat64()
 	}
+
 	p, an, err := bandsOf(t, memory{x}, s, rate)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for h := range 2 {
 		sum := 0.0
 		for k, v := range p.Rows[0].Values {
 			sum += v.Y[h]
+
 			if o := p.Outcomes[k]; o.Name == "l_1000hz_power" && math.Abs(v.Y[h]/(a*a/2)-1) > 1e-4 {
 				t.Errorf("half %d: %g, want %g", h+1, v.Y[h], a*a/2)
 			} else if o.Unit != "Pa²" {
 				t.Errorf("unit %s", o.Unit)
 			}
 		}
+
 		list := ThirdOctaves(an.BinHz(), len(an.Power(h, 0)))
 		lo, hi := list[0].Lo, list[len(list)-1].Hi
+
 		want := 0.0
 		for k, v := range an.Power(h, 0) {
 			from, to := max(lo, (float64(k)-0.5)*an.BinHz()), min(hi, (float64(k)+0.5)*an.BinHz())
 			want += v / 1.5 * max(0, to-from) / an.BinHz()
 		}
+
 		if len(list) != len(p.Outcomes) || math.Abs(sum/want-1) > 1e-9 {
 			t.Errorf("half %d: %d bands sum to %g, %g wanted of %d", h+1, len(p.Outcomes), sum, want, len(list))
 		}
@@ -128,13 +147,16 @@ func TestBandsBackground(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	s := DefaultSettings()
 	s.BandsHz = []float64{500, 1000}
 	density := 2 * 0.1 * 0.1 / rate / 2
+
 	bg := &Background{BinHz: 4, Density: make([]float64, 1000)}
 	for k := range bg.Density {
 		bg.Density[k] = density
 	}
+
 	r := &Run{RateHz: rate, Samples: n, Settings: &s, Pulses: pulses, Microphones: []Microphone{{
 		Channel: 1, Scale: 1, Unit: "Pa", Background: []BackgroundRecording{{"bg.wav", 10, bg}},
 	}}}
@@ -143,18 +165,23 @@ func TestBandsBackground(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	a := NewAnalyser()
 	if err := a.Load(t.Context(), src, load); err != nil {
 		t.Fatal(err)
 	}
+
 	p, err := c.Pairs(t.Context(), src, r, a)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if !near(p.ShaftHz[0], 40, 0.01) || p.Near != p.Levels || p.Levels != 8 {
 		t.Errorf("%g rev/s, %d of %d levels near the background", p.ShaftHz, p.Near, p.Levels)
 	}
+
 	ref, _ := Reference("Pa")
+
 	b := ThirdOctave(27)
 	if got, want := p.Rows[0].Values[0].ByProducts[1][1], LevelDB(density*(b.Hi-b.Lo), ref); !near(got, want, 1e-9) {
 		t.Errorf("background %g, want %g", got, want)
@@ -181,10 +208,12 @@ func TestBandErrors(t *testing.T) {
 			t.Errorf("%v:\n got %v\nwant %s", c.bands, err, c.want)
 		}
 	}
+
 	var text []string
 	s := DefaultSettings()
 	s.BandsHz = []float64{5}
 	CheckSettings(&s, func(key, format string, args ...any) { text = append(text, key) })
+
 	if len(text) != 1 || text[0] != "bands_hz" {
 		t.Errorf("faults of %v", text)
 	}

@@ -26,6 +26,7 @@ func (broadbandLevel) fits(s *Settings, binHz float64, bins int) error {
 func (broadbandLevel) add(m *sound) error {
 	b := overallBand(m.r.Settings, m.binHz, len(m.power[0]))
 	cuts := [2]*cut{m.cut(0, b.Hi), m.cut(1, b.Hi)}
+
 	return m.weighted(func(suffix, words string, gain []float64) error {
 		broad, tonal := m.sum([2]Band{b, b}, gain), estimate{bound: &[2]float64{}}
 		for h, c := range cuts {
@@ -38,17 +39,21 @@ func (broadbandLevel) add(m *sound) error {
 				raw, _ := m.averages.level(c.power, m.binHz, b, gain)
 				broad.air[h], tonal.air[h] = 10*math.Log10(power/raw), broad.air[h]
 			}
+
 			whole, noise, lines := c.scatter(m, b, all)
 			spread := math.Hypot(noise, lines)
 			if tonal.power[h] < 2*noise {
 				tonal.power[h], tonal.bound[h], spread = 2*noise, 1, noise
 			}
+
 			broad.sd[h] = 10 / math.Ln10 * whole / broad.power[h]
 			tonal.sd[h] = 10 / math.Ln10 * spread / tonal.power[h]
 		}
+
 		if err := m.add("broadband"+suffix, "sum"+words+", without the lines of the shaft's orders", broad); err != nil {
 			return err
 		}
+
 		return m.add("tonal"+suffix, "lines of the shaft's orders"+words, tonal)
 	})
 }
@@ -77,18 +82,22 @@ func (m *sound) cut(h int, hz float64) *cut {
 		bins, guard := lf.floorBins(nil, at, shaft, float64(m.rotor.blades)*shaft, last)
 		floor := lf.floor(p, bins) / bias
 		line := lf.measure(p, j, at, shaft, floor)
+
 		out := lf.bins(at, min(max(1, float64(guard))*m.binHz, shaft/2), last)
 		if !line.UpperBound {
 			out[0], out[1] = min(out[0], line.Band[0]), max(out[1], line.Band[1])
 			c.lines = append(c.lines, line)
 		}
+
 		for k := out[0]; k <= out[1]; k++ {
 			c.power[k], c.floor[k] = floor, floor
 		}
+
 		for _, k := range bins {
 			c.from[k] += math.Sqrt(math.Pi/2) * float64(out[1]-out[0]+1) / float64(len(bins))
 		}
 	}
+
 	return c
 }
 
@@ -98,6 +107,7 @@ func (c *cut) scatter(m *sound, b Band, gain []float64) (whole, noise, lines flo
 	if gain == nil {
 		gain = slices.Repeat([]float64{1}, len(c.power))
 	}
+
 	kept, from := make([]float64, len(c.power)), make([]float64, len(c.power))
 	for k, g := range gain {
 		from[k], kept[k] = g*c.from[k], g*c.from[k]
@@ -105,18 +115,22 @@ func (c *cut) scatter(m *sound, b Band, gain []float64) (whole, noise, lines flo
 			kept[k] += g
 		}
 	}
+
 	sd := func(p, gain []float64) float64 {
 		power, db := m.averages.level(p, m.binHz, b, gain)
 		if !(power > 0) {
 			return 0
 		}
+
 		return power * db * math.Ln10 / 10 / m.noise
 	}
+
 	for _, l := range c.lines {
 		if l.PeakHz > b.Lo && l.PeakHz < b.Hi {
 			g := gain[int(math.Round(l.PeakHz/m.binHz))]
 			lines = math.Hypot(lines, g*l.Power*m.averages.lineSD(l.Rho)*math.Ln10/10)
 		}
 	}
+
 	return sd(c.power, kept), math.Hypot(sd(c.floor, gain), sd(c.power, from)), lines
 }

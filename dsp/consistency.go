@@ -40,6 +40,7 @@ func (a *Analyser) consistency(run *RotorRun, s *RotorSettings, measured [2]floa
 	if f, ok := shiftFlag(run, s, measured); ok {
 		flags = append(flags, f)
 	}
+
 	var tests []test
 	stride := a.settings.disjoint() // the tests take segments that do not overlap
 	segments := (s.Segments + stride - 1) / stride
@@ -50,22 +51,27 @@ func (a *Analyser) consistency(run *RotorRun, s *RotorSettings, measured [2]floa
 			if levels == nil {
 				continue
 			}
+
 			tests = append(tests, harmonicTests(levels, segments, c, m+1, ch.Halves[0].Lines[m].Hz)...)
 		}
+
 		if levels := a.segmentFloors(c, floors, stride); levels != nil {
 			tests = append(tests, floorTests(levels, segments, c)...)
 		}
 	}
+
 	p := make([]float64, len(tests))
 	for i, t := range tests {
 		p[i] = t.flag.P
 	}
+
 	for i, adjusted := range Holm(p) {
 		if t := tests[i]; t.show && adjusted < s.Alpha {
 			t.flag.P, t.flag.Text = adjusted, t.text()
 			flags = append(flags, t.flag)
 		}
 	}
+
 	return flags
 }
 
@@ -75,11 +81,14 @@ func shiftFlag(run *RotorRun, s *RotorSettings, measured [2]float64) (Flag, bool
 	if measured[0] == 0 || measured[1] == 0 {
 		return Flag{}, false
 	}
+
 	shift := (measured[1] - measured[0]) / measured[0]
+
 	resolved := math.Abs(measured[1]-measured[0])*float64(s.Blades*s.Harmonics) > 0.5*run.BinHz
 	if math.Abs(shift) <= speedShift || !resolved {
 		return Flag{}, false
 	}
+
 	return Flag{
 		Code: "speed-shift", Channel: -1, Statistic: shift,
 		Text: fmt.Sprintf("shaft speed moved by %+.2f %% between the halves, %.6g → %.6g rev/s", 100*shift, measured[0],
@@ -94,26 +103,32 @@ func shiftFlag(run *RotorRun, s *RotorSettings, measured [2]float64) (Flag, bool
 func (a *Analyser) segmentLevels(run *RotorRun, c, m, stride int) []float64 {
 	ch := &run.Channels[c]
 	lo, hi := math.MaxInt, math.MinInt
+
 	var centre [2]int
 	for h := range ch.Halves {
 		l := &ch.Halves[h].Lines[m]
 		centre[h] = int(math.Round(l.Hz / run.BinHz))
 		lo, hi = min(lo, l.Band[0]-centre[h]), max(hi, l.Band[1]-centre[h])
 	}
+
 	var levels []float64
 	for h := range a.segs {
 		for g := 0; g < len(a.segs[h]); g += stride {
 			seg := a.segs[h][g]
+
 			var sum float64
 			for k := max(1, centre[h]+lo); k <= min(len(seg[c])-1, centre[h]+hi); k++ {
 				sum += float64(seg[c][k])
 			}
+
 			if !(sum > 0) {
 				return nil
 			}
+
 			levels = append(levels, nepersToDB*math.Log(sum))
 		}
 	}
+
 	return levels
 }
 
@@ -125,6 +140,7 @@ func (a *Analyser) segmentFloors(c int, floors [2][]int, stride int) []float64 {
 	for h := range a.segs {
 		for g := 0; g < len(a.segs[h]); g += stride {
 			seg := a.segs[h][g]
+
 			// Logarithms are added by multiplying a few powers first: six float32
 			// neither overflow a float64 nor vanish in it.
 			sum, product, count := 0.0, 1.0, 0
@@ -132,22 +148,28 @@ func (a *Analyser) segmentFloors(c int, floors [2][]int, stride int) []float64 {
 				if k >= len(seg[c]) {
 					break
 				}
+
 				if !(seg[c][k] > 0) {
 					return nil
 				}
+
 				product *= float64(seg[c][k])
 				if count++; count%6 == 0 {
 					sum += math.Log(product)
 					product = 1
 				}
 			}
+
 			sum += math.Log(product)
+
 			if count == 0 {
 				return nil
 			}
+
 			levels = append(levels, nepersToDB*sum/float64(count))
 		}
 	}
+
 	return levels
 }
 
@@ -155,6 +177,7 @@ func (a *Analyser) segmentFloors(c int, floors [2][]int, stride int) []float64 {
 // half first.
 func harmonicTests(levels []float64, segments, channel, order int, hz float64) []test {
 	var tests []test
+
 	name := func() string { return fmt.Sprintf("harmonic %d (%.1f Hz)", order, hz) }
 	if t, _, p, ok := WelchT(levels[:segments], levels[segments:]); ok {
 		tests = append(tests, test{Flag{Code: "harmonic-drift", Channel: channel, Statistic: t, P: p}, true, func() string {
@@ -162,16 +185,19 @@ func harmonicTests(levels []float64, segments, channel, order int, hz float64) [
 			return fmt.Sprintf("%s changes by %+.1f dB between the halves (Welch t = %.1f)", name(), d, t)
 		}})
 	}
+
 	if n, p := ReverseArrangements(levels); len(levels) >= 4 {
 		tests = append(tests, test{Flag{Code: "trend", Channel: channel, Statistic: n, P: p}, true, func() string {
 			direction := "falls"
 			if n < float64(len(levels)*(len(levels)-1))/4 {
 				direction = "rises"
 			}
+
 			return fmt.Sprintf("%s %s through the recording (%g reverse arrangements of %d segments)", name(), direction, n,
 				len(levels))
 		}})
 	}
+
 	return tests
 }
 
@@ -186,6 +212,7 @@ func floorTests(levels []float64, segments, channel int) []test {
 			return fmt.Sprintf("the floor changes by %+.1f dB between the halves (Welch t = %.1f)", d, t)
 		}})
 	}
+
 	if which, t, p, ok := outliers(levels, min(maxOutliers, len(levels)/4)); ok {
 		f := Flag{Code: "outlier-segment", Channel: channel, Statistic: t, P: p}
 		tests = append(tests, test{f, math.Abs(t) > outlierSigma, func() string {
@@ -193,10 +220,12 @@ func floorTests(levels []float64, segments, channel int) []test {
 				return fmt.Sprintf("the floors of %d segments of %d, first segment %d, are outliers (at least %.1f standard "+
 					"deviations)", len(which), len(levels), which[0]+1, math.Abs(t))
 			}
+
 			return fmt.Sprintf("the floor of segment %d of %d is an outlier (%.1f standard deviations)", which[0]+1,
 				len(levels), t)
 		}})
 	}
+
 	return tests
 }
 
@@ -205,17 +234,21 @@ func floorTests(levels []float64, segments, channel int) []test {
 // than 2 values, or no scatter at all.
 func WelchT(first, second []float64) (t, dof, p float64, ok bool) {
 	n1, n2 := float64(len(first)), float64(len(second))
+
 	if len(first) < minTestSamples || len(second) < minTestSamples {
 		return 0, 0, 1, false
 	}
+
 	m1, v1 := stat.MeanVariance(first, nil)
 	m2, v2 := stat.MeanVariance(second, nil)
 	a, b := v1/n1, v2/n2
 	if !(a+b > 0) {
 		return 0, 0, 1, false
 	}
+
 	t = (m2 - m1) / math.Sqrt(a+b)
 	dof = (a + b) * (a + b) / (a*a/(n1-1) + b*b/(n2-1))
+
 	return t, dof, 2 * studentTail(math.Abs(t), dof), true
 }
 
@@ -239,8 +272,10 @@ func ReverseArrangements(x []float64) (count, p float64) {
 			}
 		}
 	}
+
 	below := arrangements(n)
 	extreme := math.Min(count, float64(len(below)-1)-count)
+
 	return count, math.Min(1, 2*below[int(extreme)])
 }
 
@@ -253,6 +288,7 @@ func arrangements(n int) []float64 {
 	if p, ok := arranged.Load(n); ok {
 		return p.([]float64)
 	}
+
 	// p[k]: probability of k reverse arrangements among the first m values:
 	// the m-th value is preceded by 0 … m−1 larger ones, equally likely.
 	p := []float64{1}
@@ -263,12 +299,16 @@ func arrangements(n int) []float64 {
 				next[k+r] += v / float64(m)
 			}
 		}
+
 		p = next
 	}
+
 	for k := range p[1:] {
 		p[k+1] += p[k]
 	}
+
 	arranged.Store(n, p)
+
 	return p
 }
 
@@ -280,13 +320,16 @@ func Holm(p []float64) []float64 {
 	for i := range order {
 		order[i] = i
 	}
+
 	sort.SliceStable(order, func(i, j int) bool { return p[order[i]] < p[order[j]] })
 	adjusted := make([]float64, len(p))
+
 	running := 0.0
 	for rank, i := range order {
 		running = math.Max(running, math.Min(1, p[i]*float64(len(p)-rank)))
 		adjusted[i] = running
 	}
+
 	return adjusted
 }
 
@@ -298,43 +341,53 @@ func Holm(p []float64) []float64 {
 // positions in the order of removal, and the last one's statistic.
 func outliers(x []float64, most int) (which []int, t, p float64, ok bool) {
 	p = 1
+
 	left := make([]int, len(x))
 	for i := range left {
 		left[i] = i
 	}
+
 	var removed []int
+
 	rest := make([]float64, 0, len(x))
 	for range most {
 		n := len(left)
 		if n < 4 {
 			break
 		}
+
 		var centre float64
 		for _, i := range left {
 			centre += x[i] / float64(n)
 		}
+
 		worst := 0
 		for j, i := range left {
 			if math.Abs(x[i]-centre) > math.Abs(x[left[worst]]-centre) {
 				worst = j
 			}
 		}
+
 		i := left[worst]
 		left = append(left[:worst], left[worst+1:]...)
 		removed = append(removed, i)
+
 		rest = rest[:0]
 		for _, j := range left {
 			rest = append(rest, x[j])
 		}
+
 		m, v := stat.MeanVariance(rest, nil)
 		if !(v > 0) {
 			break
 		}
+
 		tn := (x[i] - m) / math.Sqrt(v*(1+1/float64(n-1)))
 		pn := math.Min(1, 2*studentTail(math.Abs(tn), float64(n-2))*float64(n)*float64(most))
 		if !ok || pn < p {
 			which, t, p, ok = append([]int(nil), removed...), tn, pn, true
 		}
 	}
+
 	return which, t, p, ok
 }

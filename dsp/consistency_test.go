@@ -17,20 +17,25 @@ func TestWelchTAndReverseArrangements(t *testing.T) {
 		Reverse       float64
 		ReverseP      float64 `json:"reverse_p"`
 	}
+
 	readJSON(t, "tests.json", &cases)
+
 	if len(cases) == 0 {
 		t.Fatal("no cases")
 	}
+
 	for i, c := range cases {
 		stat, dof, p, ok := WelchT(c.First, c.Second)
 		if !ok || !near(stat, c.T, 1e-12) || !near(dof, c.Dof, 1e-10) || !near(p, c.P, 1e-10) {
 			t.Errorf("case %d: t %g, dof %g, p %g; want %g, %g, %g", i, stat, dof, p, c.T, c.Dof, c.P)
 		}
+
 		n, p := ReverseArrangements(append(c.First, c.Second...))
 		if n != c.Reverse || !near(p, c.ReverseP, 1e-12) {
 			t.Errorf("case %d: %g reverse arrangements, p %g; want %g, %g", i, n, p, c.Reverse, c.ReverseP)
 		}
 	}
+
 	if _, _, p, ok := WelchT([]float64{1, 1}, []float64{1, 1}); ok || p != 1 {
 		t.Error("t of constants is defined")
 	}
@@ -45,6 +50,7 @@ func TestHolm(t *testing.T) {
 			t.Errorf("p %d: %g, want %g", i, got[i], want)
 		}
 	}
+
 	rapid.Check(t, func(t *rapid.T) {
 		p := rapid.SliceOf(rapid.Float64Range(0, 1)).Draw(t, "p")
 		for i, a := range Holm(p) {
@@ -59,17 +65,21 @@ func TestHolm(t *testing.T) {
 // noise, 16 000 samples, 1 kHz; gain changes the lines over time.
 func consistencySignal(r *rand.Rand, gain func(t float64) float64, level func(t float64) float64) []float64 {
 	x := make([]float64, 16000)
+
 	var phase [5]float64
 	for m := range phase {
 		phase[m] = 2 * math.Pi * r.Float64()
 	}
+
 	for i := range x {
 		t := float64(i) / 1000
 		for m := range phase {
 			x[i] += gain(t) * math.Sin(2*math.Pi*40*float64(m+1)*t+phase[m]) / float64(m+1)
 		}
+
 		x[i] += 0.3 * level(t) * r.NormFloat64()
 	}
+
 	return x
 }
 
@@ -87,6 +97,7 @@ func TestConsistencyFlags(t *testing.T) {
 			return after
 		}
 	}
+
 	runs := turns(120, 25)
 	for _, c := range []struct {
 		name        string
@@ -107,6 +118,7 @@ func TestConsistencyFlags(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			hits, any := 0, 0
+
 			a := NewAnalyser()
 			for i := range runs {
 				r := rand.New(rand.NewPCG(uint64(i), 5))
@@ -118,21 +130,27 @@ func TestConsistencyFlags(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
+
 				hit := false
 				for _, f := range run.Flags {
 					hit = hit || f.Code == c.code
 				}
+
 				if hit {
 					hits++
 				}
+
 				if len(run.Flags) > 0 {
 					any++
 				}
 			}
+
 			t.Logf("%d of %d runs flagged, %d with %q", any, runs, hits, c.code)
+
 			if c.code == "" && float64(any) > 0.1*float64(runs) {
 				t.Errorf("%d of %d runs flagged", any, runs)
 			}
+
 			if c.code != "" && float64(hits) < 0.9*float64(runs) {
 				t.Errorf("%d of %d runs flagged %s", hits, runs, c.code)
 			}
@@ -148,19 +166,24 @@ func TestSpeedShiftFlag(t *testing.T) {
 	}{{0.01, true}, {-0.01, true}, {0.0015, false}, {0, false}} {
 		x := make([]float64, 16000)
 		r := rand.New(rand.NewPCG(1, 1))
+
 		phase := 0.0
 		for i := range x {
 			f := 20.
 			if i >= 8000 {
 				f *= 1 + c.shift
 			}
+
 			phase += 2 * math.Pi * f / 2000
 			for m := 1; m <= 5; m++ {
 				x[i] += math.Sin(2 * float64(m) * phase)
 			}
+
 			x[i] += 0.2 * r.NormFloat64()
 		}
+
 		run := analyse(t, memory{x}, RotorSettings{RateHz: 2000, Blades: 2, ShaftHz: 20.1})
+
 		found := false
 		for _, f := range run.Flags {
 			if f.Code == "speed-shift" {
@@ -170,6 +193,7 @@ func TestSpeedShiftFlag(t *testing.T) {
 				}
 			}
 		}
+
 		if found != c.want {
 			t.Errorf("shift %g: flagged %t", c.shift, found)
 		}

@@ -236,6 +236,7 @@ func Constructions() []string {
 			names = append(names, n)
 		}
 	}
+
 	return names
 }
 
@@ -247,10 +248,12 @@ func Find(name string, series bool) Construction {
 		if c.Describe().Name != name {
 			continue
 		}
+
 		if _, is := c.(OfSeries); is == series || found == nil {
 			found = c
 		}
 	}
+
 	return found
 }
 
@@ -272,6 +275,7 @@ func Configure(c Construction, s *Settings) Construction {
 // construction reads it.
 func CheckSettings(s *Settings, fail Fail) {
 	type fault struct{ key, text string }
+
 	seen := map[fault]bool{}
 	for _, c := range constructions {
 		c.Check(s, func(key, format string, args ...any) {
@@ -314,6 +318,7 @@ func (r *Run) condition(name string) (float64, error) {
 			}
 		}
 	}
+
 	return first, nil
 }
 
@@ -325,6 +330,7 @@ func (r *Run) rate() (float64, error) {
 			Hint: "state it in the configuration: ingest: {rate_hz: …}",
 		}
 	}
+
 	return r.RateHz, nil
 }
 
@@ -429,10 +435,12 @@ func (s *Settings) leveler(unit string) leveler {
 		l.decibel, l.suffix, l.meaning = true, "db", "level"
 		l.ref, l.unit = Reference(unit)
 	}
+
 	if s.Distance != nil {
 		l.shift = DistanceDB(s.Distance.FromM, s.Distance.ToM)
 		l.meaning += fmt.Sprintf(", normalised from %g m to %g m", s.Distance.FromM, s.Distance.ToM)
 	}
+
 	return l
 }
 
@@ -458,24 +466,31 @@ func (s *Settings) checkSpectra(fail Fail) {
 	if s.Segments < 2 || s.Segments > maxSegments {
 		fail("segments", "expected 2 to %d segments, found %d", maxSegments, s.Segments)
 	}
+
 	if !(s.SegmentS >= 0 && s.SegmentS <= maxSegmentS) {
 		fail("segment_s", "expected a length above 0 and up to %g s, found %g", maxSegmentS, s.SegmentS)
 	}
+
 	if !(s.ResolutionHz >= 0 && s.ResolutionHz <= maxResolutionHz) {
 		fail("resolution_hz", "expected a distance of bins above 0 and up to %g Hz, found %g", maxResolutionHz,
 			s.ResolutionHz)
 	}
+
 	if !(s.Overlap >= 0 && s.Overlap <= maxOverlap) {
 		fail("overlap", "expected a share from 0 to %g, found %g", maxOverlap, s.Overlap)
 	}
+
 	s.Atmosphere.check(s, fail)
+
 	if !(math.Abs(s.EmergenceDB) <= maxEmergenceDB) {
 		fail("emergence_db", "expected a level from -%d to %d dB, found %g", maxEmergenceDB, maxEmergenceDB, s.EmergenceDB)
 	}
+
 	if d := s.Distance; d != nil {
 		if !(d.FromM > 0 && d.FromM <= maxDistanceM) {
 			fail("distance.from_m", "expected a distance above 0 and up to %g m, found %g", maxDistanceM, d.FromM)
 		}
+
 		if !(d.ToM > 0 && d.ToM <= maxDistanceM) {
 			fail("distance.to_m", "expected a distance above 0 and up to %g m, found %g", maxDistanceM, d.ToM)
 		}
@@ -493,6 +508,7 @@ func (s *Settings) segLen(rateHz float64) int {
 	case s.ResolutionHz > 0:
 		return max(1, int(math.Round(rateHz/s.ResolutionHz)))
 	}
+
 	return 0
 }
 
@@ -502,12 +518,15 @@ func (r *Run) spectra() (s SpectrumSettings, err error) {
 	if err != nil {
 		return s, err
 	}
+
 	o := r.Settings
 	s = SpectrumSettings{
 		RateHz: rate, Start: r.Start, Samples: r.Samples, Segments: o.Segments, SegLen: o.segLen(rate), Overlap: o.Overlap,
 		Window: o.Window, Precision: o.Precision,
 	}
+
 	s.Channels, s.Scale = r.channels()
+
 	return s, s.check()
 }
 
@@ -520,6 +539,7 @@ func (s *Settings) checkLoads(fail Fail) {
 	if (s.ChordM > 0) != (s.SpanM > 0) {
 		fail("", "chord_m and span_m make coefficients together; only one is given")
 	}
+
 	for _, v := range []struct {
 		key, unit string
 		value, hi float64
@@ -533,9 +553,11 @@ func (s *Settings) checkLoads(fail Fail) {
 			fail(v.key, "expected a number above 0 and up to %g %s, found %g", v.hi, v.unit, v.value)
 		}
 	}
+
 	if !(s.TemperatureC >= minTemperatureC && s.TemperatureC <= maxTemperatureC) {
 		fail("temperature_c", "expected %d to %d °C, found %g", minTemperatureC, maxTemperatureC, s.TemperatureC)
 	}
+
 	if s.PressurePa != 0 && s.DensityKgM3 != 0 {
 		fail("density_kg_m3", "the density is given twice: here, and by temperature_c and pressure_pa")
 	}
@@ -547,6 +569,7 @@ func loadOutcomes(series []Series) []Outcome {
 	for i, s := range series {
 		out[i] = Outcome{Name: s.Name, Unit: s.Unit, Note: s.Note}
 	}
+
 	return out
 }
 
@@ -559,6 +582,7 @@ func loadRow(y1, y2 []float64) Row {
 	for i := range y1 {
 		row.Values[i].Y = [2]float64{y1[i], y2[i]}
 	}
+
 	return row
 }
 
@@ -571,6 +595,7 @@ func loadPairs(r *Run, series []Series, rows ...Row) *Pairs {
 			p.Flags = c.Flags
 		}
 	}
+
 	return p
 }
 
@@ -579,5 +604,6 @@ func values(series []Series) [][]float64 {
 	for i, s := range series {
 		out[i] = s.Values
 	}
+
 	return out
 }

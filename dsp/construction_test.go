@@ -11,40 +11,49 @@ import (
 // defaults, and is found by name and kind.
 func TestConstructions(t *testing.T) {
 	var keys []string
+
 	st := reflect.TypeFor[Settings]()
 	for i := range st.NumField() {
 		keys = append(keys, st.Field(i).Tag.Get("key"))
 	}
+
 	s := DefaultSettings()
 	CheckSettings(&s, func(key, format string, args ...any) {
 		t.Errorf("the default of %s is refused: "+format, append([]any{key}, args...)...)
 	})
+
 	for _, c := range constructions {
 		d := c.Describe()
+
 		_, series := c.(OfSeries)
 		if _, spectra := c.(OfSpectra); spectra == series {
 			t.Errorf("%s takes spectra and series, or neither", d.Name)
 		}
+
 		if Find(d.Name, series) != c || d.Name == "" || !strings.HasPrefix(d.Doc, "y1 and y2 ") {
 			t.Errorf("%s: %+v", d.Name, d)
 		}
+
 		for _, k := range d.Settings {
 			if !slices.Contains(keys, k) {
 				t.Errorf("%s reads %q, which is no setting", d.Name, k)
 			}
 		}
 	}
+
 	for _, name := range Outcomes()[:len(spectralOutcomes)] {
 		s.Outcomes = []string{name}
 		CheckOutcomes("split-half-spectrum", false, &s, func(key, format string, args ...any) {
 			t.Errorf("%s is refused: "+format, append([]any{name}, args...)...)
 		})
+
 		for _, k := range Configure(Find("split-half-spectrum", false), &s).Describe().Settings {
 			if !slices.Contains(keys, k) {
 				t.Errorf("outcome %s reads %q, which is no setting", name, k)
 			}
 		}
 	}
+
 	if Find("none", true) != nil || Find("split-halves", false) == nil {
 		t.Error("found by another name, or not where there is one kind only")
 	}

@@ -72,6 +72,7 @@ func blocks(ctx context.Context, src Source, channel int, start, samples, size i
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("read samples: %w", err)
 		}
+
 		buf[0] = buf[0][:min(size, samples-at)]
 		n, err := src.Read([]int{channel}, start+at, buf)
 		switch {
@@ -79,10 +80,13 @@ func blocks(ctx context.Context, src Source, channel int, start, samples, size i
 			return &fault.Error{
 				Place: fmt.Sprintf("sample %d", start+at+int64(n)), Want: "a sample", Found: "the end of the data",
 			}
+
 		case err != nil && !errors.Is(err, io.EOF):
 			return fmt.Errorf("read samples: %w", err)
 		}
+
 		f(at, buf[0])
 	}
+
 	return nil
 }

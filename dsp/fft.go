@@ -43,12 +43,15 @@ func NewFFT(n int) *FFT {
 	if n < 1 {
 		panic(fmt.Sprintf("dsp: FFT of length %d", n))
 	}
+
 	f := &FFT{n: n}
+
 	points := n
 	if n%2 == 0 {
 		points = n / 2
 		f.lanes = newLanePlan(points, kernel.Best())
 	}
+
 	switch {
 	case f.lanes != nil:
 	case largestPrimeFactor(n) > maxGonumFactor:
@@ -65,6 +68,7 @@ func NewFFT(n int) *FFT {
 			f.twist[k] = unit(k, n)
 		}
 	}
+
 	return f
 }
 
@@ -75,20 +79,25 @@ func (f *FFT) Coefficients(dst []complex128, x []float64) []complex128 {
 	if len(x) != f.n {
 		panic(fmt.Sprintf("dsp: FFT of length %d given %d samples", f.n, len(x)))
 	}
+
 	if dst == nil {
 		dst = make([]complex128, f.n/2+1)
 	} else if len(dst) != f.n/2+1 {
 		panic(fmt.Sprintf("dsp: FFT of length %d wants %d coefficients, dst has %d", f.n, f.n/2+1, len(dst)))
 	}
+
 	if f.plain != nil {
 		return f.plain.Coefficients(dst, x)
 	}
+
 	if f.twist == nil {
 		for i, v := range x {
 			f.z[i] = complex(v, 0)
 		}
+
 		f.chirp.transform(f.z)
 		copy(dst, f.z)
+
 		return dst
 	}
 
@@ -100,7 +109,9 @@ func (f *FFT) Coefficients(dst []complex128, x []float64) []complex128 {
 		}
 		f.chirp.transform(f.z)
 	}
+
 	untangle(dst, f.z, f.twist)
+
 	return dst
 }
 
@@ -135,11 +146,13 @@ func unit(k, n int) complex128 {
 	if k < 0 {
 		k += n
 	}
+
 	// Eighths of a turn: 8k = q·n + r, the angle within the octant is r/(8n).
 	q, r := 8*k/n, 8*k%n
 	if q%2 == 1 {
 		r = n - r // count back from the octant's end
 	}
+
 	s, c := math.Sincos(2 * math.Pi * float64(r) / float64(8*n))
 	switch q {
 	case 0:
@@ -169,6 +182,7 @@ func largestPrimeFactor(n int) int {
 			largest, n = p, n/p
 		}
 	}
+
 	return max(largest, n)
 }
 
@@ -193,10 +207,12 @@ type bluestein struct {
 
 func newBluestein(n int) *bluestein {
 	c := &bluestein{n: n, chirp: make([]complex128, n)}
+
 	m := nextSmooth(max(64, 2*n-1)) // the least with a plan
 	for c.plan = newLanePlan(m, kernel.Best()); c.plan == nil; c.plan = newLanePlan(m, kernel.Best()) {
 		m = nextSmooth(m + 1)
 	}
+
 	c.z = make([]complex128, m)
 	for j := range n {
 		c.chirp[j] = unit(j*j%(2*n), 2*n) // j² modulo 2n first: the angle stays exact
@@ -207,8 +223,10 @@ func newBluestein(n int) *bluestein {
 			c.z[m-j] = w
 		}
 	}
+
 	c.plan.complex(pairs(c.z), pairs(c.z))
 	c.filter = slices.Clone(c.z)
+
 	return c
 }
 
@@ -217,15 +235,19 @@ func (c *bluestein) transform(x []complex128) {
 	for j, w := range c.chirp {
 		c.z[j] = complex(mul(real(x[j]), imag(x[j]), real(w), imag(w)))
 	}
+
 	clear(c.z[c.n:])
 	c.plan.complex(pairs(c.z), pairs(c.z))
+
 	// The inverse transform is the forward one with real and imaginary parts
 	// exchanged before and after.
 	for k, w := range c.filter {
 		r, i := mul(real(c.z[k]), imag(c.z[k]), real(w), imag(w))
 		c.z[k] = complex(i, r)
 	}
+
 	c.plan.complex(pairs(c.z), pairs(c.z))
+
 	for k, w := range c.chirp {
 		x[k] = complex(mul(imag(c.z[k]), real(c.z[k]), real(w), imag(w)))
 	}

@@ -14,10 +14,12 @@ import (
 
 func noise(n int, seed uint64) []float64 {
 	r := rand.New(rand.NewPCG(seed, 1))
+
 	x := make([]float64, n)
 	for i := range x {
 		x[i] = r.NormFloat64()
 	}
+
 	return x
 }
 
@@ -28,9 +30,11 @@ func relativeError(got, want []complex128) float64 {
 		d = max(d, cmplx.Abs(got[k]-want[k]))
 		top = max(top, cmplx.Abs(want[k]))
 	}
+
 	if top == 0 {
 		return d
 	}
+
 	return d / top
 }
 
@@ -39,12 +43,14 @@ func relativeError(got, want []complex128) float64 {
 func TestFFTDefinition(t *testing.T) {
 	for n := 1; n <= 300; n++ {
 		x := noise(n, uint64(n))
+
 		want := make([]complex128, n/2+1)
 		for k := range want {
 			for j, v := range x {
 				want[k] += complex(v, 0) * unit(j*k, n)
 			}
 		}
+
 		if e := relativeError(NewFFT(n).Coefficients(nil, x), want); e > 1e-13 {
 			t.Errorf("n = %d: relative error %.2g", n, e)
 		}
@@ -67,23 +73,30 @@ func TestFFTAgainstLibraries(t *testing.T) {
 				t.Errorf("n = %d: differs from gonum by %.2g", n, e)
 			}
 		}
+
 		var some, want []complex128
 		for i := range 20 {
 			k := i * (n / 2) / 19
+
 			var sum complex128
 			for j, v := range x {
 				sum += complex(v, 0) * unit(j*k, n)
 			}
+
 			some, want = append(some, got[k]), append(want, sum)
 		}
+
 		if e := relativeError(some, want); e > 1e-13 {
 			t.Errorf("n = %d: differs from the definition by %.2g", n, e)
 		}
+
 		if e := relativeError(got, godsp.FFTReal(x)[:n/2+1]); e > 1e-10 {
 			t.Errorf("n = %d: differs from go-dsp by %.2g", n, e)
 		}
+
 		// A plan is reusable: scratch of the first call leaves no trace.
 		f.Coefficients(nil, noise(n, 99))
+
 		again := f.Coefficients(nil, x)
 		for k := range got {
 			if got[k] != again[k] {
@@ -102,6 +115,7 @@ func TestUnit(t *testing.T) {
 			if d := cmplx.Abs(w*unit(-k, n) - 1); d > 3e-16 {
 				t.Errorf("unit(%d, %d): modulus off by %g", k, n, d)
 			}
+
 			want := cmplx.Exp(complex(0, -2*math.Pi*float64(k)/float64(n)))
 			if d := cmplx.Abs(w - want); d > 4e-15 {
 				t.Errorf("unit(%d, %d) = %v, want %v", k, n, w, want)
@@ -119,28 +133,35 @@ func TestFFTProperties(t *testing.T) {
 		x := noise(n, rapid.Uint64().Draw(t, "seed"))
 		f := NewFFT(n)
 		c := f.Coefficients(nil, x)
+
 		var energy, spectrum float64
 		for _, v := range x {
 			energy += v * v
 		}
+
 		for k, v := range c {
 			p := real(v)*real(v) + imag(v)*imag(v)
 			if k != 0 && 2*k != n {
 				p *= 2
 			}
+
 			spectrum += p
 		}
+
 		if d := math.Abs(spectrum/float64(n) - energy); d > 1e-12*energy {
 			t.Fatalf("Parseval off by %g of %g", d, energy)
 		}
+
 		y := make([]float64, n)
 		for i := range y {
 			y[i] = 2 * x[(i+shift)%n]
 		}
+
 		want := make([]complex128, len(c))
 		for k := range c {
 			want[k] = 2 * c[k] * cmplx.Conj(unit(k*shift, n))
 		}
+
 		if e := relativeError(f.Coefficients(nil, y), want); e > 1e-12 {
 			t.Fatalf("shift theorem off by %g", e)
 		}
@@ -168,6 +189,7 @@ func TestFFTMisusePanics(t *testing.T) {
 					t.Errorf("%s: no panic", name)
 				}
 			}()
+
 			f()
 		}()
 	}
@@ -180,20 +202,25 @@ func BenchmarkFFT(b *testing.B) {
 			f, dst := NewFFT(n), make([]complex128, n/2+1)
 			b.ReportAllocs()
 			b.SetBytes(int64(8 * n))
+
 			for b.Loop() {
 				f.Coefficients(dst, x)
 			}
 		})
+
 		b.Run(fmt.Sprintf("gonum/%d", n), func(b *testing.B) {
 			f, dst := fourier.NewFFT(n), make([]complex128, n/2+1)
 			b.SetBytes(int64(8 * n))
+
 			for b.Loop() {
 				f.Coefficients(dst, x)
 			}
 		})
+
 		b.Run(fmt.Sprintf("go-dsp/%d", n), func(b *testing.B) {
 			b.ReportAllocs()
 			b.SetBytes(int64(8 * n))
+
 			for b.Loop() {
 				godsp.FFTReal(x)
 			}
@@ -209,6 +236,7 @@ func BenchmarkFFTFactor(b *testing.B) {
 		for largestPrimeFactor(n) != p {
 			n += 2 * p
 		}
+
 		x := noise(n, 1)
 		b.Run(fmt.Sprintf("factor-%d/gonum", p), func(b *testing.B) {
 			f, dst := fourier.NewFFT(n), make([]complex128, n/2+1)
@@ -216,6 +244,7 @@ func BenchmarkFFTFactor(b *testing.B) {
 				f.Coefficients(dst, x)
 			}
 		})
+
 		b.Run(fmt.Sprintf("factor-%d/bluestein", p), func(b *testing.B) {
 			m, a := newBluestein(n/2), make([]complex128, n/2)
 			for b.Loop() {

@@ -41,9 +41,11 @@ func SplitHalves(channels [][]float64) (first, second []float64) {
 		if len(x) < 2 {
 			panic(fmt.Sprintf("dsp: halves of %d samples", len(x)))
 		}
+
 		l := len(x) / 2
 		first = append(first, mean(x[:l]))
 		second = append(second, mean(x[l:2*l]))
 	}
+
 	return first, second
 }

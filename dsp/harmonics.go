@@ -36,12 +36,15 @@ func (harmonicLevels) check(s *Settings, fail Fail) {
 	if s.Harmonics < 1 || s.Harmonics > maxHarmonics {
 		fail("harmonics", "expected 1 to %d harmonics, found %d", maxHarmonics, s.Harmonics)
 	}
+
 	if !(s.Tolerance > 0 && s.Tolerance < maxTolerance) {
 		fail("tolerance", "expected a relative tolerance between 0 and %g, found %v", maxTolerance, s.Tolerance)
 	}
+
 	if s.MinBins < 0 || s.MinBins > maxBins {
 		fail("min_bins", "expected 0 to %d bins, found %d", maxBins, s.MinBins)
 	}
+
 	if t := s.Track; t != nil && (len(t.RangeHz) != 2 ||
 		!(t.RangeHz[0] > 0 && t.RangeHz[0] < t.RangeHz[1] && t.RangeHz[1] <= maxShaftHz)) {
 		fail("track", "expected range_hz: [from, to] with 0 < from < to, up to %g Hz, found %v", maxShaftHz, t.RangeHz)
@@ -56,14 +59,17 @@ func (c halfSpectra) rotorSettings(r *Run) (s RotorSettings, err error) {
 			return s, err
 		}
 	}
+
 	blades := given[0]
 	if blades != math.Trunc(blades) || blades < 1 || blades > 1000 {
 		return s, &fault.Error{Want: "a whole number of blades", Found: fmt.Sprintf("blades = %g", blades)}
 	}
+
 	rate, err := r.rate()
 	if err != nil {
 		return s, err
 	}
+
 	o := r.Settings
 	s = RotorSettings{
 		RateHz: rate, Start: r.Start, Samples: r.Samples, Segments: o.Segments, SegLen: o.segLen(rate), Overlap: o.Overlap,
@@ -71,10 +77,12 @@ func (c halfSpectra) rotorSettings(r *Run) (s RotorSettings, err error) {
 		Tolerance: o.Tolerance, MinBins: o.MinBins, Amplitude: o.Amplitude, Speed: o.Speed, EmergenceDB: o.EmergenceDB,
 		Pulses: r.Pulses, ShaftHz: given[1] / 60, KeepSpectra: true,
 	}
+
 	s.Channels, s.Scale = r.channels()
 	if _, ok := r.Microphones[0].Conditions["rps"]; ok {
 		s.ShaftHz = given[2]
 	}
+
 	switch {
 	case r.Pulses != nil:
 	case o.Track != nil:
@@ -82,10 +90,12 @@ func (c halfSpectra) rotorSettings(r *Run) (s RotorSettings, err error) {
 	case !(s.ShaftHz > 0):
 		return s, &fault.Error{Want: "a shaft speed above zero", Found: fmt.Sprintf("%g rev/s", s.ShaftHz)}
 	}
+
 	bpf := float64(s.Blades) * max(s.ShaftHz, s.TrackHiHz) * (1 + s.Tolerance)
 	if bpf > 0 && !c.makes(o, "harmonics") {
 		s.Harmonics = max(1, min(s.Harmonics, int(rate/2/bpf))) // none was asked for
 	}
+
 	return s, nil
 }
 
@@ -102,18 +112,22 @@ func (harmonicLevels) outcome(m *sound, k int) Outcome {
 			{Suffix: sufBound, Description: "the level is an upper bound", Bool: true},
 		},
 	}
+
 	if m.mic.Background != nil {
 		o.ByProducts = append(o.ByProducts,
 			ByProduct{Suffix: sufBackground, Unit: l.unit, Description: "level of the background's recordings in the same " +
 				"bins, not subtracted"})
 	}
+
 	o.ByProducts = append(o.ByProducts, ByProduct{
 		Suffix: sufEmergent, Description: fmt.Sprintf("the line is %g dB above the floor over both halves together",
 			s.EmergenceDB), Single: true, Bool: true,
 	})
+
 	if m.air != nil {
 		o.ByProducts = append(o.ByProducts, ByProduct{Suffix: sufAir, Unit: "dB", Description: m.air.words()})
 	}
+
 	return o
 }
 
@@ -125,40 +139,50 @@ func (c harmonicLevels) add(m *sound) error {
 			lines[0] = whole(lines, m.averages)
 			lines[1] = lines[0]
 		}
+
 		emergent := 0.0
 		if ch.Emergent[k] {
 			emergent = 1
 		}
+
 		m.outcomes = append(m.outcomes, c.outcome(m, k))
 		m.values = append(m.values, c.value(m, k, lines, emergent))
 	}
+
 	return nil
 }
 
 // value is the pair of levels of harmonic k+1. It counts levels and adds flags.
 func (harmonicLevels) value(m *sound, k int, lines [2]Line, emergent float64) Value {
 	var v Value
+
 	var rhoDB, sd, hz, bound, background, air [2]float64
 	for h, l := range lines {
 		if m.air != nil {
 			air[h] = m.air.db(l.PeakHz)
 		}
+
 		v.Y[h] = m.level.value(l.Power * math.Pow(10, air[h]/10))
 		rhoDB[h], sd[h], hz[h] = 10*math.Log10(l.Rho), l.SDdB, l.PeakHz
 		m.pairs.Levels++
+
 		if l.UpperBound {
 			bound[h] = 1
 			m.pairs.Bounds++
 		}
+
 		if m.mic.Background == nil {
 			continue
 		}
+
 		lo, hi := l.Between(m.binHz, m.noise, m.r.Settings.Amplitude)
 		b, tone, file := BackgroundBetween(m.mic.Background, lo, hi)
 		background[h] = m.level.value(b * math.Pow(10, air[h]/10))
+
 		if l.Power < b*math.Pow(10, NearBackgroundDB/10.) {
 			m.pairs.Near++
 		}
+
 		if tone != nil && tone.MeanSquare > l.Power*math.Pow(10, -BackgroundToneDB/10.) {
 			above := 10 * math.Log10(tone.MeanSquare/l.Power)
 			m.pairs.Flags = append(m.pairs.Flags, Flag{
@@ -168,13 +192,16 @@ func (harmonicLevels) value(m *sound, k int, lines [2]Line, emergent float64) Va
 			})
 		}
 	}
+
 	v.ByProducts = [][2]float64{rhoDB, sd, hz, bound}
 	if m.mic.Background != nil {
 		v.ByProducts = append(v.ByProducts, background)
 	}
+
 	v.ByProducts = append(v.ByProducts, [2]float64{emergent})
 	if m.air != nil {
 		v.ByProducts = append(v.ByProducts, air)
 	}
+
 	return v
 }

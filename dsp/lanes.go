@@ -61,18 +61,22 @@ func laneSides(n, lanes int) (n1, n2 int, ok bool) {
 	if n < lanes*lanes || largestPrimeFactor(n) > 5 {
 		return 0, 0, false
 	}
+
 	up := func(v int) int { return (v + lanes - 1) / lanes * lanes }
+
 	best := math.MaxInt
 	for a := lanes; a*lanes <= n; a++ {
 		if n%a != 0 {
 			continue
 		}
+
 		b := n / a
 		cost := up(b)*a + up(a)*b
 		if cost < best || cost == best && max(a, b) < max(n1, n2) {
 			best, n1, n2, ok = cost, a, b, true
 		}
 	}
+
 	// Very uneven splits (a prime power with one small factor) do not occur:
 	// 5-smooth numbers have divisors near their root.
 	return n1, n2, ok
@@ -85,6 +89,7 @@ func newLanePlan[T kernel.Number](n int, k *kernel.Set[T]) *lanePlan[T] {
 	if !ok {
 		return nil
 	}
+
 	p := &lanePlan[T]{
 		k: k, n: n, lanes: lanes, vec: vec, n1: n1, n2: n2, first: newSmallPlan[T](n1), second: newSmallPlan[T](n2),
 	}
@@ -97,13 +102,16 @@ func newLanePlan[T kernel.Number](n int, k *kernel.Set[T]) *lanePlan[T] {
 			w := unit(l*k1, n)
 			p.near[i*vec+l], p.near[i*vec+lanes+l] = T(real(w)), T(imag(w))
 		}
+
 		for b := range blocks2 {
 			w := unit(p.start(b, n2)*k1%n, n)
 			at := 2 * (b*blocks1*lanes + i)
 			p.far[at], p.far[at+1] = T(real(w)), T(imag(w))
 		}
 	}
+
 	p.mid = make([]T, blocks1*n2*vec)
+
 	// Half a page off each other: a load that follows a store to the same place
 	// of another page waits for it.
 	const aside = 256
@@ -111,6 +119,7 @@ func newLanePlan[T kernel.Number](n int, k *kernel.Set[T]) *lanePlan[T] {
 	both := make([]T, 2*size+aside+largestGroup*vec)
 	p.a, p.b = both[:size:size], both[size+aside:2*size+aside]
 	p.tmp = both[2*size+aside:]
+
 	return p
 }
 
@@ -123,6 +132,7 @@ func (p *lanePlan[T]) start(b, n int) int { return min(b*p.lanes, n-p.lanes) }
 // newSmallPlan takes radices two at a time, the first alone if their number is odd.
 func newSmallPlan[T kernel.Number](n int) smallPlan[T] {
 	var p smallPlan[T]
+
 	var radices []int
 	for l := n; l > 1; {
 		r := 5
@@ -134,9 +144,11 @@ func newSmallPlan[T kernel.Number](n int) smallPlan[T] {
 		case l%3 == 0:
 			r = 3
 		}
+
 		radices = append(radices, r)
 		l /= r
 	}
+
 	if len(radices)%2 == 1 {
 		radices = slices.Insert(radices, 1, 1)
 	}
@@ -148,13 +160,16 @@ func newSmallPlan[T kernel.Number](n int) smallPlan[T] {
 			for b := range st.b {
 				st.factors(st.a, j+b*st.q, l)
 			}
+
 			if st.q > 1 { // those of the last radix are 1
 				st.factors(st.b, j, l/st.a)
 			}
 		}
+
 		p.stages = append(p.stages, st)
 		l, s = st.q, s*st.a*st.b
 	}
+
 	return p
 }
 
@@ -173,14 +188,17 @@ func (p *lanePlan[T]) transform(small *smallPlan[T], from int, x []T) []T {
 	if &x[0] == &p.b[0] {
 		y, other = p.a, p.b
 	}
+
 	for i := from; i < len(small.stages); i++ {
 		st := &small.stages[i]
 		if st.q == 1 && &x[0] == &other[0] { // ours to overwrite
 			y = x
 		}
+
 		p.k.Stages(y, x, st.twiddle, p.tmp, st.a, st.b, st.q, st.s, st.q == 1)
 		x, y, other = y, other, y
 	}
+
 	return x
 }
 
@@ -202,11 +220,13 @@ func (p *lanePlan[T]) load(dst []T, s *samples[T], block, row, rows, jump, group
 		p.k.LoadComplex(dst, s.complex[2*at:], p.n2, rows, jump, groups)
 		return
 	}
+
 	turns, lanes := s.window.rows[2*row:], s.window.lanes[block*p.vec:]
 	if s.x32 != nil {
 		p.k.LoadPair32(dst, s.x32[at:], s.y32[at:], turns, lanes, s.meanX, s.meanY, p.n2, rows, jump, groups)
 		return
 	}
+
 	p.k.LoadPair(dst, s.x[at:], s.y[at:], turns, lanes, s.meanX, s.meanY, p.n2, rows, jump, groups)
 }
 
@@ -215,6 +235,7 @@ func (p *lanePlan[T]) load(dst []T, s *samples[T], block, row, rows, jump, group
 func (p *lanePlan[T]) columns(block int, s *samples[T]) {
 	st := &p.first.stages[0]
 	r, q := st.a*st.b, st.q
+
 	var y []T
 	if q == 1 {
 		p.load(p.a, s, block, 0, p.n1, p.n1, 1)
@@ -226,14 +247,17 @@ func (p *lanePlan[T]) columns(block int, s *samples[T]) {
 			p.load(p.a, s, block, j, some, q, r)
 			p.k.Stages(p.b[j*r*p.vec:], p.a, st.twiddle[j*per:], p.tmp, st.a, st.b, some, 1, false)
 		}
+
 		y = p.transform(&p.first, 1, p.b)
 	}
+
 	width := p.blocks(p.n1) * p.lanes
 	n2 := p.n2
 	base := p.start(block, n2)
 	far := p.far[2*block*width:]
 	whole := p.n1 / p.lanes
 	p.k.Twist(p.mid[base*p.vec:], y, p.near, far, n2*p.vec, whole)
+
 	if p.n1%p.lanes != 0 {
 		k1 := p.n1 - p.lanes
 		at := whole * p.lanes
@@ -255,6 +279,7 @@ func (p *lanePlan[T]) complex(dst, src []T) {
 	for b := range p.blocks(p.n2) {
 		p.columns(b, &s)
 	}
+
 	for b := range p.blocks(p.n1) {
 		p.k.StoreComplex(dst[2*p.start(b, p.n1):], p.rows(b), p.n1, p.n2)
 	}
@@ -273,6 +298,7 @@ func (p *lanePlan[T]) hann() *hann[T] {
 		w := unit(-j1, p.n1)
 		h.rows = append(h.rows, T(0.5*real(w)), T(0.5*imag(w)))
 	}
+
 	h.lanes = make([]T, p.blocks(p.n2)*p.vec)
 	for b := range p.blocks(p.n2) {
 		for l := range p.lanes {
@@ -280,6 +306,7 @@ func (p *lanePlan[T]) hann() *hann[T] {
 			h.lanes[b*p.vec+l], h.lanes[b*p.vec+p.lanes+l] = T(real(w)), T(imag(w))
 		}
 	}
+
 	return h
 }
 
@@ -296,6 +323,7 @@ func powers[T, S kernel.Number](p *lanePlan[T], sum []float64, low, high []T, x,
 	if fresh {
 		clear(sum)
 	}
+
 	s := samples[T]{meanX: meanX, meanY: meanY, window: window}
 	switch x := any(x).(type) {
 	case []float64:
@@ -303,15 +331,18 @@ func powers[T, S kernel.Number](p *lanePlan[T], sum []float64, low, high []T, x,
 	case []float32:
 		s.x32, s.y32 = x, any(y).([]float32)
 	}
+
 	for b := range p.blocks(p.n2) {
 		p.columns(b, &s)
 	}
+
 	lowRows := len(low) / (2 * p.n1)
 	for b := range p.blocks(p.n1) {
 		at, z := p.start(b, p.n1), p.rows(b)
 		switch done := b*p.lanes - at; {
 		case done == 0:
 			p.k.AddPower(sum[at:], z, p.n1, p.n2)
+
 		default: // some lanes were added with the block before
 			for k2 := range p.n2 {
 				v := z[k2*p.vec : (k2+1)*p.vec]
@@ -321,6 +352,7 @@ func powers[T, S kernel.Number](p *lanePlan[T], sum []float64, low, high []T, x,
 				}
 			}
 		}
+
 		if lowRows > 0 {
 			p.k.StoreComplex(low[2*at:], z, p.n1, lowRows)
 			p.k.StoreComplex(high[2*at:], z[(p.n2-lowRows)*p.vec:], p.n1, lowRows)

@@ -21,12 +21,15 @@ func TestPairsAgreeWithSingles(t *testing.T) {
 			for i := range x {
 				x[i] += 3 // the mean is removed
 			}
+
 			w := NewWelch(n)
 			if w.lanes == nil {
 				t.Fatalf("%d points: no lanes", n)
 			}
+
 			got := w.Power(nil, x, segments)
 			want := make([]float64, w.Bins())
+
 			top := 0.0
 			for s := range segments {
 				for k, p := range w.SegmentPower(nil, x[s*n:(s+1)*n]) {
@@ -34,6 +37,7 @@ func TestPairsAgreeWithSingles(t *testing.T) {
 					top = max(top, want[k])
 				}
 			}
+
 			for k := range want {
 				if !near(got[k], want[k], 1e-13*top) {
 					t.Fatalf("%d points, %d segments, bin %d: %g, want %g", n, segments, k, got[k], want[k])
@@ -48,16 +52,20 @@ func TestPairsAgreeWithSingles(t *testing.T) {
 func TestSetsGiveTheSameBits(t *testing.T) {
 	for _, n := range []int{64, 81, 1000, 6000, 51200} {
 		x := noise(4*n, 1)
+
 		var want []float64
 		for _, set := range kernel.Sets() {
 			t.Setenv(kernel.EnvVar, set.Name)
+
 			got := NewWelch(n).Power(nil, x, 4)
 			for _, c := range NewFFT(n).Coefficients(nil, x[:n]) {
 				got = append(got, real(c), imag(c))
 			}
+
 			if want == nil {
 				want = got
 			}
+
 			for k := range want {
 				if math.Float64bits(got[k]) != math.Float64bits(want[k]) {
 					t.Fatalf("%d points, %s: number %d is %v, want %v", n, set.Name, k, got[k], want[k])
@@ -85,12 +93,15 @@ func (m memory32) Read32(channels []int, start int64, dst [][]float32) (int, err
 	for i := range wide {
 		wide[i] = make([]float64, len(dst[i]))
 	}
+
 	n, err := m.memory.Read(channels, start, wide)
+
 	for i := range wide {
 		for k, v := range wide[i] {
 			dst[i][k] = float32(v)
 		}
 	}
+
 	return n, err
 }
 
@@ -104,15 +115,19 @@ func TestFloat32SourceGivesTheSame(t *testing.T) {
 				c[i] = float64(float32(v))
 			}
 		}
+
 		s := RotorSettings{
 			RateHz: 6400, Channels: []int{0, 1}, Blades: 2, ShaftHz: 100, Samples: int64(len(x[0])),
 			Segments: segments, Scale: []float64{1, 0.3}, KeepSpectra: true,
 		}
+
 		want := analyse(t, x, s)
+
 		got, err := NewAnalyser().Run(t.Context(), memory32{x, t}, s)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("%d segments: results differ", segments)
 		}
@@ -141,19 +156,23 @@ func TestByChannelGivesTheSame(t *testing.T) {
 			rotor(6400, 4, 2, constant(100), 3, 20, 0.5, 1), rotor(6400, 4, 2, constant(100), 3, 10, 0.5, 2),
 			rotor(6400, 4, 2, constant(100), 3, 5, 0.5, 3),
 		}
+
 		s := RotorSettings{
 			RateHz: 6400, Channels: []int{2, 0, 1}, Blades: 2, ShaftHz: 100, Samples: int64(len(x[0])),
 			Segments: segments, Scale: []float64{1, 0.3, 2}, KeepSpectra: true,
 		}
+
 		want := analyse(t, x, s)
 		most := 0
 		got, err := NewAnalyser().Run(t.Context(), planes{x, &most}, s)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("%d segments: results differ", segments)
 		}
+
 		if most != 1 {
 			t.Errorf("%d segments: %d channels were read at a time", segments, most)
 		}
@@ -168,6 +187,7 @@ func TestSilentSegment(t *testing.T) {
 	for i := 5 * n; i < 6*n; i++ {
 		x[i] = 0.125
 	}
+
 	a := NewAnalyser()
 	run, err := a.Run(t.Context(), memory{x}, RotorSettings{
 		RateHz: 6400, Channels: []int{0}, Blades: 2, ShaftHz: 100,
@@ -176,11 +196,13 @@ func TestSilentSegment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for k, p := range a.segs[0][5][0] {
 		if p != 0 {
 			t.Fatalf("bin %d of the silent segment has %g", k, p)
 		}
 	}
+
 	for _, f := range run.Flags {
 		if f.Code == "harmonic-drift" || f.Code == "trend" {
 			t.Errorf("flagged: %s %s", f.Code, f.Text)
@@ -208,11 +230,13 @@ func BenchmarkWelchPower(b *testing.B) {
 			least(b, segments, func() { w.Power(dst, x, segments) })
 		})
 	}
+
 	// Two segments, as the Analyser transforms them, without the means.
 	narrow := make([]float32, 2*n)
 	for i := range narrow {
 		narrow[i] = float32(x[i])
 	}
+
 	sum := make([]float64, n)
 	for _, set := range kernel.Sets32() {
 		p := newLanePairs(n, set)
@@ -226,12 +250,14 @@ func BenchmarkWelchPower(b *testing.B) {
 // on the machine disturbs that less.
 func least(b *testing.B, segments int, f func()) {
 	b.ReportAllocs()
+
 	best := math.Inf(1)
 	for b.Loop() {
 		start := time.Now()
 		f()
 		best = min(best, float64(time.Since(start).Nanoseconds()))
 	}
+
 	b.ReportMetric(best/1e3/float64(segments), "least-us/segment")
 }
 
@@ -244,8 +270,10 @@ func lines32(n int, noiseDB float64, levels ...float64) memory {
 		for k, db := range levels {
 			v += math.Sqrt2 * math.Pow(10, db/20) * math.Sin(2*math.Pi*(float64(n/20*(k+1))+0.2)*float64(i)/float64(n))
 		}
+
 		x[i] = float64(float32(v + 0.3)) // the mean is removed
 	}
+
 	return memory{x}
 }
 
@@ -253,23 +281,28 @@ func lines32(n int, noiseDB float64, levels ...float64) memory {
 // down to 80 dB below the strongest, 0.01 dB for the floor.
 func TestSinglePrecision(t *testing.T) {
 	const n = 51200
+
 	levels := []float64{0, -20, -40, -60, -70, -80}
 	for _, floor := range []float64{-136, -120, -90}[:turns(3, 1)] {
 		x := lines32(n, floor, levels...)
 		load := func(precision string) *Analyser {
 			a := NewAnalyser()
+
 			s := SpectrumSettings{
 				RateHz: n, Samples: int64(len(x[0])), Channels: []int{0}, SegmentBins: 3000, Precision: precision,
 			}
 			if err := a.Load(t.Context(), memory32{x, t}, s); err != nil {
 				t.Fatal(err)
 			}
+
 			return a
 		}
+
 		double, single := load(Double), load(Auto)
 		if double.inSingle || !single.inSingle {
 			t.Fatalf("floor %g dB: precision is not as asked", floor)
 		}
+
 		for k := range levels {
 			bin := n / 20 * (k + 1)
 			d := 10 * math.Log10(single.Power(1, 0)[bin]/double.Power(1, 0)[bin])
@@ -277,12 +310,15 @@ func TestSinglePrecision(t *testing.T) {
 				t.Errorf("floor %g dB, line at %g dB: off by %g dB", floor, levels[k], d)
 			}
 		}
+
 		for h := range 2 {
 			got, want := single.Power(h, 0)[17000:n/2-10], double.Power(h, 0)[17000:n/2-10]
+
 			k := kernel.Portable
 			if d := 10 * math.Log10(k.Sum(got)/k.Sum(want)); !near(d, 0, 0.01) {
 				t.Errorf("floor %g dB: off by %g dB", floor, d)
 			}
+
 			for g, seg := range single.segs[h] {
 				for k, p := range seg[0] {
 					if w := float64(double.segs[h][g][0][k]); !near(math.Sqrt(float64(p)), math.Sqrt(w), 1e-8+2e-6*math.Sqrt(w)) {
@@ -299,6 +335,7 @@ func TestSinglePrecision(t *testing.T) {
 func TestAutoPrecision(t *testing.T) {
 	x := lines32(6400, -400, 0, -20)
 	s := SpectrumSettings{RateHz: 6400, Samples: int64(len(x[0])), Channels: []int{0}}
+
 	double, auto := NewAnalyser(), NewAnalyser()
 	for a, precision := range map[*Analyser]string{double: Double, auto: Auto} {
 		s.Precision = precision
@@ -306,9 +343,11 @@ func TestAutoPrecision(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	if !reflect.DeepEqual(auto.mean, double.mean) || !reflect.DeepEqual(auto.segs, double.segs) {
 		t.Error("not the spectra of double precision")
 	}
+
 	if f := auto.flags(); len(f) != 1 || f[0].Code != "precision" || len(double.flags()) > 0 {
 		t.Errorf("flags %v, of double %v", f, double.flags())
 	}
@@ -324,13 +363,16 @@ func TestSinglePrecisionGivesTheSameBits(t *testing.T) {
 			s := SpectrumSettings{
 				RateHz: 1, Samples: int64(len(x[0])), Channels: []int{0}, Segments: 2, SegmentBins: 9, Precision: Single,
 			}
+
 			a := NewAnalyser()
 			if err := a.Load(t.Context(), memory32{x, t}, s); err != nil {
 				t.Fatal(err)
 			}
+
 			if want[0] == nil {
 				want = a.mean
 			}
+
 			if !a.inSingle || !reflect.DeepEqual(a.mean, want) {
 				t.Errorf("%d points, %s: other bits", n, set.Name)
 			}

@@ -13,6 +13,7 @@ func Reference(unit string) (rms float64, levelUnit string) {
 	case "full-scale":
 		return math.Sqrt(0.5), "dBFS"
 	}
+
 	return 1, "dB re 1 " + unit
 }
 

@@ -21,10 +21,12 @@ func TestReference(t *testing.T) {
 		if unit != c.level {
 			t.Errorf("%s: %q, want %q", c.unit, unit, c.level)
 		}
+
 		if got := LevelDB(c.meanSquare, ref); math.Abs(got-c.db) > 1e-12 {
 			t.Errorf("%s: %g, want %g", c.unit, got, c.db)
 		}
 	}
+
 	if got := DistanceDB(1, 2); math.Abs(got+6.020599913279624) > 1e-12 {
 		t.Errorf("distance %g dB", got)
 	}

@@ -40,6 +40,7 @@ func whole(l [2]Line, both averages) Line {
 	w.PeakHz = (l[0].PeakHz + l[1].PeakHz) / 2
 	w.SDdB = both.lineSD(w.Rho)
 	w.UpperBound = l[0].UpperBound && l[1].UpperBound
+
 	return w
 }
 
@@ -79,13 +80,16 @@ func (f *lineFinder) searchBins(hz, shaft float64, last int) [2]int {
 // bins returns the bins within ±d of hz, at least the nearest one.
 func (f *lineFinder) bins(hz, d float64, last int) [2]int {
 	lo := int(math.Ceil((hz - d) / f.binHz))
+
 	hi := int(math.Floor((hz + d) / f.binHz))
 	if lo > hi {
 		lo = int(math.Round(hz / f.binHz))
 		hi = lo
 	}
+
 	lo, hi = max(lo, 1), min(hi, last)
 	lo = min(lo, last)
+
 	return [2]int{lo, max(lo, hi)}
 }
 
@@ -97,28 +101,34 @@ func (f *lineFinder) bins(hz, d float64, last int) [2]int {
 // guard used, −1 for the last resort.
 func (f *lineFinder) floorBins(dst []int, hz, shaft, bpf float64, last int) ([]int, int) {
 	lo := max(1, int(math.Ceil((hz-0.25*bpf)/f.binHz)))
+
 	hi := min(last, int(math.Floor((hz+0.25*bpf)/f.binHz)))
 	for guard := floorGuardBins + f.widen; guard >= 0; guard-- {
 		dst = dst[:0]
 		for k := lo; k <= hi; k++ {
 			at := float64(k) * f.binHz
 			order := max(1, math.Round(at/shaft))
+
 			// The half bin at guard 0 leaves out the order's nearest bin.
 			if math.Abs(at-order*shaft) > max(0.5, float64(guard))*f.binHz {
 				dst = append(dst, k)
 			}
 		}
+
 		if len(dst) >= floorMinBins {
 			return dst, guard
 		}
 	}
+
 	dst = dst[:0]
+
 	at := int(math.Round(hz / f.binHz))
 	for k := max(1, min(lo, at-floorMinBins)); k <= min(last, max(hi, at+floorMinBins)); k++ {
 		if k < at-1 || k > at+1 {
 			dst = append(dst, k)
 		}
 	}
+
 	return dst, -1
 }
 
@@ -129,6 +139,7 @@ func (f *lineFinder) floor(p []float64, bins []int) float64 {
 	for _, k := range bins {
 		f.scratch = append(f.scratch, p[k])
 	}
+
 	return median(f.scratch, &f.spare)
 }
 
@@ -139,11 +150,13 @@ func median(x []float64, spare *[]float64) float64 {
 	if n == 0 {
 		return math.NaN()
 	}
+
 	*spare = slices.Grow((*spare)[:0], n)[:n]
 	m := selectNth(x, *spare, n/2)
 	if n%2 == 0 { // the other middle value is the largest below
 		return 0.5 * (slices.Max(x[:n/2]) + m)
 	}
+
 	return m
 }
 
@@ -160,47 +173,60 @@ func selectNth(x, spare []float64, k int) float64 {
 		a, b, c := x[0], x[n/2], x[n-1]
 		pivot := max(min(a, b), min(max(a, b), c))
 		rest := spare[:n]
+
 		low, high := 0, 0
 		for _, v := range x {
 			x[low], rest[high] = v, v
+
 			less := 0
 			if v < pivot {
 				less = 1
 			}
+
 			low += less
 			high += 1 - less
 		}
+
 		if low == 0 { // the pivot is the least: take all that equal it
 			high = 0
 			for _, v := range rest { // x has lost its first value
 				x[low], rest[high] = v, v
+
 				equal := 0
 				if v == pivot {
 					equal = 1
 				}
+
 				low += equal
 				high += 1 - equal
 			}
+
 			if k < low {
 				copy(x[low:], rest[:high])
 				return pivot
 			}
 		}
+
 		copy(x[low:], rest[:high])
+
 		if k < low {
 			x = x[:low]
 		} else {
 			x, k = x[low:], k-low
 		}
 	}
+
 	for i := 1; i < len(x); i++ {
 		v := x[i]
+
 		j := i
 		for ; j > 0 && v < x[j-1]; j-- {
 			x[j] = x[j-1]
 		}
+
 		x[j] = v
 	}
+
 	return x[k]
 }
 
@@ -230,6 +256,7 @@ func (f *lineFinder) measure(p []float64, order int, hz, shaft, floor float64) L
 			peak = k
 		}
 	}
+
 	l.PeakPower = p[peak]
 	l.PeakHz = (float64(peak) + peakOffset(p, peak)) * f.binHz
 	l.Rho = rho(l.PeakPower, floor)
@@ -248,6 +275,7 @@ func (f *lineFinder) measure(p []float64, order int, hz, shaft, floor float64) L
 	default:
 		l.Power = f.tone * above
 	}
+
 	return l
 }
 
@@ -258,13 +286,16 @@ func band(p []float64, peak int, floor float64, limit [2]int) (bins [2]int, abov
 	for lo-1 >= limit[0] && p[lo-1] > 2*floor {
 		lo--
 	}
+
 	for hi+1 <= limit[1] && p[hi+1] > 2*floor {
 		hi++
 	}
+
 	for k := lo; k <= hi; k++ {
 		above += max(0, p[k]-floor)
 		total += p[k]
 	}
+
 	return [2]int{lo, hi}, above, total
 }
 
@@ -275,11 +306,13 @@ func peakOffset(p []float64, k int) float64 {
 	if k < 1 || k+1 >= len(p) || !(p[k-1] > 0) || !(p[k] > 0) || !(p[k+1] > 0) {
 		return 0
 	}
+
 	a, b, c := math.Log(p[k-1]), math.Log(p[k]), math.Log(p[k+1])
 	curve := a - 2*b + c
 	if curve >= 0 {
 		return 0
 	}
+
 	return max(-0.5, min(0.5, 0.5*(a-c)/curve))
 }
 
@@ -293,14 +326,18 @@ func (f *lineFinder) emergent(p [2][]float64, hz, shaft [2]float64, bpf float64)
 		return 0.5 * (p[0][k] + p[1][max(1, min(last, k+shift))])
 	}
 	search := f.searchBins(hz[0], shaft[0], last)
+
 	peak := 0.0
 	for k := search[0]; k <= search[1]; k++ {
 		peak = max(peak, at(k))
 	}
+
 	bins, _ := f.floorBins(nil, hz[0], shaft[0], bpf, last)
+
 	f.scratch = f.scratch[:0]
 	for _, k := range bins {
 		f.scratch = append(f.scratch, at(k))
 	}
+
 	return rho(peak, median(f.scratch, &f.spare))
 }

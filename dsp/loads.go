@@ -38,11 +38,14 @@ func NewLoadMatrix(rows [][]float64, voltages int, terms []string) (*LoadMatrix,
 		if err != nil {
 			return nil, err
 		}
+
 		m.terms = append(m.terms, t)
 	}
+
 	if len(rows) == 0 {
 		return nil, &fault.Error{Place: "balance matrix", Want: "a row for each load", Found: "none"}
 	}
+
 	for i, r := range rows {
 		if want := voltages + len(terms); len(r) != want {
 			return nil, &fault.Error{
@@ -52,6 +55,7 @@ func NewLoadMatrix(rows [][]float64, voltages int, terms []string) (*LoadMatrix,
 			}
 		}
 	}
+
 	return m, nil
 }
 
@@ -63,6 +67,7 @@ func parseTerm(s string, voltages int) (loadTerm, error) {
 			Found: found,
 		}
 	}
+
 	var t loadTerm
 	for _, f := range strings.Split(strings.ReplaceAll(s, " ", ""), "*") {
 		power := 1
@@ -71,22 +76,27 @@ func parseTerm(s string, voltages int) (loadTerm, error) {
 			if power, err = strconv.Atoi(p); err != nil || power < 1 || power > 9 {
 				return nil, bad("the power " + strconv.Quote(p))
 			}
+
 			f = base
 		}
+
 		abs := len(f) > 2 && f[0] == '|' && f[len(f)-1] == '|'
 		if abs {
 			f = f[1 : len(f)-1]
 		}
+
 		v, err := strconv.Atoi(f)
 		if err != nil || v < 1 || v > voltages {
 			return nil, bad("the factor " + strconv.Quote(f))
 		}
+
 		t = append(t, struct {
 			voltage int
 			power   int
 			abs     bool
 		}{v - 1, power, abs})
 	}
+
 	return t, nil
 }
 
@@ -95,16 +105,20 @@ func (m *LoadMatrix) Loads(voltages [][]float64) [][]float64 {
 	if len(voltages) != m.voltages {
 		panic(fmt.Sprintf("dsp: loads of %d voltages, the matrix has %d", len(voltages), m.voltages))
 	}
+
 	out := make([][]float64, len(m.rows))
+
 	n := len(voltages[0])
 	for i := range out {
 		out[i] = make([]float64, n)
 	}
+
 	x := make([]float64, m.voltages+len(m.terms))
 	for k := range n {
 		for v := range voltages {
 			x[v] = voltages[v][k]
 		}
+
 		for j, t := range m.terms {
 			p := 1.0
 			for _, f := range t {
@@ -112,20 +126,25 @@ func (m *LoadMatrix) Loads(voltages [][]float64) [][]float64 {
 				if f.abs {
 					v = math.Abs(v)
 				}
+
 				for range f.power {
 					p *= v
 				}
 			}
+
 			x[m.voltages+j] = p
 		}
+
 		for i, row := range m.rows {
 			sum := 0.0
 			for j, c := range row {
 				sum += float64(c * x[j])
 			}
+
 			out[i][k] = sum
 		}
 	}
+
 	return out
 }
 
@@ -152,9 +171,11 @@ func NewPolar(method string, angleDeg []float64, loads [][]float64) (*Polar, err
 	if len(loads) > 0 {
 		n = len(loads[0])
 	}
+
 	if n == 0 {
 		return nil, &fault.Error{Place: "tare", Want: "samples without wind", Found: "none"}
 	}
+
 	p := &Polar{Lo: math.Inf(-1), Hi: math.Inf(1)}
 	if method != "mean" {
 		if len(angleDeg) != n {
@@ -162,11 +183,13 @@ func NewPolar(method string, angleDeg []float64, loads [][]float64) (*Polar, err
 		}
 		p.Lo, p.Hi = slices.Min(angleDeg), slices.Max(angleDeg)
 	}
+
 	switch method {
 	case "mean":
 		for _, l := range loads {
 			p.coef = append(p.coef, []float64{mean(l), 0, 0})
 		}
+
 	case "harmonic":
 		if p.Hi-p.Lo < 10 {
 			return nil, &fault.Error{
@@ -174,25 +197,31 @@ func NewPolar(method string, angleDeg []float64, loads [][]float64) (*Polar, err
 				Found: fmt.Sprintf("%.3g° … %.3g°", p.Lo, p.Hi), Hint: "use interpolation: mean for a wind-off zero at one angle",
 			}
 		}
+
 		a := mat.NewDense(n, 3, nil)
 		for k, deg := range angleDeg {
 			sin, cos := math.Sincos(deg * math.Pi / 180)
 			a.SetRow(k, []float64{1, cos, sin})
 		}
+
 		var qr mat.QR
 		qr.Factorize(a)
+
 		for _, l := range loads {
 			var c mat.VecDense
 			if err := qr.SolveVecTo(&c, false, mat.NewVecDense(n, slices.Clone(l))); err != nil {
 				return nil, &fault.Error{Place: "tare", Want: "angles that differ", Found: err.Error()}
 			}
+
 			p.coef = append(p.coef, []float64{c.AtVec(0), c.AtVec(1), c.AtVec(2)})
 		}
+
 	case "linear":
 		order := make([]int, n)
 		for k := range order {
 			order[k] = k
 		}
+
 		slices.SortStableFunc(order, func(a, b int) int {
 			switch {
 			case angleDeg[a] < angleDeg[b]:
@@ -200,37 +229,46 @@ func NewPolar(method string, angleDeg []float64, loads [][]float64) (*Polar, err
 			case angleDeg[a] > angleDeg[b]:
 				return 1
 			}
+
 			return 0
 		})
+
 		p.mean = make([][]float64, len(loads))
 		for from := 0; from < n; {
 			to, bin := from, math.Floor(angleDeg[order[from]]/polarBinDeg)
 			for to < n && math.Floor(angleDeg[order[to]]/polarBinDeg) == bin {
 				to++
 			}
+
 			sum := 0.0
 			for _, k := range order[from:to] {
 				sum += angleDeg[k]
 			}
+
 			p.angle = append(p.angle, sum/float64(to-from))
 			for i, l := range loads {
 				sum := 0.0
 				for _, k := range order[from:to] {
 					sum += l[k]
 				}
+
 				p.mean[i] = append(p.mean[i], sum/float64(to-from))
 			}
+
 			from = to
 		}
+
 		if len(p.angle) < 2 {
 			return nil, &fault.Error{
 				Place: "tare", Want: "at least two angles 1° apart",
 				Found: fmt.Sprintf("%.3g° … %.3g°", p.Lo, p.Hi),
 			}
 		}
+
 	default:
 		return nil, &fault.Error{Place: "tare", Want: "interpolation mean, harmonic or linear", Found: strconv.Quote(method)}
 	}
+
 	for i, l := range loads {
 		ss := 0.0
 		for k, v := range l {
@@ -238,11 +276,14 @@ func NewPolar(method string, angleDeg []float64, loads [][]float64) (*Polar, err
 			if method != "mean" {
 				a = angleDeg[k]
 			}
+
 			d := v - p.at(i, a)
 			ss += d * d
 		}
+
 		p.RMS = append(p.RMS, math.Sqrt(ss/float64(n)))
 	}
+
 	return p, nil
 }
 
@@ -252,11 +293,13 @@ func (p *Polar) at(load int, deg float64) float64 {
 		sin, cos := math.Sincos(deg * math.Pi / 180)
 		return c[0] + float64(c[1]*cos) + float64(c[2]*sin)
 	}
+
 	i, _ := slices.BinarySearch(p.angle, deg)
 	i = min(max(i, 1), len(p.angle)-1)
 	a, b := p.angle[i-1], p.angle[i]
 	f := (deg - a) / (b - a)
 	f = min(1, max(0, f)) // the outer half bins
+
 	return float64((1-f)*p.mean[load][i-1]) + float64(f*p.mean[load][i])
 }
 
@@ -273,15 +316,18 @@ func (p *Polar) Subtract(loads [][]float64, angleDeg []float64, marginDeg float6
 			}
 		}
 	}
+
 	for i, l := range loads {
 		for k := range l {
 			a := angleDeg[0]
 			if len(angleDeg) > 1 {
 				a = angleDeg[k]
 			}
+
 			l[k] -= p.at(i, a)
 		}
 	}
+
 	return nil
 }
 

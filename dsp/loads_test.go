@@ -17,10 +17,12 @@ func TestLoadMatrix(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	out := m.Loads([][]float64{{3, 0}, {4, 7}, {-1, 0}})
 	if out[0][0] != 26 || out[0][1] != 49 || out[1][0] != 4 || out[1][1] != 7 {
 		t.Errorf("%v", out)
 	}
+
 	for _, c := range []struct {
 		rows  [][]float64
 		terms []string
@@ -44,6 +46,7 @@ func TestLoadMatrix(t *testing.T) {
 // of a straight line; the mean takes the mean.
 func TestPolarClosedForms(t *testing.T) {
 	var angle, zero []float64
+
 	f := [][]float64{nil, nil}
 	for a := -20.0; a <= 60; a += 0.5 {
 		sin, cos := math.Sincos(a * math.Pi / 180)
@@ -52,35 +55,43 @@ func TestPolarClosedForms(t *testing.T) {
 		f[0] = append(f[0], 1.5-3*cos+0.25*sin)
 		f[1] = append(f[1], 2+0.1*a)
 	}
+
 	h, err := NewPolar("harmonic", angle, f[:1])
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	sin, cos := math.Sincos(61.5 * math.Pi / 180)
 	loads := [][]float64{{7 + 1.5 - 3*cos + 0.25*sin}}
 	if err := h.Subtract(loads, []float64{61.5}, 2); err != nil || math.Abs(loads[0][0]-7) > 1e-12 || h.RMS[0] > 1e-12 {
 		t.Errorf("harmonic: %v, %v, rms %v", loads, err, h.RMS)
 	}
+
 	l, err := NewPolar("linear", angle, f[1:])
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	loads = [][]float64{{2 + 1.23, 0}}
 	if err := l.Subtract(loads, []float64{12.3, 12.3}, 0); err != nil || math.Abs(loads[0][0]) > 1e-12 {
 		t.Errorf("linear: %v, %v", loads, err)
 	}
+
 	m, err := NewPolar("mean", nil, [][]float64{{1, 2, 6}})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	loads = [][]float64{{5}}
 	if err := m.Subtract(loads, []float64{1000}, 0); err != nil || loads[0][0] != 2 {
 		t.Errorf("mean: %v, %v", loads, err)
 	}
+
 	err = h.Subtract(loads, []float64{63}, 2)
 	if !errors.As(err, new(*fault.Error)) || !strings.Contains(err.Error(), "63°") {
 		t.Errorf("beyond the polar: %v", err)
 	}
+
 	for _, c := range []struct{ method, want string }{
 		{"harmonic", "10°"},
 		{"linear", "two angles"},
@@ -103,18 +114,22 @@ func TestPolarResiduals(t *testing.T) {
 			angle[i] = -30 + 90*float64(i)/float64(n-1)
 			l[i] = rapid.Float64Range(-5, 5).Draw(rt, "load")
 		}
+
 		method := rapid.SampledFrom([]string{"mean", "harmonic"}).Draw(rt, "method")
 		p, err := NewPolar(method, angle, [][]float64{l})
 		if err != nil {
 			rt.Fatal(err)
 		}
+
 		if err := p.Subtract([][]float64{l}, angle, 0); err != nil {
 			rt.Fatal(err)
 		}
+
 		ss := 0.0
 		for _, v := range l {
 			ss += v * v
 		}
+
 		if m := mean(l); math.Abs(m) > 1e-9 || math.Abs(math.Sqrt(ss/float64(n))-p.RMS[0]) > 1e-9 {
 			rt.Fatalf("%s: mean %g, rms %g, stated %g", method, m, math.Sqrt(ss/float64(n)), p.RMS[0])
 		}

@@ -20,7 +20,9 @@ func FractionalOctave(perOctave, x int) Band {
 	if perOctave%2 == 0 {
 		mid += 3
 	}
+
 	at := func(v float64) float64 { return math.Pow(10, v/float64(20*perOctave)) }
+
 	return Band{at(mid - 3), at(mid), at(mid + 3)}
 }
 
@@ -44,7 +46,9 @@ func nominalHz(perOctave, x int) float64 {
 			text = fmt.Sprintf("%.1e", FractionalOctave(perOctave, x).Centre)
 		}
 	}
+
 	v, _ := strconv.ParseFloat(text, 64) // exact decimals
+
 	return v
 }
 
@@ -54,6 +58,7 @@ func unresolved(b Band, binHz float64, bins, least int, place, remedy string) er
 	if b.Hi-b.Lo >= float64(least)*binHz && b.Lo >= binHz/2 && b.Hi <= binHz*(float64(bins)-0.5) {
 		return nil
 	}
+
 	return &fault.Error{
 		Place: place,
 		Want: fmt.Sprintf("%s of %.4g Hz in the band, and its upper edge below %.6g Hz",
@@ -77,10 +82,12 @@ func ThirdOctaves(binHz float64, bins int) []Band {
 		if b.Hi > binHz*(float64(bins)-0.5) {
 			break
 		}
+
 		if b.Lo >= binHz/2 && b.Hi-b.Lo >= 2*binHz {
 			out = append(out, b)
 		}
 	}
+
 	return out
 }
 
@@ -95,6 +102,7 @@ func BandPower(p []float64, binHz, lo, hi float64) float64 {
 			sum += p[j] * w / binHz
 		}
 	}
+
 	return sum
 }
 
@@ -108,6 +116,7 @@ func MeanSpectrum(halves [2][]float32, noiseBins float64) []float64 {
 			out[k] += float64(v) / 2 / noiseBins
 		}
 	}
+
 	return out
 }
 
@@ -118,6 +127,7 @@ func OverallPower(halves [2][]float32, noiseBins float64) float64 {
 	for k := 1; k < min(len(halves[0]), len(halves[1])); k++ {
 		sum += (float64(halves[0][k]) + float64(halves[1][k])) / 2 / noiseBins
 	}
+
 	return sum
 }
 
@@ -126,6 +136,7 @@ func OverallPower(halves [2][]float32, noiseBins float64) float64 {
 // is left out. A point without bins is 0.
 func PeakSpectrum(halves [2][]float32, binsPerPoint float64, points int) []float64 {
 	out := make([]float64, points)
+
 	a, b := halves[0], halves[1]
 	for k := range out {
 		lo, hi := int(math.Round(float64(k)*binsPerPoint)), int(math.Round(float64(k+1)*binsPerPoint))
@@ -133,5 +144,6 @@ func PeakSpectrum(halves [2][]float32, binsPerPoint float64, points int) []float
 			out[k] = math.Max(out[k], (float64(a[j])+float64(b[j]))/2)
 		}
 	}
+
 	return out
 }

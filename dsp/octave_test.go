@@ -18,10 +18,12 @@ func TestThirdOctaveEdges(t *testing.T) {
 		if math.Abs(b.Centre/c.centre-1) > 5e-5 {
 			t.Errorf("band %d: centre %g, want %g", c.k, b.Centre, c.centre)
 		}
+
 		ratio := math.Pow(10, 0.05)
 		if math.Abs(b.Hi/b.Centre/ratio-1) > 1e-14 || math.Abs(b.Centre/b.Lo/ratio-1) > 1e-14 {
 			t.Errorf("band %d: edges %g and %g of %g", c.k, b.Lo, b.Hi, b.Centre)
 		}
+
 		if next := ThirdOctave(c.k + 1); math.Abs(next.Lo/b.Hi-1) > 1e-14 {
 			t.Errorf("band %d ends at %g, the next begins at %g", c.k, b.Hi, next.Lo)
 		}
@@ -37,10 +39,12 @@ func TestThirdOctavesResolved(t *testing.T) {
 		if b.Hi-b.Lo < 2*binHz || b.Lo < binHz/2 || b.Hi > binHz*(bins-0.5) {
 			t.Errorf("band %v", b)
 		}
+
 		if i > 0 && math.Abs(b.Lo/list[i-1].Hi-1) > 1e-14 {
 			t.Errorf("gap before %v", b)
 		}
 	}
+
 	// 0.2316·f ≥ 10 Hz from 43.2 Hz on; 10^0.05·f ≤ 10242.5 Hz up to 9129 Hz.
 	if first, last := list[0].Centre, list[len(list)-1].Centre; math.Abs(first-50.12) > 0.01 || math.Abs(last-7943) > 1 {
 		t.Errorf("bands from %g to %g Hz", first, last)
@@ -53,23 +57,29 @@ func TestThirdOctavesResolved(t *testing.T) {
 func TestBandPower(t *testing.T) {
 	const binHz = 4.0
 	rng := rand.New(rand.NewPCG(1, 3))
+
 	p := make([]float64, 600)
 	for k := range p {
 		p[k] = rng.ExpFloat64()
 	}
+
 	sum, want := 0.0, 0.0
+
 	list := ThirdOctaves(binHz, len(p))
 	for _, b := range list {
 		sum += BandPower(p, binHz, b.Lo, b.Hi)
 	}
+
 	lo, hi := list[0].Lo, list[len(list)-1].Hi
 	for k := 1; k < len(p); k++ {
 		a, b := (float64(k)-0.5)*binHz, (float64(k)+0.5)*binHz
 		want += p[k] * max(0, min(b, hi)-max(a, lo)) / binHz
 	}
+
 	if math.Abs(sum/want-1) > 1e-9 {
 		t.Errorf("bands sum to %g, bins to %g", sum, want)
 	}
+
 	one := make([]float64, 50)
 	one[10] = 3 // from 38 to 42 Hz
 	for _, c := range [][3]float64{{38, 42, 3}, {39, 100, 2.25}, {10, 39, 0.75}, {40, 41, 0.75}, {42, 100, 0}} {
@@ -77,6 +87,7 @@ func TestBandPower(t *testing.T) {
 			t.Errorf("from %g to %g Hz: %g, want %g", c[0], c[1], got, c[2])
 		}
 	}
+
 	if got := BandPower([]float64{5, 0, 0}, binHz, 0, 10); got != 0 {
 		t.Errorf("bin 0 counts: %g", got)
 	}
@@ -88,24 +99,29 @@ func TestSpectraOfHalves(t *testing.T) {
 	const n, rate = 4096, 8192.0
 	w := NewWelch(n)
 	var halves [2][]float32
+
 	rng := rand.New(rand.NewPCG(2, 7))
 	for h := range halves {
 		x := make([]float64, 64*n)
 		for i := range x {
 			x[i] = 3 * rng.NormFloat64()
 		}
+
 		for _, v := range w.Power(nil, x, 64) {
 			halves[h] = append(halves[h], float32(v))
 		}
 	}
+
 	// 64·4096 independent samples a half: the variance is known to √(2/N)/√2 = 0.2 %.
 	if got := OverallPower(halves, 1.5); math.Abs(got/9-1) > 0.01 {
 		t.Errorf("mean square %g, want 9", got)
 	}
+
 	mean := MeanSpectrum(halves, 1.5)
 	if got := BandPower(mean, rate/n, 1, rate/2+1); math.Abs(got/OverallPower(halves, 1.5)-1) > 1e-9 {
 		t.Errorf("bands sum to %g of %g", got, OverallPower(halves, 1.5))
 	}
+
 	small := [2][]float32{{9, 1, 2, 5, 0}, {9, 3, 2, 1, 4}}
 	got := PeakSpectrum(small, 2.5, 2)
 	if got[0] != 2 || got[1] != 3 { // means 2, 2 | 3, 2

@@ -15,28 +15,34 @@ func outcomesOf(t testing.TB, name string, src memory, s Settings, rate float64,
 	*Analyser, error,
 ) {
 	t.Helper()
+
 	r := &Run{RateHz: rate, Samples: int64(len(src[0])), Settings: &s}
 	for c := range src {
 		r.Microphones = append(r.Microphones, Microphone{Channel: c, Scale: 1, Unit: "Pa", Conditions: conditions})
 	}
+
 	c := Configure(Find(name, false), &s).(OfSpectra)
 	load, err := c.Spectra(r)
 	if err != nil {
 		return nil, nil, err
 	}
+
 	if err := outcomesAnalyser.Load(t.Context(), src, load); err != nil {
 		t.Fatal(err)
 	}
+
 	p, err := c.Pairs(t.Context(), src, r, outcomesAnalyser)
 	if err == nil && len(p.Rows) > 0 {
 		p.named(t, OutcomeNames(c, &s, nil))
 	}
+
 	return p, outcomesAnalyser, err
 }
 
 // named checks that the outcomes are among those foretold without any data.
 func (p *Pairs) named(t testing.TB, foretold []string) {
 	t.Helper()
+
 	for _, o := range p.Outcomes {
 		if !slices.Contains(foretold, o.Name) {
 			t.Errorf("outcome %s is not among %v", o.Name, foretold)
@@ -50,18 +56,23 @@ var outcomesAnalyser = NewAnalyser()
 // value returns the pair of an outcome and its by-product of that suffix.
 func (p *Pairs) value(t testing.TB, row int, name, suffix string) (y, by [2]float64) {
 	t.Helper()
+
 	for k, o := range p.Outcomes {
 		if o.Name != name {
 			continue
 		}
+
 		for i, b := range o.ByProducts {
 			if b.Suffix == suffix {
 				by = p.Rows[row].Values[k].ByProducts[i]
 			}
 		}
+
 		return p.Rows[row].Values[k].Y, by
 	}
+
 	t.Fatalf("no outcome %s", name)
+
 	return
 }
 
@@ -71,6 +82,7 @@ func (p *Pairs) value(t testing.TB, row int, name, suffix string) (y, by [2]floa
 func TestFractionalOctavesGolden(t *testing.T) {
 	var g goldenWindows
 	readJSON(t, "windows.json", &g)
+
 	for per, rows := range g.Bands {
 		n, _ := strconv.Atoi(per)
 		s := DefaultSettings()
@@ -80,9 +92,11 @@ func TestFractionalOctavesGolden(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if len(p.Outcomes) != len(rows) || len(rows) == 0 {
 			t.Fatalf("1/%s octave: %d bands, want %d", per, len(p.Outcomes), len(rows))
 		}
+
 		for k, want := range rows {
 			if got := p.Rows[0].Values[k].Y[0]; math.Abs(got/want[3]-1) > 1e-9 {
 				t.Errorf("1/%s octave, %s: %.12g, want %.12g", per, p.Outcomes[k].Name, got, want[3])
@@ -117,6 +131,7 @@ func TestNominalFrequencies(t *testing.T) {
 			t.Errorf("1/%d octave, band %d: %g Hz, want %g", c.per, c.x, got, c.hz)
 		}
 	}
+
 	seen := map[float64]bool{}
 	for x := -84; x <= 120; x++ {
 		if hz := nominalHz(12, x); seen[hz] {
@@ -134,6 +149,7 @@ func TestNominalFrequencies(t *testing.T) {
 // of freedom, whose standard deviation is √(2n): each band within 4 of it.
 func TestBandsOfWhiteNoiseChiSquare(t *testing.T) {
 	const rate, sigma = 8192.0, 0.5
+
 	recordings := turns(1000, 150)
 	for _, c := range []struct {
 		window  string
@@ -145,26 +161,32 @@ func TestBandsOfWhiteNoiseChiSquare(t *testing.T) {
 		s.Window, s.Overlap, s.Segments, s.OverallHz = c.window, c.overlap, 8, []float64{300, 3000}
 		rng := rand.New(rand.NewPCG(8, 11))
 		var chi, mean, sd []float64
+
 		var names []string
 		for range recordings {
 			x := make([]float64, 8192)
 			for i := range x {
 				x[i] = sigma * rng.NormFloat64()
 			}
+
 			p, _, err := outcomesOf(t, "split-half-spectrum", memory{x}, s, rate, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			if chi == nil {
 				chi, mean, sd = make([]float64, len(p.Outcomes)), make([]float64, len(p.Outcomes)), make([]float64, len(p.Outcomes))
 			}
+
 			names = nil
 			for k, v := range p.Rows[0].Values {
 				names = append(names, p.Outcomes[k].Name)
+
 				b := Band{300, 0, 3000}
 				if k < len(p.Outcomes)-1 {
 					b = FractionalOctave(c.per, k-c.per)
 				}
+
 				want := LevelDB(2*sigma*sigma/rate*(b.Hi-b.Lo), 20e-6)
 				for h, y := range v.Y {
 					e := v.ByProducts[0][h]
@@ -175,14 +197,17 @@ func TestBandsOfWhiteNoiseChiSquare(t *testing.T) {
 				}
 			}
 		}
+
 		for k, v := range chi {
 			n := float64(2 * recordings)
 			if z := (v - n) / math.Sqrt(2*n); math.Abs(z) > 4 {
 				t.Errorf("%+v, %s: χ² = %.0f of %.0f, %.1f standard deviations off", c, names[k], v, n, z)
 			}
+
 			if z := mean[k] / math.Sqrt(n); math.Abs(z) > 4 {
 				t.Errorf("%+v, %s: mean %.1f standard errors off", c, names[k], z)
 			}
+
 			t.Logf("%+v %s: χ²/n %.3f, sd %.3f dB", c, names[k], v/n, sd[k])
 		}
 	}
@@ -196,17 +221,21 @@ func TestToneAtAnEdge(t *testing.T) {
 	s := DefaultSettings()
 	s.Outcomes, s.Output, s.SegmentS = []string{"bands"}, "power", n/rate
 	s.Bands = [][]float64{{500, 1000 + 0.25*binHz}, {1000 + 0.25*binHz, 2000}}
+
 	x := make([]float64, 20*n)
 	for i := range x {
 		x[i] = a * math.Sin(2*math.Pi*1000*float64(i)/rate)
 	}
+
 	p, _, err := outcomesOf(t, "split-half-spectrum", memory{x}, s, rate, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	// Hann: the bin of the tone reads a²/2, its neighbours a quarter of it, over a bandwidth of 1.5 bins.
 	full := a * a / 2 / 1.5
 	first, _ := p.value(t, 0, "l_500to1005hz_power", "sd")
+
 	second, _ := p.value(t, 0, "l_1005to2000hz_power", "sd")
 	for h := range 2 {
 		if !near(first[h], full*(0.25+0.75), 1e-12) || !near(second[h], full*(0.25+0.25), 1e-12) {
@@ -222,13 +251,16 @@ func TestWeightingTable(t *testing.T) {
 		-70.4, -63.4, -56.7, -50.5, -44.7, -39.4, -34.6, -30.2, -26.2, -22.5, -19.1, -16.1, -13.4, -10.9, -8.6, -6.6, -4.8,
 		-3.2, -1.9, -0.8, 0, 0.6, 1.0, 1.2, 1.3, 1.2, 1.0, 0.5, -0.1, -1.1, -2.5, -4.3, -6.6, -9.3,
 	}
+
 	c := []float64{
 		-14.3, -11.2, -8.5, -6.2, -4.4, -3.0, -2.0, -1.3, -0.8, -0.5, -0.3, -0.2, -0.1, 0, 0, 0, 0,
 		0, 0, 0, 0, 0, -0.1, -0.2, -0.3, -0.5, -0.8, -1.3, -2.0, -3.0, -4.4, -6.2, -8.5, -11.2,
 	}
+
 	if len(a) != 34 || len(c) != 34 {
 		t.Fatal(len(a), len(c))
 	}
+
 	for i := range a {
 		hz := ThirdOctave(10 + i).Centre
 		for w, want := range map[string]float64{"A": a[i], "C": c[i], "Z": 0} {
@@ -246,19 +278,24 @@ func TestOverall(t *testing.T) {
 	const rate, a = 12_800., 0.2
 	s := DefaultSettings()
 	s.Outcomes, s.Weighting = []string{"overall"}, []string{"Z", "A", "C"}
+
 	x := make([]float64, 16*1280)
 	for i := range x {
 		x[i] = a * math.Sin(2*math.Pi*100*float64(i)/rate)
 	}
+
 	p, _, err := outcomesOf(t, "split-half-spectrum", memory{x}, s, rate, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	z, _ := p.value(t, 0, "oaspl_db", "sd")
+
 	want := LevelDB(a*a/2, 20e-6)
 	if !near(z[0], want, 1e-9) {
 		t.Errorf("%g dB, want %g", z[0], want)
 	}
+
 	for w, at := range map[string]float64{"a": WeightingDB("A", 100), "c": WeightingDB("C", 100)} {
 		// Two neighbouring bins read an eighth of the mean square each: weighted at 90 and 110 Hz.
 		got, _ := p.value(t, 0, "oaspl_"+w+"_db", "sd")
@@ -266,6 +303,7 @@ func TestOverall(t *testing.T) {
 			t.Errorf("%s: %g dB, want %g", w, got[1], want+at)
 		}
 	}
+
 	for _, f := range []struct {
 		hz   []float64
 		want string
@@ -282,6 +320,7 @@ func TestOverall(t *testing.T) {
 // multiples of shaft.
 func rotorSound(n int, rate, shaft float64, amplitude map[int]float64, seed uint64) []float64 {
 	rng := rand.New(rand.NewPCG(seed, 77))
+
 	x := make([]float64, n)
 	for i := range x {
 		x[i] = rng.NormFloat64()
@@ -289,6 +328,7 @@ func rotorSound(n int, rate, shaft float64, amplitude map[int]float64, seed uint
 			x[i] += a * math.Sin(2*math.Pi*shaft*float64(j)*float64(i)/rate+float64(j))
 		}
 	}
+
 	return x
 }
 
@@ -304,11 +344,14 @@ func TestBroadbandAndTonal(t *testing.T) {
 	s.Weighting, s.Overlap, s.OverallHz, s.Harmonics = []string{"Z"}, 0.5, []float64{60, 4000}, 3
 	at := map[string]float64{"blades": 2, "rpm": 60 * shaft}
 	lines := map[int]float64{2: 2, 3: 0.5, 4: 0.8, 6: 0.4}
+
 	tones := 0.
 	for _, a := range lines {
 		tones += a * a / 2
 	}
+
 	noise := 2 / rate * 3940
+
 	var db, square [2]float64 // of broadband and tonal over their predictions
 	for i := range recordings {
 		x := rotorSound(4*10_240, rate, shaft, lines, uint64(i))
@@ -316,37 +359,46 @@ func TestBroadbandAndTonal(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		total, _ := p.value(t, 0, "oaspl_power", "sd")
 		broad, sdB := p.value(t, 0, "broadband_power", "sd")
 		tonal, sdT := p.value(t, 0, "tonal_power", "sd")
+
 		_, bound := p.value(t, 0, "tonal_power", "bound")
 		for h := range 2 {
 			if math.Abs(total[h]/(broad[h]+tonal[h])-1) > 1e-12 || bound[h] != 0 {
 				t.Errorf("total %g, broadband %g and tonal %g, bound %v", total[h], broad[h], tonal[h], bound)
 			}
+
 			for k, d := range []float64{10 * math.Log10(broad[h]/noise) / sdB[h], 10 * math.Log10(tonal[h]/tones) / sdT[h]} {
 				db[k] += d / float64(2*recordings)
 				square[k] += d * d / float64(2*recordings)
 			}
 		}
 	}
+
 	t.Logf("broadband and tonal: mean %.3f, mean square %.3f of the prediction", db, square)
+
 	for k, name := range []string{"broadband", "tonal"} {
 		if math.Abs(db[k]) > 0.5 || square[k] > 1.5 || square[k] < 0.6 {
 			t.Errorf("%s: mean %.2f, mean square %.2f of the predicted deviation", name, db[k], square[k])
 		}
 	}
+
 	s.Speed = "nominal"
 	p, _, err := outcomesOf(t, "split-half-spectrum", memory{rotorSound(4*10_240, rate, shaft, nil, 1)}, s, rate, at)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	broad, sd := p.value(t, 0, "broadband_power", "sd")
+
 	tonal, bound := p.value(t, 0, "tonal_power", "bound")
 	if d := 10 * math.Log10(broad[0]/noise); bound != [2]float64{1, 1} || !(tonal[0] > 0 && tonal[0] < 0.1*noise) ||
 		math.Abs(d) > 4*sd[0] {
 		t.Errorf("without lines: broadband %+.3f dB ± %.3f, tonal %g of %g, bound %v", d, sd[0], tonal[0], noise, bound)
 	}
+
 	if p.Bounds != 2 {
 		t.Errorf("%d bounds", p.Bounds)
 	}
@@ -364,17 +416,21 @@ func TestBandsInOrders(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	y, sd := p.value(t, 0, "l_1_5to2_5so_power", "sd")
 	if want := 4.5 + 2/rate*shaft; math.Abs(10*math.Log10(y[0]/want)) > 4*sd[0] {
 		t.Errorf("%g, want %g", y[0], want)
 	}
+
 	if p.Outcomes[0].Name != "bpf1_power" || len(p.Outcomes) != 3 {
 		t.Errorf("%d outcomes", len(p.Outcomes))
 	}
+
 	d := Configure(Find("split-half-spectrum", false), &s).Describe()
 	if !d.Shaft || !strings.Contains(d.Doc, "levels of bands") {
 		t.Errorf("%+v", d)
 	}
+
 	s.BandsUnit, s.Outcomes = "", []string{"bands", "overall"}
 	if d := Configure(Find("split-half-spectrum", false), &s).Describe(); d.Shaft || slices.Contains(d.Settings, "track") {
 		t.Errorf("%+v", d)
@@ -392,15 +448,18 @@ func TestBandsOfRepeats(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	both, _, err := outcomesOf(t, "repeats", src, s, rate, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for k, v := range both.Rows[0].Values {
 		h := halves.Rows[0].Values[k]
 		if !near(v.Y[0], (h.Y[0]+h.Y[1])/2, 1e-12) || v.Y[0] != v.Y[1] {
 			t.Errorf("%s: %g of %g", both.Outcomes[k].Name, v.Y, h.Y)
 		}
+
 		if sd := v.ByProducts[0][0] * math.Sqrt2; math.Abs(sd/h.ByProducts[0][0]-1) > 0.5 || v.ByProducts[1][0] != 16 {
 			t.Errorf("%s: %g dB, %g averages", both.Outcomes[k].Name, sd, v.ByProducts[1][0])
 		}
@@ -448,14 +507,17 @@ func TestAtmosphere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	s.Distance = &Distance{FromM: 20, ToM: 10}
 	s.Atmosphere = &Atmosphere{}
 	p, _, err := outcomesOf(t, "split-half-spectrum", memory{x}, s, rate, at)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, o := range p.Outcomes {
 		y, air := p.value(t, 0, o.Name, "air")
+
 		before, _ := plain.value(t, 0, o.Name, "air")
 		for h := range 2 {
 			if got := y[h] - before[h] - 20*math.Log10(2); !near(got, air[h], 1e-9) && o.Name != "tonal_db" || !(air[h] > 0) {
@@ -463,18 +525,24 @@ func TestAtmosphere(t *testing.T) {
 			}
 		}
 	}
+
 	_, air := p.value(t, 0, "bpf1_db", "air")
+
 	_, hz := p.value(t, 0, "bpf1_db", "hz")
 	if want := 20*Absorption(hz[0], 5, 30, 101325) - 10*Absorption(hz[0], 20, 70, 101325); !near(air[0], want, 1e-12) {
 		t.Errorf("%g dB, want %g", air[0], want)
 	}
+
 	_, air = p.value(t, 0, "l_16000hz_db", "air")
 	lo, hi := ThirdOctave(42).Lo, ThirdOctave(42).Hi
+
 	of := func(hz float64) float64 { return 20*Absorption(hz, 5, 30, 101325) - 10*Absorption(hz, 20, 70, 101325) }
 	if min(of(lo), of(hi)) > air[0] || air[0] > max(of(lo), of(hi)) {
 		t.Errorf("band: %g dB outside of %g … %g", air[0], of(lo), of(hi))
 	}
+
 	delete(at, "humidity_pct")
+
 	if _, _, err := outcomesOf(t, "split-half-spectrum", memory{x}, s, rate, at); err == nil ||
 		!strings.Contains(err.Error(), "a condition humidity_pct from 0 to 100") {
 		t.Errorf("without humidity: %v", err)
@@ -489,28 +557,35 @@ func TestUnsteadyLoads(t *testing.T) {
 	s.Outcomes, s.Output = []string{"mean", "rms", "bands"}, "power"
 	s.Bands, s.Overlap = [][]float64{{50, 150}}, 0.5
 	rng := rand.New(rand.NewPCG(3, 3))
+
 	chi := [2]float64{}
 	for range runs {
 		x := make([]float64, 2000)
 		for i := range x {
 			x[i] = 7 + 0.3*rng.NormFloat64()
 		}
+
 		r := &Run{RateHz: rate, Samples: 2000, Settings: &s}
 		c := Configure(Find("split-halves", true), &s).(OfSeries)
 		p, err := c.Pairs(r, []Series{{Name: "lift_n", Unit: "N", Values: x}, {Name: "drag_n", Unit: "N", Values: x}})
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		var names []string
 		for _, o := range p.Outcomes {
 			names = append(names, o.Name+" in "+o.Unit)
 		}
+
 		p.named(t, OutcomeNames(c, &s, []string{"lift_n", "drag_n"}))
+
 		if got := strings.Join(names, ", "); got != "lift_n in N, drag_n in N, lift_n_rms in N, lift_n_l_50to150hz_power in "+
 			"N², drag_n_rms in N, drag_n_l_50to150hz_power in N²" {
 			t.Fatal(got)
 		}
+
 		y, sd := p.value(t, 0, "lift_n_rms", "sd")
+
 		band, sdBand := p.value(t, 0, "drag_n_l_50to150hz_power", "sd")
 		for h := range 2 {
 			chi[0] += math.Pow((y[h]-0.3)/sd[h], 2) / (2 * runs)
@@ -518,24 +593,30 @@ func TestUnsteadyLoads(t *testing.T) {
 			chi[1] += math.Pow(d/sdBand[h], 2) / (2 * runs)
 		}
 	}
+
 	for k, v := range chi { // standard error √(2/600) = 0.06
 		if math.Abs(v-1) > 0.25 {
 			t.Errorf("%s: χ²/n %.3f", []string{"rms", "band"}[k], v)
 		}
 	}
+
 	s.Outcomes = []string{"rms"}
 	c := Configure(Find("repeats", true), &s).(OfSeries)
+
 	x := []float64{}
 	for i := range 2000 {
 		x = append(x, 5+2*math.Sin(2*math.Pi*float64(i)/20))
 	}
+
 	p, err := c.Pairs(&Run{RateHz: rate, Settings: &s}, []Series{{Name: "cl", Values: x}})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if y, _ := p.value(t, 0, "cl_rms", "sd"); len(p.Outcomes) != 1 || !near(y[0], math.Sqrt2, 1e-9) || y[0] != y[1] {
 		t.Errorf("%g of %v", y, p.Outcomes)
 	}
+
 	still := []Series{{Name: "cl", Values: make([]float64, 500)}}
 	if _, err := c.Pairs(&Run{RateHz: rate, Settings: &s}, still); err == nil ||
 		err.Error() != "cl: expected a load that varies, found 0 throughout" {
@@ -574,6 +655,7 @@ func TestCheckOutcomes(t *testing.T) {
 		CheckOutcomes(c.name, c.series, &s, func(key, format string, args ...any) {
 			got = key + ": " + fmt.Sprintf(format, args...)
 		})
+
 		if got != c.want {
 			t.Errorf("%s %v: %q, want %q", c.name, c.outcomes, got, c.want)
 		}

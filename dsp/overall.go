@@ -20,6 +20,7 @@ func (overallLevel) check(s *Settings, fail Fail) {
 	if r := s.OverallHz; len(r) > 0 && (len(r) != 2 || !(r[0] >= 0 && r[0] < r[1] && r[1] <= maxBandHz)) {
 		fail("overall_hz", "expected [from, to] with 0 <= from < to <= %g, found %v", maxBandHz, r)
 	}
+
 	for i, w := range s.Weighting {
 		if !slices.Contains([]string{"Z", "A", "C"}, w) {
 			fail("weighting", "expected Z, A or C, found %q", w)
@@ -40,6 +41,7 @@ func overallBand(s *Settings, binHz float64, bins int) Band {
 	if len(s.OverallHz) == 2 {
 		b.Lo, b.Hi = max(b.Lo, s.OverallHz[0]), s.OverallHz[1]
 	}
+
 	return b
 }
 
@@ -72,6 +74,7 @@ func (s *Settings) weightedNames(names ...string) (out []string) {
 			out = append(out, n+weightingSuffix(w))
 		}
 	}
+
 	return s.levelNames(out...)
 }
 
@@ -83,17 +86,21 @@ func (m *sound) weighted(f func(suffix, words string, gain []float64) error) err
 		if r := m.r.Settings.OverallHz; len(r) == 2 {
 			words = " over the frequencies of overall_hz"
 		}
+
 		if w != "Z" {
 			words += ", weighted by " + w
+
 			gain = make([]float64, len(m.power[0]))
 			for k := range gain {
 				gain[k] = math.Pow(10, WeightingDB(w, float64(k)*m.binHz)/10)
 			}
 		}
+
 		if err := f(suffix, words, gain); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -110,5 +117,6 @@ func WeightingDB(weighting string, hz float64) float64 {
 	case "C":
 		return 20 * math.Log10(c(hz*hz)/c(1e6))
 	}
+
 	return 0
 }

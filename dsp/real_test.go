@@ -45,15 +45,18 @@ func TestTrackMeasuredRotor(t *testing.T) {
 					if !near(run.ShaftHz[h], want, 0.003*want) {
 						t.Errorf("half %d: %.2f rev/s, want %.1f", h+1, run.ShaftHz[h], want)
 					}
+
 					for _, l := range run.Channels[0].Halves[h].Lines {
 						if db := LevelDB(l.Rho, 1); db < 13 || db > 50 {
 							t.Errorf("half %d, harmonic %d: %.1f dB over the floor", h+1, l.Order, db)
 						}
+
 						if l.UpperBound || math.Abs(l.PeakHz-l.Hz) > 0.03*l.Hz {
 							t.Errorf("half %d: %+v", h+1, l)
 						}
 					}
 				}
+
 				for m, e := range run.Channels[0].Emergent {
 					if !e {
 						t.Errorf("harmonic %d does not emerge", m+1)
@@ -70,6 +73,7 @@ func TestTrackMeasuredRotor(t *testing.T) {
 // several dB short, because the line lies partly outside.
 func TestNominalMissesMeasuredRotor(t *testing.T) {
 	const median = 376
+
 	missed, total, short := 0, 0, 0.0
 	for _, f := range lcav {
 		x, rate := floatWAV(t, measured(t, "lcav-crazyflie-propeller", "propellers", f.name+".wav"))
@@ -81,18 +85,23 @@ func TestNominalMissesMeasuredRotor(t *testing.T) {
 		for h := range 2 {
 			for m, l := range tracked.Channels[0].Halves[h].Lines {
 				total++
+
 				if p := fixed.Channels[0].Halves[h].Lines[m]; p.PeakPower < l.PeakPower/10 {
 					missed++
 				}
+
 				short = max(short, LevelDB(l.PeakPower/own.Channels[0].Halves[h].Lines[m].PeakPower, 1))
 			}
 		}
 	}
+
 	t.Logf("±1 %% around %d rev/s misses %d of %d lines by 10 dB and more; around each file's mean the peak is up to "+
 		"%.1f dB short", median, missed, total, short)
+
 	if missed < total/2 {
 		t.Errorf("only %d of %d lines missed", missed, total)
 	}
+
 	if short < 1 {
 		t.Errorf("around each file's mean the peak is only %.2f dB short", short)
 	}
@@ -106,18 +115,23 @@ func TestTrackFourMicrophones(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	b = b[10+int(binary.LittleEndian.Uint16(b[8:])):]
+
 	x := make(memory, 4)
 	for i := 0; i+4 <= len(b); i += 4 {
 		x[i/4%4] = append(x[i/4%4], float64(math.Float32frombits(binary.LittleEndian.Uint32(b[i:]))))
 	}
+
 	run := analyse(t, x, RotorSettings{RateHz: 48000, Blades: 2, TrackLoHz: 250, TrackHiHz: 500})
 	t.Logf("%.2f rev/s", run.ShaftHz)
+
 	for h, s := range run.ShaftHz {
 		if s < 315 || s > 355 {
 			t.Errorf("half %d: %.2f rev/s", h+1, s)
 		}
 	}
+
 	for c, ch := range run.Channels {
 		for m, e := range ch.Emergent {
 			if !e && m < 3 {
@@ -136,26 +150,33 @@ func TestMeasuredBalance(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	// Row 1 of the calibration matrix of the NOTE: Fx of the six voltages.
 	c := [6]float64{0.10573, -0.04946, -0.03339, 6.31374, -0.04072, -6.35659}
+
 	var fx []float64
 	for _, line := range strings.Split(string(b), "\n") {
 		f := strings.Fields(line)
 		if len(f) < 13 {
 			continue
 		}
+
 		v := 0.0
 		for i := range c {
 			x, err := strconv.ParseFloat(f[i+1], 64)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			v += c[i] * x
 		}
+
 		fx = append(fx, v)
 	}
+
 	const rows = 714 // a segment of 7.1 s
 	var naive, flagged, segments int
+
 	var ratio float64
 	for at := 0; at+rows <= len(fx); at += rows {
 		x := fx[at : at+rows]
@@ -163,17 +184,22 @@ func TestMeasuredBalance(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		segments++
 		ratio += r.NEff[0] / rows
+
 		if slices.ContainsFunc(r.Flags, func(f Flag) bool { return f.Code == "drift" }) {
 			flagged++
 		}
+
 		if z, _, _, ok := WelchT(x[:rows/2], x[rows/2:]); ok && math.Abs(z) > 1.96 {
 			naive++
 		}
 	}
+
 	t.Logf("%d segments: naive errors reject %d, block means %d; n_eff/n %.3f on average", segments, naive, flagged,
 		ratio/float64(segments))
+
 	if segments < 5 || flagged >= naive || ratio/float64(segments) > 0.5 {
 		t.Errorf("%d segments, naive %d, flagged %d, n_eff/n %.3f", segments, naive, flagged, ratio/float64(segments))
 	}
@@ -186,6 +212,7 @@ func TestTrackedHalvesDisagree(t *testing.T) {
 	x, rate := floatWAV(t, measured(t, "lcav-crazyflie-propeller", "propellers", "40000.wav"))
 	_, err := NewAnalyser().Run(context.Background(), memory{x},
 		RotorSettings{RateHz: rate, Samples: int64(len(x)), Channels: []int{0}, Blades: 2, TrackLoHz: 20, TrackHiHz: 500})
+
 	var e *fault.Error
 	if !errors.As(err, &e) || e.Want != "one shaft speed in both halves" {
 		t.Errorf("error %v", err)

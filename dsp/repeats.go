@@ -30,8 +30,10 @@ func (repeatedMeans) Pairs(r *Run, series []Series) (*Pairs, error) {
 		for _, v := range s.Values {
 			sum += v
 		}
+
 		y[i] = sum / float64(len(s.Values))
 	}
+
 	return unsteady(r, series, loadPairs(r, series, loadRow(y, y)), true)
 }
 
@@ -50,8 +52,10 @@ func PairRecordings(x [][]float64, equal func(k int, a, b float64) bool, run, ch
 			alike = len(pair) > 0
 		}
 	}
+
 	if alike { // the channel is one condition more
 		index := map[string]int{}
+
 		rows := make([][]float64, len(x))
 		for i, c := range channel {
 			if _, ok := index[c]; !ok {
@@ -59,6 +63,7 @@ func PairRecordings(x [][]float64, equal func(k int, a, b float64) bool, run, ch
 			}
 			rows[i] = append(append([]float64{}, x[i]...), float64(index[c]))
 		}
+
 		given, conditions := equal, len(x[0])
 		x, equal = rows, func(k int, a, b float64) bool {
 			if k == conditions {
@@ -67,13 +72,16 @@ func PairRecordings(x [][]float64, equal func(k int, a, b float64) bool, run, ch
 			return given(k, a, b)
 		}
 	}
+
 	pairs, groups := PairRepeats(x, equal)
 	for _, g := range groups {
 		if len(g)%2 == 1 {
 			alone = append(alone, g[len(g)-1])
 		}
 	}
+
 	slices.Sort(alone)
+
 	return pairs, alone
 }
 
@@ -91,12 +99,15 @@ func PairRepeats(x [][]float64, equal func(k int, a, b float64) bool) (pairs [][
 				return false
 			}
 		}
+
 		return true
 	}
+
 	for run, row := range x {
 		if len(row) != len(x[0]) {
 			panic(fmt.Sprintf("dsp: run %d has %d conditions, the first %d", run, len(row), len(x[0])))
 		}
+
 		joined := false
 	search:
 		for g, members := range groups {
@@ -105,18 +116,22 @@ func PairRepeats(x [][]float64, equal func(k int, a, b float64) bool) (pairs [][
 					continue search
 				}
 			}
+
 			groups[g] = append(members, run)
 			joined = true
 			break
 		}
+
 		if !joined {
 			groups = append(groups, []int{run})
 		}
 	}
+
 	for _, g := range groups {
 		for i := 0; i+1 < len(g); i += 2 {
 			pairs = append(pairs, [2]int{g[i], g[i+1]})
 		}
 	}
+
 	return pairs, groups
 }

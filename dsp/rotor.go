@@ -92,23 +92,28 @@ func (s RotorSettings) withDefaults() (RotorSettings, error) {
 			*v = d
 		}
 	}
+
 	deff := func(v *float64, d float64) {
 		if *v == 0 {
 			*v = d
 		}
 	}
+
 	def(&s.Segments, defaultSegments)
 	def(&s.Harmonics, defaultHarmonics)
 	def(&s.MinBins, defaultMinBins)
 	deff(&s.Tolerance, defaultTolerance)
 	deff(&s.EmergenceDB, defaultEmergenceDB)
 	deff(&s.Alpha, 0.05)
+
 	if s.Amplitude == "" {
 		s.Amplitude = defaultAmplitude
 	}
+
 	if s.Speed == "" {
 		s.Speed = defaultSpeed
 	}
+
 	number := func(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 	switch {
 	case !(s.RateHz > 0) || math.IsInf(s.RateHz, 0):
@@ -116,6 +121,7 @@ func (s RotorSettings) withDefaults() (RotorSettings, error) {
 			Want: "a sampling rate above 0 Hz", Found: number(s.RateHz),
 			Hint: "state the rate if the file does not",
 		}
+
 	case s.Segments < 1:
 		return s, &fault.Error{Want: "at least 1 segment per half", Found: strconv.Itoa(s.Segments)}
 	case s.Harmonics < 1:
@@ -125,6 +131,7 @@ func (s RotorSettings) withDefaults() (RotorSettings, error) {
 			Want: "at least 1 blade", Found: strconv.Itoa(s.Blades),
 			Hint: "the number of blades is a condition of the run",
 		}
+
 	case !(s.Tolerance > 0 && s.Tolerance < 0.5):
 		return s, &fault.Error{Want: "a tolerance between 0 and 0.5", Found: number(s.Tolerance)}
 	case s.MinBins < 1:
@@ -148,12 +155,14 @@ func (s RotorSettings) withDefaults() (RotorSettings, error) {
 			Want: "a shaft speed", Found: "neither the condition rpm nor a range to track it in",
 			Hint: "give rpm with the conditions, or track: {range_hz: [a, b]}",
 		}
+
 	case s.ShaftHz == 0 && !(s.TrackLoHz > 0 && s.TrackHiHz > s.TrackLoHz && finite(s.TrackHiHz)):
 		return s, &fault.Error{
 			Want:  "a range of shaft speeds 0 < a < b to track in",
 			Found: number(s.TrackLoHz) + " … " + number(s.TrackHiHz) + " rev/s",
 		}
 	}
+
 	return s, nil
 }
 
@@ -168,20 +177,24 @@ func (s *RotorSettings) lowest() float64 {
 // checkNyquist reports the first harmonic of shaft above the Nyquist frequency.
 func (s *RotorSettings) checkNyquist(shaft float64) error {
 	bpf := float64(s.Blades) * shaft
+
 	nyquist := s.RateHz / 2
 	if float64(s.Harmonics)*bpf < nyquist {
 		return nil
 	}
+
 	m := 1
 	for float64(m)*bpf < nyquist {
 		m++
 	}
+
 	hint := fmt.Sprintf("record at more than %.0f Hz", 2*float64(s.Harmonics)*bpf)
 	if m > 1 {
 		hint = fmt.Sprintf("set harmonics to %d or less, or %s", m-1, hint)
 	} else {
 		hint = "check blades and speed, or " + hint
 	}
+
 	return &fault.Error{
 		Place: fmt.Sprintf("harmonic %d of the blade passing frequency", m),
 		Want:  fmt.Sprintf("less than the Nyquist frequency %.6g Hz", nyquist),
@@ -197,11 +210,14 @@ func (s RotorSettings) prepare() (RotorSettings, error) {
 	if err != nil {
 		return s, err
 	}
+
 	lowest := s.lowest()
+
 	// Neighbouring harmonics must be resolved: the Hann window's main lobe is 4
 	// bins wide.
 	periods := 2 * windows[windowOf(s.Window)].lobe
 	segment := int(math.Ceil(float64(periods) * s.RateHz / (float64(s.Blades) * lowest)))
+
 	o := s.load()
 	switch {
 	case s.SegLen > 0 && s.SegLen < segment:
@@ -210,11 +226,13 @@ func (s RotorSettings) prepare() (RotorSettings, error) {
 				periods, float64(s.Blades)*lowest),
 			Found: strconv.Itoa(s.SegLen), Hint: "ask for longer segments",
 		}
+
 	case s.SegLen > 0:
 		if err := o.check(); err != nil {
 			return s, err
 		}
 		s.Segments = o.Segments
+
 	case o.segLen() < max(segment, floorMinBins):
 		per := max(segment, floorMinBins)
 		return s, &fault.Error{
@@ -224,6 +242,7 @@ func (s RotorSettings) prepare() (RotorSettings, error) {
 			Hint:  "record longer or ask for fewer segments",
 		}
 	}
+
 	return s, s.checkNyquist(lowest)
 }
 
@@ -250,6 +269,7 @@ func (s RotorSettings) Spectra() (SpectrumSettings, error) {
 	if err != nil {
 		return SpectrumSettings{}, err
 	}
+
 	return s.spectra(), nil
 }
 
@@ -259,9 +279,11 @@ func (a *Analyser) Run(ctx context.Context, src Source, s RotorSettings) (*Rotor
 	if err != nil {
 		return nil, err
 	}
+
 	if err := a.Load(ctx, src, load); err != nil {
 		return nil, err
 	}
+
 	return a.Harmonics(ctx, src, s)
 }
 
@@ -276,19 +298,23 @@ func (a *Analyser) Harmonics(ctx context.Context, src Source, s RotorSettings) (
 	if err != nil {
 		return nil, err
 	}
+
 	if !a.Holds(s.spectra()) {
 		panic("dsp: harmonics of other spectra than those loaded")
 	}
+
 	segLen := a.welch.SegLen()
 	run := &RotorRun{
 		SegLen: segLen, BinHz: s.RateHz / float64(segLen), Segments: s.Segments, averages: a.averages, blades: s.Blades,
 		Channels: make([]RotorChannel, len(s.Channels)),
 	}
+
 	lf := &lineFinder{
 		binHz: run.BinHz, tolerance: s.Tolerance, minBins: s.MinBins, averages: a.averages,
 		emergence: math.Pow(10, s.EmergenceDB/10), tone: a.welch.ToneFactor(),
 		peakOnly: s.Amplitude == "peak", widen: windows[windowOf(s.Window)].lobe - windows[0].lobe,
 	}
+
 	most := floorGuardBins + lf.widen
 	lf.guard, run.finder = most, lf
 	run.Flags = s.tachometerFlags()
@@ -296,25 +322,30 @@ func (a *Analyser) Harmonics(ctx context.Context, src Source, s RotorSettings) (
 	if err != nil {
 		return nil, err
 	}
+
 	floors, err := a.lines(run, &s, lf)
 	if err != nil {
 		return nil, err
 	}
+
 	if lf.guard < most {
 		text := fmt.Sprintf("shaft orders are %.1f bins apart: the floor leaves out ±%d bins around each instead of ±%d",
 			run.ShaftHz[0]/run.BinHz, lf.guard, most)
 		if lf.guard < 0 {
 			text = fmt.Sprintf("shaft orders are %.1f bins apart: the floor includes them", run.ShaftHz[0]/run.BinHz)
 		}
+
 		run.Flags = append(run.Flags, Flag{
 			Code: "floor-guard", Channel: -1, Statistic: float64(lf.guard),
 			Text: text + "; a longer recording resolves them",
 		})
 	}
+
 	run.Flags = append(run.Flags, a.consistency(run, &s, measured, floors)...)
 	if s.Amplitude == "synchronous" {
 		err = s.synchronous(ctx, src, run)
 	}
+
 	return run, err
 }
 
@@ -324,14 +355,17 @@ func (s *RotorSettings) lastBin(binHz float64, bins int) int {
 	if hi == 0 {
 		hi = s.TrackHiHz
 	}
+
 	top := float64(s.Harmonics) + 0.5
 	if s.ShaftHz == 0 {
 		top = float64(max(s.Harmonics, s.Blades, 3)) + 1.5 // fundamental looks that far
 	}
+
 	top *= float64(s.Blades) * hi * (1 + s.Tolerance) * (1 + s.Tolerance)
 	if k := top/binHz + 2*floorMinBins; k < float64(bins-1) {
 		return int(k)
 	}
+
 	return bins - 1
 }
 
@@ -340,6 +374,7 @@ func (s *RotorSettings) lastBin(binHz float64, bins int) int {
 // nominal speed is used).
 func (a *Analyser) speeds(run *RotorRun, s *RotorSettings, lf *lineFinder) (measured [2]float64, err error) {
 	bins := a.welch.Bins()
+
 	var found [2]bool
 	for h := range run.ShaftHz {
 		sf := &a.speed
@@ -370,6 +405,7 @@ func (a *Analyser) speeds(run *RotorRun, s *RotorSettings, lf *lineFinder) (meas
 					Hint: "check the range and the number of blades, or give rpm with the conditions",
 				}
 			}
+
 			measured[h], found[h], run.ShaftHz[h] = shaft, true, shaft
 			if edge := 0.005 * shaft; shaft < s.TrackLoHz+edge || shaft > s.TrackHiHz-edge {
 				run.Flags = append(run.Flags, Flag{
@@ -379,13 +415,16 @@ func (a *Analyser) speeds(run *RotorRun, s *RotorSettings, lf *lineFinder) (meas
 				})
 			}
 		}
+
 		if err := s.checkNyquist(run.ShaftHz[h]); err != nil {
 			return measured, err
 		}
 	}
+
 	if !found[0] || !found[1] {
 		return [2]float64{}, nil
 	}
+
 	if s.ShaftHz == 0 {
 		// Speeds drift by percents; a larger step is one half taken for a multiple of the other.
 		if lo, hi := min(measured[0], measured[1]), max(measured[0], measured[1]); hi > maxSpeedStep*lo {
@@ -398,6 +437,7 @@ func (a *Analyser) speeds(run *RotorRun, s *RotorSettings, lf *lineFinder) (meas
 			}
 		}
 	}
+
 	return measured, nil
 }
 
@@ -423,7 +463,9 @@ func (a *Analyser) lines(run *RotorRun, s *RotorSettings, lf *lineFinder) (floor
 				floors[h] = append(floors[h], floorBins[j]...)
 			}
 		}
+
 		slices.Sort(floors[h])
+
 		floors[h] = slices.Compact(floors[h])
 		for c := range run.Channels {
 			p := a.mean[h][c]
@@ -431,11 +473,13 @@ func (a *Analyser) lines(run *RotorRun, s *RotorSettings, lf *lineFinder) (floor
 			half.ShaftHz = shaft
 			for j := 1; j <= orders; j++ {
 				order, hz := j, float64(j)*shaft
+
 				harmonic := j%s.Blades == 0
 				if harmonic {
 					order = j / s.Blades
 					hz = float64(order) * bpf
 				}
+
 				l := lf.measure(p, order, hz, shaft, lf.floor(p, floorBins[j]))
 				if harmonic {
 					if !(l.Power > 0) {
@@ -445,16 +489,19 @@ func (a *Analyser) lines(run *RotorRun, s *RotorSettings, lf *lineFinder) (floor
 							Hint: "leave the channel out if it was not connected",
 						}
 					}
+
 					half.Lines = append(half.Lines, l)
 				} else {
 					half.ShaftOrders = append(half.ShaftOrders, l)
 				}
 			}
+
 			if s.KeepSpectra {
 				half.Spectrum = a.Power32(h, c)
 			}
 		}
 	}
+
 	for c := range run.Channels {
 		ch := &run.Channels[c]
 		for m := range s.Harmonics {
@@ -464,5 +511,6 @@ func (a *Analyser) lines(run *RotorRun, s *RotorSettings, lf *lineFinder) (floor
 			ch.Emergent = append(ch.Emergent, r >= lf.emergence)
 		}
 	}
+
 	return floors, nil
 }

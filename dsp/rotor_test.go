@@ -24,18 +24,23 @@ import (
 // the Hann main lobe, mean −0.49, deviation 0.43 dB.
 func TestAmplitudeBias(t *testing.T) {
 	var lobe, lobe2 float64
+
 	const points = 10001
 	for i := range points {
 		d := -0.5 + float64(i)/(points-1)
+
 		v := 1.0
 		if d != 0 {
 			v = math.Sin(math.Pi*d) / (math.Pi * d) / (1 - d*d)
 		}
+
 		db := 20 * math.Log10(v)
 		lobe += db / points
 		lobe2 += db * db / points
 	}
+
 	lobeSD := math.Sqrt(lobe2 - lobe*lobe)
+
 	const n = 512
 	for _, c := range []struct {
 		amplitude string
@@ -55,17 +60,21 @@ func TestAmplitudeBias(t *testing.T) {
 		r := rand.New(rand.NewPCG(1, uint64(c.db)))
 		var sum, square, count float64
 		a := NewAnalyser()
+
 		x := make([]float64, 16*n)
 		for range turns(400, 100) {
 			f := 64.
 			if c.between {
 				f += r.Float64() - 0.5
 			}
+
 			p := math.Pow(10, c.db/10) * 3 / n
+
 			phase := 2 * math.Pi * r.Float64()
 			for i := range x {
 				x[i] = r.NormFloat64() + math.Sqrt(2*p)*math.Sin(2*math.Pi*f*float64(i)/n+phase)
 			}
+
 			run, err := a.Run(t.Context(), memory{x}, RotorSettings{
 				RateHz: n, Samples: int64(len(x)), Channels: []int{0},
 				Blades: 4, Harmonics: 1, ShaftHz: f / 4, Speed: "nominal", Amplitude: c.amplitude,
@@ -73,14 +82,17 @@ func TestAmplitudeBias(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			for _, h := range run.Channels[0].Halves {
 				e := LevelDB(h.Lines[0].Power/p, 1)
 				sum, square, count = sum+e, square+e*e, count+1
 			}
 		}
+
 		mean := sum / count
 		sd := math.Sqrt(square/count - mean*mean)
 		t.Logf("%s at %g dB, between bins %t: %+.2f ± %.2f dB", c.amplitude, c.db, c.between, mean, sd)
+
 		if !near(mean, c.mean, c.in) || !near(sd, c.sd, c.sdIn) {
 			t.Errorf("%s at %g dB, between bins %t: %+.3f ± %.3f dB, want %+.2f ± %.2f", c.amplitude, c.db, c.between, mean, sd,
 				c.mean, c.sd)
@@ -103,8 +115,10 @@ func rotor(rate, seconds float64, blades int, shaft func(t float64) float64, fal
 		if j%blades != 0 {
 			db -= side
 		}
+
 		amp[j], phase[j] = math.Pow(10, db/20), 2*math.Pi*r.Float64()
 	}
+
 	turn := 0.0
 	for i := range x {
 		turn += shaft(float64(i)/rate) / rate
@@ -113,8 +127,10 @@ func rotor(rate, seconds float64, blades int, shaft func(t float64) float64, fal
 				x[i] += amp[j] * math.Sin(2*math.Pi*float64(j)*turn+phase[j])
 			}
 		}
+
 		x[i] += sigma * r.NormFloat64()
 	}
+
 	return x
 }
 
@@ -137,6 +153,7 @@ func TestRefine(t *testing.T) {
 			rotor(6400, 8, 3, constant(c.shaft), 4, 25, c.sigma, uint64(i)),
 			rotor(6400, 8, 3, constant(c.shaft), 6, 25, c.sigma, uint64(i+50)),
 		}
+
 		run := analyse(t, x, RotorSettings{RateHz: 6400, Blades: 3, ShaftHz: c.nominal})
 		for h, got := range run.ShaftHz {
 			if !near(got, c.shaft, c.within*c.shaft) {
@@ -157,12 +174,14 @@ func TestDrift(t *testing.T) {
 		if want := shaft(2 + 4*float64(h)); !near(got, want, 1e-3*want) {
 			t.Errorf("half %d: %.3f rev/s, want %.3f", h, got, want)
 		}
+
 		for m, l := range run.Channels[0].Halves[h].Lines {
 			if want := -3.01 - 6*float64(m); !near(LevelDB(l.Power, 1), want, 0.25) {
 				t.Errorf("half %d, harmonic %d: %.2f dB, want %.2f", h, m+1, LevelDB(l.Power, 1), want)
 			}
 		}
 	}
+
 	if !run.Channels[0].Emergent[4] {
 		t.Error("harmonic 5 does not emerge")
 	}
@@ -175,9 +194,11 @@ func TestRefineWithoutLines(t *testing.T) {
 	if run.ShaftHz != [2]float64{50, 50} {
 		t.Errorf("speeds %v", run.ShaftHz)
 	}
+
 	if len(run.Flags) != 2 || run.Flags[0].Code != "speed-not-refined" {
 		t.Errorf("flags %v", run.Flags)
 	}
+
 	for _, h := range run.Channels[0].Halves {
 		for _, l := range h.Lines {
 			if !l.UpperBound || !finite(LevelDB(l.Power, 1)) || l.Power < l.PeakPower {
@@ -185,6 +206,7 @@ func TestRefineWithoutLines(t *testing.T) {
 			}
 		}
 	}
+
 	for m, e := range run.Channels[0].Emergent {
 		if e {
 			t.Errorf("harmonic %d of noise emerges, ρ %.1f", m+1, run.Channels[0].EmergenceRho[m])
@@ -203,6 +225,7 @@ func TestTrack(t *testing.T) {
 					RateHz: 12800, Blades: blades, TrackLoHz: 0.3 * shaft,
 					TrackHiHz: 2.2 * shaft,
 				})
+
 				for h, got := range run.ShaftHz {
 					if !near(got, shaft, 5e-4*shaft) {
 						t.Errorf("%d blades, %g rev/s, fall %g dB, half %d: tracked %.3f", blades, shaft, fall, h, got)
@@ -221,6 +244,7 @@ func TestTrackAcrossNyquist(t *testing.T) {
 	if !near(run.ShaftHz[0], 66.6, 0.02) {
 		t.Errorf("tracked %v", run.ShaftHz)
 	}
+
 	_, err := NewAnalyser().Run(t.Context(), memory{rotor(6400, 4, 3, constant(401), 3, 20, 0.01, 1)}, s)
 	if err == nil || !strings.HasPrefix(err.Error(), "harmonic 3 of the blade passing frequency: expected less than the "+
 		"Nyquist frequency 3200 Hz, found 3609 Hz (3 blades at 401 rev/s)") {
@@ -231,6 +255,7 @@ func TestTrackAcrossNyquist(t *testing.T) {
 func TestTrackFindsNothing(t *testing.T) {
 	_, err := NewAnalyser().Run(t.Context(), memory{noise(51200, 1)},
 		RotorSettings{RateHz: 6400, Samples: 51200, Channels: []int{0}, Blades: 2, TrackLoHz: 30, TrackHiHz: 60})
+
 	var e *fault.Error
 	if !errors.As(err, &e) || e.Place != "first half" ||
 		!strings.Contains(e.Want, "lines at multiples of 2 × 30 … 60 Hz") {
@@ -244,6 +269,7 @@ func TestErrors(t *testing.T) {
 	bad := slices.Clone(x[0])
 	bad[9000] = math.NaN()
 	x = append(x, bad)
+
 	base := RotorSettings{RateHz: 6400, Samples: 12800, Channels: []int{0}, Blades: 2, ShaftHz: 100}
 	for _, c := range []struct {
 		name string
@@ -286,6 +312,7 @@ func TestErrors(t *testing.T) {
 		s := base
 		c.edit(&s)
 		_, err := NewAnalyser().Run(t.Context(), x, s)
+
 		var e *fault.Error
 		if !errors.As(err, &e) || err.Error() != c.want {
 			t.Errorf("%s:\n got %v\nwant %s", c.name, err, c.want)
@@ -306,8 +333,10 @@ func TestSourceErrorsAndCancel(t *testing.T) {
 	if _, err := NewAnalyser().Run(t.Context(), &broken{}, s); !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("error %v", err)
 	}
+
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
+
 	src := &broken{}
 	if _, err := NewAnalyser().Run(ctx, src, s); !errors.Is(err, context.Canceled) || src.asked != 0 {
 		t.Errorf("error %v after %d reads", err, src.asked)
@@ -326,7 +355,9 @@ func (o *ordered) Read(channels []int, start int64, dst [][]float64) (int, error
 	if start < o.next || len(dst[0]) != o.size {
 		o.t.Errorf("read %d samples at %d after %d", len(dst[0]), start, o.next)
 	}
+
 	o.next = start + int64(len(dst[0]))
+
 	return o.memory.Read(channels, start, dst)
 }
 
@@ -340,6 +371,7 @@ func TestIntervalAndReuse(t *testing.T) {
 		RateHz: 6400, Channels: []int{0}, Blades: 2, ShaftHz: 100, Samples: int64(len(x)),
 		KeepSpectra: true,
 	}
+
 	want := analyse(t, cut, s)
 	a := NewAnalyser()
 	long := s
@@ -347,17 +379,21 @@ func TestIntervalAndReuse(t *testing.T) {
 	if _, err := a.Run(t.Context(), padded, long); err != nil {
 		t.Fatal(err)
 	}
+
 	s.Start = 777
 	got, err := a.Run(t.Context(), &ordered{memory: padded, t: t, size: 2 * want.SegLen}, s)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if !reflect.DeepEqual(got, want) {
 		t.Error("results differ")
 	}
+
 	if _, err := a.Run(t.Context(), padded, long); err != nil {
 		t.Fatal(err)
 	}
+
 	if !reflect.DeepEqual(got, want) {
 		t.Error("a later run changed an earlier result")
 	}
@@ -376,11 +412,13 @@ func TestScaleAndChannels(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		s.Channels, s.Scale = []int{1}, []float64{scale}
 		alone, err := NewAnalyser().Run(context.Background(), src, s)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		for h := range 2 {
 			for m, l := range alone.Channels[0].Halves[h].Lines {
 				want := both.Channels[1].Halves[h].Lines[m]
@@ -409,6 +447,7 @@ func TestSearchAndFloorBins(t *testing.T) {
 			t.Errorf("%g Hz, shaft %g: bins %v, want %v", c.hz, c.shaft, got, c.want)
 		}
 	}
+
 	// BPF 300 = 3 × 100 Hz, second harmonic: 525 … 675 Hz, orders at 600 only
 	// (500 and 700 are 12 bins outside): bins 263 … 337 without 296 … 304.
 	bins, guard := lf.floorBins(nil, 600, 100, 300, 6400)
@@ -416,10 +455,12 @@ func TestSearchAndFloorBins(t *testing.T) {
 		!slices.Contains(bins, 295) {
 		t.Errorf("guard %d, bins %v", guard, bins)
 	}
+
 	// Orders 8 bins apart: ±4 leaves nothing, ±3 one bin an order, 10 of them.
 	if bins, guard := lf.floorBins(nil, 16*18, 16, 2*16*9, 6400); guard != 3 || len(bins) != 10 {
 		t.Errorf("guard %d, bins %v", guard, bins)
 	}
+
 	// Orders a bin apart: no order can be left out.
 	if bins, guard := lf.floorBins(nil, 200, 2, 40, 6400); guard != -1 || len(bins) < floorMinBins ||
 		slices.Contains(bins, 100) {
@@ -433,6 +474,7 @@ func TestLevelSD(t *testing.T) {
 	if got := independent(8).lineSD(0); !near(got, 1.5355, 1e-4) {
 		t.Errorf("ρ = 0: %g", got)
 	}
+
 	if got := independent(8).lineSD(1e6); !near(got, 4.3429*math.Sqrt(2/8e6), 1e-6) {
 		t.Errorf("ρ = 1e6: %g", got)
 	}
@@ -448,6 +490,7 @@ func ExampleAnalyser() {
 		fmt.Println(err)
 		return
 	}
+
 	for _, l := range run.Channels[0].Halves[0].Lines {
 		fmt.Printf("%d × BPF at %.0f Hz: %.1f dB re full scale\n", l.Order, l.Hz, LevelDB(l.Power, 1))
 	}
@@ -464,14 +507,17 @@ func ExampleAnalyser() {
 func BenchmarkAnalyser(b *testing.B) {
 	x := rotor(51200, 8, 3, constant(66.2), 6, 30, 0.1, 1)
 	src := make(memory, 13)
+
 	s := RotorSettings{RateHz: 51200, Samples: int64(len(x)), Blades: 3, ShaftHz: 66}
 	for c := range src {
 		src[c] = x
 		s.Channels = append(s.Channels, c)
 	}
+
 	a := NewAnalyser()
 	b.SetBytes(int64(13 * 8 * len(x)))
 	b.ReportAllocs()
+
 	for b.Loop() {
 		if _, err := a.Run(context.Background(), src, s); err != nil {
 			b.Fatal(err)

@@ -39,7 +39,9 @@ func (c randomSamples) Pairs(r *Run, series []Series) (*Pairs, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	rows := make([]Row, len(first))
+
 	y1, y2 := make([]float64, len(series)), make([]float64, len(series))
 	for k := range rows {
 		for i, s := range series {
@@ -47,6 +49,7 @@ func (c randomSamples) Pairs(r *Run, series []Series) (*Pairs, error) {
 		}
 		rows[k] = loadRow(y1, y2)
 	}
+
 	return loadPairs(r, series, rows...), nil
 }
 
@@ -67,12 +70,14 @@ func RandomSamples(n, k int, seed uint64) (first, second []int, err error) {
 	if k < 1 {
 		return nil, nil, &fault.Error{Want: "at least 1 sample per draw", Found: strconv.Itoa(k)}
 	}
+
 	if n/2 < k {
 		return nil, nil, &fault.Error{
 			Want:  fmt.Sprintf("at least %d samples for two draws of %d without replacement", 2*k, k),
 			Found: strconv.Itoa(n), Hint: "record longer or draw fewer samples",
 		}
 	}
+
 	// The first 2k steps of Fisher and Yates' shuffle; only positions that
 	// were touched are kept, so that long recordings cost no memory.
 	rng := rand.NewPCG(seed, 0x646f75626c657461) // own stream of this function
@@ -83,12 +88,14 @@ func RandomSamples(n, k int, seed uint64) (first, second []int, err error) {
 		}
 		return i
 	}
+
 	drawn := make([]int, 2*k)
 	for i := range drawn {
 		j := i + int(below(rng, uint64(n-i)))
 		drawn[i] = at(j)
 		moved[j] = at(i)
 	}
+
 	return drawn[:k:k], drawn[k:], nil
 }
 
@@ -101,5 +108,6 @@ func below(src rand.Source, n uint64) uint64 {
 			hi, lo = bits.Mul64(src.Uint64(), n)
 		}
 	}
+
 	return hi
 }

@@ -52,6 +52,7 @@ func (s *SpectrumSettings) segLen() (n int) {
 		for n > 0 && int64(n)+int64(s.Segments-1)*int64(n-s.shared(n)) > half {
 			n-- // the hop is rounded up
 		}
+
 		return n
 	}
 }
@@ -75,6 +76,7 @@ func (s *SpectrumSettings) power(c int) float64 {
 	if s.Scale != nil {
 		p *= s.Scale[c] * s.Scale[c]
 	}
+
 	return p
 }
 
@@ -82,12 +84,15 @@ func (s *SpectrumSettings) power(c int) float64 {
 // programmer can get wrong.
 func (s *SpectrumSettings) check() error {
 	checkShape(s.Channels, s.Scale)
+
 	if s.Segments == 0 {
 		s.Segments = defaultSegments
 	}
+
 	if s.Window == "" {
 		s.Window = DefaultWindow
 	}
+
 	s.SegmentBins = max(1, s.SegmentBins)
 	switch {
 	case !(s.Overlap >= 0 && s.Overlap <= maxOverlap):
@@ -95,24 +100,29 @@ func (s *SpectrumSettings) check() error {
 	case s.SegLen > 0 && int64(s.SegLen) <= s.Samples/4:
 		s.Segments = 1 + int((s.Samples/2-int64(s.SegLen))/int64(s.hop()))
 	}
+
 	switch {
 	case !(s.RateHz > 0) || math.IsInf(s.RateHz, 0):
 		return &fault.Error{
 			Want: "a sampling rate above 0 Hz", Found: strconv.FormatFloat(s.RateHz, 'g', 6, 64),
 			Hint: "state the rate if the file does not",
 		}
+
 	case s.Segments < 1:
 		return &fault.Error{Want: "at least 1 segment per half", Found: strconv.Itoa(s.Segments)}
+
 	case s.SegLen > 0 && int64(s.SegLen) > s.Samples/4:
 		return &fault.Error{
 			Want:  fmt.Sprintf("at least %d samples (2 halves of 2 segments of %d)", 4*int64(s.SegLen), s.SegLen),
 			Found: strconv.FormatInt(s.Samples, 10), Hint: "record longer or ask for shorter segments",
 		}
+
 	case s.SegLen > 0 && s.SegLen < floorMinBins:
 		return &fault.Error{
 			Want: fmt.Sprintf("segments of at least %d samples", floorMinBins), Found: strconv.Itoa(s.SegLen),
 			Hint: "ask for longer segments",
 		}
+
 	case s.SegLen == 0 && s.segLen() < floorMinBins:
 		return &fault.Error{
 			Want: fmt.Sprintf("at least %d samples (2 halves of %d segments)",
@@ -120,6 +130,7 @@ func (s *SpectrumSettings) check() error {
 			Found: strconv.FormatInt(s.Samples, 10), Hint: "record longer or ask for fewer segments",
 		}
 	}
+
 	return nil
 }
 
@@ -127,6 +138,7 @@ func checkShape(channels []int, scale []float64) {
 	if len(channels) == 0 {
 		panic("dsp: spectra of no channels")
 	}
+
 	if scale != nil && len(scale) != len(channels) {
 		panic(fmt.Sprintf("dsp: %d scale factors for %d channels", len(scale), len(channels)))
 	}
@@ -174,16 +186,20 @@ func NewAnalyser() *Analyser { return &Analyser{} }
 // are wrapped.
 func (a *Analyser) Load(ctx context.Context, src Source, s SpectrumSettings) error {
 	a.loaded = false
+
 	if err := s.check(); err != nil {
 		return err
 	}
+
 	if segLen := s.segLen(); a.welch == nil || a.welch.SegLen() != segLen || a.welch.name != s.Window {
 		a.welch = newWelch(segLen, s.Window)
 	}
+
 	together := len(s.Channels) // channels read at a time
 	if by, ok := src.(ByChannel); ok && by.ByChannel() {
 		together = 1
 	}
+
 	narrow, ok := src.(Source32)
 	ok = ok && narrow.Exact32() && a.welch.lanes != nil
 	read := func() error {
@@ -192,17 +208,22 @@ func (a *Analyser) Load(ctx context.Context, src Source, s SpectrumSettings) err
 		}
 		return readHalves(ctx, a, &a.block, src.Read, together, &s)
 	}
+
 	a.inSingle = ok && (s.Precision == Single || s.Precision == Auto) && a.welch.inSingle()
+
 	err := read()
 	if a.again = err == nil && a.inSingle && s.Precision == Auto && a.wide(); a.again {
 		a.inSingle = false
 		err = read()
 	}
+
 	if err != nil {
 		return err
 	}
+
 	a.settings, a.loaded = s, true
 	a.averages = a.welch.averagesOf(s.Segments, s.hop())
+
 	return nil
 }
 
@@ -218,15 +239,18 @@ func (a *Analyser) wide() bool {
 			for _, p := range m[1:] {
 				top = max(top, math.Float64bits(p))
 			}
+
 			limit := math.Float64bits(ratio * math.Float64frombits(top))
 			for _, p := range m[1:] {
 				below += int((math.Float64bits(p) - limit) >> 63)
 			}
+
 			if below > len(m)/share {
 				return true
 			}
 		}
 	}
+
 	return false
 }
 
@@ -235,6 +259,7 @@ func (a *Analyser) flags() []Flag {
 	if !a.again {
 		return nil
 	}
+
 	return []Flag{{
 		Code: "precision", Channel: -1,
 		Text: "levels lie more than 140 dB below the strongest: transformed in double precision",
@@ -271,6 +296,7 @@ func (a *Analyser) Power32(half, channel int) []float32 {
 	for k, v := range p {
 		a.narrow[k] = float32(v)
 	}
+
 	return slices.Clone(a.narrow) // not zeroed first
 }
 
@@ -281,13 +307,16 @@ func readHalves[T kernel.Number](ctx context.Context, a *Analyser, block *[][]T,
 	n, hop, bins, channels := a.welch.SegLen(), s.hop(), a.welch.Bins(), len(s.Channels)
 	keep := min(s.SegmentBins, bins)
 	half := s.Samples / 2
+
 	// Of channels that come together as many segments are read at a time as a
 	// block may hold: a channel's sums then stay cached from pair to pair.
 	var sample T
+
 	per := 2
 	if size := together * n * int(unsafe.Sizeof(sample)); together > 1 {
 		per = max(2, min(blockBytes/size, s.Segments)&^1)
 	}
+
 	a.sums = resize(a.sums, channels, n)
 	for h := range a.mean {
 		a.mean[h] = resize(a.mean[h], channels, bins)
@@ -295,16 +324,19 @@ func readHalves[T kernel.Number](ctx context.Context, a *Analyser, block *[][]T,
 		for g := range s.Segments {
 			a.segs[h][g] = resize(a.segs[h][g], channels, keep)
 		}
+
 		if a.welch.lanes == nil {
 			for _, m := range a.mean[h] {
 				clear(m)
 			}
 		}
+
 		for c := 0; c < channels; c += together {
 			for g := 0; g < s.Segments; g += per {
 				if err := ctx.Err(); err != nil {
 					return fmt.Errorf("analyse run: %w", err)
 				}
+
 				count, shared := min(per, s.Segments-g), 0
 				if g > 0 { // the end of the block before
 					shared = n - hop
@@ -312,11 +344,14 @@ func readHalves[T kernel.Number](ctx context.Context, a *Analyser, block *[][]T,
 						copy(x, x[per*hop:])
 					}
 				}
+
 				start := s.Start + int64(h)*half + int64(g*hop)
+
 				*block = resize(*block, together, n+(count-1)*hop)
 				if err := fill(*block, shared, read, s.Channels[c:c+together], start, s); err != nil {
 					return err
 				}
+
 				for i, x := range *block {
 					if err := addSegments(a, x, h, g, c+i, s, start); err != nil {
 						return err
@@ -324,14 +359,17 @@ func readHalves[T kernel.Number](ctx context.Context, a *Analyser, block *[][]T,
 				}
 			}
 		}
+
 		for c, m := range a.mean[h] {
 			if a.welch.lanes != nil {
 				a.welch.fold(m, a.sums[c], s.power(c))
 			}
+
 			total := a.welch.kernels.Sum(m) // of powers: finite if all are, unless it is too large itself
 			if !finite(total) && slices.ContainsFunc(m, func(p float64) bool { return !finite(p) }) {
 				return tooLarge(s.Channels[c], s.Start+int64(h)*half)
 			}
+
 			if total == 0 {
 				return &fault.Error{
 					Place: fmt.Sprintf("channel %d, %s half", s.Channels[c]+1, halfName(h)),
@@ -341,6 +379,7 @@ func readHalves[T kernel.Number](ctx context.Context, a *Analyser, block *[][]T,
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -349,10 +388,12 @@ func fill[T kernel.Number](block [][]T, shared int, read func(channels []int, st
 	channels []int, start int64, s *SpectrumSettings,
 ) error {
 	size := len(block[0])
+
 	fresh := make([][]T, len(block))
 	for i, x := range block {
 		fresh[i] = x[shared:]
 	}
+
 	got, err := read(channels, start+int64(shared), fresh)
 	if got += shared; got < size {
 		if err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
@@ -361,10 +402,12 @@ func fill[T kernel.Number](block [][]T, shared int, read func(channels []int, st
 				Want:  fmt.Sprintf("%d samples from %d on", s.Samples, s.Start), Found: "the end of the data",
 			}
 		}
+
 		return fmt.Errorf("read samples %d … %d: %w", start, start+int64(size), err)
 	} else if err != nil && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("read samples %d … %d: %w", start, start+int64(size), err)
 	}
+
 	return nil
 }
 
@@ -381,44 +424,56 @@ func addSegments[T kernel.Number](a *Analyser, x []T, h, g, c int, s *SpectrumSe
 		if len(x) >= hop+n {
 			second = x[hop : hop+n]
 		}
+
 		x = x[min(2*hop, len(x)):]
 		mean1, live1 := segmentMean(w, first)
 		mean2, live2 := segmentMean(w, second)
+
 		if !finite(mean1) {
 			return badSample(first, s.Channels[c], start)
 		}
+
 		if !finite(mean2) {
 			return badSample(second, s.Channels[c], start+int64(hop))
 		}
+
 		if w.lanes == nil {
 			segment(a, first, h, g, c, s)
+
 			if len(second) > 0 {
 				segment(a, second, h, g+1, c, s)
 			}
+
 			continue
 		}
+
 		seg1 := a.segs[h][g][c]
+
 		var seg2 []float32
 		if len(second) > 0 {
 			seg2 = a.segs[h][g+1][c]
 		} else {
 			second = zeros[T](w)
 		}
+
 		scale := 2 * s.power(c) / (w.sum * w.sum)
 		if a.inSingle {
 			addPair(w.single, a.sums[c], seg1, seg2, first, second, mean1, mean2, scale, g == 0)
 		} else {
 			addPair(w.lanes, a.sums[c], seg1, seg2, first, second, mean1, mean2, scale, g == 0)
 		}
+
 		// A transform of nothing but zeros leaves a trace of its partner's
 		// rounding; a segment without sound has none.
 		if !live1 {
 			clear(seg1)
 		}
+
 		if !live2 {
 			clear(seg2)
 		}
 	}
+
 	return nil
 }
 
@@ -440,21 +495,25 @@ func segmentMean[T kernel.Number](w *Welch, x []T) (mean float64, live bool) {
 	if len(x) == 0 {
 		return 0, false
 	}
+
 	for _, v := range x {
 		if v != x[0] {
 			live = true
 			break
 		}
 	}
+
 	if !live {
 		return float64(x[0]), false
 	}
+
 	switch x := any(x).(type) {
 	case []float64:
 		mean = w.kernels.Sum(x)
 	case []float32:
 		mean = w.kernels.Sum32(x)
 	}
+
 	return mean / float64(len(x)), true
 }
 
@@ -467,6 +526,7 @@ func zeros[T kernel.Number](w *Welch) []T {
 	case *[]float32:
 		*p = w.zeros32
 	}
+
 	return z
 }
 
@@ -476,13 +536,16 @@ func zeros[T kernel.Number](w *Welch) []T {
 // are multiplied by scale, half of it at 0 Hz and the Nyquist frequency.
 func untanglePair[T kernel.Number](x, y []float32, low, high []T, scale float64, n int) {
 	scale *= 0.25
+
 	at := len(high) - 2
 	for k := 1; k < len(x); k, at = k+1, at-2 {
 		zr, zi, yr, yi := float64(low[2*k]), float64(low[2*k+1]), float64(high[at]), float64(high[at+1])
+
 		s := scale
 		if 2*k == n {
 			s *= 0.5
 		}
+
 		a, b := zr+yr, zi-yi
 		x[k] = float32((float64(a*a) + float64(b*b)) * s)
 		if k < len(y) {
@@ -490,8 +553,10 @@ func untanglePair[T kernel.Number](x, y []float32, low, high []T, scale float64,
 			y[k] = float32((float64(c*c) + float64(d*d)) * s)
 		}
 	}
+
 	zr, zi := float64(low[0]), float64(low[1])
 	x[0] = float32(float64(zr*zr) * 2 * scale)
+
 	if len(y) > 0 {
 		y[0] = float32(float64(zi*zi) * 2 * scale)
 	}
@@ -503,13 +568,16 @@ func segment[T kernel.Number](a *Analyser, x []T, h, g, c int, s *SpectrumSettin
 	for i, v := range x {
 		a.single[i] = float64(v)
 	}
+
 	a.power = slices.Grow(a.power[:0], a.welch.Bins())[:a.welch.Bins()]
 	a.welch.SegmentPower(a.power, a.single)
 	scale := s.power(c)
+
 	m, seg := a.mean[h][c][:len(a.power)], a.segs[h][g][c]
 	for k, p := range a.power {
 		m[k] += p * scale
 	}
+
 	for k := range seg {
 		seg[k] = float32(a.power[k] * scale)
 	}
@@ -526,6 +594,7 @@ func badSample[T kernel.Number](x []T, channel int, start int64) error {
 			}
 		}
 	}
+
 	return tooLarge(channel, start)
 }
 
@@ -550,5 +619,6 @@ func resize[T any](x [][]T, n, length int) [][]T {
 	for i := range x {
 		x[i] = slices.Grow(x[i][:0], length)[:length]
 	}
+
 	return x
 }

@@ -39,15 +39,18 @@ var spectralOutcomes = []spectralOutcome{harmonicLevels{}, bandLevels{}, overall
 // Outcomes lists the names of all outcomes, of microphones and of balances.
 func Outcomes() []string {
 	var names []string
+
 	s := DefaultSettings()
 	for _, o := range spectralOutcomes {
 		names = append(names, o.describe(&s).name)
 	}
+
 	for _, n := range loadOutcomeNames {
 		if !slices.Contains(names, n) {
 			names = append(names, n)
 		}
 	}
+
 	return names
 }
 
@@ -61,19 +64,23 @@ func CheckOutcomes(name string, series bool, s *Settings, fail Fail) {
 			fail("outcomes", "belongs to recordings; the columns of a table are its outcomes")
 		}
 		return
+
 	case splitHalves, repeatedMeans:
 		can = loadOutcomeNames
 		if s.BandsUnit == "orders" && slices.Contains(s.Outcomes, "bands") {
 			fail("bands_unit", "a balance has no shaft speed; expected Hz")
 		}
+
 	case halfSpectra:
 		for _, o := range spectralOutcomes {
 			can = append(can, o.describe(s).name)
 		}
+
 		if len(c.outcomes(s)) > 0 && !c.makes(s, "harmonics") && s.Amplitude == "synchronous" {
 			fail("amplitude", "synchronous is for harmonics, which are not among the outcomes")
 		}
 	}
+
 	for i, o := range s.Outcomes {
 		switch {
 		case can == nil:
@@ -114,6 +121,7 @@ func (c halfSpectra) outcomes(s *Settings) []spectralOutcome {
 			out = append(out, o)
 		}
 	}
+
 	return out
 }
 
@@ -136,22 +144,27 @@ func (c halfSpectra) Describe() Description {
 		d := DefaultSettings()
 		s = &d
 	}
+
 	d := Description{
 		Name: c.name, Shaft: c.rotor(s), Ordered: !c.repeats, Repeats: c.repeats, Version: c.version,
 		Settings: append([]string{"output", "distance", "outcomes", "atmosphere", "precision"}, averagingKeys...),
 	}
+
 	if d.Shaft {
 		d.Settings = append(d.Settings, rotorKeys...)
 	}
+
 	var words []string
 	for _, o := range c.outcomes(s) {
 		f := o.describe(s)
 		d.Settings, words = append(d.Settings, f.settings...), append(words, f.words)
 	}
+
 	overlap := "without overlap"
 	if s.Overlap > 0 {
 		overlap = fmt.Sprintf("that overlap by %g %% within a half", 100*s.Overlap)
 	}
+
 	switch {
 	case c.repeats:
 		d.Doc = repeatsDoc
@@ -161,6 +174,7 @@ func (c halfSpectra) Describe() Description {
 		d.Doc = "y1 and y2 are the " + strings.Join(words, ", ") + " of a recording's two halves, averaged over segments " +
 			overlap
 	}
+
 	return d
 }
 
@@ -177,6 +191,7 @@ func (c halfSpectra) Spectra(r *Run) (load SpectrumSettings, err error) {
 		if err != nil {
 			return load, err
 		}
+
 		load, err = s.Spectra()
 		if err != nil {
 			return load, err
@@ -184,12 +199,14 @@ func (c halfSpectra) Spectra(r *Run) (load SpectrumSettings, err error) {
 	} else if load, err = r.spectra(); err != nil {
 		return load, err
 	}
+
 	n := load.segLen()
 	for _, o := range c.outcomes(r.Settings) {
 		if err := o.fits(r.Settings, load.RateHz/float64(n), n/2+1); err != nil {
 			return load, err
 		}
 	}
+
 	return load, nil
 }
 
@@ -198,7 +215,9 @@ func (c halfSpectra) Pairs(ctx context.Context, src Source, r *Run, a *Analyser)
 	if c.repeats {
 		p.Members = [2]string{", first run", ", second run"}
 	}
+
 	var run *RotorRun
+
 	var err error
 	switch {
 	case c.rotor(r.Settings):
@@ -206,17 +225,22 @@ func (c halfSpectra) Pairs(ctx context.Context, src Source, r *Run, a *Analyser)
 		if err != nil {
 			return nil, err
 		}
+
 		if run, err = a.Harmonics(ctx, src, s); err != nil {
 			return nil, err
 		}
+
 		p.ShaftHz, p.Flags = run.ShaftHz, slices.Clone(run.Flags)
+
 	case r.Pulses != nil: // the speed is a condition of the run
 		if p.ShaftHz, err = r.Pulses.HalvesHz(r.RateHz, r.Samples); err != nil {
 			return nil, err
 		}
 		p.Flags = r.Pulses.Check()
 	}
+
 	p.Flags = append(p.Flags, a.flags()...)
+
 	outcomes := c.outcomes(r.Settings)
 	for i := range r.Microphones {
 		halves := [2]Half{{ShaftHz: p.ShaftHz[0]}, {ShaftHz: p.ShaftHz[1]}}
@@ -225,26 +249,32 @@ func (c halfSpectra) Pairs(ctx context.Context, src Source, r *Run, a *Analyser)
 		} else {
 			halves[0].Spectrum, halves[1].Spectrum = a.Power32(0, i), a.Power32(1, i)
 		}
+
 		p.Spectra = append(p.Spectra, Spectra{i, halves})
 		if r.Settings.Censored == "drop" && c.makes(r.Settings, "harmonics") &&
 			slices.Contains(run.Channels[i].Emergent, false) {
 			p.Dropped++
 			continue
 		}
+
 		m, err := newSound(r, i, a, run, p, c.repeats)
 		if err != nil {
 			return nil, err
 		}
+
 		for _, o := range outcomes {
 			if err := o.add(m); err != nil {
 				return nil, err
 			}
 		}
+
 		if p.Outcomes == nil {
 			p.Outcomes = m.outcomes
 		}
+
 		p.Rows = append(p.Rows, Row{Recording: i, Values: m.values})
 	}
+
 	return p, nil
 }
 
@@ -274,19 +304,24 @@ func newSound(r *Run, i int, a *Analyser, run *RotorRun, p *Pairs, repeats bool)
 		noise: NoiseBins(r.Settings.Window), power: [2][]float64{a.Power(0, i), a.Power(1, i)}, averages: a.averages,
 		shaftHz: p.ShaftHz,
 	}
+
 	m.level = r.Settings.leveler(m.mic.Unit)
+
 	var err error
 	if m.air, err = r.Settings.air(m.mic.Conditions); err != nil {
 		return nil, err
 	}
+
 	if repeats {
 		both := slices.Clone(m.power[0])
 		for k, v := range m.power[1] {
 			both[k] = (both[k] + v) / 2
 		}
+
 		mean := (m.shaftHz[0] + m.shaftHz[1]) / 2
 		m.power, m.averages, m.shaftHz = [2][]float64{both, both}, m.averages.double(), [2]float64{mean, mean}
 	}
+
 	return m, nil
 }
 
@@ -302,14 +337,17 @@ func (m *sound) sum(bands [2]Band, gain []float64) estimate {
 			raw, _ := m.averages.level(m.power[h], m.binHz, b, gain)
 			e.air[h] = 10 * math.Log10(e.power[h]*m.noise/raw)
 		}
+
 		if m.mic.Background == nil {
 			continue
 		}
+
 		e.hasBackground = true
 		if all == nil {
 			e.background[h], _, _ = BackgroundBetween(m.mic.Background, b.Lo, b.Hi)
 			continue
 		}
+
 		for k := max(1, int(b.Lo/m.binHz-0.5)); k < len(all) && (float64(k)-0.5)*m.binHz < b.Hi; k++ {
 			lo, hi := max(b.Lo, (float64(k)-0.5)*m.binHz), min(b.Hi, (float64(k)+0.5)*m.binHz)
 			if lo < hi {
@@ -318,6 +356,7 @@ func (m *sound) sum(bands [2]Band, gain []float64) estimate {
 			}
 		}
 	}
+
 	return e
 }
 
@@ -336,10 +375,12 @@ func (m *sound) add(name, what string, e estimate) error {
 		Name: name + "_" + m.level.suffix, Unit: m.level.unit, Description: m.level.meaning + " of the " + what,
 		ByProducts: []ByProduct{{Suffix: sufSD, Unit: "dB", Description: "predicted standard deviation of the level"}},
 	}
+
 	v := Value{ByProducts: [][2]float64{e.sd}}
 	with := func(b ByProduct, x [2]float64) {
 		o.ByProducts, v.ByProducts = append(o.ByProducts, b), append(v.ByProducts, x)
 	}
+
 	var background, near [2]float64
 	for h, p := range e.power {
 		if !(p > 0) {
@@ -348,36 +389,47 @@ func (m *sound) add(name, what string, e estimate) error {
 				Want:  "sound in the " + what, Found: "silence (power is zero)",
 			}
 		}
+
 		v.Y[h] = m.level.value(p)
 		m.pairs.Levels++
+
 		if e.bound != nil && e.bound[h] == 1 {
 			m.pairs.Bounds++
 		}
+
 		if !e.hasBackground {
 			continue
 		}
+
 		if background[h] = m.level.value(e.background[h]); p < e.background[h]*math.Pow(10, NearBackgroundDB/10.) {
 			near[h] = 1
 			m.pairs.Near++
 		}
 	}
+
 	if e.hasBackground {
 		with(ByProduct{
 			Suffix: sufBackground, Unit: m.level.unit, Description: "level of the background's recordings in the " +
 				"band, not subtracted",
 		}, background)
+
 		with(ByProduct{Suffix: sufNear, Bool: true, Description: fmt.Sprintf("less than %d dB above the background",
 			NearBackgroundDB)}, near)
 	}
+
 	with(ByProduct{Suffix: sufAverages, Single: true, Description: "effective number of averages of the spectrum"},
 		[2]float64{m.averages.count()})
+
 	if e.bound != nil {
 		with(ByProduct{Suffix: sufBound, Description: "the level is an upper bound", Bool: true}, *e.bound)
 	}
+
 	if m.air != nil {
 		with(ByProduct{Suffix: sufAir, Unit: "dB", Description: m.air.words()}, e.air)
 	}
+
 	m.give(o, v)
+
 	return nil
 }
 

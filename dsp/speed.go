@@ -53,6 +53,7 @@ func (f *speedFinder) whiten(half int) {
 	n, channels := f.last+1, len(f.power)
 	half = max(half, 8)
 	step := max(1, half/4)
+
 	f.sums = slices.Grow(f.sums[:0], (n+1)*channels)[:(n+1)*channels]
 	for c, p := range f.power {
 		guess := p[0]
@@ -60,18 +61,23 @@ func (f *speedFinder) whiten(half int) {
 			guess = f.median(p[max(1, min(k, n-1)-half):min(n, k+half+1)], guess)
 			return guess
 		}
+
 		sum := 0.0
 		f.sums[c] = 0
+
 		next := node(0)
 		for k := 0; k < n; k += step {
 			prev := next
+
 			next = node(min(n-1, k+step))
 			for i := k; i < min(n, k+step); i++ {
 				floor := prev + (next-prev)*float64(i-k)/float64(step)
+
 				white := 0.0
 				if i > 0 {
 					white = rho(p[i], floor)
 				}
+
 				sum += min(white, 1e9) // keeps the running sum exact enough
 				f.sums[(i+1)*channels+c] = sum
 			}
@@ -86,37 +92,45 @@ func (f *speedFinder) whiten(half int) {
 // furthest of those wanted so far: it is rarely true, a branch that costs little.
 func (f *speedFinder) median(x []float64, guess float64) float64 {
 	const few = 12
+
 	n, below, mark := len(x), 0, math.Float64bits(guess)
 	for _, v := range x {
 		below += int((math.Float64bits(v) - mark) >> 63)
 	}
+
 	flip, count := uint64(0), n/2-below+1 // wanted of the values from the guess on
 	if n/2 < below {                      // wanted of those below it
 		mark, flip, count = mark-1, math.MaxUint64, below-(n-1)/2
 	}
+
 	even := 1 - n%2
 	if count > few || count <= even || !(guess > 0) { // an even number's two middle values on both sides
 		f.scratch = append(f.scratch[:0], x...)
 		return median(f.scratch, &f.spare)
 	}
+
 	var nearest [few]uint64 // distances in bits, in order
 	near := nearest[:count]
 	for i := range near {
 		near[i] = math.MaxInt64
 	}
+
 	for _, v := range x {
 		if d := (math.Float64bits(v) - mark ^ flip) - flip; d < near[count-1] { // mark − v if flipped
 			i := count - 1
 			for ; i > 0 && d < near[i-1]; i-- {
 				near[i] = near[i-1]
 			}
+
 			near[i] = d
 		}
 	}
+
 	value := func(i int) float64 { return math.Float64frombits(mark + (near[i] ^ flip - flip)) }
 	if even == 1 {
 		return 0.5 * (value(count-2) + value(count-1))
 	}
+
 	return value(count - 1)
 }
 
@@ -128,13 +142,16 @@ func (f *speedFinder) at(hz float64) (float64, bool) {
 	if !ok {
 		return 0, false
 	}
+
 	channels := len(f.power)
 	lo, hi := f.between(x-w), f.between(x+w)
+
 	var sum float64
 	for c := range channels {
 		mean := (hi.read(c, channels) - lo.read(c, channels)) / (2 * w)
 		sum += min(combCap, math.Log(max(mean, 1e-3)))
 	}
+
 	return sum / float64(channels), true
 }
 
@@ -145,9 +162,11 @@ func (f *speedFinder) near(hz float64) (float64, bool) {
 	if !ok {
 		return 0, false
 	}
+
 	const most = 32 // factors whose product float64 holds
 	channels := len(f.power)
 	lo, hi := f.between(x-w), f.between(x+w)
+
 	sum, per, limit := 0.0, 0.5/w, math.Exp(combCap)
 	for c := 0; c < channels; {
 		product := 1.0
@@ -155,8 +174,10 @@ func (f *speedFinder) near(hz float64) (float64, bool) {
 			mean := (hi.read(c, channels) - lo.read(c, channels)) * per
 			product *= min(limit, max(mean, 1e-3))
 		}
+
 		sum += math.Log(product)
 	}
+
 	return sum / float64(channels), true
 }
 
@@ -191,6 +212,7 @@ func (f *speedFinder) comb(at amplitude, shaft, offset float64) float64 {
 		v, _ := at((float64(m) + offset) * float64(f.blades) * shaft)
 		sum += v
 	}
+
 	return sum / float64(f.harm)
 }
 
@@ -201,22 +223,26 @@ func (f *speedFinder) best(lo, hi float64, score func(at amplitude, shaft float6
 	const part = 4096
 	steps := int(math.Ceil((hi - lo) * 8 * float64(f.blades*f.harm) / f.lines.binHz))
 	speed := func(i int) float64 { return lo + (hi-lo)*float64(i)/float64(max(1, steps)) }
+
 	best, top := lo, math.Inf(-1)
 	for from := 0; from <= steps; from += part {
 		f.scores = f.scores[:0]
 		for i := from; i < min(from+part, steps+1); i++ {
 			f.scores = append(f.scores, score(f.near, speed(i)))
 		}
+
 		limit := max(top, slices.Max(f.scores)) - combMargin
 		for i, v := range f.scores {
 			if v < limit {
 				continue
 			}
+
 			if v := score(f.at, speed(from+i)); v > top {
 				best, top = speed(from+i), v
 			}
 		}
 	}
+
 	return best
 }
 
@@ -231,6 +257,7 @@ func (f *speedFinder) refine(nominal float64) (shaft float64, ok bool) {
 	if count == 0 {
 		return nominal, false
 	}
+
 	return max(lo, min(hi, shaft)), true
 }
 
@@ -256,23 +283,28 @@ func (f *speedFinder) fundamental(at amplitude, shaft float64) float64 {
 	const weaker = 0.69 // 3 dB
 	penalty := 2 * max(0, between-(score-weaker))
 	bpf := float64(f.blades) * shaft
+
 	worst := 0.0
 	for p := 2; p <= max(3, f.blades); p++ {
 		var contrast float64
+
 		count := 0
 		for i := p; i <= max(p, f.harm); i += p {
 			before, _ := at(float64(i-1) * bpf)
 			on, ok := at(float64(i) * bpf)
+
 			after, ok2 := at(float64(i+1) * bpf)
 			if ok && ok2 {
 				contrast += on - 0.5*(before+after)
 				count++
 			}
 		}
+
 		if count > 0 {
 			worst = max(worst, contrast/float64(count))
 		}
 	}
+
 	return score - penalty - 1.5*worst
 }
 
@@ -281,20 +313,25 @@ func (f *speedFinder) fundamental(at amplitude, shaft float64) float64 {
 // of harmonics that had one (0: speed unchanged).
 func (f *speedFinder) polish(shaft float64) (float64, int) {
 	count := 0
+
 	for i := range f.floors { // of another half
 		f.floors[i].floors = f.floors[i].floors[:0]
 	}
+
 	for range 8 { // the lines' neighbourhoods follow the speed
 		next, n := f.centroids(shaft)
 		if n == 0 {
 			return shaft, 0
 		}
+
 		moved := math.Abs(next - shaft)
+
 		shaft, count = next, n
 		if moved < 1e-6*shaft {
 			break
 		}
 	}
+
 	return shaft, count
 }
 
@@ -308,15 +345,18 @@ func (f *speedFinder) centroids(shaft float64) (float64, int) {
 	bpf := float64(f.blades) * shaft
 	var bins []int
 	count := 0
+
 	f.floors = resizeOuter(f.floors, f.harm)
 	for m := 1; m <= f.harm; m++ {
 		hz := float64(m) * bpf
 		if hz/lf.binHz >= float64(f.last) {
 			break
 		}
+
 		bins, _ = lf.floorBins(bins, hz, shaft, bpf, f.last)
 		near := lf.bins(hz, min(shaft/2, max(2*lf.binHz, driftWindow*hz)), f.last)
 		emerged := false
+
 		kept := &f.floors[m-1]
 		if len(kept.floors) == 0 || !slices.Equal(kept.bins, bins) {
 			kept.bins, kept.floors = append(kept.bins[:0], bins...), kept.floors[:0]
@@ -324,40 +364,51 @@ func (f *speedFinder) centroids(shaft float64) (float64, int) {
 				kept.floors = append(kept.floors, lf.floor(p, bins))
 			}
 		}
+
 		for c, p := range f.power {
 			floor := kept.floors[c]
+
 			peak, above, moment, square := 0.0, 0.0, 0.0, 0.0
 			for k := near[0]; k <= near[1]; k++ {
 				peak = max(peak, p[k])
+
 				if p[k] > 2*floor {
 					above += p[k] - floor
 					moment += (p[k] - floor) * float64(k)
 					square += (p[k] - floor) * float64(k) * float64(k)
 				}
 			}
+
 			r := rho(peak, floor)
 			if r < lf.emergence || !(above > 0) {
 				continue
 			}
+
 			emerged = true
 			at := moment / above
 			width := max(0.25, square/above-at*at) // bins², of a steady Hann line 1/3
+
 			// The wider a line, the less is its centre known; a speed from the
 			// m-th harmonic is known m times as well.
 			votes = append(votes, vote{at * lf.binHz / float64(m*f.blades), float64(m*m) * min(r, 1e9) / width})
 		}
+
 		if emerged {
 			count++
 		}
 	}
+
 	if len(votes) == 0 {
 		return shaft, 0
 	}
+
 	sort.SliceStable(votes, func(i, j int) bool { return votes[i].shaft < votes[j].shaft })
+
 	var total, sum float64
 	for _, v := range votes {
 		total += v.weight
 	}
+
 	mid := votes[len(votes)-1].shaft
 	for _, v := range votes {
 		if sum += v.weight; sum >= total/2 {
@@ -365,6 +416,7 @@ func (f *speedFinder) centroids(shaft float64) (float64, int) {
 			break
 		}
 	}
+
 	var weight, weighted float64
 	for _, v := range votes {
 		if math.Abs(v.shaft-mid) <= max(0.005*mid, 0.5*lf.binHz/float64(f.blades*f.harm)) {
@@ -372,5 +424,6 @@ func (f *speedFinder) centroids(shaft float64) (float64, int) {
 			weighted += v.weight * v.shaft
 		}
 	}
+
 	return weighted / weight, count
 }

@@ -11,6 +11,7 @@ import (
 // neighbouring window, as whiten has them, and far off.
 func TestMedianNearGuess(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
+
 	x := make([]float64, 3000)
 	for i := range x {
 		x[i] = rng.ExpFloat64()
@@ -18,6 +19,7 @@ func TestMedianNearGuess(t *testing.T) {
 			x[i] = math.Round(4*x[i]) / 4
 		}
 	}
+
 	var f speedFinder
 	for range 3000 {
 		n := 1 + rng.IntN(260)
@@ -26,6 +28,7 @@ func TestMedianNearGuess(t *testing.T) {
 		sorted := slices.Sorted(slices.Values(window))
 		want := 0.5 * (sorted[(n-1)/2] + sorted[n/2])
 		before := slices.Clone(window)
+
 		for _, guess := range []float64{
 			median(slices.Clone(x[at+n/9:at+n/9+n]), &f.spare), want, sorted[0], sorted[n-1], 0, 100,
 		} {
@@ -33,6 +36,7 @@ func TestMedianNearGuess(t *testing.T) {
 				t.Fatalf("median of %d values guessed %v: %v, want %v", n, guess, got, want)
 			}
 		}
+
 		if !slices.Equal(before, window) {
 			t.Fatal("the values were moved")
 		}
@@ -48,26 +52,32 @@ func TestSpeedSearchRulesOutNothing(t *testing.T) {
 			lines: &lineFinder{binHz: 0.5 + rng.Float64()}, blades: blades, harm: harm, last: bins - 1,
 			power: make([][]float64, channels),
 		}
+
 		shaft := float64(bins) * f.lines.binHz / float64(blades) / float64(harm+2) * (0.5 + rng.Float64())
 		for c := range f.power {
 			p := make([]float64, bins)
 			for k := range p {
 				p[k] = rng.ExpFloat64() * 1e-6
 			}
+
 			for m := 1; m <= harm && round%3 > 0; m++ { // a comb, or noise alone
 				if k := int(float64(m*blades) * shaft / f.lines.binHz); k+1 < bins {
 					p[k], p[k+1] = rng.ExpFloat64(), rng.ExpFloat64()
 				}
 			}
+
 			f.power[c] = p
 		}
+
 		f.whiten(30)
+
 		for name, score := range map[string]func(at amplitude, shaft float64) float64{
 			"comb":        func(at amplitude, shaft float64) float64 { return f.comb(at, shaft, 0) },
 			"fundamental": f.fundamental,
 		} {
 			lo, hi := 0.7*shaft, 1.3*shaft
 			steps := int(math.Ceil((hi - lo) * 8 * float64(blades*harm) / f.lines.binHz))
+
 			want, top := lo, math.Inf(-1)
 			for i := range steps + 1 {
 				s := lo + (hi-lo)*float64(i)/float64(max(1, steps))
@@ -75,10 +85,12 @@ func TestSpeedSearchRulesOutNothing(t *testing.T) {
 				if d := score(f.near, s) - v; math.Abs(d) > combMargin/1000 {
 					t.Fatalf("%s of %v rev/s: %v by near, %v by at", name, s, d+v, v)
 				}
+
 				if v > top {
 					want, top = s, v
 				}
 			}
+
 			if got := f.best(lo, hi, score); got != want {
 				t.Errorf("round %d, %s, %d speeds: %v, want %v", round, name, steps, got, want)
 			}

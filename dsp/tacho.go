@@ -40,8 +40,10 @@ func FindPulses(ctx context.Context, src Source, start, samples int64, t Tachome
 		if f, ok := err.(*fault.Error); ok {
 			f.Place = "tachometer, " + f.Place
 		}
+
 		return err
 	}
+
 	lo, hi := math.Inf(1), math.Inf(-1)
 	bad := int64(-1)
 	err := each(func(at int64, x []float64) {
@@ -55,23 +57,28 @@ func FindPulses(ctx context.Context, src Source, start, samples int64, t Tachome
 	if err != nil {
 		return nil, err
 	}
+
 	switch {
 	case bad >= 0:
 		return nil, &fault.Error{Place: fmt.Sprintf("tachometer, sample %d", bad), Want: "a finite number", Found: "none"}
+
 	case !(hi > lo):
 		return nil, &fault.Error{
 			Place: "tachometer", Want: "pulses", Found: fmt.Sprintf("a channel stuck at %g", lo),
 			Hint: "was it connected?",
 		}
 	}
+
 	level := t.Threshold
 	if math.IsNaN(level) {
 		level = (lo + hi) / 2
 	}
+
 	sign := 1.0
 	if t.Falling {
 		sign = -1
 	}
+
 	depth := 0.2 * (hi - lo)
 	before, edge := math.NaN(), math.NaN()
 	p := &Pulses{PerRev: t.PulsesPerRev}
@@ -83,28 +90,34 @@ func FindPulses(ctx context.Context, src Source, start, samples int64, t Tachome
 				edge = float64(at) + float64(i) - v/(v-before)
 				steep = v-before > 0.9*(hi-lo)
 			}
+
 			switch {
 			case v < -depth:
 				armed = true
+
 			case v > depth && armed && !math.IsNaN(edge):
 				p.Times = append(p.Times, edge)
 				armed = false
+
 				if steep {
 					p.Sharp++
 				}
 			}
+
 			before = v
 		}
 	})
 	if err != nil {
 		return nil, err
 	}
+
 	if need := 2*t.PulsesPerRev + 1; len(p.Times) < need {
 		return nil, &fault.Error{
 			Place: "tachometer", Want: fmt.Sprintf("at least %d pulses (2 revolutions)", need),
 			Found: strconv.Itoa(len(p.Times)), Hint: "check the channel, pulses_per_rev and threshold",
 		}
 	}
+
 	return p, nil
 }
 
@@ -125,21 +138,26 @@ func (p *Pulses) Check() []Flag {
 	for i := p.PerRev; i < len(p.Times); i++ {
 		rev = append(rev, p.Times[i]-p.Times[i-p.PerRev])
 	}
+
 	if len(rev) == 0 {
 		return nil
 	}
+
 	sorted := slices.Clone(rev)
 	slices.Sort(sorted)
 	med := sorted[len(sorted)/2]
+
 	n := 0
 	for _, r := range rev {
 		if math.Abs(r-med) > 0.5*med/float64(p.PerRev) {
 			n++
 		}
 	}
+
 	if n == 0 {
 		return nil
 	}
+
 	return []Flag{{
 		Code: "tacho-pulses", Channel: -1, Statistic: float64(n),
 		Text: fmt.Sprintf("%d of %d revolutions on the tachometer differ from their median by more than half a pulse: "+
@@ -154,6 +172,7 @@ func (p *Pulses) ShaftHz(rateHz, from, to float64) float64 {
 	if hi <= lo {
 		return 0
 	}
+
 	return float64((hi-lo)/p.PerRev) * rateHz / (p.Times[hi] - p.Times[lo])
 }
 
@@ -169,6 +188,7 @@ func (p *Pulses) HalvesHz(rateHz float64, samples int64) (hz [2]float64, err err
 			}
 		}
 	}
+
 	return hz, nil
 }
 
@@ -181,6 +201,7 @@ func (p *Pulses) revolutions(from, to float64) (lo, hi int) {
 	if hi < lo {
 		return 0, 0
 	}
+
 	return lo, lo + (hi-lo)/p.PerRev*p.PerRev
 }
 
@@ -198,7 +219,9 @@ func (s RotorSettings) byTachometer() (RotorSettings, error) {
 	if s.halves, err = s.Pulses.HalvesHz(s.RateHz, s.Samples); err != nil {
 		return s, err
 	}
+
 	s.stated, s.ShaftHz = s.ShaftHz, (s.halves[0]+s.halves[1])/2
+
 	return s, nil
 }
 
@@ -207,6 +230,7 @@ func (s *RotorSettings) tachometerFlags() []Flag {
 	if s.Pulses == nil {
 		return nil
 	}
+
 	flags := s.Pulses.Check()
 	if s.Amplitude == "synchronous" && 2*s.Pulses.Sharp > len(s.Pulses.Times) {
 		perRev := s.RateHz / s.ShaftHz
@@ -220,6 +244,7 @@ func (s *RotorSettings) tachometerFlags() []Flag {
 			})
 		}
 	}
+
 	if d := s.ShaftHz/s.stated - 1; s.stated > 0 && math.Abs(d) > speedDiffers {
 		flags = append(flags, Flag{
 			Code: "speed-differs", Channel: -1, Statistic: d,
@@ -227,6 +252,7 @@ func (s *RotorSettings) tachometerFlags() []Flag {
 				"pulses_per_rev another?", 60*s.ShaftHz, 60*s.stated, 100*d),
 		})
 	}
+
 	return flags
 }
 
@@ -242,17 +268,21 @@ func (s *RotorSettings) synchronous(ctx context.Context, src Source, run *RotorR
 			for m := range lines {
 				orders[m] = (m + 1) * s.Blades
 			}
+
 			scale := 1.0
 			if s.Scale != nil {
 				scale = s.Scale[c]
 			}
+
 			p, revs, err := Synchronous(ctx, src, s.Start, s.Channels[c], scale, s.Pulses, float64(h)*half, float64(h+1)*half,
 				orders)
 			if err != nil {
 				return err
 			}
+
 			for m := range lines {
 				l := &lines[m]
+
 				// The floor is per bin of a Hann window, 1.5 bins wide in noise.
 				noise := l.Floor / (NoiseBins(s.Window) * run.BinHz) * run.ShaftHz[h] / float64(revs)
 				l.UpperBound = p[m] < 4*noise // 6 dB, as for spectra
@@ -261,6 +291,7 @@ func (s *RotorSettings) synchronous(ctx context.Context, src Source, run *RotorR
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -278,6 +309,7 @@ func Synchronous(ctx context.Context, src Source, start int64, channel int, scal
 	if hi <= lo {
 		return nil, 0, &fault.Error{Place: "tachometer", Want: "a whole revolution", Found: "none in the half"}
 	}
+
 	times := p.Times[lo : hi+1]
 	revs = (hi - lo) / p.PerRev
 	sum := make([]complex128, len(orders))
@@ -291,20 +323,24 @@ func Synchronous(ctx context.Context, src Source, start int64, channel int, scal
 		}
 		return step * (float64(k) + (t-times[k])/(times[k+1]-times[k]))
 	}
+
 	total := step * float64(len(times)-1)
 	prev := 0.0 // angle halfway to the sample before
 	err = blocks(ctx, src, channel, start+first, last-first+1, tachoBlock, func(at int64, x []float64) {
 		for i, v := range x {
 			at := first + at + int64(i)
 			theta := angle(float64(at))
+
 			next := total // the last sample covers the rest
 			if at < last {
 				keep := k
 				next = angle(float64(at) + 0.5)
 				k = keep
 			}
+
 			d := next - prev
 			prev = next
+
 			for j, o := range orders {
 				sin, cos := math.Sincos(float64(o) * theta)
 				sum[j] += complex(v*d*cos, -v*d*sin)
@@ -314,10 +350,12 @@ func Synchronous(ctx context.Context, src Source, start int64, channel int, scal
 	if err != nil {
 		return nil, 0, err
 	}
+
 	for _, s := range sum {
 		a := scale / (math.Pi * float64(revs))
 		re, im := real(s)*a, imag(s)*a
 		power = append(power, (re*re+im*im)/2)
 	}
+
 	return power, revs, nil
 }

@@ -20,9 +20,11 @@ func (m tachoSource) Read(channels []int, start int64, dst [][]float64) (int, er
 	for i, c := range channels {
 		n = copy(dst[i], m[c][min(start, int64(len(m[c]))):])
 	}
+
 	if len(dst) > 0 && n < len(dst[0]) {
 		return n, io.EOF
 	}
+
 	return n, nil
 }
 
@@ -31,6 +33,7 @@ func (m tachoSource) Read(channels []int, start int64, dst [][]float64) (int, er
 // harmonics of 3 blades with amplitudes 0.5 and 0.02, in white noise.
 func drifting(rate, f0, g float64, n, ppr int, noise float64) tachoSource {
 	rng := rand.New(rand.NewPCG(1, 2))
+
 	tacho, mic := make([]float64, n), make([]float64, n)
 	for i := range n {
 		t := float64(i) / rate
@@ -38,6 +41,7 @@ func drifting(rate, f0, g float64, n, ppr int, noise float64) tachoSource {
 		tacho[i] = 2.5 + 2.5*math.Tanh(20*math.Sin(2*math.Pi*float64(ppr)*rev))
 		mic[i] = 0.5*math.Cos(2*math.Pi*3*rev+0.3) + 0.02*math.Sin(2*math.Pi*6*rev) + noise*rng.NormFloat64()
 	}
+
 	return tachoSource{tacho, mic}
 }
 
@@ -53,27 +57,34 @@ func TestTachometer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if f := pulses.Check(); f != nil {
 			t.Errorf("flags %v", f)
 		}
+
 		if want := (f0*8 + g*32) * float64(ppr); math.Abs(float64(len(pulses.Times))-want) > 1.5 {
 			t.Errorf("%d pulses, want %g", len(pulses.Times), want)
 		}
+
 		for h := range 2 {
 			from, to := float64(h*n/2), float64((h+1)*n/2)
+
 			want := f0 + g*(2+4*float64(h))
 			if got := pulses.ShaftHz(rate, from, to); math.Abs(got-want) > 1e-4*want {
 				t.Errorf("half %d: %g rev/s, want %g", h+1, got, want)
 			}
+
 			p, revs, err := Synchronous(ctx, src, 0, 1, 2, pulses, from, to, []int{3, 6, 5})
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			for i, w := range []float64{4 * 0.125, 4 * 0.0002} {
 				if d := 10 * math.Log10(p[i]/w); math.Abs(d) > 0.02 {
 					t.Errorf("half %d, %d pulses: order %d is off by %.3f dB over %d revolutions", h+1, ppr, []int{3, 6}[i], d, revs)
 				}
 			}
+
 			if p[2] > 1e-6 {
 				t.Errorf("order 5: %g", p[2])
 			}
@@ -92,22 +103,27 @@ func TestSynchronousNoise(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	orders := []int{3}
 	for k := 7; k < 67; k++ {
 		orders = append(orders, k)
 	}
+
 	p, _, err := Synchronous(ctx, src, 0, 1, 1, pulses, 0, n, orders)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	mean := 0.0
 	for _, v := range p[1:] {
 		mean += v / 60
 	}
+
 	// χ² of 120 degrees of freedom: 13 % scatter.
 	if want := 2.0 / n; mean < 0.6*want || mean > 1.4*want {
 		t.Errorf("noise per order %g, want %g", mean, want)
 	}
+
 	if d := 10 * math.Log10(p[0]/0.125); math.Abs(d) > 0.2 {
 		t.Errorf("order 3 off by %.2f dB", d)
 	}
@@ -120,12 +136,14 @@ func TestTachometerErrors(t *testing.T) {
 	if !errors.As(err, new(*fault.Error)) || !strings.Contains(err.Error(), "stuck") {
 		t.Errorf("%v", err)
 	}
+
 	one := tachoSource{make([]float64, 5000)}
 	one[0][10] = 5
 	_, err = FindPulses(ctx, one, 0, 5000, Tachometer{PulsesPerRev: 1, Threshold: math.NaN()})
 	if !errors.As(err, new(*fault.Error)) || !strings.Contains(err.Error(), "at least 3 pulses") {
 		t.Errorf("%v", err)
 	}
+
 	missed := &Pulses{Times: []float64{0, 10, 20, 40, 50, 60, 70}, PerRev: 1}
 	if f := missed.Check(); len(f) != 1 || f[0].Statistic != 1 {
 		t.Errorf("a missed pulse: %v", f)
@@ -144,24 +162,29 @@ func TestPulseLoss(t *testing.T) {
 		if frac := rev - math.Floor(rev); frac < 0.3 {
 			src[0][i] = 5
 		}
+
 		for _, order := range []float64{6, 12, 18} {
 			src[1][i] += math.Cos(2 * math.Pi * order * rev)
 		}
 	}
+
 	ctx := context.Background()
 	pulses, err := FindPulses(ctx, src, 0, n, Tachometer{PulsesPerRev: 1, Threshold: math.NaN()})
 	if err != nil || pulses.Sharp != len(pulses.Times) {
 		t.Fatalf("%+v, %v: not all pulses are sharp", pulses, err)
 	}
+
 	p, _, err := Synchronous(ctx, src, 0, 1, 1, pulses, 0, n, []int{6, 12, 18})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for i, order := range []int{6, 12, 18} {
 		if got, want := -10*math.Log10(p[i]/0.5), PulseLossDB(order, 64); math.Abs(got-want) > 0.1*want {
 			t.Errorf("order %d reads %.3f dB low, expected %.3f", order, got, want)
 		}
 	}
+
 	if smooth, err := FindPulses(ctx, drifting(12800, 80, 0, n, 1, 0), 0, n,
 		Tachometer{PulsesPerRev: 1, Threshold: math.NaN()}); err != nil || smooth.Sharp > 0 {
 		t.Errorf("%+v, %v: smooth pulses are sharp", smooth, err)
@@ -178,41 +201,50 @@ func TestRunSynchronous(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	s := RotorSettings{
 		RateHz: rate, Samples: n, Channels: []int{1}, Scale: []float64{2}, Blades: 3, Harmonics: 2,
 		Pulses: pulses, ShaftHz: 78, Amplitude: "synchronous",
 	}
+
 	got, err := NewAnalyser().Run(t.Context(), src, s)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if len(got.Flags) == 0 || got.Flags[0].Code != "speed-differs" {
 		t.Errorf("flags %v, want speed-differs first: the conditions have 78 rev/s", got.Flags)
 	}
+
 	s.Amplitude = "band"
 	band, err := NewAnalyser().Run(t.Context(), src, s)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for h := range 2 {
 		if want := f0 + g*(2+4*float64(h)); math.Abs(got.ShaftHz[h]-want) > 1e-4*want {
 			t.Errorf("half %d: %g rev/s, want %g", h+1, got.ShaftHz[h], want)
 		}
+
 		for m, want := range []float64{4 * 0.125, 4 * 0.0002} {
 			l, b := got.Channels[0].Halves[h].Lines[m], band.Channels[0].Halves[h].Lines[m]
 			if d := LevelDB(l.Power/want, 1); math.Abs(d) > 0.05+3*l.SDdB {
 				t.Errorf("half %d, harmonic %d is off by %.3f dB", h+1, m+1, d)
 			}
+
 			l.Power, l.SDdB, l.UpperBound = b.Power, b.SDdB, b.UpperBound
 			if l != b {
 				t.Errorf("half %d, harmonic %d: %+v, with band %+v", h+1, m+1, l, b)
 			}
 		}
 	}
+
 	s.Amplitude, s.Pulses = "synchronous", nil
 	if _, err := NewAnalyser().Run(t.Context(), src, s); err == nil || !strings.Contains(err.Error(), "tachometer") {
 		t.Errorf("without a tachometer: %v", err)
 	}
+
 	short := *pulses
 	short.Times = short.Times[:100]
 	s.Pulses = &short

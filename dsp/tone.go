@@ -45,61 +45,75 @@ func Calibrator(ctx context.Context, src Source, s CalibratorSettings) (*Calibra
 	if s.Blocks == 0 {
 		s.Blocks = 10
 	}
+
 	if s.Blocks < 2 {
 		panic(fmt.Sprintf("dsp: calibrator in %d blocks", s.Blocks))
 	}
+
 	f := s.FrequencyHz
 	if f == 0 {
 		n := segmentFor(s.RateHz / 5)
 		if int64(n) > s.Samples {
 			return nil, tooShortFor(s, n)
 		}
+
 		w := NewWelch(n)
 		p, err := averagePower(ctx, src, w, s.Channel, s.Start, s.Samples)
 		if err != nil {
 			return nil, err
 		}
+
 		bin := s.RateHz / float64(n)
 		from, to := int(math.Ceil(20/bin)), int(0.45*float64(n))
 		f = bin * float64(from+argmax(p[from:to]))
 	}
+
 	if !(f > 0) || f*math.Pow(2, 1./6) >= s.RateHz/2 {
 		return nil, &fault.Error{
 			Want:  fmt.Sprintf("a tone below half of the sampling rate of %g Hz", s.RateHz),
 			Found: fmt.Sprintf("%g Hz", f),
 		}
 	}
+
 	n := segmentFor(104 * s.RateHz / f)
+
 	per := s.Samples / int64(s.Blocks)
 	if per < int64(n) {
 		return nil, tooShortFor(s, n)
 	}
+
 	w := NewWelch(n)
 	bin := s.RateHz / float64(n)
 	lo, hi := int(math.Ceil(f*math.Pow(2, -1./6)/bin)), int(f*math.Pow(2, 1./6)/bin)
 	t := &CalibratorTone{BandHz: [2]float64{bin * (float64(lo) - 0.5), bin * (float64(hi) + 0.5)}}
 	mean := make([]float64, w.Bins())
+
 	quiet, loud, all := math.Inf(1), 0.0, 0.0
 	for b := range s.Blocks {
 		p, err := averagePower(ctx, src, w, s.Channel, s.Start+int64(b)*per, per)
 		if err != nil {
 			return nil, err
 		}
+
 		sum := 0.0
 		for k := lo; k <= hi; k++ {
 			sum += p[k]
 		}
+
 		for k, v := range p {
 			mean[k] += v / float64(s.Blocks)
 		}
+
 		ms := sum * w.ToneFactor()
 		t.BlockRMS = append(t.BlockRMS, math.Sqrt(ms))
 		quiet, loud, all = min(quiet, ms), max(loud, ms), all+ms/float64(s.Blocks)
 	}
+
 	t.RMS = math.Sqrt(all)
 	t.SpreadDB = 10 * math.Log10(loud/quiet)
 	top := lo + argmax(mean[lo:hi+1])
 	t.FrequencyHz = bin * (float64(top) + between(mean, top))
+
 	// The floor: the median of the band without the line.
 	var rest []float64
 	for k := lo; k <= hi; k++ {
@@ -107,6 +121,7 @@ func Calibrator(ctx context.Context, src Source, s CalibratorSettings) (*Calibra
 			rest = append(rest, mean[k])
 		}
 	}
+
 	slices.Sort(rest)
 	noise := rest[len(rest)/2] * float64(hi-lo+1)
 	t.AboveDB = 10 * math.Log10(max(0, all/w.ToneFactor()-noise)/noise)
@@ -115,12 +130,14 @@ func Calibrator(ctx context.Context, src Source, s CalibratorSettings) (*Calibra
 		if all > 0 {
 			found = fmt.Sprintf("%.1f dB", t.AboveDB)
 		}
+
 		return nil, &fault.Error{
 			Want: fmt.Sprintf("a calibrator's tone near %.6g Hz, %d dB and more above the noise from %.5g to %.5g Hz", f,
 				calibratorAboveDB, t.BandHz[0], t.BandHz[1]),
 			Found: found, Hint: "is it this channel, and this frequency?",
 		}
 	}
+
 	return t, nil
 }
 
@@ -138,6 +155,7 @@ func segmentFor(x float64) int {
 	for float64(n) < x {
 		n *= 2
 	}
+
 	return n
 }
 
@@ -148,6 +166,7 @@ func argmax(x []float64) int {
 			best = i
 		}
 	}
+
 	return best
 }
 
@@ -158,11 +177,14 @@ func between(p []float64, k int) float64 {
 	if k == 0 || k+1 >= len(p) || p[k] <= 0 {
 		return 0
 	}
+
 	if p[k+1] > p[k-1] {
 		r := math.Sqrt(p[k+1] / p[k])
 		return max(0, (2*r-1)/(r+1))
 	}
+
 	r := math.Sqrt(p[k-1] / p[k])
+
 	return -max(0, (2*r-1)/(r+1))
 }
 
@@ -178,10 +200,13 @@ func averagePower(ctx context.Context, src Source, w *Welch, channel int, start,
 		if bad == nil && slices.ContainsFunc(x, func(v float64) bool { return !finite(v) }) {
 			bad = badSample(x, channel, start+at)
 		}
+
 		w.SegmentPower(one, x)
+
 		for k, p := range one {
 			mean[k] += p / float64(segments)
 		}
 	})
+
 	return mean, cmp.Or(err, bad)
 }

@@ -13,11 +13,13 @@ import (
 // tones is a sine of level(t) times amplitude a over noise of deviation sigma.
 func tones(rate, hz, a, sigma float64, n int, level func(t float64) float64) memory {
 	rng := rand.New(rand.NewPCG(7, 11))
+
 	x := make([]float64, n)
 	for i := range x {
 		t := float64(i) / rate
 		x[i] = 0.01 + a*level(t)*math.Sin(2*math.Pi*hz*t+0.3) + sigma*rng.NormFloat64()
 	}
+
 	return memory{x}
 }
 
@@ -41,18 +43,23 @@ func TestCalibratorTone(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v: %v", c, err)
 		}
+
 		band := (got.BandHz[1] - got.BandHz[0]) / (c.rate / 2) * c.sigma * c.sigma
 		want := math.Sqrt(c.a*c.a/2 + band)
+
 		// Noise in the line's own bins moves it, by √(3/N)·σ/a.
 		if !near(got.RMS/want, 1, 2e-5+4*c.sigma/c.a*math.Sqrt(3/float64(len(src[0])))) {
 			t.Errorf("%v: rms %.9g, expected %.9g", c, got.RMS, want)
 		}
+
 		if !near(got.FrequencyHz/c.hz, 1, 2e-5) {
 			t.Errorf("%v: %.6f Hz", c, got.FrequencyHz)
 		}
+
 		if len(got.BlockRMS) != 10 || got.SpreadDB < 0 || got.SpreadDB > 0.02 {
 			t.Errorf("%v: %d blocks, spread %g dB", c, len(got.BlockRMS), got.SpreadDB)
 		}
+
 		// Beyond 55 dB what the window spreads of the tone is the floor.
 		if w := min(55, 10*math.Log10(c.a*c.a/2/band)); !near(min(55, got.AboveDB), w, 1) {
 			t.Errorf("%v: %.2f dB above the noise, expected %.2f", c, got.AboveDB, w)
@@ -71,10 +78,12 @@ func TestCalibratorSpread(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	// Each block's segments leave out its tail, up to a seventh of it.
 	if !near(got.SpreadDB, 0.45, 0.003) {
 		t.Errorf("spread %.4f dB, expected 0.45", got.SpreadDB)
 	}
+
 	if got.BlockRMS[9] <= got.BlockRMS[0] {
 		t.Errorf("blocks %v", got.BlockRMS)
 	}
@@ -94,6 +103,7 @@ func TestCalibratorErrors(t *testing.T) {
 	} {
 		c.s.RateHz, c.s.Samples = rate, int64(len(c.src[0]))
 		_, err := Calibrator(context.Background(), c.src, c.s)
+
 		var e *fault.Error
 		if !errors.As(err, &e) {
 			t.Errorf("%s: %v", name, err)

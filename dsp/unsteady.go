@@ -29,21 +29,26 @@ func OutcomeNames(c Construction, s *Settings, series []string) (out []string) {
 	if h, ok := c.(halfSpectra); ok {
 		return h.outcomeNames(s)
 	}
+
 	if len(s.Outcomes) == 0 || slices.Contains(s.Outcomes, "mean") {
 		out = slices.Clone(series)
 	}
+
 	var more []string
 	if slices.Contains(s.Outcomes, "rms") {
 		more = append(more, "rms")
 	}
+
 	if slices.Contains(s.Outcomes, "bands") {
 		more = append(more, bandLevels{}.names(s)...)
 	}
+
 	for _, x := range series {
 		for _, m := range more {
 			out = append(out, x+"_"+m)
 		}
 	}
+
 	return out
 }
 
@@ -55,12 +60,15 @@ func unsteady(r *Run, series []Series, p *Pairs, repeats bool) (*Pairs, error) {
 	if len(s.Outcomes) == 0 {
 		return p, nil
 	}
+
 	if !slices.Contains(s.Outcomes, "mean") {
 		p.Outcomes, row.Values = nil, nil
 	}
+
 	if !slices.Contains(s.Outcomes, "rms") && !slices.Contains(s.Outcomes, "bands") {
 		return p, nil
 	}
+
 	all := *r // its series as microphones
 	all.Start, all.Samples, all.Microphones = 0, int64(len(series[0].Values)), nil
 	for i, x := range series {
@@ -69,20 +77,24 @@ func unsteady(r *Run, series []Series, p *Pairs, repeats bool) (*Pairs, error) {
 		}
 		all.Microphones = append(all.Microphones, Microphone{Channel: i, Scale: 1, Unit: x.Unit})
 	}
+
 	load, err := all.spectra()
 	if err != nil {
 		return nil, err
 	}
+
 	if slices.Contains(s.Outcomes, "bands") {
 		n := load.segLen()
 		if err := (bandLevels{}).fits(s, load.RateHz/float64(n), n/2+1); err != nil {
 			return nil, err
 		}
 	}
+
 	a := NewAnalyser()
 	if err := a.Load(context.Background(), memorySource(values(series)), load); err != nil {
 		return nil, err
 	}
+
 	plain := *s // distance and atmosphere are those of sound
 	plain.Distance, plain.Atmosphere = nil, nil
 	all.Settings = &plain
@@ -91,19 +103,24 @@ func unsteady(r *Run, series []Series, p *Pairs, repeats bool) (*Pairs, error) {
 		if err != nil {
 			return nil, err
 		}
+
 		if slices.Contains(s.Outcomes, "rms") {
 			m.rms(x, repeats)
 		}
+
 		if slices.Contains(s.Outcomes, "bands") {
 			if err := (bandLevels{}).add(m); err != nil {
 				return nil, err
 			}
 		}
+
 		for k := range m.outcomes {
 			m.outcomes[k].Name = x.Name + "_" + m.outcomes[k].Name
 		}
+
 		p.Outcomes, row.Values = append(p.Outcomes, m.outcomes...), append(row.Values, m.values...)
 	}
+
 	return p, nil
 }
 
@@ -115,16 +132,19 @@ func (m *sound) rms(x Series, repeats bool) {
 	if repeats {
 		parts = [2][]float64{x.Values, x.Values}
 	}
+
 	var y, sd [2]float64
 	for h, part := range parts {
 		y[h] = stat.PopStdDev(part, nil)
 		_, db := m.averages.level(m.power[h], m.binHz, overallBand(&Settings{}, m.binHz, len(m.power[h])), nil)
 		sd[h] = y[h] * db * math.Ln10 / 20
 	}
+
 	m.outcomes = append(m.outcomes, Outcome{Name: "rms", Unit: x.Unit, Description: "standard deviation of " + x.Name +
 		" about its mean, ", ByProducts: []ByProduct{
 		{Suffix: sufSD, Unit: x.Unit, Description: "predicted standard deviation of the rms, "},
 	}})
+
 	m.values = append(m.values, Value{Y: y, ByProducts: [][2]float64{sd}})
 }
 
@@ -135,8 +155,10 @@ func (m memorySource) Read(channels []int, start int64, dst [][]float64) (n int,
 	for i, c := range channels {
 		n = copy(dst[i], m[c][min(start, int64(len(m[c]))):])
 	}
+
 	if n < len(dst[0]) {
 		err = io.EOF
 	}
+
 	return n, err
 }

@@ -43,6 +43,7 @@ func newLanePairs[T kernel.Number](n int, k *kernel.Set[T]) *lanePairs[T] {
 	if p == nil {
 		return nil
 	}
+
 	return &lanePairs[T]{lanePlan: p, window: p.hann()}
 }
 
@@ -62,6 +63,7 @@ func newWelch(segLen int, name string) *Welch {
 	if segLen < 2 {
 		panic(fmt.Sprintf("dsp: Welch segments of %d samples", segLen))
 	}
+
 	w := &Welch{
 		n: segLen, name: name, fft: NewFFT(segLen),
 		window: periodic(name, segLen),
@@ -69,17 +71,21 @@ func newWelch(segLen int, name string) *Welch {
 		coef:   make([]complex128, segLen/2+1),
 		seg:    make([]float64, segLen/2+1),
 	}
+
 	w.kernels = kernel.Best()
 	if w.name == DefaultWindow { // the lanes know no other
 		w.lanes = newLanePairs(segLen, w.kernels)
 	}
+
 	if w.lanes != nil {
 		w.pair, w.zeros, w.zeros32 = make([]float64, segLen), make([]float64, segLen), make([]float32, segLen)
 	}
+
 	for _, v := range w.window {
 		w.sum += v
 		w.sumSquare += float64(v * v)
 	}
+
 	return w
 }
 
@@ -97,23 +103,29 @@ func (w *Welch) SegmentPower(dst, x []float64) []float64 {
 	if len(x) != w.n {
 		panic(fmt.Sprintf("dsp: Welch segment of %d samples given %d", w.n, len(x)))
 	}
+
 	dst = w.grow(dst)
 	mean := mean(x)
 	win := w.window[:len(x)]
+
 	buf := w.buf[:len(x)]
 	for i, v := range x {
 		buf[i] = (v - mean) * win[i]
 	}
+
 	c := w.fft.Coefficients(w.coef, buf)
 	scale := 2 / (w.sum * w.sum)
+
 	dst = dst[:len(c)]
 	for k, v := range c {
 		dst[k] = (float64(real(v)*real(v)) + float64(imag(v)*imag(v))) * scale
 	}
+
 	dst[0] *= 0.5
 	if w.n%2 == 0 {
 		dst[len(dst)-1] *= 0.5
 	}
+
 	return dst
 }
 
@@ -124,30 +136,39 @@ func (w *Welch) Power(dst, x []float64, segments int) []float64 {
 	if segments < 1 || len(x) < segments*w.n {
 		panic(fmt.Sprintf("dsp: %d Welch segments of %d samples from %d samples", segments, w.n, len(x)))
 	}
+
 	dst = w.grow(dst)
 	if w.lanes != nil {
 		for s := 0; s < segments; s += 2 {
 			a, b := x[s*w.n:(s+1)*w.n], w.zeros
+
 			meanB := 0.0
 			if s+1 < segments {
 				b = x[(s+1)*w.n : (s+2)*w.n]
 				meanB = w.lanes.k.Sum(b) / float64(w.n)
 			}
+
 			powers(w.lanes.lanePlan, w.pair, nil, nil, a, b, w.lanes.k.Sum(a)/float64(w.n), meanB, w.lanes.window, s == 0)
 		}
+
 		w.fold(dst, w.pair, 1/float64(segments))
+
 		return dst
 	}
+
 	clear(dst)
+
 	for s := range segments {
 		w.SegmentPower(w.seg, x[s*w.n:(s+1)*w.n])
 		for k, p := range w.seg {
 			dst[k] += p
 		}
 	}
+
 	for k := range dst {
 		dst[k] /= float64(segments)
 	}
+
 	return dst
 }
 
@@ -156,10 +177,12 @@ func (w *Welch) Power(dst, x []float64, segments int) []float64 {
 func (w *Welch) fold(dst, sum []float64, scale float64) {
 	scale /= w.sum * w.sum
 	n := w.n
+
 	dst[0] = sum[0] * scale
 	for k := 1; k < len(dst); k++ {
 		dst[k] = (sum[k] + sum[n-k]) * scale
 	}
+
 	if n%2 == 0 {
 		dst[n/2] = sum[n/2] * scale
 	}
@@ -181,9 +204,11 @@ func (w *Welch) grow(dst []float64) []float64 {
 	if dst == nil {
 		return make([]float64, w.Bins())
 	}
+
 	if len(dst) != w.Bins() {
 		panic(fmt.Sprintf("dsp: Welch spectrum of %d bins, dst has %d", w.Bins(), len(dst)))
 	}
+
 	return dst
 }
 
@@ -191,6 +216,7 @@ func (w *Welch) grow(dst []float64) []float64 {
 // length.
 func mean(x []float64) float64 {
 	var a, b, c, d float64
+
 	i := 0
 	for ; i+4 <= len(x); i += 4 {
 		v := x[i : i+4 : i+4]
@@ -199,9 +225,11 @@ func mean(x []float64) float64 {
 		c += v[2]
 		d += v[3]
 	}
+
 	for ; i < len(x); i++ {
 		a += x[i]
 	}
+
 	return ((a + b) + (c + d)) / float64(len(x))
 }
 

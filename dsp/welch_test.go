@@ -27,9 +27,11 @@ type goldenWelch struct {
 func TestWelchGolden(t *testing.T) {
 	var cases map[string]goldenWelch
 	readJSON(t, "welch.json", &cases)
+
 	if len(cases) != 5 {
 		t.Fatalf("%d cases", len(cases))
 	}
+
 	for name, g := range cases {
 		t.Run(name, func(t *testing.T) {
 			n := len(g.X) / g.Nseg
@@ -37,6 +39,7 @@ func TestWelchGolden(t *testing.T) {
 			if w.SegLen() != g.Nperseg || w.Bins() != len(g.Spectrum) {
 				t.Fatalf("%d points, %d bins; want %d, %d", w.SegLen(), w.Bins(), g.Nperseg, len(g.Spectrum))
 			}
+
 			p := w.Power(nil, g.X, g.Nseg)
 			compare(t, "spectrum", p, g.Spectrum, 1)
 			compare(t, "density", p, g.Density, w.DensityFactor(g.Fs))
@@ -44,10 +47,12 @@ func TestWelchGolden(t *testing.T) {
 				binHz: g.Fs / float64(n), tolerance: g.Tolerance, minBins: g.MinBins, averages: independent(g.Nseg),
 				peakOnly: true,
 			}
+
 			top := 0.0
 			for _, v := range g.Spectrum {
 				top = max(top, v)
 			}
+
 			for m, want := range g.Peaks {
 				hz := float64(m+1) * g.F0
 				if got := lf.measure(p, m+1, hz, g.F0, 1).Power; !near(got, want, 1e-12*top) {
@@ -60,10 +65,12 @@ func TestWelchGolden(t *testing.T) {
 
 func compare(t *testing.T, what string, got, want []float64, factor float64) {
 	t.Helper()
+
 	top := 0.0
 	for _, v := range want {
 		top = max(top, v)
 	}
+
 	for k, v := range want {
 		if !near(got[k]*factor, v, 1e-12*top) {
 			t.Fatalf("%s, bin %d: %g, want %g within %g", what, k, got[k]*factor, v, 1e-12*top)
@@ -83,11 +90,13 @@ func TestRotorFeaturesGolden(t *testing.T) {
 		Tolerance float64 `json:"tol_rel"`
 		MinBins   int     `json:"tol_bins"`
 	}
+
 	readJSON(t, "features.json", &g)
 	run := analyse(t, g.X, RotorSettings{
 		RateHz: g.Fs, Blades: g.N, ShaftHz: g.RPM / 60, Speed: "nominal",
 		Amplitude: "peak", Tolerance: g.Tolerance, MinBins: g.MinBins,
 	})
+
 	for c, ch := range run.Channels {
 		for h, want := range [][]float64{g.Y1[c], g.Y2[c]} {
 			for m, w := range want {
@@ -95,6 +104,7 @@ func TestRotorFeaturesGolden(t *testing.T) {
 				if got := ch.Halves[h].Lines[m].Power; !near(got, power, 1e-9*power) {
 					t.Errorf("channel %d, half %d, harmonic %d: %g, want %g", c, h, m+1, got, power)
 				}
+
 				if got := LevelDB(ch.Halves[h].Lines[m].Power, 20e-6); !near(got, w, 1e-8) {
 					t.Errorf("channel %d, half %d, harmonic %d: %g dB, want %g", c, h, m+1, got, w)
 				}
@@ -113,19 +123,23 @@ func TestWelchProperties(t *testing.T) {
 		a := rapid.Float64Range(1e-6, 1e6).Draw(t, "amplitude")
 		phase := rapid.Float64Range(0, 7).Draw(t, "phase")
 		mean := rapid.Float64Range(-10, 10).Draw(t, "mean")
+
 		x := make([]float64, n)
 		for i := range x {
 			x[i] = a * (mean + math.Cos(2*math.Pi*float64(i*k%n)/float64(n)+phase))
 		}
+
 		w := NewWelch(n)
 		p := w.SegmentPower(nil, x)
 		if want := a * a / 2; !near(p[k], want, 1e-10*want) || !near(p[k-1], want/4, 1e-10*want) ||
 			!near(p[k+1], want/4, 1e-10*want) {
 			t.Fatalf("bins %g %g %g, want %g and a quarter", p[k-1], p[k], p[k+1], want)
 		}
+
 		if tone := w.ToneFactor() * (p[k-1] + p[k] + p[k+1]); !near(tone, a*a/2, 1e-10*a*a) {
 			t.Fatalf("tone %g, want %g", tone, a*a/2)
 		}
+
 		if !near(w.ToneFactor(), 2./3, 1e-12) {
 			t.Fatalf("tone factor %g", w.ToneFactor())
 		}
@@ -137,10 +151,12 @@ func TestWelchDensity(t *testing.T) {
 	const n, segments, rate = 1000, 200, 8000.
 	w := NewWelch(n)
 	p := w.Power(nil, noise(n*segments+17, 3), segments)
+
 	var sum float64
 	for _, v := range p {
 		sum += v * w.DensityFactor(rate) * rate / n
 	}
+
 	if !near(sum, 1, 0.01) { // 200 000 samples: standard error 0.003
 		t.Errorf("variance %g, want 1", sum)
 	}
@@ -164,6 +180,7 @@ func TestWelchMisusePanics(t *testing.T) {
 					t.Errorf("%s: no panic", name)
 				}
 			}()
+
 			f()
 		}()
 	}
@@ -175,6 +192,7 @@ func ExampleWelch() {
 	for i := range x {
 		x[i] = 2 * math.Sin(2*math.Pi*50*float64(i)/1000)
 	}
+
 	w := NewWelch(500)
 	p := w.Power(nil, x, 2)
 	fmt.Printf("%.3f at %g Hz, as a tone %.3f\n", p[25], 25*1000./500, w.ToneFactor()*(p[24]+p[25]+p[26]))
@@ -193,6 +211,7 @@ func BenchmarkWelchSegment(b *testing.B) {
 	dst := make([]float64, w.Bins())
 	b.SetBytes(8 * n)
 	b.ReportAllocs()
+
 	for b.Loop() {
 		w.SegmentPower(dst, x)
 	}
@@ -205,6 +224,7 @@ func TestRunEncodes(t *testing.T) {
 	for i := range x {
 		x[i] = math.Round(1000*math.Sin(2*math.Pi*float64(i)/25)) / 1000
 	}
+
 	run := analyse(t, memory{x}, RotorSettings{RateHz: 1000, Blades: 2, Harmonics: 3, ShaftHz: 20, KeepSpectra: true})
 	if _, err := json.Marshal(run); err != nil {
 		t.Error(err)

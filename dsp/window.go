@@ -34,11 +34,13 @@ func windowOf(name string) int {
 	if name == "" {
 		return 0
 	}
+
 	for i, w := range windows {
 		if w.name == name {
 			return i
 		}
 	}
+
 	panic(fmt.Sprintf("dsp: no window %q", name))
 }
 
@@ -91,33 +93,42 @@ func (w *Welch) averagesOf(segments, hop int) averages {
 	if w.name == DefaultWindow && hop >= w.n {
 		return independent(segments)
 	}
+
 	const maxLag = 24 // bins; beyond them there is less than 1e-6
 	a := averages{segments: float64(segments), bins: make([]float64, min(maxLag, w.n/2)), line: 1}
+
 	x := make([]float64, w.n)
 	for j := 0; j*hop < w.n && j < segments; j++ {
 		weight := 1.
 		if j > 0 {
 			weight = 2 * (1 - float64(j)/float64(segments))
 		}
+
 		clear(x)
+
 		for i := range w.n - j*hop {
 			x[i] = w.window[i] * w.window[i+j*hop]
 		}
+
 		for d, c := range w.fft.Coefficients(nil, x)[:len(a.bins)] {
 			re, im := real(c)/w.sumSquare, imag(c)/w.sumSquare
 			if d == 0 && j > 0 {
 				a.line += weight * re
 			}
+
 			both := 2.
 			if d == 0 {
 				both = 1
 			}
+
 			a.bins[d] += both * weight * (re*re + im*im)
 		}
 	}
+
 	for len(a.bins) > 1 && a.bins[len(a.bins)-1] < 1e-9 {
 		a.bins = a.bins[:len(a.bins)-1]
 	}
+
 	return a
 }
 
@@ -132,16 +143,21 @@ func (a averages) level(p []float64, binHz float64, b Band, gain []float64) (pow
 		if gain != nil {
 			w *= gain[k]
 		}
+
 		return p[k] * w / binHz
 	}
+
 	first, last := max(1, int(b.Lo/binHz-0.5)), min(len(p)-1, int(b.Hi/binHz+0.5))
 	for k := first; k <= last; k++ {
 		power += part(k)
 	}
+
 	if !(power > 0) {
 		return power, math.NaN()
 	}
+
 	sum := 0.0
+
 	shares := make([]float64, last-first+1)
 	for k := range shares {
 		shares[k] = part(first+k) / power
@@ -153,6 +169,8 @@ func (a averages) level(p []float64, binHz float64, b Band, gain []float64) (pow
 			}
 		}
 	}
+
 	sum /= a.segments
+
 	return power, 10 / math.Ln10 * math.Sqrt(sum/(1-sum))
 }

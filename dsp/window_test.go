@@ -27,19 +27,23 @@ type goldenWindows struct {
 func TestWindowsGolden(t *testing.T) {
 	var g goldenWindows
 	readJSON(t, "windows.json", &g)
+
 	for name, want := range g.Windows {
 		for i, v := range periodic(name, len(want.W)) {
 			if !near(v, want.W[i], 1e-15) {
 				t.Errorf("%s[%d]: %g, want %g", name, i, v, want.W[i])
 			}
 		}
+
 		if !near(NoiseBins(name), want.NoiseBins, 1e-12) {
 			t.Errorf("%s: noise bandwidth %g, want %g", name, NoiseBins(name), want.NoiseBins)
 		}
 	}
+
 	if len(g.Windows) != len(windows) || len(g.Cases) != 4*len(windows) {
 		t.Fatalf("%d windows, %d cases", len(g.Windows), len(g.Cases))
 	}
+
 	for _, c := range g.Cases {
 		a := NewAnalyser()
 		err := a.Load(t.Context(), memory{g.X}, SpectrumSettings{
@@ -49,11 +53,13 @@ func TestWindowsGolden(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		for h, want := range c.Halves {
 			got := a.Power(h, 0)
 			if len(got) != len(want) {
 				t.Fatalf("%s, %d samples: %d bins, want %d", c.Window, c.Segment, len(got), len(want))
 			}
+
 			for k := range want {
 				if !near(got[k], want[k], 1e-12) {
 					t.Errorf("%s, %d samples, overlap %g, half %d, bin %d: %g, want %g", c.Window, c.Segment, c.Overlap, h+1, k,
@@ -74,14 +80,17 @@ func TestOverlapReads(t *testing.T) {
 			RateHz: 1, Start: 11, Samples: n - 20, Channels: []int{0, 1, 2}, Segments: 9, Overlap: overlap,
 			SegmentBins: 5,
 		}
+
 		a := NewAnalyser()
 		if err := a.Load(t.Context(), src, s); err != nil {
 			t.Fatal(err)
 		}
+
 		size, hop := s.segLen(), s.hop()
 		if used := size + 8*hop; used > (n-20)/2 || used < (n-20)/2-2*9 {
 			t.Errorf("overlap %g: %d samples of a half used", overlap, used)
 		}
+
 		w := NewWelch(size)
 		for h := range 2 {
 			for c := range src {
@@ -91,10 +100,12 @@ func TestOverlapReads(t *testing.T) {
 					for k := range p {
 						want[k] += p[k] / 9
 					}
+
 					if got := float64(a.segs[h][g][c][3]); !near(got, p[3]/9, 1e-6*p[3]) {
 						t.Errorf("segment %d: %g, want %g", g, got, p[3]/9)
 					}
 				}
+
 				for k, p := range a.Power(h, c) {
 					if !near(p, want[k], 1e-12) {
 						t.Fatalf("overlap %g, half %d, channel %d, bin %d: %g, want %g", overlap, h+1, c, k, p, want[k])
@@ -131,17 +142,21 @@ func TestEffectiveAverages(t *testing.T) {
 		const from, to = 8, 25
 		var mean, square [to]float64
 		var sum, sumSquare, product, predicted float64
+
 		var halves [2]float64
 		for range estimates / 2 {
 			for i := range x {
 				x[i] = rng.NormFloat64()
 			}
+
 			if err := a.Load(t.Context(), memory{x}, s); err != nil {
 				t.Fatal(err)
 			}
+
 			for h := range 2 {
 				_, sd := a.averages.level(a.Power(h, 0), 1, Band{Lo: from - 0.5, Hi: to - 0.5}, nil)
 				predicted += math.Pow(sd*math.Ln10/10, 2) / estimates
+
 				band := 0.
 				for k := from; k < to; k++ {
 					p := a.Power(h, 0)[k]
@@ -149,31 +164,39 @@ func TestEffectiveAverages(t *testing.T) {
 					square[k] += p * p / estimates
 					band += p
 				}
+
 				sum += band / estimates
 				sumSquare += band * band / estimates
 				halves[h] = band
 			}
+
 			product += halves[0] * halves[1] / (estimates / 2)
 		}
+
 		relative := 0.
 		for k := from; k < to; k++ {
 			relative += (square[k]/mean[k]/mean[k] - 1) / (to - from)
 		}
+
 		count := a.averages.count()
 		if c.count > 0 && !near(count, c.count, 1e-9) {
 			t.Errorf("%s, overlap %g: %g averages, want %g", c.window, c.overlap, count, c.count)
 		}
+
 		if math.Abs(relative*count-1) > 0.03 {
 			t.Errorf("%s, overlap %g: variance %g, predicted %g", c.window, c.overlap, relative, 1/count)
 		}
+
 		band := sumSquare/sum/sum - 1
 		if math.Abs(band/predicted-1) > 0.1 { // standard error 2.2 %
 			t.Errorf("%s, overlap %g: variance of a sum %g, predicted %g", c.window, c.overlap, band, predicted)
 		}
+
 		// The halves share no sample: the correlation of 2000 pairs is 0 ± 0.022.
 		if r := (product/sum/sum - 1) / band; math.Abs(r) > 4*0.0224 {
 			t.Errorf("%s, overlap %g: correlation of the halves %g", c.window, c.overlap, r)
 		}
+
 		t.Logf("%s, overlap %g: variance/predicted %.4f, of a sum %.4f", c.window, c.overlap, relative*count,
 			band/predicted)
 	}
@@ -190,20 +213,24 @@ func TestLineScatterWithOverlap(t *testing.T) {
 		amplitude := math.Sqrt(2 * (rho - 1) * noiseBin)
 		rng := rand.New(rand.NewPCG(6, 2))
 		a, x := NewAnalyser(), make([]float64, s.Samples)
+
 		var mean, square float64
 		for range estimates / 2 {
 			for i := range x {
 				x[i] = rng.NormFloat64() + amplitude*math.Sin(2*math.Pi*16*float64(i)/n)
 			}
+
 			if err := a.Load(t.Context(), memory{x}, s); err != nil {
 				t.Fatal(err)
 			}
+
 			for h := range 2 {
 				p := a.Power(h, 0)[16]
 				mean += p / estimates
 				square += p * p / estimates
 			}
 		}
+
 		// ρ is (line + noise)/noise, of which the formula's ρ is the line's share.
 		got, want := 10/math.Ln10*math.Sqrt(square/mean/mean-1), a.averages.lineSD(rho-1)
 		if math.Abs(got/want-1) > 4/math.Sqrt(2*estimates) {
@@ -217,18 +244,22 @@ func TestLineScatterWithOverlap(t *testing.T) {
 func TestFlattopBetweenBins(t *testing.T) {
 	const n, amplitude = 512, 0.7
 	w, worst := newWelch(n, "flattop"), 0.
+
 	x := make([]float64, n)
 	for step := range 21 {
 		at := 100 + float64(step)/20
 		for i := range x {
 			x[i] = amplitude * math.Sin(2*math.Pi*at*float64(i)/n+0.3)
 		}
+
 		p := w.SegmentPower(nil, x)
 		top := max(p[100], p[101])
 		worst = max(worst, math.Abs(10*math.Log10(top/(amplitude*amplitude/2))))
 	}
+
 	if worst > 0.01 {
 		t.Errorf("off by %.4f dB", worst)
 	}
+
 	t.Logf("worst %.4f dB", worst)
 }

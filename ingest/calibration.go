@@ -38,19 +38,23 @@ func (c Calibration) Factor(channelUnit string) (factor float64, unit string, er
 			return 0, "", fmt.Errorf("calibration: %s is %v: it must be a positive number", v.name, v.value)
 		}
 	}
+
 	if !finite(c.GainDB) {
 		return 0, "", fmt.Errorf("calibration: gain_db is %v: it must be a number", c.GainDB)
 	}
+
 	switch c.Reading {
 	case "", "peak", "rms":
 	default:
 		return 0, "", fmt.Errorf(`calibration: reading is %q: it is "peak" or "rms"`, c.Reading)
 	}
+
 	switch c.Unit {
 	case "", "Pa", "full-scale":
 	default:
 		return 0, "", fmt.Errorf(`calibration: unit is %q: it is "Pa" or "full-scale"`, c.Unit)
 	}
+
 	chain := c.FullScaleV > 0 || c.SensitivityVPerPa > 0
 	switch {
 	case chain && c.PaPerUnit > 0:
@@ -66,6 +70,7 @@ func (c Calibration) Factor(channelUnit string) (factor float64, unit string, er
 	case c.GainDB != 0 && c.SensitivityVPerPa == 0:
 		return 0, "", errors.New("calibration: gain_db is part of a chain, but sensitivity_v_per_pa is missing")
 	}
+
 	switch {
 	case chain:
 		factor = 1
@@ -75,41 +80,51 @@ func (c Calibration) Factor(channelUnit string) (factor float64, unit string, er
 				return 0, "", errors.New("calibration: samples are a fraction of full scale: sensitivity_v_per_pa needs " +
 					"full_scale_v too")
 			}
+
 			factor = c.FullScaleV
 			if c.Reading == "rms" {
 				factor *= math.Sqrt2 // a sine that fills the scale has this peak
 			}
+
 		case "":
 			if c.FullScaleV == 0 {
 				return 0, "", errors.New("calibration: the file does not state the samples' unit: sensitivity_v_per_pa alone " +
 					"would take them as volts; give pa_per_unit")
 			}
+
 			// A file without a unit, and volts at full scale stated: integers
 			// of any scaling would pass unseen, so this is refused too.
 			return 0, "", errors.New("calibration: full_scale_v needs samples that are a fraction of full scale, the file " +
 				"does not state the samples' unit; give pa_per_unit")
+
 		case "V":
 			if c.FullScaleV > 0 {
 				return 0, "", errors.New("calibration: the channel is in V already: leave out full_scale_v")
 			}
+
 		default:
 			return 0, "", fmt.Errorf("calibration: a chain of volts needs samples in full scale or V, the channel is in %s",
 				channelUnit)
 		}
+
 		if c.SensitivityVPerPa == 0 {
 			return factor, "V", nil
 		}
+
 		return factor / c.SensitivityVPerPa / math.Pow(10, c.GainDB/20), "Pa", nil
+
 	case c.PaPerUnit > 0:
 		if channelUnit == "Pa" {
 			return 0, "", errors.New("calibration: pa_per_unit is given, but the channel is in Pa already")
 		}
 		return c.PaPerUnit, "Pa", nil
+
 	case c.Unit != "":
 		if channelUnit != "" && channelUnit != "full-scale" && channelUnit != c.Unit {
 			return 0, "", fmt.Errorf("calibration: unit: %s is declared, but the channel is in %s", c.Unit, channelUnit)
 		}
 		return 1, c.Unit, nil
 	}
+
 	return 1, channelUnit, nil
 }

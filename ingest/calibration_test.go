@@ -35,6 +35,7 @@ func TestCalibration(t *testing.T) {
 			t.Errorf("%+v on %q: %v %s %v; want %v %s", c.c, c.channel, f, u, err, c.factor, c.unit)
 		}
 	}
+
 	for _, c := range []struct {
 		c             Calibration
 		channel, want string

@@ -15,18 +15,22 @@ import (
 // *fault.Error that lists the names there are.
 func FindChannel(info Info, name string) (int, error) {
 	name = strings.TrimSpace(name)
+
 	names := make([]string, len(info.Channels))
 	for i, c := range info.Channels {
 		names[i] = c.Name
 	}
+
 	header := func(c Channel) string {
 		for _, a := range c.Attributes {
 			if a.Name == "header" {
 				return a.Value
 			}
 		}
+
 		return ""
 	}
+
 	for _, same := range []func(c Channel) bool{
 		func(c Channel) bool { return c.Name == name },
 		func(c Channel) bool { return strings.EqualFold(c.Name, name) },
@@ -37,26 +41,32 @@ func FindChannel(info Info, name string) (int, error) {
 			if !same(c) {
 				continue
 			}
+
 			if at >= 0 {
 				return 0, &fault.Error{
 					Path: info.Path, Found: fmt.Sprintf("channels %d and %d are both named %q", at+1, i+1, c.Name),
 					Hint: "name the channel by its number",
 				}
 			}
+
 			at = i
 		}
+
 		if at >= 0 {
 			return at, nil
 		}
 	}
+
 	if n, err := strconv.Atoi(name); err == nil && n >= 1 && n <= len(names) {
 		return n - 1, nil
 	}
+
 	for _, u := range info.Unread {
 		if u.Name == name {
 			return 0, &fault.Error{Path: info.Path, Place: u.Name, Found: u.Reason}
 		}
 	}
+
 	// A path may be cut at its front where only one channel ends so.
 	at, n := -1, 0
 	for i, c := range info.Channels {
@@ -65,16 +75,20 @@ func FindChannel(info Info, name string) (int, error) {
 			at, n = i, n+1
 		}
 	}
+
 	if n == 1 {
 		return at, nil
 	}
+
 	e := &fault.Error{
 		Path: info.Path, Want: fmt.Sprintf("a channel %q", name), Found: "only " + fault.Quoted(names),
 		Hint: "name one of these in the configuration, or correct the header",
 	}
+
 	if near := spelling.Nearest(name, names, 1); len(near) > 0 && spelling.Distance(near[0], name) <= 2 && len(name) > 2 {
 		e.Hint = fmt.Sprintf("is %q meant?", near[0])
 	}
+
 	return 0, e
 }
 
@@ -89,34 +103,41 @@ func AttributeNumber(info Info, name string) (float64, error) {
 			hits = []Attribute{a}
 			break
 		}
+
 		if rest, ok := strings.CutSuffix(strings.ToLower(a.Name), strings.ToLower(name)); ok &&
 			(rest == "" || strings.ContainsAny(rest[len(rest)-1:], "/.@")) {
 			hits = append(hits, a)
 		}
 	}
+
 	if len(hits) == 0 {
 		known := make([]string, 0, len(info.Attributes))
 		for _, a := range info.Attributes {
 			known = append(known, a.Name)
 		}
+
 		e := &fault.Error{Path: info.Path, Want: fmt.Sprintf("an attribute %q", name), Found: "none of that name"}
 		if len(known) == 0 {
 			e.Found = "a file without attributes"
 		} else if near := spelling.Nearest(name, known, 3); len(near) > 0 {
 			e.Hint = "there is " + fault.Quoted(near)
 		}
+
 		return 0, e
 	}
+
 	if len(hits) > 1 {
 		var found []string
 		for _, a := range hits {
 			found = append(found, a.Name)
 		}
+
 		return 0, &fault.Error{
 			Path: info.Path, Want: fmt.Sprintf("one attribute %q", name), Found: fault.Quoted(found),
 			Hint: "write its full name",
 		}
 	}
+
 	v, err := strconv.ParseFloat(strings.Trim(strings.TrimSpace(hits[0].Value), "[]"), 64)
 	if err != nil || !finite(v) {
 		return 0, &fault.Error{
@@ -124,5 +145,6 @@ func AttributeNumber(info Info, name string) (float64, error) {
 			Found: strconv.Quote(fault.Clip(hits[0].Value)),
 		}
 	}
+
 	return v, nil
 }

@@ -55,6 +55,7 @@ func (c Channel) Role() (role string) {
 			role = a.Value
 		}
 	}
+
 	return role
 }
 
@@ -131,19 +132,23 @@ func (o Options) Check() error {
 	default:
 		return fmt.Errorf(`unknown value %q for truncated: "error" or "use"`, o.Truncated)
 	}
+
 	switch o.Text.Delimiter {
 	case "", "comma", "semicolon", "tab", "blanks":
 	default:
 		return fmt.Errorf("unknown delimiter %q: comma, semicolon, tab or blanks", o.Text.Delimiter)
 	}
+
 	switch o.Arrays.TimeAxis {
 	case "", "first", "last":
 	default:
 		return fmt.Errorf(`unknown axis of time %q: "first" or "last"`, o.Arrays.TimeAxis)
 	}
+
 	if o.RateHz < 0 || !finite(o.RateHz) {
 		return fmt.Errorf("the sampling rate is %v Hz: it must be a positive number", o.RateHz)
 	}
+
 	return nil
 }
 
@@ -154,12 +159,14 @@ func (o Options) Rate(path, place string, file, tolerance float64) (float64, err
 	if o.RateHz == 0 || file == 0 {
 		return max(file, o.RateHz), nil
 	}
+
 	if math.Abs(file-o.RateHz) > tolerance*file {
 		return 0, &fault.Error{
 			Path: path, Place: place, Want: fmt.Sprintf("a rate of %g Hz as configured", o.RateHz),
 			Found: fmt.Sprintf("%g Hz", file), Hint: "leave the rate out: the file states it",
 		}
 	}
+
 	return file, nil
 }
 

@@ -20,26 +20,33 @@ func PathError(path string, err error) error {
 	if errors.As(err, &data) {
 		return err
 	}
+
 	e := &fault.Error{Path: path, Err: err}
+
 	var pe *fs.PathError
 	if errors.As(err, &pe) {
 		e.Err = pe.Err // without the path
 	}
+
 	if !errors.Is(err, fs.ErrNotExist) {
 		return e
 	}
+
 	dir, base := filepath.Split(path)
 	dir = filepath.Clean(dir)
 	entries, _ := os.ReadDir(dir) // without entries there is no suggestion
+
 	var names, near []string
 	for _, d := range entries {
 		names = append(names, d.Name())
 	}
+
 	for _, n := range spelling.Nearest(base, names, 3) {
 		if !strings.HasPrefix(n, ".") && spelling.Distance(base, n) <= max(2, len(base)/3) {
 			near = append(near, n)
 		}
 	}
+
 	_, missing := os.Stat(dir)
 	switch {
 	case len(near) > 0:
@@ -49,5 +56,6 @@ func PathError(path string, err error) error {
 	default:
 		e.Hint = "correct the path; nothing there has a name like it"
 	}
+
 	return e
 }

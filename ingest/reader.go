@@ -71,19 +71,24 @@ func CheckRead[T float32 | float64](fileChannels int, channels []int, start int6
 	if len(channels) != len(dst) {
 		panic("ingest: as many destinations as channels are needed")
 	}
+
 	if start < 0 {
 		panic("ingest: negative start")
 	}
+
 	want := 0
 	for i, c := range channels {
 		if c < 0 || c >= fileChannels {
 			panic("ingest: channel index out of range")
 		}
+
 		if i > 0 && len(dst[i]) != want {
 			panic("ingest: destinations differ in length")
 		}
+
 		want = len(dst[i])
 	}
+
 	return want
 }
 
@@ -117,5 +122,6 @@ func Binary(b []byte) bool {
 			return true
 		}
 	}
+
 	return false
 }

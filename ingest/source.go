@@ -21,16 +21,19 @@ func OpenSource(path string) (Source, error) {
 	if err != nil {
 		return Source{}, PathError(path, err)
 	}
+
 	if st.Size() == 0 {
 		return Source{}, &fault.Error{
 			Path: path, Want: "a recording", Found: "an empty file",
 			Hint: "record or copy it again, or leave it out with exclude",
 		}
 	}
+
 	f, err := os.Open(path)
 	if err != nil {
 		return Source{}, PathError(path, err)
 	}
+
 	return Source{Path: path, ReaderAt: f, Size: st.Size(), Closer: f}, nil
 }
 

@@ -20,20 +20,24 @@ import (
 // of amplitude a at the blade passing frequency has the level 20 lg(a/√2/20 µPa).
 func TestArrowCampaign(t *testing.T) {
 	dir := t.TempDir()
+
 	amplitude := []float64{0.5, 0.05}
 	for i, a := range amplitude {
 		x := make([]float64, 2*6400)
 		for k := range x {
 			x[k] = a * math.Sin(2*math.Pi*80*float64(k)/6400)
 		}
+
 		rec := table.Table{
 			Columns: []table.Column{{Name: "mic", Unit: "Pa", Floats: x}},
 			Meta:    []kv.Pair{{Key: "fs", Value: "6400"}},
 		}
+
 		if _, err := rec.WriteFile(filepath.Join(dir, []string{"a.arrow", "b.arrow"}[i])); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	config := filepath.Join(dir, "pipeline.yaml")
 	if err := os.WriteFile(config, []byte(`version: 1
 experiments:
@@ -43,26 +47,32 @@ experiments:
 `), 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	p, err := pipeline.Load(config)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if _, err := p.Run(context.Background(), engine.Options{Jobs: 2}); err != nil {
 		t.Fatal(err)
 	}
+
 	tab, err := table.Read(filepath.Join(dir, "runs", "rotor", "triplets.arrow"))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	got, err := tab.Floats("bpf1_db_1")
 	if err != nil || len(got) != 2 || tab.Column("bpf1_db_1").Unit != "dB re 20 µPa" {
 		t.Fatalf("%v, %v", got, err)
 	}
+
 	for i, a := range amplitude {
 		if want := 20 * math.Log10(a/math.Sqrt2/20e-6); math.Abs(got[i]-want) > 0.01 {
 			t.Errorf("%g Pa: %.3f dB, expected %.3f", a, got[i], want)
 		}
 	}
+
 	in, err := inspect.File(context.Background(), filepath.Join(dir, "a.arrow"), ingest.Options{Format: "arrow"})
 	if err != nil || in.Recording == nil || in.Recording.Channels[0].RateHz != 6400 ||
 		!strings.Contains(in.Recording.Encoding, "Arrow") {

@@ -20,6 +20,7 @@ func withBackground(t *testing.T, dir, name string, rotor bool, seed uint64) {
 	t.Helper()
 	const rate = 6400.0
 	rng := rand.New(rand.NewPCG(seed, 6))
+
 	x := [2][]float64{}
 	for i := range 10 * int(rate) {
 		s := float64(i) / rate
@@ -28,9 +29,11 @@ func withBackground(t *testing.T, dir, name string, rotor bool, seed uint64) {
 			if rotor {
 				p += 0.2*math.Sin(2*math.Pi*80*s) + 0.02*math.Sin(2*math.Pi*160*s)
 			}
+
 			x[c] = append(x[c], p)
 		}
 	}
+
 	writeNPY(t, filepath.Join(dir, name), x[:]...)
 }
 
@@ -63,15 +66,19 @@ func TestBackgroundIsFloorAndFlag(t *testing.T) {
 		write(t, dir, "conditions.csv", c.table)
 		write(t, dir, "pipeline.yaml", fmt.Sprintf(backgroundYAML, c.how))
 		e := runIn(t, dir)["rotor"]
+
 		tab := readTable(t, dir, "runs", "rotor", "triplets.arrow")
 		if tab.Rows() != 4 {
 			t.Fatalf("%s: %d triplets, expected two runs of two microphones and none of the background", c.how, tab.Rows())
 		}
+
 		if tab.Column("off") != nil || !slices.Equal(e.Outcomes, []string{"bpf1_db", "bpf2_db"}) {
 			t.Errorf("%s: outcomes %v, column off %v", c.how, e.Outcomes, tab.Column("off") != nil)
 		}
+
 		spec := readTable(t, dir, "runs", "rotor", "spectra.arrow")
 		bin := column(t, spec, "bin_hz")[0]
+
 		level := func(ms float64) float64 { return 10 * math.Log10(ms/4e-10) }
 		for r := range tab.Rows() {
 			for h := range 2 {
@@ -80,12 +87,14 @@ func TestBackgroundIsFloorAndFlag(t *testing.T) {
 				if math.Abs(got-want) > 1.5 { // some ten bins of forty segments
 					t.Errorf("row %d, half %d: %.2f dB behind the first harmonic, expected %.2f in %g Hz", r, h+1, got, want, width)
 				}
+
 				got, want = column(t, tab, fmt.Sprintf("bpf2_db_background_%d", h+1))[r], level(0.01*0.01/2)
 				if math.Abs(got-want) > 0.5 {
 					t.Errorf("row %d, half %d: %.2f dB behind the second harmonic, expected the hum's %.2f", r, h+1, got, want)
 				}
 			}
 		}
+
 		all := strings.Join(e.Warnings, "\n")
 		for _, want := range []string{
 			"quiet1.npy: the background has tones of its own, which are not subtracted: 160.2 Hz (51.0 dB re 20 µPa, channel",
@@ -96,21 +105,26 @@ func TestBackgroundIsFloorAndFlag(t *testing.T) {
 				t.Errorf("%s: no %q in\n%s", c.how, want, all)
 			}
 		}
+
 		// The figure of the spectrum draws it, and names where it is from.
 		checkBackgroundFigure(t, dir, bin)
+
 		// Nothing is subtracted: the levels are those without the key.
 		got := column(t, tab, "bpf2_db_1")
+
 		if before == nil {
 			write(t, dir, "pipeline.yaml", strings.Replace(fmt.Sprintf(backgroundYAML, c.how),
 				"      background: {files: quiet*.npy}\n", "      exclude: quiet*.npy\n", 1))
 			runIn(t, dir)
 			before = column(t, readTable(t, dir, "runs", "rotor", "triplets.arrow"), "bpf2_db_1")
+
 			for _, m := range marks(t, filepath.Join(dir, "runs/rotor/report/figures/spectrum.svg")) {
 				if strings.Contains(m.series, "background") {
 					t.Errorf("a figure without a background has the series %q", m.series)
 				}
 			}
 		}
+
 		if !slices.Equal(got, before) {
 			t.Errorf("%s: levels %v, without a background %v", c.how, got, before)
 		}
@@ -125,48 +139,61 @@ func checkBackgroundFigure(t *testing.T, dir string, bin float64) {
 	t.Helper()
 	level := func(ms float64) float64 { return 10 * math.Log10(ms/4e-10) }
 	base := filepath.Join(dir, "runs/rotor/report/figures/spectrum")
+
 	series := map[string]mark{}
 	for _, m := range marks(t, base+".svg") {
 		series[m.series] = m
 	}
+
 	bg, half := series["background"].num, series["first half"].num
 	if len(bg["x"]) < 20 || !slices.Equal(bg["x"], half["x"]) {
 		t.Fatalf("a background of %d bins, the spectrum has %d", len(bg["x"]), len(half["x"]))
 	}
+
 	noise, sum, n, hum := level(1.5*bin*2*0.004*0.004/6400), 0.0, 0, math.Inf(-1)
 	for i, hz := range bg["x"] {
 		if math.Abs(hz-160.2) < 6*bin {
 			hum = math.Max(hum, bg["y"][i])
 			continue
 		}
+
 		if hz < 4*bin {
 			continue // the mean is taken out of the segments
 		}
+
 		sum, n = sum+bg["y"][i], n+1
+
 		if math.Abs(bg["y"][i]-noise) > 4 {
 			t.Errorf("background at %g Hz: %.2f dB, expected %.2f", hz, bg["y"][i], noise)
 		}
 	}
+
 	if n < 10 || math.Abs(sum/float64(n)-noise) > 0.3 {
 		t.Errorf("background: %.2f dB in the mean of %d bins, expected %.2f", sum/float64(n), n, noise)
 	}
+
 	if want := level(0.01 * 0.01 / 2); hum > want+0.3 || hum < want-1.7 {
 		t.Errorf("hum: %.2f dB, expected %.2f less up to 1.42", hum, want)
 	}
+
 	tones := series["tones of the background"].num
 	if len(tones["x"]) == 0 || math.Abs(tones["x"][0]-160.2) > 0.1 || math.Abs(tones["y"][0]-level(0.01*0.01/2)) > 0.2 {
 		t.Errorf("tones of the background: %v Hz, %v dB", tones["x"], tones["y"])
 	}
+
 	f, err := os.Open(base + ".csv")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
+
 	rows, err := csv.NewReader(f).ReadAll()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	at := func(name string) int { return slices.Index(rows[0], name) }
+
 	var y []float64
 	for _, r := range rows[1:] {
 		if r[at("series")] == "background" {
@@ -174,12 +201,15 @@ func checkBackgroundFigure(t *testing.T, dir string, bin float64) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			y = append(y, v)
 		}
 	}
+
 	if !slices.Equal(y, bg["y"]) {
 		t.Errorf("spectrum.csv has %d values of the background, the figure %d", len(y), len(bg["y"]))
 	}
+
 	page, err := os.ReadFile(filepath.Join(dir, "runs", "report.html"))
 	if err != nil || !strings.Contains(string(page), "what these bins read of the background alone (quiet1.npy, "+
 		"quiet2.npy)") {
@@ -193,6 +223,7 @@ func TestBackgroundFaults(t *testing.T) {
 	withBackground(t, dir, "quiet.npy", false, 3)
 	writeNPY(t, filepath.Join(dir, "mono.npy"), make([]float64, 64000))
 	write(t, dir, "conditions.csv", "file,blades,rpm,off\na.npy,2,2400,0\nquiet.npy,2,2400,1\n")
+
 	for _, c := range []struct{ how, want string }{
 		{"files: quiet.npy, condition: off", "expected files: GLOB or condition: NAME, found both"},
 		{"condition: of", `"of" is not a condition of this experiment`},
@@ -202,6 +233,7 @@ func TestBackgroundFaults(t *testing.T) {
 	} {
 		write(t, dir, "pipeline.yaml", strings.Replace(fmt.Sprintf(backgroundYAML, c.how), `"*.npy"`, `[a.npy, quiet.npy]`,
 			1))
+
 		if err := tryIn(dir); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", c.how, err)
 		}

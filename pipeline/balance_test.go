@@ -17,13 +17,16 @@ func TestMeasuredBesideTheBalance(t *testing.T) {
 		f := float64(i)
 		return 2 + 0.1*f, 10 + 0.2*f, 70 + f, 1e5 + 50*f, 15 + 0.25*f
 	}
+
 	dir := t.TempDir()
 	var b strings.Builder
 	b.WriteString("lift (N),drag (N),u,q,p,temp\n")
+
 	for i := range n {
 		lift, u, q, p, temp := row(i)
 		fmt.Fprintf(&b, "%g,%g,%g,%g,%g,%g\n", lift, lift/8, u, q, p, temp)
 	}
+
 	write(t, dir, "run.csv", b.String())
 	const yaml = `version: 1
 experiments:
@@ -36,7 +39,9 @@ experiments:
       balance: {flow: {%s}, blockage: %g}
     dsp: {triplets: split-halves, chord_m: 0.1, span_m: 0.25%s}
 `
+
 	density := func(p, temp float64) float64 { return p / (287.05 * (temp + 273.15)) }
+
 	means := [5]float64{}
 	for i := range n {
 		l, u, q, p, temp := row(i)
@@ -44,6 +49,7 @@ experiments:
 			means[k] += v / n
 		}
 	}
+
 	for _, c := range []struct {
 		name, constants, flow, density string
 		q                              func(u, q, p, temp float64) float64 // of the sample's values
@@ -73,6 +79,7 @@ experiments:
 	} {
 		write(t, dir, "pipeline.yaml", fmt.Sprintf(yaml, c.constants, c.flow, blockage, c.density))
 		runIn(t, dir)
+
 		tab := readTable(t, dir, "runs", "wing", "triplets.arrow")
 		for h := range 2 {
 			want := 0.0
@@ -80,6 +87,7 @@ experiments:
 				l, u, q, p, temp := row(i)
 				want += l / (c.q(u, q, p, temp) * (1 + blockage) * (1 + blockage) * chord * span) / (n / 2)
 			}
+
 			for name, of := range map[string]float64{"cl": 1, "cd": 1. / 8} {
 				if got := column(t, tab, fmt.Sprintf("%s_%d", name, h+1))[0]; math.Abs(got-of*want) > 1e-9 {
 					t.Errorf("%s: %s, half %d: %v, expected %v", c.name, name, h+1, got, of*want)
@@ -87,6 +95,7 @@ experiments:
 			}
 		}
 	}
+
 	for _, c := range []struct{ flow, want string }{
 		{"column: u, pressure: p", "expected pressure and temperature"},
 		{"per: sample", "expected column: the sensor's column, or pressure and temperature"},
@@ -97,8 +106,10 @@ experiments:
 			t.Errorf("%s: %v", c.flow, err)
 		}
 	}
+
 	write(t, dir, "pipeline.yaml", strings.Replace(fmt.Sprintf(yaml, "", "column: u", blockage, ", density_kg_m3: 1.2"),
 		"balance: {", "balance: {components: [A], ", 1))
+
 	if err := tryIn(dir); err == nil || !strings.Contains(err.Error(), "belongs to a balance of voltages") {
 		t.Errorf("components: %v", err)
 	}
@@ -113,21 +124,27 @@ func TestGravityTareOfForces(t *testing.T) {
 	const deg = math.Pi / 180
 	var b strings.Builder
 	b.WriteString("Fx (N),Fz (N),arm\n")
+
 	for i := range 41 {
 		a := float64(i-20) * deg
 		fmt.Fprintf(&b, "%.12g,%.12g,%.12g\n", 0.3+5*math.Sin(a), -0.2+5*math.Cos(a), a)
 	}
+
 	write(t, dir, "windoff.csv", b.String())
+
 	angles := []float64{-12.5, 7.25}
 	for k, alpha := range angles {
 		b.Reset()
 		b.WriteString("Fx (N),Fz (N),arm\n")
+
 		for i := range 40 {
 			a, d := alpha*deg, 0.5*float64(1-2*(i%2)) // no mean
 			fmt.Fprintf(&b, "%.12g,%.12g,%.12g\n", 0.3+5*math.Sin(a)+2+d, -0.2+5*math.Cos(a)+10-d, a)
 		}
+
 		write(t, dir, fmt.Sprintf("run%d.csv", k), b.String())
 	}
+
 	for _, how := range []struct {
 		interpolation string
 		tolerance     float64
@@ -144,7 +161,9 @@ experiments:
       balance: {angle: arm, angle_unit: rad, tare: {file: windoff.csv, interpolation: %s}}
     dsp: {triplets: split-halves}
 `, how.interpolation))
+
 		runIn(t, dir)
+
 		tab := readTable(t, dir, "runs", "wing", "triplets.arrow")
 		for i, k := range column(t, tab, "k") {
 			sin, cos := math.Sincos(angles[int(k)] * deg)
@@ -154,6 +173,7 @@ experiments:
 						t.Errorf("%s at %g°: %s_%d %v, expected %v", how.interpolation, angles[int(k)], name, h, got, want)
 					}
 				}
+
 				if u := tab.Column(name + "_1").Unit; u != "N" {
 					t.Errorf("%s in %q", name, u)
 				}

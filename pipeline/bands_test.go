@@ -18,16 +18,20 @@ import (
 func TestBandsWithoutRotor(t *testing.T) {
 	dir := t.TempDir()
 	const rate = 6400.0
+
 	csv := "file,u_inf_m_s\n"
 	for i := range 8 {
 		rng := rand.New(rand.NewPCG(uint64(i), 2))
+
 		x := make([]float64, 4*int(rate))
 		for k := range x {
 			x[k] = 0.01 * float64(i+1) * rng.NormFloat64()
 		}
+
 		writeNPY(t, filepath.Join(dir, fmt.Sprintf("%d.npy", i)), x, x)
 		csv += fmt.Sprintf("%d.npy,%d\n", i, i+1)
 	}
+
 	write(t, dir, "conditions.csv", csv)
 	write(t, dir, "pipeline.yaml", `version: 1
 experiments:
@@ -36,11 +40,13 @@ experiments:
     dsp: {triplets: split-half-bands, bands_hz: [500, 1000]}
     train: {inputs: [u_inf_m_s], seeds: 1, optimizer: {epochs: 3}, splits: {fast: {test: {u_inf_m_s: 8}}}}
 `)
+
 	e := runIn(t, dir)["duct"]
 	if e.Triplets != 8 || e.Pairs != "same-run" || strings.Join(e.Outcomes, " ") != "l_500hz_db l_630hz_db l_800hz_db "+
 		"l_1000hz_db" {
 		t.Errorf("%d triplets, %s, outcomes %v", e.Triplets, e.Pairs, e.Outcomes)
 	}
+
 	tab := readTable(t, dir, "runs", "duct", "triplets.arrow")
 	level, sd, speed := column(t, tab, "l_1000hz_db_1"), column(t, tab, "l_1000hz_db_sd_1"), column(t, tab, "u_inf_m_s")
 	for i := range level {
@@ -50,10 +56,12 @@ experiments:
 			t.Errorf("at %g m/s: %.2f dB ± %.2f, want %.2f", speed[i], level[i], sd[i], want)
 		}
 	}
+
 	page, err := os.ReadFile(filepath.Join(dir, "runs", "report.html"))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, s := range []string{"y1 and y2 are the one-third-octave levels of a recording", "Spectrum of one recording"} {
 		if !strings.Contains(string(page), s) {
 			t.Errorf("the page has no %q", s)
@@ -66,12 +74,14 @@ experiments:
 // the metadata; figures of bands and of the directivity of any outcome.
 func TestEveryOutcome(t *testing.T) {
 	dir := t.TempDir()
+
 	c := simulate.Rotor{
 		DurationS: 2, Blades: []int{2, 3, 4}, RPM: []float64{4000, 5000, 6000}, ThetaDeg: []float64{-30, 0, 30},
 	}
 	if err := simulate.WriteDir(t.Context(), c, dir, 4, nil); err != nil {
 		t.Fatal(err)
 	}
+
 	write(t, dir, "pipeline.yaml", `version: 1
 experiments:
   rotor:
@@ -93,40 +103,49 @@ experiments:
       atmosphere: {}
     train: {inputs: [blades, rpm, theta_deg], seeds: 1, optimizer: {epochs: 3}, splits: {three: {test: {blades: 3}}}}
 `)
+
 	e := runIn(t, dir)["rotor"]
+
 	want := "bpf1_db bpf2_db l_31_5hz_db l_63hz_db l_125hz_db l_250hz_db l_500hz_db l_1000hz_db l_2000hz_db " +
 		"oaspl_db oaspl_a_db broadband_db tonal_db broadband_a_db tonal_a_db"
 	if got := strings.Join(e.Outcomes, " "); got != want {
 		t.Errorf("outcomes %s", got)
 	}
+
 	tab := readTable(t, dir, "runs", "rotor", "triplets.arrow")
 	power := func(name string, i int) float64 { return math.Pow(10, column(t, tab, name)[i]/10) }
 	for i := range tab.Rows() {
 		for _, w := range []string{"", "_a"} {
 			total := power("oaspl"+w+"_db_2", i)
+
 			bound := tab.Column("tonal" + w + "_db_bound_2").Bools[i]
 			if sum := power("broadband"+w+"_db_2", i) + power("tonal"+w+"_db_2", i); math.Abs(sum/total-1) > 1e-12 && !bound {
 				t.Errorf("row %d: %g of %g", i, sum, total)
 			}
 		}
+
 		// 1 s in segments of 0.1 s that share half of each: 19.
 		if n := column(t, tab, "l_500hz_db_averages")[i]; !(n > 10 && n < 20) {
 			t.Errorf("%g averages", n)
 		}
+
 		// Cold dry air absorbs more than the standard's, on twice the path.
 		low, high := column(t, tab, "l_125hz_db_air_1")[i], column(t, tab, "l_2000hz_db_air_1")[i]
 		if !(low > 0 && low < high && high < 0.1) {
 			t.Errorf("corrections %g and %g dB", low, high)
 		}
 	}
+
 	meta := map[string]string{}
 	for _, kv := range tab.Meta {
 		meta[kv.Key] = kv.Value
 	}
+
 	if meta["config:dsp.distance.from_m"] != "2" || meta["config:dsp.atmosphere.path_m"] != "0" ||
 		meta["config:dsp.overlap"] != "0.5" || meta["config:dsp.outcomes"] != "[harmonics, bands, overall, broadband]" {
 		t.Errorf("metadata %v", meta)
 	}
+
 	for _, f := range []string{"three-bands.svg", "levels.svg", "three-directivity-oaspl_a_db-rpm-5000.svg"} {
 		if _, err := os.Stat(filepath.Join(dir, "runs", "rotor", "report", "figures", f)); err != nil {
 			t.Error(err)
@@ -146,13 +165,16 @@ func TestUnsteadyOutcomes(t *testing.T) {
 		"overlap: 0.5}\n")
 	runIn(t, dir)
 	means := readTable(t, dir, "runs", "means", "triplets.arrow")
+
 	tab := readTable(t, dir, "runs", "unsteady", "triplets.arrow")
 	for _, c := range means.Columns {
 		if got := tab.Column(c.Name); got == nil || !slices.Equal(got.Floats, c.Floats) {
 			t.Errorf("column %s changed", c.Name)
 		}
 	}
+
 	rms, sd := column(t, tab, "lift_n_rms_1"), column(t, tab, "lift_n_rms_sd_1")
+
 	other, level := column(t, tab, "lift_n_rms_2"), column(t, tab, "lift_n_l_5to50hz_db_1")
 	for i := range rms {
 		if math.Abs(rms[i]-other[i]) > 6*sd[i] || !(rms[i] > 0) || !(level[i] < 20*math.Log10(rms[i])+0.5) {

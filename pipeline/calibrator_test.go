@@ -23,6 +23,7 @@ func calibrated(t *testing.T, dir string, edit func(x []float64)) {
 	const rate = 6400.0
 	gain, line := [2]float64{0.03, 0.011}, [2]float64{0.5, 0.2}
 	rng := rand.New(rand.NewPCG(5, 6))
+
 	run := [2][]float64{}
 	for c := range run {
 		for i := range 8 * int(rate) {
@@ -30,9 +31,12 @@ func calibrated(t *testing.T, dir string, edit func(x []float64)) {
 			run[c] = append(run[c], gain[c]*p)
 		}
 	}
+
 	writeNPY(t, filepath.Join(dir, "run.npy"), run[:]...)
+
 	for c := range 2 {
 		x := [2][]float64{}
+
 		// 94 dB re 20 µPa rms, the definition of the level.
 		a := math.Sqrt2 * 20e-6 * math.Pow(10, 94.0/20)
 		for i := range 10 * int(rate) {
@@ -40,9 +44,11 @@ func calibrated(t *testing.T, dir string, edit func(x []float64)) {
 			x[c] = append(x[c], gain[c]*a*math.Sin(2*math.Pi*1000.3*s))
 			x[1-c] = append(x[1-c], gain[1-c]*0.001*rng.NormFloat64())
 		}
+
 		if c == 1 && edit != nil {
 			edit(x[1])
 		}
+
 		writeNPY(t, filepath.Join(dir, fmt.Sprintf("cal%d.npy", c+1)), x[:]...)
 	}
 }
@@ -72,10 +78,12 @@ func TestCalibratorChain(t *testing.T) {
 	calibrated(t, dir, nil)
 	write(t, dir, "pipeline.yaml", calibratedYAML)
 	runIn(t, dir)
+
 	tab := readTable(t, dir, "runs", "rotor", "triplets.arrow")
 	if u := tab.Column("bpf1_db_1").Unit; u != "dB re 20 µPa" {
 		t.Errorf("levels in %q", u)
 	}
+
 	for c, a := range []float64{0.5, 0.2} {
 		for h := 1; h <= 2; h++ {
 			got := column(t, tab, fmt.Sprintf("bpf1_db_%d", h))[c]
@@ -84,20 +92,24 @@ func TestCalibratorChain(t *testing.T) {
 			}
 		}
 	}
+
 	recs := readTable(t, dir, "runs", "rotor", "recordings.arrow")
 	for c, g := range []float64{0.03, 0.011} {
 		if got := column(t, recs, "scale")[c]; math.Abs(got*g-1) > 2e-5 {
 			t.Errorf("microphone %d: %g Pa per unit, expected %g", c+1, got, 1/g)
 		}
+
 		if got := column(t, recs, "calibrator_spread_db")[c]; !(got >= 0 && got < 0.01) {
 			t.Errorf("microphone %d: spread %g dB", c+1, got)
 		}
+
 		text := recs.Column("calibration").Strings[c]
 		if want := fmt.Sprintf("calibrator cal%d.npy, channel %d: 94 dB at 1000.3 Hz", c+1, c+1); !strings.HasPrefix(text,
 			want) {
 			t.Errorf("microphone %d: %q", c+1, text)
 		}
 	}
+
 	page, err := os.ReadFile(filepath.Join(dir, "runs", "report.html"))
 	if err != nil || !strings.Contains(string(page), "calibrator cal2.npy, channel 2: 94 dB at 1000.3 Hz") {
 		t.Errorf("the page does not name the calibrator (%v)", err)
@@ -111,7 +123,9 @@ func TestCalibratorChain(t *testing.T) {
 			x[i] *= 2
 		}
 	})
+
 	runIn(t, dir)
+
 	after := column(t, readTable(t, dir, "runs", "rotor", "triplets.arrow"), "bpf1_db_1")
 	if math.Abs(after[0]-before[0]) > 1e-9 || math.Abs(after[1]-before[1]+20*math.Log10(2)) > 1e-4 {
 		t.Errorf("levels %v became %v", before, after)
@@ -120,6 +134,7 @@ func TestCalibratorChain(t *testing.T) {
 	// gain_db: the runs were recorded with 20 dB more than the calibrator.
 	write(t, dir, "pipeline.yaml", strings.Replace(calibratedYAML, "level_db: 94,", "level_db: 94, gain_db: 20,", 1))
 	runIn(t, dir)
+
 	if got := column(t, readTable(t, dir, "runs", "rotor", "triplets.arrow"),
 		"bpf1_db_1"); math.Abs(got[0]-before[0]+20) > 1e-9 {
 		t.Errorf("with gain_db: 20 %v, expected 20 dB less than %v", got, before)
@@ -132,6 +147,7 @@ func TestCalibratorFaults(t *testing.T) {
 			x[i] *= math.Pow(10, 0.5*float64(i)/float64(len(x))/20)
 		}
 	}
+
 	put := func(x []float64) { clear(x[:6400]) } // put on after a second
 	for _, c := range []struct {
 		name, old, new string
@@ -161,6 +177,7 @@ func TestCalibratorFaults(t *testing.T) {
 		dir := t.TempDir()
 		calibrated(t, dir, c.edit)
 		write(t, dir, "pipeline.yaml", strings.Replace(calibratedYAML, c.old, c.new, 1))
+
 		err := tryIn(dir)
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v, expected %q", c.name, err, c.want)
@@ -175,20 +192,26 @@ func TestCalibratorIsInTheKey(t *testing.T) {
 	write(t, dir, "pipeline.yaml", calibratedYAML)
 	ran := func(edit func([]float64)) int {
 		calibrated(t, dir, edit)
+
 		p, err := pipeline.Load(filepath.Join(dir, "pipeline.yaml"))
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		res, err := p.Run(context.Background(), engine.Options{Jobs: 2})
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		return res.Ran
 	}
+
 	first := ran(nil)
+
 	if again := ran(nil); again != 0 {
 		t.Errorf("nothing changed, %d tasks ran", again)
 	}
+
 	if again := ran(func(x []float64) { x[100] *= 1.01 }); again != first {
 		t.Errorf("the calibrator changed: %d tasks ran, expected all %d", again, first)
 	}

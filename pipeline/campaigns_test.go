@@ -17,6 +17,7 @@ import (
 // .895 .905, .897 .903 .963 .943, on average .917.
 func TestCampaignIntervals(t *testing.T) {
 	long(t, "takes two minutes")
+
 	config := "version: 1\nexperiments:\n"
 	for seed := 1; seed <= 3; seed++ {
 		config += fmt.Sprintf(`  drone%d:
@@ -39,8 +40,10 @@ func TestCampaignIntervals(t *testing.T) {
       splits: {held-out: {each: u_inf_m_s}}
 `, seed, seed, seed, seed)
 	}
+
 	dir := t.TempDir()
 	write(t, dir, "pipeline.yaml", config)
+
 	rotors, sum, sets := 0, 0.0, 0
 	for name, e := range runIn(t, dir) {
 		for _, s := range e.Splits {
@@ -48,27 +51,33 @@ func TestCampaignIntervals(t *testing.T) {
 			if h == nil || h.Absent != "" {
 				t.Fatalf("%s %s: no calibration: %+v", name, s.Name, h)
 			}
+
 			r := h.Record
 			sets++
 			t.Logf("%s %-14s R² %.3f, coverage %.3f → %.3f, Σe/Σv̂ %.2f → %.2f ± %.2f, width over spread %.2f, "+
 				"score %.2f → %.2f", name, s.Name, r.R2, r.Before.Normal.Coverage, r.After.Student.Coverage,
 				r.Before.Ratio, r.After.Ratio, r.After.RatioSE, r.WidthOverSpread,
 				r.Before.Normal.Score, r.After.Student.Score)
+
 			if r.After.Student.Coverage < 0.9 {
 				t.Errorf("%s %s: %.1f %% of the values inside", name, s.Name, 100*r.After.Student.Coverage)
 			}
+
 			if strings.HasPrefix(name, "drone") {
 				rotors++
 				sum += r.R2
+
 				if r.R2 < 0.75 || !strings.Contains(h.Calibration.Base, "order form") {
 					t.Errorf("%s %s: R² %.3f by %s", name, s.Name, r.R2, h.Calibration.Base)
 				}
 			}
 		}
 	}
+
 	if rotors != 12 || sets != 27 || sum/12 < 0.88 {
 		t.Errorf("%d rotors of %d sets, mean R² %.3f", rotors, sets, sum/float64(rotors))
 	}
+
 	t.Logf("mean R² of %d rotors: %.3f", rotors, sum/float64(rotors))
 }
 
@@ -81,6 +90,7 @@ func TestCampaignIntervals(t *testing.T) {
 // least.
 func TestCampaignIntervalsByNetworks(t *testing.T) {
 	long(t, "takes ten minutes")
+
 	config := "version: 1\nexperiments:\n"
 	for seed := 1; seed <= 3; seed++ {
 		config += fmt.Sprintf(`  drone%d:
@@ -94,9 +104,11 @@ func TestCampaignIntervalsByNetworks(t *testing.T) {
       splits: {held-out: {each: blades}}
 `, seed, seed)
 	}
+
 	dir := t.TempDir()
 	write(t, dir, "pipeline.yaml", config)
 	sets, within := 0, 0
+
 	var before, after, free float64
 	for name, e := range runIn(t, dir) {
 		for _, s := range e.Splits {
@@ -104,23 +116,29 @@ func TestCampaignIntervalsByNetworks(t *testing.T) {
 			if h == nil || h.Absent != "" {
 				t.Fatalf("%s %s: no calibration: %+v", name, s.Name, h)
 			}
+
 			r := h.Record
 			sets++
 			before, after, free = before+r.Before.Normal.Score, after+r.After.Student.Score, free+r.ModelFree.Score
+
 			if r.After.Ratio >= 0.4 && r.After.Ratio <= 2.5 {
 				within++
 			}
+
 			t.Logf("%s %s R² %.3f, coverage %.3f → %.3f, Σe/Σv̂ %.2f → %.2f ± %.2f, width over spread %.2f, "+
 				"score %.2f → %.2f", name, s.Name, r.R2, r.Before.Normal.Coverage, r.After.Student.Coverage,
 				r.Before.Ratio, r.After.Ratio, r.After.RatioSE, r.WidthOverSpread,
 				r.Before.Normal.Score, r.After.Student.Score)
+
 			if r.After.Student.Coverage < 0.9 {
 				t.Errorf("%s %s: %.1f %% of the values inside", name, s.Name, 100*r.After.Student.Coverage)
 			}
 		}
 	}
+
 	t.Logf("S within 0.4 to 2.5 on %d of %d; mean score %.2f → %.2f, without a model %.2f", within, sets,
 		before/12, after/12, free/12)
+
 	if sets != 12 || within < 11 || after >= before || after >= free {
 		t.Errorf("S within 0.4 to 2.5 on %d of %d; mean score %.2f → %.2f, without a model %.2f", within, sets,
 			before/12, after/12, free/12)
@@ -154,6 +172,7 @@ experiments:
       seeds: 1
       splits: {outside: {test: {x: {min: 5}}}}
 `
+
 	dir := t.TempDir()
 	write(t, dir, "pipeline.yaml", config)
 	all := runIn(t, dir)
@@ -163,13 +182,16 @@ experiments:
 	if k != 8 || r.Coverage >= 0.9 || !strings.Contains(networks.Sentence(), words) {
 		t.Errorf("ensemble: K = %d, coverage %.3f: %s", k, r.Coverage, networks.Sentence())
 	}
+
 	k, r = process.Honest.Calibration.K, process.Honest.Record.After.Student
 	if k != 8 || r.Coverage < 0.9 || !strings.Contains(process.Sentence(), "the intervals hold") {
 		t.Errorf("process: K = %d, coverage %.3f: %s", k, r.Coverage, process.Sentence())
 	}
+
 	page, err := os.ReadFile(dir + "/runs/report.md")
 	if err != nil || !strings.Contains(strings.Join(strings.Fields(string(page)), " "), words) {
 		t.Errorf("report.md does not say %q, %v", words, err)
 	}
+
 	t.Log(networks.Sentence())
 }

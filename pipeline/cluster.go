@@ -22,7 +22,9 @@ func (p *Project) facts() ([]kv.Pair, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read configuration: %w", err)
 	}
+
 	sum := sha256.Sum256(b)
+
 	return []kv.Pair{
 		{Key: "the program's version", Value: p.Program.Version},
 		{Key: "the set of numeric kernels (name one that both have with the key kernels)", Value: p.Program.Kernels},
@@ -76,15 +78,19 @@ func slurmJobs(p *Project, path string, heldOut []string, notify func(string)) (
 	if err != nil {
 		return nil, fmt.Errorf("find the program: %w", err)
 	}
+
 	dir, err := os.Getwd()
 	if err != nil {
 		return nil, fmt.Errorf("find the folder: %w", err)
 	}
+
 	facts, err := p.facts()
 	if err != nil {
 		return nil, err
 	}
+
 	all, stages := p.File.SlurmJobs()
+
 	return slurm.New(slurm.Options{
 		Settings: all, Stages: stages, Policy: p.File.Executor.Slurm.Policy(),
 		Binary: binary, Config: path, Added: heldOut, Dir: dir, Facts: facts, Notify: notify,
@@ -98,6 +104,7 @@ func CancelJobs(path string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+
 	return slurm.Cancel(f.Resolve(f.Workdir))
 }
 
@@ -118,20 +125,26 @@ func WorkBatch(ctx context.Context, plan string, index int, log io.Writer) (stat
 	if err != nil {
 		return ExitFailed, err
 	}
+
 	if !is {
 		return ExitUsage, fmt.Errorf("read plan %s: %w", plan, ErrNoBatch)
 	}
+
 	load := func(path string, heldOut []string) (*engine.Worker, []kv.Pair, error) {
 		splits, err := HeldOut(heldOut)
 		if err != nil {
 			return nil, nil, err
 		}
+
 		p, err := Load(path, splits...)
 		if err != nil {
 			return nil, nil, err
 		}
+
 		facts, err := p.facts()
+
 		return p.worker(), facts, err
 	}
+
 	return slurm.Work(ctx, filepath.Dir(plan), batch, index, load, ExitStatus, log)
 }

@@ -41,6 +41,7 @@ func ExitStatus(err error) (status int, text string) {
 			ExitStatus() int
 		}
 	)
+
 	switch {
 	case errors.Is(err, context.Canceled):
 		return ExitInterrupted, "interrupted; finished results are kept, run again to go on"
@@ -65,6 +66,7 @@ func ExitStatus(err error) (status int, text string) {
 	case errors.As(err, &task):
 		return ExitFailed, failures(err, task.Error())
 	}
+
 	return ExitFailed, err.Error()
 }
 
@@ -75,6 +77,7 @@ func failures(err error, first string) string {
 	if !errors.As(err, &many) {
 		return first
 	}
+
 	var lines []string
 	var walk func(error)
 	walk = func(e error) {
@@ -85,16 +88,21 @@ func failures(err error, first string) string {
 			}
 		} else if errors.As(e, &t) {
 			line := t.Error()
+
 			var d *fault.Error
 			if errors.As(e, &d) {
 				line = d.Error()
 			}
+
 			lines = append(lines, line)
 		}
 	}
+
 	walk(err)
+
 	if len(lines) < 2 {
 		return first
 	}
+
 	return fmt.Sprintf("%d tasks failed:\n  %s", len(lines), strings.Join(lines, "\n  "))
 }

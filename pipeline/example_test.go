@@ -18,6 +18,7 @@ func ExampleLoad() {
 		return
 	}
 	defer os.RemoveAll(dir)
+
 	for name, text := range map[string]string{
 		"pairs.csv": "alpha_deg,cl_1,cl_2\n0,0.01,0.02\n4,0.43,0.44\n8,0.85,0.84\n",
 		"pipeline.yaml": `version: 1
@@ -32,17 +33,20 @@ experiments:
 			return
 		}
 	}
+
 	p, err := pipeline.Load(filepath.Join(dir, "pipeline.yaml"))
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
+
 	for i := 0; i < 2; i++ {
 		r, err := p.Run(context.Background(), engine.Options{Jobs: 1, Selection: engine.Selection{To: "dsp"}})
 		if err != nil {
 			fmt.Println(err)
 			return
 		}
+
 		for _, s := range r.Stages {
 			if s.Tasks > 0 {
 				fmt.Printf("%s: %d made, %d up to date\n", s.Stage, s.Ran, s.Cached)

@@ -24,6 +24,7 @@ func TestRecordWithoutReport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	p := &pipeline.Project{File: f, Plan: &engine.Plan{Dir: t.TempDir(), Stages: []string{"dsp"}}}
 
 	for version, name := range []string{"a", "b"} {
@@ -32,13 +33,16 @@ func TestRecordWithoutReport(t *testing.T) {
 			Run: func(_ context.Context, j *engine.Job) error {
 				var b bytes.Buffer
 				err := gob.NewEncoder(&b).Encode(report.Experiment{Name: name, Triplets: 12, Splits: []report.Split{{Name: "s"}}})
+
 				if name == "b" {
 					b.Truncate(b.Len() / 2)
 				}
+
 				return errors.Join(err, os.WriteFile(j.Output(reportstage.ReportData), b.Bytes(), 0o644))
 			},
 		})
 	}
+
 	if _, err := p.Run(t.Context(), pipeline.Options{Jobs: 1}); err != nil {
 		t.Fatal(err)
 	}
@@ -47,6 +51,7 @@ func TestRecordWithoutReport(t *testing.T) {
 	if err != nil || len(list) != 1 {
 		t.Fatal(list, err)
 	}
+
 	r := list[0]
 	if len(r.Splits) != 1 || r.Splits[0].Experiment != "a" || len(r.Metrics) == 0 ||
 		!slices.Contains(r.Data, runs.Setting{Where: "a", Key: "triplets", Value: "12"}) {

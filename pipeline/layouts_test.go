@@ -22,16 +22,19 @@ import (
 
 func layoutData(t *testing.T, names ...string) string {
 	t.Helper()
+
 	dir := t.TempDir()
 	for _, n := range names {
 		b, err := os.ReadFile(filepath.Join("..", "ingest", "format", "testdata", "arrays", n))
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if err := os.WriteFile(filepath.Join(dir, n), b, 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	return dir
 }
 
@@ -44,15 +47,18 @@ func TestLayoutISAE(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	spectra := 0
 	for _, c := range in.Recording.Channels {
 		if strings.Contains(c.Name, "Autopower_RPM_8000_Pa2[") && c.Samples == 60 {
 			spectra++
 		}
 	}
+
 	if spectra != 13*2 {
 		t.Errorf("%d spectra of 60 frequencies, expected 26", spectra)
 	}
+
 	err = tryIn(dir)
 	if err == nil || !strings.Contains(err.Error(), "expected a time series, found a spectrum over "+
 		"/ISAE_2_square20_L0/frequency_Hz (60 frequencies in steps of 25 Hz)") {
@@ -70,11 +76,13 @@ func TestLayoutTunnel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	dir := example(t, "tunnel-acquisition", data)
 	in, err := inspect.File(context.Background(), filepath.Join(dir, "data", "tunnel_U10_a4.h5"), ingest.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var names []string
 	for _, c := range in.Recording.Channels {
 		names = append(names, c.Name)
@@ -82,53 +90,66 @@ func TestLayoutTunnel(t *testing.T) {
 			t.Errorf("%+v", c)
 		}
 	}
+
 	if !slices.Equal(names, []string{"/Table1/Ds01-Time", "/Table1/Ds02-TACHO", "/Table1/Ds03-MIC"}) {
 		t.Errorf("channels %v", names)
 	}
+
 	b, err := os.ReadFile(filepath.Join(data, "truth.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var truth map[string]struct {
 		U         float64    `json:"u_inf_m_s"`
 		Alpha     float64    `json:"alpha_deg"`
 		Amplitude []float64  `json:"amplitude_pa"`
 		RPM       [3]float64 `json:"rpm"`
 	}
+
 	if err := json.Unmarshal(b, &truth); err != nil {
 		t.Fatal(err)
 	}
+
 	b, err = os.ReadFile(filepath.Join(dir, "pipeline.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	// The configuration as it is, but that these files are simulated, and that
 	// two seeds of few epochs are enough here.
 	text := strings.Replace(string(b), "    ingest:\n", "    ingest:\n      data: simulated\n", 1)
 	text = strings.Replace(text, "    train:\n", "    train:\n      seeds: 2\n      optimizer: {epochs: 20}\n", 1)
 	write(t, dir, "pipeline.yaml", text)
+
 	e := runIn(t, dir)["propeller"]
 	if e.Runs != 8 || e.Recordings != 8 || e.Triplets != 8 || e.Data != "simulated" {
 		t.Errorf("%d runs, %d recordings, %d triplets, %s; expected 8, 8, 8, simulated", e.Runs, e.Recordings, e.Triplets,
 			e.Data)
 	}
+
 	tab := readTable(t, dir, "runs", "propeller", "triplets.arrow")
 	if u := tab.Column("bpf1_db_1").Unit; u != "dB re 20 µPa" {
 		t.Errorf("levels in %q", u)
 	}
+
 	seen := 0
 	for i, run := range tab.Column("run").Strings {
 		w, ok := truth[filepath.Base(run)]
 		if !ok {
 			t.Fatalf("a run %q", run)
 		}
+
 		seen++
+
 		if u, a := column(t, tab, "u_inf_m_s")[i], column(t, tab, "alpha_deg")[i]; u != w.U || a != w.Alpha {
 			t.Errorf("%s: %g m/s, %g°", run, u, a)
 		}
+
 		if got := column(t, tab, "rpm_measured")[i]; math.Abs(got-w.RPM[2]) > 2e-4*w.RPM[2] {
 			t.Errorf("%s: %g rev/min, expected %g", run, got, w.RPM[2])
 		}
+
 		for m, a := range w.Amplitude {
 			for h := 1; h <= 2; h++ {
 				got := column(t, tab, fmt.Sprintf("bpf%d_db_%d", m+1, h))[i]
@@ -138,19 +159,23 @@ func TestLayoutTunnel(t *testing.T) {
 			}
 		}
 	}
+
 	if seen != len(truth) {
 		t.Errorf("%d of %d files", seen, len(truth))
 	}
+
 	m := readMetrics(t, dir, "propeller")
 	if len(m.Splits) != 4 {
 		t.Fatalf("%d splits, expected an angle held out in each of four", len(m.Splits))
 	}
+
 	for _, s := range m.Splits {
 		if s.Seeds != 2 || s.Train.R2.Mean == nil || s.Test.R2.Mean == nil || s.Test.AbsCov.Mean == nil ||
 			s.Test.E.Mean == nil {
 			t.Errorf("split %s: %+v, %+v", s.Name, s.Train, s.Test)
 		}
 	}
+
 	if page, err := os.ReadFile(filepath.Join(dir, "runs", "report.html")); err != nil ||
 		!strings.Contains(string(page), "propeller") {
 		t.Errorf("no page of it (%v)", err)
@@ -166,6 +191,7 @@ func TestLayoutDrone(t *testing.T) {
 	amplitude := func(blades, rpm, theta float64) float64 {
 		return 0.1 * blades * rpm / 3000 * (1.2 - math.Abs(theta)/100)
 	}
+
 	theta := []float64{-60, 0, 60}
 	for _, blades := range []float64{2, 3, 4} {
 		for _, rpm := range []float64{2400, 3000} {
@@ -175,24 +201,30 @@ func TestLayoutDrone(t *testing.T) {
 				for i := range x {
 					x[i] = amplitude(blades, rpm, th)*math.Sin(2*math.Pi*blades*rpm/60*float64(i)/rate) + 1e-4*math.Sin(float64(i*i))
 				}
+
 				p = append(p, x)
 			}
+
 			writeNPZ(t, filepath.Join(data, fmt.Sprintf("drone_n%g_rpm%g.npz", blades, rpm)), []string{"fs", "p", "theta_deg"},
 				[][]float64{{rate}}, p, [][]float64{theta})
 		}
 	}
+
 	dir := example(t, "drone-set", data)
 	b, err := os.ReadFile(filepath.Join(dir, "pipeline.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	// The configuration as it is, but with two seeds of few epochs.
 	write(t, dir, "pipeline.yaml", strings.Replace(string(b), "    train:\n",
 		"    train:\n      seeds: 2\n      optimizer: {epochs: 20}\n", 1))
+
 	e := runIn(t, dir)["drone"]
 	if e.Runs != 6 || e.Recordings != 18 || e.Triplets != 18 {
 		t.Errorf("%d runs, %d recordings, %d triplets; expected 6, 18, 18", e.Runs, e.Recordings, e.Triplets)
 	}
+
 	tab := readTable(t, dir, "runs", "drone", "triplets.arrow")
 	blades, rpm, th, level := column(t, tab, "blades"), column(t, tab, "rpm"), column(t, tab, "theta_deg"),
 		column(t, tab, "bpf1_db_1")
@@ -201,39 +233,48 @@ func TestLayoutDrone(t *testing.T) {
 			t.Errorf("%g blades, %g/min, %g°: %.3f dB, expected %.3f", blades[i], rpm[i], th[i], level[i], want)
 		}
 	}
+
 	// Both splits to a report, with the held-out sets.
 	m := readMetrics(t, dir, "drone")
 	if len(m.Splits) != 2 || m.Splits[0].Name != "2-blades" || m.Splits[1].Name != "3-blades" {
 		t.Fatalf("splits %+v", m.Splits)
 	}
+
 	for _, s := range m.Splits {
 		if s.Seeds != 2 || s.Train.R2.Mean == nil || s.Test.R2.Mean == nil || s.Test.AbsCov.Mean == nil ||
 			s.Test.E.Mean == nil {
 			t.Errorf("split %s: %+v, %+v", s.Name, s.Train, s.Test)
 		}
+
 		pred := readTable(t, dir, "runs", "drone", "splits", s.Name, "seed-1", "predictions.arrow")
+
 		held := 2.0
 		if s.Name == "3-blades" {
 			held = 3
 		}
+
 		for i, set := range pred.Column("set").Strings {
 			if b := column(t, pred, "blades")[i]; (set == "test") != (b == held) {
 				t.Errorf("split %s: %g blades in %s", s.Name, b, set)
 			}
 		}
 	}
+
 	// Unchanged, the example plans its two splits of five seeds.
 	write(t, dir, "pipeline.yaml", string(b))
+
 	p, err := pipeline.Load(filepath.Join(dir, "pipeline.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	trainings := 0
 	for _, task := range p.Plan.Tasks {
 		if task.Stage == "train" {
 			trainings++
 		}
 	}
+
 	if trainings != 2*(5+1) { // two splits, five seeds and a calibration each
 		t.Errorf("%d trainings, expected 12", trainings)
 	}

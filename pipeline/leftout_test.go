@@ -34,17 +34,20 @@ func groups(t *testing.T, dir, base string, values []int, change func(b int, y f
 	t.Helper()
 	var s strings.Builder
 	s.WriteString("run,a,b,c,y_1,y_2\n")
+
 	for _, b := range values {
 		for i := range 10 {
 			a, c := float64(i)/3, 0.0
 			if b == 2 || b == 3 {
 				c = float64(i % 2)
 			}
+
 			y := math.Sin(a) + 0.3*float64(b)
 			fmt.Fprintf(&s, "r%d-%d,%g,%d,%g,%g,%g\n", b, i, a, b, c, change(b, y+0.02*math.Cos(float64(7*i+b))),
 				change(b, y+0.02*math.Cos(float64(5*i+2*b))))
 		}
 	}
+
 	config := fmt.Sprintf(`version: 1
 experiments:
   wing:
@@ -58,15 +61,18 @@ experiments:
       honest: {base: %s}
       splits: {groups: {each: b}}
 `, base)
+
 	if base == "ensemble" || base == "gp-refit" {
 		config = strings.Replace(config, "inputs: [a, b]\n", "inputs: [a, b, c]\n", 1)
 	}
+
 	path := filepath.Join(dir, "p.yaml")
 	err := errors.Join(os.WriteFile(filepath.Join(dir, "pairs.csv"), []byte(s.String()), 0o644),
 		os.WriteFile(path, []byte(config), 0o644))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return path
 }
 
@@ -75,15 +81,18 @@ func same(_ int, y float64) float64 { return y }
 // trainings runs a configuration and returns the left-out trainings that were made.
 func trainings(t *testing.T, path string) (made []string, all int) {
 	t.Helper()
+
 	p, err := Load(path)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, task := range p.Plan.Tasks {
 		if strings.HasPrefix(task.ID, "wing/train/on/") {
 			all++
 		}
 	}
+
 	_, err = p.Run(context.Background(), engine.Options{Jobs: 2, Observe: func(e engine.Event) {
 		if e.Kind == "done" && e.Ran && strings.HasPrefix(e.Task.ID, "wing/train/on/") {
 			made = append(made, e.Task.ID)
@@ -92,6 +101,7 @@ func trainings(t *testing.T, path string) (made []string, all int) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return made, all
 }
 
@@ -105,13 +115,16 @@ func TestLeftOutTrainingsAreShared(t *testing.T) {
 		if len(made) != 10 || all != 10 {
 			t.Errorf("%s: made %d of %d trainings, expected 10: %q", base, len(made), all, made)
 		}
+
 		if made, _ := trainings(t, filepath.Join(dir, "p.yaml")); len(made) != 0 {
 			t.Errorf("%s: a second run made %q", base, made)
 		}
+
 		made, all = trainings(t, groups(t, dir, base, []int{1, 2, 3, 4, 5}, same))
 		if len(made) != 11 || all != 15 {
 			t.Errorf("%s: with one more group made %d of %d trainings, expected 11 of 15: %q", base, len(made), all, made)
 		}
+
 		for _, id := range made {
 			if !strings.Contains(id, "5") && id != "wing/train/on/b=1,2,3,4" {
 				t.Errorf("%s: %s was made again", base, id)
@@ -125,6 +138,7 @@ func TestLeftOutTrainingsAreShared(t *testing.T) {
 func TestNetworksSeeNothingOfTheTestGroup(t *testing.T) {
 	for _, base := range []string{"pair", "ensemble", "prior-ensemble", "gp-refit"} {
 		var lnBeta [2][]float64
+
 		var columns [2][][]float64
 		for k, change := range []func(int, float64) float64{same, func(b int, y float64) float64 {
 			if b == 3 {
@@ -138,28 +152,35 @@ func TestNetworksSeeNothingOfTheTestGroup(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			write := strings.Replace(string(b), "groups: {each: b}", "b3: {test: {b: 3}}", 1)
 			if err := os.WriteFile(path, []byte(write), 0o644); err != nil {
 				t.Fatal(err)
 			}
+
 			if made, _ := trainings(t, path); len(made) != 4 {
 				t.Fatalf("%s: made %q", base, made)
 			}
+
 			folder := filepath.Join(dir, "runs", "wing", "splits", "b3")
 			m, err := honest.Read(filepath.Join(folder, "honest.json"))
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			c := m.Calibration.Covariance
 			lnBeta[k] = append(c.LnBeta, c.Claim, c.Distance, c.Outside, m.Calibration.Conformal.Half[0])
+
 			tab, err := table.Read(filepath.Join(folder, "honest.arrow"))
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			for _, name := range []string{"y_mu", "y_claim", "y_added", "y_var", "y_half"} {
 				columns[k] = append(columns[k], floats(t, tab, name))
 			}
 		}
+
 		if fmt.Sprint(lnBeta[0]) != fmt.Sprint(lnBeta[1]) || fmt.Sprint(columns[0]) != fmt.Sprint(columns[1]) {
 			t.Errorf("%s: %v, %v\n%v\n%v", base, lnBeta[0], lnBeta[1], columns[0], columns[1])
 		}
@@ -175,30 +196,36 @@ func TestNetworksAreStored(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		trainings(t, groups(t, dir, base, []int{1, 2, 3, 4}, same))
+
 		for _, split := range []string{"b=2", "b=3"} {
 			folder := filepath.Join(dir, "runs", "wing", "splits", split)
 			m, err := predict.Open(folder)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			tab, err := table.Read(filepath.Join(folder, "honest.arrow"))
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			in := []string{"a", "b"}
 			if base == "ensemble" || base == "gp-refit" {
 				in = append(in, "c")
 			}
+
 			var x []float64
 			for i := range 10 {
 				for _, name := range in {
 					x = append(x, floats(t, tab, name)[i])
 				}
 			}
+
 			p, err := m.Recommend(context.Background(), x, 0, true)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			for name, v := range map[string][]float64{"y_mu": p.Mu, "y_claim": p.Claim, "y_half": p.Half} {
 				for i, want := range floats(t, tab, name) {
 					if math.Abs(v[i]-want) > 1e-9*math.Max(1, math.Abs(want)) {
@@ -206,10 +233,12 @@ func TestNetworksAreStored(t *testing.T) {
 					}
 				}
 			}
+
 			c := m.Honest.Calibration
 			if c.Base != words || c.K != 3 {
 				t.Errorf("%q, %d groups", c.Base, c.K)
 			}
+
 			for _, g := range c.Groups { // a scale learned from a constant gave widths of 10⁴
 				if g.E > 100 {
 					t.Errorf("%s %s: e %g of left-out group %s", base, split, g.E, g.Name)
@@ -225,15 +254,19 @@ func TestNetworksAreStored(t *testing.T) {
 func TestRefittedProcess(t *testing.T) {
 	dir := t.TempDir()
 	trainings(t, groups(t, dir, "gp-refit", []int{1, 2, 3, 4, 5}, same))
+
 	tab, err := table.Read(filepath.Join(dir, "runs", "wing", "triplets.arrow"))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	d := triplets.Set{N: tab.Rows(), In: 3, Out: 1, Y1: floats(t, tab, "y_1"), Y2: floats(t, tab, "y_2")}
+
 	a, b, c := floats(t, tab, "a"), floats(t, tab, "b"), floats(t, tab, "c")
 	for i := range d.N {
 		d.X = append(d.X, a[i], b[i], c[i])
 	}
+
 	g := honest.ByValue("b", b, 0)
 	ctx := context.Background()
 	fit := func(rows []int) *gp.Model {
@@ -241,51 +274,63 @@ func TestRefittedProcess(t *testing.T) {
 		for _, i := range rows {
 			group = append(group, g.Of[i])
 		}
+
 		m, err := gp.Fit(ctx, d.Select(rows), gp.Options{Group: group, GroupInputs: []int{1}})
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		return m
 	}
+
 	for test, name := range g.Names {
 		held := make([]bool, d.N)
 		for i, of := range g.Of {
 			held[i] = of == test
 		}
+
 		rows, groups := g.LeaveOneOut(held)
+
 		var left []honest.LeftOut
 		for _, h := range groups {
 			mu, claim, noise, err := fit(h.Rest).Predict(ctx, d.Select(h.Rows).X)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			left = append(left, honest.NewLeftOut(d, g, h, mu, claim, noise))
 		}
+
 		o := honest.Options{Variant: interval.VariantOE, ClaimedNoise: true}
 		want, err := honest.Calibrate(d, g, rows, left, o)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		m, err := honest.Read(filepath.Join(dir, "runs", "wing", "splits", "b="+name, "honest.json"))
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		got := m.Calibration
 		if got.Covariance.Variant != interval.VariantOE || got.K != 4 || got.Conformal.Guarantee != 0.8 ||
 			!slices.Equal(got.Covariance.LnBeta, want.Covariance.LnBeta) ||
 			!slices.Equal(got.Conformal.Half, want.Conformal.Half) {
 			t.Errorf("b = %s: %+v, expected %+v", name, got, want)
 		}
+
 		var x []float64
 		for i, h := range held {
 			if h {
 				x = append(x, d.X[3*i:3*i+3]...)
 			}
 		}
+
 		mu, claim, _, err := fit(rows).Predict(ctx, x)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		pred, err := m.Predict(ctx, x, 0)
 		if err != nil || !slices.Equal(pred.Mu, mu) || !slices.Equal(pred.Claim, claim) {
 			t.Errorf("b = %s: %v\n%v, expected\n%v", name, err, pred.Mu, mu)
@@ -300,6 +345,7 @@ func TestLeftOutTrainingsAreWeighted(t *testing.T) {
 	path := groups(t, dir, "ensemble", []int{1, 2, 3, 4}, same)
 	var rows strings.Builder
 	rows.WriteString("run,a,b,c,y\n")
+
 	for b := 1; b <= 4; b++ {
 		for i := range 6 {
 			for k := range 2 + i%3 { // one, three and six pairs
@@ -308,6 +354,7 @@ func TestLeftOutTrainingsAreWeighted(t *testing.T) {
 			}
 		}
 	}
+
 	text, err := os.ReadFile(path)
 	if err == nil {
 		config := strings.Replace(string(text), "run: run}", "repeats: [y], use: all, run: run}", 1)
@@ -315,23 +362,30 @@ func TestLeftOutTrainingsAreWeighted(t *testing.T) {
 		err = errors.Join(os.WriteFile(path, []byte(config), 0o644),
 			os.WriteFile(filepath.Join(dir, "pairs.csv"), []byte(rows.String()), 0o644))
 	}
+
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	trainings(t, path)
+
 	m, err := honest.Read(filepath.Join(dir, "runs", "wing", "splits", "b3", "honest.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	tab, err := table.Read(filepath.Join(dir, "runs", "wing", "triplets.arrow"))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	set, err := plan.Triplets(tab, []string{"a", "b", "c"}, []string{"y"})
 	if err != nil || set.Weight == nil {
 		t.Fatal(err)
 	}
+
 	var at []int
+
 	sum, mean := 0.0, 0.0
 	for i := range set.N {
 		if set.X[3*i+1] != 3 {
@@ -339,11 +393,14 @@ func TestLeftOutTrainingsAreWeighted(t *testing.T) {
 			sum, mean = sum+2*set.Weight[i], mean+set.Weight[i]*(set.Y1[i]+set.Y2[i])
 		}
 	}
+
 	set = set.Select(at)
+
 	p, err := Load(path)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	train1 := p.File.Experiments[0].Train
 	weighted := func(weight []float64) *honest.EnsembleModel {
 		e := honest.Ensemble{Members: 2, Seed: plan.SeedOf(train1.Seed, "left-out groups", "ensemble")}
@@ -353,26 +410,34 @@ func TestLeftOutTrainingsAreWeighted(t *testing.T) {
 			c := train1.Config
 			c.Seed, c.Standardise = seed, false
 			n, _, err := train.FitSingle(ctx, s, c, nil)
+
 			return n, err
 		}
+
 		d := triplets.Set{N: set.N, In: 3, Out: 1, X: set.X, Y1: set.Y1, Y2: set.Y2, Weight: weight}
 		r, err := e.Fit(context.Background(), d)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		return r
 	}
+
 	x := []float64{1, 3, 0, 2.5, 1, 1}
 	got, err := m.Predict(context.Background(), x, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	want, _, _, err1 := weighted(set.Weight).Predict(context.Background(), x)
+
 	plain, _, _, err2 := weighted(nil).Predict(context.Background(), x)
 	if err := errors.Join(err1, err2); err != nil || !slices.Equal(got.Mu, want) || slices.Equal(got.Mu, plain) {
 		t.Errorf("%v: predicts %v, expected %v; without weights %v", err, got.Mu, want, plain)
 	}
+
 	b, err := json.Marshal(m.Ensemble)
+
 	var stored struct {
 		Mean []float64 `json:"outcome_mean"`
 	}
@@ -388,6 +453,7 @@ func TestCrossedMethodResumes(t *testing.T) {
 	if os.Getenv("DOUBLETAKE_LONG") == "" {
 		t.Skip("samples weights; DOUBLETAKE_LONG=1 runs it")
 	}
+
 	project := func(dir string) string {
 		path := groups(t, dir, "none", []int{1, 2, 3, 4}, same)
 		b, err := os.ReadFile(path)
@@ -396,34 +462,42 @@ func TestCrossedMethodResumes(t *testing.T) {
 			config = strings.Replace(config, "groups: {each: b}", "b3: {test: {b: 3}}", 1)
 			err = os.WriteFile(path, []byte(config), 0o644)
 		}
+
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		return path
 	}
+
 	notes := func(ctx context.Context, path string) (string, error) {
 		p, err := Load(path)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		all := ""
 		_, err = p.Run(ctx, engine.Options{Jobs: 1, Observe: func(e engine.Event) {
 			if e.Task != nil && strings.HasSuffix(e.Task.ID, "hmc/seed-0/left-out") {
 				all += e.Note
 			}
 		}})
+
 		return all, err
 	}
+
 	whole, dir := t.TempDir(), t.TempDir()
 	if _, err := notes(context.Background(), project(whole)); err != nil {
 		t.Fatal(err)
 	}
+
 	every := trainstage.CheckpointEvery
 	trainstage.CheckpointEvery = time.Nanosecond
 	defer func() { trainstage.CheckpointEvery = every }()
 	path := project(dir)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
+
 	// As soon as HMC has predicted the first group and saved a state of the second.
 	predicted := map[string]bool{}
 	defer func(saved func(string)) { trainstage.Saved = saved }(trainstage.Saved)
@@ -438,17 +512,22 @@ func TestCrossedMethodResumes(t *testing.T) {
 			}
 		}
 	}
+
 	if _, err := notes(ctx, path); !errors.Is(err, context.Canceled) {
 		t.Fatalf("the run was not interrupted: %v", err)
 	}
+
 	trainstage.CheckpointEvery = every
+
 	made, err := notes(context.Background(), path)
 	if err != nil || !strings.Contains(made, "left-out-1.json was predicted before") ||
 		!strings.Contains(made, "went on after ") {
 		t.Errorf("the notes are %q, %v", made, err)
 	}
+
 	const file = "runs/wing/report/metrics.json"
 	a, err1 := os.ReadFile(filepath.Join(whole, file))
+
 	b, err2 := os.ReadFile(filepath.Join(dir, file))
 	if err := errors.Join(err1, err2); err != nil || string(a) != string(b) ||
 		!strings.Contains(string(a), report.RatioCx) {
@@ -467,11 +546,14 @@ func TestLeftOutTrainingResumes(t *testing.T) {
 			config = strings.Replace(config, "seeds: 1\n", "seeds: 1\n      early_stopping: {on: b, patience: 20}\n", 1)
 			err = os.WriteFile(path, []byte(config), 0o644)
 		}
+
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		return path
 	}
+
 	whole := t.TempDir()
 	trainings(t, groups(t, whole, "prior-ensemble", []int{1, 2, 3, 4}, same))
 	dir := t.TempDir()
@@ -483,6 +565,7 @@ func TestLeftOutTrainingResumes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	read := 0
 	_, err = p.Run(context.Background(), engine.Options{Jobs: 1, Observe: func(e engine.Event) {
 		read += strings.Count(e.Note, " was trained before")
@@ -493,6 +576,7 @@ func TestLeftOutTrainingResumes(t *testing.T) {
 
 	const file = "runs/wing/splits/b=3/honest.json"
 	a, err1 := os.ReadFile(filepath.Join(whole, file))
+
 	b, err2 := os.ReadFile(filepath.Join(dir, file))
 	if err := errors.Join(err1, err2); err != nil || string(a) != string(b) {
 		t.Errorf("the interrupted run ended with other bytes, %v", err)
@@ -502,6 +586,7 @@ func TestLeftOutTrainingResumes(t *testing.T) {
 // interruptAfterMember runs a configuration until a member of some training is finished.
 func interruptAfterMember(t *testing.T, path string) {
 	t.Helper()
+
 	p, err := Load(path)
 	if err != nil {
 		t.Fatal(err)
@@ -515,6 +600,7 @@ func interruptAfterMember(t *testing.T, path string) {
 			cancel()
 		}
 	}
+
 	if _, err := p.Run(ctx, engine.Options{Jobs: 1}); !errors.Is(err, context.Canceled) {
 		t.Fatalf("the run was not interrupted: %v", err)
 	}
@@ -528,6 +614,7 @@ func members(dir string) (n int) {
 		}
 		return nil
 	})
+
 	return n
 }
 
@@ -536,5 +623,6 @@ func floats(t *testing.T, tab *table.Table, name string) []float64 {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return v
 }

@@ -27,11 +27,14 @@ func TestPlanningChangesNothing(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
 	}
+
 	for _, path := range append(files, "../pipeline.yaml") {
 		_ = planned(t, path)
 	}
+
 	dir := t.TempDir()
 	path := filepath.Join(dir, "pipeline.yaml")
+
 	for name, text := range map[string]string{
 		"simulated_a1.csv": "time_s,Fx,Fz\ns,N,N\n0,1,2\n0.1,1,2\n",
 		"simulated_a2.csv": "time_s,Fx,Fz\ns,N,N\n0,1,3\n0.1,1,2\n",
@@ -53,6 +56,7 @@ experiments:
 			t.Fatal(err)
 		}
 	}
+
 	if err := planned(t, path, "rpm=4000"); err != nil {
 		t.Error(err)
 	}
@@ -62,6 +66,7 @@ experiments:
 // returns the error of planning.
 func planned(t *testing.T, path string, heldOut ...string) error {
 	t.Helper()
+
 	var f [2]*config.File
 	for i := range f {
 		var err error
@@ -69,10 +74,12 @@ func planned(t *testing.T, path string, heldOut ...string) error {
 			t.Fatal(err)
 		}
 	}
+
 	extra, err := HeldOut(heldOut)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	_, _, err = stages.Plan(f[0], plan.Program{Kernels: "portable"}, extra)
 
 	// Functions cannot be compared: of what a split holds out, the words.
@@ -85,12 +92,15 @@ func planned(t *testing.T, path string, heldOut ...string) error {
 			}
 		}
 	}
+
 	if !slices.Equal(held[0], held[1]) {
 		t.Errorf("%s: splits were changed by planning: %q, expected %q", path, held[0], held[1])
 	}
+
 	if !reflect.DeepEqual(f[0], f[1]) {
 		t.Errorf("%s was changed by planning:\n%+v\nexpected:\n%+v", path, f[0].Experiments, f[1].Experiments)
 	}
+
 	return err
 }
 
@@ -271,13 +281,16 @@ var limits = []struct{ base, key, refused, legal string }{
 // limitData writes the data of bases.
 func limitData(t *testing.T, dir string) {
 	t.Helper()
+
 	c := simulate.Rotor{DurationS: 1, Blades: []int{2}, RPM: []float64{4000, 5000, 6000}, ThetaDeg: []float64{0, 30}}
 	if err := simulate.WriteDir(t.Context(), c, filepath.Join(dir, "sound"), 1, nil); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := os.Mkdir(filepath.Join(dir, "force"), 0o700); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, a := range []string{"0", "2", "4", "6"} {
 		path := filepath.Join(dir, "force", "force_a"+a+".csv")
 		if err := os.WriteFile(path, []byte("U1,U2,Fz\nV,V,N\n1,2,3\n1,2,3\n1,2,3\n1,2,3\n"), 0o600); err != nil {
@@ -291,6 +304,7 @@ func limitData(t *testing.T, dir string) {
 func TestLimitsOfEveryKey(t *testing.T) {
 	dir := t.TempDir()
 	limitData(t, dir)
+
 	covered := map[string]bool{}
 	for _, l := range limits {
 		keys := []string{l.key}
@@ -300,14 +314,17 @@ func TestLimitsOfEveryKey(t *testing.T) {
 				keys = append(keys, strings.Replace(l.key, "STAGE", s, 1))
 			}
 		}
+
 		for _, key := range keys {
 			covered[key] = true
 			if !strings.HasPrefix(l.key, "version") && !strings.HasPrefix(l.key, "executor") {
 				key = "experiments.x." + key
 			}
+
 			for _, v := range append(strings.Fields(l.refused), ".nan", ".inf", "-.inf", "1e400", "text", "{a:{b:1}}") {
 				err := loadWith(t, dir, l.base, key, v)
 				var one *config.Error
+
 				var all config.Errors
 				if errors.As(err, &all) {
 					one = all[0]
@@ -315,14 +332,17 @@ func TestLimitsOfEveryKey(t *testing.T) {
 					t.Errorf("%s: %s: %s was taken, or refused without a place: %v", l.base, key, v, err)
 					continue
 				}
+
 				if status, _ := ExitStatus(err); status != ExitUsage || one.Line == 0 || one.Col == 0 {
 					t.Errorf("%s: %s: %s: status %d: %v", l.base, key, v, status, err)
 				}
+
 				if at := one.Key; !strings.HasPrefix(key, at) && !strings.HasPrefix(at, key) &&
 					!strings.HasPrefix(key, at[:strings.LastIndexByte(at, '.')]) {
 					t.Errorf("%s: %s: %s: the fault is placed at %s", l.base, key, v, at)
 				}
 			}
+
 			for _, v := range strings.Fields(l.legal) {
 				if err := loadWith(t, dir, l.base, key, v); err != nil {
 					t.Errorf("%s: %s: %s: %v", l.base, key, v, err)
@@ -330,6 +350,7 @@ func TestLimitsOfEveryKey(t *testing.T) {
 			}
 		}
 	}
+
 	for _, k := range config.Keys() {
 		key := strings.TrimPrefix(k.Path, "experiments.<name>.")
 		key = strings.Replace(key, "splits.<name>.test", "splits.gap.test", 1)
@@ -343,12 +364,15 @@ func TestLimitsOfEveryKey(t *testing.T) {
 // loadWith loads a base with one value changed.
 func loadWith(t *testing.T, dir, base, key, value string) error {
 	t.Helper()
+
 	var x map[string]any
 	if err := yaml.Unmarshal([]byte(bases[base]), &x); err != nil {
 		t.Fatal(err)
 	}
+
 	file := map[string]any{"version": 1, "experiments": map[string]any{"x": x}}
 	at := file
+
 	parts := strings.Split(key, ".")
 	for _, p := range parts[:len(parts)-1] {
 		next, ok := at[p].(map[string]any)
@@ -356,21 +380,28 @@ func loadWith(t *testing.T, dir, base, key, value string) error {
 			next = map[string]any{}
 			at[p] = next
 		}
+
 		at = next
 	}
+
 	var v yaml.Node
 	if err := yaml.Unmarshal([]byte(strings.ReplaceAll(value, ":", ": ")), &v); err != nil {
 		t.Fatal(err)
 	}
+
 	at[parts[len(parts)-1]] = v.Content[0]
+
 	b, err := yaml.Marshal(file)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	path := filepath.Join(dir, "pipeline.yaml")
 	if err := os.WriteFile(path, b, 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	_, err = Load(path)
+
 	return err
 }

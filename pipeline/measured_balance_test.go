@@ -22,10 +22,12 @@ func TestPrincetonBalance(t *testing.T) {
 		if m.Data != "measured" || m.Pairs != "same-run" || len(m.Splits) != 1 || m.Splits[0].Seeds != 5 {
 			t.Errorf("%s: %+v", name, m)
 		}
+
 		e := got[name]
 		if e.Runs != 44 || e.Recordings != 44 || e.Triplets != 44*40 {
 			t.Errorf("%s: %d runs, %d recordings, %d triplets; want 44, 44, 1760", name, e.Runs, e.Recordings, e.Triplets)
 		}
+
 		for _, s := range m.Splits {
 			for what, v := range map[string]number{
 				"R² train": s.Train.R2, "R² test": s.Test.R2, "E|cov| train": s.Train.AbsCov, "E|cov| test": s.Test.AbsCov,
@@ -35,16 +37,20 @@ func TestPrincetonBalance(t *testing.T) {
 					t.Fatalf("%s: %s is not a number", name, what)
 				}
 			}
+
 			t.Logf("%s, held out %s: R² %.3f → %.3f, E|cov| %.4f → %.4f, e %.3f", name, s.HeldOut, *s.Train.R2.Mean,
 				*s.Test.R2.Mean, *s.Train.AbsCov.Mean, *s.Test.AbsCov.Mean, *s.Test.E.Mean)
+
 			if *s.Train.R2.Mean < 0.95 || *s.Test.R2.Mean > *s.Train.R2.Mean || *s.Train.AbsCov.Mean <= 0 {
 				t.Errorf("%s: R² %g train, %g test, E|cov| %g train", name, *s.Train.R2.Mean, *s.Test.R2.Mean, *s.Train.AbsCov.Mean)
 			}
 		}
+
 		md, err := os.ReadFile(filepath.Join(dir, "runs", name, "report", "tables.md"))
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		all := strings.Join(m.Warnings, "\n")
 		for _, trap := range []string{
 			`data/Speed2/angle30txt: is not matched by "data/Speed*/*.txt": a dot missing?`,
@@ -57,15 +63,18 @@ func TestPrincetonBalance(t *testing.T) {
 				t.Errorf("%s: no warning %q:\n%s", name, trap, all)
 			}
 		}
+
 		for _, file := range []string{"angle30txt", "Velocity", "force.txt", "file unit", "measured data"} {
 			if !strings.Contains(string(md), file) {
 				t.Errorf("%s: tables.md does not name %q", name, file)
 			}
 		}
+
 		if len(e.OutcomeUnits) != 2 || e.OutcomeUnits[0] != "file unit" || e.OutcomeUnits[1] != "file unit" {
 			t.Errorf("%s: units %q: no file states one", name, e.OutcomeUnits)
 		}
 	}
+
 	// A network that does not see the speed cannot know of a new one; one that
 	// does must be less sure of it than of its training conditions.
 	speed, stall := readMetrics(t, dir, "speed"), readMetrics(t, dir, "stall")
@@ -73,12 +82,15 @@ func TestPrincetonBalance(t *testing.T) {
 		"holds out u_inf_m_s, which is not among the inputs (alpha_deg, sweep): 8 of the 12 held-out conditions") {
 		t.Errorf("no warning that the speed is not seen:\n%s", w)
 	}
+
 	if w := strings.Join(stall.Warnings, "\n"); strings.Contains(w, "not among the inputs") {
 		t.Errorf("a warning that the speed is not seen, which it is:\n%s", w)
 	}
+
 	if s := stall.Splits[0]; *s.Test.AbsCov.Mean < 2**s.Train.AbsCov.Mean {
 		t.Errorf("stall: E|cov| %g held out, %g in training", *s.Test.AbsCov.Mean, *s.Train.AbsCov.Mean)
 	}
+
 	// The samples: every first and second outcome is a row of the run's file.
 	tab := readTable(t, dir, "runs", "speed", "triplets.arrow")
 	const name = "data/Speed2/angle23.txt" // 80 rows, all of them used
@@ -86,28 +98,34 @@ func TestPrincetonBalance(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	left := map[[2]string]int{}
 	for _, line := range strings.Split(strings.TrimSpace(string(b)), "\n")[1:] {
 		f := strings.Split(line, "\t")
 		left[[2]string{f[0], f[1]}]++
 	}
+
 	used := 0
 	for i, run := range tab.Column("run").Strings {
 		if run != name {
 			continue
 		}
+
 		for _, half := range []string{"_1", "_2"} {
 			key := [2]string{number6(column(t, tab, "lift"+half)[i]), number6(column(t, tab, "drag"+half)[i])}
 			if left[key]--; left[key] < 0 {
 				t.Fatalf("row %d: lift and drag %v are not in one row of %s, or are used twice", i, key, name)
 			}
+
 			used++
 		}
+
 		if a, u, s := column(t, tab, "alpha_deg")[i], column(t, tab, "u_inf_m_s")[i], column(t, tab, "sweep")[i]; a != 23 ||
 			u != 5.5 || s != 1 {
 			t.Fatalf("row %d: %g°, %g m/s, sweep %g", i, a, u, s)
 		}
 	}
+
 	if used != 80 {
 		t.Errorf("%d samples of %s used, want all 80", used, name)
 	}

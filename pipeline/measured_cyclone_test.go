@@ -24,6 +24,7 @@ func TestCyclone(t *testing.T) {
 	if e.Runs != 81 || e.Triplets != 81 {
 		t.Errorf("%d runs, %d triplets", e.Runs, e.Triplets)
 	}
+
 	m := readMetrics(t, dir, "cyclone")
 	all := strings.Join(m.Warnings, "\n")
 	for _, trap := range []string{
@@ -34,53 +35,65 @@ func TestCyclone(t *testing.T) {
 			t.Errorf("no warning %q:\n%s", trap, all)
 		}
 	}
+
 	if len(m.Splits) != 2 {
 		t.Fatalf("%d splits", len(m.Splits))
 	}
+
 	for _, s := range m.Splits {
 		if s.Train.R2.Mean == nil || *s.Train.R2.Mean < 0.9 || s.Test.AbsCov.Mean == nil {
 			t.Errorf("%s: %+v", s.Name, s)
 			continue
 		}
+
 		t.Logf("%s: R² %.3f in training, E|cov| %.4f → %.4f", s.Name, *s.Train.R2.Mean, *s.Train.AbsCov.Mean,
 			*s.Test.AbsCov.Mean)
 	}
+
 	tab := readTable(t, dir, "runs", "cyclone", "triplets.arrow")
 	for _, name := range []string{"fx_1", "fz_2", "my_1"} {
 		want := "N"
 		if name[0] == 'm' {
 			want = "N·m"
 		}
+
 		if u := tab.Column(name).Unit; u != want {
 			t.Errorf("%s in %q", name, u)
 		}
 	}
+
 	const python = "/usr/bin/python3"
 	if err := exec.Command(python, "-c", "import numpy").Run(); err != nil {
 		t.Skipf("%s with numpy is not here: %v", python, err)
 	}
+
 	out, err := exec.Command(python, filepath.Join("testdata", "cyclone.py"), data).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var want map[string]struct {
 		First  []float64 `json:"first"`
 		Second []float64 `json:"second"`
 		Naive  float64   `json:"naive"`
 		Random float64   `json:"random"`
 	}
+
 	if err := json.Unmarshal(out, &want); err != nil {
 		t.Fatal(err)
 	}
+
 	if len(want) != tab.Rows() {
 		t.Fatalf("%d rows, numpy has %d", tab.Rows(), len(want))
 	}
+
 	naive, random := 0.0, 0.0
 	for i, run := range tab.Column("run").Strings {
 		w, ok := want[run]
 		if !ok {
 			t.Fatalf("a run %q", run)
 		}
+
 		for k, name := range map[int]string{0: "fx", 2: "fz", 4: "my"} {
 			for h, v := range [][]float64{w.First, w.Second} {
 				got := column(t, tab, fmt.Sprintf("%s_%d", name, h+1))[i]
@@ -89,13 +102,16 @@ func TestCyclone(t *testing.T) {
 				}
 			}
 		}
+
 		naive += w.Naive * w.Naive / float64(len(want))
 		random += w.Random * w.Random / float64(len(want))
 	}
+
 	// The trap itself: the data's notes have 8 naive standard errors rms between the
 	// halves (over all segments, the attempt at 20 m/s among them), random halves 1. What random-samples would hide.
 	t.Logf("half-means of Fx differ by %.1f naive standard errors rms, random halves by %.2f", math.Sqrt(naive),
 		math.Sqrt(random))
+
 	if n, r := math.Sqrt(naive), math.Sqrt(random); n < 6 || n > 10 || r < 0.8 || r > 1.2 {
 		t.Errorf("half-means of Fx differ by %.1f naive standard errors, random halves by %.2f", n, r)
 	}
@@ -113,14 +129,18 @@ func TestBalanceByHand(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	record := func(v1, v2 float64) string {
 		var b strings.Builder
 		b.WriteString("v1,v2,v3\n")
+
 		for range 40 {
 			fmt.Fprintf(&b, "%g,%g,1.5\n", v1, v2)
 		}
+
 		return b.String()
 	}
+
 	write("zero.csv", record(0.5, 0))
 	write("run_a.csv", record(2, 3))
 	write("run_b.csv", record(1, 4))
@@ -145,9 +165,11 @@ experiments:
         blockage: 0.1
     dsp: {triplets: split-halves, chord_m: 0.5, span_m: 1, density_kg_m3: 1.25}
 `
+
 	write("pipeline.yaml", yaml)
 	runIn(t, dir)
 	tab := readTable(t, dir, "runs", "small", "triplets.arrow")
+
 	// run_a: A = 4 − 1 = 3, B = 3 − 3 = 0; run_b: A = 2 − 1 = 1, B = 4 − 2 = 2.
 	const qs = 12.1 * 0.5
 	for i, run := range tab.Column("run").Strings {
@@ -155,12 +177,14 @@ experiments:
 		if run == "run_b.csv" {
 			cl, cd = -2/qs, 1/qs
 		}
+
 		for _, h := range []string{"_1", "_2"} {
 			if l, d := column(t, tab, "cl"+h)[i], column(t, tab, "cd"+h)[i]; math.Abs(l-cl) > 1e-12 || math.Abs(d-cd) > 1e-12 {
 				t.Errorf("%s: cl %v, cd %v; want %v, %v", run, l, d, cl, cd)
 			}
 		}
 	}
+
 	for _, c := range []struct{ old, new, want string }{
 		{"        blockage: 0.1\n", "", "the walls' blockage"},
 		{"fz_n: -B", "fz_n: v3", ""},
@@ -169,6 +193,7 @@ experiments:
 		{"file: zero.csv", "file: none.csv", "none.csv"},
 	} {
 		write("pipeline.yaml", strings.Replace(yaml, c.old, c.new, 1))
+
 		err := tryIn(dir)
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s → %s: %v", c.old, c.new, err)

@@ -37,17 +37,21 @@ func referenceData(t testing.TB, parts ...string) string {
 
 func elsewhere(t testing.TB, env, folder, what string, parts ...string) string {
 	t.Helper()
+
 	root := os.Getenv(env)
 	if root == "" {
 		root = filepath.Join("..", "..", "shared", folder)
 	}
+
 	path, err := filepath.Abs(filepath.Join(append([]string{root}, parts...)...))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
 		t.Skipf("%s %s is not here (%s names the folder)", what, filepath.Join(parts...), env)
 	}
+
 	return path
 }
 
@@ -56,22 +60,27 @@ func elsewhere(t testing.TB, env, folder, what string, parts ...string) string {
 func example(t testing.TB, name, data string) string {
 	t.Helper()
 	dir := t.TempDir()
+
 	from := filepath.Join("..", "examples", name)
 	for _, f := range []string{"pipeline.yaml", "conditions.csv"} {
 		b, err := os.ReadFile(filepath.Join(from, f))
 		if errors.Is(err, os.ErrNotExist) && f != "pipeline.yaml" {
 			continue
 		}
+
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if err := os.WriteFile(filepath.Join(dir, f), b, 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	if err := os.Symlink(data, filepath.Join(dir, "data")); err != nil {
 		t.Skipf("no symbolic links here: %v", err)
 	}
+
 	return dir
 }
 
@@ -79,23 +88,28 @@ func example(t testing.TB, name, data string) string {
 // which the command would turn into an exit status other than 0, fails the test.
 func runIn(t testing.TB, dir string, experiments ...string) map[string]report.Experiment {
 	t.Helper()
+
 	p, err := pipeline.Load(filepath.Join(dir, "pipeline.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	sel := engine.Selection{Experiments: experiments}
 	res, err := p.Run(context.Background(), engine.Options{Selection: sel, Jobs: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	list, err := p.Reports(res, sel)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	out := map[string]report.Experiment{}
 	for _, e := range list {
 		out[e.Name] = e
 	}
+
 	return out
 }
 
@@ -128,32 +142,39 @@ type number struct {
 
 func readMetrics(t testing.TB, dir, experiment string) metrics {
 	t.Helper()
+
 	b, err := os.ReadFile(filepath.Join(dir, "runs", experiment, "report", "metrics.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var m metrics
 	if err := json.Unmarshal(b, &m); err != nil {
 		t.Fatal(err)
 	}
+
 	return m
 }
 
 func readTable(t testing.TB, parts ...string) *table.Table {
 	t.Helper()
+
 	tab, err := table.Read(filepath.Join(parts...))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return tab
 }
 
 func column(t testing.TB, tab *table.Table, name string) []float64 {
 	t.Helper()
+
 	v, err := tab.Floats(name)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return v
 }
 
@@ -167,6 +188,8 @@ func tryIn(dir string) error {
 	if err != nil {
 		return err
 	}
+
 	_, err = p.Run(context.Background(), engine.Options{Jobs: 1})
+
 	return err
 }

@@ -20,6 +20,7 @@ func TestCrissclMotor(t *testing.T) {
 	if e.Runs != 2 || e.Triplets != 2 {
 		t.Errorf("%d runs, %d triplets", e.Runs, e.Triplets)
 	}
+
 	tab := readTable(t, dir, "runs", "motor", "triplets.arrow")
 	rpm := column(t, tab, "rpm_tracked")
 	for i, esc := range column(t, tab, "esc_us") {
@@ -28,14 +29,17 @@ func TestCrissclMotor(t *testing.T) {
 			t.Errorf("at %g µs: BPF %.1f Hz, want %g", esc, bpf, want)
 		}
 	}
+
 	path := filepath.Join(dir, "pipeline.yaml")
 	b, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if err := os.WriteFile(path, []byte(strings.Replace(string(b), "rate_hz: 44100", "", 1)), 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	var d *fault.Error
 	if err := tryIn(dir); !errors.As(err, &d) || !strings.Contains(err.Error(), "states no sampling rate") {
 		t.Errorf("without a rate: %v", err)
@@ -51,11 +55,13 @@ func TestTUDelftSpectra(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, rate := range []string{"", "      rate_hz: 51200\n"} {
 		if err := os.WriteFile(path, []byte(strings.Replace(string(b), "      channels:", rate+"      channels:", 1)),
 			0o644); err != nil {
 			t.Fatal(err)
 		}
+
 		var d *fault.Error
 		if err := tryIn(dir); !errors.As(err, &d) ||
 			!strings.Contains(err.Error(), "a spectrum over f_jprop{1} (4097 frequencies in steps of 6.25 Hz)") {

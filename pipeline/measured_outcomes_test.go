@@ -23,14 +23,17 @@ type bandLevels struct {
 // scipyBands runs the script on recordings, or skips by name where there is no scipy.
 func scipyBands(t *testing.T, segmentS float64, recordings any) map[string][2]bandLevels {
 	t.Helper()
+
 	const python = "/usr/bin/python3"
 	if err := exec.Command(python, "-c", "import scipy.signal").Run(); err != nil {
 		t.Skipf("%s with scipy is not here: %v", python, err)
 	}
+
 	in, err := json.Marshal(recordings)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	cmd := exec.Command(python, filepath.Join("testdata", "band_levels.py"), fmt.Sprint(segmentS), "0.5", "200", "10000")
 	var complaints bytes.Buffer
 	cmd.Stdin, cmd.Stderr = bytes.NewReader(in), &complaints
@@ -38,10 +41,12 @@ func scipyBands(t *testing.T, segmentS float64, recordings any) map[string][2]ba
 	if err != nil {
 		t.Fatalf("band_levels.py: %v\n%s", err, &complaints)
 	}
+
 	out := map[string][2]bandLevels{}
 	if err := json.Unmarshal(b, &out); err != nil {
 		t.Fatal(err)
 	}
+
 	return out
 }
 
@@ -55,28 +60,35 @@ var nominalThirds = []float64{
 func holdBands(t *testing.T, dir, experiment, condition string, want map[string][2]bandLevels) {
 	t.Helper()
 	tab := readTable(t, dir, "runs", experiment, "triplets.arrow")
+
 	worst := 0.0
 	for i, c := range column(t, tab, condition) {
 		w, ok := want[fmt.Sprint(c)]
 		if !ok {
 			t.Fatalf("no levels at %g", c)
 		}
+
 		for h := range 2 {
 			for k, hz := range nominalThirds {
 				name := fmt.Sprintf("l_%ghz_db", hz)
 				d := column(t, tab, fmt.Sprintf("%s_%d", name, h+1))[i] - w[h].Bands[k]
 				worst = max(worst, math.Abs(d))
+
 				if sd := column(t, tab, fmt.Sprintf("%s_sd_%d", name, h+1))[i]; !(sd > 0 && sd < 3) {
 					t.Errorf("%s at %g: predicted deviation %g dB", name, c, sd)
 				}
 			}
+
 			worst = max(worst, math.Abs(column(t, tab, fmt.Sprintf("oaspl_db_%d", h+1))[i]-w[h].Overall))
 		}
 	}
+
 	if !(worst <= 1e-6) {
 		t.Errorf("levels differ by up to %g dB from scipy's", worst)
 	}
+
 	t.Logf("%d recordings, largest difference %.2g dB", tab.Rows(), worst)
+
 	for _, f := range []string{"levels.svg", "levels.csv", "spectrum.svg"} {
 		b, err := os.ReadFile(filepath.Join(dir, "runs", experiment, "report", "figures", f))
 		if err != nil || len(b) == 0 {
@@ -95,10 +107,12 @@ func TestLCAVOutcomes(t *testing.T) {
 	if e.Triplets != 7 || !slices.Contains(e.Outcomes, "broadband_a_db") {
 		t.Errorf("%d triplets, outcomes %v", e.Triplets, e.Outcomes)
 	}
+
 	recordings := map[string]map[string]any{}
 	for _, c := range thrustCommands {
 		recordings[fmt.Sprint(c)] = map[string]any{"file": filepath.Join(data, fmt.Sprintf("%v.wav", c))}
 	}
+
 	holdBands(t, dir, "outcomes", "thrust_command", scipyBands(t, 0.25, recordings))
 	tab := readTable(t, dir, "runs", "outcomes", "triplets.arrow")
 	power := func(name string) []float64 {
@@ -106,8 +120,10 @@ func TestLCAVOutcomes(t *testing.T) {
 		for i := range out {
 			out[i] = math.Pow(10, out[i]/10)
 		}
+
 		return out
 	}
+
 	for _, w := range []string{"", "_a"} {
 		total, broad, tonal := power("oaspl"+w+"_db_1"), power("broadband"+w+"_db_1"), power("tonal"+w+"_db_1")
 		for i := range total {
@@ -129,6 +145,7 @@ func TestCrissclBands(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	text := strings.Replace(string(b), "      constants: {blades: 2} # by the propeller's type\n", "", 1)
 	text = strings.Replace(text, "      track: {range_hz: [45, 100]}\n", `      outcomes: [bands, overall]
       segment_s: 0.1
@@ -136,9 +153,11 @@ func TestCrissclBands(t *testing.T) {
       bands_hz: [200, 10000]
       overall_hz: [200, 10000]
 `, 1)
+
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	runIn(t, dir)
 	part := func(from, to float64) map[string]any {
 		return map[string]any{"file": filepath.Join(data, "sonido_motor_1.mat"), "rate": 44100, "from_s": from, "to_s": to}

@@ -16,14 +16,17 @@ import (
 // shipped copies an example with its data into a folder of the test.
 func shipped(t *testing.T, name string, files ...string) string {
 	t.Helper()
+
 	dir := t.TempDir()
 	for _, f := range append([]string{"pipeline.yaml"}, files...) {
 		b, err := os.ReadFile(filepath.Join("..", "examples", name, f))
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		write(t, dir, f, string(b))
 	}
+
 	return dir
 }
 
@@ -42,9 +45,11 @@ func TestShippedExamples(t *testing.T) {
 		if err == nil {
 			_, err = p.Run(t.Context(), engine.Options{Jobs: 2, Selection: engine.Selection{To: "dsp"}})
 		}
+
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		for experiment, want := range c.rows {
 			if n := readTable(t, dir, "runs", experiment, "triplets.arrow").Rows(); n != want {
 				t.Errorf("%s: %d triplets, expected %d", experiment, n, want)
@@ -64,18 +69,22 @@ func TestPropellers(t *testing.T) {
 	if e := all["blades"]; e.Triplets != 879 || e.Data != "measured" || e.Pairs != "repeat-run" {
 		t.Errorf("%d triplets, %s, %s; expected 879 measured repeats", e.Triplets, e.Data, e.Pairs)
 	}
+
 	if n := all["blades-8000"].Triplets; n != 574 {
 		t.Errorf("%d triplets above 8000 1/min, expected 574", n)
 	}
+
 	m := readMetrics(t, dir, "blades-8000")
 	want := map[string]struct{ r2, r2Off, e, eOff float64 }{
 		"blades=2": {-0.30, 1.4, 0.24, 0.27},
 		"blades=3": {-0.86, 0.61, 0.40, 0.14},
 		"blades=4": {-63, 8.6, 9.4, 1.3},
 	}
+
 	if len(m.Splits) != len(want) {
 		t.Errorf("%d splits, expected %d", len(m.Splits), len(want))
 	}
+
 	for _, s := range m.Splits {
 		w := want[s.Name]
 		if math.Abs(*s.Test.R2.Mean-w.r2) > w.r2Off/math.Sqrt(5) || math.Abs(*s.Test.E.Mean-w.e) > w.eOff/math.Sqrt(5) {
@@ -83,6 +92,7 @@ func TestPropellers(t *testing.T) {
 				w.r2Off, w.e, w.eOff)
 		}
 	}
+
 	warned := strings.Join(readMetrics(t, dir, "blades").Warnings, "\n")
 	for _, want := range []string{
 		"16 of 879 pairs differ by at least 8 times",
@@ -93,6 +103,7 @@ func TestPropellers(t *testing.T) {
 			t.Errorf("the warnings lack %q: %s", want, warned)
 		}
 	}
+
 	if len(m.Warnings) > 0 {
 		t.Errorf("without the suspect runs there are warnings: %v", m.Warnings)
 	}
@@ -105,6 +116,7 @@ func TestMeasuredTables(t *testing.T) {
 	if err != nil {
 		t.Skip("no python3 here")
 	}
+
 	for _, c := range []struct {
 		example string
 		files   []string
@@ -115,17 +127,21 @@ func TestMeasuredTables(t *testing.T) {
 	} {
 		t.Run(c.example, func(t *testing.T) {
 			source := measuredData(t, c.source...)
+
 			script, err := filepath.Abs(filepath.Join("..", "examples", c.example, "make.py"))
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			cmd := exec.Command(python, script, source)
 			cmd.Dir = t.TempDir()
 			if out, err := cmd.CombinedOutput(); err != nil {
 				t.Fatalf("%v: %s", err, out)
 			}
+
 			for _, f := range c.files {
 				got, err1 := os.ReadFile(filepath.Join(cmd.Dir, f))
+
 				want, err2 := os.ReadFile(filepath.Join("..", "examples", c.example, f))
 				if err1 != nil || err2 != nil || !bytes.Equal(got, want) {
 					t.Errorf("%s is not what make.py writes: %v, %v", f, err1, err2)

@@ -39,6 +39,7 @@ func runLCAV(t *testing.T, change ...string) (dir string, e report.Experiment) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	text := string(b)
 	for i := 0; i < len(change); i += 2 {
 		if strings.Count(text, change[i]) != 1 {
@@ -46,22 +47,27 @@ func runLCAV(t *testing.T, change ...string) (dir string, e report.Experiment) {
 		}
 		text = strings.Replace(text, change[i], change[i+1], 1)
 	}
+
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	return dir, runIn(t, dir)["lcav"]
 }
 
 // rows finds the row of each command in the triplets.
 func rows(t *testing.T, tab *table.Table) map[string]int {
 	t.Helper()
+
 	out := map[string]int{}
 	for i, v := range column(t, tab, "thrust_command") {
 		out[fmt.Sprint(v)] = i
 	}
+
 	if tab.Rows() != len(thrustCommands) || len(out) != len(thrustCommands) {
 		t.Fatalf("%d triplets of commands %v", tab.Rows(), out)
 	}
+
 	return out
 }
 
@@ -70,12 +76,14 @@ func shaftSpeeds(t *testing.T, dir string) map[string][2]float64 {
 	t.Helper()
 	spec := readTable(t, dir, "runs", "lcav", "spectra.arrow")
 	command, shaft, half := column(t, spec, "thrust_command"), column(t, spec, "shaft_hz"), spec.Column("half").Ints
+
 	out := map[string][2]float64{}
 	for i := range command {
 		s := out[fmt.Sprint(command[i])]
 		s[half[i]-1] = shaft[i]
 		out[fmt.Sprint(command[i])] = s
 	}
+
 	return out
 }
 
@@ -86,26 +94,32 @@ func shaftSpeeds(t *testing.T, dir string) map[string][2]float64 {
 // distinct conditions are too few for R².
 func TestLCAVReport(t *testing.T) {
 	long(t, "runs a measured example")
+
 	dir, e := runLCAV(t)
 	if e.Runs != 7 || e.Recordings != 7 || e.Triplets != 7 || e.Data != "measured" || e.Pairs != "same-run" {
 		t.Errorf("%d runs, %d recordings, %d triplets, %s, %s", e.Runs, e.Recordings, e.Triplets, e.Data, e.Pairs)
 	}
+
 	m := readMetrics(t, dir, "lcav")
 	if len(m.Splits) != 1 || m.Splits[0].Test.R2.Mean != nil || m.Splits[0].Train.R2.Mean == nil ||
 		m.Splits[0].Test.AbsCov.Mean == nil {
 		t.Fatalf("splits %+v: expected an R² in training, none held out, E|cov| in both", m.Splits)
 	}
+
 	if w := strings.Join(m.Warnings, "\n"); !strings.Contains(w, "seven distinct conditions are too few for R²") {
 		t.Errorf("no warning that seven conditions are too few:\n%s", w)
 	}
+
 	var page bytes.Buffer
 	if err := report.Terminal(&page, e, 1000, false); err != nil {
 		t.Fatal(err)
 	}
+
 	md, err := os.ReadFile(filepath.Join(dir, "runs", "lcav", "report", "tables.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for what, text := range map[string]string{"terminal": page.String(), "tables.md": string(md)} {
 		for _, want := range []string{
 			"seven distinct conditions are too few for R²",
@@ -115,21 +129,26 @@ func TestLCAVReport(t *testing.T) {
 				t.Errorf("%s lacks %q", what, want)
 			}
 		}
+
 		if strings.Contains(text, "Pa)") || strings.Contains(text, "re 20") {
 			t.Errorf("%s has pascal, which the files do not state", what)
 		}
 	}
+
 	tab := readTable(t, dir, "runs", "lcav", "triplets.arrow")
 	tracked := column(t, tab, "rpm_tracked")
+
 	speeds := shaftSpeeds(t, dir)
 	for name, i := range rows(t, tab) {
 		if s := speeds[name]; math.Abs(tracked[i]-30*(s[0]+s[1])) > 1e-9*tracked[i] {
 			t.Errorf("%s: rpm_tracked %g, halves at %g rev/s", name, tracked[i], s)
 		}
+
 		if b := column(t, tab, "blades")[i]; b != 2 {
 			t.Errorf("%s: %g blades", name, b)
 		}
 	}
+
 	for m := 1; m <= 5; m++ {
 		for h := 1; h <= 2; h++ {
 			if c := tab.Column(fmt.Sprintf("bpf%d_db_%d", m, h)); c == nil || c.Unit != "dBFS" {
@@ -156,21 +175,26 @@ func TestLCAVLevels(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+
 		var want map[string]rotorLevels
 		if err := json.Unmarshal(b, &want); err != nil {
 			t.Fatal(err)
 		}
+
 		compareLevels(t, tab, speeds, want, 0.003)
 	})
+
 	t.Run("committed", func(t *testing.T) {
 		b, err := os.ReadFile(golden)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		var want map[string]rotorLevels
 		if err := json.Unmarshal(b, &want); err != nil {
 			t.Fatal(err)
 		}
+
 		compareLevels(t, tab, speeds, want, 0.003)
 	})
 }
@@ -181,9 +205,11 @@ func compareLevels(t *testing.T, tab *table.Table, speeds map[string][2]float64,
 	own float64,
 ) (bounds int) {
 	t.Helper()
+
 	if len(want) != len(thrustCommands) {
 		t.Fatalf("levels of %d files", len(want))
 	}
+
 	worst, compared := 0.0, 0
 	for name, i := range rows(t, tab) {
 		w := want[name]
@@ -192,9 +218,11 @@ func compareLevels(t *testing.T, tab *table.Table, speeds map[string][2]float64,
 				t.Errorf("%s, half %d: %.9g rev/s, the figures are for %.9g: if tracking was changed on purpose, run go test "+
 					"./pipeline -run TestLCAVLevels -update-lcav", name, h+1, got, w.ShaftHz[h])
 			}
+
 			if got := speeds[name][h]; own > 0 && math.Abs(got-w.OwnHz[h]) > own*got {
 				t.Errorf("%s, half %d: %.2f rev/s, found otherwise %.2f", name, h+1, got, w.OwnHz[h])
 			}
+
 			for m := range w.Level[h] {
 				cell := func(what string) float64 { return column(t, tab, fmt.Sprintf("bpf%d_db%s_%d", m+1, what, h+1))[i] }
 				for what, d := range map[string]float64{"level": cell("") - w.Level[h][m], "ρ": cell("_rho_db") - w.RhoDB[h][m]} {
@@ -203,37 +231,46 @@ func compareLevels(t *testing.T, tab *table.Table, speeds map[string][2]float64,
 					}
 					worst = max(worst, math.Abs(d))
 				}
+
 				if got := tab.Column(fmt.Sprintf("bpf%d_db_bound_%d", m+1, h+1)).Bools[i]; got != w.Bound[h][m] {
 					t.Errorf("%s, half %d, harmonic %d: upper bound %t", name, h+1, m+1, got)
 				} else if got {
 					bounds++
 				}
+
 				// hz is interpolated between bins of rate/⌊⌊L/2⌋/8⌋ = 3.2 Hz.
 				if d := cell("_hz") - w.PeakHz[h][m]; math.Abs(d) > 0.51*44100/13781 {
 					t.Errorf("%s, half %d, harmonic %d: line %g Hz from scipy's largest bin", name, h+1, m+1, d)
 				}
+
 				compared++
 			}
 		}
 	}
+
 	if compared != 70 {
 		t.Errorf("%d levels compared, expected 7 files × 2 halves × 5 harmonics", compared)
 	}
+
 	t.Logf("%d levels, largest difference %.2g dB", compared, worst)
+
 	return bounds
 }
 
 // scipyLevels runs the script, or skips by name where there is no scipy.
 func scipyLevels(t *testing.T, speeds map[string][2]float64, tolerance float64) []byte {
 	t.Helper()
+
 	const python = "/usr/bin/python3"
 	if err := exec.Command(python, "-c", "import scipy.signal").Run(); err != nil {
 		t.Skipf("%s with scipy is not here: %v", python, err)
 	}
+
 	in, err := json.Marshal(speeds)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	cmd := exec.Command(python, filepath.Join("testdata", "rotor_levels.py"),
 		measuredData(t, "lcav-crazyflie-propeller", "propellers"), fmt.Sprint(tolerance))
 	cmd.Stdin = bytes.NewReader(in)
@@ -243,6 +280,7 @@ func scipyLevels(t *testing.T, speeds map[string][2]float64, tolerance float64) 
 	if err != nil {
 		t.Fatalf("rotor_levels.py: %v\n%s", err, &complaints)
 	}
+
 	return out
 }
 
@@ -264,43 +302,55 @@ func TestLCAVNominalSpeedMissesLines(t *testing.T) {
 	bin := 44100.0 / 13781
 	found, missed, bounds := 0, 0, 0
 	var far []string
+
 	at := rows(t, fixed)
 	for _, name := range thrustCommands {
 		i, j := rows(t, tracked)[name], at[name]
+
 		lost := 0
 		for m := 1; m <= 5; m++ {
 			for h := 1; h <= 2; h++ {
 				hz := fmt.Sprintf("bpf%d_db_hz_%d", m, h)
+
 				if column(t, tracked, fmt.Sprintf("bpf%d_db_rho_db_%d", m, h))[i] < 6 {
 					continue
 				}
+
 				found++
+
 				if d := column(t, fixed, hz)[j] - column(t, tracked, hz)[i]; math.Abs(d) > 2*bin {
 					missed++
 					lost++
+
 					if fixed.Column(fmt.Sprintf("bpf%d_db_bound_%d", m, h)).Bools[j] {
 						bounds++
 					}
 				}
 			}
 		}
+
 		far = append(far, fmt.Sprintf("%s: %d", name, lost))
 	}
+
 	t.Logf("track finds %d lines; ±1 %% around %d rev/s misses %d of them (%s), %d of these without any line in their "+
 		"place", found, nominal, missed, strings.Join(far, ", "), bounds)
+
 	if found != 70 { // the data's notes: all five are 14 to 49 dB above the local median, in every file and both halves
 		t.Errorf("track finds %d lines of 70", found)
 	}
+
 	// Only 52000 (376.3 and 376.2 rev/s) lies within ±1 % in both halves.
 	if missed < 50 || missed > 60 {
 		t.Errorf("%d of %d lines missed", missed, found)
 	}
+
 	// Where nothing is found the level is an upper bound: scipy has the same ones.
 	t.Run("scipy now", func(t *testing.T) {
 		var want map[string]rotorLevels
 		if err := json.Unmarshal(scipyLevels(t, fixedSpeeds, 0.01), &want); err != nil {
 			t.Fatal(err)
 		}
+
 		if n := compareLevels(t, fixed, fixedSpeeds, want, 0); n < bounds {
 			t.Errorf("%d upper bounds, %d of them in the place of lines", n, bounds)
 		}
@@ -318,22 +368,26 @@ func TestLCAVMicrophones(t *testing.T) {
 	if e.Runs != 2 || e.Recordings != 8 || e.Triplets != 8 {
 		t.Errorf("%d runs, %d recordings, %d triplets", e.Runs, e.Recordings, e.Triplets)
 	}
+
 	if w := strings.Join(e.Warnings, "\n"); !strings.Contains(w, "eight distinct conditions are too few for R²") ||
 		!strings.Contains(w, "no split is trained") {
 		t.Errorf("warnings:\n%s", w)
 	}
+
 	rec := readTable(t, dir, "runs", "microphones", "recordings.arrow")
 	for i, rate := range column(t, rec, "rate_hz") {
 		if n := rec.Column("samples").Ints[i]; rate != 48000 || n != 240000 {
 			t.Errorf("recording %d: %d samples at %g Hz", i, n, rate)
 		}
 	}
+
 	tab := readTable(t, dir, "runs", "microphones", "triplets.arrow")
 	for i, rpm := range column(t, tab, "rpm_tracked") {
 		if mic, motor := column(t, tab, "microphone")[i], column(t, tab, "motor")[i]; mic != float64(i%4+1) ||
 			motor != []float64{1, 4}[i/4] {
 			t.Errorf("row %d: motor %g, microphone %g", i, motor, mic)
 		}
+
 		if rpm < 60*315 || rpm > 60*355 || rpm != column(t, tab, "rpm_tracked")[i/4*4] {
 			t.Errorf("row %d: %g rev/min", i, rpm)
 		}

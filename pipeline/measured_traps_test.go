@@ -16,31 +16,40 @@ func TestTrapsAreNamed(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {
 		t.Helper()
+
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}
+
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	record := func(level float64) string {
 		var b strings.Builder
 		b.WriteString("Lift Drag Velocity\n")
+
 		for i := range 20 {
 			fmt.Fprintf(&b, "%.3f %.3f 48\n", level+0.1*float64(i*7%5), level/10+0.01*float64(i*3%7))
 		}
+
 		return b.String()
 	}
+
 	for _, u := range []int{4, 5} {
 		for a := range 6 {
 			write(fmt.Sprintf("data/u%d/angle%d.txt", u, 2*a), record(float64(u*u*a)))
 		}
 	}
+
 	write("data/u5/angle12txt", record(1))
+
 	for i := range 12 {
 		write(fmt.Sprintf("data/u9/angle%d.txt", 50+i), record(9))
 	}
+
 	const yaml = `version: 1
 experiments:
   both:
@@ -56,6 +65,7 @@ experiments:
       seeds: 1
       splits: {%s}
 `
+
 	// The names of u9 but the first 10, by hand.
 	const many = "data/u9/angle50.txt: left out by exclude, as are data/u9/angle51.txt, data/u9/angle52.txt, " +
 		"data/u9/angle53.txt, data/u9/angle54.txt, data/u9/angle55.txt, " +
@@ -103,6 +113,7 @@ experiments:
 					t.Errorf("%q occurs %d times:\n%s", want, strings.Count(all, want), all)
 				}
 			}
+
 			for _, not := range c.not {
 				if strings.Contains(all, not) {
 					t.Errorf("%q is there:\n%s", not, all)

@@ -16,23 +16,28 @@ func TestTurbine(t *testing.T) {
 	if e.Triplets != 125 || e.Data != "measured" || e.Pairs != "repeat-run" {
 		t.Errorf("%d triplets, %s, %s; expected 125 measured repeats", e.Triplets, e.Data, e.Pairs)
 	}
+
 	m := readMetrics(t, dir, "turbine")
 	want := map[string]struct{ r2, off, rise, e float64 }{
 		"tow_speed_m_s=0.4": {0.825, 0.02, 4.02, 0.213},
 		"tow_speed_m_s=0.8": {0.990, 0.002, 0.45, 0.0047},
 		"tow_speed_m_s=1.2": {0.984, 0.004, 2.54, 0.0103},
 	}
+
 	if len(m.Splits) != 5 {
 		t.Errorf("%d splits, expected one for each of five speeds", len(m.Splits))
 	}
+
 	for _, s := range m.Splits {
 		if r := *s.Train.R2.Mean; math.Abs(r-0.998) > 0.001 {
 			t.Errorf("%s: R² %.4f in training, expected 0.998", s.Name, r)
 		}
+
 		w, ok := want[s.Name]
 		if !ok {
 			continue
 		}
+
 		rise := *s.Test.AbsCov.Mean / *s.Train.AbsCov.Mean - 1
 		if r := *s.Test.R2.Mean; math.Abs(r-w.r2) > w.off || math.Abs(rise/w.rise-1) > 0.15 ||
 			math.Abs(*s.Test.E.Mean/w.e-1) > 0.1 {

@@ -29,6 +29,7 @@ func columnName(label string) *rapid.Generator[string] {
 		"__proto__", "constructor", "a b", "<script>alert(1)</script>", "a&b", "\"x\"", "it's", "`x`", "$x$", "{x}", "{{.}}",
 		"x|y", "[x](y)", "α_deg", "速度", "é", "\u202ex", "x: y", "#x", "*x*", "%d%s", "lift_n", "theta (rad)", "p [Pa]",
 	}
+
 	return rapid.OneOf(
 		rapid.SampledFrom(own),
 		rapid.StringOfN(rapid.RuneFrom([]rune("ab_1<>&\"'`|{}[]()$%#*:;,é速\u202e\u0301 /\\")), 1, 12, -1),
@@ -43,14 +44,17 @@ func TestAnyColumnNames(t *testing.T) {
 	if testing.Short() {
 		t.Skip("trains a network for each name")
 	}
+
 	if os.Getenv("DOUBLETAKE_LONG") == "" { // else as many as rapid tries
 		checks := flag.Lookup("rapid.checks").Value
 		before := checks.String()
 		defer func() { _ = checks.Set(before) }()
+
 		if err := checks.Set("25"); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	succeeded := 0
 	rapid.Check(t, func(r *rapid.T) {
 		input := columnName("bytes").Draw(r, "input")
@@ -61,6 +65,7 @@ func TestAnyColumnNames(t *testing.T) {
 		err := run(dir, input, outcome)
 		var c *config.Error
 		var several config.Errors
+
 		var f *fault.Error
 		switch {
 		case err == nil:
@@ -70,19 +75,23 @@ func TestAnyColumnNames(t *testing.T) {
 		default:
 			r.Fatalf("input %q, outcome %q: %v", input, outcome, err)
 		}
+
 		page, err := os.ReadFile(filepath.Join(dir, "runs", "report.html"))
 		if err != nil {
 			r.Fatal(err)
 		}
+
 		for _, name := range []string{input, outcome} {
 			if strings.ContainsAny(name, "<") && len(name) > 2 && strings.Contains(string(page), name) {
 				r.Errorf("the page has %q as it is", name)
 			}
 		}
 	})
+
 	if succeeded == 0 {
 		t.Error("no name went through")
 	}
+
 	t.Logf("%d names went through to the page", succeeded)
 }
 
@@ -91,6 +100,7 @@ func rapidDir(r *rapid.T) string {
 	if err != nil {
 		r.Fatal(err)
 	}
+
 	return dir
 }
 
@@ -112,19 +122,23 @@ func runNamedRecordings(dir, input, outcome string) error {
 	var b strings.Builder
 	w := csv.NewWriter(&b)
 	rows := [][]string{{"file", input}}
+
 	files := map[string]string{}
 	for i := range 8 {
 		v := strconv.Itoa(i)
 		rows = append(rows, []string{v + ".txt", v})
 		files[v+".txt"] = "F\n" + strings.Repeat(v+"\n"+v+".5\n", 4)
 	}
+
 	if err := w.WriteAll(rows); err != nil {
 		return err
 	}
+
 	files["conditions.csv"] = b.String()
 	files["pipeline.yaml"] = "version: 1\nexperiments:\n  a:\n    ingest: {files: \"*.txt\", " +
 		"conditions: conditions.csv, columns: {" + quoted(outcome) + ": F}}\n    dsp: {triplets: split-halves}" +
 		fmt.Sprintf(namedTraining, quoted(input))
+
 	return runFiles(dir, files)
 }
 
@@ -135,11 +149,14 @@ func runFiles(dir string, files map[string]string) error {
 			return err
 		}
 	}
+
 	p, err := pipeline.Load(filepath.Join(dir, "pipeline.yaml"))
 	if err != nil {
 		return err
 	}
+
 	_, err = p.Run(context.Background(), engine.Options{Jobs: 1})
+
 	return err
 }
 
@@ -147,14 +164,17 @@ func runFiles(dir string, files map[string]string) error {
 func runNamedTable(dir, input, outcome string) error {
 	var b strings.Builder
 	w := csv.NewWriter(&b)
+
 	rows := [][]string{{input, outcome + "_1", outcome + "_2"}}
 	for i := range 8 {
 		v := strconv.Itoa(i)
 		rows = append(rows, []string{v, v + ".5", v})
 	}
+
 	if err := w.WriteAll(rows); err != nil {
 		return err
 	}
+
 	return runFiles(dir, map[string]string{
 		"t.csv": b.String(),
 		"pipeline.yaml": "version: 1\nexperiments:\n  a:\n    ingest:\n      table: {file: t.csv, inputs: [" + quoted(input) +

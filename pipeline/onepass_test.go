@@ -46,6 +46,7 @@ func init() {
 		Name: "counted", Magic: []string{"COUNTED"},
 		Open: func(src ingest.Source, _ ingest.Options) (ingest.Reader, error) {
 			rng := rand.New(rand.NewPCG(1, uint64(len(src.Path))))
+
 			x := make([][]float64, 3)
 			for c := range x {
 				x[c] = make([]float64, countedSamples)
@@ -53,12 +54,14 @@ func init() {
 					x[c][k] = math.Sin(2*math.Pi*80*float64(k)/countedRate+float64(c)) + 0.1*rng.NormFloat64()
 				}
 			}
+
 			m := ingesttest.NewMemory(x...)
 			m.Header.Path, m.Header.Format, m.Header.Encoding = src.Path, "counted", "numbers of a test"
 			for c := range m.Header.Channels {
 				ch := &m.Header.Channels[c]
 				ch.Name, ch.Unit, ch.RateHz = fmt.Sprintf("c%d", c+1), "Pa", countedRate
 			}
+
 			return counted{m, src}, nil
 		},
 	})
@@ -78,6 +81,7 @@ experiments:
       units: {lift_n: N, drag_n: N}}
     dsp: {triplets: random-samples, samples: 400}
 `
+
 	const files = 3
 	folder := func() string {
 		dir := t.TempDir()
@@ -86,35 +90,46 @@ experiments:
 				t.Fatal(err)
 			}
 		}
+
 		if err := os.WriteFile(filepath.Join(dir, "pipeline.yaml"), []byte(config), 0o644); err != nil {
 			t.Fatal(err)
 		}
+
 		return dir
 	}
+
 	run := func(dir string, sel engine.Selection) (read int64) {
 		p, err := pipeline.Load(filepath.Join(dir, "pipeline.yaml"))
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		samplesRead.Store(0)
+
 		if _, err := p.Run(context.Background(), engine.Options{Jobs: 2, Selection: sel}); err != nil {
 			t.Fatal(err)
 		}
+
 		return samplesRead.Load()
 	}
+
 	whole, staged := folder(), folder()
 	const each = files * 3 * countedSamples
+
 	const glance = 2 * 2 * files * 1000 // on opening, whether a channel is a clock
 	if got := run(whole, engine.Selection{To: "dsp"}); got < 2*each || got > 2*each+glance {
 		t.Errorf("both stages together read %d samples, expected %d: each experiment every one once", got, 2*each)
 	}
+
 	if got := run(staged, engine.Selection{To: "ingest"}); got < 2*each || got > 2*each+glance {
 		t.Errorf("ingest reads %d samples, expected %d", got, 2*each)
 	}
+
 	// dsp needs two of three channels, and of microphones no tail.
 	if got, most := run(staged, engine.Selection{To: "dsp"}), int64(2*each); got < most/2 || got > most {
 		t.Errorf("dsp reads %d samples, expected from %d to %d", got, most/2, most)
 	}
+
 	for _, name := range []string{
 		"rotor/recordings.arrow", "rotor/triplets.arrow", "rotor/spectra.arrow",
 		"forces/recordings.arrow", "forces/triplets.arrow",
@@ -123,10 +138,12 @@ experiments:
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		b, err := os.ReadFile(filepath.Join(staged, "runs", name))
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if !bytes.Equal(a, b) {
 			t.Errorf("%s is not the same", name)
 		}

@@ -23,14 +23,18 @@ func runDSP(t *testing.T, dir, ingest, base string, variants map[string]string) 
 	t.Helper()
 	var b strings.Builder
 	b.WriteString("version: 1\nexperiments:\n")
+
 	for name, v := range variants {
 		fmt.Fprintf(&b, "  %s:\n    ingest: {%s}\n    dsp: {%s%s}\n", name, ingest, base, v)
 	}
+
 	runConfig(t, dir, b.String(), engine.Options{Jobs: 2, Selection: engine.Selection{To: "dsp"}})
+
 	out := map[string]*table.Table{}
 	for name := range variants {
 		out[name] = readTable(t, dir, "runs", name, "triplets.arrow")
 	}
+
 	return out
 }
 
@@ -43,9 +47,11 @@ func TestSpectraOptions(t *testing.T) {
 		Seed: 5, Blades: []int{2, 4}, RPM: []float64{3000, 5000}, ThetaDeg: []float64{-30, 0, 60},
 		DurationS: 2,
 	}
+
 	if err := simulate.WriteDir(context.Background(), c, filepath.Join(dir, "data"), 2, nil); err != nil {
 		t.Fatal(err)
 	}
+
 	tab := runDSP(t, dir, "files: data/*.wav, conditions: data/conditions.csv, data: simulated",
 		"triplets: split-half-spectrum, harmonics: 5", map[string]string{
 			"base": "", "far": ", distance: {from_m: 1, to_m: 2}", "power": ", output: power", "four": ", segments: 4",
@@ -54,45 +60,55 @@ func TestSpectraOptions(t *testing.T) {
 			"narrow": ", amplitude: peak, speed: nominal, tolerance: 0.0001, min_bins: 2",
 			"wide":   ", amplitude: peak, speed: nominal, tolerance: 0.0001, min_bins: 8",
 		})
+
 	base := tab["base"]
 	n := base.Rows()
 	if n != 12 {
 		t.Fatalf("%d triplets, expected 2 × 2 × 3", n)
 	}
+
 	kept := make([]bool, n) // all five lines are 1 dB above the floor
 	for i := range kept {
 		kept[i] = true
 	}
+
 	for m := 1; m <= 5; m++ {
 		name := fmt.Sprintf("bpf%d_db", m)
 		emergent := base.Column(name + "_emergent").Bools
+
 		for h := 1; h <= 2; h++ {
 			half := func(of, suffix string) []float64 { return column(t, tab[of], fmt.Sprintf("%s%s_%d", name, suffix, h)) }
 			level, far := half("base", ""), half("far", "")
 			power := column(t, tab["power"], fmt.Sprintf("bpf%d_power_%d", m, h))
 			rho, sd := half("four", "_rho_db"), half("four", "_sd")
+
 			narrow, wide := half("narrow", ""), half("wide", "")
 			for i, l := range level {
 				if want := l - 20*math.Log10(2); math.Abs(far[i]-want) > 1e-9 {
 					t.Errorf("%s, row %d: %.6f at twice the distance, expected %.6f", name, i, far[i], want)
 				}
+
 				// dBFS is relative to a full-scale sine, whose mean square is a half.
 				if got := 10 * math.Log10(2*power[i]); math.Abs(got-l) > 1e-9 {
 					t.Errorf("%s, row %d: a mean square of %g is %.6f dBFS, expected %.6f", name, i, power[i], got, l)
 				}
+
 				// docs/method.md#split-half-spectra: 4.343·√((1+2ρ)/segments)/(1+ρ).
 				r := math.Pow(10, rho[i]/10)
 				if want := 10 / math.Ln10 * math.Sqrt((1+2*r)/4) / (1 + r); math.Abs(sd[i]-want) > 1e-9*want {
 					t.Errorf("%s, row %d: deviation of %g dB from 4 segments, expected %g", name, i, sd[i], want)
 				}
+
 				if wide[i] < narrow[i] { // the largest of more bins
 					t.Errorf("%s, row %d: %.3f in 8 bins either side, %.3f in 2 of them", name, i, wide[i], narrow[i])
 				}
 			}
+
 			if slices.Equal(wide, narrow) && m > 2 {
 				t.Errorf("%s: the weak lines are the same in 2 bins and in 8", name)
 			}
 		}
+
 		easy, loose, strict := tab["easy"].Column(name+"_emergent").Bools, tab["loose"].Column(name+"_emergent").Bools,
 			tab["strict"].Column(name+"_emergent").Bools
 		for i := range emergent {
@@ -103,12 +119,14 @@ func TestSpectraOptions(t *testing.T) {
 			}
 		}
 	}
+
 	var want []string
 	for i, k := range kept {
 		if k {
 			want = append(want, base.Column("recording").Strings[i])
 		}
 	}
+
 	if got := tab["drop"].Column("recording").Strings; !slices.Equal(got, want) || len(want) == 0 || len(want) == n {
 		t.Errorf("censored: drop keeps %q, expected %q", got, want)
 	}
@@ -119,30 +137,36 @@ func TestSpectraOptions(t *testing.T) {
 // seed.
 func TestLoadsOptions(t *testing.T) {
 	dir := t.TempDir()
+
 	c := simulate.Airfoil{Seed: 2, AlphaDeg: []float64{2, 6}, SpeedMS: []float64{9.1}, DurationS: 2}
 	if err := simulate.WriteDir(context.Background(), c, filepath.Join(dir, "data"), 2, nil); err != nil {
 		t.Fatal(err)
 	}
+
 	tab := runDSP(t, dir, "files: data/*.csv, conditions: data/conditions.csv, columns: {lift_n: Fz, drag_n: Fx}, data: "+
 		"simulated, exclude: data/conditions.csv", "chord_m: 0.1, span_m: 0.25, triplets: ", map[string]string{
 		"dense":  "random-samples, samples: 30, density_kg_m3: 1",
 		"warm":   "random-samples, samples: 30, pressure_pa: 95000, temperature_c: 40",
 		"seeded": "random-samples, samples: 30, density_kg_m3: 1, seed: 1", "halves": "split-halves, density_kg_m3: 1",
 	})
+
 	dense, warm := column(t, tab["dense"], "cl_1"), column(t, tab["warm"], "cl_1")
 	if len(dense) != 60 || len(warm) != 60 || tab["halves"].Rows() != 2 {
 		t.Fatalf("%d, %d and %d triplets, expected 2 runs × 30 samples, and 2 runs", len(dense), len(warm),
 			tab["halves"].Rows())
 	}
+
 	rho := 95000 / (287.05 * (273.15 + 40))
 	for i := range dense {
 		if want := dense[i] / rho; math.Abs(warm[i]-want) > 1e-4*math.Abs(want) {
 			t.Fatalf("row %d: cl = %g at %.4f kg/m³, expected %g", i, warm[i], rho, want)
 		}
 	}
+
 	if slices.Equal(dense, column(t, tab["seeded"], "cl_1")) {
 		t.Error("another seed draws the same samples")
 	}
+
 	// Excluded files are listed, except for the table of conditions, which is used.
 	p, err := pipeline.Load(filepath.Join(dir, "pipeline.yaml"))
 	if err != nil || len(p.Warnings) > 0 {
@@ -184,11 +208,14 @@ func TestTrainOptions(t *testing.T) {
 		{"seed", "seed: 9", nil, true},
 		{"sampler", "estimate: {sampler: plain, samples: 30}", nil, false},
 	}
+
 	var b strings.Builder
 	b.WriteString("version: 1\nkernels: portable\nexperiments:\n")
+
 	for _, v := range variants {
 		fmt.Fprintf(&b, "  %s:\n    ingest: {simulate: {campaign: toy, triplets: 60}}\n    train:\n      inputs: [x]\n     "+
 			" seeds: 1\n      splits: {right: {test: {x: {min: 3}}}}\n", v.name)
+
 		for key, def := range map[string]string{"model": "{hidden: [8]}", "optimizer": "{epochs: 3}", "": v.train} {
 			switch {
 			case key == "" && v.train != "":
@@ -198,26 +225,32 @@ func TestTrainOptions(t *testing.T) {
 			}
 		}
 	}
+
 	runConfig(t, dir, b.String(), engine.Options{Jobs: 2})
 	type model struct {
 		Config map[string]any
 		Layers []struct{ Weights [][]float64 }
 	}
+
 	read := func(name string) (m model) {
 		// The seed's number is part of the folder's name.
 		list, err := filepath.Glob(filepath.Join(dir, "runs", name, "splits/right/seed-*/model.json"))
 		if err != nil || len(list) != 1 {
 			t.Fatal(list, err)
 		}
+
 		raw, err := os.ReadFile(list[0])
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if err := json.Unmarshal(raw, &m); err != nil {
 			t.Fatal(err)
 		}
+
 		return m
 	}
+
 	base := read("base")
 	for _, v := range variants {
 		m := read(v.name)
@@ -226,17 +259,21 @@ func TestTrainOptions(t *testing.T) {
 				t.Errorf("%s: the model states %s: %v, expected %v", v.name, key, m.Config[key], want)
 			}
 		}
+
 		same := len(m.Layers[1].Weights) == len(base.Layers[1].Weights)
 		for i := range base.Layers[1].Weights {
 			same = same && slices.Equal(m.Layers[1].Weights[i], base.Layers[1].Weights[i])
 		}
+
 		if same == v.retrained {
 			t.Errorf("%s: weights the same as with the defaults: %v", v.name, same)
 		}
 	}
+
 	predictions := func(name string) *table.Table {
 		return readTable(t, dir, "runs", name, "splits/right/seed-0/predictions.arrow")
 	}
+
 	// Of a joint head C is the network's own: positive everywhere, and both identities
 	// of the theory hold by construction.
 	for _, name := range []string{"joint", "joint-full", "binned"} {
@@ -244,18 +281,21 @@ func TestTrainOptions(t *testing.T) {
 		if m := tab.Get("cov_method"); m != name {
 			t.Errorf("%s: the covariance is by %q", name, m)
 		}
+
 		for i, c := range column(t, tab, "y_cov") {
 			if d, k := column(t, tab, "y_delta")[i], column(t, tab, "y_kappa")[i]; !(c > 0) || d != 0 || k != 0 {
 				t.Fatalf("%s, row %d: C %g, δ %g, κ %g", name, i, c, d, k)
 			}
 		}
 	}
+
 	a, p := predictions("base"), predictions("sampler")
 	if a.Get("sampler") != "antithetic" || p.Get("sampler") != "plain" || a.Get("samples") != "1000" ||
 		p.Get("samples") != "30" {
 		t.Errorf("samplers %q and %q, samples %q and %q", a.Get("sampler"), p.Get("sampler"), a.Get("samples"),
 			p.Get("samples"))
 	}
+
 	if slices.Equal(column(t, a, "y_cov_raw"), column(t, p, "y_cov_raw")) ||
 		!slices.Equal(column(t, a, "y_cov"), column(t, p, "y_cov")) {
 		t.Error("the sampler must touch the sampled covariance, and only that")
@@ -270,18 +310,21 @@ func TestTableOptions(t *testing.T) {
 		0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	runConfig(t, dir, `version: 1
 experiments:
   wing:
     ingest: {table: {file: single.csv, inputs: [angle], repeats: [load], outcomes: [lift],
       units: {lift: N, angle: deg}, pairs: repeat-run}}
 `, engine.Options{Jobs: 2, Selection: engine.Selection{To: "dsp"}})
+
 	tab := readTable(t, dir, "runs/wing/triplets.arrow")
 	if a, y1, y2 := column(t, tab, "angle"), column(t, tab, "lift_1"),
 		column(t, tab, "lift_2"); !slices.Equal(a, []float64{0, 2}) || !slices.Equal(y1, []float64{1, 5}) ||
 		!slices.Equal(y2, []float64{1.5, 4}) {
 		t.Errorf("angles %v, pairs %v and %v", a, y1, y2)
 	}
+
 	if tab.Column("note") != nil || tab.Column("lift_1").Unit != "N" || tab.Column("angle").Unit != "deg" {
 		t.Errorf("columns do not follow inputs and units: lift_1 in %q, angle in %q", tab.Column("lift_1").Unit,
 			tab.Column("angle").Unit)
@@ -299,6 +342,7 @@ func TestTextOptions(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	runConfig(t, dir, `version: 1
 experiments:
   wing:
@@ -310,6 +354,7 @@ experiments:
       units: {drag_n: N}
     dsp: {triplets: random-samples, samples: 2}
 `, engine.Options{Jobs: 2, Selection: engine.Selection{To: "ingest"}})
+
 	tab := readTable(t, dir, "runs/wing/recordings.arrow")
 	rate, mean := column(t, tab, "rate_hz"), column(t, tab, "mean")
 	if len(rate) != 2 || math.Abs(rate[0]-10) > 1e-9 || mean[0] != 2.5 {
@@ -331,8 +376,10 @@ func TestTachometerOptions(t *testing.T) {
 		case turn >= 0.5 && turn < 0.6:
 			tacho[i] = 3
 		}
+
 		mic[i] = math.Cos(2*math.Pi*120*float64(i)/rate) + 0.001*float64(i*7919%101)
 	}
+
 	for options, want := range map[string]float64{
 		"": 2400, ", threshold: 1.5": 4800,
 		", threshold: 1.5, pulses_per_rev: 2": 2400, ", edge: falling, threshold: 1.5, pulses_per_rev: 2": 2400,
@@ -350,6 +397,7 @@ experiments:
       tachometer: {channel: 1`+options+`}
     dsp: {triplets: split-half-spectrum, harmonics: 1}
 `, engine.Options{Jobs: 2, Selection: engine.Selection{To: "dsp"}})
+
 		if got := column(t, readTable(t, dir, "runs/rotor/triplets.arrow"), "rpm_measured"); len(got) != 1 ||
 			math.Abs(got[0]-want) > 1 {
 			t.Errorf("tachometer%s: %v 1/min, expected %v", options, got, want)

@@ -45,32 +45,40 @@ type mark struct {
 
 func marks(t *testing.T, path string) []mark {
 	t.Helper()
+
 	raw, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var out []mark
 	panel := ""
+
 	d := xml.NewDecoder(bytes.NewReader(raw))
 	for {
 		tok, err := d.Token()
 		if err == io.EOF {
 			return out
 		}
+
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		e, ok := tok.(xml.StartElement)
 		if !ok {
 			continue
 		}
+
 		at := map[string]string{}
 		for _, a := range e.Attr {
 			at[a.Name.Local] = a.Value
 		}
+
 		switch at["class"] {
 		case "panel":
 			panel = at["data-panel"]
+
 		case "mark":
 			m := mark{panel: panel, series: at["data-series"], num: map[string][]float64{}}
 			for _, q := range []string{"x", "y", "z", "lo", "hi"} {
@@ -79,9 +87,11 @@ func marks(t *testing.T, path string) []mark {
 					if err != nil {
 						v = math.NaN()
 					}
+
 					m.num[q] = append(m.num[q], v)
 				}
 			}
+
 			out = append(out, m)
 		}
 	}
@@ -99,9 +109,11 @@ func TestFiguresAreTheTables(t *testing.T) {
 	if err != nil || len(files) < 10 {
 		t.Fatalf("%d files of figures, %v", len(files), err)
 	}
+
 	for _, f := range append(files, filepath.Join(a, "report.html"), filepath.Join(a, "report.md")) {
 		rel, _ := filepath.Rel(a, f)
 		x, err1 := os.ReadFile(f)
+
 		y, err2 := os.ReadFile(filepath.Join(b, rel))
 		if err1 != nil || err2 != nil || !bytes.Equal(x, y) {
 			t.Errorf("%s differs between one task at a time and two: %v, %v", rel, err1, err2)
@@ -112,6 +124,7 @@ func TestFiguresAreTheTables(t *testing.T) {
 		read("splits/3-blades/seed-0/predictions.arrow"),
 		read("splits/3-blades/seed-1/predictions.arrow"),
 	}
+
 	// The row of a condition; every condition is measured once.
 	row := func(blades, theta float64) int {
 		for i := range pred[0].Rows() {
@@ -120,31 +133,39 @@ func TestFiguresAreTheTables(t *testing.T) {
 				return i
 			}
 		}
+
 		t.Fatalf("no row for %v blades at %v°", blades, theta)
+
 		return -1
 	}
+
 	near := func(a, b float64) bool { return math.Abs(a-b) <= 1e-12*math.Abs(b) } // sums in another order
+
 	values, crosses := 0, 0
 	for _, m := range marks(t, filepath.Join(a, "drone/report/figures/3-blades-directivity-bpf2_db-rpm-5000.svg")) {
 		blades, err := strconv.ParseFloat(m.panel[:1], 64)
 		if err != nil {
 			t.Fatalf("panel %q", m.panel)
 		}
+
 		for i, theta := range m.num["x"] {
 			r := row(blades, theta)
 			mu := (col(pred[0], "bpf2_db_mu")[r] + col(pred[1], "bpf2_db_mu")[r]) / 2
 			sd := math.Sqrt((col(pred[0], "bpf2_db_var")[r] + col(pred[1], "bpf2_db_var")[r]) / 2)
 			c := (col(pred[0], "bpf2_db_cov")[r] + col(pred[1], "bpf2_db_cov")[r]) / 2
+
 			values++
 			switch m.series {
 			case "mean μ":
 				if !near(m.num["y"][i], mu) {
 					t.Errorf("%v° %s: mean %v, table %v", theta, m.panel, m.num["y"][i], mu)
 				}
+
 			case "mean ± 2σ, total":
 				if !near(m.num["lo"][i], mu-2*sd) || !near(m.num["hi"][i], mu+2*sd) {
 					t.Errorf("%v° %s: band %v to %v, table %v ± 2·%v", theta, m.panel, m.num["lo"][i], m.num["hi"][i], mu, sd)
 				}
+
 			case "mean ± 2√C, epistemic":
 				if c <= 0 {
 					crosses--
@@ -154,24 +175,30 @@ func TestFiguresAreTheTables(t *testing.T) {
 				} else if !near(m.num["hi"][i], mu+2*math.Sqrt(c)) {
 					t.Errorf("%v° %s: epistemic band to %v, table %v", theta, m.panel, m.num["hi"][i], mu+2*math.Sqrt(c))
 				}
+
 			case "C ≤ 0: no band":
 				values--
 				crosses++
+
 				if c > 0 {
 					t.Errorf("%v° %s: a cross though C is %v", theta, m.panel, c)
 				}
+
 			case "pairs, trained on", "pairs, held out":
 				if y := m.num["y"][i]; y != col(pred[0], "bpf2_db_1")[r] && y != col(pred[0], "bpf2_db_2")[r] {
 					t.Errorf("%v° %s: measured %v, not in the table", theta, m.panel, y)
 				}
+
 				if set := pred[0].Column("set").Strings[r]; (set == "test") != (m.series == "pairs, held out") {
 					t.Errorf("%v° %s: %s, in the table %s", theta, m.panel, m.series, set)
 				}
+
 			default:
 				t.Errorf("unknown series %q", m.series)
 			}
 		}
 	}
+
 	// Three panels of three angles: two bands, the mean, three pairs; a cross for each
 	// missing band.
 	if values != 3*(3*3+6) || crosses != 0 {
@@ -193,43 +220,54 @@ experiments:
     train: {inputs: [alpha_deg, u_inf_m_s], model: {hidden: [4]}, optimizer: {epochs: 1}, seeds: 1,
       splits: {slow: {test: {alpha_deg: 8}}}}
 `
+
 	runConfig(t, dir, cfg, engine.Options{Jobs: 2})
+
 	trip, err := table.Read(filepath.Join(dir, "runs/airfoil/triplets.arrow"))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	in := func(column string, v float64) bool {
 		c, err := trip.Floats(column)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		for _, w := range c {
 			if w == v {
 				return true
 			}
 		}
+
 		return false
 	}
+
 	seen := map[string]int{}
 	for _, m := range marks(t, filepath.Join(dir, "runs/airfoil/report/figures/series.svg")) {
 		column := map[string]string{"drawn for y1": "_1", "drawn for y2": "_2"}[m.series]
 		if column == "" {
 			continue
 		}
+
 		name := "cl" // the first panel is titled with the conditions, the second has no title
 		if m.panel == "" {
 			name = "cd"
 		}
+
 		for i, v := range m.num["y"] {
 			seen[m.series]++
+
 			if !in(name+column, v) {
 				t.Errorf("%s %s: %v is not in %s", m.panel, m.series, v, name+column)
 			}
+
 			if n := m.num["x"][i] * 1000; math.Abs(n-math.Round(n)) > 1e-9 {
 				t.Errorf("sample at %v s", m.num["x"][i])
 			}
 		}
 	}
+
 	// 200 of 2000 samples are drawn, so about 20 of each kind of 400, for two
 	// outcomes.
 	if seen["drawn for y1"] < 20 || seen["drawn for y2"] < 20 {
@@ -253,10 +291,12 @@ func TestJointFigure(t *testing.T) {
 			"    train: {inputs: [x], standardise: false, model: {hidden: [8]}, optimizer: {epochs: 3}, seeds: 2, " +
 			"splits: {outside: {test: {x: {min: 5}}}}}\n"
 	}
+
 	run := func(cfg string) {
 		t.Helper()
 		runConfig(t, dir, cfg, engine.Options{Jobs: 2})
 	}
+
 	one := entry("one", "1", "")
 	run(head + one + entry("three", "3", "") + entry("twice", "3", "    dsp: {couples: true}\n"))
 	svg := filepath.Join(dir, "runs/report/figures/outside-joint-y-along-x.svg")
@@ -264,6 +304,7 @@ func TestJointFigure(t *testing.T) {
 		name  string
 		gamma float64
 	}{"γ = 1, triplets": {"one", 1}, "γ = 3, triplets": {"three", 3}, "γ = 3, couples": {"twice", 3}}
+
 	found := map[string]map[string]mark{}
 	for _, m := range marks(t, svg) {
 		if found[m.panel] == nil {
@@ -271,71 +312,91 @@ func TestJointFigure(t *testing.T) {
 		}
 		found[m.panel][m.series] = m
 	}
+
 	if len(found) != 2*len(of) {
 		t.Fatalf("%d panels, want %d", len(found), 2*len(of))
 	}
+
 	for panel, e := range of {
 		left, right := found[panel], found[panel+", deviations"]
+
 		trip, err := table.Read(filepath.Join(dir, "runs", e.name, "triplets.arrow"))
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		x, err1 := trip.Floats("x")
 		y1, err2 := trip.Floats("y_1")
+
 		y2, err3 := trip.Floats("y_2")
 		if err := errors.Join(err1, err2, err3); err != nil {
 			t.Fatal(err)
 		}
+
 		points := 0
 		for _, series := range []string{"simulated, trained on", "simulated, held out"} {
 			m := left[series]
 			for i, v := range m.num["x"] {
 				points++
+
 				r := slices.Index(x, v)
 				if r < 0 || m.num["y"][i] != y1[r] && m.num["y"][i] != y2[r] {
 					t.Fatalf("%s, %s: (%v, %v) is not in the table", panel, series, v, m.num["y"][i])
 				}
+
 				if (v >= 5) != (series == "simulated, held out") {
 					t.Errorf("%s: x = %v is %s", panel, v, series)
 				}
 			}
 		}
+
 		if points != 2*len(x) {
 			t.Errorf("%s: %d points, the table has %d pairs", panel, points, len(x))
 		}
+
 		grid := left["mean μ"].num["x"]
 		total, noise, know := right["σ, total"].num["y"], right["√(σ² − C), aleatoric"].num["y"],
 			right["√C, epistemic"].num["y"]
+
 		both := 0
 		for i, v := range grid {
 			mean, sd := v*math.Sin(v), e.gamma*math.Exp(-v*v/2)
 			if g := left["mean the data were made with"].num["y"][i]; math.Abs(g-mean) > 1e-12 {
 				t.Fatalf("%s: the law at %v is %v, want %v", panel, v, g, mean)
 			}
+
 			if g := right["noise the data were made with"].num["y"][i]; math.Abs(g-sd) > 1e-12 {
 				t.Fatalf("%s: the noise at %v is %v, want %v", panel, v, g, sd)
 			}
+
 			if math.IsNaN(noise[i]) || math.IsNaN(know[i]) {
 				continue
 			}
+
 			both++
+
 			if d := total[i]*total[i] - noise[i]*noise[i] - know[i]*know[i]; math.Abs(d) > 1e-9*total[i]*total[i] {
 				t.Fatalf("%s at %v: %v² is not %v² + %v²", panel, v, total[i], noise[i], know[i])
 			}
+
 			b := left["mean ± 2√C, epistemic"].num
 			if d := b["hi"][i] - b["lo"][i] - 4*know[i]; math.Abs(d) > 1e-9 {
 				t.Fatalf("%s at %v: the epistemic band is off by %v", panel, v, d)
 			}
 		}
+
 		if both < 10 {
 			t.Errorf("%s: compared at %d places", panel, both)
 		}
 	}
+
 	raw, err := os.ReadFile(filepath.Join(dir, "runs/report.html"))
 	if err != nil || !strings.Contains(string(raw), "Experiments side by side") {
 		t.Errorf("the page does not show them side by side: %v", err)
 	}
+
 	run(head + one)
+
 	if _, err := os.Stat(svg); !os.IsNotExist(err) {
 		t.Errorf("the figure of experiments that are gone is still there: %v", err)
 	}
@@ -350,11 +411,14 @@ func TestEveryFigureReadsBack(t *testing.T) {
 		t.Helper()
 		return marks(t, filepath.Join(dir, "runs/drone/report/figures", name+".svg"))
 	}
+
 	near := func(a, b, tol float64) bool { return math.Abs(a-b) <= tol }
+
 	spectra, trip := read("spectra.arrow"), read("triplets.arrow")
 	if u := spectra.Column("power").Unit; u != "Pa²" {
 		t.Fatalf("the simulated rotor gives %s", u)
 	}
+
 	const ref = 20e-6
 	level := func(p float64) float64 { return 10 * math.Log10(p/(ref*ref)) }
 	power := spectra.Column("power").Lists
@@ -365,16 +429,20 @@ func TestEveryFigureReadsBack(t *testing.T) {
 		for _, m := range figure("spectrum") {
 			got[m.series] = m
 		}
+
 		first := got["first half"].num
+
 		row := -1
 		for i := 0; i < len(power); i += 2 {
 			if near(first["y"][4], level(float64(power[i][5])), 1e-9) { // the figure begins with bin 1
 				row = i
 			}
 		}
+
 		if row < 0 {
 			t.Fatal("the spectrum is that of no recording")
 		}
+
 		for h, series := range []string{"first half", "second half"} {
 			m := got[series].num
 			for i := range m["x"] {
@@ -383,10 +451,12 @@ func TestEveryFigureReadsBack(t *testing.T) {
 					t.Fatalf("%s: (%v, %v), the table has %v", series, m["x"][i], m["y"][i], level(float64(power[row+h][k])))
 				}
 			}
+
 			if len(m["x"]) < 50 {
 				t.Errorf("%d bins", len(m["x"]))
 			}
 		}
+
 		list := func(name string) []float32 { return spectra.Column(name).Lists[row+1] }
 		for i, y := range got["floor"].num["y"] {
 			mid := (got["floor"].num["lo"][i] + got["floor"].num["hi"][i]) / 2
@@ -394,16 +464,19 @@ func TestEveryFigureReadsBack(t *testing.T) {
 				t.Errorf("floor %d: %v dB at %v Hz", i, y, mid)
 			}
 		}
+
 		orders := got["shaft orders that are no harmonic"].num
 		if len(orders["x"]) != len(list("shaft_order")) || len(orders["x"]) == 0 {
 			t.Errorf("%d shaft orders, the table has %d", len(orders["x"]), len(list("shaft_order")))
 		}
+
 		for i := range orders["x"] {
 			if !near(orders["x"][i], float64(list("shaft_order_hz")[i]), 1e-6) ||
 				!near(orders["y"][i], level(float64(list("shaft_order_power")[i])), 1e-9) {
 				t.Errorf("shaft order %d: (%v, %v)", i, orders["x"][i], orders["y"][i])
 			}
 		}
+
 		search := got["searched for a harmonic"].num
 		for i := range search["lo"] {
 			lo, hi := float64(spectra.Column("search_lo").Lists[row][i]), float64(spectra.Column("search_hi").Lists[row][i])
@@ -419,8 +492,10 @@ func TestEveryFigureReadsBack(t *testing.T) {
 			if m.series != "one-third-octave level" {
 				continue
 			}
+
 			for i, y := range m.num["y"] {
 				bands++
+
 				sum := 0.0
 				for k := 1; k < len(power[row]); k++ {
 					a, b := math.Max(m.num["lo"][i], (float64(k)-0.5)*bin), math.Min(m.num["hi"][i], (float64(k)+0.5)*bin)
@@ -428,11 +503,13 @@ func TestEveryFigureReadsBack(t *testing.T) {
 						sum += (float64(power[row][k]) + float64(power[row+1][k])) / 3 * (b - a) / bin
 					}
 				}
+
 				if !near(y, level(sum), 1e-9) || !near(m.num["hi"][i]/m.num["lo"][i], math.Pow(10, 0.1), 1e-9) {
 					t.Errorf("band %v to %v Hz: %v dB, want %v", m.num["lo"][i], m.num["hi"][i], y, level(sum))
 				}
 			}
 		}
+
 		if bands < 10 {
 			t.Errorf("%d bands", bands)
 		}
@@ -444,26 +521,33 @@ func TestEveryFigureReadsBack(t *testing.T) {
 			if len(m.series) < 8 || m.series[1:] != " blades" {
 				continue
 			}
+
 			for i, theta := range m.num["x"] {
 				points++
+
 				found := false
 				for r := range trip.Rows() {
 					if col(trip, "theta_deg")[r] != theta || col(trip, "blades")[r] != float64(m.series[0]-'0') ||
 						col(trip, "rpm")[r] != 5000 {
 						continue
 					}
+
 					k := slices.Index(spectra.Column("recording").Strings, trip.Column("recording").Strings[r])
+
 					sum := 0.0
 					for j := 1; j < len(power[k]); j++ {
 						sum += (float64(power[k][j]) + float64(power[k+1][j])) / 3
 					}
+
 					found = near(m.num["y"][i], level(sum), 1e-9)
 				}
+
 				if !found {
 					t.Errorf("%s at %v°: %v dB is not in the spectra", m.series, theta, m.num["y"][i])
 				}
 			}
 		}
+
 		if points != 2*9 { // a line and its points; three blade counts, three angles
 			t.Errorf("%d points", points)
 		}
@@ -472,11 +556,13 @@ func TestEveryFigureReadsBack(t *testing.T) {
 	t.Run("drift", func(t *testing.T) {
 		runs := slices.Compact(slices.Clone(trip.Column("run").Strings)) // rows of a run lie together
 		compared := 0
+
 		outcome := 0
 		for _, m := range figure("drift") {
 			if m.series == "" {
 				continue // the line at zero
 			}
+
 			outcome++
 			name := "bpf" + strconv.Itoa(outcome) + "_db"
 			for i, x := range m.num["x"] {
@@ -486,20 +572,25 @@ func TestEveryFigureReadsBack(t *testing.T) {
 						v = append(v, col(trip, name+"_2")[r]-col(trip, name+"_1")[r])
 					}
 				}
+
 				mean, square := 0.0, 0.0
 				for _, d := range v {
 					mean += d / float64(len(v))
 				}
+
 				for _, d := range v {
 					square += (d - mean) * (d - mean)
 				}
+
 				se := math.Sqrt(square/float64(len(v)-1)) / math.Sqrt(float64(len(v)))
 				compared++
+
 				if !near(m.num["y"][i], mean, 1e-9) || !near(m.num["hi"][i]-m.num["y"][i], se, 1e-6) {
 					t.Errorf("%s of run %v: %v ± %v, want %v ± %v", name, x, m.num["y"][i], m.num["hi"][i]-m.num["y"][i], mean, se)
 				}
 			}
 		}
+
 		if compared != 2*6 {
 			t.Errorf("%d runs compared", compared)
 		}
@@ -517,9 +608,11 @@ func TestEveryFigureReadsBack(t *testing.T) {
 			if m.series != "trained on" && !held {
 				continue
 			}
+
 			outcome = "bpf" + m.panel[len(m.panel)-1:] + "_db"
 			for i, mu := range m.num["x"] {
 				compared++
+
 				found := false
 				for r := range trip.Rows() {
 					want := (col(pred[0], outcome+"_mu")[r] + col(pred[1], outcome+"_mu")[r]) / 2
@@ -527,11 +620,13 @@ func TestEveryFigureReadsBack(t *testing.T) {
 					test := pred[0].Column("set").Strings[r] == "test"
 					found = found || near(mu, want, 1e-9) && near(m.num["y"][i], y, 1e-9) && held == test
 				}
+
 				if !found {
 					t.Errorf("%s, %s: (%v, %v) is no row of predictions.arrow", outcome, m.series, mu, m.num["y"][i])
 				}
 			}
 		}
+
 		if compared != 2*18 {
 			t.Errorf("%d points compared", compared)
 		}
@@ -544,10 +639,12 @@ func TestEveryFigureReadsBack(t *testing.T) {
 				"training pairs, mean and range over seeds": "train",
 				"held-out pairs, mean and range over seeds": "test",
 			}[m.series]
+
 			for i, nominal := range m.num["x"] {
 				if set == "" {
 					break
 				}
+
 				var of []float64
 				for _, p := range pred {
 					in, all := 0.0, 0.0
@@ -556,6 +653,7 @@ func TestEveryFigureReadsBack(t *testing.T) {
 							if p.Column("set").Strings[r] != set {
 								continue
 							}
+
 							limit := math.Sqrt2 * math.Erfinv(nominal) * math.Sqrt(col(p, o+"_var")[r])
 							for _, h := range []string{"_1", "_2"} {
 								all++
@@ -565,9 +663,12 @@ func TestEveryFigureReadsBack(t *testing.T) {
 							}
 						}
 					}
+
 					of = append(of, in/all)
 				}
+
 				compared++
+
 				if !near(m.num["y"][i], (of[0]+of[1])/2, 1e-12) || m.num["lo"][i] != min(of[0], of[1]) ||
 					m.num["hi"][i] != max(of[0], of[1]) {
 					t.Errorf("%s within %v: %v from %v to %v, want the mean of %v", set, nominal, m.num["y"][i], m.num["lo"][i],
@@ -575,6 +676,7 @@ func TestEveryFigureReadsBack(t *testing.T) {
 				}
 			}
 		}
+
 		if compared < 2*20 {
 			t.Errorf("%d compared", compared)
 		}
@@ -586,22 +688,27 @@ func TestEveryFigureReadsBack(t *testing.T) {
 			if m.series == "√C" || m.series == "error" {
 				continue
 			}
+
 			for i := range m.num["x"] {
 				compared++
+
 				found := false
 				for r := range trip.Rows() {
 					held := pred[0].Column("set").Strings[r] == "test"
 					if held != (m.series == "simulated, held out") {
 						continue
 					}
+
 					v := []float64{col(trip, "blades")[r], col(trip, "rpm")[r], col(trip, "theta_deg")[r]}
 					found = found || slices.Contains(v, m.num["x"][i]) && slices.Contains(v, m.num["y"][i])
 				}
+
 				if !found {
 					t.Errorf("%s, %s: nothing was measured at (%v, %v)", m.panel, m.series, m.num["x"][i], m.num["y"][i])
 				}
 			}
 		}
+
 		if compared < 6 {
 			t.Errorf("%d conditions are drawn in", compared)
 		}
@@ -641,6 +748,7 @@ func TestMapAndBinsReadBack(t *testing.T) {
 		read("splits/3-blades/seed-0/predictions.arrow"),
 		read("splits/3-blades/seed-1/predictions.arrow"),
 	}
+
 	// Sums in another order; C of the map is worked out in batches of another size.
 	near := func(a, b float64) bool {
 		return math.IsNaN(a) && math.IsNaN(b) || math.Abs(a-b) <= 1e-5*math.Abs(b)
@@ -649,12 +757,14 @@ func TestMapAndBinsReadBack(t *testing.T) {
 	t.Run("map", func(t *testing.T) {
 		blades, rpm, theta := col(trip, "blades"), col(trip, "rpm"), col(trip, "theta_deg")
 		cells, positive, errors := 0, 0, 0
+
 		panels := map[string]bool{}
 		for _, m := range marks(t, filepath.Join(dir, "runs/drone/report/figures/3-blades-map.svg")) {
 			found := m.series == "error"
 			if m.series != "√C" && !found {
 				continue
 			}
+
 			panels[m.panel] = true
 			byBlades := slices.Max(m.num["y"]) < 10 // else the second axis is the speed
 			for i, z := range m.num["z"] {
@@ -663,6 +773,7 @@ func TestMapAndBinsReadBack(t *testing.T) {
 				if byBlades {
 					at = [3]float64{m.num["y"][i], 5001, m.num["x"][i]}
 				}
+
 				rows, c, distance := 0, 0.0, 0.0
 				for r := range trip.Rows() {
 					if [3]float64{blades[r], rpm[r], theta[r]} == at {
@@ -672,26 +783,32 @@ func TestMapAndBinsReadBack(t *testing.T) {
 						distance = math.Abs((col(trip, "bpf1_db_1")[r]+col(trip, "bpf1_db_2")[r])/2 - mu)
 					}
 				}
+
 				if rows != 1 {
 					t.Fatalf("%d rows at %v", rows, at)
 				}
+
 				if found {
 					if errors++; !near(z, distance) {
 						t.Errorf("%s at %v: error %v, the table's %v", m.panel, at, z, distance)
 					}
 					continue
 				}
+
 				cells++
+
 				want := math.NaN() // C ≤ 0: no interval
 				if c > 0 {
 					positive++
 					want = math.Sqrt(c)
 				}
+
 				if !near(z, want) {
 					t.Errorf("%s at %v: √C is %v, the table's %v", m.panel, at, z, want)
 				}
 			}
 		}
+
 		if len(panels) != 4 || cells != 30 || errors != 30 || positive < 10 {
 			t.Errorf("%d panels, %d cells, %d of them with C > 0, %d errors", len(panels), cells, positive, errors)
 		}
@@ -702,14 +819,18 @@ func TestMapAndBinsReadBack(t *testing.T) {
 			c, e float64
 			run  string
 		}
+
 		type bin struct{ c, e, se float64 }
 		outcomes := []string{"bpf1_db", "bpf2_db"}
+
 		var want []bin
 		for _, p := range pred {
 			set := p.Column("set").Strings
+
 			var all []value
 			for _, o := range outcomes {
 				y1, y2, mu, cov := col(trip, o+"_1"), col(trip, o+"_2"), col(p, o+"_mu"), col(p, o+"_cov")
+
 				// The deviation of the training pairs' values, both of every pair.
 				n, mean, square := 0.0, 0.0, 0.0
 				for r := range trip.Rows() {
@@ -717,12 +838,14 @@ func TestMapAndBinsReadBack(t *testing.T) {
 						n, mean = n+2, mean+y1[r]+y2[r]
 					}
 				}
+
 				mean /= n
 				for r := range trip.Rows() {
 					if set[r] == "train" {
 						square += (y1[r]-mean)*(y1[r]-mean) + (y2[r]-mean)*(y2[r]-mean)
 					}
 				}
+
 				for r := range trip.Rows() {
 					if set[r] == "test" {
 						all = append(all, value{
@@ -732,40 +855,50 @@ func TestMapAndBinsReadBack(t *testing.T) {
 					}
 				}
 			}
+
 			if len(all) != 30 {
 				t.Fatalf("%d held-out values", len(all))
 			}
+
 			// Six bins of five; no two values of C are equal.
 			slices.SortFunc(all, func(a, b value) int { return cmp.Compare(a.c, b.c) })
+
 			for k := 0; k < 30; k += 5 {
 				var b bin
 				for _, v := range all[k : k+5] {
 					b.c, b.e = b.c+v.c/5, b.e+v.e/5
 				}
+
 				residual := map[string]float64{} // S_g − n_g·mean
 				for _, v := range all[k : k+5] {
 					residual[v.run] += v.e - b.e
 				}
+
 				for _, s := range residual {
 					b.se += s * s
 				}
+
 				g := float64(len(residual))
 				b.se = math.Sqrt(b.se*g/(g-1)) / 5
 				if g < 2 {
 					b.se = 0 // unknown, no bar
 				}
+
 				want = append(want, b)
 			}
 		}
+
 		var got mark
 		for _, m := range marks(t, filepath.Join(dir, "runs/drone/report/figures/3-blades-calibration.svg")) {
 			if strings.HasPrefix(m.series, "bins of C") {
 				got = m
 			}
 		}
+
 		if len(got.num["x"]) != len(want) {
 			t.Fatalf("%d bins, want %d", len(got.num["x"]), len(want))
 		}
+
 		bars, low := 0, math.Inf(1)
 		for _, b := range want {
 			for _, v := range []float64{b.c, b.e} {
@@ -774,20 +907,24 @@ func TestMapAndBinsReadBack(t *testing.T) {
 				}
 			}
 		}
+
 		for i, b := range want {
 			lo, hi := got.num["lo"][i], got.num["hi"][i]
 			if !near(got.num["x"][i], b.c) || !near(got.num["y"][i], b.e) || !near(hi, b.e+2*b.se) {
 				t.Errorf("bin %d: C %v, e %v up to %v, want %v, %v up to %v", i, got.num["x"][i], got.num["y"][i], hi, b.c, b.e,
 					b.e+2*b.se)
 			}
+
 			// A bar that reaches zero or below leaves a logarithmic panel downwards.
 			if d := b.e - 2*b.se; !near(lo, d) && (d > 0 || lo <= 0 || lo >= low) {
 				t.Errorf("bin %d: the bar begins at %v, want %v", i, lo, d)
 			}
+
 			if hi > got.num["y"][i] {
 				bars++
 			}
 		}
+
 		if bars < len(want)/2 {
 			t.Errorf("%d bars", bars)
 		}
@@ -797,14 +934,17 @@ func TestMapAndBinsReadBack(t *testing.T) {
 // runConfig runs a configuration in a folder.
 func runConfig(t *testing.T, dir, yaml string, o engine.Options) {
 	t.Helper()
+
 	path := filepath.Join(dir, "pipeline.yaml")
 	if err := os.WriteFile(path, []byte(yaml), 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	p, err := pipeline.Load(path)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if _, err := p.Run(context.Background(), o); err != nil {
 		t.Fatal(err)
 	}
@@ -820,19 +960,25 @@ func runDrone(t *testing.T, yaml string, jobs int) (dir string, read func(name s
 	runConfig(t, dir, yaml, engine.Options{Jobs: jobs})
 	read = func(name string) *table.Table {
 		t.Helper()
+
 		tab, err := table.Read(filepath.Join(dir, "runs/drone", name))
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		return tab
 	}
+
 	col = func(tab *table.Table, name string) []float64 {
 		t.Helper()
+
 		v, err := tab.Floats(name)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		return v
 	}
+
 	return dir, read, col
 }

@@ -41,20 +41,26 @@ func TestPins(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs the examples")
 	}
+
 	pins := map[string]map[string]map[string]string{} // case, kernel set, file
+
 	b, err := os.ReadFile(pinsFile)
 	if err == nil {
 		err = json.Unmarshal(b, &pins)
 	}
+
 	if err != nil && !*updatePins {
 		t.Fatal(err)
 	}
+
 	every := os.Getenv("DOUBLETAKE_LONG") == "all" || *updatePins
 	long := os.Getenv("DOUBLETAKE_LONG") != "" || every
+
 	best, err := train.KernelSet("auto")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	cases := []struct {
 		name string
 		slow bool
@@ -70,6 +76,7 @@ func TestPins(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			return example(t, "tunnel-acquisition", data)
 		}},
 		{"princeton-balance", true, func(t *testing.T) string {
@@ -88,39 +95,50 @@ func TestPins(t *testing.T) {
 			return example(t, "crisscl-motor", measuredData(t, "crisscl-motor-9450-propeller"))
 		}},
 	}
+
 	for _, c := range cases {
 		for _, set := range kernel.Names() {
 			if c.slow && !long || set != best && !every {
 				continue
 			}
+
 			t.Run(c.name+"/"+set, func(t *testing.T) {
 				dir := c.make(t)
 				f, err := os.OpenFile(filepath.Join(dir, "pipeline.yaml"), os.O_APPEND|os.O_WRONLY, 0)
 				if err != nil {
 					t.Fatal(err)
 				}
+
 				fmt.Fprintf(f, "\nkernels: %s\n", set)
+
 				if err := f.Close(); err != nil {
 					t.Fatal(err)
 				}
+
 				runIn(t, dir)
+
 				got := pinsOf(t, filepath.Join(dir, "runs"))
 				if *updatePins {
 					if pins[c.name] == nil {
 						pins[c.name] = map[string]map[string]string{}
 					}
+
 					pins[c.name][set] = got
+
 					return
 				}
+
 				want, ok := pins[c.name][set]
 				if !ok {
 					t.Fatalf("%s has no digests of this kernel set: go test ./pipeline -run TestPins -update-pins", pinsFile)
 				}
+
 				for name, d := range want {
 					if got[name] != d {
 						t.Errorf("%s changed: digest %.12s, expected %.12s", name, got[name], d)
 					}
 				}
+
 				for name := range got {
 					if _, ok := want[name]; !ok {
 						t.Errorf("%s is new", name)
@@ -129,13 +147,16 @@ func TestPins(t *testing.T) {
 			})
 		}
 	}
+
 	if *updatePins {
 		var out bytes.Buffer
 		e := json.NewEncoder(&out)
 		e.SetIndent("", " ")
+
 		if err := e.Encode(pins); err != nil {
 			t.Fatal(err)
 		}
+
 		if err := os.WriteFile(pinsFile, out.Bytes(), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -144,12 +165,15 @@ func TestPins(t *testing.T) {
 
 func configured(t *testing.T, path string) string {
 	t.Helper()
+
 	b, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	dir := t.TempDir()
 	write(t, dir, "pipeline.yaml", string(b))
+
 	return dir
 }
 
@@ -163,72 +187,90 @@ func pinsOf(t *testing.T, dir string) map[string]string {
 		if err != nil {
 			return err
 		}
+
 		name, err := filepath.Rel(dir, path)
 		if err != nil {
 			return err
 		}
+
 		name = filepath.ToSlash(name)
+
 		if e.IsDir() {
 			if e.Name() == ".cache" {
 				return fs.SkipDir
 			}
 			return nil
 		}
+
 		switch filepath.Ext(path) {
 		case ".arrow":
 			if strings.HasSuffix(name, "metrics.arrow") || strings.HasSuffix(name, "honest.arrow") {
 				return nil // the numbers of metrics.json, with words; newer than the digests
 			}
+
 			tab, err := table.Read(path)
 			if err != nil {
 				return err
 			}
+
 			tab.Columns = slices.DeleteFunc(tab.Columns, func(c table.Column) bool {
 				return c.Name == "held_out_loss" // newer than the digests
 			})
 			out[name] = tab.Digest()
+
 		case ".csv":
 			if strings.Contains(filepath.Base(name), "honest-") {
 				return nil // newer than the digests
 			}
+
 			b, err := os.ReadFile(path)
 			if err != nil {
 				return err
 			}
+
 			if strings.HasSuffix(name, "training.csv") {
 				b = heldOutLosses.ReplaceAll(b, nil)
 			}
+
 			fields := strings.FieldsFunc(string(b), func(r rune) bool { return r == ',' || r == '\n' })
 			fields = slices.DeleteFunc(fields, func(s string) bool { _, err := strconv.ParseFloat(s, 64); return err != nil })
 			at := filepath.ToSlash(filepath.Dir(name))
 			figures[at] = append(figures[at], strings.Join(fields, "\n")+"\n"...)
+
 		case ".json":
 			if !strings.HasSuffix(name, "metrics.json") && !strings.HasSuffix(name, "model.json") {
 				return nil
 			}
+
 			b, err := os.ReadFile(path)
 			if err != nil {
 				return err
 			}
+
 			d := json.NewDecoder(bytes.NewReader(b))
 			d.UseNumber()
+
 			var v any
 			if err := d.Decode(&v); err != nil {
 				return err
 			}
+
 			h := sha256.New()
 			numbers(h.Write, "", v)
 			out[name] = hex.EncodeToString(h.Sum(nil))
 		}
+
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for at, b := range figures {
 		sum := sha256.Sum256(b)
 		out[at] = hex.EncodeToString(sum[:])
 	}
+
 	return out
 }
 
@@ -240,17 +282,21 @@ func numbers(write func([]byte) (int, error), at string, v any) {
 		for k := range v {
 			keys = append(keys, k)
 		}
+
 		slices.Sort(keys)
+
 		for _, k := range keys {
 			if k == "honest" || k == "network" {
 				continue // newer than the digests
 			}
 			numbers(write, at+"."+k, v[k])
 		}
+
 	case []any:
 		for i, x := range v {
 			numbers(write, at+"["+strconv.Itoa(i)+"]", x)
 		}
+
 	case json.Number, bool:
 		_, _ = write(fmt.Appendf(nil, "%s=%v\n", at, v))
 	}

@@ -45,6 +45,7 @@ func Commit() (hash, date string) {
 			}
 		}
 	}
+
 	return hash, date
 }
 
@@ -54,11 +55,14 @@ func Version() string {
 	if release != "" {
 		return release
 	}
+
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "unknown"
 	}
+
 	v := info.Main.Version
+
 	var rev, dirty string
 	for _, s := range info.Settings {
 		switch s.Key {
@@ -70,12 +74,14 @@ func Version() string {
 			}
 		}
 	}
+
 	if v == "" || v == "(devel)" {
 		v = "devel"
 		if rev != "" {
 			v += "-" + rev[:min(len(rev), 12)] + dirty
 		}
 	}
+
 	return v
 }
 
@@ -94,11 +100,13 @@ func RefusePrograms(path string) error {
 	if err != nil {
 		return err
 	}
+
 	for _, e := range f.Experiments {
 		if r := e.Ingest.Reader; r != nil {
 			return f.Errorf("experiments."+e.Name+".ingest.reader", "a run would start %q; --no-programs allows none", r.Program)
 		}
 	}
+
 	return nil
 }
 
@@ -110,15 +118,18 @@ func Load(path string, extra ...config.Split) (*Project, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	kernels, err := train.KernelSet(f.Kernels)
 	if err != nil {
 		return nil, f.Errorf("kernels", "%v", err)
 	}
+
 	p := &Project{File: f, Program: plan.Program{Version: Version(), Kernels: kernels}}
 	p.Plan, p.Warnings, err = stages.Plan(f, p.Program, extra)
 	if err != nil {
 		return nil, err
 	}
+
 	return p, nil
 }
 
@@ -145,6 +156,7 @@ func (p *Project) Swept() []string {
 			out = append(out, t.Experiment)
 		}
 	}
+
 	return out
 }
 
@@ -156,12 +168,15 @@ func (p *Project) Sweeps(r *Result, s Selection) ([]report.Sweep, error) {
 		if !ok || t.ID != reportstage.CompareTask(t.Experiment) || !p.Plan.Selects(s, t) {
 			continue
 		}
+
 		x, err := reportstage.ReadSweep(path)
 		if err != nil {
 			return nil, err
 		}
+
 		out = append(out, x)
 	}
+
 	return out, nil
 }
 
@@ -187,17 +202,21 @@ func reported[T any](p *Project, r *Result, s Selection, output string, read fun
 		if i < 0 || !p.Plan.Selects(s, p.Plan.Tasks[i]) {
 			continue
 		}
+
 		path, ok := r.Output(id, output)
 		if !ok {
 			continue
 		}
+
 		x, failure := read(path)
 		if failure != nil {
 			err = errors.Join(err, failure)
 			continue
 		}
+
 		out = append(out, x)
 	}
+
 	return out, err
 }
 
@@ -215,17 +234,21 @@ func HeldOut(arguments []string) ([]config.Split, error) {
 		if name == "" || !utf8.ValidString(name) || strings.ContainsAny(name, "/\\") || strings.HasPrefix(name, ".") {
 			return nil, &UsageError{Text: fmt.Sprintf("--held-out %q cannot name a folder", h)}
 		}
+
 		condition, each := strings.CutSuffix(name, "=each")
 		if each && condition != "" && !strings.ContainsAny(condition, "=;&") {
 			out = append(out, config.Split{Name: name, Each: []string{condition}})
 			continue
 		}
+
 		held, err := holdout.Parse(h)
 		if err != nil {
 			return nil, &UsageError{Text: fmt.Sprintf("--held-out: %v", err)}
 		}
+
 		out = append(out, config.Split{Name: name, Test: held})
 	}
+
 	return out, nil
 }
 

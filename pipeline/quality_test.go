@@ -16,22 +16,28 @@ import (
 func TestQualityOfMicrophones(t *testing.T) {
 	const rate, seconds = 6400, 8
 	dir := t.TempDir()
+
 	table := "file,blades,rpm,case\n"
 	for k, name := range []string{"sound", "louder", "faster", "burst", "clipped", "silent"} {
 		rng := rand.New(rand.NewPCG(11, uint64(k)))
+
 		x := make([]float64, rate*seconds)
 		for i := range x {
 			s, late := float64(i)/rate, i >= len(x)/2
+
 			hz, a := 80.0, 0.1
 			if late && name == "faster" {
 				hz *= 1.01
 			}
+
 			if late && name == "louder" {
 				a *= math.Sqrt2
 			}
+
 			for m := 1; m <= 3; m++ {
 				x[i] += a * math.Sin(2*math.Pi*float64(m)*hz*s)
 			}
+
 			x[i] += 0.01 * rng.NormFloat64()
 			switch {
 			case name == "burst" && s >= 1 && s < 1.5:
@@ -42,9 +48,11 @@ func TestQualityOfMicrophones(t *testing.T) {
 				x[i] = 0
 			}
 		}
+
 		writeWAV(t, filepath.Join(dir, name+".wav"), rate, x)
 		table += fmt.Sprintf("%s.wav,2,2400,%d\n", name, k)
 	}
+
 	write(t, dir, "conditions.csv", table)
 	write(t, dir, "pipeline.yaml", `version: 1
 experiments:
@@ -52,10 +60,12 @@ experiments:
     ingest: {files: "*.wav", conditions: conditions.csv}
     dsp: {triplets: split-half-spectrum, harmonics: 3}
 `)
+
 	e := runIn(t, dir)["rotor"]
 	if e.Triplets != 6 {
 		t.Errorf("%d triplets, expected all six", e.Triplets)
 	}
+
 	all := strings.Join(e.Warnings, "\n")
 	for _, want := range []string{
 		`runs are flagged "harmonic-drift" (none is dropped for it), first `,
@@ -67,16 +77,19 @@ experiments:
 			t.Errorf("no warning %q:\n%s", want, all)
 		}
 	}
+
 	for _, w := range e.Warnings {
 		if strings.Contains(w, "first sound.wav") || strings.HasPrefix(w, "sound.wav") {
 			t.Errorf("the sound recording: %s", w)
 		}
 	}
+
 	recs := readTable(t, dir, "runs", "rotor", "recordings.arrow")
 	for i, file := range recs.Column("file").Strings {
 		if c := recs.Column("clipped").Ints[i]; (c > 100) != (file == "clipped.wav") {
 			t.Errorf("%s: %d clipped samples", file, c)
 		}
+
 		if c := recs.Column("longest_constant").Ints[i]; (c >= 6400) != (file == "silent.wav") {
 			t.Errorf("%s: %d equal samples", file, c)
 		}
@@ -89,17 +102,20 @@ experiments:
 // (closed form).
 func TestQualityOfABalance(t *testing.T) {
 	const n, dt, phi = 6000, 0.01, 0.9
+
 	dir := t.TempDir()
 	for k, name := range []string{"sound", "creeping", "correlated"} {
 		rng := rand.New(rand.NewPCG(12, uint64(k)))
 		var b strings.Builder
 		b.WriteString("t (s),lift (N),drag (N)\n")
+
 		ar := 0.0
 		for i := range n {
 			at := float64(i) * dt
 			if name == "sound" {
 				at += 0.1 * dt * float64(i%3-1)
 			}
+
 			lift := 10 + 0.1*rng.NormFloat64()
 			switch name {
 			case "creeping":
@@ -108,10 +124,13 @@ func TestQualityOfABalance(t *testing.T) {
 				ar = phi*ar + rng.NormFloat64()
 				lift = 10 + 0.1*ar
 			}
+
 			fmt.Fprintf(&b, "%.6f,%.6f,%.6f\n", at, lift, 1+0.1*rng.NormFloat64())
 		}
+
 		write(t, dir, name+".csv", b.String())
 	}
+
 	write(t, dir, "conditions.csv", "file,alpha_deg\nsound.csv,0\ncreeping.csv,1\ncorrelated.csv,2\n")
 	write(t, dir, "pipeline.yaml", `version: 1
 experiments:
@@ -120,6 +139,7 @@ experiments:
       columns: {lift_n: lift, drag_n: drag}}
     dsp: {triplets: split-halves}
 `)
+
 	e := runIn(t, dir)["wing"]
 	all := strings.Join(e.Warnings, "\n")
 	for _, want := range []string{
@@ -130,9 +150,11 @@ experiments:
 			t.Errorf("no warning %q:\n%s", want, all)
 		}
 	}
+
 	recs := readTable(t, dir, "runs", "wing", "recordings.arrow")
 	for i, v := range column(t, recs, "integral_time_s") {
 		run, channel := recs.Column("run").Strings[i], recs.Column("channel").Strings[i]
+
 		want, tol := dt/2, 0.3*dt/2
 		switch {
 		case run == "creeping.csv" && channel == "lift":
@@ -140,6 +162,7 @@ experiments:
 		case run == "correlated.csv" && channel == "lift":
 			want, tol = (1+phi)/(1-phi)*dt/2, 0.25*(1+phi)/(1-phi)*dt/2
 		}
+
 		if math.Abs(v-want) > tol {
 			t.Errorf("%s, %s: integral time %g s, expected %g", run, channel, v, want)
 		}
@@ -150,12 +173,15 @@ experiments:
 // error that names it; a rate that contradicts the file is reported.
 func TestRateThatIsNotInTheFile(t *testing.T) {
 	dir := t.TempDir()
+
 	x := make([]float64, 12800)
 	for i := range x {
 		x[i] = math.Sin(2*math.Pi*80*float64(i)/6400) + 1e-3*math.Sin(float64(i*i))
 	}
+
 	writeNPY(t, filepath.Join(dir, "run.npy"), x)
 	writeWAV(t, filepath.Join(dir, "run.wav"), 6400, x)
+
 	for _, c := range []struct{ file, rate, want string }{
 		{"run.npy", "", "rotor/dsp/run.npy: run.npy: expected a sampling rate, found none in the file (state it in the " +
 			"configuration: ingest: {rate_hz: …})"},
@@ -169,6 +195,7 @@ experiments:
     ingest: {files: %s, constants: {blades: 2, rpm: 2400}%s}
     dsp: {triplets: split-half-spectrum, harmonics: 1}
 `, c.file, c.rate))
+
 		if err := tryIn(dir); c.want == "" && err != nil || c.want != "" &&
 			(err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s%s: %v", c.file, c.rate, err)

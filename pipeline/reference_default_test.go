@@ -16,32 +16,40 @@ import (
 func TestDefaultCampaigns(t *testing.T) {
 	long(t, "simulates and trains the default experiments")
 	dir := t.TempDir()
+
 	b, err := os.ReadFile(filepath.Join("..", "pipeline.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if err := os.WriteFile(filepath.Join(dir, "pipeline.yaml"), b, 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	runIn(t, dir, "drone", "airfoil")
 	type figures struct{ r2Train, r2Test, ratio float64 }
+
 	got := map[string]figures{}
 	for _, name := range []string{"drone", "airfoil"} {
 		m := readMetrics(t, dir, name)
 		if m.Data != "simulated" {
 			t.Errorf("%s is called %s", name, m.Data)
 		}
+
 		md, err := os.ReadFile(filepath.Join(dir, "runs", name, "report", "tables.md"))
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if !strings.Contains(string(md), "simulated data") {
 			t.Errorf("tables.md of %s lacks the word simulated", name)
 		}
+
 		for _, s := range m.Splits {
 			if s.Seeds != 5 {
 				t.Errorf("%s: %d seeds", s.Name, s.Seeds)
 			}
+
 			f := figures{*s.Train.R2.Mean, *s.Test.R2.Mean, *s.Test.AbsCov.Mean / *s.Train.AbsCov.Mean}
 			got[s.Name] = f
 			t.Logf("%s, held out %s: R² %.4f ± %.4f → %.3f ± %.3f, E|cov| × 100 %.2f ± %.2f → %.2f ± %.2f (× %.2f)", name,
@@ -50,6 +58,7 @@ func TestDefaultCampaigns(t *testing.T) {
 				100**s.Train.AbsCov.Mean, 100**s.Train.AbsCov.Std, 100**s.Test.AbsCov.Mean, 100**s.Test.AbsCov.Std, f.ratio)
 		}
 	}
+
 	two, three, slow := got["2-blades"], got["3-blades"], got["low-speed"]
 	for what, ok := range map[string]bool{
 		"drone: R² train ≥ 0.96":                                        two.r2Train >= 0.96 && three.r2Train >= 0.96,

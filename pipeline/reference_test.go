@@ -93,19 +93,23 @@ experiments:
 func TestReferenceTables(t *testing.T) {
 	long(t, "trains 25 networks")
 	dir := t.TempDir()
+
 	yaml := fmt.Sprintf(referenceYAML, referenceData(t, "data", "aero_s0.csv"), referenceData(t, "data", "drone_s0.csv"),
 		referenceData(t, "data", "drone_s2.csv"))
 	if err := os.WriteFile(filepath.Join(dir, "pipeline.yaml"), []byte(yaml), 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	got := runIn(t, dir)
 	for name, rows := range map[string]int{"aero-0": 56250, "drone-0": 780, "drone-2": 780} {
 		if e := got[name]; e.Triplets != rows {
 			t.Errorf("%s: %d triplets of %d rows", name, e.Triplets, rows)
 		}
 	}
+
 	var text strings.Builder
 	ratio := map[string]float64{} // E|cov| test/train of the means
+
 	r2 := map[string]number{}
 	for _, row := range referenceTable {
 		m := readMetrics(t, dir, row.experiment)
@@ -113,10 +117,13 @@ func TestReferenceTables(t *testing.T) {
 			if s.Name != row.split {
 				continue
 			}
+
 			if s.Seeds != 5 {
 				t.Errorf("%s: %d seeds", row.what, s.Seeds)
 			}
+
 			fmt.Fprintf(&text, "\n%-40s", row.what)
+
 			for _, c := range []struct {
 				name  string
 				ours  number
@@ -133,10 +140,12 @@ func TestReferenceTables(t *testing.T) {
 				allowed := 4*math.Sqrt((std*std+c.ref[1]*c.ref[1])/5) + 2*c.digit // mean and deviation are both rounded
 				off := (mean - c.ref[0]) / math.Sqrt((std*std+c.ref[1]*c.ref[1])/5+c.digit*c.digit)
 				fmt.Fprintf(&text, "  %s %.3f ± %.3f (%.3f ± %.3f, %+.1f)", c.name, mean, std, c.ref[0], c.ref[1], off)
+
 				if math.Abs(mean-c.ref[0]) > allowed {
 					t.Errorf("%s: %s %.4f ± %.4f, the reference has %.3f ± %.3f", row.what, c.name, mean, std, c.ref[0], c.ref[1])
 				}
 			}
+
 			ratio[row.experiment+row.split] = *s.Test.AbsCov.Mean / *s.Train.AbsCov.Mean
 			r2[row.experiment+row.split+" train"], r2[row.experiment+row.split+" test"] = s.Train.R2, s.Test.R2
 			key := row.experiment + row.split
@@ -145,15 +154,18 @@ func TestReferenceTables(t *testing.T) {
 					t.Errorf("%s: %s is %.4g, bars.json has %g … %g", row.what, what, v, lo, hi)
 				}
 			}
+
 			switch row.experiment {
 			case "aero-0":
 				in("mean R² train", *s.Train.R2.Mean, .970, .985)
 				in("mean R² test", *s.Test.R2.Mean, .88, .95)
 				in("mean E|cov| test/train", ratio[key], 2, math.Inf(1))
+
 			default:
 				in("mean R² train", *s.Train.R2.Mean, .97, .999)
 				in("R² test less R² train", *s.Test.R2.Mean-*s.Train.R2.Mean, math.Inf(-1), -.05)
 				in("mean E|cov| train × 100", 100**s.Train.AbsCov.Mean, 1.5, 5)
+
 				if row.split == "two" {
 					in("mean E|cov| test/train", ratio[key], 1.5, math.Inf(1))
 				} else {
@@ -162,15 +174,19 @@ func TestReferenceTables(t *testing.T) {
 			}
 		}
 	}
+
 	t.Logf("ours ± over seeds (the reference's ±; difference in standard errors):%s", text.String())
+
 	for _, e := range []string{"drone-0", "drone-2"} {
 		if two, three := *r2[e+"two test"].Mean, *r2[e+"three test"].Mean; three <= two {
 			t.Errorf("%s: R² test %.3f with 3 blades held out, %.3f with 2", e, three, two)
 		}
+
 		if g := ratio[e+"two"] / ratio[e+"three"]; g < 1.15 {
 			t.Errorf("%s: E|cov| test/train with 2 blades over that with 3 is %.3f, bars.json has 1.15 and more", e, g)
 		}
 	}
+
 	airfoilSeeds(t, dir)
 }
 
@@ -178,10 +194,12 @@ func TestReferenceTables(t *testing.T) {
 // held out over E|cov| in training, and its growth beyond the angles measured.
 func airfoilSeeds(t *testing.T, dir string) {
 	t.Helper()
+
 	var probe []float64 // 13 … 17° and back at 14.1 m/s: five degrees past any measurement
 	for a := 13.0; a <= 17; a += 0.5 {
 		probe = append(probe, a, 14.1, -a, 14.1)
 	}
+
 	var ratios, beyond []string
 	for k := range 5 {
 		folder := filepath.Join(dir, "runs", "aero-0", "splits", "slow", fmt.Sprintf("seed-%d", k))
@@ -189,21 +207,26 @@ func airfoilSeeds(t *testing.T, dir string) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		var m train.Model
 		if err := json.Unmarshal(b, &m); err != nil {
 			t.Fatal(err)
 		}
+
 		size := func(x []float64) float64 {
 			e, err := m.Estimate(context.Background(), x, train.EstimateOptions{Samples: 1000, Seed: 1})
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			sum := 0.0
 			for _, c := range e.CovRaw {
 				sum += math.Abs(c) / float64(len(e.CovRaw))
 			}
+
 			return sum
 		}
+
 		var known, slow []float64
 		for a := -11.0; a <= 11; a += 0.5 {
 			slow = append(slow, a, 4.7)
@@ -211,14 +234,17 @@ func airfoilSeeds(t *testing.T, dir string) {
 				known = append(known, a, u)
 			}
 		}
+
 		in := size(known)
 		te, far := size(slow)/in, size(probe)/in
 		ratios, beyond = append(ratios, fmt.Sprintf("%.2f", te)), append(beyond, fmt.Sprintf("%.1f", far))
+
 		if te < 1.3 || far < 5 {
 			t.Errorf("airfoil, seed %d: E|cov| held out %.2f and at 13 … 17° %.2f times that in training; bars.json has 1.3 "+
 				"and 5", k, te, far)
 		}
 	}
+
 	t.Logf("airfoil, by seed: E|cov| held out over training %s; at 13 … 17° and 14.1 m/s over training %s",
 		strings.Join(ratios, ", "), strings.Join(beyond, ", "))
 }

@@ -15,6 +15,7 @@ import (
 // were written, by hand: at 0° runs a, b (c is left), at 4° d and the run at 4.05°.
 func TestRepeatsOfABalance(t *testing.T) {
 	dir := t.TempDir()
+
 	table := "file,alpha_deg\n"
 	for _, r := range []struct {
 		name        string
@@ -22,13 +23,16 @@ func TestRepeatsOfABalance(t *testing.T) {
 	}{{"a", 0, 1}, {"b", 0, 1.5}, {"c", 0, 2}, {"d", 4, 10}, {"e", 4.05, 11}, {"f", 8, 20}} {
 		var b strings.Builder
 		b.WriteString("lift (N),drag (N)\n")
+
 		for i := range 40 {
 			d := 0.25 * float64(1-2*(i%2)) // no mean
 			fmt.Fprintf(&b, "%g,%g\n", r.lift+d, r.lift/10+d)
 		}
+
 		write(t, dir, r.name+".csv", b.String())
 		table += fmt.Sprintf("%s.csv,%g\n", r.name, r.alpha)
 	}
+
 	write(t, dir, "conditions.csv", table)
 	const yaml = `version: 1
 experiments:
@@ -36,15 +40,19 @@ experiments:
     ingest: {files: "?.csv", conditions: conditions.csv, rate_hz: 10, columns: {lift_n: lift, drag_n: drag}}
     dsp: {triplets: repeats%s}
 `
+
 	write(t, dir, "pipeline.yaml", fmt.Sprintf(yaml, ", within: {alpha_deg: 0.1}"))
+
 	e := runIn(t, dir)["wing"]
 	if e.Pairs != "repeat-run" || e.Triplets != 2 {
 		t.Errorf("%s pairs, %d triplets", e.Pairs, e.Triplets)
 	}
+
 	tab := readTable(t, dir, "runs", "wing", "triplets.arrow")
 	if got := tab.Column("run").Strings; !slices.Equal(got, []string{"a.csv + b.csv", "d.csv + e.csv"}) {
 		t.Errorf("runs %v", got)
 	}
+
 	for name, want := range map[string][]float64{
 		"lift_n_1": {1, 10}, "lift_n_2": {1.5, 11}, "drag_n_1": {0.1, 1}, "drag_n_2": {0.15, 1.1}, "alpha_deg": {0, 4},
 	} {
@@ -54,12 +62,16 @@ experiments:
 			}
 		}
 	}
+
 	write(t, dir, "pipeline.yaml", fmt.Sprintf(yaml, ""))
+
 	if e := runIn(t, dir)["wing"]; e.Triplets != 1 {
 		t.Errorf("without a tolerance %d triplets, expected that at 0°", e.Triplets)
 	}
+
 	write(t, dir, "pipeline.yaml", strings.Replace(fmt.Sprintf(yaml, ""), `"?.csv"`, "[a.csv, d.csv, f.csv]", 1))
 	write(t, dir, "conditions.csv", "file,alpha_deg\na.csv,0\nd.csv,4\nf.csv,8\n")
+
 	if err := tryIn(dir); err == nil || !strings.Contains(err.Error(),
 		"expected conditions that were measured more than once, found 3 runs, all at different conditions") {
 		t.Error(err)
@@ -72,17 +84,21 @@ experiments:
 // Expected: 20 lg(a/√2/20 µPa) of the amplitudes written.
 func TestRepeatsOfMicrophones(t *testing.T) {
 	dir := t.TempDir()
+
 	amplitude := [2][2]float64{{0.5, 0.1}, {0.6, 0.12}} // run, channel
 	for r, run := range []string{"a.npy", "b.npy"} {
 		rng := rand.New(rand.NewPCG(8, uint64(r)))
+
 		x := [2][]float64{}
 		for i := range 4 * 6400 {
 			for c := range x {
 				x[c] = append(x[c], amplitude[r][c]*math.Sin(2*math.Pi*80*float64(i)/6400)+0.001*rng.NormFloat64())
 			}
 		}
+
 		writeNPY(t, filepath.Join(dir, run), x[:]...)
 	}
+
 	level := func(a float64) float64 { return 20 * math.Log10(a/math.Sqrt2/20e-6) }
 	for _, c := range []struct {
 		table string
@@ -101,15 +117,19 @@ experiments:
     ingest: {files: "*.npy", conditions: conditions.csv, rate_hz: 6400, calibration: {unit: Pa}}
     dsp: {triplets: repeats, harmonics: 1}
 `)
+
 		e := runIn(t, dir)["rotor"]
+
 		tab := readTable(t, dir, "runs", "rotor", "triplets.arrow")
 		if e.Pairs != "repeat-run" || tab.Rows() != 2 {
 			t.Fatalf("%s pairs, %d triplets: %v", e.Pairs, tab.Rows(), tab.Column("recording").Strings)
 		}
+
 		for i, run := range tab.Column("run").Strings {
 			if run != "a.npy + b.npy" {
 				t.Errorf("pair %d of %q", i+1, run)
 			}
+
 			for m := range 2 {
 				if got, want := column(t, tab, fmt.Sprintf("bpf1_db_%d", m+1))[i], level(c.want[i][m]); math.Abs(got-want) > 0.05 {
 					t.Errorf("pair %d (%s), outcome %d: %.3f dB, expected %.3f", i+1, tab.Column("recording").Strings[i], m+1, got,

@@ -52,10 +52,12 @@ func (p *Project) Check(s Selection) error {
 		if t.Experiment != "" && !slices.Contains(experiments, t.Experiment) {
 			experiments = append(experiments, t.Experiment)
 		}
+
 		if t.Split != "" && !slices.Contains(splits, t.Split) {
 			splits = append(splits, t.Split)
 		}
 	}
+
 	for _, c := range []struct {
 		flag  string
 		names []string
@@ -74,6 +76,7 @@ func (p *Project) Check(s Selection) error {
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -84,6 +87,7 @@ func (p *Project) Run(ctx context.Context, o Options) (*Result, error) {
 	if err := p.Check(o.Selection); err != nil {
 		return nil, err
 	}
+
 	o.Program = p.Program.Version
 	o.Annotate = append(o.Annotate, p.kernels())
 	start := time.Now()
@@ -99,6 +103,7 @@ func (p *Project) Run(ctx context.Context, o Options) (*Result, error) {
 			return list
 		},
 	}
+
 	if failed := kept.Keep(); err == nil {
 		err = failed
 	}
@@ -127,23 +132,29 @@ func (p *Project) Pending(s Selection) (todo []*Status, upToDate int, err error)
 	if err := p.Check(s); err != nil {
 		return nil, 0, err
 	}
+
 	list, err := p.Status()
 	if err != nil {
 		return nil, 0, err
 	}
+
 	for _, st := range list {
 		if !p.Plan.Selects(s, st.Task) {
 			continue
 		}
+
 		if st.State == UpToDate && !s.Force {
 			upToDate++
 			continue
 		}
+
 		if st.State == UpToDate {
 			st.Reasons = []Reason{{Kind: "forced"}}
 		}
+
 		todo = append(todo, st)
 	}
+
 	return todo, upToDate, nil
 }
 
@@ -154,10 +165,12 @@ func (p *Project) Make(ctx context.Context, task string, note func(task, note st
 	w := p.worker()
 	w.Note = note
 	made, err = w.MakeOne(ctx, task)
+
 	var spec *engine.SpecError
 	if errors.As(err, &spec) {
 		err = &UsageError{Text: err.Error()}
 	}
+
 	return made, err
 }
 
@@ -172,5 +185,6 @@ func (p *Project) Collect(remove bool) ([]engine.Garbage, error) {
 	if list == nil {
 		list = []engine.Garbage{}
 	}
+
 	return list, err
 }

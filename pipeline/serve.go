@@ -29,11 +29,14 @@ func Serve(ctx context.Context, path, address string, ready func(url string, por
 	if err != nil {
 		return err
 	}
+
 	s, err := watch.Listen(dir, address)
 	if err != nil {
 		return err
 	}
+
 	ready(s.URL(), s.Port())
+
 	return s.Serve(ctx)
 }
 
@@ -47,17 +50,21 @@ func (p *Project) keepPage() (stop func(made bool)) {
 	write := func() (pause time.Duration) {
 		now := time.Now()
 		w.Refresh(now)
+
 		// Aside in the cache, so that a kill leaves nothing among the results.
 		tmp := filepath.Join(p.Plan.Dir, engine.JournalDir, ProgressFile)
 		if engine.WriteFile(tmp, w.Page(now, progressEvery)) == nil {
 			_ = os.Rename(tmp, at)
 		}
+
 		return max(progressEvery, watch.ShareOfTime*time.Since(now))
 	}
+
 	go func() {
 		defer close(done)
 		tick := time.NewTicker(progressEvery)
 		defer tick.Stop()
+
 		for {
 			select {
 			case <-quit:
@@ -67,9 +74,11 @@ func (p *Project) keepPage() (stop func(made bool)) {
 			}
 		}
 	}()
+
 	return func(made bool) {
 		close(quit)
 		<-done
+
 		if _, err := os.Stat(at); err == nil && made {
 			write()
 		}

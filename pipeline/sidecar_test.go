@@ -19,10 +19,12 @@ import (
 // lines writes a mono recording of a rotor of two blades at rps.
 func lines(t *testing.T, path string, rps float64) {
 	t.Helper()
+
 	x := make([]float64, 2*6400)
 	for i := range x {
 		x[i] = math.Sin(2*math.Pi*2*rps*float64(i)/6400) + 1e-3*math.Sin(float64(i*i))
 	}
+
 	writeNPY(t, path, x)
 }
 
@@ -41,6 +43,7 @@ experiments:
     ingest: {files: "*.npy", rate_hz: 6400, sidecar: %s}
     dsp: {triplets: split-half-spectrum, harmonics: 1}
 `
+
 	for _, c := range []struct {
 		how  string
 		want map[string][]float64
@@ -53,16 +56,19 @@ experiments:
 	} {
 		write(t, dir, "pipeline.yaml", fmt.Sprintf(yaml, c.how))
 		runIn(t, dir)
+
 		tab := readTable(t, dir, "runs", "rotor", "triplets.arrow")
 		for name, want := range c.want {
 			if got := column(t, tab, name); !slices.Equal(got, want) {
 				t.Errorf("%s: %s is %v, expected %v", c.how, name, got, want)
 			}
 		}
+
 		if tab.Column("operator") != nil || tab.Column("extra") != nil {
 			t.Errorf("%s: texts, or what only one file has, are conditions", c.how)
 		}
 	}
+
 	for _, c := range []struct{ how, file, text, want string }{
 		{
 			"{ending: .yaml, values: {blades: blades, rpm: rmp}}", "", "",
@@ -78,9 +84,11 @@ experiments:
 		},
 	} {
 		write(t, dir, "pipeline.yaml", fmt.Sprintf(yaml, c.how))
+
 		if c.file != "" {
 			write(t, dir, c.file, c.text)
 		}
+
 		if err := tryIn(dir); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, expected %q", c.how, err, c.want)
 		}
@@ -95,22 +103,28 @@ func TestTareOfEachRun(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "data"), 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	table := "file,alpha_deg,tare\n"
 	for i, zero := range []float64{1, -2, 0.5} {
 		for _, wind := range []float64{0, 3} {
 			var b strings.Builder
 			b.WriteString("time_s,V1\n")
+
 			for k := range 600 {
 				fmt.Fprintf(&b, "%g,%.6f\n", float64(k)/100, (zero+wind)/2+0.01*math.Sin(float64(k*k)))
 			}
+
 			name := fmt.Sprintf("run%d.csv", i)
 			if wind == 0 {
 				name = fmt.Sprintf("zero%d.csv", i)
 			}
+
 			write(t, filepath.Join(dir, "data"), name, b.String())
 		}
+
 		table += fmt.Sprintf("run%d.csv,%d,zero%d.csv\n", i, i, i)
 	}
+
 	write(t, dir, "conditions.csv", table)
 	yaml := `version: 1
 experiments:
@@ -122,30 +136,38 @@ experiments:
       balance: {voltages: [V1], matrix: [[2]], components: [Fz], tare: {column: tare, interpolation: mean}}
     dsp: {triplets: split-halves}
 `
+
 	write(t, dir, "pipeline.yaml", yaml)
 	runIn(t, dir)
+
 	tab := readTable(t, dir, "runs", "wing", "triplets.arrow")
 	if tab.Rows() != 3 {
 		t.Fatalf("%d triplets, expected those of the three runs", tab.Rows())
 	}
+
 	for i, v := range column(t, tab, "lift_n_1") {
 		if math.Abs(v-3) > 0.005 {
 			t.Errorf("run %d: %g N, expected 3", i, v)
 		}
 	}
+
 	recs := readTable(t, dir, "runs", "wing", "recordings.arrow")
 	for _, v := range column(t, recs, "integral_time_s") {
 		if !(v > 0 && v < 0.1) { // next to no correlation: of the order of half a sample of 10 ms
 			t.Errorf("integral time %g s", v)
 		}
 	}
+
 	yaml = strings.Replace(yaml, "data/*.csv", "data/run*.csv", 1)
 	write(t, dir, "pipeline.yaml", yaml)
 	write(t, dir, "conditions.csv", strings.Replace(table, ",zero1.csv", ",zero9.csv", 1))
+
 	if err := tryIn(dir); err == nil || !strings.Contains(err.Error(), "zero9.csv") {
 		t.Errorf("a recording that is not there: %v", err)
 	}
+
 	write(t, dir, "pipeline.yaml", strings.Replace(yaml, "column: tare,", "column: zero,", 1))
+
 	if err := tryIn(dir); err == nil || !strings.Contains(err.Error(),
 		"expected a column zero with the names of recordings without wind, found columns of text: tare") {
 		t.Errorf("a column that is not there: %v", err)
@@ -163,12 +185,15 @@ func writeNPZ(t *testing.T, path string, names []string, arrays ...[][]float64) 
 		if len(rows) > 1 {
 			shape = fmt.Sprintf("(%d, %d)", len(rows), len(rows[0]))
 		}
+
 		head := fmt.Sprintf("{'descr': '<f8', 'fortran_order': False, 'shape': %s, }", shape)
 		head += strings.Repeat(" ", 63-(10+len(head))%64) + "\n"
+
 		w, err := z.Create(name + ".npy")
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		a := binary.LittleEndian.AppendUint16([]byte("\x93NUMPY\x01\x00"), uint16(len(head)))
 		a = append(a, head...)
 		for _, r := range rows {
@@ -176,13 +201,16 @@ func writeNPZ(t *testing.T, path string, names []string, arrays ...[][]float64) 
 				a = binary.LittleEndian.AppendUint64(a, math.Float64bits(v))
 			}
 		}
+
 		if _, err := w.Write(a); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	if err := z.Close(); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -196,8 +224,10 @@ func TestTableInsideTheFile(t *testing.T) {
 		for i := range x {
 			x[i] = math.Sin(2*math.Pi*2*rps*float64(i)/6400) + 1e-3*math.Sin(float64(i*i))
 		}
+
 		return x
 	}
+
 	dir := t.TempDir()
 	yaml := `version: 1
 experiments:
@@ -205,15 +235,19 @@ experiments:
     ingest: {files: run.npz, rate_hz: 6400, constants: {blades: 2%s}, inside: {%s}}
     dsp: {triplets: split-half-spectrum, harmonics: 1}
 `
+
 	p := mic(40, 12800)
 	writeNPZ(t, filepath.Join(dir, "run.npz"), []string{"p", "theta_deg"}, [][]float64{p, p, p}, [][]float64{{-30, 0, 30}})
 	write(t, dir, "pipeline.yaml", fmt.Sprintf(yaml, ", rpm: 2400", "theta_deg: theta_deg"))
 	runIn(t, dir)
+
 	if got := column(t, readTable(t, dir, "runs", "rotor", "triplets.arrow"), "theta_deg"); !slices.Equal(got,
 		[]float64{-30, 0, 30}) {
 		t.Errorf("theta_deg %v", got)
 	}
+
 	write(t, dir, "pipeline.yaml", fmt.Sprintf(yaml, ", rpm: 2400", "theta_deg: thet_deg"))
+
 	if err := tryIn(dir); err == nil || !strings.Contains(err.Error(), `"theta_deg"`) {
 		t.Error(err)
 	}
@@ -221,6 +255,7 @@ experiments:
 	writeNPZ(t, filepath.Join(dir, "run.npz"), []string{"p", "theta_deg"}, [][]float64{p, p, p},
 		[][]float64{{-30, 0, 30, 60}})
 	write(t, dir, "pipeline.yaml", fmt.Sprintf(yaml, ", rpm: 2400", "theta_deg: theta_deg"))
+
 	if err := tryIn(dir); err == nil || !strings.Contains(err.Error(),
 		"run.npz: array theta_deg: expected a value for each of the 3 recordings, found 4 values") {
 		t.Error(err)
@@ -231,11 +266,13 @@ experiments:
 		[][]float64{{0, 12800}}, [][]float64{{12800, 25600}}, [][]float64{{2400, 3000}})
 	write(t, dir, "pipeline.yaml", fmt.Sprintf(yaml, "", "row0: from, row1: to, rpm: speed"))
 	runIn(t, dir)
+
 	tab := readTable(t, dir, "runs", "rotor", "triplets.arrow")
 	if got := column(t, tab, "rpm"); !slices.Equal(got, []float64{2400, 3000}) ||
 		!slices.Equal(tab.Column("run").Strings, []string{"run.npz[0:12800]", "run.npz[12800:25600]"}) {
 		t.Errorf("rpm %v of runs %v", got, tab.Column("run").Strings)
 	}
+
 	for i, hz := range []float64{80, 100} { // the lines the intervals were made with
 		if got := column(t, tab, "bpf1_db_hz_1")[i]; math.Abs(got-hz) > 0.1 {
 			t.Errorf("interval %d: line at %g Hz, expected %g", i+1, got, hz)
@@ -251,43 +288,53 @@ func TestConditionsFromAttributesAndSeconds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	dir := t.TempDir()
 	run := func(ingest string) *table.Table {
 		t.Helper()
 		write(t, dir, "pipeline.yaml", fmt.Sprintf("version: 1\nexperiments:\n  rotor:\n    ingest: {%s}\n    dsp: "+
 			"{triplets: split-half-spectrum, harmonics: 1}\n", ingest))
 		runIn(t, dir)
+
 		return readTable(t, dir, "runs", "rotor", "triplets.arrow")
 	}
+
 	tab := run(fmt.Sprintf(
 		`files: %q, channels: [/run/p], constants: {blades: 2, rpm: 2400}, attributes: {sampled: "/run@fs"}`,
 		filepath.Join(data, "inside", "mics.h5")))
 	if got := column(t, tab, "sampled"); !slices.Equal(got, []float64{3200, 3200, 3200}) {
 		t.Errorf("an attribute of the group: %v", got)
 	}
+
 	tab = run(fmt.Sprintf(
 		`files: %q, channels: [/Table1/Ds03-MIC], constants: {blades: 2, rpm: 12480}, `+
 			`attributes: {period: "@ChannelInformationSamplingPeriod"}`,
 		filepath.Join(data, "tunnel", "tunnel_U10_a4.h5")))
+
 	if got := column(t, tab, "period"); !slices.Equal(got, []float64{1 / 12800.0}) {
 		t.Errorf("an attribute of the channel: %v", got)
 	}
+
 	file := filepath.Join(data, "inside", "intervals.h5") // 2400/min for 2 s, then 3000
 	write(t, dir, "conditions.csv", fmt.Sprintf("file,t0_s,t1_s,blades,rpm\n%s,0.25,2,2,2400\n%s,2,,2,3000\n", file, file))
+
 	tab = run(fmt.Sprintf("files: %q, channels: [/p], conditions: conditions.csv", file))
 	if got := column(t, tab, "bpf1_db_hz_1"); len(got) != 2 || math.Abs(got[0]-80) > 0.5 || math.Abs(got[1]-100) > 0.5 {
 		t.Errorf("lines at %v Hz, expected 80 and 100", got)
 	}
+
 	if got := tab.Column("run").Strings; !strings.HasSuffix(got[0], "[800:6400]") ||
 		!strings.HasSuffix(got[1], "[6400:]") && !strings.HasSuffix(got[1], "[6400:12800]") {
 		t.Errorf("intervals %v", got)
 	}
+
 	write(t, dir, "pipeline.yaml", fmt.Sprintf(`version: 1
 experiments:
   rotor:
     ingest: {files: %q, channels: [/run/p], constants: {blades: 2, rpm: 2400}, attributes: {sampled: "/run@sf"}}
     dsp: {triplets: split-half-spectrum}
 `, filepath.Join(data, "inside", "mics.h5")))
+
 	if err := tryIn(dir); err == nil || !strings.Contains(err.Error(), "condition sampled:") ||
 		!strings.Contains(err.Error(), "/run@fs") {
 		t.Error(err)
@@ -298,10 +345,12 @@ experiments:
 // splits are made of it.
 func TestThetaFromAxis(t *testing.T) {
 	dir := t.TempDir()
+
 	p := make([]float64, 2*6400)
 	for i := range p {
 		p[i] = math.Sin(2*math.Pi*80*float64(i)/6400) + 1e-3*math.Sin(float64(i*i))
 	}
+
 	writeNPZ(t, filepath.Join(dir, "run_120.npz"), []string{"p", "angle"}, [][]float64{p, p, p},
 		[][]float64{{30, 90, 150}})
 	write(t, dir, "conditions.csv", "file,channel,theta_deg\nrun_120.npz,1,30\nrun_120.npz,2,90\nrun_120.npz,3,150\n")
@@ -311,6 +360,7 @@ experiments:
     ingest: {files: run_*.npz, rate_hz: 6400, constants: {blades: 2, rpm: 2400}, %s}
     dsp: {triplets: split-half-spectrum, harmonics: 1}
 `
+
 	for _, c := range []struct {
 		how  string
 		want []float64
@@ -322,23 +372,29 @@ experiments:
 	} {
 		write(t, dir, "pipeline.yaml", fmt.Sprintf(yaml, c.how))
 		runIn(t, dir)
+
 		for _, name := range []string{"triplets.arrow", "recordings.arrow"} {
 			if got := column(t, readTable(t, dir, "runs", "rotor", name), "theta_deg"); !slices.Equal(got, c.want) {
 				t.Errorf("%s: %s has theta_deg %v, expected %v", c.how, name, got, c.want)
 			}
 		}
 	}
+
 	write(t, dir, "pipeline.yaml", fmt.Sprintf(yaml, "channels: [p], conditions: conditions.csv, theta_from: axis")+
 		"    train: {inputs: [theta_deg], seeds: 1, optimizer: {epochs: 2}, splits: {each: theta_deg}}\n")
 	var held []string
 	runIn(t, dir)
+
 	for _, s := range readMetrics(t, dir, "rotor").Splits {
 		held = append(held, s.HeldOut)
 	}
+
 	if want := []string{"theta_deg = -60", "theta_deg = 0", "theta_deg = 60"}; !slices.Equal(held, want) {
 		t.Errorf("held out %q, expected %q", held, want)
 	}
+
 	write(t, dir, "pipeline.yaml", fmt.Sprintf(yaml, "inside: {theta_deg: angle}, theta_from: axes"))
+
 	if err := tryIn(dir); err == nil || !strings.Contains(err.Error(), `did you mean "axis"?`) {
 		t.Error(err)
 	}
@@ -353,10 +409,12 @@ func TestTableInsideHDF5AndMATLAB(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	b, err := os.ReadFile(filepath.Join(data, "truth.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var truth struct {
 		Theta     []float64 `json:"theta_deg"`
 		Amplitude []float64 `json:"amplitude"`
@@ -365,20 +423,25 @@ func TestTableInsideHDF5AndMATLAB(t *testing.T) {
 		Row0      []int     `json:"row0"`
 		Row1      []int     `json:"row1"`
 	}
+
 	if err := json.Unmarshal(b, &truth); err != nil {
 		t.Fatal(err)
 	}
+
 	yaml := `version: 1
 experiments:
   rotor:
     ingest: {files: %q, constants: {blades: 2%s}%s, inside: {%s}}
     dsp: {triplets: split-half-spectrum, harmonics: 1}
 `
+
 	level := func(tab *table.Table, what string, amplitude []float64) {
 		t.Helper()
+
 		if tab.Rows() != len(amplitude) {
 			t.Fatalf("%s: %d triplets, expected %d", what, tab.Rows(), len(amplitude))
 		}
+
 		for h := 1; h <= 2; h++ {
 			for i, got := range column(t, tab, fmt.Sprintf("bpf1_db_%d", h)) {
 				if want := 20 * math.Log10(amplitude[i]/math.Sqrt2); math.Abs(got-want) > 0.05 {
@@ -387,6 +450,7 @@ experiments:
 			}
 		}
 	}
+
 	for _, c := range []struct{ file, channels, theta, signal, steps string }{
 		{".h5", ", channels: [p]", "/geometry/theta", "/p", "row0: /steps/from, row1: /steps/to, rpm: /steps/speed"},
 		{"_v5.mat", "", "geometry.theta", "p", "row0: steps.from, row1: steps.to, rpm: steps.speed"},
@@ -396,30 +460,36 @@ experiments:
 		write(t, dir, "pipeline.yaml", fmt.Sprintf(yaml, filepath.Join(data, "mics"+c.file), ", rpm: 2400",
 			strings.Replace(c.channels, "[p]", "[/run/p]", 1), "theta_deg: "+c.theta))
 		runIn(t, dir)
+
 		tab := readTable(t, dir, "runs", "rotor", "triplets.arrow")
 		if got := column(t, tab, "theta_deg"); !slices.Equal(got, truth.Theta) {
 			t.Errorf("mics%s: theta_deg %v", c.file, got)
 		}
+
 		level(tab, "mics"+c.file, truth.Amplitude)
 
 		dir = t.TempDir()
 		write(t, dir, "pipeline.yaml", fmt.Sprintf(yaml, filepath.Join(data, "intervals"+c.file), "",
 			strings.Replace(c.channels, "[p]", "[/p]", 1), c.steps))
 		runIn(t, dir)
+
 		tab = readTable(t, dir, "runs", "rotor", "triplets.arrow")
 		if got := column(t, tab, "rpm"); !slices.Equal(got, truth.RPM) {
 			t.Errorf("intervals%s: rpm %v", c.file, got)
 		}
+
 		for i, run := range tab.Column("run").Strings {
 			if want := fmt.Sprintf("[%d:%d]", truth.Row0[i], truth.Row1[i]); !strings.HasSuffix(run, want) {
 				t.Errorf("intervals%s: run %q, expected %s", c.file, run, want)
 			}
 		}
+
 		level(tab, "intervals"+c.file, truth.Second)
 
 		// A table of another length is an error that names it.
 		write(t, dir, "pipeline.yaml", fmt.Sprintf(yaml, filepath.Join(data, "intervals"+c.file), "", "",
 			c.steps+", theta_deg: "+c.signal))
+
 		want := fmt.Sprintf("intervals%s: array %s: expected 2 values, as in %s, found 12800", c.file, c.signal,
 			strings.Fields(c.steps)[5])
 		if err := tryIn(dir); err == nil || !strings.Contains(err.Error(), want) {

@@ -41,6 +41,7 @@ func runSelect(t *testing.T, shift float64, seeds string) (dir string, s report.
 	rng := rand.New(rand.NewPCG(8, 8))
 	var pairs strings.Builder
 	pairs.WriteString("x,g,y_1,y_2\n")
+
 	for i := range 100 {
 		x, g := float64(i%20)/5, float64(1+i/20)
 		y := math.Sin(2*x) + 0.1*g
@@ -48,21 +49,26 @@ func runSelect(t *testing.T, shift float64, seeds string) (dir string, s report.
 		if g == 5 {
 			a, b = a+shift, b-shift*x
 		}
+
 		fmt.Fprintf(&pairs, "%g,%g,%.9g,%.9g\n", x, g, a, b)
 	}
+
 	if err := os.WriteFile(filepath.Join(dir, "pairs.csv"), []byte(pairs.String()), 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	_, p := runCounted(t, dir, strings.Replace(selectConfig, "SEEDS", seeds, 1), engine.Options{Jobs: 2})
 	sel := engine.Selection{Stages: []string{"report"}}
 	res, err := p.Finished(sel)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	list, err := p.Sweeps(res, sel)
 	if err != nil || len(list) != 1 || len(list[0].Splits) != 1 {
 		t.Fatal(list, err)
 	}
+
 	return dir, list[0]
 }
 
@@ -72,16 +78,20 @@ func runSelect(t *testing.T, shift float64, seeds string) (dir string, s report.
 func TestSelectUsesNothingHeldOut(t *testing.T) {
 	_, a := runSelect(t, 0, "2")
 	_, b := runSelect(t, 30, "2")
+
 	text := func(c report.Comparison) string { return fmt.Sprintf("%+v", c) }
 	if x, y := text(a.Splits[0].Inner), text(b.Splits[0].Inner); x != y || !strings.Contains(x, "Key:ratio") {
 		t.Errorf("the left-out groups' scores depend on the held-out group:\n%s\n%s", x, y)
 	}
+
 	if text(a.Splits[0].Held) == text(b.Splits[0].Held) {
 		t.Error("the held-out scores do not depend on the held-out group")
 	}
+
 	if n := a.Splits[0].Groups; n != 4 {
 		t.Errorf("%d groups are left out, expected 4 of 5", n)
 	}
+
 	if got := a.Variants[a.Splits[0].Inner.Criteria[1].Ranks[0].Variant].Name; got != "lab/hidden=16-16" {
 		t.Errorf("%s is selected", got)
 	}
@@ -101,19 +111,24 @@ func TestCompareAgainstScipy(t *testing.T) {
 	if err := exec.Command(python, "-c", "import scipy.stats").Run(); err != nil {
 		t.Skipf("%s with scipy is not here: %v", python, err)
 	}
+
 	dir, s := runSelect(t, 0, "1")
 	tab, err := table.Read(filepath.Join(dir, "runs/lab/compare/scores.arrow"))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	part, variant, run := tab.Column("part").Strings, tab.Column("variant").Strings, tab.Column("run").Ints
+
 	var pairs [][2][]float64
 	for _, c := range s.Splits[0].Held.Criteria {
 		v, err := tab.Floats(c.Key)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		of := map[string][]float64{}
+
 		runs := map[int64]bool{}
 		for i := range v {
 			if part[i] == "held out" {
@@ -121,26 +136,33 @@ func TestCompareAgainstScipy(t *testing.T) {
 				runs[run[i]] = true
 			}
 		}
+
 		if len(runs) != 20 {
 			t.Fatalf("%d runs, expected one for each of 20 rows", len(runs))
 		}
+
 		name := func(k int) string { return strings.TrimPrefix(s.Variants[c.Ranks[k].Variant].Name, "lab/") }
 		pairs = append(pairs, [2][]float64{of[name(1)], of[name(0)]})
 	}
+
 	in, err := json.Marshal(pairs)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	cmd := exec.Command(python, "-c", scipyPaired)
 	cmd.Stdin = bytes.NewReader(in)
 	out, err := cmd.Output()
+
 	var want [][2]float64
 	if err == nil {
 		err = json.Unmarshal(out, &want)
 	}
+
 	if err != nil || len(want) != 4 {
 		t.Fatalf("%v: %s", err, out)
 	}
+
 	for i, c := range s.Splits[0].Held.Criteria {
 		r := c.Ranks[1]
 		if math.Abs(r.Above/r.SE-want[i][0]) > 1e-9*math.Abs(want[i][0]) || math.Abs(r.P-want[i][1]) > 1e-9 ||

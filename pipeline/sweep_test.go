@@ -33,23 +33,28 @@ experiments:
 // runCounted runs a configuration and counts the results made, by stage.
 func runCounted(t *testing.T, dir, yaml string, o engine.Options) (made map[string]int, p *pipeline.Project) {
 	t.Helper()
+
 	path := filepath.Join(dir, "pipeline.yaml")
 	if err := os.WriteFile(path, []byte(yaml), 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	p, err := pipeline.Load(path)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	made = map[string]int{}
 	o.Observe = func(e engine.Event) {
 		if e.Kind == "done" && e.Ran {
 			made[e.Task.Stage]++
 		}
 	}
+
 	if _, err := p.Run(context.Background(), o); err != nil {
 		t.Fatal(err)
 	}
+
 	return made, p
 }
 
@@ -68,20 +73,24 @@ func TestSweepSharesStages(t *testing.T) {
 			t.Errorf("%s: %v made, expected %v", what, made, want)
 		}
 	}
+
 	made, _ := runCounted(t, dir, sweepConfig(""), o)
 	check("the experiment", made, map[string]int{"simulate": 20, "ingest": 19, "dsp": 19, "train": 3, "report": 2})
 	twelve := "    sweep: {model.hidden: [4, [4, 4], 8], loss.beta: [0, 0.25, 0.5, 1]}\n"
 	made, p := runCounted(t, dir, sweepConfig(twelve), o)
 	check("12 variants", made, map[string]int{"train": 24, "report": 14})
+
 	if n := len(p.Plan.Tasks); n != 20+19+19+12*3+12+1+1 {
 		t.Errorf("%d tasks", n)
 	}
+
 	made, _ = runCounted(t, t.TempDir(), sweepConfig(twelve), o)
 	check("12 variants at once", made, map[string]int{"simulate": 20, "ingest": 19, "dsp": 19, "train": 25, "report": 14})
 	made, _ = runCounted(t, dir, sweepConfig("    sweep: {segments: [2, 4, 8], loss.beta: [0, 1]}\n"), o)
 	check("the analysis", made, map[string]int{"dsp": 1 + 2*19, "train": 3*4 + 3, "report": 8})
 	made, _ = runCounted(t, dir, sweepConfig(twelve), o)
 	check("again", made, map[string]int{})
+
 	// A variant may be named as the analysis is that another shares with it.
 	for _, list := range []string{"{segments: 2}, {segments: 2, beta: 1}", "{segments: 2, beta: 1}, {segments: 2}"} {
 		path := filepath.Join(t.TempDir(), "pipeline.yaml")
@@ -89,12 +98,15 @@ func TestSweepSharesStages(t *testing.T) {
 		if err == nil {
 			p, err = pipeline.Load(path)
 		}
+
 		if err == nil {
 			err = p.Plan.Check()
 		}
+
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		tasks := map[string]int{}
 		for _, name := range []string{"drone/segments=2", "drone/segments=2,beta=1"} {
 			for _, task := range p.Plan.Tasks {
@@ -103,8 +115,10 @@ func TestSweepSharesStages(t *testing.T) {
 				}
 			}
 		}
+
 		check(list, tasks, map[string]int{"drone/segments=2": 19, "drone/segments=2,beta=1": 19})
 	}
+
 	for _, f := range []string{
 		"drone/recordings.arrow", "drone/triplets.arrow", "drone/segments=8/triplets.arrow",
 		"drone/hidden=4-4,beta=0.25/splits/two/seed-1/model.json", "drone/hidden=4-4,beta=0.25/report/metrics.json",

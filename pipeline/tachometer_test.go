@@ -24,6 +24,7 @@ func writeNPY(t *testing.T, path string, columns ...[]float64) {
 			b = binary.LittleEndian.AppendUint64(b, math.Float64bits(v))
 		}
 	}
+
 	if err := os.WriteFile(path, b, 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -38,6 +39,7 @@ func writeNPY(t *testing.T, path string, columns ...[]float64) {
 func TestTachometerChannel(t *testing.T) {
 	const rate, n = 6400.0, 8 * 6400
 	rng := rand.New(rand.NewPCG(3, 4))
+
 	tacho, mic := make([]float64, n), make([]float64, n)
 	for i := range n {
 		s := float64(i) / rate
@@ -45,6 +47,7 @@ func TestTachometerChannel(t *testing.T) {
 		tacho[i] = 5 / (1 + math.Exp(-30*math.Sin(2*math.Pi*2*rev)))
 		mic[i] = 0.5*math.Cos(2*math.Pi*3*rev) + 0.05*math.Sin(2*math.Pi*6*rev) + 0.01*rng.NormFloat64()
 	}
+
 	dir := t.TempDir()
 	writeNPY(t, filepath.Join(dir, "run.npy"), tacho, mic)
 	const yaml = `version: 1
@@ -58,18 +61,23 @@ experiments:
       tachometer: {channel: 1, pulses_per_rev: 2}
     dsp: {triplets: split-half-spectrum, harmonics: 2, amplitude: synchronous}
 `
+
 	for _, name := range []string{"rps", "rpm"} {
 		if err := os.WriteFile(filepath.Join(dir, "pipeline.yaml"), []byte(fmt.Sprintf(yaml, name)), 0o644); err != nil {
 			t.Fatal(err)
 		}
+
 		e := runIn(t, dir)["rotor"]
+
 		tab := readTable(t, dir, "runs", "rotor", "triplets.arrow")
 		if tab.Rows() != 1 {
 			t.Fatalf("%d triplets: the tachometer is no microphone", tab.Rows())
 		}
+
 		if got := column(t, tab, "rpm_measured")[0]; math.Abs(got-4872) > 1 {
 			t.Errorf("%g rev/min, want 4872", got)
 		}
+
 		for m, a := range []float64{0.5, 0.05} {
 			for h := 1; h <= 2; h++ {
 				got := column(t, tab, fmt.Sprintf("bpf%d_db_%d", m+1, h))[0]
@@ -78,28 +86,35 @@ experiments:
 				}
 			}
 		}
+
 		warned := strings.Contains(strings.Join(e.Warnings, "\n"), "is the speed in rev/s")
 		if warned != (name == "rpm") {
 			t.Errorf("%s: warnings\n%s", name, strings.Join(e.Warnings, "\n"))
 		}
+
 		if text := strings.Join(e.Warnings, "\n"); strings.Contains(text, "rise within a sample") {
 			t.Errorf("smooth pulses: %s", text)
 		}
 	}
+
 	// Square pulses at 79 samples per revolution: order 6 loses
 	// 20/ln 10·(2π·6/79)²/36 = 0.055 dB, which is reported.
 	square := make([]float64, n)
 	for i, v := range tacho {
 		square[i] = 5 * math.Round(v/5)
 	}
+
 	writeNPY(t, filepath.Join(dir, "run.npy"), square, mic)
+
 	if err := os.WriteFile(filepath.Join(dir, "pipeline.yaml"), []byte(fmt.Sprintf(yaml, "rps")), 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	if text := strings.Join(runIn(t, dir)["rotor"].Warnings, "\n"); !strings.Contains(text,
 		"±½ of 79 per revolution: harmonic 2 reads about 0.055 dB low") {
 		t.Errorf("square pulses: %s", text)
 	}
+
 	for _, c := range []struct{ old, new, want string }{
 		{
 			"      tachometer: {channel: 1, pulses_per_rev: 2}\n", "",
@@ -113,6 +128,7 @@ experiments:
 			[]byte(strings.Replace(fmt.Sprintf(yaml, "rps"), c.old, c.new, 1)), 0o644); err != nil {
 			t.Fatal(err)
 		}
+
 		if err := tryIn(dir); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", c.new, err)
 		}

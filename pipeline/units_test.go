@@ -22,6 +22,7 @@ func writeWAV(t *testing.T, path string, rate uint32, x []float64) {
 	for _, v := range x {
 		b = le.AppendUint16(b, uint16(int16(math.Round(v*32767))))
 	}
+
 	if err := os.WriteFile(path, b, 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -35,11 +36,14 @@ func TestUnitsAndDistance(t *testing.T) {
 	const a = 0.5
 	dir := t.TempDir()
 	rng := rand.New(rand.NewPCG(9, 9))
+
 	x := make([]float64, 4*6400)
 	for i := range x {
 		x[i] = a*32768/32767*math.Sin(2*math.Pi*80*float64(i)/6400) + 1e-3*rng.NormFloat64()
 	}
+
 	writeWAV(t, filepath.Join(dir, "run.wav"), 6400, x)
+
 	pa := func(peak float64) float64 { return 20 * math.Log10(peak/math.Sqrt2/20e-6) }
 	for _, c := range []struct {
 		calibration, dsp string
@@ -69,25 +73,31 @@ experiments:
     ingest: {files: run.wav, constants: {blades: 2, rpm: 2400}%s}
     dsp: {triplets: split-half-spectrum, harmonics: 1%s}
 `, strings.TrimSuffix(", "+c.calibration, ", "), c.dsp))
+
 		runIn(t, dir)
 		tab := readTable(t, dir, "runs", "rotor", "triplets.arrow")
+
 		name := "bpf1_db"
 		if strings.Contains(c.dsp, "power") {
 			name = "bpf1_power"
 		}
+
 		for h := 1; h <= 2; h++ {
 			col := fmt.Sprintf("%s_%d", name, h)
 			got, tol := column(t, tab, col)[0], 0.01
 			if name == "bpf1_power" {
 				tol = 2e-3 * c.want
 			}
+
 			if math.Abs(got-c.want) > tol {
 				t.Errorf("%s: half %d: %.4f, expected %.4f", what, h, got, c.want)
 			}
+
 			if u := tab.Column(col).Unit; u != c.unit {
 				t.Errorf("%s: in %q, expected %q", what, u, c.unit)
 			}
 		}
+
 		if d := tab.Column(name + "_1").Description; strings.Contains(c.dsp, "distance") != strings.Contains(d,
 			"normalised from 1.5 m to 1 m") {
 			t.Errorf("%s: described as %q", what, d)

@@ -26,18 +26,23 @@ import (
 // DOUBLETAKE_REQUIRE_CHROMIUM=1 makes its absence a failure.
 func needChromium(t *testing.T) string {
 	t.Helper()
+
 	if os.Getenv("DOUBLETAKE_LONG") == "" {
 		t.Skip("opens a browser; DOUBLETAKE_LONG=1 runs it")
 	}
+
 	for _, n := range []string{"chromium", "chromium-browser", "google-chrome"} {
 		if p, err := exec.LookPath(n); err == nil {
 			return p
 		}
 	}
+
 	if os.Getenv("DOUBLETAKE_REQUIRE_CHROMIUM") == "1" {
 		t.Fatal("no Chromium is installed (Debian: apt-get install chromium)")
 	}
+
 	t.Skip("no Chromium is installed (Debian: apt-get install chromium)")
+
 	return ""
 }
 
@@ -65,19 +70,24 @@ func openBrowser(t *testing.T, path, page string) *browser {
 	chromedp.ListenTarget(ctx, func(ev any) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
+
 		switch e := ev.(type) {
 		case *runtime.EventExceptionThrown:
 			b.problems = append(b.problems, "exception: "+e.ExceptionDetails.Error())
+
 		case *runtime.EventConsoleAPICalled:
 			if e.Type == runtime.APITypeError || e.Type == runtime.APITypeWarning {
 				var words []string
 				for _, a := range e.Args {
 					words = append(words, string(a.Value))
 				}
+
 				b.problems = append(b.problems, "console: "+string(e.Type)+" "+strings.Join(words, " "))
 			}
+
 		case *cdplog.EventEntryAdded:
 			b.problems = append(b.problems, "log: "+e.Entry.Text)
+
 		case *network.EventRequestWillBeSent:
 			if u := e.Request.URL; !strings.HasPrefix(u, b.url) && !strings.HasPrefix(u, "data:") &&
 				!strings.HasPrefix(u, "blob:") {
@@ -85,7 +95,9 @@ func openBrowser(t *testing.T, path, page string) *browser {
 			}
 		}
 	})
+
 	b.do(network.Enable(), cdplog.Enable(), runtime.Enable())
+
 	return b
 }
 
@@ -130,6 +142,7 @@ func (b *browser) pdf() (pdf []byte, pages int) {
 			false).WithPrintBackground(false).Do(ctx)
 		return err
 	}))
+
 	return pdf, len(regexp.MustCompile(`/Type\s*/Page[^s]`).FindAll(pdf, -1))
 }
 
@@ -138,21 +151,25 @@ func (b *browser) clean() {
 	b.t.Helper()
 	b.mu.Lock()
 	defer b.mu.Unlock()
+
 	for _, p := range b.problems {
 		if !strings.Contains(p, "about:blank") {
 			b.t.Error(p)
 		}
 	}
+
 	b.problems = nil
 }
 
 // shot keeps a picture below $DOUBLETAKE_SCREENSHOTS, for people to look at.
 func (b *browser) shot(name, selector string) {
 	b.t.Helper()
+
 	dir := os.Getenv("DOUBLETAKE_SCREENSHOTS")
 	if dir == "" {
 		return
 	}
+
 	var png []byte
 	if selector == "" {
 		b.do(chromedp.FullScreenshot(&png, 100))
@@ -161,6 +178,7 @@ func (b *browser) shot(name, selector string) {
 		b.do(chromedp.Screenshot(selector, &png, chromedp.ByQuery))
 		name += ".png"
 	}
+
 	if err := os.WriteFile(filepath.Join(dir, name), png, 0o644); err != nil {
 		b.t.Fatal(err)
 	}
@@ -168,13 +186,16 @@ func (b *browser) shot(name, selector string) {
 
 func writePage(t *testing.T, details ...*Detail) string {
 	t.Helper()
+
 	if p := os.Getenv("DOUBLETAKE_PAGE"); p != "" { // look at a page that was made elsewhere
 		return p
 	}
+
 	path := filepath.Join(t.TempDir(), "report.html")
 	if err := os.WriteFile(path, Page(details), 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	return path
 }
 
@@ -182,25 +203,31 @@ func writePage(t *testing.T, details ...*Detail) string {
 // behaviour is the project's requirement; there is nothing to compute.
 func TestPageInChromium(t *testing.T) {
 	path := needChromium(t)
+
 	d := campaign(4, 15, 13, 2, 3)
 	for _, s := range d.Splits { // trainings that stopped early have narrow figures
 		s.Seeds[0].ValidationLoss = s.Seeds[0].Loss
 	}
+
 	b := openBrowser(t, path, writePage(t, d, airfoilOf("airfoil")))
 
 	t.Run("quiet, and nothing leaves the page", func(t *testing.T) {
 		b.t = t
+
 		// The largest page that is promised: 780 recordings, 5 seeds, 4 splits.
 		big := filepath.Join(t.TempDir(), "report.html")
 		if err := os.WriteFile(big, Page([]*Detail{campaign(4, 15, 13, 4, 5)}), 0o644); err != nil {
 			t.Fatal(err)
 		}
+
 		defer func(u string) { b.url = u }(b.url)
 		b.url = "file://" + big
 		b.open(1600, 1000, "")
+
 		if b.number(`document.querySelectorAll("svg.dtf").length`) < 10 {
 			t.Error("figures are missing")
 		}
+
 		t.Logf("interactive after %.0f ms",
 			b.number(`performance.timing.domContentLoadedEventEnd - performance.timing.navigationStart`))
 		b.clean()
@@ -212,15 +239,18 @@ func TestPageInChromium(t *testing.T) {
 		for _, w := range []int64{360, 390, 768, 1600} {
 			b.open(w, 900, "")
 			b.unfold()
+
 			if over := b.number(`document.documentElement.scrollWidth - document.documentElement.clientWidth`); over > 0 {
 				t.Errorf("at %d px the page is %.0f px too wide: %s", w, over, b.text(
 					`[...document.querySelectorAll("body *")].filter(e => e.getBoundingClientRect().right > innerWidth + 1
 						&& !e.closest(".scroll")).slice(0, 5).map(e => e.tagName + "." + e.className + " " + e.id).join(", ")`))
 			}
+
 			if w == 360 {
 				b.shot("page-360", "")
 			}
 		}
+
 		b.clean()
 	})
 
@@ -239,30 +269,39 @@ func TestPageInChromium(t *testing.T) {
 					c.dispatchEvent(new Event("input", {bubbles: true})); }
 				else { c.selectedIndex = (c.selectedIndex + 1) %% c.options.length;
 					c.dispatchEvent(new Event("change", {bubbles: true})); } })()`, id), nil))
+
 			after := state()
 			if before == after {
 				t.Errorf("control %s changes nothing: %s", id, after)
 			}
+
 			a, z, _ := strings.Cut(before, "\n")
+
 			a2, z2, _ := strings.Cut(after, "\n")
 			if a == a2 {
 				t.Errorf("control %s leaves the words as they are: %s", id, a)
 			}
+
 			if z == z2 {
 				t.Errorf("control %s leaves the link as it is: %s", id, z)
 			}
+
 			if pics == b.text(`document.getElementById("views").innerHTML`) {
 				t.Errorf("control %s leaves the figures as they are", id)
 			}
 		}
+
 		var ids []string
 		b.do(chromedp.Evaluate(`[...document.querySelectorAll("#controls select, #controls input")].map(e => e.id)`, &ids))
+
 		if len(ids) != 7 { // experiment, split, seed, outcome, blades, speed, angle
 			t.Errorf("controls %v; want seven", ids)
 		}
+
 		for i := len(ids) - 1; i >= 0; i-- { // the experiment last: it changes what the others are
 			change(ids[i])
 		}
+
 		b.clean()
 	})
 
@@ -270,13 +309,16 @@ func TestPageInChromium(t *testing.T) {
 		b.t = t
 		b.open(1200, 1000,
 			"#explore?experiment=drone&split=3-blades&seed=2&outcome=bpf3_db&at.blades=4&at.rpm=5000&at.theta_deg=30")
+
 		readout := b.text(`document.getElementById("readout").textContent`)
 		for _, want := range []string{"3-blades", "seed 2", "harmonic 3", "4 blades", "5000 1/min", "30 deg", "trained on"} {
 			if !strings.Contains(readout, want) {
 				t.Errorf("the link's %q is not in %q", want, readout)
 			}
 		}
+
 		b.shot("explore", "#explore")
+
 		// What the page writes into the address restores the same view.
 		b.do(chromedp.Evaluate(
 			`(() => { const c = document.getElementById("c-in-0"); c.selectedIndex = 1;
@@ -284,26 +326,32 @@ func TestPageInChromium(t *testing.T) {
 		readout = b.text(`document.getElementById("readout").textContent`)
 		hash := b.text(`location.hash`)
 		b.open(1200, 1000, hash)
+
 		if again := b.text(`document.getElementById("readout").textContent`); again != readout {
 			t.Errorf("restored %q, was %q", again, readout)
 		}
+
 		// An address that fits nothing falls back to what there is.
 		b.open(1200, 1000, "#explore?experiment=none&split=%00&seed=99&outcome=x&at.blades=NaN")
+
 		if again := b.text(`document.getElementById("readout").textContent`); !strings.Contains(again, "drone") {
 			t.Errorf("a broken link shows %q", again)
 		}
+
 		b.clean()
 	})
 
 	t.Run("numbers are those of the data", func(t *testing.T) {
 		b.t = t
 		d := campaign(4, 15, 13, 2, 3) // the same again
+
 		// Condition of 4 blades, 5000 1/min, 30 degrees: third blade count,
 		// seventh speed, tenth angle.
 		c := (2*15+6)*13 + 9
 		if d.X[3*c] != 4 || d.X[3*c+1] != 5000 || d.X[3*c+2] != 30 {
 			t.Fatal("the fixture's order changed")
 		}
+
 		b.open(1200, 1000,
 			"#explore?experiment=drone&split=3-blades&seed=2&outcome=bpf3_db&at.blades=4&at.rpm=5000&at.theta_deg=30")
 		read := func(series, attr string) float64 {
@@ -313,12 +361,14 @@ func TestPageInChromium(t *testing.T) {
 					const x = m.dataset.x.split(" ").map(Number);
 					return +m.dataset[%q].split(" ")[x.indexOf(30)]; })()`, series, attr))
 		}
+
 		near := func(what string, got, want float64) {
 			t.Helper()
 			if diff := got - want; diff > 2e-5 || diff < -2e-5 { // the page holds 32-bit floats
 				t.Errorf("%s: %v, want %v", what, got, want)
 			}
 		}
+
 		near("mean", read("mean μ", "y"), d.Splits[1].Seeds[2].Mu[c*5+2])
 		near("y1", read("pairs, trained on", "y"), d.Y1[c*5+2])
 		b.clean()
@@ -327,20 +377,24 @@ func TestPageInChromium(t *testing.T) {
 	t.Run("hover shows values", func(t *testing.T) {
 		b.t = t
 		b.open(1600, 1000, "")
+
 		// The first point of a directivity, pointed at.
 		b.do(chromedp.Evaluate(
 			`document.querySelector("#x1 svg[id*=directivity] .mark[data-kind=points] path")
 				.scrollIntoView({block: "center"})`, nil),
 			chromedp.Sleep(300*time.Millisecond))
+
 		b.do(chromedp.Evaluate(`(() => {
 			const p = document.querySelector("#x1 svg[id*=directivity] .mark[data-kind=points] path");
 			const m = p.getAttribute("d").match(/M([-\d.]+) ([-\d.]+)a([-\d.]+)/), s = p.ownerSVGElement;
 			const q = new DOMPoint(+m[1] + +m[3], +m[2]).matrixTransform(p.getScreenCTM());
 			s.dispatchEvent(new PointerEvent("pointermove", {clientX: q.x, clientY: q.y, bubbles: true})); })()`, nil))
+
 		tip := b.text(`document.getElementById("tip").hidden ? "" : document.getElementById("tip").textContent`)
 		if !strings.Contains(tip, "θ") || !strings.Contains(tip, "dB") {
 			t.Errorf("the tip is %q", tip)
 		}
+
 		b.clean()
 	})
 
@@ -348,6 +402,7 @@ func TestPageInChromium(t *testing.T) {
 		b.t = t
 		b.open(390, 844, "")
 		b.unfold()
+
 		// Letters of figures as they appear, scaled by the figure's width.
 		if small := b.text(
 			`[...document.querySelectorAll("main svg.dtf text")].map(e => [parseFloat(getComputedStyle(e).fontSize) *
@@ -355,9 +410,11 @@ func TestPageInChromium(t *testing.T) {
 				.map(([px, e]) => px.toFixed(2) + " " + e.textContent + " " + e.ownerSVGElement.id).join("; ")`); small != "" {
 			t.Errorf("letters of figures under 11 px: %s", small)
 		}
+
 		if n := b.number(`document.querySelectorAll("main svg.dtf text").length`); n < 50 {
 			t.Errorf("%v letters of figures looked at", n)
 		}
+
 		// A table scrolls in its box; its caption stays, and is whole.
 		if bad := b.text(
 			`[...document.querySelectorAll(".scroll")].filter(s => s.scrollWidth > s.clientWidth + 1).map(s => {
@@ -370,6 +427,7 @@ func TestPageInChromium(t *testing.T) {
 			}).filter(t => t).join("; ")`); bad != "" {
 			t.Errorf("captions move with their tables: %s", bad)
 		}
+
 		b.shot("page-390-open", "")
 		b.open(390, 844, "")
 		b.shot("page-390", "")
@@ -378,6 +436,7 @@ func TestPageInChromium(t *testing.T) {
 
 	t.Run("accessible (axe-core)", func(t *testing.T) {
 		b.t = t
+
 		axe, err := os.ReadFile(filepath.Join("testdata", "axe", "node_modules", "axe-core", "axe.min.js"))
 		if err != nil {
 			if os.Getenv("DOUBLETAKE_REQUIRE_CHROMIUM") == "1" {
@@ -385,19 +444,23 @@ func TestPageInChromium(t *testing.T) {
 			}
 			t.Skip("axe-core is not installed (npm ci in report/testdata/axe)")
 		}
+
 		// The check takes its time on every element; a small campaign has one of
 		// each kind.
 		small := filepath.Join(t.TempDir(), "report.html")
 		if err := os.WriteFile(small, Page([]*Detail{campaign(2, 2, 5, 1, 2), airfoilOf("airfoil")}), 0o644); err != nil {
 			t.Fatal(err)
 		}
+
 		defer func(u string) { b.url = u }(b.url)
+
 		b.url = "file://" + small
 		for _, scheme := range []string{"light", "dark"} {
 			b.do(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{
 				Name:  "prefers-color-scheme",
 				Value: scheme,
 			}}))
+
 			for _, w := range []int64{map[string]int64{"light": 360, "dark": 1600}[scheme]} {
 				b.open(w, 1000, "")
 				b.unfold()
@@ -408,19 +471,24 @@ func TestPageInChromium(t *testing.T) {
 						.then(r => JSON.stringify(r.violations.map(v => ({id: v.id, help: v.help, nodes: v.nodes.slice(0, 3)
 						.map(n => n.html.slice(0, 200) + " " + n.failureSummary)}))))`,
 					&raw, func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }))
+
 				var found []struct {
 					ID, Help string
 					Nodes    []string
 				}
+
 				if err := json.Unmarshal([]byte(raw), &found); err != nil {
 					t.Fatal(err)
 				}
+
 				for _, v := range found {
 					t.Errorf("%s, %d px: %s: %s\n  %s", scheme, w, v.ID, v.Help, strings.Join(v.Nodes, "\n  "))
 				}
 			}
+
 			b.shot("page-"+scheme, "")
 		}
+
 		b.do(emulation.SetEmulatedMedia())
 		b.mu.Lock()
 		b.problems = nil // axe itself may log
@@ -433,12 +501,15 @@ func TestPageInChromium(t *testing.T) {
 		b.open(1200, 1000, "")
 		var nodes int64
 		b.do(chromedp.Evaluate(`document.querySelectorAll("figure svg.dtf").length`, &nodes))
+
 		if nodes < 10 {
 			t.Errorf("%d static figures", nodes)
 		}
+
 		if h := b.number(`document.getElementById("explore").getBoundingClientRect().height`); h != 0 {
 			t.Errorf("controls that do nothing are shown, %v px high", h)
 		}
+
 		b.do(emulation.SetScriptExecutionDisabled(false))
 		b.clean()
 	})
@@ -448,55 +519,68 @@ func TestPageInChromium(t *testing.T) {
 		b.do(emulation.SetEmulatedMedia().WithMedia("print").WithFeatures(
 			[]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}}))
 		b.open(800, 1000, "")
+
 		if c := b.text(
 			`getComputedStyle(document.body).backgroundColor + getComputedStyle(document.querySelector(".dtf .back") ||
 				document.body).color`); !strings.HasPrefix(c, "rgb(255, 255, 255)") {
 			t.Errorf("printed from a dark screen the paper is %s", c)
 		}
+
 		b.unfold()
+
 		if shown := b.text(
 			`[...document.querySelectorAll("#explore, #controls, button, select, input, nav, .skip, .files, #tip")]
 				.filter(e => e.getBoundingClientRect().height > 0).map(e => e.tagName + "#" + e.id).join(", ")`); shown != "" {
 			t.Errorf("what cannot be used on paper is printed: %s", shown)
 		}
+
 		// A check is open on paper where its part is.
 		if h := b.number(
 			`Math.min(...[...document.querySelectorAll("details.violated table")]
 				.map(e => e.getBoundingClientRect().height))`); !(h > 20) {
 			t.Errorf("diagnostics are printed %v px high", h)
 		}
+
 		// On A4 less 12 mm on either side there is room for 702 px.
 		b.do(chromedp.EmulateViewport(700, 1000))
+
 		if cut := b.text(
 			`[...document.querySelectorAll(".scroll")].filter(s => s.scrollWidth > s.clientWidth + 1 && s.clientWidth > 0)
 				.map(s => s.getAttribute("aria-label") + " " + (s.scrollWidth - s.clientWidth)).join("; ")`); cut != "" {
 			t.Errorf("cut off in print: %s", cut)
 		}
+
 		// Two narrow figures that follow one another share a row.
 		if n := b.number(`document.querySelectorAll("figure.half").length`); n < 2 {
 			t.Errorf("%v narrow figures", n)
 		}
+
 		if separate := b.text(
 			`[...document.querySelectorAll("figure:not(.half) + figure.half + figure.half, h3 + figure.half + figure.half")]
 				.filter(f => f.getBoundingClientRect().top !== f.previousElementSibling.getBoundingClientRect().top)
 				.map(f => f.querySelector("svg").id).join(", ")`); separate != "" {
 			t.Errorf("not next to the figure before: %s", separate)
 		}
+
 		b.shot("print", "")
+
 		// And a real PDF: of A4, in several pages, none of them wider than paper (a
 		// browser shrinks all pages when one thing is too wide).
 		pdf, pages := b.pdf()
 		t.Logf("%d pages, %d bytes of PDF", pages, len(pdf))
+
 		// Two experiments begin a page each, after one of headlines; each has
 		// tables and figures of several pages.
 		if !bytes.HasPrefix(pdf, []byte("%PDF-")) || pages < 6 || pages > 60 {
 			t.Errorf("%d pages in a PDF of %d bytes", pages, len(pdf))
 		}
+
 		if dir := os.Getenv("DOUBLETAKE_SCREENSHOTS"); dir != "" {
 			if err := os.WriteFile(filepath.Join(dir, "print.pdf"), pdf, 0o644); err != nil {
 				t.Fatal(err)
 			}
 		}
+
 		b.do(emulation.SetEmulatedMedia())
 		b.clean()
 	})
@@ -515,22 +599,28 @@ func TestPageIsShort(t *testing.T) {
 		.filter(e => !e.parentElement.closest("details")).map(e => e.tagName === "DETAILS" ? "fold" :
 			e.tagName === "H2" ? "h2 " + e.id.replace(/\d+/, "") : e.tagName.toLowerCase()).join(" ")`)
 	t.Log(order)
+
 	section := `(h2 x-t( figure)?( table)*( fold)*)`
 	if !regexp.MustCompile(`^h2 verdict ` + section + `( ` + section + `)*( fold)+$`).MatchString(order) {
 		t.Errorf("the page's order is %s", order)
 	}
+
 	if open := b.number(`document.querySelectorAll("details[open]").length`); open != 0 {
 		t.Errorf("%v parts are open", open)
 	}
+
 	n := len(strings.Fields(b.text(`document.body.innerText`)))
 	_, pages := b.pdf()
 	t.Logf("%d words outside folded parts, %d pages", n, pages)
+
 	if n > 2500 || n < 150 {
 		t.Errorf("%d words outside folded parts, at most 2500", n)
 	}
+
 	if pages > 8 {
 		t.Errorf("%d printed pages, at most 8", pages)
 	}
+
 	b.shot("page-1400", "")
 
 	// The first Tab reaches the link that skips the navigation. From there the order is that
@@ -545,18 +635,23 @@ func TestPageIsShort(t *testing.T) {
 			return [String(all.indexOf(e)).padStart(6, "0"), e.tagName, r.width > 0 && r.height > 0 ? "" : "invisible",
 				fold && !(e.tagName === "SUMMARY" && e.parentElement === fold) ? "folded" : "", e.className,
 				e.textContent.trim().slice(0, 40)].join("|"); })()`)
+
 		if at == "" || len(seen) > 0 && at == seen[0] {
 			break
 		}
+
 		seen = append(seen, at)
 	}
+
 	if len(seen) < 15 || !strings.Contains(seen[0], "|skip|") {
 		t.Errorf("Tab reaches %d elements, first %q", len(seen), seen[:min(1, len(seen))])
 	}
+
 	for i, s := range seen {
 		if strings.Contains(s, "|invisible|") || strings.Contains(s, "|folded|") {
 			t.Errorf("Tab reaches %s", s)
 		}
+
 		if i > 0 && s <= seen[i-1] {
 			t.Errorf("Tab goes back from %s to %s", seen[i-1], s)
 		}
@@ -565,17 +660,23 @@ func TestPageIsShort(t *testing.T) {
 	// Enter opens a folded part, a link into one does so too, the button opens all of them.
 	b.open(1400, 1000, "")
 	b.do(chromedp.Evaluate(`document.querySelector("details.fold summary").focus()`, nil), chromedp.KeyEvent("\r"))
+
 	if open := b.number(`document.querySelectorAll("details[open]").length`); open != 1 {
 		t.Errorf("Enter on a folded part: %v are open", open)
 	}
+
 	b.do(chromedp.Click(`a[href="#glossary"]`, chromedp.ByQuery))
+
 	if h := b.number(`document.querySelector("#glossary dd").getBoundingClientRect().height`); !(h > 0) {
 		t.Error("the link to the glossary does not open it")
 	}
+
 	b.do(chromedp.Click(`#unfold`, chromedp.ByQuery))
+
 	if closed := b.number(`document.querySelectorAll("details:not([open])").length`); closed != 0 {
 		t.Errorf("%v parts stay folded", closed)
 	}
+
 	b.clean()
 }
 
@@ -594,43 +695,54 @@ var hostileNames = []string{
 // looks at what a browser makes of it: text, and nothing else.
 func TestHostilePage(t *testing.T) {
 	path := needChromium(t)
+
 	var all []*Detail
 	for _, n := range hostileNames {
 		all = append(all, airfoilOf(n))
 	}
+
 	page := filepath.Join(t.TempDir(), "report.html")
 	if err := os.WriteFile(page, Page(all), 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	b := openBrowser(t, path, page)
 	b.open(360, 800, "")
+
 	// Every experiment, chosen and drawn by the scripts too.
 	for i := range hostileNames {
 		b.do(chromedp.Evaluate(
 			fmt.Sprintf(`(() => { const c = document.getElementById("c-experiment"); c.selectedIndex = %d;
 				c.dispatchEvent(new Event("change", {bubbles: true})); })()`, i), nil))
+
 		if over := b.number(`document.documentElement.scrollWidth - document.documentElement.clientWidth`); over > 0 {
 			t.Errorf("name %d makes the page %v px too wide", i, over)
 		}
 	}
+
 	if b.text(`String(window.hacked)`) != "undefined" {
 		t.Error("a name was run as a script")
 	}
+
 	if n := b.number(
 		`document.querySelectorAll("img, iframe, object, embed").length + document.scripts.length - 3`); n != 0 {
 		t.Errorf("%v foreign elements", n)
 	}
+
 	if n := b.number(`document.querySelectorAll("style").length`); n != 1 {
 		t.Errorf("%v style sheets", n)
 	}
+
 	for i, name := range hostileNames {
 		h := b.text(fmt.Sprintf(`document.querySelector("#x%d h2").textContent`, i+1))
 		if len([]rune(name)) < 60 && !strings.ContainsAny(name, "\u202e\x00") && !strings.Contains(h, name) {
 			t.Errorf("the title of name %d shows %q", i, h)
 		}
 	}
+
 	if strings.ContainsAny(b.text(`document.documentElement.outerHTML`), "\u202e\x1b") {
 		t.Error("a control character or direction override is in the page")
 	}
+
 	b.clean()
 }

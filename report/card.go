@@ -45,9 +45,11 @@ var cardTemplate = template.Must(template.New("").Funcs(template.FuncMap{
 func (c Card) Markdown() []byte {
 	columns := table{Corner: "column"}
 	columns.words("unit", "range", "description")
+
 	for _, k := range c.Columns {
 		columns.Rows = append(columns.Rows, row{k.Name, []number{{text: k.Unit}, {text: k.Range}, {text: k.Description}}})
 	}
+
 	listed := c.Files[:min(len(c.Files), maxCardFiles)]
 
 	var b bytes.Buffer
@@ -61,6 +63,7 @@ func (c Card) Markdown() []byte {
 	if err != nil {
 		panic("report: write data card: " + err.Error()) // plain values only
 	}
+
 	return b.Bytes()
 }
 
@@ -68,8 +71,10 @@ func (c Card) Markdown() []byte {
 func factTable(corner, name string, list []Fact) table {
 	t := table{Corner: corner}
 	t.words(name)
+
 	for _, f := range list {
 		t.Rows = append(t.Rows, row{f.Name, []number{{text: f.Value}}})
 	}
+
 	return t
 }

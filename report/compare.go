@@ -60,6 +60,7 @@ func (e Experiment) comparisonWords() []string {
 	if !slices.ContainsFunc(e.Splits, func(s Split) bool { return len(s.Methods) > 0 }) {
 		return words
 	}
+
 	return slices.Concat(words, e.samplings(), paragraphs("compared", map[string]any{
 		"Crossed": slices.ContainsFunc(e.Splits, Split.crossed), "Without": e.withoutCx(),
 		"Claims": strings.Join(e.claims(), "; "),
@@ -76,10 +77,12 @@ func (e Experiment) withoutCx() []string {
 				g.add(why, m.Method)
 			}
 		}
+
 		for _, why := range g.texts {
 			out = append(out, g.where(why)+" on "+clean(s.Name)+": no number with C_x: "+clean(why)+".")
 		}
 	}
+
 	return out
 }
 
@@ -91,13 +94,16 @@ func (e Experiment) samplings() []string {
 			if m.Sampling == "" {
 				continue
 			}
+
 			text := clean(m.Method) + " on " + clean(s.Name) + ": " + m.Sampling
 			if m.Doubt != "" {
 				text += ". It has " + m.Doubt + ". Its v̂ is not the posterior's"
 			}
+
 			out = append(out, text+".")
 		}
 	}
+
 	return out
 }
 
@@ -111,6 +117,7 @@ func (e Experiment) claims() []string {
 			}
 		}
 	}
+
 	return out
 }
 
@@ -122,8 +129,10 @@ func comparisonJSON(s Split) array {
 		for _, v := range m.Values {
 			o = append(o, member{v.Key, valueJSON(v.Value)})
 		}
+
 		out = append(out, o)
 	}
+
 	return out
 }
 

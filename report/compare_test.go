@@ -51,16 +51,20 @@ func TestNotConverged(t *testing.T) {
 	e := comparedExperiment()
 	m := &e.Splits[0].Methods[1]
 	m.Sampling = "4 chains of 60 draws, split R̂ up to 1.25"
+
 	fine := string(Markdown(e))
 	if want := "gp on b=1: 4 chains of 60 draws, split R̂ up to 1.25."; !strings.Contains(fine, want) ||
 		strings.Contains(fine, "converged") {
 		t.Errorf("no %q, or a warning, in\n%s", want, fine)
 	}
+
 	m.Doubt = "not converged in 1 of 5 seeds: the chains disagree"
+
 	var terminal strings.Builder
 	if err := Terminal(&terminal, e, 100, false); err != nil {
 		t.Fatal(err)
 	}
+
 	for what, text := range map[string]string{
 		"page": string(Page([]*Detail{{Experiment: e}})), "Markdown": string(Markdown(e)), "terminal": terminal.String(),
 	} {
@@ -68,6 +72,7 @@ func TestNotConverged(t *testing.T) {
 			t.Errorf("%s has no warning:\n%s", what, text)
 		}
 	}
+
 	want := "It has not converged in 1 of 5 seeds: the chains disagree. Its v̂ is not the posterior's."
 	if !strings.Contains(string(Markdown(e)), want) {
 		t.Errorf("no %q", want)
@@ -81,10 +86,12 @@ func TestWithoutCx(t *testing.T) {
 	s.Ranking = []Ranked{{Method: s.Methods[0].Method}, {Method: "gp"}}
 	none := score.Keyed{Key: RatioCx, Value: score.Value{Mean: math.NaN(), Undefined: "without b 3: c is constant (0)"}}
 	s.Methods[1].Values = append(s.Methods[1].Values, none)
+
 	want := "gp on b=1: no number with C_x: without b 3: c is constant (0)."
 	if md := string(Markdown(e)); !strings.Contains(md, want) || strings.Contains(md, "in 95 % with C_x |") {
 		t.Errorf("no %q, or an empty column, in\n%s", want, md)
 	}
+
 	s.Methods[0].Values = append(s.Methods[0].Values, score.Keyed{Key: RatioCx, Value: score.Mean([]float64{1.25})})
 	md := string(Markdown(e))
 	row := regexp.MustCompile(`(?m)^\| gp .*$`).FindString(md)
@@ -99,10 +106,12 @@ func TestDiagnosticsOnThePage(t *testing.T) {
 	page := string(Page([]*Detail{{Experiment: comparedExperiment()}}))
 	a := strings.Index(page, "<details class=\"violated\"><summary><b>δ = 0</b> is violated on 2 of 4 sets, most on "+
 		"b=1 test, 2.4 times the limit</summary>")
+
 	b := strings.Index(page, "<details class=\"violated\"><summary><b>κ = 0</b>")
 	if a < 0 || b < a {
 		t.Fatalf("δ at %d, κ at %d of the page", a, b)
 	}
+
 	rows := regexp.MustCompile(
 		`<td class="text"><bdi>(t\w+)</bdi></td><td class="text">`+
 			`<bdi>(\d of \d)</bdi></td><td>([\d.]+)</td>`).FindAllStringSubmatch(page[a:b], -1)
@@ -127,34 +136,42 @@ func TestComparison(t *testing.T) {
 			t.Errorf("tables.md lacks %q", want)
 		}
 	}
+
 	// A split whose methods were ranked has that table too, the best first.
 	e.Splits[0].Ranking = []Ranked{
 		{Method: e.Splits[0].Methods[1].Method, CRPS: 0.25},
 		{Method: e.Splits[0].Methods[0].Method, CRPS: 0.375, Above: 0.125, SE: 0.0125, Worse: true},
 	}
+
 	ranked := strings.Join(strings.Fields(string(Markdown(e))), " ")
 	e.Splits[0].Ranking = nil
+
 	a, z := strings.Index(ranked, "| best | "), strings.Index(ranked, "| worse | ")
 	if !strings.Contains(ranked, "Methods by CRPS on what b=1 holds out") || a < 0 || z < a ||
 		!strings.Contains(ranked[z:], "0.375 | 0.125 | 0.0125 |") {
 		t.Errorf("the ranking is missing or out of order: best at %d, worse at %d", a, z)
 	}
+
 	if n := strings.Count(md, "Methods compared"); n != 1 {
 		t.Errorf("%d comparison tables, want 1: the other split compared nothing", n)
 	}
+
 	var b bytes.Buffer
 	if err := Terminal(&b, e, 100, false); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, want := range []string{"pair, C ", "check: δ = 0 is violated on 2 of 4 sets", "54.3 ± 9.3"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("the terminal lacks %q", want)
 		}
 	}
+
 	js, err := e.MetricsJSON()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var doc struct {
 		Splits []struct {
 			Reach       string
@@ -162,24 +179,30 @@ func TestComparison(t *testing.T) {
 			Methods     []map[string]any
 		}
 	}
+
 	if err := json.Unmarshal(js, &doc); err != nil {
 		t.Fatal(err)
 	}
+
 	s := doc.Splits[0]
 	if s.Reach != "interpolation in b" || len(s.Diagnostics) != 3 || len(s.Methods) != 2 ||
 		s.Methods[1]["method"] != "gp" || doc.Splits[1].Methods != nil {
 		t.Errorf("metrics.json: %+v", doc.Splits)
 	}
+
 	if r := s.Methods[0]["r2"].(map[string]any); r["mean"] != 0.81234 {
 		t.Errorf("r2 %v", r)
 	}
+
 	if r := s.Methods[1]["sum_e_ratio"].(map[string]any); r["mean"] != nil || r["undefined"] != "no v̂" {
 		t.Errorf("an undefined ratio: %v", r)
 	}
+
 	// Times differ from run to run: metrics.json, which must not, has none.
 	if strings.Contains(string(js), "seconds") || strings.Contains(string(js), "fit_s") {
 		t.Error("metrics.json holds times")
 	}
+
 	if got := (Experiment{Name: "x", Splits: []Split{{Name: "a"}}}).comparisons(); len(got) != 0 {
 		t.Errorf("a comparison of nothing: %+v", got)
 	}
@@ -192,6 +215,7 @@ func TestClaims(t *testing.T) {
 	if c := strings.Join(e.claims(), "; "); c != "pair, C: C; gp: the posterior variance" {
 		t.Errorf("%s", c)
 	}
+
 	words := strings.Join(e.comparisonWords(), " ")
 	if !strings.Contains(words, "a method claims: pair, C: C; gp: the posterior variance. QLIKE") {
 		t.Errorf("%s", words)

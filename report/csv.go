@@ -24,11 +24,14 @@ func MetricsCSV(experiments []Experiment) []byte {
 				row[i] = "'" + s
 			}
 		}
+
 		if err := w.Write(row); err != nil {
 			panic("report: write to memory: " + err.Error())
 		}
 	}
+
 	put("experiment", "data", "split", "held_out", "set", "outcome", "unit", "metric", "mean", "std", "seeds", "undefined")
+
 	for _, e := range experiments {
 		for n := range e.Numbers() {
 			number := func(x float64) string {
@@ -37,11 +40,14 @@ func MetricsCSV(experiments []Experiment) []byte {
 				}
 				return strconv.FormatFloat(x, 'g', -1, 64)
 			}
+
 			put(e.Name, e.Data, n.Split, n.HeldOut, n.Set, n.Outcome, n.Unit, n.Key, number(n.Mean), number(n.Std),
 				strconv.Itoa(n.N), n.Reason())
 		}
 	}
+
 	w.Flush()
+
 	return b.Bytes()
 }
 

@@ -19,9 +19,11 @@ func (q Quantity) Label() string {
 	} else if w := levelWords(q.Name); w != "" {
 		l = w
 	}
+
 	if q.Unit != "" {
 		l += " (" + clean(q.Unit) + ")"
 	}
+
 	return l
 }
 
@@ -34,9 +36,11 @@ func (q Quantity) Axis() string {
 			symbol = "P" + symbol[1:]
 		}
 	}
+
 	if symbol == "" {
 		return q.Label()
 	}
+
 	return in(q.Word()+" "+symbol, clean(q.Unit))
 }
 
@@ -65,6 +69,7 @@ func (q Quantity) square() string {
 	case strings.ContainsAny(u, " /·"):
 		return "(" + u + ")²"
 	}
+
 	return u + "²"
 }
 
@@ -90,6 +95,7 @@ func harmonic(name string) string {
 			return n
 		}
 	}
+
 	return ""
 }
 
@@ -100,6 +106,7 @@ func levelWords(name string) string {
 	if !ok {
 		return ""
 	}
+
 	if b, ok := strings.CutPrefix(name, "l_"); ok {
 		for suffix, unit := range map[string]string{"hz": " Hz", "so": " shaft orders"} {
 			if v, ok := strings.CutSuffix(b, suffix); ok && strings.Trim(strings.Replace(v, "to", "", 1), "0123456789_") == "" {
@@ -107,6 +114,7 @@ func levelWords(name string) string {
 			}
 		}
 	}
+
 	for prefix, word := range map[string]string{"oaspl": "overall", "broadband": "broadband", "tonal": "tonal"} {
 		switch name {
 		case prefix:
@@ -115,6 +123,7 @@ func levelWords(name string) string {
 			return word + " level, weighted " + strings.ToUpper(name[len(prefix)+1:])
 		}
 	}
+
 	return ""
 }
 

@@ -18,10 +18,12 @@ func campaign(blades, speeds, angles, splits, seeds int) *Detail {
 		Experiment: rotor(),
 		Inputs:     []Quantity{{Name: "blades"}, {Name: "rpm", Unit: "1/min"}, {Name: "theta_deg", Unit: "deg"}},
 	}
+
 	d.Experiment.Splits = nil
 	for m := 1; m <= 5; m++ {
 		d.Outcomes = append(d.Outcomes, Quantity{Name: fmt.Sprintf("bpf%d_db", m), Unit: "dB re 20 µPa"})
 	}
+
 	dim := 5
 	for b := range blades {
 		for s := range speeds {
@@ -35,16 +37,20 @@ func campaign(blades, speeds, angles, splits, seeds int) *Detail {
 					y1, y2 := y+rng.NormFloat64(), y+rng.NormFloat64()
 					d.Y1, d.Y2, d.Mean = append(d.Y1, y1), append(d.Y2, y2), append(d.Mean, (y1+y2)/2)
 				}
+
 				d.Level = append(d.Level, 70+float64(b)+math.Cos(float64(a)))
+
 				sp := Spectrum{Row: c, ToHz: 800}
 				for k := range 160 {
 					sp.Peak = append(sp.Peak, float32(20+5*math.Sin(float64(k)/9)))
 				}
+
 				sp.Line = []float32{100, 200, 300, 400, 500}
 				d.Spectra = append(d.Spectra, sp)
 			}
 		}
 	}
+
 	n := len(d.X) / 3
 	d.AllRows, d.AllConditions = n, n
 	for i := range splits {
@@ -55,6 +61,7 @@ func campaign(blades, speeds, angles, splits, seeds int) *Detail {
 		d.Experiment.Splits[i].Methods = comparedMethods()
 		d.Experiment.Splits[i].Flags = comparedExperiment().Splits[0].Flags
 	}
+
 	d.Shown = inventedSpectrum(rng)
 	for m := range dim {
 		dr := Drift{Outcome: m}
@@ -62,24 +69,30 @@ func campaign(blades, speeds, angles, splits, seeds int) *Detail {
 			dr.Run, dr.Mean, dr.SE = append(dr.Run, float64(r+1)), append(dr.Mean, 0.3*math.Sin(float64(r*(m+1)))),
 				append(dr.SE, 0.1)
 		}
+
 		d.Drift = append(d.Drift, dr)
 	}
+
 	d.Quality = []Fact{{"recordings", fmt.Sprint(n)}, {"sampling rate", "10240 Hz"}}
 	d.Config = []Fact{{"dsp.segments", "8"}, {"train.seeds", "5"}}
 	d.Digests = []Fact{{"triplets.arrow", "5f3a90c1"}}
+
 	return d
 }
 
 // invented is the i-th split of a campaign of so many blade counts.
 func (d *Detail) invented(i, blades, seeds int, rng *rand.Rand) SplitDetail {
 	n := len(d.X) / 3
+
 	s := SplitDetail{Name: fmt.Sprintf("%d-blades", i%blades+2), HeldOut: fmt.Sprintf("blades = %d", i%blades+2)}
 	if i >= blades {
 		s.Name += fmt.Sprintf("-%d", i)
 	}
+
 	for c := range n {
 		s.Test = append(s.Test, int(d.X[3*c]) == i%blades+2)
 	}
+
 	for k := range seeds {
 		var e SeedDetail
 		for _, y := range d.Mean {
@@ -87,31 +100,39 @@ func (d *Detail) invented(i, blades, seeds int, rng *rand.Rand) SplitDetail {
 			e.Var = append(e.Var, 1+0.2*rng.Float64())
 			e.Cov = append(e.Cov, 0.3*rng.Float64()-0.03)
 		}
+
 		for t := range 500 {
 			e.Loss = append(e.Loss, 2*math.Exp(-float64(t)/80)+0.1*float64(k))
 		}
+
 		s.Seeds = append(s.Seeds, e)
+
 		var bins []Bin
 		for t := range 10 {
 			bins = append(bins, Bin{Cov: 0.01 * float64(t+1), E: 0.02 * float64(t+1), SE: 0.008})
 		}
+
 		s.Bins = append(s.Bins, bins)
 		for p := range s.Coverage {
 			s.Coverage[p].Nominal = []float64{0.25, 0.5, 0.75, 0.95}
 			s.Coverage[p].Observed = append(s.Coverage[p].Observed, []float64{0.2 + 0.01*float64(k), 0.41, 0.66, 0.9})
 		}
 	}
+
 	g := Map{XInput: 1, YInput: 2, At: []float64{2, 0, 0}}
 	for x := range 24 {
 		g.X = append(g.X, 1500+400*float64(x))
 	}
+
 	for y := range 16 {
 		g.Y = append(g.Y, -75+10*float64(y))
 		for x := range 24 {
 			g.Cov = append(g.Cov, 0.02*float64(x)+0.01*float64(y)-0.05)
 		}
 	}
+
 	s.Maps = []Map{g}
+
 	return s
 }
 
@@ -121,10 +142,12 @@ func inventedSpectrum(rng *rand.Rand) *SpectrumDetail {
 		Recording: "run 0 0#1", Fixed: "blades 2", Unit: "dB re 20 µPa", BinHz: 2,
 		Shaft: [2]float64{33.3, 33.4},
 	}
+
 	for h := range 2 {
 		for k := range 400 {
 			sd.Level[h] = append(sd.Level[h], 20+8*math.Exp(-math.Abs(float64(k%66)-33)/2)+0.5*rng.NormFloat64())
 		}
+
 		for m := range 5 {
 			hz := 66.6 * float64(m+1)
 			sd.Lines[h] = append(sd.Lines[h], SpectrumLine{
@@ -132,12 +155,15 @@ func inventedSpectrum(rng *rand.Rand) *SpectrumDetail {
 				Search: [2]float64{hz - 4, hz + 4}, Band: [2]float64{hz - 2, hz + 2},
 			})
 		}
+
 		sd.Orders[h] = []SpectrumLine{{Order: 1, Hz: 33, Level: 25}}
 	}
+
 	for k := 14; k < 28; k++ {
 		c := math.Pow(10, float64(k)/10)
 		sd.Third = append(sd.Third, ThirdOctave{Lo: c * 0.89, Hi: c * 1.12, Centre: c, Level: 30 + float64(k)})
 	}
+
 	return sd
 }
 
@@ -150,6 +176,7 @@ func comparedMethods() []Compared {
 			Method: name, FitS: score.Value{Mean: 12.3, Std: 0.45, N: 5},
 			AskS: score.Value{Mean: 0.00123, Std: 0.0004, N: 5},
 		}
+
 		for _, g := range comparedBy {
 			for _, q := range g.columns {
 				m.Values = append(m.Values, score.Keyed{Key: q.key, Value: score.Value{Mean: 0.04196, Std: 0.00032, N: 5}})
@@ -158,8 +185,10 @@ func comparedMethods() []Compared {
 				}
 			}
 		}
+
 		out = append(out, m)
 	}
+
 	return out
 }
 
@@ -172,9 +201,11 @@ func airfoilOf(name string) *Detail {
 		Experiment: e, Inputs: []Quantity{{Name: "alpha_deg", Unit: "deg"}, {Name: name, Unit: "m/s"}},
 		Outcomes: []Quantity{{Name: "cl"}, {Name: name, Unit: "N"}}, Runs: []string{name},
 	}
+
 	for u := range 3 {
 		for a := range 21 {
 			c := len(d.X) / 2
+
 			d.X = append(d.X, float64(a-10), 5*float64(u+1))
 			for r := range 3 {
 				d.Cond, d.Run = append(d.Cond, c), append(d.Run, c)
@@ -183,41 +214,50 @@ func airfoilOf(name string) *Detail {
 					d.Y1, d.Y2 = append(d.Y1, y), append(d.Y2, y+0.04)
 				}
 			}
+
 			d.Mean = append(d.Mean, math.Sin(float64(a-10)/6), 2*math.Sin(float64(a-10)/6))
 		}
 	}
+
 	n := len(d.X) / 2
 	d.AllRows, d.AllConditions = 100*len(d.Cond), n
 	e.Splits[0].Name, e.Splits[0].HeldOut = name, name+" = 5"
 	e.Splits = e.Splits[:1]
 	d.Experiment = e
+
 	s := SplitDetail{Name: name, HeldOut: name + " = 5"}
 	for c := range n {
 		s.Test = append(s.Test, d.X[2*c+1] == 5)
 	}
+
 	for k := range 2 {
 		var sd SeedDetail
 		for _, y := range d.Mean {
 			sd.Mu, sd.Var, sd.Cov = append(sd.Mu, y+0.01*float64(k)), append(sd.Var, 0.01),
 				append(sd.Cov, 0.002*float64(k)-0.0005)
 		}
+
 		sd.Loss = []float64{1, 0.5, 0.4}
 		sd.HeldOutLoss = []float64{math.NaN(), 8, 9}
 		s.Seeds = append(s.Seeds, sd)
 		s.Bins = append(s.Bins, []Bin{{Cov: -0.1, E: 0.2, SE: math.NaN()}, {Cov: 0.1, E: -0.2, SE: 0.1}})
 	}
+
 	p := Profile{Input: 0, At: []float64{0, 5}, HeldOut: true}
 	for i := range 41 {
 		p.Grid = append(p.Grid, -12+0.6*float64(i))
 	}
+
 	for range 2 {
 		var mu, va, co []float64
 		for i := range p.Grid {
 			mu, va, co = append(mu, math.Sin(p.Grid[i]/6), 2), append(va, 0.01, 0.02),
 				append(co, 0.001*math.Cos(p.Grid[i]), 0.001)
 		}
+
 		p.Mu, p.Var, p.Cov = append(p.Mu, mu), append(p.Var, va), append(p.Cov, co)
 	}
+
 	q := p
 	q.At, q.HeldOut, q.Trained = []float64{0, 10}, false, [][2]float64{{-10, 10}}
 	s.Profiles = []Profile{p, q}
@@ -226,16 +266,20 @@ func airfoilOf(name string) *Detail {
 	for i := range 200 {
 		d.Series.Time = append(d.Series.Time, float64(i)/1000)
 	}
+
 	for range 2 {
 		var v []float64
 		for i := range 200 {
 			v = append(v, math.Sin(float64(i)/10))
 		}
+
 		d.Series.Value = append(d.Series.Value, v)
 	}
+
 	d.Series.First, d.Series.Second = []int{3, 50}, []int{10, 170}
 	d.Quality = []Fact{{name, name}}
 	d.Config, d.Digests = d.Quality, d.Quality
+
 	return d
 }
 

@@ -40,6 +40,7 @@ func (e Experiment) document() document {
 	default:
 		d.words = []string{"No split was trained."}
 	}
+
 	return d
 }
 
@@ -49,6 +50,7 @@ func (e Experiment) findings() []findings {
 		kind: "skipped", title: fmt.Sprintf("Left-out recordings (%d)", len(e.Skipped)), items: e.Skipped, severe: true,
 		most: 10,
 	}
+
 	return slices.DeleteFunc([]findings{
 		{kind: "note", title: "Notes", items: e.notes()},
 		{kind: "check", title: "Diagnostics", items: e.diagnostics()},

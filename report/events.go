@@ -25,9 +25,11 @@ func (e Experiment) eventWords() (out []string) {
 				between(v.Get("happened"), v.Get("happened_se"))))
 		}
 	}
+
 	if out == nil {
 		return nil
 	}
+
 	return append(out, text("events", nil))
 }
 
@@ -37,6 +39,7 @@ func between(v, se score.Value) string {
 	if se.Defined() {
 		text += " ± " + fmt.Sprintf("%.2g", se.Mean)
 	}
+
 	return text
 }
 
@@ -47,7 +50,9 @@ func eventsJSON(list []Event) array {
 		for _, v := range e.Values {
 			o = append(o, member{v.Key, valueJSON(v.Value)})
 		}
+
 		out = append(out, o)
 	}
+
 	return out
 }

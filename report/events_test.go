@@ -19,16 +19,19 @@ func TestEventWords(t *testing.T) {
 				"sum_e_ratio", v(2.1, 0.3), "sum_e_ratio_se", v(math.NaN(), 0)),
 		}},
 	}}}
+
 	words := strings.Join(e.comparisonWords(), "\n")
 	if want := "blades = 2 held out: loud (bpf1_db > 70) is claimed with probability 0.231 ± 0.021 and happened in " +
 		"0.31 ± 0.023 of the values."; !strings.Contains(words, want) {
 		t.Errorf("%s\nwant %s", words, want)
 	}
+
 	var b bytes.Buffer
 	for _, t := range e.comparisons() {
 		b.WriteString(t.Title + "\n")
 		mdTable(&b, t)
 	}
+
 	table := b.String()
 	for _, want := range []string{
 		"Events on what two holds out (experimental)", "0.231 ± 0.021", "0.023", "2.10 ± 0.30", "–",

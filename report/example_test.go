@@ -22,6 +22,7 @@ func ExampleTerminal() {
 			{Key: "abs_cov", Value: score.Value{Mean: 0.0327, Std: 0.005, N: 5}},
 		}},
 	}}
+
 	if err := report.Terminal(os.Stdout, e, 100, false); err != nil {
 		fmt.Println(err)
 	}
@@ -64,6 +65,7 @@ func ExampleExperiment_MetricsJSON() {
 		fmt.Println(err)
 		return
 	}
+
 	os.Stdout.Write(raw)
 	// Output:
 	// {

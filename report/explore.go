@@ -69,6 +69,7 @@ func f32(v []float64) string {
 	for _, x := range v {
 		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(float32(x)))
 	}
+
 	return base64.StdEncoding.EncodeToString(b)
 }
 
@@ -77,6 +78,7 @@ func u16(v []int) string {
 	for _, x := range v {
 		b = binary.LittleEndian.AppendUint16(b, uint16(x))
 	}
+
 	return base64.StdEncoding.EncodeToString(b)
 }
 
@@ -89,39 +91,48 @@ func explorerData(details []*Detail, numbers int) []byte {
 			total += 3 * d.conditions() * d.dim() * len(s.Seeds)
 		}
 	}
+
 	every := max(1, (total+numbers-1)/numbers)
+
 	list := []*explored{}
 	for i, d := range details {
 		list = append(list, newExplored(i, d, every))
 	}
+
 	// json escapes <, > and &, so nothing in a name can end the element.
 	b, err := json.Marshal(list)
 	if err != nil {
 		panic("report: pack page data: " + err.Error()) // plain values only
 	}
+
 	return b
 }
 
 func newExplored(i int, d *Detail, every int) *explored {
 	keep, place := []int{}, map[int]int{} // conditions, and their numbers here
+
 	runOf := make([]int, d.conditions())
 	for r, c := range d.Cond {
 		runOf[c] = d.Run[r]
 	}
+
 	for c := range d.conditions() {
 		if runOf[c]%every == 0 {
 			place[c] = len(keep)
 			keep = append(keep, c)
 		}
 	}
+
 	e := &explored{
 		ID: sectionID(i), Name: clean(d.Experiment.Name), Data: clean(d.Experiment.Data), Pairs: clean(d.Experiment.Pairs),
 		Inputs: exploredQuantities(d.Inputs), Outcomes: exploredQuantities(d.Outcomes), All: d.AllConditions, N: len(keep),
 		Splits: []exploredSplit{},
 	}
+
 	for k := range d.Inputs {
 		e.Values = append(e.Values, d.values(k))
 	}
+
 	var index []int
 	for _, c := range keep {
 		for k := range d.Inputs {
@@ -129,12 +140,15 @@ func newExplored(i int, d *Detail, every int) *explored {
 			index = append(index, j)
 		}
 	}
+
 	e.X = u16(index)
 	e.Row, e.Y = exploredPairs(d, place)
 	for _, s := range d.Splits {
 		e.Splits = append(e.Splits, newExploredSplit(d, s, keep))
 	}
+
 	e.Spectra = newExploredSpectra(d, place)
+
 	return e
 }
 
@@ -143,6 +157,7 @@ func exploredQuantities(q []Quantity) []exploredQuantity {
 	for _, x := range q {
 		out = append(out, exploredQuantity{clean(x.Name), x.Label(), x.Word(), clean(x.Unit), x.difference(), x.square()})
 	}
+
 	return out
 }
 
@@ -150,42 +165,52 @@ func exploredQuantities(q []Quantity) []exploredQuantity {
 func exploredPairs(d *Detail, place map[int]int) (row, values string) {
 	var cond []int
 	var y []float64
+
 	perCondition := map[int]int{}
 	for r, c := range d.Cond {
 		at, ok := place[c]
 		if !ok || perCondition[c] >= 12 {
 			continue
 		}
+
 		perCondition[c]++
 		cond = append(cond, at)
+
 		for k := range d.Outcomes {
 			y = append(y, d.Y1[r*d.dim()+k], d.Y2[r*d.dim()+k])
 		}
 	}
+
 	return u16(cond), f32(y)
 }
 
 func newExploredSplit(d *Detail, s SplitDetail, keep []int) exploredSplit {
 	out := exploredSplit{Name: clean(s.Name), Held: clean(s.HeldOut), Seeds: []exploredSeed{}}
+
 	var test []int
 	for _, c := range keep {
 		t := 0
 		if s.Test[c] {
 			t = 1
 		}
+
 		test = append(test, t)
 	}
+
 	out.Test = u16(test)
 	kept := func(v []float64) string {
 		var out []float64
 		for _, c := range keep {
 			out = append(out, v[c*d.dim():(c+1)*d.dim()]...)
 		}
+
 		return f32(out)
 	}
+
 	for _, k := range s.Seeds {
 		out.Seeds = append(out.Seeds, exploredSeed{kept(k.Mu), kept(k.Var), kept(k.Cov)})
 	}
+
 	return out
 }
 
@@ -195,37 +220,46 @@ func newExploredSpectra(d *Detail, place map[int]int) *exploredSpectra {
 	if d.Shown == nil || len(d.Spectra) == 0 {
 		return nil
 	}
+
 	top := math.Inf(-1)
 	for _, s := range d.Spectra {
 		for _, v := range s.Peak {
 			top = math.Max(top, float64(v))
 		}
 	}
+
 	offset := math.Ceil(top) - 127 // half decibels from here on fill a byte
 	first := d.Spectra[0]
 	var at []int
 	var to, line []float64
+
 	var levels []byte
 	for _, s := range d.Spectra {
 		c, ok := place[d.Cond[s.Row]]
 		if !ok || len(at) >= 2000 {
 			continue
 		}
+
 		at, to = append(at, c), append(to, s.ToHz)
+
 		for k := range first.Line {
 			v := math.NaN()
 			if k < len(s.Line) {
 				v = float64(s.Line[k])
 			}
+
 			line = append(line, v)
 		}
+
 		for _, v := range s.Peak {
 			levels = append(levels, byte(max(0, min(255, math.Round(2*(float64(v)-offset))))))
 		}
 	}
+
 	if len(at) == 0 {
 		return nil
 	}
+
 	return &exploredSpectra{
 		At: u16(at), To: f32(to), Line: f32(line), Lines: len(first.Line), Points: len(first.Peak),
 		Level: base64.StdEncoding.EncodeToString(levels), Offset: offset, Unit: clean(d.Shown.Unit), Bin: d.Shown.BinHz,

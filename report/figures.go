@@ -52,6 +52,7 @@ func filesOf(list []plot) []FigureFile {
 	for _, p := range list {
 		out = append(out, FigureFile{File: p.file, SVG: figure.Draw(p.fig, figure.Options{}), CSV: p.fig.CSV()})
 	}
+
 	return out
 }
 
@@ -64,11 +65,13 @@ func (m *maker) plots() []plot {
 	for i := range d.Splits {
 		m.split(&d.Splits[i])
 	}
+
 	m.calibrations()
 	m.spectrum()
 	m.levels()
 	m.series()
 	m.drift()
+
 	return m.out
 }
 
@@ -87,13 +90,17 @@ func (m *maker) add(p plot) {
 	if p.split != "" {
 		name = p.split + "-" + p.file
 	}
+
 	p.file = fileName(name)
+
 	if m.used == nil {
 		m.used = map[string]bool{}
 	}
+
 	for k, base := 2, p.file; m.used[p.file]; k++ {
 		p.file = base + "-" + strconv.Itoa(k)
 	}
+
 	m.used[p.file] = true
 	p.fig.ID = "f-" + fileName(m.d.Experiment.Name) + "-" + p.file
 	title := clean(m.d.Experiment.Name) + ": " + p.heading
@@ -102,9 +109,11 @@ func (m *maker) add(p plot) {
 		p.heading += " (" + clean(m.d.Experiment.Data) + " data)"
 		p.fig.Note = strings.ToUpper(m.d.Experiment.Data[:1]) + clean(m.d.Experiment.Data[1:]) + " data."
 	}
+
 	if p.split != "" {
 		title += ", split " + clean(p.split)
 	}
+
 	p.fig.Title, p.fig.Desc = title, p.caption
 	m.out = append(m.out, p)
 }
@@ -120,14 +129,17 @@ func fileName(s string) string {
 		} else if b.Len() > 0 && !strings.HasSuffix(b.String(), "-") {
 			b.WriteByte('-')
 		}
+
 		if b.Len() >= 100 {
 			break
 		}
 	}
+
 	out := strings.Trim(b.String(), "-.")
 	if out == "" {
 		return "x"
 	}
+
 	return strings.ReplaceAll(out, "=", "-")
 }
 
@@ -155,7 +167,9 @@ func (d *Detail) values(k int) []float64 {
 	for c := range d.conditions() {
 		v = append(v, d.x(c, k))
 	}
+
 	slices.Sort(v)
+
 	return slices.Compact(v)
 }
 
@@ -173,16 +187,19 @@ func (d *Detail) spots(cs, fixed []int) []*spot {
 				return o
 			}
 		}
+
 		return 0
 	}
 
 	var out []*spot
+
 	var last *spot
 	for _, c := range slices.SortedStableFunc(slices.Values(cs), compare) {
 		if last == nil || compare(last.cs[0], c) != 0 {
 			last = &spot{at: d.X[c*d.in() : (c+1)*d.in()]}
 			out = append(out, last)
 		}
+
 		last.cs = append(last.cs, c)
 	}
 
@@ -203,12 +220,14 @@ func (s *SplitDetail) answers() (a answers) {
 			n := len(seed.Mu)
 			a = answers{make([]float64, n), make([]float64, n), make([]float64, n)}
 		}
+
 		for i := range seed.Mu {
 			a.mu[i] += seed.Mu[i] / float64(len(s.Seeds))
 			a.va[i] += seed.Var[i] / float64(len(s.Seeds))
 			a.co[i] += seed.Cov[i] / float64(len(s.Seeds))
 		}
 	}
+
 	return a
 }
 
@@ -230,8 +249,10 @@ func (s *SplitDetail) heldOut(n int, condition func(i int) int) (of [2][]int) {
 		if s.Test[condition(i)] {
 			part = 1
 		}
+
 		of[part] = append(of[part], i)
 	}
+
 	return of
 }
 
@@ -264,10 +285,12 @@ func thin[T any](list []T, n int) []T {
 	if len(list) <= n || n < 1 {
 		return list
 	}
+
 	out := make([]T, n)
 	for i := range out {
 		out[i] = list[i*len(list)/n]
 	}
+
 	return out
 }
 
@@ -275,12 +298,15 @@ func (m *maker) split(s *SplitDetail) {
 	if len(s.Seeds) == 0 {
 		return
 	}
+
 	if angle := m.d.angle(); angle >= 0 {
 		m.directivities(s, angle)
 	}
+
 	if len(s.Profiles) > 0 {
 		m.profiles(s)
 	}
+
 	m.bandLevels(s)
 	m.maps(s)
 	m.calibration(s)
@@ -300,12 +326,15 @@ func place(q []Quantity, at []float64, which []int) string {
 			s = append(s, number6(at[k])+" blades")
 			continue
 		}
+
 		t := q[k].Word() + " " + number6(at[k])
 		if q[k].Unit != "" {
 			t += " " + clean(q[k].Unit)
 		}
+
 		s = append(s, t)
 	}
+
 	return strings.Join(s, ", ")
 }
 
@@ -316,6 +345,7 @@ func others(n int, but ...int) []int {
 			out = append(out, k)
 		}
 	}
+
 	return out
 }
 
@@ -334,14 +364,17 @@ func (p *Profile) curve(outcome, dim, every int) curve {
 			at = append(at, i)
 		}
 	}
+
 	column := func(v []float64, width, of int) []float64 {
 		if v == nil {
 			return nil
 		}
+
 		out := make([]float64, len(at))
 		for k, i := range at {
 			out[k] = v[i*width+of]
 		}
+
 		return out
 	}
 
@@ -352,12 +385,15 @@ func (p *Profile) curve(outcome, dim, every int) curve {
 				out[k] += 1 / float64(len(seeds)) * y
 			}
 		}
+
 		return out
 	}
+
 	c := curve{
 		grid: column(p.Grid, 1, 0), mu: mean(p.Mu), va: mean(p.Var), co: mean(p.Cov),
 		mean: column(p.TrueMean, dim, outcome), noise: column(p.TrueSigma, dim, outcome),
 	}
+
 	for _, v := range p.Cov {
 		c.seeds = append(c.seeds, column(v, dim, outcome))
 	}
@@ -376,6 +412,7 @@ func (c curve) band(name, class string, half func(i int) float64) figure.Mark {
 	for i, x := range c.grid {
 		b.Between(x, c.mu[i]-half(i), c.mu[i]+half(i))
 	}
+
 	return b
 }
 
@@ -384,6 +421,7 @@ func (c curve) line(name, class string, dashed bool, y func(i int) float64) figu
 	for i := range c.grid {
 		mk.Y = append(mk.Y, y(i))
 	}
+
 	return mk
 }
 
@@ -393,9 +431,11 @@ func (p *Profile) trainedOn() []figure.Mark {
 	for _, t := range p.Trained {
 		span.Lo, span.Hi = append(span.Lo, t[0]), append(span.Hi, t[1])
 	}
+
 	if span.Lo == nil {
 		return nil
 	}
+
 	return []figure.Mark{span}
 }
 
@@ -409,6 +449,7 @@ func (m *maker) profiles(s *SplitDetail) {
 			up, spread, down := m.profile(s, &s.Profiles[i], outcome)
 			above, middle, below = append(above, up), append(middle, spread), append(below, down)
 		}
+
 		sameRange(above, 0.03, 0.03)
 		sameRange(middle, 0, 0.05)
 		sameRange(below, 0.05, 0.05)
@@ -417,6 +458,7 @@ func (m *maker) profiles(s *SplitDetail) {
 			"What": d.Outcomes[outcome].Word(), "Along": along, "Data": d.data(), "Seeds": len(s.Seeds),
 			"Selected": d.AllRows > len(d.Cond) || len(d.Cond) > m.limit, "Couples": d.Experiment.Couples,
 		})
+
 		m.add(plot{
 			file: "profile-" + d.Outcomes[outcome].Name, split: s.Name,
 			heading: d.Outcomes[outcome].Word() + " along " + along, caption: caption,
@@ -436,6 +478,7 @@ func (m *maker) profile(s *SplitDetail, p *Profile, outcome int) (up, spread, do
 		c.band("μ ± 2σ", "sigma2", func(i int) float64 { return 2 * c.total(i) }),
 		c.band("μ ± σ", "sigma1", c.total),
 		c.band("μ ± 2√C, epistemic", "epi", func(i int) float64 { return 2 * c.epistemic(i) }))
+
 	up.Height, spread.Height = 240, 110
 	up.Title = place(m.d.Inputs, p.At, others(m.d.in(), p.Input))
 	if up.Title != "" && p.HeldOut {
@@ -446,11 +489,13 @@ func (m *maker) profile(s *SplitDetail, p *Profile, outcome int) (up, spread, do
 		X: up.X, Y: figure.Axis{Label: in("covariance C", m.d.Outcomes[outcome].square())}, Height: 100,
 		Marks: append(p.trainedOn(), zero()),
 	}
+
 	for _, of := range c.seeds {
 		down.Marks = append(down.Marks, figure.Mark{
 			Kind: figure.Line, Name: "C of each seed", Class: "epi", Thin: true, X: c.grid, Y: of,
 		})
 	}
+
 	down.Marks = append(down.Marks, figure.Mark{
 		Kind: figure.Line, Name: "C, mean over seeds", Class: "aux", X: c.grid, Y: c.co,
 	})
@@ -478,6 +523,7 @@ func (m *maker) outcomePanels(s *SplitDetail, p *Profile, outcome int, c curve, 
 			c.line("√(σ² − C), aleatoric", "floor", true, c.aleatoric),
 			c.line("√C, epistemic", "epi", false, c.epistemic)),
 	}
+
 	if c.noise != nil {
 		deviations.Marks = append(deviations.Marks, figure.Mark{
 			Kind: figure.Line, Name: "noise the data were made with", Class: "aux", Dashed: true, X: c.grid, Y: c.noise,
@@ -494,6 +540,7 @@ func (m *maker) pairs(s *SplitDetail, p *Profile, outcome int) []figure.Mark {
 		{Kind: figure.Points, Name: d.data() + ", trained on", Class: "train", Size: 1.5},
 		{Kind: figure.Points, Name: d.data() + ", held out", Class: "test", Size: 1.5},
 	}
+
 	for k, list := range s.heldOut(len(d.Cond), func(i int) int { return d.Cond[i] }) {
 		list = slices.DeleteFunc(list, func(i int) bool { return !d.at(d.Cond[i], p.At, p.Input) })
 		for _, i := range thin(list, 2*m.limit) {
@@ -502,6 +549,7 @@ func (m *maker) pairs(s *SplitDetail, p *Profile, outcome int) []figure.Mark {
 			marks[k].Point(x, d.Y2[j])
 		}
 	}
+
 	return known(marks...)
 }
 
@@ -512,5 +560,6 @@ func (d *Detail) at(c int, place []float64, but ...int) bool {
 			return false
 		}
 	}
+
 	return true
 }

@@ -21,10 +21,12 @@ func bandHz(name string) float64 {
 	if !ok {
 		return 0
 	}
+
 	hz, err := strconv.ParseFloat(strings.Replace(n, "_", ".", 1), 64)
 	if err != nil {
 		return 0
 	}
+
 	return hz
 }
 
@@ -32,31 +34,38 @@ func bandHz(name string) float64 {
 // conditions: in the middle of the held-out ones and of those of the training.
 func (m *maker) bandLevels(s *SplitDetail) {
 	d := m.d
+
 	var bands []int
 	for k, q := range d.Outcomes {
 		if bandHz(q.Name) > 0 {
 			bands = append(bands, k)
 		}
 	}
+
 	if len(bands) < fewestBands {
 		return
 	}
+
 	hz := func(k int) float64 { return bandHz(d.Outcomes[k].Name) }
 	slices.SortFunc(bands, func(a, b int) int { return cmp.Compare(hz(a), hz(b)) })
 	a := s.answers()
 	f := &figure.Figure{Width: 720}
+
 	parts := s.heldOut(len(s.Test), func(c int) int { return c })
 	for _, held := range []int{1, 0} {
 		of := parts[held]
 		if len(of) == 0 {
 			continue
 		}
+
 		c := of[len(of)/2]
 		model := figure.Mark{Kind: figure.Bars, Name: "mean μ ± 2 total standard deviations", Class: "mean"}
+
 		data := figure.Mark{Kind: figure.Points, Name: m.d.data() + ", y1 and y2", Class: "test", Shape: "diamond", Size: 2.4}
 		for _, k := range bands {
 			at := c*d.dim() + k
 			model.Bar(hz(k), a.mu[at], 2*math.Sqrt(a.va[at]))
+
 			for i, cond := range d.Cond {
 				if cond == c {
 					data.Point(hz(k), d.Y1[i*d.dim()+k])
@@ -64,20 +73,25 @@ func (m *maker) bandLevels(s *SplitDetail) {
 				}
 			}
 		}
+
 		line := figure.Mark{Kind: figure.Line, Class: "mean", Quiet: true, Thin: true, X: model.X, Y: model.Y}
+
 		title := place(d.Inputs, d.X[c*d.in():(c+1)*d.in()], others(d.in()))
 		if held == 1 {
 			title += ", held out"
 		}
+
 		f.Panels = append(f.Panels, figure.Panel{
 			Title: title, X: figure.Axis{Label: "mid-frequency f of the band (Hz)", Log: true},
 			Y: figure.Axis{Label: in("band level", d.Outcomes[bands[0]].Unit)}, Height: 220,
 			Marks: []figure.Mark{line, model, data},
 		})
 	}
+
 	if f.Columns = len(f.Panels); f.Columns == 0 {
 		return
 	}
+
 	m.add(plot{
 		file: "bands", split: s.Name, heading: "Band levels over frequency", fig: f, page: true,
 		caption: text("figure-bands", map[string]any{"Data": d.data(), "N": len(bands), "Seeds": len(s.Seeds)}),

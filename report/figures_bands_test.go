@@ -17,25 +17,31 @@ import (
 func TestBandLevelsNumbers(t *testing.T) {
 	d := campaign(4, 5, 5, 2, 3)
 	figures := func() []FigureFile { return Figures(d) }
+
 	name := func(f FigureFile) bool { return f.File == "3-blades-bands" }
 	if slices.ContainsFunc(figures(), name) {
 		t.Error("harmonics are drawn as bands")
 	}
+
 	hz := []string{"31_5", "125", "63", "1000", "500"}
 	for k := range d.Outcomes {
 		d.Outcomes[k].Name = fmt.Sprintf("l_%shz_db", hz[k])
 	}
+
 	list := figures()
 	i := slices.IndexFunc(list, name)
 	if i < 0 {
 		t.Fatal("no such figure")
 	}
+
 	rows, err := csv.NewReader(bytes.NewReader(list[i].CSV)).ReadAll()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	column := func(name string) int { return slices.Index(rows[0], name) }
 	s := &d.Splits[1]
+
 	means, pairs := 0, 0
 	for _, r := range rows[1:] {
 		x, _ := strconv.ParseFloat(r[column("x")], 64)
@@ -47,11 +53,14 @@ func TestBandLevelsNumbers(t *testing.T) {
 			for _, e := range s.Seeds {
 				mean += e.Mu[c*5+k] / 3
 			}
+
 			return s.Test[c] == held && (y == d.Y1[c*5+k] || y == d.Y2[c*5+k] || math.Abs(y-mean) < 1e-9)
 		})
+
 		if !found {
 			t.Errorf("%v: no level of the condition", r)
 		}
+
 		switch {
 		case strings.HasPrefix(r[1], "mean"):
 			means++
@@ -59,13 +68,16 @@ func TestBandLevelsNumbers(t *testing.T) {
 			pairs++
 		}
 	}
+
 	if means != 10 || pairs != 20 {
 		t.Errorf("%d means, %d values of pairs", means, pairs)
 	}
+
 	d.Outcomes = d.Outcomes[:5]
 	for k, n := range []string{"oaspl_db", "a", "b"} {
 		d.Outcomes[k].Name = n
 	}
+
 	if slices.ContainsFunc(figures(), name) {
 		t.Error("two bands are drawn")
 	}

@@ -14,40 +14,50 @@ func (m *maker) spectrum() {
 	if s == nil {
 		return
 	}
+
 	p := figure.Panel{
 		Title: s.Fixed, Height: 300,
 		X: figure.Axis{Label: "frequency f (Hz)", Max: s.BinHz * float64(len(s.Level[0])-1)},
 		Y: figure.Axis{Label: fmt.Sprintf("level L per bin of %s Hz (%s)", number6(s.BinHz), clean(s.Unit))},
 	}
+
 	if len(s.Lines[0]) > 0 {
 		search := figure.Mark{Kind: figure.Span, Name: "searched for a harmonic", Class: "span"}
 		for _, l := range s.Lines[0] {
 			search.Lo, search.Hi = append(search.Lo, l.Search[0]-s.BinHz/2), append(search.Hi, l.Search[1]+s.BinHz/2)
 		}
+
 		p.Marks = append(p.Marks, search)
 	}
+
 	tones := s.tones()
+
 	// The background lies under the halves' lines where it is one with them.
 	if len(s.Background) > 0 {
 		background := s.curve("background", "grey", s.Background)
 		background.Dashed = true
 		p.Marks = append(p.Marks, background)
 	}
+
 	p.Marks = append(p.Marks, s.halves()...)
+
 	lo, hi := math.Inf(1), math.Inf(-1)
 	for _, mk := range append(p.Marks, tones) {
 		for _, v := range mk.Y {
 			lo, hi = math.Min(lo, v), math.Max(hi, v)
 		}
 	}
+
 	read, names := s.harmonics()
 	p.Marks = append(p.Marks, read...)
 	p.Marks = append(append(p.Marks, known(tones)...), names...)
 	p.Y.Min, p.Y.Max = lo-2, hi+6
+
 	heading := "Spectrum"
 	if len(s.Lines[1]) > 0 {
 		heading += " and its lines"
 	}
+
 	m.add(plot{
 		file: "spectrum", heading: heading, caption: s.caption(),
 		fig: &figure.Figure{Width: 720, Panels: []figure.Panel{p}}, page: true,
@@ -63,6 +73,7 @@ func (s *SpectrumDetail) curve(name, class string, level []float64) figure.Mark 
 			mk.Point(float64(i)*s.BinHz, v)
 		}
 	}
+
 	return mk
 }
 
@@ -71,16 +82,19 @@ func (s *SpectrumDetail) halves() []figure.Mark {
 	first, second := s.curve("first half", "half", s.Level[0]), s.curve("second half", "half", s.Level[1])
 	first.Quiet, second.Quiet = true, true
 	band := figure.Mark{Kind: figure.Band, Name: "between the halves", Class: "total"}
+
 	mean := figure.Mark{Kind: figure.Line, Name: "mean of both halves", Class: "mean", Thin: true}
 	for i := 1; i < min(len(s.Level[0]), len(s.Level[1])); i++ {
 		a, b := s.Level[0][i], s.Level[1][i]
 		if math.IsInf(a, 0) || math.IsInf(b, 0) {
 			continue
 		}
+
 		x := float64(i) * s.BinHz
 		band.Between(x, min(a, b), max(a, b))
 		mean.Point(x, 10*math.Log10((math.Pow(10, a/10)+math.Pow(10, b/10))/2))
 	}
+
 	return []figure.Mark{band, first, second, mean}
 }
 
@@ -90,9 +104,11 @@ func (s *SpectrumDetail) tones() figure.Mark {
 	if len(s.Background) == 0 {
 		return mk
 	}
+
 	for _, l := range s.BackgroundTones {
 		mk.Point(l.Hz, l.Level)
 	}
+
 	return mk
 }
 
@@ -102,28 +118,34 @@ func (s *SpectrumDetail) harmonics() (read, names []figure.Mark) {
 	if len(s.Lines[1]) == 0 {
 		return nil, nil
 	}
+
 	floor := figure.Mark{Kind: figure.Steps, Name: "floor", Class: "floor"}
 	used := figure.Mark{Kind: figure.Points, Name: "bins used, second half", Class: "test", Size: 2.2}
+
 	label := figure.Mark{Kind: figure.Labels, Name: "harmonic", Quiet: true, Class: "test"}
 	for _, l := range s.Lines[1] {
 		w := 8 * s.BinHz
 		floor.Lo, floor.Hi, floor.Y = append(floor.Lo, l.Hz-w), append(floor.Hi, l.Hz+w), append(floor.Y, l.Floor)
+
 		top := math.Inf(-1)
 		for i := int(math.Round(l.Band[0] / s.BinHz)); i <= int(math.Round(l.Band[1]/s.BinHz)) && i < len(s.Level[1]); i++ {
 			used.Point(float64(i)*s.BinHz, s.Level[1][i])
 			top = math.Max(top, s.Level[1][i])
 		}
+
 		if !math.IsInf(top, 0) {
 			label.Point(l.Hz, top)
 			label.Text = append(label.Text, number6(l.Order)+"×BPF")
 		}
 	}
+
 	orders := figure.Mark{
 		Kind: figure.Points, Name: "shaft orders that are no harmonic", Class: "aux", Shape: "diamond", Size: 2.2,
 	}
 	for _, l := range s.Orders[1] {
 		orders.Point(l.Hz, l.Level)
 	}
+
 	return []figure.Mark{floor, used, orders}, []figure.Mark{label}
 }
 
@@ -132,7 +154,9 @@ func (s *SpectrumDetail) caption() string {
 	for _, f := range s.BackgroundFrom {
 		from = append(from, clean(f))
 	}
+
 	hz := func(v float64) string { return number6(math.Round(v*1e3) / 1e3) }
+
 	return text("figure-spectrum", map[string]any{
 		"Recording": clean(s.Recording), "Lines": len(s.Lines[1]) > 0, "Shaft1": hz(s.Shaft[0]), "Shaft2": hz(s.Shaft[1]),
 		"Background": len(s.Background) > 0, "From": strings.Join(from, ", "), "Tones": len(s.BackgroundTones) > 0,
@@ -145,35 +169,45 @@ func (m *maker) levels() {
 	if d.Shown == nil || d.Level == nil {
 		return
 	}
+
 	f := &figure.Figure{Width: 720}
+
 	caption := ""
 	if angle := d.angle(); angle >= 0 {
 		facet := m.facetInput(angle)
+
 		at := make([]float64, d.in())
 		for k := range at {
 			v := d.values(k)
 			at[k] = v[len(v)/2]
 		}
+
 		f.Panels = append(f.Panels, m.overall(angle, facet, at))
+
 		caption = "Left: overall level of all bins above 0 Hz, mean of both halves"
 		if o := others(d.in(), angle, facet); len(o) > 0 {
 			caption += ", at " + place(d.Inputs, at, o)
 		}
+
 		caption += ". "
 	}
+
 	if n := len(d.Shown.Third); n > 0 {
 		mk := figure.Mark{Kind: figure.Steps, Name: "one-third-octave level", Quiet: true, Class: "mean"}
 		for _, t := range d.Shown.Third {
 			mk.Between(t.Centre, t.Lo, t.Hi)
 			mk.Y = append(mk.Y, t.Level)
 		}
+
 		f.Panels = append(f.Panels, figure.Panel{
 			Title: "One-third-octave bands",
 			X:     figure.Axis{Label: "frequency f (Hz)", Log: true, Min: d.Shown.Third[0].Lo, Max: d.Shown.Third[n-1].Hi},
 			Y:     figure.Axis{Label: "band level L (" + clean(d.Shown.Unit) + ")"}, Height: 220, Marks: []figure.Mark{mk},
 		})
+
 		caption += text("figure-third-octaves", d.Shown.Fixed)
 	}
+
 	if f.Columns = len(f.Panels); f.Columns > 0 {
 		m.add(plot{file: "levels", heading: "Overall and band levels", caption: caption, fig: f, page: true})
 	}
@@ -187,31 +221,39 @@ func (m *maker) overall(angle, facet int, at []float64) figure.Panel {
 		Title: "Overall level", X: figure.Axis{Label: d.Inputs[angle].Axis()},
 		Y: figure.Axis{Label: "overall level L (" + clean(d.Shown.Unit) + ")"}, Height: 220,
 	}
+
 	groups := []float64{0}
 	if facet >= 0 {
 		groups = d.values(facet)
 	}
+
 	classes := []string{"mean", "test", "floor", "aux", "epi", "train"}
+
 	shapes := []string{"", "square", "diamond", "ring", "cross", "ring"}
 	for g, v := range groups[:min(len(groups), len(classes))] {
 		mk := figure.Mark{Kind: figure.Points, Class: classes[g], Shape: shapes[g], Size: 2.6, Name: d.data()}
 		if facet >= 0 {
 			mk.Name = number6(v) + " " + d.Inputs[facet].Word()
 		}
+
 		var points [][2]float64
 		for i, c := range d.Cond {
 			if (facet < 0 || d.x(c, facet) == v) && d.at(c, at, angle, facet) && !math.IsNaN(d.Level[i]) {
 				points = append(points, [2]float64{d.x(c, angle), d.Level[i]})
 			}
 		}
+
 		slices.SortFunc(points, func(a, b [2]float64) int { return slices.Compare(a[:], b[:]) })
+
 		for _, q := range points {
 			mk.Point(q[0], q[1])
 		}
+
 		line := mk
 		line.Kind, line.Thin, line.Quiet = figure.Line, true, true
 		p.Marks = append(p.Marks, known(line, mk)...)
 	}
+
 	return p
 }
 
@@ -221,26 +263,32 @@ func (m *maker) series() {
 	if s == nil {
 		return
 	}
+
 	f := &figure.Figure{Width: 720}
 	for k, q := range s.Outcomes {
 		p := figure.Panel{X: figure.Axis{Label: "time t (s)"}, Y: figure.Axis{Label: q.Axis()}, Height: 130}
 		if k == 0 {
 			p.Title = s.Fixed
 		}
+
 		p.Marks = append(p.Marks, figure.Mark{
 			Kind: figure.Line, Name: "recorded", Class: "grey", Thin: true, X: s.Time, Y: s.Value[k],
 		})
 		first := figure.Mark{Kind: figure.Points, Name: "drawn for y1", Class: "mean", Size: 2.8}
 		second := figure.Mark{Kind: figure.Points, Name: "drawn for y2", Class: "test", Shape: "diamond", Size: 2.2}
+
 		for _, j := range s.First {
 			first.Point(s.Time[j], s.Value[k][j])
 		}
+
 		for _, j := range s.Second {
 			second.Point(s.Time[j], s.Value[k][j])
 		}
+
 		p.Marks = append(p.Marks, first, second)
 		f.Panels = append(f.Panels, p)
 	}
+
 	m.add(plot{
 		file: "series", heading: "Force series and the samples drawn from it", page: true, fig: f,
 		caption: text("figure-series", map[string]any{"N": len(s.Time), "Of": s.Of, "Run": clean(s.Run)}),
@@ -252,6 +300,7 @@ func (m *maker) drift() {
 	if len(d.Drift) == 0 {
 		return
 	}
+
 	f := &figure.Figure{Columns: min(3, len(d.Drift)), Width: 720}
 	for _, dr := range d.Drift[:min(6, len(d.Drift))] {
 		mk := figure.Mark{
@@ -260,12 +309,14 @@ func (m *maker) drift() {
 		for i, v := range dr.Mean {
 			mk.Bar(dr.Run[i], v, dr.SE[i])
 		}
+
 		q := d.Outcomes[dr.Outcome]
 		f.Panels = append(f.Panels, figure.Panel{
 			Title: q.Word(), X: figure.Axis{Label: "run, in order of the table"},
 			Y: figure.Axis{Label: in("change", q.difference())}, Height: 140, Marks: []figure.Mark{zero(), mk},
 		})
 	}
+
 	sameRange(f.Panels, 0.05, 0.05)
 	m.add(plot{file: "drift", heading: "Half-to-half drift", caption: text("figure-drift", nil), fig: f, page: true})
 }

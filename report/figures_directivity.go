@@ -19,13 +19,16 @@ func (m *maker) facetInput(angle int) int {
 		if k == angle || n < 2 {
 			continue
 		}
+
 		if q.Name == "blades" && n <= 9 {
 			return k
 		}
+
 		if n < few {
 			best, few = k, n
 		}
 	}
+
 	return best
 }
 
@@ -51,6 +54,7 @@ func (m *maker) directivities(s *SplitDetail, angle int) {
 	for i, c := range d.Cond {
 		r.rows[c] = append(r.rows[c], i)
 	}
+
 	// Places that were measured at two angles or more.
 	places := d.spots(others(d.conditions()), r.fixed)
 	places = slices.DeleteFunc(places, func(p *spot) bool {
@@ -59,6 +63,7 @@ func (m *maker) directivities(s *SplitDetail, angle int) {
 	if len(places) == 0 {
 		return
 	}
+
 	// On the page: the place in the middle of every input, or the nearest that
 	// was measured.
 	mid := make([]float64, d.in())
@@ -66,18 +71,23 @@ func (m *maker) directivities(s *SplitDetail, angle int) {
 		v := d.values(k)
 		mid[k] = v[len(v)/2]
 	}
+
 	far := func(p *spot) float64 {
 		sum := 0.0
 		for _, k := range r.fixed {
 			sum += math.Abs(p.at[k]-mid[k]) / (1 + math.Abs(mid[k]))
 		}
+
 		return sum
 	}
+
 	shown := slices.MinFunc(places, func(a, b *spot) int { return cmp.Compare(far(a), far(b)) })
+
 	drawn := thin(places, directivityPlaces)
 	if !slices.Contains(drawn, shown) {
 		drawn = append(drawn, shown)
 	}
+
 	for k := range d.Outcomes {
 		for _, p := range drawn {
 			r.at, r.cs, r.onPage = p.at, p.cs, k == 0 && p == shown // the explorer shows the others
@@ -107,12 +117,15 @@ type radiation struct {
 
 func (m *maker) directivity(r *radiation, outcome int) {
 	d := m.d
+
 	facets := []float64{0}
 	if r.facet >= 0 {
 		facets = d.values(r.facet)
 	}
+
 	av := d.values(r.angle)
 	r.lo, r.hi, r.none = math.Inf(1), math.Inf(-1), 0
+
 	f := &figure.Figure{Width: 720, Shared: true}
 	for _, v := range facets {
 		var cs []int
@@ -121,35 +134,44 @@ func (m *maker) directivity(r *radiation, outcome int) {
 				cs = append(cs, c)
 			}
 		}
+
 		if len(cs) == 0 {
 			continue
 		}
+
 		p := figure.Panel{
 			X: figure.Axis{Label: d.Inputs[r.angle].Axis(), Min: av[0], Max: av[len(av)-1]},
 			Y: figure.Axis{Label: d.Outcomes[outcome].Axis()}, Height: 190,
 		}
+
 		if m.polar {
 			p.Polar, p.Half = true, av[0] >= -90 && av[len(av)-1] <= 90
 		} else {
 			p.X.Ticks = angleTicks(av[0], av[len(av)-1])
 			p.X.Min, p.X.Max = widened(av[0], av[len(av)-1])
 		}
+
 		if r.facet >= 0 {
 			p.Title = number6(v) + " " + d.Inputs[r.facet].Word()
 			if d.Inputs[r.facet].Name != "blades" {
 				p.Title = d.Inputs[r.facet].Word() + " " + number6(v) + " " + d.Inputs[r.facet].Unit
 			}
 		}
+
 		var held bool
 		if p.Marks, held = r.marks(d, d.sorted(cs, r.angle), outcome); held {
 			p.Title += ", held out"
 		}
+
 		f.Panels = append(f.Panels, p)
 	}
+
 	if len(f.Panels) == 0 {
 		return
 	}
+
 	level := d.Outcomes[outcome].difference() == "dB"
+
 	a, b, ticks := radialAxis(r.lo, r.hi)
 	switch {
 	case !m.polar:
@@ -157,13 +179,17 @@ func (m *maker) directivity(r *radiation, outcome int) {
 		if level {
 			w = max(w, 0.5)
 		}
+
 		a, b, ticks = r.lo-2*w, r.hi+w, nil // crosses lie below all levels
+
 	case !level:
 		a, b, ticks = r.lo, r.hi, nil
 	}
+
 	for i := range f.Panels {
 		f.Panels[i].Y.Min, f.Panels[i].Y.Max, f.Panels[i].Y.Ticks = a, b, ticks
 	}
+
 	switch n := len(f.Panels); {
 	case m.polar:
 		f.Columns = min(2, n)
@@ -172,17 +198,21 @@ func (m *maker) directivity(r *radiation, outcome int) {
 	default:
 		f.Columns = 3 + n%2
 	}
+
 	if len(f.Panels) == 1 {
 		f.Width = 440
 	}
+
 	where, file := "", "directivity-"+d.Outcomes[outcome].Name
 	if m.polar {
 		file = "polar-" + file
 	}
+
 	for _, k := range r.fixed {
 		where = " at " + place(d.Inputs, r.at, r.fixed)
 		file += "-" + d.Inputs[k].Name + "-" + strings.Replace(strconv.FormatFloat(r.at[k], 'g', -1, 64), "-", "minus", 1)
 	}
+
 	m.add(plot{
 		file: file, split: r.s.Name, heading: "Directivity, " + d.Outcomes[outcome].Word() + where,
 		caption: r.caption(d, outcome, where), fig: f, page: r.onPage,
@@ -194,10 +224,12 @@ func angleTicks(lo, hi float64) []float64 {
 	if hi-lo < 60 {
 		return nil
 	}
+
 	var out []float64
 	for t := math.Ceil(lo/30) * 30; t <= hi; t += 30 {
 		out = append(out, t)
 	}
+
 	return out
 }
 
@@ -215,29 +247,36 @@ func (r *radiation) marks(d *Detail, cs []int, outcome int) (list []figure.Mark,
 	none := figure.Mark{Kind: figure.Edge, Name: "C ≤ 0: no band", Class: "grey", Shape: "cross", Size: 3}
 	mean := figure.Mark{Kind: figure.Line, Name: "mean μ", Class: "mean"}
 	train := figure.Mark{Kind: figure.Points, Name: "pairs, trained on", Class: "train", Shape: "ring", Size: 2.3}
+
 	test := figure.Mark{Kind: figure.Points, Name: "pairs, held out", Class: "test", Shape: "ring", Size: 2.3}
 	for _, c := range cs {
 		t, k := d.x(c, r.angle), c*d.dim()+outcome
 		y, sd, e := r.mu[k], 2*root(r.va[k]), 2*epistemic(r.co[k])
+
 		if r.co[k] <= 0 {
 			r.none++
 			none.X = append(none.X, t)
 		}
+
 		total.Between(t, y-sd, y+sd)
 		epi.Between(t, y-e, y+e)
 		mean.Point(t, y)
+
 		pts := &train
 		if r.s.Test[c] {
 			pts, held = &test, true
 		}
+
 		for _, i := range thin(r.rows[c], 8) {
 			j := i*d.dim() + outcome
 			pts.Point(t, d.Y1[j])
 			pts.Point(t, d.Y2[j])
 			r.lo, r.hi = min(r.lo, d.Y1[j], d.Y2[j]), max(r.hi, d.Y1[j], d.Y2[j])
 		}
+
 		r.lo, r.hi = min(r.lo, y-sd), max(r.hi, y+sd)
 	}
+
 	return append([]figure.Mark{total, epi, mean}, known(train, test, none)...), held
 }
 
@@ -247,13 +286,16 @@ func radialAxis(lo, hi float64) (a, b float64, ticks []float64) {
 	for (hi-lo)/step > 6 {
 		step *= 2
 	}
+
 	if hi-lo < 15 {
 		step = 5
 	}
+
 	a, b = math.Floor(lo/step)*step, math.Ceil(hi/step)*step
 	for v := a; v <= b+step/2; v += step {
 		ticks = append(ticks, v)
 	}
+
 	return a, b, ticks
 }
 

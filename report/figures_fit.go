@@ -18,26 +18,32 @@ func (m *maker) calibration(s *SplitDetail) {
 		Title: "Total: coverage of μ ± zσ", X: figure.Axis{Label: "nominal probability", Min: 0, Max: 1},
 		Y: figure.Axis{Label: "share of " + m.d.data() + " values inside", Min: 0, Max: 1}, Square: true,
 	}
+
 	p.Marks = append(p.Marks, figure.Mark{
 		Kind: figure.Line, Name: "perfect", Class: "grey", Dashed: true,
 		X: []float64{0, 1}, Y: []float64{0, 1},
 	})
+
 	for i, name := range []string{"training pairs", "held-out pairs"} {
 		c := s.Coverage[i]
 		b := figure.Mark{
 			Kind: figure.Bars, Name: name + ", mean and range over seeds", Class: []string{"train", "test"}[i],
 			Shape: []string{"square", ""}[i], Size: 2,
 		}
+
 		for k, z := range c.Nominal {
 			lo, hi, mean := spread(c.Observed, k)
 			b.Between(z, lo, hi)
 			b.Y = append(b.Y, mean)
 		}
+
 		if len(c.Observed) > 0 {
 			p.Marks = append(p.Marks, b)
 		}
 	}
+
 	f.Panels = append(f.Panels, p)
+
 	words := map[string]any{"Couples": d.Experiment.Couples}
 	if e, lost := m.bins(s); e != nil {
 		f.Panels = append(f.Panels, *e)
@@ -45,6 +51,7 @@ func (m *maker) calibration(s *SplitDetail) {
 	} else {
 		f.Columns, f.Width = 1, 420
 	}
+
 	m.add(plot{
 		file: "calibration", split: s.Name, heading: "Calibration", caption: text("figure-calibration", words), fig: f,
 		page: true,
@@ -54,15 +61,18 @@ func (m *maker) calibration(s *SplitDetail) {
 // spread is the range and the mean over seeds of the k-th number, NaN without any.
 func spread(seeds [][]float64, k int) (lo, hi, mean float64) {
 	var of []float64
+
 	sum := 0.0
 	for _, s := range seeds {
 		if k < len(s) {
 			of, sum = append(of, s[k]), sum+s[k]
 		}
 	}
+
 	if len(of) == 0 {
 		return math.NaN(), math.NaN(), math.NaN()
 	}
+
 	return slices.Min(of), slices.Max(of), sum / float64(len(of))
 }
 
@@ -73,10 +83,12 @@ func (m *maker) bins(s *SplitDetail) (p *figure.Panel, lost int) {
 	if len(all) == 0 {
 		return nil, 0
 	}
+
 	mark := figure.Mark{Kind: figure.Bars, Name: "bins of C, a set per seed, ± 2 SE", Class: "train", Size: 1.4}
 	middle := medians(s.Bins)
 	a, z, log := binRange(middle, all)
 	inside := func(b Bin) bool { return !log || b.Cov >= a && b.E >= a && b.Cov <= z && b.E <= z }
+
 	below := a / 10
 	for _, b := range all {
 		for _, v := range []float64{b.Cov, b.E} {
@@ -85,6 +97,7 @@ func (m *maker) bins(s *SplitDetail) (p *figure.Panel, lost int) {
 			}
 		}
 	}
+
 	missing := figure.Mark{
 		Kind: figure.Edge, Name: "bins beyond the axes, or ≤ 0", Class: "train", Shape: "cross", Size: 2.2,
 	}
@@ -93,11 +106,14 @@ func (m *maker) bins(s *SplitDetail) (p *figure.Panel, lost int) {
 		if math.IsNaN(se) {
 			se = 0
 		}
+
 		low := b.E - se
 		if log && low <= 0 {
 			low = below // the bar leaves the panel
 		}
+
 		mark.Between(b.Cov, low, b.E+se)
+
 		mark.Y = append(mark.Y, b.E)
 		switch {
 		case inside(b):
@@ -107,18 +123,21 @@ func (m *maker) bins(s *SplitDetail) (p *figure.Panel, lost int) {
 			missing.X = append(missing.X, b.Cov)
 		}
 	}
+
 	median := figure.Mark{Kind: figure.Points, Name: "median of a bin over seeds", Class: "epi", Shape: "diamond", Size: 3}
 	for _, b := range middle {
 		if inside(b) {
 			median.Point(b.Cov, b.E)
 		}
 	}
+
 	axis := func(of string) figure.Axis {
 		return figure.Axis{Label: "mean " + of + " of the bin (standardised)", Log: log, Min: a, Max: z}
 	}
 	claimed := figure.Mark{
 		Kind: figure.Line, Name: "as claimed", Class: "grey", Dashed: true, X: []float64{a, z}, Y: []float64{a, z},
 	}
+
 	return &figure.Panel{
 		Title: "Claim: C against the error e", Square: true, X: axis("C"), Y: axis("e"),
 		Marks: append([]figure.Mark{claimed, mark}, known(median, missing)...),
@@ -135,8 +154,10 @@ func medians(seeds [][]Bin) []Bin {
 				c, e = append(c, s[i].Cov), append(e, s[i].E)
 			}
 		}
+
 		out = append(out, Bin{Cov: median(c), E: median(e)})
 	}
+
 	return out
 }
 
@@ -149,16 +170,20 @@ func binRange(middle, all []Bin) (a, z float64, log bool) {
 			lo, hi = math.Min(lo, math.Min(b.Cov, b.E)), math.Max(hi, math.Max(b.Cov, b.E))
 		}
 	}
+
 	if hi > 0 {
 		return math.Pow(10, math.Floor(math.Log10(lo/1.2))), math.Pow(10, math.Ceil(math.Log10(hi*1.2))), true
 	}
+
 	for _, b := range all {
 		lo, hi = math.Min(lo, math.Min(b.Cov, b.E)), math.Max(hi, math.Max(b.Cov, b.E))
 	}
+
 	a, z = lo-0.05*(hi-lo), hi+0.05*(hi-lo)
 	if !(z > a) {
 		a, z = a-1, z+1
 	}
+
 	return a, z, false
 }
 
@@ -179,27 +204,33 @@ func (m *maker) parity(s *SplitDetail) {
 	parts := s.heldOut(d.conditions(), func(c int) int { return c })
 	all := len(parts[0]) + len(parts[1])
 	trained := len(parts[1]) == 0
+
 	for i := range parts {
 		parts[i] = thin(parts[i], m.limit)
 	}
+
 	n := min(parityOutcomes, d.dim())
 	f := &figure.Figure{Columns: min(3, n), Width: 720, Stacked: true}
 	if n == 1 {
 		f.Width = 420
 	}
+
 	for first := 0; first < n; first += f.Columns {
 		above, below := make([]figure.Panel, f.Columns), make([]figure.Panel, f.Columns)
 		for k := first; k < min(n, first+f.Columns); k++ {
 			above[k-first], below[k-first] = m.parityPanels(s, k, parts, mu)
 		}
+
 		f.Panels = slices.Concat(f.Panels, above, below)
 	}
+
 	shown := len(parts[0]) + len(parts[1])
 	caption := text("figure-parity", map[string]any{
 		"Data": d.data(), "Seeds": len(s.Seeds), "RMSE": !d.Experiment.Couples && !trained,
 		"Selected": shown < all || d.AllConditions > d.conditions(), "Shown": shown, "Conditions": d.AllConditions,
 		"N": n, "Outcomes": d.dim(),
 	})
+
 	m.add(plot{
 		file: "parity", split: s.Name, heading: "Predicted and " + d.data() + " outcome", caption: caption, fig: f,
 		page: true,
@@ -211,15 +242,19 @@ func (m *maker) parity(s *SplitDetail) {
 func (m *maker) parityPanels(s *SplitDetail, k int, parts [2][]int, mu []float64) (above, below figure.Panel) {
 	d := m.d
 	q := d.Outcomes[k]
+
 	held := "held out"
 	if e := m.rmse(s, k); e > 0 {
 		held = strings.TrimSpace(fmt.Sprintf("held out, RMSE %s %s", number2(e), q.difference()))
 	}
+
 	styles := [2]figure.Mark{
 		{Kind: figure.Points, Name: "trained on", Class: "train", Size: 1.5},
 		{Kind: figure.Points, Name: held, Class: "test", Shape: "ring", Size: 2},
 	}
+
 	lo, hi, most := math.Inf(1), math.Inf(-1), 0.0
+
 	var marks, strip []figure.Mark
 	for i, mk := range styles {
 		r := mk
@@ -230,11 +265,14 @@ func (m *maker) parityPanels(s *SplitDetail, k int, parts [2][]int, mu []float64
 			r.Point(x, y-x)
 			lo, hi, most = min(lo, x, y), max(hi, x, y), max(most, math.Abs(y-x))
 		}
+
 		marks, strip = append(marks, known(mk)...), append(strip, known(r)...)
 	}
+
 	if !(hi >= lo) {
 		return figure.Panel{}, figure.Panel{}
 	}
+
 	w := math.Max(0.04*(hi-lo), 1e-12+1e-6*math.Abs(hi))
 	axis := figure.Axis{Min: lo - w, Max: hi + w}
 	x, y := axis, axis
@@ -247,7 +285,9 @@ func (m *maker) parityPanels(s *SplitDetail, k int, parts [2][]int, mu []float64
 	if most = 1.08*most + 1e-12; !math.IsInf(most, 0) {
 		below.Y.Min, below.Y.Max = -most, most
 	}
+
 	below.Marks = append([]figure.Mark{zero()}, strip...)
+
 	return above, below
 }
 
@@ -259,6 +299,7 @@ func (m *maker) rmse(s *SplitDetail, outcome int) float64 {
 	if d.Experiment.Couples {
 		return 0
 	}
+
 	mean := 0.0
 	for _, seed := range s.Seeds {
 		sum, n := 0.0, 0.0
@@ -266,12 +307,15 @@ func (m *maker) rmse(s *SplitDetail, outcome int) float64 {
 			if !s.Test[c] {
 				continue
 			}
+
 			j, mu := i*d.dim()+outcome, seed.Mu[c*d.dim()+outcome]
 			sum += (d.Y1[j] - mu) * (d.Y2[j] - mu)
 			n++
 		}
+
 		mean += root(sum/math.Max(1, n)) / float64(len(s.Seeds))
 	}
+
 	return mean
 }
 
@@ -281,6 +325,7 @@ func number2(v float64) string {
 	if decimals > 6 || decimals < -5 {
 		return strconv.FormatFloat(v, 'g', 2, 64)
 	}
+
 	return strconv.FormatFloat(v, 'f', max(0, decimals), 64)
 }
 
@@ -288,10 +333,12 @@ func number2(v float64) string {
 // out, and how well the trained networks predict both.
 func (m *maker) training(s *SplitDetail) {
 	f := &figure.Figure{Columns: 3, Width: 660}
+
 	epochs := 0
 	for _, seed := range s.Seeds {
 		epochs = max(epochs, len(seed.Loss), len(seed.ValidationLoss))
 	}
+
 	for _, loss := range []struct {
 		title, axis, class string
 		of                 func(SeedDetail) []float64
@@ -306,30 +353,37 @@ func (m *maker) training(s *SplitDetail) {
 			Title: loss.title, X: figure.Axis{Label: "epoch", Max: float64(epochs)},
 			Y: figure.Axis{Label: loss.axis}, Height: 160,
 		}
+
 		for _, seed := range s.Seeds {
 			mk := m.lossLine(loss.of(seed))
 			if mk.Class = loss.class; len(mk.X) > 0 {
 				p.Marks = append(p.Marks, mk)
 			}
 		}
+
 		if len(p.Marks) > 0 {
 			f.Panels = append(f.Panels, p)
 		}
 	}
+
 	if len(f.Panels) == 0 {
 		return
 	}
+
 	after := figure.Panel{
 		Title: "Trained", X: figure.Axis{Label: "seed", Min: -0.5, Max: float64(len(s.Seeds)) - 0.5},
 		Y: figure.Axis{Label: "mean −log p (nats)"}, Height: 160,
 	}
+
 	for k := range s.Seeds {
 		after.X.Ticks = append(after.X.Ticks, float64(k))
 	}
+
 	parts := []figure.Mark{
 		{Kind: figure.Points, Name: "pairs trained on", Class: "train", Shape: "square", Size: 3},
 		{Kind: figure.Points, Name: "held-out pairs", Class: "test", Size: 3},
 	}
+
 	for i := range parts {
 		for k, seed := range s.Seeds {
 			if v := m.negativeLog(s, seed, i == 1); !math.IsNaN(v) {
@@ -337,12 +391,15 @@ func (m *maker) training(s *SplitDetail) {
 			}
 		}
 	}
+
 	after.Marks = known(parts...)
 	f.Panels = append(f.Panels, after)
+
 	stopped := s.Seeds[0].ValidationLoss != nil
 	if stopped {
 		f.Columns, f.Width = 2, 440
 	}
+
 	m.add(plot{
 		file: "training", split: s.Name, heading: "Training", fig: f, page: true,
 		caption: text("figure-training", map[string]any{"Stopped": stopped, "Inner": innerGroups(s)}),
@@ -355,25 +412,30 @@ func innerGroups(s *SplitDetail) string {
 	for _, seed := range s.Seeds {
 		names = append(names, clean(seed.InnerGroup))
 	}
+
 	slices.Sort(names)
+
 	return strings.Join(slices.Compact(names), ", ")
 }
 
 // lossLine is a line through the losses of epochs that are numbers, thinned.
 func (m *maker) lossLine(loss []float64) figure.Mark {
 	mk := figure.Mark{Kind: figure.Line, Name: "one line per seed", Thin: true}
+
 	var epochs []int
 	for i, v := range loss {
 		if !math.IsNaN(v) {
 			epochs = append(epochs, i)
 		}
 	}
+
 	every := max(1, len(epochs)/max(1, m.limit))
 	for k, i := range epochs {
 		if k%every == 0 || k == len(epochs)-1 {
 			mk.Point(float64(i+1), loss[i])
 		}
 	}
+
 	return mk
 }
 
@@ -381,11 +443,13 @@ func (m *maker) lossLine(loss []float64) figure.Mark {
 // distribution that a seed predicts, NaN without any.
 func (m *maker) negativeLog(s *SplitDetail, seed SeedDetail, held bool) float64 {
 	d := m.d
+
 	sum, n := 0.0, 0.0
 	for i, c := range d.Cond {
 		if s.Test[c] != held {
 			continue
 		}
+
 		for k := range d.dim() {
 			mu, v := seed.Mu[c*d.dim()+k], seed.Var[c*d.dim()+k]
 			for _, y := range []float64{d.Y1[i*d.dim()+k], d.Y2[i*d.dim()+k]} {
@@ -394,5 +458,6 @@ func (m *maker) negativeLog(s *SplitDetail, seed SeedDetail, held bool) float64 
 			}
 		}
 	}
+
 	return sum / n // 0/0: none
 }

@@ -10,12 +10,15 @@ import (
 // of their mean where pairs were measured: side by side, on one scale per outcome.
 func (m *maker) maps(s *SplitDetail) {
 	d := m.d
+
 	if len(s.Maps) == 0 {
 		return
 	}
+
 	mu := s.answers().mu
 	f := &figure.Figure{Columns: 2, Width: 720}
 	blank := 0
+
 	most := map[int]float64{} // of each outcome
 	for i := range s.Maps {
 		g := &s.Maps[i]
@@ -29,30 +32,37 @@ func (m *maker) maps(s *SplitDetail) {
 			} else {
 				most[g.Outcome] = math.Max(most[g.Outcome], e)
 			}
+
 			claimed.Point(g.X[k%len(g.X)], g.Y[k/len(g.X)])
 			claimed.Z = append(claimed.Z, e)
 		}
+
 		at := m.mapPlaces(s, g, mu)
 		for _, e := range at.errors.Z {
 			most[g.Outcome] = math.Max(most[g.Outcome], e)
 		}
+
 		place := place(d.Inputs, g.At, others(d.in(), g.XInput, g.YInput))
 		if place != "" {
 			place = ", " + place
 		}
+
 		p := figure.Panel{
 			X: mapAxis(d.Inputs[g.XInput], g.X), Y: mapAxis(d.Inputs[g.YInput], g.Y), Height: 200,
 			ZLabel: in(d.Outcomes[g.Outcome].Word(), d.Outcomes[g.Outcome].difference()),
 		}
+
 		claim, found := p, p
 		claim.Title, found.Title = "claimed: √C"+place, "error |y − μ|"+place
 		claim.Marks = append([]figure.Mark{claimed}, at.marks...)
 		found.Marks = append([]figure.Mark{at.errors}, at.held...)
 		f.Panels = append(f.Panels, claim, found)
 	}
+
 	for i := range f.Panels {
 		f.Panels[i].ZMax = most[s.Maps[i/2].Outcome]
 	}
+
 	caption := text("figure-map", map[string]any{"Data": d.data(), "Seeds": len(s.Seeds), "Blank": blank})
 	m.add(plot{file: "map", split: s.Name, heading: "Claim and error", caption: caption, fig: f, page: true})
 }
@@ -72,25 +82,31 @@ func (m *maker) mapPlaces(s *SplitDetail, g *Map, mu []float64) mapPlaces {
 		Kind: figure.Cells, Name: "error", Quiet: true,
 		DX: spacing(d.values(g.XInput)), DY: spacing(d.values(g.YInput)),
 	}
+
 	seen := map[[2]float64]bool{}
 	for k := range d.conditions() {
 		at := [2]float64{d.x(k, g.XInput), d.x(k, g.YInput)}
 		if !d.at(k, g.At, g.XInput, g.YInput) || seen[at] {
 			continue
 		}
+
 		seen[at] = true
+
 		mk := &train
 		if s.Test[k] {
 			mk = &test
 		}
+
 		mk.Point(at[0], at[1])
 		errors.Point(at[0], at[1])
 		j := k*d.dim() + g.Outcome
 		errors.Z = append(errors.Z, math.Abs(d.Mean[j]-mu[j]))
 	}
+
 	if len(train.X)+len(test.X) > 60 { // smaller, so that rows of them stay single marks
 		train.Size, test.Size = 1.2, 1.6
 	}
+
 	return mapPlaces{marks: known(train, test), held: known(test), errors: errors}
 }
 
@@ -104,6 +120,7 @@ func mapAxis(q Quantity, grid []float64) figure.Axis {
 	case q.Unit == "deg":
 		a.Ticks = angleTicks(a.Min, a.Max)
 	}
+
 	return a
 }
 
@@ -121,8 +138,10 @@ func spacing(v []float64) float64 {
 	for i := 1; i < len(v); i++ {
 		w = math.Min(w, v[i]-v[i-1])
 	}
+
 	if math.IsInf(w, 0) {
 		return 1
 	}
+
 	return w
 }

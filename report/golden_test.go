@@ -18,6 +18,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 // compare checks got against a file in testdata, or rewrites it with -update.
 func compare(t *testing.T, name string, got []byte) {
 	t.Helper()
+
 	path := filepath.Join("testdata", name)
 	if *update {
 		if err := os.WriteFile(path, got, 0o644); err != nil {
@@ -25,10 +26,12 @@ func compare(t *testing.T, name string, got []byte) {
 		}
 		return
 	}
+
 	want, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if !bytes.Equal(got, want) {
 		t.Errorf("%s differs (run go test -update and read the change)\ngot:\n%s", path, got)
 	}
@@ -64,6 +67,7 @@ func rotor() Experiment {
 		OutcomeUnits: []string{"dB re 20 µPa", "dB re 20 µPa"},
 		Recordings:   780, Runs: 60, Triplets: 780, Version: "0.1.0", ConfigDigest: "5f3a90c1",
 	}
+
 	for i, blades := range []string{"2", "3"} {
 		k := 1 - 0.3*float64(i)
 		s := Split{
@@ -94,6 +98,7 @@ func rotor() Experiment {
 				Rows: 195, Conditions: 195, Runs: 15,
 			},
 		}
+
 		for j, name := range e.Outcomes {
 			f := 1 + 0.1*float64(j)
 			s.Train.Outcomes = append(s.Train.Outcomes,
@@ -104,8 +109,10 @@ func rotor() Experiment {
 				Values: values("r2", val(0.7/f, 0.05), "abs_cov", val(0.07*f, 0.008), "e", val(0.3*f, 0.05)),
 			})
 		}
+
 		e.Splits = append(e.Splits, s)
 	}
+
 	return e
 }
 
@@ -117,6 +124,7 @@ func judged(e Experiment) Experiment {
 			RMSE: 7.23, RMSESE: 0.47, ClaimedSigma: 0.914, ClaimedEpistemic: 0.042, Coverage68: 0.07, Coverage95: 0.134,
 			Coverage95SE: 0.021, Width95: 3.58, Ratio: 8, RatioSE: 0.4, Grade: score.No,
 		}}}
+
 		if i == 0 {
 			se := 0.02
 			s.Honest = &interval.Result{
@@ -143,6 +151,7 @@ func judged(e Experiment) Experiment {
 			}
 		}
 	}
+
 	return e
 }
 
@@ -155,12 +164,14 @@ func propeller() Experiment {
 		Warnings: []string{"no calibration is stated: levels are re full scale"},
 		Skipped:  []string{"propellers/64000.wav: expected 5 s, found 0.2 s"},
 	}
+
 	one := func(v float64) score.Value { return score.Value{Mean: v, Std: math.NaN(), N: 1} }
 	for _, c := range []string{"40000", "44000"} {
 		s := Split{
 			Name: c, HeldOut: "command = " + c, Seeds: 1, MCSamples: 1000, Sampler: "antithetic", CovMethod: "exact",
 			Kernels: "portable",
 		}
+
 		s.Train = SetMetrics{
 			Values: values(
 				"r2", one(0.87), "abs_cov", one(0.031), "cov_centred", one(0.0291), "delta", one(0.0042), "noise_ceiling",
@@ -169,6 +180,7 @@ func propeller() Experiment {
 			Rows: 6, Conditions: 6, Runs: 6, Notes: []string{"six distinct conditions are too few for R²: sampling alone " +
 				"moves 1 − R² by a factor of 6.4 either way (95 %)"},
 		}
+
 		s.Test = SetMetrics{
 			Values: values(
 				"r2", score.Value{Mean: math.NaN(), Std: math.NaN(), N: 1, Undefined: "one condition only"}, "abs_cov",
@@ -180,8 +192,10 @@ func propeller() Experiment {
 			),
 			Rows: 1, Conditions: 1, Runs: 1,
 		}
+
 		e.Splits = append(e.Splits, s)
 	}
+
 	return e
 }
 
@@ -192,6 +206,7 @@ func TestMetricsFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		compare(t, e.Name+".json", raw)
 	}
 }

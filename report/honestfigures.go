@@ -24,13 +24,17 @@ func (m *maker) calibrations() {
 			splits = append(splits, s)
 		}
 	}
+
 	if len(splits) == 0 {
 		return
 	}
+
 	m.claims(splits)
+
 	for _, s := range splits {
 		m.leftOut(s)
 	}
+
 	if angle := m.d.angle(); angle >= 0 {
 		for i := range m.d.Splits {
 			if m.d.Splits[i].Calibrated != nil {
@@ -55,15 +59,18 @@ func claimsOf(s Split) []claim {
 	if v := s.Test.Get("sum_e_ratio"); v.Defined() {
 		network.ratio = v.Mean
 	}
+
 	if len(s.Network) == 1 { // outcomes of several units are not averaged
 		network.coverage, network.width = s.Network[0].Coverage95, s.Network[0].WidthOverSpread
 	}
+
 	list := []claim{network}
 	for _, c := range s.Methods {
 		if v := c.Get("sum_e_ratio"); v.Defined() && c.Method != "pair" {
 			list = append(list, claim{c.Method, v.Mean, nan, nan})
 		}
 	}
+
 	return append(list,
 		claim{
 			"calibrated model, before", r.Before.Ratio, r.Before.Normal.Coverage, r.Before.Normal.Width / r.ModelFree.Width,
@@ -86,6 +93,7 @@ func (m *maker) claims(splits []Split) {
 		"calibrated model, after":          {Class: "mean"},
 		"mean ± 1.96 deviations, no model": {Class: "grey", Shape: "diamond"},
 	}
+
 	missing := 0
 	for i, s := range splits {
 		names[i], ticks[i] = clean(s.Name), float64(i+1)
@@ -98,19 +106,23 @@ func (m *maker) claims(splits []Split) {
 				if !ok {
 					mark = figure.Mark{Class: compared[k%len(compared)], Shape: "ring"}
 				}
+
 				mark.Kind, mark.Name, mark.Size = figure.Points, clean(c.model), 4
 				ratio, cover = append(ratio, mark), append(cover, mark)
 			}
+
 			if c.ratio > 0 {
 				ratio[k].Point(ticks[i], c.ratio)
 			} else if !math.IsNaN(c.ratio) {
 				missing++
 			}
+
 			if !math.IsNaN(c.coverage) && !math.IsNaN(c.width) {
 				cover[k].Point(c.width, c.coverage)
 			}
 		}
 	}
+
 	ends := []float64{0.5, n + 0.5}
 	factor := figure.Mark{
 		Kind: figure.Band, Name: "½ to 2", Class: "floor", X: ends, Lo: []float64{0.5, 0.5}, Hi: []float64{2, 2},
@@ -131,6 +143,7 @@ func (m *maker) claims(splits []Split) {
 			Marks: append([]figure.Mark{level}, known(cover...)...),
 		},
 	}}
+
 	caption := text("figure-claims", missing)
 	m.add(plot{file: "honest-claims", heading: "Claims on the held-out sets", caption: caption, fig: f, page: true})
 }
@@ -144,6 +157,7 @@ func (m *maker) leftOut(s Split) {
 
 	fit := figure.Mark{Kind: figure.Line, Name: "learned covariance", Class: "mean"}
 	e := figure.Mark{Kind: figure.Bars, Name: "left-out training groups, e ± SE", Class: "train", Size: 4}
+
 	names := figure.Mark{Kind: figure.Labels, Quiet: true, Class: "grey"}
 	for _, l := range groups {
 		e.Bar(l.Distance, l.E, l.Error())
@@ -154,17 +168,21 @@ func (m *maker) leftOut(s Split) {
 
 	test := figure.Mark{Kind: figure.Bars, Name: "held-out set, e ± SE", Class: "test", Shape: "ring", Size: 5}
 	test.Bar(r.Distance, r.E, r.ESE)
+
 	if k, _ := slices.BinarySearch(fit.X, r.Distance); !math.IsNaN(r.Added) {
 		fit.X, fit.Y = slices.Insert(fit.X, k, r.Distance), slices.Insert(fit.Y, k, r.Added)
 	}
+
 	marks := []figure.Mark{fit, e, test}
 	if len(groups) <= 12 && c.Kind != interval.Blocks { // names of blocks are too long to be drawn
 		marks = append(marks, names)
 	}
+
 	f := &figure.Figure{Width: 440, Panels: []figure.Panel{{
 		X: figure.Axis{Label: "distance d to the training groups", Zero: true},
 		Y: figure.Axis{Label: "squared error e (standardised)", Zero: true}, Marks: marks, Height: 250,
 	}}}
+
 	sameRange(f.Panels, 0.04, 0.1) // with room for the names above the bars
 	m.add(plot{
 		file: "honest-left-out", split: s.Name, page: true, fig: f,
@@ -180,27 +198,32 @@ func (m *maker) leftOut(s Split) {
 func (m *maker) heldOutLevels(s *SplitDetail, angle int) {
 	d, dim := m.d, m.d.dim()
 	fixed := others(d.in(), angle)
+
 	var asked []int
 	for c, held := range s.Test {
 		if held && !math.IsNaN(s.Calibrated.Mu[c*dim]) {
 			asked = append(asked, c)
 		}
 	}
+
 	spots := d.spots(asked, fixed)
 	if len(spots) == 0 {
 		return
 	}
+
 	p := spots[len(spots)/2]
 	a := s.answers()
 	panel := func(title string, at func(k int) (y, half float64)) figure.Panel {
 		b := figure.Mark{Kind: figure.Band, Name: "95 % interval", Class: "total"}
 		l := figure.Mark{Kind: figure.Line, Name: "mean μ", Class: "mean"}
+
 		v := figure.Mark{Kind: figure.Points, Name: "values, held out", Class: "test", Shape: "ring", Size: 2.3}
 		for _, c := range d.sorted(p.cs, angle) {
 			x := d.x(c, angle)
 			y, half := at(c * dim)
 			b.Between(x, y-half, y+half)
 			l.Point(x, y)
+
 			for i, of := range d.Cond {
 				if of == c {
 					v.Point(x, d.Y1[i*dim])
@@ -208,11 +231,13 @@ func (m *maker) heldOutLevels(s *SplitDetail, angle int) {
 				}
 			}
 		}
+
 		return figure.Panel{
 			Title: title, X: figure.Axis{Label: d.Inputs[angle].Label()}, Y: figure.Axis{Label: d.Outcomes[0].Label()},
 			Marks: []figure.Mark{b, l, v}, Height: 260,
 		}
 	}
+
 	f := &figure.Figure{Columns: 2, Width: 720, Panels: []figure.Panel{
 		panel("Network alone, its own interval", func(k int) (y, half float64) {
 			return a.mu[k], 1.96 * root(a.va[k])
@@ -221,6 +246,7 @@ func (m *maker) heldOutLevels(s *SplitDetail, angle int) {
 			return s.Calibrated.Mu[k], s.Calibrated.Half[k]
 		}),
 	}}
+
 	sameRange(f.Panels, 0.04, 0.04)
 	m.add(plot{
 		file: "honest-levels", split: s.Name, fig: f, page: true,
@@ -238,6 +264,7 @@ func sameRange(panels []figure.Panel, below, above float64) {
 			if k.Kind == figure.Span {
 				continue
 			}
+
 			for _, v := range slices.Concat(k.Y, k.Lo, k.Hi) {
 				if !math.IsNaN(v) {
 					lo, hi = min(lo, v), max(hi, v)
@@ -245,12 +272,15 @@ func sameRange(panels []figure.Panel, below, above float64) {
 			}
 		}
 	}
+
 	if len(panels) > 0 && panels[0].Y.Zero && lo >= 0 {
 		lo, below = 0, 0
 	}
+
 	if !(hi > lo) || math.IsInf(hi-lo, 0) {
 		return
 	}
+
 	for i := range panels {
 		panels[i].Y.Min, panels[i].Y.Max = lo-below*(hi-lo), hi+above*(hi-lo)
 	}

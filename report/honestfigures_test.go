@@ -22,6 +22,7 @@ func calibratedDetail() *Detail {
 		Y2:      []float64{50.5, 51, 60, 61, 58},
 		AllRows: 5, AllConditions: 5,
 	}
+
 	nan, se := math.NaN(), [2]float64{0.1, 0.03}
 	d.Splits = []SplitDetail{{
 		Name: "3-blades", HeldOut: "blades = 3", Test: []bool{false, false, true, true, true},
@@ -30,6 +31,7 @@ func calibratedDetail() *Detail {
 		}},
 		Calibrated: &Intervals{Mu: []float64{nan, nan, 59, 60, 58}, Half: []float64{nan, nan, 4, 5, 6}},
 	}}
+
 	d.Experiment = Experiment{Name: "drone", Data: "simulated", Outcomes: []string{"bpf1_db"}, Splits: []Split{
 		{
 			Name: "3-blades", HeldOut: "blades = 3",
@@ -53,6 +55,7 @@ func calibratedDetail() *Detail {
 		},
 		{Name: "b", Honest: &interval.Result{Absent: "too few groups"}},
 	}}
+
 	return d
 }
 
@@ -68,27 +71,34 @@ func TestCalibrationFigures(t *testing.T) {
 			}
 		}
 	}
+
 	if len(files) != 3 {
 		t.Fatalf("%d figures of the calibration, expected 3", len(files))
 	}
+
 	rows := func(file, series string) (out [][]string) {
 		all, err := csv.NewReader(strings.NewReader(string(files[file].CSV))).ReadAll()
 		if err != nil {
 			t.Fatalf("%s: %v", file, err)
 		}
+
 		for _, r := range all[1:] {
 			if slices.Contains(r, series) {
 				out = append(out, r)
 			}
 		}
+
 		return out
 	}
+
 	holds := func(file, series string, n int, numbers ...float64) {
 		t.Helper()
+
 		list := rows(file, series)
 		if len(list) != n {
 			t.Errorf("%s: %d rows of %q, expected %d", file, len(list), series, n)
 		}
+
 		var found []float64
 		for _, r := range list {
 			for _, c := range r {
@@ -97,12 +107,14 @@ func TestCalibrationFigures(t *testing.T) {
 				}
 			}
 		}
+
 		for _, want := range numbers {
 			if !slices.ContainsFunc(found, func(v float64) bool { return math.Abs(v-want) < 1e-9 }) {
 				t.Errorf("%s: %q has no %g among %v", file, series, want, found)
 			}
 		}
 	}
+
 	const left, claims, levels = "3-blades-honest-left-out", "honest-claims", "3-blades-honest-levels"
 	holds(left, "left-out training groups, e ± SE", 3, 1.2, 0.4, 0.3, 0.5, 0.6, 0.1, -0.02)
 	holds(left, "held-out set, e ± SE", 1, 0.7, 0.3, 0.25, 0.35)

@@ -39,6 +39,7 @@ func hostileExperiment(names []string) Experiment {
 		s.Test.Notes = []string{n}
 		e.Splits = append(e.Splits, s)
 	}
+
 	return e
 }
 
@@ -50,42 +51,54 @@ func TestTerminalHostile(t *testing.T) {
 		if err := Terminal(&b, hostileExperiment(hostile), columns, false); err != nil {
 			t.Fatal(err)
 		}
+
 		if columns == 0 {
 			columns = 100
 		}
+
 		lines := strings.Split(b.String(), "\n")
+
 		tables := 0
 		for i, l := range lines {
 			if width(l) > columns {
 				t.Errorf("%d columns in %d: %q", width(l), columns, l)
 			}
+
 			if strings.ContainsAny(l, "\x1b\x00\u202e") {
 				t.Errorf("control characters: %q", l)
 			}
+
 			if !strings.HasPrefix(l, "───") {
 				continue
 			}
+
 			tables++
+
 			if i+len(hostile) >= len(lines) {
 				t.Fatalf("a table of fewer than %d rows", len(hostile))
 			}
+
 			// The numbers follow the label column, whose width is that of the
 			// second head line: "split", then blanks to the first heading.
 			label := columns / 4
+
 			if strings.Contains(lines[i-1], "test part") {
 				continue // its first column differs from row to row
 			}
+
 			var first string
 			for k, row := range lines[i+1 : i+1+len(hostile)] {
 				tail := afterColumn(row, label)
 				if k == 0 {
 					first = tail
 				}
+
 				if tail != first || !strings.ContainsAny(tail, "0123456789") {
 					t.Fatalf("%d columns, row %d: %q, want %q", columns, k, tail, first)
 				}
 			}
 		}
+
 		if tables < 3 {
 			t.Errorf("%d tables", tables)
 		}
@@ -101,6 +114,7 @@ func afterColumn(s string, columns int) string {
 		}
 		n += runeWidth(r)
 	}
+
 	return ""
 }
 
@@ -117,6 +131,7 @@ func parseMarkdown(t interface{ Fatalf(string, ...any) }, md []byte) (rows [][]s
 	if err := goldmark.New(goldmark.WithExtensions(extension.GFM)).Convert(md, &out); err != nil {
 		t.Fatalf("%v", err)
 	}
+
 	page = out.String()
 	for _, r := range rowRE.FindAllStringSubmatch(page, -1) {
 		var cells []string
@@ -126,30 +141,37 @@ func parseMarkdown(t interface{ Fatalf(string, ...any) }, md []byte) (rows [][]s
 			}
 			cells = append(cells, html.UnescapeString(c[1]))
 		}
+
 		rows = append(rows, cells)
 	}
+
 	return rows, page
 }
 
 func TestMarkdownHostile(t *testing.T) {
 	md := Markdown(hostileExperiment(hostile))
 	rows, page := parseMarkdown(t, md)
+
 	// fit, parts, consistent, per outcome (two rows each), sets: a head and a row a split.
 	if want := 4*(1+len(hostile)) + 1 + 2*len(hostile); len(rows) != want {
 		t.Fatalf("%d rows, want %d", len(rows), want)
 	}
+
 	for i, n := range hostile {
 		row := rows[1+i]
 		if len(row) != 7 {
 			t.Fatalf("%q: %d cells: %q", n, len(row), row)
 		}
+
 		if want := isolate(shorten(clean(n), longName)); row[0] != want {
 			t.Errorf("%q became %q, want %q", n, row[0], want)
 		}
+
 		if row[1] != "0.9913 ± 0.0012" || row[6] != "+168 %" {
 			t.Errorf("%q: numbers %q", n, row)
 		}
 	}
+
 	for _, bad := range []string{"<script", "<em>", "<strong>", "<code>", "<a ", "<img", "<!--", "<hr", "<pre>", "<ol>"} {
 		if strings.Contains(page, bad) {
 			t.Errorf("the page holds %s", bad)
@@ -168,6 +190,7 @@ func TestMarkdownCellRoundTrip(t *testing.T) {
 		rows, _ := parseMarkdown(t, Markdown(e))
 		want := isolate(shorten(clean(name), longName))
 		got := rows[2]
+
 		// HTML shows runs of blanks as one.
 		if len(got) != 7 || strings.Join(strings.Fields(got[0]), " ") != strings.Join(strings.Fields(want), " ") {
 			t.Fatalf("%q became %q", want, got)
@@ -183,28 +206,35 @@ func checkTeX(t interface{ Fatalf(string, ...any) }, tex string) (rows int) {
 		`(?s)\\begin\{tabular\}\{@\{\}(l[lr]+)@\{\}\}\n(.*?)\n\\end\{tabular\}`).FindAllStringSubmatch(tex, -1) {
 		body := tab[2]
 		mid := strings.Index(body, "\\midrule\n")
+
 		end := strings.Index(body, "\\bottomrule")
 		if mid < 0 || end < 0 {
 			t.Fatalf("no rules in %q", body)
 		}
+
 		for _, row := range strings.Split(strings.TrimSuffix(body[mid+len("\\midrule\n"):end], "\n"), "\n") {
 			rows++
+
 			if !strings.HasSuffix(row, ` \\`) {
 				t.Fatalf("row does not end: %q", row)
 			}
+
 			if n := texCells(t, strings.TrimSuffix(row, ` \\`)); n != len(tab[1]) {
 				t.Fatalf("%d cells for %q: %q", n, tab[1], row)
 			}
 		}
 	}
+
 	return rows
 }
 
 func texCells(t interface{ Fatalf(string, ...any) }, row string) int {
 	cells, depth, math := 1, 0, false
+
 	if strings.HasPrefix(row, "[") || strings.HasPrefix(row, "*") {
 		t.Fatalf("%q would be an argument of the line break before it", row)
 	}
+
 	for i := 0; i < len(row); i++ {
 		switch row[i] {
 		case '\\':
@@ -212,12 +242,14 @@ func texCells(t interface{ Fatalf(string, ...any) }, row string) int {
 			if i < len(row) && row[i] == '\\' {
 				t.Fatalf("line break inside %q", row)
 			}
+
 		case '{':
 			depth++
 		case '}':
 			if depth--; depth < 0 {
 				t.Fatalf("unmatched brace: %q", row)
 			}
+
 		case '$':
 			math = !math
 		case '&':
@@ -225,6 +257,7 @@ func texCells(t interface{ Fatalf(string, ...any) }, row string) int {
 				t.Fatalf("cell ends inside a group: %q", row)
 			}
 			cells++
+
 		case '#', '%', '~':
 			t.Fatalf("active %c in %q", row[i], row)
 		case '_', '^':
@@ -233,9 +266,11 @@ func texCells(t interface{ Fatalf(string, ...any) }, row string) int {
 			}
 		}
 	}
+
 	if depth != 0 || math {
 		t.Fatalf("open group: %q", row)
 	}
+
 	return cells
 }
 
@@ -243,10 +278,12 @@ func TestLaTeXHostile(t *testing.T) {
 	// Each table has a row a split, that of the outcomes one an outcome too; each
 	// is split into as many parts as its width needs.
 	tex := string(LaTeX(hostileExperiment(hostile)))
+
 	n := len(hostile)
 	if rows := checkTeX(t, tex); rows%n != 0 || rows < 5*n {
 		t.Errorf("%d rows of %d splits", rows, n)
 	}
+
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.OneOf(rapid.SampledFrom(hostile), rapid.StringMatching(`[\\{}$&#^_%~a-z\[*"-]{0,12}`),
 			rapid.String()).Draw(t, "name")
@@ -290,16 +327,19 @@ func TestMetricsJSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	again, _ := e.MetricsJSON()
 	if !bytes.Equal(raw, again) || raw[len(raw)-1] != '\n' || bytes.Contains(raw, []byte("<script")) ||
 		bytes.Contains(raw, []byte("-0,")) {
 		t.Error("not the same bytes, no newline, HTML or negative zeros")
 	}
+
 	type value struct {
 		Mean, Std *float64
 		N         int
 		Undefined string
 	}
+
 	type set struct {
 		R2       value
 		AbsCov   value `json:"abs_cov"`
@@ -310,6 +350,7 @@ func TestMetricsJSON(t *testing.T) {
 			R2   value
 		}
 	}
+
 	var got struct {
 		Experiment, Data, Pairs string
 		Splits                  []struct {
@@ -323,32 +364,41 @@ func TestMetricsJSON(t *testing.T) {
 			RawDifferences map[string]any                `json:"difference_pct"`
 		}
 	}
+
 	if err := json.Unmarshal(raw, &got); err != nil {
 		t.Fatal(err)
 	}
+
 	if got.Experiment != "<script>" || got.Data != "simulated" || got.Pairs != "same-run" || len(got.Splits) != 3 {
 		t.Errorf("head %+v", got)
 	}
+
 	s := got.Splits[1]
 	if s.Name != "a|b" || s.HeldOut != "a|b" || s.Seeds != 5 || s.MCSamples != 1000 || s.Sampler != "antithetic" {
 		t.Errorf("split %+v", s)
 	}
+
 	if *s.Test.R2.Mean != third || *s.Test.R2.Std != 5e-324 || s.Test.R2.N != 5 {
 		t.Errorf("r2 %v ± %v", *s.Test.R2.Mean, *s.Test.R2.Std)
 	}
+
 	if *s.Test.AbsCov.Mean != 0 || math.Signbit(*s.Test.AbsCov.Mean) || s.Test.AbsCov.Std != nil {
 		t.Errorf("abs_cov %+v", s.Test.AbsCov)
 	}
+
 	if s.Train.E.Mean != nil || s.Train.E.Undefined != biased {
 		t.Errorf("e on training pairs %+v", s.Train.E)
 	}
+
 	if o, ok := s.Test.Outcomes["a|b1"]; !ok || o.Unit != "a|b" {
 		t.Errorf("outcomes %+v", s.Test.Outcomes)
 	}
+
 	if got.Splits[2].Test.R2.Mean != nil || got.Splits[2].Test.R2.Undefined != "not a finite number" ||
 		got.Splits[2].RawDifferences["r2"] != nil {
 		t.Errorf("infinite r2 %+v", got.Splits[2].Test.R2)
 	}
+
 	// (0.0765 − 0.0285)/0.0285 by hand.
 	if d := got.Splits[0].RawDifferences["abs_cov"].(float64); math.Abs(d-168.421052631579) > 1e-9 {
 		t.Errorf("difference %v", d)
@@ -380,6 +430,7 @@ func TestEveryMetricIsWritten(t *testing.T) {
 	for i, m := range score.MetricsOf(score.Parts) {
 		v = append(v, score.Keyed{Key: m.Key, Value: score.Value{Mean: 1, N: i + 1}})
 	}
+
 	e := Experiment{Name: "x", Splits: []Split{{Name: "s", Test: SetMetrics{
 		Values: v, Outcomes: []OutcomeMetrics{{Name: "y", Values: v}},
 	}}}}
@@ -387,12 +438,15 @@ func TestEveryMetricIsWritten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	text := strings.Join(strings.Fields(string(js)), "")
+
 	csv := string(MetricsCSV([]Experiment{e}))
 	for i, m := range score.MetricsOf(score.Parts) {
 		if n := strings.Count(text, fmt.Sprintf(`%q:{"mean":1,"std":0,"n":%d}`, m.Key, i+1)); n != 2 {
 			t.Errorf("metrics.json has %s %d times", m.Key, n)
 		}
+
 		for _, of := range []string{"all,", "y,"} {
 			if row := fmt.Sprintf(",test,%s,%s,1,0,%d,", of, m.Key, i+1); strings.Count(csv, row) != 1 {
 				t.Errorf("the CSV has no row %q", row)
@@ -408,8 +462,10 @@ func TestWords(t *testing.T) {
 		if err := Terminal(&b, e, 100, false); err != nil {
 			t.Fatal(err)
 		}
+
 		return strings.Join(strings.Fields(b.String()+string(Markdown(e))+string(LaTeX(e))), " ")
 	}
+
 	for _, c := range []struct {
 		name string
 		set  func(*Experiment)
@@ -445,12 +501,14 @@ func TestWords(t *testing.T) {
 	} {
 		e := rotor()
 		c.set(&e)
+
 		got := render(e)
 		for _, w := range c.want {
 			if !strings.Contains(got, w) {
 				t.Errorf("%s: %q is missing", c.name, w)
 			}
 		}
+
 		for _, w := range c.not {
 			if strings.Contains(got, w) {
 				t.Errorf("%s: %q is there", c.name, w)
@@ -475,13 +533,16 @@ func TestLongSkipList(t *testing.T) {
 	for range 40 {
 		e.Skipped = append(e.Skipped, "x.wav: bad")
 	}
+
 	var b bytes.Buffer
 	if err := Terminal(&b, e, 100, false); err != nil {
 		t.Fatal(err)
 	}
+
 	if strings.Count(b.String(), "skipped: x.wav: bad") != 10 || !strings.Contains(b.String(), "… and 30 more") {
 		t.Error(b.String())
 	}
+
 	raw, _ := e.MetricsJSON()
 	if n := strings.Count(string(raw), "x.wav: bad"); n != 40 {
 		t.Errorf("metrics.json lists %d", n)
@@ -490,6 +551,7 @@ func TestLongSkipList(t *testing.T) {
 
 func BenchmarkTerminal(b *testing.B) {
 	e := rotor()
+
 	var w bytes.Buffer
 	for b.Loop() {
 		w.Reset()

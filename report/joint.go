@@ -20,10 +20,12 @@ func (d *Detail) kind() string {
 	if d.in() != 1 || d.dim() == 0 {
 		return ""
 	}
+
 	var s []string
 	for _, q := range append(slices.Clone(d.Inputs), d.Outcomes...) {
 		s = append(s, q.Name+"\x00"+q.Unit)
 	}
+
 	return strings.Join(s, "\x01")
 }
 
@@ -34,6 +36,7 @@ func (d *Detail) profile(split string) (*SplitDetail, *Profile) {
 			return s, &s.Profiles[0]
 		}
 	}
+
 	return nil, nil
 }
 
@@ -46,11 +49,13 @@ func joints(details []*Detail, of amount) []plot {
 		if d.kind() == "" || len(d.Splits) == 0 {
 			continue
 		}
+
 		at := slices.IndexFunc(kinds, func(k []*Detail) bool { return k[0].kind() == d.kind() })
 		if at < 0 {
 			at = len(kinds)
 			kinds = append(kinds, nil)
 		}
+
 		kinds[at] = append(kinds[at], d)
 	}
 
@@ -62,12 +67,15 @@ func joints(details []*Detail, of amount) []plot {
 				_, p := d.profile(s.Name)
 				return p == nil
 			})
+
 			if len(with) < 2 {
 				continue
 			}
+
 			for outcome := range list[0].Outcomes {
 				m.joint(with, s.Name, outcome, onPage && outcome == 0)
 			}
+
 			onPage = false
 		}
 	}
@@ -95,6 +103,7 @@ func (m *maker) joint(list []*Detail, split string, outcome int, onPage bool) {
 	all := len(list)
 	list = list[:min(all, jointPanels)]
 	var named []string
+
 	simulated := 0
 	for _, d := range list {
 		named = append(named, clean(d.Experiment.Name))
@@ -102,26 +111,32 @@ func (m *maker) joint(list []*Detail, split string, outcome int, onPage bool) {
 			simulated++
 		}
 	}
+
 	first := list[0]
 	m.d = &Detail{
 		Experiment: Experiment{Name: strings.Join(named, ", "), Data: first.Experiment.Data},
 		Inputs:     first.Inputs, Outcomes: first.Outcomes,
 	}
+
 	j := &joined{
 		split: split, outcome: outcome, q: first.Outcomes[outcome], along: first.Inputs[0],
 		mixed: simulated > 0 && simulated < len(list), lo: math.Inf(1), hi: math.Inf(-1),
 	}
+
 	if j.mixed {
 		m.d.Experiment.Data = "partly simulated"
 	}
+
 	f := &figure.Figure{Columns: 2, Width: 720}
 	for _, d := range list {
 		left, right := m.jointPanel(d, j)
 		f.Panels = append(f.Panels, left, right)
 	}
+
 	if !(j.hi > j.lo) {
 		return
 	}
+
 	for i := range f.Panels {
 		if i%2 == 0 {
 			f.Panels[i].Y.Min, f.Panels[i].Y.Max = j.lo-0.04*(j.hi-j.lo), j.hi+0.04*(j.hi-j.lo)
@@ -129,6 +144,7 @@ func (m *maker) joint(list []*Detail, split string, outcome int, onPage bool) {
 			f.Panels[i].Y.Max = 1.1 * j.most
 		}
 	}
+
 	m.add(plot{
 		file: "joint-" + j.q.Name + "-along-" + j.along.Name, split: split,
 		heading: "Side by side: " + j.q.Word() + " along " + j.along.Word(),
@@ -148,10 +164,12 @@ func (m *maker) jointPanel(d *Detail, j *joined) (left, right figure.Panel) {
 	left, right = (&maker{d: d, limit: m.limit}).outcomePanels(s, p, j.outcome, c,
 		c.band("mean ± 2√(σ² − C), aleatoric", "total", func(i int) float64 { return 2 * c.aleatoric(i) }),
 		c.band("mean ± 2√C, epistemic", "epi", func(i int) float64 { return 2 * c.epistemic(i) }))
+
 	title := cmp.Or(d.Variant, d.Experiment.Name)
 	if j.mixed {
 		title += " (" + clean(d.Experiment.Data) + ")"
 	}
+
 	left.Title, right.Title = clean(title), clean(title)+", deviations"
 	left.Height, right.Height = 150, 150
 	if c.mean != nil {
@@ -164,6 +182,7 @@ func (m *maker) jointPanel(d *Detail, j *joined) (left, right figure.Panel) {
 	j.extend(left.Marks, c)
 	j.known = j.known || c.mean != nil || c.noise != nil
 	j.couples = j.couples || d.Experiment.Couples
+
 	return left, right
 }
 
@@ -175,22 +194,27 @@ func (j *joined) extend(marks []figure.Mark, c curve) {
 		if mk.Kind != figure.Points {
 			continue
 		}
+
 		for i, y := range mk.Y {
 			j.lo, j.hi = math.Min(j.lo, y), math.Max(j.hi, y)
 			near[0], near[1] = math.Min(near[0], mk.X[i]), math.Max(near[1], mk.X[i])
 		}
 	}
+
 	for i, v := range c.grid {
 		if c.co[i] <= 0 {
 			j.none++
 		}
+
 		if v < near[0] || v > near[1] {
 			continue
 		}
+
 		w := 2 * math.Max(c.aleatoric(i), math.Max(c.epistemic(i), 0))
 		if !math.IsNaN(w) {
 			j.lo, j.hi = math.Min(j.lo, c.mu[i]-w), math.Max(j.hi, c.mu[i]+w)
 		}
+
 		j.most = math.Max(j.most, c.total(i))
 	}
 }

@@ -20,19 +20,23 @@ func (e Experiment) MetricsJSON() ([]byte, error) {
 	if e.OutcomeUnits != nil && len(e.OutcomeUnits) != len(e.Outcomes) {
 		return nil, fmt.Errorf("write metrics of %q: %d units for %d outcomes", e.Name, len(e.OutcomeUnits), len(e.Outcomes))
 	}
+
 	names := make([]string, 0, len(e.Splits))
 	for _, s := range e.Splits {
 		names = append(names, s.Name)
 	}
+
 	if d := duplicate(names); d != "" {
 		return nil, fmt.Errorf("write metrics of %q: two splits are named %q", e.Name, d)
 	}
+
 	for _, s := range e.Splits {
 		for _, set := range []SetMetrics{s.Train, s.Test} {
 			var names []string
 			for _, o := range set.Outcomes {
 				names = append(names, o.Name)
 			}
+
 			if d := duplicate(names); d != "" {
 				return nil, fmt.Errorf("write metrics of %q, split %q: two outcomes are named %q", e.Name, s.Name, d)
 			}
@@ -45,12 +49,15 @@ func (e Experiment) MetricsJSON() ([]byte, error) {
 		if e.OutcomeUnits != nil {
 			unit = e.OutcomeUnits[i]
 		}
+
 		outcomes = append(outcomes, object{{"name", name}, {"unit", unit}})
 	}
+
 	splits := array{}
 	for _, s := range e.Splits {
 		splits = append(splits, splitJSON(s))
 	}
+
 	out, err := json.MarshalIndent(object{
 		{"experiment", e.Name},
 		{"data", e.Data},
@@ -71,22 +78,27 @@ func (e Experiment) MetricsJSON() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("write metrics of %q: %w", e.Name, err)
 	}
+
 	return append(out, '\n'), nil
 }
 
 func splitJSON(s Split) object {
 	diff := object{}
+
 	reasons := object{}
 	for _, q := range papers {
 		pct, why := difference(s.Train.Get(q.key), s.Test.Get(q.key))
 		diff = append(diff, member{q.key, pct})
+
 		if why != "" {
 			reasons = append(reasons, member{q.key, why})
 		}
 	}
+
 	if len(reasons) > 0 {
 		diff = append(diff, member{"undefined", reasons})
 	}
+
 	o := object{
 		{"name", s.Name},
 		{"held_out", s.HeldOut},
@@ -99,32 +111,40 @@ func splitJSON(s Split) object {
 		{"test", setJSON(s.Test)},
 		{"difference_pct", diff},
 	}
+
 	if s.Reach != "" {
 		o = append(o, member{"reach", s.Reach})
 	}
+
 	o = append(o, verdictJSON(s)...)
 	if len(s.Flags) > 0 {
 		var list []string
 		for _, f := range s.Flags {
 			list = append(list, f.String())
 		}
+
 		o = append(o, member{"diagnostics", stringArray(list)})
 	}
+
 	if len(s.Events) > 0 {
 		o = append(o, member{"events", eventsJSON(s.Events)})
 	}
+
 	if c := comparisonJSON(s); c != nil {
 		o = append(o, member{"methods", c})
 	}
+
 	return o
 }
 
 func setJSON(m SetMetrics) object {
 	o := append(object{{"rows", m.Rows}, {"conditions", m.Conditions}, {"runs", m.Runs}}, valuesJSON(m.Values)...)
+
 	outcomes := object{}
 	for _, out := range m.Outcomes {
 		outcomes = append(outcomes, member{out.Name, append(object{{"unit", out.Unit}}, valuesJSON(out.Values)...)})
 	}
+
 	return append(o, member{"outcomes", outcomes}, member{"notes", stringArray(m.Notes)})
 }
 
@@ -161,18 +181,24 @@ func (o object) MarshalJSON() ([]byte, error) {
 				m.value = nil
 			}
 		}
+
 		key, err1 := json.Marshal(m.key)
+
 		value, err2 := json.Marshal(m.value)
 		if err := errors.Join(err1, err2); err != nil {
 			return nil, fmt.Errorf("member %s: %w", m.key, err)
 		}
+
 		b.WriteByte("{,"[min(i, 1)])
 		b.Write(append(append(key, ':'), value...))
 	}
+
 	if len(o) == 0 {
 		b.WriteByte('{')
 	}
+
 	b.WriteByte('}')
+
 	return b.Bytes(), nil
 }
 
@@ -189,7 +215,9 @@ func duplicate(names []string) string {
 		if seen[n] {
 			return n
 		}
+
 		seen[n] = true
 	}
+
 	return ""
 }

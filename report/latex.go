@@ -18,13 +18,17 @@ func LaTeX(e Experiment) []byte {
 	if p := e.provenance(); p != "" {
 		fmt.Fprintf(&b, "%% %s\n", asciiComment(p))
 	}
+
 	b.WriteString("% needs \\usepackage{booktabs}\n")
 	b.WriteString("\\providecommand{\\dtchar}[2]{\\ifdefined\\Umathchar #2\\else\\texttt{U+#1}\\fi}\n")
+
 	if len(e.Splits) == 0 {
 		return b.Bytes()
 	}
+
 	explained := e.explanations()
 	notes := map[string][]string{"claims": e.verdicts(), "fit": e.notes(), "covariance": e.methods()}
+
 	captions := map[string][]string{"fit": explained[:2], "covariance": explained[2:]}
 	for _, t := range []struct {
 		table
@@ -39,10 +43,13 @@ func LaTeX(e Experiment) []byte {
 	} {
 		texTable(&b, e, t.table, t.id, captions[t.id], notes[t.id])
 	}
+
 	texTable(&b, e, e.intervals(), "intervals", nil, e.intervalWords())
+
 	for i, t := range e.comparisons() {
 		texTable(&b, e, t, fmt.Sprintf("methods-%d", i+1), nil, e.comparisonWords())
 	}
+
 	return b.Bytes()
 }
 
@@ -72,32 +79,40 @@ func texTable(b *bytes.Buffer, e Experiment, t table, id string, caption, notes 
 	if t.empty() {
 		return
 	}
+
 	title := texEscape(shorten(e.title(), 2*longName))
 	text := title + ". " + texEscape(cmp.Or(strings.Join(caption, " "), t.Title+"."))
+
 	floats := texFloats(t.parts(texRoom-texLabelWidth(t), texPartWidth))
 	for k, parts := range floats {
 		label := "tab:" + slug(e.Name) + "-" + id
 		if k > 0 {
 			text, label = title+", continued.", fmt.Sprintf("%s-%d", label, k+1)
 		}
+
 		fmt.Fprintf(b,
 			"\n\\begin{table}\n\\centering\\sloppy\\setlength{\\tabcolsep}{%gpt}\n\\caption{%s}\n\\label{%s}\n"+
 				"\\smallskip\\footnotesize\n", texGap/2, text, label)
+
 		for i, part := range parts {
 			if i > 0 {
 				b.WriteString("\n\\medskip\n\n")
 			}
 			tabular(b, part)
 		}
+
 		long := 0
 		for _, n := range notes {
 			long += 2 + width(n)/80
 		}
+
 		last := k == len(floats)-1
 		if last && long <= texNotes {
 			texNotesBelow(b, notes)
 		}
+
 		b.WriteString("\\end{table}\n")
+
 		if last && long > texNotes { // more than a float holds: in the text
 			b.WriteString("\n\\begingroup\\sloppy\\footnotesize\\noindent\n")
 			texNotesBelow(b, notes)
@@ -117,17 +132,20 @@ func texFloats(parts []table) [][]table {
 	const heads = 4 // lines above the rows and between tabulars
 	var out [][]table
 	var float []table
+
 	room := texRowsHead
 	for _, p := range parts {
 		for rows := p.Rows; len(rows) > 0; {
 			if room < heads+min(len(rows), 6) && len(float) > 0 {
 				out, float, room = append(out, float), nil, texRows
 			}
+
 			n := min(len(rows), max(room-heads, 6))
 			p.Rows, rows = rows[:n], rows[n:]
 			float, room = append(float, p), room-heads-n
 		}
 	}
+
 	return append(out, float)
 }
 
@@ -136,6 +154,7 @@ func texLabelWidth(t table) float64 {
 	for _, r := range t.Rows {
 		w = max(w, texWidth(texFit(r.Label, texLabel)))
 	}
+
 	return w
 }
 
@@ -149,10 +168,13 @@ func texPartWidth(t table) float64 {
 			for _, r := range t.Rows {
 				w = max(w, r.Cells[g.from+k].texWidth())
 			}
+
 			wide += texGap + w
 		}
+
 		sum += max(wide, texGap+texWidth(g.Head))
 	}
+
 	return sum
 }
 
@@ -160,7 +182,9 @@ func (n number) texWidth() float64 {
 	if n.text != "" {
 		return texWidth(texFit(n.text, texWords))
 	}
+
 	left, right := n.parts()
+
 	return texWidth(strings.ReplaceAll(left+right, "-", "−"))
 }
 
@@ -182,10 +206,12 @@ func texWidth(s string) float64 {
 		default: // its code
 			w += 32
 		}
+
 		if r == 'M' || r == 'W' {
 			w += 2.4
 		}
 	}
+
 	return 0.86 * w // 8 pt letters are a little wider than eight tenths
 }
 
@@ -195,6 +221,7 @@ func texFit(s string, room float64) string {
 	for n := min(longName, width(s)); n > 4 && texWidth(s) > room; n-- {
 		s = shorten(s, n)
 	}
+
 	return s
 }
 
@@ -209,27 +236,35 @@ func tabular(b *bytes.Buffer, t table) {
 			rules += fmt.Sprintf("\\cmidrule(lr){%d-%d}", g.from+2, g.from+n+1)
 		}
 	}
+
 	for _, h := range t.Heads {
 		if h.Words {
 			spec += "l"
 		} else {
 			spec += "r"
 		}
+
 		names += " & " + texEscape(h.Name)
 	}
 
 	fmt.Fprintf(b, "\\begin{tabular}{%s@{}}\n\\toprule\n", spec)
+
 	if rules != "" {
 		fmt.Fprintf(b, "%s \\\\\n%s\n", strings.TrimPrefix(heads, " "), rules)
 	}
+
 	fmt.Fprintf(b, "%s \\\\\n\\midrule\n", names)
+
 	for _, r := range t.Rows {
 		b.WriteString(texEscape(texFit(r.Label, texLabel)))
+
 		for _, c := range r.Cells {
 			b.WriteString(" & " + c.tex())
 		}
+
 		b.WriteString(" \\\\\n")
 	}
+
 	b.WriteString("\\bottomrule\n\\end{tabular}\n")
 }
 
@@ -243,13 +278,16 @@ func slug(s string) string {
 		case b.Len() > 0 && !strings.HasSuffix(b.String(), "-"):
 			b.WriteByte('-')
 		}
+
 		if b.Len() >= longName {
 			break
 		}
 	}
+
 	if s := strings.Trim(b.String(), "-"); s != "" {
 		return s
 	}
+
 	return "experiment"
 }
 
@@ -274,6 +312,7 @@ var texSymbols = map[rune]string{
 func texEscape(s string) string {
 	var b strings.Builder
 	last := rune(0)
+
 	// clean lets no control character through, so that they can represent symbols
 	// of several letters.
 	for _, r := range strings.NewReplacer("×10⁻²", "\x00", "v̂", "\x01").Replace(clean(s)) {
@@ -291,7 +330,9 @@ func texEscape(s string) string {
 		default:
 			fmt.Fprintf(&b, `\dtchar{%04X}{%c}`, r, r)
 		}
+
 		last = r
 	}
+
 	return b.String()
 }

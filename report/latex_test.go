@@ -19,6 +19,7 @@ func texExperiments() []Experiment {
 	many := rotor()
 	many.Name = "many splits"
 	one := many.Splits[0]
+
 	many.Splits = nil
 	for i := range 40 {
 		s := one
@@ -27,8 +28,10 @@ func texExperiments() []Experiment {
 		if i == 0 {
 			s.Methods = comparedExperiment().Splits[0].Methods
 		}
+
 		many.Splits = append(many.Splits, s)
 	}
+
 	wide := rotor()
 	wide.Splits = nil
 	for _, n := range []string{strings.Repeat("W", 300), strings.Repeat("M ", 100), strings.Repeat("羽", 50)} {
@@ -36,6 +39,7 @@ func texExperiments() []Experiment {
 		s.Name, s.HeldOut, s.Reach = n, n, n
 		wide.Splits = append(wide.Splits, s)
 	}
+
 	compared := comparedExperiment()
 	for _, c := range comparedBy { // every column, with numbers as long as they get
 		for _, q := range c.columns {
@@ -45,6 +49,7 @@ func texExperiments() []Experiment {
 			}
 		}
 	}
+
 	return []Experiment{rotor(), propeller(), compared, hostileExperiment(hostile), many, wide}
 }
 
@@ -57,6 +62,7 @@ func TestLaTeXStructure(t *testing.T) {
 	for _, e := range texExperiments() {
 		tex := string(LaTeX(e))
 		checkTeX(t, tex)
+
 		labels := map[string]bool{}
 		for _, l := range regexp.MustCompile(`\\label\{([^}]*)\}`).FindAllStringSubmatch(tex, -1) {
 			if labels[l[1]] {
@@ -64,13 +70,16 @@ func TestLaTeXStructure(t *testing.T) {
 			}
 			labels[l[1]] = true
 		}
+
 		want := 4 // fit, parts, outcomes, sets
 		if len(e.perOutcome().Rows) == 0 {
 			want--
 		}
+
 		if n := len(labels); n < want+len(e.comparisons()) {
 			t.Errorf("%.40s: %d tables, want %d or more: %v", e.Name, n, want+len(e.comparisons()), labels)
 		}
+
 		for _, float := range strings.Split(tex, "\\begin{table}")[1:] {
 			rows := 0
 			for _, tab := range tabularRE.FindAllStringSubmatch(float, -1) {
@@ -81,6 +90,7 @@ func TestLaTeXStructure(t *testing.T) {
 				}
 				rows += strings.Count(tab[2], "\\\\\n")
 			}
+
 			if rows > texRows+8 {
 				t.Errorf("%.40s: %d rows in one float", e.Name, rows)
 			}
@@ -95,8 +105,10 @@ func TestLaTeXCompiles(t *testing.T) {
 	if err != nil {
 		t.Skip("no pdflatex is installed (Debian: apt-get install texlive-latex-recommended)")
 	}
+
 	for i, e := range texExperiments() {
 		dir := t.TempDir()
+
 		doc := "\\documentclass{article}\n\\usepackage[T1]{fontenc}\n\\usepackage{booktabs}\n\\begin{document}\n" +
 			"\\input{tables}\n\\clearpage\nText.\n\\end{document}\n"
 		for name, s := range map[string]string{"doc.tex": doc, "tables.tex": string(LaTeX(e))} {
@@ -104,22 +116,26 @@ func TestLaTeXCompiles(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+
 		cmd := exec.Command(pdflatex, "-interaction=nonstopmode", "-halt-on-error", "doc.tex")
 		cmd.Dir = dir
 		out, err := cmd.CombinedOutput()
 		if err != nil && strings.Contains(string(out), "not found") && strings.Contains(string(out), "booktabs") {
 			t.Skip("pdflatex has no booktabs (Debian: apt-get install texlive-latex-recommended)")
 		}
+
 		if err != nil {
 			t.Errorf("experiment %d: %v\n%s", i, err, out[max(0, len(out)-1500):])
 			continue
 		}
+
 		log := strings.ReplaceAll(string(out), "\n", " ")
 		for _, bad := range []string{"Overfull \\\\hbox.{0,120}", "Float too large.{0,60}", "multiply.defined.{0,60}"} {
 			for _, found := range regexp.MustCompile(bad).FindAllString(log, 5) {
 				t.Errorf("experiment %d (%.40s): %s", i, e.Name, found)
 			}
 		}
+
 		if keep := os.Getenv("DOUBLETAKE_SCREENSHOTS"); keep != "" {
 			if pdf, err := os.ReadFile(filepath.Join(dir, "doc.pdf")); err == nil {
 				os.WriteFile(filepath.Join(keep, fmt.Sprintf("tables-%d.pdf", i)), pdf, 0o644)

@@ -26,13 +26,16 @@ func RunMarkdown(experiments []Experiment, sweeps []Sweep, notes ...string) []by
 	if len(experiments)+len(sweeps) == 0 {
 		notes = append(notes, "No experiment has results yet.")
 	}
+
 	parts := [][]byte{document{title: "doubletake: results", more: notes}.markdown(1)}
 	for _, s := range sweeps {
 		parts = append(parts, SweepMarkdown(s, 2))
 	}
+
 	for _, e := range experiments {
 		parts = append(parts, e.document().markdown(2))
 	}
+
 	return bytes.Join(parts, []byte("\n"))
 }
 
@@ -43,34 +46,44 @@ func (d document) markdown(level int) []byte {
 		if text == "" {
 			return
 		}
+
 		if b.Len() > 0 {
 			b.WriteByte('\n')
 		}
+
 		fmt.Fprintf(&b, format+"\n", mdEscape(text))
 	}
+
 	section := strings.Repeat("#", level+1) + " %s"
 
 	put(section[1:], isolate(shorten(d.title, 2*longName)))
 	put("%s", d.what)
+
 	for _, s := range d.verdicts {
 		put("**%s**", s)
 	}
+
 	for _, t := range d.tables {
 		put(section, t.Title)
 		b.WriteByte('\n')
 		mdTable(&b, t)
 	}
+
 	for _, s := range slices.Concat(d.explained, d.words, d.more) {
 		put("%s", s)
 	}
+
 	for _, f := range d.findings {
 		put(section, f.title)
 		b.WriteByte('\n')
+
 		for _, s := range f.items {
 			fmt.Fprintf(&b, "- %s\n", mdEscape(s))
 		}
 	}
+
 	put("%s", d.provenance)
+
 	return b.Bytes()
 }
 
@@ -80,11 +93,13 @@ func mdTable(b *bytes.Buffer, t table) {
 		lines[0] = append(lines[0], mdEscape(strings.TrimSpace(h.Group+" "+h.Name)))
 		lines[1] = append(lines[1], "")
 	}
+
 	for _, r := range t.Rows {
 		line := []string{mdEscape(isolate(clean(r.Label)))}
 		for _, c := range r.Cells {
 			line = append(line, mdEscape(isolate(c.plain())))
 		}
+
 		lines = append(lines, line)
 	}
 
@@ -93,14 +108,17 @@ func mdTable(b *bytes.Buffer, t table) {
 		for _, l := range lines {
 			wide = max(wide, width(l[k]))
 		}
+
 		lines[1][k] = strings.Repeat("-", wide)
 		if right {
 			lines[1][k] = lines[1][k][1:] + ":"
 		}
+
 		for i := range lines {
 			lines[i][k] = pad(lines[i][k], wide, right)
 		}
 	}
+
 	for _, l := range lines {
 		b.WriteString("| " + strings.Join(l, " | ") + " |\n")
 	}
@@ -120,7 +138,9 @@ func mdEscape(s string) string {
 		}
 		return runes[i]
 	}
+
 	word := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+
 	var b strings.Builder
 	for i, r := range runes {
 		entity := false
@@ -141,12 +161,14 @@ func mdEscape(s string) string {
 			// "1. " at the start of a line would be a list; "www." a link.
 			entity = at(i+1) == ' ' && allDigits(runes[:i]) || i >= 3 && strings.EqualFold(string(runes[i-3:i]), "www")
 		}
+
 		if entity {
 			fmt.Fprintf(&b, "&#%d;", r)
 		} else {
 			b.WriteRune(r)
 		}
 	}
+
 	return b.String()
 }
 
@@ -156,5 +178,6 @@ func allDigits(r []rune) bool {
 			return false
 		}
 	}
+
 	return len(r) > 0
 }

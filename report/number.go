@@ -31,21 +31,27 @@ func round(v score.Value, scale float64) number {
 	if !v.Defined() || math.IsInf(mean, 0) {
 		return number{text: undefinedText}
 	}
+
 	if v.N == 1 || std < 0 || math.IsInf(std, 0) {
 		std = math.NaN()
 	}
+
 	if std < 1e-6*math.Abs(mean) {
 		std = 0
 	}
+
 	var n number
+
 	size := math.Abs(mean)
 	if std > size {
 		size = std
 	}
+
 	if size != 0 && (size < 1e-4 || size >= 1e6) {
 		n.exp = exponent(size, 3)
 		mean, std = shift(mean, -n.exp), shift(std, -n.exp)
 	}
+
 	switch {
 	case math.IsNaN(std):
 		n.mean = fixed(mean, 2-exponent(mean, 3))
@@ -55,6 +61,7 @@ func round(v score.Value, scale float64) number {
 		d := 1 - exponent(std, 2)
 		n.mean, n.std = fixed(mean, d), fixed(std, d)
 	}
+
 	return n
 }
 
@@ -64,19 +71,23 @@ func percent(pct float64) number {
 	if math.IsNaN(pct) || math.IsInf(pct, 0) {
 		return number{text: undefinedText}
 	}
+
 	d := 0
 	if math.Abs(pct) < 9.95 {
 		d = 1
 	}
+
 	var s string
 	if math.Abs(pct) >= 1e6 {
 		s = strconv.FormatFloat(pct, 'e', 1, 64)
 	} else {
 		s = fixed(pct, d)
 	}
+
 	if pct > 0 {
 		s = "+" + s
 	}
+
 	return number{text: s + " %"}
 }
 
@@ -86,11 +97,13 @@ func exponent(v float64, digits int) int {
 	if v == 0 {
 		return 0
 	}
+
 	s := strconv.FormatFloat(v, 'e', digits-1, 64)
 	e, err := strconv.Atoi(s[strings.IndexByte(s, 'e')+1:])
 	if err != nil {
 		panic("report: exponent of " + s)
 	}
+
 	return e
 }
 
@@ -109,10 +122,12 @@ func fixed(v float64, decimals int) string {
 		v = shift(math.Round(shift(v, decimals)), -decimals)
 		decimals = 0
 	}
+
 	s := strconv.FormatFloat(v, 'f', decimals, 64)
 	if strings.Trim(s, "-0.") == "" {
 		s = strings.TrimPrefix(s, "-")
 	}
+
 	return s
 }
 
@@ -122,12 +137,14 @@ func twoDigits(v score.Value, scale float64) number {
 	if !v.Defined() {
 		return number{text: undefinedText}
 	}
+
 	v.Std = math.NaN()
 	n := round(v, scale)
 	if n.text == "" {
 		m := shift(v.Mean*scale, -n.exp)
 		n.mean = fixed(m, 1-exponent(m, 2))
 	}
+
 	return n
 }
 
@@ -154,6 +171,7 @@ func (n number) parts() (left, right string) {
 	case n.std != "":
 		return n.mean, " ± " + n.std
 	}
+
 	return n.mean, ""
 }
 
@@ -162,6 +180,7 @@ func signed(e int) string {
 	if e >= 0 {
 		s = "+" + s
 	}
+
 	return s
 }
 
@@ -173,15 +192,18 @@ func (n number) tex() string {
 	case n.mean == "":
 		return texEscape(texFit(n.text, texWords))
 	}
+
 	s := n.mean
 	if n.std != "" {
 		s += ` \pm ` + n.std
 	}
+
 	if n.exp != 0 {
 		if n.std != "" {
 			s = "(" + s + ")"
 		}
 		s += ` \times 10^{` + strconv.Itoa(n.exp) + `}`
 	}
+
 	return "$" + s + "$"
 }

@@ -47,10 +47,12 @@ func TestRound(t *testing.T) {
 		if c.name == "zero without spread" {
 			c.v = score.Value{Mean: 0, Std: 0, N: 5}
 		}
+
 		n := round(c.v, c.scale)
 		if got := n.plain(); got != c.text {
 			t.Errorf("%s: %q, want %q", c.name, got, c.text)
 		}
+
 		if got := n.tex(); got != c.tex {
 			t.Errorf("%s: %q, want %q", c.name, got, c.tex)
 		}
@@ -97,6 +99,7 @@ func TestDifference(t *testing.T) {
 		if got := percent(pct).plain(); got != c.want {
 			t.Errorf("difference(%v, %v) = %q, want %q", c.train.Mean, c.test.Mean, got, c.want)
 		}
+
 		if (why == "") != (c.want != "–") {
 			t.Errorf("difference(%v, %v): reason %q", c.train.Mean, c.test.Mean, why)
 		}
@@ -108,21 +111,26 @@ func TestDifference(t *testing.T) {
 func TestRoundProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		mean := rapid.Float64Range(-1e5, 1e5).Draw(t, "mean")
+
 		std := math.Pow(10, rapid.Float64Range(-3, 4).Draw(t, "log std"))
 		if std < 1e-6*math.Abs(mean) {
 			t.Skip("counts as none")
 		}
+
 		n := round(val(mean, std), 1)
 		m, err1 := strconv.ParseFloat(n.mean, 64)
+
 		s, err2 := strconv.ParseFloat(n.std, 64)
 		if err1 != nil || err2 != nil {
 			t.Fatalf("%q does not read back", n.plain())
 		}
+
 		// The place of the second digit: 10^(⌊lg std⌋ − 1), one more after rounding up.
 		place := math.Pow(10, math.Floor(math.Log10(std)*(1+1e-15))-1)
 		if math.Abs(s-std) > 0.5001*place*10 || math.Abs(m-mean) > 0.5001*place*10 {
 			t.Fatalf("%v ± %v printed as %q", mean, std, n.plain())
 		}
+
 		if digits := strings.TrimLeft(strings.Replace(n.std, ".", "", 1), "0"); len(strings.TrimRight(digits, "0")) > 2 {
 			t.Fatalf("%v ± %v printed as %q", mean, std, n.plain())
 		}

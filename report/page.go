@@ -32,13 +32,16 @@ func Page(details []*Detail, sweeps ...Sweep) []byte {
 	var b bytes.Buffer
 	for i, of := range onPage {
 		b.Reset()
+
 		if err := pageTemplate.ExecuteTemplate(&b, "page", newPageView(details, sweeps, of, i > 0)); err != nil {
 			panic("report: write page: " + err.Error()) // plain values only
 		}
+
 		if b.Len() <= pageBytes {
 			break
 		}
 	}
+
 	return bytes.Map(figure.Printable, b.Bytes()) // names may hold any character
 }
 
@@ -108,24 +111,29 @@ func newPageView(details []*Detail, sweeps []Sweep, of amount, fewer bool) pageV
 		Data: template.JS(explorerData(details, of.numbers)), Light: template.HTML(figure.Light()),
 		Script: template.JS(pageJS),
 	}
+
 	simulated := 0
 	for i, s := range sweeps {
 		if s.Data == "simulated" {
 			simulated++
 		}
+
 		v.Sweeps = append(v.Sweeps, newSweepView(i, s))
 		if len(details) == 0 {
 			v.Program = "doubletake " + clean(s.Version)
 		}
 	}
+
 	var all []Experiment
 	for i, d := range details {
 		if d.Experiment.Data == "simulated" {
 			simulated++
 		}
+
 		all = append(all, d.Experiment)
 		v.Experiments = append(v.Experiments, newExperimentView(i, d, of))
 	}
+
 	switch {
 	case len(details)+len(sweeps) == 0:
 		v.Note = "No experiment has results yet."
@@ -135,6 +143,7 @@ func newPageView(details []*Detail, sweeps []Sweep, of amount, fewer bool) pageV
 		v.Note = fmt.Sprintf("%d experiments, %d of them on simulated data, marked so.",
 			len(details)+len(sweeps), simulated)
 	}
+
 	for _, f := range joints(details, of) {
 		if f.page {
 			fig := newFigureView("report/figures/", f)
@@ -142,11 +151,13 @@ func newPageView(details []*Detail, sweeps []Sweep, of amount, fewer bool) pageV
 			v.Together = append(v.Together, fig)
 		}
 	}
+
 	v.Glossary = docs.Glossary()
 	v.Meaning = append(explainAll(all), text("figures", nil))
 	if fewer {
 		v.Meaning = append(v.Meaning, text("fewer", map[string]any{"Every": of.every, "Points": of.points}))
 	}
+
 	return v
 }
 
@@ -169,6 +180,7 @@ func programOf(details []*Detail) string {
 			return "doubletake " + clean(v)
 		}
 	}
+
 	return "doubletake"
 }
 
@@ -179,15 +191,18 @@ func newExperimentView(i int, d *Detail, of amount) experimentView {
 		Verdicts: newVerdicts(e), Notes: items(e.notes()), Warnings: items(e.Warnings), Skipped: items(e.Skipped),
 		Violations: newViolationViews(e), Pairs: e.pairConstruction(), Provenance: provenanceView(d),
 	}
+
 	v.Doubts = v.doubts()
 	if len(e.Splits) > 0 {
 		tables := e.tables()
 		if !e.claimed().empty() {
 			v.Claimed, tables = pageTables(tables[0]), tables[1:]
 		}
+
 		v.Tables = pageTables(tables...)
 		v.Words = slices.Concat(e.intervalWords(), e.comparisonWords(), e.methods())
 	}
+
 	list := slices.DeleteFunc(plots(d, of), func(f plot) bool { return !f.page })
 	lead := leadOf(list)
 	for k, f := range list {
@@ -197,17 +212,21 @@ func newExperimentView(i int, d *Detail, of amount) experimentView {
 			v.Lead = &fig
 			continue
 		}
+
 		g := figureGroup{Before: "Figures of the data"}
 		if f.split != "" {
 			g = figureGroup{Before: "Figures of split ", Name: nameOf(f.split)}
 		}
+
 		at := slices.IndexFunc(v.Figures, func(o figureGroup) bool { return o.Before == g.Before && o.Name == g.Name })
 		if at < 0 {
 			at = len(v.Figures)
 			v.Figures = append(v.Figures, g)
 		}
+
 		v.Figures[at].Figures = append(v.Figures[at].Figures, fig)
 	}
+
 	if len(d.Quality) > 0 {
 		f := newFactsView("Data quality", d.Quality)
 		v.Quality = &f
@@ -216,11 +235,13 @@ func newExperimentView(i int, d *Detail, of amount) experimentView {
 				"Tables, metrics and calibration use all of them.", len(d.Cond), d.AllRows, d.conditions(), d.AllConditions)
 		}
 	}
+
 	for _, f := range []factsView{newFactsView("Settings", d.Config), newFactsView("Digests of the tables", d.Digests)} {
 		if len(f.List) > 0 {
 			v.Folded = append(v.Folded, f)
 		}
 	}
+
 	return v
 }
 
@@ -234,9 +255,11 @@ func newVerdicts(e Experiment) []verdictView {
 			out = append(out, verdictView{Head: nameOf(s.Name) + ".", Rest: "Its claims were not judged."})
 		}
 	}
+
 	if len(e.Splits) == 0 {
 		out = []verdictView{{Head: "No split was trained.", Rest: "Nothing shows how good a model is."}}
 	}
+
 	return out
 }
 
@@ -256,6 +279,7 @@ func (v experimentView) doubts() string {
 			out = append(out, numbered(c.n, c.one, c.many))
 		}
 	}
+
 	return strings.Join(out, ", ")
 }
 
@@ -272,17 +296,20 @@ func leadOf(list []plot) int {
 			}
 		}
 	}
+
 	return min(0, len(list)-1)
 }
 
 func provenanceView(d *Detail) factsView {
 	e := d.Experiment
+
 	var kernels gathered
 	for _, s := range e.Splits {
 		if s.Kernels != "" {
 			kernels.add(s.Kernels, s.Name)
 		}
 	}
+
 	return newFactsView("Provenance", slices.DeleteFunc([]Fact{
 		{"data", e.Data},
 		{"program", programOf([]*Detail{d})},
@@ -297,6 +324,7 @@ func items(list []string) []string {
 	for _, s := range list {
 		out = append(out, shorten(clean(s), 600))
 	}
+
 	return out
 }
 
@@ -307,8 +335,10 @@ func newFactsView(label string, list []Fact) factsView {
 		if f.Value != "" {
 			value = shorten(clean(f.Value), 400)
 		}
+
 		v.List = append(v.List, Fact{clean(f.Name), value})
 	}
+
 	return v
 }
 
@@ -321,6 +351,7 @@ func newViolationViews(e Experiment) []violationView {
 			Text: sentence(clean(worst.Text)), Do: clean(worst.Do), Tables: pageTables(d.table()),
 		})
 	}
+
 	return out
 }
 
@@ -340,6 +371,7 @@ func pageTables(list ...table) []table {
 			out = append(out, part)
 		}
 	}
+
 	return out
 }
 

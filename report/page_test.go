@@ -23,9 +23,11 @@ func TestPageBounds(t *testing.T) {
 	d := campaign(4, 15, 13, 4, 5)
 	page := Page([]*Detail{d})
 	t.Logf("%d bytes", len(page))
+
 	if len(page) > limit {
 		t.Errorf("the page has %d bytes, more than %d", len(page), limit)
 	}
+
 	if strings.Contains(string(page), "an even selection was made") {
 		t.Error("a selection is spoken of where everything is shown")
 	}
@@ -34,12 +36,15 @@ func TestPageBounds(t *testing.T) {
 	if os.Getenv("DOUBLETAKE_LONG") != "" {
 		d, shown = campaign(4, 58, 13, 4, 5), 3016
 	}
+
 	d.AllRows, d.AllConditions = 78_000, 78_000
 	page = Page([]*Detail{d})
 	t.Logf("%d of 78000 conditions: %d bytes", shown, len(page))
+
 	if len(page) > limit {
 		t.Errorf("the page of a large campaign has %d bytes, more than %d", len(page), limit)
 	}
+
 	if !strings.Contains(string(page), fmt.Sprintf("an even selection was made: %d of 78000 triplets", shown)) ||
 		!strings.Contains(string(page), "of 78000 conditions, evenly selected") {
 		t.Error("the page does not state its selection")
@@ -53,6 +58,7 @@ func TestSameBytes(t *testing.T) {
 	if !bytes.Equal(a, b) {
 		t.Error("two pages of the same details differ")
 	}
+
 	x, y := Figures(campaign(2, 3, 5, 2, 2)), Figures(campaign(2, 3, 5, 2, 2))
 	for i := range x {
 		if x[i].File != y[i].File || !bytes.Equal(x[i].SVG, y[i].SVG) || !bytes.Equal(x[i].CSV, y[i].CSV) {
@@ -75,6 +81,7 @@ func TestFigureFiles(t *testing.T) {
 				strings.ContainsAny(f.File, `<>:"/\|?* `) {
 				t.Errorf("file name %q", f.File)
 			}
+
 			seen[f.File] = true
 			dec := xml.NewDecoder(bytes.NewReader(f.SVG))
 			for {
@@ -84,6 +91,7 @@ func TestFigureFiles(t *testing.T) {
 				} else if err != nil {
 					t.Fatalf("%s: %v", f.File, err)
 				}
+
 				// The measured error is e's name: pairs measure it, simulated ones too.
 				if text, ok := tok.(xml.CharData); ok && d.Experiment.Data == "simulated" &&
 					!bytes.Contains(text, []byte(".dtf")) && strings.Contains(strings.ReplaceAll(string(text), "measured error", ""),
@@ -91,15 +99,18 @@ func TestFigureFiles(t *testing.T) {
 					t.Errorf("%s calls simulated data measured: %s", f.File, text)
 				}
 			}
+
 			if d.Experiment.Data == "simulated" && (!bytes.Contains(f.SVG, []byte("<title id=")) ||
 				!bytes.Contains(f.SVG, []byte("Simulated data, "))) {
 				t.Errorf("%s is not marked as simulated", f.File)
 			}
+
 			rows, err := csv.NewReader(bytes.NewReader(f.CSV)).ReadAll() // fails when lines differ in length
 			if err != nil || len(rows) < 2 {
 				t.Errorf("%s.csv: %d lines, %v", f.File, len(rows), err)
 			}
 		}
+
 		if len(seen) < 5 {
 			t.Errorf("%d figures", len(seen))
 		}
@@ -111,10 +122,12 @@ func TestOutcomesAreNamed(t *testing.T) {
 	for _, c := range []struct{ data, not string }{{"simulated", "measured"}, {"measured", "simulated"}} {
 		d := airfoilOf("x")
 		d.Experiment.Data = c.data
+
 		var all []byte
 		for _, f := range Figures(d) {
 			all = append(all, f.SVG...)
 		}
+
 		for _, l := range []string{
 			"%s, trained on", "%s, held out", "%s mean", "share of %s values inside",
 			"Predicted and %s outcome",
@@ -134,37 +147,46 @@ func TestDirectivityNumbers(t *testing.T) {
 	if i < 0 {
 		t.Fatal("no such figure")
 	}
+
 	rows, err := csv.NewReader(bytes.NewReader(Figures(d)[i].CSV)).ReadAll()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	// 5500 1/min is the eighth of fifteen speeds, the one in the middle.
 	pairs, means := 0, 0
 	for _, r := range rows[1:] {
 		b := strings.Index("2345", r[0][:1])
 		x, _ := strconv.ParseFloat(r[4], 64)
 		y, _ := strconv.ParseFloat(r[5], 64)
+
 		c := (b*15+7)*13 + int(math.Round((x+60)/10))
 		switch r[1] {
 		case "pairs, trained on", "pairs, held out":
 			pairs++
+
 			if y != d.Y1[c*5+1] && y != d.Y2[c*5+1] {
 				t.Errorf("%v: %v is none of the pair %v, %v", r[:5], y, d.Y1[c*5+1], d.Y2[c*5+1])
 			}
+
 			if held := r[1] == "pairs, held out"; held != (b == 1) {
 				t.Errorf("%v: held out is %v", r[:2], held)
 			}
+
 		case "mean μ":
 			means++
+
 			want := 0.0
 			for _, s := range d.Splits[1].Seeds {
 				want += s.Mu[c*5+1] / 3
 			}
+
 			if y != want {
 				t.Errorf("%v: mean %v, want %v", r[:5], y, want)
 			}
 		}
 	}
+
 	if pairs != 4*13*2 || means != 4*13 {
 		t.Errorf("%d values of pairs, %d of means", pairs, means)
 	}
@@ -175,10 +197,12 @@ func TestDirectivityNumbers(t *testing.T) {
 // them a split; of very many places an even selection is drawn, and stated.
 func TestDirectivityOfEveryPlace(t *testing.T) {
 	d := campaign(4, 15, 13, 2, 1)
+
 	have := map[string]string{}
 	for _, f := range Figures(d) {
 		have[f.File] = string(f.SVG)
 	}
+
 	for _, split := range []string{"2-blades", "3-blades"} {
 		for s := range 15 {
 			for m := 1; m <= 5; m++ {
@@ -192,25 +216,31 @@ func TestDirectivityOfEveryPlace(t *testing.T) {
 			}
 		}
 	}
+
 	page := string(Page([]*Detail{d}))
 	if n := strings.Count(page, "<h4>Directivity, "); n != 2 {
 		t.Errorf("the page shows %d directivities of two splits", n)
 	}
+
 	// Two splits: 75 figures each.
 	if !strings.Contains(page, "One of 75 such figures of this split") ||
 		!strings.Contains(page, "3-blades-directivity-bpf1_db-rpm-5500.svg") {
 		t.Error("the page does not name the files")
 	}
+
 	d = campaign(2, 100, 3, 1, 1)
+
 	n := 0
 	for _, f := range Figures(d) {
 		if strings.Contains(f.File, "directivity-bpf3_db") {
 			n++
 		}
 	}
+
 	if n != directivityPlaces {
 		t.Errorf("%d figures of a hundred speeds, want %d", n, directivityPlaces)
 	}
+
 	if !strings.Contains(string(Page([]*Detail{d})), "at each of 60 places (an even selection of 100)") {
 		t.Error("the page does not state its selection")
 	}
@@ -235,17 +265,20 @@ func TestMetricsCSV(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	found := 0
 	for _, r := range rows[1:] {
 		if r[0] != "'=1+1" {
 			t.Fatalf("name %q could be a formula", r[0])
 		}
+
 		if r[2] == "2-blades" && r[4] == "train" && r[5] == "all" && r[7] == "r2" {
 			found++
 			if v, _ := strconv.ParseFloat(r[8], 64); v != e.Splits[0].Train.Get("r2").Mean {
 				t.Errorf("R² %q", r[8])
 			}
 		}
+
 		if r[2] == "2-blades" && r[4] == "train" && r[5] == "all" && r[7] == "e" {
 			found++
 			if r[8] != "" || r[11] != biased {
@@ -253,6 +286,7 @@ func TestMetricsCSV(t *testing.T) {
 			}
 		}
 	}
+
 	if found != 2 {
 		t.Errorf("found %d of two numbers", found)
 	}

@@ -27,6 +27,7 @@ type Plots struct{ list []plot }
 // NewPlots makes the figures of one experiment, of one split alone where it is named.
 func NewPlots(d *Detail, split string, polar bool) *Plots {
 	m := &maker{d: d, limit: inFiles.points, every: inFiles.every, polar: polar}
+
 	p := &Plots{}
 	for _, f := range m.plots() {
 		if split == "" || f.split == split {
@@ -34,6 +35,7 @@ func NewPlots(d *Detail, split string, polar bool) *Plots {
 			p.list = append(p.list, f)
 		}
 	}
+
 	return p
 }
 
@@ -53,6 +55,7 @@ func (p *Plots) Names() []string {
 	for i, f := range p.list {
 		out[i] = f.file
 	}
+
 	return out
 }
 
@@ -62,6 +65,7 @@ func (p *Plots) Draw(name string, o PlotOptions) ([]byte, error) {
 	if i < 0 {
 		return nil, fmt.Errorf("there is no figure %q", name)
 	}
+
 	mm := 1e3 * o.WidthM
 	f := p.list[i].fig.Fit(paper.Width(mm))
 	f.Panels = slices.Clone(f.Panels)
@@ -73,14 +77,17 @@ func (p *Plots) Draw(name string, o PlotOptions) ([]byte, error) {
 				p.Y.Label == y && p.Y.Log && o.Y != [2]float64{} && o.Y[0] <= 0 {
 				return nil, fmt.Errorf("figure %s has a logarithmic axis: expected limits above 0", name)
 			}
+
 			if p.X.Label == x {
 				p.X.Limit(o.X)
 			}
+
 			if p.Y.Label == y {
 				p.Y.Limit(o.Y)
 			}
 		}
 	}
+
 	switch o.Format {
 	case "svg":
 		return figure.Draw(f, figure.Options{Millimetres: mm}), nil
@@ -89,5 +96,6 @@ func (p *Plots) Draw(name string, o PlotOptions) ([]byte, error) {
 	case "png":
 		return paper.PNG(f, o.DPI)
 	}
+
 	return nil, fmt.Errorf("format %q is none of %s", o.Format, strings.Join(PlotFormats(), ", "))
 }

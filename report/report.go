@@ -79,9 +79,11 @@ func difference(train, test score.Value) (pct float64, undefined string) {
 	case train.Mean <= 0:
 		return math.NaN(), "the train mean is not positive"
 	}
+
 	pct = 100 * (test.Mean - train.Mean) / train.Mean
 	if math.IsInf(pct, 0) || math.IsNaN(pct) {
 		return math.NaN(), "not a finite number"
 	}
+
 	return pct, ""
 }

@@ -74,6 +74,7 @@ func (c Comparison) by(key string) ByCriterion {
 	if i < 0 {
 		return ByCriterion{}
 	}
+
 	return c.Criteria[i]
 }
 
@@ -98,11 +99,13 @@ func (s Sweep) tables() []table {
 				clean(s.On), clean(sp.Name)), sp.Inner))
 		}
 	}
+
 	return slices.DeleteFunc(out, table.empty)
 }
 
 func (s Sweep) table(title string, c Comparison) table {
 	t := table{Title: title, Corner: "variant"}
+
 	var order []int
 	for _, b := range append([]ByCriterion{c.by(s.primary())}, c.Criteria...) {
 		for _, r := range b.Ranks {
@@ -114,20 +117,25 @@ func (s Sweep) table(title string, c Comparison) table {
 
 	settings := s.settings()
 	t.words(settings...)
+
 	for _, b := range c.Criteria {
 		t.numbers(b.Name, shownAs[b.Key], "above the best", "SE", "p (Holm)")
 		t.Heads = append(t.Heads, head{Group: b.Name, Name: "is", Words: true})
 	}
+
 	for _, v := range order {
 		var cells []number
 		for _, name := range settings {
 			cells = append(cells, words(cmp.Or(s.Variants[v].setting(name), undefinedText)))
 		}
+
 		for _, b := range c.Criteria {
 			cells = append(cells, b.cells(v)...)
 		}
+
 		t.add(strconv.Itoa(v+1), cells...)
 	}
+
 	return t
 }
 
@@ -137,11 +145,13 @@ func (b ByCriterion) cells(variant int) []number {
 	if i < 0 {
 		return slices.Repeat([]number{{text: undefinedText}}, 5)
 	}
+
 	r := b.Ranks[i]
 	is := standing(i, r.Worse)
 	if is == "as good" && math.IsNaN(r.SE) {
 		is = undefinedText
 	}
+
 	return []number{round(r.Value, 1), single(r.Above), single(r.SE), single(r.Holm), words(is)}
 }
 
@@ -152,6 +162,7 @@ func (v Variant) setting(name string) string {
 			return f.Value
 		}
 	}
+
 	return ""
 }
 
@@ -165,6 +176,7 @@ func (s Sweep) settings() []string {
 			}
 		}
 	}
+
 	return out
 }
 
@@ -174,6 +186,7 @@ func (s Sweep) title() string {
 	if s.Data == "simulated" {
 		t += " (simulated data)"
 	}
+
 	return t
 }
 
@@ -182,6 +195,7 @@ func (s Sweep) verdicts() []string {
 	if len(s.Splits) == 0 {
 		return []string{"Not compared, because no split holds anything out."}
 	}
+
 	var out []string
 	for _, sp := range s.Splits {
 		switch ranks := sp.Inner.by(s.By).Ranks; {
@@ -196,6 +210,7 @@ func (s Sweep) verdicts() []string {
 			out = append(out, clean(sp.Name)+": "+s.best(sp.Held)+".")
 		}
 	}
+
 	return out
 }
 
@@ -206,18 +221,22 @@ func (s Sweep) best(c Comparison) string {
 		if len(b.Ranks) < 2 {
 			continue
 		}
+
 		worse := 0
 		for _, r := range b.Ranks {
 			if r.Worse {
 				worse++
 			}
 		}
+
 		best = append(best, fmt.Sprintf("by %s %s, better than %d of the %d others", shortName(b.Key),
 			s.Variants[b.Ranks[0].Variant].label(), worse, len(b.Ranks)-1))
 	}
+
 	if best == nil {
 		return "not compared, because no score is defined for two variants"
 	}
+
 	return "best " + strings.Join(best, "; ")
 }
 
@@ -234,6 +253,7 @@ func (s Sweep) selected(sp SweptSplit, v int) string {
 			}
 		}
 	}
+
 	return fmt.Sprintf("%s: %s is selected by %s on %d groups of %s in the training set. On what was held out, which the "+
 		"selection did not use: %s.", clean(sp.Name), s.Variants[v].label(), shortName(s.By), sp.Groups, clean(s.On),
 		strings.Join(held, ", "))
@@ -245,25 +265,31 @@ func (s Sweep) warnings() []string {
 	if s.On == "" && len(s.Splits) > 0 {
 		out = append(out, text("sweep-unselected", nil))
 	}
+
 	if s.Other {
 		out = append(out, text("sweep-other", strings.Join(s.Paths, ", ")))
 	}
+
 	if len(s.Splits) > 0 && s.Splits[0].Seeds == 1 {
 		out = append(out, text("sweep-one-seed", nil))
 	}
+
 	for _, sp := range s.Splits {
 		for _, a := range sp.Held.Apart {
 			out = append(out, fmt.Sprintf("%s is not compared: %s", s.Variants[a.Variant].label(), a.Why))
 		}
+
 		if ranked := len(sp.Inner.by(s.By).Ranks); ranked > 0 && ranked+len(sp.Inner.Apart) < len(s.Variants) {
 			out = append(out, fmt.Sprintf("%s: the selection leaves out %d of %d variants, whose %s on the groups of %s is not "+
 				"defined (a dash in the table); select: {by: nll} ranks them too", clean(sp.Name),
 				len(s.Variants)-len(sp.Inner.Apart)-ranked, len(s.Variants), shortName(s.By), clean(s.On)))
 		}
+
 		if sp.Held.Unpaired == "" && sp.Held.Runs < 2 {
 			out = append(out, fmt.Sprintf("%s holds out one run: no difference has a standard error", clean(sp.Name)))
 		}
 	}
+
 	return out
 }
 
@@ -275,9 +301,11 @@ func (s Sweep) words() []string {
 			how = append(how, fmt.Sprintf("%s %s in %d runs", clean(sp.Name), sp.Held.Pairing, sp.Held.Runs))
 		}
 	}
+
 	if how == nil {
 		return nil
 	}
+
 	return []string{text("sweep", strings.Join(how, "; "))}
 }
 
@@ -287,6 +315,7 @@ func (s Sweep) list() string {
 	for i, v := range s.Variants {
 		out = append(out, fmt.Sprintf("%d %s", i+1, v.label()))
 	}
+
 	return "Variants: " + strings.Join(out, ", ") + "."
 }
 
@@ -297,6 +326,7 @@ func (s Sweep) document() document {
 	if w := s.warnings(); len(w) > 0 {
 		d.findings = []findings{{kind: "warning", title: "Warnings", items: w, severe: true}}
 	}
+
 	return d
 }
 
@@ -313,9 +343,11 @@ func newSweepView(i int, s Sweep) sweepView {
 		ID: "v" + strconv.Itoa(i+1), Name: nameOf(s.Name), Data: clean(s.Data), DataClass: dataClass(s.Data), List: s.list(),
 		Verdicts: s.verdicts(), Warnings: s.warnings(), Words: s.words(), Tables: pageTables(s.tables()...),
 	}
+
 	for _, x := range s.Variants {
 		v.More = append(v.More, x.Name)
 	}
+
 	return v
 }
 
@@ -338,17 +370,22 @@ func (s Sweep) Document() json.Marshaler {
 					{"worse", r.Worse},
 				})
 			}
+
 			by = append(by, member{b.Key, ranks})
 		}
+
 		return object{{"pairing", c.Pairing}, {"unpaired", c.Unpaired}, {"runs", c.Runs}, {"by", by}}
 	}
+
 	splits := array{}
 	for _, sp := range s.Splits {
 		o := object{{"split", sp.Name}, {"held_out", sp.HeldOut}, {"seeds", sp.Seeds}, {"test", part(sp.Held)}}
 		if ranks := sp.Inner.by(s.By).Ranks; len(ranks) > 0 {
 			o = append(o, member{"inner", part(sp.Inner)}, member{"selected", s.Variants[ranks[0].Variant].Name})
 		}
+
 		splits = append(splits, o)
 	}
+
 	return object{{"experiment", s.Name}, {"data", s.Data}, {"splits", splits}, {"warnings", s.warnings()}}
 }

@@ -16,8 +16,10 @@ func TestSweepWithoutScores(t *testing.T) {
 		for _, v := range variants {
 			b.Ranks = append(b.Ranks, VariantRank{Variant: v, Value: score.Mean([]float64{float64(v)})})
 		}
+
 		return b
 	}
+
 	held := Comparison{Pairing: "row by row, 9 rows", Runs: 9, Criteria: []ByCriterion{ranked("nll", 1, 0, 2)}}
 	three := Sweep{Name: "toy", Variants: []Variant{{Name: "toy/a=1"}, {Name: "toy/a=2"}, {Name: "toy/a=3"}}}
 	selecting := three
@@ -61,11 +63,14 @@ func TestSweepWithoutScores(t *testing.T) {
 		if got := s.verdicts(); len(got) != 1 || got[0] != c.verdict {
 			t.Errorf("%s: %q, expected %q", c.name, got, c.verdict)
 		}
+
 		w := s.warnings()
+
 		leaves := func(text string) bool { return strings.Contains(text, "leaves out") }
 		if i := slices.IndexFunc(w, leaves); i >= 0 != (c.warning != "") || i >= 0 && w[i] != c.warning {
 			t.Errorf("%s: warnings %q", c.name, w)
 		}
+
 		if words := strings.Join(s.words(), ""); strings.Contains(words, "paired: ,") || (words == "") != (c.splits == nil) {
 			t.Errorf("%s: %q", c.name, words)
 		}

@@ -65,8 +65,10 @@ func (t table) Groups() []group {
 			out[last].Columns = append(out[last].Columns, h)
 			continue
 		}
+
 		out = append(out, group{Head: h.Group, Columns: []head{h}, from: k})
 	}
+
 	return out
 }
 
@@ -77,6 +79,7 @@ func (t table) Grouped() bool {
 			return true
 		}
 	}
+
 	return false
 }
 
@@ -88,6 +91,7 @@ func (t table) columns(from, to int) table {
 	}
 
 	t.Heads, t.Rows = t.Heads[from:to], rows
+
 	return t
 }
 
@@ -95,12 +99,14 @@ func (t table) columns(from, to int) table {
 // where possible. Each has the labels.
 func (t table) parts(room float64, width func(table) float64) []table {
 	var out []table
+
 	from := 0
 	for at := 0; at < len(t.Heads); {
 		next := at + 1
 		for next < len(t.Heads) && t.Heads[at].Group != "" && t.Heads[next].Group == t.Heads[at].Group {
 			next++
 		}
+
 		if width(t.columns(at, next)) > room {
 			next = at + 1
 		}
@@ -109,7 +115,9 @@ func (t table) parts(room float64, width func(table) float64) []table {
 			out = append(out, t.columns(from, at))
 			from = at
 		}
+
 		at = next
 	}
+
 	return append(out, t.columns(from, len(t.Heads)))
 }

@@ -44,16 +44,20 @@ func (q quantity) cells(train, test score.Values) []number {
 	if q.train {
 		out = append(out, round(train.Get(q.key), q.scale()))
 	}
+
 	if q.test {
 		out = append(out, round(test.Get(q.key), q.scale()))
 	}
+
 	if q.se != "" {
 		out = append(out, twoDigits(test.Get(q.se), q.scale()))
 	}
+
 	if q.change {
 		pct, _ := difference(train.Get(q.key), test.Get(q.key))
 		out = append(out, percent(pct))
 	}
+
 	return out
 }
 
@@ -62,12 +66,15 @@ func (t *table) addQuantity(q quantity) {
 	if q.train {
 		t.numbers(q.head(), "train")
 	}
+
 	if q.test {
 		t.numbers(q.head(), "test")
 	}
+
 	if q.se != "" {
 		t.numbers(q.head(), "SE")
 	}
+
 	if q.change {
 		t.numbers(q.head(), "difference")
 	}
@@ -139,6 +146,7 @@ func (e Experiment) tables() []table {
 // without rows where nothing was judged.
 func (e Experiment) claimed() table {
 	t := table{Title: "Error and claim on the held-out sets", Corner: "split"}
+
 	var units []string
 	for _, s := range e.Splits {
 		for _, c := range slices.Concat(s.recommended(), s.Network) {
@@ -149,12 +157,14 @@ func (e Experiment) claimed() table {
 	}
 
 	t.words("prediction")
+
 	switch {
 	case len(units) > 1:
 		t.words("outcomes", "unit")
 	case len(units) == 1 && units[0] != "":
 		t.Title += ", in " + units[0]
 	}
+
 	t.numbers("error", "rms ± SE")
 	t.numbers("claimed deviation", "σ", "epistemic")
 	t.numbers("held-out values inside", "68 %", "95 % ± SE")
@@ -166,8 +176,10 @@ func (e Experiment) claimed() table {
 			network = "network alone"
 			t.claims(s, "calibrated", s.Honest.Record.Outcomes, len(units) > 1)
 		}
+
 		t.claims(s, network, s.Network, len(units) > 1)
 	}
+
 	return t
 }
 
@@ -176,6 +188,7 @@ func (t *table) claims(s Split, prediction string, list []score.UnitTrust, units
 	nan := math.NaN()
 	for _, c := range list {
 		q := unitOf(c)
+
 		cells := []number{words(prediction)}
 		if units {
 			cells = append(cells, words(strings.Join(c.Outcomes, ", ")), words(q.difference()))
@@ -185,10 +198,12 @@ func (t *table) claims(s Split, prediction string, list []score.UnitTrust, units
 		if c.RMSE == 0 {
 			rms = number{text: "below noise"}
 		}
+
 		inside := share(c.Coverage95)
 		if se := share(c.Coverage95SE); se != undefinedText && inside != undefinedText {
 			inside = strings.TrimSuffix(inside, "\u00a0%") + " ± " + se
 		}
+
 		t.add(s.Name, append(cells, rms, q.cell(c.ClaimedSigma, nan), q.cell(c.ClaimedEpistemic, nan),
 			number{text: share(c.Coverage68)}, number{text: inside}, q.cell(c.Width95/2, nan))...)
 	}
@@ -211,6 +226,7 @@ func (e Experiment) consistent() table {
 	if !e.has(identities[0]) {
 		return e.metrics(title, nil)
 	}
+
 	return e.metrics(title, identities)
 }
 
@@ -220,13 +236,16 @@ func (e Experiment) metrics(title string, list []quantity) table {
 	for _, q := range list {
 		t.addQuantity(q)
 	}
+
 	for _, s := range e.Splits {
 		var cells []number
 		for _, q := range list {
 			cells = append(cells, q.cells(s.Train.Values, s.Test.Values)...)
 		}
+
 		t.add(s.Name, cells...)
 	}
+
 	return t
 }
 
@@ -242,6 +261,7 @@ func (e Experiment) has(q quantity) bool {
 func (e Experiment) perOutcome() table {
 	t := table{Title: "Per outcome", Corner: "split", Long: true}
 	t.words("outcome")
+
 	for _, q := range ofOutcomes {
 		t.addQuantity(q)
 	}
@@ -250,18 +270,22 @@ func (e Experiment) perOutcome() table {
 		if len(s.Test.Outcomes) < 2 {
 			continue
 		}
+
 		for j, test := range s.Test.Outcomes {
 			var train score.Values
 			if j < len(s.Train.Outcomes) && s.Train.Outcomes[j].Name == test.Name {
 				train = s.Train.Outcomes[j].Values
 			}
+
 			cells := []number{words(in(test.Name, test.Unit))}
 			for _, q := range ofOutcomes {
 				cells = append(cells, q.cells(train, test.Values)...)
 			}
+
 			t.add(s.Name, cells...)
 		}
 	}
+
 	return t
 }
 
@@ -269,10 +293,12 @@ func (e Experiment) perOutcome() table {
 func (e Experiment) sets() table {
 	t := table{Title: "Held-out sets", Corner: "split"}
 	t.words("test part")
+
 	known := slices.ContainsFunc(e.Splits, func(s Split) bool { return s.Reach != "" })
 	if known {
 		t.words("is")
 	}
+
 	t.numbers("", "seeds")
 	t.numbers("train", "triplets", "conditions", "runs")
 	t.numbers("test", "triplets", "conditions", "runs")
@@ -282,12 +308,15 @@ func (e Experiment) sets() table {
 		if known {
 			cells = append(cells, words(s.Reach))
 		}
+
 		cells = append(cells, count(s.Seeds))
 		for _, m := range []SetMetrics{s.Train, s.Test} {
 			cells = append(cells, count(m.Rows), count(m.Conditions), count(m.Runs))
 		}
+
 		t.add(s.Name, cells...)
 	}
+
 	return t
 }
 
@@ -306,10 +335,12 @@ func (e Experiment) intervals() table {
 		}
 		return number{text: strings.ReplaceAll(strconv.FormatFloat(v, 'g', 2, 64), "e+0", "e")}
 	}
+
 	for _, s := range e.Splits {
 		if !s.calibrated() {
 			continue
 		}
+
 		c, r := s.Honest.Calibration, s.Honest.Record
 		t.add(s.Name, number{text: fixed(r.R2, 3)},
 			number{text: share(r.Before.Normal.Coverage)}, number{text: share(r.After.Student.Coverage)},
@@ -317,6 +348,7 @@ func (e Experiment) intervals() table {
 			two(r.WidthOverSpread), two(r.After.Student.Score), two(r.ModelFree.Score),
 			words(c.Base), words(fmt.Sprintf("%d groups of %s", c.K, c.Condition)))
 	}
+
 	return t
 }
 
@@ -328,13 +360,16 @@ func (e Experiment) comparisons() []table {
 		if len(s.Events) > 0 {
 			out = append(out, s.events())
 		}
+
 		if t := s.ranking(); len(t.Rows) > 1 {
 			out = append(out, t)
 		}
+
 		if len(s.Methods) > 0 {
 			out = append(out, s.methods())
 		}
 	}
+
 	return out
 }
 
@@ -343,11 +378,13 @@ func (s Split) ranking() table {
 	t := table{Title: "Methods by CRPS on what " + clean(s.Name) + " holds out", Corner: "method"}
 	t.words("place")
 	t.numbers("", "CRPS (sd)", "above the best", "SE", "RMSE (sd)", "NLL", "in 95 %", "Σe/Σv̂")
+
 	keys := []string{"nll", "coverage95", "sum_e_ratio"}
 	if s.crossed() {
 		keys = append(keys, RatioCx, CoverageCx)
 		t.numbers("", "with C_x", "in 95 % with C_x")
 	}
+
 	t.numbers("", "seconds")
 
 	for i, r := range s.Ranking {
@@ -355,16 +392,20 @@ func (s Split) ranking() table {
 		if at < 0 {
 			continue
 		}
+
 		m := s.Methods[at]
 		cells := []number{
 			words(standing(i, r.Worse)), single(r.CRPS), single(r.Above), single(r.SE),
 			single(math.Sqrt(m.Get("e").Mean)),
 		}
+
 		for _, key := range keys {
 			cells = append(cells, round(m.Get(key), 1))
 		}
+
 		t.add(m.label(), append(cells, round(m.FitS, 1))...)
 	}
+
 	return t
 }
 
@@ -379,6 +420,7 @@ func standing(i int, worse bool) string {
 	case worse:
 		return "worse"
 	}
+
 	return "as good"
 }
 
@@ -388,6 +430,7 @@ func (s Split) methods() table {
 	if s.Reach != "" {
 		t.Title += ": " + clean(s.Reach)
 	}
+
 	for _, g := range comparedBy {
 		for _, q := range g.columns {
 			t.numbers(g.group, q.head())
@@ -396,6 +439,7 @@ func (s Split) methods() table {
 			}
 		}
 	}
+
 	timed := slices.ContainsFunc(s.Methods, func(m Compared) bool { return m.FitS.Defined() })
 	if timed {
 		t.numbers("seconds", "to train", "to predict")
@@ -408,11 +452,14 @@ func (s Split) methods() table {
 				cells = append(cells, q.cells(nil, m.Values)...)
 			}
 		}
+
 		if timed {
 			cells = append(cells, round(m.FitS, 1), round(m.AskS, 1))
 		}
+
 		t.add(m.label(), cells...)
 	}
+
 	return t
 }
 
@@ -426,6 +473,7 @@ func (s Split) events() table {
 	t := table{Title: "Events on what " + clean(s.Name) + " holds out (experimental)", Corner: "event"}
 	t.words("when")
 	t.numbers("", "claimed", "happened", "SE", "e", "SE", "V", "Σe/ΣV", "SE")
+
 	for _, e := range s.Events {
 		cells := []number{words(e.Text)}
 		for _, key := range eventKeys {
@@ -435,8 +483,10 @@ func (s Split) events() table {
 				cells = append(cells, round(e.Get(key), 1))
 			}
 		}
+
 		t.add(e.Name, cells...)
 	}
+
 	return t
 }
 
@@ -444,6 +494,7 @@ func (s Split) events() table {
 func (d identity) table() table {
 	t := table{Title: d.name + ", where", Corner: "split"}
 	t.words("part", "seeds")
+
 	if d.list[0].Limit == 0 {
 		symbol, _, _ := strings.Cut(d.name, " =")
 		t.numbers("", symbol)
@@ -456,11 +507,14 @@ func (d identity) table() table {
 		if v.Of > 0 || v.Seeds > 0 {
 			of = fmt.Sprintf("%d of %d", v.Seeds, max(v.Of, v.Seeds))
 		}
+
 		size := v.times()
 		if v.Limit == 0 {
 			size = v.Value
 		}
+
 		t.add(v.split, words(v.Part), words(of), number{mean: times(size)})
 	}
+
 	return t
 }

@@ -22,11 +22,13 @@ func paragraphs(name string, data any) []string {
 	}
 
 	blank := func(r rune) bool { return r == ' ' || r == '\n' } // other blanks hold words together
+
 	var out []string
 	for _, p := range strings.Split(b.String(), "\n\n") {
 		if words := strings.FieldsFunc(p, blank); len(words) > 0 {
 			out = append(out, strings.Join(words, " "))
 		}
 	}
+
 	return out
 }

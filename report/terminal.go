@@ -16,6 +16,7 @@ func Terminal(w io.Writer, e Experiment, width int, color bool) error {
 	if len(d.explained) > 0 {
 		d.explained = append(d.explained, moreWords)
 	}
+
 	return newTerminal(width, color).write(w, d)
 }
 
@@ -33,9 +34,11 @@ func RunTerminal(w io.Writer, experiments []Experiment, width int, color bool) e
 		d.explained = nil
 		documents = append(documents, d)
 	}
+
 	if all := explainAll(experiments); len(all) > 0 {
 		documents = append(documents, document{title: "What the numbers mean", what: moreWords, explained: all})
 	}
+
 	return newTerminal(width, color).write(w, documents...)
 }
 
@@ -72,10 +75,12 @@ func (t *terminal) write(w io.Writer, documents ...document) error {
 		}
 		t.document(d)
 	}
+
 	text := strings.ReplaceAll(t.b.String(), "\u00a0", " ") // lines are broken: plain blanks copy and search better
 	if _, err := io.WriteString(w, text); err != nil {
 		return fmt.Errorf("write tables: %w", err)
 	}
+
 	return nil
 }
 
@@ -83,15 +88,19 @@ func (t *terminal) document(d document) {
 	t.paragraphs("", bold, d.title)
 	t.paragraphs("", "", d.what)
 	t.below("", bold, d.verdicts...)
+
 	for _, tab := range d.tables {
 		if !tab.Long {
 			t.table(tab)
 		}
 	}
+
 	t.below("", "", append(d.explained, d.words...)...)
+
 	for _, f := range d.findings {
 		t.findings(f)
 	}
+
 	if d.provenance != "" {
 		t.below("", "", d.provenance)
 	}
@@ -131,11 +140,13 @@ func (t *terminal) findings(f findings) {
 	if f.severe {
 		style = yellow
 	}
+
 	if n := len(f.items); f.most > 0 && n > f.most+1 {
 		rest = n - f.most
 	}
 
 	t.line("")
+
 	indent := strings.Repeat(" ", len(f.kind)+2)
 	for _, text := range f.items[:len(f.items)-rest] {
 		for i, l := range wrap(clean(text), t.columns-len(indent)) {
@@ -146,6 +157,7 @@ func (t *terminal) findings(f findings) {
 			}
 		}
 	}
+
 	if rest > 0 {
 		t.paragraphs(indent, "", fmt.Sprintf("… and %d more; metrics.json lists them all.", rest))
 	}
@@ -159,6 +171,7 @@ func (t table) labelWidth(columns int) int {
 	for _, r := range t.Rows {
 		w = max(w, width(clean(r.Label)))
 	}
+
 	return min(w, max(12, columns/4))
 }
 
@@ -169,6 +182,7 @@ func (t table) fit(columns int) []table {
 		for _, m := range part.layout() {
 			w += gap + m.all
 		}
+
 		return float64(w)
 	})
 }
@@ -189,6 +203,7 @@ func (t table) layout() []measure {
 				m.left, m.right = max(m.left, width(left)), max(m.right, width(right))
 			}
 		}
+
 		m.all = max(texts, m.left+m.right)
 	}
 
@@ -197,8 +212,10 @@ func (t table) layout() []measure {
 		for k := range g.Columns {
 			free -= out[g.from+k].all + gap
 		}
+
 		out[g.from+len(g.Columns)-1].all += max(0, free+gap)
 	}
+
 	return out
 }
 
@@ -207,9 +224,11 @@ func (t *terminal) table(tab table) {
 	label := tab.labelWidth(t.columns)
 	for i, part := range tab.fit(t.columns) {
 		t.line("")
+
 		if i == 0 {
 			t.paragraphs("", bold, part.Title)
 		}
+
 		t.part(part, label)
 	}
 }
@@ -217,6 +236,7 @@ func (t *terminal) table(tab table) {
 func (t *terminal) part(tab table, label int) {
 	layout := tab.layout()
 	blank := strings.Repeat(" ", gap)
+
 	heads, names, total := pad("", label, false), pad(tab.Corner, label, false), label
 	for _, g := range tab.Groups() {
 		wide := -gap
@@ -225,6 +245,7 @@ func (t *terminal) part(tab table, label int) {
 			names += blank + pad(h.Name, m.all, !h.Words && m.right == 0)
 			wide += gap + m.all
 		}
+
 		heads += blank + pad(g.Head, wide, false)
 		total += gap + wide
 	}
@@ -232,13 +253,16 @@ func (t *terminal) part(tab table, label int) {
 	if tab.Grouped() {
 		t.line(heads)
 	}
+
 	t.line(names)
 	t.line(strings.Repeat("─", total))
+
 	for _, r := range tab.Rows {
 		line := pad(isolate(shorten(clean(r.Label), label)), label, false)
 		for k, c := range r.Cells {
 			line += blank + layout[k].cell(c, tab.Heads[k].Words)
 		}
+
 		t.line(line)
 	}
 }
@@ -252,5 +276,6 @@ func (m measure) cell(n number, words bool) string {
 	case m.right == 0:
 		return pad(left, m.all, true)
 	}
+
 	return pad(pad(left, m.left, true)+right, m.all, false)
 }

@@ -17,10 +17,12 @@ func runeWidth(r rune) int {
 	case unicode.IsControl(r), unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf), r >= 0x1160 && r <= 0x11ff:
 		return 0
 	}
+
 	switch eastasian.LookupRune(r).Kind() {
 	case eastasian.EastAsianWide, eastasian.EastAsianFullwidth:
 		return 2
 	}
+
 	return 1
 }
 
@@ -30,6 +32,7 @@ func width(s string) int {
 	for _, r := range s {
 		w += runeWidth(r)
 	}
+
 	return w
 }
 
@@ -39,9 +42,11 @@ func pad(s string, w int, left bool) string {
 	if n <= 0 {
 		return s
 	}
+
 	if left {
 		return strings.Repeat(" ", n) + s
 	}
+
 	return s + strings.Repeat(" ", n)
 }
 
@@ -66,6 +71,7 @@ func cleanBut(s, kept string) string {
 			b.WriteRune(r)
 		}
 	}
+
 	return strings.TrimSpace(b.String())
 }
 
@@ -94,12 +100,15 @@ func shorten(s string, w int) string {
 	if width(s) <= w {
 		return s
 	}
+
 	if w < 1 {
 		return ""
 	}
+
 	tail := (w - 1) / 3
 	head := w - 1 - tail
 	var b strings.Builder
+
 	n := 0
 	for _, r := range s {
 		if n += runeWidth(r); n > head {
@@ -107,7 +116,9 @@ func shorten(s string, w int) string {
 		}
 		b.WriteRune(r)
 	}
+
 	b.WriteString("…")
+
 	// From the end, whole characters with the marks that follow them.
 	runes := []rune(s)
 	start, n := len(runes), 0
@@ -116,11 +127,14 @@ func shorten(s string, w int) string {
 		if n > tail {
 			break
 		}
+
 		if runeWidth(runes[i]) > 0 {
 			start = i
 		}
 	}
+
 	b.WriteString(string(runes[start:]))
+
 	return b.String()
 }
 
@@ -129,6 +143,7 @@ func shorten(s string, w int) string {
 func wrap(text string, w int) []string {
 	w = max(w, 10)
 	var lines []string
+
 	line, n := "", 0
 	for _, word := range strings.Fields(text) {
 		k := width(word)
@@ -136,9 +151,11 @@ func wrap(text string, w int) []string {
 			line, n = line+" "+word, n+1+k
 			continue
 		}
+
 		if line != "" {
 			lines = append(lines, line)
 		}
+
 		for k > w {
 			cut, c := 0, 0
 			for i, r := range word {
@@ -146,17 +163,22 @@ func wrap(text string, w int) []string {
 					cut = i
 					break
 				}
+
 				c += runeWidth(r)
 			}
+
 			lines = append(lines, word[:cut])
 			word = word[cut:]
 			k = width(word)
 		}
+
 		line, n = word, k
 	}
+
 	if line != "" {
 		lines = append(lines, line)
 	}
+
 	return lines
 }
 

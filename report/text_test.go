@@ -16,20 +16,24 @@ func TestRuneWidthAgainstPython(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	wide := map[rune]bool{}
 	for _, l := range strings.Split(strings.TrimSpace(string(raw)), "\n") {
 		var a, b rune
 		if _, err := fmt.Sscanf(l, "%X %X", &a, &b); err != nil {
 			t.Fatal(err)
 		}
+
 		for ; a <= b; a++ {
 			wide[a] = true
 		}
 	}
+
 	for r := rune(0x20); r <= unicode.MaxRune; r++ {
 		if !unicode.IsGraphic(r) || unicode.In(r, unicode.Mn, unicode.Me) || r >= 0x1160 && r <= 0x11ff {
 			continue // zero width, or not assigned
 		}
+
 		if got := runeWidth(r); (got == 2) != wide[r] {
 			t.Fatalf("U+%04X occupies %d columns, wide %v", r, got, wide[r])
 		}
@@ -65,6 +69,7 @@ func TestShorten(t *testing.T) {
 			t.Errorf("shorten(%q, %d) = %q, want %q", c.s, c.w, got, c.want)
 		}
 	}
+
 	rapid.Check(t, func(t *rapid.T) {
 		s, w := rapid.String().Draw(t, "s"), rapid.IntRange(0, 50).Draw(t, "w")
 		if got := width(shorten(s, w)); got > w {
@@ -99,6 +104,7 @@ func TestWrap(t *testing.T) {
 				t.Fatalf("a line of %d columns in %d", width(l), w)
 			}
 		}
+
 		strip := func(s string) string { return strings.Join(strings.Fields(s), "") }
 		if got, want := strip(strings.Join(lines, "")), strip(s); got != want {
 			t.Fatalf("%q became %q", want, got)

@@ -25,12 +25,15 @@ func (s Split) Verdict() score.Grade {
 	for _, t := range s.recommended() {
 		grades = append(grades, t.Grade)
 	}
+
 	if s.wide() {
 		grades = append(grades, score.Care)
 	}
+
 	if len(grades) == 0 {
 		return score.Care
 	}
+
 	return score.Worst(grades...)
 }
 
@@ -60,6 +63,7 @@ func (s Split) grade() string {
 	case s.Honest.Record.WidthOverSpread >= 1:
 		return text + ": the interval is no narrower than the data's own spread"
 	}
+
 	return text + ": the interval is nearly as wide as the data's own spread"
 }
 
@@ -77,6 +81,7 @@ func (s Split) Sentence() string {
 	if head == "" {
 		return ""
 	}
+
 	return head + ". " + rest
 }
 
@@ -85,11 +90,14 @@ func (s Split) sentence() (head, rest string) {
 	if len(s.Network) == 0 && len(s.recommended()) == 0 {
 		return "", ""
 	}
+
 	held := clean(s.HeldOut)
 	if held == "" {
 		held = clean(s.Name)
 	}
+
 	var parts []string
+
 	calibrated := s.calibrated()
 	if calibrated {
 		for _, t := range s.Honest.Record.Outcomes {
@@ -97,18 +105,22 @@ func (s Split) sentence() (head, rest string) {
 				label(t, len(s.Honest.Record.Outcomes)), rms(t), unitOf(t).amount(t.Width95/2), share(t.Coverage95)))
 		}
 	}
+
 	for _, t := range s.Network {
 		who := ""
 		if calibrated {
 			who = "the network alone: "
 		}
+
 		advice := ""
 		if calibrated { // else the verdict has it
 			advice = map[score.Grade]string{score.Care: " (use them with care)", score.No: " (do not use them)"}[t.Grade]
 		}
+
 		parts = append(parts, fmt.Sprintf("%s%serror %s, claimed %s, %s inside its own 95 %% intervals%s",
 			who, label(t, len(s.Network)), rms(t), unitOf(t).amount(t.ClaimedSigma), share(t.Coverage95), advice))
 	}
+
 	return fmt.Sprintf("%s held out: %s", held, s.grade()), sentence(strings.Join(parts, "; ") + ".")
 }
 
@@ -149,10 +161,13 @@ func (q Quantity) cell(v, se float64) number {
 		if se >= 0.05 {
 			n.std = fixed(se, 1)
 		}
+
 		return n
+
 	case se > 0:
 		return round(value, 1)
 	}
+
 	return twoDigits(value, 1)
 }
 
@@ -167,6 +182,7 @@ func share(v float64) string {
 // intervalWords explains the intervals and their limits.
 func (e Experiment) intervalWords() []string {
 	var out []string
+
 	any := false
 	for _, s := range e.Splits {
 		h := s.Honest
@@ -178,33 +194,41 @@ func (e Experiment) intervalWords() []string {
 				clean(strings.TrimSuffix(h.Absent, "."))))
 			continue
 		}
+
 		any = true
 		c := h.Calibration
+
 		var left []string
 		for _, l := range c.Groups {
 			text := fmt.Sprintf("%s %.2g", clean(l.Name), l.E)
 			if l.ESE != nil {
 				text += fmt.Sprintf(" ± %.1g", *l.ESE)
 			}
+
 			left = append(left, text+fmt.Sprintf(" (distance %.2g, claimed %.2g)", l.Distance, l.Claim))
 		}
+
 		noise := ""
 		if c.NoiseRatio > 0 {
 			noise = fmt.Sprintf(" The model states %.2g times the noise of the pairs.", c.NoiseRatio)
 		}
+
 		out = append(out, fmt.Sprintf("%s: left-out groups of %s and the squared error measured there (± SE, standardised "+
 			"units): %s. "+
 			"The group %s has %s of the covariance; between groups it scatters by a factor of %.2g. Student's t is %.3g.%s "+
 			"The largest left-out deviation covers %s here; %s.",
 			clean(s.Name), clean(c.Condition), strings.Join(left, ", "), clean(c.Groups[c.Largest].Name),
 			share(c.Groups[c.Largest].Share), c.Scatter, c.Quantile(), noise, share(h.Record.Conformal.Coverage), guarantee(c)))
+
 		for _, n := range c.Notes() {
 			out = append(out, clean(s.Name)+": "+clean(n))
 		}
 	}
+
 	if any {
 		out = append([]string{text("intervals", nil)}, out...)
 	}
+
 	return out
 }
 
@@ -213,6 +237,7 @@ func guarantee(c *interval.Calibration) string {
 		return "it covers a new group with a probability of about " + share(g) +
 			", if that group is like the old ones"
 	}
+
 	return fmt.Sprintf("it promises nothing for a new group, because the model's hyperparameters saw the left-out groups "+
 		"(about %s if they had not)", share(float64(c.K)/float64(c.K+1)))
 }
@@ -225,6 +250,7 @@ func (e Experiment) verdicts() []string {
 			out = append(out, t)
 		}
 	}
+
 	return out
 }
 
@@ -234,6 +260,7 @@ func verdictJSON(s Split) object {
 	if t := s.Sentence(); t != "" {
 		o = append(o, member{"verdict", string(s.Verdict())}, member{"sentence", t}, member{"network", trustJSON(s.Network)})
 	}
+
 	switch h := s.Honest; {
 	case h == nil:
 	case h.Absent != "":
@@ -241,6 +268,7 @@ func verdictJSON(s Split) object {
 	default:
 		o = append(o, member{"honest", honestJSON(h)})
 	}
+
 	return o
 }
 
@@ -262,11 +290,13 @@ func trustJSON(list []score.UnitTrust) array {
 			{"verdict", string(t.Grade)},
 		})
 	}
+
 	return out
 }
 
 func honestJSON(h *interval.Result) object {
 	c, r := h.Calibration, h.Record
+
 	left, groups := array{}, array{}
 	for _, l := range c.Groups {
 		left = append(left, object{{"group", l.Name}, {"distance", l.Distance}, {"e", l.E}, {"e_se", l.Error()}})
@@ -277,6 +307,7 @@ func honestJSON(h *interval.Result) object {
 	conformal := object{
 		{"coverage", r.Conformal.Coverage}, {"width", r.Conformal.Width}, {"guarantee", c.Conformal.Guarantee},
 	}
+
 	return object{
 		{"base", c.Base},
 		{"variant", string(c.Covariance.Variant)},

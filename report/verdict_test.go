@@ -24,21 +24,25 @@ func judgedSplit() Split {
 // by hand from the numbers.
 func TestSentence(t *testing.T) {
 	s := judgedSplit()
+
 	want := "blades = 2 held out: do not use the intervals there. Error 7.2 dB, claimed 0.9 dB, 13\u00a0% inside its " +
 		"own 95\u00a0% intervals."
 	if got := s.Sentence(); got != want {
 		t.Errorf("%s\nexpected %s", got, want)
 	}
+
 	s.Honest = &interval.Result{Record: &interval.Record{Outcomes: []score.UnitTrust{{
 		Unit: "dB re 20 µPa", Outcomes: []string{"bpf1_db"},
 		Trust: score.Trust{RMSE: 5, Width95: 44, Coverage95: 0.97, Grade: score.Good},
 	}}}}
+
 	want = "blades = 2 held out: the intervals hold. Error 5.0 dB (rms), calibrated interval ± 22.0 dB, 97\u00a0% " +
 		"of the held-out values inside; " +
 		"the network alone: error 7.2 dB, claimed 0.9 dB, 13\u00a0% inside its own 95\u00a0% intervals (do not use them)."
 	if got := s.Sentence(); got != want {
 		t.Errorf("%s\nexpected %s", got, want)
 	}
+
 	// An interval that holds is of little use where it is as wide as the data.
 	for width, words := range map[float64]string{
 		0.79: "the intervals hold",
@@ -49,22 +53,27 @@ func TestSentence(t *testing.T) {
 		if got := s.Sentence(); !strings.HasPrefix(got, "blades = 2 held out: "+words+". Error") {
 			t.Errorf("width over spread %g: %s", width, got)
 		}
+
 		if (s.Verdict() == score.Care) != (width >= 0.8) {
 			t.Errorf("width over spread %g: verdict %s", width, s.Verdict())
 		}
 	}
+
 	s.Honest.Record.Outcomes[0].Grade = score.No
 	if s.Verdict() != score.No {
 		t.Errorf("verdict %s of a wide interval that does not hold", s.Verdict())
 	}
+
 	s.Honest = &interval.Result{Absent: "too few"}
 	if s.Verdict() != score.No {
 		t.Errorf("%s without a calibration, expected the network's %s", s.Verdict(), score.No)
 	}
+
 	s.Network[0].RMSE = 0 // where the products of the residuals sum to less than zero
 	if got := s.Sentence(); !strings.Contains(got, "Error below the noise, claimed 0.9 dB") {
 		t.Error(got)
 	}
+
 	if (Split{}).Sentence() != "" {
 		t.Error("a sentence about nothing")
 	}
@@ -77,6 +86,7 @@ func TestSentenceUnits(t *testing.T) {
 		Unit: "N", Outcomes: []string{"lift_n"},
 		Trust: score.Trust{RMSE: 12.6, ClaimedSigma: 3, Coverage95: 0.5, Grade: score.Care},
 	})
+
 	got := s.Sentence()
 	for _, part := range []string{"Bpf1_db: error 7.2 dB", "lift_n: error 13 N, claimed 3.0 N, 50\u00a0% inside"} {
 		if !strings.Contains(got, part) {
@@ -95,11 +105,13 @@ func TestVerdictJSON(t *testing.T) {
 		},
 		Record: &interval.Record{After: interval.Claims{Ratio: 0.7, RatioSE: math.NaN()}},
 	}
+
 	e := Experiment{Name: "x", Splits: []Split{s, {Name: "b", Honest: &interval.Result{Absent: "too few groups"}}}}
 	b, err := e.MetricsJSON()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var got struct {
 		Splits []struct {
 			Verdict, Sentence string
@@ -116,17 +128,21 @@ func TestVerdictJSON(t *testing.T) {
 			Absent string `json:"honest_absent"`
 		}
 	}
+
 	if err := json.Unmarshal(b, &got); err != nil {
 		t.Fatal(err)
 	}
+
 	a, c := got.Splits[0], got.Splits[1]
 	if a.Verdict != "care" && a.Verdict != "good" || a.Sentence == "" || a.Network[0].RMSE != 7.23 {
 		t.Errorf("%+v", a)
 	}
+
 	h := a.Honest
 	if h == nil || h.K != 3 || *h.RatioAfter != 0.7 || h.RatioSE != nil || len(h.LeftOut) != 1 || h.LeftOut[0].ESE != nil {
 		t.Errorf("%+v", h)
 	}
+
 	if c.Absent != "too few groups" || c.Honest != nil || c.Sentence != "" {
 		t.Errorf("%+v", c)
 	}
@@ -144,14 +160,17 @@ func TestIntervals(t *testing.T) {
 		},
 		Record: &interval.Record{},
 	}
+
 	e := Experiment{
 		Outcomes: []string{"bpf1_db"},
 		Splits:   []Split{s, {Name: "b", Honest: &interval.Result{Absent: "too few groups."}}, {Name: "c"}},
 	}
+
 	list := e.intervals()
 	if len(list.Rows) != 1 || list.Rows[0].Label != "2-blades" {
 		t.Fatalf("%+v", list)
 	}
+
 	words := strings.Join(e.intervalWords(), "\n")
 	for _, w := range []string{
 		"3 0.24 ± 0.03", "group 4 has 49\u00a0%", "promises nothing", "learnt from 3 groups",
@@ -172,13 +191,16 @@ func TestClaimed(t *testing.T) {
 		for _, c := range tab.Rows[i].Cells {
 			out = append(out, strings.ReplaceAll(c.plain(), "\u00a0", " "))
 		}
+
 		return strings.Join(out, "|")
 	}
+
 	e := judged(rotor())
 	tab := e.claimed()
 	if tab.Title != "Error and claim on the held-out sets, in dB" || len(tab.Rows) != 3 {
 		t.Fatalf("%q, %d rows", tab.Title, len(tab.Rows))
 	}
+
 	for i, want := range []string{
 		"2-blades|calibrated|2.5 ± 0.1|7.0|4.6|95 %|98 ± 1 %|13.7",
 		"2-blades|network alone|7.2 ± 0.5|0.9|0.042|7 %|13 ± 2 %|1.8",
@@ -188,17 +210,20 @@ func TestClaimed(t *testing.T) {
 			t.Errorf("%s\nexpected %s", got, want)
 		}
 	}
+
 	// Two units are two rows, each in its own.
 	e.Splits = e.Splits[1:]
 	lift := score.UnitTrust{Unit: "N", Outcomes: []string{"lift_n"}, Trust: score.Trust{
 		RMSE: 0.98934, RMSESE: 0.00123, ClaimedSigma: 12.34, ClaimedEpistemic: math.NaN(), Coverage68: math.NaN(),
 		Coverage95: 0.5, Coverage95SE: math.NaN(), Width95: 48.37,
 	}}
+
 	e.Splits[0].Network = append(e.Splits[0].Network, lift)
 	tab = e.claimed()
 	if got, want := row(tab, 1), "3-blades|network|lift_n|N|0.9893 ± 0.0012|12|–|–|50 %|24"; got != want {
 		t.Errorf("%s\nexpected %s", got, want)
 	}
+
 	if tab.Title != "Error and claim on the held-out sets" {
 		t.Errorf("title %q of two units", tab.Title)
 	}

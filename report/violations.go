@@ -34,6 +34,7 @@ func (v Violation) String() string {
 	if v.Do != "" {
 		s += "; " + v.Do
 	}
+
 	return s
 }
 
@@ -46,6 +47,7 @@ func (v Violation) times() float64 {
 	case v.Value > 0 && v.Value < 1: // a ratio below 1 is as far off as its inverse
 		return 1 / v.Value
 	}
+
 	return v.Value
 }
 
@@ -75,13 +77,17 @@ func (e Experiment) violated() []identity {
 				i = len(out)
 				out = append(out, identity{name: name})
 			}
+
 			out[i].list = append(out[i].list, placed{f, s.Name})
 		}
 	}
+
 	for i := range out {
 		slices.SortStableFunc(out[i].list, func(a, b placed) int { return cmp.Compare(b.times(), a.times()) })
 	}
+
 	slices.SortStableFunc(out, func(a, b identity) int { return cmp.Compare(b.list[0].times(), a.list[0].times()) })
+
 	return out
 }
 
@@ -93,9 +99,11 @@ func (d identity) summary(sets int) string {
 	if len(d.list) > 1 {
 		s = fmt.Sprintf("violated on %d of %d sets, most on %s", len(d.list), sets, clean(worst.set()))
 	}
+
 	if worst.Limit > 0 {
 		s += ", " + times(worst.times()) + " times the limit"
 	}
+
 	return s
 }
 
@@ -105,6 +113,7 @@ func times(v float64) string {
 	if v >= 10 {
 		s = strconv.FormatFloat(v, 'f', 0, 64)
 	}
+
 	return s
 }
 
@@ -115,15 +124,18 @@ func (e Experiment) diagnostics() []string {
 	for _, d := range e.violated() {
 		worst := d.list[0]
 		_, what, _ := strings.Cut(worst.Text, " is violated")
+
 		line := d.name + " is " + d.summary(2*len(e.Splits))
 		if worst.Of > 1 {
 			line += fmt.Sprintf(" (%d of %d seeds, the worst shown)", worst.Seeds, worst.Of)
 		}
+
 		line += " " + strings.TrimLeft(what, " ")
 		line = strings.Replace(line, " :", ":", 1)
 		if worst.Do != "" {
 			line += "; " + worst.Do
 		}
+
 		if len(d.list) > 1 {
 			var more []string
 			for _, v := range d.list[1:] {
@@ -133,11 +145,15 @@ func (e Experiment) diagnostics() []string {
 				} else if v.Value != 0 {
 					t += " (" + times(v.Value) + ")"
 				}
+
 				more = append(more, t)
 			}
+
 			line += ". Also " + strings.Join(more, ", ")
 		}
+
 		out = append(out, line+".")
 	}
+
 	return out
 }

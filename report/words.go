@@ -12,6 +12,7 @@ func (e Experiment) title() string {
 	if e.Data != "" {
 		t += ": " + clean(e.Data) + " data"
 	}
+
 	return t
 }
 
@@ -26,25 +27,32 @@ func (e Experiment) what() string {
 			counts = append(counts, numbered(c.n, c.one, c.many))
 		}
 	}
+
 	if len(counts) > 0 {
 		parts = append(parts, strings.Join(counts, ", "))
 	}
+
 	var pairs string
 	if e.Pairs != "" {
 		pairs = clean(e.Pairs) + " pairs"
 	}
+
 	if e.Construction != "" {
 		pairs += " (" + clean(e.Construction) + ")"
 	}
+
 	if pairs != "" {
 		parts = append(parts, strings.TrimSpace(pairs))
 	}
+
 	if len(e.Inputs) > 0 {
 		parts = append(parts, "inputs "+names(e.Inputs, nil))
 	}
+
 	if len(e.Outcomes) > 0 {
 		parts = append(parts, "outcomes "+names(e.Outcomes, e.OutcomeUnits))
 	}
+
 	return strings.Join(parts, "; ")
 }
 
@@ -56,6 +64,7 @@ func names(list, units []string) string {
 			out[i] += " (" + clean(units[i]) + ")"
 		}
 	}
+
 	return strings.Join(out, ", ")
 }
 
@@ -80,9 +89,11 @@ func (g *gathered) add(text, place string) {
 	if g.places == nil {
 		g.places = map[string][]string{}
 	}
+
 	if g.places[text] == nil {
 		g.texts = append(g.texts, text)
 	}
+
 	if !slices.Contains(g.places[text], place) {
 		g.places[text] = append(g.places[text], place)
 	}
@@ -96,22 +107,27 @@ func (g *gathered) where(text string) string { return names(g.places[text], nil)
 // experiment; the others name their kind of pairs.
 func explainAll(experiments []Experiment) []string {
 	var g gathered
+
 	trained, spreads := 0, map[bool]bool{}
 	for _, e := range experiments {
 		if len(e.Splits) == 0 {
 			continue
 		}
+
 		trained++
+
 		spreads[e.single()] = true
 		for _, s := range e.explanations() {
 			g.add(s, e.Name)
 		}
 	}
+
 	for i, s := range g.texts {
 		if len(spreads) > 1 && len(g.places[s]) < trained && strings.HasPrefix(s, "All but R²") {
 			g.texts[i] = g.where(s) + ": " + s
 		}
 	}
+
 	return g.texts
 }
 
@@ -122,6 +138,7 @@ func (e Experiment) single() bool {
 			return false
 		}
 	}
+
 	return len(e.Splits) > 0
 }
 
@@ -134,21 +151,26 @@ func (e Experiment) methods() []string {
 			sampler := strings.Join(strings.Fields(clean(s.Sampler)+" samples"), " ")
 			p = append(p, fmt.Sprintf("E|cov| from %d %s per input", s.MCSamples, sampler))
 		}
+
 		if s.CovMethod != "" {
 			p = append(p, covMethod(clean(s.CovMethod)))
 		}
+
 		if s.Kernels != "" {
 			p = append(p, "kernels "+clean(s.Kernels))
 		}
+
 		if len(p) > 0 {
 			g.add(strings.Join(p, "; ")+".", s.Name)
 		}
 	}
+
 	if len(g.texts) > 1 {
 		for i, t := range g.texts {
 			g.texts[i] = g.where(t) + ": " + t
 		}
 	}
+
 	return g.texts
 }
 
@@ -163,6 +185,7 @@ func covMethod(name string) string {
 	case "exact":
 		return "C integrated exactly (" + name + ")"
 	}
+
 	return "C integrated by " + name
 }
 
@@ -175,10 +198,12 @@ func (e Experiment) notes() []string {
 		if !e.has(q) {
 			continue
 		}
+
 		for _, s := range e.Splits {
 			if v := s.Train.Get(q.key); q.train && !v.Defined() {
 				add(q.name()+" undefined: "+clean(v.Reason()), s.Name+" train")
 			}
+
 			if v := s.Test.Get(q.key); q.test && !v.Defined() {
 				add(q.name()+" undefined: "+clean(v.Reason()), s.Name+" test")
 			} else if q.se != "" && v.Defined() {
@@ -188,25 +213,31 @@ func (e Experiment) notes() []string {
 			}
 		}
 	}
+
 	for _, s := range e.Splits {
 		for _, n := range s.Train.Notes {
 			add(clean(n), s.Name+" train")
 		}
+
 		for _, n := range s.Test.Notes {
 			add(clean(n), s.Name+" test")
 		}
 	}
+
 	var out []string
 	for _, t := range g.texts {
 		where := g.where(t)
 		if all := 2 * len(e.Splits); len(g.places[t]) == all && all > 2 {
 			where = "every set"
 		}
+
 		out = append(out, where+": "+t)
 	}
+
 	for _, f := range e.Final {
 		out = append(out, f+".")
 	}
+
 	return out
 }
 
@@ -216,9 +247,11 @@ func (e Experiment) provenance() string {
 	if e.Version != "" {
 		p = append(p, "doubletake "+clean(e.Version))
 	}
+
 	if e.ConfigDigest != "" {
 		p = append(p, "configuration "+clean(e.ConfigDigest))
 	}
+
 	return strings.Join(p, ", ")
 }
 
@@ -228,5 +261,6 @@ func (e Experiment) pairConstruction() string {
 	if how == "" {
 		how = "pairs: " + clean(e.Construction)
 	}
+
 	return strings.TrimSpace(how + ". " + text("pairs", map[string]any{"Couples": e.Couples, "Pairs": e.Pairs}))
 }

@@ -18,6 +18,7 @@ var shapes = []struct {
 
 func shapeData(n, in, out int) triplets.Set {
 	d := triplets.Set{N: n, In: in, Out: out}
+
 	p := newStream(1, 99)
 	for range n {
 		s := 0.0
@@ -26,11 +27,13 @@ func shapeData(n, in, out int) triplets.Set {
 			d.X = append(d.X, x)
 			s += math.Sin(x)
 		}
+
 		for range out {
 			d.Y1 = append(d.Y1, s+0.3*normQuantile(uniform(p)))
 			d.Y2 = append(d.Y2, s+0.3*normQuantile(uniform(p)))
 		}
 	}
+
 	return d
 }
 
@@ -41,10 +44,12 @@ func BenchmarkFit(b *testing.B) {
 			for _, head := range []string{TwoAnswers, Joint, JointFull, Binned} {
 				cfg := DefaultConfig()
 				cfg.Batch, cfg.Kernels, cfg.Head = s.batch, name, head
+
 				label := s.name + "/" + name
 				if head != TwoAnswers {
 					label += "/" + head
 				}
+
 				b.Run(label, func(b *testing.B) { benchmarkFit(b, shapeData(s.n, s.in, s.out), cfg) })
 			}
 		}
@@ -55,9 +60,11 @@ func benchmarkFit(b *testing.B, data triplets.Set, cfg Config) {
 	step, _ := steps(b, data, cfg)
 	b.ReportAllocs()
 	b.ResetTimer()
+
 	for range b.N {
 		step()
 	}
+
 	b.ReportMetric(float64(b.N*cfg.Batch)/b.Elapsed().Seconds(), "triplets/s")
 }
 
@@ -68,26 +75,31 @@ func steps(b *testing.B, data triplets.Set, cfg Config) (step, products func()) 
 	if err != nil {
 		b.Fatal(err)
 	}
+
 	t := newTrainer(layoutOf(data.In, data.Out, cfg), k, cfg)
 	t.initialise(1)
 	rows := packRows[float32](data, triplets.ScaleOf(data.In, data.X), triplets.ScaleOf(data.Out, data.Y1, data.Y2))
 	t.learnBins(rows)
+
 	order := make([]int32, data.N/cfg.Batch*cfg.Batch)
 	for i := range order {
 		order[i] = int32(i * 7919 % data.N)
 	}
+
 	next := 0
 	step = func() {
 		t.gradient(rows, order[next:next+cfg.Batch], nil)
 		t.step(1e-3)
 		next = (next + cfg.Batch) % len(order)
 	}
+
 	return step, func() {
 		for s := 0; s < cfg.Batch; s += t.tripBlock {
 			n := t.rows(min(t.tripBlock, cfg.Batch-s))
 			t.forward(n, t.bits)
 			t.backward(n)
 		}
+
 		clear(t.g)
 	}
 }
@@ -101,6 +113,7 @@ func BenchmarkCost(b *testing.B) {
 		for _, name := range kernel.Names() {
 			b.Run(s.name+"/"+name, func(b *testing.B) {
 				heads := []string{TwoAnswers, Joint, JointFull, Binned}
+
 				var work []func()
 				for _, head := range heads {
 					cfg := DefaultConfig()
@@ -108,22 +121,27 @@ func BenchmarkCost(b *testing.B) {
 					step, products := steps(b, shapeData(s.n, s.in, s.out), cfg)
 					work = append(work, step, products)
 				}
+
 				least := make([]float64, len(work))
 				for i := range b.N {
 					for w, f := range work {
 						start := processorTime(b)
+
 						for range slice {
 							f()
 						}
+
 						if took := (processorTime(b) - start) / slice; i == 0 || took < least[w] {
 							least[w] = took
 						}
 					}
 				}
+
 				for h, head := range heads {
 					if head == TwoAnswers {
 						head = "pair"
 					}
+
 					b.ReportMetric(least[2*h], "µs/"+head)
 					b.ReportMetric(least[2*h]/least[0], head+"/pair")
 					b.ReportMetric(least[2*h]/least[2*h+1], head+"/products")
@@ -139,6 +157,7 @@ func processorTime(b *testing.B) float64 {
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
 		b.Fatal(err)
 	}
+
 	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e3
 }
 
@@ -153,16 +172,20 @@ func BenchmarkEstimate(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
+
 				x := data.X[:100*s.in]
 				b.ResetTimer()
+
 				rows := 0
 				for range b.N {
 					e, err := m.Estimate(context.Background(), x, EstimateOptions{})
 					if err != nil {
 						b.Fatal(err)
 					}
+
 					rows += e.N * e.Samples
 				}
+
 				b.ReportMetric(float64(rows)/b.Elapsed().Seconds(), "samples/s")
 			})
 		}

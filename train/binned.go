@@ -42,35 +42,43 @@ type Bins struct {
 func newBins(v []float64, k int) Bins {
 	slices.Sort(v)
 	n := len(v)
+
 	var b Bins
 	for i := 1; i < k; i++ {
 		at := n * i / k
 		b.Edges = append(b.Edges, (v[max(at-1, 0)]+v[at])/2)
 	}
+
 	first := 0
 	for i := range k {
 		last := n
 		if i < k-1 {
 			last = sort.SearchFloat64s(v, b.Edges[i])
 		}
+
 		in := v[first:last]
 		if len(in) == 0 {
 			in = b.Edges[min(i, k-2):][:1]
 		}
+
 		c, w, points := 0.0, 0.0, make([]float64, pointsOfBin)
 		for _, y := range in {
 			c += (y - in[0]) / float64(len(in))
 		}
+
 		c += in[0]
 		for _, y := range in {
 			w += (y - c) * (y - c) / float64(len(in))
 		}
+
 		for q := range points {
 			points[q] = in[(2*q+1)*len(in)/(2*pointsOfBin)]
 		}
+
 		b.Centre, b.Within, b.Points = append(b.Centre, c), append(b.Within, w), append(b.Points, points)
 		first = last
 	}
+
 	return b
 }
 
@@ -85,15 +93,18 @@ func (b Bins) check(k int) error {
 		return fmt.Errorf("expected %d bins, found %d edges, %d means, %d variances and %d lists of points", k, len(b.Edges),
 			len(b.Centre), len(b.Within), len(b.Points))
 	}
+
 	for i, p := range b.Points {
 		all := slices.Concat(p, []float64{b.Centre[i], b.Within[i]})
 		if len(p) == 0 || b.Within[i] < 0 || slices.ContainsFunc(all, func(x float64) bool { return !finite(x) }) {
 			return fmt.Errorf("bin %d: expected points, a mean and a variance of 0 or more, found %v", i, all)
 		}
 	}
+
 	if !slices.IsSorted(b.Edges) || slices.ContainsFunc(b.Edges, func(x float64) bool { return !finite(x) }) {
 		return fmt.Errorf("expected finite edges that ascend, found %v", b.Edges)
 	}
+
 	return nil
 }
 
@@ -102,12 +113,14 @@ func (t *trainer[T]) learnBins(rows []T) {
 	if t.binned == nil {
 		return
 	}
+
 	d := t.out
 	for j := range d {
 		var v []float64
 		for at := t.in + j; at < len(rows); at += t.in + 2*d {
 			v = append(v, float64(rows[at]), float64(rows[at+d]))
 		}
+
 		t.binned.bins[j] = newBins(v, t.binned.k)
 	}
 }
@@ -141,8 +154,10 @@ func newBinned(bins []Bins, k int) *binned {
 		for _, v := range []*[]float64{&l.logPi, &l.pi, &l.mean, &l.variance} {
 			*v = make([]float64, k)
 		}
+
 		l.logQ, l.q = make([]float64, k*k), make([]float64, k*k)
 	}
+
 	return b
 }
 
@@ -150,12 +165,14 @@ func newBinned(bins []Bins, k int) *binned {
 // probabilities to p.
 func softmax[T kernel.Float](log, p []float64, logits []T) {
 	top := float64(slices.Max(logits))
+
 	sum := 0.0
 	for i, x := range logits {
 		log[i] = float64(x) - top
 		p[i] = expNeg(-log[i])
 		sum += p[i]
 	}
+
 	norm := logPos(sum)
 	for i := range p {
 		p[i] /= sum
@@ -169,9 +186,11 @@ func readLogits[T kernel.Float](b *binned, j int, o []T) *mixture {
 	l, k := &b.law[j], b.k
 	o = o[j*k*(k+1):]
 	softmax(l.logPi, l.pi, o[:k])
+
 	for m := range k {
 		softmax(l.logQ[m*k:(m+1)*k], l.q[m*k:(m+1)*k], o[(m+1)*k:(m+2)*k])
 	}
+
 	return l
 }
 
@@ -181,15 +200,18 @@ func (b *binned) read(o []float32) {
 		l, v := readLogits(b, j, o), b.bins[j]
 		for m := range b.k {
 			q := l.q[m*b.k : (m+1)*b.k]
+
 			l.mean[m], l.variance[m] = 0, 0
 			for a, p := range q {
 				l.mean[m] += float64(p * v.Centre[a])
 			}
+
 			for a, p := range q {
 				r := v.Centre[a] - l.mean[m]
 				l.variance[m] += float64(p * (float64(r*r) + v.Within[a]))
 			}
 		}
+
 		var inner float64
 		l.mu, l.c, inner = l.moments(l.pi)
 		l.total = l.c + inner
@@ -203,10 +225,12 @@ func (l *mixture) moments(w []float64) (mu, between, inner float64) {
 		mu += float64(p * l.mean[m])
 		inner += float64(p * l.variance[m])
 	}
+
 	for m, p := range w {
 		r := l.mean[m] - mu
 		between += float64(p * float64(r*r))
 	}
+
 	return mu, between, inner
 }
 
@@ -228,12 +252,15 @@ func (b *binned) given(y []float32, mu, v []float64) {
 // of the components with their probabilities given that bin.
 func (b *binned) answer(j, bin int) (mu, v float64) {
 	l := &b.law[j]
+
 	w := make([]float64, b.k)
 	for m := range w {
 		w[m] = l.logPi[m] + l.logQ[m*b.k+bin]
 	}
+
 	softmax(make([]float64, b.k), w, slices.Clone(w))
 	mu, between, inner := l.moments(w)
+
 	return mu, between + inner
 }
 
@@ -249,12 +276,14 @@ func (b *binned) closedForm(eps []float32, r *Estimates) func(i int) {
 		}
 		slices.Sort(levels[j])
 	}
+
 	return func(i int) {
 		for j := range d {
 			l, at := &b.law[j], i*d+j
 			r.Mu[at], r.Var[at], r.Cov[at] = l.mu, l.total, l.c
 			near, _ := b.answer(j, b.bins[j].bin(l.mu))
 			r.ZigZag[at] = math.Abs(near - l.mu)
+
 			raw, below, first := 0.0, 0.0, 0
 			for a, p := range b.shares(j) {
 				below += p
@@ -262,12 +291,15 @@ func (b *binned) closedForm(eps []float32, r *Estimates) func(i int) {
 				if a == b.k-1 {
 					last = n
 				}
+
 				if last > first {
 					mu, _ := b.answer(j, a)
 					raw += float64(float64(last-first) / float64(n) * float64(b.bins[j].Centre[a]*mu))
 				}
+
 				first = last
 			}
+
 			r.CovRaw[at] = raw - float64(l.mu*l.mu)
 		}
 	}
@@ -281,6 +313,7 @@ func (b *binned) shares(j int) []float64 {
 			p[a] += float64(w * b.law[j].q[m*b.k+a])
 		}
 	}
+
 	return p
 }
 
@@ -294,18 +327,23 @@ func (t *trainer[T]) binnedLoss(n int) float64 {
 		for j := range d {
 			at := row*d + j
 			l := readLogits(b, j, t.o[row*ld:row*ld+len(g)])
+
 			b1, b2 := b.bins[j].bin(float64(t.t1[at])), b.bins[j].bin(float64(t.t2[at]))
 			for m := range r {
 				r[m] = l.logPi[m] + l.logQ[m*k+b1] + l.logQ[m*k+b2]
 			}
+
 			top := slices.Max(r)
+
 			sum := 0.0
 			for m, x := range r {
 				r[m] = expNeg(top - x)
 				sum += r[m]
 			}
+
 			w := float64(t.c[at])
 			loss -= float64(w * (top + logPos(sum)))
+
 			to := g[j*k*(k+1):]
 			for m, x := range r {
 				x /= sum // probability of the component given the pair
@@ -314,11 +352,13 @@ func (t *trainer[T]) binnedLoss(n int) float64 {
 				for a, q := range l.q[m*k : (m+1)*k] {
 					by[a] = T(2 * w * float64(x*q))
 				}
+
 				by[b1] -= T(w * x)
 				by[b2] -= T(w * x)
 			}
 		}
 	}
+
 	return loss
 }
 
@@ -336,6 +376,7 @@ func decimal(y, mean, std float64) float64 {
 		unit := math.Pow10(int(digits))
 		return math.Round(v*unit) / unit
 	}
+
 	return v // lost is 0 or next to it
 }
 
@@ -357,6 +398,7 @@ func (m *Model) Event(ctx context.Context, x []float64, outcome int, inside func
 	if !ok {
 		panic("train: the event of a model without a binned head")
 	}
+
 	f := make([]float64, b.k)
 	for a, points := range m.bins[outcome].Points {
 		n := 0
@@ -365,12 +407,15 @@ func (m *Model) Event(ctx context.Context, x []float64, outcome int, inside func
 				n++
 			}
 		}
+
 		f[a] = float64(n) / float64(len(points))
 	}
+
 	n := m.rows(x)
 	p, v = make([]float64, n), make([]float64, n)
 	err = e.laws(ctx, e.scaleX(x), func(i int) {
 		l := &b.law[outcome]
+
 		of := make([]float64, b.k) // the components' probabilities
 		for c, w := range l.pi {
 			for a, share := range f {
@@ -378,9 +423,11 @@ func (m *Model) Event(ctx context.Context, x []float64, outcome int, inside func
 			}
 			p[i] += float64(w * of[c])
 		}
+
 		for c, w := range l.pi {
 			v[i] += float64(w * float64((of[c]-p[i])*(of[c]-p[i])))
 		}
 	})
+
 	return p, v, err
 }

@@ -91,12 +91,15 @@ func newCourse(n int, cfg Config) *course {
 		order: make([]int32, n), shuffled: newStream(cfg.Seed, streamOrder), swaps: newStream(cfg.Seed, streamSwap),
 		rate: cfg.LearningRate, history: make([]Epoch, 0, cfg.Epochs),
 	}
+
 	for i := range c.order {
 		c.order[i] = int32(i)
 	}
+
 	if cfg.Pairs == Swap {
 		c.swapped = make([]bool, n)
 	}
+
 	return c
 }
 
@@ -121,6 +124,7 @@ func identify(l *layout, k *kernel.Set[float32], cfg Config, rows, weight []floa
 	if err != nil {
 		return id, fmt.Errorf("identify training: %w", err)
 	}
+
 	id.settings = sha256.Sum256(js)
 	h := sha256.New()
 	put(h, int64(l.in), int64(l.out), int64(n), in.Mean, in.Std, out.Mean, out.Std, rows, weight)
@@ -133,13 +137,16 @@ func identify(l *layout, k *kernel.Set[float32], cfg Config, rows, weight []floa
 	c := newCourse(min(n, 2*probe.tripBlock), cfg)
 	shuffle(c.shuffled, c.order)
 	h.Reset()
+
 	for range 2 {
 		loss := probe.gradient(rows, c.order, c.swapped)
 		probe.step(cfg.LearningRate * 0.5 * (1 + cosPi(0.25)))
 		put(h, loss)
 	}
+
 	put(h, probe.p, probe.m, probe.v, c.order)
 	h.Sum(id.arithmetic[:0])
+
 	return id, nil
 }
 
@@ -147,9 +154,11 @@ func identify(l *layout, k *kernel.Set[float32], cfg Config, rows, weight []floa
 func (id *identity) extend(o hooks, single bool, held, weight []float32) {
 	h := sha256.New()
 	put(h, id.data, single, int64(o.heldEvery), int64(o.patience))
+
 	if o.heldEvery > 0 {
 		put(h, held, weight)
 	}
+
 	h.Sum(id.data[:0])
 }
 
@@ -181,22 +190,29 @@ func (id identity) checkpoint(t *trainer[float32], c *course) []byte {
 	put(&b, uint32(checkpointVersion), id.settings, id.data, id.arithmetic, uint8(len(id.kernels)))
 	b.WriteString(id.kernels)
 	put(&b, int64(c.epoch), int64(c.step), c.sum, c.rate, t.beta1t, t.beta2t, uint32(len(c.order)), c.order)
+
 	if c.swapped != nil {
 		put(&b, c.swapped)
 	}
+
 	for _, p := range []*rand.PCG{c.shuffled, c.swaps} {
 		s, _ := p.MarshalBinary() // never fails
 		b.Write(s)
 	}
+
 	if t.lanes != nil {
 		put(&b, *t.lanes)
 	}
+
 	put(&b, uint32(t.size), t.p, t.m, t.v)
+
 	for _, e := range c.history {
 		put(&b, e.Loss, e.LearningRate, e.HeldOut, e.Judged)
 	}
+
 	sum := sha256.Sum256(b.Bytes())
 	b.Write(sum[:])
+
 	return b.Bytes()
 }
 
@@ -212,17 +228,21 @@ func (r *checkpointReader) next(n int) []byte {
 		r.bad = true
 		return nil
 	}
+
 	b := r.b[:n]
 	r.b = r.b[n:]
+
 	return b
 }
 
 func (r *checkpointReader) get(v ...any) {
 	for _, x := range v {
 		b := r.next(binary.Size(x))
+
 		if r.bad {
 			return
 		}
+
 		if _, err := binary.Decode(b, binary.LittleEndian, x); err != nil {
 			r.bad = true
 		}
@@ -235,18 +255,23 @@ func (id identity) restore(data []byte, t *trainer[float32], c *course, cfg Conf
 	if len(data) < len(checkpointMagic)+4+sha256.Size || string(data[:len(checkpointMagic)]) != checkpointMagic {
 		return fmt.Errorf("%w: it does not begin like one, or is cut off (%d bytes)", ErrCheckpointDamaged, len(data))
 	}
+
 	body := data[:len(data)-sha256.Size]
 	if sum := sha256.Sum256(body); !bytes.Equal(sum[:], data[len(body):]) {
 		return fmt.Errorf("%w: its checksum differs", ErrCheckpointDamaged)
 	}
+
 	r := &checkpointReader{b: body[len(checkpointMagic):]}
+
 	var version uint32
 	if r.get(&version); version != checkpointVersion {
 		return fmt.Errorf("%w: layout %d, expected %d", ErrCheckpointOld, version, checkpointVersion)
 	}
+
 	var has identity
 	var length uint8
 	r.get(&has.settings, &has.data, &has.arithmetic, &length)
+
 	has.kernels = string(r.next(int(length)))
 	switch {
 	case r.bad:
@@ -260,32 +285,42 @@ func (id identity) restore(data []byte, t *trainer[float32], c *course, cfg Conf
 	case has.arithmetic != id.arithmetic:
 		return fmt.Errorf("%w: its arithmetic rounds otherwise", ErrCheckpointOld)
 	}
+
 	var epoch, step int64
+
 	var n, size uint32
 	if r.get(&epoch, &step, &c.sum, &c.rate, &t.beta1t, &t.beta2t, &n); r.bad || int(n) != len(c.order) {
 		return fmt.Errorf("%w: it has %d rows, expected %d", ErrCheckpointDamaged, n, len(c.order))
 	}
+
 	r.get(c.order)
+
 	for i := range c.swapped {
 		c.swapped[i] = slices.Equal(r.next(1), []byte{1})
 	}
+
 	for _, p := range []*rand.PCG{c.shuffled, c.swaps} {
 		if err := p.UnmarshalBinary(r.next(20)); err != nil {
 			r.bad = true
 		}
 	}
+
 	if t.lanes != nil {
 		r.get(t.lanes)
 	}
+
 	if r.get(&size); r.bad || int(size) != t.size {
 		return fmt.Errorf("%w: it has %d parameters, expected %d", ErrCheckpointDamaged, size, t.size)
 	}
+
 	r.get(t.p, t.m, t.v)
+
 	steps := max(1, len(c.order)/cfg.Batch)
 	if r.bad || epoch < 0 || epoch > int64(cfg.Epochs) || step < 0 || step > int64(steps) ||
 		int64(len(r.b)) != epochBytes*epoch {
 		return fmt.Errorf("%w: epoch %d, step %d, with %d bytes of history", ErrCheckpointDamaged, epoch, step, len(r.b))
 	}
+
 	seen := make([]bool, n)
 	for _, i := range c.order {
 		if i < 0 || int(i) >= len(seen) || seen[i] {
@@ -293,12 +328,14 @@ func (id identity) restore(data []byte, t *trainer[float32], c *course, cfg Conf
 		}
 		seen[i] = true
 	}
+
 	c.epoch, c.step = int(epoch), int(step)
 	for i := range c.epoch {
 		e := Epoch{Epoch: i + 1}
 		r.get(&e.Loss, &e.LearningRate, &e.HeldOut, &e.Judged)
 		c.history = append(c.history, e)
 	}
+
 	return nil
 }
 
@@ -311,10 +348,12 @@ func FitWith(ctx context.Context, data triplets.Set, cfg Config, o FitOptions) (
 		cfg.Head, cfg.Bins = TwoAnswers, 0
 		cfg.Feedback, cfg.FeedbackValue, cfg.Pairs = DropWeights, 0, Symmetrised
 	}
+
 	k, in, out, rows, err := prepare(data, cfg)
 	if err != nil {
 		return nil, nil, err
 	}
+
 	weight := rowWeights[float32](data)
 	l := layoutOf(data.In, data.Out, cfg)
 	fresh := func() (*trainer[float32], *course) {
@@ -322,16 +361,21 @@ func FitWith(ctx context.Context, data triplets.Set, cfg Config, o FitOptions) (
 		t.weight = weight
 		t.learnBins(rows)
 		t.initialise(cfg.Seed)
+
 		if t.single = o.Single; t.single {
 			t.deafen()
 		}
+
 		return t, newCourse(data.N, cfg)
 	}
+
 	t, c := fresh()
+
 	h := hooks{epoch: o.Hook, patience: o.Patience}
 	if o.HeldOut.N > 0 {
 		h.heldEvery = o.HeldOutEvery
 	}
+
 	held, heldWeight := packRows[float32](o.HeldOut, in, out), rowWeights[float32](o.HeldOut)
 	h.heldOut = func() float64 { return t.loss(held, heldWeight) }
 	if o.Save != nil || o.Resume != nil {
@@ -339,35 +383,44 @@ func FitWith(ctx context.Context, data triplets.Set, cfg Config, o FitOptions) (
 		if err != nil {
 			return nil, nil, err
 		}
+
 		id.extend(h, o.Single, held, heldWeight)
+
 		if o.Resume != nil {
 			err := id.restore(o.Resume, t, c, cfg)
 			if err != nil {
 				t, c = fresh()
 			}
+
 			if o.Resumed != nil {
 				o.Resumed(Resumption{Epochs: c.epoch, Steps: c.epoch*max(1, data.N/cfg.Batch) + c.step, Ignored: err})
 			}
 		}
+
 		if o.Save != nil {
 			h.every = o.Every
 			if h.every <= 0 {
 				h.every = defaultEvery
 			}
+
 			h.save = func(last bool) error {
 				if last && 12*t.size+5*data.N+epochBytes*len(c.history) > farewellLimit {
 					return nil
 				}
+
 				if err := o.Save(id.checkpoint(t, c)); err != nil {
 					return fmt.Errorf("train: save checkpoint: %w", err)
 				}
+
 				return nil
 			}
 		}
 	}
+
 	if err := t.fit(ctx, rows, c, cfg, h); err != nil {
 		return nil, nil, err
 	}
+
 	return newModel(t, cfg, in, out, k.Name), c.history, nil
 }
 
@@ -385,10 +438,12 @@ type hooks struct {
 func (t *trainer[T]) fit(ctx context.Context, rows []T, c *course, cfg Config, h hooks) error {
 	n := len(c.order)
 	steps := max(1, n/cfg.Batch) // the last batch takes the remainder too
+
 	end := cfg.Epochs
 	if cfg.Stop > 0 {
 		end = cfg.Stop
 	}
+
 	saved := time.Now()
 	for {
 		if c.step == steps {
@@ -397,23 +452,28 @@ func (t *trainer[T]) fit(ctx context.Context, rows []T, c *course, cfg Config, h
 				return fmt.Errorf("train: the loss became %g in epoch %d: lower the learning rate (%g) or standardise the data",
 					e.Loss, e.Epoch, cfg.LearningRate)
 			}
+
 			if h.heldEvery > 0 && (e.Epoch%h.heldEvery == 0 || e.Epoch == end) {
 				if v := h.heldOut(); finite(v) {
 					e.HeldOut, e.Judged = v, true
 				}
 			}
+
 			c.history = append(c.history, e)
 			c.epoch, c.step = c.epoch+1, 0
 			if h.epoch != nil {
 				h.epoch(e)
 			}
+
 			if h.patience > 0 && e.Epoch-Best(c.history) >= h.patience {
 				end = e.Epoch
 			}
 		}
+
 		if c.epoch == end {
 			break
 		}
+
 		// Here, between two steps, a checkpoint holds everything: gradients are
 		// zero, and an epoch that has begun (step > 0) has its order.
 		if err := ctx.Err(); err != nil {
@@ -422,39 +482,51 @@ func (t *trainer[T]) fit(ctx context.Context, rows []T, c *course, cfg Config, h
 					return err
 				}
 			}
+
 			return fmt.Errorf("train: stopped in epoch %d: %w", c.epoch+1, err)
 		}
+
 		if h.save != nil && time.Since(saved) >= h.every {
 			if err := h.save(false); err != nil {
 				return err
 			}
 			saved = time.Now()
 		}
+
 		if c.step == 0 {
 			shuffle(c.shuffled, c.order)
+
 			for i := range c.swapped {
 				c.swapped[i] = c.swaps.Uint64()>>63 == 1
 			}
+
 			c.sum = 0
 		}
+
 		a, b := c.step*cfg.Batch, (c.step+1)*cfg.Batch
 		if c.step == steps-1 {
 			b = n
 		}
+
 		var sw []bool
 		if c.swapped != nil {
 			sw = c.swapped[a:b]
 		}
+
 		if cfg.Schedule == "cosine" {
 			c.rate = cfg.LearningRate * 0.5 * (1 + cosPi(float64(c.epoch*steps+c.step)/float64(cfg.Epochs*steps)))
 		}
+
 		c.sum += float64(t.gradient(rows, c.order[a:b], sw) * float64(b-a))
 		t.step(c.rate)
+
 		if t.single {
 			t.deafen()
 		}
+
 		c.step++
 	}
+
 	// The last step may still have spoilt the weights.
 	for _, w := range t.p {
 		if !finite(float64(w)) {
@@ -462,6 +534,7 @@ func (t *trainer[T]) fit(ctx context.Context, rows []T, c *course, cfg Config, h
 				c.epoch, cfg.LearningRate)
 		}
 	}
+
 	return nil
 }
 
@@ -473,6 +546,7 @@ func Best(history []Epoch) int {
 			best, lowest = e.Epoch, e.HeldOut
 		}
 	}
+
 	return best
 }
 
@@ -484,15 +558,19 @@ func prepare(data triplets.Set, cfg Config) (k *kernel.Set[float32], in, out tri
 	if err := cfg.Validate(); err != nil {
 		return nil, in, out, nil, fmt.Errorf("check settings: %w", err)
 	}
+
 	if err := check(data); err != nil {
 		return nil, in, out, nil, fmt.Errorf("check training data: %w", err)
 	}
+
 	if k, err = kernel.Resolve(cfg.Kernels); err != nil {
 		return nil, in, out, nil, err
 	}
+
 	if in, out, err = scalers(data, cfg); err != nil {
 		return nil, in, out, nil, err
 	}
+
 	return k, in, out, packRows[float32](data, in, out), nil
 }
 
@@ -501,6 +579,7 @@ func scalers(data triplets.Set, cfg Config) (in, out triplets.Scale, err error) 
 	if !cfg.Standardise {
 		return triplets.Identity(data.In), triplets.Identity(data.Out), nil
 	}
+
 	in, out = triplets.ScaleOf(data.In, data.X), data.OutcomeScale()
 	for j, s := range in.Std {
 		// Distinct numbers whose spread is lost to rounding.
@@ -508,11 +587,13 @@ func scalers(data triplets.Set, cfg Config) (in, out triplets.Scale, err error) 
 			return in, out, fmt.Errorf("check training data: %w", &ConstantInputError{Column: j, Value: in.Mean[j]})
 		}
 	}
+
 	for j, s := range out.Std {
 		if !(s > 0) {
 			return in, out, fmt.Errorf("check training data: outcome column %d is constant (%g): there is nothing to learn", j,
 				out.Mean[j])
 		}
 	}
+
 	return in, out, nil
 }

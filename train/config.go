@@ -147,11 +147,14 @@ func (c Config) Check(fail func(setting, text string)) {
 			fail(setting, fmt.Sprintf(format, a...))
 		}
 	}
+
 	bad(len(c.Hidden) >= 1 && len(c.Hidden) <= maxLayers, "model.hidden",
 		"expected 1 to %d hidden layers, found %d", maxLayers, len(c.Hidden))
+
 	for i, h := range c.Hidden {
 		bad(h >= 1 && h <= maxWidth, "model.hidden", "expected widths from 1 to %d, found %d for layer %d", maxWidth, h, i+1)
 	}
+
 	bad(c.Dropout >= 0 && c.Dropout <= maxDropout, "model.dropout", "expected 0 to %g, found %g", maxDropout, c.Dropout)
 	bad(slices.Contains([]string{TwoAnswers, Joint, JointFull, Binned}, c.Head), "model.head",
 		"expected %s, %s or %s, or none, found %q", Joint, JointFull, Binned, c.Head)
@@ -201,6 +204,7 @@ func KernelSet(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+
 	return s.Name, nil
 }
 

@@ -24,19 +24,24 @@ func (m *Model) Derivatives() *Derivatives {
 	if m.Config.Head == Binned {
 		panic("train: derivatives of a binned head, which has no means")
 	}
+
 	l := m.shape
 	d := &Derivatives{m: m, out: make([]float64, l.heads)}
 	if m.Config.Feedback == Constant {
 		d.none = m.Config.FeedbackValue
 	}
+
 	for i := range l.depth() + 1 {
 		n := m.In
 		if i > 0 {
 			n = l.width[i-1]
 		}
+
 		d.a, d.g = append(d.a, make([]float64, n)), append(d.g, make([]float64, l.fanOut(i)))
 	}
+
 	d.g[l.depth()] = d.g[l.depth()][:m.Out] // means alone
+
 	return d
 }
 
@@ -47,7 +52,9 @@ func (d *Derivatives) WithVariances() *Derivatives {
 	if d.m.Config.Head != TwoAnswers {
 		panic("train: derivatives of the variances of a joint head")
 	}
+
 	d.g[len(d.g)-1] = make([]float64, 2*d.m.Out)
+
 	return d
 }
 
@@ -61,14 +68,17 @@ func (d *Derivatives) At(x []float64) (mu, variance []float64) {
 	if len(x) != m.In {
 		panic(fmt.Sprintf("train: %d numbers are not a row of %d inputs", len(x), m.In))
 	}
+
 	for j, v := range x {
 		d.a[0][j] = float64(float32((v - m.in.Mean[j]) / m.in.Std[j])) // as the network sees it
 	}
+
 	for i := range d.a {
 		to := d.out
 		if i < l.depth() {
 			to = d.a[i+1]
 		}
+
 		for o := range to {
 			s := float64(m.params[l.b[i]+o])
 			if i == 0 && d.none != 0 {
@@ -76,15 +86,19 @@ func (d *Derivatives) At(x []float64) (mu, variance []float64) {
 					s += float64(d.none * float64(m.params[l.at(0, m.In+j, o)]))
 				}
 			}
+
 			for k, a := range d.a[i] {
 				s += float64(a * float64(m.params[l.at(i, k, o)]))
 			}
+
 			if i < l.depth() {
 				s = max(s, 0)
 			}
+
 			to[o] = s
 		}
 	}
+
 	mu, variance = make([]float64, m.Out), make([]float64, m.Out)
 	if m.Config.Head != TwoAnswers {
 		w := newLaw(m.Config.Head, m.Out)
@@ -92,10 +106,13 @@ func (d *Derivatives) At(x []float64) (mu, variance []float64) {
 		w.total(variance)
 		return append(mu[:0], w.mu...), variance
 	}
+
 	copy(mu, d.out)
+
 	for j := range variance {
 		variance[j] = softplus(d.out[m.Out+j]) + 1e-6
 	}
+
 	return mu, variance
 }
 
@@ -109,10 +126,12 @@ func (d *Derivatives) Input(i int) []float64 { return d.a[i] }
 func (d *Derivatives) Gradient(j int) [][]float64 {
 	l, top := d.m.shape, len(d.a)-1
 	clear(d.g[top])
+
 	d.g[top][j] = 1
 	if j >= d.m.Out {
 		d.g[top][j] = 1 / (1 + math.Exp(-d.out[j])) // of softplus
 	}
+
 	for i := top - 1; i >= 0; i-- {
 		for k, a := range d.a[i+1] {
 			s := 0.0
@@ -121,9 +140,11 @@ func (d *Derivatives) Gradient(j int) [][]float64 {
 					s += float64(g * float64(d.m.params[l.at(i+1, k, o)]))
 				}
 			}
+
 			d.g[i][k] = s
 		}
 	}
+
 	return d.g
 }
 
@@ -136,9 +157,11 @@ func (d *Derivatives) Square(i int) (sum float64) {
 			w := float64(d.m.params[l.at(i, k, o)])
 			sum += w * w
 		}
+
 		b := float64(d.m.params[l.b[i]+o])
 		sum += b * b
 	}
+
 	return sum
 }
 
@@ -149,5 +172,6 @@ func (d *Derivatives) HeadSquare(j int) float64 {
 	for k := range d.a[top] {
 		sum += math.Pow(float64(d.m.params[l.at(top, k, j)]), 2)
 	}
+
 	return sum
 }

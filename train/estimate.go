@@ -60,9 +60,11 @@ func (o EstimateOptions) Check(fail func(setting, text string)) {
 		fail("samples", fmt.Sprintf("expected 1 to %d samples (or 0 for %d), found %d", maxSamples, defaultSamples,
 			o.Samples))
 	}
+
 	if o.Sampler != "" && o.Sampler != Antithetic && o.Sampler != PlainSampling {
 		fail("sampler", fmt.Sprintf("expected %s or %s, found %q", Antithetic, PlainSampling, o.Sampler))
 	}
+
 	if o.Nodes < 0 || o.Nodes > maxNodes || o.Nodes == 1 {
 		fail("nodes", fmt.Sprintf("expected 2 to %d (or 0 for the default), found %d", maxNodes, o.Nodes))
 	}
@@ -103,46 +105,60 @@ func (m *Model) Estimate(ctx context.Context, x []float64, o EstimateOptions) (*
 	if err := o.Validate(); err != nil {
 		return nil, fmt.Errorf("check estimate options: %w", err)
 	}
+
 	if o.Samples == 0 {
 		o.Samples = defaultSamples
 	}
+
 	if o.Sampler == "" {
 		o.Sampler = Antithetic
 	}
+
 	if o.Sampler == Antithetic {
 		o.Samples += o.Samples % 2
 	}
+
 	n, d := m.rows(x), m.Out
 	e := newEstimator(m, o.Nodes)
 	xs := e.scaleX(x)
+
 	r := &Estimates{N: n, Out: d, Samples: o.Samples, Sampler: o.Sampler, Method: e.method}
 	for _, s := range []*[]float64{&r.Mu, &r.Var, &r.CovRaw, &r.Cov, &r.Delta, &r.Kappa, &r.ZigZag} {
 		*s = make([]float64, n*d)
 	}
+
 	if m.Config.Head != TwoAnswers {
 		if err := e.laws(ctx, xs, e.l.closedForm(normals(o, d), r)); err != nil {
 			return nil, err
 		}
 		return r, nil
 	}
+
 	e.answers(xs, nil, r.Mu, r.Var)
+
 	fed := make([]float32, n*d)
 	for i, v := range r.Mu {
 		fed[i] = float32(v)
 	}
+
 	again := make([]float64, n*d)
 	e.answers(xs, fed, r.ZigZag, again)
+
 	for i, v := range r.Mu {
 		r.ZigZag[i] = math.Abs(r.ZigZag[i] - v)
 	}
+
 	eps := normals(o, d)
+
 	run := e.space
 	if e.exact != nil {
 		run = e.line
 	}
+
 	if err := run(ctx, xs, eps, r); err != nil {
 		return nil, err
 	}
+
 	return r, nil
 }
 
@@ -153,10 +169,12 @@ func (e *estimator) line(ctx context.Context, xs, eps []float32, r *Estimates) e
 		if err := ctx.Err(); err != nil {
 			return stoppedAt(i, r.N, err)
 		}
+
 		x := xs[i*e.in : (i+1)*e.in]
 		r.Cov[i], r.Delta[i], r.Kappa[i] = e.exact.integrate(x, float64(e.none()))
 		r.CovRaw[i] = e.exact.sampled(draws)
 	}
+
 	return nil
 }
 
@@ -167,38 +185,47 @@ func (e *estimator) space(ctx context.Context, xs, eps []float32, r *Estimates) 
 	drawn, cubed := newMoments(d), newMoments(d)
 	w := e.pad[0]
 	pre := aligned[float32](kernel.PadRows(e.block) * w)
+
 	mu32, sd32 := make([]float32, d), make([]float32, d)
 	for i := range r.N {
 		if i%e.block == 0 {
 			to := min(i+e.block, r.N)
 			second.first(pre, xs[i*e.in:to*e.in], r.Mu[i*d:to*d])
 		}
+
 		mu, v := r.Mu[i*d:(i+1)*d], r.Var[i*d:(i+1)*d]
 		for j := range d {
 			mu32[j], sd32[j] = float32(mu[j]), float32(math.Sqrt(v[j]))
 		}
+
 		second.condition(pre[i%e.block*w:][:w], sd32)
 		drawn.clear()
 		cubed.clear()
+
 		for g := range points.groups {
 			second.rewrite(mu32, points.groups[g].reach)
+
 			for k := range points.groups[g].blocks {
 				if err := ctx.Err(); err != nil {
 					return stoppedAt(i, r.N, err)
 				}
+
 				b := &points.groups[g].blocks[k]
 				if !b.nodes {
 					drawn.add(e.k, b, second.evaluate(b, d))
 					continue
 				}
+
 				answer := second.evaluate(b, 2*d)
 				e.k.Variance(answer[d*b.pad : 2*d*b.pad])
 				cubed.add(e.k, b, answer)
 			}
 		}
+
 		m := float64(r.Samples)
 		for j := range d {
 			k, sd := i*d+j, float64(sd32[j])
+
 			// (1/M) Σ (μ+σε)(μ+c) − μ², the terms without c first.
 			raw := float64(float64(mu[j]*sd) * (points.sum[j] / m))
 			raw += float64(mu[j] * (drawn.c[j] / m))
@@ -208,6 +235,7 @@ func (e *estimator) space(ctx context.Context, xs, eps []float32, r *Estimates) 
 			r.Kappa[k] = cubed.v[j] + (cubed.cc[j] - float64(cubed.c[j]*cubed.c[j])) - v[j]
 		}
 	}
+
 	return nil
 }
 
@@ -220,16 +248,20 @@ func stoppedAt(i, n int, err error) error {
 func normals(o EstimateOptions, d int) []float32 {
 	eps := make([]float32, o.Samples*d)
 	p := newStream(o.Seed, streamSample)
+
 	drawn := len(eps)
 	if o.Sampler == Antithetic {
 		drawn /= 2
 	}
+
 	for i := range drawn {
 		eps[i] = float32(normQuantile(uniform(p)))
 	}
+
 	for i := drawn; i < len(eps); i++ {
 		eps[i] = -eps[i-drawn]
 	}
+
 	return eps
 }
 
@@ -246,20 +278,25 @@ type estimator struct {
 // for the default.
 func newEstimator(m *Model, q int) *estimator {
 	d := m.Out
+
 	e := &estimator{evaluator: newEvaluator(m)}
 	if m.Config.Head != TwoAnswers {
 		e.method = m.Config.Head
 		return e
 	}
+
 	if d > 1 {
 		e.method, e.nodes, e.weights = cubature(d, q)
 		return e
 	}
+
 	p := make([]float64, len(m.params))
 	for i, w := range m.params {
 		p[i] = float64(w)
 	}
+
 	e.method, e.exact = "exact-1d", newPiecewise(m.shape, p)
+
 	return e
 }
 
@@ -282,17 +319,23 @@ func cubature(d, q int) (method string, nodes []float32, weights []float64) {
 		if q == 0 {
 			q = tensorOrder(d)
 		}
+
 		nodes, weights = tensor(d, q)
 		return "tensor-" + strconv.Itoa(q), nodes, weights
+
 	case d <= maxHalton:
 		pairs := 1024
 		if d <= 5 {
 			pairs = 512
 		}
+
 		nodes, weights = pairSet(haltonNormal(d, pairs), d)
+
 		return "halton-" + strconv.Itoa(2*pairs), nodes, weights
 	}
+
 	nodes, weights = pairSet(normalPoints(d, 1024), d)
+
 	return "sampled-2048", nodes, weights
 }
 
@@ -313,18 +356,22 @@ func tensorOrder(d int) int { return [...]int{2: 15, 3: 7, 4: 5, 5: 0}[d] }
 // tensor is the product of the q-point Gauss–Hermite rule for N(0,1).
 func tensor(d, q int) (nodes []float32, weights []float64) {
 	x, w := gaussHermite(q)
+
 	n := 1
 	for range d {
 		n *= q
 	}
+
 	for i := range n {
 		p := 1.0
 		for j, k := 0, i; j < d; j, k = j+1, k/q {
 			nodes = append(nodes, float32(x[k%q]))
 			p *= w[k%q]
 		}
+
 		weights = append(weights, p)
 	}
+
 	return nodes, weights
 }
 
@@ -335,17 +382,21 @@ func gaussHermite(n int) (x, w []float64) {
 	// h returns h_n(t) and Σ_{k<n} h_k(t)².
 	h := func(n int, t float64) (last, sum float64) {
 		prev := 0.0
+
 		last = 1
 		for k := range n {
 			sum += float64(last * last)
 			prev, last = last, (float64(t*last)-float64(math.Sqrt(float64(k))*prev))/math.Sqrt(float64(k+1))
 		}
+
 		return last, sum
 	}
+
 	roots := []float64{}
 	for m := 1; m <= n; m++ {
 		edge := 2*math.Sqrt(float64(m)) + 1
 		bounds := append(append([]float64{-edge}, roots...), edge)
+
 		next := make([]float64, m)
 		for i := range next {
 			a, b := bounds[i], bounds[i+1]
@@ -355,26 +406,33 @@ func gaussHermite(n int) (x, w []float64) {
 				if mid <= a || mid >= b {
 					break // neighbouring numbers
 				}
+
 				if fm, _ := h(m, mid); fm*fa > 0 {
 					a = mid
 				} else {
 					b = mid
 				}
 			}
+
 			next[i] = 0.5 * (a + b)
 		}
+
 		for i := range m / 2 {
 			next[i] = -next[m-1-i]
 		}
+
 		if m%2 == 1 {
 			next[m/2] = 0
 		}
+
 		roots = next
 	}
+
 	for _, t := range roots {
 		_, sum := h(n, t)
 		w = append(w, 1/sum)
 	}
+
 	return roots, w
 }
 
@@ -386,6 +444,7 @@ const maxHalton = 20
 // (Vandewoestyne & Cools 2006) to normals: pairs × d.
 func haltonNormal(d, pairs int) []float64 {
 	x := make([]float64, pairs*d)
+
 	prime := 1
 	for j := range d {
 		prime = nextPrime(prime)
@@ -393,15 +452,19 @@ func haltonNormal(d, pairs int) []float64 {
 			f, u := 1.0, 0.0
 			for k := i + 1; k > 0; k /= prime {
 				f /= float64(prime)
+
 				digit := k % prime
 				if digit > 0 {
 					digit = prime - digit
 				}
+
 				u += float64(f * float64(digit))
 			}
+
 			x[i*d+j] = normQuantile(u)
 		}
 	}
+
 	return x
 }
 
@@ -411,6 +474,7 @@ func normalPoints(d, pairs int) []float64 {
 	for i := range x {
 		x[i] = normQuantile(uniform(p))
 	}
+
 	return x
 }
 
@@ -423,20 +487,24 @@ func pairSet(x []float64, d int) (nodes []float32, weights []float64) {
 	if d < n/8 { // a covariance of as many numbers as points would be arbitrary
 		whiten(x, d)
 	}
+
 	nodes = make([]float32, 2*n*d)
 	for k, v := range x {
 		nodes[k], nodes[n*d+k] = float32(v), -float32(v)
 	}
+
 	weights = make([]float64, 2*n)
 	for i := range weights {
 		weights[i] = 1 / float64(2*n)
 	}
+
 	return nodes, weights
 }
 
 // whiten replaces the rows of x (d each) by L⁻¹x, L Lᵀ = (1/n) Σ x xᵀ.
 func whiten(x []float64, d int) {
 	n := len(x) / d
+
 	l := make([]float64, d*d)
 	for i := range n {
 		r := x[i*d : (i+1)*d]
@@ -446,7 +514,9 @@ func whiten(x []float64, d int) {
 			}
 		}
 	}
+
 	cholesky(l, d)
+
 	for i := range n {
 		r := x[i*d : (i+1)*d]
 		for a := range d {
@@ -464,6 +534,7 @@ func nextPrime(n int) int {
 		for f := 2; f*f <= n && prime; f++ {
 			prime = n%f != 0
 		}
+
 		if prime {
 			return n
 		}

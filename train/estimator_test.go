@@ -12,6 +12,7 @@ import (
 // use each first outcome twice.
 func waves(n, out int, couples bool) triplets.Set {
 	d := triplets.Set{N: n, In: 1, Out: out}
+
 	p := newStream(8, 42)
 	for range n {
 		x := 4 * (uniform(p) - 0.5)
@@ -20,12 +21,15 @@ func waves(n, out int, couples bool) triplets.Set {
 			f := math.Sin(x + float64(j))
 			y := f + 0.3*normQuantile(uniform(p))
 			d.Y1 = append(d.Y1, y)
+
 			if !couples {
 				y = f + 0.3*normQuantile(uniform(p))
 			}
+
 			d.Y2 = append(d.Y2, y)
 		}
 	}
+
 	return d
 }
 
@@ -37,6 +41,7 @@ func fitWaves(t *testing.T, out int, couples bool) *Model {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return m
 }
 
@@ -49,6 +54,7 @@ func TestCovarianceAgainstMonteCarlo(t *testing.T) {
 	if testing.Short() {
 		draws = 100_000
 	}
+
 	for _, out := range []int{1, 3, 5} {
 		m := fitWaves(t, out, true)
 		x := []float64{0.7}
@@ -56,6 +62,7 @@ func TestCovarianceAgainstMonteCarlo(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		scale := m.OutcomeScale()
 		mean, std := scale.Mean, scale.Std
 		p := newStream(77, 1)
@@ -64,6 +71,7 @@ func TestCovarianceAgainstMonteCarlo(t *testing.T) {
 		for i := range xs {
 			xs[i] = x[0]
 		}
+
 		// Sums of (Y1−μ)·(m(Y1)−μ), its square, and m(Y1)−μ.
 		s1, s2, sm := make([]float64, out), make([]float64, out), make([]float64, out)
 		for range draws / block {
@@ -71,6 +79,7 @@ func TestCovarianceAgainstMonteCarlo(t *testing.T) {
 				j := k % out
 				ys[k] = mean[j] + std[j]*(e.Mu[j]+math.Sqrt(e.Var[j])*normQuantile(uniform(p)))
 			}
+
 			mu, _ := m.PredictGiven(xs, ys)
 			for k := range mu {
 				j := k % out
@@ -81,6 +90,7 @@ func TestCovarianceAgainstMonteCarlo(t *testing.T) {
 				sm[j] += d
 			}
 		}
+
 		n := float64(draws)
 		for j := range out {
 			got, want := e.Cov[j], s1[j]/n
@@ -89,12 +99,15 @@ func TestCovarianceAgainstMonteCarlo(t *testing.T) {
 			if out > 1 {
 				tol += 0.01 * e.Var[j]
 			}
+
 			if math.Abs(got-want) > tol {
 				t.Errorf("%d outcomes, outcome %d: C = %v, Monte Carlo %v ± %v (σ² = %v)", out, j, got, want, se, e.Var[j])
 			}
+
 			if math.Abs(e.Delta[j]-sm[j]/n) > 4*math.Sqrt(e.Var[j]/n)+0.01*math.Sqrt(e.Var[j]) {
 				t.Errorf("%d outcomes, outcome %d: δ = %v, Monte Carlo %v", out, j, e.Delta[j], sm[j]/n)
 			}
+
 			limit := e.Cov[j] + e.Mu[j]*e.Delta[j]
 			if math.Abs(e.CovRaw[j]-limit) > 0.02*e.Var[j] {
 				t.Errorf("%d outcomes, outcome %d: raw %v, its limit C + μδ %v", out, j, e.CovRaw[j], limit)
@@ -113,15 +126,19 @@ func TestCouplesGiveTotalVariance(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		c, v := 0.0, 0.0
 		for i := range x {
 			c, v = c+e.Cov[i], v+e.Var[i]
 		}
+
 		return c / v
 	}
+
 	if s := share(true); s < 0.8 || s > 1.1 {
 		t.Errorf("couples: ΣC/Σσ² = %v, want about 1", s)
 	}
+
 	if s := share(false); math.Abs(s) > 0.15 {
 		t.Errorf("triplets: ΣC/Σσ² = %v, want about 0", s)
 	}

@@ -34,18 +34,22 @@ func check(d triplets.Set) error {
 	if d.In < 1 || d.Out < 1 || d.In > maxWidth || d.Out > maxWidth {
 		return fmt.Errorf("expected 1 to %d inputs and outcomes, found %d and %d", maxWidth, d.In, d.Out)
 	}
+
 	if err := d.Check(); err != nil {
 		return err
 	}
+
 	for j := range d.In {
 		constant := true
 		for i := 1; i < d.N && constant; i++ {
 			constant = d.X[i*d.In+j] == d.X[j]
 		}
+
 		if constant {
 			return &ConstantInputError{Column: j, Value: d.X[j]}
 		}
 	}
+
 	return nil
 }
 
@@ -77,14 +81,17 @@ func rowWeights[T kernel.Float](d triplets.Set) []T {
 	if d.Weight == nil {
 		return nil
 	}
+
 	sum := 0.0
 	for _, w := range d.Weight {
 		sum += w
 	}
+
 	out := make([]T, d.N)
 	for i, w := range d.Weight {
 		out[i] = T(w * float64(d.N) / sum)
 	}
+
 	return out
 }
 
@@ -97,10 +104,12 @@ func packRows[T kernel.Float](d triplets.Set, in, out triplets.Scale) []T {
 		for j := range d.In {
 			r[j] = T((d.X[i*d.In+j] - in.Mean[j]) / in.Std[j])
 		}
+
 		for j := range d.Out {
 			r[d.In+j] = T((d.Y1[i*d.Out+j] - out.Mean[j]) / out.Std[j])
 			r[d.In+d.Out+j] = T((d.Y2[i*d.Out+j] - out.Mean[j]) / out.Std[j])
 		}
 	}
+
 	return rows
 }

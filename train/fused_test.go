@@ -17,33 +17,41 @@ func TestNothingFused(t *testing.T) {
 	if testing.Short() || os.Getenv("DOUBLETAKE_LONG") == "" {
 		t.Skip("long test: set DOUBLETAKE_LONG=1")
 	}
+
 	if _, err := exec.LookPath("go"); err != nil {
 		t.Skip("no go command")
 	}
+
 	bin := filepath.Join(t.TempDir(), "train.test")
 	build := exec.Command("go", "test", "-c", "-o", bin, ".")
 	build.Env = append(os.Environ(), "GOOS=linux", "GOARCH=arm64", "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("cross-compile: %v\n%s", err, out)
 	}
+
 	asm, err := exec.Command("go", "tool", "objdump", "-s", "doubletake/train", bin).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	fused := regexp.MustCompile(`\bFN?M(ADD|SUB)[SD]\b`)
+
 	seen, multiplied := 0, 0
 	for line := range strings.Lines(string(asm)) {
 		if strings.Contains(line, "_test.go:") {
 			continue
 		}
+
 		if strings.Contains(line, "FMUL") {
 			multiplied++
 		}
+
 		if fused.MatchString(line) {
 			seen++
 			t.Errorf("fused: %s", strings.TrimSpace(line))
 		}
 	}
+
 	if multiplied < 100 {
 		t.Errorf("only %d multiplications seen: nothing was checked", multiplied)
 	}

@@ -21,14 +21,17 @@ type golden map[string]any
 
 func loadGolden(t testing.TB, name string) golden {
 	t.Helper()
+
 	b, err := os.ReadFile("testdata/" + name + ".json")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	g := golden{}
 	if err := json.Unmarshal(b, &g); err != nil {
 		t.Fatal(err)
 	}
+
 	return g
 }
 
@@ -37,10 +40,12 @@ func (g golden) int(k string) int { return int(g[k].(float64)) }
 // flat returns an array of any depth as one row-major slice.
 func (g golden) flat(t testing.TB, k string) []float64 {
 	t.Helper()
+
 	v, ok := g[k]
 	if !ok {
 		t.Fatalf("golden figures hold no %q", k)
 	}
+
 	var out []float64
 	var walk func(any)
 	walk = func(v any) {
@@ -53,7 +58,9 @@ func (g golden) flat(t testing.TB, k string) []float64 {
 			}
 		}
 	}
+
 	walk(v)
+
 	return out
 }
 
@@ -61,15 +68,18 @@ func (g golden) flat(t testing.TB, k string) []float64 {
 func (g golden) setParams(t testing.TB, l *layout, prefix string, set func(i int, v float64)) {
 	for i := range l.depth() + 1 {
 		w, b := g.flat(t, fmt.Sprintf("%sW%d", prefix, i+1)), g.flat(t, fmt.Sprintf("%sb%d", prefix, i+1))
+
 		in, out := l.fanIn(i), l.fanOut(i)
 		if len(w) != in*out || len(b) != out {
 			t.Fatalf("layer %d: golden figures have %d weights, layout %d×%d", i, len(w), in, out)
 		}
+
 		for a := range in {
 			for o := range out {
 				set(l.at(i, a, o), w[a*out+o])
 			}
 		}
+
 		for o := range out {
 			set(l.b[i]+o, b[o])
 		}
@@ -80,12 +90,14 @@ func (g golden) setParams(t testing.TB, l *layout, prefix string, set func(i int
 // float32 kernels this machine has.
 func eachSet(t *testing.T, f64 func(*testing.T, *kernel.Set[float64]), f32 func(*testing.T, *kernel.Set[float32])) {
 	t.Run("float64", func(t *testing.T) { f64(t, kernel.Portable[float64]()) })
+
 	for _, name := range kernel.Names() {
 		t.Run(name, func(t *testing.T) {
 			k, err := kernel.Resolve(name)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			f32(t, k)
 		})
 	}
@@ -95,13 +107,16 @@ func eachSet(t *testing.T, f64 func(*testing.T, *kernel.Set[float64]), f32 func(
 // the array: single elements may be sums that cancel.
 func near[T kernel.Float](t testing.TB, what string, got []T, want []float64, tol float64) {
 	t.Helper()
+
 	if len(got) != len(want) {
 		t.Fatalf("%s: %d figures, expected %d", what, len(got), len(want))
 	}
+
 	scale := 0.0
 	for _, w := range want {
 		scale = max(scale, math.Abs(w))
 	}
+
 	for i, w := range want {
 		if d := math.Abs(float64(got[i]) - w); !(d <= tol*scale) {
 			t.Errorf("%s[%d] = %.9g, expected %.9g (off by %.2g of the largest, allowed %.0e)", what, i, got[i], w, d/scale, tol)
@@ -128,11 +143,14 @@ func goldenTrainer[T kernel.Float](t testing.TB, g golden, k *kernel.Set[T], cfg
 	if cfg.Feedback != Flag {
 		g.setParams(t, tr.layout, "", func(i int, v float64) { tr.p[i] = T(v) })
 	}
+
 	trip := triplets.Set{N: B, In: in, Out: d, X: g.flat(t, "x"), Y1: g.flat(t, "y1"), Y2: g.flat(t, "y2")}
+
 	idx := make([]int32, B)
 	for i := range idx {
 		idx[i] = int32(i)
 	}
+
 	return tr, packRows[T](trip, triplets.Identity(in), triplets.Identity(d)), idx
 }
 
@@ -149,14 +167,17 @@ func goldenNetwork[T kernel.Float](t *testing.T, name string, g golden, k *kerne
 			cfg := DefaultConfig()
 			fb.set(&cfg)
 			cfg.Pairs = pairs
+
 			tag := fb.tag + "_sym_"
 			if pairs == Plain {
 				tag = fb.tag + "_plain_"
 			}
+
 			tr, rows, idx := goldenTrainer(t, g, k, cfg)
 			near(t, name+" "+tag+"loss", []float64{tr.loss(rows, nil)}, g.flat(t, tag+"loss"), tol)
 			loss := tr.gradient(rows, idx, nil)
 			near(t, name+" "+tag+"loss", []float64{loss}, g.flat(t, tag+"loss"), tol)
+
 			// Rows without feedback come first, then those fed y1.
 			near(t, name+" "+tag+"mu", tr.mu[:B*d], g.flat(t, tag+"mu"), tol)
 			near(t, name+" "+tag+"mu_given_y1", tr.mu[B*d:2*B*d], g.flat(t, tag+"mu_given_y1"), tol)
@@ -167,6 +188,7 @@ func goldenNetwork[T kernel.Float](t *testing.T, name string, g golden, k *kerne
 			compareParams(t, name+" "+tag+"grad_", g, tr.layout, tag+"grad_", tr.g, tol)
 		}
 	}
+
 	for _, opt := range []struct {
 		tag   string
 		decay float64
@@ -174,11 +196,13 @@ func goldenNetwork[T kernel.Float](t *testing.T, name string, g golden, k *kerne
 		cfg := DefaultConfig()
 		cfg.WeightDecay = opt.decay
 		tr, rows, idx := goldenTrainer(t, g, k, cfg)
+
 		var losses []float64
 		for range 3 {
 			losses = append(losses, tr.gradient(rows, idx, nil))
 			tr.step(1e-3)
 		}
+
 		near(t, name+" "+opt.tag+"_losses", losses, g.flat(t, opt.tag+"_losses"), tol)
 		compareParams(t, name+" "+opt.tag, g, tr.layout, opt.tag+"3_", tr.p, tol)
 	}
@@ -190,6 +214,7 @@ func compareParams[T kernel.Float](t *testing.T, what string, g golden, l *layou
 	tol float64,
 ) {
 	t.Helper()
+
 	rest := append([]T(nil), flat...)
 	for i := range l.depth() + 1 {
 		in, out := l.fanIn(i), l.fanOut(i)
@@ -200,13 +225,16 @@ func compareParams[T kernel.Float](t *testing.T, what string, g golden, l *layou
 				rest[l.at(i, a, o)] = 0
 			}
 		}
+
 		for o := range out {
 			b = append(b, flat[l.b[i]+o])
 			rest[l.b[i]+o] = 0
 		}
+
 		near(t, fmt.Sprintf("%sW%d", what, i+1), w, g.flat(t, fmt.Sprintf("%sW%d", prefix, i+1)), tol)
 		near(t, fmt.Sprintf("%sb%d", what, i+1), b, g.flat(t, fmt.Sprintf("%sb%d", prefix, i+1)), tol)
 	}
+
 	for i, v := range rest {
 		if v != 0 {
 			t.Errorf("%s: padding at %d is %g, expected 0", what, i, v)
@@ -222,10 +250,12 @@ func TestGoldenBetaNLL(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
+
 	recs, err := csv.NewReader(f).ReadAll()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	table := make([][]float64, 0, len(recs))
 	for _, r := range recs[1:] {
 		row := make([]float64, len(r))
@@ -234,8 +264,10 @@ func TestGoldenBetaNLL(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+
 		table = append(table, row)
 	}
+
 	eachSet(t,
 		func(t *testing.T, k *kernel.Set[float64]) { goldenBetaNLL(t, table, k, 1e-9, 0) },
 		// Below the least normal float32, 1.2e-38, nothing holds five digits.
@@ -253,6 +285,7 @@ func goldenBetaNLL[T kernel.Float](t *testing.T, table [][]float64, k *kernel.Se
 		loss := k.LossGrad(gmu, graw, mu, raw, t1, t2, c, T(r[3]))
 		v := append([]T(nil), raw...)
 		k.Variance(v)
+
 		for _, q := range []struct {
 			what string
 			got  T
@@ -276,7 +309,9 @@ func goldenModel(t testing.TB, g golden, in, d, h int, kernels string) *Model {
 		In: in, Out: d, Config: cfg, Kernels: kernels, shape: l, params: aligned[float32](l.size),
 		in: triplets.Identity(in), out: triplets.Identity(d),
 	}
+
 	g.setParams(t, l, "", func(i int, v float64) { m.params[i] = float32(v) })
+
 	return m
 }
 
@@ -288,9 +323,11 @@ func TestGoldenCov1D(t *testing.T) {
 	g.setParams(t, l, "", func(i int, v float64) { p[i] = v })
 	pw := newPiecewise(l, p)
 	x, mu, variance := g.flat(t, "x"), g.flat(t, "mu"), g.flat(t, "var")
+
 	cov, shift, centred := g.flat(t, "cov"), g.flat(t, "shift"), g.flat(t, "cov_centred")
 	for i := range x {
 		m, v := pw.first([]float32{float32(x[i])}, 0)
+
 		c, delta, kappa := pw.integrate([]float32{float32(x[i])}, 0)
 		for _, q := range []struct {
 			what      string
@@ -310,6 +347,7 @@ func TestGoldenCov1D(t *testing.T) {
 			}
 		}
 	}
+
 	// Through the public interface, with weights rounded to float32.
 	for _, name := range kernel.Names() {
 		e, err := goldenModel(t, g, 1, 1, 64, name).Estimate(context.Background(), x,
@@ -317,11 +355,14 @@ func TestGoldenCov1D(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		near(t, name+" Mu", e.Mu, mu, 1e-5)
 		near(t, name+" Var", e.Var, variance, 1e-5)
 		near(t, name+" Cov", e.Cov, centred, 1e-5)
+
 		// Antithetic sampling at M = 20000 is within a few 1e-3 of the limit.
 		near(t, name+" CovRaw", e.CovRaw, cov, 2e-2)
+
 		if e.Method != "exact-1d" {
 			t.Errorf("method %q, expected exact-1d", e.Method)
 		}
@@ -333,19 +374,23 @@ func TestGoldenCov1D(t *testing.T) {
 func kappaTrapezoid(p *piecewise, x float32) float64 {
 	mu, s2 := p.first([]float32{x}, 0)
 	const n = 20000
+
 	var ev, em, eq float64
 	for i := range n + 1 {
 		e := -9 + 18*float64(i)/n
 		w := 18.0 / n * math.Exp(-e*e/2) / math.Sqrt(2*math.Pi)
 		p.start([]float32{x}, mu+math.Sqrt(s2)*e, 1)
+
 		for j := range p.depth() {
 			p.next(j, 0)
 		}
+
 		o := p.forms[p.depth()]
 		ev += w * (math.Log1p(math.Exp(o[1].a)) + 1e-6)
 		em += w * (o[0].a - mu)
 		eq += w * (o[0].a - mu) * (o[0].a - mu)
 	}
+
 	return ev + eq - em*em - s2
 }
 
@@ -356,43 +401,53 @@ func TestGoldenCov5D(t *testing.T) {
 	x, eps := g.flat(t, "x"), g.flat(t, "eps")
 	variance, cov, se, shift, mu := g.flat(t, "var"), g.flat(t, "cov"), g.flat(t, "cov_se"), g.flat(t, "shift"),
 		g.flat(t, "mu")
+
 	both := make([]float32, 0, 2*len(eps))
 	for _, v := range eps {
 		both = append(both, float32(v))
 	}
+
 	for _, v := range eps {
 		both = append(both, -float32(v))
 	}
+
 	for _, name := range kernel.Names() {
 		t.Run(name, func(t *testing.T) {
 			if name == "portable" && !long() {
 				t.Skip("many samples by the slowest kernels; DOUBLETAKE_LONG=1 runs it")
 			}
+
 			m := goldenModel(t, g, 3, 5, 64, name)
 			est, err := m.Estimate(context.Background(), x, EstimateOptions{Samples: 40000, Seed: 1})
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			if est.Method != "halton-1024" {
 				t.Errorf("method %q, expected halton-1024", est.Method)
 			}
+
 			near(t, "Mu", est.Mu, mu, 1e-5)
 			near(t, "Var", est.Var, variance, 1e-5)
+
 			// The golden standard error is of 500 000 pairs, ours of 20 000.
 			ratio := math.Sqrt(1 + 500000.0/20000)
 			for i := range cov {
 				if d := math.Abs(est.CovRaw[i] - cov[i]); d > 4*ratio*se[i] {
 					t.Errorf("CovRaw[%d] = %g, expected %g ± %g", i, est.CovRaw[i], cov[i], ratio*se[i])
 				}
+
 				// docs/method.md#how-c-is-integrated: within 1 % of σ².
 				want := cov[i] - mu[i]*shift[i]
 				if d := math.Abs(est.Cov[i] - want); d > 0.01*variance[i]+4*se[i] {
 					t.Errorf("Cov[%d] = %g, expected %g within 1 %% of σ² = %g", i, est.Cov[i], want, variance[i])
 				}
+
 				if d := math.Abs(est.Delta[i] - shift[i]); d > 0.01*math.Sqrt(variance[i]) {
 					t.Errorf("Delta[%d] = %g, expected %g within 1 %% of σ = %g", i, est.Delta[i], shift[i], math.Sqrt(variance[i]))
 				}
 			}
+
 			e := newEstimator(m, 0)
 			for _, c := range []struct {
 				key string
@@ -403,6 +458,7 @@ func TestGoldenCov5D(t *testing.T) {
 				if err := e.space(context.Background(), e.scaleX(x), c.eps, &r); err != nil {
 					t.Fatal(err)
 				}
+
 				near(t, c.key, r.CovRaw, g.flat(t, c.key), 1e-5)
 			}
 		})

@@ -25,6 +25,7 @@ func headColumns(c Config, d int) int {
 	case Binned:
 		return d * c.bins() * (c.bins() + 1)
 	}
+
 	return 2 * d
 }
 
@@ -44,6 +45,7 @@ func newPairLaw(m *Model) pairLaw {
 	case Binned:
 		return newBinned(m.bins, m.Config.bins())
 	}
+
 	return newLaw(m.Config.Head, m.Out)
 }
 
@@ -65,12 +67,15 @@ func newLaw(head string, d int) *law {
 	if head == JointFull {
 		l.full = 1
 	}
+
 	for _, v := range []*[]float64{&l.mu, &l.slopeA, &l.slopC, &l.y} {
 		*v = make([]float64, d)
 	}
+
 	for _, v := range []*[]float64{&l.a, &l.c, &l.m, &l.x, &l.la, &l.lc} {
 		*v = make([]float64, d*d)
 	}
+
 	return l
 }
 
@@ -82,35 +87,43 @@ func readLaw[T kernel.Float](l *law, o []T) {
 	for j := range d {
 		l.mu[j] = float64(o[j])
 	}
+
 	if l.full == 0 {
 		for j := range d {
 			l.a[j*d+j] = softplus(float64(o[d+j])) + 1e-6
 			l.c[j*d+j] = softplus(float64(o[2*d+j])) + 1e-6
 		}
+
 		return
 	}
+
 	at := d
 	for _, f := range []struct{ factor, slope, to []float64 }{{l.la, l.slopeA, l.a}, {l.lc, l.slopC, l.c}} {
 		for i := range d {
 			for j := range i + 1 {
 				r := float64(o[at])
 				at++
+
 				if i == j {
 					r, f.slope[i] = softplusSlope(r)
 				}
+
 				f.factor[i*d+j] = r
 			}
 		}
+
 		for i := range d {
 			for j := range i + 1 {
 				s := 0.0
 				for k := range j + 1 {
 					s += float64(f.factor[i*d+k] * f.factor[j*d+k])
 				}
+
 				f.to[i*d+j], f.to[j*d+i] = s, s
 			}
 		}
 	}
+
 	for i := range d {
 		l.a[i*d+i] += 1e-6
 	}
@@ -143,22 +156,29 @@ func (l *law) given(y []float32, mu, v []float64) {
 			mu[j] = l.mu[j] + float64(k*(float64(y[j])-l.mu[j]))
 			v[j] = a + c - float64(k*c)
 		}
+
 		return
 	}
+
 	l.factorTotal()
+
 	// X = M⁻½C, column by column; the answers follow from it and M⁻½(y − μ).
 	copy(l.x, l.c)
+
 	for j := range d {
 		l.y[j] = float64(y[j]) - l.mu[j]
 	}
+
 	l.forward(l.y, 1)
 	l.forward(l.x, d)
+
 	for j := range d {
 		shift, less := 0.0, 0.0
 		for k := range d {
 			shift += float64(l.x[k*d+j] * l.y[k])
 			less += float64(l.x[k*d+j] * l.x[k*d+j])
 		}
+
 		mu[j] = l.mu[j] + shift
 		v[j] = l.a[j*d+j] + l.c[j*d+j] - less
 	}
@@ -183,6 +203,7 @@ func solveLower(m, b []float64, d, w int) {
 				b[i*w+q] -= float64(f * b[k*w+q])
 			}
 		}
+
 		for q := range w {
 			b[i*w+q] /= m[i*d+i]
 		}
@@ -197,6 +218,7 @@ func cholesky(l []float64, d int) {
 			for k := range b {
 				s -= float64(l[a*d+k] * l[b*d+k])
 			}
+
 			if a == b {
 				l[a*d+a] = math.Sqrt(s)
 			} else {
@@ -211,6 +233,7 @@ func cholesky(l []float64, d int) {
 func (l *law) closedForm(eps []float32, r *Estimates) func(i int) {
 	d := l.d
 	mean, square := make([]float64, d), make([]float64, d*d) // of ε
+
 	n := float64(len(eps) / d)
 	for i := 0; i < len(eps); i += d {
 		for j, a := range eps[i : i+d] {
@@ -220,14 +243,18 @@ func (l *law) closedForm(eps []float32, r *Estimates) func(i int) {
 			}
 		}
 	}
+
 	gain, drift := make([]float64, d*d), make([]float64, d)
+
 	return func(i int) {
 		copy(r.Mu[i*d:], l.mu)
 		l.total(r.Var[i*d : (i+1)*d])
 		l.factorTotal()
+
 		// y = μ + mε, m(y) = μ + Kmε with Km = C·m⁻ᵀ = (m⁻¹C)ᵀ.
 		copy(l.x, l.c)
 		l.forward(l.x, d)
+
 		for j := range d {
 			drift[j] = 0
 			for k := range d {
@@ -235,6 +262,7 @@ func (l *law) closedForm(eps []float32, r *Estimates) func(i int) {
 				drift[j] += float64(l.x[k*d+j] * mean[k])
 			}
 		}
+
 		for j := range d {
 			raw, noise := 0.0, 0.0
 			for a := range j + 1 {
@@ -243,6 +271,7 @@ func (l *law) closedForm(eps []float32, r *Estimates) func(i int) {
 					raw += float64(float64(l.m[j*d+a]*gain[j*d+b]) * square[a*d+b])
 				}
 			}
+
 			r.Cov[i*d+j] = l.c[j*d+j]
 			r.CovRaw[i*d+j] = raw + float64(l.mu[j]*(noise+drift[j]))
 		}
@@ -256,17 +285,21 @@ func (e *evaluator) laws(ctx context.Context, xs []float32, f func(i int)) error
 		if err := ctx.Err(); err != nil {
 			return stoppedAt(s, n, err)
 		}
+
 		rows := min(e.block, n-s)
 		for r := range rows {
 			copy(e.z[r*e.ldIn:(r+1)*e.ldIn], xs[(s+r)*e.in:(s+r+1)*e.in])
 		}
+
 		padded := kernel.PadRows(rows)
 		clear(e.z[rows*e.ldIn : padded*e.ldIn])
 		e.net.forward(padded, nil)
+
 		for r := range rows {
 			e.l.read(e.o[r*e.headN : r*e.headN+e.heads])
 			f(s + r)
 		}
 	}
+
 	return nil
 }

@@ -19,6 +19,7 @@ func TestGoldenJoint(t *testing.T) {
 		for _, k := range []string{"B", "din", "d", "H", "x", "y1", "y2"} {
 			h[k] = g[k]
 		}
+
 		eachSet(t,
 			func(t *testing.T, k *kernel.Set[float64]) { goldenJoint(t, head, h, k, 1e-9) },
 			func(t *testing.T, k *kernel.Set[float32]) { goldenJoint(t, head, h, k, 1e-5) })
@@ -35,6 +36,7 @@ func goldenJointTrainer[T kernel.Float](t *testing.T, g golden, k *kernel.Set[T]
 	tr := newTrainer(layoutOf(in, d, cfg), k, cfg)
 	g.setParams(t, tr.layout, "", func(i int, v float64) { tr.p[i] = T(v) })
 	trip := triplets.Set{N: g.int("B"), In: in, Out: d, X: g.flat(t, "x"), Y1: g.flat(t, "y1"), Y2: g.flat(t, "y2")}
+
 	return tr, packRows[T](trip, triplets.Identity(in), triplets.Identity(d))
 }
 
@@ -43,6 +45,7 @@ func goldenJoint[T kernel.Float](t *testing.T, head string, g golden, k *kernel.
 	for i := range idx {
 		idx[i] = int32(i)
 	}
+
 	for _, beta := range []float64{0, 0.5, 0.3} {
 		cfg := DefaultConfig()
 		cfg.Head, cfg.Beta = head, beta
@@ -51,13 +54,17 @@ func goldenJoint[T kernel.Float](t *testing.T, head string, g golden, k *kernel.
 		tag := fmt.Sprintf("%.1f", beta)
 		near(t, head+" loss "+tag, []float64{loss}, g.flat(t, "loss_"+tag), tol)
 		compareParams(t, head+" gradient "+tag, g, tr.layout, "grad_"+tag+"_", tr.g, tol)
+
 		// Swapping y1 and y2 changes nothing.
 		tr, rows = goldenJointTrainer(t, g, k, cfg)
+
 		swapped := make([]bool, len(idx))
 		for i := range swapped {
 			swapped[i] = i%2 == 0
 		}
+
 		near(t, head+" swapped", []float64{tr.gradient(rows, idx, swapped)}, []float64{loss}, tol)
+
 		// A triplet with all the weight counts alone.
 		alone, rows := goldenJointTrainer(t, g, k, cfg)
 		want := alone.gradient(rows, idx[2:3], nil)
@@ -65,10 +72,12 @@ func goldenJoint[T kernel.Float](t *testing.T, head string, g golden, k *kernel.
 		tr.weight = make([]T, len(idx))
 		tr.weight[2] = T(len(idx))
 		near(t, head+" weighted", []float64{tr.gradient(rows, idx, nil)}, []float64{want}, tol)
+
 		var grad []float64
 		for _, v := range alone.g {
 			grad = append(grad, float64(v))
 		}
+
 		near(t, head+" weighted gradient", tr.g, grad, tol)
 	}
 }
@@ -77,22 +86,27 @@ func goldenJoint[T kernel.Float](t *testing.T, head string, g golden, k *kernel.
 // model, written and read.
 func goldenAnswers(t *testing.T, cfg Config, g golden) *Model {
 	t.Helper()
+
 	k, err := kernel.Resolve("auto")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	cfg.Hidden = []int{g.int("H"), g.int("H")}
 	tr, rows := goldenJointTrainer(t, g, k, cfg)
 	tr.learnBins(rows)
 	m := newModel(tr, cfg, triplets.Identity(tr.in), triplets.Identity(tr.out), k.Name)
 	b, err := json.Marshal(m)
+
 	back := &Model{}
 	if err == nil {
 		err = json.Unmarshal(b, back)
 	}
+
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	x, y1 := g.flat(t, "x"), g.flat(t, "y1")
 	mu, v := back.Predict(x)
 	near(t, cfg.Head+" mean", mu, g.flat(t, "mu"), 1e-5)
@@ -100,11 +114,14 @@ func goldenAnswers(t *testing.T, cfg Config, g golden) *Model {
 	mu, v = back.PredictGiven(x, y1)
 	near(t, cfg.Head+" mean given y1", mu, g.flat(t, "mu_given_y1"), 1e-5)
 	near(t, cfg.Head+" variance given y1", v, g.flat(t, "var_given_y1"), 1e-5)
+
 	e, err := back.Estimate(context.Background(), x, EstimateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	near(t, cfg.Head+" C", e.Cov, g.flat(t, "cov"), 1e-5)
+
 	return back
 }
 
@@ -120,12 +137,14 @@ func TestJointEstimateIsQuadrature(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		x := []float64{0.3, -1, 1.5, 0.2, -4, 4}
 		o := EstimateOptions{Samples: 64, Seed: 3}
 		est, err := m.Estimate(context.Background(), x, o)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		e := newEvaluator(m)
 		nodes, weights := gaussHermite(5)
 		eps := normals(EstimateOptions{Samples: 64, Sampler: Antithetic, Seed: 3}, d)
@@ -133,6 +152,7 @@ func TestJointEstimateIsQuadrature(t *testing.T) {
 			l := e.l.(*law)
 			l.factorTotal()
 			factor := append([]float64(nil), l.m...)
+
 			// answer feeds μ + m·ε back, in float64.
 			answer := func(at []float64) (y, mean, variance []float64) {
 				y, shift := make([]float64, d), make([]float64, d)
@@ -142,10 +162,13 @@ func TestJointEstimateIsQuadrature(t *testing.T) {
 					}
 					y[j] = l.mu[j] + shift[j]
 				}
+
 				mean, variance = make([]float64, d), make([]float64, d)
 				given64(l, y, mean, variance)
+
 				return y, mean, variance
 			}
+
 			c, delta, v, square := make([]float64, d), make([]float64, d), make([]float64, d), make([]float64, d)
 			for p := range 125 {
 				w, at := 1.0, make([]float64, d)
@@ -153,6 +176,7 @@ func TestJointEstimateIsQuadrature(t *testing.T) {
 					w *= weights[q%5]
 					at[j] = nodes[q%5]
 				}
+
 				y, mean, variance := answer(at)
 				for j := range d {
 					c[j] += w * (y[j] - l.mu[j]) * (mean[j] - l.mu[j])
@@ -161,17 +185,20 @@ func TestJointEstimateIsQuadrature(t *testing.T) {
 					v[j] += w * variance[j]
 				}
 			}
+
 			raw := make([]float64, d)
 			for s := range 64 {
 				at := make([]float64, d)
 				for j := range at {
 					at[j] = float64(eps[s*d+j])
 				}
+
 				y, mean, _ := answer(at)
 				for j := range d {
 					raw[j] += y[j] * mean[j] / 64
 				}
 			}
+
 			for j := range d {
 				k := i*d + j
 				scale := est.Var[k]
@@ -198,19 +225,24 @@ func given64(l *law, y, mu, v []float64) {
 		for i := range m {
 			m[i] = l.a[i] + l.c[i]
 		}
+
 		copy(k, l.c[j*d:(j+1)*d])
+
 		for p := range d {
 			for r := range d {
 				if r == p {
 					continue
 				}
+
 				f := m[r*d+p] / m[p*d+p]
 				for q := range d {
 					m[r*d+q] -= f * m[p*d+q]
 				}
+
 				k[r] -= f * k[p]
 			}
 		}
+
 		mu[j], v[j] = l.mu[j], l.a[j*d+j]+l.c[j*d+j]
 		for p := range d {
 			k[p] /= m[p*d+p]
@@ -226,6 +258,7 @@ func TestJointClosedFormInOneCell(t *testing.T) {
 	const n = 50
 	data := triplets.Set{N: n, In: 1, Out: 1}
 	p := newStream(4, 7)
+
 	mu := 0.0
 	for range n {
 		shared := 0.8 * normQuantile(uniform(p))
@@ -233,16 +266,20 @@ func TestJointClosedFormInOneCell(t *testing.T) {
 		data.X, data.Y1, data.Y2 = append(data.X, 0), append(data.Y1, y1), append(data.Y2, y2)
 		mu += (y1 + y2) / (2 * n)
 	}
+
 	a, c := 0.0, 0.0
 	for i := range n {
 		a += (data.Y1[i] - data.Y2[i]) * (data.Y1[i] - data.Y2[i]) / (2 * n)
 		c += (data.Y1[i] - mu) * (data.Y2[i] - mu) / n
 	}
+
 	inverse := func(v float64) float64 { return math.Log(math.Expm1(v - 1e-6)) }
+
 	idx := make([]int32, n)
 	for i := range idx {
 		idx[i] = int32(i)
 	}
+
 	for head, raw := range map[string][]float64{
 		Joint:     {mu, inverse(a), inverse(c)},
 		JointFull: {mu, math.Log(math.Expm1(math.Sqrt(a - 1e-6))), math.Log(math.Expm1(math.Sqrt(c)))},
@@ -253,6 +290,7 @@ func TestJointClosedFormInOneCell(t *testing.T) {
 		b := tr.layout.b[1]
 		copy(tr.p[b:], raw)
 		tr.gradient(packRows[float64](data, triplets.Identity(1), triplets.Identity(1)), idx, nil)
+
 		for j := range 3 {
 			if g := tr.g[b+j]; math.Abs(g) > 1e-10 {
 				t.Errorf("%s: gradient %d at Ĉ = mean e, Â = mean r² is %v", head, j, g)
@@ -269,6 +307,7 @@ func TestJointToy(t *testing.T) {
 	if !long() {
 		t.Skip("trains networks; DOUBLETAKE_LONG=1 runs it")
 	}
+
 	const gamma = 1.5
 	inside := func(d triplets.Set) triplets.Set {
 		var rows []int
@@ -277,8 +316,10 @@ func TestJointToy(t *testing.T) {
 				rows = append(rows, i)
 			}
 		}
+
 		return d.Select(rows)
 	}
+
 	fit := func(couples bool, seed uint64, beta float64) *Model {
 		cfg := toyConfig()
 		cfg.Head, cfg.Dropout, cfg.Epochs, cfg.Batch, cfg.Schedule, cfg.Seed = Joint, 0, 400, 64, Cosine, seed
@@ -287,9 +328,12 @@ func TestJointToy(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		return m
 	}
+
 	var a, noise, e, c, centre, centreOfCouples, off, plain, beyond, claimed float64
+
 	const seeds = 3
 	for seed := range uint64(seeds) {
 		fresh := inside(toyData(4000, gamma, 100+seed, false))
@@ -298,6 +342,7 @@ func TestJointToy(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		for i, x := range fresh.X {
 			a += est.Var[i] - est.Cov[i]
 			noise += gamma * gamma * math.Exp(-x*x)
@@ -307,24 +352,30 @@ func TestJointToy(t *testing.T) {
 			mu, _ := likelihood.Predict([]float64{x})
 			plain += math.Pow(mu[0]-x*math.Sin(x), 2) / float64(len(fresh.X)*seeds)
 		}
+
 		if est, err = m.Estimate(context.Background(), []float64{5.2, 5.5, 5.8}, EstimateOptions{Samples: 2}); err != nil {
 			t.Fatal(err)
 		}
+
 		for i, x := range []float64{5.2, 5.5, 5.8} {
 			beyond, claimed = beyond+math.Pow(est.Mu[i]-x*math.Sin(x), 2), claimed+est.Cov[i]
 		}
+
 		for _, couples := range []bool{false, true} {
 			if couples {
 				m = fit(true, seed, 0.5)
 			}
+
 			at, err := m.Estimate(context.Background(), []float64{-0.4, -0.2, 0, 0.2, 0.4}, EstimateOptions{Samples: 2})
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			share := 0.0
 			for k := range at.Cov {
 				share += at.Cov[k] / at.Var[k] / 5 / seeds
 			}
+
 			if couples {
 				centreOfCouples += share
 			} else {
@@ -332,11 +383,14 @@ func TestJointToy(t *testing.T) {
 			}
 		}
 	}
+
 	t.Logf("A/noise %.3f, S %.2f, C/(A+C) in the centre %.3f with triplets, %.3f with couples; the mean's squared error "+
 		"%.3f, with β = 0 %.3f; S beyond 5 %.0f", a/noise, e/c, centre, centreOfCouples, off, plain, beyond/claimed)
+
 	if math.Abs(a/noise-1) > 0.05 || e/c < 0.5 || e/c > 2 || centre > 0.05 || centreOfCouples < 0.95 {
 		t.Error("outside of the expected ranges: A/noise within 5 %, S from 0.5 to 2, below 0.05, above 0.95")
 	}
+
 	if plain < 2*off || beyond < 100*claimed {
 		t.Error("expected β = 0 to double the error of the mean, and S above 100 beyond 5")
 	}

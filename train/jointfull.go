@@ -59,6 +59,7 @@ func (p *jointProgram) set(values ...float64) int32 {
 	for i, v := range values {
 		p.constants[at+int32(i)] = v
 	}
+
 	return at
 }
 
@@ -86,20 +87,25 @@ func newJoint[T kernel.Float](cfg Config, l *layout) *joint[T] {
 	for f := range 2 {
 		p.m[f], p.columns[f], p.slope[f], p.u[f] = p.take((d+1)*d), p.take(d*d), p.take(d), p.take(d)
 	}
+
 	p.deviations(p.triplet + int32(l.in))
 	p.matrices()
+
 	// One waits for its own results; two fill each other's gaps.
 	t, a := p.term(0), p.term(1)
 	for i := range t {
 		p.add(t[i], a[i])
 	}
+
 	p.gradient()
+
 	j := &joint[T]{p.jointSlots, kernel.NewProgram(p.steps), aligned[T](int(p.size) * kernel.Group)}
 	for at, v := range p.constants {
 		for i := range kernel.Group {
 			j.room[int(at)*kernel.Group+i] = T(v)
 		}
 	}
+
 	return j
 }
 
@@ -122,6 +128,7 @@ func (p *jointProgram) matrices() {
 			r := slot(triangular(p.head[f], i) + i)
 			p.add(kernel.Step{Count: 1, Kind: kernel.Softplus, Init: r, To: r, Also: slot(p.slope[f] + i)})
 		}
+
 		for i := range d {
 			p.add(kernel.Step{
 				Count: i + 1, N: 1, P: factor(scale), Q: factors(triangular(p.head[f], i), 0, 1),
@@ -129,6 +136,7 @@ func (p *jointProgram) matrices() {
 			})
 		}
 	}
+
 	for k := range d {
 		t, a := slots(p.m[0]+k*d+k, d), slots(p.m[1]+k*d+k, d)
 		row := func(f int) kernel.Factors { return factors(triangular(p.head[f], k), 1, 0) }
@@ -144,10 +152,12 @@ func (p *jointProgram) term(f int) (steps []kernel.Step) {
 	d, v, w, x := p.d, p.m[f], p.take((p.d+1)*p.d), p.take(p.d*p.d)
 	less, u := p.take(1), v+d*d
 	add := func(more ...kernel.Step) { steps = append(steps, more...) }
+
 	// M is LDLᵀ: v becomes LD, w −L, its diagonal −1/D. z is one row more. As M ≥ 1e-6, D
 	// is, too.
 	before := p.take(d) // 1e-6 of M's diagonal
 	add(kernel.Step{Count: d, N: 1, P: factor(p.floor), Q: factors(v, 0, d+1), To: slots(before, 1)})
+
 	for k := range d {
 		pivot, below := slot(v+k*d+k), slots(v+(k+1)*d+k, d)
 		inverse, left := w+k*d+k, factors(w+k*d, 1, 0)
@@ -160,20 +170,25 @@ func (p *jointProgram) term(f int) (steps []kernel.Step) {
 				Scale: inverse, Also: slots(w+(k+1)*d+k, d),
 			})
 	}
+
 	sum := slot(p.doubt)
 	if f == 0 {
 		sum = slot(0)
 	}
+
 	add(kernel.Step{Count: 1, N: d, Init: sum, P: factors(before, 1, 0), Q: factors(w, d+1, 0), To: slot(p.doubt)})
 	add(p.weigh(f, v, w, less)...)
+
 	// x gets L⁻¹ without its diagonal, turned, v gets w·D⁻¹L⁻¹.
 	add(kernel.Step{Count: d, N: 1, P: factor(less), Q: factors(w, 0, d+1), To: slots(v, d+1)})
+
 	for i := int32(1); i < d; i++ {
 		add(kernel.Step{
 			Count: i, N: i - 1, Kind: kernel.Scaled, Init: slots(w+i*d, 1), P: factors(w+i*d+1, 1, 0),
 			Q: factors(x+1, 1, d), To: slots(x+i, d), Scale: v + i*d + i, Also: slots(v+i*d, 1),
 		})
 	}
+
 	// v gets the product of the two, w·M⁻¹; u gets −M⁻¹z, p.u w·M⁻¹z.
 	for i := range d {
 		inverse, row, n := factors(x+i*d+i+1, 1, 0), slots(v+i*d, 1), d-1-i
@@ -183,6 +198,7 @@ func (p *jointProgram) term(f int) (steps []kernel.Step) {
 				To: slot(u + i), Scale: less, Also: slot(p.u[f] + i),
 			})
 	}
+
 	for i := range d {
 		row := slots(v+i*d, 1)
 		add(kernel.Step{
@@ -190,6 +206,7 @@ func (p *jointProgram) term(f int) (steps []kernel.Step) {
 			Scale: p.one, Also: slots(v+i, d),
 		})
 	}
+
 	return steps
 }
 
@@ -199,6 +216,7 @@ func (p *jointProgram) weigh(f int, v, w, less int32) (steps []kernel.Step) {
 	d, n := p.d, (p.d+3)/4
 	logs, product, quadratic, power, weight := p.take(n), p.take(1), p.take(1), p.take(1), p.take(1)
 	add := func(more ...kernel.Step) { steps = append(steps, more...) }
+
 	// Logarithms of products of four diagonal elements, which float32 holds.
 	for i := range n {
 		st := kernel.Step{Count: 1, Init: slot(v + 4*i*(d+1)), To: slot(product)}
@@ -206,13 +224,16 @@ func (p *jointProgram) weigh(f int, v, w, less int32) (steps []kernel.Step) {
 			add(st)
 			st.Init, st.N, st.P, st.Q = slot(0), 1, factor(product), factor(v+q*(d+1))
 		}
+
 		st.Kind, st.Also = kernel.Log, slot(logs+i)
 		add(st)
 	}
+
 	sum := slot(p.loss)
 	if f == 0 {
 		sum = slot(0)
 	}
+
 	add(kernel.Step{
 		Count: 1, N: n, Kind: kernel.Exp, P: factors(logs, 1, 0), Q: factor(p.power), To: slot(waste),
 		Also: slot(power),
@@ -227,6 +248,7 @@ func (p *jointProgram) weigh(f int, v, w, less int32) (steps []kernel.Step) {
 		},
 		kernel.Step{Count: 1, N: n, Init: slot(quadratic), P: factors(logs, 1, 0), Q: factor(p.one), To: slot(quadratic)},
 		kernel.Step{Count: 1, N: 1, Init: sum, P: factor(quadratic), Q: factor(weight), To: slot(p.loss)})
+
 	return steps
 }
 
@@ -235,6 +257,7 @@ func (p *jointProgram) weigh(f int, v, w, less int32) (steps []kernel.Step) {
 func (p *jointProgram) gradient() {
 	d := p.d
 	p.add(kernel.Step{Count: d, N: 1, P: factor(p.root), Q: factors(p.u[0], 0, 1), To: slots(p.o, 1)})
+
 	for i := range d { // A is also in T
 		a := slots(p.m[1]+i*d, 1)
 		p.add(kernel.Step{
@@ -242,6 +265,7 @@ func (p *jointProgram) gradient() {
 			To: a, Scale: p.one, Also: slots(p.m[1]+i, d),
 		})
 	}
+
 	for i := range d { // by the factors; above their diagonals they are zero
 		for f := range 2 {
 			row, to := p.m[1-f]+i*d, triangular(p.head[f], i)
@@ -266,8 +290,10 @@ func (t *trainer[T]) jointLoss(n int) float64 {
 			t.beta)
 		clear(g[3*flat : ld*rows])
 		t.k.Transpose(t.do, ld, g, rows, ld, rows)
+
 		return float64(loss)
 	}
+
 	j, loss := t.joint, [4]float64{}
 	at := func(s int32) []T { return j.room[int(s)*kernel.Group:] }
 	for from := 0; from < rows; from += kernel.Group {
@@ -276,17 +302,21 @@ func (t *trainer[T]) jointLoss(n int) float64 {
 		t.k.Transpose(at(j.triplet), kernel.Group, t.triplets[from*t.tripletN:], t.tripletN, lanes, t.tripletN)
 		t.k.Transpose(at(j.o), kernel.Group, t.o[from*ld:], ld, lanes, ld)
 		t.k.Run(j.program, j.room)
+
 		if doubtful(at(j.doubt)[:min(lanes, n-from)]) {
 			t.k.Transpose(at(j.o), kernel.Group, t.o[from*ld:], ld, lanes, ld)
 			j.runExact(t.exact)
 		}
+
 		t.k.Transpose(t.do[from*ld:], ld, at(j.o), kernel.Group, ld, lanes)
+
 		for l := at(j.loss)[:lanes]; len(l) > 0; l = l[4:] { // in parts, which need not wait for each other
 			for i, x := range l[:4] {
 				loss[i] += float64(x)
 			}
 		}
 	}
+
 	return 0.5 * (loss[0] + loss[1] + loss[2] + loss[3])
 }
 
@@ -296,6 +326,7 @@ func doubtful[T kernel.Float](doubt []T) bool {
 			return true
 		}
 	}
+
 	return false
 }
 
@@ -305,7 +336,9 @@ func (j *joint[T]) runExact(e *joint[float64]) {
 	for i, x := range j.room[from:to] {
 		e.room[int(from)+i] = float64(x)
 	}
+
 	portable64.Run(e.program, e.room)
+
 	for i, x := range e.room[from:to] {
 		j.room[int(from)+i] = T(x)
 	}

@@ -39,6 +39,7 @@ func newModel(t *trainer[float32], cfg Config, in, out triplets.Scale, kernels s
 	if t.binned != nil {
 		m.bins = t.binned.bins
 	}
+
 	return m
 }
 
@@ -54,10 +55,13 @@ func (m *Model) set() *kernel.Set[float32] {
 	if k, err := kernel.Resolve(m.Kernels); err == nil {
 		return k
 	}
+
 	if k, err := kernel.Resolve("auto"); err == nil {
 		return k
 	}
+
 	k, _ := kernel.Resolve("portable")
+
 	return k
 }
 
@@ -81,14 +85,17 @@ func (m *Model) predict(x, y []float64) (mu, variance []float64) {
 	if y != nil && len(y) != n*m.Out {
 		panic(fmt.Sprintf("train: %d outcomes fed back for %d conditions of %d outcomes", len(y), n, m.Out))
 	}
+
 	mu, variance = make([]float64, n*m.Out), make([]float64, n*m.Out)
 	e := newEvaluator(m)
 	e.answers(e.scaleX(x), e.scaleY(y), mu, variance)
+
 	for i := range mu {
 		s := m.out.Std[i%m.Out]
 		mu[i] = float64(mu[i]*s) + m.out.Mean[i%m.Out]
 		variance[i] *= s * s
 	}
+
 	return mu, variance
 }
 
@@ -115,6 +122,7 @@ func newEvaluator(m *Model) *evaluator {
 	e.prepare()
 	e.v = aligned[float32](kernel.PadLane(evalBlock * m.Out))
 	e.l = newPairLaw(m)
+
 	return e
 }
 
@@ -134,6 +142,7 @@ func scale32(x []float64, s triplets.Scale) []float32 {
 		j := i % len(s.Mean)
 		r[i] = float32((v - s.Mean[j]) / s.Std[j])
 	}
+
 	return r
 }
 
@@ -154,6 +163,7 @@ func (e *evaluator) answers(x, y []float32, mu, variance []float64) {
 		for r := range rows {
 			z := e.z[r*e.ldIn : (r+1)*e.ldIn]
 			copy(z, x[(s+r)*e.in:(s+r+1)*e.in])
+
 			f := z[e.in : e.in+e.fed]
 			if y == nil {
 				for j := range f {
@@ -162,6 +172,7 @@ func (e *evaluator) answers(x, y []float32, mu, variance []float64) {
 			} else {
 				copy(f, y[(s+r)*e.out:])
 			}
+
 			if e.flag > 0 {
 				z[e.in+e.out] = 0
 				if y != nil {
@@ -169,11 +180,14 @@ func (e *evaluator) answers(x, y []float32, mu, variance []float64) {
 				}
 			}
 		}
+
 		m, v := mu[s*e.out:(s+rows)*e.out], variance[s*e.out:(s+rows)*e.out]
 		e.run(rows, nil, m, v)
+
 		if e.l == nil || y == nil {
 			continue
 		}
+
 		for r := range rows { // a joint head's second answer follows from its law
 			e.l.read(e.o[r*e.headN : r*e.headN+e.heads])
 			to := r * e.out
@@ -187,14 +201,17 @@ func (e *evaluator) run(rows int, bits [][]uint16, mu, variance []float64) {
 	padded := kernel.PadRows(rows)
 	clear(e.z[rows*e.ldIn : padded*e.ldIn])
 	e.forward(padded, bits)
+
 	d := e.out
 	if e.l != nil {
 		for r := range rows {
 			e.l.read(e.o[r*e.headN : r*e.headN+e.heads])
 			e.l.first(mu[r*d:(r+1)*d], variance[r*d:(r+1)*d])
 		}
+
 		return
 	}
+
 	flat := e.v[:kernel.PadLane(rows*d)]
 	for r := range rows {
 		o := e.o[r*e.headN : r*e.headN+2*d]
@@ -203,8 +220,10 @@ func (e *evaluator) run(rows int, bits [][]uint16, mu, variance []float64) {
 			flat[r*d+j] = o[d+j]
 		}
 	}
+
 	clear(flat[rows*d:])
 	e.k.Variance(flat)
+
 	for i := range variance {
 		variance[i] = float64(flat[i])
 	}
@@ -268,21 +287,25 @@ func (m *Model) MarshalJSON() ([]byte, error) {
 		OutputStd: m.out.Std,
 		Feedback:  m.Config.Feedback, Kernels: m.Kernels, Config: m.Config,
 	}
+
 	switch m.Config.Head {
 	case Joint, JointFull:
 		j.Description = jointDescription
 	case Binned:
 		j.Description, j.Bins = binnedDescription, m.bins
 	}
+
 	if m.Config.Feedback == Constant {
 		j.None = m.Config.FeedbackValue
 	}
+
 	l := m.shape
 	for i := range l.depth() + 1 {
 		lj := layerJSON{In: l.fanIn(i), Out: l.fanOut(i), Activation: "relu"}
 		if i == l.depth() {
 			lj.Activation = "linear"
 		}
+
 		lj.Weights = make([][]float32, lj.In)
 		for a := range lj.Weights {
 			lj.Weights[a] = make([]float32, lj.Out)
@@ -290,9 +313,11 @@ func (m *Model) MarshalJSON() ([]byte, error) {
 				lj.Weights[a][b] = m.params[l.at(i, a, b)]
 			}
 		}
+
 		lj.Bias = m.params[l.b[i] : l.b[i]+lj.Out]
 		j.Layers = append(j.Layers, lj)
 	}
+
 	return json.Marshal(j)
 }
 
@@ -303,28 +328,35 @@ func (m *Model) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &j); err != nil {
 		return fmt.Errorf("decode model: %w", err)
 	}
+
 	if j.Format != ModelFormat || j.Version != ModelVersion {
 		return fmt.Errorf("decode model: expected format %q version %d, found %q version %d", ModelFormat, ModelVersion,
 			j.Format, j.Version)
 	}
+
 	if j.Inputs < 1 || j.Outcomes < 1 || j.Inputs > maxWidth || j.Outcomes > maxWidth {
 		return fmt.Errorf("decode model: expected 1 to %d inputs and outcomes, found %d and %d", maxWidth, j.Inputs,
 			j.Outcomes)
 	}
+
 	if err := j.Config.Validate(); err != nil {
 		return fmt.Errorf("decode model: check config: %w", err)
 	}
+
 	if j.Feedback != j.Config.Feedback {
 		return fmt.Errorf("decode model: feedback is %q, but %q in config", j.Feedback, j.Config.Feedback)
 	}
+
 	in, out := triplets.Scale{Mean: j.InputMean, Std: j.InputStd}, triplets.Scale{Mean: j.OutputMean, Std: j.OutputStd}
 	if err := errors.Join(in.Check("input", j.Inputs), out.Check("outcome", j.Outcomes)); err != nil {
 		return fmt.Errorf("decode model: %w", err)
 	}
+
 	hidden := j.Config.Hidden
 	if len(j.Layers) != len(hidden)+1 {
 		return fmt.Errorf("decode model: expected %d layers, found %d", len(hidden)+1, len(j.Layers))
 	}
+
 	// Sizes are checked against what the document holds before anything of
 	// that size is made.
 	size := func(i int) (from, to int) {
@@ -332,41 +364,52 @@ func (m *Model) UnmarshalJSON(data []byte) error {
 		if j.Config.Head == TwoAnswers {
 			from += j.Outcomes + flagInputs(j.Feedback)
 		}
+
 		if i > 0 {
 			from = hidden[i-1]
 		}
+
 		if i < len(hidden) {
 			to = hidden[i]
 		}
+
 		return from, to
 	}
+
 	for i, lj := range j.Layers {
 		from, to := size(i)
+
 		want := "relu"
 		if i == len(hidden) {
 			want = "linear"
 		}
+
 		if lj.In != from || lj.Out != to || len(lj.Weights) != from || len(lj.Bias) != to {
 			return fmt.Errorf("decode model: layer %d: expected %d×%d weights and %d biases, found %d×%d declared, %d rows, "+
 				"%d biases", i, from, to, to, lj.In, lj.Out, len(lj.Weights), len(lj.Bias))
 		}
+
 		if lj.Activation != want {
 			return fmt.Errorf("decode model: layer %d: expected activation %q, found %q", i, want, lj.Activation)
 		}
+
 		for a, row := range lj.Weights {
 			if len(row) != to {
 				return fmt.Errorf("decode model: layer %d, row %d: expected %d weights, found %d", i, a, to, len(row))
 			}
 		}
 	}
+
 	if j.Config.Head == Binned && len(j.Bins) != j.Outcomes || j.Config.Head != Binned && len(j.Bins) > 0 {
 		return fmt.Errorf("decode model: head %q of %d outcomes has the bins of %d", j.Config.Head, j.Outcomes, len(j.Bins))
 	}
+
 	for k, b := range j.Bins {
 		if err := b.check(j.Config.bins()); err != nil {
 			return fmt.Errorf("decode model: bins of outcome %d: %w", k+1, err)
 		}
 	}
+
 	l := layoutOf(j.Inputs, j.Outcomes, j.Config)
 	params := aligned[float32](l.size)
 	for i, lj := range j.Layers {
@@ -375,11 +418,14 @@ func (m *Model) UnmarshalJSON(data []byte) error {
 				params[l.at(i, a, b)] = w
 			}
 		}
+
 		copy(params[l.b[i]:], lj.Bias)
 	}
+
 	*m = Model{
 		In: j.Inputs, Out: j.Outcomes, Config: j.Config, Kernels: j.Kernels, shape: l, params: params, in: in,
 		out: out, bins: j.Bins,
 	}
+
 	return nil
 }

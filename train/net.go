@@ -55,11 +55,13 @@ func shape(l *layout) *layout {
 		l.size += n
 		k = n
 	}
+
 	l.headK, l.headN = kernel.PadK(l.heads), kernel.PadLane(l.heads)
 	l.w = append(l.w, l.size)
 	l.size += l.headK * k
 	l.b = append(l.b, l.size)
 	l.size += l.headN
+
 	return l
 }
 
@@ -107,10 +109,12 @@ type net[T kernel.Float] struct {
 func aligned[T kernel.Float](n int) []T {
 	size := int(unsafe.Sizeof(T(0)))
 	s := make([]T, n+64/size)
+
 	skip := 0
 	for uintptr(unsafe.Pointer(&s[skip]))%64 != 0 {
 		skip++
 	}
+
 	return s[skip : skip+n : skip+n]
 }
 
@@ -120,17 +124,21 @@ func newNet[T kernel.Float](l *layout, k *kernel.Set[T], params []T, block int) 
 	for _, w := range l.pad {
 		n.h = append(n.h, aligned[T](block*w))
 	}
+
 	last := l.pad[l.depth()-1]
 	n.head = aligned[T](last * l.headN)
 	n.o = aligned[T](block * l.headN)
+
 	widest := 0
 	for _, w := range l.pad {
 		widest = max(widest, w)
 	}
+
 	n.keep = make([]uint16, widest/kernel.Lane)
 	for i := range n.keep {
 		n.keep[i] = math.MaxUint16
 	}
+
 	return n
 }
 
@@ -150,9 +158,11 @@ func (n *net[T]) forward(rows int, bits [][]uint16) {
 		if bits != nil {
 			keep, stride = bits[i], n.pad[i]/kernel.Lane
 		}
+
 		n.k.DenseReLU(h, a, lda, n.p[n.w[i]:], n.p[n.b[i]:], keep, stride, rows, k, n.pad[i], alpha)
 		a, lda, k, alpha = h, n.pad[i], n.pad[i], n.scale
 	}
+
 	d := n.depth()
 	n.k.Dense(n.o, a, lda, n.head, n.p[n.b[d]:], rows, k, n.headN, alpha)
 }
@@ -214,27 +224,34 @@ func newTrainer[T kernel.Float](l *layout, k *kernel.Set[T], cfg Config) *traine
 	default:
 		t.passes = 2
 	}
+
 	t.tripBlock = rowBlock / t.passes
 	t.g, t.m, t.v = aligned[T](l.size), aligned[T](l.size), aligned[T](l.size)
 	for i, w := range l.pad {
 		t.dh = append(t.dh, aligned[T](rowBlock*w))
+
 		var wt []T
 		if i > 0 {
 			wt = aligned[T](w * l.pad[i-1])
 		}
+
 		t.wt = append(t.wt, wt)
 	}
+
 	t.do = aligned[T](rowBlock * l.headN)
+
 	flat := kernel.PadLane(rowBlock * l.out)
 	for _, s := range []*[]T{&t.mu, &t.gmu, &t.t1, &t.t2, &t.c} {
 		*s = aligned[T](flat)
 	}
+
 	flat = max(flat, rowBlock*l.headN)
 	t.raw, t.graw = aligned[T](flat), aligned[T](flat)
 	if t.pairs {
 		t.tripletN = kernel.PadLane(l.in + 2*l.out)
 		t.triplets, t.turned = aligned[T](rowBlock*t.tripletN), aligned[T](rowBlock*t.tripletN)
 	}
+
 	t.dropout = uint16(math.Round(cfg.Dropout * 65536))
 	if t.dropout > 0 {
 		t.scale = T(65536 / (65536 - float64(t.dropout)))
@@ -243,11 +260,14 @@ func newTrainer[T kernel.Float](l *layout, k *kernel.Set[T], cfg Config) *traine
 			t.bits = append(t.bits, make([]uint16, padBits(rowBlock*w)))
 		}
 	}
+
 	if cfg.Feedback == Constant {
 		t.none = T(cfg.FeedbackValue)
 	}
+
 	t.beta1t, t.beta2t = 1, 1
 	t.weightDecay = cfg.WeightDecay
+
 	return t
 }
 
@@ -277,10 +297,12 @@ func (t *trainer[T]) initialise(seed uint64) {
 				t.p[t.at(i, a, b)] = T(bound * (2*uniform(p) - 1))
 			}
 		}
+
 		for b := range out {
 			t.p[t.b[i]+b] = T(bound * (2*uniform(p) - 1))
 		}
 	}
+
 	if t.binned != nil {
 		k, b := t.binned.k, t.p[t.b[t.depth()]:]
 		for j := range t.out {
@@ -296,41 +318,52 @@ func (t *trainer[T]) initialise(seed uint64) {
 // unless nil, exchanges y1 and y2 of the triplets where it is true.
 func (t *trainer[T]) gradient(data []T, idx []int32, swapped []bool) float64 {
 	t.prepare()
+
 	for i := 1; i < t.depth(); i++ {
 		t.k.Transpose(t.wt[i], t.pad[i-1], t.p[t.w[i]:], t.pad[i], t.pad[i-1], t.pad[i])
 	}
+
 	norm := 1 / float64(len(idx)*t.out)
+
 	loss := 0.0
 	for s := 0; s < len(idx); s += t.tripBlock {
 		e := min(s+t.tripBlock, len(idx))
+
 		var sw []bool
 		if swapped != nil {
 			sw = swapped[s:e]
 		}
+
 		loss += t.gradientBlock(data, idx[s:e], sw, norm)
 	}
+
 	return loss
 }
 
 func (t *trainer[T]) gradientBlock(data []T, idx []int32, swapped []bool, norm float64) float64 {
 	rows := t.rows(len(idx))
+
 	var bits [][]uint16
 	if t.dropout > 0 {
 		bits = t.bits
+
 		masked := rows
 		if !t.pairs {
 			masked = maskRows(t.passes * len(idx))
 		}
+
 		for i, b := range t.bits {
 			t.k.Bits(b[:padBits(masked*t.pad[i])], t.dropout, t.lanes)
 		}
 	}
+
 	loss := t.lossBlock(data, idx, swapped, norm, bits)
 	n, ld := t.passes*len(idx), t.headN
 	clear(t.do[n*ld : rows*ld])
 
 	t.k.AddRows(t.g[t.b[t.depth()]:], t.do, n, ld)
 	t.backward(rows)
+
 	return loss
 }
 
@@ -343,10 +376,12 @@ func (t *trainer[T]) backward(rows int) {
 	top := depth - 1
 	t.k.Outer(t.g[t.w[depth]:], nil, t.do, ld, t.h[top], rows, t.headK, t.pad[top], t.scale)
 	t.k.Back(t.dh[top], t.do, ld, t.p[t.w[depth]:], t.h[top], rows, t.headK, t.pad[top], t.scale)
+
 	for i := top; i >= 1; i-- {
 		t.k.Outer(t.g[t.w[i]:], t.g[t.b[i]:], t.h[i-1], t.pad[i-1], t.dh[i], rows, t.pad[i-1], t.pad[i], t.scale)
 		t.k.Back(t.dh[i-1], t.dh[i], t.pad[i], t.wt[i], t.h[i-1], rows, t.pad[i], t.pad[i-1], t.scale)
 	}
+
 	t.k.Outer(t.g[t.w[0]:], t.g[t.b[0]:], t.z, t.ldIn, t.dh[0], rows, t.ldIn, t.pad[0], 1)
 }
 
@@ -358,14 +393,17 @@ func (t *trainer[T]) loss(data, weight []T) float64 {
 	t.scale, t.weight = 1, weight
 	n := len(data) / (t.in + 2*t.out)
 	idx := make([]int32, 0, t.tripBlock)
+
 	loss := 0.0
 	for s := 0; s < n; s += t.tripBlock {
 		idx = idx[:0]
 		for i := s; i < min(s+t.tripBlock, n); i++ {
 			idx = append(idx, int32(i))
 		}
+
 		loss += t.lossBlock(data, idx, nil, 1/float64(n*t.out), nil)
 	}
+
 	return loss
 }
 
@@ -376,23 +414,29 @@ func (t *trainer[T]) lossBlock(data []T, idx []int32, swapped []bool, norm float
 	n := t.passes * B
 	rows := t.rows(B)
 	t.fill(data, idx, swapped, rows)
+
 	if t.pairs {
 		t.weigh(idx, norm)
 		t.forward(rows, bits)
 		return t.jointLoss(n)
 	}
+
 	flat := kernel.PadLane(n * d)
+
 	// The kernel's loss is c·½[ℓ(t1)+ℓ(t2)].
 	first, rest := T(norm), T(norm)
 	if t.symmetric {
 		rest = T(0.5 * norm)
 	}
+
 	for i := range B * d {
 		t.c[i] = first
 	}
+
 	for i := B * d; i < n*d; i++ {
 		t.c[i] = rest
 	}
+
 	if t.weight != nil {
 		for r := range n {
 			for j := range d {
@@ -400,33 +444,42 @@ func (t *trainer[T]) lossBlock(data []T, idx []int32, swapped []bool, norm float
 			}
 		}
 	}
+
 	t.forward(rows, bits)
+
 	if t.binned != nil {
 		return t.binnedLoss(n)
 	}
+
 	// Padding: weight zero, and a prediction that stays finite.
 	for i := n * d; i < flat; i++ {
 		t.c[i], t.mu[i], t.raw[i], t.t1[i], t.t2[i] = 0, 0, 0, 0, 0
 	}
+
 	ld := t.headN
 	for r := range n {
 		o := t.o[r*ld : r*ld+t.heads]
+
 		mu, raw := t.mu[r*d:(r+1)*d], t.raw[r*d:(r+1)*d]
 		for j := range mu {
 			mu[j] = o[j]
 			raw[j] = o[d+j]
 		}
 	}
+
 	loss := t.k.LossGrad(t.gmu[:flat], t.graw[:flat], t.mu[:flat], t.raw[:flat], t.t1[:flat], t.t2[:flat], t.c[:flat],
 		t.beta)
+
 	for r := range n {
 		o := t.do[r*ld : r*ld+t.heads]
+
 		gmu, graw := t.gmu[r*d:(r+1)*d], t.graw[r*d:(r+1)*d]
 		for j := range gmu {
 			o[j] = gmu[j]
 			o[d+j] = graw[j]
 		}
 	}
+
 	return float64(loss)
 }
 
@@ -437,12 +490,15 @@ func (t *trainer[T]) weigh(idx []int32, norm float64) {
 	for i := range c {
 		c[i] = T(norm)
 	}
+
 	if t.weight != nil {
 		for i, q := range idx {
 			c[i] *= t.weight[q]
 		}
 	}
+
 	clear(c[len(idx):])
+
 	for j := 1; j < t.out && t.joint == nil; j++ { // of all outcomes
 		copy(t.c[j*rows:], c)
 	}
@@ -456,6 +512,7 @@ func (t *trainer[T]) fill(data []T, idx []int32, swapped []bool, rows int) {
 	if t.pairs {
 		t.k.Gather(t.z, ld, data, row, idx, in)
 		t.k.Gather(t.triplets, t.tripletN, data, row, idx, row)
+
 		for i := range swapped {
 			if swapped[i] {
 				y := t.triplets[i*t.tripletN+in:]
@@ -464,35 +521,44 @@ func (t *trainer[T]) fill(data []T, idx []int32, swapped []bool, rows int) {
 				}
 			}
 		}
+
 		clear(t.z[B*ld : rows*ld])
+
 		return
 	}
+
 	for i, q := range idx {
 		src := data[int(q)*row : (int(q)+1)*row]
 		x, y1, y2 := src[:in], src[in:in+d], src[in+d:]
 		if swapped != nil && swapped[i] {
 			y1, y2 = y2, y1
 		}
+
 		z := t.z[i*ld : (i+1)*ld]
 		for j := range in { // faster than copy, and rows wait for memory together
 			z[j] = x[j]
 		}
+
 		if t.passes == 1 {
 			t1, t2 := t.t1[i*d:(i+1)*d], t.t2[i*d:(i+1)*d]
 			for j, y := range y1 {
 				t1[j], t2[j] = y, y2[j]
 			}
+
 			continue
 		}
+
 		for j := in; j < in+d; j++ {
 			z[j] = t.none
 		}
+
 		f := t.z[(B+i)*ld : (B+i+1)*ld]
 		copy(f, x)
 		copy(f[in:], y1)
 		copy(t.t1[i*d:], y1)
 		copy(t.t1[(B+i)*d:], y2)
 		copy(t.t2[(B+i)*d:], y2)
+
 		if t.symmetric {
 			copy(t.t2[i*d:], y2)
 			f2 := t.z[(2*B+i)*ld : (2*B+i+1)*ld]
@@ -500,16 +566,19 @@ func (t *trainer[T]) fill(data []T, idx []int32, swapped []bool, rows int) {
 			copy(f2[in:], y2)
 			copy(t.t1[(2*B+i)*d:(2*B+i+1)*d], y1)
 			copy(t.t2[(2*B+i)*d:(2*B+i+1)*d], y1)
+
 			if t.flag > 0 {
 				f2[in+d] = 1
 			}
 		} else {
 			copy(t.t2[i*d:], y1)
 		}
+
 		if t.flag > 0 {
 			z[in+d], f[in+d] = 0, 1
 		}
 	}
+
 	clear(t.z[t.passes*B*ld : rows*ld])
 }
 

@@ -44,11 +44,14 @@ func newDraws(eps []float32) *draws {
 	for i, e := range eps {
 		d.eps[i] = float64(e)
 	}
+
 	slices.Sort(d.eps)
+
 	for i, e := range d.eps {
 		d.sum[i+1] = d.sum[i] + e
 		d.squares[i+1] = d.squares[i] + float64(e*e)
 	}
+
 	return d
 }
 
@@ -63,14 +66,17 @@ func (p *piecewise) sampled(d *draws) float64 {
 			k, _ := slices.BinarySearch(d.eps[from:], s.hi)
 			to = from + k
 		}
+
 		s1, s2 := d.sum[to]-d.sum[from], d.squares[to]-d.squares[from]
 		c += float64(s.a*float64(to-from)) + float64(s.b*s1)
 		ec += float64(s.a*s1) + float64(s.b*s2)
 		from = to
 	}
+
 	m := float64(n)
 	raw := float64(float64(p.mu*p.sigma) * (d.sum[n] / m))
 	raw += float64(p.mu * (c / m))
+
 	return raw + float64(p.sigma*(ec/m))
 }
 
@@ -91,6 +97,7 @@ func newPiecewise(l *layout, params []float64) *piecewise {
 		p.forms = append(p.forms, make([]linear, l.fanOut(i)))
 		p.kinks = append(p.kinks, nil)
 	}
+
 	return p
 }
 
@@ -99,23 +106,29 @@ func newPiecewise(l *layout, params []float64) *piecewise {
 func (p *piecewise) integrate(x []float32, none float64) (cov, delta, kappa float64) {
 	mu, variance := p.first(x, none)
 	sigma := math.Sqrt(variance)
+
 	f := p.start(x, mu, 1)
 	for j := range f {
 		f[j].b = sigma * p.p[p.at(0, p.in, j)]
 	}
+
 	p.mu, p.c, p.m, p.q, p.v, p.sigma = mu, 0, 0, 0, 0, sigma
 	p.pieces = p.pieces[:0]
 	p.piece(0, -reach, reach)
+
 	return sigma * p.c, p.m, p.v + (p.q - float64(p.m*p.m)) - variance
 }
 
 // first is the answer without feedback.
 func (p *piecewise) first(x []float32, none float64) (mu, variance float64) {
 	p.start(x, none, 0)
+
 	for i := range p.depth() {
 		p.next(i, 0)
 	}
+
 	o := p.forms[p.depth()]
+
 	return o[0].a, softplus(o[1].a) + 1e-6
 }
 
@@ -128,12 +141,15 @@ func (p *piecewise) start(x []float32, y, b float64) []linear {
 		for i, xi := range x {
 			s += float64(float64(xi) * p.p[p.at(0, i, j)])
 		}
+
 		s += float64(y * p.p[p.at(0, p.in, j)])
 		if p.flag > 0 {
 			s += float64(b * p.p[p.at(0, p.in+1, j)])
 		}
+
 		f[j] = linear{s, 0}
 	}
+
 	return f
 }
 
@@ -144,6 +160,7 @@ func (p *piecewise) next(i int, eps float64) {
 	for j := range dst {
 		dst[j] = linear{p.p[p.b[i+1]+j], 0}
 	}
+
 	for u, f := range p.forms[i] {
 		if at := f.a + float64(f.b*eps); at > 0 || at == 0 && f.b > 0 {
 			p.add(i, u, 1)
@@ -156,6 +173,7 @@ func (p *piecewise) add(i, u int, sign float64) {
 	f := p.forms[i][u]
 	f.a *= sign
 	f.b *= sign
+
 	dst := p.forms[i+1]
 	if i+1 == p.depth() {
 		for j := range dst {
@@ -163,8 +181,10 @@ func (p *piecewise) add(i, u int, sign float64) {
 			dst[j].a += float64(w * f.a)
 			dst[j].b += float64(w * f.b)
 		}
+
 		return
 	}
+
 	w := p.p[p.at(i+1, u, 0):]
 	w = w[:len(dst)]
 	for j, wj := range w {
@@ -180,15 +200,18 @@ func (p *piecewise) piece(i int, lo, hi float64) {
 		p.integral(p.forms[i][0], p.forms[i][1], lo, hi)
 		return
 	}
+
 	k := p.kinks[i][:0]
 	for u, f := range p.forms[i] {
 		if f.b == 0 {
 			continue
 		}
+
 		if at := -f.a / f.b; at > lo && at < hi {
 			k = append(k, kink{at, u})
 		}
 	}
+
 	slices.SortFunc(k, func(a, b kink) int {
 		switch {
 		case a.at < b.at:
@@ -196,21 +219,26 @@ func (p *piecewise) piece(i int, lo, hi float64) {
 		case a.at > b.at:
 			return 1
 		}
+
 		return a.unit - b.unit
 	})
+
 	p.kinks[i] = k
 	p.next(i, lo)
+
 	for _, q := range k {
 		if q.at > lo {
 			p.piece(i+1, lo, q.at)
 			lo = q.at
 		}
+
 		if p.forms[i][q.unit].b > 0 {
 			p.add(i, q.unit, 1)
 		} else {
 			p.add(i, q.unit, -1)
 		}
 	}
+
 	p.piece(i+1, lo, hi)
 }
 
@@ -218,10 +246,12 @@ func (p *piecewise) piece(i int, lo, hi float64) {
 func (p *piecewise) integral(m, r linear, lo, hi float64) {
 	a, b := m.a-p.mu, m.b
 	p.pieces = append(p.pieces, segment{linear{a, b}, hi})
+
 	// Pieces come in order: hi of one is lo of the next.
 	if lo != p.edge.at || len(p.pieces) == 1 {
 		p.edge = edge{lo, normCDF(lo), normPDF(lo)}
 	}
+
 	from := p.edge
 	p.edge = edge{hi, normCDF(hi), normPDF(hi)}
 	mass, fl, fh := p.edge.cdf-from.cdf, from.pdf, p.edge.pdf
@@ -242,10 +272,12 @@ func (p *piecewise) integral(m, r linear, lo, hi float64) {
 		default:
 			step = legendreTail
 		}
+
 		rule := legendre5[:]
 		if to-lo <= legendreShort {
 			rule = legendre3[:]
 		}
+
 		n := math.Ceil((to - lo) / step)
 		h := (to - lo) / n
 		for i := range int(n) {
@@ -256,6 +288,7 @@ func (p *piecewise) integral(m, r linear, lo, hi float64) {
 				p.v += float64(0.5 * h * q.weight * v * normPDF(e))
 			}
 		}
+
 		lo = to
 	}
 }

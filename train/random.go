@@ -58,18 +58,21 @@ func cosPi(x float64) float64 {
 		t := math.Pi * (0.5 - x)
 		return t * taylor(t, 2)
 	}
+
 	return taylor(math.Pi*x, 1)
 }
 
 // taylor sums 1 − t²/(k(k+1)) + …: cos t for k = 1, sin t/t for k = 2.
 func taylor(t float64, k int) float64 {
 	z := t * t
+
 	sum, term := 1.0, 1.0
 	for i := range 12 {
 		n := float64(k + 2*i)
 		term = -term * z / (n * (n + 1))
 		sum += term
 	}
+
 	return sum
 }
 
@@ -78,19 +81,25 @@ func expNeg(x float64) float64 {
 	if x > 700 {
 		return 0
 	}
+
 	n := math.Floor(float64(x*(1/math.Ln2)) + 0.5)
 	r := float64(n*0x1.a39ef35793c76p-33) - (x - float64(n*0x1.62e42fee00000p-1))
+
 	// Taylor on |r| ≤ ½ln2, even and odd powers apart: half the waiting.
 	z := float64(r * r)
+
 	even, odd := expEven[0], expOdd[0]
 	for i := 1; i < len(expOdd); i++ {
 		even = float64(even*z) + expEven[i]
 		odd = float64(odd*z) + expOdd[i]
 	}
+
 	even = float64(even*z) + 1
 	sum := even + float64(odd*r)
+
 	// 2⁻ⁿ is a normal number here or a few below the least: in two factors.
 	h := int(n) / 2
+
 	return float64(sum*pow2(-h)) * pow2(h-int(n))
 }
 
@@ -111,12 +120,15 @@ func logPos(x float64) float64 {
 		m *= 2
 		n--
 	}
+
 	s := (m - 1) / (m + 1)
 	z := s * s
+
 	sum := 0.0
 	for _, c := range logCoefficients {
 		sum = c + float64(z*sum)
 	}
+
 	return float64(float64(n)*math.Ln2) + float64(2*s*sum)
 }
 
@@ -135,16 +147,20 @@ func softplus(r float64) float64 {
 // softplusSlope is softplus and its derivative, 1/(1+e^−r).
 func softplusSlope(r float64) (v, slope float64) {
 	e := expNeg(math.Abs(r))
+
 	slope = 1
 	if r < 0 {
 		slope = e
 	}
+
 	// log1p by the argument's own rounding error (Kahan).
 	u := 1 + e
+
 	l := e
 	if u > 1 {
 		l = float64(logPos(u) * (e / (u - 1)))
 	}
+
 	return max(r, 0) + l, slope / u
 }
 
@@ -168,6 +184,7 @@ func normCDF(z float64) float64 {
 	case z > 9:
 		return 1
 	}
+
 	sum, term, q := z, z, z*z
 	for i := 3.0; ; i += 2 {
 		term = term * q / i
@@ -175,8 +192,10 @@ func normCDF(z float64) float64 {
 		if next == sum {
 			break
 		}
+
 		sum = next
 	}
+
 	return 0.5 + float64(sum*normPDF(z))
 }
 
@@ -188,11 +207,14 @@ func normQuantile(p float64) float64 {
 		r := 0.180625 - float64(q*q)
 		return q * horner(r, &ppndA) / horner(r, &ppndB)
 	}
+
 	r := p
 	if q > 0 {
 		r = 1 - p
 	}
+
 	r = math.Sqrt(-logPos(r))
+
 	var x float64
 	if r <= 5 {
 		r -= 1.6
@@ -201,9 +223,11 @@ func normQuantile(p float64) float64 {
 		r -= 5
 		x = horner(r, &ppndE) / horner(r, &ppndF)
 	}
+
 	if q < 0 {
 		return -x
 	}
+
 	return x
 }
 
@@ -213,6 +237,7 @@ func horner(x float64, c *[8]float64) float64 {
 	for i := 6; i >= 0; i-- {
 		s = float64(s*x) + c[i]
 	}
+
 	return s
 }
 

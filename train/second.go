@@ -43,8 +43,10 @@ func newPoints(draws, nodes []float32, weights []float64, d, base int) *points {
 	for i, e := range draws {
 		p.sum[i%d] += float64(e)
 	}
+
 	p.addGroups(draws, nil, d, base)
 	p.addGroups(nodes, weights, d, base)
+
 	return p
 }
 
@@ -59,13 +61,16 @@ func (p *points) addGroups(eps []float32, weights []float64, d, base int) {
 		}
 		all[i] = i
 	}
+
 	slices.SortFunc(all, func(a, b int) int { return cmp.Or(cmp.Compare(norm[a], norm[b]), a-b) })
+
 	groups := max(1, (n+groupSize/2)/groupSize)
 	for g := range groups {
 		part := all[g*n/groups : (g+1)*n/groups]
 		if len(part) == 0 {
 			continue
 		}
+
 		// The bounds may be out by a rounding: then so is a unit near its kink.
 		group := pointGroup{reach: float32(math.Sqrt(norm[part[len(part)-1]]))}
 		for len(part) > 0 {
@@ -76,17 +81,21 @@ func (p *points) addGroups(eps []float32, weights []float64, d, base int) {
 				for j, e := range eps[i*d : (i+1)*d] {
 					b.eps[j*b.pad+s] = e
 				}
+
 				b.weights[s] = 1
 				if weights != nil {
 					b.weights[s] = float32(weights[i])
 				}
 			}
+
 			for s := range b.pad {
 				b.eps[d*b.pad+s] = 1
 			}
+
 			group.blocks = append(group.blocks, b)
 			part = part[b.n:]
 		}
+
 		p.groups = append(p.groups, group)
 	}
 }
@@ -147,6 +156,7 @@ func newSecond(n *net[float32]) *second {
 		coef += r * basis
 		basis += r
 		widest = max(widest, w)
+
 		var abs []float32
 		if i > 0 {
 			abs = aligned[float32](n.pad[i-1] * w)
@@ -154,8 +164,10 @@ func newSecond(n *net[float32]) *second {
 				abs[k] = max(x, -x)
 			}
 		}
+
 		s.absW = append(s.absW, abs)
 	}
+
 	basis = kernel.PadRows(basis)
 	coef += kernel.PadRows(2*n.out) * basis
 	forms := kernel.PadRows(n.out + 1)
@@ -164,6 +176,7 @@ func newSecond(n *net[float32]) *second {
 	for _, f := range []*[]float32{&s.q, &s.next, &s.on, &s.abs} {
 		*f = aligned[float32](basis * widest)
 	}
+
 	s.q0 = aligned[float32](s.base * n.pad[0])
 	s.a = aligned[float32](coef)
 	s.w = aligned[float32](widest * widest)
@@ -176,6 +189,7 @@ func newSecond(n *net[float32]) *second {
 	for i := range s.all {
 		s.all[i] = math.MaxUint16
 	}
+
 	return s
 }
 
@@ -186,13 +200,16 @@ func (s *second) first(dst, x []float32, mu []float64) {
 	for r := range n {
 		z := s.z[r*s.ldIn : (r+1)*s.ldIn]
 		copy(z, x[r*s.in:(r+1)*s.in])
+
 		for j := range s.out {
 			z[s.in+j] = float32(mu[r*s.out+j])
 		}
+
 		if s.flag > 0 {
 			z[s.in+s.out] = 1
 		}
 	}
+
 	padded := kernel.PadRows(n)
 	clear(s.z[n*s.ldIn : padded*s.ldIn])
 	s.k.Dense(dst, s.z, s.ldIn, s.p[s.layout.w[0]:], s.p[s.b[0]:], padded, s.ldIn, s.pad[0], 1)
@@ -208,6 +225,7 @@ func (s *second) condition(c, sd []float32) {
 			dst[u] = sj * x
 		}
 	}
+
 	copy(s.q0[s.out*w:(s.out+1)*w], c)
 	norms(s.norm0, s.q0, s.out, w)
 }
@@ -216,11 +234,13 @@ func (s *second) condition(c, sd []float32) {
 func norms(dst, form []float32, d, w int) {
 	dst = dst[:w]
 	clear(dst)
+
 	for j := range d {
 		for u, g := range form[j*w:][:w] {
 			dst[u] += float32(g * g)
 		}
 	}
+
 	for u, x := range dst {
 		dst[u] = float32(math.Sqrt(float64(x)))
 	}
@@ -232,21 +252,26 @@ func (s *second) rewrite(shift []float32, reach float32) {
 	d, rows, coef, w := s.out, s.base, 0, s.pad[0]
 	q, form, norm := s.q0, s.q0, s.norm0
 	clear(s.rho[:w])
+
 	s.plan = s.plan[:0]
 	for i := range s.depth() {
 		if i > 0 {
 			s.bound(q, rows, w)
 			form, norm = s.form, s.norm
 		}
+
 		s.classify(i, rows-s.base, form, norm, w, reach)
 		kept := kernel.PadWideRows(len(s.kept))
+
 		// The basis must stay a multiple of KStep too.
 		next := kernel.PadK(rows + kept)
+
 		if kept > 0 {
 			a := s.a[coef : coef+kept*rows]
 			gather(a, q, s.kept, rows, w)
 			clear(a[len(s.kept)*rows:])
 		}
+
 		s.plan = append(s.plan, planLayer{from: rows, rows: kept, at: coef, width: rows})
 		coef += kept * rows
 
@@ -256,36 +281,46 @@ func (s *second) rewrite(shift []float32, reach float32) {
 		if i+1 < s.depth() {
 			n, weights = s.pad[i+1], s.p[s.layout.w[i+1]:]
 		}
+
 		to := s.next
 		if len(s.is) == 0 {
 			clear(to[:rows*n])
 		} else {
 			s.through(to, q, rows, w, n, weights)
 		}
+
 		for v, b := range bias[:n] {
 			to[d*n+v] += b
 		}
+
 		for k, u := range s.kept {
 			copy(to[(rows+k)*n:(rows+k+1)*n], weights[u*n:(u+1)*n])
 		}
+
 		clear(to[(rows+len(s.kept))*n : next*n])
+
 		if i+1 < s.depth() {
 			// Magnitudes for bound, which wants the rows from base on.
 			abs := s.abs[:(next-s.base)*n]
 			for k, x := range to[s.base*n : rows*n] {
 				abs[k] = max(x, -x)
 			}
+
 			for k, u := range s.kept {
 				copy(abs[(rows-s.base+k)*n:][:n], s.absW[i+1][u*n:])
 			}
+
 			clear(abs[(rows-s.base+len(s.kept))*n:])
 		}
+
 		s.q, s.next = to, s.q
 		q, rows, w = to, next, n
 	}
+
 	for j, m := range shift {
 		q[d*w+j] -= m
 	}
+
 	outs := kernel.PadWideRows(2 * d)
 	a := s.a[coef:][:outs*rows]
 	for t := range rows {
@@ -293,6 +328,7 @@ func (s *second) rewrite(shift []float32, reach float32) {
 			a[o*rows+t] = x
 		}
 	}
+
 	clear(a[2*d*rows:])
 	s.plan = append(s.plan, planLayer{from: rows, rows: outs, at: coef, width: rows})
 }
@@ -301,6 +337,7 @@ func (s *second) rewrite(shift []float32, reach float32) {
 func gather(a, q []float32, columns []int, rows, w int) {
 	for k, u := range columns {
 		r := a[k*rows:][:rows]
+
 		at := u
 		for t := range r {
 			r[t] = q[at]
@@ -318,12 +355,15 @@ func (s *second) bound(q []float32, rows, w int) {
 		clear(s.rho[:w])
 	} else {
 		s.k.Dense(s.form, s.relaxed, s.stride, q[s.base*w:], s.zero, kernel.PadRows(s.out+1), kept, w, 1)
+
 		form := s.form[:linear]
 		for i, x := range q[:linear] {
 			form[i] += x
 		}
+
 		s.k.Dense(s.rho, s.err, s.stride, s.abs, s.zero, kernel.RowStep, kept, w, 1)
 	}
+
 	norms(s.norm, s.form, s.out, w)
 }
 
@@ -343,22 +383,28 @@ func (s *second) classify(i, at int, form, norm []float32, w int, reach float32)
 			s.kept = append(s.kept, u)
 		}
 	}
+
 	if i+1 == s.depth() || len(s.kept) == 0 {
 		return // nothing is bounded after the last
 	}
+
 	end := kernel.PadK(s.base+at+kernel.PadWideRows(len(s.kept))) - s.base
 	for j := range d + 1 {
 		clear(s.relaxed[j*s.stride+at+len(s.kept) : j*s.stride+end])
 	}
+
 	clear(s.err[at+len(s.kept) : end])
+
 	for k, u := range s.kept {
 		r := float32(reach*norm[u]) + rho[u]
 		slope := (c[u] + r) / (2 * r)
 		tau := float32(float32(0.5*slope) * (r - c[u]))
+
 		to := s.relaxed[at+k:]
 		for j := range d {
 			to[j*s.stride] = slope * form[j*w+u]
 		}
+
 		to[d*s.stride] = float32(slope*c[u]) + tau
 		s.err[at+k] = float32(slope*rho[u]) + tau
 	}
@@ -376,23 +422,30 @@ func (s *second) through(dst, q []float32, rows, w, n int, weights []float32) {
 			copy(s.w[u*n:(u+1)*n], weights[u*n:])
 			at = u + 1
 		}
+
 		clear(s.w[at*n : w*n])
 		clear(q[rows*w : padded*w])
 		s.k.Dense(dst, q, w, s.w, s.zero, padded, w, n, 1)
+
 		return
 	}
+
 	k := kernel.PadK(len(s.is))
 	for t := range rows {
 		q, on := q[t*w:][:w], s.on[t*k:][:k]
 		for o, u := range s.is {
 			on[o] = q[u]
 		}
+
 		clear(on[len(s.is):])
 	}
+
 	clear(s.on[rows*k : padded*k])
+
 	for o, u := range s.is {
 		copy(s.w[o*n:(o+1)*n], weights[u*n:])
 	}
+
 	clear(s.w[len(s.is)*n : k*n])
 	s.k.Dense(dst, s.on, k, s.w, s.zero, padded, k, n, 1)
 }
@@ -400,17 +453,21 @@ func (s *second) through(dst, q []float32, rows, w, n int, weights []float32) {
 // evaluate follows the plan for one block: outs rows of pad columns.
 func (s *second) evaluate(b *pointBlock, outs int) []float32 {
 	copy(s.x, b.eps)
+
 	for _, l := range s.plan[:len(s.plan)-1] {
 		if l.rows > 0 {
 			s.k.DenseReLU(s.x[l.from*b.pad:(l.from+l.rows)*b.pad], s.a[l.at:], l.width, s.x, s.zero, s.all, 0, l.rows, l.width,
 				b.pad, 1)
 		}
+
 		if next := kernel.PadK(l.from + l.rows); next > l.from+l.rows {
 			clear(s.x[(l.from+l.rows)*b.pad : next*b.pad])
 		}
 	}
+
 	l := s.plan[len(s.plan)-1]
 	s.k.Dense(s.answer, s.a[l.at:], l.width, s.x, s.zero, kernel.PadWideRows(outs), l.width, b.pad, 1)
+
 	return s.answer
 }
 

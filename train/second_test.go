@@ -17,17 +17,21 @@ func randomModel(t *testing.T, in, out int, hidden []int, feedback, kernels stri
 	t.Helper()
 	cfg := DefaultConfig()
 	cfg.Hidden, cfg.Feedback, cfg.Kernels, cfg.Seed = hidden, feedback, kernels, uint64(in+10*out)
+
 	k, err := kernel.Resolve(kernels)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	tr := newTrainer(newLayout(in, out, flagInputs(feedback), hidden), k, cfg)
 	tr.initialise(cfg.Seed)
+
 	for j := range out {
 		for u := range hidden[0] {
 			tr.p[tr.at(0, in+j, u)] *= gain
 		}
 	}
+
 	return newModel(tr, cfg, triplets.Identity(in), triplets.Identity(out), k.Name)
 }
 
@@ -36,6 +40,7 @@ func randomModel(t *testing.T, in, out int, hidden []int, feedback, kernels stri
 // change sign. Expected values: PredictGiven, which knows of no rewriting.
 func TestSecondAnswers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
+
 	kept, units := 0, 0
 	for _, name := range kernel.Names() {
 		for _, hidden := range [][]int{{64, 64}, {7}, {40, 30}, {20, 33, 64}, {100, 5, 17, 9}} {
@@ -45,50 +50,62 @@ func TestSecondAnswers(t *testing.T) {
 					m := randomModel(t, 3, out, hidden, feedback, name, gain)
 					const n = 300 // two blocks
 					x := []float64{rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64()}
+
 					mu, sd, eps := make([]float64, out), make([]float32, out), make([]float32, n*out)
 					for j := range mu {
 						mu[j], sd[j] = float64(float32(rng.NormFloat64())), float32(rng.ExpFloat64())
 					}
+
 					xs, ys := []float64{}, []float64{}
 					for i := range eps {
 						eps[i] = float32(rng.NormFloat64())
 						ys = append(ys, mu[i%out]+float64(sd[i%out])*float64(eps[i]))
 					}
+
 					for range n {
 						xs = append(xs, x...)
 					}
+
 					want, wantVar := m.PredictGiven(xs, ys)
 
 					e := newEvaluator(m)
 					s := newSecond(&e.net)
+
 					// Half of the columns as draws, half as nodes with distinct
 					// weights.
 					weights := make([]float64, n/2)
 					for i := range weights {
 						weights[i] = float64(i + 1)
 					}
+
 					p := newPoints(eps[:n/2*out], eps[n/2*out:], weights, out, s.base)
 					pre := aligned[float32](kernel.RowStep * s.pad[0])
 					s.first(pre, e.scaleX(x), mu)
 					s.condition(pre[:s.pad[0]], sd)
+
 					shift := make([]float32, out)
 					for j := range shift {
 						shift[j] = float32(mu[j])
 					}
+
 					seen := 0
 					for g := range p.groups {
 						s.rewrite(shift, p.groups[g].reach)
+
 						for _, l := range s.plan[:len(s.plan)-1] {
 							kept += l.rows
 						}
+
 						for _, h := range hidden {
 							units += h
 						}
+
 						for k := range p.groups[g].blocks {
 							b := &p.groups[g].blocks[k]
 							a := slices.Clone(s.evaluate(b, 2*out))
 							v := a[out*b.pad : 2*out*b.pad]
 							e.k.Variance(v)
+
 							for c := range b.n {
 								i := 0 // the row of eps that column c holds
 								if b.nodes {
@@ -100,12 +117,15 @@ func TestSecondAnswers(t *testing.T) {
 										}
 									}
 								}
+
 								seen++
+
 								for j := range out {
 									got, size := mu[j]+float64(a[j*b.pad+c]), 1+math.Abs(want[i*out+j])
 									if d := math.Abs(got - want[i*out+j]); !(d < 2e-5*size) {
 										t.Fatalf("%s %v out %d gain %g: m[%d] = %g, expected %g", name, hidden, out, gain, j, got, want[i*out+j])
 									}
+
 									if d := math.Abs(float64(v[j*b.pad+c]) - wantVar[i*out+j]); !(d < 2e-5*(1+wantVar[i*out+j])) {
 										t.Fatalf("%s %v out %d gain %g: v[%d] = %g, expected %g", name, hidden, out, gain, j, v[j*b.pad+c],
 											wantVar[i*out+j])
@@ -114,6 +134,7 @@ func TestSecondAnswers(t *testing.T) {
 							}
 						}
 					}
+
 					if seen != n {
 						t.Fatalf("%d points came out of %d", seen, n)
 					}
@@ -121,6 +142,7 @@ func TestSecondAnswers(t *testing.T) {
 			}
 		}
 	}
+
 	// Neither everything nor nothing was left out.
 	if share := float64(kept) / float64(units); share < 0.2 || share > 0.8 {
 		t.Errorf("%.2f of the units were kept: the test sees one side only", share)
@@ -134,18 +156,22 @@ func TestSecondBounds(t *testing.T) {
 	m := randomModel(t, 2, 4, []int{48, 40, 32}, DropWeights, "portable", 1)
 	e := newEvaluator(m)
 	s, l := newSecond(&e.net), m.shape
+
 	decided := 0
 	for range 20 {
 		x := []float64{rng.NormFloat64(), rng.NormFloat64()}
+
 		mu, sd := make([]float64, 4), make([]float32, 4)
 		for j := range mu {
 			mu[j], sd[j] = float64(float32(rng.NormFloat64())), 0.3*float32(rng.ExpFloat64())
 		}
+
 		pre := aligned[float32](kernel.RowStep * s.pad[0])
 		s.first(pre, e.scaleX(x), mu)
 		s.condition(pre[:s.pad[0]], sd)
 		const reach = 2.5
 		s.rewrite(make([]float32, 4), reach)
+
 		last, on := slices.Clone(s.kept), slices.Clone(s.is) // of the third layer, where bounds are loosest
 		for trial := range 400 {
 			eps, norm := make([]float64, 4), 0.0
@@ -153,16 +179,19 @@ func TestSecondBounds(t *testing.T) {
 				eps[j] = rng.NormFloat64()
 				norm += eps[j] * eps[j]
 			}
+
 			for j := range eps { // mostly on the sphere
 				eps[j] *= reach / math.Sqrt(norm)
 				if trial%4 == 0 {
 					eps[j] *= rng.Float64()
 				}
 			}
+
 			h := append([]float64{x[0], x[1]}, make([]float64, 4)...)
 			for j := range eps {
 				h[2+j] = mu[j] + float64(sd[j])*eps[j]
 			}
+
 			var z []float64
 			for i := range 3 {
 				z = make([]float64, l.width[i])
@@ -172,11 +201,13 @@ func TestSecondBounds(t *testing.T) {
 						z[u] += v * float64(m.params[l.at(i, k, u)])
 					}
 				}
+
 				h = make([]float64, len(z))
 				for u, v := range z {
 					h[u] = max(0, v)
 				}
 			}
+
 			for u, v := range z {
 				switch {
 				case slices.Contains(on, u):
@@ -184,6 +215,7 @@ func TestSecondBounds(t *testing.T) {
 					if v < -1e-5 {
 						t.Fatalf("unit %d is called on, and is %g", u, v)
 					}
+
 				case !slices.Contains(last, u):
 					decided++
 					if v > 1e-5 {
@@ -193,6 +225,7 @@ func TestSecondBounds(t *testing.T) {
 			}
 		}
 	}
+
 	if decided < 20*400*4 {
 		t.Errorf("only %d signs were decided", decided)
 	}
@@ -211,14 +244,17 @@ func TestSampledLine(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		mu, v := m.Predict(x)
 		sum := 0.0
+
 		eps := normals(o, 1)
 		for _, e := range eps {
 			y := mu[0] + math.Sqrt(v[0])*float64(e)
 			second, _ := m.PredictGiven(x, []float64{y})
 			sum += y * second[0]
 		}
+
 		if want := sum/float64(len(eps)) - mu[0]*mu[0]; math.Abs(got.CovRaw[0]-want) > 1e-6 {
 			t.Errorf("%s: CovRaw = %.9g, expected %.9g", sampler, got.CovRaw[0], want)
 		}
@@ -234,21 +270,26 @@ func BenchmarkSecond(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
+
 			cfg := DefaultConfig()
 			tr := newTrainer(newLayout(3, 5, 0, cfg.Hidden), k, cfg)
 			tr.initialise(1)
+
 			for j := range 5 {
 				for u := range 64 {
 					tr.p[tr.at(0, 3+j, u)] *= gain
 				}
 			}
+
 			m := newModel(tr, cfg, triplets.Identity(3), triplets.Identity(5), k.Name)
+
 			x := shapeData(100, 3, 5).X
 			for b.Loop() {
 				if _, err := m.Estimate(b.Context(), x, EstimateOptions{}); err != nil {
 					b.Fatal(err)
 				}
 			}
+
 			b.ReportMetric(1000*100*float64(b.N)/b.Elapsed().Seconds(), "samples/s")
 		})
 	}

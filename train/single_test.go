@@ -17,6 +17,7 @@ func TestPredictDropoutAgainstEnumeration(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var g struct {
 		Model                   Model
 		X, Mu, Variance, Spread []float64
@@ -25,34 +26,42 @@ func TestPredictDropoutAgainstEnumeration(t *testing.T) {
 		TorchSpread             []float64 `json:"torch_spread"`
 		TorchSamples            float64   `json:"torch_samples"`
 	}
+
 	if err := json.Unmarshal(raw, &g); err != nil {
 		t.Fatal(err)
 	}
+
 	const samples = 20000
 	mu, variance, spread, err := g.Model.PredictDropout(context.Background(), g.X, samples, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for k := range mu {
 		if d, se := mu[k]-g.Mu[k], math.Sqrt(g.Spread[k]/samples); math.Abs(d) > 4*se {
 			t.Errorf("mean %d: %v, want %v ± %v", k, mu[k], g.Mu[k], se)
 		}
+
 		if d, se := spread[k]-g.Spread[k], math.Sqrt(g.Fourth[k]/samples); math.Abs(d) > 4*se {
 			t.Errorf("spread %d: %v, want %v ± %v", k, spread[k], g.Spread[k], se)
 		}
+
 		if math.Abs(variance[k]/g.Variance[k]-1) > 0.03 {
 			t.Errorf("variance %d: %v, want %v", k, variance[k], g.Variance[k])
 		}
+
 		se := math.Sqrt(g.Spread[k] * (1/g.TorchSamples + 1.0/samples))
 		if math.Abs(mu[k]-g.TorchMu[k]) > 4*se {
 			t.Errorf("mean %d: %v, torch %v ± %v", k, mu[k], g.TorchMu[k], se)
 		}
 	}
+
 	// A condition's numbers depend on the condition alone.
 	a, _, c, err := g.Model.PredictDropout(context.Background(), g.X[2:4], samples, 3)
 	if err != nil || a[0] != mu[2] || c[1] != spread[3] {
 		t.Errorf("asked alone: %v and %v, in company %v and %v (%v)", a, c, mu[2:4], spread[2:4], err)
 	}
+
 	if _, _, _, err := g.Model.PredictDropout(context.Background(), g.X, 1, 3); err == nil {
 		t.Error("one sample has no spread")
 	}
@@ -60,6 +69,7 @@ func TestPredictDropoutAgainstEnumeration(t *testing.T) {
 
 func sine(n int) triplets.Set {
 	d := triplets.Set{N: n, In: 1, Out: 1}
+
 	p := newStream(5, 99)
 	for range n {
 		x := 6 * (uniform(p) - 0.5)
@@ -67,6 +77,7 @@ func sine(n int) triplets.Set {
 		d.Y1 = append(d.Y1, math.Sin(x)+0.2*normQuantile(uniform(p)))
 		d.Y2 = append(d.Y2, math.Sin(x)+0.2*normQuantile(uniform(p)))
 	}
+
 	return d
 }
 
@@ -81,8 +92,10 @@ func TestFitSingleLoss(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	mu, v := m.Predict(d.X)
 	std := m.OutcomeScale().Std
+
 	want := 0.0
 	for i := range d.N {
 		s2 := v[i] / (std[0] * std[0])
@@ -91,9 +104,11 @@ func TestFitSingleLoss(t *testing.T) {
 			want += (0.5*math.Log(s2) + r*r/(2*s2)) / float64(d.N)
 		}
 	}
+
 	if math.Abs(h[0].Loss-want) > 1e-5*math.Abs(want) {
 		t.Errorf("loss %v, want %v", h[0].Loss, want)
 	}
+
 	if m.Config.Pairs != Symmetrised || m.Config.Feedback != DropWeights {
 		t.Errorf("recorded settings %+v", m.Config)
 	}
@@ -109,24 +124,30 @@ func TestFitSingleIsDeaf(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if h[len(h)-1].Loss > h[0].Loss-1 {
 		t.Errorf("loss %v → %v: nothing was learned", h[0].Loss, h[len(h)-1].Loss)
 	}
+
 	x := []float64{-2.5, -1, 0, 0.7, 2.9}
 	mu, v := m.Predict(x)
+
 	again, w := m.PredictGiven(x, []float64{9, -3, 0, 1, 7})
 	for i := range mu {
 		if mu[i] != again[i] || v[i] != w[i] {
 			t.Errorf("x = %v: first %v (%v), second %v (%v)", x[i], mu[i], v[i], again[i], w[i])
 		}
+
 		if math.Abs(mu[i]-math.Sin(x[i])) > 0.2 {
 			t.Errorf("x = %v: mean %v, truth %v", x[i], mu[i], math.Sin(x[i]))
 		}
 	}
+
 	e, err := m.Estimate(context.Background(), x, EstimateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for i := range x {
 		if math.Abs(e.Cov[i]) > 1e-6 || math.Abs(e.Delta[i]) > 1e-6 {
 			t.Errorf("x = %v: C = %v, δ = %v", x[i], e.Cov[i], e.Delta[i])

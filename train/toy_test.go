@@ -17,6 +17,7 @@ import (
 // x ~ U[−6, 6], y = x·sin x + ε, ε ~ N(0, σ²), σ = γ·exp(−x²/2).
 func toyData(n int, gamma float64, seed uint64, couples bool) triplets.Set {
 	p := newStream(seed, 1000)
+
 	d := triplets.Set{N: n, In: 1, Out: 1}
 	for range n {
 		x := -6 + 12*uniform(p)
@@ -26,8 +27,10 @@ func toyData(n int, gamma float64, seed uint64, couples bool) triplets.Set {
 		if couples {
 			y2 = y1
 		}
+
 		d.X, d.Y1, d.Y2 = append(d.X, x), append(d.Y1, y1), append(d.Y2, y2)
 	}
+
 	return d
 }
 
@@ -42,6 +45,7 @@ func median(v []float64) float64 {
 	if n := len(s); n%2 == 0 {
 		return 0.5 * (s[n/2-1] + s[n/2])
 	}
+
 	return s[len(s)/2]
 }
 
@@ -50,6 +54,7 @@ func mean(v []float64) float64 {
 	for _, x := range v {
 		s += x
 	}
+
 	return s / float64(len(v))
 }
 
@@ -61,40 +66,50 @@ func toyFigures(t *testing.T, m *Model, gamma float64) map[string]float64 {
 	for i := range 481 {
 		in = append(in, -6+12*float64(i)/480)
 	}
+
 	for i := range 41 {
 		out = append(out, -10+2*float64(i)/40, 8+2*float64(i)/40)
 	}
+
 	get := func(x []float64) (c, absC, mu, v []float64) {
 		e, err := m.Estimate(context.Background(), x, EstimateOptions{Samples: 2})
 		if err != nil {
 			t.Error(err)
 			return
 		}
+
 		for i := range x {
 			ci := e.Cov[i] + e.Mu[i]*e.Delta[i]
 			c, absC = append(c, ci), append(absC, math.Abs(ci))
 		}
+
 		return c, absC, e.Mu, e.Var
 	}
+
 	c, absC, mu, v := get(in)
 	_, absOut, _, _ := get(out)
 	var sq, top, topC float64
 	var inner, centreC, ratio, s2c, c3, s23 []float64
 	argmax, argmaxC := 0.0, 0.0
+
 	topC = math.Inf(-1)
 	for i, x := range in {
 		d := mu[i] - x*math.Sin(x)
 		sq += d * d
 		s2 := gamma * gamma * math.Exp(-x*x)
+
 		if math.Abs(x) < 0.25 {
 			inner = append(inner, v[i])
 		}
+
 		if v[i] > top {
 			top, argmax = v[i], math.Abs(x)
 		}
+
 		if math.Abs(x) <= 1 {
 			centreC, ratio, s2c = append(centreC, absC[i]), append(ratio, c[i]/v[i]), append(s2c, s2)
 		}
+
 		if math.Abs(x) <= 3 {
 			c3, s23 = append(c3, c[i]), append(s23, s2)
 			if c[i] > topC {
@@ -102,6 +117,7 @@ func toyFigures(t *testing.T, m *Model, gamma float64) map[string]float64 {
 			}
 		}
 	}
+
 	return map[string]float64{
 		"rmse_in": math.Sqrt(sq / float64(len(in))), "var0/g2": mean(inner) / (gamma * gamma), "argmax_var": argmax,
 		"C_c/s2": median(centreC) / mean(s2c), "medout/in": median(absOut) / median(absC),
@@ -112,12 +128,14 @@ func toyFigures(t *testing.T, m *Model, gamma float64) map[string]float64 {
 
 func correlation(a, b []float64) float64 {
 	ma, mb := mean(a), mean(b)
+
 	var ab, aa, bb float64
 	for i := range a {
 		ab += (a[i] - ma) * (b[i] - mb)
 		aa += (a[i] - ma) * (a[i] - ma)
 		bb += (b[i] - mb) * (b[i] - mb)
 	}
+
 	return ab / math.Sqrt(aa*bb)
 }
 
@@ -132,15 +150,19 @@ type bar struct {
 func (b bar) check(t *testing.T, name string, v []float64) {
 	t.Helper()
 	t.Logf("%-26s median %8.3g [%.3g, %.3g]", name, median(v), slices.Min(v), slices.Max(v))
+
 	if len(v) == 0 || b.Each == nil && b.Median == nil && b.CountAbove == nil {
 		t.Fatalf("%s: no figures or no range", name)
 	}
+
 	if b.Each != nil && (slices.Min(v) < b.Each[0] || slices.Max(v) > b.Each[1]) {
 		t.Errorf("%s: a seed is outside %v: %.3g", name, b.Each, v)
 	}
+
 	if b.Median != nil && (median(v) < b.Median[0] || median(v) > b.Median[1]) {
 		t.Errorf("%s: median outside %v: %.3g", name, b.Median, v)
 	}
+
 	if b.CountAbove != nil {
 		n := 0
 		for _, x := range v {
@@ -148,6 +170,7 @@ func (b bar) check(t *testing.T, name string, v []float64) {
 				n++
 			}
 		}
+
 		if float64(n) < b.CountAbove[1] {
 			t.Errorf("%s: %d seeds above %g, expected %g: %.3g", name, n, b.CountAbove[0], b.CountAbove[1], v)
 		}
@@ -161,10 +184,12 @@ func TestToyBars(t *testing.T) {
 	if testing.Short() || os.Getenv("DOUBLETAKE_LONG") == "" {
 		t.Skip("long test: set DOUBLETAKE_LONG=1")
 	}
+
 	raw, err := os.ReadFile("testdata/bars.json")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var bars struct {
 		Triplets map[string]bar       `json:"triplets"`
 		Couples  map[string]bar       `json:"couples"`
@@ -172,13 +197,16 @@ func TestToyBars(t *testing.T) {
 		P0       map[string]bar       `json:"triplets_p0"`
 		Gamma    map[string][]float64 `json:"gamma3_over_gamma1_mean_mean|C|in"`
 	}
+
 	if err := json.Unmarshal(raw, &bars); err != nil {
 		t.Fatal(err)
 	}
+
 	const seeds = 10
 	run := func(gamma, dropout float64, couples bool) map[string][]float64 {
 		all := make([]map[string]float64, seeds)
 		var wg sync.WaitGroup
+
 		room := make(chan struct{}, 2)
 		for s := range seeds {
 			wg.Go(func() {
@@ -191,40 +219,52 @@ func TestToyBars(t *testing.T) {
 					t.Error(err)
 					return
 				}
+
 				all[s] = toyFigures(t, m, gamma)
 			})
 		}
+
 		wg.Wait()
+
 		if t.Failed() {
 			t.FailNow()
 		}
+
 		figures := map[string][]float64{}
 		for _, f := range all {
 			for k, v := range f {
 				figures[k] = append(figures[k], v)
 			}
 		}
+
 		return figures
 	}
+
 	checkAll := func(what string, f map[string][]float64, b map[string]bar) {
 		names := make([]string, 0, len(b))
 		for k := range b {
 			names = append(names, k)
 		}
+
 		slices.Sort(names)
+
 		for _, k := range names {
 			b[k].check(t, what+" "+k, f[k])
 		}
 	}
+
 	triplets, couples := run(1.5, 0.05, false), run(1.5, 0.05, true)
 	checkAll("triplets", triplets, bars.Triplets)
 	checkAll("couples", couples, bars.Couples)
+
 	var over []float64
 	for i := range seeds {
 		over = append(over, couples["C_c/s2"][i]/triplets["C_c/s2"][i])
 	}
+
 	bars.Over.check(t, "couples/triplets C_c", over)
 	checkAll("triplets, no dropout", run(1.5, 0, false), bars.P0)
+
 	for _, c := range []struct {
 		name    string
 		couples bool

@@ -38,13 +38,16 @@ func naive(l *layout, p []float64, data []float64, n int, cfg Config, swapped []
 				z = append(z, 0)
 			}
 		}
+
 		if cfg.Feedback == Flag {
 			b := 0.0
 			if y != nil {
 				b = 1
 			}
+
 			z = append(z, b)
 		}
+
 		for i := range l.depth() + 1 {
 			next := make([]float64, l.fanOut(i))
 			for o := range next {
@@ -52,12 +55,15 @@ func naive(l *layout, p []float64, data []float64, n int, cfg Config, swapped []
 				for a, v := range z {
 					next[o] += v * p[l.at(i, a, o)]
 				}
+
 				if i < l.depth() {
 					next[o] = math.Max(0, next[o])
 				}
 			}
+
 			z = next
 		}
+
 		sum := 0.0
 		for j := range d {
 			v := math.Log1p(math.Exp(z[d+j])) + 1e-6
@@ -65,14 +71,18 @@ func naive(l *layout, p []float64, data []float64, n int, cfg Config, swapped []
 			if record != nil {
 				*record = append(*record, s)
 			}
+
 			if frozen != nil {
 				s = frozen[at]
 				at++
 			}
+
 			sum += s * (0.5*math.Log(v) + (target[j]-z[j])*(target[j]-z[j])/(2*v))
 		}
+
 		return sum
 	}
+
 	total := 0.0
 	for i := range n {
 		r := data[i*(in+2*d) : (i+1)*(in+2*d)]
@@ -80,12 +90,14 @@ func naive(l *layout, p []float64, data []float64, n int, cfg Config, swapped []
 		if swapped != nil && swapped[i] {
 			y1, y2 = y2, y1
 		}
+
 		if cfg.Pairs == Symmetrised {
 			total += 0.5 * (term(x, nil, y1) + term(x, nil, y2) + term(x, y1, y2) + term(x, y2, y1))
 		} else {
 			total += term(x, nil, y1) + term(x, y1, y2)
 		}
 	}
+
 	return total / float64(n*d)
 }
 
@@ -101,6 +113,7 @@ func eachVariant(f func(name string, cfg Config)) {
 				if fb == Constant {
 					cfg.FeedbackValue = 1.5
 				}
+
 				f(fmt.Sprintf("%s, %s, %v", fb, pairs, hidden), cfg)
 			}
 		}
@@ -113,32 +126,39 @@ func eachVariant(f func(name string, cfg Config)) {
 func TestGradientVariants(t *testing.T) {
 	const n = 67 // two or three blocks, the last one short
 	data := shapeData(n, 2, 3)
+
 	swapped := make([]bool, n)
 	for i := range swapped {
 		swapped[i] = i%3 == 1
 	}
+
 	idx := make([]int32, n)
 	for i := range idx {
 		idx[i] = int32(i)
 	}
+
 	every := 5 // parameters of which one is compared
 	if long() {
 		every = 1
 	}
+
 	eachVariant(func(name string, cfg Config) {
 		l := newLayout(2, 3, flagInputs(cfg.Feedback), cfg.Hidden)
 		tr := newTrainer(l, kernel.Portable[float64](), cfg)
 		tr.initialise(5)
 		rows := packRows[float64](data, triplets.Identity(2), triplets.Identity(3))
+
 		var sw []bool
 		if cfg.Pairs == Swap {
 			sw = swapped
 		}
+
 		var frozen []float64
 		want := naive(l, tr.p, rows, n, cfg, sw, nil, &frozen)
 		if got := tr.gradient(rows, idx, sw); math.Abs(got-want) > 1e-12*math.Abs(want) {
 			t.Errorf("%s: loss %.15g, expected %.15g", name, got, want)
 		}
+
 		for i := range l.depth() + 1 {
 			for a := range l.fanIn(i) + 1 {
 				for o := range l.fanOut(i) {
@@ -146,15 +166,18 @@ func TestGradientVariants(t *testing.T) {
 					if a < l.fanIn(i) {
 						q = l.at(i, a, o)
 					}
+
 					if q%every != 0 {
 						continue
 					}
+
 					const h = 1e-6
 					p := slices.Clone(tr.p)
 					p[q] += h
 					up := naive(l, p, rows, n, cfg, sw, frozen, nil)
 					p[q] -= 2 * h
 					fd := (up - naive(l, p, rows, n, cfg, sw, frozen, nil)) / (2 * h)
+
 					// A sample within 1e-6 of a kink moves the difference by
 					// 1e-6 of its slope.
 					if math.Abs(tr.g[q]-fd) > 2e-6*math.Max(1, math.Abs(fd)) {
@@ -164,12 +187,14 @@ func TestGradientVariants(t *testing.T) {
 				}
 			}
 		}
+
 		// The float32 sets agree with float64 on the same weights.
 		for _, set := range kernel.Names() {
 			k, err := kernel.Resolve(set)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			t32 := newTrainer(l, k, cfg)
 			t32.initialise(5)
 			loss := t32.gradient(packRows[float32](data, triplets.Identity(2), triplets.Identity(3)), idx, sw)
@@ -185,10 +210,12 @@ func TestGradientVariants(t *testing.T) {
 func TestGradientDropout(t *testing.T) {
 	const n = 40
 	data := shapeData(n, 2, 1)
+
 	idx := make([]int32, n)
 	for i := range idx {
 		idx[i] = int32(i)
 	}
+
 	cfg := DefaultConfig()
 	cfg.Hidden, cfg.Dropout, cfg.Beta = []int{12, 10}, 0.3, 0
 	l := newLayout(2, 1, 0, cfg.Hidden)
@@ -200,21 +227,26 @@ func TestGradientDropout(t *testing.T) {
 		*tr.lanes = *kernel.NewLanes(77)
 		return tr.gradient(rows, idx, nil)
 	}
+
 	with := loss()
 	g := slices.Clone(tr.g)
+
 	if without := naive(l, tr.p, rows, n, cfg, nil, nil, nil); math.Abs(with-without) < 1e-3 {
 		t.Errorf("loss %g with dropout, %g without: nothing was dropped", with, without)
 	}
+
 	for q := range tr.p {
 		if g[q] == 0 {
 			continue // padding and dead units
 		}
+
 		const h = 1e-6
 		p := tr.p[q]
 		tr.p[q] = p + h
 		up := loss()
 		tr.p[q] = p - h
 		fd := (up - loss()) / (2 * h)
+
 		tr.p[q] = p
 		if math.Abs(g[q]-fd) > 2e-6*math.Max(1, math.Abs(fd)) {
 			t.Fatalf("parameter %d: gradient %.9g, central difference %.9g", q, g[q], fd)
@@ -228,15 +260,19 @@ func TestDropoutUnbiased(t *testing.T) {
 	cfg := DefaultConfig()
 	cfg.Hidden, cfg.Dropout = []int{64}, 0.25
 	l := newLayout(1, 1, 0, cfg.Hidden)
+
 	k, err := kernel.Resolve("auto")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	tr := newTrainer(l, k, cfg)
 	tr.initialise(1)
+
 	for r := range rowBlock {
 		tr.z[r*tr.ldIn] = 2
 	}
+
 	tr.prepare()
 	train := tr.scale
 	tr.scale = 1
@@ -244,18 +280,22 @@ func TestDropoutUnbiased(t *testing.T) {
 	want := float64(tr.o[0])
 	tr.scale = train
 	const rounds = 200
+
 	var sum, sq float64
 	for range rounds {
 		for i, b := range tr.bits {
 			k.Bits(b[:padBits(rowBlock*tr.pad[i])], tr.dropout, tr.lanes)
 		}
+
 		tr.forward(rowBlock, tr.bits)
+
 		for r := range rowBlock {
 			v := float64(tr.o[r*tr.headN])
 			sum += v
 			sq += v * v
 		}
 	}
+
 	n := float64(rounds * rowBlock)
 	m := sum / n
 	se := math.Sqrt((sq/n - m*m) / n)
@@ -272,10 +312,12 @@ func smallConfig() Config {
 
 func mustFit(t testing.TB, data triplets.Set, cfg Config) *Model {
 	t.Helper()
+
 	m, _, err := Fit(context.Background(), data, cfg, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return m
 }
 
@@ -288,10 +330,13 @@ func TestFitDeterministic(t *testing.T) {
 		if !slices.Equal(a.params, b.params) {
 			t.Errorf("%s: two runs differ", name)
 		}
+
 		cfg.Seed++
+
 		if slices.Equal(a.params, mustFit(t, data, cfg).params) {
 			t.Errorf("%s: another seed gave the same weights", name)
 		}
+
 		if a.Kernels != name {
 			t.Errorf("trained with %q, the model has %q", name, a.Kernels)
 		}
@@ -305,25 +350,30 @@ func TestPortableBytes(t *testing.T) {
 	cfg := smallConfig()
 	cfg.Kernels, cfg.Schedule = "portable", "cosine"
 	m := mustFit(t, exactData(101, 2, 1), cfg)
+
 	var sum uint64
 	for _, w := range m.params {
 		sum = sum*0x100000001b3 ^ uint64(math.Float32bits(w))
 	}
+
 	if sum != portableBytes {
 		t.Errorf("weights hash to %#x, expected %#x", sum, uint64(portableBytes))
 	}
+
 	for out, want := range map[int]uint64{1: portableEstimate, 3: portableEstimate3} {
 		m := mustFit(t, exactData(101, 2, out), cfg)
 		e, err := m.Estimate(context.Background(), []float64{0.5, -0.25}, EstimateOptions{Samples: 64})
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		sum = 0
 		for _, v := range [][]float64{e.Mu, e.Var, e.CovRaw, e.Cov, e.Delta, e.Kappa, e.ZigZag} {
 			for _, x := range v {
 				sum = sum*0x100000001b3 ^ math.Float64bits(x)
 			}
 		}
+
 		if sum != want {
 			t.Errorf("estimates of %d outcomes hash to %#x, expected %#x", out, sum, want)
 		}
@@ -348,10 +398,12 @@ func exactData(n, in, out int) triplets.Set {
 			d.X = append(d.X, x)
 			s += x
 		}
+
 		for range out {
 			d.Y1, d.Y2 = append(d.Y1, s+draw()/8), append(d.Y2, s+draw()/8)
 		}
 	}
+
 	return d
 }
 
@@ -365,32 +417,39 @@ func TestFitLearns(t *testing.T) {
 		if fb == Constant {
 			cfg.FeedbackValue = -3
 		}
+
 		var seen int
 		m, hist, err := Fit(context.Background(), data, cfg, func(e Epoch) { seen++ })
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if len(hist) != 40 || seen != 40 || hist[0].Epoch != 1 || hist[39].Epoch != 40 || !(hist[39].Loss < hist[0].Loss) {
 			t.Errorf("%s: history of %d epochs, %d hooks, loss %g → %g", fb, len(hist), seen, hist[0].Loss,
 				hist[len(hist)-1].Loss)
 		}
+
 		var x []float64
 		for i := -3; i <= 3; i++ {
 			for j := -3; j <= 3; j++ {
 				x = append(x, float64(i)/2, float64(j)/2)
 			}
 		}
+
 		mu, v := m.Predict(x)
+
 		sq, vs := 0.0, 0.0
 		for i := range mu {
 			d := mu[i] - math.Sin(x[2*i]) - math.Sin(x[2*i+1])
 			sq += d * d
 			vs += v[i]
 		}
+
 		rmse, vs := math.Sqrt(sq/float64(len(mu))), vs/float64(len(mu))
 		if rmse > 0.1 || vs < 0.06 || vs > 0.12 {
 			t.Errorf("%s: rmse %.3f (expected below 0.1), mean variance %.3f (expected about 0.09)", fb, rmse, vs)
 		}
+
 		// Couples-free data carries no information from y1 to y2: the feedback
 		// matters little where there are data.
 		again, _ := m.PredictGiven(x, mu)
@@ -410,34 +469,43 @@ func TestStandardise(t *testing.T) {
 	for _, x := range data.X {
 		scaled.X = append(scaled.X, 1024*x)
 	}
+
 	for i := range data.Y1 {
 		scaled.Y1, scaled.Y2 = append(scaled.Y1, data.Y1[i]/8), append(scaled.Y2, data.Y2[i]/8)
 	}
+
 	a, b := mustFit(t, data, smallConfig()), mustFit(t, scaled, smallConfig())
 	if !slices.Equal(a.params, b.params) {
 		t.Error("weights differ after a change of units")
 	}
+
 	mu, v := a.Predict(data.X)
+
 	mu2, v2 := b.Predict(scaled.X)
 	for i := range mu {
 		if mu2[i] != mu[i]/8 || v2[i] != v[i]/64 {
 			t.Fatalf("prediction %d: %g, %g in other units, expected %g, %g", i, mu2[i], v2[i], mu[i]/8, v[i]/64)
 		}
 	}
+
 	// numpy: np.mean, np.std (population) of both outcomes pooled.
 	var pooled []float64
 	for i := 0; i < len(data.Y1); i += 2 {
 		pooled = append(pooled, data.Y1[i], data.Y2[i])
 	}
+
 	m, s := a.OutcomeScale().Mean, a.OutcomeScale().Std
 	want := mean(pooled)
+
 	ss := 0.0
 	for _, y := range pooled {
 		ss += (y - want) * (y - want)
 	}
+
 	if sd := math.Sqrt(ss / float64(len(pooled))); math.Abs(m[0]-want) > 1e-12 || math.Abs(s[0]-sd) > 1e-12 {
 		t.Errorf("outcome scale %g ± %g, expected %g ± %g", m[0], s[0], want, sd)
 	}
+
 	cfg := smallConfig()
 	cfg.Standardise = false
 	own := mustFit(t, data, cfg).OutcomeScale()
@@ -454,9 +522,12 @@ func TestFitErrors(t *testing.T) {
 			N: good.N, In: 2, Out: 1, X: slices.Clone(good.X), Y1: slices.Clone(good.Y1),
 			Y2: slices.Clone(good.Y2),
 		}
+
 		f(&d)
+
 		return d
 	}
+
 	for _, c := range []struct {
 		name string
 		data triplets.Set
@@ -493,20 +564,24 @@ func TestFitErrors(t *testing.T) {
 		if c.cfg != nil {
 			c.cfg(&cfg)
 		}
+
 		m, _, err := Fit(context.Background(), c.data, cfg, nil)
 		if err == nil || !strings.Contains(err.Error(), c.want) || m != nil {
 			t.Errorf("%s: error %v, expected one with %q", c.name, err, c.want)
 		}
+
 		var ce *ConstantInputError
 		if c.name == "constant input" && (!errors.As(err, &ce) || ce.Column != 1 || ce.Value != 4.7) {
 			t.Errorf("%s: %v is no *ConstantInputError for column 1", c.name, err)
 		}
 	}
+
 	defer func() {
 		if recover() == nil {
 			t.Error("slices that do not fit the shape: no panic")
 		}
 	}()
+
 	bad := good
 	bad.Y2 = bad.Y2[1:]
 	_, _, _ = Fit(context.Background(), bad, smallConfig(), nil)
@@ -516,6 +591,7 @@ func TestValidate(t *testing.T) {
 	if err := DefaultConfig().Validate(); err != nil {
 		t.Errorf("defaults: %v", err)
 	}
+
 	for want, f := range map[string]func(*Config){
 		"hidden: expected 1 to 8":       func(c *Config) { c.Hidden = nil },
 		"for layer 2":                   func(c *Config) { c.Hidden = []int{64, 0} },
@@ -533,6 +609,7 @@ func TestValidate(t *testing.T) {
 	} {
 		c := DefaultConfig()
 		f(&c)
+
 		if err := c.Validate(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, expected one with %q", err, want)
 		}
@@ -548,9 +625,11 @@ func TestFitCancel(t *testing.T) {
 			cancel()
 		}
 	})
+
 	if !errors.Is(err, context.Canceled) || m != nil || !strings.Contains(err.Error(), "epoch 3") {
 		t.Errorf("cancelled in the hook of epoch 2: %v", err)
 	}
+
 	model := mustFit(t, shapeData(50, 1, 1), smallConfig())
 	if _, err := model.Estimate(ctx, []float64{1}, EstimateOptions{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("Estimate with a cancelled context: %v", err)
@@ -565,19 +644,24 @@ func TestModelJSON(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		var r Model
 		if err := json.Unmarshal(b, &r); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
+
 		if !slices.Equal(r.params, m.params) || r.Kernels != m.Kernels || r.Config.Seed != cfg.Seed {
 			t.Fatalf("%s: read back differently", name)
 		}
+
 		again, err := json.Marshal(&r)
 		if err != nil || !bytes.Equal(again, b) {
 			t.Fatalf("%s: written differently after reading (%v)", name, err)
 		}
+
 		x := []float64{0.1, -0.4, 2}
 		mu, v := m.PredictGiven(x, []float64{0.5, 1})
+
 		mu2, v2 := r.PredictGiven(x, []float64{0.5, 1})
 		if !slices.Equal(mu, mu2) || !slices.Equal(v, v2) {
 			t.Errorf("%s: predicts differently after reading", name)
@@ -596,6 +680,7 @@ func TestModelDescription(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		var f struct {
 			InputMean   []float64 `json:"input_mean"`
 			InputStd    []float64 `json:"input_std"`
@@ -609,14 +694,17 @@ func TestModelDescription(t *testing.T) {
 				Bias       []float64
 			}
 		}
+
 		if err := json.Unmarshal(b, &f); err != nil {
 			t.Fatal(err)
 		}
+
 		eval := func(x, y []float64) (mu, v []float64) {
 			var z []float64
 			for i := range x {
 				z = append(z, (x[i]-f.InputMean[i])/f.InputStd[i])
 			}
+
 			for j := range 2 {
 				if y == nil {
 					z = append(z, f.None)
@@ -624,11 +712,13 @@ func TestModelDescription(t *testing.T) {
 					z = append(z, (y[j]-f.OutcomeMean[j])/f.OutcomeStd[j])
 				}
 			}
+
 			if f.Feedback == "flag" && y == nil {
 				z = append(z, 0)
 			} else if f.Feedback == "flag" {
 				z = append(z, 1)
 			}
+
 			for _, l := range f.Layers {
 				next := slices.Clone(l.Bias)
 				for i, w := range l.Weights {
@@ -636,27 +726,34 @@ func TestModelDescription(t *testing.T) {
 						next[o] += z[i] * w[o]
 					}
 				}
+
 				if l.Activation == "relu" {
 					for o := range next {
 						next[o] = math.Max(0, next[o])
 					}
 				}
+
 				z = next
 			}
+
 			for j := range 2 {
 				s := f.OutcomeStd[j]
 				mu = append(mu, z[j]*s+f.OutcomeMean[j])
 				v = append(v, (math.Log1p(math.Exp(z[2+j]))+1e-6)*s*s)
 			}
+
 			return mu, v
 		}
+
 		x, y := []float64{0.3, -1.2}, []float64{0.7, -0.1}
 		for _, fed := range [][]float64{nil, y} {
 			wantMu, wantV := eval(x, fed)
+
 			mu, v := m.Predict(x)
 			if fed != nil {
 				mu, v = m.PredictGiven(x, fed)
 			}
+
 			near(t, name+": mean", mu, wantMu, 1e-5)
 			near(t, name+": variance", v, wantV, 1e-5)
 		}
@@ -669,6 +766,7 @@ func TestModelJSONErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, c := range []struct{ from, to, want string }{
 		{`"format":"doubletake-model"`, `"format":"other"`, `expected format "doubletake-model"`},
 		{`"version":1`, `"version":9`, "version 9"},
@@ -686,6 +784,7 @@ func TestModelJSONErrors(t *testing.T) {
 		if bad == string(good) {
 			t.Fatalf("%q does not occur", c.from)
 		}
+
 		var r Model
 		if err := r.UnmarshalJSON([]byte(bad)); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s → %s: error %v, expected one with %q", c.from, c.to, err, c.want)
@@ -703,19 +802,23 @@ func TestEstimateOrder(t *testing.T) {
 			for i := range x {
 				x[i] = rapid.Float64Range(-3, 3).Draw(t, "x")
 			}
+
 			o := EstimateOptions{
 				Samples: 10, Seed: uint64(d),
 				Sampler: rapid.SampledFrom([]string{Antithetic, PlainSampling}).Draw(t, "sampler"),
 			}
+
 			all, err := m.Estimate(context.Background(), x, o)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			i := rapid.IntRange(0, n-1).Draw(t, "i")
 			one, err := m.Estimate(context.Background(), x[2*i:2*i+2], o)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			for j, p := range [][2][]float64{
 				{all.Mu, one.Mu},
 				{all.Var, one.Var},
@@ -741,6 +844,7 @@ func TestEstimateRules(t *testing.T) {
 	if !long() {
 		samples /= 10
 	}
+
 	sampling := 4 * math.Sqrt(4/float64(samples))
 	for _, c := range []struct {
 		d      int
@@ -764,9 +868,11 @@ func TestEstimateRules(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if e.Method != c.method {
 			t.Errorf("%d outcomes: method %q, expected %q", c.d, e.Method, c.method)
 		}
+
 		for i := range e.Cov {
 			if got := e.CovRaw[i] - e.Mu[i]*e.Delta[i]; math.Abs(got-e.Cov[i]) > (c.tol+sampling)*e.Var[i] {
 				t.Errorf("%d outcomes, %d: C %g by %s, %g by sampling (σ² = %g)", c.d, i, e.Cov[i], e.Method, got, e.Var[i])
@@ -781,6 +887,7 @@ func TestCovarianceIgnoresDraws(t *testing.T) {
 	for _, d := range []int{1, 2, 5, 7, 23} {
 		m := mustFit(t, shapeData(60, 2, d), smallConfig())
 		x := []float64{0.2, 0.1, -1, 2, 1.5, -0.4}
+
 		var want *Estimates
 		for _, o := range []EstimateOptions{
 			{Samples: 2},
@@ -792,9 +899,11 @@ func TestCovarianceIgnoresDraws(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			if want == nil {
 				want = e
 			}
+
 			for j, p := range [][2][]float64{
 				{e.Cov, want.Cov},
 				{e.Delta, want.Delta},
@@ -817,6 +926,7 @@ func TestPairSets(t *testing.T) {
 		if d > maxHalton {
 			points = normalPoints
 		}
+
 		nodes, weights := pairSet(points(d, 1024), d)
 		for a := range d {
 			mean, fourth := 0.0, 0.0
@@ -825,17 +935,21 @@ func TestPairSets(t *testing.T) {
 				mean += w * x
 				fourth += w * x * x * x * x
 			}
+
 			if math.Abs(mean) > 1e-12 || math.Abs(fourth-3) > 0.6 {
 				t.Errorf("%d outcomes, %d: mean %g, fourth moment %g", d, a, mean, fourth)
 			}
+
 			for b := range a + 1 {
 				s, want := 0.0, 0.0
 				for i, w := range weights {
 					s += w * float64(nodes[i*d+a]) * float64(nodes[i*d+b])
 				}
+
 				if a == b {
 					want = 1
 				}
+
 				if math.Abs(s-want) > 1e-6 {
 					t.Errorf("%d outcomes: covariance of %d and %d is %g", d, a, b, s)
 				}
@@ -850,10 +964,12 @@ func TestEstimateOptions(t *testing.T) {
 	if err != nil || e.Samples != 1000 || e.Sampler != Antithetic || e.N != 2 || e.Out != 1 {
 		t.Errorf("defaults: %+v, %v", e, err)
 	}
+
 	if e, err := m.Estimate(context.Background(), nil, EstimateOptions{Samples: 7}); err != nil || e.N != 0 ||
 		e.Samples != 8 {
 		t.Errorf("no conditions: %+v, %v", e, err)
 	}
+
 	for _, o := range []EstimateOptions{{Samples: -1}, {Sampler: "sobol"}, {Nodes: 1}, {Nodes: 99}} {
 		if _, err := m.Estimate(context.Background(), []float64{0}, o); err == nil {
 			t.Errorf("%+v: no error", o)
@@ -865,13 +981,16 @@ func TestStepAllocatesNothing(t *testing.T) {
 	data := shapeData(100, 3, 5)
 	for _, name := range kernel.Names() {
 		cfg := DefaultConfig()
+
 		k, err := kernel.Resolve(name)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		tr := newTrainer(newLayout(3, 5, 0, cfg.Hidden), k, cfg)
 		tr.initialise(1)
 		rows := packRows[float32](data, triplets.Identity(3), triplets.Identity(5))
+
 		idx := make([]int32, 40)
 		if n := testing.AllocsPerRun(20, func() {
 			tr.gradient(rows, idx, nil)
@@ -884,9 +1003,11 @@ func TestStepAllocatesNothing(t *testing.T) {
 
 func TestKernelSet(t *testing.T) {
 	t.Setenv(kernel.EnvVar, "")
+
 	if k, err := KernelSet("auto"); err != nil || k != kernel.Names()[0] {
 		t.Errorf("auto: %q, %v", k, err)
 	}
+
 	if _, err := KernelSet("neon"); err == nil {
 		t.Error("unknown set: no error")
 	}
@@ -903,22 +1024,27 @@ func TestMath64(t *testing.T) {
 			t.Errorf("quantile of %g is %.16g, expected %.16g", c.p, z, c.z)
 		}
 	}
+
 	for i := range 2001 {
 		x := float64(i) / 2000
 		if d := math.Abs(cosPi(x) - math.Cos(math.Pi*x)); d > 1e-15 {
 			t.Errorf("cos π·%g off by %g", x, d)
 		}
+
 		z := 18*x - 9
 		if d := math.Abs(normCDF(z) - 0.5*math.Erfc(-z/math.Sqrt2)); d > 2e-15 {
 			t.Errorf("Φ(%g) off by %g", z, d)
 		}
+
 		if d := math.Abs(expNeg(40*x)/math.Exp(-40*x) - 1); d > 1e-15 {
 			t.Errorf("exp(−%g) off by %g", 40*x, d)
 		}
+
 		y := math.Exp(60*x - 30)
 		if d := math.Abs(logPos(y) - math.Log(y)); d > 5e-16*math.Max(1, math.Abs(math.Log(y))) {
 			t.Errorf("log %g off by %g", y, d)
 		}
+
 		r := 100*x - 50
 		want := math.Max(r, 0) + math.Log1p(math.Exp(-math.Abs(r)))
 		if d := math.Abs(softplus(r)/want - 1); d > 1e-14 {
@@ -945,18 +1071,22 @@ func TestGaussHermite(t *testing.T) {
 		near(t, "nodes", x, c.x, 1e-14)
 		near(t, "weights", w, c.w, 1e-14)
 	}
+
 	// Any order: moments of N(0,1) up to 2n−1 are exact, 1, 0, 1, 0, 3, 0, 15…
 	for n := 2; n <= maxNodes; n++ {
 		x, w := gaussHermite(n)
+
 		moment := 1.0
 		for k := 0; k < 2*n; k += 2 {
 			if k > 0 {
 				moment *= float64(k - 1)
 			}
+
 			got := 0.0
 			for i := range x {
 				got += w[i] * math.Pow(x[i], float64(k))
 			}
+
 			if math.Abs(got/moment-1) > 1e-12 {
 				t.Errorf("%d nodes: moment %d is %g, expected %g", n, k, got, moment)
 			}
@@ -968,17 +1098,20 @@ func TestGaussHermite(t *testing.T) {
 func TestShuffle(t *testing.T) {
 	p := newStream(3, streamOrder)
 	counts := map[[4]int32]int{}
+
 	const n = 24000
 	for range n {
 		idx := []int32{0, 1, 2, 3}
 		shuffle(p, idx)
 		counts[[4]int32(idx)]++
 	}
+
 	chi := 0.0
 	for _, c := range counts {
 		d := float64(c) - n/24
 		chi += d * d / (n / 24)
 	}
+
 	// 23 degrees of freedom: 99.9 % below 49.7.
 	if len(counts) != 24 || chi > 49.7 {
 		t.Errorf("%d permutations, χ² = %.1f, expected 24 and below 49.7", len(counts), chi)
@@ -992,6 +1125,7 @@ func FuzzModelJSON(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
+
 	f.Add(b)
 	f.Add([]byte(`{"format":"doubletake-model","version":1,"inputs":4096,"outcomes":4096}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -999,11 +1133,13 @@ func FuzzModelJSON(f *testing.F) {
 		if json.Unmarshal(b, &m) != nil {
 			return
 		}
+
 		// Whatever was accepted can be evaluated and written.
 		mu, v := m.Predict(make([]float64, m.In))
 		if len(mu) != m.Out || len(v) != m.Out {
 			t.Errorf("%d means and %d variances for %d outcomes", len(mu), len(v), m.Out)
 		}
+
 		if _, err := json.Marshal(&m); err != nil {
 			t.Errorf("write the model again: %v", err)
 		}
@@ -1015,6 +1151,7 @@ func ExampleFit() {
 		N: 4, In: 1, Out: 1, X: []float64{0, 1, 2, 3}, Y1: []float64{0, 1.1, 1.9, 3},
 		Y2: []float64{0.1, 0.9, 2, 3.1},
 	}
+
 	cfg := DefaultConfig()
 	cfg.Epochs, cfg.Dropout, cfg.Seed = 300, 0, 1
 	model, history, err := Fit(context.Background(), data, cfg, nil)
@@ -1022,12 +1159,15 @@ func ExampleFit() {
 		fmt.Fprintln(os.Stderr, err)
 		return
 	}
+
 	mu, _ := model.Predict([]float64{1.5})
+
 	est, err := model.Estimate(context.Background(), []float64{1.5}, EstimateOptions{})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return
 	}
+
 	fmt.Printf("%d epochs, mean at 1.5: %.1f, C by %s\n", len(history), mu[0], est.Method)
 	// Output: 300 epochs, mean at 1.5: 1.5, C by exact-1d
 }

@@ -17,6 +17,7 @@ func TestGradientWeights(t *testing.T) {
 	data := shapeData(n, 2, 3)
 	var once, often []int32
 	weights := make([]float64, n)
+
 	swapped, swappedOften := make([]bool, n), []bool(nil)
 	for i := range n {
 		once = append(once, int32(i))
@@ -26,6 +27,7 @@ func TestGradientWeights(t *testing.T) {
 			often, swappedOften = append(often, int32(i)), append(swappedOften, swapped[i])
 		}
 	}
+
 	rows := packRows[float64](data, triplets.Identity(2), triplets.Identity(3))
 	eachVariant(func(name string, cfg Config) {
 		gradient := func(weight []float64, idx []int32, sw []bool) (float64, []float64) {
@@ -34,22 +36,28 @@ func TestGradientWeights(t *testing.T) {
 			d := data
 			d.Weight = weight
 			tr.weight = rowWeights[float64](d)
+
 			if cfg.Pairs != Swap {
 				sw = nil
 			}
+
 			loss := tr.gradient(rows, idx, sw)
 			if weight != nil && sw == nil {
 				if held := tr.loss(rows, rowWeights[float64](d)); math.Abs(held-loss) > 1e-12*math.Abs(loss) {
 					t.Errorf("%s: loss %.15g held out, %.15g in training", name, held, loss)
 				}
 			}
+
 			return loss, tr.g
 		}
+
 		loss, g := gradient(weights, once, swapped)
+
 		want, wantG := gradient(nil, often, swappedOften)
 		if math.Abs(loss-want) > 1e-12*math.Abs(want) {
 			t.Errorf("%s: loss %.15g, of repeated rows %.15g", name, loss, want)
 		}
+
 		near(t, name+": gradient", g, wantG, 1e-12)
 	})
 }
@@ -59,15 +67,18 @@ func TestGradientWeights(t *testing.T) {
 // answer, which takes the two values of a pair alike).
 func TestAllPairsCountRuns(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 5))
+
 	var pairs, runs triplets.Set
 	for c := range 12 {
 		r := 2 + c%5
 		x := float64(c)/6 - 1
+
 		y := make([]float64, r)
 		for i := range y {
 			y[i] = math.Sin(3*x) + 0.3*rng.NormFloat64()
 			runs.X, runs.Y1, runs.Y2 = append(runs.X, x), append(runs.Y1, y[i]), append(runs.Y2, y[i])
 		}
+
 		for i := range y {
 			for k := i + 1; k < r; k++ {
 				pairs.X, pairs.Y1, pairs.Y2 = append(pairs.X, x), append(pairs.Y1, y[i]), append(pairs.Y2, y[k])
@@ -75,6 +86,7 @@ func TestAllPairsCountRuns(t *testing.T) {
 			}
 		}
 	}
+
 	cfg := DefaultConfig()
 	cfg.Hidden, cfg.Dropout, cfg.Feedback = []int{9, 7}, 0, DropWeights
 	gradient := func(d triplets.Set) (float64, []float64) {
@@ -83,21 +95,27 @@ func TestAllPairsCountRuns(t *testing.T) {
 		for i := range idx {
 			idx[i] = int32(i)
 		}
+
 		tr := newTrainer(newLayout(1, 1, 0, cfg.Hidden), kernel.Portable[float64](), cfg)
 		tr.initialise(3)
 		tr.weight = rowWeights[float64](d)
 		tr.deafen()
 		loss := tr.gradient(packRows[float64](d, triplets.Identity(1), triplets.Identity(1)), idx, nil)
+
 		for u := range tr.width[0] { // the cut weights have none
 			tr.g[tr.at(0, 1, u)] = 0
 		}
+
 		return loss, tr.g
 	}
+
 	loss, g := gradient(pairs)
+
 	want, wantG := gradient(runs)
 	if math.Abs(loss-want) > 1e-12*math.Abs(want) {
 		t.Errorf("loss %.15g, of the runs %.15g", loss, want)
 	}
+
 	near(t, "gradient", g, wantG, 1e-12)
 	a, b := pairs, runs
 	a.Out, b.Out = 1, 1
@@ -115,17 +133,20 @@ func TestWeightsSimulation(t *testing.T) {
 	const groups, sigma = 240, 0.5
 	rng := rand.New(rand.NewPCG(15, 7))
 	d := triplets.Set{In: 1, Out: 1}
+
 	sum, n := [2]float64{}, [2]float64{}
 	for g := range groups {
 		r, m, x := 2, 1., g/2%2
 		if g%2 == 1 {
 			r, m = 6, -1
 		}
+
 		y := make([]float64, r)
 		for i := range y {
 			y[i] = m + sigma*rng.NormFloat64()
 			sum[x], n[x] = sum[x]+y[i], n[x]+1
 		}
+
 		for i := range y {
 			for k := i + 1; k < r; k++ {
 				d.X, d.Y1, d.Y2 = append(d.X, float64(x)), append(d.Y1, y[i]), append(d.Y2, y[k])
@@ -133,6 +154,7 @@ func TestWeightsSimulation(t *testing.T) {
 			}
 		}
 	}
+
 	cfg := DefaultConfig()
 	cfg.Hidden, cfg.Batch, cfg.Epochs, cfg.Schedule, cfg.Dropout, cfg.Feedback = []int{32}, 64, 200, "cosine", 0, Flag
 	for _, c := range []struct {
@@ -145,6 +167,7 @@ func TestWeightsSimulation(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		mu, _ := m.Predict([]float64{0, 1})
 		for x, v := range mu {
 			// 480 runs scatter the mean by σ/√480 = 0.02; the rest is the network's.

@@ -20,6 +20,7 @@ func arrange(app *cli.App, args []string) ([]string, error) {
 	if len(args) == 0 {
 		return args, nil
 	}
+
 	switch args[0] {
 	case "-h", "--help":
 		return []string{"--help"}, nil
@@ -29,16 +30,20 @@ func arrange(app *cli.App, args []string) ([]string, error) {
 		if len(args) == 1 {
 			return []string{"--help"}, nil
 		}
+
 		cmd, err := findCommand(app, args[1])
 		if err != nil {
 			return nil, err
 		}
+
 		return []string{cmd.Name, "--help"}, nil
 	}
+
 	cmd, err := findCommand(app, args[0])
 	if err != nil {
 		return nil, err
 	}
+
 	var flags, rest []string
 	for i := 1; i < len(args); i++ {
 		a := args[i]
@@ -46,48 +51,60 @@ func arrange(app *cli.App, args []string) ([]string, error) {
 			rest = append(rest, args[i+1:]...)
 			break
 		}
+
 		if !strings.HasPrefix(a, "-") {
 			rest = append(rest, a)
 			continue
 		}
+
 		key, value, has := strings.Cut(strings.TrimLeft(a, "-"), "=")
 		if key == "help" || key == "h" {
 			return []string{cmd.Name, "--help"}, nil
 		}
+
 		if a == "-" || isNumber(a) {
 			return nil, usage("%q begins with \"-\" but is no flag of pipeline %s; if a file is meant, write ./%s", a, cmd.Name,
 				a)
 		}
+
 		flag, err := findFlag(cmd, a, key)
 		if err != nil {
 			return nil, err
 		}
+
 		if _, isBool := flag.(*cli.BoolFlag); isBool {
 			if has && value != "true" && value != "false" {
 				return nil, usage("--%s of pipeline %s is true or false, found %q", key, cmd.Name, value)
 			}
+
 			flags = append(flags, a)
 			continue
 		}
+
 		if !has {
 			if i+1 == len(args) {
 				return nil, usage("--%s of pipeline %s wants a value, found the end of the line", key, cmd.Name)
 			}
+
 			i++
 			if value = args[i]; strings.HasPrefix(value, "-") && !isNumber(value) {
 				return nil, usage("--%s of pipeline %s wants a value, found %s; if that is the value, write --%s=%s", key, cmd.Name,
 					value, key, value)
 			}
 		}
+
 		if err := checkValue(cmd, flag, key, value); err != nil {
 			return nil, err
 		}
+
 		flags = append(flags, "--"+key+"="+value)
 	}
+
 	out := append([]string{cmd.Name}, flags...)
 	if len(rest) > 0 {
 		out = append(append(out, "--"), rest...)
 	}
+
 	return out, nil
 }
 
@@ -111,10 +128,12 @@ func findCommand(app *cli.App, name string) (*cli.Command, error) {
 		}
 		names = append(names, c.Name)
 	}
+
 	list := strings.Join(names, ", ")
 	if strings.HasPrefix(name, "-") {
 		return nil, usage("expected a command before %s: pipeline COMMAND [flags] [FILE]; the commands are %s", name, list)
 	}
+
 	return nil, usage("unknown command %q%s; the commands are %s", name, hint(name, names), list)
 }
 
@@ -128,19 +147,23 @@ func findFlag(cmd *cli.Command, arg, key string) (cli.Flag, error) {
 			known = append(known, n)
 		}
 	}
+
 	near := ""
 	if n := spelling.Meant(key, known); n != "" {
 		near = fmt.Sprintf("; did you mean --%s?", n)
 	} else {
 		near = "; pipeline " + cmd.Name + " --help lists them"
 	}
+
 	arg, _, _ = strings.Cut(arg, "=")
+
 	return nil, usage("unknown flag %s of pipeline %s%s", arg, cmd.Name, near)
 }
 
 // checkValue reports a value that is no number where one is wanted.
 func checkValue(cmd *cli.Command, flag cli.Flag, key, value string) error {
 	want := ""
+
 	var err error
 	switch flag.(type) {
 	case *cli.IntFlag:
@@ -157,9 +180,11 @@ func checkValue(cmd *cli.Command, flag cli.Flag, key, value string) error {
 			return usage("--%s of pipeline %s wants a value, found nothing after =", key, cmd.Name)
 		}
 	}
+
 	if err != nil {
 		return usage("--%s of pipeline %s wants %s, found %q", key, cmd.Name, want, value)
 	}
+
 	return nil
 }
 
@@ -171,6 +196,7 @@ func fileArgument(c *cli.Context) (string, error) {
 	case 1:
 		return c.Args().First(), nil
 	}
+
 	return "", usage("pipeline %s takes one FILE, found %q", c.Command.Name, c.Args().Slice())
 }
 
@@ -184,7 +210,9 @@ func experimentNames(c *cli.Context) []string {
 			out[last] += "," + s
 			continue
 		}
+
 		out = append(out, s)
 	}
+
 	return out
 }

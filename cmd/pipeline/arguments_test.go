@@ -20,6 +20,7 @@ import (
 // parse gives what `pipeline run` understands of its arguments.
 func parse(args ...string) (o runOptions, err error) {
 	app := newApp(io.Discard, io.Discard)
+
 	called := false
 	for _, c := range app.Commands {
 		if c.Name == "run" {
@@ -30,13 +31,16 @@ func parse(args ...string) (o runOptions, err error) {
 			}
 		}
 	}
+
 	args, err = arrange(app, append([]string{"run"}, args...))
 	if err == nil {
 		err = app.Run(append([]string{"pipeline"}, args...))
 	}
+
 	if err == nil && !called {
 		err = errors.New("the command was not run")
 	}
+
 	return o, err
 }
 
@@ -46,6 +50,7 @@ func permutations(groups [][]string, f func(args []string)) {
 		f(nil)
 		return
 	}
+
 	for i := range groups {
 		rest := slices.Concat(groups[:i], groups[i+1:])
 		permutations(rest, func(tail []string) { f(slices.Concat(groups[i], tail)) })
@@ -94,6 +99,7 @@ func TestEveryOrder(t *testing.T) {
 		n := 0
 		permutations(c.groups, func(args []string) {
 			n++
+
 			got, err := parse(args...)
 			if err != nil {
 				t.Errorf("%q: %v", args, err)
@@ -101,6 +107,7 @@ func TestEveryOrder(t *testing.T) {
 				t.Errorf("%q:\n%+v, expected\n%+v", args, got, c.want)
 			}
 		})
+
 		if want := []int{1, 1, 2, 6, 24, 120}[len(c.groups)]; n != want {
 			t.Errorf("%d orders of %d words", n, len(c.groups))
 		}
@@ -114,6 +121,7 @@ func normal(o runOptions) runOptions {
 			*l = nil
 		}
 	}
+
 	return o
 }
 
@@ -194,9 +202,11 @@ func TestUsageErrors(t *testing.T) {
 		if code := run(strings.Fields(c.line), &stdout, &stderr); code != 2 {
 			t.Errorf("%s: exit status %d, expected 2", c.line, code)
 		}
+
 		if !strings.HasPrefix(stderr.String(), "pipeline: "+c.want) || strings.Count(stderr.String(), "\n") != 1 {
 			t.Errorf("%s:\n%sexpected\npipeline: %s", c.line, stderr.String(), c.want)
 		}
+
 		if stdout.Len() > 0 {
 			t.Errorf("%s: on standard output: %s", c.line, stdout.String())
 		}
@@ -207,6 +217,7 @@ func TestUsageErrors(t *testing.T) {
 // shows an example and the exit statuses.
 func TestHelp(t *testing.T) {
 	app := newApp(io.Discard, io.Discard)
+
 	lines := [][]string{nil, {"--help"}, {"-h"}, {"help"}}
 	for _, c := range app.Commands {
 		if c.Name == "help" {
@@ -214,25 +225,30 @@ func TestHelp(t *testing.T) {
 		}
 		lines = append(lines, []string{c.Name, "--help"}, []string{"help", c.Name}, []string{c.Name, "x.yaml", "-h"})
 	}
+
 	if len(lines) < 4+3*6 {
 		t.Fatalf("only %d commands", len(app.Commands))
 	}
+
 	for _, args := range lines {
 		var stdout, stderr bytes.Buffer
 		if code := run(args, &stdout, &stderr); code != 0 || stderr.Len() > 0 {
 			t.Errorf("%q: exit status %d, on standard error: %s", args, code, stderr.String())
 		}
+
 		for _, want := range []string{"Example: pipeline ", "Exit status: 0 success", "USAGE:"} {
 			if !strings.Contains(stdout.String(), want) {
 				t.Errorf("%q: %q is missing in:\n%s", args, want, stdout.String())
 			}
 		}
+
 		for _, a := range args {
 			if c := app.Command(a); c != nil && !strings.Contains(stdout.String(), "pipeline "+c.Name) {
 				t.Errorf("%q shows another command's help:\n%s", args, stdout.String())
 			}
 		}
 	}
+
 	var stdout, stderr bytes.Buffer
 	if code := run([]string{"--version"}, &stdout, &stderr); code != 0 ||
 		!strings.HasPrefix(stdout.String(), "doubletake pipeline ") {
@@ -247,14 +263,17 @@ func TestNothingDropped(t *testing.T) {
 		"--force", "--stage", "--stage=dsp", "train", "x.yaml", "--", "-", "-5", "--jobs",
 		"3", "--experiment=a", "--json", "--jsn", "--to", "ingest",
 	})
+
 	rapid.Check(t, func(t *rapid.T) {
 		args := rapid.SliceOfN(word, 0, 6).Draw(t, "args")
 		o, err := parse(args...)
 		if err != nil {
 			return
 		}
+
 		var given []string
 		lastJobs := ""
+
 		add := func(s ...string) { given = append(given, s...) }
 		for i, p := 0, false; i < len(args); i++ {
 			switch a := args[i]; {
@@ -265,17 +284,21 @@ func TestNothingDropped(t *testing.T) {
 			case a == "--stage", a == "--to", a == "--jobs":
 				i++
 				add(a + " " + args[i])
+
 				if a == "--jobs" {
 					lastJobs = args[i]
 				}
+
 			case strings.Contains(a, "="):
 				add(strings.Replace(a, "=", " ", 1))
 			default:
 				add(a)
 			}
 		}
+
 		for _, g := range given {
 			k, v, _ := strings.Cut(g, " ")
+
 			ok := false
 			switch k {
 			case "FILE":
@@ -293,6 +316,7 @@ func TestNothingDropped(t *testing.T) {
 			case "--jobs":
 				ok = strconv.Itoa(o.jobs) == lastJobs
 			}
+
 			if !ok {
 				t.Fatalf("%q: %q did not arrive: %+v", args, g, o)
 			}

@@ -21,6 +21,7 @@ func newCancelCommand(stdout io.Writer) *cli.Command {
 			if err != nil {
 				return err
 			}
+
 			return runCancel(file, stdout)
 		},
 	}
@@ -31,6 +32,8 @@ func runCancel(file string, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
+
 	_, err = fmt.Fprintf(stdout, "cancelled %d jobs\n", n)
+
 	return err
 }

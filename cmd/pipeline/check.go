@@ -26,11 +26,13 @@ func newCheckCommand(stdout, stderr io.Writer) *cli.Command {
 			if err != nil {
 				return err
 			}
+
 			if c.Bool("no-programs") {
 				if err := pipeline.RefusePrograms(file); err != nil {
 					return err
 				}
 			}
+
 			return runCheck(c.Context, file, stdout, stderr)
 		},
 	}
@@ -41,17 +43,22 @@ func runCheck(ctx context.Context, file string, stdout, stderr io.Writer) error 
 	if err != nil {
 		return err
 	}
+
 	found, err := p.CheckFiles(ctx)
 	for _, w := range append(p.Warnings, found...) {
 		fmt.Fprintf(stderr, "warning: %s: %s\n", w.Path, w.Text)
 	}
+
 	if err != nil {
 		return err
 	}
+
 	what := "experiments"
 	if len(p.File.Experiments) == 1 {
 		what = "experiment"
 	}
+
 	fmt.Fprintf(stdout, "%s is valid: %d %s, %d tasks\n", file, len(p.File.Experiments), what, len(p.Plan.Tasks))
+
 	return nil
 }

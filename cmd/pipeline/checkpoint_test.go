@@ -65,34 +65,44 @@ func TestTrainingResumes(t *testing.T) {
 			if c.name != "killed" {
 				long(t, "trains again")
 			}
+
 			t.Setenv("TEST_CHECKPOINT_EVERY", c.every)
+
 			dir, path := stopped(t, checkpointYAML, c.stop, c.every != "1h")
 			if c.spoil {
 				b, err := os.ReadFile(path)
 				if err != nil {
 					t.Fatal(err)
 				}
+
 				b[len(b)/2] ^= 1
 				if err := os.WriteFile(path, b, 0o644); err != nil {
 					t.Fatal(err)
 				}
 			}
+
 			note := runNotes(t, dir)
 			m := regexp.MustCompile(c.note).FindStringSubmatch(note)
+
 			epochs := 0
 			if m != nil && m[1] != "" {
 				fmt.Sscan(m[1], &epochs)
 			}
+
 			if m == nil || !c.spoil && (epochs < 1 || epochs >= 1500) {
 				t.Errorf("the note is %q, expected %s", note, c.note)
 			}
+
 			t.Log(note)
+
 			if got := resultHashes(t, dir); got != want {
 				t.Errorf("results differ:\n%s", differing(want, got))
 			}
+
 			if _, err := os.Stat(filepath.Join(dir, "runs", ".cache", "scratch")); err == nil {
 				t.Error("the scratch folder stays after success")
 			}
+
 			// The warning is also in the result's manifest.
 			out, err := exec.Command("grep", "-rlF", strings.TrimPrefix(note, "toy/train/gap/seed-0 checkpoint: "),
 				filepath.Join(dir, "runs", ".cache", "objects"), "--include=manifest.json").Output()
@@ -130,16 +140,20 @@ func TestSamplingResumes(t *testing.T) {
 		strings.Contains(stdout, "hmc, not converged") != warned {
 		t.Errorf("%v\n%s\n%s", err, stdout, page)
 	}
+
 	t.Setenv("TEST_CHECKPOINT_EVERY", "10ms")
 	dir, _ := stopped(t, samplingYAML, syscall.SIGKILL, true)
 	note := runNotes(t, dir)
 	if !regexp.MustCompile(`^toy/train/gap/hmc/seed-0 checkpoint: went on after [1-9]\d* transitions$`).MatchString(note) {
 		t.Errorf("the note is %q", note)
 	}
+
 	t.Log(note)
+
 	// The report itself has the seconds that a method took.
 	for _, file := range []string{"splits/gap/seed-0/hmc.arrow", "report/metrics.json", "report/methods.arrow"} {
 		want, err := os.ReadFile(filepath.Join(whole, "runs", "toy", file))
+
 		got, err2 := os.ReadFile(filepath.Join(dir, "runs", "toy", file))
 		if err != nil || err2 != nil || !bytes.Equal(got, want) {
 			t.Errorf("%s differs: %v, %v", file, err, err2)
@@ -150,16 +164,20 @@ func TestSamplingResumes(t *testing.T) {
 // undisturbed runs a project without interruption. It skips the test with -short.
 func undisturbed(t *testing.T, yaml string) (dir, stdout string) {
 	t.Helper()
+
 	if testing.Short() {
 		t.Skip("kills real runs; not with -short")
 	}
+
 	dir = project(t, yaml)
 	cmd, lines, out := start(t, dir, "run", "--progress", "none")
 	for range lines {
 	}
+
 	if err := cmd.Wait(); err != nil {
 		t.Fatal(err)
 	}
+
 	return dir, out.String()
 }
 
@@ -168,8 +186,10 @@ func undisturbed(t *testing.T, yaml string) (dir, stdout string) {
 // the next try waits longer, or less.
 func stopped(t *testing.T, yaml string, stop os.Signal, expected bool) (dir, path string) {
 	t.Helper()
+
 	for try, wait := 0, 50*time.Millisecond; path == "" && try < 8; try++ {
 		dir = project(t, yaml)
+
 		var over bool
 		if path, over = stopInTraining(t, dir, stop, expected, wait); over {
 			wait /= 2
@@ -177,9 +197,11 @@ func stopped(t *testing.T, yaml string, stop os.Signal, expected bool) (dir, pat
 			wait *= 2
 		}
 	}
+
 	if path == "" {
 		t.Fatal("no checkpoint was left")
 	}
+
 	return dir, path
 }
 
@@ -187,6 +209,7 @@ func stopped(t *testing.T, yaml string, stop os.Signal, expected bool) (dir, pat
 func runNotes(t *testing.T, dir string) string {
 	t.Helper()
 	note := ""
+
 	cmd, lines, _ := start(t, dir, "run", "--progress", "json")
 	for l := range lines {
 		var e struct{ Event, Task, Note string }
@@ -194,9 +217,11 @@ func runNotes(t *testing.T, dir string) string {
 			note += e.Task + " " + e.Note
 		}
 	}
+
 	if err := cmd.Wait(); err != nil {
 		t.Fatal(err)
 	}
+
 	return note
 }
 
@@ -212,12 +237,14 @@ func stopInTraining(t *testing.T, dir string, stop os.Signal, expected bool, wai
 		m, _ := filepath.Glob(filepath.Join(dir, "runs", ".cache", "scratch", "*", "checkpoint"))
 		return strings.Join(m, "")
 	}
+
 	cmd, lines, _ := start(t, dir, "run", "--progress", "json")
 	for l := range lines {
 		if kind, stage := event(l); kind == "start" && stage == "train" {
 			break
 		}
 	}
+
 	for ended := false; expected && checkpoint() == "" && !ended; time.Sleep(time.Millisecond) {
 		select {
 		case _, more := <-lines:
@@ -225,12 +252,15 @@ func stopInTraining(t *testing.T, dir string, stop os.Signal, expected bool, wai
 		default:
 		}
 	}
+
 	time.Sleep(wait)
 	_ = cmd.Process.Signal(stop) // fails if the run is over
 	for range lines {
 	}
+
 	if cmd.Wait() == nil {
 		return "", true
 	}
+
 	return checkpoint(), false
 }

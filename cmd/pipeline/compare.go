@@ -30,6 +30,7 @@ func newCompareCommand(stdout io.Writer) *cli.Command {
 			if err != nil {
 				return err
 			}
+
 			return runCompare(file, experiment, c.Bool("json"), stdout)
 		},
 	}
@@ -45,6 +46,7 @@ func compareArguments(args []string) (file, experiment string, err error) {
 			file, args = args[0], args[1:]
 		}
 	}
+
 	switch len(args) {
 	case 0:
 	case 1:
@@ -52,6 +54,7 @@ func compareArguments(args []string) (file, experiment string, err error) {
 	default:
 		return "", "", usage("pipeline compare takes a FILE and an EXPERIMENT, found %q", args)
 	}
+
 	return file, experiment, nil
 }
 
@@ -60,34 +63,43 @@ func runCompare(file, experiment string, asJSON bool, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
+
 	known := p.Swept()
 	if len(known) == 0 {
 		return usage("no experiment of %s has a sweep whose variants are trained; expected train: {inputs: …} and e.g. "+
 			"sweep: {loss.beta: [0, 0.5, 1]}", file)
 	}
+
 	if experiment != "" {
 		if !slices.Contains(known, experiment) {
 			return usage("%q has no sweep, expected one of %s%s", experiment, strings.Join(known, ", "),
 				spelling.DidYouMean(experiment, known))
 		}
+
 		known = []string{experiment}
 	}
+
 	sel := pipeline.Selection{Experiments: known, Stages: []string{"report"}}
 	res, err := p.Finished(sel)
+
 	var lacks *pipeline.NotReadyError
 	if errors.As(err, &lacks) {
 		return usage("%v\nrun first: pipeline run %s", err, shellQuote(file))
 	}
+
 	if err != nil {
 		return err
 	}
+
 	list, err := p.Sweeps(res, sel)
 	if err != nil {
 		return err
 	}
+
 	if asJSON {
 		return printJSON(stdout, map[string]any{"sweeps": sweepDocuments(list)})
 	}
+
 	return writeSweeps(list, stdout)
 }
 
@@ -97,6 +109,7 @@ func sweepDocuments(list []report.Sweep) []any {
 	for _, s := range list {
 		out = append(out, s.Document())
 	}
+
 	return out
 }
 
@@ -107,9 +120,11 @@ func writeSweeps(list []report.Sweep, stdout io.Writer) error {
 				return err
 			}
 		}
+
 		if err := report.SweepTerminal(stdout, s, width(stdout), colour(stdout)); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }

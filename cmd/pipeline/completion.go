@@ -39,7 +39,9 @@ func newCompletionCommand(stdout io.Writer) *cli.Command {
 			for _, o := range offers(c.App, shell, c.Args().Slice()[2:]) {
 				b.WriteString(o.text(shell) + "\n")
 			}
+
 			_, err := io.WriteString(stdout, b.String())
+
 			return err
 		},
 	}
@@ -98,6 +100,7 @@ func (o offer) text(shell string) string {
 	case shell == "fish" && about != "":
 		return o.word + "\t" + about
 	}
+
 	return o.word
 }
 
@@ -107,6 +110,7 @@ func offers(app *cli.App, shell string, line []string) (out []offer) {
 	if shell == "bash" {
 		line, front = joined(line)
 	}
+
 	if len(line) == 0 {
 		return nil
 	}
@@ -133,6 +137,7 @@ func joined(words []string) (line []string, front string) {
 			line, front = append(line, w), ""
 		}
 	}
+
 	return line, front
 }
 
@@ -154,6 +159,7 @@ func fitting(app *cli.App, line []string, last string) (out []offer) {
 	if name, _, ok := strings.Cut(last, "="); ok && strings.HasPrefix(last, "-") {
 		flag, front = name, name+"="
 	}
+
 	var flags []offer
 	for _, o := range options(command) {
 		if o.value && flag == "--"+o.name {
@@ -162,8 +168,10 @@ func fitting(app *cli.App, line []string, last string) (out []offer) {
 			}
 			return out
 		}
+
 		flags = append(flags, offer{"--" + o.name, o.usage})
 	}
+
 	if strings.HasPrefix(last, "-") {
 		return flags
 	}
@@ -173,6 +181,7 @@ func fitting(app *cli.App, line []string, last string) (out []offer) {
 		for _, kind := range simulate.Kinds() {
 			out = append(out, offer{word: kind})
 		}
+
 	case "completion":
 		for shell := range completionScripts {
 			out = append(out, offer{word: shell})
@@ -201,12 +210,15 @@ func options(c *cli.Command) (out []option) {
 		if o.name == "help" {
 			continue
 		}
+
 		if d, ok := f.(cli.DocGenerationFlag); ok {
 			o.usage, o.value = d.GetUsage(), d.TakesValue()
 		}
+
 		o.choices = choices(c.Name, o.name)
 		out = append(out, o)
 	}
+
 	return append(out, option{name: "help", usage: "show help"})
 }
 
@@ -230,6 +242,7 @@ func choices(command, flag string) []string {
 	case "format":
 		return map[string][]string{"report": formats, "export": exportFormats(), "tasks": taskFormats}[command]
 	}
+
 	return nil
 }
 
@@ -243,11 +256,13 @@ func names(flag string, line []string) (out []string) {
 	}
 
 	file := "pipeline.yaml"
+
 	var chosen []string
 	for i, w := range line {
 		if x := filepath.Ext(w); (x == ".yaml" || x == ".yml") && !strings.HasPrefix(line[max(i-1, 0)], "-") {
 			file = w
 		}
+
 		if name, ok := strings.CutPrefix(w, "--experiment="); ok {
 			chosen = append(chosen, name)
 		} else if w == "--experiment" && i+1 < len(line) {
@@ -259,6 +274,7 @@ func names(flag string, line []string) (out []string) {
 	if err != nil {
 		return nil
 	}
+
 	for _, t := range p.Plan.Tasks {
 		name := t.Experiment
 		if flag == "split" {
@@ -267,6 +283,7 @@ func names(flag string, line []string) (out []string) {
 			}
 			name = t.Split
 		}
+
 		if name != "" && !slices.Contains(out, name) {
 			out = append(out, name)
 		}

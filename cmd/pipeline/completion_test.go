@@ -52,6 +52,7 @@ var nameCases = []struct {
 func nameFolder(t *testing.T) (folder, bin string) {
 	t.Helper()
 	folder, bin = t.TempDir(), t.TempDir()
+
 	const toy = "    ingest: {simulate: {campaign: toy, triplets: 40}}\n    train: {inputs: [x], splits: {right: {test: " +
 		"{x: {min: 3}}}}}\n"
 	for name, text := range map[string]string{
@@ -65,18 +66,22 @@ func nameFolder(t *testing.T) (folder, bin string) {
 			t.Fatal(err)
 		}
 	}
+
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if err := os.Symlink(self, filepath.Join(bin, "pipeline")); err != nil {
 		t.Skipf("no symbolic links here: %v", err)
 	}
+
 	t.Cleanup(func() {
 		if _, err := os.Stat(filepath.Join(folder, "hit")); err == nil {
 			t.Error("a name was run as a command")
 		}
 	})
+
 	return folder, bin
 }
 
@@ -93,20 +98,24 @@ var overstrike = regexp.MustCompile(".\x08")
 // completionScript writes a shell's completion to a file.
 func completionScript(t *testing.T, shell string) string {
 	t.Helper()
+
 	if _, err := exec.LookPath(shell); err != nil {
 		if os.Getenv("DOUBLETAKE_REQUIRE_SHELLS") != "" {
 			t.Fatalf("DOUBLETAKE_REQUIRE_SHELLS is set, but there is no %s", shell)
 		}
 		t.Skip("there is no " + shell)
 	}
+
 	var out, stderr strings.Builder
 	if code := run([]string{"completion", shell}, &out, &stderr); code != 0 {
 		t.Fatal(stderr.String())
 	}
+
 	path := filepath.Join(t.TempDir(), "script")
 	if err := os.WriteFile(path, []byte(out.String()), 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	return path
 }
 
@@ -114,6 +123,7 @@ func wantOffers(t *testing.T, words, got, want []string) {
 	t.Helper()
 	slices.Sort(got)
 	got = slices.Compact(got)
+
 	want = slices.Sorted(slices.Values(want))
 	if !slices.Equal(got, want) {
 		t.Errorf("pipeline %q offers %q, expected %q", words, got, want)
@@ -129,10 +139,12 @@ func quoted(words []string) string {
 // front of the path, and returns the lines it prints.
 func ask(t *testing.T, folder, bin string, shell ...string) []string {
 	t.Helper()
+
 	out, err := inFolder(folder, bin, exec.Command(shell[0], shell[1:]...)).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
+
 	return strings.FieldsFunc(string(out), func(r rune) bool { return r == '\n' })
 }
 
@@ -144,11 +156,13 @@ func TestBashCompletion(t *testing.T) {
 			fmt.Sprintf(`source %s; COMP_WORDS=(pipeline %s); COMP_CWORD=%d; _pipeline; printf '%%s\n' "${COMPREPLY[@]}"`,
 				script, quoted(words), len(words)))
 	}
+
 	for _, c := range slices.Concat(completionCases, nameCases) {
 		want := slices.Clone(c.want)
 		for i, w := range want { // quoted for bash
 			want[i] = regexp.MustCompile(`[ $()]`).ReplaceAllString(w, `\$0`)
 		}
+
 		wantOffers(t, c.words, complete(c.words...), want)
 	}
 
@@ -168,6 +182,7 @@ func TestBashCompletion(t *testing.T) {
 
 func TestFishCompletion(t *testing.T) {
 	script := completionScript(t, "fish")
+
 	folder, bin := nameFolder(t)
 	for _, c := range append(slices.Concat(completionCases, nameCases), []struct{ words, want []string }{
 		{[]string{"run", "--stage=tr"}, []string{"--stage=train"}},
@@ -176,11 +191,13 @@ func TestFishCompletion(t *testing.T) {
 		if c.want == nil {
 			continue // fish then offers files
 		}
+
 		got := ask(t, folder, bin, "fish", "--no-config", "-c",
 			fmt.Sprintf("source %s; complete -C '%s'", script, strings.Join(append([]string{"pipeline"}, c.words...), " ")))
 		for i := range got {
 			got[i], _, _ = strings.Cut(got[i], "\t") // what it is about
 		}
+
 		wantOffers(t, c.words, got, c.want)
 	}
 }
@@ -189,6 +206,7 @@ func TestFishCompletion(t *testing.T) {
 // they are to offer; the script itself was tried by hand.
 func TestZshCompletion(t *testing.T) {
 	script := completionScript(t, "zsh")
+
 	folder, bin := nameFolder(t)
 	for _, c := range append(slices.Concat(completionCases, nameCases), []struct{ words, want []string }{
 		{[]string{"run", "--stage=tr"}, []string{"--stage=train"}},
@@ -200,9 +218,11 @@ source %s; words=(pipeline %s); CURRENT=%d; _pipeline`, script, quoted(c.words),
 		for i := range got {
 			got[i], _, _ = strings.Cut(got[i], ":") // what it is about
 		}
+
 		if c.want == nil {
 			c.want = []string{"files"}
 		}
+
 		wantOffers(t, c.words, got, c.want)
 	}
 }
@@ -216,6 +236,7 @@ func TestChoicesAreDocumented(t *testing.T) {
 			if o.name == "from" || o.name == "to" { // --stage lists them
 				continue
 			}
+
 			for _, v := range o.choices {
 				if n++; !slices.Contains(strings.FieldsFunc(o.usage,
 					func(r rune) bool { return strings.ContainsRune(" ,;:()", r) }), v) {
@@ -224,6 +245,7 @@ func TestChoicesAreDocumented(t *testing.T) {
 			}
 		}
 	}
+
 	if n < 25 {
 		t.Errorf("only %d choices", n)
 	}
@@ -233,6 +255,7 @@ func TestChoicesAreDocumented(t *testing.T) {
 // flags and arguments understand.
 func TestHelpExamples(t *testing.T) {
 	app := newApp(io.Discard, io.Discard)
+
 	lines := 0
 	for _, c := range visible(app) {
 		var example string
@@ -241,28 +264,35 @@ func TestHelpExamples(t *testing.T) {
 				example = e
 			}
 		}
+
 		if !strings.HasPrefix(example, "pipeline "+c.Name) {
 			t.Errorf("pipeline %s has the example %q", c.Name, example)
 			continue
 		}
+
 		for _, l := range strings.Split(example, ", then ") {
 			l, _, _ = strings.Cut(l, " > ")
 			words := strings.Fields(l)[1:]
 			app := newApp(io.Discard, io.Discard)
+
 			ran := ""
 			for _, x := range app.Commands {
 				x.Action = func(*cli.Context) error { ran = x.Name; return nil }
 			}
+
 			args, err := arrange(app, words)
 			if err == nil {
 				err = app.Run(append([]string{"pipeline"}, args...))
 			}
+
 			if err != nil || ran != words[0] {
 				t.Errorf("%s: runs %q, %v", l, ran, err)
 			}
+
 			lines++
 		}
 	}
+
 	if lines < 16 {
 		t.Errorf("only %d examples", lines)
 	}
@@ -276,37 +306,44 @@ func TestManPage(t *testing.T) {
 	if code := run([]string{"man"}, &out, &stderr); code != 0 {
 		t.Fatal(stderr.String())
 	}
+
 	for _, l := range strings.Split(out.String(), "\n") {
 		if strings.HasPrefix(l, "'") {
 			t.Errorf("a line begins with a control character: %s", l)
 		}
+
 		if macro, _, _ := strings.Cut(l, " "); strings.HasPrefix(l, ".") &&
 			!slices.Contains([]string{".nh", ".TH", ".SH", ".SS", ".TP", ".PP", ".EX", ".EE"}, macro) {
 			t.Errorf("an unknown macro: %s", l)
 		}
 	}
+
 	for _, c := range visible(newApp(io.Discard, io.Discard)) {
 		if !strings.Contains(out.String(), ".SS pipeline "+c.Name+" ") {
 			t.Errorf("pipeline %s is missing", c.Name)
 		}
 	}
+
 	if _, err := exec.LookPath("mandoc"); err != nil {
 		if os.Getenv("DOUBLETAKE_REQUIRE_SHELLS") != "" {
 			t.Fatal("DOUBLETAKE_REQUIRE_SHELLS is set, but there is no mandoc")
 		}
 		t.Skip("there is no mandoc")
 	}
+
 	lint := exec.Command("mandoc", "-T", "lint", "-W", "error")
 	lint.Stdin = strings.NewReader(out.String())
 	if text, err := lint.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, text)
 	}
+
 	show := exec.Command("mandoc", "-T", "ascii")
 	show.Stdin = strings.NewReader(out.String())
 	text, err := show.Output()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	plain := strings.Join(strings.Fields(overstrike.ReplaceAllString(string(text), "")), " ")
 	for _, want := range []string{
 		"--held-out VALUE", "pipeline report pipeline.yaml --held-out blades=3",

@@ -26,14 +26,18 @@ func newDiffCommand(stdout io.Writer) *cli.Command {
 			if c.NArg() != 2 {
 				return usage("pipeline diff takes two workdirs, found %q", c.Args().Slice())
 			}
+
 			d, err := runs.Diff(c.Args().Get(0), c.Args().Get(1))
 			if err != nil {
 				return err
 			}
+
 			if c.Bool("json") {
 				return printJSON(stdout, d)
 			}
+
 			printDiff(stdout, d, c.Bool("all"))
+
 			return nil
 		},
 	}
@@ -52,23 +56,30 @@ func printDiff(w io.Writer, d *runs.Difference, all bool) {
 	case len(d.Settings) == 0:
 		fmt.Fprintln(w, "no setting differs")
 	}
+
 	if all {
 		for _, c := range d.Settings {
 			fmt.Fprintln(w, strings.Join(groupChanges([]runs.Change{c}), ""))
 		}
+
 		fmt.Fprintf(w, "\n%-14s %-14s %-6s %-22s %22s %22s\n", "experiment", "split", "set", "number", "A", "B")
+
 		for _, m := range d.Metrics {
 			name := strings.Join(strings.Fields(m.Prediction+" "+m.Metric+" "+m.Outcomes), " ")
 			fmt.Fprintf(w, "%-14s %-14s %-6s %-22s %22s %22s  %s\n", m.Experiment, m.Split, m.Set, name,
 				amount(m.A, m.Unit), amount(m.B, m.Unit), m.Verdict)
 		}
+
 		return
 	}
+
 	settings := groupChanges(d.Settings)
 	for _, l := range first(settings, fewSettings, "settings that differ") {
 		fmt.Fprintln(w, l)
 	}
+
 	var changed []runs.MetricChange
+
 	same := 0
 	for _, m := range d.Metrics {
 		switch {
@@ -79,7 +90,9 @@ func printDiff(w io.Writer, d *runs.Difference, all bool) {
 			changed = append(changed, m)
 		}
 	}
+
 	slices.SortStableFunc(changed, func(a, b runs.MetricChange) int { return cmp.Compare(change(b), change(a)) })
+
 	lines := make([]string, len(changed))
 	for i, m := range changed {
 		lines[i] = fmt.Sprintf("%-34s %-28s %18s → %s", m.Experiment+", "+m.Split+" held out", nameOf(m.MetricKey),
@@ -88,12 +101,15 @@ func printDiff(w io.Writer, d *runs.Difference, all bool) {
 			lines[i] += ": " + m.Verdict
 		}
 	}
+
 	if len(lines) > 0 {
 		fmt.Fprintln(w)
 	}
+
 	for _, l := range first(lines, fewNumbers, "numbers that changed less") {
 		fmt.Fprintln(w, l)
 	}
+
 	if same > 0 {
 		fmt.Fprintf(w, "numbers of held-out sets that are the same: %d\n", same)
 	}
@@ -102,24 +118,29 @@ func printDiff(w io.Writer, d *runs.Difference, all bool) {
 // groupChanges writes each change once, with the places that have it.
 func groupChanges(list []runs.Change) []string {
 	where := map[string][]string{}
+
 	var order []string
 	for _, c := range list {
 		text := fmt.Sprintf("%s: %s → %s", c.Key, brief(c.A), brief(c.B))
 		if where[text] == nil {
 			order = append(order, text)
 		}
+
 		where[text] = append(where[text], c.Where)
 	}
+
 	out := make([]string, len(order))
 	for i, text := range order {
 		out[i] = where[text][0]
 		if n := len(where[text]); n > 1 {
 			out[i] += fmt.Sprintf(" and %d more", n-1)
 		}
+
 		if out[i] += ": " + text; where[text][0] == "" {
 			out[i] = text
 		}
 	}
+
 	return out
 }
 
@@ -128,7 +149,9 @@ func first(lines []string, n int, what string) []string {
 	if len(lines) <= n+1 {
 		return lines
 	}
+
 	more := fmt.Sprintf("and %d %s; --all lists them", len(lines)-n, what)
+
 	return append(slices.Clone(lines[:n]), more)
 }
 
@@ -141,6 +164,7 @@ func change(m runs.MetricChange) float64 {
 		}
 		return n.Std
 	}
+
 	by := math.Abs(m.A.Mean - m.B.Mean)
 	switch s := math.Hypot(spread(m.A), spread(m.B)); {
 	case math.IsNaN(by):
@@ -160,12 +184,15 @@ func nameOf(k runs.MetricKey) string {
 	if !ok {
 		name = score.MetricOf(k.Metric).Symbol
 	}
+
 	if k.Outcomes != "" {
 		name += " of " + k.Outcomes
 	}
+
 	if k.Prediction == "network" {
 		name += ", network"
 	}
+
 	return name
 }
 
@@ -184,33 +211,41 @@ func amount(n runs.Number, unit string) string {
 	if math.IsNaN(spread) {
 		spread = n.Std
 	}
+
 	s := fmt.Sprintf("%.4g", n.Mean)
 	switch {
 	case math.IsNaN(n.Mean):
 		return "–"
+
 	case spread > 0: // two digits of it
 		digits := 1 - int(math.Floor(math.Log10(spread)))
 		if digits < 0 || digits > 9 {
 			s = fmt.Sprintf("%.4g ± %.2g", n.Mean, spread)
 			break
 		}
+
 		s = fmt.Sprintf("%.*f ± %.*f", digits, n.Mean, digits, spread)
 	}
+
 	if strings.HasPrefix(unit, "dB") {
 		unit = "dB" // of a difference of levels
 	}
+
 	return strings.TrimSpace(s + " " + unit)
 }
 
 // brief shortens a value to fit on a line.
 func brief(s string) string {
 	const most = 60
+
 	if s == "" {
 		return "none"
 	}
+
 	s = strings.Join(strings.Fields(s), " ")
 	if r := []rune(s); len(r) > most {
 		return string(r[:most]) + "…"
 	}
+
 	return s
 }

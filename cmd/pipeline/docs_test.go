@@ -34,39 +34,48 @@ func documents(t *testing.T) []string {
 		if err != nil {
 			return err
 		}
+
 		rel, err := filepath.Rel(repository, p)
 		if err != nil {
 			return err
 		}
+
 		if d.IsDir() {
 			if n := d.Name(); rel != "." && (strings.HasPrefix(n, ".") || n == "runs" || n == "bin" || n == "node_modules" ||
 				n == "data") {
 				return fs.SkipDir
 			}
+
 			return nil
 		}
+
 		if strings.HasSuffix(d.Name(), ".md") {
 			out = append(out, filepath.ToSlash(rel))
 		}
+
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, must := range []string{"README.md", "docs/how-to.md", "docs/tutorial-rotor.md"} {
 		if !slices.Contains(out, must) {
 			t.Fatalf("%s is not among the documents %q", must, out)
 		}
 	}
+
 	return out
 }
 
 func document(t *testing.T, name string) string {
 	t.Helper()
+
 	b, err := os.ReadFile(filepath.Join(repository, name))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return string(b)
 }
 
@@ -79,6 +88,7 @@ type codeBlock struct {
 func codeBlocks(text, language string) (out []codeBlock) {
 	open, fence := false, ""
 	var b strings.Builder
+
 	at := 0
 	for i, l := range strings.Split(text, "\n") {
 		switch {
@@ -89,10 +99,12 @@ func codeBlocks(text, language string) (out []codeBlock) {
 			if open = false; fence == language {
 				out = append(out, codeBlock{at, b.String()})
 			}
+
 		case open:
 			b.WriteString(l + "\n")
 		}
 	}
+
 	return out
 }
 
@@ -112,29 +124,36 @@ func TestDocumentLinks(t *testing.T) {
 			if strings.Contains(to, "://") || strings.HasPrefix(to, "mailto:") {
 				continue
 			}
+
 			links++
 			file, fragment, _ := strings.Cut(to, "#")
+
 			target := doc
 			if file != "" {
 				target = filepath.Join(filepath.Dir(doc), file)
 			}
+
 			if _, err := os.Stat(filepath.Join(repository, target)); err != nil {
 				t.Errorf("%s: the link %s leads nowhere", doc, to)
 				continue
 			}
+
 			if fragment != "" && !slices.Contains(anchors(document(t, target)), fragment) {
 				t.Errorf("%s: %s has no heading #%s, only %q", doc, target, fragment, anchors(document(t, target)))
 			}
 		}
+
 		if strings.Contains(doc, "/") && !strings.HasPrefix(doc, "docs/") {
 			continue
 		}
+
 		for _, m := range inTicks.FindAllStringSubmatch(text, -1) {
 			if _, err := os.Stat(filepath.Join(repository, m[1])); err != nil {
 				t.Errorf("%s: there is no %s", doc, m[1])
 			}
 		}
 	}
+
 	if links < 10 {
 		t.Errorf("only %d relative links were found", links)
 	}
@@ -148,9 +167,11 @@ func anchors(text string) (out []string) {
 		if strings.HasPrefix(l, "```") {
 			fenced = !fenced
 		}
+
 		if fenced || !strings.HasPrefix(l, "#") {
 			continue
 		}
+
 		out = append(out, strings.Map(func(r rune) rune {
 			switch {
 			case r == ' ':
@@ -158,9 +179,11 @@ func anchors(text string) (out []string) {
 			case unicode.IsLetter(r), unicode.IsDigit(r), r == '-', r == '_':
 				return unicode.ToLower(r)
 			}
+
 			return -1
 		}, strings.TrimSpace(strings.TrimLeft(l, "#"))))
 	}
+
 	return out
 }
 
@@ -176,23 +199,28 @@ func TestMethodCitations(t *testing.T) {
 		if err != nil {
 			return err
 		}
+
 		if d.IsDir() {
 			if n := d.Name(); p != repository && (strings.HasPrefix(n, ".") || n == "runs" || n == "bin" || n == "data") {
 				return fs.SkipDir
 			}
 			return nil
 		}
+
 		if e := filepath.Ext(p); e != ".go" && e != ".py" && e != ".md" {
 			return nil
 		}
+
 		b, err := os.ReadFile(p)
 		if err != nil {
 			return err
 		}
+
 		for i, l := range strings.Split(string(b), "\n") {
 			if strings.Contains(l, "METH"+"OD") { // a document that is not part of the repository
 				t.Errorf("%s:%d: cite a section of docs/method.md", p, i+1)
 			}
+
 			for _, m := range cited.FindAllStringSubmatch(l, -1) {
 				found++
 				if !slices.Contains(sections, m[1]) {
@@ -200,11 +228,13 @@ func TestMethodCitations(t *testing.T) {
 				}
 			}
 		}
+
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if found == 0 {
 		t.Error("no citation was found")
 	}
@@ -217,24 +247,29 @@ func TestDocumentConfigurations(t *testing.T) {
 	for _, doc := range documents(t) {
 		for _, b := range codeBlocks(document(t, doc), "yaml") {
 			n++
+
 			if strings.HasPrefix(b.text, "executor:") { // a top-level key
 				b.text = "version: 1\nexperiments: {part: {ingest: {table: pairs.csv}}}\n" + b.text
 			}
+
 			if !strings.Contains(b.text, "version:") {
 				b.text = "version: 1\nexperiments:\n  part:\n    " + strings.ReplaceAll(strings.TrimSpace(b.text), "\n", "\n    ") +
 					"\n"
 				if strings.Contains(b.text, "train:") && !strings.Contains(b.text, "inputs:") { // the last key
 					b.text += "      inputs: [x]\n      splits: {one: {test: {x: 1}}}\n"
 				}
+
 				if !strings.Contains(b.text, "ingest:") {
 					b.text += "    ingest: {table: pairs.csv}\n"
 				}
 			}
+
 			if _, err := config.Parse(fmt.Sprintf("%s (block at line %d)", doc, b.line), []byte(b.text)); err != nil {
 				t.Error(err)
 			}
 		}
 	}
+
 	if n < 2 {
 		t.Errorf("only %d YAML blocks were found", n)
 	}
@@ -243,20 +278,24 @@ func TestDocumentConfigurations(t *testing.T) {
 // measuredData is where the measured recordings lie, "" where they are not.
 func measuredData(t *testing.T) string {
 	t.Helper()
+
 	dir := os.Getenv("DOUBLETAKE_REAL")
 	if dir == "" {
 		dir = filepath.Join(repository, "..", "shared", "real")
 	}
+
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if _, err := os.Stat(dir); err != nil {
 		if os.Getenv("DOUBLETAKE_REQUIRE_REAL") != "" {
 			t.Fatalf("DOUBLETAKE_REQUIRE_REAL is set, but there are no measured data in %s", dir)
 		}
 		return ""
 	}
+
 	return dir
 }
 
@@ -271,17 +310,21 @@ func TestDocumentLines(t *testing.T) {
 				if end := strings.IndexAny(l, "|&;$>"); end >= 0 {
 					l = l[:end] // the rest is for the shell
 				}
+
 				words := strings.Fields(strings.ReplaceAll(l, "'", ""))
 				if len(words) < 2 || path.Base(words[0]) != "pipeline" {
 					continue
 				}
+
 				if _, err := arrange(newApp(io.Discard, io.Discard), words[1:]); err != nil {
 					t.Errorf("%s:%d: %v", doc, b.line+i, err)
 				}
+
 				n++
 			}
 		}
 	}
+
 	if n < 15 {
 		t.Errorf("only %d lines were found", n)
 	}
@@ -292,19 +335,23 @@ func TestDocumentLines(t *testing.T) {
 // ones are shortened by substitute.
 func TestDocumentCommands(t *testing.T) {
 	long(t, "runs the commands of every document")
+
 	root, err := filepath.Abs(repository)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	ran := 0
 	for _, doc := range documents(t) {
 		if strings.Contains(doc, "/") && !strings.HasPrefix(doc, "docs/") && !strings.HasPrefix(doc, "examples/") {
 			continue // notes of a package need its tools
 		}
+
 		blocks := codeBlocks(document(t, doc), "sh")
 		if len(blocks) == 0 {
 			continue
 		}
+
 		t.Run(doc, func(t *testing.T) {
 			dir := t.TempDir()
 			for _, b := range blocks {
@@ -314,6 +361,7 @@ func TestDocumentCommands(t *testing.T) {
 					if l == "" || strings.HasPrefix(l, "#") {
 						continue
 					}
+
 					command := substitute(t, l)
 					c := exec.Command("sh", "-c", command)
 					c.Dir = dir
@@ -321,11 +369,13 @@ func TestDocumentCommands(t *testing.T) {
 					if out, err := c.CombinedOutput(); err != nil {
 						t.Fatalf("%s:%d: %s\n(run as %s)\n%v\n%s", doc, b.line+i, l, command, err, out)
 					}
+
 					ran++
 				}
 			}
 		})
 	}
+
 	if ran < 10 {
 		t.Errorf("only %d commands were run", ran)
 	}
@@ -340,6 +390,7 @@ func substitute(t *testing.T, l string) string {
 		return ` && sed -i -e '/^ *optimizer:/d' -e 's/seeds: 5/seeds: 1\n      optimizer: {epochs: 3}` +
 			`\n      estimate: {samples: 20}/' ` + file
 	}
+
 	switch l {
 	case "go run ./cmd/pipeline run pipeline.yaml":
 		// The configuration of the root is read whole; TestReadmeSample runs it.
@@ -357,11 +408,14 @@ func substitute(t *testing.T, l string) string {
 		if data == "" {
 			t.Skip("the balance files of Princeton MAE224 are not here: commands that need them are not run")
 		}
+
 		return `mkdir -p MAE224-Spring2021/Lab4/MATLAB_Scripts/expdata && cp -r "` + data +
 			`/princeton-mae224-lift-drag" "MAE224-Spring2021/Lab4/MATLAB_Scripts/expdata/force data"`
+
 	case "pipeline init wing":
 		return l + less("wing/pipeline.yaml")
 	}
+
 	// Benchmarks and longer comparisons: the package is there.
 	if m := benchmark.FindStringSubmatch(l); m != nil {
 		for _, w := range strings.Fields(m[3]) {
@@ -370,6 +424,7 @@ func substitute(t *testing.T, l string) string {
 			}
 		}
 	}
+
 	return l
 }
 
@@ -378,19 +433,23 @@ func substitute(t *testing.T, l string) string {
 // R² within twice its printed spread over seeds.
 func TestReadmeSample(t *testing.T) {
 	long(t, "runs the drone of the default configuration")
+
 	var sample string
 	for _, b := range codeBlocks(document(t, "README.md"), "") {
 		if strings.HasPrefix(b.text, "drone: simulated data") {
 			sample = b.text
 		}
 	}
+
 	if sample == "" {
 		t.Fatal("README.md has no sample that begins with drone: simulated data")
 	}
+
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "pipeline.yaml"), []byte(document(t, "pipeline.yaml")), 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	c := exec.Command("pipeline", "run", "pipeline.yaml", "--experiment", "drone", "--progress", "none")
 	c.Dir = dir
 	var stderr bytes.Buffer
@@ -399,31 +458,37 @@ func TestReadmeSample(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, &stderr)
 	}
+
 	// The picture is a figure of this run; -update renews it. Its bytes belong to
 	// the kernels; with other kernels only its title and description are compared.
 	drawn, err := os.ReadFile(filepath.Join(dir, "runs/drone/report/figures/2-blades-directivity-bpf1_db-rpm-5500.svg"))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	picture := filepath.Join(repository, "docs/drone-simulated.svg")
 	if *update {
 		if err := os.WriteFile(picture, drawn, 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	shown, err := os.ReadFile(picture)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	title := regexp.MustCompile(`<title[^>]*>([^<]*)</title>`)
 	a, b := title.FindSubmatch(drawn), title.FindSubmatch(shown)
 	if a == nil || b == nil || !bytes.Equal(a[1], b[1]) || !bytes.HasPrefix(b[1], []byte("Simulated data")) {
 		t.Errorf("the picture's title is %q, the run's %q; both begin with Simulated data", b, a)
 	}
+
 	got := string(out)
 	same := strings.Contains(got, "kernels avx512") // those of the sample
 	lines := strings.Split(got, "\n")
 	number := regexp.MustCompile(`(\d+\.\d+) ± (\d+\.\d+)`)
+
 	compared := 0
 	for _, want := range strings.Split(strings.TrimSpace(sample), "\n") {
 		if same {
@@ -431,31 +496,38 @@ func TestReadmeSample(t *testing.T) {
 				t.Errorf("the default run does not print %q any more; it prints\n%s", want, got[:min(len(got), 1500)])
 				return
 			}
+
 			continue
 		}
+
 		name, _, _ := strings.Cut(want, " ")
 		if !strings.HasSuffix(name, "-blades") || len(number.FindAllString(want, 2)) != 2 {
 			continue // no line of the table of R² of train and test
 		}
+
 		i := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, name+" ") })
 		if i < 0 {
 			t.Errorf("no line begins with %s", name)
 			continue
 		}
+
 		w, g := number.FindAllStringSubmatch(want, 2), number.FindAllStringSubmatch(lines[i], 2)
 		if len(w) != 2 || len(g) != 2 {
 			t.Errorf("%q and %q do not hold R² of train and test", want, lines[i])
 			continue
 		}
+
 		for k := range w {
 			a, _ := strconv.ParseFloat(w[k][1], 64)
 			b, _ := strconv.ParseFloat(g[k][1], 64)
+
 			sd, _ := strconv.ParseFloat(w[k][2], 64)
 			if compared++; math.Abs(a-b) > 2*sd {
 				t.Errorf("%s: R² %g, the README has %g ± %g", name, b, a, sd)
 			}
 		}
 	}
+
 	if compared < 4 {
 		t.Errorf("only %d lines or numbers were compared", compared)
 	}
@@ -475,11 +547,14 @@ func TestLicences(t *testing.T) {
 		{"BSD-3-Clause", "endorse or promote products"},
 		{"BSD-2-Clause", "Redistributions in binary form must reproduce"},
 	}
+
 	require := regexp.MustCompile(`(?m)^\s*(?:require )?(\S+\.\S+) (v\S+)`)
+
 	want := map[string]string{}
 	for _, m := range require.FindAllStringSubmatch(document(t, "go.mod"), -1) {
 		want[m[1]] = m[2]
 	}
+
 	list := func(args ...string) string {
 		c := exec.Command("go", append([]string{"list"}, args...)...)
 		c.Dir = repository
@@ -487,16 +562,21 @@ func TestLicences(t *testing.T) {
 		if err != nil {
 			t.Fatalf("go list %q: %v", args, err)
 		}
+
 		return string(out)
 	}
+
 	inProgram := strings.Fields(list("-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", "./cmd/pipeline"))
+
 	dirs := map[string]string{}
 	for _, l := range strings.Split(list("-m", "-f", "{{.Path}}\t{{.Dir}}", "all"), "\n") {
 		if p, d, ok := strings.Cut(l, "\t"); ok {
 			dirs[p] = d
 		}
 	}
+
 	row := regexp.MustCompile(`(?m)^\| (\S+\.\S+) \| (v\S+) \| ([^|]+) \| (yes|no) \|$`)
+
 	seen, read := map[string]bool{}, 0
 	for _, m := range row.FindAllStringSubmatch(document(t, "docs/licences.md"), -1) {
 		path, version, licence := m[1], m[2], m[3]
@@ -504,19 +584,24 @@ func TestLicences(t *testing.T) {
 		if want[path] != version {
 			t.Errorf("%s %s is listed, go.mod has %q", path, version, want[path])
 		}
+
 		if (m[4] == "yes") != slices.Contains(inProgram, path) {
 			t.Errorf("%s: column \"in the program\" is %s", path, m[4])
 		}
+
 		var text string
 		for _, name := range []string{"LICENSE", "LICENSE.txt", "LICENSE.md", "UNLICENSE"} {
 			if b, err := os.ReadFile(filepath.Join(dirs[path], name)); dirs[path] != "" && err == nil {
 				text = strings.Join(strings.Fields(strings.ReplaceAll(string(b), ">", "")), " ")
 			}
 		}
+
 		if text == "" {
 			continue // not in the module cache: nothing here needs it
 		}
+
 		read++
+
 		found := "none that is known"
 		for _, s := range sentences {
 			if strings.Contains(text, s.text) {
@@ -524,15 +609,18 @@ func TestLicences(t *testing.T) {
 				break
 			}
 		}
+
 		if !strings.Contains(licence, found) {
 			t.Errorf("%s: %s is listed, its LICENSE is %s", path, licence, found)
 		}
 	}
+
 	for path := range want {
 		if !seen[path] {
 			t.Errorf("%s is missing in docs/licences.md", path)
 		}
 	}
+
 	if read < 10 {
 		t.Errorf("only %d LICENSE files were read", read)
 	}

@@ -55,37 +55,47 @@ func runExec(ctx context.Context, o execOptions, stdout, stderr io.Writer) error
 	if (o.index < 0) == (o.task == "") {
 		return usage("pipeline exec wants --index or --task, one of them; pipeline tasks lists them")
 	}
+
 	if is, err := pipeline.IsBatch(o.plan); is {
 		if err != nil {
 			return err
 		}
+
 		if o.task != "" {
 			return usage("the jobs of %s have no names; give --index", o.plan)
 		}
+
 		code, err := pipeline.WorkBatch(ctx, o.plan, o.index, stderr)
 		if err != nil || code == 0 {
 			return err
 		}
+
 		return &exitError{code}
 	}
+
 	p, err := pipeline.Load(o.plan)
 	if err != nil {
 		return err
 	}
+
 	if o.task == "" {
 		if o.index >= len(p.Plan.Tasks) {
 			return usage("--index %d is not in the plan, which has %d tasks", o.index, len(p.Plan.Tasks))
 		}
 		o.task = p.Plan.Tasks[o.index].ID
 	}
+
 	made, err := p.Make(ctx, o.task, func(task, note string) { fmt.Fprintf(stderr, "%s: %s\n", task, note) })
 	if err != nil {
 		return err
 	}
+
 	state := "made"
 	if !made {
 		state = "up to date"
 	}
+
 	_, err = fmt.Fprintf(stdout, "%s: %s\n", o.task, state)
+
 	return err
 }

@@ -35,6 +35,7 @@ func newExportCommand(stdout, stderr io.Writer) *cli.Command {
 			if c.NArg() != 2 {
 				return usage("pipeline export takes RUNS (or MODEL) and DIR, found %q", c.Args().Slice())
 			}
+
 			format := c.String("format")
 			switch {
 			case !slices.Contains(exportFormats(), format):
@@ -44,6 +45,7 @@ func newExportCommand(stdout, stderr io.Writer) *cli.Command {
 			case format == "onnx":
 				return exportModel(c.Args().Get(0), c.Args().Get(1), stdout, stderr)
 			}
+
 			return runExport(c.Args().Get(0), c.Args().Get(1), format, c.String("tables"), stdout)
 		},
 	}
@@ -56,16 +58,20 @@ func exportModel(model, dir string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
+
 	paths, err := m.WriteONNX(dir)
 	if err != nil {
 		return err
 	}
+
 	for _, p := range paths {
 		fmt.Fprintln(stdout, p)
 	}
+
 	if why := m.Uncalibrated(); why != "" {
 		fmt.Fprintf(stderr, "note: no calibrated.onnx: %s\n", why)
 	}
+
 	return nil
 }
 
@@ -74,18 +80,22 @@ func runExport(from, dir, format, tables string, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
+
 	if tables != "" {
 		if list, err = chooseTables(list, strings.Split(tables, ",")); err != nil {
 			return err
 		}
 	}
+
 	for _, s := range list {
 		paths, rows, columns, err := export.Write(dir, format, s)
 		if err != nil {
 			return err
 		}
+
 		fmt.Fprintf(stdout, "%s: %d rows, %d columns\n", paths[0], rows, columns)
 	}
+
 	return nil
 }
 
@@ -98,17 +108,20 @@ func chooseTables(list []export.Source, names []string) (out []export.Source, er
 			known = append(known, base)
 		}
 	}
+
 	for _, name := range names {
 		name = strings.TrimSuffix(strings.TrimSpace(name), ".arrow")
 		if !slices.Contains(known, name) {
 			return nil, usage("--tables: there is no table %q%s; the tables are %s", name, hint(name, known),
 				strings.Join(known, ", "))
 		}
+
 		for _, s := range list {
 			if (s.Name == name || path.Base(s.Name) == name) && !slices.Contains(out, s) {
 				out = append(out, s)
 			}
 		}
 	}
+
 	return out, nil
 }

@@ -25,6 +25,7 @@ func newGCCommand(stdout io.Writer) *cli.Command {
 			if err != nil {
 				return err
 			}
+
 			return runGC(file, c.Bool("delete"), c.Bool("json"), stdout)
 		},
 	}
@@ -35,22 +36,28 @@ func runGC(file string, remove, asJSON bool, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
+
 	list, err := p.Collect(remove)
 	if err != nil {
 		return err
 	}
+
 	if asJSON {
 		return printJSON(stdout, map[string]any{"deleted": remove, "objects": list})
 	}
+
 	var total int64
 	for _, g := range list {
 		total += g.Bytes
+
 		task := g.Task
 		if task == "" {
 			task = "(unfinished)"
 		}
+
 		fmt.Fprintf(stdout, "%s  %9s  %.12s  %s\n", g.Made.Format("2006-01-02 15:04"), size(g.Bytes), g.Key, task)
 	}
+
 	switch {
 	case len(list) == 0:
 		fmt.Fprintln(stdout, "nothing to collect")
@@ -59,18 +66,22 @@ func runGC(file string, remove, asJSON bool, stdout io.Writer) error {
 	default:
 		fmt.Fprintf(stdout, "%d objects, %s; `pipeline gc --delete` removes them\n", len(list), size(total))
 	}
+
 	return nil
 }
 
 // size writes a number of bytes for people.
 func size(n int64) string {
 	v, unit := float64(n), 0
+
 	units := []string{"B", "kB", "MB", "GB", "TB"}
 	for v >= 1000 && unit < len(units)-1 {
 		v, unit = v/1000, unit+1
 	}
+
 	if unit == 0 {
 		return fmt.Sprintf("%d B", n)
 	}
+
 	return fmt.Sprintf("%.1f %s", v, units[unit])
 }

@@ -19,14 +19,17 @@ func newGlossaryCommand(stdout io.Writer) *cli.Command {
 			if c.NArg() == 0 {
 				return printTerms(stdout, docs.Glossary())
 			}
+
 			var list []docs.Term
 			for _, w := range c.Args().Slice() {
 				found := docs.Find(w)
 				if found == nil {
 					return usage("the glossary has no %q; pipeline glossary lists its words", w)
 				}
+
 				list = append(list, found...)
 			}
+
 			return printTerms(stdout, list)
 		},
 	}
@@ -35,19 +38,24 @@ func newGlossaryCommand(stdout io.Writer) *cli.Command {
 // printTerms writes terms below their sections.
 func printTerms(w io.Writer, list []docs.Term) error {
 	var b strings.Builder
+
 	section := ""
 	for _, t := range list {
 		if t.Section != section {
 			if section != "" {
 				b.WriteString("\n")
 			}
+
 			section = t.Section
 			b.WriteString(section + "\n")
 		}
+
 		fmt.Fprintf(&b, "  %s: %s\n", t.Name, t.Meaning)
 	}
+
 	if _, err := io.WriteString(w, b.String()); err != nil {
 		return fmt.Errorf("print the glossary: %w", err)
 	}
+
 	return nil
 }

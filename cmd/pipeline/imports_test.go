@@ -86,6 +86,7 @@ func has(list, pkg string) bool {
 			return true
 		}
 	}
+
 	return false
 }
 
@@ -94,15 +95,18 @@ func TestImports(t *testing.T) {
 	n := 0
 	for _, p := range packages(t) {
 		pkg, _ := strings.CutPrefix(p.path, "doubletake/")
+
 		rule, may := "", ""
 		for _, r := range imports {
 			if len(r.of) > len(rule) && has(r.of+"/...", pkg) {
 				rule, may = r.of, r.may
 			}
 		}
+
 		if rule == "" {
 			t.Errorf("%s has no rule: list the packages it may import", pkg)
 		}
+
 		for _, i := range strings.Fields(p.imports) {
 			if own, ok := strings.CutPrefix(i, "doubletake/"); ok {
 				if n++; !has(may, own) {
@@ -115,12 +119,14 @@ func TestImports(t *testing.T) {
 						by, known = f.by, true
 					}
 				}
+
 				if !known || !has(by, pkg) {
 					t.Errorf("%s imports %s, which only these may: %s", pkg, i, by)
 				}
 			}
 		}
 	}
+
 	if n < 50 {
 		t.Errorf("only %d imports", n)
 	}

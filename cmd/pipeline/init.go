@@ -33,6 +33,7 @@ func newInitCommand(stdout, stderr io.Writer) *cli.Command {
 			default:
 				return usage("pipeline init takes one DIR, found %q", c.Args().Slice())
 			}
+
 			return runInit(dir, c.Bool("stdout"), stdout, stderr)
 		},
 	}
@@ -42,41 +43,51 @@ func runInit(dir string, print bool, stdout, stderr io.Writer) error {
 	if fi, err := os.Stat(dir); err != nil || !fi.IsDir() {
 		return usage("pipeline init wants a folder, found %s", dir)
 	}
+
 	path := filepath.Join(dir, "pipeline.yaml")
 	if _, err := os.Stat(path); !print && !errors.Is(err, fs.ErrNotExist) {
 		return usage("%s is there already; move it away, or use --stdout", path)
 	}
+
 	r, err := scaffold.Look(dir)
 	if err != nil {
 		return err
 	}
+
 	table := filepath.Join(dir, "conditions.csv")
 	if _, err := os.Stat(table); r.Conditions != "" && !print && !errors.Is(err, fs.ErrNotExist) {
 		return usage("%s is there already, but is no table of conditions: correct it, or move it away", table)
 	}
+
 	for _, n := range r.Notes {
 		fmt.Fprintln(stderr, "note: "+n)
 	}
+
 	if print {
 		_, err := io.WriteString(stdout, r.YAML)
 		return err
 	}
+
 	if r.Conditions != "" {
 		if err := writeNew(table, r.Conditions); err != nil {
 			return err
 		}
 		fmt.Fprintf(stdout, "wrote %s; fill in the conditions that are not in the names\n", table)
 	}
+
 	if err := writeNew(path, r.YAML); err != nil {
 		return err
 	}
+
 	// A copy of the program's own: an older one may be there.
 	if err := export.WriteFile(filepath.Join(dir, scaffold.SchemaFile), func(w io.Writer) error {
 		return printJSON(w, pipeline.Schema())
 	}); err != nil {
 		return err
 	}
+
 	fmt.Fprintf(stdout, "wrote %s; read it, correct what its comments ask for, then: pipeline run %s\n", path, path)
+
 	// Check the file at once: it is there to be corrected either way.
 	if p, err := pipeline.Load(path); err != nil {
 		fmt.Fprintf(stderr, "note: not ready to run yet: %v\n", err)
@@ -85,6 +96,7 @@ func runInit(dir string, print bool, stdout, stderr io.Writer) error {
 			fmt.Fprintf(stderr, "warning: %s: %s\n", w.Path, w.Text)
 		}
 	}
+
 	return nil
 }
 
@@ -94,10 +106,12 @@ func writeNew(path, text string) error {
 	if err != nil {
 		return fmt.Errorf("write configuration: %w", err)
 	}
+
 	_, err = f.WriteString(text)
 	if err = errors.Join(err, f.Close()); err != nil {
 		os.Remove(path)
 		return fmt.Errorf("write %s: %w", path, err)
 	}
+
 	return nil
 }

@@ -44,17 +44,21 @@ func start(t *testing.T, dir string, args ...string) (cmd *exec.Cmd, lines chan 
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+
 	lines = make(chan string, 10000)
 	go func() {
 		s := bufio.NewScanner(pipe)
 		for s.Scan() {
 			lines <- s.Text()
 		}
+
 		close(lines)
 	}()
+
 	return cmd, lines, stdout
 }
 
@@ -71,19 +75,23 @@ func TestInterrupted(t *testing.T) {
 	if testing.Short() {
 		t.Skip("interrupts real runs; not with -short")
 	}
+
 	undisturbed, disturbed := t.TempDir(), t.TempDir()
 	for _, d := range []string{undisturbed, disturbed} {
 		if err := os.WriteFile(filepath.Join(d, "pipeline.yaml"), []byte(interruptYAML), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	cmd, lines, _ := start(t, undisturbed, "run", "--progress", "json")
+
 	total := 0
 	for l := range lines {
 		if kind, _ := event(l); kind == "done" {
 			total++
 		}
 	}
+
 	if err := cmd.Wait(); err != nil {
 		t.Fatalf("undisturbed run: %v", err)
 	}
@@ -104,57 +112,73 @@ func TestInterrupted(t *testing.T) {
 	} {
 		cmd, lines, stdout := start(t, disturbed, "run", "--progress", "json", "--jobs", "2")
 		seen, signalled := 0, false
+
 		var rest []string
 		for l := range lines {
 			kind, stage := event(l)
 			if kind == "done" {
 				done++
 			}
+
 			if kind == "" {
 				rest = append(rest, l)
 			}
+
 			if signalled || kind != at.kind || stage != at.stage {
 				continue
 			}
+
 			if seen++; seen < at.count {
 				continue
 			}
+
 			signalled = true
+
 			if err := cmd.Process.Signal(at.signal); err != nil {
 				t.Fatal(err)
 			}
 		}
+
 		cmd.Wait()
+
 		if !signalled && cmd.ProcessState.ExitCode() == 0 {
 			t.Logf("interruption %d: what it was to interrupt was made before", i+1)
 			continue
 		}
+
 		if code := cmd.ProcessState.ExitCode(); code != 130 {
 			t.Errorf("interruption %d: exit status %d, expected 130: %q", i+1, code, rest)
 		}
+
 		if want := []string{"pipeline: interrupted; finished results are kept, run again to go on"}; fmt.Sprint(
 			rest) != fmt.Sprint(want) || stdout.Len() > 0 {
 			t.Errorf("interruption %d: messages %q and output %q, expected %q alone", i+1, rest, stdout.String(), want)
 		}
+
 		t.Logf("interruption %d, at the %s of a %s task: %d of %d tasks done", i+1, at.kind, at.stage, done, total)
 	}
+
 	cmd, lines, _ = start(t, disturbed, "run", "--progress", "json")
 	for l := range lines {
 		if kind, _ := event(l); kind == "done" {
 			done++
 		}
 	}
+
 	if err := cmd.Wait(); err != nil {
 		t.Fatalf("the run after the interruptions: %v", err)
 	}
+
 	// Nothing that was finished is done again: a task that was up to date
 	// gives no event.
 	if done != total {
 		t.Errorf("%d tasks were done over all runs, expected the %d of one run", done, total)
 	}
+
 	if err := sameTrees(filepath.Join(undisturbed, "runs"), filepath.Join(disturbed, "runs")); err != nil {
 		t.Error(err)
 	}
+
 	if left, _ := filepath.Glob(filepath.Join(disturbed, "runs", ".cache", "tmp", "*")); len(left) > 0 {
 		t.Errorf("left behind: %q", left)
 	}
@@ -167,6 +191,7 @@ func TestInterruptedTraining(t *testing.T) {
 	yaml := strings.NewReplacer("epochs: 1500", "epochs: 1000000", "seeds: 2", "seeds: 1").Replace(interruptYAML)
 	dir := project(t, yaml)
 	cmd, lines, _ := start(t, dir, "run", "--progress", "json")
+
 	signalled := false
 	for l := range lines {
 		if kind, stage := event(l); signalled || kind != "start" || stage != "train" {
@@ -175,12 +200,14 @@ func TestInterruptedTraining(t *testing.T) {
 
 		second(t, dir, cmd.Process.Pid)
 		signalled = true
+
 		if err := cmd.Process.Signal(os.Interrupt); err != nil {
 			t.Fatal(err)
 		}
 	}
 
 	_ = cmd.Wait()
+
 	if code := cmd.ProcessState.ExitCode(); code != 130 {
 		t.Errorf("exit status %d, expected 130", code)
 	}
@@ -190,10 +217,12 @@ func TestInterruptedTraining(t *testing.T) {
 func second(t *testing.T, dir string, pid int) {
 	t.Helper()
 	cmd, lines, stdout := start(t, dir, "run", "--progress", "none")
+
 	var got []string
 	for l := range lines {
 		got = append(got, l)
 	}
+
 	cmd.Wait()
 	host, _ := os.Hostname()
 	want := fmt.Sprintf("pipeline: lock runs: another run is at work there (process %d on %s since ", pid, host)

@@ -45,6 +45,7 @@ func runLog(c *cli.Context, stdout, stderr io.Writer) error {
 			args = slices.Delete(args, i, i+1)
 		}
 	}
+
 	file := "pipeline.yaml"
 	switch {
 	case len(args) == 1:
@@ -54,42 +55,55 @@ func runLog(c *cli.Context, stdout, stderr io.Writer) error {
 	case len(names) > 2:
 		return usage("pipeline log compares two runs: --diff A B, found %q", names)
 	}
+
 	list, damaged, err := runs.History(file)
 	if err != nil {
 		return err
 	}
+
 	for _, path := range damaged {
 		fmt.Fprintf(stderr, "warning: %s is no record of a run; it is left out\n", path)
 	}
+
 	if name := c.String("config"); name != "" {
 		r, err := runs.Find(list, name)
 		if err == nil && r.Config == "" {
 			err = fmt.Errorf("the record of run %s has no configuration: an older program wrote it, or it was too long", r.ID)
 		}
+
 		if err != nil {
 			return err
 		}
+
 		_, err = io.WriteString(stdout, r.Config)
+
 		return err
 	}
+
 	if len(names) == 0 {
 		if c.Bool("json") {
 			return printJSON(stdout, list)
 		}
+
 		printLog(stdout, list, c.Bool("all"))
+
 		return nil
 	}
+
 	var of [2]*runs.Record
 	for i, name := range names {
 		if of[i], err = runs.Find(list, name); err != nil {
 			return err
 		}
 	}
+
 	d := runs.DiffRecords(of[0], of[1])
 	if c.Bool("json") {
 		return printJSON(stdout, d)
 	}
+
 	printDiff(stdout, d, c.Bool("all"))
+
 	return nil
 }
 
@@ -98,7 +112,9 @@ func namesRun(arg string) bool {
 	if arg == "" || arg[0] < '0' || arg[0] > '9' {
 		return false
 	}
+
 	_, err := os.Stat(arg)
+
 	return err != nil
 }
 
@@ -112,40 +128,52 @@ func printLog(w io.Writer, list []runs.Record, all bool) {
 		fmt.Fprintln(w, "no run has made anything here")
 		return
 	}
+
 	from := 0
 	if n := len(list) - fewRuns; n > 1 && !all {
 		from = n
 		fmt.Fprintf(w, "%d earlier runs; --all lists them\n", n)
 	}
+
 	last := map[[2]string]*runs.Record{}
+
 	var settings *runs.Record // the last that has them
 	for i := range list {
 		r, before := &list[i], settings
 		if len(r.Settings) > 0 {
 			settings = r
 		}
+
 		if i < from {
 			for _, s := range r.Splits {
 				last[[2]string{s.Experiment, s.Split}] = r
 			}
 			continue
 		}
+
 		fmt.Fprintf(w, "%3d  %s  %d tasks, %.1f s", i+1, r.ID, r.Ran, r.Seconds)
+
 		if r.Digest != "" {
 			fmt.Fprintf(w, ", configuration %.8s", r.Digest)
 		}
+
 		if before != nil && settings == r {
 			fmt.Fprint(w, changes(runs.DiffRecords(before, r)))
 		}
+
 		fmt.Fprintln(w)
+
 		if r.Failed != "" {
 			lines := strings.Split(r.Failed, "\n")
 			fmt.Fprintf(w, "     failed: %s\n", lines[0])
+
 			if n := len(lines); n > 1 {
 				fmt.Fprintf(w, "     %d lines in all; --json has them\n", n)
 			}
 		}
+
 		const most = 8
+
 		verdicts := map[*runs.Record]map[runs.MetricKey]string{nil: nil}
 		for k, s := range r.Splits {
 			id := [2]string{s.Experiment, s.Split}
@@ -156,10 +184,13 @@ func printLog(w io.Writer, list []runs.Record, all bool) {
 						verdicts[before][m.MetricKey] = m.Verdict
 					}
 				}
+
 				printSplit(w, r, s, verdicts[before])
 			}
+
 			last[id] = r
 		}
+
 		if n := len(r.Splits); n > most {
 			fmt.Fprintf(w, "     %d splits in all; --json has them\n", n)
 		}
@@ -173,6 +204,7 @@ func printSplit(w io.Writer, r *runs.Record, s runs.SplitRecord, verdicts map[ru
 	if words := report.GradeWords[score.Grade(s.Verdict)]; words != "" {
 		parts = append(parts, words)
 	}
+
 	calibrated := false
 	for _, metric := range []string{"rmse", "coverage_95", "r2"} {
 		for _, m := range r.Metrics {
@@ -180,22 +212,28 @@ func printSplit(w io.Writer, r *runs.Record, s runs.SplitRecord, verdicts map[ru
 				math.IsNaN(m.Value.Mean) {
 				continue
 			}
+
 			calibrated = calibrated || m.Prediction == "calibrated" // before "network"
+
 			k := m.MetricKey
 			if !calibrated {
 				k.Prediction = ""
 			}
+
 			sep := " "
 			if metric == "coverage_95" {
 				sep = ": " // after its name, which ends in a number
 			}
+
 			part := nameOf(k) + sep + valueText(k, m.Value)
 			if v := verdicts[m.MetricKey]; v != "" {
 				part += " (" + v + ")"
 			}
+
 			parts = append(parts, part)
 		}
 	}
+
 	fmt.Fprintf(w, "     %s: %s\n", brief(s.Experiment+"/"+s.Split), strings.Join(parts, "; "))
 }
 
@@ -211,6 +249,7 @@ func percent(n runs.Number) string {
 func changes(d *runs.Difference) string {
 	const most = 3
 	var keys []string
+
 	seen := map[string]bool{}
 	for _, c := range d.Settings {
 		text := fmt.Sprintf("%s %s → %s", c.Key, brief(c.A), brief(c.B))
@@ -219,11 +258,13 @@ func changes(d *runs.Difference) string {
 			keys = append(keys, text)
 		}
 	}
+
 	switch n := len(keys); {
 	case n == 0:
 		return ", same settings"
 	case n > most:
 		keys = append(keys[:most], fmt.Sprintf("and %d more", n-most))
 	}
+
 	return ", changed: " + strings.Join(keys, "; ")
 }

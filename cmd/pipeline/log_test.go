@@ -19,6 +19,7 @@ func TestLogLists(t *testing.T) {
 		r.Settings = []runs.Setting{{Where: "e", Key: "k", Value: map[bool]string{false: "1", true: "2"}[i >= 25]}}
 		r.Splits = []runs.SplitRecord{{Experiment: "e", Split: "s", HeldOut: "x = 1", Rows: 9, Verdict: "care"}}
 		k := runs.MetricKey{Experiment: "e", Split: "s", Set: "test", Metric: "rmse", Prediction: "network", Unit: "dB"}
+
 		mean := 3.0
 		switch {
 		case i >= 28:
@@ -26,14 +27,18 @@ func TestLogLists(t *testing.T) {
 		case i >= 27:
 			mean = 2.8
 		}
+
 		r.Metrics = []runs.MetricRecord{{MetricKey: k, Value: runs.Number{Mean: mean, SE: 0.1}}}
 		if i == 24 {
 			r = runs.Record{ID: "run24", Failed: "killed"}
 		}
+
 		list = append(list, r)
 	}
+
 	var b bytes.Buffer
 	printLog(&b, list, false)
+
 	got := b.String()
 	for _, want := range []string{
 		"10 earlier runs; --all lists them\n 11  run10  10 tasks, 0.0 s, configuration abababab, same settings\n",
@@ -46,11 +51,14 @@ func TestLogLists(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, got)
 		}
 	}
+
 	if strings.Contains(got, "run09") || strings.Count(got, "better") != 1 || strings.Contains(got, "worse") {
 		t.Error(got)
 	}
+
 	b.Reset()
 	printLog(&b, list, true)
+
 	if !strings.HasPrefix(b.String(), "  1  run00") || !strings.HasSuffix(b.String(), got[strings.Index(got, " 11"):]) {
 		t.Error(b.String())
 	}

@@ -42,19 +42,23 @@ func run(args []string, stdout, stderr io.Writer) int {
 		<-ctx.Done()
 		stop() // a second signal ends the program at once
 	}()
+
 	stdout, stderr = &printer{w: stdout}, &printer{w: stderr}
 	app := newApp(stdout, stderr)
 	args, err := arrange(app, args)
 	if err == nil {
 		err = app.RunContext(ctx, append([]string{"pipeline"}, args...))
 	}
+
 	if err == nil {
 		return 0
 	}
+
 	code, text := pipeline.ExitStatus(err)
 	if text != "" {
 		fmt.Fprintln(stderr, "pipeline: "+text)
 	}
+
 	return code
 }
 
@@ -88,9 +92,11 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 			return cli.ShowAppHelp(c)
 		},
 	}
+
 	for _, c := range app.Commands {
 		c.HideHelpCommand = true // `pipeline help run` is enough; no file is called help
 		c.OnUsageError = app.OnUsageError
 	}
+
 	return app
 }

@@ -19,7 +19,9 @@ func newManCommand(stdout io.Writer) *cli.Command {
 			if c.NArg() > 0 {
 				return usage("pipeline man takes no arguments, found %q", c.Args().Slice())
 			}
+
 			_, err := io.WriteString(stdout, manPage(c.App))
+
 			return err
 		},
 	}
@@ -41,6 +43,7 @@ func manPage(app *cli.App) string {
 	for _, c := range visible(app) {
 		title := "pipeline " + c.Name + " [flags] " + c.ArgsUsage
 		fmt.Fprintf(&b, "### %s\n\n%s.\n\n", markdown(title), markdown(sentence(c.Usage)))
+
 		for _, p := range strings.Split(c.Description, "\n\n") {
 			if example, ok := strings.CutPrefix(p, "Example: "); ok {
 				fmt.Fprintf(&b, "Example:\n\n    %s\n\n", example)
@@ -48,6 +51,7 @@ func manPage(app *cli.App) string {
 				b.WriteString(markdown(p) + "\n\n")
 			}
 		}
+
 		for _, o := range options(c) {
 			value := ""
 			switch {
@@ -56,12 +60,14 @@ func manPage(app *cli.App) string {
 			case o.value:
 				value = " VALUE"
 			}
+
 			fmt.Fprintf(&b, "**--%s**%s\n: %s\n\n", o.name, markdown(value), markdown(o.usage))
 		}
 	}
 
 	b.WriteString("# EXIT STATUS\n\n0 success, 1 a stage failed, 2 usage or configuration error, 3 input data error, " +
 		"130 interrupted.\n\n# FILES\n\n")
+
 	for _, f := range [][2]string{
 		{"pipeline.yaml", "the configuration; pipeline schema describes every key"},
 		{"runs/report.html, runs/report.md", "the report of all experiments"},

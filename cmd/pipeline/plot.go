@@ -52,6 +52,7 @@ func newPlotCommand(stdout io.Writer) *cli.Command {
 
 func runPlot(c *cli.Context, stdout io.Writer) error {
 	o := report.PlotOptions{Format: c.String("format"), DPI: c.Float64("dpi"), Polar: c.Bool("polar")}
+
 	out := c.String("out")
 	if o.Format == "" {
 		o.Format = "pdf"
@@ -59,48 +60,60 @@ func runPlot(c *cli.Context, stdout io.Writer) error {
 			o.Format = e
 		}
 	}
+
 	if !slices.Contains(report.PlotFormats(), o.Format) {
 		return usage("--format of pipeline plot is one of %s, found %q", strings.Join(report.PlotFormats(), ", "), o.Format)
 	}
+
 	if !(o.DPI >= 30 && o.DPI <= 2400) {
 		return usage("--dpi wants 30 to 2400, found %g", o.DPI)
 	}
+
 	var err error
 	if o.WidthM, err = paperWidth(c.String("width")); err != nil {
 		return err
 	}
+
 	if o.X, err = axisLimits("xlim", c.String("xlim")); err != nil {
 		return err
 	}
+
 	if o.Y, err = axisLimits("ylim", c.String("ylim")); err != nil {
 		return err
 	}
+
 	plots, err := runs.OpenPlots(c.Args().First(), o.Polar)
 	if err != nil {
 		return err
 	}
+
 	name := c.Args().Get(1)
 	if name == "" {
 		_, err := fmt.Fprintln(stdout, strings.Join(plots.Names(), "\n"))
 		return err
 	}
+
 	b, err := plots.Draw(name, o)
 	if err != nil {
 		return err
 	}
+
 	if out == "-" {
 		_, err = stdout.Write(b)
 	} else {
 		if out == "" {
 			out = path.Base(name) + "." + o.Format
 		}
+
 		if err = os.WriteFile(out, b, 0o644); err == nil {
 			_, err = fmt.Fprintln(stdout, out)
 		}
 	}
+
 	if err != nil {
 		return fmt.Errorf("write figure: %w", err)
 	}
+
 	return nil
 }
 
@@ -113,6 +126,7 @@ func paperWidth(s string) (float64, error) {
 			}
 		}
 	}
+
 	return 0, usage("--width wants a length of 30mm to 1000mm, such as 84mm, 8.4cm, 3.3in or 240pt, found %q", s)
 }
 
@@ -121,11 +135,14 @@ func axisLimits(flag, s string) (limits [2]float64, err error) {
 	if s == "" {
 		return limits, nil
 	}
+
 	from, to, ok := strings.Cut(s, ":")
 	a, err1 := strconv.ParseFloat(from, 64)
+
 	b, err2 := strconv.ParseFloat(to, 64)
 	if !ok || err1 != nil || err2 != nil || !(a < b) || math.IsInf(b-a, 0) {
 		return limits, usage("--%s wants FROM:TO, such as --%s=-60:60, found %q", flag, flag, s)
 	}
+
 	return [2]float64{a, b}, nil
 }

@@ -46,6 +46,7 @@ func runPredict(c *cli.Context, stdout, stderr io.Writer) error {
 		Calibrated: c.String("calibrated"), Alpha: c.Float64("alpha"), Extrapolate: c.Bool("extrapolate"),
 		Network: c.Bool("network"), Details: c.Bool("details"),
 	}
+
 	if c.IsSet("alpha") {
 		o.Level = 1 - o.Alpha
 	}
@@ -68,6 +69,7 @@ func runPredict(c *cli.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
+
 	var x []float64
 	if at != "" {
 		if x, err = m.ParseAt(at); err != nil {
@@ -83,6 +85,7 @@ func runPredict(c *cli.Context, stdout, stderr io.Writer) error {
 	}
 
 	printNotes(stderr, m.Warnings)
+
 	if o.Calibrated == "" && m.Calibrated() {
 		fmt.Fprintln(stderr, "note: the model has a calibration; --calibrated with one of "+kinds+" applies it")
 	}

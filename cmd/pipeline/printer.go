@@ -24,11 +24,14 @@ var styles = [][]byte{[]byte("\x1b[1m"), []byte("\x1b[33m"), []byte("\x1b[0m")}
 // Write implements io.Writer.
 func (p *printer) Write(b []byte) (int, error) {
 	n := len(b)
+
 	if len(p.rest) > 0 {
 		b = append(p.rest, b...)
 		p.rest = nil
 	}
+
 	painted := colour(p.w)
+
 	out := make([]byte, 0, len(b)+16)
 	for len(b) > 0 {
 		if painted && b[0] == 0x1b {
@@ -36,15 +39,18 @@ func (p *printer) Write(b []byte) (int, error) {
 			for i < len(styles) && !bytes.HasPrefix(b, styles[i]) {
 				i++
 			}
+
 			if i < len(styles) {
 				out, b = append(out, styles[i]...), b[len(styles[i]):]
 				continue
 			}
 		}
+
 		if !utf8.FullRune(b) {
 			p.rest = bytes.Clone(b)
 			break
 		}
+
 		r, size := utf8.DecodeRune(b)
 		switch {
 		case r == utf8.RuneError && size == 1, r < ' ' && r != '\n' && r != '\t':
@@ -54,11 +60,14 @@ func (p *printer) Write(b []byte) (int, error) {
 		default:
 			out = append(out, b[:size]...)
 		}
+
 		b = b[size:]
 	}
+
 	if _, err := p.w.Write(out); err != nil {
 		return 0, err
 	}
+
 	return n, nil
 }
 
@@ -67,6 +76,8 @@ func file(w io.Writer) *os.File {
 	if p, ok := w.(*printer); ok {
 		w = p.w
 	}
+
 	f, _ := w.(*os.File)
+
 	return f
 }

@@ -23,10 +23,12 @@ func TestPrinter(t *testing.T) {
 		if n, err := (&printer{w: &whole}).Write([]byte(in)); n != len(in) || err != nil {
 			t.Errorf("%q: %d, %v", in, n, err)
 		}
+
 		p := &printer{w: &parts}
 		for i := range len(in) {
 			fmt.Fprint(p, in[i:i+1])
 		}
+
 		if whole.String() != want || parts.String() != want {
 			t.Errorf("%q: %q, by bytes %q, expected %q", in, whole.String(), parts.String(), want)
 		}
@@ -42,8 +44,10 @@ func TestTerminalEscapes(t *testing.T) {
 		if err := os.WriteFile(p, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
+
 		return p
 	}
+
 	title := []byte("LIST\x00\x00\x00\x00INFOINAM")
 	title = append(binary.LittleEndian.AppendUint32(title, uint32(len(evil))), evil...)
 	title = append(title, make([]byte, len(evil)%2)...)
@@ -55,6 +59,7 @@ func TestTerminalEscapes(t *testing.T) {
 	recording := put("title.wav", string(b))
 	header := put("header.csv", "owned\u009b31m\u202e,b\n1,2\n3,4\n5,6\n")
 	named := put(evil+".csv", "a,b\n1,2\n3,x\n5,6\n7,8\n")
+
 	config := put("p.yaml", fmt.Sprintf("version: 1\nworkdir: runs\nexperiments:\n  %q: {ingest: {files: [%q]}}\n",
 		evil, evil))
 	for _, args := range [][]string{
@@ -70,10 +75,12 @@ func TestTerminalEscapes(t *testing.T) {
 	} {
 		var stdout, stderr bytes.Buffer
 		run(args, &stdout, &stderr)
+
 		text := stdout.String() + stderr.String()
 		if strings.ContainsAny(text, "\x1b\a\r\u009b\u202e") {
 			t.Errorf("%q: %q", args, text)
 		}
+
 		if !strings.Contains(text, "owned") && args[1%len(args)] != recording {
 			t.Errorf("%q names nothing of it: %q", args, text)
 		}

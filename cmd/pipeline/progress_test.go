@@ -23,16 +23,20 @@ func TestProgressLine(t *testing.T) {
 		w: &out, mode: "none", start: start, now: func() time.Time { return now }, left: pipeline.NewEstimate(1),
 		total: map[string]int{}, done: map[string]int{}, stage: []string{"ingest", "dsp", "train"},
 	}
+
 	p.observe(engine.Event{Kind: "plan", Todo: []*engine.Task{a, b}})
 	p.observe(engine.Event{Kind: "start", Task: a})
 	now = now.Add(10 * time.Second)
 	p.observe(engine.Event{Kind: "done", Task: a, Ran: true, Seconds: 10})
+
 	if got, want := strings.TrimSpace(p.line()), "10.0 s  dsp 1/1  train 0/1  0.1 tasks/s  about 6 s left"; got != want {
 		t.Errorf("%q, expected %q", got, want)
 	}
+
 	p.mode = "json"
 	p.observe(engine.Event{Kind: "plan", Todo: nil})
 	p.observe(engine.Event{Kind: "done", Task: b, Seconds: 1})
+
 	for _, l := range strings.Split(strings.TrimSpace(out.String()), "\n") {
 		var m map[string]any
 		if err := json.Unmarshal([]byte(l), &m); err != nil || m["event"] == nil {

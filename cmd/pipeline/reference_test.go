@@ -34,15 +34,19 @@ func TestReferencePages(t *testing.T) {
 			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 				t.Fatal(err)
 			}
+
 			if err := os.WriteFile(path, []byte(body), 0o644); err != nil {
 				t.Fatal(err)
 			}
+
 			continue
 		}
+
 		got, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if string(got) != body {
 			t.Errorf("docs/reference/%s differs from the code; renew it with -update", name)
 		}
@@ -56,12 +60,15 @@ func commandsPage() string {
 	b.WriteString(generated + "# Commands\n\nFlags and arguments may come in any order. Results go to standard output, " +
 		"progress and messages to standard error.\n\n" +
 		"Exit status: 0 success, 1 a stage failed, 2 usage or configuration error, 3 input data error, 130 interrupted.\n")
+
 	for _, c := range newApp(io.Discard, io.Discard).Commands {
 		if c.Hidden || c.Name == "help" {
 			continue
 		}
+
 		fmt.Fprintf(&b, "\n## pipeline %s\n\n%s.\n\n```\npipeline %s\n```\n", c.Name, sentence(c.Usage),
 			strings.TrimSpace(c.Name+" [flags] "+c.ArgsUsage))
+
 		for _, p := range strings.Split(c.Description, "\n\n") {
 			switch {
 			case p == "", strings.HasPrefix(p, "Exit status"):
@@ -71,10 +78,13 @@ func commandsPage() string {
 				fmt.Fprintf(&b, "\n%s\n", p)
 			}
 		}
+
 		if len(c.Flags) == 0 {
 			continue
 		}
+
 		b.WriteString("\n| flag | meaning |\n|---|---|\n")
+
 		for _, f := range c.Flags {
 			usage, value := "", ""
 			if d, ok := f.(cli.DocGenerationFlag); ok {
@@ -86,11 +96,13 @@ func commandsPage() string {
 					}
 				}
 			}
+
 			if f.Names()[0] != "help" {
 				fmt.Fprintf(&b, "| `--%s%s` | %s |\n", f.Names()[0], value, cell(usage))
 			}
 		}
 	}
+
 	return b.String()
 }
 
@@ -101,6 +113,7 @@ func configurationPage() string {
 	b.WriteString(generated + "# pipeline.yaml\n\nEvery key, from the types that read the file. `<name>` means a name " +
 		"of your own. Unknown keys are errors that name the " +
 		"nearest known one. `pipeline schema` prints the same as JSON Schema, for editors.\n")
+
 	section := ""
 	for _, k := range config.Keys() {
 		top := "the file"
@@ -112,24 +125,30 @@ func configurationPage() string {
 		} else if len(parts) > 3 {
 			top = parts[2]
 		}
+
 		if section == "" {
 			section = top
 			b.WriteString("\n## The file\n\n| key | value | default | meaning |\n|---|---|---|---|\n")
 		}
+
 		value := k.Type
 		if len(k.Choices) > 0 {
 			value = "`" + strings.Join(k.Choices, "`, `") + "`"
 		}
+
 		def := ""
 		if k.Default != "" {
 			def = "`" + k.Default + "`"
 		}
+
 		key := strings.TrimPrefix(k.Path, "experiments.<name>.")
 		if section != "the file" {
 			key = strings.TrimPrefix(key, section+".")
 		}
+
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", key, cell(value), def, cell(k.Doc))
 	}
+
 	return b.String()
 }
 
@@ -140,6 +159,7 @@ func tablesPage(t *testing.T) string {
 	if out, err := command(dir, "run", "--progress", "none").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
+
 	var b strings.Builder
 	b.WriteString(generated + "# Tables\n\nArrow IPC files (random-access format, uncompressed) below `runs/`. Missing " +
 		"numbers are null. Schema metadata carries the " +
@@ -147,6 +167,7 @@ func tablesPage(t *testing.T) string {
 		"`unit` and `description`. " +
 		"The columns below are those of a small simulated rotor campaign; conditions are your own, and harmonics 2 … 5 " +
 		"look like the first.\n")
+
 	other := regexp.MustCompile(`^bpf[2-9]_`)
 	for _, f := range []struct{ path, what string }{
 		{"rotor/recordings.arrow", "One row per recording and channel."},
@@ -160,13 +181,16 @@ func tablesPage(t *testing.T) string {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n| column | type | unit | meaning |\n|---|---|---|---|\n", filepath.Base(f.path),
 			f.what)
+
 		for i := range tab.Columns {
 			c := &tab.Columns[i]
 			if other.MatchString(c.Name) {
 				continue
 			}
+
 			kind := "float64"
 			switch {
 			case c.Strings != nil:
@@ -178,8 +202,10 @@ func tablesPage(t *testing.T) string {
 			case c.Lists != nil:
 				kind = "list of float32"
 			}
+
 			fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", c.Name, kind, cell(c.Unit), cell(c.Description))
 		}
 	}
+
 	return b.String()
 }

@@ -61,14 +61,18 @@ func newReportCommand(stdout, stderr io.Writer) *cli.Command {
 			if err != nil {
 				return err
 			}
+
 			o := runOptions{
 				file: file, sel: pipeline.Selection{Experiments: experimentNames(c)}, jobs: c.Int("jobs"),
 				json: c.Bool("json"), progress: c.String("progress"),
 			}
+
 			if o.executor, err = executor(c); err != nil {
 				return err
 			}
+
 			held, format := c.Generic("held-out").(*values), c.String("format")
+
 			return runReport(c.Context, o, held, format, c.String("out"), stdout, stderr)
 		},
 	}
@@ -84,22 +88,27 @@ func runReport(
 				strings.Join(formats, ", ."))
 		}
 	}
+
 	if format != "" && !slices.Contains(formats, format) {
 		return usage("--format %q is unknown, expected one of %s", format, strings.Join(formats, ", "))
 	}
+
 	if o.json && format != "" && format != "json" {
 		return usage("--json is --format json, found --format %s too", format)
 	}
+
 	o.json = o.json || format == "json"
 	o.added = *held
 	extra, err := pipeline.HeldOut(o.added)
 	if err != nil {
 		return err
 	}
+
 	plain, err := pipeline.Load(o.file)
 	if err != nil {
 		return err
 	}
+
 	p := plain
 	if len(extra) == 0 {
 		o.sel.Stages = []string{"report"} // renders only; refuses when something is missing
@@ -107,18 +116,22 @@ func runReport(
 		if p, err = pipeline.Load(o.file, extra...); err != nil {
 			return err
 		}
+
 		if len(o.sel.Experiments) == 0 {
 			// Only experiments that have the condition are concerned.
 			o.sel.Experiments = concerned(plain, p)
 		}
 	}
+
 	if out != "" {
 		return writeOut(p, o, format, out)
 	}
+
 	res, err := perform(ctx, p, o, stderr)
 	if err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
+
 	if len(o.sel.Experiments) > 0 {
 		// The page is about all experiments; it is made anew if the others have
 		// results.
@@ -126,6 +139,7 @@ func runReport(
 			Selection: pipeline.Selection{Stages: []string{"report"}},
 			Jobs:      max(1, o.jobs),
 		})
+
 		var lacks *pipeline.NotReadyError
 		switch {
 		case errors.As(err, &lacks):
@@ -134,34 +148,42 @@ func runReport(
 			return fmt.Errorf("report: %w", err)
 		}
 	}
+
 	if format == "" || o.json {
 		return show(p, res, o, stdout)
 	}
+
 	return write(p, res, o, format, stdout)
 }
 
 // writeOut writes the report that is in the work directory to a file.
 func writeOut(p *pipeline.Project, o runOptions, format, out string) error {
 	res, err := p.Finished(o.sel)
+
 	var notReady *pipeline.NotReadyError
 	if errors.As(err, &notReady) {
 		return usage("%v\nrun first: the same command without --out", err)
 	}
+
 	if err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
+
 	var b bytes.Buffer
 	if o.json {
 		err = show(p, res, o, &b)
 	} else {
 		err = write(p, res, o, format, &b)
 	}
+
 	if err != nil {
 		return err
 	}
+
 	if err := os.WriteFile(out, b.Bytes(), 0o644); err != nil {
 		return fmt.Errorf("write report: %w", err)
 	}
+
 	return nil
 }
 
@@ -174,22 +196,28 @@ func concerned(plain, p *pipeline.Project) []string {
 				out = append(out, t.Experiment+"\x00"+t.Split)
 			}
 		}
+
 		return out
 	}
+
 	before := splits(plain)
+
 	var fresh, all []string
 	for _, s := range splits(p) {
 		e, _, _ := strings.Cut(s, "\x00")
 		if !slices.Contains(all, e) {
 			all = append(all, e)
 		}
+
 		if !slices.Contains(before, s) && !slices.Contains(fresh, e) {
 			fresh = append(fresh, e)
 		}
 	}
+
 	if len(fresh) == 0 { // the configuration holds these splits already
 		return all
 	}
+
 	return fresh
 }
 
@@ -199,10 +227,12 @@ func write(p *pipeline.Project, res *pipeline.Result, o runOptions, format strin
 	if err != nil {
 		return err
 	}
+
 	sweeps, err := p.Sweeps(res, o.sel)
 	if err != nil {
 		return err
 	}
+
 	var b []byte
 	switch format {
 	case "html":
@@ -210,9 +240,12 @@ func write(p *pipeline.Project, res *pipeline.Result, o runOptions, format strin
 		if err != nil {
 			return err
 		}
+
 		b = report.Page(details, sweeps...)
+
 	case "md":
 		b = report.RunMarkdown(reports, sweeps)
+
 	case "tex":
 		for i, e := range reports {
 			if i > 0 {
@@ -220,11 +253,14 @@ func write(p *pipeline.Project, res *pipeline.Result, o runOptions, format strin
 			}
 			b = append(b, report.LaTeX(e)...)
 		}
+
 	case "csv":
 		b = report.MetricsCSV(reports)
 	}
+
 	if _, err := stdout.Write(b); err != nil {
 		return fmt.Errorf("write report: %w", err)
 	}
+
 	return nil
 }

@@ -71,10 +71,12 @@ experiments:
 // project writes a configuration into a fresh folder.
 func project(t *testing.T, yaml string) string {
 	t.Helper()
+
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "pipeline.yaml"), []byte(yaml), 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	return dir
 }
 
@@ -95,6 +97,7 @@ func resultHashes(t *testing.T, dir string) string {
 		if err != nil {
 			return err
 		}
+
 		rel, _ := filepath.Rel(root, p)
 		if d.IsDir() {
 			if rel == ".cache" {
@@ -102,20 +105,25 @@ func resultHashes(t *testing.T, dir string) string {
 			}
 			return nil
 		}
+
 		if rel == ".lock" || rel == pipeline.ProgressFile {
 			return nil
 		}
+
 		data, err := os.ReadFile(p)
 		if err != nil {
 			return err
 		}
+
 		sum := sha256.Sum256(data)
 		fmt.Fprintf(&b, "%s %s\n", hex.EncodeToString(sum[:8]), rel)
+
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return b.String()
 }
 
@@ -129,8 +137,10 @@ func differing(want, got string) string {
 			}
 		}
 	}
+
 	only("- ", want, got)
 	only("+ ", got, want)
+
 	return b.String()
 }
 
@@ -140,30 +150,37 @@ func TestKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("kills real runs; not with -short")
 	}
+
 	whole := project(t, smallRun)
 	events := runUntil(t, whole, -1, 0) // left alone
 	want := resultHashes(t, whole)
+
 	rng := rand.New(rand.NewPCG(1, 2))
 	for i := range *kills {
 		dir := project(t, smallRun)
+
 		left := events
 		for range 2 { // killed, started again, killed again
 			at := rng.IntN(left)
 			// The kill falls up to 5 ms after the event: within the next tasks, or while a result is sealed.
 			left = max(left-runUntil(t, dir, at, time.Duration(rng.IntN(5000))*time.Microsecond), 1)
 		}
+
 		if out, err := command(dir, "run", "--progress", "none").CombinedOutput(); err != nil {
 			t.Fatalf("kill %d: the next run failed: %v\n%s", i, err, out)
 		}
+
 		if got := resultHashes(t, dir); got != want {
 			t.Fatalf("kill %d: results differ:\n%s", i, differing(want, got))
 		}
+
 		for _, kind := range []string{"tmp", ".tmp-*", "published/.*", "scratch/*"} {
 			if left, _ := filepath.Glob(filepath.Join(dir, "runs", ".cache", kind)); len(left) > 0 {
 				t.Errorf("kill %d: leftovers stay: %v", i, left)
 			}
 		}
 	}
+
 	t.Logf("%d runs of %d events each killed twice: every next run finished with the same bytes", *kills, events)
 }
 
@@ -175,6 +192,7 @@ func TestPowerCut(t *testing.T) {
 	if testing.Short() {
 		t.Skip("kills real runs; not with -short")
 	}
+
 	whole := project(t, smallRun)
 	events := runUntil(t, whole, -1, 0)
 	want := resultHashes(t, whole)
@@ -183,6 +201,7 @@ func TestPowerCut(t *testing.T) {
 		list, _ := filepath.Glob(filepath.Join(disk, "runs", ".cache", "objects", "*", "*", "manifest.json"))
 		return len(list)
 	}
+
 	lost := 0
 	for i := range *cuts {
 		dir := project(t, strings.Replace(smallRun, "version: 1", "version: 1\nworkdir: disk/runs", 1))
@@ -193,40 +212,52 @@ func TestPowerCut(t *testing.T) {
 			}
 			return nil
 		}
+
 		mount := func() error { return sh("mount", "-o", "loop,commit=300", image, disk) }
+
 		err := errors.Join(os.Mkdir(disk, 0o755), os.WriteFile(image, nil, 0o600), os.Truncate(image, 48<<20),
 			sh("mkfs.ext4", "-q", "-F", image))
 		if err == nil {
 			err = mount()
 		}
+
 		if err != nil {
 			t.Skipf("no file system can be mounted here: %v", err)
 		}
+
 		unmount := func() error { return sh("umount", disk) }
 		t.Cleanup(func() { _ = unmount() })
 		runUntil(t, dir, rng.IntN(events), time.Duration(rng.IntN(5000))*time.Microsecond)
 		before := sealed(disk)
+
 		kept, err := os.ReadFile(image)
 		if err == nil {
 			err = unmount()
 		}
+
 		if err := errors.Join(err, os.WriteFile(image, kept, 0o600)); err != nil {
 			t.Fatal(err)
 		}
+
 		if err := mount(); err != nil {
 			t.Fatal(err)
 		}
+
 		lost += before - sealed(disk)
+
 		if out, err := command(dir, "run", "--progress", "none").CombinedOutput(); err != nil {
 			t.Fatalf("cut %d: the next run failed: %v\n%s", i, err, out)
 		}
+
 		if got := resultHashes(t, disk); got != want {
 			t.Fatalf("cut %d: results differ:\n%s", i, differing(want, got))
 		}
+
 		if err := unmount(); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	t.Logf("%d power cuts; %d results that had their name were not on the disk, and were made again", *cuts, lost)
 }
 
@@ -239,20 +270,25 @@ func runUntil(t *testing.T, dir string, at int, delay time.Duration) (events int
 	if err == nil {
 		err = c.Start()
 	}
+
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	lines := bufio.NewScanner(stderr)
 	for lines.Scan() {
 		if events == at {
 			time.Sleep(delay)
 			c.Process.Kill()
 		}
+
 		events++
 	}
+
 	if err := c.Wait(); err != nil && at < 0 {
 		t.Fatal(err)
 	}
+
 	return events
 }
 
@@ -264,9 +300,11 @@ func TestDiskFull(t *testing.T) {
 	if err := os.Mkdir(disk, 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=600k"); err != nil {
 		t.Skipf("no small file system can be mounted here: %v", err)
 	}
+
 	defer syscall.Unmount(disk, syscall.MNT_DETACH)
 	c := command(dir, "run", "--progress", "none")
 	var stderr bytes.Buffer
@@ -275,20 +313,25 @@ func TestDiskFull(t *testing.T) {
 	if code := c.ProcessState.ExitCode(); err == nil || code != 1 {
 		t.Fatalf("exit %d on a full disk: %s", code, stderr.String())
 	}
+
 	if !strings.Contains(stderr.String(), "no space left on device") {
 		t.Errorf("the message does not name the cause: %s", stderr.String())
 	}
+
 	if err := syscall.Mount("tmpfs", disk, "tmpfs", syscall.MS_REMOUNT, "size=64m"); err != nil {
 		t.Fatal(err)
 	}
+
 	out, err := command(dir, "run", "--progress", "plain").CombinedOutput()
 	if err != nil {
 		t.Fatalf("with room again: %v\n%s", err, out)
 	}
+
 	whole := project(t, smallRun)
 	if out, err := command(whole, "run", "--progress", "none").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
+
 	if got, want := resultHashes(t, disk), resultHashes(t, whole); got != want {
 		t.Errorf("results differ after a full disk:\n%s", differing(want, got))
 	}

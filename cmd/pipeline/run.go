@@ -55,6 +55,7 @@ func newRunCommand(stdout, stderr io.Writer) *cli.Command {
 			if err != nil {
 				return err
 			}
+
 			return runRun(c.Context, o, stdout, stderr)
 		},
 	}
@@ -66,15 +67,19 @@ func parseRun(c *cli.Context) (o runOptions, err error) {
 	if err != nil {
 		return o, err
 	}
+
 	o = runOptions{
 		file: file, sel: selection(c), jobs: c.Int("jobs"), keep: c.Bool("keep-going"), dryRun: c.Bool("dry-run"),
 		explain: c.Bool("explain"), json: c.Bool("json"), progress: c.String("progress"),
 	}
+
 	o.sel.Force, o.sel.Verify = c.Bool("force"), c.Bool("verify")
 	if o.sel.Verify && o.dryRun {
 		return o, usage("--verify goes with a run, not with --dry-run")
 	}
+
 	o.executor, err = executor(c)
+
 	return o, err
 }
 
@@ -122,9 +127,11 @@ func runRun(ctx context.Context, o runOptions, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
+
 	if o.dryRun {
 		return dryRun(p, o, stdout)
 	}
+
 	return execute(ctx, p, o, stdout, stderr)
 }
 
@@ -134,9 +141,11 @@ func execute(ctx context.Context, p *pipeline.Project, o runOptions, stdout, std
 	if err != nil {
 		return err
 	}
+
 	if res.Ran == 0 && !o.json {
 		return showPage(p, res, o, stdout)
 	}
+
 	return show(p, res, o, stdout)
 }
 
@@ -146,11 +155,14 @@ func showPage(p *pipeline.Project, res *pipeline.Result, o runOptions, stdout io
 	if err != nil {
 		return err
 	}
+
 	sweeps, err := p.Sweeps(res, o.sel)
 	if err != nil || len(reports)+len(sweeps) == 0 {
 		return err
 	}
+
 	_, err = fmt.Fprintf(stdout, "%s (tables: pipeline report)\n", shortPath(p.Page()))
+
 	return err
 }
 
@@ -161,6 +173,7 @@ func shortPath(path string) string {
 			return rel
 		}
 	}
+
 	return path
 }
 
@@ -169,43 +182,55 @@ func perform(ctx context.Context, p *pipeline.Project, o runOptions, stderr io.W
 	if o.jobs < 0 {
 		return nil, usage("--jobs wants a number of tasks, found %d", o.jobs)
 	}
+
 	if o.jobs == 0 {
 		o.jobs = runtime.NumCPU()
 	}
+
 	for _, w := range p.Warnings {
 		fmt.Fprintf(stderr, "warning: %s: %s\n", w.Path, w.Text)
 	}
+
 	if o.explain {
 		if err := explainPlan(p, o.sel, stderr); err != nil {
 			return nil, err
 		}
 	}
+
 	atOnce := o.jobs
 	if o.executor != "" {
 		atOnce = 0
 	}
+
 	pr, err := newProgress(o.progress, o.keep, atOnce, p, stderr)
 	if err != nil {
 		return nil, err
 	}
+
 	eo := pipeline.Options{Selection: o.sel, Jobs: o.jobs, KeepGoing: o.keep, Observe: pr.observe}
+
 	x, err := p.Executor(o.executor, o.file, o.added, pr.note)
 	if err != nil {
 		return nil, err
 	}
+
 	if x != nil {
 		defer onSecondInterrupt(x.Cancel)()
 		eo.Executor = x
 	}
+
 	res, err := p.Run(ctx, eo)
+
 	var notReady *pipeline.NotReadyError
 	if errors.As(err, &notReady) {
 		return nil, usage("%v\nrun first: %s", err, firstRun(o, notReady))
 	}
+
 	pr.end(res, err)
 	if err != nil {
 		return nil, err
 	}
+
 	return res, nil
 }
 
@@ -215,10 +240,12 @@ func show(p *pipeline.Project, res *pipeline.Result, o runOptions, stdout io.Wri
 	if err != nil {
 		return err
 	}
+
 	sweeps, err := p.Sweeps(res, o.sel)
 	if err != nil {
 		return err
 	}
+
 	if o.json {
 		docs := make([]json.RawMessage, len(reports))
 		for i, e := range reports {
@@ -226,15 +253,19 @@ func show(p *pipeline.Project, res *pipeline.Result, o runOptions, stdout io.Wri
 				return err
 			}
 		}
+
 		all := map[string]any{"run": res, "experiments": docs}
 		if len(sweeps) > 0 {
 			all["sweeps"] = sweepDocuments(sweeps)
 		}
+
 		return printJSON(stdout, all)
 	}
+
 	if err := writeSweeps(sweeps, stdout); err != nil || len(reports) == 0 {
 		return err
 	}
+
 	return report.RunTerminal(stdout, reports, width(stdout), colour(stdout))
 }
 
@@ -244,9 +275,11 @@ func firstRun(o runOptions, lacks *pipeline.NotReadyError) string {
 	if o.file != "pipeline.yaml" {
 		words = append(words, shellQuote(o.file))
 	}
+
 	if len(o.sel.Experiments) > 0 {
 		words = append(words, "--experiment "+shellQuote(lacks.Needs.Task.Experiment))
 	}
+
 	return strings.Join(append(words, "--to "+lacks.Needs.Task.Stage), " ")
 }
 
@@ -258,6 +291,7 @@ func shellQuote(s string) string {
 	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
 		return s
 	}
+
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
@@ -276,6 +310,7 @@ func tasksJSON(list []*pipeline.Status) []taskJSON {
 	for i, s := range list {
 		out[i] = taskJSON{s.Task.ID, s.Task.Stage, s.Task.Experiment, s.Task.Split, s.State, s.Reasons}
 	}
+
 	return out
 }
 
@@ -284,7 +319,9 @@ func printJSON(w io.Writer, v any) error {
 	if err != nil {
 		return fmt.Errorf("print JSON: %w", err)
 	}
+
 	_, err = fmt.Fprintf(w, "%s\n", b)
+
 	return err
 }
 
@@ -293,13 +330,17 @@ func dryRun(p *pipeline.Project, o runOptions, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
+
 	if o.json {
 		return printJSON(stdout, map[string]any{"would_run": tasksJSON(todo), "up_to_date": cached})
 	}
+
 	for _, st := range todo {
 		fmt.Fprintf(stdout, "would run %s: %s\n", st.Task.ID, st.Because())
 	}
+
 	fmt.Fprintf(stdout, "%d to run, %d up to date\n", len(todo), cached)
+
 	return nil
 }
 
@@ -309,18 +350,23 @@ func explainPlan(p *pipeline.Project, s pipeline.Selection, w io.Writer) error {
 	todo, _, err := p.Pending(s)
 	type key struct{ stage, reason string }
 	count := map[key][]string{}
+
 	var order []key
 	for _, st := range todo {
 		k := key{st.Task.Stage, st.Because()}
+
 		own := func(r pipeline.Reason) bool { return r.Kind != "upstream" }
 		if !slices.ContainsFunc(st.Reasons, own) {
 			k.reason = "their inputs are made again"
 		}
+
 		if count[k] == nil {
 			order = append(order, k)
 		}
+
 		count[k] = append(count[k], st.Task.ID)
 	}
+
 	for _, k := range order {
 		ids := count[k]
 		switch n := len(ids); {
@@ -330,6 +376,7 @@ func explainPlan(p *pipeline.Project, s pipeline.Selection, w io.Writer) error {
 			fmt.Fprintf(w, "%d tasks of %s: %s (%s, …)\n", n, k.stage, k.reason, ids[0])
 		}
 	}
+
 	return err
 }
 
@@ -340,6 +387,7 @@ func width(w io.Writer) int {
 			return n
 		}
 	}
+
 	return 0
 }
 
@@ -353,6 +401,8 @@ func isTerminal(f *os.File) bool {
 	if f == nil {
 		return false
 	}
+
 	fi, err := f.Stat()
+
 	return err == nil && fi.Mode()&os.ModeCharDevice != 0
 }

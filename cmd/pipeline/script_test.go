@@ -63,16 +63,19 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits STATUS COMMAND ARGS…")
 	}
+
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
 	got := 0
 	err = ts.Exec(args[1], args[2:]...)
+
 	var ee *exec.ExitError
 	if errors.As(err, &ee) {
 		got = ee.ExitCode()
 	} else {
 		ts.Check(err)
 	}
+
 	if got != want {
 		ts.Fatalf("exit status %d, expected %d", got, want)
 	}
@@ -95,6 +98,7 @@ func unprivileged(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Check(os.Chmod(dir, 0o755))
 		}
 	}
+
 	out, err := cmd.CombinedOutput()
 	ts.Logf("%s", out)
 	ts.Check(os.WriteFile(ts.MkAbs("output"), out, 0o644))
@@ -110,14 +114,17 @@ func nopartial(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 1 {
 		ts.Fatalf("usage: nopartial DIR [NAME…]")
 	}
+
 	root := ts.MkAbs(args[0])
 	err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) && p == root {
 			return fs.SkipAll // nothing was even begun
 		}
+
 		if err != nil {
 			return err
 		}
+
 		rel, _ := filepath.Rel(root, p)
 		inCache := strings.HasPrefix(rel, ".cache")
 		switch {
@@ -133,8 +140,10 @@ func nopartial(ts *testscript.TestScript, neg bool, args []string) {
 			_, err := table.Read(p)
 			return err
 		}
+
 		return nil
 	})
+
 	ts.Check(err)
 }
 
@@ -152,10 +161,12 @@ func replace(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
 		ts.Fatalf("usage: replace FILE OLD NEW")
 	}
+
 	b := ts.ReadFile(args[0])
 	if n := strings.Count(b, args[1]); n != 1 {
 		ts.Fatalf("%q occurs %d times in %s, expected once", args[1], n, args[0])
 	}
+
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.Replace(b, args[1], args[2], 1)), 0o644))
 }
 
@@ -166,12 +177,15 @@ func oneJSON(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args)%2 != 1 {
 		ts.Fatalf("usage: onejson FILE [PATH VALUE]…")
 	}
+
 	d := json.NewDecoder(strings.NewReader(ts.ReadFile(args[0])))
 	var doc any
 	ts.Check(d.Decode(&doc))
+
 	if d.More() {
 		ts.Fatalf("%s holds more than one JSON document", args[0])
 	}
+
 	for i := 1; i < len(args); i += 2 {
 		v := doc
 		for _, k := range strings.Split(args[i], "/") {
@@ -181,23 +195,30 @@ func oneJSON(ts *testscript.TestScript, neg bool, args []string) {
 				if !ok {
 					ts.Fatalf("%s: no key %q", args[i], k)
 				}
+
 				v = next
+
 			case []any:
 				if k == "len" {
 					v = len(x)
 					continue
 				}
+
 				n, err := strconv.Atoi(k)
 				if err != nil || n >= len(x) {
 					ts.Fatalf("%s: no element %q among %d", args[i], k, len(x))
 				}
+
 				v = x[n]
+
 			default:
 				ts.Fatalf("%s: nothing below %v", args[i], v)
 			}
 		}
+
 		b, err := json.Marshal(v)
 		ts.Check(err)
+
 		if string(b) != args[i+1] {
 			ts.Fatalf("%s: found %s, expected %s", args[i], b, args[i+1])
 		}
@@ -216,11 +237,14 @@ func published(dir string) (map[string][]byte, error) {
 		case d.IsDir() || d.Name() == ".lock" || d.Name() == pipeline.ProgressFile:
 			return nil
 		}
+
 		b, err := os.ReadFile(p)
 		rel, _ := filepath.Rel(dir, p)
 		out[rel] = b
+
 		return err
 	})
+
 	return out, err
 }
 
@@ -230,24 +254,30 @@ func sameTrees(a, b string) error {
 	if err != nil {
 		return err
 	}
+
 	y, err := published(b)
 	if err != nil {
 		return err
 	}
+
 	if len(x) == 0 {
 		return fmt.Errorf("%s shows no files", a)
 	}
+
 	for name, bytesA := range x {
 		if bytesB, ok := y[name]; !ok {
 			return fmt.Errorf("%s is in %s only", name, a)
 		} else if !bytes.Equal(bytesA, bytesB) {
 			return fmt.Errorf("%s differs between %s and %s", name, a, b)
 		}
+
 		delete(y, name)
 	}
+
 	for name := range y {
 		return fmt.Errorf("%s is in %s only", name, b)
 	}
+
 	return nil
 }
 
@@ -267,15 +297,18 @@ func mkwav(ts *testscript.TestScript, neg bool, args []string) {
 		"rate": 5120, "seconds": 2, "channels": 1, "blades": 2, "rpm": 3000, "nan": -1, "inf": -1,
 		"cut": -1, "claim": -1, "head-channels": -1, "head-rate": -1,
 	}
+
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: mkwav FILE [KEY=VALUE]…")
 	}
+
 	for _, a := range args[1:] {
 		k, s, _ := strings.Cut(a, "=")
 		x, err := strconv.ParseFloat(s, 64)
 		ts.Check(err)
 		v[k] = x
 	}
+
 	path := ts.MkAbs(args[0])
 	ts.Check(os.MkdirAll(filepath.Dir(path), 0o755))
 	ts.Check(os.WriteFile(path, wav(v), 0o644))
@@ -285,12 +318,15 @@ func wav(v map[string]float64) []byte {
 	le := binary.LittleEndian
 	n, ch := int(v["rate"]*v["seconds"]), int(v["channels"])
 	isFloat := v["float"] == 1
+
 	tag, size := uint16(1), 2
 	if isFloat {
 		tag, size = 3, 4
 	}
+
 	rng := rand.New(rand.NewPCG(uint64(v["seed"]), uint64(v["rpm"])))
 	var data []byte
+
 	bpf := v["blades"] * v["rpm"] / 60
 	for i := range n {
 		for c := range ch {
@@ -300,12 +336,14 @@ func wav(v map[string]float64) []byte {
 					x += 0.1 / float64(m+c) * math.Sin(2*math.Pi*f*float64(i)/v["rate"])
 				}
 			}
+
 			switch {
 			case i == int(v["nan"]):
 				x = math.NaN()
 			case i == int(v["inf"]):
 				x = math.Inf(1)
 			}
+
 			if isFloat {
 				data = le.AppendUint32(data, math.Float32bits(float32(x)))
 			} else {
@@ -313,12 +351,14 @@ func wav(v map[string]float64) []byte {
 			}
 		}
 	}
+
 	or := func(key string, x int) int {
 		if v[key] >= 0 {
 			return int(v[key])
 		}
 		return x
 	}
+
 	claim := or("claim", len(data))
 	b := append([]byte("RIFF"), le.AppendUint32(nil, uint32(36+claim))...)
 	b = append(b, "WAVEfmt "...)
@@ -332,5 +372,6 @@ func wav(v map[string]float64) []byte {
 	b = append(b, "data"...)
 	b = le.AppendUint32(b, uint32(claim))
 	b = append(b, data...)
+
 	return b[:or("cut", len(b))]
 }

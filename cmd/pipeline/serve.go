@@ -33,12 +33,15 @@ func newServeCommand(stdout io.Writer) *cli.Command {
 			if err != nil {
 				return err
 			}
+
 			return pipeline.Serve(c.Context, file, c.String("address"), func(url string, port int) {
 				host, _ := os.Hostname()
+
 				to, _, _ := net.SplitHostPort(c.String("address"))
 				if ip := net.ParseIP(to); to == "" || ip != nil && ip.IsUnspecified() {
 					to = "127.0.0.1"
 				}
+
 				to = net.JoinHostPort(to, strconv.Itoa(port))
 				fmt.Fprintf(stdout, "%s\nfrom another machine: ssh -N -L %d:%s %s\n", url, port, to, host)
 			})

@@ -19,10 +19,12 @@ func onSecondInterrupt(f func()) (done func()) {
 				if n == 2 {
 					f()
 				}
+
 			case <-end:
 				return
 			}
 		}
 	}()
+
 	return func() { signal.Stop(signals); close(end) }
 }

@@ -30,53 +30,67 @@ func newSimulateCommand(stdout, stderr io.Writer) *cli.Command {
 			if c.NArg() != 2 {
 				return usage("pipeline simulate takes a campaign (rotor, airfoil or toy) and a folder, found %q", c.Args().Slice())
 			}
+
 			campaign, err := simulate.New(c.Args().Get(0))
 			if err != nil {
 				return usage("%v", err)
 			}
+
 			unfit := func(flags ...string) error {
 				for _, f := range flags {
 					if c.IsSet(f) {
 						return usage("--%s does not belong to the %s campaign", f, campaign.Kind())
 					}
 				}
+
 				return nil
 			}
+
 			switch s := campaign.(type) {
 			case simulate.Rotor:
 				err = unfit("triplets", "gamma")
 				s.Seed = c.Uint64("seed")
 				set(c, "rate-hz", &s.RateHz)
 				set(c, "duration-s", &s.DurationS)
+
 				if c.IsSet("encoding") {
 					s.Encoding = c.String("encoding")
 				}
+
 				campaign = s
+
 			case simulate.Airfoil:
 				err = unfit("triplets", "gamma", "encoding")
 				s.Seed = c.Uint64("seed")
 				set(c, "rate-hz", &s.RateHz)
 				set(c, "duration-s", &s.DurationS)
 				campaign = s
+
 			case simulate.Toy:
 				err = unfit("rate-hz", "duration-s", "encoding")
 				s.Seed = c.Uint64("seed")
 				set(c, "gamma", &s.Gamma)
+
 				if c.IsSet("triplets") {
 					s.N = c.Int("triplets")
 				}
+
 				campaign = s
 			}
+
 			if err != nil {
 				return err
 			}
+
 			if err := campaign.Validate(); err != nil {
 				return usage("%v", err)
 			}
+
 			jobs := c.Int("jobs")
 			if jobs <= 0 {
 				jobs = runtime.NumCPU()
 			}
+
 			dir := c.Args().Get(1)
 			err = simulate.WriteDir(c.Context, campaign, dir, jobs, func(done, total int) {
 				if done == total || done%50 == 0 {
@@ -86,7 +100,9 @@ func newSimulateCommand(stdout, stderr io.Writer) *cli.Command {
 			if err != nil {
 				return fmt.Errorf("write simulated campaign: %w", err)
 			}
+
 			fmt.Fprintf(stdout, "wrote %d simulated %s files to %s\n", len(campaign.Files()), campaign.Kind(), dir)
+
 			return nil
 		},
 	}

@@ -19,6 +19,7 @@ func TestSweepSlurm(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	x.run(t, "run", "here.yaml")
 	x.run(t, "run", "there.yaml", "--executor", "slurm")
 	x.same(t, "there")
@@ -26,11 +27,13 @@ func TestSweepSlurm(t *testing.T) {
 		list, _ := filepath.Glob(filepath.Join(x.dir, work, ".cache", "objects", "*", "*"))
 		return len(list)
 	}
+
 	// With conditions.csv and README.txt, the two tables, two reports, the comparison and
 	// the page.
 	if want := 8 + 2 + 8 + 1 + 8 + 1 + 16 + 2 + 1 + 1; objects("here") != want || objects("there") != want {
 		t.Errorf("%d results here, %d on the cluster, expected %d", objects("here"), objects("there"), want)
 	}
+
 	if jobs := x.c.Jobs(t, x.dir); jobs == 0 {
 		t.Error("no job was submitted")
 	}

@@ -30,6 +30,7 @@ func drive(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 0 {
 		ts.Fatalf("usage: drive")
 	}
+
 	ts.Check(ts.Exec("pipeline", "tasks", "--format", "json"))
 	var doc struct {
 		Tasks []struct {
@@ -37,15 +38,20 @@ func drive(ts *testscript.TestScript, neg bool, args []string) {
 			Needs []int
 		}
 	}
+
 	ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), &doc))
+
 	if len(doc.Tasks) < 8 {
 		ts.Fatalf("%d tasks", len(doc.Tasks))
 	}
+
 	for _, t := range doc.Tasks {
 		if slices.ContainsFunc(t.Needs, func(n int) bool { return n >= t.Index }) {
 			ts.Fatalf("task %d needs later ones: %v", t.Index, t.Needs)
 		}
+
 		ts.Check(ts.Exec("pipeline", "exec", "--index", strconv.Itoa(t.Index)))
+
 		if out := ts.ReadFile("stdout"); !strings.HasSuffix(out, ": made\n") {
 			ts.Fatalf("task %d: %q", t.Index, out)
 		}
@@ -82,37 +88,46 @@ func publishedBy(t *testing.T, dir string) map[string][]byte {
 		if err != nil {
 			return err
 		}
+
 		if d.Name() == ".cache" {
 			return fs.SkipDir
 		}
+
 		if d.IsDir() || d.Name() == ".lock" || d.Name() == "report.html" || d.Name() == pipeline.ProgressFile {
 			return nil
 		}
+
 		rel, err := filepath.Rel(dir, p)
 		if err == nil {
 			files[rel], err = os.ReadFile(p)
 		}
+
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return files
 }
 
 // realCluster returns an empty project on a real cluster, with the program.
 func realCluster(t *testing.T) *slurmProject {
 	t.Helper()
+
 	if testing.Short() || os.Getenv("DOUBLETAKE_REQUIRE_SLURM") != "1" {
 		t.Skip("a real cluster takes minutes: DOUBLETAKE_REQUIRE_SLURM=1")
 	}
+
 	bin := filepath.Join(t.TempDir(), "pipeline") // removed after the cluster is down
 	c, why := slurmtest.Up()
 	slurmtest.Required(t, c, why)
 	t.Cleanup(c.Down)
+
 	if out, err := exec.Command("go", "build", "-o", bin, ".").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
+
 	return &slurmProject{c: c, bin: bin, dir: t.TempDir()}
 }
 
@@ -124,6 +139,7 @@ func TestSlurm(t *testing.T) {
 	if err := os.MkdirAll(x.dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	x.config(t, "here.yaml", "here", "")
 	x.run(t, "run", "here.yaml")
 	walltime := x.walltime(t)
@@ -134,6 +150,7 @@ func TestSlurm(t *testing.T) {
 	t.Run("interrupted twice", x.interruptedTwice)
 	t.Run("cancelled", x.cancelled)
 	t.Run("walltime", walltime)
+
 	if list, _ := filepath.Glob(filepath.Join(x.dir, "*evil*")); len(list) > 0 {
 		t.Errorf("a shell made %q", list)
 	}
@@ -164,6 +181,7 @@ experiments:
 // and gives the bytes of a training that was left alone.
 func (x *slurmProject) walltime(t *testing.T) func(*testing.T) {
 	t.Helper()
+
 	y := &slurmProject{c: x.c, bin: x.bin, dir: t.TempDir()}
 	for _, work := range []string{"here", "there"} {
 		if err := os.WriteFile(filepath.Join(y.dir, work+".yaml"), []byte(strings.Replace(longRun, "WORK", work, 1)),
@@ -171,10 +189,12 @@ func (x *slurmProject) walltime(t *testing.T) func(*testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	cmd, stderr := y.command(t, "run", "there.yaml", "--executor", "slurm", "--progress", "plain")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+
 	ended, stopped := make(chan error, 1), make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	go func() {
@@ -186,8 +206,10 @@ func (x *slurmProject) walltime(t *testing.T) func(*testing.T) {
 			stopped <- errors.New("no checkpoint comes about")
 			return
 		}
+
 		// The worker is the process whose program lies in the cache.
 		n := 0
+
 		links, _ := filepath.Glob("/proc/[0-9]*/exe")
 		for _, l := range links {
 			if exe, err := os.Readlink(l); err == nil && strings.HasPrefix(exe, cache) {
@@ -197,38 +219,50 @@ func (x *slurmProject) walltime(t *testing.T) func(*testing.T) {
 				}
 			}
 		}
+
 		if n != 1 {
 			stopped <- fmt.Errorf("%d workers were stopped, expected one", n)
 			return
 		}
+
 		stopped <- nil
 	}()
+
 	return func(t *testing.T) {
 		y.run(t, "run", "here.yaml")
+
 		if err := <-stopped; err != nil {
 			_ = cmd.Process.Kill()
 			t.Fatalf("%v: %s", err, stderr)
 		}
+
 		if err := <-ended; err != nil {
 			t.Fatalf("%v: %s", err, stderr)
 		}
+
 		if s := stderr.String(); !strings.Contains(s, "toy/train/gap/seed-0: tried again, it goes on where it stopped: its "+
 			"job reached its time limit (1)") {
 			t.Errorf("no reason for the second start of the training in %s", s)
 		}
+
 		manifests, _ := filepath.Glob(filepath.Join(y.dir, "there", ".cache", "objects", "*", "*", "manifest.json"))
+
 		notes := ""
 		for _, m := range manifests {
 			b, err := os.ReadFile(m)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			notes += regexp.MustCompile(`went on after [1-9]\d* of 15000 epochs`).FindString(string(b))
 		}
+
 		t.Log(notes)
+
 		if notes == "" {
 			t.Errorf("the training did not go on from its checkpoint: no such note in %d manifests", len(manifests))
 		}
+
 		y.same(t, "there")
 	}
 }
@@ -241,6 +275,7 @@ type slurmProject struct {
 
 func (x *slurmProject) config(t *testing.T, name, work, setup string) {
 	t.Helper()
+
 	yaml := strings.NewReplacer("WORK", strconv.Quote(work), "slurm: {", "slurm: {"+setup).Replace(clusterRun)
 	if err := os.WriteFile(filepath.Join(x.dir, name), []byte(yaml), 0o644); err != nil {
 		t.Fatal(err)
@@ -250,13 +285,16 @@ func (x *slurmProject) config(t *testing.T, name, work, setup string) {
 // command is the program's, with its standard error so far.
 func (x *slurmProject) command(t *testing.T, args ...string) (*exec.Cmd, fmt.Stringer) {
 	t.Helper()
+
 	f, err := os.CreateTemp(t.TempDir(), "stderr")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { f.Close() })
 	cmd := exec.Command(x.bin, args...)
 	cmd.Dir, cmd.Env, cmd.Stderr = x.dir, x.c.Env(), f
+
 	return cmd, content(f.Name())
 }
 
@@ -272,26 +310,31 @@ func eventually(ok func() bool) bool {
 			return false
 		}
 	}
+
 	return true
 }
 
 // run fails the test unless the program succeeds, and returns its messages.
 func (x *slurmProject) run(t *testing.T, args ...string) string {
 	t.Helper()
+
 	cmd, stderr := x.command(t, append(args, "--progress", "plain")...)
 	if err := cmd.Run(); err != nil {
 		t.Fatalf("%v: %v: %s", args, err, stderr)
 	}
+
 	return stderr.String()
 }
 
 // same compares what lies in a work directory with what a local run has made.
 func (x *slurmProject) same(t *testing.T, work string) {
 	t.Helper()
+
 	want, got := publishedBy(t, filepath.Join(x.dir, "here")), publishedBy(t, filepath.Join(x.dir, work))
 	if len(want) < 20 || len(got) != len(want) {
 		t.Errorf("%d files in %s, %d by a local run", len(got), work, len(want))
 	}
+
 	for name, b := range want {
 		if !bytes.Equal(got[name], b) {
 			t.Errorf("%s/%s differs from that of a local run", work, name)
@@ -304,26 +347,33 @@ func (x *slurmProject) sameBytes(t *testing.T) {
 	x.config(t, "there.yaml", "the work\\dir", "")
 	x.run(t, "run", "there.yaml", "--executor", "slurm")
 	x.same(t, "the work\\dir")
+
 	// The trainings that leave a group out: on 3, 4 and 5 blades, and on two of them each.
 	if made := x.madeByNodes(t, "rotor/train/on/"); len(made) != 4 {
 		t.Errorf("nodes made %q, expected 4 trainings", made)
 	}
+
 	// The records of both runs have the same configuration's keys, data and numbers.
 	here, _, err := runs.History(filepath.Join(x.dir, "here"))
+
 	there, _, err2 := runs.History(filepath.Join(x.dir, "the work\\dir"))
 	if err != nil || err2 != nil || len(here) != 1 || len(there) != 1 || len(there[0].Metrics) == 0 {
 		t.Fatal(len(here), err, len(there), err2)
 	}
+
 	d := runs.DiffRecords(&here[0], &there[0])
 	for _, m := range d.Metrics {
 		if fmt.Sprint(m.A) != fmt.Sprint(m.B) {
 			t.Errorf("%+v", m)
 		}
 	}
+
 	if len(d.Settings) > 0 {
 		t.Errorf("%+v", d.Settings)
 	}
+
 	jobs := x.c.Jobs(t, x.dir)
+
 	s := x.run(t, "run", "there.yaml", "--executor", "slurm")
 	if n := x.c.Jobs(t, x.dir); !strings.Contains(s, "everything is up to date") || jobs == 0 || n != jobs {
 		t.Errorf("the second run: %d jobs after %d, %s", n, jobs, s)
@@ -333,19 +383,24 @@ func (x *slurmProject) sameBytes(t *testing.T) {
 // A killed driver's run is finished by the next.
 func (x *slurmProject) driverKilled(t *testing.T) {
 	x.config(t, "killed.yaml", "killed", "")
+
 	cmd, stderr := x.command(t, "run", "killed.yaml", "--executor", "slurm", "--progress", "none")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+
 	some := eventually(func() bool {
 		done, _ := filepath.Glob(filepath.Join(x.dir, "killed", ".cache", "objects", "*", "*"))
 		return len(done) >= 8
 	})
+
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
+
 	if !some {
 		t.Fatalf("nothing comes about: %s", stderr)
 	}
+
 	x.run(t, "run", "killed.yaml", "--executor", "slurm")
 	x.same(t, "killed")
 }
@@ -355,19 +410,23 @@ func (x *slurmProject) driverKilled(t *testing.T) {
 func (x *slurmProject) heldOut(t *testing.T) {
 	before := x.c.Jobs(t, x.dir)
 	s := x.run(t, "report", "there.yaml", "--held-out", "blades=4", "--held-out", "blades = 3", "--executor", "slurm")
+
 	for _, stage := range []string{"train", "report"} {
 		made := x.c.Slurm(t, "squeue", "-h", "-r", "--states=all", "-o", "%j %Z")
 		if !strings.Contains(made, "dt-"+stage+"-") {
 			t.Errorf("no job of stage %s: %s", stage, made)
 		}
 	}
+
 	if n := x.c.Jobs(t, x.dir); n-before < 2 {
 		t.Errorf("%d jobs, expected at least one of trainings and one of the report; its messages: %s", n-before, s)
 	}
+
 	made := append(x.madeByNodes(t, "rotor/train/blades=3/"), x.madeByNodes(t, "rotor/train/blades=4/")...)
 	if len(made) < 4 {
 		t.Errorf("nodes made %q, expected 2 splits × 2 seeds", made)
 	}
+
 	x.run(t, "report", "here.yaml", "--held-out", "blades=4", "--held-out", "blades = 3")
 	x.same(t, "the work\\dir")
 }
@@ -377,12 +436,14 @@ func (x *slurmProject) heldOut(t *testing.T) {
 func (x *slurmProject) madeByNodes(t *testing.T, prefix string) (made []string) {
 	t.Helper()
 	host, _ := os.Hostname()
+
 	manifests, _ := filepath.Glob(filepath.Join(x.dir, "the work\\\\dir", ".cache", "objects", "*", "*", "manifest.json"))
 	for _, m := range manifests {
 		var doc struct{ Task, Host string }
 		if b, err := os.ReadFile(m); err != nil || json.Unmarshal(b, &doc) != nil {
 			t.Fatal(m, err)
 		}
+
 		if strings.HasPrefix(doc.Task, prefix) {
 			made = append(made, doc.Task)
 			if doc.Host == host {
@@ -390,6 +451,7 @@ func (x *slurmProject) madeByNodes(t *testing.T, prefix string) (made []string) 
 			}
 		}
 	}
+
 	return made
 }
 
@@ -400,6 +462,7 @@ func (x *slurmProject) mixedKernels(t *testing.T) {
 	if out, _ := exec.Command(x.bin, "version", "--json").Output(); strings.Contains(string(out), `"portable"`) {
 		t.Skip("this machine has the portable kernels alone")
 	}
+
 	x.config(t, "mixed.yaml", "mixed", "setup: ['export DOUBLETAKE_KERNELS=portable'], ")
 	cmd, stderr := x.command(t, "run", "mixed.yaml", "--executor", "slurm", "--progress", "plain")
 	err := cmd.Run()
@@ -407,6 +470,7 @@ func (x *slurmProject) mixedKernels(t *testing.T) {
 		!strings.Contains(s, `with the key kernels) is "portable" there and "`) {
 		t.Errorf("%v: %s", err, s)
 	}
+
 	if n := x.c.Jobs(t, filepath.Join(x.dir, "mixed")); n != 0 {
 		t.Errorf("%d jobs were submitted all the same", n)
 	}
@@ -422,17 +486,21 @@ func (x *slurmProject) trainingWaits(t *testing.T, work string) (*exec.Cmd, fmt.
 	if err == nil {
 		err = os.WriteFile(file, bytes.Replace(b, []byte("{time: 20}"), []byte("{time: 20, setup: [sleep 600]}"), 1), 0o644)
 	}
+
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	cmd, stderr := x.command(t, "run", work+".yaml", "--executor", "slurm", "--progress", "plain")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+
 	if !eventually(func() bool { return x.training(t, work) }) {
 		_ = cmd.Process.Kill()
 		t.Fatalf("no training begins: %v, %s", cmd.Wait(), stderr)
 	}
+
 	return cmd, stderr
 }
 
@@ -444,11 +512,13 @@ func (x *slurmProject) training(t *testing.T, work string) bool {
 			return true
 		}
 	}
+
 	return false
 }
 
 func (x *slurmProject) queueEmpties(t *testing.T, work string) {
 	t.Helper()
+
 	if !eventually(func() bool {
 		return x.c.Jobs(t, filepath.Join(x.dir, work), "PENDING", "RUNNING",
 			"COMPLETING") == 0
@@ -461,15 +531,19 @@ func (x *slurmProject) queueEmpties(t *testing.T, work string) {
 func (x *slurmProject) interruptedTwice(t *testing.T) {
 	cmd, stderr := x.trainingWaits(t, "twice")
 	_ = cmd.Process.Signal(os.Interrupt)
+
 	if !eventually(func() bool { return strings.Contains(stderr.String(), "jobs stay in the queue or go on") }) {
 		t.Errorf("no word about the jobs left: %s", stderr)
 	}
+
 	_ = cmd.Process.Signal(os.Interrupt)
 	err := cmd.Wait()
+
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) || exit.ExitCode() != 130 {
 		t.Errorf("%v: %s", err, stderr)
 	}
+
 	x.queueEmpties(t, "twice")
 }
 
@@ -479,17 +553,21 @@ func (x *slurmProject) cancelled(t *testing.T) {
 	cmd, _ := x.trainingWaits(t, "left")
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
+
 	if !x.training(t, "left") {
 		t.Error("the jobs ended with their driver")
 	}
+
 	cancel, stderr := x.command(t, "cancel", "left.yaml")
 	out, err := cancel.Output()
 	if err != nil || !regexp.MustCompile(`^cancelled [1-9]\d* jobs\n$`).Match(out) {
 		t.Errorf("%q, %v: %s", out, err, stderr)
 	}
+
 	x.queueEmpties(t, "left")
 	x.config(t, "left.yaml", "left", "")
 	x.run(t, "run", "left.yaml", "--executor", "slurm")
+
 	// As it is without what report --held-out has added to the other two.
 	if _, err := os.Stat(filepath.Join(x.dir, "left", "rotor", "report", "metrics.json")); err != nil {
 		t.Error(err)

@@ -14,26 +14,31 @@ func TestSnakemake(t *testing.T) {
 	if os.Getenv("DOUBLETAKE_REQUIRE_SNAKEMAKE") == "" {
 		long(t, "starts Snakemake")
 	}
+
 	if _, err := exec.LookPath("snakemake"); err != nil {
 		if os.Getenv("DOUBLETAKE_REQUIRE_SNAKEMAKE") != "" {
 			t.Fatal("snakemake is not installed: apt-get install snakemake")
 		}
 		t.Skip("snakemake is not installed")
 	}
+
 	dir := t.TempDir()
 	bin := filepath.Join(dir, "pipeline")
 	if out, err := exec.Command("go", "build", "-o", bin, ".").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
+
 	snakefile, err := filepath.Abs("../../docs/Snakefile")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	yaml := "version: 1\nexperiments:\n  toy:\n    ingest: {simulate: {campaign: toy, triplets: 60, gamma: 1}}\n" +
 		"    train: {inputs: [x], optimizer: {epochs: 2}, seeds: 2, splits: {out: {test: {x: {min: 3}}}}}\n"
 	if err := os.WriteFile(filepath.Join(dir, "pipeline.yaml"), []byte(yaml), 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	run := func(name string, args ...string) string {
 		cmd := exec.Command(name, args...)
 		cmd.Dir = dir
@@ -42,12 +47,16 @@ func TestSnakemake(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s %v: %v: %s", name, args, err, out)
 		}
+
 		return string(out)
 	}
+
 	run("snakemake", "--snakefile", snakefile, "-j2", "--config", "pipeline="+bin)
+
 	if _, err := os.Stat(filepath.Join(dir, "runs", "toy", "report", "metrics.json")); err != nil {
 		t.Error(err)
 	}
+
 	if out := run(bin, "run", "--progress", "plain"); !strings.Contains(out, "everything is up to date") {
 		t.Errorf("a run has still to do: %s", out)
 	}

@@ -20,6 +20,7 @@ func newStatusCommand(stdout io.Writer) *cli.Command {
 			if err != nil {
 				return err
 			}
+
 			return runStatus(file, selection(c), c.Bool("json"), stdout)
 		},
 	}
@@ -32,10 +33,13 @@ func loadStatus(file string, sel pipeline.Selection) (*pipeline.Project, []*pipe
 	if err != nil {
 		return nil, nil, err
 	}
+
 	if err := p.Check(sel); err != nil {
 		return nil, nil, err
 	}
+
 	all, err := p.Status()
+
 	return p, all, err
 }
 
@@ -44,16 +48,20 @@ func runStatus(file string, sel pipeline.Selection, asJSON bool, stdout io.Write
 	if err != nil {
 		return err
 	}
+
 	var list []*pipeline.Status
 	for _, st := range all {
 		if p.Plan.Selects(sel, st.Task) {
 			list = append(list, st)
 		}
 	}
+
 	if asJSON {
 		return printJSON(stdout, map[string]any{"tasks": tasksJSON(list)})
 	}
+
 	type count struct{ upToDate, stale, missing int }
+
 	counts := map[string]*count{}
 	for _, st := range list {
 		c := counts[st.Task.Stage]
@@ -61,6 +69,7 @@ func runStatus(file string, sel pipeline.Selection, asJSON bool, stdout io.Write
 			c = &count{}
 			counts[st.Task.Stage] = c
 		}
+
 		switch st.State {
 		case pipeline.UpToDate:
 			c.upToDate++
@@ -70,16 +79,20 @@ func runStatus(file string, sel pipeline.Selection, asJSON bool, stdout io.Write
 			c.missing++
 		}
 	}
+
 	fmt.Fprintf(stdout, "%-9s %11s %6s %8s\n", "stage", "up to date", "stale", "missing")
+
 	for _, s := range p.Plan.Stages {
 		if c := counts[s]; c != nil {
 			fmt.Fprintf(stdout, "%-9s %11d %6d %8d\n", s, c.upToDate, c.stale, c.missing)
 		}
 	}
+
 	for _, st := range list {
 		if st.State == pipeline.Stale {
 			fmt.Fprintf(stdout, "stale: %s: %s\n", st.Task.ID, st.Because())
 		}
 	}
+
 	return nil
 }

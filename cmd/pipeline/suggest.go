@@ -60,10 +60,12 @@ func runSuggest(c *cli.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
+
 	axes, err := suggest.ParseGrid(m, grid)
 	if err != nil {
 		return usage("--grid: %v", err)
 	}
+
 	by = cmp.Or(by, suggest.DefaultBy(m))
 	list, err := suggest.Rank(c.Context, m, axes, by)
 	if err != nil {
@@ -82,6 +84,7 @@ func runSuggest(c *cli.Context, stdout, stderr io.Writer) error {
 	}
 
 	printNotes(stderr, m.Warnings)
+
 	names := make([]string, len(axes))
 	for i, a := range axes {
 		names[i] = m.Card.Inputs[a.Input].Name
@@ -96,26 +99,33 @@ func runSuggest(c *cli.Context, stdout, stderr io.Writer) error {
 
 	fmt.Fprintf(stdout, "%d of %d candidates by %s, %s; variances in units of the outcomes' training variance\n",
 		len(list), total, by, order)
+
 	return suggestTable(stdout, names, list)
 }
 
 func suggestTable(w io.Writer, names []string, list []suggest.Suggestion) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(tw, "rank\t%s\tepistemic\taleatoric\tadvice\n", strings.Join(names, "\t"))
+
 	for i, s := range list {
 		fmt.Fprintf(tw, "%d", i+1)
+
 		for _, v := range s.At {
 			fmt.Fprintf(tw, "\t%.10g", v)
 		}
+
 		advice := s.Advice
 		if len(s.Outside) > 0 {
 			advice += " (extrapolation: " + strings.Join(s.Outside, ", ") + ")"
 		}
+
 		fmt.Fprintf(tw, "\t%.4g\t%.4g\t%s\n", s.Epistemic, s.Aleatoric, advice)
 	}
+
 	if err := tw.Flush(); err != nil {
 		return fmt.Errorf("print suggestions: %w", err)
 	}
+
 	return nil
 }
 
@@ -138,6 +148,7 @@ func suggestJSON(
 			At: map[string]float64{}, Epistemic: s.Epistemic, Aleatoric: s.Aleatoric, Share: s.Share,
 			Measured: s.Measured, Extrapolation: append([]string{}, s.Outside...), Advice: s.Advice,
 		}
+
 		for k, n := range names {
 			out[i].At[n] = s.At[k]
 		}
@@ -161,10 +172,13 @@ func suggestCSV(w io.Writer, names []string, list []suggest.Suggestion) error {
 		for _, v := range append(slices.Clone(s.At), s.Epistemic, s.Aleatoric, s.Share) {
 			r = append(r, strconv.FormatFloat(v, 'g', -1, 64))
 		}
+
 		rows = append(rows, append(r, strconv.FormatBool(s.Measured), s.Advice))
 	}
+
 	if err := csv.NewWriter(w).WriteAll(rows); err != nil {
 		return fmt.Errorf("print suggestions: %w", err)
 	}
+
 	return nil
 }

@@ -33,6 +33,7 @@ func newTasksCommand(stdout io.Writer) *cli.Command {
 			if err != nil {
 				return err
 			}
+
 			return runTasks(file, selection(c), c.String("format"), stdout)
 		},
 	}
@@ -57,11 +58,14 @@ func runTasks(file string, sel pipeline.Selection, format string, stdout io.Writ
 	if !slices.Contains(taskFormats, format) {
 		return usage("--format %q is unknown, expected %s", format, strings.Join(taskFormats, ", "))
 	}
+
 	p, all, err := loadStatus(file, sel)
 	if err != nil {
 		return err
 	}
+
 	at := map[string]int{}
+
 	list := []listedTask{}
 	for i, st := range all {
 		t := st.Task
@@ -69,7 +73,9 @@ func runTasks(file string, sel pipeline.Selection, format string, stdout io.Writ
 		if !p.Plan.Selects(sel, t) {
 			continue
 		}
+
 		l := listedTask{i, t.ID, t.Stage, t.Experiment, t.Split, st.State, t.Weight, []int{}, []string{}}
+
 		seen := map[int]bool{}
 		for _, d := range t.Deps {
 			if n := at[d.Task]; !seen[n] {
@@ -77,29 +83,36 @@ func runTasks(file string, sel pipeline.Selection, format string, stdout io.Writ
 				l.Needs = append(l.Needs, n)
 			}
 		}
+
 		for _, o := range t.Publish {
 			l.Outputs = append(l.Outputs, filepath.Join(p.Plan.Dir, o.Path))
 		}
+
 		list = append(list, l)
 	}
+
 	switch format {
 	case "json":
 		return printJSON(stdout, map[string]any{"tasks": list})
 	case "dot", "mermaid":
 		return lineage(stdout, format, list)
 	}
+
 	if _, err := fmt.Fprintln(stdout, "index\ttask\tstage\texperiment\tsplit\tstate\tweight\tneeds\toutputs"); err != nil {
 		return err
 	}
+
 	for _, l := range list {
 		needs := make([]string, len(l.Needs))
 		for i, n := range l.Needs {
 			needs[i] = strconv.Itoa(n)
 		}
+
 		outputs := make([]string, len(l.Outputs))
 		for i, o := range l.Outputs {
 			outputs[i] = strings.ReplaceAll(tsv(o), ",", `\c`)
 		}
+
 		_, err := fmt.Fprintf(stdout, "%d\t%s\t%s\t%s\t%s\t%s\t%g\t%s\t%s\n", l.Index, tsv(l.Task), l.Stage,
 			tsv(l.Experiment), tsv(l.Split), l.State, l.Weight,
 			strings.Join(needs, ","), strings.Join(outputs, ","))
@@ -107,6 +120,7 @@ func runTasks(file string, sel pipeline.Selection, format string, stdout io.Writ
 			return err
 		}
 	}
+
 	return nil
 }
 

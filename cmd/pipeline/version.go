@@ -20,10 +20,12 @@ func newVersionCommand(stdout io.Writer) *cli.Command {
 			if c.NArg() > 0 {
 				return usage("pipeline version takes no arguments, found %q", c.Args().Slice())
 			}
+
 			kernels, err := train.KernelSet("auto")
 			if err != nil {
 				return err
 			}
+
 			commit, date := pipeline.Commit()
 			if c.Bool("json") {
 				return printJSON(stdout, map[string]string{
@@ -31,11 +33,14 @@ func newVersionCommand(stdout io.Writer) *cli.Command {
 					"go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH,
 				})
 			}
+
 			fmt.Fprintf(stdout, "doubletake pipeline %s, kernels %s, %s %s/%s\n", pipeline.Version(), kernels, runtime.Version(),
 				runtime.GOOS, runtime.GOARCH)
+
 			if commit != "" {
 				fmt.Fprintf(stdout, "commit %s of %s\n", commit, date)
 			}
+
 			return nil
 		},
 	}

@@ -54,39 +54,51 @@ func run(args []string, stdout io.Writer) error {
 	platform := f.String("platform", "linux/amd64", "linux/amd64, linux/arm64 or darwin/arm64")
 	binary := f.String("binary", "", "the program for that platform; without it, it is built")
 	dir := f.String("o", ".", "folder to write the wheel to")
+
 	if err := f.Parse(args); err != nil {
 		return err
 	}
+
 	if !pep440.MatchString(*version) {
 		return fmt.Errorf("-version: expected a version such as 1.2.0 or 1.3.0.dev1, found %q", *version)
 	}
+
 	if tags[*platform] == nil {
 		return fmt.Errorf("-platform: expected linux/amd64, linux/arm64 or darwin/arm64, found %q", *platform)
 	}
+
 	program, err := programFor(*platform, *binary)
 	if err != nil {
 		return err
 	}
+
 	var licences []member
 	for _, name := range f.Args() {
 		b, err := os.ReadFile(name)
 		if err != nil {
 			return err
 		}
+
 		licences = append(licences, member{filepath.Base(name), b, false})
 	}
+
 	var b bytes.Buffer
 	if err := write(&b, *version, tags[*platform], program, licences); err != nil {
 		return err
 	}
+
 	name := filepath.Join(*dir, fmt.Sprintf("doubletake-%s-py3-none-%s.whl", *version, strings.Join(tags[*platform], ".")))
+
 	if err := os.MkdirAll(*dir, 0o777); err != nil {
 		return err
 	}
+
 	if err := os.WriteFile(name, b.Bytes(), 0o644); err != nil {
 		return err
 	}
+
 	_, err = fmt.Fprintf(stdout, "%s\n", name)
+
 	return err
 }
 
@@ -106,6 +118,7 @@ func programFor(platform, path string) ([]byte, error) {
 			return nil, fmt.Errorf("build the program: %w\n%s", err, out)
 		}
 	}
+
 	return os.ReadFile(path)
 }
 
@@ -134,52 +147,66 @@ The program pipeline, and the package doubletake, which reads its tables and eva
 func write(w io.Writer, version string, tags []string, program []byte, licences []member) error {
 	info := "doubletake-" + version + ".dist-info/"
 	var list []member
+
 	names, err := sources.ReadDir("doubletake")
 	if err != nil {
 		return err
 	}
+
 	for _, n := range names {
 		b, err := sources.ReadFile(path.Join("doubletake", n.Name()))
 		if err != nil {
 			return err
 		}
+
 		if n.Name() == "__init__.py" {
 			b = bytes.Replace(b, []byte(`"0+source"`), []byte(`"`+version+`"`), 1)
 		}
+
 		list = append(list, member{"doubletake/" + n.Name(), b, false})
 	}
+
 	list = append(list, member{"doubletake-" + version + ".data/scripts/pipeline", program, true})
 	for _, l := range licences {
 		list = append(list, member{info + "licenses/" + l.name, l.data, false})
 	}
+
 	about := "Wheel-Version: 1.0\nGenerator: doubletake\nRoot-Is-Purelib: false\n"
 	for _, t := range tags {
 		about += "Tag: py3-none-" + t + "\n"
 	}
+
 	list = append(
 		list, member{info + "METADATA", []byte("Metadata-Version: 2.1\n" + fmt.Sprintf(description, version)), false},
 		member{info + "WHEEL", []byte(about), false}, member{info + "top_level.txt", []byte("doubletake\n"), false},
 	)
+
 	record := ""
 	for _, m := range list {
 		sum := sha256.Sum256(m.data)
 		record += fmt.Sprintf("%s,sha256=%s,%d\n", m.name, base64.RawURLEncoding.EncodeToString(sum[:]), len(m.data))
 	}
+
 	list = append(list, member{info + "RECORD", []byte(record + info + "RECORD,,\n"), false})
+
 	z := zip.NewWriter(w)
 	for _, m := range list {
 		h := &zip.FileHeader{Name: m.name, Method: zip.Deflate, Modified: time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)}
 		h.SetMode(0o644) // with the bits of a regular file
+
 		if m.executable {
 			h.SetMode(0o755) // pip installs it with these
 		}
+
 		f, err := z.CreateHeader(h)
 		if err == nil {
 			_, err = f.Write(m.data)
 		}
+
 		if err != nil {
 			return errors.Join(err, z.Close())
 		}
 	}
+
 	return z.Close()
 }

@@ -30,21 +30,26 @@ import (
 // absent skips a test, or fails it where the environment requires what it needs.
 func absent(t *testing.T, require, format string, args ...any) {
 	t.Helper()
+
 	if os.Getenv(require) == "1" {
 		t.Fatalf(require+"=1, but "+format, args...)
 	}
+
 	t.Skipf("not tested: "+format, args...)
 }
 
 // python returns a Python with a module.
 func python(t *testing.T, module, debian string) string {
 	t.Helper()
+
 	for _, p := range []string{"python3", "/usr/bin/python3"} {
 		if exec.Command(p, "-c", "import "+module).Run() == nil {
 			return p
 		}
 	}
+
 	absent(t, "DOUBLETAKE_REQUIRE_SCIPY", "no python3 has %s (apt-get install %s)", module, debian)
+
 	return ""
 }
 
@@ -53,6 +58,7 @@ var built = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
+
 	bin := filepath.Join(dir, "pipeline")
 	c := exec.Command("go", "build", "-o", bin, "doubletake/cmd/pipeline")
 	c.Env = append(os.Environ(), "CGO_ENABLED=0")
@@ -60,32 +66,39 @@ var built = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		err = fmt.Errorf("%w\n%s", err, out)
 	}
+
 	return bin, err
 })
 
 func TestMain(m *testing.M) {
 	status := m.Run()
+
 	if bin, err := built(); err == nil {
 		os.RemoveAll(filepath.Dir(bin))
 	}
+
 	os.Exit(status)
 }
 
 func program(t *testing.T) string {
 	t.Helper()
+
 	bin, err := built()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return bin
 }
 
 func writeJSON(t *testing.T, path string, v any) {
 	t.Helper()
+
 	b, err := json.Marshal(v)
 	if err == nil {
 		err = os.WriteFile(path, b, 0o644)
 	}
+
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,6 +111,7 @@ func writeTables(t *testing.T, dir string) {
 	for i := range long {
 		long[i] = float64(i) / 3
 	}
+
 	tables := map[string]*table.Table{
 		"types": {
 			Meta: []kv.Pair{{Key: "program", Value: "doubletake test"}, {Key: "µ", Value: ""}},
@@ -127,6 +141,7 @@ func writeTables(t *testing.T, dir string) {
 		}},
 		"long": {Columns: []table.Column{{Name: "x", Floats: long}}},
 	}
+
 	type column struct {
 		Name        string `json:"name"`
 		Unit        string `json:"unit"`
@@ -134,20 +149,24 @@ func writeTables(t *testing.T, dir string) {
 		Kind        string `json:"kind"`
 		Values      []any  `json:"values"`
 	}
+
 	type file struct {
 		File     string            `json:"file"`
 		Metadata map[string]string `json:"metadata"`
 		Columns  []column          `json:"columns"`
 	}
+
 	var files []file
 	for name, tab := range tables {
 		if _, err := tab.WriteFile(filepath.Join(dir, name+".arrow")); err != nil {
 			t.Fatal(err)
 		}
+
 		f := file{File: name + ".arrow", Metadata: map[string]string{}}
 		for _, kv := range tab.Meta {
 			f.Metadata[kv.Key] = kv.Value
 		}
+
 		for i := range tab.Columns {
 			c := &tab.Columns[i]
 			j := column{c.Name, c.Unit, c.Description, kind(c), []any{}}
@@ -165,16 +184,22 @@ func writeTables(t *testing.T, dir string) {
 					for _, x := range c.Lists[r] {
 						l = append(l, strconv.FormatFloat(float64(x), 'g', -1, 32))
 					}
+
 					v = l
+
 				case c.Floats[r] == c.Floats[r]:
 					v = strconv.FormatFloat(c.Floats[r], 'g', -1, 64)
 				}
+
 				j.Values = append(j.Values, v)
 			}
+
 			f.Columns = append(f.Columns, j)
 		}
+
 		files = append(files, f)
 	}
+
 	writeJSON(t, filepath.Join(dir, "tables.json"), files)
 }
 
@@ -189,6 +214,7 @@ func kind(c *table.Column) string {
 	case c.Lists != nil:
 		return "list"
 	}
+
 	return "float64"
 }
 
@@ -207,6 +233,7 @@ func writeModels(t *testing.T, dir string) {
 		GivenMean     []float64   `json:"given_mean"`
 		GivenVariance []float64   `json:"given_variance"`
 	}
+
 	var list []expected
 	for i, c := range []struct {
 		out      int
@@ -227,45 +254,56 @@ func writeModels(t *testing.T, dir string) {
 	} {
 		const in, n = 2, 200
 		rng := rand.New(rand.NewPCG(uint64(i), 1))
+
 		set := triplets.Set{N: n, In: in, Out: c.out}
 		for range n {
 			a, b := 3000+2000*rng.Float64(), rng.NormFloat64()
 			if c.plain {
 				a /= 3000
 			}
+
 			set.X = append(set.X, a, b)
 			for j := range c.out {
 				own := rng.NormFloat64() // of the condition: both outcomes have it
+
 				scale := 1.0
 				if !c.plain {
 					scale = math.Pow(10, float64(j%3))
 				}
+
 				f := math.Sin(b+float64(j)) + a/3000 + 0.5*own
 				set.Y1 = append(set.Y1, scale*(f+0.2*rng.NormFloat64()))
 				set.Y2 = append(set.Y2, scale*(f+0.2*rng.NormFloat64()))
 			}
 		}
+
 		cfg := train.DefaultConfig()
 		cfg.Hidden, cfg.Feedback, cfg.Standardise, cfg.Epochs, cfg.Kernels, cfg.LearningRate = c.hidden, c.feedback, !c.plain,
 			30, "portable", 5e-3
 		if c.feedback == train.Constant {
 			cfg.FeedbackValue = -2.5
 		}
+
 		m, _, err := train.Fit(context.Background(), set, cfg, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		e := expected{Name: fmt.Sprintf("%d-%s-%d.json", i, c.feedback, c.out)}
+
 		x := set.X[:2*40]
 		for k := 0; k < len(x); k += 2 {
 			e.X = append(e.X, []float64{x[k], x[k+1]})
 		}
+
 		est, err := m.Estimate(context.Background(), x, train.EstimateOptions{Samples: 2})
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		scale := m.OutcomeScale()
 		mean, std := scale.Mean, scale.Std
+
 		fed := make([]float64, len(est.Mu))
 		for k := range est.Mu {
 			m, s := mean[k%c.out], std[k%c.out]
@@ -274,10 +312,12 @@ func writeModels(t *testing.T, dir string) {
 			e.Kappa, e.ZigZag = append(e.Kappa, s*s*est.Kappa[k]), append(e.ZigZag, s*est.ZigZag[k])
 			fed[k] = e.Mean[k] + math.Sqrt(e.Variance[k])
 		}
+
 		e.GivenMean, e.GivenVariance = m.PredictGiven(x, fed)
 		writeJSON(t, filepath.Join(dir, e.Name), m)
 		list = append(list, e)
 	}
+
 	writeJSON(t, filepath.Join(dir, "models.json"), list)
 }
 
@@ -322,6 +362,7 @@ func writeCalibrated(t *testing.T, dir string) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(5, 6))
 	wing := "run,alpha_deg,u_m_s,lift_1,lift_2,drag_1,drag_2\n"
+
 	rotor := "run,blades,rpm,bpf1_db_1,bpf1_db_2,bpf2_db_1,bpf2_db_2\n"
 	for i := range 80 {
 		a, u := float64(i%8), 10+4*float64(i/8%5)
@@ -332,26 +373,31 @@ func writeCalibrated(t *testing.T, dir string) {
 		level := func(m float64) float64 { return 60 + 50*math.Log10(rpm/3000) - 3*m*n + rng.NormFloat64() }
 		rotor += fmt.Sprintf("r%d,%g,%g,%g,%g,%g,%g\n", i, n, rpm, level(1), level(1), level(2), level(2))
 	}
+
 	yaml := calibrations + calibrated("values", "wing", "alpha_deg, u_m_s", "variant: E", "u_m_s: 10") +
 		calibrated("blocks", "wing", "alpha_deg, u_m_s", "variant: B, groups: alpha_deg, blocks: 5", "u_m_s: 10") +
 		calibrated("labels", "wing", "alpha_deg, u_m_s", "variant: o, labels: true, level: 0.8", "u_m_s: 10") +
 		calibrated("rotor", "rotor", "blades, rpm", "variant: oE", "blades: 5")
+
 	for name, text := range map[string]string{"calibrated.yaml": yaml, "wing.csv": wing, "rotor.csv": rotor} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	c := exec.Command(program(t), "run", "calibrated.yaml", "--to", "train", "--progress", "none")
 	c.Dir = dir
 	if out, err := c.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
+
 	type expected struct {
 		Split                                         string `json:"split"`
 		X                                             [][]float64
 		Mean, Claim, Added, Epistemic, Variance, Half []float64
 		Words                                         []string
 	}
+
 	var list []expected
 	for split, at := range map[string][2]float64{
 		"values/splits/out": {3, 15}, "blocks/splits/out": {3, 15}, "labels/splits/out": {3, 15},
@@ -359,55 +405,69 @@ func writeCalibrated(t *testing.T, dir string) {
 	} {
 		e := expected{Split: split}
 		var h honest.Model
+
 		b, err := os.ReadFile(filepath.Join(dir, "calibrated", split, "honest.json"))
 		if err == nil {
 			err = json.Unmarshal(b, &h)
 		}
+
 		if err != nil || h.Calibration == nil {
 			t.Fatalf("%s: %v %s", split, err, h.Absent)
 		}
+
 		x := []float64{4, 18, 7, 26} // measured conditions of the wing
 		for range 40 {
 			x = append(x, at[0]*(1+0.9*(2*rng.Float64()-1)), at[1]*(1+0.6*(2*rng.Float64()-1)))
 		}
+
 		var own, z []float64 // as the process takes them; the groups' coordinate
 		for i, v := range x {
 			if i%2 == 0 {
 				e.X = append(e.X, x[i:i+2])
 			}
+
 			if h.Calibration.Axis != nil && h.Inputs[i%2].Name == h.Calibration.Condition {
 				z = append(z, v)
 			}
+
 			if h.Orders == nil && h.Logarithm[i%2] {
 				v = math.Log(v)
 			}
+
 			own = append(own, v)
 		}
+
 		var model honest.Predictor = h.Process
 		if h.Orders != nil {
 			model = &gp.OrderModel{Form: *h.Orders, Model: h.Process}
 		}
+
 		mu, claim, noise, err := model.Predict(context.Background(), own)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		p := h.Calibration.Predict(x, z, mu, claim, noise)
 		e.Mean, e.Claim, e.Added, e.Epistemic, e.Variance, e.Half = p.Mu, p.Claim, p.Added, p.Epistemic, p.Total, p.Half
 		for _, w := range p.Where {
 			e.Words = append(e.Words, h.Calibration.Words(w))
 		}
+
 		list = append(list, e)
 	}
+
 	writeJSON(t, filepath.Join(dir, "calibrated.json"), list)
 }
 
 func writeProject(t *testing.T, dir string) {
 	t.Helper()
+
 	rows := "run,a,b,lift_1,lift_2\n"
 	for i := range 24 {
 		a, b := i%3, i/3%4
 		rows += fmt.Sprintf("r%d,%d,%d,%g,%g\n", i, a, b, float64(a+b)+0.1*float64(i%5), float64(a+b)+0.1*float64(i%7))
 	}
+
 	for name, text := range map[string]string{"pipeline.yaml": configuration, "pairs.csv": rows} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
@@ -424,10 +484,12 @@ func TestPackage(t *testing.T) {
 	writeModels(t, dir)
 	writeProject(t, dir)
 	writeCalibrated(t, dir)
+
 	here, err := os.Getwd()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	c := exec.Command(p, "-B", "-W", "error", "-m", "unittest", "-q", "test_doubletake")
 	c.Dir = "testdata"
 	c.Env = append(os.Environ(), "DOUBLETAKE_TEST_DATA="+dir, "DOUBLETAKE_PIPELINE="+program(t), "PYTHONPATH="+here)
@@ -443,27 +505,34 @@ func TestNotebook(t *testing.T) {
 	if os.Getenv("DOUBLETAKE_LONG") == "" && os.Getenv("DOUBLETAKE_REQUIRE_JUPYTER") == "" {
 		t.Skip("simulates and runs a campaign; DOUBLETAKE_LONG=1 runs it")
 	}
+
 	const p = "/usr/bin/python3" // the kernel of Debian's python3-ipykernel is this Python
 	if exec.Command(p, "-c", "import nbconvert, ipykernel, matplotlib, numpy").Run() != nil {
 		absent(t, "DOUBLETAKE_REQUIRE_JUPYTER", "%s has no nbconvert (apt-get install jupyter-nbconvert python3-ipykernel "+
 			"python3-matplotlib python3-numpy)", p)
 	}
+
 	here, err := os.Getwd()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	source := filepath.Join(here, "..", "..", "docs", "notebook.ipynb")
 	dir := t.TempDir()
+
 	b, err := os.ReadFile(source)
 	if err == nil {
 		err = os.WriteFile(filepath.Join(dir, "notebook.ipynb"), b, 0o644)
 	}
+
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if bytes.Contains(b, []byte(`"output_type"`)) {
 		t.Error("docs/notebook.ipynb has outputs: clear them, so that the file changes with its text only")
 	}
+
 	c := exec.Command(p, "-m", "nbconvert", "--to", "notebook", "--execute", "--ExecutePreprocessor.timeout=500",
 		"--output", "out.ipynb", "notebook.ipynb")
 	c.Dir = dir
@@ -472,10 +541,12 @@ func TestNotebook(t *testing.T) {
 	if out, err := c.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
+
 	out, err := os.ReadFile(filepath.Join(dir, "out.ipynb"))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, want := range []string{
 		`"image/png"`, `triplets; alpha_deg [deg], u_inf_m_s [m/s], lift_n_1 [N]`, `% of the held-out values are inside`,
 	} {
@@ -494,11 +565,14 @@ func TestWheel(t *testing.T) {
 	}
 
 	one, two := wheel(t, filepath.Join(dir, "1"), binary), wheel(t, filepath.Join(dir, "2"), binary)
+
 	const name = "doubletake-1.2.0.dev3-py3-none-manylinux_2_17_x86_64.manylinux2014_x86_64.musllinux_1_1_x86_64.whl"
 	if filepath.Base(one) != name {
 		t.Errorf("the wheel is called %s", one)
 	}
+
 	a, err1 := os.ReadFile(one)
+
 	b, err2 := os.ReadFile(two)
 	if err := errors.Join(err1, err2); err != nil || !bytes.Equal(a, b) {
 		t.Errorf("two wheels of the same program differ, %v", err)
@@ -508,11 +582,13 @@ func TestWheel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, f := range z.File {
 		want := uint32(0o100644)
 		if strings.HasSuffix(f.Name, "/scripts/pipeline") {
 			want = 0o100755
 		}
+
 		if f.ExternalAttrs>>16 != want {
 			t.Errorf("%s has mode %o, expected %o", f.Name, f.ExternalAttrs>>16, want)
 		}
@@ -522,14 +598,17 @@ func TestWheel(t *testing.T) {
 // wheel makes a wheel of a program in dir and returns its path.
 func wheel(t *testing.T, dir, binary string) string {
 	t.Helper()
+
 	licence := filepath.Join(t.TempDir(), "LICENSE")
 	if err := os.WriteFile(licence, []byte("a licence\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	var out bytes.Buffer
 	if err := run([]string{"-version", "1.2.0.dev3", "-binary", binary, "-o", dir, licence}, &out); err != nil {
 		t.Fatal(err)
 	}
+
 	return strings.TrimSpace(out.String())
 }
 
@@ -539,6 +618,7 @@ func TestWheelInstalls(t *testing.T) {
 	if os.Getenv("DOUBLETAKE_LONG") == "" {
 		t.Skip("makes a virtual environment; DOUBLETAKE_LONG=1 runs it")
 	}
+
 	p := python(t, "numpy, ensurepip, venv", "python3-numpy python3-venv")
 	dir := t.TempDir()
 	name := wheel(t, dir, program(t))
@@ -553,6 +633,7 @@ runs = doubletake.load("runs")
 assert runs["wing/triplets"].rows == 24
 assert runs.model("wing/splits/b3").predict([1, 3]).mean.shape == (1, 1)
 `
+
 	for _, args := range [][]string{
 		{p, "-m", "venv", "--system-site-packages", env}, // numpy is the system's
 		{filepath.Join(env, "bin/pip"), "install", "--no-index", "--disable-pip-version-check", name},
@@ -567,6 +648,7 @@ assert runs.model("wing/splits/b3").predict([1, 3]).mean.shape == (1, 1)
 			t.Fatalf("%q: %v\n%s", args, err, out)
 		}
 	}
+
 	if _, err := os.Stat(filepath.Join(env, "bin/pipeline")); err == nil {
 		t.Error("uninstall leaves the program")
 	}
@@ -581,11 +663,13 @@ program's list by: go test ./cmd/wheel -run TestColumns -update"""
 
 COLUMNS = (
 `
+
 	for _, c := range predict.Columns {
 		if c.Python != "" {
 			want += fmt.Sprintf("    (%q, %q),\n", c.Name, c.Python)
 		}
 	}
+
 	want += ")\n"
 
 	const path = "doubletake/_columns.py"
@@ -594,6 +678,7 @@ COLUMNS = (
 			t.Fatal(err)
 		}
 	}
+
 	if got, err := os.ReadFile(path); err != nil || string(got) != want {
 		t.Errorf("%s differs from the program's list (%v); renew it with -update", path, err)
 	}

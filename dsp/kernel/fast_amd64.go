@@ -11,9 +11,11 @@ func detect() (sets []*Set[float64], single []*Set[float32]) {
 	if x.HasAVX512F && x.HasAVX512DQ && x.HasAVX2 {
 		sets, single = append(sets, avx512), append(single, single512)
 	}
+
 	if x.HasAVX2 {
 		sets, single = append(sets, avx2), append(single, single2)
 	}
+
 	return sets, single
 }
 
@@ -55,8 +57,10 @@ func stagesFast[T Number](f func(y, x, tw, tmp *T, groups, vectors, nextX, nextY
 ) func(y, x, tw, tmp []T, a, b, q, s int, last bool) {
 	const vector, noTwiddles = 128, 4
 	factor := vector / Lanes[T]() // a complex number
+
 	return func(y, x, tw, tmp []T, a, b, q, s int, last bool) {
 		checkStages(y, x, tw, tmp, a, b, q, s, last)
+
 		stride := s * vector
 		if b == 1 { // the butterflies of all groups
 			f(&y[0], &x[0], &tw[0], &y[0], 1, stride, 0, 0, 0, a, q, q*stride, stride, 0, 0, 0, 0, 0)
@@ -67,6 +71,7 @@ func stagesFast[T Number](f func(y, x, tw, tmp *T, groups, vectors, nextX, nextY
 		if last {
 			second += noTwiddles
 		}
+
 		f(&y[0], &x[0], &tw[0], &tmp[0], q, stride, stride, a*b*stride, (a*b-1)*factor,
 			a, b, b*q*stride, q*stride, second, a, a*vector, a*stride, stride)
 	}
@@ -130,6 +135,7 @@ func sumFast(x []float64) float64 {
 	if n := len(x) / 32; n > 0 {
 		sum64AVX2(&s[0], &x[0], n)
 	}
+
 	return finish(&s, x[len(x)&^31:])
 }
 
@@ -138,5 +144,6 @@ func sum32Fast(x []float32) float64 {
 	if n := len(x) / 32; n > 0 {
 		sum32AVX2(&s[0], &x[0], n)
 	}
+
 	return finish(&s, x[len(x)&^31:])
 }

@@ -104,6 +104,7 @@ func best[T Number](sets []*Set[T]) *Set[T] {
 			}
 		}
 	}
+
 	return sets[0]
 }
 
@@ -118,6 +119,7 @@ func checkStages[T Number](y, x, tw, tmp []T, a, b, q, s int, last bool) {
 	if last {
 		factors -= b - 1
 	}
+
 	need(q > 0 && s > 0 && (b > 1 && len(tmp) >= group || b == 1 && s == 1 && !last) && (!last || q == 1))
 	need(len(y) >= n && len(x) >= n && len(tw) >= 2*factors*q)
 }
@@ -156,5 +158,6 @@ func finish[T Number](s *[8]float64, rest []T) float64 {
 	for _, v := range rest {
 		sum += float64(v)
 	}
+
 	return sum
 }

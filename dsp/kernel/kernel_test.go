@@ -9,15 +9,18 @@ import (
 
 func numbers[T Number](n int, seed uint64) []T {
 	rng := rand.New(rand.NewPCG(seed, 7))
+
 	x := make([]T, n)
 	for i := range x {
 		x[i] = T(rng.NormFloat64())
 	}
+
 	return x
 }
 
 func same[T Number](t *testing.T, what string, got, want []T) {
 	t.Helper()
+
 	for i := range want {
 		if math.Float64bits(float64(got[i])) != math.Float64bits(float64(want[i])) {
 			t.Fatalf("%s: number %d is %v, portable %v", what, i, got[i], want[i])
@@ -32,10 +35,12 @@ func TestSetsAgree(t *testing.T) {
 	if len(Sets()) == 1 {
 		t.Skip("this machine runs the portable set only")
 	}
+
 	for _, set := range Sets()[:len(Sets())-1] {
 		t.Run(set.Name, func(t *testing.T) { agrees(t, set, Portable) })
 		t.Run(set.Name+"/sum", func(t *testing.T) { sumsAgree(t, set) })
 	}
+
 	for _, set := range Sets32()[:len(Sets32())-1] {
 		t.Run(set.Name+"/float32", func(t *testing.T) { agrees(t, set, Portable32) })
 	}
@@ -43,11 +48,13 @@ func TestSetsAgree(t *testing.T) {
 
 func agrees[T Number](t *testing.T, set, portable *Set[T]) {
 	lanes, vec := Lanes[T](), Vec[T]()
+
 	for a := 2; a <= 5; a++ {
 		for b := 1; b <= 5; b++ {
 			checkStagesOf(t, set, portable, a, b)
 		}
 	}
+
 	for groups := 1; groups <= 3; groups++ {
 		stride, block := (lanes+1)*vec, lanes*vec
 		x, near, far := numbers[T](groups*block, 1), numbers[T](groups*block, 2), numbers[T](2*groups*lanes, 3)
@@ -56,9 +63,11 @@ func agrees[T Number](t *testing.T, set, portable *Set[T]) {
 		portable.Twist(want, x, near, far, stride, groups)
 		same(t, fmt.Sprintf("twist of %d groups", groups), got, want)
 	}
+
 	for rows := 1; rows <= 5; rows++ {
 		agreeOnRows(t, set, portable, lanes+3, rows, rows, 1)
 	}
+
 	agreeOnRows(t, set, portable, lanes+1, 2, 4, 3) // three groups of two rows, the groups four rows apart
 }
 
@@ -70,12 +79,14 @@ func agreeOnRows[T Number](t *testing.T, set, portable *Set[T], stride, rows, ju
 	a, b := numbers[float64](n, 1), numbers[float64](n, 2)
 	a32, b32 := numbers[float32](n, 1), numbers[float32](n, 2)
 	turn, lane := numbers[T](2*(jump*(groups-1)+rows), 3), numbers[T](vec, 6)
+
 	got, want := make([]T, rows*groups*vec+1), make([]T, rows*groups*vec+1)
 	if portable.LoadPair != nil {
 		set.LoadPair(got, a, b, turn, lane, 0.25, -3, stride, rows, jump, groups)
 		portable.LoadPair(want, a, b, turn, lane, 0.25, -3, stride, rows, jump, groups)
 		same(t, "load of a pair", got, want)
 	}
+
 	set.LoadPair32(got, a32, b32, turn, lane, 0.1, -3.3, stride, rows, jump, groups)
 	portable.LoadPair32(want, a32, b32, turn, lane, 0.1, -3.3, stride, rows, jump, groups)
 	same(t, "load of a float32 pair", got, want)
@@ -83,9 +94,11 @@ func agreeOnRows[T Number](t *testing.T, set, portable *Set[T], stride, rows, ju
 	set.LoadComplex(got, src, stride, rows, jump, groups)
 	portable.LoadComplex(want, src, stride, rows, jump, groups)
 	same(t, "load of complex numbers", got, want)
+
 	if groups > 1 {
 		return
 	}
+
 	gotC, wantC := make([]T, 2*n+1), make([]T, 2*n+1)
 	set.StoreComplex(gotC, want, stride, rows)
 	portable.StoreComplex(wantC, want, stride, rows)
@@ -102,6 +115,7 @@ func sumsAgree(t *testing.T, set *Set[float64]) {
 		if a, b := set.Sum(x), Portable.Sum(x); a != b {
 			t.Errorf("sum of %d: %v, portable %v", n, a, b)
 		}
+
 		if a, b := set.Sum32(x32), Portable.Sum32(x32); a != b {
 			t.Errorf("sum of %d float32: %v, portable %v", n, a, b)
 		}
@@ -111,20 +125,24 @@ func sumsAgree(t *testing.T, set *Set[float64]) {
 // checkStagesOf compares stages with those of the portable set, to the bit.
 func checkStagesOf[T Number](t *testing.T, set, portable *Set[T], a, b int) {
 	t.Helper()
+
 	vec := Vec[T]()
 	for _, q := range []int{1, 2, 3, 7} {
 		for _, s := range []int{1, 2, 3, 8} {
 			if b == 1 && s > 1 {
 				continue
 			}
+
 			n := a * b * q * s * vec
 			x, tw, tmp := numbers[T](n, uint64(n)), numbers[T](2*(a*b-1)*q, 5), make([]T, a*b*vec)
+
 			// One number more shows a write past the end.
 			got, want := make([]T, n+1), make([]T, n+1)
 			what := fmt.Sprintf("radix %d and %d, q %d, s %d", a, b, q, s)
 			set.Stages(got, x, tw, tmp, a, b, q, s, false)
 			portable.Stages(want, x, tw, tmp, a, b, q, s, false)
 			same(t, what, got, want)
+
 			if q > 1 || b == 1 {
 				continue
 			}
@@ -148,6 +166,7 @@ func TestSum(t *testing.T) {
 			for i := range x {
 				x[i] = float64(i + 1)
 			}
+
 			if got, want := set.Sum(x), float64(n*(n+1)/2); got != want {
 				t.Errorf("%s: sum of 1 … %d is %v, want %v", set.Name, n, got, want)
 			}
@@ -179,6 +198,7 @@ func TestMisusePanics(t *testing.T) {
 						t.Errorf("%s, %s: no panic", set.Name, name)
 					}
 				}()
+
 				f()
 			}()
 		}
@@ -187,10 +207,13 @@ func TestMisusePanics(t *testing.T) {
 
 func TestBest(t *testing.T) {
 	t.Setenv(EnvVar, "portable")
+
 	if s := Best(); s != Portable {
 		t.Errorf("%s=portable chose %s", EnvVar, s.Name)
 	}
+
 	t.Setenv(EnvVar, "auto")
+
 	if s := Best(); s != Sets()[0] {
 		t.Errorf("%s=auto chose %s", EnvVar, s.Name)
 	}
@@ -204,6 +227,7 @@ func BenchmarkRadix(b *testing.B) {
 				n := r * q * Vec[float64]()
 				x, y, tw := numbers[float64](n, 1), make([]float64, n), numbers[float64](2*(r-1)*q, 2)
 				b.SetBytes(int64(8 * len(x)))
+
 				for b.Loop() {
 					set.Stages(y, x, tw, nil, r, 1, q, 1, false)
 				}

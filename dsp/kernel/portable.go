@@ -14,9 +14,11 @@ func portable[T Number]() *Set[T] {
 		LoadComplex: loadComplex[T], StoreComplex: storeComplex[T], AddPower: addPower[T],
 		Sum: sum[float64], Sum32: sum[float32],
 	}
+
 	if wide, ok := any(set).(*Set[float64]); ok {
 		wide.LoadPair = loadPair[float64, float64]
 	}
+
 	return set
 }
 
@@ -42,6 +44,7 @@ func row[T Number](x []T, i int) (re, im []T) {
 
 func stages[T Number](y, x, tw, tmp []T, a, b, q, s int, last bool) {
 	checkStages(y, x, tw, tmp, a, b, q, s, last)
+
 	vec, factors := Vec[T](), 2*(a-1)*b
 	for j := range q {
 		group := tw[2*(a*b-1)*j:]
@@ -49,15 +52,18 @@ func stages[T Number](y, x, tw, tmp []T, a, b, q, s int, last bool) {
 			butterfly(a, y[a*j*vec:], x[j*vec:], group, 1, q)
 			continue
 		}
+
 		second := ones[T]()
 		if !last {
 			second = group[factors:]
 		}
+
 		for k := range s {
 			from, to := x[(s*j+k)*vec:], y[(s*a*b*j+k)*vec:]
 			for i := range b {
 				butterfly(a, tmp[a*i*vec:], from[s*q*i*vec:], group[2*(a-1)*i:], 1, s*q*b)
 			}
+
 			for i := range a {
 				butterfly(b, to[s*i*vec:], tmp[i*vec:], second, s*a, a)
 			}
@@ -87,6 +93,7 @@ func radix2[T Number](y, x, tw []T, out, in int) {
 	ar, ai := row(x, 0)
 	br, bi := row(x, in)
 	y0r, y0i := row(y, 0)
+
 	y1r, y1i := row(y, out)
 	for l := range Lanes[T]() {
 		a, b, c, d := ar[l], ai[l], br[l], bi[l]
@@ -102,9 +109,11 @@ func radix3[T Number](y, x, tw []T, out, in int) {
 	cr, ci := row(x, 2*in)
 	y0r, y0i := row(y, 0)
 	y1r, y1i := row(y, out)
+
 	y2r, y2i := row(y, 2*out)
 	for l := range Lanes[T]() {
 		sr, si := br[l]+cr[l], bi[l]+ci[l]
+
 		// −i·sin 60°·(b − c)
 		dr, di := T(sin60*(bi[l]-ci[l])), T(sin60*(cr[l]-br[l]))
 		mr, mi := ar[l]-T(0.5*sr), ai[l]-T(0.5*si)
@@ -123,6 +132,7 @@ func radix4[T Number](y, x, tw []T, out, in int) {
 	y0r, y0i := row(y, 0)
 	y1r, y1i := row(y, out)
 	y2r, y2i := row(y, 2*out)
+
 	y3r, y3i := row(y, 3*out)
 	for l := range Lanes[T]() {
 		pr, pi := ar[l]+cr[l], ai[l]+ci[l]
@@ -147,6 +157,7 @@ func radix5[T Number](y, x, tw []T, out, in int) {
 	y1r, y1i := row(y, out)
 	y2r, y2i := row(y, 2*out)
 	y3r, y3i := row(y, 3*out)
+
 	y4r, y4i := row(y, 4*out)
 	for l := range Lanes[T]() {
 		ar, ai := x0r[l], x0i[l]
@@ -169,11 +180,13 @@ func fifth[T Number](a, b, c, e, d T) (p, q, u, v T) {
 	q = a - T(cos36*b) + T(cos72*c)
 	u = T(sin72*e) + T(sin36*d)
 	v = T(sin36*e) - T(sin72*d)
+
 	return p, q, u, v
 }
 
 func twist[T Number](y, x, near, far []T, stride, groups int) {
 	checkTwist(y, x, near, far, stride, groups)
+
 	lanes, vec := Lanes[T](), Vec[T]()
 	for g := range groups {
 		out := y[g*stride : g*stride+lanes*vec]
@@ -181,6 +194,7 @@ func twist[T Number](y, x, near, far []T, stride, groups int) {
 			i := lanes*g + k
 			xr, xi := row(x, i)
 			nr, ni := row(near, i)
+
 			fr, fi := far[2*i], far[2*i+1]
 			for l := range lanes {
 				wr, wi := mul(nr[l], ni[l], fr, fi)
@@ -202,12 +216,14 @@ func loadPair[T, S Number](dst []T, a, b []S, turn, lane []T, meanA, meanB float
 	cos, sin := row(lane, 0)
 	lanes := Lanes[T]()
 	hiA, loA := parts[T](meanA)
+
 	hiB, loB := parts[T](meanB)
 	for i := range rows * groups {
 		re, im := row(dst, i)
 		r := i/rows*jump + i%rows
 		at := r * stride
 		a, b := a[at:at+lanes], b[at:at+lanes]
+
 		c, s := turn[2*r], turn[2*r+1]
 		for l := range lanes {
 			w := (0.5 - T(c*cos[l])) + T(s*sin[l])
@@ -218,6 +234,7 @@ func loadPair[T, S Number](dst []T, a, b []S, turn, lane []T, meanA, meanB float
 
 func loadComplex[T Number](dst, src []T, stride, rows, jump, groups int) {
 	checkLoad(dst, src, stride, rows, jump, groups)
+
 	lanes := Lanes[T]()
 	for i := range rows * groups {
 		re, im := row(dst, i)
@@ -231,9 +248,11 @@ func loadComplex[T Number](dst, src []T, stride, rows, jump, groups int) {
 
 func storeComplex[T Number](dst, src []T, stride, rows int) {
 	checkComplex(src, dst, stride, rows)
+
 	lanes := Lanes[T]()
 	for r := range rows {
 		re, im := row(src, r)
+
 		to := dst[2*r*stride : 2*r*stride+2*lanes]
 		for l := range lanes {
 			to[2*l], to[2*l+1] = re[l], im[l]
@@ -249,6 +268,7 @@ func square[T Number](re, im T) float64 {
 
 func addPower[T Number](sum []float64, x []T, stride, rows int) {
 	checkPower(sum, x, stride, rows)
+
 	for r := range rows {
 		re, im := row(x, r)
 		to := sum[r*stride : r*stride+len(re)]
@@ -260,6 +280,7 @@ func addPower[T Number](sum []float64, x []T, stride, rows int) {
 
 func sum[T Number](x []T) float64 {
 	var acc [4][8]float64
+
 	n := len(x) &^ 31
 	for at := 0; at < n; at += 32 {
 		for i := range acc {
@@ -269,9 +290,11 @@ func sum[T Number](x []T) float64 {
 			}
 		}
 	}
+
 	var s [8]float64
 	for l := range s {
 		s[l] = (acc[0][l] + acc[1][l]) + (acc[2][l] + acc[3][l])
 	}
+
 	return finish(&s, x[n:])
 }

@@ -50,6 +50,7 @@ func Assemble(files []string, infos func(path string) (ingest.Info, error), cond
 		}
 		seen[f] = true
 	}
+
 	var rowsOf [][]int
 	if conds != nil {
 		var err error
@@ -57,39 +58,48 @@ func Assemble(files []string, infos func(path string) (ingest.Info, error), cond
 			return nil, nil, err
 		}
 	}
+
 	var runs []ingest.Run
 	var warns []ingest.Warning
+
 	ids := map[string]bool{}
 	for i, f := range files {
 		base, err := known(f, pat, constants)
 		if err != nil {
 			return nil, nil, err
 		}
+
 		if conds != nil && len(rowsOf[i]) == 0 {
 			return nil, nil, noRow(f, conds)
 		}
+
 		info, err := infos(f)
 		if err != nil {
 			return nil, nil, fmt.Errorf("assemble runs: %w", err)
 		}
+
 		groups, err := group.split(info)
 		if err != nil {
 			return nil, nil, err
 		}
+
 		var fileRuns []ingest.Run
 		if conds == nil {
 			r := ingest.Run{ID: f, Path: f, Row1: -1}
 			if err := fill(&r, info, groups, []rowAt{}, nil, base); err != nil {
 				return nil, nil, err
 			}
+
 			fileRuns = []ingest.Run{r}
 		} else {
 			var w []ingest.Warning
 			if fileRuns, w, err = intervals(f, info, groups, conds, rowsOf[i], base); err != nil {
 				return nil, nil, err
 			}
+
 			warns = append(warns, w...)
 		}
+
 		for _, r := range fileRuns {
 			for _, rec := range r.Recordings {
 				if ids[rec.ID] {
@@ -98,17 +108,21 @@ func Assemble(files []string, infos func(path string) (ingest.Info, error), cond
 						Want: "recordings that differ",
 					}
 				}
+
 				ids[rec.ID] = true
 			}
 		}
+
 		runs = append(runs, fileRuns...)
 	}
+
 	if len(runs) > 0 && len(runs[0].Recordings[0].Conditions) == 0 {
 		warns = append(warns, ingest.Warning{
 			Path: runs[0].Path, Code: "no-conditions",
 			Text: "no conditions are known: give a conditions table, a pattern or constants",
 		})
 	}
+
 	return runs, warns, nil
 }
 
@@ -116,6 +130,7 @@ func Assemble(files []string, infos func(path string) (ingest.Info, error), cond
 // no file or, without being a glob, several are *fault.Errors.
 func (c *Conditions) rowsFor(files []string) ([][]int, error) {
 	rowsOf := make([][]int, len(files))
+
 	index := newFileIndex(files)
 	for k, r := range c.Rows {
 		m := index.of(r)
@@ -124,16 +139,20 @@ func (c *Conditions) rowsFor(files []string) ([][]int, error) {
 			if r.isGlob() {
 				found = fmt.Sprintf("%q, which matches none of the files", r.File)
 			}
+
 			return nil, c.bad(r, "the name of a recording", found, rowHint(r.File, files))
 		}
+
 		if len(m) > 1 && !r.isGlob() {
 			return nil, c.bad(r, "one file", fmt.Sprintf("%q means %q and %q", r.File, files[m[0]], files[m[1]]),
 				"write more of the path, or a glob if both are meant")
 		}
+
 		for _, i := range m {
 			rowsOf[i] = append(rowsOf[i], k)
 		}
 	}
+
 	return rowsOf, nil
 }
 
@@ -150,17 +169,20 @@ func known(f string, pat *Pattern, constants map[string]float64) (merged, error)
 			return base, err
 		}
 	}
+
 	if pat != nil {
 		v, ok := pat.Match(f)
 		if !ok {
 			return base, pat.mismatch(f)
 		}
+
 		for _, n := range pat.names {
 			if err := base.set(n, v[n], "the file's name"); err != nil {
 				return base, err
 			}
 		}
 	}
+
 	return base, nil
 }
 
@@ -178,16 +200,20 @@ func (m *merged) set(name string, v float64, from string) error {
 			Found: fmt.Sprintf("%v in %s", v, from),
 		}
 	}
+
 	if old, ok := m.values[name]; ok && old != v {
 		return &fault.Error{
 			Path: m.path, Place: "condition " + name, Want: fmt.Sprintf("%v, as in %s", old, m.from[name]),
 			Found: fmt.Sprintf("%v in %s", v, from),
 		}
 	}
+
 	if _, ok := m.from[name]; !ok {
 		m.from[name] = from
 	}
+
 	m.values[name] = v
+
 	return nil
 }
 
@@ -198,23 +224,28 @@ func (m merged) clone() merged {
 // split lists the channels of each recording of a file.
 func (g Grouping) split(info ingest.Info) ([][]int, error) {
 	var chans []int
+
 	except := map[int]bool{}
 	for _, name := range g.Except {
 		c, err := ingest.FindChannel(info, name)
 		if err != nil {
 			return nil, err
 		}
+
 		except[c] = true
 	}
+
 	if len(g.Channels) == 0 {
 		for i, c := range info.Channels {
 			if c.Role() == "" && !except[i] {
 				chans = append(chans, i)
 			}
 		}
+
 		if len(chans) == 0 {
 			return nil, &fault.Error{Path: info.Path, Want: "channels other than the time", Found: "none"}
 		}
+
 		for _, u := range info.Unread {
 			if u.Fault { // it may be a channel that is meant
 				return nil, &fault.Error{
@@ -224,21 +255,25 @@ func (g Grouping) split(info ingest.Info) ([][]int, error) {
 			}
 		}
 	}
+
 	taken := map[int]string{}
 	for _, name := range g.expand(info) {
 		c, err := ingest.FindChannel(info, name)
 		if err != nil {
 			return nil, err
 		}
+
 		if other, dup := taken[c]; dup {
 			return nil, &fault.Error{
 				Path: info.Path, Want: "channels that differ",
 				Found: fmt.Sprintf("%q and %q are the same channel", other, name),
 			}
 		}
+
 		taken[c] = name
 		chans = append(chans, c)
 	}
+
 	for _, c := range chans {
 		a, b := info.Channels[chans[0]], info.Channels[c]
 		if a.Samples != b.Samples || a.RateHz != b.RateHz {
@@ -251,14 +286,18 @@ func (g Grouping) split(info ingest.Info) ([][]int, error) {
 			}
 		}
 	}
+
 	if g.Together {
 		return [][]int{chans}, nil
 	}
+
 	slices.Sort(chans) // recordings in the file's order
+
 	out := make([][]int, len(chans))
 	for i, c := range chans {
 		out[i] = []int{c}
 	}
+
 	return out, nil
 }
 
@@ -268,9 +307,11 @@ func (g Grouping) expand(info ingest.Info) []string {
 	if g.Together {
 		return g.Channels
 	}
+
 	var out []string
 	for _, name := range g.Channels {
 		n := len(out)
+
 		if _, err := ingest.FindChannel(info, name); err != nil {
 			for _, c := range info.Channels {
 				if strings.HasPrefix(c.Name, name+"[") {
@@ -278,10 +319,12 @@ func (g Grouping) expand(info ingest.Info) []string {
 				}
 			}
 		}
+
 		if len(out) == n {
 			out = append(out, name)
 		}
 	}
+
 	return out
 }
 
@@ -297,6 +340,7 @@ func intervals(f string, info ingest.Info, groups [][]int, conds *Conditions, ro
 ) {
 	samples := info.Channels[groups[0][0]].Samples
 	rate := info.Channels[groups[0][0]].RateHz
+
 	var at []rowAt
 	for _, k := range rows {
 		r := &conds.Rows[k]
@@ -308,12 +352,14 @@ func intervals(f string, info ingest.Info, groups [][]int, conds *Conditions, ro
 					Err: fmt.Errorf("%s: %w", f, errNoRate),
 				}
 			}
+
 			for _, w := range info.Warnings {
 				if w.Code == "clock-gaps" {
 					found := fmt.Sprintf("an interval in seconds of %s, whose clock pauses", f)
 					return nil, nil, conds.bad(*r, "", found, "give row0 and row1")
 				}
 			}
+
 			// Sample k was taken at k/rate; those of [t0, t1) are wanted. The
 			// margin keeps a product like 0.1·1000 from rounding up to 101.
 			edge := func(t float64) int64 { return int64(math.Ceil(t*rate - 1e-6)) }
@@ -321,53 +367,65 @@ func intervals(f string, info ingest.Info, groups [][]int, conds *Conditions, ro
 			if !math.IsInf(r.T1, 1) && r.T1*rate < math.MaxInt64/2 {
 				a.row1 = edge(r.T1)
 			}
+
 			if a.row1 == a.row0 {
 				return nil, nil, conds.bad(*r, "an interval with samples",
 					fmt.Sprintf("none from %g to %g s at %g Hz", r.T0, r.T1, rate), "")
 			}
 		}
+
 		if a.row1 > samples || a.row0 >= samples {
 			return nil, nil, conds.bad(*r, fmt.Sprintf("an interval within the %d samples of %s", samples, f),
 				intervalID("", a.row0, a.row1)+" (row0:row1)", "")
 		}
+
 		at = append(at, a)
 	}
+
 	end := func(a rowAt) int64 {
 		if a.row1 < 0 {
 			return samples
 		}
 		return a.row1
 	}
+
 	slices.SortStableFunc(at, func(a, b rowAt) int {
 		return cmp.Or(cmp.Compare(a.row0, b.row0), cmp.Compare(end(a), end(b)))
 	})
 	var runs []ingest.Run
 	var warns []ingest.Warning
+
 	var reach rowAt // the interval that reached farthest so far
 	for from := 0; from < len(at); {
 		to := from + 1
 		for to < len(at) && at[to].row0 == at[from].row0 && end(at[to]) == end(at[from]) {
 			to++
 		}
+
 		a := at[from]
 		if reach.row != nil && a.row0 < end(reach) {
 			warns = append(warns, ingest.Warning{Path: f, Code: "overlapping-intervals", Text: fmt.Sprintf(
 				"%s: the intervals of lines %d and %d of %s share samples: their runs are not independent", f, reach.row.Line,
 				a.row.Line, conds.Path)})
 		}
+
 		if reach.row == nil || end(a) > end(reach) {
 			reach = a
 		}
+
 		r := ingest.Run{ID: f, Path: f, Row0: a.row0, Row1: a.row1}
 		if a.row0 > 0 || a.row1 >= 0 {
 			r.ID = intervalID(f, a.row0, a.row1)
 		}
+
 		if err := fill(&r, info, groups, at[from:to], conds, base); err != nil {
 			return nil, nil, err
 		}
+
 		runs = append(runs, r)
 		from = to
 	}
+
 	return runs, warns, nil
 }
 
@@ -385,6 +443,7 @@ func fill(r *ingest.Run, info ingest.Info, groups [][]int, rows []rowAt, conds *
 	for _, g := range groups {
 		named[info.Channels[g[0]].Name]++
 	}
+
 	rowOf := make([]*ConditionRow, len(groups))
 	for _, a := range rows {
 		only := -1
@@ -393,32 +452,40 @@ func fill(r *ingest.Run, info ingest.Info, groups [][]int, rows []rowAt, conds *
 				return conds.bad(*a.row, "no channel, since the channels together are one recording",
 					strconv.Quote(a.row.Channel), "")
 			}
+
 			c, err := ingest.FindChannel(info, a.row.Channel)
 			if err != nil {
 				return &fault.Error{Path: conds.Path, Place: fmt.Sprintf("line %d", a.row.Line), Err: err}
 			}
+
 			only = slices.IndexFunc(groups, func(g []int) bool { return g[0] == c })
 			if only < 0 {
 				continue // a channel that is not used, for example the tachometer
 			}
 		}
+
 		for i := range groups {
 			if only >= 0 && i != only {
 				continue
 			}
+
 			if old := rowOf[i]; old != nil {
 				what := r.ID
 				if len(groups) > 1 {
 					what += "#" + info.Channels[groups[i][0]].Name
 				}
+
 				return conds.bad(*a.row, "one row for each recording",
 					fmt.Sprintf("a second one for %s (the first is in line %d)", what, old.Line), "")
 			}
+
 			rowOf[i] = a.row
 		}
 	}
+
 	for i, g := range groups {
 		rec := ingest.Recording{ID: r.ID, Channels: g}
+
 		name := info.Channels[g[0]].Name
 		if len(groups) > 1 {
 			if named[name] > 1 {
@@ -426,6 +493,7 @@ func fill(r *ingest.Run, info ingest.Info, groups [][]int, rows []rowAt, conds *
 			}
 			rec.ID += "#" + name
 		}
+
 		m := base
 		if conds != nil {
 			row := rowOf[i]
@@ -435,6 +503,7 @@ func fill(r *ingest.Run, info ingest.Info, groups [][]int, rows []rowAt, conds *
 					Hint: "add the row, or select the channels that are meant",
 				}
 			}
+
 			m = base.clone()
 			for k, n := range conds.Names {
 				if err := m.set(n, row.Values[k], fmt.Sprintf("%s, line %d", conds.Path, row.Line)); err != nil {
@@ -442,9 +511,11 @@ func fill(r *ingest.Run, info ingest.Info, groups [][]int, rows []rowAt, conds *
 				}
 			}
 		}
+
 		rec.Conditions = m.clone().values
 		r.Recordings = append(r.Recordings, rec)
 	}
+
 	return nil
 }
 
@@ -456,11 +527,13 @@ func noRow(f string, conds *Conditions) error {
 			names = append(names, r.File)
 		}
 	}
+
 	e := &fault.Error{Path: f, Want: fmt.Sprintf("a row of %s for this file", conds.Path), Found: "none"}
 	e.Hint = "add one, or leave the file out with exclude"
 	if near := nearestPaths(f, names); len(near) > 0 {
 		e.Hint = "there are rows for " + fault.Quoted(near) + "; " + e.Hint
 	}
+
 	return e
 }
 
@@ -470,6 +543,7 @@ func rowHint(name string, files []string) string {
 	if near := nearestPaths(name, files); len(near) > 0 {
 		hint = "there is " + fault.Quoted(near) + "; " + hint
 	}
+
 	return hint
 }
 
@@ -477,6 +551,7 @@ func rowHint(name string, files []string) string {
 func nearestPaths(name string, names []string) []string {
 	n := len(splitPath(name))
 	tails := make([]string, len(names))
+
 	back := map[string]string{}
 	for i, s := range names {
 		tails[i] = lastElements(s, n)
@@ -484,10 +559,12 @@ func nearestPaths(name string, names []string) []string {
 			back[tails[i]] = s
 		}
 	}
+
 	var out []string
 	for _, t := range spelling.Nearest(lastElements(name, n), tails, 3) {
 		out = append(out, back[t])
 	}
+
 	return out
 }
 

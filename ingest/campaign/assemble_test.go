@@ -18,31 +18,38 @@ import (
 
 func conds(t testing.TB, s string) *Conditions {
 	t.Helper()
+
 	c, err := parseConditions("c.csv", []byte(s))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return c
 }
 
 func TestReadConditions(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "c.csv")
+
 	text := "\xef\xbb\xbf# campaign 3\r\nFile;channel;t0_s;t1_s;alpha (deg);blades;wing\r\na.wav;2;0,5;;3.5;2;\"NACA; " +
 		"12\"\r\n\r\nb*.wav;;;;-1e1;3;x\r\n"
 	if err := os.WriteFile(path, []byte(strings.Replace(text, "0,5", "0.5", 1)), 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	c, err := ReadConditions(path)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	got := fmt.Sprintf("%v %v %v %+v", c.Names, c.Units, c.Labels, c.Rows)
+
 	want := "[alpha blades] map[alpha:deg] [wing] [{Line:3 File:a.wav Channel:2 Row0:0 Row1:-1 Timed:true T0:0.5 " +
 		"T1:+Inf Values:[3.5 2] Labels:[NACA; 12]} " +
 		"{Line:5 File:b*.wav Channel: Row0:0 Row1:-1 Timed:true T0:0 T1:+Inf Values:[-10 3] Labels:[x]}]"
 	if got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
+
 	c, err = ReadConditions(path + "x")
 	ingesttest.WantDataError(t, c, err, "no such file", `"c.csv"`)
 }
@@ -85,16 +92,20 @@ func TestConditionsRefused(t *testing.T) {
 // a clock, lift and drag for .txt.
 func fakeInfo(path string) (ingest.Info, error) {
 	i := ingest.Info{Path: path}
+
 	names := []string{"1", "2"}
 	if strings.HasSuffix(path, "txt") {
 		names = []string{"Time", "Lift", "Drag"}
 	}
+
 	for _, n := range names {
 		i.Channels = append(i.Channels, ingest.Channel{Name: n, RateHz: 100, Samples: 1000})
 	}
+
 	if names[0] == "Time" {
 		i.Channels[0].Attributes = []ingest.Attribute{{Name: "role", Value: "time"}}
 	}
+
 	return i, nil
 }
 
@@ -106,6 +117,7 @@ func show(runs []ingest.Run) string {
 			fmt.Fprintf(&b, "  %s %v %v\n", rec.ID, rec.Channels, rec.Conditions)
 		}
 	}
+
 	return b.String()
 }
 
@@ -115,6 +127,7 @@ func TestAssemble(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, c := range []struct {
 		name  string
 		files []string
@@ -183,13 +196,16 @@ func TestAssemble(t *testing.T) {
 			if c.conds != "" {
 				cs = conds(t, c.conds)
 			}
+
 			runs, ws, err := Assemble(c.files, fakeInfo, cs, c.pat, c.konst, c.group)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			if got := show(runs); got != c.want {
 				t.Errorf("\n%swant\n%s", got, c.want)
 			}
+
 			if ingesttest.Codes(ws) != c.warns {
 				t.Errorf("warnings %v, want %q", ws, c.warns)
 			}
@@ -202,6 +218,7 @@ func TestAssembleRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, c := range []struct {
 		name  string
 		files []string
@@ -299,15 +316,18 @@ func TestAssembleRefused(t *testing.T) {
 			if c.conds != "" {
 				cs = conds(t, c.conds)
 			}
+
 			runs, _, err := Assemble(c.files, fakeInfo, cs, c.pat, c.konst, c.group)
 			ingesttest.WantDataError(t, runs, err, c.want...)
 		})
 	}
+
 	boom := errors.New("boom")
 	if _, _, err := Assemble([]string{"x"}, func(string) (ingest.Info, error) { return ingest.Info{}, boom }, nil, nil,
 		nil, Grouping{}); !errors.Is(err, boom) {
 		t.Error(err)
 	}
+
 	noRate := func(p string) (ingest.Info, error) {
 		return ingest.Info{Path: p, Channels: []ingest.Channel{{Name: "1", Samples: 10}}}, nil
 	}
@@ -318,6 +338,7 @@ func TestAssembleRefused(t *testing.T) {
 		i.Warnings = []ingest.Warning{{Code: "clock-gaps"}}
 		return i, nil
 	}
+
 	runs, _, err = Assemble([]string{"x"}, pauses, conds(t, "file,t0_s,U\nx,1,2\n"), nil, nil, Grouping{})
 	ingesttest.WantDataError(t, runs, err, "line 2", "whose clock pauses", "row0")
 }
@@ -327,16 +348,19 @@ func TestAssembleRefused(t *testing.T) {
 func TestAssembleUnique(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		var files []string
+
 		text := "file,row0,row1,U\n"
 		for i := range rapid.IntRange(1, 4).Draw(rt, "files") {
 			f := fmt.Sprintf("d%d/x%d.wav", i%2, i)
 			files = append(files, f)
+
 			for range rapid.IntRange(1, 3).Draw(rt, "rows") {
 				a := rapid.IntRange(0, 998).Draw(rt, "a")
 				text += fmt.Sprintf("%s,%d,%d,%d\n", f, a, rapid.IntRange(a+1, 1000).Draw(rt, "b"),
 					rapid.IntRange(0, 9).Draw(rt, "U"))
 			}
 		}
+
 		runs, _, err := Assemble(files, fakeInfo, conds(t, text), nil, nil, Grouping{})
 		if err != nil {
 			if strings.Contains(err.Error(), "one row for each recording") {
@@ -344,9 +368,11 @@ func TestAssembleUnique(t *testing.T) {
 			}
 			rt.Fatal(err)
 		}
+
 		if len(runs) != strings.Count(text, "\n")-1 {
 			rt.Fatalf("%d runs from\n%s", len(runs), text)
 		}
+
 		seen := map[string]bool{}
 		for _, r := range runs {
 			for _, rec := range r.Recordings {
@@ -372,14 +398,17 @@ func FuzzConditions(f *testing.F) {
 			}
 			return
 		}
+
 		if len(c.Rows) == 0 {
 			t.Fatal("no rows and no error")
 		}
+
 		for _, r := range c.Rows {
 			if len(r.Values) != len(c.Names) || len(r.Labels) != len(c.Labels) {
 				t.Fatal("ragged")
 			}
 		}
+
 		if runs, _, err := Assemble([]string{"x.wav", "d/y.wav"}, fakeInfo, c, nil, nil, Grouping{}); err == nil &&
 			len(runs) < 2 {
 			t.Fatal(runs)

@@ -52,6 +52,7 @@ func ReadConditions(path string) (*Conditions, error) {
 	if err != nil {
 		return nil, ingest.PathError(path, err)
 	}
+
 	return parseConditions(path, b)
 }
 
@@ -76,23 +77,29 @@ func parseConditions(path string, b []byte) (*Conditions, error) {
 	if err := t.split(b); err != nil {
 		return nil, err
 	}
+
 	c := &Conditions{Path: path, Units: map[string]string{}}
 	if err := t.sort(c.Units); err != nil {
 		return nil, err
 	}
+
 	for _, v := range t.values {
 		c.Names = append(c.Names, v.name)
 	}
+
 	for _, v := range t.labels {
 		c.Labels = append(c.Labels, v.name)
 	}
+
 	for k := range t.cells {
 		r, err := t.row(k)
 		if err != nil {
 			return nil, err
 		}
+
 		c.Rows = append(c.Rows, r)
 	}
+
 	return c, nil
 }
 
@@ -102,6 +109,7 @@ func (t *conditionsTable) fail(line, col int, name, want, found, hint string) er
 	if col >= 0 {
 		e.Place += fmt.Sprintf(", column %d (%s)", col+1, name)
 	}
+
 	return e
 }
 
@@ -110,16 +118,20 @@ func (t *conditionsTable) fail(line, col int, name, want, found, hint string) er
 func quotedLine(b []byte, delim byte) (line, rest []byte, below int) {
 	line, rest, _ = bytes.Cut(b, []byte{'\n'})
 	whole, after := line, rest
+
 	if !openQuote(line, delim, false) {
 		return line, rest, 0
 	}
+
 	for openQuote(whole, delim, true) {
 		if len(after) == 0 || below == maxQuotedLines {
 			return line, rest, 0
 		}
+
 		more, left, _ := bytes.Cut(after, []byte{'\n'})
 		whole, after, below = b[:len(whole)+1+len(more)], left, below+1
 	}
+
 	return whole, after, below
 }
 
@@ -133,16 +145,19 @@ func openQuote(line []byte, delim byte, strict bool) bool {
 		for p < len(line) && line[p] == ' ' {
 			p++
 		}
+
 		if p < len(line) && line[p] == '"' {
 			for p++; ; p++ {
 				if p >= len(line) {
 					return true
 				}
+
 				if line[p] == '"' {
 					if p+1 < len(line) && line[p+1] == '"' {
 						p++
 						continue
 					}
+
 					after := bytes.TrimLeft(line[p+1:], " \r")
 					if !strict || len(after) == 0 || after[0] == delim {
 						break
@@ -150,12 +165,15 @@ func openQuote(line []byte, delim byte, strict bool) bool {
 				}
 			}
 		}
+
 		i := bytes.IndexByte(line[min(p, len(line)):], delim)
 		if i < 0 {
 			return false
 		}
+
 		p += i
 	}
+
 	return false
 }
 
@@ -164,25 +182,31 @@ func (t *conditionsTable) split(b []byte) error {
 	if len(bytes.TrimSpace(b)) == 0 {
 		return &fault.Error{Path: t.path, Want: "a header and rows", Found: "an empty file"}
 	}
+
 	b = bytes.TrimPrefix(b, []byte("\xef\xbb\xbf"))
 	if bytes.IndexByte(b, 0) >= 0 {
 		return &fault.Error{Path: t.path, Found: "binary data", Want: "a table of conditions as CSV"}
 	}
+
 	var delim byte
 	for no := 1; len(b) > 0; no++ {
 		line, rest, _ := bytes.Cut(b, []byte{'\n'})
+
 		below := 0
 		if t.head != nil {
 			line, rest, below = quotedLine(b, delim)
 		}
+
 		first := no
 		no += below
 		b = rest
+
 		line = bytes.TrimSuffix(line, []byte{'\r'})
 		if trimmed := bytes.TrimSpace(line); len(trimmed) == 0 || trimmed[0] == '#' || t.head != nil && trimmed[0] == delim &&
 			text.Skipped(line, delim) {
 			continue
 		}
+
 		if t.head == nil {
 			// The delimiter is what the header holds most of.
 			delim = ','
@@ -191,59 +215,73 @@ func (t *conditionsTable) split(b []byte) error {
 					delim = c
 				}
 			}
+
 			for _, c := range text.Cells(line, delim, 0) {
 				t.head = append(t.head, strings.ToValidUTF8(string(c), "\uFFFD"))
 			}
+
 			if n := len(t.head) - 1; n > 0 && t.head[n] == "" {
 				t.head = t.head[:n]
 			}
+
 			if len(t.head) > text.MaxColumns {
 				return t.fail(no, -1, "", "a table of conditions", fmt.Sprintf("more than %d columns", text.MaxColumns), "")
 			}
+
 			continue
 		}
+
 		row := text.Cells(line, delim, len(t.head))
 		if len(row) != len(t.head) {
 			hint := "the row is too short"
 			if len(row) > len(t.head) {
 				hint = "the row is too long"
 			}
+
 			return t.fail(first, -1, "", fault.Plural(int64(len(t.head)), "column"), strconv.Itoa(len(row)), hint)
 		}
+
 		texts := make([]string, len(row))
 		for i, c := range row {
 			texts[i] = string(c)
 		}
+
 		t.cells = append(t.cells, texts)
 		t.lines = append(t.lines, first)
 	}
+
 	switch {
 	case t.head == nil:
 		return &fault.Error{Path: t.path, Found: "only comments", Want: "a header and rows"}
 	case len(t.cells) == 0:
 		return &fault.Error{Path: t.path, Place: "line 1", Want: "rows below the header", Found: "none"}
 	}
+
 	return nil
 }
 
 // sort finds what each column is: special, a condition or a label.
 func (t *conditionsTable) sort(units map[string]string) error {
 	t.special = map[string]int{"file": -1, "channel": -1, "row0": -1, "row1": -1, "t0_s": -1, "t1_s": -1}
+
 	seen := map[string]int{}
 	for i, h := range t.head {
 		if h == "" {
 			return t.fail(1, i, "", "a name", "an empty header", "")
 		}
+
 		name, unit := text.SplitUnit(h)
 		if j, dup := seen[name]; dup {
 			return t.fail(1, i, name, "names that differ", fmt.Sprintf("%q again, as in column %d", name, j+1), "")
 		}
+
 		seen[name] = i
 		key := strings.ToLower(name)
 		if j, ok := t.special[key]; ok && j < 0 {
 			t.special[key] = i
 			continue
 		}
+
 		numbers, firstText := 0, -1
 		for k, row := range t.cells {
 			if _, ok := text.Number([]byte(row[i]), '.'); ok {
@@ -252,16 +290,20 @@ func (t *conditionsTable) sort(units map[string]string) error {
 				firstText = k
 			}
 		}
+
 		switch {
 		case numbers == 0:
 			t.labels = append(t.labels, column{i, name})
+
 		case firstText >= 0:
 			found := strconv.Quote(fault.Clip(t.cells[firstText][i]))
 			if t.cells[firstText][i] == "" {
 				found = "an empty cell"
 			}
+
 			return t.fail(t.lines[firstText], i, name, "a number, as in other rows of the column", found,
 				"correct the cell; a column of labels holds no numbers")
+
 		default:
 			t.values = append(t.values, column{i, name})
 			if unit != "" {
@@ -269,15 +311,18 @@ func (t *conditionsTable) sort(units map[string]string) error {
 			}
 		}
 	}
+
 	if t.special["file"] < 0 {
 		return &fault.Error{Path: t.path, Place: "line 1", Want: `a column "file"`, Found: "only " + fault.Quoted(t.head)}
 	}
+
 	if t.inRows() && t.timed() {
 		return &fault.Error{
 			Path: t.path, Place: "line 1", Want: "intervals in rows or in seconds",
 			Found: "both (row0, row1 and t0_s, t1_s)",
 		}
 	}
+
 	return nil
 }
 
@@ -292,22 +337,28 @@ func (t *conditionsTable) row(k int) (ConditionRow, error) {
 	if r.File == "" {
 		return r, t.fail(r.Line, t.special["file"], "file", "a file", "an empty cell", "")
 	}
+
 	if i := t.special["channel"]; i >= 0 {
 		r.Channel = row[i]
 	}
+
 	if err := t.interval(&r, row); err != nil {
 		return r, err
 	}
+
 	for _, v := range t.values {
 		x, _ := text.Number([]byte(row[v.index]), '.')
 		if !finite(x) {
 			return r, t.fail(r.Line, v.index, v.name, "a finite number", row[v.index], "")
 		}
+
 		r.Values = append(r.Values, x)
 	}
+
 	for _, v := range t.labels {
 		r.Labels = append(r.Labels, row[v.index])
 	}
+
 	return r, nil
 }
 
@@ -321,18 +372,23 @@ func (t *conditionsTable) interval(r *ConditionRow, row []string) error {
 		if i < 0 || row[i] == "" {
 			continue
 		}
+
 		n, err := strconv.ParseInt(row[i], 10, 64)
 		if err != nil || n < 0 {
 			return t.fail(r.Line, i, b.key, "a sample number from 0", strconv.Quote(fault.Clip(row[i])), "")
 		}
+
 		*b.to = n
 	}
+
 	if t.inRows() && r.Row1 >= 0 && r.Row1 <= r.Row0 {
 		return t.fail(r.Line, -1, "", "row0 below row1", fmt.Sprintf("row0 %d and row1 %d", r.Row0, r.Row1), "")
 	}
+
 	if !r.Timed {
 		return nil
 	}
+
 	r.T1 = math.Inf(1)
 	for _, b := range []struct {
 		key string
@@ -342,15 +398,19 @@ func (t *conditionsTable) interval(r *ConditionRow, row []string) error {
 		if i < 0 || row[i] == "" {
 			continue
 		}
+
 		v, ok := text.Number([]byte(row[i]), '.')
 		if !ok || !finite(v) || v < 0 {
 			return t.fail(r.Line, i, b.key, "seconds from 0", strconv.Quote(fault.Clip(row[i])), "")
 		}
+
 		*b.to = v
 	}
+
 	if r.T1 <= r.T0 {
 		return t.fail(r.Line, -1, "", "t0_s below t1_s", fmt.Sprintf("t0_s %g and t1_s %g", r.T0, r.T1), "")
 	}
+
 	return nil
 }
 
@@ -373,6 +433,7 @@ func newFileIndex(files []string) *fileIndex {
 		x.exact[strings.Join(elems, "/")] = i
 		x.byBase[base] = append(x.byBase[base], i)
 	}
+
 	return x
 }
 
@@ -384,6 +445,7 @@ func (x *fileIndex) of(r ConditionRow) (files []int) {
 	if i, ok := x.exact[strings.Join(want, "/")]; ok {
 		return []int{i}
 	}
+
 	tail := func(i int) []string { return x.elems[i][max(0, len(x.elems[i])-len(want)):] }
 
 	if r.isGlob() {
@@ -392,13 +454,16 @@ func (x *fileIndex) of(r ConditionRow) (files []int) {
 				files = append(files, i)
 			}
 		}
+
 		return files
 	}
+
 	for _, i := range x.byBase[want[len(want)-1]] {
 		if slices.Equal(tail(i), want) {
 			files = append(files, i)
 		}
 	}
+
 	return files
 }
 
@@ -410,17 +475,20 @@ func (c *Conditions) Without(all, keep []string) *Conditions {
 	for _, f := range keep {
 		kept[f] = true
 	}
+
 	index := newFileIndex(all)
 	d := *c
 	d.Rows = nil
 	for _, r := range c.Rows {
 		m := index.of(r)
+
 		// A row without any file is an error to report.
 		used := len(m) == 0 || slices.ContainsFunc(m, func(i int) bool { return kept[all[i]] })
 		if used {
 			d.Rows = append(d.Rows, r)
 		}
 	}
+
 	return &d
 }
 
@@ -439,17 +507,22 @@ func (c *Conditions) Convert(stated map[string]string) (map[string]string, error
 		if !ok {
 			unit = c.Units[name]
 		}
+
 		n, err := units.ToName(name, unit)
 		if err != nil {
 			return nil, unitFault(c.Path, "column "+name, err, fmt.Sprintf("state the unit with units: {%s: …}", name))
 		}
+
 		if n.From == "" {
 			continue
 		}
+
 		for i := range c.Rows {
 			c.Rows[i].Values[k] = n.Apply(c.Rows[i].Values[k])
 		}
+
 		c.Units[name], text[name] = n.Unit, n.String()
 	}
+
 	return text, nil
 }

@@ -12,6 +12,7 @@ func ExamplePattern_Match() {
 	if err != nil {
 		log.Fatal(err)
 	}
+
 	v, ok := p.Match("data/Speed2/angle-3.5.txt")
 	fmt.Println(v, ok)
 	_, ok = p.Match("data/Speed4/force.txt")

@@ -40,21 +40,27 @@ func Find(patterns, exclude []string, dir string) (files []string, warnings []in
 			return nil, nil, &fault.Error{Path: p, Want: "a glob like data/*.wav", Found: "a malformed one", Err: err}
 		}
 	}
+
 	found := map[string]bool{}
+
 	matchedBy := make([][]string, len(patterns))
 	for i, p := range patterns {
 		m, err := globFiles(dir, p)
 		if err != nil {
 			return nil, nil, err
 		}
+
 		if len(m) == 0 {
 			return nil, nil, noMatch(dir, p)
 		}
+
 		matchedBy[i] = m
+
 		for _, f := range m {
 			found[f] = true
 		}
 	}
+
 	usedExclude := make([]bool, len(exclude))
 	excluded := func(f string) bool {
 		out := false
@@ -63,19 +69,24 @@ func Find(patterns, exclude []string, dir string) (files []string, warnings []in
 				usedExclude[i], out = true, true
 			}
 		}
+
 		return out
 	}
+
 	for f := range found {
 		if !excluded(f) {
 			files = append(files, f)
 		}
 	}
+
 	slices.Sort(files)
+
 	// The files next to the matched ones, before judging the exclusions: one
 	// that excludes a misnamed file is of use.
 	for i, p := range patterns {
 		warnings = append(warnings, misnamed(dir, p, matchedBy[i], found, excluded)...)
 	}
+
 	for i, used := range usedExclude {
 		if !used {
 			warnings = append(warnings, ingest.Warning{
@@ -84,12 +95,14 @@ func Find(patterns, exclude []string, dir string) (files []string, warnings []in
 			})
 		}
 	}
+
 	if len(files) == 0 && len(patterns) > 0 {
 		return nil, warnings, &fault.Error{
 			Path: strings.Join(patterns, ", "), Want: "files",
 			Found: fmt.Sprintf("none left: all %d are excluded", len(found)),
 		}
 	}
+
 	return files, warnings, nil
 }
 
@@ -119,8 +132,10 @@ func matchElements(pat, name []string) bool {
 				next[j] = matchElement(p, name[j-1])
 			}
 		}
+
 		ok = next
 	}
+
 	return ok[len(name)]
 }
 
@@ -128,7 +143,9 @@ func matchElement(p, name string) bool {
 	if hidden(name) && !strings.HasPrefix(p, ".") {
 		return false
 	}
+
 	m, err := path.Match(p, name)
+
 	return m && err == nil
 }
 
@@ -142,12 +159,14 @@ func hidden(name string) bool {
 func globFiles(dir, pattern string) ([]string, error) {
 	elems := splitPath(pattern)
 	root := dir
+
 	prefix := ""
 	if elems[0] == "" || filepath.IsAbs(pattern) { // absolute
 		prefix = elems[0] + "/"
 		root = ""
 		elems = elems[1:]
 	}
+
 	seen := map[string]bool{}
 	var out []string
 	var failed error
@@ -156,28 +175,35 @@ func globFiles(dir, pattern string) ([]string, error) {
 		if err != nil && failed == nil {
 			failed = err
 		}
+
 		return es
 	}
+
 	var walk func(rel string, pat []string)
 	walk = func(rel string, pat []string) {
 		if seen[rel+"\x00"+strings.Join(pat, "/")] {
 			return // ** reaches one folder by several ways
 		}
+
 		seen[rel+"\x00"+strings.Join(pat, "/")] = true
 		p := pat[0]
 		if p == "**" {
 			if len(pat) == 1 {
 				pat = []string{"**", "*"}
 			}
+
 			walk(rel, pat[1:])
+
 			for _, e := range list(rel) {
 				// Links to folders are not followed: they may go in circles.
 				if e.IsDir() && !hidden(e.Name()) {
 					walk(path.Join(rel, e.Name()), pat)
 				}
 			}
+
 			return
 		}
+
 		if !strings.ContainsAny(p, `*?[\`) { // a plain name, "." or ".."
 			next := joinRel(rel, p)
 			if len(pat) > 1 {
@@ -185,12 +211,15 @@ func globFiles(dir, pattern string) ([]string, error) {
 			} else if _, err := os.Lstat(filepath.Join(root, next)); err == nil && !isDir(filepath.Join(root, next)) {
 				out = append(out, next)
 			}
+
 			return
 		}
+
 		for _, e := range list(rel) {
 			if !matchElement(p, e.Name()) {
 				continue
 			}
+
 			next := joinRel(rel, e.Name())
 			if len(pat) > 1 {
 				if e.IsDir() || isDir(filepath.Join(root, next)) {
@@ -201,8 +230,10 @@ func globFiles(dir, pattern string) ([]string, error) {
 			}
 		}
 	}
+
 	walk(prefix, elems)
 	slices.Sort(out)
+
 	return slices.Compact(out), failed
 }
 
@@ -222,15 +253,19 @@ func readDir(root, rel string) ([]os.DirEntry, error) {
 	if d == "" {
 		d = "."
 	}
+
 	es, err := listDir(d)
 	if err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return es, nil
 	}
+
 	e := &fault.Error{Path: d, Want: "a folder that can be listed", Err: err, Hint: "correct its permissions"}
+
 	var pe *fs.PathError
 	if errors.As(err, &pe) {
 		e.Err = pe.Err // without the path
 	}
+
 	return es, e
 }
 
@@ -243,44 +278,55 @@ func isDir(p string) bool {
 // there instead of the element that fails.
 func noMatch(dir, pattern string) error {
 	elems := splitPath(pattern)
+
 	root, at := dir, []string{""}
 	if elems[0] == "" {
 		root, at, elems = "", []string{"/"}, elems[1:]
 	}
+
 	for i, p := range elems {
 		last := i == len(elems)-1
+
 		var next, names []string
 		for _, rel := range at {
 			if p == "." || p == ".." {
 				next = append(next, joinRel(rel, p))
 				continue
 			}
+
 			entries, err := readDir(root, rel)
 			if err != nil {
 				return err
 			}
+
 			for _, e := range entries {
 				name := joinRel(rel, e.Name())
 				if !last && !e.IsDir() && !isDir(filepath.Join(root, name)) || hidden(e.Name()) {
 					continue
 				}
+
 				if p == "**" || !last && matchElement(p, e.Name()) {
 					next = append(next, name)
 				}
+
 				names = append(names, name)
 			}
 		}
+
 		if len(next) > 0 && !last && p != "**" {
 			at = next
 			continue
 		}
+
 		e := &fault.Error{Path: pattern, Want: "files that match", Found: "none"}
 		if !strings.ContainsAny(pattern, `*?[\`) {
 			e.Want = "a file"
 		}
+
 		if !last {
 			e.Found = fmt.Sprintf("no folder %q", path.Join(elems[:i+1]...))
 		}
+
 		near := spelling.Nearest(path.Join(elems[:i+1]...), names, 3)
 		switch {
 		case len(near) > 0:
@@ -290,8 +336,10 @@ func noMatch(dir, pattern string) error {
 		default:
 			e.Hint = "it is relative to " + strconv.Quote(filepath.ToSlash(root))
 		}
+
 		return e
 	}
+
 	return &fault.Error{Path: pattern, Want: "files that match", Found: "none"}
 }
 
@@ -308,19 +356,23 @@ func misnamed(dir, pattern string, matched []string, found map[string]bool,
 		}
 		return r
 	}, last)
+
 	if len(literal) < 4 || !strings.ContainsAny(last, "*?[") {
 		return nil // too short to distinguish a slip from another file
 	}
+
 	root := dir
 	if strings.HasPrefix(filepath.ToSlash(pattern), "/") {
 		root = ""
 	}
+
 	var dirs []string
 	for _, f := range matched {
 		if d := path.Dir(f); !slices.Contains(dirs, d) {
 			dirs = append(dirs, d)
 		}
 	}
+
 	var ws []ingest.Warning
 	for _, d := range dirs {
 		entries, _ := readDir(root, d) // it was listed before
@@ -330,16 +382,19 @@ func misnamed(dir, pattern string, matched []string, found map[string]bool,
 			if !e.Type().IsRegular() || hidden(name) || strings.HasSuffix(name, "~") || found[rel] || len(name) > 200 {
 				continue
 			}
+
 			why, ok := slip(last, name)
 			if !ok || excluded(rel) {
 				continue
 			}
+
 			ws = append(ws, ingest.Warning{
 				Path: rel, Code: "misnamed-file",
 				Text: fmt.Sprintf("%s is not matched by %q: %s? it is left out", rel, pattern, why),
 			})
 		}
 	}
+
 	return ws
 }
 
@@ -358,27 +413,33 @@ func slip(glob, name string) (why string, ok bool) {
 	if ne != pe && otherFormats[ne] {
 		return "", false
 	}
+
 	if m, err := path.Match(strings.ToLower(glob), strings.ToLower(name)); err == nil && m {
 		return "other letter case", true
 	}
+
 	match := func(s string) bool {
 		m, err := path.Match(glob, s)
 		return err == nil && m
 	}
+
 	// A dot first, since it is the slip that hides a file's type as well.
 	for i := 0; i <= len(name); i++ {
 		if match(name[:i] + "." + name[i:]) {
 			return "a dot missing", true
 		}
 	}
+
 	for i := 0; i < len(name); i++ {
 		if match(name[:i] + name[i+1:]) {
 			return "a character too many", true
 		}
+
 		if i+1 < len(name) && match(name[:i]+name[i+1:i+2]+name[i:i+1]+name[i+2:]) {
 			return "two characters swapped", true
 		}
 	}
+
 	// What may be missing or wrong can only be a character of the glob itself.
 	chars := slices.DeleteFunc([]byte(glob), func(c byte) bool { return strings.ContainsRune(`*?[]\/`, rune(c)) })
 	for i := 0; i <= len(name); i++ {
@@ -386,10 +447,12 @@ func slip(glob, name string) (why string, ok bool) {
 			if match(name[:i] + string([]byte{c}) + name[i:]) {
 				return "a character missing", true
 			}
+
 			if i < len(name) && match(name[:i]+string([]byte{c})+name[i+1:]) {
 				return "a wrong character", true
 			}
 		}
 	}
+
 	return "", false
 }

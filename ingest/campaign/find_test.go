@@ -17,16 +17,19 @@ import (
 // tree makes empty files.
 func tree(t testing.TB, names ...string) string {
 	t.Helper()
+
 	dir := t.TempDir()
 	for _, n := range names {
 		p := filepath.Join(dir, n)
 		if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
 			t.Fatal(err)
 		}
+
 		if err := os.WriteFile(p, nil, 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	return dir
 }
 
@@ -59,20 +62,24 @@ func TestFind(t *testing.T) {
 		if err != nil || fmt.Sprint(got) != c.want {
 			t.Errorf("%v − %v: %v, %v; want %s", c.patterns, c.exclude, got, err, c.want)
 		}
+
 		for _, w := range c.warn {
 			if !strings.Contains(fmt.Sprint(ws), w) {
 				t.Errorf("%v: %q is missing in %v", c.patterns, w, ws)
 			}
 		}
 	}
+
 	_, ws, err := Find([]string{"S1/angle*.txt"}, nil, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var got []string
 	for _, w := range ws {
 		got = append(got, w.Text)
 	}
+
 	// Sorted by name within the folder; the backup and the hidden file are not spoken of.
 	want := []string{
 		`S1/Angle2.txt is not matched by "S1/angle*.txt": other letter case? it is left out`,
@@ -81,14 +88,17 @@ func TestFind(t *testing.T) {
 		`S1/angle6.tx is not matched by "S1/angle*.txt": a character missing? it is left out`,
 		`S1/anglle7.txt is not matched by "S1/angle*.txt": a character too many? it is left out`,
 	}
+
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("warnings:\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
+
 	// A file that is matched in a folder above is not a misnamed one.
 	up, ws, err := Find([]string{"../S4/forc*.txt"}, nil, filepath.Join(dir, "S2"))
 	if err != nil || len(up) != 1 || ws != nil {
 		t.Error(up, ws, err)
 	}
+
 	// Absolute patterns give absolute results.
 	abs, _, err := Find([]string{filepath.Join(dir, "S4/*.txt")}, nil, "elsewhere")
 	if err != nil || len(abs) != 1 || abs[0] != filepath.Join(dir, "S4/force.txt") {
@@ -123,18 +133,23 @@ func TestGlobMatch(t *testing.T) {
 		if len(p) == 0 {
 			return len(n) == 0
 		}
+
 		if p[0] == "**" {
 			for k := 0; k <= len(n); k++ {
 				if slow(p[1:], n[k:]) {
 					return true
 				}
 			}
+
 			return false
 		}
+
 		return len(n) > 0 && matchElement(p[0], n[0]) && slow(p[1:], n[1:])
 	}
+
 	rapid.Check(t, func(rt *rapid.T) {
 		p := rapid.SliceOfN(rapid.SampledFrom([]string{"**", "*", "a", "b", "a*"}), 1, 5).Draw(rt, "p")
+
 		n := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "ab", "c"}), 1, 5).Draw(rt, "n")
 		if got, want := matchElements(p, n), slow(p, n); got != want {
 			rt.Fatalf("%v ~ %v: %v, want %v", p, n, got, want)
@@ -167,15 +182,19 @@ func TestPattern(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		m, ok := p.Match(c.path)
+
 		got := ""
 		if ok {
 			got = fmt.Sprint(m)
 		}
+
 		if got != c.want {
 			t.Errorf("%s ~ %s: %s, want %q", c.pattern, c.path, got, c.want)
 		}
 	}
+
 	for pattern, want := range map[string]string{
 		"": "empty", "abc": "names no condition", "a{": "never closes", "a}": "never opened", "{}": "no name",
 		"{a}{a}": "twice", "{a b}": "letters", "{9}": "letters", "{_}": "names no condition",
@@ -184,6 +203,7 @@ func TestPattern(t *testing.T) {
 			t.Errorf("%q: %v, want %q", pattern, err, want)
 		}
 	}
+
 	p, _ := ParsePattern("a{z}/{_}b{a}")
 	if fmt.Sprint(p.Names()) != "[z a]" || p.String() != "a{z}/{_}b{a}" {
 		t.Error(p.Names(), p)
@@ -196,6 +216,7 @@ func TestPatternRoundTrip(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	rapid.Check(t, func(rt *rapid.T) {
 		a, u := rapid.Float64().Draw(rt, "a"), rapid.Float64().Draw(rt, "u")
 		m, ok := p.Match(fmt.Sprintf("x/y/run_a%v_u%v.csv", a, u))
@@ -214,10 +235,12 @@ func FuzzPattern(f *testing.F) {
 		if err != nil {
 			return
 		}
+
 		m, ok := p.Match(file)
 		if ok && len(m) != len(p.Names()) {
 			t.Fatalf("%v for %v", m, p.Names())
 		}
+
 		for n, v := range m {
 			if !finite(v) {
 				t.Fatalf("%s = %v", n, v)
@@ -233,15 +256,19 @@ func TestFindUnreadable(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "a1.wav"), []byte("x"), 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := os.Symlink("nowhere.wav", filepath.Join(dir, "a2.wav")); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := syscall.Mkfifo(filepath.Join(dir, "a3.wav"), 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := os.Mkdir(filepath.Join(dir, "a4.wav"), 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	for pattern, want := range map[string]int{"a*.wav": 3, "**/a*.wav": 3, "a2.wav": 1} {
 		if files, _, err := Find([]string{pattern}, nil, dir); err != nil || len(files) != want {
 			t.Errorf("%s: %v, %v", pattern, files, err)
@@ -258,10 +285,12 @@ func TestFindUnlistable(t *testing.T) {
 		}
 		return os.ReadDir(d)
 	}
+
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "closed"), 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, p := range []string{"closed/*.wav", "*/x.wav", "*/*.wav", "**/*.wav"} {
 		files, _, err := Find([]string{p}, nil, dir)
 		ingesttest.WantDataError(t, files, err, "closed", "a folder that can be listed", "permission denied")
@@ -276,7 +305,9 @@ func TestConditionsQuotedNewline(t *testing.T) {
 	if err != nil || len(c.Rows) != 4 {
 		t.Fatalf("%+v, %v", c, err)
 	}
+
 	want := []string{"two\nlines, \"quoted\"", "plain", "\"never closes", "5\" pipe"}
+
 	lines := []int{2, 4, 5, 6}
 	for i, r := range c.Rows {
 		if r.Values[0] != float64(i+1) || r.Labels[0] != want[i] || r.Line != lines[i] {

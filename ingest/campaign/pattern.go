@@ -30,12 +30,15 @@ func ParsePattern(s string) (*Pattern, error) {
 	if s == "" {
 		return nil, fmt.Errorf("parse pattern: it is empty")
 	}
+
 	if len(s) > 1024 {
 		return nil, fmt.Errorf("parse pattern: it is longer than 1024 characters")
 	}
+
 	p := &Pattern{text: s}
 	var re strings.Builder
 	re.WriteString(`\A`)
+
 	for i := 0; i < len(s); {
 		switch s[i] {
 		case '{':
@@ -43,6 +46,7 @@ func ParsePattern(s string) (*Pattern, error) {
 			if end < 0 {
 				return nil, fmt.Errorf("parse pattern %q: the brace at character %d never closes", s, i+1)
 			}
+
 			name := s[i+1 : i+end]
 			switch {
 			case name == "_" || name == "*":
@@ -56,30 +60,39 @@ func ParsePattern(s string) (*Pattern, error) {
 				if slices.Contains(p.names, name) {
 					return nil, fmt.Errorf("parse pattern %q: the field %q appears twice", s, name)
 				}
+
 				p.names = append(p.names, name)
 				re.WriteString(`([+m-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)`)
 			}
+
 			i += end + 1
+
 		case '}':
 			return nil, fmt.Errorf("parse pattern %q: the brace at character %d was never opened", s, i+1)
+
 		default:
 			j := i
 			for j < len(s) && s[j] != '{' && s[j] != '}' {
 				j++
 			}
+
 			re.WriteString(regexp.QuoteMeta(s[i:j]))
 			i = j
 		}
 	}
+
 	re.WriteString(`\z`)
+
 	p.elems = strings.Count(s, "/") + 1
 	if len(p.names) == 0 {
 		return nil, fmt.Errorf("parse pattern %q: it names no condition, like {alpha_deg}", s)
 	}
+
 	var err error
 	if p.re, err = regexp.Compile(re.String()); err != nil {
 		return nil, fmt.Errorf("parse pattern %q: %w", s, err)
 	}
+
 	return p, nil
 }
 
@@ -90,6 +103,7 @@ func fieldName(s string) bool {
 			return false
 		}
 	}
+
 	return true
 }
 
@@ -105,21 +119,26 @@ func (p *Pattern) Match(file string) (values map[string]float64, ok bool) {
 	if len(elems) < p.elems {
 		return nil, false
 	}
+
 	m := p.re.FindStringSubmatch(strings.Join(elems[len(elems)-p.elems:], "/"))
 	if m == nil {
 		return nil, false
 	}
+
 	values = make(map[string]float64, len(p.names))
 	for i, name := range p.names {
 		text := m[i+1]
 		if rest, minus := strings.CutPrefix(text, "m"); minus {
 			text = "-" + rest
 		}
+
 		v, err := strconv.ParseFloat(text, 64)
 		if err != nil {
 			return nil, false // beyond the range of a float64
 		}
+
 		values[name] = v
 	}
+
 	return values, true
 }

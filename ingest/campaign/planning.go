@@ -21,6 +21,7 @@ func ParseConditions(name string, r io.Reader) (*Conditions, error) {
 	if err != nil {
 		return nil, ingest.PathError(name, err)
 	}
+
 	return parseConditions(name, b)
 }
 
@@ -34,9 +35,11 @@ func (r ConditionRow) describe(names []string) string {
 		}
 		b.WriteString(k + "=" + v)
 	}
+
 	if r.Channel != "" {
 		put("channel", strconv.Quote(r.Channel))
 	}
+
 	num := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 	switch {
 	case r.Timed:
@@ -46,9 +49,11 @@ func (r ConditionRow) describe(names []string) string {
 		put("row0", strconv.FormatInt(r.Row0, 10))
 		put("row1", strconv.FormatInt(r.Row1, 10))
 	}
+
 	for i, n := range names {
 		put(n, num(r.Values[i]))
 	}
+
 	return b.String()
 }
 
@@ -58,6 +63,7 @@ func (c *Conditions) Describe() []string {
 	for i, r := range c.Rows {
 		out[i] = r.describe(c.Names)
 	}
+
 	return out
 }
 
@@ -75,13 +81,16 @@ func (c *Conditions) ForFiles(files []string) ([]*Conditions, error) {
 		if len(rows) == 0 {
 			return nil, noRow(files[i], c)
 		}
+
 		own := *c
 		own.Rows = nil
 		for _, k := range rows {
 			own.Rows = append(own.Rows, c.Rows[k])
 		}
+
 		out[i] = &own
 	}
+
 	return out, nil
 }
 
@@ -92,6 +101,7 @@ func (p *Pattern) CheckNames(files []string) error {
 			return p.mismatch(f)
 		}
 	}
+
 	return nil
 }
 
@@ -126,16 +136,19 @@ func ResolveTable(path string, o TableOptions) (TableOptions, error) {
 				taken[c.Name], taken["y2_"+base] = true, true
 			}
 		}
+
 		for _, c := range info.Channels {
 			if base, ok := strings.CutSuffix(c.Name, "_1"); ok && has(base+"_2") && !taken[c.Name] && !taken[base+"_2"] {
 				second[c.Name] = base + "_2"
 			}
 		}
+
 		for _, c := range info.Channels {
 			if s, ok := second[c.Name]; ok {
 				o.Y1, o.Y2 = append(o.Y1, c.Name), append(o.Y2, s)
 			}
 		}
+
 		if len(o.Y1) == 0 {
 			return o, &fault.Error{
 				Path: path, Want: "pairs of columns named NAME_1 and NAME_2 (or y1_NAME and y2_NAME)",
@@ -144,6 +157,7 @@ func ResolveTable(path string, o TableOptions) (TableOptions, error) {
 			}
 		}
 	}
+
 	for _, name := range o.Given {
 		if has(name) {
 			return o, &fault.Error{
@@ -152,6 +166,7 @@ func ResolveTable(path string, o TableOptions) (TableOptions, error) {
 			}
 		}
 	}
+
 	if len(o.Inputs) == 0 {
 		o.Inputs = slices.Clone(o.Given)
 		taken := slices.Concat([]string{o.Run}, o.Y1, o.Y2, o.Repeats)
@@ -160,10 +175,12 @@ func ResolveTable(path string, o TableOptions) (TableOptions, error) {
 				o.Inputs = append(o.Inputs, name)
 			}
 		}
+
 		if len(o.Inputs) == 0 {
 			return o, &fault.Error{Path: path, Want: "columns of conditions other than the outcomes", Found: "none"}
 		}
 	}
+
 	return o, nil
 }
 
@@ -172,6 +189,7 @@ func channelNames(info ingest.Info) []string {
 	for i, c := range info.Channels {
 		names[i] = c.Name
 	}
+
 	return names
 }
 
@@ -195,17 +213,22 @@ func ReadCells(path string, most int64) (*Cells, error) {
 		if ch.IsTime() {
 			c.Clock = ch.Name
 		}
+
 		if ch.Samples > most {
 			return c, nil
 		}
 	}
+
 	err = t.Rows(nil, func(r text.Row) error {
 		cells := make([]string, len(c.Columns))
 		for i := range cells {
 			cells[i] = r.Text(i)
 		}
+
 		c.Rows = append(c.Rows, cells)
+
 		return nil
 	})
+
 	return c, err
 }

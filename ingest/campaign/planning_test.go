@@ -20,14 +20,17 @@ func TestResolveTablePairs(t *testing.T) {
 		{"n,y2_2,y2_1,y1_2,y1_1", "n", "y1_2 y1_1", "y2_2 y2_1"},
 	} {
 		path := filepath.Join(t.TempDir(), "pairs.csv")
+
 		row := strings.Repeat("1,", strings.Count(c.head, ",")) + "1\n"
 		if err := os.WriteFile(path, []byte(c.head+"\n"+row+row), 0o644); err != nil {
 			t.Fatal(err)
 		}
+
 		o, err := ResolveTable(path, TableOptions{})
 		if err != nil {
 			t.Fatalf("%s: %v", c.head, err)
 		}
+
 		if !slices.Equal(o.Inputs, strings.Fields(c.inputs)) || !slices.Equal(o.Y1, strings.Fields(c.y1)) ||
 			!slices.Equal(o.Y2, strings.Fields(c.y2)) {
 			t.Errorf("%s: inputs %q, first %q, second %q", c.head, o.Inputs, o.Y1, o.Y2)

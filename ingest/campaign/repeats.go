@@ -33,12 +33,15 @@ func ParseTolerance(s string) (Tolerance, error) {
 	if err != nil || !(v >= 0 && v <= maxTolerance) {
 		return Tolerance{}, fmt.Errorf("expected a tolerance like 20 or 1 %%, from 0 to %g, found %q", maxTolerance, s)
 	}
+
 	if percent && v >= 200 { // a value and its negative are never one condition
 		return Tolerance{}, fmt.Errorf("expected a tolerance below 200 %%, found %q", s)
 	}
+
 	if percent {
 		return Tolerance{Relative: v / 100}, nil
 	}
+
 	return Tolerance{Absolute: v}, nil
 }
 
@@ -57,11 +60,14 @@ func ParseLaw(s string) (Law, error) {
 		if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
 			return l, fmt.Errorf("expected a condition with its power, like rpm^2, found %q", s)
 		}
+
 		l.Power = v
 	}
+
 	if l.Condition == "" {
 		return l, fmt.Errorf("expected a condition with its power, like rpm^2, found %q", s)
 	}
+
 	return l, nil
 }
 
@@ -87,10 +93,13 @@ func (r *tableReader) pairGroups() error {
 			if i < 0 {
 				return fmt.Errorf("read table %s: correct.%s: %q is not an input", r.path, name, l.Condition)
 			}
+
 			laws[k][i] = l.Power
 		}
 	}
+
 	groups := r.groups()
+
 	var alone []int
 	for _, g := range groups {
 		if r.o.AllPairs && len(g) > mostRepeats {
@@ -100,18 +109,22 @@ func (r *tableReader) pairGroups() error {
 				Hint: "leave out use: all",
 			}
 		}
+
 		pairs := r.pairsOf(g)
 		paired := map[int]bool{}
 		weight := float64(len(g)) / 2 / float64(max(len(pairs), 1))
+
 		var names []string
 		for _, i := range g {
 			names = append(names, r.rows[i].run)
 		}
+
 		for _, p := range pairs {
 			paired[p[0]], paired[p[1]] = true, true
 			if err := r.addPair(r.rows[p[0]], r.rows[p[1]], laws); err != nil {
 				return err
 			}
+
 			r.Weight = append(r.Weight, weight)
 			if r.o.AllPairs { // what is one group is one cluster
 				r.Run[r.N-1] = r.ids.of(r.rows[g[0]].x)
@@ -120,16 +133,20 @@ func (r *tableReader) pairGroups() error {
 				}
 			}
 		}
+
 		for _, i := range g {
 			if !paired[i] {
 				alone = append(alone, i)
 			}
 		}
 	}
+
 	if !r.o.AllPairs {
 		r.Weight = nil // every pair is one of its own rows
 	}
+
 	r.warnAlone(alone)
+
 	return nil
 }
 
@@ -145,10 +162,12 @@ type span struct {
 func (r *tableReader) groups() (groups [][]int) {
 	var spans []*span
 	like := map[string][]*span{} // by these values
+
 	within := make([]Tolerance, len(r.Inputs))
 	for k, name := range r.Inputs {
 		within[k] = r.o.Within[name]
 	}
+
 	for i, row := range r.rows {
 		var exact []byte
 		for k, t := range within {
@@ -156,6 +175,7 @@ func (r *tableReader) groups() (groups [][]int) {
 				exact = binary.LittleEndian.AppendUint64(exact, math.Float64bits(row.x[k]+0)) // −0 is 0
 			}
 		}
+
 		candidates := like[string(exact)]
 		n := slices.IndexFunc(candidates, func(g *span) bool {
 			for k, t := range within {
@@ -163,22 +183,27 @@ func (r *tableReader) groups() (groups [][]int) {
 					return false
 				}
 			}
+
 			return true
 		})
+
 		if n < 0 {
 			g := &span{[]int{i}, slices.Clone(row.x), slices.Clone(row.x)}
 			like[string(exact)], spans = append(candidates, g), append(spans, g)
 			continue
 		}
+
 		g := candidates[n]
 		g.rows = append(g.rows, i)
 		for k, v := range row.x {
 			g.low[k], g.high[k] = min(g.low[k], v), max(g.high[k], v)
 		}
 	}
+
 	for _, g := range spans {
 		groups = append(groups, g.rows)
 	}
+
 	return groups
 }
 
@@ -194,13 +219,16 @@ func (r *tableReader) pairsOf(group []int) (out [][2]int) {
 			if !r.o.AllPairs && used[i] {
 				break
 			}
+
 			if r.named() && r.rows[i].run == r.rows[j].run || !r.o.AllPairs && used[j] {
 				continue
 			}
+
 			used[i], used[j] = true, true
 			out = append(out, [2]int{i, j})
 		}
 	}
+
 	return out
 }
 
@@ -214,6 +242,7 @@ func (r *tableReader) addPair(a, b measurement, laws []map[int]float64) error {
 			x[i] = a.x[i] + (b.x[i]-a.x[i])/2
 		}
 	}
+
 	at := func(m measurement) ([]float64, error) {
 		y := append([]float64(nil), m.y...)
 		for k, law := range laws {
@@ -221,6 +250,7 @@ func (r *tableReader) addPair(a, b measurement, laws []map[int]float64) error {
 				if x[i] == m.x[i] {
 					continue
 				}
+
 				y[k] *= math.Pow(x[i]/m.x[i], power)
 				if m.x[i] == 0 || y[k]-y[k] != 0 {
 					return nil, &fault.Error{
@@ -231,24 +261,30 @@ func (r *tableReader) addPair(a, b measurement, laws []map[int]float64) error {
 				}
 			}
 		}
+
 		return y, nil
 	}
+
 	y1, err := at(a)
 	if err != nil {
 		return err
 	}
+
 	y2, err := at(b)
 	if err != nil {
 		return err
 	}
+
 	run := r.ids.of(x)
 	name := run
 	if r.named() {
 		name = a.run + " + " + b.run
 		run = name
 	}
+
 	r.add(x, y1, y2, run, a.row, b.row)
 	r.Recording = append(r.Recording, name)
+
 	return nil
 }
 
@@ -263,8 +299,10 @@ func (r *tableReader) warnAlone(rows []int) {
 		if m.run == "" {
 			m.run = r.ids.of(m.x)
 		}
+
 		names = append(names, fmt.Sprintf("%s (%s)", m.run, r.place(m.row)))
 	}
+
 	r.Warnings = append(r.Warnings, WarnUnpaired(r.path, "row", names)...)
 }
 
@@ -274,9 +312,11 @@ func WarnUnpaired(path, what string, names []string) []ingest.Warning {
 	if n == 0 {
 		return nil
 	}
+
 	if n > mostNamed {
 		names = append(names[:mostNamed:mostNamed], fmt.Sprintf("and %d more", n-mostNamed))
 	}
+
 	return []ingest.Warning{{
 		Path: path, Code: "unpaired-" + what + "s", Text: fmt.Sprintf("%s without a partner of another run left out: %s",
 			fault.Plural(n, what), strings.Join(names, ", ")),

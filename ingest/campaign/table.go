@@ -87,7 +87,9 @@ func ReadTables(files []TableFile, o TableOptions) (*PairTable, error) {
 	if err := (ingest.Options{Text: o.Text}).Check(); err != nil {
 		return nil, err
 	}
+
 	path := files[0].Name
+
 	pairs := len(o.Y1) > 0 || len(o.Y2) > 0
 	switch {
 	case len(o.Inputs) == 0:
@@ -100,12 +102,14 @@ func ReadTables(files []TableFile, o TableOptions) (*PairTable, error) {
 		return nil, fmt.Errorf("read table %s: y1 names %s, y2 %d: they must be as many", path,
 			fault.Plural(int64(len(o.Y1)), "column"), len(o.Y2))
 	}
+
 	p := &PairTable{Inputs: append([]string(nil), o.Inputs...), Units: map[string]string{}, Converted: map[string]string{}}
 	p.Outcomes = o.OutcomeNames()
 	if n := len(p.Outcomes); n != o.columns() {
 		return nil, fmt.Errorf("read table %s: %s named, but there are %d", path, fault.Plural(int64(n), "outcome"),
 			o.columns())
 	}
+
 	p.Outcomes = append(p.Outcomes, o.Derive.Outcomes()...)
 	for i, n := range p.Outcomes {
 		if slices.Contains(p.Outcomes[:i], n) || slices.Contains(p.Inputs, n) {
@@ -119,22 +123,28 @@ func ReadTables(files []TableFile, o TableOptions) (*PairTable, error) {
 			return nil, err
 		}
 	}
+
 	if n := len(files) - 1; n > 0 {
 		r.path = fmt.Sprintf("%s and %d more", files[0].Name, n)
 	}
+
 	if err := r.pairGroups(); err != nil {
 		return nil, err
 	}
+
 	r.warnUnpaired()
+
 	if p.N == 0 {
 		return nil, &fault.Error{
 			Path: r.path, Want: "two rows of equal condition",
 			Found: fmt.Sprintf("none among %s", fault.Plural(r.n, "row")),
 		}
 	}
+
 	if err := p.deriveConditions(path, o.Derive); err != nil {
 		return nil, err
 	}
+
 	return p, nil
 }
 
@@ -151,26 +161,33 @@ func (p *PairTable) deriveConditions(path string, set *derive.Set) error {
 			p.Units[name] = u.Text
 		}
 	}
+
 	if len(names) == 0 {
 		return nil
 	}
+
 	nx := len(p.Inputs)
 	all := make([]float64, 0, p.N*(nx+len(names)))
+
 	values := map[string]float64{}
 	for i := range p.N {
 		x := p.X[i*nx : (i+1)*nx]
 		for k, name := range p.Inputs {
 			values[name] = x[k]
 		}
+
 		if err := set.AddConditions(values); err != nil {
 			return &fault.Error{Path: path, Place: "run " + p.Run[i], Want: "a finite number", Found: err.Error()}
 		}
+
 		all = append(all, x...)
 		for _, name := range names {
 			all = append(all, values[name])
 		}
 	}
+
 	p.X, p.Inputs = all, append(p.Inputs, names...)
+
 	return nil
 }
 
@@ -180,6 +197,7 @@ func openText(path string, o ingest.TextOptions) (*text.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	if head := make([]byte, 4); src.Size > 4 {
 		if _, err := src.ReadAt(head, 0); err == nil && parquet.Format.Detect(head, src) {
 			if src, err = parquetText(src); err != nil {
@@ -188,11 +206,13 @@ func openText(path string, o ingest.TextOptions) (*text.Reader, error) {
 			o.Delimiter = "tab"
 		}
 	}
+
 	t, err := text.Open(src, ingest.Options{Text: o})
 	if err != nil {
 		_ = src.Close()
 		return nil, err
 	}
+
 	return t, nil
 }
 
@@ -202,6 +222,7 @@ func parquetText(src ingest.Source) (ingest.Source, error) {
 	if err := errors.Join(err, src.Close()); err != nil {
 		return src, err
 	}
+
 	return ingest.Source{Path: src.Path, ReaderAt: bytes.NewReader(b), Size: int64(len(b))}, nil
 }
 
@@ -211,9 +232,11 @@ func (o TableOptions) OutcomeNames() []string {
 	if len(o.Outcomes) > 0 {
 		return append([]string(nil), o.Outcomes...)
 	}
+
 	if len(o.Repeats) > 0 {
 		return append([]string(nil), o.Repeats...)
 	}
+
 	for _, cut := range []func(s, k string) (string, bool){
 		func(s, k string) (string, bool) { return strings.CutSuffix(s, "_"+k) },
 		func(s, k string) (string, bool) { return strings.CutPrefix(s, "y"+k+"_") },
@@ -221,15 +244,18 @@ func (o TableOptions) OutcomeNames() []string {
 		names := make([]string, 0, len(o.Y1))
 		for i := range o.Y1 {
 			a, ok1 := cut(o.Y1[i], "1")
+
 			b, ok2 := cut(o.Y2[i], "2")
 			if ok1 && ok2 && a == b && a != "" {
 				names = append(names, a)
 			}
 		}
+
 		if len(names) == len(o.Y1) {
 			return names
 		}
 	}
+
 	return append([]string(nil), o.Y1...)
 }
 
@@ -283,10 +309,12 @@ func (r *tableReader) readFile(i int) error {
 		return err
 	}
 	defer t.Close()
+
 	r.file, r.t, r.path, r.runCol = i, t, t.Info().Path, -1
 	if err := r.findColumns(); err != nil {
 		return err
 	}
+
 	// The number of rows is bounded by the bytes of the file.
 	rows := int(t.Info().Channels[0].Samples)
 	d := len(r.Outcomes)
@@ -295,6 +323,7 @@ func (r *tableReader) readFile(i int) error {
 	r.Y2 = slices.Grow(r.Y2, rows*d)
 	r.Run = slices.Grow(r.Run, rows)
 	r.n += int64(rows)
+
 	return t.Rows(r.chans, r.row)
 }
 
@@ -305,23 +334,28 @@ func (r *tableReader) findColumns() error {
 	r.columns = slices.DeleteFunc(slices.Clone(o.Inputs), func(n string) bool { return slices.Contains(o.Given, n) })
 	r.names = slices.Concat(r.columns, o.Y1, o.Y2, o.Repeats)
 	r.chans = make([]int, len(r.names))
+
 	used := map[int]string{}
 	for i, n := range r.names {
 		ch, err := ingest.FindChannel(info, n)
 		if err != nil {
 			return err
 		}
+
 		if other, dup := used[ch]; dup {
 			return &fault.Error{
 				Path: r.path, Want: "columns that differ",
 				Found: fmt.Sprintf("%q and %q are the same column", other, n),
 			}
 		}
+
 		used[ch], r.chans[i] = n, ch
 	}
+
 	if err := r.findUnits(info); err != nil {
 		return err
 	}
+
 	columns, heads := r.t.Columns()
 	if o.Run != "" {
 		for c, n := range columns {
@@ -329,6 +363,7 @@ func (r *tableReader) findColumns() error {
 				r.runCol = c
 			}
 		}
+
 		if r.runCol < 0 && o.Run != runIsFile {
 			return &fault.Error{
 				Path: r.path, Want: fmt.Sprintf("a column %q", o.Run), Found: "only " + fault.Quoted(columns),
@@ -336,15 +371,19 @@ func (r *tableReader) findColumns() error {
 			}
 		}
 	}
+
 	for _, w := range info.Warnings {
 		if r.runCol >= 0 && w.Code == "text-column" && strings.HasPrefix(w.Text, "column "+columns[r.runCol]+" ") {
 			continue // names of runs are text
 		}
+
 		if slices.ContainsFunc(r.Warnings, func(o ingest.Warning) bool { return o.Code == w.Code && o.Text == w.Text }) {
 			continue // another file's
 		}
+
 		r.Warnings = append(r.Warnings, w)
 	}
+
 	return nil
 }
 
@@ -360,12 +399,14 @@ func (r *tableReader) findUnits(info ingest.Info) error {
 		}
 		return r.Outcomes[(i-nx)%d]
 	}
+
 	for i, ch := range r.chans {
 		stated[i] = info.Channels[ch].Unit
 		if u, ok := r.o.Units[name(i)]; ok {
 			stated[i] = u
 		}
 	}
+
 	r.convert = make([]units.Named, len(r.names))
 	for i := range r.names {
 		if stated[i] == "" && i >= nx {
@@ -373,10 +414,12 @@ func (r *tableReader) findUnits(info ingest.Info) error {
 				stated[i] = stated[other]
 			}
 		}
+
 		c, err := units.ToName(name(i), stated[i])
 		if err != nil {
 			return unitFault(r.path, "column "+r.names[i], err, fmt.Sprintf("state the unit with units: {%s: …}", name(i)))
 		}
+
 		r.convert[i] = c
 		if i >= nx+len(r.o.Y1) && len(r.o.Y1) > 0 && c.Unit != r.convert[i-d].Unit {
 			return &fault.Error{
@@ -385,19 +428,23 @@ func (r *tableReader) findUnits(info ingest.Info) error {
 				Found: fmt.Sprintf("unit %q", c.Unit), Hint: "end the outcome's name with its unit, like lift_n",
 			}
 		}
+
 		if first, known := r.Units[name(i)]; r.file > 0 && first != c.Unit && (known || c.Unit != "") {
 			return &fault.Error{
 				Path: r.path, Place: "column " + r.names[i], Want: fmt.Sprintf("unit %q, as in %s", first, r.files[0].Name),
 				Found: fmt.Sprintf("unit %q", c.Unit), Hint: "end the name with its unit, like lift_n",
 			}
 		}
+
 		if c.Unit != "" {
 			r.Units[name(i)] = c.Unit
 		}
+
 		if text := c.String(); text != "" {
 			r.Converted[name(i)] = text
 		}
 	}
+
 	return nil
 }
 
@@ -407,6 +454,7 @@ func unitFault(path, place string, err error, hint string) error {
 	if !errors.As(err, &u) {
 		return err
 	}
+
 	return &fault.Error{Path: path, Place: place, Want: u.Want, Found: fmt.Sprintf("unit %q", u.Text), Hint: hint}
 }
 
@@ -420,16 +468,19 @@ func (r *tableReader) row(row text.Row) error {
 			}
 		}
 	}
+
 	for i, c := range r.convert {
 		if c.From != "" {
 			row.Values[i] = c.Apply(row.Values[i])
 		}
 	}
+
 	x, y := r.conditions(row.Values), row.Values[len(r.columns):]
 	id := r.ids.of(x)
 	run := id
 	at := rowPlace{r.file, row.Line}
 	grouped := len(r.o.Repeats) > 0 && r.o.grouped()
+
 	switch {
 	case r.runCol >= 0:
 		if run = row.Text(r.runCol); run == "" {
@@ -438,41 +489,52 @@ func (r *tableReader) row(row text.Row) error {
 				Want: "the name of a run", Found: "an empty cell",
 			}
 		}
+
 	case r.named():
 		run = r.files[r.file].Name
 	}
+
 	d := r.o.columns()
 	y1, err := r.derived(x, y[:d], row.Line, run)
 	if err != nil {
 		return err
 	}
+
 	if len(r.o.Repeats) == 0 {
 		y2, err := r.derived(x, y[d:], row.Line, run)
 		if err != nil {
 			return err
 		}
+
 		r.add(x, y1, y2, run, at, at)
+
 		return nil
 	}
+
 	y = y1
 	if grouped {
 		m := measurement{x: slices.Clone(x), y: slices.Clone(y), row: at}
 		if r.named() {
 			m.run = run
 		}
+
 		r.rows = append(r.rows, m)
+
 		return nil
 	}
+
 	first, ok := r.open[id]
 	if !ok {
 		first = &repeat{}
 		r.open[id] = first
 		r.order = append(r.order, id)
 	}
+
 	if !first.waiting {
 		*first = repeat{waiting: true, y: append(first.y[:0], y...), run: run, row: at}
 		return nil
 	}
+
 	if r.named() {
 		if first.run == run {
 			return &fault.Error{
@@ -481,10 +543,13 @@ func (r *tableReader) row(row text.Row) error {
 				Hint:  "average the rows of a run, or name pairs with y1 and y2",
 			}
 		}
+
 		run = first.run + "+" + run
 	}
+
 	r.add(x, first.y, y, run, first.row, at)
 	first.waiting = false
+
 	return nil
 }
 
@@ -494,26 +559,32 @@ func (r *tableReader) derived(x, y []float64, line int64, run string) ([]float64
 	if len(names) == 0 {
 		return y, nil
 	}
+
 	values := make(map[string]float64, len(x)+len(r.Outcomes))
 	for i, v := range x {
 		values[r.Inputs[i]] = v
 	}
+
 	for i, v := range y {
 		values[r.Outcomes[i]] = v
 	}
+
 	err := r.o.Derive.AddConditions(values)
 	if err == nil {
 		err = r.o.Derive.AddOutcomes(values)
 	}
+
 	if err != nil {
 		return nil, &fault.Error{
 			Path: r.path, Place: fmt.Sprintf("line %d, run %s", line, run), Want: "a finite number", Found: err.Error(),
 		}
 	}
+
 	y = slices.Clone(y)
 	for _, name := range names {
 		y = append(y, values[name])
 	}
+
 	return y, nil
 }
 
@@ -528,6 +599,7 @@ func (r *tableReader) conditions(row []float64) []float64 {
 	if len(r.o.Given) == 0 {
 		return row[:len(r.columns)]
 	}
+
 	x := make([]float64, 0, len(r.Inputs))
 	for _, name := range r.Inputs {
 		if i := slices.Index(r.columns, name); i >= 0 {
@@ -536,12 +608,14 @@ func (r *tableReader) conditions(row []float64) []float64 {
 			x = append(x, r.files[r.file].Values[name])
 		}
 	}
+
 	return x
 }
 
 // warnUnpaired warns of rows without a second.
 func (r *tableReader) warnUnpaired() {
 	odd := int64(0)
+
 	example := ""
 	for _, id := range r.order {
 		if r.open[id].waiting {
@@ -550,6 +624,7 @@ func (r *tableReader) warnUnpaired() {
 			}
 		}
 	}
+
 	if odd > 0 {
 		r.Warnings = append(r.Warnings, ingest.Warning{
 			Path: r.path, Code: "unpaired-rows", Text: fmt.Sprintf("%s without a second one at its condition (%s) left out",
@@ -584,21 +659,26 @@ func (r *runIDs) of(x []float64) string {
 	if slices.Equal(r.last, x) {
 		return r.id
 	}
+
 	b := r.buf[:0]
 	for i, v := range x {
 		if i > 0 {
 			b = append(b, ',')
 		}
+
 		b = append(b, r.inputs[i]...)
 		b = append(b, '=')
 		b = strconv.AppendFloat(b, v+0, 'g', -1, 64) // −0 + 0 is 0: they are equal
 	}
+
 	r.buf = b
 	id, ok := r.known[string(b)]
 	if !ok {
 		id = string(b)
 		r.known[id] = id
 	}
+
 	r.last, r.id = append(r.last[:0], x...), id
+
 	return id
 }

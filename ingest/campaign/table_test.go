@@ -15,10 +15,12 @@ import (
 
 func writeFile(t testing.TB, text string) string {
 	t.Helper()
+
 	path := filepath.Join(t.TempDir(), "pairs.csv")
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	return path
 }
 
@@ -73,12 +75,15 @@ func TestReadTable(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			if got := fmt.Sprint(p.N, p.Outcomes, p.X, p.Y1, p.Y2, p.Run); got != c.want {
 				t.Errorf("%s\nwant %s", got, c.want)
 			}
+
 			if got := fmt.Sprint(p.Units); got != c.units {
 				t.Errorf("units %s, want %s", got, c.units)
 			}
+
 			if ingesttest.Codes(p.Warnings) != c.warns {
 				t.Errorf("warnings %v", p.Warnings)
 			}
@@ -88,6 +93,7 @@ func TestReadTable(t *testing.T) {
 
 func TestReadTableRefused(t *testing.T) {
 	text := "alpha,U,y1,y2\n1,2,3,4\n5,6,7,8\n1,2,3,4\n"
+
 	o := TableOptions{Inputs: []string{"alpha", "U"}, Y1: []string{"y1"}, Y2: []string{"y2"}}
 	for _, c := range []struct {
 		name, text string
@@ -126,10 +132,12 @@ func TestReadTableRefused(t *testing.T) {
 			if c.change != nil {
 				c.change(&oo)
 			}
+
 			p, err := readTable(writeFile(t, c.text), oo)
 			ingesttest.WantDataError(t, p, err, c.want...)
 		})
 	}
+
 	for name, o := range map[string]TableOptions{
 		"no inputs":  {Y1: []string{"a"}, Y2: []string{"b"}},
 		"no outcome": {Inputs: []string{"a"}},
@@ -150,27 +158,33 @@ func TestReadTableLarge(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("alpha_deg,U,y1_0,y1_1,y2_0,y2_1\n")
 	g := rand.New(rand.NewPCG(1, 1))
+
 	const n = 56250
 	for i := range n {
 		fmt.Fprintf(&b, "%d,%g,%.9g,%.9g,%.9g,%.9g\n", i/250%75-11, 4.7+float64(i/18750), g.NormFloat64(), g.NormFloat64(),
 			g.NormFloat64(), g.NormFloat64())
 	}
+
 	path := writeFile(t, b.String())
 	start := ingesttest.CPU()
 	p, err := readTable(path, TableOptions{
 		Inputs: []string{"alpha_deg", "U"}, Y1: []string{"y1_0", "y1_1"},
 		Y2: []string{"y2_0", "y2_1"},
 	})
+
 	if err != nil || p.N != n {
 		t.Fatal(err)
 	}
+
 	if d := ingesttest.CPU() - start; d > 10*time.Second {
 		t.Errorf("%v for %d rows", d, n)
 	}
+
 	distinct := map[string]bool{}
 	for _, r := range p.Run {
 		distinct[r] = true
 	}
+
 	if len(distinct) != 225 {
 		t.Errorf("%d runs, want 225", len(distinct))
 	}
@@ -184,10 +198,12 @@ func TestReadTableParquet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if p.N != 120 || p.X[8] != 8./1024 || p.Y1[1] != math.Sin(1) || p.Y2[1] != float64(float32(math.Cos(1))) ||
 		p.Run[13] != "run 3" || p.Units["Fx"] != "N" {
 		t.Errorf("%d pairs, %v %v %v %q %v", p.N, p.X[8], p.Y1[1], p.Y2[1], p.Run[13], p.Units)
 	}
+
 	o.Y2 = []string{"gap"}
 	_, err = readTable("../format/parquet/testdata/zstd.parquet", o)
 	ingesttest.WantDataError(t, nil, err, "(gap)")
@@ -206,6 +222,7 @@ func TestLawAtZero(t *testing.T) {
 		Inputs: []string{"rpm"}, Repeats: []string{"T"}, Within: map[string]Tolerance{"rpm": {Absolute: 2}},
 		Correct: map[string]Law{"T": {"rpm", -1}},
 	})
+
 	ingesttest.WantDataError(t, p, err, "rpm")
 }
 

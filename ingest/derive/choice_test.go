@@ -11,6 +11,7 @@ func TestChoice(t *testing.T) {
 			t.Errorf("%s: no error", text)
 		}
 	}
+
 	if _, err := New([]Definition{{"q", "a > 1 ? a : 2"}}, nil, []string{"a"}, nil); err != nil {
 		t.Error(err)
 	}

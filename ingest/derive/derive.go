@@ -54,41 +54,51 @@ func (e *Error) Error() string {
 // error is an *Error.
 func New(defs []Definition, constants map[string]float64, conditions, outcomes []string) (*Set, error) {
 	s := &Set{constants: constants}
+
 	known := slices.Concat(conditions, outcomes)
 	for name := range constants {
 		if !slices.Contains(known, name) {
 			known = append(known, name)
 		}
 	}
+
 	slices.Sort(known)
+
 	for _, d := range defs {
 		if slices.Contains(known, d.Name) {
 			return nil, &Error{Definition: d, Message: fmt.Sprintf("%q is a name of the data already; choose another", d.Name)}
 		}
 	}
+
 	for _, d := range defs {
 		known = append(known, d.Name)
 	}
+
 	open := make([]derived, len(defs))
 	for i, d := range defs {
 		f, err := parse(d.Text, known)
 		if err != nil {
 			return nil, err.of(d)
 		}
+
 		open[i] = derived{Definition: d, f: f, needs: f.names}
 	}
+
 	for len(open) > 0 {
 		n := len(open)
+
 		open = slices.DeleteFunc(open, func(d derived) bool { return s.settle(d, open, outcomes) })
 		if len(open) == n {
 			names := make([]string, n)
 			for i, d := range open {
 				names[i] = d.Name
 			}
+
 			return nil, &Error{Definition: open[0].Definition, Message: fmt.Sprintf(
 				"it needs itself, among %s; a derived number needs measured ones in the end", strings.Join(names, ", "))}
 		}
 	}
+
 	return s, nil
 }
 
@@ -98,12 +108,15 @@ func (s *Set) settle(d derived, open []derived, outcomes []string) bool {
 		if slices.ContainsFunc(open, func(o derived) bool { return o.Name == n }) {
 			return false
 		}
+
 		if k := s.index(n); k >= 0 {
 			d.needs = append(slices.Clip(d.needs), s.all[k].needs...)
 		}
 	}
+
 	d.outcome = slices.ContainsFunc(d.needs, func(n string) bool { return slices.Contains(outcomes, n) })
 	s.all = append(s.all, d)
+
 	return true
 }
 
@@ -122,11 +135,13 @@ func (s *Set) names(outcomes bool) (out []string) {
 	if s == nil {
 		return nil
 	}
+
 	for _, d := range s.all {
 		if d.outcome == outcomes {
 			out = append(out, d.Name)
 		}
 	}
+
 	return out
 }
 
@@ -137,6 +152,7 @@ func (s *Set) Text(name string) string {
 			return s.all[k].Text
 		}
 	}
+
 	return ""
 }
 
@@ -146,7 +162,9 @@ func (s *Set) Needs(name, other string) bool {
 	if s == nil {
 		return false
 	}
+
 	k := s.index(name)
+
 	return k >= 0 && slices.Contains(s.all[k].needs, other)
 }
 
@@ -172,28 +190,35 @@ func (s *Set) add(values map[string]float64, outcomes bool) error {
 	if s == nil {
 		return nil
 	}
+
 next:
 	for _, d := range s.all {
 		if d.outcome != outcomes {
 			continue
 		}
+
 		in := make([]float64, len(d.f.names))
 		for i, n := range d.f.names {
 			v, ok := values[n]
 			if !ok {
 				v, ok = s.constants[n]
 			}
+
 			if !ok {
 				continue next
 			}
+
 			in[i] = v
 		}
+
 		v := d.f.value(in)
 		if v-v != 0 {
 			return &ValueError{Definition: d.Definition, Value: v, Inputs: d.f.describe(in)}
 		}
+
 		values[d.Name] = v
 	}
+
 	return nil
 }
 
@@ -218,14 +243,17 @@ func NewEvent(d Definition, outcomes []string) (*Event, error) {
 	if bad != nil {
 		return nil, bad.of(d)
 	}
+
 	if len(f.names) != 1 {
 		found := "none"
 		if len(f.names) > 1 {
 			found = strings.Join(f.names, ", ")
 		}
+
 		return nil, &Error{Definition: d, Column: 1, Message: fmt.Sprintf("expected a comparison of one outcome, found %s; "+
 			"ingest: {derive: …} makes one outcome of several; known are %s", found, strings.Join(outcomes, ", "))}
 	}
+
 	return &Event{Definition: d, Outcome: f.names[0], f: f}, nil
 }
 

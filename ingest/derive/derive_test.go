@@ -11,14 +11,17 @@ import (
 // value evaluates an expression over a = 3, b = 4 and the name with blanks = 5.
 func value(t *testing.T, text string) float64 {
 	t.Helper()
+
 	s, err := New([]Definition{{"z", text}}, map[string]float64{"b": 4}, []string{"a", "blade pitch"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	v := map[string]float64{"a": 3, "blade pitch": 5}
 	if err := s.AddConditions(v); err != nil {
 		t.Fatal(err)
 	}
+
 	return v["z"]
 }
 
@@ -47,26 +50,33 @@ func TestTipMach(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if c, o := s.Conditions(), s.Outcomes(); len(c) != 2 || c[0] != "tip_mach" || c[1] != "n_rps" || len(o) != 1 {
 		t.Fatalf("conditions %q, outcomes %q", c, o)
 	}
+
 	if !s.Needs("ct", "rpm") || s.Needs("ct", "temp_c") {
 		t.Error("needs go through n_rps")
 	}
+
 	v := map[string]float64{"diameter_m": 0.5, "rpm": 6000, "temp_c": 20}
 	if err := s.AddConditions(v); err != nil {
 		t.Fatal(err)
 	}
+
 	if got, want := v["tip_mach"], math.Pi*0.5*100/343.2; math.Abs(got-want) > 1e-4*want { // 343.2 m/s at 20 °C
 		t.Errorf("Mach number %v, want %v", got, want)
 	}
+
 	if _, ok := v["ct"]; ok {
 		t.Error("an outcome among the conditions")
 	}
+
 	v["thrust_n"] = 7.5
 	if err := s.AddOutcomes(v); err != nil {
 		t.Fatal(err)
 	}
+
 	if got, want := v["ct"], 7.5/(1.2*1e4*0.0625); math.Abs(got-want) > 1e-15 {
 		t.Errorf("thrust coefficient %v, want %v", got, want)
 	}
@@ -74,6 +84,7 @@ func TestTipMach(t *testing.T) {
 
 func TestErrors(t *testing.T) {
 	const known = "known are a, b, thrust_n, z"
+
 	const not = "expected arithmetic: numbers, names, operators and functions"
 	for _, c := range []struct{ text, want string }{
 		{"a+thrus_n", `"a+thrus_n", character 3: unknown name "thrus_n"; did you mean "thrust_n"?`},
@@ -97,6 +108,7 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%s:\n got  %v\n want %s", c.text, err, c.want)
 		}
 	}
+
 	_, err := New([]Definition{{"a", "b"}}, nil, []string{"a", "b"}, nil)
 	if want := `"a" is a name of the data already; choose another`; err == nil || err.Error() != want {
 		t.Errorf("clash: %v", err)
@@ -113,7 +125,9 @@ func TestNotFinite(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		err = s.AddConditions(map[string]float64{"a": 1, "b": 0})
+
 		var bad *ValueError
 		if !errors.As(err, &bad) || err.Error() != want {
 			t.Errorf("%s: %v", text, err)
@@ -129,10 +143,12 @@ func TestAnyText(t *testing.T) {
 		if err != nil {
 			return
 		}
+
 		v := map[string]float64{"a": 1.5, "b": -2}
 		if err := s.AddConditions(v); err != nil {
 			return
 		}
+
 		if _, ok := v["z"]; !ok {
 			t.Fatalf("%q: no value", text)
 		}
@@ -151,13 +167,16 @@ func TestEvents(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		for _, y := range []float64{-80, -64, 59.9, 60, 64, 70, 70.1, 81} {
 			if e.Holds(y) != in(y) {
 				t.Errorf("%s at %g: %v", text, y, e.Holds(y))
 			}
 		}
 	}
+
 	const one = `expected a comparison of one outcome, found `
+
 	const derived = "; ingest: {derive: …} makes one outcome of several; known are bpf1_db, lift n"
 	for text, want := range map[string]string{
 		"bpf1_db + 1":        `"bpf1_db + 1", character 1: expected bool, but got float64`,

@@ -15,14 +15,18 @@ func ExampleNew() {
 		fmt.Println(err)
 		return
 	}
+
 	fmt.Println("conditions", set.Conditions(), "outcomes", set.Outcomes())
+
 	values := map[string]float64{"diameter_m": 0.5, "rpm": 3000, "thrust_n": 2}
 	if err := set.AddConditions(values); err != nil {
 		fmt.Println(err)
 	}
+
 	if err := set.AddOutcomes(values); err != nil {
 		fmt.Println(err)
 	}
+
 	fmt.Println(values["n_rps"], values["ct"])
 	_, err = derive.New([]derive.Definition{{Name: "n_rps", Text: "rmp/60"}}, nil, []string{"diameter_m", "rpm"}, nil)
 	fmt.Println(err)

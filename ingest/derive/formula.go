@@ -43,10 +43,13 @@ func functions() []string {
 	for n := range one {
 		out = append(out, n)
 	}
+
 	for n := range two {
 		out = append(out, n)
 	}
+
 	slices.Sort(out)
+
 	return out
 }
 
@@ -69,34 +72,45 @@ func parseAs(text string, known []string, kind expr.Option) (*formula, *position
 	if len(text) > longest {
 		return nil, &position{1, fmt.Sprintf("expected up to %d characters, found %d", longest, len(text))}
 	}
+
 	c := &checker{known: known, functions: functions()}
+
 	env := map[string]any{"pi": math.Pi}
 	for _, n := range known {
 		env[n] = 0.
 	}
+
 	options := []expr.Option{expr.Env(env), expr.DisableAllBuiltins(), kind, expr.Patch(c)}
 	for n, f := range one {
 		options = append(options, expr.Function(n, func(p ...any) (any, error) { return f(p[0].(float64)), nil },
 			new(func(float64) float64)))
 	}
+
 	for n, f := range two {
 		options = append(options, expr.Function(n, func(p ...any) (any, error) {
 			return f(p[0].(float64), p[1].(float64)), nil
 		}, new(func(a, b float64) float64)))
 	}
+
 	program, err := expr.Compile(text, options...)
+
 	if c.bad != nil {
 		return nil, c.bad
 	}
+
 	if err != nil {
 		p := &position{1, err.Error()}
+
 		var at *file.Error
 		if errors.As(err, &at) {
 			p.column, p.message = at.From+1, at.Message
 		}
+
 		return nil, p
 	}
+
 	slices.Sort(c.names)
+
 	return &formula{text: text, names: slices.Compact(c.names), program: program}, nil
 }
 
@@ -115,11 +129,13 @@ func (c *checker) Visit(node *ast.Node) {
 			c.bad = &position{at, fmt.Sprintf(format, args...)}
 		}
 	}
+
 	operator := func(o string) {
 		if !slices.Contains(operators, o) {
 			fail("%q is no operator here; there are %s", o, strings.Join(operators, " "))
 		}
 	}
+
 	switch n := (*node).(type) {
 	case *ast.IntegerNode:
 		ast.Patch(node, &ast.FloatNode{Value: float64(n.Value)})
@@ -134,12 +150,14 @@ func (c *checker) Visit(node *ast.Node) {
 		default:
 			fail("unknown name %q%s", n.Value, didYouMean(n.Value, c.known))
 		}
+
 	case *ast.CallNode:
 		callee, ok := n.Callee.(*ast.IdentifierNode)
 		if ok && !slices.Contains(c.functions, callee.Value) {
 			c.bad = nil // the function is what is wrong, not a name
 			fail("unknown function %q; there are %s", callee.Value, strings.Join(c.functions, ", "))
 		}
+
 	case *ast.UnaryNode:
 		operator(n.Operator)
 	case *ast.BinaryNode:
@@ -148,6 +166,7 @@ func (c *checker) Visit(node *ast.Node) {
 		if a, b := c.kind(n.Exp1), c.kind(n.Exp2); a != b {
 			fail("expected two numbers or two comparisons to choose from, found a %s and a %s", a, b)
 		}
+
 	case *ast.FloatNode, *ast.BoolNode:
 	default:
 		fail("expected arithmetic: numbers, names, operators and functions")
@@ -165,6 +184,7 @@ func (c *checker) kind(node ast.Node) string {
 		if !slices.Contains(strings.Fields("+ - * / ^ **"), n.Operator) {
 			return "comparison"
 		}
+
 	case *ast.ConditionalNode:
 		return c.kind(n.Exp1)
 	case *ast.IdentifierNode:
@@ -172,6 +192,7 @@ func (c *checker) kind(node ast.Node) string {
 			return "function"
 		}
 	}
+
 	return "number"
 }
 
@@ -183,10 +204,12 @@ func (f *formula) run(values []float64) any {
 	for i, n := range f.names {
 		env[n] = values[i]
 	}
+
 	v, err := expr.Run(f.program, env)
 	if err != nil {
 		panic("derive: " + f.text + ": " + err.Error()) // parse has checked the types
 	}
+
 	return v
 }
 
@@ -196,5 +219,6 @@ func (f *formula) describe(values []float64) string {
 	for i, n := range f.names {
 		parts[i] = n + " = " + strconv.FormatFloat(values[i], 'g', -1, 64)
 	}
+
 	return strings.Join(parts, ", ")
 }

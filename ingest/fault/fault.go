@@ -26,9 +26,11 @@ func (e *Error) Error() string {
 	if e.Path != "" {
 		b.WriteString(e.Path + ": ")
 	}
+
 	if e.Place != "" {
 		b.WriteString(e.Place + ": ")
 	}
+
 	switch {
 	case e.Want != "" && e.Found != "":
 		b.WriteString("expected " + e.Want + ", found " + e.Found)
@@ -37,15 +39,18 @@ func (e *Error) Error() string {
 	default:
 		b.WriteString(e.Found)
 	}
+
 	if e.Err != nil {
 		if e.Want != "" || e.Found != "" {
 			b.WriteString(": ")
 		}
 		b.WriteString(e.Err.Error())
 	}
+
 	if e.Hint != "" {
 		b.WriteString(" (" + e.Hint + ")")
 	}
+
 	return b.String()
 }
 
@@ -65,7 +70,9 @@ func In(path string, err error) error {
 	case e.Path != "":
 		return err
 	}
+
 	c := *e
 	c.Path = path
+
 	return &c
 }

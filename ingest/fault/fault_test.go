@@ -18,6 +18,7 @@ func ExampleError() {
 	} {
 		fmt.Println(e)
 	}
+
 	fmt.Println(errors.Is(&fault.Error{Err: io.ErrUnexpectedEOF}, io.ErrUnexpectedEOF))
 	// Output:
 	// run.tdms: byte 28: expected a segment's tag, found zeros (copy the file again)
@@ -42,6 +43,7 @@ func TestIn(t *testing.T) {
 			t.Errorf("In(%v) = %v, expected %s", c.err, err, c.want)
 		}
 	}
+
 	if err := fault.In("a.mat", nil); err != nil {
 		t.Error(err)
 	}

@@ -15,6 +15,7 @@ func Regular(path string) (fs.FileInfo, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	found := ""
 	switch mode := st.Mode(); {
 	case mode.IsRegular():
@@ -30,6 +31,7 @@ func Regular(path string) (fs.FileInfo, error) {
 	default:
 		found = "something that is no regular file"
 	}
+
 	return nil, &Error{Path: path, Want: "a file", Found: found}
 }
 
@@ -41,26 +43,32 @@ func ReadFile(path string, limit int64, want string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	large := func(n int64) error {
 		return &Error{
 			Path: path, Want: fmt.Sprintf("%s of at most %d MiB", want, limit>>20), Found: Plural(n, "byte"),
 			Hint: "is it another file?",
 		}
 	}
+
 	if st.Size() > limit {
 		return nil, large(st.Size())
 	}
+
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
+
 	b, err := io.ReadAll(io.LimitReader(f, limit+1)) // it may grow
 	if err != nil {
 		return nil, err
 	}
+
 	if int64(len(b)) > limit {
 		return nil, large(int64(len(b)))
 	}
+
 	return b, nil
 }

@@ -22,16 +22,21 @@ func TestReadFile(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	if err := os.Truncate(large, 3<<30); err != nil { // it has no blocks
 		t.Fatal(err)
 	}
+
 	if err := syscall.Mkfifo(fifo, 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	if b, err := fault.ReadFile(small, 4, "a text"); err != nil || string(b) != "text" {
 		t.Errorf("%q, %v", b, err)
 	}
+
 	start := time.Now()
+
 	for path, want := range map[string]string{
 		small:       "expected a text of at most 0 MiB, found 4 bytes",
 		large:       "expected a text of at most 0 MiB, found 3221225472 bytes",
@@ -40,14 +45,17 @@ func TestReadFile(t *testing.T) {
 		"/dev/zero": "expected a file, found a device",
 	} {
 		_, err := fault.ReadFile(path, 3, "a text")
+
 		var data *fault.Error
 		if !errors.As(err, &data) || data.Path != path || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", path, err, want)
 		}
 	}
+
 	if _, err := fault.ReadFile(small+"er", 3, "a text"); !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)
 	}
+
 	if d := time.Since(start); d > time.Minute {
 		t.Errorf("it took %v", d)
 	}

@@ -14,8 +14,10 @@ func Quoted(names []string) string {
 			q = append(q, "… "+strconv.Itoa(len(names)-most)+" more")
 			break
 		}
+
 		q = append(q, strconv.Quote(s))
 	}
+
 	return strings.Join(q, ", ")
 }
 
@@ -33,5 +35,6 @@ func Clip(s string) string {
 	if len(s) <= most {
 		return s
 	}
+
 	return strings.ToValidUTF8(s[:most], "") + "…"
 }

@@ -33,19 +33,24 @@ type arrayTruth struct {
 
 func arrayTruths(t testing.TB) (map[string]arrayTruth, []string) {
 	t.Helper()
+
 	b, err := os.ReadFile("testdata/arrays/truth.json")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	m := map[string]arrayTruth{}
 	if err := json.Unmarshal(b, &m); err != nil {
 		t.Fatal(err)
 	}
+
 	var names []string
 	for n := range m {
 		names = append(names, n)
 	}
+
 	sort.Strings(names)
+
 	return m, names
 }
 
@@ -57,6 +62,7 @@ func TestArrayTruth(t *testing.T) {
 	if len(names) < 6 {
 		t.Fatalf("%d files", len(names))
 	}
+
 	for _, name := range names {
 		want := all[name]
 		t.Run(name, func(t *testing.T) {
@@ -65,36 +71,44 @@ func TestArrayTruth(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer r.Close()
+
 			info := r.Info()
 			if info.Format != want.Format {
 				t.Errorf("format %s", info.Format)
 			}
+
 			if len(info.Warnings) > 0 || len(info.Unread) > 0 {
 				t.Errorf("warnings %v, unread %v", info.Warnings, info.Unread)
 			}
+
 			if len(info.Channels) != len(want.Channels) {
 				t.Fatalf("%d channels, want %d", len(info.Channels), len(want.Channels))
 			}
+
 			for k, c := range info.Channels {
 				w, ok := want.Channels[c.Name]
 				if !ok {
 					t.Fatalf("a channel %q", c.Name)
 				}
+
 				if c.Samples != int64(len(w.Data)) || c.Unit != w.Unit || c.IsTime() != w.Time ||
 					math.Abs(c.RateHz-w.Rate) > 1e-9*w.Rate {
 					t.Errorf("%s: %d samples at %v Hz in %q, time %t; want %d, %v, %q, %t", c.Name, c.Samples, c.RateHz, c.Unit,
 						c.IsTime(), len(w.Data), w.Rate, w.Unit, w.Time)
 				}
+
 				got := make([]float64, len(w.Data)+1) // one more, for the end
 				n, err := r.Read([]int{k}, 0, [][]float64{got})
 				if n != len(w.Data) || !errors.Is(err, io.EOF) {
 					t.Fatalf("%s: read %d, %v", c.Name, n, err)
 				}
+
 				for i, v := range w.Data {
 					if got[i] != v {
 						t.Fatalf("%s, sample %d: %v, want %v", c.Name, i, got[i], v)
 					}
 				}
+
 				// A block from the middle, going back.
 				if n := min(7, len(w.Data)/2); n > 0 {
 					at := len(w.Data) / 2
@@ -104,11 +118,13 @@ func TestArrayTruth(t *testing.T) {
 					}
 				}
 			}
+
 			for k, v := range want.Attributes {
 				found := false
 				for _, a := range info.Attributes {
 					found = found || a.Name == k && a.Value == v
 				}
+
 				if !found {
 					t.Errorf("no attribute %s = %s in %v", k, v, info.Attributes)
 				}
@@ -125,18 +141,22 @@ func TestArraysTogether(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		info := r.Info()
 		var chans []int
 		var dst [][]float64
+
 		n := info.Channels[0].Samples
 		for k := len(info.Channels) - 1; k >= 0; k-- {
 			if info.Channels[k].Samples == n {
 				chans, dst = append(chans, k), append(dst, make([]float64, n))
 			}
 		}
+
 		if got, err := r.Read(chans, 0, dst); got != int(n) || err != nil && !errors.Is(err, io.EOF) {
 			t.Fatalf("%s: %d, %v", name, got, err)
 		}
+
 		for i, k := range chans {
 			for s, v := range all[name].Channels[info.Channels[k].Name].Data {
 				if dst[i][s] != v {
@@ -144,6 +164,7 @@ func TestArraysTogether(t *testing.T) {
 				}
 			}
 		}
+
 		r.Close()
 	}
 }
@@ -152,6 +173,7 @@ func TestArraysTogether(t *testing.T) {
 // (mean of counts[2] by numpy through truth.json).
 func TestScanDifferentLengths(t *testing.T) {
 	all, _ := arrayTruths(t)
+
 	r, err := Open("testdata/arrays/v5.mat", ingest.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -162,29 +184,36 @@ func TestScanDifferentLengths(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	sums, _, err := stats.Scan(context.Background(), r,
 		ingest.Run{ID: "r", Row1: -1, Recordings: []ingest.Recording{{Channels: []int{c}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	mean := 0.0
 	for _, v := range all["v5.mat"].Channels["counts[2]"].Data {
 		mean += v / 150
 	}
+
 	if sums[0].Samples != 150 || math.Abs(sums[0].Mean-mean) > 1e-9*math.Abs(mean) {
 		t.Errorf("%+v, want mean %v of 150", sums[0], mean)
 	}
+
 	of := func(g campaign.Grouping) (recordings int, err error) {
 		runs, _, err := campaign.Assemble([]string{"v5.mat"}, func(string) (ingest.Info, error) { return info, nil }, nil,
 			nil, nil, g)
 		if err != nil {
 			return 0, err
 		}
+
 		return len(runs[0].Recordings), nil
 	}
+
 	if n, err := of(campaign.Grouping{Channels: []string{"counts"}}); err != nil || n != 2 {
 		t.Errorf("the columns of counts: %d recordings, %v", n, err)
 	}
+
 	_, err = of(campaign.Grouping{})
 	ingesttest.WantDataError(t, nil, err, "channels of one length and rate", "name the channels")
 	_, err = of(campaign.Grouping{Channels: []string{"x", "counts[1]"}})
@@ -197,11 +226,13 @@ func TestAttributeNumber(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
+
 	for _, name := range []string{"/Table1@alpha_deg", "alpha_deg", "Table1@alpha_deg"} {
 		if v, err := ingest.AttributeNumber(r.Info(), name); v != 4 || err != nil {
 			t.Errorf("%s: %v, %v", name, v, err)
 		}
 	}
+
 	_, err = ingest.AttributeNumber(r.Info(), "alpha_dg")
 	ingesttest.WantDataError(t, nil, err, "none of that name", "alpha_deg")
 	_, err = ingest.AttributeNumber(r.Info(), "operator")
@@ -236,13 +267,16 @@ func TestArrayRates(t *testing.T) {
 			}
 			continue
 		}
+
 		if err != nil {
 			t.Errorf("%s: %v", c.file, err)
 			continue
 		}
+
 		if hz := r.Info().Channels[0].RateHz; hz != c.want && c.err == "" {
 			t.Errorf("%s %+v: %v Hz, want %v", c.file, c.o, hz, c.want)
 		}
+
 		r.Close()
 	}
 }
@@ -257,6 +291,7 @@ func TestUnread(t *testing.T) {
 	defer r.Close()
 	_, err = ingest.FindChannel(r.Info(), "/bitshuffle/b")
 	ingesttest.WantDataError(t, nil, err, "/bitshuffle/b", "filter 32008 (bitshuffle): not supported")
+
 	r, err = Open("testdata/conventions/axes_v73.mat", ingest.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -277,6 +312,7 @@ func FuzzOpenArrays(f *testing.F) {
 			f.Add(b)
 		}
 	}
+
 	// A deflated stream becomes up to 1032 times as long, is held, and was held
 	// half as long before it grew.
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -292,19 +328,25 @@ func readEnds(t *testing.T, b []byte) {
 		if !errors.As(err, &d) {
 			t.Fatalf("%T: %v", err, err)
 		}
+
 		return
 	}
+
 	defer r.Close()
+
 	buf := make([]float64, 64)
 	for k, c := range r.Info().Channels {
 		if k > 8 {
 			break
 		}
+
 		n, err := r.Read([]int{k}, max(0, c.Samples-32), [][]float64{buf})
+
 		var d *fault.Error
 		if err != nil && !errors.Is(err, io.EOF) && !errors.As(err, &d) {
 			t.Fatalf("%T: %v", err, err)
 		}
+
 		if n > 32 {
 			t.Fatalf("%d samples beyond the end", n)
 		}
@@ -320,17 +362,21 @@ func TestRequireTimeSeries(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
+
 	c, err := ingest.FindChannel(r.Info(), "Autopower_RPM_8000_Pa2[7,1]")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	ingesttest.WantDataError(t, nil, ingest.RequireTimeSeries(r, []int{c}), "a time series",
 		"a spectrum over /ISAE_2_square20_L0/frequency_Hz (60 frequencies in steps of 25 Hz)")
+
 	m, err := Open("testdata/arrays/mics.npz", ingest.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer m.Close()
+
 	if err := ingest.RequireTimeSeries(m, []int{0}); err != nil {
 		t.Error(err)
 	}
@@ -344,6 +390,7 @@ func TestLayouts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	truth := map[string]struct {
 		Rate     float64 `json:"rate"`
 		Recorded map[string]struct {
@@ -352,21 +399,26 @@ func TestLayouts(t *testing.T) {
 		} `json:"recorded"`
 		Conditions map[string][]float64 `json:"conditions"`
 	}{}
+
 	if err := json.Unmarshal(b, &truth); err != nil || len(truth) != 4 {
 		t.Fatal(len(truth), err)
 	}
+
 	for name, want := range truth {
 		r, err := Open(filepath.Join("testdata/layouts", name), ingest.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer r.Close()
+
 		n := 0
 		for i, c := range r.Info().Channels {
 			if c.Role() != "" {
 				continue
 			}
+
 			n++
+
 			data, rate := want.Conditions[c.Name], 0.0
 			if w, ok := want.Recorded[c.Name]; ok {
 				data, rate = w.Data, want.Rate
@@ -374,16 +426,19 @@ func TestLayouts(t *testing.T) {
 					t.Errorf("%s: %s in %q, written in %q", name, c.Name, c.Unit, w.Unit)
 				}
 			}
+
 			got := make([]float64, c.Samples)
 			if _, err := r.Read([]int{i}, 0, [][]float64{got}); err != nil && !errors.Is(err, io.EOF) ||
 				!slices.Equal(got, data) || c.RateHz != rate {
 				t.Errorf("%s: %s at %g Hz, expected %g: %v, %v", name, c.Name, c.RateHz, rate, got, err)
 			}
 		}
+
 		if n != len(want.Recorded)+len(want.Conditions) {
 			t.Errorf("%s: %d arrays taken for recordings, expected %d and %d with conditions", name, n, len(want.Recorded),
 				len(want.Conditions))
 		}
+
 		for _, u := range r.Info().Unread {
 			if u.Fault {
 				t.Errorf("%s: %s: %s", name, u.Name, u.Reason)

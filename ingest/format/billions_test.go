@@ -25,6 +25,7 @@ func TestBillions(t *testing.T) {
 		if _, ok := files[f.Name]; !ok {
 			t.Errorf("%s: no file that declares billions of samples", f.Name)
 		}
+
 		for _, truncated := range []string{"", "use"} {
 			for i, b := range files[f.Name] {
 				best := time.Hour // of three: other work on the machine is not its fault
@@ -37,8 +38,10 @@ func TestBillions(t *testing.T) {
 					if err == nil && n > 1<<20 || n > 1<<26 {
 						t.Errorf("%s %d %s: %d samples", f.Name, i, truncated, n)
 					}
+
 					t.Logf("%s %d %s: %d samples, %v, %v", f.Name, i, truncated, n, ingesttest.CPU()-start, err)
 				}
+
 				if best > time.Second {
 					t.Errorf("%s %d %s: answered after %v of processor time", f.Name, i, truncated, best)
 				}
@@ -55,24 +58,31 @@ func billions(t *testing.T) map[string][][]byte {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		return b
 	}
+
 	// change changes the bytes that follow the first text.
 	change := func(b []byte, after string, do func(b []byte)) []byte {
 		i := bytes.Index(b, []byte(after))
 		if i < 0 {
 			t.Fatalf("no %q", after)
 		}
+
 		do(b[i+len(after):])
+
 		return b
 	}
+
 	swap := func(name, old, with string) []byte {
 		b := read(name)
 		if !bytes.Contains(b, []byte(old)) {
 			t.Fatalf("no %q in %s", old, name)
 		}
+
 		return bytes.ReplaceAll(b, []byte(old), []byte(with))
 	}
+
 	npy := ingesttest.NPY("<f8", false, make([]byte, 64), 20_000_000_000)
 	var zipped bytes.Buffer
 	z := zip.NewWriter(&zipped)
@@ -81,9 +91,11 @@ func billions(t *testing.T) map[string][][]byte {
 	} else if _, err := w.Write(npy); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := z.Close(); err != nil {
 		t.Fatal(err)
 	}
+
 	wav := ingesttest.PCM16(1, 1, 2, 3)
 	wav.Claim = 0xFFFFFFF0
 	flac := read("flac/testdata/order0.flac")
@@ -92,6 +104,7 @@ func billions(t *testing.T) map[string][][]byte {
 	flacPipe := bytes.Clone(flac) // the number is not stated: all frames are counted
 	be.PutUint64(flacPipe[18:], be.Uint64(flacPipe[18:])&^number)
 	rows := func(n uint64) string { return string(le.AppendUint64(nil, n)) }
+
 	return map[string][][]byte{
 		"wav": {wav.Bytes(), change(read("testdata/sound/sf_pcm_16_file.rf64"), "ds64", func(b []byte) {
 			le.PutUint64(b[4:], 1<<60)
@@ -132,6 +145,7 @@ func pass(b []byte, format, truncated string) (int64, error) {
 		return 0, err
 	}
 	defer r.Close()
+
 	total := int64(0)
 	for c := range r.Info().Channels {
 		dst := [][]float64{make([]float64, 8192)}
@@ -142,11 +156,13 @@ func pass(b []byte, format, truncated string) (int64, error) {
 			if errors.Is(err, io.EOF) {
 				break
 			}
+
 			if err != nil {
 				return total, err
 			}
 		}
 	}
+
 	return total, nil
 }
 
@@ -156,6 +172,7 @@ func hugeParquet() []byte {
 	const rows = 1 << 24
 	zigzag := func(v int64) string { return string(binary.AppendUvarint(nil, uint64(v<<1^v>>63))) }
 	text := func(s string) string { return string(rune(len(s))) + s }
+
 	// A field is the distance from the last field's number, and a type: 5 and 6 numbers,
 	// 8 text, 9 a list, 12 a struct.
 	chunk := "\x1C" + "\x15" + zigzag(5) + "\x19\x15" + zigzag(8) + "\x19\x18" + text("x") + "\x15" + zigzag(0) +
@@ -167,5 +184,6 @@ func hugeParquet() []byte {
 		"\x19\xFC" + string(binary.AppendUvarint(nil, 1000)) + strings.Repeat(group, 1000) + "\x00"
 	b := append([]byte("PAR1"), make([]byte, 60)...)
 	b = append(b, footer...)
+
 	return append(binary.LittleEndian.AppendUint32(b, uint32(len(footer))), "PAR1"...)
 }

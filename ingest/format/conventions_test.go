@@ -22,18 +22,22 @@ func TestConventions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var files map[string][]struct {
 		TimeAxis   string                `json:"time_axis"`
 		Channels   map[string][]*float64 `json:"channels"`
 		Attributes map[string]string     `json:"attributes"`
 		Unread     map[string]string     `json:"unread"`
 	}
+
 	if err := json.Unmarshal(b, &files); err != nil {
 		t.Fatal(err)
 	}
+
 	if len(files) != 11 {
 		t.Fatalf("%d files", len(files))
 	}
+
 	for name, cases := range files {
 		for _, want := range cases {
 			t.Run(name+" "+want.TimeAxis, func(t *testing.T) {
@@ -43,25 +47,30 @@ func TestConventions(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer r.Close()
+
 				info := r.Info()
 				if len(info.Channels) != len(want.Channels) || len(info.Unread) != len(want.Unread) {
 					t.Errorf("%d channels, %d unread, want %d, %d: %v", len(info.Channels), len(info.Unread),
 						len(want.Channels), len(want.Unread), info.Unread)
 				}
+
 				for _, u := range info.Unread {
 					if w, ok := want.Unread[u.Name]; !ok || !strings.Contains(u.Reason, w) {
 						t.Errorf("unread %+v, want %q", u, w)
 					}
 				}
+
 				attributes := map[string]string{}
 				for _, a := range info.Attributes {
 					attributes[a.Name] = a.Value
 				}
+
 				for k, v := range want.Attributes {
 					if attributes[k] != v {
 						t.Errorf("attribute %s is %q, want %q", k, attributes[k], v)
 					}
 				}
+
 				for k, c := range info.Channels {
 					w, ok := want.Channels[c.Name]
 					got := make([]float64, len(w)+1)
@@ -69,6 +78,7 @@ func TestConventions(t *testing.T) {
 					if !ok || n != len(w) || c.Samples != int64(n) || !errors.Is(err, io.EOF) {
 						t.Fatalf("%s: %d of %d samples, want %d: %v", c.Name, n, c.Samples, len(w), err)
 					}
+
 					for i, v := range w {
 						if v == nil && !math.IsNaN(got[i]) || v != nil && got[i] != *v {
 							t.Errorf("%s, sample %d: %v, want %v", c.Name, i, got[i], v)

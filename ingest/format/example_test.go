@@ -18,6 +18,7 @@ func ExampleOpen() {
 	defer r.Close()
 	info := r.Info()
 	fmt.Println(info.Format, info.Encoding)
+
 	for _, c := range info.Channels {
 		fmt.Println(c.Name, c.Unit, c.Samples)
 	}
@@ -32,6 +33,7 @@ func ExampleOpen() {
 // Errors name the place in the file and a remedy.
 func ExampleOpen_refused() {
 	_, err := format.Open("testdata/truth/sox_alaw.wav", ingest.Options{})
+
 	var e *fault.Error
 	if errors.As(err, &e) {
 		fmt.Printf("%s\nexpected %s\nfound %s\n(%s)\n", e.Place, e.Want, e.Found, e.Hint)

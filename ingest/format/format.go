@@ -68,6 +68,7 @@ func Names() []string {
 	for i, f := range formats {
 		names[i] = f.Name
 	}
+
 	return names
 }
 
@@ -77,6 +78,7 @@ func Titles() string {
 	for i, f := range formats {
 		titles[i] = f.Title
 	}
+
 	return strings.Join(titles, ", ")
 }
 
@@ -94,18 +96,22 @@ func Open(path string, o ingest.Options) (ingest.Reader, error) {
 	if err := Check(o); err != nil {
 		return nil, err
 	}
+
 	if o.Program != nil {
 		return program.Open(path, o)
 	}
+
 	src, err := ingest.OpenSource(path)
 	if err != nil {
 		return nil, err
 	}
+
 	r, err := open(src, o)
 	if err != nil {
 		_ = src.Close()
 		return nil, err
 	}
+
 	return r, nil
 }
 
@@ -123,10 +129,12 @@ func open(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	r, err := f.Open(src, o)
 	if err != nil {
 		return nil, fault.In(src.Path, err)
 	}
+
 	return r, nil
 }
 
@@ -135,23 +143,28 @@ func find(src ingest.Source, name string) (*ingest.Format, error) {
 	if name != "" {
 		return &formats[slices.Index(Names(), name)], nil
 	}
+
 	head := make([]byte, min(src.Size, 1024))
 	n, err := src.ReadAt(head, 0)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, &fault.Error{Path: src.Path, Place: "byte 0", Err: fmt.Errorf("read: %w", err)}
 	}
+
 	head = head[:n]
 	for i, f := range formats {
 		if slices.ContainsFunc(f.Magic, func(m string) bool { return bytes.HasPrefix(head, []byte(m)) }) {
 			return &formats[i], nil
 		}
 	}
+
 	for i, f := range formats {
 		if f.Detect != nil && f.Detect(head, src) {
 			return &formats[i], nil
 		}
 	}
+
 	i := slices.IndexFunc(formats, isRest)
+
 	return &formats[i], refuse(src.Path, head)
 }
 
@@ -210,6 +223,7 @@ func Unread(ending string) (name, hint string) {
 			return m.name, m.hint
 		}
 	}
+
 	return "", ""
 }
 
@@ -220,7 +234,9 @@ func matlab4(head []byte) bool {
 	if len(head) < 22 {
 		return false
 	}
+
 	var order binary.ByteOrder = binary.LittleEndian
+
 	machine := uint32(0)
 	if order.Uint32(head) > 9999 {
 		order, machine = binary.BigEndian, 1
@@ -230,7 +246,9 @@ func matlab4(head []byte) bool {
 	if kind/1000 != machine || kind%1000 > 52 || kind%10 > 2 || imaginary > 1 || n < 2 || int64(n) > int64(len(head)-20) {
 		return false
 	}
+
 	name := head[20 : 20+n]
+
 	return bytes.IndexByte(name, 0) == int(n)-1 && !ingest.Binary(name[:n-1])
 }
 
@@ -239,16 +257,19 @@ func refuse(path string, head []byte) error {
 	fail := func(want, found, hint string) error {
 		return &fault.Error{Path: path, Place: "byte 0", Want: want, Found: found, Hint: hint}
 	}
+
 	binary := ingest.Binary(head)
 	for _, m := range foreign {
 		if bytes.HasPrefix(head, []byte(m.magic)) && (binary || !m.binary) {
 			return fail("", fmt.Sprintf("format %s, which is not read", m.name), m.hint)
 		}
 	}
+
 	if matlab4(head) {
 		return fail("", "format MAT of level 4, which is not read",
 			"save it in MATLAB with save -v7, by scipy with format='5', or name a program: reader: [program]")
 	}
+
 	if !binary || bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff")) { // UTF-16
 		return nil
 	}
@@ -257,9 +278,11 @@ func refuse(path string, head []byte) error {
 	if name, hint := Unread(ext); name != "" {
 		return fail("", fmt.Sprintf("format %s by its name, which is not read (it begins %q)", name, begins), hint)
 	}
+
 	hint := Titles() + " are read"
 	if slices.ContainsFunc(formats, func(f ingest.Format) bool { return !isRest(f) && slices.Contains(f.Endings, ext) }) {
 		hint = "the name ends in " + ext + ", the content is another format: is the file damaged?"
 	}
+
 	return fail("", fmt.Sprintf("binary data of unknown format (it begins %q)", begins), hint)
 }

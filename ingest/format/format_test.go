@@ -40,6 +40,7 @@ func TestForeignFormats(t *testing.T) {
 		r, err := openBytes([]byte(c.head), ingest.Options{})
 		ingesttest.WantDataError(t, r, err, c.want)
 	}
+
 	// Where the first bytes tell nothing the ending of the name does.
 	for name, want := range map[string]string{
 		"a.AIF": "format AIFF by its name, which is not read (it begins",
@@ -51,6 +52,7 @@ func TestForeignFormats(t *testing.T) {
 		r, err := open(src, ingest.Options{})
 		ingesttest.WantDataError(t, r, err, want)
 	}
+
 	// Letters that begin a magic may begin a text as well.
 	for _, s := range []string{"PAR1,PAR2\n1,2\n", "FORM,b\n1,2\n", ".snd,b\n1,2\n", "ID3,b\n1,2\n"} {
 		if _, err := openBytes([]byte(s), ingest.Options{}); err != nil {
@@ -66,6 +68,7 @@ func matrix4(order binary.AppendByteOrder, kind uint32) string {
 	for _, v := range []uint32{kind, 1, 2, 0, 2} {
 		b = order.AppendUint32(b, v)
 	}
+
 	return string(append(b, "x\x00\x00\x00\x00\x00\x00\x00\xf0\x3f"...))
 }
 
@@ -74,19 +77,24 @@ func TestOpenErrors(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "run_12.wav"), []byte("x"), 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	r, err := Open(filepath.Join(dir, "run_21.wav"), ingest.Options{})
 	ingesttest.WantDataError(t, r, err, "no such file", `there is "run_12.wav"`)
 	if !errors.Is(err, os.ErrNotExist) {
 		t.Error("not fs.ErrNotExist")
 	}
+
 	r, err = Open(dir, ingest.Options{})
 	ingesttest.WantDataError(t, r, err, "a directory")
+
 	empty := filepath.Join(dir, "empty.wav")
 	if err := os.WriteFile(empty, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	r, err = Open(empty, ingest.Options{})
 	ingesttest.WantDataError(t, r, err, "empty")
+
 	for _, o := range []ingest.Options{
 		{Format: "wavpack"},
 		{Truncated: "yes"},
@@ -108,33 +116,40 @@ func TestFormats(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var rows []string
 	for _, l := range strings.Split(string(b), "\n") {
 		if cells := strings.Split(l, "|"); len(cells) > 2 {
 			rows = append(rows, cells[1])
 		}
 	}
+
 	seen := map[string]bool{}
+
 	rest := 0
 	for _, f := range All() {
 		if isRest(f) {
 			rest++
 		}
+
 		for _, s := range append([]string{f.Name, f.Title}, f.Endings...) {
 			if seen[s] || s == "" {
 				t.Errorf("%s: %q is not unique", f.Name, s)
 			}
 			seen[s] = true
 		}
+
 		for _, e := range f.Endings {
 			if e != strings.ToLower(filepath.Ext("x"+e)) {
 				t.Errorf("%s: ending %q", f.Name, e)
 			}
 		}
+
 		if !slices.ContainsFunc(rows, func(r string) bool { return strings.Contains(r, f.Title) }) {
 			t.Errorf("docs/how-to.md has no row for %s", f.Title)
 		}
 	}
+
 	if rest != 1 {
 		t.Errorf("%d formats read what no other does", rest)
 	}
@@ -147,5 +162,6 @@ func TestRegisterTwice(t *testing.T) {
 			t.Error("registered twice")
 		}
 	}()
+
 	Register(ingest.Format{Name: "wav"})
 }

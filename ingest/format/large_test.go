@@ -48,6 +48,7 @@ func (f *largeWAV) ReadAt(p []byte, at int64) (int, error) {
 			p[i] = byte(v >> (8 * (data % 2)))
 		}
 	}
+
 	return len(p), nil
 }
 
@@ -75,23 +76,28 @@ func TestWAVBeyond4GiB(t *testing.T) {
 
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
+
 		r, err := open(ingest.Source{Path: "large.wav", ReaderAt: f, Size: f.size()}, ingest.Options{})
 		if err != nil {
 			t.Fatalf("%s: %v", id, err)
 		}
+
 		info := r.Info()
 		if len(info.Channels) != 2 || info.Channels[1].Samples != f.frames || info.Channels[1].RateHz != 51200 ||
 			len(info.Warnings) > 0 {
 			t.Fatalf("%s: %+v", id, info)
 		}
+
 		if got := fmt.Sprint(info.Attributes); !strings.Contains(got, "rotor") {
 			t.Errorf("%s: attributes %s", id, got)
 		}
+
 		dst := [][]float64{make([]float64, 1000), make([]float64, 1000)}
 		for _, at := range []int64{0, 1<<29 - 500, 1<<30 - 500, 5<<28 - 500, f.frames - 1000} {
 			if n, err := r.Read([]int{0, 1}, at, dst); n != 1000 || err != nil && !errors.Is(err, io.EOF) {
 				t.Fatalf("%s from %d: %d, %v", id, at, n, err)
 			}
+
 			for c, x := range dst {
 				for i, v := range x {
 					if want := float64(f.sample(at+int64(i), c)) / 32768; v != want {
@@ -100,13 +106,17 @@ func TestWAVBeyond4GiB(t *testing.T) {
 				}
 			}
 		}
+
 		if n, err := r.Read([]int{0, 1}, f.frames-10, dst); n != 10 || !errors.Is(err, io.EOF) {
 			t.Errorf("%s: %d frames at the end, %v", id, n, err)
 		}
+
 		runtime.ReadMemStats(&after)
+
 		if grown := after.TotalAlloc - before.TotalAlloc; grown > 8<<20 {
 			t.Errorf("%s: %d bytes allocated", id, grown)
 		}
+
 		// A file cut short is an error with both lengths.
 		_, err = open(ingest.Source{Path: "large.wav", ReaderAt: f, Size: 5 << 30}, ingest.Options{})
 		if err == nil || !strings.Contains(err.Error(),
@@ -125,11 +135,13 @@ func TestReadersInParallel(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		for _, path := range list {
 			first, err := Open(path, ingest.Options{})
 			if err != nil || filepath.Ext(path) == ".json" {
 				continue // refused files; truth.json
 			}
+
 			files++
 			info := first.Info()
 			sums, _, err := stats.Describe(context.Background(), first)
@@ -137,30 +149,37 @@ func TestReadersInParallel(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			want := fmt.Sprintf("%+v", sums)
+
 			var wg sync.WaitGroup
 			for range 4 {
 				wg.Add(1)
 				go func() {
 					defer wg.Done()
+
 					r, err := Open(path, ingest.Options{})
 					if err != nil {
 						t.Error(err)
 						return
 					}
 					defer r.Close()
+
 					if got := fmt.Sprintf("%+v", r.Info()); got != fmt.Sprintf("%+v", info) {
 						t.Errorf("%s: %s", path, got)
 					}
+
 					s, _, err := stats.Describe(context.Background(), r)
 					if got := fmt.Sprintf("%+v", s); err != nil || got != want {
 						t.Errorf("%s: %s, %v; the first had %s", path, got, err, want)
 					}
 				}()
 			}
+
 			wg.Wait()
 		}
 	}
+
 	if files < 30 {
 		t.Errorf("only %d files", files)
 	}

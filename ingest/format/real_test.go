@@ -18,14 +18,17 @@ import (
 // repository, or skips the test by name.
 func realData(t testing.TB, name string) string {
 	t.Helper()
+
 	root := os.Getenv("DOUBLETAKE_REAL")
 	if root == "" {
 		root = "../../../shared/real"
 	}
+
 	dir := filepath.Join(root, name)
 	if _, err := os.Stat(dir); err != nil {
 		t.Skipf("measured data %s are not here", name)
 	}
+
 	return dir
 }
 
@@ -37,66 +40,83 @@ func TestRealPrinceton(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if len(files) != 44 || files[0] != "Speed1/angle0.txt" {
 		t.Errorf("%d files: %v", len(files), files)
 	}
+
 	if len(ws) != 1 || ws[0].Code != "misnamed-file" ||
 		ws[0].Text != `Speed2/angle30txt is not matched by "Speed*/angle*.txt": a dot missing? it is left out` {
 		t.Error(ws)
 	}
+
 	pat, err := campaign.ParsePattern("Speed{setting}/angle{alpha_deg}.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	infos := func(p string) (ingest.Info, error) {
 		r, err := Open(filepath.Join(dir, p), ingest.Options{})
 		if err != nil {
 			return ingest.Info{}, err
 		}
 		defer r.Close()
+
 		return r.Info(), nil
 	}
+
 	together := campaign.Grouping{Channels: []string{"lift", "drag"}, Together: true}
+
 	// Speed1R is no number: an error, so the user leaves it out.
 	runs, _, err := campaign.Assemble(files, infos, nil, pat, nil, together)
 	ingesttest.WantDataError(t, runs, err, "Speed1R/angle0.txt", "Speed{setting}/angle{alpha_deg}.txt")
+
 	// Nor is there an angle in Speed4/force.txt.
 	all, _, err := campaign.Find([]string{"Speed*/*.txt"}, []string{"Speed1R/*"}, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	runs, _, err = campaign.Assemble(all, infos, nil, pat, nil, together)
 	ingesttest.WantDataError(t, runs, err, "Speed4/force.txt", "exclude")
+
 	files, _, err = campaign.Find([]string{"Speed*/angle*.txt"}, []string{"Speed1R/*"}, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	runs, _, err = campaign.Assemble(files, infos, nil, pat, nil, together)
 	if err != nil || len(runs) != 30 {
 		t.Fatalf("%d runs, %v", len(runs), err)
 	}
+
 	r := runs[0]
 	if r.ID != "Speed1/angle0.txt" || r.Recordings[0].Conditions["alpha_deg"] != 0 ||
 		r.Recordings[0].Conditions["setting"] != 1 {
 		t.Errorf("%+v", r)
 	}
+
 	f, err := Open(filepath.Join(dir, r.Path), ingest.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
+
 	i := f.Info()
 	if ch := i.Channels[3]; ch.Name != "Time" || ch.Unit != "s" || !ch.IsTime() || math.Abs(ch.RateHz-4) > 1e-12 ||
 		ch.Samples != 98 {
 		t.Errorf("%+v", ch)
 	}
+
 	if i.Channels[0].Unit != "" {
 		t.Error("the unit of force is not stated")
 	}
+
 	s, ws, err := stats.Scan(context.Background(), f, r)
 	if err != nil || len(s) != 2 || s[0].Samples != 98 {
 		t.Fatal(s, err)
 	}
+
 	if len(ws) != 1 || ws[0].Text != "column Velocity is stuck at 48.006121 in all 98 rows: not used as a condition" {
 		t.Error(ws)
 	}
@@ -109,27 +129,33 @@ func TestRealCrazyflie(t *testing.T) {
 	if err != nil || len(files) != 7 {
 		t.Fatal(files, err)
 	}
+
 	for _, f := range files {
 		r, err := Open(filepath.Join(dir, f), ingest.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		i := r.Info()
 		if ch := i.Channels[0]; len(i.Channels) != 1 || ch.Samples != 220500 || ch.RateHz != 44100 ||
 			ch.Unit != "full-scale" || i.Encoding != "IEEE float 32-bit" {
 			t.Errorf("%+v", i)
 		}
+
 		if s, _, err := stats.Scan(context.Background(), r, ingest.Run{Row1: -1}); err != nil || s[0].RMS <= 0 ||
 			s[0].Max > 1 {
 			t.Error(s, err)
 		}
+
 		r.Close()
 	}
+
 	r, err := Open(filepath.Join(dir, "propellers_only_4mics/m1.npy"), ingest.Options{RateHz: 48000})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.Close()
+
 	if i := r.Info(); len(i.Channels) != 4 || i.Channels[3].Samples != 240000 || i.Channels[3].RateHz != 48000 ||
 		i.Encoding != "float32 little-endian" {
 		t.Errorf("%+v", i)
@@ -144,49 +170,61 @@ func TestRealCyclone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if strings.Join(c.Names, " ") != "U_from_sensor_mps arm_angle_deg servo1_us servo2_us motor_us" || len(c.Rows) != 93 {
 		t.Fatal(c.Names, len(c.Rows))
 	}
+
 	o := ingest.Options{Text: ingest.TextOptions{Columns: []string{
 		"time (s)", "v1", "v2", "v3", "v4", "v5", "v6", "v7",
 		"s1", "s2", "m1", "m2", "arm (rad)",
 	}}}
+
 	open := func(p string) ingest.Reader {
 		r, err := Open(filepath.Join(dir, p), o)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		return r
 	}
+
 	files, _, err := campaign.Find([]string{"17_11_17__*.txt"}, nil, dir)
 	if err != nil || len(files) != 5 {
 		t.Fatal(files, err)
 	}
+
 	infos := func(p string) (ingest.Info, error) {
 		r := open(p)
 		defer r.Close()
 		return r.Info(), nil
 	}
+
 	group := campaign.Grouping{Channels: []string{"v1", "v2", "v3", "v4", "v5", "v6"}, Together: true}
+
 	// The gravity polar and the bad run have no rows: they are to be left out.
 	have := map[string]bool{}
 	for _, r := range c.Rows {
 		have[r.File] = true
 	}
+
 	if len(have) < len(files) {
 		runs, _, err := campaign.Assemble(files, infos, c, nil, nil, group)
 		ingesttest.WantDataError(t, runs, err, "a row of", "for this file, found none")
 	}
+
 	var kept []string
 	for _, f := range files {
 		if have[f] {
 			kept = append(kept, f)
 		}
 	}
+
 	runs, _, err := campaign.Assemble(kept, infos, c, nil, map[string]float64{"rho": 1.2}, group)
 	if err != nil || len(runs) != 93 {
 		t.Fatal(len(runs), err)
 	}
+
 	for _, run := range runs[:3] {
 		r := open(run.Path)
 		s, ws, err := stats.Scan(context.Background(), r, run)
@@ -194,12 +232,15 @@ func TestRealCyclone(t *testing.T) {
 		if err != nil || len(s) != 6 || s[0].Samples != run.Row1-run.Row0 || len(run.Recordings[0].Conditions) != 6 {
 			t.Fatal(s, err)
 		}
+
 		if !strings.Contains(ingesttest.Codes(ws), "jittered-clock") {
 			t.Errorf("%s: %v", run.ID, ws)
 		}
+
 		if got := ingesttest.Codes(r.Info().Warnings); got != "clock-gaps" {
 			t.Errorf("%s: %s", run.Path, got)
 		}
+
 		if rate := r.Info().Channels[0].RateHz; rate < 95 || rate > 105 {
 			t.Errorf("%g Hz", rate)
 		}
@@ -216,33 +257,41 @@ func TestRealMATLAB(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
+
 	info := r.Info()
 	if len(info.Channels) != 1 || info.Channels[0].Name != "x" || info.Channels[0].Samples != 882000 ||
 		info.Channels[0].RateHz != 44100 {
 		t.Fatalf("%+v", info.Channels)
 	}
+
 	x := make([]float64, 3)
 	if n, err := r.Read([]int{0}, 0, [][]float64{x}); n != 3 || err != nil || x[2] != -1.0/32768 {
 		t.Errorf("%v, %v", x, err)
 	}
+
 	s, err := Open(filepath.Join(realData(t, "tudelft-ae4115-6blade-spectra"), "jprop.mat"), ingest.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
+
 	if len(s.Info().Unread) > 0 {
 		t.Errorf("unread: %v", s.Info().Unread)
 	}
+
 	for _, name := range []string{"PXX_jprop{1}[6]", "SPL_jprop{3}[1]", "f_jprop{2}", "opp_jprop.RPS_M1"} {
 		c, err := ingest.FindChannel(s.Info(), name)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if n := s.Info().Channels[c].Samples; n != 4097 && n != 3 {
 			t.Errorf("%s: %d samples", name, n)
 		}
 	}
+
 	c, _ := ingest.FindChannel(s.Info(), "opp_jprop.RPS_M1")
+
 	rps := make([]float64, 3)
 	if _, err := s.Read([]int{c}, 0, [][]float64{rps}); err != nil || math.Abs(rps[0]-93.74) > 0.01 ||
 		math.Abs(rps[2]-123.02) > 0.01 {

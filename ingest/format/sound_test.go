@@ -15,6 +15,7 @@ func TestSoundRefused(t *testing.T) {
 	put := func(at int, s string) func([]byte) []byte {
 		return func(b []byte) []byte { copy(b[at:], s); return b }
 	}
+
 	cut := func(n int) func([]byte) []byte { return func(b []byte) []byte { return b[:n] } }
 	for _, c := range []struct {
 		name   string
@@ -30,6 +31,7 @@ func TestSoundRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		r, err := openBytes(c.change(bytes.Clone(b)), ingest.Options{})
 		t.Log(c.name, err)
 		ingesttest.WantDataError(t, r, err, c.want)
@@ -49,24 +51,30 @@ func TestSoundTruncated(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if c.size > 0 {
 			b = b[:c.size]
 		}
+
 		r, err := openBytes(b, ingest.Options{Truncated: "use"})
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		w, err := Open("testdata/sound/"+c.whole, ingest.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		want, n := ingesttest.ReadAll(t, w), r.Info().Channels[0].Samples
 		if ingesttest.Codes(r.Info().Warnings) != "truncated" || n < 5 || n == 37 != (c.size == 0) {
 			t.Errorf("%s: %d samples, %v", c.name, n, r.Info().Warnings)
 		}
+
 		for i, x := range ingesttest.ReadAll(t, r) {
 			ingesttest.Equal(t, x, want[i][:n])
 		}
+
 		_ = w.Close()
 	}
 }

@@ -38,6 +38,7 @@ func PCM16(channels int, x ...int16) WAV {
 	for _, v := range x {
 		b = binary.LittleEndian.AppendUint16(b, uint16(v))
 	}
+
 	return WAV{Tag: 1, Channels: channels, Align: 2 * channels, Bits: 16, Rate: 1000, Data: b, Claim: uint32(len(b))}
 }
 
@@ -56,6 +57,7 @@ func (w WAV) Bytes() []byte {
 	b = le.AppendUint16(le.AppendUint16(b, uint16(w.Align)), uint16(w.Bits))
 	b = append(append(b, w.Before...), "data"...)
 	b = append(le.AppendUint32(b, w.Claim), w.Data...)
+
 	return append(b, w.After...)
 }
 
@@ -70,10 +72,12 @@ func NPYDict(dtype string, fortran bool, shape ...int) string {
 	if fortran {
 		order = "True"
 	}
+
 	axes := ""
 	for _, n := range shape {
 		axes += fmt.Sprintf("%d, ", n)
 	}
+
 	return fmt.Sprintf("{'descr': '%s', 'fortran_order': %s, 'shape': (%s), }\n", dtype, order, axes)
 }
 
@@ -101,6 +105,7 @@ func NewMemory(x ...[]float64) *Memory {
 	for i := range x {
 		m.Header.Channels = append(m.Header.Channels, ingest.Channel{Name: fmt.Sprint(i + 1), Samples: int64(len(x[i]))})
 	}
+
 	return m
 }
 
@@ -119,9 +124,11 @@ func (m *Memory) Read(channels []int, start int64, dst [][]float64) (int, error)
 	for i, c := range channels {
 		n = copy(dst[i], m.X[c][start:])
 	}
+
 	if n < len(dst[0]) {
 		return n, io.EOF
 	}
+
 	return n, nil
 }
 
@@ -134,18 +141,22 @@ func ReadAll(t testing.TB, r ingest.Reader) [][]float64 {
 	for c := range chans {
 		chans[c], dst[c] = c, make([]float64, info.Channels[c].Samples)
 	}
+
 	if n, err := r.Read(chans, 0, dst); err != nil || int64(n) != info.Channels[0].Samples {
 		t.Fatalf("read all: %d, %v", n, err)
 	}
+
 	return dst
 }
 
 // Equal fails the test unless the bits of got are those of want; NaN equals NaN.
 func Equal(t testing.TB, got, want []float64) {
 	t.Helper()
+
 	if len(got) != len(want) {
 		t.Fatalf("%d samples, want %d", len(got), len(want))
 	}
+
 	for i := range want {
 		if math.Float64bits(got[i]) != math.Float64bits(want[i]) && !(math.IsNaN(got[i]) && math.IsNaN(want[i])) {
 			t.Fatalf("sample %d: %v, want %v", i, got[i], want[i])
@@ -159,6 +170,7 @@ func Codes(ws []ingest.Warning) string {
 	for _, w := range ws {
 		s = append(s, w.Code)
 	}
+
 	return strings.Join(s, " ")
 }
 
@@ -169,10 +181,12 @@ func WantDataError(t testing.TB, got any, err error, want ...string) {
 	if err == nil {
 		t.Fatalf("no error, but %v", got)
 	}
+
 	var de *fault.Error
 	if !errors.As(err, &de) {
 		t.Fatalf("%T is no *fault.Error: %v", err, err)
 	}
+
 	for _, w := range want {
 		if !strings.Contains(err.Error(), w) {
 			t.Errorf("%q is missing in: %v", w, err)
@@ -188,6 +202,7 @@ func Bounded(t testing.TB, input []byte, base, times int, do func()) {
 	runtime.ReadMemStats(&before)
 	do()
 	runtime.ReadMemStats(&after)
+
 	if used := after.TotalAlloc - before.TotalAlloc; used > uint64(base+times*len(input)) {
 		t.Fatalf("%d bytes of input allocated %d, expected at most %d and %d times as much", len(input), used, base, times)
 	}
@@ -204,10 +219,12 @@ func CPU() time.Duration {
 // Testdata reads a file of the folder testdata.
 func Testdata(t testing.TB, name string) []byte {
 	t.Helper()
+
 	b, err := os.ReadFile(filepath.Join("testdata", name))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return b
 }
 
@@ -218,17 +235,21 @@ func Fuzz(f *testing.F, format ingest.Format, pattern string, most int) {
 	if err != nil || len(names) < 3 {
 		f.Fatal(names, err)
 	}
+
 	for _, n := range names {
 		b, err := os.ReadFile(n)
 		if err != nil {
 			f.Fatal(err)
 		}
+
 		f.Add(b)
 	}
+
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if len(b) > most {
 			return
 		}
+
 		Drain(t, format, b, ingest.Options{}, 1)
 		Drain(t, format, b, ingest.Options{Truncated: "use"}, 1)
 	})
@@ -247,19 +268,24 @@ func drain(t *testing.T, f ingest.Format, b []byte, o ingest.Options, perByte in
 	if len(b) == 0 {
 		return // never opened
 	}
+
 	r, err := f.Open(Source(b), o)
 	if err != nil {
 		var de *fault.Error
 		if !errors.As(err, &de) {
 			t.Fatalf("%T is no *fault.Error: %v", err, err)
 		}
+
 		return
 	}
+
 	defer r.Close()
+
 	info := r.Info()
 	if len(info.Channels) == 0 {
 		t.Fatal("no channels and no error")
 	}
+
 	total := int64(0)
 	for _, c := range info.Channels {
 		if c.Samples <= 0 {
@@ -267,25 +293,31 @@ func drain(t *testing.T, f ingest.Format, b []byte, o ingest.Options, perByte in
 		}
 		total += c.Samples
 	}
+
 	if total > perByte*int64(len(b)) {
 		t.Fatalf("%d samples in %d bytes", total, len(b))
 	}
+
 	chans := make([]int, len(info.Channels))
 	dst := make([][]float64, len(chans))
 	for c := range chans {
 		chans[c], dst[c] = c, make([]float64, info.Channels[0].Samples)
 	}
+
 	n, err := r.Read(chans, 0, dst)
 	if err != nil {
 		return
 	}
+
 	if int64(n) != info.Channels[0].Samples {
 		t.Fatalf("%d samples read of %d", n, info.Channels[0].Samples)
 	}
+
 	k := n / 2
 	again := [][]float64{make([]float64, n-k)}
 	if _, err := r.Read([]int{0}, int64(k), again); err != nil {
 		t.Fatal(err)
 	}
+
 	Equal(t, again[0], dst[0][k:])
 }

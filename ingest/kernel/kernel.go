@@ -72,6 +72,7 @@ func unpack8(size int) unpacker {
 		src, n = groupsOf(src, frame, n, size)
 		for c, d := range dst {
 			d = d[at : at+n]
+
 			p := size * c
 			for i := range d {
 				switch b := src[p:]; size {
@@ -82,9 +83,11 @@ func unpack8(size int) unpacker {
 				default:
 					d[i] = math.Float32frombits(binary.LittleEndian.Uint32(b))
 				}
+
 				p += frame
 			}
 		}
+
 		return n
 	}
 }
@@ -102,6 +105,7 @@ func describe(x []float32, shift float64) (sum float64, low, high float32, pair,
 	n := whole(len(x))
 	var acc [lanes]float64
 	var bits int
+
 	low, high = x[0], x[0]
 	for at := 0; at < n; at += lanes {
 		v := x[at : at+lanes+2]
@@ -109,6 +113,7 @@ func describe(x []float32, shift float64) (sum float64, low, high float32, pair,
 			s := v[i]
 			acc[i] += float64(s) - shift
 			low, high = min(low, s), max(high, s)
+
 			if s == v[i+1] {
 				bits |= 1
 				if s == v[i+2] {
@@ -117,6 +122,7 @@ func describe(x []float32, shift float64) (sum float64, low, high float32, pair,
 			}
 		}
 	}
+
 	return rest(x, n, &acc, low, high, shift, bits)
 }
 
@@ -129,6 +135,7 @@ func rest(x []float32, n int, acc *[lanes]float64, low, high float32, shift floa
 		s := x[i]
 		sum += float64(s) - shift
 		low, high = min(low, s), max(high, s)
+
 		if i+1 < len(x) && s == x[i+1] {
 			bits |= 1
 			if i+2 < len(x) && s == x[i+2] {
@@ -136,13 +143,16 @@ func rest(x []float32, n int, acc *[lanes]float64, low, high float32, shift floa
 			}
 		}
 	}
+
 	// Of −0 and 0 neither is less: which one is found must not depend on the set.
 	if low == 0 {
 		low = 0
 	}
+
 	if high == 0 {
 		high = 0
 	}
+
 	return sum, low, high, bits&1 != 0, bits&2 != 0
 }
 
@@ -152,11 +162,13 @@ func join(a *[lanes]float64) float64 {
 			a[i] += a[i+w]
 		}
 	}
+
 	return a[0]
 }
 
 func squares(x []float32, mean float64) float64 {
 	n := len(x) / lanes * lanes
+
 	var acc [lanes]float64
 	for at := 0; at < n; at += lanes {
 		v := x[at : at+lanes]
@@ -165,6 +177,7 @@ func squares(x []float32, mean float64) float64 {
 			acc[i] += float64(d * d)
 		}
 	}
+
 	return squaresRest(x[n:], &acc, mean)
 }
 
@@ -174,5 +187,6 @@ func squaresRest(x []float32, acc *[lanes]float64, mean float64) float64 {
 		d := float64(v) - mean
 		sum += float64(d * d)
 	}
+
 	return sum
 }

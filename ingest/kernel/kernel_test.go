@@ -9,10 +9,12 @@ import (
 
 func samples(n int, levels float64, seed uint64) []float32 {
 	rng := rand.New(rand.NewPCG(seed, 3))
+
 	x := make([]float32, n)
 	for i := range x {
 		x[i] = float32(math.Round(rng.NormFloat64()*levels) / levels)
 	}
+
 	return x
 }
 
@@ -21,14 +23,17 @@ func TestSetsAgree(t *testing.T) {
 	if fast == nil {
 		t.Skip("this machine runs the portable set only")
 	}
+
 	for n := 1; n < 300; n++ {
 		for _, levels := range []float64{1, 3, 10, 1e6} {
 			x := samples(n, levels, uint64(n))
 			s1, l1, h1, p1, t1 := fast.Describe(x, 0.25)
+
 			s2, l2, h2, p2, t2 := Portable.Describe(x, 0.25)
 			if s1 != s2 || l1 != l2 || h1 != h2 || p1 != p2 || t1 != t2 {
 				t.Fatalf("%d samples: %v %v %v %v %v, portable %v %v %v %v %v", n, s1, l1, h1, p1, t1, s2, l2, h2, p2, t2)
 			}
+
 			if a, b := fast.Squares(x, 0.1), Portable.Squares(x, 0.1); a != b {
 				t.Fatalf("%d samples: squares %v, portable %v", n, a, b)
 			}
@@ -51,27 +56,33 @@ func TestUnpack8(t *testing.T) {
 						if i%5 == 0 {
 							whole = []int32{-1 << (8*size - 1), 1<<(8*size-1) - 1, -1, 0}[i/5%4]
 						}
+
 						if size < 4 {
 							whole = whole << (32 - 8*size) >> (32 - 8*size)
 							x[i] = float32(whole) * scale
 						} else {
 							whole = int32(math.Float32bits(v))
 						}
+
 						src = append(src, binary.LittleEndian.AppendUint32(nil, uint32(whole))[:size]...)
 					}
+
 					src = src[:len(src):len(src)]
 					for first := range min(channels-7, 2) {
 						var got [8][]float32
 						for c := range got {
 							got[c] = make([]float32, n+5)
 						}
+
 						k := 0
 						if n > 0 {
 							k = set.Unpack8[size](&got, 2, src[first*size:], channels*size, n, scale)
 						}
+
 						if k != n/8*8 {
 							t.Fatalf("%s: %d samples of %d", set.Name, k, n)
 						}
+
 						for c := range got {
 							for i := range k {
 								if want := x[i*channels+first+c]; got[c][2+i] != want {
@@ -96,13 +107,16 @@ func TestDescribe(t *testing.T) {
 			for i := range x {
 				x[i] = float32(i)
 			}
+
 			sum, low, high, pair, triple := set.Describe(x, 1)
 			if sum != float64(n*(n-1)/2-n) || low != 0 || high != float32(n-1) || pair || triple {
 				t.Fatalf("%s, %d: %v %v %v %v %v", set.Name, n, sum, low, high, pair, triple)
 			}
+
 			if got, want := set.Squares(x, 0), float64((n-1)*n*(2*n-1)/6); got != want {
 				t.Fatalf("%s, %d: squares %v, want %v", set.Name, n, got, want)
 			}
+
 			for at := 0; at+1 < n; at++ {
 				y := append([]float32(nil), x...)
 				y[at+1] = y[at]
@@ -110,12 +124,14 @@ func TestDescribe(t *testing.T) {
 				if !pair || triple {
 					t.Fatalf("%s, %d, equal from %d: %v %v", set.Name, n, at, pair, triple)
 				}
+
 				if at+2 < n {
 					y[at+2] = y[at]
 					if _, _, _, pair, triple = set.Describe(y, 0); !pair || !triple {
 						t.Fatalf("%s, %d, three equal from %d: %v %v", set.Name, n, at, pair, triple)
 					}
 				}
+
 				y[at] = float32(math.NaN())
 				if sum, _, _, _, _ := set.Describe(y, 0); sum == sum {
 					t.Fatalf("%s, %d: NaN at %d left no trace", set.Name, n, at)

@@ -33,18 +33,22 @@ type rig struct {
 // rotor (median 0.6 mPa at order 1, falling with k^−0.9).
 func newRig(seed uint64) rig {
 	var g rig
+
 	s := newStream(seed, "rotor", "inflow")
 	for i := range g.phase {
 		g.phase[i] = 2 * math.Pi * s.uniform()
 	}
+
 	g.imbalance = func(blades int) (out [maxOrder + 1]complex128) {
 		s := newStream(seed, "rotor", "imbalance", blades)
 		for k := 1; k <= maxOrder; k++ {
 			amp := 6e-4 * math.Exp(0.5*s.norm()) * math.Pow(float64(k), -0.9)
 			out[k] = cmplx.Rect(amp, 2*math.Pi*s.uniform())
 		}
+
 		return out
 	}
+
 	return g
 }
 
@@ -71,6 +75,7 @@ func (g rig) orders(blades int, rpm, thetaDeg float64) [maxOrder + 1]complex128 
 	for k := range load {
 		load[k] = cmplx.Rect(0.5*0.22*math.Pow(float64(k+1), -1.8), g.phase[k])
 	}
+
 	bessel := make([]float64, maxOrder+loadHarmonics+1)
 	for m := 1; m*blades <= maxOrder; m++ {
 		mn := m * blades
@@ -85,20 +90,26 @@ func (g rig) orders(blades int, rpm, thetaDeg float64) [maxOrder + 1]complex128 
 		for k := 1; k <= loadHarmonics; k++ {
 			for _, s := range [2]int{+1, -1} {
 				nu := mn - s*k
+
 				a := load[k-1]
 				if s < 0 {
 					a = cmplx.Conj(a)
 				}
+
 				p += complex(gain*(axial-float64(nu)/fmn*drag)*signedJ(bessel, nu), 0) * a * minusIPower(nu)
 			}
 		}
+
 		out[mn] = math.Sqrt2 * p
 	}
+
 	imb := g.imbalance(blades)
+
 	scale := complex((rpm/6000)*(rpm/6000)*cos, 0)
 	for k := 1; k <= maxOrder; k++ {
 		out[k] += imb[k] * scale
 	}
+
 	return out
 }
 
@@ -112,9 +123,11 @@ func signedJ(table []float64, nu int) float64 {
 	if nu >= 0 {
 		return table[nu]
 	}
+
 	if nu%2 != 0 {
 		return -table[-nu]
 	}
+
 	return table[-nu]
 }
 
@@ -123,37 +136,46 @@ func signedJ(table []float64, nu int) float64 {
 // order at a time; a run needs 120 orders of the same argument.)
 func besselJ(dst []float64, z float64) {
 	clear(dst)
+
 	if z == 0 {
 		dst[0] = 1
 		return
 	}
+
 	a := math.Abs(z)
+
 	// Far enough beyond the turning point n = z that J is negligible there.
 	start := (max(len(dst), int(a+12*math.Cbrt(a))) + 40) &^ 1
 	var sum, above float64
+
 	here := 1e-300
 	for n := start; ; n-- {
 		if n < len(dst) {
 			dst[n] = here
 		}
+
 		if n == 0 {
 			sum += here
 			break
 		}
+
 		if n%2 == 0 {
 			sum += 2 * here
 		}
+
 		above, here = here, 2*float64(n)/a*here-above
 		if math.Abs(here) > 1e200 {
 			const down = 1e-250
 			here *= down
 			above *= down
 			sum *= down
+
 			for i := n; i < len(dst); i++ {
 				dst[i] *= down
 			}
 		}
 	}
+
 	for n := range dst {
 		dst[n] /= sum
 		if z < 0 && n%2 != 0 {
@@ -198,6 +220,7 @@ func hump(blades int, rpm, rateHz float64) (f1Hz, f2Hz, rmsPa float64) {
 	f2Hz = math.Min(0.16*tip/0.0016, 0.40*rateHz)
 	f1Hz = math.Min(0.02*tip/0.002, 0.5*f2Hz)
 	rmsPa = 0.016 * math.Pow(tip/55, 2.5) * math.Sqrt(float64(blades)/2)
+
 	return f1Hz, f2Hz, rmsPa
 }
 

@@ -37,12 +37,15 @@ var _ Campaign = Airfoil{}
 func (a Airfoil) WithDefaults() Airfoil {
 	setDefault(&a.RateHz, 1000)
 	setDefault(&a.DurationS, 10)
+
 	if len(a.AlphaDeg) == 0 {
 		a.AlphaDeg = steps(-11, 11, 0.5)
 	}
+
 	if len(a.SpeedMS) == 0 {
 		a.SpeedMS = []float64{4.7, 7.3, 9.1, 11.9, 14.1}
 	}
+
 	return a
 }
 
@@ -53,19 +56,23 @@ func (a Airfoil) Kind() string { return "airfoil" }
 func (a Airfoil) Validate() error {
 	a = a.WithDefaults()
 	f := faults{kind: "airfoil"}
+
 	// Vortex shedding is simulated up to 300 Hz.
 	if !(a.RateHz >= 700 && a.RateHz <= 1e6) {
 		f.add("RateHz", "700 to 1000000", a.RateHz)
 	}
+
 	if !(a.DurationS > 0 && a.DurationS <= 86400) {
 		f.add("DurationS", "more than 0, at most 86400 s", a.DurationS)
 	} else if math.Round(a.RateHz*a.DurationS) < 1 {
 		f.add("DurationS", "at least 1 sample", a.DurationS)
 	}
+
 	checkList(&f, "AlphaDeg", a.AlphaDeg, "angle", "−90 to 90",
 		func(deg float64) bool { return deg >= -90 && deg <= 90 })
 	checkList(&f, "SpeedMS", a.SpeedMS, "speed", "3 to 60",
 		func(u float64) bool { return u >= minSpeedMS && u <= 60 })
+
 	return errors.Join(f.list...)
 }
 
@@ -89,6 +96,7 @@ func (a Airfoil) Files() []File {
 		al, u := a.condition(i)
 		files[i] = File{Name: airfoilName(al, u), Conditions: map[string]float64{"alpha_deg": al + 0, "u_inf_m_s": u}}
 	}
+
 	return files
 }
 
@@ -96,9 +104,11 @@ func (a Airfoil) Files() []File {
 func (a Airfoil) Conditions(w io.Writer) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprintln(b, "file,alpha_deg,u_inf_m_s")
+
 	for _, f := range a.Files() {
 		fmt.Fprintf(b, "%s,%s,%s\n", f.Name, plain(f.Conditions["alpha_deg"]), plain(f.Conditions["u_inf_m_s"]))
 	}
+
 	return b.Flush()
 }
 
@@ -118,6 +128,7 @@ func (a Airfoil) Readme() string {
 	fmt.Fprintf(&b, "model              NACA 0012, chord %s m, span %s m, air density %s kg/m3\n", plain(chordM),
 		plain(spanM), plain(densityKgM3))
 	fmt.Fprintf(&b, "full scale         does not apply: forces in N, resolution 0.000001 N\n")
+
 	return b.String()
 }
 
@@ -143,6 +154,7 @@ func AirfoilMean(alphaDeg, speedMS float64) (cl, cd, attached float64) {
 	cd0 := 0.022 * math.Sqrt(6e4/re)
 	sin := math.Sin(a)
 	cd = cd0 + 0.035*att*att + (1-f)*(0.02+2.2*sin*sin)
+
 	return cl, cd, f
 }
 
@@ -168,10 +180,12 @@ func airfoilAmplitudes(alphaDeg, u float64) airfoilState {
 	per := 1 / (2 * d * math.Pi / 180)
 	qS := 0.5 * densityKgM3 * u * u * areaM2
 	tu := 0.003 + 0.003*(4.7/u) // turbulence intensity, worse at low speed
+
 	sign := 1.0
 	if alphaDeg < 0 {
 		sign = -1
 	}
+
 	return airfoilState{
 		qS: qS, cl: cl, cd: cd,
 		clU: tu * 2 * cl, clW: tu * (cl1 - cl0) * per,
@@ -192,6 +206,7 @@ func (a Airfoil) Write(ctx context.Context, w io.Writer, i int) error {
 	if err := a.Validate(); err != nil {
 		return err
 	}
+
 	al, u := a.condition(i)
 	digits := timeDigits(a.RateHz)
 	timeScale := math.Pow10(digits)
@@ -200,6 +215,7 @@ func (a Airfoil) Write(ctx context.Context, w io.Writer, i int) error {
 		"u_inf_m_s=%s seed %d, wind axes (Fx drag, Fz lift)\n",
 		plain(chordM), plain(spanM), plain(al), plain(u), a.Seed)
 	out = append(out, "time_s,Fx,Fz\ns,N,N\n"...)
+
 	balance := newBalance(a.Seed, a.RateHz, al, u)
 	for t := range int64(math.Round(a.RateHz * a.DurationS)) {
 		lift, drag := balance.next()
@@ -213,16 +229,21 @@ func (a Airfoil) Write(ctx context.Context, w io.Writer, i int) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
+
 			if _, err := w.Write(out); err != nil {
 				return err
 			}
+
 			out = out[:0]
 		}
 	}
+
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+
 	_, err := w.Write(out)
+
 	return err
 }
 
@@ -234,6 +255,7 @@ func timeDigits(rateHz float64) int {
 			return d
 		}
 	}
+
 	return 9
 }
 
@@ -243,16 +265,20 @@ func appendFixed(b []byte, v int64, digits int) []byte {
 		b = append(b, '-')
 		v = -v
 	}
+
 	unit := int64(math.Pow10(digits))
 	b = strconv.AppendInt(b, v/unit, 10)
 	if digits == 0 {
 		return b
 	}
+
 	b = append(b, '.')
+
 	frac := v % unit
 	for unit /= 10; unit > 0; unit /= 10 {
 		b = append(b, byte('0'+frac/unit%10))
 	}
+
 	return b
 }
 
@@ -269,6 +295,7 @@ func newBalance(seed uint64, rateHz, alphaDeg, speedMS float64) *balance {
 	key := func(purpose string) *stream {
 		return newStream(seed, "airfoil", "run", plain(alphaDeg), plain(speedMS), purpose)
 	}
+
 	return &balance{
 		airfoilState: s,
 		u:            newAR1(key("u"), s.turbulenceHz, rateHz),
@@ -293,5 +320,6 @@ func (b *balance) next() (lift, drag float64) {
 		b.clRing*b.liftRing.next() + b.clDrift*b.liftDrift.next() + b.clWhite*b.liftWhite.norm()
 	cd := b.cd + b.cdU*u + b.cdW*w + b.cdBuf*buf + b.cdSep*b.sep.next() +
 		b.cdRing*b.dragRing.next() + b.cdDrift*b.dragDrift.next() + b.cdWhite*b.dragWhite.norm()
+
 	return b.qS * cl, b.qS * cd
 }

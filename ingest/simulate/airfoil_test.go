@@ -21,34 +21,42 @@ func TestAirfoilFile(t *testing.T) {
 		files[2*45+15].Name != "simulated_naca0012_a-3.5_u9.1.csv" {
 		t.Fatalf("%d files, %s, %s, %s", len(files), files[0].Name, files[22].Name, files[105].Name)
 	}
+
 	if c := files[105].Conditions; c["alpha_deg"] != -3.5 || c["u_inf_m_s"] != 9.1 {
 		t.Errorf("conditions %v", c)
 	}
+
 	lines := strings.Split(string(record(t, a, 105)), "\n")
 	if len(lines) != 10004 || lines[10003] != "" {
 		t.Fatalf("%d lines", len(lines))
 	}
+
 	if !strings.HasPrefix(lines[0], "# simulated") || lines[1] != "time_s,Fx,Fz" || lines[2] != "s,N,N" {
 		t.Errorf("head %q", lines[:3])
 	}
+
 	if !strings.HasPrefix(lines[3], "0.000,") || !strings.HasPrefix(lines[10002], "9.999,") {
 		t.Errorf("first %q, last %q", lines[3], lines[10002])
 	}
+
 	// The file holds what the balance gives, rounded to 1 µN.
 	b := newBalance(0, 1000, -3.5, 9.1)
 	for i, line := range lines[3:10003] {
 		lift, drag := b.next()
 		f := strings.Split(line, ",")
 		fx, errX := strconv.ParseFloat(f[1], 64)
+
 		fz, errZ := strconv.ParseFloat(f[2], 64)
 		if errX != nil || errZ != nil || math.Abs(fx-drag) > 0.5001e-6 || math.Abs(fz-lift) > 0.5001e-6 {
 			t.Fatalf("line %d: %q, want drag %g, lift %g", i+4, line, drag, lift)
 		}
 	}
+
 	var c bytes.Buffer
 	if err := a.Conditions(&c); err != nil {
 		t.Fatal(err)
 	}
+
 	if rows := strings.Split(c.String(), "\n"); len(rows) != 227 || rows[0] != "file,alpha_deg,u_inf_m_s" ||
 		rows[106] != "simulated_naca0012_a-3.5_u9.1.csv,-3.5,9.1" {
 		t.Errorf("%d lines, %q, %q", len(rows), rows[0], rows[106])
@@ -61,6 +69,7 @@ func TestAirfoilFile(t *testing.T) {
 func TestAirfoilStatisticsAgreeWithReference(t *testing.T) {
 	const records, n = 48, 10000
 	type sums struct{ s, s2 float64 }
+
 	for _, c := range loadGolden(t).AirfoilRecord {
 		cl, cd, _ := AirfoilMean(c.Alpha, c.U)
 		var variance, difference, half [2]sums
@@ -69,9 +78,11 @@ func TestAirfoilStatisticsAgreeWithReference(t *testing.T) {
 			a.s += v / records
 			a.s2 += v * v / records
 		}
+
 		for seed := range uint64(records) {
 			b := newBalance(seed, 1000, c.Alpha, c.U)
 			var v, d, h, last [2]float64
+
 			x := 0.0
 			for t := range n {
 				lift, drag := b.next()
@@ -81,29 +92,36 @@ func TestAirfoilStatisticsAgreeWithReference(t *testing.T) {
 					if t > 0 {
 						d[j] += (y[j] - last[j]) * (y[j] - last[j]) / (n - 1)
 					}
+
 					if t < n/2 {
 						h[j] += y[j] / (n / 2)
 					} else {
 						h[j] -= y[j] / (n / 2)
 					}
 				}
+
 				x += y[0] * y[1] / n
 				last = y
 			}
+
 			for j := range v {
 				add(&variance[j], v[j])
 				add(&difference[j], d[j])
 				add(&half[j], h[j]*h[j])
 			}
+
 			add(&cross, x)
 		}
+
 		check := func(what string, got sums, want, se float64) {
 			t.Helper()
+
 			own := math.Sqrt(max(got.s2-got.s*got.s, 0) / (records - 1))
 			if d := got.s - want; math.Abs(d) > 4*math.Hypot(own, se) {
 				t.Errorf("α=%g U=%g %s: %.4g ± %.2g, want %.4g ± %.2g", c.Alpha, c.U, what, got.s, own, want, se)
 			}
 		}
+
 		sl, sd := airfoilStd(c.Alpha, c.U)
 		for j, s := range []float64{sl, sd} {
 			name := []string{"cl", "cd"}[j]
@@ -112,6 +130,7 @@ func TestAirfoilStatisticsAgreeWithReference(t *testing.T) {
 			check(name+" successive difference", difference[j], c.Difference[0][j], c.Difference[1][j])
 			check(name+" half means", half[j], c.Half[0][j], c.Half[1][j])
 		}
+
 		check("covariance of cl and cd", cross, c.Cross[0], c.Cross[1])
 	}
 }
@@ -126,6 +145,7 @@ func TestAppendFixed(t *testing.T) {
 			}
 		}
 	}
+
 	for rate, want := range map[float64]int{1000: 3, 2000: 4, 1024: 9, 10000: 4, 12800: 9, 800: 5} {
 		if got := timeDigits(rate); got != want {
 			t.Errorf("timeDigits(%g) = %d, want %d", rate, got, want)
@@ -150,12 +170,14 @@ func TestAirfoilValidate(t *testing.T) {
 			t.Errorf("%+v: %v", c.a, err)
 			continue
 		}
+
 		for _, w := range c.want {
 			if !strings.Contains(err.Error(), w) {
 				t.Errorf("%+v: error %q lacks %q", c.a, err, w)
 			}
 		}
 	}
+
 	// −0° is 0°.
 	if n := (Airfoil{AlphaDeg: []float64{math.Copysign(0, -1)}}).Files()[0].Name; n != "simulated_naca0012_a0_u4.7.csv" {
 		t.Error(n)
@@ -173,6 +195,7 @@ func airfoilStd(alphaDeg, speedMS float64) (cl, cd float64) {
 		}
 		return math.Sqrt(sum)
 	}
+
 	return norm(s.clU, s.clW, s.clBuf, s.clRing, s.clDrift, s.clWhite),
 		norm(s.cdU, s.cdW, s.cdBuf, s.cdSep, s.cdRing, s.cdDrift, s.cdWhite)
 }
@@ -187,6 +210,7 @@ func ExampleAirfoilMean() {
 func BenchmarkAirfoilWrite(b *testing.B) {
 	a := Airfoil{}.WithDefaults()
 	b.ReportAllocs()
+
 	for b.Loop() {
 		if err := a.Write(context.Background(), io.Discard, 105); err != nil {
 			b.Fatal(err)

@@ -54,14 +54,17 @@ type golden struct {
 
 func loadGolden(t testing.TB) *golden {
 	t.Helper()
+
 	b, err := os.ReadFile("testdata/golden.json")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	g := new(golden)
 	if err := json.Unmarshal(b, g); err != nil {
 		t.Fatal(err)
 	}
+
 	return g
 }
 
@@ -76,6 +79,7 @@ func (g *golden) rig() rig {
 		}
 		return out
 	}
+
 	return r
 }
 
@@ -83,11 +87,13 @@ func (g *golden) rig() rig {
 func TestOrdersAgreeWithReference(t *testing.T) {
 	g := loadGolden(t)
 	r := g.rig()
+
 	thetas := Rotor{}.WithDefaults().ThetaDeg
 	for _, c := range g.Orders {
 		if len(c.A) != len(thetas) {
 			t.Fatalf("golden data has %d angles", len(c.A))
 		}
+
 		for i, th := range thetas {
 			got := r.orders(c.Blades, c.RPM, th)
 			for k, z := range c.A[i] {
@@ -115,12 +121,15 @@ func TestRigsSpreadAsInReference(t *testing.T) {
 					square[k] += l * l / seeds
 				}
 			}
+
 			for k := 1; k <= 12; k++ {
 				mean, std := sum[k], math.Sqrt((square[k]-sum[k]*sum[k])*seeds/(seeds-1))
+
 				wantMean, wantStd := c.Mean[i][k-1], c.Std[i][k-1]
 				if se := math.Hypot(std, wantStd) / math.Sqrt(seeds); math.Abs(mean-wantMean) > 4*se {
 					t.Errorf("n=%d θ=%g order %d: mean level %.2f dB, want %.2f ± %.2f", c.Blades, th, k, mean, wantMean, se)
 				}
+
 				// Levels in dB have heavy lower tails: a factor, not a χ² bound.
 				if r := std / wantStd; r < 0.7 || r > 1.4 {
 					t.Errorf("n=%d θ=%g order %d: standard deviation %.2f dB, want %.2f", c.Blades, th, k, std, wantStd)
@@ -134,6 +143,7 @@ func TestRigsSpreadAsInReference(t *testing.T) {
 func TestButterworthAgreesWithScipy(t *testing.T) {
 	for _, c := range loadGolden(t).Butter {
 		var b, a []float64
+
 		var variance float64
 		if c.F1 > 0 {
 			f := newBandPass(c.F1, c.F2, c.FS)
@@ -142,12 +152,14 @@ func TestButterworthAgreesWithScipy(t *testing.T) {
 			f := newLowPass(c.F2, c.FS)
 			b, a, variance = []float64{f.b, f.b}, []float64{1, f.a1}, f.variance()
 		}
+
 		for i := range b {
 			if math.Abs(b[i]-c.B[i]) > 1e-12 || math.Abs(a[i]-c.A[i]) > 1e-12 {
 				t.Errorf("%g–%g Hz at %g: b=%v a=%v, want %v %v", c.F1, c.F2, c.FS, b, a, c.B, c.A)
 				break
 			}
 		}
+
 		if math.Abs(variance/c.Variance-1) > 1e-9 {
 			t.Errorf("%g–%g Hz at %g: variance %g, want %g", c.F1, c.F2, c.FS, variance, c.Variance)
 		}
@@ -169,13 +181,16 @@ func TestFilterPower(t *testing.T) {
 		{"low", low.power, low.variance(), []float64{80}},
 	} {
 		sum := 0.0
+
 		const n = 1 << 14
 		for i := range n {
 			sum += c.power((float64(i)+0.5)*rate/n, rate) / n
 		}
+
 		if math.Abs(sum/c.variance-1) > 1e-9 {
 			t.Errorf("%s: mean power %g, variance %g", c.name, sum, c.variance)
 		}
+
 		for _, f := range c.corners {
 			if p := c.power(f, rate); math.Abs(p-0.5) > 1e-12 {
 				t.Errorf("%s: power %g at its corner %g Hz, want 0.5", c.name, p, f)
@@ -193,8 +208,10 @@ func TestBessel(t *testing.T) {
 			t.Errorf("J_%d(%g) = %g, want %g", c.N, c.Z, got, c.J)
 		}
 	}
+
 	for _, z := range []float64{-40, -2, 1e-17, 1e-3, 0.5, 3, 17.2, 60, 140} {
 		besselJ(table, z)
+
 		for n, got := range table {
 			// Relative in the decaying range; absolute where J oscillates.
 			want := math.Jn(n, z)
@@ -203,7 +220,9 @@ func TestBessel(t *testing.T) {
 			}
 		}
 	}
+
 	besselJ(table, 0)
+
 	for n, got := range table {
 		if want := math.Jn(n, 0); got != want {
 			t.Errorf("J_%d(0) = %g, want %g", n, got, want)

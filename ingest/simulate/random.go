@@ -17,9 +17,11 @@ type stream struct{ src *rand.ChaCha8 }
 func newStream(seed uint64, name ...any) *stream {
 	h := sha256.New()
 	fmt.Fprintf(h, "doubletake/simulate/%s|seed=%d", Version, seed)
+
 	for _, n := range name {
 		fmt.Fprintf(h, "|%v", n)
 	}
+
 	return &stream{rand.NewChaCha8([32]byte(h.Sum(nil)))}
 }
 
@@ -53,12 +55,14 @@ func init() {
 	for i := 2; i < zigN; i++ {
 		zigX[i] = math.Sqrt(-2 * math.Log(zigV/zigX[i-1]+f(zigX[i-1])))
 	}
+
 	for i := range zigN {
 		zigF[i] = f(zigX[i])
 		q := zigX[i+1] / zigX[i]
 		zigW32[i], zigK32[i] = float32(zigX[i]*0x1p-24), int32(q*0x1p24)
 		zigW64[i], zigK64[i] = zigX[i]*0x1p-53, int64(q*0x1p53)
 	}
+
 	zigF[zigN] = 1
 }
 
@@ -66,10 +70,12 @@ func init() {
 func (s *stream) norm() float64 {
 	u := s.src.Uint64()
 	i := u & (zigN - 1)
+
 	j := int64(u)>>10 | 1 // odd, so that the values are symmetric about zero
 	if max(j, -j) < zigK64[i] {
 		return float64(j) * zigW64[i]
 	}
+
 	return s.normSlow(int(i), float64(j)*zigW64[i])
 }
 
@@ -81,6 +87,7 @@ func (s *stream) normSlow(i int, x float64) float64 {
 			if math.Abs(x) < zigR {
 				return x
 			}
+
 			for { // Marsaglia's tail method
 				t := -math.Log(s.uniform()) / zigR
 				if -2*math.Log(s.uniform()) > t*t {
@@ -88,9 +95,11 @@ func (s *stream) normSlow(i int, x float64) float64 {
 				}
 			}
 		}
+
 		if math.Abs(x) < zigX[i+1] || zigF[i]+s.uniform()*(zigF[i+1]-zigF[i]) < math.Exp(-0.5*x*x) {
 			return x
 		}
+
 		u := s.src.Uint64()
 		i = int(u & (zigN - 1))
 		x = float64(int64(u)>>10|1) * zigW64[i]
@@ -102,6 +111,7 @@ func (s *stream) normSlow(i int, x float64) float64 {
 // even length.
 func (s *stream) fill(dst []float32) {
 	src := s.src
+
 	n := len(dst) &^ 1
 	for t := 0; t < n; t += 2 {
 		u := src.Uint64()
@@ -112,14 +122,17 @@ func (s *stream) fill(dst []float32) {
 		if max(j, -j) >= zigK32[i] {
 			x = float32(s.normSlow(int(i), float64(x)))
 		}
+
 		d[0] = x
 		i, j = b&(zigN-1), int32(b)>>7|1
 		x = float32(j) * zigW32[i]
 		if max(j, -j) >= zigK32[i] {
 			x = float32(s.normSlow(int(i), float64(x)))
 		}
+
 		d[1] = x
 	}
+
 	if n < len(dst) {
 		dst[n] = float32(s.norm())
 	}
@@ -160,11 +173,13 @@ func newResonator(s *stream, f0Hz, q, rateHz float64) *resonator {
 	r2 := r * r
 	c := 2 * r * math.Cos(2*math.Pi*f0Hz/rateHz)
 	p := &resonator{s: s, c: c, r2: r2, g: 1 / math.Sqrt(ar2Variance(c, -r2))}
+
 	// Two successive values of a stationary AR(2): unit variance, correlation
 	// φ1/(1−φ2).
 	rho := c / (1 + r2)
 	p.y2 = s.norm()
 	p.y1 = rho*p.y2 + math.Sqrt(1-rho*rho)*s.norm()
+
 	return p
 }
 
@@ -208,13 +223,16 @@ func (s *slow) fill(dst []float64, start int64, offset, scale float64) {
 			s.at++
 			s.a, s.b = s.b, s.p.next()
 		}
+
 		base := offset + scale*s.a
+
 		slope := scale * (s.b - s.a)
 		for at := s.at; t < len(dst); t++ {
 			pos = float64(start+int64(t)) * step
 			if int64(pos) > at {
 				break
 			}
+
 			dst[t] = base + slope*(pos-float64(at))
 		}
 	}

@@ -13,10 +13,12 @@ func TestZigguratTable(t *testing.T) {
 	if tail := math.Sqrt(math.Pi/2) * math.Erfc(zigR/math.Sqrt2); math.Abs(zigR*math.Exp(-zigR*zigR/2)+tail-zigV) > 1e-13 {
 		t.Errorf("lowest layer has area %.15g, want %.15g", zigR*math.Exp(-zigR*zigR/2)+tail, zigV)
 	}
+
 	for i := 1; i < zigN; i++ {
 		if area := zigX[i] * (zigF[i+1] - zigF[i]); math.Abs(area-zigV) > 1e-11 {
 			t.Errorf("layer %d has area %.12g, want %.12g", i, area, zigV)
 		}
+
 		if !(zigX[i] > zigX[i+1]) {
 			t.Errorf("edges do not fall at %d: %g, %g", i, zigX[i], zigX[i+1])
 		}
@@ -35,19 +37,23 @@ func TestNormal(t *testing.T) {
 			x[i] = s.norm()
 		}
 	}
+
 	draw32 := func(x []float64) {
 		f := make([]float32, len(x))
 		newStream(2, "test").fill(f)
+
 		for i := range x {
 			x[i] = float64(f[i])
 		}
 	}
+
 	for _, c := range []struct {
 		name string
 		draw func([]float64)
 	}{{"norm", draw64}, {"fill", draw32}} {
 		x := make([]float64, n)
 		c.draw(x)
+
 		moment := []float64{1, 0, 1, 0, 3, 0, 15, 0, 105, 0, 945, 0, 10395}
 		for k := 1; k <= 6; k++ {
 			sum := 0.0
@@ -56,13 +62,16 @@ func TestNormal(t *testing.T) {
 				for range k - 1 {
 					power *= v
 				}
+
 				sum += power
 			}
+
 			se := math.Sqrt((moment[2*k] - moment[k]*moment[k]) / n)
 			if got := sum / n; math.Abs(got-moment[k]) > 4*se {
 				t.Errorf("%s: moment %d is %g, want %g ± %g", c.name, k, got, moment[k], se)
 			}
 		}
+
 		// Neighbours come from one 64-bit draw in fill: they and their squares
 		// must be uncorrelated.
 		for lag := 1; lag <= 3; lag++ {
@@ -71,28 +80,35 @@ func TestNormal(t *testing.T) {
 				r += x[i] * x[i+lag] / n
 				r2 += (x[i]*x[i] - 1) * (x[i+lag]*x[i+lag] - 1) / n
 			}
+
 			if math.Abs(r) > 4/math.Sqrt(n) || math.Abs(r2) > 4*2/math.Sqrt(n) {
 				t.Errorf("%s: correlation at lag %d is %g, of squares %g", c.name, lag, r, r2/2)
 			}
 		}
+
 		for _, edge := range []float64{1, 3, zigR, 4.2} {
 			p := math.Erfc(edge / math.Sqrt2)
+
 			count := 0.0
 			for _, v := range x {
 				if math.Abs(v) > edge {
 					count++
 				}
 			}
+
 			if se := math.Sqrt(n * p * (1 - p)); math.Abs(count-n*p) > 4*se+1 {
 				t.Errorf("%s: %g draws beyond %g, want %g ± %g", c.name, count, edge, n*p, se)
 			}
 		}
+
 		slices.Sort(x)
+
 		d := 0.0
 		for i, v := range x {
 			phi := 0.5 * math.Erfc(-v/math.Sqrt2)
 			d = max(d, math.Abs(phi-float64(i)/n), math.Abs(phi-float64(i+1)/n))
 		}
+
 		if d > 1.95/math.Sqrt(n) {
 			t.Errorf("%s: Kolmogorov distance %g, want below %g", c.name, d, 1.95/math.Sqrt(n))
 		}
@@ -108,19 +124,24 @@ func TestStreams(t *testing.T) {
 	s.fill(parts[:10])
 	s.fill(parts[10:400])
 	s.fill(parts[400:])
+
 	if !slices.Equal(whole, parts) {
 		t.Error("a stream filled in parts differs from one filled at once")
 	}
+
 	for _, o := range []*stream{newStream(8, "a", 2), newStream(7, "a", 3), newStream(7, "b", 2), newStream(7, "a")} {
 		o.fill(parts)
+
 		r := 0.0
 		for i := range whole {
 			r += float64(whole[i]) * float64(parts[i])
 		}
+
 		if r /= float64(len(whole)); math.Abs(r) > 4/math.Sqrt(float64(len(whole))) {
 			t.Errorf("streams of different names are correlated: %g", r)
 		}
 	}
+
 	for range 1000 {
 		if u := s.uniform(); !(u > 0 && u <= 1) {
 			t.Fatalf("uniform gave %g", u)
@@ -141,6 +162,7 @@ func TestProcesses(t *testing.T) {
 	for k := 2; k < length; k++ {
 		rho = append(rho, c*rho[k-1]-r2*rho[k-2])
 	}
+
 	for _, p := range []struct {
 		name string
 		make func(*stream) interface{ next() float64 }
@@ -156,27 +178,32 @@ func TestProcesses(t *testing.T) {
 		},
 	} {
 		sum := make([]float64, length)
+
 		last := 0.0
 		for rec := range records {
 			g := p.make(newStream(uint64(rec), p.name))
+
 			first := 0.0
 			for k := range sum {
 				x := g.next()
 				if k == 0 {
 					first = x
 				}
+
 				sum[k] += first * x / records
 				if k == length-1 {
 					last += x * x / records
 				}
 			}
 		}
+
 		for k, got := range sum {
 			want := p.want(k)
 			if se := math.Sqrt((1 + want*want) / records); math.Abs(got-want) > 4.5*se {
 				t.Errorf("%s: covariance at lag %d is %.3f, want %.3f ± %.3f", p.name, k, got, want, se)
 			}
 		}
+
 		if se := math.Sqrt(2.0 / records); math.Abs(last-1) > 4.5*se {
 			t.Errorf("%s: variance after %d samples is %.3f", p.name, length, last)
 		}
@@ -189,23 +216,28 @@ func TestSlow(t *testing.T) {
 	const rate, n = 10240.0, 1 << 20
 	x, y := make([]float64, n), make([]float64, n)
 	newSlow(newStream(3, "slow"), 0.05, rate).fill(x, 0, 0, 1)
+
 	s := newSlow(newStream(3, "slow"), 0.05, rate)
 	for at, k := 0, 1; at < n; k = k*7%4099 + 1 {
 		end := min(at+k, n)
 		s.fill(y[at:end], int64(at), 0, 1)
 		at = end
 	}
+
 	if !slices.Equal(x, y) {
 		t.Error("a slow process depends on the blocks it is made in")
 	}
+
 	sum := 0.0
 	for _, v := range x {
 		sum += v * v / n
 	}
+
 	want := slowPower(0.05)
 	if se := want * math.Sqrt(2*0.05/(n/rate)); math.Abs(sum-want) > 4*se {
 		t.Errorf("mean square %.3f, want %.3f ± %.3f", sum, want, se)
 	}
+
 	// Continuous, and no step larger than a grid interval's share.
 	for i := 1; i < n; i++ {
 		if math.Abs(x[i]-x[i-1]) > 8*slowRateHz/rate {
@@ -217,6 +249,7 @@ func TestSlow(t *testing.T) {
 func BenchmarkFill(b *testing.B) {
 	s, x := newStream(1, "bench"), make([]float32, blockLen)
 	b.SetBytes(4 * blockLen)
+
 	for b.Loop() {
 		s.fill(x)
 	}

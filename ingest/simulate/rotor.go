@@ -71,24 +71,30 @@ var _ Campaign = Rotor{}
 func (r Rotor) WithDefaults() Rotor {
 	setDefault(&r.RateHz, 10240)
 	setDefault(&r.DurationS, 8)
+
 	if r.Encoding == "" {
 		r.Encoding = EncodingPCM16
 	}
+
 	if len(r.Blades) == 0 {
 		r.Blades = []int{2, 3, 4, 5}
 	}
+
 	if len(r.RPM) == 0 {
 		r.RPM = steps(2000, 9000, 500)
 	}
+
 	if len(r.ThetaDeg) == 0 {
 		r.ThetaDeg = steps(-60, 60, 10)
 	}
+
 	setDefault(&r.SensitivityVPerPa, 0.05)
 	setDefault(&r.FullScaleV, r.SensitivityVPerPa*1)
 	setDefault(&r.SpeedError, 5e-4)
 	setDefault(&r.SpeedDrift, 2e-4)
 	setDefault(&r.SpeedJitter, 3e-4)
 	setDefault(&r.ToneModulation, 0.08)
+
 	return r
 }
 
@@ -105,6 +111,7 @@ func steps(lo, hi, by float64) []float64 {
 	for i := range s {
 		s[i] = lo + float64(i)*by
 	}
+
 	return s
 }
 
@@ -120,11 +127,14 @@ func (r Rotor) Validate() error {
 	if err := r.validateFields(); err != nil {
 		return err
 	}
+
 	if r.Encoding != EncodingPCM16 {
 		return nil
 	}
+
 	// Nothing may clip: the most any run can reach against full scale.
 	g := newRig(r.Seed)
+
 	loudest, name := 0.0, ""
 	for _, n := range r.Blades {
 		for _, rpm := range r.RPM {
@@ -133,11 +143,13 @@ func (r Rotor) Validate() error {
 			}
 		}
 	}
+
 	if full := r.fullScalePa(); loudest > full {
 		return &FieldError{"rotor", "FullScaleV", fmt.Sprintf(
 			"expected at least %.3g V, so that %s (up to %.3g Pa at %g V/Pa) does not clip, found %g V",
 			loudest*r.SensitivityVPerPa, name, loudest, r.SensitivityVPerPa, r.FullScaleV)}
 	}
+
 	return nil
 }
 
@@ -147,45 +159,56 @@ func (r Rotor) validateFields() error {
 	if !(r.RateHz >= 1000 && r.RateHz <= 1e6) || r.RateHz != math.Trunc(r.RateHz) {
 		f.add("RateHz", "a whole number from 1000 to 1000000", r.RateHz)
 	}
+
 	if !(r.DurationS > 0) || math.IsInf(r.DurationS, 0) {
 		f.add("DurationS", "more than 0 s", r.DurationS)
 	}
+
 	if r.Encoding != EncodingPCM16 && r.Encoding != EncodingFloat32 {
 		f.add("Encoding", EncodingPCM16+" or "+EncodingFloat32, strconv.Quote(r.Encoding))
 	}
+
 	checkList(&f, "Blades", r.Blades, "number", fmt.Sprintf("1 to %d", maxOrder),
 		func(n int) bool { return n >= 1 && n <= maxOrder })
 	checkList(&f, "RPM", r.RPM, "speed", "more than 0, at most 30000",
 		func(rpm float64) bool { return rpm > 0 && rpm <= 30000 }) // tip Mach number 0.8
 	checkList(&f, "ThetaDeg", r.ThetaDeg, "angle", "−180 to 180",
 		func(deg float64) bool { return deg >= -180 && deg <= 180 })
+
 	if len(r.ThetaDeg) > 1000 {
 		f.add("ThetaDeg", "at most 1000 channels", len(r.ThetaDeg))
 	}
+
 	if !(r.FullScaleV > 0) || math.IsInf(r.FullScaleV, 0) {
 		f.add("FullScaleV", "more than 0 V", r.FullScaleV)
 	}
+
 	if !(r.SensitivityVPerPa > 0) || math.IsInf(r.SensitivityVPerPa, 0) {
 		f.add("SensitivityVPerPa", "more than 0 V/Pa", r.SensitivityVPerPa)
 	}
+
 	unsteady := func(field string, v float64) {
 		if math.IsNaN(v) || v > 0.5 {
 			f.add(field, "at most 0.5 (negative for none)", v)
 		}
 	}
+
 	unsteady("SpeedError", r.SpeedError)
 	unsteady("SpeedDrift", r.SpeedDrift)
 	unsteady("SpeedJitter", r.SpeedJitter)
 	unsteady("ToneModulation", r.ToneModulation)
+
 	if len(f.list) == 0 {
 		n := math.Round(r.RateHz * r.DurationS)
 		if n < 2 {
 			f.add("DurationS", "at least 2 samples", r.DurationS)
 		}
+
 		if n*float64(len(r.ThetaDeg)*r.sampleBytes()) > math.MaxUint32-65536 {
 			f.add("DurationS", "a recording below 4 GiB, the limit of a WAV file", r.DurationS)
 		}
 	}
+
 	return errors.Join(f.list...)
 }
 
@@ -222,6 +245,7 @@ func (r Rotor) Files() []File {
 			Bytes:      int64(len(r.header(n, rpm))) + r.dataBytes(),
 		}
 	}
+
 	return files
 }
 
@@ -229,12 +253,14 @@ func (r Rotor) Files() []File {
 func (r Rotor) Conditions(w io.Writer) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprintln(b, "file,channel,blades,rpm,theta_deg")
+
 	for _, f := range r.Files() {
 		blades, rpm := plain(f.Conditions["blades"]), plain(f.Conditions["rpm"])
 		for c, th := range f.ThetaDeg {
 			fmt.Fprintf(b, "%s,%d,%s,%s,%s\n", f.Name, c+1, blades, rpm, plain(th))
 		}
 	}
+
 	return b.Flush()
 }
 
@@ -257,6 +283,7 @@ func (r Rotor) Readme() string {
 		plain(r.fullScalePa()))
 	fmt.Fprintf(&b, "unsteadiness       speed error %g, drift %g, jitter %g (relative, rms); tone modulation %g\n",
 		max(r.SpeedError, 0), max(r.SpeedDrift, 0), max(r.SpeedJitter, 0), max(r.ToneModulation, 0))
+
 	return b.String()
 }
 
@@ -275,12 +302,15 @@ func (r Rotor) header(blades int, rpm float64) []byte {
 		if len(body)%2 != 0 {
 			b = append(b, 0)
 		}
+
 		return b
 	}
+
 	channels, size, tag := len(r.ThetaDeg), r.sampleBytes(), uint16(1)
 	if r.Encoding == EncodingFloat32 {
 		tag = 3
 	}
+
 	var f []byte
 	f = le.AppendUint16(f, 0xFFFE)
 	f = le.AppendUint16(f, uint16(channels))
@@ -308,10 +338,12 @@ func (r Rotor) header(blades int, rpm float64) []byte {
 	if tag == 3 {
 		b = chunk(b, "fact", le.AppendUint32(nil, uint32(r.samples())))
 	}
+
 	// An odd data chunk cannot happen: samples have 2 or 4 bytes.
 	b = append(b, "data"...)
 	b = le.AppendUint32(b, uint32(r.dataBytes()))
 	head := append([]byte("RIFF"), le.AppendUint32(nil, uint32(int64(len(b))+r.dataBytes()))...)
+
 	return append(head, b...)
 }
 
@@ -320,6 +352,7 @@ func joinPlain(v []float64) string {
 	for i := range v {
 		s[i] = plain(v[i])
 	}
+
 	return strings.Join(s, ",")
 }
 
@@ -334,7 +367,9 @@ func (r Rotor) Write(ctx context.Context, w io.Writer, i int) error {
 	if err := r.validateFields(); err != nil {
 		return err
 	}
+
 	n, rpm := r.condition(i)
+
 	return r.write(ctx, w, newRig(r.Seed), n, rpm)
 }
 
@@ -343,23 +378,30 @@ func (r Rotor) write(ctx context.Context, w io.Writer, g rig, blades int, rpm fl
 	if _, err := w.Write(r.header(blades, rpm)); err != nil {
 		return err
 	}
+
 	run := newRun(r, g, blades, rpm)
 	channels, size := len(r.ThetaDeg), r.sampleBytes()
 	pcm := r.Encoding != EncodingFloat32
+
 	counts := float32(1 / r.fullScalePa())
 	if pcm {
 		counts = float32(32768 / r.fullScalePa())
 	}
+
 	p := make([]float32, blockLen)
+
 	out := make([]byte, blockLen*channels*size)
 	for start, total := int64(0), r.samples(); start < total; start += blockLen {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+
 		p := p[:min(blockLen, total-start)]
 		run.tones(start, len(p))
+
 		for c := range channels {
 			run.channel(p, c)
+
 			if pcm {
 				if t := putPCM16(out[2*c:], 2*channels, p, counts); t >= 0 {
 					return fmt.Errorf("channel %d, sample %d: %.3g Pa is beyond full scale, %.3g Pa: raise FullScaleV",
@@ -369,10 +411,12 @@ func (r Rotor) write(ctx context.Context, w io.Writer, g rig, blades int, rpm fl
 				putFloat32(out[4*c:], 4*channels, p, counts)
 			}
 		}
+
 		if _, err := w.Write(out[:len(p)*channels*size]); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -386,11 +430,13 @@ func putPCM16(out []byte, stride int, p []float32, scale float32) int {
 		if !(v > -32768.5 && v < 32767.5) {
 			return t
 		}
+
 		q := int32(float64(v)+32768.5) - 32768
 		out[at] = byte(q)
 		out[at+1] = byte(q >> 8)
 		at += stride
 	}
+
 	return -1
 }
 
@@ -457,6 +503,7 @@ func newRun(r Rotor, g rig, blades int, rpm float64) *run {
 		top:    topOrder(rpm, r.RateHz),
 		imb:    g.imbalance(blades),
 	}
+
 	block := func() []float32 { return make([]float32, blockLen) }
 	q.relative, q.mod = make([]float64, blockLen), make([]float64, blockLen)
 	q.zr, q.zi, q.pr, q.pi, q.common = block(), block(), block(), block(), block()
@@ -464,27 +511,35 @@ func newRun(r Rotor, g rig, blades int, rpm float64) *run {
 		q.mods = append(q.mods, newSlow(key("modulation", m), modulationTauS, r.RateHz))
 		q.bank = append(q.bank, block(), block())
 	}
+
 	for i := range q.white {
 		q.white[i] = block()
 	}
+
 	f1, f2, rms := hump(blades, rpm, r.RateHz)
+
 	// The filters start with the memory of a past long against their slowest
 	// response.
 	warm := int(10/(2*math.Pi*min(f1, rumbleHz))*r.RateHz)&^1 + 2
+
 	for _, th := range r.ThetaDeg {
 		a := g.orders(blades, rpm, th)
+
 		var coef []float32
 		for mn := blades; mn <= q.top; mn += blades {
 			coef = append(coef, float32(real(a[mn])), float32(-imag(a[mn])))
 		}
+
 		q.coef = append(q.coef, coef)
 		q.scale = append(q.scale, float32(math.Cos(th*math.Pi/180)*(rpm/6000)*(rpm/6000)))
 		n := noise{
 			hump: key("hump", plain(th)), rumble: key("rumble", plain(th)), floor: key("floor", plain(th)),
 			humpPa: rms * directivity(th), band: newBandPass(f1, f2, r.RateHz), low: newLowPass(rumbleHz, r.RateHz),
 		}
+
 		q.noise = append(q.noise, n)
 	}
+
 	scratch := block()
 	for c := range q.noise {
 		for left := warm; left > 0; left -= blockLen {
@@ -492,6 +547,7 @@ func newRun(r Rotor, g rig, blades int, rpm float64) *run {
 			q.noise[c].add(b, &q.white)
 		}
 	}
+
 	return q
 }
 
@@ -507,6 +563,7 @@ func (q *run) tones(start int64, n int) {
 	q.speed.fill(rel, start, q.offset, q.jitter)
 	zr, zi, pr, pi, common := q.zr[:n], q.zi[:n], q.pr[:n], q.pi[:n], q.common[:n]
 	step := q.revs / q.rate
+
 	drift := q.drift / float64(q.samples-1)
 	for t := range rel {
 		r := rel[t] + drift*float64(start+int64(t)) - 0.5*q.drift
@@ -514,11 +571,13 @@ func (q *run) tones(start int64, n int) {
 		if q.phase >= 1 {
 			q.phase -= math.Floor(q.phase)
 		}
+
 		s, c := math.Sincos(2 * math.Pi * q.phase)
 		zr[t], zi[t] = float32(c), float32(s)
 		pr[t], pi[t] = float32(c), float32(s)
 		common[t] = 0
 	}
+
 	for k := 1; k <= q.top; k++ {
 		if k > 1 {
 			for t, a := range pr {
@@ -526,16 +585,20 @@ func (q *run) tones(start int64, n int) {
 				pr[t], pi[t] = a*c-b*s, a*s+b*c
 			}
 		}
+
 		if k%q.blades != 0 {
 			re, im := float32(real(q.imb[k])), float32(imag(q.imb[k]))
 			for t, a := range pr {
 				common[t] += re*a - im*pi[t]
 			}
+
 			continue
 		}
+
 		m := k/q.blades - 1
 		mod := q.mod[:n]
 		q.mods[m].fill(mod, start, 1, q.am)
+
 		br, bi := q.bank[2*m][:n], q.bank[2*m+1][:n]
 		for t, a := range mod {
 			f := float32(a)
@@ -549,25 +612,31 @@ func (q *run) tones(start int64, n int) {
 func (q *run) channel(dst []float32, c int) {
 	n := len(dst)
 	scale := q.scale[c]
+
 	common := q.common[:n]
 	for t := range dst {
 		dst[t] = scale * common[t]
 	}
+
 	coef, bank := q.coef[c], q.bank
 	for len(bank) >= 4 {
 		b0, b1, b2, b3 := bank[0][:n], bank[1][:n], bank[2][:n], bank[3][:n]
+
 		c0, c1, c2, c3 := coef[0], coef[1], coef[2], coef[3]
 		for t := range dst {
 			dst[t] += (c0*b0[t] + c1*b1[t]) + (c2*b2[t] + c3*b3[t])
 		}
+
 		bank, coef = bank[4:], coef[4:]
 	}
+
 	if len(bank) == 2 {
 		b0, b1, c0, c1 := bank[0][:n], bank[1][:n], coef[0], coef[1]
 		for t := range dst {
 			dst[t] += c0*b0[t] + c1*b1[t]
 		}
 	}
+
 	q.noise[c].add(dst, &q.white)
 }
 
@@ -579,6 +648,7 @@ func (n *noise) add(dst []float32, white *[3][]float32) {
 	n.floor.fill(f)
 	b, a1, a2 := n.band.b*n.humpPa, n.band.a1, n.band.a2
 	lb, la := n.low.b*rumblePa, n.low.a1
+
 	x1, x2, y1, y2, rx, ry := n.x1, n.x2, n.y1, n.y2, n.rx, n.ry
 	for t := range dst {
 		x := b * float64(h[t])
@@ -590,6 +660,7 @@ func (n *noise) add(dst []float32, white *[3][]float32) {
 		rx = v
 		dst[t] += float32(y + ry + microphonePa*float64(f[t]))
 	}
+
 	n.x1, n.x2, n.y1, n.y2, n.rx, n.ry = x1, x2, y1, y2, rx, ry
 }
 
@@ -597,25 +668,31 @@ func (n *noise) add(dst []float32, white *[3][]float32) {
 // standard deviations of their modulation up, noise at 6.5.
 func (r Rotor) peakPa(g rig, blades int, rpm float64) float64 {
 	peak := 0.0
+
 	top := topOrder(rpm, r.RateHz)
 	for _, th := range r.ThetaDeg {
 		sum := 6.5 * math.Sqrt(r.noisePower(blades, rpm, th))
+
 		a := g.orders(blades, rpm, th)
 		for k := 1; k <= top; k++ {
 			amp := math.Hypot(real(a[k]), imag(a[k]))
 			if k%blades == 0 {
 				amp *= 1 + 5*max(r.ToneModulation, 0)
 			}
+
 			sum += amp
 		}
+
 		peak = max(peak, sum)
 	}
+
 	return peak
 }
 
 func (r Rotor) noisePower(blades int, rpm, thetaDeg float64) float64 {
 	f1, f2, rms := hump(blades, rpm, r.RateHz)
 	h := rms * directivity(thetaDeg)
+
 	return h*h*newBandPass(f1, f2, r.RateHz).variance() +
 		rumblePa*rumblePa*newLowPass(rumbleHz, r.RateHz).variance() +
 		microphonePa*microphonePa

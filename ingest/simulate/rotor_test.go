@@ -29,76 +29,95 @@ type wav struct {
 
 func readWAV(b []byte) (*wav, error) {
 	le := binary.LittleEndian
+
 	if len(b) < 12 || string(b[:4]) != "RIFF" || string(b[8:12]) != "WAVE" {
 		return nil, errors.New("no RIFF/WAVE")
 	}
+
 	if int(le.Uint32(b[4:])) != len(b)-8 {
 		return nil, fmt.Errorf("RIFF size %d in a file of %d bytes", le.Uint32(b[4:]), len(b))
 	}
+
 	w := new(wav)
 	for b = b[12:]; len(b) > 0; {
 		if len(b) < 8 {
 			return nil, errors.New("trailing bytes")
 		}
+
 		id, size := string(b[:4]), int(le.Uint32(b[4:]))
 		if size > len(b)-8 {
 			return nil, fmt.Errorf("chunk %s of %d bytes, %d left", id, size, len(b)-8)
 		}
+
 		body := b[8 : 8+size]
 		b = b[8+size+size%2:]
+
 		switch id {
 		case "fmt ":
 			if size != 40 || le.Uint16(body) != 0xFFFE || le.Uint16(body[16:]) != 22 {
 				return nil, errors.New("fmt is not WAVE_FORMAT_EXTENSIBLE")
 			}
+
 			w.channels, w.rate, w.bits = le.Uint16(body[2:]), le.Uint32(body[4:]), le.Uint16(body[14:])
 			frame := uint32(w.channels) * uint32(w.bits) / 8
 			if le.Uint32(body[8:]) != frame*w.rate || uint32(le.Uint16(body[12:])) != frame || le.Uint16(body[18:]) != w.bits {
 				return nil, errors.New("fmt contradicts itself")
 			}
+
 			// The tail of KSDATAFORMAT_SUBTYPE_* as in Microsoft's mmreg.h.
 			if !bytes.Equal(body[26:], []byte{0, 0, 0, 0, 0x10, 0, 0x80, 0, 0, 0xaa, 0, 0x38, 0x9b, 0x71}) {
 				return nil, errors.New("unknown subformat")
 			}
+
 			w.tag = le.Uint16(body[24:])
+
 		case "LIST":
 			_, rest, _ := strings.Cut(string(body), "ICMT")
 			w.comment, _, _ = strings.Cut(rest[4:], "\x00")
+
 		case "fact":
 			w.fact = le.Uint32(body)
+
 		case "data":
 			w.x = make([][]float64, w.channels)
 			step := int(w.bits / 8)
 			for i := 0; i+step <= size; i += step {
 				c := i / step % int(w.channels)
+
 				v := 0.0
 				if w.tag == 3 {
 					v = float64(math.Float32frombits(le.Uint32(body[i:])))
 				} else {
 					v = float64(int16(le.Uint16(body[i:]))) / 32768
 				}
+
 				w.x[c] = append(w.x[c], v)
 			}
 		}
 	}
+
 	return w, nil
 }
 
 func record(t testing.TB, c Campaign, i int) []byte {
 	t.Helper()
+
 	var b bytes.Buffer
 	if err := c.Write(context.Background(), &b, i); err != nil {
 		t.Fatal(err)
 	}
+
 	return b.Bytes()
 }
 
 func recordWAV(t testing.TB, c Campaign, i int) *wav {
 	t.Helper()
+
 	w, err := readWAV(record(t, c, i))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return w
 }
 
@@ -111,30 +130,37 @@ func TestRotorDefaults(t *testing.T) {
 		files[59].Name != "simulated_rotor_n5_rpm9000.wav" {
 		t.Errorf("%d files, %s … %s", len(files), files[0].Name, files[59].Name)
 	}
+
 	var b bytes.Buffer
 	if err := r.Conditions(&b); err != nil {
 		t.Fatal(err)
 	}
+
 	lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
 	if len(lines) != 781 || lines[0] != "file,channel,blades,rpm,theta_deg" ||
 		lines[1] != "simulated_rotor_n2_rpm2000.wav,1,2,2000,-60" ||
 		lines[780] != "simulated_rotor_n5_rpm9000.wav,13,5,9000,60" {
 		t.Errorf("%d lines: %q, %q … %q", len(lines), lines[0], lines[1], lines[len(lines)-1])
 	}
+
 	if err := r.Validate(); err != nil {
 		t.Error(err)
 	}
+
 	// The comment on FullScaleV.
 	r = r.WithDefaults()
+
 	g, loudest := newRig(0), 0.0
 	for _, n := range r.Blades {
 		for _, rpm := range r.RPM {
 			loudest = max(loudest, r.peakPa(g, n, rpm))
 		}
 	}
+
 	if loudest > 0.65 {
 		t.Errorf("the loudest run reaches %g Pa", loudest)
 	}
+
 	if q := r.fullScalePa() / 32768 / math.Sqrt(12); 20*math.Log10(microphonePa/q) < 13 {
 		t.Errorf("quantisation noise %g Pa", q)
 	}
@@ -146,20 +172,24 @@ func TestRotorFile(t *testing.T) {
 	pcm := Rotor{DurationS: 0.7, Seed: 3}
 	flt := pcm
 	flt.Encoding = EncodingFloat32
+
 	const i = 17 // 3 blades, 3000 rpm
 	for _, c := range []Rotor{pcm, flt} {
 		if got, want := int64(len(record(t, c, i))), c.Files()[i].Bytes; got != want {
 			t.Errorf("%s: %d bytes, Files has %d", c.Encoding, got, want)
 		}
 	}
+
 	a, b := recordWAV(t, pcm, i), recordWAV(t, flt, i)
 	if a.tag != 1 || a.bits != 16 || b.tag != 3 || b.bits != 32 || b.fact != 7168 {
 		t.Errorf("tags %d, %d, bits %d, %d, fact %d", a.tag, b.tag, a.bits, b.bits, b.fact)
 	}
+
 	for _, w := range []*wav{a, b} {
 		if w.channels != 13 || w.rate != 10240 || len(w.x[12]) != 7168 {
 			t.Fatalf("%d channels at %d Hz, %d samples", w.channels, w.rate, len(w.x[12]))
 		}
+
 		for _, want := range []string{
 			"simulated", "blades=3 rpm=3000", "full scale 0.05 V peak", "0.05 V/Pa", "seed 3",
 			"theta_deg=-60,-50,",
@@ -169,6 +199,7 @@ func TestRotorFile(t *testing.T) {
 			}
 		}
 	}
+
 	for c := range a.x {
 		for s := range a.x[c] {
 			if d := a.x[c][s] - b.x[c][s]; math.Abs(d) > 0.5001/32768 {
@@ -185,27 +216,33 @@ func TestRotorFile(t *testing.T) {
 // closer.
 func TestRotorSpectrumAgreesWithReference(t *testing.T) {
 	g := loadGolden(t)
+
 	r := Rotor{Encoding: EncodingFloat32}.WithDefaults()
 	for _, c := range g.RotorRecord {
 		var b bytes.Buffer
 		if err := r.write(context.Background(), &b, g.rig(), c.Blades, c.RPM); err != nil {
 			t.Fatal(err)
 		}
+
 		w, err := readWAV(b.Bytes())
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		mean, count := 0.0, 0.0
 		for i, ch := range c.Channels {
 			x := w.x[ch]
 			p := welch(x, 1024, r.RateHz)
+
 			square := 0.0
 			for _, v := range x {
 				square += v * v / float64(len(x)) // full scale is 1 Pa
 			}
+
 			if d := 10 * math.Log10(square/c.Square[i]); math.Abs(d) > 0.8 {
 				t.Errorf("n=%d rpm=%g channel %d: mean square %+.2f dB off", c.Blades, c.RPM, ch, d)
 			}
+
 			for k := range c.Band[i] {
 				sum := 0.0
 				for j, v := range p {
@@ -213,14 +250,17 @@ func TestRotorSpectrumAgreesWithReference(t *testing.T) {
 						sum += v * r.RateHz / 1024
 					}
 				}
+
 				d := 10 * math.Log10(sum/c.Band[i][k])
 				mean += d
 				count++
+
 				if math.Abs(d) > 1.3 {
 					t.Errorf("n=%d rpm=%g channel %d, %g–%g Hz: %+.2f dB off", c.Blades, c.RPM, ch, c.Edges[k], c.Edges[k+1], d)
 				}
 			}
 		}
+
 		if mean /= count; math.Abs(mean) > 0.2 {
 			t.Errorf("n=%d rpm=%g: bands %+.2f dB off on average", c.Blades, c.RPM, mean)
 		}
@@ -232,6 +272,7 @@ func welch(x []float64, n int, rate float64) []float64 {
 	fft := fourier.NewFFT(n)
 	p := make([]float64, n/2+1)
 	seg, z := make([]float64, n), make([]complex128, n/2+1)
+
 	segments, w2 := 0.0, 0.0
 	for at := 0; at+n <= len(x); at += n / 2 {
 		w2 = 0
@@ -240,17 +281,23 @@ func welch(x []float64, n int, rate float64) []float64 {
 			w2 += w * w
 			seg[i] = w * x[at+i]
 		}
+
 		fft.Coefficients(z, seg)
+
 		for k, v := range z {
 			p[k] += real(v)*real(v) + imag(v)*imag(v)
 		}
+
 		segments++
 	}
+
 	for k := range p {
 		p[k] *= 2 / (rate * w2 * segments)
 	}
+
 	p[0] /= 2
 	p[n/2] /= 2
+
 	return p
 }
 
@@ -263,45 +310,54 @@ func TestRotorTruth(t *testing.T) {
 		Encoding: EncodingFloat32, SpeedError: -1, SpeedDrift: -1, SpeedJitter: -1, ToneModulation: -1,
 		Blades: []int{3}, RPM: []float64{6000}, ThetaDeg: []float64{-40, 0, 20},
 	}
+
 	w := recordWAV(t, r, 0)
 	const n, perOrder = 81920, 800 // 8 s; 100 Hz
 	fft := fourier.NewFFT(n)
 	for c, th := range r.ThetaDeg {
 		z := fft.Coefficients(nil, w.x[c])
 		power := func(k int) float64 { return 2 * (real(z[k])*real(z[k]) + imag(z[k])*imag(z[k])) / n / n }
+
 		tones := r.TonePower(3, 6000, th)
 		for k := 1; k <= maxOrder; k++ {
 			// An amplitude disturbed by noise of variance d/2 in each part.
 			d := r.NoiseDensity(3, 6000, th, float64(k)*100) / 8
+
 			got := math.Sqrt(power(k * perOrder))
 			if math.Abs(got-math.Sqrt(tones[k])) > 4*math.Sqrt(d) {
 				t.Errorf("θ=%g order %d: %g Pa rms, want %g ± %g", th, k, got, math.Sqrt(tones[k]), math.Sqrt(d))
 			}
 		}
+
 		for _, band := range [][2]int{{8, 320}, {900, 1500}, {8100, 8700}, {20100, 20700}, {33700, 34300}, {40300, 40900}} {
 			got, want := 0.0, 0.0
 			for k := band[0]; k < band[1]; k++ {
 				got += power(k)
 				want += r.NoiseDensity(3, 6000, th, float64(k)/8) / 8
 			}
+
 			if math.Abs(got/want-1) > 4/math.Sqrt(float64(band[1]-band[0])) {
 				t.Errorf("θ=%g, %g–%g Hz: noise %.3g of the expected", th, float64(band[0])/8, float64(band[1])/8, got/want)
 			}
 		}
 	}
+
 	// All of the power together: the closed-form variances.
 	for c, th := range r.ThetaDeg {
 		want, got := r.WithDefaults().noisePower(3, 6000, th), 0.0
 		for _, p := range r.TonePower(3, 6000, th) {
 			want += p
 		}
+
 		for _, v := range w.x[c] {
 			got += v * v / n
 		}
+
 		if math.Abs(got/want-1) > 0.03 {
 			t.Errorf("θ=%g: mean square %g, want %g", th, got, want)
 		}
 	}
+
 	// An upper rate leaves orders out: at 6000 rpm and 1 kHz those from 495 Hz on.
 	slow := Rotor{RateHz: 1000}
 	p := slow.TonePower(3, 6000, 20)
@@ -314,11 +370,14 @@ func TestRotorTruth(t *testing.T) {
 // tone's power by am²·slowPower; other orders stay.
 func TestRotorModulation(t *testing.T) {
 	steady := Rotor{ToneModulation: -1}.TonePower(2, 5000, 30)
+
 	loose := Rotor{ToneModulation: 0.5}.TonePower(2, 5000, 30)
 	if got, want := loose[2]/steady[2], 1+0.25*slowPower(0.5); math.Abs(got-want) > 1e-12 || loose[3] != steady[3] {
 		t.Errorf("blade tone × %g, want %g; order 3 × %g", got, want, loose[3]/steady[3])
 	}
+
 	const runs, n = 60, 8000
+
 	sum, square := 0.0, 0.0
 	for seed := range uint64(runs) {
 		r := Rotor{
@@ -326,21 +385,27 @@ func TestRotorModulation(t *testing.T) {
 			ToneModulation: 0.4,
 			Blades:         []int{2}, RPM: []float64{9000}, ThetaDeg: []float64{60},
 		}
+
 		x := recordWAV(t, r, 0).x[0]
+
 		// The tone at order 2 (300 Hz) is demodulated over ±3 Hz and its power
 		// set against that run's own unmodulated one.
 		z := fourier.NewFFT(n).Coefficients(nil, x)
+
 		p := 0.0
 		for k := 1200 - 12; k <= 1200+12; k++ {
 			p += 2 * (real(z[k])*real(z[k]) + imag(z[k])*imag(z[k])) / n / n
 			p -= r.NoiseDensity(2, 9000, 60, float64(k)/4) / 4
 		}
+
 		a := cmplx.Abs(r.Orders(2, 9000, 60)[2])
 		q := p / (a * a / 2)
 		sum += q / runs
 		square += q * q / runs
 	}
+
 	se := math.Sqrt((square - sum*sum) / runs)
+
 	// ±3 Hz holds all but 3 % of the modulation (Lorentzian, corner 0.32 Hz,
 	// 7 % of 0.16 beyond it).
 	if want := 1 + 0.16*slowPower(0.5); math.Abs(sum-want) > 4*se+0.012 || se > 0.05 {
@@ -361,6 +426,7 @@ func TestRotorRunsAreIndependent(t *testing.T) {
 			}
 		}
 	}
+
 	// A longer recording begins like a shorter one but for the drift, which
 	// spans the recording.
 	long, short := Rotor{DurationS: 2, SpeedDrift: -1}, Rotor{DurationS: 0.3, SpeedDrift: -1}
@@ -370,6 +436,7 @@ func TestRotorRunsAreIndependent(t *testing.T) {
 			t.Fatalf("a longer recording differs at sample %d", s)
 		}
 	}
+
 	other := Rotor{DurationS: 0.5, Seed: 1}
 	if bytes.Equal(record(t, other, 31), record(t, all, 31)) {
 		t.Error("two seeds give the same recording")
@@ -386,6 +453,7 @@ func TestImbalanceBelongsToRotor(t *testing.T) {
 			t.Errorf("order %d: %v at 6000 rpm, 60°, %v at 3000 rpm, 0°", k, b[k], a[k])
 		}
 	}
+
 	if c := r.Orders(4, 3000, 0); c[1] == a[1] {
 		t.Error("two rotors share their imbalance")
 	}
@@ -423,6 +491,7 @@ func TestRotorValidate(t *testing.T) {
 			t.Errorf("%+v: %v", c.r, err)
 			continue
 		}
+
 		for _, w := range c.want {
 			if !strings.Contains(err.Error(), w) {
 				t.Errorf("%+v: error %q lacks %q", c.r, err, w)
@@ -438,19 +507,24 @@ func TestRotorWriteErrors(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "beyond full scale, 0.02 Pa: raise FullScaleV") {
 		t.Errorf("clipping: %v", err)
 	}
+
 	if err := (Rotor{Encoding: "mp3"}).Write(context.Background(), io.Discard, 0); err == nil {
 		t.Error("an unknown encoding was written")
 	}
+
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
+
 	if err := (Rotor{}).Write(ctx, io.Discard, 0); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
+
 	defer func() {
 		if recover() == nil {
 			t.Error("file 60 of 60 did not panic")
 		}
 	}()
+
 	_ = Rotor{}.Write(ctx, io.Discard, 60)
 }
 
@@ -459,12 +533,16 @@ func TestRotorMemoryIsBounded(t *testing.T) {
 	allocated := func(duration float64) uint64 {
 		var a, b runtime.MemStats
 		runtime.ReadMemStats(&a)
+
 		if err := (Rotor{DurationS: duration}).Write(context.Background(), io.Discard, 0); err != nil {
 			t.Fatal(err)
 		}
+
 		runtime.ReadMemStats(&b)
+
 		return b.TotalAlloc - a.TotalAlloc
 	}
+
 	short, long := allocated(0.1), allocated(4)
 	if long > short+100_000 || short > 4<<20 {
 		t.Errorf("%d bytes allocated for 0.1 s, %d for 4 s", short, long)
@@ -486,26 +564,33 @@ func TestRotorAnyCampaign(t *testing.T) {
 			// Enough for the loudest combination drawn here.
 			FullScaleV: 10,
 		}
+
 		if err := r.Validate(); err != nil {
 			t.Fatal(err)
 		}
+
 		var a, b bytes.Buffer
 		if err := errors.Join(r.Write(context.Background(), &a, 0), r.Write(context.Background(), &b, 0)); err != nil {
 			t.Fatal(err)
 		}
+
 		if !bytes.Equal(a.Bytes(), b.Bytes()) {
 			t.Fatal("not reproducible")
 		}
+
 		if int64(a.Len()) != r.Files()[0].Bytes {
 			t.Fatalf("%d bytes, announced %d", a.Len(), r.Files()[0].Bytes)
 		}
+
 		w, err := readWAV(a.Bytes())
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if int(w.channels) != len(r.ThetaDeg) || len(w.x[len(w.x)-1]) != int(math.Round(r.RateHz*r.DurationS)) {
 			t.Fatalf("%d channels, %d samples", w.channels, len(w.x[0]))
 		}
+
 		for _, x := range w.x {
 			for _, v := range x {
 				if math.IsNaN(v) || math.Abs(v) > 1 {
@@ -521,6 +606,7 @@ func BenchmarkRotorWrite(b *testing.B) {
 	r := Rotor{}.WithDefaults()
 	b.SetBytes(r.dataBytes())
 	b.ReportAllocs()
+
 	for b.Loop() {
 		if err := r.Write(context.Background(), io.Discard, 22); err != nil {
 			b.Fatal(err)

@@ -18,20 +18,25 @@ func TestRotorWaveform(t *testing.T) {
 			Encoding: EncodingFloat32, SpeedError: -1, SpeedDrift: -1, SpeedJitter: -1, ToneModulation: -1,
 			Blades: []int{blades}, RPM: []float64{6000}, ThetaDeg: []float64{20},
 		}
+
 		z := fourier.NewFFT(n).Coefficients(nil, recordWAV(t, r, 0).x[0])
 		a := r.Orders(blades, 6000, 20)
+
 		var noise [maxOrder + 1]float64
 		for k := range noise {
 			noise[k] = r.NoiseDensity(blades, 6000, 20, float64(k)*100) * df
 		}
+
 		chi2 := func(phase float64) float64 {
 			sum := 0.0
 			for k := 1; k <= maxOrder; k++ {
 				d := z[k*perOrder]*2/n - a[k]*cmplx.Rect(1, float64(k)*phase)
 				sum += (real(d)*real(d) + imag(d)*imag(d)) / noise[k]
 			}
+
 			return sum
 		}
+
 		best, at := math.Inf(1), 0.0
 		for step, reach := 1e-3, 4000; step > 1e-8; step, reach = step/10, 20 {
 			centre := at
@@ -41,6 +46,7 @@ func TestRotorWaveform(t *testing.T) {
 				}
 			}
 		}
+
 		if best < 25 || best > 105 { // 59 ± 4.2·√118
 			t.Errorf("n=%d: χ² = %.1f with 59 degrees of freedom", blades, best)
 		}
@@ -54,12 +60,16 @@ func TestMicrophoneFloor(t *testing.T) {
 		RateHz: 51200, DurationS: 2, Encoding: EncodingFloat32, Blades: []int{2}, RPM: []float64{2000},
 		ThetaDeg: []float64{0},
 	}
+
 	p := welch(recordWAV(t, r, 0).x[0], 1024, 51200)
+
 	got := 0.0
 	for k := 509; k < 512; k++ {
 		got += p[k] / 3
 	}
+
 	floor := microphonePa * microphonePa * 2 / 51200
+
 	want := r.NoiseDensity(2, 2000, 0, 510*50)
 	if math.Abs(got/want-1) > 0.35 || want > 1.5*floor {
 		t.Errorf("%.3g Pa²/Hz at 25.5 kHz, want %.3g, of which the floor %.3g", got, want, floor)
@@ -73,21 +83,25 @@ func turn(r Rotor, seed uint64) (late []float64, square float64) {
 	r = r.WithDefaults()
 	q := newRun(r, newRig(seed), 2, 6000)
 	last := q.phase
+
 	revs, count := 0.0, 0.0
 	for start := int64(0); start < q.samples; start += blockLen {
 		n := int(min(blockLen, q.samples-start))
 		q.tones(start, n)
 		nominal := float64(n) * q.revs / q.rate
+
 		// The nominal turn is known; the rest is far below half a turn.
 		d := q.phase - last - nominal
 		revs += d - math.Round(d)
 		last = q.phase
 		late = append(late, revs)
+
 		for _, v := range q.relative[:n] {
 			square += v * v
 			count++
 		}
 	}
+
 	return late, square / count
 }
 
@@ -97,6 +111,7 @@ func turn(r Rotor, seed uint64) (late []float64, square float64) {
 func TestShaft(t *testing.T) {
 	const runs, turns = 300, 100 * 4.0 // 100 rev/s, 4 s
 	base := Rotor{DurationS: 4, RateHz: 1024, SpeedError: -1, SpeedDrift: -1, SpeedJitter: -1, ThetaDeg: []float64{0}}
+
 	var setPoint, drift, jitter float64
 	for seed := range uint64(runs) {
 		r := base
@@ -110,18 +125,22 @@ func TestShaft(t *testing.T) {
 		if len(late) != 2 {
 			t.Fatalf("%d blocks", len(late))
 		}
+
 		d := -8 * late[0] / turns
 		drift += d * d / runs
+
 		// In step at the end but for the sum's discreteness, half a sample's
 		// worth of the drift.
 		if math.Abs(late[1]) > math.Abs(late[0])/1000+1e-9 {
 			t.Errorf("seed %d: %g revolutions late at the middle, %g at the end", seed, late[0], late[1])
 		}
+
 		r = base
 		r.SpeedJitter = 0
 		_, sq := turn(r, seed)
 		jitter += sq / runs
 	}
+
 	for _, c := range []struct {
 		name      string
 		got, want float64
@@ -135,6 +154,7 @@ func TestShaft(t *testing.T) {
 			t.Errorf("%s: standard deviation %.3g, want %.3g", c.name, c.got, c.want)
 		}
 	}
+
 	// A steady shaft keeps step exactly.
 	late, sq := turn(base, 1)
 	if sq != 0 || math.Abs(late[len(late)-1]) > 1e-9 {
@@ -146,6 +166,7 @@ func TestShaft(t *testing.T) {
 func TestTonesAreModulatedIndependently(t *testing.T) {
 	const runs = 400
 	r := Rotor{RateHz: 2048, DurationS: 1, ThetaDeg: []float64{0}}.WithDefaults()
+
 	var s11, s22, s12 float64
 	for seed := range uint64(runs) {
 		r.Seed = seed
@@ -155,11 +176,13 @@ func TestTonesAreModulatedIndependently(t *testing.T) {
 		m2 := math.Hypot(float64(q.bank[2][0]), float64(q.bank[3][0])) - 1
 		s11, s22, s12 = s11+m1*m1/runs, s22+m2*m2/runs, s12+m1*m2/runs
 	}
+
 	for _, v := range []float64{s11, s22} {
 		if math.Abs(math.Sqrt(v)/0.08-1) > 4/math.Sqrt(2*runs) {
 			t.Errorf("modulation %.4f rms, want 0.08", math.Sqrt(v))
 		}
 	}
+
 	if rho := s12 / math.Sqrt(s11*s22); math.Abs(rho) > 4/math.Sqrt(runs) {
 		t.Errorf("modulations of two tones are correlated: %.2f", rho)
 	}
@@ -169,6 +192,7 @@ func TestTonesAreModulatedIndependently(t *testing.T) {
 // variance over runs is the closed form of the whole.
 func TestNoiseStartsStationary(t *testing.T) {
 	const runs = 800
+
 	r := Rotor{RateHz: 10240, DurationS: 1, ThetaDeg: []float64{30}}.WithDefaults()
 	for _, rpm := range []float64{2000, 9000} {
 		sum := 0.0
@@ -179,6 +203,7 @@ func TestNoiseStartsStationary(t *testing.T) {
 			q.noise[0].add(first, &q.white)
 			sum += float64(first[0]) * float64(first[0]) / runs
 		}
+
 		if want := r.noisePower(3, rpm, 30); math.Abs(sum/want-1) > 4*math.Sqrt(2.0/runs) {
 			t.Errorf("%g rpm: variance of the first sample %.3g, want %.3g", rpm, sum, want)
 		}

@@ -98,6 +98,7 @@ func checkList[T comparable](f *faults, field string, list []T, what, want strin
 		if !good(v) {
 			f.add(at, want, v)
 		}
+
 		if slices.Contains(list[:i], v) {
 			f.add(at, "every "+what+" once", v)
 		}
@@ -118,6 +119,7 @@ func New(kind string) (Campaign, error) {
 	case "toy":
 		return Toy{}.WithDefaults(), nil
 	}
+
 	return nil, fmt.Errorf("unknown campaign %q: expected rotor, airfoil or toy", kind)
 }
 
@@ -132,13 +134,17 @@ func WriteDir(ctx context.Context, c Campaign, dir string, workers int, progress
 	if err := c.Validate(); err != nil {
 		return err
 	}
+
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return fmt.Errorf("make directory: %w", err)
 	}
+
 	files := c.Files()
+
 	if workers < 1 {
 		workers = runtime.GOMAXPROCS(0)
 	}
+
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 
@@ -148,27 +154,35 @@ func WriteDir(ctx context.Context, c Campaign, dir string, workers int, progress
 		wg    sync.WaitGroup
 		slots = make(chan struct{}, workers)
 	)
+
 	for i, f := range files {
 		slots <- struct{}{}
+
 		if ctx.Err() != nil {
 			break
 		}
+
 		wg.Go(func() {
 			defer func() { <-slots }()
+
 			err := writeFile(filepath.Join(dir, f.Name), func(w io.Writer) error { return c.Write(ctx, w, i) })
 			if err != nil {
 				cancel(fmt.Errorf("write %s: %w", f.Name, err)) // the first counts
 				return
 			}
+
 			mu.Lock()
 			defer mu.Unlock()
+
 			done++
 			if progress != nil {
 				progress(done, len(files))
 			}
 		})
 	}
+
 	wg.Wait()
+
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
@@ -177,11 +191,13 @@ func WriteDir(ctx context.Context, c Campaign, dir string, workers int, progress
 	if err := c.Conditions(&b); err != nil {
 		return fmt.Errorf("write conditions.csv: %w", err)
 	}
+
 	texts := []struct{ name, text string }{{"conditions.csv", b.String()}, {"README.txt", c.Readme()}}
 	for _, t := range texts {
 		if t.text == "" {
 			continue
 		}
+
 		err := writeFile(filepath.Join(dir, t.name), func(w io.Writer) error {
 			_, err := io.WriteString(w, t.text)
 			return err
@@ -190,6 +206,7 @@ func WriteDir(ctx context.Context, c Campaign, dir string, workers int, progress
 			return fmt.Errorf("write %s: %w", t.name, err)
 		}
 	}
+
 	return syncDir(dir)
 }
 
@@ -200,15 +217,19 @@ func writeFile(path string, fill func(io.Writer) error) error {
 	if err != nil {
 		return err
 	}
+
 	err = fill(f)
+
 	// CreateTemp makes private files; a campaign is meant to be read.
 	err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close())
 	if err == nil {
 		err = os.Rename(f.Name(), path)
 	}
+
 	if err != nil {
 		os.Remove(f.Name())
 	}
+
 	return err
 }
 
@@ -217,5 +238,6 @@ func syncDir(dir string) error {
 	if err != nil {
 		return err
 	}
+
 	return errors.Join(d.Sync(), d.Close())
 }

@@ -21,22 +21,27 @@ func TestNew(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if c.Kind() != kind {
 			t.Errorf("New(%q) is a %s", kind, c.Kind())
 		}
+
 		if err := c.Validate(); err != nil {
 			t.Errorf("defaults of %s: %v", kind, err)
 		}
+
 		for _, f := range c.Files() {
 			if !strings.Contains(f.Name, "simulated") {
 				t.Errorf("%s lacks the word simulated", f.Name)
 			}
 		}
+
 		if text := c.Readme(); !strings.HasPrefix(text, "simulated") ||
 			!strings.Contains(text, "generator version  "+Version+"\nseed               0\n") {
 			t.Errorf("README of %s:\n%s", kind, text)
 		}
 	}
+
 	if _, err := New("glider"); err == nil || err.Error() != `unknown campaign "glider": expected rotor, airfoil or toy` {
 		t.Errorf("unknown kind: %v", err)
 	}
@@ -51,7 +56,9 @@ func TestToy(t *testing.T) {
 	if lines[0] != "x,y_1,y_2" || len(lines) != 20001 {
 		t.Fatalf("%q, %d lines", lines[0], len(lines))
 	}
+
 	var z1, z2, z12, q1, q2 float64
+
 	var xs []float64
 	for _, line := range lines[1:] {
 		var v [3]float64
@@ -61,17 +68,22 @@ func TestToy(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+
 		x := v[0]
 		xs = append(xs, x)
+
 		if math.Abs(x) > 5 {
 			continue // σ is below 1e-5 there: rounding
 		}
+
 		a := (v[1] - x*math.Sin(x)) / (3 * math.Exp(-x*x/2))
 		b := (v[2] - x*math.Sin(x)) / (3 * math.Exp(-x*x/2))
 		z1, z2, z12, q1, q2 = z1+a, z2+b, z12+a*b, q1+a*a, q2+b*b
 	}
+
 	count := 0.0
 	slices.Sort(xs)
+
 	d := 0.0
 	for i, x := range xs {
 		if math.Abs(x) <= 5 {
@@ -79,9 +91,11 @@ func TestToy(t *testing.T) {
 		}
 		d = max(d, math.Abs((x+6)/12-float64(i)/20000))
 	}
+
 	if d > 1.95/math.Sqrt(20000)+1.0/20000 {
 		t.Errorf("x is not uniform: Kolmogorov distance %g", d)
 	}
+
 	se := 1 / math.Sqrt(count)
 	for name, v := range map[string]float64{
 		"mean of y_1": z1 / count, "mean of y_2": z2 / count, "product": z12 / count,
@@ -91,9 +105,11 @@ func TestToy(t *testing.T) {
 			t.Errorf("%s is %g standard errors off", name, v/se)
 		}
 	}
+
 	if xs[0] < -6 || xs[len(xs)-1] > 6 {
 		t.Errorf("x from %g to %g", xs[0], xs[len(xs)-1])
 	}
+
 	for _, bad := range []Toy{
 		{N: -1},
 		{Gamma: -1},
@@ -118,19 +134,23 @@ func small() []Campaign {
 
 func readDir(t *testing.T, dir string) (names []string, content map[string][]byte) {
 	t.Helper()
+
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	content = map[string][]byte{}
 	for _, e := range entries {
 		b, err := os.ReadFile(filepath.Join(dir, e.Name()))
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		names = append(names, e.Name())
 		content[e.Name()] = b
 	}
+
 	return names, content
 }
 
@@ -148,32 +168,42 @@ func TestWriteDir(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			names, content := readDir(t, dir)
+
 			var want, progress []string
 			for i, f := range c.Files() {
 				want = append(want, f.Name)
 				progress = append(progress, fmt.Sprintf("%d/%d", i+1, len(c.Files())))
+
 				if !bytes.Equal(content[f.Name], record(t, c, i)) {
 					t.Errorf("%d workers: %s is not what Write makes", workers, f.Name)
 				}
 			}
+
 			want = append(want, "README.txt")
 			if c.Kind() != "toy" {
 				want = append(want, "conditions.csv")
 			}
+
 			slices.Sort(want)
+
 			if !slices.Equal(names, want) {
 				t.Errorf("found %v, want %v", names, want)
 			}
+
 			if !slices.Equal(calls, progress) {
 				t.Errorf("progress %v", calls)
 			}
+
 			if string(content["README.txt"]) != c.Readme() {
 				t.Error("README.txt is not Readme")
 			}
+
 			if first == nil {
 				first = content
 			}
+
 			for name := range first {
 				if !bytes.Equal(first[name], content[name]) {
 					t.Errorf("%s differs with %d workers", name, workers)
@@ -191,6 +221,7 @@ func (f failing) Write(ctx context.Context, w io.Writer, i int) error {
 		w.Write([]byte("half a file"))
 		return errors.New("the disk is on fire")
 	}
+
 	return f.Rotor.Write(ctx, w, i)
 }
 
@@ -200,6 +231,7 @@ func TestWriteDirLeavesNoPieces(t *testing.T) {
 	c := small()[0].(Rotor)
 	whole := func(dir string) int {
 		t.Helper()
+
 		names, content := readDir(t, dir)
 		for _, name := range names {
 			i := slices.IndexFunc(c.Files(), func(f File) bool { return f.Name == name })
@@ -207,18 +239,22 @@ func TestWriteDirLeavesNoPieces(t *testing.T) {
 				t.Errorf("left behind: %s, %d bytes", name, len(content[name]))
 			}
 		}
+
 		return len(names)
 	}
+
 	for _, workers := range []int{1, 4} {
 		dir := t.TempDir()
 		err := WriteDir(context.Background(), failing{c}, dir, workers, nil)
 		if err == nil || !strings.Contains(err.Error(), "write simulated_rotor_n3_rpm4000.wav: the disk is on fire") {
 			t.Errorf("error %v", err)
 		}
+
 		if n := whole(dir); workers == 1 && n != 2 {
 			t.Errorf("%d files before the failure, want 2", n)
 		}
 	}
+
 	dir := t.TempDir()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -227,17 +263,21 @@ func TestWriteDirLeavesNoPieces(t *testing.T) {
 			cancel()
 		}
 	})
+
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
+
 	if n := whole(dir); n != 2 {
 		t.Errorf("%d files after cancellation at 2", n)
 	}
+
 	// An invalid campaign touches nothing.
 	dir = filepath.Join(t.TempDir(), "none")
 	if err := WriteDir(context.Background(), Rotor{Encoding: "mp3"}, dir, 1, nil); err == nil {
 		t.Error("an invalid campaign was written")
 	}
+
 	if _, err := os.Stat(dir); !os.IsNotExist(err) {
 		t.Errorf("an invalid campaign made its directory: %v", err)
 	}
@@ -249,6 +289,7 @@ func ExampleCampaign() {
 	if err != nil {
 		panic(err)
 	}
+
 	files := c.Files()
 	fmt.Println(len(files), "files, the first", files[0].Name, "with", len(files[0].ThetaDeg), "channels")
 	// Output: 60 files, the first simulated_rotor_n2_rpm2000.wav with 13 channels
@@ -261,10 +302,12 @@ func ExampleWriteDir() {
 		panic(err)
 	}
 	defer os.RemoveAll(dir)
+
 	c := Rotor{Seed: 1, DurationS: 1, Blades: []int{3}, RPM: []float64{5000}}
 	if err := WriteDir(context.Background(), c, dir, 0, nil); err != nil {
 		panic(err)
 	}
+
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
 		fmt.Println(e.Name())
@@ -279,6 +322,7 @@ func ExampleWriteDir() {
 func TestCheckList(t *testing.T) {
 	f := faults{kind: "rotor"}
 	checkList(&f, "RPM", []float64{1, -2, 1}, "speed", "more than 0", func(v float64) bool { return v > 0 })
+
 	want := "rotor: RPM[1]: expected more than 0, found -2\nrotor: RPM[2]: expected every speed once, found 1"
 	if got := errors.Join(f.list...).Error(); got != want {
 		t.Errorf("%s, want %s", got, want)

@@ -35,10 +35,13 @@ func (t Toy) WithDefaults() Toy {
 	if t.N == 0 {
 		t.N = 1000
 	}
+
 	setDefault(&t.Gamma, 1.5)
+
 	if t.Lo == 0 && t.Hi == 0 {
 		t.Lo, t.Hi = -6, 6
 	}
+
 	return t
 }
 
@@ -48,16 +51,20 @@ func (t Toy) Kind() string { return "toy" }
 // Validate returns every unusable field with the expected range.
 func (t Toy) Validate() error {
 	t = t.WithDefaults()
+
 	f := faults{kind: "toy"}
 	if t.N < 1 || t.N > maxTriplets {
 		f.add("N", fmt.Sprintf("1 to %d", maxTriplets), t.N)
 	}
+
 	if !(t.Gamma > 0 && t.Gamma <= maxGamma) {
 		f.add("Gamma", fmt.Sprintf("more than 0, at most %g", maxGamma), t.Gamma)
 	}
+
 	if !(t.Lo < t.Hi) || math.IsInf(t.Hi-t.Lo, 0) {
 		f.add("Lo, Hi", "Lo < Hi, both finite", fmt.Sprintf("%v, %v", t.Lo, t.Hi))
 	}
+
 	return errors.Join(f.list...)
 }
 
@@ -95,32 +102,39 @@ func (t Toy) Inputs() []float64 {
 	for i := range v {
 		v[i] = t.Lo + (t.Hi-t.Lo)*xs.uniform()
 	}
+
 	return v
 }
 
 // Write makes the table, i = 0. Numbers have as many digits as identify them.
 func (t Toy) Write(ctx context.Context, w io.Writer, i int) error {
 	t = t.WithDefaults()
+
 	if i != 0 {
 		panic(fmt.Sprintf("simulate: toy campaign has 1 file, asked for file %d", i))
 	}
+
 	if err := t.Validate(); err != nil {
 		return err
 	}
+
 	y1, y2 := newStream(t.Seed, "toy", "y_1"), newStream(t.Seed, "toy", "y_2")
 	b := bufio.NewWriter(w)
 	b.WriteString("x,y_1,y_2\n")
+
 	for row, x := range t.Inputs() {
 		if row%4096 == 0 {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
 		}
+
 		mean, sigma := ToyMean(x), ToySigma(x, t.Gamma)
 		line := strconv.AppendFloat(b.AvailableBuffer(), x, 'g', -1, 64)
 		line = strconv.AppendFloat(append(line, ','), mean+sigma*y1.norm(), 'g', -1, 64)
 		line = strconv.AppendFloat(append(line, ','), mean+sigma*y2.norm(), 'g', -1, 64)
 		b.Write(append(line, '\n'))
 	}
+
 	return b.Flush()
 }

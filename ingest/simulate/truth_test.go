@@ -20,6 +20,7 @@ func (r Rotor) TonePower(blades int, rpm, thetaDeg float64) []float64 {
 	r = r.WithDefaults()
 	a := r.Orders(blades, rpm, thetaDeg)
 	am := max(r.ToneModulation, 0)
+
 	p := make([]float64, len(a))
 	for k := 1; k <= topOrder(rpm, r.RateHz); k++ {
 		p[k] = (real(a[k])*real(a[k]) + imag(a[k])*imag(a[k])) / 2
@@ -27,6 +28,7 @@ func (r Rotor) TonePower(blades int, rpm, thetaDeg float64) []float64 {
 			p[k] *= 1 + am*am*slowPower(modulationTauS)
 		}
 	}
+
 	return p
 }
 
@@ -39,6 +41,7 @@ func (r Rotor) NoiseDensity(blades int, rpm, thetaDeg, fHz float64) float64 {
 	p := h*h*newBandPass(f1, f2, r.RateHz).power(fHz, r.RateHz) +
 		rumblePa*rumblePa*newLowPass(rumbleHz, r.RateHz).power(fHz, r.RateHz) +
 		microphonePa*microphonePa
+
 	return p * 2 / r.RateHz
 }
 

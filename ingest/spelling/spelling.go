@@ -24,10 +24,12 @@ func Distance(a, b string) int {
 		}
 		return max(len(x), len(y))
 	}
+
 	prev2, prev, cur := make([]int, len(y)+1), make([]int, len(y)+1), make([]int, len(y)+1)
 	for j := range prev {
 		prev[j] = j
 	}
+
 	for i := 1; i <= len(x); i++ {
 		cur[0] = i
 		for j := 1; j <= len(y); j++ {
@@ -35,13 +37,16 @@ func Distance(a, b string) int {
 			if x[i-1] == y[j-1] {
 				cost = 0
 			}
+
 			cur[j] = min(prev[j]+1, cur[j-1]+1, prev[j-1]+cost)
 			if i > 1 && j > 1 && x[i-1] == y[j-2] && x[i-2] == y[j-1] {
 				cur[j] = min(cur[j], prev2[j-2]+1)
 			}
 		}
+
 		prev2, prev, cur = prev, cur, prev2
 	}
+
 	return prev[len(y)]
 }
 
@@ -52,15 +57,19 @@ func Nearest(name string, known []string, n int) []string {
 		name     string
 		distance int
 	}
+
 	list := make([]ranked, len(known))
 	for i, k := range known {
 		list[i] = ranked{k, Distance(name, k)}
 	}
+
 	sort.SliceStable(list, func(i, j int) bool { return list[i].distance < list[j].distance })
+
 	var out []string
 	for _, r := range list[:max(0, min(n, len(list)))] {
 		out = append(out, r.name)
 	}
+
 	return out
 }
 
@@ -72,9 +81,11 @@ func Meant(name string, known []string) string {
 	if len(name) <= 3 {
 		most = 1
 	}
+
 	if near := Nearest(name, known, 1); len(near) > 0 && Distance(name, near[0]) <= most {
 		return near[0]
 	}
+
 	return ""
 }
 

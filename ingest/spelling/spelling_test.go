@@ -25,10 +25,12 @@ func TestDistance(t *testing.T) {
 		if got := Distance(c.a, c.b); got != c.want {
 			t.Errorf("%q, %q: %d, expected %d", c.a, c.b, got, c.want)
 		}
+
 		if got := Distance(c.b, c.a); got != c.want {
 			t.Errorf("%q, %q: %d, expected %d", c.b, c.a, got, c.want)
 		}
 	}
+
 	long := strings.Repeat("x", 1<<20)
 	if Distance(long, long) != 0 || Distance(long, "x") != 1<<20 {
 		t.Error("names too long to compare")
@@ -40,6 +42,7 @@ func TestNearest(t *testing.T) {
 	if got := Nearest("fx", known, 2); !slices.Equal(got, []string{"Fx", "Fy"}) {
 		t.Errorf("%q", got)
 	}
+
 	if got := Nearest("x", nil, 3); got != nil {
 		t.Errorf("%q", got)
 	}

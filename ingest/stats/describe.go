@@ -15,17 +15,20 @@ func Describe(ctx context.Context, r ingest.Reader) ([]Summary, []ingest.Warning
 	info := r.Info()
 	stats := make([]Summary, len(info.Channels))
 	var warns []ingest.Warning
+
 	done := make([]bool, len(info.Channels))
 	for c, ch := range info.Channels {
 		if done[c] {
 			continue
 		}
+
 		if ch.Samples == 0 {
 			var none accumulator
 			none.begin(0)
 			stats[c], _ = none.stats()
 			continue
 		}
+
 		run := ingest.Run{ID: info.Path, Path: info.Path, Row1: -1}
 		for k := c; k < len(info.Channels); k++ {
 			if info.Channels[k].Samples == ch.Samples {
@@ -33,15 +36,19 @@ func Describe(ctx context.Context, r ingest.Reader) ([]Summary, []ingest.Warning
 				run.Recordings = append(run.Recordings, ingest.Recording{Channels: []int{k}})
 			}
 		}
+
 		s, w, err := scanRun(ctx, r, run, true)
 		if err != nil {
 			return nil, nil, err
 		}
+
 		for i, rec := range run.Recordings {
 			stats[rec.Channels[0]] = s[i]
 		}
+
 		warns = append(warns, w...)
 	}
+
 	for c, s := range stats {
 		if s.NaN > 0 {
 			warns = append(warns, ingest.Warning{Path: info.Path, Code: "not-finite", Text: fmt.Sprintf(
@@ -49,5 +56,6 @@ func Describe(ctx context.Context, r ingest.Reader) ([]Summary, []ingest.Warning
 				s.FirstNaN)})
 		}
 	}
+
 	return stats, warns, nil
 }

@@ -21,6 +21,7 @@ func ExampleScan() {
 	if err != nil {
 		log.Fatal(err)
 	}
+
 	fmt.Println(len(sums), sums[0].Samples, sums[0].Max < 1, len(warnings))
 	// Output: 1 37 true 0
 }

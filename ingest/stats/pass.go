@@ -42,30 +42,37 @@ type account[T floats] struct {
 // NewPass returns a Pass of r. No one else may read r until Stats.
 func NewPass(r ingest.Reader, run ingest.Run) *Pass {
 	p := &Pass{r: r, run: run}
+
 	s, err := newScan(r, run, false)
 	if err != nil || len(s.used) == 0 || s.part {
 		return p
 	}
+
 	for c, u := range s.used {
 		if !u {
 			p.rest = append(p.rest, c)
 		}
 	}
+
 	if p.ByChannel() {
 		p.rest = nil
 	} else if len(p.rest) > max(16, len(s.used)/2) {
 		return p // too much to hold for one who wants little of the file
 	}
+
 	p.s, p.per, p.at = s, s.per, make([]int64, len(s.used))
 	for c := range p.at {
 		p.at[c] = s.run.Row0
 	}
+
 	p.block.read, p.block.add = r.Read, s.add
 	if s.narrow != nil {
 		p.small.read, p.small.add = s.narrow.Read32, s.add32
 	}
+
 	p.block.carry, p.small.carry = make([][]float64, len(p.at)), make([][]float32, len(p.at))
 	s.tolerate(true)
+
 	return p
 }
 
@@ -97,17 +104,21 @@ func (p *Pass) Stats(ctx context.Context, again func() (ingest.Reader, error)) (
 	if p.s != nil {
 		p.finish(ctx)
 	}
+
 	sound := p.s != nil
 	for c := 0; sound && c < len(p.at); c++ {
 		sound = p.s.acc[c].nan == 0 || !p.s.used[c]
 	}
+
 	if p.s != nil {
 		p.s.tolerate(false)
 	}
+
 	if sound {
 		stats, warnings := p.s.verdict()
 		return stats, warnings, nil
 	}
+
 	r := p.r
 	if p.failed && again != nil && ctx.Err() == nil {
 		fresh, err := again()
@@ -117,6 +128,7 @@ func (p *Pass) Stats(ctx context.Context, again func() (ingest.Reader, error)) (
 		defer fresh.Close()
 		r = fresh
 	}
+
 	return Scan(ctx, r, p.run)
 }
 
@@ -134,6 +146,7 @@ func pass[T floats](p *Pass, channels []int, start int64, dst [][]T, a *account[
 	if p.s == nil || len(dst) == 0 {
 		return read(channels, start, dst)
 	}
+
 	p.set = append(append(p.set[:0], channels...), p.rest...)
 	for i, c := range p.set {
 		if slices.Contains(p.set[:i], c) { // twice, or one that is in no recording
@@ -141,28 +154,35 @@ func pass[T floats](p *Pass, channels []int, start int64, dst [][]T, a *account[
 			return read(channels, start, dst)
 		}
 	}
+
 	p.reach(p.set, min(start, p.s.row1)) // what the reader leaves out
+
 	if len(p.rest) == 0 || p.s == nil {
 		return readTee(p, len(channels), start, dst, read)
 	}
+
 	for len(a.extra) < len(p.rest) {
 		a.extra = append(a.extra, nil)
 	}
+
 	part := make([][]T, len(p.set))
 	for n < len(dst[0]) {
 		m := min(p.per, len(dst[0])-n)
 		for i := range dst {
 			part[i] = dst[i][n : n+m]
 		}
+
 		for i := range p.rest {
 			a.extra[i] = slices.Grow(a.extra[i][:0], m)[:m]
 			part[len(dst)+i] = a.extra[i]
 		}
+
 		got, err := readTee(p, len(channels), start+int64(n), part, read)
 		if n += got; err != nil || got < m {
 			return n, err
 		}
 	}
+
 	return n, nil
 }
 
@@ -174,17 +194,20 @@ func readTee[T floats](p *Pass, wanted int, start int64, dst [][]T,
 	if p.s == nil {
 		return read(p.set[:wanted], start, dst[:wanted])
 	}
+
 	n, err := read(p.set, start, dst)
 	if err != nil && !errors.Is(err, io.EOF) {
 		p.failed = true
 		p.abandon()
 		return n, err
 	}
+
 	m := int(max(0, min(int64(n), p.s.row1-start)))
 	for i, c := range p.set {
 		put(p, c, dst[i][:m])
 		p.at[c] = max(p.at[c], start+int64(m))
 	}
+
 	return n, err
 }
 
@@ -204,6 +227,7 @@ func fill[A, T floats](a *account[A], c int, x []T, per int) {
 			x = x[per:]
 			continue
 		}
+
 		n := min(per-len(a.carry[c]), len(x))
 		if same, ok := any(x).([]A); ok {
 			a.carry[c] = append(a.carry[c], same[:n]...)
@@ -212,7 +236,9 @@ func fill[A, T floats](a *account[A], c int, x []T, per int) {
 				a.carry[c] = append(a.carry[c], A(v)) // a float32 widened, or one stored in a float64
 			}
 		}
+
 		x = x[n:]
+
 		if len(a.carry[c]) == per {
 			a.add(c, a.carry[c])
 			a.carry[c] = a.carry[c][:0]
@@ -252,11 +278,13 @@ func catchUp[T floats](p *Pass, a *account[T], channels []int, from, to int64) {
 		for i := range dst {
 			dst[i] = slices.Grow(dst[i][:0], n)[:n]
 		}
+
 		if got, err := a.read(channels, from, dst); got < n || err != nil && !errors.Is(err, io.EOF) {
 			p.failed = true
 			p.abandon()
 			return
 		}
+
 		from += int64(n)
 		for i, c := range channels {
 			put(p, c, dst[i])
@@ -272,16 +300,19 @@ func (p *Pass) finish(ctx context.Context) {
 			p.abandon()
 			return
 		}
+
 		to = min(to+1<<20, p.s.row1)
 		late := slices.DeleteFunc(slices.Clone(p.s.all), func(c int) bool { return p.at[c] >= to })
 		if p.reach(late, to); p.s == nil {
 			return
 		}
 	}
+
 	for c := range p.at {
 		if x := p.small.carry[c]; len(x) > 0 {
 			p.small.add(c, x)
 		}
+
 		if x := p.block.carry[c]; len(x) > 0 {
 			p.block.add(c, x)
 		}

@@ -25,6 +25,7 @@ import (
 // and a column after them with a word in it.
 func passFiles(n int) map[string]func() (ingest.Reader, error) {
 	rng := rand.New(rand.NewPCG(7, uint64(n)))
+
 	x := make([][]int16, 3)
 	for c := range x {
 		x[c] = make([]int16, n)
@@ -33,40 +34,49 @@ func passFiles(n int) map[string]func() (ingest.Reader, error) {
 			if c == 1 {
 				x[c][k] /= 8192 // often the same as before
 			}
+
 			if c == 2 && k%9000 < 7 {
 				x[c][k] = 32767
 			}
 		}
 	}
+
 	var i16, f32, planes []byte
+
 	var rows strings.Builder
 	for k := range n {
 		fmt.Fprintf(&rows, "%d.25", k)
+
 		for c := range x {
 			i16 = binary.LittleEndian.AppendUint16(i16, uint16(x[c][k]))
 			f32 = binary.LittleEndian.AppendUint32(f32, math.Float32bits(float32(x[c][k])/3))
 			fmt.Fprintf(&rows, ",%d", x[c][k])
 		}
+
 		if k == 5000 {
 			rows.WriteString(",off\n")
 		} else {
 			rows.WriteString(",1\n")
 		}
 	}
+
 	for c := range x {
 		for _, v := range x[c] {
 			planes = binary.LittleEndian.AppendUint32(planes, math.Float32bits(float32(v)/3))
 		}
 	}
+
 	float := make([]byte, 0, 24*n)
 	for k := range n {
 		for c := range x {
 			float = binary.LittleEndian.AppendUint64(float, math.Float64bits(float64(x[c][k])/3))
 		}
 	}
+
 	file := func(f ingest.Format, b []byte) func() (ingest.Reader, error) {
 		return func() (ingest.Reader, error) { return f.Open(ingesttest.Source(b), ingest.Options{}) }
 	}
+
 	return map[string]func() (ingest.Reader, error){
 		"WAV, 16 bits": file(wav.Format, ingesttest.WAV{
 			Tag: 1, Channels: 3, Align: 6, Bits: 16, Rate: 1000, Data: i16,
@@ -86,10 +96,12 @@ func passFiles(n int) map[string]func() (ingest.Reader, error) {
 func TestPass(t *testing.T) {
 	const n = 3*scanBlock + 1234
 	files := passFiles(n)
+
 	var names []string
 	for k := range files {
 		names = append(names, k)
 	}
+
 	slices.Sort(names)
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.SampledFrom(names).Draw(t, "file")
@@ -98,24 +110,31 @@ func TestPass(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			return rd
 		}
+
 		rd := open()
+
 		channels := []int{0, 1, 2}
 		if name == "text" {
 			channels = []int{1, 2, 3}
 		}
+
 		channels = channels[:rapid.IntRange(1, 3).Draw(t, "channels")]
 		run := ingest.Run{ID: "r", Path: "r", Row1: -1}
+
 		row1 := n
 		if rapid.Bool().Draw(t, "part") {
 			run.Row0 = int64(rapid.IntRange(0, 9000).Draw(t, "row0"))
 			row1 = rapid.IntRange(int(run.Row0)+100, n).Draw(t, "row1")
 			run.Row1 = int64(row1)
 		}
+
 		for _, c := range channels {
 			run.Recordings = append(run.Recordings, ingest.Recording{ID: fmt.Sprint(c), Channels: []int{c}})
 		}
+
 		want, wantWarnings, wantErr := Scan(context.Background(), open(), run)
 
 		p := NewPass(rd, run)
@@ -127,28 +146,34 @@ func TestPass(t *testing.T) {
 			if n == 0 {
 				return
 			}
+
 			var err error
 			if narrow {
 				dst := make([][]float32, len(channels))
 				for i := range dst {
 					dst[i] = make([]float32, n)
 				}
+
 				_, err = p.Read32(channels, run.Row0+int64(at), dst)
 			} else {
 				dst := make([][]float64, len(channels))
 				for i := range dst {
 					dst[i] = make([]float64, n)
 				}
+
 				_, err = p.Read(channels, run.Row0+int64(at), dst)
 			}
+
 			if err != nil && wantErr == nil {
 				t.Fatal(err)
 			}
 		}
+
 		together := len(channels)
 		if p.ByChannel() || rapid.IntRange(0, 3).Draw(t, "one by one") == 0 {
 			together = 1
 		}
+
 		stop := rapid.IntRange(0, 4*segments).Draw(t, "stop") // often never
 		for h := range 2 {
 			for c := 0; c < len(channels); c += together {
@@ -160,9 +185,11 @@ func TestPass(t *testing.T) {
 				}
 			}
 		}
+
 		if rapid.IntRange(0, 5).Draw(t, "again") == 0 {
 			read(channels, 0, min(10, length))
 		}
+
 		got, warnings, err := p.Stats(context.Background(), nil)
 		if a, b := fmt.Sprintf("%+v %+v %v", got, warnings, err),
 			fmt.Sprintf("%+v %+v %v", want, wantWarnings, wantErr); a != b {
@@ -184,6 +211,7 @@ func (r *reads) Read(channels []int, start int64, dst [][]float64) (int, error) 
 			r.count[c][start+int64(k)]++
 		}
 	}
+
 	return n, err
 }
 
@@ -192,6 +220,7 @@ func (r *reads) Read(channels []int, start int64, dst [][]float64) (int, error) 
 func TestPassOnce(t *testing.T) {
 	const n = 20000
 	rng := rand.New(rand.NewPCG(1, 9))
+
 	r := &reads{Memory: ingesttest.NewMemory(make([]float64, n), make([]float64, n), make([]float64, n))}
 	for c := range r.X {
 		for k := range r.X[c] {
@@ -199,25 +228,30 @@ func TestPassOnce(t *testing.T) {
 		}
 		r.count = append(r.count, make([]int, n))
 	}
+
 	run := ingest.Run{
 		ID: "r", Path: "m", Row0: 100, Row1: n - 100,
 		Recordings: []ingest.Recording{{Channels: []int{0}}, {Channels: []int{2}}},
 	}
+
 	p := NewPass(r, run)
 	for _, at := range []int64{100, 3100, 9900, 12900} {
 		if _, err := p.Read([]int{0, 2}, at, [][]float64{make([]float64, 3000), make([]float64, 3000)}); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	if _, _, err := p.Stats(context.Background(), nil); err != nil {
 		t.Fatal(err)
 	}
+
 	for c := range r.count {
 		for k, got := range r.count[c] {
 			want := 1
 			if k < 100 || k >= n-100 {
 				want = 0
 			}
+
 			if got != want {
 				t.Fatalf("channel %d, sample %d was asked for %d times, expected %d", c, k, got, want)
 			}
@@ -231,13 +265,16 @@ func TestPassNaN(t *testing.T) {
 	for k := range x {
 		x[k] = float64(k % 7)
 	}
+
 	x[4000] = math.NaN()
 	run := ingest.Run{ID: "r", Path: "m", Row1: -1, Recordings: []ingest.Recording{{Channels: []int{0}}}}
 	p := NewPass(ingesttest.NewMemory(x), run)
 	if _, err := p.Read([]int{0}, 0, [][]float64{make([]float64, 5000)}); err != nil {
 		t.Fatal(err)
 	}
+
 	_, _, err := p.Stats(context.Background(), nil)
+
 	_, _, want := Scan(context.Background(), ingesttest.NewMemory(x), run)
 	if want == nil || err == nil || err.Error() != want.Error() {
 		t.Errorf("%v, expected %v", err, want)
@@ -256,6 +293,7 @@ func (b *broken) Read(channels []int, start int64, dst [][]float64) (int, error)
 		b.failed = true
 		return 0, &fault.Error{Path: "m", Found: fmt.Sprintf("the disk fails at %d", start)}
 	}
+
 	return b.Memory.Read(channels, start, dst)
 }
 
@@ -272,11 +310,13 @@ func TestPassEnds(t *testing.T) {
 	for k := range x {
 		x[k] = float64(k % 11)
 	}
+
 	nan := slices.Clone(x)
 	nan[10] = math.NaN()
 	background := context.Background()
 	cancelled, cancel := context.WithCancel(background)
 	cancel()
+
 	row1 := int64(2*scanBlock + 5)
 	for _, c := range []struct {
 		name     string
@@ -338,11 +378,14 @@ func TestPassEnds(t *testing.T) {
 		run := ingest.Run{ID: "r", Path: "m", Row1: c.row1, Recordings: []ingest.Recording{{Channels: []int{0}}}}
 		want, wantWarnings, wantErr := Scan(c.ctx, c.open(), run)
 		p := NewPass(c.open(), run)
+
 		dst := make([][]float64, len(c.channels))
 		for i := range dst {
 			dst[i] = make([]float64, c.n)
 		}
+
 		_, _ = p.Read(c.channels, c.start, dst)
+
 		got, warnings, err := p.Stats(c.ctx, func() (ingest.Reader, error) { return c.open(), nil })
 		if a, b := fmt.Sprintf("%+v %+v %v", got, warnings, err),
 			fmt.Sprintf("%+v %+v %v", want, wantWarnings, wantErr); a != b {
@@ -356,6 +399,7 @@ func TestPassEnds(t *testing.T) {
 // they would be 16 × 8 bytes of each sample.
 func TestPassMemory(t *testing.T) {
 	const n = 200000
+
 	x := make([][]float64, 17)
 	for c := range x {
 		x[c] = make([]float64, n)
@@ -363,6 +407,7 @@ func TestPassMemory(t *testing.T) {
 			x[c][k] = float64((k*7 + c) % 1001)
 		}
 	}
+
 	m := ingesttest.NewMemory(x...)
 	run := ingest.Run{ID: "r", Path: "m", Row1: -1, Recordings: []ingest.Recording{{Channels: []int{0}}}}
 	dst := [][]float64{make([]float64, n)}
@@ -371,10 +416,12 @@ func TestPassMemory(t *testing.T) {
 		if _, err := p.Read([]int{0}, 0, dst); err != nil {
 			t.Fatal(err)
 		}
+
 		if _, _, err := p.Stats(context.Background(), nil); err != nil {
 			t.Fatal(err)
 		}
 	})
+
 	if !slices.Equal(dst[0], x[0]) {
 		t.Error("other samples than the file's")
 	}

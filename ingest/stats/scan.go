@@ -71,17 +71,22 @@ func scanRun(ctx context.Context, r ingest.Reader, run ingest.Run, tolerant bool
 	if err != nil || len(s.used) == 0 {
 		return nil, nil, err
 	}
+
 	s.tolerate(true)
 	defer s.tolerate(false)
+
 	if s.narrow != nil {
 		err = scanBlocks(ctx, s, s.narrow.Read32, s.add32)
 	} else {
 		err = scanBlocks(ctx, s, s.r.Read, s.add)
 	}
+
 	if err != nil {
 		return nil, nil, err
 	}
+
 	stats, warns := s.verdict()
+
 	return stats, warns, nil
 }
 
@@ -122,16 +127,20 @@ func newScan(r ingest.Reader, run ingest.Run, tolerant bool) (*scan, error) {
 					Found: fault.Plural(int64(len(s.used)), "channel"),
 				}
 			}
+
 			s.used[c] = true
 			s.order = append(s.order, c)
 		}
 	}
+
 	if len(s.used) == 0 {
 		return s, nil
 	}
+
 	if err := s.findChannels(); err != nil {
 		return nil, err
 	}
+
 	samples := info.Channels[s.all[0]].Samples
 	row0, row1 := s.run.Interval(samples)
 	if row1 > samples {
@@ -140,29 +149,36 @@ func newScan(r ingest.Reader, run ingest.Run, tolerant bool) (*scan, error) {
 			Found: fault.Plural(samples, "sample"), Want: fmt.Sprintf("%d samples", row1),
 		}
 	}
+
 	if row0 < 0 || row0 >= row1 {
 		return nil, &fault.Error{
 			Path: info.Path, Place: fmt.Sprintf("samples %d to %d", row0, row1),
 			Want: "at least one sample", Found: "none",
 		}
 	}
+
 	s.row1 = row1
+
 	// With thousands of channels shorter blocks keep the memory bounded.
 	s.per = max(1, min(scanBlock, 1<<22/len(s.all)))
 	if q, ok := s.r.(ingest.Quantized); ok {
 		s.step, s.low, s.high = q.Quantum()
 	}
+
 	s.acc = make([]accumulator, len(s.used))
 	for _, c := range s.all {
 		ch := info.Channels[c]
 		s.acc[c].begin(s.step)
+
 		if s.clock < 0 && ch.IsTime() {
 			s.clock = c
 		}
 	}
+
 	if f, ok := s.r.(ingest.Float32); ok && f.Exact32() && s.clock < 0 && !s.part {
 		s.narrow = f
 	}
+
 	return s, nil
 }
 
@@ -172,10 +188,12 @@ func (s *scan) findChannels() error {
 	if len(s.order) > 0 {
 		first = s.order[0]
 	}
+
 	for c, ch := range s.info.Channels {
 		switch {
 		case ch.Samples == s.info.Channels[first].Samples:
 			s.all = append(s.all, c)
+
 		case s.used[c]:
 			return &fault.Error{
 				Path: s.info.Path, Place: "channel " + ch.Name, Want: "channels of one length in a run",
@@ -183,6 +201,7 @@ func (s *scan) findChannels() error {
 			}
 		}
 	}
+
 	s.part = len(s.all) < len(s.info.Channels)
 
 	if len(s.run.Recordings) == 0 {
@@ -191,6 +210,7 @@ func (s *scan) findChannels() error {
 			s.used[c] = true
 		}
 	}
+
 	return nil
 }
 
@@ -204,7 +224,9 @@ func (s *scan) tolerate(on bool) {
 		for c, u := range s.used {
 			channels[c] = s.tolerant || !u
 		}
+
 		r.Tolerate(channels)
+
 	default:
 		r.Tolerate(nil)
 	}
@@ -227,16 +249,20 @@ func (s *scan) verdict() ([]Summary, []ingest.Warning) {
 		st, _ := s.acc[c].stats()
 		stats = append(stats, st)
 	}
+
 	var warns []ingest.Warning
 	warn := func(code, format string, args ...any) {
 		warns = append(warns, ingest.Warning{Path: s.info.Path, Code: code, Text: fmt.Sprintf(format, args...)})
 	}
+
 	noun, row := "channel", "sample"
 	if s.info.Format == "text" {
 		noun, row = "column", "row"
 	}
+
 	for _, c := range s.all {
 		ch := s.info.Channels[c]
+
 		st, flank := s.acc[c].stats()
 		switch {
 		case st.Samples >= 10 && st.Min == st.Max && st.NaN == 0:
@@ -244,16 +270,20 @@ func (s *scan) verdict() ([]Summary, []ingest.Warning) {
 			if s.used[c] {
 				end = ": it measured nothing"
 			}
+
 			warn("stuck-column", "%s %s is stuck at %s in all %s%s", noun, ch.Name, strconv.FormatFloat(st.Min, 'g', -1, 64),
 				fault.Plural(st.Samples, row), end)
+
 		case s.used[c] && st.Clipped > 0 && (st.Max >= s.high || st.Min <= s.low || flank > 4*s.step):
 			warn("clipping", "%s %s is clipped: %d of %s lie at its extremes (%s, %s), three and more in a row", noun, ch.Name,
 				st.Clipped, fault.Plural(st.Samples, row),
 				strconv.FormatFloat(st.Min, 'g', 6, 64), strconv.FormatFloat(st.Max, 'g', 6, 64))
 		}
 	}
+
 	if steps := &s.steps; s.clock >= 0 && steps.n > 1 {
 		mean := (steps.last - steps.first) / float64(steps.n-1)
+
 		name := s.info.Channels[s.clock].Name
 		switch {
 		case steps.min <= 0:
@@ -264,6 +294,7 @@ func (s *scan) verdict() ([]Summary, []ingest.Warning) {
 				"steps", name, steps.min, steps.max, s.info.Channels[s.clock].Unit, mean)
 		}
 	}
+
 	return stats, warns
 }
 
@@ -277,27 +308,33 @@ func scanBlocks[T floats](ctx context.Context, s *scan, read func(channels []int
 	for i := range dst {
 		dst[i] = make([]T, s.per)
 	}
+
 	for at := s.run.Row0; at < s.row1; {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+
 		m := int(min(int64(s.per), s.row1-at))
 		for i := range dst {
 			dst[i] = dst[i][:m]
 		}
+
 		n, err := read(s.all, at, dst)
 		if err != nil && !errors.Is(err, io.EOF) {
 			return fmt.Errorf("scan run %s: %w", s.run.ID, err)
 		}
+
 		if n < m {
 			return &fault.Error{
 				Path: s.info.Path, Place: fmt.Sprintf("sample %d", at+int64(n)),
 				Want: fault.Plural(s.row1, "sample"), Found: "the end of the data",
 			}
 		}
+
 		for k, c := range s.all {
 			x := dst[k]
 			add(c, x)
+
 			if s.used[c] && s.acc[c].nan > 0 && !s.tolerant {
 				i := s.acc[c].firstNaN
 				return &fault.Error{
@@ -307,8 +344,10 @@ func scanBlocks[T floats](ctx context.Context, s *scan, read func(channels []int
 				}
 			}
 		}
+
 		at += int64(n)
 	}
+
 	return nil
 }
 
@@ -327,6 +366,7 @@ func (s *stepRange) add(t []float64) {
 		} else {
 			s.min, s.max = min(s.min, v-s.last), max(s.max, v-s.last)
 		}
+
 		s.last = v
 		s.n++
 	}
@@ -365,21 +405,26 @@ func (a *accumulator) addFast(k *kernel.Set, x []float32) {
 		addTo(a, x) // the beginning, or a stretch of equal samples that may go on
 		return
 	}
+
 	sum, low, high, pair, triple := k.Describe(x, a.shift)
 	if sum-sum != 0 || triple {
 		addTo(a, x)
 		return
 	}
+
 	if lo := float64(low); lo < a.lo {
 		a.lo, a.clipLo, a.flankLo = lo, 0, 0
 	}
+
 	if hi := float64(high); hi > a.hi {
 		a.hi, a.clipHi, a.flankHi = hi, 0, 0
 	}
+
 	a.longest = max(a.longest, 1)
 	if pair {
 		a.longest = max(a.longest, 2)
 	}
+
 	// The stretch that is running at the end; one that began before x is over.
 	n := len(x)
 	last := float64(x[n-1])
@@ -392,6 +437,7 @@ func (a *accumulator) addFast(k *kernel.Set, x []float32) {
 			a.first = true // the sample before is unknown: no flank there
 		}
 	}
+
 	a.n += int64(n)
 	mean := sum / float64(n)
 	a.join(mean, k.Squares(x, a.shift+mean), int64(n))
@@ -407,7 +453,9 @@ func addTo[T floats](a *accumulator, x []T) {
 			}
 		}
 	}
+
 	sum, lo, hi, shift := 0.0, a.lo, a.hi, a.shift
+
 	bad := 0
 	for i, s := range x {
 		v := float64(s)
@@ -415,45 +463,57 @@ func addTo[T floats](a *accumulator, x []T) {
 			if a.nan == 0 {
 				a.firstNaN = a.n + int64(i)
 			}
+
 			a.nan++
 			bad++
 			a.close(v)
 			a.val, a.before, a.len, a.first = math.NaN(), math.NaN(), 0, true
 			continue
 		}
+
 		sum += v - shift
+
 		if v < lo {
 			lo = v
 			a.clipLo, a.flankLo = 0, 0
 		}
+
 		if v > hi {
 			hi = v
 			a.clipHi, a.flankHi = 0, 0
 		}
+
 		if v == a.val {
 			a.len++
 			continue
 		}
+
 		if a.len > 1 {
 			a.lo, a.hi = lo, hi
 			a.close(v)
 		}
+
 		a.first = a.len == 0
 		a.before, a.val, a.len = a.val, v, 1
 	}
+
 	a.lo, a.hi = lo, hi
 	a.n += int64(len(x))
+
 	k := int64(len(x) - bad)
 	if k == 0 {
 		return
 	}
+
 	mean := sum / float64(k)
+
 	m2 := 0.0
 	for _, v := range x {
 		if d := float64(v) - shift - mean; d-d == 0 {
 			m2 += float64(d * d)
 		}
 	}
+
 	a.join(mean, m2, k)
 }
 
@@ -463,6 +523,7 @@ func (a *accumulator) join(mean, m2 float64, k int64) {
 		a.mean, a.m2, a.finite = mean, m2, k
 		return
 	}
+
 	d := mean - a.mean
 	total := a.finite + k
 	a.m2 += m2 + float64(d*d)*float64(a.finite)*float64(k)/float64(total)
@@ -476,17 +537,21 @@ func (a *accumulator) close(v float64) {
 	if a.len < 3 || a.step == 0 {
 		return
 	}
+
 	flank := 0.0
 	if !a.first {
 		flank = math.Abs(a.val - a.before)
 	}
+
 	if d := math.Abs(v - a.val); d > flank { // false for NaN
 		flank = d
 	}
+
 	if a.val == a.hi {
 		a.clipHi += a.len
 		a.flankHi = max(a.flankHi, flank)
 	}
+
 	if a.val == a.lo {
 		a.clipLo += a.len
 		a.flankLo = max(a.flankLo, flank)
@@ -498,24 +563,29 @@ func (a *accumulator) close(v float64) {
 func (a *accumulator) stats() (s Summary, flank float64) {
 	b := *a
 	b.close(math.NaN())
+
 	s = Summary{Samples: b.n, NaN: b.nan, FirstNaN: b.firstNaN, Constant: b.longest}
 	if b.finite == 0 {
 		nan := math.NaN()
 		s.Min, s.Max, s.Mean, s.RMS, s.Std = nan, nan, nan, nan, nan
 		return s, 0
 	}
+
 	s.Min, s.Max, s.Mean = b.lo, b.hi, b.shift+b.mean
 	variance := b.m2 / float64(b.finite)
 	s.Std = math.Sqrt(variance)
 	s.RMS = math.Sqrt(variance + s.Mean*s.Mean)
 	if b.lo < b.hi { // a constant channel is stuck, not clipped
 		s.Clipped = b.clipLo + b.clipHi
+
 		if b.clipLo > 0 {
 			flank = b.flankLo
 		}
+
 		if b.clipHi > 0 {
 			flank = max(flank, b.flankHi)
 		}
 	}
+
 	return s, flank
 }

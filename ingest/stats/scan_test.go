@@ -35,21 +35,25 @@ func TestScanStatistics(t *testing.T) {
 		for i := range x {
 			x[i] = offset + g.NormFloat64()
 		}
+
 		s, _, err := Scan(context.Background(), ingesttest.NewMemory(x), ingest.Run{Row1: -1})
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		f := func(v float64) *big.Float { return new(big.Float).SetPrec(200).SetFloat64(v) }
 		sum, sq := f(0), f(0)
 		for _, v := range x {
 			sum.Add(sum, f(v))
 			sq.Add(sq, f(0).Mul(f(v), f(v)))
 		}
+
 		n := f(float64(len(x)))
 		mean := f(0).Quo(sum, n)
 		ms := f(0).Quo(sq, n)
 		variance, _ := f(0).Sub(ms, f(0).Mul(mean, mean)).Float64()
 		wantMean, _ := mean.Float64()
+
 		rms2, _ := ms.Float64()
 		if math.Abs(s[0].Mean-wantMean) > 1e-14*(1+math.Abs(offset)) || math.Abs(s[0].Std-math.Sqrt(variance)) > 1e-12 ||
 			math.Abs(s[0].RMS-math.Sqrt(rms2)) > 1e-14*(1+math.Abs(offset)) {
@@ -67,28 +71,35 @@ func TestScanCounts(t *testing.T) {
 		for i := range x {
 			x[i] = float64(rapid.IntRange(-2, 2).Draw(rt, "x"))
 		}
+
 		m := ingesttest.NewMemory(x)
 		m.Step = 1
 		s, _, err := Scan(context.Background(), m, ingest.Run{Row1: -1})
 		if err != nil {
 			rt.Fatal(err)
 		}
+
 		lo, hi := x[0], x[0]
 		for _, v := range x {
 			lo, hi = min(lo, v), max(hi, v)
 		}
+
 		var clipped, longest int64
 		for i := 0; i < n; {
 			j := i
 			for j < n && x[j] == x[i] {
 				j++
 			}
+
 			longest = max(longest, int64(j-i))
+
 			if j-i >= 3 && (x[i] == lo || x[i] == hi) && lo < hi {
 				clipped += int64(j - i)
 			}
+
 			i = j
 		}
+
 		if s[0].Clipped != clipped || s[0].Constant != longest || s[0].Min != lo || s[0].Max != hi ||
 			s[0].Samples != int64(n) || s[0].FirstNaN != -1 {
 			rt.Fatalf("%+v; want clipped %d, constant %d, %g … %g", s[0], clipped, longest, lo, hi)
@@ -104,34 +115,42 @@ func TestScanNaN(t *testing.T) {
 		m.Header.Channels[0].Name = "Fx"
 		s, _, err := Scan(context.Background(), m, ingest.Run{Row1: -1})
 		ingesttest.WantDataError(t, s, err, "channel Fx, sample 8199", "a finite number")
+
 		// An interval counts from the file's first sample, too.
 		s, _, err = Scan(context.Background(), m,
 			ingest.Run{Row0: 8100, Row1: 8250, Recordings: []ingest.Recording{{Channels: []int{0}}}})
 		ingesttest.WantDataError(t, s, err, "channel Fx, sample 8199")
+
 		// Not in a channel that is used, or not in the interval: no matter.
 		if _, _, err := Scan(context.Background(), m,
 			ingest.Run{Row1: -1, Recordings: []ingest.Recording{{Channels: []int{1}}}}); err != nil {
 			t.Error(err)
 		}
+
 		if _, _, err := Scan(context.Background(), m, ingest.Run{Row0: 10, Row1: 8000}); err != nil {
 			t.Error(err)
 		}
 	}
+
 	// In a text, and for a cell that is no number in a column not used.
 	text := "a,b\n1,2\n3,nan\n5,6\n7,8\n9,1\n"
 	r, err := openText(text)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	s, _, err := Scan(context.Background(), r, ingest.Run{Row1: -1})
 	ingesttest.WantDataError(t, s, err, "channel b, sample 1", "NaN")
+
 	if r, err = openText(strings.Replace(text, "nan", "off", 1)); err != nil {
 		t.Fatal(err)
 	}
+
 	if s, _, err := Scan(context.Background(), r,
 		ingest.Run{Row1: -1, Recordings: []ingest.Recording{{Channels: []int{0}}}}); err != nil || s[0].Mean != 5 {
 		t.Error(s, err)
 	}
+
 	s, _, err = Scan(context.Background(), r, ingest.Run{Row1: -1})
 	ingesttest.WantDataError(t, s, err, `line 3, column 2 (b): expected a number, found "off"`)
 }
@@ -139,23 +158,29 @@ func TestScanNaN(t *testing.T) {
 func TestScanWarnings(t *testing.T) {
 	noise := func(n int, amp float64) []float64 {
 		g := rand.New(rand.NewPCG(9, 9))
+
 		x := make([]float64, n)
 		for i := range x {
 			x[i] = math.Round(amp * g.NormFloat64())
 		}
+
 		return x
 	}
+
 	clip := func(x []float64, at float64) []float64 {
 		for i := range x {
 			x[i] = math.Max(-at, math.Min(at, x[i])) / 32768
 		}
 		return x
 	}
+
 	sine := make([]float64, 4000)
 	for i := range sine {
 		sine[i] = math.Round(1000*math.Sin(float64(i)*0.003)) / 32768
 	}
+
 	stuck := make([]float64, 10)
+
 	few := make([]float64, 9)
 	for _, c := range []struct {
 		name, want string
@@ -176,19 +201,23 @@ func TestScanWarnings(t *testing.T) {
 			t.Errorf("%s: %v, %v", c.name, w, err)
 		}
 	}
+
 	// Through a WAV file: at the format's limit.
 	x := make([]int16, 200)
 	for i := range x {
 		x[i] = int16(max(-32768, min(32767, math.Round(50000*math.Sin(float64(i)*0.2)))))
 	}
+
 	r, err := openWAV(ingesttest.PCM16(1, x...))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	s, w, err := Scan(context.Background(), r, ingest.Run{Row1: -1})
 	if err != nil || ingesttest.Codes(w) != "clipping" || s[0].Clipped == 0 {
 		t.Error(s, w, err)
 	}
+
 	// Clocks.
 	for text, want := range map[string]string{
 		"t,F\n0,1\n1,2\n2,3\n3,4\n":        "",
@@ -203,6 +232,7 @@ func TestScanWarnings(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if _, w, err := Scan(context.Background(), r, ingest.Run{Row1: -1}); err != nil || ingesttest.Codes(w) != want {
 			t.Errorf("%q: %v, %v; want %s", text, w, err, want)
 		}
@@ -216,6 +246,7 @@ func TestScanRun(t *testing.T) {
 	if err != nil || len(s) != 2 || s[0].Mean != 6.5 || s[1].Mean != 2.5 || s[0].Samples != 2 {
 		t.Error(s, err)
 	}
+
 	s, _, err = Scan(context.Background(), m, ingest.Run{Row0: 1, Row1: 5})
 	ingesttest.WantDataError(t, s, err, "4 samples")
 	s, _, err = Scan(context.Background(), m, ingest.Run{Row0: 4, Row1: -1})
@@ -224,6 +255,7 @@ func TestScanRun(t *testing.T) {
 	ingesttest.WantDataError(t, s, err, "channel 4")
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
+
 	if _, _, err := Scan(ctx, m, ingest.Run{Row1: -1}); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
@@ -236,39 +268,48 @@ func TestScanFastAgrees(t *testing.T) {
 	const chans, n = 9, 3*scanBlock + 100
 	x := make([][]float64, chans)
 	data := make([]byte, 0, 4*n*chans)
+
 	for c := range x {
 		x[c] = make([]float64, n)
 	}
+
 	for k := range n {
 		for c := range x {
 			v := float32(rng.NormFloat64())
 			if c%3 == 1 { // many equal neighbours
 				v = float32(math.Round(2 * float64(v)))
 			}
+
 			if c == 2 && k > 9000 && k < 9005 || c == 5 && k >= scanBlock-2 && k < scanBlock+2 {
 				v = 7 // stretches, one over the edge of a block
 			}
+
 			x[c][k] = float64(v)
 			data = binary.LittleEndian.AppendUint32(data, math.Float32bits(v))
 		}
 	}
+
 	rd, err := openWAV(ingesttest.Float32WAV(chans, data))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	got, _, err := Scan(context.Background(), rd, ingest.Run{Row1: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	want, _, err := Scan(context.Background(), ingesttest.NewMemory(x...), ingest.Run{Row1: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for c := range want {
 		g, w := got[c], want[c]
 		if math.Abs(g.Mean-w.Mean) > 1e-14 || math.Abs(g.Std-w.Std) > 1e-14*w.Std || math.Abs(g.RMS-w.RMS) > 1e-14*w.RMS {
 			t.Errorf("channel %d: moments %+v, want %+v", c, g, w)
 		}
+
 		g.Mean, g.Std, g.RMS = w.Mean, w.Std, w.RMS
 		if g != w {
 			t.Errorf("channel %d: %+v, want %+v", c, g, w)
@@ -279,34 +320,42 @@ func TestScanFastAgrees(t *testing.T) {
 func BenchmarkScanWAV(b *testing.B) {
 	const frames, channels = 51200, 13
 	x := make([]int16, frames*channels)
+
 	g := rand.New(rand.NewPCG(2, 2))
 	for i := range x {
 		x[i] = int16(3000 * g.NormFloat64())
 	}
+
 	file := ingesttest.PCM16(channels, x...).Bytes()
 	b.Run("read", func(b *testing.B) {
 		r, err := wav.Format.Open(ingesttest.Source(file), ingest.Options{})
 		if err != nil {
 			b.Fatal(err)
 		}
+
 		chans, dst := make([]int, channels), make([][]float64, channels)
 		for c := range chans {
 			chans[c], dst[c] = c, make([]float64, frames)
 		}
+
 		b.SetBytes(int64(len(file)))
+
 		for b.Loop() {
 			if _, err := r.Read(chans, 0, dst); err != nil {
 				b.Fatal(err)
 			}
 		}
 	})
+
 	b.Run("scan", func(b *testing.B) {
 		b.SetBytes(int64(len(file)))
+
 		for b.Loop() {
 			r, err := wav.Format.Open(ingesttest.Source(file), ingest.Options{})
 			if err != nil {
 				b.Fatal(err)
 			}
+
 			if _, _, err := Scan(context.Background(), r, ingest.Run{Row1: -1}); err != nil {
 				b.Fatal(err)
 			}
@@ -320,6 +369,7 @@ func TestScanLengths(t *testing.T) {
 	for c, n := range []int64{2, 3, 3} {
 		m.Header.Channels[c].Samples = n
 	}
+
 	run := func(channels ...int) ingest.Run {
 		return ingest.Run{Row1: -1, Recordings: []ingest.Recording{{Channels: channels}}}
 	}
@@ -327,6 +377,7 @@ func TestScanLengths(t *testing.T) {
 	if err != nil || len(s) != 2 || s[0].Max != 9 || s[1].Mean != 4 || s[1].Samples != 3 {
 		t.Errorf("%+v, %v", s, err)
 	}
+
 	s, _, err = Scan(t.Context(), m, run(1, 0))
 	ingesttest.WantDataError(t, s, err, "one length", "2 samples")
 }

@@ -19,24 +19,30 @@ type Named struct {
 // another dimension, is an *Error.
 func ToName(name, stated string) (Named, error) {
 	as := Named{Conversion: Conversion{Scale: 1}, Unit: stated}
+
 	to, ok := OfName(name)
 	if stated == "" || !ok {
 		return as, nil
 	}
+
 	from, err := Parse(stated)
 	if err != nil {
 		return as, err
 	}
+
 	if from.Dimension == number && len(to.Text) == 1 && to.Dimension != number {
 		return as, nil // "c_n [-]" is a coefficient, not a force
 	}
+
 	c, err := from.To(to)
 	if err != nil {
 		return as, err
 	}
+
 	if math.Abs(c.Scale-1) < 1e-15 && c.Shift == 0 || c.Identity() {
 		return as, nil
 	}
+
 	return Named{Conversion: c, Unit: to.Text, From: stated}, nil
 }
 
@@ -59,6 +65,7 @@ func (n Named) Formula() string {
 	case n.Shift < 0:
 		s += " − " + g(-n.Shift)
 	}
+
 	return s
 }
 
@@ -73,16 +80,20 @@ func Coherent(stated string) (n Named, ok bool) {
 	if err != nil || from.Dimension == number {
 		return n, false
 	}
+
 	for _, text := range coherent {
 		to, err := Parse(text)
 		if err != nil || to.Dimension != from.Dimension {
 			continue
 		}
+
 		c, err := from.To(to)
 		if err != nil || math.Abs(c.Scale-1) < 1e-15 && c.Shift == 0 {
 			return n, false
 		}
+
 		return Named{Conversion: c, Unit: text, From: stated}, true
 	}
+
 	return n, false
 }

@@ -37,10 +37,12 @@ func TestToName(t *testing.T) {
 			t.Error(err)
 			continue
 		}
+
 		if got := n.Apply(c.v); math.Abs(got-c.want) > 1e-12*math.Abs(c.want) || n.Unit != c.unit || n.String() != c.text {
 			t.Errorf("%s in %s: %g gives %.15g %s, %q", c.name, c.stated, c.v, got, n.Unit, n)
 		}
 	}
+
 	for _, c := range [][3]string{
 		{"lift_n", "volts", `unit "volts": expected a unit of N (kg·m·s^-2), this one is of kg·m^2·s^-3·A^-1`},
 		{"lift_n", "raw counts", `unit "raw counts": expected a unit like N, kN`},

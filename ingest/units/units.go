@@ -34,9 +34,11 @@ func (d Dimension) String() string {
 			out = append(out, baseSymbols[i]+"^"+strconv.Itoa(int(p)))
 		}
 	}
+
 	if len(out) == 0 {
 		return "1"
 	}
+
 	return strings.Join(out, "·")
 }
 
@@ -60,6 +62,7 @@ func (e *Error) Error() string {
 	if e.Hint != "" {
 		s += "; " + e.Hint
 	}
+
 	return s
 }
 
@@ -68,23 +71,28 @@ func (e *Error) Error() string {
 // *Error.
 func Parse(text string) (Unit, error) {
 	u := Unit{Text: text, Factor: 1}
+
 	s := strings.TrimSpace(text)
 	for _, b := range []string{"[]", "()"} {
 		if len(s) > 1 && s[0] == b[0] && s[len(s)-1] == b[1] {
 			s = strings.TrimSpace(s[1 : len(s)-1])
 		}
 	}
+
 	if s == "" || s == "-" || s == "1" {
 		return u, nil
 	}
+
 	if sym, ok := symbols[s]; ok { // also the scales with an offset, which take no power
 		u.Dimension, u.Factor, u.Offset = sym.dim, sym.factor, sym.offset
 		return u, nil
 	}
+
 	p := parser{rest: s}
 	if !p.product(&u, 1) || p.rest != "" {
 		return Unit{}, unknown(text)
 	}
+
 	return u, nil
 }
 
@@ -108,22 +116,28 @@ func (p *parser) product(u *Unit, sign int) bool {
 		if p.rest == "" || p.rest[0] == ')' {
 			return !first && !divide
 		}
+
 		r, n := utf8.DecodeRuneInString(p.rest)
 		if strings.ContainsRune("·*×⋅.", r) || r == '/' {
 			if first || divide {
 				return false
 			}
+
 			divide = r == '/'
+
 			p.rest = p.rest[n:]
 			if !divide && strings.TrimSpace(p.rest) == "" {
 				return false
 			}
+
 			continue
 		}
+
 		s := sign
 		if divide {
 			s, divide = -sign, false
 		}
+
 		if !p.factor(u, s) {
 			return false
 		}
@@ -137,38 +151,49 @@ func (p *parser) factor(u *Unit, sign int) bool {
 		if !p.product(u, sign) || p.rest == "" {
 			return false
 		}
+
 		p.rest = p.rest[1:]
+
 		return true
 	}
+
 	if p.rest[0] == '1' {
 		p.rest = p.rest[1:]
 		return true
 	}
+
 	end := strings.IndexFunc(p.rest, func(r rune) bool {
 		return !unicode.IsLetter(r) &&
 			!strings.ContainsRune("°µΩ%'\"", r)
 	})
+
 	if end < 0 {
 		end = len(p.rest)
 	}
+
 	sym, ok := lookUp(p.rest[:end])
 	if !ok || sym.offset != 0 {
 		return false
 	}
+
 	p.rest = p.rest[end:]
 	power, ok := p.power()
 	if !ok {
 		return false
 	}
+
 	power *= sign
 	for i := range u.Dimension {
 		d := int(u.Dimension[i]) + power*int(sym.dim[i])
 		if d != int(int8(d)) {
 			return false
 		}
+
 		u.Dimension[i] = int8(d)
 	}
+
 	u.Factor *= math.Pow(sym.factor, float64(power))
+
 	return true
 }
 
@@ -180,22 +205,28 @@ func (p *parser) power() (int, bool) {
 	if !marked {
 		s, marked = strings.CutPrefix(p.rest, "**")
 	}
+
 	end := 0
 	for end < len(s) {
 		r, n := utf8.DecodeRuneInString(s[end:])
 		if !unicode.IsDigit(r) && !strings.ContainsRune("-⁻⁰¹²³⁴", r) {
 			break
 		}
+
 		end += n
 	}
+
 	if end == 0 {
 		return 1, !marked
 	}
+
 	v, err := strconv.Atoi(superscripts.Replace(s[:end]))
 	if err != nil || v == 0 || v < -9 || v > 9 {
 		return 0, false
 	}
+
 	p.rest = s[end:]
+
 	return v, true
 }
 
@@ -204,6 +235,7 @@ func lookUp(name string) (symbol, bool) {
 	if s, ok := symbols[name]; ok {
 		return s, true
 	}
+
 	for _, p := range prefixes {
 		if base, ok := strings.CutPrefix(name, p.text); ok {
 			if s, ok := symbols[base]; ok && s.prefixed {
@@ -212,6 +244,7 @@ func lookUp(name string) (symbol, bool) {
 			}
 		}
 	}
+
 	return symbol{}, false
 }
 
@@ -233,6 +266,7 @@ func (u Unit) To(to Unit) (Conversion, error) {
 			Hint: "name the column otherwise, or state its unit in the configuration",
 		}
 	}
+
 	return Conversion{Scale: u.Factor / to.Factor, Shift: (u.Offset - to.Offset) / to.Factor}, nil
 }
 
@@ -243,11 +277,13 @@ func OfName(name string) (u Unit, ok bool) {
 	words := strings.Split(strings.ToLower(name), "_")
 	for n := min(3, len(words)); n > 0; n-- {
 		text, known := endings[strings.Join(words[len(words)-n:], "_")]
+
 		// A name of one word is a unit only where it is also a quantity.
 		if known && (n < len(words) || wholeNames[name]) {
 			u, err := Parse(text)
 			return u, err == nil
 		}
 	}
+
 	return Unit{}, false
 }

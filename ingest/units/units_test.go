@@ -84,12 +84,15 @@ func TestParse(t *testing.T) {
 			if !errors.As(err, &e) || e.Text != c.text || !strings.Contains(err.Error(), fmt.Sprintf("%q", c.text)) {
 				t.Errorf("%q: %v, %+v; expected an Error that names it", c.text, err, u)
 			}
+
 			continue
 		}
+
 		if err != nil {
 			t.Errorf("%q: %v", c.text, err)
 			continue
 		}
+
 		if d := u.Dimension.String(); c.dim != "1" && order(d) != order(c.dim) || math.Abs(u.Factor/c.factor-1) > tol {
 			t.Errorf("%q: %v × %v, expected %v × %v", c.text, u.Factor, d, c.factor, c.dim)
 		}
@@ -101,14 +104,17 @@ func order(d string) [128]int {
 	var out [128]int
 	for _, s := range strings.Split(d, "·") {
 		name, p, ok := strings.Cut(s, "^")
+
 		n := 1
 		if ok {
 			_, _ = fmt.Sscan(p, &n)
 		}
+
 		for i := range name {
 			out[name[i]] += n
 		}
 	}
+
 	return out
 }
 
@@ -137,13 +143,16 @@ func TestTo(t *testing.T) {
 			t.Error(err)
 			continue
 		}
+
 		if got := conv.Apply(c.v); math.Abs(got-c.want) > 1e-12*math.Max(1, math.Abs(c.want)) {
 			t.Errorf("%g %s = %.17g %s, expected %.17g", c.v, c.from, got, c.to, c.want)
 		}
+
 		if conv.Identity() != (c.from == c.to) {
 			t.Errorf("%s to %s: identity %v", c.from, c.to, conv.Identity())
 		}
 	}
+
 	for _, c := range [][2]string{{"kN", "Pa"}, {"rad", "1/min"}, {"V", "N"}, {"m", ""}} {
 		from, _ := Parse(c[0])
 		to, _ := Parse(c[1])
@@ -167,6 +176,7 @@ func TestOfName(t *testing.T) {
 			t.Errorf("%q: %q %v, expected %q", name, u.Text, ok, want)
 		}
 	}
+
 	for end, text := range endings {
 		if _, err := Parse(text); err != nil {
 			t.Errorf("ending %s: %v", end, err)
@@ -179,12 +189,15 @@ func FuzzParse(f *testing.F) {
 	for _, s := range []string{"kN", "mN·m", "kg/m^3", "1/min", "((((", "m^-9", "°C", "\xff", "N/(m·s)"} {
 		f.Add(s)
 	}
+
 	f.Fuzz(func(t *testing.T, s string) {
 		u, err := Parse(s)
+
 		var e *Error
 		if err != nil && !errors.As(err, &e) {
 			t.Errorf("%q: %v is no *Error", s, err)
 		}
+
 		if err == nil && (!(u.Factor > 0) && !math.IsInf(u.Factor, 0) && u.Factor != 0 || math.IsNaN(u.Factor)) {
 			t.Errorf("%q: factor %v", s, u.Factor)
 		}
@@ -200,11 +213,13 @@ func ExampleUnit_To() {
 			fmt.Println(err)
 			continue
 		}
+
 		c, err := u.To(newton)
 		if err != nil {
 			fmt.Println(strings.ReplaceAll(err.Error(), "; ", ";\n"))
 			continue
 		}
+
 		fmt.Printf("1 %s = %.5g N\n", text, c.Apply(1))
 	}
 	// Output:

@@ -15,6 +15,7 @@ func (b *Background) validate(e *Experiment, key string, fail failFunc) {
 		fail(key, "expected files: GLOB or condition: NAME, found %s",
 			map[bool]string{true: "both", false: "neither"}[b.Condition != ""])
 	}
+
 	if len(e.Ingest.Columns) > 0 {
 		fail(key, "belongs to microphones; what a balance reads without wind is balance.tare")
 	}

@@ -54,10 +54,12 @@ func (b *Balance) BlockageValue() float64 {
 	if b.Blockage == "" || b.Blockage == "none" {
 		return 0
 	}
+
 	v, err := strconv.ParseFloat(b.Blockage, 64)
 	if err != nil || !(v > -maxBlockage && v < maxBlockage) {
 		return math.NaN()
 	}
+
 	return v
 }
 
@@ -122,15 +124,18 @@ func (b *Balance) validate(f *File, in *Ingest, key string, fail failFunc) {
 				fail(key+"."+k, "belongs to a balance of voltages, with voltages and matrix")
 			}
 		}
+
 	case len(b.Voltages) == 0:
 		fail(key, "expected voltages: the columns of the balance's channels")
 	case len(b.Matrix) == 0:
 		fail(key, "expected matrix: a row of coefficients for each load")
 	}
+
 	if n := len(b.Matrix); n > 0 && n != len(b.Components) {
 		fail(key+".matrix", "expected %d rows, one for each of the components %v, found %d", len(b.Components), b.Components,
 			n)
 	}
+
 	for i, r := range b.Matrix {
 		if want := len(b.Voltages) + len(b.Terms); len(r) != want {
 			fail(key+".matrix", "expected %d coefficients in each row (%d voltages, %d terms), found %d in row %d", want,
@@ -138,10 +143,12 @@ func (b *Balance) validate(f *File, in *Ingest, key string, fail failFunc) {
 			break
 		}
 	}
+
 	if math.IsNaN(b.BlockageValue()) {
 		fail(key+".blockage", "expected none, or a relative increase of the speed between -%g and %g, e.g. 0.012, found %q",
 			maxBlockage, maxBlockage, b.Blockage)
 	}
+
 	if t := b.Tare; t != nil {
 		switch {
 		case t.File == "" && t.Column == "":
@@ -156,12 +163,15 @@ func (b *Balance) validate(f *File, in *Ingest, key string, fail failFunc) {
 				t.Interpolation)
 		}
 	}
+
 	fail.within(key+".tolerance_deg", "an angle", b.ToleranceDeg, 0, 360)
+
 	for _, row := range b.Matrix {
 		for _, v := range row {
 			fail.within(key+".matrix", "coefficients", v, -most, most)
 		}
 	}
+
 	if w := b.Flow; w != nil {
 		switch {
 		case (w.Pressure == "") != (w.Temperature == ""):
@@ -169,11 +179,14 @@ func (b *Balance) validate(f *File, in *Ingest, key string, fail failFunc) {
 		case w.Column == "" && w.Pressure == "":
 			fail(key+".flow", "expected column: the sensor's column, or pressure and temperature")
 		}
+
 		fail.within(key+".flow.zero", "a number", w.Zero, -most, most)
+
 		if a := math.Abs(w.DivideBy); !(a >= 1/most && a <= most) {
 			fail(key+".flow.divide_by", "expected a number other than zero, from -%g to %g, found %g", most, most, w.DivideBy)
 		}
 	}
+
 	if len(in.Columns) == 0 {
 		fail(key, "expected columns too, e.g. {fx_n: Fx, fz_n: Fz}: which load is which outcome")
 	}

@@ -57,15 +57,19 @@ func (c *Calibration) validate(f *File, key string, fail failFunc) {
 			fail.above(key+"."+v.name, "a number", v.value, most)
 		}
 	}
+
 	fail.within(key+".gain_db", "a gain", c.GainDB, -maxDB, maxDB)
+
 	if c.Calibrator == nil {
 		return
 	}
+
 	for _, k := range []string{"unit", "full_scale_v", "reading", "sensitivity_v_per_pa", "gain_db", "pa_per_unit"} {
 		if f.Has(key + "." + k) {
 			fail(key+"."+k, "the calibrator's recording replaces the chain; keep one of them")
 		}
 	}
+
 	cal, key := c.Calibrator, key+".calibrator"
 	switch {
 	case cal.File == "" && len(cal.Recordings) == 0:
@@ -75,10 +79,12 @@ func (c *Calibration) validate(f *File, key string, fail failFunc) {
 	case cal.Channel != "" && cal.File == "":
 		fail(key+".channel", "belongs to file; behind a name in recordings write #CHANNEL")
 	}
+
 	if !f.Has(key + ".level_db") {
 		fail(key, "expected level_db: the level the calibrator makes, e.g. 94 or 114")
 		return
 	}
+
 	cal.Check(func(setting, text string) { fail(key+"."+setting, "%s", text) })
 }
 
@@ -97,19 +103,24 @@ func (c *Calibrator) Check(fail func(setting, text string)) {
 		fail("level_db", fmt.Sprintf("expected a level in dB re 20 µPa from %d to %d, e.g. 94 or 114, found %g",
 			minCalibratorDB, maxCalibratorDB, c.LevelDB))
 	}
+
 	if !(c.FrequencyHz >= 0 && c.FrequencyHz <= maxFrequencyHz) {
 		fail("frequency_hz", fmt.Sprintf("expected a frequency up to %g Hz, or 0 for the strongest line, found %g",
 			float64(maxFrequencyHz), c.FrequencyHz))
 	}
+
 	if !(c.FromS >= 0 && c.FromS <= maxSeconds) {
 		fail("from_s", fmt.Sprintf("expected a second from 0 to %g, found %g", float64(maxSeconds), c.FromS))
 	}
+
 	if !(c.ToS >= 0 && c.ToS <= maxSeconds) || c.ToS > 0 && c.ToS <= c.FromS {
 		fail("to_s", fmt.Sprintf("expected a second after from_s (%g), or 0 for the end, found %g", c.FromS, c.ToS))
 	}
+
 	if !(c.SpreadDB > 0 && c.SpreadDB <= maxDB) {
 		fail("spread_db", fmt.Sprintf("expected a difference above 0 and up to %d dB, found %g", maxDB, c.SpreadDB))
 	}
+
 	if !(math.Abs(c.GainDB) <= maxDB) {
 		fail("gain_db", fmt.Sprintf("expected a gain from -%d to %d dB, found %g", maxDB, maxDB, c.GainDB))
 	}

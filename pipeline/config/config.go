@@ -112,5 +112,6 @@ func Find(list []NamedString, name string) (string, bool) {
 			return e.Value, true
 		}
 	}
+
 	return "", false
 }

@@ -18,20 +18,24 @@ func TestBadFiles(t *testing.T) {
 	if len(files) < 5 {
 		t.Fatalf("found %d bad files", len(files))
 	}
+
 	for _, p := range files {
 		t.Run(filepath.Base(p), func(t *testing.T) {
 			want, err := os.ReadFile(strings.TrimSuffix(p, "yml") + "txt")
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			b, err := os.ReadFile(p)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			_, err = Parse("pipeline.yaml", b)
 			if err == nil {
 				t.Fatal("no error")
 			}
+
 			if got := err.Error() + "\n"; got != string(want) {
 				t.Errorf("got:\n%s\nexpected:\n%s", got, want)
 			}
@@ -61,19 +65,24 @@ func TestGood(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	e := f.Experiments[0]
+
 	// Text that YAML 1.1 takes for numbers must stay as written (STYLE §3).
 	if e.Ingest.Conditions != "2023_04_11" || e.Ingest.Files[1] != "007.wav" {
 		t.Errorf("text changed: %q %q", e.Ingest.Conditions, e.Ingest.Files)
 	}
+
 	if e.Train.Optimizer.Batch != 32 || e.DSP.Tolerance != 0.03 || !e.Train.Standardise {
 		t.Error("defaults are missing where other keys are given")
 	}
+
 	for i, want := range []string{"blades = 2", "blades = 2, 3 and rpm ≥ 3000", "u_inf_m_s = 4.7 ± 0.1"} {
 		if got := e.Train.Splits[i].Test.String(); got != want {
 			t.Errorf("rule %d: %s, expected %s", i, got, want)
 		}
 	}
+
 	if f.Resolve("runs") != filepath.Join("x", "runs") {
 		t.Error("paths do not start at the file's folder")
 	}
@@ -84,12 +93,14 @@ func TestGood(t *testing.T) {
 func TestFlatten(t *testing.T) {
 	e := defaultExperiment()
 	e.DSP.Track = &dsp.Track{RangeHz: []float64{250, 500}}
+
 	var got []string
 	for _, kv := range Flatten("dsp", e.DSP) {
 		if strings.HasPrefix(kv.Key, "dsp.track") || strings.HasPrefix(kv.Key, "dsp.distance") || kv.Key == "dsp.tolerance" {
 			got = append(got, kv.Key+"="+kv.Value)
 		}
 	}
+
 	if want := []string{"dsp.tolerance=0.03", "dsp.track.range_hz=[250, 500]"}; !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, expected %v", got, want)
 	}
@@ -120,19 +131,24 @@ func TestCompareAll(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if c := f.Experiments[0].Train.Calibration; c != (Recalibrate{Share: 0.2}) {
 		t.Errorf("calibration: %+v", c)
 	}
+
 	got := f.Experiments[0].Train.Compare
 	if !slices.Contains(got, "ensemble") || !slices.Contains(got, "mc-dropout") || slices.Contains(got, "laplace-full") {
 		t.Errorf("all: %v", got)
 	}
+
 	if f, err = Parse("p.yaml", []byte(text+"compare: all\n      model: {dropout: 0}\n")); err != nil {
 		t.Fatal(err)
 	}
+
 	if got := f.Experiments[0].Train.Compare; slices.Contains(got, "mc-dropout") || len(got) < 5 {
 		t.Errorf("all without dropout: %v", got)
 	}
+
 	for add, want := range map[string]string{
 		"compare: [all, gp]\n":                   "alone",
 		"calibration: {kind: beta}\n":            "share of the training runs",
@@ -153,6 +169,7 @@ func TestSchemaAndKeys(t *testing.T) {
 			t.Errorf("%s has no documentation", k.Path)
 		}
 	}
+
 	var walk func(path string, s map[string]any) []string
 	walk = func(path string, s map[string]any) []string {
 		var out []string
@@ -161,9 +178,11 @@ func TestSchemaAndKeys(t *testing.T) {
 				out = append(out, walk(path, o.(map[string]any))...)
 			}
 		}
+
 		if a, ok := s["additionalProperties"].(map[string]any); ok && a["properties"] != nil {
 			out = append(out, walk(path+".<name>", a)...)
 		}
+
 		props, _ := s["properties"].(map[string]any)
 		for k, p := range props {
 			if path == "" {
@@ -171,21 +190,27 @@ func TestSchemaAndKeys(t *testing.T) {
 				out = append(out, walk(k, p.(map[string]any))...)
 				continue
 			}
+
 			out = append(out, path+"."+k)
 			out = append(out, walk(path+"."+k, p.(map[string]any))...)
 		}
+
 		return out
 	}
+
 	inSchema := walk("", Schema())
+
 	inKeys := map[string]bool{}
 	for _, k := range Keys() {
 		inKeys[k.Path] = true
 	}
+
 	for _, p := range inSchema {
 		if !inKeys[p] {
 			t.Errorf("the schema has %s, the list of keys does not", p)
 		}
 	}
+
 	if len(inSchema) != len(inKeys) {
 		t.Errorf("the schema has %d keys, the list %d", len(inSchema), len(inKeys))
 	}

@@ -29,21 +29,26 @@ func Load(path string) (*File, error) {
 	b, err := fault.ReadFile(path, maxConfiguration, "a configuration")
 	if err != nil {
 		text := err.Error()
+
 		var data *fault.Error
 		if errors.As(err, &data) {
 			c := *data
 			c.Path = "" // it follows anyway
 			text = c.Error()
 		}
+
 		var pe *fs.PathError
 		if errors.As(err, &pe) {
 			text = pe.Err.Error() // without the path, which follows anyway
 		}
+
 		if errors.Is(err, os.ErrNotExist) {
 			text = "no such file" + configsNear(path) + "; name your configuration: pipeline run FILE"
 		}
+
 		return nil, &Error{File: path, Text: text}
 	}
+
 	return Parse(path, b)
 }
 
@@ -53,15 +58,18 @@ func configsNear(path string) string {
 	if err != nil {
 		return ""
 	}
+
 	var names []string
 	for _, e := range list {
 		if x := filepath.Ext(e.Name()); (x == ".yaml" || x == ".yml") && !e.IsDir() && len(names) < 3 {
 			names = append(names, strconv.Quote(e.Name()))
 		}
 	}
+
 	if len(names) == 0 {
 		return ""
 	}
+
 	return "; there is " + strings.Join(names, ", ")
 }
 
@@ -71,33 +79,43 @@ func Parse(path string, b []byte) (*File, error) {
 	f.Path, f.Dir = path, filepath.Dir(path)
 	f.lines = strings.Split(string(b), "\n")
 	var doc yaml.Node
+
 	dec := yaml.NewDecoder(bytes.NewReader(b))
 	if err := dec.Decode(&doc); err != nil {
 		return nil, Errors{syntaxError(path, f.lines, err)}
 	}
+
 	d := &decoder{file: path, lines: f.lines, where: map[string]pos{}, variant: map[string]string{}}
 	f.where, f.variant = d.where, d.variant
+
 	if len(doc.Content) == 0 {
 		return nil, Errors{{File: path, Text: "the file is empty; expected version, workdir and experiments"}}
 	}
+
 	var extra yaml.Node
 	if dec.Decode(&extra) == nil {
 		d.fail(&extra, "", "expected one document, found a second")
 	}
+
 	d.value(doc.Content[0], "", &f)
+
 	if len(d.errs) == 0 {
 		f.validate(d)
 	}
+
 	if len(d.errs) > 0 {
 		sort.SliceStable(d.errs, func(i, j int) bool {
 			a, b := d.errs[i], d.errs[j]
 			return a.Line < b.Line || a.Line == b.Line && a.Col < b.Col
 		})
+
 		return nil, d.errs.distinct()
 	}
+
 	for i := range f.Experiments {
 		f.Experiments[i].resolve()
 	}
+
 	return &f, nil
 }
 
@@ -111,6 +129,7 @@ func syntaxError(path string, lines []string, err error) *Error {
 		e.Text = strings.Replace(e.Text, m[0], "", 1)
 		e.Excerpt = excerpt(lines, pos{e.Line, 1})
 	}
+
 	return e
 }
 
@@ -158,8 +177,10 @@ func describe(n *yaml.Node) string {
 		case "!!bool":
 			return "the truth value " + n.Value
 		}
+
 		return n.Value
 	}
+
 	return "something else"
 }
 
@@ -173,10 +194,12 @@ func (d *decoder) eachKey(n *yaml.Node, path string, f func(k, v *yaml.Node)) {
 			d.fail(k, path, "expected a name as key, found %s", describe(k))
 			continue
 		}
+
 		if l, ok := seen[k.Value]; ok {
 			d.fail(k, join(path, k.Value), "occurs twice; first in line %d", l)
 			continue
 		}
+
 		seen[k.Value] = k.Line
 		d.where[join(path, k.Value)] = pos{k.Line, k.Column}
 		f(k, v)
@@ -205,7 +228,9 @@ func (d *decoder) numberAs(n *yaml.Node, path, want string) (float64, bool) {
 			return x, true
 		}
 	}
+
 	d.fail(n, path, "expected %s, found %s", want, describe(n))
+
 	return 0, false
 }
 
@@ -222,28 +247,34 @@ func (d *decoder) decode(n *yaml.Node, path string, v reflect.Value, enum string
 		}
 		return
 	}
+
 	if v.CanAddr() {
 		if nd, ok := v.Addr().Interface().(nodeDecoder); ok {
 			nd.decodeNode(d, n, path)
 			return
 		}
 	}
+
 	switch v.Kind() {
 	case reflect.Pointer:
 		p := reflect.New(v.Type().Elem())
 		if s, ok := p.Interface().(interface{ setDefaults() }); ok {
 			s.setDefaults()
 		}
+
 		d.decode(n, path, p.Elem(), enum)
 		v.Set(p)
+
 	case reflect.Struct:
 		d.object(n, path, v)
+
 	case reflect.String:
 		// Plain scalars that YAML takes for numbers or dates are wanted as they are written: 007, 2023_04_11.
 		if n.Kind != yaml.ScalarNode || n.ShortTag() == "!!null" {
 			d.fail(n, path, "expected text, found %s", describe(n))
 			return
 		}
+
 		if enum != "" {
 			allowed := strings.Split(enum, "|")
 			for _, a := range allowed {
@@ -252,40 +283,54 @@ func (d *decoder) decode(n *yaml.Node, path string, v reflect.Value, enum string
 					return
 				}
 			}
+
 			d.fail(n, path, "expected %s, found %s%s", orList(allowed), describe(n), spelling.DidYouMean(n.Value, allowed))
+
 			return
 		}
+
 		v.SetString(n.Value)
+
 	case reflect.Bool:
 		if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!bool" {
 			d.fail(n, path, "expected true or false, found %s", describe(n))
 			return
 		}
+
 		v.SetBool(strings.EqualFold(n.Value, "true"))
+
 	case reflect.Int, reflect.Uint64:
 		x, ok := d.numberAs(n, path, "a whole number")
 		if !ok {
 			return
 		}
+
 		if x != math.Trunc(x) || math.Abs(x) > 1<<53 {
 			d.fail(n, path, "expected a whole number, found %s", n.Value)
 			return
 		}
+
 		if v.Kind() == reflect.Uint64 {
 			if x < 0 {
 				d.fail(n, path, "expected a whole number that is not negative, found %s", n.Value)
 				return
 			}
+
 			v.SetUint(uint64(x))
+
 			return
 		}
+
 		v.SetInt(int64(x))
+
 	case reflect.Float64:
 		if x, ok := d.number(n, path); ok {
 			v.SetFloat(x)
 		}
+
 	case reflect.Slice:
 		d.slice(n, path, v)
+
 	default:
 		panic("config: no decoder for " + v.Type().String())
 	}
@@ -298,25 +343,32 @@ func (d *decoder) slice(n *yaml.Node, path string, v reflect.Value) {
 			d.fail(n, path, "expected names with their values, found %s", describe(n))
 			return
 		}
+
 		d.eachKey(n, path, func(k, e *yaml.Node) {
 			x := reflect.New(elem).Elem()
 			if elem == reflect.TypeFor[Experiment]() {
 				x.Set(reflect.ValueOf(defaultExperiment()))
 			}
+
 			x.FieldByName("Name").SetString(k.Value)
+
 			if f := x.FieldByName("Value"); f.IsValid() {
 				d.decode(e, join(path, k.Value), f, "")
 			} else {
 				d.decode(e, join(path, k.Value), x, "")
 			}
+
 			if x, ok := x.Interface().(Experiment); ok && x.Sweep.node != nil {
 				v.Set(reflect.AppendSlice(v, reflect.ValueOf(d.variants(x, e, join(path, k.Value)))))
 				return
 			}
+
 			v.Set(reflect.Append(v, x))
 		})
+
 		return
 	}
+
 	list := []*yaml.Node{n} // one value means a list of one
 	if n.Kind == yaml.SequenceNode {
 		list = n.Content
@@ -324,12 +376,14 @@ func (d *decoder) slice(n *yaml.Node, path string, v reflect.Value) {
 		d.fail(n, path, "expected a value or a list of values, found %s", describe(n))
 		return
 	}
+
 	out := reflect.MakeSlice(v.Type(), 0, len(list))
 	for _, e := range list {
 		x := reflect.New(elem).Elem()
 		d.decode(e, path, x, "")
 		out = reflect.Append(out, x)
 	}
+
 	v.Set(out)
 }
 
@@ -338,30 +392,38 @@ func (d *decoder) object(n *yaml.Node, path string, v reflect.Value) {
 		d.decode(n, path, v.FieldByName("File"), "") // a path alone
 		return
 	}
+
 	if n.Kind == yaml.ScalarNode && v.Type() == reflect.TypeFor[Sidecar]() && n.ShortTag() == "!!str" {
 		v.FieldByName("Ending").SetString(n.Value) // an ending alone
 		return
 	}
+
 	if n.Kind == yaml.ScalarNode && v.Type() == reflect.TypeFor[Recalibrate]() {
 		d.decode(n, path, v.FieldByName("Share"), "") // a share alone
 		return
 	}
+
 	if n.Kind == yaml.SequenceNode && v.Type() == reflect.TypeFor[Reader]() {
 		d.decode(n, path, v.FieldByName("Program"), "") // a program and its arguments alone
 		return
 	}
+
 	if v.Type() == reflect.TypeFor[Split]() && v.FieldByName("Name").String() == "each" && n.Kind != yaml.MappingNode {
 		d.decode(n, path, v.FieldByName("Each"), "") // splits: {each: blades}
 		return
 	}
+
 	if n.Kind != yaml.MappingNode {
 		if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" {
 			d.fail(n, path, "expected keys, found nothing; %s", "known keys: "+strings.Join(keysOf(v.Type()), ", "))
 			return
 		}
+
 		d.fail(n, path, "expected keys and values, found %s", describe(n))
+
 		return
 	}
+
 	d.eachKey(n, path, func(k, e *yaml.Node) {
 		for _, sf := range fields(v.Type()) {
 			if key := sf.Tag.Get("key"); key == k.Value {
@@ -369,11 +431,13 @@ func (d *decoder) object(n *yaml.Node, path string, v reflect.Value) {
 				return
 			}
 		}
+
 		keys := keysOf(v.Type())
 		hint := spelling.DidYouMean(k.Value, keys)
 		if hint == "" {
 			hint = "; known keys here: " + strings.Join(keys, ", ")
 		}
+
 		d.fail(k, join(path, k.Value), "unknown key%s", hint)
 	})
 }
@@ -385,9 +449,11 @@ func orList(s []string) string {
 			t = append(t, e)
 		}
 	}
+
 	if len(t) == 1 {
 		return t[0]
 	}
+
 	return strings.Join(t[:len(t)-1], ", ") + " or " + t[len(t)-1]
 }
 
@@ -396,5 +462,6 @@ func keysOf(t reflect.Type) []string {
 	for _, sf := range fields(t) {
 		keys = append(keys, sf.Tag.Get("key"))
 	}
+
 	return keys
 }

@@ -20,17 +20,23 @@ type Error struct {
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString(e.File)
+
 	if e.Line > 0 {
 		fmt.Fprintf(&b, ":%d:%d", e.Line, e.Col)
 	}
+
 	b.WriteString(": ")
+
 	if e.Key != "" {
 		b.WriteString(e.Key + ": ")
 	}
+
 	b.WriteString(e.Text)
+
 	if e.Excerpt != "" {
 		b.WriteString("\n" + e.Excerpt)
 	}
+
 	return b.String()
 }
 
@@ -42,6 +48,7 @@ func (es Errors) Error() string {
 	for i, e := range es {
 		s[i] = e.Error()
 	}
+
 	return strings.Join(s, "\n")
 }
 
@@ -63,18 +70,22 @@ func (f *File) Errorf(key, format string, args ...any) *Error {
 	if _, varied := f.where[key]; !varied {
 		e.Key = f.written(key)
 	}
+
 	for k := e.Key; ; {
 		if p, ok := f.where[k]; ok {
 			e.Line, e.Col = p.line, p.col
 			e.Excerpt = excerpt(f.lines, p)
 			break
 		}
+
 		i := strings.LastIndexByte(k, '.')
 		if i < 0 {
 			break
 		}
+
 		k = k[:i]
 	}
+
 	return e
 }
 
@@ -86,9 +97,11 @@ func (f *File) written(key string) string {
 			longest = own
 		}
 	}
+
 	if longest == "" {
 		return key
 	}
+
 	return f.variant[longest] + key[len(longest):]
 }
 
@@ -103,10 +116,12 @@ func excerpt(lines []string, p pos) string {
 	if p.line < 1 || p.line > len(lines) {
 		return ""
 	}
+
 	l := strings.ReplaceAll(lines[p.line-1], "\t", " ")
 	if len(l) > 160 {
 		return ""
 	}
+
 	return fmt.Sprintf("  %d | %s\n  %s | %s^", p.line, l, strings.Repeat(" ", len(fmt.Sprint(p.line))),
 		strings.Repeat(" ", max(p.col-1, 0)))
 }

@@ -18,6 +18,7 @@ experiments:
 		fmt.Println(err)
 		return
 	}
+
 	for _, e := range f.Experiments {
 		for _, s := range e.Train.Splits {
 			fmt.Printf("%s holds out %s, %d seeds\n", e.Name, s.Test, e.Train.Seeds)

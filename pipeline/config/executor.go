@@ -128,17 +128,20 @@ func (s *Slurm) stages() []struct {
 func (f *File) SlurmJobs() (all job.Settings, stages map[string]job.Settings) {
 	s := &f.Executor.Slurm
 	all = s.job()
+
 	stages = map[string]job.Settings{}
 	for _, st := range s.stages() {
 		if st.job == nil {
 			continue
 		}
+
 		j, at := job.Settings(*st.job), "executor.slurm.stages."+st.name
 		inherit := func(key string, copyValue func()) {
 			if !f.Has(at + "." + key) {
 				copyValue()
 			}
 		}
+
 		inherit("partition", func() { j.Partition = all.Partition })
 		inherit("account", func() { j.Account = all.Account })
 		inherit("qos", func() { j.QOS = all.QOS })
@@ -149,6 +152,7 @@ func (f *File) SlurmJobs() (all job.Settings, stages map[string]job.Settings) {
 		inherit("extra", func() { j.Extra = all.Extra })
 		stages[st.name] = j
 	}
+
 	return all, stages
 }
 
@@ -158,6 +162,7 @@ func (s *Slurm) validate(fail failFunc) {
 	}
 	s.job().Check(at("executor.slurm."))
 	s.Policy().Check(at("executor.slurm."))
+
 	for _, st := range s.stages() {
 		if st.job != nil {
 			job.Settings(*st.job).Check(at("executor.slurm.stages." + st.name + "."))

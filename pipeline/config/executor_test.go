@@ -27,6 +27,7 @@ experiments:
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	all, stages := f.SlurmJobs()
 	if want := (job.Settings{
 		Partition: "batch", Time: "10", Mem: "1G",
@@ -34,12 +35,14 @@ experiments:
 	}); !reflect.DeepEqual(all, want) {
 		t.Errorf("all: %+v", all)
 	}
+
 	if want := (job.Settings{
 		Partition: "batch", Time: "4:00:00", Mem: "1G", CPUs: 2,
 		Setup: []string{},
 	}); len(stages) != 1 || !reflect.DeepEqual(stages["train"], want) {
 		t.Errorf("stages: %+v", stages)
 	}
+
 	if s := f.Executor.Slurm; s.Retries != 2 || s.RetryMem != 1 {
 		t.Errorf("defaults: %+v", s)
 	}

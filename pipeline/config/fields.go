@@ -20,6 +20,7 @@ func fields(t reflect.Type) []reflect.StructField {
 		switch {
 		case f.Tag.Get("key") != "":
 			out = append(out, f)
+
 		case f.Anonymous:
 			for _, inner := range fields(f.Type) {
 				inner.Index = append([]int{i}, inner.Index...)
@@ -70,6 +71,7 @@ func doc(t reflect.Type, f reflect.StructField) string {
 	if list := choices[f.Tag.Get("of")]; list != nil {
 		text += ": " + strings.Join(list(), ", ")
 	}
+
 	return text
 }
 

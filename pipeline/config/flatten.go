@@ -27,41 +27,50 @@ func flatten(path string, v reflect.Value, leave []string, out *[]kv.Pair) {
 		if !v.IsNil() {
 			flatten(path, v.Elem(), leave, out)
 		}
+
 	case reflect.Interface:
 		if !v.IsNil() { // a holdout
 			*out = append(*out, kv.Pair{Key: path, Value: fmt.Sprint(v.Interface())})
 		}
+
 	case reflect.Struct:
 		for _, sf := range fields(v.Type()) {
 			f := v.FieldByIndex(sf.Index)
 			if sf.Tag.Get("omit") == "zero" && f.IsZero() || slices.Contains(leave, sf.Tag.Get("only")) {
 				continue
 			}
+
 			flatten(join(path, sf.Tag.Get("key")), f, leave, out)
 		}
+
 	case reflect.Slice:
 		switch list := v.Interface().(type) {
 		case []NamedNumber:
 			for _, e := range list {
 				*out = append(*out, kv.Pair{Key: join(path, e.Name), Value: canonical(reflect.ValueOf(e.Value))})
 			}
+
 		case []NamedString:
 			for _, e := range list {
 				*out = append(*out, kv.Pair{Key: join(path, e.Name), Value: e.Value})
 			}
+
 		case []Split:
 			for _, e := range list {
 				flatten(join(path, e.Name), reflect.ValueOf(e), leave, out)
 			}
+
 		default:
 			s := make([]string, v.Len())
 			for i := range s {
 				s[i] = canonical(v.Index(i))
 			}
+
 			if len(s) > 0 {
 				*out = append(*out, kv.Pair{Key: path, Value: "[" + strings.Join(s, ", ") + "]"})
 			}
 		}
+
 	default:
 		if s := canonical(v); s != "" {
 			*out = append(*out, kv.Pair{Key: path, Value: s})

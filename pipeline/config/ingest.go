@@ -261,19 +261,23 @@ func (t *Table) validate(key string, fail failFunc) {
 	if len(t.File) == 0 || slices.Contains(t.File, "") {
 		fail(key, "expected file: PATH, found none")
 	}
+
 	for _, w := range t.Within {
 		if _, err := campaign.ParseTolerance(w.Value); err != nil {
 			fail(key+".within."+w.Name, "%v", err)
 		}
 	}
+
 	for _, c := range t.Correct {
 		if _, err := campaign.ParseLaw(c.Value); err != nil {
 			fail(key+".correct."+c.Name, "%v", err)
 		}
 	}
+
 	if len(t.Repeats) > 0 {
 		return
 	}
+
 	for _, k := range []struct {
 		key   string
 		given bool
@@ -293,47 +297,61 @@ func (in *Ingest) validate(f *File, key string, fail failFunc) bool {
 			sources++
 		}
 	}
+
 	if sources != 1 {
 		fail(key, "expected one of files, simulate or table, found %d of them", sources)
 	}
+
 	if len(in.Files) > 0 && in.Conditions == "" && in.Pattern == "" && len(in.Constants) == 0 &&
 		len(in.Attributes) == 0 && in.Sidecar == nil && len(in.InFile) == 0 {
 		fail(key, "expected conditions (a CSV file) or pattern (conditions in the file names), found neither; "+
 			"without conditions there is nothing to learn from")
 	}
+
 	if sources == 0 {
 		return false
 	}
+
 	if in.Simulate != nil {
 		in.validateSimulate(f, key, fail)
 	}
+
 	if in.Table != nil {
 		in.Table.validate(key+".table", fail)
+
 		for _, k := range recordingKeys {
 			if f.Has(key + "." + k) {
 				fail(key+"."+k, "belongs to recordings; a table of pairs is taken as it is")
 			}
 		}
 	}
+
 	if in.Tachometer != nil {
 		in.Tachometer.validate(key+".tachometer", fail)
 	}
+
 	if in.Calibration != nil {
 		in.Calibration.validate(f, key+".calibration", fail)
 	}
+
 	if in.Reader != nil {
 		in.Reader.validate(in, key+".reader", fail)
 	}
+
 	if in.Sidecar != nil {
 		in.Sidecar.validate(key+".sidecar", fail)
 	}
+
 	if in.Balance != nil {
 		in.Balance.validate(f, in, key+".balance", fail)
 	}
+
 	in.validateConditions(key, fail)
+
 	if f.Has(key + ".rate_hz") {
 		fail.above(key+".rate_hz", "a rate", in.RateHz, most)
 	}
+
 	return true
 }
 
@@ -342,13 +360,16 @@ func (in *Ingest) validateConditions(key string, fail failFunc) {
 	if len(in.InFile) > 0 && in.Conditions != "" {
 		fail(key+".inside", "the conditions are in a table already; leave one of them out")
 	}
+
 	for _, c := range in.Constants {
 		fail.within(key+".constants."+c.Name, "a number", c.Value, -most, most)
 	}
+
 	for _, a := range in.Attributes {
 		if slices.ContainsFunc(in.Constants, func(c NamedNumber) bool { return c.Name == a.Name }) {
 			fail(key+".attributes."+a.Name, "is among the constants too; keep one")
 		}
+
 		if strings.TrimPrefix(a.Value, "@") == "" {
 			fail(key+".attributes."+a.Name, "expected the name of an attribute, found %q", a.Value)
 		}
@@ -368,11 +389,13 @@ func (in *Ingest) validateSimulate(f *File, key string, fail failFunc) {
 	if f.Has(key + ".data") {
 		fail(key+".data", "a simulated campaign is always called simulated; leave the key out")
 	}
+
 	s := in.Simulate
 	if s.Campaign == "" {
 		fail(key+".simulate", "expected campaign: rotor, airfoil or toy, found none")
 		return
 	}
+
 	allowed := campaignKeys[s.Campaign]
 	for _, keys := range campaignKeys {
 		for _, k := range keys {
@@ -382,6 +405,7 @@ func (in *Ingest) validateSimulate(f *File, key string, fail failFunc) {
 			}
 		}
 	}
+
 	for _, k := range []string{
 		"conditions", "pattern", "constants", "attributes", "sidecar", "inside", "arrays", "balance", "tachometer",
 		"calibration", "background", "columns", "format", "reader", "exclude", "channels", "theta_from",

@@ -26,6 +26,7 @@ func TestKeysText(t *testing.T) {
 		for v.Kind() == reflect.Pointer || v.Kind() == reflect.Slice {
 			v = v.Elem()
 		}
+
 		if v.Kind() != reflect.Struct {
 			return
 		}
@@ -35,19 +36,24 @@ func TestKeysText(t *testing.T) {
 			for _, i := range f.Index[:len(f.Index)-1] {
 				owner = owner.Field(i).Type
 			}
+
 			if packages[owner.PkgPath()] == nil {
 				packages[owner.PkgPath()] = comments(t, owner.PkgPath())
 			}
+
 			text := packages[owner.PkgPath()][owner.Name()+"."+f.Tag.Get("key")]
 			if text == "" {
 				t.Errorf("%s.%s is a key without a comment", owner, f.Name)
 			}
+
 			if l := docKey(v, f) + ": " + text + "\n"; !slices.Contains(lines, l) {
 				lines = append(lines, l)
 			}
+
 			walk(f.Type)
 		}
 	}
+
 	walk(reflect.TypeFor[File]())
 
 	want := strings.Join(lines, "")
@@ -56,6 +62,7 @@ func TestKeysText(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	if got, err := os.ReadFile("keys.txt"); err != nil || string(got) != want {
 		t.Errorf("keys.txt differs from the comments of the fields (%v): renew it with -update", err)
 	}
@@ -76,11 +83,13 @@ func comments(t *testing.T, pkg string) map[string]string {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		ast.Inspect(f, func(n ast.Node) bool {
 			spec, ok := n.(*ast.TypeSpec)
 			if !ok {
 				return true
 			}
+
 			if s, ok := spec.Type.(*ast.StructType); ok {
 				for _, field := range s.Fields.List {
 					if field.Tag != nil {

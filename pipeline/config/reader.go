@@ -30,5 +30,6 @@ func (r *Reader) validate(in *Ingest, key string, fail failFunc) {
 	case in.Format != "":
 		fail(key, "the program writes Arrow IPC; leave format out")
 	}
+
 	fail.above(key+".timeout_s", "a time", r.TimeoutS, 1e6)
 }

@@ -25,9 +25,11 @@ func (t *Tachometer) validate(key string, fail failFunc) {
 	if t.Channel == "" {
 		fail(key, "expected channel: which one counts the revolutions")
 	}
+
 	if t.PulsesPerRev < 1 || t.PulsesPerRev > maxPulses {
 		fail(key+".pulses_per_rev", "expected 1 to %d pulses, found %d", maxPulses, t.PulsesPerRev)
 	}
+
 	if t.Threshold != nil {
 		fail.within(key+".threshold", "a level", *t.Threshold, -most, most)
 	}

@@ -21,6 +21,7 @@ func Keys() []Key {
 	f.Experiments = []Experiment{defaultExperiment()}
 	var out []Key
 	listKeys("", reflect.ValueOf(f), &out)
+
 	return out
 }
 
@@ -35,6 +36,7 @@ func listKeys(path string, v reflect.Value, out *[]Key) {
 				}
 			}
 		}
+
 		field := v.FieldByIndex(sf.Index)
 		k.Default = sf.Tag.Get("default")
 		k.Type = typeName(field.Type())
@@ -43,16 +45,20 @@ func listKeys(path string, v reflect.Value, out *[]Key) {
 			if !field.IsZero() || field.Kind() == reflect.Bool {
 				k.Default = canonical(field)
 			}
+
 		case reflect.Slice:
 			if field.Len() > 0 && field.Type().Elem().Kind() != reflect.Struct {
 				s := make([]string, field.Len())
 				for j := range s {
 					s[j] = canonical(field.Index(j))
 				}
+
 				k.Default = "[" + strings.Join(s, ", ") + "]"
 			}
 		}
+
 		*out = append(*out, k)
+
 		inner, below := field, k.Path
 		switch {
 		case field.Kind() == reflect.Pointer:
@@ -60,14 +66,18 @@ func listKeys(path string, v reflect.Value, out *[]Key) {
 			if s, ok := p.Interface().(interface{ setDefaults() }); ok {
 				s.setDefaults()
 			}
+
 			inner = p.Elem()
+
 		case field.Kind() == reflect.Slice && field.Type().Elem().Kind() == reflect.Struct:
 			below += ".<name>"
+
 			inner = reflect.New(field.Type().Elem()).Elem()
 			if field.Len() > 0 {
 				inner = field.Index(0)
 			}
 		}
+
 		if inner.Kind() == reflect.Struct {
 			listKeys(below, inner, out)
 		}
@@ -85,6 +95,7 @@ func typeName(t reflect.Type) string {
 	case t == reflect.TypeFor[[]NamedString]():
 		return "names with texts"
 	}
+
 	switch t.Kind() {
 	case reflect.String:
 		return "text"
@@ -98,11 +109,14 @@ func typeName(t reflect.Type) string {
 		if t.Elem().Kind() == reflect.Struct {
 			return "names with keys"
 		}
+
 		if t.Elem().Kind() == reflect.Slice {
 			return "list of rows, each a " + typeName(t.Elem())
 		}
+
 		return "list of " + typeName(t.Elem()) + "s"
 	}
+
 	return "keys"
 }
 
@@ -115,6 +129,7 @@ func Schema() map[string]any {
 	s["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	s["title"] = "pipeline.yaml of doubletake"
 	s["required"] = []string{"version", "experiments"}
+
 	return s
 }
 
@@ -128,6 +143,7 @@ func schemaOf(v reflect.Value) map[string]any {
 	case reflect.TypeFor[[]NamedString]():
 		return map[string]any{"type": "object", "additionalProperties": map[string]any{"type": []string{"string", "number"}}}
 	}
+
 	switch v.Kind() {
 	case reflect.String:
 		return map[string]any{"type": []string{"string", "number"}} // plain scalars are taken as they are written
@@ -144,27 +160,35 @@ func schemaOf(v reflect.Value) map[string]any {
 		if d, ok := p.Interface().(interface{ setDefaults() }); ok {
 			d.setDefaults()
 		}
+
 		s := schemaOf(p.Elem())
 		if e := v.Type().Elem(); e == reflect.TypeFor[Table]() || e == reflect.TypeFor[Sidecar]() {
 			return map[string]any{"oneOf": []any{map[string]any{"type": "string"}, s}}
 		}
+
 		if v.Type().Elem() == reflect.TypeFor[Reader]() {
 			return map[string]any{"oneOf": []any{
 				map[string]any{"type": "array", "items": map[string]any{"type": []string{"string", "number"}}}, s,
 			}}
 		}
+
 		return s
+
 	case reflect.Slice:
 		elem := reflect.New(v.Type().Elem()).Elem()
 		if v.Len() > 0 {
 			elem = v.Index(0)
 		}
+
 		if elem.Kind() == reflect.Struct {
 			return map[string]any{"type": "object", "additionalProperties": schemaOf(elem), "minProperties": 1}
 		}
+
 		one := schemaOf(elem)
+
 		return map[string]any{"oneOf": []any{one, map[string]any{"type": "array", "items": one}}}
 	}
+
 	props := map[string]any{}
 	for _, sf := range fields(v.Type()) {
 		key, f := sf.Tag.Get("key"), v.FieldByIndex(sf.Index)
@@ -172,21 +196,26 @@ func schemaOf(v reflect.Value) map[string]any {
 		if e := enum(sf); e != "" {
 			p = map[string]any{"enum": strings.Split(strings.TrimPrefix(e, "|"), "|")}
 		}
+
 		if sf.Tag.Get("default") == "0" {
 			p["default"] = 0
 		}
+
 		if !f.IsZero() {
 			switch f.Kind() {
 			case reflect.String, reflect.Int, reflect.Uint64, reflect.Float64, reflect.Bool:
 				p["default"] = f.Interface()
 			}
 		}
+
 		p["description"] = doc(v.Type(), sf)
 		props[key] = p
 	}
+
 	s := map[string]any{"type": "object", "properties": props, "additionalProperties": false}
 	if v.Type() == reflect.TypeFor[Recalibrate]() {
 		return map[string]any{"oneOf": []any{number, s}}
 	}
+
 	return s
 }

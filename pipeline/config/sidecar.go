@@ -39,6 +39,7 @@ func ReadNumbers(path string) ([]NamedNumber, error) {
 	b, err := fault.ReadFile(path, maxSidecar, "a file of conditions")
 	if err != nil { // without the path, which follows anyway
 		var pe *fs.PathError
+
 		var data *fault.Error
 		switch {
 		case errors.As(err, &pe):
@@ -48,15 +49,19 @@ func ReadNumbers(path string) ([]NamedNumber, error) {
 			c.Path = ""
 			err = &c
 		}
+
 		return nil, err
 	}
+
 	var doc yaml.Node
 	if err := yaml.NewDecoder(bytes.NewReader(b)).Decode(&doc); err != nil {
 		return nil, fmt.Errorf("not valid YAML: %s", strings.TrimPrefix(err.Error(), "yaml: "))
 	}
+
 	if len(doc.Content) == 0 || resolve(doc.Content[0]).Kind != yaml.MappingNode {
 		return nil, errors.New("expected keys and values")
 	}
+
 	var out []NamedNumber
 	seen := map[string]int{}
 	var walk func(n *yaml.Node, prefix string, depth int) error
@@ -64,30 +69,37 @@ func ReadNumbers(path string) ([]NamedNumber, error) {
 		if depth > 16 {
 			return fmt.Errorf("line %d: keys within keys, more than 16 deep", n.Line)
 		}
+
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			k, v := n.Content[i], resolve(n.Content[i+1])
 			if k.Kind != yaml.ScalarNode {
 				continue
 			}
+
 			name := join(prefix, k.Value)
 			switch {
 			case v.Kind == yaml.MappingNode:
 				if err := walk(v, name, depth+1); err != nil {
 					return err
 				}
+
 			case v.Kind == yaml.ScalarNode && v.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) == 0:
 				x, err := parseFloat(v.Value)
 				if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
 					continue
 				}
+
 				if l, ok := seen[name]; ok {
 					return fmt.Errorf("line %d: %q occurs twice; first in line %d", k.Line, name, l)
 				}
+
 				seen[name] = k.Line
 				out = append(out, NamedNumber{name, x})
 			}
 		}
+
 		return nil
 	}
+
 	return out, walk(resolve(doc.Content[0]), "", 0)
 }

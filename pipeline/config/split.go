@@ -53,6 +53,7 @@ func (s Split) validate(at string, fail failFunc) {
 	if !isFolderName(s.Name) {
 		fail(at, "expected a name that can be a folder's (no /, no leading dot), found %q", s.Name)
 	}
+
 	switch {
 	case s.Test == nil && len(s.Each) == 0:
 		fail(at, "expected test: {condition: value}, or each: condition, found none")
@@ -70,6 +71,7 @@ func (d *decoder) holdout(n *yaml.Node, path string) holdout.Holdout {
 	if n.Kind == yaml.ScalarNode && n.Value == "none" {
 		return holdout.Nothing
 	}
+
 	if n.Kind != yaml.MappingNode || len(n.Content) == 0 {
 		d.fail(n, path, "expected conditions and their held-out values, e.g. {blades: 2}, or none, found %s", describe(n))
 		return nil
@@ -93,18 +95,22 @@ func (d *decoder) heldOut(key string, n *yaml.Node, path string) holdout.Holdout
 		if d.value(n, path, &b); len(d.errs) > before {
 			return nil
 		}
+
 		h, at, err := b.Of(key)
 		if err != nil {
 			d.fail(n, strings.TrimSuffix(path+"."+at, "."), "%v", err)
 		}
+
 		return h
 	}
 
 	var values []float64
 	d.value(n, path, &values)
+
 	if len(d.errs) > before {
 		return nil
 	}
+
 	h, err := holdout.Of(key, values...)
 	if err != nil {
 		d.fail(n, path, "%v", err)
@@ -121,14 +127,17 @@ func holdoutSchema() map[string]any {
 		for _, k := range keys {
 			of[k] = number
 		}
+
 		return map[string]any{"type": "object", "properties": of, "additionalProperties": false}
 	}
+
 	ranged, near := bounds("min", "max"), bounds("near", "within")
 	ranged["minProperties"], near["required"] = 1, []string{"near", "within"}
 
 	term := map[string]any{"oneOf": []any{
 		number, map[string]any{"type": "array", "items": number, "minItems": 1}, ranged, near,
 	}}
+
 	return map[string]any{"oneOf": []any{
 		map[string]any{"const": "none"},
 		map[string]any{"type": "object", "additionalProperties": term, "minProperties": 1},

@@ -46,6 +46,7 @@ func (e *Experiment) Owner(stage string) string {
 	if e.Variant == nil {
 		return e.Name
 	}
+
 	var read []string
 	switch stage {
 	case "simulate", "ingest":
@@ -55,6 +56,7 @@ func (e *Experiment) Owner(stage string) string {
 	default:
 		return e.Name
 	}
+
 	return variantName(e.Variant.Of, slices.DeleteFunc(slices.Clone(e.Variant.Settings), func(s VariantSetting) bool {
 		section, _, _ := strings.Cut(s.Path, ".")
 		return !slices.Contains(read, section)
@@ -73,10 +75,12 @@ func variantName(of string, settings []VariantSetting) string {
 	if len(settings) == 0 {
 		return of
 	}
+
 	var s []string
 	for _, v := range settings {
 		s = append(s, v.Name+"="+v.Value)
 	}
+
 	return of + "/" + strings.Join(s, ",")
 }
 
@@ -94,6 +98,7 @@ func (d *decoder) variants(x Experiment, n *yaml.Node, at string) []Experiment {
 	if !ok {
 		return nil
 	}
+
 	var paths []string // in order of first appearance
 	for _, set := range sets {
 		for _, s := range set {
@@ -102,8 +107,10 @@ func (d *decoder) variants(x Experiment, n *yaml.Node, at string) []Experiment {
 			}
 		}
 	}
+
 	names := shortNames(paths)
 	var out []Experiment
+
 	same := map[string]string{}
 	for _, set := range sets {
 		y := defaultExperiment()
@@ -116,40 +123,51 @@ func (d *decoder) variants(x Experiment, n *yaml.Node, at string) []Experiment {
 			if !ok {
 				return nil
 			}
+
 			y.Variant.Settings = append(y.Variant.Settings, VariantSetting{s.path, names[s.path], text})
 		}
+
 		if y.Name = variantName(x.Name, y.Variant.Settings); len(set) == 0 {
 			y.Name += "/default"
 		}
+
 		own := "experiments." + y.Name
 		d.variant[own] = at
 		for _, s := range set {
 			v, enum := locate(reflect.ValueOf(&y).Elem(), s.path)
 			before := len(d.errs)
 			d.decode(s.node, own+"."+s.path, v, enum)
+
 			if len(d.errs) > before {
 				return out // the other variants would repeat the fault
 			}
+
 			d.where[own+"."+s.path] = pos{s.node.Line, s.node.Column}
 		}
+
 		if len(folderOf(y.Name)) > maxFolderName {
 			d.fail(x.Sweep.node, at+".sweep", "the variant %q has a name of more than %d characters, too long for a folder; "+
 				"sweep fewer keys at a time", y.Name, maxFolderName)
 			return out
 		}
+
 		for _, k := range []string{fmt.Sprint(Flatten("", y)), y.Name} {
 			if first, ok := same[k]; ok {
 				d.fail(x.Sweep.node, at+".sweep", "the variants %q and %q are the same; leave one out", first, y.Name)
 				return out
 			}
+
 			same[k] = y.Name
 		}
+
 		out = append(out, y)
 	}
+
 	if len(out) == 1 {
 		d.fail(x.Sweep.node, at+".sweep", "expected two variants or more, found one; add a value, or write %s into the "+
 			"experiment and leave the sweep out", paths[0])
 	}
+
 	return out
 }
 
@@ -170,6 +188,7 @@ func folderOf(name string) string { return name[strings.LastIndexByte(name, '/')
 // sweep reads the sweep: the settings of each variant.
 func (d *decoder) sweep(n *yaml.Node, at string) (out [][]swept, ok bool) {
 	before := len(d.errs)
+
 	switch n.Kind {
 	case yaml.MappingNode:
 		out = [][]swept{nil}
@@ -180,43 +199,53 @@ func (d *decoder) sweep(n *yaml.Node, at string) (out [][]swept, ok bool) {
 			if v.Kind == yaml.SequenceNode {
 				values = v.Content
 			}
+
 			if len(values) == 0 {
 				d.fail(v, join(at, k.Value), "expected at least one value, found an empty list")
 			}
+
 			if !known || len(out)*len(values) > maxVariants {
 				if known {
 					d.fail(k, at, "expected up to %d variants, found at least %d; sweep fewer values, or list the variants",
 						maxVariants, len(out)*len(values))
 				}
+
 				return
 			}
+
 			var next [][]swept
 			for _, set := range out {
 				for _, e := range values {
 					next = append(next, append(slices.Clone(set), swept{path, resolve(e)}))
 				}
 			}
+
 			out = next
 		})
+
 	case yaml.SequenceNode:
 		if len(n.Content) > maxVariants {
 			d.fail(n, at, "expected up to %d variants, found %d", maxVariants, len(n.Content))
 			return nil, false
 		}
+
 		for _, e := range n.Content {
 			if e = resolve(e); e.Kind != yaml.MappingNode {
 				d.fail(e, at, "expected the settings of a variant, e.g. {loss.beta: 0.5}, found %s", describe(e))
 				continue
 			}
+
 			var set []swept
 			d.eachKey(e, at, func(k, v *yaml.Node) {
 				if path, known := d.sweptKey(k, at); known {
 					set = append(set, swept{path, resolve(v)})
 				}
 			})
+
 			out = append(out, set)
 		}
 	}
+
 	for _, set := range out {
 		for i, s := range set {
 			if slices.ContainsFunc(set[:i], func(o swept) bool { return o.path == s.path }) {
@@ -225,10 +254,12 @@ func (d *decoder) sweep(n *yaml.Node, at string) (out [][]swept, ok bool) {
 			}
 		}
 	}
+
 	if len(d.errs) == before && (len(out) == 0 || len(out) == 1 && len(out[0]) == 0) {
 		d.fail(n, at, "expected keys with the values to try, e.g. {loss.beta: [0, 0.5, 1]}, or a list of variants, "+
 			"found none")
 	}
+
 	return out, len(d.errs) == before
 }
 
@@ -247,10 +278,12 @@ func (d *decoder) sweptKey(k *yaml.Node, at string) (path string, ok bool) {
 			found = []string{p}
 			break
 		}
+
 		if strings.HasSuffix(p, "."+k.Value) {
 			found = append(found, p)
 		}
 	}
+
 	switch {
 	case len(found) == 1 && notSwept[found[0]] != "":
 		d.fail(k, join(at, k.Value), "%s cannot be varied: %s", found[0], notSwept[found[0]])
@@ -267,13 +300,17 @@ func (d *decoder) sweptKey(k *yaml.Node, at string) (path string, ok bool) {
 				parts := strings.Split(p, ".")
 				ends = append(ends, strings.Join(parts[max(len(parts)-strings.Count(k.Value, ".")-1, 0):], "."))
 			}
+
 			hint = spelling.DidYouMean(k.Value, ends)
 		}
+
 		if hint == "" {
 			hint = "; expected the dotted path of a value, e.g. model.hidden, loss.beta, dsp.segments"
 		}
+
 		d.fail(k, join(at, k.Value), "unknown key%s", hint)
 	}
+
 	return "", false
 }
 
@@ -285,22 +322,28 @@ func sweptPaths() []string {
 		if t.Kind() == reflect.Pointer {
 			t = t.Elem()
 		}
+
 		if t.Kind() != reflect.Struct {
 			return
 		}
+
 		for _, sf := range fields(t) {
 			if sf.Type.Kind() == reflect.Slice && sf.Type.Elem().Kind() == reflect.Struct {
 				continue // names of the user's own
 			}
+
 			p := join(path, sf.Tag.Get("key"))
 			if section, _, _ := strings.Cut(p, "."); !slices.Contains([]string{"ingest", "dsp", "train"}, section) {
 				continue
 			}
+
 			out = append(out, p)
 			walk(p, sf.Type)
 		}
 	}
+
 	walk("", reflect.TypeFor[Experiment]())
+
 	return out
 }
 
@@ -313,10 +356,13 @@ func locate(v reflect.Value, path string) (field reflect.Value, choices string) 
 				if s, ok := p.Interface().(interface{ setDefaults() }); ok {
 					s.setDefaults()
 				}
+
 				v.Set(p)
 			}
+
 			v = v.Elem()
 		}
+
 		for _, sf := range fields(v.Type()) {
 			if sf.Tag.Get("key") == key {
 				v, choices = v.FieldByIndex(sf.Index), enum(sf)
@@ -324,6 +370,7 @@ func locate(v reflect.Value, path string) (field reflect.Value, choices string) 
 			}
 		}
 	}
+
 	return v, choices
 }
 
@@ -334,6 +381,7 @@ func (d *decoder) nameOf(n *yaml.Node, at string) (text string, ok bool) {
 	if n.Kind == yaml.SequenceNode {
 		list = n.Content
 	}
+
 	var parts []string
 	for _, e := range list {
 		if e = resolve(e); e.Kind != yaml.ScalarNode {
@@ -341,12 +389,15 @@ func (d *decoder) nameOf(n *yaml.Node, at string) (text string, ok bool) {
 				"with dots: model.hidden", describe(e))
 			return "", false
 		}
+
 		parts = append(parts, e.Value)
 	}
+
 	text = strings.Join(parts, "-")
 	if len(list) == 0 {
 		text = "none"
 	}
+
 	safe := func(c rune) bool {
 		return c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || strings.ContainsRune("._+-", c)
 	}
@@ -354,6 +405,7 @@ func (d *decoder) nameOf(n *yaml.Node, at string) (text string, ok bool) {
 		d.fail(n, at, "expected a value of letters, digits and . _ + -, because a folder is named after it, found %q", text)
 		return "", false
 	}
+
 	return text, true
 }
 
@@ -370,5 +422,6 @@ func shortNames(paths []string) map[string]string {
 			}
 		}
 	}
+
 	return out
 }

@@ -24,14 +24,17 @@ experiments:
 
 func sweepNames(t *testing.T, sweep string) string {
 	t.Helper()
+
 	f, err := Parse("pipeline.yaml", []byte(sweepFile(sweep)))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var out []string
 	for _, e := range f.Experiments {
 		out = append(out, e.Name)
 	}
+
 	return strings.Join(out, " ")
 }
 
@@ -62,6 +65,7 @@ func TestSweepOwners(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	e := f.Experiments[3]
 	got := fmt.Sprint(e.Owner("simulate"), " ", e.Owner("ingest"), " ", e.Owner("dsp"), " ", e.Owner("train"), " ",
 		e.Family(), " ", e.Train.Loss.Beta, " ", e.DSP.Segments, " ", e.Train.Seeds, " ", e.Ingest.Data)
@@ -108,12 +112,14 @@ func TestSweepFaults(t *testing.T) {
 			t.Errorf("%s:\n%v\nexpected\n%s", c.sweep, err, c.want)
 		}
 	}
+
 	text := strings.Replace(sweepFile("{loss.beta: [0, 0.5, 1]}"), "seeds: 2", "seeds: 0", 1)
 	_, err := Parse("pipeline.yaml", []byte(text))
 	if err == nil || strings.Count(err.Error(), "expected 1 to 1000 seeds") != 1 ||
 		!strings.HasPrefix(err.Error(), "pipeline.yaml:8:7: experiments.drone.train.seeds: ") {
 		t.Errorf("a fault of the experiment: %v", err)
 	}
+
 	text = sweepFile("{loss.beta: [0, 0.5, 1]}")
 	text = text[:strings.Index(text, "    train:")] + text[strings.Index(text, "    sweep:"):]
 	_, err = Parse("pipeline.yaml", []byte(text))
@@ -121,6 +127,7 @@ func TestSweepFaults(t *testing.T) {
 		!strings.HasPrefix(err.Error(), "pipeline.yaml:6:5: experiments.drone.sweep: ") {
 		t.Errorf("a sweep of trainings that there are not: %v", err)
 	}
+
 	text = strings.Replace(sweepFile("{loss.beta: [0, 1]}"), "sweep:", "select:", 1)
 	if _, err := Parse("pipeline.yaml", []byte(text)); err == nil {
 		t.Error("select without a sweep is taken")
@@ -132,24 +139,29 @@ func TestSweepFaults(t *testing.T) {
 func TestSweepIsFactorial(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		epochs := rapid.SliceOfNDistinct(rapid.IntRange(1, 999), 1, 5, rapid.ID[int]).Draw(t, "epochs")
+
 		batch := rapid.SliceOfNDistinct(rapid.IntRange(2, 99), 1, 5, rapid.ID[int]).Draw(t, "batch")
 		if len(epochs)*len(batch) == 1 {
 			batch = append(batch, 100)
 		}
+
 		sweep := strings.ReplaceAll(fmt.Sprintf("{epochs: %v, batch: %v}", epochs, batch), " ", ", ")
 		sweep = strings.NewReplacer(":,", ":", "],,", "],").Replace(sweep)
 		f, err := Parse("pipeline.yaml", []byte(sweepFile(sweep)))
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		seen := map[string]bool{}
 		for _, e := range f.Experiments {
 			o := e.Train.Optimizer
 			if e.Name != fmt.Sprintf("drone/epochs=%d,batch=%d", o.Epochs, o.Batch) {
 				t.Fatalf("%s has epochs %d, batch %d", e.Name, o.Epochs, o.Batch)
 			}
+
 			seen[e.Name] = true
 		}
+
 		if len(seen) != len(epochs)*len(batch) || len(f.Experiments) != len(seen) {
 			t.Fatalf("%d variants, expected %d", len(f.Experiments), len(epochs)*len(batch))
 		}

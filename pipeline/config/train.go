@@ -90,27 +90,34 @@ func (t *Train) validate(f *File, key string, fail failFunc) {
 	if len(t.Inputs) == 0 {
 		fail(key+".inputs", "expected at least one condition the network sees, found none")
 	}
+
 	for i, s := range t.Inputs {
 		if slices.Contains(t.Inputs[:i], s) {
 			fail(key+".inputs", "%q occurs twice", s)
 		}
 	}
+
 	for i, s := range t.Outcomes {
 		if slices.Contains(t.Outcomes[:i], s) {
 			fail(key+".outcomes", "%q occurs twice", s)
 		}
 	}
+
 	t.Config.Check(func(setting, text string) { fail(join(key, setting), "%s", text) })
 	t.Estimate.Check(func(setting, text string) { fail(key+".estimate."+setting, "%s", text) })
+
 	if f.Has(key+".model.feedback_value") && t.Feedback != train.Constant && t.FeedbackValue == 0 {
 		fail(key+".model.feedback_value", "belongs to feedback: %s, found feedback: %s", train.Constant, t.Feedback)
 	}
+
 	if t.Estimate.Samples < 2 {
 		fail(key+".estimate.samples", "expected at least 2 samples, found %d", t.Estimate.Samples)
 	}
+
 	if t.Seeds < 1 || t.Seeds > maxSeeds {
 		fail(key+".seeds", "expected 1 to %d seeds, found %d", maxSeeds, t.Seeds)
 	}
+
 	switch c := t.Calibration; {
 	case !(c.Share >= 0 && c.Share <= maxCalibration):
 		fail(key+".calibration", "expected a share from 0 to %g, found %g", maxCalibration, c.Share)
@@ -118,10 +125,12 @@ func (t *Train) validate(f *File, key string, fail failFunc) {
 		fail(key+".calibration", "%s is learned on a share of the training runs, found none: {share: 0.2, kind: %s}",
 			c.Kind, c.Kind)
 	}
+
 	if len(t.Events) > 0 && t.Head != train.Binned {
 		fail(key+".events", "needs model: {head: %s}, whose tables give probabilities of events, found head: %q",
 			train.Binned, t.Head)
 	}
+
 	t.Honest.Check(func(setting, text string) { fail(key+".honest."+setting, "%s", text) })
 	t.validateEarlyStop(f, key+".early_stopping", fail)
 	t.validateMethods(key, fail)
@@ -139,6 +148,7 @@ func (t *Train) validateEarlyStop(f *File, key string, fail failFunc) {
 	case e.On != "" && t.Honest.Methods:
 		fail(key+".on", "does not go with honest: {methods: true}, which trains for all epochs; leave one of them out")
 	}
+
 	if e.Patience < 1 || e.Patience > train.MaxEpochs {
 		fail(key+".patience", "expected 1 to %d epochs, found %d", train.MaxEpochs, e.Patience)
 	}
@@ -148,6 +158,7 @@ func (t *Train) validateMethods(key string, fail failFunc) {
 	if slices.Equal(t.Compare, []string{"all"}) {
 		t.Compare = baseline.All(t.Config)
 	}
+
 	known := baseline.Compared()
 	for i, m := range t.Compare {
 		switch {
@@ -161,6 +172,7 @@ func (t *Train) validateMethods(key string, fail failFunc) {
 			fail(key+".compare", "%s needs %s", m, baseline.Needs(m, t.Config))
 		}
 	}
+
 	if t.Members < baseline.MinMembers || t.Members > baseline.MaxMembers {
 		fail(key+".members", "expected %d to %d networks, found %d", baseline.MinMembers, baseline.MaxMembers, t.Members)
 	}
@@ -170,6 +182,7 @@ func (t *Train) validateSplits(key string, fail failFunc) {
 	if len(t.Splits) == 0 {
 		fail(key, "expected at least one split, found none")
 	}
+
 	for _, s := range t.Splits {
 		s.validate(key+"."+s.Name, fail)
 	}

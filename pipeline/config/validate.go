@@ -37,13 +37,17 @@ func (f *File) validate(d *decoder) {
 	if f.Version != 1 {
 		fail("version", "expected 1, found %d; this program reads version 1", f.Version)
 	}
+
 	if f.Workdir == "" {
 		fail("workdir", "expected a folder, found nothing")
 	}
+
 	if len(f.Experiments) == 0 {
 		fail("experiments", "expected at least one experiment, found none")
 	}
+
 	f.Executor.Slurm.validate(fail)
+
 	for i := range f.Experiments {
 		f.Experiments[i].validate(f, "experiments."+f.Experiments[i].Name, fail)
 	}
@@ -53,18 +57,23 @@ func (e *Experiment) validate(f *File, at string, fail failFunc) {
 	if !isFolderName(e.Family()) {
 		fail(at, "expected a name that can be a folder's (no /, no leading dot), found %q", e.Name)
 	}
+
 	if !e.Ingest.validate(f, at+".ingest", fail) {
 		return
 	}
+
 	e.validateTogether(at, fail)
 	e.validateDSP(f, at+".dsp", fail)
+
 	if e.Select != (Select{}) {
 		e.Select.validate(e, at+".select", fail)
 	}
+
 	if f.Has(at + ".train") { // without it a run ends with the triplets and their report
 		e.Train.validate(f, at+".train", fail)
 		return
 	}
+
 	if e.Variant != nil {
 		for _, s := range e.Variant.Settings {
 			if strings.HasPrefix(s.Path, "train.") {
@@ -81,10 +90,12 @@ func (e *Experiment) validateTogether(at string, fail failFunc) {
 	if in.Tachometer != nil && e.DSP.Track != nil {
 		fail(at+".dsp.track", "a tachometer measures the speed; leave one of them out")
 	}
+
 	if e.DSP.Amplitude == "synchronous" && in.Tachometer == nil {
 		fail(at+".dsp.amplitude", "synchronous averages over the shaft's angle; "+
 			"expected ingest.tachometer: {channel: …, pulses_per_rev: …}")
 	}
+
 	if in.Background != nil {
 		in.Background.validate(e, at+".ingest.background", fail)
 	}
@@ -101,9 +112,11 @@ func (e *Experiment) resolve() {
 	if e.Ingest.Simulate != nil {
 		e.Ingest.Data = "simulated"
 	}
+
 	if e.Ingest.Table != nil {
 		e.Ingest.Table.resolve()
 	}
+
 	if e.pairsGiven() {
 		e.DSP.Triplets = "table"
 	}

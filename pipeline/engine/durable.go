@@ -52,17 +52,21 @@ func (s *store) settle() error {
 	pending := s.pending
 	s.pending = map[string]*record{}
 	s.mu.Unlock()
+
 	if s.broken != nil || len(pending) == 0 {
 		return s.broken
 	}
+
 	files := 0
 	for _, r := range pending {
 		files += len(r.Outputs) + 1
 	}
+
 	err := errUnable
 	if files > fewFiles && disk.all != nil {
 		err = disk.all(s.cache("objects"))
 	}
+
 	group := slices.Sorted(maps.Keys(pending))
 	if errors.Is(err, errUnable) {
 		err = nil
@@ -72,15 +76,18 @@ func (s *store) settle() error {
 			}
 		}
 	}
+
 	if err == nil {
 		return nil
 	}
+
 	s.broken = fmt.Errorf("write results to the disk: %w; the next run makes again what is lost", err)
 	if slices.ContainsFunc(unwritten, func(e error) bool { return errors.Is(err, e) }) {
 		for _, key := range group {
 			os.RemoveAll(s.object(key))
 		}
 	}
+
 	return s.broken
 }
 
@@ -101,13 +108,16 @@ func (s *store) syncObject(dir string, r *record, top string) error {
 		}
 		return syncFile(path)
 	}
+
 	err := sync(filepath.Join(dir, "manifest.json"))
 	for _, o := range r.Outputs {
 		err = errors.Join(err, sync(filepath.Join(dir, o.Name)))
 	}
+
 	for _, d := range slices.Backward(slices.Sorted(maps.Keys(dirs))) { // the innermost first
 		err = errors.Join(err, disk.dir(d))
 	}
+
 	return err
 }
 
@@ -117,6 +127,7 @@ func syncDir(dir string) error {
 	if err != nil {
 		return err
 	}
+
 	return errors.Join(d.Sync(), d.Close())
 }
 
@@ -125,6 +136,7 @@ func syncFile(path string) error {
 	if err != nil {
 		return err
 	}
+
 	return errors.Join(disk.file(f), f.Close())
 }
 
@@ -135,15 +147,18 @@ func WriteFile(path string, b []byte) error {
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
+
 	_, err = f.Write(b)
 	err = errors.Join(err, f.Chmod(0o644), disk.file(f), f.Close())
 	if err == nil {
 		err = os.Rename(f.Name(), path)
 	}
+
 	if err != nil {
 		os.Remove(f.Name())
 		return fmt.Errorf("write %s: %w", path, err)
 	}
+
 	return disk.dir(dir)
 }
 
@@ -157,41 +172,53 @@ func (s *store) save(now bool) error {
 	if !now && !s.saving.TryLock() {
 		return nil
 	}
+
 	if now {
 		s.saving.Lock()
 	}
+
 	defer s.saving.Unlock()
 	s.mu.Lock()
+
 	if !s.dirty || !now && time.Since(s.saved) < saveEvery {
 		s.mu.Unlock()
 		return nil
 	}
+
 	used := map[string]bool{}
 	for _, r := range s.ix.Tasks {
 		used[r.Config] = true
 	}
+
 	for k := range s.ix.Configs {
 		if !used[k] {
 			delete(s.ix.Configs, k)
 		}
 	}
+
 	b, learned := s.ix.encode(), s.learned
 	s.dirty, s.learned = false, nil
 	s.mu.Unlock()
+
 	err := s.settle()
 	if err == nil {
 		err = WriteFile(s.cache("index"), b)
 	}
+
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err != nil {
 		s.dirty, s.learned = true, append(learned, s.learned...)
 		return fmt.Errorf("save index: %w", err)
 	}
+
 	s.saved = time.Now()
+
 	for _, p := range learned {
 		os.Remove(p)
 	}
+
 	os.Remove(s.cache("learned")) // if it is empty
+
 	return nil
 }

@@ -20,10 +20,12 @@ var syncs = []int64{
 // reports reports whether the kernel's syncfs does so: since Linux 5.8 (syncfs(2)).
 var reports = sync.OnceValue(func() bool {
 	var u unix.Utsname
+
 	var major, minor int
 	if unix.Uname(&u) == nil {
 		_, _ = fmt.Sscanf(unix.ByteSliceToString(u.Release[:]), "%d.%d", &major, &minor)
 	}
+
 	return major > 5 || major == 5 && minor >= 8
 })
 
@@ -34,14 +36,17 @@ func syncAll(within string) error {
 		return err
 	}
 	defer d.Close()
+
 	var st unix.Statfs_t
 	if err := unix.Fstatfs(int(d.Fd()), &st); err != nil || !slices.Contains(syncs, int64(st.Type)) ||
 		!reports() {
 		return errUnable
 	}
+
 	err = unix.Syncfs(int(d.Fd()))
 	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM) || errors.Is(err, unix.EOPNOTSUPP) {
 		return errUnable // a sandbox may forbid it
 	}
+
 	return err
 }

@@ -47,6 +47,7 @@ func newWorld(dir string) *world {
 		files:  map[string]string{"a": "alpha", "b": "beta", "c": "gamma"},
 		config: map[string]string{"count.letter": "a", "fit.rate": "1"},
 	}
+
 	return w
 }
 
@@ -54,12 +55,14 @@ func (w *world) write(t interface{ Fatal(...any) }) {
 	if err := os.MkdirAll(w.raw, 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	old, _ := os.ReadDir(w.raw)
 	for _, e := range old {
 		if _, ok := w.files[e.Name()]; !ok {
 			os.Remove(filepath.Join(w.raw, e.Name()))
 		}
 	}
+
 	for n, c := range w.files {
 		p := filepath.Join(w.raw, n)
 		if b, err := os.ReadFile(p); err != nil || string(b) != c {
@@ -77,7 +80,9 @@ func (w *world) section(prefix string) []kv.Pair {
 			out = append(out, kv.Pair{Key: k, Value: v})
 		}
 	}
+
 	sort.Slice(out, func(i, j int) bool { return out[i].Key < out[j].Key })
+
 	return out
 }
 
@@ -86,7 +91,9 @@ func (w *world) names() []string {
 	for k := range w.files {
 		n = append(n, k)
 	}
+
 	sort.Strings(n)
+
 	return n
 }
 
@@ -95,6 +102,7 @@ func text(kvs []kv.Pair) string {
 	for _, kv := range kvs {
 		s = append(s, kv.Key+"="+kv.Value)
 	}
+
 	return strings.Join(s, ",")
 }
 
@@ -107,19 +115,24 @@ func (w *world) plan() *Plan {
 			w.mu.Lock()
 			w.ran = append(w.ran, t.ID)
 			w.mu.Unlock()
+
 			s, err := body(j)
 			if err != nil {
 				return err
 			}
+
 			return os.WriteFile(j.Output("out"), []byte(s), 0o644)
 		}
+
 		t.Run = run
 		p.Tasks = append(p.Tasks, t)
 	}
+
 	in := func(j *Job, id string) (string, error) {
 		b, err := os.ReadFile(j.Input(id, "out"))
 		return string(b), err
 	}
+
 	var counts []Dep
 	for _, n := range w.names() {
 		read := "read/" + n
@@ -128,6 +141,7 @@ func (w *world) plan() *Plan {
 				b, err := os.ReadFile(filepath.Join(w.raw, n))
 				return strings.ToUpper(string(b)), err
 			})
+
 		add(&Task{
 			ID: "count/" + n, Stage: "count", Version: w.version, Config: w.section("count"),
 			Deps: []Dep{{read, "out"}},
@@ -135,8 +149,10 @@ func (w *world) plan() *Plan {
 			s, err := in(j, read)
 			return fmt.Sprintf("%s:%d:v%d", text(w.section("count")), len(s), w.version), err
 		})
+
 		counts = append(counts, Dep{"count/" + n, "out"})
 	}
+
 	add(&Task{ID: "join", Stage: "join", Version: 1, Deps: counts, Publish: []Link{{"out", "all/joined"}}},
 		func(j *Job) (string, error) {
 			var all []string
@@ -145,10 +161,13 @@ func (w *world) plan() *Plan {
 				if err != nil {
 					return "", err
 				}
+
 				all = append(all, s)
 			}
+
 			return strings.Join(all, "\n"), nil
 		})
+
 	for k := range w.seeds {
 		add(&Task{
 			ID: fmt.Sprintf("fit/%d", k), Stage: "fit", Split: "s", Version: 1, Config: w.section("fit"),
@@ -159,6 +178,7 @@ func (w *world) plan() *Plan {
 			return fmt.Sprintf("%s|seed %d|%s", text(w.section("fit")), k, s), err
 		})
 	}
+
 	return p
 }
 
@@ -166,6 +186,7 @@ func (w *world) plan() *Plan {
 // all it is made of (contents, not hashes).
 func (w *world) oracle() (outputs, signs map[string]string) {
 	outputs, signs = map[string]string{}, map[string]string{}
+
 	var joined, joinSign []string
 	for _, n := range w.names() {
 		up := strings.ToUpper(w.files[n])
@@ -175,6 +196,7 @@ func (w *world) oracle() (outputs, signs map[string]string) {
 		outputs["count/"+n], signs["count/"+n] = out, fmt.Sprint(w.version, "\x00", cfg, "\x00", n, up)
 		joined, joinSign = append(joined, out), append(joinSign, n+"="+out)
 	}
+
 	j := strings.Join(joined, "\n")
 	outputs["join"], signs["join"] = j, strings.Join(joinSign, "\x00")
 	for k := range w.seeds {
@@ -182,6 +204,7 @@ func (w *world) oracle() (outputs, signs map[string]string) {
 		outputs[id] = fmt.Sprintf("%s|seed %d|%s", text(w.section("fit")), k, j)
 		signs[id] = fmt.Sprint(k, "\x00", text(w.section("fit")), "\x00", j)
 	}
+
 	return outputs, signs
 }
 
@@ -199,6 +222,7 @@ func TestRandomEdits(t *testing.T) {
 		flag.Set("rapid.checks", "25")
 		durableAtOnce(t) // TestPowerCut and the long run sync files
 	}
+
 	rapid.Check(t, func(rt *rapid.T) {
 		dir, err := os.MkdirTemp("", "engine")
 		if err != nil {
@@ -206,6 +230,7 @@ func TestRandomEdits(t *testing.T) {
 		}
 		defer os.RemoveAll(dir)
 		w := newWorld(dir)
+
 		seen := map[string]bool{}
 		for step := range rapid.IntRange(2, 6).Draw(rt, "steps") {
 			if step > 0 {
@@ -215,10 +240,12 @@ func TestRandomEdits(t *testing.T) {
 						"x", "alpha", "ALPHA",
 						"longer text",
 					}).Draw(rt, "content")
+
 				case 1: // touch a file
 					n := rapid.SampledFrom(w.names()).Draw(rt, "file")
 					now := time.Now().Add(time.Hour)
 					os.Chtimes(filepath.Join(w.raw, n), now, now)
+
 				case 2: // change a setting
 					w.config["count.letter"] = rapid.SampledFrom([]string{"a", "b"}).Draw(rt, "letter")
 				case 3: // another key appears or goes
@@ -227,12 +254,14 @@ func TestRandomEdits(t *testing.T) {
 					} else {
 						w.config["fit.decay"] = "0"
 					}
+
 				case 4: // add a file
 					w.files[fmt.Sprintf("n%d", step)] = "new"
 				case 5: // remove one
 					if len(w.files) > 1 {
 						delete(w.files, w.names()[0])
 					}
+
 				case 6: // the stage's code changes
 					w.version++
 				case 7: // one more seed
@@ -241,8 +270,10 @@ func TestRandomEdits(t *testing.T) {
 					os.Remove(filepath.Join(w.dir, ".cache", "index"))
 				}
 			}
+
 			w.write(rt)
 			outputs, signs := w.oracle()
+
 			var want []string
 			for id, s := range signs {
 				if !seen[id+"\x00"+s] {
@@ -250,13 +281,17 @@ func TestRandomEdits(t *testing.T) {
 				}
 				seen[id+"\x00"+s] = true
 			}
+
 			sort.Strings(want)
+
 			if _, err := w.run(Options{Jobs: rapid.IntRange(1, 4).Draw(rt, "jobs")}); err != nil {
 				rt.Fatal(err)
 			}
+
 			if !slices.Equal(w.ran, want) {
 				rt.Fatalf("step %d ran %v, expected %v", step, w.ran, want)
 			}
+
 			for id, path := range map[string]string{"join": "all/joined", "fit/0": "fits/0", "fit/1": "fits/1"} {
 				if b, err := os.ReadFile(filepath.Join(w.dir, path)); err != nil || string(b) != outputs[id] {
 					rt.Fatalf("step %d: %s holds %q (%v), expected %q", step, path, b, err, outputs[id])
@@ -270,14 +305,17 @@ func TestRandomEdits(t *testing.T) {
 func TestReasons(t *testing.T) {
 	w := newWorld(t.TempDir())
 	w.write(t)
+
 	if _, err := w.run(Options{}); err != nil {
 		t.Fatal(err)
 	}
+
 	reasons := func() string {
 		list, err := Assess(w.plan())
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		var out []string
 		for _, s := range list {
 			if s.State != UpToDate {
@@ -286,11 +324,14 @@ func TestReasons(t *testing.T) {
 				}
 			}
 		}
+
 		return strings.Join(out, "\n")
 	}
+
 	if got := reasons(); got != "" {
 		t.Fatalf("just made, yet stale:\n%s", got)
 	}
+
 	w.config["count.letter"] = "z"
 	delete(w.config, "fit.rate")
 	want := `count/a: count.letter: a → z
@@ -303,17 +344,22 @@ fit/0: fit.rate: 1 → none
 fit/0: join must run first
 fit/1: fit.rate: 1 → none
 fit/1: join must run first`
+
 	if got := reasons(); got != want {
 		t.Errorf("got:\n%s\nexpected:\n%s", got, want)
 	}
+
 	w.config = map[string]string{"count.letter": "a", "fit.rate": "1"}
 	w.version = 2
+
 	if got := reasons(); !strings.HasPrefix(got, "count/a: the program's count stage changed: version 1 → 2\n") {
 		t.Errorf("got:\n%s", got)
 	}
+
 	w.version = 1
 	w.files["b"] = "other"
 	w.write(t)
+
 	// Digests from sha256sum of "beta" and "other".
 	if got := reasons(); !strings.HasPrefix(got, "read/b: b changed: f44e64e7 → d9298a10\n") {
 		t.Errorf("got:\n%s", got)
@@ -323,25 +369,31 @@ fit/1: join must run first`
 func TestPartialRuns(t *testing.T) {
 	w := newWorld(t.TempDir())
 	w.write(t)
+
 	var lack *NotReadyError
 	if _, err := w.run(Options{Selection: Selection{Stages: []string{"fit"}}}); !errors.As(err, &lack) ||
 		lack.Needs.Task.ID != "join" {
 		t.Fatalf("fit without join: %v", err)
 	}
+
 	if len(w.ran) != 0 {
 		t.Errorf("a refused run ran %v", w.ran)
 	}
+
 	if _, err := w.run(Options{Selection: Selection{To: "count"}}); err != nil || len(w.ran) != 6 {
 		t.Fatalf("up to count: %v, ran %v", err, w.ran)
 	}
+
 	if _, err := w.run(Options{Selection: Selection{From: "join"}}); err != nil ||
 		!slices.Equal(w.ran, []string{"fit/0", "fit/1", "join"}) {
 		t.Fatalf("from join: %v, ran %v", err, w.ran)
 	}
+
 	if _, err := w.run(Options{Selection: Selection{Stages: []string{"fit"}, Force: true}}); err != nil ||
 		!slices.Equal(w.ran, []string{"fit/0", "fit/1"}) {
 		t.Fatalf("forced: %v, ran %v", err, w.ran)
 	}
+
 	if _, err := w.run(Options{}); err != nil || len(w.ran) != 0 {
 		t.Fatalf("after forcing: %v, ran %v", err, w.ran)
 	}
@@ -357,47 +409,58 @@ func TestVerify(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	for _, n := range w.names() {
 		age(filepath.Join(w.raw, n))
 	}
+
 	if _, err := w.run(Options{}); err != nil {
 		t.Fatal(err)
 	}
+
 	w.files["a"] = "aaaaa"
 	w.write(t)
 	age(filepath.Join(w.raw, "a"))
+
 	if _, err := w.run(Options{}); err != nil || len(w.ran) != 0 {
 		t.Fatalf("%v, ran %v", err, w.ran)
 	}
+
 	if _, err := w.run(Options{Selection: Selection{Verify: true}}); err != nil || !slices.Contains(w.ran, "read/a") ||
 		slices.Contains(w.ran, "read/b") {
 		t.Fatalf("verified: %v, ran %v", err, w.ran)
 	}
+
 	// So is a result that was changed in place.
 	res, err := w.run(Options{})
 	if err != nil || len(w.ran) != 0 {
 		t.Fatalf("%v, ran %v", err, w.ran)
 	}
+
 	for _, task := range []string{"join", "fit/0", "fit/1"} {
 		out, ok := res.Output(task, "out")
 		st, err := os.Stat(out)
 		if !ok || err != nil {
 			t.Fatal(out, err)
 		}
+
 		b, err := os.ReadFile(out)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		b[0] ^= 1
 		err = errors.Join(os.Chmod(out, 0o644), os.WriteFile(out, b, 0o644), os.Chtimes(out, st.ModTime(), st.ModTime()))
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	// The index is written while some are not made again yet.
 	every := saveEvery
 	saveEvery = 0
 	t.Cleanup(func() { saveEvery = every })
+
 	if _, err := w.run(Options{Selection: Selection{Verify: true}}); err != nil ||
 		!slices.Equal(w.ran, []string{"fit/0", "fit/1", "join"}) {
 		t.Fatalf("a changed result: %v, ran %v", err, w.ran)
@@ -410,12 +473,14 @@ func TestVerify(t *testing.T) {
 func TestReadLater(t *testing.T) {
 	w := newWorld(t.TempDir())
 	w.write(t)
+
 	for _, n := range w.names() { // of a file that was just written no hash is kept
 		past := time.Now().Add(-time.Hour)
 		if err := os.Chtimes(filepath.Join(w.raw, n), past, past); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	plan := func() *Plan {
 		p := w.plan()
 		for _, u := range p.Tasks {
@@ -424,8 +489,10 @@ func TestReadLater(t *testing.T) {
 				u.Files = []File{{n, filepath.Join(w.raw, n)}}
 			}
 		}
+
 		return p
 	}
+
 	for _, c := range []struct {
 		name string
 		o    Options
@@ -443,6 +510,7 @@ func TestReadLater(t *testing.T) {
 		if err != nil || len(s.ix.Files) != c.want {
 			t.Errorf("%s: hashed %d files (%v), expected %d", c.name, len(s.ix.Files), err, c.want)
 		}
+
 		if because := list[0].Because(); c.want == 0 && (list[0].State != Missing || because != "a was not read yet") {
 			t.Errorf("%s: %s is %s: %s", c.name, list[0].Task.ID, list[0].State, because)
 		}
@@ -454,9 +522,11 @@ func TestReadLater(t *testing.T) {
 			order = append(order, e.Task.ID)
 		}
 	}
+
 	if _, err := Run(context.Background(), plan(), Options{Jobs: 1, Observe: see}); err != nil {
 		t.Fatal(err)
 	}
+
 	if want := []string{
 		"read/a", "count/a", "read/b", "count/b", "read/c", "count/c", "join", "fit/0",
 		"fit/1",
@@ -468,6 +538,7 @@ func TestReadLater(t *testing.T) {
 	// parts are not refused, and nothing is made again.
 	for _, sel := range []Selection{{Stages: []string{"fit"}}, {Stages: []string{"read", "join"}}, {}} {
 		os.Remove(filepath.Join(w.dir, ".cache", "index"))
+
 		order = nil
 		if res, err := Run(context.Background(), plan(), Options{Jobs: 2, Selection: sel, Observe: see}); err != nil ||
 			len(order) > 0 || res.Ran > 0 {
@@ -480,6 +551,7 @@ func TestReadLater(t *testing.T) {
 	os.Remove(filepath.Join(w.raw, "c"))
 	os.Mkdir(filepath.Join(w.raw, "c"), 0o755)
 	order = nil
+
 	var fe *FileError
 	if _, err := Run(context.Background(), plan(), Options{Jobs: 2, Observe: see}); !errors.As(err, &fe) ||
 		fe.Path != "c" || len(order) > 0 {
@@ -497,22 +569,28 @@ func TestHashOnce(t *testing.T) {
 	if err := os.WriteFile(f.Open, bytes.Repeat([]byte("0123456789abcdef"), 1<<18), 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	old := time.Now().Add(-time.Hour)
 	if err := os.Chtimes(f.Open, old, old); err != nil {
 		t.Fatal(err)
 	}
+
 	s := openStore(dir)
+
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
 			sum, st, err := s.hash(f)
+
 			// From: for i in $(seq 262144); do printf 0123456789abcdef; done | sha256sum
 			if err != nil || st.Size != 1<<22 || sum != "3cab7815c40973b8fb036c7a2a69b3649882622a4a0a2f1a980efa4ef8545577" {
 				t.Errorf("%s, %d bytes, %v", sum, st.Size, err)
 			}
 		})
 	}
+
 	wg.Wait()
+
 	if len(s.hashing) > 0 || len(s.ix.Files) != 1 {
 		t.Errorf("%d still being hashed, %d known", len(s.hashing), len(s.ix.Files))
 	}
@@ -522,9 +600,11 @@ func TestHashOnce(t *testing.T) {
 func TestDamage(t *testing.T) {
 	w := newWorld(t.TempDir())
 	w.write(t)
+
 	if _, err := w.run(Options{}); err != nil {
 		t.Fatal(err)
 	}
+
 	joined := filepath.Join(w.dir, "all", "joined")
 	want, _ := os.ReadFile(joined)
 	for name, damage := range map[string]func(p string){
@@ -533,29 +613,36 @@ func TestDamage(t *testing.T) {
 		"gone":    func(p string) { os.Remove(p) },
 	} {
 		objects, _ := filepath.Glob(filepath.Join(w.dir, ".cache", "objects", "*", "*", "out"))
+
 		var target string
 		for _, o := range objects {
 			if b, _ := os.ReadFile(o); string(b) == string(want) {
 				target = o
 			}
 		}
+
 		if target == "" {
 			t.Fatal("no object holds the joined file")
 		}
+
 		os.Chmod(target, 0o644)
 		damage(target)
+
 		list, err := Assess(w.plan())
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		i := slices.IndexFunc(list, func(s *Status) bool { return s.Task.ID == "join" })
 		if list[i].State != Stale || list[i].Reasons[0].Kind != "damaged" ||
 			!strings.Contains(list[i].Reasons[0].Name, "out") {
 			t.Errorf("%s: %s %v", name, list[i].State, list[i].Reasons)
 		}
+
 		if _, err := w.run(Options{}); err != nil || !slices.Equal(w.ran, []string{"join"}) {
 			t.Errorf("%s: %v, ran %v, expected join alone", name, err, w.ran)
 		}
+
 		if b, _ := os.ReadFile(joined); string(b) != string(want) {
 			t.Errorf("%s: %q, expected %q", name, b, want)
 		}
@@ -573,24 +660,32 @@ func TestFailures(t *testing.T) {
 			os.WriteFile(j.Output("half"), []byte("half done"), 0o644)
 			return boom
 		}
+
 		return p
 	}
+
 	res, err := Run(context.Background(), plan(), Options{KeepGoing: true})
+
 	var te *TaskError
 	if !errors.Is(err, boom) || !errors.As(err, &te) || te.Task.ID != "count/b" || !errors.Is(err, ErrFailed) {
 		t.Fatalf("error %v", err)
 	}
+
 	if res.Ran != 5 { // three reads, two counts
 		t.Errorf("kept going for %d tasks, expected 5", res.Ran)
 	}
+
 	if _, err := os.Stat(filepath.Join(w.dir, "all")); err == nil {
 		t.Error("something was published after a failure before it")
 	}
+
 	left, _ := filepath.Glob(filepath.Join(w.dir, ".cache", "tmp", "*"))
+
 	half, _ := filepath.Glob(filepath.Join(w.dir, ".cache", "objects", "*", "*", "half"))
 	if len(left)+len(half) > 0 {
 		t.Errorf("partial output stays: %v %v", left, half)
 	}
+
 	// A raw file that changes while its task runs spoils the result.
 	p := w.plan()
 	i := slices.IndexFunc(p.Tasks, func(t *Task) bool { return t.ID == "read/a" })
@@ -599,12 +694,15 @@ func TestFailures(t *testing.T) {
 		defer os.WriteFile(filepath.Join(w.raw, "a"), []byte("changed meanwhile"), 0o644)
 		return was(ctx, j)
 	}
+
 	var fe *FileError
 	if _, err := Run(context.Background(), p,
 		Options{Selection: Selection{Stages: []string{"read"}, Force: true}}); !errors.As(err, &fe) || fe.Path != "a" {
 		t.Errorf("a file changed while it was read: %v", err)
 	}
+
 	os.Remove(filepath.Join(w.raw, "a"))
+
 	if _, err := w.run(Options{}); !errors.As(err, &fe) || fe.Path != "a" {
 		t.Errorf("a missing file: %v", err)
 	}
@@ -620,6 +718,7 @@ func TestInterrupt(t *testing.T) {
 	if _, err := Run(ctx, p, Options{Jobs: 2}); !errors.Is(err, context.Canceled) {
 		t.Fatalf("error %v", err)
 	}
+
 	if _, err := w.run(Options{}); err != nil || !slices.Equal(w.ran, []string{"fit/0", "fit/1", "join"}) {
 		t.Errorf("after an interrupt: %v, ran %v", err, w.ran)
 	}
@@ -633,10 +732,12 @@ func TestLockOfChild(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	fds, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
 		t.Skip("no /proc")
 	}
+
 	copied := -1
 	for _, e := range fds {
 		if to, _ := os.Readlink("/proc/self/fd/" + e.Name()); to == filepath.Join(dir, ".lock") {
@@ -646,17 +747,23 @@ func TestLockOfChild(t *testing.T) {
 			}
 		}
 	}
+
 	if copied < 0 {
 		t.Fatal("the lock is no open file")
 	}
+
 	defer syscall.Close(copied)
+
 	if _, err := lock(dir); err == nil {
 		t.Error("it is held twice")
 	}
+
 	unlock()
+
 	if unlock, err = lock(dir); err != nil {
 		t.Fatal(err)
 	}
+
 	unlock()
 }
 
@@ -666,20 +773,26 @@ func TestLock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var le *LockedError
 	if _, err := lock(dir); !errors.As(err, &le) || !strings.Contains(le.Holder, fmt.Sprintf("process %d", os.Getpid())) {
 		t.Errorf("second lock: %v", err)
 	}
+
 	unlock()
+
 	unlock, err = lock(dir)
 	if err != nil {
 		t.Fatalf("after unlocking: %v", err)
 	}
+
 	unlock()
+
 	file := filepath.Join(dir, "file")
 	if err := os.WriteFile(file, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	var we *WorkdirError
 	if _, err := lock(filepath.Join(file, "runs")); !errors.As(err, &we) {
 		t.Errorf("a workdir below a file: %v", err)
@@ -693,10 +806,12 @@ func TestImports(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, i := range p.Imports {
 		if i == "doubletake/pipeline/kv" || i == "golang.org/x/sys/unix" {
 			continue
 		}
+
 		if strings.Contains(strings.SplitN(i, "/", 2)[0], ".") || strings.HasPrefix(i, "doubletake") {
 			t.Errorf("the engine imports %s; it may import the standard library, x/sys/unix and pipeline/kv", i)
 		}
@@ -730,23 +845,31 @@ func TestScratch(t *testing.T) {
 			if err != nil {
 				return err
 			}
+
 			b, err := os.ReadFile(filepath.Join(d, "state"))
 			if err != nil {
 				os.WriteFile(filepath.Join(d, "state"), []byte("half way"), 0o644)
 				return errors.New("stopped half way")
 			}
+
 			found = append(found, string(b))
+
 			return was(ctx, j)
 		}
+
 		_, err := Run(context.Background(), p, Options{})
+
 		return err
 	}
+
 	if attempt() == nil {
 		t.Fatal("the first attempt was to stop")
 	}
+
 	if err := attempt(); err != nil || !slices.Equal(found, []string{"half way"}) {
 		t.Errorf("second attempt: %v, found %q", err, found)
 	}
+
 	if _, err := os.Stat(filepath.Join(w.dir, ".cache", "scratch")); err == nil {
 		t.Error("scratch stays after success")
 	}
@@ -756,9 +879,11 @@ func TestScratch(t *testing.T) {
 	if err := os.RemoveAll(s.object(s.ix.Tasks["join"].Key)); err != nil {
 		t.Fatal(err)
 	}
+
 	if attempt() == nil {
 		t.Fatal("the third attempt was to stop")
 	}
+
 	if err := attempt(); err != nil || len(found) != 2 {
 		t.Errorf("fourth attempt: %v, found %q", err, found)
 	}
@@ -770,6 +895,7 @@ func TestScratch(t *testing.T) {
 func TestFailingDisk(t *testing.T) {
 	before := disk
 	t.Cleanup(func() { disk = before })
+
 	for _, c := range []struct {
 		err  error
 		lost bool
@@ -787,18 +913,25 @@ func TestFailingDisk(t *testing.T) {
 			if failed || !strings.Contains(path, "objects") {
 				return nil
 			}
+
 			failed = true
+
 			return c.err
 		}
+
 		disk.file = func(f *os.File) error { return fail(f.Name()) }
 		disk.all = fail
+
 		if _, err := w.run(Options{Jobs: 1, KeepGoing: true}); !errors.Is(err, c.err) {
 			t.Fatalf("%v, want %v", err, c.err)
 		}
+
 		if _, err := os.Stat(filepath.Join(w.dir, ".cache", "index")); err == nil {
 			t.Errorf("%v: there is an index of results that were not written", c.err)
 		}
+
 		first := w.ran[0]
+
 		res, err := w.run(Options{Jobs: 1})
 		if err != nil || slices.Contains(w.ran, first) != c.lost {
 			t.Errorf("%v: the next run: %v, %+v; it made %v", c.err, err, res, w.ran)
@@ -810,38 +943,50 @@ func TestFailingDisk(t *testing.T) {
 func TestCollect(t *testing.T) {
 	w := newWorld(t.TempDir())
 	w.write(t)
+
 	if _, err := w.run(Options{}); err != nil {
 		t.Fatal(err)
 	}
+
 	w.files["a"] = "changed" // seven letters for five: its count, the join and both fits change with it
 	w.config["fit.rate"] = "2"
 	w.write(t)
+
 	if _, err := w.run(Options{}); err != nil {
 		t.Fatal(err)
 	}
+
 	tasks := func(list []Garbage) (ids []string) {
 		for _, g := range list {
 			ids = append(ids, g.Task)
 		}
+
 		sort.Strings(ids)
+
 		return ids
 	}
+
 	want := []string{"count/a", "fit/0", "fit/1", "join", "read/a"}
+
 	list, err := Collect(w.plan(), false)
 	if err != nil || !slices.Equal(tasks(list), want) {
 		t.Fatalf("preview: %v, %v, expected %v", err, tasks(list), want)
 	}
+
 	for _, g := range list {
 		if g.Bytes == 0 {
 			t.Errorf("%s has no size", g.Task)
 		}
 	}
+
 	if _, err := Collect(w.plan(), true); err != nil {
 		t.Fatal(err)
 	}
+
 	if list, err = Collect(w.plan(), false); err != nil || len(list) != 0 {
 		t.Errorf("after collecting: %v, %v", err, tasks(list))
 	}
+
 	if _, err := w.run(Options{}); err != nil || len(w.ran) != 0 {
 		t.Errorf("collecting took something that is needed: %v, ran %v", err, w.ran)
 	}
@@ -861,14 +1006,18 @@ func TestIndex(t *testing.T) {
 		},
 		Files: map[string]fileRecord{"päth": {Stamp: stamp{1, 2, 3}, SHA256: "s3"}},
 	}
+
 	b := ix.encode()
+
 	var got index
 	if err := got.decode(b); err != nil {
 		t.Fatal(err)
 	}
+
 	if !reflect.DeepEqual(ix, got) {
 		t.Errorf("came back as %+v, expected %+v", got, ix)
 	}
+
 	for i := range b {
 		c := bytes.Clone(b)
 		c[i] ^= 0x41
@@ -897,6 +1046,7 @@ func TestBecause(t *testing.T) {
 		}
 		return out
 	}
+
 	for n, want := range map[int]int{1: 0, 5: 0, 6: 2, 40: 36} {
 		s := Status{Reasons: append(gone(n), Reason{Kind: "upstream", Name: "u"})}
 		got, more := s.Because(), fmt.Sprintf("; and %d more reasons; u must run first", want)

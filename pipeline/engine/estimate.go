@@ -41,6 +41,7 @@ func (p *pace) ratio(before float64) float64 {
 	if p.expected+one <= 0 {
 		return before
 	}
+
 	return (p.took + before*one) / (p.expected + one)
 }
 
@@ -64,20 +65,24 @@ func (e *Estimate) Observe(v Event, now time.Time) {
 			if i < len(v.Expect) {
 				x = v.Expect[i]
 			}
+
 			e.expect[t] = x
 			for _, p := range e.paces(t) {
 				p.add(x)
 			}
 		}
+
 	case "start":
 		e.started[v.Task] = now
 		e.most = max(e.most, len(e.started))
+
 	case "done", "failed":
 		if v.Ran {
 			for _, p := range e.paces(v.Task) {
 				p.took, p.expected = p.took+v.Seconds, p.expected+e.expect[v.Task]
 			}
 		}
+
 		delete(e.expect, v.Task)
 		delete(e.started, v.Task)
 	}
@@ -90,10 +95,12 @@ func (e *Estimate) paces(t *Task) []*pace {
 		s = &pace{}
 		e.stages[t.Stage] = s
 	}
+
 	if g == nil {
 		g = &pace{}
 		e.groups[groupOf(t)] = g
 	}
+
 	return []*pace{&e.all, s, g}
 }
 
@@ -106,17 +113,21 @@ func (e *Estimate) Left(now time.Time) time.Duration {
 		for _, p := range e.paces(t) {
 			r = p.ratio(r)
 		}
+
 		x *= r
 		if began, ok := e.started[t]; ok {
 			x = max(x-now.Sub(began).Seconds(), 0.05*x)
 		}
+
 		sum += x
 		longest = max(longest, x)
 	}
+
 	jobs := e.jobs
 	if jobs <= 0 {
 		jobs = max(1, e.most)
 	}
+
 	return time.Duration(max(sum/float64(jobs), longest) * float64(time.Second))
 }
 
@@ -133,8 +144,10 @@ func load(t *Task) float64 {
 			bytes += float64(fi.Size())
 		}
 	}
+
 	if bytes == 0 {
 		return t.Weight
 	}
+
 	return t.Weight * (0.1 + bytes/typicalBytes)
 }

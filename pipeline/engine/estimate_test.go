@@ -24,14 +24,17 @@ func TestEstimateByHand(t *testing.T) {
 			t.Errorf("%s: %v s left, expected %v", what, got, want)
 		}
 	}
+
 	check("before the start", zero, 6)
 	e.Observe(Event{Kind: "start", Task: a}, zero)
 	check("half a second later", zero.Add(time.Second/2), 5.5)
+
 	// a took three seconds for one expected. All tasks together: (3 + 1·2)/(1 + 2)
 	// = 5/3, an average task being two seconds. Stage dsp: (3 + 5/3·1)/(1 + 1) =
 	// 7/3; its group: (3 + 7/3)/2 = 8/3. Of train nothing is known but 5/3.
 	e.Observe(Event{Kind: "done", Task: a, Ran: true, Seconds: 3}, zero.Add(3*time.Second))
 	check("after one task", zero.Add(3*time.Second), 8./3+4*5./3)
+
 	// A result that was found teaches nothing.
 	e.Observe(Event{Kind: "done", Task: b, Seconds: 0.001}, zero.Add(3*time.Second))
 	check("after a result found", zero.Add(3*time.Second), 4*5./3)
@@ -45,9 +48,11 @@ func TestLoad(t *testing.T) {
 	if err := os.WriteFile(path, make([]byte, 4_000_000), 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	if got := load(&Task{Weight: 0.02, Files: []File{{path, path}}}); math.Abs(got-0.02*2.1) > 1e-12 {
 		t.Errorf("4 MB: %v s, expected 0.042", got)
 	}
+
 	if got := load(&Task{Weight: 0.02, Files: []File{{"none", "none"}}}); got != 0.02 {
 		t.Errorf("a file not made yet: %v s, expected the weight", got)
 	}
@@ -66,13 +71,16 @@ func TestEstimateSkewed(t *testing.T) {
 			todo = append(todo, &Task{ID: fmt.Sprint(stage, len(todo)), Stage: stage})
 			expect, took = append(expect, x), append(took, 2.5*x*math.Exp(spread*rng.NormFloat64()))
 		}
+
 		// The heavy tasks of a stage first, as a run starts them.
 		for _, x := range heavyFirst(rng, 80, 0.01, 3) {
 			add("ingest", x, 0.1)
 		}
+
 		for _, x := range heavyFirst(rng, 24, 2, 90) {
 			add("train", x, 0.1)
 		}
+
 		replay(t, fmt.Sprint("seed ", seed), todo, expect, took, 2)
 	}
 }
@@ -83,7 +91,9 @@ func heavyFirst(rng *rand.Rand, n int, lo, hi float64) []float64 {
 	for i := range out {
 		out[i] = lo * math.Pow(hi/lo, rng.Float64())
 	}
+
 	slices.SortFunc(out, func(a, b float64) int { return cmp.Compare(b, a) })
+
 	return out
 }
 
@@ -95,7 +105,9 @@ func replay(t *testing.T, name string, todo []*Task, expect, took []float64, job
 		at float64
 		v  Event
 	}
+
 	var events []event
+
 	free := make([]float64, jobs)
 	for i, task := range todo {
 		k := 0
@@ -104,18 +116,22 @@ func replay(t *testing.T, name string, todo []*Task, expect, took []float64, job
 				k = n
 			}
 		}
+
 		start := free[k]
 		free[k] += took[i]
 		events = append(events, event{start, Event{Kind: "start", Task: task}},
 			event{free[k], Event{Kind: "done", Task: task, Ran: true, Seconds: took[i]}})
 	}
+
 	var total float64
 	for _, x := range free {
 		total = max(total, x)
 	}
+
 	zero := time.Unix(0, 0)
 	e := NewEstimate(jobs)
 	e.Observe(Event{Kind: "plan", Todo: todo, Expect: expect}, zero)
+
 	for len(events) > 0 {
 		k := 0
 		for i, x := range events {
@@ -123,10 +139,12 @@ func replay(t *testing.T, name string, todo []*Task, expect, took []float64, job
 				k = i
 			}
 		}
+
 		x := events[k]
 		events = append(events[:k], events[k+1:]...)
 		now := zero.Add(time.Duration(x.at * float64(time.Second)))
 		e.Observe(x.v, now)
+
 		left, truth := e.Left(now).Seconds(), total-x.at
 		if x.at >= total/3 && math.Abs(left-truth) > max(0.3*truth, 0.01*total) {
 			t.Errorf("%s: after %.1f of %.1f s: %.1f s left, in truth %.1f", name, x.at, total, left, truth)

@@ -37,11 +37,13 @@ func ExampleRun() {
 					if err != nil {
 						return err
 					}
+
 					return os.WriteFile(j.Output("loud.txt"), []byte(strings.ToUpper(string(b))), 0o600)
 				},
 			},
 		}}
 	}
+
 	for _, greeting := range []string{"good day", "good day", "good evening"} {
 		p := plan(greeting)
 		states, err := engine.Assess(p)
@@ -49,13 +51,16 @@ func ExampleRun() {
 			fmt.Println(err)
 			return
 		}
+
 		r, err := engine.Run(context.Background(), p, engine.Options{Jobs: 1})
 		if err != nil {
 			fmt.Println(err)
 			return
 		}
+
 		b, err := os.ReadFile(filepath.Join(dir, "loud.txt"))
 		fmt.Printf("hello is %s: %d made, %s, %v\n", states[0].State, r.Ran, b, err)
+
 		for _, reason := range states[0].Reasons {
 			fmt.Println(" ", reason)
 		}

@@ -77,6 +77,7 @@ func (w *Work) Make(ctx context.Context) error {
 	m.note = w.Note
 	rec, err := m.make(ctx, w.Task, w.st, func(task string) string { return w.of[task].rec.Key })
 	w.rec = rec
+
 	return err
 }
 
@@ -85,6 +86,7 @@ func (w *Work) Make(ctx context.Context) error {
 func (w *Work) Started(where string) {
 	w.r.mu.Lock()
 	defer w.r.mu.Unlock()
+
 	if !w.started {
 		w.started = true
 		w.r.observe(Event{Kind: "start", Task: w.Task, Key: w.Key, Where: where})
@@ -116,14 +118,17 @@ func (m maker) discard(key string) error {
 	if _, err := os.Lstat(m.s.object(key)); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
+
 	dir, err := m.folder(key)
 	if err == nil {
 		at := m.s.object(key)
 		err = errors.Join(os.Rename(at, filepath.Join(dir, "old")), disk.dir(filepath.Dir(at)), os.RemoveAll(dir))
 	}
+
 	if err != nil {
 		return fmt.Errorf("clear old result: %w", err)
 	}
+
 	return nil
 }
 
@@ -131,12 +136,14 @@ func (m maker) discard(key string) error {
 // aside; the zero time if never.
 func (w *Work) Progress() time.Time {
 	var last time.Time
+
 	list, _ := os.ReadDir(w.r.s.cache("scratch", w.Key))
 	for _, e := range list {
 		if fi, err := e.Info(); err == nil && e.Name() != ReportFile && fi.ModTime().After(last) {
 			last = fi.ModTime()
 		}
 	}
+
 	return last
 }
 
@@ -155,6 +162,7 @@ func (w *Work) Spec() Spec {
 	for _, d := range w.Task.Deps {
 		s.Objects = append(s.Objects, w.of[d.Task].rec.Key)
 	}
+
 	return s
 }
 
@@ -192,25 +200,32 @@ func (l Local) Close() error { return nil }
 func (s *store) adopt(t *Task, key string, durable bool) (*record, error) {
 	dir := s.object(key)
 	b, err := os.ReadFile(filepath.Join(dir, "manifest.json"))
+
 	var m manifest
 	if err == nil {
 		err = decodeManifest(b, &m)
 	}
+
 	if err != nil {
 		return nil, fmt.Errorf("read result: %w", err)
 	}
+
 	r := &record{Key: key, Version: m.Version, Inputs: m.Inputs, Outputs: m.Outputs, Seconds: m.Seconds}
 	for _, o := range m.Outputs {
 		fi, err := os.Stat(filepath.Join(dir, o.Name))
 		if err != nil {
 			return nil, fmt.Errorf("read result: %w", err)
 		}
+
 		if fi.Size() != o.Size {
 			return nil, fmt.Errorf("read result: %s has %d bytes, expected %d", o.Name, fi.Size(), o.Size)
 		}
+
 		r.Stamps = append(r.Stamps, stampOf(fi))
 	}
+
 	s.remember(t, r, durable)
+
 	return r, nil
 }
 
@@ -240,41 +255,52 @@ func (m maker) make(ctx context.Context, t *Task, st *Status, object func(task s
 		Dir: dir, scratch: m.s.cache("scratch", st.key), digests: map[string]string{}, inputs: map[Dep]string{},
 		made: map[string]string{}, note: m.note, passing: map[string]Freer{},
 	}
+
 	for _, in := range st.inputs {
 		j.made[in.Name] = in.Digest
 	}
+
 	if m.r != nil {
 		j.follows = func(task string) bool { return m.r.follows(t, task) }
 		j.passed = m.r.take(t, j.made)
 	}
+
 	defer func() {
 		if j.passed != nil {
 			j.passed.Free()
 		}
+
 		for _, v := range j.passing { // to a task that does not get it
 			v.Free()
 		}
 	}()
+
 	for _, d := range t.Deps {
 		j.inputs[d] = filepath.Join(m.s.object(object(d.Task)), d.Output)
 	}
+
 	began := time.Now()
+
 	if err := t.Run(ctx, j); err != nil {
 		return nil, err
 	}
+
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+
 	for i, f := range t.Files {
 		fi, err := os.Stat(f.Open)
 		if err != nil || stampOf(fi) != st.stamps[i] {
 			return nil, &FileError{f.Path, errors.New("it changed while it was read; run again when it is complete")}
 		}
 	}
+
 	host, _ := os.Hostname()
 	if n := os.Getenv("SLURMD_NODENAME"); n != "" && m.worker {
 		host = n
 	}
+
 	rec, err := m.s.seal(t, st.key, dir, manifest{
 		Task: t.ID, Stage: t.Stage, Version: t.Version, Program: m.program, Host: host,
 		Start: began.UTC().Format(time.RFC3339), Seconds: time.Since(began).Seconds(),
@@ -284,15 +310,18 @@ func (m maker) make(ctx context.Context, t *Task, st *Status, object func(task s
 	if err != nil {
 		return nil, err
 	}
+
 	if _, err := os.Lstat(j.scratch); err == nil {
 		if err := m.s.settle(); err != nil {
 			return nil, err
 		}
 		os.RemoveAll(j.scratch)
 	}
+
 	if m.r != nil {
 		m.r.pass(j)
 	}
+
 	return rec, nil
 }
 
@@ -304,17 +333,21 @@ func (r *runner) follows(t *Task, task string) bool {
 	if _, here := r.ex.(Local); !here {
 		return false
 	}
+
 	r.s.mu.Lock()
 	old := r.s.ix.Tasks[task]
 	r.s.mu.Unlock()
 	r.mu.Lock()
 	defer r.mu.Unlock()
+
 	i := slices.IndexFunc(r.users[t.ID], func(u *Task) bool { return u.ID == task })
 	if i < 0 || r.stop {
 		return false
 	}
+
 	u := r.users[t.ID][i]
 	st := r.of[u.ID]
+
 	return r.wait[u] == 1 && (r.o.Force || old == nil || old.Version != u.Version ||
 		slices.ContainsFunc(st.Reasons, func(r Reason) bool { return r.Kind == "key" }))
 }
@@ -325,17 +358,21 @@ func (m maker) folder(key string) (string, error) {
 	if !m.worker {
 		return m.s.scratch()
 	}
+
 	at := m.s.cache("work")
 	if err := os.MkdirAll(at, 0o755); err != nil {
 		return "", &WorkdirError{m.s.dir, err}
 	}
+
 	dir, err := os.MkdirTemp(at, key+"-")
 	if err == nil {
 		err = os.Chmod(dir, 0o755)
 	}
+
 	if err != nil {
 		return "", &WorkdirError{m.s.dir, err}
 	}
+
 	return dir, nil
 }
 
@@ -358,6 +395,7 @@ func (k *Worker) find(id string) (*Task, error) {
 	if i < 0 {
 		return nil, &SpecError{id, "no such task in the plan; pipeline tasks lists them"}
 	}
+
 	return k.Plan.Tasks[i], nil
 }
 
@@ -366,6 +404,7 @@ func (k *Worker) maker(s *store, id string) maker {
 	if k.Note != nil {
 		m.note = func(n string) { k.Note(id, n) }
 	}
+
 	return m
 }
 
@@ -379,40 +418,50 @@ func (k *Worker) Make(ctx context.Context, spec Spec) (ran bool, err error) {
 	if err != nil {
 		return false, err
 	}
+
 	s := &store{
 		dir: k.Plan.Dir, ix: newIndex(),
 		hashing: map[string]chan struct{}{},
 	}
+
 	if sealed(s, spec.Key) {
 		os.RemoveAll(s.cache("scratch", spec.Key))
 		return false, nil
 	}
+
 	if len(spec.Objects) != len(t.Deps) || len(spec.Inputs) != len(t.Deps) {
 		return false, &SpecError{t.ID, "the plan here has other inputs for it than the driver's; was the configuration " +
 			"changed since? start the run again"}
 	}
+
 	st := &Status{Task: t}
 	object := map[string]string{}
+
 	for _, f := range t.Files {
 		sum, stamp, err := s.hash(f)
 		if err != nil {
 			return false, err
 		}
+
 		st.inputs = append(st.inputs, input{f.Path, sum})
 		st.stamps = append(st.stamps, stamp)
 	}
+
 	for i, d := range t.Deps {
 		object[d.Task] = spec.Objects[i]
 	}
+
 	st.inputs = append(st.inputs, spec.Inputs...)
 	if st.key = t.key(st.inputs); st.key != spec.Key {
 		return false, &SpecError{t.ID, "its key here is not the driver's: the configuration, a raw file or the numeric " +
 			"kernels differ between the two, or were changed since; start the run again"}
 	}
+
 	rec, err := k.maker(s, t.ID).make(ctx, t, st, func(task string) string { return object[task] })
 	if err != nil && sealed(s, spec.Key) {
 		err = nil // another copy was first, and took the scratch folder with it
 	}
+
 	return rec != nil, err
 }
 
@@ -423,11 +472,14 @@ func (k *Worker) MakeOne(ctx context.Context, id string) (ran bool, err error) {
 	if err := k.Plan.Check(); err != nil {
 		return false, err
 	}
+
 	t, err := k.find(id)
 	if err != nil {
 		return false, err
 	}
+
 	s := openStore(k.Plan.Dir)
+
 	needed := map[string]bool{id: true}
 	for _, u := range slices.Backward(k.Plan.Tasks) {
 		if needed[u.ID] {
@@ -436,26 +488,32 @@ func (k *Worker) MakeOne(ctx context.Context, id string) (ran bool, err error) {
 			}
 		}
 	}
+
 	of := map[string]*Status{}
 	for _, u := range k.Plan.Tasks {
 		if !needed[u.ID] {
 			continue
 		}
+
 		st, err := s.assess(u, of, false)
 		if err != nil {
 			return false, err
 		}
+
 		of[u.ID] = st
 	}
+
 	var lacks []*Status
 	for _, d := range t.Deps {
 		if st := of[d.Task]; st.State != UpToDate && !slices.Contains(lacks, st) {
 			lacks = append(lacks, st)
 		}
 	}
+
 	if len(lacks) > 0 {
 		return false, &NotReadyError{Stage: t.Stage, Needs: lacks[0], Others: len(lacks) - 1}
 	}
+
 	st := of[id]
 	if st.rec == nil { // another process may have made it since
 		var damage string
@@ -465,19 +523,23 @@ func (k *Worker) MakeOne(ctx context.Context, id string) (ran bool, err error) {
 			}
 		}
 	}
+
 	if st.rec == nil {
 		rec, err := k.watched(ctx, s, st, func(task string) string { return of[task].rec.Key })
 		if err != nil && !sealed(s, st.key) {
 			return false, err
 		}
+
 		ran = rec != nil
 		if st.rec, err = s.adopt(t, st.key, ran); err != nil {
 			return ran, err
 		}
 	}
+
 	if err := s.publish(t, st.rec); err != nil {
 		return ran, err
 	}
+
 	return ran, s.leave(t)
 }
 
@@ -495,16 +557,20 @@ func (k *Worker) watched(ctx context.Context, s *store, st *Status, object func(
 		w.observe(Event{Kind: "note", Task: t, Note: text})
 		tell(text)
 	}
+
 	began := time.Now()
 	rec, err := m.make(ctx, t, st, object)
 	e := Event{Kind: "done", Task: t, Ran: rec != nil, Seconds: time.Since(began).Seconds()}
 	if err != nil && ctx.Err() == nil {
 		e = Event{Kind: "failed", Task: t, Err: err}
 	}
+
 	if ctx.Err() == nil {
 		w.observe(e)
 	}
+
 	w.close(ctx.Err())
+
 	return rec, err
 }
 
@@ -514,6 +580,7 @@ func (s *store) leave(t *Task) error {
 	if err := s.settle(); err != nil {
 		return err
 	}
+
 	s.mu.Lock()
 	r := s.ix.Tasks[t.ID]
 	one := index{
@@ -521,15 +588,19 @@ func (s *store) leave(t *Task) error {
 		map[string]*record{t.ID: r},
 		map[string]fileRecord{},
 	}
+
 	for _, f := range t.Files {
 		if x, ok := s.ix.Files[f.Path]; ok {
 			one.Files[f.Path] = x
 		}
 	}
+
 	s.mu.Unlock()
+
 	if err := os.MkdirAll(s.cache("learned"), 0o755); err != nil {
 		return &WorkdirError{s.dir, err}
 	}
+
 	return WriteFile(s.cache("learned", configDigest([]kv.Pair{{Key: t.ID}})), one.encode())
 }
 
@@ -540,21 +611,27 @@ func (s *store) learn() {
 		if strings.HasPrefix(e.Name(), ".") {
 			continue
 		}
+
 		path := s.cache("learned", e.Name())
 		b, err := os.ReadFile(path)
+
 		var one index
 		if err != nil || one.decode(b) != nil {
 			continue
 		}
+
 		for k, v := range one.Configs {
 			s.ix.Configs[k] = v
 		}
+
 		for k, v := range one.Tasks {
 			s.ix.Tasks[k] = v
 		}
+
 		for k, v := range one.Files {
 			s.ix.Files[k] = v
 		}
+
 		s.learned, s.dirty = append(s.learned, path), true
 	}
 }

@@ -36,17 +36,20 @@ func Collect(p *Plan, remove bool) ([]Garbage, error) {
 		}
 		defer unlock()
 	}
+
 	s := openStore(p.Dir)
 	list, _, err := s.assessAll(p, nil)
 	if err != nil {
 		return nil, err
 	}
+
 	keep, planned := map[string]bool{}, map[string]bool{}
 	for _, st := range list {
 		planned[st.Task.ID] = true
 		if st.key != "" {
 			keep[st.key] = true // also scratch of a task about to run
 		}
+
 		if r := s.ix.Tasks[st.Task.ID]; r != nil {
 			keep[r.Key] = true
 		}
@@ -58,33 +61,42 @@ func Collect(p *Plan, remove bool) ([]Garbage, error) {
 		if err != nil {
 			return nil, fmt.Errorf("list cache: %w", err)
 		}
+
 		for _, d := range dirs {
 			if keep[filepath.Base(d)] || kind == "work" && inUse(d) {
 				continue
 			}
+
 			g, err := measure(d)
 			if err != nil {
 				return nil, fmt.Errorf("measure cache: %w", err)
 			}
+
 			out = append(out, g)
 		}
 	}
+
 	slices.SortFunc(out, func(a, b Garbage) int { return cmp.Or(a.Made.Compare(b.Made), cmp.Compare(a.Key, b.Key)) })
+
 	if !remove {
 		return out, nil
 	}
+
 	s.clear()
+
 	for _, g := range out {
 		if err := os.RemoveAll(g.path); err != nil {
 			return nil, fmt.Errorf("clear cache: %w", err)
 		}
 	}
+
 	for id := range s.ix.Tasks {
 		if !planned[id] {
 			delete(s.ix.Tasks, id)
 			s.dirty = true
 		}
 	}
+
 	return out, s.save(true)
 }
 
@@ -98,6 +110,7 @@ func inUse(dir string) bool {
 // measure describes a folder of the cache.
 func measure(dir string) (Garbage, error) {
 	g := Garbage{Key: filepath.Base(dir), path: dir}
+
 	var m manifest
 	if b, err := os.ReadFile(filepath.Join(dir, "manifest.json")); err == nil && decodeManifest(b, &m) == nil {
 		g.Task = m.Task
@@ -107,6 +120,7 @@ func measure(dir string) (Garbage, error) {
 		if err != nil || e.IsDir() {
 			return err
 		}
+
 		fi, err := e.Info()
 		if err == nil {
 			g.Bytes += fi.Size()
@@ -114,7 +128,9 @@ func measure(dir string) (Garbage, error) {
 				g.Made = fi.ModTime()
 			}
 		}
+
 		return err
 	})
+
 	return g, err
 }

@@ -46,10 +46,12 @@ type passed struct {
 func (r *runner) pass(j *Job) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+
 	for task, v := range j.passing {
 		r.free(task)
 		r.passed[task] = passed{v, j.made}
 	}
+
 	j.passing = nil
 }
 
@@ -58,6 +60,7 @@ func (r *runner) pass(j *Job) {
 func (r *runner) take(t *Task, made map[string]string) Freer {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+
 	p := r.passed[t.ID]
 	for name, digest := range p.made {
 		if now, both := made[name]; both && now != digest {
@@ -65,7 +68,9 @@ func (r *runner) take(t *Task, made map[string]string) Freer {
 			return nil
 		}
 	}
+
 	delete(r.passed, t.ID)
+
 	return p.v
 }
 
@@ -93,12 +98,15 @@ func NewPool[T any](make func() T) *Pool[T] { return &Pool[T]{make: make} }
 func (p *Pool[T]) Get() T {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+
 	n := len(p.idle)
 	if n == 0 {
 		return p.make()
 	}
+
 	v := p.idle[n-1]
 	p.idle = p.idle[:n-1]
+
 	return v
 }
 
@@ -121,6 +129,7 @@ func (r *runner) leavePool(t *Task) {
 	if t.Pool == nil || r.ended[t] {
 		return
 	}
+
 	r.ended[t] = true
 	if r.pools[t.Pool]--; r.pools[t.Pool] == 0 {
 		t.Pool.Empty()

@@ -35,9 +35,11 @@ func TestHandoff(t *testing.T) {
 		put      int64
 		freed    atomic.Int64
 	}
+
 	var mu sync.Mutex
 	plan := func(w *world, files int) *Plan {
 		p := &Plan{Dir: w.dir, Stages: []string{"read", "count", "join"}}
+
 		var all []Dep
 		for i := range files {
 			f := File{fmt.Sprint(i), filepath.Join(w.raw, fmt.Sprint(i))}
@@ -49,14 +51,17 @@ func TestHandoff(t *testing.T) {
 					mu.Lock()
 					w.log = append(w.log, fmt.Sprintf("%s follows %v %v %v", f.Path, next.Wanted(j), last.Wanted(j), self.Wanted(j)))
 					mu.Unlock()
+
 					if next.Wanted(j) {
 						w.put += 2 // the second replaces the first
 						next.Put(j, note{"replaced", &w.freed})
 						next.Put(j, note{"left of " + f.Path, &w.freed})
 					}
+
 					if w.fail {
 						return errors.New("spoilt")
 					}
+
 					return os.WriteFile(j.Output("out"), []byte(f.Path), 0o644)
 				},
 			}, &Task{
@@ -67,16 +72,21 @@ func TestHandoff(t *testing.T) {
 					found, ok := next.Get(j)
 					w.log = append(w.log, fmt.Sprintf("%s found %v %s", f.Path, ok, found.text))
 					mu.Unlock()
+
 					return os.WriteFile(j.Output("out"), []byte(j.FileDigest(f.Path)), 0o644)
 				},
 			})
+
 			all = append(all, Dep{count, "out"})
 		}
+
 		p.Tasks = append(p.Tasks, &Task{ID: "join", Stage: "join", Deps: all, Run: func(_ context.Context, j *Job) error {
 			return os.WriteFile(j.Output("out"), nil, 0o644)
 		}})
+
 		return p
 	}
+
 	fresh := func() *world {
 		w := &world{dir: t.TempDir(), raw: t.TempDir(), setting: "1"}
 		for i := range 3 {
@@ -84,8 +94,10 @@ func TestHandoff(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+
 		return w
 	}
+
 	run := func(w *world, files int, o Options) string {
 		w.log = nil
 		o.Observe = func(e Event) {
@@ -93,14 +105,18 @@ func TestHandoff(t *testing.T) {
 				w.spoil()
 			}
 		}
+
 		if _, err := Run(context.Background(), plan(w, files), o); (err != nil) != w.fail {
 			t.Fatal(err)
 		}
+
 		if n := w.freed.Load(); n != w.put {
 			t.Errorf("%d values were freed %d times", w.put, n)
 		}
+
 		return strings.Join(w.log, "; ")
 	}
+
 	expect := func(what, got, want string) {
 		t.Helper()
 		if got != want {
@@ -115,10 +131,12 @@ func TestHandoff(t *testing.T) {
 	expect("another setting", run(w, 1, Options{Jobs: 1}), "0 found false ")
 	expect("forced", run(w, 1, Options{Jobs: 1, Selection: Selection{Force: true}}),
 		"0 follows true false false; 0 found true left of 0")
+
 	// A file that changed: it is not known before the first task ran whether the other must.
 	if err := os.WriteFile(filepath.Join(w.raw, "0"), []byte("other"), 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	expect("another file", run(w, 1, Options{Jobs: 1}), "0 follows false false false; 0 found false ")
 	expect("only the first", run(fresh(), 1, Options{Jobs: 1, Selection: Selection{To: "read"}}),
 		"0 follows false false false")
@@ -130,6 +148,7 @@ func TestHandoff(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	expect("changed in between", run(w, 1, Options{Jobs: 1}), "0 follows true false false; 0 found false ")
 
 	w = fresh()
@@ -149,15 +168,19 @@ func TestPool(t *testing.T) {
 			return &Task{ID: id, Stage: "use", Deps: deps, Pool: p, Weight: 1, Run: func(_ context.Context, j *Job) error {
 				v := p.Get()
 				p.Put(v)
+
 				if len(p.idle) != 1 {
 					t.Errorf("%s: %d idle values", id, len(p.idle))
 				}
+
 				if fail && id == "a" {
 					return errors.New("spoilt")
 				}
+
 				return os.WriteFile(j.Output("out"), []byte(id), 0o644)
 			}}
 		}
+
 		a := use("a")
 		plan.Tasks = []*Task{a, use("b", Dep{"a", "out"}), use("c")}
 		plan.Tasks = append(plan.Tasks, &Task{
@@ -167,12 +190,15 @@ func TestPool(t *testing.T) {
 				return os.WriteFile(j.Output("out"), nil, 0o644)
 			},
 		})
+
 		if _, err := Run(context.Background(), plan, Options{Jobs: 1, KeepGoing: true}); (err != nil) != fail {
 			t.Fatal(err)
 		}
+
 		if made != 1 || len(p.idle) != 0 {
 			t.Errorf("fail %v: %d values made, %d kept", fail, made, len(p.idle))
 		}
+
 		if len(idle) != 1 || idle[0] != 0 {
 			t.Errorf("fail %v: %v idle values while another stage runs", fail, idle)
 		}

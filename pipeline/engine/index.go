@@ -18,6 +18,7 @@ const indexMagic = "doubletake index 3\n"
 func (ix *index) encode() []byte {
 	var b bytes.Buffer
 	b.WriteString(indexMagic)
+
 	if err := gob.NewEncoder(&b).Encode(ix); err != nil {
 		panic(fmt.Sprintf("engine: encode index: %v", err)) // a buffer takes everything
 	}
@@ -37,6 +38,7 @@ func (ix *index) decode(b []byte) error {
 	}
 
 	*ix = newIndex()
+
 	return gob.NewDecoder(bytes.NewReader(b[len(indexMagic):n])).Decode(ix)
 }
 

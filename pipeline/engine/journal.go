@@ -82,9 +82,11 @@ func (p *Plan) counts() []StageCount {
 	for i, name := range p.Stages {
 		out[i].Stage = name
 	}
+
 	for _, t := range p.Tasks {
 		out[slices.Index(p.Stages, t.Stage)].Tasks++
 	}
+
 	return slices.DeleteFunc(out, func(c StageCount) bool { return c.Tasks == 0 })
 }
 
@@ -103,20 +105,25 @@ func newJournal(dir, name string, alone bool, head []Line) *journalWriter {
 	if abs, err := filepath.Abs(dir); err == nil {
 		dir = abs
 	}
+
 	w := &journalWriter{
 		dir: dir, path: filepath.Join(dir, JournalDir, name), quit: make(chan struct{}), done: make(chan struct{}),
 	}
 	if alone {
 		os.RemoveAll(filepath.Dir(w.path))
 	}
+
 	if os.MkdirAll(filepath.Dir(w.path), 0o755) == nil {
 		for _, l := range head {
 			w.add(l)
 		}
+
 		_ = WriteFile(w.path, w.buf) // as a new file: a reader notices
 		w.buf = nil
 	}
+
 	go w.loop()
+
 	return w
 }
 
@@ -125,6 +132,7 @@ func (w *journalWriter) loop() {
 	defer close(w.done)
 	tick := time.NewTicker(journalFlush)
 	defer tick.Stop()
+
 	last := time.Now()
 	for {
 		select {
@@ -149,14 +157,18 @@ func (w *journalWriter) flush() (wrote bool) {
 	b := w.buf
 	w.buf = nil
 	w.mu.Unlock()
+
 	if len(b) == 0 {
 		return false
 	}
+
 	f, err := os.OpenFile(w.path, os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
 		return false
 	}
+
 	_, err = f.Write(b)
+
 	return errors.Join(err, f.Close()) == nil
 }
 
@@ -164,10 +176,12 @@ func (w *journalWriter) add(l Line) {
 	if len(l.Text) > journalText {
 		l.Text = l.Text[:journalText] + " …"
 	}
+
 	b, err := json.Marshal(l)
 	if err != nil {
 		return
 	}
+
 	w.mu.Lock()
 	w.buf = append(append(w.buf, b...), '\n')
 	w.mu.Unlock()
@@ -179,8 +193,10 @@ func (w *journalWriter) observe(e Event) {
 		Time: time.Now().UTC(), Event: e.Kind, Task: e.Task.ID, Key: e.Key, Where: e.Where, Ran: e.Ran, Seconds: e.Seconds,
 		Text: e.Note,
 	}
+
 	if e.Err != nil {
 		l.Text = e.Err.Error()
+
 		var of interface{ LogPath() string }
 		if errors.As(e.Err, &of) {
 			if rel, err := filepath.Rel(w.dir, of.LogPath()); err == nil && filepath.IsLocal(rel) {
@@ -188,6 +204,7 @@ func (w *journalWriter) observe(e Event) {
 			}
 		}
 	}
+
 	w.add(l)
 }
 
@@ -197,6 +214,7 @@ func (w *journalWriter) close(err error) {
 	if err != nil {
 		l.Text = err.Error()
 	}
+
 	close(w.quit)
 	<-w.done
 	w.add(l)
@@ -217,43 +235,54 @@ func killed(dir string) *Killed {
 		return nil
 	}
 	defer f.Close()
+
 	size, err := f.Seek(0, io.SeekEnd)
 	if err != nil {
 		return nil
 	}
+
 	tail := make([]byte, min(size, 8*journalText)) // as long as a line may be
 	if _, err := f.ReadAt(tail, size-int64(len(tail))); err != nil {
 		return nil
 	}
+
 	lines := bytes.Split(bytes.TrimSuffix(tail, []byte("\n")), []byte("\n"))
+
 	var l Line
 	if json.Unmarshal(lines[len(lines)-1], &l) == nil && l.Event == "end" {
 		return nil
 	}
+
 	k := &Killed{}
+
 	r := bufio.NewReader(io.NewSectionReader(f, 0, size))
 	for {
 		b, err := r.ReadBytes('\n')
 		if err != nil {
 			break
 		}
+
 		var l Line
 		if json.Unmarshal(b, &l) != nil {
 			continue
 		}
+
 		switch {
 		case l.Event == "run":
 			k.Run = l
 		case l.Event == "done" && l.Ran:
 			k.Made++
 		}
+
 		if !l.Time.IsZero() {
 			k.Last = l.Time
 		}
 	}
+
 	if k.Run.Event == "" {
 		return nil
 	}
+
 	return k
 }
 
@@ -264,12 +293,14 @@ func journalHead(program string, jobs int, stages []StageSummary, todo []*Task, 
 		Time: time.Now().UTC(), Event: "run", ID: rand.Text(), Host: host, Process: os.Getpid(),
 		Program: program, Jobs: jobs, Stages: stages,
 	}}
+
 	for i, t := range todo {
 		head = append(head, Line{
 			Event: "task", Task: t.ID, Stage: t.Stage, Experiment: t.Experiment, Split: t.Split, Version: t.Version,
 			Expect: expect[i],
 		})
 	}
+
 	return head
 }
 
@@ -281,15 +312,18 @@ func (j *Job) Report(v any) {
 	if err != nil {
 		return
 	}
+
 	dir, err := j.Scratch()
 	if err != nil {
 		return
 	}
+
 	f, err := os.OpenFile(filepath.Join(dir, ReportFile), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
 	if err != nil {
 		return
 	}
 	defer f.Close()
+
 	if fi, err := f.Stat(); err == nil && fi.Size()+int64(len(b)) < reportSize {
 		_, _ = f.Write(append(b, '\n'))
 	}

@@ -24,18 +24,22 @@ func lock(dir string) (unlock func(), err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, &WorkdirError{dir, err}
 	}
+
 	f, err := os.OpenFile(filepath.Join(dir, ".lock"), os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		return nil, &WorkdirError{dir, err}
 	}
+
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		defer f.Close()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
 			b, _ := io.ReadAll(io.LimitReader(f, 200))
 			return nil, &LockedError{dir, strings.TrimSpace(string(b))}
 		}
+
 		return nil, &WorkdirError{dir, fmt.Errorf("lock: %w", err)}
 	}
+
 	host, _ := os.Hostname()
 	line := fmt.Sprintf("process %d on %s since %s\n", os.Getpid(), host, time.Now().Format(time.DateTime))
 	if err := f.Truncate(0); err == nil {
@@ -45,6 +49,7 @@ func lock(dir string) (unlock func(), err error) {
 			return nil, &WorkdirError{dir, err}
 		}
 	}
+
 	return func() {
 		// Closing alone would leave it to a child process that is just being
 		// started and holds the file until it is.

@@ -51,14 +51,17 @@ func (r Reason) String() string {
 		case r.New == "":
 			return r.Name + " is gone"
 		}
+
 		return fmt.Sprintf("%s changed: %.8s → %.8s", r.Name, r.Old, r.New)
 	}
+
 	none := func(s string) string {
 		if s == "" {
 			return "none"
 		}
 		return s
 	}
+
 	return fmt.Sprintf("%s: %s → %s", r.Name, none(r.Old), none(r.New))
 }
 
@@ -80,6 +83,7 @@ const mostReasons = 5
 // counted.
 func (s *Status) Because() string {
 	var out []string
+
 	upstream, first := 0, ""
 	for _, r := range s.Reasons {
 		if r.Kind == "upstream" {
@@ -88,17 +92,21 @@ func (s *Status) Because() string {
 			}
 			continue
 		}
+
 		out = append(out, r.String())
 	}
+
 	if more := len(out) - mostReasons + 1; more > 1 {
 		out = append(out[:mostReasons-1], fmt.Sprintf("and %d more reasons", more))
 	}
+
 	switch {
 	case upstream == 1:
 		out = append(out, first+" must run first")
 	case upstream > 1:
 		out = append(out, fmt.Sprintf("%s and %d more must run first", first, upstream-1))
 	}
+
 	return strings.Join(out, "; ")
 }
 
@@ -127,13 +135,16 @@ func (p *Plan) Check() error {
 		if seen[t.ID] {
 			return fmt.Errorf("plan: task %s occurs twice", t.ID)
 		}
+
 		for _, d := range t.Deps {
 			if !seen[d.Task] {
 				return fmt.Errorf("plan: task %s needs %s, which does not come before it", t.ID, d.Task)
 			}
 		}
+
 		seen[t.ID] = true
 	}
+
 	return nil
 }
 
@@ -148,6 +159,7 @@ func (p *Plan) Selects(s Selection, t *Task) bool {
 		len(s.Splits) > 0 && t.Split != "" && !slices.Contains(s.Splits, t.Split):
 		return false
 	}
+
 	return true
 }
 
@@ -158,6 +170,7 @@ func (t *Task) worksFor(experiment string) bool {
 			return true
 		}
 	}
+
 	return false
 }
 
@@ -169,17 +182,21 @@ func (s *store) assess(t *Task, of map[string]*Status, later bool) (*Status, err
 	if err := s.readFiles(st, later); err != nil {
 		return nil, err
 	}
+
 	if err := st.readDeps(of); err != nil {
 		return nil, err
 	}
 
 	s.mu.Lock()
 	old := s.ix.Tasks[t.ID]
+
 	var before []kv.Pair
 	if old != nil {
 		before = slices.Concat(s.ix.Configs[old.Config], old.Local)
 	}
+
 	s.mu.Unlock()
+
 	now := slices.Concat(t.Config, t.Local)
 
 	if len(st.Reasons) > 0 { // something is to be made or read first
@@ -188,6 +205,7 @@ func (s *store) assess(t *Task, of map[string]*Status, later bool) (*Status, err
 			st.State = Stale
 			st.Reasons = append(configReasons(before, now), st.Reasons...)
 		}
+
 		return st, nil
 	}
 
@@ -205,6 +223,7 @@ func (s *store) assess(t *Task, of map[string]*Status, later bool) (*Status, err
 		if old.Version != t.Version {
 			st.Reasons = append(st.Reasons, Reason{"version", t.Stage, fmt.Sprint(old.Version), fmt.Sprint(t.Version)})
 		}
+
 		st.Reasons = slices.Concat(st.Reasons, configReasons(before, now), inputReasons(t, old.Inputs, st.inputs))
 		if len(st.Reasons) == 0 {
 			st.Reasons = []Reason{{Kind: "damaged", Name: "it is gone from the cache"}}
@@ -222,15 +241,18 @@ func (s *store) readFiles(st *Status, later bool) error {
 			if err != nil {
 				return err
 			}
+
 			if !known {
 				st.Reasons = append(st.Reasons, Reason{Kind: "unread", Name: f.Path})
 				continue
 			}
 		}
+
 		sum, stamp, err := s.hash(f)
 		if err != nil {
 			return err
 		}
+
 		st.inputs, st.stamps = append(st.inputs, input{f.Path, sum}), append(st.stamps, stamp)
 	}
 
@@ -247,10 +269,12 @@ func (st *Status) readDeps(of map[string]*Status) error {
 			}
 			continue
 		}
+
 		i := slices.IndexFunc(up.rec.Outputs, func(o output) bool { return o.Name == d.Output })
 		if i < 0 {
 			return fmt.Errorf("plan: task %s has no output %s, which %s needs", d.Task, d.Output, st.Task.ID)
 		}
+
 		st.inputs = append(st.inputs, input{d.Task + " → " + d.Output, up.rec.Outputs[i].digest()})
 	}
 
@@ -265,6 +289,7 @@ func inputReasons(t *Task, old, now []input) []Reason {
 		}
 		return out
 	}
+
 	reasons := configReasons(pairs(old), pairs(now))
 	for i, r := range reasons {
 		reasons[i].Kind = "input"
@@ -278,10 +303,12 @@ func inputReasons(t *Task, old, now []input) []Reason {
 
 func configReasons(old, now []kv.Pair) []Reason {
 	var out []Reason
+
 	a := map[string]string{}
 	for _, kv := range old {
 		a[kv.Key] = kv.Value
 	}
+
 	b := map[string]bool{}
 	for _, kv := range now {
 		b[kv.Key] = true
@@ -289,11 +316,13 @@ func configReasons(old, now []kv.Pair) []Reason {
 			out = append(out, Reason{"key", kv.Key, v, kv.Value})
 		}
 	}
+
 	for _, kv := range old {
 		if !b[kv.Key] {
 			out = append(out, Reason{"key", kv.Key, kv.Value, ""})
 		}
 	}
+
 	return out
 }
 
@@ -303,11 +332,13 @@ func Assess(p *Plan) ([]*Status, error) {
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
+
 	s := openStore(p.Dir)
 	list, _, err := s.assessAll(p, nil)
 	if err != nil {
 		return nil, err
 	}
+
 	return list, nil
 }
 
@@ -317,20 +348,24 @@ func Finished(p *Plan, sel Selection) (*Result, error) {
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
+
 	s := openStore(p.Dir)
 	list, of, err := s.assessAll(p, nil)
 	if err != nil {
 		return nil, err
 	}
+
 	var lacks []*Status
 	for _, st := range list {
 		if p.Selects(sel, st.Task) && st.State != UpToDate {
 			lacks = append(lacks, st)
 		}
 	}
+
 	if len(lacks) > 0 {
 		return nil, &NotReadyError{Stage: lacks[0].Task.Stage, Needs: lacks[0], Others: len(lacks) - 1}
 	}
+
 	return &Result{output: s.outputs(of), digest: digests(of)}, nil
 }
 
@@ -341,6 +376,7 @@ func (s *store) outputs(of map[string]*Status) func(task, name string) (string, 
 		if st == nil || st.rec == nil {
 			return "", false
 		}
+
 		return filepath.Join(s.object(st.rec.Key), name), true
 	}
 }
@@ -355,6 +391,7 @@ func digests(of map[string]*Status) func(task, name string) (string, bool) {
 				}
 			}
 		}
+
 		return "", false
 	}
 }
@@ -370,10 +407,12 @@ func (s *store) readLater(p *Plan, o Options) map[*Task]bool {
 	if _, here := o.Executor.(Local); o.Executor != nil && !here {
 		return nil
 	}
+
 	selected, first := map[string]bool{}, map[string]bool{}
 	for _, t := range p.Tasks {
 		selected[t.ID] = p.Selects(o.Selection, t)
 	}
+
 	later := map[*Task]bool{}
 	for _, t := range slices.Backward(p.Tasks) {
 		for _, d := range t.Deps {
@@ -381,8 +420,10 @@ func (s *store) readLater(p *Plan, o Options) map[*Task]bool {
 				first[d.Task] = true
 			}
 		}
+
 		later[t] = !first[t.ID] && s.ix.Tasks[t.ID] == nil
 	}
+
 	return later
 }
 
@@ -391,11 +432,13 @@ func (s *store) readLater(p *Plan, o Options) map[*Task]bool {
 // seconds. Errors are left to assess, which meets them again in the plan's order.
 func (s *store) hashAll(p *Plan, later map[*Task]bool) {
 	var files []File
+
 	seen := map[string]bool{}
 	for _, t := range p.Tasks {
 		if later[t] {
 			continue
 		}
+
 		for _, f := range t.Files {
 			if !seen[f.Path] {
 				seen[f.Path] = true
@@ -403,7 +446,9 @@ func (s *store) hashAll(p *Plan, later map[*Task]bool) {
 			}
 		}
 	}
+
 	var next atomic.Int64
+
 	var wg sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), len(files)) {
 		wg.Go(func() {
@@ -412,6 +457,7 @@ func (s *store) hashAll(p *Plan, later map[*Task]bool) {
 			}
 		})
 	}
+
 	wg.Wait()
 }
 
@@ -419,13 +465,16 @@ func (s *store) hashAll(p *Plan, later map[*Task]bool) {
 func (s *store) assessAll(p *Plan, later map[*Task]bool) ([]*Status, map[string]*Status, error) {
 	s.hashAll(p, later)
 	of := make(map[string]*Status, len(p.Tasks))
+
 	list := make([]*Status, len(p.Tasks))
 	for i, t := range p.Tasks {
 		st, err := s.assess(t, of, later[t])
 		if err != nil {
 			return nil, nil, err
 		}
+
 		of[t.ID], list[i] = st, st
 	}
+
 	return list, of, nil
 }

@@ -45,6 +45,7 @@ func inode(path string) (ino uint64, dir bool) {
 	if err != nil {
 		return 0, false
 	}
+
 	return fi.Sys().(*syscall.Stat_t).Ino, fi.IsDir()
 }
 
@@ -56,6 +57,7 @@ func (d *drive) hold(path string) (ino uint64, dir bool) {
 			d.held[ino] = f
 		}
 	}
+
 	return ino, dir
 }
 
@@ -67,6 +69,7 @@ func (d *drive) syncFile(path string) {
 func (d *drive) syncDir(path string) {
 	ino, _ := d.hold(path)
 	list, _ := os.ReadDir(path)
+
 	d.names[ino] = map[string]uint64{}
 	for _, e := range list {
 		d.names[ino][e.Name()], _ = d.hold(filepath.Join(path, e.Name()))
@@ -82,6 +85,7 @@ func (d *drive) syncAll() {
 		default:
 			d.syncFile(path)
 		}
+
 		return nil
 	})
 }
@@ -90,10 +94,13 @@ func (d *drive) syncAll() {
 func (d *drive) does(sync func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+
 	if d.cut != nil {
 		d.cut(d)
 	}
+
 	sync()
+
 	if d.cut != nil {
 		d.cut(d)
 	}
@@ -136,7 +143,9 @@ func (d *drive) folder(t *testing.T, rng *rand.Rand, to, path string, ino uint64
 	if err := os.MkdirAll(to, 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	old, now := d.names[ino], map[string]uint64{}
+
 	var all []string
 	if path != "" {
 		list, _ := os.ReadDir(path)
@@ -145,44 +154,55 @@ func (d *drive) folder(t *testing.T, rng *rand.Rand, to, path string, ino uint64
 			all = append(all, e.Name())
 		}
 	}
+
 	for n := range old {
 		if now[n] == 0 {
 			all = append(all, n)
 		}
 	}
+
 	slices.Sort(all)
+
 	for _, n := range all {
 		choice := old[n]
 		if old[n] != now[n] {
 			choice = []uint64{old[n], now[n], now[n], 0}[rng.IntN(4)]
 		}
+
 		if choice == 0 {
 			continue
 		}
+
 		at := ""
 		if choice == now[n] {
 			at = filepath.Join(path, n)
 		}
+
 		f := d.held[choice]
+
 		var dir bool
 		if at != "" {
 			_, dir = inode(at)
 		} else if fi, err := f.Stat(); err == nil {
 			dir = fi.IsDir()
 		}
+
 		if dir && at == "" { // it was moved, and has its names still, or removed
 			at = fmt.Sprint("/proc/self/fd/", f.Fd())
 		}
+
 		if dir {
 			d.folder(t, rng, filepath.Join(to, n), at, choice, placed)
 			continue
 		}
+
 		if first := placed[choice]; first != "" {
 			if err := os.Link(first, filepath.Join(to, n)); err != nil {
 				t.Fatal(err)
 			}
 			continue
 		}
+
 		placed[choice] = filepath.Join(to, n)
 		d.file(t, rng, filepath.Join(to, n), at, f, choice)
 	}
@@ -192,6 +212,7 @@ func (d *drive) folder(t *testing.T, rng *rand.Rand, to, path string, ino uint64
 func (d *drive) file(t *testing.T, rng *rand.Rand, to, path string, held *os.File, ino uint64) {
 	var now []byte
 	var fi os.FileInfo
+
 	var err error
 	if path != "" {
 		now, err = os.ReadFile(path)
@@ -202,9 +223,11 @@ func (d *drive) file(t *testing.T, rng *rand.Rand, to, path string, held *os.Fil
 		now = make([]byte, fi.Size())
 		_, err = held.ReadAt(now, 0)
 	}
+
 	if err != nil && fi == nil {
 		t.Fatal(err)
 	}
+
 	kept, durable := d.data[ino]
 	if !durable || !bytes.Equal(kept, now) {
 		some := rng.IntN(len(now) + 1)
@@ -213,9 +236,11 @@ func (d *drive) file(t *testing.T, rng *rand.Rand, to, path string, held *os.Fil
 			append(slices.Clone(now[:some]), make([]byte, len(now)-some)...),
 		}[rng.IntN(6)]
 	}
+
 	if err := os.WriteFile(to, now, 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := errors.Join(os.Chmod(to, fi.Mode().Perm()), os.Chtimes(to, fi.ModTime(), fi.ModTime())); err != nil {
 		t.Fatal(err)
 	}
@@ -234,6 +259,7 @@ func powerPlan(t *testing.T, w *world) *Plan {
 			for _, n := range []string{"both", "sub/" + letter} {
 				err = errors.Join(err, os.WriteFile(j.Output("figures/"+n), []byte("figure "+n+" of "+letter), 0o644))
 			}
+
 			return err
 		},
 	}, &Task{
@@ -243,18 +269,22 @@ func powerPlan(t *testing.T, w *world) *Plan {
 			if err != nil {
 				return err
 			}
+
 			at := filepath.Join(dir, "checkpoint")
 			for epoch := range 3 {
 				if b, err := os.ReadFile(at); err == nil && !strings.HasPrefix(string(b), "whole checkpoint of epoch ") {
 					t.Errorf("a checkpoint came back as %q", b)
 				}
+
 				if err := WriteFile(at, fmt.Appendf(nil, "whole checkpoint of epoch %d", epoch)); err != nil {
 					return err
 				}
 			}
+
 			return os.WriteFile(j.Output("out"), []byte("long "+letter), 0o644)
 		},
 	})
+
 	return p
 }
 
@@ -267,9 +297,11 @@ func published(w *world) map[string]string {
 		"all/joined": out["join"], "figures/both": "figure both of " + letter,
 		"figures/sub/" + letter: "figure sub/" + letter + " of " + letter,
 	}
+
 	for k := range w.seeds {
 		m[fmt.Sprintf("fits/%d", k)] = out[fmt.Sprintf("fit/%d", k)]
 	}
+
 	return m
 }
 
@@ -285,14 +317,17 @@ func visible(t *testing.T, dir string) map[string]string {
 		case e.IsDir() || e.Name() == ".lock":
 			return nil
 		}
+
 		rel, _ := filepath.Rel(dir, path)
 		b, err := os.ReadFile(path)
 		m[filepath.ToSlash(rel)] = string(b)
+
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return m
 }
 
@@ -306,17 +341,21 @@ func TestPowerCut(t *testing.T) {
 	if os.Getenv("DOUBLETAKE_LONG") != "" {
 		rounds, perRound = 200, 12
 	}
+
 	every := saveEvery
 	t.Cleanup(func() { saveEvery = every })
+
 	cuts := 0
 	for round := range rounds {
 		rng := rand.New(rand.NewPCG(20, uint64(round)))
 		saveEvery = []time.Duration{0, 5 * time.Second}[rng.IntN(2)]
 		cuts += powerRound(t, rng, round, perRound)
+
 		if t.Failed() {
 			t.Fatalf("round %d", round)
 		}
 	}
+
 	t.Logf("%d power cuts in %d rounds", cuts, rounds)
 }
 
@@ -326,10 +365,13 @@ func powerRound(t *testing.T, rng *rand.Rand, round, perRound int) (cuts int) {
 	for i := range 6 {
 		w.files[fmt.Sprint("more", i)] = fmt.Sprint("content ", i)
 	}
+
 	w.write(t)
+
 	if err := os.MkdirAll(w.dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	d := newDrive(w.dir)
 	defer d.close()
 	d.install(t, round%3 != 2)
@@ -347,10 +389,12 @@ func powerRound(t *testing.T, rng *rand.Rand, round, perRound int) (cuts int) {
 			t.Fatal(err)
 		}
 	}
+
 	if rng.IntN(4) > 0 { // a finished run before
 		run(Options{Jobs: 2})
 		d.syncAll()
 	}
+
 	w.config["count.letter"] = []string{"a", "b", "b", "b"}[rng.IntN(4)]
 	versions = append(versions, published(w))
 	var states []string // after cuts at moments that are equally likely
@@ -362,6 +406,7 @@ func powerRound(t *testing.T, rng *rand.Rand, round, perRound int) (cuts int) {
 			slot = len(states)
 			states = append(states, filepath.Join(root, fmt.Sprint("cut", slot)))
 		}
+
 		if slot < perRound {
 			if err := os.RemoveAll(states[slot]); err != nil {
 				t.Fatal(err)
@@ -369,21 +414,25 @@ func powerRound(t *testing.T, rng *rand.Rand, round, perRound int) (cuts int) {
 			d.after(t, rng, states[slot])
 		}
 	}
+
 	// One task at a time, so that nothing changes while a state is taken.
 	run(Options{Jobs: 1, Selection: Selection{Force: rng.IntN(4) == 0}})
 	d.does(func() {})
 	d.cut = nil
 	durableAtOnce(t) // nothing is recorded from here on
+
 	for _, dir := range states {
 		for name, found := range visible(t, dir) {
 			if !slices.ContainsFunc(versions, func(v map[string]string) bool { x, ok := v[name]; return ok && x == found }) {
 				t.Errorf("%s: after the power cut %s is %q", dir, name, found)
 			}
 		}
+
 		after := *newWorld(root)
 		after.dir, after.raw, after.files, after.config = dir, w.raw, w.files, w.config
 		powerCheck(t, &after)
 	}
+
 	return len(states)
 }
 
@@ -394,9 +443,11 @@ func powerCheck(t *testing.T, w *world) {
 		t.Errorf("%s: the next run: %v", w.dir, err)
 		return
 	}
+
 	if got, want := visible(t, w.dir), published(w); fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("%s: the next run's results are\n%q, want\n%q", w.dir, got, want)
 	}
+
 	outputs, _ := w.oracle()
 	for task, want := range outputs {
 		path, ok := res.Output(task, "out")
@@ -404,11 +455,13 @@ func powerCheck(t *testing.T, w *world) {
 			t.Errorf("%s: %s is %q (%v), want %q", w.dir, task, b, err, want)
 		}
 	}
+
 	for _, kind := range []string{"tmp", ".tmp-*", "published/.*", "scratch/*"} {
 		if left, _ := filepath.Glob(filepath.Join(w.dir, ".cache", kind)); len(left) > 0 {
 			t.Errorf("%s: leftovers stay: %v", w.dir, left)
 		}
 	}
+
 	if res, err := Run(context.Background(), powerPlan(t, w), Options{Selection: Selection{Verify: true}}); err != nil ||
 		res.Ran > 0 {
 		t.Errorf("%s: the run after the next: %v; it made %d tasks", w.dir, err, res.Ran)

@@ -90,6 +90,7 @@ func (e *NotReadyError) Error() string {
 	if e.Others > 0 {
 		more = fmt.Sprintf(" (and %d more)", e.Others)
 	}
+
 	return fmt.Sprintf("stage %s needs %s%s, which is %s: %s", e.Stage, e.Needs.Task.ID, more, e.Needs.State,
 		e.Needs.Because())
 }
@@ -133,20 +134,25 @@ func Run(ctx context.Context, p *Plan, o Options) (*Result, error) {
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
+
 	start := time.Now()
+
 	unlock, err := lock(p.Dir)
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
+
 	s := openStore(p.Dir)
 	if o.Verify {
 		s.forget()
 	}
+
 	list, of, err := s.assessAll(p, s.readLater(p, o))
 	if err != nil {
 		return nil, err
 	}
+
 	r := &runner{
 		s: s, p: p, o: o, of: of, level: map[*Task]float64{}, near: map[*Task]bool{}, passed: map[string]passed{},
 		pools: map[interface{ Empty() }]int{}, ended: map[*Task]bool{}, wait: map[*Task]int{}, users: map[string][]*Task{},
@@ -154,44 +160,56 @@ func Run(ctx context.Context, p *Plan, o Options) (*Result, error) {
 		stats:  map[string]*StageSummary{}, first: map[string]time.Time{}, last: map[string]time.Time{},
 		res: &Result{Killed: killed(p.Dir)},
 	}
+
 	r.cond = sync.NewCond(&r.mu)
 	if r.ex = o.Executor; r.ex == nil {
 		r.ex = Local{o.Jobs}
 	}
+
 	r.gate = make(chan struct{}, max(64, o.Jobs))
 	r.res.output, r.res.digest = s.outputs(of), digests(of)
 	todo, err := r.choose(list)
 	if err != nil {
 		return nil, err
 	}
+
 	var unable error // of the executor, not of a task
 	if len(todo) > 0 {
 		if err := s.prepare(); err != nil {
 			return nil, err
 		}
+
 		r.expect = r.speeds()
 		expect := make([]float64, len(todo))
 		for i, t := range todo {
 			expect[i] = r.expected(t)
 		}
+
 		r.journal = r.newJournal(todo, expect)
 		r.observe(Event{Kind: "plan", Todo: todo, Expect: expect})
+
 		if err := r.run(ctx, todo); err != nil {
 			unable = err
 		}
+
 		r.journal.close(errors.Join(ctx.Err(), unable))
+
 		for task := range r.passed { // of a run that stopped
 			r.free(task)
 		}
+
 		for pool := range r.pools {
 			pool.Empty()
 		}
 	}
+
 	if err := s.save(true); err != nil && len(todo) > 0 {
 		r.failed = append(r.failed, err)
 	}
+
 	s.clear()
 	os.Remove(s.cache("scratch")) // if it is empty
+
 	for _, st := range p.Stages {
 		if x := r.stats[st]; x != nil {
 			x.Wall = r.last[st].Sub(r.first[st]).Seconds()
@@ -200,13 +218,16 @@ func Run(ctx context.Context, p *Plan, o Options) (*Result, error) {
 			r.res.Cached += x.Cached
 		}
 	}
+
 	r.res.Wall = time.Since(start).Seconds()
 	if err := ctx.Err(); err != nil {
 		return r.res, err
 	}
+
 	if unable != nil && len(r.failed) == 0 {
 		return r.res, unable
 	}
+
 	if len(r.failed) > 0 {
 		// In the plan's order, whichever came first.
 		at := func(err error) int {
@@ -214,11 +235,15 @@ func Run(ctx context.Context, p *Plan, o Options) (*Result, error) {
 			if errors.As(err, &te) {
 				return slices.Index(p.Tasks, te.Task)
 			}
+
 			return len(p.Tasks)
 		}
+
 		slices.SortStableFunc(r.failed, func(a, b error) int { return at(a) - at(b) })
+
 		return r.res, fmt.Errorf("%w: %w", ErrFailed, errors.Join(r.failed...))
 	}
+
 	return r.res, nil
 }
 
@@ -230,12 +255,14 @@ func (r *runner) choose(list []*Status) ([]*Task, error) {
 	rerun := map[string]bool{}
 	var todo []*Task
 	var lacks []*Status
+
 	var lackStage string
 	for _, st := range list {
 		t := st.Task
 		if !r.p.Selects(r.o.Selection, t) {
 			continue
 		}
+
 		selected[t.ID] = true
 		for _, d := range t.Deps {
 			if !selected[d.Task] && r.of[d.Task].State != UpToDate {
@@ -245,28 +272,37 @@ func (r *runner) choose(list []*Status) ([]*Task, error) {
 				lackStage = t.Stage
 			}
 		}
+
 		sum := r.stage(t.Stage)
 		sum.Tasks++
+
 		again := st.State != UpToDate || r.o.Force
 		for _, d := range t.Deps {
 			again = again || rerun[d.Task] // may turn out unchanged; then the key finds the result
 		}
+
 		if !again {
 			sum.Cached++
+
 			if err := r.s.publish(t, st.rec); err != nil {
 				return nil, err
 			}
+
 			continue
 		}
+
 		if r.o.Force {
 			st.Reasons = append(st.Reasons, Reason{Kind: "forced"})
 		}
+
 		rerun[t.ID] = true
 		todo = append(todo, t)
 	}
+
 	if len(lacks) > 0 {
 		return nil, &NotReadyError{Stage: lackStage, Needs: lacks[0], Others: len(lacks) - 1}
 	}
+
 	for _, t := range todo {
 		for _, d := range t.Deps {
 			if rerun[d.Task] {
@@ -277,12 +313,14 @@ func (r *runner) choose(list []*Status) ([]*Task, error) {
 			}
 		}
 	}
+
 	for _, t := range slices.Backward(todo) {
 		for _, u := range r.users[t.ID] {
 			r.level[t] = max(r.level[t], r.level[u])
 		}
 		r.level[t] += t.Weight
 	}
+
 	return todo, nil
 }
 
@@ -294,6 +332,7 @@ func (r *runner) stage(name string) *StageSummary {
 		r.first[name] = time.Now()
 		r.last[name] = r.first[name]
 	}
+
 	return x
 }
 
@@ -323,49 +362,61 @@ func (r *runner) run(ctx context.Context, todo []*Task) error {
 		if r.near[a] != r.near[b] {
 			return r.near[a]
 		}
+
 		if r.level[a] != r.level[b] {
 			return r.level[a] > r.level[b]
 		}
+
 		return order[a] < order[b]
 	}}
+
 	for i, t := range todo {
 		order[t] = i
 		if t.Pool != nil {
 			r.pools[t.Pool]++
 		}
 	}
+
 	for _, t := range todo {
 		if r.wait[t] == 0 {
 			heap.Push(r.ready, t)
 		}
 	}
+
 	session := &Session{Dir: r.p.Dir, Current: map[string]string{}}
 	for id, st := range r.of {
 		session.Current[id] = st.key
 	}
+
 	if err := r.ex.Open(ctx, session); err != nil {
 		return fmt.Errorf("open executor: %w", err)
 	}
+
 	wake := context.AfterFunc(ctx, func() { r.mu.Lock(); r.stop = true; r.mu.Unlock(); r.cond.Broadcast() })
 	defer wake()
 	started := map[string]bool{}
 	drained := false
 	limit := r.ex.Limit()
 	r.mu.Lock()
+
 	for {
 		for !r.stop && r.ready.Len() > 0 && (limit <= 0 || r.busy < limit) {
 			t := heap.Pop(r.ready).(*Task)
 			r.busy++
+
 			if !started[t.Stage] {
 				started[t.Stage] = true
 				r.first[t.Stage] = time.Now()
 			}
+
 			go func() {
 				began := time.Now()
+
 				ran, secs, err := r.do(ctx, t)
 				if secs == 0 {
 					secs = time.Since(began).Seconds()
 				}
+
 				r.mu.Lock()
 				defer r.mu.Unlock()
 				r.busy--
@@ -373,9 +424,11 @@ func (r *runner) run(ctx context.Context, todo []*Task) error {
 				r.cond.Broadcast()
 			}()
 		}
+
 		if r.busy == 0 && (r.stop || r.ready.Len() == 0) {
 			break
 		}
+
 		if r.stop && !drained {
 			drained = true
 			r.mu.Unlock()
@@ -383,12 +436,16 @@ func (r *runner) run(ctx context.Context, todo []*Task) error {
 			r.mu.Lock()
 			continue
 		}
+
 		r.cond.Wait()
 	}
+
 	r.mu.Unlock()
+
 	if err := r.ex.Close(); err != nil {
 		return fmt.Errorf("close executor: %w", err)
 	}
+
 	return nil
 }
 
@@ -401,11 +458,13 @@ func (r *runner) speeds() map[string]float64 {
 			ratios[t.Stage] = append(ratios[t.Stage], rec.Seconds/load(t))
 		}
 	}
+
 	out := map[string]float64{}
 	for s, x := range ratios {
 		slices.Sort(x)
 		out[s] = x[len(x)/2]
 	}
+
 	return out
 }
 
@@ -415,12 +474,15 @@ func (r *runner) expected(t *Task) float64 {
 	r.s.mu.Lock()
 	rec := r.s.ix.Tasks[t.ID]
 	r.s.mu.Unlock()
+
 	if rec != nil && rec.Seconds > 0 {
 		return rec.Seconds
 	}
+
 	if x := r.expect[t.Stage]; x > 0 {
 		return load(t) * x
 	}
+
 	return load(t)
 }
 
@@ -433,6 +495,7 @@ func (r *runner) finish(ctx context.Context, t *Task, ran bool, secs float64, er
 	if errors.Is(err, ErrNotStarted) {
 		return
 	}
+
 	sum.Seconds += secs
 	if err != nil {
 		if ctx.Err() == nil {
@@ -441,9 +504,12 @@ func (r *runner) finish(ctx context.Context, t *Task, ran bool, secs float64, er
 			r.observe(Event{Kind: "failed", Task: t, Seconds: secs, Err: err})
 			r.stop = r.stop || !r.o.KeepGoing
 		}
+
 		r.abandon(t)
+
 		return // what depends on it is never ready
 	}
+
 	if ran {
 		sum.Ran++
 		if secs > r.res.SlowestSeconds {
@@ -452,7 +518,9 @@ func (r *runner) finish(ctx context.Context, t *Task, ran bool, secs float64, er
 	} else {
 		sum.Cached++
 	}
+
 	r.observe(Event{Kind: "done", Task: t, Ran: ran, Seconds: secs})
+
 	for _, u := range r.users[t.ID] {
 		if r.wait[u]--; r.wait[u] == 0 {
 			_, passed := r.passed[u.ID]
@@ -469,12 +537,14 @@ func (r *runner) newJournal(todo []*Task, expect []float64) *journalWriter {
 	if _, here := r.ex.(Local); here {
 		jobs = r.ex.Limit()
 	}
+
 	var stages []StageSummary
 	for _, st := range r.p.Stages {
 		if x := r.stats[st]; x != nil {
 			stages = append(stages, *x)
 		}
 	}
+
 	return newJournal(r.p.Dir, "run.jsonl", true, journalHead(r.o.Program, jobs, stages, todo, expect))
 }
 
@@ -482,6 +552,7 @@ func (r *runner) observe(e Event) {
 	if r.journal != nil && e.Task != nil {
 		r.journal.observe(e)
 	}
+
 	if r.o.Observe != nil {
 		r.o.Observe(e)
 	}
@@ -492,11 +563,14 @@ func (r *runner) observe(e Event) {
 func (r *runner) alone(key string) (waited bool, release func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+
 	for r.making[key] {
 		waited = true
 		r.cond.Wait()
 	}
+
 	r.making[key] = true
+
 	return waited, func() {
 		r.mu.Lock()
 		delete(r.making, key)
@@ -510,10 +584,12 @@ func (r *runner) alone(key string) (waited bool, release func()) {
 // took where another process knows it, else 0.
 func (r *runner) do(ctx context.Context, t *Task) (ran bool, secs float64, err error) {
 	r.mu.Lock()
+
 	of := make(map[string]*Status, len(t.Deps))
 	for _, d := range t.Deps {
 		of[d.Task] = r.of[d.Task]
 	}
+
 	r.mu.Unlock()
 	r.gate <- struct{}{}
 	st, err := r.s.assess(t, of, false)
@@ -521,38 +597,51 @@ func (r *runner) do(ctx context.Context, t *Task) (ran bool, secs float64, err e
 	if err != nil {
 		return false, 0, err
 	}
+
 	if st.rec == nil {
 		waited, release := r.alone(st.key)
 		defer release()
+
 		if waited && !r.o.Force {
 			r.gate <- struct{}{}
+
 			if st.rec, _ = r.s.lookup(t, st.key); st.rec != nil {
 				st.State = UpToDate
 			}
+
 			<-r.gate
 		}
 	}
+
 	if st.rec == nil || r.o.Force {
 		w := &Work{Task: t, Key: st.key, Expect: r.expected(t), st: st, of: of, r: r}
 		if err := r.ex.Do(ctx, w); err != nil {
 			return true, 0, err
 		}
+
 		r.gate <- struct{}{}
 		defer func() { <-r.gate }()
+
 		if st.rec = w.rec; st.rec == nil { // made by another process
 			w.Started("")
+
 			if st.rec, err = r.s.adopt(t, st.key, true); err != nil {
 				return true, 0, err
 			}
+
 			secs = st.rec.Seconds
 		}
+
 		st.State, ran = UpToDate, true
 	}
+
 	r.mu.Lock()
 	r.of[t.ID] = st
 	r.mu.Unlock()
+
 	if err := r.s.publish(t, st.rec); err != nil {
 		return ran, secs, err
 	}
+
 	return ran, secs, r.s.save(false)
 }

@@ -51,6 +51,7 @@ func stampOf(fi fs.FileInfo) stamp {
 	if st, ok := fi.Sys().(*syscall.Stat_t); ok {
 		s.Inode = st.Ino
 	}
+
 	return s
 }
 
@@ -113,7 +114,9 @@ func openStore(dir string) *store {
 	if err != nil || s.ix.decode(b) != nil {
 		s.ix = newIndex()
 	}
+
 	s.learn()
+
 	return s
 }
 
@@ -129,11 +132,13 @@ func (s *store) forget() {
 // the lock must be held.
 func (s *store) prepare() error {
 	s.clear()
+
 	for _, d := range []string{s.cache("objects"), s.cache("tmp")} {
 		if err := os.MkdirAll(d, 0o755); err != nil {
 			return &WorkdirError{s.dir, err}
 		}
 	}
+
 	return nil
 }
 
@@ -148,7 +153,9 @@ func (s *store) clear() {
 			}
 		}
 	}
+
 	os.RemoveAll(s.cache("tmp"))
+
 	left, _ := filepath.Glob(s.cache(".tmp-*"))
 	for _, p := range left {
 		os.Remove(p)
@@ -166,12 +173,14 @@ func look(f File) (stamp, error) {
 	if err != nil {
 		return stamp{}, &FileError{f.Path, err}
 	}
+
 	switch mode := fi.Mode(); {
 	case mode.IsDir():
 		return stamp{}, &FileError{f.Path, errors.New("it is a folder, expected a file")}
 	case !mode.IsRegular(): // reading it may wait for ever
 		return stamp{}, &FileError{f.Path, errors.New("it is a FIFO, a socket or a device, expected a file")}
 	}
+
 	return stampOf(fi), nil
 }
 
@@ -182,16 +191,19 @@ func (s *store) known(f File) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+
 	s.mu.Lock()
 	r, ok := s.ix.Files[f.Path]
 	s.mu.Unlock()
 	if ok && r.Stamp == st {
 		return true, nil
 	}
+
 	x, err := os.Open(f.Open)
 	if err != nil {
 		return false, &FileError{f.Path, err}
 	}
+
 	return false, x.Close()
 }
 
@@ -201,17 +213,21 @@ func (s *store) hash(f File) (string, stamp, error) {
 	if err != nil {
 		return "", stamp{}, err
 	}
+
 	s.mu.Lock()
+
 	for s.hashing[f.Path] != nil { // for another task
 		other := s.hashing[f.Path]
 		s.mu.Unlock()
 		<-other
 		s.mu.Lock()
 	}
+
 	if r, ok := s.ix.Files[f.Path]; ok && r.Stamp == st {
 		s.mu.Unlock()
 		return r.SHA256, st, nil
 	}
+
 	mine := make(chan struct{})
 	s.hashing[f.Path] = mine
 	s.mu.Unlock()
@@ -221,20 +237,24 @@ func (s *store) hash(f File) (string, stamp, error) {
 		s.mu.Unlock()
 		close(mine)
 	}()
+
 	sum, n, err := hashFile(f.Open)
 	if err != nil {
 		return "", stamp{}, &FileError{f.Path, err}
 	}
+
 	fi, err := os.Stat(f.Open)
 	if err != nil || stampOf(fi) != st || n != st.Size {
 		return "", stamp{}, &FileError{f.Path, errors.New("it changes while it is read; run again when it is complete")}
 	}
+
 	if time.Since(fi.ModTime()) > racy {
 		s.mu.Lock()
 		s.ix.Files[f.Path] = fileRecord{st, sum}
 		s.dirty = true
 		s.mu.Unlock()
 	}
+
 	return sum, st, nil
 }
 
@@ -248,6 +268,7 @@ func (s *store) whole(r *record) bool {
 			return false
 		}
 	}
+
 	return true
 }
 
@@ -259,9 +280,11 @@ func (s *store) lookup(t *Task, key string) (r *record, damage string) {
 	s.mu.Lock()
 	old := s.ix.Tasks[t.ID]
 	s.mu.Unlock()
+
 	if old != nil && old.Key == key && s.whole(old) {
 		return old, ""
 	}
+
 	dir := s.object(key)
 	b, err := os.ReadFile(filepath.Join(dir, "manifest.json"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -270,13 +293,16 @@ func (s *store) lookup(t *Task, key string) (r *record, damage string) {
 		}
 		return nil, ""
 	}
+
 	var m manifest
 	if err == nil {
 		err = decodeManifest(b, &m)
 	}
+
 	if err != nil {
 		return nil, "manifest.json cannot be read"
 	}
+
 	r = &record{Key: key, Version: m.Version, Inputs: m.Inputs, Outputs: m.Outputs, Seconds: m.Seconds}
 	for _, o := range m.Outputs {
 		p := filepath.Join(dir, o.Name)
@@ -289,13 +315,17 @@ func (s *store) lookup(t *Task, key string) (r *record, damage string) {
 		case sum != o.SHA256:
 			return nil, o.Name + " was changed"
 		}
+
 		fi, err := os.Stat(p)
 		if err != nil {
 			return nil, o.Name + " is missing"
 		}
+
 		r.Stamps = append(r.Stamps, stampOf(fi))
 	}
+
 	s.remember(t, r, false)
+
 	return r, ""
 }
 
@@ -304,6 +334,7 @@ func configDigest(kvs []kv.Pair) string {
 	for _, kv := range kvs {
 		fmt.Fprintf(h, "%d:%s%d:%s", len(kv.Key), kv.Key, len(kv.Value), kv.Value)
 	}
+
 	return hex.EncodeToString(h.Sum(nil))[:16]
 }
 
@@ -313,9 +344,11 @@ func (s *store) remember(t *Task, r *record, durable bool) {
 	r.Config, r.Local = configDigest(t.Config), t.Local
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	if !durable {
 		s.pending[r.Key] = r
 	}
+
 	s.ix.Configs[r.Config] = t.Config
 	s.ix.Tasks[t.ID] = r
 	s.dirty = true
@@ -327,9 +360,11 @@ func (s *store) scratch() (string, error) {
 	s.seq++
 	dir := s.cache("tmp", fmt.Sprintf("%d-%d", os.Getpid(), s.seq))
 	s.mu.Unlock()
+
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return "", &WorkdirError{s.dir, err}
 	}
+
 	return dir, nil
 }
 
@@ -347,63 +382,80 @@ func (s *store) seal(t *Task, key, dir string, m manifest, digests map[string]st
 			n, _ := filepath.Rel(dir, p)
 			names = append(names, filepath.ToSlash(n))
 		}
+
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("seal result: %w", err)
 	}
+
 	sort.Strings(names)
+
 	for _, n := range names {
 		o, st, err := sealFile(filepath.Join(dir, n))
 		if err != nil {
 			return nil, fmt.Errorf("seal result: %w", err)
 		}
+
 		o.Name, o.Digest = n, digests[n]
 		r.Outputs, r.Stamps = append(r.Outputs, o), append(r.Stamps, st)
 	}
+
 	m.Outputs = r.Outputs
 	b, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {
 		return nil, fmt.Errorf("seal result: %w", err)
 	}
+
 	err = os.WriteFile(filepath.Join(dir, "manifest.json"), append(b, '\n'), 0o644)
 	if err == nil && keep {
 		err = s.syncObject(dir, r, dir)
 	}
+
 	if err != nil {
 		return nil, fmt.Errorf("seal result: %w", err)
 	}
+
 	to := s.object(key)
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 		return nil, fmt.Errorf("seal result: %w", err)
 	}
+
 	if err := os.Rename(dir, to); err != nil {
 		if !errors.Is(err, syscall.ENOTEMPTY) && !errors.Is(err, syscall.EEXIST) {
 			return nil, fmt.Errorf("seal result: %w", err)
 		}
+
 		if keep && sealed(s, key) {
 			return nil, nil
 		}
+
 		away := dir + "-old"
 		s.settling.Lock() // settle would miss the object between the two
 		defer s.settling.Unlock()
+
 		if !keep { // what takes the place of a durable result is durable
 			if err := s.syncObject(dir, r, dir); err != nil {
 				return nil, fmt.Errorf("seal result: %w", err)
 			}
 		}
+
 		if err := errors.Join(os.Rename(to, away), os.Rename(dir, to), disk.dir(filepath.Dir(to))); err != nil {
 			return nil, fmt.Errorf("seal result: %w", err)
 		}
+
 		os.RemoveAll(away)
 	}
+
 	if keep {
 		up := filepath.Dir(to)
 		if err := errors.Join(disk.dir(up), disk.dir(filepath.Dir(up))); err != nil {
 			return nil, fmt.Errorf("seal result: %w", err)
 		}
 	}
+
 	s.remember(t, r, keep)
+
 	return r, nil
 }
 
@@ -414,16 +466,20 @@ func sealFile(path string) (o output, st stamp, err error) {
 		return o, st, err
 	}
 	defer f.Close()
+
 	if o.SHA256, o.Size, err = hashOpen(f); err != nil {
 		return o, st, err
 	}
+
 	if err := f.Chmod(0o444); err != nil {
 		return o, st, err
 	}
+
 	fi, err := f.Stat()
 	if err != nil {
 		return o, st, err
 	}
+
 	return o, stampOf(fi), nil
 }
 
@@ -435,12 +491,14 @@ func (t *Task) links(r *record) []Link {
 			out = append(out, l)
 			continue
 		}
+
 		for _, o := range r.Outputs {
 			if name, ok := strings.CutPrefix(o.Name, l.Output); ok {
 				out = append(out, Link{o.Name, filepath.Join(l.Path, filepath.FromSlash(name))})
 			}
 		}
 	}
+
 	return out
 }
 
@@ -452,40 +510,49 @@ func (s *store) publish(t *Task, r *record) error {
 	if err := s.unpublish(t, r); err != nil {
 		return err
 	}
+
 	for _, l := range t.links(r) {
 		from, to := filepath.Join(s.object(r.Key), l.Output), filepath.Join(s.dir, l.Path)
 		a, err := os.Stat(from)
 		if err != nil {
 			return fmt.Errorf("publish %s: %w", l.Path, err)
 		}
+
 		if b, err := os.Stat(to); err == nil {
 			if os.SameFile(a, b) || a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) {
 				continue
 			}
 		}
+
 		if err := s.settle(); err != nil {
 			return err
 		}
+
 		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 			return fmt.Errorf("publish %s: %w", l.Path, err)
 		}
+
 		err = s.place(to, func(tmp string) error {
 			if os.Link(from, tmp) == nil {
 				return nil
 			}
+
 			b, err := os.ReadFile(from)
 			if err == nil {
 				err = writeSynced(tmp, b)
 			}
+
 			if err == nil {
 				err = os.Chtimes(tmp, a.ModTime(), a.ModTime())
 			}
+
 			return err
 		})
 		if err != nil {
 			return fmt.Errorf("publish %s: %w", l.Path, err)
 		}
 	}
+
 	return nil
 }
 
@@ -499,17 +566,22 @@ func (s *store) place(to string, write func(tmp string) error) error {
 	s.seq++
 	name := fmt.Sprintf("%s-%d-%d", host, os.Getpid(), s.seq)
 	s.mu.Unlock()
+
 	at := s.cache("tmp")
 	for try := 0; ; try++ {
 		tmp := filepath.Join(at, name)
+
 		err := os.MkdirAll(at, 0o755)
 		if err == nil {
 			err = write(tmp)
 		}
+
 		if err == nil {
 			err = os.Rename(tmp, to)
 		}
+
 		os.Remove(tmp) // it also stays when another worker was first: renaming a file onto its own other name does nothing
+
 		switch {
 		case try > 2:
 			return err
@@ -527,7 +599,9 @@ func writeSynced(path string, b []byte) error {
 	if err != nil {
 		return err
 	}
+
 	_, err = f.Write(b)
+
 	return errors.Join(err, disk.file(f), f.Close())
 }
 
@@ -541,12 +615,14 @@ func (s *store) unpublish(t *Task, r *record) error {
 		if !strings.HasSuffix(l.Output, "/") {
 			continue
 		}
+
 		var now []string
 		for _, o := range r.Outputs {
 			if name, ok := strings.CutPrefix(o.Name, l.Output); ok {
 				now = append(now, name)
 			}
 		}
+
 		sort.Strings(now)
 		sum := sha256.Sum256([]byte(filepath.ToSlash(l.Path)))
 		list := s.cache("published", hex.EncodeToString(sum[:8]))
@@ -554,40 +630,49 @@ func (s *store) unpublish(t *Task, r *record) error {
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("publish %s: %w", l.Path, err)
 		}
+
 		text := strings.Join(now, "\n")
 		if err == nil && string(before) == text {
 			continue
 		}
+
 		gone := map[string]bool{} // folders that lost a file
 		for _, name := range strings.Split(string(before), "\n") {
 			if i := sort.SearchStrings(now, name); name == "" || i < len(now) && now[i] == name ||
 				!filepath.IsLocal(filepath.FromSlash(name)) {
 				continue
 			}
+
 			path := filepath.Join(s.dir, l.Path, filepath.FromSlash(name))
 			err := os.Remove(path)
 			if err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return fmt.Errorf("clear %s: %w", l.Path, err)
 			}
+
 			if err == nil {
 				gone[filepath.Dir(path)] = true
 			}
 		}
+
 		for dir := range gone {
 			if err := disk.dir(dir); err != nil {
 				return fmt.Errorf("clear %s: %w", l.Path, err)
 			}
 		}
+
 		err = os.MkdirAll(filepath.Dir(list), 0o755)
 		if err == nil {
 			err = s.place(list, func(tmp string) error { return writeSynced(tmp, []byte(text)) })
 		}
+
 		if err == nil {
 			err = disk.dir(filepath.Dir(list))
 		}
+
 		if err != nil {
 			return fmt.Errorf("publish %s: %w", l.Path, err)
 		}
 	}
+
 	return nil
 }

@@ -103,6 +103,7 @@ func (j *Job) Input(task, output string) string {
 	if !ok {
 		panic("engine: " + task + " " + output + " is not among the task's dependencies")
 	}
+
 	return p
 }
 
@@ -158,19 +159,25 @@ func (t *Task) key(inputs []input) string {
 	put("doubletake object 1")
 	put(t.Stage)
 	num(t.Version)
+
 	for _, list := range [][]kv.Pair{t.Config, t.Local} {
 		num(len(list))
+
 		for _, kv := range list {
 			put(kv.Key)
 			put(kv.Value)
 		}
 	}
+
 	num(len(inputs))
+
 	for _, in := range inputs {
 		put(in.Name)
 		put(in.Digest)
 	}
+
 	sum := sha256.Sum256(b)
+
 	return hex.EncodeToString(sum[:])
 }
 
@@ -182,6 +189,7 @@ func hashFile(path string) (sum string, size int64, err error) {
 		return "", 0, err
 	}
 	defer f.Close()
+
 	return hashOpen(f)
 }
 
@@ -196,5 +204,6 @@ func hashOpen(f *os.File) (sum string, size int64, err error) {
 	if err != nil {
 		return "", 0, err
 	}
+
 	return hex.EncodeToString(h.Sum(nil)), n, nil
 }

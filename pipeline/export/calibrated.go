@@ -46,6 +46,7 @@ func readCalibrated(models *predict.Models) (m *calibrated, absent string, err e
 	if a := m.Calibration.Axis; a != nil && m.coordinate() < 0 {
 		return nil, fmt.Sprintf("the groups' condition %s is no input", m.Calibration.Condition), nil
 	}
+
 	n := m.Process.Conditions()
 	if size := n * n / 2 * len(m.stored.Hyper); size > maxFactor {
 		return nil, fmt.Sprintf("the process of %d conditions and %d outcomes would be a graph of %d MB", n,
@@ -56,6 +57,7 @@ func readCalibrated(models *predict.Models) (m *calibrated, absent string, err e
 	if err != nil {
 		return nil, "", fault.In(path, err)
 	}
+
 	sum := sha256.Sum256(b)
 	m.digest = hex.EncodeToString(sum[:])
 
@@ -72,6 +74,7 @@ func axis(g *graph, kind string, axis int, inputs ...string) string {
 	a.text(attributeName, "axis")
 	a.number(attributeInt, int64(axis))
 	a.number(attributeType, attributeIsInt)
+
 	return g.node(kind, a, inputs...)
 }
 
@@ -81,6 +84,7 @@ func (g *graph) columns(x string, which ...int) string {
 	for i, k := range which {
 		name, list[i] = name+"_"+itoa(k), int64(k)
 	}
+
 	return axis(g, "Gather", 1, x, g.int64s(name, list...))
 }
 
@@ -99,6 +103,7 @@ func (c *calibrated) interval(m *Models) ([]byte, error) {
 	z := c.features(g)
 	in, out := len(c.stored.Columns), len(c.Outcomes)
 	var conditions []string // transposed: a row each input
+
 	column := make([]float64, len(c.stored.X)/in)
 	for k := range in {
 		for i := range column {
@@ -106,11 +111,13 @@ func (c *calibrated) interval(m *Models) ([]byte, error) {
 		}
 		conditions = append(conditions, g.row("conditions_"+itoa(k), column))
 	}
+
 	var all [3][]string // mean, variance of the latent function, noise
 	for j := range c.stored.Hyper {
 		a, b, s := c.outcome(g, j, z, conditions)
 		all[0], all[1], all[2] = append(all[0], a), append(all[1], b), append(all[2], s)
 	}
+
 	var joint [3]string
 	for i, list := range all {
 		joint[i] = axis(g, "Concat", 1, list...)
@@ -118,6 +125,7 @@ func (c *calibrated) interval(m *Models) ([]byte, error) {
 			joint[i] = g.op("Reshape", joint[i], g.int64s("conditions_by_harmonics", -1, int64(c.Orders.Harmonics)))
 		}
 	}
+
 	mean, claim, noise := joint[0], joint[1], joint[2]
 	epistemic := g.op("Add", claim, c.added(g, claim))
 	total := g.op("Add", epistemic, noise)
@@ -131,10 +139,12 @@ func (c *calibrated) interval(m *Models) ([]byte, error) {
 	} {
 		g.name(o[0], "Identity", nil, o[1])
 	}
+
 	about := fmt.Sprintf("%g %% interval of one new measurement: mean ± t(%d)·√variance", 100*c.Calibration.Level,
 		c.Calibration.K)
 	names := list(m.outcomes())
 	one := Models{nets: m.nets[:1], digests: []string{c.digest}, card: m.card}
+
 	return one.document(g, "calibrated", "A Gaussian process whose intervals were calibrated on "+
 		"left-out groups of "+c.Calibration.Condition+".", []value{m.x()}, []value{
 		{"mean", "mean: " + names, out},
@@ -154,26 +164,33 @@ func (c *calibrated) features(g *graph) string {
 		if c.Orders != nil && k == c.Orders.Speed || c.Orders == nil && c.Logarithm[k] {
 			v = g.op("Log", v)
 		}
+
 		cols = append(cols, v)
 	}
+
 	f := c.stored
 	varying := func(rows string) string {
 		v := g.columns(rows, f.Columns...)
 		return g.op("Div", g.op("Sub", v, g.row("x_mean", f.InputMean)), g.row("x_std", f.InputStd))
 	}
+
 	if c.Orders == nil {
 		return varying(axis(g, "Concat", 1, cols...))
 	}
+
 	// The columns of a harmonic m are those of its condition, then ln blades + ln m and m.
 	h, width := c.Orders.Harmonics, c.Orders.Inputs()
 	blades := g.columns("x", c.Orders.Blades)
 	cols = append(cols, g.op("Log", blades), g.op("Mul", blades, g.scalar(0)))
+
 	summand := make([]float64, h*width)
 	for m := 1; m <= h; m++ {
 		summand[m*width-2], summand[m*width-1] = math.Log(float64(m)), float64(m)
 	}
+
 	rows := g.op("Add", g.op("Unsqueeze", axis(g, "Concat", 1, cols...), g.int64s("axis_1", 1)),
 		g.float64s("harmonics", summand, 1, h, width))
+
 	return varying(g.op("Reshape", rows, g.int64s("rows_of_harmonics", -1, int64(width))))
 }
 
@@ -190,17 +207,23 @@ func (c *calibrated) outcome(g *graph, j int, z string, conditions []string) (me
 			if d = g.op("Mul", d, d); q != "" {
 				d = g.op("Add", q, d)
 			}
+
 			q = d
 		}
+
 		r := g.op("Sqrt", g.op("Mul", g.op("Add", q, g.scalar(gp.Tiny)), g.scalar(5)))
 		sum := g.op("Add", g.op("Add", g.scalar(1), r), g.op("Div", g.op("Mul", r, r), g.scalar(3)))
+
 		return g.op("Mul", sum, g.op("Exp", g.op("Neg", r)))
 	}
+
 	linear := g.op("Mul", z, g.row(id+"linear", squares(h.Linear)))
+
 	k := g.scalar(h.Constant * h.Constant)
 	for i, x := range conditions { // onnxruntime-web 1.30 multiplies vectors, unlike matrices, with float32's digits
 		k = g.op("Add", g.op("Mul", g.columns(linear, i), x), k)
 	}
+
 	own := g.op("Add", g.rowSum(g.op("Mul", linear, z)), g.scalar(h.Constant*h.Constant)) // of a row with itself
 	at0 := math.Sqrt(5 * gp.Tiny)
 	at0 = (1 + at0 + at0*at0/3) * math.Exp(-at0)
@@ -209,10 +232,13 @@ func (c *calibrated) outcome(g *graph, j int, z string, conditions []string) (me
 		k = g.op("Add", k, g.op("Mul", correlation, g.scalar(v)))
 		own = g.op("Add", own, g.scalar(v*at0))
 	}
+
 	add(h.Amplitude, kernel(h.Length, func(i int) int { return i }))
+
 	if h.Shared > 0 {
 		add(h.Shared, kernel(h.Lengths, func(i int) int { return f.Others[i] }))
 	}
+
 	weights, lower := c.Process.Factor(j)
 	n := len(weights)
 	solved := g.solve(k, id, lower, n)
@@ -221,10 +247,12 @@ func (c *calibrated) outcome(g *graph, j int, z string, conditions []string) (me
 
 	// ln σ² = coefficients of 1, x_i, and x_i·x_j for i ≤ j.
 	b := f.Noise[j].Coefficients
+
 	square, at := make([]float64, in*in), 1+in
 	for i := range in {
 		at += copy(square[i*in+i:(i+1)*in], b[at:])
 	}
+
 	eta := g.op("Add", g.rowSum(g.op("Mul", z, g.row(id+"noise", b[1:1+in]))), g.scalar(b[0]))
 	eta = g.op("Add", eta, g.rowSum(g.op("Mul", g.op("MatMul", z, g.float64s(id+"noise2", square, in, in)), z)))
 	level := g.op("Exp", g.op("Clip", eta, g.scalar(gp.NoiseLowest), g.scalar(gp.NoiseHighest)))
@@ -233,6 +261,7 @@ func (c *calibrated) outcome(g *graph, j int, z string, conditions []string) (me
 	std := f.OutputStd[j]
 	mean = g.rowSum(g.op("Mul", k, g.row(id+"weights", weights)))
 	mean = g.op("Add", g.op("Mul", mean, g.scalar(std)), g.scalar(f.OutputMean[j]))
+
 	return mean, g.op("Mul", variance, g.scalar(std*std)), g.op("Mul", level, g.scalar(std*std))
 }
 
@@ -250,8 +279,10 @@ func (g *graph) solve(k, id string, lower []float64, n int) string {
 					left[b*(e-s)+i-s] = lower[i*n+b]
 				}
 			}
+
 			x = g.op("Sub", x, g.op("MatMul", done, g.float64s(id+"left_"+itoa(s), left, s, e-s)))
 		}
+
 		x = g.op("MatMul", x, g.float64s(id+"inverse_"+itoa(s), inverseOf(lower, n, s, e), e-s, e-s))
 		if done == "" {
 			done = x
@@ -259,6 +290,7 @@ func (g *graph) solve(k, id string, lower []float64, n int) string {
 			done = axis(g, "Concat", 1, done, x)
 		}
 	}
+
 	return done
 }
 
@@ -273,12 +305,15 @@ func inverseOf(lower []float64, n, s, e int) []float64 {
 			if i == b {
 				sum = 1
 			}
+
 			for k := b; k < i; k++ {
 				sum -= lower[(s+i)*n+s+k] * inv[b*w+k]
 			}
+
 			inv[b*w+i] = sum / lower[(s+i)*n+s+i]
 		}
 	}
+
 	return inv
 }
 
@@ -287,11 +322,13 @@ func (c *calibrated) added(g *graph, claim string) string {
 	g.prefix = ""
 	cov, a := c.Calibration.Covariance, c.Calibration.Axis
 	scale := g.row("scale2", squares(cov.Scale))
+
 	eta := g.row("ln_beta", cov.LnBeta)
 	if cov.Claim != 0 {
 		v := g.op("Log", g.op("Max", g.op("Div", claim, scale), g.scalar(interval.MinClaim)))
 		eta = g.op("Add", eta, g.op("Mul", v, g.scalar(cov.Claim)))
 	}
+
 	if a != nil {
 		// Between measured values a < b the distance is 2(z−a)(b−z)/((b−a)·Range), which is
 		// negative for all other z.
@@ -304,17 +341,21 @@ func (c *calibrated) added(g *graph, claim string) string {
 			for i := range lengths {
 				lengths[i] = (a.Values[i+1] - a.Values[i]) * a.Range / 2
 			}
+
 			between := g.op("Mul", g.op("Sub", z, g.row("lower_values", a.Values[:n-1])),
 				g.op("Sub", g.row("upper_values", a.Values[1:]), z))
 			between = g.op("Max", g.op("Div", between, g.row("lengths", lengths)), g.scalar(0))
 			d = g.op("Add", d, g.rowSum(between))
 		}
+
 		d = g.op("Log", g.op("Add", d, g.scalar(interval.MinDistance)))
 		eta = g.op("Add", eta, g.op("Mul", d, g.scalar(cov.Distance)))
 		outside := g.op("Less", g.scalar(interval.Edge*a.Range), g.op("Max", below, above))
 		eta = g.op("Add", eta, g.op("Mul", g.cast(outside, onnxDouble), g.scalar(cov.Outside)))
 	}
+
 	covariance := g.op("Mul", g.op("Exp", eta), scale)
+
 	// As many rows as there are conditions, also where no term depends on them.
 	return g.op("Add", covariance, g.op("Mul", claim, g.scalar(0)))
 }

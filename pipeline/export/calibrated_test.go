@@ -59,6 +59,7 @@ func campaign(t *testing.T, yaml string) (runs string) {
 	dir := t.TempDir()
 	rng := rand.New(rand.NewPCG(5, 6))
 	wing := "run,alpha_deg,u_m_s,lift_1,lift_2,drag_1,drag_2\n"
+
 	rotor := "run,blades,rpm,bpf1_db_1,bpf1_db_2,bpf2_db_1,bpf2_db_2\n"
 	for i := range 80 {
 		a, u := float64(i%8), 10+4*float64(i/8%5)
@@ -69,19 +70,23 @@ func campaign(t *testing.T, yaml string) (runs string) {
 		level := func(m float64) float64 { return 60 + 50*math.Log10(rpm/3000) - 3*m*n + rng.NormFloat64() }
 		rotor += fmt.Sprintf("r%d,%g,%g,%g,%g,%g,%g\n", i, n, rpm, level(1), level(1), level(2), level(2))
 	}
+
 	for name, text := range map[string]string{"pipeline.yaml": yaml, "wing.csv": wing, "rotor.csv": rotor} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	p, err := pipeline.Load(filepath.Join(dir, "pipeline.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	o := pipeline.Options{Selection: pipeline.Selection{To: "train"}}
 	if _, err := p.Run(context.Background(), o); err != nil {
 		t.Fatal(err)
 	}
+
 	return filepath.Join(dir, "runs")
 }
 
@@ -89,48 +94,59 @@ func campaign(t *testing.T, yaml string) (runs string) {
 func expected(t *testing.T, split string, x []float64) map[string]map[string][]float64 {
 	t.Helper()
 	ctx := context.Background()
+
 	m, err := predict.Open(split)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	p, err := m.Predict(ctx, x, "")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	b, err := os.ReadFile(filepath.Join(split, "honest.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var h honest.Model
 	if err := json.Unmarshal(b, &h); err != nil {
 		t.Fatal(err)
 	}
+
 	rule := map[string][]float64{"mean": p.Mu, "variance": p.Total, "cov": p.Cov, "delta": p.Delta}
 	own := map[string][]float64{}
 	in, z := len(h.Inputs), append([]float64(nil), x...)
+
 	var coordinate []float64
 	for i := range z {
 		if h.Orders == nil && h.Logarithm[i%in] {
 			z[i] = math.Log(z[i])
 		}
+
 		if h.Inputs[i%in].Name == h.Calibration.Condition && h.Calibration.Axis != nil {
 			coordinate = append(coordinate, x[i])
 		}
 	}
+
 	var mu, claim, noise []float64
 	if h.Orders != nil {
 		mu, claim, noise, err = (&gp.OrderModel{Form: *h.Orders, Model: h.Process}).Predict(ctx, z)
 	} else {
 		mu, claim, noise, err = h.Process.Predict(ctx, z)
 	}
+
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	c := h.Calibration.Predict(x, coordinate, mu, claim, noise)
 	own["mean"], own["epistemic"], own["variance"] = c.Mu, c.Epistemic, c.Total
 	for k := range c.Mu {
 		own["low"], own["high"] = append(own["low"], c.Mu[k]-c.Half[k]), append(own["high"], c.Mu[k]+c.Half[k])
 	}
+
 	return map[string]map[string][]float64{
 		"first": {"mean": p.Mu, "variance": p.Total}, "rule": rule, "calibrated": own,
 	}
@@ -144,39 +160,50 @@ func TestONNXCalibrated(t *testing.T) {
 	if testing.Short() {
 		t.Skip("trains networks")
 	}
+
 	yaml, rows := campaigns, 200
 	if os.Getenv("DOUBLETAKE_LONG") != "" {
 		b, err := os.ReadFile("../../pipeline.yaml")
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		yaml, rows = string(b), 1000
 	}
+
 	node := runtime(t)
+
 	splits, err := filepath.Glob(filepath.Join(campaign(t, yaml), "*", "splits", "*"))
 	if err != nil || len(splits) < 3 {
 		t.Fatalf("%v: splits %q", err, splits)
 	}
+
 	var todo []evaluation
+
 	var want []map[string][]float64
 	for _, split := range splits {
 		m, err := export.OpenModels(split)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if m.Uncalibrated() != "" {
 			t.Fatalf("%s: %s", split, m.Uncalibrated())
 		}
+
 		paths, err := m.WriteONNX(filepath.Join(split, "onnx"))
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		models, err := predict.Open(split)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		inputs := models.Card.Inputs
 		rng := rand.New(rand.NewPCG(1, 2))
+
 		var x []float64
 		for range rows {
 			for _, q := range inputs { // a fifth of the range beyond each end, but positive where all are
@@ -184,9 +211,11 @@ func TestONNXCalibrated(t *testing.T) {
 				if q.Min > 0 {
 					v = max(v, q.Min/2)
 				}
+
 				x = append(x, v)
 			}
 		}
+
 		x = append(x[len(inputs):], ends(inputs)...) // measured values, where the distance has no margin
 		byGraph := expected(t, split, x)
 		for _, p := range paths {
@@ -194,13 +223,16 @@ func TestONNXCalibrated(t *testing.T) {
 			if w == nil {
 				continue
 			}
+
 			e := evaluation{Model: p, Inputs: map[string]feed{"x": {len(inputs), x}}}
 			for name := range w {
 				e.Outputs = append(e.Outputs, name)
 			}
+
 			todo, want = append(todo, e), append(want, w)
 		}
 	}
+
 	compareGraphs(t, todo, want, evaluate(t, node, todo))
 }
 

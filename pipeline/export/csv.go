@@ -16,22 +16,28 @@ import (
 // list are separated by spaces.
 func CSV(w io.Writer, t *table.Table) error {
 	cw := csv.NewWriter(w)
+
 	row := make([]string, len(t.Columns))
 	for i := range t.Columns {
 		row[i] = t.Columns[i].Name
 	}
+
 	if err := cw.Write(row); err != nil {
 		return err
 	}
+
 	for r := range t.Rows() {
 		for i := range t.Columns {
 			row[i] = cell(&t.Columns[i], r)
 		}
+
 		if err := cw.Write(row); err != nil {
 			return err
 		}
 	}
+
 	cw.Flush()
+
 	return cw.Error()
 }
 
@@ -51,11 +57,14 @@ func cell(c *table.Column, r int) string {
 			}
 			b = appendNumber(b, float64(v), 32)
 		}
+
 		return string(b)
 	}
+
 	if v := c.Floats[r]; v == v {
 		return string(appendNumber(nil, v, 64))
 	}
+
 	return ""
 }
 
@@ -67,6 +76,7 @@ func appendNumber(b []byte, v float64, bits int) []byte {
 	case math.IsInf(v, -1):
 		return append(b, "-INF"...)
 	}
+
 	return strconv.AppendFloat(b, v, 'g', -1, bits)
 }
 
@@ -81,10 +91,12 @@ func csvMetadata(w io.Writer, file string, t *table.Table) error {
 		Unit        string `json:"schema:unitText,omitempty"`
 		Description string `json:"dc:description,omitempty"`
 	}
+
 	type note struct {
 		Key   string `json:"key"`
 		Value string `json:"value"`
 	}
+
 	columns, notes := []column{}, []note{}
 	for i := range t.Columns {
 		c := &t.Columns[i]
@@ -99,14 +111,18 @@ func csvMetadata(w io.Writer, file string, t *table.Table) error {
 		case c.Lists != nil:
 			col.Type, col.Separator = "float", " "
 		}
+
 		columns = append(columns, col)
 	}
+
 	for _, kv := range t.Meta {
 		notes = append(notes, note{kv.Key, kv.Value})
 	}
+
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
 	e.SetEscapeHTML(false)
+
 	return e.Encode(struct {
 		Context string         `json:"@context"`
 		URL     string         `json:"url"`

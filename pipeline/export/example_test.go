@@ -13,6 +13,7 @@ func ExampleCSV() {
 		{Name: "run", Strings: []string{"a.wav", "b.wav"}},
 		{Name: "rpm", Unit: "1/min", Floats: []float64{5000, 5500.25}},
 	}}
+
 	if err := export.CSV(os.Stdout, t); err != nil {
 		fmt.Println(err)
 	}

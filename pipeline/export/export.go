@@ -40,39 +40,48 @@ func Find(path string) ([]Source, error) {
 	if err != nil {
 		return nil, &fault.Error{Path: path, Want: "a folder with tables, or an .arrow file", Found: "nothing"}
 	}
+
 	if !st.IsDir() {
 		return []Source{{path, strings.TrimSuffix(filepath.Base(path), ".arrow")}}, nil
 	}
+
 	var list []Source
 	err = filepath.WalkDir(path, func(p string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
+
 		if d.IsDir() {
 			if p != path && strings.HasPrefix(d.Name(), ".") {
 				return fs.SkipDir
 			}
 			return nil
 		}
+
 		if name, ok := strings.CutSuffix(d.Name(), ".arrow"); ok && name != "" {
 			rel, err := filepath.Rel(path, p)
 			if err != nil {
 				return err
 			}
+
 			list = append(list, Source{p, strings.TrimSuffix(filepath.ToSlash(rel), ".arrow")})
 		}
+
 		return nil
 	})
 	if err != nil {
 		return nil, &fault.Error{Path: path, Want: "a folder with tables", Err: err}
 	}
+
 	if len(list) == 0 {
 		return nil, &fault.Error{
 			Path: path, Want: "tables (*.arrow)", Found: "none in the folder",
 			Hint: "pipeline run writes runs/EXPERIMENT/triplets.arrow and others",
 		}
 	}
+
 	slices.SortFunc(list, func(a, b Source) int { return strings.Compare(a.Name, b.Name) })
+
 	return list, nil
 }
 
@@ -85,22 +94,29 @@ func Write(dir, format string, src Source) (paths []string, rows, columns int, e
 	if err != nil {
 		return nil, 0, 0, fault.In(src.Path, err)
 	}
+
 	path := filepath.Join(dir, filepath.FromSlash(src.Name)+"."+format)
+
 	var write func(w io.Writer, t *table.Table) error
 	switch format {
 	case "csv":
 		write = CSV
+
 		meta := strings.TrimSuffix(path, ".csv") + ".csv-metadata.json"
 		if err := WriteFile(meta, func(w io.Writer) error { return csvMetadata(w, filepath.Base(path), t) }); err != nil {
 			return nil, 0, 0, err
 		}
+
 		paths = []string{meta}
+
 	case "parquet":
 		schema, err := arrowSchema(src.Path)
 		if err != nil {
 			return nil, 0, 0, err
 		}
+
 		write = func(w io.Writer, t *table.Table) error { return Parquet(w, t, schema) }
+
 	case "npz":
 		write = NPZ
 	case "mat":
@@ -108,9 +124,11 @@ func Write(dir, format string, src Source) (paths []string, rows, columns int, e
 	default:
 		panic("export: unknown format " + format)
 	}
+
 	if err := WriteFile(path, func(w io.Writer) error { return write(w, t) }); err != nil {
 		return nil, 0, 0, fault.In(src.Path, err)
 	}
+
 	return append([]string{path}, paths...), t.Rows(), len(t.Columns), nil
 }
 
@@ -121,20 +139,24 @@ func WriteFile(path string, write func(io.Writer) error) (err error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
+
 	f, err := os.CreateTemp(dir, ".tmp-*")
 	if err != nil {
 		return err
 	}
+
 	b := bufio.NewWriterSize(f, 1<<20)
 	err = write(b)
 	err = errors.Join(err, b.Flush(), f.Chmod(0o644), f.Close())
 	if err == nil {
 		err = os.Rename(f.Name(), path)
 	}
+
 	if err != nil {
 		os.Remove(f.Name())
 		return fmt.Errorf("write %s: %w", path, err)
 	}
+
 	return nil
 }
 
@@ -157,9 +179,11 @@ func describe(t *table.Table) metadata {
 		c := &t.Columns[i]
 		m.Columns = append(m.Columns, described{c.Name, c.Unit, c.Description})
 	}
+
 	for _, kv := range t.Meta {
 		m.Metadata[kv.Key] = kv.Value
 	}
+
 	return m
 }
 
@@ -172,6 +196,7 @@ func equalLengths(lists [][]float32) (n int, ok bool) {
 		}
 		n = len(l)
 	}
+
 	return n, len(lists) > 0
 }
 
@@ -181,5 +206,6 @@ func littleEndian(v any) []byte {
 	if err != nil {
 		panic("export: " + err.Error()) // the types are this package's
 	}
+
 	return b
 }

@@ -40,6 +40,7 @@ func tables() map[string]*table.Table {
 	for i := range long {
 		long[i], names[i] = float64(i)/3, fmt.Sprint("run ", i)
 	}
+
 	return map[string]*table.Table{
 		"types": {
 			Meta: []kv.Pair{
@@ -82,8 +83,10 @@ func printed(t *table.Table) file {
 	for _, kv := range t.Meta {
 		f.Metadata[kv.Key] = kv.Value
 	}
+
 	for i := range t.Columns {
 		c := &t.Columns[i]
+
 		v := []any{}
 		for r := range t.Rows() {
 			switch {
@@ -98,20 +101,25 @@ func printed(t *table.Table) file {
 				for _, x := range c.Lists[r] {
 					l = append(l, fmt.Sprintf("%08x", math.Float32bits(x)))
 				}
+
 				v = append(v, l)
+
 			case c.Floats[r] != c.Floats[r]:
 				v = append(v, nil)
 			default:
 				v = append(v, fmt.Sprintf("%016x", math.Float64bits(c.Floats[r])))
 			}
 		}
+
 		f.Columns[c.Name] = column{c.Unit, v}
 	}
+
 	return f
 }
 
 func compare(t *testing.T, name string, got, want file) {
 	t.Helper()
+
 	for n, w := range want.Columns {
 		g, ok := got.Columns[n]
 		switch {
@@ -130,9 +138,11 @@ func compare(t *testing.T, name string, got, want file) {
 			}
 		}
 	}
+
 	if len(got.Columns) != len(want.Columns) {
 		t.Errorf("%s: %d columns, expected %d", name, len(got.Columns), len(want.Columns))
 	}
+
 	for k, v := range want.Metadata {
 		if g, ok := got.Metadata[k]; !ok || g != v {
 			t.Errorf("%s: metadata %q is %q, expected %q", name, k, g, v)
@@ -144,21 +154,26 @@ func compare(t *testing.T, name string, got, want file) {
 // variable asks for it.
 func absent(t *testing.T, variable, format string, args ...any) {
 	t.Helper()
+
 	if os.Getenv(variable) == "1" {
 		t.Fatalf(variable+"=1, but "+format, args...)
 	}
+
 	t.Skipf("not compared: "+format, args...)
 }
 
 // python returns a Python with these modules.
 func python(t *testing.T, modules string) string {
 	t.Helper()
+
 	for _, p := range []string{"python3", "/usr/bin/python3"} {
 		if exec.Command(p, "-c", "import "+modules).Run() == nil {
 			return p
 		}
 	}
+
 	absent(t, "DOUBLETAKE_REQUIRE_SCIPY", "no python3 has %s (apt-get install python3-scipy)", modules)
+
 	return ""
 }
 
@@ -166,37 +181,46 @@ func python(t *testing.T, modules string) string {
 func exported(t *testing.T, format string) (names, paths []string) {
 	t.Helper()
 	dir := t.TempDir()
+
 	n := 0
 	for name, tab := range tables() {
 		if name == "long" && format != "parquet" {
 			continue // the others have no groups of rows
 		}
+
 		n++
+
 		p := filepath.Join(dir, "runs", "sub", name+".arrow")
 		if err := os.MkdirAll(filepath.Dir(p), 0o777); err != nil {
 			t.Fatal(err)
 		}
+
 		if _, err := tab.WriteFile(p); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	list, err := export.Find(filepath.Join(dir, "runs"))
 	if err != nil || len(list) != n {
 		t.Fatalf("%d tables, %v", len(list), err)
 	}
+
 	for _, s := range list {
 		written, rows, columns, err := export.Write(filepath.Join(dir, "out"), format, s)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		name := strings.TrimPrefix(s.Name, "sub/")
 		tab := tables()[name]
 		if written[0] != filepath.Join(dir, "out", "sub", name+"."+format) || rows != tab.Rows() ||
 			columns != len(tab.Columns) {
 			t.Errorf("%s: %q, %d rows, %d columns", s.Name, written, rows, columns)
 		}
+
 		names, paths = append(names, name), append(paths, written[0])
 	}
+
 	return names, paths
 }
 
@@ -209,10 +233,12 @@ func read(t *testing.T, format string, names, paths []string, command ...string)
 	if err != nil {
 		t.Fatalf("%q: %v\n%s", command, err, &stderr)
 	}
+
 	var got []file
 	if err := json.Unmarshal(out, &got); err != nil || len(got) != len(names) {
 		t.Fatalf("%q: %d files, %v", command, len(got), err)
 	}
+
 	for i, name := range names {
 		compare(t, format+" "+name, got[i], printed(tables()[name]))
 	}
@@ -233,11 +259,13 @@ func TestParquet(t *testing.T) {
 	if err != nil {
 		absent(t, "DOUBLETAKE_REQUIRE_NODE", "node is not installed")
 	}
+
 	for _, name := range []string{"hyparquet", "@duckdb/node-api"} {
 		if _, err := os.Stat("testdata/parquet/node_modules/" + name + "/package.json"); err != nil {
 			absent(t, "DOUBLETAKE_REQUIRE_NODE", "npm "+name+" is not installed (npm ci in pipeline/export/testdata/parquet)")
 		}
 	}
+
 	names, paths := exported(t, "parquet")
 	read(t, "parquet", names, paths, node, "testdata/parquet/read.mjs")
 	read(t, "parquet", names, paths, node, "testdata/parquet/duckdb.mjs")
@@ -248,19 +276,23 @@ func TestParquet(t *testing.T) {
 func TestParquetReads(t *testing.T) {
 	tab := tables()["long"]
 	tab.Columns = append(tab.Columns, table.Column{Name: "a", Unit: "m/s", Ints: make([]int64, tab.Rows())})
+
 	var b bytes.Buffer
 	if err := export.Parquet(&b, tab, nil); err != nil {
 		t.Fatal(err)
 	}
+
 	r, err := parquet.Format.Open(ingesttest.Source(b.Bytes()), ingest.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	i := r.Info()
 	if i.Encoding != "Parquet, 2 row groups" || i.Channels[0].Name != "x" || i.Channels[1].Name != "a" ||
 		i.Channels[1].Unit != "m/s" {
 		t.Errorf("%+v", i)
 	}
+
 	ingesttest.Equal(t, ingesttest.ReadAll(t, r)[0], tab.Columns[0].Floats)
 }
 
@@ -269,15 +301,19 @@ func TestParquetGroups(t *testing.T) {
 	if os.Getenv("DOUBLETAKE_LONG") == "" {
 		t.Skip("writes 84 MB; DOUBLETAKE_LONG=1 runs it")
 	}
+
 	list := make([]float32, 1<<20)
+
 	tab := &table.Table{Columns: []table.Column{{Name: "l"}, {Name: "n", Ints: make([]int64, 20)}}}
 	for range 20 {
 		tab.Columns[0].Lists = append(tab.Columns[0].Lists, list) // 4 MiB
 	}
+
 	var b bytes.Buffer
 	if err := export.Parquet(&b, tab, nil); err != nil {
 		t.Fatal(err)
 	}
+
 	r, err := parquet.Format.Open(ingesttest.Source(b.Bytes()), ingest.Options{})
 	if err != nil || r.Info().Encoding != "Parquet, 2 row groups" {
 		t.Errorf("%v, %v", r.Info().Encoding, err)
@@ -290,14 +326,17 @@ func TestMatfileReads(t *testing.T) {
 	if err := export.MAT(&b, tables()["types"]); err != nil {
 		t.Fatal(err)
 	}
+
 	f, err := matfile.Open(bytes.NewReader(b.Bytes()), int64(b.Len()), false)
 	if err != nil || len(f.Unread) > 0 {
 		t.Fatalf("%v, unread %v", err, f.Unread)
 	}
+
 	found := map[string]string{}
 	for _, v := range f.Vars {
 		found[v.Name] = v.Class + fmt.Sprint(v.Dims)
 	}
+
 	for name, want := range map[string]string{
 		"rpm": "double[5 1]", "x_2_x": "double[5 1]", "x_2_x_2": "int64[5 1]",
 		"same": "single[5 2]",
@@ -312,9 +351,11 @@ func TestMatfileReads(t *testing.T) {
 func TestEqualFiles(t *testing.T) {
 	for _, format := range export.Formats() {
 		_, a := exported(t, format)
+
 		_, b := exported(t, format)
 		for i := range a {
 			x, _ := os.ReadFile(a[i])
+
 			y, _ := os.ReadFile(b[i])
 			if len(x) == 0 || !bytes.Equal(x, y) {
 				t.Errorf("%s and %s differ", a[i], b[i])
@@ -330,23 +371,28 @@ func TestErrors(t *testing.T) {
 		!strings.Contains(err.Error(), "expected a folder with tables") {
 		t.Errorf("a folder that is not there: %v", err)
 	}
+
 	if _, err := export.Find(dir); err == nil ||
 		!strings.Contains(err.Error(), "expected tables (*.arrow), found none in the folder") {
 		t.Errorf("an empty folder: %v", err)
 	}
+
 	bad := filepath.Join(dir, "bad.arrow")
 	if err := os.WriteFile(bad, []byte("no table"), 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	if _, _, _, err := export.Write(dir, "csv", export.Source{Path: bad, Name: "bad"}); err == nil ||
 		!strings.HasPrefix(err.Error(), bad) && !strings.Contains(err.Error(), bad) {
 		t.Errorf("no table: %v", err)
 	}
+
 	zero := &table.Table{Columns: []table.Column{{Name: "run", Strings: []string{"a", "b\x00"}}}}
 	if err := export.NPZ(new(bytes.Buffer), zero); err == nil ||
 		!strings.Contains(err.Error(), "column run, row 2: expected a text that does not end with a zero byte") {
 		t.Errorf("a zero at a text's end: %v", err)
 	}
+
 	if left, _ := filepath.Glob(filepath.Join(dir, ".tmp*")); left != nil {
 		t.Errorf("left behind: %q", left)
 	}

@@ -32,10 +32,13 @@ func MAT(w io.Writer, t *table.Table) error {
 	head := make([]byte, 128)
 	copy(head, fmt.Sprintf("%-116s", "MATLAB 5.0 MAT-file, written by doubletake"))
 	copy(head[124:], "\x00\x01IM")
+
 	if _, err := w.Write(head); err != nil {
 		return err
 	}
+
 	used := map[string]bool{"columns": true, "metadata": true}
+
 	var about [4][]string
 	for i := range t.Columns {
 		c := &t.Columns[i]
@@ -47,21 +50,26 @@ func MAT(w io.Writer, t *table.Table) error {
 				Found: fmt.Sprintf("%d bytes", len(b)), Hint: "export as parquet",
 			}
 		}
+
 		if _, err := w.Write(b); err != nil {
 			return err
 		}
+
 		for k, s := range []string{name, c.Name, c.Unit, c.Description} {
 			about[k] = append(about[k], s)
 		}
 	}
+
 	var keys, values []string
 	for _, kv := range t.Meta {
 		keys, values = append(keys, kv.Key), append(values, kv.Value)
 	}
+
 	b := matStruct("columns", []string{"variable", "name", "unit", "description"}, matStrings("", about[0]),
 		matStrings("", about[1]), matStrings("", about[2]), matStrings("", about[3]))
 	b = append(b, matStruct("metadata", []string{"key", "value"}, matStrings("", keys), matStrings("", values))...)
 	_, err := w.Write(b)
+
 	return err
 }
 
@@ -82,7 +90,9 @@ func variable(column string, used map[string]bool) string {
 		end := "_" + strconv.Itoa(i)
 		name = whole[:min(len(whole), maxName-len(end))] + end
 	}
+
 	used[name] = true
+
 	return name
 }
 
@@ -98,6 +108,7 @@ func matColumn(name string, c *table.Column) []byte {
 	case c.Lists != nil:
 		return matLists(name, c.Lists)
 	}
+
 	return matArray(name, mxDouble, miDouble, n, 1, littleEndian(c.Floats))
 }
 
@@ -109,12 +120,15 @@ func matLists(name string, lists [][]float32) []byte {
 				columns = append(columns, l[j])
 			}
 		}
+
 		return matArray(name, mxSingle, miSingle, len(lists), n, littleEndian(columns))
 	}
+
 	var rows []byte
 	for _, l := range lists {
 		rows = append(rows, matArray("", mxSingle, miSingle, 1, len(l), littleEndian(l))...)
 	}
+
 	return matParts(name, mxCell, len(lists), 1, rows)
 }
 
@@ -125,6 +139,7 @@ func matStrings(name string, list []string) []byte {
 		n := utf8.RuneCountInString(s)
 		b = append(b, matArray("", mxChar, miUTF8, min(n, 1), n, []byte(s))...)
 	}
+
 	return matParts(name, mxCell, len(list), 1, b)
 }
 
@@ -132,14 +147,17 @@ func matStrings(name string, list []string) []byte {
 func matStruct(name string, fields []string, values ...[]byte) []byte {
 	const length = 32
 	b := matElement(miInt32, []byte{length, 0, 0, 0})
+
 	names := make([]byte, length*len(fields))
 	for i, f := range fields {
 		copy(names[i*length:], f)
 	}
+
 	b = append(b, matElement(miInt8, names)...)
 	for _, v := range values {
 		b = append(b, v...)
 	}
+
 	return matParts(name, mxStruct, 1, 1, b)
 }
 

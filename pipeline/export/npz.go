@@ -27,15 +27,19 @@ func NPZ(w io.Writer, t *table.Table) error {
 			return err
 		}
 	}
+
 	m, err := z.CreateHeader(&zip.FileHeader{Name: "metadata.json", Method: zip.Deflate})
 	if err != nil {
 		return err
 	}
+
 	e := json.NewEncoder(m)
 	e.SetEscapeHTML(false)
+
 	if err := e.Encode(describe(t)); err != nil {
 		return err
 	}
+
 	return z.Close()
 }
 
@@ -51,6 +55,7 @@ func npyColumn(z *zip.Writer, c *table.Column) error {
 	case c.Lists != nil:
 		return npyLists(z, c)
 	}
+
 	return npyArray(z, c.Name, "<f8", littleEndian(c.Floats), n)
 }
 
@@ -63,12 +68,15 @@ func npyStrings(z *zip.Writer, c *table.Column) error {
 				Found: fmt.Sprintf("%q", s), Hint: "NumPy drops zeros at the end of a text; export as parquet",
 			}
 		}
+
 		longest = max(longest, utf8.RuneCountInString(s))
 	}
+
 	characters := make([]rune, longest*len(c.Strings))
 	for i, s := range c.Strings {
 		copy(characters[i*longest:], []rune(s))
 	}
+
 	return npyArray(z, c.Name, fmt.Sprintf("<U%d", longest), littleEndian(characters), len(c.Strings))
 }
 
@@ -77,12 +85,15 @@ func npyLists(z *zip.Writer, c *table.Column) error {
 	if n, ok := equalLengths(c.Lists); ok {
 		return npyArray(z, c.Name, "<f4", littleEndian(values), len(c.Lists), n)
 	}
+
 	offsets := []int64{0}
+
 	end := int64(0)
 	for _, l := range c.Lists {
 		end += int64(len(l))
 		offsets = append(offsets, end)
 	}
+
 	return errors.Join(npyArray(z, c.Name, "<f4", littleEndian(values), len(values)),
 		npyArray(z, c.Name+"_offsets", "<i8", littleEndian(offsets), len(offsets)))
 }
@@ -94,10 +105,12 @@ func npyArray(z *zip.Writer, name, descr string, data []byte, shape ...int) erro
 	if err != nil {
 		return err
 	}
+
 	dims := fmt.Sprintf("%d,", shape[0])
 	if len(shape) > 1 {
 		dims += fmt.Sprintf(" %d", shape[1])
 	}
+
 	head := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", descr, dims)
 	head += strings.Repeat(" ", 63-(10+len(head))%64) + "\n"
 
@@ -105,6 +118,8 @@ func npyArray(z *zip.Writer, name, descr string, data []byte, shape ...int) erro
 	if _, err := w.Write(append(b, head...)); err != nil {
 		return err
 	}
+
 	_, err = w.Write(data)
+
 	return err
 }

@@ -67,13 +67,16 @@ func OpenModels(path string) (*Models, error) {
 	m := &Models{card: models.Card}
 	for _, f := range models.Paths {
 		var n network
+
 		b, err := fault.ReadFile(f, train.MaxModelFile, "a trained model")
 		if err == nil {
 			err = json.Unmarshal(b, &n)
 		}
+
 		if err != nil {
 			return nil, fault.In(f, err)
 		}
+
 		if n.Config.Head != train.TwoAnswers {
 			return nil, &fault.Error{
 				Path: f, Want: "a network of two answers", Found: "head: " + n.Config.Head,
@@ -86,6 +89,7 @@ func OpenModels(path string) (*Models, error) {
 	}
 
 	m.calibrated, m.absent, err = readCalibrated(models)
+
 	return m, err
 }
 
@@ -96,8 +100,10 @@ func (m *Models) inputs() (out []quantity) {
 		if !math.IsInf(in.Min, 0) { // not known without a card
 			q.Min, q.Max = &in.Min, &in.Max
 		}
+
 		out = append(out, q)
 	}
+
 	return out
 }
 
@@ -127,22 +133,27 @@ func (m *Models) WriteONNX(dir string) ([]string, error) {
 		file  string
 		build func() ([]byte, error)
 	}
+
 	files := []file{{"first.onnx", m.first}, {"given.onnx", m.given}, {"rule.onnx", m.rule}}
 	if m.calibrated != nil {
 		files = append(files, file{"calibrated.onnx", func() ([]byte, error) { return m.calibrated.interval(m) }})
 	}
+
 	var paths []string
 	for _, w := range files {
 		b, err := w.build()
 		if err != nil {
 			return nil, err
 		}
+
 		path := filepath.Join(dir, w.file)
 		if err := WriteFile(path, func(w io.Writer) error { _, err := w.Write(b); return err }); err != nil {
 			return nil, err
 		}
+
 		paths = append(paths, path)
 	}
+
 	return paths, nil
 }
 
@@ -158,7 +169,9 @@ func (m *Models) given() ([]byte, error) {
 		y := p.cast(p.op("Div", own, p.double("y_std", p.net.OutputStd)), onnxFloat)
 		return p.op("Add", p.againSums(p.scaleX("x")), p.op("MatMul", y, p.feedback()))
 	})
+
 	y := value{"y", "outcomes that are fed back: " + list(m.outcomes()), m.nets[0].Out}
+
 	return m.document(g, "given", "The second answer: mean and variance of a measurement at conditions x when outcomes "+
 		"y are fed back.",
 		[]value{m.x(), y}, m.outputs("mean", "variance"), "")
@@ -167,6 +180,7 @@ func (m *Models) given() ([]byte, error) {
 // answer is the graph of mean and variance after the sums of the first layer.
 func (m *Models) answer(sums func(p *part) string) *graph {
 	g := &graph{}
+
 	var mean, variance []string
 	for i := range m.nets {
 		p := g.begin(i, &m.nets[i])
@@ -174,7 +188,9 @@ func (m *Models) answer(sums func(p *part) string) *graph {
 		a, b := p.own(p.cast(mu, onnxDouble), p.variance(v))
 		mean, variance = append(mean, a), append(variance, b)
 	}
+
 	g.mixture(mean, variance)
+
 	return g
 }
 
@@ -187,6 +203,7 @@ func (m *Models) rule() ([]byte, error) {
 	eps64 := g.cast(eps, onnxDouble)
 	w := g.float64s("weights", weights, 1, points)
 	one := g.int64s("axis_1", 1)
+
 	var all [5][]string
 	for i := range m.nets {
 		p := g.begin(i, &m.nets[i])
@@ -209,15 +226,19 @@ func (m *Models) rule() ([]byte, error) {
 
 		std := p.double("y_std", p.net.OutputStd)
 		square := p.double("y_std2", squares(p.net.OutputStd))
+
 		mean, v := p.own(mu, variance)
 		for k, s := range []string{mean, v, p.op("Mul", cov, square), p.op("Mul", delta, std), p.op("Mul", kappa, square)} {
 			all[k] = append(all[k], s)
 		}
 	}
+
 	g.mixture(all[0], all[1])
+
 	for k, s := range []string{"cov", "delta", "kappa"} {
 		g.name(s, "Identity", nil, g.mean(all[2+k]))
 	}
+
 	return m.document(g, "rule", "Mean and variance of one measurement, and what the two answers differ by: C, δ and κ.",
 		[]value{m.x()}, m.outputs("mean", "variance", "cov", "delta", "kappa"), name)
 }
@@ -227,7 +248,9 @@ func rule(d int) (name string, points []float32, weights []float64) {
 	if d > 1 {
 		return train.Cubature(d)
 	}
+
 	const n, reach = 2049, 7.0
+
 	sum := 0.0
 	for i := range n {
 		// Symmetric also when rounded to float32.
@@ -236,9 +259,11 @@ func rule(d int) (name string, points []float32, weights []float64) {
 		weights = append(weights, math.Exp(-0.5*e*e))
 		sum += weights[i]
 	}
+
 	for i := range weights {
 		weights[i] /= sum
 	}
+
 	return "trapezoid-" + itoa(n), points, weights
 }
 
@@ -280,8 +305,10 @@ func (p *part) firstSums(x string) string {
 		for _, row := range l.Weights[p.net.In : p.net.In+p.net.Out] {
 			s += float64(p.net.None * float64(row[u]))
 		}
+
 		bias[u] = float32(s)
 	}
+
 	return p.inputSums(x, "b_first", bias)
 }
 
@@ -295,6 +322,7 @@ func (p *part) againSums(x string) string {
 			bias[u] += w
 		}
 	}
+
 	return p.inputSums(x, "b_again", bias)
 }
 
@@ -307,11 +335,13 @@ func (p *part) inputSums(x, name string, bias []float32) string {
 // activations.
 func (p *part) layers(sums string) string {
 	last := len(p.net.Layers) - 1
+
 	z := p.op("Relu", sums)
 	for i, l := range p.net.Layers[1:last] {
 		w := p.float32s(p.id+"w_"+itoa(i+1), slices.Concat(l.Weights...), l.In, l.Out)
 		z = p.op("Relu", p.op("Add", p.op("MatMul", z, w), p.float32s(p.id+"b_"+itoa(i+1), l.Bias, l.Out)))
 	}
+
 	return z
 }
 
@@ -323,9 +353,12 @@ func (p *part) head(z string) (mean, raw string) {
 		for _, row := range l.Weights {
 			w = append(w, row[from:to]...)
 		}
+
 		product := p.op("MatMul", z, p.float32s(p.id+"w_"+name, w, l.In, d))
+
 		return p.op("Add", product, p.float32s(p.id+"b_"+name, l.Bias[from:to], d))
 	}
+
 	return side("mean", 0, d), side("variance", d, 2*d)
 }
 
@@ -348,6 +381,7 @@ func squares(v []float64) []float64 {
 	for i, x := range v {
 		out[i] = x * x
 	}
+
 	return out
 }
 
@@ -357,9 +391,11 @@ func (g *graph) mean(list []string) string {
 	for _, s := range list[1:] {
 		sum = g.op("Add", sum, s)
 	}
+
 	if len(list) == 1 {
 		return sum
 	}
+
 	return g.op("Div", sum, g.float64s("models", []float64{float64(len(list))}))
 }
 
@@ -374,8 +410,10 @@ func (g *graph) mixture(mean, variance []string) {
 			e := g.op("Sub", m, mu)
 			squares = append(squares, g.op("Mul", e, e))
 		}
+
 		v = g.op("Add", v, g.mean(squares))
 	}
+
 	g.name("mean", "Identity", nil, mu)
 	g.name("variance", "Identity", nil, v)
 }
@@ -389,9 +427,11 @@ func (m *Models) outputs(names ...string) (out []value) {
 		"delta": "δ, the mean shift of the second answer", "kappa": "κ = (variance of the second answer + variance of its " +
 			"mean) − σ², in unit²",
 	}
+
 	for _, n := range names {
 		out = append(out, value{n, about[n] + ": " + list(m.outcomes()), m.nets[0].Out})
 	}
+
 	return out
 }
 
@@ -404,6 +444,7 @@ func list(q []quantity) string {
 		}
 		s = append(s, x.Name)
 	}
+
 	return strings.Join(s, ", ")
 }
 
@@ -414,10 +455,12 @@ func (m *Models) document(g *graph, name, doc string, inputs, outputs []value, r
 	if err != nil {
 		return nil, err
 	}
+
 	out, err := json.Marshal(m.outcomes())
 	if err != nil {
 		return nil, err
 	}
+
 	pairs := [][2]string{
 		{"inputs", string(in)},
 		{"outcomes", string(out)},
@@ -430,6 +473,8 @@ func (m *Models) document(g *graph, name, doc string, inputs, outputs []value, r
 		{"config_digest", m.card.Config},
 		{"integration", rule},
 	}
+
 	pairs = slices.DeleteFunc(pairs, func(kv [2]string) bool { return kv[1] == "" })
+
 	return g.model(name, m.card.Program, doc, inputs, outputs, pairs), nil
 }

@@ -24,6 +24,7 @@ func trained(t *testing.T, seed uint64, in, out int, change func(*train.Config))
 	t.Helper()
 	const n = 200
 	rng := rand.New(rand.NewPCG(7, 1))
+
 	set := triplets.Set{N: n, In: in, Out: out}
 	for range n {
 		s := 0.0
@@ -32,36 +33,44 @@ func trained(t *testing.T, seed uint64, in, out int, change func(*train.Config))
 			set.X = append(set.X, v*math.Pow(100, float64(j))+1000*float64(j))
 			s += v
 		}
+
 		for j := range out {
 			f := math.Sin(s+float64(j)) + 0.5*rng.NormFloat64() // of the condition: both outcomes have it
 			set.Y1 = append(set.Y1, 80+10*(f+0.2*rng.NormFloat64()))
 			set.Y2 = append(set.Y2, 80+10*(f+0.2*rng.NormFloat64()))
 		}
 	}
+
 	cfg := train.DefaultConfig()
 	cfg.Epochs, cfg.LearningRate, cfg.Kernels, cfg.Seed = 30, 5e-3, "portable", seed
 	if change != nil {
 		change(&cfg)
 	}
+
 	m, _, err := train.Fit(context.Background(), set, cfg, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return m
 }
 
 func writeModel(t *testing.T, dir string, m *train.Model, card string) {
 	t.Helper()
+
 	b, err := json.Marshal(m)
 	if err == nil {
 		err = os.MkdirAll(dir, 0o777)
 	}
+
 	if err == nil {
 		err = os.WriteFile(filepath.Join(dir, "model.json"), b, 0o644)
 	}
+
 	if err == nil && card != "" {
 		err = os.WriteFile(filepath.Join(dir, "card.json"), []byte(card), 0o644)
 	}
+
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +93,9 @@ func onnxCases(t *testing.T) []onnxCase {
 			c.Hidden, c.Feedback, c.FeedbackValue = []int{12, 9, 7}, kind, value
 		}
 	}
+
 	toy := func(c *train.Config) { c.Hidden = []int{32, 32} } // its rule has 2049 points
+
 	return []onnxCase{
 		{"toy", 1, []*train.Model{trained(t, 1, 1, 1, toy)}, 1000},
 		{"airfoil", 2, []*train.Model{trained(t, 1, 2, 2, nil)}, 1000},
@@ -111,69 +122,86 @@ func TestONNXRuntime(t *testing.T) {
 	if os.Getenv("DOUBLETAKE_LONG") == "" {
 		t.Skip("evaluates millions of second answers; DOUBLETAKE_LONG=1 runs it")
 	}
+
 	node := runtime(t)
 	dir := t.TempDir()
 	var todo []evaluation
+
 	var want []map[string][]float64
 	for _, c := range onnxCases(t) {
 		for i, m := range c.nets {
 			writeModel(t, filepath.Join(dir, c.name, fmt.Sprint("seed-", i)), m, "")
 		}
+
 		models, err := export.OpenModels(filepath.Join(dir, c.name))
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		paths, err := models.WriteONNX(filepath.Join(dir, "onnx", c.name))
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		rng := rand.New(rand.NewPCG(3, 3))
+
 		var x []float64
 		for range c.rows {
 			for j := range c.in {
 				x = append(x, 1.5*rng.NormFloat64()*math.Pow(100, float64(j))+1000*float64(j))
 			}
 		}
+
 		w, y := expectation(t, c, x)
+
 		xs := feed{c.in, x}
 		for i, path := range paths {
 			e := evaluation{path, map[string]feed{"x": xs}, []string{"mean", "variance"}}
 			if i == 1 {
 				e.Inputs["y"] = feed{c.nets[0].Out, y}
 			}
+
 			if i == 2 {
 				e.Outputs = append(e.Outputs, "cov", "delta", "kappa")
 			}
+
 			todo, want = append(todo, e), append(want, w[i])
 		}
 	}
+
 	compareGraphs(t, todo, want, evaluate(t, node, todo))
 }
 
 // runtime finds node with ONNX Runtime.
 func runtime(t *testing.T) string {
 	t.Helper()
+
 	node, err := exec.LookPath("node")
 	if err != nil {
 		absent(t, "DOUBLETAKE_REQUIRE_NODE", "node is not installed")
 	}
+
 	if _, err := os.Stat("testdata/onnx/node_modules/onnxruntime-web/package.json"); err != nil {
 		absent(t, "DOUBLETAKE_REQUIRE_NODE", "npm onnxruntime-web is not installed (npm ci in pipeline/export/testdata/onnx)")
 	}
+
 	return node
 }
 
 // evaluate runs graphs in ONNX Runtime.
 func evaluate(t *testing.T, node string, todo []evaluation) (got []map[string][]float64) {
 	t.Helper()
+
 	b, err := json.Marshal(todo)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	spec := filepath.Join(t.TempDir(), "todo.json")
 	if err := os.WriteFile(spec, b, 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	c := exec.Command(node, "testdata/onnx/run.mjs", spec)
 	var stderr bytes.Buffer
 	c.Stderr = &stderr
@@ -181,9 +209,11 @@ func evaluate(t *testing.T, node string, todo []evaluation) (got []map[string][]
 	if err != nil {
 		t.Fatalf("run.mjs: %v\n%s", err, &stderr)
 	}
+
 	if err := json.Unmarshal(out, &got); err != nil {
 		t.Fatal(err)
 	}
+
 	return got
 }
 
@@ -191,6 +221,7 @@ func evaluate(t *testing.T, node string, todo []evaluation) (got []map[string][]
 // to 1e-5 of σ, the others to 1e-5 of σ².
 func compareGraphs(t *testing.T, todo []evaluation, want, got []map[string][]float64) {
 	t.Helper()
+
 	for i, w := range want {
 		model := strings.Split(filepath.ToSlash(todo[i].Model), "/")
 		graph := strings.Join(model[max(0, len(model)-5):], "/")
@@ -198,6 +229,7 @@ func compareGraphs(t *testing.T, todo []evaluation, want, got []map[string][]flo
 			if len(got[i][name]) != len(w[name]) {
 				t.Fatalf("%s: %d values of %s, expected %d", graph, len(got[i][name]), name, len(w[name]))
 			}
+
 			worst := 0.0
 			for k, v := range w[name] {
 				scale := w["variance"][k]
@@ -205,9 +237,12 @@ func compareGraphs(t *testing.T, todo []evaluation, want, got []map[string][]flo
 				case "mean", "delta", "low", "high":
 					scale = math.Sqrt(scale)
 				}
+
 				worst = math.Max(worst, math.Abs(got[i][name][k]-v)/scale)
 			}
+
 			t.Logf("%s: %s within %.1e", graph, name, worst)
+
 			if !(worst <= 1e-5) {
 				t.Errorf("%s: %s is off by %.2e of σ or σ², expected at most 1e-5", graph, name, worst)
 			}
@@ -220,6 +255,7 @@ func compareGraphs(t *testing.T, todo []evaluation, want, got []map[string][]flo
 func expectation(t *testing.T, c onnxCase, x []float64) (want [3]map[string][]float64, y []float64) {
 	n, d := c.rows*c.nets[0].Out, c.nets[0].Out
 	var means, variances, means2, variances2 [][]float64
+
 	rule := map[string][]float64{"cov": make([]float64, n), "delta": make([]float64, n), "kappa": make([]float64, n)}
 	for _, m := range c.nets {
 		mu, v := m.Predict(x)
@@ -228,13 +264,16 @@ func expectation(t *testing.T, c onnxCase, x []float64) (want [3]map[string][]fl
 				y = append(y, mu[k]+math.Sqrt(v[k]))
 			}
 		}
+
 		mu2, v2 := m.PredictGiven(x, y)
 		means, variances, means2, variances2 = append(means, mu), append(variances, v), append(means2, mu2),
 			append(variances2, v2)
+
 		e, err := m.Estimate(context.Background(), x, train.EstimateOptions{Samples: 2})
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		std := m.OutcomeScale().Std
 		for k := range n {
 			s := std[k%d]
@@ -243,22 +282,27 @@ func expectation(t *testing.T, c onnxCase, x []float64) (want [3]map[string][]fl
 			rule["kappa"][k] += s * s * e.Kappa[k] / float64(len(c.nets))
 		}
 	}
+
 	mixture := func(means, variances [][]float64) map[string][]float64 {
 		mu, v := make([]float64, n), make([]float64, n)
 		for k := range n {
 			for i := range means {
 				mu[k] += means[i][k] / float64(len(means))
 			}
+
 			for i := range means {
 				v[k] += (variances[i][k] + (means[i][k]-mu[k])*(means[i][k]-mu[k])) / float64(len(means))
 			}
 		}
+
 		return map[string][]float64{"mean": mu, "variance": v}
 	}
+
 	want[0], want[1], want[2] = mixture(means, variances), mixture(means2, variances2), mixture(means, variances)
 	for k, v := range rule {
 		want[2][k] = v
 	}
+
 	return want, y
 }
 
@@ -275,35 +319,44 @@ func TestONNXChecker(t *testing.T) {
 			p = name
 		}
 	}
+
 	if p == "" {
 		absent(t, "DOUBLETAKE_REQUIRE_ONNX", "no python3 has onnx (apt-get install python3-onnx)")
 	}
+
 	dir := t.TempDir()
 	writeModel(t, dir, trained(t, 1, 2, 1, func(c *train.Config) { c.Hidden = []int{6} }), onnxCard)
+
 	models, err := export.OpenModels(filepath.Join(dir, "model.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	paths, err := models.WriteONNX(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	out, err := exec.Command(p, append([]string{"testdata/check.py"}, paths...)...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
+
 	var got []struct {
 		Metadata map[string]string `json:"metadata"`
 		Kinds    map[string][]any  `json:"kinds"`
 		Opset    int               `json:"opset"`
 	}
+
 	if err := json.Unmarshal(out, &got); err != nil || len(got) != 3 {
 		t.Fatalf("%v in %s", err, out)
 	}
+
 	for i, g := range got {
 		if g.Opset != 13 || fmt.Sprint(g.Kinds["x"]) != "[11 n 2]" || fmt.Sprint(g.Kinds["mean"]) != "[11 n 1]" {
 			t.Errorf("%s: operator set %d, %v", paths[i], g.Opset, g.Kinds)
 		}
+
 		for k, want := range map[string]string{
 			"inputs":   `[{"name":"a","unit":"deg","min":0,"max":2},{"name":"b","unit":"","min":1,"max":4}]`,
 			"outcomes": `[{"name":"lift","unit":"N"}]`, "models": "1", "experiment": "wing", "held_out": "b = 3",
@@ -313,9 +366,11 @@ func TestONNXChecker(t *testing.T) {
 				t.Errorf("%s: metadata %s is %q, expected %q", paths[i], k, g.Metadata[k], want)
 			}
 		}
+
 		if i == 2 && g.Metadata["integration"] != "trapezoid-2049" {
 			t.Errorf("%s: integration %q", paths[i], g.Metadata["integration"])
 		}
+
 		if len(g.Metadata["model_sha256"]) != 64 {
 			t.Errorf("%s: digest %q", paths[i], g.Metadata["model_sha256"])
 		}
@@ -329,34 +384,42 @@ func TestONNXFiles(t *testing.T) {
 	writeModel(t, filepath.Join(dir, "seed-0"), m, onnxCard)
 	writeModel(t, filepath.Join(dir, "seed-10"), m, onnxCard)
 	writeModel(t, filepath.Join(dir, "seed-2"), trained(t, 2, 2, 1, nil), onnxCard)
+
 	var bytesOf [2][]byte
 	for i := range bytesOf {
 		models, err := export.OpenModels(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		paths, err := models.WriteONNX(filepath.Join(dir, fmt.Sprint("out", i)))
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		for k, p := range paths {
 			b, err := os.ReadFile(p)
 			if err != nil || filepath.Base(p) != []string{"first.onnx", "given.onnx", "rule.onnx"}[k] {
 				t.Fatalf("%s: %v", p, err)
 			}
+
 			bytesOf[i] = append(bytesOf[i], b...)
 		}
 	}
+
 	if !slices.Equal(bytesOf[0], bytesOf[1]) {
 		t.Error("two exports differ")
 	}
+
 	writeModel(t, filepath.Join(dir, "other", "seed-0"), m,
 		strings.Replace(onnxCard, `"outcomes": [`, `"outcomes": [{"name": "drag", "unit": "N"}, `, 1))
 	writeModel(t, filepath.Join(dir, "two", "seed-0"), m, onnxCard)
 	writeModel(t, filepath.Join(dir, "two", "seed-1"), trained(t, 1, 1, 1, nil), "")
+
 	if err := os.WriteFile(filepath.Join(dir, "bad.json"), []byte(`{"format": "x"}`), 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	for path, want := range map[string]string{
 		"none":     "expected a model.json, or a folder with models, found nothing",
 		"out0":     "expected model.json, or seed-*/model.json, found none in the folder",

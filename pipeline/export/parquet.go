@@ -33,37 +33,45 @@ func Parquet(w io.Writer, t *table.Table, schema []byte) error {
 	for _, m := range t.Meta {
 		p.SetKeyValueMetadata(m.Key, m.Value)
 	}
+
 	for i := range t.Columns {
 		for _, a := range about(&t.Columns[i]) {
 			p.SetKeyValueMetadata(a.Key+":"+t.Columns[i].Name, a.Value)
 		}
 	}
+
 	if schema != nil {
 		p.SetKeyValueMetadata("ARROW:schema", base64.StdEncoding.EncodeToString(schema))
 	}
 
 	size, inGroup := 0, 0
+
 	var row parquet.Row
 	for r := range t.Rows() {
 		row = row[:0]
+
 		next := 0
 		for i := range t.Columns {
 			row = appendCell(row, &t.Columns[i], i, r)
 			next += cellBytes(&t.Columns[i], r)
 		}
+
 		if size+next > groupBytes && inGroup > 0 {
 			if err := p.Flush(); err != nil {
 				return err
 			}
 			size, inGroup = 0, 0
 		}
+
 		if _, err := p.WriteRows([]parquet.Row{row}); err != nil {
 			return err
 		}
+
 		if size, inGroup = size+next, inGroup+1; inGroup == groupRows {
 			size, inGroup = 0, 0 // the writer has begun another group
 		}
 	}
+
 	return p.Close()
 }
 
@@ -73,6 +81,7 @@ func columns(t *table.Table) parquet.Node {
 	for i := range t.Columns {
 		r.fields = append(r.fields, field{node(&t.Columns[i]), t.Columns[i].Name})
 	}
+
 	return r
 }
 
@@ -106,6 +115,7 @@ func node(c *table.Column) parquet.Node {
 	case c.Lists != nil:
 		return parquet.List(plain(parquet.FloatType))
 	}
+
 	return parquet.Optional(plain(parquet.DoubleType))
 }
 
@@ -123,9 +133,11 @@ func appendCell(row parquet.Row, c *table.Column, i, r int) parquet.Row {
 	case c.Lists == nil || len(c.Lists[r]) == 0:
 		return append(row, parquet.NullValue().Level(0, 0, i))
 	}
+
 	for k, v := range c.Lists[r] {
 		row = append(row, parquet.FloatValue(v).Level(min(k, 1), 1, i))
 	}
+
 	return row
 }
 
@@ -137,6 +149,7 @@ func cellBytes(c *table.Column, r int) int {
 	case c.Strings != nil:
 		return 4 + len(c.Strings[r])
 	}
+
 	return 8
 }
 
@@ -144,9 +157,11 @@ func about(c *table.Column) (list []kv.Pair) {
 	if c.Unit != "" {
 		list = append(list, kv.Pair{Key: "unit", Value: c.Unit})
 	}
+
 	if c.Description != "" {
 		list = append(list, kv.Pair{Key: "description", Value: c.Description})
 	}
+
 	return list
 }
 
@@ -158,18 +173,23 @@ func arrowSchema(path string) ([]byte, error) {
 		return nil, fault.In(path, err)
 	}
 	defer f.Close()
+
 	head := make([]byte, 16)
 	if _, err := io.ReadFull(f, head); err != nil {
 		return nil, fault.In(path, err)
 	}
+
 	n := binary.LittleEndian.Uint32(head[12:])
 	if string(head[:8]) != "ARROW1\x00\x00" || binary.LittleEndian.Uint32(head[8:]) != math.MaxUint32 || n > 64<<20 {
 		return nil, nil // written by another program: its readers do without
 	}
+
 	b := make([]byte, 8+n)
 	copy(b, head[8:])
+
 	if _, err := io.ReadFull(f, b[8:]); err != nil {
 		return nil, fault.In(path, err)
 	}
+
 	return b, nil
 }

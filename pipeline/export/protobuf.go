@@ -67,12 +67,15 @@ func (g *graph) name(out, kind string, attribute proto, inputs ...string) {
 	for _, i := range inputs {
 		p.text(nodeInput, i)
 	}
+
 	p.text(nodeOutput, out)
 	p.text(nodeName, out)
 	p.text(nodeOp, kind)
+
 	if attribute != nil {
 		p.bytes(nodeAttribute, attribute)
 	}
+
 	g.nodes = append(g.nodes, p)
 }
 
@@ -81,6 +84,7 @@ func (g *graph) cast(x string, to int64) string {
 	a.text(attributeName, "to")
 	a.number(attributeInt, to)
 	a.number(attributeType, attributeIsInt)
+
 	return g.node("Cast", a, x)
 }
 
@@ -88,18 +92,23 @@ func (g *graph) tensor(name string, kind int64, raw []byte, dims ...int) string 
 	if g.made[name] {
 		return name
 	}
+
 	if g.made == nil {
 		g.made = map[string]bool{}
 	}
+
 	g.made[name] = true
+
 	var p proto
 	for _, d := range dims {
 		p.number(tensorDims, int64(d))
 	}
+
 	p.number(tensorType, kind)
 	p.text(tensorName, name)
 	p.bytes(tensorRaw, raw)
 	g.inits = append(g.inits, p)
+
 	return name
 }
 
@@ -133,6 +142,7 @@ func (v value) proto() proto {
 	p.text(valueName, v.name)
 	p.bytes(valueType, kind)
 	p.text(valueDoc, v.doc)
+
 	return p
 }
 
@@ -142,16 +152,21 @@ func (g *graph) model(name, version, doc string, inputs, outputs []value, metada
 	for _, n := range g.nodes {
 		body.bytes(graphNode, n)
 	}
+
 	body.text(graphName, name)
+
 	for _, t := range g.inits {
 		body.bytes(graphInitializer, t)
 	}
+
 	for _, v := range inputs {
 		body.bytes(graphInput, v.proto())
 	}
+
 	for _, v := range outputs {
 		body.bytes(graphOutput, v.proto())
 	}
+
 	opset.number(opsetVersion, operatorSet)
 	p.number(modelIRVersion, irVersion)
 	p.text(modelProducer, "doubletake")
@@ -159,11 +174,13 @@ func (g *graph) model(name, version, doc string, inputs, outputs []value, metada
 	p.text(modelDoc, doc)
 	p.bytes(modelGraph, body)
 	p.bytes(modelOpset, opset)
+
 	for _, kv := range metadata {
 		var m proto
 		m.text(pairKey, kv[0])
 		m.text(pairValue, kv[1])
 		p.bytes(modelMetadata, m)
 	}
+
 	return p
 }

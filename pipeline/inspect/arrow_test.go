@@ -23,23 +23,28 @@ func TestDamagedArrow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	path := filepath.Join(t.TempDir(), "damaged.arrow")
 	try := func(b []byte) {
 		if err := os.WriteFile(path, b, 0o644); err != nil {
 			t.Fatal(err)
 		}
+
 		if _, err := inspect.File(context.Background(), path, ingest.Options{}); err != nil &&
 			!strings.Contains(err.Error(), path) {
 			t.Errorf("%v does not name the file", err)
 		}
 	}
+
 	footer := len(b) - 10 - int(binary.LittleEndian.Uint32(b[len(b)-10:]))
+
 	rng := rand.New(rand.NewPCG(1, 2))
 	for i := range 800 {
 		d, from := slices.Clone(b), 0
 		if i%4 == 0 {
 			from = footer
 		}
+
 		for range 1 + i%3 {
 			at := from + rng.IntN(len(b)-from)
 			if i%8 < 4 {
@@ -48,8 +53,10 @@ func TestDamagedArrow(t *testing.T) {
 				d[at] = byte(rng.IntN(256))
 			}
 		}
+
 		try(d)
 	}
+
 	for n := 8; n < len(b); n += 29 {
 		try(b[:n])
 	}
@@ -65,18 +72,22 @@ func FuzzArrow(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
+
 	for _, p := range append(seeds, "../../ingest/format/arrow/testdata/recording.arrow") {
 		b, err := os.ReadFile(p)
 		if err != nil {
 			f.Fatal(err)
 		}
+
 		f.Add(b)
 	}
+
 	path := filepath.Join(f.TempDir(), "fuzz.arrow")
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if err := os.WriteFile(path, b, 0o644); err != nil {
 			t.Fatal(err)
 		}
+
 		ingesttest.Bounded(t, b, 24*16<<20, 24*512+24*18<<20/24, func() {
 			if _, err := inspect.File(context.Background(), path, ingest.Options{}); err != nil &&
 				!strings.Contains(err.Error(), path) {

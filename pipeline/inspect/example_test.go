@@ -30,6 +30,7 @@ func ExampleFile() {
 		fmt.Println(err)
 		return
 	}
+
 	for _, c := range in.Recording.Channels {
 		fmt.Printf("%s: %d samples, mean %g %s\n", c.Name, c.Samples, c.DC, c.Unit)
 	}

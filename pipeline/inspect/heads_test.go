@@ -30,26 +30,31 @@ func TestReadHeads(t *testing.T) {
 	for i := range 1000 {
 		data = append(data, []float64{float64(i), 1, 2, 3, 4, 5, 6})
 	}
+
 	c := &counting{Reader: ingesttest.NewMemory(data...)}
 	heads := readHeads(c)
 	if c.calls != 1 || len(heads) != len(data) {
 		t.Fatalf("%d calls, %d heads", c.calls, len(heads))
 	}
+
 	for i, h := range heads {
 		if len(h) != previewRows || h[0] != float64(i) || h[4] != 4 {
 			t.Errorf("channel %d: %v", i, h)
 		}
 	}
+
 	// A cell that is no number is NaN, and costs the other channels nothing.
 	path := filepath.Join(t.TempDir(), "bad.csv")
 	if err := os.WriteFile(path, []byte("1,2\n3,4\n5,x\n7,8\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	r, err := format.Open(path, ingest.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.Close()
+
 	if h := readHeads(r); !slices.Equal(h[0], []float64{1, 3, 5, 7}) || h[1][3] != 8 || !math.IsNaN(h[1][2]) {
 		t.Error(h)
 	}

@@ -140,11 +140,13 @@ func File(ctx context.Context, path string, o ingest.Options) (*Description, err
 		_, err := fault.Regular(path)
 		return nil, err
 	}
+
 	if err == nil && (st.IsDir() || strings.EqualFold(filepath.Ext(path), ".json")) {
 		m, err := predict.Open(path)
 		if err != nil {
 			return nil, err
 		}
+
 		card := m.Card
 		card.Conditions = nil        // many, and listed in the card itself
 		for i := range card.Inputs { // of a model without card the limits are not known
@@ -152,33 +154,41 @@ func File(ctx context.Context, path string, o ingest.Options) (*Description, err
 				card.Inputs[i].Min, card.Inputs[i].Max = 0, 0
 			}
 		}
+
 		return &Description{Path: path, Kind: "model", Bytes: st.Size(), Model: &card, Warnings: m.Warnings}, nil
 	}
+
 	if err == nil && o.Format == "" && hasMagic(path, "ARROW1") {
 		// A table of this program; else columns of numbers are a recording. The file
 		// may come from anywhere, so it is verified first.
 		var t *table.Table
+
 		err := arrow.Verify(path)
 		if err == nil {
 			t, err = table.Read(path)
 		}
+
 		if err == nil {
 			return &Description{Path: path, Kind: "table", Bytes: st.Size(), Table: inspectTable(t)}, nil
 		}
 	}
+
 	r, err := format.Open(path, o) // it explains what cannot be opened, too
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
+
 	rec, warnings, err := inspectRecording(ctx, r)
 	if err != nil {
 		return nil, err
 	}
+
 	in := &Description{Path: path, Kind: "recording", Bytes: st.Size(), Recording: rec}
 	for _, w := range warnings {
 		in.Warnings = append(in.Warnings, w.Text)
 	}
+
 	return in, nil
 }
 
@@ -198,22 +208,27 @@ func MeasureCalibrator(ctx context.Context, in *Description, o ingest.Options, c
 	if in.Recording == nil {
 		return &fault.Error{Path: in.Path, Want: "a calibrator's recording", Found: "a " + in.Kind}
 	}
+
 	r, err := format.Open(in.Path, o)
 	if err != nil {
 		return err
 	}
 	defer r.Close()
+
 	for k := range in.Recording.Channels {
 		ch := &in.Recording.Channels[k]
 		if ch.Clock || channel >= 0 && k != channel {
 			continue
 		}
+
 		t, err := ingeststage.MeasureCalibrator(ctx, r, k, c)
 		if err != nil {
 			return err
 		}
+
 		ch.Calibrator = &t
 	}
+
 	return nil
 }
 
@@ -225,19 +240,23 @@ func hasMagic(path, magic string) bool {
 	defer f.Close()
 	b := make([]byte, len(magic))
 	n, _ := io.ReadFull(f, b)
+
 	return string(b[:n]) == magic
 }
 
 func inspectRecording(ctx context.Context, r ingest.Reader) (*Recording, []ingest.Warning, error) {
 	info := r.Info()
+
 	stats, warns, err := stats.Describe(ctx, r)
 	if err != nil {
 		return nil, nil, err
 	}
+
 	out := &Recording{
 		Format: info.Format, Encoding: info.Encoding, Attributes: info.Attributes,
 		Unread: info.Unread,
 	}
+
 	heads := readHeads(r)
 	for i, c := range info.Channels {
 		s := stats[i]
@@ -248,17 +267,22 @@ func inspectRecording(ctx context.Context, r ingest.Reader) (*Recording, []inges
 			Std:     Number(s.Std),
 			Clipped: s.Clipped, Constant: s.Constant, NaN: s.NaN, FirstNaN: s.FirstNaN,
 		}
+
 		if n, ok := units.Coherent(c.Unit); ok {
 			ch.Converted = "to " + n.Unit + ": " + n.Formula()
 		}
+
 		if c.RateHz > 0 {
 			ch.DurationS = float64(c.Samples) / c.RateHz
 		}
+
 		for _, v := range heads[i] {
 			ch.First = append(ch.First, Number(v))
 		}
+
 		out.Channels = append(out.Channels, ch)
 	}
+
 	// Spectra of the first channels only: a file may have thousands.
 	const most = 64
 	for i, n := 0, 0; i < len(out.Channels) && n < most; i++ {
@@ -266,14 +290,18 @@ func inspectRecording(ctx context.Context, r ingest.Reader) (*Recording, []inges
 		if c.Clock || c.RateHz <= 0 || c.NaN > 0 || c.Min == c.Max {
 			continue
 		}
+
 		if err := ctx.Err(); err != nil {
 			return nil, nil, err
 		}
+
 		if c.Spectrum, err = spectrum(r, i, c.Samples, c.RateHz); err != nil {
 			return nil, nil, err
 		}
+
 		n++
 	}
+
 	return out, append(info.Warnings, warns...), nil
 }
 
@@ -286,16 +314,20 @@ func readHeads(r ingest.Reader) [][]float64 {
 		t.Tolerate(slices.Repeat([]bool{true}, len(info.Channels)))
 		defer t.Tolerate(nil)
 	}
+
 	heads := make([][]float64, len(info.Channels))
 	groups := map[int64][]int{} // number of samples → channels
+
 	var order []int64
 	for i, c := range info.Channels {
 		n := min(c.Samples, previewRows)
 		if groups[n] == nil {
 			order = append(order, n)
 		}
+
 		groups[n] = append(groups[n], i)
 	}
+
 	for _, n := range order {
 		channels := groups[n]
 		dst := make([][]float64, len(channels))
@@ -303,16 +335,19 @@ func readHeads(r ingest.Reader) [][]float64 {
 			dst[i] = make([]float64, n)
 			heads[c] = dst[i]
 		}
+
 		_, err := r.Read(channels, 0, dst)
 		if err == nil || errors.Is(err, io.EOF) {
 			continue
 		}
+
 		for _, c := range channels {
 			if _, err := r.Read([]int{c}, 0, heads[c:c+1]); err != nil && !errors.Is(err, io.EOF) {
 				heads[c] = nil
 			}
 		}
 	}
+
 	return heads
 }
 
@@ -323,10 +358,12 @@ func spectrum(r ingest.Reader, channel int, samples int64, rate float64) (*Spect
 	for n > 64 && int64(16*n) > samples {
 		n /= 2
 	}
+
 	segments := int(min(64, samples/int64(n)))
 	if segments < 1 {
 		return nil, nil
 	}
+
 	w := dsp.NewWelch(n)
 	mean, one, x := make([]float64, w.Bins()), make([]float64, w.Bins()), make([]float64, n)
 	for g := range segments {
@@ -334,19 +371,25 @@ func spectrum(r ingest.Reader, channel int, samples int64, rate float64) (*Spect
 		if segments > 1 {
 			at = int64(g) * (samples - int64(n)) / int64(segments-1)
 		}
+
 		if got, err := r.Read([]int{channel}, at, [][]float64{x}); got < n {
 			return nil, fmt.Errorf("read %s: %w", r.Info().Path, err)
 		}
+
 		w.SegmentPower(one, x)
+
 		for k, p := range one {
 			mean[k] += p / float64(segments)
 		}
 	}
+
 	s := &Spectrum{BinHz: rate / float64(n), Segments: segments}
 	for _, p := range mean {
 		s.Power = append(s.Power, Number(p))
 	}
+
 	s.Peaks = peaks(mean, s.BinHz)
+
 	return s, nil
 }
 
@@ -358,13 +401,17 @@ func peaks(p []float64, bin float64) []Peak {
 		if p[k] < p[k-1] || p[k] <= p[k+1] || p[k] < p[k-2] || p[k] < p[k+2] {
 			continue
 		}
+
 		around := slices.Clone(p[max(1, k-24):min(len(p), k+25)])
 		slices.Sort(around)
+
 		if floor := around[len(around)/2]; p[k] > 10*floor && floor > 0 {
 			out = append(out, Peak{Hz: float64(k) * bin, Power: p[k], AboveDB: 10 * math.Log10(p[k]/floor)})
 		}
 	}
+
 	slices.SortStableFunc(out, func(a, b Peak) int { return cmp.Compare(b.Power, a.Power) })
+
 	return out[:min(5, len(out))]
 }
 
@@ -376,6 +423,7 @@ func inspectTable(t *table.Table) *Table {
 			Name: c.Name, Unit: c.Unit, Description: c.Description, Min: Number(math.NaN()),
 			Max: Number(math.NaN()), Mean: Number(math.NaN()),
 		}
+
 		var text func(int) string
 		switch {
 		case c.Strings != nil:
@@ -389,36 +437,45 @@ func inspectTable(t *table.Table) *Table {
 		default:
 			ic.Type, text = "float64", func(i int) string { return fmt.Sprintf("%.6g", c.Floats[i]) }
 		}
+
 		numbers := c.Floats
 		for _, v := range c.Ints {
 			numbers = append(numbers, float64(v))
 		}
+
 		lo, hi, sum, n := math.Inf(1), math.Inf(-1), 0.0, 0
 		for _, v := range numbers {
 			if math.IsNaN(v) {
 				ic.Missing++
 				continue
 			}
+
 			lo, hi, sum, n = min(lo, v), max(hi, v), sum+v, n+1
 		}
+
 		if n > 0 {
 			ic.Min, ic.Max, ic.Mean = Number(lo), Number(hi), Number(sum/float64(n))
 		}
+
 		seen := map[string]bool{}
 		for k := range c.Len() {
 			s := text(k)
 			if k < previewRows {
 				ic.First = append(ic.First, s)
 			}
+
 			if ic.Type == "float64" {
 				s = fmt.Sprint(c.Floats[k])
 			}
+
 			if ic.Type != "list of float32" {
 				seen[s] = true
 			}
 		}
+
 		ic.Distinct = len(seen)
 		out.Columns = append(out.Columns, ic)
 	}
+
 	return out
 }

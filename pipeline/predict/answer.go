@@ -38,9 +38,11 @@ func (m *Models) Answer(ctx context.Context, x []float64, o Options) (*Answer, e
 	if a.Network, err = m.Predict(ctx, x, o.Calibrated); err != nil {
 		return nil, err
 	}
+
 	if a.Recommended, err = m.Recommend(ctx, x, o.Level, o.Extrapolate); err != nil {
 		return nil, err
 	}
+
 	if a.Chance, err = m.PredictEvents(ctx, x); err != nil {
 		return nil, err
 	}
@@ -65,6 +67,7 @@ func (a *Answer) withhold() {
 				r.Half[k], unchecked = math.NaN(), true
 			}
 		}
+
 		if unchecked {
 			r.Refused[i] = append(r.Refused[i], "it was checked on no held-out value")
 		}
@@ -114,5 +117,6 @@ func (a *Answer) networkRecord(outcome int) string {
 			return recordText(r.HeldOut, r.Unit, *r.RMSE, *r.Coverage95)
 		}
 	}
+
 	return ""
 }

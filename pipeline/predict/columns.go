@@ -22,7 +22,9 @@ func (c cell) chebyshev() float64 {
 	if c.silent(c.i) {
 		return math.NaN()
 	}
+
 	h, _ := score.Chebyshev(c.Network.Cov[c.k], c.options.Alpha)
+
 	return h
 }
 

@@ -20,6 +20,7 @@ import (
 // order of InputNames.
 func (m *Models) ParseAt(s string) ([]float64, error) {
 	var x []float64
+
 	names := m.InputNames()
 	for _, part := range strings.Split(s, ";") {
 		row, seen := make([]float64, len(names)), make([]bool, len(names))
@@ -29,25 +30,32 @@ func (m *Models) ParseAt(s string) ([]float64, error) {
 			if !ok || name == "" {
 				return nil, fmt.Errorf("expected input=value, found %q", term)
 			}
+
 			i, err := m.Input(name)
 			if err != nil {
 				return nil, err
 			}
+
 			if seen[i] {
 				return nil, fmt.Errorf("%s occurs twice", name)
 			}
+
 			if row[i], err = ParseNumber(value); err != nil {
 				return nil, fmt.Errorf("%s: %w", name, err)
 			}
+
 			seen[i] = true
 		}
+
 		for i, ok := range seen {
 			if !ok {
 				return nil, fmt.Errorf("%s is missing; the model's inputs are %s", names[i], strings.Join(names, ", "))
 			}
 		}
+
 		x = append(x, row...)
 	}
+
 	return x, nil
 }
 
@@ -57,7 +65,9 @@ func (m *Models) Input(name string) (int, error) {
 	if i := slices.Index(names, name); i >= 0 {
 		return i, nil
 	}
+
 	hint := spelling.DidYouMean(name, names)
+
 	return 0, fmt.Errorf("%q is no input of the model, whose inputs are %s%s", name, strings.Join(names, ", "), hint)
 }
 
@@ -67,6 +77,7 @@ func ParseNumber(s string) (float64, error) {
 	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
 		return 0, fmt.Errorf("expected a number, found %q", s)
 	}
+
 	return v, nil
 }
 
@@ -81,11 +92,13 @@ func (m *Models) ReadConditions(path string) ([]float64, error) {
 	if err != nil && !errors.As(err, new(*fault.Error)) {
 		err = &fault.Error{Path: path, Want: want, Found: "none", Err: err}
 	}
+
 	if err != nil {
 		return nil, err
 	}
 
 	x, err := parseConditions(bytes.NewReader(b), m.InputNames())
+
 	return x, fault.In(path, err)
 }
 
@@ -97,9 +110,11 @@ func parseConditions(f io.Reader, names []string) ([]float64, error) {
 	if errors.Is(err, io.EOF) {
 		err = nil
 	}
+
 	if head == nil {
 		return nil, &fault.Error{Want: "a header with the columns " + strings.Join(names, ", "), Found: "none", Err: err}
 	}
+
 	for i, h := range head {
 		head[i] = strings.TrimSpace(strings.TrimPrefix(h, "\ufeff"))
 	}
@@ -110,6 +125,7 @@ func parseConditions(f io.Reader, names []string) ([]float64, error) {
 		if column[i] < 0 {
 			return nil, &fault.Error{Place: "line 1", Want: "a column " + n, Found: strings.Join(head, ", ")}
 		}
+
 		if slices.Contains(head[column[i]+1:], n) {
 			return nil, &fault.Error{Place: "line 1", Want: "one column " + n, Found: "two"}
 		}
@@ -121,6 +137,7 @@ func parseConditions(f io.Reader, names []string) ([]float64, error) {
 		if errors.Is(err, io.EOF) {
 			break
 		}
+
 		if err != nil {
 			return nil, &fault.Error{Want: "rows of equal length", Found: "another", Err: err}
 		}
@@ -133,9 +150,11 @@ func parseConditions(f io.Reader, names []string) ([]float64, error) {
 					Place: fmt.Sprintf("line %d, column %s", line, names[i]), Want: "a number", Found: strconv.Quote(rec[k]),
 				}
 			}
+
 			x = append(x, v)
 		}
 	}
+
 	if len(x) == 0 {
 		return nil, &fault.Error{Want: "at least one condition", Found: "a header alone"}
 	}

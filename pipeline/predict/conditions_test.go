@@ -14,6 +14,7 @@ func TestParseConditions(t *testing.T) {
 	if err != nil || len(x) != 4 || x[0] != 1 || x[1] != 2 || x[2] != -300 || x[3] != 4 {
 		t.Errorf("%v, %v", x, err)
 	}
+
 	for _, c := range []struct{ text, want string }{
 		{"", "expected a header with the columns a, b"},
 		{"a,c\n1,2\n", "line 1: expected a column b, found a, c"},
@@ -24,6 +25,7 @@ func TestParseConditions(t *testing.T) {
 		{"a,b\n", "at least one condition"},
 	} {
 		_, err := parseConditions(strings.NewReader(c.text), names)
+
 		var data *fault.Error
 		if !errors.As(err, &data) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v, want %q", c.text, err, c.want)
@@ -36,6 +38,7 @@ func FuzzParseConditions(f *testing.F) {
 	for _, s := range []string{"a,b\n1,2\n", "b,a\n\"1\",2\n", "a,b\n1\n", "a;b\n1;2\n", "\ufeffa,b\n1e999,2\n"} {
 		f.Add(s)
 	}
+
 	f.Fuzz(func(t *testing.T, s string) {
 		x, err := parseConditions(strings.NewReader(s), []string{"a", "b"})
 		if err == nil && (len(x) == 0 || len(x)%2 != 0) {

@@ -23,9 +23,11 @@ func (a *Answer) CSV(w io.Writer) error {
 			head = append(head, out.Name+"_"+c.Name)
 		}
 	}
+
 	for _, e := range a.Chance {
 		head = append(head, e.Name+"_probability", e.Name+"_probability_var", e.Name+"_low", e.Name+"_high")
 	}
+
 	rows := [][]string{append(head, "distance", "below", "above", "no_interval", "extrapolation")}
 
 	for i := range a.Network.N {
@@ -35,6 +37,7 @@ func (a *Answer) CSV(w io.Writer) error {
 				numbers = append(numbers, a.value(c, i, j))
 			}
 		}
+
 		for _, e := range a.Chance {
 			lo, hi := a.bound(e, i)
 			numbers = append(numbers, e.P[i], e.V[i], lo, hi)
@@ -54,8 +57,10 @@ func (a *Answer) CSV(w io.Writer) error {
 			if !math.IsNaN(v) {
 				text = strconv.FormatFloat(v, 'g', -1, 64)
 			}
+
 			row = append(row, text)
 		}
+
 		rows = append(rows, append(row, refused, strings.Join(a.Outside(a.at(i)), "; ")))
 	}
 
@@ -131,6 +136,7 @@ func (a *Answer) JSON() any {
 		Alpha: a.options.Alpha, Calibrated: a.options.Calibrated, Honest: a.calibrationJSON(),
 		Notes: append([]string{}, a.Warnings...), Network: append([]NetworkRecord{}, a.Record...),
 	}
+
 	if a.Honest != nil {
 		d.Absent = a.Honest.Absent
 	}
@@ -142,13 +148,16 @@ func (a *Answer) JSON() any {
 		for k, name := range a.InputNames() {
 			c.At[name] = a.at(i)[k]
 		}
+
 		for j := range a.Card.Outcomes {
 			c.Outcomes = append(c.Outcomes, a.outcomeJSON(i, j))
 		}
+
 		for _, e := range a.Chance {
 			lo, hi := a.bound(e, i)
 			c.Events = append(c.Events, eventJSON{e.Name, e.Text, e.P[i], e.V[i], ends(lo, hi)})
 		}
+
 		d.Conditions = append(d.Conditions, c)
 	}
 
@@ -170,6 +179,7 @@ func (a *Answer) calibrationJSON() *calibrationJSON {
 		Guarantee: c.Conformal.Guarantee, LeftOut: c.Groups, Scatter: c.Scatter, Noise: c.NoiseRatio,
 		Notes: append([]string{}, c.Notes()...), Record: a.Honest.Record,
 	}
+
 	for _, g := range c.Groups {
 		out.Groups = append(out.Groups, g.Name)
 	}
@@ -238,6 +248,7 @@ func (o object) MarshalJSON() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
+
 		fmt.Fprintf(&b, ",%q:%s", f.key, value)
 	}
 

@@ -46,16 +46,19 @@ func (m *Models) PredictEvents(ctx context.Context, x []float64) ([]EventProbabi
 	if slices.ContainsFunc(m.nets, func(n *train.Model) bool { return n.Config.Head != train.Binned }) {
 		return nil, nil
 	}
+
 	var outcomes []string
 	for _, o := range m.Card.Outcomes {
 		outcomes = append(outcomes, o.Name)
 	}
+
 	var out []EventProbability
 	for _, r := range m.Events {
 		event, err := derive.NewEvent(derive.Definition{Name: r.Name, Text: r.Text}, outcomes)
 		if err != nil {
 			return nil, fmt.Errorf("predict event %s of the experiment's report: %w", r.Name, err)
 		}
+
 		n := len(x) / len(m.Card.Inputs)
 		e := EventProbability{EventRecord: r, P: make([]float64, n), V: make([]float64, n)}
 		for _, net := range m.nets {
@@ -63,12 +66,15 @@ func (m *Models) PredictEvents(ctx context.Context, x []float64) ([]EventProbabi
 			if err != nil {
 				return nil, fmt.Errorf("predict event %s: %w", r.Name, err)
 			}
+
 			for i := range p {
 				e.P[i] += p[i] / float64(len(m.nets))
 				e.V[i] += v[i] / float64(len(m.nets))
 			}
 		}
+
 		out = append(out, e)
 	}
+
 	return out, nil
 }

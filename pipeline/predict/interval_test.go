@@ -18,6 +18,7 @@ func TestIntervalOfLargeNumbers(t *testing.T) {
 			N: 1, Out: 1, Mu: []float64{c.mu}, Total: []float64{c.sd * c.sd},
 			laws: []law{{r, score.Beta, []float64{0}, []float64{1}, []float64{c.mu}, []float64{c.sd}}},
 		}
+
 		lo, hi, ok := p.Interval(0, 0.95)
 		if want := 2 * 1.959964 * c.sd; !ok || math.Abs(hi-lo-want) > 1e-6*want+1e-14*c.mu {
 			t.Errorf("%g ± %g: from %g to %g", c.mu, c.sd, lo, hi)

@@ -53,6 +53,7 @@ func Open(path string) (*Models, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	m := &Models{Paths: files}
 	for i, f := range files {
 		net := new(train.Model)
@@ -61,6 +62,7 @@ func Open(path string) (*Models, error) {
 		} else if err != nil {
 			return nil, err
 		}
+
 		card, err := readCard(filepath.Join(filepath.Dir(f), "card.json"), net)
 		if errors.Is(err, fs.ErrNotExist) {
 			card = namelessCard(net)
@@ -69,6 +71,7 @@ func Open(path string) (*Models, error) {
 		} else if err != nil {
 			return nil, err
 		}
+
 		if i == 0 {
 			m.Card = card
 		} else if !slices.EqualFunc(card.Inputs, m.Card.Inputs,
@@ -79,31 +82,40 @@ func Open(path string) (*Models, error) {
 				Found: "another", Hint: "name one split's folder, or one model.json",
 			}
 		}
+
 		m.nets, m.estimates = append(m.nets, net), append(m.estimates, card.Estimate)
+
 		r, err := readCalibration(filepath.Join(filepath.Dir(f), trainstage.CalibrationJSON), net)
 		if err != nil {
 			return nil, err
 		}
+
 		if r != nil {
 			m.calibration = append(m.calibration, r)
 		}
 	}
+
 	if len(m.calibration) != len(m.nets) {
 		m.calibration = nil
 	}
+
 	if err := m.readHonest(); err != nil {
 		return nil, err
 	}
+
 	if err := m.readRecord(); err != nil {
 		return nil, err
 	}
+
 	if m.Card.Data == "simulated" {
 		m.Warnings = append(m.Warnings, "the model was trained on simulated data")
 	}
+
 	if m.Card.Couples {
 		m.Warnings = append(m.Warnings, "the model was trained on couples (y2 = y1): its covariance estimates the total "+
 			"variance, not the epistemic part")
 	}
+
 	return m, nil
 }
 
@@ -115,12 +127,15 @@ func modelFiles(path string) ([]string, error) {
 			Hint: "pipeline run writes runs/EXPERIMENT/splits/SPLIT/seed-K/model.json",
 		}
 	}
+
 	if !fi.IsDir() {
 		return []string{path}, nil
 	}
+
 	if one := filepath.Join(path, "model.json"); isFile(one) {
 		return []string{one}, nil
 	}
+
 	found := glob(path, "seed-*/model.json")
 	if len(found) == 0 {
 		hint := "pipeline run trains some"
@@ -129,22 +144,27 @@ func modelFiles(path string) ([]string, error) {
 				hint = "name one split: " + filepath.Dir(filepath.Dir(more[0]))
 			}
 		}
+
 		return nil, &fault.Error{
 			Path: path, Want: "model.json, or seed-*/model.json", Found: "none in the folder",
 			Hint: hint,
 		}
 	}
+
 	number := func(f string) int {
 		n, err := strconv.Atoi(strings.TrimPrefix(filepath.Base(filepath.Dir(f)), "seed-"))
 		if err != nil {
 			return math.MaxInt
 		}
+
 		return n
 	}
+
 	slices.SortFunc(found, func(a, b string) int {
 		return cmp.Or(cmp.Compare(number(a), number(b)),
 			strings.Compare(a, b))
 	})
+
 	return found, nil
 }
 
@@ -170,12 +190,15 @@ func readJSON(path string, limit int64, want string, into any) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
+
 	if err == nil {
 		err = json.Unmarshal(b, into)
 	}
+
 	if err != nil && !errors.As(err, new(*fault.Error)) {
 		return &fault.Error{Path: path, Want: want, Found: "none", Err: err}
 	}
+
 	return err
 }
 
@@ -184,16 +207,19 @@ func readCard(path string, net *train.Model) (Card, error) {
 	if err := readJSON(path, train.MaxModelFile, "a model's card", &c); err != nil {
 		return c, err
 	}
+
 	if c.Format != trainstage.CardFormat || c.Version != trainstage.CardVersion {
 		return c, &fault.Error{Path: path, Want: fmt.Sprintf("format %s version %d", trainstage.CardFormat,
 			trainstage.CardVersion), Found: fmt.Sprintf("%q version %d", c.Format, c.Version)}
 	}
+
 	if len(c.Inputs) != net.In || len(c.Outcomes) != net.Out {
 		return c, &fault.Error{
 			Path: path, Want: fmt.Sprintf("%d inputs and %d outcomes, as its model has", net.In, net.Out),
 			Found: fmt.Sprintf("%d and %d", len(c.Inputs), len(c.Outcomes)), Hint: "card and model are not of one training",
 		}
 	}
+
 	return c, nil
 }
 
@@ -203,9 +229,11 @@ func namelessCard(net *train.Model) Card {
 	for i := range net.In {
 		c.Inputs = append(c.Inputs, Input{Name: "x" + strconv.Itoa(i+1), Min: math.Inf(-1), Max: math.Inf(1)})
 	}
+
 	for i := range net.Out {
 		c.Outcomes = append(c.Outcomes, Outcome{Name: "y" + strconv.Itoa(i+1)})
 	}
+
 	return c
 }
 
@@ -221,6 +249,7 @@ func readCalibration(path string, net *train.Model) (*score.Recalibration, error
 	if len(r.Outcomes) != net.Out {
 		err = fmt.Errorf("it has %d outcomes, the model %d", len(r.Outcomes), net.Out)
 	}
+
 	if err != nil {
 		return nil, &fault.Error{Path: path, Want: "the model's calibration", Found: "none", Err: err}
 	}
@@ -234,6 +263,7 @@ func (m *Models) InputNames() []string {
 	for i, in := range m.Card.Inputs {
 		out[i] = in.Name
 	}
+
 	return out
 }
 
@@ -289,25 +319,30 @@ func (p *Predictions) quantile(k int, level float64) float64 {
 		}
 		return sum
 	}
+
 	sd := math.Sqrt(p.Total[k])
 	lo, hi := p.Mu[k]-sd, p.Mu[k]+sd
 	for w := sd; below(lo) > level; w *= 2 {
 		lo -= w
 	}
+
 	for w := sd; below(hi) < level; w *= 2 {
 		hi += w
 	}
+
 	for hi-lo > 1e-9*sd {
 		mid := lo + (hi-lo)/2
 		if mid <= lo || mid >= hi { // neighbouring numbers
 			break
 		}
+
 		if below(mid) < level {
 			lo = mid
 		} else {
 			hi = mid
 		}
 	}
+
 	return lo + (hi-lo)/2
 }
 
@@ -317,29 +352,35 @@ func (p *Predictions) quantile(k int, level float64) float64 {
 // not learned that.
 func (m *Models) Predict(ctx context.Context, x []float64, recalibrate string) (*Predictions, error) {
 	d := len(m.Card.Outcomes)
+
 	if recalibrate != "" && m.calibration == nil {
 		return nil, &fault.Error{
 			Path: m.Paths[0], Want: trainstage.CalibrationJSON + " next to the model", Found: "none",
 			Hint: "set train.calibration in the configuration and run again",
 		}
 	}
+
 	for i, c := range m.calibration {
 		if recalibrate != "" && !c.Has(recalibrate) {
 			hint := "set more runs aside: train.calibration"
 			if recalibrate == score.Beta || recalibrate == score.GPBeta {
 				hint = fmt.Sprintf("set train.calibration: {share: 0.2, kind: %s} and run again", recalibrate)
 			}
+
 			return nil, &fault.Error{
 				Path: filepath.Join(filepath.Dir(m.Paths[i]), trainstage.CalibrationJSON),
 				Want: "a calibration of kind " + recalibrate, Found: "none", Hint: hint,
 			}
 		}
 	}
+
 	r := &Predictions{N: len(x) / len(m.Card.Inputs), Out: d, Seeds: len(m.nets)}
 	for _, v := range []*[]float64{&r.Mu, &r.Total, &r.Cov, &r.Raw, &r.Delta, &r.ZigZag, &r.Spread} {
 		*v = make([]float64, r.N*d)
 	}
+
 	n := float64(len(m.nets))
+
 	means := make([][]float64, len(m.nets))
 	for i, net := range m.nets {
 		s := m.estimates[i]
@@ -348,15 +389,19 @@ func (m *Models) Predict(ctx context.Context, x []float64, recalibrate string) (
 		if err != nil {
 			return nil, fmt.Errorf("predict: %w", err)
 		}
+
 		if recalibrate != "" {
 			scale := net.OutcomeScale()
 			if score.IsLaw(recalibrate) {
 				r.laws = append(r.laws, law{m.calibration[i], recalibrate, e.Mu, e.Var, scale.Mean, scale.Std})
 			}
+
 			e.Var, e.Cov = m.calibration[i].Apply(recalibrate, e.Mu, e.Var, e.Cov)
 		}
+
 		own := e.Own(net.OutcomeScale())
 		means[i] = own.Mu
+
 		for k := range r.Mu {
 			r.Mu[k] += own.Mu[k] / n
 			r.Total[k] += own.Var[k] / n
@@ -366,14 +411,17 @@ func (m *Models) Predict(ctx context.Context, x []float64, recalibrate string) (
 			r.ZigZag[k] += own.ZigZag[k] / n
 		}
 	}
+
 	for k := range r.Spread {
 		ss := 0.0
 		for _, mu := range means {
 			ss += (mu[k] - r.Mu[k]) * (mu[k] - r.Mu[k])
 		}
+
 		r.Total[k] += ss / n
 		r.Spread[k] = ss / (n - 1) // 0/0: one model has none
 	}
+
 	return r, nil
 }
 
@@ -401,6 +449,7 @@ func (m *Models) Outside(x []float64) []string {
 			out = append(out, fmt.Sprintf("%s %g is above %g, the highest trained on", in.Name, x[i], in.Max))
 		}
 	}
+
 	return out
 }
 
@@ -414,6 +463,7 @@ func (m *Models) outside(x []float64) []int {
 			out = append(out, i)
 		}
 	}
+
 	return out
 }
 
@@ -427,5 +477,6 @@ func New(card Card, nets ...*train.Model) *Models {
 				len(card.Inputs), len(card.Outcomes)))
 		}
 	}
+
 	return &Models{Card: card, nets: nets, estimates: make([]trainstage.Estimate, len(nets))}
 }

@@ -23,22 +23,28 @@ func (a *Answer) Table(w io.Writer) error {
 	both := a.Recommended != nil && a.options.Network
 	for i := range a.Network.N {
 		fmt.Fprintf(&b, "\nat %s\n", a.conditionText(a.at(i)))
+
 		if a.Recommended != nil {
 			a.recommendedRows(&b, i)
 		}
+
 		if both {
 			b.WriteString("\nthe network alone\n")
 		}
+
 		if a.Recommended == nil || both {
 			a.networkRows(&b, i)
 		}
+
 		a.eventRows(&b, i)
+
 		for _, s := range a.Outside(a.at(i)) {
 			fmt.Fprintln(&b, "extrapolation: "+s)
 		}
 	}
 
 	a.legend(&b)
+
 	if _, err := io.WriteString(w, b.String()); err != nil {
 		return fmt.Errorf("print predictions: %w", err)
 	}
@@ -53,12 +59,15 @@ func (a *Answer) head(b *strings.Builder) {
 		if c.HeldOut != "" {
 			held = "; held out: " + c.HeldOut
 		}
+
 		if len(c.Record) > 0 {
 			held += " (its record is that of the splits " + strings.Join(c.Record, ", ") + ")"
 		}
+
 		if n := a.Network.Seeds; n > 1 {
 			seeds = fmt.Sprintf("%d models together", n)
 		}
+
 		fmt.Fprintf(b, "%s, %s data, split %s%s; %s\n", c.Experiment, c.Data, c.Split, held, seeds)
 	}
 
@@ -67,14 +76,17 @@ func (a *Answer) head(b *strings.Builder) {
 		b.WriteString("no calibrated model: the intervals are the network's own\n")
 	case h.Calibration == nil:
 		fmt.Fprintf(b, "no calibrated interval: %s\n", h.Absent)
+
 		for _, g := range h.LeftOut {
 			se := ""
 			if g.ESE != nil {
 				se = " ± " + short(*g.ESE)
 			}
+
 			fmt.Fprintf(b, "left out %s %s: squared error %s%s of the outcomes' variance\n", h.Condition, g.Name,
 				short(g.E), se)
 		}
+
 	default:
 		a.calibration(b, h.Calibration)
 	}
@@ -87,6 +99,7 @@ func (a *Answer) calibration(b *strings.Builder, c *interval.Calibration) {
 	for _, g := range c.Groups {
 		groups = append(groups, g.Name)
 	}
+
 	fmt.Fprintf(b, "calibrated: %s, on %d left-out groups of %s: %s\n", c.Base, c.K, c.Condition,
 		strings.Join(groups, ", "))
 
@@ -94,41 +107,49 @@ func (a *Answer) calibration(b *strings.Builder, c *interval.Calibration) {
 		fmt.Fprintf(b, "note: the intervals there are %.2g times as wide as the training outcomes' own spread\n",
 			r.WidthOverSpread)
 	}
+
 	for _, n := range c.Notes() {
 		b.WriteString("note: " + n + "\n")
 	}
+
 	if !a.options.Details {
 		return
 	}
 
 	fmt.Fprintf(b, "\nthe interval is ± %s deviations: Student's t with %d degrees of freedom, one for each group\n",
 		short(a.Recommended.T), c.K)
+
 	rows := [][]string{{"left out", "distance", "squared error ± SE", "claimed", "claimed and learned", "share"}}
 	for _, g := range c.Groups {
 		e := two(g.E)
 		if g.ESE != nil {
 			e += " ± " + two(*g.ESE)
 		}
+
 		fitted := g.Fitted // with v̂ where C was learned on top of it
 		if !c.Covariance.Variant.OnTop() {
 			fitted += g.Claim
 		}
+
 		rows = append(rows, []string{
 			c.Condition + " " + g.Name, two(g.Distance), e, two(g.Claim), two(fitted), fmt.Sprintf("%.0f %%", 100*g.Share),
 		})
 	}
+
 	align(b, rows)
 
 	noise := "the pairs show no noise"
 	if c.NoiseRatio > 0 {
 		noise = fmt.Sprintf("the stated noise is %s times that of the pairs", two(c.NoiseRatio))
 	}
+
 	promise := fmt.Sprintf("covers a new group with a probability of about %d/%d, only if the group is like these",
 		c.K, c.K+1)
 	if c.Conformal.Guarantee == 0 {
 		promise = fmt.Sprintf("promises nothing, because the hyperparameters saw these groups (%d/%d if they had not)",
 			c.K, c.K+1)
 	}
+
 	fmt.Fprintf(b, "squares are in units of the training outcomes' variance; errors scatter about what was "+
 		"learned by a factor of %s between groups; %s\nthe largest left-out deviation %s\nintervals between training "+
 		"groups are often wider than needed\n", two(c.Scatter), noise, promise)
@@ -145,6 +166,7 @@ func (a *Answer) recommendedRows(b *strings.Builder, i int) {
 	if a.options.Details {
 		head = append(head, "√v̂", "√C_x", "σ", "largest left-out")
 	}
+
 	rows := [][]string{append(head, "record")}
 	for j, out := range a.Card.Outcomes {
 		k := i*r.Out + j
@@ -152,8 +174,10 @@ func (a *Answer) recommendedRows(b *strings.Builder, i int) {
 		if a.options.Details {
 			cells = append(cells, a.parts(j, k)...)
 		}
+
 		rows = append(rows, append(cells, cmp.Or(a.record(j), "none")))
 	}
+
 	align(b, rows)
 
 	for _, s := range r.Refused[i] {
@@ -171,6 +195,7 @@ func (a *Answer) parts(j, k int) []string {
 	size := func(v float64) string { return "± " + digits(out.Unit, v)(v) }
 
 	claim := size(math.Sqrt(r.Claim[k]))
+
 	c := a.Honest.Calibration
 	if c == nil {
 		return []string{claim, "none", size(math.Sqrt(r.Total[k] - r.Claim[k])), "none"}
@@ -195,6 +220,7 @@ func (a *Answer) networkRows(b *strings.Builder, i int) {
 
 		half := score.HalfWidth(p.Total[k], a.options.Alpha)
 		unchecked = unchecked || record == "" && !outside
+
 		if !a.options.Extrapolate && (outside || record == "") {
 			half = math.NaN()
 		}
@@ -204,8 +230,10 @@ func (a *Answer) networkRows(b *strings.Builder, i int) {
 			number := digits(out.Unit, (hi-lo)/2)
 			cells[3] = number(lo) + " … " + number(hi)
 		}
+
 		rows = append(rows, append(cells, sd, cmp.Or(record, "none")))
 	}
+
 	align(b, rows)
 
 	if unchecked && !a.options.Extrapolate {
@@ -225,16 +253,19 @@ func (a *Answer) eventRows(b *strings.Builder, i int) {
 		if lo, hi := a.bound(e, i); !math.IsNaN(lo) {
 			within = fmt.Sprintf("%.3f … %.3f", lo, hi)
 		}
+
 		if e.Claimed.Mean != nil && e.Happened.Mean != nil {
 			record = fmt.Sprintf("%s: claimed %.3f, happened %.3f", e.HeldOut, *e.Claimed.Mean, *e.Happened.Mean)
 			if e.SE.Mean != nil {
 				record += fmt.Sprintf(" ± %.3f", *e.SE.Mean)
 			}
 		}
+
 		rows = append(rows, []string{
 			e.Name, e.Text, fmt.Sprintf("%.3f ± %.3f", e.P[i], math.Sqrt(e.V[i])), within, record,
 		})
 	}
+
 	align(b, rows)
 }
 
@@ -242,13 +273,16 @@ func (a *Answer) eventRows(b *strings.Builder, i int) {
 func (a *Answer) legend(b *strings.Builder) {
 	b.WriteString("\nThe interval is that of one new measurement. Record: the error of the mean (rms) and the share of " +
 		"values inside their 95 % intervals, on conditions that were held out.\n")
+
 	if a.Recommended != nil && a.options.Details {
 		b.WriteString("√v̂: the model's own claim of the error of its mean; √C_x: what the left-out groups add; σ: noise " +
 			"of one measurement.\n")
 	}
+
 	if a.Recommended == nil || a.options.Network {
 		b.WriteString("√C: the network's claim of the error of its mean.\n")
 	}
+
 	if len(a.Chance) > 0 {
 		fmt.Fprintf(b, "Event (experimental): probability ± √V, its deviation by the head. If the head is right, "+
 			"the range contains the true probability with a confidence of %s %% at least.\n", a.confidence())
@@ -266,6 +300,7 @@ func (a *Answer) conditionText(x []float64) string {
 	for i, in := range a.Card.Inputs {
 		s = append(s, strings.TrimSpace(in.Name+" = "+strconv.FormatFloat(x[i], 'g', -1, 64)+" "+in.Unit))
 	}
+
 	return strings.Join(s, ", ")
 }
 
@@ -277,6 +312,7 @@ func outcomeRow(out Outcome, mean, half, variance float64) []string {
 	}
 
 	number := digits(out.Unit, half)
+
 	return []string{out.Name, out.Unit, number(mean), number(mean-half) + " … " + number(mean+half)}
 }
 
@@ -285,10 +321,12 @@ func recordText(held, unit string, rmse, coverage float64) string {
 	if strings.HasPrefix(unit, "dB") {
 		unit = "dB"
 	}
+
 	size := "below the noise"
 	if rmse > 0 {
 		size = strings.TrimSpace(digits(unit, rmse)(rmse) + " " + unit)
 	}
+
 	return fmt.Sprintf("%s: error %s, %.0f %% inside", held, size, 100*coverage)
 }
 
@@ -308,6 +346,7 @@ func digits(unit string, deviation float64) func(float64) string {
 			scale := math.Pow10(-decimals)
 			return strconv.FormatFloat(math.Round(v/scale)*scale, 'f', 0, 64)
 		}
+
 		return strconv.FormatFloat(v, 'f', min(decimals, 12), 64)
 	}
 }
@@ -318,6 +357,7 @@ func align(b *strings.Builder, rows [][]string) {
 	for _, r := range rows {
 		fmt.Fprintln(tw, strings.Join(r, "\t"))
 	}
+
 	tw.Flush() // a Builder takes everything
 }
 

@@ -23,6 +23,7 @@ func (m *Models) splitDir() string {
 	if strings.HasPrefix(filepath.Base(dir), "seed-") {
 		dir = filepath.Dir(dir)
 	}
+
 	return dir
 }
 
@@ -42,13 +43,16 @@ func (m *Models) readHonest() error {
 	case h.HeldOut != m.Card.HeldOut || h.Split != m.Card.Split:
 		return nil // a model that was copied next to another split
 	}
+
 	if h.Predicts() && !m.fits(h) {
 		return &fault.Error{
 			Path: path, Want: "a model of the inputs and outcomes of " + m.Paths[0], Found: "another",
 			Hint: "run the pipeline again",
 		}
 	}
+
 	m.Honest = h
+
 	return nil
 }
 
@@ -76,28 +80,34 @@ func (m *Models) readRecord() error {
 			Events  []EventRecord
 		}
 	}
+
 	if err := readJSON(path, maxMetrics, "the metrics of an experiment", &doc); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	} else if err != nil {
 		return err
 	}
+
 	if doc.Experiment != m.Card.Experiment {
 		return nil
 	}
+
 	names := m.Card.Record
 	if len(names) == 0 {
 		names = []string{m.Card.Split}
 	}
+
 	for _, s := range doc.Splits {
 		if !slices.Contains(names, s.Name) || len(m.Card.Record) == 0 && s.HeldOut != m.Card.HeldOut {
 			continue
 		}
+
 		for _, r := range s.Events {
 			if !slices.ContainsFunc(m.Events, func(o EventRecord) bool { return o.Name == r.Name }) {
 				r.HeldOut = s.HeldOut
 				m.Events = append(m.Events, r)
 			}
 		}
+
 		for _, r := range s.Network {
 			r.HeldOut = s.HeldOut
 			at := slices.IndexFunc(m.Record, func(o NetworkRecord) bool { return o.Unit == r.Unit })
@@ -109,6 +119,7 @@ func (m *Models) readRecord() error {
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -139,35 +150,44 @@ func (m *Models) Recommend(ctx context.Context, x []float64, level float64, extr
 	if h == nil || !h.Predicts() {
 		return nil, nil
 	}
+
 	p, err := h.Predict(ctx, x, level)
 	if err != nil {
 		return nil, err
 	}
+
 	r := &Recommended{Prediction: p, Position: make([]string, p.N), Refused: make([][]string, p.N)}
 	if h.Calibration != nil {
 		c := *h.Calibration
 		if level != 0 {
 			c.Level = level
 		}
+
 		r.Level, r.T = c.Level, c.Quantile()
 	}
+
 	d := len(h.Inputs)
+
 	kind := cmp.Or(h.Data, "measured")
 	for i := range p.N {
 		if h.Calibration == nil {
 			r.Refused[i] = []string{h.Absent}
 			continue
 		}
+
 		row, w := x[i*d:(i+1)*d], p.Where[i]
 		r.Position[i] = position(h.Calibration, w, kind)
+
 		if extrapolate {
 			continue
 		}
+
 		for _, j := range w.Uncalibrated {
 			in := h.Calibration.Inputs[j]
 			r.Refused[i] = append(r.Refused[i], fmt.Sprintf("not calibrated in this direction: %s %g is outside %.4g to %.4g, "+
 				"and no left-out group tests that", in.Name, row[j], in.Min, in.Max))
 		}
+
 		for _, j := range m.outside(row) {
 			in := h.Calibration.Inputs[j]
 			if in.FromGroup {
@@ -175,12 +195,14 @@ func (m *Models) Recommend(ctx context.Context, x []float64, level float64, extr
 					row[j], kind, in.Min, in.Max))
 			}
 		}
+
 		if r.Refused[i] != nil {
 			for j := range p.Out {
 				p.Half[i*p.Out+j] = math.NaN()
 			}
 		}
 	}
+
 	return r, nil
 }
 
@@ -198,5 +220,6 @@ func position(c *interval.Calibration, w interval.Where, kind string) string {
 	case math.IsNaN(w.Above):
 		return fmt.Sprintf("above the highest %s %s, %.4g %s", kind, c.Condition, w.Below, at)
 	}
+
 	return fmt.Sprintf("between the %s %s %.4g and %.4g %s", kind, c.Condition, w.Below, w.Above, at)
 }

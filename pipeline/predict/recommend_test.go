@@ -24,23 +24,29 @@ func TestRecommendAgreesWithTraining(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	a, b := floats(t, tab, "a"), floats(t, tab, "b")
+
 	var x []float64
 	for i := range a {
 		x = append(x, a[i], b[i])
 	}
+
 	for _, path := range []string{dir, filepath.Join(dir, "seed-0"), filepath.Join(dir, "seed-0", "model.json")} {
 		m, err := Open(path)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		p, err := m.Recommend(context.Background(), x, 0, false)
 		if err != nil || p == nil {
 			t.Fatal(p, err)
 		}
+
 		if p.Level != 0.95 || len(a) != 12 || math.Abs(p.T-2.7764451052) > 1e-9 { // scipy.stats.t.ppf(.975, 4)
 			t.Errorf("level %g, t %g, %d rows", p.Level, p.T, len(a))
 		}
+
 		for j, name := range []string{"lift", "drag"} {
 			for _, c := range []struct {
 				suffix string
@@ -54,6 +60,7 @@ func TestRecommendAgreesWithTraining(t *testing.T) {
 				}
 			}
 		}
+
 		if want := "between the measured b 2 and 4 (distance 0.25)"; p.Position[0] != want || p.Refused[0] != nil {
 			t.Errorf("position %q, %q", p.Position[0], p.Refused[0])
 		}
@@ -68,16 +75,19 @@ func TestRecommendOutside(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	ctx := context.Background()
 	x := []float64{1, 3, 9, 3, 1, 7, 1, 2}
 	p, err := m.Recommend(ctx, x, 0, false)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	asked, err := m.Recommend(ctx, x, 0.8, true)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for i, want := range []string{
 		"", "not calibrated in this direction: a 9 is outside 0 to 2.75",
 		"b 7 is outside the measured 0 to 4", "",
@@ -85,13 +95,16 @@ func TestRecommendOutside(t *testing.T) {
 		if got := strings.Join(p.Refused[i], "; "); !strings.HasPrefix(got, want) || (got == "") != (want == "") {
 			t.Errorf("condition %d: %q, want %q", i, got, want)
 		}
+
 		if math.IsNaN(p.Half[2*i]) != (want != "") || math.IsNaN(asked.Half[2*i]) {
 			t.Errorf("condition %d: half widths %g, %g", i, p.Half[2*i], asked.Half[2*i])
 		}
 	}
+
 	if !strings.HasPrefix(p.Position[2], "above the highest measured b, 4") || p.Position[3] != "b 2 was measured" {
 		t.Errorf("positions %q", p.Position)
 	}
+
 	// scipy.stats.t.ppf([.9, .975], 4)
 	if r := asked.Half[0] / p.Half[0]; math.Abs(r-1.5332062741/2.7764451052) > 1e-9 || asked.Level != 0.8 {
 		t.Errorf("80 %% over 95 %%: %g", r)
@@ -103,11 +116,13 @@ func TestRecommendOutside(t *testing.T) {
 func TestRecommendWithTwoGroups(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("run,a,b,y_1,y_2\n")
+
 	for i := range 36 {
 		x, z := float64(i%12)/4, float64(i/12)
 		y := math.Sin(x) + z
 		fmt.Fprintf(&b, "r%d,%g,%g,%g,%g\n", i, x, z, y+0.01*math.Cos(float64(7*i)), y+0.01*math.Cos(float64(5*i)))
 	}
+
 	dir := t.TempDir()
 	config := `version: 1
 experiments:
@@ -115,37 +130,46 @@ experiments:
     ingest: {table: {file: pairs.csv, inputs: [a, b], run: run}}
     train: {inputs: [a, b], model: {hidden: [4]}, optimizer: {epochs: 2}, seeds: 1, splits: {b1: {test: {b: 1}}}}
 `
+
 	err := errors.Join(os.WriteFile(filepath.Join(dir, "pairs.csv"), []byte(b.String()), 0o644),
 		os.WriteFile(filepath.Join(dir, "p.yaml"), []byte(config), 0o644))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	project, err := pipeline.Load(filepath.Join(dir, "p.yaml"))
 	if err == nil {
 		_, err = project.Run(context.Background(), engine.Options{Jobs: 2})
 	}
+
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	m, err := Open(filepath.Join(dir, "runs", "wing", "splits", "b1"))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	p, err := m.Recommend(context.Background(), []float64{1, 1}, 0, true)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if m.Honest.Calibration != nil || !math.IsNaN(p.Half[0]) || !math.IsNaN(p.Added[0]) ||
 		!strings.Contains(p.Refused[0][0], "not checked on a new group") {
 		t.Errorf("half width %g, %q", p.Half[0], p.Refused[0])
 	}
+
 	if d := p.Mu[0] - math.Sin(1) - 1; math.Abs(d) > 0.3 || !(p.Claim[0] > 0) || !(p.Total[0] > p.Claim[0]) {
 		t.Errorf("mean off by %g, claim %g, total %g", d, p.Claim[0], p.Total[0])
 	}
+
 	var names []string
 	for _, g := range m.Honest.LeftOut {
 		names = append(names, g.Name)
 	}
+
 	if !slices.Equal(names, []string{"0", "2"}) {
 		t.Errorf("left out %q", names)
 	}

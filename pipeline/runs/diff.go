@@ -37,7 +37,9 @@ func (n *Number) UnmarshalJSON(b []byte) error {
 	if err := json.Unmarshal(b, &v); err != nil {
 		return err
 	}
+
 	*n = Number{orNaN(v.Mean), orNaN(v.Std), orNaN(v.SE)}
+
 	return nil
 }
 
@@ -56,9 +58,11 @@ func (n Number) MarshalJSON() ([]byte, error) {
 		}
 		return &v
 	}
+
 	if !math.IsNaN(n.SE) {
 		return json.Marshal(map[string]*float64{"mean": f(n.Mean), "se": f(n.SE)})
 	}
+
 	return json.Marshal(map[string]*float64{"mean": f(n.Mean), "std": f(n.Std)})
 }
 
@@ -112,10 +116,12 @@ func Diff(a, b string) (*Difference, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	to, err := readWorkdir(b)
 	if err != nil {
 		return nil, err
 	}
+
 	return difference(from, to), nil
 }
 
@@ -138,6 +144,7 @@ func (s *workdirState) add(splits []SplitRecord, numbers []MetricRecord) {
 	for _, v := range splits {
 		s.splits[[2]string{v.Experiment, v.Split}] = v
 	}
+
 	for _, v := range numbers {
 		s.metrics[v.MetricKey] = v.Value
 	}
@@ -150,15 +157,18 @@ func difference(a, b workdirState) *Difference {
 			d.Settings = append(d.Settings, Change{k[0], k[1], x, y})
 		}
 	}
+
 	none := Number{math.NaN(), math.NaN(), math.NaN()}
 	for _, k := range union(a.metrics, b.metrics) {
 		x, y := none, none
 		if v, ok := a.metrics[k]; ok {
 			x = v
 		}
+
 		if v, ok := b.metrics[k]; ok {
 			y = v
 		}
+
 		c := MetricChange{MetricKey: k, A: x, B: y}
 		s := [2]string{k.Experiment, k.Split}
 		from, to := a.splits[s], b.splits[s]
@@ -166,8 +176,10 @@ func difference(a, b workdirState) *Difference {
 		if k.Metric == "rmse" && same {
 			c.Verdict = better(x, y)
 		}
+
 		d.Metrics = append(d.Metrics, c)
 	}
+
 	return d
 }
 
@@ -179,6 +191,7 @@ func better(a, b Number) string {
 	case b.Mean > a.Mean+most:
 		return "worse"
 	}
+
 	return ""
 }
 
@@ -190,8 +203,10 @@ func union[K comparable, V any](a, b map[K]V) []K {
 			names[k] = fmt.Sprint(k)
 		}
 	}
+
 	out := slices.Collect(maps.Keys(names))
 	slices.SortFunc(out, func(x, y K) int { return strings.Compare(names[x], names[y]) })
+
 	return out
 }
 
@@ -218,6 +233,7 @@ func nameBelow(dir, folder string) string {
 	if err != nil {
 		return filepath.Base(folder)
 	}
+
 	return filepath.ToSlash(rel)
 }
 
@@ -230,6 +246,7 @@ func tripletsOf(dir, name string) string {
 	if !swept {
 		return found
 	}
+
 	settings, most := strings.Split(variant, ","), 0
 	for _, path := range glob(filepath.Join(dir, family), "*/"+file) {
 		of := strings.Split(filepath.Base(filepath.Dir(path)), ",")
@@ -238,34 +255,42 @@ func tripletsOf(dir, name string) string {
 			found, most = path, len(of)
 		}
 	}
+
 	return found
 }
 
 func readWorkdir(dir string) (workdirState, error) {
 	none, s := workdirState{}, newState()
+
 	found := below(dir, "report/metrics.json")
 	if len(found) == 0 {
 		if _, serr := os.Stat(dir); errors.Is(serr, fs.ErrNotExist) {
 			return none, fmt.Errorf("read workdir %s: no such folder", dir)
 		}
+
 		return none, fmt.Errorf("read workdir %s: expected reports (EXPERIMENT/report/metrics.json), found none; run the "+
 			"pipeline there first", dir)
 	}
+
 	config := func(where, path string) (*table.Table, error) {
 		t, err := table.Read(path)
 		if errors.Is(err, fs.ErrNotExist) {
 			return &table.Table{}, nil
 		}
+
 		if err != nil {
 			return nil, err
 		}
+
 		for _, kv := range t.Meta {
 			if k, ok := strings.CutPrefix(kv.Key, "config:"); ok {
 				s.settings[[2]string{where, k}] = kv.Value
 			}
 		}
+
 		return t, nil
 	}
+
 	for _, path := range found {
 		root := filepath.Dir(filepath.Dir(path))
 		name := nameBelow(dir, root)
@@ -273,6 +298,7 @@ func readWorkdir(dir string) (workdirState, error) {
 		if err != nil {
 			return none, err
 		}
+
 		s.data[name] = t.Digest()
 		for _, path := range glob(root, "splits/*/seed-0/predictions.arrow") {
 			split := filepath.Base(filepath.Dir(filepath.Dir(path)))
@@ -280,16 +306,20 @@ func readWorkdir(dir string) (workdirState, error) {
 				return none, err
 			}
 		}
+
 		b, err := os.ReadFile(path)
 		if err != nil {
 			return none, fmt.Errorf("read workdir: %w", err)
 		}
+
 		x, err := readMetrics(b)
 		if err != nil {
 			return none, fmt.Errorf("read %s: it is not a metrics.json of this program: %w", path, err)
 		}
+
 		s.add(x.splits, x.numbers)
 	}
+
 	return s, nil
 }
 
@@ -311,6 +341,7 @@ func readMetrics(b []byte) (*headlines, error) {
 		InsideSE *float64 `json:"coverage_95_se"`
 		Width    *float64 `json:"width_95"`
 	}
+
 	type part map[string]json.RawMessage
 	var doc struct {
 		Experiment string
@@ -323,20 +354,25 @@ func readMetrics(b []byte) (*headlines, error) {
 			Honest      struct{ Outcomes []trust }
 		}
 	}
+
 	if err := json.Unmarshal(b, &doc); err != nil {
 		return nil, err
 	}
+
 	out := &headlines{}
 	for _, s := range doc.Splits {
 		put := func(k MetricKey, v Number) {
 			k.Experiment, k.Split = doc.Experiment, s.Name
 			out.numbers = append(out.numbers, MetricRecord{k, v})
 		}
+
 		x := SplitRecord{Experiment: doc.Experiment, Split: s.Name, HeldOut: s.HeldOut, Verdict: s.Verdict}
 		if err := json.Unmarshal(s.Test["rows"], &x.Rows); err != nil {
 			return nil, fmt.Errorf("rows of the test part: %w", err)
 		}
+
 		out.splits = append(out.splits, x)
+
 		for set, p := range map[string]part{"train": s.Train, "test": s.Test} {
 			get := func(metric string) (n Number) {
 				if err := json.Unmarshal(p[metric], &n); err != nil {
@@ -344,19 +380,23 @@ func readMetrics(b []byte) (*headlines, error) {
 				}
 				return n
 			}
+
 			for _, m := range []string{"r2", "abs_cov", "cov_centred", "e"} {
 				put(MetricKey{Set: set, Metric: m}, get(m))
 			}
+
 			ratio := get("sum_e_ratio")
 			ratio.Std, ratio.SE = math.NaN(), get("sum_e_ratio_se").Mean
 			put(MetricKey{Set: set, Metric: "sum_e_ratio"}, ratio)
 		}
+
 		for prediction, list := range map[string][]trust{"network": s.Network, "calibrated": s.Honest.Outcomes} {
 			for _, t := range list {
 				k := MetricKey{Set: "test", Prediction: prediction, Unit: t.Unit}
 				if len(list) > 1 {
 					k.Outcomes = strings.Join(t.Outcomes, ", ")
 				}
+
 				for metric, v := range map[string][2]*float64{
 					"rmse": {t.RMSE, t.RMSESE}, "coverage_95": {t.Inside, t.InsideSE}, "width_95": {t.Width, nil},
 				} {
@@ -366,8 +406,10 @@ func readMetrics(b []byte) (*headlines, error) {
 			}
 		}
 	}
+
 	slices.SortFunc(out.numbers, func(a, b MetricRecord) int {
 		return strings.Compare(fmt.Sprint(a.MetricKey), fmt.Sprint(b.MetricKey))
 	})
+
 	return out, nil
 }

@@ -98,9 +98,11 @@ func (run Run) Keep() error {
 	if err != nil {
 		return fmt.Errorf("write history: %w", err)
 	}
+
 	if err := keepKilled(dir, names, r.Killed); err != nil {
 		return fmt.Errorf("write history: %w", err)
 	}
+
 	for _, n := range slices.Backward(names) {
 		if strings.Contains(n, "-") { // a run with a configuration
 			if run.Failure == nil && r.Ran == 0 && strings.HasSuffix(n, rec.suffix()) {
@@ -113,6 +115,7 @@ func (run Run) Keep() error {
 	if run.Failure != nil {
 		rec.Failed = failureText(run.Failure)
 	}
+
 	rec.Settings = settingsOf(run.File)
 	run.addNumbers(rec)
 
@@ -120,11 +123,14 @@ func (run Run) Keep() error {
 		rec.ID = rec.Time.Format(timeID)
 		rec.Time = rec.Time.Add(time.Millisecond) // where a clock was set back
 	}
+
 	rec.Time = rec.Time.Add(-time.Millisecond)
 	if err := rec.write(dir); err != nil {
 		return fmt.Errorf("write history: %w", err)
 	}
+
 	forget(dir)
+
 	return nil
 }
 
@@ -137,12 +143,14 @@ func keepKilled(dir string, names []string, k *engine.Killed) error {
 	if k == nil {
 		return nil
 	}
+
 	at := k.Run.Time.UTC()
 	rec := &Record{ID: at.Format(timeID), Time: at, Program: k.Run.Program, Ran: k.Made, Seconds: k.Last.Sub(at).Seconds()}
 	rec.Failed = fmt.Sprintf("killed: process %d on %s ended without a word", k.Run.Process, k.Run.Host)
 	if slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(n, rec.ID) }) {
 		return nil
 	}
+
 	return rec.write(dir)
 }
 
@@ -151,9 +159,11 @@ func (r *Record) write(dir string) error {
 	if err == nil {
 		err = os.MkdirAll(dir, 0o755)
 	}
+
 	if err != nil {
 		return err
 	}
+
 	return engine.WriteFile(filepath.Join(dir, r.ID+r.suffix()), b)
 }
 
@@ -171,10 +181,12 @@ func failureText(err error) string {
 	if errors.Is(err, context.Canceled) {
 		return "interrupted"
 	}
+
 	s := err.Error()
 	if len(s) > failureBytes {
 		s = strings.ToValidUTF8(s[:failureBytes], "") + " …"
 	}
+
 	return s
 }
 
@@ -188,7 +200,9 @@ func settingsOf(f *config.File) []Setting {
 			common[Setting{e.Family(), s.Key, s.Value}]++
 		}
 	}
+
 	out := []Setting{{"", "kernels", f.Kernels}}
+
 	first := ""
 	for _, e := range f.Experiments {
 		for _, s := range config.Flatten("", e) {
@@ -199,8 +213,10 @@ func settingsOf(f *config.File) []Setting {
 				out = append(out, all)
 			}
 		}
+
 		first = e.Family()
 	}
+
 	return out
 }
 
@@ -211,10 +227,12 @@ func (run Run) addNumbers(rec *Record) {
 		if err != nil {
 			continue
 		}
+
 		x, err := readMetrics(b)
 		if err != nil {
 			continue
 		}
+
 		rec.Splits, rec.Metrics = append(rec.Splits, x.splits...), append(rec.Metrics, x.numbers...)
 		rec.Data = append(rec.Data, Setting{e.Name, "recordings", strconv.Itoa(e.Recordings)},
 			Setting{e.Name, "triplets", strconv.Itoa(e.Triplets)})
@@ -223,6 +241,7 @@ func (run Run) addNumbers(rec *Record) {
 			if t.Experiment != e.Name {
 				continue
 			}
+
 			for _, l := range t.Publish {
 				if d, ok := run.Result.Digest(t.ID, l.Output); ok && l.Output == "triplets.arrow" {
 					rec.Data = append(rec.Data, Setting{e.Name, dataDigest, d})
@@ -243,12 +262,15 @@ func (r *Record) encode() ([]byte, error) {
 		func() { r.Config, r.Data, r.Splits = "", nil, nil },
 	} {
 		drop()
+
 		b, err := json.Marshal(r)
 		if err != nil || len(b) < recordBytes {
 			return append(b, '\n'), err
 		}
+
 		r.Cut = true
 	}
+
 	return nil, errors.New("the record is too long")
 }
 
@@ -258,12 +280,14 @@ func recordNames(dir string) ([]string, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
+
 	var names []string
 	for _, e := range list { // sorted by name, which begins with the time
 		if strings.HasSuffix(e.Name(), ".json") && !strings.HasPrefix(e.Name(), ".") {
 			names = append(names, e.Name())
 		}
 	}
+
 	return names, nil
 }
 
@@ -271,18 +295,21 @@ func recordNames(dir string) ([]string, error) {
 // writing.
 func forget(dir string) {
 	list, _ := os.ReadDir(dir)
+
 	kept, bytes := 0, int64(0)
 	for _, e := range slices.Backward(list) {
 		fi, err := e.Info()
 		if err != nil {
 			continue // gone
 		}
+
 		if strings.HasPrefix(e.Name(), ".tmp-") {
 			if time.Since(fi.ModTime()) > time.Hour {
 				os.Remove(filepath.Join(dir, e.Name()))
 			}
 			continue
 		}
+
 		kept, bytes = kept+1, bytes+fi.Size()
 		if kept > mostRecords || bytes > recordsBytes {
 			os.Remove(filepath.Join(dir, e.Name()))
@@ -312,11 +339,13 @@ func History(path string) (list []Record, damaged []string, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
+
 	dir = filepath.Join(dir, historyDir)
 	names, err := recordNames(dir)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read history: %w", err)
 	}
+
 	list = []Record{}
 	for _, n := range names {
 		path := filepath.Join(dir, n)
@@ -329,6 +358,7 @@ func History(path string) (list []Record, damaged []string, err error) {
 			list = append(list, *r)
 		}
 	}
+
 	return list, damaged, nil
 }
 
@@ -337,23 +367,29 @@ func readRecord(path string) (*Record, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	if !fi.Mode().IsRegular() || fi.Size() > int64(recordBytes)+1 {
 		return nil, errors.New("not a record")
 	}
+
 	b, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
+
 	var r Record
 	if err := json.Unmarshal(b, &r); err != nil {
 		return nil, err
 	}
+
 	if r.ID == "" {
 		return nil, errors.New("not a record")
 	}
+
 	if r.Digest == "" { // older programs noted the settings of tables instead
 		r.Settings, r.Metrics = nil, nil
 	}
+
 	return &r, nil
 }
 
@@ -366,12 +402,14 @@ func Find(list []Record, name string) (*Record, error) {
 		}
 		return &list[n-1], nil
 	}
+
 	var found []*Record
 	for i := range list {
 		if strings.HasPrefix(list[i].ID, name) {
 			found = append(found, &list[i])
 		}
 	}
+
 	text := ""
 	switch {
 	case len(found) == 1:
@@ -384,6 +422,7 @@ func Find(list []Record, name string) (*Record, error) {
 	default:
 		text = fmt.Sprintf("run %q: expected the beginning of one ID, found that of %d; write more of it", name, len(found))
 	}
+
 	return nil, &config.UsageError{Text: text}
 }
 
@@ -391,30 +430,37 @@ func Find(list []Record, name string) (*Record, error) {
 func (r *Record) state() workdirState {
 	s := newState()
 	s.add(r.Splits, r.Metrics)
+
 	for _, v := range r.Settings {
 		s.settings[[2]string{v.Where, v.Key}] = v.Value
 	}
+
 	for _, v := range r.Data {
 		if v.Key == dataDigest {
 			s.data[v.Where] = v.Value
 		}
 	}
+
 	return s
 }
 
 // DiffRecords compares two runs of the past: program, settings and data, and the numbers.
 func DiffRecords(a, b *Record) *Difference {
 	x, y := a.state(), b.state()
+
 	d := &Difference{Settings: []Change{}, Unknown: len(a.Settings) == 0 || len(b.Settings) == 0}
 	if d.Unknown {
 		x.settings, y.settings = nil, nil
 	}
+
 	if a.Program != b.Program && !d.Unknown {
 		d.Settings = append(d.Settings, Change{"", "program", a.Program, b.Program})
 	}
+
 	if a.Kernels != b.Kernels && !d.Unknown {
 		d.Settings = append(d.Settings, Change{"", "numeric kernels", a.Kernels, b.Kernels})
 	}
+
 	all := difference(x, y)
 	d.Settings, d.Metrics = append(d.Settings, all.Settings...), all.Metrics
 	of := func(r *Record) map[[2]string]string {
@@ -422,15 +468,19 @@ func DiffRecords(a, b *Record) *Difference {
 		for _, v := range r.Data {
 			m[[2]string{v.Where, v.Key}] = v.Value
 		}
+
 		return m
 	}
+
 	before, after := of(a), of(b)
 	for _, k := range union(before, after) {
 		from, ok := before[k]
+
 		to, ok2 := after[k]
 		if !ok || !ok2 || from == to {
 			continue // one of them has no report
 		}
+
 		explained := slices.ContainsFunc(d.Settings, func(c Change) bool {
 			return c.Key == "program" || c.Where == k[0] && !strings.HasPrefix(c.Key, "train.")
 		})
@@ -438,5 +488,6 @@ func DiffRecords(a, b *Record) *Difference {
 			d.Settings = append(d.Settings, Change{k[0], k[1], from, to})
 		}
 	}
+
 	return d
 }

@@ -23,10 +23,12 @@ import (
 // recorded is a run of one task, which does what the test says.
 func recorded(t *testing.T, text string) *Run {
 	t.Helper()
+
 	f, err := config.Parse("pipeline.yaml", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	task := &engine.Task{ID: "a/task", Stage: "dsp", Experiment: "a"}
 	task.Run = func(context.Context, *engine.Job) error { return nil }
 
@@ -48,10 +50,12 @@ const recordedYAML = "version: 1\n" +
 
 func records(t *testing.T, p *Run) []Record {
 	t.Helper()
+
 	list, damaged, err := History(p.Plan.Dir)
 	if err != nil || len(damaged) > 0 {
 		t.Fatal(damaged, err)
 	}
+
 	return list
 }
 
@@ -61,13 +65,16 @@ func TestRecords(t *testing.T) {
 	p := recorded(t, recordedYAML)
 	run := func(want int, ok bool) {
 		t.Helper()
+
 		if err := p.perform(t.Context()); (err == nil) != ok {
 			t.Fatal(err)
 		}
+
 		if list := records(t, p); len(list) != want {
 			t.Fatalf("%d records, expected %d", len(list), want)
 		}
 	}
+
 	run(1, true)
 	run(1, true)
 	p.File, _ = config.Parse("pipeline.yaml", []byte(strings.Replace(recordedYAML, "[x]", "[x], seeds: 7", 1)))
@@ -76,11 +83,13 @@ func TestRecords(t *testing.T) {
 	p.Plan.Tasks[0].Version++
 	p.Plan.Tasks[0].Run = func(context.Context, *engine.Job) error { return errors.New(strings.Repeat("no µ ", 10000)) }
 	run(3, false)
+
 	list := records(t, p)
 	if d := DiffRecords(&list[0], &list[1]); len(d.Settings) != 1 ||
 		d.Settings[0] != (Change{"a", "train.seeds", "5", "7"}) || d.Unknown {
 		t.Errorf("%+v", d)
 	}
+
 	if r := list[2]; !strings.HasPrefix(r.Failed, "a task failed: a/task: no µ no µ ") ||
 		len(r.Failed) > failureBytes+10 || r.Config != p.File.Text() || r.Ran != 0 {
 		t.Errorf("%.300v", r)
@@ -91,17 +100,22 @@ func TestRecords(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	p.Plan.Tasks[0].Run = func(ctx context.Context, _ *engine.Job) error {
 		other := &Run{File: p.File, Plan: p.Plan}
+
 		var locked *engine.LockedError
 		if err := other.perform(t.Context()); !errors.As(err, &locked) {
 			t.Error(err)
 		}
+
 		stop()
 		<-ctx.Done()
+
 		return ctx.Err()
 	}
+
 	if err := p.perform(ctx); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
+
 	if list := records(t, p); len(list) != 4 || list[3].Failed != "interrupted" {
 		t.Errorf("%.300v", list)
 	}
@@ -114,12 +128,15 @@ func TestRecords(t *testing.T) {
 {"t":"2027-01-02T03:04:06Z","event":"done","task":"a/one","ran":true,"seconds":1}
 {"t":"2027-01-02T03:04:08.006Z","event":"done","task":"a/two","seconds":1}
 {"t":"2027-01-02T03:04:09Z","event":"do`
+
 	if err := os.WriteFile(journal, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	p.Plan.Tasks[0].Version-- // made before
 	run(5, true)
 	run(5, true)
+
 	list = records(t, p)
 	if r := list[4]; r.ID != "20270102T030405.006Z" || r.Ran != 1 || r.Seconds != 3 || r.Program != "v9" ||
 		r.Failed != "killed: process 42 on node7 ended without a word" {
@@ -134,18 +151,23 @@ func TestRecordOfSweep(t *testing.T) {
 	for i := range 28 {
 		sweep = strings.Replace(sweep, "X", strconv.Itoa(2+i), 1)
 	}
+
 	p := recorded(t, strings.Replace(recordedYAML, "}}}}}\n", "}}}, "+sweep, 1))
 	if len(p.File.Experiments) != 196 {
 		t.Fatal(len(p.File.Experiments))
 	}
+
 	if err := p.perform(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+
 	r := records(t, p)[0]
+
 	of := map[string]int{}
 	for _, s := range r.Settings {
 		of[s.Where]++
 	}
+
 	if r.Cut || len(of) != 198 || of["a/epochs=2,batch=16"] != 2 || of["a"] < 20 ||
 		!slices.Contains(r.Settings, Setting{"a/epochs=2,batch=16", "train.optimizer.batch", "16"}) ||
 		!slices.Contains(r.Settings, Setting{"a", "train.seeds", "5"}) {
@@ -164,45 +186,58 @@ func TestRecordsAreBounded(t *testing.T) {
 	dir := filepath.Join(p.Plan.Dir, historyDir)
 	keep := func(at time.Time) {
 		t.Helper()
+
 		p.Start, p.Result = at, &engine.Result{Ran: 1}
 		if err := p.Keep(); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	ids := func() (s string) {
 		for _, r := range records(t, p) {
 			s += r.ID[9:] + " "
 		}
 		return s
 	}
+
 	at := time.Date(2026, 1, 2, 3, 4, 5, 6e6, time.UTC)
 	keep(at)
 	keep(at)
 	keep(at)
+
 	if got, want := ids(), "030405.006Z 030405.007Z 030405.008Z "; got != want {
 		t.Errorf("at one time: %s, expected %s", got, want)
 	}
+
 	half := filepath.Join(dir, ".tmp-1")
+
 	old := time.Now().Add(-2 * time.Hour)
 	if err := errors.Join(os.WriteFile(half, []byte("{"), 0o644), os.Chtimes(half, old, old)); err != nil {
 		t.Fatal(err)
 	}
+
 	keep(at.Add(time.Second))
+
 	if got, want := ids(), "030405.007Z 030405.008Z 030406.006Z "; got != want {
 		t.Errorf("of four: %s, expected %s", got, want)
 	}
+
 	if _, err := os.Stat(half); err == nil {
 		t.Error("what a killed run was writing stays")
 	}
+
 	fi, err := os.Stat(filepath.Join(dir, mustNames(t, dir)[0]))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	recordsBytes = 2*fi.Size() + 100
 	keep(at.Add(2 * time.Second))
+
 	if got, want := ids(), "030406.006Z 030407.006Z "; got != want {
 		t.Errorf("by size: %s, expected %s", got, want)
 	}
+
 	recordBytes = 1000
 	keep(at.Add(3 * time.Second))
 	recordBytes = 1 << 20
@@ -211,6 +246,7 @@ func TestRecordsAreBounded(t *testing.T) {
 	if !r.Cut || r.Settings != nil || r.Config != recordedYAML {
 		t.Errorf("too long: %+v", r)
 	}
+
 	if d := DiffRecords(&list[0], &r); !d.Unknown || len(d.Settings) > 0 {
 		t.Errorf("settings that are not there: %+v", d)
 	}
@@ -218,10 +254,12 @@ func TestRecordsAreBounded(t *testing.T) {
 
 func mustNames(t *testing.T, dir string) []string {
 	t.Helper()
+
 	names, err := recordNames(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return names
 }
 
@@ -248,14 +286,18 @@ func TestRecordedNumbers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		x, err := readMetrics(b)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		return &Record{Digest: "1", Splits: x.splits, Metrics: x.numbers}
 	}
+
 	a := read("rpm = 1", 5)
 	got := a.state()
+
 	key := func(set, metric, prediction, unit, outcomes string) MetricKey {
 		return MetricKey{"e", "s", set, metric, prediction, unit, outcomes}
 	}
@@ -269,14 +311,17 @@ func TestRecordedNumbers(t *testing.T) {
 		key("test", "width_95", "calibrated", "dB", "a_db, b_db"): {6, math.NaN(), math.NaN()},
 	} {
 		n, ok := got.metrics[k]
+
 		same := func(x, y float64) bool { return x == y || math.IsNaN(x) && math.IsNaN(y) }
 		if !ok || !same(n.Mean, want.Mean) || !same(n.Std, want.Std) || !same(n.SE, want.SE) {
 			t.Errorf("%+v: %+v, expected %+v", k, n, want)
 		}
 	}
+
 	if s := got.splits[[2]string{"e", "s"}]; s != (SplitRecord{"e", "s", "rpm = 1", 12, "care"}) {
 		t.Errorf("%+v", s)
 	}
+
 	for _, c := range []struct {
 		a, b, sea, seb float64
 		want           string
@@ -291,6 +336,7 @@ func TestRecordedNumbers(t *testing.T) {
 			t.Errorf("%v ± %v → %v ± %v: %q, expected %q", c.a, c.sea, c.b, c.seb, got, c.want)
 		}
 	}
+
 	// Only on the same held-out set of the same triplets.
 	a.Data = []Setting{{"e", "recordings", "7"}, {"e", dataDigest, "one"}}
 	for _, c := range []struct {
@@ -304,6 +350,7 @@ func TestRecordedNumbers(t *testing.T) {
 				n++
 			}
 		}
+
 		if n != c.want {
 			t.Errorf("%s, triplets %s: %d errors are better, expected %d", c.held, c.data, n, c.want)
 		}
@@ -326,6 +373,7 @@ func TestDiffOfOtherTriplets(t *testing.T) {
 		if strings.HasPrefix(name, "sweep") {
 			experiment = "e/segments=8,beta=1"
 		}
+
 		at := filepath.Join(dir, name, filepath.FromSlash(experiment))
 		err := os.MkdirAll(filepath.Join(at, "report"), 0o755)
 		for k, folder := range of.triplets {
@@ -335,24 +383,29 @@ func TestDiffOfOtherTriplets(t *testing.T) {
 			if err == nil {
 				err = os.MkdirAll(to, 0o755)
 			}
+
 			if err == nil {
 				_, err = tab.WriteFile(filepath.Join(to, "triplets.arrow"))
 			}
 		}
+
 		text := fmt.Sprintf(`{"experiment": %q, "splits": [{"name": "s", "test": {"rows": 12},
 			"network": [{"unit": "N", "rmse": %g, "rmse_se": 0.5}]}]}`, experiment, of.rmse)
 		if err == nil {
 			err = os.WriteFile(filepath.Join(at, "report", "metrics.json"), []byte(text), 0o644)
 		}
+
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	for b, want := range map[string]string{"b": "better", "c": "", "sweep b": "better", "sweep c": ""} {
 		d, err := Diff(filepath.Join(dir, b[:len(b)-1]+"a"), filepath.Join(dir, b))
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		i := slices.IndexFunc(d.Metrics, func(m MetricChange) bool { return m.Metric == "rmse" })
 		if got := d.Metrics[i].Verdict; got != want {
 			t.Errorf("a against %s: %q, expected %q", b, got, want)
@@ -368,6 +421,7 @@ func TestFind(t *testing.T) {
 		"4": -1, "0": -1, "-4": -1, "20261102": -1, "": -1, "x": -1,
 	} {
 		r, err := Find(list, name)
+
 		var usage *config.UsageError
 		if want < 0 {
 			if !errors.As(err, &usage) {
@@ -375,10 +429,12 @@ func TestFind(t *testing.T) {
 			}
 			continue
 		}
+
 		if err != nil || r != &list[want] {
 			t.Errorf("%q: %v, %v; expected %s", name, r, err, list[want].ID)
 		}
 	}
+
 	for name, want := range map[string]string{
 		"4": "from 1 to 3, from -1 to -3, or the beginning of an ID", "202611": "found that of 3; write more of it",
 	} {
@@ -386,6 +442,7 @@ func TestFind(t *testing.T) {
 			t.Errorf("%q: %v, expected %q", name, err, want)
 		}
 	}
+
 	if _, err := Find(nil, "1"); err == nil || !strings.Contains(err.Error(), "no records of runs here") {
 		t.Error(err)
 	}

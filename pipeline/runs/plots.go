@@ -29,6 +29,7 @@ type plotPart struct {
 // split's folder or model in that. What holds no report is a *fault.Error.
 func OpenPlots(path string, polar bool) (*Plots, error) {
 	p := &Plots{from: path}
+
 	folder, split := filepath.Clean(path), ""
 	for at := folder; ; at = filepath.Dir(at) { // a model's split
 		if above := filepath.Dir(at); filepath.Base(above) == "splits" &&
@@ -39,18 +40,22 @@ func OpenPlots(path string, polar bool) (*Plots, error) {
 			break
 		}
 	}
+
 	data := filepath.Join("report", reportstage.PageData)
 	if one := filepath.Join(folder, data); isFile(one) {
 		d, err := reportstage.ReadDetail(one)
 		if err != nil {
 			return nil, &fault.Error{Path: one, Want: "the numbers of a report", Err: err, Hint: "pipeline run makes it again"}
 		}
+
 		p.parts = []plotPart{{"", report.NewPlots(d, split, polar)}}
 		if split != "" && len(p.Names()) == 0 {
 			return nil, &fault.Error{Path: path, Want: "a split of the report", Found: "a split without figures"}
 		}
+
 		return p, nil
 	}
+
 	found := below(folder, filepath.ToSlash(data))
 	if _, err := os.Stat(path); err != nil || len(found) == 0 || split != "" {
 		return nil, &fault.Error{
@@ -58,17 +63,21 @@ func OpenPlots(path string, polar bool) (*Plots, error) {
 			Hint: "pipeline run writes " + filepath.Join("runs", "EXPERIMENT", data),
 		}
 	}
+
 	var all []*report.Detail
 	for _, f := range found {
 		d, err := reportstage.ReadDetail(f)
 		if err != nil {
 			return nil, &fault.Error{Path: f, Want: "the numbers of a report", Err: err, Hint: "pipeline run makes it again"}
 		}
+
 		all = append(all, d)
 		name := nameBelow(folder, filepath.Dir(filepath.Dir(f)))
 		p.parts = append(p.parts, plotPart{name + "/", report.NewPlots(d, "", polar)})
 	}
+
 	p.parts = append(p.parts, plotPart{"", report.NewJointPlots(all)})
+
 	return p, nil
 }
 
@@ -85,6 +94,7 @@ func (p *Plots) Names() []string {
 			out = append(out, k.prefix+n)
 		}
 	}
+
 	return out
 }
 
@@ -95,6 +105,7 @@ func (p *Plots) Draw(name string, o report.PlotOptions) ([]byte, error) {
 			return k.plots.Draw(n, o)
 		}
 	}
+
 	return nil, &config.UsageError{
 		Text: "there is no figure " + name + " of " + p.from + spelling.DidYouMean(name, p.Names()) +
 			"; pipeline plot " + p.from + " lists them",

@@ -15,17 +15,20 @@ func ExampleLook() {
 		return
 	}
 	defer os.RemoveAll(dir)
+
 	for _, name := range []string{"a0_u9.5.csv", "a4_u9.5.csv", "a8_u9.5.csv"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte("lift_n,drag_n\n1.5,0.1\n1.6,0.2\n"), 0o600); err != nil {
 			fmt.Println(err)
 			return
 		}
 	}
+
 	r, err := scaffold.Look(dir)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
+
 	for _, n := range r.Notes {
 		fmt.Println(n)
 	}

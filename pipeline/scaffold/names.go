@@ -37,6 +37,7 @@ func unitAfter(text string) string {
 	if after[strings.ToLower(w)] == "" {
 		return ""
 	}
+
 	return w
 }
 
@@ -47,10 +48,12 @@ func label(texts []string, k int) string {
 	if w := unitAfter(texts[k+1]); w != "" {
 		return after[strings.ToLower(w)]
 	}
+
 	t := texts[k]
 	if k > 0 {
 		t = strings.TrimPrefix(t, unitAfter(t))
 	}
+
 	return t[strings.LastIndexByte(t, '/')+1:]
 }
 
@@ -62,6 +65,7 @@ func isNumbering(texts, numbers []string, k int) bool {
 			return true
 		}
 	}
+
 	return isDate(texts, numbers, k)
 }
 
@@ -78,10 +82,12 @@ func isDate(texts, numbers []string, k int) bool {
 	joins := func(i int) bool {
 		return texts[i] == "-" || texts[i] == "_" || texts[i] == "." || texts[i] == "T" || texts[i] == ""
 	}
+
 	from := k
 	for from > 0 && joins(from) {
 		from--
 	}
+
 	for i := from; i <= k; i++ {
 		dated := 0
 		switch {
@@ -93,17 +99,21 @@ func isDate(texts, numbers []string, k int) bool {
 		default:
 			continue
 		}
+
 		if k < i+dated {
 			return true
 		}
+
 		// the time of day
 		for j := i + dated; j <= k; j++ {
 			if !clock.MatchString(numbers[j]) && !twoDigits.MatchString(numbers[j]) {
 				return false
 			}
 		}
+
 		return k < i+dated+3
 	}
+
 	return false
 }
 
@@ -112,6 +122,8 @@ func value(number string) float64 {
 	if rest, minus := strings.CutPrefix(number, "m"); minus {
 		number = "-" + rest
 	}
+
 	v, _ := strconv.ParseFloat(number, 64)
+
 	return v
 }

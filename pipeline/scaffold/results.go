@@ -49,6 +49,7 @@ func (c *column) distinct() int {
 	for _, t := range c.texts {
 		seen[t] = true
 	}
+
 	return len(seen)
 }
 
@@ -66,7 +67,9 @@ func (p *plan) fromResults(dir string, files []string, r *Result) (rows []map[st
 	if s == nil || s.columns == nil {
 		return nil, false
 	}
+
 	t := s.findPairs()
+
 	var given []*column
 	if len(t.Y1) == 0 || len(t.Inputs) == 0 || s.clock != "" {
 		var n *names
@@ -74,6 +77,7 @@ func (p *plan) fromResults(dir string, files []string, r *Result) (rows []map[st
 		if t, ok = s.findRepeats(given); !ok {
 			return nil, false
 		}
+
 		given = slices.DeleteFunc(given, func(c *column) bool { return !slices.Contains(t.Inputs, c.name) })
 		switch {
 		case len(given) == 0:
@@ -82,9 +86,11 @@ func (p *plan) fromResults(dir string, files []string, r *Result) (rows []map[st
 		default:
 			p.Conditions, r.Conditions = "conditions.csv", conditionsOfFiles(files, s, given)
 		}
+
 		if t.Files = globs(files); len(files) == 1 {
 			t.Files = files
 		}
+
 		t.used = files
 		r.note("%s: %d rows that are a table of results, one a run; rows at equal %s are repeats; correct inputs and "+
 			"repeats where they are wrong", strings.Join(t.Files, ", "), len(s.file), strings.Join(t.Inputs, ", "))
@@ -95,37 +101,45 @@ func (p *plan) fromResults(dir string, files []string, r *Result) (rows []map[st
 				longest = i
 			}
 		}
+
 		for i, f := range files {
 			if i != longest {
 				r.note("another table of pairs, %s, is not used", f)
 			}
 		}
+
 		t.Files = files[longest : longest+1]
 		t.used = t.Files
 		r.note("%s is a table of pairs: %s and %s are the two outcomes", files[longest], strings.Join(t.Y1, ", "),
 			strings.Join(t.Y2, ", "))
 		s = readSheet(dir, t.Files)
 	}
+
 	if len(t.same) > 0 {
 		r.note("the inputs determine %s: add what is a condition of its own", strings.Join(t.same, ", "))
 	}
+
 	if len(t.left) > 0 {
 		r.note("neither conditions nor measured values, by their names: %s", strings.Join(t.left, ", "))
 	}
+
 	p.Results, p.Inputs = &t, slices.Clone(t.Inputs)
 	p.doubt(r, "correct it in conditions.csv or in the pattern")
+
 	rows = make([]map[string]float64, len(s.file))
 	for i := range rows {
 		rows[i] = map[string]float64{}
 		for _, c := range given {
 			rows[i][c.name] = c.values[i]
 		}
+
 		for k := range s.columns {
 			if c := &s.columns[k]; slices.Contains(t.Inputs, c.name) {
 				rows[i][c.name] = c.values[i]
 			}
 		}
 	}
+
 	return rows, true
 }
 
@@ -139,17 +153,23 @@ func (p *plan) matches(pattern string, files []string) bool {
 func conditionsOfFiles(files []string, s *sheet, given []*column) string {
 	var b strings.Builder
 	b.WriteString("file")
+
 	for _, c := range given {
 		b.WriteString("," + c.name)
 	}
+
 	b.WriteString("\n")
+
 	for i, f := range files {
 		b.WriteString(cell(f))
+
 		for _, c := range given {
 			b.WriteString("," + number(c.values[slices.Index(s.file, i)]))
 		}
+
 		b.WriteString("\n")
 	}
+
 	return b.String()
 }
 
@@ -161,15 +181,18 @@ func readSheet(dir string, files []string) *sheet {
 		if err != nil || len(c.Rows) == 0 || c.Clock != "" && len(c.Rows) >= mostSamples {
 			return nil
 		}
+
 		if i == 0 {
 			s.clock = c.Clock
 			for k, name := range c.Columns {
 				s.columns = append(s.columns, column{name: name, head: c.Heads[k]})
 			}
 		}
+
 		if len(s.file)+len(c.Rows) > mostResults {
 			return nil
 		}
+
 		// Columns that not all files have are left out.
 		s.columns = slices.DeleteFunc(s.columns, func(k column) bool { return !slices.Contains(c.Columns, k.name) })
 		for k := range s.columns {
@@ -178,10 +201,12 @@ func readSheet(dir string, files []string) *sheet {
 				s.columns[k].texts = append(s.columns[k].texts, row[at])
 			}
 		}
+
 		for range c.Rows {
 			s.file = append(s.file, i)
 		}
 	}
+
 	for k := range s.columns {
 		c := &s.columns[k]
 		for _, t := range c.texts {
@@ -190,9 +215,11 @@ func readSheet(dir string, files []string) *sheet {
 				c.values = nil
 				break
 			}
+
 			c.values = append(c.values, v)
 		}
 	}
+
 	return s
 }
 
@@ -203,6 +230,7 @@ func (s *sheet) rowsOf(file int) (n int) {
 			n++
 		}
 	}
+
 	return n
 }
 
@@ -213,6 +241,7 @@ func (s *sheet) counts(c *column) bool {
 			return false
 		}
 	}
+
 	return len(s.file) > 2 && c.values != nil
 }
 
@@ -251,16 +280,20 @@ func groups(rows int, columns []*column) (of, sizes []int) {
 			if c.scatters && v != 0 {
 				v = math.Copysign(1e6+math.Round(100*math.Log(math.Abs(v))), v)
 			}
+
 			key += fmt.Sprintf("%v\x00", v)
 		}
+
 		g, ok := number[key]
 		if !ok {
 			g = len(sizes)
 			number[key] = g
 			sizes = append(sizes, 0)
 		}
+
 		of, sizes[g] = append(of, g), sizes[g]+1
 	}
+
 	return of, sizes
 }
 
@@ -271,6 +304,7 @@ func paired(sizes []int) (n int) {
 			n += k
 		}
 	}
+
 	return n
 }
 
@@ -286,8 +320,10 @@ func (s *sheet) settings(candidates []*column) (chosen []*column, same []string)
 			}
 			return 1
 		}
+
 		return rank(a) - rank(b)
 	})
+
 	_, sizes := groups(rows, nil)
 	for _, c := range candidates {
 		_, now := groups(rows, append(chosen[:len(chosen):len(chosen)], c))
@@ -298,30 +334,37 @@ func (s *sheet) settings(candidates []*column) (chosen []*column, same []string)
 			chosen, sizes = append(chosen, c), now
 		}
 	}
+
 	return chosen, same
 }
 
 // anyNames takes the numbers of names that have as many but differ in their words.
 func anyNames(files []string) *names {
 	n := &names{values: map[string]map[string]float64{}}
+
 	texts, first := cut(filepath.Base(files[0]))
 	for k := range first {
 		word, numbering := label(texts, k), false
+
 		var values []float64
 		for _, f := range files {
 			t, nums := cut(filepath.Base(f))
 			if len(nums) != len(first) {
 				return &names{}
 			}
+
 			if label(t, k) != word {
 				word = ""
 			}
+
 			numbering = numbering || isNumbering(t, nums, k)
 			values = append(values, value(nums[k]))
 		}
+
 		if numbering {
 			continue
 		}
+
 		name := fieldName(word, n.names, values)
 		n.names = append(n.names, name)
 		for i, f := range files {
@@ -331,6 +374,7 @@ func anyNames(files []string) *names {
 			n.values[f][name] = values[i]
 		}
 	}
+
 	return n
 }
 
@@ -340,6 +384,7 @@ func (s *sheet) ofNames(files []string) (n *names, out []*column) {
 	if n = naming(files); len(n.odd) > 0 {
 		n = anyNames(files)
 	}
+
 	for _, name := range n.names {
 		c := &column{name: name, head: name}
 		for _, f := range s.file {
@@ -347,11 +392,13 @@ func (s *sheet) ofNames(files []string) (n *names, out []*column) {
 			c.values = append(c.values, v)
 			c.texts = append(c.texts, number(v))
 		}
+
 		is := func(o column) bool { return slices.Equal(o.values, c.values) }
 		if c.distinct() > 1 && !slices.ContainsFunc(s.columns, is) {
 			out = append(out, c)
 		}
 	}
+
 	return n, out
 }
 
@@ -362,6 +409,7 @@ func (s *sheet) findPairs() (t results) {
 	}
 	for _, c := range s.columns {
 		base, first := strings.CutSuffix(c.name, "_1")
+
 		other, second := strings.CutSuffix(c.name, "_2")
 		switch {
 		case first && has(c.name) && has(base+"_2"):
@@ -373,6 +421,7 @@ func (s *sheet) findPairs() (t results) {
 			t.Inputs = append(t.Inputs, c.name)
 		}
 	}
+
 	return t
 }
 
@@ -381,6 +430,7 @@ func (s *sheet) findPairs() (t results) {
 func (s *sheet) findRepeats(given []*column) (t results, ok bool) {
 	rows := len(s.file)
 	var candidates, scatter []*column
+
 	var measured, texts []*column
 	for k := range s.columns {
 		c := &s.columns[k]
@@ -400,29 +450,37 @@ func (s *sheet) findRepeats(given []*column) (t results, ok bool) {
 			measured = append(measured, c)
 		}
 	}
+
 	chosen, same := s.settings(slices.Concat(given, candidates))
 	exact := slices.ContainsFunc(chosen, func(c *column) bool { return !slices.Contains(given, c) })
+
 	for _, c := range scatter {
 		if slices.ContainsFunc(chosen, c.shares) {
 			t.left = append(t.left, c.name)
 			continue
 		}
+
 		c.scatters = true
 		chosen, t.Within = append(chosen, c), append(t.Within, c.name)
 	}
+
 	of, sizes := groups(rows, chosen)
 	sorted := slices.Sorted(slices.Values(sizes))
 	if !exact && (len(t.Within) == 0 || rows/(s.file[rows-1]+1) >= mostSamples) || len(measured) == 0 ||
 		len(sizes) < 3 || sorted[len(sizes)/2] > mostRepeats || 4*paired(sizes) < rows {
 		return t, false
 	}
+
 	for _, c := range chosen {
 		t.Inputs = append(t.Inputs, c.name)
 	}
+
 	for _, c := range measured {
 		t.Repeats = append(t.Repeats, c.name)
 	}
+
 	t.same = same
+
 	// The run: a text that differs within every group, else the file.
 	differs := func(id func(row int) string) bool {
 		seen := map[string]bool{}
@@ -431,17 +489,22 @@ func (s *sheet) findRepeats(given []*column) (t results, ok bool) {
 			if seen[key] {
 				return false
 			}
+
 			seen[key] = true
 		}
+
 		return true
 	}
+
 	for _, c := range texts {
 		if t.Run == "" && differs(func(i int) string { return c.texts[i] }) {
 			t.Run = c.name
 		}
 	}
+
 	if t.Run == "" && differs(func(i int) string { return number(float64(s.file[i])) }) {
 		t.Run = "file"
 	}
+
 	return t, true
 }

@@ -49,9 +49,11 @@ func Look(dir string) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	r := &Result{}
 	var conditions string
 	formats, groups := format.All(), map[string][]string{}
+
 	unread := map[string]string{}
 	for _, f := range found {
 		ext := strings.ToLower(filepath.Ext(f))
@@ -60,46 +62,59 @@ func Look(dir string) (*Result, error) {
 				r.note("another table of conditions, %s, is not used", f)
 				continue
 			}
+
 			conditions = f
 			continue
 		}
+
 		if name, hint := format.Unread(ext); name != "" {
 			unread[name] = hint
 		}
+
 		for _, k := range formats {
 			if slices.Contains(k.Endings, ext) && !note(f) {
 				groups[k.Name] = append(groups[k.Name], f)
 			}
 		}
 	}
+
 	chosen := ""
 	for _, k := range formats { // the most numerous; of equals the first
 		if len(groups[k.Name]) > len(groups[chosen]) {
 			chosen = k.Name
 		}
 	}
+
 	if chosen == "" {
 		r.note("no recordings (%s) were found below %s: this is a template to fill in", format.Titles(), dir)
+
 		for _, name := range slices.Sorted(maps.Keys(unread)) {
 			r.note("%s files are not read: %s", name, unread[name])
 		}
+
 		r.YAML = render(plan{Name: "experiment", Files: []string{"data/*.wav"}, Spectra: true, Format: "wav", Todo: true})
+
 		return r, nil
 	}
+
 	for _, k := range formats {
 		if n := len(groups[k.Name]); k.Name != chosen && n > 0 {
 			r.note("%s not used: an experiment reads one kind of file", count(n, k.Name+" file"))
 		}
 	}
+
 	files := groups[chosen]
+
 	p := plan{Name: "experiment", Format: chosen, Conditions: conditions}
 	if base := filepath.Base(absolute(dir)); regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`).MatchString(base) {
 		p.Name = base
 	}
+
 	p.Files = globs(files)
 	p.Simulated = !slices.ContainsFunc(files,
 		func(f string) bool { return !strings.HasPrefix(path.Base(f), "simulated_") })
 	var rows []map[string]float64
+
 	table := false
 	switch {
 	case conditions != "":
@@ -107,6 +122,7 @@ func Look(dir string) (*Result, error) {
 	case chosen == "text":
 		rows, table = p.fromResults(dir, files, r)
 	}
+
 	switch {
 	case conditions == "" && !table:
 		files, rows = p.fromNames(files, r)
@@ -116,13 +132,17 @@ func Look(dir string) (*Result, error) {
 	default:
 		p.Files, files = p.Results.Files, p.Results.used
 	}
+
 	p.holdOut(rows)
+
 	for _, e := range p.Inside {
 		p.Inputs, p.known = append(p.Inputs, e.Name), append(p.known, e.Name)
 	}
+
 	if !table {
 		p.knowSpeed(r)
 	}
+
 	// The globs may take more than the recordings: the table of conditions itself, a README.
 	if all, _, err := campaign.Find(p.Files, nil, dir); err == nil {
 		for _, f := range all {
@@ -131,13 +151,16 @@ func Look(dir string) (*Result, error) {
 			}
 		}
 	}
+
 	if len(p.Exclude) > 0 {
 		r.note("left out (exclude): %s", strings.Join(p.Exclude, ", "))
 	}
+
 	r.YAML = render(p)
 	if _, err := config.Parse("pipeline.yaml", []byte(r.YAML)); err != nil {
 		return nil, fmt.Errorf("write a configuration for %s: it would not be valid: %w", dir, err)
 	}
+
 	return r, nil
 }
 
@@ -167,18 +190,22 @@ func (p *plan) fromTable(dir string, files []string, r *Result) (used []string, 
 		r.note("the table of conditions does not fit yet: %v", err)
 		return files, nil
 	}
+
 	p.Inputs = slices.Clone(c.Names)
 	for _, row := range c.Rows {
 		m := map[string]float64{}
 		for i, n := range c.Names {
 			m[n] = row.Values[i]
 		}
+
 		rows = append(rows, m)
+
 		p.intervals = p.intervals || row.Row1 > 0 || row.Row0 > 0 || row.Timed
 		if n := row.Row1 - row.Row0; !row.Timed && row.Row1 > 0 && (p.shortest == 0 || n < p.shortest) {
 			p.shortest = n
 		}
 	}
+
 	for _, f := range files {
 		if slices.ContainsFunc(c.Rows, func(row campaign.ConditionRow) bool {
 			one := &campaign.Conditions{Path: c.Path, Names: c.Names, Rows: []campaign.ConditionRow{row}}
@@ -188,15 +215,19 @@ func (p *plan) fromTable(dir string, files []string, r *Result) (used []string, 
 			used = append(used, f)
 		}
 	}
+
 	if n := len(files) - len(used); n > 0 && len(used) > 0 {
 		r.note("%s left out: no row of %s matches", count(n, "file"), p.Conditions)
 	}
+
 	if len(used) == 0 {
 		used = files
 	}
+
 	if _, err := c.ForFiles(used); err != nil {
 		r.note("the table of conditions does not fit yet: %v", err)
 	}
+
 	return used, rows
 }
 
@@ -209,27 +240,37 @@ func (p *plan) fromNames(files []string, r *Result) (used []string, rows []map[s
 	case n.text == "":
 		var b strings.Builder
 		b.WriteString("file\n")
+
 		for _, f := range files {
 			b.WriteString(cell(f) + "\n")
 		}
+
 		p.Conditions, r.Conditions = "conditions.csv", b.String()
 		r.note(noConditions + "conditions.csv lists the files; add a column per condition")
+
 		return files, nil
+
 	case len(n.odd) == 0:
 		p.Pattern, p.Inputs = n.text, n.names
+
 		for _, f := range files {
 			rows = append(rows, n.values[f])
 		}
+
 		p.doubt(r, "rename the field, or give the values in a table of conditions")
+
 		return files, rows
 	}
+
 	variants := n.variants()
+
 	for _, f := range files {
 		if _, ok := n.values[f]; ok {
 			used = append(used, f)
 			rows = append(rows, n.values[f])
 		}
 	}
+
 	p.Exclude = n.odd
 	if len(variants) == 0 {
 		p.Pattern, p.Inputs = n.text, n.names
@@ -237,25 +278,33 @@ func (p *plan) fromNames(files []string, r *Result) (used []string, rows []map[s
 		p.doubt(r, "rename the field, or give the values in a table of conditions")
 		return used, rows
 	}
+
 	// Names of several makes: one pattern cannot hold them all.
 	p.Conditions = "conditions.csv"
 	p.Inputs = append(slices.Clone(n.names), "variant")
 	var b strings.Builder
 	b.WriteString("file," + strings.Join(p.Inputs, ",") + "\n")
+
 	for i, f := range used {
 		b.WriteString(cell(f))
+
 		for _, name := range p.Inputs {
 			b.WriteString("," + strconv.FormatFloat(rows[i][name], 'g', -1, 64))
 		}
+
 		b.WriteString("\n")
 	}
+
 	r.Conditions = b.String()
 	r.note("the names are built in %d ways: conditions.csv holds their conditions; its column variant is 0 for names "+
 		"like %s", len(variants)+1, n.text)
+
 	for i, v := range variants {
 		r.note("variant %d: names like %s; rename the column after what that means, or take it out", i+1, v)
 	}
+
 	p.doubt(r, "correct conditions.csv")
+
 	return used, rows
 }
 
@@ -301,23 +350,29 @@ func list(dir string) ([]string, error) {
 			}
 			return nil // an unreadable corner is not the user's question
 		}
+
 		rel, _ := filepath.Rel(dir, p)
 		if d.IsDir() {
 			if p != dir && (strings.HasPrefix(d.Name(), ".") || d.Name() == "runs" ||
 				strings.Count(rel, string(filepath.Separator)) >= maxDepth) {
 				return fs.SkipDir
 			}
+
 			return nil
 		}
+
 		if !strings.HasPrefix(d.Name(), ".") {
 			out = append(out, filepath.ToSlash(rel))
 		}
+
 		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("look into %s: %w", dir, err)
 	}
+
 	sort.Strings(out)
+
 	return out, nil
 }
 
@@ -325,10 +380,12 @@ func list(dir string) ([]string, error) {
 // has a column file.
 func isConditions(path string) bool {
 	_, err := campaign.ReadConditions(path)
+
 	var data *fault.Error
 	if errors.As(err, &data) {
 		return strings.Contains(strings.ToLower(filepath.Base(path)), "condition")
 	}
+
 	return err == nil
 }
 
@@ -336,6 +393,7 @@ func isConditions(path string) bool {
 // folders whose names differ only in a number share one.
 func globs(files []string) []string {
 	seen := map[string]bool{}
+
 	var out []string
 	for _, f := range files {
 		dir, base := filepath.Split(f)
@@ -345,6 +403,7 @@ func globs(files []string) []string {
 			out = append(out, g)
 		}
 	}
+
 	// Speed*/*.txt matches all that Speed*R/*.txt does: a star matches a star and more.
 	return slices.DeleteFunc(slices.Clone(out), func(g string) bool {
 		return slices.ContainsFunc(out, func(h string) bool {
@@ -361,11 +420,13 @@ func cut(s string) (texts, nums []string) {
 	at := 0
 	for _, m := range numbers.FindAllStringIndex(s, -1) {
 		lo := m[0]
+
 		// A hyphen after a word is a separator, not a sign: run-5, but a-5 is a negative
 		// angle; so is one within a date: 2023-04-11.
 		if s[lo] == '-' && lo > 1 && (letter(s[lo-1]) && letter(s[lo-2]) || at == lo && at > 0) {
 			lo++
 		}
+
 		// m after the word of an angle is a minus sign: am5, alpham5.
 		if lo > at+1 && s[lo] != '-' && s[lo] != '+' && s[lo-1] == 'm' {
 			w := words.FindAllString(s[at:lo-1], -1)
@@ -373,9 +434,11 @@ func cut(s string) (texts, nums []string) {
 				lo--
 			}
 		}
+
 		texts, nums = append(texts, s[at:lo]), append(nums, s[lo:m[1]])
 		at = m[1]
 	}
+
 	return append(texts, s[at:]), nums
 }
 
@@ -400,19 +463,23 @@ func naming(files []string) *names {
 	for _, f := range files {
 		deepest = max(deepest, strings.Count(f, "/")+1)
 	}
+
 	var found *names
 	for elements := 1; elements <= deepest; elements++ {
 		n := namingOf(files, elements)
 		if n == nil {
 			continue
 		}
+
 		if found == nil || len(n.values) >= len(found.values) && len(n.names) > len(found.names) {
 			found = n
 		}
 	}
+
 	if found == nil || len(found.names) == 0 {
 		return &names{}
 	}
+
 	return found
 }
 
@@ -421,6 +488,7 @@ func naming(files []string) *names {
 func namingOf(files []string, elements int) *names {
 	bySkeleton := map[string][]int{}
 	best := ""
+
 	tails := make([]string, len(files))
 	for i, f := range files {
 		tails[i] = tail(f, elements)
@@ -431,10 +499,12 @@ func namingOf(files []string, elements int) *names {
 			best = k
 		}
 	}
+
 	texts, first := cut(tails[bySkeleton[best][0]])
 	varies := make([]bool, len(first))
 	distinct := map[string]bool{}
 	member := map[int]bool{}
+
 	found := make([][]float64, len(first))
 	for _, i := range bySkeleton[best] {
 		member[i] = true
@@ -445,35 +515,45 @@ func namingOf(files []string, elements int) *names {
 			found[k] = append(found[k], value(nums[k]))
 		}
 	}
+
 	if len(distinct) < len(bySkeleton[best]) {
 		return nil
 	}
+
 	n := &names{elements: elements, numbers: len(first), values: map[string]map[string]float64{}}
+
 	var b strings.Builder
 	for k, number := range first {
 		b.WriteString(texts[k])
+
 		if !varies[k] {
 			b.WriteString(number)
 			continue
 		}
+
 		if isNumbering(texts, first, k) {
 			b.WriteString("{_}")
 			continue
 		}
+
 		word := label(texts, k)
 		name := fieldName(word, n.names, found[k])
 		n.names, n.vary, n.before = append(n.names, name), append(n.vary, k), append(n.before, word)
 		b.WriteString("{" + name + "}")
 	}
+
 	b.WriteString(texts[len(first)])
+
 	n.text = b.String()
 	for i, f := range files {
 		if !member[i] {
 			n.odd = append(n.odd, f)
 			continue
 		}
+
 		n.take(f, tails[i], 0)
 	}
+
 	return n
 }
 
@@ -484,10 +564,12 @@ func tail(f string, elements int) string {
 
 func (n *names) take(f, t string, variant float64) {
 	_, nums := cut(t)
+
 	m := map[string]float64{"variant": variant}
 	for i, k := range n.vary {
 		m[n.names[i]] = value(nums[k])
 	}
+
 	n.values[f] = m
 }
 
@@ -496,6 +578,7 @@ func (n *names) take(f, t string, variant float64) {
 // example of each such way of naming; n.odd keeps the others.
 func (n *names) variants() (examples []string) {
 	number := map[string]float64{}
+
 	var left []string
 	for _, f := range n.odd {
 		t := tail(f, n.elements)
@@ -504,18 +587,23 @@ func (n *names) variants() (examples []string) {
 		for i, k := range n.vary {
 			same = same && fieldName(label(texts, k), n.names[:i], nil) == fieldName(n.before[i], n.names[:i], nil)
 		}
+
 		if !same {
 			left = append(left, f)
 			continue
 		}
+
 		key := strings.Join(texts, "\x00")
 		if number[key] == 0 {
 			number[key] = float64(len(number) + 1)
 			examples = append(examples, t)
 		}
+
 		n.take(f, t, number[key])
 	}
+
 	n.odd = left
+
 	return examples
 }
 
@@ -525,6 +613,7 @@ func (n *names) variants() (examples []string) {
 // vary are no inputs.
 func (p *plan) holdOut(rows []map[string]float64) {
 	p.known = slices.Clone(p.Inputs)
+
 	distinct := map[string][]float64{}
 	for _, name := range slices.Clone(p.Inputs) {
 		var v []float64
@@ -533,18 +622,22 @@ func (p *plan) holdOut(rows []map[string]float64) {
 				v = append(v, x)
 			}
 		}
+
 		slices.Sort(v)
+
 		distinct[name] = slices.Compact(v)
 		if len(distinct[name]) < 2 {
 			p.Inputs = slices.DeleteFunc(p.Inputs, func(s string) bool { return s == name })
 		}
 	}
+
 	leaves := func(name string, low, high float64) bool { // something to learn from
 		first, varies := map[string]float64{}, map[string]bool{}
 		for _, row := range rows {
 			if x := row[name]; x >= low && x <= high {
 				continue
 			}
+
 			for _, in := range p.Inputs {
 				if v, ok := first[in]; ok && v != row[in] {
 					varies[in] = true
@@ -553,37 +646,46 @@ func (p *plan) holdOut(rows []map[string]float64) {
 				}
 			}
 		}
+
 		return len(varies) == len(p.Inputs)
 	}
+
 	for _, name := range p.Inputs {
 		v := distinct[name]
 		n := len(v)
 		if n < 3 {
 			continue
 		}
+
 		if n > 12 || p.Results != nil && slices.Contains(p.Results.Within, name) {
 			low, high := v[n*2/5], v[n*3/5]
 			if leaves(name, low, high) {
 				p.Held = fmt.Sprintf("%s: {min: %s, max: %s}", plain([]string{name})[0], number(low), number(high))
 				return
 			}
+
 			continue
 		}
+
 		runs := map[float64]int{}
 		for _, row := range rows {
 			runs[row[name]]++
 		}
+
 		inner := slices.Clone(v[1 : n-1])
 		slices.SortStableFunc(inner, func(a, b float64) int { // most runs, then nearest the middle, then the greater
 			if d := runs[b] - runs[a]; d != 0 {
 				return d
 			}
+
 			away := func(x float64) int { return max(slices.Index(v, x)-n/2, n/2-slices.Index(v, x)) }
 			if d := away(a) - away(b); d != 0 {
 				return d
 			}
+
 			return slices.Index(v, b) - slices.Index(v, a)
 		})
+
 		if n >= 5 && runs[inner[0]] < 2 { // a single condition has no R²: two neighbours
 			low, high := v[n/2-1], v[n/2]
 			if leaves(name, low, high) {
@@ -591,6 +693,7 @@ func (p *plan) holdOut(rows []map[string]float64) {
 				return
 			}
 		}
+
 		for _, x := range inner {
 			if leaves(name, x, x) {
 				p.Held = plain([]string{name})[0] + ": " + number(x)
@@ -621,10 +724,12 @@ func fieldName(before string, taken []string, values []float64) string {
 	if w := words.FindAllString(before, -1); len(w) > 0 {
 		name = strings.ToLower(w[len(w)-1])
 	}
+
 	whole, high := len(values) > 0, 0.0
 	for _, v := range values {
 		whole, high = whole && v == math.Trunc(v) && v > 0, max(high, v)
 	}
+
 	switch std := standard[name]; {
 	case std == "blades" && name != "blades" && !(whole && high <= 12):
 	case std == "u_inf_m_s" && whole && high < 10:
@@ -632,12 +737,15 @@ func fieldName(before string, taken []string, values []float64) string {
 	case std != "":
 		name = std
 	}
+
 	if name == "file" || name == "channel" || name == "set" {
 		name += "_number" // these words have other meanings in tables
 	}
+
 	for i := 2; slices.Contains(taken, name); i++ {
 		name = strings.TrimRight(name, "_0123456789") + "_" + strconv.Itoa(i)
 	}
+
 	return name
 }
 
@@ -688,6 +796,7 @@ func (p *plan) look(dir string, files []string, rows []map[string]float64, r *Re
 	var first ingest.Info
 	numeric := map[string]int{} // attributes that are numbers, by their full name
 	var names []string
+
 	opened := 0
 	for i, f := range files[:min(len(files), maxOpened)] {
 		info, err := header(filepath.Join(dir, f))
@@ -696,13 +805,17 @@ func (p *plan) look(dir string, files []string, rows []map[string]float64, r *Re
 				r.note("the first recording cannot be read: %v", err)
 				return
 			}
+
 			r.note("%v", err)
 			continue
 		}
+
 		if i == 0 {
 			first = info
 		}
+
 		opened++
+
 		for _, a := range info.Attributes {
 			if _, err := ingest.AttributeNumber(info, a.Name); err == nil {
 				if numeric[a.Name] == 0 {
@@ -711,16 +824,20 @@ func (p *plan) look(dir string, files []string, rows []map[string]float64, r *Re
 				numeric[a.Name]++
 			}
 		}
+
 		for _, c := range info.Channels {
 			if c.Role() == "" && !p.intervals && c.Samples > 1 && (p.shortest == 0 || c.Samples < p.shortest) {
 				p.shortest = c.Samples
 			}
 		}
 	}
+
 	p.choose(first, r)
+
 	if !slices.ContainsFunc(format.All(), func(f ingest.Format) bool { return f.Name == p.Format && f.Attributes }) {
 		return
 	}
+
 	for _, a := range names { // conditions the files state themselves
 		base := strings.ToLower(a[strings.LastIndexAny(a, "/.@")+1:])
 		name := standard[base]
@@ -729,15 +846,19 @@ func (p *plan) look(dir string, files []string, rows []map[string]float64, r *Re
 				name = n
 			}
 		}
+
 		if name == "" || len(base) == 1 || numeric[a] != opened || slices.Contains(p.Inputs, name) {
 			continue
 		}
+
 		p.Attributes = append(p.Attributes, config.NamedString{Name: name, Value: a})
 		p.Inputs = append(p.Inputs, name)
+
 		for i, f := range files {
 			if i >= len(rows) || len(rows) != len(files) {
 				break
 			}
+
 			if info, err := header(filepath.Join(dir, f)); err == nil {
 				if v, err := ingest.AttributeNumber(info, a); err == nil {
 					rows[i][name] = v
@@ -753,6 +874,7 @@ func header(path string) (ingest.Info, error) {
 		return ingest.Info{}, err
 	}
 	defer rd.Close()
+
 	return rd.Info(), nil
 }
 
@@ -764,6 +886,7 @@ func roleOf(channel string) string {
 	case "drag", "d", "fx", "drag_n":
 		return "drag"
 	}
+
 	return ""
 }
 
@@ -774,33 +897,42 @@ func (p *plan) choose(info ingest.Info, r *Result) {
 		rate    float64
 		samples int64
 	}
+
 	shapes := map[shape]int{}
 	var most shape
+
 	var all []ingest.Channel
 	for _, c := range info.Channels {
 		if c.Role() != "" || c.Samples < 2 {
 			continue
 		}
+
 		all = append(all, c)
+
 		s := shape{c.RateHz, c.Samples}
 		if shapes[s]++; shapes[s] > shapes[most] {
 			most = s
 		}
 	}
+
 	if len(all) == 0 {
 		r.note("%s has no channel of samples; pipeline inspect shows its contents", info.Path)
 		return
 	}
+
 	forces := false
+
 	pascal := true
 	for _, c := range all {
 		if (shape{c.RateHz, c.Samples}) != most {
 			continue
 		}
+
 		p.Channels, p.units = append(p.Channels, c.Name), append(p.units, c.Unit)
 		forces = forces || roleOf(c.Name) != ""
 		pascal = pascal && c.Unit == "Pa"
 	}
+
 	p.Some = len(p.Channels) < len(all)
 	p.Pascal = pascal
 	p.Stated = p.units[0]
@@ -812,37 +944,48 @@ func (p *plan) choose(info ingest.Info, r *Result) {
 	if p.RateKnown {
 		what += fmt.Sprintf(" at %g Hz", p.rateHz)
 	}
+
 	r.note("%s", what)
 	p.perChannel(info, r)
+
 	if n := len(all) - len(p.Channels) - len(p.Inside); n > 0 {
 		r.note("of %d channels those of one rate and length are used; choose others under channels", len(all))
 	}
+
 	if p.Spectra {
 		return
 	}
+
 	for i, c := range p.Channels {
 		role := roleOf(c)
 		if role == "" {
 			continue
 		}
+
 		if p.units[i] == "N" {
 			role += "_n"
 		}
+
 		p.Columns = append(p.Columns, config.NamedString{Name: role, Value: c})
 	}
+
 	if len(p.Columns) > 0 {
 		return
 	}
+
 	for _, c := range p.Channels {
 		name := strings.Trim(strings.ToLower(notWord.ReplaceAllString(c, "_")), "_")
 		if name == "" || name[0] >= '0' && name[0] <= '9' {
 			name = "column_" + name
 		}
+
 		for i := 2; slices.ContainsFunc(p.Columns, func(n config.NamedString) bool { return n.Name == name }); i++ {
 			name += "_" + strconv.Itoa(i)
 		}
+
 		p.Columns = append(p.Columns, config.NamedString{Name: name, Value: c})
 	}
+
 	r.note("no column is called lift or drag: all are outcomes; under columns keep measured quantities, and remove " +
 		"clocks and settings")
 }
@@ -851,22 +994,27 @@ func (p *plan) choose(info ingest.Info, r *Result) {
 // their names tell of which, and notes the others.
 func (p *plan) perChannel(info ingest.Info, r *Result) {
 	n := len(p.Channels)
+
 	listed := r.Conditions == "" && p.Conditions != "" || strings.Contains(r.Conditions, ",") // conditions of a table
 	if !p.Spectra || n < 2 || listed {
 		return
 	}
+
 	var others []string
 	for _, c := range info.Channels {
 		if c.Samples != int64(n) || slices.Contains(p.Channels, c.Name) || c.IsTime() || strings.Contains(c.Name, "[") {
 			continue
 		}
+
 		w := words.FindAllString(c.Name[strings.LastIndexAny(c.Name, "/.")+1:], -1)
+
 		name := ""
 		for _, word := range w {
 			if std := standard[strings.ToLower(word)]; std != "" && len(word) > 1 {
 				name = std
 			}
 		}
+
 		switch {
 		case name != "" && !slices.Contains(p.Inputs, name):
 			p.Inside = append(p.Inside, config.NamedString{Name: name, Value: c.Name})
@@ -874,9 +1022,11 @@ func (p *plan) perChannel(info ingest.Info, r *Result) {
 			others = append(others, c.Name)
 		}
 	}
+
 	if len(others) > 0 {
 		r.note("%s has a value for each channel too: name it under inside if it is a condition", strings.Join(others, ", "))
 	}
+
 	if len(p.Inside) > 0 && r.Conditions != "" { // a list of files without a condition
 		p.Conditions, r.Conditions = "", ""
 		r.Notes = slices.DeleteFunc(r.Notes, func(s string) bool { return strings.HasPrefix(s, noConditions) })
@@ -893,22 +1043,26 @@ func (p *plan) knowSpeed(r *Result) {
 	if !p.Spectra {
 		return
 	}
+
 	has := func(name string) bool { return slices.Contains(p.known, name) }
 	switch {
 	case !has("rpm") && !has("rps") && !has("blades"):
 		p.NoRotor = true
 		r.note("no conditions blades and rpm were found: the outcomes are levels of bands and overall levels; the " +
 			"configuration states what the harmonics of a rotor need")
+
 	case !has("rpm") && !has("rps"):
 		p.NeedSpeed = true
 		r.note("no condition rpm was found: the shaft speed is looked for in the sound; set the range under track, " +
 			"narrower than a factor of 2, or halves and doubles of the speed are mistaken for it (pipeline inspect lists the " +
 			"lines of a recording; the blade passing frequency is blades times the shaft speed)")
 	}
+
 	if !p.NoRotor && !has("blades") {
 		p.NeedBlades = true
 		r.note("no condition blades was found: the number of blades is taken to be 2; correct it under constants")
 	}
+
 	if !p.RateKnown && !p.Todo {
 		r.note("the files do not state their sampling rate: correct rate_hz")
 	}
@@ -938,6 +1092,7 @@ func render(p plan) string {
 	if err := yaml.Execute(&b, &p); err != nil {
 		panic("scaffold: " + err.Error()) // the template and its values are this package's
 	}
+
 	return b.String()
 }
 
@@ -946,6 +1101,7 @@ func quoted(list []string) string {
 	for i, s := range list {
 		q[i] = quote(s)
 	}
+
 	return strings.Join(q, ", ")
 }
 
@@ -957,6 +1113,7 @@ func plain(names []string) []string {
 			out[i] = quote(n)
 		}
 	}
+
 	return out
 }
 
@@ -967,6 +1124,7 @@ func pairs(list []config.NamedString) string {
 	for i, e := range list {
 		q[i] = e.Name + ": " + quote(e.Value)
 	}
+
 	return strings.Join(q, ", ")
 }
 

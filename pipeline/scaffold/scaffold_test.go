@@ -80,14 +80,17 @@ func TestPattern(t *testing.T) {
 			t.Errorf("%v: %q %v %v, expected %q %v %v", c.files, p, names, odd, c.pattern, c.names, c.odd)
 			continue
 		}
+
 		if p == "" {
 			continue
 		}
+
 		pat, err := campaign.ParsePattern(p)
 		if err != nil {
 			t.Error(err)
 			continue
 		}
+
 		for _, f := range c.files {
 			if _, ok := pat.Match(f); ok == slices.Contains(odd, f) {
 				t.Errorf("%s matches %q: %v", f, p, ok)
@@ -122,15 +125,18 @@ func TestLookAtCampaigns(t *testing.T) {
 		if err := simulate.WriteDir(context.Background(), c.campaign, dir, 1, nil); err != nil {
 			t.Fatal(err)
 		}
+
 		r, err := Look(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		for _, w := range c.wants {
 			if !strings.Contains(r.YAML, w) {
 				t.Errorf("%s: %q is missing in\n%s", c.campaign.Kind(), w, r.YAML)
 			}
 		}
+
 		if _, err := config.Parse("pipeline.yaml", []byte(r.YAML)); err != nil {
 			t.Errorf("%s: %v", c.campaign.Kind(), err)
 		}
@@ -143,22 +149,29 @@ func TestLookAtNothing(t *testing.T) {
 	if err != nil || len(r.Notes) != 1 {
 		t.Fatalf("%v, notes %q", err, r.Notes)
 	}
+
 	if _, err := config.Parse("pipeline.yaml", []byte(r.YAML)); err != nil {
 		t.Error(err)
 	}
+
 	if err := os.WriteFile(filepath.Join(dir, "take.AIFF"), []byte("FORM"), 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	if r, err = Look(dir); err != nil {
 		t.Fatal(err)
 	}
+
 	contains(t, strings.Join(r.Notes, "\n"), "AIFF files are not read: convert it to WAV")
+
 	if err := os.WriteFile(filepath.Join(dir, "take.wav"), []byte("not a wav"), 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	if r, err = Look(dir); err != nil || !strings.Contains(strings.Join(r.Notes, "\n"), "cannot be read") {
 		t.Errorf("a broken recording: %v, notes %q", err, r.Notes)
 	}
+
 	if _, err := Look(filepath.Join(dir, "absent")); err == nil {
 		t.Error("an absent folder was looked at")
 	}
@@ -167,27 +180,34 @@ func TestLookAtNothing(t *testing.T) {
 // loads writes the result of Look into dir and runs `pipeline check` on it.
 func loads(t *testing.T, dir string) *Result {
 	t.Helper()
+
 	r, err := Look(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	write := func(name, text string) {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	if r.Conditions != "" {
 		write("conditions.csv", r.Conditions)
 	}
+
 	write("pipeline.yaml", r.YAML)
+
 	if _, err := pipeline.Load(filepath.Join(dir, "pipeline.yaml")); err != nil {
 		t.Errorf("what init wrote is not valid: %v\n%s", err, r.YAML)
 	}
+
 	return r
 }
 
 func contains(t *testing.T, text string, wants ...string) {
 	t.Helper()
+
 	for _, w := range wants {
 		if !strings.Contains(text, w) {
 			t.Errorf("%q is missing in\n%s", w, text)
@@ -217,14 +237,17 @@ func TestLookAtEveryFormat(t *testing.T) {
 				if f == "recording.arrow" {
 					folder = "arrow/testdata"
 				}
+
 				b, err := os.ReadFile(filepath.Join("..", "..", "ingest", "format", folder, f))
 				if err != nil {
 					t.Fatal(err)
 				}
+
 				if err := os.WriteFile(filepath.Join(dir, f), b, 0o644); err != nil {
 					t.Fatal(err)
 				}
 			}
+
 			contains(t, loads(t, dir).YAML, c.wants...)
 		})
 	}
@@ -235,13 +258,16 @@ func balance(t *testing.T, dir, name string, n int) {
 	t.Helper()
 	var b strings.Builder
 	b.WriteString("Lift\tDrag\tTime (s)\n")
+
 	for i := range n {
 		fmt.Fprintf(&b, "%d\t%d\t%g\n", i%7, i%5, float64(i)/4)
 	}
+
 	f := filepath.Join(dir, filepath.FromSlash(name))
 	if err := os.MkdirAll(filepath.Dir(f), 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := os.WriteFile(f, []byte(b.String()), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -257,11 +283,14 @@ func TestNamesOfSeveralMakes(t *testing.T) {
 	} {
 		balance(t, dir, f, 90)
 	}
+
 	balance(t, dir, "Speed1R/angle20.txt", 61) // the shortest
+
 	r := loads(t, dir)
 	if want := "file,speed,alpha_deg,variant\nSpeed1/angle0.txt,1,0,0\n"; !strings.HasPrefix(r.Conditions, want) {
 		t.Errorf("table %q", r.Conditions)
 	}
+
 	contains(t, r.Conditions, "\nSpeed1R/angle10.txt,1,10,1\n", "\nSpeed2/angle20.txt,2,20,0\n")
 	contains(t, r.YAML, `files: ["Speed*/*.txt"]`, `exclude: ["Speed4/force.txt"]`, "samples: 30 ",
 		"inputs: [speed, alpha_deg, variant]", "held-out: {test: {alpha_deg: 10}}")
@@ -272,15 +301,19 @@ func TestNamesOfSeveralMakes(t *testing.T) {
 func TestManyTriplets(t *testing.T) {
 	dir := t.TempDir()
 	const settings = "optimizer: {batch: 256, epochs: 40, schedule: cosine} # 20000 triplets"
+
 	for i := range 99 {
 		balance(t, dir, fmt.Sprintf("a%d.txt", i), 400)
 	}
+
 	if r := loads(t, dir); strings.Contains(r.YAML, "optimizer:") {
 		t.Errorf("few triplets have\n%s", r.YAML)
 	}
+
 	balance(t, dir, "a99.txt", 400)
 	r := loads(t, dir)
 	contains(t, r.YAML, "samples: 200 ", settings)
+
 	if _, err := config.Parse("pipeline.yaml", []byte(r.YAML)); err != nil {
 		t.Error(err)
 	}
@@ -291,13 +324,16 @@ func TestRowIntervals(t *testing.T) {
 	dir := t.TempDir()
 	balance(t, dir, "one.txt", 100)
 	balance(t, dir, "idle.txt", 100)
+
 	table := "file,row0,row1,alpha_deg\n"
 	for i := range 5 {
 		table += fmt.Sprintf("one.txt,%d,%d,%d\n", 20*i, 20*i+20, 2*i)
 	}
+
 	if err := os.WriteFile(filepath.Join(dir, "conditions.csv"), []byte(table), 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	r := loads(t, dir)
 	contains(t, r.YAML, `exclude: ["idle.txt"]`, "samples: 10 ", "held-out: {test: {alpha_deg: [2, 4]}}")
 }
@@ -314,14 +350,18 @@ func TestHoldOutLeavesInputsVarying(t *testing.T) {
 		{"a": 4, "b": 2},
 		{"a": 5, "b": 2},
 	})
+
 	if p.Held != "a: [2, 3]" {
 		t.Errorf("held out %q", p.Held)
 	}
+
 	p = plan{Inputs: []string{"angle"}} // read, not set: a range
+
 	var rows []map[string]float64
 	for i := range 20 {
 		rows = append(rows, map[string]float64{"angle": float64(i) + 0.25})
 	}
+
 	if p.holdOut(rows); p.Held != "angle: {min: 8.25, max: 12.25}" {
 		t.Errorf("held out %q", p.Held)
 	}
@@ -341,23 +381,29 @@ func TestOutcomesThatFit(t *testing.T) {
 		{"rpm,blades,theta_deg", "3000,2,%d0", []string{"harmonics: 5", "inputs: [theta_deg]"}, "outcomes:"},
 	} {
 		dir := t.TempDir()
+
 		rotor := simulate.Rotor{DurationS: 1, Blades: []int{2}, RPM: []float64{3000, 4000, 5000}, ThetaDeg: []float64{0}}
 		if err := simulate.WriteDir(t.Context(), rotor, dir, 1, nil); err != nil {
 			t.Fatal(err)
 		}
+
 		files, err := filepath.Glob(filepath.Join(dir, "*.wav"))
 		if err != nil || len(files) != 3 {
 			t.Fatal(files, err)
 		}
+
 		text := "file," + c.columns + "\n"
 		for i, f := range files {
 			text += filepath.Base(f) + "," + fmt.Sprintf(c.row, i+1) + "\n"
 		}
+
 		if err := os.WriteFile(filepath.Join(dir, "conditions.csv"), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
+
 		r := loads(t, dir)
 		contains(t, r.YAML, c.wants...)
+
 		if strings.Contains(r.YAML, c.not) {
 			t.Errorf("%q in\n%s", c.not, r.YAML)
 		}
@@ -377,17 +423,21 @@ func TestPerChannelArrays(t *testing.T) {
 		"benchmark.h5": {"9 channels of 64 samples at 51200 Hz"},
 	} {
 		dir := t.TempDir()
+
 		b, err := os.ReadFile(filepath.Join("../../ingest/format/testdata/layouts", name))
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if err := os.WriteFile(filepath.Join(dir, name), b, 0o644); err != nil {
 			t.Fatal(err)
 		}
+
 		r, err := Look(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		text := r.YAML + strings.Join(r.Notes, "\n")
 		for _, w := range want {
 			if !strings.Contains(text, w) {

@@ -22,11 +22,13 @@ experiments:
 		fmt.Println(err)
 		return
 	}
+
 	p, _, err := stages.Plan(f, plan.Program{}, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
+
 	for _, t := range p.Tasks {
 		var from []string
 		for _, d := range t.Deps {
@@ -34,6 +36,7 @@ experiments:
 				from = append(from, d)
 			}
 		}
+
 		fmt.Printf("%-8s %s\n", t.Stage, strings.Join(append([]string{t.ID}, from...), " ← "))
 	}
 	// Output:

@@ -24,10 +24,12 @@ func TestNewStage(t *testing.T) {
 			Publish: []engine.Link{{Output: "count.txt", Path: exp.Published("count", "count.txt")}},
 			Run: func(_ context.Context, j *engine.Job) error {
 				ran++
+
 				t, err := table.Read(j.Input(from.Task, from.Output))
 				if err != nil {
 					return err
 				}
+
 				return os.WriteFile(j.Output("count.txt"), []byte(strings.Repeat("x", t.Rows())), 0o644)
 			},
 		})
@@ -39,32 +41,43 @@ func TestNewStage(t *testing.T) {
 		"17}}}}\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	f, err := config.Load(path)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	run := func(s engine.Selection) {
 		t.Helper()
+
 		tasks, all, err := build(f, plan.Program{Version: "test", Kernels: "portable"}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		count(all[0].Experiment, all[0].trip.Triplets)
+
 		tasks.Plan.Stages = slices.Insert(Names(), slices.Index(names, "train"), "count")
 		if _, err := engine.Run(context.Background(), tasks.Plan, engine.Options{Selection: s}); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	run(engine.Selection{To: "count"})
+
 	b, err := os.ReadFile(filepath.Join(dir, "runs", "toy", "count.txt"))
 	if err != nil || len(b) != 17 || ran != 1 {
 		t.Errorf("%v, %d rows counted in %d runs, expected 17 in one", err, len(b), ran)
 	}
+
 	run(engine.Selection{Stages: []string{"count"}})
+
 	if ran != 1 {
 		t.Errorf("up to date, yet it ran again")
 	}
+
 	run(engine.Selection{Stages: []string{"count"}, Force: true})
+
 	if ran != 2 {
 		t.Errorf("forced, yet it did not run")
 	}

@@ -48,19 +48,23 @@ func planExperiment(exp plan.Experiment, asked []config.Split) (*planned, error)
 	if err != nil {
 		return nil, err
 	}
+
 	ing, err := ingeststage.Plan(exp, sim)
 	if err != nil {
 		return nil, err
 	}
+
 	exp.Ingest.Data = ing.Data
 	trip, err := dspstage.Plan(exp, ing)
 	if err != nil {
 		return nil, err
 	}
+
 	trained, err := trainstage.Plan(exp, ing, trip, asked)
 	if err != nil {
 		return nil, err
 	}
+
 	reportstage.Plan(exp, ing, trip, trained)
 
 	return &planned{exp, ing, trip, trained}, nil
@@ -83,6 +87,7 @@ func Plan(f *config.File, prog plan.Program, extra []config.Split) (*engine.Plan
 			}
 		}
 	}
+
 	return tasks.Plan, warnings, nil
 }
 
@@ -99,23 +104,27 @@ func Check(ctx context.Context, f *config.File, prog plan.Program) (warnings []i
 		if err != nil {
 			return warnings, err
 		}
+
 		warnings = append(warnings, w...)
 		if err := trainstage.CheckSplits(p.Experiment, ing, p.trained.Splits); err != nil {
 			return warnings, err
 		}
 	}
+
 	return warnings, nil
 }
 
 // build plans every experiment, the comparisons of variants and the page.
 func build(f *config.File, prog plan.Program, extra []config.Split) (*plan.Tasks, []*planned, error) {
 	tasks := plan.NewTasks(&engine.Plan{Dir: f.Resolve(f.Workdir), Stages: Names()})
+
 	var all []*planned
 	for k := range f.Experiments {
 		p, err := planExperiment(plan.NewExperiment(f, k, prog, tasks), extra)
 		if err != nil {
 			return nil, nil, err
 		}
+
 		all = append(all, p)
 	}
 
@@ -134,11 +143,13 @@ func build(f *config.File, prog plan.Program, extra []config.Split) (*plan.Tasks
 			families[p.Family()] = append(families[p.Family()], v)
 		}
 	}
+
 	for _, p := range all {
 		if family := families[p.Family()]; len(family) > 0 && family[0].Name == p.Name {
 			reportstage.PlanSweep(family)
 		}
 	}
+
 	reportstage.PlanPage(f, tasks.Plan)
 
 	return tasks, all, nil
@@ -156,10 +167,12 @@ func noFit(s config.Split, all []*planned) string {
 	if len(s.Each) == 0 {
 		what, unknown = s.Test.String(), s.Test.Conditions()
 	}
+
 	for _, c := range unknown {
 		if slices.Contains(conditions, c) {
 			continue
 		}
+
 		if hint := spelling.DidYouMean(c, conditions); hint != "" {
 			near = hint
 		}

@@ -14,6 +14,7 @@ func ExampleBatch() {
 		{At: []float64{8500}, Epistemic: 0.9},
 		{At: []float64{2000}, Epistemic: 0.5},
 	}
+
 	for _, s := range suggest.Batch(list, 2, 0) {
 		fmt.Println(s.At[0])
 	}

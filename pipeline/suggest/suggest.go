@@ -26,6 +26,7 @@ const maxGrid = 1_000_000
 // from:to:step (to included where a step meets it). Every input may occur once.
 func ParseGrid(m *predict.Models, s string) ([]Axis, error) {
 	var axes []Axis
+
 	points := 1
 	for _, term := range strings.Split(s, ",") {
 		name, spec, ok := strings.Cut(term, "=")
@@ -33,13 +34,16 @@ func ParseGrid(m *predict.Models, s string) ([]Axis, error) {
 		if !ok || name == "" {
 			return nil, fmt.Errorf("expected input=value or input=from:to:step, found %q", term)
 		}
+
 		i, err := m.Input(name)
 		if err != nil {
 			return nil, err
 		}
+
 		if slices.ContainsFunc(axes, func(a Axis) bool { return a.Input == i }) {
 			return nil, fmt.Errorf("%s occurs twice", name)
 		}
+
 		a := Axis{Input: i}
 		parts := strings.Split(spec, ":")
 		v := make([]float64, len(parts))
@@ -48,6 +52,7 @@ func ParseGrid(m *predict.Models, s string) ([]Axis, error) {
 				return nil, fmt.Errorf("%s: %w", name, err)
 			}
 		}
+
 		switch {
 		case len(v) == 1:
 			a.Values = v
@@ -56,18 +61,23 @@ func ParseGrid(m *predict.Models, s string) ([]Axis, error) {
 			if n >= maxGrid {
 				return nil, fmt.Errorf("%s=%s has more than %d values", name, spec, maxGrid)
 			}
+
 			for k := range int(n) + 1 {
 				a.Values = append(a.Values, v[0]+float64(k)*v[2])
 			}
+
 		default:
 			return nil, fmt.Errorf("%s: expected a value or from:to:step with from ≤ to and a step above zero, found %q", name,
 				spec)
 		}
+
 		if points *= len(a.Values); points > maxGrid {
 			return nil, fmt.Errorf("the grid has more than %d points", maxGrid)
 		}
+
 		axes = append(axes, a)
 	}
+
 	return axes, nil
 }
 
@@ -108,6 +118,7 @@ func Rank(ctx context.Context, m *predict.Models, axes []Axis, by string) ([]Sug
 	if by == "" {
 		by = DefaultBy(m)
 	}
+
 	switch {
 	case by != ByHonest && by != ByBoth && by != ByCov && by != BySpread:
 		return nil, fmt.Errorf("rank by: expected %s, %s, %s or %s, found %q", ByHonest, ByBoth, ByCov, BySpread, by)
@@ -116,10 +127,12 @@ func Rank(ctx context.Context, m *predict.Models, axes []Axis, by string) ([]Sug
 	case by == BySpread && m.Seeds() < 2:
 		return nil, fmt.Errorf("rank by %s: expected models of several seeds, found one; name the split's folder", by)
 	}
+
 	others, err := averaged(m, axes)
 	if err != nil {
 		return nil, err
 	}
+
 	points := [][]float64{nil}
 	for _, a := range axes {
 		var next [][]float64
@@ -128,12 +141,15 @@ func Rank(ctx context.Context, m *predict.Models, axes []Axis, by string) ([]Sug
 				next = append(next, append(slices.Clone(p), v))
 			}
 		}
+
 		points = next
 	}
+
 	if len(points)*len(others) > maxGrid {
 		return nil, fmt.Errorf("the grid has %d points, each averaged over %d others: more than %d together", len(points),
 			len(others), maxGrid)
 	}
+
 	done := measured(m, axes)
 	out := make([]Suggestion, len(points))
 	d := len(m.Card.Inputs)
@@ -146,18 +162,23 @@ func Rank(ctx context.Context, m *predict.Models, axes []Axis, by string) ([]Sug
 			}
 			x = append(x, row...)
 		}
+
 		s := Suggestion{At: p, Outside: m.Outside(x[:d])}
 		if s.Epistemic, s.Aleatoric, err = expected(ctx, m, x, by); err != nil {
 			return nil, err
 		}
+
 		if t := s.Epistemic + s.Aleatoric; t > 0 {
 			s.Share = s.Epistemic / t
 		}
+
 		s.Measured = slices.ContainsFunc(done, func(q []float64) bool { return sameCondition(p, q) })
 		s.Advice = s.advice()
 		out[i] = s
 	}
+
 	sort.SliceStable(out, func(a, b int) bool { return out[a].Epistemic > out[b].Epistemic })
+
 	return out, nil
 }
 
@@ -169,10 +190,12 @@ func averaged(m *predict.Models, axes []Axis) ([][]float64, error) {
 		if slices.ContainsFunc(axes, func(a Axis) bool { return a.Input == i }) {
 			continue
 		}
+
 		if len(in.Values) == 0 {
 			return nil, fmt.Errorf("%s is not in the grid, and the model's card does not list its values: add it to the grid",
 				in.Name)
 		}
+
 		var next [][]float64
 		for _, row := range rows {
 			for _, v := range in.Values {
@@ -181,8 +204,10 @@ func averaged(m *predict.Models, axes []Axis) ([][]float64, error) {
 				next = append(next, r)
 			}
 		}
+
 		rows = next
 	}
+
 	return rows, nil
 }
 
@@ -196,25 +221,31 @@ func expected(ctx context.Context, m *predict.Models, x []float64, by string) (
 		if err != nil {
 			return 0, 0, err
 		}
+
 		std := m.Honest.Calibration.Covariance.Scale
 		for k, v := range p.Epistemic {
 			w := 1 / (std[k%p.Out] * std[k%p.Out] * float64(len(p.Mu)))
 			epistemic += w * v
 			aleatoric += w * (p.Total[k] - v)
 		}
+
 		return epistemic, aleatoric, nil
 	}
+
 	r, err := m.Quick(ctx, x)
 	if err != nil {
 		return 0, 0, err
 	}
+
 	std := m.OutcomeStd()
 	for k := range r.Mu {
 		w := 1 / (std[k%r.Out] * std[k%r.Out] * float64(len(r.Mu)))
+
 		cov, spread := max(r.Cov[k], 0), r.Spread[k]
 		if math.IsNaN(spread) {
 			spread = 0
 		}
+
 		switch by {
 		case ByCov:
 			epistemic += w * cov
@@ -223,9 +254,11 @@ func expected(ctx context.Context, m *predict.Models, x []float64, by string) (
 		default:
 			epistemic += w * (cov + spread)
 		}
+
 		n := float64(r.Seeds)
 		aleatoric += w * max(r.Total[k]-spread*(n-1)/n-cov, 0)
 	}
+
 	return epistemic, aleatoric, nil
 }
 
@@ -241,10 +274,12 @@ func measured(m *predict.Models, axes []Axis) [][]float64 {
 		for k, a := range axes {
 			p[k] = c[a.Input]
 		}
+
 		if !slices.ContainsFunc(out, func(q []float64) bool { return sameCondition(p, q) }) {
 			out = append(out, p)
 		}
 	}
+
 	return out
 }
 
@@ -263,6 +298,7 @@ func (s Suggestion) advice() string {
 	case s.Measured:
 		return fmt.Sprintf("repeat the run: measured, and yet ignorance is %.0f %% of the uncertainty", 100*s.Share)
 	}
+
 	return fmt.Sprintf("measure a new condition there: ignorance is %.0f %% of the uncertainty", 100*s.Share)
 }
 
@@ -279,24 +315,30 @@ func Batch(list []Suggestion, n, measured int) []Suggestion {
 	if n <= 0 {
 		return nil
 	}
+
 	d := len(list[0].At)
+
 	low, high := slices.Clone(list[0].At), slices.Clone(list[0].At)
 	for _, s := range list {
 		for k, v := range s.At {
 			low[k], high[k] = min(low[k], v), max(high[k], v)
 		}
 	}
+
 	varying := 0
 	for k := range d {
 		if high[k] > low[k] {
 			varying++
 		}
 	}
+
 	length := math.Pow(float64(measured+n), -1/float64(max(varying, 1)))
+
 	left, taken := make([]float64, len(list)), make([]bool, len(list))
 	for i, s := range list {
 		left[i] = s.Epistemic
 	}
+
 	var out []Suggestion
 	for range n {
 		best := -1
@@ -305,8 +347,10 @@ func Batch(list []Suggestion, n, measured int) []Suggestion {
 				best = i
 			}
 		}
+
 		taken[best] = true
 		out = append(out, list[best])
+
 		for i, s := range list {
 			square := 0.0
 			for k, v := range s.At {
@@ -315,8 +359,10 @@ func Batch(list []Suggestion, n, measured int) []Suggestion {
 					square += t * t
 				}
 			}
+
 			left[i] *= -math.Expm1(-square / (length * length))
 		}
 	}
+
 	return out
 }

@@ -23,6 +23,7 @@ const training = 48
 // part is their product grid, which lacks b = 3, the test part.
 func measurements() triplets.Set {
 	var x, y1, y2 []float64
+
 	noise := 0.37
 
 	for i := range training + 12 {
@@ -47,21 +48,25 @@ var trained = sync.OnceValues(func() (*predict.Models, error) {
 	s.Part = slices.Repeat([]triplets.Part{triplets.Train}, training)
 
 	var names []string
+
 	card := predict.Card{Outcomes: []predict.Outcome{{Name: "lift"}, {Name: "drag"}}}
 	for i := range s.N {
 		names = append(names, fmt.Sprint(i))
+
 		if i < training {
 			card.Conditions = append(card.Conditions, s.X[2*i:2*i+2])
 		} else {
 			s.Part = append(s.Part, triplets.Test)
 		}
 	}
+
 	s.SetRuns(names)
 
 	a := predict.Input{Name: "a", Max: 2.75}
 	for i := range 12 {
 		a.Values = append(a.Values, float64(i)/4)
 	}
+
 	card.Inputs = []predict.Input{a, {Name: "b", Max: 4, Values: []float64{0, 1, 2, 4}}}
 
 	var nets []*train.Model
@@ -73,6 +78,7 @@ var trained = sync.OnceValues(func() (*predict.Models, error) {
 		if err != nil {
 			return nil, err
 		}
+
 		nets = append(nets, net)
 	}
 
@@ -80,21 +86,26 @@ var trained = sync.OnceValues(func() (*predict.Models, error) {
 	for i := range s.N {
 		b = append(b, s.X[2*i+1])
 	}
+
 	learner := honest.Learner{Settings: honest.DefaultSettings(), Condition: "b", Within: holdout.Nothing.Within("b")}
 	calibrated, _, err := learner.Process(context.Background(), s, b)
 
 	m := predict.New(card, nets...)
 	m.Honest = calibrated
+
 	return m, err
 })
 
 func models(t *testing.T) *predict.Models {
 	t.Helper()
+
 	m, err := trained()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	c := *m
+
 	return &c
 }
 
@@ -105,6 +116,7 @@ func TestParseGrid(t *testing.T) {
 		len(axes[1].Values) != 11 {
 		t.Errorf("grid %+v, %v", axes, err)
 	}
+
 	for _, c := range [][2]string{
 		{"b=5:2:1", "from ≤ to"},
 		{"b=1:2:0", "step above zero"},
@@ -129,43 +141,53 @@ func TestRank(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	list, err := Rank(context.Background(), m, axes, ByBoth)
 	if err != nil || len(list) != 7 {
 		t.Fatalf("%d suggestions, %v", len(list), err)
 	}
+
 	std := m.OutcomeStd()
 	for i, s := range list {
 		if i > 0 && s.Epistemic > list[i-1].Epistemic {
 			t.Errorf("rank %d comes before a smaller one", i)
 		}
+
 		var x []float64
 		for _, a := range m.Card.Inputs[0].Values {
 			x = append(x, a, s.At[0])
 		}
+
 		p, err := m.Predict(context.Background(), x, "")
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		want := 0.0
 		for k := range p.Mu {
 			want += (max(p.Cov[k], 0) + p.Spread[k]) / (std[k%2] * std[k%2]) / float64(len(p.Mu))
 		}
+
 		if math.Abs(s.Epistemic-want) > 1e-6*want {
 			t.Errorf("b = %v: expected error %v, want %v", s.At[0], s.Epistemic, want)
 		}
+
 		if b := s.At[0]; s.Measured != (b <= 4 && b != 3) || (len(s.Outside) > 0) != (b > 4) {
 			t.Errorf("b = %v: measured %v, outside %v", b, s.Measured, s.Outside)
 		}
+
 		longer, there := strings.Contains(s.Advice, "long"), strings.Contains(s.Advice, "ignorance")
 		if longer == there || there != (s.Share >= 0.5) {
 			t.Errorf("b = %v: share %v, advice %q", s.At[0], s.Share, s.Advice)
 		}
 	}
+
 	one := predict.New(m.Card, &train.Model{In: 2, Out: 2})
 	if _, err := Rank(context.Background(), one, axes, BySpread); err == nil ||
 		!strings.Contains(err.Error(), "several seeds") {
 		t.Errorf("the spread of one model: %v", err)
 	}
+
 	if _, err := Rank(context.Background(), m, axes, "luck"); err == nil {
 		t.Error("ranked by luck")
 	}
@@ -179,17 +201,21 @@ func TestBatch(t *testing.T) {
 	for k, e := range []float64{1, 0.9, 0.3, 0.2, 0.5} {
 		list = append(list, Suggestion{At: []float64{10 * float64(k), 7}, Epistemic: e})
 	}
+
 	got := Batch(list, 2, 0)
 	if len(got) != 2 || got[0].At[0] != 0 || got[1].At[0] != 40 {
 		t.Errorf("picked %v", got)
 	}
+
 	// With so many conditions measured that nothing is near: by rank.
 	if got := Batch(list, 2, 1000); got[1].At[0] != 10 {
 		t.Errorf("picked %v, want the first in rank", got)
 	}
+
 	if got := Batch(list, 9, 0); len(got) != 5 {
 		t.Errorf("%d of five", len(got))
 	}
+
 	if Batch(nil, 3, 0) != nil || Batch(list, 0, 0) != nil {
 		t.Error("nothing to pick from, or nothing to pick")
 	}
@@ -210,17 +236,20 @@ func TestRankByCalibratedVariance(t *testing.T) {
 	if err != nil || DefaultBy(m) != ByHonest {
 		t.Fatal(DefaultBy(m), err)
 	}
+
 	if list[0].At[0] != 3 {
 		t.Errorf("b = %g comes first, expected the one that was not measured", list[0].At[0])
 	}
 
 	var variance [2]float64 // of the outcomes
+
 	s := measurements()
 	for j := range variance {
 		mean, n := 0.0, float64(2*training)
 		for i := range training {
 			mean += (s.Y1[2*i+j] + s.Y2[2*i+j]) / n
 		}
+
 		for i := range training {
 			variance[j] += (math.Pow(s.Y1[2*i+j]-mean, 2) + math.Pow(s.Y2[2*i+j]-mean, 2)) / n
 		}
@@ -228,16 +257,19 @@ func TestRankByCalibratedVariance(t *testing.T) {
 
 	for _, got := range list {
 		want := 0.0
+
 		values := m.Card.Inputs[0].Values
 		for _, a := range values {
 			p, err := m.Recommend(ctx, []float64{a, got.At[0]}, 0, true)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			for j, v := range variance {
 				want += p.Epistemic[j] / v / 2 / float64(len(values))
 			}
 		}
+
 		if math.Abs(got.Epistemic-want) > 1e-9*want {
 			t.Errorf("b = %g: %g, want %g", got.At[0], got.Epistemic, want)
 		}
@@ -254,10 +286,12 @@ func FuzzParseGrid(f *testing.F) {
 	for _, s := range []string{"b=0:4:1", "a=1:2:0.25,b=3", "=", "a=1e308:1e309:1", "a=:,;"} {
 		f.Add(s)
 	}
+
 	m, err := trained()
 	if err != nil {
 		f.Fatal(err)
 	}
+
 	f.Fuzz(func(t *testing.T, s string) {
 		axes, err := ParseGrid(m, s)
 		for _, a := range axes {

@@ -42,19 +42,25 @@ func arrowJS(t *testing.T, paths ...string) []jsFile {
 	t.Helper()
 	absent := func(format string, args ...any) {
 		t.Helper()
+
 		if os.Getenv("DOUBLETAKE_REQUIRE_NODE") == "1" {
 			t.Fatalf("DOUBLETAKE_REQUIRE_NODE=1, but "+format, args...)
 		}
+
 		t.Skipf("Arrow JS is not compared: "+format, args...)
 	}
+
 	const dir = "testdata/arrowjs"
+
 	node, err := exec.LookPath("node")
 	if err != nil {
 		absent("node is not installed")
 	}
+
 	if _, err := os.Stat(filepath.Join(dir, "node_modules", "apache-arrow", "package.json")); err != nil {
 		absent("npm apache-arrow is not installed (npm ci in pipeline/table/%s)", dir)
 	}
+
 	cmd := exec.Command(node, append([]string{filepath.Join(dir, "read.mjs")}, paths...)...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -62,13 +68,16 @@ func arrowJS(t *testing.T, paths ...string) []jsFile {
 	if err != nil {
 		t.Fatalf("read.mjs: %v\n%s", err, stderr.String())
 	}
+
 	var files []jsFile
 	if err := json.Unmarshal(out, &files); err != nil {
 		t.Fatalf("read.mjs: %v in %.200s", err, out)
 	}
+
 	if len(files) != len(paths) {
 		t.Fatalf("read.mjs: %d files, expected %d", len(files), len(paths))
 	}
+
 	return files
 }
 
@@ -79,30 +88,36 @@ func fromGo(t *table.Table) jsFile {
 	for _, kv := range t.Meta {
 		f.Metadata = append(f.Metadata, [2]string{kv.Key, kv.Value})
 	}
+
 	for _, c := range t.Columns {
 		j := jsColumn{Name: c.Name, Metadata: [][2]string{}, Values: []any{}}
 		if c.Unit != "" {
 			j.Metadata = append(j.Metadata, [2]string{"unit", c.Unit})
 		}
+
 		if c.Description != "" {
 			j.Metadata = append(j.Metadata, [2]string{"description", c.Description})
 		}
+
 		switch {
 		case c.Strings != nil:
 			j.Type = "Utf8"
 			for _, v := range c.Strings {
 				j.Values = append(j.Values, v)
 			}
+
 		case c.Ints != nil:
 			j.Type = "Int64"
 			for _, v := range c.Ints {
 				j.Values = append(j.Values, fmt.Sprint(v))
 			}
+
 		case c.Bools != nil:
 			j.Type = "Bool"
 			for _, v := range c.Bools {
 				j.Values = append(j.Values, v)
 			}
+
 		case c.Lists != nil:
 			j.Type = "List<Float32>"
 			for _, l := range c.Lists {
@@ -110,8 +125,10 @@ func fromGo(t *table.Table) jsFile {
 				for _, v := range l {
 					row = append(row, fmt.Sprintf("%08x", math.Float32bits(v)))
 				}
+
 				j.Values = append(j.Values, row)
 			}
+
 		default:
 			j.Type, j.Nullable = "Float64", true
 			for _, v := range c.Floats {
@@ -122,8 +139,10 @@ func fromGo(t *table.Table) jsFile {
 				}
 			}
 		}
+
 		f.Columns = append(f.Columns, j)
 	}
+
 	return f
 }
 
@@ -131,21 +150,26 @@ func fromGo(t *table.Table) jsFile {
 // order is not compared.
 func compare(t *testing.T, name string, got, want jsFile) {
 	t.Helper()
+
 	if got.Rows != want.Rows || len(got.Columns) != len(want.Columns) {
 		t.Errorf("%s: Arrow JS sees %d rows of %d columns, expected %d of %d", name, got.Rows, len(got.Columns), want.Rows,
 			len(want.Columns))
 		return
 	}
+
 	same := func(a, b [][2]string) bool {
 		order := func(x, y [2]string) int { return strings.Compare(x[0], y[0]) }
 		a, b = slices.Clone(a), slices.Clone(b)
 		slices.SortFunc(a, order)
 		slices.SortFunc(b, order)
+
 		return slices.Equal(a, b)
 	}
+
 	if !same(got.Metadata, want.Metadata) {
 		t.Errorf("%s: schema metadata: Arrow JS sees\n%q, expected\n%q", name, got.Metadata, want.Metadata)
 	}
+
 	for i, w := range want.Columns {
 		g := got.Columns[i]
 		if g.Name != w.Name || g.Type != w.Type || g.Nullable != w.Nullable || !same(g.Metadata, w.Metadata) {
@@ -153,10 +177,12 @@ func compare(t *testing.T, name string, got, want jsFile) {
 				name, i, g.Name, g.Type, g.Nullable, g.Metadata, w.Name, w.Type, w.Nullable, w.Metadata)
 			continue
 		}
+
 		if len(g.Values) != len(w.Values) {
 			t.Errorf("%s: %s: Arrow JS sees %d values, expected %d", name, w.Name, len(g.Values), len(w.Values))
 			continue
 		}
+
 		for r := range w.Values {
 			if !reflect.DeepEqual(g.Values[r], w.Values[r]) {
 				t.Errorf("%s: %s, row %d: Arrow JS sees %v, expected %v", name, w.Name, r, g.Values[r], w.Values[r])
@@ -177,6 +203,7 @@ func TestArrowJSTypes(t *testing.T) {
 	for i := range long {
 		long[i], names[i] = float64(i)/3, fmt.Sprintf("run %d", i)
 	}
+
 	tables := map[string]*table.Table{
 		"types": {
 			Meta: []kv.Pair{
@@ -211,18 +238,23 @@ func TestArrowJSTypes(t *testing.T) {
 		},
 		"long": {Columns: []table.Column{{Name: "x", Floats: long}, {Name: "run", Strings: names}}},
 	}
+
 	var order, paths []string
 	for name := range tables {
 		order = append(order, name)
 	}
+
 	slices.Sort(order)
+
 	for _, name := range order {
 		p := filepath.Join(dir, name+".arrow")
 		if _, err := tables[name].WriteFile(p); err != nil {
 			t.Fatal(err)
 		}
+
 		paths = append(paths, p)
 	}
+
 	for i, got := range arrowJS(t, paths...) {
 		compare(t, order[i], got, fromGo(tables[order[i]]))
 		if order[i] == "long" && got.Batches != 2 {
@@ -263,13 +295,16 @@ experiments:
 `), 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	p, err := pipeline.Load(config)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if _, err := p.Run(context.Background(), engine.Options{Jobs: 2}); err != nil {
 		t.Fatal(err)
 	}
+
 	root := filepath.Join(dir, "runs")
 	var names, paths []string
 	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -279,24 +314,29 @@ experiments:
 			}
 			return err
 		}
+
 		if strings.HasSuffix(path, ".arrow") {
 			rel, _ := filepath.Rel(root, path)
 			names, paths = append(names, filepath.ToSlash(rel)), append(paths, path)
 		}
+
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	seen := map[string]jsFile{}
 	for i, got := range arrowJS(t, paths...) {
 		tab, err := table.Read(paths[i])
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		compare(t, names[i], got, fromGo(tab))
 		seen[names[i]] = got
 	}
+
 	// Rows: 6 rotor runs of 3 microphones, each a recording, a triplet, and a
 	// spectrum per half; 6 wing runs of 20 triplets each. Columns after CONTRACT.
 	for _, c := range []struct {
@@ -330,9 +370,11 @@ experiments:
 			t.Errorf("%s is not among %q", c.file, names)
 			continue
 		}
+
 		if c.rows >= 0 && f.Rows != c.rows || f.Rows == 0 {
 			t.Errorf("%s: %d rows, expected %d", c.file, f.Rows, c.rows)
 		}
+
 		for _, want := range strings.Split(c.columns, ", ") {
 			found := false
 			for _, col := range f.Columns {
@@ -342,17 +384,21 @@ experiments:
 						unit = kv[1]
 					}
 				}
+
 				found = found || strings.TrimSpace(col.Name+" "+col.Type+" "+unit) == want
 			}
+
 			if !found {
 				t.Errorf("%s: no column %q", c.file, want)
 			}
 		}
+
 		for _, col := range f.Columns {
 			if !slices.ContainsFunc(col.Metadata, func(kv [2]string) bool { return kv[0] == "description" && kv[1] != "" }) {
 				t.Errorf("%s: column %s has no description", c.file, col.Name)
 			}
 		}
+
 		for _, key := range []string{"program", "config_digest", "data"} {
 			if !slices.ContainsFunc(f.Metadata, func(kv [2]string) bool { return kv[0] == key && kv[1] != "" }) {
 				t.Errorf("%s: no %s in the schema metadata", c.file, key)

@@ -25,23 +25,28 @@ func Concat(path string, meta []kv.Pair, parts []string) (rows int, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("create table: %w", err)
 	}
+
 	c := &concat{to: newBuffered(f), meta: meta}
 	for _, p := range parts {
 		if err = c.add(p); err != nil {
 			break
 		}
 	}
+
 	if err == nil && c.out == nil {
 		// No rows at all: a table of no columns, as Table.Write has it.
 		c.schema = (&Table{Meta: meta}).schema()
 		err = c.open()
 	}
+
 	if c.out != nil {
 		err = errors.Join(err, c.out.Close())
 	}
+
 	if err := errors.Join(err, c.to.Close(), f.Close()); err != nil {
 		return 0, fmt.Errorf("join tables to %s: %w", path, err)
 	}
+
 	return c.rows, nil
 }
 
@@ -64,6 +69,7 @@ func (c *concat) add(path string) error {
 		return err
 	}
 	defer f.Close()
+
 	return f.each(func(rec arrow.Record) error {
 		if rec.NumRows() == 0 {
 			return nil
@@ -79,23 +85,28 @@ func (c *concat) write(path string, rec arrow.Record) error {
 		for i, kv := range c.meta {
 			keys[i], vals[i] = kv.Key, kv.Value
 		}
+
 		md := arrow.NewMetadata(keys, vals)
 		c.schema = arrow.NewSchema(fields, &md)
 		if err := c.open(); err != nil {
 			return err
 		}
 	}
+
 	want := c.schema.Fields()
 	if len(fields) != len(want) {
 		return fmt.Errorf("%s: expected %d columns, found %d", path, len(want), len(fields))
 	}
+
 	for i := range want {
 		if !fields[i].Equal(want[i]) {
 			return fmt.Errorf("%s: expected column %s, found %s", path, want[i], fields[i])
 		}
 	}
+
 	one := array.NewRecord(c.schema, rec.Columns(), rec.NumRows())
 	defer one.Release()
 	c.rows += int(rec.NumRows())
+
 	return c.out.Write(one)
 }

@@ -15,12 +15,14 @@ func TestConcat(t *testing.T) {
 	dir := t.TempDir()
 	meta := []kv.Pair{{Key: "program", Value: "doubletake"}, {Key: "pairs", Value: "same-run"}}
 	var want Table
+
 	var parts []string
 	for i, rows := range []int{0, 2, 0, 3, 1} {
 		part := &Table{Meta: []kv.Pair{{Key: "part", Value: "of the whole"}}}
 		if rows > 0 {
 			c := Column{Name: "run", Strings: []string{}}
 			x := Column{Name: "power", Unit: "Pa²", Description: "one-sided", Lists: [][]float32{}}
+
 			n := Column{Name: "level", Unit: "dB", Floats: []float64{}}
 			for r := range rows {
 				c.Strings = append(c.Strings, strings.Repeat("a", i+r))
@@ -28,33 +30,41 @@ func TestConcat(t *testing.T) {
 				x.Lists[r][r] = float32(i)
 				n.Floats = append(n.Floats, float64(10*i+r))
 			}
+
 			part.Columns = []Column{c, x, n}
 			if err := want.Append(part); err != nil {
 				t.Fatal(err)
 			}
 		}
+
 		p := filepath.Join(dir, string(rune('a'+i)))
 		if _, err := part.WriteFile(p); err != nil {
 			t.Fatal(err)
 		}
+
 		parts = append(parts, p)
 	}
+
 	want.Meta = meta
 	out := filepath.Join(dir, "out.arrow")
 	rows, err := Concat(out, meta, parts)
 	if err != nil || rows != 6 {
 		t.Fatalf("%d rows, %v", rows, err)
 	}
+
 	got, err := Read(out)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if !reflect.DeepEqual(got, &want) {
 		t.Errorf("joined\n%+v, want\n%+v", got, &want)
 	}
+
 	if rows, err := Concat(out, meta, parts[:1]); err != nil || rows != 0 {
 		t.Errorf("of nothing: %d rows, %v", rows, err)
 	}
+
 	if _, err := Read(out); err != nil {
 		t.Errorf("table of nothing: %v", err)
 	}
@@ -67,13 +77,17 @@ func TestConcatRefuses(t *testing.T) {
 		if _, err := (&Table{Columns: c}).WriteFile(p); err != nil {
 			t.Fatal(err)
 		}
+
 		return p
 	}
+
 	a := write("a", Column{Name: "x", Unit: "Pa", Floats: []float64{1}})
+
 	junk := filepath.Join(dir, "junk")
 	if err := os.WriteFile(junk, []byte("ARROW1 and no more"), 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, c := range []struct{ part, want string }{
 		{write("unit", Column{Name: "x", Unit: "V", Floats: []float64{1}}), "expected column x"},
 		{write("type", Column{Name: "x", Unit: "Pa", Ints: []int64{1}}), "expected column x"},

@@ -24,6 +24,7 @@ func ExampleTable_WriteFile() {
 		{Name: "alpha_deg", Unit: "deg", Description: "angle of attack", Floats: []float64{0, 4}},
 		{Name: "cl", Description: "lift coefficient", Floats: []float64{0.02, math.NaN()}},
 	}}
+
 	written, err := out.WriteFile(path)
 	if err != nil {
 		fmt.Println(err)
@@ -35,9 +36,11 @@ func ExampleTable_WriteFile() {
 		fmt.Println(err)
 		return
 	}
+
 	for _, c := range in.Columns {
 		fmt.Printf("%s [%s] %v\n", c.Name, c.Unit, c.Floats)
 	}
+
 	fmt.Println("same contents:", in.Digest() == written)
 	// Output:
 	// alpha_deg [deg] [0 4]

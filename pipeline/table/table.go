@@ -83,6 +83,7 @@ func (t *Table) Column(name string) *Column {
 			return &t.Columns[i]
 		}
 	}
+
 	return nil
 }
 
@@ -93,6 +94,7 @@ func (t *Table) Get(key string) string {
 			return kv.Value
 		}
 	}
+
 	return ""
 }
 
@@ -103,9 +105,11 @@ func (t *Table) Floats(name string) ([]float64, error) {
 	if c == nil {
 		return nil, fmt.Errorf("column %q is not in the table", name)
 	}
+
 	if c.Floats == nil && t.Rows() > 0 {
 		return nil, fmt.Errorf("column %q is not float64", name)
 	}
+
 	return c.Floats, nil
 }
 
@@ -116,23 +120,29 @@ func (t *Table) schema() *arrow.Schema {
 	fields := make([]arrow.Field, len(t.Columns))
 	for i := range t.Columns {
 		c := &t.Columns[i]
+
 		keys, vals := []string{}, []string{}
 		if c.Unit != "" {
 			keys, vals = append(keys, "unit"), append(vals, c.Unit)
 		}
+
 		if c.Description != "" {
 			keys, vals = append(keys, "description"), append(vals, c.Description)
 		}
+
 		fields[i] = arrow.Field{
 			Name: c.Name, Type: c.dataType(), Nullable: c.Floats != nil,
 			Metadata: arrow.NewMetadata(keys, vals),
 		}
 	}
+
 	keys, vals := make([]string, len(t.Meta)), make([]string, len(t.Meta))
 	for i, kv := range t.Meta {
 		keys[i], vals[i] = kv.Key, kv.Value
 	}
+
 	md := arrow.NewMetadata(keys, vals)
+
 	return arrow.NewSchema(fields, &md)
 }
 
@@ -181,6 +191,7 @@ func (t *Table) Write(w io.Writer) (digest string, err error) {
 	if err := errors.Join(err, to.Close()); err != nil {
 		return "", err
 	}
+
 	return t.Digest(), nil
 }
 
@@ -191,18 +202,22 @@ func (t *Table) write(w io.WriteSeeker) error {
 			panic(fmt.Sprintf("table: column %q has %d rows, the table %d", c.Name, c.Len(), n))
 		}
 	}
+
 	schema := t.schema()
 	fw, err := ipc.NewFileWriter(w, ipc.WithSchema(schema))
 	if err != nil {
 		return fmt.Errorf("write arrow schema: %w", err)
 	}
+
 	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
 	defer b.Release()
+
 	for lo := 0; lo < n || lo == 0; lo += batchRows {
 		hi := min(lo+batchRows, n)
 		for i := range t.Columns {
 			t.Columns[i].appendTo(b.Field(i), lo, hi)
 		}
+
 		rec := b.NewRecord()
 		err := fw.Write(rec)
 		rec.Release()
@@ -210,9 +225,11 @@ func (t *Table) write(w io.WriteSeeker) error {
 			return errors.Join(fmt.Errorf("write arrow batch: %w", err), fw.Close())
 		}
 	}
+
 	if err := fw.Close(); err != nil {
 		return fmt.Errorf("write arrow footer: %w", err)
 	}
+
 	return nil
 }
 
@@ -226,6 +243,7 @@ func (c *Column) appendTo(b array.Builder, lo, hi int) {
 		b.AppendValues(c.Bools[lo:hi], nil)
 	case *array.Float64Builder:
 		b.Reserve(hi - lo)
+
 		for _, v := range c.Floats[lo:hi] {
 			if v != v {
 				b.UnsafeAppendBoolToBitmap(false)
@@ -233,18 +251,23 @@ func (c *Column) appendTo(b array.Builder, lo, hi int) {
 				b.UnsafeAppend(v)
 			}
 		}
+
 	case *array.ListBuilder:
 		vb := b.ValueBuilder().(*array.Float32Builder)
+
 		total := 0
 		for _, l := range c.Lists[lo:hi] {
 			total += len(l)
 		}
+
 		b.Reserve(hi - lo)
 		vb.Reserve(total)
+
 		for _, l := range c.Lists[lo:hi] {
 			b.Append(true)
 			vb.AppendValues(l, nil)
 		}
+
 	default:
 		panic(fmt.Sprintf("table: no builder for column %q", c.Name))
 	}
@@ -260,39 +283,48 @@ func (t *Table) Digest() string {
 			buf = buf[:0]
 		}
 	}
+
 	str := func(s string) {
 		buf = binary.LittleEndian.AppendUint64(buf, uint64(len(s)))
 		buf = append(buf, s...)
 		flush(1 << 15)
 	}
+
 	for i := range t.Columns {
 		c := &t.Columns[i]
 		str(c.Name)
 		str(c.Unit)
 		str(c.dataType().String())
 		str(fmt.Sprint(c.Len()))
+
 		for _, s := range c.Strings {
 			str(s)
 		}
+
 		for _, v := range c.Floats {
 			if v != v {
 				v = math.NaN() // one bit pattern for all
 			}
+
 			buf = binary.LittleEndian.AppendUint64(buf, math.Float64bits(v))
 			flush(1 << 15)
 		}
+
 		for _, v := range c.Ints {
 			buf = binary.LittleEndian.AppendUint64(buf, uint64(v))
 			flush(1 << 15)
 		}
+
 		for _, v := range c.Bools {
 			if v {
 				buf = append(buf, 1)
 			} else {
 				buf = append(buf, 0)
 			}
+
 			flush(1 << 15)
 		}
+
 		for _, l := range c.Lists {
 			buf = binary.LittleEndian.AppendUint64(buf, uint64(len(l)))
 			for _, v := range l {
@@ -301,7 +333,9 @@ func (t *Table) Digest() string {
 			}
 		}
 	}
+
 	h.Write(buf)
+
 	return hex.EncodeToString(h.Sum(nil))
 }
 
@@ -312,10 +346,12 @@ func (t *Table) WriteFile(path string) (digest string, err error) {
 	if err != nil {
 		return "", fmt.Errorf("create table: %w", err)
 	}
+
 	digest, err = t.Write(f)
 	if err := errors.Join(err, f.Close()); err != nil {
 		return "", fmt.Errorf("write table %s: %w", path, err)
 	}
+
 	return digest, nil
 }
 
@@ -330,10 +366,12 @@ func openFile(path string) (f *file, err error) {
 	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() { // a FIFO may wait for ever
 		return nil, fmt.Errorf("open table %s: expected a file", path)
 	}
+
 	in, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("open table: %w", err)
 	}
+
 	f = &file{in: in}
 	err = guard(func() (err error) {
 		if f.r, err = ipc.NewFileReader(in); err != nil {
@@ -344,6 +382,7 @@ func openFile(path string) (f *file, err error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("read table %s: %w", path, err), in.Close())
 	}
+
 	return f, nil
 }
 
@@ -359,12 +398,14 @@ func (f *file) each(do func(rec arrow.Record) error) error {
 				return err
 			}
 			defer rec.Release()
+
 			return do(rec)
 		})
 		if err != nil {
 			return fmt.Errorf("read table %s: batch %d: %w", f.in.Name(), i+1, err)
 		}
 	}
+
 	return nil
 }
 
@@ -376,6 +417,7 @@ func guard(do func() error) (err error) {
 			err = fmt.Errorf("the file is damaged: %v", p)
 		}
 	}()
+
 	return do()
 }
 
@@ -389,13 +431,16 @@ func Read(path string) (t *Table, err error) {
 		return nil, err
 	}
 	defer f.Close()
+
 	st, err := f.in.Stat()
 	if err != nil {
 		return nil, fmt.Errorf("open table: %w", err)
 	}
+
 	if t, err = empty(f.r.Schema()); err != nil {
 		return nil, fmt.Errorf("read table %s: %w", path, err)
 	}
+
 	most := 16<<20 + 256*st.Size()
 	left := most
 	err = f.each(func(rec arrow.Record) error {
@@ -403,33 +448,40 @@ func Read(path string) (t *Table, err error) {
 			if left -= int64(c.Data().SizeInBytes()); left < 0 {
 				return fmt.Errorf("expected at most %d bytes in a table of %d, found more", most, st.Size())
 			}
+
 			if err := t.Columns[j].extend(c); err != nil {
 				return err
 			}
 		}
+
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
+
 	return t, nil
 }
 
 // empty returns a table of a file's columns without rows.
 func empty(schema *arrow.Schema) (*Table, error) {
 	t := &Table{}
+
 	md := schema.Metadata()
 	for i := range md.Len() {
 		t.Meta = append(t.Meta, kv.Pair{Key: md.Keys()[i], Value: md.Values()[i]})
 	}
+
 	for _, fd := range schema.Fields() {
 		c := Column{Name: fd.Name}
 		if i := fd.Metadata.FindKey("unit"); i >= 0 {
 			c.Unit = fd.Metadata.Values()[i]
 		}
+
 		if i := fd.Metadata.FindKey("description"); i >= 0 {
 			c.Description = fd.Metadata.Values()[i]
 		}
+
 		switch fd.Type.ID() {
 		case arrow.STRING:
 			c.Strings = []string{}
@@ -445,8 +497,10 @@ func empty(schema *arrow.Schema) (*Table, error) {
 			return nil, fmt.Errorf("column %q has type %s, expected utf8, float64, int64, bool or list<float32>", fd.Name,
 				typeName(fd.Type))
 		}
+
 		t.Columns = append(t.Columns, c)
 	}
+
 	return t, nil
 }
 
@@ -456,9 +510,11 @@ func typeName(t arrow.DataType) string {
 	if d, ok := t.(*arrow.DictionaryType); ok {
 		t = d.ValueType
 	}
+
 	if _, ok := t.(arrow.NestedType); ok {
 		return t.Name()
 	}
+
 	return t.String()
 }
 
@@ -469,14 +525,17 @@ func (c *Column) extend(a arrow.Array) error {
 		for i := range a.Len() {
 			c.Strings = append(c.Strings, string([]byte(a.Value(i))))
 		}
+
 	case *array.Int64:
 		c.Ints = append(c.Ints, a.Int64Values()...)
 	case *array.Boolean:
 		for i := range a.Len() {
 			c.Bools = append(c.Bools, a.Value(i))
 		}
+
 	case *array.Float64:
 		n := len(c.Floats)
+
 		c.Floats = append(c.Floats, a.Float64Values()...)
 		if a.NullN() > 0 {
 			for i := range a.Len() {
@@ -485,21 +544,26 @@ func (c *Column) extend(a arrow.Array) error {
 				}
 			}
 		}
+
 	case *array.List:
 		v, ok := a.ListValues().(*array.Float32)
 		if !ok {
 			return fmt.Errorf("column %q is a list of %s, expected float32", c.Name, a.ListValues().DataType())
 		}
+
 		for i := range a.Len() {
 			lo, hi := a.ValueOffsets(i)
 			if lo < 0 || hi < lo || hi > int64(v.Len()) {
 				return fmt.Errorf("column %q: list %d has the values %d to %d of %d", c.Name, i+1, lo, hi, v.Len())
 			}
+
 			c.Lists = append(c.Lists, append([]float32(nil), v.Float32Values()[lo:hi]...))
 		}
+
 	default:
 		return fmt.Errorf("column %q has type %s", c.Name, a.DataType())
 	}
+
 	return nil
 }
 
@@ -511,6 +575,7 @@ func (t *Table) Select(rows []int) *Table {
 		c.Bools, c.Lists = gather(c.Bools, rows), gather(c.Lists, rows)
 		out.Columns = append(out.Columns, c)
 	}
+
 	return out
 }
 
@@ -518,10 +583,12 @@ func gather[T any](v []T, rows []int) []T {
 	if v == nil {
 		return nil
 	}
+
 	out := make([]T, len(rows))
 	for i, r := range rows {
 		out[i] = v[r]
 	}
+
 	return out
 }
 
@@ -535,19 +602,23 @@ func (t *Table) Append(u *Table) error {
 			t.Columns[i] = Column{Name: c.Name, Unit: c.Unit, Description: c.Description}
 		}
 	}
+
 	if len(t.Columns) != len(u.Columns) {
 		return fmt.Errorf("append table: expected %d columns, found %d", len(t.Columns), len(u.Columns))
 	}
+
 	for i := range t.Columns {
 		a, b := &t.Columns[i], &u.Columns[i]
 		if a.Name != b.Name || a.Unit != b.Unit {
 			return fmt.Errorf("append table: expected column %q [%s], found %q [%s]", a.Name, a.Unit, b.Name, b.Unit)
 		}
+
 		a.Strings = append(a.Strings, b.Strings...)
 		a.Floats = append(a.Floats, b.Floats...)
 		a.Ints = append(a.Ints, b.Ints...)
 		a.Bools = append(a.Bools, b.Bools...)
 		a.Lists = append(a.Lists, b.Lists...)
 	}
+
 	return nil
 }

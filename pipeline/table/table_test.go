@@ -32,18 +32,22 @@ func TestRoundTrip(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	out, err := Read(p)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if !math.IsNaN(out.Columns[1].Floats[1]) {
 		t.Errorf("a missing number came back as %v, expected NaN", out.Columns[1].Floats[1])
 	}
+
 	in.Columns[1].Floats[1], out.Columns[1].Floats[1] = 0, 0
 	out.Columns[4].Lists[1] = []float32{}
 	if !reflect.DeepEqual(in, out) {
 		t.Errorf("round trip changed the table:\n%+v\n%+v", in, out)
 	}
+
 	if digest != sample().Digest() {
 		t.Error("the digest of the same table differs")
 	}
@@ -57,6 +61,7 @@ func TestDigest(t *testing.T) {
 	if m.Digest() != base {
 		t.Error("metadata changed the digest")
 	}
+
 	for name, change := range map[string]func(*Table){
 		"string": func(t *Table) { t.Columns[0].Strings[0] = "b" },
 		"float":  func(t *Table) { t.Columns[1].Floats[0] = 2 },
@@ -68,6 +73,7 @@ func TestDigest(t *testing.T) {
 	} {
 		u := sample()
 		change(u)
+
 		if u.Digest() == base {
 			t.Errorf("%s: the digest did not change", name)
 		}
@@ -81,21 +87,26 @@ func TestBatchesAndEmpty(t *testing.T) {
 	for i := range v {
 		v[i] = float64(i)
 	}
+
 	in := &Table{Columns: []Column{{Name: "x", Floats: v}}}
 	if _, err := in.WriteFile(p); err != nil {
 		t.Fatal(err)
 	}
+
 	out, err := Read(p)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if !reflect.DeepEqual(out.Columns[0].Floats, v) {
 		t.Error("values over two batches differ")
 	}
+
 	empty := &Table{Columns: []Column{{Name: "x", Floats: []float64{}}, {Name: "s", Strings: []string{}}}}
 	if _, err := empty.WriteFile(p); err != nil {
 		t.Fatal(err)
 	}
+
 	if out, err = Read(p); err != nil || out.Rows() != 0 || len(out.Columns) != 2 {
 		t.Errorf("empty table: %v, %+v", err, out)
 	}
@@ -108,15 +119,18 @@ func TestDamaged(t *testing.T) {
 	if _, err := sample().WriteFile(p); err != nil {
 		t.Fatal(err)
 	}
+
 	b, err := os.ReadFile(p)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	q := filepath.Join(dir, "cut.arrow")
 	for n := 0; n < len(b); n += 7 {
 		if err := os.WriteFile(q, b[:n], 0o600); err != nil {
 			t.Fatal(err)
 		}
+
 		if _, err := Read(q); err == nil {
 			t.Fatalf("cut to %d of %d bytes: no error", n, len(b))
 		}
@@ -127,27 +141,33 @@ func TestDamaged(t *testing.T) {
 // library one that quotes it.
 func TestReadDamagedList(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lists.arrow")
+
 	lists := &Table{Columns: []Column{{Name: "x", Lists: [][]float32{{1, 2}, {}, {3}, {4, 5, 6}}}}}
 	if _, err := lists.WriteFile(path); err != nil {
 		t.Fatal(err)
 	}
+
 	b, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	offsets := []byte{0, 0, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 6, 0, 0, 0}
 	at := bytes.Index(b, offsets)
 	if at < 0 || bytes.Contains(b[at+1:], offsets) {
 		t.Fatal("the lists' offsets are not where they are looked for")
 	}
+
 	b[at+16] = 7
 	if err := os.WriteFile(path, b, 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	if _, err := Read(path); err == nil ||
 		!strings.Contains(err.Error(), `column "x": list 4 has the values 3 to 7 of 6`) {
 		t.Error(err)
 	}
+
 	if err := guard(func() error { panic("index out of range") }); err == nil ||
 		err.Error() != "the file is damaged: index out of range" {
 		t.Error(err)
@@ -161,9 +181,11 @@ func TestAppend(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	if all.Rows() != 6 || all.Columns[2].Ints[3] != 1 {
 		t.Errorf("append: %d rows", all.Rows())
 	}
+
 	u := sample()
 	u.Columns[1].Unit = "Hz"
 	if err := all.Append(u); err == nil {

@@ -29,15 +29,18 @@ type browser struct {
 // DOUBLETAKE_REQUIRE_CHROMIUM=1 makes its absence a failure.
 func openBrowser(t *testing.T) *browser {
 	t.Helper()
+
 	if os.Getenv("DOUBLETAKE_LONG") == "" {
 		t.Skip("opens a browser; DOUBLETAKE_LONG=1 runs it")
 	}
+
 	path := ""
 	for _, n := range []string{"chromium", "chromium-browser", "google-chrome"} {
 		if p, err := exec.LookPath(n); err == nil && path == "" {
 			path = p
 		}
 	}
+
 	switch {
 	case path != "":
 	case os.Getenv("DOUBLETAKE_REQUIRE_CHROMIUM") == "1":
@@ -45,6 +48,7 @@ func openBrowser(t *testing.T) *browser {
 	default:
 		t.Skip("no Chromium is installed (Debian: apt-get install chromium)")
 	}
+
 	ctx, stop := chromedp.NewExecAllocator(context.Background(), append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU)...)
 	t.Cleanup(stop)
@@ -56,6 +60,7 @@ func openBrowser(t *testing.T) *browser {
 	chromedp.ListenTarget(ctx, func(ev any) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
+
 		switch e := ev.(type) {
 		case *runtime.EventExceptionThrown:
 			b.problems = append(b.problems, "exception: "+e.ExceptionDetails.Error())
@@ -63,7 +68,9 @@ func openBrowser(t *testing.T) *browser {
 			b.problems = append(b.problems, "log: "+e.Entry.Text)
 		}
 	})
+
 	b.do(network.Enable(), cdplog.Enable(), runtime.Enable())
+
 	return b
 }
 
@@ -84,6 +91,7 @@ func (b *browser) text(js string) string {
 // shows waits until the page holds a text.
 func (b *browser) shows(want string) {
 	b.t.Helper()
+
 	end := time.Now().Add(60 * time.Second)
 	for !strings.Contains(b.text("document.body.innerText"), want) {
 		if time.Now().After(end) {
@@ -98,23 +106,28 @@ func (b *browser) clean(but string) {
 	b.t.Helper()
 	b.mu.Lock()
 	defer b.mu.Unlock()
+
 	for _, p := range b.problems {
 		if but == "" || !strings.Contains(p, but) {
 			b.t.Error(p)
 		}
 	}
+
 	b.problems = nil
 }
 
 // shot keeps a picture below $DOUBLETAKE_SCREENSHOTS, for people to look at.
 func (b *browser) shot(name string) {
 	b.t.Helper()
+
 	dir := os.Getenv("DOUBLETAKE_SCREENSHOTS")
 	if dir == "" {
 		return
 	}
+
 	var png []byte
 	b.do(chromedp.FullScreenshot(&png, 100))
+
 	if err := os.WriteFile(filepath.Join(dir, name+".png"), png, 0o644); err != nil {
 		b.t.Fatal(err)
 	}
@@ -143,14 +156,18 @@ func TestLive(t *testing.T) {
 	p.gates["e/ingest/a.wav"] <- nil
 	p.gates["e/ingest/b.wav"] <- nil
 	a.shows("e/train/low/seed-1")
+
 	for i := 1; i <= 20; i++ {
 		p.report("e/train/low/seed-1", float64(i), 3/float64(i), 4)
 		p.report("e/train/low/seed-0", float64(i), 2/float64(i), 5)
 	}
+
 	a.shows("seed 0: epoch 20 of 40, loss 0.1, held out 5; seed 1: epoch 20 of 40, loss 0.15, held out 4")
+
 	if got := a.text(`String(document.querySelectorAll("#curves svg [data-series='seed 1']").length)`); got != "2" {
 		t.Errorf("%s lines of seed 1, expected one of training and one held out", got)
 	}
+
 	a.shot("live-running")
 
 	// The server ends during the training and is started again at its address.
@@ -158,10 +175,12 @@ func TestLive(t *testing.T) {
 	stop()
 	a.shows("No connection")
 	p.report("e/train/low/seed-1", 21, 0.125, 4)
+
 	s2, _ := serve(t, p.dir, address)
 	if s2.URL() != s.URL() {
 		t.Errorf("the address changed: %s, before %s", s2.URL(), s.URL())
 	}
+
 	a.shows("seed 1: epoch 21 of 40, loss 0.125, held out 4")
 	a.shows("Live, ")
 	a.clean("ERR_") // of the connection that broke
@@ -169,17 +188,21 @@ func TestLive(t *testing.T) {
 	for _, id := range []string{"e/train/low/seed-0", "e/train/low/seed-1", "e/report", "report"} {
 		p.gates[id] <- nil
 	}
+
 	a.shows("Ended with failures")
 	a.shows("blades = 2 held out: the intervals hold. <b>Error</b> 2.5 dB.")
 	a.shows("seed 0: epoch 40 of 40, loss 0.25, held out 5")
 	a.shot("live-finished")
+
 	for _, width := range []int64{360, 768, 1600} {
 		a.do(chromedp.EmulateViewport(width, 900))
+
 		over := a.text(`String(document.documentElement.scrollWidth - document.documentElement.clientWidth)`)
 		if over != "0" {
 			t.Errorf("at %d px the page is %s px too wide", width, over)
 		}
 	}
+
 	slow.shows("Ended with failures")
 	a.do(chromedp.Click("#results a", chromedp.ByQuery), chromedp.WaitVisible("#r", chromedp.ByQuery))
 	a.shows("the report")
@@ -188,15 +211,19 @@ func TestLive(t *testing.T) {
 	// The same as a file.
 	w := New(p.dir)
 	w.Refresh(time.Now())
+
 	file := filepath.Join(t.TempDir(), "progress.html")
 	if err := os.WriteFile(file, w.Page(time.Now(), time.Second), 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	a.do(chromedp.Navigate("file://" + file))
 	a.shows("seed 0: epoch 40 of 40, loss 0.25")
+
 	if got := a.text(`getComputedStyle(document.querySelector("thead th")).fontWeight`); got != "600" {
 		t.Errorf("the file has no style: %s", got)
 	}
+
 	a.shot("file")
 	a.clean("")
 }

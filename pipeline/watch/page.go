@@ -46,6 +46,7 @@ func style() string {
 	if err != nil {
 		panic("watch: " + err.Error()) // it is embedded
 	}
+
 	return string(b) + figure.Style()
 }
 
@@ -54,6 +55,7 @@ func render(name string, v any) string {
 	if err := page.ExecuteTemplate(&b, name, v); err != nil {
 		panic("watch: " + err.Error()) // the templates and the values are this package's
 	}
+
 	return b.String()
 }
 
@@ -71,6 +73,7 @@ func (w *Watcher) parts(now time.Time, link string) (out []part) {
 	} {
 		out = append(out, part{id: p.id, html: render(p.id, p.v)})
 	}
+
 	return append(out, w.figures()...)
 }
 
@@ -92,6 +95,7 @@ func (w *Watcher) document(now time.Time, parts []part) document {
 			d.Fixed = append(d.Fixed, template.HTML(p.html))
 		}
 	}
+
 	return d
 }
 
@@ -103,6 +107,7 @@ func (w *Watcher) Page(now time.Time, reload time.Duration) []byte {
 	if s := w.driver(); s != nil && !s.ended {
 		d.Reload = int(reload.Seconds())
 	}
+
 	return []byte(render("page", d))
 }
 
@@ -112,6 +117,7 @@ func (w *Watcher) title() string {
 	if err != nil {
 		return w.dir
 	}
+
 	return filepath.Join(filepath.Base(filepath.Dir(abs)), filepath.Base(abs))
 }
 
@@ -124,6 +130,7 @@ type runView struct {
 
 func (w *Watcher) runView(now time.Time) (v runView) {
 	say := func(format string, args ...any) { v.Facts = append(v.Facts, fmt.Sprintf(format, args...)) }
+
 	s := w.driver()
 	if s == nil {
 		working := 0
@@ -132,7 +139,9 @@ func (w *Watcher) runView(now time.Time) (v runView) {
 				working++
 			}
 		}
+
 		_, tasks := w.planned()
+
 		switch {
 		case len(w.sources) == 0:
 			v.State = "No journal of a run"
@@ -143,18 +152,23 @@ func (w *Watcher) runView(now time.Time) (v runView) {
 		default:
 			v.State = "No task is being made"
 		}
+
 		say("Tasks made alone (pipeline exec): %d of %d in the plan.", w.ended(), tasks)
 		say("Of those that wait some may have a result that is older than the journals.")
+
 		return v
 	}
+
 	say("Process %d on %s, program %s, began %s.", s.head.Process, s.head.Host, s.head.Program,
 		s.head.Time.Local().Format(time.DateTime))
+
 	_, failures := w.making()
 	switch {
 	case s.ended && w.end.Text != "":
 		v.State = "Interrupted"
 		say("Ended %s.", w.end.Time.Local().Format(time.DateTime))
 		v.Error = w.end.Text
+
 	case s.ended && len(failures) > 0:
 		v.State = "Ended with failures"
 		say("It took %s.", Words(w.end.Time.Sub(s.head.Time)))
@@ -169,6 +183,7 @@ func (w *Watcher) runView(now time.Time) (v runView) {
 		say("For %s.", Words(now.Sub(s.head.Time)))
 		say("About %s left.", Words(w.left.Left(now)))
 	}
+
 	return v
 }
 
@@ -195,15 +210,18 @@ func (w *Watcher) stageViews(now time.Time) []stageView {
 	ended := w.end != nil
 	plan, _ := w.planned()
 	tasks := map[string]int{}
+
 	var names []string
 	for _, c := range plan {
 		tasks[c.Stage], names = c.Tasks, append(names, c.Stage)
 	}
+
 	for _, name := range w.stages {
 		if tasks[name] == 0 {
 			names = append(names, name)
 		}
 	}
+
 	counts := w.counts(now)
 	for _, name := range names {
 		st := cmp.Or(counts[name], &stage{})
@@ -211,6 +229,7 @@ func (w *Watcher) stageViews(now time.Time) []stageView {
 			Name: name, Tasks: max(st.tasks, tasks[name]), Made: st.made, UpToDate: st.found, Running: st.running,
 			Failed: st.failed,
 		}
+
 		v.Done = v.Made + v.UpToDate
 		v.Percent = 100 * v.Done / max(1, v.Tasks)
 		v.Waiting = max(0, v.Tasks-v.Done-v.Running-v.Failed)
@@ -220,10 +239,13 @@ func (w *Watcher) stageViews(now time.Time) []stageView {
 			} else {
 				v.Mean = Words(time.Duration(mean * float64(time.Second)))
 			}
+
 			v.Rate = st.rate(now, ended)
 		}
+
 		out = append(out, v)
 	}
+
 	return out
 }
 
@@ -234,6 +256,7 @@ func (st *stage) rate(now time.Time, ended bool) string {
 	if !ended && st.running > 0 {
 		n, over = float64(st.recent), min(time.Minute, now.Sub(st.first))
 	}
+
 	switch perSecond := n / max(over.Seconds(), 0.1); {
 	case perSecond >= 1:
 		return fmt.Sprintf("%.3g/s", perSecond)
@@ -260,6 +283,7 @@ func (w *Watcher) runningView(now time.Time) taskList {
 			ID: t.task.ID, Where: t.where, Since: t.since.Local().Format(time.DateTime), For: Words(now.Sub(t.since)),
 			Note: t.note,
 		}
+
 		if t.of.silent(now) {
 			x.For, x.Note = "", "no sign of life since "+t.of.alive.Format(time.DateTime)
 		} else if c := t.training; c != nil && len(c.loss.epoch) > 0 {
@@ -268,8 +292,10 @@ func (w *Watcher) runningView(now time.Time) taskList {
 				x.Note += "; " + t.note
 			}
 		}
+
 		v.Tasks = append(v.Tasks, x)
 	}
+
 	return v
 }
 
@@ -283,14 +309,18 @@ func (w *Watcher) failedView() taskList {
 		if x.Where == "" {
 			x.Where = t.of.head.Host
 		}
+
 		if x.Tail != "" {
 			x.Log = t.log
 		}
+
 		if t.note != "" {
 			x.Text = t.note + "\n" + x.Text
 		}
+
 		v.Tasks = append(v.Tasks, x)
 	}
+
 	return v
 }
 
@@ -309,6 +339,7 @@ func (w *Watcher) resultsView(link string) any {
 		Report *reportView
 		Splits []verdictView
 	}
+
 	// The results of tasks that this run is still to make are an earlier one's.
 	old := map[string]bool{}
 	for _, t := range w.order {
@@ -316,9 +347,11 @@ func (w *Watcher) resultsView(link string) any {
 			old[t.task.Experiment] = true
 		}
 	}
+
 	if !w.report.IsZero() {
 		v.Report = &reportView{link, w.report.Format(time.DateTime), old[""]}
 	}
+
 	for _, e := range slices.Sorted(maps.Keys(w.verdicts)) {
 		for _, s := range w.verdicts[e].Splits {
 			if s.Sentence == "" {
@@ -327,6 +360,7 @@ func (w *Watcher) resultsView(link string) any {
 			v.Splits = append(v.Splits, verdictView{e, w.verdicts[e].Data, s.Name, s.HeldOut, s.Sentence, old[e]})
 		}
 	}
+
 	return v
 }
 
@@ -348,26 +382,32 @@ func (w *Watcher) figures() []part {
 			seeds[k] = append(seeds[k], id.seed)
 		}
 	}
+
 	splits := slices.SortedFunc(maps.Keys(seeds), func(a, b split) int {
 		return cmp.Or(strings.Compare(a.experiment, b.experiment), strings.Compare(a.name, b.name))
 	})
 	splits = splits[:min(len(splits), mostSplits)]
 	before := w.drawn
 	w.drawn = map[split]drawn{}
+
 	var out []part
 	for _, k := range splits {
 		slices.Sort(seeds[k])
+
 		var from strings.Builder
 		for _, seed := range seeds[k] {
 			fmt.Fprintln(&from, seed, w.curves[curveID{k.experiment, k.name, seed}].stamp)
 		}
+
 		d := before[k]
 		if d.from != from.String() {
 			d = drawn{from.String(), w.draw(k, seeds[k])}
 		}
+
 		w.drawn[k] = d
 		out = append(out, d.part)
 	}
+
 	return out
 }
 
@@ -382,18 +422,22 @@ func (w *Watcher) draw(k split, seeds []int) part {
 		ID: "c" + strconv.FormatUint(h.Sum64(), 36), Key: fmt.Sprintf("%x", k.experiment+"\x00"+k.name),
 		Experiment: k.experiment, Split: k.name,
 	}
+
 	of := func(seed int) *curve { return w.curves[curveID{k.experiment, k.name, seed}] }
 	if data := of(seeds[0]).data; data != "" && data != "measured" {
 		v.Experiment += ", " + data + " data"
 	}
+
 	axis := figure.Axis{Label: "epoch"}
 	panels := []figure.Panel{
 		{Y: figure.Axis{Label: "loss, training pairs"}, Height: 200},
 		{Y: figure.Axis{Label: "loss, held-out pairs"}, Height: 200},
 	}
+
 	shown := slices.Clone(seeds)
 	working := map[bool]int{true: 0, false: 1}
 	slices.SortStableFunc(shown, func(a, b int) int { return working[of(a).live] - working[of(b).live] })
+
 	for _, seed := range shown[:min(len(shown), mostLines)] {
 		c := of(seed)
 		name := "seed " + strconv.Itoa(seed)
@@ -401,15 +445,19 @@ func (w *Watcher) draw(k split, seeds []int) part {
 		if len(c.held.epoch) > 0 {
 			panels[1].Marks = append(panels[1].Marks, c.held.mark(name, "test"))
 		}
+
 		axis.Max = max(axis.Max, 1.03*float64(c.of))
 	}
+
 	if len(panels[1].Marks) == 0 {
 		panels = panels[:1]
 	}
+
 	for i := range panels {
 		panels[i].X = axis
 		panels[i].Y.Min, panels[i].Y.Max = lossRange(panels[i].Marks)
 	}
+
 	if len(seeds) > mostSeeds {
 		v.Seeds = w.short(k, seeds)
 	} else {
@@ -417,11 +465,14 @@ func (w *Watcher) draw(k split, seeds []int) part {
 			v.Seeds = append(v.Seeds, of(seed).words(seed))
 		}
 	}
+
 	f := &figure.Figure{
 		ID: v.ID + "-svg", Title: "Losses of " + v.Experiment + ", split " + k.name, Desc: strings.Join(v.Seeds, "; "),
 		Columns: 2, Panels: panels,
 	}
+
 	v.SVG = template.HTML(figure.Draw(f, figure.Options{Inline: true, Digits: 4}))
+
 	return part{id: v.ID, html: render("curve", v), curve: true}
 }
 
@@ -439,9 +490,11 @@ func (w *Watcher) short(k split, seeds []int) (words []string) {
 			words = append(words, c.words(seed))
 		}
 	}
+
 	if done > 0 {
 		words = append(words, fmt.Sprintf("%d seeds done, loss %.3g to %.3g", done, lo, hi))
 	}
+
 	return words
 }
 
@@ -459,6 +512,7 @@ func (c *curve) words(seed int) string {
 	if len(c.held.epoch) > 0 {
 		text += fmt.Sprintf(", held out %.3g", last(c.held))
 	}
+
 	return text
 }
 
@@ -472,6 +526,8 @@ func lossRange(marks []figure.Mark) (lo, hi float64) {
 			}
 		}
 	}
+
 	room := 0.04 * (hi - lo)
+
 	return lo - room, hi + room
 }

@@ -58,11 +58,13 @@ func (l line) thinned() line {
 	if n <= curvePoints {
 		return l
 	}
+
 	var out line
 	for i := range curvePoints {
 		k := (i+1)*n/curvePoints - 1
 		out.epoch, out.value = append(out.epoch, l.epoch[k]), append(out.value, l.value[k])
 	}
+
 	return out
 }
 
@@ -91,6 +93,7 @@ func (w *Watcher) curve(id curveID) *curve {
 		c = &curve{}
 		w.curves[id] = c
 	}
+
 	return c
 }
 
@@ -108,10 +111,13 @@ func (w *Watcher) refreshCurves(now time.Time) {
 			c.readReport(filepath.Join(w.dir, ".cache", "scratch", t.key, engine.ReportFile))
 		}
 	}
+
 	if ended == w.finished && now.Sub(w.scanned) < scanEvery {
 		return
 	}
+
 	w.finished, w.scanned = ended, now
+
 	seen := map[curveID]bool{}
 	for _, p := range w.published("splits", "*", "seed-*", "history.arrow") {
 		seed := path.Dir(p)
@@ -119,6 +125,7 @@ func (w *Watcher) refreshCurves(now time.Time) {
 		if err != nil {
 			continue
 		}
+
 		split := path.Dir(seed)
 		id := curveID{path.Dir(path.Dir(split)), path.Base(split), k}
 		seen[id] = true
@@ -126,6 +133,7 @@ func (w *Watcher) refreshCurves(now time.Time) {
 			c.readHistory(w.path(p))
 		}
 	}
+
 	for id, c := range w.curves {
 		if c.task == nil && !seen[id] {
 			delete(w.curves, id)
@@ -140,6 +148,7 @@ func (w *Watcher) published(below ...string) (out []string) {
 		names, _ := fs.Glob(os.DirFS(w.dir), path.Join(append([]string{of}, below...)...))
 		out = append(out, names...)
 	}
+
 	return out
 }
 
@@ -158,13 +167,16 @@ func (c *curve) readReport(path string) {
 		}
 		return
 	}
+
 	if c.stamp == stampOf(path, fi) {
 		return
 	}
+
 	b, err := os.ReadFile(path)
 	if err != nil {
 		return
 	}
+
 	*c = curve{task: c.task, live: true, stamp: stampOf(path, fi)}
 	for sc := bufio.NewScanner(bytes.NewReader(b)); sc.Scan(); {
 		var l struct {
@@ -173,13 +185,17 @@ func (c *curve) readReport(path string) {
 			HeldOut   *float64 `json:"held_out"`
 			Data      string
 		}
+
 		if json.Unmarshal(sc.Bytes(), &l) != nil || l.Epoch < 1 {
 			continue
 		}
+
 		c.loss.add(float64(l.Epoch), l.Loss)
+
 		if l.HeldOut != nil {
 			c.held.add(float64(l.Epoch), *l.HeldOut)
 		}
+
 		c.of, c.data = l.Of, l.Data
 	}
 }
@@ -191,13 +207,17 @@ func (c *curve) readHistory(path string) {
 	if err != nil || !fi.Mode().IsRegular() || fi.Size() > historySize || c.stamp == stampOf(path, fi) {
 		return
 	}
+
 	*c = curve{task: c.task, stamp: stampOf(path, fi), held: c.held}
+
 	t, err := table.Read(path)
 	if err != nil {
 		return
 	}
+
 	c.data = t.Get("data")
 	var all line
+
 	var held []float64
 	for _, col := range t.Columns {
 		switch col.Name {
@@ -205,12 +225,14 @@ func (c *curve) readHistory(path string) {
 			for _, e := range col.Ints {
 				all.epoch = append(all.epoch, float64(e))
 			}
+
 		case "loss":
 			all.value = col.Floats
 		case "held_out_loss":
 			held = col.Floats
 		}
 	}
+
 	if n := len(all.epoch); n > 0 && len(all.value) == n {
 		c.of, c.loss = int(all.epoch[n-1]), all.thinned()
 		if len(held) == n {
@@ -220,6 +242,7 @@ func (c *curve) readHistory(path string) {
 					c.held.add(all.epoch[i], v)
 				}
 			}
+
 			c.held = c.held.thinned()
 		}
 	}
@@ -245,24 +268,29 @@ func (w *Watcher) refreshResults() {
 	if fi, err := os.Stat(filepath.Join(w.dir, reportFile)); err == nil && fi.Mode().IsRegular() {
 		w.report = fi.ModTime()
 	}
+
 	seen := map[string]bool{}
 	for _, p := range w.published("report", "metrics.json") {
 		fi, err := os.Stat(w.path(p))
 		if err != nil || !fi.Mode().IsRegular() || fi.Size() > metricsSize {
 			continue
 		}
+
 		experiment := path.Dir(path.Dir(p))
 		seen[experiment] = true
+
 		stamp := stampOf(p, fi)
 		if v := w.verdicts[experiment]; v != nil && v.stamp == stamp {
 			continue
 		}
+
 		v := &verdicts{stamp: stamp}
 		w.verdicts[experiment] = v
 		if b, err := os.ReadFile(w.path(p)); err == nil {
 			_ = json.Unmarshal(b, v) // one that is being written is read later
 		}
 	}
+
 	for e := range w.verdicts {
 		if !seen[e] {
 			delete(w.verdicts, e)

@@ -68,19 +68,23 @@ func Listen(dir, address string) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("serve: %w", err)
 	}
+
 	l, err := net.Listen("tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("serve: %w", err)
 	}
+
 	s := &Server{
 		listener: &limited{Listener: l, free: make(chan struct{}, mostConnections)}, host: host, w: New(dir),
 		id: rand.Text(),
 	}
+
 	s.refresh()
 	s.key = s.secret()
 	s.http = &http.Server{
 		Handler: s, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: idleLimit, MaxHeaderBytes: headerLimit,
 	}
+
 	return s, nil
 }
 
@@ -92,6 +96,7 @@ func (s *Server) secret() string {
 		sum := sha256.Sum256([]byte("page of run " + d.head.ID))
 		return hex.EncodeToString(sum[:16])
 	}
+
 	return strings.ToLower(rand.Text())
 }
 
@@ -105,9 +110,11 @@ func (s *Server) Port() int { return s.listener.Addr().(*net.TCPAddr).Port }
 func (s *Server) Serve(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, func() { s.http.Close() })
 	defer stop()
+
 	if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve: %w", err)
 	}
+
 	return nil
 }
 
@@ -116,21 +123,25 @@ func (s *Server) Serve(ctx context.Context) error {
 func (s *Server) refresh() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	now := time.Now()
 	if now.Before(s.next) {
 		return
 	}
+
 	s.w.Refresh(now)
 	s.now = now
 
 	parts := s.w.parts(now, "report")
 	var list []versioned
+
 	for _, old := range s.parts {
 		same := func(p part) bool { return p.id == old.id }
 		if !slices.ContainsFunc(parts, same) { // gone; a page that shows it is told
 			parts = append(parts, part{id: old.id})
 		}
 	}
+
 	for _, p := range parts {
 		i := slices.IndexFunc(s.parts, func(old versioned) bool { return old.part == p })
 		if i < 0 {
@@ -140,6 +151,7 @@ func (s *Server) refresh() {
 			list = append(list, s.parts[i])
 		}
 	}
+
 	s.parts = list
 
 	s.next = time.Now().Add(max(refreshEvery, ShareOfTime*time.Since(now)))
@@ -157,10 +169,12 @@ func (s *Server) changes(w http.ResponseWriter, since string) {
 	if err != nil || id != s.id {
 		version = 0
 	}
+
 	type changed struct {
 		ID   string `json:"id"`
 		HTML string `json:"html"`
 	}
+
 	list := []changed{}
 	for _, p := range s.parts {
 		if p.version > version {
@@ -174,6 +188,7 @@ func (s *Server) changes(w http.ResponseWriter, since string) {
 	if err != nil {
 		panic("watch: " + err.Error()) // strings only
 	}
+
 	send(w, "application/json", string(js))
 }
 
@@ -194,11 +209,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_ = rc.SetReadDeadline(time.Now().Add(time.Second)) // of a body that nobody reads
 		http.Error(w, text, status)
 	}
+
 	switch {
 	case r.Method != http.MethodGet:
 		h.Set("Allow", http.MethodGet)
 		refuse(http.StatusMethodNotAllowed, "only GET is answered")
 		return
+
 	case r.ContentLength != 0:
 		refuse(http.StatusBadRequest, "a request here has no body")
 		return
@@ -206,11 +223,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(http.StatusForbidden, "the request is for another host; use localhost or the address that was printed")
 		return
 	}
+
 	key, name, slash := strings.Cut(strings.TrimPrefix(r.URL.EscapedPath(), "/"), "/")
 	if !slash || subtle.ConstantTimeCompare([]byte(key), []byte(s.key)) != 1 {
 		refuse(http.StatusNotFound, "no such page; use the address that pipeline serve printed")
 		return
 	}
+
 	switch name {
 	case "":
 		s.page(w)
@@ -240,6 +259,7 @@ func (s *Server) known(host string) bool {
 	if err != nil {
 		name = host
 	}
+
 	return strings.EqualFold(name, "localhost") || net.ParseIP(strings.Trim(name, "[]")) != nil ||
 		s.host != "" && strings.EqualFold(name, s.host)
 }
@@ -247,10 +267,12 @@ func (s *Server) known(host string) bool {
 func (s *Server) page(w http.ResponseWriter) {
 	s.refresh()
 	s.mu.Lock()
+
 	var parts []part
 	for _, p := range s.parts {
 		parts = append(parts, p.part)
 	}
+
 	text := render("page", s.w.document(s.now, parts))
 	s.mu.Unlock()
 	send(w, "text/html; charset=utf-8", text)
@@ -265,11 +287,13 @@ func (s *Server) report(w http.ResponseWriter, refuse func(int, string)) {
 		return
 	}
 	defer f.Close()
+
 	fi, err := f.Stat()
 	if err != nil || !fi.Mode().IsRegular() {
 		refuse(http.StatusNotFound, "there is no report yet")
 		return
 	}
+
 	w.Header().Set("Content-Security-Policy", "sandbox allow-scripts allow-downloads; default-src 'none'; "+
 		"style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'")
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -289,6 +313,7 @@ func (l *limited) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
+
 		select {
 		case l.free <- struct{}{}:
 			return &counted{Conn: c, free: sync.OnceFunc(func() { <-l.free })}, nil

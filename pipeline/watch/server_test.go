@@ -34,29 +34,37 @@ func serve(t *testing.T, dir, address string) (s *Server, stop func()) {
 	go func() { done <- s.Serve(ctx) }()
 	stop = func() {
 		cancel()
+
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
+
 		done <- nil
 	}
+
 	t.Cleanup(stop)
+
 	return s, stop
 }
 
 // ask sends a request as it is written, which no client would, and returns the answer.
 func ask(t *testing.T, s *Server, request string) (status int, header http.Header, body string) {
 	t.Helper()
+
 	c, err := net.Dial("tcp", s.listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
+
 	if err := c.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
 		t.Fatal(err)
 	}
+
 	if _, err := io.WriteString(c, request); err != nil {
 		t.Fatal(err)
 	}
+
 	method, _, _ := strings.Cut(request, " ")
 	r, err := http.ReadResponse(bufio.NewReader(c), &http.Request{Method: method})
 	if err != nil {
@@ -68,25 +76,31 @@ func ask(t *testing.T, s *Server, request string) (status int, header http.Heade
 	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
 		t.Fatalf("%.80q: %v", request, err)
 	}
+
 	return r.StatusCode, r.Header, string(b[:n])
 }
 
 // finished is a work directory of a finished run, with a secret next to it.
 func finished(t *testing.T) string {
 	t.Helper()
+
 	s := newStub(t)
 	for _, g := range s.gates {
 		g <- nil
 	}
+
 	s.begin()
+
 	if err := <-s.over; err != nil {
 		t.Fatal(err)
 	}
+
 	for _, dir := range []string{s.dir, filepath.Dir(s.dir)} {
 		if err := os.WriteFile(filepath.Join(dir, "secret.txt"), []byte("SECRET"), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	return s.dir
 }
 
@@ -106,20 +120,25 @@ func TestRoutes(t *testing.T) {
 		"Report", ".lock", ".cache/index", "secret.txt", "parts/../report", "%70arts",
 		"style.css%2f..%2f..%2fsecret.txt", "..\\secret.txt",
 	}
+
 	for p := range pages {
 		paths = append(paths, p)
 	}
+
 	for _, method := range []string{
 		"GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "PROPFIND", "MKCOL", "get", "X",
 	} {
 		for _, p := range paths {
 			want, page := pages[p]
+
 			body := ""
 			if method == "POST" || method == "PUT" {
 				body = "Content-Length: 5\r\n\r\nhello"
 			}
+
 			status, header, text := ask(t, s, fmt.Sprintf("%s /%s/%s HTTP/1.1\r\nHost: %s\r\n", method, s.key, p, host)+
 				"Connection: close\r\n"+body+"\r\n")
+
 			expected := http.StatusMethodNotAllowed
 			switch {
 			case method == "GET" && page:
@@ -127,9 +146,11 @@ func TestRoutes(t *testing.T) {
 			case method == "GET":
 				expected = http.StatusNotFound
 			}
+
 			if status != expected || strings.Contains(text, "SECRET") || status == 200 && !strings.Contains(text, want) {
 				t.Errorf("%s %q: status %d, expected %d: %.100q", method, p, status, expected, text)
 			}
+
 			csp := header.Get("Content-Security-Policy")
 			if !strings.Contains(csp, "default-src 'none'") || p != "report" && strings.Contains(csp, "unsafe") ||
 				p == "report" && status == 200 && !strings.HasPrefix(csp, "sandbox ") ||
@@ -138,6 +159,7 @@ func TestRoutes(t *testing.T) {
 			}
 		}
 	}
+
 	if after := tree(t, filepath.Dir(dir)); after != before {
 		t.Error("requests changed the work directory")
 	}
@@ -152,8 +174,10 @@ func TestHostile(t *testing.T) {
 		if status != 200 && strings.Contains(text, s.key) {
 			t.Errorf("%s, %s: the key leaks", path, host)
 		}
+
 		return status
 	}
+
 	page := "/" + s.key + "/"
 	for _, c := range []struct {
 		path, host string
@@ -183,6 +207,7 @@ func TestHostile(t *testing.T) {
 			t.Errorf("GET %.60s for %q: status %d, expected %d", c.path, c.host, got, c.status)
 		}
 	}
+
 	c, err := net.Dial("tcp", s.listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)
@@ -190,6 +215,7 @@ func TestHostile(t *testing.T) {
 	defer c.Close()
 	_ = c.SetDeadline(time.Now().Add(10 * time.Second))
 	fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: localhost\r\nX: %s\r\n\r\n", page, strings.Repeat("x", 64<<10))
+
 	// The answer, or the end of the connection, whichever is first.
 	if l, err := bufio.NewReader(c).ReadString('\n'); err == nil && !strings.Contains(l, " 431 ") {
 		t.Errorf("a header of 64 KiB: %q", l)
@@ -203,6 +229,7 @@ func TestConnections(t *testing.T) {
 	if os.Getenv("DOUBLETAKE_LONG") != "" {
 		connections = 10000
 	}
+
 	quick(t)
 	s, _ := serve(t, finished(t), "127.0.0.1:0")
 	memory := func() uint64 {
@@ -211,43 +238,54 @@ func TestConnections(t *testing.T) {
 		runtime.ReadMemStats(&m)
 		return m.HeapInuse + m.StackInuse
 	}
+
 	before, routines := memory(), runtime.NumGoroutine()
 	var open []net.Conn
+
 	closed := 0
 	for range connections {
 		c, err := net.Dial("tcp", s.listener.Addr().String())
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		// Half a request: the server waits for the rest.
 		_, _ = io.WriteString(c, "GET /"+s.key+"/parts HTTP/1.1\r\nHost: localhost\r\nX: ")
 		_ = c.SetReadDeadline(time.Now().Add(time.Millisecond))
+
 		var e net.Error
 		if _, err := c.Read(make([]byte, 1)); errors.As(err, &e) && e.Timeout() {
 			if open = append(open, c); len(open) > 500 {
 				open[0].Close()
 				open = open[1:]
 			}
+
 			continue
 		}
+
 		closed++
 		c.Close()
 	}
+
 	now, more := memory(), runtime.NumGoroutine()
 	t.Logf("%d of %d closed at once; %d KiB and %d goroutines more", closed, connections, (int64(now)-int64(before))>>10,
 		more-routines)
+
 	if closed < connections*9/10 || more > routines+3*mostConnections || now > before+16<<20 {
 		t.Error("connections are not limited")
 	}
+
 	for _, c := range open {
 		c.Close()
 	}
+
 	until(t, "the page is there again", func() bool {
 		r, err := http.Get(s.URL())
 		if err != nil {
 			return false
 		}
 		defer r.Body.Close()
+
 		return r.StatusCode == 200
 	})
 }
@@ -266,16 +304,20 @@ func TestChanges(t *testing.T) {
 		Version string
 		Parts   []struct{ ID, HTML string }
 	}
+
 	since := func(version string) (c changes) {
 		t.Helper()
+
 		r, err := http.Get(s.URL() + "parts?since=" + version)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer r.Body.Close()
+
 		if err := json.NewDecoder(r.Body).Decode(&c); err != nil {
 			t.Fatal(err)
 		}
+
 		return c
 	}
 
@@ -288,9 +330,11 @@ func TestChanges(t *testing.T) {
 			return strings.Contains(fmt.Sprint(c.Parts), want)
 		})
 	}
+
 	if all := since("0123-9999"); len(all.Parts) < 6 {
 		t.Errorf("%d parts for the page of another server", len(all.Parts))
 	}
+
 	until(t, "nothing changes", func() bool { // but times
 		c = since(c.Version)
 		return len(c.Parts) < 6

@@ -39,15 +39,19 @@ func newStub(t *testing.T) *stub {
 		t: t, dir: filepath.Join(t.TempDir(), "runs"), gates: map[string]chan error{}, epochs: map[string]chan [3]float64{},
 		taken: map[string]chan bool{}, over: make(chan error, 1),
 	}
+
 	s.plan = &engine.Plan{Dir: s.dir, Stages: []string{"ingest", "train", "report"}}
+
 	var files []engine.Dep
 	for _, n := range []string{"a.wav", "b.wav", "c.wav"} {
 		id := "e/ingest/" + n
 		s.add(&engine.Task{ID: id, Stage: "ingest", Experiment: "e"}, func(*engine.Job) error { return nil })
+
 		if n != "c.wav" { // c may fail without holding up the trainings
 			files = append(files, engine.Dep{Task: id, Output: "out"})
 		}
 	}
+
 	var models []engine.Dep
 	for k := range 2 {
 		seed := "seed-" + strconv.Itoa(k)
@@ -62,11 +66,15 @@ func newStub(t *testing.T) *stub {
 				h.Columns[0].Ints = append(h.Columns[0].Ints, int64(i+1))
 				h.Columns[1].Floats = append(h.Columns[1].Floats, 10/float64(i+1))
 			}
+
 			_, err := h.WriteFile(j.Output("history.arrow"))
+
 			return err
 		})
+
 		models = append(models, engine.Dep{Task: id, Output: "out"})
 	}
+
 	s.add(&engine.Task{
 		ID: "e/report", Stage: "report", Experiment: "e", Deps: models,
 		Publish: []engine.Link{{Output: "metrics.json", Path: filepath.Join("e", "report", "metrics.json")}},
@@ -75,12 +83,14 @@ func newStub(t *testing.T) *stub {
 			"splits": [{"name": "low", "held_out": "blades = 2",
 			"verdict": "good", "sentence": "blades = 2 held out: the intervals hold. <b>Error</b> 2.5 dB."}]}`), 0o644)
 	})
+
 	s.add(&engine.Task{
 		ID: "report", Stage: "report", Deps: []engine.Dep{{Task: "e/report", Output: "out"}},
 		Publish: []engine.Link{{Output: "report.html", Path: "report.html"}},
 	}, func(j *engine.Job) error {
 		return os.WriteFile(j.Output("report.html"), []byte("<!DOCTYPE html><title>R</title><p id=r>the report</p>"), 0o644)
 	})
+
 	return s
 }
 
@@ -104,6 +114,7 @@ func (s *stub) add(t *engine.Task, end func(j *engine.Job) error) {
 			}
 		}
 	}
+
 	s.plan.Tasks = append(s.plan.Tasks, t)
 }
 
@@ -115,11 +126,13 @@ func (s *stub) begin() {
 		stop()
 		<-s.over
 	})
+
 	go func() {
 		_, err := engine.Run(ctx, s.plan, engine.Options{
 			Jobs: 3, KeepGoing: true, Program: "test <1>",
 			Observe: func(engine.Event) {},
 		})
+
 		s.over <- err
 		close(s.over)
 	}()
@@ -147,12 +160,14 @@ func (s *stub) failing() error {
 	if err != nil {
 		s.t.Fatal(err)
 	}
+
 	return &loggedError{"the microphone fell <i>down</i>", path}
 }
 
 // until waits for a condition.
 func until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
+
 	for end := time.Now().Add(60 * time.Second); !ok(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("after a minute: %s", what)
@@ -168,23 +183,30 @@ func tree(t *testing.T, dir string) string {
 		if err != nil {
 			return err
 		}
+
 		fi, err := d.Info()
 		if err != nil {
 			return err
 		}
+
 		fmt.Fprintf(&b, "%s %v %d %v", p, fi.Mode(), fi.Size(), fi.ModTime().UnixNano())
+
 		if fi.Mode().IsRegular() {
 			text, err := os.ReadFile(p)
 			if err != nil {
 				return err
 			}
+
 			fmt.Fprintf(&b, " %x", text)
 		}
+
 		b.WriteByte('\n')
+
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return b.String()
 }

@@ -108,6 +108,7 @@ func (w *Watcher) counts(now time.Time) map[string]*stage {
 	for _, t := range w.order {
 		st := out[t.task.Stage]
 		st.tasks++
+
 		if !t.began.IsZero() && (st.first.IsZero() || t.began.Before(st.first)) {
 			st.first = t.began
 		}
@@ -121,10 +122,12 @@ func (w *Watcher) counts(now time.Time) map[string]*stage {
 			st.found++
 		case t.state == "done":
 			st.made++
+
 			st.seconds += t.seconds
 			if t.ended.After(st.last) {
 				st.last = t.ended
 			}
+
 			if now.Sub(t.ended) < time.Minute {
 				st.recent++
 			}
@@ -147,6 +150,7 @@ func (w *Watcher) Refresh(now time.Time) {
 			}
 		}
 	}
+
 	w.refreshCurves(now)
 	w.refreshResults()
 }
@@ -159,10 +163,12 @@ func (w *Watcher) follow(path string, now time.Time) (replaced bool) {
 		return false
 	}
 	defer f.Close()
+
 	info, err := f.Stat()
 	if err != nil || !info.Mode().IsRegular() {
 		return false
 	}
+
 	s := w.sources[path]
 	switch {
 	case s == nil:
@@ -170,7 +176,9 @@ func (w *Watcher) follow(path string, now time.Time) (replaced bool) {
 		if s.alive.After(now) { // by another clock
 			s.alive = now
 		}
+
 		w.sources[path] = s
+
 	case !os.SameFile(info, s.info) || info.Size() < s.offset:
 		return true
 	case info.ModTime().Equal(s.info.ModTime()) && info.Size() == s.offset:
@@ -178,10 +186,12 @@ func (w *Watcher) follow(path string, now time.Time) (replaced bool) {
 	default:
 		s.alive = now // it changed since the last look
 	}
+
 	s.info = info
 	if _, err := f.Seek(s.offset, io.SeekStart); err != nil {
 		return false
 	}
+
 	r := bufio.NewReaderSize(io.LimitReader(f, info.Size()-s.offset), 64<<10)
 	for {
 		b, err := r.ReadBytes('\n')
@@ -190,10 +200,12 @@ func (w *Watcher) follow(path string, now time.Time) (replaced bool) {
 			s.rest = append(s.rest, b...)
 			return false
 		}
+
 		if len(s.rest) > 0 {
 			b = append(s.rest, b...)
 			s.rest = nil
 		}
+
 		var l engine.Line
 		if json.Unmarshal(bytes.TrimSpace(b), &l) == nil { // else cut by a kill
 			w.line(s, &l)
@@ -206,39 +218,49 @@ func (w *Watcher) line(s *source, l *engine.Line) {
 	switch l.Event {
 	case "run":
 		s.head = *l
+
 		if l.Stages != nil {
 			w.left = engine.NewEstimate(l.Jobs)
 		}
+
 		for _, x := range l.Stages {
 			w.stage(x.Stage)
 			w.before[x.Stage] = x.Cached
 		}
+
 		return
+
 	case "end":
 		s.ended = true
 		if s.head.Stages != nil {
 			w.end = l
 		}
+
 		for _, t := range w.order {
 			if t.of == s && t.state == "start" {
 				t.state = ""
 			}
 		}
+
 		return
+
 	case "task":
 		w.plan(s, l)
 		return
 	}
+
 	t := w.tasks[l.Task]
 	if t == nil {
 		return
 	}
+
 	if l.Event == "note" {
 		t.note = l.Text
 		return
 	}
 
 	w.left.Observe(engine.Event{Kind: l.Event, Task: t.task, Ran: l.Ran, Seconds: l.Seconds}, l.Time)
+
 	switch l.Event {
 	case "start":
 		t.key, t.where, t.since, t.began = l.Key, cmp.Or(l.Where, s.head.Host), l.Time, l.Time
@@ -249,18 +271,21 @@ func (w *Watcher) line(s *source, l *engine.Line) {
 	default:
 		return
 	}
+
 	t.state = l.Event
 }
 
 // plan takes in a task that is to be made.
 func (w *Watcher) plan(s *source, l *engine.Line) {
 	w.stage(l.Stage)
+
 	t := w.tasks[l.Task]
 	if t == nil {
 		t = &task{}
 		w.tasks[l.Task] = t
 		w.order = append(w.order, t)
 	} // else made once before, by a process of its own
+
 	*t = task{of: s, task: &engine.Task{
 		ID: l.Task, Stage: l.Stage, Experiment: l.Experiment, Split: l.Split, Version: l.Version, Weight: l.Expect,
 	}}
@@ -268,6 +293,7 @@ func (w *Watcher) plan(s *source, l *engine.Line) {
 		t.training = w.curve(id)
 		t.training.task = t
 	}
+
 	w.left.Observe(engine.Event{Kind: "plan", Todo: []*engine.Task{t.task}, Expect: []float64{l.Expect}}, l.Time)
 }
 
@@ -285,6 +311,7 @@ func (w *Watcher) driver() *source {
 			return s
 		}
 	}
+
 	return nil
 }
 
@@ -294,15 +321,18 @@ func (w *Watcher) planned() (plan []engine.StageCount, tasks int) {
 	if w.driver() != nil {
 		return nil, 0
 	}
+
 	var newest time.Time
 	for _, s := range w.sources {
 		if s.head.Plan != nil && !s.head.Time.Before(newest) {
 			newest, plan = s.head.Time, s.head.Plan
 		}
 	}
+
 	for _, c := range plan {
 		tasks += c.Tasks
 	}
+
 	return plan, tasks
 }
 
@@ -313,6 +343,7 @@ func (w *Watcher) ended() (n int) {
 			n++
 		}
 	}
+
 	return n
 }
 
@@ -327,7 +358,9 @@ func (w *Watcher) making() (making, failures []*task) {
 			failures = append(failures, t)
 		}
 	}
+
 	slices.SortStableFunc(making, func(a, b *task) int { return a.since.Compare(b.since) })
+
 	return making, failures
 }
 
@@ -342,22 +375,27 @@ func (w *Watcher) tail(log string) string {
 	if log == "" || !filepath.IsLocal(filepath.FromSlash(log)) {
 		return ""
 	}
+
 	f, err := os.Open(filepath.Join(w.dir, filepath.FromSlash(log)))
 	if err != nil {
 		return ""
 	}
 	defer f.Close()
+
 	fi, err := f.Stat()
 	if err != nil || !fi.Mode().IsRegular() {
 		return ""
 	}
+
 	b, err := io.ReadAll(io.LimitReader(io.NewSectionReader(f, max(0, fi.Size()-logTail), logTail), logTail))
 	if err != nil {
 		return ""
 	}
+
 	lines := strings.Split(strings.TrimRight(strings.ToValidUTF8(string(b), "�"), "\n"), "\n")
 	if fi.Size() > logTail && len(lines) > 1 {
 		lines = lines[1:] // the first is cut
 	}
+
 	return strings.Join(lines[max(0, len(lines)-logLines):], "\n")
 }

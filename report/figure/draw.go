@@ -33,6 +33,7 @@ func svg(format string, args ...any) markup {
 			args[i] = Escape(v)
 		}
 	}
+
 	return markup(fmt.Sprintf(format, args...))
 }
 
@@ -58,20 +59,25 @@ func (d *drawing) write(m markup) { d.b.WriteString(string(m)) }
 // Draw returns the figure as SVG.
 func Draw(f *Figure, o Options) []byte {
 	d := &drawing{f: f, o: o}
+
 	w := f.Width
 	if w == 0 {
 		w = defaultWidth
 	}
+
 	legend, top := markup(""), 0.0
 	if f.Shared {
 		legend, top = d.legend(f.Panels, 4, 12, w)
 	}
+
 	boxes, height := d.grid(w, top)
 	if f.Note != "" {
 		height += 14
 	}
+
 	d.put(`<svg xmlns="http://www.w3.org/2000/svg" class="dtf" id="%v" viewBox="0 0 %v %v"`, f.ID,
 		w, height)
+
 	if o.Inline {
 		if w < defaultWidth { // no larger than it is drawn
 			d.put(` style="max-width:%vpx"`, w)
@@ -83,12 +89,15 @@ func Draw(f *Figure, o Options) []byte {
 			k := o.Millimetres / w
 			wide, high = fmt.Sprintf("%.2fmm", k*w), fmt.Sprintf("%.2fmm", k*height)
 		}
+
 		d.put(` width="%v" height="%v" role="img" aria-labelledby="%v-t %v-d">`, wide, high, f.ID, f.ID)
 		d.put(`<title id="%v-t">%v</title><desc id="%v-d">%v</desc>`, f.ID, f.Title, f.ID, f.Desc)
 		d.b.WriteString("\n<style>\n" + standalone() + "</style>\n")
 		d.put(`<rect class="back" width="%v" height="%v"/>`, w, height)
 	}
+
 	d.write("\n" + legend)
+
 	for i := range f.Panels {
 		switch {
 		case f.Panels[i].blank():
@@ -98,10 +107,13 @@ func Draw(f *Figure, o Options) []byte {
 			d.cartesian(i, boxes[i])
 		}
 	}
+
 	if f.Note != "" {
 		d.text(4, height-4, "note", "", shorten(f.Note, int(w/5.4)))
 	}
+
 	d.b.WriteString("</svg>\n")
+
 	return d.b.Bytes()
 }
 
@@ -120,6 +132,7 @@ func (d *drawing) grid(w, top float64) (boxes []box, height float64) {
 	f := d.f
 	columns := max(1, f.Columns)
 	cell := (w - gutter*float64(columns-1)) / float64(columns)
+
 	// Panels above one another have their vertical axes in one line.
 	left := make([]float64, columns)
 	for i := range f.Panels {
@@ -127,43 +140,54 @@ func (d *drawing) grid(w, top float64) (boxes []box, height float64) {
 			left[i%columns] = math.Max(left[i%columns], leftMargin(p, cell))
 		}
 	}
+
 	widths := slices.Repeat([]float64{cell}, columns)
 	if f.Shared && left[0] > 0 { // the plotting areas share what the first panel's numbers leave
 		plot := (w - left[0] - 8 - float64(columns-1)*(gutter+8)) / float64(columns)
 		for k := 1; k < columns; k++ {
 			left[k], widths[k] = 0, plot+8
 		}
+
 		widths[0] = left[0] + plot + 8
 	}
+
 	y := top
 	for i := 0; i < len(f.Panels); i += columns {
 		x, head, row := 0.0, 0.0, 0.0
+
 		end := min(i+columns, len(f.Panels))
 		for k := i; k < end; k++ {
 			p := &f.Panels[k]
+
 			b := box{x: x, y: y, width: widths[k-i], top: 8}
 			if p.Title != "" {
 				b.top += lineHeight
 			}
+
 			if !f.Shared {
 				var h float64
 				if b.legend, h = d.legend(f.Panels[k:k+1], 4, b.top+5, b.width); h > 0 {
 					b.top += h + 2
 				}
 			}
+
 			b.showX, b.showY = !f.Shared || k+columns >= len(f.Panels), !f.Shared || k == i
 			boxes, head, x = append(boxes, b), math.Max(head, b.top), x+b.width+gutter
 		}
+
 		for k := i; k < end; k++ {
 			b := &boxes[k]
 			b.top = head
 			b.place(&f.Panels[k], left[k-i])
+
 			if !f.Panels[k].blank() {
 				row = math.Max(row, b.height)
 			}
 		}
+
 		y += row + 6
 	}
+
 	return boxes, math.Max(y, 20)
 }
 
@@ -172,13 +196,16 @@ func (d *drawing) grid(w, top float64) (boxes []box, height float64) {
 func leftMargin(p *Panel, width float64) float64 {
 	_, y := p.ranges()
 	ticks := y.ticks(9)
+
 	labels := 0.0
 	for _, t := range ticks {
 		labels = math.Max(labels, textWidth(y.tickText(t, y.powers(ticks)), fontSize))
 	}
+
 	if y.Label != "" {
 		labels += 4 + 14*float64(len(labelLines(y.Label, p.plotHeight(width-60))))
 	}
+
 	return labels + 10
 }
 
@@ -190,6 +217,7 @@ func (p *Panel) plotHeight(width float64) float64 {
 	case p.Height == 0:
 		return 0.62 * width
 	}
+
 	return math.Min(p.Height, math.Max(70, width))
 }
 
@@ -199,9 +227,11 @@ func labelLines(s string, room float64) []string {
 	if s == "" {
 		return nil
 	}
+
 	if at := strings.LastIndex(s, " ("); textWidth(s, fontSize) > room && at > 0 {
 		return []string{fitted(s[:at], room), fitted(s[at+1:], room)}
 	}
+
 	return []string{fitted(s, room)}
 }
 
@@ -222,10 +252,12 @@ func (b *box) place(p *Panel, left float64) {
 		b.height = b.top + polarHeight(p, b.width) + 10
 		return
 	}
+
 	b.left, b.right = left, b.width-8
 	if p.ZLabel != "" {
 		b.right -= keyWidth(p)
 	}
+
 	b.bottom = b.top + p.plotHeight(b.right-b.left)
 	b.height = b.bottom + 8
 	if b.showX {
@@ -243,11 +275,14 @@ func (a *Axis) tickText(v float64, power bool) string {
 				return shorten(a.Names[k], 24)
 			}
 		}
+
 		return ""
 	}
+
 	if power {
 		return "10" + superscript(int(math.Round(math.Log10(v))))
 	}
+
 	return number(v)
 }
 
@@ -257,6 +292,7 @@ func number(v float64) string {
 	if v == 0 {
 		return "0"
 	}
+
 	var s string
 	if a := math.Abs(v); a >= 1e6 || a < 1e-4 {
 		s = strconv.FormatFloat(v, 'e', -1, 64)
@@ -264,6 +300,7 @@ func number(v float64) string {
 			if len(m) > 6 {
 				m = strconv.FormatFloat(v/math.Pow(10, math.Floor(math.Log10(a))), 'f', 2, 64)
 			}
+
 			n, _ := strconv.Atoi(e)
 			s = m + "·10" + superscript(n)
 			if m == "1" {
@@ -273,6 +310,7 @@ func number(v float64) string {
 	} else {
 		s = strconv.FormatFloat(v, 'g', 6, 64)
 	}
+
 	return strings.Replace(s, "-", "−", 1)
 }
 
@@ -299,13 +337,16 @@ func text(x, y float64, class, anchor, s string) markup {
 	if s == "" {
 		return ""
 	}
+
 	m := svg(`<text x="%v" y="%v"`, x, y)
 	if class != "" {
 		m += svg(` class="%v"`, class)
 	}
+
 	if anchor != "" {
 		m += svg(` text-anchor="%v"`, anchor)
 	}
+
 	return m + svg(">%v</text>\n", s)
 }
 
@@ -319,28 +360,35 @@ func (d *drawing) cartesian(i int, b box) {
 	clip := fmt.Sprintf("%s-c%d", d.f.ID, i)
 	d.put(`<clipPath id="%v"><rect x="%v" y="%v" width="%v" height="%v"/></clipPath>`+"\n", clip, b.left, b.top,
 		b.right-b.left, b.bottom-b.top)
+
 	// Shading lies below the grid, everything else above it.
 	d.marks(p, clip, true, sx, sy, nil)
+
 	grid, numbers := d.numbers(x, y, sx, sy, b)
 	if grid != "" && p.ZLabel == "" { // cells show their own grid
 		d.put(`<path class="grid" d="%v"/>`+"\n", grid)
 	}
+
 	d.marks(p, clip, false, sx, sy, nil)
 	d.put(`<path class="axis" d="M%v %vV%vH%v"/>`+"\n", b.left, b.top, b.bottom, b.right)
 	d.write(numbers)
+
 	if b.showX {
 		for k, l := range labelLines(x.Label, b.right-b.left+16) {
 			d.text((b.left+b.right)/2, b.bottom+33+14*float64(k), "", "middle", l)
 		}
 	}
+
 	if b.showY {
 		for k, l := range labelLines(y.Label, b.bottom-b.top+10) {
 			d.upright(11+14*float64(k), b, l)
 		}
 	}
+
 	if p.ZLabel != "" {
 		d.key(p, b)
 	}
+
 	d.b.WriteString("</g>\n")
 }
 
@@ -349,6 +397,7 @@ func (d *drawing) numbers(x, y Axis, sx, sy scale, b box) (grid, numbers markup)
 	wide := math.Max(textWidth(number(round3(x.Min)), fontSize), textWidth(number(round3(x.Max)), fontSize))
 	xt := x.ticks(max(2, int((b.right-b.left)/math.Max(40, wide+14))))
 	power := x.powers(xt)
+
 	until := math.Inf(-1) // where the number before ends
 	for _, t := range xt {
 		grid += svg("M%v %vV%v", sx.at(t), b.top, b.bottom)
@@ -358,18 +407,22 @@ func (d *drawing) numbers(x, y Axis, sx, sy scale, b box) (grid, numbers markup)
 		if !b.showX || at-half < until {
 			continue
 		}
+
 		until = at + half + 2
 		numbers += text(at, b.bottom+15, "tick", "middle", label)
 	}
+
 	yt := y.ticks(max(3, min(9, int((b.bottom-b.top)/26))))
 	power = y.powers(yt)
 	for _, t := range yt {
 		v := sy.at(t)
 		grid += svg("M%v %vH%v", b.left, v, b.right)
+
 		if b.showY {
 			numbers += text(b.left-6, v+3.6, "tick", "end", y.tickText(t, power))
 		}
 	}
+
 	return grid, numbers
 }
 
@@ -384,13 +437,16 @@ func edgeText(edges []float64, v float64) string {
 		if strings.ContainsRune(text, '·') || strings.Contains(text, "10⁻") {
 			return number(round3(v))
 		}
+
 		if _, tail, ok := strings.Cut(text, "."); ok {
 			decimals = max(decimals, len(tail))
 		}
 	}
+
 	if v == 0 {
 		return "0"
 	}
+
 	return strings.Replace(strconv.FormatFloat(v, 'f', decimals, 64), "-", "−", 1)
 }
 
@@ -406,10 +462,12 @@ func shade(k, n int) int {
 // a gap, the colours, their numbers, its label.
 func keyWidth(p *Panel) float64 {
 	numbers := 0.0
+
 	edges := p.edges()
 	for _, v := range edges {
 		numbers = math.Max(numbers, textWidth(edgeText(edges, v), fontSize))
 	}
+
 	return 14 + 15 + numbers + 4 + 13
 }
 
@@ -421,10 +479,13 @@ func (d *drawing) key(p *Panel, b box) {
 	for k := range n {
 		d.put(`<rect class="h%d" x="%v" y="%v" width="11" height="%v"/>`, shade(k, n), x, b.bottom-float64(k+1)*h, h)
 	}
+
 	d.b.WriteByte('\n')
+
 	for k, v := range edges {
 		d.text(x+15, b.bottom-float64(k)*h+3.6, "tick", "", edgeText(edges, v))
 	}
+
 	d.upright(b.width-3, b, fitted(p.ZLabel, b.bottom-b.top+10))
 }
 
@@ -434,6 +495,7 @@ func round3(v float64) float64 {
 	if err != nil {
 		return v
 	}
+
 	return r
 }
 
@@ -453,10 +515,13 @@ func (q polarPlace) at(theta, radius float64) (float64, float64) {
 // below its centre, in radii.
 func polarSpan(p *Panel) (lo, hi, up, down float64) {
 	x, _ := p.ranges()
+
 	if !p.Half {
 		return -180, 180, 1, 1
 	}
+
 	lo, hi = math.Max(-90, x.Min), math.Min(90, x.Max)
+
 	return lo, hi, math.Max(0.3, math.Sin(hi*math.Pi/180)), math.Max(0.3, -math.Sin(lo*math.Pi/180))
 }
 
@@ -466,6 +531,7 @@ func polarHeight(p *Panel, width float64) float64 {
 	if p.Y.Label != "" {
 		h += 16
 	}
+
 	return h
 }
 
@@ -485,6 +551,7 @@ func (d *drawing) polar(i int, b box) {
 	if p.Half {
 		q.cx = (b.width - radius) / 2
 	}
+
 	d.panel(i, b, svg(` data-polar="%v %v" data-yscale="%v" data-xlabel="%v" data-ylabel="%v"`, q.cx, q.cy, q.r, x.Label,
 		y.Label))
 	d.text(b.width/2, 15, "title", "middle", fitted(p.Title, b.width/1.06))
@@ -498,11 +565,13 @@ func (d *drawing) polar(i int, b box) {
 			grid += p.arc(q, r, lo, hi)
 		}
 	}
+
 	for _, t := range polarTicks(lo, hi, p.Half) {
 		ax, ay := q.at(t, y.Min)
 		bx, by := q.at(t, y.Max)
 		grid += svg("M%v %vL%v %v", ax, ay, bx, by)
 		s, c := math.Sincos(t * math.Pi / 180)
+
 		anchor := "start"
 		switch {
 		case math.Abs(c) < 0.2:
@@ -510,17 +579,21 @@ func (d *drawing) polar(i int, b box) {
 		case c < 0:
 			anchor = "end"
 		}
+
 		ticks += text(q.cx+(radius+4)*c, q.cy-(radius+5)*s+3.6, "tick", anchor, number(t)+"°")
 	}
+
 	d.put(`<path class="grid" d="%v"/>`+"\n", grid)
 	d.marks(p, clip, true, scale{}, scale{}, &q)
 	d.marks(p, clip, false, scale{}, scale{}, &q)
 	d.write(ticks)
+
 	// Radius labels are at the lower end of the half disk, or at −75°.
 	at := -75.0
 	if p.Half {
 		at = lo
 	}
+
 	s, c := math.Sincos(at * math.Pi / 180)
 	for _, t := range rt {
 		if r := q.r.at(t); r >= 0 && r <= radius+0.5 {
@@ -528,9 +601,11 @@ func (d *drawing) polar(i int, b box) {
 			if p.Half {
 				anchor, dx, dy = "end", -4, 8
 			}
+
 			d.text(q.cx+r*c+dx, q.cy-r*s+dy, "tick", anchor, number(t))
 		}
 	}
+
 	d.text(b.width/2, b.height-4, "note", "middle", fitted(y.Label, b.width))
 	d.b.WriteString("</g>\n")
 }
@@ -540,8 +615,10 @@ func (p *Panel) arc(q polarPlace, r, lo, hi float64) markup {
 	if !p.Half {
 		return circle(q.cx, q.cy, r)
 	}
+
 	s0, c0 := math.Sincos(lo * math.Pi / 180)
 	s1, c1 := math.Sincos(hi * math.Pi / 180)
+
 	return svg("M%v %vA%v %v 0 0 0 %v %v", q.cx+r*c0, q.cy-r*s0, r, r, q.cx+r*c1, q.cy-r*s1)
 }
 
@@ -556,31 +633,39 @@ func polarTicks(lo, hi float64, half bool) []float64 {
 			out = append(out, t)
 		}
 	}
+
 	return out
 }
 
 // marks draws the panel's marks; below: those that lie under the grid.
 func (d *drawing) marks(p *Panel, clip string, below bool, sx, sy scale, q *polarPlace) {
 	d.put(`<g clip-path="url(#%v)">`+"\n", clip)
+
 	for k := range p.Marks {
 		m := &p.Marks[k]
 		if (m.Kind == Span || m.Kind == Cells) != below || m.Kind == Edge {
 			continue
 		}
+
 		d.mark(p, m, sx, sy, q)
 	}
+
 	d.b.WriteString("</g>\n")
+
 	for k := range p.Marks { // labels and marks at the edge may be outside
 		if m := &p.Marks[k]; !below && m.Kind == Edge {
 			d.mark(p, m, sx, sy, q)
 		}
+
 		if m := &p.Marks[k]; !below && m.Kind == Labels {
 			d.put(`<g class="mark" data-series="%v"%v>`, m.Name, d.data(m))
+
 			for i := range m.X {
 				if i < len(m.Text) {
 					d.text(sx.at(m.X[i]), math.Max(sy.b+9, sy.at(m.Y[i])-5), "lab "+m.Class, "middle", shorten(m.Text[i], 24))
 				}
 			}
+
 			d.b.WriteString("</g>\n")
 		}
 	}
@@ -592,6 +677,7 @@ func finite(v ...float64) bool {
 			return false
 		}
 	}
+
 	return true
 }
 
@@ -602,6 +688,7 @@ func drawable(v ...float64) bool {
 			return false
 		}
 	}
+
 	return true
 }
 
@@ -632,9 +719,11 @@ func (m *Mark) lineClass() string {
 	if m.Dashed {
 		line += " dashed"
 	}
+
 	if m.Thin {
 		line += " thin"
 	}
+
 	return line
 }
 
@@ -642,21 +731,27 @@ func (d *drawing) mark(p *Panel, m *Mark, sx, sy scale, q *polarPlace) {
 	if m.Kind == Labels {
 		return
 	}
+
 	n := &pen{
 		d: d, m: m, sx: sx, sy: sy, polar: q != nil,
 		at: func(x, y float64) (float64, float64) { return sx.at(x), sy.at(y) },
 	}
+
 	if q != nil {
 		n.at = q.at
 	}
+
 	d.put(`<g class="mark" data-series="%v" data-kind="%v"%v>`, m.Name, kindNames[m.Kind], d.data(m))
+
 	switch m.Kind {
 	case Points:
 		outlines := n.points()
 		if m.Class == "measured" { // on cells of any colour
 			n.path("halo", outlines)
 		}
+
 		n.path(m.pointClass(), outlines)
+
 	case Bars:
 		n.bars()
 	case Line:
@@ -668,15 +763,19 @@ func (d *drawing) mark(p *Panel, m *Mark, sx, sy scale, q *polarPlace) {
 			a, b := sx.at(m.Lo[i]), sx.at(m.Hi[i])
 			n.path("band "+m.Class, svg("M%v %vH%vV%vH%vZ", a, sy.a, b, sy.b, a))
 		}
+
 	case Rule:
 		var s markup
 		for _, v := range m.Y {
 			s += svg("M%v %vH%v", sx.a, sy.at(v), sx.b)
 		}
+
 		for _, v := range m.X {
 			s += svg("M%v %vV%v", sx.at(v), sy.a, sy.b)
 		}
+
 		n.path(m.lineClass(), s)
+
 	case Steps:
 		var s markup
 		for i := range m.Y {
@@ -684,12 +783,15 @@ func (d *drawing) mark(p *Panel, m *Mark, sx, sy scale, q *polarPlace) {
 				s += svg("M%v %vH%v", sx.at(m.Lo[i]), sy.at(m.Y[i]), sx.at(m.Hi[i]))
 			}
 		}
+
 		n.path(m.lineClass(), s)
+
 	case Cells:
 		n.cells(p.edges())
 	case Edge:
 		n.edge(q)
 	}
+
 	d.b.WriteString("</g>\n")
 }
 
@@ -704,6 +806,7 @@ func (n *pen) edge(q *polarPlace) {
 		}
 		return math.Max(math.Min(c.a, c.b), math.Min(math.Max(c.a, c.b), c.at(v)))
 	}
+
 	for _, v := range n.m.X {
 		switch {
 		case !drawable(v):
@@ -713,17 +816,20 @@ func (n *pen) edge(q *polarPlace) {
 			put(along(n.sx, v), n.sy.a-6)
 		}
 	}
+
 	for _, v := range n.m.Y {
 		if drawable(v) {
 			put(n.sx.a+6, along(n.sy, v))
 		}
 	}
+
 	n.path(n.m.pointClass(), s)
 }
 
 // bars draws points with a bar from Lo to Hi.
 func (n *pen) bars() {
 	m := n.m
+
 	var s strings.Builder
 	for i := range m.X {
 		if n.ok(m.X[i], m.Lo[i]) && n.ok(m.X[i], m.Hi[i]) {
@@ -732,6 +838,7 @@ func (n *pen) bars() {
 			s.WriteString(string(svg("M%v %vV%vM%v %vh6m-6 0M%v %vh6", x, a, b, x-3, a, x-3, b)))
 		}
 	}
+
 	n.path("bar "+m.Class, markup(s.String()))
 	n.path(m.pointClass(), n.points())
 }
@@ -739,22 +846,26 @@ func (n *pen) bars() {
 // band fills between Lo and Hi, each stretch of numbers that can be drawn.
 func (n *pen) band() {
 	m := n.m
+
 	var s markup
 	for i := 0; i < len(m.X); {
 		if !n.ok(m.X[i], m.Lo[i]) || !drawable(m.Hi[i]) {
 			i++
 			continue
 		}
+
 		j := i
 		for j < len(m.X) && n.ok(m.X[j], m.Lo[j]) && drawable(m.Hi[j]) {
 			j++
 		}
+
 		back, low := slices.Clone(m.X[i:j]), slices.Clone(m.Lo[i:j])
 		slices.Reverse(back)
 		slices.Reverse(low)
 		s += n.polyline(m.X[i:j], m.Hi[i:j]) + "L" + n.polyline(back, low)[1:] + "Z"
 		i = j
 	}
+
 	n.path("band "+m.Class, s)
 }
 
@@ -764,6 +875,7 @@ func (n *pen) cells(edges []float64) {
 	m, sx, sy := n.m, n.sx, n.sy
 	last := len(edges) - 1
 	by := make([]strings.Builder, last)
+
 	var none, hatch strings.Builder
 	for i := range m.X {
 		a, b := sx.at(m.X[i]-m.DX/2), sx.at(m.X[i]+m.DX/2)
@@ -774,11 +886,14 @@ func (n *pen) cells(edges []float64) {
 			hatch.WriteString(string(hatched(a, t, b, u)))
 			continue
 		}
+
 		k := int(float64(last) * (m.Z[i] - edges[0]) / (edges[last] - edges[0]))
 		by[max(0, min(last-1, k))].WriteString(rect)
 	}
+
 	n.path("hn", markup(none.String()))
 	n.path("hatch", markup(hatch.String()))
+
 	for k := range by {
 		n.path(fmt.Sprintf("h%d", shade(k, last)), markup(by[k].String()))
 	}
@@ -787,15 +902,18 @@ func (n *pen) cells(edges []float64) {
 // hatched are the lines x + y = 5k inside a rectangle, which go on in the next one.
 func hatched(left, top, right, bottom float64) (s markup) {
 	const step = 5
+
 	if !(right-left < 1e4 && bottom-top < 1e4) {
 		return ""
 	}
+
 	for k := math.Ceil((left + top) / step); k*step < right+bottom; k++ {
 		x, y := math.Max(left, k*step-bottom), math.Min(right, k*step-top)
 		if y > x {
 			s += svg("M%v %vL%v %v", x, k*step-x, y, k*step-y)
 		}
 	}
+
 	return s
 }
 
@@ -805,12 +923,14 @@ var kindNames = [...]string{"points", "line", "band", "bars", "span", "rule", "s
 // radius is a curve on paper.
 func (n *pen) polyline(xs, ys []float64) markup {
 	var s strings.Builder
+
 	pen := "M"
 	for i := range xs {
 		if !n.ok(xs[i], ys[i]) {
 			pen = "M"
 			continue
 		}
+
 		if n.polar && pen == "L" {
 			pieces := int(math.Min(144, math.Ceil(math.Abs(xs[i]-xs[i-1])/2.5)))
 			for k := 1; k < pieces; k++ {
@@ -819,10 +939,12 @@ func (n *pen) polyline(xs, ys []float64) markup {
 				s.WriteString("L" + px(x) + " " + px(y))
 			}
 		}
+
 		x, y := n.at(xs[i], ys[i])
 		s.WriteString(pen + px(x) + " " + px(y))
 		pen = "L"
 	}
+
 	return markup(s.String())
 }
 
@@ -831,6 +953,7 @@ func (m *Mark) pointClass() string {
 	if c == "" {
 		c = "mean"
 	}
+
 	switch m.Shape {
 	case "ring", "cross":
 		if c == "measured" {
@@ -838,12 +961,14 @@ func (m *Mark) pointClass() string {
 		}
 		return "ring " + c
 	}
+
 	return "dot " + c
 }
 
 // points are one path of all points' outlines.
 func (n *pen) points() markup {
 	m := n.m
+
 	var s strings.Builder
 	for i := range m.X {
 		if n.ok(m.X[i], m.Y[i]) {
@@ -851,6 +976,7 @@ func (n *pen) points() markup {
 			s.WriteString(string(outline(m.Shape, x, y, m.radius())))
 		}
 	}
+
 	return markup(s.String())
 }
 
@@ -871,6 +997,7 @@ func outline(shape string, x, y, r float64) markup {
 	case "cross":
 		return svg("M%v %vl%v %vm0 %vl%v %v", x-r, y-r, 2*r, 2*r, -2*r, -2*r, 2*r)
 	}
+
 	return circle(x, y, r)
 }
 
@@ -880,6 +1007,7 @@ func (d *drawing) data(m *Mark) markup {
 	if digits == 0 {
 		digits = -1
 	}
+
 	var b strings.Builder
 	for _, list := range []struct {
 		name   string
@@ -888,14 +1016,17 @@ func (d *drawing) data(m *Mark) markup {
 		if len(list.values) == 0 {
 			continue
 		}
+
 		numbers := make([]string, len(list.values))
 		for i, v := range list.values {
 			if numbers[i] = "-"; finite(v) {
 				numbers[i] = strconv.FormatFloat(v, 'g', digits, 64)
 			}
 		}
+
 		b.WriteString(" data-" + list.name + `="` + strings.Join(numbers, " ") + `"`)
 	}
+
 	return markup(b.String())
 }
 
@@ -904,7 +1035,9 @@ func (s scale) String() string {
 	if s.log {
 		kind = "log"
 	}
+
 	f := func(v float64) string { return strconv.FormatFloat(v, 'g', 9, 64) }
+
 	return strings.Join([]string{kind, f(s.min), f(s.max), px(s.a), px(s.b)}, " ")
 }
 
@@ -915,6 +1048,7 @@ func px(v float64) string {
 	if s == "-0" {
 		return "0"
 	}
+
 	return s
 }
 
@@ -926,32 +1060,39 @@ func (d *drawing) legend(panels []Panel, left, y, width float64) (out markup, he
 		if seen[name] {
 			return
 		}
+
 		if len(seen) == 1 {
 			out = `<g class="legend">` + "\n"
 		}
+
 		seen[name] = true
 		name = fitted(name, width-left-30)
 		w := 28 + textWidth(name, fontSize)
 		if x > left && x+w > width {
 			x, y = left, y+lineHeight
 		}
+
 		out += swatch(x, y) + text(x+27, y+4, "", "", name)
 		x += w + 14
 	}
+
 	for i := range panels {
 		for k := range panels[i].Marks {
 			m := &panels[i].Marks[k]
 			if !m.Quiet && m.Kind != Labels {
 				put(m.Name, func(x, y float64) markup { return swatch(m, x, y) })
 			}
+
 			if m.None != "" && slices.ContainsFunc(m.Z, math.IsNaN) {
 				put(m.None, hatchedSwatch)
 			}
 		}
 	}
+
 	if len(seen) == 1 {
 		return "", 0
 	}
+
 	return out + "</g>\n", y - first + lineHeight
 }
 
@@ -970,6 +1111,7 @@ func swatch(m *Mark, x, y float64) markup {
 		return svg(`<path class="bar %v" d="M%v %vv12m-3 0h6m-6 -12h6"/>`, m.Class, x+11, y-6) +
 			svg(`<path class="%v" d="%v"/>`, m.pointClass(), outline(m.Shape, x+11, y, 2.6))
 	}
+
 	return svg(`<path class="%v" d="M%v %vh22"/>`, m.lineClass(), x, y)
 }
 
@@ -980,6 +1122,7 @@ func textWidth(s string, size float64) float64 {
 	for _, r := range s {
 		w += runeWidth(r)
 	}
+
 	return w * size
 }
 
@@ -1006,8 +1149,10 @@ func shorten(s string, n int) string {
 	if utf8.RuneCountInString(s) <= n || n < 2 {
 		return s
 	}
+
 	r := []rune(s)
 	tail := (n - 1) / 3
+
 	return string(r[:n-1-tail]) + "…" + string(r[len(r)-tail:])
 }
 
@@ -1033,6 +1178,7 @@ func Escape(s string) string {
 			b.WriteRune(Printable(r))
 		}
 	}
+
 	return b.String()
 }
 
@@ -1051,6 +1197,7 @@ func Printable(r rune) rune {
 		r&0xfffe == 0xfffe:
 		return utf8.RuneError
 	}
+
 	return r
 }
 
@@ -1064,7 +1211,9 @@ func (f *Figure) CSV() []byte {
 			panic("figure: write to memory: " + err.Error())
 		}
 	}
+
 	put("panel", "series", "x_quantity", "y_quantity", "x", "y", "lo", "hi", "z", "z_quantity", "text")
+
 	for i := range f.Panels {
 		p := &f.Panels[i]
 		for k := range p.Marks {
@@ -1076,21 +1225,26 @@ func (f *Figure) CSV() []byte {
 				}
 				return strconv.FormatFloat(v[i], 'g', -1, 64)
 			}
+
 			for j := range n {
 				text := ""
 				if j < len(m.Text) {
 					text = m.Text[j]
 				}
+
 				z := ""
 				if m.Kind == Cells {
 					z = p.ZLabel
 				}
+
 				put(plain(p.Title), plain(m.Name), plain(p.X.Label), plain(p.Y.Label), get(m.X, j), get(m.Y, j), get(m.Lo, j),
 					get(m.Hi, j), get(m.Z, j), plain(z), plain(text))
 			}
 		}
 	}
+
 	w.Flush()
+
 	return b.Bytes()
 }
 

@@ -32,6 +32,7 @@ type Figure struct {
 func (f *Figure) Fit(width float64) *Figure {
 	g := *f
 	g.Width = width
+
 	least := 130.0
 	for i := range f.Panels {
 		switch p := &f.Panels[i]; {
@@ -41,11 +42,13 @@ func (f *Figure) Fit(width float64) *Figure {
 			least = math.Max(least, 150)
 		}
 	}
+
 	columns := max(1, f.Columns)
 	g.Columns = max(1, min(columns, int((width+gutter)/(least+gutter))))
 	if !f.Stacked || g.Columns == columns {
 		return &g
 	}
+
 	g.Panels = nil
 	for k := 0; k < columns; k += g.Columns {
 		for row := 0; row < len(f.Panels); row += columns {
@@ -59,6 +62,7 @@ func (f *Figure) Fit(width float64) *Figure {
 			}
 		}
 	}
+
 	return &g
 }
 
@@ -92,6 +96,7 @@ func (a *Axis) Limit(ends [2]float64) {
 	if ends[0] == ends[1] {
 		return
 	}
+
 	a.Min, a.Max = ends[0], ends[1]
 	if a.Names == nil {
 		a.Ticks = nil
@@ -147,6 +152,7 @@ func (m *Mark) Bar(x, y, half float64) {
 	if math.IsNaN(half) {
 		half = 0
 	}
+
 	m.Point(x, y)
 	m.Lo, m.Hi = append(m.Lo, y-half), append(m.Hi, y+half)
 }
@@ -164,6 +170,7 @@ func extent(lo, hi float64, v []float64, log bool) (float64, float64) {
 		}
 		lo, hi = math.Min(lo, x), math.Max(hi, x)
 	}
+
 	return lo, hi
 }
 
@@ -172,12 +179,14 @@ func shifted(v []float64, by float64) []float64 {
 	for i, x := range v {
 		out[i] = x + by
 	}
+
 	return out
 }
 
 // ranges returns the panel's axes with their ranges filled in.
 func (p *Panel) ranges() (x, y Axis) {
 	x, y = p.X, p.Y
+
 	xl, xh, yl, yh := math.Inf(1), math.Inf(-1), math.Inf(1), math.Inf(-1)
 	for _, m := range p.Marks {
 		along, across := [][]float64{m.X}, [][]float64{m.Y}
@@ -193,16 +202,20 @@ func (p *Panel) ranges() (x, y Axis) {
 		default:
 			across = append(across, m.Lo, m.Hi)
 		}
+
 		for _, v := range along {
 			xl, xh = extent(xl, xh, v, x.Log)
 		}
+
 		for _, v := range across {
 			yl, yh = extent(yl, yh, v, y.Log)
 		}
 	}
+
 	cells := len(p.Marks) > 0 && p.Marks[0].Kind == Cells
 	x.fill(xl, xh, cells || p.Polar)
 	y.fill(yl, yh, cells)
+
 	return x, y
 }
 
@@ -211,15 +224,18 @@ func (a *Axis) fill(lo, hi float64, exact bool) {
 	if a.Min != a.Max {
 		return
 	}
+
 	if a.Zero {
 		lo, hi = math.Min(lo, 0), math.Max(hi, 0)
 	}
+
 	switch {
 	case lo > hi: // nothing to show
 		lo, hi = 0, 1
 		if a.Log {
 			lo, hi = 1, 10
 		}
+
 	case a.Log && lo == hi:
 		lo, hi = lo/2, hi*2
 	case lo == hi:
@@ -232,14 +248,17 @@ func (a *Axis) fill(lo, hi float64, exact bool) {
 	default:
 		w := 0.04 * (hi - lo)
 		zl, zh := a.Zero && lo == 0, a.Zero && hi == 0
+
 		lo, hi = lo-w, hi+w
 		if zl {
 			lo = 0
 		}
+
 		if zh {
 			hi = 0
 		}
 	}
+
 	a.Min, a.Max = lo, hi
 }
 
@@ -257,11 +276,13 @@ func (s scale) at(v float64) float64 {
 	if s.log {
 		t = math.Log(v/s.min) / math.Log(s.max/s.min)
 	}
+
 	// Far outside the panel a coordinate is only clipped away; it must stay a
 	// number that readers of SVG can hold.
 	if math.IsNaN(t) {
 		return s.a
 	}
+
 	return s.a + math.Max(-50, math.Min(50, t))*(s.b-s.a)
 }
 
@@ -272,6 +293,7 @@ func nice(lo, hi float64, n int) []float64 {
 	if !(hi > lo) || math.IsInf(hi-lo, 0) || n < 1 {
 		return nil
 	}
+
 	raw := (hi - lo) / float64(n)
 	p := math.Pow(10, math.Floor(math.Log10(raw)))
 	step := 10 * p
@@ -281,18 +303,23 @@ func nice(lo, hi float64, n int) []float64 {
 			break
 		}
 	}
+
 	var out []float64
+
 	first := math.Ceil(lo/step - 1e-9)
 	for k := 0.0; k <= float64(2*n+2); k++ {
 		v := (first + k) * step
 		if v > hi+1e-9*step {
 			break
 		}
+
 		if math.Abs(v) < 1e-9*step {
 			v = 0
 		}
+
 		out = append(out, v)
 	}
+
 	return out
 }
 
@@ -301,6 +328,7 @@ func logTicks(lo, hi float64) []float64 {
 	if !(lo > 0) || !(hi > lo) || math.IsInf(hi, 0) {
 		return nil
 	}
+
 	a, b := math.Floor(math.Log10(lo)), math.Ceil(math.Log10(hi))
 	within := func(mult []float64, every float64) []float64 {
 		var out []float64
@@ -311,8 +339,10 @@ func logTicks(lo, hi float64) []float64 {
 				}
 			}
 		}
+
 		return out
 	}
+
 	t := within([]float64{1}, 1)
 	switch {
 	case len(t) < 3:
@@ -320,6 +350,7 @@ func logTicks(lo, hi float64) []float64 {
 	case len(t) > 8:
 		return within([]float64{1}, math.Ceil(float64(len(t))/8))
 	}
+
 	return t
 }
 
@@ -329,11 +360,13 @@ func (a *Axis) powers(ticks []float64) bool {
 	if !a.Log || len(ticks) == 0 {
 		return false
 	}
+
 	for _, t := range ticks {
 		if e := math.Log10(t); math.Abs(e-math.Round(e)) > 1e-9 {
 			return false
 		}
 	}
+
 	return ticks[0] < 0.05 || ticks[len(ticks)-1] > 5e4
 }
 
@@ -343,24 +376,30 @@ func classes(lo, hi float64, most int) []float64 {
 	if !(hi > lo) || math.IsInf(hi-lo, 0) {
 		hi = lo + 1
 	}
+
 	for n := most; n > 1; n-- {
 		t := nice(lo, hi, n)
 		if len(t) < 2 {
 			break
 		}
+
 		step := t[1] - t[0]
+
 		first := t[0]
 		if first > lo+1e-9*step {
 			first -= step
 		}
+
 		edges := []float64{first}
 		for k := 1.0; edges[len(edges)-1] < hi-1e-9*step; k++ {
 			edges = append(edges, first+k*step)
 		}
+
 		if len(edges) <= most+1 {
 			return edges
 		}
 	}
+
 	return []float64{lo, hi}
 }
 
@@ -368,15 +407,19 @@ func (a *Axis) ticks(n int) []float64 {
 	switch {
 	case a.Ticks != nil:
 		var out []float64
+
 		w := 1e-9 * (a.Max - a.Min)
 		for _, t := range a.Ticks {
 			if t >= a.Min-w && t <= a.Max+w {
 				out = append(out, t)
 			}
 		}
+
 		return out
+
 	case a.Log:
 		return logTicks(a.Min, a.Max)
 	}
+
 	return nice(a.Min, a.Max, n)
 }

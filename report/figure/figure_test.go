@@ -19,6 +19,7 @@ import (
 func every() *Figure {
 	x := []float64{-60, -30, 0, 30, 60}
 	y := []float64{52, 55.5, 58.25, 54, 50}
+
 	return &Figure{
 		ID: "every", Title: "Every kind of mark", Desc: "Made for a test.", Note: "Invented data.", Columns: 2,
 		Panels: []Panel{
@@ -85,15 +86,18 @@ func TestEveryKindIsDrawn(t *testing.T) {
 		if name == "file" {
 			sheet = Light()
 		}
+
 		series, texts, clips, used := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
 		parse(t, svg).walk(func(e *element) {
 			if s := e.attr("data-series"); s != "" {
 				series[s] = true
 			}
+
 			texts[strings.TrimSpace(e.Text)] = true
 			if e.XMLName.Local == "clipPath" {
 				clips["url(#"+e.attr("id")+")"] = true
 			}
+
 			used[e.attr("clip-path")] = true
 			for _, class := range strings.Fields(e.attr("class")) {
 				structural := slices.Contains([]string{"dtf", "panel", "mark", "legend", "label"}, class)
@@ -102,31 +106,38 @@ func TestEveryKindIsDrawn(t *testing.T) {
 				}
 			}
 		})
+
 		for _, p := range f.Panels {
 			if p.Polar {
 				p.X.Label = "" // an angle says what it is
 			}
+
 			for _, text := range []string{p.Title, p.X.Label, p.Y.Label} {
 				if text != "" && !texts[text] {
 					t.Errorf("%s: no text %q", name, text)
 				}
 			}
+
 			for _, m := range p.Marks {
 				if m.Name != "" && !series[m.Name] {
 					t.Errorf("%s: no series %q", name, m.Name)
 				}
+
 				if !m.Quiet && m.Kind != Labels && m.Name != "" && !texts[m.Name] {
 					t.Errorf("%s: %q is not in the legend", name, m.Name)
 				}
 			}
 		}
+
 		delete(used, "")
+
 		for c := range used {
 			if !clips[c] {
 				t.Errorf("%s: no %s", name, c)
 			}
 		}
 	}
+
 	if dark := Style(); !strings.Contains(dark, "prefers-color-scheme:dark") || strings.Contains(Light(), "var(--") {
 		t.Error("pages have dark colours, files have colours written out")
 	}
@@ -146,6 +157,7 @@ func (e *element) attr(name string) string {
 			return a.Value
 		}
 	}
+
 	return ""
 }
 
@@ -163,6 +175,7 @@ func parse(t interface{ Fatal(...any) }, svg []byte) *element {
 	if err := d.Decode(e); err != nil {
 		t.Fatal(err, string(svg))
 	}
+
 	return e
 }
 
@@ -178,20 +191,24 @@ func TestDataAttributes(t *testing.T) {
 		if strings.HasPrefix(e.attr("class"), "panel") {
 			panel = e.attr("data-panel")
 		}
+
 		if e.attr("class") == "mark" {
 			for _, q := range []string{"x", "y", "lo", "hi", "z"} {
 				got[panel+"|"+e.attr("data-series")+"|"+q] = strings.Fields(e.attr("data-" + q))
 			}
 		}
 	})
+
 	rows, err := csv.NewReader(bytes.NewReader(f.CSV())).ReadAll()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	column := map[string]int{}
 	for i, h := range rows[0] {
 		column[h] = i
 	}
+
 	table := map[string][]string{}
 	for _, r := range rows[1:] {
 		for _, q := range []string{"x", "y", "lo", "hi", "z"} {
@@ -199,6 +216,7 @@ func TestDataAttributes(t *testing.T) {
 			table[k] = append(table[k], r[column[q]])
 		}
 	}
+
 	for _, p := range f.Panels {
 		for _, m := range p.Marks {
 			for q, v := range map[string][]float64{"x": m.X, "y": m.Y, "lo": m.Lo, "hi": m.Hi, "z": m.Z} {
@@ -207,17 +225,21 @@ func TestDataAttributes(t *testing.T) {
 					t.Errorf("%s: %d numbers, drawn from %d", key, len(got[key]), len(v))
 					continue
 				}
+
 				for i := range v {
 					back, err := strconv.ParseFloat(got[key][i], 64)
+
 					if math.IsNaN(v[i]) {
 						if got[key][i] != "-" || table[key][i] != "" {
 							t.Errorf("%s[%d]: no number is %q, in the CSV %q", key, i, got[key][i], table[key][i])
 						}
 						continue
 					}
+
 					if err != nil || back != v[i] {
 						t.Errorf("%s[%d] = %q, drawn from %v", key, i, got[key][i], v[i])
 					}
+
 					if again, err := strconv.ParseFloat(table[key][i], 64); err != nil || again != v[i] {
 						t.Errorf("CSV %s[%d] = %q, drawn from %v", key, i, table[key][i], v[i])
 					}
@@ -235,6 +257,7 @@ func TestPlaces(t *testing.T) {
 		Y: Axis{Min: 0, Max: 4, Ticks: []float64{}}, Height: 100,
 		Marks: []Mark{{Kind: Line, Name: "l", Quiet: true, Class: "mean", X: []float64{0, 5, 10}, Y: []float64{0, 2, 4}}},
 	}}}
+
 	// Without labels the plotting area begins 10 px from the left (no tick is
 	// drawn), ends 8 px from the right, and begins 8 px from the top.
 	want := "M10 108L201 58L392 8"
@@ -244,21 +267,25 @@ func TestPlaces(t *testing.T) {
 			found = e.attr("d")
 		}
 	})
+
 	if found != want {
 		t.Errorf("drawn at %s, want %s", found, want)
 	}
+
 	// A half disk 400 wide: its radius is 170, its centre (400 − 170)/2 = 115 from the
 	// left; 0° at full radius lies 170 right of it, 90° at half radius 85 above it.
 	f.Panels[0] = Panel{Polar: true, Half: true, X: Axis{Min: -90, Max: 90}, Y: Axis{Min: 0, Max: 1}, Marks: []Mark{
 		{Kind: Line, Name: "r", Quiet: true, Class: "mean", X: []float64{0}, Y: []float64{1}},
 		{Kind: Line, Name: "u", Quiet: true, Class: "test", X: []float64{90}, Y: []float64{0.5}},
 	}}
+
 	at := map[string]string{}
 	parse(t, Draw(f, Options{})).walk(func(e *element) {
 		if strings.HasPrefix(e.attr("class"), "line ") {
 			at[e.attr("class")] = e.attr("d")
 		}
 	})
+
 	// Top margin 8 + 18, radius 170: the centre is at 115, 196.
 	for class, want := range map[string]string{"line mean": "M285 196", "line test": "M115 111"} {
 		if at[class] != want {
@@ -277,20 +304,24 @@ func TestEdge(t *testing.T) {
 			X: []float64{10, -3, 1e9, math.NaN()}, Y: []float64{2, 7},
 		}},
 	}}}
+
 	found := ""
 	parse(t, Draw(f, Options{})).walk(func(e *element) {
 		if e.attr("class") == "dot mean" {
 			found = e.attr("d")
 		}
 	})
+
 	// A square of size 1 begins 0.9 px left of and above its middle.
 	want := []string{"M200.1 101.1", "M9.1 101.1", "M391.1 101.1", "M15.1 57.1", "M15.1 7.1"}
+
 	var got []string
 	for _, p := range strings.SplitAfter(found, "z") {
 		if at := strings.Index(p, "h"); at > 0 {
 			got = append(got, p[:at])
 		}
 	}
+
 	if !slices.Equal(got, want) {
 		t.Errorf("at %q, want %q", got, want)
 	}
@@ -305,28 +336,34 @@ func TestUndefinedIsHatched(t *testing.T) {
 			Z: []float64{math.NaN(), 1}, DX: 1, DY: 1,
 		}},
 	}}}
+
 	classes := map[string]int{}
 	parse(t, Draw(f, Options{})).walk(func(e *element) {
 		if e.XMLName.Local != "path" && e.XMLName.Local != "text" {
 			return
 		}
+
 		classes[e.attr("class")]++
+
 		if e.attr("class") == "hatch" {
 			var x1, y1, x2, y2 float64
 			for _, l := range strings.Split(e.attr("d"), "M")[1:] {
 				if _, err := fmt.Sscanf(l, "%f %fL%f %f", &x1, &y1, &x2, &y2); err != nil {
 					t.Fatal(err)
 				}
+
 				k := math.Round((x1 + y1) / 5)
 				if math.Abs(x1+y1-5*k) > 0.15 || math.Abs(x2+y2-5*k) > 0.15 { // rounded to 0.1 px
 					t.Errorf("line %s", l)
 				}
 			}
 		}
+
 		if strings.TrimSpace(e.Text) == "undefined" {
 			classes["named"]++
 		}
 	})
+
 	if classes["hatch"] != 2 || classes["hn"] != 1 || classes["h6"] != 1 || classes["named"] != 1 {
 		t.Errorf("%v", classes) // of hatch: the cell and the legend
 	}
@@ -338,11 +375,13 @@ func TestClasses(t *testing.T) {
 	if got := classes(0, 10.6, 7); !slices.Equal(got, []float64{0, 2, 4, 6, 8, 10, 12}) {
 		t.Errorf("%v", got)
 	}
+
 	rapid.Check(t, func(t *rapid.T) {
 		lo := rapid.Float64Range(-1e3, 1e3).Draw(t, "lo")
 		hi := lo + math.Pow(10, rapid.Float64Range(-2, 5).Draw(t, "width"))
 		got := classes(lo, hi, heatClasses)
 		n := len(got) - 1
+
 		step := got[1] - got[0]
 		if n < 1 || n > heatClasses || got[0] > lo+1e-6*step || got[n] < hi-1e-6*step ||
 			n > 2 && (got[1] <= lo || got[n-1] >= hi) {
@@ -356,17 +395,21 @@ func TestClasses(t *testing.T) {
 func TestFit(t *testing.T) {
 	p := func(name string) Panel { return Panel{Title: name, Marks: []Mark{{Kind: Rule, Y: []float64{1}}}} }
 	f := &Figure{Columns: 3, Stacked: true, Panels: []Panel{p("a"), p("b"), p("c"), p("A"), p("B"), p("C")}}
+
 	var got string
 	for _, q := range f.Fit(327).Panels {
 		got += q.Title + " "
 	}
+
 	if g := f.Fit(327); g.Columns != 2 || got != "a b A B c  C  " || g.Width != 327 {
 		t.Errorf("%d columns: %q", g.Columns, got)
 	}
+
 	f.Stacked, f.Shared, f.Columns = false, true, 4
 	if g := f.Fit(327); g.Columns != 2 || len(g.Panels) != 6 || g.Panels[1].Title != "b" {
 		t.Errorf("%+v", g)
 	}
+
 	if g := f.Fit(720); g.Columns != 4 {
 		t.Errorf("%d columns", g.Columns)
 	}
@@ -383,26 +426,32 @@ func TestNice(t *testing.T) {
 		if len(ticks) == 0 || len(ticks) > n+1 {
 			t.Fatalf("%d ticks between %v and %v, asked for %d", len(ticks), lo, lo+w, n)
 		}
+
 		for i, v := range ticks {
 			if v < lo-1e-6*w || v > lo+w+1e-6*w {
 				t.Fatalf("%v is outside %v, %v", v, lo, lo+w)
 			}
+
 			if i > 0 && math.Abs((v-ticks[i-1])-(ticks[1]-ticks[0])) > 1e-6*w {
 				t.Fatalf("steps differ: %v", ticks)
 			}
 		}
+
 		if len(ticks) > 1 {
 			s := ticks[1] - ticks[0]
 			m := s / math.Pow(10, math.Floor(math.Log10(s)+1e-9))
+
 			ok := false
 			for _, k := range []float64{1, 2, 2.5, 5, 10} {
 				ok = ok || math.Abs(m-k) < 1e-3
 			}
+
 			if !ok {
 				t.Fatalf("step %v", s)
 			}
 		}
 	})
+
 	for _, bad := range [][2]float64{{1, 1}, {2, 1}, {math.NaN(), 1}, {0, math.Inf(1)}} {
 		if v := nice(bad[0], bad[1], 5); v != nil {
 			t.Errorf("nice(%v) = %v", bad, v)
@@ -432,12 +481,14 @@ func FuzzHostile(f *testing.F) {
 	} {
 		f.Add(s, 1.0, 2.0)
 	}
+
 	f.Add("", math.NaN(), math.Inf(1))
 	f.Add("x", -1e308, 1e308)
 	known := map[string]bool{
 		"svg": true, "g": true, "path": true, "rect": true, "text": true, "title": true,
 		"desc": true, "style": true, "clipPath": true, "circle": true,
 	}
+
 	f.Fuzz(func(t *testing.T, name string, a, b float64) {
 		for _, polar := range []bool{false, true} {
 			for _, log := range []bool{false, true} {
@@ -451,20 +502,24 @@ func FuzzHostile(f *testing.F) {
 						{Kind: Cells, None: name, X: []float64{a}, Y: []float64{b}, Z: []float64{math.NaN()}, DX: a, DY: b},
 					},
 				}}}
+
 				svg := Draw(fig, Options{})
 				parse(t, svg).walk(func(e *element) {
 					if !known[e.XMLName.Local] {
 						t.Fatalf("element %s", e.XMLName.Local)
 					}
+
 					for _, at := range e.Attrs {
 						if strings.HasPrefix(strings.ToLower(at.Name.Local), "on") {
 							t.Fatalf("attribute %s", at.Name.Local)
 						}
+
 						if at.Name.Local == "d" && strings.ContainsAny(at.Value, "NIn") {
 							t.Fatalf("path %.100s", at.Value)
 						}
 					}
 				})
+
 				if _, err := csv.NewReader(bytes.NewReader(fig.CSV())).ReadAll(); err != nil {
 					t.Fatal(err)
 				}
@@ -480,6 +535,7 @@ func ExampleDraw() {
 			{Kind: Line, Class: "mean", X: []float64{0, 1, 2, 3}, Y: []float64{0, 0.84, 0.91, 0.14}},
 		},
 	}}}
+
 	svg := Draw(f, Options{})
 	fmt.Println(strings.Contains(string(svg), `data-y="0 0.84 0.91 0.14"`))
 	// Output: true
@@ -490,6 +546,7 @@ func BenchmarkDraw(b *testing.B) {
 	for range 5 {
 		f.Panels = append(f.Panels, f.Panels[:2]...)
 	}
+
 	for b.Loop() {
 		_, _ = io.Discard.Write(Draw(f, Options{}))
 	}

@@ -50,12 +50,14 @@ func Style() string {
 			fmt.Fprintf(&b, "--f-%s:%s;", c.name, get(c))
 		}
 	}
+
 	b.WriteString(":root{")
 	vars(func(c colour) string { return c.light })
 	b.WriteString("}\n@media screen and (prefers-color-scheme:dark){:root{")
 	vars(func(c colour) string { return c.dark })
 	b.WriteString("}}\n")
 	b.WriteString(sheet(rules(func(name string) string { return "var(--f-" + name + ")" })))
+
 	return b.String()
 }
 
@@ -74,6 +76,7 @@ var light = sync.OnceValue(func() []rule {
 	for _, c := range colours {
 		byName[c.name] = c.light
 	}
+
 	return rules(func(name string) string { return byName[name] })
 })
 
@@ -85,9 +88,11 @@ func sheet(list []rule) string {
 	var b strings.Builder
 	b.WriteString(".dtf{font-family:system-ui,-apple-system,\"Segoe UI\",\"Helvetica Neue\",Arial,\"Liberation " +
 		"Sans\",sans-serif;font-size:11px}\n")
+
 	for _, r := range list {
 		fmt.Fprintf(&b, ".dtf %s{%s}\n", r.selector, r.body)
 	}
+
 	return b.String()
 }
 
@@ -110,6 +115,7 @@ func PaintOf(element string, classes []string, legend bool) Paint {
 			}
 		}
 	}
+
 	return p
 }
 
@@ -121,11 +127,13 @@ func (r rule) applies(element string, classes []string, legend bool) bool {
 	if inLegend && !legend {
 		return false
 	}
+
 	for i, name := range strings.Split(last, ".") {
 		if i == 0 && name != "" && name != element || i > 0 && !slices.Contains(classes, name) {
 			return false
 		}
 	}
+
 	return true
 }
 
@@ -135,8 +143,10 @@ func (p *Paint) apply(body string) {
 		if err != nil {
 			panic("figure: number in the style sheet: " + err.Error())
 		}
+
 		return v
 	}
+
 	for _, d := range strings.Split(body, ";") {
 		key, value, _ := strings.Cut(d, ":")
 		switch key {
@@ -153,6 +163,7 @@ func (p *Paint) apply(body string) {
 			for _, v := range strings.Fields(value) {
 				p.Dash = append(p.Dash, number(v))
 			}
+
 		case "font-weight":
 			p.Bold = value == "600"
 		}
@@ -165,5 +176,6 @@ func rules(colour func(name string) string) []rule {
 		selector, body, _ := strings.Cut(strings.TrimSuffix(line, "}\n"), "{")
 		list = append(list, rule{selector, os.Expand(body, colour)})
 	}
+
 	return list
 }

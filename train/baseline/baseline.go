@@ -154,6 +154,7 @@ func All(c train.Config) (out []string) {
 			out = append(out, m.Name)
 		}
 	}
+
 	return out
 }
 
@@ -162,6 +163,7 @@ func names() []string {
 	for i, m := range methods {
 		out[i] = m.Name
 	}
+
 	return out
 }
 
@@ -172,6 +174,7 @@ func Describe(name string) (m Info, ok bool) {
 	if i < 0 {
 		return m, false
 	}
+
 	return methods[i], true
 }
 
@@ -190,6 +193,7 @@ func New(name string, s Settings) (Method, error) {
 	if !ok {
 		return nil, fmt.Errorf("choose method: expected one of %s, found %q", strings.Join(names(), ", "), name)
 	}
+
 	return m.make(s), nil
 }
 

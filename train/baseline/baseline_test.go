@@ -18,17 +18,20 @@ var ctx = context.Background()
 // toy draws pairs of y = (sin 2x, x/2) with a gap: |x| in [1, 3].
 func toy(n int, seed uint64) triplets.Set {
 	rng := rand.New(rand.NewPCG(seed, 7))
+
 	d := triplets.Set{N: n, In: 1, Out: 2}
 	for i := range n {
 		x := 1 + 2*rng.Float64()
 		if i%2 == 0 {
 			x = -x
 		}
+
 		d.X = append(d.X, x)
 		for _, y := range []*[]float64{&d.Y1, &d.Y2} {
 			*y = append(*y, 100+10*math.Sin(2*x)+3*rng.NormFloat64(), x/2+0.3*rng.NormFloat64())
 		}
 	}
+
 	return d
 }
 
@@ -47,37 +50,45 @@ func TestMethods(t *testing.T) {
 		"pair": "baseline.Pair", "ensemble": "baseline.Ensemble", "mc-dropout": "baseline.MCDropout",
 		"zigzag": "baseline.ZigZag", "gp": "baseline.GP",
 	}
+
 	for name, want := range types {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+
 			m, err := New(name, settings())
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			if got := fmt.Sprintf("%T", m); got != want {
 				t.Errorf("method %s is a %s", name, got)
 			}
+
 			var runs [2]*Prediction
 			for i := range runs {
 				p, err := m.Fit(ctx, data, 4)
 				if err != nil {
 					t.Fatal(err)
 				}
+
 				if runs[i], err = p.Predict(ctx, append(slices.Clone(known), outside...)); err != nil {
 					t.Fatal(err)
 				}
 			}
+
 			r := runs[0]
 			if !slices.Equal(r.Mu, runs[1].Mu) || !slices.Equal(r.Total, runs[1].Total) ||
 				!slices.Equal(r.Epistemic, runs[1].Epistemic) {
 				t.Error("the same data and seed give other numbers")
 			}
+
 			mean := func(from, to, j int) (s float64) {
 				for i := from; i < to; i++ {
 					s += math.Abs(r.Epistemic[2*i+j]) / float64(to-from)
 				}
 				return s
 			}
+
 			for j := range 2 {
 				// What the covariance of two answers does far from the data is a
 				// finding, not a promise: it is left out.
@@ -85,10 +96,12 @@ func TestMethods(t *testing.T) {
 					t.Errorf("outcome %d: v̂ = %v within, %v outside of the data", j, in, out)
 				}
 			}
+
 			for i, x := range known {
 				if d := r.Mu[2*i] - 100 - 10*math.Sin(2*x); math.Abs(d) > 3 {
 					t.Errorf("x = %v: mean %v off", x, d)
 				}
+
 				// Noise variances 9 and 0.09; the epistemic part is a fraction of them here.
 				for j, want := range []float64{9, 0.09} {
 					if tot := r.Total[2*i+j]; tot < want/2 || tot > 2.5*want {
@@ -108,17 +121,20 @@ func TestPairIsEstimate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	m, x := p.(PairPredictor).Model, []float64{-2, 0.5, 8}
 	r, err := p.Predict(ctx, x)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	mu, v := m.Predict(x)
 	s.Estimate.Seed = derive(5, 0) // the draws for raw move the last digits of C
 	e, err := m.Estimate(ctx, x, s.Estimate)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	std := m.OutcomeScale().Std
 	for k := range mu {
 		if c := e.Cov[k] * std[k%2] * std[k%2]; math.Abs(r.Mu[k]-mu[k]) > 1e-9*math.Abs(mu[k]) ||
@@ -137,11 +153,13 @@ func TestEnsembleIsMixture(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	x := []float64{-2, 0, 5}
 	r, err := p.Predict(ctx, x)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	mean, square, noise := make([]float64, 6), make([]float64, 6), make([]float64, 6)
 	for k := range 4 {
 		c := s.Config
@@ -150,6 +168,7 @@ func TestEnsembleIsMixture(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		mu, v := m.Predict(x)
 		for i := range mu {
 			mean[i] += mu[i] / 4
@@ -157,6 +176,7 @@ func TestEnsembleIsMixture(t *testing.T) {
 			noise[i] += v[i] / 4
 		}
 	}
+
 	for i := range mean {
 		want := square[i] - mean[i]*mean[i]
 		if math.Abs(r.Mu[i]-mean[i]) > 1e-9 || math.Abs(r.Total[i]-want) > 1e-6*want ||
@@ -175,6 +195,7 @@ func TestCollapse(t *testing.T) {
 		!slices.Equal(c.count, []float64{4, 2}) {
 		t.Errorf("%+v", c)
 	}
+
 	// Weights by hand: (½·4 + 1·8)/3.
 	d.Weight = []float64{0.5, 1, 1}
 	if c = collapse(d); !slices.Equal(c.count, []float64{3, 2}) || math.Abs(c.y[0]-10.0/3) > 1e-12 {
@@ -186,12 +207,15 @@ func TestMethodErrors(t *testing.T) {
 	if _, err := New("forest", Settings{}); err == nil || !strings.Contains(err.Error(), "mc-dropout") {
 		t.Errorf("unknown method: %v", err)
 	}
+
 	s := settings()
 	s.Config.Dropout = 0
+
 	constant := toy(50, 1)
 	for i := range constant.N {
 		constant.Y1[2*i+1], constant.Y2[2*i+1] = 4, 4
 	}
+
 	one := triplets.Set{N: 2, In: 1, Out: 1, X: []float64{1, 1}, Y1: []float64{1, 2}, Y2: []float64{1, 2}}
 	for _, c := range []struct {
 		m    Method

@@ -70,54 +70,68 @@ func (s sampling) run(ctx context.Context, o train.FitOptions) ([]chain, error) 
 	if err != nil {
 		return nil, err
 	}
+
 	var chains []chain
 	if o.Resume != nil {
 		chains, err = s.restore(o.Resume, id)
 	}
+
 	if o.Resume != nil && o.Resumed != nil {
 		r := train.Resumption{Ignored: err}
 		for _, c := range chains {
 			r.Steps += c.T
 		}
+
 		o.Resumed(r)
 	}
+
 	save := func() error {
 		if o.Save == nil || len(chains) == 0 {
 			return nil
 		}
+
 		b, err := s.checkpoint(chains, id)
 		if err == nil {
 			err = o.Save(b)
 		}
+
 		if err != nil {
 			return fmt.Errorf("save checkpoint: %w", err)
 		}
+
 		return nil
 	}
+
 	every, saved := o.Every, time.Now()
 	if every <= 0 {
 		every = 5 * time.Second
 	}
+
 	for k := range s.chains {
 		if k == len(chains) {
 			c, err := s.begin(ctx, k)
 			if err != nil {
 				return nil, errors.Join(err, save())
 			}
+
 			chains = append(chains, c)
 		}
+
 		c := &chains[k]
 		for c.T < s.adapting()+s.draws {
 			if err := ctx.Err(); err != nil {
 				return nil, errors.Join(fmt.Errorf("stopped in transition %d of chain %d: %w", c.T+1, k+1, err), save())
 			}
+
 			if time.Since(saved) >= every {
 				if err := save(); err != nil {
 					return nil, err
 				}
 				saved = time.Now()
 			}
+
 			c.transition(s.target, s.adapting())
+
 			if c.T < s.adapting() {
 				if err := c.remeasure(s.target, s.adapting()); err != nil {
 					return nil, err
@@ -125,24 +139,29 @@ func (s sampling) run(ctx context.Context, o train.FitOptions) ([]chain, error) 
 			}
 		}
 	}
+
 	return chains, nil
 }
 
 func (s sampling) begin(ctx context.Context, k int) (chain, error) {
 	c := chain{Step: math.Log(firstStep), Bar: math.Log(firstStep), First: math.Log(10 * firstStep)}
 	c.generator(derive(s.seed, k))
+
 	var err error
 	if c.Z, err = s.target.start(ctx, c.random); err != nil {
 		return c, fmt.Errorf("start chain %d: %w", k+1, err)
 	}
+
 	c.Around, c.G = slices.Clone(c.Z), make([]float64, len(c.Z))
 	if c.metric, err = s.target.metric(c.Around); err != nil {
 		return c, fmt.Errorf("start chain %d: %w", k+1, err)
 	}
+
 	c.U = s.target.value(c.Z, c.G)
 	if math.IsNaN(c.U) || math.IsInf(c.U, 0) {
 		return c, fmt.Errorf("start chain %d: the energy is %g", k+1, c.U)
 	}
+
 	return c, nil
 }
 
@@ -155,66 +174,84 @@ func (c *chain) generator(seed uint64) {
 func (c *chain) transition(t target, adapting int) {
 	n := len(c.Z)
 	c.z, c.grad, c.p = append(c.z[:0], c.Z...), append(c.grad[:0], c.G...), c.p[:0]
+
 	kinetic := 0.0
 	for range n {
 		p := c.random.NormFloat64()
 		c.p = append(c.p, p)
 		kinetic += p * p / 2
 	}
+
 	step := math.Exp(c.Step)
 	if c.T >= adapting {
 		step = math.Exp(c.Bar)
 	}
+
 	steps := int(leapfrogs * (0.7 + 0.6*c.random.Float64()))
 	if c.T < adapting/2 {
 		steps /= 8
 	}
+
 	u := c.U
+
 	// Momenta are those of w, z = z0 + U⁻¹w, in which the density is about round.
 	push := func(step float64) {
 		c.q = append(c.q[:0], c.grad...)
 		blas64.Trsv(blas.Trans, c.metric, vector(c.q))
 		add(c.p, -step, c.q)
 	}
+
 	push(step / 2)
+
 	for i := range steps {
 		c.q = append(c.q[:0], c.p...)
 		blas64.Trsv(blas.NoTrans, c.metric, vector(c.q))
 		add(c.z, step, c.q)
 		u = t.value(c.z, c.grad)
+
 		if i < steps-1 {
 			push(step)
 		} else {
 			push(step / 2)
 		}
+
 		if !(u-c.U < divergence+kinetic) {
 			break // it will not come back; NaN ends here too
 		}
 	}
+
 	energy := u
 	for _, p := range c.p {
 		energy += p * p / 2
 	}
+
 	gain := c.U + kinetic - energy
+
 	a := 0.0
 	if !math.IsNaN(gain) {
 		a = math.Exp(min(gain, 0))
 	}
+
 	if c.random.Float64() < a {
 		c.Z, c.z, c.G, c.grad, c.U = c.z, c.Z, c.grad, c.G, u
 	}
+
 	c.T++
+
 	if c.T <= adapting {
 		m := float64(c.T)
 		if c.T > adapting/2 {
 			m -= float64(adapting / 2)
 		}
+
 		c.H += (acceptance - a - c.H) / (m + 10)
 		c.Step = c.First - math.Sqrt(m)/0.05*c.H
 		w := math.Pow(m, -0.75)
 		c.Bar += w * (c.Step - c.Bar)
+
 		return
 	}
+
 	c.Draws = append(c.Draws, c.Z...)
 	c.Accepted += a
 	if !(gain > -divergence) {
@@ -230,9 +267,11 @@ func (c *chain) remeasure(t target, adapting int) (err error) {
 		c.Around = append(c.Seen, c.Z...)
 		c.First, c.Step, c.H = c.Bar+math.Log(3), c.Bar, 0
 		c.metric, err = t.metric(c.Around)
+
 	case c.T < half && c.T > half/3 && c.T%max(1, half/6) == 0:
 		c.Seen = append(c.Seen, c.Z...)
 	}
+
 	return err
 }
 
@@ -255,17 +294,21 @@ func (s sampling) identity(ctx context.Context) (id [sha256.Size]byte, err error
 	if err := ctx.Err(); err != nil {
 		return id, err
 	}
+
 	r := rand.New(rand.NewPCG(1, 2))
 	h := sha256.New()
 	z, g := make([]float64, s.target.size()), make([]float64, s.target.size())
 	fmt.Fprintln(h, s.seed, s.chains, s.draws, leapfrogs)
+
 	for range 2 {
 		for i := range z {
 			z[i] = r.NormFloat64()
 		}
 		fmt.Fprintln(h, s.target.value(z, g), g)
 	}
+
 	h.Sum(id[:0])
+
 	return id, nil
 }
 
@@ -275,13 +318,17 @@ func (s sampling) checkpoint(chains []chain, id [sha256.Size]byte) ([]byte, erro
 		if err != nil {
 			return nil, err
 		}
+
 		chains[i].Random = b
 	}
+
 	var b bytes.Buffer
 	if err := gob.NewEncoder(&b).Encode(savedChains{id, chains}); err != nil {
 		return nil, err
 	}
+
 	sum := sha256.Sum256(b.Bytes())
+
 	return append(b.Bytes(), sum[:]...), nil
 }
 
@@ -291,24 +338,30 @@ func (s sampling) restore(b []byte, id [sha256.Size]byte) ([]chain, error) {
 	if sum := sha256.Sum256(body); !bytes.Equal(sum[:], b[len(body):]) {
 		return nil, fmt.Errorf("%w: its checksum differs", train.ErrCheckpointDamaged)
 	}
+
 	var v savedChains
 	if err := gob.NewDecoder(bytes.NewReader(body)).Decode(&v); err != nil {
 		return nil, fmt.Errorf("%w: %w", train.ErrCheckpointOld, err)
 	}
+
 	if v.Identity != id {
 		return nil, fmt.Errorf("%w: settings, data or arithmetic differ", train.ErrCheckpointForeign)
 	}
+
 	for i := range v.Chains {
 		c := &v.Chains[i]
 		c.generator(0)
+
 		if err := c.source.UnmarshalBinary(c.Random); err != nil {
 			return nil, fmt.Errorf("%w: %w", train.ErrCheckpointDamaged, err)
 		}
+
 		var err error
 		if c.metric, err = s.target.metric(c.Around); err != nil {
 			return nil, err
 		}
 	}
+
 	return v.Chains, nil
 }
 
@@ -341,11 +394,13 @@ func (s Sampling) Doubts() (out []string) {
 			out = append(out, fmt.Sprintf(format, a...))
 		}
 	}
+
 	fails(!(s.RHat <= MaxRHat), "the chains disagree: R̂ is %.3g, above %g", s.RHat, MaxRHat)
 	fails(!(s.ESS >= MinESS), "%.0f independent draws are fewer than %d", s.ESS, MinESS)
 	fails(!(s.Divergent <= MaxDivergent), "%.2g %% of the transitions diverged", 100*s.Divergent)
 	fails(!(s.Acceptance >= MinAcceptance), "%.0f %% of the transitions were accepted, fewer than %g %%",
 		100*s.Acceptance, 100*MinAcceptance)
+
 	return out
 }
 
@@ -356,6 +411,7 @@ func Worst(all []Sampling) Sampling {
 		w.RHat, w.ESS = max(w.RHat, s.RHat), min(w.ESS, s.ESS)
 		w.Acceptance, w.Divergent = min(w.Acceptance, s.Acceptance), max(w.Divergent, s.Divergent)
 	}
+
 	return w
 }
 
@@ -368,6 +424,7 @@ func (p *hmcPredictor) summary() *Sampling {
 		s.Acceptance += c.Accepted / n
 		s.Divergent += float64(c.Divergent) / n
 	}
+
 	return s
 }
 
@@ -378,9 +435,11 @@ func (s *Sampling) add(series [][]float64) (mean, variance float64) {
 	for _, c := range series {
 		all = append(all, c...)
 	}
+
 	mean, variance = meanVariance(all)
 	rhat, ess := diagnose(series)
 	s.RHat, s.ESS = max(s.RHat, rhat), min(s.ESS, ess)
+
 	return mean, variance
 }
 
@@ -388,9 +447,11 @@ func meanVariance(v []float64) (mean, variance float64) {
 	for _, x := range v {
 		mean += x / float64(len(v))
 	}
+
 	for _, x := range v {
 		variance += (x - mean) * (x - mean) / float64(len(v)-1)
 	}
+
 	return mean, variance
 }
 
@@ -403,18 +464,23 @@ func diagnose(series [][]float64) (rhat, ess float64) {
 		h := len(c) / 2
 		halves = append(halves, c[:h], c[len(c)-h:])
 	}
+
 	m, n := float64(len(halves)), float64(len(halves[0]))
+
 	means, within := make([]float64, len(halves)), 0.0
 	for i, h := range halves {
 		v := 0.0
 		means[i], v = meanVariance(h)
 		within += v / m
 	}
+
 	_, between := meanVariance(means)
 	pooled := within*(n-1)/n + between
+
 	if !(within > 0) {
 		return maxRHat, 0 // nothing moves
 	}
+
 	// Correlation at a lag; pairs of neighbours are positive and fall until noise.
 	at := func(lag int) float64 {
 		sum := 0.0
@@ -423,17 +489,22 @@ func diagnose(series [][]float64) (rhat, ess float64) {
 				sum += (x - means[i]) * (h[k+lag] - means[i])
 			}
 		}
+
 		return 1 - (within-sum/(m*n))/pooled
 	}
+
 	last, time := math.Inf(1), -1.0
 	for lag := 0; lag+1 < len(halves[0]); lag += 2 {
 		p := at(lag) + at(lag+1)
 		if p <= 0 {
 			break
 		}
+
 		last = min(last, p)
 		time += 2 * last
 	}
+
 	total := m * n
+
 	return min(math.Sqrt(pooled/within), maxRHat), min(total/max(time, 1/math.Log10(total)), total*math.Log10(total))
 }

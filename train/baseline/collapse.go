@@ -20,15 +20,18 @@ func collapse(d triplets.Set) collapsed {
 		if d.Weight != nil {
 			w = d.Weight[i]
 		}
+
 		for j := range d.Out {
 			c.y[k*d.Out+j] += w * (d.Y1[i*d.Out+j] + d.Y2[i*d.Out+j])
 		}
+
 		c.count[k] += 2 * w
 	}
 
 	for k := range c.y {
 		c.y[k] /= c.count[k/d.Out]
 	}
+
 	return c
 }
 

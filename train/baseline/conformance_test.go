@@ -27,23 +27,28 @@ func long() bool { return os.Getenv("DOUBLETAKE_LONG") != "" }
 
 func fitted(t *testing.T, name string, data triplets.Set, seed uint64) Predictor {
 	t.Helper()
+
 	m, err := New(name, quick())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	p, err := m.Fit(ctx, data, seed)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return p
 }
 
 func predicted(t *testing.T, p Predictor, x []float64) *Prediction {
 	t.Helper()
+
 	r, err := p.Predict(ctx, x)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return r
 }
 
@@ -59,6 +64,7 @@ func TestStopOfMethods(t *testing.T) {
 		if info.Closed {
 			continue
 		}
+
 		want := predicted(t, fitted(t, info.Name, data, 4), x)
 		for _, stop := range []int{2, quick().Config.Epochs} {
 			s := quick()
@@ -67,11 +73,13 @@ func TestStopOfMethods(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			p, err := m.Fit(ctx, data, 4)
 			if err != nil {
 				t.Errorf("%s: stopped after %d of %d epochs: %v", info.Name, stop, s.Config.Epochs, err)
 				continue
 			}
+
 			if same := equalBits(predicted(t, p, x).Mu, want.Mu); same != (stop == s.Config.Epochs) {
 				t.Errorf("%s: stopped after %d of %d epochs: the same as without %v", info.Name, stop, s.Config.Epochs, same)
 			}
@@ -90,32 +98,38 @@ func TestConformance(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			p := fitted(t, info.Name, data, 4)
 			r := predicted(t, p, x)
 			t.Run("shape", func(t *testing.T) {
 				if r.N != len(x) || r.Out != 2 {
 					t.Fatalf("%d conditions of %d outcomes", r.N, r.Out)
 				}
+
 				for what, v := range map[string][]float64{"mean": r.Mu, "total": r.Total, "epistemic": r.Epistemic} {
 					if len(v) != r.N*r.Out {
 						t.Fatalf("%s has %d numbers", what, len(v))
 					}
+
 					for i, y := range v {
 						if math.IsNaN(y) || math.IsInf(y, 0) || what == "total" && y <= 0 {
 							t.Errorf("%s %d is %g", what, i, y)
 						}
 					}
 				}
+
 				if none := predicted(t, p, nil); none.N != 0 || len(none.Mu) != 0 {
 					t.Errorf("of no conditions: %+v", none)
 				}
 			})
+
 			t.Run("deterministic", func(t *testing.T) {
 				q := predicted(t, fitted(t, info.Name, data, 4), x)
 				if !equalBits(r.Mu, q.Mu) || !equalBits(r.Total, q.Total) || !equalBits(r.Epistemic, q.Epistemic) {
 					t.Error("the same data and seed give other numbers")
 				}
 			})
+
 			t.Run("condition by condition", func(t *testing.T) {
 				for i, at := range x {
 					q := predicted(t, p, []float64{at})
@@ -127,12 +141,14 @@ func TestConformance(t *testing.T) {
 					}
 				}
 			})
+
 			t.Run("rows only", func(t *testing.T) { rowsOnly(t, info.Name, data, x) })
 			t.Run("units", func(t *testing.T) { units(t, info.Name, data, x, r) })
 			t.Run("shift", func(t *testing.T) { shift(t, info.Name, data, x, r) })
 			t.Run("couples", func(t *testing.T) { couples(t, info, x) })
 			t.Run("stopped", func(t *testing.T) { stopped(t, info.Name, data, p, x) })
 			t.Run("errors", func(t *testing.T) { conformingErrors(t, info.Name, p) })
+
 			if after, _ := json.Marshal(data); !bytes.Equal(before, after) {
 				t.Error("Fit changed the data")
 			}
@@ -161,6 +177,7 @@ func rowsOnly(t *testing.T, name string, data triplets.Set, x []float64) {
 			}
 		}
 	}
+
 	a, b := predicted(t, fitted(t, name, plain, 2), x), predicted(t, fitted(t, name, whole.Of(triplets.Train), 2), x)
 	if !equalBits(a.Mu, b.Mu) || !equalBits(a.Total, b.Total) || !equalBits(a.Epistemic, b.Epistemic) {
 		t.Error("rows that were left out change the prediction")
@@ -176,6 +193,7 @@ func units(t *testing.T, name string, data triplets.Set, x []float64, r *Predict
 		scaled.Y1[k] *= 4
 		scaled.Y2[k] *= 4
 	}
+
 	q := predicted(t, fitted(t, name, scaled, 4), x)
 	for k := range r.Mu {
 		if q.Mu[k] != 4*r.Mu[k] || q.Total[k] != 16*r.Total[k] || q.Epistemic[k] != 16*r.Epistemic[k] {
@@ -194,14 +212,17 @@ func shift(t *testing.T, name string, data triplets.Set, x []float64, r *Predict
 		for i, y := range v {
 			out[i] = factor*y + origin
 		}
+
 		return out
 	}
+
 	wide := data
 	wide.X = scaled(data.X, 4, 0)
 	q := predicted(t, fitted(t, name, wide, 4), scaled(x, 4, 0))
 	if !equalBits(q.Mu, r.Mu) || !equalBits(q.Total, r.Total) || !equalBits(q.Epistemic, r.Epistemic) {
 		t.Error("inputs in another unit give another prediction")
 	}
+
 	const east, up = 16, -256
 	moved := data
 	moved.X, moved.Y1, moved.Y2 = scaled(data.X, 1, east), scaled(data.Y1, 1, up), scaled(data.Y2, 1, up)
@@ -227,9 +248,11 @@ func couples(t *testing.T, info Info, x []float64) {
 			t.Errorf("value %d: %g, %g, %g", k, r.Mu[k], v, r.Epistemic[k])
 		}
 	}
+
 	if !info.Shared || info.Slow && !long() {
 		return
 	}
+
 	share := func(data triplets.Set) float64 {
 		s := settings()
 		s.Config.Epochs = 300
@@ -237,16 +260,20 @@ func couples(t *testing.T, info Info, x []float64) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		p, err := m.Fit(ctx, data, 4)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		r, sum := predicted(t, p, []float64{-2.5, -2, -1.5, 1.3, 1.7, 2.2, 2.7}), 0.0
 		for k, v := range r.Total {
 			sum += r.Epistemic[k] / v / float64(len(r.Total))
 		}
+
 		return sum
 	}
+
 	twice := toy(300, 1)
 	twice.Couples, twice.Y2 = true, twice.Y1
 	if c, t3 := share(twice), share(toy(300, 1)); c < 0.7 || t3 > 0.3 {
@@ -273,18 +300,22 @@ func stopped(t *testing.T, name string, data triplets.Set, p Predictor, x []floa
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	whole := &fuse{ctx, math.MaxInt, 0}
 	if _, err := m.Fit(whole, data, 4); err != nil || whole.asked == 0 {
 		t.Fatalf("asked %d times: %v", whole.asked, err)
 	}
+
 	for _, left := range []int{0, 1, whole.asked / 2, whole.asked - 1} {
 		if left >= whole.asked {
 			continue
 		}
+
 		if q, err := m.Fit(&fuse{ctx, left, 0}, data, 4); !errors.Is(err, context.Canceled) || q != nil {
 			t.Errorf("stopped at look %d of %d: %v", left+1, whole.asked, err)
 		}
 	}
+
 	asked := &fuse{ctx, math.MaxInt, 0}
 	if _, err := p.Predict(asked, x); err != nil || asked.asked == 0 {
 		t.Errorf("predict asked %d times: %v", asked.asked, err)
@@ -294,20 +325,25 @@ func stopped(t *testing.T, name string, data triplets.Set, p Predictor, x []floa
 func conformingErrors(t *testing.T, name string, p Predictor) {
 	done, stop := context.WithCancel(ctx)
 	stop()
+
 	m, err := New(name, quick())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if _, err := m.Fit(done, toy(50, 1), 1); !errors.Is(err, context.Canceled) {
 		t.Errorf("fit, cancelled: %v", err)
 	}
+
 	if _, err := p.Predict(done, []float64{1, 2}); !errors.Is(err, context.Canceled) {
 		t.Errorf("predict, cancelled: %v", err)
 	}
+
 	flat := toy(50, 1)
 	for i := range flat.N {
 		flat.Y1[2*i+1], flat.Y2[2*i+1] = 4, 4
 	}
+
 	nan, infinite := toy(50, 1), toy(50, 1)
 	nan.X[7], infinite.Y2[3] = math.NaN(), math.Inf(1)
 	for want, d := range map[string]triplets.Set{
@@ -321,11 +357,13 @@ func conformingErrors(t *testing.T, name string, p Predictor) {
 			t.Errorf("%v, expected %s", err, want)
 		}
 	}
+
 	defer func() {
 		if r := recover(); r == nil {
 			t.Error("no panic for half a row")
 		}
 	}()
+
 	two := toy(50, 1)
 	two.In, two.X = 2, append(slices.Clone(two.X), toy(50, 2).X...)
 	q := fitted(t, name, two, 1)
@@ -338,6 +376,7 @@ func TestMethodsAreDescribed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	_, costs, _ := bytes.Cut(page, []byte("## What the methods claim and cost"))
 	costs, _, _ = bytes.Cut(costs, []byte("\n## "))
 	for i, m := range methods {
@@ -345,13 +384,16 @@ func TestMethodsAreDescribed(t *testing.T) {
 		if i > 0 && !bytes.Contains(costs, fmt.Appendf(nil, "`%s`", word)) {
 			t.Errorf("docs/method.md does not say what %q costs", m.Name)
 		}
+
 		if m.Claim == "" || !bytes.Contains(page, fmt.Appendf(nil, "\n- **%s**", m.Name)) {
 			t.Errorf("docs/method.md does not explain %q", m.Name)
 		}
+
 		if d, ok := Describe(m.Name); !ok || d.Claim != m.Claim || slices.Contains(Compared(), m.Name) != (i > 0) {
 			t.Errorf("%s: %+v", m.Name, d)
 		}
 	}
+
 	if _, ok := Describe("forest"); ok {
 		t.Error("an unknown method is described")
 	}

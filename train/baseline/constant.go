@@ -25,13 +25,16 @@ func (Constant) Fit(ctx context.Context, data triplets.Set, _ uint64) (Predictor
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("fit constant: %w", err)
 	}
+
 	if err := data.Check(); err != nil {
 		return nil, fmt.Errorf("fit constant: check training data: %w", err)
 	}
+
 	rows := make([]float64, len(data.Y1)) // mean of each pair
 	for k := range rows {
 		rows[k] = (data.Y1[k] + data.Y2[k]) / 2
 	}
+
 	n := float64(data.N)
 	values, pairs := triplets.ScaleOf(data.Out, data.Y1, data.Y2), triplets.ScaleOf(data.Out, rows)
 	p := constantPredictor{in: data.In, mu: values.Mean}
@@ -39,11 +42,13 @@ func (Constant) Fit(ctx context.Context, data triplets.Set, _ uint64) (Predictor
 		if !(s > 0) {
 			return nil, fmt.Errorf("fit constant: outcome column %d is constant (%g): there is nothing to learn", j, p.mu[j])
 		}
+
 		// Population variances, hence the factors n/(n − 1).
 		epistemic := pairs.Std[j] * pairs.Std[j] / (n - 1)
 		p.epistemic = append(p.epistemic, epistemic)
 		p.total = append(p.total, s*s*2*n/(2*n-1)+epistemic)
 	}
+
 	return p, nil
 }
 
@@ -52,14 +57,17 @@ func (p constantPredictor) Predict(ctx context.Context, x []float64) (*Predictio
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("predict with constant: %w", err)
 	}
+
 	if len(x)%p.in != 0 {
 		panic(fmt.Sprintf("baseline: %d numbers are not rows of %d inputs", len(x), p.in))
 	}
+
 	r := newPrediction(len(x)/p.in, len(p.mu))
 	for i := range r.N {
 		copy(r.Mu[i*r.Out:], p.mu)
 		copy(r.Total[i*r.Out:], p.total)
 		copy(r.Epistemic[i*r.Out:], p.epistemic)
 	}
+
 	return r, nil
 }

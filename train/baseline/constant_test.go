@@ -16,6 +16,7 @@ func TestConstantByHand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	r := predicted(t, p, []float64{-50, 50})
 	for i := range r.Mu {
 		if r.Mu[i] != 4 || math.Abs(r.Epistemic[i]-4) > 1e-12 || math.Abs(r.Total[i]-(20.0/3+4)) > 1e-12 {
@@ -31,6 +32,7 @@ func TestConstantByHand(t *testing.T) {
 func TestConstantClosedForm(t *testing.T) {
 	const n, repeats = 20, 4000
 	rng := rand.New(rand.NewPCG(1, 1))
+
 	var square, claim, total float64
 	for range repeats {
 		data := triplets.Set{N: n, In: 1, Out: 1, X: make([]float64, n)}
@@ -39,19 +41,23 @@ func TestConstantClosedForm(t *testing.T) {
 			data.Y1 = append(data.Y1, shared+rng.NormFloat64()/2)
 			data.Y2 = append(data.Y2, shared+rng.NormFloat64()/2)
 		}
+
 		p, err := Constant{}.Fit(ctx, data, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		r := predicted(t, p, []float64{0})
 		square += r.Mu[0] * r.Mu[0] / repeats
 		claim += r.Epistemic[0] / repeats
 		total += r.Total[0] / repeats
 	}
+
 	want := (1 + 0.125) / n
 	if math.Abs(square/want-1) > 4*math.Sqrt(2.0/repeats) || math.Abs(claim/want-1) > 4*math.Sqrt(2.0/(n-1)/repeats) {
 		t.Errorf("the mean's square is %g, claimed %g, expected %g", square, claim, want)
 	}
+
 	// The sample variance of 2n values that agree in pairs falls short by half the
 	// shared part over n.
 	if short := 1.25 + want - total; short < 0 || short > 0.04 {

@@ -32,9 +32,11 @@ func (e Ensemble) Fit(ctx context.Context, data triplets.Set, seed uint64) (Pred
 	if e.Members == 0 {
 		e.Members = DefaultMembers
 	}
+
 	if e.Members < MinMembers || e.Members > MaxMembers {
 		return nil, fmt.Errorf("fit ensemble: expected %d to %d members, found %d", MinMembers, MaxMembers, e.Members)
 	}
+
 	var p ensemblePredictor
 	for k := range e.Members {
 		e.Config.Seed = derive(seed, k)
@@ -42,8 +44,10 @@ func (e Ensemble) Fit(ctx context.Context, data triplets.Set, seed uint64) (Pred
 		if err != nil {
 			return nil, fmt.Errorf("fit ensemble member %d of %d: %w", k+1, e.Members, err)
 		}
+
 		p = append(p, m)
 	}
+
 	return p, nil
 }
 
@@ -51,26 +55,32 @@ func (e Ensemble) Fit(ctx context.Context, data triplets.Set, seed uint64) (Pred
 func (p ensemblePredictor) Predict(ctx context.Context, x []float64) (*Prediction, error) {
 	r := newPrediction(len(x)/p[0].In, p[0].Out)
 	means := make([][]float64, len(p))
+
 	n := float64(len(p))
 	for i, m := range p {
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("predict with ensemble: %w", err)
 		}
+
 		mu, v := m.Predict(x)
 		means[i] = mu
+
 		for k := range mu {
 			r.Mu[k] += mu[k] / n
 			r.Total[k] += v[k] / n
 		}
 	}
+
 	for _, mu := range means {
 		for k := range mu {
 			d := mu[k] - r.Mu[k]
 			r.Epistemic[k] += d * d / n
 		}
 	}
+
 	for k, v := range r.Epistemic {
 		r.Total[k] += v
 	}
+
 	return r, nil
 }

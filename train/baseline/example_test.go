@@ -19,18 +19,22 @@ func ExampleNew() {
 		data.X = append(data.X, x)
 		data.Y1, data.Y2 = append(data.Y1, x+0.01), append(data.Y2, x-0.01)
 	}
+
 	m, err := baseline.New("gp", baseline.Settings{Config: train.DefaultConfig()})
 	if err != nil {
 		panic(err)
 	}
+
 	p, err := m.Fit(context.Background(), data, 1)
 	if err != nil {
 		panic(err)
 	}
+
 	r, err := p.Predict(context.Background(), []float64{1, 30})
 	if err != nil {
 		panic(err)
 	}
+
 	fmt.Printf("at 1: %.2f; more is unknown at 30: %v\n", r.Mu[0], r.Epistemic[1] > 10*r.Epistemic[0])
 	// Output: at 1: 1.00; more is unknown at 30: true
 }

@@ -31,7 +31,9 @@ func (g GP) Fit(ctx context.Context, data triplets.Set, seed uint64) (Predictor,
 	for j := range data.In {
 		o.GroupInputs = append(o.GroupInputs, j) // there is no second kernel on the others
 	}
+
 	m, err := gp.Fit(ctx, data, o)
+
 	var many *gp.TooManyConditionsError
 	switch {
 	case errors.As(err, &many):
@@ -39,6 +41,7 @@ func (g GP) Fit(ctx context.Context, data triplets.Set, seed uint64) (Predictor,
 	case err != nil:
 		return nil, fmt.Errorf("fit gp: %w", err)
 	}
+
 	return gpPredictor{m, data.Out}, nil
 }
 
@@ -48,9 +51,11 @@ func (p gpPredictor) Predict(ctx context.Context, x []float64) (*Prediction, err
 	if err != nil {
 		return nil, fmt.Errorf("predict with gp: %w", err)
 	}
+
 	r := &Prediction{N: len(mu) / p.out, Out: p.out, Mu: mu, Epistemic: claim, Total: noise}
 	for k, v := range claim {
 		r.Total[k] += v
 	}
+
 	return r, nil
 }

@@ -65,6 +65,7 @@ func (h HMC) FitWith(ctx context.Context, data triplets.Set, seed uint64, o trai
 	if err != nil {
 		return nil, fmt.Errorf("fit hmc: %w", err)
 	}
+
 	return p, nil
 }
 
@@ -72,31 +73,38 @@ func (h HMC) fit(ctx context.Context, data triplets.Set, seed uint64, o train.Fi
 	if h.Draws == 0 {
 		h.Draws = 60
 	}
+
 	if h.Chains == 0 {
 		h.Chains = 4
 	}
+
 	if h.Draws < 4 || h.Chains < 2 {
 		return nil, fmt.Errorf("expected at least 4 draws of 2 chains, found %d of %d", h.Draws, h.Chains)
 	}
+
 	if err := data.Check(); err != nil {
 		return nil, fmt.Errorf("check training data: %w", err)
 	}
+
 	c := collapse(data)
 	if c.n > hmcMaxRows {
 		return nil, fmt.Errorf("%d distinct conditions are more than %d, for which sampling is affordable; leave hmc out of "+
 			"the comparison", c.n, hmcMaxRows)
 	}
+
 	p := &hmcPredictor{in: triplets.ScaleOf(data.In, data.X), out: data.OutcomeScale()}
 	for j, s := range p.in.Std {
 		if !(s > 0) {
 			return nil, &train.ConstantInputError{Column: j, Value: p.in.Mean[j]}
 		}
 	}
+
 	for j, s := range p.out.Std {
 		if !(s > 0) {
 			return nil, fmt.Errorf("outcome column %d is constant (%g): there is nothing to learn", j, p.out.Mean[j])
 		}
 	}
+
 	rows := single(p.in.Standardise(data.X))
 	for j := range data.Out {
 		u := make([]float64, data.N)
@@ -104,8 +112,10 @@ func (h HMC) fit(ctx context.Context, data triplets.Set, seed uint64, o train.Fi
 			d := (data.Y1[i*data.Out+j] - data.Y2[i*data.Out+j]) / p.out.Std[j]
 			u[i] = float64(float32(d * d / 2))
 		}
+
 		p.noise = append(p.noise, gp.PairNoise(rows, data.In, u))
 	}
+
 	hidden := h.Config.Hidden[:min(len(h.Config.Hidden), hmcLayers)]
 	p.net = newTanhNet(data.In, data.Out, hidden)
 	t := p.target(c)
@@ -114,7 +124,9 @@ func (h HMC) fit(ctx context.Context, data triplets.Set, seed uint64, o train.Fi
 	if err != nil {
 		return nil, err
 	}
+
 	p.chain = chains
+
 	return p, nil
 }
 
@@ -138,7 +150,9 @@ func (p *hmcPredictor) target(c collapsed) *posteriorOf {
 			t.precision[j*c.n+i] = c.count[i] / float64(float32(noise(x[i*in:(i+1)*in])+hmcFloor))
 		}
 	}
+
 	t.room = p.net.room(c.n)
+
 	return t
 }
 
@@ -150,6 +164,7 @@ func transposed(v []float64, n int) []float64 {
 			t[j*rows+i] = v[i*n+j]
 		}
 	}
+
 	return t
 }
 
@@ -159,17 +174,21 @@ func (p *hmcPredictor) Predict(ctx context.Context, x []float64) (*Prediction, e
 	if len(x)%in != 0 {
 		panic(fmt.Sprintf("baseline: %d numbers are not rows of %d inputs", len(x), in))
 	}
+
 	z := single(p.in.Standardise(x))
 	r := newPrediction(len(x)/in, out)
+
 	s := p.summary()
 	for from := 0; from <= r.N; from += predictBlock {
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("predict with hmc: %w", err)
 		}
+
 		n := min(predictBlock, r.N-from)
 		if n == 0 {
 			break
 		}
+
 		at := z[from*in : (from+n)*in]
 		series := p.series(at)
 		for i := range n {
@@ -181,9 +200,11 @@ func (p *hmcPredictor) Predict(ctx context.Context, x []float64) (*Prediction, e
 			}
 		}
 	}
+
 	if r.N > 0 {
 		r.Sampling = s
 	}
+
 	return r, nil
 }
 
@@ -192,24 +213,29 @@ func (p *hmcPredictor) Predict(ctx context.Context, x []float64) (*Prediction, e
 func (p *hmcPredictor) series(z []float64) [][][]float64 {
 	n, out := len(z)/p.net.size[0], len(p.noise)
 	x, room := transposed(z, p.net.size[0]), p.net.room(n)
+
 	v := make([][][]float64, n*out)
 	for k := range v {
 		v[k] = make([][]float64, len(p.chain))
 	}
+
 	weights := make([]float64, p.net.weights)
 	for c, chain := range p.chain {
 		draws := len(chain.Draws) / p.net.weights
 		for k := range v {
 			v[k][c] = make([]float64, draws)
 		}
+
 		for d := range draws {
 			p.net.scaled(weights, chain.Draws[d*p.net.weights:])
 			p.net.forward(room, weights, x, n)
+
 			for k, f := range room.top() {
 				v[k][c][d] = -f
 			}
 		}
 	}
+
 	return v
 }
 
@@ -226,20 +252,25 @@ func newTanhNet(in, out int, hidden []int) *tanhNet {
 	for _, w := range hidden {
 		t.size = append(t.size, min(w, MaxHMCWidth))
 	}
+
 	t.size = append(t.size, out)
 	for l, from := range t.size[:len(t.size)-1] {
 		bias := 1.0
 		if l == 0 {
 			bias = 2
 		}
+
 		for range t.size[l+1] * from {
 			t.scale = append(t.scale, 2/math.Sqrt(float64(from)))
 		}
+
 		for range t.size[l+1] {
 			t.scale = append(t.scale, bias)
 		}
 	}
+
 	t.weights = len(t.scale)
+
 	return t
 }
 
@@ -261,6 +292,7 @@ func (t *tanhNet) room(n int) *room {
 	for _, w := range t.size[1:] {
 		r.a, r.d = append(r.a, make([]float64, w*n)), append(r.d, make([]float64, w*n))
 	}
+
 	return r
 }
 
@@ -274,13 +306,16 @@ func (t *tanhNet) forward(r *room, w, x []float64, n int) {
 				row[i] = -b
 			}
 		}
+
 		kernel.Subtract(to, n, from, kernel.View{Data: w, Row: from, Col: 1}, kernel.View{Data: x, Row: n, Col: 1},
 			kernel.View{Data: a, Row: n, Col: 1})
+
 		if l < len(r.a)-1 {
 			for i, v := range a {
 				a[i] = tanh(-v)
 			}
 		}
+
 		x, w = a, w[to*from+to:]
 	}
 }
@@ -292,24 +327,30 @@ func (t *tanhNet) backward(r *room, g, w, x []float64, n int) {
 	for l := len(r.a) - 1; l >= 0; l-- {
 		from, to := t.size[l], t.size[l+1]
 		begin := end - to*from - to
+
 		below := x
 		if l > 0 {
 			below = r.a[l-1]
 		}
+
 		for o := range to {
 			d := r.d[l][o*n : (o+1)*n]
 			for k := range from {
 				g[begin+o*from+k] = -blas64.Dot(vector(d), vector(below[k*n:(k+1)*n]))
 			}
+
 			sum := 0.0
 			for _, v := range d {
 				sum += v
 			}
+
 			g[begin+to*from+o] = -sum
 		}
+
 		if l > 0 {
 			t.down(r, w[begin:], l, n)
 		}
+
 		end = begin
 	}
 }
@@ -321,6 +362,7 @@ func (t *tanhNet) down(r *room, w []float64, l, n int) {
 	clear(e)
 	kernel.Subtract(from, n, to, kernel.View{Data: w, Row: 1, Col: from}, kernel.View{Data: r.d[l], Row: n, Col: 1},
 		kernel.View{Data: e, Row: n, Col: 1})
+
 	for i, a := range r.a[l-1] {
 		e[i] = -e[i] * (1 - float64(a*a))
 	}
@@ -333,11 +375,13 @@ func (t *tanhNet) jacobian(r *room, j, w, x []float64, n int) {
 	for l := len(r.a) - 1; l >= 0; l-- {
 		from, to := t.size[l], t.size[l+1]
 		begin := end - to*from - to
+
 		below := x
 		if l > 0 {
 			below = r.a[l-1]
 			t.down(r, w[begin:], l, n)
 		}
+
 		for o := range to {
 			d := r.d[l][o*n : (o+1)*n]
 			for k := range from {
@@ -346,8 +390,10 @@ func (t *tanhNet) jacobian(r *room, j, w, x []float64, n int) {
 					row[i] = a * d[i]
 				}
 			}
+
 			copy(j[(begin+to*from+o)*n:][:n], d)
 		}
+
 		end = begin
 	}
 }
@@ -368,6 +414,7 @@ func tanh(x float64) float64 {
 	d := float64(1.19825839466702e-06*q) + 1.18534705686654e-04
 	d = float64(d*q) + 2.26843463243900e-03
 	d = float64(d*q) + 4.89352518554385e-03
+
 	return float64(x*p) / d
 }
 
@@ -387,19 +434,24 @@ func (t *posteriorOf) value(z, grad []float64) float64 {
 	if t.w == nil {
 		t.w = make([]float64, t.net.weights)
 	}
+
 	t.net.scaled(t.w, z)
 	t.net.forward(t.room, t.w, t.x, t.n)
+
 	sum, d := 0.0, t.room.d[len(t.room.d)-1]
 	for i, f := range t.room.top() {
 		r := t.y[i] + f
 		d[i] = r * t.precision[i]
 		sum += float64(r * d[i])
 	}
+
 	t.net.backward(t.room, grad, t.w, t.x, t.n)
+
 	for i, s := range t.net.scale {
 		grad[i] = float64(grad[i]*s) + z[i]
 		sum += float64(z[i] * z[i])
 	}
+
 	return sum / 2
 }
 
@@ -412,29 +464,36 @@ func (t *posteriorOf) metric(places []float64) (blas64.Triangular, error) {
 	for at := 0; at < len(places); at += p {
 		t.net.scaled(t.w, places[at:])
 		t.net.forward(t.room, t.w, t.x, t.n)
+
 		for o := range len(t.y) / t.n {
 			d := t.room.d[len(t.room.d)-1]
 			clear(d)
+
 			for i := range t.n {
 				d[o*t.n+i] = math.Sqrt(t.precision[o*t.n+i] * float64(p) / float64(len(places)))
 			}
+
 			t.net.jacobian(t.room, j, t.w, t.x, t.n)
 			kernel.Subtract(p, p, t.n, kernel.View{Data: j, Row: t.n, Col: 1}, kernel.View{Data: j, Row: 1, Col: t.n},
 				kernel.View{Data: raw.Data, Row: raw.Stride, Col: 1})
 		}
 	}
+
 	for i, a := range t.net.scale {
 		for k, b := range t.net.scale[i:] {
 			h.SetSym(i, i+k, -a*b*h.At(i, i+k))
 		}
 		h.SetSym(i, i, h.At(i, i)+1)
 	}
+
 	var f mat.Cholesky
 	if !f.Factorize(h) {
 		return blas64.Triangular{}, errors.New("the precision of the weights is not positive definite")
 	}
+
 	var u mat.TriDense
 	f.UTo(&u)
+
 	return u.RawTriangular(), nil
 }
 
@@ -444,6 +503,7 @@ func (t *posteriorOf) start(ctx context.Context, r *rand.Rand) ([]float64, error
 	for i := range z {
 		z[i] = r.NormFloat64() / 2
 	}
+
 	g := make([]float64, len(z))
 	res, err := optimize.Minimize(optimize.Problem{
 		Func: func(z []float64) float64 { return t.value(z, g) },
@@ -455,11 +515,14 @@ func (t *posteriorOf) start(ctx context.Context, r *rand.Rand) ([]float64, error
 			return optimize.NotTerminated, nil
 		},
 	}, z, &optimize.Settings{MajorIterations: mapSteps, GradientThreshold: 1e-3}, &optimize.LBFGS{})
+
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+
 	if res == nil {
 		return nil, fmt.Errorf("find the most probable weights: %w", err)
 	}
+
 	return res.X, nil // a line search that cannot improve any more is an end, not a failure
 }

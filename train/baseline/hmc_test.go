@@ -28,12 +28,14 @@ type linear struct {
 
 func newLinear() linear {
 	r := rand.New(rand.NewPCG(1, 1))
+
 	var l linear
 	for range 40 {
 		x, v := []float64{r.NormFloat64(), r.NormFloat64(), r.NormFloat64()}, math.Exp(r.NormFloat64()/2)
 		l.x, l.v = append(l.x, x), append(l.v, v)
 		l.y = append(l.y, x[0]-x[1]/2+x[2]/5+math.Sqrt(v)*r.NormFloat64())
 	}
+
 	return l
 }
 
@@ -45,13 +47,16 @@ func (l linear) value(z, grad []float64) float64 {
 		grad[j] = q
 		u += q * q / 2
 	}
+
 	for i, x := range l.x {
 		r := l.y[i] - x[0]*z[0] - x[1]*z[1] - x[2]*z[2]
 		u += r * r / l.v[i] / 2
+
 		for j := range grad {
 			grad[j] -= r * x[j] / l.v[i]
 		}
 	}
+
 	return u
 }
 
@@ -72,24 +77,29 @@ func TestHMCLinear(t *testing.T) {
 	if long() {
 		draws, rough = 1000, 1
 	}
+
 	l := newLinear()
 	s := sampling{target: l, seed: 3, chains: 4, draws: draws}
 	chains, err := s.run(ctx, train.FitOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	h, b := mat.NewSymDense(3, []float64{1, 0, 0, 0, 1, 0, 0, 0, 1}), mat.NewVecDense(3, nil)
 	for i, x := range l.x {
 		v := mat.NewVecDense(3, x)
 		h.SymRankOne(h, 1/l.v[i], v)
 		b.AddScaledVec(b, l.y[i]/l.v[i], v)
 	}
+
 	var c mat.Cholesky
 	var inverse mat.SymDense
+
 	var mean mat.VecDense
 	if !c.Factorize(h) || c.InverseTo(&inverse) != nil || c.SolveVecTo(&mean, b) != nil {
 		t.Fatal("the closed form cannot be computed")
 	}
+
 	p := hmcPredictor{chain: chains, net: &tanhNet{weights: 3}}
 	d := p.summary()
 	for j := range 3 {
@@ -99,15 +109,19 @@ func TestHMCLinear(t *testing.T) {
 			for k := j; k < len(c.Draws); k += 3 {
 				v = append(v, c.Draws[k])
 			}
+
 			series = append(series, v)
 		}
+
 		m, v := d.add(series)
 		sd := math.Sqrt(inverse.At(j, j))
 		t.Logf("mean off by %.4f sd, variance %.3f of the true one", (m-mean.AtVec(j))/sd, v/sd/sd)
+
 		if math.Abs(m-mean.AtVec(j)) > 0.05*rough*sd || math.Abs(v/sd/sd-1) > 0.1*rough {
 			t.Errorf("weight %d: %g ± %g, expected %g ± %g", j, m, math.Sqrt(v), mean.AtVec(j), sd)
 		}
 	}
+
 	if doubts := d.Doubts(); len(doubts) > 0 || math.Abs(d.Acceptance-acceptance) > 0.15 {
 		t.Errorf("%+v: %q", d, doubts)
 	}
@@ -121,9 +135,11 @@ func TestDiagnose(t *testing.T) {
 	if want := math.Sqrt((0.25 + 8.0/3) / 0.5); math.Abs(rhat-want) > 1e-12 {
 		t.Errorf("R̂ %v, expected %v", rhat, want)
 	}
+
 	if rhat, ess := diagnose([][]float64{{1, 1, 1, 1}, {2, 2, 2, 2}}); rhat != maxRHat || ess != 0 {
 		t.Errorf("chains that do not move: R̂ %v, %v draws", rhat, ess)
 	}
+
 	r := rand.New(rand.NewPCG(5, 6))
 	for _, phi := range []float64{-0.3, 0, 0.5, 0.9} {
 		var series [][]float64
@@ -133,17 +149,21 @@ func TestDiagnose(t *testing.T) {
 				x = phi*x + math.Sqrt(1-phi*phi)*r.NormFloat64()
 				v = append(v, x)
 			}
+
 			series = append(series, v)
 		}
+
 		rhat, ess := diagnose(series)
 		if want := 20000 * (1 - phi) / (1 + phi); math.Abs(ess/want-1) > 0.25 || rhat > 1.01 {
 			t.Errorf("φ = %g: %.0f draws, expected %.0f; R̂ %g", phi, ess, want, rhat)
 		}
 	}
+
 	good := Sampling{RHat: 1.05, ESS: 100, Acceptance: 0.6, Divergent: 0.01}
 	if d := good.Doubts(); d != nil {
 		t.Errorf("%q", d)
 	}
+
 	bad := Worst([]Sampling{good, {RHat: 1.2, ESS: 30, Acceptance: 0.5, Divergent: 0.2}, good})
 	if d := strings.Join(bad.Doubts(), "; "); d != "the chains disagree: R̂ is 1.2, above 1.05; 30 independent draws are "+
 		"fewer than 100; 20 % of the transitions diverged; 50 % of the transitions were accepted, fewer than 60 %" {
@@ -159,6 +179,7 @@ func TestHMCNetwork(t *testing.T) {
 			t.Fatalf("tanh %g is %v, expected %v", x, tanh(x), math.Tanh(x))
 		}
 	}
+
 	for _, hidden := range [][]int{{7}, {5, 40}} {
 		data := toy(30, 2)
 		data.In, data.X = 2, append(slices.Clone(data.X), toy(30, 5).X...)
@@ -168,20 +189,26 @@ func TestHMCNetwork(t *testing.T) {
 				func(x []float64) float64 { return 0.3 + 0.1*x[0]*x[0] }, func([]float64) float64 { return 0.2 },
 			},
 		}
+
 		c := collapse(data)
 		u := p.target(c)
 		n := u.size()
 		r := rand.New(rand.NewPCG(3, 3))
+
 		z, g, other := make([]float64, n), make([]float64, n), make([]float64, n)
 		for i := range z {
 			z[i] = r.NormFloat64()
 		}
+
 		u.value(z, g)
+
 		f, err := u.metric(z)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		const h = 1e-5
+
 		slopes := make([][]float64, n) // of the means
 		for k, v := range z {
 			z[k] = v + h
@@ -189,26 +216,32 @@ func TestHMCNetwork(t *testing.T) {
 			means := slices.Clone(u.room.top())
 			z[k] = v - h
 			down := u.value(z, other)
+
 			for i, m := range u.room.top() {
 				slopes[k] = append(slopes[k], (m-means[i])/(2*h)*math.Sqrt(u.precision[i]))
 			}
+
 			z[k] = v
 			if want := (up - down) / (2 * h); math.Abs(g[k]-want) > 1e-5*(1+math.Abs(want)) {
 				t.Errorf("%v: derivative %d is %v, differences give %v", hidden, k, g[k], want)
 			}
 		}
+
 		for a := range n {
 			for b := range n {
 				want, got := 0.0, 0.0
 				for i, s := range slopes[a] {
 					want += s * slopes[b][i]
 				}
+
 				if a == b {
 					want++
 				}
+
 				for k := range min(a, b) + 1 {
 					got += f.Data[k*f.Stride+a] * f.Data[k*f.Stride+b]
 				}
+
 				if math.Abs(got-want) > 1e-3*(1+math.Abs(want)) {
 					t.Fatalf("%v: metric %d, %d is %v, differences give %v", hidden, a, b, got, want)
 				}
@@ -227,6 +260,7 @@ func TestHMCResumes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	want := predicted(t, p, x)
 	var last []byte
 	var steps []int
@@ -235,26 +269,32 @@ func TestHMCResumes(t *testing.T) {
 		Save:    func(b []byte) error { last = b; return nil },
 		Resumed: func(r train.Resumption) { steps = append(steps, r.Steps); err = r.Ignored },
 	}
+
 	for stops := 0; ; stops++ {
 		if stops > 30 {
 			t.Fatal("it does not get on")
 		}
+
 		o.Resume = last
 		var p Predictor
+
 		var stopped error
 		if p, stopped = h.FitWith(&fuse{ctx, 2 * whole.asked / 3, 0}, data, 7, o); stopped == nil {
 			got := predicted(t, p, x)
 			if !equalBits(got.Mu, want.Mu) || !equalBits(got.Epistemic, want.Epistemic) || *got.Sampling != *want.Sampling {
 				t.Errorf("%+v, undisturbed %+v", got, want)
 			}
+
 			break
 		} else if !errors.Is(stopped, context.Canceled) {
 			t.Fatal(stopped)
 		}
 	}
+
 	if err != nil || len(steps) == 0 || steps[len(steps)-1] == 0 || !slices.IsSorted(steps) {
 		t.Errorf("went on after %v transitions: %v", steps, err)
 	}
+
 	for name, c := range map[string]struct {
 		b    []byte
 		seed uint64
@@ -269,6 +309,7 @@ func TestHMCResumes(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, fit, err)
 		}
 	}
+
 	full := errors.New("the disk is full")
 	o.Resume, o.Every, o.Save = nil, 1, func([]byte) error { return full }
 	if _, err := h.FitWith(ctx, data, 7, o); !errors.Is(err, full) {
@@ -285,17 +326,22 @@ func TestHMCSmall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	fresh := sine(400, -3, 3, 50)
 	r := predicted(t, p, fresh.X)
+
 	e, v, in := 0.0, 0.0, 0.0
 	for i, x := range fresh.X {
 		d := r.Mu[i] - x*math.Sin(x)
 		e, v = e+d*d, v+r.Epistemic[i]
+
 		if math.Abs(fresh.Y1[i]-r.Mu[i]) < 1.959964*math.Sqrt(r.Total[i]) {
 			in += 1.0 / 400
 		}
 	}
+
 	t.Logf("error²/v̂ %.2f, %.3f in 95 %%, %+v", e/v, in, *r.Sampling)
+
 	if e/v < 0.1 || e/v > 10 || in < 0.88 || r.Sampling.Acceptance < 0.4 {
 		t.Errorf("error²/v̂ %.2f, %.3f in 95 %%, %+v", e/v, in, *r.Sampling)
 	}
@@ -305,6 +351,7 @@ func TestHMCSmall(t *testing.T) {
 // y = x·sin x + ε, σ = 1.5·exp(−x²/2).
 func sine(n int, from, to float64, seed uint64) triplets.Set {
 	r := rand.New(rand.NewPCG(seed, 77))
+
 	d := triplets.Set{N: n, In: 1, Out: 1}
 	for range n {
 		x := from + (to-from)*r.Float64()
@@ -312,6 +359,7 @@ func sine(n int, from, to float64, seed uint64) triplets.Set {
 		d.X = append(d.X, x)
 		d.Y1, d.Y2 = append(d.Y1, x*math.Sin(x)+s*r.NormFloat64()), append(d.Y2, x*math.Sin(x)+s*r.NormFloat64())
 	}
+
 	return d
 }
 
@@ -322,29 +370,36 @@ func TestHMCToy(t *testing.T) {
 	if !long() {
 		t.Skip("half a minute of processor time; DOUBLETAKE_LONG=1 runs it")
 	}
+
 	s := settings()
 	s.Config.Hidden = []int{16, 16}
+
 	e, v, in := 0.0, 0.0, 0.0
 	for seed := range uint64(3) {
 		p, err := HMC{Config: s.Config, Draws: 20}.Fit(ctx, sine(300, -6, 5, seed+1), 1)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		fresh := sine(1000, -6, 5, 50+seed)
 		r := predicted(t, p, fresh.X)
 		for i, x := range fresh.X {
 			d := r.Mu[i] - x*math.Sin(x)
 			e, v = e+d*d, v+r.Epistemic[i]
+
 			if math.Abs(fresh.Y1[i]-r.Mu[i]) < 1.959964*math.Sqrt(r.Total[i]) {
 				in += 1.0 / 3000
 			}
 		}
+
 		d := r.Sampling
 		t.Logf("after %d sets: error²/v̂ %.2f, %.3f in 95 %%, %+v", seed+1, e/v, in*3/float64(seed+1), *d)
+
 		if doubts := strings.Join(d.Doubts(), ""); (d.RHat > MaxRHat) != strings.Contains(doubts, "R̂") {
 			t.Errorf("R̂ is %g, the doubts are %q", d.RHat, doubts)
 		}
 	}
+
 	if e/v < 0.5 || e/v > 2 || in < 0.93 || in > 0.99 {
 		t.Errorf("error²/v̂ %.2f, %.3f in 95 %%", e/v, in)
 	}

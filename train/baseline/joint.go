@@ -24,10 +24,12 @@ func (h JointHead) Fit(ctx context.Context, data triplets.Set, seed uint64) (Pre
 	if h.Head != train.Binned {
 		c.Bins = 0
 	}
+
 	c.Feedback, c.FeedbackValue, c.Pairs = train.DropWeights, 0, train.Symmetrised
 	m, _, err := train.Fit(ctx, data, c, nil)
 	if err != nil {
 		return nil, fmt.Errorf("fit %s head: %w", h.Head, err)
 	}
+
 	return PairPredictor{m, train.EstimateOptions{Samples: 2}}, nil
 }

@@ -67,6 +67,7 @@ func (p laplacePredictor) derivatives() *train.Derivatives {
 	if w, ok := p.p.(*whole); ok && w.variances {
 		d.WithVariances()
 	}
+
 	return d
 }
 
@@ -77,10 +78,12 @@ func (l Laplace) Fit(ctx context.Context, data triplets.Set, seed uint64) (Predi
 	if err != nil {
 		return nil, fmt.Errorf("fit laplace: %w", err)
 	}
+
 	p, err := linearise(ctx, m, data, l.Weights)
 	if err != nil {
 		return nil, fmt.Errorf("fit laplace: %w", err)
 	}
+
 	return laplacePredictor{m, p}, nil
 }
 
@@ -96,6 +99,7 @@ func linearise(ctx context.Context, m *train.Model, data triplets.Set, weights s
 	case Natural:
 		return fullPosterior(ctx, m, m.Derivatives().WithVariances(), 2*m.Out, c)
 	}
+
 	return nil, fmt.Errorf("expected weights %s, %s, %s or %s, found %q", LastLayer, Kronecker, Full, Natural, weights)
 }
 
@@ -104,27 +108,33 @@ func (p laplacePredictor) Predict(ctx context.Context, x []float64) (*Prediction
 	r := &Prediction{N: len(x) / p.m.In, Out: p.m.Out}
 	r.Mu, r.Total = p.m.Predict(x)
 	r.Epistemic = make([]float64, len(r.Mu))
+
 	d, scale := p.derivatives(), p.m.OutcomeScale()
 	for s := 0; s <= r.N; s += predictBlock {
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("predict with laplace: %w", err)
 		}
+
 		n := min(predictBlock, r.N-s)
 		if n == 0 {
 			break
 		}
+
 		t := newTangent(d, n, r.Out)
 		for i := range n {
 			d.At(x[(s+i)*p.m.In : (s+i+1)*p.m.In])
 			t.set(i, d)
 		}
+
 		p.p.variance(t, r.Epistemic[s*r.Out:(s+n)*r.Out])
 	}
+
 	for k := range r.Epistemic {
 		u := scale.Std[k%r.Out]
 		r.Epistemic[k] *= u * u
 		r.Total[k] += r.Epistemic[k]
 	}
+
 	return r, nil
 }
 
@@ -144,6 +154,7 @@ func bestLambda(square float64, p int, logDet func(lambda float64) float64) floa
 			best, at = e, l
 		}
 	}
+
 	return at
 }
 
@@ -159,11 +170,14 @@ func eigenOf(s *mat.SymDense) (eigen, error) {
 	if !e.Factorize(s, true) {
 		return eigen{}, fmt.Errorf("the eigenvalues of a matrix of %d rows do not converge", s.SymmetricDim())
 	}
+
 	r := eigen{n: s.SymmetricDim(), values: e.Values(nil), vectors: &mat.Dense{}}
 	e.VectorsTo(r.vectors)
+
 	for i, v := range r.values {
 		r.values[i] = max(v, 0)
 	}
+
 	return r, nil
 }
 
@@ -175,9 +189,11 @@ func (e eigen) squares(v []float64) []float64 {
 			out[q] += x * c
 		}
 	}
+
 	for q, x := range out {
 		out[q] = x * x
 	}
+
 	return out
 }
 
@@ -199,28 +215,34 @@ func lastLayer(ctx context.Context, m *train.Model, c collapsed) (posterior, err
 	d := m.Derivatives()
 	top := d.Layers() - 1
 	n := len(d.Input(top)) + 1
+
 	sum := make([]*mat.SymDense, m.Out)
 	for j := range sum {
 		sum[j] = mat.NewSymDense(n, nil)
 	}
+
 	for i := range c.n {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
+
 		_, v := d.At(c.x[i*m.In : (i+1)*m.In])
 		for j := range sum {
 			addOuter(sum[j], c.count[i]/v[j], d.Input(top), true)
 		}
 	}
+
 	p := headPosterior{}
 	for j, s := range sum {
 		e, err := eigenOf(s)
 		if err != nil {
 			return nil, err
 		}
+
 		p.head = append(p.head, e)
 		p.lambda = append(p.lambda, bestLambda(d.HeadSquare(j), n, e.logDet))
 	}
+
 	return p, nil
 }
 
@@ -236,6 +258,7 @@ func (p headPosterior) variance(t *tangent, dst []float64) {
 	top := t.a[len(t.a)-1]
 	for k := range dst {
 		j := k % t.out
+
 		dst[k] = 0
 		for q, s := range p.head[j].squares(top.RawRowView(k / t.out)) {
 			dst[k] += s / (p.head[j].values[q] + p.lambda[j])
@@ -254,43 +277,54 @@ type blocks struct {
 func kronecker(ctx context.Context, m *train.Model, c collapsed) (posterior, error) {
 	d := m.Derivatives()
 	var a, g []*mat.SymDense
+
 	g0 := d.Gradient(0)
 	for i := range d.Layers() {
 		a, g = append(a, mat.NewSymDense(len(d.Input(i))+1, nil)), append(g, mat.NewSymDense(len(g0[i]), nil))
 	}
+
 	all := 0.0
 	for _, n := range c.count {
 		all += n
 	}
+
 	for i := range c.n {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
+
 		_, v := d.At(c.x[i*m.In : (i+1)*m.In])
+
 		for k := range a {
 			addOuter(a[k], c.count[i]/all, d.Input(k), true)
 		}
+
 		for j := range m.Out {
 			for k, by := range d.Gradient(j) {
 				addOuter(g[k], c.count[i]/v[j], by, false)
 			}
 		}
 	}
+
 	p, size, square := blocks{}, 0, 0.0
 	for k := range a {
 		ea, err := eigenOf(a[k])
 		if err != nil {
 			return nil, err
 		}
+
 		eg, err := eigenOf(g[k])
 		if err != nil {
 			return nil, err
 		}
+
 		p.a, p.g = append(p.a, ea), append(p.g, eg)
 		size += ea.n * eg.n
 		square += d.Square(k)
 	}
+
 	p.lambda = bestLambda(square, size, p.logDet)
+
 	return p, nil
 }
 
@@ -302,23 +336,27 @@ func (p blocks) logDet(lambda float64) (sum float64) {
 			}
 		}
 	}
+
 	return sum
 }
 
 func (p blocks) variance(t *tangent, dst []float64) {
 	clear(dst)
+
 	for layer := range p.a {
 		var as []float64
 		for k := range dst {
 			if k%t.out == 0 {
 				as = p.a[layer].squares(t.a[layer].RawRowView(k / t.out))
 			}
+
 			gs := p.g[layer].squares(t.g[layer].RawRowView(k))
 			for q, a := range p.a[layer].values {
 				sum := 0.0
 				for r, g := range p.g[layer].values {
 					sum += gs[r] / (a*g + p.lambda)
 				}
+
 				dst[k] += as[q] * sum
 			}
 		}
@@ -335,11 +373,13 @@ type tangent struct {
 
 func newTangent(d *train.Derivatives, n, out int) *tangent {
 	t := &tangent{out: out}
+
 	g0 := d.Gradient(0)
 	for k := range d.Layers() {
 		t.a = append(t.a, mat.NewDense(n, len(d.Input(k))+1, nil))
 		t.g = append(t.g, mat.NewDense(n*out, len(g0[k]), nil))
 	}
+
 	return t
 }
 
@@ -349,6 +389,7 @@ func (t *tangent) set(i int, d *train.Derivatives) {
 		row := a.RawRowView(i)
 		row[copy(row, d.Input(k))] = 1
 	}
+
 	for j := range t.out {
 		for k, by := range d.Gradient(j) {
 			copy(t.g[k].RawRowView(i*t.out+j), by)
@@ -360,12 +401,14 @@ func (t *tangent) set(i int, d *train.Derivatives) {
 func (t *tangent) products(u *tangent) *mat.Dense {
 	n, m := t.g[0].RawMatrix().Rows, u.g[0].RawMatrix().Rows
 	out := mat.NewDense(n, m, nil)
+
 	var aa, gg mat.Dense
 	for k := range t.a {
 		aa.Reset()
 		gg.Reset()
 		aa.Mul(t.a[k], u.a[k].T())
 		gg.Mul(t.g[k], u.g[k].T())
+
 		for i := range n {
 			to, g, a := out.RawRowView(i), gg.RawRowView(i), aa.RawRowView(i/t.out)
 			for q := range to {
@@ -373,6 +416,7 @@ func (t *tangent) products(u *tangent) *mat.Dense {
 			}
 		}
 	}
+
 	return out
 }
 
@@ -382,6 +426,7 @@ func (t *tangent) jacobian() *mat.Dense {
 	for k := range t.a {
 		p += t.a[k].RawMatrix().Cols * t.g[k].RawMatrix().Cols
 	}
+
 	j := mat.NewDense(n, p, nil)
 	for i := range n {
 		row, at := j.RawRowView(i), 0
@@ -394,6 +439,7 @@ func (t *tangent) jacobian() *mat.Dense {
 			}
 		}
 	}
+
 	return j
 }
 
@@ -412,40 +458,50 @@ type whole struct {
 // a condition: the means, and the variances where there are twice as many.
 func fullPosterior(ctx context.Context, m *train.Model, d *train.Derivatives, out int, c collapsed) (posterior, error) {
 	size, square := 0, 0.0
+
 	g0 := d.Gradient(0)
 	for k := range d.Layers() {
 		size += (len(d.Input(k)) + 1) * len(g0[k])
 		square += d.Square(k)
 	}
+
 	if n := c.n * out; min(n, size) > maxLaplace {
 		return nil, fmt.Errorf("%d rows and %d weights are more than %d, for which a full posterior is affordable; take "+
 			"laplace-kronecker", n, size, maxLaplace)
 	}
+
 	step := (c.n*out + evidenceRows - 1) / evidenceRows
 	few, noise, err := gather(ctx, m, d, out, c, step)
 	if err != nil {
 		return nil, err
 	}
+
 	for i := range noise {
 		noise[i] *= float64(len(noise)) / float64(c.n*out) // each for as many as it stands for
 	}
+
 	k := few.products(few)
 	lambda := bestLambda(square, size, func(l float64) float64 {
 		var f mat.Cholesky
 		if !f.Factorize(dual(k, noise, l)) {
 			return math.Inf(1)
 		}
+
 		return logDetDual(f.LogDet(), noise, size, l)
 	})
+
 	t, noise, err := gather(ctx, m, d, out, c, 1)
 	if err != nil {
 		return nil, err
 	}
+
 	w, err := newWhole(t, noise, lambda, size)
 	if err != nil {
 		return nil, err
 	}
+
 	w.variances = out > m.Out
+
 	return w, nil
 }
 
@@ -460,17 +516,21 @@ func gather(ctx context.Context, m *train.Model, d *train.Derivatives, out int, 
 		if err := ctx.Err(); err != nil {
 			return nil, nil, err
 		}
+
 		at := i * step
 		_, v := d.At(c.x[at*m.In : (at+1)*m.In])
 		t.set(i, d)
+
 		for j := range out {
 			of := v[j%m.Out]
 			if j >= m.Out {
 				of *= 2 * of // one measurement tells σ² with the variance 2σ⁴
 			}
+
 			s = append(s, of/c.count[at])
 		}
 	}
+
 	return t, s, nil
 }
 
@@ -482,6 +542,7 @@ func dual(k *mat.Dense, noise []float64, lambda float64) *mat.SymDense {
 		copy(s.RawSymmetric().Data[i*n+i:(i+1)*n], k.RawRowView(i)[i:])
 		s.SetSym(i, i, k.At(i, i)+lambda*noise[i])
 	}
+
 	return s
 }
 
@@ -497,33 +558,41 @@ func newWhole(t *tangent, noise []float64, lambda float64, size int) (*whole, er
 	w := &whole{lambda: lambda, n: min(size, len(noise))}
 	if len(noise) < size {
 		w.data = t
+
 		k := t.products(t)
 		for i, v := range noise {
 			k.Set(i, i, k.At(i, i)+lambda*v)
 		}
+
 		w.factor = view(k)
 	} else {
 		j := t.jacobian()
 		for i, v := range noise {
 			blas64.Scal(1/math.Sqrt(v), vector(j.RawRowView(i)))
 		}
+
 		h := mat.NewDense(size, size, nil)
 		w.factor = view(h)
 		kernel.Subtract(size, size, len(noise), view(j).T(), view(j), w.factor)
 		h.Scale(-1, h)
+
 		for i := range size {
 			h.Set(i, i, h.At(i, i)+lambda)
 		}
 	}
+
 	if err := gp.Factorise(w.factor, w.n); err != nil {
 		return nil, fmt.Errorf("factorise the precision of %d weights: %w", size, err)
 	}
+
 	for i := range w.n {
 		w.logDet += 2 * math.Log(w.factor.From(i, i).Data[0])
 	}
+
 	if w.data != nil {
 		w.logDet = logDetDual(w.logDet, noise, size, lambda)
 	}
+
 	return w, nil
 }
 
@@ -539,16 +608,20 @@ func (w *whole) variance(t *tangent, dst []float64) {
 	} else {
 		b = mat.DenseCopyOf(t.jacobian().T())
 	}
+
 	gp.SolveLeft(w.factor, view(b), w.n, len(dst))
 	clear(dst)
+
 	for i := range b.RawMatrix().Rows {
 		for k, v := range b.RawRowView(i) {
 			dst[k] += v * v
 		}
 	}
+
 	if w.data == nil {
 		return
 	}
+
 	for k, less := range dst {
 		dst[k] = max(t.square(k)-less, 0) / w.lambda
 	}
@@ -560,6 +633,7 @@ func (t *tangent) square(k int) (sum float64) {
 		a, g := t.a[layer].RawRowView(k/t.out), t.g[layer].RawRowView(k)
 		sum += blas64.Dot(vector(a), vector(a)) * blas64.Dot(vector(g), vector(g))
 	}
+
 	return sum
 }
 

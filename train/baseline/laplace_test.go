@@ -34,13 +34,16 @@ func TestLaplaceAgainstTorch(t *testing.T) {
 		Square    float64
 		Few, Many laplaceCase
 	}
+
 	raw, err := os.ReadFile("testdata/laplace.json")
 	if err == nil {
 		err = json.Unmarshal(raw, &g)
 	}
+
 	if err != nil || len(g.Few.Full) != 4 || len(g.Many.Full) != 4 {
 		t.Fatal(err)
 	}
+
 	const lambda = 0.3
 	near := func(what string, got, want, tol float64) {
 		t.Helper()
@@ -48,44 +51,56 @@ func TestLaplaceAgainstTorch(t *testing.T) {
 			t.Errorf("%s: %.12g, torch %.12g", what, got, want)
 		}
 	}
+
 	m := g.Model
 	for name, c := range map[string]laplaceCase{"few": g.Few, "many": g.Many} {
 		col := collapsed{n: len(c.Count), x: c.X, count: c.Count}
 		d := m.Derivatives()
+
 		size, square := 0, 0.0
 		for k := range d.Layers() {
 			size += (len(d.Input(k)) + 1) * len(d.Gradient(0)[k])
 			square += d.Square(k)
 		}
+
 		near(name+": θ²", square, g.Square, 1e-12)
+
 		q := newTangent(d, 4, m.Out)
 		for i := range 4 {
 			mu, _ := d.At(c.Q[i*m.In : (i+1)*m.In])
 			q.set(i, d)
+
 			for j := range mu {
 				near(name+": mean", mu[j], c.Mu[i][j], 1e-12)
 			}
 		}
+
 		check := func(what string, p posterior, want [][]float64) {
 			v := make([]float64, 4*m.Out)
 			p.variance(q, v)
+
 			for k := range v {
 				near(name+": "+what, v[k], want[k/m.Out][k%m.Out], 1e-9)
 			}
 		}
+
 		p, err := lastLayer(ctx, m, col)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		last := p.(headPosterior)
 		for j := range last.lambda {
 			last.lambda[j] = lambda
 			near(name+": ln|H| of the last layer", last.head[j].logDet(lambda), c.LastLogDet[j], 1e-10)
 		}
+
 		check("last layer", last, c.Last)
+
 		if p, err = kronecker(ctx, m, col); err != nil {
 			t.Fatal(err)
 		}
+
 		kron := p.(blocks)
 		kron.lambda = lambda
 		near(name+": ln|H| of Kronecker blocks", kron.logDet(lambda), c.KroneckerLogDet, 1e-10)
@@ -95,35 +110,44 @@ func TestLaplaceAgainstTorch(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		w, err := newWhole(all, noise, lambda, size)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if (w.data != nil) != (name == "few") {
 			t.Errorf("%s: %d rows, %d weights", name, len(noise), size)
 		}
+
 		near(name+": ln|H|", w.logDet, c.FullLogDet, 1e-9)
 		check("full", w, c.Full)
+
 		// Both spaces give the same.
 		if name == "many" {
 			dual, err := newWhole(all, noise, lambda, math.MaxInt)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			check("full in the space of the data", dual, c.Full)
 		}
+
 		// A prior that allows nothing leaves nothing.
 		nothing, err := newWhole(all, noise, 1e12, size)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		for j := range last.lambda {
 			last.lambda[j] = 1e12
 		}
+
 		kron.lambda = 1e12
 		for _, p := range []posterior{last, kron, nothing} {
 			v := make([]float64, 4*m.Out)
 			p.variance(q, v)
+
 			for _, x := range v {
 				if x > 1e-6 {
 					t.Errorf("%s: λ = 1e12 leaves a variance of %v", name, x)
@@ -134,23 +158,29 @@ func TestLaplaceAgainstTorch(t *testing.T) {
 		// Of mean and variance: the posterior by torch's Hessian in natural parameters; the
 		// same in both spaces.
 		d.WithVariances()
+
 		if all, noise, err = gather(ctx, m, d, 2*m.Out, col, 1); err != nil {
 			t.Fatal(err)
 		}
+
 		q = newTangent(d, 4, m.Out)
 		for i := range 4 {
 			d.At(c.Q[i*m.In : (i+1)*m.In])
 			q.set(i, d)
 		}
+
 		size += (len(d.Input(d.Layers()-1)) + 1) * m.Out
 		if w, err = newWhole(all, noise, lambda, size); err != nil {
 			t.Fatal(err)
 		}
+
 		near(name+": ln|H| of mean and variance", w.logDet, c.NaturalLogDet, 1e-9)
 		check("natural", w, c.Natural)
+
 		if w, err = newWhole(all, noise, lambda, math.MaxInt); err != nil {
 			t.Fatal(err)
 		}
+
 		check("natural in the space of the data", w, c.Natural)
 	}
 }
@@ -165,19 +195,23 @@ func TestLastLayerIsBayesianRegression(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	col := collapse(data)
 	p, err := lastLayer(ctx, m, col)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	post, d := p.(headPosterior), m.Derivatives()
 	top := d.Layers() - 1
 	n := len(d.Input(top)) + 1
+
 	phi := func() []float64 { return append(append([]float64{}, d.Input(top)...), 1) }
 	for j := range 2 {
 		h := mat.NewDense(n, n, nil)
 		for i := range col.n {
 			_, v := d.At(col.x[i : i+1])
+
 			f := phi()
 			for a := range n {
 				for b := range n {
@@ -185,19 +219,23 @@ func TestLastLayerIsBayesianRegression(t *testing.T) {
 				}
 			}
 		}
+
 		for a := range n {
 			h.Set(a, a, h.At(a, a)+post.lambda[j])
 		}
+
 		var inverse mat.Dense
 		if err := inverse.Inverse(h); err != nil {
 			t.Fatal(err)
 		}
+
 		for _, x := range []float64{-2, 0.3, 6} {
 			d.At([]float64{x})
 			one := newTangent(d, 1, 2)
 			one.set(0, d)
 			v := make([]float64, 2)
 			post.variance(one, v)
+
 			f := mat.NewVecDense(n, phi())
 			if want := mat.Inner(f, &inverse, f); math.Abs(v[j]-want) > 1e-10*(1+want) {
 				t.Errorf("outcome %d at %v: %v, regression %v", j, x, v[j], want)
@@ -212,6 +250,7 @@ func TestLastLayerIsBayesianRegression(t *testing.T) {
 // depends on its bias alone.
 func TestLinearModelIsBayesianRegression(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 9))
+
 	const in, lambda = 5, 0.4
 	for _, n := range []int{4, 30} {
 		rows := func(n, out int, change func(g *mat.Dense)) *tangent {
@@ -219,13 +258,18 @@ func TestLinearModelIsBayesianRegression(t *testing.T) {
 			for k := range l.a[0].RawMatrix().Data {
 				l.a[0].RawMatrix().Data[k] = r.NormFloat64()
 			}
+
 			for k := range n * out {
 				l.g[0].Set(k, k%out, 1)
 			}
+
 			change(l.g[0])
+
 			return l
 		}
+
 		data := rows(n, 1, func(*mat.Dense) {})
+
 		s, h := make([]float64, n), mat.NewDense(in, in, nil)
 		for i := range n {
 			s[i] = math.Exp(r.NormFloat64()) / float64(1+i%3)
@@ -235,21 +279,26 @@ func TestLinearModelIsBayesianRegression(t *testing.T) {
 				}
 			}
 		}
+
 		for a := range in {
 			h.Set(a, a, h.At(a, a)+lambda)
 		}
+
 		var inverse mat.Dense
 		if err := inverse.Inverse(h); err != nil {
 			t.Fatal(err)
 		}
+
 		q := rows(7, 1, func(*mat.Dense) {})
 		for _, size := range []int{in, math.MaxInt} {
 			w, err := newWhole(data, s, lambda, size)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			v := make([]float64, 7)
 			w.variance(q, v)
+
 			for i, got := range v {
 				x := mat.NewVecDense(in, q.a[0].RawRowView(i))
 				if want := mat.Inner(x, &inverse, x); math.Abs(got-want) > 1e-10*(1+want) {
@@ -271,40 +320,51 @@ func TestNaturalOfConstantVariance(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var stored map[string]any
+
 	b, err := json.Marshal(m)
 	if err == nil {
 		err = json.Unmarshal(b, &stored)
 	}
+
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	layers := stored["layers"].([]any)
 	for _, row := range layers[len(layers)-1].(map[string]any)["weights"].([]any) {
 		row.([]any)[2], row.([]any)[3] = 0.0, 0.0
 	}
+
 	m = &train.Model{}
 	if b, err = json.Marshal(stored); err == nil {
 		err = json.Unmarshal(b, m)
 	}
+
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	const lambda, size = 0.7, 8*2 + 9*2
 	col, x := collapse(data), []float64{-2, 0.4, 5}
+
 	var v [2][]float64
 	for k, d := range []*train.Derivatives{m.Derivatives(), m.Derivatives().WithVariances()} {
 		rows, noise, err := gather(ctx, m, d, (k+1)*m.Out, col, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		w, err := newWhole(rows, noise, lambda, size+k*9*2)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		w.variances = k > 0
 		v[k] = predicted(t, laplacePredictor{m, w}, x).Epistemic
 	}
+
 	for k, of := range v[0] {
 		if math.Abs(v[1][k]-of) > 1e-10*of || of == 0 {
 			t.Errorf("value %d: %v with the variances, %v without", k, v[1][k], of)
@@ -322,6 +382,7 @@ func TestBestLambda(t *testing.T) {
 			t.Errorf("θ² = %g: λ = %g", square, l)
 		}
 	}
+
 	if l := bestLambda(0, 1, sharp.logDet); l != 1e4 {
 		t.Errorf("no weights: λ = %g", l)
 	}
@@ -334,6 +395,7 @@ func TestLaplaceToy(t *testing.T) {
 	if long() {
 		forms = []string{LastLayer, Kronecker, Full, Natural}
 	}
+
 	for _, weights := range forms {
 		c := train.DefaultConfig()
 		c.Dropout, c.Epochs, c.Batch, c.Schedule, c.LearningRate = 0, 300, 64, train.Cosine, 2e-3
@@ -341,26 +403,32 @@ func TestLaplaceToy(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		judge := func(from, to float64) (ratio, in float64) {
 			fresh := sine(1000, from, to, 50)
 			r, e, v := predicted(t, p, fresh.X), 0.0, 0.0
 			for i, x := range fresh.X {
 				d := r.Mu[i] - x*math.Sin(x)
 				e, v = e+d*d, v+r.Epistemic[i]
+
 				for _, y := range []float64{fresh.Y1[i], fresh.Y2[i]} {
 					if math.Abs(y-r.Mu[i]) < 1.959964*math.Sqrt(r.Total[i]) {
 						in += 1.0 / 2000
 					}
 				}
 			}
+
 			return e / v, in
 		}
+
 		inside, in := judge(-6, 5)
 		outside, out := judge(5, 6)
 		t.Logf("%s: error²/v̂ %.2f, %.3f in 95 %%; x from 5 to 6: %.0f, %.3f", weights, inside, in, outside, out)
+
 		if in < 0.93 || in > 0.99 {
 			t.Errorf("%s: %.3f of the values lie inside of 95 %%", weights, in)
 		}
+
 		if outside < 100 || out > 0.5 {
 			t.Errorf("%s: outside too it holds (%.0f, %.3f): correct docs/method.md", weights, outside, out)
 		}
@@ -378,18 +446,22 @@ func TestLaplaceCountsRepeats(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	thrice := once
 	for range 2 {
 		thrice.X = slices.Concat(thrice.X, once.X)
 		thrice.Y1, thrice.Y2 = slices.Concat(thrice.Y1, once.Y1), slices.Concat(thrice.Y2, once.Y2)
 		thrice.N += once.N
 	}
+
 	for range once.N {
 		once.Weight = append(once.Weight, 1.5)
 	}
+
 	for range thrice.N {
 		thrice.Weight = append(thrice.Weight, 0.5)
 	}
+
 	x := []float64{-2, 0.4, 5}
 	for _, weights := range []string{LastLayer, Kronecker, Full, Natural} {
 		var r [2]*Prediction
@@ -398,8 +470,10 @@ func TestLaplaceCountsRepeats(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			r[i] = predicted(t, laplacePredictor{m, p}, x)
 		}
+
 		for k, v := range r[0].Epistemic {
 			if math.Abs(r[1].Epistemic[k]-v) > 1e-9*v || v == 0 {
 				t.Errorf("%s, value %d: %v of three pairs, %v of one that counts three", weights, k, r[1].Epistemic[k], v)
@@ -419,10 +493,12 @@ func TestLaplaceCoversInside(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		r, err := p.Predict(ctx, fresh.X)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		in, share := 0.0, 0.0
 		for k, mu := range r.Mu {
 			for _, y := range []float64{fresh.Y1[k], fresh.Y2[k]} {
@@ -430,9 +506,12 @@ func TestLaplaceCoversInside(t *testing.T) {
 					in += 1 / float64(2*len(r.Mu))
 				}
 			}
+
 			share += r.Epistemic[k] / r.Total[k] / float64(len(r.Mu))
 		}
+
 		t.Logf("%s: %.3f inside of 95 %%, v̂ %.3f of the total", weights, in, share)
+
 		if in < 0.93 || in > 0.985 || share < 0.002 || share > 0.5 {
 			t.Errorf("%s: %.3f of the values lie inside of 95 %%, v̂ is %.3f of the total", weights, in, share)
 		}
@@ -453,12 +532,14 @@ func BenchmarkLaplace(b *testing.B) {
 			data.Y1, data.Y2 = append(data.Y1, y+0.1*next()), append(data.Y2, y+0.1*next())
 		}
 	}
+
 	c := train.DefaultConfig()
 	c.Epochs = 50
 	m, _, err := train.FitSingle(ctx, data, c, nil)
 	if err != nil {
 		b.Fatal(err)
 	}
+
 	x := append(append([]float64{}, data.X...), data.X[:3*195]...)
 	for _, weights := range []string{LastLayer, Kronecker, Full, Natural} {
 		b.Run(weights, func(b *testing.B) {
@@ -467,6 +548,7 @@ func BenchmarkLaplace(b *testing.B) {
 				if err == nil {
 					_, err = laplacePredictor{m, p}.Predict(ctx, x)
 				}
+
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -35,14 +35,17 @@ func (c MCDropout) Fit(ctx context.Context, data triplets.Set, seed uint64) (Pre
 	if c.Config.Dropout == 0 {
 		return nil, errors.New("fit mc-dropout: the network has no dropout to sample; set a dropout probability above 0")
 	}
+
 	if c.Samples == 0 {
 		c.Samples = 200
 	}
+
 	c.Config.Seed = seed
 	m, _, err := train.FitSingle(ctx, data, c.Config, nil)
 	if err != nil {
 		return nil, fmt.Errorf("fit mc-dropout: %w", err)
 	}
+
 	return dropoutPredictor{m, c.Samples, derive(seed, 0)}, nil
 }
 
@@ -54,8 +57,10 @@ func (p dropoutPredictor) Predict(ctx context.Context, x []float64) (*Prediction
 	if err != nil {
 		return nil, fmt.Errorf("predict with mc-dropout: %w", err)
 	}
+
 	for k, v := range r.Epistemic {
 		r.Total[k] += v
 	}
+
 	return r, nil
 }

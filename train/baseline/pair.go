@@ -22,7 +22,9 @@ func (p Pair) Fit(ctx context.Context, data triplets.Set, seed uint64) (Predicto
 	if err != nil {
 		return nil, fmt.Errorf("fit pair model: %w", err)
 	}
+
 	p.Estimate.Seed = derive(seed, 0)
+
 	return PairPredictor{m, p.Estimate}, nil
 }
 
@@ -38,6 +40,8 @@ func (p PairPredictor) Predict(ctx context.Context, x []float64) (*Prediction, e
 	if err != nil {
 		return nil, fmt.Errorf("predict with pair model: %w", err)
 	}
+
 	own := e.Own(p.Model.OutcomeScale())
+
 	return &Prediction{N: e.N, Out: e.Out, Mu: own.Mu, Total: own.Var, Epistemic: own.Cov}, nil
 }

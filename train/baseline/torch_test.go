@@ -25,13 +25,16 @@ func TestAgainstTorch(t *testing.T) {
 			answers
 		} `json:"ensemble"`
 	}
+
 	raw, err := os.ReadFile("testdata/torch.json")
 	if err == nil {
 		err = json.Unmarshal(raw, &g)
 	}
+
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, c := range []struct {
 		name string
 		p    Predictor
@@ -44,9 +47,11 @@ func TestAgainstTorch(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if len(c.want.Mu) != 18 || len(got.Mu) != 18 {
 			t.Fatalf("%s: %d answers for %d of torch", c.name, len(got.Mu), len(c.want.Mu))
 		}
+
 		for _, q := range []struct {
 			name      string
 			got, want []float64
@@ -55,9 +60,11 @@ func TestAgainstTorch(t *testing.T) {
 			for _, w := range q.want {
 				largest = max(largest, math.Abs(w))
 			}
+
 			if largest < 1e-4 {
 				t.Errorf("%s, %s: nothing to compare", c.name, q.name)
 			}
+
 			for k, w := range q.want {
 				if math.Abs(q.got[k]-w) > 2e-5*(math.Abs(w)+0.01*largest) {
 					t.Errorf("%s, %s %d: %v, torch %v", c.name, q.name, k, q.got[k], w)

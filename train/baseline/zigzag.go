@@ -28,6 +28,7 @@ func (z ZigZag) Fit(ctx context.Context, data triplets.Set, seed uint64) (Predic
 	if err := data.Check(); err != nil { // before the rows are doubled
 		return nil, fmt.Errorf("fit zigzag: check training data: %w", err)
 	}
+
 	c := z.Config
 	c.Head, c.Bins, c.Seed, c.Pairs = train.TwoAnswers, 0, seed, train.Plain
 	c.Feedback, c.FeedbackValue = train.Constant, ZigZagValue
@@ -38,10 +39,12 @@ func (z ZigZag) Fit(ctx context.Context, data triplets.Set, seed uint64) (Predic
 		X:      append(append([]float64(nil), data.X...), data.X...),
 		Weight: append(append([]float64(nil), data.Weight...), data.Weight...),
 	}
+
 	m, _, err := train.Fit(ctx, single, c, nil)
 	if err != nil {
 		return nil, fmt.Errorf("fit zigzag: %w", err)
 	}
+
 	return zigzagPredictor{m}, nil
 }
 
@@ -50,6 +53,7 @@ func (p zigzagPredictor) Predict(ctx context.Context, x []float64) (*Prediction,
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("predict with zigzag: %w", err)
 	}
+
 	r := &Prediction{N: len(x) / p.m.In, Out: p.m.Out}
 	r.Mu, r.Total = p.m.Predict(x)
 	again, _ := p.m.PredictGiven(x, r.Mu)
@@ -59,5 +63,6 @@ func (p zigzagPredictor) Predict(ctx context.Context, x []float64) (*Prediction,
 		r.Epistemic[k] = u * u
 		r.Total[k] += u * u
 	}
+
 	return r, nil
 }

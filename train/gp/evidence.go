@@ -33,8 +33,10 @@ func newShape(x []float64, in int, others []int) *shape {
 				q = append(q, d*d)
 			}
 		}
+
 		s.square = append(s.square, q)
 	}
+
 	return s
 }
 
@@ -53,6 +55,7 @@ func (e *evidence) allocate() {
 	if e.k != nil {
 		return
 	}
+
 	e.k, e.q, e.alpha = make([]float64, e.n*e.n), make([]float64, e.n*e.n), make([]float64, e.n)
 	for _, p := range []*[]float64{&e.k1, &e.k2, &e.slope1, &e.slope2, &e.q2} {
 		*p = make([]float64, e.n*(e.n-1)/2)
@@ -63,11 +66,13 @@ func (e *evidence) allocate() {
 func (e *evidence) maternOf(k, slope []float64, variance float64, inputs []int, inverse []float64) {
 	q := e.q2
 	clear(q)
+
 	for i, j := range inputs {
 		for p, s := range e.square[j] {
 			q[p] += s * inverse[i]
 		}
 	}
+
 	for p, v := range q {
 		a, b := matern(v)
 		k[p], slope[p] = variance*a, variance*b
@@ -85,23 +90,31 @@ func (e *evidence) value(v, grad []float64) float64 {
 		if math.Abs(v[i]) > 30 || math.IsNaN(v[i]) {
 			return math.Inf(1)
 		}
+
 		d := (v[i] - m) / std[i]
 		prior += d * d / 2
+
 		if grad != nil {
 			grad[i] = d / std[i]
 		}
 	}
+
 	c := newCovariance(t.hyper(v), e.others)
+
 	all := make([]int, in)
 	for j := range all {
 		all[j] = j
 	}
+
 	e.maternOf(e.k1, e.slope1, c.amplitude, all, c.inverse)
+
 	if t.others > 0 {
 		e.maternOf(e.k2, e.slope2, c.shared, e.others, c.inverse2)
 	}
+
 	one, _ := matern(0)
 	nugget := math.Exp(2 * v[atNugget])
+
 	p := 0
 	for i := range n {
 		x := e.x[i*in : (i+1)*in]
@@ -110,36 +123,45 @@ func (e *evidence) value(v, grad []float64) float64 {
 			for j, w := range c.linear {
 				s += w * x[j] * e.x[k*in+j]
 			}
+
 			if k < i {
 				s += e.k1[p]
 				if t.others > 0 {
 					s += e.k2[p]
 				}
+
 				p++
 			} else {
 				s += (c.amplitude+c.shared)*one + e.noise[i] + nugget
 			}
+
 			e.k[i*n+k] = s
 		}
 	}
+
 	if cholesky(n, e.k) != nil {
 		return math.Inf(1)
 	}
+
 	f := prior
 	for i := range n {
 		f += math.Log(e.k[i*n+i])
 	}
+
 	copy(e.alpha, e.y)
 	l, b := lower(n, e.k), blas64.Vector{N: n, Data: e.alpha, Inc: 1}
 	blas64.Trsv(blas.NoTrans, l, b)
+
 	f += blas64.Dot(b, b) / 2
 	if grad == nil {
 		return f
 	}
+
 	blas64.Trsv(blas.Trans, l, b)
 	copy(e.q, e.k)
 	lapack64.Potri(lower(n, e.q))
 	e.gradient(grad, c, nugget)
+
 	return f
 }
 
@@ -150,6 +172,7 @@ func (e *evidence) gradient(grad []float64, c covariance, nugget float64) {
 	var trace, off, sum1, sum2 float64
 	w1, w2 := e.k1, e.k2 // are overwritten by g·slope, which the lengths need
 	p := 0
+
 	linear := grad[t.linear() : t.linear()+in]
 	for i := range n {
 		x := e.x[i*in : (i+1)*in]
@@ -157,22 +180,28 @@ func (e *evidence) gradient(grad []float64, c covariance, nugget float64) {
 			g := e.q[i*n+k] - e.alpha[i]*e.alpha[k]
 			off += g
 			sum1 += g * e.k1[p]
+
 			w1[p] = g * e.slope1[p]
 			if t.others > 0 {
 				sum2 += g * e.k2[p]
 				w2[p] = g * e.slope2[p]
 			}
+
 			for j, w := range c.linear {
 				linear[j] += 2 * w * g * x[j] * e.x[k*in+j]
 			}
+
 			p++
 		}
+
 		g := e.q[i*n+i] - e.alpha[i]*e.alpha[i]
 		trace += g
+
 		for j, w := range c.linear {
 			linear[j] += w * g * x[j] * x[j]
 		}
 	}
+
 	one, _ := matern(0)
 	grad[atConstant] += c.constant * (2*off + trace)
 	grad[atNugget] += nugget * trace
@@ -180,6 +209,7 @@ func (e *evidence) gradient(grad []float64, c covariance, nugget float64) {
 	for j := range in {
 		grad[atLength+j] += c.inverse[j] * dot(w1, e.square[j])
 	}
+
 	if t.others > 0 {
 		grad[t.shared()] += 2*sum2 + c.shared*one*trace
 		for i, j := range e.others {
@@ -211,6 +241,7 @@ func (t theta) starts() [][]float64 {
 			list = append(list, small)
 		}
 	}
+
 	return list
 }
 
@@ -220,21 +251,26 @@ const smallStart = -2.5
 // maximise finds the hyperparameters: those with the largest evidence from any start.
 func (e *evidence) maximise(ctx context.Context) (Hyper, error) {
 	var best Hyper
+
 	var errs []error
 	for _, start := range e.theta.starts() {
 		h, err := e.climb(ctx, start)
+
 		if ctxErr := ctx.Err(); ctxErr != nil {
 			return Hyper{}, ctxErr
 		}
+
 		if err != nil {
 			errs = append(errs, err)
 		} else if best.Linear == nil || h.Objective < best.Objective {
 			best = h
 		}
 	}
+
 	if best.Linear == nil {
 		return Hyper{}, errors.Join(errs...)
 	}
+
 	return best, nil
 }
 
@@ -246,15 +282,19 @@ func (e *evidence) climb(ctx context.Context, start []float64) (Hyper, error) {
 		if slices.Equal(at, v) {
 			return
 		}
+
 		at = append(at[:0], v...)
+
 		if grad == nil {
 			grad = make([]float64, len(v))
 		}
+
 		f = math.Inf(1)
 		if ctx.Err() == nil {
 			f = e.value(v, grad)
 		}
 	}
+
 	problem := optimize.Problem{
 		Func: func(v []float64) float64 { eval(v); return f },
 		Grad: func(g, v []float64) { eval(v); copy(g, grad) },
@@ -265,16 +305,21 @@ func (e *evidence) climb(ctx context.Context, start []float64) (Hyper, error) {
 			return optimize.NotTerminated, nil
 		},
 	}
+
 	settings := &optimize.Settings{
 		MajorIterations: maxSteps, GradientThreshold: 1e-3,
 		Converger: &optimize.FunctionConverge{Absolute: 1e-3, Iterations: 5},
 	}
+
 	res, err := optimize.Minimize(problem, start, settings, &optimize.LBFGS{})
+
 	// A line search that finds nothing better any more is an end, not a failure.
 	if res == nil || math.IsInf(res.F, 0) || math.IsNaN(res.F) {
 		return Hyper{}, errors.Join(errors.New("maximise the evidence: no start could be evaluated"), err)
 	}
+
 	h := e.theta.hyper(res.X)
 	h.Objective = res.F
+
 	return h, nil
 }

@@ -22,26 +22,31 @@ func Example() {
 			d.Run, d.N = append(d.Run, g), d.N+1
 		}
 	}
+
 	ctx := context.Background()
 	m, err := gp.Fit(ctx, d, gp.Options{GroupInputs: []int{1}, Group: d.Run})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
+
 	mu, _, _, err := m.Predict(ctx, []float64{10, math.Log(8)})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
+
 	left, _, _, err := m.LeaveOut(ctx)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
+
 	worst := 0.0
 	for i, y := range d.Y1 {
 		worst = max(worst, math.Abs(left[i]-y))
 	}
+
 	fmt.Printf("lift at 10° and 8 m/s: %.2f (true 0.42)\n", mu[0])
 	fmt.Printf("largest error on a speed that was left out: %.2f\n", worst)
 	// Output:

@@ -78,6 +78,7 @@ func Fit(ctx context.Context, d triplets.Set, o Options) (*Model, error) {
 	if err != nil {
 		return nil, fmt.Errorf("fit additive gp: %w", err)
 	}
+
 	return m, nil
 }
 
@@ -85,19 +86,24 @@ func fit(ctx context.Context, d triplets.Set, o Options) (*Model, error) {
 	if o.HyperRows == 0 {
 		o.HyperRows = 320
 	}
+
 	if o.MaxRows == 0 {
 		o.MaxRows = 4000
 	}
+
 	if err := d.Check(); err != nil {
 		return nil, err
 	}
+
 	if o.Group != nil && len(o.Group) != d.N {
 		panic(fmt.Sprintf("gp: %d groups for %d rows", len(o.Group), d.N))
 	}
+
 	m, err := newModel(d, o)
 	if err != nil {
 		return nil, err
 	}
+
 	subset := rand.New(rand.NewPCG(o.Seed, 0x6770)).Perm(m.n)[:min(m.n, o.HyperRows)]
 	slices.Sort(subset)
 	shape := newShape(m.rows(m.x, len(m.columns), subset), len(m.columns), m.others)
@@ -108,16 +114,20 @@ func fit(ctx context.Context, d triplets.Set, o Options) (*Model, error) {
 		for k, i := range subset {
 			y[k], v[k] = m.y[i*m.out+j], m.spread[i*m.out+j]
 		}
+
 		m.hyper[j], errs[j] = (&evidence{shape: shape, y: y, noise: v}).maximise(ctx)
 	})
+
 	for j, err := range errs {
 		if err != nil {
 			return nil, fmt.Errorf("outcome column %d: %w", j, err)
 		}
 	}
+
 	if err := m.factorise(ctx); err != nil {
 		return nil, err
 	}
+
 	return m, nil
 }
 
@@ -129,23 +139,29 @@ func newModel(d triplets.Set, o Options) (*Model, error) {
 		if std <= 1e-9*max(1, math.Abs(mean)) {
 			continue
 		}
+
 		if !slices.Contains(o.GroupInputs, j) {
 			m.others = append(m.others, len(m.columns))
 		}
+
 		m.columns = append(m.columns, j)
 		m.scale.xMean, m.scale.xStd = append(m.scale.xMean, mean), append(m.scale.xStd, std)
 	}
+
 	if len(m.columns) == 0 {
 		return nil, fmt.Errorf("no input varies over the %d training rows", d.N)
 	}
+
 	both := append(slices.Clone(d.Y1), d.Y2...)
 	for j := range d.Out {
 		mean, std := moments(both, d.Out, j)
 		if !(std > 0) {
 			return nil, fmt.Errorf("outcome column %d is constant (%g): there is nothing to learn", j, mean)
 		}
+
 		m.scale.yMean, m.scale.yStd = append(m.scale.yMean, mean), append(m.scale.yStd, std)
 	}
+
 	x := m.standardise(d.X)
 	m.noise = make([]Noise, d.Out)
 	parallel(m.workers, d.Out, func(j int) {
@@ -154,15 +170,20 @@ func newModel(d triplets.Set, o Options) (*Model, error) {
 			a := (d.Y1[i*d.Out+j] - d.Y2[i*d.Out+j]) / m.scale.yStd[j]
 			u[i] = a * a / 2
 		}
+
 		m.noise[j] = fitNoise(x, len(m.columns), u)
 	})
+
 	m.collapse(d, x, o.Group)
+
 	if m.n < 2 {
 		return nil, fmt.Errorf("expected at least 2 distinct conditions, found %d", m.n)
 	}
+
 	if m.n > o.MaxRows {
 		return nil, &TooManyConditionsError{m.n, o.MaxRows}
 	}
+
 	return m, nil
 }
 
@@ -171,16 +192,19 @@ func (m *Model) collapse(d triplets.Set, x []float64, groups []int) {
 	in := len(m.columns)
 	index := map[string]int{}
 	var count []float64 // pairs
+
 	m.condition = make([]int, d.N)
 	for i := range d.N {
 		group := 0
 		if groups != nil {
 			group = groups[i]
 		}
+
 		key := binary.LittleEndian.AppendUint64(nil, uint64(group))
 		for _, v := range d.X[i*d.In : (i+1)*d.In] {
 			key = binary.LittleEndian.AppendUint64(key, math.Float64bits(v+0)) // −0 is 0
 		}
+
 		k, known := index[string(key)]
 		if !known {
 			k = m.n
@@ -189,17 +213,21 @@ func (m *Model) collapse(d triplets.Set, x []float64, groups []int) {
 			m.x, m.group = append(m.x, x[i*in:(i+1)*in]...), append(m.group, group)
 			m.y, count = append(m.y, make([]float64, d.Out)...), append(count, 0)
 		}
+
 		m.condition[i] = k
+
 		w := 1.0
 		if d.Weight != nil {
 			w = d.Weight[i]
 		}
+
 		count[k] += w
 		for j := range d.Out {
 			y := (d.Y1[i*d.Out+j]+d.Y2[i*d.Out+j])/2 - m.scale.yMean[j]
 			m.y[k*d.Out+j] += float64(w * (y / m.scale.yStd[j]))
 		}
 	}
+
 	m.spread = make([]float64, len(m.y))
 	for k, n := range count {
 		for j := range d.Out {
@@ -218,6 +246,7 @@ func (m *Model) standardise(x []float64) []float64 {
 			z = append(z, (x[i*m.in+j]-m.scale.xMean[k])/m.scale.xStd[k])
 		}
 	}
+
 	return z
 }
 
@@ -226,6 +255,7 @@ func (m *Model) rows(v []float64, n int, rows []int) []float64 {
 	for _, i := range rows {
 		r = append(r, v[i*n:(i+1)*n]...)
 	}
+
 	return r
 }
 
@@ -243,15 +273,18 @@ func (m *Model) Predict(ctx context.Context, x []float64) (mu, claim, noise []fl
 	if len(x)%m.in != 0 {
 		panic(fmt.Sprintf("gp: %d numbers are not rows of %d inputs", len(x), m.in))
 	}
+
 	n := len(x) / m.in
 	z := m.standardise(x)
 	mu, claim, noise = make([]float64, n*m.out), make([]float64, n*m.out), make([]float64, n*m.out)
+
 	in := len(m.columns)
 	for j := range m.out {
 		for s := 0; s < n; s += predictBlock {
 			if err := ctx.Err(); err != nil {
 				return nil, nil, nil, fmt.Errorf("predict with additive gp: %w", err)
 			}
+
 			e := min(s+predictBlock, n)
 			a, v := m.process[j].at(m, m.hyper[j], z[s*in:e*in])
 			for i := range a {
@@ -259,6 +292,7 @@ func (m *Model) Predict(ctx context.Context, x []float64) (mu, claim, noise []fl
 			}
 		}
 	}
+
 	return mu, claim, noise, nil
 }
 
@@ -279,9 +313,11 @@ func (m *Model) LeaveOut(ctx context.Context) (mu, claim, noise []float64, err e
 	if m.condition == nil {
 		panic("gp: a stored model has no training rows to leave out")
 	}
+
 	n, in := len(m.condition), len(m.columns)
 	mean, variance := make([]float64, m.n*m.out), make([]float64, m.n*m.out)
 	var blocks [][]int
+
 	index := map[int]int{}
 	for k, g := range m.group {
 		b, known := index[g]
@@ -289,41 +325,50 @@ func (m *Model) LeaveOut(ctx context.Context) (mu, claim, noise []float64, err e
 			b = len(blocks)
 			index[g], blocks = b, append(blocks, nil)
 		}
+
 		blocks[b] = append(blocks[b], k)
 	}
+
 	type job struct{ outcome, block int }
+
 	var jobs []job
 	for j := range m.out {
 		for b := range blocks {
 			jobs = append(jobs, job{j, b})
 		}
 	}
+
 	errs := make([]error, len(jobs))
 	parallel(m.workers, len(jobs), func(k int) {
 		if errs[k] = ctx.Err(); errs[k] != nil {
 			return
 		}
+
 		j, rows := jobs[k].outcome, blocks[jobs[k].block]
 		diff, v, err := m.process[j].leaveOut(rows)
 		if errs[k] = err; err != nil {
 			return
 		}
+
 		for a, i := range rows {
 			mean[i*m.out+j] = m.y[i*m.out+j] - diff[a]
 			variance[i*m.out+j] = max(v[a]-m.spread[i*m.out+j], MinVariance)
 		}
 	})
+
 	for _, err := range errs {
 		if err != nil {
 			return nil, nil, nil, fmt.Errorf("leave out groups of additive gp: %w", err)
 		}
 	}
+
 	mu, claim, noise = make([]float64, n*m.out), make([]float64, n*m.out), make([]float64, n*m.out)
 	for i, k := range m.condition {
 		for j := range m.out {
 			m.unscale(j, i*m.out+j, mean[k*m.out+j], variance[k*m.out+j], m.x[k*in:(k+1)*in], mu, claim, noise)
 		}
 	}
+
 	return mu, claim, noise, nil
 }
 
@@ -336,10 +381,12 @@ func moments(v []float64, n, j int) (mean, std float64) {
 	for i := j; i < len(v); i += n {
 		mean += (v[i] - v[j]) / rows
 	}
+
 	mean += v[j]
 	for i := j; i < len(v); i += n {
 		d := v[i] - mean
 		std += d * d / rows
 	}
+
 	return mean, math.Sqrt(std)
 }

@@ -34,22 +34,27 @@ type golden struct {
 
 func readGolden(t *testing.T) golden {
 	t.Helper()
+
 	b, err := os.ReadFile("testdata/additive.json")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var g golden
 	if err := json.Unmarshal(b, &g); err != nil {
 		t.Fatal(err)
 	}
+
 	return g
 }
 
 func near(t *testing.T, what string, got, want []float64, tol float64) {
 	t.Helper()
+
 	if len(got) != len(want) {
 		t.Fatalf("%s: %d numbers, want %d", what, len(got), len(want))
 	}
+
 	for i := range got {
 		if !(math.Abs(got[i]-want[i]) <= tol*(1+math.Abs(want[i]))) {
 			t.Errorf("%s[%d] = %v, want %v", what, i, got[i], want[i])
@@ -68,7 +73,9 @@ func (g golden) raw(theta []float64) *Model {
 			m.others = append(m.others, j)
 		}
 	}
+
 	m.scale.yMean, m.scale.yStd = []float64{0}, []float64{1}
+
 	u := make([]float64, n)
 	for i := range n {
 		d := g.Y1[i] - g.Y2[i]
@@ -76,11 +83,14 @@ func (g golden) raw(theta []float64) *Model {
 		m.y = append(m.y, (g.Y1[i]+g.Y2[i])/2)
 		m.condition = append(m.condition, i)
 	}
+
 	m.noise = []Noise{fitNoise(g.X, g.Inputs, u)}
 	for i := range n {
 		m.spread = append(m.spread, m.noise[0].at(g.X[i*g.Inputs:(i+1)*g.Inputs])/2)
 	}
+
 	m.hyper = []Hyper{newShape(g.X, g.Inputs, m.others).theta.hyper(theta)}
+
 	return m
 }
 
@@ -94,23 +104,29 @@ func TestAgainstPrototype(t *testing.T) {
 		v := e.value(c.Theta, grad)
 		near(t, "likelihood", []float64{v}, []float64{c.Value}, 1e-6)
 		near(t, "gradient", grad, c.Gradient, 1e-6)
+
 		if w := e.value(c.Theta, nil); math.Abs(w-v) > 1e-12*math.Abs(v) {
 			t.Errorf("value %v without gradient, %v with it", w, v)
 		}
+
 		if err := m.factorise(context.Background()); err != nil {
 			t.Fatal(err)
 		}
+
 		mu, claim, noise, err := m.Predict(context.Background(), g.Z)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		near(t, "mean", mu, c.Mean, 1e-6)
 		near(t, "variance", claim, c.Variance, 1e-6)
 		near(t, "noise", noise, g.NoiseAt, 1e-6)
+
 		mu, claim, noise, err = m.LeaveOut(context.Background())
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		near(t, "left-out mean", mu, c.LeftMean, 1e-6)
 		near(t, "left-out variance", claim, c.LeftVariance, 1e-6)
 		near(t, "training noise", noise, g.Noise, 1e-6)
@@ -121,6 +137,7 @@ func TestAgainstPrototype(t *testing.T) {
 // at repeated conditions in input 1; input 3 is constant.
 func rotor(seed uint64, out int) triplets.Set {
 	rng := rand.New(rand.NewPCG(seed, 1))
+
 	d := triplets.Set{In: 4, Out: out}
 	for g := range 4 {
 		for k := range 14 {
@@ -135,6 +152,7 @@ func rotor(seed uint64, out int) triplets.Set {
 			}
 		}
 	}
+
 	return d
 }
 
@@ -145,6 +163,7 @@ func mustFit(t testing.TB, d triplets.Set, o Options) *Model {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return m
 }
 
@@ -156,33 +175,40 @@ func TestLeaveOutAgainstRetraining(t *testing.T) {
 	if m.n != 4*14 || len(m.columns) != 3 || !slices.Equal(m.others, []int{1}) {
 		t.Fatalf("%d conditions, columns %v, others %v", m.n, m.columns, m.others)
 	}
+
 	mu, claim, noise, err := m.LeaveOut(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for g := range 4 {
 		r := *m
 		r.n, r.x, r.y, r.spread, r.process = 0, nil, nil, nil, nil
+
 		var keep, rows []int
 		for k, h := range m.group {
 			if h != g {
 				keep = append(keep, k)
 			}
 		}
+
 		r.n = len(keep)
 		r.x, r.y, r.spread = m.rows(m.x, 3, keep), m.rows(m.y, 2, keep), m.rows(m.spread, 2, keep)
 		if err := r.factorise(context.Background()); err != nil {
 			t.Fatal(err)
 		}
+
 		for i, h := range d.Run {
 			if h == g {
 				rows = append(rows, i)
 			}
 		}
+
 		a, b, c, err := r.Predict(context.Background(), m.rows(d.X, 4, rows))
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		near(t, "mean", m.rows(mu, 2, rows), a, 1e-8)
 		near(t, "variance", m.rows(claim, 2, rows), b, 1e-8)
 		near(t, "noise", m.rows(noise, 2, rows), c, 1e-12)
@@ -194,6 +220,7 @@ func TestLeaveOutAgainstRetraining(t *testing.T) {
 // Three pairs of weight one half count three measurements, as one pair of weight 3/2 does.
 func TestWeightsCountRepeats(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
+
 	once := triplets.Set{N: 30, In: 1, Out: 1}
 	for range once.N {
 		x := 6 * r.Float64()
@@ -201,11 +228,13 @@ func TestWeightsCountRepeats(t *testing.T) {
 		once.Y1 = append(once.Y1, math.Sin(x)+0.2*r.NormFloat64())
 		once.Y2 = append(once.Y2, math.Sin(x)+0.2*r.NormFloat64())
 	}
+
 	thrice := triplets.Set{N: 90, In: 1, Out: 1}
 	for range 3 {
 		thrice.X = append(thrice.X, once.X...)
 		thrice.Y1, thrice.Y2 = append(thrice.Y1, once.Y1...), append(thrice.Y2, once.Y2...)
 	}
+
 	x := []float64{1, 2.2, 9}
 	claims := func(d triplets.Set, weight float64) []float64 {
 		d.Weight = slices.Repeat([]float64{weight}, d.N)
@@ -213,12 +242,15 @@ func TestWeightsCountRepeats(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		_, claim, _, err := m.Predict(context.Background(), x)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		return claim
 	}
+
 	a, b, c := claims(once, 1.5), claims(thrice, 0.5), claims(thrice, 1)
 	for i := range x {
 		if math.Abs(a[i]/b[i]-1) > 1e-6 || math.Abs(c[i]/b[i]-1) < 0.01 {
@@ -233,10 +265,12 @@ func TestConstantInputIsDropped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	b, vb, _, err := m.Predict(context.Background(), []float64{3, 1, 1.2, 9000})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if a[0] != b[0] || va[0] != vb[0] {
 		t.Errorf("%v ± %v and %v ± %v", a, va, b, vb)
 	}
@@ -248,6 +282,7 @@ func TestDeterministicAndStored(t *testing.T) {
 	ctx := context.Background()
 	query := []float64{2.5, 3.3, 1.1, 7, 9, -2, 2.4, 7}
 	var first []byte
+
 	var want []float64
 	for _, w := range []int{1, 2, 7} {
 		old := runtime.GOMAXPROCS(w)
@@ -256,33 +291,42 @@ func TestDeterministicAndStored(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		lmu, lclaim, _, err := m.LeaveOut(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		runtime.GOMAXPROCS(old)
+
 		b, err := json.Marshal(m)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		all := slices.Concat(mu, claim, noise, lmu, lclaim)
 		if first == nil {
 			first, want = b, all
 		}
+
 		if !bytes.Equal(b, first) || !slices.Equal(all, want) {
 			t.Errorf("%d workers give another result", w)
 		}
+
 		var back Model
 		if err := json.Unmarshal(b, &back); err != nil {
 			t.Fatal(err)
 		}
+
 		bmu, bclaim, bnoise, err := back.Predict(ctx, query)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if !slices.Equal(slices.Concat(bmu, bclaim, bnoise), all[:len(all)-2*len(lmu)]) {
 			t.Errorf("the stored model predicts something else")
 		}
+
 		if back.Conditions() != m.Conditions() || !slices.Equal(back.Hyper()[0].Length, m.Hyper()[0].Length) {
 			t.Errorf("the stored model is another one")
 		}
@@ -298,6 +342,7 @@ func TestHyperparametersAreAMinimum(t *testing.T) {
 	e := &evidence{shape: s, y: m.y, noise: m.spread}
 	mean, std, start := s.theta.prior()
 	best := m.hyper[0].Objective
+
 	starts := s.theta.starts()
 	for _, v := range starts {
 		h, err := e.climb(context.Background(), v)
@@ -305,18 +350,23 @@ func TestHyperparametersAreAMinimum(t *testing.T) {
 			t.Errorf("objective %v, from %v %v, %v", best, v, h.Objective, err)
 		}
 	}
+
 	if len(starts) != 3 {
 		t.Errorf("%d starts", len(starts))
 	}
+
 	if f := e.value(start, nil); best > f-5 {
 		t.Errorf("objective %v, at the start %v", best, f)
 	}
+
 	rng := rand.New(rand.NewPCG(5, 1))
+
 	v := make([]float64, len(mean))
 	for range 200 {
 		for i := range v {
 			v[i] = mean[i] + std[i]*rng.NormFloat64()
 		}
+
 		if f := e.value(v, nil); f < best {
 			t.Errorf("objective %v, but %v at %v", best, f, v)
 		}
@@ -345,16 +395,21 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%v, want %q", err, c.words)
 		}
 	}
+
 	_, err := Fit(ctx, d, Options{MaxRows: 20, Group: d.Run})
+
 	var many *TooManyConditionsError
 	if !errors.As(err, &many) || many.Conditions != 56 {
 		t.Errorf("%v", err)
 	}
+
 	stopped, cancel := context.WithCancel(ctx)
 	cancel()
+
 	if _, err := Fit(stopped, d, Options{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
+
 	if _, _, _, err := mustFit(t, d, Options{}).Predict(stopped, d.X); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
@@ -363,20 +418,24 @@ func TestRefusals(t *testing.T) {
 // One input that belongs to the group leaves no second kernel.
 func TestOneInput(t *testing.T) {
 	d := triplets.Set{N: 12, In: 1, Out: 1}
+
 	rng := rand.New(rand.NewPCG(1, 9))
 	for i := range d.N {
 		x := float64(i) / 2
 		d.X, d.Run = append(d.X, x), append(d.Run, i/3)
 		d.Y1, d.Y2 = append(d.Y1, math.Cos(x)+0.05*rng.NormFloat64()), append(d.Y2, math.Cos(x)+0.05*rng.NormFloat64())
 	}
+
 	m := mustFit(t, d, Options{GroupInputs: []int{0}})
 	if h := m.Hyper()[0]; h.Shared != 0 || len(h.Lengths) != 0 {
 		t.Errorf("%+v", h)
 	}
+
 	mu, claim, noise, err := m.Predict(context.Background(), []float64{1.25})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if math.Abs(mu[0]-math.Cos(1.25)) > 4*math.Sqrt(claim[0]+noise[0]) || noise[0] > 0.02 {
 		t.Errorf("%v ± %v, noise %v", mu, claim, noise)
 	}
@@ -387,6 +446,7 @@ func TestDamagedModelIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	good := string(b)
 	for old, with := range map[string]string{
 		`"version":1`: `"version":2`, `"columns":[0,`: `"columns":[4,`, `"format":`: `format:`, `"x":[`: `"x":[1,`,
@@ -397,6 +457,7 @@ func TestDamagedModelIsRefused(t *testing.T) {
 		if bad == good {
 			t.Errorf("%s is not in %.300s", old, good)
 		}
+
 		if err := json.Unmarshal([]byte(bad), new(Model)); err == nil {
 			t.Errorf("with %s: no error", with)
 		}
@@ -408,13 +469,16 @@ func TestDamagedModelIsRefused(t *testing.T) {
 func BenchmarkEvidence(b *testing.B) {
 	const n, in = 320, 5
 	rng := rand.New(rand.NewPCG(1, 1))
+
 	x, y, v := make([]float64, n*in), make([]float64, n), make([]float64, n)
 	for i := range x {
 		x[i] = rng.NormFloat64()
 	}
+
 	for i := range y {
 		y[i], v[i] = rng.NormFloat64(), 0.1
 	}
+
 	e := &evidence{shape: newShape(x, in, []int{1, 2}), y: y, noise: v}
 	_, _, start := e.theta.prior()
 	grad := make([]float64, len(start))
@@ -435,12 +499,14 @@ func TestFactor(t *testing.T) {
 				half[k] += l[i*n+k] * w[i]
 			}
 		}
+
 		for i := range n {
 			want[i] = m.y[i*m.out+j]
 			for k := range i + 1 {
 				got[i] += l[i*n+k] * half[k]
 			}
 		}
+
 		near(t, "means of the conditions", got, want, 1e-9)
 	}
 }

@@ -44,15 +44,18 @@ func (t theta) prior() (mean, std, start []float64) {
 			mean[i], std[i], start[i] = m, s, x
 		}
 	}
+
 	set(atConstant, 1, -0.5, 1.5, -1)
 	set(atNugget, 1, -3, 1, -3)
 	set(atAmplitude, 1, -0.5, 1.5, -0.7)
 	set(atLength, t.in, 0.3, 1, 0)
 	set(t.linear(), t.in, -1, 1.5, -2)
+
 	if t.others > 0 {
 		set(t.shared(), 1, -0.5, 1.5, -0.7)
 		set(t.shared()+1, t.others, 0.3, 1, 0)
 	}
+
 	return mean, std, start
 }
 
@@ -62,15 +65,19 @@ func (t theta) hyper(v []float64) Hyper {
 		for i := range e {
 			e[i] = math.Exp(v[from+i])
 		}
+
 		return e
 	}
+
 	h := Hyper{
 		Constant: math.Exp(v[atConstant]), Nugget: math.Exp(v[atNugget]), Amplitude: math.Exp(v[atAmplitude]),
 		Length: exp(atLength, t.in), Linear: exp(t.linear(), t.in),
 	}
+
 	if t.others > 0 {
 		h.Shared, h.Lengths = math.Exp(v[t.shared()]), exp(t.shared()+1, t.others)
 	}
+
 	return h
 }
 
@@ -100,8 +107,10 @@ func newCovariance(h Hyper, others []int) covariance {
 		for i, x := range v {
 			s[i] = math.Pow(x, power)
 		}
+
 		return s
 	}
+
 	return covariance{
 		constant: h.Constant * h.Constant, amplitude: h.Amplitude * h.Amplitude, shared: h.Shared * h.Shared,
 		linear: square(h.Linear, 2), inverse: square(h.Length, -2), inverse2: square(h.Lengths, -2), others: others,
@@ -115,6 +124,7 @@ func (c *covariance) at(a, b []float64) float64 {
 		q += d * d * w
 		k += c.linear[j] * a[j] * b[j]
 	}
+
 	m, _ := matern(q)
 	k += c.amplitude * m
 	if c.shared > 0 {
@@ -123,8 +133,10 @@ func (c *covariance) at(a, b []float64) float64 {
 			d := a[c.others[i]] - b[c.others[i]]
 			q += d * d * w
 		}
+
 		m, _ = matern(q)
 		k += c.shared * m
 	}
+
 	return k
 }

@@ -28,6 +28,7 @@ func choleskyOf(a kernel.View, n int) error {
 	if !ok || math.IsNaN(a.Data[(n-1)*(a.Row+1)]) {
 		return errNotPositive
 	}
+
 	return nil
 }
 
@@ -47,13 +48,16 @@ func Factorise(a kernel.View, n int) error {
 	if n <= small {
 		return choleskyOf(a, n)
 	}
+
 	h := half(n)
 	if err := Factorise(a, h); err != nil {
 		return err
 	}
+
 	left, rest := a.From(h, 0), a.From(h, h)
 	solveRight(a, left, h, n-h)
 	subtractSquare(n-h, h, left, rest)
+
 	return Factorise(rest, n-h)
 }
 
@@ -71,6 +75,7 @@ func solveRight(l, b kernel.View, n, rows int) {
 		blas64.Trsm(blas.Right, blas.Trans, 1, lowerOf(l, n), general(b, rows, n))
 		return
 	}
+
 	h := half(n)
 	solveRight(l, b, h, rows)
 	kernel.Subtract(rows, n-h, h, b, l.From(h, 0).T(), b.From(0, h))
@@ -83,6 +88,7 @@ func SolveLeft(l, b kernel.View, n, columns int) {
 		blas64.Trsm(blas.Left, blas.NoTrans, 1, lowerOf(l, n), general(b, n, columns))
 		return
 	}
+
 	h := half(n)
 	SolveLeft(l, b, h, columns)
 	kernel.Subtract(n-h, columns, h, l.From(h, 0), b, b.From(h, 0))

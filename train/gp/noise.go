@@ -40,6 +40,7 @@ func quadratic(x []float64) []float64 {
 			f = append(f, a*b)
 		}
 	}
+
 	return f
 }
 
@@ -50,42 +51,54 @@ func fitNoise(x []float64, in int, u []float64) Noise {
 	n := len(u)
 	p := len(quadratic(make([]float64, in)))
 	f := mat.NewDense(n, p, nil)
+
 	mean := noiseFloor
 	for i, v := range u {
 		f.SetRow(i, quadratic(x[i*in:(i+1)*in]))
 		mean += v / float64(n)
 	}
+
 	var gram mat.SymDense
 	gram.SymOuterK(1, f.T())
+
 	for i := 1; i < p; i++ {
 		gram.SetSym(i, i, gram.At(i, i)+noiseRidge*float64(n))
 	}
+
 	c := Noise{Coefficients: make([]float64, p)}
 	c.Coefficients[0] = math.Log(mean)
 	b := mat.NewVecDense(p, c.Coefficients)
 	var chol mat.Cholesky
 	var eta, right, step mat.VecDense
+
 	z := mat.NewVecDense(n, nil)
 	if chol.Factorize(&gram) {
 		for range noiseSteps {
 			eta.MulVec(f, b)
+
 			for i, v := range u {
 				m := level(eta.AtVec(i))
 				z.SetVec(i, min(max((v+noiseFloor-m)/m, -1), 5))
 			}
+
 			right.MulVec(f.T(), z)
+
 			if chol.SolveVecTo(&step, &right) != nil {
 				break
 			}
+
 			b.AddScaledVec(b, 0.5, &step)
 		}
 	}
+
 	eta.MulVec(f, b)
+
 	c.Min, c.Max = math.Inf(1), math.Inf(-1)
 	for i := range u {
 		m := level(eta.AtVec(i))
 		c.Min, c.Max = min(c.Min, m), max(c.Max, m)
 	}
+
 	return c
 }
 
@@ -97,5 +110,6 @@ func (c Noise) at(x []float64) float64 {
 	for i, f := range quadratic(x) {
 		eta += f * c.Coefficients[i]
 	}
+
 	return min(max(level(eta), c.Min), c.Max)
 }

@@ -32,6 +32,7 @@ func (f OrderForm) X(x []float64) ([]float64, error) {
 	if len(x)%f.In != 0 {
 		panic(fmt.Sprintf("gp: %d numbers are not rows of %d inputs", len(x), f.In))
 	}
+
 	out := make([]float64, 0, len(x)/f.In*f.Harmonics*f.Inputs())
 	for i := 0; i < len(x); i += f.In {
 		row := x[i : i+f.In]
@@ -40,12 +41,14 @@ func (f OrderForm) X(x []float64) ([]float64, error) {
 			return nil, fmt.Errorf("write row %d in order form: expected positive blades and speed, found %g and %g",
 				i/f.In, n, speed)
 		}
+
 		for m := 1; m <= f.Harmonics; m++ {
 			at := len(out)
 			out = append(append(out, row...), math.Log(float64(m)*n), float64(m))
 			out[at+f.Speed] = math.Log(speed)
 		}
 	}
+
 	return out, nil
 }
 
@@ -55,11 +58,14 @@ func (f OrderForm) Rows(d triplets.Set, group []int) (rows triplets.Set, groups 
 		panic(fmt.Sprintf("gp: data of %d inputs and %d outcomes for %d inputs and %d harmonics",
 			d.In, d.Out, f.In, f.Harmonics))
 	}
+
 	rows = triplets.Set{N: d.N * f.Harmonics, In: f.Inputs(), Out: 1, Y1: d.Y1, Y2: d.Y2}
 	if rows.X, err = f.X(d.X); err != nil {
 		return rows, nil, err
 	}
+
 	rows.Weight = repeat(d.Weight, f.Harmonics)
+
 	return rows, repeat(group, f.Harmonics), nil
 }
 
@@ -85,11 +91,13 @@ func FitOrder(ctx context.Context, d triplets.Set, f OrderForm, o Options) (*Ord
 	if err != nil {
 		return nil, err
 	}
+
 	o.Group = group
 	m, err := Fit(ctx, r, o)
 	if err != nil {
 		return nil, err
 	}
+
 	return &OrderModel{Form: f, Model: m}, nil
 }
 
@@ -100,6 +108,7 @@ func (m *OrderModel) Predict(ctx context.Context, x []float64) (mu, claim, noise
 	if err != nil {
 		return nil, nil, nil, err
 	}
+
 	return m.Model.Predict(ctx, z)
 }
 

@@ -18,13 +18,16 @@ func TestOrderFormRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	want := []float64{
 		math.Log(5000), 3, -20, math.Log(3), 1, math.Log(5000), 3, -20, math.Log(6), 2,
 		math.Log(4000), 2, 10, math.Log(2), 1, math.Log(4000), 2, 10, math.Log(4), 2,
 	}
+
 	if !slices.Equal(x, want) {
 		t.Errorf("%v, want %v", x, want)
 	}
+
 	_, err = f.X([]float64{5000, 3, -20, 0, 2, 10})
 	if err == nil || !strings.Contains(err.Error(), "row 1 in order form") {
 		t.Errorf("%v", err)
@@ -34,6 +37,7 @@ func TestOrderFormRows(t *testing.T) {
 // tones simulates levels that depend on the shaft order m·n and the speed alone.
 func tones(blades ...float64) (d triplets.Set, truth []float64) {
 	rng := rand.New(rand.NewPCG(4, 4))
+
 	d = triplets.Set{In: 2, Out: 4}
 	for g, n := range blades {
 		for rpm := 2000.0; rpm < 9000; rpm += 700 {
@@ -45,6 +49,7 @@ func tones(blades ...float64) (d triplets.Set, truth []float64) {
 			}
 		}
 	}
+
 	return d, truth
 }
 
@@ -60,39 +65,49 @@ func TestOrderFormCarriesOver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	rms := func(mu []float64) float64 {
 		s := 0.0
 		for i, v := range mu {
 			s += (v - truth[i]) * (v - truth[i]) / float64(len(mu))
 		}
+
 		return math.Sqrt(s)
 	}
+
 	order, claim, noise, err := m.Predict(ctx, test.X)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	plain, _, _, err := mustFit(t, d, o).Predict(ctx, test.X)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if a, b := rms(order), rms(plain); a > 1.5 || a > b/2 {
 		t.Errorf("error %.2f dB in order form, %.2f dB with an outcome per harmonic", a, b)
 	}
+
 	if len(order) != test.N*4 || len(claim) != len(order) || len(noise) != len(order) {
 		t.Errorf("%d, %d, %d numbers for %d rows", len(order), len(claim), len(noise), test.N)
 	}
+
 	// Left-out groups come in the rows' order as well.
 	left, _, _, err := m.LeaveOut(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if len(left) != d.N*4 {
 		t.Fatalf("%d left-out levels for %d rows", len(left), d.N)
 	}
+
 	sum := 0.0
 	for i := range left {
 		sum += (left[i] - d.Y1[i]) * (left[i] - d.Y2[i]) / float64(len(left))
 	}
+
 	if sum < 0 || sum > 60 {
 		t.Errorf("mean squared left-out error %.2f", sum)
 	}

@@ -36,7 +36,9 @@ func parallel(workers, n int, f func(i int)) {
 		}
 		return
 	}
+
 	var next atomic.Int64
+
 	var wg sync.WaitGroup
 	for range workers {
 		wg.Go(func() {
@@ -45,6 +47,7 @@ func parallel(workers, n int, f func(i int)) {
 			}
 		})
 	}
+
 	wg.Wait()
 }
 
@@ -55,10 +58,12 @@ func (m *Model) factorise(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+
 		p := process{n: m.n, alpha: make([]float64, m.n)}
 		for i := range p.alpha {
 			p.alpha[i] = m.y[i*m.out+j]
 		}
+
 		// A jitter is tried only where rounding leaves the matrix indefinite.
 		err := errNotPositive
 		for _, jitter := range []float64{0, 1e-10, 1e-8, 1e-6} {
@@ -67,15 +72,18 @@ func (m *Model) factorise(ctx context.Context) error {
 				break
 			}
 		}
+
 		if err != nil {
 			return fmt.Errorf("outcome column %d, %d conditions: %w", j, m.n, err)
 		}
+
 		l := lower(p.n, p.chol)
 		b := blas64.Vector{N: p.n, Data: p.alpha, Inc: 1}
 		blas64.Trsv(blas.NoTrans, l, b)
 		blas64.Trsv(blas.Trans, l, b)
 		m.process[j] = p
 	}
+
 	return nil
 }
 
@@ -90,8 +98,10 @@ func (m *Model) kernelMatrix(j int, jitter float64) []float64 {
 		for b := range i {
 			k[i*n+b] = c.at(x, m.x[b*in:(b+1)*in])
 		}
+
 		k[i*n+i] = c.at(x, x) + m.spread[i*m.out+j] + nugget + jitter
 	})
+
 	return k
 }
 
@@ -113,24 +123,30 @@ func (p *process) at(m *Model, h Hyper, z []float64) (mean, variance []float64) 
 			k[i*w+b] = c.at(x, z[b*in:(b+1)*in])
 		}
 	})
+
 	mean, variance = make([]float64, w), make([]float64, w)
 	for i, a := range p.alpha {
 		for b := range w {
 			mean[b] += a * k[i*w+b]
 		}
 	}
+
 	p.solve(k, w, 0)
+
 	for b := range w {
 		variance[b] = c.at(z[b*in:(b+1)*in], z[b*in:(b+1)*in])
 	}
+
 	for i := range p.n {
 		for b := range w {
 			variance[b] -= k[i*w+b] * k[i*w+b]
 		}
 	}
+
 	for b := range w {
 		variance[b] = max(variance[b], MinVariance) + h.Nugget*h.Nugget
 	}
+
 	return mean, variance
 }
 
@@ -142,33 +158,42 @@ func (p *process) leaveOut(rows []int) (diff, variance []float64, err error) {
 	for a, i := range rows {
 		v[i*w+a] = 1
 	}
+
 	p.solve(v, w, rows[0])
 	q := make([]float64, w*w) // Q_hh = VᵀV with V = L⁻¹ at the columns h
 	view := kernel.View{Data: v[rows[0]*w:], Row: w, Col: 1}
 	subtractSquare(w, p.n-rows[0], view.T(), square(w, q))
+
 	for i := range q {
 		q[i] = -q[i]
 	}
+
 	if err := Factorise(square(w, q), w); err != nil {
 		return nil, nil, err
 	}
+
 	diff, variance = make([]float64, w), make([]float64, w)
 	for a, i := range rows {
 		diff[a] = p.alpha[i]
 	}
+
 	part := process{n: w, chol: q}
 	b := blas64.Vector{N: w, Data: diff, Inc: 1}
 	blas64.Trsv(blas.NoTrans, lower(w, q), b)
 	blas64.Trsv(blas.Trans, lower(w, q), b)
+
 	inverse := make([]float64, w*w) // of the factor: its squared columns sum to the diagonal
 	for a := range w {
 		inverse[a*w+a] = 1
 	}
+
 	part.solve(inverse, w, 0)
+
 	for i := range w {
 		for a := range i + 1 {
 			variance[a] += inverse[i*w+a] * inverse[i*w+a]
 		}
 	}
+
 	return diff, variance, nil
 }

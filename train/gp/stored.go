@@ -53,49 +53,61 @@ func (m *Model) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &s); err != nil {
 		return fmt.Errorf("decode additive gp: %w", err)
 	}
+
 	if s.Format != Format || s.Version != Version {
 		return fmt.Errorf("decode additive gp: expected format %q version %d, found %q version %d",
 			Format, Version, s.Format, s.Version)
 	}
+
 	in, out := len(s.Columns), s.Outcomes
+
 	n := 0
 	if in > 0 {
 		n = len(s.X) / in
 	}
+
 	if in < 1 || out < 1 || n < 1 || len(s.X) != n*in || len(s.Y) != n*out || len(s.Spread) != n*out ||
 		len(s.InputMean) != in || len(s.InputStd) != in || len(s.OutputMean) != out || len(s.OutputStd) != out ||
 		len(s.Hyper) != out || len(s.Noise) != out {
 		return fmt.Errorf("decode additive gp: expected slices for %d inputs and %d outcomes, found others", in, out)
 	}
+
 	within := func(v []int, limit int) bool {
 		for i, k := range v {
 			if k < 0 || k >= limit || i > 0 && k <= v[i-1] {
 				return false
 			}
 		}
+
 		return true
 	}
+
 	if !within(s.Columns, s.Inputs) || !within(s.Others, in) {
 		return fmt.Errorf("decode additive gp: expected ascending columns below %d, found %v and %v",
 			s.Inputs, s.Columns, s.Others)
 	}
+
 	for j, h := range s.Hyper {
 		if len(h.Length) != in || len(h.Linear) != in || h.Shared != 0 && len(h.Lengths) != len(s.Others) ||
 			len(s.Noise[j].Coefficients) != len(quadratic(s.X[:in])) {
 			return fmt.Errorf("decode additive gp: outcome %d: expected hyperparameters of %d inputs", j, in)
 		}
 	}
+
 	if slices.Min(s.InputStd) <= 0 || slices.Min(s.OutputStd) <= 0 {
 		return fmt.Errorf("decode additive gp: expected positive deviations")
 	}
+
 	*m = Model{
 		in: s.Inputs, out: out, columns: s.Columns, others: s.Others, hyper: s.Hyper, noise: s.Noise,
 		scale: scale{s.InputMean, s.InputStd, s.OutputMean, s.OutputStd},
 		n:     n, x: s.X, y: s.Y, spread: s.Spread, workers: runtime.GOMAXPROCS(0),
 	}
+
 	if err := m.factorise(context.Background()); err != nil {
 		return fmt.Errorf("decode additive gp: %w", err)
 	}
+
 	return nil
 }
 

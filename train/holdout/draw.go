@@ -13,9 +13,11 @@ func Draw(stream string, names []string, share float64) map[string]bool {
 	hash := func(name string) uint64 {
 		h := fnv.New64a()
 		h.Write([]byte(stream + "\x00" + name))
+
 		// FNV's high bits hardly feel the last letters; this spreads them.
 		z := h.Sum64()
 		z = (z ^ z>>30) * 0xBF58476D1CE4E5B9
+
 		return z ^ z>>27
 	}
 

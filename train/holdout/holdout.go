@@ -179,6 +179,7 @@ func (a all) Held(rows Rows) ([]bool, error) {
 		if err != nil {
 			return nil, err
 		}
+
 		for i, ok := range held {
 			out[i] = out[i] && ok
 		}
@@ -235,6 +236,7 @@ func Each(condition string, values []float64, blocks int) []Named {
 	if blocks == 0 {
 		blocks = len(values)
 	}
+
 	out := make([]Named, blocks)
 	for k := range out {
 		part := values[len(values)*k/blocks : len(values)*(k+1)/blocks]
@@ -247,6 +249,7 @@ func Each(condition string, values []float64, blocks int) []Named {
 // GroupName names a group of neighbouring values: condition=value, or condition=from:to.
 func GroupName(condition string, values []float64) string {
 	number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+
 	lo, hi := values[0], values[len(values)-1]
 	if lo == hi {
 		return condition + "=" + number(lo)
@@ -264,16 +267,19 @@ func Reach(h Holdout, rows Rows, train, test []int) (string, error) {
 		if err != nil {
 			return "", err
 		}
+
 		lo, hi := math.Inf(1), math.Inf(-1)
 		for _, i := range train {
 			lo, hi = min(lo, v[i]), max(hi, v[i])
 		}
+
 		if slices.ContainsFunc(test, func(i int) bool { return v[i] < lo || v[i] > hi }) {
 			beyond = append(beyond, c)
 		} else {
 			within = append(within, c)
 		}
 	}
+
 	switch {
 	case len(beyond) > 0:
 		return "extrapolation in " + strings.Join(beyond, " and "), nil

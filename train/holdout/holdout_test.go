@@ -37,6 +37,7 @@ var rotor = columns{
 
 func parsed(t *testing.T, text string) Holdout {
 	t.Helper()
+
 	h, err := Parse(text)
 	if err != nil {
 		t.Fatal(err)
@@ -48,10 +49,12 @@ func parsed(t *testing.T, text string) Holdout {
 // rows lists the rows that are held out, and the others.
 func rows(t *testing.T, h Holdout) (held, rest []int) {
 	t.Helper()
+
 	is, err := h.Held(rotor)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for i, ok := range is {
 		if ok {
 			held = append(held, i)
@@ -87,10 +90,12 @@ func TestHoldouts(t *testing.T) {
 			t.Errorf("%s: group %q, rows %v; expected %+v", c.h, c.h.Group(), held, c)
 		}
 	}
+
 	corner := All(Near("rpm", 2500, 500), Values("blades", 2))
 	if corner.Within("rpm") != 500 || corner.Within("blades") != 0 || corner.Within("theta_deg") != 0 {
 		t.Error("another tolerance")
 	}
+
 	for _, h := range []Holdout{Values("pitch", 1), All(Values("rpm", 1000), Values("pitch", 1))} {
 		if _, err := h.Held(rotor); err == nil || !strings.Contains(err.Error(), "pitch") {
 			t.Errorf("%s: %v", h, err)
@@ -116,9 +121,11 @@ func TestParse(t *testing.T) {
 			t.Errorf("%s holds %g: %v", c.hold, c.v, got)
 		}
 	}
+
 	if got := parsed(t, "blades = 2,3; rpm=3000:5000").String(); got != "blades = 2, 3 and 3000 ≤ rpm ≤ 5000" {
 		t.Error(got)
 	}
+
 	for _, bad := range []string{"", "blades", "blades=", "blades=x", "rpm=5:3"} {
 		if _, err := Parse(bad); err == nil {
 			t.Errorf("%q was taken", bad)
@@ -144,9 +151,11 @@ func TestReach(t *testing.T) {
 			t.Errorf("%s: %q, %v; expected %q", hold, got, err, want)
 		}
 	}
+
 	if _, err := Reach(Values("pitch", 1), rotor, nil, nil); err == nil || !strings.Contains(err.Error(), "pitch") {
 		t.Error(err)
 	}
+
 	if got, err := Reach(Nothing, rotor, nil, nil); got != "" || err != nil {
 		t.Errorf("%q, %v", got, err)
 	}
@@ -163,10 +172,12 @@ func TestChoices(t *testing.T) {
 			t.Errorf("%s: %q, expected %q", hold, Choices(h, rotor), want)
 		}
 	}
+
 	many := columns{"x": nil}
 	for i := range 13 {
 		many["x"] = append(many["x"], float64(100*i))
 	}
+
 	if got := Choices(Values("x", 7), many); got != "; x lies in 0 … 1200" {
 		t.Error(got)
 	}
@@ -182,9 +193,11 @@ func TestEach(t *testing.T) {
 
 		return strings.Join(out, "; ")
 	}
+
 	if got := names([]float64{1, 2, 3, 5, 8, 9}, 3); got != "x=1:2: x = 1, 2; x=3:5: x = 3, 5; x=8:9: x = 8, 9" {
 		t.Error(got)
 	}
+
 	if got := names([]float64{1, 2.5}, 0); got != "x=1: x = 1; x=2.5: x = 2.5" {
 		t.Error(got)
 	}

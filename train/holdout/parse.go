@@ -33,9 +33,11 @@ func (b Bounds) Of(condition string) (h Holdout, key string, err error) {
 	if b.Min != nil {
 		lo = *b.Min
 	}
+
 	if b.Max != nil {
 		hi = *b.Max
 	}
+
 	if lo > hi {
 		return nil, "", fmt.Errorf("expected min ≤ max, found %g > %g", lo, hi)
 	}
@@ -53,12 +55,15 @@ func Parse(text string) (Holdout, error) {
 		if !ok || name == "" || value == "" {
 			return nil, fmt.Errorf("hold out %q: expected condition=value, condition=value,value or condition=from:to", part)
 		}
+
 		h, err := parse(name, value)
 		if err != nil {
 			return nil, fmt.Errorf("hold out %q: %w", part, err)
 		}
+
 		parts = append(parts, h)
 	}
+
 	if len(parts) == 0 {
 		return nil, fmt.Errorf("hold out %q: expected condition=value", text)
 	}
@@ -70,6 +75,7 @@ func parse(condition, text string) (Holdout, error) {
 	number := func(s string) (float64, error) { return strconv.ParseFloat(strings.TrimSpace(s), 64) }
 	if lo, hi, ok := strings.Cut(text, ":"); ok {
 		a, err1 := number(lo)
+
 		b, err2 := number(hi)
 		if err1 != nil || err2 != nil || a > b {
 			return nil, fmt.Errorf("expected a range from:to of numbers, found %q", text)
@@ -84,6 +90,7 @@ func parse(condition, text string) (Holdout, error) {
 		if err != nil {
 			return nil, fmt.Errorf("expected a number, found %q", v)
 		}
+
 		values = append(values, x)
 	}
 

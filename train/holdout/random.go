@@ -40,12 +40,14 @@ func (r random) Held(rows Rows) ([]bool, error) {
 		if err != nil {
 			return nil, err
 		}
+
 		for i := range v {
 			names[i] += input + "=" + strconv.FormatFloat(v[i], 'g', -1, 64) + ","
 		}
 	}
 
 	drawn := Draw(r.split+"\x00held out", names, r.share)
+
 	held := make([]bool, len(names))
 	for i, n := range names {
 		held[i] = drawn[n]

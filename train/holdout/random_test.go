@@ -27,23 +27,27 @@ func TestRandom(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		rows := map[string]int{}
 		for i, is := range held {
 			if is {
 				rows[fmt.Sprint(c["rpm"][i], c["blades"][i])]++
 			}
 		}
+
 		for name, n := range rows {
 			if out = append(out, name); n != 3 {
 				t.Errorf("%s: %d of 3 rows of %s are held out", h, n, name)
 			}
 		}
+
 		slices.Sort(out)
 
 		return out
 	}
 
 	draws := map[string]bool{}
+
 	for _, c := range []struct {
 		share float64
 		n     int
@@ -52,13 +56,16 @@ func TestRandom(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		first := conditions(For(h, "a", inputs), data)
 		if len(first) != c.n {
 			t.Errorf("%g: %d of 10 conditions, expected %d", c.share, len(first), c.n)
 		}
+
 		turned := columns{"rpm": slices.Clone(data["rpm"]), "blades": slices.Clone(data["blades"])}
 		slices.Reverse(turned["rpm"])
 		slices.Reverse(turned["blades"])
+
 		if again := conditions(For(h, "a", inputs), turned); !slices.Equal(again, first) {
 			t.Errorf("%g: %v of the rows in another order, expected %v", c.share, again, first)
 		}
@@ -68,6 +75,7 @@ func TestRandom(t *testing.T) {
 	for k := range 20 {
 		draws[strings.Join(conditions(For(h, fmt.Sprint("split ", k), inputs), data), ";")] = true
 	}
+
 	if len(draws) < 10 {
 		t.Errorf("20 splits draw %d different pairs of conditions of 45", len(draws))
 	}
@@ -80,23 +88,28 @@ func TestRandomAndOthers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	both = For(both, "s", []string{"rpm", "blades"})
 	if want := "a random share of 0.5 of the conditions, drawn for s and blades = 2"; both.String() != want {
 		t.Errorf("%s, expected %s", both, want)
 	}
+
 	data := grid()
 	held, err := both.Held(data)
 	if err != nil || both.Group() != "" {
 		t.Errorf("%v, group %q", err, both.Group())
 	}
+
 	for i, is := range held {
 		if is && data["blades"][i] != 2 {
 			t.Errorf("row %d of 3 blades is held out", i)
 		}
 	}
+
 	if _, err := both.Held(columns{"rpm": {1, 2}}); err == nil {
 		t.Error("an input that no row has")
 	}
+
 	for _, bad := range []string{"random=0", "random=1", "random=-0.1", "random=0.1,0.2"} {
 		if _, err := Parse(bad); err == nil || !strings.Contains(err.Error(), "expected one share of the conditions") {
 			t.Errorf("%s: %v", bad, err)

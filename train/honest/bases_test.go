@@ -20,6 +20,7 @@ import (
 func someRotors() set {
 	rng := rand.New(rand.NewPCG(6, 6))
 	s := set{name: "rotors", data: triplets.Set{In: 3, Out: 2}, groupInputs: []int{0}}
+
 	var blades []float64
 	for n := 2.0; n < 8; n++ {
 		for k := range 12 {
@@ -27,16 +28,20 @@ func someRotors() set {
 			if n == 4 && k%2 == 0 {
 				odd = 1
 			}
+
 			s.data.X, blades = append(s.data.X, n, x, odd), append(blades, n)
 			for j := range 2 {
 				y := math.Sin(x+float64(j)) + 0.3*n + 0.2*math.Cos(n*x/6) + 0.2*odd
 				s.data.Y1 = append(s.data.Y1, y+0.1*rng.NormFloat64())
 				s.data.Y2 = append(s.data.Y2, y+0.1*rng.NormFloat64())
 			}
+
 			s.data.N++
 		}
 	}
+
 	s.groups = honest.ByValue("blades", blades, 0)
+
 	return s
 }
 
@@ -50,6 +55,7 @@ func calibrated(t testing.TB, s set, b base, split int) (*interval.Calibration, 
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return c, c.Predict(rowsOf(s.data.X, s.data.In, sp.Test), rowsOf(s.groups.Z, 1, sp.Test), mu, claim, noise)
 }
 
@@ -67,6 +73,7 @@ func TestBasesDoNotSeeTheTestGroup(t *testing.T) {
 			}
 		})
 	}
+
 	for name, b := range map[string]func() base{
 		"closed form": func() base { return closedForm }, "refitted": refitted, "signed ensemble": signed,
 	} {
@@ -82,10 +89,12 @@ func TestBasesDoNotSeeTheTestGroup(t *testing.T) {
 				}
 			}
 		}
+
 		c2, p2 := calibrated(t, bad, b(), split)
 		if !reflect.DeepEqual(c, c2) || !slices.Equal(p.Mu, p2.Mu) || !slices.Equal(p.Half, p2.Half) {
 			t.Errorf("%s: the test group's outcomes change the result", name)
 		}
+
 		for k, h := range p.Half {
 			if !(h < 20*c.Covariance.Scale[k%2]) {
 				t.Errorf("%s: half width %g of an outcome with deviation %g", name, h, c.Covariance.Scale[k%2])
@@ -98,10 +107,12 @@ func TestBasesDoNotSeeTheTestGroup(t *testing.T) {
 // not know: the interval holds at x ≥ 5. Witness: the law the toy is drawn from.
 func TestToyOutside(t *testing.T) {
 	long(t)
+
 	for _, gamma := range []float64{1, 1.5, 3} {
 		rng := rand.New(rand.NewPCG(7, uint64(10*gamma)))
 		s := set{name: "toy", data: triplets.Set{N: 1000, In: 1, Out: 1}, groupInputs: []int{0}}
 		block := make([]float64, s.data.N)
+
 		test := make([]bool, s.data.N)
 		for i := range s.data.N {
 			x := 12*rng.Float64() - 6
@@ -109,6 +120,7 @@ func TestToyOutside(t *testing.T) {
 			s.data.X, s.data.Y1, s.data.Y2 = append(s.data.X, x), append(s.data.Y1, draw()), append(s.data.Y2, draw())
 			block[i], test[i] = math.Floor((x+6)/1.5), x >= 5
 		}
+
 		s.groups = honest.ByValue("x", block, 0)
 		s.groups.Kind, s.groups.Z = interval.Blocks, s.data.X
 		p := honest.NewPlan(s.groups, []honest.Split{{Name: "outside", Test: test}})
@@ -119,10 +131,12 @@ func TestToyOutside(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		x := rowsOf(s.data.X, 1, sp.Test)
 		r := c.Judge(c.Predict(x, x, mu, claim, noise), rowsOf(s.data.Y1, 1, sp.Test), rowsOf(s.data.Y2, 1, sp.Test), sp.Test)
 		t.Logf("γ = %g: K = %d, S %.2f → %.2f, coverage t %.3f → %.3f, width over spread %.2f",
 			gamma, c.K, r.Before.Ratio, r.After.Ratio, r.Before.Student.Coverage, r.After.Student.Coverage, r.WidthOverSpread)
+
 		if r.After.Student.Coverage < 0.9 {
 			t.Errorf("γ = %g: coverage %.3f", gamma, r.After.Student.Coverage)
 		}

@@ -53,53 +53,68 @@ func (e *TooFewGroupsError) Error() string {
 // errors are those of FitCovariance.
 func Calibrate(d triplets.Set, g Grouping, train []int, left []LeftOut, o Options) (*interval.Calibration, error) {
 	d = checked(d)
+
 	if o.Variant == "" {
 		o.Variant = interval.VariantE
 	}
+
 	if o.Level == 0 {
 		o.Level = 0.95
 	}
+
 	if !(o.Level > 0 && o.Level < 1) {
 		return nil, fmt.Errorf("calibrate on left-out groups: expected a level between 0 and 1, found %g", o.Level)
 	}
+
 	form, err := formOf(o.Variant)
 	if err != nil {
 		return nil, err
 	}
+
 	mean, std := spread(d, train, nil)
 	c := &interval.Calibration{
 		Format: interval.Format, Version: interval.Version, Base: o.Base, Level: o.Level, K: len(left),
 		Condition: g.Condition, Kind: g.Kind, Axis: g.Axis(train), Mean: mean,
 	}
+
 	for _, l := range left {
 		l.check(d.Out)
 		c.Groups = append(c.Groups, groupResult(l, std))
 	}
+
 	share(c)
+
 	if len(left) < interval.MinGroups {
 		return nil, &TooFewGroupsError{Condition: g.Condition, K: len(left), Groups: c.Groups}
 	}
+
 	cov, err := FitCovariance(left, std, o.Variant, o.Effective, o.ClaimedNoise)
 	if err != nil {
 		return nil, err
 	}
+
 	c.Covariance = *cov
 	compare(c, left, form.offset)
+
 	c.Conformal = conformal(left, d.Out)
 	if o.SawGroups {
 		c.Conformal.Guarantee = 0
 	}
+
 	for j := range d.In {
 		r := interval.InputRange{Name: fmt.Sprint(j), Min: math.Inf(1), Max: math.Inf(-1)}
 		r.FromGroup = o.FromGroup != nil && o.FromGroup[j]
 		if o.InputNames != nil {
 			r.Name = o.InputNames[j]
 		}
+
 		for _, i := range train {
 			r.Min, r.Max = min(r.Min, d.X[i*d.In+j]), max(r.Max, d.X[i*d.In+j])
 		}
+
 		c.Inputs = append(c.Inputs, r)
 	}
+
 	return c, nil
 }
 
@@ -108,6 +123,7 @@ func groupResult(l LeftOut, std []float64) interval.GroupResult {
 	out := len(std)
 	r := interval.GroupResult{Name: l.Name, Rows: l.N, EBy: make([]float64, out)}
 	e := make([]float64, l.N)
+
 	n := float64(l.N * out)
 	for k := range l.Mu {
 		i, j := k/out, k%out
@@ -119,20 +135,25 @@ func groupResult(l LeftOut, std []float64) interval.GroupResult {
 		r.Noise += l.Noise[k] / s2 / n
 		r.Pairs += (l.Y1[k] - l.Y2[k]) * (l.Y1[k] - l.Y2[k]) / 2 / s2 / n
 	}
+
 	for i, d := range l.Distance {
 		r.Distance += d
 		if l.Outside[i] {
 			r.Outside++
 		}
 	}
+
 	r.Distance, r.Outside = r.Distance/float64(l.N), r.Outside/float64(l.N)
+
 	var se float64
 	if r.E, se = score.ClusteredMean(e, l.Run); !math.IsNaN(se) {
 		r.ESE = &se
 	}
+
 	runs := slices.Clone(l.Run)
 	slices.Sort(runs)
 	r.Runs = len(slices.Compact(runs))
+
 	return r
 }
 
@@ -142,11 +163,13 @@ func share(c *interval.Calibration) {
 	for _, g := range c.Groups {
 		sum += max(g.E, 0) / g.Distance
 	}
+
 	for i := range c.Groups {
 		g := &c.Groups[i]
 		if sum > 0 {
 			g.Share = max(g.E, 0) / g.Distance / sum
 		}
+
 		if g.Share > c.Groups[c.Largest].Share {
 			c.Largest = i
 		}
@@ -164,20 +187,25 @@ func compare(c *interval.Calibration, left []LeftOut, offset bool) {
 		for i := range l.N {
 			claim := l.Claim[i*len(at) : (i+1)*len(at)]
 			c.Covariance.At(at, claim, l.Distance[i], l.Outside[i])
+
 			for j, v := range at {
 				s2 := c.Covariance.Scale[j] * c.Covariance.Scale[j]
 				if v > vanishing*s2 {
 					c.Vanishes = false
 				}
+
 				if offset {
 					v += claim[j]
 				}
+
 				g.Fitted += v / s2 / float64(l.N*len(at))
 			}
 		}
+
 		logs = append(logs, math.Log(max(g.E, vanishing)/g.Fitted))
 		stated, pairs = stated+g.Noise, pairs+g.Pairs
 	}
+
 	c.Scatter = math.Exp(stat.StdDev(logs, nil))
 	if pairs > 0 {
 		c.NoiseRatio = stated / pairs
@@ -192,5 +220,6 @@ func conformal(left []LeftOut, out int) interval.Conformal {
 			c.Half[k%out] = max(c.Half[k%out], math.Abs(l.Y1[k]-mu), math.Abs(l.Y2[k]-mu))
 		}
 	}
+
 	return c
 }

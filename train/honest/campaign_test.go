@@ -18,6 +18,7 @@ func rotorCampaign(t testing.TB, seed int) triplets.Set {
 	name := "drone_s" + strconv.Itoa(seed) + ".csv"
 	rows := readTable(t, elsewhere(t, "DOUBLETAKE_REFERENCE", "reference", "data", name))
 	d := triplets.Set{N: len(rows), In: 3, Out: 5}
+
 	runs := map[[2]string]int{}
 	for _, r := range rows {
 		d.X = append(d.X, number(t, r["n"]), number(t, r["rpm"]), number(t, r["theta_deg"]))
@@ -25,12 +26,15 @@ func rotorCampaign(t testing.TB, seed int) triplets.Set {
 			d.Y1 = append(d.Y1, number(t, r["y1_"+strconv.Itoa(j)]))
 			d.Y2 = append(d.Y2, number(t, r["y2_"+strconv.Itoa(j)]))
 		}
+
 		key := [2]string{r["n"], r["rpm"]}
 		if _, known := runs[key]; !known {
 			runs[key] = len(runs)
 		}
+
 		d.Run = append(d.Run, runs[key])
 	}
+
 	return d
 }
 
@@ -43,6 +47,7 @@ func derived(d triplets.Set) triplets.Set {
 		n, rpm, theta := d.X[i], d.X[i+1], d.X[i+2]
 		r.X = append(r.X, n, math.Log(rpm), theta, math.Log(n*rpm), math.Log(n))
 	}
+
 	return r
 }
 
@@ -60,15 +65,19 @@ func orderForm(ctx context.Context, t testing.TB, s set, p honest.Plan, split in
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	lmu, lclaim, lnoise, err := m.LeaveOut(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	left = honest.LeaveOutRows(d, s.groups, p.Train(split), p.Held(split), lmu, lclaim, lnoise, nil)
+
 	mu, claim, noise, err = m.Predict(ctx, rowsOf(d.X, d.In, sp.Test))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return left, mu, claim, noise
 }
 
@@ -78,15 +87,18 @@ func airfoilCampaign(t testing.TB) set {
 	s := set{name: "airfoil, speeds", data: triplets.Set{In: 2, Out: 2}, groupInputs: []int{1}}
 	var speed []float64
 	count := map[[2]string]int{}
+
 	runs := map[[2]string]int{}
 	for _, r := range readTable(t, elsewhere(t, "DOUBLETAKE_REFERENCE", "reference", "data", "aero_s0.csv")) {
 		key := [2]string{r["alpha_deg"], r["U"]}
 		if count[key]++; count[key] > 10 {
 			continue
 		}
+
 		if _, known := runs[key]; !known {
 			runs[key] = len(runs)
 		}
+
 		u := number(t, r["U"])
 		s.data.X = append(s.data.X, number(t, r["alpha_deg"]), math.Log(u))
 		s.data.Y1 = append(s.data.Y1, number(t, r["y1_0"]), number(t, r["y1_1"]))
@@ -94,7 +106,9 @@ func airfoilCampaign(t testing.TB) set {
 		s.data.Run, speed = append(s.data.Run, runs[key]), append(speed, u)
 		s.data.N++
 	}
+
 	s.groups = honest.ByValue("u_inf_m_s", speed, 1e-9)
+
 	return s
 }
 
@@ -105,6 +119,7 @@ func rotors(t testing.TB, seed int) set {
 	for i := range blades {
 		blades[i] = d.X[3*i]
 	}
+
 	return set{"rotors, seed " + strconv.Itoa(seed), d, honest.ByValue("blades", blades, 0), []int{0}}
 }
 
@@ -120,6 +135,7 @@ var prototypeR2 = map[string][12]float64{
 // 320 conditions for the hyperparameters moves it by.
 func TestHeldOutRotors(t *testing.T) {
 	long(t)
+
 	for _, c := range []struct {
 		name    string
 		base    base
@@ -135,15 +151,19 @@ func TestHeldOutRotors(t *testing.T) {
 			if c.name == "gp" {
 				s.data, s.groupInputs = derived(s.data), []int{0, 3, 4}
 			}
+
 			all = append(all, judgeEach(t, s, c.name, c.base, c.o)...)
 		}
+
 		summary(t, all)
+
 		for i, r := range all {
 			if r.R2 < prototypeR2[c.name][i]-0.1 || r.After.Student.Coverage < 0.9 {
 				t.Errorf("%s: set %d: R² %.3f, prototype %.3f, coverage %.3f",
 					c.name, i, r.R2, prototypeR2[c.name][i], r.After.Student.Coverage)
 			}
 		}
+
 		if r2 := average(all, func(r interval.Record) float64 { return r.R2 }); r2 < c.average {
 			t.Errorf("%s: mean R² %.3f", c.name, r2)
 		}
@@ -153,6 +173,7 @@ func TestHeldOutRotors(t *testing.T) {
 // Speeds held out of a simulated wing, by the additive process.
 func TestHeldOutSpeeds(t *testing.T) {
 	long(t)
+
 	o := honest.Options{ClaimedNoise: true, SawGroups: true}
 	for _, r := range judgeEach(t, airfoilCampaign(t), "gp", closedForm, o) {
 		if r.R2 < 0.9 || r.After.Student.Coverage < 0.9 {
@@ -166,6 +187,7 @@ func TestHeldOutSpeeds(t *testing.T) {
 func TestHeldOutRotorsByNetworks(t *testing.T) {
 	long(t)
 	epochs := func(int, int) int { return 350 }
+
 	plain := 0.0
 	for _, c := range []struct {
 		name string
@@ -180,21 +202,27 @@ func TestHeldOutRotorsByNetworks(t *testing.T) {
 			o := honest.Options{Variant: c.v}
 			all = append(all, judgeEach(t, rotors(t, seed), c.name, networks(c.e, epochs), o)...)
 		}
+
 		summary(t, all)
+
 		calibrated := 0
 		for i, r := range all {
 			if s := r.After.Ratio; s >= 0.4 && s <= 2.5 {
 				calibrated++
 			}
+
 			if r.After.Student.Coverage < 0.9 {
 				t.Errorf("%s: set %d: coverage %.3f", c.name, i, r.After.Student.Coverage)
 			}
 		}
+
 		r2 := average(all, func(r interval.Record) float64 { return r.R2 })
 		t.Logf("%s: S within 0.4 to 2.5 in %d of %d, mean R² %.3f", c.name, calibrated, len(all), r2)
+
 		if calibrated < 11 {
 			t.Errorf("%s: S within 0.4 to 2.5 in %d of %d", c.name, calibrated, len(all))
 		}
+
 		if c.name == "ensemble" {
 			plain = r2
 		} else if r2 < plain-0.05 {
@@ -211,12 +239,14 @@ func BenchmarkCampaign(b *testing.B) {
 	for i := range group {
 		group[i] = int(d.X[i*d.In])
 	}
+
 	ctx := context.Background()
 	for b.Loop() {
 		m, err := gp.Fit(ctx, d, gp.Options{Group: group, GroupInputs: []int{0, 3, 4}, Workers: 2})
 		if err != nil {
 			b.Fatal(err)
 		}
+
 		if _, _, _, err := m.LeaveOut(ctx); err != nil {
 			b.Fatal(err)
 		}

@@ -51,24 +51,29 @@ const (
 // standardised on d; inputs that are constant there are dropped.
 func (e Ensemble) Fit(ctx context.Context, d triplets.Set) (*EnsembleModel, error) {
 	d = checked(d)
+
 	if e.Members == 0 {
 		e.Members = 5
 		if e.Signed {
 			e.Members = 6
 		}
 	}
+
 	if e.Members < 1 || e.Members < 2 && !e.Claims || e.Signed && e.Members%2 != 0 {
 		return nil, fmt.Errorf("fit ensemble: expected at least 2 members, an even number with signed priors, found %d",
 			e.Members)
 	}
+
 	if d.N == 0 {
 		return nil, errors.New("fit ensemble: there are no training rows")
 	}
+
 	rows := all(d.N)
 	p := &EnsembleModel{in: d.In, out: d.Out, seed: e.Seed, columns: VaryingInputs(d.X, d.In, rows)}
 	if len(p.columns) == 0 {
 		return nil, fmt.Errorf("fit ensemble: no input varies over the %d training rows", d.N)
 	}
+
 	// The scale of an input is that of a pair whose outcomes are equal.
 	x := triplets.Set{N: d.N, Out: d.In, Y1: d.X, Y2: d.X}
 	p.xMean, p.xStd = spread(x, rows, nil)
@@ -79,6 +84,7 @@ func (e Ensemble) Fit(ctx context.Context, d triplets.Set) (*EnsembleModel, erro
 				j, p.yMean[j])
 		}
 	}
+
 	z := triplets.Set{
 		N: d.N, In: len(p.columns), Out: d.Out, X: p.standardise(d.X), Run: d.Run, Weight: d.Weight,
 	}
@@ -90,6 +96,7 @@ func (e Ensemble) Fit(ctx context.Context, d triplets.Set) (*EnsembleModel, erro
 				m.sign = -m.sign
 			}
 		}
+
 		m.draw(e.Seed, len(p.columns), d.Out)
 		f := m.function(z.X, d.N*d.Out)
 		z.Y1, z.Y2 = make([]float64, len(f)), make([]float64, len(f))
@@ -98,12 +105,15 @@ func (e Ensemble) Fit(ctx context.Context, d triplets.Set) (*EnsembleModel, erro
 			z.Y1[i] = (d.Y1[i]-p.yMean[j])/p.yStd[j] - v
 			z.Y2[i] = (d.Y2[i]-p.yMean[j])/p.yStd[j] - v
 		}
+
 		var err error
 		if m.network, err = e.Train(ctx, z, rand.New(rand.NewPCG(e.Seed, uint64(k)<<1)).Uint64()); err != nil {
 			return nil, fmt.Errorf("fit ensemble member %d of %d: %w", k+1, e.Members, err)
 		}
+
 		p.members = append(p.members, m)
 	}
+
 	return p, nil
 }
 
@@ -141,6 +151,7 @@ func (e *EnsembleModel) standardise(x []float64) []float64 {
 			z = append(z, (x[i+j]-e.xMean[j])/e.xStd[j])
 		}
 	}
+
 	return z
 }
 
@@ -151,31 +162,38 @@ func (e *EnsembleModel) Predict(ctx context.Context, x []float64) (mu, claim, no
 	if len(x)%e.in != 0 {
 		panic(fmt.Sprintf("honest: %d numbers are not rows of %d inputs", len(x), e.in))
 	}
+
 	z := e.standardise(x)
 	n := len(x) / e.in * e.out
 	mu, claim, noise = make([]float64, n), make([]float64, n), make([]float64, n)
 	count := float64(len(e.members))
+
 	var means [][]float64
 	for _, m := range e.members {
 		if err := ctx.Err(); err != nil {
 			return nil, nil, nil, fmt.Errorf("predict with ensemble: %w", err)
 		}
+
 		f := m.function(z, n)
 		a, v := m.network.Predict(z)
+
 		own := make([]float64, n)
 		if c, ok := m.network.(Claimer); ok {
 			if own, err = c.Claim(ctx, z); err != nil {
 				return nil, nil, nil, fmt.Errorf("predict with ensemble: %w", err)
 			}
 		}
+
 		for i := range f {
 			f[i] += a[i]
 			mu[i] += f[i] / count
 			claim[i] += max(own[i], 0) / count
 			noise[i] += max(v[i]-max(own[i], 0), 0) / count
 		}
+
 		means = append(means, f)
 	}
+
 	for _, f := range means {
 		for i := range f {
 			if count == 1 {
@@ -184,6 +202,7 @@ func (e *EnsembleModel) Predict(ctx context.Context, x []float64) (mu, claim, no
 			claim[i] += (f[i] - mu[i]) * (f[i] - mu[i]) / (count - 1)
 		}
 	}
+
 	for i := range mu {
 		j := i % e.out
 		s := e.yStd[j]
@@ -191,6 +210,7 @@ func (e *EnsembleModel) Predict(ctx context.Context, x []float64) (mu, claim, no
 		claim[i] *= s * s
 		noise[i] *= s * s
 	}
+
 	return mu, claim, noise, nil
 }
 
@@ -226,13 +246,16 @@ func (e *EnsembleModel) MarshalJSON() ([]byte, error) {
 		Format: EnsembleFormat, Version: EnsembleVersion, Inputs: e.in, Outcomes: e.out, Seed: e.seed, Columns: e.columns,
 		XMean: e.xMean, XStd: e.xStd, YMean: e.yMean, YStd: e.yStd,
 	}
+
 	for _, m := range e.members {
 		b, err := json.Marshal(m.network)
 		if err != nil {
 			return nil, fmt.Errorf("encode ensemble: %w", err)
 		}
+
 		s.Members = append(s.Members, storedMember{b, m.sign, m.source})
 	}
+
 	return json.Marshal(s)
 }
 
@@ -242,35 +265,43 @@ func (e *EnsembleModel) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &s); err != nil {
 		return fmt.Errorf("decode ensemble: %w", err)
 	}
+
 	if s.Format != EnsembleFormat || s.Version != EnsembleVersion {
 		return fmt.Errorf("decode ensemble: expected format %q version %d, found %q version %d", EnsembleFormat,
 			EnsembleVersion, s.Format, s.Version)
 	}
+
 	in := len(s.Columns)
 	if s.Inputs < 1 || s.Outcomes < 1 || in < 1 || len(s.Members) < 1 || len(s.XMean) != s.Inputs ||
 		len(s.XStd) != s.Inputs || len(s.YMean) != s.Outcomes || len(s.YStd) != s.Outcomes {
 		return fmt.Errorf("decode ensemble: expected members and scales for %d inputs and %d outcomes", s.Inputs,
 			s.Outcomes)
 	}
+
 	for _, j := range s.Columns {
 		if j < 0 || j >= s.Inputs {
 			return fmt.Errorf("decode ensemble: expected columns below %d, found %d", s.Inputs, j)
 		}
 	}
+
 	read := EnsembleModel{
 		in: s.Inputs, out: s.Outcomes, seed: s.Seed, columns: s.Columns, xMean: s.XMean, xStd: s.XStd, yMean: s.YMean,
 		yStd: s.YStd,
 	}
+
 	for k, m := range s.Members {
 		n, err := ReadNetwork(m.Network, in, s.Outcomes)
 		if err != nil {
 			return fmt.Errorf("decode ensemble member %d: %w", k+1, err)
 		}
+
 		r := member{network: n, sign: m.Sign, source: m.Source}
 		r.draw(s.Seed, in, s.Outcomes)
 		read.members = append(read.members, r)
 	}
+
 	*e = read
+
 	return nil
 }
 
@@ -282,6 +313,7 @@ func (m member) function(z []float64, n int) []float64 {
 			f[i] = m.sign * v
 		}
 	}
+
 	return f
 }
 
@@ -298,20 +330,25 @@ func newPrior(rng *rand.Rand, in, out int) *prior {
 	p := &prior{sizes: []int{in, priorWidth, priorWidth, out}}
 	for l := range 3 {
 		w, b := make([]float64, p.sizes[l]*p.sizes[l+1]), make([]float64, p.sizes[l+1])
+
 		s := 1.0
 		if l > 0 {
 			s = priorGain / math.Sqrt(float64(p.sizes[l]))
 		}
+
 		for i := range w {
 			w[i] = s * rng.NormFloat64()
 		}
+
 		for i := range b {
 			if l < 2 {
 				b[i] = rng.NormFloat64()
 			}
 		}
+
 		p.weights, p.biases = append(p.weights, w), append(p.biases, b)
 	}
+
 	return p
 }
 
@@ -327,14 +364,18 @@ func (p *prior) at(z []float64) []float64 {
 					next[b] += v * w[a*len(next)+b]
 				}
 			}
+
 			if l < 2 {
 				for b, v := range next {
 					next[b] = math.Tanh(v)
 				}
 			}
+
 			h = next
 		}
+
 		result = append(result, h...)
 	}
+
 	return result
 }

@@ -27,6 +27,7 @@ func network(cfg train.Config) honest.TrainFunc {
 
 func wave(n int) triplets.Set {
 	rng := rand.New(rand.NewPCG(3, 3))
+
 	d := triplets.Set{N: n, In: 2, Out: 1}
 	for range n {
 		x := 4 * rng.Float64()
@@ -34,6 +35,7 @@ func wave(n int) triplets.Set {
 		d.Y1 = append(d.Y1, 30+5*math.Sin(x)+0.1*rng.NormFloat64())
 		d.Y2 = append(d.Y2, 30+5*math.Sin(x)+0.1*rng.NormFloat64())
 	}
+
 	return d
 }
 
@@ -45,20 +47,24 @@ func TestSignedPriorsCancel(t *testing.T) {
 	cfg := train.DefaultConfig()
 	cfg.Epochs, cfg.LearningRate = 1, 1e-300
 	query := []float64{1, 12, 9, 12, -30, 12}
+
 	var means, spread [2][]float64
 	for k, beta := range []float64{0, 30} {
 		p, err := honest.Ensemble{Members: 6, Prior: beta, Signed: true, Seed: 4, Train: network(cfg)}.Fit(ctx, d)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if means[k], spread[k], _, err = p.Predict(ctx, query); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	for i := range means[0] {
 		if math.Abs(means[0][i]-means[1][i]) > 1e-12*math.Abs(means[0][i]) {
 			t.Errorf("mean %v with priors, %v without", means[1][i], means[0][i])
 		}
+
 		if spread[1][i] < 10*spread[0][i] {
 			t.Errorf("variance %v with priors, %v without", spread[1][i], spread[0][i])
 		}
@@ -74,6 +80,7 @@ func (f fixed) Predict(x []float64) (mu, variance []float64) {
 	for i := range variance {
 		variance[i] = 1
 	}
+
 	return mu, variance
 }
 
@@ -89,27 +96,34 @@ func TestPriorsAreOfUnitSize(t *testing.T) {
 		targets = append(targets, z.Y1)
 		return fixed(1), nil
 	}
+
 	p, err := e.Fit(ctx, d)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	mu, claim, noise, err := p.Predict(ctx, d.X)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	scale := d.OutcomeScale()
 	mean, std := scale.Mean, scale.Std
+
 	size := 0.0
 	for i := range mu {
 		if math.Abs(mu[i]-mean[0]) > 1e-9 || math.Abs(noise[i]-std[0]*std[0]) > 1e-9 {
 			t.Fatalf("row %d: mean %v, noise %v", i, mu[i], noise[i])
 		}
+
 		size += claim[i] / (std[0] * std[0]) / float64(d.N)
+
 		z, a, b := (d.Y1[i]-mean[0])/std[0], targets[4][i], targets[5][i]
 		if math.Abs((a+b)/2-z) > 1e-12 || a == b {
 			t.Fatalf("row %d: targets %v and %v, outcome %v", i, a, b, z)
 		}
 	}
+
 	if size < 0.5 || size > 2 {
 		t.Errorf("variance of the random functions %.2f", size)
 	}
@@ -156,6 +170,7 @@ func (c claiming) Claim(_ context.Context, x []float64) ([]float64, error) {
 			out[i] = -2
 		}
 	}
+
 	return out, nil
 }
 
@@ -169,10 +184,12 @@ func TestClaims(t *testing.T) {
 	if err != nil || m.Members() != 1 {
 		t.Fatal(m, err)
 	}
+
 	_, claim, noise, err := m.Predict(ctx, []float64{-100, 12, 100, 12})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	std := d.OutcomeScale().Std
 	s2 := std[0] * std[0]
 	for i, want := range [][2]float64{{0.3 * s2, 0.7 * s2}, {0, s2}} {
@@ -192,23 +209,28 @@ func TestEnsembleIsStored(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	b, err := json.Marshal(m)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var again honest.EnsembleModel
 	if err := json.Unmarshal(b, &again); err != nil {
 		t.Fatal(err)
 	}
+
 	query := []float64{1, 12, 30, 12, -5, 3}
 	mu, claim, noise, err := m.Predict(ctx, query)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	mu2, claim2, noise2, err := again.Predict(ctx, query)
 	if err != nil || !slices.Equal(mu, mu2) || !slices.Equal(claim, claim2) || !slices.Equal(noise, noise2) {
 		t.Errorf("%v %v %v, from the file %v %v %v, %v", mu, claim, noise, mu2, claim2, noise2, err)
 	}
+
 	for _, c := range [][3]string{
 		{`"version":1`, `"version":7`, `expected format "doubletake-ensemble" version 1`},
 		{`"columns":[0]`, `"columns":[5]`, "expected columns below 2, found 5"},

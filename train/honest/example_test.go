@@ -28,26 +28,32 @@ func Example() {
 		Y1: []float64{1.0, 1.1, 1.2, 1.3, 1.6, 1.5, 1.4, 1.5, 1.9, 1.8, 2.1, 2.0},
 		Y2: []float64{1.1, 1.0, 1.4, 1.3, 1.4, 1.5, 1.6, 1.4, 1.8, 1.9, 2.0, 2.2},
 	}
+
 	fit := func(rows []int) mean {
 		m := 0.0
 		for _, i := range rows {
 			m += (d.Y1[i] + d.Y2[i]) / float64(2*len(rows))
 		}
+
 		return mean(m)
 	}
+
 	ctx := context.Background()
 	groups := honest.ByValue("speed", d.X, 0)
 	train, held := groups.LeaveOneOut(make([]bool, d.N))
+
 	var left []honest.LeftOut
 	for _, h := range held {
 		mu, claim, noise, _ := fit(h.Rest).Predict(ctx, d.Select(h.Rows).X)
 		left = append(left, honest.NewLeftOut(d, groups, h, mu, claim, noise))
 	}
+
 	c, err := honest.Calibrate(d, groups, train, left, honest.Options{FromGroup: []bool{true}})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
+
 	x := []float64{9, 20}
 	mu, claim, noise, _ := fit(train).Predict(ctx, x)
 	p := c.Predict(x, x, mu, claim, noise)

@@ -22,13 +22,16 @@ type form struct {
 // formOf returns the form of a variant.
 func formOf(v interval.Variant) (form, error) {
 	e := form{mean: [3]float64{0, 1, 0}}
+
 	b := form{mean: [3]float64{0.25, 0.75, 0.7}, std: [3]float64{0.25, 0.5, 1}}
 	switch v {
 	case interval.VariantB, interval.VariantO:
 		b.offset = v.OnTop()
 		return b, nil
 	}
+
 	e.offset = v.OnTop()
+
 	return e, v.Check()
 }
 
@@ -107,33 +110,41 @@ func newLikelihood(left []LeftOut, scale []float64, f form, effective float64, c
 	for _, l := range left {
 		l.check(p.out)
 		first := len(p.cells)
+
 		if l.Condition == nil {
 			p.addPairs(l, scale, claimed)
 		} else {
 			p.addConditions(l, scale)
 		}
+
 		rows := float64((len(p.cells) - first) / p.out)
 		for i := first; i < len(p.cells); i++ {
 			p.cells[i].weight = effective / rows
 		}
 	}
+
 	var sum, excess float64
 	for _, c := range p.cells {
 		sum += c.weight
 		excess += c.weight * (c.square - c.noise(f)) / 2
+
 		for k, x := range c.x {
 			p.origin[k] += c.weight * x
 		}
 	}
+
 	for k := range p.origin {
 		p.origin[k] /= sum
 	}
+
 	for i := range p.cells {
 		for k := range p.origin {
 			p.cells[i].x[k] -= p.origin[k]
 		}
 	}
+
 	p.start = math.Log(max(excess/sum, minStart))
+
 	return p
 }
 
@@ -151,9 +162,11 @@ func (p *likelihood) add(square, noise, claim, distance float64, outside bool, o
 	if outside {
 		c.x[2] = 1
 	}
+
 	if p.form.offset {
 		c.base += 2 * claim
 	}
+
 	p.cells = append(p.cells, c)
 }
 
@@ -163,12 +176,14 @@ func (p *likelihood) addPairs(l LeftOut, scale []float64, claimed bool) {
 		d := l.Y1[k] - l.Y2[k]
 		pair[k%p.out] += d * d / 2 / float64(l.N)
 	}
+
 	for k := range l.Y1 {
 		i, j := k/p.out, k%p.out
 		s2, a := scale[j]*scale[j], pair[j]
 		if claimed {
 			a = l.Noise[k]
 		}
+
 		s := l.Y1[k] + l.Y2[k] - 2*l.Mu[k]
 		p.add(s*s/2/s2, a/s2, l.Claim[k]/s2, l.Distance[i], l.Outside[i], j)
 	}
@@ -178,6 +193,7 @@ func (p *likelihood) addPairs(l LeftOut, scale []float64, claimed bool) {
 // the truth is σ²/2c: 2(ȳ−μ)² has the expectation σ²/c + 2C.
 func (p *likelihood) addConditions(l LeftOut, scale []float64) {
 	rows := map[int][]int{}
+
 	var order []int
 	for i, c := range l.Condition {
 		if rows[c] == nil {
@@ -185,6 +201,7 @@ func (p *likelihood) addConditions(l LeftOut, scale []float64) {
 		}
 		rows[c] = append(rows[c], i)
 	}
+
 	for _, c := range order {
 		n, pairs := float64(len(rows[c])), float64(len(rows[c]))
 		if l.Weight != nil {
@@ -193,6 +210,7 @@ func (p *likelihood) addConditions(l LeftOut, scale []float64) {
 				pairs += l.Weight[i]
 			}
 		}
+
 		for j, s := range scale {
 			var y, mu, noise, claim, distance float64
 			for _, i := range rows[c] {
@@ -201,6 +219,7 @@ func (p *likelihood) addConditions(l LeftOut, scale []float64) {
 				mu += l.Mu[k]
 				noise, claim, distance = noise+l.Noise[k]/n, claim+l.Claim[k]/n, distance+l.Distance[i]/n
 			}
+
 			p.add(2*y*y/(s*s), noise/pairs/(s*s), claim/(s*s), distance, l.Outside[rows[c][0]], j)
 		}
 	}
@@ -210,35 +229,47 @@ func (p *likelihood) addConditions(l LeftOut, scale []float64) {
 // Hessian.
 func (p *likelihood) value(theta, grad []float64, hess *mat.SymDense) float64 {
 	n := 4 + p.out
+
 	if grad != nil {
 		clear(grad)
 	}
+
 	if hess != nil {
 		hess.Zero()
 	}
+
 	f := 0.0
+
 	second := make([][10]float64, p.out) // of the features 1, x, upper triangle, per outcome
 	for _, c := range p.cells {
 		eta := theta[0] + theta[4+c.outcome]
 		for k, x := range c.x {
 			eta += theta[1+k] * x
 		}
+
 		v := math.Exp(min(eta, 300))
 		t := c.base + 2*v
 		f += c.weight * 0.5 * (math.Log(t) + c.square/t)
+
 		if grad == nil {
 			continue
 		}
+
 		first := c.weight * v * (t - c.square) / (t * t)
+
 		feature := [4]float64{1, c.x[0], c.x[1], c.x[2]}
 		for a, x := range feature {
 			grad[a] += first * x
 		}
+
 		grad[4+c.outcome] += first
+
 		if hess == nil {
 			continue
 		}
+
 		w := first + c.weight*2*v*v*(2*c.square-t)/(t*t*t)
+
 		m, at := &second[c.outcome], 0
 		for a, x := range feature {
 			for _, y := range feature[a:] {
@@ -247,38 +278,48 @@ func (p *likelihood) value(theta, grad []float64, hess *mat.SymDense) float64 {
 			}
 		}
 	}
+
 	if hess != nil {
 		for j, m := range second {
 			at := 0
 			for a := range 4 {
 				for b := a; b < 4; b++ {
 					hess.SetSym(a, b, hess.At(a, b)+m[at])
+
 					if a == 0 {
 						hess.SetSym(b, 4+j, m[at])
 					}
+
 					at++
 				}
 			}
+
 			hess.SetSym(4+j, 4+j, m[0])
 		}
 	}
+
 	for i := 1; i < n; i++ {
 		m, s := 0.0, outcomeStd
 		if i < 4 {
 			m, s = p.form.mean[i-1], p.form.std[i-1]
 		}
+
 		if s == 0 {
 			continue
 		}
+
 		d := (theta[i] - m) / s
 		f += 0.5 * d * d
+
 		if grad != nil {
 			grad[i] += d / s
 		}
+
 		if hess != nil {
 			hess.SetSym(i, i, hess.At(i, i)+1/(s*s))
 		}
 	}
+
 	return f
 }
 
@@ -290,11 +331,14 @@ func (p *likelihood) bounds() (lo, hi []float64) {
 		if p.form.std[k] == 0 {
 			b = [2]float64{p.form.mean[k], p.form.mean[k]}
 		}
+
 		lo, hi = append(lo, b[0]), append(hi, b[1])
 	}
+
 	for range p.out {
 		lo, hi = append(lo, outcomeBound[0]), append(hi, outcomeBound[1])
 	}
+
 	return lo, hi
 }
 
@@ -308,10 +352,12 @@ func (p *likelihood) minimise() ([]float64, error) {
 	copy(theta[1:4], p.form.mean[:])
 	hess := mat.NewSymDense(n, nil)
 	damping := 0.0
+
 	f := p.value(theta, grad, hess)
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return nil, errors.New("fit covariance of left-out pairs: a value is not finite")
 	}
+
 	for range 500 {
 		var free []int
 		for i, g := range grad {
@@ -319,17 +365,21 @@ func (p *likelihood) minimise() ([]float64, error) {
 				free = append(free, i)
 			}
 		}
+
 		if size(grad, free) <= gradientEnd {
 			return theta, nil
 		}
+
 		improved := false
 		for ; damping < 1e12; damping = max(10*damping, 1e-6) {
 			if !newtonStep(next, theta, grad, hess, free, damping) {
 				continue
 			}
+
 			for i := range next {
 				next[i] = min(max(next[i], lo[i]), hi[i])
 			}
+
 			// Close to the minimum the value no longer resolves an improvement;
 			// the gradient still does.
 			v, tol := p.value(next, nextGrad, nil), rounding*(1+math.Abs(f))
@@ -338,15 +388,20 @@ func (p *likelihood) minimise() ([]float64, error) {
 				break
 			}
 		}
+
 		if !improved { // rounding: nothing near is better
 			return theta, nil
 		}
+
 		copy(theta, next)
+
 		if damping /= 100; damping < 1e-9 {
 			damping = 0
 		}
+
 		f = p.value(theta, grad, hess)
 	}
+
 	return nil, errors.New("fit covariance of left-out pairs: no minimum after 500 steps")
 }
 
@@ -356,6 +411,7 @@ func size(v []float64, listed []int) float64 {
 	for _, i := range listed {
 		s = max(s, math.Abs(v[i]))
 	}
+
 	return s
 }
 
@@ -363,23 +419,31 @@ func size(v []float64, listed []int) float64 {
 // parameters. It returns false where that matrix is not positive definite.
 func newtonStep(next, theta, grad []float64, hess *mat.SymDense, free []int, damping float64) bool {
 	h := mat.NewSymDense(len(free), nil)
+
 	g := mat.NewVecDense(len(free), nil)
 	for a, i := range free {
 		g.SetVec(a, grad[i])
+
 		for b, k := range free {
 			h.SetSym(a, b, hess.At(i, k))
 		}
+
 		h.SetSym(a, a, h.At(a, a)+damping)
 	}
+
 	var chol mat.Cholesky
+
 	var step mat.VecDense
 	if !chol.Factorize(h) || chol.SolveVecTo(&step, g) != nil {
 		return false
 	}
+
 	copy(next, theta)
+
 	for a, i := range free {
 		next[i] -= step.AtVec(a)
 	}
+
 	return true
 }
 
@@ -398,23 +462,28 @@ func FitCovariance(left []LeftOut, scale []float64, variant interval.Variant, ef
 	if err != nil {
 		return nil, err
 	}
+
 	if len(left) == 0 {
 		return nil, errors.New("fit covariance of left-out pairs: there are no left-out groups")
 	}
+
 	for j, s := range scale {
 		if !(s > 0) || math.IsInf(s, 0) {
 			return nil, fmt.Errorf("fit covariance of left-out pairs: outcome column %d: "+
 				"expected a positive deviation of the training values, found %g", j, s)
 		}
 	}
+
 	if effective == 0 {
 		effective = defaultEffective
 	}
+
 	p := newLikelihood(left, scale, f, effective, claimed)
 	theta, err := p.minimise()
 	if err != nil {
 		return nil, err
 	}
+
 	c := &interval.Covariance{
 		Variant: variant, Claim: theta[1], Distance: theta[2], Outside: theta[3], Scale: slices.Clone(scale),
 	}
@@ -423,7 +492,9 @@ func FitCovariance(left []LeftOut, scale []float64, variant interval.Variant, ef
 		for k, o := range p.origin {
 			b -= theta[1+k] * o
 		}
+
 		c.LnBeta = append(c.LnBeta, b)
 	}
+
 	return c, nil
 }

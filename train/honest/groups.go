@@ -24,17 +24,21 @@ type Grouping struct {
 func ByValue(condition string, z []float64, tolerance float64) Grouping {
 	order := ascending(z)
 	g := Grouping{Condition: condition, Kind: interval.Values, Of: make([]int, len(z)), Z: z}
+
 	start := 0
 	for k, i := range order {
 		if k > 0 && z[i]-z[order[k-1]] > tolerance {
 			g.Names = append(g.Names, valueName(z, order[start:k]))
 			start = k
 		}
+
 		g.Of[i] = len(g.Names)
 	}
+
 	if len(z) > 0 {
 		g.Names = append(g.Names, valueName(z, order[start:]))
 	}
+
 	return g
 }
 
@@ -45,6 +49,7 @@ func valueName(z []float64, rows []int) string {
 	if lo == hi {
 		return strconv.FormatFloat(lo, 'g', -1, 64)
 	}
+
 	return strconv.FormatFloat((lo+hi)/2, 'g', 4, 64)
 }
 
@@ -54,6 +59,7 @@ func valueName(z []float64, rows []int) string {
 func ByBlock(condition string, z []float64, n int) Grouping {
 	g := Grouping{Condition: condition, Kind: interval.Blocks, Of: make([]int, len(z)), Z: z}
 	order := ascending(z)
+
 	var cuts []float64
 	for i := 1; i < n && len(z) > 0; i++ {
 		c := z[order[len(z)*i/n]]
@@ -61,19 +67,23 @@ func ByBlock(condition string, z []float64, n int) Grouping {
 			cuts = append(cuts, c)
 		}
 	}
+
 	lo, hi := make([]float64, len(cuts)+1), make([]float64, len(cuts)+1)
 	for k := range lo {
 		lo[k], hi[k] = math.Inf(1), math.Inf(-1)
 	}
+
 	for i, v := range z {
 		k := sort.Search(len(cuts), func(k int) bool { return cuts[k] > v })
 		g.Of[i], lo[k], hi[k] = k, min(lo[k], v), max(hi[k], v)
 	}
+
 	for k := range lo {
 		if len(z) > 0 {
 			g.Names = append(g.Names, fmt.Sprintf("%.4g to %.4g", lo[k], hi[k]))
 		}
 	}
+
 	return g
 }
 
@@ -83,10 +93,12 @@ func ByLabel(column string, label []string) Grouping {
 	g := Grouping{Condition: column, Kind: interval.Labels, Of: make([]int, len(label))}
 	g.Names = slices.Clone(label)
 	slices.Sort(g.Names)
+
 	g.Names = slices.Compact(g.Names)
 	for i, l := range label {
 		g.Of[i], _ = slices.BinarySearch(g.Names, l)
 	}
+
 	return g
 }
 
@@ -94,17 +106,21 @@ func ByLabel(column string, label []string) Grouping {
 // distinct values, ascending.
 func (g Grouping) Extend(values, z []float64) (Grouping, error) {
 	of := g.Of
+
 	g.Of = make([]int, len(z))
 	for i, v := range z {
 		k, known := slices.BinarySearch(values, v)
 		if !known {
 			return g, fmt.Errorf("%s %g of a triplet was not known when the trainings were planned", g.Condition, v)
 		}
+
 		g.Of[i] = of[k]
 	}
+
 	if g.Z != nil {
 		g.Z = z
 	}
+
 	return g, nil
 }
 
@@ -114,10 +130,12 @@ func (g Grouping) Axis(rows []int) *interval.Axis {
 	if g.Z == nil {
 		return nil
 	}
+
 	z := make([]float64, len(rows))
 	for k, i := range rows {
 		z[k] = g.Z[i]
 	}
+
 	return interval.NewAxis(z, slices.Max(g.Z)-slices.Min(g.Z))
 }
 

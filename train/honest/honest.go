@@ -25,9 +25,11 @@ func checked(d triplets.Set) triplets.Set {
 		panic(fmt.Sprintf("honest: data of %d rows, %d inputs, %d outcomes have slices of %d, %d, %d and %d numbers",
 			d.N, d.In, d.Out, len(d.X), len(d.Y1), len(d.Y2), len(d.Run)))
 	}
+
 	if d.Run == nil {
 		d.Run = all(d.N)
 	}
+
 	return d
 }
 
@@ -37,6 +39,7 @@ func all(n int) []int {
 	for i := range rows {
 		rows[i] = i
 	}
+
 	return rows
 }
 
@@ -50,6 +53,7 @@ func spread(d triplets.Set, rows []int, weight []float64) (mean, std []float64) 
 		}
 		return weight[i]
 	}
+
 	mean, std = make([]float64, d.Out), make([]float64, d.Out)
 	for j := range d.Out {
 		if len(rows) == 0 {
@@ -63,13 +67,16 @@ func spread(d triplets.Set, rows []int, weight []float64) (mean, std []float64) 
 			n += 2 * w(i)
 			sum += w(i) * ((d.Y1[i*d.Out+j] - origin) + (d.Y2[i*d.Out+j] - origin))
 		}
+
 		m, ss := origin+sum/n, 0.0
 		for _, i := range rows {
 			a, b := d.Y1[i*d.Out+j]-m, d.Y2[i*d.Out+j]-m
 			ss += w(i) * (a*a + b*b)
 		}
+
 		mean[j], std[j] = m, math.Sqrt(ss/n)
 	}
+
 	return mean, std
 }
 
@@ -79,6 +86,7 @@ func pick(v []float64, n int, rows []int) []float64 {
 	for _, i := range rows {
 		out = append(out, v[i*n:(i+1)*n]...)
 	}
+
 	return out
 }
 
@@ -95,5 +103,6 @@ func VaryingInputs(x []float64, in int, rows []int) []int {
 			}
 		}
 	}
+
 	return columns
 }

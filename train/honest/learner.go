@@ -33,6 +33,7 @@ func (l Learner) Grouping(z []float64) Grouping {
 	values := slices.Clone(z)
 	slices.Sort(values)
 	values = slices.Compact(values)
+
 	blocks := l.Blocks
 	if blocks == 0 && !l.Labels && l.Within == 0 && len(values) > manyValues {
 		blocks = DefaultBlocks
@@ -44,13 +45,16 @@ func (l Learner) Grouping(z []float64) Grouping {
 		// groups, and other numbers of rows for each value do not move it.
 		g, _ := ByBlock(l.Condition, values, blocks).Extend(values, z)
 		return g
+
 	case l.Labels:
 		label := make([]string, len(z))
 		for i, v := range z {
 			label[i] = strconv.FormatFloat(v, 'g', -1, 64)
 		}
+
 		return ByLabel(l.Condition, label)
 	}
+
 	return ByValue(l.Condition, z, l.Within)
 }
 
@@ -60,12 +64,14 @@ func (l Learner) variant() interval.Variant {
 	if l.Variant != "auto" {
 		return interval.Variant(l.Variant)
 	}
+
 	switch l.Base {
 	case "gp", "constant":
 		return interval.VariantE
 	case "prior-ensemble", "gp-refit":
 		return interval.VariantOE
 	}
+
 	return interval.VariantB
 }
 
@@ -77,12 +83,14 @@ func (l Learner) Process(ctx context.Context, s triplets.Set, z []float64) (*Mod
 	if s.Couples {
 		return absent(couples), nil, nil
 	}
+
 	g := l.Grouping(z)
 	train, held := g.LeaveOneOut(otherThan(s, triplets.Train))
 	m, base, err := l.ProcessRows(s, g, train).fit(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
+
 	if base == nil {
 		return absent(m.Absent), nil, nil
 	}
@@ -91,10 +99,12 @@ func (l Learner) Process(ctx context.Context, s triplets.Set, z []float64) (*Mod
 	if err != nil {
 		return nil, nil, err
 	}
+
 	left := LeaveOutRows(s, g, train, held, mu, claim, noise, s.Of(triplets.Train).Condition)
 	for k, h := range held {
 		left[k].Weight = s.Select(h.Rows).Weight
 	}
+
 	return l.finish(ctx, s, g, train, left, m, Options{SawGroups: true, ClaimedNoise: true})
 }
 
@@ -106,6 +116,7 @@ func otherThan(s triplets.Set, p triplets.Part) []bool {
 	for i, q := range s.Part {
 		out[i] = q != p
 	}
+
 	return out
 }
 
@@ -126,23 +137,29 @@ func (l Learner) Retrained(ctx context.Context, s triplets.Set, g Grouping, full
 	for i, p := range s.Part {
 		test[i] = p == triplets.Test
 	}
+
 	train, held := g.LeaveOneOut(test)
 	x := full.inputs(s.X)
+
 	var left []LeftOut
 	for _, h := range held {
 		m, err := without(h.Group)
 		if err != nil {
 			return nil, nil, err
 		}
+
 		if !m.Predicts() {
 			return absent(fmt.Sprintf("without %s %s: %s", g.Condition, g.Names[h.Group], m.Absent)), nil, nil
 		}
+
 		mu, claim, noise, err := m.predictor().Predict(ctx, pick(x, s.In, h.Rows))
 		if err != nil {
 			return nil, nil, fmt.Errorf("predict left-out group %s: %w", g.Names[h.Group], err)
 		}
+
 		left = append(left, NewLeftOut(s, g, h, mu, claim, noise))
 	}
+
 	return l.finish(ctx, s, g, train, left, full, Options{ClaimedNoise: l.Base == "gp-refit"})
 }
 
@@ -156,6 +173,7 @@ func (l Learner) finish(ctx context.Context, s triplets.Set, g Grouping, train [
 	m.describe(s)
 
 	c, err := Calibrate(s, g, train, left, o)
+
 	var few *TooFewGroupsError
 	switch {
 	case errors.As(err, &few):
@@ -170,8 +188,10 @@ func (l Learner) finish(ctx context.Context, s triplets.Set, g Grouping, train [
 	if err != nil {
 		return nil, nil, err
 	}
+
 	p, record := judge(c, s, g, mu, claim, noise)
 	m.Record = record
+
 	return m, p, nil
 }
 
@@ -179,11 +199,13 @@ func (l Learner) finish(ctx context.Context, s triplets.Set, g Grouping, train [
 func predictTest(ctx context.Context, s triplets.Set, m *Model) (mu, claim, noise []float64, err error) {
 	test := s.Of(triplets.Test)
 	index := map[int]int{}
+
 	var x []float64
 	for i, c := range test.Present() {
 		index[c] = i
 		x = append(x, test.At(c)...)
 	}
+
 	mu, claim, noise, err = m.predictor().Predict(ctx, m.inputs(x))
 	if err != nil {
 		return nil, nil, nil, err
@@ -193,6 +215,7 @@ func predictTest(ctx context.Context, s triplets.Set, m *Model) (mu, claim, nois
 	for i, c := range test.Condition {
 		at[i] = index[c]
 	}
+
 	return pick(mu, s.Out, at), pick(claim, s.Out, at), pick(noise, s.Out, at), nil
 }
 
@@ -201,10 +224,12 @@ func judge(c *interval.Calibration, s triplets.Set, g Grouping, mu, claim, noise
 	*interval.Record,
 ) {
 	test := s.Of(triplets.Test)
+
 	var z []float64
 	if g.Z != nil {
 		z = pick(g.Z, 1, s.RowsOf(triplets.Test))
 	}
+
 	p := c.Predict(test.X, z, mu, claim, noise)
 	r := c.Judge(p, test.Y1, test.Y2, test.Run)
 
@@ -212,7 +237,9 @@ func judge(c *interval.Calibration, s triplets.Set, g Grouping, mu, claim, noise
 	for i, half := range p.Half {
 		total[i] = half * half / (normal95 * normal95)
 	}
+
 	r.Outcomes = score.TrustByUnit(s, p.Mu, total, p.Epistemic)
+
 	return p, &r
 }
 
@@ -228,19 +255,23 @@ func (l Learner) Method(ctx context.Context, s triplets.Set, z []float64,
 ) (*interval.Result, error) {
 	g := l.Grouping(z)
 	rows, held := g.LeaveOneOut(otherThan(s, triplets.Train))
+
 	var left []LeftOut
 	for _, h := range held {
 		mu, claim, noise, err := fit(s.Select(h.Rest), s.Select(h.Rows).X)
 		if ctx.Err() != nil {
 			return nil, err
 		}
+
 		if err != nil {
 			var constant *train.ConstantInputError
 			if errors.As(err, &constant) {
 				err = fmt.Errorf("%s is constant (%g)", s.Inputs[constant.Column].Name, constant.Value)
 			}
+
 			return &interval.Result{Absent: fmt.Sprintf("without %s %s: %v", l.Condition, g.Names[h.Group], err)}, nil
 		}
+
 		left = append(left, NewLeftOut(s, g, h, mu, claim, noise))
 	}
 
@@ -251,6 +282,8 @@ func (l Learner) Method(ctx context.Context, s triplets.Set, z []float64,
 	if err != nil { // too few groups, mostly
 		return &interval.Result{Absent: err.Error()}, nil
 	}
+
 	_, record := judge(c, s, g, mu, claim, noise)
+
 	return &interval.Result{Calibration: c, Record: record}, nil
 }

@@ -19,6 +19,7 @@ func speeds(values []float64, test float64) (triplets.Set, []float64) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var x, y1, y2, z []float64
 	var runs []string
+
 	var part []triplets.Part
 	for _, u := range values {
 		for a := range 9 {
@@ -28,19 +29,23 @@ func speeds(values []float64, test float64) (triplets.Set, []float64) {
 			y1, y2 = append(y1, mean+0.02*rng.NormFloat64()), append(y2, mean+0.02*rng.NormFloat64())
 			z = append(z, u)
 			runs = append(runs, string(rune('a'+len(runs))))
+
 			p := triplets.Train
 			if u == test {
 				p = triplets.Test
 			}
+
 			part = append(part, p)
 		}
 	}
+
 	s := triplets.New([]triplets.Quantity{{Name: "alpha_deg"}, {Name: "u_inf_m_s"}}, []triplets.Quantity{{Name: "cl"}}, x,
 		y1, y2)
 	s.SetRuns(runs)
 	s.Recording, s.Part = runs, part
 	train := s.Of(triplets.Train)
 	s.Scale = triplets.ScaleOf(1, train.Y1, train.Y2)
+
 	return s, z
 }
 
@@ -59,29 +64,36 @@ func TestLearner(t *testing.T) {
 	if err != nil || m.Absent != "" {
 		t.Fatal(err, m.Absent)
 	}
+
 	if m.Calibration.K != 4 || m.Calibration.Base != "additive GP" || !slices.Equal(m.Logarithm, []bool{false, true}) {
 		t.Errorf("%d groups, %s, logarithms of %v", m.Calibration.K, m.Calibration.Base, m.Logarithm)
 	}
+
 	if c := m.Record.After.Student.Coverage; c < 0.9 {
 		t.Errorf("%.0f %% of the held-out values inside", 100*c)
 	}
+
 	if len(p.Half) != 9 || m.Record.Outcomes[0].Runs != 9 {
 		t.Errorf("%d intervals, %d runs", len(p.Half), m.Record.Outcomes[0].Runs)
 	}
+
 	// What honest.json holds predicts the same.
 	b, err := json.Marshal(m)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var read Model
 	if err := json.Unmarshal(b, &read); err != nil {
 		t.Fatal(err)
 	}
+
 	test := s.Of(triplets.Test)
 	again, err := read.Predict(context.Background(), test.X, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for i := range p.Half {
 		if math.Abs(again.Half[i]-p.Half[i]) > 1e-9 || math.Abs(again.Mu[i]-p.Mu[i]) > 1e-9 {
 			t.Errorf("row %d: %g ± %g from the file, %g ± %g before", i, again.Mu[i], again.Half[i], p.Mu[i], p.Half[i])
@@ -97,13 +109,16 @@ func TestLearnerLeaksNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, i := range s.RowsOf(triplets.Test) {
 		s.Y1[i], s.Y2[i] = 1e6, -1e6
 	}
+
 	m2, p2, err := defaults().Process(context.Background(), s, z)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if !reflect.DeepEqual(m.Calibration, m2.Calibration) || !slices.Equal(p.Mu, p2.Mu) || !slices.Equal(p.Half, p2.Half) {
 		t.Error("the calibration depends on the test group's outcomes")
 	}
@@ -133,17 +148,22 @@ func TestOrderForm(t *testing.T) {
 		for _, n := range inputs {
 			in = append(in, triplets.Quantity{Name: n})
 		}
+
 		for _, n := range outcomes {
 			out = append(out, triplets.Quantity{Name: n})
 		}
+
 		n := len(x) / len(in)
+
 		return triplets.New(in, out, x, make([]float64, n*len(out)), make([]float64, n*len(out)))
 	}
+
 	levels := []string{"bpf1_db", "bpf2_db"}
 	f, ok := orderForm(set([]string{"theta_deg", "rpm", "blades"}, levels, 0, 3000, 2))
 	if !ok || f.Blades != 2 || f.Speed != 1 || f.Harmonics != 2 || f.In != 3 {
 		t.Errorf("%+v, %v", f, ok)
 	}
+
 	for _, s := range []triplets.Set{
 		set([]string{"rpm", "blades"}, []string{"bpf2_db", "bpf1_db"}, 3000, 2),
 		set([]string{"rpm", "blades"}, []string{"bpf1_power", "bpf2_power"}, 3000, 2),
@@ -164,8 +184,10 @@ func TestFromGroup(t *testing.T) {
 		2, 5, 1000, 7,
 		2, 5, 2000, 7,
 	}
+
 	s := triplets.New([]triplets.Quantity{{Name: "propeller"}, {Name: "pitch_in"}, {Name: "rpm"}, {Name: "constant"}},
 		[]triplets.Quantity{{Name: "y"}}, x, make([]float64, 4), make([]float64, 4))
+
 	g := Learner{Condition: "propeller", Settings: Settings{Labels: true}}.Grouping([]float64{1, 1, 2, 2})
 	if got, want := fromGroup(s, g), []bool{true, true, false, false}; !slices.Equal(got, want) {
 		t.Errorf("%v, expected %v", got, want)
@@ -178,6 +200,7 @@ func TestGrouping(t *testing.T) {
 	for i := range 200 {
 		many = append(many, float64(i)/7)
 	}
+
 	near := []float64{4.68, 4.71, 7.3, 7.31, 9}
 	for _, c := range []struct {
 		f    Learner

@@ -41,10 +41,12 @@ func (g Grouping) LeaveOneOut(test []bool) (train []int, held []Held) {
 				h.Rest = append(h.Rest, i)
 			}
 		}
+
 		if len(h.Rows) > 0 && len(h.Rest) > 0 {
 			held = append(held, h)
 		}
 	}
+
 	return train, held
 }
 
@@ -69,8 +71,10 @@ func LeaveOutRows(d triplets.Set, g Grouping, train []int, held []Held, mu, clai
 				l.Condition[i] = condition[k]
 			}
 		}
+
 		left = append(left, l)
 	}
+
 	return left
 }
 
@@ -82,16 +86,20 @@ func NewLeftOut(d triplets.Set, g Grouping, h Held, mu, claim, noise []float64) 
 		Name: g.Names[h.Group], N: len(h.Rows), Mu: mu, Claim: claim, Noise: noise,
 		Y1: pick(d.Y1, d.Out, h.Rows), Y2: pick(d.Y2, d.Out, h.Rows),
 	}
+
 	axis := g.Axis(h.Rest)
 	for _, i := range h.Rows {
 		z := 0.0
 		if g.Z != nil {
 			z = g.Z[i]
 		}
+
 		dist, outside := axis.Distance(z)
 		l.Distance, l.Outside = append(l.Distance, dist), append(l.Outside, outside)
 		l.Run = append(l.Run, d.Run[i])
 	}
+
 	l.check(d.Out)
+
 	return l
 }

@@ -35,14 +35,17 @@ type set struct {
 // elsewhere returns a file or folder outside the repository, or skips by name.
 func elsewhere(t testing.TB, env, folder string, parts ...string) string {
 	t.Helper()
+
 	root := os.Getenv(env)
 	if root == "" {
 		root = filepath.Join("..", "..", "..", "shared", folder)
 	}
+
 	path := filepath.Join(append([]string{root}, parts...)...)
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
 		t.Skipf("%s is not here (%s names its folder)", filepath.Join(parts...), env)
 	}
+
 	return path
 }
 
@@ -57,32 +60,39 @@ func long(t testing.TB) {
 // readTable reads a CSV file with a header.
 func readTable(t testing.TB, path string) []map[string]string {
 	t.Helper()
+
 	f, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
+
 	rows, err := csv.NewReader(f).ReadAll()
 	if err != nil {
 		t.Fatalf("%s: %v", path, err)
 	}
+
 	var out []map[string]string
 	for _, r := range rows[1:] {
 		m := map[string]string{}
 		for i, name := range rows[0] {
 			m[name] = r[i]
 		}
+
 		out = append(out, m)
 	}
+
 	return out
 }
 
 func number(t testing.TB, s string) float64 {
 	t.Helper()
+
 	v, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return v
 }
 
@@ -92,6 +102,7 @@ func turbine(t testing.TB, bySpeed bool) set {
 	rows := readTable(t, elsewhere(t, "DOUBLETAKE_REFERENCE", "reference", "honest", "measured", "rm2-pairs.csv"))
 	s := set{name: "turbine, blocks of the tip-speed ratio", groupInputs: []int{1}}
 	s.data = triplets.Set{N: len(rows), In: 2, Out: 2}
+
 	var speed, ratio []float64
 	for _, r := range rows {
 		u, tsr := number(t, r["tow_speed_m_s"]), number(t, r["tsr"])
@@ -100,12 +111,14 @@ func turbine(t testing.TB, bySpeed bool) set {
 		s.data.Y1 = append(s.data.Y1, number(t, r["cp_1"]), number(t, r["cd_1"]))
 		s.data.Y2 = append(s.data.Y2, number(t, r["cp_2"]), number(t, r["cd_2"]))
 	}
+
 	if bySpeed {
 		s.name, s.groupInputs = "turbine, speeds", []int{0}
 		s.groups = honest.ByValue("tow_speed_m_s", speed, 1e-9)
 	} else {
 		s.groups = honest.ByBlock("tsr", ratio, 6)
 	}
+
 	return s
 }
 
@@ -130,45 +143,56 @@ func cyclone(t testing.TB) set {
 			t.Fatal(err)
 		}
 		defer f.Close()
+
 		for lines := bufio.NewScanner(f); lines.Scan(); {
 			c := strings.Fields(lines.Text())
+
 			var v [6]float64
 			for i := range v {
 				for j, w := range balanceMatrix[i] {
 					v[i] += w * number(t, c[1+j])
 				}
 			}
+
 			force, angle = append(force, v), append(angle, number(t, c[12]))
 		}
+
 		return force, angle
 	}
+
 	polar, at := load("17_11_17__14_21.txt")
 	design := func(a float64) []float64 { return []float64{1, math.Cos(a), math.Sin(a)} }
+
 	h, f := mat.NewDense(len(at), 3, nil), mat.NewDense(len(at), 6, nil)
 	for i, a := range at {
 		h.SetRow(i, design(a))
 		f.SetRow(i, polar[i][:])
 	}
+
 	var tare mat.Dense
 	if err := tare.Solve(h, f); err != nil {
 		t.Fatal(err)
 	}
+
 	s := set{name: "Cyclone, blocks of the arm angle", data: triplets.Set{In: 4, Out: 3}, groupInputs: []int{1}}
 	files := map[string]struct {
 		force [][6]float64
 		angle []float64
 	}{}
+
 	var arm []float64
 	for _, r := range readTable(t, filepath.Join(dir, "conditions.csv")) {
 		name := r["file"]
 		if strings.Contains(name, "14_21") || strings.Contains(name, "15_31") {
 			continue
 		}
+
 		rec, known := files[name]
 		if !known {
 			rec.force, rec.angle = load(name)
 			files[name] = rec
 		}
+
 		from, to := int(number(t, r["row0"])), int(number(t, r["row1"]))
 		mean := func(from, to int) (m [3]float64) {
 			for i := from; i < to; i++ {
@@ -178,11 +202,14 @@ func cyclone(t testing.TB) set {
 					for q, w := range d {
 						v -= w * tare.At(q, c)
 					}
+
 					m[k] += v / float64(to-from)
 				}
 			}
+
 			return m
 		}
+
 		half := from + (to-from)/2
 		y1, y2 := mean(from, half), mean(half, to)
 		a := number(t, r["arm_angle_deg"])
@@ -192,7 +219,9 @@ func cyclone(t testing.TB) set {
 		s.data.N++
 		arm = append(arm, a)
 	}
+
 	s.groups = honest.ByBlock("arm_angle_deg", arm, 6)
+
 	return s
 }
 
@@ -202,6 +231,7 @@ func princeton(t testing.TB) set {
 	dir := elsewhere(t, "DOUBLETAKE_REAL", "real", "princeton-mae224-lift-drag")
 	s := set{name: "Princeton, blocks of the angle", data: triplets.Set{In: 3, Out: 2}, groupInputs: []int{0}}
 	angleOf := regexp.MustCompile(`angle(\d+)\.txt$`)
+
 	var angle []float64
 	for _, part := range []struct {
 		folder        string
@@ -211,37 +241,46 @@ func princeton(t testing.TB) set {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		sort.Strings(names)
+
 		for _, name := range names {
 			m := angleOf.FindStringSubmatch(name)
 			if m == nil {
 				continue
 			}
+
 			b, err := os.ReadFile(name)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			var v [][2]float64
 			for _, line := range strings.Split(string(b), "\n") {
 				c := strings.Split(strings.TrimSpace(line), "\t")
 				if len(c) < 2 {
 					continue
 				}
+
 				lift, e1 := strconv.ParseFloat(strings.TrimSpace(c[0]), 64)
+
 				drag, e2 := strconv.ParseFloat(strings.TrimSpace(c[1]), 64)
 				if e1 == nil && e2 == nil {
 					v = append(v, [2]float64{lift, drag})
 				}
 			}
+
 			if len(v) < 20 {
 				continue
 			}
+
 			mean := func(v [][2]float64) (m [2]float64) {
 				for _, r := range v {
 					m[0], m[1] = m[0]+r[0]/float64(len(v)), m[1]+r[1]/float64(len(v))
 				}
 				return m
 			}
+
 			y1, y2 := mean(v[:len(v)/2]), mean(v[len(v)/2:])
 			a := number(t, m[1])
 			s.data.X = append(s.data.X, a, math.Log(part.speed), part.second)
@@ -250,7 +289,9 @@ func princeton(t testing.TB) set {
 			angle = append(angle, a)
 		}
 	}
+
 	s.groups = honest.ByBlock("angle_deg", angle, 6)
+
 	return s
 }
 
@@ -271,15 +312,19 @@ func closedForm(ctx context.Context, t testing.TB, s set, p honest.Plan, split i
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	lmu, lclaim, lnoise, err := m.LeaveOut(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	left = honest.LeaveOutRows(d, s.groups, p.Train(split), p.Held(split), lmu, lclaim, lnoise, m.Condition())
+
 	mu, claim, noise, err = m.Predict(ctx, rowsOf(s.data.X, s.data.In, sp.Test))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return left, mu, claim, noise
 }
 
@@ -288,6 +333,7 @@ func rowsOf[T any](v []T, n int, rows []int) []T {
 	for _, i := range rows {
 		out = append(out, v[i*n:(i+1)*n]...)
 	}
+
 	return out
 }
 
@@ -296,17 +342,21 @@ func judgeEach(t testing.TB, s set, name string, b base, o honest.Options) []int
 	t.Helper()
 	ctx := context.Background()
 	p := honest.NewPlan(s.groups, s.groups.Each())
+
 	var reports []interval.Record
 	for split, sp := range p.Splits {
 		left, mu, claim, noise := b(ctx, t, s, p, split)
+
 		o.FromGroup = make([]bool, s.data.In)
 		for _, j := range s.groupInputs {
 			o.FromGroup[j] = true
 		}
+
 		c, err := honest.Calibrate(s.data, s.groups, p.Trainings[sp.Full].Rows, left, o)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		run := make([]int, len(sp.Test))
 		for i, k := range sp.Test {
 			run[i] = k
@@ -314,10 +364,12 @@ func judgeEach(t testing.TB, s set, name string, b base, o honest.Options) []int
 				run[i] = s.data.Run[k]
 			}
 		}
+
 		var z []float64
 		if s.groups.Z != nil {
 			z = rowsOf(s.groups.Z, 1, sp.Test)
 		}
+
 		r := c.Judge(c.Predict(rowsOf(s.data.X, s.data.In, sp.Test), z, mu, claim, noise),
 			rowsOf(s.data.Y1, s.data.Out, sp.Test), rowsOf(s.data.Y2, s.data.Out, sp.Test), run)
 		a, b := r.Before, r.After
@@ -326,8 +378,10 @@ func judgeEach(t testing.TB, s set, name string, b base, o honest.Options) []int
 			s.name, sp.Name, name, o.Variant, len(sp.Test), r.R2, r.E, r.ESE, a.Ratio, b.Ratio, b.RatioSE,
 			a.Normal.Coverage, b.Normal.Coverage, a.Student.Coverage, b.Student.Coverage, a.Student.Width, b.Student.Width,
 			a.Student.Score, b.Student.Score, r.ModelFree.Score, c.Groups[c.Largest].Share, c.Scatter, c.NoiseRatio)
+
 		reports = append(reports, r)
 	}
+
 	return reports
 }
 
@@ -337,6 +391,7 @@ func average(reports []interval.Record, f func(interval.Record) float64) float64
 	for _, r := range reports {
 		sum += f(r) / float64(len(reports))
 	}
+
 	return sum
 }
 
@@ -351,30 +406,36 @@ func campaigns(t testing.TB) []set {
 // the mean interval scores.
 func summary(t testing.TB, all []interval.Record) (covered int, before, after, free float64) {
 	t.Helper()
+
 	for _, r := range all {
 		if r.After.Student.Coverage >= 0.9 {
 			covered++
 		}
 	}
+
 	before = average(all, func(r interval.Record) float64 { return r.Before.Student.Score })
 	after = average(all, func(r interval.Record) float64 { return r.After.Student.Score })
 	free = average(all, func(r interval.Record) float64 { return r.ModelFree.Score })
 	t.Logf("%d groups, covered to 90 %%: %d; interval score before %.3f, after %.3f, model-free %.3f",
 		len(all), covered, before, after, free)
+
 	return covered, before, after, free
 }
 
 func TestMeasuredAdditiveGP(t *testing.T) {
 	long(t)
 	var all []interval.Record
+
 	o := honest.Options{Base: "gp", Variant: interval.VariantE, ClaimedNoise: true, SawGroups: true}
 	for _, s := range campaigns(t) {
 		all = append(all, judgeEach(t, s, "gp", closedForm, o)...)
 	}
+
 	covered, _, after, free := summary(t, all)
 	if len(all) != 23 || covered < 21 {
 		t.Errorf("%d of %d groups covered", covered, len(all))
 	}
+
 	if after >= free {
 		t.Errorf("interval score %.3f, without a model %.3f", after, free)
 	}
@@ -388,21 +449,25 @@ func trained(fit func(s set) honest.FitFunc) base {
 		left []honest.LeftOut, mu, claim, noise []float64,
 	) {
 		t.Helper()
+
 		var err error
 		if cache[s.name] == nil {
 			if cache[s.name], err = honest.FitPlan(ctx, p, fit(s), 2); err != nil {
 				t.Fatal(err)
 			}
 		}
+
 		fitted := cache[s.name]
 		if left, err = honest.LeaveOut(ctx, s.data, s.groups, p, split, fitted); err != nil {
 			t.Fatal(err)
 		}
+
 		sp := p.Splits[split]
 		mu, claim, noise, err = fitted[sp.Full].Predict(ctx, rowsOf(s.data.X, s.data.In, sp.Test))
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		return left, mu, claim, noise
 	}
 }
@@ -423,9 +488,11 @@ func networks(e honest.Ensemble, epochs func(rows, batch int) int) base {
 			if len(rows) < 128 {
 				cfg.Batch = 32
 			}
+
 			cfg.Epochs = epochs(len(rows), cfg.Batch)
 			e := e
 			e.Seed, e.Train = uint64(len(rows)), network(cfg)
+
 			return e.Fit(ctx, someRows(s.data, rows))
 		}
 	})
@@ -439,14 +506,17 @@ func steps(n int) func(rows, batch int) int {
 func TestMeasuredEnsemble(t *testing.T) {
 	long(t)
 	var all []interval.Record
+
 	o := honest.Options{Variant: interval.VariantB}
 	for _, s := range campaigns(t) {
 		all = append(all, judgeEach(t, s, "ensemble", networks(honest.Ensemble{}, steps(3000)), o)...)
 	}
+
 	covered, before, after, free := summary(t, all)
 	if len(all) != 23 || covered < 21 {
 		t.Errorf("%d of %d groups covered", covered, len(all))
 	}
+
 	if after >= free || after >= before {
 		t.Errorf("interval score %.3f, without a model %.3f, ensemble alone %.3f", after, free, before)
 	}
@@ -465,14 +535,17 @@ func refitted() base {
 func TestMeasuredRefittedGP(t *testing.T) {
 	long(t)
 	var all []interval.Record
+
 	o := honest.Options{Base: "gp", Variant: interval.VariantOE, ClaimedNoise: true}
 	for _, s := range campaigns(t) {
 		all = append(all, judgeEach(t, s, "gpr", refitted(), o)...)
 	}
+
 	covered, _, after, free := summary(t, all)
 	if len(all) != 23 || covered < 21 {
 		t.Errorf("%d of %d groups covered", covered, len(all))
 	}
+
 	if after >= free {
 		t.Errorf("interval score %.3f, without a model %.3f", after, free)
 	}
@@ -486,21 +559,26 @@ func TestMeasuredPropellers(t *testing.T) {
 	path := elsewhere(t, "DOUBLETAKE_REFERENCE", "reference", "honest", "measured", "strawson-pairs.csv")
 	s := set{name: "propellers", data: triplets.Set{In: 3, Out: 1}, groupInputs: []int{0, 1}}
 	var label []string
+
 	flagged := regexp.MustCompile(`^b`) // the second session of the bench gave these two propellers other values
 	for _, r := range readTable(t, path) {
 		suspect := r["propeller"] == "Gemfan 5x4" || r["propeller"] == "Lumenier 5x4"
+
 		rpm := number(t, r["rpm"])
 		if rpm <= 8000 || suspect && (flagged.MatchString(r["run_1"]) || flagged.MatchString(r["run_2"])) {
 			continue
 		}
+
 		s.data.X = append(s.data.X, number(t, r["blades"]), number(t, r["pitch_in"]), math.Log(rpm))
 		s.data.Y1, s.data.Y2 = append(s.data.Y1, number(t, r["kt_1"])), append(s.data.Y2, number(t, r["kt_2"]))
 		label = append(label, r["propeller"])
 		s.data.N++
 	}
+
 	s.groups = honest.ByLabel("propeller", label)
 	ctx := context.Background()
 	p := honest.NewPlan(s.groups, s.groups.Each())
+
 	four := 0
 	for split, sp := range p.Splits {
 		left, mu, claim, noise := closedForm(ctx, t, s, p, split)
@@ -509,21 +587,25 @@ func TestMeasuredPropellers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		x := rowsOf(s.data.X, 3, sp.Test)
 		q := c.Predict(x, nil, mu, claim, noise)
 		r := c.Judge(q, rowsOf(s.data.Y1, 1, sp.Test), rowsOf(s.data.Y2, 1, sp.Test), sp.Test)
 		t.Logf("%-18s %g blades: coverage t %.3f, width over spread %.2f, %s",
 			sp.Name, x[0], r.After.Student.Coverage, r.WidthOverSpread, c.Words(q.Where[0]))
+
 		for i, w := range q.Where {
 			blades := len(w.Uncalibrated) > 0 && w.Uncalibrated[0] == 0
 			if blades != (x[3*i] == 4) {
 				t.Errorf("%s: blades %g, uncalibrated inputs %v", sp.Name, x[3*i], w.Uncalibrated)
 			}
 		}
+
 		if x[0] == 4 {
 			four++
 		}
 	}
+
 	if four != 1 {
 		t.Errorf("%d propellers with four blades", four)
 	}

@@ -64,6 +64,7 @@ func (m *Model) describe(s triplets.Set) {
 		v := trained.Values(k)
 		m.Inputs = append(m.Inputs, Input{Name: q.Name, Unit: q.Unit, Min: v[0], Max: v[len(v)-1]})
 	}
+
 	for _, q := range s.Outcomes {
 		m.Outcomes = append(m.Outcomes, Outcome{q.Name, q.Unit})
 	}
@@ -85,15 +86,19 @@ func (m *Model) base(settings Settings) string {
 		if m.Orders != nil {
 			name += " in order form"
 		}
+
 		if settings.Base == "gp-refit" {
 			name += ", refitted"
 		}
+
 		return name
+
 	case "pair":
 		return fmt.Sprintf("pair networks of %d", m.Ensemble.Members())
 	case "prior-ensemble":
 		return fmt.Sprintf("signed prior ensemble of %d", m.Ensemble.Members())
 	}
+
 	return fmt.Sprintf("ensemble of %d", m.Ensemble.Members())
 }
 
@@ -103,12 +108,14 @@ func (m *Model) inputs(x []float64) []float64 {
 	if m.Orders != nil || m.Ensemble != nil {
 		return x
 	}
+
 	out, in := slices.Clone(x), len(m.Logarithm)
 	for i := range out {
 		if m.Logarithm[i%in] {
 			out[i] = math.Log(out[i])
 		}
 	}
+
 	return out
 }
 
@@ -125,6 +132,7 @@ func (m *Model) predictor() Predictor {
 	case m.Orders != nil:
 		return &gp.OrderModel{Form: *m.Orders, Model: m.Process}
 	}
+
 	return m.Process
 }
 
@@ -139,10 +147,12 @@ func (m *Model) Predict(ctx context.Context, x []float64, level float64) (*inter
 	if p == nil {
 		return nil, fmt.Errorf("predict with the calibrated model: %s", m.Absent)
 	}
+
 	mu, claim, noise, err := p.Predict(ctx, m.inputs(x))
 	if err != nil {
 		return nil, err
 	}
+
 	if m.Calibration == nil {
 		return interval.ClaimOnly(len(m.Outcomes), mu, claim, noise), nil
 	}
@@ -151,6 +161,7 @@ func (m *Model) Predict(ctx context.Context, x []float64, level float64) (*inter
 	if level != 0 {
 		c.Level = level
 	}
+
 	var z []float64
 	if c.Axis != nil {
 		column := slices.IndexFunc(m.Inputs, func(in Input) bool { return in.Name == c.Condition })
@@ -158,10 +169,12 @@ func (m *Model) Predict(ctx context.Context, x []float64, level float64) (*inter
 			return nil, fmt.Errorf("the condition %s of the left-out groups is no input of the model: "+
 				"the distance to them is not known", c.Condition)
 		}
+
 		for i := column; i < len(x); i += len(m.Inputs) {
 			z = append(z, x[i])
 		}
 	}
+
 	return c.Predict(x, z, mu, claim, noise), nil
 }
 
@@ -171,13 +184,16 @@ func Read(path string) (*Model, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read model: %w", err)
 	}
+
 	m := &Model{}
 	if err := json.Unmarshal(b, m); err != nil {
 		return nil, fmt.Errorf("read model %s: %w", path, err)
 	}
+
 	if m.Format != Format || m.Version != Version {
 		return nil, fmt.Errorf("read model %s: expected format %s version %d, found %q version %d", path, Format, Version,
 			m.Format, m.Version)
 	}
+
 	return m, nil
 }

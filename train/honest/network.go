@@ -23,6 +23,7 @@ func (p PairNetwork) Claim(ctx context.Context, x []float64) ([]float64, error) 
 	if err != nil {
 		return nil, err
 	}
+
 	return e.Cov, nil
 }
 
@@ -33,6 +34,7 @@ func ReadNetwork(data []byte, in, out int) (Network, error) {
 	if err := json.Unmarshal(data, &pair); err != nil {
 		return nil, err
 	}
+
 	m := pair.Pair
 	if m == nil {
 		m = &train.Model{}
@@ -40,12 +42,15 @@ func ReadNetwork(data []byte, in, out int) (Network, error) {
 			return nil, err
 		}
 	}
+
 	if m.In != in || m.Out != out {
 		return nil, fmt.Errorf("expected a network of %d inputs and %d outcomes, found %d and %d", in, out, m.In, m.Out)
 	}
+
 	if pair.Pair != nil {
 		return pair, nil
 	}
+
 	return m, nil
 }
 
@@ -57,5 +62,6 @@ func EnsembleOf(base string, members, seeds int) Ensemble {
 	case "prior-ensemble":
 		return Ensemble{Members: members + members%2, Prior: 1, Signed: true}
 	}
+
 	return Ensemble{Members: members}
 }

@@ -21,8 +21,10 @@ func LeaveOut(ctx context.Context, d triplets.Set, g Grouping, p Plan, split int
 		if err != nil {
 			return nil, fmt.Errorf("predict left-out group %s: %w", g.Names[h.Group], err)
 		}
+
 		left = append(left, NewLeftOut(d, g, h.Held, mu, claim, noise))
 	}
+
 	return left, nil
 }
 
@@ -83,31 +85,38 @@ func NewPlan(g Grouping, splits []Split) Plan {
 		for _, i := range rows {
 			key = binary.LittleEndian.AppendUint32(key, uint32(i))
 		}
+
 		k, known := index[string(key)]
 		if !known {
 			k = len(p.Trainings)
 			index[string(key)] = k
 			p.Trainings = append(p.Trainings, Training{Rows: rows, Held: g.absent(rows)})
 		}
+
 		return k
 	}
+
 	for _, s := range splits {
 		if len(s.Test) != len(g.Of) {
 			panic(fmt.Sprintf("honest: split %q states %d rows, the groups %d", s.Name, len(s.Test), len(g.Of)))
 		}
+
 		sp := SplitPlan{Name: s.Name}
 		for i, test := range s.Test {
 			if test {
 				sp.Test = append(sp.Test, i)
 			}
 		}
+
 		train, held := g.LeaveOneOut(s.Test)
 		sp.Full = add(train)
 		for _, h := range held {
 			sp.LeftOut = append(sp.LeftOut, Trained{h, add(h.Rest)})
 		}
+
 		p.Splits = append(p.Splits, sp)
 	}
+
 	return p
 }
 
@@ -121,6 +130,7 @@ func (g Grouping) Each() []Split {
 			splits[h].Test[i] = k == h
 		}
 	}
+
 	return splits
 }
 
@@ -130,12 +140,14 @@ func (g Grouping) absent(rows []int) []int {
 	for _, i := range rows {
 		there[g.Of[i]] = true
 	}
+
 	var out []int
 	for h, ok := range there {
 		if !ok {
 			out = append(out, h)
 		}
 	}
+
 	return out
 }
 
@@ -150,6 +162,7 @@ func FitPlan(ctx context.Context, p Plan, fit FitFunc, workers int) (Fitted, err
 	fitted := make(Fitted, len(p.Trainings))
 	errs := make([]error, len(p.Trainings))
 	next := make(chan int)
+
 	var wg sync.WaitGroup
 	for range max(1, min(workers, len(p.Trainings))) {
 		wg.Go(func() {
@@ -158,15 +171,19 @@ func FitPlan(ctx context.Context, p Plan, fit FitFunc, workers int) (Fitted, err
 			}
 		})
 	}
+
 	for k := range p.Trainings {
 		next <- k
 	}
+
 	close(next)
 	wg.Wait()
+
 	for k, err := range errs { // the first, whichever failed first
 		if err != nil {
 			return nil, fmt.Errorf("train model %d of %d, %d rows: %w", k+1, len(errs), len(p.Trainings[k].Rows), err)
 		}
 	}
+
 	return fitted, nil
 }

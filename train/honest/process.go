@@ -32,6 +32,7 @@ func (l Learner) ProcessRows(s triplets.Set, g Grouping, rows []int) ProcessRows
 
 	r.Set = Numbers(s, rows)
 	r.Set.X = (&Model{Orders: r.Orders, Logarithm: r.Logarithm}).inputs(r.Set.X)
+
 	number := map[int]int{} // a training stays the same when other groups are added
 	for _, i := range rows {
 		if _, known := number[g.Of[i]]; !known {
@@ -39,11 +40,13 @@ func (l Learner) ProcessRows(s triplets.Set, g Grouping, rows []int) ProcessRows
 		}
 		r.Group = append(r.Group, number[g.Of[i]])
 	}
+
 	for k, from := range fromGroup(s, g) {
 		if from {
 			r.GroupInputs = append(r.GroupInputs, k)
 		}
 	}
+
 	return r
 }
 
@@ -69,6 +72,7 @@ func (r ProcessRows) fit(ctx context.Context) (*Model, fittedProcess, error) {
 	m := &Model{Format: Format, Version: Version, Orders: r.Orders, Logarithm: r.Logarithm}
 	o := gp.Options{Group: r.Group, GroupInputs: r.GroupInputs, Workers: 1}
 	var p fittedProcess
+
 	var err error
 	if r.Orders != nil {
 		var fitted *gp.OrderModel
@@ -88,6 +92,7 @@ func (r ProcessRows) fit(ctx context.Context) (*Model, fittedProcess, error) {
 	case err != nil:
 		m.Absent = err.Error()
 	}
+
 	return m, p, nil
 }
 
@@ -103,12 +108,15 @@ func orderForm(s triplets.Set) (*gp.OrderForm, bool) {
 			f.Speed = k
 		}
 	}
+
 	for k, q := range s.Outcomes {
 		if q.Name != fmt.Sprintf("bpf%d_db", k+1) {
 			return nil, false
 		}
 	}
+
 	ok := f.Blades >= 0 && f.Speed >= 0 && s.Out > 1 && positive(s.X, s.In, f.Blades) && positive(s.X, s.In, f.Speed)
+
 	return f, ok
 }
 
@@ -118,6 +126,7 @@ func positive(x []float64, in, k int) bool {
 			return false
 		}
 	}
+
 	return true
 }
 
@@ -127,6 +136,7 @@ func fromGroup(s triplets.Set, g Grouping) []bool {
 	out := make([]bool, s.In)
 	for k := range out {
 		first := map[int]float64{}
+
 		constant, values := true, map[float64]bool{}
 		for i := range s.N {
 			v := s.X[i*s.In+k]
@@ -134,9 +144,12 @@ func fromGroup(s triplets.Set, g Grouping) []bool {
 			if w, ok := first[g.Of[i]]; ok && w != v {
 				constant = false
 			}
+
 			first[g.Of[i]] = v
 		}
+
 		out[k] = s.Inputs[k].Name == g.Condition || constant && len(values) > 1
 	}
+
 	return out
 }

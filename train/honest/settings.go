@@ -52,12 +52,15 @@ func (s Settings) Check(fail func(setting, text string)) {
 	if !(s.Level > 0.5 && s.Level < 1) {
 		fail("level", fmt.Sprintf("expected a level above 0.5 and below 1, found %g", s.Level))
 	}
+
 	if s.Blocks != 0 && (s.Blocks < 2 || s.Blocks > maxBlocks) {
 		fail("blocks", fmt.Sprintf("expected 2 to %d blocks, or 0, found %d", maxBlocks, s.Blocks))
 	}
+
 	if s.Form != "auto" && s.Base != "gp" && s.Base != "gp-refit" {
 		fail("form", "belongs to base: gp or gp-refit, found base: "+s.Base)
 	}
+
 	if s.Blocks != 0 && s.Labels {
 		fail("labels", fmt.Sprintf("belongs to single values, found blocks: %d", s.Blocks))
 	}

@@ -13,12 +13,15 @@ func eachBench(b *testing.B, name string, flop float64, f func(k *Set[float32]) 
 		if err != nil {
 			b.Fatal(err)
 		}
+
 		b.Run(name+"/"+set, func(b *testing.B) {
 			run := f(k)
 			b.ReportAllocs()
+
 			for b.Loop() {
 				run()
 			}
+
 			if flop > 0 {
 				b.ReportMetric(flop*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
 			}
@@ -30,16 +33,19 @@ func BenchmarkKernels(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 2))
 	const rows, n = 96, 64
 	a, w, z, h := random(r, rows*n), random(r, n*n), make([]float32, rows*n), random(r, rows*n)
+
 	bias, keep := random(r, n), make([]uint16, rows*n/Lane)
 	for i := range keep {
 		keep[i] = uint16(r.Uint32())
 	}
+
 	for _, k := range []int{8, 64} { // first layer, hidden layers
 		eachBench(b, "DenseReLU"+map[int]string{8: "/96x8x64", 64: "/96x64x64"}[k], 2*rows*n*float64(k),
 			func(s *Set[float32]) func() {
 				return func() { s.DenseReLU(z, a, n, w, bias, keep, n/Lane, rows, k, n, 1) }
 			})
 	}
+
 	eachBench(b, "Dense/96x64x16", 2*rows*n*16, func(s *Set[float32]) func() {
 		return func() { s.Dense(z[:rows*16], a, n, w, bias, rows, n, 16, 1) }
 	})
@@ -54,10 +60,12 @@ func BenchmarkKernels(b *testing.B) {
 		return func() { s.Transpose(g, n, w, n, n, n) }
 	})
 	const d = 5
+
 	loss := make([][]float32, 9)
 	for i := range loss {
 		loss[i] = random(r, rows*d*(1+i/7))
 	}
+
 	eachBench(b, "LossGrad/480", 0, func(s *Set[float32]) func() {
 		return func() { s.LossGrad(loss[0], loss[1], loss[2], loss[3], loss[4], loss[5], loss[6], 0.5) }
 	})
@@ -67,17 +75,21 @@ func BenchmarkKernels(b *testing.B) {
 	eachBench(b, "Variance/480", 0, func(s *Set[float32]) func() {
 		return func() { s.Variance(loss[3]) }
 	})
+
 	params := make([][]float32, 4)
 	for i := range params {
 		params[i] = make([]float32, 5456) // of the drone's network
 	}
+
 	eachBench(b, "Adam/5456", 0, func(s *Set[float32]) func() {
 		step := AdamStep[float32]{
 			Beta1: 0.9, OneMinusBeta1: 0.1, Beta2: 0.999, OneMinusBeta2: 0.001, Rate: 1e-3,
 			RootScale: 1, Eps: 1e-8, Decay: 1,
 		}
+
 		return func() { s.Adam(params[0], params[1], params[2], params[3], step) }
 	})
+
 	lanes := NewLanes(1)
 	eachBench(b, "Bits/96x64", 0, func(s *Set[float32]) func() {
 		return func() { s.Bits(keep, 3277, lanes) }

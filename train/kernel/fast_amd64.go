@@ -23,6 +23,7 @@ func detect() (sets []*Set[float32]) {
 			AddRows: addRowsFast(addRowsAVX512), Gather: gatherFast, Run: runFast(runAVX512, Group),
 		})
 	}
+
 	if x.HasAVX2 && x.HasFMA {
 		sets = append(sets, &Set[float32]{
 			Name: "avx2", Dense: product2.dense, DenseReLU: product2.relu, Back: product2.back, Outer: outer2,
@@ -32,6 +33,7 @@ func detect() (sets []*Set[float32]) {
 			AddRows: addRowsFast(addRowsAVX2), Gather: gatherFast, Run: runFast(runAVX2, Group/2),
 		})
 	}
+
 	return sets
 }
 
@@ -87,6 +89,7 @@ var product512 = product(func(z, a, w, b, h []float32, keep []uint16, keepStride
 			gemm16AVX512(&z[c], &a[0], &w[c], from(b, c), rows, k, lda, n, alpha, from(keep, c/Lane), 2*keepStride, from(h, c))
 			wide = 16
 		}
+
 		c += wide
 	}
 })
@@ -100,6 +103,7 @@ var product2 = product(func(z, a, w, b, h []float32, keep []uint16, keepStride, 
 		if most > 0 {
 			gemm16AVX2(&z[c], &a[0], &w[c], from(b, c), most, k, lda, n, alpha, from(keep, c/Lane), 2*keepStride, from(h, c))
 		}
+
 		if most < rows {
 			gemm16x4AVX2(&z[most*n+c], &a[most*lda], &w[c], from(b, c), rows-most, k, lda, n, alpha,
 				from(keep, most*keepStride+c/Lane), 2*keepStride, from(h, most*n+c))
@@ -109,10 +113,12 @@ var product2 = product(func(z, a, w, b, h []float32, keep []uint16, keepStride, 
 
 func outer512(g, sum, a []float32, lda int, d []float32, rows, k, n int, alpha float32) {
 	checkOuter(len(g), sum, len(a), lda, len(d), rows, k, n)
+
 	c := 0
 	for ; c+64 <= n; c += 64 {
 		outer64AVX512(&g[c], from(sum, c), &a[0], &d[c], rows, k, lda, n, alpha)
 	}
+
 	for ; c < n; c += 16 {
 		outer16AVX512(&g[c], from(sum, c), &a[0], &d[c], rows, k, lda, n, alpha)
 	}
@@ -127,12 +133,15 @@ func outer2(g, sum, a []float32, lda int, d []float32, rows, k, n int, alpha flo
 
 func transpose512(dst []float32, ldd int, src []float32, lds, rows, cols int) {
 	checkTranspose(len(dst), ldd, len(src), lds, rows, cols)
+
 	most := rows / 16 * 16
 	if cols%16 != 0 || most == 0 {
 		transposeFast(dst, ldd, src, lds, rows, cols)
 		return
 	}
+
 	transposeAVX512(&dst[0], ldd, &src[0], lds, most, cols)
+
 	if most < rows {
 		transposeFast(dst[most:], ldd, src[most*lds:], lds, rows-most, cols)
 	}
@@ -140,10 +149,12 @@ func transpose512(dst []float32, ldd int, src []float32, lds, rows, cols int) {
 
 func transposeFast(dst []float32, ldd int, src []float32, lds, rows, cols int) {
 	checkTranspose(len(dst), ldd, len(src), lds, rows, cols)
+
 	if cols%8 != 0 {
 		transpose(dst, ldd, src, lds, rows, cols)
 		return
 	}
+
 	transposeAVX2(&dst[0], ldd, &src[0], lds, rows, cols)
 }
 
@@ -153,9 +164,11 @@ func lossGradFast(f func(gmu, graw, mu, raw, t1, t2, c *float32, n int, beta flo
 	return func(gmu, graw, mu, raw, t1, t2, c []float32, beta float32) float32 {
 		n := len(mu)
 		checkLoss(n, raws, len(gmu), len(graw), len(raw), len(t1), len(t2), len(c))
+
 		if n == 0 {
 			return 0
 		}
+
 		return f(&gmu[0], &graw[0], &mu[0], &raw[0], &t1[0], &t2[0], &c[0], n, beta)
 	}
 }
@@ -163,9 +176,11 @@ func lossGradFast(f func(gmu, graw, mu, raw, t1, t2, c *float32, n int, beta flo
 func adamFast(f func(w, g, m, v *float32, n int, c *float32)) func(w, g, m, v []float32, s AdamStep[float32]) {
 	return func(w, g, m, v []float32, s AdamStep[float32]) {
 		checkAdam(len(w), len(g), len(m), len(v))
+
 		if len(w) == 0 {
 			return
 		}
+
 		c := [8]float32{s.Beta1, s.OneMinusBeta1, s.Beta2, s.OneMinusBeta2, s.Rate, s.RootScale, s.Eps, s.Decay}
 		f(&w[0], &g[0], &m[0], &v[0], len(w), &c[0])
 	}
@@ -191,9 +206,11 @@ func gatherFast(dst []float32, ldd int, src []float32, lds int, idx []int32, n i
 func runFast(f func(room *float32, steps *int32, n int), lanes int) func(p *Program, room []float32) {
 	return func(p *Program, room []float32) {
 		p.check(len(room))
+
 		if len(p.steps) == 0 {
 			return
 		}
+
 		for from := 0; from < Group; from += lanes {
 			f(&room[from], &p.steps[0].Count, len(p.steps))
 		}
@@ -211,17 +228,21 @@ func varianceFast(f func(raw *float32, n int)) func(raw []float32) {
 
 func sumsFast512(c, w, e []float32) (out [3]float64) {
 	checkSums(len(c), len(w), len(e))
+
 	if len(c) > 0 {
 		sumsAVX512(&c[0], &w[0], &e[0], len(c), &out[0])
 	}
+
 	return out
 }
 
 func sumsFast2(c, w, e []float32) (out [3]float64) {
 	checkSums(len(c), len(w), len(e))
+
 	if len(c) > 0 {
 		sumsAVX2(&c[0], &w[0], &e[0], len(c), &out[0])
 	}
+
 	return out
 }
 
@@ -235,18 +256,22 @@ func threshold(drop uint16) (t [16]uint64) {
 
 func bitsFast512(dst []uint16, drop uint16, s *Lanes) {
 	checkBits(len(dst))
+
 	if len(dst) == 0 {
 		return
 	}
+
 	t := threshold(drop)
 	bitsAVX512(&dst[0], len(dst)/32, (*uint64)(unsafe.Pointer(s)), &t[0])
 }
 
 func bitsFast2(dst []uint16, drop uint16, s *Lanes) {
 	checkBits(len(dst))
+
 	if len(dst) == 0 {
 		return
 	}
+
 	t := threshold(drop)
 	bitsAVX2(&dst[0], len(dst)/32, &s[0][0], &t[0])
 	bitsAVX2(&dst[16], len(dst)/32, &s[0][4], &t[0])
@@ -259,11 +284,13 @@ func products() (list []func(c, a, b *float64, k, ldc int)) {
 			list = append(list, productAVX512)
 			continue
 		}
+
 		list = append(list, func(c, a, b *float64, k, ldc int) { // half the columns at a time
 			productAVX2(c, a, b, k, ldc)
 			next := func(p *float64) *float64 { return (*float64)(unsafe.Add(unsafe.Pointer(p), tileColumns/2*8)) }
 			productAVX2(next(c), a, next(b), k, ldc)
 		})
 	}
+
 	return list
 }

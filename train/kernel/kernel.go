@@ -157,6 +157,7 @@ func NewLanes(seed uint64) *Lanes {
 			s[i][j] = z ^ z>>31
 		}
 	}
+
 	return &s
 }
 
@@ -172,6 +173,7 @@ func Names() []string {
 	for _, s := range fast() {
 		names = append(names, s.Name)
 	}
+
 	return append(names, "portable")
 }
 
@@ -184,17 +186,21 @@ func Resolve(name string) (*Set[float32], error) {
 			name = Names()[0]
 		}
 	}
+
 	if name == "portable" {
 		return portable32, nil
 	}
+
 	for _, s := range fast() {
 		if s.Name == name {
 			return s, nil
 		}
 	}
+
 	if name == "avx2" || name == "avx512" {
 		return nil, fmt.Errorf("choose kernels %q: %w; here: %s", name, ErrUnavailable, strings.Join(Names(), ", "))
 	}
+
 	return nil, fmt.Errorf("choose kernels %q: expected auto, portable, avx2 or avx512", name)
 }
 
@@ -226,6 +232,7 @@ func checkRows(sum, d, rows, n int) {
 func checkGather(dst, ldd, src, lds int, idx []int32, n int) {
 	need(n > 0 && lds >= n && ldd >= PadK(n), "rows are longer than their stride")
 	need(dst >= (len(idx)-1)*ldd+PadK(n), "slice is too short for its shape")
+
 	rows := uint(src / lds)
 	for _, i := range idx {
 		need(uint(i) < rows, "no such row")

@@ -16,6 +16,7 @@ func random(r *rand.Rand, n int) []float32 {
 	for i := range v {
 		v[i] = float32(r.NormFloat64())
 	}
+
 	return v
 }
 
@@ -43,6 +44,7 @@ func eachSet(t *testing.T, f func(t *testing.T, k *Set[float32])) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		t.Run(name, func(t *testing.T) { f(t, k) })
 	}
 }
@@ -62,18 +64,22 @@ func TestGemm(t *testing.T) {
 			for _, lda := range []int{k, k + 4, k + 13} {
 				what := fmt.Sprintf("%d×%d×%d, stride %d", rows, k, n, lda)
 				a, w, b, h := random(r, rows*lda), random(r, k*n), random(r, n), random(r, rows*n)
+
 				keep := make([]uint16, rows*n/Lane+3)
 				for i := range keep {
 					keep[i] = uint16(r.Uint32())
 				}
+
 				stride := n / Lane
 				const alpha = 1.25
+
 				// One guard row behind each result must stay as it is.
 				dense, relu, back := random(r, rows*n+n), make([]float32, rows*n+n), make([]float32, rows*n+n)
 				guard := append([]float32(nil), dense[rows*n:]...)
 				set.Dense(dense, a, lda, w, b, rows, k, n, alpha)
 				set.DenseReLU(relu, a, lda, w, b, keep, stride, rows, k, n, alpha)
 				set.Back(back, a, lda, w, h, rows, k, n, alpha)
+
 				for i := range rows {
 					for j := range n {
 						sum, scale := 0.0, 0.0
@@ -82,34 +88,44 @@ func TestGemm(t *testing.T) {
 							sum += p
 							scale += math.Abs(p)
 						}
+
 						scale = alpha*scale + math.Abs(float64(b[j]))
 						z := alpha*sum + float64(b[j])
 						close32(t, what+": Dense", dense[i*n+j], z, scale)
+
 						if keep[i*stride+j/16]>>(j%16)&1 == 0 || z < 0 {
 							z = 0
 						}
+
 						close32(t, what+": DenseReLU", relu[i*n+j], z, scale)
+
 						z = alpha * sum
 						if h[i*n+j] <= 0 {
 							z = 0
 						}
+
 						close32(t, what+": Back", back[i*n+j], z, scale)
+
 						if keep[i*stride+j/16]>>(j%16)&1 == 0 && relu[i*n+j] != 0 {
 							t.Fatalf("%s: dropped element is %g", what, relu[i*n+j])
 						}
 					}
 				}
+
 				for i, g := range guard {
 					if dense[rows*n+i] != g {
 						t.Fatalf("%s: wrote beyond the result", what)
 					}
 				}
+
 				// Stride 0: one row of bits for all.
 				ones := make([]uint16, n/Lane)
 				for i := range ones {
 					ones[i] = math.MaxUint16
 				}
+
 				set.DenseReLU(relu, a, lda, w, b, ones, 0, rows, k, n, alpha)
+
 				for i := range rows * n {
 					if relu[i] != max(0, dense[i]) {
 						t.Fatalf("%s: ReLU of %g is %g", what, dense[i], relu[i])
@@ -125,6 +141,7 @@ func TestGemmKeepsNaN(t *testing.T) {
 		a, w, b, z := make([]float32, 8*4), make([]float32, 4*16), make([]float32, 16), make([]float32, 8*16)
 		a[0] = float32(math.NaN())
 		set.DenseReLU(z, a, 4, w, b, []uint16{math.MaxUint16}, 0, 8, 4, 16, 1)
+
 		if z[0] == z[0] || z[16] != 0 {
 			t.Errorf("rows with and without NaN give %g and %g, expected NaN and 0", z[0], z[16])
 		}
@@ -141,22 +158,27 @@ func TestOuter(t *testing.T) {
 					what := fmt.Sprintf("%d×%d×%d, stride %d, sum %v", rows, k, n, lda, withSum)
 					a, d, g0, s0 := random(r, rows*lda), random(r, rows*n), random(r, k*n), random(r, n)
 					g, sum := append([]float32(nil), g0...), append([]float32(nil), s0...)
+
 					const alpha = 0.75
 					if withSum {
 						set.Outer(g, sum, a, lda, d, rows, k, n, alpha)
 					} else {
 						set.Outer(g, nil, a, lda, d, rows, k, n, alpha)
 					}
+
 					for j := range n {
 						total, scale := float64(s0[j]), math.Abs(float64(s0[j]))
 						for i := range rows {
 							total += float64(d[i*n+j])
 							scale += math.Abs(float64(d[i*n+j]))
 						}
+
 						if !withSum {
 							total = float64(s0[j])
 						}
+
 						close32(t, what+": sum", sum[j], total, scale)
+
 						for q := range k {
 							total, scale := 0.0, 0.0
 							for i := range rows {
@@ -164,6 +186,7 @@ func TestOuter(t *testing.T) {
 								total += p
 								scale += math.Abs(p)
 							}
+
 							close32(t, what+": g", g[q*n+j], float64(g0[q*n+j])+alpha*total, alpha*scale+math.Abs(float64(g0[q*n+j])))
 						}
 					}
@@ -184,7 +207,9 @@ func TestAddRows(t *testing.T) {
 			for i, x := range d {
 				want[i%n] += x
 			}
+
 			set.AddRows(sum, d, rows, n)
+
 			for i, w := range want {
 				if sum[i] != w {
 					t.Fatalf("%d×%d: sum %d = %g, expected %g", rows, n, i, sum[i], w)
@@ -208,7 +233,9 @@ func TestGather(t *testing.T) {
 				}
 				copy(want[i*ldd:], src[int(q)*lds:][:n])
 			}
+
 			set.Gather(dst, ldd, src, lds, idx, n)
+
 			for i, w := range want {
 				if dst[i] != w {
 					t.Fatalf("%d numbers, strides %d and %d: number %d is %g, expected %g", n, ldd, lds, i, dst[i], w)
@@ -227,12 +254,14 @@ func TestTranspose(t *testing.T) {
 			src, dst := random(r, rows*lds), random(r, cols*ldd)
 			before := append([]float32(nil), dst...)
 			set.Transpose(dst, ldd, src, lds, rows, cols)
+
 			for i := range cols {
 				for j := range ldd {
 					want := before[i*ldd+j]
 					if j < rows {
 						want = src[j*lds+i]
 					}
+
 					if dst[i*ldd+j] != want {
 						t.Fatalf("%d×%d: element %d, %d is %g, expected %g", rows, cols, i, j, dst[i*ldd+j], want)
 					}
@@ -251,18 +280,22 @@ func TestBits(t *testing.T) {
 			dst := make([]uint16, 32*640)
 			set.Bits(dst[:32*40], drop, s) // the state carries over
 			set.Bits(dst[32*40:], drop, s)
+
 			if first == nil {
 				first = dst
 			}
+
 			zeros := 0
 			for i, b := range dst {
 				if b != first[i] {
 					t.Fatalf("drop %d: word %d is %04x, in the first set %04x", drop, i, b, first[i])
 				}
+
 				for ; b != math.MaxUint16; b |= b + 1 {
 					zeros++
 				}
 			}
+
 			n, p := float64(16*len(dst)), float64(drop)/65536
 			if sd := math.Sqrt(n * p * (1 - p)); math.Abs(float64(zeros)-n*p) > 4.5*sd+1e-9 {
 				t.Errorf("drop %d: %d zeros of %.0f, expected %.0f ± %.0f", drop, zeros, n, n*p, sd)
@@ -283,6 +316,7 @@ func TestBitsGenerator(t *testing.T) {
 				s[i][j] = uint64(i + 1)
 			}
 		}
+
 		// An independent xoshiro256++.
 		x := [4]uint64{1, 2, 3, 4}
 		next := func() uint64 {
@@ -295,8 +329,10 @@ func TestBitsGenerator(t *testing.T) {
 			x[0] ^= x[3]
 			x[2] ^= u
 			x[3] = rotl(x[3], 45)
+
 			return out
 		}
+
 		var out uint64
 		for i := range 16 {
 			out = next()
@@ -304,13 +340,16 @@ func TestBitsGenerator(t *testing.T) {
 				t.Fatalf("output %d of the check itself is %d, expected %d", i, out, want[i])
 			}
 		}
+
 		dst := make([]uint16, 32)
 		set.Bits(dst, 32768, &s)
+
 		for i, b := range dst {
 			if want := ^uint16(out >> (16 * (i % 4))); b != want {
 				t.Fatalf("word %d is %04x, expected %04x", i, b, want)
 			}
 		}
+
 		for i := range 4 {
 			for j := range 8 {
 				if s[i][j] != x[i] {
@@ -326,6 +365,7 @@ func wide(v []float32) []float64 {
 	for i, x := range v {
 		w[i] = float64(x)
 	}
+
 	return w
 }
 
@@ -335,6 +375,7 @@ func TestLossGrad(t *testing.T) {
 	ref := Portable[float64]()
 	eachSet(t, func(t *testing.T, set *Set[float32]) {
 		r := rand.New(rand.NewPCG(7, 8))
+
 		const n = 4096
 		for _, beta := range []float32{0, 0.5, 1, 0.3} {
 			mu, raw, t1, t2, c := random(r, n), random(r, n), random(r, n), random(r, n), random(r, n)
@@ -345,28 +386,35 @@ func TestLossGrad(t *testing.T) {
 					t2[i] = t1[i]
 				}
 			}
+
 			copy(raw, []float32{0, float32(math.Copysign(0, -1)), 1e-8, -1e-8, 88, -88})
 			gmu, graw := make([]float32, n), make([]float32, n)
 			g64, h64 := make([]float64, n), make([]float64, n)
 			sum := set.LossGrad(gmu, graw, mu, raw, t1, t2, c, beta)
+
 			want := ref.LossGrad(g64, h64, wide(mu), wide(raw), wide(t1), wide(t2), wide(c), float64(beta))
 			if math.Abs(float64(sum)-want) > 1e-5*math.Abs(want) {
 				t.Errorf("β = %g: loss %g, expected %g", beta, sum, want)
 			}
+
 			v := append([]float32(nil), raw...)
 			set.Variance(v)
+
 			for i := range n {
 				if w := math.Max(float64(raw[i]), 0) + math.Log1p(math.Exp(-math.Abs(float64(raw[i])))) +
 					1e-6; math.Abs(float64(v[i])-w) > 3e-7*w {
 					t.Fatalf("variance of raw %g is %.9g, expected %.9g", raw[i], v[i], w)
 				}
+
 				// Cancellation of 1 − (q²)/v and of q1 + q2 costs digits: the
 				// scale is that of the terms.
 				q := math.Max(math.Abs(float64(t1[i]-mu[i])), math.Abs(float64(t2[i]-mu[i])))
+
 				s := float64(c[i]) * math.Pow(float64(v[i]), float64(beta)) / float64(v[i])
 				if math.Abs(float64(gmu[i])-g64[i]) > 3e-6*s*q {
 					t.Fatalf("β = %g, raw %g: ∂μ %.9g, expected %.9g", beta, raw[i], gmu[i], g64[i])
 				}
+
 				sg := 1 / (1 + math.Exp(-float64(raw[i])))
 				if math.Abs(float64(graw[i])-h64[i]) > 5e-6*s*sg*(1+q*q/float64(v[i]))+1.2e-38 {
 					t.Fatalf("β = %g, raw %g: ∂raw %.9g, expected %.9g", beta, raw[i], graw[i], h64[i])
@@ -387,11 +435,14 @@ func TestJointGrad(t *testing.T) {
 	for i := range raw {
 		raw[i] *= 12 // −40…40
 	}
+
 	copy(raw, []float32{0, float32(math.Copysign(0, -1)), 1e-8, 88, -88})
 	copy(raw[n:], []float32{-88, 88, 0, float32(math.Copysign(0, -1)), -88})
+
 	for i := range c {
 		c[i] = float32(math.Abs(float64(c[i])))
 	}
+
 	for _, beta := range []float32{0, 0.5, 1, 0.3} {
 		check := func(t *testing.T, sum float64, gmu, graw []float64, tol float64) {
 			want := 0.0
@@ -403,25 +454,31 @@ func TestJointGrad(t *testing.T) {
 				wa := float64(c[i]) * math.Pow(a, float64(beta))
 				want += wt/2*(math.Log(total)+s*s/2/total) + wa/2*(math.Log(a)+d*d/2/a)
 				by := wt / 2 / total * (1 - s*s/2/total)
+
 				// The scales are those of the terms that cancel.
 				size := math.Abs(float64(t1[i])) + math.Abs(float64(t2[i])) + 2*math.Abs(float64(mu[i]))
 				sizeT, sizeA := wt/total*(1+size*size/total), wa/a*(1+size*size/a)
+
 				if g := -wt / total * s; math.Abs(gmu[i]-g) > tol*wt/total*size {
 					t.Fatalf("β = %g, raw %g, %g: ∂μ %.9g, expected %.9g", beta, ra, rc, gmu[i], g)
 				}
+
 				g := (by + wa/2/a*(1-d*d/2/a)) * sigmoid(ra)
 				if math.Abs(graw[i]-g) > tol*(sizeT+sizeA)*sigmoid(ra)+1.2e-38 {
 					t.Fatalf("β = %g, raw %g, %g: ∂A %.9g, expected %.9g", beta, ra, rc, graw[i], g)
 				}
+
 				g = 2 * by * sigmoid(rc)
 				if math.Abs(graw[n+i]-g) > tol*sizeT*sigmoid(rc)+1.2e-38 {
 					t.Fatalf("β = %g, raw %g, %g: ∂C %.9g, expected %.9g", beta, ra, rc, graw[n+i], g)
 				}
 			}
+
 			if math.Abs(sum-want) > 2*tol*math.Abs(want) {
 				t.Errorf("β = %g: loss %g, expected %g", beta, sum, want)
 			}
 		}
+
 		g64, h64 := make([]float64, n), make([]float64, 2*n)
 		sum := Portable[float64]().JointGrad(g64, h64, wide(mu), wide(raw), wide(t1), wide(t2), wide(c), float64(beta))
 		check(t, sum, g64, h64, 1e-13)
@@ -438,46 +495,56 @@ func TestAdam(t *testing.T) {
 		r := rand.New(rand.NewPCG(9, 10))
 		const n = 160
 		w, m, v := random(r, n), make([]float32, n), make([]float32, n)
+
 		w64, m64, v64 := make([]float64, n), make([]float64, n), make([]float64, n)
 		for i := range w {
 			w64[i] = float64(w[i])
 		}
+
 		b1t, b2t := 1.0, 1.0
 		for step := range 50 {
 			g := random(r, n)
 			for i := range 16 {
 				g[i] = 0 // never moves, never divides 0 by 0
 			}
+
 			for i := 16; i < 32; i++ {
 				g[i] *= 1e-9 // about ε
 			}
+
 			b1t *= 0.9
 			b2t *= 0.999
 			s := AdamStep[float32]{
 				0.9, float32(1 - 0.9), 0.999, float32(1 - 0.999), float32(1e-2 / (1 - b1t)), float32(1 / math.Sqrt(1-b2t)), 1e-8,
 				1 - 1e-3,
 			}
+
 			for i := range n {
 				gi := float64(g[i])
 				m64[i] = 0.9*m64[i] + 0.1*gi
 				v64[i] = 0.999*v64[i] + 0.001*gi*gi
 				w64[i] = float64(s.Decay)*w64[i] - 1e-2*(m64[i]/(1-b1t))/(math.Sqrt(v64[i]/(1-b2t))+1e-8)
 			}
+
 			set.Adam(w, g, m, v, s)
+
 			for i := range n {
 				if g[i] != 0 {
 					t.Fatalf("gradient %d is %g after the step, expected 0", i, g[i])
 				}
+
 				if math.Abs(float64(w[i])-w64[i]) > 5e-6*math.Max(1, math.Abs(w64[i])) {
 					t.Fatalf("step %d: weight %d is %.9g, expected %.9g", step, i, w[i], w64[i])
 				}
 			}
 		}
+
 		// A dead unit's moments end in zero, not in subnormal numbers.
 		for range 2000 {
 			g := make([]float32, n)
 			set.Adam(w, g, m, v, AdamStep[float32]{0.9, 0.1, 0.9, 0.1, 0, 1, 1e-8, 1})
 		}
+
 		for i := range n {
 			if m[i] != 0 || v[i] != 0 {
 				t.Fatalf("moments %d are %g, %g after 2000 zero gradients, expected 0", i, m[i], v[i])
@@ -490,6 +557,7 @@ func TestAdam(t *testing.T) {
 func TestElementary(t *testing.T) {
 	worst := func(name string, f func(float32) float32, ref func(float64) float64, lo, hi, tol float64) {
 		r := rand.New(rand.NewPCG(11, 12))
+
 		top := 0.0
 		for range 200000 {
 			x := float32(lo + (hi-lo)*r.Float64())
@@ -498,16 +566,20 @@ func TestElementary(t *testing.T) {
 				top = e
 			}
 		}
+
 		if !(top <= tol) {
 			t.Errorf("%s: worst relative error %.2g, allowed %.2g", name, top, tol)
 		}
+
 		t.Logf("%s: worst relative error %.2g", name, top)
 	}
+
 	worst("exp", exp32, math.Exp, -87, 88, 1.5e-7)
 	worst("log below √½", log32, math.Log, 1e-6, 0.7, 2e-7)
 	worst("log near 1", log32, math.Log, 0.7, 1.5, 3e-7)
 	worst("log above", log32, math.Log, 1.5, 1e6, 2e-7)
 	worst("log1p", log1p32, math.Log1p, 1e-12, 1, 2e-7)
+
 	if e := exp32(-200); !(e > 0 && e < 2e-38) {
 		t.Errorf("exp(−200) = %g, expected the least normal number", e)
 	}
@@ -519,6 +591,7 @@ func TestSums(t *testing.T) {
 		r := rand.New(rand.NewPCG(11, 12))
 		for _, n := range []int{0, 16, 48, 256} {
 			c, w, e := random(r, n), random(r, n), random(r, n)
+
 			var want, size [3]float64
 			for i := range c {
 				x, y, z := float64(c[i]), float64(w[i]), float64(e[i])
@@ -527,12 +600,14 @@ func TestSums(t *testing.T) {
 					size[k] += math.Abs(v)
 				}
 			}
+
 			got := set.Sums(c, w, e)
 			for k := range got {
 				if d := math.Abs(got[k] - want[k]); !(d <= 1e-14*size[k]) {
 					t.Errorf("%d numbers, sum %d: %.17g, expected %.17g", n, k, got[k], want[k])
 				}
 			}
+
 			if a := testing.AllocsPerRun(10, func() { set.Sums(c, w, e) }); a > 0 {
 				t.Errorf("Sums allocates %g times", a)
 			}
@@ -542,17 +617,23 @@ func TestSums(t *testing.T) {
 
 func TestResolve(t *testing.T) {
 	t.Setenv(EnvVar, "")
+
 	if k, err := Resolve("auto"); err != nil || k.Name != Names()[0] {
 		t.Errorf("auto: %v, %v; expected %s", k, err, Names()[0])
 	}
+
 	t.Setenv(EnvVar, "portable")
+
 	if k, err := Resolve(""); err != nil || k.Name != "portable" {
 		t.Errorf("auto with %s=portable: %v, %v", EnvVar, k, err)
 	}
+
 	t.Setenv(EnvVar, "sse9")
+
 	if _, err := Resolve("auto"); err == nil || errors.Is(err, ErrUnavailable) {
 		t.Errorf("unknown name: %v, expected an error that names the choices", err)
 	}
+
 	if k, err := Resolve("portable"); err != nil || k.Name != "portable" {
 		t.Errorf("a name given wins over the environment: %v, %v", k, err)
 	}
@@ -600,6 +681,7 @@ func TestMisuse(t *testing.T) {
 						t.Errorf("%s: no panic", name)
 					}
 				}()
+
 				f()
 			}()
 		}

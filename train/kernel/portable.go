@@ -29,12 +29,14 @@ func gemm4[T Float](a0, a1, w []T, k, n int) (s00, s01, s02, s03, s10, s11, s12,
 		s03 += T(x0 * r[3])
 		s13 += T(x1 * r[3])
 	}
+
 	return
 }
 
 func gemm[T Float](z, a []T, lda int, w []T, rows, k, n int) {
 	for r := 0; r < rows; r += 2 {
 		a0, a1 := a[r*lda:r*lda+k], a[(r+1)*lda:(r+1)*lda+k]
+
 		z0, z1 := z[r*n:(r+1)*n], z[(r+1)*n:(r+2)*n]
 		for c := 0; c < n; c += 4 {
 			z0[c], z0[c+1], z0[c+2], z0[c+3], z1[c], z1[c+1], z1[c+2], z1[c+3] = gemm4(a0, a1, w[c:], k, n)
@@ -45,6 +47,7 @@ func gemm[T Float](z, a []T, lda int, w []T, rows, k, n int) {
 func dense[T Float](z, a []T, lda int, w, b []T, rows, k, n int, alpha T) {
 	checkGemm(len(z), len(a), lda, len(w), rows, k, n)
 	gemm(z, a, lda, w, rows, k, n)
+
 	b = b[:n]
 	for r := range rows {
 		zr := z[r*n : (r+1)*n]
@@ -58,17 +61,21 @@ func denseReLU[T Float](z, a []T, lda int, w, b []T, keep []uint16, keepStride i
 	checkGemm(len(z), len(a), lda, len(w), rows, k, n)
 	need(len(keep) >= (rows-1)*keepStride+n/Lane, "keep is too short")
 	gemm(z, a, lda, w, rows, k, n)
+
 	b = b[:n]
 	for r := range rows {
 		zr := z[r*n : (r+1)*n]
+
 		bits := keep[r*keepStride:]
 		for c, bc := range b {
 			v := T(alpha*zr[c]) + bc
+
 			// NaN stays NaN, as max(0, NaN) does in torch: a diverged
 			// network must not look healthy.
 			if v <= 0 || bits[c>>4]>>(c&15)&1 == 0 {
 				v = 0
 			}
+
 			zr[c] = v
 		}
 	}
@@ -77,6 +84,7 @@ func denseReLU[T Float](z, a []T, lda int, w, b []T, keep []uint16, keepStride i
 func back[T Float](dx, dy []T, ldy int, wt, h []T, rows, k, n int, alpha T) {
 	checkGemm(len(dx), len(dy), ldy, len(wt), rows, k, n)
 	gemm(dx, dy, ldy, wt, rows, k, n)
+
 	h = h[:rows*n]
 	for i, x := range h {
 		if x > 0 {
@@ -89,6 +97,7 @@ func back[T Float](dx, dy []T, ldy int, wt, h []T, rows, k, n int, alpha T) {
 
 func outer[T Float](g, sum, a []T, lda int, d []T, rows, k, n int, alpha T) {
 	checkOuter(len(g), sum, len(a), lda, len(d), rows, k, n)
+
 	for i := 0; i < k; i += 2 {
 		for c := 0; c < n; c += 4 {
 			var s00, s01, s02, s03, s10, s11, s12, s13 T
@@ -105,6 +114,7 @@ func outer[T Float](g, sum, a []T, lda int, d []T, rows, k, n int, alpha T) {
 				s03 += T(x0 * y[3])
 				s13 += T(x1 * y[3])
 			}
+
 			g0, g1 := g[i*n+c:i*n+c+4], g[(i+1)*n+c:(i+1)*n+c+4]
 			g0[0] += T(alpha * s00)
 			g0[1] += T(alpha * s01)
@@ -116,21 +126,25 @@ func outer[T Float](g, sum, a []T, lda int, d []T, rows, k, n int, alpha T) {
 			g1[3] += T(alpha * s13)
 		}
 	}
+
 	if sum == nil {
 		return
 	}
+
 	sum = sum[:n]
 	for c := range sum {
 		var s T
 		for r := range rows {
 			s += d[r*n+c]
 		}
+
 		sum[c] += s
 	}
 }
 
 func addRows[T Float](sum, d []T, rows, n int) {
 	checkRows(len(sum), len(d), rows, n)
+
 	sum = sum[:n]
 	for r := range rows {
 		for c, x := range d[r*n : (r+1)*n] {
@@ -141,6 +155,7 @@ func addRows[T Float](sum, d []T, rows, n int) {
 
 func gather[T Float](dst []T, ldd int, src []T, lds int, idx []int32, n int) {
 	checkGather(len(dst), ldd, len(src), lds, idx, n)
+
 	for i, q := range idx {
 		d := dst[i*ldd:][:PadK(n)]
 		clear(d[copy(d, src[int(q)*lds:][:n]):])
@@ -149,6 +164,7 @@ func gather[T Float](dst []T, ldd int, src []T, lds int, idx []int32, n int) {
 
 func transpose[T Float](dst []T, ldd int, src []T, lds, rows, cols int) {
 	checkTranspose(len(dst), ldd, len(src), lds, rows, cols)
+
 	for r := range rows {
 		s := src[r*lds : r*lds+cols]
 		for c, x := range s {
@@ -162,6 +178,7 @@ const varianceFloor = 1e-6
 
 func lossGrad[T Float](gmu, graw, mu, raw, t1, t2, c []T, beta T) T {
 	checkLoss(len(mu), 1, len(gmu), len(graw), len(raw), len(t1), len(t2), len(c))
+
 	var sum T
 	for i := range mu {
 		v, e, h := softplus(raw[i])
@@ -171,12 +188,14 @@ func lossGrad[T Float](gmu, graw, mu, raw, t1, t2, c []T, beta T) T {
 		gmu[i] = -T(s * (a + b))
 		graw[i] = bySlope(T(s*rest), e, h)
 	}
+
 	return sum
 }
 
 func jointGrad[T Float](gmu, graw, mu, raw, t1, t2, c []T, beta T) T {
 	n := len(mu)
 	checkLoss(n, 2, len(gmu), len(graw), len(raw), len(t1), len(t2), len(c))
+
 	var sum T
 	for i := range mu {
 		va, ea, ha := softplus(raw[i])
@@ -190,6 +209,7 @@ func jointGrad[T Float](gmu, graw, mu, raw, t1, t2, c []T, beta T) T {
 		graw[i] = bySlope(gt+T(by*rest), ea, ha)
 		sum += lt + la
 	}
+
 	return sum
 }
 
@@ -201,6 +221,7 @@ func softplus[T Float](r T) (v, e, h T) {
 	if r > 0 {
 		v = r + v
 	}
+
 	return v, e, h
 }
 
@@ -208,9 +229,11 @@ func softplus[T Float](r T) (v, e, h T) {
 func tails[T Float](r T) (e, h T) {
 	h = exp(-T(0.5 * abs(r)))
 	e = T(h * h)
+
 	if !(r < 0) {
 		h = 1
 	}
+
 	return e, h
 }
 
@@ -223,16 +246,19 @@ func betaTerm[T Float](v, c, beta, q T) (loss, by, rest T) {
 	lv := log(v)
 	s := T(0.5*c) * exp(T(beta*lv))
 	e2 := T(T(0.5*q) * iv)
+
 	return T(s * (lv + e2)), T(s * iv), 1 - e2
 }
 
 func variance[T Float](raw []T) {
 	checkVariance(len(raw))
+
 	for i, r := range raw {
 		v := log1p(exp(-abs(r))) + varianceFloor
 		if r > 0 {
 			v = r + v
 		}
+
 		raw[i] = v
 	}
 }
@@ -240,6 +266,7 @@ func variance[T Float](raw []T) {
 // sums has two partial sums of each: one would wait for every addition.
 func sums[T Float](c, w, e []T) [3]float64 {
 	checkSums(len(c), len(w), len(e))
+
 	var a, b [3]float64
 	for i := 0; i+2 <= len(c); i += 2 {
 		x, y := float64(c[i]), float64(c[i+1])
@@ -251,6 +278,7 @@ func sums[T Float](c, w, e []T) [3]float64 {
 		a[2] += float64(wx * x)
 		b[2] += float64(wy * y)
 	}
+
 	return [3]float64{a[0] + b[0], a[1] + b[1], a[2] + b[2]}
 }
 
@@ -261,15 +289,19 @@ const tiny = 1e-35
 
 func adam[T Float](w, g, m, v []T, s AdamStep[T]) {
 	checkAdam(len(w), len(g), len(m), len(v))
+
 	for i, gi := range g {
 		mi := T(s.Beta1*m[i]) + T(s.OneMinusBeta1*gi)
 		vi := T(s.Beta2*v[i]) + T(s.OneMinusBeta2*T(gi*gi))
+
 		if abs(mi) < tiny {
 			mi = 0
 		}
+
 		if vi < tiny {
 			vi = 0
 		}
+
 		m[i], v[i] = mi, vi
 		den := T(T(math.Sqrt(float64(vi)))*s.RootScale) + s.Eps
 		w[i] = T(s.Decay*w[i]) - T(s.Rate*mi)/den
@@ -281,9 +313,11 @@ func adam[T Float](w, g, m, v []T, s AdamStep[T]) {
 // first: after all of them res is (random < drop).
 func bernoulli(dst []uint16, drop uint16, s *Lanes) {
 	checkBits(len(dst))
+
 	for ; len(dst) > 0; dst = dst[32:] {
 		for j := range 8 {
 			s0, s1, s2, s3 := s[0][j], s[1][j], s[2][j], s[3][j]
+
 			var res uint64
 			for b := range 16 {
 				u := s0 + s3
@@ -295,12 +329,14 @@ func bernoulli(dst []uint16, drop uint16, s *Lanes) {
 				s0 ^= s3
 				s2 ^= t
 				s3 = s3<<45 | s3>>19
+
 				if drop>>b&1 == 1 {
 					res |= u
 				} else {
 					res &= u
 				}
 			}
+
 			s[0][j], s[1][j], s[2][j], s[3][j] = s0, s1, s2, s3
 			d := dst[4*j : 4*j+4]
 			d[0], d[1], d[2], d[3] = ^uint16(res), ^uint16(res>>16), ^uint16(res>>32), ^uint16(res>>48)
@@ -359,6 +395,7 @@ func exp32(x float32) float32 {
 		}
 		x = expMin
 	}
+
 	n := float32(math.RoundToEven(float64(float32(x * log2e))))
 	r := x - float32(n*ln2Hi)
 	r -= float32(n * ln2Lo)
@@ -370,6 +407,7 @@ func exp32(x float32) float32 {
 	p = float32(p*r) + 0.5
 	p = float32(p*r) + 1
 	p = float32(p*r) + 1
+
 	return p * math.Float32frombits(uint32(int32(n)+127)<<23)
 }
 
@@ -394,6 +432,7 @@ func log32(x float32) float32 {
 	p = float32(p*z) + 2.0/5
 	p = float32(p*z) + 2.0/3
 	lm := float32(s*2) + float32(float32(p*z)*s)
+
 	return float32(n*ln2Hi) + (lm + float32(n*ln2Lo))
 }
 
@@ -412,5 +451,6 @@ func log1p32(x float32) float32 {
 	p = float32(p*z) + 2.0/7
 	p = float32(p*z) + 2.0/5
 	p = float32(p*z) + 2.0/3
+
 	return float32(s*2) + float32(float32(p*z)*s)
 }

@@ -40,17 +40,21 @@ var packs = sync.Pool{New: func() any { return new(packed) }}
 // bytes are the same on every machine.
 func Subtract(m, n, k int, a, b, c View) {
 	need(c.Col == 1, "the columns of c are not adjacent")
+
 	if m <= 0 || n <= 0 || k <= 0 {
 		return
 	}
+
 	p := packs.Get().(*packed)
 	defer packs.Put(p)
+
 	packedA, packedB := p.a[:], p.b[:]
 	for l := 0; l < k; l += depth {
 		kc := min(depth, k-l)
 		for j := 0; j < n; j += blockColumns {
 			nc := min(blockColumns, n-j)
 			pack(packedB, b.From(l, j).T(), nc, kc, tileColumns)
+
 			for i := 0; i < m; i += blockRows {
 				mc := min(blockRows, m-i)
 				pack(packedA, a.From(i, l), mc, kc, tileRows)
@@ -71,6 +75,7 @@ func pack(dst []float64, v View, rows, k, strip int) {
 			}
 			continue
 		}
+
 		for r := range strip {
 			if i+r >= rows {
 				for l := range k {
@@ -78,6 +83,7 @@ func pack(dst []float64, v View, rows, k, strip int) {
 				}
 				continue
 			}
+
 			at := (i + r) * v.Row
 			for l := range k {
 				d[l*strip+r] = v.Data[at]
@@ -93,15 +99,19 @@ func tiles(a, b []float64, c View, m, n, k int) {
 	for j := 0; j < n; j += tileColumns {
 		for i := 0; i < m; i += tileRows {
 			rows, columns := min(tileRows, m-i), min(tileColumns, n-j)
+
 			ap, bp := a[i*k:][:tileRows*k], b[j*k:][:tileColumns*k]
 			if rows == tileRows && columns == tileColumns {
 				tile(c.Data[i*c.Row+j:][:(tileRows-1)*c.Row+tileColumns], ap, bp, k, c.Row)
 				continue
 			}
+
 			for r := range rows {
 				copy(edge[r*tileColumns:][:columns], c.Data[(i+r)*c.Row+j:])
 			}
+
 			tile(edge[:], ap, bp, k, tileColumns)
+
 			for r := range rows {
 				copy(c.Data[(i+r)*c.Row+j:][:columns], edge[r*tileColumns:])
 			}
@@ -123,6 +133,7 @@ func tile(c, a, b []float64, k, ldc int) {
 		productTile(&c[0], &a[0], &b[0], k, ldc)
 		return
 	}
+
 	tilePortable(c, a, b, k, ldc)
 }
 

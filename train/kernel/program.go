@@ -55,6 +55,7 @@ func NewProgram(steps []Step) *Program {
 	for _, s := range steps {
 		need(s.Kind >= Sum && s.Kind <= Softplus && s.N >= 0 && s.P.Next == 0 && (s.Kind <= Scaled || s.Count == 1),
 			"unknown step of a program")
+
 		for r := int32(0); r < s.Count; r += mostOutputs {
 			part := s
 			part.Count = min(mostOutputs, s.Count-r)
@@ -63,17 +64,20 @@ func NewProgram(steps []Step) *Program {
 				p.reach(f.At, f.At+(part.Count-1)*f.Next)
 				*f = Slots{f.At * Group, f.Next * Group}
 			}
+
 			for _, f := range []*Factors{&part.P, &part.Q} {
 				f.At += r * f.Next
 				over := max(s.N-1, 0) * f.Step
 				p.reach(f.At, f.At+over, f.At+(part.Count-1)*f.Next, f.At+over+(part.Count-1)*f.Next)
 				*f = Factors{f.At * Group, f.Step * Group, f.Next * Group}
 			}
+
 			p.reach(s.Scale)
 			part.Scale *= Group
 			p.steps = append(p.steps, part)
 		}
 	}
+
 	return p
 }
 
@@ -89,19 +93,24 @@ func (p *Program) check(room int) { need(room >= p.size, "room is too short for 
 
 func run[T Float](p *Program, room []T) {
 	p.check(len(room))
+
 	for i := range p.steps {
 		s := &p.steps[i]
 		for r := range s.Count {
 			acc := [Group]T(room[s.Init.At+r*s.Init.Next:])
+
 			a, b := s.P.At, s.Q.At+r*s.Q.Next
 			for range s.N {
 				x, y := room[a:a+Group], room[b:b+Group]
 				for l := range acc {
 					acc[l] += T(x[l] * y[l])
 				}
+
 				a, b = a+s.P.Step, b+s.Q.Step
 			}
+
 			copy(room[s.To.At+r*s.To.Next:], acc[:])
+
 			if s.Kind > Sum {
 				at := func(s Slots) []T { return room[s.At+r*s.Next:][:Group] }
 				apply(s.Kind, at(s.To), room[s.Scale:s.Scale+Group], at(s.Also))

@@ -15,9 +15,11 @@ func randomStep(r *rand.Rand) Step {
 		P: Factors{At: number(10), Step: number(4)}, Q: Factors{At: 14 - number(6), Step: number(5) - 2, Next: number(2)},
 		Init: Slots{At: 7, Next: number(5) - 1}, To: Slots{At: 30, Next: 1}, Also: Slots{At: 52, Next: -2},
 	}
+
 	if s.Kind > Scaled {
 		s.Count = 1
 	}
+
 	return s
 }
 
@@ -25,26 +27,32 @@ func randomStep(r *rand.Rand) Step {
 func TestProgramStep(t *testing.T) {
 	eachSet(t, func(t *testing.T, set *Set[float32]) {
 		r := rand.New(rand.NewPCG(23, 24))
+
 		turns := 300
 		if os.Getenv("DOUBLETAKE_LONG") != "" {
 			turns = 2000
 		}
+
 		for range turns {
 			s := randomStep(r)
+
 			room := random(r, 60*Group)
 			if s.Kind == Log || s.Kind == Pivot {
 				for i := range room {
 					room[i] = float32(math.Abs(float64(room[i]))) + 1e-3
 				}
 			}
+
 			before := append([]float32(nil), room...)
 			set.Run(NewProgram([]Step{s}), room)
 			at := func(slot int32, l int) float64 { return float64(before[int(slot)*Group+l]) }
 			expected := wide(before)
+
 			scale := make([]float64, len(room))
 			for i, x := range expected {
 				scale[i] = math.Abs(x)
 			}
+
 			for i := range s.Count {
 				for l := range Group {
 					v := at(s.Init.At+i*s.Init.Next, l)
@@ -54,6 +62,7 @@ func TestProgramStep(t *testing.T) {
 						v += p
 						size += math.Abs(p)
 					}
+
 					by, w, sizeW := at(s.Scale, l), 0.0, 0.0
 					switch s.Kind {
 					case Scaled:
@@ -71,6 +80,7 @@ func TestProgramStep(t *testing.T) {
 						v = math.Log1p(math.Exp(v))
 						size++
 					}
+
 					to, also := int(s.To.At+i*s.To.Next)*Group+l, int(s.Also.At+i*s.Also.Next)*Group+l
 					expected[to], scale[to] = v, size
 					if s.Kind > Sum {
@@ -78,6 +88,7 @@ func TestProgramStep(t *testing.T) {
 					}
 				}
 			}
+
 			for i, x := range room {
 				close32(t, "slot", x, expected[i], scale[i])
 			}
@@ -91,17 +102,21 @@ func TestProgram(t *testing.T) {
 		r := rand.New(rand.NewPCG(25, 26))
 		var steps []Step
 		room := random(r, 60*Group)
+
 		for range 40 {
 			s := randomStep(r)
 			s.Kind = min(s.Kind, Scaled)
 			steps = append(steps, s)
 		}
+
 		alone := append([]float32(nil), room...)
 		set.Run(NewProgram(steps), room)
 		set.Run(NewProgram(nil), room)
+
 		for _, s := range steps {
 			set.Run(NewProgram([]Step{s}), alone)
 		}
+
 		for i, x := range alone {
 			if room[i] != x {
 				t.Fatalf("slot %d is %g, alone %g", i/Group, room[i], x)
@@ -117,9 +132,11 @@ func TestPivotKeepsNaN(t *testing.T) {
 		room[1], room[2*Group] = float32(math.NaN()), 1
 		s := Step{Count: 1, Kind: Pivot, Init: Slots{At: 0}, Scale: 2, To: Slots{At: 1}, Also: Slots{At: 2}}
 		set.Run(NewProgram([]Step{s}), room)
+
 		if x, y := room[Group+1], room[2*Group+1]; x == x || y == y {
 			t.Errorf("NaN gives %g and %g", x, y)
 		}
+
 		if x, y := room[Group], room[2*Group]; x != 1 || y != -1 {
 			t.Errorf("0 gives %g and %g, expected the floor 1 and -1", x, y)
 		}
@@ -140,6 +157,7 @@ func TestProgramMisuse(t *testing.T) {
 					t.Errorf("%s: no panic", name)
 				}
 			}()
+
 			NewProgram([]Step{s})
 		}()
 	}

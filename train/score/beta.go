@@ -41,18 +41,22 @@ func (m BetaMap) logDensity(below, above float64) float64 {
 // sigmas solves c(Φ(t)) = Φ(z) for t.
 func (m BetaMap) sigmas(z float64) float64 {
 	want := logNormCDF(z) - logNormCDF(-z)
+
 	lo, hi := -1.0, 1.0
 	for m.logit(lo) > want {
 		lo *= 2
 	}
+
 	for m.logit(hi) < want {
 		hi *= 2
 	}
+
 	for {
 		mid := lo + (hi-lo)/2
 		if hi-lo < 1e-12*(1+math.Abs(mid)) || mid <= lo || mid >= hi {
 			return mid
 		}
+
 		if m.logit(mid) < want {
 			lo = mid
 		} else {
@@ -68,6 +72,7 @@ var grid = func() (g struct{ z, below, above []float64 }) {
 		z := gridStep * float64(i)
 		g.z, g.below, g.above = append(g.z, z), append(g.below, logNormCDF(z)), append(g.above, logNormCDF(-z))
 	}
+
 	return g
 }()
 
@@ -83,6 +88,7 @@ func (m BetaMap) secondMoment() float64 {
 		log := m.logDensity(grid.below[i], grid.above[i]) - z*z/2 - logSqrt2Pi
 		sum += z * z * math.Exp(log) * gridStep
 	}
+
 	return sum
 }
 
@@ -92,6 +98,7 @@ func (m BetaMap) secondMoment() float64 {
 func (m BetaMap) crps(z1, z2 float64) (float64, float64) {
 	n := len(grid.z)
 	below, above := make([]float64, n), make([]float64, n) // ∫ F² and ∫ (1−F)² up to each point
+
 	f, g := 0.0, 1.0
 	for i := range n {
 		c := 1 / (1 + math.Exp(-m.eta(grid.below[i], grid.above[i])))
@@ -100,20 +107,26 @@ func (m BetaMap) crps(z1, z2 float64) (float64, float64) {
 			below[i] = below[i-1] + gridStep*(f+p)/2
 			above[i] = above[i-1] + gridStep*(g+q)/2
 		}
+
 		f, g = p, q
 	}
+
 	at := func(z float64) float64 {
 		if out := math.Abs(z) - grid.z[n-1]; out > 0 { // beyond, F is 0 or 1
 			z = math.Copysign(grid.z[n-1], z)
 			if z > 0 {
 				return out + below[n-1]
 			}
+
 			return out + above[n-1]
 		}
+
 		i := min(int((z-grid.z[0])/gridStep), n-2)
 		t := (z - grid.z[i]) / gridStep
+
 		return below[i] + t*(below[i+1]-below[i]) + above[n-1] - above[i] - t*(above[i+1]-above[i])
 	}
+
 	return at(z1), at(z2)
 }
 
@@ -127,7 +140,9 @@ func logNormCDF(z float64) float64 {
 	case z > -30:
 		return math.Log(0.5 * math.Erfc(-z/math.Sqrt2))
 	}
+
 	q := 1 / (z * z)
+
 	return -z*z/2 - math.Log(-z) - logSqrt2Pi + math.Log1p(-q*(1-q*(3-q*(15-q*105))))
 }
 
@@ -146,6 +161,7 @@ func levelsOf(z []float64) levels {
 	for i, v := range z {
 		l.below[i], l.above[i] = logNormCDF(v), logNormCDF(-v)
 	}
+
 	return l
 }
 
@@ -162,6 +178,7 @@ func (l levels) gradient(i int, m BetaMap) (loss float64, by [3]float64) {
 		tilt*m.B*v - math.Exp(q-sum),
 		-tilt,
 	}
+
 	return logAddExp(0, e) + logAddExp(0, -e) - sum, by
 }
 
@@ -180,19 +197,24 @@ func fitBeta(z []float64) (BetaMap, error) {
 			grad[k] = t[k] / (betaPrior * betaPrior)
 			loss += t[k] * t[k] / (2 * betaPrior * betaPrior)
 		}
+
 		for i := range z {
 			f, by := l.gradient(i, m)
 			loss += f / 2
+
 			for k := range grad {
 				grad[k] += by[k] / 2
 			}
 		}
+
 		return loss
 	})
+
 	m := of(t)
 	if err == nil && !m.ok() {
 		err = fmt.Errorf("the map is %v", m)
 	}
+
 	return m, err
 }
 
@@ -206,16 +228,19 @@ func minimise(n int, f func(t, grad []float64) float64) (t []float64, value floa
 			last = f(t, slope)
 		}
 	}
+
 	problem := optimize.Problem{
 		Func: func(t []float64) float64 { eval(t); return last },
 		Grad: func(grad, t []float64) { eval(t); copy(grad, slope) },
 	}
+
 	r, err := optimize.Minimize(problem, make([]float64, n), &optimize.Settings{
 		MajorIterations: 200, GradientThreshold: 1e-6,
 	}, &optimize.LBFGS{})
 	if r == nil { // a line search that cannot improve any more is an end, not a failure
 		return make([]float64, n), 0, fmt.Errorf("maximise likelihood: %w", err)
 	}
+
 	return r.X, r.F, nil
 }
 
@@ -227,6 +252,7 @@ func (r *Recalibration) judgeBeta(kind string, s Set, total []float64, out *Scor
 	limit := func(level float64) float64 { return math.Log(level / (1 - level)) }
 	half68, half95 := limit(math.Exp(logNormCDF(z68))), limit(math.Exp(logNormCDF(z95)))
 	var nll, crps, width float64
+
 	in68, in95, below := 0, 0, make([]int, len(quantileLevels))
 	for k, v := range total {
 		o := r.Outcomes[k%s.Out]
@@ -235,17 +261,21 @@ func (r *Recalibration) judgeBeta(kind string, s Set, total []float64, out *Scor
 		width += (m.sigmas(z95) - m.sigmas(-z95)) * sd / float64(len(total))
 		c1, c2 := m.crps(z[2*k]/widen, z[2*k+1]/widen)
 		crps += (c1 + c2) * sd / n
+
 		for _, z := range z[2*k : 2*k+2] {
 			z /= widen
 			under, over := logNormCDF(z), logNormCDF(-z)
 			nll += (0.5*z*z + math.Log(sd) + logSqrt2Pi - m.logDensity(under, over)) / n
+
 			at := m.eta(under, over)
 			if math.Abs(at) <= half68 {
 				in68++
 			}
+
 			if math.Abs(at) <= half95 {
 				in95++
 			}
+
 			for i, l := range quantileLevels {
 				if at < limit(l) {
 					below[i]++
@@ -253,11 +283,13 @@ func (r *Recalibration) judgeBeta(kind string, s Set, total []float64, out *Scor
 			}
 		}
 	}
+
 	out.set("nll", nll)
 	out.set("crps", crps)
 	out.set("width95", width)
 	out.set("coverage68", float64(in68)/n)
 	out.set("coverage95", float64(in95)/n)
+
 	for i := range out.Quantiles {
 		out.Quantiles[i].Observed = float64(below[i]) / n
 	}

@@ -10,6 +10,7 @@ func residuals(s Set, total []float64) []float64 {
 		sd := math.Sqrt(v)
 		z = append(z, (s.Y1[k]-s.Mu[k])/sd, (s.Y2[k]-s.Mu[k])/sd)
 	}
+
 	return z
 }
 
@@ -22,6 +23,7 @@ func central(out int, half float64) limits {
 	for j := range out {
 		l.lo[j], l.hi[j] = -half, half
 	}
+
 	return l
 }
 
@@ -33,6 +35,7 @@ func (l limits) hold(j int, z []float64) int {
 			n++
 		}
 	}
+
 	return n
 }
 
@@ -42,6 +45,7 @@ func (l limits) within(z []float64) int {
 	for k := 0; k < len(z); k += 2 {
 		n += l.hold(k/2%len(l.lo), z[k:k+2])
 	}
+
 	return n
 }
 
@@ -53,6 +57,7 @@ func (l limits) below(z []float64) int {
 			n++
 		}
 	}
+
 	return n
 }
 
@@ -64,11 +69,14 @@ func Coverage(s Set, p []float64) []float64 {
 	if s.N == 0 {
 		return nil
 	}
+
 	z := residuals(s, s.Var)
+
 	out := make([]float64, len(p))
 	for i := range p {
 		out[i] = float64(central(s.Out, math.Sqrt2*math.Erfinv(p[i])).within(z)) / float64(len(z))
 	}
+
 	return out
 }
 
@@ -79,5 +87,6 @@ func share(count int, n float64) float64 {
 	for range count {
 		sum += 1 / n
 	}
+
 	return sum
 }

@@ -29,10 +29,12 @@ func (c Criterion) Rows(s Set) []float64 { return c.rows(s.check()) }
 // nllRows is the negative log-likelihood of each row, mean over outcomes and both values.
 func nllRows(s Set, total []float64) []float64 {
 	out := make([]float64, s.N)
+
 	z := residuals(s, total)
 	for k, v := range total {
 		out[k/s.Out] += ((z[2*k]*z[2*k]+z[2*k+1]*z[2*k+1])/2 + math.Log(2*math.Pi*v)) / float64(2*s.Out)
 	}
+
 	return out
 }
 
@@ -41,6 +43,7 @@ func nllRows(s Set, total []float64) []float64 {
 func errorRows(s Set) (e, v []float64) {
 	e, v = make([]float64, s.N), make([]float64, s.N)
 	mean := totalWeight(s.Weight, s.N) / float64(s.N)
+
 	undefined := s.errorUndefined() != ""
 	for k, x := range MeasuredError(s) {
 		w := s.weight(k/s.Out) / mean / float64(s.Out)
@@ -50,6 +53,7 @@ func errorRows(s Set) (e, v []float64) {
 			e[k/s.Out] = math.NaN()
 		}
 	}
+
 	return e, v
 }
 
@@ -60,12 +64,14 @@ func ratioRows(s Set) []float64 {
 	e, v := errorRows(s)
 	me, mv := average(e, nil), average(v, nil)
 	l := math.Log(me / mv)
+
 	out := make([]float64, s.N)
 	for i := range out {
 		if out[i] = math.NaN(); me > 0 && mv > 0 {
 			out[i] = math.Abs(l) + math.Copysign(1, l)*(e[i]/me-v[i]/mv)
 		}
 	}
+
 	return out
 }
 

@@ -19,6 +19,7 @@ func TestRankingAgainstScipy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var want struct {
 		Plain struct {
 			Scores             [][]float64
@@ -30,27 +31,33 @@ func TestRankingAgainstScipy(t *testing.T) {
 			Above, SE, P float64
 		}
 	}
+
 	if err := json.Unmarshal(raw, &want); err != nil {
 		t.Fatal(err)
 	}
+
 	near := func(what string, got, want float64) {
 		t.Helper()
 		if math.Abs(got-want) > 1e-9*math.Max(1, math.Abs(want)) {
 			t.Errorf("%s %v, expected %v", what, got, want)
 		}
 	}
+
 	var scores [][][]float64
 	for _, m := range want.Plain.Scores {
 		scores = append(scores, [][]float64{m})
 	}
+
 	run := make([]int, len(scores[0][0]))
 	for i := range run {
 		run[i] = i
 	}
+
 	ranks := Ranking(scores, run)
 	if len(ranks) != 4 || !math.IsNaN(ranks[0].P) {
 		t.Fatalf("%+v", ranks)
 	}
+
 	var p []float64
 	for i, r := range ranks[1:] {
 		p = append(p, r.P)
@@ -58,9 +65,11 @@ func TestRankingAgainstScipy(t *testing.T) {
 		near("SE", r.SE, want.Plain.SE[i])
 		near("p", r.P, want.Plain.P[i])
 	}
+
 	for i, v := range Holm(p) {
 		near("Holm", v, want.Plain.Holm[i])
 	}
+
 	r := Ranking(want.Clustered.Scores, want.Clustered.Run)[1]
 	near("clustered difference", r.Above, want.Clustered.Above)
 	near("clustered SE", r.SE, want.Clustered.SE)
@@ -86,12 +95,14 @@ func TestHolmInvariants(t *testing.T) {
 			if h[i] < p[i] || h[i] > min(1, float64(len(p))*p[i]) {
 				t.Fatalf("%v → %v", p, h)
 			}
+
 			for k := range p {
 				if p[i] < p[k] && h[i] > h[k] {
 					t.Fatalf("%v → %v", p, h)
 				}
 			}
 		}
+
 		if i := slices.Index(p, slices.Min(p)); h[i] != min(1, float64(len(p))*p[i]) {
 			t.Fatalf("%v → %v", p, h)
 		}
@@ -108,6 +119,7 @@ func criteriaSet(weights bool) Set {
 		if weights {
 			s.Weight = append(s.Weight, 0.5+rng.Float64())
 		}
+
 		for range out {
 			mu, err := rng.NormFloat64(), 0.4*rng.NormFloat64()
 			s.Mu = append(s.Mu, mu)
@@ -116,6 +128,7 @@ func criteriaSet(weights bool) Set {
 			s.Var, s.Cov = append(s.Var, 0.1+rng.Float64()), append(s.Cov, 0.05+0.1*rng.Float64())
 		}
 	}
+
 	return s
 }
 
@@ -128,15 +141,18 @@ func TestCriteriaAreJudges(t *testing.T) {
 			"nll": j.Get("nll"), "crps": j.Get("crps"), "rmse": j.Get("e"),
 			"ratio": math.Abs(math.Log(j.Get("sum_e_ratio"))),
 		}
+
 		for _, c := range Criteria() {
 			if got := average(c.Rows(s), nil); math.Abs(got-want[c.Key]) > 1e-12 {
 				t.Errorf("weights %v: %s %v, expected %v", weights, c.Key, got, want[c.Key])
 			}
 		}
+
 		if got := ErrorRatio(s); math.Abs(got-j.Get("sum_e_ratio")) > 1e-12 {
 			t.Errorf("Σe/Σv̂ %v, expected %v", got, j.Get("sum_e_ratio"))
 		}
 	}
+
 	s := criteriaSet(false)
 	s.Couples = true
 	if rows := Criteria()[2].Rows(s); !math.IsNaN(rows[0]) {
@@ -149,6 +165,7 @@ func TestCriteriaAreJudges(t *testing.T) {
 func TestRatioRowsAgainstJackknife(t *testing.T) {
 	s := criteriaSet(false)
 	_, se := ClusteredMean(ratioRows(s.check()), s.Run)
+
 	var left []float64
 	for g := range 10 {
 		u := Set{Set: triplets.Set{Out: 2}}
@@ -156,14 +173,18 @@ func TestRatioRowsAgainstJackknife(t *testing.T) {
 			if s.Run[i] == g {
 				continue
 			}
+
 			u.N++
+
 			for k := 2 * i; k < 2*i+2; k++ {
 				u.Y1, u.Y2, u.Mu = append(u.Y1, s.Y1[k]), append(u.Y2, s.Y2[k]), append(u.Mu, s.Mu[k])
 				u.Cov = append(u.Cov, s.Cov[k])
 			}
 		}
+
 		left = append(left, math.Abs(math.Log(ErrorRatio(u))))
 	}
+
 	_, sd := MeanStd(left)
 	if want := sd * 9 / math.Sqrt(10); math.Abs(se/want-1) > 0.1 {
 		t.Errorf("SE %v, the jackknife's %v", se, want)

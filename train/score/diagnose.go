@@ -44,13 +44,16 @@ func Diagnose(a triplets.Answers) []Flag {
 			flags = append(flags, Flag{Code: code, Violated: violated, Do: do, Value: value, Limit: limit})
 		}
 	}
+
 	meanOf := func(v []float64, f func(x float64) float64) float64 {
 		s := 0.0
 		for _, x := range v {
 			s += f(x)
 		}
+
 		return s / float64(len(v))
 	}
+
 	square := func(x float64) float64 { return x * x }
 	if len(a.Delta) > 0 && len(a.Cov) > 0 {
 		v := math.Sqrt(meanOf(a.Delta, square) / meanOf(a.Cov, math.Abs))
@@ -59,6 +62,7 @@ func Diagnose(a triplets.Answers) []Flag {
 				"paper's E|cov| = C + μδ depends on where the outcome's zero lies", v),
 			"read C instead of the raw covariance; train longer, with pairs: symmetrised, or with feedback: flag")
 	}
+
 	if len(a.Kappa) > 0 && len(a.Var) > 0 {
 		v := meanOf(a.Kappa, math.Abs) / meanOf(a.Var, math.Abs)
 		add("kappa", v, LimitKappa,
@@ -67,6 +71,7 @@ func Diagnose(a triplets.Answers) []Flag {
 			"the split of the total into aleatoric and epistemic is uncertain by as much; train longer, lower beta, or "+
 				"compare seeds")
 	}
+
 	if len(a.Cov) > 0 {
 		v := meanOf(a.Cov, func(x float64) float64 { return indicator(x < 0, x) })
 		add("negative-cov", v, LimitNegative,
@@ -74,16 +79,19 @@ func Diagnose(a triplets.Answers) []Flag {
 				"interval", 100*v),
 			"take such conditions as \"ignorance not resolved\", not as certainty; average C over seeds, or measure more pairs")
 	}
+
 	if len(a.Cov) > 0 && len(a.Cov) == len(a.Var) {
 		v := 0.0
 		for k, c := range a.Cov {
 			v += indicator(c > a.Var[k], c+a.Var[k]) / float64(len(a.Cov))
 		}
+
 		add("cov-above-var", v, LimitAbove,
 			fmt.Sprintf("C ≤ σ² is violated at %.0f %% of the conditions: the model claims more ignorance than total "+
 				"uncertainty", 100*v),
 			"do not read σ² − C as noise there; these conditions usually lie far outside the training data: measure there")
 	}
+
 	return flags
 }
 
@@ -96,6 +104,7 @@ func CompareCalibration(v Values, runs int) (sign int, wide float64, ok bool) {
 	if !ratio.Defined() || !se.Defined() || !(se.Mean > 0) || runs < 2 {
 		return 0, math.NaN(), false
 	}
+
 	wide = se.Mean * distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(runs - 1)}.Quantile(0.975)
 	switch {
 	case ratio.Mean > 1+wide:
@@ -103,6 +112,7 @@ func CompareCalibration(v Values, runs int) (sign int, wide float64, ok bool) {
 	case ratio.Mean < 1-wide:
 		return -1, wide, true
 	}
+
 	return 0, wide, true
 }
 
@@ -115,6 +125,7 @@ func DiagnoseCalibration(v Values, runs int) []Flag {
 	if sign == 0 {
 		return nil
 	}
+
 	ratio, se := v.Get("sum_e_ratio").Mean, v.Get("sum_e_ratio_se").Mean
 	f := Flag{Code: "calibration", Value: math.Abs(ratio - 1), Limit: wide}
 	f.Violated = fmt.Sprintf("Σe/ΣC = 1 is violated: the measured squared error is %s times C (standard error %s), so "+
@@ -127,6 +138,7 @@ func DiagnoseCalibration(v Values, runs int) []Flag {
 		f.Violated += "is underconfident"
 		f.Do = "intervals from C are too wide there: recalibrate on runs set aside (calibration: 0.2)"
 	}
+
 	return []Flag{f}
 }
 
@@ -139,11 +151,14 @@ func CompareCoverage(t Trust) (sign int, ok bool) {
 	if math.IsNaN(t.Coverage95) || t.Runs < 2 {
 		return 0, false
 	}
+
 	const nominal = 0.95
+
 	se := t.Coverage95SE
 	if !(se > 0) {
 		se = math.Sqrt(nominal * (1 - nominal) / float64(t.Runs))
 	}
+
 	wide := se * distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(t.Runs - 1)}.Quantile(0.975)
 	switch {
 	case t.Coverage95 < nominal-wide:
@@ -151,6 +166,7 @@ func CompareCoverage(t Trust) (sign int, ok bool) {
 	case t.Coverage95 > nominal+wide:
 		return 1, true
 	}
+
 	return 0, true
 }
 
@@ -161,14 +177,18 @@ func DiagnoseCoverage(t Trust) []Flag {
 	if sign == 0 {
 		return nil
 	}
+
 	f := Flag{Code: "coverage", Value: t.Coverage95, Do: "use the calibrated interval there, or measure " +
 		"there; recalibrate on runs set aside (calibration: 0.2) for conditions like theirs"}
+
 	size := "small"
 	if sign > 0 {
 		size, f.Do = "large", "intervals from σ are wider than needed there"
 	}
+
 	f.Violated = fmt.Sprintf("coverage = 0.95 is violated: %.0f %% of the held-out values lie inside μ ± 1.96σ (standard "+
 		"error %.1g %%), so σ is too %s", 100*t.Coverage95, 100*t.Coverage95SE, size)
+
 	return []Flag{f}
 }
 
@@ -182,12 +202,14 @@ func upTo(v, deviation float64) string {
 	case deviation == 0:
 		digits, of = 4, v
 	}
+
 	s := strconv.FormatFloat(of, 'e', digits-1, 64)
 	exponent, _ := strconv.Atoi(s[strings.IndexByte(s, 'e')+1:])
 	place := exponent - digits + 1
 	if place <= 0 {
 		return strconv.FormatFloat(v, 'f', -place, 64)
 	}
+
 	return strconv.FormatFloat(math.Round(v/math.Pow10(place))*math.Pow10(place), 'f', 0, 64)
 }
 

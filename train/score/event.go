@@ -19,20 +19,24 @@ func JudgeEvent(p, v []float64, in1, in2 []bool, run []int) Event {
 		panic(fmt.Sprintf("score: an event of %d probabilities with %d variances, %d and %d outcomes, %d runs", len(p),
 			len(v), len(in1), len(in2), len(run)))
 	}
+
 	one := func(b bool) float64 {
 		if b {
 			return 1
 		}
 		return 0
 	}
+
 	happened, e := make([]float64, len(p)), make([]float64, len(p))
 	for i := range p {
 		a, b := one(in1[i]), one(in2[i])
 		happened[i], e[i] = (a+b)/2, (a-p[i])*(b-p[i])
 	}
+
 	r := Event{Claimed: average(p, nil), V: average(v, nil)}
 	r.Happened, r.HappenedSE = ClusteredMean(happened, run)
 	r.Error, r.ErrorSE = ClusteredMean(e, run)
 	r.Ratio, r.RatioSE = ClusteredRatio(e, v, run)
+
 	return r
 }

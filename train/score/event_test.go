@@ -10,6 +10,7 @@ import (
 func TestJudgeEvent(t *testing.T) {
 	e := JudgeEvent([]float64{0.5, 0.2, 1}, []float64{0.1, 0, 0.2}, []bool{true, false, true}, []bool{true, true, true},
 		[]int{4, 4, 9})
+
 	// (1−½)(1−½) = ¼, (0−0.2)(1−0.2) = −0.16, 0; V 0.3 in all. Happened 1, ½, 1: of the
 	// mean 5/6 the runs' sums are off by −1/6 and 1/6, so that SE² = 2·2/36/9.
 	for what, d := range map[string]float64{
@@ -31,6 +32,7 @@ func TestEventMeasuresItsError(t *testing.T) {
 	var p, v []float64
 	var in1, in2 []bool
 	var run []int
+
 	truth := 0.0
 	for i := range n {
 		q := r.Float64()
@@ -38,9 +40,11 @@ func TestEventMeasuresItsError(t *testing.T) {
 		truth += (q - c) * (q - c) / n
 		p, in1, in2, run = append(p, c), append(in1, r.Float64() < q), append(in2, r.Float64() < q), append(run, i)
 	}
+
 	for range n {
 		v = append(v, truth)
 	}
+
 	e := JudgeEvent(p, v, in1, in2, run)
 	if !(math.Abs(e.Error-truth) < 4*e.ErrorSE) || !(math.Abs(e.Ratio-1) < 4*e.RatioSE) || e.RatioSE > 0.3 ||
 		math.Abs(e.Claimed-e.Happened) > 0.02 {

@@ -55,6 +55,7 @@ func (g *VaryingMap) features(dst []float64, mu, v float64) {
 		for k, f := range g.Factor[i][:i] {
 			s -= f * dst[k]
 		}
+
 		dst[i] = s / g.Factor[i][i]
 	}
 }
@@ -73,6 +74,7 @@ func (g *VaryingMap) shifted(phi []float64) BetaMap {
 			w[k] += f * u[i]
 		}
 	}
+
 	return BetaMap{g.Base.A * math.Exp(w[0]), g.Base.B * math.Exp(w[1]), g.Base.C + w[2]}
 }
 
@@ -83,12 +85,15 @@ func (g *VaryingMap) check() error {
 	for i := range g.Factor {
 		bad = bad || len(g.Factor[i]) != i+1 || !(g.Factor[i][i] > 0)
 	}
+
 	for _, u := range g.U {
 		bad = bad || len(u) != n
 	}
+
 	if bad {
 		return errors.New("its gp-beta map is damaged")
 	}
+
 	return nil
 }
 
@@ -96,12 +101,14 @@ func (g *VaryingMap) check() error {
 // least, until what is left is a thousandth of a variance.
 func (g *VaryingMap) pivot(mu, v []float64) {
 	left := make([]float64, len(mu))
+
 	rows := make([][]float64, len(mu)) // features so far
 	for i := range mu {
 		m, s := mu[i]/g.Scale, v[i]/(g.Scale*g.Scale)
 		left[i] = g.kernel(m, s, m, s)
 		rows[i] = make([]float64, maxPivots)
 	}
+
 	g.Mu, g.Var, g.Factor = []float64{}, []float64{}, [][]float64{}
 	for k := range maxPivots {
 		p := 0
@@ -110,9 +117,11 @@ func (g *VaryingMap) pivot(mu, v []float64) {
 				p = i
 			}
 		}
+
 		if left[p] < 1e-3 {
 			return
 		}
+
 		g.Mu, g.Var = append(g.Mu, mu[p]/g.Scale), append(g.Var, v[p]/(g.Scale*g.Scale))
 		diagonal := math.Sqrt(left[p])
 		g.Factor = append(g.Factor, append(append([]float64{}, rows[p][:k]...), diagonal))
@@ -121,6 +130,7 @@ func (g *VaryingMap) pivot(mu, v []float64) {
 			for q := range k {
 				s -= rows[i][q] * g.Factor[k][q]
 			}
+
 			rows[i][k] = s / diagonal
 			left[i] -= rows[i][k] * rows[i][k]
 		}
@@ -136,21 +146,26 @@ func (g *VaryingMap) fit(phi [][]float64, l levels, height float64, use func(i i
 			g.U[k] = t[k*n : (k+1)*n]
 		}
 	}
+
 	t, _, err := minimise(3*n, func(t, grad []float64) float64 {
 		unpack(t)
+
 		loss := 0.0
 		for k, u := range t {
 			loss += u * u / (2 * height * height)
 			grad[k] = u / (height * height)
 		}
+
 		for i, f := range phi {
 			if !use(i) {
 				continue
 			}
+
 			m := g.shifted(f)
 			for _, at := range []int{2 * i, 2*i + 1} {
 				value, by := l.gradient(at, m)
 				loss += value / 2
+
 				for k, d := range by {
 					for q, x := range f {
 						grad[k*n+q] += d / 2 * x
@@ -158,9 +173,12 @@ func (g *VaryingMap) fit(phi [][]float64, l levels, height float64, use func(i i
 				}
 			}
 		}
+
 		return loss
 	})
+
 	unpack(t)
+
 	return err
 }
 
@@ -168,10 +186,12 @@ func (g *VaryingMap) fit(phi [][]float64, l levels, height float64, use func(i i
 // laws' runs.
 func fitVaryingMap(base BetaMap, mu, v, z []float64, run []int) (*VaryingMap, error) {
 	all, whole := levelsOf(z), func(int) bool { return true }
+
 	mean, square := average(mu, nil), 0.0
 	for _, m := range mu {
 		square += (m - mean) * (m - mean) / float64(len(mu))
 	}
+
 	g := &VaryingMap{Base: base, Scale: math.Sqrt(square), Theta: 1}
 	alone := func() *VaryingMap {
 		return &VaryingMap{
@@ -179,25 +199,31 @@ func fitVaryingMap(base BetaMap, mu, v, z []float64, run []int) (*VaryingMap, er
 			U: [3][]float64{{}, {}, {}},
 		}
 	}
+
 	if !(g.Scale > 0) {
 		return alone(), nil
 	}
+
 	step := (len(mu) + gpBetaRows - 1) / gpBetaRows
 	var tm, tv []float64
 	var thin levels
+
 	var fold []int
 	for i := 0; i < len(mu); i += step {
 		tm, tv, fold = append(tm, mu[i]), append(tv, v[i]), append(fold, run[i]%gpBetaFolds)
 		thin.below = append(thin.below, all.below[2*i:2*i+2]...)
 		thin.above = append(thin.above, all.above[2*i:2*i+2]...)
 	}
+
 	best, height := 0.0, 0.0 // what leaving out gains over Base
 	for _, theta := range gpBetaLengths {
 		try := VaryingMap{Base: base, Scale: g.Scale, Theta: theta}
 		try.pivot(tm, tv)
+
 		if len(try.Mu) == 0 { // laws so wide that their means are as good as one
 			continue
 		}
+
 		phi := try.allFeatures(tm, tv)
 		for _, h := range gpBetaHeights {
 			gain := 0.0
@@ -205,6 +231,7 @@ func fitVaryingMap(base BetaMap, mu, v, z []float64, run []int) (*VaryingMap, er
 				if err := try.fit(phi, thin, h, func(i int) bool { return fold[i] != f }); err != nil {
 					return nil, err
 				}
+
 				for i := range phi {
 					if fold[i] == f {
 						m := try.shifted(phi[i])
@@ -214,18 +241,23 @@ func fitVaryingMap(base BetaMap, mu, v, z []float64, run []int) (*VaryingMap, er
 					}
 				}
 			}
+
 			if gain > best {
 				best, height, g.Theta = gain, h, theta
 			}
 		}
 	}
+
 	if height == 0 {
 		return alone(), nil
 	}
+
 	g.pivot(tm, tv)
+
 	if err := g.fit(g.allFeatures(mu, v), all, height, whole); err != nil {
 		return nil, fmt.Errorf("fit gp-beta: %w", err)
 	}
+
 	return g, nil
 }
 
@@ -235,5 +267,6 @@ func (g *VaryingMap) allFeatures(mu, v []float64) [][]float64 {
 		phi[i] = make([]float64, len(g.Mu))
 		g.features(phi[i], mu[i], v[i])
 	}
+
 	return phi
 }

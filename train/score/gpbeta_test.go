@@ -11,6 +11,7 @@ import (
 func TestGPBetaOfEqualMeans(t *testing.T) {
 	s, total := Set{}, make([]float64, 60)
 	rng := rand.New(rand.NewPCG(1, 2))
+
 	s.Set = triplets.Set{N: 60, In: 1, Out: 1}
 	for i := range total {
 		total[i] = 1
@@ -18,6 +19,7 @@ func TestGPBetaOfEqualMeans(t *testing.T) {
 		s.Mu = append(s.Mu, 1e-3*rng.NormFloat64())
 		s.Y1, s.Y2 = append(s.Y1, rng.NormFloat64()), append(s.Y2, rng.NormFloat64())
 	}
+
 	if _, err := Recalibrate(s, total, nil, GPBeta); err != nil {
 		t.Error(err)
 	}

@@ -46,14 +46,17 @@ func Judge(s Set, total, epistemic []float64) Scores {
 	if len(total) != s.N*s.Out || epistemic != nil && len(epistemic) != s.N*s.Out {
 		panic(fmt.Sprintf("score: %d and %d variances for %d rows × %d outcomes", len(total), len(epistemic), s.N, s.Out))
 	}
+
 	r := Scores{Numbers: newNumbers(Methods)}
 	if s.N == 0 {
 		r.undefineAll("no rows")
 		return r
 	}
+
 	r.judgeTotal(s, total, epistemic)
 	r.judgeEpistemic(s, epistemic)
 	r.undefineRest()
+
 	return r
 }
 
@@ -64,42 +67,53 @@ func (r *Scores) judgeTotal(s Set, total, epistemic []float64) {
 		r2 += weightedR2(column(s.Y1, s.Out, j), column(s.Y2, s.Out, j), column(s.Mu, s.Out, j), s.Weight) /
 			float64(s.Out)
 	}
+
 	r.set("r2", r2)
+
 	if _, conditions := dense(s.Condition); conditions < 2 {
 		r.undefine("one condition only", "r2")
 	}
+
 	for _, v := range total {
 		if !(v > 0) {
 			r.undefine("a total variance is not positive", keysThatNeed("total")...)
 			return
 		}
 	}
+
 	z := residuals(s, total)
 	n := float64(len(z))
+
 	var nll, crps, width float64
 	for k, v := range total {
 		sd := math.Sqrt(v)
 		width += 2 * z95 * sd / float64(len(total))
+
 		for _, z := range z[2*k : 2*k+2] {
 			nll += (0.5*z*z + math.Log(sd) + 0.5*math.Log(2*math.Pi)) / n
 			crps += CRPSNormal(z) * sd / n
 		}
 	}
+
 	r.set("nll", nll)
 	r.set("crps", crps)
 	r.set("width95", width)
 	r.set("coverage68", share(central(s.Out, z68).within(z), n))
 	r.set("coverage95", share(central(s.Out, z95).within(z), n))
+
 	for _, l := range quantileLevels {
 		below := central(s.Out, math.Sqrt2*math.Erfinv(2*l-1)).below(z)
 		r.Quantiles = append(r.Quantiles, QuantilePoint{l, float64(below) / n})
 	}
+
 	bins := equalCount(total, enceBins)
+
 	square := make([]float64, len(total)) // sum of the two squared residuals
 	for k, mu := range s.Mu {
 		a, b := s.Y1[k]-mu, s.Y2[k]-mu
 		square[k] = a*a + b*b
 	}
+
 	reference, q95 := enceReference(s, bins, total, epistemic)
 	r.set("ence", ence(bins, total, square))
 	r.set("ence_ref", reference)
@@ -119,10 +133,12 @@ func ence(bins [][]int, total, square []float64) float64 {
 			v += total[k]
 			q += square[k]
 		}
+
 		n := float64(len(rows))
 		rmv, rmse := math.Sqrt(v/n), math.Sqrt(q/(2*n))
 		sum += math.Abs(rmse-rmv) / rmv
 	}
+
 	return sum / float64(len(bins))
 }
 
@@ -135,29 +151,37 @@ func enceReference(s Set, bins [][]int, total, epistemic []float64) (mean, q95 f
 	cond, conditions := dense(s.Condition)
 	rng := rand.New(rand.NewPCG(0x656e6365, 1))
 	shared := make([]float64, conditions*s.Out)
+
 	sdErr, sdNoise := make([]float64, len(total)), make([]float64, len(total))
 	for k, v := range total {
 		e := 0.0
 		if epistemic != nil && epistemic[k] > 0 {
 			e = min(epistemic[k], v)
 		}
+
 		sdErr[k], sdNoise[k] = math.Sqrt(e), math.Sqrt(v-e)
 	}
+
 	square := make([]float64, len(total))
+
 	all := make([]float64, enceRuns)
 	for t := range all {
 		for i := range shared {
 			shared[i] = rng.NormFloat64()
 		}
+
 		for k := range total {
 			m := sdErr[k] * shared[cond[k/s.Out]*s.Out+k%s.Out]
 			a, b := m+sdNoise[k]*rng.NormFloat64(), m+sdNoise[k]*rng.NormFloat64()
 			square[k] = a*a + b*b
 		}
+
 		all[t] = ence(bins, total, square)
 		mean += all[t] / enceRuns
 	}
+
 	sort.Float64s(all)
+
 	return mean, all[enceRuns*95/100]
 }
 
@@ -168,31 +192,39 @@ func (r *Scores) judgeEpistemic(s Set, v []float64) {
 		r.undefine(why, append(keysThatNeed("error"), rest...)...)
 		return
 	}
+
 	run, runs := dense(s.Run)
 	e, cluster := MeasuredError(s), make([]int, len(s.Mu))
 	w := make([]float64, len(e))
 	for k := range cluster {
 		cluster[k], w[k] = run[k/s.Out], s.weight(k/s.Out)
 	}
+
 	meanE, _ := ClusteredRatio(product(w, e), w, cluster)
 	r.set("e", meanE)
+
 	if v == nil {
 		r.undefine("the method claims no epistemic variance", rest...)
 		return
 	}
+
 	c := CalibrateCov(product(w, v), product(w, e), cluster, 0)
 	r.ratio(c, runs)
 	r.set("nonpositive", c.NonPositive)
+
 	sq := make([]float64, len(v))
 	for k := range v {
 		sq[k] = v[k]*v[k] - 2*v[k]*e[k]
 	}
+
 	square, se := ClusteredRatio(product(w, sq), w, cluster)
 	r.set("square", square)
 	r.set("square_se", se)
+
 	if runs < 2 {
 		r.undefine("one run only", "square_se")
 	}
+
 	r.qlike(s, v, e)
 }
 
@@ -202,6 +234,7 @@ func product(a, b []float64) []float64 {
 	for k := range a {
 		out[k] = a[k] * b[k]
 	}
+
 	return out
 }
 
@@ -212,7 +245,9 @@ func (r *Scores) qlike(s Set, v, e []float64) {
 	for j := range floor {
 		floor[j] = FloorShare * pooledVar(column(s.Y1, s.Out, j), column(s.Y2, s.Out, j), s.Weight)
 	}
+
 	n := totalWeight(s.Weight, s.N) * float64(s.Out)
+
 	var qlike, floored, half, positive float64
 	for k, x := range v {
 		w := s.weight(k / s.Out)
@@ -220,18 +255,23 @@ func (r *Scores) qlike(s Set, v, e []float64) {
 			x = f
 			floored += w / n
 		}
+
 		qlike += w * (math.Log(x) + e[k]/x) / n
+
 		if h, ok := Chebyshev(v[k], 0.05); ok {
 			half += h
 			positive++
 		}
 	}
+
 	r.set("qlike", qlike)
 	r.set("floored", floored)
 	r.set("chebyshev95", half/positive)
+
 	if slices.Contains(floor, 0) {
 		r.undefine("all measured values of an outcome are equal", "qlike")
 	}
+
 	if positive == 0 {
 		r.undefine("no v̂ is positive", "chebyshev95")
 	}
@@ -252,11 +292,14 @@ func CRPSRows(s Set, total []float64) []float64 {
 	if len(total) != s.N*s.Out {
 		panic(fmt.Sprintf("score: %d variances for %d rows × %d outcomes", len(total), s.N, s.Out))
 	}
+
 	out := make([]float64, s.N)
+
 	z := residuals(s, total)
 	for k, v := range total {
 		out[k/s.Out] += (CRPSNormal(z[2*k]) + CRPSNormal(z[2*k+1])) * math.Sqrt(v) / float64(2*s.Out)
 	}
+
 	return out
 }
 
@@ -279,22 +322,28 @@ func equalCount(v []float64, bins int) [][]int {
 	for i := range order {
 		order[i] = i
 	}
+
 	sort.SliceStable(order, func(a, b int) bool { return v[order[a]] < v[order[b]] })
+
 	var out [][]int
 	for start, b := 0, 1; start < n; b++ {
 		end := n
 		if b < bins {
 			end = max(start+1, n*b/bins)
 		}
+
 		for end < n && v[order[end]] == v[order[end-1]] {
 			end++
 		}
+
 		// A tie may have swallowed the bins that end before here.
 		for b < bins && n*(b+1)/bins <= end {
 			b++
 		}
+
 		out = append(out, order[start:end])
 		start = end
 	}
+
 	return out
 }

@@ -18,10 +18,12 @@ import (
 // numpy, testdata/make_judge.py.
 func TestJudgeAgainstScipy(t *testing.T) {
 	s, _ := golden(t)
+
 	raw, err := os.ReadFile("testdata/judge.json")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var in struct {
 		V, Total []float64
 		Want     map[string]float64
@@ -29,12 +31,15 @@ func TestJudgeAgainstScipy(t *testing.T) {
 		Observed []float64
 		CRPS     [][2]float64
 	}
+
 	if err := json.Unmarshal(raw, &in); err != nil {
 		t.Fatal(err)
 	}
+
 	got := Judge(s, in.Total, in.V)
 	for _, name := range keys(Methods) {
 		want, ok := in.Want[name]
+
 		tol := 1e-9
 		switch name {
 		case "r2":
@@ -44,22 +49,26 @@ func TestJudgeAgainstScipy(t *testing.T) {
 		case "ence_ref95": // the quantile's error is about twice the mean's
 			tol = 10 * in.Want["ence_ref_sd"] / math.Sqrt(enceRuns)
 		}
+
 		if !ok {
 			t.Errorf("scipy has no %s", name)
 		} else if g := got.Get(name); !near(g, want, tol) {
 			t.Errorf("%s = %v, want %v", name, g, want)
 		}
 	}
+
 	for i, q := range got.Quantiles {
 		if q.Level != in.Levels[i] || !near(q.Observed, in.Observed[i], 1e-12) {
 			t.Errorf("quantile %v, want %v observed %v", q, in.Levels[i], in.Observed[i])
 		}
 	}
+
 	for _, c := range in.CRPS {
 		if g := CRPSNormal(c[0]); !near(g, c[1], 1e-8) {
 			t.Errorf("CRPS(%v) = %v, want %v", c[0], g, c[1])
 		}
 	}
+
 	if len(got.Undefined()) > 0 {
 		t.Errorf("undefined: %v", got.Undefined())
 	}
@@ -69,6 +78,7 @@ func TestJudgeAgainstScipy(t *testing.T) {
 // multiplies the claimed epistemic variance.
 func honest(seed uint64, n int, sharp float64) (s Set, total, v []float64) {
 	rng := rand.New(rand.NewPCG(seed, 9))
+
 	s = Set{Set: triplets.Set{N: n, Out: 1}}
 	for range n {
 		c, a := 0.05+rng.Float64(), 0.1+rng.Float64()
@@ -79,6 +89,7 @@ func honest(seed uint64, n int, sharp float64) (s Set, total, v []float64) {
 		s.Y2 = append(s.Y2, truth+math.Sqrt(a)*rng.NormFloat64())
 		total, v = append(total, c+a), append(v, c*sharp)
 	}
+
 	return s, total, v
 }
 
@@ -91,6 +102,7 @@ func TestJudgeOnCalibratedData(t *testing.T) {
 	if d := math.Abs(r.Get("sum_e_ratio") - 1); d > 4*r.Get("sum_e_ratio_se") || r.Get("sum_e_ratio_se") > 0.05 {
 		t.Errorf("Σe/Σv̂ = %v ± %v, want 1", r.Get("sum_e_ratio"), r.Get("sum_e_ratio_se"))
 	}
+
 	// y1 and y2 share the error of the mean: at worst n independent values.
 	for _, c := range []struct {
 		name      string
@@ -100,17 +112,21 @@ func TestJudgeOnCalibratedData(t *testing.T) {
 			t.Errorf("%s = %v, want %v", c.name, c.got, c.want)
 		}
 	}
+
 	if r.Get("ence") > 1.5*r.Get("ence_ref95") {
 		t.Errorf("ENCE %v of calibrated data, reference %v, 95 %% %v", r.Get("ence"), r.Get("ence_ref"), r.Get("ence_ref95"))
 	}
+
 	// E[v² − 2ve] = −E[v²].
 	want := 0.0
 	for _, x := range v {
 		want -= x * x / n
 	}
+
 	if math.Abs(r.Get("square")-want) > 4*r.Get("square_se") {
 		t.Errorf("mean(v²−2ve) = %v ± %v, want %v", r.Get("square"), r.Get("square_se"), want)
 	}
+
 	// The true variance is the best claim by both scores, and an ENCE of a
 	// total variance halved is far above its reference.
 	for _, sharp := range []float64{0.4, 2.5} {
@@ -121,10 +137,12 @@ func TestJudgeOnCalibratedData(t *testing.T) {
 				r.Get("qlike"), o.Get("square"), r.Get("square"))
 		}
 	}
+
 	half := make([]float64, n)
 	for i, x := range total {
 		half[i] = x / 2
 	}
+
 	if o := Judge(s, half, v); o.Get("ence") < 5*o.Get("ence_ref95") || o.Get("nll") <= r.Get("nll") ||
 		o.Get("crps") <= r.Get("crps") {
 		t.Errorf("half the variance is not found out: ENCE %v, reference %v", o.Get("ence"), o.Get("ence_ref95"))
@@ -137,10 +155,12 @@ func TestENCEReferenceClosedForm(t *testing.T) {
 	const n = 5000
 	s, total, _ := honest(3, n, 1)
 	r := Judge(s, total, nil)
+
 	want := math.Sqrt(2/math.Pi) / math.Sqrt(2*2*n/10)
 	if math.Abs(r.Get("ence_ref")/want-1) > 0.05 {
 		t.Errorf("reference %v, closed form %v", r.Get("ence_ref"), want)
 	}
+
 	if r.Reason("sum_e_ratio") == "" || !math.IsNaN(r.Get("sum_e_ratio")) || math.IsNaN(r.Get("e")) {
 		t.Error("a method without v̂ has a ratio, or no e")
 	}
@@ -163,11 +183,13 @@ func TestJudgeUndefined(t *testing.T) {
 		u, tot := s, append([]float64(nil), total...)
 		u.Y1, u.Y2 = append([]float64(nil), s.Y1...), append([]float64(nil), s.Y2...)
 		c.change(&u, tot)
+
 		r := Judge(u, tot, v)
 		if !math.IsNaN(r.Get(c.what)) || !strings.Contains(r.Reason(c.what), c.why) {
 			t.Errorf("%s: %s = %v because %q", c.name, c.what, r.Get(c.what), r.Reason(c.what))
 		}
 	}
+
 	if r := Judge(Set{Set: triplets.Set{Out: 2}}, nil, nil); len(r.Undefined()) != len(keys(Methods)) {
 		t.Errorf("no rows: %v", r.Undefined())
 	}
@@ -177,11 +199,13 @@ func TestChebyshev(t *testing.T) {
 	if h, ok := Chebyshev(0.2, 0.05); !ok || !near(h, 2, 1e-15) {
 		t.Errorf("√(0.2/0.05) = %v", h)
 	}
+
 	for _, c := range []float64{0, -1, math.NaN(), math.Inf(1)} {
 		if _, ok := Chebyshev(c, 0.05); ok {
 			t.Errorf("an interval for C = %v", c)
 		}
 	}
+
 	// The promise: at least 1 − α for any error; here the extreme one, ±√(c/α)
 	// with probability α, else 0, whose variance is c.
 	h, _ := Chebyshev(0.2, 0.05)
@@ -195,13 +219,16 @@ func TestDiagnose(t *testing.T) {
 		Var: []float64{1, 1, 1}, Cov: []float64{0.2, 0.3, 0.4}, Delta: []float64{0.1, -0.1, 0},
 		Kappa: []float64{0.02, -0.05, 0},
 	}
+
 	if f := Diagnose(fine); len(f) > 0 {
 		t.Errorf("flags of a consistent model: %v", f)
 	}
+
 	bad := triplets.Answers{
 		Var: []float64{1, 1}, Cov: []float64{-0.25, 1.5}, Delta: []float64{1, -1},
 		Kappa: []float64{0.5, -0.3},
 	}
+
 	var codes []string
 	for _, f := range Diagnose(bad) {
 		codes = append(codes, f.Code)
@@ -209,16 +236,20 @@ func TestDiagnose(t *testing.T) {
 			t.Errorf("flag %+v", f)
 		}
 	}
+
 	if got := strings.Join(codes, " "); got != "delta kappa negative-cov cov-above-var" {
 		t.Errorf("flags %s", got)
 	}
+
 	// By hand: rms δ = 1, mean |C| = 0.875.
 	if f := Diagnose(bad)[0]; !near(f.Value, 1/math.Sqrt(0.875), 1e-12) || !strings.Contains(f.String(), "1.1 of √C") {
 		t.Errorf("delta: %v", f)
 	}
+
 	if f := Diagnose(bad)[1]; !near(f.Value, 0.4, 1e-12) {
 		t.Errorf("kappa: %v", f)
 	}
+
 	if f := Diagnose(triplets.Answers{}); f != nil {
 		t.Errorf("flags of nothing: %v", f)
 	}
@@ -233,13 +264,16 @@ func TestDiagnoseCalibration(t *testing.T) {
 		for k := range v {
 			s.Cov[k] = factor * v[k]
 		}
+
 		return DiagnoseCalibration(OverSeeds([]Numbers{Summarise(s).Numbers}), 400)
 	}
+
 	right := 0
 	for seed := range uint64(60) {
 		if len(flagged(seed, 1)) == 0 {
 			right++
 		}
+
 		for factor, word := range map[float64]string{0.25: "overconfident", 4: "underconfident"} {
 			if f := flagged(seed, factor); len(f) != 1 || f[0].Code != "calibration" ||
 				!strings.Contains(f[0].Violated, word) || !(f[0].Value > f[0].Limit) || f[0].Do == "" {
@@ -247,12 +281,15 @@ func TestDiagnoseCalibration(t *testing.T) {
 			}
 		}
 	}
+
 	// Binomial, 60 draws of 0.95: 57 ± 1.7; a ratio's own standard error is a little small.
 	if right < 48 {
 		t.Errorf("%d of 60 calibrated models are not flagged, expected about 57", right)
 	}
+
 	none := newNumbers(Parts)
 	none.undefineAll("not computed")
+
 	if f := DiagnoseCalibration(OverSeeds([]Numbers{none}), 5); f != nil {
 		t.Errorf("flags of nothing: %v", f)
 	}
@@ -271,13 +308,16 @@ func TestCalibrationOverSeeds(t *testing.T) {
 			n.undefineRest()
 			list = append(list, n)
 		}
+
 		return OverSeeds(list)
 	}
+
 	f := DiagnoseCalibration(seeds([]float64{40, 62}, []float64{4, 6}), 5)
 	if len(f) != 1 || !near(f[0].Limit, 13.882, 1e-3) || f[0].Value != 50 ||
 		!strings.Contains(f[0].Violated, "is 51 times C (standard error 5), so the model is over") {
 		t.Errorf("%+v", f)
 	}
+
 	for _, c := range []struct {
 		ratio, se float64
 		sign      int
@@ -286,10 +326,12 @@ func TestCalibrationOverSeeds(t *testing.T) {
 			t.Errorf("%g ± %g: %d, %v", c.ratio, c.se, sign, ok)
 		}
 	}
+
 	// One seed without a ratio: the table has none, and there is no flag.
 	if f := DiagnoseCalibration(seeds([]float64{13, math.NaN()}, []float64{1, math.NaN()}), 5); f != nil {
 		t.Errorf("%v", f)
 	}
+
 	if _, _, ok := CompareCalibration(seeds([]float64{40}, []float64{4}), 1); ok {
 		t.Error("a range with one run")
 	}
@@ -304,11 +346,14 @@ func TestDiagnoseCoverage(t *testing.T) {
 		for k := range total {
 			total[k] *= factor * factor
 		}
+
 		return DiagnoseCoverage(TrustOf(s, total, nil, nil, []int{0}))
 	}
+
 	wrong := 0
 	for seed := range uint64(60) {
 		wrong += len(flagged(seed, 1))
+
 		for factor, word := range map[float64]string{0.5: "too small", 2: "too large"} {
 			if f := flagged(seed, factor); len(f) != 1 || f[0].Code != "coverage" || f[0].Do == "" ||
 				!strings.HasPrefix(f[0].Violated, "coverage = 0.95 is violated: ") || !strings.HasSuffix(f[0].Violated, word) {
@@ -316,9 +361,11 @@ func TestDiagnoseCoverage(t *testing.T) {
 			}
 		}
 	}
+
 	if wrong > 10 {
 		t.Errorf("%d of 60 models with the right σ are flagged, expected about 3", wrong)
 	}
+
 	// By hand, 15 runs, Student's quantile 2.145: ± 0.02 is a range of ± 0.043; without scatter the deviation
 	// is √(0.95·0.05/15) = 0.0563, a range of ± 0.121.
 	for _, c := range []struct {
@@ -374,11 +421,13 @@ func TestJudgeInvariants(t *testing.T) {
 		f := rapid.Float64Range(0.01, 100).Draw(t, "factor")
 		a := Judge(s, total, v)
 		o := Set{Set: triplets.Set{N: n, Out: 1}}
+
 		var ot, ov []float64
 		for i := n - 1; i >= 0; i-- {
 			o.Y1, o.Y2, o.Mu = append(o.Y1, s.Y1[i]*f), append(o.Y2, s.Y2[i]*f), append(o.Mu, s.Mu[i]*f)
 			ot, ov = append(ot, total[i]*f*f), append(ov, v[i]*f*f)
 		}
+
 		b := Judge(o, ot, ov)
 		for _, c := range []struct {
 			name       string
@@ -413,17 +462,21 @@ func TestCoverageByHand(t *testing.T) {
 		triplets.Set{N: 2, Out: 1, Y1: []float64{5, 7}, Y2: []float64{9, 11}},
 		triplets.Answers{Mu: []float64{5, 5}, Var: []float64{4, 4}},
 	}
+
 	if got := Coverage(s, []float64{0.5, 0.7, 0.95, 0.99}); !slices.Equal(got, []float64{0.25, 0.5, 0.5, 0.75}) {
 		t.Errorf("%v", got)
 	}
+
 	if got := Coverage(Set{Set: triplets.Set{Out: 1}}, []float64{0.5}); got != nil {
 		t.Errorf("without rows: %v", got)
 	}
+
 	// Judge counts the same way, with the rounding of a sum.
 	r := Judge(s, s.Var, nil)
 	if r.Get("coverage68") != 0.5 || r.Get("coverage95") != 0.5 {
 		t.Errorf("68 %%: %v, 95 %%: %v", r.Get("coverage68"), r.Get("coverage95"))
 	}
+
 	// Limits differ by outcome: rows of two outcomes, residuals 0, 0 | 3, 3.
 	l := limits{[]float64{-1, 4}, []float64{1, 5}}
 	if n, below := l.within([]float64{0, 0, 3, 3}), l.below([]float64{0, 1, 3, 5}); n != 2 || below != 2 {

@@ -15,14 +15,17 @@ import (
 func campaignPairs(seed uint64, sameRun bool) (s Set, trueSquare, runVar float64) {
 	const conditions, channels, sdRun, sdNoise = 400, 3, 0.5, 0.4
 	rng := rand.New(rand.NewPCG(seed, 5))
+
 	s = Set{Set: triplets.Set{Out: 1}}
 	for c := range conditions {
 		truth := 2 * rng.NormFloat64()
 		off := 0.3 * rng.NormFloat64() // the model's error here
+
 		a, b := sdRun*rng.NormFloat64(), sdRun*rng.NormFloat64()
 		if sameRun {
 			b = a
 		}
+
 		for range channels {
 			s.N++
 			s.Mu = append(s.Mu, truth+off)
@@ -32,6 +35,7 @@ func campaignPairs(seed uint64, sameRun bool) (s Set, trueSquare, runVar float64
 			trueSquare += off * off / (conditions * channels)
 		}
 	}
+
 	return s, trueSquare, sdRun * sdRun
 }
 
@@ -42,19 +46,23 @@ func campaignPairs(seed uint64, sameRun bool) (s Set, trueSquare, runVar float64
 func TestMeasuredErrorAgainstTruth(t *testing.T) {
 	for _, sameRun := range []bool{false, true} {
 		z := 0.0
+
 		const repeats = 40
 		for r := range uint64(repeats) {
 			s, want, runVar := campaignPairs(r, sameRun)
 			if sameRun {
 				want += runVar
 			}
+
 			m := Summarise(s)
 			d := (m.Get("e") - want) / m.Get("e_se")
 			if r == 0 && math.Abs(d) > 3 {
 				t.Errorf("same run %v: e = %v ± %v, want %v", sameRun, m.Get("e"), m.Get("e_se"), want)
 			}
+
 			z += d / repeats
 		}
+
 		// The mean of so many such deviations; 3 of its own standard errors.
 		if math.Abs(z) > 3/math.Sqrt(repeats) {
 			t.Errorf("same run %v: e is biased by %v standard errors on average", sameRun, z)

@@ -177,6 +177,7 @@ func MetricOf(key string) Metric {
 	if i < 0 {
 		panic("score: no metric named " + key)
 	}
+
 	return Metrics[i]
 }
 
@@ -188,6 +189,7 @@ func keysThatNeed(what string) []string {
 			out = append(out, m.Key)
 		}
 	}
+
 	return out
 }
 
@@ -207,6 +209,7 @@ func newNumbers(u Uses) Numbers {
 	for _, m := range MetricsOf(u) {
 		out = append(out, Number{Key: m.Key})
 	}
+
 	return out
 }
 
@@ -215,6 +218,7 @@ func (n Numbers) find(key string) *Number {
 	if i < 0 {
 		panic("score: no number named " + key)
 	}
+
 	return &n[i]
 }
 
@@ -287,6 +291,7 @@ func (v Value) Reason() string {
 	case v.Absent():
 		return "not computed"
 	}
+
 	return "not a finite number"
 }
 
@@ -306,6 +311,7 @@ func (v Values) Get(key string) Value {
 			return k.Value
 		}
 	}
+
 	return Value{}
 }
 
@@ -314,11 +320,14 @@ func (v Values) Get(key string) Value {
 // there are no values.
 func OverSeeds(seeds []Numbers) Values {
 	var out Values
+
 	if len(seeds) == 0 {
 		return nil
 	}
+
 	for _, x := range seeds[0] {
 		v := make([]float64, len(seeds))
+
 		k := Keyed{Key: x.Key, Value: Value{N: len(seeds)}}
 		for i, n := range seeds {
 			v[i] = n.Get(x.Key)
@@ -326,9 +335,11 @@ func OverSeeds(seeds []Numbers) Values {
 				k.Undefined = n.Reason(x.Key)
 			}
 		}
+
 		k.Mean, k.Std = MetricOf(x.Key).Over.of(v)
 		out = append(out, k)
 	}
+
 	return out
 }
 

@@ -27,19 +27,25 @@ type Rank struct {
 // seeds that scatter tell little.
 func Ranking(scores [][][]float64, run []int) []Rank {
 	var out []Rank
+
 	mean := func(v []float64) float64 { return average(v, nil) }
 	for m, seeds := range scores {
 		r := Rank{Method: m, P: math.NaN()}
 		for _, rows := range seeds {
 			r.Mean += mean(rows) / float64(len(seeds))
 		}
+
 		out = append(out, r)
 	}
+
 	slices.SortStableFunc(out, func(a, b Rank) int { return cmp.Compare(a.Mean, b.Mean) })
+
 	if len(out) == 0 || math.IsNaN(out[0].Mean) {
 		return nil
 	}
+
 	cluster, runs := dense(run)
+
 	best := scores[out[0].Method]
 	for i := range out[1:] {
 		r := &out[i+1]
@@ -51,23 +57,27 @@ func Ranking(scores [][][]float64, run []int) []Rank {
 				seeds[k] += (v - best[k][q]) / float64(len(rows))
 			}
 		}
+
 		_, se := ClusteredMean(diff, cluster)
 		a, b, k := se*se, 0.0, float64(len(own))
 		if len(own) > 1 {
 			_, sd := MeanStd(seeds)
 			b = sd * sd / k
 		}
+
 		r.Above, r.SE = r.Mean-out[0].Mean, math.Sqrt(a+b)
 		if runs > 1 && r.SE > 0 {
 			parts := a * a / float64(runs-1)
 			if b > 0 {
 				parts += b * b / (k - 1)
 			}
+
 			student := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: (a + b) * (a + b) / parts}
 			r.Worse = r.Above > r.SE*student.Quantile(0.975)
 			r.P = 2 * student.Survival(math.Abs(r.Above/r.SE))
 		}
 	}
+
 	return out
 }
 
@@ -77,16 +87,20 @@ func Ranking(scores [][][]float64, run []int) []Rank {
 func Holm(p []float64) []float64 {
 	var order []int
 	out := slices.Clone(p)
+
 	for i, v := range p {
 		if !math.IsNaN(v) {
 			order = append(order, i)
 		}
 	}
+
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(p[a], p[b]) })
+
 	highest := 0.0
 	for k, i := range order {
 		highest = max(highest, min(1, float64(len(order)-k)*p[i]))
 		out[i] = highest
 	}
+
 	return out
 }

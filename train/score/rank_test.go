@@ -16,14 +16,17 @@ func TestRankingByHand(t *testing.T) {
 		for i := range out {
 			out[i] += d[i]
 		}
+
 		return out
 	}
+
 	run := []int{7, 7, 9, 9}
 	r := Ranking([][][]float64{{add(1, 1, 3, 3), add(1, 1, 3, 3)}, {best, best}}, run)
 	if r[0].Method != 1 || r[0].Mean != 2.5 || r[0].Above != 0 || r[1].Method != 0 || math.Abs(r[1].Above-2) > 1e-12 ||
 		math.Abs(r[1].SE-math.Sqrt(ssOfRuns)) > 1e-12 || r[1].Worse {
 		t.Errorf("%+v", r)
 	}
+
 	q := Ranking([][][]float64{{add(1.5, 1.5, 3.5, 3.5), add(0.5, 0.5, 2.5, 2.5)}, {best, best}}, run)
 	if math.Abs(q[1].SE*q[1].SE-r[1].SE*r[1].SE-0.25) > 1e-12 {
 		t.Errorf("SE² %v without and %v with seeds that differ by ±½", r[1].SE*r[1].SE, q[1].SE*q[1].SE)
@@ -44,10 +47,12 @@ func TestRankingOfScatteringSeeds(t *testing.T) {
 		run[i] = i
 		some[i], more[i] = 8+0.01*float64(i%2), 10+0.01*float64(i%2)
 	}
+
 	r := Ranking([][][]float64{{none, none}, {some, more}}, run)
 	if s := r[1].Above / r[1].SE; r[1].Worse || s < 8.5 || s > 9.5 {
 		t.Errorf("seeds that scatter: %+v", r[1])
 	}
+
 	if r := Ranking([][][]float64{{none, none}, {more, more}}, run); !r[1].Worse {
 		t.Errorf("seeds that agree: %+v", r[1])
 	}
@@ -63,26 +68,32 @@ func TestRankingHoldsItsLevel(t *testing.T) {
 	for i := range run {
 		run[i] = i % runs
 	}
+
 	told, found := 0, 0
 	for range trials {
 		a, b, c := make([]float64, rows), make([]float64, rows), make([]float64, rows)
+
 		shared := make([]float64, runs)
 		for i := range shared {
 			shared[i] = rng.NormFloat64()
 		}
+
 		for i := range rows {
 			hard := 5 * rng.NormFloat64() // of the row, the same for all methods
 			a[i] = hard + shared[run[i]] + rng.NormFloat64()
 			b[i] = hard + rng.NormFloat64()
 			c[i] = hard + 2
 		}
+
 		if r := Ranking([][][]float64{{a}, {b}}, run); r[1].Worse {
 			told++
 		}
+
 		if r := Ranking([][][]float64{{b}, {c}}, run); r[1].Worse && r[1].Method == 1 {
 			found++
 		}
 	}
+
 	if told < trials/50 || told > trials/10 || found < trials*99/100 {
 		t.Errorf("told apart in %d of %d, found in %d", told, trials, found)
 	}

@@ -68,6 +68,7 @@ func (r *Recalibration) Has(kind string) bool {
 			return false
 		}
 	}
+
 	return slices.Contains(Kinds(), kind)
 }
 
@@ -77,12 +78,14 @@ func (r *Recalibration) Check() error {
 		if o.Beta != nil && !o.Beta.ok() {
 			return fmt.Errorf("outcome column %d: its beta map is damaged", j)
 		}
+
 		if o.GPBeta != nil {
 			if err := o.GPBeta.check(); err != nil {
 				return fmt.Errorf("outcome column %d: %w", j, err)
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -106,6 +109,7 @@ func (r *Recalibration) Below(kind string, j int, mu, v, y float64) float64 {
 		o := r.Outcomes[j]
 		return 1 / (1 + math.Exp(-o.betaMap(kind, mu, v).logit(z/math.Sqrt(o.lawFactor()))))
 	}
+
 	return math.Exp(logNormCDF(z))
 }
 
@@ -131,11 +135,14 @@ func (c Curve) At(x float64) float64 {
 		}
 		return c.Y[n-1] * x / c.X[n-1]
 	}
+
 	i := 1
 	for c.X[i] < x {
 		i++
 	}
+
 	f := (x - c.X[i-1]) / (c.X[i] - c.X[i-1])
+
 	return c.Y[i-1] + f*(c.Y[i]-c.Y[i-1])
 }
 
@@ -146,6 +153,7 @@ const curveBins = 20
 // the bins' means (Barlow et al. 1972). y below lowest is raised to it.
 func isotonic(x, y []float64, lowest float64) Curve {
 	type block struct{ n, x, y float64 }
+
 	var stack []block
 	for _, rows := range equalCount(x, min(max(len(x)/10, 1), curveBins)) {
 		b := block{n: float64(len(rows))}
@@ -153,6 +161,7 @@ func isotonic(x, y []float64, lowest float64) Curve {
 			b.x += x[i]
 			b.y += y[i]
 		}
+
 		b.x, b.y = b.x/b.n, b.y/b.n
 		for len(stack) > 0 && stack[len(stack)-1].y >= b.y {
 			a := stack[len(stack)-1]
@@ -160,12 +169,15 @@ func isotonic(x, y []float64, lowest float64) Curve {
 			n := a.n + b.n
 			b = block{n, (a.n*a.x + b.n*b.x) / n, (a.n*a.y + b.n*b.y) / n}
 		}
+
 		stack = append(stack, b)
 	}
+
 	var c Curve
 	for _, b := range stack {
 		c.X, c.Y = append(c.X, b.x), append(c.Y, max(b.y, lowest))
 	}
+
 	return c
 }
 
@@ -177,17 +189,21 @@ func quantileMap(s Set, j int, total []float64) Curve {
 		k, sd := i*s.Out+j, math.Sqrt(v)
 		z = append(z, (s.Y1[k]-s.Mu[k])/sd, (s.Y2[k]-s.Mu[k])/sd)
 	}
+
 	sort.Float64s(z)
 	levels := min(2*curveBins-1, len(z)/10)
+
 	var c Curve
 	for l := 1; l <= levels; l++ {
 		p := float64(l) / float64(levels+1)
+
 		// Of n+1 gaps between n values the next one falls into each as often.
 		at := p*float64(len(z)+1) - 1
 		i := min(int(at), len(z)-2)
 		c.X = append(c.X, math.Sqrt2*math.Erfinv(2*p-1))
 		c.Y = append(c.Y, z[i]+(at-float64(i))*(z[i+1]-z[i]))
 	}
+
 	return c
 }
 
@@ -205,6 +221,7 @@ func (o OutcomeRecalibration) Sigmas(z float64) float64 {
 	case z >= c.X[n-1]:
 		return c.Y[n-1] + math.Sqrt(o.TotalFactor)*(z-c.X[n-1])
 	}
+
 	return c.At(z)
 }
 
@@ -218,15 +235,19 @@ func (o OutcomeRecalibration) normal(sigmas float64) float64 {
 	case sigmas > c.Y[n-1]:
 		return c.X[n-1] + (sigmas-c.Y[n-1])/math.Sqrt(o.TotalFactor)
 	}
+
 	first := sort.SearchFloat64s(c.Y, sigmas)
 	last := first
 	for last+1 < n && c.Y[last+1] == sigmas {
 		last++
 	}
+
 	if c.Y[first] == sigmas {
 		return (c.X[first] + c.X[last]) / 2
 	}
+
 	f := (sigmas - c.Y[first-1]) / (c.Y[first] - c.Y[first-1])
+
 	return c.X[first-1] + f*(c.X[first]-c.X[first-1])
 }
 
@@ -243,18 +264,23 @@ func Recalibrate(s Set, total, cov []float64, law string) (*Recalibration, error
 	if len(total) != s.N*s.Out || cov != nil && len(cov) != s.N*s.Out {
 		panic(fmt.Sprintf("score: %d and %d variances for %d rows × %d outcomes", len(total), len(cov), s.N, s.Out))
 	}
+
 	if s.N < minCalibration {
 		return nil, fmt.Errorf("recalibrate: expected at least %d calibration rows, found %d; set more runs aside",
 			minCalibration, s.N)
 	}
+
 	if slices.Contains(s.Part, triplets.Train) {
 		return nil, errors.New("recalibrate: the model was trained on these pairs")
 	}
+
 	r := &Recalibration{Rows: s.N}
 	_, r.Runs = dense(s.Run)
+
 	e := MeasuredError(s)
 	for j := range s.Out {
 		var o OutcomeRecalibration
+
 		t, q := column(total, s.Out, j), make([]float64, s.N)
 		for i := range q {
 			k := i*s.Out + j
@@ -263,14 +289,17 @@ func Recalibrate(s Set, total, cov []float64, law string) (*Recalibration, error
 			if !(t[i] > 0) || math.IsInf(t[i], 0) {
 				return nil, fmt.Errorf("recalibrate: row %d, outcome column %d: expected a positive variance, found %g", i, j, t[i])
 			}
+
 			o.TotalFactor += q[i] / t[i] / float64(s.N)
 		}
+
 		lowest := FloorShare * average(q, nil)
 		o.TotalCurve = isotonic(t, q, lowest)
 		o.QuantileMap = quantileMap(s, j, t)
 		if err := o.learnLaw(s, j, t, law); err != nil {
 			return nil, fmt.Errorf("recalibrate: outcome column %d: %w", j, err)
 		}
+
 		switch {
 		case cov == nil:
 			o.CovWhyNot = "no covariance was computed"
@@ -278,21 +307,26 @@ func Recalibrate(s Set, total, cov []float64, law string) (*Recalibration, error
 			o.CovWhyNot = "couples: y2 is y1, so e holds the noise too"
 		default:
 			c, ej := column(cov, s.Out, j), column(e, s.Out, j)
+
 			sc, se := 0.0, 0.0
 			for i := range c {
 				sc += c[i]
 				se += ej[i]
 			}
+
 			if sc > 0 && se > 0 {
 				f := se / sc
 				o.CovFactor = &f
 			} else {
 				o.CovWhyNot = "the sums of e and C are not both positive on the calibration set"
 			}
+
 			o.CovCurve = isotonic(c, ej, 0)
 		}
+
 		r.Outcomes = append(r.Outcomes, o)
 	}
+
 	return r, nil
 }
 
@@ -301,30 +335,37 @@ func (o *OutcomeRecalibration) learnLaw(s Set, j int, total []float64, law strin
 	if law != Beta && law != GPBeta {
 		return nil
 	}
+
 	var z []float64
 	for i, v := range total {
 		k, sd := i*s.Out+j, math.Sqrt(v*o.TotalFactor)
 		z = append(z, (s.Y1[k]-s.Mu[k])/sd, (s.Y2[k]-s.Mu[k])/sd)
 	}
+
 	if bound(z) {
 		square := 0.0
 		for _, x := range z {
 			square += x * x / float64(len(z))
 		}
+
 		for i := range z {
 			z[i] /= math.Sqrt(square)
 		}
+
 		o.LawFactor = o.TotalFactor * square
 	}
+
 	m, err := fitBeta(z)
 	if err != nil {
 		return err
 	}
+
 	o.Beta = &m
 	if law == GPBeta {
 		run, _ := dense(s.Run)
 		o.GPBeta, err = fitVaryingMap(m, column(s.Mu, s.Out, j), total, z, run)
 	}
+
 	return err
 }
 
@@ -347,16 +388,20 @@ func bound(z []float64) (far bool) {
 	for i, x := range z {
 		size[i] = math.Abs(x)
 	}
+
 	slices.Sort(size)
+
 	limit := farResidual * 1.4826 * size[len(size)/2]
 	if limit == 0 {
 		return false
 	}
+
 	for i, x := range z {
 		if math.Abs(x) > limit {
 			z[i], far = math.Copysign(limit, x), true
 		}
 	}
+
 	return far
 }
 
@@ -370,10 +415,13 @@ func (r *Recalibration) Apply(kind string, mu, total, cov []float64) (newTotal, 
 	if len(total)%d != 0 || len(mu) != len(total) || !r.Has(kind) {
 		panic(fmt.Sprintf("score: %q recalibration of %d variances of %d outcomes", kind, len(total), d))
 	}
+
 	newTotal = make([]float64, len(total))
+
 	if cov != nil {
 		newCov = make([]float64, len(cov))
 	}
+
 	moment := make([]float64, d) // of laws that are the same everywhere
 	for j, o := range r.Outcomes {
 		switch kind {
@@ -383,6 +431,7 @@ func (r *Recalibration) Apply(kind string, mu, total, cov []float64) (newTotal, 
 			moment[j] = o.lawFactor() * o.Beta.secondMoment()
 		}
 	}
+
 	for k, t := range total {
 		o := r.Outcomes[k%d]
 		switch kind {
@@ -396,6 +445,7 @@ func (r *Recalibration) Apply(kind string, mu, total, cov []float64) (newTotal, 
 			newTotal[k] = t * moment[k%d]
 		}
 	}
+
 	for k, c := range cov {
 		o := r.Outcomes[k%d]
 		switch {
@@ -407,6 +457,7 @@ func (r *Recalibration) Apply(kind string, mu, total, cov []float64) (newTotal, 
 			newCov[k] = c
 		}
 	}
+
 	return newTotal, newCov
 }
 
@@ -417,6 +468,7 @@ func (o OutcomeRecalibration) secondMoment() float64 {
 		s := o.Sigmas(z)
 		sum += s * s * math.Exp(-z*z/2-logSqrt2Pi) * gridStep
 	}
+
 	return sum
 }
 
@@ -433,36 +485,45 @@ func (r *Recalibration) JudgeLaw(kind string, s Set, total, epistemic []float64)
 	if len(r.Outcomes) != s.Out {
 		panic(fmt.Sprintf("score: quantiles of %d outcomes for a set of %d", len(r.Outcomes), s.Out))
 	}
+
 	out := Judge(s, total, epistemic)
 	if s.N == 0 || math.IsNaN(out.Get("width95")) {
 		return out
 	}
+
 	variance := []string{"ence", "ence_ref", "ence_ref95"}
 	if kind != Quantile && r.Has(kind) {
 		r.judgeBeta(kind, s, total, &out)
 		out.undefine("a recalibrated law is not described by its variance", variance...)
 		return out
 	}
+
 	out.undefine("recalibrated quantiles are no density and no variance", append(variance, "nll")...)
+
 	if !r.Has(kind) {
 		out.undefine("no "+kind+" map was learned", "crps", "coverage68", "coverage95", "width95")
 		out.Quantiles = nil
 		return out
 	}
+
 	z := residuals(s, total)
 	n := float64(len(z))
 	out.set("crps", r.pinball(s, total, z))
 	l68, l95 := r.limits(z68), r.limits(z95)
+
 	width := 0.0
 	for k, v := range total {
 		width += (l95.hi[k%s.Out] - l95.lo[k%s.Out]) * math.Sqrt(v) / float64(len(total))
 	}
+
 	out.set("width95", width)
 	out.set("coverage68", share(l68.within(z), n))
 	out.set("coverage95", share(l95.within(z), n))
+
 	for i, q := range out.Quantiles {
 		out.Quantiles[i].Observed = share(r.limits(math.Sqrt2*math.Erfinv(2*q.Level-1)).below(z), n)
 	}
+
 	return out
 }
 
@@ -473,6 +534,7 @@ func (r *Recalibration) limits(half float64) limits {
 	for _, o := range r.Outcomes {
 		l.lo, l.hi = append(l.lo, o.Sigmas(-half)), append(l.hi, o.Sigmas(half))
 	}
+
 	return l
 }
 
@@ -480,6 +542,7 @@ func (r *Recalibration) limits(half float64) limits {
 // quantiles.
 func (r *Recalibration) pinball(s Set, total, z []float64) float64 {
 	at := make([][crpsLevels]float64, s.Out)
+
 	var levels [crpsLevels]float64
 	for i := range levels {
 		levels[i] = (float64(i) + 0.5) / crpsLevels
@@ -487,6 +550,7 @@ func (r *Recalibration) pinball(s Set, total, z []float64) float64 {
 			at[j][i] = o.Sigmas(math.Sqrt2 * math.Erfinv(2*levels[i]-1))
 		}
 	}
+
 	sum, n := 0.0, float64(len(z))
 	for k, v := range total {
 		sd := math.Sqrt(v)
@@ -497,5 +561,6 @@ func (r *Recalibration) pinball(s Set, total, z []float64) float64 {
 			}
 		}
 	}
+
 	return sum
 }

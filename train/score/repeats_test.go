@@ -15,17 +15,22 @@ import (
 // that of disjoint ones where r is odd or above 2.
 func TestAllPairsOfRepeats(t *testing.T) {
 	const conditions, campaigns, sigma = 60, 1500, 1.0
+
 	rng := rand.New(rand.NewPCG(15, 4))
 	for _, repeats := range [][]int{{2}, {3}, {4}, {5}, {6}, {2, 3, 6}} {
 		var e, se, disjoint []float64
+
 		n := 0
 		for c := range conditions {
 			r := repeats[c%len(repeats)]
 			n += r * (r - 1) / 2
 		}
+
 		const truth = 0.5 // the mean of off²
+
 		for range campaigns {
 			s := triplets.Set{N: n, In: 1, Out: 1, X: make([]float64, n)}
+
 			half := triplets.Set{In: 1, Out: 1}
 			for c := range conditions {
 				off := float64(rng.IntN(2))
@@ -34,11 +39,13 @@ func TestAllPairsOfRepeats(t *testing.T) {
 				for i := range y {
 					y[i] = off + sigma*rng.NormFloat64() // about μ = 0
 				}
+
 				for i := range y {
 					for k := i + 1; k < r; k++ {
 						s.Y1, s.Y2 = append(s.Y1, y[i]), append(s.Y2, y[k])
 						s.Weight, s.Run = append(s.Weight, 1/float64(r-1)), append(s.Run, c)
 					}
+
 					if i%2 == 1 {
 						half.Y1, half.Y2 = append(half.Y1, y[i-1]), append(half.Y2, y[i])
 						half.Run = append(half.Run, c)
@@ -46,23 +53,29 @@ func TestAllPairsOfRepeats(t *testing.T) {
 					}
 				}
 			}
+
 			half.X = make([]float64, half.N)
 			m := summaryOf(s)
 			e, se = append(e, m[0]), append(se, m[1])
 			disjoint = append(disjoint, summaryOf(half)[0])
 		}
+
 		mean, sd := MeanStd(e)
 		stated, _ := MeanStd(se)
 		_, before := MeanStd(disjoint)
+
 		if off := (mean - truth) / (sd / math.Sqrt(campaigns)); math.Abs(off) > 3 {
 			t.Errorf("r = %v: mean e %.4f, truth %.4f: %.1f standard errors apart", repeats, mean, truth, off)
 		}
+
 		if math.Abs(stated/sd-1) > 0.1 {
 			t.Errorf("r = %v: standard error %.4f, e scatters by %.4f", repeats, stated, sd)
 		}
+
 		if repeats[len(repeats)-1] > 2 && sd >= before {
 			t.Errorf("r = %v: e scatters by %.4f, of disjoint pairs by %.4f", repeats, sd, before)
 		}
+
 		t.Logf("r = %v: e %.4f (truth %.4f), SE stated %.4f, true %.4f, disjoint %.4f", repeats, mean, truth, stated, sd,
 			before)
 	}
@@ -74,6 +87,7 @@ func summaryOf(s triplets.Set) [2]float64 {
 	m := newNumbers(Parts)
 	_, runs := dense(s.Run)
 	set.errors(m, []int{0}, s.Run, runs)
+
 	return [2]float64{m.find("e").Value, m.find("e_se").Value}
 }
 
@@ -85,23 +99,28 @@ func summaryOf(s triplets.Set) [2]float64 {
 func TestWeightedFit(t *testing.T) {
 	const campaigns, conditions = 1600, 60
 	rng := rand.New(rand.NewPCG(15, 6))
+
 	var weighted, plain []float64
 	for c := range campaigns {
 		s := triplets.Set{Out: 1}
 		var mu, runs, runMu []float64
+
 		noise := 0.0
 		for g := range conditions {
 			r, sigma := 2, 0.3
 			if g%2 == 1 {
 				r, sigma = 6, 1
 			}
+
 			m := 2 * math.Sin(float64(g))
+
 			y := make([]float64, r)
 			for i := range y {
 				y[i] = m + sigma*rng.NormFloat64()
 				runs, runMu = append(runs, y[i]), append(runMu, 0.9*m)
 				noise += sigma * sigma
 			}
+
 			for i := range y {
 				for k := i + 1; k < r; k++ {
 					s.Y1, s.Y2, mu = append(s.Y1, y[i]), append(s.Y2, y[k]), append(mu, 0.9*m)
@@ -109,17 +128,20 @@ func TestWeightedFit(t *testing.T) {
 				}
 			}
 		}
+
 		s.N, s.Run = len(s.Y1), s.Condition
 		set := Set{Set: s, Answers: triplets.Answers{Mu: mu}}
 		got := Summarise(set)
 		if want := R2(runs, runs, runMu); math.Abs(got.Get("r2")-want) > 1e-12 {
 			t.Fatalf("campaign %d: R² %v of weighted pairs, %v of the runs", c, got.Get("r2"), want)
 		}
+
 		truth := noise / float64(len(runs))
 		weighted = append(weighted, (1-got.Get("noise_ceiling"))*pooledVar(runs, runs, nil)-truth)
 		set.Weight = nil
 		plain = append(plain, (1-Summarise(set).Get("noise_ceiling"))*pooledVar(s.Y1, s.Y2, nil)-truth)
 	}
+
 	for _, c := range []struct {
 		name string
 		v    []float64
@@ -130,6 +152,7 @@ func TestWeightedFit(t *testing.T) {
 		if c.good != (math.Abs(z) < 3) {
 			t.Errorf("%s: the noise in the ceiling is off by %.5f, %.1f standard errors", c.name, mean, z)
 		}
+
 		t.Logf("%s: off by %.5f, %.1f standard errors", c.name, mean, z)
 	}
 }
@@ -150,6 +173,7 @@ func TestJudgeWeights(t *testing.T) {
 			t.Errorf("%s: %v weighted, %v of the row twice", key, x, y)
 		}
 	}
+
 	if x, y := Summarise(s).Get("e"), a.Get("e"); math.Abs(x-y) > 1e-15 {
 		t.Errorf("e %v and %v", x, y)
 	}

@@ -51,27 +51,32 @@ func Summarise(s Set) Summary {
 	cond, conditions := dense(s.Condition)
 	run, runs := dense(s.Run)
 	out := Summary{Conditions: conditions, Rows: s.N, Runs: runs}
+
 	all := make([]int, s.Out)
 	for j := range all {
 		all[j] = j
 		out.Outcomes = append(out.Outcomes, s.metrics([]int{j}, cond, conditions, run, runs))
 	}
+
 	out.Numbers = s.metrics(all, cond, conditions, run, runs)
 	if !math.IsNaN(out.Get("r2")) {
 		if w := R2Warning(conditions); w != "" {
 			out.Warnings = append(out.Warnings, w)
 		}
 	}
+
 	if !math.IsNaN(out.Get("e_se")) && runs < FewRuns {
 		out.Warnings = append(out.Warnings, fmt.Sprintf(
 			"%d runs are few for a standard error clustered by run: it is itself uncertain by about %.0f %%", runs,
 			100/math.Sqrt(2*float64(runs-1))))
 	}
+
 	if s.N > 0 && !s.Couples && equal(s.Y1, s.Y2) {
 		out.Warnings = append(out.Warnings,
 			"y1 and y2 are equal in every pair: either the data have no noise, or one draw was used twice and then neither e "+
 				"nor the noise ceiling holds")
 	}
+
 	return out
 }
 
@@ -80,6 +85,7 @@ func (s Set) check() Set {
 	if s.N < 0 || s.Out < 1 {
 		panic(fmt.Sprintf("score: a set of %d rows and %d outcomes", s.N, s.Out))
 	}
+
 	for _, v := range []struct {
 		name     string
 		v        []float64
@@ -99,6 +105,7 @@ func (s Set) check() Set {
 			panic(fmt.Sprintf("score: %s holds %d values, not %d rows × %d outcomes", v.name, len(v.v), s.N, s.Out))
 		}
 	}
+
 	for _, v := range []*[]int{&s.Condition, &s.Run} {
 		if *v == nil {
 			*v = make([]int, s.N)
@@ -106,10 +113,12 @@ func (s Set) check() Set {
 				(*v)[i] = i
 			}
 		}
+
 		if len(*v) != s.N {
 			panic(fmt.Sprintf("score: an index of %d values for %d rows", len(*v), s.N))
 		}
 	}
+
 	return s
 }
 
@@ -120,39 +129,47 @@ func (s Set) metrics(cols, cond []int, conditions int, run []int, runs int) Numb
 		m.undefineAll("no rows")
 		return m
 	}
+
 	s.fit(m, cols, conditions)
 	s.covariances(m, cols, cond, conditions)
 	s.errors(m, cols, run, runs)
 	m.undefineRest()
+
 	return m
 }
 
 // fit sets R², the noise ceiling and the pair error.
 func (s Set) fit(m Numbers, cols []int, conditions int) {
 	flat := ""
+
 	var r2, ceiling, pair float64
 	for _, j := range cols {
 		y1, y2, mu := column(s.Y1, s.Out, j), column(s.Y2, s.Out, j), column(s.Mu, s.Out, j)
 		if pooledVar(y1, y2, s.Weight) == 0 {
 			flat = "all measured values of an outcome are equal"
 		}
+
 		r2 += weightedR2(y1, y2, mu, s.Weight) / float64(len(cols))
 		ceiling += NoiseCeiling(y1, y2, s.Weight) / float64(len(cols))
+
 		for i := range s.N {
 			k := i*s.Out + j
 			a, b := s.Y1[k]-s.Mu[k], s.Y2[k]-s.Mu[k]
 			pair += s.weight(i) * ((a*a + b*b) / 2)
 		}
 	}
+
 	m.set("r2", r2)
 	m.set("noise_ceiling", ceiling)
 	m.set("pair_mse", pair/(totalWeight(s.Weight, s.N)*float64(len(cols))))
+
 	switch {
 	case conditions < 2:
 		m.undefine("one condition only", "r2", "noise_ceiling")
 	case flat != "":
 		m.undefine(flat, "r2", "noise_ceiling")
 	}
+
 	if s.Couples {
 		m.undefine("couples: y2 is y1, so their difference does not measure the noise", "noise_ceiling")
 	}
@@ -168,35 +185,45 @@ func (s Set) covariances(m Numbers, cols, cond []int, conditions int) {
 			for _, j := range cols {
 				row += f(i*s.Out + j)
 			}
+
 			sum += w * row
 		}
+
 		return sum / float64(len(cols))
 	}
+
 	set := func(name string, from []float64, f func(k int) float64) {
 		if from == nil {
 			m.undefine("not computed", name)
 			return
 		}
+
 		m.set(name, over(f))
 	}
+
 	set("abs_cov", s.CovRaw, func(k int) float64 { return math.Abs(s.CovRaw[k]) })
 	set("abs_cov_centred", s.Cov, func(k int) float64 { return math.Abs(s.Cov[k]) })
 	set("cov_centred", s.Cov, func(k int) float64 { return s.Cov[k] })
 	set("delta", s.Delta, func(k int) float64 { return math.Abs(s.Delta[k]) })
 	set("mu_delta", s.Delta, func(k int) float64 { return math.Abs(s.Mu[k] * s.Delta[k]) })
+
 	if s.Kappa == nil || s.Var == nil {
 		m.undefine("not computed", "kappa")
 	} else {
 		kappa := over(func(k int) float64 { return math.Abs(s.Kappa[k]) })
 		m.set("kappa", kappa/over(func(k int) float64 { return s.Var[k] }))
 	}
+
 	set("zigzag", s.ZigZag, func(k int) float64 { return s.ZigZag[k] })
+
 	// A NaN satisfies neither inequality; it must not pass for a good point.
 	set("negative_cov", s.Cov, func(k int) float64 { return indicator(s.Cov[k] <= 0, s.Cov[k]) })
+
 	if s.Cov == nil || s.Var == nil {
 		m.undefine("not computed", "cov_above_var")
 		return
 	}
+
 	set("cov_above_var", s.Cov, func(k int) float64 { return indicator(s.Cov[k] > s.Var[k], s.Cov[k]+s.Var[k]) })
 }
 
@@ -207,6 +234,7 @@ func indicator(is bool, v float64) float64 {
 	case is:
 		return 1
 	}
+
 	return 0
 }
 
@@ -218,6 +246,7 @@ func (s Set) errorUndefined() string {
 	case s.Couples:
 		return "couples: y2 is y1, so the product of the residuals holds the noise too"
 	}
+
 	return ""
 }
 
@@ -228,8 +257,10 @@ func (s Set) errors(m Numbers, cols, run []int, runs int) {
 		m.undefine(why, append(rest, "e", "e_se")...)
 		return
 	}
+
 	n := s.N * len(cols)
 	e, cov, cluster := make([]float64, 0, n), make([]float64, 0, n), make([]int, 0, n)
+
 	w := make([]float64, 0, n)
 	for i := range s.N {
 		for _, j := range cols {
@@ -237,24 +268,30 @@ func (s Set) errors(m Numbers, cols, run []int, runs int) {
 			e = append(e, s.weight(i)*(s.Y1[k]-s.Mu[k])*(s.Y2[k]-s.Mu[k]))
 			w = append(w, s.weight(i))
 			cluster = append(cluster, run[i])
+
 			if s.Cov != nil {
 				cov = append(cov, s.weight(i)*s.Cov[k])
 			}
 		}
 	}
+
 	mean, se := ClusteredRatio(e, w, cluster)
 	m.set("e", mean)
 	m.set("e_se", se)
+
 	if runs < 2 {
 		m.undefine("one run only", "e_se")
 	}
+
 	if s.Cov == nil {
 		m.undefine("not computed", rest...)
 		return
 	}
+
 	c := CalibrateCov(cov, e, cluster, 0)
 	m.ratio(c, runs)
 	m.set("calibrated_fraction", c.Agreeing)
+
 	if math.IsNaN(c.Agreeing) {
 		m.undefine("no bin holds two runs", "calibrated_fraction")
 	}
@@ -267,9 +304,11 @@ func (s Set) weight(i int) float64 { return weightAt(s.Weight, i) }
 func (n Numbers) ratio(c Calibration, runs int) {
 	n.set("sum_e_ratio", c.Ratio)
 	n.set("sum_e_ratio_se", c.SE)
+
 	if c.Undefined != "" {
 		n.undefine(c.Undefined, "sum_e_ratio", "sum_e_ratio_se")
 	}
+
 	if runs < 2 {
 		n.undefine("one run only", "sum_e_ratio_se")
 	}
@@ -283,6 +322,7 @@ func MeasuredError(s Set) []float64 {
 	for k, mu := range s.Mu {
 		e[k] = (s.Y1[k] - mu) * (s.Y2[k] - mu)
 	}
+
 	return e
 }
 
@@ -290,10 +330,12 @@ func column(v []float64, out, j int) []float64 {
 	if out == 1 {
 		return v
 	}
+
 	c := make([]float64, len(v)/out)
 	for i := range c {
 		c[i] = v[i*out+j]
 	}
+
 	return c
 }
 
@@ -303,12 +345,14 @@ func equal(a, b []float64) bool {
 			return false
 		}
 	}
+
 	return true
 }
 
 // dense renumbers ids 0, 1, … in order of first appearance.
 func dense(ids []int) (index []int, n int) {
 	seen := make(map[int]int)
+
 	index = make([]int, len(ids))
 	for i, id := range ids {
 		k, ok := seen[id]
@@ -316,8 +360,10 @@ func dense(ids []int) (index []int, n int) {
 			k = len(seen)
 			seen[id] = k
 		}
+
 		index[i] = k
 	}
+
 	return index, len(seen)
 }
 
@@ -328,9 +374,11 @@ func conditionWeights(cond []int, conditions int) []float64 {
 	for _, c := range cond {
 		rows[c]++
 	}
+
 	w := make([]float64, len(cond))
 	for i, c := range cond {
 		w[i] = 1 / (rows[c] * float64(conditions))
 	}
+
 	return w
 }

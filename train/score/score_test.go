@@ -27,6 +27,7 @@ func golden(t testing.TB) (s Set, want struct {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var in struct {
 		N, Out         int
 		Y1, Y2, Mu     []float64
@@ -37,12 +38,15 @@ func golden(t testing.TB) (s Set, want struct {
 		ZigZag         []float64
 		Condition, Run []int
 	}
+
 	if err := json.Unmarshal(raw, &in); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := json.Unmarshal(raw, &want); err != nil {
 		t.Fatal(err)
 	}
+
 	return Set{
 		triplets.Set{N: in.N, Out: in.Out, Y1: in.Y1, Y2: in.Y2, Condition: in.Condition, Run: in.Run},
 		triplets.Answers{
@@ -68,10 +72,12 @@ func TestSummariseAgainstNumpy(t *testing.T) {
 	if got.Conditions != want.Conditions || got.Runs != want.Runs || got.Rows != s.N {
 		t.Errorf("%d conditions, %d runs, %d rows", got.Conditions, got.Runs, got.Rows)
 	}
+
 	check := func(what string, m Numbers, want map[string]float64) {
 		if len(want) < 15 {
 			t.Fatalf("%s: only %d numbers to compare", what, len(want))
 		}
+
 		for _, name := range keys(Parts) {
 			w, ok := want[name]
 			if !ok {
@@ -80,15 +86,19 @@ func TestSummariseAgainstNumpy(t *testing.T) {
 				}
 				continue
 			}
+
 			if g := m.Get(name); !near(g, w, 1e-12) {
 				t.Errorf("%s: %s = %v, want %v", what, name, g, w)
 			}
 		}
+
 		if len(m.Undefined()) > 0 {
 			t.Errorf("%s: undefined %v", what, m.Undefined())
 		}
 	}
+
 	check("all", got.Numbers, want.All)
+
 	for j, o := range got.Outcomes {
 		check(fmt.Sprint("outcome ", j), o, want.Outcomes[j])
 	}
@@ -102,6 +112,7 @@ func TestR2FactorAgainstScipy(t *testing.T) {
 			t.Errorf("R2Factor(%d) = %v, want %v", n, R2Factor(n), w)
 		}
 	}
+
 	// The threshold is the one in the comment of FewConditions.
 	if R2Factor(FewConditions) >= 4 || R2Factor(FewConditions-1) <= 4 {
 		t.Errorf("factor %v at %d conditions, %v below", R2Factor(FewConditions), FewConditions, R2Factor(FewConditions-1))
@@ -114,15 +125,19 @@ func TestR2FactorMonteCarlo(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	const n, reps = 7, 20000
 	logs := make([]float64, reps)
+
 	y, mu := make([]float64, n), make([]float64, n)
 	for r := range logs {
 		for i := range y {
 			y[i] = rng.NormFloat64()
 			mu[i] = y[i] + 0.3*rng.NormFloat64()
 		}
+
 		logs[r] = math.Log(1 - R2(y, y, mu))
 	}
+
 	_, sd := MeanStd(logs)
+
 	// Its standard error is about 1/√(2·20000) = 0.5 %, a little more with these tails; 4 of them.
 	if want := math.Log(R2Factor(n)) / 1.959964; math.Abs(sd/want-1) > 0.03 {
 		t.Errorf("deviation %v, want %v", sd, want)
@@ -137,20 +152,26 @@ func TestR2ClosedForms(t *testing.T) {
 		x[i] = rng.NormFloat64()
 		y1[i], y2[i] = x[i]+rng.NormFloat64(), x[i]+rng.NormFloat64()
 	}
+
 	// Exact answer, and the answer that is the set's own mean.
 	if got := R2(x, x, x); got != 1 {
 		t.Errorf("exact: %v", got)
 	}
+
 	m := (average(y1, nil) + average(y2, nil)) / 2
+
 	constant := make([]float64, n)
 	for i := range constant {
 		constant[i] = m
 	}
+
 	if got := R2(y1, y2, constant); math.Abs(got) > 1e-14 {
 		t.Errorf("mean: %v", got)
 	}
+
 	// A least-squares line has R² = the squared correlation.
 	mx := average(x, nil)
+
 	var sxy, sxx, syy float64
 	for i := range x {
 		for _, y := range []float64{y1[i], y2[i]} {
@@ -159,26 +180,32 @@ func TestR2ClosedForms(t *testing.T) {
 			syy += (y - m) * (y - m)
 		}
 	}
+
 	line := make([]float64, n)
 	for i := range line {
 		line[i] = m + sxy/sxx*(x[i]-mx)
 	}
+
 	if got, want := R2(y1, y2, line), sxy*sxy/sxx/syy; !near(got, want, 1e-13) {
 		t.Errorf("line: %v, want %v", got, want)
 	}
+
 	// By hand: y1 = (0, 2), y2 = (1, 3): half squared differences ½, variance 5/4.
 	if got := NoiseCeiling([]float64{0, 2}, []float64{1, 3}, nil); !near(got, 0.6, 1e-15) {
 		t.Errorf("ceiling %v, want 0.6", got)
 	}
+
 	// The best μ on the pairs themselves, their mean ½(y1+y2), has residuals
 	// ±½(y1−y2): half the noise, so R² = ½(1 + ceiling).
 	half := make([]float64, n)
 	for i := range half {
 		half[i] = (y1[i] + y2[i]) / 2
 	}
+
 	if got, want := R2(y1, y2, half), (1+NoiseCeiling(y1, y2, nil))/2; !near(got, want, 1e-13) {
 		t.Errorf("pair means %v, want %v", got, want)
 	}
+
 	if got := R2([]float64{0.1, 0.1, 0.1}, []float64{0.1, 0.1, 0.1}, []float64{1, 2, 3}); !math.IsNaN(got) {
 		t.Errorf("constant outcome: %v", got)
 	}
@@ -189,12 +216,15 @@ func TestMeanStd(t *testing.T) {
 	if m, s := MeanStd([]float64{2, 4, 4, 4, 5, 5, 7, 9}); m != 5 || !near(s, math.Sqrt(32.0/7), 1e-15) {
 		t.Errorf("%v ± %v", m, s)
 	}
+
 	if m, s := MeanStd([]float64{3}); m != 3 || !math.IsNaN(s) {
 		t.Errorf("one: %v ± %v", m, s)
 	}
+
 	if m, s := MeanStd(nil); !math.IsNaN(m) || !math.IsNaN(s) {
 		t.Errorf("none: %v ± %v", m, s)
 	}
+
 	if m, s := MeanStd([]float64{0.1, 0.1, 0.1}); m != 0.1 || s != 0 {
 		t.Errorf("equal: %v ± %v", m, s)
 	}
@@ -203,18 +233,22 @@ func TestMeanStd(t *testing.T) {
 func TestClusteredMeanClosedForms(t *testing.T) {
 	v := []float64{1, 4, 2, 8, 5, 7}
 	mean, sd := MeanStd(v)
+
 	// Clusters of one: s/√n.
 	if m, se := ClusteredMean(v, []int{5, 4, 3, 2, 1, 0}); !near(m, mean, 1e-15) || !near(se, sd/math.Sqrt(6), 1e-14) {
 		t.Errorf("singletons %v ± %v", m, se)
 	}
+
 	// Equal clusters: the standard error of the three cluster means 2.5, 5, 6.
 	_, sd = MeanStd([]float64{2.5, 5, 6})
 	if _, se := ClusteredMean(v, []int{9, 9, -1, -1, 4, 4}); !near(se, sd/math.Sqrt(3), 1e-14) {
 		t.Errorf("clusters %v", se)
 	}
+
 	if m, se := ClusteredMean(v, make([]int, 6)); !near(m, mean, 1e-15) || !math.IsNaN(se) {
 		t.Errorf("one cluster %v ± %v", m, se)
 	}
+
 	if m, se := ClusteredMean(nil, nil); !math.IsNaN(m) || !math.IsNaN(se) {
 		t.Errorf("nothing %v ± %v", m, se)
 	}
@@ -227,6 +261,7 @@ func TestClusteredMeanMonteCarlo(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	const g, size, reps = 40, 13, 2000
 	v, id := make([]float64, g*size), make([]int, g*size)
+
 	se2, covered := 0.0, 0
 	for range reps {
 		for c := range g {
@@ -235,16 +270,20 @@ func TestClusteredMeanMonteCarlo(t *testing.T) {
 				v[c*size+k], id[c*size+k] = a+rng.NormFloat64(), c
 			}
 		}
+
 		m, se := ClusteredMean(v, id)
 		se2 += se * se / float64(reps)
+
 		if math.Abs(m) < 2.0227*se { // Student's t, 39 degrees of freedom, 95 %
 			covered++
 		}
 	}
+
 	want := (1 + 1.0/size) / g
 	if math.Abs(se2/want-1) > 4*math.Sqrt(2.0/(g-1)/reps) {
 		t.Errorf("mean squared standard error %v, want %v", se2, want)
 	}
+
 	if f := float64(covered) / reps; math.Abs(f-0.95) > 4*math.Sqrt(0.95*0.05/reps) {
 		t.Errorf("covers %v of the time", f)
 	}
@@ -267,6 +306,7 @@ func calibrated(rng *rand.Rand, runs, channels int, scale float64) Set {
 			s.Run = append(s.Run, r)
 		}
 	}
+
 	return s
 }
 
@@ -275,10 +315,12 @@ func calibrated(rng *rand.Rand, runs, channels int, scale float64) Set {
 func TestSumERatioMonteCarlo(t *testing.T) {
 	for _, scale := range []float64{1, 4} {
 		rng := rand.New(rand.NewPCG(7, uint64(scale)))
+
 		reps := 400
 		if os.Getenv("DOUBLETAKE_LONG") == "" {
 			reps = 100
 		}
+
 		ratio, se2, agree := make([]float64, reps), 0.0, 0.0
 		for r := range ratio {
 			m := Summarise(calibrated(rng, 400, 5, scale))
@@ -286,14 +328,17 @@ func TestSumERatioMonteCarlo(t *testing.T) {
 			se2 += m.Get("sum_e_ratio_se") * m.Get("sum_e_ratio_se") / float64(reps)
 			agree += m.Get("calibrated_fraction") / float64(reps)
 		}
+
 		mean, sd := MeanStd(ratio)
 		if math.Abs(mean-scale) > 4*sd/math.Sqrt(float64(reps)) {
 			t.Errorf("scale %v: ratio %v ± %v", scale, mean, sd/math.Sqrt(float64(reps)))
 		}
+
 		// Squared normals with log-normal sizes have heavy tails: 20 %.
 		if q := math.Sqrt(se2) / sd; q < 0.8 || q > 1.2 {
 			t.Errorf("scale %v: standard error %v, spread %v", scale, math.Sqrt(se2), sd)
 		}
+
 		// 95 % by construction when calibrated, somewhat less because e is
 		// skewed; when e is four times C hardly a bin may agree.
 		if scale == 1 && (agree < 0.85 || agree > 0.99) || scale == 4 && agree > 0.3 {
@@ -311,24 +356,30 @@ func TestCalibrateCov(t *testing.T) {
 	if len(c.Bins) != 4 {
 		t.Fatalf("%d bins: %+v", len(c.Bins), c.Bins)
 	}
+
 	for i, want := range []float64{-1, 1, 2, 3} {
 		b := c.Bins[i]
 		if b.N != 3 || b.MeanCov != want || b.Runs != 3 {
 			t.Errorf("bin %d: %+v", i, b)
 		}
+
 		if b.MeanE != max(0, want) || b.Agrees != (i > 0) {
 			t.Errorf("bin %d: %+v", i, b)
 		}
 	}
+
 	if !near(c.NonPositive, 0.25, 1e-15) || !near(c.Ratio, 18.0/15, 1e-15) || c.Agreeing != 0.75 {
 		t.Errorf("%+v", c)
 	}
+
 	// Distinct values: equal counts, as they come.
 	cov, e, id = nil, nil, nil
 	for i := range 103 {
 		cov, e, id = append(cov, float64((i*37)%103)), append(e, 1), append(id, i)
 	}
+
 	c = CalibrateCov(cov, e, id, 0)
+
 	total := 0
 	for _, b := range c.Bins {
 		total += b.N
@@ -336,15 +387,19 @@ func TestCalibrateCov(t *testing.T) {
 			t.Errorf("a bin of %d", b.N)
 		}
 	}
+
 	if len(c.Bins) != 10 || total != 103 {
 		t.Errorf("%d bins of %d values", len(c.Bins), total)
 	}
+
 	if c := CalibrateCov([]float64{-1, -2}, []float64{1, 1}, []int{0, 1}, 0); !math.IsNaN(c.Ratio) || c.Undefined == "" {
 		t.Errorf("negative sum: %+v", c)
 	}
+
 	if c := CalibrateCov(nil, nil, nil, 0); c.Undefined != "no rows" {
 		t.Errorf("nothing: %+v", c)
 	}
+
 	if c := CalibrateCov([]float64{1, math.NaN()}, []float64{1, 1}, []int{0, 1}, 0); c.Undefined == "" || c.Bins != nil {
 		t.Errorf("NaN: %+v", c)
 	}
@@ -357,11 +412,14 @@ func draw(t *rapid.T) Set {
 	for _, v := range []*[]float64{&s.Y1, &s.Y2, &s.Mu, &s.Var, &s.CovRaw, &s.Cov, &s.Delta, &s.Kappa, &s.ZigZag} {
 		*v = rapid.SliceOfN(rapid.Float64Range(-3, 3), k, k).Draw(t, "values")
 	}
+
 	for i, v := range s.Var {
 		s.Var[i] = 0.01 + math.Abs(v)
 	}
+
 	s.Condition = rapid.SliceOfN(rapid.IntRange(0, 5), s.N, s.N).Draw(t, "condition")
 	s.Run = rapid.SliceOfN(rapid.IntRange(0, 7), s.N, s.N).Draw(t, "run")
+
 	return s
 }
 
@@ -375,20 +433,24 @@ func TestPermutationInvariance(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := draw(t)
 		p := s
+
 		perm := rapid.Permutation(seq(s.N)).Draw(t, "order")
 		for _, v := range []*[]float64{&p.Y1, &p.Y2, &p.Mu, &p.Var, &p.CovRaw, &p.Cov, &p.Delta, &p.Kappa, &p.ZigZag} {
 			w := make([]float64, len(*v))
 			for i, k := range perm {
 				copy(w[i*s.Out:(i+1)*s.Out], (*v)[k*s.Out:(k+1)*s.Out])
 			}
+
 			*v = w
 		}
+
 		p.Condition, p.Run = pick(s.Condition, perm), pick(s.Run, perm)
 		a, b := Summarise(s), Summarise(p)
 		for _, n := range keys(Parts) {
 			if n == "calibrated_fraction" || strings.HasPrefix(n, "sum_e_ratio") {
 				continue // may sit on an edge (Σ = 0, |d| = t·se) that rounding decides
 			}
+
 			if !same(a.Get(n), b.Get(n)) {
 				t.Fatalf("%s: %v, permuted %v", n, a.Get(n), b.Get(n))
 			}
@@ -401,6 +463,7 @@ func seq(n int) []int {
 	for i := range v {
 		v[i] = i
 	}
+
 	return v
 }
 
@@ -409,6 +472,7 @@ func pick(v, at []int) []int {
 	for i, k := range at {
 		w[i] = v[k]
 	}
+
 	return w
 }
 
@@ -423,21 +487,26 @@ func TestAffineInvariance(t *testing.T) {
 			nil, nil, nil, nil
 		a, b := rapid.Float64Range(-50, 50).Draw(t, "shift"),
 			rapid.SampledFrom([]float64{-20, -0.1, 0.01, 3, 700}).Draw(t, "scale")
+
 		p := s
 		for _, v := range []*[]float64{&p.Y1, &p.Y2, &p.Mu} {
 			w := make([]float64, k)
 			for i, x := range *v {
 				w[i] = a + b*x
 			}
+
 			*v = w
 		}
+
 		if pooledVar(s.Y1, s.Y2, nil) < 1e-6 {
 			t.Skip("almost no variation")
 		}
+
 		m, q := Summarise(s), Summarise(p)
 		if !same(m.Get("r2"), q.Get("r2")) || !same(m.Get("noise_ceiling"), q.Get("noise_ceiling")) {
 			t.Fatalf("R² %v → %v, ceiling %v → %v", m.Get("r2"), q.Get("r2"), m.Get("noise_ceiling"), q.Get("noise_ceiling"))
 		}
+
 		if !same(m.Get("e"), q.Get("e")/b/b) || !same(m.Get("pair_mse"), q.Get("pair_mse")/b/b) {
 			t.Fatalf("e %v → %v, pair error %v → %v", m.Get("e"), q.Get("e"), m.Get("pair_mse"), q.Get("pair_mse"))
 		}
@@ -450,20 +519,24 @@ func TestPairErrorIdentity(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := draw(t)
 		m := Summarise(s)
+
 		noise := 0.0
 		for k := range s.Y1 {
 			d := s.Y1[k] - s.Y2[k]
 			noise += d * d / 2 / float64(len(s.Y1))
 		}
+
 		if math.Abs(m.Get("pair_mse")-m.Get("e")-noise) > 1e-10 {
 			t.Fatalf("%v ≠ %v + %v", m.Get("pair_mse"), m.Get("e"), noise)
 		}
+
 		for j, o := range m.Outcomes {
 			v := pooledVar(column(s.Y1, s.Out, j), column(s.Y2, s.Out, j), nil)
 			if !math.IsNaN(o.Get("r2")) && !same((1-o.Get("r2"))*v, o.Get("pair_mse")) {
 				t.Fatalf("outcome %d: R² %v, variance %v, pair error %v", j, o.Get("r2"), v, o.Get("pair_mse"))
 			}
 		}
+
 		e := MeasuredError(s)
 		if !same(average(e, nil), m.Get("e")) {
 			t.Fatalf("mean of e %v, E %v", average(e, nil), m.Get("e"))
@@ -476,17 +549,21 @@ func TestPairErrorIdentity(t *testing.T) {
 func TestConditionsWeighOnce(t *testing.T) {
 	s, want := golden(t)
 	first := s.Condition[0]
+
 	n := s.N
 	for i := range n {
 		if s.Condition[i] != first {
 			continue
 		}
+
 		for _, v := range []*[]float64{&s.Y1, &s.Y2, &s.Mu, &s.Var, &s.CovRaw, &s.Cov, &s.Delta, &s.Kappa, &s.ZigZag} {
 			*v = append(*v, (*v)[i*s.Out:(i+1)*s.Out]...)
 		}
+
 		s.Condition, s.Run = append(s.Condition, first), append(s.Run, s.Run[i])
 		s.N++
 	}
+
 	m := Summarise(s)
 	for _, name := range []string{
 		"abs_cov", "abs_cov_centred", "cov_centred", "delta", "mu_delta", "kappa", "zigzag",
@@ -496,6 +573,7 @@ func TestConditionsWeighOnce(t *testing.T) {
 			t.Errorf("%s changed from %v to %v", name, want.All[name], m.Get(name))
 		}
 	}
+
 	if near(m.Get("e"), want.All["e"], 1e-6) {
 		t.Error("the mean of e runs over rows and should have changed")
 	}
@@ -508,6 +586,7 @@ func TestUndefined(t *testing.T) {
 		w[4] = math.NaN()
 		*v = w
 	}
+
 	for _, c := range []struct {
 		name   string
 		change func(*Set)
@@ -552,6 +631,7 @@ func TestUndefined(t *testing.T) {
 	} {
 		s := base
 		c.change(&s)
+
 		m := Summarise(s)
 		for _, n := range keys(Parts) {
 			want, undefined := c.reason[n]
@@ -567,6 +647,7 @@ func all(reason string, names ...string) map[string]string {
 	for _, n := range names {
 		m[n] = reason
 	}
+
 	return m
 }
 
@@ -582,6 +663,7 @@ func fill(n int, v float64) []float64 {
 	for i := range s {
 		s[i] = v
 	}
+
 	return s
 }
 
@@ -590,24 +672,29 @@ func TestWarnings(t *testing.T) {
 	if w := Summarise(s).Warnings; len(w) != 0 {
 		t.Errorf("12 conditions in 20 runs: %q", w)
 	}
+
 	// The factor for seven conditions is scipy's, testdata/score.json: 5.31.
 	for i := range s.Condition {
 		s.Condition[i] %= 7
 	}
+
 	want := "seven distinct conditions are too few for R²: sampling alone moves 1 − R² by a factor of 5.3 either way " +
 		"(95 %)"
 	if w := Summarise(s).Warnings; len(w) != 1 || w[0] != want {
 		t.Errorf("%q, want %q", w, want)
 	}
+
 	for i := range s.Run {
 		s.Run[i] = i % 3
 	}
+
 	s.Y2 = s.Y1
 	w := Summarise(s).Warnings
 	if len(w) != 3 || !strings.HasPrefix(w[1], "3 runs are few") || !strings.HasSuffix(w[1], "about 50 %") ||
 		!strings.HasPrefix(w[2], "y1 and y2 are equal in every pair") {
 		t.Errorf("%q", w)
 	}
+
 	if R2Warning(1) == "" || R2Warning(10) != "" || R2Warning(0) != "" {
 		t.Error("R2Warning at its edges")
 	}
@@ -617,19 +704,24 @@ func TestOverSeeds(t *testing.T) {
 	a, b := newNumbers(Parts), newNumbers(Parts)
 	a.set("r2", 0.5)
 	b.set("r2", 0.7)
+
 	// By hand: mean 0.6, deviation 0.2/√2.
 	v := OverSeeds([]Numbers{a, b})
 	if s := v.Get("r2"); !near(s.Mean, 0.6, 1e-15) || !near(s.Std, 0.2/math.Sqrt2, 1e-15) || s.N != 2 || !s.Defined() {
 		t.Errorf("%+v", s)
 	}
+
 	if len(v) != len(keys(Parts)) || v[0].Key != "r2" || !v.Get("nll").Absent() {
 		t.Errorf("%+v", v)
 	}
+
 	b.undefine("one condition only", "r2")
+
 	if s := OverSeeds([]Numbers{a, b}).Get("r2"); !math.IsNaN(s.Mean) || s.Reason() != "one condition only" ||
 		s.Defined() {
 		t.Errorf("%+v", s)
 	}
+
 	if v := OverSeeds(nil); v != nil {
 		t.Errorf("%+v", v)
 	}
@@ -661,14 +753,17 @@ func TestMetrics(t *testing.T) {
 			m.Factor != 1 && m.Factor != 100 {
 			t.Errorf("%+v", m)
 		}
+
 		if !slices.Contains([]string{"1", "nat", "sd", "sd²", "sd⁴"}, m.Unit) {
 			t.Errorf("%s has the unit %q", m.Key, m.Unit)
 		}
+
 		seen[m.Key] = true
 		if MetricOf(m.Key).What != m.What {
 			t.Errorf("%s is not found by its key", m.Key)
 		}
 	}
+
 	if p, m := len(keys(Parts)), len(keys(Methods)); p != 17 || m != 18 {
 		t.Errorf("%d metrics of parts, %d of methods", p, m)
 	}
@@ -691,6 +786,7 @@ func TestPanics(t *testing.T) {
 					t.Errorf("%s: recovered %v", name, r)
 				}
 			}()
+
 			f()
 		}()
 	}
@@ -704,6 +800,7 @@ func ExampleSummarise() {
 		},
 		triplets.Answers{Mu: []float64{0.5, 1.5, 2.5, 3.5}, Cov: []float64{0.3, 0.3, 0.3, 0.3}},
 	}
+
 	m := Summarise(s)
 	fmt.Printf("R² %.3f, e %.3f ± %.3f, Σe/ΣC %.2f\n", m.Get("r2"), m.Get("e"), m.Get("e_se"), m.Get("sum_e_ratio"))
 	fmt.Println("E|cov|:", m.Reason("abs_cov"))
@@ -720,6 +817,7 @@ func ExampleSummarise() {
 func BenchmarkSummarise(b *testing.B) {
 	s := calibrated(rand.New(rand.NewPCG(1, 1)), 60, 13, 1)
 	b.ReportAllocs()
+
 	for b.Loop() {
 		Summarise(s)
 	}

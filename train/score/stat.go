@@ -14,14 +14,17 @@ func MeanStd(v []float64) (mean, std float64) {
 	if len(v) == 0 {
 		return math.NaN(), math.NaN()
 	}
+
 	mean = average(v, nil)
 	if len(v) == 1 {
 		return mean, math.NaN()
 	}
+
 	ss := 0.0
 	for _, x := range v {
 		ss += (x - mean) * (x - mean)
 	}
+
 	return mean, math.Sqrt(ss / float64(len(v)-1))
 }
 
@@ -35,15 +38,18 @@ func R2(y1, y2, mu []float64) float64 { return weightedR2(y1, y2, mu, nil) }
 // weightedR2 is R2 of rows with weights; nil: 1.
 func weightedR2(y1, y2, mu, weight []float64) float64 {
 	sameLength("R2", len(y1), len(y2), len(mu))
+
 	res := 0.0
 	for i, m := range mu {
 		a, b := y1[i]-m, y2[i]-m
 		res += weightAt(weight, i) * (a*a + b*b)
 	}
+
 	tot := 2 * totalWeight(weight, len(y1)) * pooledVar(y1, y2, weight)
 	if tot == 0 {
 		return math.NaN()
 	}
+
 	return 1 - res/tot
 }
 
@@ -60,10 +66,12 @@ func totalWeight(weight []float64, n int) float64 {
 	if weight == nil {
 		return float64(n)
 	}
+
 	sum := 0.0
 	for _, w := range weight {
 		sum += w
 	}
+
 	return sum
 }
 
@@ -73,25 +81,30 @@ func totalWeight(weight []float64, n int) float64 {
 // length, or it panics. weight holds the rows' weights; nil: 1.
 func NoiseCeiling(y1, y2, weight []float64) float64 {
 	sameLength("NoiseCeiling", len(y1), len(y2), len(y2))
+
 	noise := 0.0
 	for i := range y1 {
 		d := y1[i] - y2[i]
 		noise += weightAt(weight, i) * (d * d / 2)
 	}
+
 	v := pooledVar(y1, y2, weight)
 	if v == 0 {
 		return math.NaN()
 	}
+
 	return 1 - noise/totalWeight(weight, len(y1))/v
 }
 
 // pooledVar is the population variance of a and b together, rows weighted.
 func pooledVar(a, b, weight []float64) float64 {
 	mean := (average(a, weight) + average(b, weight)) / 2
+
 	ss := 0.0
 	for i := range a {
 		ss += weightAt(weight, i) * ((a[i]-mean)*(a[i]-mean) + (b[i]-mean)*(b[i]-mean))
 	}
+
 	return ss / (2 * totalWeight(weight, len(a)))
 }
 
@@ -101,10 +114,12 @@ func average(v, weight []float64) float64 {
 	if len(v) == 0 {
 		return math.NaN()
 	}
+
 	sum := 0.0
 	for i, x := range v {
 		sum += weightAt(weight, i) * (x - v[0])
 	}
+
 	return v[0] + sum/totalWeight(weight, len(v))
 }
 
@@ -127,7 +142,9 @@ func R2Factor(n int) float64 {
 	if n < 2 {
 		return math.Inf(1)
 	}
+
 	trigamma := func(x float64) float64 { return mathext.Zeta(2, x) }
+
 	return math.Exp(1.959964 * math.Sqrt(trigamma(float64(n)/2)+trigamma(float64(n-1)/2)))
 }
 
@@ -142,10 +159,12 @@ func R2Warning(n int) string {
 	case n == 1:
 		return "one distinct condition: R² is undefined"
 	}
+
 	factor, digits := R2Factor(n), 1
 	if factor >= 10 {
 		digits = 0
 	}
+
 	return fmt.Sprintf("%s distinct conditions are too few for R²: sampling alone moves 1 − R² by a factor of %.*f "+
 		"either way (95 %%)",
 		numerals[n], digits, factor)
@@ -161,6 +180,7 @@ func ClusteredMean(v []float64, cluster []int) (mean, se float64) {
 	for i := range ones {
 		ones[i] = 1
 	}
+
 	return ClusteredRatio(v, ones, cluster)
 }
 
@@ -169,27 +189,34 @@ func ClusteredMean(v []float64, cluster []int) (mean, se float64) {
 // NaN when Σden is 0.
 func ClusteredRatio(num, den []float64, cluster []int) (ratio, se float64) {
 	sameLength("ClusteredRatio", len(num), len(den), len(cluster))
+
 	var sn, sd float64
 	for i := range num {
 		sn += num[i]
 		sd += den[i]
 	}
+
 	if sd == 0 {
 		return math.NaN(), math.NaN()
 	}
+
 	ratio = sn / sd
+
 	id, g := dense(cluster)
 	if g < 2 {
 		return ratio, math.NaN()
 	}
+
 	res := make([]float64, g)
 	for i := range num {
 		res[id[i]] += num[i] - ratio*den[i]
 	}
+
 	ss := 0.0
 	for _, r := range res {
 		ss += r * r
 	}
+
 	return ratio, math.Sqrt(ss*float64(g)/float64(g-1)) / math.Abs(sd)
 }
 
@@ -218,31 +245,39 @@ type Calibration struct {
 func CalibrateCov(cov, e []float64, cluster []int, bins int) Calibration {
 	sameLength("CalibrateCov", len(cov), len(e), len(cluster))
 	n := len(cov)
+
 	c := Calibration{Ratio: math.NaN(), SE: math.NaN(), Agreeing: math.NaN(), NonPositive: math.NaN()}
 	if n == 0 {
 		c.Undefined = "no rows"
 		return c
 	}
+
 	var sum float64
+
 	c.NonPositive = 0
 	for i, v := range cov {
 		if math.IsNaN(v) || math.IsInf(v, 0) || math.IsNaN(e[i]) || math.IsInf(e[i], 0) {
 			c.Undefined, c.NonPositive = "a value it is computed from is not finite", math.NaN()
 			return c
 		}
+
 		sum += v
+
 		if v <= 0 {
 			c.NonPositive += 1 / float64(n)
 		}
 	}
+
 	if sum > 0 {
 		c.Ratio, c.SE = ClusteredRatio(e, cov, cluster)
 	} else {
 		c.Undefined = "the covariances do not sum to a positive value"
 	}
+
 	if bins <= 0 {
 		bins = min(max(n/5, 1), 10)
 	}
+
 	agree, judged := 0, 0
 	for _, rows := range equalCount(cov, bins) {
 		bin := calibrationBin(rows, cov, e, cluster)
@@ -252,11 +287,14 @@ func CalibrateCov(cov, e []float64, cluster []int, bins int) Calibration {
 				agree++
 			}
 		}
+
 		c.Bins = append(c.Bins, bin)
 	}
+
 	if judged > 0 {
 		c.Agreeing = float64(agree) / float64(judged)
 	}
+
 	return c
 }
 
@@ -266,6 +304,7 @@ func calibrationBin(rows []int, cov, e []float64, cluster []int) CalibrationBin 
 	for k, i := range rows {
 		cs[k], es[k], ds[k], id[k] = cov[i], e[i], e[i]-cov[i], cluster[i]
 	}
+
 	_, runs := dense(id)
 	b := CalibrationBin{N: len(rows), Runs: runs, MeanCov: average(cs, nil)}
 	b.MeanE, b.SE = ClusteredMean(es, id)
@@ -274,6 +313,7 @@ func calibrationBin(rows []int, cov, e []float64, cluster []int) CalibrationBin 
 		t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(runs - 1)}.Quantile(0.975)
 		b.Agrees = math.Abs(d) <= t*se
 	}
+
 	return b
 }
 

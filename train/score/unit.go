@@ -15,6 +15,7 @@ type UnitTrust struct {
 func TrustByUnit(s triplets.Set, mu, total, epistemic []float64) []UnitTrust {
 	var list []UnitTrust
 	var columns [][]int
+
 	index := map[string]int{}
 	for k, o := range s.Outcomes {
 		i, known := index[o.Unit]
@@ -23,31 +24,38 @@ func TrustByUnit(s triplets.Set, mu, total, epistemic []float64) []UnitTrust {
 			index[o.Unit] = i
 			list, columns = append(list, UnitTrust{Unit: o.Unit}), append(columns, nil)
 		}
+
 		list[i].Outcomes, columns[i] = append(list[i].Outcomes, o.Name), append(columns[i], k)
 	}
 
 	train, test := s.Of(triplets.Train), s.Of(triplets.Test)
 	spread := train.OutcomeScale().Std
+
 	set := Set{Set: test, Answers: triplets.Answers{Mu: mu}}
 	for i, c := range columns {
 		list[i].Trust = TrustOf(set, total, epistemic, spread, c)
 	}
+
 	return list
 }
 
 // MeanByUnit averages the trust of each unit's outcomes over trainings.
 func MeanByUnit(trainings [][]UnitTrust) []UnitTrust {
 	var out []UnitTrust
+
 	if len(trainings) == 0 {
 		return nil
 	}
+
 	for i, u := range trainings[0] {
 		var list []Trust
 		for _, t := range trainings {
 			list = append(list, t[i].Trust)
 		}
+
 		u.Trust = MeanTrust(list)
 		out = append(out, u)
 	}
+
 	return out
 }

@@ -61,18 +61,22 @@ func TrustOf(s Set, total, epistemic, spread []float64, outcomes []int) Trust {
 		panic(fmt.Sprintf("score: %d and %d variances, %d deviations for %d rows × %d outcomes",
 			len(total), len(epistemic), len(spread), s.N, s.Out))
 	}
+
 	nan := math.NaN()
 	t := Trust{
 		RMSE: nan, RMSESE: nan, ClaimedSigma: nan, ClaimedEpistemic: nan, Coverage68: nan, Coverage95: nan, Coverage95SE: nan,
 		Width95: nan, Ratio: nan, RatioSE: nan, WidthOverSpread: nan, EpistemicRatio: nan, Grade: Care,
 	}
+
 	if s.N == 0 || len(outcomes) == 0 || s.errorUndefined() != "" {
 		t.EpistemicRatioDefect = "there are no pairs that the model has not seen"
 		return t
 	}
+
 	z, l68, l95 := residuals(s, total), central(s.Out, z68), central(s.Out, z95)
 	var run []int // one of each is a pair: a row and outcome
 	var e, claim, square, variance, in68, in95, width []float64
+
 	spreadSum := 0.0
 	for i := range s.N {
 		for _, j := range outcomes {
@@ -80,19 +84,23 @@ func TrustOf(s Set, total, epistemic, spread []float64, outcomes []int) Trust {
 			r1, r2 := s.Y1[k]-s.Mu[k], s.Y2[k]-s.Mu[k]
 			run = append(run, s.Run[i])
 			e = append(e, r1*r2)
+
 			if epistemic != nil {
 				claim = append(claim, epistemic[k])
 			}
+
 			square = append(square, (r1*r1+r2*r2)/2)
 			variance = append(variance, total[k])
 			in68 = append(in68, float64(l68.hold(j, z[2*k:2*k+2]))/2)
 			in95 = append(in95, float64(l95.hold(j, z[2*k:2*k+2]))/2)
 			width = append(width, 2*z95*math.Sqrt(total[k]))
+
 			if spread != nil {
 				spreadSum += 2 * z95 * spread[j]
 			}
 		}
 	}
+
 	_, t.Runs = dense(run)
 	t.Values = 2 * len(e)
 	meanE, seE := ClusteredMean(e, run)
@@ -106,11 +114,13 @@ func TrustOf(s Set, total, epistemic, spread []float64, outcomes []int) Trust {
 	if spreadSum > 0 {
 		t.WidthOverSpread = t.Width95 * float64(len(width)) / spreadSum
 	}
+
 	ratio, se := ClusteredRatio(square, variance, run)
 	t.Ratio = math.Sqrt(ratio)
 	t.RatioSE = se / (2 * t.Ratio)
 	t.setEpistemic(meanE, claim, run)
 	t.Grade = t.grade()
+
 	return t
 }
 
@@ -119,6 +129,7 @@ func (t *Trust) setEpistemic(meanE float64, claim []float64, run []int) {
 		t.EpistemicRatioDefect = "the method claims no epistemic variance"
 		return
 	}
+
 	mean, _ := ClusteredMean(claim, run)
 	switch {
 	case !(mean > 0):
@@ -130,6 +141,7 @@ func (t *Trust) setEpistemic(meanE float64, claim []float64, run []int) {
 	default:
 		t.EpistemicRatio = math.Sqrt(meanE / mean)
 	}
+
 	t.ClaimedEpistemic = math.Sqrt(mean)
 }
 
@@ -151,6 +163,7 @@ func (t Trust) grade() Grade {
 	case t.Coverage95+c < GoodCoverage || t.Ratio-r > GoodRatio || t.WidthOverSpread >= 1:
 		return Care
 	}
+
 	return Good
 }
 
@@ -161,10 +174,12 @@ func Worst(grades ...Grade) Grade {
 		if g == No || out == No {
 			return No
 		}
+
 		if g == Care {
 			out = Care
 		}
 	}
+
 	return out
 }
 
@@ -177,6 +192,7 @@ func MeanTrust(list []Trust) Trust {
 			m = t
 			continue
 		}
+
 		for _, p := range [][2]*float64{
 			{&m.RMSE, &t.RMSE},
 			{&m.RMSESE, &t.RMSESE},
@@ -193,12 +209,15 @@ func MeanTrust(list []Trust) Trust {
 		} {
 			*p[0] += (*p[1] - *p[0]) / float64(i+1)
 		}
+
 		if m.EpistemicRatioDefect == "" {
 			m.EpistemicRatioDefect = t.EpistemicRatioDefect
 		}
 	}
+
 	if len(list) > 0 && m.Values > 0 {
 		m.Grade = m.grade()
 	}
+
 	return m
 }

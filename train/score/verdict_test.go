@@ -12,6 +12,7 @@ import (
 // mean of 0; the model predicts the mean bias.
 func shifted(n int, bias float64) Set {
 	rng := rand.New(rand.NewPCG(1, 2))
+
 	s := Set{Set: triplets.Set{N: n, Out: 2}}
 	for i := range n {
 		s.Run = append(s.Run, i)
@@ -20,6 +21,7 @@ func shifted(n int, bias float64) Set {
 			s.Mu = append(s.Mu, bias)
 		}
 	}
+
 	return s
 }
 
@@ -45,6 +47,7 @@ func TestTrust(t *testing.T) {
 		s := shifted(n, c.bias)
 		v := fill(2*n, c.claim*c.claim)
 		got := TrustOf(s, v, fill(2*n, 0.25), fill(2, c.spread), []int{0, 1})
+
 		cover := func(z float64) float64 { return phi(z*c.claim-c.bias) - phi(-z*c.claim-c.bias) }
 		for _, x := range []struct {
 			name           string
@@ -63,9 +66,11 @@ func TestTrust(t *testing.T) {
 				t.Errorf("bias %g, claim %g: %s %g, expected %g", c.bias, c.claim, x.name, x.got, x.want)
 			}
 		}
+
 		if c.bias > 0 && math.Abs(got.EpistemicRatio/(c.bias/0.5)-1) > 0.05 {
 			t.Errorf("bias %g: error over claim %g, expected %g", c.bias, got.EpistemicRatio, c.bias/0.5)
 		}
+
 		if got.Grade != c.want || got.Runs != n || got.Values != 4*n {
 			t.Errorf("bias %g, claim %g: %s of %d runs, %d values, expected %s", c.bias, c.claim, got.Grade, got.Runs,
 				got.Values, c.want)
@@ -78,22 +83,27 @@ func TestTrust(t *testing.T) {
 func TestTrustErrors(t *testing.T) {
 	const n, repeats = 60, 1500
 	rng := rand.New(rand.NewPCG(3, 4))
+
 	var cov, ratio, rmse, covSE, ratioSE, rmseSE []float64
 	for range repeats {
 		s := Set{Set: triplets.Set{N: n, Out: 1}}
 		for i := range n {
 			shift := 0.5 * rng.NormFloat64() // of the run
+
 			s.Run = append(s.Run, i/3)
 			if i%3 > 0 {
 				shift = s.Mu[i-1]
 			}
+
 			s.Mu = append(s.Mu, shift)
 			s.Y1, s.Y2 = append(s.Y1, rng.NormFloat64()+2), append(s.Y2, rng.NormFloat64()+2)
 		}
+
 		g := TrustOf(s, fill(n, 4), nil, nil, []int{0})
 		cov, ratio, rmse = append(cov, g.Coverage95), append(ratio, g.Ratio), append(rmse, g.RMSE)
 		covSE, ratioSE, rmseSE = append(covSE, g.Coverage95SE), append(ratioSE, g.RatioSE), append(rmseSE, g.RMSESE)
 	}
+
 	for _, c := range []struct {
 		name  string
 		v, se []float64
@@ -112,6 +122,7 @@ func TestTrustUndefined(t *testing.T) {
 	for i := range one.Run {
 		one.Run[i] = 7
 	}
+
 	training := shifted(5, 0)
 	training.Part = make([]triplets.Part, training.N)
 	couples := shifted(5, 0)
@@ -150,15 +161,18 @@ func TestMeanTrust(t *testing.T) {
 		RMSE: 1, Coverage95: 0.95, Coverage95SE: 0.01, Ratio: 1, RatioSE: 0.01, Values: 10, Grade: Good,
 		EpistemicRatio: 2,
 	}
+
 	b := Trust{
 		RMSE: 3, Coverage95: 0.35, Coverage95SE: 0.01, Ratio: 3, RatioSE: 0.01, Values: 10, Grade: No,
 		EpistemicRatio: math.NaN(), EpistemicRatioDefect: "why",
 	}
+
 	m := MeanTrust([]Trust{a, b})
 	if m.RMSE != 2 || math.Abs(m.Coverage95-0.65) > 1e-12 || m.Grade != No || !math.IsNaN(m.EpistemicRatio) ||
 		m.EpistemicRatioDefect != "why" {
 		t.Errorf("%+v", m)
 	}
+
 	if one := MeanTrust([]Trust{a}); one != a {
 		t.Errorf("%+v, expected the one", one)
 	}
@@ -172,6 +186,7 @@ func TestCoverageIsOneNumber(t *testing.T) {
 	for k := range total {
 		total[k] = 0.25 * float64(1+k%5)
 	}
+
 	trust, judged := TrustOf(s, total, nil, nil, []int{0, 1}), Judge(s, total, nil)
 	s.Var = total
 	shares := Coverage(s, []float64{math.Erf(1 / math.Sqrt2), 0.95})
@@ -182,6 +197,7 @@ func TestCoverageIsOneNumber(t *testing.T) {
 			t.Errorf("%g in Trust, %g in Judge, %g in Coverage", c.trust, c.judge, shares[i])
 		}
 	}
+
 	edge := Set{Set: triplets.Set{N: 2, Out: 1, Y1: []float64{2, 4}, Y2: []float64{-2, 0}, Run: []int{0, 1}}}
 	edge.Mu = []float64{0, 0}
 	if got := TrustOf(edge, []float64{4, 4}, nil, nil, []int{0}); got.Coverage68 != 0.75 {

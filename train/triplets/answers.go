@@ -60,6 +60,7 @@ func (a Answers) Map(f func(c AnswerColumn, v []float64) []float64) Answers {
 	for _, c := range AnswerColumns {
 		*c.Field(&out) = f(c, *c.Field(&a))
 	}
+
 	return out
 }
 

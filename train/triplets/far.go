@@ -28,30 +28,37 @@ func (s Set) FarPairs() []FarPair {
 	if s.N < fewestPairs {
 		return nil
 	}
+
 	worst := map[int]FarPair{}
+
 	size := make([]float64, s.N)
 	for k := range s.Out {
 		for i := range size {
 			size[i] = math.Abs(s.Y1[i*s.Out+k] - s.Y2[i*s.Out+k])
 		}
+
 		sorted := slices.Clone(size)
 		slices.Sort(sorted)
+
 		deviation := 1.4826 * (sorted[(s.N-1)/2] + sorted[s.N/2]) / 2
 		if !(deviation > 0) {
 			continue
 		}
+
 		for i, d := range size {
 			if t := d / deviation; t >= FarLimit && t > worst[i].Times {
 				worst[i] = FarPair{Row: i, Outcome: k, Deviation: deviation, Times: t}
 			}
 		}
 	}
+
 	out := make([]FarPair, 0, len(worst))
 	for i := range s.N { // rows in order, so that equal ones stay in it
 		if p, ok := worst[i]; ok {
 			out = append(out, p)
 		}
 	}
+
 	slices.SortStableFunc(out, func(a, b FarPair) int {
 		switch {
 		case a.Times > b.Times:
@@ -59,7 +66,9 @@ func (s Set) FarPairs() []FarPair {
 		case a.Times < b.Times:
 			return 1
 		}
+
 		return 0
 	})
+
 	return out
 }

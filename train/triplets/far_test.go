@@ -12,20 +12,25 @@ import (
 func TestFarPairs(t *testing.T) {
 	const n, sigma = 2000, 0.3
 	rng := rand.New(rand.NewPCG(1, 2))
+
 	s := Set{N: n, Out: 2, Y1: make([]float64, 2*n), Y2: make([]float64, 2*n)}
 	for i := range s.Y1 {
 		s.Y1[i], s.Y2[i] = 5+sigma*rng.NormFloat64(), 5+sigma*rng.NormFloat64()
 	}
+
 	if far := s.FarPairs(); len(far) != 0 {
 		t.Errorf("%d of normal pairs are far: %+v", len(far), far[0])
 	}
+
 	for i := range n / 5 {
 		s.Y2[2*(5*i)+1] = s.Y1[2*(5*i)+1] + 20*sigma*math.Sqrt2
 	}
+
 	far := s.FarPairs()
 	if len(far) != n/5 {
 		t.Fatalf("%d far pairs, expected %d", len(far), n/5)
 	}
+
 	// A fifth of far pairs moves the median of |d| to the quantile 0.625 of the
 	// others: 0.887 standard deviations instead of 0.674.
 	if f := far[0]; f.Row%5 != 0 || f.Outcome != 1 || math.Abs(f.Deviation/(sigma*math.Sqrt2)/1.315-1) > 0.05 ||

@@ -15,6 +15,7 @@ func Identity(n int) Scale {
 	for i := range s.Std {
 		s.Std[i] = 1
 	}
+
 	return s
 }
 
@@ -34,12 +35,14 @@ func scaleOf(n int, weight []float64, parts ...[]float64) Scale {
 		}
 		return weight[i/n]
 	}
+
 	rows := 0.0
 	for _, p := range parts {
 		for i := 0; i < len(p); i += n {
 			rows += w(i)
 		}
 	}
+
 	// Two passes about the first row: levels far from zero lose nothing.
 	for j := range n {
 		origin, sum := parts[0][j], 0.0
@@ -48,7 +51,9 @@ func scaleOf(n int, weight []float64, parts ...[]float64) Scale {
 				sum += float64(w(i) * (p[i] - origin))
 			}
 		}
+
 		m := origin + sum/rows
+
 		ss := 0.0
 		for _, p := range parts {
 			for i := j; i < len(p); i += n {
@@ -56,8 +61,10 @@ func scaleOf(n int, weight []float64, parts ...[]float64) Scale {
 				ss += float64(w(i) * float64(d*d))
 			}
 		}
+
 		s.Mean[j], s.Std[j] = m, math.Sqrt(ss/rows)
 	}
+
 	return s
 }
 
@@ -67,12 +74,14 @@ func (s Scale) Check(what string, n int) error {
 	if len(s.Mean) != n || len(s.Std) != n {
 		return fmt.Errorf("expected %d %s means and standard deviations, found %d and %d", n, what, len(s.Mean), len(s.Std))
 	}
+
 	for i := range n {
 		if !(s.Std[i] > 0) || math.IsInf(s.Std[i], 0) || math.IsNaN(s.Mean[i]) || math.IsInf(s.Mean[i], 0) {
 			return fmt.Errorf("expected a finite mean and a positive standard deviation for %s %d, found %g and %g",
 				what, i, s.Mean[i], s.Std[i])
 		}
 	}
+
 	return nil
 }
 
@@ -99,15 +108,19 @@ func (s Scale) each(v []float64, power int, shift bool, f func(x, mean, unit flo
 	if v == nil {
 		return nil
 	}
+
 	out := make([]float64, len(v))
 	for i, x := range v {
 		j := i % len(s.Std)
+
 		m := 0.0
 		if shift {
 			m = s.Mean[j]
 		}
+
 		out[i] = f(x, m, s.unit(j, power))
 	}
+
 	return out
 }
 

@@ -14,6 +14,7 @@ func TestScaleOf(t *testing.T) {
 	if !slices.Equal(s.Mean, []float64{2.5, 1e9 + 2}) || !slices.Equal(s.Std, []float64{math.Sqrt(1.25), 2}) {
 		t.Errorf("%+v", s)
 	}
+
 	if c := ScaleOf(1, []float64{0.1, 0.1, 0.1}); c.Mean[0] != 0.1 || c.Std[0] != 0 {
 		t.Errorf("of a constant column: %+v", c)
 	}
@@ -46,17 +47,20 @@ func TestAnswersScale(t *testing.T) {
 		Mu: []float64{1}, Var: []float64{3}, CovRaw: []float64{0.5}, Cov: []float64{-0.25},
 		Delta: []float64{0.125}, Kappa: []float64{7}, ZigZag: []float64{0.75},
 	}
+
 	own := a.Own(s)
 	for i, want := range []float64{12, 12, 2, -1, 0.25, 28, 1.5} {
 		c := AnswerColumns[i]
 		if got := (*c.Field(&own))[0]; got != want {
 			t.Errorf("%s: %g, expected %g", c.Suffix, got, want)
 		}
+
 		back := own.Standardised(s)
 		if got := (*c.Field(&back))[0]; got != (*c.Field(&a))[0] {
 			t.Errorf("%s comes back as %g", c.Suffix, got)
 		}
 	}
+
 	part := Answers{Mu: []float64{1, 2, 3, 4}}.Rows([]int{1, 1, 0}, 2)
 	if !slices.Equal(part.Mu, []float64{3, 4, 3, 4, 1, 2}) || part.Var != nil || part.Own(Identity(2)).Cov != nil {
 		t.Errorf("%+v", part)
@@ -67,19 +71,23 @@ func TestAnswersScale(t *testing.T) {
 // rounding.
 func TestScaleRoundTrip(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
+
 	v := make([]float64, 3000)
 	for i := range v {
 		v[i] = rng.NormFloat64() * math.Pow(10, float64(i%7-3))
 	}
+
 	if !slices.Equal(Identity(3).Standardise(v), v) || !slices.Equal(Identity(3).Own(v), v) {
 		t.Error("the identity changes numbers")
 	}
+
 	s := ScaleOf(3, v)
 	for i, x := range s.Own(s.Standardise(v)) {
 		if math.Abs(x-v[i]) > 4e-16*(math.Abs(v[i])+s.Std[i%3]) {
 			t.Fatalf("%g comes back as %g", v[i], x)
 		}
 	}
+
 	if s.Standardise(nil) != nil || s.Own(nil) != nil {
 		t.Error("nil does not stay nil")
 	}

@@ -78,15 +78,19 @@ func New(inputs, outcomes []Quantity, x, y1, y2 []float64) Set {
 	case s.Out > 0:
 		s.N = len(y1) / s.Out
 	}
+
 	if len(x) != s.N*s.In || len(y1) != s.N*s.Out || len(y2) != s.N*s.Out {
 		panic(fmt.Sprintf("triplets: %d inputs and %d outcomes have slices of %d, %d, %d numbers",
 			s.In, s.Out, len(x), len(y1), len(y2)))
 	}
+
 	if s.In == 0 {
 		s.Condition = make([]int, s.N) // nothing was set: one condition
 		return s
 	}
+
 	s.Condition, s.Distinct = Index(x, s.In)
+
 	return s
 }
 
@@ -107,17 +111,21 @@ func (s Set) Check() error {
 		panic(fmt.Sprintf("triplets: %d rows of %d inputs and %d outcomes have slices of %d, %d, %d numbers",
 			s.N, s.In, s.Out, len(s.X), len(s.Y1), len(s.Y2)))
 	}
+
 	if s.N < 2 {
 		return fmt.Errorf("expected at least 2 training rows, found %d", s.N)
 	}
+
 	if s.Weight != nil && len(s.Weight) != s.N {
 		panic(fmt.Sprintf("triplets: %d weights for %d rows", len(s.Weight), s.N))
 	}
+
 	for i, w := range s.Weight {
 		if !(w > 0) || math.IsInf(w, 0) {
 			return fmt.Errorf("row %d: expected a weight above zero, found %g", i, w)
 		}
 	}
+
 	for _, c := range []struct {
 		name string
 		v    []float64
@@ -129,6 +137,7 @@ func (s Set) Check() error {
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -138,11 +147,14 @@ func Index(x []float64, width int) (index []int, distinct []float64) {
 	if width < 1 || len(x)%width != 0 {
 		panic(fmt.Sprintf("triplets: %d numbers are not rows of %d", len(x), width))
 	}
+
 	seen := map[string]int{}
 	index = make([]int, len(x)/width)
+
 	key := make([]byte, 0, 8*width)
 	for i := range index {
 		row := x[i*width : (i+1)*width]
+
 		key = key[:0]
 		for _, v := range row {
 			if math.IsNaN(v) {
@@ -150,20 +162,24 @@ func Index(x []float64, width int) (index []int, distinct []float64) {
 			}
 			key = binary.LittleEndian.AppendUint64(key, math.Float64bits(v))
 		}
+
 		k, ok := seen[string(key)]
 		if !ok {
 			k = len(seen)
 			seen[string(key)] = k
 			distinct = append(distinct, row...)
 		}
+
 		index[i] = k
 	}
+
 	return index, distinct
 }
 
 // number numbers names in order of first appearance.
 func number(names []string) (index []int, distinct []string) {
 	seen := map[string]int{}
+
 	index = make([]int, len(names))
 	for i, n := range names {
 		k, ok := seen[n]
@@ -172,8 +188,10 @@ func number(names []string) (index []int, distinct []string) {
 			seen[n] = k
 			distinct = append(distinct, n)
 		}
+
 		index[i] = k
 	}
+
 	return index, distinct
 }
 
@@ -194,6 +212,7 @@ func (s Set) At(condition int) []float64 {
 // order of first appearance in s. For a set as New made it these are all of them.
 func (s Set) Present() []int {
 	var out []int
+
 	seen := make([]bool, s.Conditions())
 	for _, c := range s.Condition {
 		if !seen[c] {
@@ -201,6 +220,7 @@ func (s Set) Present() []int {
 			out = append(out, c)
 		}
 	}
+
 	return out
 }
 
@@ -213,6 +233,7 @@ func (s Set) RowsOf(p Part) []int {
 			rows = append(rows, i)
 		}
 	}
+
 	return rows
 }
 
@@ -228,6 +249,7 @@ func (s Set) Select(rows []int) Set {
 	out.Condition, out.Run = gather(s.Condition, rows, 1), gather(s.Run, rows, 1)
 	out.Weight = gather(s.Weight, rows, 1)
 	out.Recording, out.Part = gather(s.Recording, rows, 1), gather(s.Part, rows, 1)
+
 	return out
 }
 
@@ -236,10 +258,12 @@ func gather[T any](v []T, rows []int, width int) []T {
 	if v == nil {
 		return nil
 	}
+
 	out := make([]T, 0, len(rows)*width)
 	for _, i := range rows {
 		out = append(out, v[i*width:(i+1)*width]...)
 	}
+
 	return out
 }
 
@@ -261,6 +285,7 @@ func names(list []Quantity) []string {
 	for i, q := range list {
 		out[i] = q.Name
 	}
+
 	return out
 }
 
@@ -270,6 +295,8 @@ func (s Set) Values(input int) []float64 {
 	for _, c := range s.Present() {
 		v = append(v, s.At(c)[input])
 	}
+
 	slices.Sort(v)
+
 	return slices.Compact(v)
 }

@@ -13,6 +13,7 @@ import (
 // python skips a test where Python lacks a module, or fails it where it must be there.
 func python(t *testing.T, modules string) {
 	t.Helper()
+
 	if err := exec.Command("/usr/bin/python3", "-c", "import "+modules).Run(); err != nil {
 		if os.Getenv("DOUBLETAKE_REQUIRE_SCIPY") != "" {
 			t.Fatalf("python3 without one of %s: %v", modules, err)
@@ -32,6 +33,7 @@ func shows(t *testing.T, environment string, words []string, name string, args .
 	if err != nil {
 		t.Fatalf("%s %q: %v\n%s", name, args, err, out)
 	}
+
 	for _, w := range words {
 		if !strings.Contains(string(out), w) {
 			t.Errorf("%s %q printed no %q:\n%s", name, args, w, out)
@@ -44,6 +46,7 @@ func TestTrain(t *testing.T) {
 	if reference == "" {
 		reference = filepath.Join("..", "..", "..", "..", "shared", "reference")
 	}
+
 	if _, err := os.Stat(reference); err != nil {
 		t.Skip(err)
 	}
@@ -53,6 +56,7 @@ func TestTrain(t *testing.T) {
 	if exec.Command("/usr/bin/python3", "-c", "import torch").Run() == nil {
 		args[len(args)-1] = "peers,cov,kernels,cores,cost"
 	}
+
 	shows(t, "", []string{"Kernel sets", "| portable |", "Cost of drone training"}, "go", args...)
 }
 
@@ -73,8 +77,10 @@ func TestReaders(t *testing.T) {
 
 func TestNothingToDo(t *testing.T) {
 	python(t, "numpy, scipy.io")
+
 	if _, err := os.Stat("/usr/bin/time"); err != nil {
 		t.Skip(err)
 	}
+
 	shows(t, "ANGLES=1", []string{"pipeline "}, "bench/engine/noop.sh", "1")
 }

@@ -37,6 +37,7 @@ func TestExtensions(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			files := patched(t, root, patch)
 
 			code := 0
@@ -45,25 +46,31 @@ func TestExtensions(t *testing.T) {
 					code++
 				}
 			}
+
 			if t.Logf("%d files of code", code); code > c.most || code == 0 {
 				t.Errorf("%s.patch touches %d files of code, expected 1 to %d", c.patch, code, c.most)
 			}
+
 			if os.Getenv("DOUBLETAKE_LONG") == "" {
 				t.Skip("the patched program is not built; DOUBLETAKE_LONG=1 runs it")
 			}
 
 			overlay := filepath.Join(t.TempDir(), "overlay.json")
+
 			replace := map[string]string{}
 			for name, path := range files {
 				replace[filepath.Join(root, name)] = path
 			}
+
 			b, err := json.Marshal(map[string]any{"Replace": replace})
 			if err == nil {
 				err = os.WriteFile(overlay, b, 0o644)
 			}
+
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			run := exec.Command("go", "test", "-vet=off", "-v", "-overlay", overlay, "-run", c.test+"$", c.of)
 			run.Dir = root
 			if out, err := run.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS: ") {
@@ -77,10 +84,12 @@ func TestExtensions(t *testing.T) {
 // their names in the repository.
 func patched(t *testing.T, root, patch string) map[string]string {
 	t.Helper()
+
 	text, err := os.ReadFile(patch)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	dir, files := t.TempDir(), map[string]string{}
 	for _, m := range regexp.MustCompile(`(?m)^\+\+\+ b/(.+)$`).FindAllStringSubmatch(string(text), -1) {
 		files[m[1]] = filepath.Join(dir, filepath.FromSlash(m[1]))
@@ -88,12 +97,15 @@ func patched(t *testing.T, root, patch string) map[string]string {
 		if os.IsNotExist(err) {
 			continue // the patch makes it
 		}
+
 		if err == nil {
 			err = os.MkdirAll(filepath.Dir(files[m[1]]), 0o755)
 		}
+
 		if err == nil {
 			err = os.WriteFile(files[m[1]], b, 0o644)
 		}
+
 		if err != nil {
 			t.Fatal(err)
 		}

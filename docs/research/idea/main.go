@@ -61,6 +61,7 @@ func run(dir string) error {
 		Width:   960,
 		Panels:  []figure.Panel{wave, spectra, levels},
 	}
+
 	_, err = os.Stdout.Write(figure.Draw(f, figure.Options{Digits: 4}))
 
 	return err
@@ -90,9 +91,11 @@ func waveform(dir string) (figure.Panel, error) {
 	const pieces = 200
 	for h, class := range classes {
 		m := figure.Mark{Kind: figure.Band, Name: fmt.Sprintf("half %d", h+1), Class: class}
+
 		half := x[h*len(x)/2 : (h+1)*len(x)/2]
 		for i := range pieces {
 			part := half[i*len(half)/pieces : (i+1)*len(half)/pieces]
+
 			lo, hi := math.Inf(1), math.Inf(-1)
 			for _, v := range part {
 				lo, hi = min(lo, v), max(hi, v)
@@ -101,6 +104,7 @@ func waveform(dir string) (figure.Panel, error) {
 			m.X = append(m.X, float64(h*len(x)/2+i*len(half)/pieces)/channel.RateHz)
 			m.Lo, m.Hi = append(m.Lo, lo), append(m.Hi, hi)
 		}
+
 		p.Marks = append(p.Marks, m)
 	}
 
@@ -177,8 +181,10 @@ func pairs(dir string) (figure.Panel, error) {
 			Kind: figure.Points, Shape: "ring", Name: fmt.Sprintf("y%d", h+1), Class: classes[h],
 		}
 	}
+
 	band := figure.Mark{Kind: figure.Band, Name: "95 % interval", Class: "total"}
 	mean := figure.Mark{Kind: figure.Line, Name: "μ", Class: "mean"}
+
 	sum, n, inside := 0.0, 0, 0
 
 	for i, name := range said.Column("recording").Strings {
@@ -196,18 +202,23 @@ func pairs(dir string) (figure.Panel, error) {
 			v := all.Column(fmt.Sprintf("%s_%d", outcome, h+1)).Floats[row[name]]
 			y[h].X, y[h].Y = append(y[h].X, theta), append(y[h].Y, v)
 			e *= v - mu
+
 			if math.Abs(v-mu) < half {
 				inside++
 			}
+
 			if name == recording {
 				fmt.Fprintf(os.Stderr, "%s: y%d %.2f, mean %.2f, half-width %.2f\n", name, h+1, v, mu, half)
 			}
 		}
+
 		if name == recording {
 			fmt.Fprintf(os.Stderr, "%s: e %.2f\n", name, e)
 		}
+
 		sum, n = sum+e, n+1
 	}
+
 	fmt.Fprintf(os.Stderr, "mean e %.2f of %d, root %.2f; %d of %d inside\n", sum/float64(n), n, math.Sqrt(sum/float64(n)),
 		inside, 2*n)
 

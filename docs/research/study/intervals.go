@@ -36,7 +36,9 @@ func intervals(_ context.Context, r *results) ([]*sheet, error) {
 			if split.Honest == nil {
 				continue
 			}
+
 			j := judged{data, base, split.Honest}
+
 			row := []string{data, base, split.Name, split.HeldOut}
 			if j.Absent == "" {
 				list = append(list, j)
@@ -44,9 +46,11 @@ func intervals(_ context.Context, r *results) ([]*sheet, error) {
 			} else {
 				row = append(row, make([]string, 12)...)
 			}
+
 			s.add(append(row, j.Absent)...)
 		}
 	}
+
 	return []*sheet{s, summaries(list)}, nil
 }
 
@@ -77,12 +81,14 @@ func summaries(list []judged) *sheet {
 	}}
 
 	var keys [][2]string
+
 	groups := map[[2]string][]judged{}
 	for _, j := range list {
 		key := [2]string{j.campaign(), j.base}
 		if groups[key] == nil {
 			keys = append(keys, key)
 		}
+
 		groups[key] = append(groups[key], j)
 	}
 
@@ -93,8 +99,10 @@ func summaries(list []judged) *sheet {
 			for _, j := range g {
 				sum += f(j) / float64(len(g))
 			}
+
 			return digits(sum, 4)
 		}
+
 		count := func(f func(j judged) bool) string {
 			n := 0
 			for _, j := range g {
@@ -102,8 +110,10 @@ func summaries(list []judged) *sheet {
 					n++
 				}
 			}
+
 			return strconv.Itoa(n)
 		}
+
 		right := func(ratio, se float64) bool { return ratio >= 0.5 && ratio <= 2 || math.Abs(ratio-1) <= 2*se }
 		s.add(
 			key[0], key[1], strconv.Itoa(len(g)),
@@ -120,5 +130,6 @@ func summaries(list []judged) *sheet {
 			count(func(j judged) bool { return j.Record.After.Ratio+2*j.Record.After.RatioSE < 1 }),
 		)
 	}
+
 	return s
 }

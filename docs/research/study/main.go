@@ -95,6 +95,7 @@ func study(ctx context.Context, names []string, tables string, progress io.Write
 	for _, p := range parts {
 		known = append(known, p.name)
 	}
+
 	for _, n := range names {
 		if !slices.Contains(known, n) {
 			return fmt.Errorf("expected a part of %s, found %s", strings.Join(known, ", "), n)
@@ -105,14 +106,17 @@ func study(ctx context.Context, names []string, tables string, progress io.Write
 		if len(names) > 0 && !slices.Contains(names, p.name) {
 			continue
 		}
+
 		if _, err := os.Stat(p.needs); p.needs != "" && err != nil {
 			fmt.Fprintf(progress, "%s: left as it is: %v\n", p.name, err)
 			continue
 		}
+
 		if err := p.run(ctx, tables, progress); err != nil {
 			return fmt.Errorf("%s: %w", p.name, err)
 		}
 	}
+
 	return nil
 }
 
@@ -131,7 +135,9 @@ func (p part) run(ctx context.Context, tables string, progress io.Writer) error 
 		if err != nil {
 			return err
 		}
+
 		fmt.Fprintf(progress, "%s: %s: %d tasks\n", p.name, config, len(project.Plan.Tasks))
+
 		res, err := project.Run(ctx, pipeline.Options{Jobs: runtime.NumCPU()})
 		if err != nil {
 			return err
@@ -141,10 +147,12 @@ func (p part) run(ctx context.Context, tables string, progress io.Writer) error 
 		for _, e := range project.File.Experiments {
 			names = append(names, e.Name)
 		}
+
 		all, err := project.Reports(res, pipeline.Selection{Experiments: names})
 		if err != nil {
 			return err
 		}
+
 		r.all, r.project = append(r.all, all...), project
 	}
 
@@ -152,16 +160,19 @@ func (p part) run(ctx context.Context, tables string, progress io.Writer) error 
 	if err != nil {
 		return err
 	}
+
 	for i, s := range sheets {
 		if err := s.write(tables, p.tables[i]); err != nil {
 			return err
 		}
+
 		for _, config := range p.configs {
 			if err := source(tables, p.tables[i], config, r.project.Program.Kernels); err != nil {
 				return err
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -178,11 +189,13 @@ func toys(r *results) (*sheet, error) {
 		"experiment", "part", "c", "c_sd", "variance", "variance_sd", "true_noise", "true_noise_sd",
 		"true_squared_error", "true_squared_error_sd", "e", "e_sd", "sum_c_ratio", "sum_c_ratio_sd",
 	}}
+
 	for _, e := range r.all {
 		kind, gamma, _ := strings.Cut(e.Name, "-")
 		if kind != "toy" && kind != "couples" {
 			continue
 		}
+
 		noise, err := strconv.ParseFloat(gamma, 64)
 		if err != nil {
 			return nil, fmt.Errorf("read gamma of %s: %w", e.Name, err)
@@ -190,25 +203,30 @@ func toys(r *results) (*sheet, error) {
 
 		for _, set := range []string{"train", "test"} {
 			row := []string{e.Name, set}
+
 			values, err := overSeeds(r, e, func(t *table.Table) ([]float64, error) { return meansOf(t, set, noise) })
 			if err != nil {
 				return nil, err
 			}
+
 			for i, v := range values {
 				if i == 4 && (set == "train" || kind == "couples") { // e is biased there
 					v = score.Value{}
 				}
 				row = append(row, cells(v)...)
 			}
+
 			s.add(row...)
 		}
 	}
+
 	return s, nil
 }
 
 // overSeeds averages numbers of the predictions of an experiment's first split.
 func overSeeds(r *results, e report.Experiment, of func(t *table.Table) ([]float64, error)) ([]score.Value, error) {
 	var seeds [][]float64
+
 	split := e.Splits[0]
 	for k := range split.Seeds {
 		t, err := table.Read(filepath.Join(r.project.Plan.Dir, e.Name, "splits", split.Name, "seed-"+strconv.Itoa(k),
@@ -216,12 +234,15 @@ func overSeeds(r *results, e report.Experiment, of func(t *table.Table) ([]float
 		if err != nil {
 			return nil, err
 		}
+
 		numbers, err := of(t)
 		if err != nil {
 			return nil, err
 		}
+
 		seeds = append(seeds, numbers)
 	}
+
 	return valuesOver(seeds), nil
 }
 
@@ -233,9 +254,11 @@ func valuesOver(seeds [][]float64) []score.Value {
 		for _, s := range seeds {
 			v = append(v, s[k])
 		}
+
 		mean, std := score.MeanStd(v)
 		out = append(out, score.Value{Mean: mean, Std: std, N: len(v)})
 	}
+
 	return out
 }
 
@@ -254,6 +277,7 @@ func meansOf(t *table.Table, set string, gamma float64) ([]float64, error) {
 		if s != set {
 			continue
 		}
+
 		n++
 		x, mu := v[0][i], v[1][i]
 		miss := mu - x*math.Sin(x)
@@ -267,7 +291,9 @@ func meansOf(t *table.Table, set string, gamma float64) ([]float64, error) {
 	for k := range m {
 		m[k] /= n
 	}
+
 	m[5] = m[0] / m[1]
+
 	return m, nil
 }
 
@@ -276,6 +302,7 @@ func meansOf(t *table.Table, set string, gamma float64) ([]float64, error) {
 func widths(_ context.Context, r *results) ([]*sheet, error) {
 	s := methods(r.all)
 	s.head = append(s.head, "deviation_train", "deviation_train_sd", "deviation_test", "deviation_test_sd")
+
 	var rows [][]string
 	for _, row := range s.rows {
 		if row[2] != "ensemble" {
@@ -284,27 +311,36 @@ func widths(_ context.Context, r *results) ([]*sheet, error) {
 			}
 			continue
 		}
+
 		var seeds [][]float64
+
 		folders, err := filepath.Glob(filepath.Join(r.project.Plan.Dir, row[0], "splits", row[1], "seed-*"))
 		if err != nil {
 			return nil, err
 		}
+
 		for _, dir := range folders {
 			v, err := deviations(dir)
 			if err != nil {
 				return nil, err
 			}
+
 			seeds = append(seeds, v)
 		}
+
 		if len(seeds) == 0 {
 			return nil, fmt.Errorf("%s has no ensemble.arrow", row[0])
 		}
+
 		for _, v := range valuesOver(seeds) {
 			row = append(row, cells(v)...)
 		}
+
 		rows = append(rows, row)
 	}
+
 	s.rows = rows
+
 	return []*sheet{splits(r.all), s}, nil
 }
 
@@ -315,6 +351,7 @@ func deviations(dir string) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	predictions, err := table.Read(filepath.Join(dir, "predictions.arrow"))
 	if err != nil {
 		return nil, err
@@ -329,14 +366,17 @@ func deviations(dir string) ([]float64, error) {
 			inputs = append(inputs, c.Name)
 		}
 	}
+
 	at, err := conditions(ensemble, inputs)
 	if err != nil {
 		return nil, err
 	}
+
 	of, err := conditions(predictions, inputs)
 	if err != nil {
 		return nil, err
 	}
+
 	test := map[string]bool{}
 	for i, set := range predictions.Column("set").Strings {
 		test[of[i]] = set == "test"
@@ -348,15 +388,18 @@ func deviations(dir string) ([]float64, error) {
 		if err != nil {
 			return nil, err
 		}
+
 		for i := range v {
 			k := 0
 			if test[at[i]] {
 				k = 1
 			}
+
 			sum[k] += v[i]
 			n[k]++
 		}
 	}
+
 	return []float64{math.Sqrt(sum[0] / n[0]), math.Sqrt(sum[1] / n[1])}, nil
 }
 
@@ -368,9 +411,11 @@ func conditions(t *table.Table, inputs []string) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
+
 		for i := range v {
 			out[i] += strconv.FormatFloat(v[i], 'g', -1, 64) + " "
 		}
 	}
+
 	return out, nil
 }

@@ -49,10 +49,12 @@ experiments:
 // small writes a configuration into a folder of its own and returns its path.
 func small(t *testing.T, text string) string {
 	t.Helper()
+
 	path := filepath.Join(t.TempDir(), "small.yaml")
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	return path
 }
 
@@ -68,17 +70,21 @@ func made(t *testing.T, p part, config string) map[string]*sheet {
 		if err := p.run(t.Context(), tables, io.Discard); err != nil {
 			t.Fatal(err)
 		}
+
 		var now [][]byte
 		for _, name := range append(p.tables, sources) {
 			b, err := os.ReadFile(filepath.Join(tables, name+".csv"))
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			now = append(now, b)
 		}
+
 		if first != nil && !slices.EqualFunc(first, now, bytes.Equal) {
 			t.Errorf("%s: the second run wrote other tables", p.name)
 		}
+
 		first = now
 	}
 
@@ -88,8 +94,10 @@ func made(t *testing.T, p part, config string) map[string]*sheet {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		out[name] = s
 	}
+
 	return out
 }
 
@@ -101,15 +109,18 @@ func (s *sheet) value(column string, first ...string) string {
 			return r[k]
 		}
 	}
+
 	return ""
 }
 
 func named(t *testing.T, name string) part {
 	t.Helper()
+
 	i := slices.IndexFunc(parts, func(p part) bool { return p.name == name })
 	if i < 0 {
 		t.Fatalf("no part %s", name)
 	}
+
 	return parts[i]
 }
 
@@ -123,6 +134,7 @@ func TestTables(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	type value struct{ Mean, Std float64 }
 	var m struct {
 		Splits []struct {
@@ -134,22 +146,27 @@ func TestTables(t *testing.T) {
 			}
 		}
 	}
+
 	if err := json.Unmarshal(raw, &m); err != nil || len(m.Splits) != 2 || len(m.Splits[0].Methods) != 5 {
 		t.Fatalf("%v: %s", err, raw)
 	}
+
 	near := func(name, cell string, want float64) {
 		t.Helper()
+
 		if v, err := strconv.ParseFloat(cell, 64); err != nil || v < want-0.06*max(want, -want) ||
 			v > want+0.06*max(want, -want) {
 			t.Errorf("%s is %q, expected %v", name, cell, want)
 		}
 	}
+
 	for _, s := range m.Splits {
 		at := cells(score.Value{Mean: s.Test.R2.Mean, Std: s.Test.R2.Std, N: 2})
 		if got["simulated"].value("r2_test", "toy-1.5", s.Name) != at[0] ||
 			got["simulated"].value("r2_test_sd", "toy-1.5", s.Name) != at[1] {
 			t.Errorf("split %s: expected R² %q in\n%q", s.Name, at, got["simulated"].rows)
 		}
+
 		for _, method := range s.Methods {
 			near(method.Method, got["simulated-methods"].value("crps", "toy-1.5", s.Name, method.Method), method.CRPS.Mean)
 		}
@@ -159,6 +176,7 @@ func TestTables(t *testing.T) {
 		toy.value("e", "toy-1.5", "test") == "" {
 		t.Errorf("the toys: %q", toy.rows)
 	}
+
 	if sum := got[sources].value("sha256", "simulated"); sum != fmt.Sprintf("%x", sha256.Sum256([]byte(tiny))) {
 		t.Errorf("sources.csv has the digest %s of the configuration", sum)
 	}
@@ -180,10 +198,12 @@ func TestSuggestTable(t *testing.T) {
 		seeds:      2,
 		epochs:     5,
 	}}
+
 	s := made(t, part{name: "suggest", tables: []string{"suggest"}, make: suggestTable(few)}, small(t, tiny))["suggest"]
 	if len(s.rows) != 1+len(strategies) {
 		t.Fatalf("%q", s.rows)
 	}
+
 	for i, r := range s.rows {
 		if want := []string{"airfoil", "4", "1", "2", "3", "2", "2"}; !slices.Equal(r[:7], want) || r[8] == "" ||
 			(r[13] == "") != (i < 2) {
@@ -199,6 +219,7 @@ func TestWidths(t *testing.T) {
 	if len(s.rows) != 10 {
 		t.Fatalf("%q", s.rows)
 	}
+
 	v, err := strconv.ParseFloat(s.value("deviation_test", "toy-1.5", "gap", "ensemble"), 64)
 	if err != nil || v <= 0 || s.value("deviation_test", "toy-1.5", "gap", "pair, C") != "" {
 		t.Errorf("%v, %v: %q", v, err, s.rows)
@@ -231,6 +252,7 @@ experiments:
       honest: {base: ensemble, blocks: 3}
       splits: {outside: {test: {x: {min: 2}}}}
 `
+
 	path := small(t, config)
 	got := made(t, named(t, "intervals"), path)
 
@@ -238,6 +260,7 @@ experiments:
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var m struct {
 		Splits []struct {
 			Name   string
@@ -249,9 +272,11 @@ experiments:
 			}
 		}
 	}
+
 	if err := json.Unmarshal(raw, &m); err != nil || len(m.Splits) != 2 {
 		t.Fatalf("%v: %s", err, raw)
 	}
+
 	for _, s := range m.Splits {
 		h := s.Honest
 		want := []string{fmt.Sprint(h.K), digits(h.R2, 4), digits(h.Before, 4), digits(h.After, 4)}
@@ -265,6 +290,7 @@ experiments:
 	if why := got["intervals"].value("absent", "toy1", "ensemble"); why == "" {
 		t.Errorf("two groups give an interval: %q", got["intervals"].rows)
 	}
+
 	if sum := got["intervals-summary"]; len(sum.rows) != 1 || sum.value("sets", "toy", "gp") != "2" {
 		t.Errorf("the summary: %q", sum.rows)
 	}
@@ -276,6 +302,7 @@ func TestCommitted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, p := range parts {
 		for _, name := range p.tables {
 			for _, config := range p.configs {
@@ -283,6 +310,7 @@ func TestCommitted(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
+
 				if s.value("sha256", name, config) != fmt.Sprintf("%x", sha256.Sum256(raw)) {
 					t.Errorf("tables/%s.csv was made from another %s: run go run ./study %s", name, config, p.name)
 				}

@@ -22,6 +22,7 @@ type rows struct {
 
 func tableOf(t *testing.T, name string) rows {
 	t.Helper()
+
 	s, err := readSheet("../tables", name)
 	if err != nil || len(s.rows) == 0 {
 		t.Fatalf("tables/%s.csv: %d rows, %v", name, len(s.rows), err)
@@ -33,8 +34,10 @@ func tableOf(t *testing.T, name string) rows {
 		for i, c := range cells {
 			row[s.head[i]] = c
 		}
+
 		r.list = append(r.list, row)
 	}
+
 	return r
 }
 
@@ -48,6 +51,7 @@ func (r rows) where(cells ...string) rows {
 				return false
 			}
 		}
+
 		return true
 	})
 }
@@ -62,9 +66,11 @@ func (r rows) count() int { return len(r.list) }
 // one is the only row.
 func (r rows) one(t *testing.T) map[string]string {
 	t.Helper()
+
 	if len(r.list) != 1 {
 		t.Fatalf("%s: expected one row, found %d", r.name, len(r.list))
 	}
+
 	return r.list[0]
 }
 
@@ -74,6 +80,7 @@ func number(row map[string]string, column string) float64 {
 	if err != nil {
 		return math.NaN()
 	}
+
 	return v
 }
 
@@ -85,7 +92,9 @@ func (r rows) values(column string) []float64 {
 			v = append(v, x)
 		}
 	}
+
 	slices.Sort(v)
+
 	return v
 }
 
@@ -101,6 +110,7 @@ func twoDigits(v float64) string {
 	if err != nil {
 		return err.Error()
 	}
+
 	return strconv.FormatFloat(rounded, 'f', -1, 64)
 }
 
@@ -132,6 +142,7 @@ func change(row map[string]string, column string) string {
 	if b > a {
 		percent = "+" + percent
 	}
+
 	return percent + " %"
 }
 
@@ -142,6 +153,7 @@ func first(cell string) float64 {
 	if err != nil {
 		return math.NaN()
 	}
+
 	return v
 }
 
@@ -170,10 +182,12 @@ func (r rows) shares(column string) string {
 // known words.
 func quotes(t *testing.T, page, from, to string, sentences []string) {
 	t.Helper()
+
 	b, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	text := string(b)
 	if from != "" {
 		_, rest, ok := strings.Cut(text, from)
@@ -181,8 +195,10 @@ func quotes(t *testing.T, page, from, to string, sentences []string) {
 		if !ok || !end {
 			t.Fatalf("%s has no part from %q to %q", page, from, to)
 		}
+
 		text = part
 	}
+
 	text = strings.Join(strings.Fields(text), " ")
 
 	for _, s := range sentences {
@@ -191,6 +207,7 @@ func quotes(t *testing.T, page, from, to string, sentences []string) {
 		}
 		text = strings.ReplaceAll(text, s, "")
 	}
+
 	text = regexp.MustCompile("`[^`]*`|\\]\\([^)]*\\)|95 %|90 %|x ≥ 5|2 ≤ x ≤ 4|R²|v̂²").ReplaceAllString(text, "")
 	for _, m := range regexp.MustCompile(`.{0,40}\d.{0,40}`).FindAllString(text, -1) {
 		t.Errorf("%s has a figure that no table is compared with: %s", page, m)
@@ -242,9 +259,11 @@ func simulatedSentences(t *testing.T) (out []string) {
 	methods := tableOf(t, "simulated-methods")
 	say("NLL, CRPS, Σe/Σv̂, v̂²−2v̂e and QLIKE prefer `gp` in %s of 8 held-out sets", preferred(methods, "gp"))
 	say("C of the pair network in %s", preferred(methods, "pair, C"))
+
 	if n := len(methods.sets()); n != 8 {
 		t.Errorf("%d held-out sets with methods", n)
 	}
+
 	return out
 }
 
@@ -254,6 +273,7 @@ func (r rows) sets() map[string]rows {
 	for _, row := range r.list {
 		out[row["experiment"]+" "+row["split"]] = r.where("experiment", row["experiment"], "split", row["split"])
 	}
+
 	return out
 }
 
@@ -269,16 +289,20 @@ func preferred(all rows, method string) string {
 				if column == "sum_e_ratio" { // nearest to 1
 					cost = math.Abs(math.Log(cost))
 				}
+
 				if cost < least {
 					best, least = row["method"], cost
 				}
 			}
+
 			if best == method {
 				n++
 			}
 		}
+
 		won = append(won, strconv.Itoa(n))
 	}
+
 	return strings.Join(won[:4], ", ") + " and " + won[4]
 }
 
@@ -295,15 +319,18 @@ func choiceSentences(t *testing.T) (out []string) {
 			row := of(experiment, name)
 			text = append(text, both(number(row, "difference_to_random"), number(row, "difference_se"))+" on the "+experiment)
 		}
+
 		return strings.Join(text, " and ")
 	}
 
 	say("an e of %.3f on the drone and %.3f on the airfoil", number(of("drone", "random"), "error"),
 		number(of("airfoil", "random"), "error"))
 	say("worse than chance: by %s", difference("cov"))
+
 	if all.where("chosen_by", "cov", "verdict", "worse").count() != 2 {
 		t.Error("the page says that C alone is worse")
 	}
+
 	first := all.filter(func(row map[string]string) bool {
 		return slices.Contains([]string{"both", "spread", "honest"}, row["chosen_by"])
 	})
@@ -311,6 +338,7 @@ func choiceSentences(t *testing.T) (out []string) {
 	say("better than chance in %d of %d comparisons", first.where("verdict", "better").count(), first.count())
 	say("better in %d of %d; `honest` by %s", batch.where("verdict", "better").count(), batch.count(),
 		difference("honest, batch"))
+
 	return out
 }
 
@@ -318,6 +346,7 @@ func choiceSentences(t *testing.T) (out []string) {
 func widthSentences(t *testing.T) (out []string) {
 	say := func(format string, a ...any) { out = append(out, fmt.Sprintf(format, a...)) }
 	widths, methods := tableOf(t, "widths"), tableOf(t, "widths-ensemble")
+
 	var agree []string
 	for _, c := range [][2]string{{"2-blades", "two blades"}, {"3-blades", "three blades"}} {
 		of := func(r rows, column string, cells ...string) (narrow, wide map[string]string) {
@@ -336,8 +365,10 @@ func widthSentences(t *testing.T) (out []string) {
 		agree = append(agree, fmt.Sprintf("from %.2f to %.2f dB with %s", number(narrow, "deviation_test"),
 			number(wide, "deviation_test"), c[1]))
 	}
+
 	say("%s held out and %s", agree[0], strings.TrimSuffix(agree[1], " blades"))
 	say("From eight to 128 units a layer")
+
 	return out
 }
 
@@ -348,6 +379,7 @@ func intervalSentences(t *testing.T) (out []string) {
 	covered := func(base, column string) int {
 		return each.where("base", base).filter(func(row map[string]string) bool { return number(row, column) >= 0.9 }).count()
 	}
+
 	var counts []string
 	for _, c := range [][2]string{
 		{"gp", "process"}, {"ensemble", "ensemble"}, {"prior-ensemble", "prior ensemble"}, {"pair", "pair network"},
@@ -355,6 +387,7 @@ func intervalSentences(t *testing.T) (out []string) {
 		before, after := covered(c[0], "coverage_before"), covered(c[0], "coverage_after")
 		counts = append(counts, fmt.Sprintf("%s %d → %d", c[1], before, after))
 	}
+
 	say("%s of %d", strings.Join(counts, ", "), len(each.where("base", "gp", "absent", "").list))
 
 	for data, words := range map[string]string{"drone": "on rotors", "turbine": "on a **measured** turbine"} {
@@ -368,6 +401,7 @@ func intervalSentences(t *testing.T) (out []string) {
 	toy, four := below.where("data", "toy*"), below.where("data", "propellers*", "held_out", "propeller = 5")
 	say("%d intervals of the toy for x ≥ 5 (%s)", toy.count(), toy.shares("coverage_after"))
 	say("%d of the only **measured** propeller with four blades (%s)", four.count(), four.shares("coverage_after"))
+
 	if below.count() != toy.count()+four.count() {
 		t.Errorf("%d sets are not covered: the page does not name all", below.count())
 	}
@@ -377,27 +411,32 @@ func intervalSentences(t *testing.T) (out []string) {
 		row := refit.where("data", data, "base", "gp-refit").one(t)
 		return row["covered_to_90"] + " of " + row["sets"]
 	}
+
 	say("covers %s on the turbine, %s on the propellers, %s on a tail-sitter", of("turbine"), of("propellers"),
 		of("angles"))
 	networks := refit.where("data", "angles").filter(func(row map[string]string) bool {
 		return !strings.HasPrefix(row["base"], "gp")
 	})
 	say("Networks cover %s of these %s", networks.span("covered_to_90"), networks.list[0]["sets"])
+
 	return out
 }
 
 // What it says of the measured examples.
 func measuredSentences(t *testing.T) (out []string) {
 	say := func(format string, a ...any) { out = append(out, fmt.Sprintf(format, a...)) }
+
 	all := tableOf(t, "measured")
 	if all.falls().count() != all.count() {
 		t.Error("the page says that R² falls in every held-out set")
 	}
+
 	var rise []string
 	for _, name := range []string{"turbine", "blades", "blades-8000", "propellers"} {
 		s := all.where("experiment", name)
 		rise = append(rise, fmt.Sprintf("%d of %d of `%s`", s.rises("abs_cov").count(), s.count(), name))
 	}
+
 	say("E|cov| rises in %s", strings.Join(rise, ", "))
 
 	propellers := all.filter(func(row map[string]string) bool { return row["experiment"] != "turbine" })
@@ -405,6 +444,7 @@ func measuredSentences(t *testing.T) (out []string) {
 	if below.count() != propellers.count() {
 		t.Errorf("R² is below 0 in %d of %d sets of propellers", below.count(), propellers.count())
 	}
+
 	say("below zero in all %d sets of propellers", below.count())
 	say("In %d of them E|cov| does not rise", below.count()-below.rises("abs_cov").count())
 	say("in %d of %d sets", all.overconfident().count(), all.count())
@@ -414,8 +454,10 @@ func measuredSentences(t *testing.T) (out []string) {
 		noted = append(noted, n["r2_test"])
 		here = append(here, spread(all.where("experiment", "turbine", "split", n["split"]).one(t), "r2_test"))
 	}
+
 	say("R² of %s, %s and %s", noted[0], noted[1], noted[2])
 	say("here %s, %s and %s", here[0], here[1], here[2])
+
 	return out
 }
 
@@ -450,8 +492,10 @@ func TestMethodPage(t *testing.T) {
 	say("`laplace-full` and `laplace-natural` contain %.0f %% with Σe/Σv̂ of %.2f and %.2f",
 		100*min(number(of("laplace-full"), "in_95"), number(of("laplace-natural"), "in_95")),
 		number(of("laplace-full"), "sum_e_ratio"), number(of("laplace-natural"), "sum_e_ratio"))
+
 	if of("hmc")["converged"] != "no" {
 		t.Error("the page says that hmc has not converged")
 	}
+
 	quotes(t, "../../method.md", "<!-- tables/methods.csv -->", "<!-- end -->", out)
 }

@@ -105,6 +105,7 @@ func readPool(dir string, c campaign) (*pool, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	n := t.Rows()
 	p := &pool{c: c, rows: map[int][]int{}, data: triplets.Set{N: n, In: len(c.inputs), Out: len(c.outcomes)}}
 	columns := func(names []string, suffix string) ([]float64, error) {
@@ -114,47 +115,59 @@ func readPool(dir string, c campaign) (*pool, error) {
 			if err != nil {
 				return nil, fmt.Errorf("read triplets of %s: %w", c.experiment, err)
 			}
+
 			for i := range v {
 				out[i*len(names)+k] = v[i]
 			}
 		}
+
 		return out, nil
 	}
+
 	if p.data.X, err = columns(c.inputs, ""); err != nil {
 		return nil, err
 	}
+
 	if p.data.Y1, err = columns(c.outcomes, "_1"); err != nil {
 		return nil, err
 	}
+
 	if p.data.Y2, err = columns(c.outcomes, "_2"); err != nil {
 		return nil, err
 	}
+
 	number := map[string]int{}
 	for i, r := range t.Column("run").Strings {
 		k, ok := number[r]
 		if !ok {
 			k = len(number)
 			number[r] = k
+
 			var at []float64
 			for j, in := range c.inputs {
 				if slices.Contains(c.chosen, in) {
 					at = append(at, p.data.X[i*len(c.inputs)+j])
 				}
 			}
+
 			p.at = append(p.at, at)
 		}
+
 		if c.perRun == 0 || len(p.rows[k]) < c.perRun {
 			p.rows[k] = append(p.rows[k], i)
 		}
 	}
+
 	for j := range c.outcomes {
 		var v []float64
 		for i := range n {
 			v = append(v, p.data.Y1[i*len(c.outcomes)+j], p.data.Y2[i*len(c.outcomes)+j])
 		}
+
 		_, std := score.MeanStd(v)
 		p.std = append(p.std, std)
 	}
+
 	return p, nil
 }
 
@@ -169,12 +182,14 @@ func (p *pool) of(runs []int) triplets.Set {
 			d.Y2 = append(d.Y2, p.data.Y2[i*d.Out:(i+1)*d.Out]...)
 		}
 	}
+
 	return d
 }
 
 // fit trains the networks on some runs.
 func (p *pool) fit(ctx context.Context, runs []int, seed uint64) (*predict.Models, []*train.Model, error) {
 	card := predict.Card{Experiment: p.c.experiment, Data: "simulated"}
+
 	d := p.of(runs)
 	for j, in := range p.c.inputs {
 		c := predict.Input{Name: in, Min: math.Inf(1), Max: math.Inf(-1)}
@@ -182,13 +197,16 @@ func (p *pool) fit(ctx context.Context, runs []int, seed uint64) (*predict.Model
 			v := d.X[i*d.In+j]
 			c.Min, c.Max, c.Values = min(c.Min, v), max(c.Max, v), append(c.Values, v)
 		}
+
 		slices.Sort(c.Values)
 		c.Values = slices.Compact(c.Values)
 		card.Inputs = append(card.Inputs, c)
 	}
+
 	for _, o := range p.c.outcomes {
 		card.Outcomes = append(card.Outcomes, predict.Outcome{Name: o})
 	}
+
 	var nets []*train.Model
 	for k := range p.c.seeds {
 		cfg := train.DefaultConfig()
@@ -197,8 +215,10 @@ func (p *pool) fit(ctx context.Context, runs []int, seed uint64) (*predict.Model
 		if err != nil {
 			return nil, nil, fmt.Errorf("train on %d runs of %s: %w", len(runs), p.c.experiment, err)
 		}
+
 		nets = append(nets, m)
 	}
+
 	return predict.New(card, nets...), nets, nil
 }
 
@@ -211,20 +231,25 @@ func (p *pool) split(runs, test []int) triplets.Set {
 		}
 		return q
 	}
+
 	all := slices.Concat(runs, test)
 	d := p.of(all)
 	s := triplets.New(quantities(p.c.inputs), quantities(p.c.outcomes), d.X, d.Y1, d.Y2)
+
 	var names []string
 	for i, r := range all {
 		part := triplets.Train
 		if i >= len(runs) {
 			part = triplets.Test
 		}
+
 		for range p.rows[r] {
 			names, s.Part = append(names, strconv.Itoa(r)), append(s.Part, part)
 		}
 	}
+
 	s.SetRuns(names)
+
 	return s
 }
 
@@ -239,11 +264,13 @@ func (p *pool) heldOut(nets []*train.Model, runs []int) float64 {
 			mu[k] += v / float64(len(nets))
 		}
 	}
+
 	sum := 0.0
 	for k := range mu {
 		s := p.std[k%d.Out]
 		sum += (d.Y1[k] - mu[k]) * (d.Y2[k] - mu[k]) / (s * s)
 	}
+
 	return sum / float64(len(mu))
 }
 
@@ -255,10 +282,12 @@ func (p *pool) axes() []suggest.Axis {
 		for _, at := range p.at {
 			a.Values = append(a.Values, at[k])
 		}
+
 		slices.Sort(a.Values)
 		a.Values = slices.Compact(a.Values)
 		out = append(out, a)
 	}
+
 	return out
 }
 
@@ -273,7 +302,9 @@ func (p *pool) trial(ctx context.Context, repeat int) (end []float64, first floa
 	if err != nil {
 		return nil, 0, err
 	}
+
 	first = p.heldOut(nets, test)
+
 	luck := rng.Perm(len(rest))
 	for _, strategy := range strategies {
 		runs, left, m, n := slices.Clone(start), slices.Clone(rest), models, nets
@@ -291,10 +322,12 @@ func (p *pool) trial(ctx context.Context, repeat int) (end []float64, first floa
 					}
 					by = suggest.DefaultBy(m)
 				}
+
 				list, err := suggest.Rank(ctx, m, p.axes(), by)
 				if err != nil {
 					return nil, 0, err
 				}
+
 				// Only runs that can be measured are candidates.
 				list = slices.DeleteFunc(list, func(s suggest.Suggestion) bool {
 					return !slices.ContainsFunc(left, func(r int) bool { return slices.Equal(p.at[r], s.At) })
@@ -302,6 +335,7 @@ func (p *pool) trial(ctx context.Context, repeat int) (end []float64, first floa
 				if strategy.batch {
 					list = suggest.Batch(list, c.each, len(runs))
 				}
+
 				for _, s := range list {
 					for _, r := range left {
 						if slices.Equal(p.at[r], s.At) && len(next) < c.each {
@@ -310,14 +344,18 @@ func (p *pool) trial(ctx context.Context, repeat int) (end []float64, first floa
 					}
 				}
 			}
+
 			left = slices.DeleteFunc(left, func(r int) bool { return slices.Contains(next, r) })
+
 			runs = append(runs, next...)
 			if m, n, err = p.fit(ctx, runs, uint64(repeat+1)); err != nil {
 				return nil, 0, err
 			}
 		}
+
 		end = append(end, p.heldOut(n, test))
 	}
+
 	return end, first, nil
 }
 
@@ -334,16 +372,20 @@ func suggestTable(campaigns []campaign) func(ctx context.Context, r *results) ([
 
 		for _, c := range campaigns {
 			fmt.Fprintf(r.progress, "suggest on %s\n", c.experiment)
+
 			p, err := readPool(r.project.Plan.Dir, c)
 			if err != nil {
 				return nil, err
 			}
+
 			ends, firsts, err := p.trials(ctx)
 			if err != nil {
 				return nil, err
 			}
+
 			p.c.write(s, ends, firsts)
 		}
+
 		return []*sheet{s}, nil
 	}
 }
@@ -363,7 +405,9 @@ func (p *pool) trials(ctx context.Context) (ends [][]float64, firsts []float64, 
 			ends[r], firsts[r], errs[r] = p.trial(ctx, firstRepeat+r)
 		})
 	}
+
 	wg.Wait()
+
 	return ends, firsts, errors.Join(errs...)
 }
 
@@ -373,14 +417,17 @@ func (c campaign) write(s *sheet, ends [][]float64, firsts []float64) {
 	for _, n := range []int{c.start, c.rounds, c.each, c.test, c.seeds, c.repeats} {
 		about = append(about, strconv.Itoa(n))
 	}
+
 	row := func(name string, more ...[]string) {
 		s.add(slices.Concat([]string{c.experiment}, about, []string{name}, slices.Concat(more...))...)
 	}
 
 	first, _ := c.overRepeats(firsts)
 	row("start", first, []string{"", "", "", ""})
+
 	for k, strategy := range strategies {
 		v, diff := make([]float64, c.repeats), make([]float64, c.repeats)
+
 		wins := 0
 		for r := range v {
 			v[r], diff[r] = ends[r][k], ends[r][k]-ends[r][0]
@@ -394,6 +441,7 @@ func (c campaign) write(s *sheet, ends [][]float64, firsts []float64) {
 			row(strategy.name, end, []string{"", "", "", ""})
 			continue
 		}
+
 		difference, word := c.overRepeats(diff)
 		row(strategy.name, end, difference, []string{strconv.Itoa(wins), word})
 	}
@@ -404,6 +452,7 @@ func (c campaign) write(s *sheet, ends [][]float64, firsts []float64) {
 func (c campaign) overRepeats(v []float64) (cell []string, verdict string) {
 	mean, std := score.MeanStd(v)
 	se := std / math.Sqrt(float64(c.repeats))
+
 	verdict = "no significant difference"
 	switch {
 	case mean < -2*se:
@@ -411,5 +460,6 @@ func (c campaign) overRepeats(v []float64) (cell []string, verdict string) {
 	case mean > 2*se:
 		verdict = "worse"
 	}
+
 	return cells(score.Value{Mean: mean, Std: se, N: c.repeats}), verdict
 }

@@ -30,6 +30,7 @@ func (s *sheet) write(tables, name string) error {
 	if err := w.WriteAll(append([][]string{s.head}, s.rows...)); err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
+
 	return os.WriteFile(filepath.Join(tables, name+".csv"), b.Bytes(), 0o644)
 }
 
@@ -39,6 +40,7 @@ func readSheet(tables, name string) (*sheet, error) {
 	if os.IsNotExist(err) {
 		return &sheet{}, nil
 	}
+
 	if err != nil {
 		return nil, err
 	}
@@ -47,6 +49,7 @@ func readSheet(tables, name string) (*sheet, error) {
 	if err != nil || len(rows) == 0 {
 		return nil, fmt.Errorf("read %s.csv: %d rows: %w", name, len(rows), err)
 	}
+
 	return &sheet{rows[0], rows[1:]}, nil
 }
 
@@ -59,6 +62,7 @@ func source(tables, table, config, kernels string) error {
 	if err != nil {
 		return err
 	}
+
 	s, err := readSheet(tables, sources)
 	if err != nil {
 		return err
@@ -69,6 +73,7 @@ func source(tables, table, config, kernels string) error {
 	s.rows = slices.DeleteFunc(s.rows, func(old []string) bool { return old[0] == row[0] && old[1] == row[1] })
 	s.add(row...)
 	slices.SortFunc(s.rows, slices.Compare)
+
 	return s.write(tables, sources)
 }
 
@@ -78,9 +83,11 @@ func cells(v score.Value) []string {
 	if !v.Defined() {
 		return []string{"", ""}
 	}
+
 	if v.N == 1 {
 		return []string{digits(v.Mean, 6), ""}
 	}
+
 	return []string{digits(v.Mean, 6), digits(v.Std, 3)}
 }
 
@@ -142,12 +149,15 @@ func splits(all []report.Experiment) *sheet {
 			for _, q := range ofBothParts {
 				row = append(row, cells(split.Train.Get(q.key))...)
 			}
+
 			for _, q := range append(ofBothParts[:len(ofBothParts):len(ofBothParts)], ofTestPart...) {
 				row = append(row, cells(split.Test.Get(q.key))...)
 			}
+
 			s.add(row...)
 		}
 	}
+
 	return s
 }
 
@@ -166,14 +176,17 @@ func methods(all []report.Experiment) *sheet {
 				if m.Doubt != "" {
 					row[3] = "no"
 				}
+
 				row = append(row, place(split.Ranking, m.Method)...)
 				for _, q := range ofMethods {
 					row = append(row, cells(m.Get(q.key))...)
 				}
+
 				s.add(row...)
 			}
 		}
 	}
+
 	return s
 }
 
@@ -192,8 +205,10 @@ func place(ranking []report.Ranked, method string) []string {
 		if r.Worse {
 			word = "worse"
 		}
+
 		return []string{word, digits(r.Above, 4), digits(r.SE, 3)}
 	}
+
 	return []string{"", "", ""}
 }
 
@@ -207,5 +222,6 @@ func diagnostics(all []report.Experiment) *sheet {
 			}
 		}
 	}
+
 	return s
 }

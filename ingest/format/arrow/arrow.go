@@ -33,16 +33,19 @@ func Verify(path string) error {
 		return err
 	}
 	defer src.Close()
+
 	f, err := openFile(src, src.Size)
 	if err != nil {
 		return err
 	}
 	defer f.ipc.Close()
+
 	for i := range f.rows {
 		if err := f.batch(i); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -55,12 +58,15 @@ func open(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	a := &recording{f: f, ends: make([]int64, len(f.rows))}
+
 	samples := int64(0)
 	for i, n := range f.rows {
 		samples += n
 		a.ends[i] = samples
 	}
+
 	schema := f.ipc.Schema()
 	attributes := func(m arrow.Metadata) (out []ingest.Attribute, unit string) {
 		for i, k := range m.Keys() {
@@ -70,21 +76,26 @@ func open(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
 				out = append(out, ingest.Attribute{Name: k, Value: m.Values()[i]})
 			}
 		}
+
 		return out, unit
 	}
+
 	r := arrays.New(ingest.Info{
 		Path: src.Path, Format: "arrow",
 		Encoding: fmt.Sprintf("Arrow IPC, %d batches", len(f.rows)),
 	}, a, src)
+
 	own, _ := attributes(schema.Metadata())
 	for _, at := range own {
 		r.Attribute(at.Name, at.Value)
 	}
+
 	for i, field := range schema.Fields() {
 		if _, number := kinds[field.Type.ID()]; !number {
 			r.Unread(field.Name, false, "a column of type "+typeName(field.Type)+", not of numbers")
 			continue
 		}
+
 		c := arrays.Array{Name: field.Name, Dims: []int64{samples}, Plane: &plane{a, i}}
 		c.Attributes, c.Unit = attributes(field.Metadata)
 		c.Attributes = append(c.Attributes, ingest.Attribute{Name: "type", Value: field.Type.String()})
@@ -92,9 +103,11 @@ func open(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
 			return nil, err
 		}
 	}
+
 	if err := r.Finish(o); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
+
 	return r, nil
 }
 
@@ -104,9 +117,11 @@ func typeName(t arrow.DataType) string {
 	if d, ok := t.(*arrow.DictionaryType); ok {
 		t = d.ValueType
 	}
+
 	if _, ok := t.(arrow.NestedType); ok {
 		return t.Name()
 	}
+
 	return t.String()
 }
 
@@ -133,6 +148,7 @@ func (c *plane) Read(channels []int, start int64, dst [][]float64) (n int, err e
 			return n, err
 		}
 	}
+
 	return n, nil
 }
 
@@ -143,6 +159,7 @@ func (a *recording) Close() error {
 			k.rec.Release()
 		}
 	}
+
 	return a.f.ipc.Close()
 }
 
@@ -152,16 +169,20 @@ func (a *recording) batch(i int) (arrow.Record, error) {
 			return k.rec, nil
 		}
 	}
+
 	slot := &a.kept[i%len(a.kept)]
 	if slot.rec != nil {
 		slot.rec.Release()
 		slot.number, slot.rec = 0, nil
 	}
+
 	rec, err := a.f.load(i)
 	if err != nil {
 		return nil, err
 	}
+
 	slot.number, slot.rec = i+1, rec
+
 	return rec, nil
 }
 
@@ -173,6 +194,7 @@ func (a *recording) read(column int, start int64, dst []float64) (n int, err err
 			if err != nil {
 				return n, err
 			}
+
 			err = guard(a.f.batches[i].place, func() error {
 				n += numbers(dst[n:], rec.Column(column), int(at-from))
 				return nil
@@ -181,11 +203,14 @@ func (a *recording) read(column int, start int64, dst []float64) (n int, err err
 				return n, err
 			}
 		}
+
 		from = end
 	}
+
 	if n < len(dst) {
 		return n, io.EOF
 	}
+
 	return n, nil
 }
 
@@ -199,11 +224,13 @@ var kinds = map[arrow.Type]raw.Kind{
 // numbers copies numbers of an array from its element at on.
 func numbers(dst []float64, a arrow.Array, at int) int {
 	n := min(len(dst), a.Len()-at)
+
 	kind := kinds[a.DataType().ID()]
 	if buffer := a.Data().Buffers()[1]; n > 0 {
 		b := buffer.Bytes()[(a.Data().Offset()+at)*kind.Bytes():]
 		raw.Decode(dst[:n], b, kind, !raw.LittleEndian, kind.Bytes())
 	}
+
 	if a.NullN() > 0 {
 		for i := range n {
 			if a.IsNull(at + i) {
@@ -211,5 +238,6 @@ func numbers(dst []float64, a arrow.Array, at int) int {
 			}
 		}
 	}
+
 	return n
 }

@@ -13,11 +13,13 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
+
 	r, err := arrow.Format.Open(src, ingest.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer r.Close()
+
 	for _, c := range r.Info().Channels {
 		fmt.Printf("%s [%s] %g Hz\n", c.Name, c.Unit, c.RateHz)
 	}

@@ -28,6 +28,7 @@ func openFile(r io.ReaderAt, size int64) (f *file, err error) {
 	if err != nil {
 		return nil, err
 	}
+
 	f = &file{verified: v, mem: &bounded{Allocator: memory.NewGoAllocator(), most: most, left: most}}
 	err = guard("", func() (err error) {
 		f.ipc, err = ipc.NewFileReader(io.NewSectionReader(r, 0, size), ipc.WithAllocator(f.mem))
@@ -36,6 +37,7 @@ func openFile(r io.ReaderAt, size int64) (f *file, err error) {
 	if err != nil {
 		return nil, err
 	}
+
 	return f, nil
 }
 
@@ -47,16 +49,19 @@ func guard(place string, do func() error) (err error) {
 		if p == nil {
 			return
 		}
+
 		var wrong runtime.Error
 		if e, ok := p.(error); ok && !errors.As(e, &wrong) { // of the disk, of a decompressor
 			err = inLibrary(place, e)
 			return
 		}
+
 		err = &fault.Error{
 			Place: place, Want: "values that agree with each other", Found: fmt.Sprint(p),
 			Hint: "the file is damaged",
 		}
 	}()
+
 	return do()
 }
 
@@ -73,6 +78,7 @@ func (f *file) load(i int) (rec arrow.Record, err error) {
 	if err := f.batch(i); err != nil {
 		return nil, err
 	}
+
 	f.mem.left = f.mem.most
 	place := f.batches[i].place
 	err = guard(place, func() error {
@@ -80,11 +86,13 @@ func (f *file) load(i int) (rec arrow.Record, err error) {
 		if err == nil && (rec.NumRows() != f.rows[i] || int(rec.NumCols()) != len(f.columns)) {
 			err = fmt.Errorf("%d rows of %d columns, expected %d of %d", rec.NumRows(), rec.NumCols(), f.rows[i], len(f.columns))
 		}
+
 		return inLibrary(place, err)
 	})
 	if err != nil {
 		return nil, err
 	}
+
 	return rec, nil
 }
 

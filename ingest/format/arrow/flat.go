@@ -71,11 +71,14 @@ func verifyFlat(b []byte, root *form, place string) (node, error) {
 			Found: fmt.Sprintf("%d bytes", len(b)),
 		}
 	}
+
 	f := &flat{b: b, left: maxVisits*len(b) + 1024, path: []step{{name: place}}}
+
 	at := int(binary.LittleEndian.Uint32(b))
 	if err := f.table(at, root, 0); err != nil {
 		return node{}, err
 	}
+
 	return node{b, at}, nil
 }
 
@@ -87,9 +90,11 @@ func (f *flat) fault(want, found string, args ...any) error {
 		}
 		place = append(place, s.name)
 	}
+
 	if n := len(place); n > 8 {
 		place = append(append(place[:4:4], "…"), place[n-3:]...)
 	}
+
 	return &fault.Error{
 		Place: strings.Join(place, ", "), Want: want, Found: fmt.Sprintf(found, args...),
 		Hint: "the file is damaged",
@@ -101,9 +106,11 @@ func (f *flat) visit(at, n int, what string) error {
 	if at < 0 || n < 0 || at > len(f.b) || n > len(f.b)-at {
 		return f.fault(fmt.Sprintf("%s within %d bytes", what, len(f.b)), "%d bytes at byte %d", n, at)
 	}
+
 	if f.left -= n; f.left < 0 {
 		return f.fault("tables of their own", "parts that are shared over and over")
 	}
+
 	return nil
 }
 
@@ -111,44 +118,55 @@ func (f *flat) table(at int, form *form, depth int) error {
 	if depth == maxDepth {
 		return f.fault(fmt.Sprintf("at most %d levels", maxDepth), "a table that goes deeper")
 	}
+
 	if err := f.visit(at, 4, "a table"); err != nil {
 		return err
 	}
+
 	vtable := at - int(int32(binary.LittleEndian.Uint32(f.b[at:])))
 	if vtable < 0 || vtable > len(f.b)-4 {
 		return f.fault(fmt.Sprintf("a layout within %d bytes", len(f.b)), "one at byte %d", vtable)
 	}
+
 	long, own := int(binary.LittleEndian.Uint16(f.b[vtable:])), int(binary.LittleEndian.Uint16(f.b[vtable+2:]))
 	if long < 4 || long%2 != 0 || long > len(f.b)-vtable || own < 4 {
 		return f.fault("a table's layout", "one of %d bytes at byte %d of %d, for a table of %d", long, vtable, len(f.b), own)
 	}
+
 	if err := f.visit(at, own, "a table"); err != nil {
 		return err
 	}
+
 	for i, s := range form.slots {
 		entry := 4 + 2*i
 		if entry >= long {
 			break
 		}
+
 		o := int(binary.LittleEndian.Uint16(f.b[vtable+entry:]))
 		if o == 0 {
 			continue
 		}
+
 		size := 4 // of an offset
 		if s.kind == scalar {
 			size = s.size
 		}
+
 		f.path = append(f.path, step{name: s.name})
 		if o < 4 || o+size > own {
 			return f.fault(fmt.Sprintf("a value within the %d bytes of its table", own), "%d bytes at byte %d", size, o)
 		}
+
 		if s.kind != scalar {
 			if err := f.follow(s, at+o, node{f.b, at}.byte(i-1), depth); err != nil {
 				return err
 			}
 		}
+
 		f.path = f.path[:len(f.path)-1]
 	}
+
 	return nil
 }
 
@@ -158,16 +176,20 @@ func (f *flat) follow(s slot, at int, tag uint8, depth int) error {
 	switch s.kind {
 	case table1:
 		return f.table(to, s.of, depth+1)
+
 	case choice:
 		of := s.one[tag]
 		if of == nil {
 			return f.fault(s.name+" of a known kind", "kind %d", tag)
 		}
+
 		return f.table(to, of, depth+1)
 	}
+
 	if err := f.visit(to, 4, "a vector"); err != nil {
 		return err
 	}
+
 	n, size := int(binary.LittleEndian.Uint32(f.b[to:])), s.size
 	switch s.kind {
 	case text:
@@ -175,21 +197,26 @@ func (f *flat) follow(s slot, at int, tag uint8, depth int) error {
 	case tables:
 		size = 4
 	}
+
 	if n > (len(f.b)-to-4)/size {
 		return f.fault(fmt.Sprintf("a vector within %d bytes", len(f.b)), "%d elements of %d bytes at byte %d", n, size, to+4)
 	}
+
 	if err := f.visit(to+4, n*size, "a vector"); err != nil {
 		return err
 	}
+
 	if s.kind == tables {
 		for i := range n {
 			f.path[len(f.path)-1].index = i + 1
+
 			p := to + 4 + 4*i
 			if err := f.table(p+int(binary.LittleEndian.Uint32(f.b[p:])), s.of, depth+1); err != nil {
 				return err
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -204,13 +231,16 @@ func (n node) slot(i int) int {
 	if i < 0 {
 		return 0
 	}
+
 	vtable := n.at - int(int32(binary.LittleEndian.Uint32(n.b[n.at:])))
 	if 4+2*i >= int(binary.LittleEndian.Uint16(n.b[vtable:])) {
 		return 0
 	}
+
 	if o := int(binary.LittleEndian.Uint16(n.b[vtable+4+2*i:])); o != 0 {
 		return n.at + o
 	}
+
 	return 0
 }
 
@@ -247,6 +277,7 @@ func (n node) table(i int) (node, bool) {
 	if at == 0 {
 		return node{}, false
 	}
+
 	return node{n.b, at + int(binary.LittleEndian.Uint32(n.b[at:]))}, true
 }
 
@@ -255,7 +286,9 @@ func (n node) vector(i int) (at, length int) {
 	if at = n.slot(i); at == 0 {
 		return 0, 0
 	}
+
 	at += int(binary.LittleEndian.Uint32(n.b[at:]))
+
 	return at + 4, int(binary.LittleEndian.Uint32(n.b[at:]))
 }
 
@@ -267,6 +300,7 @@ func (n node) tables(i int) []node {
 		p := at + 4*k
 		out[k] = node{n.b, p + int(binary.LittleEndian.Uint32(n.b[p:]))}
 	}
+
 	return out
 }
 

@@ -41,24 +41,30 @@ func kindFiles(tb testing.TB) []kindFile {
 			tb.Fatal(err)
 		}
 		defer f.Close()
+
 		w, err := ipc.NewFileWriter(f, append(o, ipc.WithSchema(schema))...)
 		if err != nil {
 			tb.Fatal(err)
 		}
+
 		for _, r := range records {
 			if err := w.Write(r); err != nil {
 				tb.Fatalf("%s: %v", name, err)
 			}
 		}
+
 		if err := w.Close(); err != nil {
 			tb.Fatal(err)
 		}
+
 		b, err := os.ReadFile(f.Name())
 		if err != nil {
 			tb.Fatal(err)
 		}
+
 		out = append(out, kindFile{name, records, b})
 	}
+
 	field := func(name string, t arrow.DataType) arrow.Field {
 		return arrow.Field{Name: name, Type: t, Nullable: true}
 	}
@@ -68,12 +74,16 @@ func kindFiles(tb testing.TB) []kindFile {
 			if err != nil {
 				tb.Fatalf("%s: %v", j, err)
 			}
+
 			records = append(records, r)
 		}
+
 		return records
 	}
+
 	simple := func(name string, t arrow.DataType, values ...string) {
 		s := arrow.NewSchema([]arrow.Field{field("x", t)}, nil)
+
 		json := make([]string, len(values))
 		for i, v := range values {
 			var rows []string
@@ -82,8 +92,10 @@ func kindFiles(tb testing.TB) []kindFile {
 					rows = append(rows, `{"x":`+x+`}`)
 				}
 			}
+
 			json[i] = "[" + strings.Join(rows, ",") + "]"
 		}
+
 		write(name, s, record(s, json...))
 	}
 
@@ -92,12 +104,14 @@ func kindFiles(tb testing.TB) []kindFile {
 		arrow.PrimitiveTypes.Uint8, arrow.PrimitiveTypes.Uint16, arrow.PrimitiveTypes.Uint32, arrow.PrimitiveTypes.Uint64,
 		arrow.FixedWidthTypes.Float16, arrow.PrimitiveTypes.Float32, arrow.PrimitiveTypes.Float64,
 	}
+
 	var fields []arrow.Field
 	for i, t := range number {
 		f := field(fmt.Sprintf("n%d", i), t)
 		f.Metadata = arrow.NewMetadata([]string{"unit", "ARROW:extension:name"}, []string{"Pa", "of nobody"})
 		fields = append(fields, f)
 	}
+
 	md := arrow.NewMetadata([]string{"fs", "empty"}, []string{"6400", ""})
 	numbers := arrow.NewSchema(fields, &md)
 	row := func(v string) string {
@@ -105,8 +119,10 @@ func kindFiles(tb testing.TB) []kindFile {
 		for i := range number {
 			s = append(s, fmt.Sprintf(`"n%d":%s`, i, v))
 		}
+
 		return "{" + strings.Join(s, ",") + "}"
 	}
+
 	two := record(numbers, "["+row("1")+","+row("null")+","+row("3")+"]", "[]", "["+row("100")+"]")
 	write("numbers", numbers, two)
 	write("numbers, LZ4", numbers, two, ipc.WithLZ4())
@@ -121,13 +137,16 @@ func kindFiles(tb testing.TB) []kindFile {
 	for i := range 40000 {
 		b.Field(0).(*array.Float64Builder).Append(float64(i % 250))
 	}
+
 	rec := b.NewRecord()
 	write("long, LZ4", long, []arrow.Record{rec}, ipc.WithLZ4())
 	write("long, Zstandard", long, []arrow.Record{rec}, ipc.WithZstd())
+
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 20000 {
 		b.Field(0).(*array.Float64Builder).Append(rng.NormFloat64())
 	}
+
 	noise := []arrow.Record{b.NewRecord()}
 	write("noise, LZ4", long, noise, ipc.WithLZ4())
 	write("noise, Zstandard", long, noise, ipc.WithZstd())
@@ -177,13 +196,16 @@ func kindFiles(tb testing.TB) []kindFile {
 		IndexType: arrow.PrimitiveTypes.Uint16,
 		ValueType: arrow.PrimitiveTypes.Float64,
 	}, `1|2|1`)
+
 	simple("dictionary in a struct", arrow.StructOf(field("w", words)), `{"w":"a"}|{"w":"b"}`)
 	simple("two dictionaries", arrow.StructOf(field("v", words), field("w", words)), `{"v":"a","w":"c"}|{"v":"b","w":"d"}`)
 	grown := arrow.NewSchema([]arrow.Field{field("x", arrow.PrimitiveTypes.Float64), field("w", words)}, nil)
+
 	all, _, err := array.FromJSON(memory.DefaultAllocator, arrow.BinaryTypes.String, strings.NewReader(`["a","b","c"]`))
 	if err != nil {
 		tb.Fatal(err)
 	}
+
 	var growing, whole []arrow.Record // as written; as read, with all the words
 	for i := range 3 {
 		x, _, err := array.FromJSON(memory.DefaultAllocator, arrow.PrimitiveTypes.Float64,
@@ -191,15 +213,18 @@ func kindFiles(tb testing.TB) []kindFile {
 		if err != nil {
 			tb.Fatal(err)
 		}
+
 		index, _, err := array.FromJSON(memory.DefaultAllocator, arrow.PrimitiveTypes.Int8,
 			strings.NewReader(fmt.Sprintf("[%d]", i)))
 		if err != nil {
 			tb.Fatal(err)
 		}
+
 		part := array.NewDictionaryArray(words, index, array.NewSlice(all, 0, int64(i+1)))
 		growing = append(growing, array.NewRecord(grown, []arrow.Array{x, part}, 1))
 		whole = append(whole, array.NewRecord(grown, []arrow.Array{x, array.NewDictionaryArray(words, index, all)}, 1))
 	}
+
 	out = append(out, kindFile{
 		"growing dictionary", whole,
 		streamFile(tb, grown, growing, ipc.WithDictionaryDeltas(true)),
@@ -208,6 +233,7 @@ func kindFiles(tb testing.TB) []kindFile {
 			"growing dictionary, Zstandard", whole,
 			streamFile(tb, grown, growing, ipc.WithDictionaryDeltas(true), ipc.WithZstd()),
 		})
+
 	return out
 }
 
@@ -221,17 +247,21 @@ func streamFile(tb testing.TB, s *arrow.Schema, records []arrow.Record, o ...ipc
 			tb.Fatal(err)
 		}
 	}
+
 	if err := w.Close(); err != nil {
 		tb.Fatal(err)
 	}
+
 	b := append([]byte("ARROW1\x00\x00"), stream.Bytes()...)
 	var blocks [2][]block // of dictionaries, of batches
+
 	var schema []byte
 	for at := 8; ; {
 		n := int(binary.LittleEndian.Uint32(b[at+4:]))
 		if n == 0 {
 			break
 		}
+
 		message, err := verifyFlat(b[at+8:at+8+n], formMessage, "message")
 		if err != nil {
 			if schema == nil { // its kind is none of those in files
@@ -239,14 +269,18 @@ func streamFile(tb testing.TB, s *arrow.Schema, records []arrow.Record, o ...ipc
 				at += 8 + n
 				continue
 			}
+
 			tb.Fatal(err)
 		}
+
 		k := block{at: int64(at), meta: int64(8 + n), body: message.long(3)}
 		i := message.byte(1) - messageDictionary
 		blocks[i] = append(blocks[i], k)
 		at += int(k.meta + k.body)
 	}
+
 	header, _ := node{schema, int(binary.LittleEndian.Uint32(schema))}.table(2)
+
 	return appendFooter(b, header, blocks[0], blocks[1])
 }
 
@@ -255,14 +289,17 @@ func streamFile(tb testing.TB, s *arrow.Schema, records []arrow.Record, o ...ipc
 func appendFooter(b []byte, schema node, dictionaries, batches []block) []byte {
 	f := make([]byte, 40)
 	put := func(at, v int) { binary.LittleEndian.PutUint32(f[at:], uint32(v)) }
-	put(0, 20)                                            // the table
+	put(0, 20) // the table
+
 	for i, v := range []uint16{12, 20, 16, 4, 8, 12, 0} { // its layout from byte 4 on
 		binary.LittleEndian.PutUint16(f[4+2*i:], v)
 	}
+
 	put(20, 16)
 	binary.LittleEndian.PutUint16(f[36:], 4) // V5
 	vector := func(slot int, blocks []block) {
 		put(slot, len(f)-slot)
+
 		f = binary.LittleEndian.AppendUint32(f, uint32(len(blocks)))
 		for _, k := range blocks {
 			f = binary.LittleEndian.AppendUint64(f, uint64(k.at))
@@ -270,12 +307,14 @@ func appendFooter(b []byte, schema node, dictionaries, batches []block) []byte {
 			f = binary.LittleEndian.AppendUint64(f, uint64(k.body))
 		}
 	}
+
 	vector(28, dictionaries)
 	vector(32, batches)
 	put(24, len(f)+schema.at-24)
 	f = append(f, schema.b...)
 	b = append(b, f...)
 	b = binary.LittleEndian.AppendUint32(b, uint32(len(f)))
+
 	return append(b, "ARROW1"...)
 }
 
@@ -290,17 +329,21 @@ func TestVerifyKinds(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer f.ipc.Close()
+
 			if len(f.rows) != len(k.records) {
 				t.Fatalf("%d batches, expected %d", len(f.rows), len(k.records))
 			}
+
 			for i, want := range k.records {
 				got, err := f.load(i)
 				if err != nil {
 					t.Fatal(err)
 				}
+
 				if f.rows[i] != want.NumRows() || !array.RecordEqual(got, want) {
 					t.Errorf("batch %d: %v, expected %v", i+1, got, want)
 				}
+
 				got.Release()
 			}
 		})
@@ -314,25 +357,31 @@ func TestRecordingKinds(t *testing.T) {
 		if !strings.HasPrefix(k.name, "numbers") {
 			continue
 		}
+
 		r, err := openBytes(k.name, k.bytes, ingest.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if n := len(r.Info().Channels); n != 11 {
 			t.Fatalf("%s: %d channels", k.name, n)
 		}
+
 		for c, ch := range r.Info().Channels {
 			if ch.RateHz != 6400 || ch.Unit != "Pa" || ch.Samples != 4 {
 				t.Errorf("%s: %+v", k.name, ch)
 			}
+
 			x := make([]float64, 4)
 			if n, err := r.Read([]int{c}, 0, [][]float64{x}); n != 4 || err != nil {
 				t.Fatalf("%s: %s: %d, %v", k.name, ch.Name, n, err)
 			}
+
 			if x[0] != 1 || !math.IsNaN(x[1]) || x[2] != 3 || x[3] != 100 {
 				t.Errorf("%s: %s: %v", k.name, ch.Name, x)
 			}
 		}
+
 		r.Close()
 	}
 }
@@ -348,11 +397,13 @@ func openPath(path string, o ingest.Options) (ingest.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	r, err := open(src, o)
 	if err != nil {
 		_ = src.Close()
 		return nil, err
 	}
+
 	return r, nil
 }
 
@@ -363,31 +414,38 @@ func bigEndian(tb testing.TB) []byte {
 		{Name: "x", Type: arrow.PrimitiveTypes.Float64},
 		{Name: "i", Type: arrow.PrimitiveTypes.Int16},
 	}, nil, endian.NonNativeEndian)
+
 	b := array.NewRecordBuilder(memory.DefaultAllocator, s)
 	for i := range 3 {
 		b.Field(0).(*array.Float64Builder).Append(
 			math.Float64frombits(bits.ReverseBytes64(math.Float64bits(float64(i) + 0.5))))
 		b.Field(1).(*array.Int16Builder).Append(int16(bits.ReverseBytes16(uint16(300 + i))))
 	}
+
 	f, err := os.Create(filepath.Join(tb.TempDir(), "big"))
 	if err != nil {
 		tb.Fatal(err)
 	}
 	defer f.Close()
+
 	w, err := ipc.NewFileWriter(f, ipc.WithSchema(s))
 	if err == nil {
 		err = w.Write(b.NewRecord())
 	}
+
 	if err == nil {
 		err = w.Close()
 	}
+
 	if err != nil {
 		tb.Fatal(err)
 	}
+
 	out, err := os.ReadFile(f.Name())
 	if err != nil {
 		tb.Fatal(err)
 	}
+
 	return out
 }
 
@@ -398,10 +456,12 @@ func TestRecordingBigEndian(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	x, i := make([]float64, 3), make([]float64, 3)
 	if n, err := r.Read([]int{0, 1}, 0, [][]float64{x, i}); n != 3 || err != nil {
 		t.Fatal(n, err)
 	}
+
 	if fmt.Sprint(x, i) != "[0.5 1.5 2.5] [300 301 302]" {
 		t.Error(x, i)
 	}
@@ -411,6 +471,7 @@ func TestRecordingBigEndian(t *testing.T) {
 // repeated here.
 func TestRecordingPolars(t *testing.T) {
 	same := func(a, b float64) bool { return a == b || a != a && b != b }
+
 	twelve := [4][]float64{}
 	for i := range 12 {
 		f := float64(i)
@@ -418,11 +479,14 @@ func TestRecordingPolars(t *testing.T) {
 			twelve[c] = append(twelve[c], v)
 		}
 	}
+
 	twelve[2][7], twelve[3][2] = math.NaN(), math.NaN()
+
 	var long []float64
 	for i := range 40000 {
 		long = append(long, float64(i%250))
 	}
+
 	for name, want := range map[string][][]float64{
 		"uncompressed": twelve[:], "lz4": twelve[:], "zstd": twelve[:],
 		"long-lz4": {long}, "long-zstd": {long}, "empty": {{}, {}, {}, {}},
@@ -432,10 +496,12 @@ func TestRecordingPolars(t *testing.T) {
 			t.Error(err)
 			continue
 		}
+
 		info := r.Info()
 		if unread := len(info.Unread); len(info.Channels) != len(want) || len(want) == 4 && unread != 5 {
 			t.Fatalf("%s: %+v", name, info)
 		}
+
 		for c := range want {
 			x := make([]float64, len(want[c])+1)
 			n, err := r.Read([]int{c}, 0, [][]float64{x})
@@ -444,6 +510,7 @@ func TestRecordingPolars(t *testing.T) {
 					want[c][:min(len(want[c]), 12)])
 			}
 		}
+
 		r.Close()
 	}
 }

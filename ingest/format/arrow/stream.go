@@ -40,22 +40,27 @@ func Footer(r io.ReaderAt, size int64) (end int64, footer []byte, err error) {
 	var schema []byte // the message
 	var schemaAt int  // of the table in it
 	var blocks [2][]byte
+
 	at := int64(len(Header))
 	for n := 0; ; n++ {
 		place := fmt.Sprintf("message %d", n+1)
 		bad := func(want, found string, args ...any) (int64, []byte, error) {
 			return 0, nil, &fault.Error{Place: place, Want: want, Found: fmt.Sprintf(found, args...)}
 		}
+
 		if at == size && n > 0 {
 			break // no mark of the end: the writer closed the stream
 		}
+
 		var p [8]byte
 		if _, err := readFull(r, p[:], at); err != nil {
 			return bad("an Arrow IPC stream", "the end of the output at its byte %d", size-int64(len(Header)))
 		}
+
 		if binary.LittleEndian.Uint32(p[:]) != math.MaxUint32 {
 			return bad("an Arrow IPC stream: a message that begins with 0xFFFFFFFF", "%q", p)
 		}
+
 		meta := int64(binary.LittleEndian.Uint32(p[4:]))
 		if meta == 0 {
 			if at+8 != size {
@@ -63,25 +68,31 @@ func Footer(r io.ReaderAt, size int64) (end int64, footer []byte, err error) {
 			}
 			break
 		}
+
 		if n == maxMessages {
 			return bad(fmt.Sprintf("at most %d messages", maxMessages), "more")
 		}
+
 		if meta%8 != 0 || meta > size-at-8 {
 			return bad("metadata in multiples of 8 bytes within the output", "%d bytes of %d", meta, size-at-8)
 		}
+
 		b := make([]byte, meta)
 		if _, err := readFull(r, b, at+8); err != nil {
 			return 0, nil, &fault.Error{Place: place, Err: fmt.Errorf("read: %w", err)}
 		}
+
 		m, err := verifyFlat(b, formStream, place)
 		if err != nil {
 			return 0, nil, err
 		}
+
 		body := m.long(3)
 		if body < 0 || body%8 != 0 || body > size-at-8-meta {
 			return bad("data in multiples of 8 bytes within the output", "%d bytes of %d: was it cut short?", body,
 				size-at-8-meta)
 		}
+
 		header, ok := m.table(2)
 		kind := m.byte(1)
 		block := binary.LittleEndian.AppendUint64(nil, uint64(at))
@@ -99,11 +110,14 @@ func Footer(r io.ReaderAt, size int64) (end int64, footer []byte, err error) {
 		default:
 			return bad("a schema and then batches", "a message of kind %d", kind)
 		}
+
 		at += 8 + meta + body
 	}
+
 	if schema == nil {
 		return 0, nil, errors.New("unreachable: a stream without messages")
 	}
+
 	return at, assemble(schema, schemaAt, blocks[0], blocks[1]), nil
 }
 
@@ -115,10 +129,12 @@ func assemble(schema []byte, schemaAt int, dictionaries, batches []byte) []byte 
 	const table, vectors = 16, 44
 	after := vectors + 4 + len(dictionaries) + 4 // of the length of the second vector
 	message := after + 4 + len(batches)
+
 	b := le.AppendUint32(nil, table)
 	for _, v := range []uint16{12, 20, 16, 4, 8, 12} { // the vtable: its size, the table's, where the slots are
 		b = le.AppendUint16(b, v)
 	}
+
 	b = le.AppendUint32(b, table-4)
 	b = le.AppendUint32(b, uint32(message+schemaAt-(table+4)))
 	b = le.AppendUint32(b, uint32(vectors-(table+8)))
@@ -130,5 +146,6 @@ func assemble(schema []byte, schemaAt int, dictionaries, batches []byte) []byte 
 	b = append(le.AppendUint32(b, uint32(len(batches)/24)), batches...)
 	b = append(b, schema...)
 	out := append([]byte("\xff\xff\xff\xff\x00\x00\x00\x00"), b...)
+
 	return append(le.AppendUint32(out, uint32(len(b))), "ARROW1"...)
 }

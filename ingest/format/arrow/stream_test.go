@@ -25,6 +25,7 @@ func stream(t testing.TB, batches, rows int, o ...ipc.Option) []byte {
 		{Name: "count", Type: arrow.PrimitiveTypes.Int16, Nullable: true},
 		{Name: "word", Type: words},
 	}, &md)
+
 	var out bytes.Buffer
 	w := ipc.NewWriter(&out, append(o, ipc.WithSchema(schema))...)
 	for b := range batches {
@@ -32,20 +33,25 @@ func stream(t testing.TB, batches, rows int, o ...ipc.Option) []byte {
 		for k := range rows {
 			rb.Field(0).(*array.Float64Builder).Append(float64(b*rows+k) / 4)
 			rb.Field(1).(*array.Int16Builder).Append(int16(b*rows + k))
+
 			if err := rb.Field(2).(*array.BinaryDictionaryBuilder).AppendString("a"); err != nil {
 				t.Fatal(err)
 			}
 		}
+
 		rec := rb.NewRecord()
 		if err := w.Write(rec); err != nil {
 			t.Fatal(err)
 		}
+
 		rec.Release()
 		rb.Release()
 	}
+
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
+
 	return out.Bytes()
 }
 
@@ -74,18 +80,23 @@ func TestStream(t *testing.T) {
 			if err != nil {
 				t.Fatal(c.name, err)
 			}
+
 			r, err := Format.Open(ingesttest.Source(f), ingest.Options{})
 			if err != nil {
 				t.Fatal(c.name, err)
 			}
+
 			x := ingesttest.ReadAll(t, r)
+
 			n := c.batches * c.rows
 			if len(x) != 2 || len(x[0]) != n || x[0][n-1] != float64(n-1)/4 || x[1][n-1] != float64(n-1) {
 				t.Errorf("%s: %v", c.name, x)
 			}
+
 			if ch := r.Info().Channels[0]; ch.Unit != "N" || ch.RateHz != 2000 {
 				t.Errorf("%s: %+v", c.name, ch)
 			}
+
 			_ = r.Close()
 		}
 	}
@@ -98,6 +109,7 @@ func TestStreamRefused(t *testing.T) {
 		binary.LittleEndian.PutUint32(b[at:], v)
 		return b
 	}
+
 	second := 8 + int(binary.LittleEndian.Uint32(s[4:])) // of the first dictionary
 	for _, c := range []struct {
 		b    []byte
@@ -127,24 +139,29 @@ func FuzzStream(f *testing.F) {
 		if len(b) > 1<<14 {
 			return
 		}
+
 		ingesttest.Bounded(t, b, 1<<20, 64, func() {
 			file, err := whole(b)
 			if err == nil && len(file) == 0 {
 				t.Fatal("nothing")
 			}
+
 			b = file
 			if err != nil {
 				b = nil
 			}
 		})
+
 		if b == nil {
 			return
 		}
+
 		r, err := Format.Open(ingesttest.Source(b), ingest.Options{})
 		if err != nil {
 			return
 		}
 		defer r.Close()
+
 		for c := range r.Info().Channels {
 			_, _ = r.Read([]int{c}, 0, [][]float64{make([]float64, 16)})
 		}

@@ -35,6 +35,7 @@ func (d *damage) schema() node {
 	if !ok {
 		d.t.Fatal("no schema")
 	}
+
 	return s
 }
 
@@ -46,21 +47,26 @@ func (d *damage) block(dictionary bool, i int) block {
 	if err != nil {
 		d.t.Fatal(err)
 	}
+
 	slot := 3
 	if dictionary {
 		slot = 2
 	}
+
 	blocks, err := f.blocks(d.root(), slot, "block", int64(d.footer))
 	if err != nil {
 		d.t.Fatal(err)
 	}
+
 	k := blocks[i-1]
 	k.dictionary = dictionary
 	if _, err := f.meta(&k); err != nil {
 		d.t.Fatal(err)
 	}
+
 	// The same bytes in the file, not a copy.
 	k.batch.b = d.b[k.at+8 : k.at+k.meta]
+
 	return k
 }
 
@@ -83,6 +89,7 @@ func TestVerifyRefuses(t *testing.T) {
 	for _, k := range kindFiles(t) {
 		files[k.name] = k.bytes
 	}
+
 	length := func(n node, slot int) []byte { at, _ := n.vector(slot); return n.b[at-4:] }
 	for _, c := range []struct {
 		name, file string
@@ -186,6 +193,7 @@ func TestVerifyRefuses(t *testing.T) {
 		{"dictionary for a batch", "dictionary", func(d *damage) {
 			r := d.root()
 			one, _ := r.vector(2)
+
 			other, _ := r.vector(3)
 			for i := range 24 {
 				r.b[one+i], r.b[other+i] = r.b[other+i], r.b[one+i]
@@ -274,11 +282,13 @@ func TestVerifyRefuses(t *testing.T) {
 			c := d.content(d.block(false, 1), 2)
 			put8(c, 100e6)
 			copy(c[8:], []byte{0x28, 0xB5, 0x2F, 0xFD, 0, 11 << 3})
+
 			c = c[14:]
 			for range 799 {
 				copy(c, []byte{1 << 1, 0, 1 << (17 + 3 - 16), 0}) // 128 KiB of zeros
 				c = c[4:]
 			}
+
 			copy(c, []byte{1<<1 | 1, 0, 1 << (17 + 3 - 16), 0}) // the last
 			put4(c[4:], 0x184D2A50)                             // the rest is skipped
 			put4(c[8:], uint32(len(c)-12))
@@ -337,6 +347,7 @@ func TestVerifyRefuses(t *testing.T) {
 			if b == nil {
 				t.Fatalf("no file %q", c.file)
 			}
+
 			d := &damage{t, b, len(b) - 10 - int(binary.LittleEndian.Uint32(b[len(b)-10:]))}
 			c.do(d)
 			refused(t, d.b, c.want)
@@ -347,10 +358,12 @@ func TestVerifyRefuses(t *testing.T) {
 // refused wants an error with these words on opening b or reading its batches.
 func refused(t *testing.T, b []byte, want string) {
 	t.Helper()
+
 	f, err := openFile(bytes.NewReader(b), int64(len(b)))
 	for i := 0; err == nil && i < len(f.rows); i++ {
 		_, err = f.load(i)
 	}
+
 	var e *fault.Error
 	if !errors.As(err, &e) || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v, expected %q", err, want)
@@ -367,6 +380,7 @@ func TestVerifyRefusesExponential(t *testing.T) {
 		8, 0, 0, 0, 4, 0, 0, 0, // the schema
 		1, 0, 0, 0, 20, 0, 0, 0, // one field, the next
 	}
+
 	for range 60 {
 		b = append(
 			b,
@@ -376,6 +390,7 @@ func TestVerifyRefusesExponential(t *testing.T) {
 			2, 0, 0, 0, 24, 0, 0, 0, 20, 0, 0, 0, // two children, both the next
 		)
 	}
+
 	put4(b[len(b)-12:], 0)
 	const schema = 12
 	file := appendFooter([]byte("ARROW1\x00\x00"), node{b, schema}, nil, nil)
@@ -383,12 +398,15 @@ func TestVerifyRefusesExponential(t *testing.T) {
 
 	maps := arrow.PrimitiveTypes.Int8
 	lists := maps
+
 	for range 12 {
 		maps = arrow.MapOf(arrow.BinaryTypes.String, maps)
 	}
+
 	for range 70 {
 		lists = arrow.ListOf(lists)
 	}
+
 	for _, c := range []struct {
 		t    arrow.DataType
 		want string
@@ -397,17 +415,21 @@ func TestVerifyRefusesExponential(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		w, err := ipc.NewFileWriter(f, ipc.WithSchema(arrow.NewSchema([]arrow.Field{{Name: "x", Type: c.t}}, nil)))
 		if err == nil {
 			err = errors.Join(w.Close(), f.Close())
 		}
+
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		b, err := os.ReadFile(f.Name())
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		refused(t, b, c.want)
 	}
 }
@@ -418,13 +440,16 @@ func TestRecordingDamagedBatch(t *testing.T) {
 		if k.name != "numbers, Zstandard" {
 			continue
 		}
+
 		d := &damage{t, bytes.Clone(k.bytes), len(k.bytes) - 10 - int(binary.LittleEndian.Uint32(k.bytes[len(k.bytes)-10:]))}
 		c := d.content(d.block(false, 1), 2)
 		copy(c[8:], bytes.Repeat([]byte{0xFF}, 4))
+
 		r, err := openBytes("d.arrow", d.b, ingest.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		x := make([]float64, 1)
 		for range 3 {
 			var e *fault.Error
@@ -432,6 +457,7 @@ func TestRecordingDamagedBatch(t *testing.T) {
 				!strings.HasPrefix(e.Place, "batch 1") {
 				t.Errorf("%v, expected an error of batch 1", err)
 			}
+
 			if n, err := r.Read([]int{0}, 3, [][]float64{x}); n != 1 || err != nil || x[0] != 100 {
 				t.Errorf("the batch behind it: %v, %d, %v", x, n, err)
 			}
@@ -450,22 +476,27 @@ func TestVerifySharedAllocations(t *testing.T) {
 			10, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, // the schema's layout
 			12, 0, 0, 0, 4, 0, 0, 0, // the schema
 		}
+
 		b[8+2*slot] = 4
 		b = binary.LittleEndian.AppendUint32(b, n)
 		for i := range n { // all lead to the same
 			b = binary.LittleEndian.AppendUint32(b, uint32(4*(n-i)+int(at)))
 		}
+
 		return append(append(b, element...), make([]byte, 5*n)...) // as long as they may be shared
 	}
+
 	field := shared(1, 12, []byte{
 		12, 0, 12, 0, 0, 0, 0, 0, 8, 0, 4, 0, // layout: type_type at 8, type at 4
 		12, 0, 0, 0, 16, 0, 0, 0, typeInt, 0, 0, 0, // the field
 		6, 0, 8, 0, 4, 0, 0, 0, 8, 0, 0, 0, 8, 0, 0, 0, // the type, of 8 bits, with its layout
 	})
+
 	text := shared(2, 8, []byte{
 		8, 0, 12, 0, 4, 0, 8, 0, // layout: key and value
 		8, 0, 0, 0, 8, 0, 0, 0, 4, 0, 0, 0, 3, 0, 0, 0, 'a', 'b', 'c', // both the same text
 	})
+
 	for _, schema := range [][]byte{field, text} {
 		b := appendFooter([]byte("ARROW1\x00\x00"), node{schema, 16}, nil, nil)
 		var f *file
@@ -474,10 +505,13 @@ func TestVerifySharedAllocations(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if s := f.ipc.Schema(); s.NumFields()+s.Metadata().Len() != n {
 			t.Fatalf("%v", s.NumFields())
 		}
+
 		t.Logf("%d bytes: %d allocated, %.0f times", len(b), used, float64(used)/float64(len(b)))
+
 		if used > 64<<10+openTimes*int64(len(b)) {
 			t.Errorf("%d bytes allocated %d", len(b), used)
 		}
@@ -492,6 +526,7 @@ func TestGuard(t *testing.T) {
 		!strings.HasPrefix(err.Error(), "batch 2: ") {
 		t.Error(err)
 	}
+
 	none := []int{}
 	err = guard("batch 2", func() error { _ = none[len(none)]; return nil })
 	if err == nil || !strings.Contains(err.Error(), "batch 2: expected values that agree with each other, found runtime "+

@@ -64,6 +64,7 @@ func open(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
 			Place: "header", Want: "a FLAC file", Hint: "copy it again, or leave it out with exclude", Err: err,
 		}
 	}
+
 	h := r.header
 	if h.BitsPerSample < 4 || h.BitsPerSample > 24 {
 		return nil, &fault.Error{
@@ -71,6 +72,7 @@ func open(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
 			Hint: "decode it to WAV",
 		}
 	}
+
 	rate, err := o.Rate(src.Path, "stream info", float64(h.SampleRate), 0)
 	if err != nil {
 		return nil, err
@@ -82,10 +84,12 @@ func open(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
 			return nil, err
 		}
 	}
+
 	r.info.Channels = make([]ingest.Channel, h.NChannels)
 	for i := range r.info.Channels {
 		r.info.Channels[i] = ingest.Channel{Name: strconv.Itoa(i + 1), Unit: "full-scale", RateHz: rate, Samples: r.samples}
 	}
+
 	return r, nil
 }
 
@@ -94,24 +98,30 @@ func (r *reader) readHeader() error {
 	at := int64(len("fLaC"))
 	for last := false; !last; {
 		r.goTo(at)
+
 		block, err := meta.New((*input)(r))
 		if err != nil {
 			return err
 		}
+
 		if r.header == nil {
 			if block.Type != meta.TypeStreamInfo {
 				return fmt.Errorf("it begins with a block %v, not with the stream info", block.Type)
 			}
+
 			if err := block.Parse(); err != nil {
 				return err
 			}
+
 			r.header = block.Body.(*meta.StreamInfo)
 		}
+
 		at, last = at+4+block.Length, block.IsLast
 	}
 
 	r.samples, r.marks = int64(r.header.NSamples), []mark{{0, at}}
 	r.goTo(at)
+
 	return nil
 }
 
@@ -123,6 +133,7 @@ func (r *reader) goTo(at int64) {
 	} else {
 		r.in.Reset(section)
 	}
+
 	r.pos, r.n = at, 0
 }
 
@@ -141,12 +152,14 @@ func (in *input) Read(b []byte) (int, error) {
 func (r *reader) count(o ingest.Options) error {
 	stated := r.samples
 	r.samples = 0
+
 	var err error
 	for err == nil && (stated == 0 || r.samples < stated) {
 		if err = r.next(); err == nil {
 			r.samples = r.at + int64(r.n)
 		}
 	}
+
 	if stated > 0 {
 		r.samples = min(r.samples, stated)
 	}
@@ -156,15 +169,18 @@ func (r *reader) count(o ingest.Options) error {
 		if errors.Is(err, io.EOF) {
 			err = nil
 		}
+
 		return &fault.Error{
 			Want: "samples", Found: "no whole frame", Hint: "record again, or leave it out with exclude", Err: err,
 		}
+
 	case stated == 0 && o.Truncated != "use" && !errors.Is(err, io.EOF):
 		return r.fail(err)
 	case r.samples < stated || !errors.Is(err, io.EOF) && err != nil:
 		r.info.Warnings = append(r.info.Warnings, ingest.Warning{Path: r.src.Path, Code: "truncated", Text: fmt.Sprintf(
 			"the header claims %d samples, there are %d in whole frames: these are used", stated, r.samples)})
 	}
+
 	return nil
 }
 
@@ -174,12 +190,15 @@ func (r *reader) next() error {
 	if r.at > r.marks[len(r.marks)-1].sample {
 		r.marks = append(r.marks, mark{r.at, r.pos})
 	}
+
 	begin := r.pos
 	if err := r.decode(); err != nil {
 		r.goTo(begin) // the frame is still the next one
 		return err
 	}
+
 	r.n = int(r.frame.BlockSize)
+
 	return nil
 }
 
@@ -194,18 +213,22 @@ func (r *reader) decode() (err error) {
 	if r.frame, err = frame.New((*input)(r)); err != nil {
 		return err
 	}
+
 	f, h := r.frame, r.header
 	if f.BitsPerSample == 0 {
 		f.BitsPerSample = h.BitsPerSample
 	}
+
 	if f.BlockSize == 0 {
 		return errors.New("a frame of 65536 samples")
 	}
+
 	rate := f.SampleRate != 0 && f.SampleRate != h.SampleRate
 	if f.Channels.Count() != int(h.NChannels) || f.BitsPerSample != h.BitsPerSample || rate {
 		return fmt.Errorf("a frame of %d channels, %d bits and %d Hz, the header has %d, %d and %d Hz",
 			f.Channels.Count(), f.BitsPerSample, f.SampleRate, h.NChannels, h.BitsPerSample, h.SampleRate)
 	}
+
 	return f.Parse()
 }
 
@@ -216,6 +239,7 @@ func (r *reader) find(sample int64) {
 	if !ok {
 		i--
 	}
+
 	if m := r.marks[i]; sample < r.at || m.sample > r.at {
 		r.goTo(m.byte)
 		r.at = m.sample
@@ -228,11 +252,13 @@ func (r *reader) fail(err error) error {
 		Path: r.src.Path, Place: fmt.Sprintf("sample %d", r.at),
 		Hint: "the file is cut short or damaged: copy it again, or leave it out with exclude",
 	}
+
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		e.Want, e.Found = "a whole frame", "the end of the file"
 	} else {
 		e.Err = err
 	}
+
 	return e
 }
 
@@ -252,6 +278,7 @@ func (r *reader) Quantum() (step, low, high float64) {
 func (r *reader) Read(channels []int, start int64, dst [][]float64) (int, error) {
 	want := ingest.CheckRead(len(r.info.Channels), channels, start, dst)
 	n := int(min(int64(want), max(0, r.samples-start)))
+
 	scale, _, _ := r.Quantum()
 
 	for done := 0; done < n; {
@@ -259,6 +286,7 @@ func (r *reader) Read(channels []int, start int64, dst [][]float64) (int, error)
 		if pos < r.at || pos >= r.at+int64(r.n) {
 			r.find(pos)
 		}
+
 		for pos >= r.at+int64(r.n) {
 			if err := r.next(); err != nil {
 				return 0, r.fail(err)
@@ -273,10 +301,13 @@ func (r *reader) Read(channels []int, start int64, dst [][]float64) (int, error)
 				to[k] = float64(v) * scale
 			}
 		}
+
 		done += m
 	}
+
 	if n < want {
 		return n, io.EOF
 	}
+
 	return n, nil
 }

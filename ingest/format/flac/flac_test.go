@@ -24,6 +24,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
+
 	r, err := flac.Format.Open(src, ingest.Options{})
 	if err != nil {
 		log.Fatal(err)
@@ -52,18 +53,23 @@ func TestFLAC(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			want := ingesttest.ReadAll(t, w)
+
 			r, err := open(ingesttest.Testdata(t, c.name+".flac"), ingest.Options{RateHz: 48000})
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer r.Close()
+
 			if ws := r.Info().Warnings; len(r.Info().Channels) != len(want) || len(ws) > 0 {
 				t.Fatalf("%d channels, warnings %v", len(r.Info().Channels), ws)
 			}
+
 			for ch, x := range ingesttest.ReadAll(t, r) {
 				ingesttest.Equal(t, x, want[ch])
 			}
+
 			// Backwards over the frames' ends, channels in another order, one twice.
 			n := len(want[0])
 			for at := n - 9; at >= 0; at -= 31 {
@@ -71,17 +77,21 @@ func TestFLAC(t *testing.T) {
 				if got, err := r.Read([]int{1, 0, 1}, int64(at), dst); got != 9 || err != nil {
 					t.Fatalf("from %d: %d, %v", at, got, err)
 				}
+
 				ingesttest.Equal(t, dst[0], want[1][at:at+9])
 				ingesttest.Equal(t, dst[1], want[0][at:at+9])
 				ingesttest.Equal(t, dst[2], want[1][at:at+9])
 			}
+
 			for at, left := range map[int]int{n - 2: 2, n: 0, n + 5: 0} {
 				got, err := r.Read([]int{0}, int64(at), [][]float64{make([]float64, 4)})
 				if got != left || !errors.Is(err, io.EOF) {
 					t.Errorf("from %d: %d, %v", at, got, err)
 				}
 			}
+
 			step, low, high := r.(ingest.Quantized).Quantum()
+
 			ws, wl, wh := w.(ingest.Quantized).Quantum()
 			if step != ws || low != wl || high != wh {
 				t.Errorf("quantum %g, %g … %g; of the WAV file %g, %g … %g", step, low, high, ws, wl, wh)
@@ -97,20 +107,24 @@ func TestMD5(t *testing.T) {
 	if err != nil || len(names) < 13 {
 		t.Fatal(names, err)
 	}
+
 	for _, name := range names {
 		b := ingesttest.Testdata(t, filepath.Base(name))
 		r, err := open(b, ingest.Options{})
 		if err != nil {
 			t.Fatal(name, err)
 		}
+
 		step, _, _ := r.(ingest.Quantized).Quantum()
 		bits := 1 - math.Ilogb(step)
+
 		h, all := md5.New(), ingesttest.ReadAll(t, r)
 		for k := range all[0] {
 			for _, x := range all {
 				h.Write(binary.LittleEndian.AppendUint32(nil, uint32(int32(x[k]/step)))[:(bits+7)/8])
 			}
 		}
+
 		if want := b[26:42]; !bytes.Equal(h.Sum(nil), want) && filepath.Base(name) != "pipe.flac" {
 			t.Errorf("%s: MD5 %x, in the header %x", name, h.Sum(nil), want)
 		}
@@ -126,21 +140,26 @@ func TestCutShort(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	whole := [][]float64{make([]float64, 1500)}
 	for range 2 {
 		n, err := r.Read([]int{0}, 0, whole)
 		ingesttest.WantDataError(t, n, err, "x: sample 1024: expected a whole frame, found the end of the file")
+
 		if n, err := r.Read([]int{0}, 0, [][]float64{whole[0][:1024]}); n != 1024 || err != nil {
 			t.Errorf("the frames before: %d, %v", n, err)
 		}
 	}
+
 	r, err = open(b, ingest.Options{Truncated: "use"})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if i := r.Info(); i.Channels[1].Samples != 1024 || ingesttest.Codes(i.Warnings) != "truncated" {
 		t.Errorf("%+v", i)
 	}
+
 	ingesttest.ReadAll(t, r)
 }
 
@@ -179,13 +198,16 @@ func TestRefused(t *testing.T) {
 		t.Log(c.name)
 		ingesttest.WantDataError(t, r, err, c.want)
 	}
+
 	// Damage in a frame is found by its checksum.
 	d := bytes.Clone(b)
 	d[len(d)/2]++
+
 	r, err := open(d, ingest.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	n, err := r.Read([]int{0}, 0, [][]float64{make([]float64, 1500)})
 	ingesttest.WantDataError(t, n, err, "x: sample 512: ", "damaged")
 }
@@ -197,10 +219,12 @@ func BenchmarkRead(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
+
 			n := 0
 			for b.Loop() {
 				n = len(ingesttest.ReadAll(b, r)[0]) * len(r.Info().Channels)
 			}
+
 			b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds()/1e6, "Msamples/s")
 		})
 	}
@@ -217,8 +241,10 @@ func crc(b []byte, bits int, polynomial uint32) uint32 {
 				v ^= polynomial
 			}
 		}
+
 		v &= 1<<bits - 1
 	}
+
 	return v
 }
 
@@ -231,7 +257,9 @@ func TestRefusedFrames(t *testing.T) {
 	if end < first+100 || crc(whole[first:end], 16, 0x18005) != 0 {
 		t.Fatal(first, end)
 	}
+
 	head := 5 // bytes of the frame's header without its checksum
+
 	const has = ", the header has 1, 16 and 48000 Hz"
 	for _, c := range []struct {
 		name   string
@@ -254,10 +282,12 @@ func TestRefusedFrames(t *testing.T) {
 			c.change(frame)
 			frame[head] = byte(crc(frame[:head], 8, 0x107))
 			binary.BigEndian.PutUint16(frame[len(frame)-2:], uint16(crc(frame[:len(frame)-2], 16, 0x18005)))
+
 			r, err := open(b, ingest.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			for range 2 { // the next reading meets it again
 				n, err := r.Read([]int{0}, 0, [][]float64{make([]float64, 10)})
 				ingesttest.WantDataError(t, n, err, "sample 0: ", c.want)
@@ -274,35 +304,42 @@ func FuzzFLAC(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
+
 	for _, name := range names {
 		b := ingesttest.Testdata(f, filepath.Base(name))
 		f.Add(b)
 		f.Add(b[:len(b)/2])
 	}
+
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if len(b) == 0 {
 			return
 		}
+
 		explained := func(err error) bool {
 			if err != nil && !errors.Is(err, io.EOF) && !errors.As(err, new(*fault.Error)) {
 				t.Fatalf("%T: %v", err, err)
 			}
 			return err == nil
 		}
+
 		ingesttest.Bounded(t, b, 5<<19, 64, func() {
 			r, err := open(b, ingest.Options{})
 			if !explained(err) {
 				return
 			}
+
 			x, again := make([]float64, 1000), make([]float64, 1000)
 			n, err := r.Read([]int{0}, 0, [][]float64{x})
 			if !explained(err) {
 				return
 			}
+
 			for _, at := range []int{700, 0} {
 				if _, err := r.Read([]int{0}, int64(at), [][]float64{again[:max(0, n-at)]}); err != nil {
 					t.Fatal(err)
 				}
+
 				if at < n {
 					ingesttest.Equal(t, again[:n-at], x[at:n])
 				}

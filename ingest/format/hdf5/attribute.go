@@ -36,15 +36,18 @@ func (a Attribute) Float() (float64, bool) {
 		if len(v) == 1 {
 			return v[0], true
 		}
+
 	case []int64:
 		if len(v) == 1 {
 			return float64(v[0]), true
 		}
+
 	case []uint64:
 		if len(v) == 1 {
 			return float64(v[0]), true
 		}
 	}
+
 	return 0, false
 }
 
@@ -59,6 +62,7 @@ func (a Attribute) Text() (string, bool) {
 			return v[0], true
 		}
 	}
+
 	return "", false
 }
 
@@ -70,14 +74,17 @@ func (a Attribute) String() string {
 		if a.Type.conv == convF32 {
 			bits = 32
 		}
+
 		return strconv.FormatFloat(v, 'g', -1, bits)
 	}
+
 	switch v := a.Value.(type) {
 	case nil:
 		if a.Err != nil {
 			return "(" + a.Err.Error() + ")"
 		}
 		return ""
+
 	case float64:
 		return float(v)
 	case []float64:
@@ -98,9 +105,11 @@ func bracketed[T any](vs []T, text func(T) string) string {
 	for i, v := range vs {
 		s[i] = text(v)
 	}
+
 	if len(s) == 1 {
 		return s[0]
 	}
+
 	return "[" + strings.Join(s, " ") + "]"
 }
 
@@ -110,6 +119,7 @@ func findAttribute(as []Attribute, name string) (Attribute, bool) {
 			return a, true
 		}
 	}
+
 	return Attribute{}, false
 }
 
@@ -125,12 +135,15 @@ func (w *walker) attributes(ms []message) ([]Attribute, error) {
 			if err != nil {
 				return nil, err
 			}
+
 			a, err := w.attribute(b)
 			if err != nil {
 				return nil, err
 			}
+
 			a.order = m.order
 			as = append(as, a)
+
 		case msgAttrInfo:
 			var err error
 			if as, err = w.denseAttributes(as, m); err != nil {
@@ -138,7 +151,9 @@ func (w *walker) attributes(ms []message) ([]Attribute, error) {
 			}
 		}
 	}
+
 	sort.SliceStable(as, func(i, j int) bool { return as[i].order < as[j].order })
+
 	return as, nil
 }
 
@@ -147,51 +162,65 @@ func (w *walker) denseAttributes(as []Attribute, m message) ([]Attribute, error)
 	if v := c.u8(); v != 0 {
 		return nil, w.p.unsupported(fmt.Sprintf("attribute info version %d", v))
 	}
+
 	flags := c.u8()
 	if flags&1 != 0 {
 		c.skip(2)
 	}
+
 	heap, names := c.addr(), c.addr()
+
 	if c.bad {
 		return nil, w.p.errorf(m.addr, "an attribute info message is too short")
 	}
+
 	if heap == undefined || names == undefined {
 		return as, nil
 	}
+
 	h, err := w.p.fractalHeap(heap)
 	if err != nil {
 		return nil, err
 	}
+
 	first := len(as)
 	err = w.p.btree2(names, func(kind int, rec []byte) error {
 		if kind != 8 || len(rec) < 13 {
 			return w.p.errorf(names, "the index of attributes is of kind %d, not 8", kind)
 		}
+
 		if rec[8]&flagShared != 0 {
 			return w.p.unsupported("an attribute in the table of shared messages")
 		}
+
 		b, err := h.get(rec[:8])
 		if err != nil {
 			return err
 		}
+
 		a, err := w.attribute(b)
 		if err != nil {
 			return err
 		}
+
 		a.order = -1
 		if flags&2 != 0 {
 			rc := w.p.cursor(rec[9:])
 			a.order = int(rc.u32())
 		}
+
 		as = append(as, a)
+
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
+
 	// The index is sorted by hash, which means nothing to people.
 	dense := as[first:]
 	sort.SliceStable(dense, func(i, j int) bool { return dense[i].Name < dense[j].Name })
+
 	return as, nil
 }
 
@@ -202,30 +231,40 @@ func (w *walker) attribute(b []byte) (Attribute, error) {
 	if err := w.p.charge(512); err != nil {
 		return a, err
 	}
+
 	c := w.p.cursor(b)
 	version, flags := c.u8(), c.u8()
 	if version < 1 || version > 3 {
 		return a, w.p.unsupported(fmt.Sprintf("attribute version %d", version))
 	}
+
 	if version == 1 {
 		flags = 0
 	}
+
 	nName, nType, nSpace := int(c.u16()), int(c.u16()), int(c.u16())
+
 	if version == 3 {
 		c.skip(1)
 	}
+
 	field := func(n int) []byte {
 		v := c.take(n)
+
 		if version == 1 {
 			c.skip(-n & 7)
 		}
+
 		return v
 	}
+
 	a.Name = utf8Text(cut(field(nName)))
 	typ, spc := field(nType), field(nSpace)
+
 	if c.bad {
 		return a, w.p.errorf(undefined, "an attribute message is too short")
 	}
+
 	data := c.b[c.off:]
 	a.Err = func() error {
 		var err error
@@ -234,30 +273,40 @@ func (w *walker) attribute(b []byte) (Attribute, error) {
 				return err
 			}
 		}
+
 		if flags&2 != 0 {
 			if spc, err = w.p.shared(msgDataspace, w.p.cursor(spc)); err != nil {
 				return err
 			}
 		}
+
 		if a.Type, err = w.p.datatype(typ); err != nil {
 			return err
 		}
+
 		s, err := w.p.dataspace(spc)
 		if err != nil {
 			return err
 		}
+
 		a.Dims = s.dimsInt(s.dims)
+
 		if s.null {
 			return nil
 		}
+
 		n := s.count()
 		if n > uint64(len(data)) || n*uint64(a.Type.Size) > uint64(len(data)) {
 			return w.p.errorf(undefined, "the value is cut off")
 		}
+
 		a.Value, err = w.p.value(w.heaps, &a.Type, data, int(n), len(s.dims) == 0)
+
 		return err
 	}()
+
 	a.Err = about(a.Err, "attribute "+a.Name)
+
 	return a, nil
 }
 
@@ -266,30 +315,38 @@ func (p *parser) value(h globalHeaps, t *Type, b []byte, n int, single bool) (an
 	if err := p.charge(8 * int64(n)); err != nil {
 		return nil, err
 	}
+
 	switch {
 	case t.Class == Float && t.conv != convNone:
 		v := make([]float64, n)
 		t.floats(v, 1, b, t.Size, n)
 		return one(v, single), nil
+
 	case t.conv != convNone && t.Signed:
 		v := make([]int64, n)
 		for i := range v {
 			v[i] = int64(t.integer(b[i*t.Size:]))
 		}
+
 		return one(v, single), nil
+
 	case t.conv != convNone:
 		v := make([]uint64, n)
 		for i := range v {
 			v[i] = t.integer(b[i*t.Size:])
 		}
+
 		return one(v, single), nil
+
 	case t.Class == String || t.Class == Sequence:
 		v, err := p.strings(h, t, b, n)
 		if err != nil {
 			return nil, err
 		}
+
 		return one(v, single), nil
 	}
+
 	return nil, p.unsupported(t.why)
 }
 

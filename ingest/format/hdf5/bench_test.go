@@ -12,10 +12,12 @@ import (
 // where there is no h5py.
 func benchFile(b *testing.B) (*File, func()) {
 	b.Helper()
+
 	dir := os.Getenv("DOUBLETAKE_HDF5_BENCH") // keeps the file for h5py's turn
 	if dir == "" {
 		dir = b.TempDir()
 	}
+
 	path := filepath.Join(dir, "bench.h5")
 	if _, err := os.Stat(path); err != nil {
 		script := `
@@ -35,22 +37,27 @@ with h5py.File(sys.argv[1], "w") as f:
     f.create_dataset("fletcher32", data=x, chunks=(1 << 16,), fletcher32=True)
     f.create_dataset("lzf_shuffle", data=x, chunks=(1 << 16,), compression="lzf", shuffle=True)
 `
+
 		if out, err := exec.Command("/usr/bin/python3", "-c", script, path).CombinedOutput(); err != nil {
 			b.Skipf("no file from h5py: %v\n%s", err, out)
 		}
 	}
+
 	r, err := os.Open(path)
 	if err != nil {
 		b.Fatal(err)
 	}
+
 	st, err := r.Stat()
 	if err != nil {
 		b.Fatal(err)
 	}
+
 	f, err := Open(r, st.Size())
 	if err != nil {
 		b.Fatal(err)
 	}
+
 	return f, func() { r.Close() }
 }
 
@@ -59,29 +66,35 @@ with h5py.File(sys.argv[1], "w") as f:
 func BenchmarkRead(b *testing.B) {
 	f, done := benchFile(b)
 	defer done()
+
 	for _, d := range f.Datasets() {
 		b.Run(d.Path[1:], func(b *testing.B) {
 			b.SetBytes(d.Elements() * int64(d.Type.Size))
 			b.ReportAllocs()
+
 			channels := make([]int, 1)
 			if len(d.Dims) > 1 {
 				channels = []int{0, 1, 2, 3}
 			}
+
 			dst := make([][]float64, len(channels))
 			for i := range dst {
 				dst[i] = make([]float64, 65536)
 				channels[i] = i
 			}
+
 			for b.Loop() {
 				r, err := d.NewReader(nil)
 				if err != nil {
 					b.Fatal(err)
 				}
+
 				for at := int64(0); ; at += 65536 {
 					_, err := r.ReadChannels(0, channels, at, dst)
 					if err == io.EOF {
 						break
 					}
+
 					if err != nil {
 						b.Fatal(err)
 					}

@@ -35,10 +35,12 @@ func (d *Dataset) Elements() int64 {
 	if d.Null || d.st == nil {
 		return 0
 	}
+
 	n := int64(1)
 	for _, x := range d.st.dims {
 		n *= int64(x)
 	}
+
 	return n
 }
 
@@ -52,17 +54,21 @@ func (d *Dataset) Layout() string {
 	if d.st == nil {
 		return "none"
 	}
+
 	s := d.st.class.String()
 	if d.st.class == chunked {
 		var shape []string
 		for _, n := range d.st.chunk {
 			shape = append(shape, fmt.Sprint(n))
 		}
+
 		s += " " + strings.Join(shape, "×")
 	}
+
 	for _, f := range d.st.filters {
 		s += ", " + f.String()
 	}
+
 	return s
 }
 
@@ -76,13 +82,16 @@ func (d *Dataset) Field(name string) (*Dataset, error) {
 			v.Type = m.Type
 			v.field = d.field + m.Offset
 			v.err = v.readable()
+
 			return &v, nil
 		}
 	}
+
 	names := make([]string, 0, len(d.Type.Members))
 	for _, m := range d.Type.Members {
 		names = append(names, m.Name)
 	}
+
 	return nil, &fault.Error{
 		Place: "dataset " + d.Path,
 		Found: fmt.Sprintf("no field %q among the fields [%s]", name, strings.Join(names, ", ")),
@@ -94,9 +103,11 @@ func (d *Dataset) readable() error {
 	if d.st != nil && d.st.why != nil {
 		return about(d.st.why, "dataset "+d.Path)
 	}
+
 	if d.Type.conv == convNone {
 		return &fault.Error{Place: "dataset " + d.Path, Found: "reading as numbers the " + d.Type.why, Err: errUnsupported}
 	}
+
 	return nil
 }
 
@@ -167,14 +178,17 @@ func (w *walker) dataset(d *Dataset, ms []message) error {
 			}
 			return nil
 		}
+
 		return err
 	}
+
 	for _, m := range ms {
 		switch m.kind {
 		case msgDatatype, msgDataspace, msgFill, msgFillOld, msgLayout, msgFilters, msgExternal:
 		default:
 			continue
 		}
+
 		b, err := p.body(m)
 		if err == nil {
 			switch m.kind {
@@ -196,34 +210,43 @@ func (w *walker) dataset(d *Dataset, ms []message) error {
 				if st.filters, why, err = p.filters(b); why != "" {
 					err = p.unsupported(why)
 				}
+
 			case msgExternal:
 				external = true
 			}
 		}
+
 		if err := refuse(err); err != nil {
 			return err
 		}
 	}
+
 	if st.why == nil && (!haveType || !haveSpace || layout == nil) {
 		return p.errorf(undefined, "datatype, dataspace or layout is missing in the header")
 	}
+
 	d.Dims, d.MaxDims, d.Null = s.dimsInt(s.dims), s.dimsInt(s.max), s.null
+
 	st.dims, st.max = s.dims, s.max
 	if len(st.dims) == 0 {
 		st.dims, st.max = []uint64{1}, []uint64{1}
 	}
+
 	if s.null {
 		st.dims, st.max = []uint64{0}, []uint64{0}
 	}
+
 	st.esize = max(d.Type.Size, 1)
 	if st.fill = fill; fill == nil {
 		st.fill = fillOld
 	}
+
 	if len(st.fill) == 0 {
 		st.fill = nil
 	} else if len(st.fill) != st.esize && haveType && d.Type.Size > 0 {
 		return p.errorf(undefined, "the fill value has %d bytes, an element %d", len(st.fill), st.esize)
 	}
+
 	if external {
 		if err := refuse(p.unsupported("storage in external files")); err != nil {
 			return err
@@ -233,7 +256,9 @@ func (w *walker) dataset(d *Dataset, ms []message) error {
 			return err
 		}
 	}
+
 	d.err = d.readable()
+
 	return nil
 }
 
@@ -241,6 +266,7 @@ func (w *walker) dataset(d *Dataset, ms []message) error {
 func (p *parser) fillValue(b []byte) ([]byte, error) {
 	c := p.cursor(b)
 	version := c.u8()
+
 	var defined bool
 	switch version {
 	case 1, 2:
@@ -251,17 +277,22 @@ func (p *parser) fillValue(b []byte) ([]byte, error) {
 	default:
 		return nil, p.unsupported(fmt.Sprintf("fill value version %d", version))
 	}
+
 	if !defined {
 		return nil, nil
 	}
+
 	n := int32(c.u32())
 	if n <= 0 {
 		return nil, nil
 	}
+
 	v := c.take(int(n))
+
 	if c.bad {
 		return nil, p.errorf(undefined, "a fill value message is too short")
 	}
+
 	return v, nil
 }
 
@@ -270,6 +301,7 @@ func (p *parser) layout(st *storage, b []byte, rank int) error {
 	c := p.cursor(b)
 	var chunkRank int
 	var err error
+
 	width := 4 // bytes of a chunk's dimension
 	switch version := int(c.u8()); version {
 	case 1, 2:
@@ -279,6 +311,7 @@ func (p *parser) layout(st *storage, b []byte, rank int) error {
 	default:
 		err = p.unsupported(fmt.Sprintf("layout version %d", version))
 	}
+
 	switch {
 	case err != nil:
 		return err
@@ -289,6 +322,7 @@ func (p *parser) layout(st *storage, b []byte, rank int) error {
 	case chunkRank != rank+1 || width < 1 || width > 8:
 		return p.errorf(undefined, "chunks of %d axes for a dataset of %d", chunkRank-1, rank)
 	}
+
 	return p.chunks(c, st, rank, width)
 }
 
@@ -297,20 +331,26 @@ func (p *parser) layout12(c *cursor, st *storage) (chunkRank int, err error) {
 	n := int(c.u8())
 	kind := c.u8()
 	c.skip(5)
+
 	if kind > 2 {
 		return 0, p.unsupported(fmt.Sprintf("layout class %d", kind))
 	}
+
 	st.class = class(kind)
 	if st.class != compact {
 		st.addr = c.addr()
 	}
+
 	if st.class == chunked {
 		return n, nil
 	}
+
 	c.skip(4 * n)
+
 	if st.class == compact {
 		st.data = c.take(int(c.u32()))
 	}
+
 	return 0, nil
 }
 
@@ -321,6 +361,7 @@ func (p *parser) layout34(c *cursor, st *storage, version int) (chunkRank, width
 	if kind > 3 || kind == 3 && version == 3 {
 		return 0, 0, p.unsupported(fmt.Sprintf("layout class %d", kind))
 	}
+
 	st.class = class(kind)
 	switch st.class {
 	case compact:
@@ -336,6 +377,7 @@ func (p *parser) layout34(c *cursor, st *storage, version int) (chunkRank, width
 			st.addr = c.addr()
 			return chunkRank, 4, nil
 		}
+
 		flags := c.u8()
 		st.rawEdges = flags&1 != 0
 		st.oneKnown = flags&2 != 0
@@ -343,6 +385,7 @@ func (p *parser) layout34(c *cursor, st *storage, version int) (chunkRank, width
 		width = int(c.u8())
 		st.index = -1 // it follows
 	}
+
 	return chunkRank, width, nil
 }
 
@@ -351,21 +394,27 @@ func (p *parser) unchunked(st *storage) error {
 	if len(st.filters) > 0 {
 		return p.errorf(undefined, "filters without chunks")
 	}
+
 	st.pieces()
+
 	need := uint64(st.esize)
 	for _, n := range st.dims {
 		hi, lo := bits.Mul64(need, n)
 		if hi != 0 {
 			return p.errorf(undefined, "the elements do not fit the file")
 		}
+
 		need = lo
 	}
+
 	if st.class == compact && need > uint64(len(st.data)) {
 		return p.errorf(undefined, "the elements take %d bytes and %d are stored", need, len(st.data))
 	}
+
 	if st.class == contiguous && st.addr != undefined && !p.within(st.addr, need) {
 		return p.errorf(st.addr, "the elements take %d bytes, which reach beyond the end of the file", need)
 	}
+
 	return nil
 }
 
@@ -375,34 +424,44 @@ func (p *parser) chunks(c *cursor, st *storage, rank, width int) error {
 	for range rank {
 		n := c.uint(width)
 		st.chunk = append(st.chunk, n)
+
 		hi, lo := bits.Mul64(size, n)
 		if n == 0 || hi != 0 {
 			return p.errorf(undefined, "chunks of %d elements along an axis", n)
 		}
+
 		size = lo
 	}
+
 	esize := c.uint(width)
+
 	if c.bad {
 		return p.errorf(undefined, "a layout message is too short")
 	}
+
 	if rank == 0 || esize != uint64(st.esize) {
 		return p.errorf(undefined, "chunks of elements of %d bytes, the datatype has %d", esize, st.esize)
 	}
+
 	hi, lo := bits.Mul64(size, esize)
 	if hi != 0 || lo > math.MaxInt32 {
 		return p.unsupported("a chunk of 2 GiB or more")
 	}
+
 	st.chunkSize = int(lo)
 	st.shape()
+
 	if st.index != -1 {
 		return nil
 	}
+
 	st.index = int(c.u8())
 	switch st.index {
 	case indexSingle:
 		if st.oneKnown {
 			st.oneSize, st.oneMask = c.len(), c.u32()
 		}
+
 	case indexImplicit:
 	case indexFixed:
 		c.skip(1)
@@ -413,10 +472,13 @@ func (p *parser) chunks(c *cursor, st *storage, rank, width int) error {
 	default:
 		return p.unsupported(fmt.Sprintf("chunk index %d", st.index))
 	}
+
 	st.addr = c.addr()
+
 	if c.bad {
 		return p.errorf(undefined, "a layout message is too short")
 	}
+
 	return nil
 }
 
@@ -424,6 +486,7 @@ func (p *parser) chunks(c *cursor, st *storage, rank, width int) error {
 func (st *storage) pieces() {
 	st.chunk = make([]uint64, len(st.dims))
 	size := uint64(st.esize)
+
 	full := true
 	for i := len(st.dims) - 1; i >= 0; i-- {
 		switch most := max(pieceBytes/size, 1); {
@@ -437,6 +500,7 @@ func (st *storage) pieces() {
 			full = false
 		}
 	}
+
 	st.shape()
 }
 
@@ -444,6 +508,7 @@ func (st *storage) pieces() {
 func (st *storage) shape() {
 	st.stride = make([]uint64, len(st.chunk))
 	st.grid = make([]uint64, len(st.chunk))
+
 	n := uint64(1)
 	for i := len(st.chunk) - 1; i >= 0; i-- {
 		st.stride[i] = n
@@ -459,5 +524,6 @@ func (st *storage) edge(at []uint64) bool {
 			return true
 		}
 	}
+
 	return false
 }

@@ -59,57 +59,73 @@ func (p *parser) filters(b []byte) (fs []filter, why string, err error) {
 	default:
 		return nil, "", p.unsupported(fmt.Sprintf("filter pipeline version %d", version))
 	}
+
 	if n > 32 { // a mask of 32 bits marks those applied
 		return nil, "", p.errorf(undefined, "%d filters: the format allows 32", n)
 	}
+
 	seen := map[uint16]bool{}
 	for range n {
 		f := filter{id: c.u16()}
+
 		nName := 0
 		if version == 1 || f.id >= 256 {
 			nName = int(c.u16())
 		}
+
 		c.skip(2)
 		nPar := int(c.u16())
 		name := c.take(nName)
+
 		for range min(nPar, c.rest()/4+1) {
 			f.params = append(f.params, c.u32())
 		}
+
 		if version == 1 && nPar%2 == 1 {
 			c.skip(4)
 		}
+
 		if c.bad {
 			return nil, "", p.errorf(undefined, "a filter pipeline message is too short")
 		}
+
 		what := fmt.Sprintf("filter %d", f.id)
+
 		known, ok := filterNames[f.id]
 		if !ok {
 			known = utf8Text(cut(name))
 		}
+
 		if known != "" {
 			what += " (" + known + ")"
 		}
+
 		switch f.id {
 		case filterDeflate, filterShuffle, filterFletcher, filterLZF:
 		case filterNBit, filterScale:
 			if problem := f.packed(); problem != "" && why == "" {
 				why = what + problem
 			}
+
 		default:
 			if why == "" {
 				why = what
 			}
 		}
+
 		// Twice the same would multiply what a chunk can claim to hold, and nobody does it.
 		if seen[f.id] && why == "" {
 			why = what + " twice"
 		}
+
 		seen[f.id] = true
 		fs = append(fs, f)
 	}
+
 	if seen[filterDeflate] && seen[filterLZF] && why == "" {
 		why = "filter 32000 (lzf) together with deflate"
 	}
+
 	return fs, why, nil
 }
 
@@ -121,6 +137,7 @@ func (r *Reader) undo(fs []filter, mask uint32, raw []byte, size, esize int) ([]
 		if mask&(1<<i) != 0 {
 			continue
 		}
+
 		// What comes out here is what the filters before it made of the chunk.
 		want, exact := size, true
 		for j := range i {
@@ -133,41 +150,52 @@ func (r *Reader) undo(fs []filter, mask uint32, raw []byte, size, esize int) ([]
 				exact = false
 			}
 		}
+
 		switch fs[i].id {
 		case filterFletcher:
 			if len(raw) < 4 {
 				return nil, fmt.Errorf("%d bytes are too few for a checksum", len(raw))
 			}
+
 			n := len(raw) - 4
 			stored := binary.LittleEndian.Uint32(raw[n:])
 			sum := fletcher32(raw[:n])
+
 			// Library 1.6.2 swapped the bytes of each half on some machines.
 			swapped := sum>>8&0x00ff00ff | sum&0x00ff00ff<<8
 			if stored != sum && stored != swapped && !r.p.lax {
 				return nil, fmt.Errorf("the fletcher32 checksum is %#08x and should be %#08x", sum, stored)
 			}
+
 			raw = raw[:n]
+
 		case filterShuffle:
 			step := esize
 			if len(fs[i].params) > 0 && fs[i].params[0] > 0 {
 				step = int(min(fs[i].params[0], 1<<30))
 			}
+
 			if step == 1 {
 				break
 			}
+
 			out := r.buffer(len(raw))
 			unshuffle(out, raw, step)
 			r.recycle(raw)
 			raw = out
+
 		case filterDeflate, filterLZF:
 			most := maxInflate
 			if !exact { // what comes out may be packed elements: one bit of 64, or none
 				most *= 64
 			}
+
 			if want/most > len(raw)+1 && (exact || want > maxEqual+packedMore) {
 				return nil, fmt.Errorf("%d bytes stored cannot hold a chunk of %d", len(raw), want)
 			}
+
 			out := r.buffer(want)
+
 			n, name, err := 0, "lzf", error(nil)
 			if fs[i].id == filterDeflate {
 				name = "deflate"
@@ -175,34 +203,43 @@ func (r *Reader) undo(fs []filter, mask uint32, raw []byte, size, esize int) ([]
 			} else {
 				n, err = unLZF(out, raw)
 			}
+
 			if err == nil && exact && n < want {
 				err = fmt.Errorf("the data end after %d of %d bytes", n, want)
 			}
+
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", name, err)
 			}
+
 			r.recycle(raw)
 			raw = out[:n]
+
 		case filterNBit, filterScale:
 			if fs[i].kept() {
 				break
 			}
+
 			if err := fs[i].fits(raw, want); err != nil {
 				return nil, fmt.Errorf("%s: %w", fs[i], err)
 			}
+
 			out := r.buffer(want)
 			if fs[i].id == filterNBit {
 				fs[i].unpackBits(out, raw)
 			} else {
 				fs[i].unpackScaled(out, raw)
 			}
+
 			r.recycle(raw)
 			raw = out
 		}
 	}
+
 	if len(raw) != size {
 		return nil, fmt.Errorf("it has %d bytes and should have %d", len(raw), size)
 	}
+
 	return raw, nil
 }
 
@@ -215,22 +252,27 @@ func (r *Reader) inflate(out, raw []byte) (int, error) {
 	} else {
 		r.inflater.Reset(src)
 	}
+
 	n, err := io.ReadFull(r.inflater, out)
+
 	// The end of the stream follows, and with it the checksum; if the data ended
 	// too early, the error comes again.
 	if err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		var k int
+
 		var next [1]byte
 		if k, err = r.inflater.Read(next[:]); k > 0 {
 			return 0, fmt.Errorf("the data go on after %d bytes", len(out))
 		}
 	}
+
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return 0, errors.New("the compressed data are cut off")
 	case !errors.Is(err, io.EOF):
 		return 0, err
 	}
+
 	return n, nil
 }
 
@@ -244,41 +286,49 @@ func unshuffle(out, raw []byte, step int) {
 		for i := range n {
 			binary.LittleEndian.PutUint16(out[2*i:], uint16(a[i])|uint16(b[i])<<8)
 		}
+
 	case 4:
 		a, b, c, d := raw[:n], raw[n:2*n], raw[2*n:3*n], raw[3*n:4*n]
 		for i := range n {
 			binary.LittleEndian.PutUint32(out[4*i:], uint32(a[i])|uint32(b[i])<<8|uint32(c[i])<<16|uint32(d[i])<<24)
 		}
+
 	case 8:
 		a, b, c, d := raw[:n], raw[n:2*n], raw[2*n:3*n], raw[3*n:4*n]
+
 		e, f, g, h := raw[4*n:5*n], raw[5*n:6*n], raw[6*n:7*n], raw[7*n:8*n]
 		for i := range n {
 			lo := uint32(a[i]) | uint32(b[i])<<8 | uint32(c[i])<<16 | uint32(d[i])<<24
 			hi := uint32(e[i]) | uint32(f[i])<<8 | uint32(g[i])<<16 | uint32(h[i])<<24
 			binary.LittleEndian.PutUint64(out[8*i:], uint64(lo)|uint64(hi)<<32)
 		}
+
 	default:
 		for j := range min(step, len(raw)) {
 			if n == 0 {
 				break
 			}
+
 			for i, x := range raw[j*n : (j+1)*n] {
 				out[i*step+j] = x
 			}
 		}
 	}
+
 	copy(out[n*step:], raw[n*step:])
 }
 
 // fletcher32 is the format's checksum of chunks, over big-endian words of 16 bits.
 func fletcher32(b []byte) uint32 {
 	var s1, s2 uint64
+
 	// What the definition folds after every 360 words may wait: 64 bits hold the
 	// sums of 2^16 words.
 	for len(b) >= 2 {
 		n := min(len(b)/2, 1<<16)
 		block := b[:2*n]
 		b = b[2*n:]
+
 		for len(block) >= 8 {
 			w := binary.BigEndian.Uint64(block)
 			w0, w1, w2, w3 := w>>48, w>>32&0xffff, w>>16&0xffff, w&0xffff
@@ -286,17 +336,21 @@ func fletcher32(b []byte) uint32 {
 			s1 += w0 + w1 + w2 + w3
 			block = block[8:]
 		}
+
 		for len(block) >= 2 {
 			s1 += uint64(binary.BigEndian.Uint16(block))
 			s2 += s1
 			block = block[2:]
 		}
+
 		s1, s2 = fold(s1), fold(s2)
 	}
+
 	if len(b) == 1 {
 		s1 += uint64(b[0]) << 8
 		s2 += s1
 	}
+
 	return uint32(fold(s2))<<16 | uint32(fold(s1))
 }
 
@@ -314,37 +368,47 @@ func unLZF(out, raw []byte) (int, error) {
 	o := 0
 	for i := 0; i < len(raw); {
 		ctl := int(raw[i])
+
 		i++
 		if ctl < 32 {
 			n := ctl + 1
 			if i+n > len(raw) || o+n > len(out) {
 				return 0, fmt.Errorf("the data are damaged at byte %d", i-1)
 			}
+
 			copy(out[o:], raw[i:i+n])
 			i, o = i+n, o+n
 			continue
 		}
+
 		n := ctl >> 5
 		if n == 7 {
 			if i >= len(raw) {
 				return 0, fmt.Errorf("the data are cut off")
 			}
+
 			n += int(raw[i])
 			i++
 		}
+
 		n += 2
+
 		if i >= len(raw) {
 			return 0, fmt.Errorf("the data are cut off")
 		}
+
 		back := ((ctl&31)<<8 | int(raw[i])) + 1
+
 		i++
 		if back > o || o+n > len(out) {
 			return 0, fmt.Errorf("the data are damaged at byte %d", i-1)
 		}
+
 		for range n { // may overlap
 			out[o] = out[o-back]
 			o++
 		}
 	}
+
 	return o, nil
 }

@@ -59,11 +59,14 @@ func about(err error, object string) error {
 	if !ok || e.Place != "" && !strings.HasPrefix(e.Place, "byte ") {
 		return err
 	}
+
 	c := *e
 	if c.Place != "" {
 		object += ", "
 	}
+
 	c.Place = object + c.Place
+
 	return &c
 }
 
@@ -102,15 +105,18 @@ func findSuperblock(r io.ReaderAt, size int64) (int64, bool, error) {
 			}
 			return 0, false, atByte(at, "cannot read", err)
 		}
+
 		if string(b) == signature {
 			return at, true, nil
 		}
+
 		if at == 0 {
 			at = 512
 		} else {
 			at *= 2
 		}
 	}
+
 	return 0, false, nil
 }
 
@@ -125,26 +131,32 @@ func open(r io.ReaderAt, size int64, lax bool) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	if !ok {
 		return nil, &fault.Error{Found: "no HDF5 signature at byte 0, 512, 1024, 2048, …"}
 	}
+
 	f := &File{userBlock: at, objects: map[uint64]any{}}
 	p := &parser{source: source{r: r, base: at, size: size, so: 8, sl: 8, lax: lax}, left: 16*size + 1<<20}
 	root, err := f.superblock(p)
 	if err != nil {
 		return nil, err
 	}
+
 	f.src = p.source
 	w := walker{f: f, p: p, heaps: globalHeaps{}}
 	o, err := w.object(root, "/", 0)
 	if err != nil {
 		return nil, err
 	}
+
 	g, ok := o.(*Group)
 	if !ok {
 		return nil, p.errorf(root, "the root object is no group")
 	}
+
 	f.root = g
+
 	return f, nil
 }
 
@@ -156,6 +168,7 @@ func (f *File) superblock(p *parser) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
+
 	c := p.cursor(b[8:])
 	f.version = int(c.u8())
 	var base, eof, driver, root uint64
@@ -163,56 +176,70 @@ func (f *File) superblock(p *parser) (uint64, error) {
 	switch f.version {
 	case 0, 1:
 		c.skip(4)
+
 		if err := p.sizes(c); err != nil {
 			return 0, err
 		}
+
 		c.skip(1 + 2 + 2 + 4)
+
 		if f.version == 1 {
 			c.skip(4)
 		}
+
 		base = c.addr()
 		c.addr()
 		eof, driver = c.addr(), c.addr()
 		c.skip(p.so)
 		root = c.addr()
+
 	case 2, 3:
 		if err := p.sizes(c); err != nil {
 			return 0, err
 		}
+
 		c.skip(1)
 		base = c.addr()
 		ext := c.addr()
 		eof, root = c.addr(), c.addr()
 		end := 8 + c.off
+
 		sum := c.u32()
 		if !c.bad && !p.right(b[:end], sum) {
 			return 0, p.errorf(0, "the checksum of the superblock is wrong")
 		}
+
 		if ext != undefined && !c.bad {
 			ms, err := p.header(ext)
 			if err != nil {
 				return 0, about(err, "the superblock extension")
 			}
+
 			for _, m := range ms {
 				if m.kind == msgDriver {
 					return 0, p.unsupported("data spread over several files (driver information)")
 				}
 			}
 		}
+
 	default:
 		return 0, p.unsupported(fmt.Sprintf("superblock version %d", f.version))
 	}
+
 	if c.bad {
 		return 0, p.errorf(0, "the file ends within the superblock")
 	}
+
 	if driver != undefined {
 		return 0, p.unsupported("data spread over several files (driver information)")
 	}
+
 	// Addresses count from the superblock, as in the reference library; the end was noted with the base of that time.
 	if end := eof - base + uint64(p.base); eof < base || end < uint64(p.base) || end > uint64(p.size) {
 		return 0, &fault.Error{Found: fmt.Sprintf("the file is cut off: it should end at byte %d and has %d bytes", end,
 			p.size)}
 	}
+
 	return root, nil
 }
 
@@ -224,8 +251,10 @@ func (p *parser) sizes(c *cursor) error {
 			return p.errorf(0, "addresses of %d and lengths of %d bytes: 2, 4 or 8 are possible", so, sl)
 		}
 	}
+
 	p.so, p.sl = so, sl
 	c.so, c.sl = so, sl
+
 	return nil
 }
 
@@ -310,17 +339,21 @@ func (w *walker) object(addr uint64, path string, depth int) (any, error) {
 	if o, ok := w.f.objects[addr]; ok {
 		return o, nil
 	}
+
 	if depth > maxDepth {
 		return nil, w.p.errorf(addr, "groups are nested more than %d deep", maxDepth)
 	}
+
 	if err := w.p.charge(int64(len(path)) + 512); err != nil {
 		return nil, err
 	}
+
 	w.f.objects[addr] = nil
 	ms, err := w.p.header(addr)
 	if err != nil {
 		return nil, about(err, "object "+path)
 	}
+
 	var isGroup, isDataset bool
 	for _, m := range ms {
 		switch m.kind {
@@ -330,26 +363,33 @@ func (w *walker) object(addr uint64, path string, depth int) (any, error) {
 			isDataset = true
 		}
 	}
+
 	switch {
 	case isDataset:
 		d := &Dataset{Path: path, src: w.f.src}
 		if d.Attributes, err = w.attributes(ms); err == nil {
 			err = w.dataset(d, ms)
 		}
+
 		if err != nil {
 			return nil, about(err, "dataset "+path)
 		}
+
 		w.f.objects[addr] = d
 		w.f.datasets = append(w.f.datasets, d)
+
 		return d, nil
+
 	case isGroup:
 		g := &Group{Path: path}
 		if g.Attributes, err = w.attributes(ms); err == nil {
 			g.Links, err = w.p.links(ms)
 		}
+
 		if err != nil {
 			return nil, about(err, "group "+path)
 		}
+
 		w.f.objects[addr] = g
 		w.f.groups = append(w.f.groups, g)
 		for _, l := range g.Links {
@@ -359,8 +399,10 @@ func (w *walker) object(addr uint64, path string, depth int) (any, error) {
 				}
 			}
 		}
+
 		return g, nil
 	}
+
 	return nil, nil // a named datatype
 }
 

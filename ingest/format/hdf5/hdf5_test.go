@@ -22,10 +22,12 @@ func openBytes(b []byte) (*File, error) { return Open(bytes.NewReader(b), int64(
 
 func openTruth(t testing.TB, name string) *File {
 	t.Helper()
+
 	f, err := openBytes(readMaybeZipped(t, filepath.Join("testdata", name)))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return f
 }
 
@@ -48,17 +50,20 @@ func TestFletcher32(t *testing.T) {
 		n := rapid.IntRange(0, 300000).Draw(t, "n")
 		b := bytes.Repeat(rapid.SliceOfN(rapid.Byte(), 1, 50).Draw(t, "bytes"), n/50+1)
 		b = b[:min(n, len(b))]
+
 		var s1, s2 uint32
 		for i := 0; i < len(b); i += 2 {
 			w := uint32(b[i]) << 8
 			if i+1 < len(b) {
 				w |= uint32(b[i+1])
 			}
+
 			s1 += w
 			s1 = s1&0xffff + s1>>16
 			s2 += s1
 			s2 = s2&0xffff + s2>>16
 		}
+
 		if got, want := fletcher32(b), s2<<16|s1; got != want {
 			t.Fatalf("%#08x, want %#08x", got, want)
 		}
@@ -71,12 +76,15 @@ func TestUnshuffle(t *testing.T) {
 		b := rapid.SliceOfN(rapid.Byte(), 0, 200).Draw(t, "bytes")
 		step := rapid.IntRange(1, 20).Draw(t, "step")
 		n := len(b) / step
+
 		raw := append([]byte(nil), b...)
 		for i := range n * step {
 			raw[i%step*n+i/step] = b[i]
 		}
+
 		out := make([]byte, len(b))
 		unshuffle(out, raw, step)
+
 		if !bytes.Equal(out, b) {
 			t.Fatalf("step %d: %v, want %v", step, out, b)
 		}
@@ -89,6 +97,7 @@ func dump(b []byte) (string, error) {
 	if err != nil {
 		return "", err
 	}
+
 	var s strings.Builder
 	attributes := func(as []Attribute) {
 		for _, a := range as {
@@ -96,22 +105,28 @@ func dump(b []byte) (string, error) {
 			err = errors.Join(err, a.Err)
 		}
 	}
+
 	for _, g := range f.Groups() {
 		fmt.Fprintln(&s, g.Path)
 		attributes(g.Attributes)
+
 		for _, l := range g.Links {
 			fmt.Fprintln(&s, " ", l.Name, l.Kind, l.Target)
 		}
 	}
+
 	for _, d := range f.Datasets() {
 		fmt.Fprintln(&s, d.Path, d.Dims, d.MaxDims, d.Type, d.Layout())
 		attributes(d.Attributes)
+
 		v := make([]float64, min(d.Elements(), 1000))
 		if _, e := d.ReadFloat64(v, 0); e != nil {
 			err = errors.Join(err, e)
 		}
+
 		fmt.Fprintln(&s, v)
 	}
+
 	return s.String(), err
 }
 
@@ -124,15 +139,18 @@ func TestDamaged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	changes := []byte{0xff, 1}
 	if os.Getenv("DOUBLETAKE_LONG") == "" {
 		changes = changes[:1]
 	}
+
 	refused := 0
 	for i := range b {
 		for _, x := range changes {
 			b[i] ^= x
 			got, err := dump(b)
+
 			b[i] ^= x
 			if err != nil {
 				refused++
@@ -141,6 +159,7 @@ func TestDamaged(t *testing.T) {
 			}
 		}
 	}
+
 	if refused < len(b)*len(changes)/4 {
 		t.Errorf("only %d of %d changes noticed", refused, len(b)*len(changes))
 	}
@@ -159,6 +178,7 @@ func TestTruncated(t *testing.T) {
 			}
 		}
 	}
+
 	b := readMaybeZipped(t, "testdata/matlab73.mat")
 	_, err := openBytes(b[:len(b)-7])
 	if want := fmt.Sprintf("the file is cut off: it should end at byte %d and has %d bytes", len(b),
@@ -175,10 +195,12 @@ func TestMoved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	got, err := dump(append(make([]byte, 2048), b...))
 	if err != nil || got != want {
 		t.Errorf("behind 2048 bytes it reads\n%s, %v; want\n%s", got, err, want)
 	}
+
 	if _, err := openBytes(append(make([]byte, 1000), b...)); err == nil ||
 		err.Error() != "no HDF5 signature at byte 0, 512, 1024, 2048, …" {
 		t.Errorf("behind 1000 bytes: %v", err)
@@ -204,6 +226,7 @@ func oldFile(tree, heap uint64, rest ...byte) []byte {
 	le(tree)
 	le(heap)
 	b.Write(rest)
+
 	return b.Bytes()
 }
 
@@ -217,15 +240,19 @@ func TestHostile(t *testing.T) {
 
 	// 20 levels of nodes, each of whose 60 children is the same next node.
 	var trees []byte
+
 	const node = 24 + 61*8 + 60*8
 	for level := 20; level >= 0; level-- {
 		n := append([]byte{'T', 'R', 'E', 'E', 0, byte(level), 60, 0}, make([]byte, node-8)...)
 		for i := range 60 {
 			binary.LittleEndian.PutUint64(n[24+8+16*i:], at+uint64(len(trees))+node)
 		}
+
 		trees = append(trees, n...)
 	}
+
 	trees = append(trees, "SNOD\x01\x00\x00\x00"...)
+
 	// A header that continues with itself.
 	circle := oldFile(0, 0)
 	copy(circle[96+16:], []byte{
@@ -244,10 +271,12 @@ func TestHostile(t *testing.T) {
 		{"no heap", oldFile(at, 137, append(heap, trees...)...), "no local heap"},
 	} {
 		begin := ingesttest.CPU()
+
 		_, err := openBytes(c.file)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)
 		}
+
 		if d := ingesttest.CPU() - begin; d > 30*time.Second {
 			t.Errorf("%s took %v", c.name, d)
 		}
@@ -261,11 +290,13 @@ func TestBombs(t *testing.T) {
 		filters: []filter{{id: filterDeflate}}, chunk: []uint64{1<<28 - 1}, chunkSize: (1<<28 - 1) * 8, index: indexSingle,
 		addr: 0, oneKnown: true, oneSize: 24,
 	}
+
 	st.shape()
 	d := &Dataset{
 		Path: "/x", st: st, src: source{r: bytes.NewReader(make([]byte, 100)), size: 100, so: 8, sl: 8},
 		Type: Type{Class: Float, Size: 8, conv: convF64},
 	}
+
 	_, err := d.ReadFloat64(make([]float64, 1), 0)
 	if want := "dataset /x, byte 0: chunk [0]: 24 bytes stored cannot hold a chunk of 2147483640"; err == nil ||
 		err.Error() != want {
@@ -277,6 +308,7 @@ func TestBombs(t *testing.T) {
 // writes any more, built from the specification (IV.A.2.i).
 func TestOldLayouts(t *testing.T) {
 	p := &parser{source: source{size: 10000, so: 8, sl: 8}, left: 1 << 20}
+
 	addr := []byte{0x10, 0x20, 0, 0, 0, 0, 0, 0}
 	for version := byte(1); version <= 2; version++ {
 		st := &storage{dims: []uint64{20, 3}, max: []uint64{20, 3}, esize: 4}
@@ -286,13 +318,16 @@ func TestOldLayouts(t *testing.T) {
 			fmt.Sprint(st.chunk, st.grid, st.chunkSize) != "[7 2] [3 2] 56" {
 			t.Errorf("version %d, chunked: %+v, %v", version, st, err)
 		}
+
 		st = &storage{dims: []uint64{20, 3}, max: []uint64{20, 3}, esize: 4}
 		b = append([]byte{version, 2, 1, 0, 0, 0, 0, 0}, addr...)
 		b = append(b, 20, 0, 0, 0, 3, 0, 0, 0)
 		if err := p.layout(st, b, 2); err != nil || st.class != contiguous || st.addr != 0x2010 {
 			t.Errorf("version %d, contiguous: %+v, %v", version, st, err)
 		}
+
 		st = &storage{dims: []uint64{2}, max: []uint64{2}, esize: 2}
+
 		b = []byte{version, 1, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 4, 0, 0, 0, 1, 2, 3, 4}
 		if err := p.layout(st, b, 1); err != nil || st.class != compact || string(st.data) != "\x01\x02\x03\x04" {
 			t.Errorf("version %d, compact: %+v, %v", version, st, err)
@@ -304,33 +339,41 @@ func TestOldLayouts(t *testing.T) {
 // looks on when it is there.
 func TestParallel(t *testing.T) {
 	f := openTruth(t, "index_latest.h5.gz")
+
 	var paths []string
 	for _, d := range f.Datasets() {
 		if d.Elements() < 5000 {
 			paths = append(paths, d.Path)
 		}
 	}
+
 	read := func(cache *Cache, path string) ([]float64, error) {
 		d, err := f.Dataset(path)
 		if err != nil {
 			return nil, err
 		}
+
 		r, err := d.NewReader(cache)
 		if err != nil {
 			return nil, err
 		}
+
 		v := make([]float64, d.Elements())
 		_, err = r.ReadFloat64(v, 0)
+
 		return v, err
 	}
+
 	want := map[string][]float64{}
 	for _, p := range paths {
 		v, err := read(nil, p)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		want[p] = v
 	}
+
 	var wg sync.WaitGroup
 	for g := range 4 {
 		wg.Go(func() {
@@ -342,32 +385,41 @@ func TestParallel(t *testing.T) {
 					t.Errorf("%s differs: %v", p, err)
 				}
 			}
+
 			if cache.used > 3000 {
 				t.Errorf("the cache holds %d bytes of 3000", cache.used)
 			}
 		})
 	}
+
 	wg.Wait()
 }
 
 // TestCache: chunks leave so that the limit holds, a single larger one stays.
 func TestCache(t *testing.T) {
 	c := NewCache(1000)
+
 	st := &storage{}
 	for i := range uint64(20) {
 		c.put(chunkKey{st, i}, make([]byte, 172)) // 300 with its administration
+
 		if c.used > 1000 || len(c.byKey) != c.order.Len() {
 			t.Fatalf("%d bytes of 1000, %d and %d entries", c.used, len(c.byKey), c.order.Len())
 		}
+
 		c.get(chunkKey{st, 0})
 	}
+
 	if _, ok := c.get(chunkKey{st, 0}); !ok {
 		t.Error("the entry in constant use was dropped")
 	}
+
 	if _, ok := c.get(chunkKey{st, 10}); ok {
 		t.Error("the entry not used for long was kept")
 	}
+
 	c.put(chunkKey{st, 99}, make([]byte, 5000))
+
 	if _, ok := c.get(chunkKey{st, 99}); !ok || c.order.Len() != 1 {
 		t.Error("the only chunk, larger than the cache, is not held")
 	}
@@ -400,6 +452,7 @@ func TestReadError(t *testing.T) {
 				}
 			}
 		}
+
 		if !errors.Is(err, errBroken) {
 			t.Errorf("broken beyond byte %d: %v", ok, err)
 		}
@@ -413,10 +466,12 @@ func TestPanics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	r, err := d.NewReader(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	buf := make([]float64, 3)
 	for name, call := range map[string]func(){
 		"start":   func() { r.ReadFloat64(buf, -1) },
@@ -430,12 +485,15 @@ func TestPanics(t *testing.T) {
 					t.Errorf("%s: no panic", name)
 				}
 			}()
+
 			call()
 		}()
 	}
+
 	if n, err := r.ReadFloat64(buf, 500); n != 0 || err != io.EOF {
 		t.Errorf("behind the end: %d, %v", n, err)
 	}
+
 	if n, err := r.ReadChannels(0, []int{0}, 498, [][]float64{buf}); n != 2 || err != io.EOF {
 		t.Errorf("across the end: %d, %v", n, err)
 	}
@@ -448,6 +506,7 @@ func TestAttributeText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for name, want := range map[string]string{
 		"zeta_f8": "2.5", "rate_f4": "0.33333334", "u8": "18446744073709551615", "array_f8": "[1.5 -2.5 1e+300]",
 		"one_in_array": "48000",
@@ -459,16 +518,19 @@ func TestAttributeText(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, a.String(), want)
 		}
 	}
+
 	if a, _ := d.Attribute("one_in_array"); true {
 		if v, ok := a.Float(); !ok || v != 48000 {
 			t.Errorf("one_in_array: %v, %v", v, ok)
 		}
 	}
+
 	if a, _ := d.Attribute("array_f8"); true {
 		if _, ok := a.Float(); ok {
 			t.Error("an array of three is one number")
 		}
 	}
+
 	if a, _ := d.Attribute("text_fixed"); true {
 		if v, ok := a.Text(); !ok || v != "V/Pa" {
 			t.Errorf("text_fixed: %q, %v", v, ok)
@@ -491,12 +553,15 @@ func ExampleFile() {
 		fmt.Println(err)
 		return
 	}
+
 	for _, d := range f.Datasets() {
 		fmt.Print(d.Path, " ", d.Dims, " ", d.Type, ", ", d.Layout())
+
 		if a, ok := d.Attribute("ChannelInformationSamplingPeriod"); ok {
 			period, _ := a.Float()
 			fmt.Printf(", %.0f Hz", 1/period)
 		}
+
 		fmt.Println()
 	}
 	// Output:
@@ -513,24 +578,29 @@ func ExampleReader_ReadChannels() {
 		fmt.Println(err)
 		return
 	}
+
 	f, err := Open(bytes.NewReader(b), int64(len(b)))
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
+
 	d, err := f.Dataset("/counts")
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
+
 	r, err := d.NewReader(nil)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
+
 	block := [][]float64{make([]float64, 4), make([]float64, 4)}
 	n, err := r.ReadChannels(0, []int{0, 2}, 36, block)
 	fmt.Println(d.Dims, n, err)
+
 	// Element i is (7919·i + 34) mod 251 − 125; here i = 108, 111, … and 110, 113, …
 	fmt.Println(block)
 	// Output:
@@ -542,31 +612,38 @@ func ExampleReader_ReadChannels() {
 // pushes out must not change under another.
 func TestSharedCache(t *testing.T) {
 	f := openTruth(t, "matrix_latest.h5.gz")
+
 	var ds []*Dataset
 	for _, d := range f.Datasets() {
 		if strings.Contains(d.Path, "/gzip_") && strings.HasSuffix(d.Path, "_n") {
 			ds = append(ds, d)
 		}
 	}
+
 	for _, limit := range []int{1, 300, 1000, 5000} {
 		cache := NewCache(limit)
+
 		var rs []*Reader
 		for _, d := range ds {
 			r, err := d.NewReader(cache)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			rs = append(rs, r)
 		}
+
 		for at := range int64(37) {
 			for i, r := range rs {
 				var got, want [1]float64
 				if _, err := r.ReadFloat64(got[:], at); err != nil {
 					t.Fatal(err)
 				}
+
 				if _, err := ds[i].ReadFloat64(want[:], at); err != nil {
 					t.Fatal(err)
 				}
+
 				if !same(got[0], want[0]) {
 					t.Fatalf("cache of %d bytes: %s[%d] is %v, want %v", limit, ds[i].Path, at, got[0], want[0])
 				}

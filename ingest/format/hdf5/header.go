@@ -48,22 +48,28 @@ func (p *parser) header(addr uint64) ([]message, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	if len(b) >= 4 && string(b[:4]) == "OHDR" {
 		return p.header2(addr)
 	}
+
 	if len(b) < 16 {
 		return nil, p.errorf(addr, "an object header at address %d reaches beyond the end of the file", addr)
 	}
+
 	if b[0] != 1 {
 		return nil, p.errorf(addr, "no object header at address %d", addr)
 	}
+
 	parts := []part{{addr + 16, uint64(binary.LittleEndian.Uint32(b[8:]))}}
+
 	var ms []message
 	for i := 0; i < len(parts); i++ {
 		block, err := p.bytes(parts[i].addr, parts[i].n)
 		if err != nil {
 			return nil, err
 		}
+
 		c := p.cursor(block)
 		for c.rest() >= 8 {
 			m := message{order: -1, addr: parts[i].addr + uint64(c.off)}
@@ -71,14 +77,17 @@ func (p *parser) header(addr uint64) ([]message, error) {
 			n := int(c.u16())
 			m.flags = c.u8()
 			c.skip(3)
+
 			if m.body = c.take(n); c.bad {
 				return nil, p.errorf(m.addr, "a message of %d bytes is longer than its object header", n)
 			}
+
 			if ms, parts, err = p.message(ms, parts, m); err != nil {
 				return nil, err
 			}
 		}
 	}
+
 	return ms, nil
 }
 
@@ -90,57 +99,73 @@ func (p *parser) header2(addr uint64) ([]message, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	c := p.cursor(b)
 	c.skip(4)
+
 	if v := c.u8(); v != 2 {
 		return nil, p.errorf(addr, "object header version %d", v)
 	}
+
 	flags := c.u8()
 	if flags&(1<<5) != 0 {
 		c.skip(16)
 	}
+
 	if flags&(1<<4) != 0 {
 		c.skip(4)
 	}
+
 	size := c.uint(1 << (flags & 3))
 	front := uint64(c.off)
+
 	if c.bad || !p.within(addr, size) {
 		return nil, p.errorf(addr, "an object header at address %d reaches beyond the end of the file", addr)
 	}
+
 	parts := []part{{addr, front + size + 4}}
+
 	var ms []message
 	for i := 0; i < len(parts); i++ {
 		sig, what := "OCHK", "object header continuation"
 		if i == 0 {
 			sig, what = "OHDR", "object header"
 		}
+
 		c, err := p.checked(parts[i].addr, parts[i].n, sig, what)
 		if err != nil {
 			return nil, err
 		}
+
 		if i == 0 {
 			c.skip(int(front) - 4)
 		}
+
 		fixed := 4
 		if flags&(1<<2) != 0 {
 			fixed = 6
 		}
+
 		for c.rest() >= fixed {
 			m := message{order: -1, addr: parts[i].addr + uint64(c.off)}
 			m.kind = uint16(c.u8())
 			n := int(c.u16())
+
 			m.flags = c.u8()
 			if fixed == 6 {
 				m.order = int(c.u16())
 			}
+
 			if m.body = c.take(n); c.bad {
 				return nil, p.errorf(m.addr, "a message of %d bytes is longer than its object header", n)
 			}
+
 			if ms, parts, err = p.message(ms, parts, m); err != nil {
 				return nil, err
 			}
 		}
 	}
+
 	return ms, nil
 }
 
@@ -152,19 +177,25 @@ func (p *parser) message(ms []message, parts []part, m message) ([]message, []pa
 	case m.kind == msgContinuation:
 		c := p.cursor(m.body)
 		q := part{c.addr(), c.len()}
+
 		if c.bad {
 			return nil, nil, p.errorf(m.addr, "a continuation message is too short")
 		}
+
 		if len(parts) >= maxHeaderParts {
 			return nil, nil, p.errorf(m.addr, "an object header in more than %d parts", maxHeaderParts)
 		}
+
 		return ms, append(parts, q), nil
+
 	case m.kind > msgLast && m.flags&flagMustKnow != 0:
 		return nil, nil, p.unsupported(fmt.Sprintf("header message %#x", m.kind))
 	}
+
 	if err := p.charge(64); err != nil {
 		return nil, nil, err
 	}
+
 	return append(ms, m), parts, nil
 }
 
@@ -179,14 +210,18 @@ func (p *parser) shared(kind uint16, c *cursor) ([]byte, error) {
 	case v != 2 && v != 3:
 		return nil, p.unsupported(fmt.Sprintf("shared message version %d", v))
 	}
+
 	addr := c.addr()
+
 	if c.bad {
 		return nil, p.errorf(undefined, "a shared message is too short")
 	}
+
 	ms, err := p.header(addr)
 	if err != nil {
 		return nil, err
 	}
+
 	for _, m := range ms {
 		if m.kind == kind {
 			if m.flags&flagShared != 0 {
@@ -195,6 +230,7 @@ func (p *parser) shared(kind uint16, c *cursor) ([]byte, error) {
 			return m.body, nil
 		}
 	}
+
 	return nil, p.errorf(addr, "the shared message %#x is not where it should be", kind)
 }
 

@@ -19,14 +19,18 @@ func TestInflateChunk(t *testing.T) {
 		if _, err := w.Write(bytes.Repeat([]byte("measured"), n)); err != nil {
 			t.Fatal(err)
 		}
+
 		if err := w.Close(); err != nil {
 			t.Fatal(err)
 		}
+
 		return b.Bytes()
 	}
+
 	whole := pack(1000)
 	damaged := bytes.Clone(whole)
 	damaged[len(damaged)-1]++
+
 	var r Reader
 	for range 2 {
 		for _, c := range []struct {
@@ -54,6 +58,7 @@ func TestInflateChunk(t *testing.T) {
 			}
 		}
 	}
+
 	_, err := (&Reader{cache: NewCache(0)}).undo([]filter{{id: filterDeflate}}, 0, pack(999), 8000, 8)
 	if err == nil || err.Error() != "deflate: the data end after 7992 of 8000 bytes" {
 		t.Error(err)
@@ -78,6 +83,7 @@ func TestPackedAndDeflated(t *testing.T) {
 		if err = errors.Join(err, w.Close()); err != nil {
 			t.Fatal(err)
 		}
+
 		r := &Reader{cache: NewCache(0), p: &parser{}}
 		filters := []filter{{id: 6, params: params}, {id: 1, params: []uint32{6}}}
 		out, err := r.undo(filters, 0, z.Bytes(), 4*n, 4)

@@ -19,10 +19,12 @@ func (f *File) Dataset(path string) (*Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	d, ok := o.(*Dataset)
 	if !ok {
 		return nil, &fault.Error{Found: fmt.Sprintf("%s is no dataset", path)}
 	}
+
 	return d, nil
 }
 
@@ -30,6 +32,7 @@ func (f *File) lookup(from *Group, path string, hops *int) (any, error) {
 	if strings.HasPrefix(path, "/") {
 		from = f.root
 	}
+
 	var at any = from
 	for rest := path; rest != ""; {
 		var name string
@@ -37,25 +40,31 @@ func (f *File) lookup(from *Group, path string, hops *int) (any, error) {
 		if name == "" || name == "." {
 			continue
 		}
+
 		g, ok := at.(*Group)
 		if !ok {
 			return nil, &fault.Error{Found: fmt.Sprintf("no object %s: the part before %q is no group", path, name)}
 		}
+
 		i := slices.IndexFunc(g.Links, func(l Link) bool { return l.Name == name })
 		if i < 0 {
 			return nil, &fault.Error{Found: fmt.Sprintf("no object %s: %s has no %q", path, g.Path, name)}
 		}
+
 		switch l := g.Links[i]; l.Kind {
 		case HardLink:
 			at = f.objects[l.addr]
+
 		case SoftLink:
 			if *hops++; *hops > maxHops {
 				return nil, &fault.Error{Found: fmt.Sprintf("soft links on the way to %s lead in a circle", path)}
 			}
+
 			var err error
 			if at, err = f.lookup(g, l.Target, hops); err != nil {
 				return nil, err
 			}
+
 		default:
 			return nil, &fault.Error{
 				Place: join(g.Path, name), Found: fmt.Sprintf("%s to %q", l.Kind, l.Target),
@@ -63,5 +72,6 @@ func (f *File) lookup(from *Group, path string, hops *int) (any, error) {
 			}
 		}
 	}
+
 	return at, nil
 }

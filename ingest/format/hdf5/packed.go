@@ -25,22 +25,28 @@ func (f filter) packed() string {
 		case f.params[0] == 1 || f.params[3] == 1 && (f.params[0] != 0 || f.params[4] < 4):
 			return " of unknown scaling"
 		}
+
 		return ""
 	}
+
 	if len(f.params) >= 2 && f.params[1] != 0 {
 		return ""
 	}
+
 	if len(f.params) < 4 {
 		return " of unknown parameters"
 	}
+
 	kinds := []string{2: " of an array", 3: " of a compound", 4: " of elements that are not packed"}
 	if kind := f.params[3]; kind >= 2 && int(kind) < len(kinds) {
 		return kinds[kind]
 	}
+
 	if len(f.params) != 8 || f.params[3] != 1 || f.params[4] < 1 || f.params[4] > 8 || f.params[6] < 1 ||
 		f.params[6] > 64 || f.params[7] > 63 || f.params[6]+f.params[7] > 8*f.params[4] {
 		return " of unknown parameters"
 	}
+
 	return ""
 }
 
@@ -61,33 +67,41 @@ func (f filter) fits(raw []byte, want int) error {
 		if head = scaleHead; len(raw) < head {
 			return fmt.Errorf("%d bytes are too few", len(raw))
 		}
+
 		if width = uint64(binary.LittleEndian.Uint32(raw)); width > 8*size {
 			return fmt.Errorf("elements of %d bits in %d bytes", width, size)
 		}
+
 		if width == 0 && want > maxEqual {
 			return fmt.Errorf("%d bytes stored hold a chunk of %d", len(raw), want)
 		}
 	}
+
 	if n*size != uint64(want) {
 		return fmt.Errorf("%d elements of %d bytes are no chunk of %d bytes", n, size, want)
 	}
+
 	if have := uint64(len(raw) - head); have < (n*width+7)/8 {
 		return fmt.Errorf("%d bytes stored cannot hold %d elements of %d bits", have, n, width)
 	}
+
 	return nil
 }
 
 // unpack calls each with every element of width bits, and where it belongs in out.
 func unpack(out, raw []byte, size, width int, each func(element []byte, v uint64)) {
 	var bits uint64 // the lowest have of them are the next ones
+
 	have, mask := 0, uint64(math.MaxUint64)>>(64-width)
 	for ; len(out) >= size; out = out[size:] {
 		v := bits
+
 		missing := width - have
 		for ; missing >= 8; missing -= 8 {
 			v = v<<8 | uint64(raw[0])
 			raw = raw[1:]
 		}
+
 		if have = 0; missing > 0 {
 			bits, have = uint64(raw[0]), 8-missing
 			raw = raw[1:]
@@ -96,6 +110,7 @@ func unpack(out, raw []byte, size, width int, each func(element []byte, v uint64
 			have = -missing
 			v >>= have
 		}
+
 		each(out[:size], v&mask)
 	}
 }
@@ -105,6 +120,7 @@ func put(element []byte, v uint64, bigEndian bool) {
 	for i := range element {
 		element[i] = byte(v >> (8 * i))
 	}
+
 	if bigEndian {
 		slices.Reverse(element)
 	}
@@ -121,17 +137,22 @@ func (f filter) unpackBits(out, raw []byte) {
 func (f filter) unpackScaled(out, raw []byte) {
 	size, big := int(f.params[4]), f.params[6] == 1
 	width := int(binary.LittleEndian.Uint32(raw))
+
 	var least uint64
 	for i := range min(int(raw[4]), 8) {
 		least |= uint64(raw[5+i]) << (8 * i)
 	}
+
 	if width == 8*size { // as they are, but little-endian
 		copy(out, raw[scaleHead:])
+
 		for ; big && len(out) >= size; out = out[size:] {
 			slices.Reverse(out[:size])
 		}
+
 		return
 	}
+
 	fill, filled := uint64(f.params[8])|uint64(f.params[9])<<32, f.params[7] == 1
 	scale := math.Pow(10, float64(int32(f.params[1])))
 	unpack(out, raw[scaleHead:], size, width, func(element []byte, v uint64) {
@@ -145,6 +166,7 @@ func (f filter) unpackScaled(out, raw []byte) {
 		default:
 			v = math.Float64bits(float64(int64(v))/scale + math.Float64frombits(least))
 		}
+
 		put(element, v, big)
 	})
 }

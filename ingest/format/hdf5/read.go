@@ -49,7 +49,9 @@ func (c *Cache) get(k chunkKey) ([]byte, bool) {
 	if !ok {
 		return nil, false
 	}
+
 	c.order.MoveToFront(e)
+
 	return e.Value.(*cached).data, true
 }
 
@@ -63,6 +65,7 @@ func (c *Cache) put(k chunkKey, data []byte) {
 		c.left++
 		c.recycle(v.data)
 	}
+
 	c.byKey[k] = c.order.PushFront(&cached{k, data})
 	c.used += len(data) + entry
 }
@@ -75,6 +78,7 @@ func (c *Cache) buffer(n int) []byte {
 			return b[:n]
 		}
 	}
+
 	return make([]byte, n)
 }
 
@@ -83,10 +87,12 @@ func (c *Cache) recycle(b []byte) {
 	if cap(b) == 0 {
 		return
 	}
+
 	if len(c.free) == 2 {
 		c.free[0] = c.free[1]
 		c.free = c.free[:1]
 	}
+
 	c.free = append(c.free, b)
 }
 
@@ -119,13 +125,16 @@ func (d *Dataset) NewReader(cache *Cache) (*Reader, error) {
 	if d.err != nil {
 		return nil, d.err
 	}
+
 	if cache == nil {
 		cache = NewCache(0)
 	}
+
 	r := &Reader{d: d, st: d.st, cache: cache, p: &parser{source: d.src}}
 	if d.st.fill != nil {
 		r.fill = d.Type.float(d.st.fill[d.field:])
 	}
+
 	return r, nil
 }
 
@@ -139,6 +148,7 @@ func (d *Dataset) ReadFloat64(dst []float64, start int64) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+
 	return r.ReadFloat64(dst, start)
 }
 
@@ -148,14 +158,19 @@ func (r *Reader) ReadFloat64(dst []float64, start int64) (int, error) {
 	if start < 0 {
 		panic("hdf5: negative start")
 	}
+
 	total := r.d.Elements()
+
 	if len(dst) == 0 {
 		return 0, nil
 	}
+
 	if start >= total {
 		return 0, io.EOF
 	}
+
 	n := int(min(int64(len(dst)), total-start))
+
 	// The run is cut into boxes: each takes as many whole rows of as slow an axis
 	// as the place and the remainder allow.
 	rank := len(r.st.dims)
@@ -163,30 +178,38 @@ func (r *Reader) ReadFloat64(dst []float64, start int64) (int, error) {
 	for done := 0; done < n; {
 		pos := uint64(start) + uint64(done)
 		left := uint64(n - done)
+
 		for i := rank - 1; i >= 0; i-- {
 			from[i] = pos % r.st.dims[i]
 			pos /= r.st.dims[i]
 			count[i] = 1
 		}
+
 		sub, i := uint64(1), rank-1 // sub: elements of one step along axis i
 		for i > 0 && from[i] == 0 && left/sub >= r.st.dims[i] {
 			count[i] = r.st.dims[i]
 			sub *= count[i]
 			i--
 		}
+
 		count[i] = min(r.st.dims[i]-from[i], left/sub)
+
 		box := uint64(1)
 		for _, c := range count {
 			box *= c
 		}
+
 		if err := r.box(dst[done:done+int(box)], from, count); err != nil {
 			return 0, err
 		}
+
 		done += int(box)
 	}
+
 	if n < len(dst) {
 		return n, io.EOF
 	}
+
 	return n, nil
 }
 
@@ -204,25 +227,31 @@ func (r *Reader) ReadChannels(axis int, channels []int, start int64, dst [][]flo
 	if axis < 0 || axis >= len(st.dims) || len(channels) != len(dst) || start < 0 {
 		panic("hdf5: axis, channels, start and dst do not fit the dataset")
 	}
+
 	if len(channels) == 0 || len(dst[0]) == 0 {
 		return 0, nil
 	}
+
 	total := int64(1)
 	for i, n := range st.dims {
 		if i != axis {
 			total *= int64(n)
 		}
 	}
+
 	for i, c := range channels {
 		if c < 0 || int64(c) >= total || len(dst[i]) != len(dst[0]) {
 			panic("hdf5: axis, channels, start and dst do not fit the dataset")
 		}
 	}
+
 	if uint64(start) >= st.dims[axis] {
 		return 0, io.EOF
 	}
+
 	n := min(uint64(len(dst[0])), st.dims[axis]-uint64(start))
 	at, within := make([]uint64, len(st.dims)), make([]uint64, len(st.dims))
+
 	row := st.stride[axis] * uint64(st.esize) // bytes from one sample to the next
 	for done := uint64(0); done < n; {
 		t := uint64(start) + done
@@ -235,15 +264,19 @@ func (r *Reader) ReadChannels(axis int, channels []int, start int64, dst [][]flo
 				if i == axis {
 					continue
 				}
+
 				x := c % st.dims[i]
 				c /= st.dims[i]
 				at[i], within[i] = x/st.chunk[i], x%st.chunk[i]
 			}
+
 			first := uint64(0)
 			for i, w := range within {
 				first += w * st.stride[i]
 			}
+
 			first *= uint64(st.esize)
+
 			// Whole rows, so that the next channel finds them there.
 			lo := first / row * row
 			hi := lo + run*row
@@ -251,18 +284,23 @@ func (r *Reader) ReadChannels(axis int, channels []int, start int64, dst [][]flo
 			if err != nil {
 				return 0, err
 			}
+
 			out := dst[k][done : done+run]
 			if data == nil {
 				r.fillUp(out)
 				continue
 			}
+
 			r.d.Type.floats(out, 1, data[first-off+uint64(r.d.field):], int(row), int(run))
 		}
+
 		done += run
 	}
+
 	if n < uint64(len(dst[0])) {
 		return int(n), io.EOF
 	}
+
 	return int(n), nil
 }
 
@@ -279,6 +317,7 @@ func (r *Reader) box(dst []float64, from, count []uint64) error {
 	ints := make([]uint64, 6*rank)
 	cut := func() []uint64 { v := ints[:rank]; ints = ints[rank:]; return v }
 	at, lo, n, pos, outStep, last := cut(), cut(), cut(), cut(), cut(), cut()
+
 	step := uint64(1)
 	for i := rank - 1; i >= 0; i-- {
 		outStep[i] = step
@@ -286,9 +325,11 @@ func (r *Reader) box(dst []float64, from, count []uint64) error {
 		at[i] = from[i] / st.chunk[i]
 		last[i] = (from[i] + count[i] - 1) / st.chunk[i]
 	}
+
 	for {
 		// The part of the box in chunk at, and its place in both.
 		inner := rank - 1
+
 		src, end, out := uint64(0), uint64(0), uint64(0)
 		for i := range at {
 			begin := max(at[i]*st.chunk[i], from[i])
@@ -299,14 +340,17 @@ func (r *Reader) box(dst []float64, from, count []uint64) error {
 			out += (begin - from[i]) * outStep[i]
 			pos[i] = 0
 		}
+
 		for inner > 0 && n[inner] == 1 {
 			inner--
 		}
+
 		esize := uint64(st.esize)
 		data, off, err := r.fetch(at, src*esize, (end+1)*esize)
 		if err != nil {
 			return err
 		}
+
 		for {
 			if data == nil {
 				if outStep[inner] == 1 {
@@ -320,22 +364,27 @@ func (r *Reader) box(dst []float64, from, count []uint64) error {
 				r.d.Type.floats(dst[out:], int(outStep[inner]), data[src*esize-off+uint64(r.d.field):], int(st.stride[inner]*esize),
 					int(n[inner]))
 			}
+
 			i := inner - 1
 			for ; i >= 0; i-- {
 				pos[i]++
 				src += st.stride[i]
 				out += outStep[i]
+
 				if pos[i] < n[i] {
 					break
 				}
+
 				src -= n[i] * st.stride[i]
 				out -= n[i] * outStep[i]
 				pos[i] = 0
 			}
+
 			if i < 0 {
 				break
 			}
 		}
+
 		i := rank - 1
 		for ; i >= 0; i-- {
 			if at[i]++; at[i] <= last[i] {
@@ -343,6 +392,7 @@ func (r *Reader) box(dst []float64, from, count []uint64) error {
 			}
 			at[i] = from[i] / st.chunk[i]
 		}
+
 		if i < 0 {
 			return nil
 		}
@@ -354,10 +404,12 @@ func (r *Reader) box(dst []float64, from, count []uint64) error {
 // to hi. off is the byte of the chunk at which the result begins.
 func (r *Reader) fetch(at []uint64, lo, hi uint64) (data []byte, off uint64, err error) {
 	st := r.st
+
 	no := uint64(0)
 	for i, a := range at {
 		no = no*st.grid[i] + a
 	}
+
 	switch {
 	case st.class != chunked:
 		return r.fetchPiece(at, no, lo, hi)
@@ -366,17 +418,22 @@ func (r *Reader) fetch(at []uint64, lo, hi uint64) (data []byte, off uint64, err
 	case r.lastOK && r.lastNo == no && r.lastLeft == r.cache.left:
 		return r.lastData, 0, nil
 	}
+
 	key := chunkKey{st, no}
 	data, ok := r.cache.get(key)
 	if !ok {
 		r.lastOK = false // its data may leave the cache
+
 		var s stored
 		if data, s, err = r.load(at); err != nil {
 			return nil, 0, r.chunkError(at, s, err)
 		}
+
 		r.cache.put(key, data)
 	}
+
 	r.lastNo, r.lastData, r.lastOK, r.lastLeft = no, data, true, r.cache.left
+
 	return data, 0, nil
 }
 
@@ -385,6 +442,7 @@ func (r *Reader) chunkError(at []uint64, s stored, err error) error {
 	if s.addr != undefined && s.addr <= uint64(r.p.size) {
 		e.Place += fmt.Sprintf(", byte %d", r.p.base+int64(s.addr))
 	}
+
 	return e
 }
 
@@ -396,15 +454,19 @@ func (r *Reader) find(at []uint64) (stored, error) {
 		if err != nil {
 			return nowhere, err
 		}
+
 		r.index = x
 	}
+
 	s, err := r.index.find(at)
 	if err != nil || s.addr == undefined {
 		return nowhere, err
 	}
+
 	if !r.p.within(s.addr, s.size) {
 		return s, fmt.Errorf("its %d bytes reach beyond the end of the file", s.size)
 	}
+
 	return s, nil
 }
 
@@ -417,40 +479,51 @@ func (r *Reader) fetchPlain(at []uint64, no, lo, hi uint64) ([]byte, uint64, err
 		if err == nil && s.addr != undefined && s.size != uint64(r.st.chunkSize) {
 			err = fmt.Errorf("it has %d bytes and should have %d", s.size, r.st.chunkSize)
 		}
+
 		if err != nil {
 			return nil, 0, r.chunkError(at, s, err)
 		}
+
 		r.place, r.placeNo, r.placeOK = s.addr, no, true
 	}
+
 	if r.place == undefined {
 		return nil, 0, nil
 	}
+
 	return r.span(r.place, no, lo, min(hi, uint64(r.st.chunkSize)))
 }
 
 // load reads a chunk and undoes its filters.
 func (r *Reader) load(at []uint64) ([]byte, stored, error) {
 	st := r.st
+
 	s, err := r.find(at)
 	if err != nil || s.addr == undefined {
 		return nil, s, err
 	}
+
 	mask := s.mask
 	if st.rawEdges && st.edge(at) {
 		mask = math.MaxUint32
 	}
+
 	plain := true
 	for i := range st.filters {
 		plain = plain && mask&(1<<i) != 0
 	}
+
 	if plain && s.size != uint64(st.chunkSize) {
 		return nil, s, fmt.Errorf("it has %d bytes and should have %d", s.size, st.chunkSize)
 	}
+
 	raw := r.cache.buffer(int(s.size))
 	if err := r.p.readAt(raw, s.addr); err != nil {
 		return nil, s, err
 	}
+
 	data, err := r.undo(st.filters, mask, raw, st.chunkSize, st.esize)
+
 	return data, s, err
 }
 
@@ -460,20 +533,25 @@ func (r *Reader) recycle(b []byte)    { r.cache.recycle(b) }
 // fetchPiece reads bytes lo to hi of a piece of contiguous or compact data.
 func (r *Reader) fetchPiece(at []uint64, no, lo, hi uint64) ([]byte, uint64, error) {
 	st := r.st
+
 	origin, end := uint64(0), uint64(1)
 	for i, a := range at {
 		begin := a * st.chunk[i]
 		origin = origin*st.dims[i] + begin
 		end += (min(st.chunk[i], st.dims[i]-begin) - 1) * st.stride[i]
 	}
+
 	origin *= uint64(st.esize)
+
 	hi = min(hi, end*uint64(st.esize)) // the last piece of an axis is shorter
 	if st.class == compact {
 		return st.data[origin+lo : origin+hi], lo, nil
 	}
+
 	if st.addr == undefined {
 		return nil, 0, nil
 	}
+
 	return r.span(st.addr+origin, no, lo, hi)
 }
 
@@ -483,15 +561,19 @@ func (r *Reader) span(addr, no, lo, hi uint64) ([]byte, uint64, error) {
 	if r.lastOK && r.lastNo == no && r.lo <= lo && hi <= r.hi {
 		return r.piece, r.lo, nil
 	}
+
 	r.lastOK = false
 	if uint64(cap(r.piece)) < hi-lo {
 		r.piece = make([]byte, hi-lo)
 	}
+
 	r.piece = r.piece[:hi-lo]
 	if err := r.p.readAt(r.piece, addr+lo); err != nil {
 		return nil, 0, about(err, r.st.object)
 	}
+
 	r.lastNo, r.lo, r.hi, r.lastOK = no, lo, hi, true
+
 	return r.piece, lo, nil
 }
 
@@ -508,6 +590,7 @@ func (d *Dataset) ReadStrings() ([]string, error) {
 			Err: errUnsupported,
 		}
 	}
+
 	var out []string
 	heaps := globalHeaps{}
 	err := d.elements(func(p *parser, b []byte) error {
@@ -515,6 +598,7 @@ func (d *Dataset) ReadStrings() ([]string, error) {
 		out = append(out, s...)
 		return err
 	})
+
 	return out, err
 }
 
@@ -527,6 +611,7 @@ func (f *File) ReadReferences(d *Dataset) ([]any, error) {
 			Err: errUnsupported,
 		}
 	}
+
 	var out []any
 	err := d.elements(func(p *parser, b []byte) error {
 		c := p.cursor(b)
@@ -535,9 +620,12 @@ func (f *File) ReadReferences(d *Dataset) ([]any, error) {
 		if !ok && addr != 0 && addr != undefined {
 			return p.errorf(addr, "a reference to address %d, where no object of the file's groups is", addr)
 		}
+
 		out = append(out, o)
+
 		return nil
 	})
+
 	return out, err
 }
 
@@ -546,6 +634,7 @@ func (d *Dataset) elements(visit func(p *parser, b []byte) error) error {
 	if d.st.why != nil {
 		return about(d.st.why, "dataset "+d.Path)
 	}
+
 	n := d.Elements()
 	if n > maxStrings {
 		return &fault.Error{
@@ -553,6 +642,7 @@ func (d *Dataset) elements(visit func(p *parser, b []byte) error) error {
 			Err: errUnsupported,
 		}
 	}
+
 	st := d.st
 	r := &Reader{d: d, st: st, cache: NewCache(0), p: &parser{source: d.src}}
 	p := &parser{source: d.src, left: 16*d.src.size + 1<<20}
@@ -566,11 +656,13 @@ func (d *Dataset) elements(visit func(p *parser, b []byte) error) error {
 			at[k] = x / st.chunk[k]
 			first += x % st.chunk[k] * st.stride[k]
 		}
+
 		first *= uint64(st.esize)
 		data, off, err := r.fetch(at, first, first+uint64(st.esize))
 		if err != nil {
 			return err
 		}
+
 		var b []byte
 		switch {
 		case data != nil:
@@ -580,9 +672,11 @@ func (d *Dataset) elements(visit func(p *parser, b []byte) error) error {
 		default:
 			b = make([]byte, d.Type.Size)
 		}
+
 		if err := visit(p, b[:d.Type.Size]); err != nil {
 			return about(err, "dataset "+d.Path)
 		}
 	}
+
 	return nil
 }

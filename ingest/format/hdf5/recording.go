@@ -27,43 +27,53 @@ func openRecording(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	h := &recording{f: f, cache: NewCache(0), cells: map[string]string{}, closed: map[string]bool{}, options: o.Arrays}
 	for _, d := range f.Datasets() {
 		if _, ok := d.Attribute("MATLAB_class"); ok && f.UserBlock() >= 512 {
 			h.matlab = true
 		}
+
 		h.benchmark = h.benchmark || d.Path == benchmarkData
+
 		// Files of old versions of netCDF do not name it.
 		if _, ok := d.Attribute("_Netcdf4Dimid"); ok || isDimension(d) {
 			h.netcdf = true
 		}
 	}
+
 	for _, name := range []string{"_NCProperties", "_nc3_strict"} {
 		if _, ok := f.root.Attribute(name); ok {
 			h.netcdf = true
 		}
 	}
+
 	encoding := fmt.Sprintf("HDF5, superblock %d", f.SuperblockVersion())
 	if h.matlab {
 		encoding = fmt.Sprintf("MATLAB 7.3 (HDF5, superblock %d)", f.SuperblockVersion())
 	}
+
 	h.r = arrays.New(ingest.Info{Path: src.Path, Format: "hdf5", Encoding: encoding}, src)
 	if h.matlab {
 		for _, d := range f.Datasets() {
 			if strings.HasPrefix(d.Path, "/#refs#/") {
 				continue
 			}
+
 			if err := h.nameCells(d, h.name(d.Path), 0); err != nil {
 				return nil, err
 			}
 		}
 	}
+
 	h.groups()
+
 	for _, d := range f.Datasets() {
 		if err := h.dataset(d); err != nil {
 			return nil, err
 		}
 	}
+
 	return h.r, h.r.Finish(o)
 }
 
@@ -75,8 +85,10 @@ func (h *recording) opaque(attribute func(name string) (Attribute, bool)) bool {
 	if _, ok := attribute("MATLAB_object_decode"); ok {
 		return true
 	}
+
 	a, ok := attribute("MATLAB_class")
 	class, _ := a.Text()
+
 	return ok && !slices.Contains([]string{
 		"double", "single", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "logical", "char",
 		"cell", "struct", "canonical empty",
@@ -90,6 +102,7 @@ func (h *recording) unread(path string) bool {
 			return true
 		}
 	}
+
 	return false
 }
 
@@ -103,25 +116,31 @@ func (h *recording) groups() {
 			} else if h.opaque(g.Attribute) {
 				reason = opaqueFound
 			}
+
 			if reason != "" && !h.unread(g.Path) {
 				h.r.Unread(h.name(g.Path), true, reason)
 				h.closed[g.Path] = true
 			}
 		}
+
 		prefix := ""
 		if g.Path != "/" {
 			prefix = g.Path + "@"
 		}
+
 		for _, a := range g.Attributes {
 			if h.matlab && strings.HasPrefix(a.Name, "MATLAB_") {
 				continue
 			}
+
 			if a.Err != nil {
 				h.r.Unread(prefix+a.Name, false, a.Err.Error())
 				continue
 			}
+
 			h.r.Attribute(prefix+a.Name, a.String())
 		}
+
 		for _, l := range g.Links {
 			if l.Kind == ExternalLink || l.Kind == OtherLink {
 				h.r.Unread(strings.TrimSuffix(g.Path, "/")+"/"+l.Name, true, l.Kind.String()+" to "+l.Target+" is not followed")
@@ -159,9 +178,11 @@ func (h *recording) name(path string) string {
 	if !h.matlab {
 		return path
 	}
+
 	if n, ok := h.cells[path]; ok {
 		return n
 	}
+
 	// The fields of a struct within a cell: the cell's name and the rest.
 	for p := path; strings.HasPrefix(p, "/#refs#/"); {
 		i := strings.LastIndexByte(p, '/')
@@ -169,10 +190,12 @@ func (h *recording) name(path string) string {
 		if n, ok := h.cells[p]; ok {
 			return n + strings.ReplaceAll(path[i:], "/", ".")
 		}
+
 		if i < len("/#refs#/") {
 			break
 		}
 	}
+
 	return strings.ReplaceAll(strings.TrimPrefix(path, "/"), "/", ".")
 }
 
@@ -181,10 +204,12 @@ func (h *recording) nameCells(d *Dataset, name string, depth int) error {
 	if c, ok := matlabClass(d); !ok || c != "cell" || d.Type.Class != Reference || depth > 16 {
 		return nil
 	}
+
 	refs, err := h.f.ReadReferences(d)
 	if err != nil {
 		return err
 	}
+
 	for i, ref := range refs {
 		cell := fmt.Sprintf("%s{%d}", name, i+1)
 		switch x := ref.(type) {
@@ -195,10 +220,12 @@ func (h *recording) nameCells(d *Dataset, name string, depth int) error {
 					return err
 				}
 			}
+
 		case *Group:
 			h.cells[x.Path] = cell
 		}
 	}
+
 	return nil
 }
 
@@ -207,6 +234,7 @@ func matlabClass(d *Dataset) (string, bool) {
 	if !ok {
 		return "", false
 	}
+
 	return a.Text()
 }
 
@@ -218,6 +246,7 @@ func (h *recording) dataset(d *Dataset) error {
 	name := h.name(d.Path)
 	class, _ := matlabClass(d)
 	_, empty := d.Attribute("MATLAB_empty")
+
 	n := d.Elements()
 	switch {
 	case isDimension(d):
@@ -238,47 +267,59 @@ func (h *recording) dataset(d *Dataset) error {
 		text, err := charRows(d)
 		r.Attribute(name, text)
 		return err
+
 	case d.Type.Class == String:
 		if n > maxTexts {
 			r.Unread(name, false, fmt.Sprintf("a table of %d texts", n))
 			return nil
 		}
+
 		s, err := d.ReadStrings()
 		if err != nil {
 			r.Unread(name, true, err.Error())
 			return nil
 		}
+
 		r.Attribute(name, strings.Join(s, "\n"))
+
 		return nil
 	}
+
 	var attrs []ingest.Attribute
 	for _, a := range d.Attributes {
 		if h.matlab && strings.HasPrefix(a.Name, "MATLAB_") && a.Name != "MATLAB_class" ||
 			a.Name == "DIMENSION_LIST" || a.Name == "REFERENCE_LIST" { // references that the library keeps
 			continue
 		}
+
 		if a.Err != nil {
 			r.Unread(name+"@"+a.Name, false, a.Err.Error())
 			continue
 		}
+
 		attrs = append(attrs, ingest.Attribute{Name: a.Name, Value: a.String()})
 	}
+
 	attrs = append(attrs, ingest.Attribute{Name: "type", Value: d.Type.String()},
 		ingest.Attribute{Name: "shape", Value: fmt.Sprint(d.Dims)}, ingest.Attribute{Name: "layout", Value: d.Layout()})
 	if role := h.role(d); role != "" {
 		attrs = append(attrs, ingest.Attribute{Name: "role", Value: role})
 	}
+
 	if d.Type.Class == Compound {
 		return h.table(d, name, attrs)
 	}
+
 	packing, err := h.packing(d)
 	if derr := d.Err(); derr != nil {
 		err = derr
 	}
+
 	if err != nil {
 		r.Unread(name, d.Type.Class != Reference, err.Error())
 		return nil
 	}
+
 	return h.channels(d, name, attrs, d.Path, packing)
 }
 
@@ -295,6 +336,7 @@ func (h *recording) role(d *Dataset) string {
 	case h.benchmark && (strings.HasPrefix(d.Path, "/MetaData/") || strings.HasPrefix(d.Path, "/MeasurementData/")):
 		return "setting"
 	}
+
 	return ""
 }
 
@@ -307,6 +349,7 @@ func benchmarkUnit(path string) string {
 	case "/TachoData/tachoDataV":
 		return "V"
 	}
+
 	return ""
 }
 
@@ -319,11 +362,13 @@ func (h *recording) table(d *Dataset, name string, attrs []ingest.Attribute) err
 			Hint: "they hold for no field of it",
 		}
 	}
+
 	for _, m := range d.Type.Members {
 		field, err := d.Field(m.Name)
 		if err == nil {
 			err = field.Err()
 		}
+
 		switch {
 		case err != nil:
 		case !m.Type.Numeric():
@@ -332,14 +377,17 @@ func (h *recording) table(d *Dataset, name string, attrs []ingest.Attribute) err
 		default:
 			err = wrong
 		}
+
 		if err != nil {
 			h.r.Unread(name+"."+m.Name, m.Type.Numeric(), err.Error())
 			continue
 		}
+
 		if err := h.channels(field, name+"."+m.Name, attrs, d.Path, nil); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -349,18 +397,22 @@ func charRows(d *Dataset) (string, error) {
 	if _, err := d.ReadFloat64(text, 0); err != nil && err != io.EOF {
 		return "", err
 	}
+
 	rows := 1
 	if len(d.Dims) > 1 {
 		rows = int(d.Dims[len(d.Dims)-1])
 	}
+
 	lines := make([]string, 0, rows)
 	for r := range rows {
 		var units []uint16
 		for i := r; i < len(text); i += rows {
 			units = append(units, uint16(text[i]))
 		}
+
 		lines = append(lines, string(utf16.Decode(units)))
 	}
+
 	return strings.Join(lines, "\n"), nil
 }
 
@@ -374,15 +426,18 @@ func isDimension(d *Dataset) bool {
 // packing returns the packing that a dataset's attributes state, nil if none.
 func (h *recording) packing(d *Dataset) (*arrays.Packing, error) {
 	t := arrays.Stored{Bits: 8 * d.Type.Size, Integer: d.Type.Class != Float, Signed: d.Type.Signed}
+
 	var fill []float64
 	if h.netcdf && d.st != nil && d.st.fill != nil && d.Type.Size > 1 && d.Type.Numeric() {
 		fill = []float64{d.Type.float(d.st.fill)}
 	}
+
 	return arrays.NewPacking(t, fill, func(name string) (arrays.Numbers, bool) {
 		a, ok := d.Attribute(name)
 		if !ok {
 			return arrays.Numbers{}, false
 		}
+
 		switch v := a.Value.(type) {
 		case string:
 			return arrays.TextNumber(v), true
@@ -399,9 +454,11 @@ func (h *recording) packing(d *Dataset) (*arrays.Packing, error) {
 		case []uint64:
 			return arrays.Numbers{Values: floats(v), Integer: true}, true
 		}
+
 		if s, ok := a.Text(); ok {
 			return arrays.TextNumber(s), true
 		}
+
 		return arrays.Numbers{}, true
 	})
 }
@@ -411,6 +468,7 @@ func floats[T int64 | uint64](v []T) []float64 {
 	for i := range v {
 		x[i] = float64(v[i])
 	}
+
 	return x
 }
 
@@ -422,12 +480,16 @@ func (h *recording) channels(d *Dataset, name string, attrs []ingest.Attribute, 
 		if _, err := d.ReadFloat64(v[:], 0); err != nil && err != io.EOF {
 			return err
 		}
+
 		if packing != nil {
 			packing.Apply(v[:])
 		}
+
 		h.r.Attribute(name, arrays.Number(v[0]))
+
 		return nil
 	}
+
 	// MATLAB's axes lie reversed in the file. Its channels, of which the first axis
 	// runs fastest, are then those of the file, of which the last does.
 	a := arrays.Array{
@@ -436,39 +498,48 @@ func (h *recording) channels(d *Dataset, name string, attrs []ingest.Attribute, 
 	if h.benchmark {
 		a.Unit = benchmarkUnit(path)
 	}
+
 	if h.matlab {
 		a.Group = parent(name)
 		a.Dims = slices.Clone(d.Dims)
 		slices.Reverse(a.Dims)
 	}
+
 	var err error
 	if a.Axis, err = arrays.Axes(a.Dims, h.options); err != nil {
 		h.r.Unread(name, true, err.Error())
 		return nil
 	}
+
 	rd, err := d.NewReader(h.cache)
 	if err != nil {
 		h.r.Unread(name, true, err.Error())
 		return nil
 	}
+
 	n := d.Elements()
 	if all := h.declared + n; n < 0 || all < 0 || all > maxUnwritten && all/maxDeflate > h.f.src.size {
 		h.r.Unread(name, true, fmt.Sprintf("%d samples are declared, which a file of %d bytes cannot hold: they were never "+
 			"written", n, h.f.src.size))
 		return nil
 	}
+
 	h.declared += n
+
 	if t := d.Type; t.Class == Integer && t.Size <= 4 {
 		a.Quantum = arrays.Integers(8*t.Size, t.Signed)
 	}
+
 	p := &plane{rd, a.Axis}
 	if h.matlab {
 		p.axis = len(d.Dims) - 1 - a.Axis
 	}
+
 	a.Plane = p
 	if packing != nil {
 		a.Plane, a.Quantum = packing.Unpack(p), packing.Quantum(a.Quantum)
 	}
+
 	return h.r.Add(a)
 }
 

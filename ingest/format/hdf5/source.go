@@ -54,13 +54,16 @@ func (s *source) readAt(b []byte, addr uint64) error {
 	if !s.within(addr, uint64(len(b))) {
 		return s.errorf(addr, "%d bytes at address %d reach beyond the end of the file", len(b), addr)
 	}
+
 	n, err := s.r.ReadAt(b, s.base+int64(addr))
 	if n == len(b) {
 		return nil
 	}
+
 	if err == nil || err == io.EOF {
 		err = io.ErrUnexpectedEOF
 	}
+
 	return atByte(s.base+int64(addr), "cannot read", err)
 }
 
@@ -69,7 +72,9 @@ func (p *parser) charge(n int64) error {
 	if n < 0 || n > p.left {
 		return &fault.Error{Found: "the structure contradicts itself: it takes more bytes than the file can hold"}
 	}
+
 	p.left -= n
+
 	return nil
 }
 
@@ -78,10 +83,13 @@ func (p *parser) bytes(addr, n uint64) ([]byte, error) {
 	if !p.within(addr, n) {
 		return nil, p.errorf(addr, "%d bytes at address %d reach beyond the end of the file", n, addr)
 	}
+
 	if err := p.charge(int64(n) + 64); err != nil {
 		return nil, err
 	}
+
 	b := make([]byte, n)
+
 	return b, p.readAt(b, addr)
 }
 
@@ -91,18 +99,23 @@ func (p *parser) checked(addr, n uint64, sig, what string) (*cursor, error) {
 	if n < 8 {
 		return nil, p.errorf(addr, "the %s has %d bytes", what, n)
 	}
+
 	b, err := p.bytes(addr, n)
 	if err != nil {
 		return nil, err
 	}
+
 	if string(b[:4]) != sig {
 		return nil, p.errorf(addr, "no %s (%q) where one should be", what, sig)
 	}
+
 	if !p.right(b[:n-4], binary.LittleEndian.Uint32(b[n-4:])) {
 		return nil, p.errorf(addr, "the checksum of the %s is wrong", what)
 	}
+
 	c := p.cursor(b[:n-4])
 	c.skip(4)
+
 	return c, nil
 }
 
@@ -127,7 +140,9 @@ func (c *cursor) take(n int) []byte {
 		c.bad = true
 		return nil
 	}
+
 	c.off += n
+
 	return c.b[c.off-n : c.off : c.off]
 }
 
@@ -139,6 +154,7 @@ func (c *cursor) uint(n int) uint64 {
 	for i, x := range c.take(n) {
 		v |= uint64(x) << (8 * i)
 	}
+
 	return v
 }
 
@@ -153,6 +169,7 @@ func (c *cursor) addr() uint64 {
 	if c.so < 8 && v == 1<<(8*c.so)-1 {
 		return undefined
 	}
+
 	return v
 }
 
@@ -161,12 +178,15 @@ func (c *cursor) text(pad8 bool) string {
 	if c.bad {
 		return ""
 	}
+
 	s := cut(c.b[c.off:])
 	n := len(s) + 1
 	if pad8 {
 		n = (n + 7) &^ 7
 	}
+
 	c.skip(n)
+
 	return string(s)
 }
 
@@ -175,6 +195,7 @@ func (c *cursor) text(pad8 bool) string {
 func lookup3(k []byte) uint32 {
 	a := uint32(0xdeadbeef) + uint32(len(k))
 	b, c := a, a
+
 	rot := func(x uint32, n int) uint32 { return x<<n | x>>(32-n) }
 	for len(k) > 12 {
 		a += binary.LittleEndian.Uint32(k)
@@ -200,9 +221,11 @@ func lookup3(k []byte) uint32 {
 		b += a
 		k = k[12:]
 	}
+
 	if len(k) == 0 {
 		return c
 	}
+
 	var tail [12]byte
 	copy(tail[:], k)
 	a += binary.LittleEndian.Uint32(tail[:])
@@ -222,6 +245,7 @@ func lookup3(k []byte) uint32 {
 	b -= rot(a, 14)
 	c ^= b
 	c -= rot(b, 24)
+
 	return c
 }
 
@@ -231,5 +255,6 @@ func encSize(n uint64) int {
 	for n >>= 8; n > 0; n >>= 8 {
 		s++
 	}
+
 	return s
 }

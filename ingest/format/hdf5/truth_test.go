@@ -85,46 +85,56 @@ func (w truthData) expected(n int) []float64 {
 		for i := range v {
 			v[i] = w.Pattern.at(i)
 		}
+
 	case w.Sparse != nil:
 		for i := range v {
 			v[i] = w.Sparse.Fill
 		}
+
 		for k, i := range w.Sparse.At {
 			v[i] = w.Sparse.Values[k]
 		}
+
 	default:
 		for i := range v {
 			v[i] = float64(w.Values[i])
 		}
 	}
+
 	return v
 }
 
 // readMaybeZipped reads a file, expanded if its name ends in .gz.
 func readMaybeZipped(t testing.TB, path string) []byte {
 	t.Helper()
+
 	b, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if strings.HasSuffix(path, ".gz") {
 		z, err := gzip.NewReader(bytes.NewReader(b))
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if b, err = io.ReadAll(z); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	return b
 }
 
 func readTruth(t testing.TB, dir string) []truthFile {
 	t.Helper()
+
 	var fs []truthFile
 	if err := json.Unmarshal(readMaybeZipped(t, filepath.Join(dir, "truth.json.gz")), &fs); err != nil {
 		t.Fatal(err)
 	}
+
 	return fs
 }
 
@@ -132,10 +142,12 @@ func readTruth(t testing.TB, dir string) []truthFile {
 // with what h5py was given.
 func TestTruth(t *testing.T) {
 	fs := readTruth(t, "testdata")
+
 	total := 0
 	for _, w := range fs {
 		t.Run(w.File, func(t *testing.T) { total += checkFile(t, "testdata", w) })
 	}
+
 	if len(fs) < 18 || total < 2000 {
 		t.Errorf("only %d files and %d datasets: is the truth complete?", len(fs), total)
 	}
@@ -148,11 +160,14 @@ func TestRandomTruth(t *testing.T) {
 	if dir == "" {
 		t.Skip("DOUBLETAKE_HDF5_RANDOM names no folder written by testdata/make.py DIR --random N")
 	}
+
 	n := 0
+
 	fs := readTruth(t, dir)
 	for _, w := range fs {
 		t.Run(w.File, func(t *testing.T) { n += checkFile(t, dir, w) })
 	}
+
 	t.Logf("%d files, %d datasets", len(fs), n)
 }
 
@@ -161,38 +176,48 @@ func checkFile(t *testing.T, dir string, w truthFile) int {
 	if !IsHDF5(bytes.NewReader(b), int64(len(b))) {
 		t.Error("IsHDF5 does not know it")
 	}
+
 	f, err := Open(bytes.NewReader(b), int64(len(b)))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if f.SuperblockVersion() != w.Superblock || f.UserBlock() != w.UserBlock {
 		t.Errorf("superblock version %d, user block %d; want %d, %d", f.SuperblockVersion(), f.UserBlock(), w.Superblock,
 			w.UserBlock)
 	}
+
 	var order []string
 	for _, d := range f.Datasets() {
 		order = append(order, d.Path)
 	}
+
 	if fmt.Sprint(order) != fmt.Sprint(w.Order) {
 		t.Errorf("datasets in order\n%v, want\n%v", order, w.Order)
 	}
+
 	if len(f.Groups()) != len(w.Groups) {
 		t.Errorf("%d groups, want %d", len(f.Groups()), len(w.Groups))
 	}
+
 	attrs := map[string][]Attribute{}
 	for _, g := range f.Groups() {
 		attrs[g.Path] = g.Attributes
+
 		var got [][3]string
 		for _, l := range g.Links {
 			got = append(got, [3]string{l.Name, l.Kind.String(), l.Target})
 		}
+
 		if fmt.Sprint(got) != fmt.Sprint(w.Groups[g.Path]) {
 			t.Errorf("links of %s\n%v, want\n%v", g.Path, got, w.Groups[g.Path])
 		}
 	}
+
 	if len(f.Datasets()) != len(w.Datasets) {
 		t.Errorf("%d datasets, want %d", len(f.Datasets()), len(w.Datasets))
 	}
+
 	for _, d := range f.Datasets() {
 		attrs[d.Path] = d.Attributes
 		want, ok := w.Datasets[d.Path]
@@ -200,27 +225,33 @@ func checkFile(t *testing.T, dir string, w truthFile) int {
 			t.Errorf("dataset %s was never written", d.Path)
 			continue
 		}
+
 		checkDataset(t, f, d, want)
 	}
+
 	for path, got := range attrs {
 		checkAttributes(t, path, got, w.Attributes[path])
 	}
+
 	for path := range w.Attributes {
 		if _, ok := attrs[path]; !ok {
 			t.Errorf("no object %s", path)
 		}
 	}
+
 	for path, want := range w.AttributeOrder {
 		var names []string
 		for _, a := range attrs[path] {
 			names = append(names, a.Name)
 		}
+
 		// Attributes in a header come as stored, which is only a promise where
 		// order is recorded or the storage is dense.
 		if strings.Contains(w.File, "latest") && fmt.Sprint(names) != fmt.Sprint(want) {
 			t.Errorf("attributes of %s in order\n%v, want\n%v", path, names, want)
 		}
 	}
+
 	for path, want := range w.Lookups {
 		d, err := f.Dataset(path)
 		if msg, bad := strings.CutPrefix(want, "!"); bad {
@@ -231,28 +262,35 @@ func checkFile(t *testing.T, dir string, w truthFile) int {
 			t.Errorf("lookup of %s: %v, want %s", path, err, want)
 		}
 	}
+
 	return len(f.Datasets())
 }
 
 func checkDataset(t *testing.T, f *File, d *Dataset, want truthData) {
 	t.Helper()
+
 	if fmt.Sprint(d.Dims) != fmt.Sprint(want.Dims) || d.Null != want.Null {
 		t.Errorf("%s: shape %v (null: %v), want %v", d.Path, d.Dims, d.Null, want.Dims)
 		return
 	}
+
 	if d.Type.String() != want.Type {
 		t.Errorf("%s: type %s, want %s", d.Path, d.Type, want.Type)
 	}
+
 	if want.Strings != nil {
 		got, err := d.ReadStrings()
 		if err != nil || strings.Join(got, "|") != strings.Join(want.Strings, "|") {
 			t.Errorf("%s: %q, %v; want %q", d.Path, got, err, want.Strings)
 		}
+
 		if d.Err() == nil {
 			t.Errorf("%s: text reads as numbers", d.Path)
 		}
+
 		return
 	}
+
 	for name, values := range want.Fields {
 		v, err := d, error(nil)
 		for _, n := range strings.Split(name, ".") {
@@ -260,64 +298,81 @@ func checkDataset(t *testing.T, f *File, d *Dataset, want truthData) {
 				t.Fatal(err)
 			}
 		}
+
 		checkValues(t, v, truthData{Values: values}.expected(len(values)))
 	}
+
 	if want.Refs != nil {
 		got, err := f.ReadReferences(d)
+
 		var paths []string
 		for _, o := range got {
 			paths = append(paths, o.(*Dataset).Path)
 		}
+
 		if err != nil || fmt.Sprint(paths) != fmt.Sprint(want.Refs) {
 			t.Errorf("%s refers to %v, %v; want %v", d.Path, paths, err, want.Refs)
 		}
 	}
+
 	if want.Error != "" {
 		if d.Err() == nil || !strings.Contains(d.Err().Error(), want.Error) {
 			t.Errorf("%s: error %v, want %q", d.Path, d.Err(), want.Error)
 		}
+
 		if _, err := d.ReadFloat64(make([]float64, 1), 0); err == nil || err.Error() != d.Err().Error() {
 			t.Errorf("%s: reading gives %v, Err %v", d.Path, err, d.Err())
 		}
+
 		return
 	}
+
 	if d.Err() != nil {
 		t.Errorf("%s: %v", d.Path, d.Err())
 		return
 	}
+
 	checkValues(t, d, want.expected(int(d.Elements())))
 }
 
 // checkValues reads a dataset in every way there is.
 func checkValues(t *testing.T, d *Dataset, want []float64) {
 	t.Helper()
+
 	n := len(want)
 	if int(d.Elements()) != n {
 		t.Errorf("%s: %d elements, want %d", d.Path, d.Elements(), n)
 		return
 	}
+
 	equal := func(how string, at int, got, want []float64) bool {
 		t.Helper()
+
 		for i := range want {
 			if !same(got[i], want[i]) {
 				t.Errorf("%s (%s, %s): %s: element %d is %v, want %v", d.Path, d.Type, d.Layout(), how, at+i, got[i], want[i])
 				return false
 			}
 		}
+
 		return true
 	}
+
 	got := make([]float64, n+1)
 	if k, err := d.ReadFloat64(got, 0); k != n || err != io.EOF {
 		t.Errorf("%s (%s): read %d of %d: %v", d.Path, d.Layout(), k, n, err)
 		return
 	}
+
 	if !equal("whole", 0, got, want) || n == 0 {
 		return
 	}
+
 	r, err := d.NewReader(NewCache(1000)) // a small cache, so that chunks leave it
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	// Blocks of odd length, backwards.
 	block := n/7 + 3
 	for at := (n - 1) / block * block; at >= 0; at -= block {
@@ -325,36 +380,44 @@ func checkValues(t *testing.T, d *Dataset, want []float64) {
 		for i := range got[:k] {
 			got[i] = -77
 		}
+
 		if m, err := r.ReadFloat64(got[:k], int64(at)); m != k || err != nil {
 			t.Errorf("%s: read %d of %d at %d: %v", d.Path, m, k, at, err)
 			return
 		}
+
 		if !equal("block", at, got[:k], want[at:at+k]) {
 			return
 		}
 	}
+
 	if d.Dims == nil {
 		return
 	}
+
 	// Channels along each axis.
 	for axis := range d.Dims {
 		inner := 1
 		for _, m := range d.Dims[axis+1:] {
 			inner *= int(m)
 		}
+
 		long := int(d.Dims[axis])
 		count := n / long
 		channels := []int{0, count - 1, count / 2, count / 3, count * 2 / 3}
 		start := long / 3
+
 		dst := make([][]float64, len(channels))
 		for i := range dst {
 			dst[i] = make([]float64, long-start+1)
 		}
+
 		m, err := r.ReadChannels(axis, channels, int64(start), dst)
 		if m != long-start || err != io.EOF {
 			t.Errorf("%s: channels along axis %d: read %d of %d: %v", d.Path, axis, m, long-start, err)
 			return
 		}
+
 		for i, c := range channels {
 			first := c/inner*inner*long + c%inner
 			for k := range m {
@@ -370,29 +433,37 @@ func checkValues(t *testing.T, d *Dataset, want []float64) {
 
 func checkAttributes(t *testing.T, path string, got []Attribute, want map[string]truthAttr) {
 	t.Helper()
+
 	names := make([]string, 0, len(got))
 	for _, a := range got {
 		names = append(names, a.Name)
+
 		w, ok := want[a.Name]
 		if !ok {
 			t.Errorf("attribute %s of %s was never written", a.Name, path)
 			continue
 		}
+
 		if fmt.Sprint(a.Dims) != fmt.Sprint(w.Dims) {
 			t.Errorf("attribute %s of %s: shape %v, want %v", a.Name, path, a.Dims, w.Dims)
 		}
+
 		if w.Kind == "error" {
 			var text string
 			json.Unmarshal(w.Values[0], &text)
+
 			if a.Err == nil || !strings.Contains(a.Err.Error(), text) || a.Value != nil {
 				t.Errorf("attribute %s of %s: %v, error %v; want %s", a.Name, path, a.Value, a.Err, text)
 			}
+
 			continue
 		}
+
 		if a.Err != nil {
 			t.Errorf("attribute %s of %s: %v", a.Name, path, a.Err)
 			continue
 		}
+
 		wantText := make([]string, len(w.Values))
 		for i, v := range w.Values {
 			if w.Kind == "string" {
@@ -401,16 +472,19 @@ func checkAttributes(t *testing.T, path string, got []Attribute, want map[string
 				wantText[i] = strings.Trim(string(v), `"`)
 			}
 		}
+
 		if w.Pattern != nil {
 			for i := range w.Dims[0] {
 				wantText = append(wantText, strconv.Itoa(int(w.Pattern.at(int(i)))))
 			}
 		}
+
 		kind, text := attributeText(a)
 		if kind != w.Kind || len(text) != len(wantText) {
 			t.Errorf("attribute %s of %s: %d of %s, want %d of %s", a.Name, path, len(text), kind, len(wantText), w.Kind)
 			continue
 		}
+
 		for i := range text {
 			ok := text[i] == wantText[i]
 			if w.Kind == "float" {
@@ -418,17 +492,22 @@ func checkAttributes(t *testing.T, path string, got []Attribute, want map[string
 				y, _ := strconv.ParseFloat(wantText[i], 64)
 				ok = same(x, y)
 			}
+
 			if !ok {
 				t.Errorf("attribute %s of %s: element %d is %q, want %q", a.Name, path, i, text[i], wantText[i])
 			}
 		}
 	}
+
 	sort.Strings(names)
+
 	var all []string
 	for n := range want {
 		all = append(all, n)
 	}
+
 	sort.Strings(all)
+
 	if fmt.Sprint(names) != fmt.Sprint(all) {
 		t.Errorf("attributes of %s: %v, want %v", path, names, all)
 	}
@@ -456,19 +535,23 @@ func attributeText(a Attribute) (string, []string) {
 		for _, x := range v {
 			float(x)
 		}
+
 	case []int64:
 		for _, x := range v {
 			add("int", x)
 		}
+
 	case []uint64:
 		for _, x := range v {
 			add("uint", x)
 		}
+
 	case []string:
 		for _, x := range v {
 			add("string", x)
 		}
 	}
+
 	return kind, text
 }
 
@@ -479,10 +562,12 @@ func TestFilters(t *testing.T) {
 	if err := json.Unmarshal(readMaybeZipped(t, "testdata/filters.json"), &truth); err != nil {
 		t.Fatal(err)
 	}
+
 	f := openTruth(t, "filters.h5")
 	if len(truth) < 60 || len(f.Datasets()) != len(truth) {
 		t.Fatalf("%d datasets, the truth has %d", len(f.Datasets()), len(truth))
 	}
+
 	for _, d := range f.Datasets() {
 		if want := truth[d.Path]; want.Error != "" {
 			if d.Err() == nil || !strings.Contains(d.Err().Error(), want.Error) {

@@ -33,9 +33,11 @@ func (c Class) String() string {
 		"integer", "float", "time", "string", "bit field", "opaque", "compound", "reference", "enum",
 		"sequence", "array", "complex",
 	}
+
 	if c >= 0 && int(c) < len(names) {
 		return names[c]
 	}
+
 	return fmt.Sprintf("class %d", int(c))
 }
 
@@ -106,13 +108,16 @@ func (t Type) String() string {
 	if t.BigEndian {
 		end = " big-endian"
 	}
+
 	if t.Size == 1 {
 		end = ""
 	}
+
 	sign := "u"
 	if t.Signed {
 		sign = ""
 	}
+
 	switch t.Class {
 	case Integer:
 		return fmt.Sprintf("%sint%d%s", sign, 8*t.Size, end)
@@ -127,17 +132,20 @@ func (t Type) String() string {
 			return "string of variable length"
 		}
 		return fmt.Sprintf("string of %d bytes", t.Size)
+
 	case Compound:
 		return fmt.Sprintf("compound of %d fields", len(t.Members))
 	case Sequence, Array:
 		if t.base != nil {
 			return fmt.Sprintf("%s of %s", t.Class, t.base)
 		}
+
 	case Reference:
 		if t.objectRef {
 			return "object reference"
 		}
 	}
+
 	return t.Class.String()
 }
 
@@ -148,6 +156,7 @@ func (p *parser) datatype(b []byte) (Type, error) {
 	if err == nil && c.bad {
 		err = p.errorf(undefined, "a datatype message is too short")
 	}
+
 	return t, err
 }
 
@@ -155,36 +164,44 @@ func (p *parser) typ(c *cursor, depth int) (Type, error) {
 	if depth > 16 {
 		return Type{}, p.unsupported("a datatype nested more than 16 deep")
 	}
+
 	if err := p.charge(256); err != nil {
 		return Type{}, err
 	}
+
 	cv := c.u8()
 	version := int(cv >> 4)
 	t := Type{Class: Class(cv & 15)}
 	flags := c.uint(3)
 	size := c.u32()
+
 	if c.bad {
 		return t, p.errorf(undefined, "a datatype message is too short")
 	}
+
 	if size == 0 || size > math.MaxInt32 {
 		return t, p.errorf(undefined, "a datatype of %d bytes", size)
 	}
+
 	t.Size = int(size)
 	if version < 1 || version > 5 {
 		return t, p.unsupported(fmt.Sprintf("datatype version %d", version))
 	}
+
 	switch t.Class {
 	case Integer, Bits:
 		t.BigEndian = flags&1 != 0
 		t.Signed = t.Class == Integer && flags&8 != 0
 		t.lead, t.prec = int(c.u16()), int(c.u16())
 		t.setInt()
+
 	case Float:
 		t.BigEndian = flags&1 != 0
 		t.lead, t.prec = int(c.u16()), int(c.u16())
 		t.expBit, t.expLen, t.manBit, t.manLen = int(c.u8()), int(c.u8()), int(c.u8()), int(c.u8())
 		t.bias, t.signBit = int64(c.u32()), int(flags>>8&0xff)
 		t.setFloat(flags)
+
 	case Time:
 		c.skip(2)
 	case String:
@@ -197,39 +214,51 @@ func (p *parser) typ(c *cursor, depth int) (Type, error) {
 		if err := p.compound(c, &t, int(flags&0xffff), version, depth); err != nil {
 			return t, err
 		}
+
 	case Enum:
 		var err error
 		if t, err = p.enum(c, t, int(flags&0xffff), version, depth); err != nil {
 			return t, err
 		}
+
 	case Sequence:
 		if err := p.sequence(c, &t, flags, depth); err != nil {
 			return t, err
 		}
+
 	case Array:
 		n := int(c.u8())
+
 		if version < 3 {
 			c.skip(3)
 		}
+
 		c.skip(4 * n)
+
 		if version < 3 {
 			c.skip(4 * n)
 		}
+
 		base, err := p.typ(c, depth+1)
 		if err != nil {
 			return t, err
 		}
+
 		t.base = &base
+
 	case Complex:
 	default:
 		return t, p.unsupported(fmt.Sprintf("datatype class %d", int(t.Class)))
 	}
+
 	if c.bad {
 		return t, p.errorf(undefined, "a datatype message is too short")
 	}
+
 	if t.conv == convNone && t.why == "" {
 		t.why = "datatype " + t.String()
 	}
+
 	return t, nil
 }
 
@@ -242,24 +271,30 @@ func (p *parser) compound(c *cursor, t *Type, fields, version, depth int) error 
 		} else {
 			m.Offset = int(c.uint(encSize(uint64(t.Size))))
 		}
+
 		dims := uint8(0)
 		if version == 1 {
 			dims = c.u8()
 			c.skip(3 + 4 + 4 + 16)
 		}
+
 		var err error
 		if m.Type, err = p.typ(c, depth+1); err != nil {
 			return err
 		}
+
 		if dims > 0 {
 			base := m.Type
 			m.Type = Type{Class: Array, Size: t.Size - m.Offset, base: &base}
 		}
+
 		if m.Offset < 0 || m.Offset > t.Size || m.Type.Size > t.Size-m.Offset {
 			return p.errorf(undefined, "a field of a compound reaches beyond its end")
 		}
+
 		t.Members = append(t.Members, m)
 	}
+
 	return nil
 }
 
@@ -269,24 +304,30 @@ func (p *parser) enum(c *cursor, t Type, names, version, depth int) (Type, error
 	if err != nil {
 		return t, err
 	}
+
 	if base.Class != Integer || base.Size != t.Size {
 		return t, p.errorf(undefined, "an enum of %s", base)
 	}
+
 	base.Class = Enum
 	for range names {
 		if err := p.charge(32); err != nil {
 			return base, err
 		}
+
 		base.Names = append(base.Names, c.text(version < 3))
+
 		if c.bad {
 			break
 		}
 	}
+
 	for range base.Names {
 		if v := c.take(base.Size); v != nil && base.conv != convNone {
 			base.Values = append(base.Values, int64(base.integer(v)))
 		}
 	}
+
 	return base, nil
 }
 
@@ -294,18 +335,22 @@ func (p *parser) enum(c *cursor, t Type, names, version, depth int) (Type, error
 func (p *parser) sequence(c *cursor, t *Type, flags uint64, depth int) error {
 	t.Variable = true
 	t.pad = uint8(flags >> 4 & 15)
+
 	base, err := p.typ(c, depth+1)
 	if err != nil {
 		return err
 	}
+
 	if flags&15 == 1 {
 		t.Class = String
 	} else {
 		t.base = &base
 	}
+
 	if t.Size < 4+p.so+4 {
 		return p.errorf(undefined, "variable-length elements of %d bytes", t.Size)
 	}
+
 	return nil
 }
 
@@ -315,6 +360,7 @@ func (t *Type) setInt() {
 		t.why = fmt.Sprintf("datatype integer of %d bits in %d bytes", t.prec, t.Size)
 		return
 	}
+
 	t.conv = convInt
 	if t.prec == 8*t.Size {
 		switch t.Size {
@@ -327,6 +373,7 @@ func (t *Type) setInt() {
 		case 8:
 			t.conv = convU64
 		}
+
 		if t.Signed && t.conv != convInt {
 			t.conv -= convU8 - convI8
 		}
@@ -341,14 +388,17 @@ func (t *Type) setFloat(flags uint64) {
 		t.expLen <= 11 &&
 		end <= 8*t.Size && t.manBit+t.manLen <= end && t.expBit+t.expLen <= end && t.signBit < end && t.bias > 0 &&
 		t.bias < 2048
+
 	if !ok {
 		t.why = fmt.Sprintf("datatype float of %d bits in %d bytes", t.prec, t.Size)
 		return
 	}
+
 	is := func(size, sign, expBit, expLen, manLen int, bias int64) bool {
 		return t.Size == size && t.lead == 0 && t.prec == 8*size && t.signBit == sign && t.expBit == expBit &&
 			t.expLen == expLen && t.manBit == 0 && t.manLen == manLen && t.bias == bias
 	}
+
 	switch {
 	case is(4, 31, 23, 8, 23, 127):
 		t.conv = convF32
@@ -371,6 +421,7 @@ func (t *Type) raw(b []byte) uint64 {
 			v |= uint64(x) << (8 * i)
 		}
 	}
+
 	return v
 }
 
@@ -381,6 +432,7 @@ func (t *Type) integer(b []byte) uint64 {
 	if t.Signed {
 		return uint64(int64(v) >> (64 - t.prec))
 	}
+
 	return v >> (64 - t.prec)
 }
 
@@ -389,15 +441,19 @@ func (t *Type) float(b []byte) float64 {
 	switch t.conv {
 	case convF32:
 		return float64(math.Float32frombits(uint32(t.raw(b))))
+
 	case convF64:
 		return math.Float64frombits(t.raw(b))
+
 	case convFloat:
 		v := t.raw(b)
 		field := func(at, n int) uint64 { return v >> at & (1<<n - 1) }
+
 		sign := 1.0
 		if field(t.signBit, 1) == 1 {
 			sign = -1
 		}
+
 		man, exp := field(t.manBit, t.manLen), field(t.expBit, t.expLen)
 		switch {
 		case exp == 1<<t.expLen-1 && man != 0:
@@ -407,12 +463,15 @@ func (t *Type) float(b []byte) float64 {
 		case exp == 0:
 			return sign * math.Ldexp(float64(man), int(1-t.bias)-t.manLen)
 		}
+
 		return sign * math.Ldexp(float64(man|1<<t.manLen), int(int64(exp)-t.bias)-t.manLen)
+
 	default:
 		v := t.integer(b)
 		if t.Signed {
 			return float64(int64(v))
 		}
+
 		return float64(v)
 	}
 }
@@ -423,10 +482,12 @@ func (t *Type) floats(dst []float64, step int, src []byte, stride, n int) {
 	if n == 0 {
 		return
 	}
+
 	if kind, ok := loops[t.conv]; ok && step == 1 {
 		raw.Decode(dst[:n], src, kind, t.BigEndian, stride)
 		return
 	}
+
 	for i := range n {
 		dst[i*step] = t.float(src[i*stride:])
 	}
@@ -443,6 +504,7 @@ func (t *Type) text(b []byte) string {
 	default:
 		b = bytes.TrimRight(b, "\x00")
 	}
+
 	return utf8Text(b)
 }
 
@@ -451,19 +513,24 @@ func (p *parser) variable(h globalHeaps, b []byte, size int) ([]byte, error) {
 	c := p.cursor(b)
 	n := uint64(c.u32())
 	addr, index := c.addr(), c.u32()
+
 	if c.bad {
 		return nil, p.errorf(undefined, "a variable-length element is too short")
 	}
+
 	if n == 0 || addr == 0 || addr == undefined {
 		return nil, nil
 	}
+
 	v, err := h.get(p, addr, index)
 	if err != nil {
 		return nil, err
 	}
+
 	if hi, total := bits.Mul64(n, uint64(size)); hi != 0 || total > uint64(len(v)) {
 		return nil, p.errorf(addr, "a variable-length element of %d is longer than its object in the global heap", n)
 	}
+
 	return v[:n*uint64(size)], nil
 }
 
@@ -473,6 +540,7 @@ func (p *parser) strings(h globalHeaps, t *Type, b []byte, n int) ([]string, err
 	out := make([]string, 0, n)
 	for i := range n {
 		e := b[i*t.Size : (i+1)*t.Size]
+
 		var s string
 		switch {
 		case t.Class == String && !t.Variable:
@@ -483,15 +551,20 @@ func (p *parser) strings(h globalHeaps, t *Type, b []byte, n int) ([]string, err
 			if err != nil {
 				return nil, err
 			}
+
 			s = utf8Text(cut(v))
+
 		default:
 			return nil, p.unsupported("datatype " + t.String())
 		}
+
 		if err := p.charge(int64(len(s)) + 16); err != nil {
 			return nil, err
 		}
+
 		out = append(out, s)
 	}
+
 	return out, nil
 }
 
@@ -506,6 +579,7 @@ type space struct {
 func (p *parser) dataspace(b []byte) (space, error) {
 	c := p.cursor(b)
 	var s space
+
 	version, rank, flags := c.u8(), int(c.u8()), c.u8()
 	switch version {
 	case 1:
@@ -515,12 +589,15 @@ func (p *parser) dataspace(b []byte) (space, error) {
 	default:
 		return s, p.unsupported(fmt.Sprintf("dataspace version %d", version))
 	}
+
 	if rank > maxRank {
 		return s, p.errorf(undefined, "%d axes: the format allows %d", rank, maxRank)
 	}
+
 	for range rank {
 		s.dims = append(s.dims, c.len())
 	}
+
 	s.max = s.dims
 	if flags&1 != 0 {
 		s.max = nil
@@ -529,15 +606,19 @@ func (p *parser) dataspace(b []byte) (space, error) {
 			if c.sl < 8 && v == 1<<(8*c.sl)-1 {
 				v = undefined
 			}
+
 			s.max = append(s.max, v)
 		}
 	}
+
 	if c.bad {
 		return s, p.errorf(undefined, "a dataspace message is too short")
 	}
+
 	if s.null {
 		s.dims, s.max = nil, nil
 	}
+
 	n := uint64(1)
 	for _, d := range s.dims {
 		// An empty axis does not make the others harmless.
@@ -545,8 +626,10 @@ func (p *parser) dataspace(b []byte) (space, error) {
 		if hi != 0 || lo > 1<<56 {
 			return s, p.errorf(undefined, "a dataspace of more than 2^56 elements")
 		}
+
 		n = lo
 	}
+
 	return s, nil
 }
 
@@ -555,10 +638,12 @@ func (s space) count() uint64 {
 	if s.null {
 		return 0
 	}
+
 	n := uint64(1)
 	for _, d := range s.dims {
 		n *= d
 	}
+
 	return n
 }
 
@@ -567,9 +652,11 @@ func (s space) dimsInt(dims []uint64) []int64 {
 	if len(dims) == 0 {
 		return nil
 	}
+
 	out := make([]int64, len(dims))
 	for i, d := range dims {
 		out[i] = int64(d) // undefined becomes −1
 	}
+
 	return out
 }

@@ -88,9 +88,11 @@ func open(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
 	if err := f.scan(); err != nil {
 		return nil, err
 	}
+
 	if f.first == nil || f.rows == 0 {
 		return nil, f.fail(f.in.At(), "a segment of numbers", "the end of the file", damaged)
 	}
+
 	return f.reader()
 }
 
@@ -103,6 +105,7 @@ func (f *file) cells(b []byte) []string {
 		}
 		out = append(out, raw.Text(c))
 	}
+
 	return out
 }
 
@@ -112,6 +115,7 @@ func (f *file) next() ([]byte, int64, error) {
 	if err == nil && len(b) >= maxLine-1 {
 		err = f.fail(at, fmt.Sprintf("lines of less than %d bytes", maxLine), "a longer one", damaged)
 	}
+
 	return b, at, err
 }
 
@@ -121,28 +125,35 @@ func (f *file) scan() error {
 	if err != nil || !bytes.HasPrefix(b, []byte(magic)) {
 		return errors.Join(notEOF(err), f.fail(at, strconv.Quote(magic), "another line", "this is no LVM file"))
 	}
+
 	if bytes.HasPrefix(b, []byte(magic+",")) {
 		f.separator = []byte(",")
 	}
+
 	if err := f.readHeader(); err != nil {
 		return err
 	}
+
 	switch f.header["X_Columns"] {
 	case "", "No", "One", "Multi":
 	default:
 		return f.fail(0, "X_Columns No, One or Multi", f.header["X_Columns"], damaged)
 	}
+
 	for {
 		b, at, err := f.next()
 		if errors.Is(err, io.EOF) {
 			return f.complete()
 		}
+
 		if err != nil {
 			return err
 		}
+
 		if blank(b, f.separator) {
 			continue
 		}
+
 		if first := f.cells(b)[0]; f.first == nil || letters(first) {
 			f.in.Go(at)
 			if err := f.readSegment(); err != nil {
@@ -151,6 +162,7 @@ func (f *file) scan() error {
 		} else {
 			f.in.Go(at)
 		}
+
 		if err := f.readRows(); err != nil {
 			return err
 		}
@@ -183,16 +195,20 @@ func (f *file) readHeader() error {
 		if errors.Is(err, io.EOF) {
 			return f.fail(at, endMark, "the end of the file", damaged)
 		}
+
 		if err != nil {
 			return err
 		}
+
 		c := f.cells(b)
 		if c[0] == endMark {
 			return nil
 		}
+
 		if len(c) < 2 || len(f.header) > 256 {
 			continue
 		}
+
 		f.header[c[0]] = c[1]
 		switch {
 		case c[0] == "Separator" && c[1] == "Comma":
@@ -206,6 +222,7 @@ func (f *file) readHeader() error {
 // readSegment reads the header of a segment and the line of its channels' names.
 func (f *file) readSegment() error {
 	s := &segment{at: f.in.At(), keys: map[string][]string{}}
+
 	special := false
 	for ended := false; ; {
 		b, at, err := f.next()
@@ -215,9 +232,11 @@ func (f *file) readSegment() error {
 			}
 			return f.fail(at, "a line that begins with X_Value", "the end of the file", damaged)
 		}
+
 		if err != nil {
 			return err
 		}
+
 		c := f.cells(b)
 		switch {
 		case c[0] == "***Start_Special***":
@@ -229,19 +248,25 @@ func (f *file) readSegment() error {
 			ended = true
 		case ended:
 			s.names = c
+
 			if err := f.complete(); err != nil {
 				return err
 			}
+
 			if f.first == nil {
 				f.first, f.filled = s, make([]bool, len(c))
 			}
+
 			if !s.same(f.first) {
 				return f.fail(s.at, "segments of the same channels", "one of other channels, units or increments",
 					"save one segment a file")
 			}
+
 			f.segments++
 			f.current, f.start = s, f.rows
+
 			return nil
+
 		case len(s.keys) < 256:
 			s.keys[c[0]] = c
 		}
@@ -253,22 +278,27 @@ func (f *file) complete() error {
 	if f.current == nil || f.header["Multi_Headings"] != "Yes" {
 		return nil // one header for all that follows it
 	}
+
 	claimed := int64(0)
 	for _, c := range f.current.keys["Samples"] {
 		if n, err := strconv.ParseInt(c, 10, 64); err == nil {
 			claimed = max(claimed, n)
 		}
 	}
+
 	if f.rows-f.start >= claimed {
 		return nil
 	}
+
 	found := fmt.Sprintf("the header claims %d samples, there are %d", claimed, f.rows-f.start)
 	if f.o.Truncated != "use" {
 		return f.fail(f.current.at, "", found, "copy the file again, or use the samples there are with truncated: use")
 	}
+
 	f.warnings = append(f.warnings, ingest.Warning{
 		Path: f.src.Path, Code: "truncated", Text: found + ": these are used",
 	})
+
 	return nil
 }
 
@@ -279,13 +309,17 @@ func (f *file) readRows() error {
 		if errors.Is(err, io.EOF) || err == nil && blank(b, f.separator) {
 			return nil
 		}
+
 		if err != nil {
 			return err
 		}
+
 		if n%every == 0 {
 			f.marks = append(f.marks, mark{at, f.rows})
 		}
+
 		f.rows++
+
 		for i := range f.filled {
 			var cell []byte
 			cell, b, _ = bytes.Cut(b, f.separator)
@@ -297,20 +331,24 @@ func (f *file) readRows() error {
 // reader makes channels of the columns.
 func (f *file) reader() (ingest.Reader, error) {
 	s := f.first
+
 	encoding := "LVM, separated by tabs"
 	if f.separator[0] == ',' {
 		encoding = "LVM, separated by commas"
 	}
+
 	r := arrays.New(ingest.Info{Path: f.src.Path, Format: "lvm", Encoding: encoding, Warnings: f.warnings}, f.src)
 	for _, key := range []string{"Date", "Time", "Operator", "Description", "Project"} {
 		if v := f.header[key]; v != "" {
 			r.Attribute(key, v)
 		}
 	}
+
 	if f.segments > 1 {
 		r.Warn("segments", fmt.Sprintf("%d segments are read one after the other: pauses between them are not seen",
 			f.segments))
 	}
+
 	group := ""
 	for i, name := range s.names {
 		switch {
@@ -322,27 +360,32 @@ func (f *file) reader() (ingest.Reader, error) {
 			r.Unread(name, false, "an empty column")
 			continue
 		}
+
 		a := arrays.Array{Name: name, Dims: []int64{f.rows}, Plane: f, First: i, Unit: s.value("Y_Unit_Label", i)}
 		if name == "X_Value" {
 			if f.header["X_Columns"] == "Multi" && i+1 < len(s.names) {
 				group = s.names[i+1]
 			}
+
 			a.Plane, a.Unit = &clock{f}, ""
 			a.Name = strings.ToLower(s.value("X_Dimension", max(1, i)))
 			if a.Name == "" || a.Name == "time" {
 				a.Name, a.Unit = "time", "s"
 			}
+
 			if group != "" {
 				a.Name = group + "/" + a.Name
 			}
 		} else if f.header["X_Columns"] != "One" && f.header["X_Columns"] != "Multi" {
 			a.RateHz = f.rate(s.value("Delta_X", i), s.value("X_Dimension", i), r, name)
 		}
+
 		a.Group = group
 		if err := r.Add(a); err != nil {
 			return nil, err
 		}
 	}
+
 	return r, r.Finish(f.o)
 }
 
@@ -353,15 +396,18 @@ func (f *file) rate(delta, dimension string, r *arrays.Reader, name string) floa
 	if dimension != "" && dimension != "Time" || !ok || !(inc > 0) || math.IsInf(inc, 0) {
 		return 0
 	}
+
 	hz, low, high := lines.Rate(inc, delta)
 	if o := f.o.RateHz; o >= low && o <= high {
 		return o
 	}
+
 	if math.Floor(high) > math.Ceil(low) && !f.told { // several integer rates
 		f.told = true
 		r.Warn("rate-digits", fmt.Sprintf("channel %s: Delta_X is %s: the rate is %.6g to %.6g Hz, %.6g Hz is used; "+
 			"rate_hz gives it exactly", name, delta, low, high, hz))
 	}
+
 	return hz
 }
 
@@ -371,39 +417,48 @@ type clock struct{ *file }
 // Read implements arrays.Plane: row after row from the last mark before start.
 func (f *file) Read(channels []int, start int64, dst [][]float64) (int, error) {
 	n := min(int64(len(dst[0])), max(0, f.rows-start))
+
 	column := make([][]float64, len(f.filled))
 	for j, c := range channels {
 		if column[c] == nil {
 			column[c] = dst[j]
 		}
 	}
+
 	i, _ := slices.BinarySearchFunc(f.marks, start, func(m mark, row int64) int { return int(min(max(m.row-row, -1), 1)) })
 	if i == len(f.marks) || f.marks[i].row > start {
 		i--
 	}
+
 	for row := f.marks[i].row; row < start+n; row++ {
 		if i < len(f.marks) && f.marks[i].row == row {
 			f.in.Go(f.marks[i].at)
 			i++
 		}
+
 		b, at, err := f.next()
 		if err != nil {
 			return 0, errors.Join(notEOF(err), f.fail(at, "a row of numbers", "the end of the file",
 				"is the file still being written?"))
 		}
+
 		if row < start {
 			continue
 		}
+
 		if err := f.parse(b, at, column, row-start); err != nil {
 			return 0, err
 		}
 	}
+
 	for j, c := range channels {
 		copy(dst[j], column[c])
 	}
+
 	if n < int64(len(dst[0])) {
 		return int(n), io.EOF
 	}
+
 	return int(n), nil
 }
 
@@ -424,9 +479,11 @@ func (f *file) parse(b []byte, at int64, column [][]float64, k int64) error {
 				}
 			}
 		}
+
 		if b = rest; !more {
 			b = nil
 		}
 	}
+
 	return nil
 }

@@ -19,11 +19,13 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
+
 	r, err := Format.Open(src, ingest.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer r.Close()
+
 	for _, c := range r.Info().Channels {
 		fmt.Println(c.Name, c.Unit, c.RateHz, c.Samples)
 	}
@@ -43,9 +45,11 @@ func TestTruth(t *testing.T) {
 	if err := json.Unmarshal(ingesttest.Testdata(t, "truth.json"), &truth); err != nil {
 		t.Fatal(err)
 	}
+
 	if len(truth) != 9 {
 		t.Fatalf("%d files", len(truth))
 	}
+
 	for name, columns := range truth {
 		t.Run(name, func(t *testing.T) {
 			var want [][]float64
@@ -56,33 +60,41 @@ func TestTruth(t *testing.T) {
 						x = nil
 						break
 					}
+
 					x = append(x, *v)
 				}
+
 				if x != nil {
 					want = append(want, x)
 				}
 			}
+
 			r, err := openBytes(ingesttest.Testdata(t, name), ingest.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer r.Close()
+
 			if got := len(r.Info().Channels); got != len(want) {
 				t.Fatalf("%d channels, want %d", got, len(want))
 			}
+
 			for c, x := range ingesttest.ReadAll(t, r) {
 				ingesttest.Equal(t, x, want[c])
 			}
+
 			n, last := len(want[0]), len(want)-1
 			for at := n - 3; at >= 0; at-- { // backwards, channels in another order, one twice
 				dst := [][]float64{make([]float64, 3), make([]float64, 3), make([]float64, 3)}
 				if got, err := r.Read([]int{last, 0, last}, int64(at), dst); got != 3 || err != nil {
 					t.Fatalf("from %d: %d, %v", at, got, err)
 				}
+
 				ingesttest.Equal(t, dst[0], want[last][at:at+3])
 				ingesttest.Equal(t, dst[1], want[0][at:at+3])
 				ingesttest.Equal(t, dst[2], want[last][at:at+3])
 			}
+
 			if got, err := r.Read([]int{0}, int64(n-1), [][]float64{make([]float64, 4)}); got != 1 || !errors.Is(err, io.EOF) {
 				t.Errorf("at the end: %d, %v", got, err)
 			}
@@ -112,6 +124,7 @@ func TestDescribed(t *testing.T) {
 		if err != nil {
 			t.Fatal(c.name, err)
 		}
+
 		ch := r.Info().Channels[c.channel]
 		got := fmt.Sprintf("%s %s %g %t", ch.Name, ch.Unit, math.Round(ch.RateHz*1e6)/1e6, ch.IsTime())
 		if codes := ingesttest.Codes(r.Info().Warnings); got != c.want || codes != c.codes {
@@ -128,6 +141,7 @@ func TestRefused(t *testing.T) {
 		}
 		return bytes.ReplaceAll(b, []byte(old), []byte(with))
 	}
+
 	for _, c := range []struct {
 		b    []byte
 		want string
@@ -146,25 +160,31 @@ func TestRefused(t *testing.T) {
 		r, err := openBytes(c.b, ingest.Options{})
 		ingesttest.WantDataError(t, r, err, c.want)
 	}
+
 	r, err := openBytes(swap(b, "1.953125E-5", "0.000163"), ingest.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if i := r.Info(); i.Channels[0].RateHz != 6135 || ingesttest.Codes(i.Warnings) != "rate-digits" {
 		t.Errorf("%+v", i)
 	}
+
 	r, err = openBytes(b[:len(b)-100], ingest.Options{Truncated: "use"})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if i := r.Info(); i.Channels[0].Samples != 17 || ingesttest.Codes(i.Warnings) != "truncated" {
 		t.Errorf("%+v", i)
 	}
+
 	wrong := bytes.Clone(b)
 	wrong[len(wrong)-4] = 'x'
 	if r, err = openBytes(wrong, ingest.Options{}); err != nil {
 		t.Fatal(err)
 	}
+
 	n, err := r.Read([]int{1}, 0, [][]float64{make([]float64, 21)})
 	ingesttest.WantDataError(t, n, err, "column 3: expected a number")
 }

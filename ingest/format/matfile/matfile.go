@@ -179,22 +179,26 @@ func Open(r io.ReaderAt, size int64, cut bool) (*File, error) {
 	if err != nil {
 		return nil, &Error{Place: "byte 0", Err: fmt.Errorf("read header: %w", err)}
 	}
+
 	head = head[:n]
 	if int64(n) > size {
 		head = head[:max(size, 0)]
 	}
+
 	if strings.HasPrefix(string(head), "\x89HDF\r\n\x1a\n") || strings.HasPrefix(string(head), "MATLAB 7.3") {
 		return nil, &Error{
 			Place: "byte 0", Want: "a MAT-file of level 5", Found: "level 7.3",
 			Hint: "level 7.3 is HDF5: read it as such",
 		}
 	}
+
 	if len(head) < headerSize {
 		return nil, &Error{
 			Place: "byte 0", Want: "a MAT-file header of 128 bytes", Found: fmt.Sprintf("%d bytes", len(head)),
 			Hint: "the file is cut short",
 		}
 	}
+
 	switch string(head[126:128]) {
 	case "IM":
 		f.order = binary.LittleEndian
@@ -205,11 +209,14 @@ func Open(r io.ReaderAt, size int64, cut bool) (*File, error) {
 			Place: "byte 126", Want: `the byte order "IM" or "MI"`, Found: fmt.Sprintf("%q", head[126:128]),
 			Hint: "this is no MAT-file of level 5",
 		}
+
 		if head[0] == 0 || head[1] == 0 || head[2] == 0 || head[3] == 0 {
 			e.Hint = "this may be a MAT-file of level 4: save it with save -v7"
 		}
+
 		return nil, e
 	}
+
 	switch v := f.order.Uint16(head[124:]); v {
 	case 0x0100:
 	case 0x0200:
@@ -217,10 +224,13 @@ func Open(r io.ReaderAt, size int64, cut bool) (*File, error) {
 			Place: "byte 124", Want: "a MAT-file of level 5", Found: "level 7.3",
 			Hint: "level 7.3 is HDF5: read it as such",
 		}
+
 	default:
 		return nil, &Error{Place: "byte 124", Want: "version 0x0100", Found: fmt.Sprintf("%#04x", v)}
 	}
+
 	f.Header = strings.TrimRight(strings.ToValidUTF8(string(head[:116]), "?"), " \x00")
+
 	// The eight bytes before the version point to the subsystem data, an
 	// unnamed array that belongs to objects; blanks or zero mean there is none.
 	subsystem := int64(-1)
@@ -229,9 +239,11 @@ func Open(r io.ReaderAt, size int64, cut bool) (*File, error) {
 			subsystem = int64(at)
 		}
 	}
+
 	if err := f.elements(size, subsystem, cut); err != nil {
 		return nil, err
 	}
+
 	return f, nil
 }
 
@@ -240,24 +252,29 @@ func (f *File) elements(size, subsystem int64, cut bool) error {
 	seen := map[string]int64{}
 	for at := int64(headerSize); at < size; {
 		var tag [8]byte
+
 		if size-at < 8 {
 			return &Error{
 				Place: place(at), Want: "a data element",
 				Found: fmt.Sprintf("%d bytes, then the end of the file", size-at), Hint: "the file is cut short",
 			}
 		}
+
 		if n, err := readAt(f.src, tag[:], at); err != nil || n < 8 {
 			return &Error{Place: place(at), Err: fmt.Errorf("read element: %w", unexpected(err))}
 		}
+
 		e := &element{at: at, typ: f.order.Uint32(tag[:]), size: int64(f.order.Uint32(tag[4:]))}
 		if e.typ>>16 != 0 { // the small format: eight bytes in all
 			f.unread(place(at), &Error{
 				Place: place(at), Want: "an array",
 				Found: fmt.Sprintf("a small element of data type %d", e.typ&0xffff),
 			})
+
 			at += 8
 			continue
 		}
+
 		if f.Missing = max(0, e.size-(size-at-8)); f.Missing > 0 {
 			if !cut {
 				return &Error{
@@ -266,15 +283,19 @@ func (f *File) elements(size, subsystem int64, cut bool) error {
 					Hint:  "the file is cut short: copy it again, or use the arrays that are whole with truncated: use",
 				}
 			}
+
 			e.size -= f.Missing
 		}
+
 		if at != subsystem {
 			if err := f.variable(e, seen); err != nil {
 				return err
 			}
 		}
+
 		at += 8 + e.size
 	}
+
 	return nil
 }
 
@@ -285,6 +306,7 @@ func (f *File) Var(name string) *Var {
 			return v
 		}
 	}
+
 	return nil
 }
 
@@ -301,6 +323,7 @@ func readAt(r io.ReaderAt, p []byte, at int64) (int, error) {
 	if errors.Is(err, io.EOF) || n == len(p) {
 		err = nil
 	}
+
 	return n, err
 }
 

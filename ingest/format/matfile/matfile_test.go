@@ -38,23 +38,28 @@ type truth struct {
 
 func load(t testing.TB, name string) *File {
 	t.Helper()
+
 	b, err := os.ReadFile(filepath.Join("testdata/truth", name))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	f, err := Open(bytes.NewReader(b), int64(len(b)), false)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return f
 }
 
 func all(t testing.TB, v *Var) []float64 {
 	t.Helper()
+
 	x := make([]float64, v.Len())
 	if n, err := v.ReadFloat64(x, 0); n != len(x) || err != nil {
 		t.Fatalf("%s: read %d of %d: %v", v.Name, n, len(x), err)
 	}
+
 	return x
 }
 
@@ -74,12 +79,14 @@ func number(v any) float64 {
 	switch x := v.(type) {
 	case float64:
 		return x
+
 	case string:
 		if x == "-inf" {
 			return math.Inf(-1)
 		}
 		return math.Inf(1)
 	}
+
 	return math.NaN()
 }
 
@@ -94,13 +101,16 @@ func TestTruth(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	files := map[string]truth{}
 	if err := json.Unmarshal(b, &files); err != nil {
 		t.Fatal(err)
 	}
+
 	if len(files) != 11 {
 		t.Fatalf("%d files", len(files))
 	}
+
 	for name, want := range files {
 		t.Run(name, func(t *testing.T) {
 			f := load(t, name)
@@ -108,6 +118,7 @@ func TestTruth(t *testing.T) {
 				t.Fatalf("%d arrays, %d texts, %d unread; want %d, %d, %d: %+v", len(f.Vars), len(f.Texts), len(f.Unread),
 					len(want.Vars), len(want.Texts), len(want.Unread), f.Unread)
 			}
+
 			for i, w := range want.Vars {
 				v := f.Vars[i]
 				if v.Name != w.Name || v.Class != w.Class || v.Logical != w.Logical || !reflect.DeepEqual(v.Dims, w.Dims) ||
@@ -115,14 +126,17 @@ func TestTruth(t *testing.T) {
 					t.Errorf("array %d is %+v; want %s %s %v", i, *v, w.Name, w.Class, w.Dims)
 					continue
 				}
+
 				if v.Compressed != strings.HasSuffix(name, "_z.mat") {
 					t.Errorf("%s: compressed %v", v.Name, v.Compressed)
 				}
+
 				for j, x := range all(t, v) {
 					if !same(x, number(w.Values[j])) {
 						t.Errorf("%s[%d] = %v, want %v", v.Name, j, x, w.Values[j])
 					}
 				}
+
 				// Forward from an odd start, then backwards one by one.
 				x := make([]float64, 3)
 				for at := v.Len() - 1; at >= 0; at-- {
@@ -133,12 +147,14 @@ func TestTruth(t *testing.T) {
 					}
 				}
 			}
+
 			for i, w := range want.Texts {
 				x := f.Texts[i]
 				if x.Name != w.Name || strings.Join(w.Rows, "\n") != x.Value() {
 					t.Errorf("text %d is %q, want %q", i, x, w)
 				}
 			}
+
 			for i, w := range want.Unread {
 				u := f.Unread[i]
 				if u.Name != w || !strings.Contains(u.Err.Error(), fmt.Sprintf("variable %q: ", w)) {
@@ -160,6 +176,7 @@ func TestLargeCompressed(t *testing.T) {
 	if v.Dims[0] != 120000 || columns(v) != 6 {
 		t.Fatalf("%+v", v)
 	}
+
 	x := make([]float64, 7001)
 	for start := int64(0); start < v.Dims[0]; start += 7001 {
 		for c := range columns(v) {
@@ -168,6 +185,7 @@ func TestLargeCompressed(t *testing.T) {
 				err != io.EOF {
 				t.Fatalf("column %d at %d: %d, %v", c, start, n, err)
 			}
+
 			for i, y := range x[:n] {
 				if y != bigAt(start+int64(i), c) {
 					t.Fatalf("column %d, row %d: %v", c, start+int64(i), y)
@@ -175,10 +193,12 @@ func TestLargeCompressed(t *testing.T) {
 			}
 		}
 	}
+
 	// One position a column, and one of the variable before it.
 	if n := len(v.file.cursors); n > 7 {
 		t.Errorf("%d positions", n)
 	}
+
 	for at := v.Len() - 5; at > 0; at -= v.Len() / 7 {
 		if _, err := v.ReadFloat64(x[:1], at); err != nil || x[0] != bigAt(at%120000, at/120000) {
 			t.Fatalf("value %d: %v, %v", at, x[0], err)
@@ -206,6 +226,7 @@ func TestForwardCost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, k := range []struct {
 		block, hold int64
 		passes      int64
@@ -223,6 +244,7 @@ func TestForwardCost(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		f.hold = k.hold
 		v, x := f.Var("big"), make([]float64, block)
 		for at := int64(0); at < v.Len(); at += block {
@@ -230,10 +252,13 @@ func TestForwardCost(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+
 		if c.n > int64(len(b))+64<<10 {
 			t.Errorf("block %d: %d bytes read of a file of %d", block, c.n, len(b))
 		}
+
 		c.n = 0
+
 		for at := int64(0); at < v.Dims[0]; at += block {
 			for j := range columns(v) {
 				if _, err := column(v, j, x, at); err != nil && err != io.EOF {
@@ -241,6 +266,7 @@ func TestForwardCost(t *testing.T) {
 				}
 			}
 		}
+
 		if c.n > k.passes*int64(len(b))+64<<10 {
 			t.Errorf("block %d, columns in turns: %d bytes read of a file of %d", block, c.n, len(b))
 		}
@@ -253,6 +279,7 @@ func TestPushedOut(t *testing.T) {
 	o := binary.LittleEndian
 	const n, columns, rows, block = 5, 3, 4096, 256
 	b := header(o)
+
 	var want [n][]float64
 	for i := range want {
 		want[i] = noise(columns * rows)
@@ -260,6 +287,7 @@ func TestPushedOut(t *testing.T) {
 		b = append(b, pack(o, matrix(o, mxDOUBLE, fmt.Sprintf("m%d", i), []int32{rows, columns},
 			values(o, miDOUBLE, want[i])))...)
 	}
+
 	const size = 8 * columns * rows
 	cost := func(hold int64) int64 {
 		c := &counting{r: bytes.NewReader(b)}
@@ -267,8 +295,10 @@ func TestPushedOut(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		f.hold = hold
 		c.n = 0
+
 		x := make([]float64, block)
 		for pass := range 12 {
 			for at := int64(0); at < rows; at += block {
@@ -277,26 +307,32 @@ func TestPushedOut(t *testing.T) {
 						if _, err := column(f.Var(fmt.Sprintf("m%d", i)), k, x, at); err != nil && err != io.EOF {
 							t.Fatal(err)
 						}
+
 						if y := want[i][k*rows+at : k*rows+at+block]; !slices.Equal(x, y) {
 							t.Fatalf("hold %d, pass %d: column %d of m%d at %d differs", hold, pass, k, i, at)
 						}
 					}
+
 					sum := int64(0)
 					for _, h := range f.cache {
 						sum += int64(len(h.b))
 					}
+
 					if sum > hold {
 						t.Fatalf("%d bytes are held, at most %d may be", sum, hold)
 					}
 				}
 			}
 		}
+
 		return c.n
 	}
+
 	none, some, all := cost(0), cost(3*size), cost(n*size)
 	if all > int64(len(b))+n*32<<10 {
 		t.Errorf("all held: %d bytes read of a file of %d", all, len(b))
 	}
+
 	if some > none*5/4 || some < all {
 		t.Errorf("three of five held: %d bytes read, %d if none are, %d if all are", some, none, all)
 	}
@@ -310,15 +346,18 @@ func TestDamagedMatrix(t *testing.T) {
 	want := noise(2 * rows)
 	b := append(header(o), pack(o, matrix(o, mxDOUBLE, "x", []int32{rows, 2}, values(o, miDOUBLE, want)))...)
 	copy(b[len(b)-2000:], make([]byte, 100))
+
 	f, err := open(b)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	x := make([]float64, rows)
 	if n, err := column(f.Var("x"), 0, x, 0); n != rows || err != nil && err != io.EOF ||
 		!slices.Equal(x, want[:rows]) {
 		t.Errorf("the sound column: %d, %v", n, err)
 	}
+
 	n, err := column(f.Var("x"), 1, x, 0)
 	if n < rows/2 || n == rows || err == nil || err == io.EOF || !strings.Contains(err.Error(), "damaged") {
 		t.Errorf("the damaged column: %d, %v", n, err)
@@ -335,11 +374,13 @@ func TestRows(t *testing.T) {
 		if n != 15 || err != io.EOF {
 			t.Fatalf("%d, %v", n, err)
 		}
+
 		for i := range n {
 			if c := 35 + i; got[0][i] != x[4*c+3] || got[1][i] != x[4*c+1] {
 				t.Errorf("column %d: %v %v", c, got[0][i], got[1][i])
 			}
 		}
+
 		if _, err := v.ReadChannels(1, []int{4}, 0, got[:1]); err == nil ||
 			!strings.Contains(err.Error(), "there is no channel 4 of 4") {
 			t.Error(err)
@@ -360,8 +401,10 @@ func elem(o binary.AppendByteOrder, typ uint32, data []byte) []byte {
 		b := o.AppendUint32(nil, uint32(n)<<16|typ)
 		return append(append(b, data...), make([]byte, 4-n)...)
 	}
+
 	b := o.AppendUint32(o.AppendUint32(nil, typ), uint32(len(data)))
 	b = append(b, data...)
+
 	return append(b, make([]byte, -len(data)&7)...)
 }
 
@@ -372,12 +415,15 @@ func matrix(o binary.AppendByteOrder, flags uint32, name string, dims []int32, p
 		for _, n := range dims {
 			d = o.AppendUint32(d, uint32(n))
 		}
+
 		b = append(b, elem(o, miINT32, d)...)
 	}
+
 	b = append(b, elem(o, miINT8, []byte(name))...)
 	for _, p := range parts {
 		b = append(b, p...)
 	}
+
 	return elem(o, miMATRIX, b)
 }
 
@@ -387,6 +433,7 @@ func pack(o binary.AppendByteOrder, data []byte) []byte {
 	w.Write(data)
 	w.Close()
 	b := o.AppendUint32(o.AppendUint32(nil, miCOMPRESSED), uint32(z.Len()))
+
 	return append(b, z.Bytes()...)
 }
 
@@ -416,6 +463,7 @@ func values(o binary.AppendByteOrder, typ uint32, x []float64) []byte {
 			b = o.AppendUint64(b, uint64(v))
 		}
 	}
+
 	return elem(o, typ, b)
 }
 
@@ -433,6 +481,7 @@ func TestStoredTypes(t *testing.T) {
 		miSINGLE: {0.5, -1.25, math.MaxFloat32, 0}, miDOUBLE: {math.Pi, -1e300, 5e-324, 0},
 		miINT64: {-(1 << 53), 1 << 53, -5, 5}, miUINT64: {1 << 63, 1, 0, 1 << 53},
 	}
+
 	for _, o := range []binary.AppendByteOrder{binary.LittleEndian, binary.BigEndian} {
 		for typ, x := range limits {
 			for n := 1; n <= 4; n++ { // 1 … 4 bytes of int8 take the small format
@@ -442,13 +491,16 @@ func TestStoredTypes(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
+
 					if len(f.Vars) != 1 || len(f.Unread) != 0 || f.BigEndian != (o == binary.AppendByteOrder(binary.BigEndian)) {
 						t.Fatalf("type %d: %+v", typ, f)
 					}
+
 					v := f.Vars[0]
 					if stored, _ := numeric(typ); v.Class != "double" || v.Stored != stored {
 						t.Errorf("%s stored as %s", v.Class, v.Stored)
 					}
+
 					if got := all(t, v); !reflect.DeepEqual(got, x[:n]) {
 						t.Errorf("%v, type %d: %v, want %v", o, typ, got, x[:n])
 					}
@@ -467,8 +519,10 @@ func TestNestedByHand(t *testing.T) {
 		for _, r := range s {
 			b = o.AppendUint16(b, uint16(r))
 		}
+
 		return elem(o, miUINT16, b)
 	}
+
 	s := matrix(o, mxSTRUCT, "s", []int32{1, 2},
 		elem(o, miINT32, []byte{0, 0, 0, 4}), elem(o, miINT8, []byte("x\x00\x00\x00tag\x00")),
 		matrix(o, mxDOUBLE, "", []int32{2, 1}, values(o, miINT16, []float64{-3, 1000})),
@@ -476,22 +530,27 @@ func TestNestedByHand(t *testing.T) {
 		elem(o, miMATRIX, nil), matrix(o, mxCELL, "", []int32{1, 1},
 			matrix(o, 0x0200|9, "", []int32{1, 1}, values(o, miUINT8, []float64{1}))),
 	)
+
 	for _, e := range [][]byte{s, pack(o, s)} {
 		f, err := open(append(header(o), e...))
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		var names []string
 		for _, v := range f.Vars {
 			names = append(names, fmt.Sprintf("%s %v %v", v.Name, v.Dims, v.Logical))
 		}
+
 		if want := []string{"s(1).x [2 1] false", "s(2).x [0 0] false", "s(2).tag{1} [1 1] true"}; !reflect.DeepEqual(names,
 			want) {
 			t.Errorf("%q, want %q", names, want)
 		}
+
 		if got := all(t, f.Vars[0]); got[0] != -3 || got[1] != 1000 {
 			t.Error(got)
 		}
+
 		// Column-major: "aäbüc°" in two rows reads abc and äü°.
 		if len(f.Texts) != 1 || !reflect.DeepEqual(f.Texts[0], Text{Name: "s(1).tag", Rows: []string{"abc", "äü°"}}) {
 			t.Errorf("%q", f.Texts)
@@ -510,6 +569,7 @@ func TestUnread(t *testing.T) {
 	rotten := pack(o, matrix(o, mxDOUBLE, "rotten", []int32{1, 3}, values(o, miDOUBLE, []float64{1, 2, 3})))
 	rotten[len(rotten)-1] ^= 1 // the checksum
 	bomb := pack(o, matrix(o, mxDOUBLE, "bomb", []int32{1, 1}, one))
+
 	claim := o.AppendUint32(o.AppendUint32(nil, miMATRIX), 1<<31-8)
 	for _, c := range []struct {
 		name string
@@ -548,30 +608,36 @@ func TestUnread(t *testing.T) {
 		if len(b) != 128+72 {
 			t.Fatalf("the first array ends at %d", len(b))
 		}
+
 		f, err := open(append(append(b, c.elem...), good("last")...))
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
 		}
+
 		if len(f.Vars) != 2 || f.Vars[1].Name != "last" || all(t, f.Vars[1])[0] != 1 {
 			t.Errorf("%s: the neighbours: %v", c.name, f.Vars)
 		}
+
 		if len(f.Unread) != 1 || f.Unread[0].Name != c.name || !strings.Contains(f.Unread[0].Err.Error(), c.want) {
 			t.Errorf("%s: %v; want %s", c.name, f.Unread, c.want)
 		}
 	}
+
 	// An empty text of another type of data, as some writers leave it, spoils nothing.
 	odd := matrix(o, mxCHAR, "odd", []int32{0, 0}, elem(o, miDOUBLE, nil))
 	if f, err := open(append(append(append(header(o), good("x")...), odd...), good("y")...)); err != nil ||
 		len(f.Unread) != 0 || len(f.Vars) != 2 || len(f.Texts) != 1 || f.Texts[0].Value() != "" {
 		t.Errorf("an odd empty text: %+v, %v", f, err)
 	}
+
 	// Damage that shows on reading only.
 	for _, e := range [][]byte{cut, rotten} {
 		f, err := open(append(append(header(o), e...), good("last")...))
 		if err != nil || len(f.Vars) != 2 {
 			t.Fatalf("%v, %v", f, err)
 		}
+
 		if _, err := f.Vars[0].ReadFloat64(make([]float64, f.Vars[0].Len()), 0); err == nil ||
 			!strings.Contains(err.Error(), "the file is damaged") {
 			t.Errorf("%s: %v", f.Vars[0].Name, err)
@@ -590,6 +656,7 @@ func TestMany(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if len(f.Vars) != 1 || f.Vars[0].Name != "last" || len(f.Unread) != 1 || f.Unread[0].Name != "many" ||
 		!strings.Contains(f.Unread[0].Err.Error(), "more names and texts than 64 MiB hold") {
 		t.Errorf("%d arrays, %v", len(f.Vars), f.Unread)
@@ -603,12 +670,15 @@ func TestMemory(t *testing.T) {
 	x := make([]float64, 1000)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
+
 	for at := int64(0); at < v.Len(); at += 1000 {
 		if _, err := v.ReadFloat64(x, at); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	runtime.ReadMemStats(&after)
+
 	if grown := after.TotalAlloc - before.TotalAlloc; grown > 512<<10 {
 		t.Errorf("%d bytes were allocated", grown)
 	}
@@ -616,10 +686,12 @@ func TestMemory(t *testing.T) {
 
 func noise(n int) []float64 {
 	r := rand.New(rand.NewPCG(1, 2))
+
 	x := make([]float64, n)
 	for i := range x {
 		x[i] = r.NormFloat64()
 	}
+
 	return x
 }
 
@@ -632,21 +704,26 @@ func deep(n int) []byte {
 		if i == n-1 {
 			name = "deep"
 		}
+
 		b = matrix(o, mxCELL, name, []int32{1, 1}, b)
 	}
+
 	return b
 }
 
 func TestOpenErrors(t *testing.T) {
 	o := binary.LittleEndian
 	good := append(header(o), matrix(o, mxDOUBLE, "x", []int32{1, 1}, values(o, miDOUBLE, []float64{1}))...)
+
 	v4, err := os.ReadFile("testdata/truth/v4.mat")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	v4 = append(v4, make([]byte, 200)...)
 	v73 := bytes.Clone(good)
 	o.PutUint16(v73[124:], 0x0200)
+
 	for _, c := range []struct {
 		name string
 		b    []byte
@@ -662,11 +739,13 @@ func TestOpenErrors(t *testing.T) {
 			"file (the file is cut short: copy it again"},
 	} {
 		_, err := open(c.b)
+
 		var e *Error
 		if !errors.As(err, &e) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v; want %s", c.name, err, c.want)
 		}
 	}
+
 	// The size given may disagree with what can be read.
 	if _, err := Open(bytes.NewReader(good[:150]), int64(len(good)), false); err != nil {
 		t.Logf("shorter than stated: %v", err)
@@ -683,15 +762,18 @@ func TestRoundTrip(t *testing.T) {
 		for i := range x {
 			x[i] = float64(rapid.Int16().Draw(t, "x"))
 		}
+
 		e := matrix(o, mxDOUBLE, "x", []int32{int32(rows), int32(cols)},
 			values(o, rapid.SampledFrom([]uint32{miINT16, miINT32, miSINGLE, miDOUBLE, miINT64}).Draw(t, "type"), x))
 		if rapid.Bool().Draw(t, "packed") {
 			e = pack(o, e)
 		}
+
 		f, err := open(append(header(o), e...))
 		if err != nil || len(f.Vars) != 1 {
 			t.Fatalf("%v, %v", f, err)
 		}
+
 		v := f.Vars[0]
 		for c := range columns(v) {
 			start := rapid.Int64Range(0, int64(rows)).Draw(t, "start")
@@ -700,6 +782,7 @@ func TestRoundTrip(t *testing.T) {
 			if n != min(len(got), rows-int(start)) || (err == io.EOF) != (n < len(got)) {
 				t.Fatalf("%d, %v", n, err)
 			}
+
 			for i := range n {
 				if got[i] != x[int(c)*rows+int(start)+i] {
 					t.Fatalf("column %d, row %d: %v", c, int(start)+i, got[i])
@@ -712,21 +795,26 @@ func TestRoundTrip(t *testing.T) {
 // measured opens a file of the measured data, or skips by name.
 func measured(t testing.TB, path string) ([]byte, *File) {
 	t.Helper()
+
 	root := os.Getenv("DOUBLETAKE_REAL")
 	if root == "" {
 		root = "../../../../shared/real"
 	}
+
 	b, err := os.ReadFile(filepath.Join(root, path))
 	if err != nil {
 		t.Skipf("measured data not here: %s", path)
 	}
+
 	f, err := open(b)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if len(f.Unread) > 0 {
 		t.Fatalf("unread: %v", f.Unread)
 	}
+
 	return b, f
 }
 
@@ -739,16 +827,20 @@ func TestMeasured(t *testing.T) {
 		if v == nil || !reflect.DeepEqual(v.Dims, []int64{882000, 1}) || v.Class != "double" {
 			t.Fatalf("%+v", f.Vars)
 		}
+
 		checkSums(t, all(t, v), motorSums)
 	})
+
 	t.Run("cyclone", func(t *testing.T) {
 		_, f := measured(t, "cyclone-ojf-force-balance/grav_calibration.mat")
 		v := f.Var("model_fit")
 		if v == nil || !reflect.DeepEqual(v.Dims, []int64{3, 6}) {
 			t.Fatalf("%+v", f.Vars)
 		}
+
 		checkSums(t, all(t, v), cycloneSums)
 	})
+
 	for _, c := range []struct {
 		file, suffix string
 		runs         int
@@ -759,16 +851,19 @@ func TestMeasured(t *testing.T) {
 			if want := 3*c.runs + 7; len(f.Vars) != want || len(f.Texts) != 0 {
 				t.Errorf("%d arrays, %d texts, want %d, 0", len(f.Vars), len(f.Texts), want)
 			}
+
 			for name, want := range c.sums {
 				v := f.Var(name)
 				if v == nil {
 					t.Errorf("%s is missing", name)
 					continue
 				}
+
 				checkSums(t, all(t, v), want)
 			}
 		})
 	}
+
 	// NOTE.md of the data: rotor speeds, SPL = 10 lg(PXX/4e-10), the line at 6 RPS.
 	t.Run("note", func(t *testing.T) {
 		_, f := measured(t, "tudelft-ae4115-6blade-spectra/jprop.mat")
@@ -777,17 +872,20 @@ func TestMeasured(t *testing.T) {
 			if math.Abs(rps[i]-want) > 0.005 {
 				t.Errorf("speed %d: %v", i, rps[i])
 			}
+
 			name := fmt.Sprintf("_jprop{%d}", i+1)
 			pxx, spl, hz := f.Var("PXX"+name), f.Var("SPL"+name), all(t, f.Var("f"+name))
 			if pxx.Dims[0] != 4097 || columns(pxx) != 6 || hz[1] != 6.25 || hz[4096] != 25600 {
 				t.Errorf("%s: %v, %v Hz", name, pxx.Dims, hz[1])
 			}
+
 			p, l := all(t, pxx), all(t, spl)
 			for k := range p {
 				if math.Abs(l[k]-10*math.Log10(p[k]/4e-10)) > 1e-9 {
 					t.Fatalf("%s: level %d is %v of %v", name, k, l[k], p[k])
 				}
 			}
+
 			line := int(math.Round(6 * rps[i] / 6.25))
 			best := line - 4
 			for k := line - 4; k <= line+4; k++ { // microphone 1
@@ -795,6 +893,7 @@ func TestMeasured(t *testing.T) {
 					best = k
 				}
 			}
+
 			if want := []float64{562.5, 656.25, 737.5}[i]; hz[best] != want {
 				t.Errorf("line at %v Hz, want %v", hz[best], want)
 			}
@@ -811,12 +910,14 @@ type sums struct {
 
 func checkSums(t *testing.T, x []float64, want sums) {
 	t.Helper()
+
 	var sum, weighted, scale float64
 	for i, v := range x {
 		sum += v
 		weighted += v * float64(i+1) / float64(len(x))
 		scale += math.Abs(v)
 	}
+
 	if len(x) != want.n || x[0] != want.first || x[len(x)-1] != want.last || math.Abs(sum-want.sum) > 1e-11*scale ||
 		math.Abs(weighted-want.weighted) > 1e-11*scale {
 		t.Errorf("%v; want %+v", sums{len(x), x[0], x[len(x)-1], sum, weighted}, want)
@@ -833,15 +934,19 @@ func FuzzOpen(f *testing.F) {
 		if err != nil {
 			f.Fatal(err)
 		}
+
 		f.Add(b)
 	}
+
 	o := binary.BigEndian
 	f.Add(append(header(o), matrix(o, mxDOUBLE, "x", []int32{1, 3}, values(o, miINT16, []float64{1, 2, 3}))...))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if len(b) > 1<<16 {
 			return
 		}
+
 		tryOpen(t, b)
+
 		if len(b) > headerSize {
 			tryOpen(t, append(bytes.Clone(b[:headerSize]), pack(binary.LittleEndian, b[headerSize:])...))
 		}
@@ -851,20 +956,24 @@ func FuzzOpen(f *testing.F) {
 func tryOpen(t *testing.T, b []byte) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
+
 	file, err := Open(bytes.NewReader(b), int64(len(b)), true)
 	if err != nil {
 		return
 	}
+
 	x := make([]float64, 64)
 	for i, v := range file.Vars {
 		if i > 50 {
 			break
 		}
+
 		for at := int64(0); at <= v.Len() && at < 1000; at += 64 {
 			n, err := v.ReadFloat64(x, at)
 			if n < 64 && err == nil || n > 64 {
 				t.Fatalf("%d values without an error", n)
 			}
+
 			if err != nil && err != io.EOF {
 				if !v.Compressed {
 					t.Fatalf("a value that was listed is not there: %v", err)
@@ -872,12 +981,15 @@ func tryOpen(t *testing.T, b []byte) {
 				break
 			}
 		}
+
 		if columns(v) > 1 {
 			column(v, columns(v)-1, x, 0)
 			v.ReadChannels(len(v.Dims)-1, []int{0}, 0, [][]float64{x})
 		}
 	}
+
 	runtime.ReadMemStats(&after)
+
 	if grown := after.TotalAlloc - before.TotalAlloc; grown > 160<<20+64*uint64(len(b)) {
 		t.Fatalf("%d bytes of input allocated %d", len(b), grown)
 	}
@@ -888,14 +1000,17 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
+
 	f, err := Open(bytes.NewReader(b), int64(len(b)), false)
 	if err != nil {
 		panic(err)
 	}
+
 	x := make([]float64, 3)
 	if _, err := f.Var("opp.RPS_M1").ReadFloat64(x, 0); err != nil {
 		panic(err)
 	}
+
 	fmt.Println(x)
 	fmt.Println(f.Texts[0].Name, "=", f.Texts[0].Value())
 	// Output:
@@ -907,9 +1022,11 @@ func BenchmarkRead(b *testing.B) {
 	o := binary.LittleEndian
 	x := noise(1 << 20)
 	plainDouble := matrix(o, mxDOUBLE, "x", []int32{1 << 20, 1}, values(o, miDOUBLE, x))
+
 	for i := range x {
 		x[i] = math.Round(x[i] * 3000)
 	}
+
 	narrow := matrix(o, mxDOUBLE, "x", []int32{1 << 20, 1}, values(o, miINT16, x))
 	for _, c := range []struct {
 		name string
@@ -924,11 +1041,13 @@ func BenchmarkRead(b *testing.B) {
 			bytes := append(header(o), c.elem...)
 			dst := make([]float64, 1<<16)
 			b.SetBytes(8 << 20) // of float64 delivered
+
 			for b.Loop() {
 				f, err := open(bytes)
 				if err != nil {
 					b.Fatal(err)
 				}
+
 				for at := int64(0); at < 1<<20; at += 1 << 16 {
 					if _, err := f.Vars[0].ReadFloat64(dst, at); err != nil {
 						b.Fatal(err)
@@ -937,15 +1056,18 @@ func BenchmarkRead(b *testing.B) {
 			}
 		})
 	}
+
 	b.Run("motor", func(b *testing.B) {
 		data, _ := measured(b, "crisscl-motor-9450-propeller/sonido_motor_1.mat")
 		dst := make([]float64, 1<<16)
 		b.SetBytes(8 * 882000)
+
 		for b.Loop() {
 			f, err := open(data)
 			if err != nil {
 				b.Fatal(err)
 			}
+
 			for at := int64(0); at < 882000; at += 1 << 16 {
 				if _, err := f.Vars[0].ReadFloat64(dst, at); err != nil && err != io.EOF {
 					b.Fatal(err)

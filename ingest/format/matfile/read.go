@@ -42,21 +42,26 @@ func (v *Var) ReadChannels(axis int, channels []int, start int64, dst [][]float6
 	if len(channels) != len(dst) {
 		panic("matfile: as many slices as channels are needed")
 	}
+
 	length, total := v.Dims[axis], int64(0)
 	if length > 0 {
 		total = v.count / length
 	}
+
 	if start < 0 || start > length {
 		return 0, v.fail("there is no sample %d of %d", start, length)
 	}
+
 	for i, c := range channels {
 		if c < 0 || int64(c) >= total {
 			return 0, v.fail("there is no channel %d of %d", c, total)
 		}
+
 		if len(dst[i]) != len(dst[0]) {
 			panic("matfile: slices of one length are needed")
 		}
 	}
+
 	stride, _ := product(v.Dims[:axis])
 	if stride == 1 {
 		v.byColumn = v.byColumn || total > 1
@@ -66,25 +71,31 @@ func (v *Var) ReadChannels(axis int, channels []int, start int64, dst [][]float6
 				return n, err
 			}
 		}
+
 		return n, err
 	}
+
 	done := make([]bool, len(channels))
 	for i, c := range channels {
 		if done[i] {
 			continue
 		}
+
 		block := int64(c) / stride // of stride interleaved channels
 		var rows []int64
+
 		var to [][]float64
 		for j := i; j < len(channels); j++ {
 			if int64(channels[j])/stride == block {
 				rows, to, done[j] = append(rows, int64(channels[j])%stride), append(to, dst[j]), true
 			}
 		}
+
 		if n, err = v.readRows(block*length, stride, start, length, rows, to); err != nil && err != io.EOF {
 			return n, err
 		}
 	}
+
 	return n, err
 }
 
@@ -95,6 +106,7 @@ func (v *Var) readRows(first, height, start, width int64, rows []int64, dst [][]
 	if height > blockSize {
 		return 0, v.fail("a matrix of %d rows is not read by rows", height)
 	}
+
 	want := int64(len(dst[0]))
 	n := min(want, width-start)
 	frames := max(1, blockSize/8/height)
@@ -104,16 +116,20 @@ func (v *Var) readRows(first, height, start, width int64, rows []int64, dst [][]
 		if m, err := v.read(block[:k*height], (first+start+done)*height, v.count); int64(m) < k*height {
 			return int(done), unexpected(err)
 		}
+
 		for i, r := range rows {
 			for j := range k {
 				dst[i][done+j] = block[j*height+r]
 			}
 		}
+
 		done += k
 	}
+
 	if n < want {
 		return int(n), io.EOF
 	}
+
 	return int(n), nil
 }
 
@@ -126,7 +142,9 @@ func (v *Var) read(dst []float64, start, end int64) (int, error) {
 	if start < 0 || start > end {
 		return 0, v.fail("there is no value %d of %d", start, end)
 	}
+
 	n := min(int64(len(dst)), end-start)
+
 	_, width := numeric(v.typ)
 	for done := int64(0); done < n; {
 		k := min(n-done, blockSize/width)
@@ -137,12 +155,15 @@ func (v *Var) read(dst []float64, start, end int64) (int, error) {
 				Err:   fmt.Errorf("read: %w", err), Hint: "the file is damaged",
 			}
 		}
+
 		raw.Decode(dst[done:done+k], b, kinds[v.typ].kind, v.file.BigEndian, int(width))
 		done += k
 	}
+
 	if n < int64(len(dst)) {
 		return int(n), io.EOF
 	}
+
 	return int(n), nil
 }
 
@@ -150,21 +171,26 @@ func (v *Var) read(dst []float64, start, end int64) (int, error) {
 // are valid until the next call.
 func (v *Var) bytes(at, n int64) ([]byte, error) {
 	f := v.file
+
 	if v.Compressed {
 		if held := v.held(); held != nil {
 			return held[at : at+n], nil
 		}
 	}
+
 	if f.scratch == nil {
 		f.scratch = make([]byte, blockSize)
 	}
+
 	p := f.scratch[:n]
 	if v.Compressed {
 		return p, v.inflate(p, at)
 	}
+
 	if m, err := readAt(f.src, p, v.off+at); int64(m) < n {
 		return nil, unexpected(err)
 	}
+
 	return p, nil
 }
 
@@ -182,36 +208,45 @@ func (v *Var) held() []byte {
 				copy(f.cache[1:], f.cache[:i]) // the last used comes first
 				f.cache[0] = c
 			}
+
 			return c.b
 		}
 	}
+
 	_, width := numeric(v.typ)
 	total := v.count * width
+
 	most := min(maxSmall, f.hold)
 	if v.byColumn {
 		most = f.hold
 	}
+
 	if total > most || v.damaged || v.out && v.back < backs {
 		return nil
 	}
+
 	sum := total
 	for i, c := range f.cache {
 		if sum += int64(len(c.b)); sum > f.hold {
 			for _, old := range f.cache[i:] {
 				old.v.out, old.v.back = true, 0
 			}
+
 			clear(f.cache[i:])
 			f.cache = f.cache[:i]
 			break
 		}
 	}
+
 	b := make([]byte, total)
 	if v.inflate(b, 0) != nil {
 		v.damaged = true // the sound part can be read, and the error names the place
 		return nil
 	}
+
 	v.out, v.back = false, 0
 	f.cache = append([]cached{{v, b}}, f.cache...)
+
 	return b
 }
 
@@ -220,16 +255,20 @@ func (v *Var) inflate(p []byte, at int64) error {
 	if err != nil {
 		return err
 	}
+
 	if c.fresh && v.out {
 		v.back++
 	}
+
 	if err := c.read(p); err != nil {
 		return err
 	}
+
 	// The padding and nothing else may be between the last value and the end
 	// of the element: reading it checks the sum.
 	if left := v.elem.end - c.at; left > 0 && left < 8 {
 		return c.skip(left)
 	}
+
 	return nil
 }

@@ -25,44 +25,55 @@ func openRecording(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	order := "little-endian"
 	if f.BigEndian {
 		order = "big-endian"
 	}
+
 	r := arrays.New(ingest.Info{Path: src.Path, Format: "mat", Encoding: "MATLAB level 5, " + order}, src)
 	r.Attribute("header", f.Header)
+
 	if f.Missing > 0 {
 		r.Warn("truncated", fmt.Sprintf(
 			"the last element claims %d bytes more than there are: the arrays that are whole are used", f.Missing))
 	}
+
 	for _, t := range f.Texts {
 		r.Attribute(t.Name, t.Value())
 	}
+
 	for _, u := range f.Unread {
 		r.Unread(u.Name, true, u.Err.Error())
 	}
+
 	for _, v := range f.Vars {
 		switch {
 		case v.Len() == 0:
 			r.Unread(v.Name, false, "an empty array")
 			continue
+
 		case v.Len() == 1:
 			var x [1]float64
 			if _, err := v.ReadFloat64(x[:], 0); err != nil && err != io.EOF {
 				return nil, err
 			}
+
 			r.Attribute(v.Name, arrays.Number(x[0]))
 			continue
 		}
+
 		axis, err := arrays.Axes(v.Dims, o.Arrays)
 		if err != nil {
 			r.Unread(v.Name, true, err.Error())
 			continue
 		}
+
 		attrs := []ingest.Attribute{{Name: "shape", Value: fmt.Sprint(v.Dims)}, {Name: "class", Value: v.Class}}
 		if v.Stored != v.Class {
 			attrs = append(attrs, ingest.Attribute{Name: "stored", Value: v.Stored})
 		}
+
 		err = r.Add(arrays.Array{
 			Name: v.Name, Dims: v.Dims, Axis: axis, ColumnMajor: true, Group: parent(v.Name), Attributes: attrs,
 			Quantum: arrays.QuantumOf(v.Class), Plane: &plane{v, axis},
@@ -71,6 +82,7 @@ func openRecording(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
 			return nil, err
 		}
 	}
+
 	return r, r.Finish(o)
 }
 
@@ -81,6 +93,7 @@ func parent(name string) string {
 			return name[:i]
 		}
 	}
+
 	return ""
 }
 

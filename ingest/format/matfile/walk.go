@@ -40,7 +40,9 @@ func (s *plain) skip(n int64) error {
 	if n > s.end-s.at {
 		return io.ErrUnexpectedEOF
 	}
+
 	s.at += n
+
 	return nil
 }
 
@@ -48,11 +50,14 @@ func (s *plain) read(p []byte) error {
 	if int64(len(p)) > s.end-s.at {
 		return io.ErrUnexpectedEOF
 	}
+
 	n, err := readAt(s.src, p, s.at)
 	s.at += int64(n)
+
 	if n < len(p) {
 		return unexpected(err)
 	}
+
 	return nil
 }
 
@@ -87,26 +92,32 @@ func (f *File) variable(e *element, seen map[string]int64) error {
 			w.s = c
 			err = w.inner()
 		}
+
 		if err != nil {
 			f.unread(place(e.at), &Error{Place: place(e.at), Err: fmt.Errorf("decompress: %w", err)})
 			return f.full()
 		}
+
 	default:
 		f.unread(place(e.at), &Error{Place: place(e.at), Want: "an array", Found: fmt.Sprintf("data type %d", e.typ)})
 		return f.full()
 	}
+
 	vars, texts, unread, budget := len(f.Vars), len(f.Texts), len(f.Unread), f.budget
 	err := w.array("", 0, e.end)
+
 	name := w.name
 	if name == "" {
 		name = place(e.at)
 	}
+
 	if first, ok := seen[name]; ok && err == nil {
 		err = &Error{
 			Place: "variable " + strconv.Quote(name),
 			Found: fmt.Sprintf("the name is used at byte %d already", first), Hint: "save the variables under different names",
 		}
 	}
+
 	if err != nil {
 		clear(f.Vars[vars:])
 		clear(f.Texts[texts:])
@@ -114,10 +125,12 @@ func (f *File) variable(e *element, seen map[string]int64) error {
 		f.Vars, f.Texts, f.Unread, f.budget = f.Vars[:vars], f.Texts[:texts], f.Unread[:unread], budget
 		f.unread(name, err)
 	}
+
 	if _, ok := seen[name]; !ok {
 		seen[name] = e.at
 		f.budget -= int64(len(name)) + 64
 	}
+
 	return f.full()
 }
 
@@ -129,6 +142,7 @@ func (f *File) full() error {
 			Hint: "save matrices, not many small arrays",
 		}
 	}
+
 	return nil
 }
 
@@ -147,15 +161,19 @@ func (w *walker) inner() error {
 	if err != nil {
 		return err
 	}
+
 	if t.typ != miMATRIX || t.small {
 		return fmt.Errorf("expected an array, found data type %d", t.typ)
 	}
+
 	// Deflate makes at most 1032 bytes of one (258 from two bits), so a larger
 	// claim is false without a look at the data.
 	if t.n > 1032*w.e.size {
 		return fmt.Errorf("an array of %d bytes is claimed, more than %d compressed bytes can hold", t.n, w.e.size)
 	}
+
 	w.e.end = 8 + t.n
+
 	return nil
 }
 
@@ -164,23 +182,28 @@ func (w *walker) fail(format string, args ...any) error {
 	if w.e.typ == miCOMPRESSED {
 		where = fmt.Sprintf("byte %d, decompressed byte %d", w.e.at, w.s.pos())
 	}
+
 	return &Error{Place: where, Err: fmt.Errorf(format, args...)}
 }
 
 func (w *walker) tag() (tag, error) {
 	var b [8]byte
 	at := w.s.pos()
+
 	if err := w.s.read(b[:]); err != nil {
 		return tag{}, w.fail("read a tag: %w", err)
 	}
+
 	t := tag{typ: w.order.Uint32(b[:]), n: int64(w.order.Uint32(b[4:])), at: at + 8}
 	if t.typ>>16 != 0 {
 		t.n, t.typ, t.small, t.at = int64(t.typ>>16), t.typ&0xffff, true, at+4
 		copy(t.data[:], b[4:])
+
 		if t.n > 4 {
 			return tag{}, w.fail("a small element claims %d bytes", t.n)
 		}
 	}
+
 	return t, nil
 }
 
@@ -189,16 +212,20 @@ func (w *walker) data(t tag, most, end int64) ([]byte, error) {
 	if t.small {
 		return t.data[:t.n], nil
 	}
+
 	if t.n > most {
 		return nil, w.fail("expected at most %d bytes, found %d", most, t.n)
 	}
+
 	if t.n > end-w.s.pos() {
 		return nil, w.fail("an element of %d bytes overruns its array", t.n)
 	}
+
 	b := make([]byte, t.n)
 	if err := w.s.read(b); err != nil {
 		return nil, w.fail("read %d bytes: %w", t.n, err)
 	}
+
 	return b, w.skipPad(t, end)
 }
 
@@ -215,11 +242,13 @@ func (w *walker) part(what string, most, end int64, types ...uint32) ([]byte, er
 	if err != nil {
 		return nil, err
 	}
+
 	for _, typ := range types {
 		if t.typ == typ {
 			return w.data(t, most, end)
 		}
 	}
+
 	return nil, w.fail("expected %s, found data type %d", what, t.typ)
 }
 
@@ -239,36 +268,45 @@ func (w *walker) array(path string, depth int, end int64) error {
 	if depth > maxDepth {
 		return w.fail("structs and cells are nested more than %d deep", maxDepth)
 	}
+
 	if w.s.pos() == end && depth > 0 { // an empty field or cell
 		return w.add(&Var{Name: path, Class: "double", Stored: "double", Dims: []int64{0, 0}, typ: miDOUBLE})
 	}
+
 	h, t, wrong, err := w.flags(end)
 	if err != nil {
 		return err
 	}
+
 	if t.typ != miINT8 && t.typ != miUTF8 && t.typ != miUINT8 {
 		return w.fail("expected a name, found data type %d", t.typ)
 	}
+
 	b, err := w.data(t, maxName, end)
 	if err != nil {
 		return err
 	}
+
 	if path == "" {
 		w.name = clean(b)
 		if path = w.name; path == "" {
 			path = place(w.e.at)
 		}
 	}
+
 	if wrong != nil {
 		return wrong
 	}
+
 	refuse := func(found, hint string) error {
 		w.f.unread(path, &Error{Place: "variable " + strconv.Quote(path), Found: found, Hint: hint})
 		return w.finish(end)
 	}
+
 	if int(h.class) >= len(classNames) || classNames[h.class] == "" {
 		return refuse(fmt.Sprintf("arrays of class %d are not known", h.class), "")
 	}
+
 	switch h.class {
 	case mxCELL:
 		return w.cell(path, h.count, depth, end)
@@ -285,27 +323,34 @@ func (w *walker) array(path string, depth int, end int64) error {
 	case mxOPAQUE:
 		return refuse("objects (datetime, string, table, …) are not read", "save it as numbers, texts (char) or structs")
 	}
+
 	if !h.complex {
 		if _, err := w.numbers(path, h, end); err != nil {
 			return err
 		}
+
 		if depth == 0 {
 			return nil // nothing follows that matters: a large array is not decompressed here
 		}
+
 		return w.finish(end)
 	}
+
 	t, err = w.numbers(path+".real", h, end)
 	if err != nil {
 		return err
 	}
+
 	if !t.small {
 		if err := w.s.skip(min(t.n+t.pad(), end-w.s.pos())); err != nil {
 			return w.fail("read the real part: %w", err)
 		}
 	}
+
 	if _, err := w.numbers(path+".imag", h, end); err != nil {
 		return err
 	}
+
 	return w.finish(end)
 }
 
@@ -316,41 +361,53 @@ func (w *walker) flags(end int64) (h head, t tag, wrong, err error) {
 	if err != nil {
 		return h, t, nil, err
 	}
+
 	if len(b) != 8 {
 		return h, t, nil, w.fail("expected 8 bytes of array flags, found %d", len(b))
 	}
+
 	const complexFlag, logicalFlag = 0x0800, 0x0200
 	flags := w.order.Uint32(b)
 	h = head{class: flags & 0xff, dims: []int64{}, count: 1}
 	h.complex, h.logical = flags&complexFlag != 0, flags&logicalFlag != 0
+
 	// Opaque arrays (datetime, string, table, …) have no dimensions.
 	if t, err = w.tag(); err != nil {
 		return h, t, nil, err
 	}
+
 	if h.class == mxOPAQUE && t.typ != miINT32 {
 		return h, t, nil, nil
 	}
+
 	if t.typ != miINT32 {
 		return h, t, nil, w.fail("expected dimensions, found data type %d", t.typ)
 	}
+
 	if b, err = w.data(t, 4*maxDims, end); err != nil {
 		return h, t, nil, err
 	}
+
 	if len(b) < 8 || len(b)%4 != 0 {
 		return h, t, nil, w.fail("expected two or more dimensions, found %d bytes", len(b))
 	}
+
 	for ; len(b) > 0; b = b[4:] {
 		n := int64(int32(w.order.Uint32(b)))
 		if n < 0 {
 			wrong = w.fail("the dimension %d is negative", n)
 		}
+
 		h.dims = append(h.dims, max(n, 0))
 	}
+
 	var ok bool
 	if h.count, ok = product(h.dims); !ok {
 		wrong = w.fail("an array of dimensions %v cannot be", h.dims)
 	}
+
 	t, err = w.tag()
+
 	return h, t, wrong, err
 }
 
@@ -363,16 +420,20 @@ func (w *walker) numbers(path string, h head, end int64) (t tag, err error) {
 			return t, err
 		}
 	}
+
 	stored, width := numeric(t.typ)
 	if width == 0 {
 		return t, w.fail("expected numbers, found %s", stored)
 	}
+
 	if h.count > t.n/width || h.count*width != t.n {
 		return t, w.fail("an array of dimensions %v has %d bytes of %s", h.dims, t.n, stored)
 	}
+
 	if !t.small && t.n > end-w.s.pos() {
 		return t, w.fail("%d bytes of numbers overrun their array", t.n)
 	}
+
 	return t, w.add(&Var{
 		Name: path, Class: classNames[h.class], Stored: stored, Logical: h.logical,
 		Dims: h.dims, off: t.at, typ: t.typ, count: h.count,
@@ -393,7 +454,9 @@ func (w *walker) add(v *Var) error {
 	if w.f.budget < 0 {
 		return w.f.full()
 	}
+
 	w.f.Vars = append(w.f.Vars, v)
+
 	return nil
 }
 
@@ -403,15 +466,19 @@ func (w *walker) element(path string, depth int, end int64) error {
 	if err != nil {
 		return err
 	}
+
 	if t.typ != miMATRIX || t.small {
 		return w.fail("%s: expected an array, found data type %d", path, t.typ)
 	}
+
 	if t.n > end-w.s.pos() {
 		return w.fail("%s: an array of %d bytes overruns its parent", path, t.n)
 	}
+
 	if w.f.budget < 0 {
 		return w.f.full()
 	}
+
 	return w.array(path, depth, w.s.pos()+t.n)
 }
 
@@ -421,6 +488,7 @@ func (w *walker) cell(path string, count int64, depth int, end int64) error {
 			return err
 		}
 	}
+
 	return w.finish(end)
 }
 
@@ -429,34 +497,43 @@ func (w *walker) fields(path string, count int64, depth int, end int64) error {
 	if err != nil {
 		return err
 	}
+
 	if len(b) != 4 {
 		return w.fail("expected the length of field names, found %d bytes", len(b))
 	}
+
 	length := int64(int32(w.order.Uint32(b)))
+
 	if b, err = w.part("field names", maxFields*64, end, miINT8, miUINT8, miUTF8); err != nil {
 		return err
 	}
+
 	if len(b) > 0 && (length < 1 || int64(len(b))%length != 0) {
 		return w.fail("field names of %d bytes each are %d bytes", length, len(b))
 	}
+
 	var names []string
 	for ; len(b) > 0; b = b[length:] {
 		names = append(names, clean(b[:length]))
 	}
+
 	if len(names) == 0 {
 		return w.finish(end)
 	}
+
 	for i := range count {
 		at := path
 		if count > 1 {
 			at = fmt.Sprintf("%s(%d)", path, i+1)
 		}
+
 		for _, n := range names {
 			if err := w.element(at+"."+n, depth+1, end); err != nil {
 				return err
 			}
 		}
 	}
+
 	return w.finish(end)
 }
 
@@ -469,48 +546,59 @@ func (w *walker) text(path string, dims []int64, count, end int64) error {
 		if err != nil {
 			return err
 		}
+
 		if t.n > maxText && t.n <= end-w.s.pos() {
 			w.f.unread(path, &Error{
 				Place: "variable " + strconv.Quote(path),
 				Found: fmt.Sprintf("a text of %d bytes is more than %d", t.n, maxText),
 			})
+
 			return w.finish(end)
 		}
+
 		b, err := w.data(t, maxText, end)
 		if err != nil {
 			return err
 		}
+
 		switch t.typ {
 		case miUINT16, miINT16, miUTF16:
 			for ; len(b) >= 2; b = b[2:] {
 				units = append(units, w.order.Uint16(b))
 			}
+
 		case miUINT8, miINT8: // Latin-1, one byte a character
 			for _, c := range b {
 				units = append(units, uint16(c))
 			}
+
 		case miUTF8:
 			if !utf8.Valid(b) {
 				return w.fail("%s: the text is no UTF-8", path)
 			}
 			units = utf16.Encode([]rune(string(b)))
+
 		case miUTF32, miUINT32, miINT32:
 			for ; len(b) >= 4; b = b[4:] {
 				units = utf16.AppendRune(units, rune(w.order.Uint32(b)))
 			}
+
 		default:
 			if count > 0 { // an empty text may be of any type
 				return w.fail("%s: expected characters, found data type %d", path, t.typ)
 			}
 		}
 	}
+
 	rows := dims[0]
+
 	x := Text{Name: path}
 	switch {
 	case int64(len(units)) == count && count > 0:
 		if rows > maxText/16 {
 			return w.fail("%s: %d rows of text", path, rows)
 		}
+
 		line := make([]uint16, count/rows)
 		for r := range rows {
 			for c := range line {
@@ -518,18 +606,23 @@ func (w *walker) text(path string, dims []int64, count, end int64) error {
 			}
 			x.Rows = append(x.Rows, string(utf16.Decode(line)))
 		}
+
 	case rows == 1 && count > 0 && len(units) > 0:
 		// Writers count a character outside the basic plane as one or as two;
 		// in a single row nothing depends on it.
 		x.Rows = []string{string(utf16.Decode(units))}
+
 	case count > 0:
 		return w.fail("%s: a text of dimensions %v has %d characters", path, dims, len(units))
 	}
+
 	w.f.budget -= int64(len(path)) + 128 + 32*int64(len(x.Rows)) + 3*int64(len(units))
 	if w.f.budget < 0 {
 		return w.f.full()
 	}
+
 	w.f.Texts = append(w.f.Texts, x)
+
 	return w.finish(end)
 }
 
@@ -544,17 +637,20 @@ func clean(b []byte) string {
 // product multiplies dimensions; false if the result has no int64.
 func product(dims []int64) (int64, bool) {
 	n := int64(1)
+
 	for _, d := range dims {
 		if d == 0 {
 			return 0, true
 		}
 	}
+
 	for _, d := range dims {
 		if n > (1<<56)/d {
 			return 0, false
 		}
 		n *= d
 	}
+
 	return n, true
 }
 
@@ -578,6 +674,7 @@ func (c *cursor) read(p []byte) error {
 		c.bad = true
 		return unexpected(err)
 	}
+
 	return c.check()
 }
 
@@ -588,6 +685,7 @@ func (c *cursor) skip(n int64) error {
 		c.bad = true
 		return unexpected(err)
 	}
+
 	return c.check()
 }
 
@@ -596,12 +694,14 @@ func (c *cursor) check() error {
 	if c.at != c.e.end || c.e.end == 0 {
 		return nil
 	}
+
 	// What follows the array is not ours, but its sum is of all there is: damage
 	// may have made the values longer.
 	n, err := io.Copy(io.Discard, c.z)
 	if n > 0 || err != nil {
 		c.bad = true // it is beyond the end
 	}
+
 	return err
 }
 
@@ -612,21 +712,27 @@ const maxCursors = 256
 func (f *File) cursor(e *element, at int64) (*cursor, error) {
 	f.clock++
 	var best, oldest *cursor
+
 	live := f.cursors[:0]
 	for _, c := range f.cursors {
 		if c.bad {
 			continue
 		}
+
 		live = append(live, c)
+
 		if c.e == e && c.at <= at && (best == nil || c.at > best.at) {
 			best = c
 		}
+
 		if oldest == nil || c.used < oldest.used {
 			oldest = c
 		}
 	}
+
 	clear(f.cursors[len(live):])
 	f.cursors = live
+
 	c := best
 	if c == nil {
 		in := io.NewSectionReader(f.src, e.at+8, e.size)
@@ -639,11 +745,13 @@ func (f *File) cursor(e *element, at int64) (*cursor, error) {
 			f.cursors = append(f.cursors, c)
 		}
 	}
+
 	c.used, c.fresh = f.clock, best == nil
 	if at > c.at {
 		if err := c.skip(at - c.at); err != nil {
 			return nil, err
 		}
 	}
+
 	return c, nil
 }

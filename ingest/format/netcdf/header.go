@@ -39,11 +39,14 @@ func (f *file) bytes(n int64, want string) ([]byte, error) {
 	if n < 0 || n > f.src.Size-f.at {
 		return nil, f.fail(f.at, want, "the end of the file", raw.CutShort)
 	}
+
 	b := make([]byte, n)
 	if _, err := io.ReadFull(f.in, b); err != nil {
 		return nil, &fault.Error{Path: f.src.Path, Place: fmt.Sprintf("byte %d", f.at), Err: fmt.Errorf("read: %w", err)}
 	}
+
 	f.at += n
+
 	return b, nil
 }
 
@@ -53,6 +56,7 @@ func (f *file) word() (uint32, error) {
 	if err != nil {
 		return 0, err
 	}
+
 	return binary.BigEndian.Uint32(b), nil
 }
 
@@ -64,13 +68,17 @@ func (f *file) length(offset bool) (int64, error) {
 		if err != nil {
 			return 0, err
 		}
+
 		v := binary.BigEndian.Uint64(b)
 		if v > math.MaxInt64 {
 			return 0, f.fail(f.at-8, "a length", fmt.Sprint(v), damaged)
 		}
+
 		return int64(v), nil
 	}
+
 	v, err := f.word()
+
 	return int64(v), err
 }
 
@@ -78,10 +86,12 @@ func (f *file) length(offset bool) (int64, error) {
 // so many bytes it has.
 func (f *file) list(tag uint32, least int64, what string) (int64, error) {
 	at := f.at
+
 	t, err := f.word()
 	if err != nil {
 		return 0, err
 	}
+
 	n, err := f.length(false)
 	switch {
 	case err != nil:
@@ -93,6 +103,7 @@ func (f *file) list(tag uint32, least int64, what string) (int64, error) {
 	case n > (f.src.Size-f.at)/least:
 		return 0, f.fail(at+4, "a list of "+what+" in the file", fmt.Sprintf("%d of them", n), damaged)
 	}
+
 	return n, nil
 }
 
@@ -102,7 +113,9 @@ func (f *file) name() (string, error) {
 	if err != nil {
 		return "", err
 	}
+
 	b, err := f.padded(n, "a name")
+
 	return raw.Text(b), err
 }
 
@@ -111,10 +124,12 @@ func (f *file) padded(n int64, want string) ([]byte, error) {
 	if n > f.src.Size-f.at {
 		return nil, f.fail(f.at, want, "the end of the file", raw.CutShort)
 	}
+
 	b, err := f.bytes((n+3)&^3, want)
 	if err != nil {
 		return nil, err
 	}
+
 	return b[:n], nil
 }
 
@@ -125,10 +140,12 @@ func (f *file) header() error {
 	if err != nil {
 		return err
 	}
+
 	f.version = b[3]
 	if string(b[:3]) != "CDF" || f.version != 1 && f.version != 2 && f.version != 5 {
 		return f.fail(0, `"CDF" and version 1, 2 or 5`, fmt.Sprintf("%q", b), "this is no netCDF file of a classic format")
 	}
+
 	streaming := int64(math.MaxUint32)
 	if b, err = f.in.Peek(8); err == nil && f.version == 5 && binary.BigEndian.Uint64(b) == math.MaxUint64 {
 		f.count = -1
@@ -136,34 +153,43 @@ func (f *file) header() error {
 	} else if f.count, err = f.length(false); err == nil && f.version != 5 && f.count == streaming {
 		f.count = -1
 	}
+
 	if err != nil {
 		return err
 	}
+
 	n, err := f.list(10, 8, "dimensions")
 	if err != nil {
 		return err
 	}
+
 	for range n {
 		if _, err := f.name(); err != nil {
 			return err
 		}
+
 		d, err := f.length(false)
 		if err != nil {
 			return err
 		}
+
 		f.dims = append(f.dims, d)
 	}
+
 	if f.attributes, err = f.readAttributes(); err != nil {
 		return err
 	}
+
 	if n, err = f.list(11, 28, "variables"); err != nil {
 		return err
 	}
+
 	for range n {
 		if err := f.variable(); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -172,22 +198,28 @@ func (f *file) readAttributes() ([]attribute, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	var as []attribute
 	for range n {
 		a := attribute{}
 		if a.name, err = f.name(); err != nil {
 			return nil, err
 		}
+
 		at := f.at
+
 		kind, err := f.word()
 		if err != nil {
 			return nil, err
 		}
+
 		n, err := f.length(false)
 		if err != nil {
 			return nil, err
 		}
+
 		k, known := kinds[kind]
+
 		size := int64(1)
 		switch {
 		case known:
@@ -195,32 +227,40 @@ func (f *file) readAttributes() ([]attribute, error) {
 		case kind != char:
 			return nil, f.fail(at, "a type of values", fmt.Sprint(kind), damaged)
 		}
+
 		if n > (f.src.Size-f.at)/size {
 			return nil, f.fail(f.at, "an attribute's values", "the end of the file", raw.CutShort)
 		}
+
 		b, err := f.padded(n*size, "an attribute's values")
 		if err != nil {
 			return nil, err
 		}
+
 		if kind == char {
 			a.text = raw.Text(b)
 		} else {
 			a.numbers = arrays.Numbers{Values: make([]float64, n), Integer: k.kind.Integer()}
 			raw.Decode(a.numbers.Values, b, k.kind, true, int(size))
 		}
+
 		as = append(as, a)
 	}
+
 	return as, nil
 }
 
 // variable reads a variable's description.
 func (f *file) variable() error {
 	v := &variable{bytes: 1}
+
 	var err error
 	if v.name, err = f.name(); err != nil {
 		return err
 	}
+
 	at := f.at
+
 	n, err := f.length(false)
 	switch {
 	case err != nil:
@@ -228,44 +268,59 @@ func (f *file) variable() error {
 	case n > 1024:
 		return f.fail(at, "at most 1024 dimensions of a variable", fmt.Sprint(n), damaged)
 	}
+
 	for i := range n {
 		at := f.at
+
 		id, err := f.length(false)
 		if err != nil {
 			return err
 		}
+
 		if id >= int64(len(f.dims)) {
 			return f.fail(at, fmt.Sprintf("a dimension of the %d there are", len(f.dims)), fmt.Sprint(id), damaged)
 		}
+
 		d := f.dims[id]
 		v.dims = append(v.dims, d)
 		if d == 0 && i == 0 {
 			v.record = true
 			continue
 		}
+
 		if d > 0 && v.bytes > math.MaxInt64/64/d {
 			return f.fail(at, "a variable in a file", fmt.Sprintf("%s of shape %v", v.name, v.dims), damaged)
 		}
+
 		v.bytes *= d
 	}
+
 	if v.attributes, err = f.readAttributes(); err != nil {
 		return err
 	}
+
 	at = f.at
+
 	if v.kind, err = f.word(); err != nil {
 		return err
 	}
+
 	if _, known := kinds[v.kind]; !known && v.kind != char {
 		return f.fail(at, "a type of values", fmt.Sprint(v.kind), damaged)
 	}
+
 	v.bytes *= v.size()
+
 	if _, err = f.length(false); err != nil { // the size, which is redundant and too small for large ones
 		return err
 	}
+
 	if v.begin, err = f.length(true); err != nil {
 		return err
 	}
+
 	f.variables = append(f.variables, v)
+
 	return nil
 }
 
@@ -284,14 +339,17 @@ type plane struct {
 // layout finds where the elements lie; axis is that of time.
 func (p *plane) layout(dims []int64, axis int) {
 	step := p.size
+
 	steps := make([]int64, len(dims))
 	for i := len(dims) - 1; i >= 0; i-- {
 		steps[i] = step
 		step *= dims[i]
 	}
+
 	if p.v.record {
 		steps[0] = p.f.recordSize
 	}
+
 	p.frames, p.step, p.extent = dims[axis], steps[axis], p.size
 	for i, d := range dims {
 		if i != axis {
@@ -308,6 +366,7 @@ func (p *plane) offset(channel int) int64 {
 		at += rest % p.others[i] * p.steps[i]
 		rest /= p.others[i]
 	}
+
 	return at
 }
 
@@ -316,10 +375,12 @@ const block = 1 << 16
 // Read implements arrays.Plane.
 func (p *plane) Read(channels []int, start int64, dst [][]float64) (int, error) {
 	n := int(min(int64(len(dst[0])), max(0, p.frames-start)))
+
 	offsets := make([]int64, len(channels))
 	for i, c := range channels {
 		offsets[i] = p.offset(c)
 	}
+
 	// The channels of an instant lie together, or each by itself.
 	if together := p.extent <= p.step && p.extent <= block; together {
 		if err := p.read(0, p.extent, offsets, start, dst, n); err != nil {
@@ -332,9 +393,11 @@ func (p *plane) Read(channels []int, start int64, dst [][]float64) (int, error) 
 			}
 		}
 	}
+
 	if n < len(dst[0]) {
 		return n, io.EOF
 	}
+
 	return n, nil
 }
 
@@ -344,12 +407,15 @@ func (p *plane) read(at, extent int64, offsets []int64, start int64, dst [][]flo
 	if p.step < block/2 {
 		per = int((block-extent)/p.step) + 1
 	}
+
 	if p.f.buf == nil {
 		p.f.buf = make([]byte, 2*block)
 	}
+
 	for done := 0; done < n; {
 		m := min(per, n-done)
 		from := p.v.begin + at + (start+int64(done))*p.step
+
 		b := p.f.buf[:int64(m-1)*p.step+extent]
 		if got, err := p.f.src.ReadAt(b, from); got < len(b) {
 			place := fmt.Sprintf("byte %d", from+int64(got))
@@ -359,12 +425,16 @@ func (p *plane) read(at, extent int64, offsets []int64, start int64, dst [][]flo
 					Hint: "is it still being written?",
 				}
 			}
+
 			return &fault.Error{Path: p.f.src.Path, Place: place, Err: fmt.Errorf("read samples: %w", err)}
 		}
+
 		for i, o := range offsets {
 			raw.Decode(dst[i][done:done+m], b[o:], kinds[p.v.kind].kind, true, int(p.step))
 		}
+
 		done += m
 	}
+
 	return nil
 }

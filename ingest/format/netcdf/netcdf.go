@@ -53,16 +53,20 @@ func (a attribute) String() string {
 	if a.numbers.Values == nil {
 		return a.text
 	}
+
 	var b strings.Builder
 	for i, v := range a.numbers.Values {
 		if i == 16 {
 			return b.String() + " …"
 		}
+
 		if i > 0 {
 			b.WriteByte(' ')
 		}
+
 		b.WriteString(arrays.Number(v))
 	}
+
 	return b.String()
 }
 
@@ -82,6 +86,7 @@ func (v *variable) attribute(name string) (attribute, bool) {
 	if i < 0 {
 		return attribute{}, false
 	}
+
 	return v.attributes[i], true
 }
 
@@ -98,19 +103,23 @@ func open(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
 	if err := f.header(); err != nil {
 		return nil, err
 	}
+
 	names := map[byte]string{1: "netCDF classic", 2: "netCDF classic, 64-bit offsets", 5: "netCDF classic, 64-bit data"}
 	r := arrays.New(ingest.Info{Path: src.Path, Format: "netcdf", Encoding: names[f.version]}, src)
 	if err := f.records(r, o); err != nil {
 		return nil, err
 	}
+
 	for _, a := range f.attributes {
 		r.Attribute(a.name, a.String())
 	}
+
 	for _, v := range f.variables {
 		if err := f.add(r, v, o); err != nil {
 			return nil, err
 		}
 	}
+
 	return r, r.Finish(o)
 }
 
@@ -120,33 +129,42 @@ func (f *file) records(r *arrays.Reader, o ingest.Options) error {
 	for _, v := range f.variables {
 		if v.record {
 			own = append(own, v)
+
 			padded := (v.bytes + 3) &^ 3
 			if padded > math.MaxInt64/2-f.recordSize {
 				return f.fail(v.begin, "records in a file", fmt.Sprintf("variable %s of shape %v", v.name, v.dims), damaged)
 			}
+
 			f.recordSize += padded
 		}
 	}
+
 	if len(own) == 0 {
 		return nil
 	}
+
 	if len(own) == 1 { // alone, its records follow each other without padding
 		f.recordSize = own[0].bytes
 	}
+
 	there := int64(math.MaxInt64)
 	for _, v := range own {
 		n := int64(0)
 		if left := f.src.Size - v.begin; v.bytes > 0 && left >= v.bytes {
 			n = (left-v.bytes)/f.recordSize + 1
 		}
+
 		if v.bytes > 0 {
 			there = min(there, n)
 		}
 	}
+
 	claimed := f.count
+
 	if f.count < 0 {
 		f.count = there // written as a stream
 	}
+
 	if f.count > there {
 		found := fmt.Sprintf("the header claims %d records, there are %d", claimed, there)
 		if there == 0 || o.Truncated != "use" {
@@ -155,12 +173,15 @@ func (f *file) records(r *arrays.Reader, o ingest.Options) error {
 				Hint: "copy the file again, or use its whole records with truncated: use",
 			}
 		}
+
 		f.count = there
 		r.Warn("truncated", found+": these are used")
 	}
+
 	for _, v := range own {
 		v.dims[0] = f.count
 	}
+
 	return nil
 }
 
@@ -173,6 +194,7 @@ func (f *file) add(r *arrays.Reader, v *variable, o ingest.Options) error {
 		}
 		n *= d
 	}
+
 	switch {
 	case n == 0:
 		r.Unread(v.name, false, "an empty variable")
@@ -181,30 +203,38 @@ func (f *file) add(r *arrays.Reader, v *variable, o ingest.Options) error {
 		r.Unread(v.name, false, "a table of texts")
 		return nil
 	}
+
 	p := &plane{f: f, v: v, size: v.size()}
 	if !v.record && n*p.size > f.src.Size-v.begin {
 		found := fmt.Sprintf("variable %s ends at byte %d of %d", v.name, v.begin+n*p.size, f.src.Size)
 		if o.Truncated != "use" {
 			return f.fail(f.src.Size, "the whole of a variable", found, raw.CutShort)
 		}
+
 		r.Unread(v.name, true, found)
+
 		return nil
 	}
+
 	if f.total += n * p.size; f.total > f.src.Size {
 		return f.fail(v.begin, "variables one after the other", v.name+" in the place of others", damaged)
 	}
+
 	if v.kind == char {
 		return f.text(r, v, n)
 	}
+
 	packing, err := v.packing()
 	if err != nil {
 		r.Unread(v.name, true, err.Error())
 		return nil
 	}
+
 	var attrs []ingest.Attribute
 	for _, a := range v.attributes {
 		attrs = append(attrs, ingest.Attribute{Name: a.name, Value: a.String()})
 	}
+
 	attrs = append(attrs, ingest.Attribute{Name: "type", Value: kinds[v.kind].name},
 		ingest.Attribute{Name: "shape", Value: fmt.Sprint(v.dims)})
 	a := arrays.Array{
@@ -213,22 +243,29 @@ func (f *file) add(r *arrays.Reader, v *variable, o ingest.Options) error {
 	if n == 1 {
 		a.Dims = []int64{1}
 	}
+
 	if a.Axis, err = arrays.Axes(a.Dims, o.Arrays); err != nil {
 		r.Unread(v.name, true, err.Error())
 		return nil
 	}
+
 	p.layout(a.Dims, a.Axis)
+
 	if packing != nil {
 		a.Plane, a.Quantum = packing.Unpack(p), packing.Quantum(a.Quantum)
 	}
+
 	if n == 1 {
 		x := make([]float64, 1)
 		if _, err := a.Plane.Read([]int{0}, 0, [][]float64{x}); err != nil {
 			return err
 		}
+
 		r.Attribute(v.name, arrays.Number(x[0]))
+
 		return nil
 	}
+
 	// "seconds since 1970-01-01" is a unit of time.
 	if u, ok := v.attribute("units"); ok {
 		if unit, _, since := strings.Cut(u.text, " since "); since {
@@ -238,6 +275,7 @@ func (f *file) add(r *arrays.Reader, v *variable, o ingest.Options) error {
 			}
 		}
 	}
+
 	return r.Add(a)
 }
 
@@ -247,19 +285,24 @@ func (f *file) text(r *arrays.Reader, v *variable, n int64) error {
 	if len(v.dims) > 0 {
 		width = max(1, v.dims[len(v.dims)-1])
 	}
+
 	if v.record {
 		r.Unread(v.name, false, "a table of texts")
 		return nil
 	}
+
 	b := make([]byte, n)
 	if err := raw.ReadHeader(f.src, b, v.begin, "a text"); err != nil {
 		return err
 	}
+
 	var lines []string
 	for ; int64(len(b)) >= width; b = b[width:] {
 		lines = append(lines, raw.Text(b[:width]))
 	}
+
 	r.Attribute(v.name, strings.Join(lines, "\n"))
+
 	return nil
 }
 
@@ -267,15 +310,18 @@ func (f *file) text(r *arrays.Reader, v *variable, n int64) error {
 func (v *variable) packing() (*arrays.Packing, error) {
 	k := kinds[v.kind]
 	t := arrays.Stored{Bits: 8 * k.kind.Bytes(), Integer: k.kind.Integer(), Signed: strings.HasPrefix(k.name, "int")}
+
 	var fill []float64
 	if !math.IsNaN(k.fill) {
 		fill = []float64{k.fill}
 	}
+
 	return arrays.NewPacking(t, fill, func(name string) (arrays.Numbers, bool) {
 		a, ok := v.attribute(name)
 		if ok && a.numbers.Values == nil {
 			return arrays.TextNumber(a.text), true
 		}
+
 		return arrays.Numbers{Values: slices.Clone(a.numbers.Values), Integer: a.numbers.Integer}, ok
 	})
 }

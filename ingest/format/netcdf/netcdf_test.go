@@ -19,12 +19,14 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
+
 	r, err := Format.Open(src, ingest.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer r.Close()
 	fmt.Println(r.Info().Encoding)
+
 	for _, c := range r.Info().Channels[1:4] {
 		fmt.Println(c.Name, c.Unit, c.RateHz, c.Samples, c.IsTime())
 	}
@@ -47,9 +49,11 @@ func TestTruth(t *testing.T) {
 	if err := json.Unmarshal(ingesttest.Testdata(t, "truth.json"), &truth); err != nil {
 		t.Fatal(err)
 	}
+
 	if len(truth) != 8 {
 		t.Fatalf("%d files", len(truth))
 	}
+
 	for name, want := range truth {
 		t.Run(name, func(t *testing.T) {
 			r, err := openBytes(ingesttest.Testdata(t, name), ingest.Options{})
@@ -57,20 +61,24 @@ func TestTruth(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer r.Close()
+
 			cs := r.Info().Channels
 			if len(cs) != len(want) || len(r.Info().Warnings) > 0 {
 				t.Fatalf("%d channels, want %d; %v", len(cs), len(want), r.Info().Warnings)
 			}
+
 			for c := range cs {
 				n := len(want[c])
 				if cs[c].Samples != int64(n) {
 					t.Fatalf("%s: %d samples, want %d", cs[c].Name, cs[c].Samples, n)
 				}
+
 				for _, at := range []int{0, n / 2, n - 1} {
 					x := make([]float64, n-at)
 					if got, err := r.Read([]int{c}, int64(at), [][]float64{x}); got != n-at || err != nil {
 						t.Fatalf("%s from %d: %d, %v", cs[c].Name, at, got, err)
 					}
+
 					for i, v := range x {
 						w := want[c][at+i]
 						if w == nil != math.IsNaN(v) || w != nil && math.Abs(v-*w) > 1e-6*math.Abs(*w) ||
@@ -80,13 +88,16 @@ func TestTruth(t *testing.T) {
 					}
 				}
 			}
+
 			// All channels of an array together, in another order.
 			dst := [][]float64{make([]float64, 2), make([]float64, 2)}
+
 			last := len(cs) - 1
 			if cs[last].Samples == cs[last-1].Samples {
 				if n, err := r.Read([]int{last, last - 1}, 1, dst); n != 2 || err != nil {
 					t.Fatal(n, err)
 				}
+
 				for k, c := range []int{last, last - 1} {
 					for i, v := range dst[k] {
 						if w := want[c][1+i]; w != nil && v != *w {
@@ -97,18 +108,22 @@ func TestTruth(t *testing.T) {
 			}
 		})
 	}
+
 	r, err := openBytes(ingesttest.Testdata(t, "scipy_1.nc"), ingest.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	rpm, err := ingest.AttributeNumber(r.Info(), "rpm")
 	if c := r.Info().Channels[15]; err != nil || rpm != 3000.5 ||
 		c.Name != "plane[1]" || c.Unit != "Pa" || c.RateHz != 2000 {
 		t.Errorf("%g, %v, %+v", rpm, err, c)
 	}
+
 	if r, err = openBytes(ingesttest.Testdata(t, "netcdf3_classic.nc"), ingest.Options{}); err != nil {
 		t.Fatal(err)
 	}
+
 	if c := r.Info().Channels[30]; !c.IsTime() || c.Unit != "seconds" || math.Abs(c.RateHz-2048) > 1e-6 {
 		t.Errorf("%+v", c)
 	}
@@ -119,10 +134,12 @@ func TestTruth(t *testing.T) {
 func TestStreaming(t *testing.T) {
 	b := ingesttest.Testdata(t, "scipy_records.nc")
 	binary.BigEndian.PutUint32(b[4:], math.MaxUint32)
+
 	r, err := openBytes(b, ingest.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if n := r.Info().Channels[1].Samples; n != 19 {
 		t.Errorf("%d samples", n)
 	}
@@ -135,6 +152,7 @@ func TestRefused(t *testing.T) {
 		binary.BigEndian.PutUint32(b[at:], v)
 		return b
 	}
+
 	for _, c := range []struct {
 		b    []byte
 		want string
@@ -154,10 +172,12 @@ func TestRefused(t *testing.T) {
 		r, err := openBytes(c.b, ingest.Options{})
 		ingesttest.WantDataError(t, r, err, c.want)
 	}
+
 	r, err := openBytes(records[:len(records)-40], ingest.Options{Truncated: "use"})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if i := r.Info(); i.Channels[1].Samples != 17 || ingesttest.Codes(i.Warnings) != "truncated" {
 		t.Errorf("%+v", i)
 	}

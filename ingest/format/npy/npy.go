@@ -25,6 +25,7 @@ var Format = ingest.Format{
 		if err != nil {
 			return nil, err // never a Reader that is not nil
 		}
+
 		return r, nil
 	},
 }
@@ -41,12 +42,15 @@ func Open(src ingest.Source, o ingest.Options) (*raw.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	kind, big, name, err := kindOf(h.descr)
 	if err != nil {
 		return nil, fail(src, at, "an array of float32, float64 or integers", err.Error(),
 			"save it with numpy.save(path, array.astype('float64'))")
 	}
+
 	var frames, chans int64
+
 	timeFirst := true
 	switch len(h.shape) {
 	case 1:
@@ -56,35 +60,43 @@ func Open(src ingest.Source, o ingest.Options) (*raw.Reader, error) {
 		if err != nil {
 			return nil, fault.In(src.Path, err)
 		}
+
 		if frames, chans = h.shape[0], h.shape[1]; axis == 1 {
 			frames, chans, timeFirst = chans, frames, false
 		}
+
 	default:
 		return nil, fail(src, at, "one or two axes", fmt.Sprintf("%d, shape %v", len(h.shape), h.shape),
 			"save one file per run, with the axes time and channel")
 	}
+
 	if frames == 0 || chans == 0 {
 		return nil, fail(src, at, "samples", fmt.Sprintf("an empty array, shape %v", h.shape), "the file holds no samples")
 	}
+
 	// In memory the last axis runs fastest, in Fortran order the first.
 	l := raw.Layout{
 		Offset: at + h.length, Kind: kind, BigEndian: big, Scale: 1, Planar: timeFirst == h.fortran && chans > 1,
 	}
+
 	info := ingest.Info{Path: src.Path, Format: "npy", Encoding: name}
 	if frames, info.Warnings, err = usable(src, l, frames, chans, o); err != nil {
 		return nil, err
 	}
+
 	// The file holds frames·chans samples, so chans is bounded by its size; the
 	// memory of a channel other than its samples must stay small too.
 	if chans > 1<<16 {
 		return nil, fail(src, at, "at most 65536 channels", strconv.FormatInt(chans, 10), "")
 	}
+
 	l.Frames, l.Channels = frames, int(chans)
 	info.Attributes = []ingest.Attribute{{Name: "shape", Value: fmt.Sprint(h.shape)}}
 	info.Channels = make([]ingest.Channel, chans)
 	for i := range info.Channels {
 		info.Channels[i] = ingest.Channel{Name: strconv.Itoa(i + 1), RateHz: o.RateHz, Samples: frames}
 	}
+
 	return raw.New(src, info, l), nil
 }
 
@@ -96,14 +108,18 @@ func fail(src ingest.Source, at int64, want, found, hint string) error {
 // dictionary begins.
 func readHeader(src ingest.Source) (h header, at int64, err error) {
 	get := func(b []byte, at int64) error { return raw.ReadHeader(src, b, at, "an NPY header") }
+
 	var pre [12]byte
 	if err := get(pre[:10], 0); err != nil {
 		return h, 0, err
 	}
+
 	if string(pre[:6]) != magic {
 		return h, 0, fail(src, 0, `"\x93NUMPY"`, strconv.Quote(string(pre[:6])), "this is no NPY file")
 	}
+
 	at = 10
+
 	length := int64(binary.LittleEndian.Uint16(pre[8:]))
 	switch pre[6] {
 	case 1:
@@ -112,24 +128,31 @@ func readHeader(src ingest.Source) (h header, at int64, err error) {
 			return h, 0, err
 		}
 		at, length = 12, int64(binary.LittleEndian.Uint32(pre[8:]))
+
 	default:
 		return h, 0, fail(src, 6, "NPY version 1, 2 or 3", strconv.Itoa(int(pre[6])), "")
 	}
+
 	if length > 1<<20 {
 		return h, 0, fail(src, 8, "a header of at most 1 MiB", fault.Plural(length, "byte"), "is the file damaged?")
 	}
+
 	if at+length > src.Size {
 		return h, 0, fail(src, src.Size, fmt.Sprintf("a header of %d bytes", length), "the end of the file",
 			"the file is cut short")
 	}
+
 	head := make([]byte, length)
 	if err := get(head, at); err != nil {
 		return h, 0, err
 	}
+
 	if h, err = parseHeader(string(head)); err != nil {
 		return h, 0, &fault.Error{Path: src.Path, Place: fmt.Sprintf("byte %d", at), Want: "an NPY header", Err: err}
 	}
+
 	h.length = length
+
 	return h, at, nil
 }
 
@@ -141,16 +164,19 @@ func usable(src ingest.Source, l raw.Layout, frames, chans int64, o ingest.Optio
 	}
 	bytes := int64(l.Kind.Bytes())
 	have := (src.Size - l.Offset) / bytes
+
 	need := int64(math.MaxInt64)
 	if frames <= math.MaxInt64/bytes/chans {
 		need = frames * chans
 	}
+
 	if have >= need {
 		if more := src.Size - l.Offset - need*bytes; more > 0 {
 			return frames, warn("extra-data", fmt.Sprintf("%d bytes after the array are not read", more)), nil
 		}
 		return frames, nil, nil
 	}
+
 	whole := have / chans
 	what := fmt.Sprintf("the header claims %d samples of %s, there are %d", frames, fault.Plural(chans, "channel"), whole)
 	if l.Planar { // a sample of every channel is there only when frames lie together
@@ -158,6 +184,7 @@ func usable(src ingest.Source, l raw.Layout, frames, chans int64, o ingest.Optio
 		what = fmt.Sprintf("the header claims %s of %d samples, the file ends before their end",
 			fault.Plural(chans, "channel"), frames)
 	}
+
 	switch {
 	case whole == 0:
 		return 0, nil, fail(src, src.Size, "", what, "the file is cut short")
@@ -165,6 +192,7 @@ func usable(src ingest.Source, l raw.Layout, frames, chans int64, o ingest.Optio
 		return 0, nil, fail(src, src.Size, "", what,
 			"is the file complete? with truncated: use, the whole frames are used")
 	}
+
 	return whole, warn("truncated", what+": these are used"), nil
 }
 
@@ -175,29 +203,36 @@ func Scalar(src io.ReaderAt) (string, bool) {
 	if n, _ := src.ReadAt(pre[:], 0); n < len(pre) {
 		return "", false
 	}
+
 	at, length := int64(10), int64(pre[8])|int64(pre[9])<<8
 	if pre[6] > 1 {
 		at, length = 12, length|int64(pre[10])<<16|int64(pre[11])<<24
 	}
+
 	if length > 1<<16 {
 		return "", false
 	}
+
 	head := make([]byte, length)
 	if n, _ := src.ReadAt(head, at); n < len(head) {
 		return "", false
 	}
+
 	h, err := parseHeader(string(head))
 	if err != nil || len(h.shape) != 0 {
 		return "", false
 	}
+
 	kind, big, _, err := kindOf(h.descr)
 	if err != nil {
 		return "", false
 	}
+
 	b := make([]byte, kind.Bytes())
 	if n, _ := src.ReadAt(b, at+length); n < len(b) {
 		return "", false
 	}
+
 	return strconv.FormatFloat(raw.Value(kind, big, b), 'g', -1, 64), true
 }
 
@@ -206,9 +241,11 @@ func kindOf(descr string) (kind raw.Kind, big bool, name string, err error) {
 	if strings.HasPrefix(descr, "[") {
 		return 0, false, "", errors.New("a structured array")
 	}
+
 	if len(descr) < 2 {
 		return 0, false, "", fmt.Errorf("dtype %q", descr)
 	}
+
 	order, typ := descr[0], descr[1:]
 	switch order {
 	case '<', '|', '=':
@@ -217,6 +254,7 @@ func kindOf(descr string) (kind raw.Kind, big bool, name string, err error) {
 	default:
 		typ = descr
 	}
+
 	switch typ {
 	case "f2":
 		kind, name = raw.F16, "float16"
@@ -249,8 +287,10 @@ func kindOf(descr string) (kind raw.Kind, big bool, name string, err error) {
 		case 'U', 'S', 'a':
 			return 0, false, "", errors.New("texts")
 		}
+
 		return 0, false, "", fmt.Errorf("dtype %q", descr)
 	}
+
 	if kind.Bytes() > 1 {
 		if big {
 			name += " big-endian"
@@ -258,6 +298,7 @@ func kindOf(descr string) (kind raw.Kind, big bool, name string, err error) {
 			name += " little-endian"
 		}
 	}
+
 	return kind, big, name, nil
 }
 
@@ -274,25 +315,32 @@ func parseHeader(s string) (header, error) {
 	p := &parser{s: s}
 	var h header
 	var have [3]bool
+
 	if !p.accept('{') {
 		return h, fmt.Errorf("no dictionary, but %q", fault.Clip(s))
 	}
+
 	for !p.accept('}') {
 		key, ok := p.text()
 		if !ok || !p.accept(':') {
 			return h, fmt.Errorf("no key at character %d of %q", p.i, fault.Clip(s))
 		}
+
 		switch key {
 		case "descr":
 			p.blank()
+
 			if p.i < len(s) && s[p.i] == '[' {
 				h.descr = "[" // a structured dtype: the caller refuses it, so what follows does not matter
 				return h, nil
 			}
+
 			if h.descr, ok = p.text(); !ok {
 				return h, fmt.Errorf("no dtype at character %d of %q", p.i, fault.Clip(s))
 			}
+
 			have[0] = true
+
 		case "fortran_order":
 			switch p.word() {
 			case "True":
@@ -301,16 +349,21 @@ func parseHeader(s string) (header, error) {
 			default:
 				return h, errors.New("fortran_order is neither True nor False")
 			}
+
 			have[1] = true
+
 		case "shape":
 			var err error
 			if h.shape, err = p.tuple(); err != nil {
 				return h, err
 			}
+
 			have[2] = true
+
 		default:
 			return h, fmt.Errorf("unknown key %q", key)
 		}
+
 		if !p.accept(',') {
 			if p.accept('}') {
 				break
@@ -318,11 +371,13 @@ func parseHeader(s string) (header, error) {
 			return h, fmt.Errorf("no comma at character %d of %q", p.i, fault.Clip(s))
 		}
 	}
+
 	for i, k := range []string{"descr", "fortran_order", "shape"} {
 		if !have[i] {
 			return h, fmt.Errorf("the key %q is missing", k)
 		}
 	}
+
 	return h, nil
 }
 
@@ -339,33 +394,41 @@ func (p *parser) blank() {
 
 func (p *parser) accept(c byte) bool {
 	p.blank()
+
 	if p.i < len(p.s) && p.s[p.i] == c {
 		p.i++
 		return true
 	}
+
 	return false
 }
 
 func (p *parser) text() (string, bool) {
 	p.blank()
+
 	if p.i >= len(p.s) || p.s[p.i] != '\'' && p.s[p.i] != '"' {
 		return "", false
 	}
+
 	end := strings.IndexByte(p.s[p.i+1:], p.s[p.i])
 	if end < 0 {
 		return "", false
 	}
+
 	t := p.s[p.i+1 : p.i+1+end]
 	p.i += end + 2
+
 	return t, true
 }
 
 func (p *parser) word() string {
 	p.blank()
 	from := p.i
+
 	for p.i < len(p.s) && (p.s[p.i]|0x20 >= 'a' && p.s[p.i]|0x20 <= 'z') {
 		p.i++
 	}
+
 	return p.s[from:p.i]
 }
 
@@ -373,21 +436,27 @@ func (p *parser) tuple() ([]int64, error) {
 	if !p.accept('(') {
 		return nil, errors.New("shape is no tuple")
 	}
+
 	shape := []int64{}
 	for !p.accept(')') {
 		p.blank()
 		from := p.i
+
 		for p.i < len(p.s) && p.s[p.i] >= '0' && p.s[p.i] <= '9' {
 			p.i++
 		}
+
 		n, err := strconv.ParseInt(p.s[from:p.i], 10, 64)
 		if err != nil {
 			return nil, fmt.Errorf("shape holds no number at character %d", from)
 		}
+
 		p.accept('L') // Python 2 wrote long integers as 240000L
+
 		if shape = append(shape, n); len(shape) > 64 {
 			return nil, errors.New("shape has more than 64 axes")
 		}
+
 		if !p.accept(',') {
 			if p.accept(')') {
 				break
@@ -395,5 +464,6 @@ func (p *parser) tuple() ([]int64, error) {
 			return nil, fmt.Errorf("shape is no tuple at character %d", p.i)
 		}
 	}
+
 	return shape, nil
 }

@@ -57,6 +57,7 @@ func TestNPYRefused(t *testing.T) {
 			ingesttest.WantDataError(t, r, err, c.want...)
 		})
 	}
+
 	// Written by numpy itself.
 	for file, want := range map[string]string{
 		"object.npy": "pickled", "structured.npy": "structured", "three_axes.npy": "one or two axes, found 3, shape [2 3 4]",
@@ -66,6 +67,7 @@ func TestNPYRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		r, err := open(b, ingest.Options{})
 		ingesttest.WantDataError(t, r, err, want)
 	}
@@ -77,6 +79,7 @@ func TestNPYTruncatedAndRate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	i := r.Info()
 	if c := i.Channels[1]; c.Samples != 6 || c.RateHz != 48000 || c.Unit != "" || len(i.Warnings) != 1 ||
 		i.Warnings[0].Code != "truncated" {
@@ -91,10 +94,12 @@ func TestNPYRoundTrip(t *testing.T) {
 		c := rapid.IntRange(1, 5).Draw(rt, "channels")
 		n := rapid.IntRange(6, 40).Draw(rt, "samples")
 		fortran, turned := rapid.Bool().Draw(rt, "fortran"), rapid.Bool().Draw(rt, "turned")
+
 		rows, cols := n, c
 		if turned {
 			rows, cols = c, n
 		}
+
 		data := make([]byte, 8*n*c)
 		for i := range rows {
 			for j := range cols {
@@ -102,21 +107,26 @@ func TestNPYRoundTrip(t *testing.T) {
 				if turned {
 					v = float64(1000*i + j)
 				}
+
 				at := i*cols + j
 				if fortran {
 					at = j*rows + i
 				}
+
 				binary.LittleEndian.PutUint64(data[8*at:], math.Float64bits(v))
 			}
 		}
+
 		r, err := open(npyFile(npyDict("<f8", fortran, rows, cols), data), ingest.Options{})
 		if err != nil {
 			rt.Fatal(err)
 		}
+
 		x := ingesttest.ReadAll(t, r)
 		if len(x) != c {
 			rt.Fatalf("%d channels, want %d", len(x), c)
 		}
+
 		for j := range x {
 			for i, v := range x[j] {
 				if v != float64(1000*j+i) {
@@ -131,6 +141,7 @@ func FuzzNPY(f *testing.F) {
 	f.Add(npyFile(npyDict("<f8", false, 2, 3), make([]byte, 48)))
 	f.Add(npyFile(npyDict(">i2", true, 5, 3), make([]byte, 30)))
 	f.Add(npyFile(npyDict("<f8", false, math.MaxInt64, 3), make([]byte, 8)))
+
 	for _, n := range []string{
 		"version2.npy", "version3.npy", "object.npy", "structured.npy", "u1.npy",
 		"f8_ct_fortran.npy",
@@ -139,8 +150,10 @@ func FuzzNPY(f *testing.F) {
 		if err != nil {
 			f.Fatal(err)
 		}
+
 		f.Add(b)
 	}
+
 	f.Fuzz(func(t *testing.T, b []byte) {
 		ingesttest.Drain(t, Format, b, ingest.Options{}, 1)
 		ingesttest.Drain(t, Format, b, ingest.Options{Truncated: "use"}, 1)

@@ -62,19 +62,23 @@ func Open(r io.ReaderAt, size int64) ([]*Member, error) {
 			Hint: "the file is cut short or no .npz", Err: err,
 		}
 	}
+
 	z.RegisterDecompressor(zip.Deflate, func(r io.Reader) io.ReadCloser { return inflate.NewReader(r) })
 	var ms []*Member
+
 	seen := map[string]bool{}
 	for _, f := range z.File {
 		if strings.HasSuffix(f.Name, "/") {
 			continue
 		}
+
 		m := &Member{Name: strings.TrimSuffix(f.Name, ".npy"), file: f, src: r, Compressed: f.Method != zip.Store}
 		m.Size = int64(min(f.UncompressedSize64, 1<<62))
 		m.Err = m.check(size, seen)
 		seen[m.Name] = true
 		ms = append(ms, m)
 	}
+
 	return ms, nil
 }
 
@@ -94,10 +98,12 @@ func (m *Member) check(size int64, seen map[string]bool) error {
 	case f.Method != zip.Store && f.Method != zip.Deflate:
 		return m.fail("zip compression method %d is not read", f.Method)
 	}
+
 	var err error
 	if m.off, err = f.DataOffset(); err != nil {
 		return m.fail("find its data: %w", err)
 	}
+
 	packed := f.CompressedSize64
 	switch {
 	case m.off > size || packed > uint64(size-m.off):
@@ -107,6 +113,7 @@ func (m *Member) check(size int64, seen map[string]bool) error {
 	case f.UncompressedSize64 > maxRatio*packed+maxRatio:
 		return m.fail("%d bytes are claimed, more than %d compressed bytes can hold", f.UncompressedSize64, packed)
 	}
+
 	return nil
 }
 
@@ -116,13 +123,16 @@ func (m *Member) Open() (Data, error) {
 	if m.Err != nil {
 		return nil, m.Err
 	}
+
 	if !m.Compressed {
 		return stored{io.NewSectionReader(m.src, m.off, m.Size)}, nil
 	}
+
 	r, err := m.file.Open()
 	if err != nil {
 		return nil, m.fail("open: %w", err)
 	}
+
 	return &spool{m: m, r: r}, nil
 }
 
@@ -148,16 +158,20 @@ func (s *spool) ReadAt(p []byte, off int64) (int, error) {
 	if off < 0 {
 		return 0, errors.New("npz: negative offset")
 	}
+
 	if off >= s.m.Size {
 		return 0, io.EOF
 	}
+
 	want := min(int64(len(p)), s.m.Size-off)
 	err := s.fill(off + want)
+
 	n := 0
 	if avail := min(want, s.have-off); avail > 0 {
 		if off < int64(len(s.head)) {
 			n = copy(p[:avail], s.head[off:])
 		}
+
 		if int64(n) < avail {
 			k, e := s.tmp.ReadAt(p[n:avail], off+int64(n)-inMemory)
 			if n += k; e != nil && int64(n) < avail {
@@ -165,12 +179,14 @@ func (s *spool) ReadAt(p []byte, off int64) (int, error) {
 			}
 		}
 	}
+
 	switch {
 	case int64(n) < want:
 		return n, err
 	case n < len(p):
 		return n, io.EOF
 	}
+
 	return n, nil
 }
 
@@ -182,25 +198,30 @@ func (s *spool) fill(to int64) error {
 			s.block = make([]byte, 64<<10)
 			s.head = make([]byte, 0, min(inMemory, s.m.Size))
 		}
+
 		block := s.block
 		n, err := io.ReadFull(s.r, block[:min(int64(len(block)), s.m.Size-s.have)])
 		if e := s.keep(block[:n]); e != nil {
 			s.err = s.m.fail("write the temporary file: %w", e)
 			break
 		}
+
 		if err == nil && s.have == s.m.Size {
 			// zip compares length and checksum when it meets the end.
 			var one [1]byte
+
 			var k int
 			if k, err = io.ReadFull(s.r, one[:]); k > 0 {
 				err = errors.New("there is more than the archive states")
 			} else if errors.Is(err, io.EOF) {
 				err = nil
 			}
+
 			if err != nil {
 				s.have = 0 // nothing of it can be trusted
 			}
 		}
+
 		if err != nil {
 			if errors.Is(err, io.EOF) {
 				err = io.ErrUnexpectedEOF
@@ -208,6 +229,7 @@ func (s *spool) fill(to int64) error {
 			s.err = s.m.fail("decompress: %w", err)
 		}
 	}
+
 	return s.err
 }
 
@@ -215,18 +237,23 @@ func (s *spool) keep(b []byte) error {
 	k := min(len(b), inMemory-len(s.head))
 	s.head = append(s.head, b[:k]...)
 	s.have += int64(k)
+
 	if b = b[k:]; len(b) == 0 {
 		return nil
 	}
+
 	if s.tmp == nil {
 		var err error
 		if s.tmp, err = os.CreateTemp("", "npz-*.npy"); err != nil {
 			return err
 		}
+
 		_ = os.Remove(s.tmp.Name()) // where the system allows it now; else Close removes it
 	}
+
 	n, err := s.tmp.Write(b)
 	s.have += int64(n)
+
 	return err
 }
 
@@ -236,13 +263,17 @@ func (s *spool) Close() error {
 	if s.err != nil { // ReadAt has returned it; the decompressor returns it again
 		err = nil
 	}
+
 	if s.tmp != nil {
 		err = errors.Join(err, s.tmp.Close())
 		if e := os.Remove(s.tmp.Name()); e != nil && !errors.Is(e, os.ErrNotExist) {
 			err = errors.Join(err, e)
 		}
+
 		s.tmp = nil
 	}
+
 	s.block, s.head, s.have, s.err = nil, nil, 0, os.ErrClosed
+
 	return err
 }

@@ -18,19 +18,23 @@ import (
 
 func load(t testing.TB, name string) []byte {
 	t.Helper()
+
 	b, err := os.ReadFile(filepath.Join("testdata/truth", name))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return b
 }
 
 func open(t testing.TB, b []byte) []*Member {
 	t.Helper()
+
 	ms, err := Open(bytes.NewReader(b), int64(len(b)))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return ms
 }
 
@@ -39,32 +43,39 @@ func open(t testing.TB, b []byte) []*Member {
 func TestTruth(t *testing.T) {
 	for _, name := range []string{"stored.npz", "deflated.npz"} {
 		ms := open(t, load(t, name))
+
 		var names []string
 		for _, m := range ms {
 			names = append(names, m.Name)
+
 			want := load(t, m.Name+".npy")
 			if m.Err != nil || m.Size != int64(len(want)) || m.Compressed != (name == "deflated.npz") {
 				t.Errorf("%+v", m)
 				continue
 			}
+
 			d, err := m.Open()
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			got := make([]byte, len(want)+5)
 			if n, err := d.ReadAt(got, 0); n != len(want) || err != io.EOF || !bytes.Equal(got[:n], want) {
 				t.Errorf("%s: %d bytes, %v", m.Name, n, err)
 			}
+
 			for at := len(want) - 1; at >= 0; at -= 7 {
 				n, err := d.ReadAt(got[:9], int64(at))
 				if k := min(9, len(want)-at); n != k || (err == io.EOF) != (k < 9) || !bytes.Equal(got[:n], want[at:at+k]) {
 					t.Fatalf("%s at %d: %d, %v", m.Name, at, n, err)
 				}
 			}
+
 			if d.Size() != m.Size || d.Close() != nil {
 				t.Error("size or close")
 			}
 		}
+
 		if s := strings.Join(names, " "); s != "samples counts fortran empty" {
 			t.Errorf("%s: %s", name, s)
 		}
@@ -81,32 +92,41 @@ func TestLarge(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	head := m.Size - 8*786432
 	at := func(i int64) float64 {
 		t.Helper()
+
 		var b [8]byte
 		if n, err := d.ReadAt(b[:], head+8*i); n != 8 || err != nil {
 			t.Fatalf("value %d: %d, %v", i, n, err)
 		}
+
 		return math.Float64frombits(binary.LittleEndian.Uint64(b[:]))
 	}
+
 	if at(0) != 0 || d.(*spool).have > 1<<20 {
 		t.Errorf("%d bytes were decompressed for the first value", d.(*spool).have)
 	}
+
 	for _, i := range []int64{5000, 500000, 524287, 524288, 524000, 786431, 3, 600000} {
 		if x := at(i); x != float64(i/1000) {
 			t.Errorf("value %d is %v", i, x)
 		}
 	}
+
 	if n := len(d.(*spool).head); n != inMemory {
 		t.Errorf("%d bytes in memory", n)
 	}
+
 	if err := d.Close(); err != nil {
 		t.Error(err)
 	}
+
 	if _, err := d.ReadAt(make([]byte, 1), 0); err == nil {
 		t.Error("read after close")
 	}
+
 	if left, _ := os.ReadDir(dir); len(left) > 0 {
 		t.Errorf("%v is left", left)
 	}
@@ -119,9 +139,11 @@ func archive(name string, method, flags uint16, size uint32, sum uint32, data []
 	for _, v := range []uint16{flags, method, 0, 0} {
 		fields = le.AppendUint16(fields, v)
 	}
+
 	for _, v := range []uint32{sum, uint32(len(data)), size} {
 		fields = le.AppendUint32(fields, v)
 	}
+
 	fields = le.AppendUint16(fields, uint16(len(name)))
 	b := append([]byte("PK\x03\x04"), fields...)
 	b = append(append(le.AppendUint16(b, 0), name...), data...)
@@ -133,6 +155,7 @@ func archive(name string, method, flags uint16, size uint32, sum uint32, data []
 	b = append(append(b, "PK\x05\x06"...), 0, 0, 0, 0, 1, 0, 1, 0)
 	b = le.AppendUint32(b, uint32(n))
 	b = le.AppendUint32(b, uint32(dir))
+
 	return append(b, 0, 0)
 }
 
@@ -144,20 +167,25 @@ func deflate(t testing.TB, x []byte) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	f.Write(x)
 	w.Close()
+
 	r, err := zip.NewReader(bytes.NewReader(z.Bytes()), int64(z.Len()))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	raw, err := r.File[0].OpenRaw()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	b, err := io.ReadAll(raw)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return b
 }
 
@@ -165,6 +193,7 @@ func TestErrors(t *testing.T) {
 	x := bytes.Repeat([]byte("0123456789"), 1000)
 	z, sum := deflate(t, x), crc32.ChecksumIEEE(x)
 	size := uint32(len(x))
+
 	for _, c := range []struct {
 		name string
 		b    []byte
@@ -181,10 +210,12 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%s: %+v, want %s", c.name, ms[0], c.want)
 			continue
 		}
+
 		if _, err := ms[0].Open(); err == nil {
 			t.Errorf("%s was opened", c.name)
 		}
 	}
+
 	for _, c := range []struct {
 		name string
 		b    []byte
@@ -200,21 +231,26 @@ func TestErrors(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		got := make([]byte, d.Size())
 		n, err := d.ReadAt(got, 0)
+
 		var e *Error
 		if c.want == "" && (err != nil || !bytes.Equal(got, x)) || c.want != "" &&
 			(!errors.As(err, &e) || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %d, %v; want %s", c.name, n, err, c.want)
 		}
+
 		if err := d.Close(); err != nil {
 			t.Error(err)
 		}
 	}
+
 	if _, err := Open(bytes.NewReader(x), int64(len(x))); err == nil ||
 		!strings.HasPrefix(err.Error(), "archive: the zip directory cannot be read: ") {
 		t.Error(err)
 	}
+
 	var two bytes.Buffer
 	w := zip.NewWriter(&two)
 	for range 2 {
@@ -222,9 +258,12 @@ func TestErrors(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		f.Write(x)
 	}
+
 	w.Close()
+
 	if ms := open(t, two.Bytes()); ms[0].Err != nil || ms[1].Err == nil ||
 		!strings.Contains(ms[1].Err.Error(), "two of this name") {
 		t.Errorf("%v %v", ms[0].Err, ms[1].Err)
@@ -237,36 +276,45 @@ func FuzzOpen(f *testing.F) {
 	for _, name := range []string{"stored.npz", "deflated.npz"} {
 		f.Add(load(f, name))
 	}
+
 	x := []byte("\x93NUMPY\x01\x00 some header")
 	f.Add(archive("x.npy", 8, 0, uint32(len(x)), crc32.ChecksumIEEE(x), deflate(f, x)))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if len(b) > 1<<16 {
 			return
 		}
+
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
+
 		ms, err := Open(bytes.NewReader(b), int64(len(b)))
 		if err != nil {
 			return
 		}
+
 		p := make([]byte, 4096)
 		for i, m := range ms {
 			d, err := m.Open()
 			if err != nil || i > 20 {
 				continue
 			}
+
 			for at := int64(0); at < min(m.Size, 1<<20); at += 4096 {
 				n, err := d.ReadAt(p, at)
 				if n < len(p) && err == nil || n > len(p) || at+int64(n) > m.Size {
 					t.Fatalf("%d bytes at %d of %d, %v", n, at, m.Size, err)
 				}
+
 				if err != nil {
 					break
 				}
 			}
+
 			d.Close()
 		}
+
 		runtime.ReadMemStats(&after)
+
 		if grown := after.TotalAlloc - before.TotalAlloc; grown > 64<<20+16*uint64(len(b)) {
 			t.Fatalf("%d bytes of input allocated %d", len(b), grown)
 		}
@@ -278,10 +326,12 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
+
 	arrays, err := Open(bytes.NewReader(b), int64(len(b)))
 	if err != nil {
 		panic(err)
 	}
+
 	for _, m := range arrays {
 		fmt.Println(m.Name, m.Size)
 	}
@@ -296,16 +346,19 @@ func BenchmarkLarge(b *testing.B) {
 	data := load(b, "large.npz")
 	buf := make([]byte, 1<<16)
 	b.SetBytes(8 * 786432)
+
 	for b.Loop() {
 		d, err := open(b, data)[0].Open()
 		if err != nil {
 			b.Fatal(err)
 		}
+
 		for at := int64(0); at < d.Size(); at += int64(len(buf)) {
 			if _, err := d.ReadAt(buf, at); err != nil && err != io.EOF {
 				b.Fatal(err)
 			}
 		}
+
 		d.Close()
 	}
 }

@@ -24,24 +24,29 @@ func openRecording(src ingest.Source, o ingest.Options) (_ ingest.Reader, err er
 	if err != nil {
 		return nil, err
 	}
+
 	r := arrays.New(ingest.Info{Path: src.Path, Format: "npz", Encoding: "NumPy archive"})
 	defer func() {
 		if err != nil {
 			r.Close() // the members, not the archive
 		}
 	}()
+
 	found := 0
 	for _, m := range members {
 		if m.Err != nil {
 			r.Unread(m.Name, true, m.Err.Error())
 			continue
 		}
+
 		d, err := m.Open()
 		if err != nil {
 			return nil, err
 		}
+
 		r.Closes(d)
 		found++
+
 		x, err := npy.Open(ingest.Source{Path: src.Path, ReaderAt: d, Size: d.Size()},
 			ingest.Options{Truncated: "error", Arrays: ingest.ArrayOptions{TimeAxis: o.Arrays.TimeAxis}})
 		if err != nil {
@@ -49,23 +54,28 @@ func openRecording(src ingest.Source, o ingest.Options) (_ ingest.Reader, err er
 				r.Attribute(m.Name, v)
 				continue
 			}
+
 			var e *fault.Error
 			if errors.As(err, &e) {
 				named := *e
 				named.Path = m.Name
 				err = &named
 			}
+
 			r.Unread(m.Name, !strings.Contains(err.Error(), "an empty array"), err.Error())
 			continue
 		}
+
 		if x.Frames == 1 && x.Channels == 1 {
 			var v [1]float64
 			if _, err := x.Read([]int{0}, 0, [][]float64{v[:]}); err != nil && err != io.EOF {
 				return nil, err
 			}
+
 			r.Attribute(m.Name, arrays.Number(v[0]))
 			continue
 		}
+
 		step, low, high := x.Quantum()
 		info := x.Info()
 		err = r.Add(arrays.Array{
@@ -77,15 +87,19 @@ func openRecording(src ingest.Source, o ingest.Options) (_ ingest.Reader, err er
 			return nil, err
 		}
 	}
+
 	if found == 0 {
 		return nil, &fault.Error{
 			Want: "a NumPy archive (.npz)", Found: "a zip file without .npy files",
 			Hint: "unpack it; a spreadsheet is to be saved as CSV",
 		}
 	}
+
 	if err = r.Finish(o); err != nil {
 		return nil, err
 	}
+
 	r.Closes(src)
+
 	return r, nil
 }

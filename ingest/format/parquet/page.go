@@ -34,21 +34,28 @@ func (f *file) load(c *column, g int) error {
 	if c.group == g {
 		return nil
 	}
+
 	c.group, c.values, c.texts = -1, nil, nil
+
 	rows := f.ends[g]
 	if g > 0 {
 		rows -= f.ends[g-1]
 	}
+
 	if err := f.pages(c, c.chunks[g], rows); err != nil {
 		place := fmt.Sprintf("row group %d, column %s", g+1, c.name)
+
 		var e *fault.Error
 		if errors.As(err, &e) {
 			e.Path, e.Place = f.src.Path, place
 			return e
 		}
+
 		return &fault.Error{Path: f.src.Path, Place: place, Err: fmt.Errorf("decode: %w", err), Hint: damaged}
 	}
+
 	c.group = g
+
 	return nil
 }
 
@@ -72,9 +79,11 @@ func (f *file) pages(c *column, m *format.ColumnMetaData, rows int64) (err error
 	if d := m.DictionaryPageOffset; d > 0 && d < at {
 		at = d
 	}
+
 	if at < 4 || size < 0 || at > f.src.Size || size > f.src.Size-at {
 		return &fault.Error{Want: "pages in the file", Found: fmt.Sprintf("%d bytes at byte %d", size, at), Hint: damaged}
 	}
+
 	b := make([]byte, size)
 	if n, err := f.src.ReadAt(b, at); n < len(b) {
 		return fmt.Errorf("read: %w", err)
@@ -87,26 +96,33 @@ func (f *file) pages(c *column, m *format.ColumnMetaData, rows int64) (err error
 				Want: fault.Plural(rows, "value"), Found: fmt.Sprintf("%d in the pages", c.have()), Hint: damaged,
 			}
 		}
+
 		var h format.PageHeader
 		n, err := decode(b[:min(len(b), 1<<16)], &h)
 		if err != nil {
 			return err
 		}
+
 		length := int(h.CompressedPageSize)
+
 		b = b[n:]
 		if length < 0 || length > len(b) || h.UncompressedPageSize < 0 || h.UncompressedPageSize > maxPage {
 			return errPage
 		}
+
 		if h.Type == format.DictionaryPage {
 			dict, err = c.dictionary(b[:length], m.Codec, &h)
 		} else {
 			err = c.page(b[:length], m.Codec, &h, rows, dict)
 		}
+
 		if err != nil {
 			return err
 		}
+
 		b = b[length:]
 	}
+
 	return nil
 }
 
@@ -121,10 +137,12 @@ func (c *column) dictionary(body []byte, codec format.CompressionCodec, h *forma
 	if d.Encoding != format.Plain && d.Encoding != plainDictionary {
 		return words{}, errPage
 	}
+
 	body, err := unpack(body, codec, int64(h.UncompressedPageSize))
 	if err != nil {
 		return words{}, err
 	}
+
 	return c.decode(format.Plain, body, int64(d.NumValues))
 }
 
@@ -139,27 +157,34 @@ func unpack(b []byte, codec format.CompressionCodec, size int64) ([]byte, error)
 	if size < 0 {
 		return nil, errPage
 	}
+
 	var out []byte
+
 	var err error
 	switch codec {
 	case format.Uncompressed:
 		return b, nil
+
 	case format.Snappy:
 		var n int
 		if n, err = snappy.DecodedLen(b); err != nil || int64(n) != size {
 			return nil, errors.Join(errPage, err)
 		}
+
 		out, err = snappy.Decode(nil, b)
+
 	case format.Gzip:
 		var z *gzip.Reader
 		if z, err = gzip.NewReader(bytes.NewReader(b)); err == nil {
 			out, err = io.ReadAll(io.LimitReader(z, size+1))
 		}
+
 	default:
 		var z *zstd.Decoder
 		if z, err = zstandard(); err != nil {
 			return nil, err
 		}
+
 		// A page may claim more than it holds, so memory for all of it comes last.
 		for room := min(size, int64(len(b))<<6); ; room = min(size, room<<3) {
 			out, err = z.DecodeAll(b, make([]byte, 0, room))
@@ -168,9 +193,11 @@ func unpack(b []byte, codec format.CompressionCodec, size int64) ([]byte, error)
 			}
 		}
 	}
+
 	if err == nil && int64(len(out)) != size {
 		err = errPage
 	}
+
 	return out, err
 }
 
@@ -178,20 +205,24 @@ func unpack(b []byte, codec format.CompressionCodec, size int64) ([]byte, error)
 func (c *column) page(body []byte, codec format.CompressionCodec, h *format.PageHeader, rows int64, dict words) error {
 	n, encoding := int64(h.DataPageHeader.V.NumValues), h.DataPageHeader.V.Encoding
 	var levels []byte
+
 	var err error
 	switch h.Type {
 	case format.DataPage:
 		if body, err = unpack(body, codec, int64(h.UncompressedPageSize)); err != nil {
 			return err
 		}
+
 		if c.optional {
 			if len(body) < 4 || int64(binary.LittleEndian.Uint32(body)) > int64(len(body)-4) ||
 				h.DataPageHeader.V.DefinitionLevelEncoding != format.RLE {
 				return errPage
 			}
+
 			end := 4 + binary.LittleEndian.Uint32(body)
 			levels, body = body[4:end], body[end:]
 		}
+
 	case format.DataPageV2:
 		v := &h.DataPageHeaderV2.V
 		n, encoding = int64(v.NumValues), v.Encoding
@@ -200,15 +231,18 @@ func (c *column) page(body []byte, codec format.CompressionCodec, h *format.Page
 		if from < 0 || end < from || end > int64(len(body)) {
 			return errPage
 		}
+
 		levels, body = body[from:end], body[end:]
 		if !v.IsCompressed.Valid || v.IsCompressed.V {
 			if body, err = unpack(body, codec, int64(h.UncompressedPageSize)-end); err != nil {
 				return err
 			}
 		}
+
 	default:
 		return nil // an index
 	}
+
 	if n < 0 || n > rows-c.have() {
 		return errPage
 	}
@@ -218,19 +252,24 @@ func (c *column) page(body []byte, codec format.CompressionCodec, h *format.Page
 		c.values, c.texts = append(c.values, got.numbers...), append(c.texts, got.texts...)
 		return err
 	}
+
 	defined, err := hybrid(levels, 1, n)
 	if err != nil {
 		return err
 	}
+
 	present := int64(0)
 	for _, d := range defined {
 		present += int64(d)
 	}
+
 	got, err := c.decodePage(encoding, body, present, dict)
 	if err != nil {
 		return err
 	}
+
 	c.fill(defined, got)
+
 	return nil
 }
 
@@ -248,6 +287,7 @@ func (c *column) fill(defined []int32, got words) {
 		default:
 			c.values = append(c.values, math.NaN())
 		}
+
 		k += int(d)
 	}
 }
@@ -262,6 +302,7 @@ func (c *column) decodePage(e format.Encoding, b []byte, n int64, dict words) (w
 	case e == format.Plain || e == format.ByteStreamSplit:
 		return c.decode(e, b, n)
 	}
+
 	return words{}, &fault.Error{
 		Want:  "plain, dictionary, run-length or byte-stream-split encoding",
 		Found: fmt.Sprintf("encoding %d (%s)", e, encodings[e]), Hint: "write it with a dictionary, or plain",
@@ -286,6 +327,7 @@ func (c *column) decode(e format.Encoding, b []byte, n int64) (w words, err erro
 		for i := range w.numbers {
 			w.numbers[i] = float64(bits[i/8] >> (i % 8) & 1)
 		}
+
 	case format.Int32:
 		var v []int32
 		v, err = enc.DecodeInt32(nil, b)
@@ -295,6 +337,7 @@ func (c *column) decode(e format.Encoding, b []byte, n int64) (w words, err erro
 			}
 			return float64(v)
 		})
+
 	case format.Int64:
 		var v []int64
 		v, err = enc.DecodeInt64(nil, b)
@@ -304,12 +347,15 @@ func (c *column) decode(e format.Encoding, b []byte, n int64) (w words, err erro
 			}
 			return float64(v)
 		})
+
 	case format.Float:
 		var v []float32
 		v, err = enc.DecodeFloat(nil, b)
 		w.numbers = convert(v, func(v float32) float64 { return float64(v) })
+
 	case format.Double:
 		w.numbers, err = enc.DecodeDouble(nil, b)
+
 	case format.ByteArray:
 		var text []byte
 		var ends []uint32
@@ -318,6 +364,7 @@ func (c *column) decode(e format.Encoding, b []byte, n int64) (w words, err erro
 			w.texts = append(w.texts, raw.Text(text[ends[i]:ends[i+1]]))
 		}
 	}
+
 	return w.first(n, err)
 }
 
@@ -326,6 +373,7 @@ func convert[T any](v []T, to func(T) float64) []float64 {
 	for i := range x {
 		x[i] = to(v[i])
 	}
+
 	return x
 }
 
@@ -339,6 +387,7 @@ func (w words) first(n int64, err error) (words, error) {
 	case n <= int64(len(w.texts)):
 		return words{texts: w.texts[:n]}, nil
 	}
+
 	return words{}, errPage
 }
 
@@ -347,9 +396,11 @@ func (c *column) indexed(b []byte, n int64, dict words) (words, error) {
 	if n == 0 {
 		return words{}, nil
 	}
+
 	if len(b) == 0 || b[0] > 32 {
 		return words{}, errPage
 	}
+
 	index, err := hybrid(b[1:], int(b[0]), n)
 	if err != nil {
 		return words{}, err
@@ -366,6 +417,7 @@ func (c *column) indexed(b []byte, n int64, dict words) (words, error) {
 			return words{}, errPage
 		}
 	}
+
 	return out, nil
 }
 
@@ -378,15 +430,19 @@ func hybrid(b []byte, width int, n int64) ([]int32, error) {
 		if k <= 0 || head < 2 || head > math.MaxInt32 {
 			return nil, errPage
 		}
+
 		count, size := int64(head>>1), (width+7)/8
+
 		packed := head&1 == 1
 		if packed { // groups of eight
 			count, size = 8*count, int(head>>1)*width
 		}
+
 		// Writers fill up the last run of groups.
 		if end += k + size; end > len(b) || count >= n-have+8 && !(packed && width > 0) {
 			return nil, errPage
 		}
+
 		have += count
 	}
 
@@ -394,8 +450,10 @@ func hybrid(b []byte, width int, n int64) ([]int32, error) {
 	if err == nil && int64(len(x)) < n {
 		err = errPage
 	}
+
 	if err != nil {
 		return nil, err
 	}
+
 	return x[:n], nil
 }

@@ -35,10 +35,13 @@ var Format = ingest.Format{
 
 func detect(head []byte, src ingest.Source) bool {
 	tail := make([]byte, 4)
+
 	if len(head) < 4 || string(head[:4]) != magic || src.Size < 12 {
 		return false
 	}
+
 	_, err := src.ReadAt(tail, src.Size-4)
+
 	return (err == nil || err == io.EOF) && string(tail) == magic || ingest.Binary(head)
 }
 
@@ -86,12 +89,14 @@ func open(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	r := arrays.New(ingest.Info{
 		Path: src.Path, Format: "parquet", Encoding: fmt.Sprintf("Parquet, %d row groups", len(f.ends)),
 	}, src)
 	for _, a := range f.meta {
 		r.Attribute(a.Name, a.Value)
 	}
+
 	for _, c := range f.columns {
 		switch {
 		case c.why != "":
@@ -104,9 +109,11 @@ func open(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
 			}
 		}
 	}
+
 	if f.rows() == 0 {
 		return nil, f.fail("footer", "rows", "none", "record again, or leave it out with exclude")
 	}
+
 	return r, r.Finish(o)
 }
 
@@ -121,12 +128,15 @@ func (f *file) rows() int64 {
 func openFile(src ingest.Source) (*file, error) {
 	f := &file{src: src}
 	tail := make([]byte, 8)
+
 	if src.Size < 12 {
 		return nil, f.fail("", "a Parquet file", fault.Plural(src.Size, "byte"), raw.CutShort)
 	}
+
 	if err := raw.ReadHeader(src, tail, src.Size-8, "a footer"); err != nil {
 		return nil, err
 	}
+
 	n := int64(binary.LittleEndian.Uint32(tail))
 	switch {
 	case string(tail[4:]) == "PARE":
@@ -137,17 +147,21 @@ func openFile(src ingest.Source) (*file, error) {
 	case n > src.Size-12 || n > maxFooter:
 		return nil, f.fail("footer", fmt.Sprintf("a footer within %d bytes", src.Size), fmt.Sprintf("%d bytes", n), damaged)
 	}
+
 	b := make([]byte, n)
 	if err := raw.ReadHeader(src, b, src.Size-8-n, "a footer"); err != nil {
 		return nil, err
 	}
+
 	var meta format.FileMetaData
 	if _, err := decode(b, &meta); err != nil {
 		return nil, &fault.Error{Path: src.Path, Place: "footer", Err: fmt.Errorf("decode: %w", err), Hint: damaged}
 	}
+
 	if err := f.schema(&meta); err != nil {
 		return nil, err
 	}
+
 	return f, f.groups(&meta)
 }
 
@@ -172,8 +186,10 @@ func decode(b []byte, into any) (n int, err error) {
 	if err := skim(protocol.NewReaderFromBytes(b), thrift.STRUCT, false, 0); err != nil {
 		return 0, err
 	}
+
 	r := protocol.NewReaderFromBytes(b)
 	err = thrift.NewDecoder(r).Decode(into)
+
 	return r.BytesRead(), err
 }
 
@@ -191,23 +207,29 @@ func skim(r thrift.Reader, kind thrift.Type, element bool, depth int) (err error
 			if err != nil || f.Type == thrift.STOP {
 				return err
 			}
+
 			if err := skim(r, f.Type, false, depth+1); err != nil {
 				return err
 			}
 		}
+
 	case thrift.LIST, thrift.SET:
 		list, err := r.ReadList()
 		if err == nil && list.Size > maxList {
 			err = errMany
 		}
+
 		for i := 0; err == nil && i < int(list.Size); i++ {
 			err = skim(r, list.Type, true, depth+1)
 		}
+
 		return err
+
 	case thrift.TRUE, thrift.FALSE:
 		if element { // a field's type is its value
 			_, err = r.ReadInt8()
 		}
+
 	case thrift.I8:
 		_, err = r.ReadInt8()
 	case thrift.I16, thrift.I32, thrift.I64:
@@ -219,6 +241,7 @@ func skim(r thrift.Reader, kind thrift.Type, element bool, depth int) (err error
 	default:
 		err = errThrift
 	}
+
 	return err
 }
 
@@ -228,6 +251,7 @@ func (f *file) schema(meta *format.FileMetaData) error {
 	if len(elements) == 0 {
 		return f.fail("footer", "a schema", "none", damaged)
 	}
+
 	units := map[string]string{}
 	for _, kv := range meta.KeyValueMetadata {
 		key, text := raw.Text([]byte(kv.Key)), raw.Text([]byte(kv.Value))
@@ -241,18 +265,23 @@ func (f *file) schema(meta *format.FileMetaData) error {
 	// The leaves of the tree of elements are the columns. Those below another
 	// element are nested.
 	depth := []int32{elements[0].NumChildren.V} // children left, by level
+
 	path := []string{}
 	for i := range elements[1:] {
 		e := &elements[1+i]
+
 		for len(depth) > 1 && depth[len(depth)-1] == 0 {
 			depth, path = depth[:len(depth)-1], path[:len(path)-1]
 		}
+
 		depth[len(depth)-1]--
+
 		name := raw.Text([]byte(e.Name))
 		if children := e.NumChildren.V; children > 0 {
 			if len(depth) > 64 {
 				return f.fail("footer", "columns in at most 64 levels", "more", damaged)
 			}
+
 			depth, path = append(depth, children), append(path, name)
 			continue
 		}
@@ -260,11 +289,14 @@ func (f *file) schema(meta *format.FileMetaData) error {
 		c := &column{name: strings.Join(append(path[:len(path):len(path)], name), "."), kind: e.Type.V, group: -1}
 		c.optional = e.RepetitionType.V == format.Optional
 		c.describe(e, len(path) > 0 || e.RepetitionType.V == format.Repeated)
+
 		if u := units[c.name]; u != "" {
 			c.unit = u
 		}
+
 		f.columns = append(f.columns, c)
 	}
+
 	return nil
 }
 
@@ -274,6 +306,7 @@ func (c *column) describe(e *format.SchemaElement, nested bool) {
 	if e.ConvertedType.Valid {
 		converted = e.ConvertedType.V
 	}
+
 	_, decimal := e.LogicalType.Value.(*format.DecimalType)
 
 	switch {
@@ -292,6 +325,7 @@ func (c *column) describe(e *format.SchemaElement, nested bool) {
 	switch t := e.LogicalType.Value.(type) {
 	case *format.IntType:
 		c.unsigned = !t.IsSigned
+
 	case *format.TimestampType:
 		switch t.Unit.Value.(type) {
 		case *format.MilliSeconds:
@@ -302,6 +336,7 @@ func (c *column) describe(e *format.SchemaElement, nested bool) {
 			c.unit = "ns"
 		}
 	}
+
 	switch converted {
 	case deprecated.Uint8, deprecated.Uint16, deprecated.Uint32, deprecated.Uint64:
 		c.unsigned = true
@@ -317,14 +352,17 @@ func (f *file) groups(meta *format.FileMetaData) error {
 	rows := int64(0)
 	for g := range meta.RowGroups {
 		group := &meta.RowGroups[g]
+
 		place := fmt.Sprintf("row group %d", g+1)
 		if group.NumRows < 0 || group.NumRows > maxGroup {
 			return f.fail(place, fmt.Sprintf("at most %d rows", maxGroup), strconv.FormatInt(group.NumRows, 10),
 				"write it again with smaller row groups")
 		}
+
 		if len(group.Columns) != len(f.columns) {
 			return f.fail(place, fault.Plural(int64(len(f.columns)), "column"), strconv.Itoa(len(group.Columns)), damaged)
 		}
+
 		if group.NumRows == 0 {
 			continue
 		}
@@ -339,9 +377,11 @@ func (f *file) groups(meta *format.FileMetaData) error {
 			}
 		}
 	}
+
 	if rows > maxEqual && rows/perByte > f.src.Size {
 		return f.fail("footer", fmt.Sprintf("rows that %d bytes can hold", f.src.Size), fault.Plural(rows, "row"), damaged)
 	}
+
 	return nil
 }
 
@@ -354,14 +394,17 @@ func unreadable(chunk *format.ColumnChunk) string {
 		}
 		return fmt.Sprintf("compression %d (%s) is not read: write it with Snappy or Zstandard", m.Codec, names[m.Codec])
 	}
+
 	for _, e := range m.Encoding {
 		if name := encodings[e]; name != "" {
 			return fmt.Sprintf("encoding %d (%s) is not read: write it with a dictionary, or plain", e, name)
 		}
 	}
+
 	if chunk.FilePath != "" {
 		return "its values lie in another file"
 	}
+
 	return ""
 }
 
@@ -380,17 +423,21 @@ func (p *plane) Read(channels []int, start int64, dst [][]float64) (n int, err e
 				if err := p.f.load(p.c, g); err != nil {
 					return 0, err
 				}
+
 				from := int64(0)
 				if g > 0 {
 					from = p.f.ends[g-1]
 				}
+
 				n += copy(dst[i][n:], p.c.values[at-from:])
 			}
 		}
 	}
+
 	if n < len(dst[0]) {
 		return n, io.EOF
 	}
+
 	return n, nil
 }
 
@@ -405,24 +452,31 @@ func Text(src ingest.Source) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	var cs []*column
 	for _, c := range f.columns {
 		if c.why == "" {
 			cs = append(cs, c)
 		}
 	}
+
 	var b bytes.Buffer
+
 	clean := strings.NewReplacer("\t", " ", "\n", " ", "\r", " ", `"`, "'")
 	for i, c := range cs {
 		if i > 0 {
 			b.WriteByte('\t')
 		}
+
 		b.WriteString(clean.Replace(c.name))
+
 		if c.unit != "" {
 			b.WriteString(" (" + clean.Replace(c.unit) + ")")
 		}
 	}
+
 	b.WriteByte('\n')
+
 	from := int64(0)
 	for g, end := range f.ends {
 		for _, c := range cs {
@@ -430,24 +484,30 @@ func Text(src ingest.Source) ([]byte, error) {
 				return nil, err
 			}
 		}
+
 		for k := range end - from {
 			for i, c := range cs {
 				if i > 0 {
 					b.WriteByte('\t')
 				}
+
 				if c.kind == format.ByteArray {
 					b.WriteString(clean.Replace(c.texts[k]))
 				} else if v := c.values[k]; !math.IsNaN(v) {
 					b.WriteString(arrays.Number(v))
 				}
 			}
+
 			b.WriteByte('\n')
+
 			if b.Len() > maxText {
 				return nil, f.fail(fmt.Sprintf("row group %d", g+1), fmt.Sprintf("a table of at most %d MiB of text", maxText>>20),
 					"more", "export the columns that are needed")
 			}
 		}
+
 		from = end
 	}
+
 	return b.Bytes(), nil
 }

@@ -23,12 +23,14 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
+
 	r, err := Format.Open(src, ingest.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer r.Close()
 	fmt.Println(r.Info().Encoding, r.Info().Attributes)
+
 	for _, c := range r.Info().Channels[:2] {
 		fmt.Println(c.Name, c.Unit, c.RateHz, c.Samples)
 	}
@@ -48,6 +50,7 @@ func TestTruth(t *testing.T) {
 	if err := json.Unmarshal(ingesttest.Testdata(t, "truth.json"), &truth); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, name := range []string{
 		"plain_v1", "plain_v2", "dictionary_v1", "dictionary_v2", "snappy_v1", "snappy_v2", "gzip", "zstd", "split",
 	} {
@@ -55,13 +58,16 @@ func TestTruth(t *testing.T) {
 		if !detect(b[:min(len(b), 1024)], ingesttest.Source(b)) {
 			t.Errorf("%s is not detected", name)
 		}
+
 		r, err := openBytes(b, ingest.Options{})
 		if err != nil {
 			t.Fatal(name, err)
 		}
+
 		if i := r.Info(); len(i.Channels) != len(truth) || len(i.Unread) != 2 {
 			t.Fatalf("%s: %d channels, %+v", name, len(i.Channels), i.Unread)
 		}
+
 		for c, ch := range r.Info().Channels {
 			want := truth[ch.Name]
 			for _, span := range [][2]int{{0, 120}, {30, 60}, {119, 1}, {36, 3}} {
@@ -69,6 +75,7 @@ func TestTruth(t *testing.T) {
 				if n, err := r.Read([]int{c}, int64(span[0]), [][]float64{x}); n != span[1] || err != nil {
 					t.Fatal(name, ch.Name, n, err)
 				}
+
 				for k, v := range x {
 					if w := want[span[0]+k]; w == nil != math.IsNaN(v) || w != nil && v != *w {
 						t.Fatalf("%s, %s, row %d: %v", name, ch.Name, span[0]+k, v)
@@ -85,6 +92,7 @@ func TestDuckDB(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	want := map[string]func(i int) float64{
 		"i": func(i int) float64 { return float64(i) }, "x": func(i int) float64 { return float64(i) / 8 },
 		"single": func(i int) float64 { return float64(i) / 8 }, "few": func(i int) float64 { return float64(i % 5) },
@@ -96,14 +104,17 @@ func TestDuckDB(t *testing.T) {
 		},
 		"even": func(i int) float64 { return float64(1 - i%2) },
 	}
+
 	if i := r.Info(); len(i.Channels) != len(want) || len(i.Unread) != 1 || i.Unread[0].Name != "run" {
 		t.Fatalf("%+v", i)
 	}
+
 	for c, x := range ingesttest.ReadAll(t, r) {
 		w := make([]float64, 3000)
 		for i := range w {
 			w[i] = want[r.Info().Channels[c].Name](i)
 		}
+
 		ingesttest.Equal(t, x, w)
 	}
 }
@@ -113,14 +124,17 @@ func TestText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	lines := strings.Split(string(b), "\n")
 	if len(lines) != 122 || lines[0] != "Fx (N)\tfew\tgap\ti32\ti64\tnote\tok\trun\tsingle\ttime\tu32\tu64" ||
 		lines[2] != "0.8414709848078965\t\t\t-39\t1.099511627776e+12\t\t0\trun 1\t0.5403022766113281\t0.0009765625\t"+
 			"4.294967294e+09\t9.223372036854775808e+18" && !strings.HasPrefix(lines[2], "0.8414709848078965\t\t\t-39\t") {
 		t.Errorf("%d lines: %q, %q", len(lines), lines[0], lines[2])
 	}
+
 	defer func(n int) { maxText = n }(maxText)
 	maxText = 1 << 10
+
 	if _, err := Text(ingesttest.Source(ingesttest.Testdata(t, "zstd.parquet"))); err == nil {
 		t.Error("more text than allowed: no error")
 	}
@@ -141,18 +155,23 @@ func TestRefused(t *testing.T) {
 		r, err := openBytes(c.b, ingest.Options{})
 		ingesttest.WantDataError(t, r, err, c.want)
 	}
+
 	r, err := openBytes(ingesttest.Testdata(t, "delta.parquet"), ingest.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	_, err = ingest.FindChannel(r.Info(), "i32")
 	ingesttest.WantDataError(t, nil, err, "i32: encoding 5 (delta binary packed) is not read")
+
 	if r, err = openBytes(ingesttest.Testdata(t, "nested.parquet"), ingest.Options{}); err != nil {
 		t.Fatal(err)
 	}
+
 	if i := r.Info(); len(i.Channels) != 2 || len(i.Unread) != 3 || i.Unread[0].Reason != "a nested column" {
 		t.Errorf("%+v", i)
 	}
+
 	if x := ingesttest.ReadAll(t, r); x[0][1] != 2 || x[1][1] != 6 {
 		t.Errorf("%v", x)
 	}
@@ -165,13 +184,16 @@ func FuzzParquet(f *testing.F) {
 	if err != nil || len(names) < 10 {
 		f.Fatal(names, err)
 	}
+
 	for _, n := range names {
 		f.Add(ingesttest.Testdata(f, filepath.Base(n)))
 	}
+
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if len(b) > 1<<14 || len(b) == 0 {
 			return
 		}
+
 		var r ingest.Reader
 		var err error
 		ingesttest.Bounded(t, b, 1<<20, 256, func() { r, err = openBytes(b, ingest.Options{}) })
@@ -179,9 +201,11 @@ func FuzzParquet(f *testing.F) {
 			ingesttest.WantDataError(t, nil, err)
 			return
 		}
+
 		if r.Info().Channels[0].Samples > 1<<16 {
 			return
 		}
+
 		for c := range r.Info().Channels[:min(16, len(r.Info().Channels))] {
 			ingesttest.Bounded(t, b, 32<<20, 1024, func() {
 				if _, err := r.Read([]int{c}, 0, [][]float64{make([]float64, 100)}); err != nil && err.Error() != "EOF" {
@@ -203,6 +227,7 @@ func TestEmptyStructs(t *testing.T) {
 		if _, err := decode(b, new(format.FileMetaData)); !errors.Is(err, errMany) || n != 4 {
 			t.Error(err)
 		}
+
 		if _, err := decode(deep, new(format.FileMetaData)); !errors.Is(err, errThrift) {
 			t.Error(err)
 		}

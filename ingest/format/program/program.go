@@ -38,18 +38,22 @@ func Open(path string, o ingest.Options) (ingest.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	if err := src.Close(); err != nil {
 		return nil, ingest.PathError(path, err)
 	}
+
 	out, err := os.CreateTemp("", "doubletake-reader-")
 	if err != nil {
 		return nil, fmt.Errorf("keep a program's output: %w", err)
 	}
+
 	spool := &spool{out}
 	r, err := read(path, src.Size, out, o, spool)
 	if err != nil {
 		return nil, errors.Join(err, spool.Close())
 	}
+
 	return r, nil
 }
 
@@ -64,22 +68,27 @@ func read(path string, size int64, out *os.File, o ingest.Options, closer io.Clo
 	if _, err := out.WriteString(arrow.Header); err != nil {
 		return nil, fmt.Errorf("keep a program's output: %w", err)
 	}
+
 	n, err := run(path, size, out, *o.Program)
 	if err != nil {
 		return nil, err
 	}
+
 	name := filepath.Base(o.Program.Command[0])
 	found := ingest.Source{Path: path, ReaderAt: out, Size: int64(len(arrow.Header)) + n, Closer: closer}
+
 	head := make([]byte, min(n, 8))
 	if _, err := out.ReadAt(head, int64(len(arrow.Header))); err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("read a program's output: %w", err)
 	}
+
 	fail := func(err error) error {
 		return &fault.Error{
 			Path: path, Place: "output of " + name, Err: err,
 			Hint: "it must be an Arrow IPC stream: see docs/readers.md",
 		}
 	}
+
 	if arrow.IsFile(head) {
 		found.ReaderAt, found.Size = io.NewSectionReader(out, int64(len(arrow.Header)), n), n
 	} else {
@@ -87,16 +96,20 @@ func read(path string, size int64, out *os.File, o ingest.Options, closer io.Clo
 		if err != nil {
 			return nil, fail(err)
 		}
+
 		if _, err := out.WriteAt(footer, end); err != nil {
 			return nil, fmt.Errorf("keep a program's output: %w", err)
 		}
+
 		found.Size = end + int64(len(footer))
 	}
+
 	o.Program, o.Format = nil, ""
 	r, err := arrow.Format.Open(found, o)
 	if err != nil {
 		return nil, fail(err)
 	}
+
 	return r, nil
 }
 
@@ -106,14 +119,17 @@ func run(path string, size int64, out io.Writer, p ingest.Program) (int64, error
 	fail := func(found, hint string, err error) error {
 		return &fault.Error{Path: path, Place: "reader " + name, Found: found, Hint: hint, Err: err}
 	}
+
 	file, err := filepath.Abs(path)
 	if err != nil {
 		return 0, fmt.Errorf("find %s: %w", path, err)
 	}
+
 	args := make([]string, len(p.Command)-1)
 	for i, a := range p.Command[1:] {
 		args[i] = strings.ReplaceAll(a, "{file}", file)
 	}
+
 	ctx, cancel := context.WithTimeout(context.Background(), p.Timeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, p.Command[0], args...)
@@ -122,12 +138,14 @@ func run(path string, size int64, out io.Writer, p ingest.Program) (int64, error
 	told := &tail{}
 	cmd.Stdout, cmd.Stderr = limit, told
 	err = cmd.Run()
+
 	most := timesFile*size + inAny
 	switch {
 	case limit.full:
 		return 0, fail(fmt.Sprintf("it writes more than %d bytes, %d times the file and %d MiB", most, timesFile,
 			inAny>>20),
 			"does it convert one file?", nil)
+
 	case ctx.Err() != nil:
 		return 0, fail(fmt.Sprintf("it did not end in %v%s", p.Timeout, told.String()),
 			"timeout_s gives it longer: reader: {program: …, timeout_s: …}", nil)
@@ -136,6 +154,7 @@ func run(path string, size int64, out io.Writer, p ingest.Program) (int64, error
 	case most-limit.left == 0:
 		return 0, fail("it wrote nothing"+told.String(), "it must write an Arrow IPC stream to its standard output", nil)
 	}
+
 	return most - limit.left, nil
 }
 
@@ -152,8 +171,10 @@ func (b *bounded) Write(p []byte) (int, error) {
 		b.full = true
 		return 0, errors.New("too much output")
 	}
+
 	n, err := b.to.Write(p)
 	b.left -= int64(n)
+
 	return n, err
 }
 
@@ -166,6 +187,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	if len(t.b) > maxShown {
 		t.b = bytes.Clone(t.b[len(t.b)-maxShown:])
 	}
+
 	return len(p), nil
 }
 
@@ -175,13 +197,16 @@ func (t *tail) String() string {
 	if s == "" {
 		return ""
 	}
+
 	return "; it said:\n" + strings.Map(func(r rune) rune {
 		if r == '\n' || unicode.IsPrint(r) {
 			return r
 		}
+
 		if r == '\t' {
 			return ' '
 		}
+
 		return '\uFFFD'
 	}, s) + "\n"
 }

@@ -24,9 +24,11 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer r.Close()
+
 	for _, c := range r.Info().Channels {
 		fmt.Println(c.Name, c.Unit, c.RateHz, c.Samples)
 	}
+
 	fmt.Println(r.Info().Attributes)
 	// Output:
 	// mic 1 Pa 2000 600
@@ -45,7 +47,9 @@ func TestMain(m *testing.M) {
 		if err != nil || os.Args[1] != "--in" || len(os.Args) != 3 {
 			os.Exit(9)
 		}
+
 		_, _ = os.Stdout.Write(b)
+
 	case "fail":
 		fmt.Fprintln(os.Stderr, "no licence\x1b[31m for this file")
 		os.Exit(3)
@@ -63,6 +67,7 @@ func TestMain(m *testing.M) {
 			}
 		}
 	}
+
 	os.Exit(0)
 }
 
@@ -72,6 +77,7 @@ func temporary(t *testing.T, dir string) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return names
 }
 
@@ -81,18 +87,22 @@ func TestOpen(t *testing.T) {
 	t.Setenv("TMPDIR", dir)
 	t.Setenv("READER", "copy")
 	path := filepath.Join(t.TempDir(), "a; echo $HOME `id`.raw") // no shell sees it
+
 	b, err := os.ReadFile("testdata/stream.arrows")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if err := os.WriteFile(path, b, 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	o := ingest.Options{Program: &ingest.Program{Command: []string{os.Args[0], "--in", "{file}"}, Timeout: time.Minute}}
 	r, err := program.Open(path, o)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	x := ingesttest.ReadAll(t, r)
 	for k, v := range x[0] {
 		s := float64(k) / 2000
@@ -100,12 +110,15 @@ func TestOpen(t *testing.T) {
 			t.Fatalf("sample %d: %g, %g", k, v, x[2][k])
 		}
 	}
+
 	if len(temporary(t, dir)) != 1 {
 		t.Error("the output is kept elsewhere")
 	}
+
 	if err := r.Close(); err != nil || len(temporary(t, dir)) != 0 {
 		t.Errorf("after Close: %v, %v", temporary(t, dir), err)
 	}
+
 	// A rate that contradicts the program's is an error.
 	o.RateHz = 3000
 	_, err = program.Open(path, o)
@@ -115,6 +128,7 @@ func TestOpen(t *testing.T) {
 func TestFailures(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
+
 	for _, c := range []struct {
 		do      string
 		timeout time.Duration
@@ -133,10 +147,12 @@ func TestFailures(t *testing.T) {
 		o := ingest.Options{Program: &ingest.Program{Command: []string{os.Args[0], "{file}"}, Timeout: c.timeout}}
 		r, err := program.Open("testdata/README.md", o)
 		ingesttest.WantDataError(t, r, err, append(c.want, "testdata/README.md: ")...)
+
 		if d := time.Since(began); c.do == "sleep" && d > 50*time.Second {
 			t.Errorf("it was stopped after %v", d)
 		}
 	}
+
 	none := []string{filepath.Join(dir, "none"), "{file}"}
 	o := ingest.Options{Program: &ingest.Program{Command: none, Timeout: time.Minute}}
 	r, err := program.Open("testdata/README.md", o)
@@ -144,9 +160,11 @@ func TestFailures(t *testing.T) {
 	if !errors.Is(err, os.ErrNotExist) {
 		t.Error("not fs.ErrNotExist")
 	}
+
 	if _, err = program.Open("testdata/none.raw", o); err == nil || strings.Contains(err.Error(), "reader") {
 		t.Errorf("a missing file: %v", err)
 	}
+
 	if got := temporary(t, dir); len(got) != 0 {
 		t.Errorf("left: %v", got)
 	}
@@ -157,6 +175,7 @@ func TestTooMuch(t *testing.T) {
 	if os.Getenv("DOUBLETAKE_LONG") == "" { // else it writes 1 GiB
 		defer program.SetInAny(program.SetInAny(16 << 20))
 	}
+
 	t.Setenv("TMPDIR", t.TempDir())
 	t.Setenv("READER", "too much")
 	o := ingest.Options{Program: &ingest.Program{Command: []string{os.Args[0], "{file}"}, Timeout: 5 * time.Minute}}

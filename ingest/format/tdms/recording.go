@@ -26,31 +26,38 @@ func openRecording(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	r := arrays.New(ingest.Info{Path: src.Path, Format: "tdms", Encoding: fmt.Sprintf("TDMS %d", f.Version)}, src)
 	if f.Truncated || f.Unclosed {
 		text := "the last segment was never finished"
 		if f.Truncated {
 			text = "the file ends before its last segment does"
 		}
+
 		if f.Truncated && o.Truncated != "use" {
 			return nil, &fault.Error{
 				Place: fmt.Sprintf("byte %d", src.Size), Found: text,
 				Hint: "is the file complete? with truncated: use, the whole samples that are there are used",
 			}
 		}
+
 		r.Warn("truncated", text+": the whole samples that are there are used")
 	}
+
 	for _, w := range f.Warnings {
 		r.Warn("extra-data", w)
 	}
+
 	for _, p := range f.Properties {
 		r.Attribute(p.Name, p.Text())
 	}
+
 	for _, g := range f.Groups {
 		for _, p := range g.Properties {
 			r.Attribute(g.Name+"@"+p.Name, p.Text())
 		}
 	}
+
 	for i, c := range f.Channels {
 		switch {
 		case c.Err != nil:
@@ -60,15 +67,19 @@ func openRecording(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
 			r.Unread(c.Path(), false, "no samples")
 			continue
 		}
+
 		attrs := []ingest.Attribute{{Name: "type", Value: c.Type}}
+
 		quantum := arrays.QuantumOf(c.Type)
 		if len(c.Scales) > 0 {
 			attrs = append(attrs, ingest.Attribute{Name: "scales", Value: strings.Join(c.Scales, "; ")})
 			quantum = arrays.Quantum{}
 		}
+
 		for _, p := range c.Properties {
 			attrs = append(attrs, ingest.Attribute{Name: p.Name, Value: p.Text()})
 		}
+
 		// One plane for all: interleaved channels are read together.
 		err := r.Add(arrays.Array{
 			Name: c.Path(), Dims: []int64{c.Samples}, Unit: c.Unit, Group: c.Group, RateHz: c.RateHz, Attributes: attrs,
@@ -78,5 +89,6 @@ func openRecording(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
 			return nil, err
 		}
 	}
+
 	return r, r.Finish(o)
 }

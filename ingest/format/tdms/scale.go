@@ -13,32 +13,39 @@ import (
 func (c *Channel) scaling(levels ...*props) error {
 	p := scaleProperties(levels)
 	scalers := c.scalers()
+
 	status := ""
 	if p != nil {
 		status = p.text("NI_Scaling_Status")
 	}
+
 	if status != "" && !strings.EqualFold(status, "unscaled") && !strings.EqualFold(status, "scaled") {
 		return c.fail("unknown TDMS scaling status %q", status)
 	}
+
 	count := 0.0
 	if p != nil && !strings.EqualFold(status, "scaled") {
 		count = scaleCount(p)
 	}
+
 	if count == 0 {
 		if len(scalers) > 1 {
 			return c.fail("%d DAQmx scalers and no scale that selects one", len(scalers))
 		}
 		return nil
 	}
+
 	if count < 0 || count > math.MaxInt32 || count != math.Trunc(count) {
 		return c.fail("NI_Number_Of_Scales is %v", count)
 	}
+
 	// Follow the inputs from the last scale to the raw values.
 	k := int64(count) - 1
 	for step := 0; ; step++ {
 		if step > maxScaleInputs {
 			return c.fail("the TDMS scales go in a circle")
 		}
+
 		prefix := fmt.Sprintf("NI_Scale[%d]_", k)
 		v, ok := p.get(prefix + "Scale_Type")
 		if !ok {
@@ -46,18 +53,23 @@ func (c *Channel) scaling(levels ...*props) error {
 			if c.takeScaler(scalers, k) {
 				return nil
 			}
+
 			if len(scalers) > 0 || step == 0 {
 				return c.fail("TDMS scale %d of %v is missing", k, count)
 			}
+
 			return nil
 		}
+
 		kind, _ := v.(string)
 		poly, err := c.polynomial(p, prefix, kind, k)
 		if err != nil {
 			return err
 		}
+
 		c.chain = append([][]float64{poly}, c.chain...)
 		c.Scales = append([]string{fmt.Sprintf("%s %v", kind, poly)}, c.Scales...)
+
 		in, ok := p.number(prefix + kind + "_Input_Source")
 		if !ok || in == math.MaxUint32 || in == -1 {
 			if len(scalers) > 1 {
@@ -65,9 +77,11 @@ func (c *Channel) scaling(levels ...*props) error {
 			}
 			return nil
 		}
+
 		if in < 0 || in != math.Trunc(in) || in >= math.MaxInt32 {
 			return c.fail("the input of TDMS scale %d is %v", k, in)
 		}
+
 		if k = int64(in); c.takeScaler(scalers, k) {
 			return nil
 		}
@@ -80,12 +94,14 @@ func scaleProperties(levels []*props) *props {
 		if _, ok := l.get("NI_Number_Of_Scales"); ok {
 			return l
 		}
+
 		for i := range l.list {
 			if strings.HasPrefix(l.list[i].Name, "NI_Scale[") {
 				return l
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -100,6 +116,7 @@ func scaleCount(p *props) float64 {
 			}
 		}
 	}
+
 	return count
 }
 
@@ -111,6 +128,7 @@ func (c *Channel) takeScaler(scalers []scaler, number int64) bool {
 			return true
 		}
 	}
+
 	return false
 }
 
@@ -119,29 +137,37 @@ func (c *Channel) polynomial(p *props, prefix, kind string, k int64) ([]float64,
 	switch kind {
 	case "Linear":
 		slope, ok1 := p.number(prefix + "Linear_Slope")
+
 		zero, ok2 := p.number(prefix + "Linear_Y_Intercept")
 		if !ok1 || !ok2 {
 			return nil, c.fail("the linear TDMS scale %d has no slope or no intercept", k)
 		}
+
 		return []float64{zero, slope}, nil
+
 	case "Polynomial":
 		size, ok := p.number(prefix + "Polynomial_Coefficients_Size")
 		if !ok {
 			size = 4
 		}
+
 		if size < 1 || size > 1024 || size != math.Trunc(size) {
 			return nil, c.fail("the polynomial TDMS scale %d has %v coefficients", k, size)
 		}
+
 		var poly []float64
 		for i := range int(size) {
 			x, ok := p.number(fmt.Sprintf("%sPolynomial_Coefficients[%d]", prefix, i))
 			if !ok {
 				return nil, c.fail("the polynomial TDMS scale %d has no coefficient %d", k, i)
 			}
+
 			poly = append(poly, x)
 		}
+
 		return poly, nil
 	}
+
 	return nil, c.fail("unknown TDMS scale type %q (scale %d)", kind, k)
 }
 
@@ -152,5 +178,6 @@ func (c *Channel) scalers() []scaler {
 			return s
 		}
 	}
+
 	return nil
 }

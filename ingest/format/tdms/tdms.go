@@ -104,6 +104,7 @@ func (p Property) Text() string {
 	case time.Time:
 		return v.Format(time.RFC3339Nano)
 	}
+
 	return fmt.Sprint(p.Value)
 }
 
@@ -119,9 +120,11 @@ func (p *props) set(name string, v any) {
 		p.list[i].Value = v
 		return
 	}
+
 	if p.at == nil {
 		p.at = map[string]int{}
 	}
+
 	p.at[name] = len(p.list)
 	p.list = append(p.list, Property{name, v})
 }
@@ -145,6 +148,7 @@ func (p *props) number(name string) (float64, bool) {
 	if !ok {
 		return 0, false
 	}
+
 	switch x := v.(type) {
 	case float64:
 		return x, true
@@ -153,6 +157,7 @@ func (p *props) number(name string) (float64, bool) {
 	case uint64:
 		return float64(x), true
 	}
+
 	return 0, false
 }
 
@@ -212,9 +217,11 @@ func (c *Channel) ReadFloat64(dst []float64, start int64) (int, error) {
 	if c.Err != nil {
 		return 0, c.Err
 	}
+
 	if start < 0 || start > c.Samples {
 		return 0, c.fail("there is no sample %d of %d", start, c.Samples)
 	}
+
 	n := min(int64(len(dst)), c.Samples-start)
 	i := sort.Search(len(c.pieces), func(i int) bool { return c.pieces[i].start+c.pieces[i].n > start })
 	for done := int64(0); done < n; {
@@ -226,16 +233,20 @@ func (c *Channel) ReadFloat64(dst []float64, start int64) (int, error) {
 				Err:   fmt.Errorf("read: %w", err),
 			}
 		}
+
 		if done += k; start+done == p.start+p.n {
 			i++
 		}
 	}
+
 	for _, poly := range c.chain {
 		scale(dst[:n], poly)
 	}
+
 	if n < int64(len(dst)) {
 		return int(n), io.EOF
 	}
+
 	return int(n), nil
 }
 
@@ -247,30 +258,38 @@ func (f *File) Read(channels []int, start int64, dst [][]float64) (int, error) {
 	if len(channels) != len(dst) {
 		panic("tdms: as many slices as channels are needed")
 	}
+
 	if len(dst) == 0 {
 		return 0, nil
 	}
+
 	longest, width := int64(0), int64(1)
 	for i, c := range channels {
 		if len(dst[i]) != len(dst[0]) {
 			panic("tdms: slices of one length are needed")
 		}
+
 		ch := f.Channels[c]
 		longest = max(longest, ch.Samples)
+
 		for _, p := range ch.pieces {
 			width = max(width, p.run.lay.blocks[p.run.lay.slots[p.slot].block].stride)
 		}
 	}
+
 	if start < 0 || start > longest {
 		return 0, &Error{Place: "file", Found: fmt.Sprintf("there is no sample %d of %d", start, longest)}
 	}
+
 	want := int64(len(dst[0]))
 	n := min(want, longest-start)
+
 	step := max(1, windowSize/width)
 	for done := int64(0); done < n; done += step {
 		k := min(step, n-done)
 		for i, c := range channels {
 			part := dst[i][done : done+k]
+
 			m := 0
 			if ch := f.Channels[c]; start+done < ch.Samples || ch.Err != nil {
 				var err error
@@ -278,14 +297,17 @@ func (f *File) Read(channels []int, start int64, dst [][]float64) (int, error) {
 					return int(done), err
 				}
 			}
+
 			for ; m < len(part); m++ {
 				part[m] = math.NaN()
 			}
 		}
 	}
+
 	if n < want {
 		return int(n), io.EOF
 	}
+
 	return int(n), nil
 }
 
@@ -303,6 +325,7 @@ func (p *piece) read(c *Channel, dst []float64, s int64) (int64, error) {
 	lay := p.run.lay
 	sl := &lay.slots[p.slot]
 	b := &lay.blocks[sl.block]
+
 	typ, off := sl.typ, sl.off
 	for _, x := range sl.scalers {
 		if c.source < 0 || int64(x.id) == c.source {
@@ -310,24 +333,30 @@ func (p *piece) read(c *Channel, dst []float64, s int64) (int64, error) {
 			break
 		}
 	}
+
 	if typ == typeDAQmx {
 		return 0, fmt.Errorf("the segment has no DAQmx scaler %d", c.source)
 	}
+
 	chunk, row := s/b.n, s%b.n
 	segs := p.run.segs
 	i := sort.Search(len(segs), func(i int) bool { return segs[i].first+segs[i].chunks > chunk })
 	seg := segs[i]
+
 	rows, stride := b.n-row, b.stride
 	if b.n == 1 {
 		stride = lay.size // one value a chunk: a chunk is a row
 	}
+
 	if stride*b.n == lay.size { // the rows go on in the next chunk
 		rows += (seg.first + seg.chunks - chunk - 1) * b.n
 	}
+
 	at := seg.at + (chunk-seg.first)*lay.size + b.base + row*b.stride
 	k := min(int64(len(dst)), rows, max(1, (windowSize-b.stride)/stride+1))
 	var raw []byte
 	var err error
+
 	// Reading ahead pays where the window holds the next chunk too.
 	window := lay.size <= readAhead
 	if _, width := dataType(typ); k == 1 && !window {
@@ -335,10 +364,13 @@ func (p *piece) read(c *Channel, dst []float64, s int64) (int64, error) {
 	} else if raw, err = c.file.bytes(at, (k-1)*stride+b.stride, window); err == nil {
 		raw = raw[off:]
 	}
+
 	if err != nil {
 		return 0, err
 	}
+
 	decode(dst[:k], raw, stride, typ, lay.big)
+
 	return k, nil
 }
 
@@ -347,25 +379,31 @@ func (f *File) bytes(at, n int64, window bool) ([]byte, error) {
 	if rel := at - f.windowAt; rel >= 0 && rel+n <= int64(len(f.window)) {
 		return f.window[rel : rel+n], nil
 	}
+
 	if f.window == nil {
 		f.window = make([]byte, windowSize)
 	}
+
 	get := n
 	if window {
 		get = min(max(n, readAhead), f.size-at)
 	}
+
 	if n > f.size-at {
 		return nil, io.ErrUnexpectedEOF
 	}
+
 	f.window = f.window[:get]
 	m, err := f.src.ReadAt(f.window, at)
 	f.windowAt, f.window = at, f.window[:m]
+
 	if int64(m) < n {
 		if err == nil || errors.Is(err, io.EOF) {
 			err = io.ErrUnexpectedEOF
 		}
 		return nil, err
 	}
+
 	return f.window[:n], nil
 }
 
@@ -376,6 +414,7 @@ func scale(x, poly []float64) {
 		for j := len(poly) - 1; j >= 0; j-- {
 			y = y*v + poly[j]
 		}
+
 		x[i] = y
 	}
 }

@@ -38,6 +38,7 @@ func u32(o order, x ...uint32) []byte {
 	for _, v := range x {
 		b = o.AppendUint32(b, v)
 	}
+
 	return b
 }
 
@@ -63,15 +64,19 @@ func prop(o order, name string, v any) []byte {
 		return join(b, u32(o, 0x21), []byte{map[bool]byte{true: 1}[x]})
 	case time.Time: // ("TDMS Data Types", time stamp)
 		s := uint64(x.Unix() + 2082844800)
+
 		f := uint64(x.Nanosecond()) << 32 / 1e9 << 32
 		if f > 0 {
 			f += 1 << 32 // the nanosecond is not a binary fraction: round up
 		}
+
 		if o == be {
 			return join(b, u32(o, 0x44), u64(o, s), u64(o, f))
 		}
+
 		return join(b, u32(o, 0x44), u64(o, f), u64(o, s))
 	}
+
 	panic("property")
 }
 
@@ -100,11 +105,14 @@ func seg(o order, toc uint32, objs [][]byte, data ...[]byte) []byte {
 	if o == be {
 		toc |= bigEnd
 	}
+
 	var m []byte
 	if toc&meta != 0 {
 		m = join(u32(o, uint32(len(objs))), join(objs...))
 	}
+
 	d := join(data...)
+
 	return join([]byte("TDSm"), u32(le, toc), u32(o, 4713), u64(o, uint64(len(m)+len(d))), u64(o, uint64(len(m))), m, d)
 }
 
@@ -113,6 +121,7 @@ func i32(o order, x ...int32) []byte {
 	for _, v := range x {
 		b = o.AppendUint32(b, uint32(v))
 	}
+
 	return b
 }
 
@@ -121,6 +130,7 @@ func i16(o order, x ...int16) []byte {
 	for _, v := range x {
 		b = o.AppendUint16(b, uint16(v))
 	}
+
 	return b
 }
 
@@ -129,6 +139,7 @@ func f64(o order, x ...float64) []byte {
 	for _, v := range x {
 		b = o.AppendUint64(b, math.Float64bits(v))
 	}
+
 	return b
 }
 
@@ -136,19 +147,23 @@ func open(b []byte) (*File, error) { return Open(bytes.NewReader(b), int64(len(b
 
 func mustOpen(t testing.TB, b []byte) *File {
 	t.Helper()
+
 	f, err := open(b)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return f
 }
 
 func all(t testing.TB, c *Channel) []float64 {
 	t.Helper()
+
 	x := make([]float64, c.Samples)
 	if n, err := c.ReadFloat64(x, 0); n != len(x) || err != nil {
 		t.Fatalf("%s: %d of %d: %v", c.Path(), n, len(x), err)
 	}
+
 	return x
 }
 
@@ -158,18 +173,22 @@ type want map[string][]float64
 // pairs from everywhere.
 func check(t *testing.T, f *File, w want) {
 	t.Helper()
+
 	if len(f.Channels) != len(w) {
 		t.Errorf("%d channels, want %d", len(f.Channels), len(w))
 	}
+
 	for _, c := range f.Channels {
 		x := w[c.Path()]
 		if c.Err != nil || c.Samples != int64(len(x)) {
 			t.Errorf("%s: %d samples, %v; want %d", c.Path(), c.Samples, c.Err, len(x))
 			continue
 		}
+
 		if got := all(t, c); !reflect.DeepEqual(got, append([]float64{}, x...)) {
 			t.Errorf("%s: %v, want %v", c.Path(), got, x)
 		}
+
 		two := make([]float64, 2)
 		for i := len(x) - 1; i >= 0; i-- {
 			n, err := c.ReadFloat64(two, int64(i))
@@ -200,16 +219,20 @@ func TestPublishedExample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	// The writer of this test must make the same bytes.
 	mine := seg(le, meta|list|raw, [][]byte{
 		obj(le, c1, idx(le, 3, 3), prop(le, "prop", "valid")),
 		obj(le, c2, idx(le, 3, 3)),
 	}, i32(le, 1, 2, 3, 4, 5, 6))
+
 	if !bytes.Equal(mine, b) {
 		t.Errorf("the writer makes\n%x, NI\n%x", mine, b)
 	}
+
 	f := mustOpen(t, b)
 	check(t, f, want{"group/channel1": {1, 2, 3}, "group/channel2": {4, 5, 6}})
+
 	if p := f.Channels[0].Properties; !reflect.DeepEqual(p, []Property{{"prop", "valid"}}) ||
 		f.Channels[0].Type != "int32" || f.Version != 4713 {
 		t.Errorf("%v %v", p, f.Version)
@@ -335,19 +358,23 @@ func TestSegments(t *testing.T) {
 				"4 bytes of raw data that belong to no channel",
 			},
 		}
+
 		for _, c := range cases {
 			t.Run(fmt.Sprint(o, " ", c.name), func(t *testing.T) {
 				f := mustOpen(t, c.b)
 				check(t, f, c.want)
+
 				if s := strings.Join(f.Warnings, "\n"); !strings.Contains(s, c.note) || c.note == "" && s != "" {
 					t.Errorf("warnings: %q, want %q", s, c.note)
 				}
+
 				if f.Unclosed || f.Truncated {
 					t.Error("not whole")
 				}
 			})
 		}
 	}
+
 	// Segments of different byte orders in one file.
 	f := mustOpen(t, join(
 		seg(le, meta|list|raw, [][]byte{obj(le, c1, idx(le, 2, 2))}, i16(le, 1, -2)),
@@ -365,10 +392,12 @@ func TestUnclosed(t *testing.T) {
 		if toc&inter != 0 {
 			second = seg(le, toc, nil, i32(le, 7), i16(le, 10), i32(le, 8), i16(le, 11), i32(le, 9), i16(le, 12))
 		}
+
 		for _, open := range []bool{true, false} {
 			if open {
 				binary.LittleEndian.PutUint64(second[12:], math.MaxUint64)
 			}
+
 			b := join(first, second)
 			for cut := len(first) + leadIn; cut <= len(b); cut++ {
 				f := mustOpen(t, b[:cut])
@@ -377,31 +406,38 @@ func TestUnclosed(t *testing.T) {
 				if toc&inter != 0 {
 					n1, n2 = k/6, k/6
 				}
+
 				check(t, f, want{
 					"group/channel1": []float64{1, 2, 3, 7, 8, 9}[:3+n1],
 					"group/channel2": []float64{4, 5, 6, 10, 11, 12}[:3+n2],
 				})
+
 				if f.Unclosed != open || f.Truncated != (!open && cut < len(b)) {
 					t.Errorf("cut at %d: unclosed %v, truncated %v", k, f.Unclosed, f.Truncated)
 				}
 			}
+
 			second = bytes.Clone(second)
 			binary.LittleEndian.PutUint64(second[12:], uint64(len(second)-leadIn))
 		}
 	}
+
 	for cut := len(first) + 1; cut < len(first)+leadIn; cut++ {
 		f := mustOpen(t, join(first, first)[:cut])
 		check(t, f, want{"group/channel1": {1, 2, 3}, "group/channel2": {4, 5, 6}})
+
 		if !f.Truncated || len(f.Warnings) != 1 {
 			t.Errorf("%+v", f)
 		}
 	}
+
 	// Cut within the meta data, offsets unknown.
 	open := bytes.Clone(first)
 	binary.LittleEndian.PutUint64(open[12:], math.MaxUint64)
 	binary.LittleEndian.PutUint64(open[20:], math.MaxUint64)
 	f := mustOpen(t, join(first, open[:60]))
 	check(t, f, want{"group/channel1": {1, 2, 3}, "group/channel2": {4, 5, 6}})
+
 	if !f.Unclosed || len(f.Warnings) != 1 {
 		t.Errorf("%+v", f)
 	}
@@ -448,6 +484,7 @@ func TestTypes(t *testing.T) {
 				"group/channel1": append(append([]float64{}, c.x...), c.x...),
 				"group/channel2": {7, 8, 9, 7, 8, 9},
 			})
+
 			if f.Channels[0].Type != c.name {
 				t.Errorf("type %s, want %s", f.Channels[0].Type, c.name)
 			}
@@ -464,6 +501,7 @@ func TestNotNumeric(t *testing.T) {
 			obj(o, c3, idx(o, 3, 2)),
 		}, u32(o, 2, 5), []byte("abcde"), make([]byte, 16), make([]byte, 8), i32(o, 1, 2), // two chunks
 			u32(o, 2, 5), []byte("abcde"), make([]byte, 16), make([]byte, 8), i32(o, 3, 4)))
+
 		for i, w := range []string{
 			`channel "group/channel1": values of type text are not numbers`,
 			`channel "group/channel2": values of type time stamp are not numbers`,
@@ -473,13 +511,16 @@ func TestNotNumeric(t *testing.T) {
 			if c.Err == nil || c.Err.Error() != w {
 				t.Errorf("%v, want %s", c.Err, w)
 			}
+
 			if n, err := c.ReadFloat64(make([]float64, 1), 0); n != 0 || err == nil {
 				t.Errorf("%s was read", c.Path())
 			}
 		}
+
 		if c := f.Channels[0]; c.Samples != 4 || c.Type != "text" {
 			t.Errorf("%d %s", c.Samples, c.Type)
 		}
+
 		if got := all(t, f.Channels[3]); !reflect.DeepEqual(got, []float64{1, 2, 3, 4}) {
 			t.Error(got)
 		}
@@ -499,16 +540,20 @@ func TestProperties(t *testing.T) {
 					prop(o, "l", int64(-1<<40)), prop(o, "s", float32(0.5)), prop(o, "b", true)),
 			}, i32(o, 1)),
 			seg(o, meta, [][]byte{obj(o, "/'Dr. T''s Events'", none(o), prop(o, "rpm", 6000.0), prop(o, "later", "θ"))})))
+
 		if !reflect.DeepEqual(f.Properties, []Property{{"title", "run 7"}, {"begun", at}}) {
 			t.Error(f.Properties)
 		}
+
 		if !reflect.DeepEqual(f.Groups, []Group{{"Dr. T's Events", []Property{{"rpm", 6000.0}, {"later", "θ"}}}}) {
 			t.Error(f.Groups)
 		}
+
 		c := f.Channels[0]
 		if c.Group != "Dr. T's Events" || c.Name != "Time / 'x'" {
 			t.Errorf("%q %q", c.Group, c.Name)
 		}
+
 		if !reflect.DeepEqual(c.Properties, []Property{
 			{"i", int64(-5)},
 			{"u", uint64(7)},
@@ -518,6 +563,7 @@ func TestProperties(t *testing.T) {
 		}) {
 			t.Error(c.Properties)
 		}
+
 		if s := f.Properties[1].Text(); s != "2024-02-06T17:12:08.552882Z" {
 			t.Error(s)
 		}
@@ -557,9 +603,11 @@ func linear(k int, slope, zero float64, source int) [][]byte {
 		prop(le, p+"Scale_Type", "Linear"), prop(le, p+"Linear_Slope", slope),
 		prop(le, p+"Linear_Y_Intercept", zero),
 	}
+
 	if source >= -1 {
 		b = append(b, prop(le, p+"Linear_Input_Source", uint32(int32(source))))
 	}
+
 	return b
 }
 
@@ -570,9 +618,11 @@ func poly(k int, source int, coefficients ...float64) [][]byte {
 		prop(le, p+"Coefficients_Size", uint32(len(coefficients))),
 		prop(le, p+"Input_Source", uint32(int32(source))),
 	}
+
 	for i, c := range coefficients {
 		b = append(b, prop(le, fmt.Sprintf("%sCoefficients[%d]", p, i), c))
 	}
+
 	return b
 }
 
@@ -581,6 +631,7 @@ func scales(n int, parts ...[][]byte) [][]byte {
 	for _, p := range parts {
 		b = append(b, p...)
 	}
+
 	return b
 }
 
@@ -628,19 +679,23 @@ func TestScales(t *testing.T) {
 			}
 			continue
 		}
+
 		if ch.Err != nil {
 			t.Errorf("%s: %v", c.name, ch.Err)
 			continue
 		}
+
 		if got := all(t, ch); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}
+
 	// Scales of the group hold for its channels.
 	f := mustOpen(t, seg(le, meta|list|raw, [][]byte{
 		obj(le, "/'group'", none(le), scales(1, linear(0, 2, 0, -1))...),
 		obj(le, c1, idx(le, 2, 2)),
 	}, i16(le, 1, 2)))
+
 	check(t, f, want{"group/channel1": {2, 4}})
 }
 
@@ -651,6 +706,7 @@ func scalerIdx(n uint64, widths []uint32, scalers ...[4]uint32) []byte {
 	for _, s := range scalers {
 		b = join(b, u32(le, s[0], s[1], s[2], 0, s[3]))
 	}
+
 	return join(b, u32(le, uint32(len(widths))), u32(le, widths...))
 }
 
@@ -664,12 +720,15 @@ func TestDAQmx(t *testing.T) {
 		obj(le, c1, scalerIdx(2, w, [4]uint32{3, 0, 0, 0}), append(volts, prop(le, "wf_increment", 1e-4))...),
 		obj(le, c2, scalerIdx(2, w, [4]uint32{2, 0, 2, 0})),
 	}, i16(le, 1, 10, 2, -1, 3, 30, -4, 40))
+
 	f := mustOpen(t, join(b, seg(le, raw|daqmx, nil, i16(le, 5, 50, 6, 60))))
 	check(t, f, want{"group/channel1": {1.5, 2, 2.5, -1, 3.5, 4}, "group/channel2": {10, 65535, 30, 40, 50, 60}})
+
 	if c := f.Channels[0]; c.RateHz != 10000 || c.Type != "int16" ||
 		!reflect.DeepEqual(c.Scales, []string{"Linear [1 0.5]"}) {
 		t.Errorf("%+v", c)
 	}
+
 	// Two buffers one after the other, of different width and length; 24-bit
 	// devices give int32. Two scalers for one channel: the scale selects one.
 	w = []uint32{2, 8}
@@ -678,6 +737,7 @@ func TestDAQmx(t *testing.T) {
 		obj(le, c2, scalerIdx(2, w, [4]uint32{5, 1, 0, 0}, [4]uint32{5, 1, 4, 2}),
 			scales(4, linear(1, 2, 0, 0), linear(3, 10, 0, 2))...),
 	}, i16(le, 1, 2, 3), i32(le, 100, 101, 200, 201), i16(le, 4, 5, 6), i32(le, 300, 301, 400, 401)))
+
 	check(t, f, want{"group/channel1": {1, 2, 3, 4, 5, 6}, "group/channel2": {1010, 2010, 3010, 4010}})
 
 	digital := join(u32(le, 0x126a, 0xffffffff, 1), u64(le, 2), u32(le, 1, 0, 0, 0), []byte{0}, u32(le, 0, 1, 4))
@@ -715,6 +775,7 @@ func TestOpenErrors(t *testing.T) {
 	version[8] = 1
 	offset := bytes.Clone(first)
 	binary.LittleEndian.PutUint64(offset[20:], 1000)
+
 	one := func(index []byte, props ...[]byte) []byte {
 		return seg(le, meta|list|raw, [][]byte{obj(le, c1, index, props...)}, make([]byte, 64))
 	}
@@ -769,6 +830,7 @@ func TestOpenErrors(t *testing.T) {
 			make([]byte, 2)), "the type 9 of a DAQmx scaler is not known"},
 	} {
 		_, err := open(c.b)
+
 		var e *Error
 		if !errors.As(err, &e) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v; want %s", c.name, err, c.want)
@@ -781,11 +843,13 @@ func TestOpenErrors(t *testing.T) {
 func TestRead(t *testing.T) {
 	const n = 40000
 	var data []byte
+
 	a, b := make([]float64, n), make([]float64, n)
 	for i := range n {
 		a[i], b[i] = float64(i), float64(-2*i)
 		data = append(data, join(f64(le, a[i]), i32(le, int32(b[i])))...)
 	}
+
 	objs := [][]byte{obj(le, c1, idx(le, 10, 100)), obj(le, c2, idx(le, 3, 100)), obj(le, c3, none(le))}
 	f := mustOpen(t, join(seg(le, meta|list|raw|inter, objs, data),
 		seg(le, meta|list|raw, [][]byte{obj(le, c3, idx(le, 10, 2))}, f64(le, 1, 2))))
@@ -796,16 +860,19 @@ func TestRead(t *testing.T) {
 			if k != min(size, n-start) || (err == io.EOF) != (k < size) {
 				t.Fatalf("%d from %d: %d, %v", size, start, k, err)
 			}
+
 			for i := range k {
 				if dst[0][i] != b[start+i] || dst[1][i] != a[start+i] {
 					t.Fatalf("sample %d: %v %v", start+i, dst[0][i], dst[1][i])
 				}
+
 				if want := []float64{1, 2}; start+i < 2 && dst[2][i] != want[start+i] || start+i >= 2 && !math.IsNaN(dst[2][i]) {
 					t.Fatalf("sample %d of the short channel: %v", start+i, dst[2][i])
 				}
 			}
 		}
 	}
+
 	// Interleaved channels in turns read the file once.
 	r := &counting{r: bytes.NewReader(data)}
 	f.src = readerAt(func(p []byte, at int64) (int,
@@ -813,11 +880,14 @@ func TestRead(t *testing.T) {
 	) {
 		return r.ReadAt(p, at-f.Channels[0].pieces[0].run.segs[0].at)
 	})
+
 	f.window, f.windowAt = nil, 0
+
 	dst := [][]float64{make([]float64, n), make([]float64, n)}
 	if _, err := f.Read([]int{0, 1}, 0, dst); err != nil {
 		t.Fatal(err)
 	}
+
 	if r.n > int64(len(data)) {
 		t.Errorf("%d bytes read of %d", r.n, len(data))
 	}
@@ -845,6 +915,7 @@ func TestRoundTrip(t *testing.T) {
 		paths := []string{c1, c2, c3}
 		truth := make([][]float64, 3)
 		var b []byte
+
 		next := 0.0
 		for range rapid.IntRange(1, 4).Draw(t, "segments") {
 			o := rapid.SampledFrom([]order{le, be}).Draw(t, "order")
@@ -852,15 +923,19 @@ func TestRoundTrip(t *testing.T) {
 			var objs [][]byte
 			var types []uint32
 			var counts []int
+
 			shared := rapid.IntRange(1, 5).Draw(t, "n")
 			for _, p := range paths {
 				typ := rapid.SampledFrom([]uint32{2, 3, 10}).Draw(t, "type")
+
 				n := rapid.IntRange(0, 5).Draw(t, "n")
 				if interleaved {
 					n = shared
 				}
+
 				types, counts, objs = append(types, typ), append(counts, n), append(objs, obj(o, p, idx(o, typ, uint64(n))))
 			}
+
 			put := func(data []byte, c int) []byte {
 				next++
 				truth[c] = append(truth[c], next)
@@ -870,8 +945,10 @@ func TestRoundTrip(t *testing.T) {
 				case 3:
 					return append(data, i32(o, int32(next))...)
 				}
+
 				return append(data, f64(o, next)...)
 			}
+
 			var data []byte
 			for range rapid.IntRange(0, 3).Draw(t, "chunks") {
 				if interleaved {
@@ -880,28 +957,35 @@ func TestRoundTrip(t *testing.T) {
 							data = put(data, c)
 						}
 					}
+
 					continue
 				}
+
 				for c := range paths {
 					for range counts[c] {
 						data = put(data, c)
 					}
 				}
 			}
+
 			toc := uint32(meta | list | raw)
 			if interleaved {
 				toc |= inter
 			}
+
 			b = append(b, seg(o, toc, objs, data)...)
 		}
+
 		f, err := open(b)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		for i, c := range f.Channels {
 			if c.Samples != int64(len(truth[i])) {
 				t.Fatalf("%d samples, want %d", c.Samples, len(truth[i]))
 			}
+
 			start := rapid.Int64Range(0, c.Samples).Draw(t, "start")
 			x := make([]float64, c.Samples-start)
 			if n, err := c.ReadFloat64(x, start); n != len(x) || err != nil || len(x) > 0 &&
@@ -919,6 +1003,7 @@ func FuzzOpen(f *testing.F) {
 		obj(le, c1, idx(le, 3, 2), prop(le, "wf_increment", 1e-4)),
 		obj(le, c2, idx(le, 2, 2), scales(1, linear(0, 2, 1, -1))...),
 	}
+
 	f.Add(join(seg(le, meta|list|raw, two, make([]byte, 24)), seg(le, raw, nil, make([]byte, 12)),
 		seg(le, meta|raw, two[:1], make([]byte, 17))))
 	f.Add(seg(be, meta|list|raw|inter, [][]byte{obj(be, c1, idx(be, 10, 3)), obj(be, c2, idx(be, 1, 3))},
@@ -930,6 +1015,7 @@ func FuzzOpen(f *testing.F) {
 		obj(le, c1, join(u32(le, 28, 0x20, 1), u64(le, 2), u64(le, 13))),
 		obj(le, c2, idx(le, 0x44, 1)),
 	}, make([]byte, 29)))
+
 	unclosed := seg(le, meta|list|raw, two, make([]byte, 20))
 	binary.LittleEndian.PutUint64(unclosed[12:], math.MaxUint64)
 	f.Add(unclosed)
@@ -937,22 +1023,27 @@ func FuzzOpen(f *testing.F) {
 		if len(b) > 1<<16 {
 			return
 		}
+
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
+
 		file, err := open(b)
 		if err != nil {
 			return
 		}
+
 		x := make([]float64, 64)
 		for i, c := range file.Channels {
 			if i > 50 {
 				break
 			}
+
 			for at := int64(0); at <= c.Samples && at < 1000; at += 64 {
 				n, err := c.ReadFloat64(x, at)
 				if n < 64 && err == nil || n > 64 {
 					t.Fatalf("%d samples without an error", n)
 				}
+
 				if err != nil && !errors.Is(err, io.EOF) {
 					if c.Err == nil && c.scalers() == nil {
 						t.Fatalf("a sample that was listed is not there: %v", err)
@@ -960,11 +1051,14 @@ func FuzzOpen(f *testing.F) {
 					break
 				}
 			}
+
 			if c.Samples > int64(len(b)) {
 				t.Fatalf("%d samples of %d bytes", c.Samples, len(b))
 			}
 		}
+
 		runtime.ReadMemStats(&after)
+
 		if grown := after.TotalAlloc - before.TotalAlloc; grown > 400*uint64(len(b))+32<<20 {
 			t.Fatalf("%d bytes of input allocated %d", len(b), grown)
 		}
@@ -977,15 +1071,18 @@ func Example() {
 			append(scales(1, linear(0, 0.25, 0, -1)), prop(le, "wf_increment", 1/51200.0), prop(le, "unit_string", "Volts"))...),
 		obj(le, "/'Task'/'Dev1/ai1'", idx(le, 2, 3)),
 	}, i16(le, 1, 100, 2, 200, 3, 300))
+
 	f, err := Open(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
 		panic(err)
 	}
+
 	c := f.Channels[0]
 	x := make([]float64, c.Samples)
 	if _, err := c.ReadFloat64(x, 0); err != nil {
 		panic(err)
 	}
+
 	fmt.Println(c.Name, c.RateHz, "Hz", c.Unit, x)
 	// Output:
 	// Dev1/ai0 51200 Hz Volts [0.25 0.5 0.75]
@@ -994,6 +1091,7 @@ func Example() {
 func BenchmarkRead(b *testing.B) {
 	const n = 1 << 20
 	x := make([]byte, 8*n)
+
 	objs := func(typ uint32, n uint64) [][]byte {
 		return [][]byte{obj(le, c1, idx(le, typ, n)), obj(le, c2, idx(le, typ, n))}
 	}
@@ -1009,11 +1107,13 @@ func BenchmarkRead(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			dst := [][]float64{make([]float64, 1<<16), make([]float64, 1<<16)}
 			b.SetBytes(8 * n) // of float64 delivered
+
 			for b.Loop() {
 				f, err := open(c.b)
 				if err != nil {
 					b.Fatal(err)
 				}
+
 				for at := int64(0); at < f.Channels[0].Samples; at += 1 << 16 {
 					if _, err := f.Read([]int{0, 1}, at, dst); err != nil && err != io.EOF {
 						b.Fatal(err)

@@ -62,12 +62,14 @@ func dataType(typ uint32) (name string, bytes int64) {
 	case typeFixedPoint:
 		return "fixed point", 0
 	}
+
 	return "type 0x" + strconv.FormatUint(uint64(typ), 16), 0
 }
 
 // decode converts values at a distance of stride bytes.
 func decode(dst []float64, b []byte, stride int64, typ uint32, big bool) {
 	samples.Decode(dst, b, numbers[typ].kind, big, int(stride))
+
 	if typ == typeBoolean {
 		for i, v := range dst {
 			dst[i] = min(v, 1)

@@ -16,6 +16,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer r.Close()
+
 	for _, c := range r.Info().Channels {
 		fmt.Println(c.Name, c.Unit, c.RateHz, c.IsTime())
 	}

@@ -27,48 +27,60 @@ func Scan(b []byte, i int, dec byte) (v float64, next int, ok bool) {
 		neg = b[i] == '-'
 		i++
 	}
+
 	var m uint64
 	from := i
+
 	for i < len(b) {
 		c := b[i] - '0'
 		if c > 9 {
 			break
 		}
+
 		m = m*10 + uint64(c)
 		i++
 	}
+
 	digits, exp := i-from, 0
 	if i < len(b) && b[i] == dec {
 		i++
 		from = i
+
 		for i < len(b) {
 			c := b[i] - '0'
 			if c > 9 {
 				break
 			}
+
 			m = m*10 + uint64(c)
 			i++
 		}
+
 		exp = from - i
 		digits -= exp
 	}
+
 	// 19 digits are the most that cannot overflow 64 bits.
 	if digits == 0 {
 		return 0, i, false
 	}
+
 	if digits > 19 {
 		for _, c := range b[begin:i] { // zeros in front do not count
 			if c >= '1' && c <= '9' {
 				break
 			}
+
 			if c == '0' {
 				digits--
 			}
 		}
+
 		if digits > 19 {
 			return 0, i, false
 		}
 	}
+
 	if i < len(b) && b[i]|0x20 == 'e' {
 		j, e, sign := i+1, 0, 1
 		if j < len(b) && (b[j] == '-' || b[j] == '+') {
@@ -77,24 +89,30 @@ func Scan(b []byte, i int, dec byte) (v float64, next int, ok bool) {
 			}
 			j++
 		}
+
 		from = j
 		for j < len(b) {
 			c := b[j] - '0'
 			if c > 9 {
 				break
 			}
+
 			e = e*10 + int(c)
+
 			j++
 			if j-from > 4 {
 				return 0, i, false
 			}
 		}
+
 		if j == from {
 			return 0, i, false
 		}
+
 		exp += sign * e
 		i = j
 	}
+
 	switch {
 	case m>>53 == 0 && exp <= 0 && exp >= -22:
 		v = float64(m) / pow10[-exp]
@@ -106,9 +124,11 @@ func Scan(b []byte, i int, dec byte) (v float64, next int, ok bool) {
 			return 0, i, false
 		}
 	}
+
 	if neg {
 		v = -v
 	}
+
 	return v, i, true
 }
 
@@ -124,13 +144,16 @@ var pow128 = func() (t [2*maxPow + 1][2]uint64) {
 		if e < 0 { // 2^n/10^−e with more bits than are kept
 			p.Quo(new(big.Int).Lsh(big.NewInt(1), 512), p)
 		}
+
 		if n := p.BitLen() - 128; n > 0 {
 			p.Rsh(p, uint(n))
 		} else {
 			p.Lsh(p, uint(-n))
 		}
+
 		t[e+maxPow] = [2]uint64{new(big.Int).Rsh(p, 64).Uint64(), new(big.Int).And(p, low).Uint64()}
 	}
+
 	return t
 }()
 
@@ -141,11 +164,14 @@ func lemire(m uint64, exp int) (float64, bool) {
 	if exp < -maxPow || exp > maxPow {
 		return 0, false
 	}
+
 	pow := &pow128[exp+maxPow]
 	zeros := bits.LeadingZeros64(m)
 	m <<= uint(zeros)
+
 	// 217706/2^16 is log2(10), close enough for the whole table.
 	e2 := 217706*exp>>16 + 64 + 1023 - zeros
+
 	hi, lo := bits.Mul64(m, pow[0])
 	if hi&0x1FF == 0x1FF && lo+m < m {
 		yHi, yLo := bits.Mul64(m, pow[1])
@@ -154,23 +180,29 @@ func lemire(m uint64, exp int) (float64, bool) {
 		if top&0x1FF == 0x1FF && sum+1 == 0 && yLo+m < m {
 			return 0, false
 		}
+
 		hi, lo = top, sum
 	}
+
 	msb := hi >> 63
 	man := hi >> (msb + 9)
 	e2 -= int(1 ^ msb)
+
 	if lo == 0 && hi&0x1FF == 0 && man&3 == 1 {
 		return 0, false // half-way between two floats, as far as can be seen
 	}
+
 	man += man & 1
 	man >>= 1
 	if man>>53 > 0 {
 		man >>= 1
 		e2++
 	}
+
 	if e2 < 1 || e2 >= 0x7FF {
 		return 0, false
 	}
+
 	return math.Float64frombits(uint64(e2)<<52 | man&(1<<52-1)), true
 }
 
@@ -182,15 +214,19 @@ func Number(cell []byte, dec byte) (float64, bool) {
 	if len(cell) == 0 {
 		return 0, false
 	}
+
 	if v, n, ok := Scan(cell, 0, dec); ok && n == len(cell) {
 		return v, true
 	}
+
 	switch c := cell[0]; {
 	case c >= '0' && c <= '9', c == '+', c == '-', c == dec, c|0x20 == 'n', c|0x20 == 'i':
 	default:
 		return 0, false
 	}
+
 	s := cell
+
 	var tmp [64]byte
 	for i, c := range cell {
 		switch {
@@ -213,10 +249,14 @@ func Number(cell []byte, dec byte) (float64, bool) {
 					return 0, false
 				}
 			}
+
 			v, err := strconv.ParseFloat(unsafe.String(&s[0], len(s)), 64)
+
 			return v, err == nil
 		}
 	}
+
 	v, err := strconv.ParseFloat(unsafe.String(&s[0], len(s)), 64)
+
 	return v, err == nil
 }

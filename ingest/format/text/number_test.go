@@ -18,25 +18,31 @@ func checkNumber(t testing.TB, s string) {
 	t.Helper()
 	got, ok := Number([]byte(s), '.')
 	want, err := strconv.ParseFloat(s, 64)
+
 	if strings.ContainsAny(s, "xXpP_") {
 		if ok {
 			t.Fatalf("%q: accepted as %v", s, got)
 		}
 		return
 	}
+
 	if strings.ContainsAny(s, "dD") {
 		want, err = strconv.ParseFloat(strings.NewReplacer("d", "e", "D", "e").Replace(s), 64)
 	}
+
 	if ok != (err == nil) {
 		t.Fatalf("%q: accepted %v, strconv returns %v", s, ok, err)
 	}
+
 	if ok && math.Float64bits(got) != math.Float64bits(want) && !(math.IsNaN(got) && math.IsNaN(want)) {
 		t.Fatalf("%q: %v (%x), strconv reads %v (%x)", s, got, math.Float64bits(got), want, math.Float64bits(want))
 	}
+
 	// The same with a decimal comma.
 	if strings.Contains(s, ",") {
 		return
 	}
+
 	comma, ok2 := Number([]byte(strings.ReplaceAll(s, ".", ",")), ',')
 	if ok2 != ok || ok && math.Float64bits(comma) != math.Float64bits(got) && !math.IsNaN(got) {
 		t.Fatalf("%q with a comma: %v %v, with a point %v %v", s, comma, ok2, got, ok)
@@ -65,19 +71,24 @@ func TestParseNumber(t *testing.T) {
 	for _, s := range hardNumbers {
 		checkNumber(t, s)
 	}
+
 	// Random bit patterns in the notations programs write.
 	r := rand.New(rand.NewPCG(1, 2))
+
 	n := 200000
 	if os.Getenv("DOUBLETAKE_LONG") == "" {
 		n = 20000
 	}
+
 	for range n {
 		v := math.Float64frombits(r.Uint64())
 		if v-v != 0 {
 			continue
 		}
+
 		checkNumber(t, strconv.FormatFloat(v, "efgE"[r.IntN(4)], -1, 64))
 		checkNumber(t, strconv.FormatUint(r.Uint64()>>r.IntN(60), 10)+"e"+strconv.Itoa(r.IntN(160)-80))
+
 		// Half-way between two floats, and the smallest step from it.
 		half := float64(uint64(1)<<53+2*r.Uint64N(1<<52)) * math.Ldexp(1, r.IntN(8))
 		if d := strconv.FormatFloat(half, 'f', 0, 64); len(d) <= 19 {
@@ -85,6 +96,7 @@ func TestParseNumber(t *testing.T) {
 			checkNumber(t, strconv.FormatUint(m+1, 10))
 			checkNumber(t, strconv.FormatUint(m+1, 10)+".000000000000000001")
 		}
+
 		w := (r.Float64() - 0.5) * math.Pow(10, float64(r.IntN(12)-4))
 		checkNumber(t, strconv.FormatFloat(w, "efg"[r.IntN(3)], r.IntN(20), 64))
 	}
@@ -101,6 +113,7 @@ func FuzzParseFloat(f *testing.F) {
 	for _, s := range hardNumbers {
 		f.Add(s)
 	}
+
 	f.Fuzz(func(t *testing.T, s string) {
 		if len(s) > 1000 {
 			return
@@ -119,14 +132,17 @@ func BenchmarkParseNumber(b *testing.B) {
 		cell := []byte(c.s)
 		b.Run(c.name, func(b *testing.B) {
 			b.SetBytes(int64(len(cell)))
+
 			for b.Loop() {
 				if _, ok := Number(cell, '.'); !ok {
 					b.Fatal("refused")
 				}
 			}
 		})
+
 		b.Run(c.name+"/strconv", func(b *testing.B) {
 			b.SetBytes(int64(len(cell)))
+
 			for b.Loop() {
 				if _, err := strconv.ParseFloat(c.s, 64); err != nil {
 					b.Fatal(err)

@@ -28,6 +28,7 @@ var Format = ingest.Format{
 		if err != nil {
 			return nil, err // never a Reader that is not nil
 		}
+
 		return r, nil
 	},
 }
@@ -115,24 +116,31 @@ func (c *lineCursor) next() (line []byte, ok bool, err error) {
 			line = c.buf[c.lo : c.lo+seen+i]
 			c.lo += seen + i + 1
 			c.line++
+
 			if n := len(line); n > 0 && line[n-1] == '\r' {
 				line = line[:n-1]
 			}
+
 			return line, true, nil
 		}
+
 		seen = c.hi - c.lo
 		if c.off >= c.size {
 			if seen == 0 {
 				return nil, false, nil
 			}
+
 			line = c.buf[c.lo:c.hi]
 			c.lo = c.hi
 			c.line++
+
 			if n := len(line); n > 0 && line[n-1] == '\r' {
 				line = line[:n-1]
 			}
+
 			return line, true, nil
 		}
+
 		if err := c.fill(); err != nil {
 			return nil, false, err
 		}
@@ -146,6 +154,7 @@ func (c *lineCursor) fill() error {
 		c.hi -= c.lo
 		c.lo = 0
 	}
+
 	if c.hi == len(c.buf) {
 		if len(c.buf) >= maxLine {
 			return &fault.Error{
@@ -153,6 +162,7 @@ func (c *lineCursor) fill() error {
 				Found: fmt.Sprintf("a line longer than %d MiB", maxLine>>20), Hint: "is this a table?",
 			}
 		}
+
 		n := 2 * len(c.buf)
 		if n == 0 {
 			n = textBlock
@@ -160,21 +170,26 @@ func (c *lineCursor) fill() error {
 				n = int(c.size) + 1
 			}
 		}
+
 		c.buf = append(c.buf, make([]byte, n-len(c.buf))...)
 	}
+
 	n := min(int64(len(c.buf)-c.hi), c.size-c.off)
 	got, err := c.src.ReadAt(c.buf[c.hi:c.hi+int(n)], c.off)
 	c.hi += got
 	c.off += int64(got)
+
 	if int64(got) == n {
 		return nil
 	}
+
 	if err == nil || errors.Is(err, io.EOF) {
 		return &fault.Error{
 			Path: c.path, Place: fmt.Sprintf("byte %d", c.off),
 			Found: "the file became shorter while it was read", Hint: "is it still being written?",
 		}
 	}
+
 	return &fault.Error{Path: c.path, Place: fmt.Sprintf("byte %d", c.off), Err: fmt.Errorf("read: %w", err)}
 }
 
@@ -185,13 +200,16 @@ func Skipped(line []byte, delim byte) bool {
 	for i < len(line) && (line[i] == ' ' || line[i] == '\t') {
 		i++
 	}
+
 	if i == len(line) {
 		return true
 	}
+
 	c := line[i]
 	if c >= '0' && c <= '9' || c == '-' || c == '+' || c == '.' {
 		return false
 	}
+
 	switch c {
 	case '#', '%', '!':
 		return true
@@ -205,10 +223,13 @@ func Skipped(line []byte, delim byte) bool {
 				return false
 			}
 		}
+
 		return true
+
 	case ';':
 		return true // here the delimiter is another one
 	}
+
 	return false
 }
 
@@ -220,31 +241,39 @@ func Open(src ingest.Source, o ingest.Options) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	t := &Reader{path: src.Path, src: src, time: -1, stride: 1024}
 	t.cur = lineCursor{path: src.Path, src: src, size: src.Size}
+
 	lay, err := findLayout(src.Path, src, src.Size, o.Text)
 	if err != nil {
 		return nil, err
 	}
+
 	t.lay = *lay
 	if err := t.count(o); err != nil {
 		return nil, err
 	}
+
 	t.info = ingest.Info{
 		Path: src.Path, Format: "text", Encoding: lay.encoding(), Attributes: lay.attrs,
 		Warnings: append(lay.warn, t.info.Warnings...),
 	}
+
 	for col := range lay.cols {
 		if !lay.numeric[col] {
 			continue
 		}
+
 		ch := ingest.Channel{Name: lay.names[col], Unit: lay.units[col], RateHz: o.RateHz, Samples: t.rows}
 		if lay.heads[col] != "" && lay.heads[col] != ch.Name {
 			ch.Attributes = append(ch.Attributes, ingest.Attribute{Name: "header", Value: lay.heads[col]})
 		}
+
 		t.chans = append(t.chans, col)
 		t.info.Channels = append(t.info.Channels, ch)
 	}
+
 	if t.rows == 1 && len(t.chans) > maxOneRow && lay.unnamed() {
 		return nil, &fault.Error{
 			Path: src.Path, Place: fmt.Sprintf("line %d", lay.line), Want: "columns of samples",
@@ -252,10 +281,12 @@ func Open(src ingest.Source, o ingest.Options) (*Reader, error) {
 			Hint:  "a column is a channel: write one number a line, or a header if they are channels of one sample",
 		}
 	}
+
 	t.want = make([]int, lay.cols)
 	if err := t.findTime(o); err != nil {
 		return nil, err
 	}
+
 	return t, nil
 }
 
@@ -266,6 +297,7 @@ func (l *layout) unnamed() bool {
 			return false
 		}
 	}
+
 	return true
 }
 
@@ -274,6 +306,7 @@ func (l *layout) encoding() string {
 	if l.dec == ',' {
 		s += ", decimal comma"
 	}
+
 	return s
 }
 
@@ -282,51 +315,64 @@ func (l *layout) encoding() string {
 func (t *Reader) count(o ingest.Options) error {
 	t.cur.seek(mark{t.lay.dataOff, t.lay.line})
 	var last mark // where the last row begins
+
 	var rows int64
 	for {
 		m := mark{t.cur.pos(), t.cur.line}
+
 		line, ok, err := t.cur.next()
 		if err != nil {
 			return err
 		}
+
 		if !ok {
 			break
 		}
+
 		if Skipped(line, t.lay.delim) {
 			continue
 		}
+
 		if rows%t.stride == 0 {
 			if len(t.marks) == maxMarks {
 				// Twice the distance, half the marks: memory stays the same.
 				for i := range maxMarks / 2 {
 					t.marks[i] = t.marks[2*i]
 				}
+
 				t.marks = t.marks[:maxMarks/2]
 				t.stride *= 2
 			}
+
 			if rows%t.stride == 0 {
 				t.marks = append(t.marks, m)
 			}
 		}
+
 		last = m
 		rows++
 	}
+
 	if rows == 0 {
 		return &fault.Error{
 			Path: t.path, Place: fmt.Sprintf("line %d", t.cur.line), Want: "rows of numbers",
 			Found: "no data rows",
 		}
 	}
+
 	// A file cut off by a crash ends inside a row, without an end of line.
 	cut, err := t.cutRow(last, rows, o)
 	if err != nil {
 		return err
 	}
+
 	if cut {
 		rows--
 	}
+
 	t.rows = rows
 	t.cur.seek(t.marks[0])
+
 	return nil
 }
 
@@ -336,25 +382,31 @@ func (t *Reader) cutRow(last mark, rows int64, o ingest.Options) (bool, error) {
 	if _, err := t.src.ReadAt(end[:], t.src.Size-1); err != nil || end[0] == '\n' || rows < 2 {
 		return false, nil
 	}
+
 	t.cur.seek(last)
+
 	line, _, err := t.cur.next()
 	if err != nil {
 		return false, err
 	}
+
 	n := len(t.lay.split(nil, line))
 	if n >= t.lay.cols {
 		return false, nil
 	}
+
 	what := fmt.Sprintf("%s of %d, then the end of the file", fault.Plural(int64(n), "column"), t.lay.cols)
 	if o.Truncated != "use" {
 		return false, &fault.Error{Path: t.path, Place: fmt.Sprintf("line %d, column %d (%s)", last.line, n+1,
 			t.lay.names[n]), Found: what, Hint: "the last row is cut short; with truncated: use, it is left out"}
 	}
+
 	t.info.Warnings = append(t.info.Warnings,
 		ingest.Warning{
 			Path: t.path, Code: "truncated",
 			Text: fmt.Sprintf("the last row (line %d) is cut short: it is left out", last.line),
 		})
+
 	return true, nil
 }
 
@@ -365,6 +417,7 @@ func (t *Reader) findTime(o ingest.Options) error {
 		if err != nil {
 			return err
 		}
+
 		t.time = ch
 	} else {
 		for i, c := range t.info.Channels {
@@ -374,19 +427,24 @@ func (t *Reader) findTime(o ingest.Options) error {
 			}
 		}
 	}
+
 	if t.time < 0 {
 		return nil
 	}
+
 	ch := &t.info.Channels[t.time]
+
 	now, err := clock.Read(t, t.time, "column")
 	if err != nil {
 		return err
 	}
+
 	clock.Mark(ch)
 	warn := func(code, format string, args ...any) {
 		t.info.Warnings = append(t.info.Warnings,
 			ingest.Warning{Path: t.path, Code: code, Text: fmt.Sprintf(format, args...)})
 	}
+
 	switch {
 	case t.rows < 2:
 		return nil
@@ -398,14 +456,17 @@ func (t *Reader) findTime(o ingest.Options) error {
 			"recording pauses or changes its rate; %.4g Hz is used",
 			ch.Name, t.rows, now.Seconds, now.EndsHz, now.RateHz, now.RateHz)
 	}
+
 	// A clock is read, not set: one percent off the nominal rate is no contradiction.
 	rate, err := o.Rate(t.path, "column "+ch.Name, now.RateHz, 0.01)
 	if err != nil {
 		return err
 	}
+
 	for i := range t.info.Channels {
 		t.info.Channels[i].RateHz = rate
 	}
+
 	return nil
 }
 
@@ -423,57 +484,71 @@ func (t *Reader) Read(channels []int, start int64, dst [][]float64) (int, error)
 	if n == 0 {
 		return 0, nil
 	}
+
 	if start >= t.rows {
 		return 0, io.EOF
 	}
+
 	if start != t.row {
 		if start < t.row || start/t.stride > t.row/t.stride {
 			i := start / t.stride
 			t.cur.seek(t.marks[i])
 			t.row = i * t.stride
 		}
+
 		for t.row < start {
 			line, ok, err := t.cur.next()
 			if err != nil || !ok {
 				return 0, t.shrunk(err)
 			}
+
 			if !Skipped(line, t.lay.delim) {
 				t.row++
 			}
 		}
 	}
+
 	for i := range t.want {
 		t.want[i] = -1
 	}
+
 	for i, c := range channels {
 		t.want[t.chans[c]] = i
 	}
+
 	k := 0
 	for ; k < n && t.row < t.rows; k++ {
 		var line []byte
 		for {
 			var ok bool
+
 			var err error
 			if line, ok, err = t.cur.next(); err != nil || !ok {
 				return k, t.shrunk(err)
 			}
+
 			if !Skipped(line, t.lay.delim) {
 				break
 			}
 		}
+
 		t.row++
+
 		if err := t.parseRow(line, dst, k); err != nil {
 			return k, err
 		}
 	}
+
 	for i, c := range channels { // a channel asked for twice was parsed once
 		if j := t.want[t.chans[c]]; j != i {
 			copy(dst[i][:k], dst[j][:k])
 		}
 	}
+
 	if k < n {
 		return k, io.EOF
 	}
+
 	return k, nil
 }
 
@@ -482,6 +557,7 @@ func (t *Reader) shrunk(err error) error {
 	if err != nil {
 		return err
 	}
+
 	return &fault.Error{
 		Path: t.path, Place: fmt.Sprintf("line %d", t.cur.line),
 		Found: "the file changed while it was read", Hint: "is it still being written?",
@@ -492,24 +568,29 @@ func (t *Reader) shrunk(err error) error {
 func (t *Reader) parseRow(line []byte, dst [][]float64, at int) error {
 	l := &t.lay
 	delim, dec, n := l.delim, l.dec, len(line)
+
 	p := 0
 	for col, w := range t.want {
 		for p < n && (line[p] == ' ' || line[p] == '\t' && delim != '\t') {
 			p++
 		}
+
 		if p == n && delim == ' ' {
 			return t.ragged(line)
 		}
+
 		if w >= 0 {
 			v, q, ok := Scan(line, p, dec)
 			if ok {
 				for q < n && line[q] == ' ' && delim != ' ' {
 					q++
 				}
+
 				if ok = q == n || line[q] == delim || delim == ' ' && line[q] == '\t'; ok {
 					p = q
 				}
 			}
+
 			if !ok {
 				cell, next := l.cell(line, p)
 				if v, ok = Number(cell, dec); !ok {
@@ -518,8 +599,10 @@ func (t *Reader) parseRow(line []byte, dst [][]float64, at int) error {
 					}
 					v = math.NaN()
 				}
+
 				p = next
 			}
+
 			dst[w][at] = v
 		} else {
 			if p < n && line[p] != '"' {
@@ -536,25 +619,31 @@ func (t *Reader) parseRow(line []byte, dst [][]float64, at int) error {
 				_, p = l.cell(line, p)
 			}
 		}
+
 		// p is now at the delimiter or the end of the line.
 		if col == len(t.want)-1 {
 			break
 		}
+
 		if p == n {
 			return t.ragged(line)
 		}
+
 		p++
 	}
+
 	// After the last cell one delimiter and blanks may follow.
 	if p < n && line[p] == delim {
 		p++
 	}
+
 	for p < n {
 		if line[p] != ' ' && line[p] != '\t' {
 			return t.ragged(line)
 		}
 		p++
 	}
+
 	return nil
 }
 
@@ -567,26 +656,32 @@ func (l *layout) cell(line []byte, p int) (cell []byte, next int) {
 			if line[q] != '"' {
 				continue
 			}
+
 			if q+1 < n && line[q+1] == '"' {
 				q++
 				continue
 			}
+
 			next = q + 1
 			for next < n && line[next] != l.delim && !(l.delim == ' ' && line[next] == '\t') {
 				next++
 			}
+
 			cell = bytes.TrimSpace(line[p+1 : q])
 			if bytes.IndexByte(cell, '"') >= 0 {
 				cell = bytes.ReplaceAll(cell, []byte(`""`), []byte(`"`))
 			}
+
 			return cell, next
 		}
 		// The quote never closes: it belongs to the text.
 	}
+
 	next = p
 	for next < n && line[next] != l.delim && !(l.delim == ' ' && line[next] == '\t') {
 		next++
 	}
+
 	return bytes.TrimSpace(line[p:next]), next
 }
 
@@ -598,19 +693,25 @@ func (l *layout) split(dst [][]byte, line []byte) [][]byte {
 		for p < n && (line[p] == ' ' || line[p] == '\t' && l.delim != '\t') {
 			p++
 		}
+
 		if p == n && l.delim == ' ' {
 			break
 		}
+
 		cell, next := l.cell(line, p)
 		dst = append(dst, cell)
+
 		if next >= n {
 			break
 		}
+
 		p = next + 1
 	}
+
 	if l.cols > 0 && len(dst) == l.cols+1 && len(dst[l.cols]) == 0 {
 		dst = dst[:l.cols]
 	}
+
 	return dst
 }
 
@@ -620,6 +721,7 @@ func (t *Reader) Tolerate(channels []bool) {
 		t.tolerated = nil
 		return
 	}
+
 	t.tolerated = make([]bool, t.lay.cols)
 	for c, ok := range channels {
 		t.tolerated[t.chans[c]] = ok
@@ -647,33 +749,44 @@ func (t *Reader) Rows(channels []int, each func(Row) error) error {
 	for i := range t.want {
 		t.want[i] = -1
 	}
+
 	for i, c := range channels {
 		t.want[t.chans[c]] = i
 	}
+
 	row := Row{Values: make([]float64, len(channels)), r: t, cells: new([][]byte)}
+
 	dst := make([][]float64, len(channels))
 	for i := range dst {
 		dst[i] = row.Values[i : i+1]
 	}
+
 	t.cur.seek(t.marks[0])
+
 	for n := int64(0); n < t.rows; {
 		line, ok, err := t.cur.next()
 		if err != nil || !ok {
 			return t.shrunk(err)
 		}
+
 		if Skipped(line, t.lay.delim) {
 			continue
 		}
+
 		n++
+
 		if err := t.parseRow(line, dst, 0); err != nil {
 			return err
 		}
+
 		row.Line, row.text = t.cur.line-1, line
 		if err := each(row); err != nil {
 			return err
 		}
 	}
+
 	t.row = t.rows
+
 	return nil
 }
 
@@ -695,6 +808,7 @@ func Cells(line []byte, delimiter byte, columns int) [][]byte {
 func (t *Reader) ragged(line []byte) error {
 	cells := t.lay.split(nil, line)
 	no := t.cur.line - 1
+
 	e := &fault.Error{Path: t.path, Want: fault.Plural(int64(t.lay.cols), "column"), Found: strconv.Itoa(len(cells))}
 	if len(cells) < t.lay.cols {
 		e.Place = fmt.Sprintf("line %d, column %d (%s)", no, len(cells)+1, t.lay.names[len(cells)])
@@ -706,6 +820,7 @@ func (t *Reader) ragged(line []byte) error {
 			e.Hint += "; a decimal comma needs semicolons or tabs between columns"
 		}
 	}
+
 	return e
 }
 
@@ -723,6 +838,7 @@ func cellError(path string, line int64, col int, name string, cell []byte) error
 		Path: path, Place: fmt.Sprintf("line %d, column %d (%s)", line, col+1, name), Want: "a number",
 		Found: strconv.Quote(fault.Clip(string(cell))), Hint: "correct the cell, or delete the row",
 	}
+
 	if len(cell) == 0 {
 		e.Found = "an empty cell"
 	} else if _, ok := Number(cell, ','); ok {
@@ -730,6 +846,7 @@ func cellError(path string, line int64, col int, name string, cell []byte) error
 	} else if _, ok := Number(cell, '.'); ok {
 		e.Hint = "a decimal point; the other rows seen have decimal commas"
 	}
+
 	return e
 }
 
@@ -747,43 +864,54 @@ func findLayout(path string, src io.ReaderAt, size int64, o ingest.TextOptions) 
 	if n < len(head) && err != nil && !errors.Is(err, io.EOF) {
 		return nil, &fault.Error{Path: path, Place: "byte 0", Err: fmt.Errorf("read: %w", err)}
 	}
+
 	head = head[:n]
+
 	off := int64(0)
 	if bytes.HasPrefix(head, []byte("\xef\xbb\xbf")) {
 		head, off = head[3:], 3
 	}
+
 	whole := int64(n) == size
+
 	if i := bytes.IndexByte(head, 0); i >= 0 {
 		return nil, &fault.Error{
 			Path: path, Place: fmt.Sprintf("byte %d", off+int64(i)), Want: "text", Found: "a zero byte",
 			Hint: "this is no text file",
 		}
 	}
+
 	if bytes.IndexByte(head, '\n') < 0 && bytes.Count(head, []byte{'\r'}) > 1 {
 		return nil, &fault.Error{
 			Path: path, Place: "line 1", Want: "lines ended by LF or CRLF", Found: "CR alone",
 			Hint: "convert the line ends",
 		}
 	}
+
 	var comments, lines []sampleLine
 	for no := int64(1); len(head) > 0 && len(lines) < 200; no++ {
 		m := mark{off, no}
+
 		line, rest, found := bytes.Cut(head, []byte{'\n'})
 		if !found && !whole {
 			break // cut off by the sample, not by the file
 		}
+
 		off += int64(len(line)) + 1
 		head = rest
+
 		line = bytes.TrimSuffix(line, []byte{'\r'})
 		switch {
 		case Skipped(line, ';'): // a line that begins with ';' may still be data
 			if t := bytes.TrimSpace(line); len(t) > 0 && len(comments) < 100 && bytes.IndexByte([]byte("#%!/"), t[0]) >= 0 {
 				comments = append(comments, sampleLine{line, m})
 			}
+
 		default:
 			lines = append(lines, sampleLine{line, m})
 		}
 	}
+
 	if len(lines) == 0 {
 		if !whole {
 			return nil, &fault.Error{
@@ -791,8 +919,10 @@ func findLayout(path string, src io.ReaderAt, size int64, o ingest.TextOptions) 
 				Hint: "is this a table?",
 			}
 		}
+
 		return nil, &fault.Error{Path: path, Want: "rows of numbers", Found: "no data rows"}
 	}
+
 	l, from, ok := chooseDelimiter(lines, o)
 	if !ok {
 		at := lines[len(lines)-1]
@@ -802,12 +932,14 @@ func findLayout(path string, src io.ReaderAt, size int64, o ingest.TextOptions) 
 			Hint:  "record again, or leave the file out with exclude",
 		}
 	}
+
 	if l.cols > MaxColumns {
 		return nil, &fault.Error{
 			Path: path, Place: fmt.Sprintf("line %d", lines[0].mark.line),
 			Found: fmt.Sprintf("more than %d columns", MaxColumns),
 		}
 	}
+
 	if l.delim != ';' { // now lines that begin with ';' are known to be comments
 		kept, before := lines[:0:0], 0
 		for i, s := range lines {
@@ -818,14 +950,18 @@ func findLayout(path string, src io.ReaderAt, size int64, o ingest.TextOptions) 
 				}
 			}
 		}
+
 		if len(kept) == 0 {
 			return nil, &fault.Error{Path: path, Want: "rows of numbers", Found: "no data rows"}
 		}
+
 		lines, from = kept, min(before, len(kept)-1)
 	}
+
 	if err := l.findHeader(path, lines, comments, from, o); err != nil {
 		return nil, err
 	}
+
 	return l, nil
 }
 
@@ -853,33 +989,42 @@ func chooseDelimiter(lines []sampleLine, o ingest.TextOptions) (best *layout, fr
 	case n >= 2:
 		from = 1
 	}
+
 	score := 0.0
 	for _, c := range candidates {
 		if o.Delimiter != "" && o.Delimiter != c.name {
 			continue
 		}
+
 		l := &layout{delim: c.delim, dec: c.dec}
 		counts, before := map[int]int{}, map[int]int{}
 		rows := make([][][]byte, 0, len(lines)-from)
+
 		width, even, longest := -1, true, 0 // cells with the empty ones at the end, and without
 		for i, s := range lines {
 			if Skipped(s.text, c.delim) {
 				continue
 			}
+
 			cells := l.split(nil, s.text)
 			even = even && (width < 0 || len(cells) == width)
 			width = len(cells)
+
 			for len(cells) > 1 && len(cells[len(cells)-1]) == 0 {
 				cells = cells[:len(cells)-1]
 			}
+
 			longest = max(longest, len(cells))
+
 			if i < from {
 				before[len(cells)]++
 				continue
 			}
+
 			rows = append(rows, cells)
 			counts[len(cells)]++
 		}
+
 		// The most frequent number of cells; the lines before break a tie. The
 		// order of the map does not matter, since the comparison is total.
 		cols, most := 0, 0
@@ -888,38 +1033,48 @@ func chooseDelimiter(lines []sampleLine, o ingest.TextOptions) (best *layout, fr
 				cols, most = k, n
 			}
 		}
+
 		// Columns at the end that are empty in every row, but have a name.
 		if even = even && longest > cols; even {
 			cols = longest
 		}
+
 		if cols > 1 && 2*most < len(rows) {
 			continue // prose: hardly two lines have as many words
 		}
+
 		numbers, cells := 0, 0
 		for _, r := range rows {
 			cells += max(len(r), cols)
+
 			if len(r) != cols && !even {
 				continue
 			}
+
 			for _, cell := range r {
 				if _, ok := Number(cell, c.dec); ok {
 					numbers++
 				}
 			}
 		}
+
 		if numbers == 0 {
 			continue
 		}
+
 		s := float64(numbers) / float64(cells)
+
 		// One column can always be had; it must not win over a real split.
 		if cols == 1 {
 			s *= 0.5
 		}
+
 		if s > score {
 			l.cols = cols
 			best, score = l, s
 		}
 	}
+
 	return best, from, best != nil
 }
 
@@ -950,19 +1105,24 @@ func (l *layout) findHeader(path string, lines, comments []sampleLine, from int,
 			}
 		}
 	}
+
 	if err := h.findData(from); err != nil {
 		return err
 	}
+
 	if err := h.findNames(); err != nil {
 		return err
 	}
+
 	if len(o.Columns) > 0 && len(o.Columns) != l.cols {
 		return &fault.Error{
 			Path: path, Place: fmt.Sprintf("line %d", l.line),
 			Want: fmt.Sprintf("%d columns as named in the configuration", len(o.Columns)), Found: strconv.Itoa(l.cols),
 		}
 	}
+
 	h.nameColumns()
+
 	return h.findNumeric()
 }
 
@@ -976,6 +1136,7 @@ func (h *header) numbers(cells [][]byte) (good, bad int) {
 			bad++
 		}
 	}
+
 	return good, bad
 }
 
@@ -990,19 +1151,23 @@ func (h *header) findData(from int) error {
 		if good > 0 && bad == 0 && len(cells) == h.cols {
 			break
 		}
+
 		if good == 0 && len(h.headerCells(h.lines[i].text)) == h.cols {
 			data = i
 		}
 	}
+
 	for data < len(h.lines) {
 		cells := h.split(nil, h.lines[data].text)
 		good, bad := h.numbers(cells)
 		if good > 0 && (bad == 0 || data > 0 || len(h.o.Columns) > 0 || len(h.lines) == 1) {
 			break
 		}
+
 		if good > 0 && len(cells) != h.cols {
 			break // a bad first row, not a header
 		}
+
 		data++
 		if data == 1 && good > 0 { // "Time,1,2,3": numbers as names
 			h.warn = append(h.warn, ingest.Warning{
@@ -1011,12 +1176,15 @@ func (h *header) findData(from int) error {
 					h.lines[0].mark.line,
 					fault.Clip(string(h.lines[0].text)), good, h.cols),
 			})
+
 			break
 		}
 	}
+
 	if err := h.otherSeparator(data); err != nil {
 		return err
 	}
+
 	if data >= len(h.lines) {
 		at := h.lines[len(h.lines)-1]
 		return &fault.Error{
@@ -1024,6 +1192,7 @@ func (h *header) findData(from int) error {
 			Found: "no data rows",
 		}
 	}
+
 	h.data = data
 	h.dataOff, h.line = h.lines[data].mark.off, h.lines[data].mark.line
 	for _, c := range h.comments {
@@ -1031,6 +1200,7 @@ func (h *header) findData(from int) error {
 			h.attribute(commentText(c.text))
 		}
 	}
+
 	return nil
 }
 
@@ -1041,13 +1211,16 @@ func (h *header) otherSeparator(data int) error {
 		if c.delim == h.delim && c.dec == h.dec {
 			continue
 		}
+
 		other := &layout{delim: c.delim, dec: c.dec}
+
 		rows := 0
 		for _, s := range h.lines[:data] {
 			cells := other.split(nil, s.text)
 			if len(cells) < 2 || slices.ContainsFunc(cells, func(b []byte) bool { _, ok := Number(b, c.dec); return !ok }) {
 				continue
 			}
+
 			if rows++; len(cells) == h.cols || rows == 2 {
 				return &fault.Error{
 					Path: h.path, Place: fmt.Sprintf("line %d", s.mark.line),
@@ -1058,6 +1231,7 @@ func (h *header) otherSeparator(data int) error {
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -1066,6 +1240,7 @@ func (h *header) findNames() error {
 	// The header is the last of the lines before the data that has as many
 	// cells as there are columns; a line after it gives units.
 	pre := h.lines[:h.data]
+
 	split := func(s sampleLine) [][]byte { return h.headerCells(s.text) }
 	switch n := len(pre); {
 	case n >= 2 && len(split(pre[n-1])) == h.cols && len(split(pre[n-2])) == h.cols && unitsRow(split(pre[n-1])):
@@ -1083,30 +1258,36 @@ func (h *header) findNames() error {
 				Found: fault.Plural(int64(len(cells)), "name"),
 			}
 		}
+
 		h.warn = append(h.warn, ingest.Warning{
 			Path: h.path, Code: "no-header",
 			Text: fmt.Sprintf("line %d (%q) is not understood as a header of %s: the columns are numbered", pre[n-1].mark.line,
 				fault.Clip(string(pre[n-1].text)), fault.Plural(int64(h.cols), "column")),
 		})
 	}
+
 	for _, s := range pre {
 		h.attribute(string(s.text))
 	}
+
 	if h.nameCells == nil && h.data == 0 && len(h.o.Columns) == 0 {
 		// numpy.savetxt and MATLAB write the header as a comment.
 		for i := len(h.comments) - 1; i >= 0; i-- {
 			if h.comments[i].mark.line >= h.line {
 				continue
 			}
+
 			text := []byte(commentText(h.comments[i].text))
 			if cells := h.headerCells(text); len(cells) == h.cols && (h.cols > 1 || len(cells[0]) > 0) {
 				if good, _ := h.numbers(cells); good == 0 {
 					h.nameCells = cells
 				}
 			}
+
 			break
 		}
 	}
+
 	return nil
 }
 
@@ -1121,11 +1302,13 @@ func (h *header) nameColumns() {
 			h.heads[i] = strings.ToValidUTF8(string(h.nameCells[i]), "\uFFFD")
 			h.names[i], h.units[i] = SplitUnit(h.heads[i])
 		}
+
 		if h.unitCells != nil {
 			if u := strings.Trim(strings.ToValidUTF8(string(h.unitCells[i]), "\uFFFD"), " []()"); u != "" && u != "-" {
 				h.units[i] = u
 			}
 		}
+
 		if len(h.o.Columns) > 0 {
 			h.names[i], h.heads[i] = h.o.Columns[i], ""
 			if name, unit := SplitUnit(h.o.Columns[i]); unit != "" {
@@ -1148,26 +1331,31 @@ func (h *header) findNumeric() error {
 			seen[i] = seen[i] || len(cells[i]) > 0
 		}
 	}
+
 	any := false
 	for i, ok := range h.numeric {
 		any = any || ok
+
 		if !ok {
 			what := "holds text"
 			if !seen[i] {
 				what = "is empty"
 			}
+
 			h.warn = append(h.warn, ingest.Warning{
 				Path: h.path, Code: "text-column",
 				Text: fmt.Sprintf("column %s %s: it is no channel", h.names[i], what),
 			})
 		}
 	}
+
 	if !any {
 		return &fault.Error{
 			Path: h.path, Place: fmt.Sprintf("line %d", h.line), Want: "rows of numbers",
 			Found: strconv.Quote(fault.Clip(string(h.lines[h.data].text))),
 		}
 	}
+
 	return nil
 }
 
@@ -1195,13 +1383,16 @@ func unitsRow(cells [][]byte) bool {
 		if len(bare) > 16 {
 			return false
 		}
+
 		if knownUnits[bare] || bare != s {
 			units++
 		}
+
 		if bare != "" {
 			filled++
 		}
 	}
+
 	return filled > 0 && 2*units > len(cells)
 }
 
@@ -1213,6 +1404,7 @@ func (l *layout) headerCells(line []byte) [][]byte {
 	if l.delim != ' ' || len(cells) == l.cols {
 		return cells
 	}
+
 	var merged [][]byte
 	for _, c := range cells {
 		if len(merged) > 0 && len(c) > 0 && (c[0] == '(' || c[0] == '[') {
@@ -1220,20 +1412,25 @@ func (l *layout) headerCells(line []byte) [][]byte {
 			merged[last] = append(append(bytes.Clone(merged[last]), ' '), c...)
 			continue
 		}
+
 		merged = append(merged, c)
 	}
+
 	if len(merged) == l.cols {
 		return merged
 	}
+
 	var wide [][]byte
 	for _, part := range bytes.Split(bytes.ReplaceAll(line, []byte("\t"), []byte("  ")), []byte("  ")) {
 		if part = bytes.TrimSpace(part); len(part) > 0 {
 			wide = append(wide, part)
 		}
 	}
+
 	if len(wide) == l.cols {
 		return wide
 	}
+
 	return cells
 }
 
@@ -1242,10 +1439,12 @@ func (l *layout) attribute(s string) {
 	if len(l.attrs) >= 64 || len(s) > 1024 || !utf8.ValidString(s) {
 		return
 	}
+
 	i := strings.IndexAny(s, ":=")
 	if i <= 0 {
 		return
 	}
+
 	name, value := strings.TrimSpace(s[:i]), strings.Trim(s[i+1:], " \t,;")
 	if name != "" && value != "" {
 		l.attrs = append(l.attrs, ingest.Attribute{Name: name, Value: value})
@@ -1263,6 +1462,7 @@ func SplitUnit(head string) (name, unit string) {
 	if s == "" {
 		return s, ""
 	}
+
 	var open byte
 	switch s[len(s)-1] {
 	case ']':
@@ -1272,11 +1472,14 @@ func SplitUnit(head string) (name, unit string) {
 	default:
 		return s, ""
 	}
+
 	i := strings.LastIndexByte(s, open)
 	if i <= 0 {
 		return s, ""
 	}
+
 	name, unit = strings.TrimRight(s[:i], " \t"), strings.TrimSpace(s[i+1:len(s)-1])
+
 	// "f(x)" is a name; with a blank, an underline or square brackets it is a unit.
 	if open == '(' && len(name) == i && s[i-1] != '_' {
 		switch unit {
@@ -1285,8 +1488,10 @@ func SplitUnit(head string) (name, unit string) {
 			return s, ""
 		}
 	}
+
 	if name = strings.TrimRight(name, "_ "); name == "" {
 		return s, ""
 	}
+
 	return name, unit
 }

@@ -159,7 +159,9 @@ func TestTextLayouts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			info := r.Info()
+
 			var names, units, warns []string
 			for _, ch := range info.Channels {
 				names, units = append(names, ch.Name), append(units, ch.Unit)
@@ -167,24 +169,31 @@ func TestTextLayouts(t *testing.T) {
 					t.Errorf("rate %g, want %g", ch.RateHz, c.rate)
 				}
 			}
+
 			for _, w := range info.Warnings {
 				warns = append(warns, w.Code)
 			}
+
 			if got := strings.Join(names, " "); got != c.names {
 				t.Errorf("names %q, want %q", got, c.names)
 			}
+
 			if got := strings.Join(units, " "); got != c.units {
 				t.Errorf("units %q, want %q", got, c.units)
 			}
+
 			if info.Encoding != c.enc {
 				t.Errorf("encoding %q, want %q", info.Encoding, c.enc)
 			}
+
 			if got := strings.Join(warns, " "); got != c.warns {
 				t.Errorf("warnings %q, want %q (%v)", got, c.warns, info.Warnings)
 			}
+
 			if len(info.Channels) != len(c.data) {
 				t.Fatalf("%d channels, want %d", len(info.Channels), len(c.data))
 			}
+
 			for i, x := range ingesttest.ReadAll(t, r) {
 				ingesttest.Equal(t, x, c.data[i])
 			}
@@ -197,6 +206,7 @@ func TestTextAttributes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if got := fmt.Sprint(r.Info().Attributes); got != "[{balance A 7} {Project wing}]" {
 		t.Error(got)
 	}
@@ -305,8 +315,10 @@ func TestTextRefused(t *testing.T) {
 				for i := range dst {
 					dst[i], chans[i] = make([]float64, r.Info().Channels[0].Samples), i
 				}
+
 				_, err = r.Read(chans, 0, dst)
 			}
+
 			ingesttest.WantDataError(t, r, err, c.want...)
 		})
 	}
@@ -320,14 +332,17 @@ func TestTextUTF16(t *testing.T) {
 	for i := 0; i < len(big); i += 2 {
 		big[i], big[i+1] = big[i+1], big[i]
 	}
+
 	for _, text := range []string{little, string(big)} {
 		r, err := openString(text, ingest.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if c := r.Info().Channels; len(c) != 2 || c[0].Name != "a" || c[0].Unit != "°" {
 			t.Errorf("%+v", c)
 		}
+
 		x := ingesttest.ReadAll(t, r)
 		ingesttest.Equal(t, x[0], []float64{1, 3})
 		ingesttest.Equal(t, x[1], []float64{2, 4})
@@ -339,9 +354,11 @@ func TestTextTruncatedUsed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if w := r.Info().Warnings; len(w) != 1 || w[0].Code != "truncated" || !strings.Contains(w[0].Text, "line 4") {
 		t.Error(w)
 	}
+
 	ingesttest.Equal(t, ingesttest.ReadAll(t, r)[2], []float64{3, 6})
 }
 
@@ -352,25 +369,31 @@ func TestTextRandomAccess(t *testing.T) {
 	if os.Getenv("DOUBLETAKE_LONG") == "" {
 		rows = 20000
 	}
+
 	var b bytes.Buffer
 	for i := range rows {
 		if i%10007 == 0 {
 			b.WriteString("# pause\n\n")
 		}
+
 		b.WriteString(strconv.Itoa(i))
 		b.WriteByte('\n')
 	}
+
 	r, err := openString(b.String(), ingest.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if n := r.Info().Channels[0].Samples; n != int64(rows) {
 		t.Fatalf("%d rows, want %d", n, rows)
 	}
+
 	tr := r.(*Reader)
 	if len(tr.marks) > maxMarks || cap(tr.cur.buf) > 4*textBlock {
 		t.Errorf("%d marks, %d bytes of buffer", len(tr.marks), cap(tr.cur.buf))
 	}
+
 	g := rand.New(rand.NewPCG(3, 4))
 	for range 50 {
 		at := g.IntN(rows)
@@ -379,6 +402,7 @@ func TestTextRandomAccess(t *testing.T) {
 		if want := min(len(x), rows-at); n != want || (err == io.EOF) != (n < len(x)) {
 			t.Fatalf("Read(%d) = %d, %v; want %d", at, n, err, want)
 		}
+
 		for k := range n {
 			if x[k] != float64(at+k) {
 				t.Fatalf("row %d reads %v", at+k, x[k])
@@ -391,6 +415,7 @@ func TestTextRandomAccess(t *testing.T) {
 // is the issue's; the columns took 19 s once. The values are those written.
 func TestTextWide(t *testing.T) {
 	const columns, rows = 16000, 10
+
 	var b strings.Builder
 	for r := range rows {
 		for c := range columns {
@@ -398,19 +423,24 @@ func TestTextWide(t *testing.T) {
 		}
 		b.WriteString("1\n")
 	}
+
 	best := time.Hour // of three: other work on the machine is not its fault
 	for range 3 {
 		start := ingesttest.CPU()
+
 		r, err := openString(b.String(), ingest.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		x := ingesttest.ReadAll(t, r)
 		best = min(best, ingesttest.CPU()-start)
+
 		if len(x) != columns+1 || x[15999][9] != 15999*9+0.5 || x[columns][9] != 1 {
 			t.Fatalf("%d columns, %v", len(x), x[15999])
 		}
 	}
+
 	if best > 500*time.Millisecond {
 		t.Errorf("%d columns took %v", columns, best)
 	}
@@ -424,6 +454,7 @@ func TestTextLongLines(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	x := ingesttest.ReadAll(t, r)
 	ingesttest.Equal(t, x[len(x)-1], []float64{2, 3})
 	r2, err := openString("1,2\n3,4\n"+strings.Repeat("9", maxLine+100), ingest.Options{})
@@ -443,18 +474,23 @@ func TestTextRoundTrip(t *testing.T) {
 		var b strings.Builder
 		line := func(cells []string) {
 			b.WriteString(strings.Join(cells, delim))
+
 			if trailing {
 				b.WriteString(strings.TrimSpace(delim))
 			}
+
 			b.WriteString(end)
 		}
+
 		if header {
 			h := make([]string, cols)
 			for i := range h {
 				h[i] = "c" + strconv.Itoa(i)
 			}
+
 			line(h)
 		}
+
 		want := make([][]float64, cols)
 		for range rows {
 			cells := make([]string, cols)
@@ -463,19 +499,24 @@ func TestTextRoundTrip(t *testing.T) {
 				cells[c] = strconv.FormatFloat(v, rapid.SampledFrom([]byte("eg")).Draw(rt, "format"), -1, 64)
 				want[c] = append(want[c], v)
 			}
+
 			if rapid.IntRange(0, 9).Draw(rt, "gap") == 0 {
 				b.WriteString("# note" + end + end)
 			}
+
 			line(cells)
 		}
+
 		r, err := openString(b.String(), ingest.Options{})
 		if err != nil {
 			rt.Fatal(err)
 		}
+
 		x := ingesttest.ReadAll(t, r)
 		if len(x) != cols {
 			rt.Fatalf("%d columns, want %d in %q", len(x), cols, b.String())
 		}
+
 		for c := range x {
 			for k := range x[c] {
 				if x[c][k] != want[c][k] {
@@ -495,6 +536,7 @@ func FuzzText(f *testing.F) {
 	} {
 		f.Add([]byte(s))
 	}
+
 	f.Fuzz(func(t *testing.T, b []byte) {
 		ingesttest.Drain(t, Format, b, ingest.Options{}, 1)
 		ingesttest.Drain(t, Format, b, ingest.Options{
@@ -507,29 +549,36 @@ func FuzzText(f *testing.F) {
 // bigText is what the measured balance files look like: 13 columns, blanks.
 func bigText(rows int) []byte {
 	g := rand.New(rand.NewPCG(5, 6))
+
 	var b bytes.Buffer
 	for i := range rows {
 		fmt.Fprintf(&b, "%f", 1510924907.244811+0.01*float64(i))
+
 		for range 12 {
 			fmt.Fprintf(&b, "  %f", g.NormFloat64())
 		}
+
 		b.WriteString(" \n")
 	}
+
 	return b.Bytes()
 }
 
 func BenchmarkText(b *testing.B) {
 	text := bigText(40000)
 	var csv bytes.Buffer
+
 	g := rand.New(rand.NewPCG(7, 8))
 	for range 40000 {
 		fmt.Fprintf(&csv, "%v,%v,%v,%v,%v,%v\n", g.NormFloat64(), g.NormFloat64(), g.NormFloat64(), g.NormFloat64(),
 			g.NormFloat64(), g.NormFloat64())
 	}
+
 	var e18 bytes.Buffer
 	for range 40000 {
 		fmt.Fprintf(&e18, "%.18e %.18e %.18e\n", g.NormFloat64(), g.NormFloat64(), g.NormFloat64())
 	}
+
 	for _, c := range []struct {
 		name string
 		text []byte
@@ -537,17 +586,20 @@ func BenchmarkText(b *testing.B) {
 		b.Run("open/"+c.name, func(b *testing.B) {
 			b.SetBytes(int64(len(c.text)))
 			b.ReportAllocs()
+
 			for b.Loop() {
 				if _, err := openString(string(c.text), ingest.Options{}); err != nil {
 					b.Fatal(err)
 				}
 			}
 		})
+
 		b.Run("read/"+c.name, func(b *testing.B) {
 			r, err := openString(string(c.text), ingest.Options{})
 			if err != nil {
 				b.Fatal(err)
 			}
+
 			b.SetBytes(int64(len(c.text)))
 			b.ReportAllocs()
 			chans := make([]int, len(r.Info().Channels))
@@ -555,6 +607,7 @@ func BenchmarkText(b *testing.B) {
 			for i := range dst {
 				chans[i], dst[i] = i, make([]float64, 8192)
 			}
+
 			for b.Loop() {
 				for at := int64(0); ; at += 8192 {
 					if _, err := r.Read(chans, at, dst); err == io.EOF {
@@ -571,20 +624,25 @@ func BenchmarkText(b *testing.B) {
 // BenchmarkTextFile writes the file numpy.loadtxt is timed on as well.
 func BenchmarkTextFile(b *testing.B) {
 	path := b.TempDir() + "/big.txt"
+
 	text := bigText(200000)
 	if err := os.WriteFile(path, text, 0o644); err != nil {
 		b.Fatal(err)
 	}
+
 	b.SetBytes(int64(len(text)))
+
 	for b.Loop() {
 		src, err := ingest.OpenSource(path)
 		if err != nil {
 			b.Fatal(err)
 		}
+
 		r, err := Open(src, ingest.Options{})
 		if err != nil {
 			b.Fatal(err)
 		}
+
 		ingesttest.ReadAll(b, r)
 		r.Close()
 	}

@@ -51,7 +51,9 @@ func detect(head []byte, _ ingest.Source) bool {
 	if !ok || strings.TrimRight(string(first), " \r") != delimiter || len(second) < 6 {
 		return false
 	}
+
 	n, err := strconv.Atoi(strings.TrimSpace(string(second[:6])))
+
 	return err == nil && n > 0 && bytes.ContainsFunc(rest, func(r rune) bool {
 		return r|0x20 >= 'a' && r|0x20 <= 'z' && r|0x20 != 'e'
 	})
@@ -87,9 +89,11 @@ func (d *record) values() int {
 	if d.complex {
 		n++
 	}
+
 	if !d.even {
 		n++
 	}
+
 	return n
 }
 
@@ -119,10 +123,12 @@ func open(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
 	if err := f.scan(); err != nil {
 		return nil, errors.Join(err, closeAll(f.closers))
 	}
+
 	r, err := f.reader()
 	if err != nil {
 		return nil, errors.Join(err, closeAll(f.closers))
 	}
+
 	return r, nil
 }
 
@@ -131,6 +137,7 @@ func closeAll(cs []io.Closer) error {
 	for _, c := range cs {
 		errs = append(errs, c.Close())
 	}
+
 	return errors.Join(errs...)
 }
 
@@ -141,40 +148,51 @@ func (f *file) scan() error {
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
+
 		if err != nil {
 			return err
 		}
+
 		if len(bytes.TrimSpace(b)) == 0 || !ends(b) {
 			continue // between datasets
 		}
+
 		b, at, err := f.in.Next()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
+
 		if err != nil {
 			return err
 		}
+
 		number := string(bytes.TrimSpace(b))
 		if n := min(6, len(b)); n > 0 {
 			number = string(bytes.TrimSpace(b[:n]))
 		}
+
 		binary := len(b) > 6 && b[6]|0x20 == 'b'
 		if number == "58" {
 			if len(f.records) >= 1<<16 {
 				return f.fail(at, "at most 65536 datasets 58", "more", "")
 			}
+
 			if err := f.function(b, at, binary); err != nil {
 				return err
 			}
+
 			continue
 		}
+
 		if len(f.skipped) < 64 || f.skipped[number] > 0 {
 			f.skipped[raw.Text([]byte(number))]++
 		}
+
 		if ends(b) { // a delimiter too many
 			f.in.Go(at)
 			continue
 		}
+
 		for {
 			if b, _, err = f.in.Next(); errors.Is(err, io.EOF) {
 				return nil
@@ -194,26 +212,32 @@ func (f *file) reader() (ingest.Reader, error) {
 		for n := range f.skipped {
 			others = append(others, n)
 		}
+
 		slices.Sort(others)
+
 		found := "none"
 		if len(others) > 0 {
 			found = "datasets " + strings.Join(others, ", ")
 		}
+
 		return nil, &fault.Error{
 			Path: f.src.Path, Want: "a dataset 58 with a function", Found: found,
 			Hint: "geometry and mode shapes are not read: export time histories",
 		}
 	}
+
 	info := ingest.Info{Path: f.src.Path, Format: "uff", Encoding: "UFF 58, text", Warnings: f.warn}
 	if f.records[0].binary {
 		info.Encoding = "UFF 58b, binary"
 	}
+
 	r := &reader{Reader: arrays.New(info, append(f.closers, f.src)...)}
 	for i, name := range names(f.records) {
 		if err := r.add(f.records[i], name); err != nil {
 			return nil, err
 		}
 	}
+
 	for _, number := range slices.Sorted(func(yield func(string) bool) {
 		for n := range f.skipped {
 			if !yield(n) {
@@ -223,9 +247,11 @@ func (f *file) reader() (ingest.Reader, error) {
 	}) {
 		r.Unread("dataset "+number, false, "not a function (dataset 58)")
 	}
+
 	if err := r.Finish(f.o); err != nil {
 		return nil, err
 	}
+
 	return r, nil
 }
 
@@ -234,17 +260,20 @@ func (f *file) reader() (ingest.Reader, error) {
 // else the first that a record has alone, else its number.
 func names(records []*record) []string {
 	var kinds [4][]string
+
 	count := map[string]int{}
 	for _, d := range records {
 		dof := d.dof
 		if d.ref != "" && dof != "" {
 			dof += " " + d.ref
 		}
+
 		for k, s := range []string{d.entity, dof, d.label, d.id[0]} {
 			kinds[k] = append(kinds[k], s)
 			count[strconv.Itoa(k)+s]++
 		}
 	}
+
 	alone := func(k, i int) bool { return kinds[k][i] != "" && count[strconv.Itoa(k)+kinds[k][i]] == 1 }
 	for k, all := range kinds {
 		if n := 0; slices.ContainsFunc(all, func(string) bool { n++; return !alone(k, n-1) }) {
@@ -252,6 +281,7 @@ func names(records []*record) []string {
 		}
 		return all
 	}
+
 	out, taken := make([]string, len(records)), map[string]bool{}
 	for i := range records {
 		out[i] = strconv.Itoa(i + 1)
@@ -261,8 +291,10 @@ func names(records []*record) []string {
 				break
 			}
 		}
+
 		taken[out[i]] = true
 	}
+
 	return out
 }
 
@@ -276,10 +308,12 @@ type reader struct {
 func (r *reader) add(d *record, name string) error {
 	from := len(r.Info().Channels)
 	a := arrays.Array{Name: name, Dims: []int64{d.points}, Unit: d.unit, Group: name, Plane: d.plane}
+
 	function := fmt.Sprintf("type %d", d.function)
 	if d.function >= 0 && d.function < len(functions) {
 		function = functions[d.function]
 	}
+
 	for _, at := range []ingest.Attribute{
 		{Name: "function", Value: function},
 		{Name: "entity", Value: d.entity},
@@ -296,6 +330,7 @@ func (r *reader) add(d *record, name string) error {
 			a.Attributes = append(a.Attributes, at)
 		}
 	}
+
 	inTime := d.axis == timeAxis || d.axis == 0 && d.function == 1
 	if !d.even {
 		x := a
@@ -306,17 +341,21 @@ func (r *reader) add(d *record, name string) error {
 				x.Unit = "s"
 			}
 		}
+
 		if err := r.Add(x); err != nil {
 			return err
 		}
+
 		a.First = 1
 	} else if inTime {
 		a.RateHz, _, _ = lines.Rate(d.inc, d.incText)
 	}
+
 	parts := []string{""}
 	if d.complex {
 		parts = []string{".real", ".imag"}
 	}
+
 	for i, p := range parts {
 		c := a
 		c.Name, c.First = name+p, a.First+i
@@ -324,14 +363,17 @@ func (r *reader) add(d *record, name string) error {
 			return err
 		}
 	}
+
 	if !inTime {
 		if r.spectra == nil {
 			r.spectra = map[int]string{}
 		}
+
 		for c := from; c < len(r.Info().Channels); c++ {
 			r.spectra[c] = function
 		}
 	}
+
 	return nil
 }
 
@@ -350,6 +392,7 @@ func (r *reader) TimeSeries(channels []int) error {
 			}
 		}
 	}
+
 	return r.Reader.TimeSeries(channels)
 }
 
@@ -359,6 +402,7 @@ func (f *file) binaryPlane(d *record, at int64) {
 	if d.double {
 		kind = raw.F64
 	}
+
 	k := d.values()
 	src := f.src
 	src.Closer = nil

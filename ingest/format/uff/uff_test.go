@@ -20,11 +20,13 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
+
 	r, err := Format.Open(src, ingest.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer r.Close()
+
 	for _, c := range r.Info().Channels {
 		fmt.Println(c.Name, c.Unit, c.RateHz, c.Samples, c.Attributes[2])
 	}
@@ -45,68 +47,84 @@ func TestTruth(t *testing.T) {
 	if err := json.Unmarshal(ingesttest.Testdata(t, "truth.json"), &truth); err != nil {
 		t.Fatal(err)
 	}
+
 	if len(truth) < 22 {
 		t.Fatalf("only %d files", len(truth))
 	}
+
 	for name, want := range truth {
 		t.Run(name, func(t *testing.T) {
 			b := ingesttest.Testdata(t, name)
 			if !detect(b[:min(len(b), 1024)], ingest.Source{}) {
 				t.Error("not detected")
 			}
+
 			r, err := openBytes(b, ingest.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer r.Close()
+
 			info := r.Info()
 			if len(info.Channels) != len(want) || len(info.Warnings) > 0 {
 				t.Fatalf("%d channels, want %d; %v", len(info.Channels), len(want), info.Warnings)
 			}
+
 			for c, x := range ingesttest.ReadAll(t, r) {
 				ingesttest.Equal(t, x, want[c])
 			}
+
 			last := len(want) - 1
 			for at := len(want[0]) - 3; at >= 0; at-- { // backwards, channels in another order, one twice
 				dst := [][]float64{make([]float64, 3), make([]float64, 3), make([]float64, 3)}
 				if n, err := r.Read([]int{last, 0, last}, int64(at), dst); n != 3 || err != nil {
 					t.Fatalf("from %d: %d, %v", at, n, err)
 				}
+
 				ingesttest.Equal(t, dst[0], want[last][at:at+3])
 				ingesttest.Equal(t, dst[1], want[0][at:at+3])
 				ingesttest.Equal(t, dst[2], want[last][at:at+3])
 			}
+
 			if n, err := r.Read([]int{0}, 22, [][]float64{make([]float64, 4)}); n != 1 || !errors.Is(err, io.EOF) {
 				t.Errorf("at the end: %d, %v", n, err)
 			}
+
 			spectrum := strings.Contains(name, "complex") || strings.HasSuffix(name, "_4.uff")
 			if err := ingest.RequireTimeSeries(r, []int{last}); spectrum != (err != nil) && name != "mixed.uff" &&
 				name != "crlf_before.uff" {
 				t.Errorf("time series: %v", err)
 			}
+
 			if c := info.Channels[0]; strings.Contains(name, "even_real") && !strings.Contains(name, "uneven") &&
 				(c.RateHz != 51200 || c.Unit != "m/s^2") {
 				t.Errorf("%+v", c)
 			}
 		})
 	}
+
 	r, err := openBytes(ingesttest.Testdata(t, "text_uneven_real.uff"), ingest.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if c := r.Info().Channels; !c[0].IsTime() || c[0].Unit != "s" {
 		t.Errorf("%+v", c[0])
 	}
+
 	if r, err = openBytes(ingesttest.Testdata(t, "mixed.uff"), ingest.Options{}); err != nil {
 		t.Fatal(err)
 	}
+
 	var names []string
 	for _, c := range r.Info().Channels {
 		names = append(names, c.Name+" "+c.Unit)
 	}
+
 	if s := strings.Join(names, ", "); s != "1-Z m/s^2, 2-Z m/s^2, 3-Z 7+X.real m/s^2/(N), 3-Z 7+X.imag m/s^2/(N)" {
 		t.Error(s)
 	}
+
 	ingesttest.WantDataError(t, nil, ingest.RequireTimeSeries(r, []int{0, 2}),
 		"channel 3-Z 7+X.real: expected a time series, found a function over another axis (frequency response function)")
 }
@@ -123,22 +141,27 @@ func TestLong(t *testing.T) {
 			b = append(b, '\n')
 		}
 	}
+
 	b = append(b, "\n    -1\n"...)
 	r, err := openBytes(b, ingest.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if c := r.Info().Channels[0]; c.RateHz != 40000 || c.Samples != 10001 {
 		t.Errorf("%+v", c)
 	}
+
 	for _, at := range []int64{9990, 0, 1535, 1536, 1537, 5000, 9996} {
 		x := make([]float64, 5)
 		if n, err := r.Read([]int{0}, at, [][]float64{x}); n != 5 || err != nil {
 			t.Fatal(at, n, err)
 		}
+
 		for i, v := range x {
 			var want float64
 			fmt.Sscan(fmt.Sprintf("%.5e", float64(at+int64(i))/8), &want)
+
 			if v != want {
 				t.Fatalf("sample %d: %g, want %g", at+int64(i), v, want)
 			}
@@ -154,6 +177,7 @@ func TestRefused(t *testing.T) {
 		}
 		return bytes.Replace(b, []byte(old), []byte(with), 1)
 	}
+
 	for _, c := range []struct {
 		b    []byte
 		want string
@@ -176,23 +200,29 @@ func TestRefused(t *testing.T) {
 		r, err := openBytes(c.b, ingest.Options{})
 		ingesttest.WantDataError(t, r, err, c.want)
 	}
+
 	wrong := bytes.Clone(text)
 	wrong[len(wrong)-10] = 'x' // in the last number
 	r, err := openBytes(wrong, ingest.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	n, err := r.Read([]int{0}, 0, [][]float64{make([]float64, 23)})
 	ingesttest.WantDataError(t, n, err, "expected a number in 20 columns")
+
 	for _, b := range [][]byte{text[:1100], binary[:1000]} {
 		if r, err = openBytes(b, ingest.Options{Truncated: "use"}); err != nil {
 			t.Fatal(err)
 		}
+
 		if n := r.Info().Channels[0].Samples; n < 5 || n > 20 || ingesttest.Codes(r.Info().Warnings) != "truncated" {
 			t.Errorf("%d samples, %v", n, r.Info().Warnings)
 		}
+
 		ingesttest.ReadAll(t, r)
 	}
+
 	// A table of numbers may begin with −1.
 	for _, s := range []string{"-1\n58\n3\n", "    -1\n    58\n     3\n  1e-5\n", "    -1\nab\n"} {
 		if detect([]byte(s), ingest.Source{}) {
@@ -210,6 +240,7 @@ func TestNoLastDelimiter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	at := bytes.LastIndex(b, []byte("    -1"))
 	if _, err := openBytes(b[:at], ingest.Options{}); at < 0 || err != nil {
 		t.Error(err)

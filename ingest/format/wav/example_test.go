@@ -15,6 +15,7 @@ func Example() {
 		Tag: 1, Channels: 1, Align: 3, Bits: 24, Rate: 48000, Data: []byte{0, 0, 0x40, 0, 0, 0x80},
 		Claim: 6,
 	}
+
 	r, err := wav.Format.Open(ingesttest.Source(file.Bytes()), ingest.Options{})
 	if err != nil {
 		log.Fatal(err)

@@ -114,10 +114,12 @@ func open(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
 		return nil, f.fail(src.Size, "a RIFF header of 12 bytes",
 			fmt.Sprintf("the end of the file after %s", fault.Plural(src.Size, "byte")), raw.CutShort)
 	}
+
 	h, err := f.header(0, 12)
 	if err != nil {
 		return nil, err
 	}
+
 	switch string(h[:4]) {
 	case "RIFF", "RF64", "BW64":
 	case "RIFX":
@@ -127,32 +129,40 @@ func open(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
 	default:
 		return nil, f.fail(0, `"RIFF", "RIFX", "RF64" or Wave64`, strconv.Quote(string(h[:4])), "this is no WAV file")
 	}
+
 	kind, at := string(h[8:]), int64(8)
 	if f.long {
 		if h, err = f.header(0, 40); err != nil {
 			return nil, err
 		}
+
 		if kind, at = "", 24; string(h[:16]) == wave64 && string(h[28:]) == wave64Tail {
 			kind = strings.ToUpper(string(h[24:28]))
 		}
 	}
+
 	if kind != "WAVE" {
 		return nil, f.fail(at, `"WAVE"`, strconv.Quote(kind), "a RIFF file, but not of sound")
 	}
+
 	end, err := f.walk()
 	if err != nil {
 		return nil, err
 	}
+
 	if f.fmt == nil {
 		hint := ""
 		if f.order.Uint32(h[4:]) == 0 || end > src.Size {
 			hint = raw.CutShort
 		}
+
 		return nil, f.fail(min(end, src.Size), `a "fmt " chunk`, "the end of the file", hint)
 	}
+
 	if !f.hasData {
 		return nil, f.fail(min(end, src.Size), `a "data" chunk`, "the end of the file", noSamples)
 	}
+
 	if err := f.checkFormat(); err != nil {
 		return nil, err
 	}
@@ -176,6 +186,7 @@ func (f *file) walk() (int64, error) {
 		if err != nil {
 			return at, err
 		}
+
 		id, length := string(h[:4]), int64(f.order.Uint32(h[4:]))
 		if f.long {
 			length = int64(f.order.Uint64(h[16:])) - header // a GUID, and a length that counts the header
@@ -183,6 +194,7 @@ func (f *file) walk() (int64, error) {
 				id = ""
 			}
 		}
+
 		if length < 0 {
 			return at, f.fail(at, "a chunk's length", strconv.FormatInt(length, 10), damaged)
 		}
@@ -191,12 +203,15 @@ func (f *file) walk() (int64, error) {
 		if length, err = f.chunk(id, at+header, length, left); err != nil {
 			return at, err
 		}
+
 		if length > left {
 			break // the claim reaches past the end: nothing can follow
 		}
+
 		at += header + length
 		at += (align - at%align) % align
 	}
+
 	return at, nil
 }
 
@@ -206,28 +221,35 @@ func (f *file) chunk(id string, body, length, left int64) (int64, error) {
 	switch {
 	case id == "ds64" && f.ds64 < 0:
 		var d [16]byte
+
 		if length < 24 || left < 24 {
 			return 0, f.fail(body, "a ds64 chunk of at least 24 bytes", fault.Plural(min(length, left), "byte"), "")
 		}
+
 		if err := f.get(d[:], body); err != nil {
 			return 0, err
 		}
+
 		v := f.order.Uint64(d[8:])
 		if v > math.MaxInt64 {
 			return 0, f.fail(body+8, "a data size", strconv.FormatUint(v, 10)+" bytes", damaged)
 		}
+
 		f.ds64 = int64(v)
+
 	case id == "fmt " && f.fmt == nil:
 		var err error
 		if f.fmt, err = f.readFormat(body, length, left); err != nil {
 			return 0, err
 		}
+
 	case id == "data" && !f.hasData:
 		f.hasData, f.dataAt, f.claimAt, f.claimed, f.present = true, body, body-4, length, left
 		if f.long {
 			f.claimAt = body - 8
 			return length, nil
 		}
+
 		switch {
 		case length == math.MaxUint32 && f.ds64 >= 0:
 			f.claimed = f.ds64
@@ -239,15 +261,20 @@ func (f *file) chunk(id string, body, length, left int64) (int64, error) {
 			// sox and arecord claim about 2 GiB when they cannot seek back.
 			f.pipe = true
 		}
+
 		if f.pipe {
 			return left, nil
 		}
+
 		return f.claimed, nil
+
 	case id == "LIST" || id == "bext":
 		f.texts(id, body, min(length, left))
+
 	case id == "data":
 		f.warn("extra-data", fmt.Sprintf("a second data chunk at byte %d is not read", body-8))
 	}
+
 	return length, nil
 }
 
@@ -257,15 +284,18 @@ func (f *file) looksLikeChunk(at int64) bool {
 	if f.src.Size-at < 8 {
 		return false
 	}
+
 	var h [8]byte
 	if f.get(h[:], at) != nil {
 		return false
 	}
+
 	for _, c := range h[:4] {
 		if c < ' ' || c > '~' {
 			return false
 		}
 	}
+
 	return at+8+int64(f.order.Uint32(h[4:])) <= f.src.Size
 }
 
@@ -273,28 +303,36 @@ func (f *file) readFormat(body, length, left int64) (*format, error) {
 	if length < 16 {
 		return nil, f.fail(body-4, "a fmt chunk of at least 16 bytes", fault.Plural(length, "byte"), "")
 	}
+
 	if left < 16 {
 		return nil, f.fail(body, "16 bytes of format", "the end of the file", raw.CutShort)
 	}
+
 	var b [40]byte
+
 	n := min(length, left, 40)
 	if err := f.get(b[:n], body); err != nil {
 		return nil, err
 	}
+
 	bo := f.order
 	x := &format{
 		at: body, tag: bo.Uint16(b[0:]), channels: int(bo.Uint16(b[2:])), rate: bo.Uint32(b[4:]),
 		align: int(bo.Uint16(b[12:])), bits: int(bo.Uint16(b[14:])),
 	}
+
 	if x.tag == extensible {
 		if n < 40 {
 			return nil, f.fail(body, "an extensible format of 40 bytes", fault.Plural(n, "byte"), "")
 		}
+
 		x.valid = int(bo.Uint16(b[18:]))
+
 		// The sub-format is a GUID: four bytes whose lower half is the tag, two
 		// zero, two 0x0010, in the file's byte order, then eight as they are.
 		// sox, in RIFX, turns only the tag and leaves the rest little-endian.
 		const tail = "\x80\x00\x00\xaa\x00\x38\x9b\x71"
+
 		g := b[24:40]
 		switch {
 		case string(g[2:8]) == "\x00\x00\x00\x00\x10\x00" && string(g[8:]) == tail:
@@ -305,6 +343,7 @@ func (f *file) readFormat(body, length, left int64) (*format, error) {
 			return nil, f.fail(body+24, "the sub-format PCM or IEEE float", fmt.Sprintf("GUID %x", g), "")
 		}
 	}
+
 	return x, nil
 }
 
@@ -317,9 +356,11 @@ func (f *file) checkFormat() error {
 		if !ok {
 			name = "unknown"
 		}
+
 		return fail(0, "PCM or IEEE float samples", fmt.Sprintf("format 0x%04X (%s)", x.tag, name),
 			"convert the file to PCM, e.g. with sox or ffmpeg")
 	}
+
 	if x.channels == 0 {
 		return fail(2, "at least one channel", "0", damaged)
 	}
@@ -338,6 +379,7 @@ func (f *file) checkFormat() error {
 	default: // left-justified in whole bytes
 		f.kind = []raw.Kind{raw.U8, raw.I16, raw.I24, raw.I32}[(x.bits-1)/8]
 	}
+
 	if want := x.channels * f.kind.Bytes(); x.align != want {
 		return fail(12, fmt.Sprintf("%d bytes per frame (%s of %d bits)", want, fault.Plural(int64(x.channels), "channel"),
 			x.bits), strconv.Itoa(x.align), damaged)
@@ -351,9 +393,11 @@ func (f *file) checkFormat() error {
 	default:
 		f.encoding = fmt.Sprintf("PCM %d-bit", x.bits)
 	}
+
 	if x.tag == pcm && x.valid > 0 && x.valid < x.bits {
 		f.encoding += fmt.Sprintf(" (%d valid)", x.valid)
 	}
+
 	return nil
 }
 
@@ -363,6 +407,7 @@ func (f *file) samples(o ingest.Options) (ingest.Reader, error) {
 	if f.fmt.rate == 0 {
 		return nil, f.fail(rateAt, "a sampling rate above 0 Hz", "0", damaged)
 	}
+
 	rate, err := o.Rate(f.src.Path, fmt.Sprintf("byte %d", rateAt), float64(f.fmt.rate), 0)
 	if err != nil {
 		return nil, err
@@ -374,12 +419,15 @@ func (f *file) samples(o ingest.Options) (ingest.Reader, error) {
 	if f.kind.Integer() {
 		l.Scale = math.Ldexp(1, 1-8*f.kind.Bytes())
 	}
+
 	if f.kind == raw.U8 {
 		l.Bias = 128
 	}
+
 	if l.Frames, err = f.frames(int64(l.Channels*f.kind.Bytes()), o); err != nil {
 		return nil, err
 	}
+
 	if l.Frames == 0 {
 		return nil, f.fail(f.dataAt, "samples", "an empty data chunk", noSamples)
 	}
@@ -389,6 +437,7 @@ func (f *file) samples(o ingest.Options) (ingest.Reader, error) {
 	for i := range f.info.Channels {
 		f.info.Channels[i] = ingest.Channel{Name: strconv.Itoa(i + 1), Unit: "full-scale", RateHz: rate, Samples: l.Frames}
 	}
+
 	return raw.New(f.src, f.info, l), nil
 }
 
@@ -399,6 +448,7 @@ func (f *file) frames(frame int64, o ingest.Options) (int64, error) {
 	if !f.pipe && f.claimed <= present {
 		present = f.claimed
 	}
+
 	frames := present / frame
 
 	var found string
@@ -422,10 +472,13 @@ func (f *file) frames(frame int64, o ingest.Options) (int64, error) {
 	if frames == 0 {
 		hint = noSamples
 	}
+
 	if frames == 0 || o.Truncated != "use" {
 		return 0, f.fail(f.claimAt, "", found, hint)
 	}
+
 	f.warn("truncated", found+": these are used")
+
 	return frames, nil
 }
 
@@ -443,6 +496,7 @@ func (f *file) texts(id string, at, length int64) {
 	if f.get(b, at) != nil {
 		return
 	}
+
 	if id == "bext" {
 		for _, field := range []struct {
 			name     string
@@ -458,19 +512,24 @@ func (f *file) texts(id string, at, length int64) {
 				f.attribute(field.name, b[field.from:field.to])
 			}
 		}
+
 		return
 	}
+
 	if len(b) < 4 || string(b[:4]) != "INFO" {
 		return
 	}
+
 	for b = b[4:]; len(b) >= 8; {
 		key, n := string(b[:4]), int64(f.order.Uint32(b[4:]))
 		b = b[8:]
 		n = min(n, int64(len(b)))
+
 		name, ok := infoNames[key]
 		if !ok {
 			name = raw.Text([]byte(key))
 		}
+
 		f.attribute(name, b[:n])
 		b = b[min(n+n&1, int64(len(b))):]
 	}

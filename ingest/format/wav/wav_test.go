@@ -21,11 +21,14 @@ func openBytes(b []byte, o ingest.Options) (ingest.Reader, error) {
 // openFile opens a file of the truth matrix.
 func openFile(t *testing.T, name string) (ingest.Reader, error) {
 	t.Helper()
+
 	src, err := ingest.OpenSource("../testdata/truth/" + name)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { src.Close() })
+
 	return Format.Open(src, ingest.Options{})
 }
 
@@ -37,6 +40,7 @@ func TestWAVRefused(t *testing.T) {
 		f(&s)
 		return s.Bytes()
 	}
+
 	whole := ok.Bytes()
 	for _, c := range []struct {
 		name string
@@ -113,14 +117,17 @@ func TestWAVTruncatedUsed(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := ingesttest.PCM16(2, 1, 2, 3, 4, 5, 6)
 			c.change(&s)
+
 			r, err := openBytes(s.Bytes(), ingest.Options{Truncated: "use"})
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			w := r.Info().Warnings
 			if len(w) != 1 || w[0].Code != "truncated" || !strings.Contains(w[0].Text, c.text) {
 				t.Errorf("warnings %v", w)
 			}
+
 			x := ingesttest.ReadAll(t, r)
 			ingesttest.Equal(t, x[0], []float64{1. / 32768, 3. / 32768, 5. / 32768}[:c.frames])
 			ingesttest.Equal(t, x[1], []float64{2. / 32768, 4. / 32768, 6. / 32768}[:c.frames])
@@ -138,14 +145,18 @@ func TestWAVAttributes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if got := fmt.Sprint(r.Info().Attributes); got != c.want {
 			t.Errorf("%s: attributes %s, want %s", c.file, got, c.want)
 		}
+
 		r.Close()
 	}
+
 	// What sox writes into a pipe claims 2 GiB.
 	r, err := openFile(t, "sox_pipe.wav")
 	ingesttest.WantDataError(t, r, err, "placeholder of a streaming writer; there are 37 whole frames")
+
 	for file, name := range map[string]string{"sox_alaw.wav": "A-law", "sox_adpcm.wav": "Microsoft ADPCM"} {
 		r, err := openFile(t, file)
 		ingesttest.WantDataError(t, r, err, name)
@@ -157,6 +168,7 @@ func TestWAVRate(t *testing.T) {
 	if _, err := openBytes(b, ingest.Options{RateHz: 1000}); err != nil {
 		t.Error(err)
 	}
+
 	r, err := openBytes(b, ingest.Options{RateHz: 999})
 	ingesttest.WantDataError(t, r, err, "expected a rate of 999 Hz as configured, found 1000 Hz")
 }
@@ -172,21 +184,25 @@ func TestWAVRoundTrip(t *testing.T) {
 			Tag: 1, Channels: channels, Align: channels * width, Bits: 8 * width,
 			Rate: rapid.Uint32Range(1, 1<<20).Draw(rt, "rate"),
 		}
+
 		want := make([][]float64, channels)
 		for range frames {
 			for c := range channels {
 				lim := int64(1) << (8*width - 1)
 				v := rapid.Int64Range(-lim, lim-1).Draw(rt, "v")
 				want[c] = append(want[c], float64(v)/float64(lim))
+
 				u := uint32(v)
 				if width == 1 {
 					u = uint32(v + 128)
 				}
+
 				var b [4]byte
 				binary.LittleEndian.PutUint32(b[:], u)
 				s.Data = append(s.Data, b[:width]...)
 			}
 		}
+
 		s.Claim = uint32(len(s.Data))
 		junk := func(label string) []byte {
 			var out []byte
@@ -197,19 +213,24 @@ func TestWAVRoundTrip(t *testing.T) {
 				out = append(out, body...)
 				out = append(out, make([]byte, len(body)&1)...)
 			}
+
 			return out
 		}
+
 		s.Before, s.After = junk("before"), junk("after")
 		if len(s.Data)&1 == 1 {
 			s.After = append([]byte{0}, s.After...)
 		}
+
 		r, err := openBytes(s.Bytes(), ingest.Options{})
 		if err != nil {
 			rt.Fatal(err)
 		}
+
 		for c, x := range ingesttest.ReadAll(t, r) {
 			ingesttest.Equal(t, x, want[c])
 		}
+
 		if r.Info().Channels[0].RateHz != float64(s.Rate) {
 			rt.Fatal("rate")
 		}
@@ -221,6 +242,7 @@ func TestReadMisusePanics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for name, f := range map[string]func(){
 		"counts":   func() { r.Read([]int{0}, 0, nil) },
 		"channel":  func() { r.Read([]int{1}, 0, [][]float64{{0}}) },
@@ -233,6 +255,7 @@ func TestReadMisusePanics(t *testing.T) {
 					t.Errorf("%s: no panic", name)
 				}
 			}()
+
 			f()
 		}()
 	}
@@ -244,6 +267,7 @@ func FuzzWAV(f *testing.F) {
 		s.Claim = math.MaxUint32
 		f.Add(s.Bytes())
 	}
+
 	for _, n := range []string{
 		"rf64.wav", "odd_chunks.wav", "sox_i24_4ch.wav", "sox_i16_rifx_4ch.wav", "scipy_f64.wav",
 		"sox_pipe.wav",
@@ -252,8 +276,10 @@ func FuzzWAV(f *testing.F) {
 		if err != nil {
 			f.Fatal(err)
 		}
+
 		f.Add(b)
 	}
+
 	f.Fuzz(func(t *testing.T, b []byte) {
 		ingesttest.Drain(t, Format, b, ingest.Options{}, 1)
 		ingesttest.Drain(t, Format, b, ingest.Options{Truncated: "use"}, 1)

@@ -27,20 +27,25 @@ func TestShortTasks(t *testing.T) {
 	y, dir := newToy(t, 343, 100)
 	y.Options.Partition = "" // the default, of 6 slots
 	start := time.Now()
+
 	if _, _, err := y.run(t.Context(), t, dir, false); err != nil {
 		t.Fatal(err)
 	}
+
 	took, load := time.Since(start), 0.0
 	if b, err := os.ReadFile("/proc/loadavg"); err == nil {
 		fmt.Sscan(string(b), &load)
 	}
+
 	y.check(t)
 	y.once(t)
 	jobs := c.Jobs(t, dir)
 	t.Logf("343 tasks of 0.1 s in %.1f s, %d jobs, load %g", took.Seconds(), jobs, load)
+
 	if limit := 25 * max(1, load/float64(runtime.NumCPU())); took.Seconds() > limit {
 		t.Errorf("took %v, allowed were %.0f s", took, limit)
 	}
+
 	if jobs > 343/4 {
 		t.Errorf("%d jobs for 343 short tasks", jobs)
 	}
@@ -59,6 +64,7 @@ func TestInheritedEnvironment(t *testing.T) {
 	if _, _, err := y.run(t.Context(), t, dir, false); err != nil {
 		t.Fatal(err)
 	}
+
 	y.check(t)
 }
 
@@ -70,13 +76,16 @@ func TestSame(t *testing.T) {
 	if err != nil || res.Ran != 61 {
 		t.Fatalf("ran %d: %v", res.Ran, err)
 	}
+
 	y.check(t)
 	y.once(t)
 	before := c.Jobs(t, dir)
+
 	res, _, err = y.run(t.Context(), t, dir, false)
 	if n := c.Jobs(t, dir); err != nil || res.Ran != 0 || res.Cached != 61 || before == 0 || n != before {
 		t.Errorf("second run: ran %d, %d jobs after %d: %v", res.Ran, n, before, err)
 	}
+
 	if _, err := os.Stat(filepath.Join(y.Work, ".cache", "slurm", "journal")); !os.IsNotExist(err) {
 		t.Errorf("a journal stays when nothing is in hand: %v", err)
 	}
@@ -91,9 +100,11 @@ func TestDriverKilled(t *testing.T) {
 	until(t, "8 tasks begin", func() bool { return y.begun() >= 8 })
 	kill(d)
 	y.letGo(t)
+
 	if _, _, err := y.run(t.Context(), t, dir, false); err != nil {
 		t.Fatal(err)
 	}
+
 	y.check(t)
 	y.once(t)
 }
@@ -108,19 +119,24 @@ func TestJournalWithoutJobs(t *testing.T) {
 		Format: BatchFormat, Name: "dt-make-never-1", Stage: "make",
 		Elements: [][]engine.Spec{{{Task: "make/000", Key: strings.Repeat("0", 64)}}},
 	}
+
 	if err := b.write(filepath.Join(root, "batches", b.Name)); err != nil {
 		t.Fatal(err)
 	}
+
 	j, err := openJournal(filepath.Join(root, "journal"))
 	if err == nil {
 		err = errors.Join(j.write(entry{Open: b.Name}), j.f.Close())
 	}
+
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if _, _, err := y.run(t.Context(), t, dir, false); err != nil {
 		t.Fatal(err)
 	}
+
 	y.check(t)
 	y.once(t)
 }
@@ -131,10 +147,12 @@ func TestJournalWithoutJobs(t *testing.T) {
 // process.
 func TestControllerDown(t *testing.T) {
 	parallel(t, true)
+
 	c, err := slurmtest.Up()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(c.Down)
 	y, dir := newToy(t, 18, 0)
 	y.hold()
@@ -148,22 +166,28 @@ func TestControllerDown(t *testing.T) {
 	c.Do(t, "controller-off")
 	y.letGo(t) // six end while it is away
 	time.Sleep(15 * time.Second)
+
 	if n := y.made(); n != 6 {
 		t.Errorf("%d tasks were made while the controller was away, expected 6", n)
 	}
+
 	c.Do(t, "controller-on")
 	end := make(chan error, 1)
 	go func() { end <- d.Wait() }()
+
 	select {
 	case err = <-end:
 	case <-time.After(patient):
 		err = errors.New("the driver does not end")
 	}
+
 	if err != nil {
 		t.Fatalf("%v: %s\n%s\n%s", err, messages, c.Slurm(t, "squeue", "-r", "--states=all"), c.Logs())
 	}
+
 	y.check(t)
 	y.once(t)
+
 	for _, word := range []string{
 		"jobs are accepted again", "the Slurm controller does not answer",
 		"the Slurm controller answers again",
@@ -189,13 +213,16 @@ func TestNodeKilled(t *testing.T) {
 		c.Do(t, "node-off", node)
 		y.letGo(t)
 	})
+
 	_, messages, err := y.run(t.Context(), t, dir, false)
 	wait()
 	c.Do(t, "node-on", node)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, strings.Join(messages, "\n"))
 	}
+
 	y.check(t)
+
 	again := 0
 	for id, n := range y.starts() {
 		if n > 1 {
@@ -205,6 +232,7 @@ func TestNodeKilled(t *testing.T) {
 			}
 		}
 	}
+
 	if again == 0 || again > 2 {
 		t.Errorf("%d tasks ran again; two were on the node", again)
 	}
@@ -228,18 +256,21 @@ func TestDaemonKilled(t *testing.T) {
 		until(t, "a second copy begins", func() bool { return y.starts()["make/000"] == 2 })
 		y.letGo(t)
 	})
+
 	_, messages, err := y.run(t.Context(), t, dir, false)
 	wait()
 	c.Do(t, "node-on", node)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, strings.Join(messages, "\n"))
 	}
+
 	for _, task := range y.Tasks {
 		if got, err := os.ReadFile(filepath.Join(y.Work, "published", strings.ReplaceAll(task.ID, "/", "_"))); err != nil ||
 			string(got) != y.want(task.ID) {
 			t.Errorf("%s: %q, %v", task.ID, got, err)
 		}
 	}
+
 	until(t, "the queue is empty", func() bool { return c.Jobs(t, dir, "PENDING", "RUNNING", "COMPLETING") == 0 })
 }
 
@@ -252,12 +283,15 @@ func TestTaskKilled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	y.check(t)
+
 	for id, n := range y.starts() {
 		if want := map[bool]int{true: 2, false: 1}[id == "make/003"]; n != want {
 			t.Errorf("%s was begun %d times, expected %d", id, n, want)
 		}
 	}
+
 	if s := strings.Join(messages, "\n"); !strings.Contains(s, "make/003: tried again, attempt 2 of 3") {
 		t.Errorf("no such message: %s", s)
 	}
@@ -270,27 +304,34 @@ func TestAlwaysFails(t *testing.T) {
 	y, dir := newToy(t, 8, 50)
 	y.Tasks[2].Mode, y.Tasks[5].Mode = "fail", "data"
 	_, _, err := y.run(t.Context(), t, dir, true)
+
 	var te *TaskError
 	if !errors.Is(err, engine.ErrFailed) || !errors.As(err, &te) {
 		t.Fatalf("error: %v", err)
 	}
+
 	if te.Task != "make/002" || te.Text != "this toy always fails" || te.Of != 3 || te.Code != 1 {
 		t.Errorf("first failure: %+v", te)
 	}
+
 	if b, err := os.ReadFile(te.Log); err != nil ||
 		!strings.Contains(string(b), "make/002: failed: this toy always fails") {
 		t.Errorf("log %s: %q, %v", te.Log, b, err)
 	}
+
 	n := y.starts()
 	if n["make/002"] != 3 || n["make/005"] != 1 || n["make/000"] != 1 || n["join"] != 0 {
 		t.Errorf("begun: %v", n)
 	}
+
 	// Run again once it can succeed: attempts are counted anew, the others stay.
 	y.Tasks[2].Mode, y.Tasks[5].Mode = "", ""
 	if _, _, err := y.run(t.Context(), t, dir, false); err != nil {
 		t.Fatal(err)
 	}
+
 	y.check(t)
+
 	if n := y.starts(); n["make/000"] != 1 || n["make/002"] != 4 {
 		t.Errorf("begun: %v", n)
 	}
@@ -304,18 +345,22 @@ func TestKilledForMemory(t *testing.T) {
 	y.Tasks[0].Mode, y.Retries = "die", 1
 	y.Options.Mem, y.Options.RetryMem = "100M", 2
 	_, _, err := y.run(t.Context(), t, dir, false)
+
 	var te *TaskError
 	if !errors.As(err, &te) || te.Of != 2 || !strings.HasPrefix(te.Text, "its worker was killed") ||
 		!strings.Contains(te.Tail, " tasks") {
 		t.Errorf("error: %v", err)
 	}
+
 	var mem []string
 	for _, l := range strings.Split(c.Slurm(t, "squeue", "-h", "-r", "-t", "all", "-o", "%j %m %Z"), "\n") {
 		if f := strings.Fields(l); len(f) > 2 && strings.HasPrefix(f[0], "dt-make-") && strings.HasPrefix(f[2], dir) {
 			mem = append(mem, f[1])
 		}
 	}
+
 	slices.Sort(mem)
+
 	if strings.Join(mem, " ") != "100M 200M" {
 		t.Errorf("the jobs asked for %q", mem)
 	}
@@ -334,11 +379,14 @@ func TestAttemptsPersist(t *testing.T) {
 		until(t, "the fourth attempt", func() bool { return len(y.notes("make/000", "start")) >= 4 })
 		y.letGo(t)
 	})
+
 	_, _, err := y.run(t.Context(), t, dir, true)
+
 	var te *TaskError
 	if !errors.As(err, &te) || te.Task != "make/000" || te.Of != 4 {
 		t.Errorf("error: %v", err)
 	}
+
 	if n := len(y.notes("make/000", "start")); n != 4 {
 		t.Errorf("begun %d times, expected 1 + 3 retries over both drivers", n)
 	}
@@ -351,30 +399,37 @@ func TestUserCancels(t *testing.T) {
 	y.hold()
 	background(t, func() {
 		until(t, "6 tasks begin", func() bool { return y.begun() == 6 })
+
 		// By name and index, as a user does who saw it in squeue.
 		for _, l := range strings.Split(c.Slurm(t, "squeue", "-h", "-r", "-t", "RUNNING", "-o", "%F_%K %Z"), "\n") {
 			if job, at, _ := strings.Cut(l, " "); strings.HasSuffix(job, "_4") && strings.HasPrefix(at, dir) {
 				c.Slurm(t, "scancel", job)
 			}
 		}
+
 		until(t, "one is cancelled", func() bool { return c.Jobs(t, dir, "CANCELLED") == 1 })
 		y.letGo(t)
 	})
+
 	_, _, err := y.run(t.Context(), t, dir, true)
 	if err == nil || !strings.Contains(err.Error(), "make/004: its job was cancelled by scancel") {
 		t.Errorf("error: %v", err)
 	}
+
 	for id, n := range y.starts() {
 		if want := map[bool]int{true: 0, false: 1}[id == "join"]; n != want {
 			t.Errorf("%s was begun %d times, expected %d", id, n, want)
 		}
 	}
+
 	if n := c.Jobs(t, dir); n != 6 {
 		t.Errorf("%d jobs were submitted, expected 6", n)
 	}
+
 	if _, _, err := y.run(t.Context(), t, dir, false); err != nil { // asked for again
 		t.Fatal(err)
 	}
+
 	y.check(t)
 }
 
@@ -388,20 +443,24 @@ func TestInterruptedRunResumes(t *testing.T) {
 		until(t, "6 tasks begin", func() bool { return y.begun() >= 6 })
 		cancel()
 	})
+
 	_, messages, err := y.run(ctx, t, dir, false)
 	if !errors.Is(err, context.Canceled) || !strings.Contains(strings.Join(messages, "\n"),
 		" jobs stay in the queue or go on") {
 		t.Fatalf("%v, messages %q", err, messages)
 	}
+
 	y.notify = func(s string) {
 		if strings.Contains(s, "of an earlier run are in hand") {
 			y.letGo(t)
 		}
 	}
+
 	_, messages, err = y.run(t.Context(), t, dir, false)
 	if err != nil || !strings.Contains(strings.Join(messages, "\n"), "of an earlier run are in hand") {
 		t.Fatalf("%v, messages %q", err, messages)
 	}
+
 	y.check(t)
 	y.once(t)
 }
@@ -419,9 +478,11 @@ func TestCancel(t *testing.T) {
 		cancel()
 		x.Cancel()
 	})
+
 	if _, err := engine.Run(ctx, y.plan(), engine.Options{Executor: x}); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
+
 	empty := func() bool { return c.Jobs(t, dir, "PENDING", "RUNNING", "COMPLETING") == 0 }
 	until(t, "the queue is empty", empty)
 
@@ -431,19 +492,24 @@ func TestCancel(t *testing.T) {
 		_, _, err := y.run(t.Context(), t, dir, false)
 		end <- err
 	})
+
 	until(t, "jobs run again", func() bool { return c.Jobs(t, dir, "RUNNING") >= 6 })
+
 	if n, err := Cancel(y.Work); err != nil || n < 6 {
 		t.Errorf("cancelled %d jobs: %v", n, err)
 	}
+
 	select {
 	case err := <-end:
 		if err == nil || !strings.Contains(err.Error(), "cancelled by scancel") {
 			t.Errorf("error: %v", err)
 		}
+
 	case <-time.After(patient):
 		t.Error("the driver does not end")
 		y.letGo(t)
 	}
+
 	until(t, "the queue is empty again", empty)
 }
 
@@ -462,9 +528,11 @@ func TestPendingReason(t *testing.T) {
 			go func() { _, _ = Cancel(y.Work) }()
 		}
 	}})
+
 	if !strings.Contains(notes, "waits in the queue with reason PartitionTimeLimit") {
 		t.Errorf("notes %q; error %v", notes, err)
 	}
+
 	if err == nil || !strings.Contains(err.Error(), "cancelled") {
 		t.Errorf("error after cancel: %v", err)
 	}
@@ -499,10 +567,12 @@ func TestProbe(t *testing.T) {
 // than max_running jobs run.
 func TestLimits(t *testing.T) {
 	c := parallel(t, false)
+
 	y, dir := newToy(t, 60, 60)
 	for i := range y.Tasks {
 		y.Tasks[i].Weight = 1000 // each a job of its own
 	}
+
 	y.Options.MaxRunning = 5
 	y.Options.Pack = 1
 	most, stop := 0, make(chan struct{})
@@ -516,17 +586,21 @@ func TestLimits(t *testing.T) {
 			}
 		}
 	})
+
 	_, _, err := y.run(t.Context(), t, dir, false)
 	close(stop)
 	wait()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	y.check(t)
 	y.once(t)
+
 	if n := c.Jobs(t, dir); n != 61 {
 		t.Errorf("%d jobs, expected 61", n)
 	}
+
 	if most > 5 || most < 2 {
 		t.Errorf("%d jobs ran at a time, allowed are 5", most)
 	}
@@ -540,17 +614,21 @@ func TestSuperseded(t *testing.T) {
 	d, _ := y.driver(t, c, dir)
 	until(t, "all tasks begin", func() bool { return y.begun() == 24 })
 	kill(d)
+
 	for i := range y.Tasks {
 		y.Tasks[i].Mode = ""
 	}
+
 	y.Salt = "other"
 	_, messages, err := y.run(t.Context(), t, dir, false)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if !strings.Contains(strings.Join(messages, "\n"), "jobs of an earlier run are cancelled") {
 		t.Errorf("messages %q", messages)
 	}
+
 	y.check(t)
 	until(t, "the queue is empty", func() bool { return c.Jobs(t, dir, "PENDING", "RUNNING", "COMPLETING") == 0 })
 }
@@ -560,6 +638,7 @@ func TestSuperseded(t *testing.T) {
 // paths of logs, and what sbatch reads as an option of its own.
 func TestHostileNames(t *testing.T) {
 	parallel(t, true)
+
 	for _, name := range []string{
 		"a b'c\"d", "$(touch evil)`touch evil`;touch evil&", "line\n#SBATCH --job-name=evil\ntouch evil\n", "per%jcent%a",
 		`back\slash\`, "-rf", "ümläut *?[x]~#!",
@@ -573,21 +652,27 @@ func TestHostileNames(t *testing.T) {
 			for _, id := range []string{"a'b", "$(touch evil)", "x\ny"} {
 				y.Tasks = append(y.Tasks, toyTask{ID: id, Stage: "make"})
 			}
+
 			if err := os.MkdirAll(dir, 0o755); err != nil {
 				t.Fatal(err)
 			}
+
 			mark := filepath.Join(base, "setup"+string([]rune(name)[:1])+"; $(touch evil)")
 			y.Options.Setup = []string{"touch " + job.Quote(mark)}
 			if _, messages, err := y.run(t.Context(), t, dir, false); err != nil {
 				t.Fatalf("%v, messages %q", err, messages)
 			}
+
 			y.check(t)
+
 			if made, err := os.ReadDir(base); err != nil || len(made) != 3 {
 				t.Errorf("in the folder lie %v", made)
 			}
+
 			if _, err := os.Stat(mark); err != nil {
 				t.Error(err)
 			}
+
 			_ = filepath.WalkDir(base, func(p string, _ os.DirEntry, err error) error {
 				if filepath.Base(p) == "evil" {
 					t.Errorf("%q was made", p)
@@ -610,10 +695,13 @@ func TestWalltime(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v, messages %q", err, messages)
 	}
+
 	y.check(t)
+
 	if n := len(y.notes("make/000", "start")); n != 2 {
 		t.Errorf("begun %d times, expected two", n)
 	}
+
 	// Every epoch was made, in order; the one at the limit perhaps twice.
 	next, again := 0, 0
 	for _, l := range y.notes("make/000", "epoch") {
@@ -626,9 +714,11 @@ func TestWalltime(t *testing.T) {
 			t.Errorf("%q, expected epoch %d", l, next)
 		}
 	}
+
 	if next < 20 || again > 1 {
 		t.Errorf("%d epochs, %d of them twice", next, again)
 	}
+
 	if !strings.Contains(strings.Join(messages, "\n"), "it goes on where it stopped: its job reached its time limit (1)") {
 		t.Errorf("messages %q", messages)
 	}

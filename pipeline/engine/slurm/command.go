@@ -27,11 +27,13 @@ func environment() []string {
 		if k == "SLURM_CONF" {
 			return false
 		}
+
 		for _, p := range []string{"SLURM_", "SBATCH_", "SLURMD_", "SQUEUE_", "SCANCEL_", "SINFO_", "SALLOC_", "SRUN_"} {
 			if strings.HasPrefix(k, p) {
 				return true
 			}
 		}
+
 		return false
 	})
 }
@@ -51,11 +53,14 @@ func call(ctx context.Context, stdin string, name string, args ...string) (strin
 		if errors.Is(err, exec.ErrNotFound) {
 			return "", &UnavailableError{name}
 		}
+
 		if text == "" {
 			text = err.Error()
 		}
+
 		return "", fmt.Errorf("%s: %s", name, text)
 	}
+
 	return out.String(), nil
 }
 
@@ -84,12 +89,15 @@ func parseRows(out string) []row {
 		if len(f) < 6 {
 			continue
 		}
+
 		i, err := strconv.Atoi(f[2])
 		if err != nil {
 			i = -1
 		}
+
 		rows = append(rows, row{f[0], f[1], i, f[3], f[5], f[4]})
 	}
+
 	return rows
 }
 
@@ -101,6 +109,7 @@ func ended(state string) bool {
 		"TIMEOUT", "LAUNCH_FAILED", "RECONFIG_FAIL":
 		return true
 	}
+
 	return false
 }
 
@@ -112,6 +121,7 @@ func squeue(ctx context.Context, names []string) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	return parseRows(out), nil
 }
 
@@ -130,6 +140,7 @@ func passing(err error, inHand bool) bool {
 			return true
 		}
 	}
+
 	return inHand && strings.Contains(t, "submit limit") // of this user: there will be room again
 }
 
@@ -141,13 +152,16 @@ func indices(list []int) string {
 		for j+1 < len(list) && list[j+1] == list[j]+1 {
 			j++
 		}
+
 		if i == j {
 			parts = append(parts, strconv.Itoa(list[i]))
 		} else {
 			parts = append(parts, fmt.Sprintf("%d-%d", list[i], list[j]))
 		}
+
 		i = j + 1
 	}
+
 	return strings.Join(parts, ",")
 }
 
@@ -167,11 +181,13 @@ func askCluster(ctx context.Context, s job.Settings) cluster {
 			}
 		}
 	}
+
 	if out, err := call(ctx, "", "sinfo", "--noheader", "--format=%C|%P"); err == nil {
 		if cpus := processors(out, s.Partition); cpus > 0 {
 			c.slots = max(1, cpus/max(1, s.CPUs))
 		}
 	}
+
 	return c
 }
 
@@ -182,16 +198,20 @@ func processors(out, partitions string) int {
 	for _, l := range strings.Split(out, "\n") {
 		counts, name, _ := strings.Cut(strings.TrimSpace(l), "|")
 		name, isDefault := strings.CutSuffix(name, "*")
+
 		f := strings.Split(counts, "/")
 		if len(f) != 4 || partitions == "" && !isDefault || partitions != "" &&
 			!slices.Contains(strings.Split(partitions, ","), name) {
 			continue
 		}
+
 		allocated, err1 := strconv.Atoi(f[0])
+
 		idle, err2 := strconv.Atoi(f[1])
 		if err1 == nil && err2 == nil {
 			cpus += allocated + idle
 		}
 	}
+
 	return cpus
 }

@@ -13,6 +13,7 @@ func ExampleDisagreeError() {
 		Node:        "n7",
 		Differences: []slurm.Difference{{What: "kernels", Here: "avx512", There: "avx2"}},
 	}
+
 	fmt.Println(err)
 	// Output:
 	// node n7 does not agree with the machine of the run: kernels is "avx2" there and "avx512" here

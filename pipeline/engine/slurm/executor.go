@@ -69,6 +69,7 @@ func (b *batch) left() int {
 			n++
 		}
 	}
+
 	return n
 }
 
@@ -140,36 +141,47 @@ func (e *Executor) root(elem ...string) string {
 // Open reads what an earlier driver left, and learns of the cluster.
 func (e *Executor) Open(ctx context.Context, s *engine.Session) error {
 	e.ctx, e.s = ctx, s
+
 	var err error
 	if e.s.Dir, err = filepath.Abs(s.Dir); err != nil {
 		return fmt.Errorf("find workdir: %w", err)
 	}
+
 	if _, err := call(ctx, "", "squeue", "--version"); err != nil {
 		return err
 	}
+
 	if err := os.MkdirAll(e.root("batches"), 0o755); err != nil {
 		return &engine.WorkdirError{Dir: s.Dir, Err: err}
 	}
+
 	m, err := readJournal(e.root("journal"))
 	if err != nil {
 		return err
 	}
+
 	e.attempts, e.raised, e.noted = m.attempts, m.raised, m.noted
 	if e.j, err = openJournal(e.root("journal")); err != nil {
 		return err
 	}
+
 	e.attach(m.open)
+
 	if err := e.copyBinary(); err != nil {
 		return err
 	}
+
 	// A controller that is away must not stop the run; unknown limits have defaults.
 	c, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
+
 	e.cluster = askCluster(c, e.o.Settings)
 	if e.o.MaxRunning > 0 {
 		e.cluster.slots = min(e.cluster.slots, e.o.MaxRunning)
 	}
+
 	go e.loop()
+
 	return nil
 }
 
@@ -184,24 +196,30 @@ func (e *Executor) attach(open []opened) {
 			_ = e.j.write(entry{Of: o.name, Close: true})
 			continue
 		}
+
 		known[o.name] = true
 		b := &batch{
 			name: o.name, dir: dir, stage: plan.Stage, job: o.job, known: o.job != "", submitted: o.at, earlier: true,
 			read: map[string]bool{}, reported: map[string]bool{},
 		}
+
 		for _, specs := range plan.Elements {
 			b.elements = append(b.elements, &element{specs: specs, tasks: make([]*task, len(specs))})
 		}
+
 		if o.job == "" && time.Since(o.at) < time.Minute {
 			e.waitUntil = time.Now().Add(3 * time.Second) // its sbatch may just be through
 		}
+
 		e.batches = append(e.batches, b)
 	}
+
 	for _, n := range list(e.root("batches")) {
 		if !known[n] {
 			os.RemoveAll(e.root("batches", n))
 		}
 	}
+
 	e.attached = len(e.batches) == 0
 }
 
@@ -211,6 +229,7 @@ func list(dir string) []string {
 	for i, x := range entries {
 		names[i] = x.Name()
 	}
+
 	return names
 }
 
@@ -220,17 +239,21 @@ func (e *Executor) copyBinary() error {
 	if err != nil {
 		return fmt.Errorf("copy program for the nodes: %w", err)
 	}
+
 	e.binary = "../../bin/" + name
 	to := e.root("bin", name)
 	if _, err := os.Stat(to); err == nil {
 		return nil
 	}
+
 	if e.attached { // nobody runs an older one
 		os.RemoveAll(e.root("bin"))
 	}
+
 	if err := os.MkdirAll(e.root("bin"), 0o755); err != nil {
 		return &engine.WorkdirError{Dir: e.s.Dir, Err: err}
 	}
+
 	tmp := to + ".tmp"
 	err = func() error {
 		from, err := os.Open(e.o.Binary)
@@ -238,20 +261,26 @@ func (e *Executor) copyBinary() error {
 			return err
 		}
 		defer from.Close()
+
 		f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o755)
 		if err != nil {
 			return err
 		}
+
 		_, err = io.Copy(f, from)
+
 		return errors.Join(err, f.Chmod(0o755), f.Sync(), f.Close())
 	}()
+
 	if err == nil {
 		err = os.Rename(tmp, to)
 	}
+
 	if err != nil {
 		os.Remove(tmp)
 		return fmt.Errorf("copy program for the nodes: %w", err)
 	}
+
 	return nil
 }
 
@@ -263,6 +292,7 @@ func (e *Executor) Do(ctx context.Context, w *engine.Work) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+
 	select {
 	case err := <-t.done:
 		return err
@@ -277,11 +307,13 @@ func (e *Executor) Drain() {
 	if e.ctx.Err() != nil {
 		return
 	}
+
 	e.post(func() {
 		e.draining = true
 		for _, t := range e.pending {
 			t.done <- engine.ErrNotStarted
 		}
+
 		e.pending = nil
 	})
 }
@@ -300,6 +332,7 @@ func (e *Executor) loop() {
 	tick := time.NewTicker(e.o.Tick)
 	defer tick.Stop()
 	e.changed = time.Now()
+
 	var last time.Time
 	for {
 		select {
@@ -309,8 +342,10 @@ func (e *Executor) loop() {
 				t.done <- engine.ErrNotStarted
 				continue
 			}
+
 			e.pending = append(e.pending, t)
 			continue
+
 		case f := <-e.todo:
 			f()
 			continue
@@ -318,11 +353,13 @@ func (e *Executor) loop() {
 			return
 		case <-tick.C:
 		}
+
 		// The longer nothing happens the more rarely the store is looked at.
 		now := time.Now()
 		if quiet := now.Sub(e.changed); now.Sub(last) < min(quiet/50, 3*time.Second) {
 			continue
 		}
+
 		last = now
 		e.results(now)
 		e.ask(now)

@@ -52,20 +52,25 @@ type memory struct {
 // that was cut is left out.
 func readJournal(path string) (memory, error) {
 	m := memory{attempts: map[string]int{}, raised: map[string]int{}, noted: map[string]bool{}}
+
 	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return m, nil
 	}
+
 	if err != nil {
 		return m, fmt.Errorf("read journal: %w", err)
 	}
+
 	sc := bufio.NewScanner(bytes.NewReader(b))
 	sc.Buffer(nil, 1<<20)
+
 	for sc.Scan() {
 		var e entry
 		if json.Unmarshal(sc.Bytes(), &e) != nil {
 			continue
 		}
+
 		switch {
 		case e.Open != "":
 			m.open = append(m.open, opened{name: e.Open, at: e.Time})
@@ -73,6 +78,7 @@ func readJournal(path string) (memory, error) {
 			m.attempts[e.Died]++
 			m.raised[e.Died] = e.Memory
 			m.noted[e.Note] = true
+
 		case e.Of != "":
 			for i := range m.open {
 				if m.open[i].name == e.Of {
@@ -80,11 +86,13 @@ func readJournal(path string) (memory, error) {
 						m.open = append(m.open[:i], m.open[i+1:]...)
 						break
 					}
+
 					m.open[i].job = e.Job
 				}
 			}
 		}
 	}
+
 	return m, nil
 }
 
@@ -93,6 +101,7 @@ func openJournal(path string) (*journal, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open journal: %w", err)
 	}
+
 	return &journal{f}, nil
 }
 
@@ -103,12 +112,15 @@ func (j *journal) write(e entry) error {
 		// A line that a killed driver cut short must not take in this one.
 		_, err = j.f.Write(append(append([]byte("\n"), b...), '\n'))
 	}
+
 	if err == nil {
 		err = j.f.Sync()
 	}
+
 	if err != nil {
 		return fmt.Errorf("write journal: %w", err)
 	}
+
 	return nil
 }
 
@@ -136,16 +148,20 @@ func ReadBatch(path string) (*Batch, bool, error) {
 	if err != nil {
 		return nil, false, fmt.Errorf("read plan: %w", err)
 	}
+
 	if !bytes.HasPrefix(bytes.TrimSpace(b), []byte(`{"doubletake_batch"`)) {
 		return nil, false, nil
 	}
+
 	var x Batch
 	if err := json.Unmarshal(b, &x); err != nil {
 		return nil, true, fmt.Errorf("read plan %s: %w", path, err)
 	}
+
 	if x.Format != BatchFormat {
 		return nil, true, fmt.Errorf("read plan %s: format %q is not %s, this program's", path, x.Format, BatchFormat)
 	}
+
 	return &x, true, nil
 }
 
@@ -154,10 +170,12 @@ func (b *Batch) write(dir string) error {
 	if err != nil {
 		return fmt.Errorf("write plan: %w", err)
 	}
+
 	for _, d := range []string{"log", "failed"} {
 		if err := os.MkdirAll(filepath.Join(dir, d), 0o755); err != nil {
 			return fmt.Errorf("make batch folder: %w", err)
 		}
 	}
+
 	return engine.WriteFile(filepath.Join(dir, "plan.json"), js)
 }

@@ -56,14 +56,17 @@ func (o *Options) defaults() {
 			*d = v
 		}
 	}
+
 	set(&o.Tick, 200*time.Millisecond)
 	set(&o.Query, time.Second)
 	set(&o.Settle, 4*time.Second)
 	set(&o.Grace, 30*time.Second)
 	set(&o.Linger, 5*time.Second)
+
 	if o.Pack == 0 {
 		o.Pack = 60
 	}
+
 	if o.Notify == nil {
 		o.Notify = func(string) {}
 	}
@@ -82,10 +85,12 @@ func settles(state, reason string) bool {
 	if strings.HasPrefix(state, "REQUEUE_HOLD") || strings.HasPrefix(state, "SPECIAL_EXIT") {
 		return false
 	}
+
 	switch reason {
 	case "", "None", "Resources", "Priority", "JobArrayTaskLimit", "BeginTime", "Cleaning", "Prolog", "Dependency",
 		"Licenses", "Reservation", "JobArrayTaskLimit)":
 		return true
 	}
+
 	return false
 }

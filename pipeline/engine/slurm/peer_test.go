@@ -33,15 +33,19 @@ func TestPeer(t *testing.T) {
 		t.Skip("takes ten minutes and wants snakemake, mariadb-server, slurmdbd and slurm-wlm-mysql-plugin: " +
 			"DOUBLETAKE_PEER=1")
 	}
+
 	version, err := exec.Command("snakemake", "--version").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Setenv("SLURMTEST_ACCOUNTING", "1")
+
 	c, err := slurmtest.Up()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(c.Down)
 	t.Setenv("SLURM_CONF", c.Conf())
 	c.Slurm(t, "sacctmgr", "-i", "add", "account", "lab")
@@ -54,12 +58,15 @@ func TestPeer(t *testing.T) {
 		fmt.Fprintf(&table, "| %s | %.0f s | %s | %s | %d | %s |\n", who, time.Since(began).Seconds(), made, noticed, jobs,
 			load())
 	}
+
 	y, dir := newToy(t, 343, 100)
 	y.Options.Partition = ""
 	began, before := time.Now(), all()
+
 	if _, _, err := y.run(t.Context(), t, dir, false); err != nil {
 		t.Fatal(err)
 	}
+
 	y.check(t)
 	row("`pipeline run --executor slurm`", began, "343", "343", all()-before)
 
@@ -68,6 +75,7 @@ func TestPeer(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, "Snakefile"), []byte(snakefile), 0o644); err != nil {
 			t.Fatal(err)
 		}
+
 		c.Ready(t, slurmtest.Test)
 		began, before = time.Now(), all()
 		messages := &words{}
@@ -79,15 +87,19 @@ func TestPeer(t *testing.T) {
 		err := cmd.Run()
 		out, _ := os.ReadDir(filepath.Join(dir, "out"))
 		noticed := strings.Count(messages.String(), "Finished job ")
+
 		if len(out) == 0 {
 			t.Fatalf("snakemake made nothing: %v: %s", err, messages)
 		}
+
 		row(fmt.Sprintf("Snakemake %s `--slurm -j %s`", strings.TrimSpace(string(version)), jobs), began,
 			fmt.Sprint(min(len(out), 343)), fmt.Sprint(min(noticed, 343)), all()-before)
+
 		if ids := strings.Fields(c.Slurm(t, "squeue", "-h", "-o", "%A")); len(ids) > 0 {
 			c.Slurm(t, "scancel", ids...)
 		}
 	}
+
 	t.Logf("343 tasks of 0.1 s, 6 slots; Snakemake was ended after %v\n\n| | time | outputs made | noticed by the "+
 		"driver | jobs | load |\n|---|---|---|---|---|---|\n%s", peerLimit, table.String())
 }

@@ -25,16 +25,19 @@ func (e *Executor) startProbe(now time.Time) {
 	if e.probe != nil {
 		return
 	}
+
 	name := "dt-probe-" + e.run
 	b := &batch{
 		name: name, dir: e.root("batches", name), stage: e.pending[0].w.Task.Stage, read: map[string]bool{},
 		reported: map[string]bool{}, ready: true,
 	}
+
 	b.elements = []*element{{}}
 	if err := e.write(b, true); err != nil {
 		e.fatal, e.probed = err, true
 		return
 	}
+
 	e.probe, e.probeFrom = b, now
 	e.sbatch(b)
 }
@@ -48,7 +51,9 @@ func (e *Executor) answer(now time.Time) {
 		}
 		return
 	}
+
 	js, err := os.ReadFile(filepath.Join(b.dir, "probe.json"))
+
 	el := b.elements[0]
 	switch {
 	case err == nil:
@@ -56,6 +61,7 @@ func (e *Executor) answer(now time.Time) {
 		if json.Unmarshal(js, &a) != nil {
 			return
 		}
+
 		e.least = 5 * a.Seconds // a start is at most a sixth of a job
 		switch {
 		case a.Error != "":
@@ -65,17 +71,21 @@ func (e *Executor) answer(now time.Time) {
 				e.fatal = fmt.Errorf("probe the nodes: %w", err)
 			}
 		}
+
 		early, late := b.submitted.Add(-skewed), now.Add(skewed)
 		if a.Now.Before(early) || a.Now.After(late) {
 			e.o.Notify(fmt.Sprintf("the clock of node %s differs: it was %s there when it was %s here; results do not depend "+
 				"on it, times in manifests do", a.Node, a.Now.UTC().Format(time.TimeOnly), now.UTC().Format(time.TimeOnly)))
 		}
+
 		e.endProbe()
+
 	case !el.over.IsZero() && now.Sub(el.over) > e.o.Settle:
 		log := filepath.Join(b.dir, "log", "0.log")
 		e.fatal = fmt.Errorf("probe the nodes: the probe job %s ended %s on %s and left no answer; can the nodes run %s, "+
 			"and do they see %s? its log ends with:\n    %s", b.job, el.state, el.node, e.root("bin"), b.dir, tail(log, 8))
 		e.endProbe()
+
 	case now.Sub(e.probeFrom) > patience && !e.probed:
 		e.probed = true // go on; a late report still counts
 	}
@@ -97,9 +107,11 @@ func contentName(path string) (string, error) {
 		return "", err
 	}
 	defer f.Close()
+
 	h := sha256.New()
 	if _, err := io.Copy(h, f); err != nil {
 		return "", err
 	}
+
 	return hex.EncodeToString(h.Sum(nil))[:24], nil
 }

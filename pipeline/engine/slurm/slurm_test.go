@@ -45,6 +45,7 @@ func TestParseRows(t *testing.T) {
 		{"dt-x", "52", 2, "RUNNING", "None", "n2"},
 		{"dt-x", "52", 6, "PENDING", "a|b", ""},
 	}
+
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v", got)
 	}
@@ -96,6 +97,7 @@ func TestVerdict(t *testing.T) {
 // queued again has not ended.
 func TestHear(t *testing.T) {
 	now := time.Now()
+
 	first := []row{{"dt-a", "7", 0, "RUNNING", "None", "n1"}, {"dt-a", "7", 1, "PENDING", "Resources", ""}}
 	for _, c := range []struct {
 		name  string
@@ -118,6 +120,7 @@ func TestHear(t *testing.T) {
 		e.batches, e.attached = []*batch{b}, true
 		e.update(now.Add(-2*time.Second), first)
 		e.update(now, c.then)
+
 		if el := b.elements[1]; el.state != c.state || el.over.IsZero() == c.over {
 			t.Errorf("%s: state %q, over %v", c.name, el.state, el.over)
 		}
@@ -130,6 +133,7 @@ func TestHear(t *testing.T) {
 func TestProbeAnswer(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	here := []kv.Pair{{Key: "the program's version", Value: "1"}, {Key: "the set of numeric kernels", Value: "avx512"}}
+
 	mixed := []kv.Pair{{Key: "the program's version", Value: "1"}, {Key: "the set of numeric kernels", Value: "avx2"}}
 	for _, c := range []struct {
 		name        string
@@ -177,19 +181,24 @@ func TestProbeAnswer(t *testing.T) {
 				name: "dt-probe", dir: filepath.Join(dir, "batch"), job: "1",
 				submitted: now.Add(-2 * time.Second), elements: []*element{{}},
 			}
+
 			c.answer.Node = "n7"
 			js, err := json.Marshal(c.answer)
 			if err = errors.Join(err, os.Mkdir(e.probe.dir, 0o755),
 				os.WriteFile(filepath.Join(e.probe.dir, "probe.json"), js, 0o644)); err != nil {
 				t.Fatal(err)
 			}
+
 			e.answer(now)
+
 			if !e.probed || e.probe != nil {
 				t.Error("the answer is not taken")
 			}
+
 			if text != c.text && (c.text == "" || !strings.Contains(text, c.text)) {
 				t.Errorf("text %q, expected %q", text, c.text)
 			}
+
 			if c.fatal == "" && e.fatal != nil || c.fatal != "" &&
 				(e.fatal == nil || !strings.Contains(e.fatal.Error(), c.fatal)) {
 				t.Errorf("error %v, expected %q", e.fatal, c.fatal)
@@ -243,6 +252,7 @@ func TestJournal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, e := range []entry{
 		{Open: "a"},
 		{Of: "a", Job: "7"},
@@ -255,21 +265,27 @@ func TestJournal(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	if _, err := j.f.WriteString(`{"open":"c`); err != nil {
 		t.Fatal(err)
 	}
+
 	j.f.Close()
+
 	if j, err = openJournal(path); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := errors.Join(j.write(entry{Open: "d"}), j.f.Close()); err != nil {
 		t.Fatal(err)
 	}
+
 	m, err := readJournal(path)
 	if err != nil || len(m.open) != 2 || m.open[0].name != "b" || m.open[1].name != "d" || m.attempts["k"] != 2 ||
 		m.raised["k"] != 1 {
 		t.Errorf("%+v, %v", m, err)
 	}
+
 	if m, err := readJournal(filepath.Join(t.TempDir(), "none")); err != nil || len(m.open) != 0 {
 		t.Errorf("%+v, %v", m, err)
 	}
@@ -279,12 +295,14 @@ func TestJournal(t *testing.T) {
 func TestScript(t *testing.T) {
 	e := &Executor{binary: "../../bin/0123"}
 	got, err := e.script(&batch{dir: "/x/$(evil)"}, job.Settings{Setup: []string{"module load 'a b'", `echo "it's"`}})
+
 	want := "#!/bin/bash -l\n:\nhere=$PWD\n'module' 'load' 'a b' || { echo 'setup command 1 failed'; exit 1; }\n'echo' " +
 		"'it'\\''s' || { echo 'setup command 2 failed'; exit 1; }\n" +
 		"cd -- \"$here\" && exec ../../bin/0123 exec --plan plan.json --index \"$SLURM_ARRAY_TASK_ID\"\n"
 	if err != nil || got != want {
 		t.Errorf("got\n%s\nexpected\n%s\n%v", got, want, err)
 	}
+
 	if got, err := e.script(&batch{dir: "/x"}, job.Settings{Setup: []string{"a; b"}}); err == nil {
 		t.Errorf("taken: %s", got)
 	}
@@ -300,9 +318,11 @@ func TestArguments(t *testing.T) {
 		"--parsable", "--job-name=dt-make-x-1", "--array=0-6", "--requeue", "--open-mode=append",
 		"--chdir=" + b.dir, "--output=log/%a.log",
 	}
+
 	if got := e.arguments(b, job.Settings{}); !reflect.DeepEqual(got, want) {
 		t.Errorf("%q", got)
 	}
+
 	b.limit, b.memory = 3, 1
 	want[2] = "--array=0-6%3"
 	want = append(want, "--partition=p", "--account=a", "--qos=q", "--time=1-0", "--mem=2097152K", "--cpus-per-task=4",
@@ -313,11 +333,13 @@ func TestArguments(t *testing.T) {
 	}); !reflect.DeepEqual(got, want) {
 		t.Errorf("%q", got)
 	}
+
 	// sbatch would replace %j in the path of a log: then the script opens it.
 	b.dir = "/w %j/x"
 	if got := strings.Join(e.arguments(b, job.Settings{}), " "); !strings.Contains(got, "--output=/dev/null") {
 		t.Error(got)
 	}
+
 	if s, err := e.script(b, job.Settings{}); err != nil ||
 		!strings.Contains(s, `exec >>log/"$SLURM_ARRAY_TASK_ID".log 2>&1`) {
 		t.Error(s, err)
@@ -333,6 +355,7 @@ func TestSettles(t *testing.T) {
 			t.Errorf("%q would be reported", r)
 		}
 	}
+
 	for _, r := range []string{
 		"PartitionTimeLimit", "PartitionNodeLimit", "PartitionConfig",
 		"QOSMaxWallDurationPerJobLimit", "QOSMaxCpuPerUserLimit", "AssocGrpCpuLimit", "ReqNodeNotAvail", "JobHeldUser",
@@ -342,6 +365,7 @@ func TestSettles(t *testing.T) {
 			t.Errorf("%q would not be reported", r)
 		}
 	}
+
 	if settles("REQUEUE_HOLD", "None") {
 		t.Error("a held job would not be reported")
 	}
@@ -351,6 +375,7 @@ func TestSettles(t *testing.T) {
 // because what follows it is stacks.
 func TestTail(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
+
 	stack := strings.Repeat("goroutine 1 [running]:\n", 30)
 	for in, want := range map[string]string{
 		"":                                   "",
@@ -363,10 +388,12 @@ func TestTail(t *testing.T) {
 		if err := os.WriteFile(path, []byte(in), 0o644); err != nil {
 			t.Fatal(err)
 		}
+
 		if got := tail(path, 3); got != want {
 			t.Errorf("%q: %q, expected %q", in, got, want)
 		}
 	}
+
 	if got := tail(path+"none", 3); got != "" {
 		t.Error(got)
 	}
@@ -374,13 +401,16 @@ func TestTail(t *testing.T) {
 
 func TestEnvironment(t *testing.T) {
 	t.Setenv("SLURM_CONF", "/x/slurm.conf")
+
 	for _, k := range []string{"SLURM_JOB_ID", "SBATCH_PARTITION", "SQUEUE_FORMAT", "SLURMD_NODENAME"} {
 		t.Setenv(k, "x")
 	}
+
 	env := strings.Join(environment(), "\n")
 	if !strings.Contains(env, "SLURM_CONF=/x/slurm.conf") || !strings.Contains(env, "PATH="+os.Getenv("PATH")) {
 		t.Error("too much is left out")
 	}
+
 	for _, k := range []string{"SLURM_JOB_ID=", "SBATCH_", "SQUEUE_", "SLURMD_"} {
 		if strings.Contains(env, k) {
 			t.Errorf("%s is left", k)

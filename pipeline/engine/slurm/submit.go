@@ -18,7 +18,9 @@ func (e *Executor) submit(now time.Time) {
 	if !e.attached || e.calling || e.ctx.Err() != nil {
 		return
 	}
+
 	e.join()
+
 	for _, b := range e.batches {
 		if b.ready {
 			if e.draining {
@@ -26,12 +28,15 @@ func (e *Executor) submit(now time.Time) {
 				e.fail(b, engine.ErrNotStarted)
 				return
 			}
+
 			if !now.Before(b.retryAt) {
 				e.sbatch(b)
 			}
+
 			return
 		}
 	}
+
 	var due []*task
 	for _, t := range e.pending {
 		if now.Before(t.notBefore) {
@@ -39,59 +44,72 @@ func (e *Executor) submit(now time.Time) {
 		}
 		due = append(due, t)
 	}
+
 	if len(due) == 0 {
 		e.throttle()
 		return
 	}
+
 	refusal := func(t *task) error {
 		if e.fatal != nil {
 			return e.fatal
 		}
 		return e.refused[t.w.Task.Stage]
 	}
+
 	before := len(e.pending)
 	e.pending = slices.DeleteFunc(e.pending, func(t *task) bool {
 		err := refusal(t)
 		if err != nil {
 			e.resolve(t, err)
 		}
+
 		return err != nil
 	})
+
 	if len(e.pending) < before {
 		return
 	}
+
 	// What belongs together comes together: wait for it a moment.
 	newest, oldest := due[0].came, due[0].came
 	for _, t := range due {
 		if t.came.After(newest) {
 			newest = t.came
 		}
+
 		if t.came.Before(oldest) {
 			oldest = t.came
 		}
 	}
+
 	if now.Sub(newest) < 150*time.Millisecond && now.Sub(oldest) < time.Second {
 		return
 	}
+
 	if !e.probed {
 		e.startProbe(now)
 		return
 	}
+
 	limit := 0
 	if e.o.MaxRunning > 0 {
 		others := 0
 		for _, b := range e.batches {
 			others += b.left()
 		}
+
 		if limit = e.o.MaxRunning - others; limit <= 0 {
 			e.throttle()
 			return
 		}
 	}
+
 	b := e.pack(due, limit)
 	if b == nil {
 		return
 	}
+
 	e.batches = append(e.batches, b)
 	e.sbatch(b)
 }
@@ -103,15 +121,18 @@ func (e *Executor) join() {
 		el *element
 		i  int
 	}
+
 	at := map[string]place{}
 	for _, b := range e.batches {
 		if !b.earlier {
 			continue
 		}
+
 		for _, el := range b.elements {
 			if el.closed || el.stopped || !el.over.IsZero() {
 				continue
 			}
+
 			for i, s := range el.specs {
 				if el.tasks[i] == nil && !el.failed[s.Key] && !e.handled[s.Key] {
 					at[s.Key] = place{el, i}
@@ -119,9 +140,11 @@ func (e *Executor) join() {
 			}
 		}
 	}
+
 	if len(at) == 0 {
 		return
 	}
+
 	e.pending = slices.DeleteFunc(e.pending, func(t *task) bool {
 		p, ok := at[t.w.Key]
 		if ok {
@@ -129,6 +152,7 @@ func (e *Executor) join() {
 			e.handled[t.w.Key] = true
 			p.el.tasks[p.i] = t
 		}
+
 		return ok
 	})
 }
@@ -139,6 +163,7 @@ func (e *Executor) join() {
 func (e *Executor) pack(due []*task, limit int) *batch {
 	stage, mem := due[0].w.Task.Stage, e.raised[due[0].w.Key]
 	var tasks []*task
+
 	total := 0.0
 	for _, t := range due {
 		if t.w.Task.Stage == stage && e.raised[t.w.Key] == mem {
@@ -146,6 +171,7 @@ func (e *Executor) pack(due []*task, limit int) *batch {
 			total += t.w.Expect
 		}
 	}
+
 	sort.SliceStable(tasks, func(i, j int) bool { return tasks[i].w.Task.ID < tasks[j].w.Task.ID })
 	aim := max(min(e.o.Pack, total/float64(3*e.cluster.slots)), e.least)
 	e.seq++
@@ -154,20 +180,25 @@ func (e *Executor) pack(due []*task, limit int) *batch {
 		name: name, dir: e.root("batches", name), stage: stage, limit: limit, memory: mem, read: map[string]bool{},
 		reported: map[string]bool{}, ready: true,
 	}
+
 	var el *element
+
 	sum := 0.0
 	for _, t := range tasks {
 		if el == nil || sum+t.w.Expect > aim || len(el.tasks) >= 2000 {
 			if len(b.elements) == e.cluster.maxArray {
 				break
 			}
+
 			el, sum = &element{}, 0
 			b.elements = append(b.elements, el)
 		}
+
 		el.specs = append(el.specs, t.w.Spec())
 		el.tasks = append(el.tasks, t)
 		sum += t.w.Expect
 	}
+
 	taken := map[*task]bool{}
 	for _, el := range b.elements {
 		for _, t := range el.tasks {
@@ -179,14 +210,17 @@ func (e *Executor) pack(due []*task, limit int) *batch {
 					return nil
 				}
 			}
+
 			e.handled[t.w.Key] = true
 		}
 	}
+
 	e.pending = slices.DeleteFunc(e.pending, func(t *task) bool { return taken[t] })
 	if err := e.write(b, false); err != nil {
 		e.fail(b, err)
 		return nil
 	}
+
 	return b
 }
 
@@ -206,12 +240,15 @@ func (e *Executor) write(b *batch, probe bool) error {
 		Format: BatchFormat, Name: b.name, Stage: b.stage, Config: []byte(e.o.Config), Added: e.o.Added,
 		Dir: []byte(e.o.Dir), Facts: e.o.Facts, Written: time.Now(), Probe: probe,
 	}
+
 	for _, el := range b.elements {
 		x.Elements = append(x.Elements, el.specs)
 	}
+
 	if err := x.write(b.dir); err != nil {
 		return err
 	}
+
 	return e.j.write(entry{Open: b.name})
 }
 
@@ -233,28 +270,36 @@ func (e *Executor) fail(b *batch, err error) {
 func (e *Executor) script(b *batch, set job.Settings) (string, error) {
 	var s strings.Builder
 	s.WriteString("#!/bin/sh\n:\n")
+
 	if len(set.Setup) > 0 {
 		s.Reset()
 		s.WriteString("#!/bin/bash -l\n:\n") // module and its like are functions of a login shell
 	}
+
 	if e.plainOutput(b) {
 		s.WriteString("exec >>log/\"$SLURM_ARRAY_TASK_ID\".log 2>&1\n")
 	}
+
 	s.WriteString("here=$PWD\n")
+
 	for i, c := range set.Setup {
 		words, err := job.Words(c)
 		if err != nil {
 			return "", err
 		}
+
 		for j, w := range words {
 			if j > 0 {
 				s.WriteByte(' ')
 			}
 			s.WriteString(job.Quote(w))
 		}
+
 		fmt.Fprintf(&s, " || { echo 'setup command %d failed'; exit 1; }\n", i+1)
 	}
+
 	fmt.Fprintf(&s, "cd -- \"$here\" && exec %s exec --plan plan.json --index \"$SLURM_ARRAY_TASK_ID\"\n", e.binary)
+
 	return s.String(), nil
 }
 
@@ -270,27 +315,33 @@ func (e *Executor) arguments(b *batch, set job.Settings) []string {
 	} else {
 		b.limit = 0
 	}
+
 	output := "--output=log/%a.log"
 	if e.plainOutput(b) {
 		output = "--output=/dev/null"
 	}
+
 	args := []string{
 		"--parsable", "--job-name=" + b.name, array, "--requeue", "--open-mode=append", "--chdir=" + b.dir,
 		output,
 	}
+
 	opt := func(name, v string) {
 		if v != "" {
 			args = append(args, "--"+name+"="+v)
 		}
 	}
+
 	opt("partition", set.Partition)
 	opt("account", set.Account)
 	opt("qos", set.QOS)
 	opt("time", set.Time)
 	opt("mem", raise(set.Mem, e.o.RetryMem, b.memory))
+
 	if set.CPUs > 0 {
 		opt("cpus-per-task", strconv.Itoa(set.CPUs))
 	}
+
 	return append(args, set.Extra...)
 }
 
@@ -299,19 +350,23 @@ func raise(mem string, by float64, n int) string {
 	if n == 0 || by <= 1 || mem == "" {
 		return mem
 	}
+
 	digits := strings.TrimRight(mem, "KMGTkmgt")
 	x, err := strconv.ParseFloat(digits, 64)
 	if err != nil {
 		return mem
 	}
+
 	unit := strings.ToUpper(mem[len(digits):])
 	if unit == "" {
 		unit = "M"
 	}
+
 	kb := x * map[string]float64{"K": 1, "M": 1 << 10, "G": 1 << 20, "T": 1 << 30}[unit]
 	for range n {
 		kb *= by
 	}
+
 	return strconv.FormatInt(int64(kb), 10) + "K"
 }
 
@@ -324,6 +379,7 @@ func (e *Executor) sbatch(b *batch) {
 		e.fail(b, err)
 		return
 	}
+
 	args := e.arguments(b, set)
 	inHand := len(e.batches) > 1
 	again := b.tries > 0
@@ -332,6 +388,7 @@ func (e *Executor) sbatch(b *batch) {
 	go func() {
 		ctx := context.WithoutCancel(e.ctx)
 		var out string
+
 		var err error
 		if again { // the last try may have come through all the same
 			var rows []row
@@ -339,9 +396,11 @@ func (e *Executor) sbatch(b *batch) {
 				out = rows[0].job
 			}
 		}
+
 		if err == nil && out == "" {
 			out, err = call(ctx, script, "sbatch", args...)
 		}
+
 		e.post(func() {
 			e.calling = false
 			switch {
@@ -351,17 +410,21 @@ func (e *Executor) sbatch(b *batch) {
 				if b.tries > 2 {
 					e.o.Notify("jobs are accepted again")
 				}
+
 				if err := e.j.write(entry{Of: b.name, Job: b.job}); err != nil {
 					e.o.Notify(err.Error())
 				}
+
 				e.stir()
 				e.nextAsk = time.Now().Add(e.o.Query)
+
 			case passing(err, inHand):
 				wait := min(time.Second<<min(b.tries-1, 5), 30*time.Second)
 				b.retryAt = time.Now().Add(wait)
 				if b.tries == 2 {
 					e.o.Notify(fmt.Sprintf("jobs cannot be submitted now, tried again until they can: %s", firstLine(err.Error())))
 				}
+
 			default:
 				b.ready = false
 				refused := fmt.Errorf("submit to Slurm: %w", err)
@@ -382,21 +445,26 @@ func (e *Executor) throttle() {
 	if e.o.MaxRunning <= 0 {
 		return
 	}
+
 	free := e.o.MaxRunning
 	for _, b := range e.batches {
 		n := b.left()
 		if b.limit > 0 {
 			n = min(n, b.limit)
 		}
+
 		free -= n
 	}
+
 	if free <= 0 {
 		return
 	}
+
 	for _, b := range e.batches {
 		if b.job == "" || b.limit == 0 || b.left() <= b.limit {
 			continue
 		}
+
 		n := b.limit + free
 		e.calling = true
 		go func() {
@@ -404,6 +472,7 @@ func (e *Executor) throttle() {
 				"ArrayTaskThrottle="+strconv.Itoa(n))
 			e.post(func() {
 				e.calling = false
+
 				if err == nil {
 					b.limit = n
 				} else {
@@ -411,6 +480,7 @@ func (e *Executor) throttle() {
 				}
 			})
 		}()
+
 		return
 	}
 }

@@ -61,13 +61,16 @@ func (y *toy) plan() *engine.Plan {
 			ID: t.ID, Stage: t.Stage, Version: 1, Weight: t.Weight,
 			Local: []kv.Pair{{Key: "id", Value: t.ID}, {Key: "salt", Value: y.Salt}, {Key: "mode", Value: t.Mode}},
 		}
+
 		for _, n := range t.Needs {
 			et.Deps = append(et.Deps, engine.Dep{Task: n, Output: "out"})
 		}
+
 		et.Publish = []engine.Link{{Output: "out", Path: "published/" + strings.ReplaceAll(t.ID, "/", "_")}}
 		et.Run = func(ctx context.Context, j *engine.Job) error { return y.make(ctx, t, j) }
 		p.Tasks = append(p.Tasks, et)
 	}
+
 	return p
 }
 
@@ -79,18 +82,22 @@ func (y *toy) note(id, line string) error {
 	if err != nil {
 		return err
 	}
+
 	_, err = f.WriteString(line + "\n")
+
 	return errors.Join(err, f.Close())
 }
 
 func (y *toy) notes(id, word string) []string {
 	b, _ := os.ReadFile(filepath.Join(y.Notes, strings.ReplaceAll(id, "/", "_")))
+
 	var out []string
 	for _, l := range strings.Split(string(b), "\n") {
 		if strings.HasPrefix(l, word) {
 			out = append(out, l)
 		}
 	}
+
 	return out
 }
 
@@ -116,15 +123,19 @@ func (y *toy) make(ctx context.Context, t toyTask, j *engine.Job) error {
 	if err != nil {
 		return err
 	}
+
 	var out strings.Builder
 	fmt.Fprintf(&out, "%q %s\n", t.ID, y.Salt)
+
 	for _, n := range t.Needs {
 		b, err := os.ReadFile(j.Input(n, "out"))
 		if err != nil {
 			return err
 		}
+
 		out.Write(b)
 	}
+
 	switch t.Mode {
 	case "fail":
 		return errors.New("this toy always fails")
@@ -136,33 +147,39 @@ func (y *toy) make(ctx context.Context, t toyTask, j *engine.Job) error {
 		if len(y.notes(t.ID, "start")) == 1 {
 			return syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		}
+
 	case "hold":
 		for end := time.Now().Add(2 * patient); !y.let(); time.Sleep(50 * time.Millisecond) {
 			if ctx.Err() != nil || time.Now().After(end) {
 				return fmt.Errorf("held too long: %w", ctx.Err())
 			}
 		}
+
 	case "epochs":
 		dir, err := j.Scratch()
 		if err != nil {
 			return err
 		}
+
 		at := filepath.Join(dir, "checkpoint")
 		b, _ := os.ReadFile(at)
 		k, _ := strconv.Atoi(string(b))
 		for end := k + 3; k < end || k < 600 && len(y.notes(t.ID, "start")) == 1; k++ {
 			time.Sleep(time.Second)
+
 			if err := errors.Join(y.note(t.ID, fmt.Sprintf("epoch %d", k)),
 				engine.WriteFile(at, []byte(strconv.Itoa(k+1)))); err != nil {
 				return err
 			}
 		}
 	}
+
 	select {
 	case <-time.After(time.Duration(t.Millis) * time.Millisecond):
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+
 	return os.WriteFile(j.Output("out"), []byte(out.String()), 0o644)
 }
 
@@ -171,17 +188,21 @@ func readToy(path string) (*toy, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	var y toy
+
 	return &y, json.Unmarshal(b, &y)
 }
 
 func (y *toy) write(t testing.TB, dir string) string {
 	t.Helper()
 	b, err := json.Marshal(y)
+
 	path := filepath.Join(dir, "toy.json")
 	if err = errors.Join(err, os.MkdirAll(y.Notes, 0o755), os.WriteFile(path, b, 0o644)); err != nil {
 		t.Fatal(err)
 	}
+
 	return path
 }
 
@@ -199,18 +220,22 @@ func execToy(args []string) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 2
 	}
+
 	n, _ := strconv.Atoi(args[3])
 	load := func(config string, _ []string) (*engine.Worker, []kv.Pair, error) {
 		y, err := readToy(config)
 		if err != nil {
 			return nil, nil, err
 		}
+
 		return &engine.Worker{Plan: y.plan(), Program: "toy"}, []kv.Pair{{Key: "fact", Value: y.Fact}}, nil
 	}
+
 	code, err := Work(context.Background(), filepath.Dir(args[1]), b, n, load, explainToy, os.Stderr)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 	}
+
 	return code
 }
 
@@ -222,6 +247,7 @@ func (y *toy) options(file string) Options {
 	if o.Facts == nil {
 		o.Facts = []kv.Pair{{Key: "fact", Value: y.Fact}}
 	}
+
 	return o
 }
 
@@ -243,6 +269,7 @@ func driveToy(file string) int {
 		fmt.Println(err)
 		return 1
 	}
+
 	return 0
 }
 
@@ -260,6 +287,7 @@ var (
 		if err == nil {
 			err = os.Setenv("SLURM_CONF", c.Conf())
 		}
+
 		return c, err
 	})
 	atOnce = make(chan struct{}, 6) // tests that keep the processors busy
@@ -274,18 +302,23 @@ func TestMain(m *testing.M) {
 			os.Exit(driveToy(os.Args[2]))
 		}
 	}
+
 	flag.Parse()
+
 	if err := flag.Set("test.parallel", "32"); err != nil { // most only wait; atOnce holds the others back
 		panic(err)
 	}
+
 	code := m.Run()
 	if required() {
 		c, _ := shared()
 		if code != 0 {
 			fmt.Fprintln(os.Stderr, c.Logs())
 		}
+
 		c.Down()
 	}
+
 	os.Exit(code)
 }
 
@@ -295,11 +328,14 @@ func required() bool { return !testing.Short() && os.Getenv("DOUBLETAKE_REQUIRE_
 // started for the first that asks.
 func alone(t *testing.T) *slurmtest.Cluster {
 	t.Helper()
+
 	if !required() {
 		t.Skip("a real cluster takes minutes: DOUBLETAKE_REQUIRE_SLURM=1")
 	}
+
 	c, why := shared()
 	slurmtest.Required(t, c, why)
+
 	return c
 }
 
@@ -309,10 +345,12 @@ func parallel(t *testing.T, waits bool) *slurmtest.Cluster {
 	t.Helper()
 	c := alone(t)
 	t.Parallel()
+
 	if !waits {
 		atOnce <- struct{}{}
 		t.Cleanup(func() { <-atOnce })
 	}
+
 	return c
 }
 
@@ -323,13 +361,16 @@ func newToy(t *testing.T, n, millis int) (*toy, string) {
 	dir := t.TempDir()
 	y := &toy{Work: filepath.Join(dir, "work"), Notes: filepath.Join(dir, "notes"), Fact: "same", Retries: 2}
 	y.Options.Partition = wide.Name
+
 	var ids []string
 	for i := range n {
 		id := fmt.Sprintf("make/%03d", i)
 		ids = append(ids, id)
 		y.Tasks = append(y.Tasks, toyTask{ID: id, Stage: "make", Millis: millis, Weight: float64(millis) / 1000})
 	}
+
 	y.Tasks = append(y.Tasks, toyTask{ID: "join", Stage: "join", Needs: ids, Weight: 0.01})
+
 	return y, dir
 }
 
@@ -344,6 +385,7 @@ func (y *toy) run(ctx context.Context, t *testing.T, dir string, keep bool) (*en
 			y.notify(s)
 		}
 	}
+
 	res, err := engine.Run(ctx, y.plan(), engine.Options{
 		Executor: New(o), KeepGoing: keep, Program: "toy",
 		Observe: func(e engine.Event) {
@@ -352,17 +394,21 @@ func (y *toy) run(ctx context.Context, t *testing.T, dir string, keep bool) (*en
 			}
 		},
 	})
+
 	close(messages)
+
 	var all []string
 	for s := range messages {
 		all = append(all, s)
 	}
+
 	return res, all, err
 }
 
 // check compares every output with the expected one, and looks for leftovers.
 func (y *toy) check(t *testing.T) {
 	t.Helper()
+
 	for _, task := range y.Tasks {
 		name := filepath.Join("published", strings.ReplaceAll(task.ID, "/", "_"))
 		got, err := os.ReadFile(filepath.Join(y.Work, name))
@@ -370,10 +416,12 @@ func (y *toy) check(t *testing.T) {
 			t.Errorf("%s: %v", task.ID, err)
 			continue
 		}
+
 		if want := y.want(task.ID); string(got) != want {
 			t.Errorf("%s: got %q, expected %q", task.ID, got, want)
 		}
 	}
+
 	// Nothing torn lies about, and nothing of a dead copy.
 	for _, d := range []string{"tmp", "work"} {
 		if left, _ := os.ReadDir(filepath.Join(y.Work, ".cache", d)); len(left) > 0 {
@@ -386,10 +434,12 @@ func (y *toy) check(t *testing.T) {
 func (y *toy) want(id string) string {
 	i := slices.IndexFunc(y.Tasks, func(t toyTask) bool { return t.ID == id })
 	t := y.Tasks[i]
+
 	s := fmt.Sprintf("%q %s\n", id, y.Salt)
 	for _, n := range t.Needs {
 		s += y.want(n)
 	}
+
 	return s
 }
 
@@ -399,6 +449,7 @@ func (y *toy) starts() map[string]int {
 	for _, t := range y.Tasks {
 		m[t.ID] = len(y.notes(t.ID, "start"))
 	}
+
 	return m
 }
 
@@ -412,6 +463,7 @@ func (y *toy) node(id string) string {
 
 func (y *toy) once(t *testing.T) {
 	t.Helper()
+
 	for _, task := range y.Tasks {
 		if n := len(y.notes(task.ID, "start")); n != 1 {
 			t.Errorf("%s was begun %d times: %q", task.ID, n, y.notes(task.ID, "start"))
@@ -422,6 +474,7 @@ func (y *toy) once(t *testing.T) {
 // until waits for a condition; when it does not come that is an error.
 func until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
+
 	for end := time.Now().Add(patient); !ok(); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Errorf("%s: not within %v", what, patient)
@@ -449,6 +502,7 @@ func (y *toy) begun() int {
 	for _, k := range y.starts() {
 		n += min(k, 1)
 	}
+
 	return n
 }
 
@@ -479,7 +533,9 @@ func (y *toy) driver(t *testing.T, c *slurmtest.Cluster, dir string) (d *exec.Cm
 	if err := d.Start(); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { _ = d.Process.Kill(); _ = d.Wait() })
+
 	return d, messages
 }
 

@@ -22,15 +22,18 @@ func (e *Executor) results(now time.Time) {
 	for _, b := range e.batches {
 		inHand += b.left()
 	}
+
 	for _, b := range e.batches {
 		for _, el := range b.elements {
 			if el.closed || !el.unresolved() || el.state == "PENDING" && inHand > 500 {
 				continue
 			}
+
 			for i, t := range el.tasks {
 				if t == nil {
 					continue
 				}
+
 				if !t.w.Sealed() {
 					// They are made in this order: one look per job is enough.
 					if el.over.IsZero() && !b.earlier {
@@ -38,12 +41,15 @@ func (e *Executor) results(now time.Time) {
 					}
 					continue
 				}
+
 				el.tasks[i] = nil
 				e.resolve(t, nil)
 			}
 		}
+
 		e.failures(b)
 	}
+
 	if e.probe != nil {
 		e.answer(now)
 	}
@@ -54,6 +60,7 @@ func (e *Executor) failures(b *batch) {
 	if b.earlier && !e.attached {
 		return // see settleAttached
 	}
+
 	for n, f := range b.notes() {
 		el := b.elements[f.Element]
 		for i, t := range el.tasks {
@@ -69,19 +76,24 @@ func (e *Executor) failures(b *batch) {
 // notes reads the notes of failures that were not read yet, by name.
 func (b *batch) notes() map[string]Failure {
 	fresh := map[string]Failure{}
+
 	dir := filepath.Join(b.dir, "failed")
 	for _, n := range list(dir) {
 		if b.read[n] || strings.HasPrefix(n, ".") {
 			continue
 		}
+
 		js, err := os.ReadFile(filepath.Join(dir, n))
+
 		var f Failure
 		if err != nil || json.Unmarshal(js, &f) != nil || f.Element < 0 || f.Element >= len(b.elements) {
 			continue
 		}
+
 		b.read[n] = true
 		fresh[n] = f
 	}
+
 	return fresh
 }
 
@@ -101,19 +113,25 @@ func (e *TaskError) Error() string {
 	var b strings.Builder
 	b.WriteString(e.Text)
 	fmt.Fprintf(&b, " (job %s", e.Job)
+
 	if e.Node != "" {
 		fmt.Fprintf(&b, " on %s", e.Node)
 	}
+
 	if e.Of > 1 {
 		fmt.Fprintf(&b, ", tried %d times", e.Of)
 	}
+
 	b.WriteString(")")
+
 	if e.Log != "" {
 		fmt.Fprintf(&b, "; log %s", e.Log)
 	}
+
 	if e.Tail != "" {
 		fmt.Fprintf(&b, " ends with:\n    %s", strings.ReplaceAll(e.Tail, "\n", "\n    "))
 	}
+
 	return b.String()
 }
 
@@ -135,9 +153,11 @@ func tail(path string, lines int) string {
 		return ""
 	}
 	defer f.Close()
+
 	if fi, err := f.Stat(); err == nil && fi.Size() > 8192 {
 		_, _ = f.Seek(-8192, io.SeekEnd)
 	}
+
 	b, _ := io.ReadAll(f)
 	all := strings.Split(strings.TrimRight(string(b), "\n"), "\n")
 	from := max(0, len(all)-lines)
@@ -147,6 +167,7 @@ func tail(path string, lines int) string {
 			break
 		}
 	}
+
 	return strings.ToValidUTF8(strings.Join(all[from:min(from+lines, len(all))], "\n"), "?")
 }
 
@@ -163,18 +184,22 @@ type ending struct {
 // that is wanted.
 func (e *Executor) died(t *task, err *TaskError, end ending) {
 	key, again, more := t.w.Key, end.again, end.more
+
 	// Clocks of nodes differ: what counts is that there is another checkpoint.
 	last := t.w.Progress()
 	progress := end.cut && !last.IsZero() && !last.Equal(t.before)
 	if !progress {
 		e.attempts[key]++
+
 		if more && e.o.RetryMem > 1 {
 			e.raised[key]++
 		}
+
 		if werr := e.j.write(entry{Died: key, Why: err.Text, Note: end.note, Memory: e.raised[key]}); werr != nil {
 			e.o.Notify(werr.Error())
 		}
 	}
+
 	err.Of = e.attempts[key]
 	switch {
 	case e.draining && again:
@@ -186,6 +211,7 @@ func (e *Executor) died(t *task, err *TaskError, end ending) {
 		if progress {
 			how = "it goes on where it stopped"
 		}
+
 		t.w.Note(fmt.Sprintf("tried again, %s: %s", how, firstLine(err.Text)))
 		t.notBefore = time.Now().Add(min(time.Second<<min(e.attempts[key], 5), 30*time.Second) / 2)
 		e.pending = append(e.pending, t)
@@ -200,18 +226,22 @@ func (e *Executor) ask(now time.Time) {
 	if e.asking || now.Before(e.nextAsk) || now.Before(e.waitUntil) {
 		return
 	}
+
 	var names []string
 	for _, b := range e.batches {
 		if !b.ready {
 			names = append(names, b.name)
 		}
 	}
+
 	if e.probe != nil {
 		names = append(names, e.probe.name)
 	}
+
 	if len(names) == 0 {
 		return
 	}
+
 	e.asking = true
 	go func() {
 		rows, err := squeue(context.WithoutCancel(e.ctx), names)
@@ -220,6 +250,7 @@ func (e *Executor) ask(now time.Time) {
 			if quiet := time.Since(e.changed); quiet > 10*e.askEvery {
 				e.askEvery = min(e.askEvery*3/2, 15*time.Second)
 			}
+
 			e.nextAsk = time.Now().Add(e.askEvery)
 			if err != nil {
 				if !e.silent {
@@ -227,12 +258,15 @@ func (e *Executor) ask(now time.Time) {
 					e.o.Notify(fmt.Sprintf("the Slurm controller does not answer; jobs go on, and so does the run when it does (%s)",
 						firstLine(err.Error())))
 				}
+
 				return
 			}
+
 			if e.silent {
 				e.silent = false
 				e.o.Notify("the Slurm controller answers again")
 			}
+
 			e.update(now, rows)
 		})
 	}()
@@ -241,27 +275,33 @@ func (e *Executor) ask(now time.Time) {
 // update takes squeue's answer to a question asked at that time.
 func (e *Executor) update(asked time.Time, rows []row) {
 	of := map[string]*batch{}
+
 	all := e.batches
 	if e.probe != nil {
 		all = append(slices.Clone(all), e.probe)
 	}
+
 	for _, b := range all {
 		of[b.name] = b
 	}
+
 	seen := map[*element]bool{}
 	whole := map[*batch]string{}
 	some := map[*batch]bool{}
+
 	now := time.Now()
 	for _, r := range rows {
 		b := of[r.name]
 		if b == nil || r.index >= len(b.elements) {
 			continue
 		}
+
 		b.known, b.job, some[b] = true, r.job, true
 		if r.index < 0 {
 			whole[b] = r.state
 			continue
 		}
+
 		el := b.elements[r.index]
 		seen[el] = true
 		if el.state != r.state || el.reason != r.reason {
@@ -270,16 +310,19 @@ func (e *Executor) update(asked time.Time, rows []row) {
 				e.stir()
 			}
 		}
+
 		el.state, el.reason = r.state, r.reason
 		if r.node != "" {
 			el.node = r.node
 		}
+
 		switch {
 		case ended(r.state) && el.over.IsZero():
 			el.over = now
 		case !ended(r.state):
 			el.over = time.Time{} // requeued
 		}
+
 		if r.state == "RUNNING" {
 			for _, t := range el.tasks {
 				if t != nil {
@@ -288,11 +331,13 @@ func (e *Executor) update(asked time.Time, rows []row) {
 			}
 		}
 	}
+
 	for _, b := range all {
 		for _, el := range b.elements {
 			// Not there though it was accepted before the question: gone.
 			if !seen[el] && el.over.IsZero() && b.known && b.submitted.Before(asked.Add(-time.Second)) {
 				el.over = now
+
 				// Of elements that are cancelled before they began Slurm keeps no
 				// record, but of others of the array, or one of it as a whole, for
 				// minutes (MinJobAge). A controller that knows nothing of the array
@@ -303,6 +348,7 @@ func (e *Executor) update(asked time.Time, rows []row) {
 			}
 		}
 	}
+
 	e.answered = asked
 	if !e.attached {
 		e.attached = true
@@ -320,6 +366,7 @@ func (e *Executor) settleAttached() {
 			e.forget(b)
 			continue
 		}
+
 		// What failed before is tried again; if its driver did not live to count it,
 		// it is counted now.
 		for n, f := range b.notes() {
@@ -327,6 +374,7 @@ func (e *Executor) settleAttached() {
 			if el.failed == nil {
 				el.failed = map[string]bool{}
 			}
+
 			el.failed[f.Key] = true
 			if note := b.name + "/" + n; !e.noted[note] {
 				e.attempts[f.Key]++
@@ -335,36 +383,46 @@ func (e *Executor) settleAttached() {
 				}
 			}
 		}
+
 		var superseded []int
 		for i, el := range b.elements {
 			if !el.over.IsZero() {
 				el.closed = true
 				continue
 			}
+
 			wanted := slices.ContainsFunc(el.specs, func(s engine.Spec) bool { return e.s.Current[s.Task] == s.Key })
 			if !wanted {
 				el.stopped = true
 				superseded = append(superseded, i)
+
 				for _, s := range el.specs {
 					e.handled[s.Key] = true // its leftovers are this run's to clear
 				}
+
 				continue
 			}
+
 			if el.state == "COMPLETING" { // its process has ended, well or not
 				el.failed = map[string]bool{}
 				for _, s := range el.specs {
 					el.failed[s.Key] = true
 				}
+
 				continue
 			}
+
 			kept++
 		}
+
 		e.scancel(b, superseded)
+
 		if len(superseded) > 0 {
 			e.o.Notify(fmt.Sprintf("%d jobs of an earlier run are cancelled: their results are not wanted any more",
 				len(superseded)))
 		}
 	}
+
 	if kept > 0 {
 		e.o.Notify(fmt.Sprintf("%d jobs of an earlier run are in hand and are waited for", kept))
 	}
@@ -375,13 +433,16 @@ func (e *Executor) scancel(b *batch, list []int) {
 	if len(list) == 0 || b.job == "" {
 		return
 	}
+
 	for _, i := range list {
 		b.elements[i].stopped = true
 	}
+
 	var args []string
 	for chunk := range slices.Chunk(list, 200) {
 		args = append(args, b.job+"_["+indices(chunk)+"]")
 	}
+
 	go func() { _, _ = call(context.WithoutCancel(e.ctx), "", "scancel", args...) }()
 }
 
@@ -392,6 +453,7 @@ func (e *Executor) judge(now time.Time) {
 		if b.ready {
 			continue
 		}
+
 		var stop []int
 		for i, el := range b.elements {
 			switch {
@@ -404,11 +466,14 @@ func (e *Executor) judge(now time.Time) {
 						t.w.Refresh()
 					}
 				}
+
 				if now.Sub(el.over) < e.o.Settle && !el.stopped {
 					break
 				}
+
 				e.bury(b, i)
 				el.closed = true
+
 			case el.over.IsZero() && e.draining && el.state == "PENDING" && !el.stopped:
 				stop = append(stop, i)
 			case el.over.IsZero() && e.spent(el):
@@ -416,13 +481,16 @@ func (e *Executor) judge(now time.Time) {
 				if el.sealedAt.IsZero() {
 					el.sealedAt = now
 				}
+
 				if !el.stopped && (el.state == "PENDING" || now.Sub(el.sealedAt) > 10*time.Second) {
 					stop = append(stop, i)
 				}
 			}
 		}
+
 		e.scancel(b, stop)
 		e.reasons(b, now)
+
 		if b.left() == 0 {
 			e.forget(b)
 		}
@@ -444,24 +512,30 @@ func (e *Executor) bury(b *batch, i int) {
 		if t == nil {
 			continue
 		}
+
 		el.tasks[k] = nil
+
 		if t.w.Sealed() {
 			e.resolve(t, nil)
 			continue
 		}
+
 		if el.stopped && e.draining {
 			e.resolve(t, engine.ErrNotStarted)
 			continue
 		}
+
 		job := fmt.Sprintf("%s_%d", b.job, i)
 		err := &TaskError{Task: t.w.Task.ID, Code: 1, Node: el.node, Job: job, Log: e.keepLog(b, i)}
 		err.Tail = tail(err.Log, 8)
+
 		state := el.state
 		if !ended(state) { // it is gone from the controller's memory
 			if known := account(e.ctx, job); known != "" {
 				state = known
 			}
 		}
+
 		var end ending
 		err.Text, end = verdict(state, el.reason, e.o.settings(b.stage).Time, err.Tail)
 		e.died(t, err, end)
@@ -492,6 +566,7 @@ func verdict(state, reason, limit, log string) (text string, end ending) {
 	case state == "PENDING" || state == "":
 		return "the controller has lost its job, which waited", ending{again: true}
 	}
+
 	return "its job is gone without a result or a reason (killed: memory, time limit or node)",
 		ending{again: true, more: true}
 }
@@ -508,14 +583,17 @@ func timeHint(t string) string {
 func account(ctx context.Context, job string) string {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
+
 	out, err := call(ctx, "", "sacct", "--noheader", "--parsable2", "--allocations", "--format=State", "--jobs="+job)
 	if err != nil {
 		return ""
 	}
+
 	f := strings.Fields(out)
 	if len(f) == 0 {
 		return ""
 	}
+
 	return f[0]
 }
 
@@ -526,15 +604,18 @@ func (e *Executor) reasons(b *batch, now time.Time) {
 			b.reported[el.reason] || now.Sub(el.waits) < e.o.Grace {
 			continue
 		}
+
 		for _, t := range el.tasks {
 			if t != nil {
 				b.reported[el.reason] = true
+
 				n := 0
 				for _, o := range b.elements {
 					if o.reason == el.reason && !o.closed {
 						n++
 					}
 				}
+
 				t.w.Note(fmt.Sprintf("waits in the queue with reason %s (job %s, %d such); it may never start: compare "+
 					"partition, account, qos, time, mem and cpus with what the cluster offers (sinfo, sacctmgr), or cancel with "+
 					"pipeline cancel", el.reason, b.job, n))
@@ -549,11 +630,13 @@ func (e *Executor) forget(b *batch) {
 	if err := e.j.write(entry{Of: b.name, Close: true}); err != nil {
 		e.o.Notify(err.Error())
 	}
+
 	if !b.failed {
 		os.RemoveAll(b.dir)
 	} else {
 		os.Remove(filepath.Join(b.dir, "plan.json")) // a job that comes late finds nothing to do
 	}
+
 	e.batches = slices.DeleteFunc(e.batches, func(o *batch) bool { return o == b })
 	e.stir()
 }

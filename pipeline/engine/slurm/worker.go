@@ -51,77 +51,97 @@ func Work(ctx context.Context, dir string, b *Batch, element int, load Load, exp
 	if err != nil {
 		return 1, fmt.Errorf("find plan: %w", err)
 	}
+
 	if element < 0 || element >= len(b.Elements) {
 		return 2, fmt.Errorf("index %d is not in the plan, which has %d", element, len(b.Elements))
 	}
+
 	node := os.Getenv("SLURMD_NODENAME")
 	if node == "" {
 		node, _ = os.Hostname()
 	}
+
 	job := os.Getenv("SLURM_ARRAY_JOB_ID") + "_" + os.Getenv("SLURM_ARRAY_TASK_ID")
 	if n := os.Getenv("SLURM_RESTART_COUNT"); n != "" {
 		job += " requeued " + n
 	}
+
 	fmt.Fprintf(log, "%s on %s, job %s, %d tasks\n", time.Now().Format(time.DateTime), node, job, len(b.Elements[element]))
 
 	var k *engine.Worker
 	var facts []kv.Pair
 	began := time.Now()
+
 	if err = os.Chdir(string(b.Dir)); err == nil {
 		k, facts, err = load(string(b.Config), b.Added)
 	}
+
 	if b.Probe {
 		a := Answer{Node: node, Facts: facts, Now: time.Now(), Seconds: time.Since(began).Seconds()}
 		if err != nil {
 			_, a.Error = explain(err)
 		}
+
 		js, err := json.Marshal(a)
 		if err == nil {
 			err = engine.WriteFile(filepath.Join(dir, "probe.json"), js)
 		}
+
 		if err != nil {
 			return 1, fmt.Errorf("answer the probe: %w", err)
 		}
+
 		return 0, nil
 	}
+
 	if err == nil {
 		err = disagree(b.Facts, facts, node)
 	}
+
 	worst := 0
 	for i, s := range b.Elements[element] {
 		if ctx.Err() != nil {
 			return 130, ctx.Err()
 		}
+
 		began := time.Now()
 		taskErr := err
+
 		ran := false
 		if taskErr == nil {
 			ran, taskErr = k.Make(ctx, s)
 		}
+
 		if ctx.Err() != nil {
 			return 130, ctx.Err()
 		}
+
 		if taskErr == nil {
 			done := "made"
 			if !ran {
 				done = "was there"
 			}
+
 			fmt.Fprintf(log, "%s: %s, %.2f s\n", s.Task, done, time.Since(began).Seconds())
 			continue
 		}
+
 		f := Failure{Element: element, Key: s.Key, Task: s.Task, Node: node, Job: job}
 		f.Code, f.Text = explain(taskErr)
 		worst = max(worst, 1)
 		fmt.Fprintf(log, "%s: failed: %s\n", s.Task, f.Text)
+
 		js, e := json.Marshal(f)
 		if e == nil {
 			e = engine.WriteFile(filepath.Join(dir, "failed", fmt.Sprintf("%d-%d-%s-%d.json", element, i, node, os.Getpid())),
 				js)
 		}
+
 		if e != nil {
 			return 1, fmt.Errorf("note a failure: %w", e)
 		}
 	}
+
 	return worst, nil
 }
 
@@ -139,6 +159,7 @@ func (e *DisagreeError) Error() string {
 	for _, d := range e.Differences {
 		list = append(list, fmt.Sprintf("%s is %q there and %q here", d.What, d.There, d.Here))
 	}
+
 	return fmt.Sprintf("node %s does not agree with the machine of the run: %s", e.Node, strings.Join(list, ", "))
 }
 
@@ -151,12 +172,15 @@ func disagree(here, there []kv.Pair, node string) error {
 				found = g.Value
 			}
 		}
+
 		if found != f.Value {
 			e.Differences = append(e.Differences, Difference{f.Key, f.Value, found})
 		}
 	}
+
 	if len(e.Differences) == 0 {
 		return nil
 	}
+
 	return e
 }

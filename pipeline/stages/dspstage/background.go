@@ -43,30 +43,38 @@ func planBackground(exp plan.Experiment, rec *ingeststage.Recordings) *engine.De
 	if len(rec.Backgrounds) == 0 {
 		return nil
 	}
+
 	t := &engine.Task{
 		ID: exp.ID("dsp", "background"), Stage: "dsp", Version: version, Weight: 0.05,
 		Config: rec.Settings,
 	}
+
 	for _, r := range rec.Backgrounds {
 		r.Needs(t)
 	}
+
 	if rec.Calibrator != nil {
 		t.Deps = append(t.Deps, *rec.Calibrator)
 	}
+
 	t.Run = func(ctx context.Context, j *engine.Job) error {
 		cal, err := ingeststage.Sensitivities(rec.Source, j)
 		if err != nil {
 			return err
 		}
+
 		var out Background
 		for _, r := range rec.Backgrounds {
 			if err := out.add(ctx, rec.Source, cal, r.Name, r.Path(j)); err != nil {
 				return ingeststage.Named(err, r.Path(j), r.Name)
 			}
 		}
+
 		return plan.WriteGob("background", j.Output(backgroundData), &out)
 	}
+
 	exp.Add(t)
+
 	return &engine.Dep{Task: t.ID, Output: backgroundData}
 }
 
@@ -85,10 +93,12 @@ func (bg *Background) add(ctx context.Context, src *plan.Source, cal []ingeststa
 	if err != nil {
 		return err
 	}
+
 	_, warnings, err := stats.Scan(ctx, rd, run)
 	if err != nil {
 		return err
 	}
+
 	for _, w := range slices.Concat(info.Warnings, warnings) {
 		w.Path = name
 		bg.Warnings = append(bg.Warnings, w)
@@ -100,6 +110,7 @@ func (bg *Background) add(ctx context.Context, src *plan.Source, cal []ingeststa
 		if err != nil {
 			return err
 		}
+
 		for _, t := range c.Tones {
 			at := slices.IndexFunc(tones, func(s tone) bool { return math.Abs(s.Hz-t.Hz) < 2*c.BinHz })
 			switch {
@@ -109,8 +120,10 @@ func (bg *Background) add(ctx context.Context, src *plan.Source, cal []ingeststa
 				tones[at] = tone{t, c.Name, c.Unit}
 			}
 		}
+
 		bg.Channels = append(bg.Channels, *c)
 	}
+
 	if len(tones) > 0 {
 		bg.Warnings = append(bg.Warnings, ingest.Warning{
 			Path: name, Code: "background-tones",
@@ -126,10 +139,12 @@ func measureChannel(ctx context.Context, rd ingest.Reader, src *plan.Source, cal
 	info ingest.Info, k int,
 ) (*backgroundChannel, error) {
 	ch := info.Channels[k]
+
 	scale, err := ingeststage.ScaleOf(src, cal, info, k)
 	if err != nil {
 		return nil, err
 	}
+
 	if ch.RateHz <= 0 {
 		return nil, &fault.Error{
 			Path: info.Path, Want: "a sampling rate", Found: "none in the file",
@@ -138,16 +153,20 @@ func measureChannel(ctx context.Context, rd ingest.Reader, src *plan.Source, cal
 	}
 
 	m, err := dsp.MeasureBackground(ctx, rd, k, 0, ch.Samples, ch.RateHz)
+
 	var de *fault.Error
 	if errors.As(err, &de) && de.Path == "" {
 		return nil, &fault.Error{Path: info.Path, Place: "channel " + ch.Name, Want: de.Want, Found: de.Found, Hint: de.Hint}
 	}
+
 	if err != nil {
 		return nil, err
 	}
+
 	for i := range m.Density {
 		m.Density[i] *= scale.Factor * scale.Factor
 	}
+
 	for i := range m.Tones {
 		m.Tones[i].MeanSquare *= scale.Factor * scale.Factor
 	}
@@ -167,15 +186,18 @@ type tone struct {
 func describe(tones []tone) string {
 	slices.SortStableFunc(tones, func(a, b tone) int { return cmp.Compare(b.MeanSquare, a.MeanSquare) })
 	const most = 8
+
 	var parts []string
 	for _, t := range tones[:min(most, len(tones))] {
 		ref, levelUnit := dsp.Reference(t.unit)
 		parts = append(parts, fmt.Sprintf("%.4g Hz (%.1f %s, channel %s)", t.Hz, dsp.LevelDB(t.MeanSquare, ref), levelUnit,
 			t.channel))
 	}
+
 	if n := len(tones) - most; n > 0 {
 		parts = append(parts, fmt.Sprintf("and %d weaker", n))
 	}
+
 	return strings.Join(parts, ", ")
 }
 
@@ -183,6 +205,7 @@ func describe(tones []tone) string {
 // names the file that asks for it in errors.
 func (bg *Background) Of(name, unit, path string) ([]dsp.BackgroundRecording, error) {
 	var out []dsp.BackgroundRecording
+
 	var have []string
 	for i := range bg.Channels {
 		c := &bg.Channels[i]
@@ -190,6 +213,7 @@ func (bg *Background) Of(name, unit, path string) ([]dsp.BackgroundRecording, er
 			have = append(have, c.Name)
 			continue
 		}
+
 		if c.Unit != unit {
 			return nil, &fault.Error{
 				Path: path, Place: "channel " + name,
@@ -197,14 +221,17 @@ func (bg *Background) Of(name, unit, path string) ([]dsp.BackgroundRecording, er
 				Found: fmt.Sprintf("%q", unit),
 			}
 		}
+
 		out = append(out, dsp.BackgroundRecording{File: c.File, Seconds: c.Seconds, Background: &c.Background})
 	}
+
 	if len(out) == 0 {
 		return nil, &fault.Error{
 			Path: path, Place: "channel " + name,
 			Want: "this channel in the background's recordings", Found: strings.Join(slices.Compact(have), ", "),
 		}
 	}
+
 	return out, nil
 }
 

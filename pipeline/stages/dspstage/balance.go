@@ -26,12 +26,15 @@ func (f *Loads) outcomeUnit(role, file string) string {
 	if u, ok := config.Find(f.Src.In.Units, role); ok {
 		return u
 	}
+
 	if slices.Contains(ingeststage.Forces, role) && file == "" {
 		return "N" // by the role's name
 	}
+
 	if file == "" {
 		return "file unit"
 	}
+
 	return file
 }
 
@@ -51,13 +54,17 @@ func (f *Loads) Series(ctx context.Context, res *ingeststage.FileResult, rec ing
 				Found: fmt.Sprintf("conditions %v", f.Src.Conditions),
 			}
 		}
+
 		return v, nil
 	}
+
 	in, err := f.loads(ctx, res, rec, chans)
 	if err != nil {
 		return nil, warnings, err
 	}
+
 	series := map[string][]float64{}
+
 	unit, note := map[string]string{}, map[string]string{}
 	for i, r := range roles {
 		series[r.Name] = in.series[i]
@@ -73,42 +80,52 @@ func (f *Loads) Series(ctx context.Context, res *ingeststage.FileResult, rec ing
 			if err != nil {
 				return nil, warnings, err
 			}
+
 			series[r.Name], unit[r.Name], note[r.Name] = v, c.Unit, c.String()
 		}
 	}
+
 	if f.Src.In.Axes == "body" {
 		if in.angle == nil {
 			alpha, err := need("alpha_deg")
 			if err != nil {
 				return nil, warnings, err
 			}
+
 			in.angle = []float64{alpha}
 		}
+
 		fx, fz := series["fx_n"], series["fz_n"]
 		lift, drag := make([]float64, len(fx)), make([]float64, len(fx))
 		for i := range fx {
 			lift[i], drag[i] = dsp.WindAxes(fx[i], fz[i], in.angle[min(i, len(in.angle)-1)])
 		}
+
 		series["lift_n"], series["drag_n"] = lift, drag
 		unit["lift_n"], unit["drag_n"] = unit["fz_n"], unit["fx_n"]
 		note["lift_n"], note["drag_n"] = note["fz_n"], note["fx_n"]
 	}
+
 	if d.ChordM > 0 {
 		q, err := f.dynamicPressure(res, rec, in, need)
 		if err != nil {
 			return nil, warnings, err
 		}
+
 		for n, to := range ingeststage.CoefficientOf {
 			force := series[n]
 			series[to] = make([]float64, len(force))
 			for k := range force {
 				dsp.Coefficients(series[to][k:k+1], force[k:k+1], q[min(k, len(q)-1)], d.ChordM, d.SpanM)
 			}
+
 			unit[to], note[to] = "", note[n]
 		}
 	}
+
 	for _, n := range ingeststage.SeriesNames(&f.Src.In, d.ChordM > 0) {
 		out = append(out, dsp.Series{Name: n, Unit: unit[n], Note: note[n], Values: series[n]})
 	}
+
 	return out, warnings, nil
 }

@@ -86,6 +86,7 @@ func Plan(exp plan.Experiment, ing ingeststage.Result) (Result, error) {
 	if err := s.check(); err != nil {
 		return Result{}, err
 	}
+
 	s.cfg = s.settingsRead()
 	s.background = planBackground(exp, rec)
 
@@ -95,14 +96,17 @@ func Plan(exp plan.Experiment, ing ingeststage.Result) (Result, error) {
 		if err != nil {
 			return Result{}, err
 		}
+
 		parts = append(parts, outputs...)
 	}
+
 	if s.background != nil {
 		parts = append(parts, *s.background)
 	}
 
 	out := s.planTriplets(parts, ing.Results)
 	out.Background = s.background
+
 	return out, nil
 }
 
@@ -118,10 +122,13 @@ func (s *stage) planFile(f ingeststage.File) ([]engine.Dep, error) {
 		},
 		Deps: []engine.Dep{f.Result},
 	}
+
 	f.Needs(t)
+
 	if bg != nil {
 		t.Deps = append(t.Deps, *bg)
 	}
+
 	tare, err := NeedsTare(s.exp.File, src, t, f)
 	if err != nil {
 		return nil, err
@@ -132,6 +139,7 @@ func (s *stage) planFile(f ingeststage.File) ([]engine.Dep, error) {
 		if err := plan.ReadJSON(j.Input(f.Result.Task, f.Result.Output), &res); err != nil {
 			return err
 		}
+
 		tables := &fileTables{src: src, loads: &Loads{Src: src, Tare: tare}}
 		tables.reading, _ = f.Reading.Get(j)
 		if bg != nil {
@@ -148,6 +156,7 @@ func (s *stage) planFile(f ingeststage.File) ([]engine.Dep, error) {
 				if !bad {
 					return err
 				}
+
 				tables = &fileTables{}
 				notes = &FileNotes{Skipped: &ingeststage.Skipped{Path: f.Name, Reason: reason}}
 			}
@@ -157,14 +166,17 @@ func (s *stage) planFile(f ingeststage.File) ([]engine.Dep, error) {
 		if err == nil && s.spectra {
 			err = plan.WriteTable(j, spectraArrow, &tables.spec)
 		}
+
 		return errors.Join(err, plan.WriteJSON(j.Output(NotesJSON), notes))
 	}
+
 	s.exp.Add(t)
 
 	outputs := []engine.Dep{{Task: t.ID, Output: tripletsArrow}, {Task: t.ID, Output: NotesJSON}}
 	if s.spectra {
 		outputs = append(outputs, engine.Dep{Task: t.ID, Output: spectraArrow})
 	}
+
 	return outputs, nil
 }
 
@@ -177,6 +189,7 @@ func (s *stage) settingsRead() []kv.Pair {
 	if s.spectra && src.In.Tachometer != nil {
 		cfg = append(cfg, plan.Settings("ingest.tachometer", *src.In.Tachometer)...)
 	}
+
 	if !s.spectra {
 		cfg = append(cfg, plan.Settings("ingest", struct {
 			Columns []config.NamedString `key:"columns"`
@@ -185,7 +198,9 @@ func (s *stage) settingsRead() []kv.Pair {
 			Balance *config.Balance      `key:"balance"`
 		}{src.In.Columns, src.In.Units, src.In.Axes, src.In.Balance})...)
 	}
+
 	cfg = append(cfg, src.Derived(slices.Concat(src.Found, src.Derive.Outcomes()))...)
+
 	return append(cfg, src.Reader...)
 }
 
@@ -201,6 +216,7 @@ func (s *stage) check() error {
 		return s.exp.Errorf("dsp", "the shaft speed is not known: expected a condition rpm (in 1/min) or rps (in "+
 			"rev/s), a tachometer, or track: {range_hz: [from, to]} to find it in the sound; the conditions are %v",
 			src.Conditions)
+
 	case !has("blades"):
 		return s.exp.Errorf("ingest", "the number of blades is not known: expected a condition blades, e.g. "+
 			"constants: {blades: 2}; the conditions are %v", src.Conditions)
@@ -220,15 +236,18 @@ func (s *stage) check() error {
 func nothingLeft(notes []FileNotes) string {
 	const few = 5
 	var why []string
+
 	n := 0
 	for _, f := range notes {
 		if f.Skipped == nil {
 			continue
 		}
+
 		if n++; n <= few {
 			why = append(why, f.Skipped.Reason)
 		}
 	}
+
 	switch {
 	case n == 0:
 		return "every recording was dropped"
@@ -237,6 +256,7 @@ func nothingLeft(notes []FileNotes) string {
 	case n > few:
 		why = append(why, fmt.Sprintf("and %d more", n-few))
 	}
+
 	return fmt.Sprintf("%d files were left out: %s", n, strings.Join(why, "; "))
 }
 
@@ -247,6 +267,7 @@ func (s *stage) planTriplets(parts, results []engine.Dep) Result {
 		Weight:  0.2,
 		Publish: []engine.Link{{Output: tripletsArrow, Path: s.exp.Published("dsp", tripletsArrow)}},
 	}
+
 	if s.cons.Repeats {
 		t.Version++ // since runs without a partner are named
 		t.Local = plan.Settings("dsp", struct {
@@ -259,6 +280,7 @@ func (s *stage) planTriplets(parts, results []engine.Dep) Result {
 		Triplets: engine.Dep{Task: t.ID, Output: tripletsArrow},
 		Notes:    engine.Dep{Task: t.ID, Output: NotesJSON},
 	}
+
 	if s.spectra {
 		t.Publish = append(t.Publish, engine.Link{Output: spectraArrow, Path: s.exp.Published("dsp", spectraArrow)})
 		out.Spectra = &engine.Dep{Task: t.ID, Output: spectraArrow}
@@ -272,13 +294,16 @@ func (s *stage) planTriplets(parts, results []engine.Dep) Result {
 		if err != nil {
 			return err
 		}
+
 		if s.cons.Repeats {
 			alone, err := s.repeats(j, all.triplets, results)
 			if err != nil {
 				return err
 			}
+
 			all.notes = append(all.notes, FileNotes{Warnings: alone})
 		}
+
 		if s.exp.DSP.Couples {
 			couple(all.triplets)
 		}
@@ -288,9 +313,12 @@ func (s *stage) planTriplets(parts, results []engine.Dep) Result {
 				return err
 			}
 		}
+
 		all.triplets.Meta = meta
+
 		return errors.Join(plan.WriteTable(j, tripletsArrow, all.triplets), plan.WriteJSON(j.Output(NotesJSON), all.notes))
 	}
+
 	s.exp.Add(t)
 
 	return out
@@ -313,37 +341,46 @@ func (s *stage) join(ctx context.Context, j *engine.Job, parts []engine.Dep) (*j
 		case spectraArrow:
 			all.spectra = append(all.spectra, path)
 			fmt.Fprintln(all.digests, j.InputDigest(p.Task, p.Output))
+
 		case backgroundData:
 			bg, err := ReadBackground(path)
 			if err != nil {
 				return nil, err
 			}
+
 			all.notes = append(all.notes, FileNotes{Warnings: bg.Warnings})
+
 		case NotesJSON:
 			var n FileNotes
 			if err := plan.ReadJSON(path, &n); err != nil {
 				return nil, err
 			}
+
 			all.notes = append(all.notes, n)
+
 		default:
 			part, err := table.Read(path)
 			if err != nil {
 				return nil, err
 			}
+
 			if part.Rows() == 0 {
 				continue // a skipped file
 			}
+
 			if err := all.triplets.Append(part); err != nil {
 				return nil, &fault.Error{
 					Path: s.exp.File.Path, Place: s.exp.At + ".dsp", Want: "the same outcomes of every file",
 					Found: "others in " + p.Task, Err: err,
 				}
 			}
+
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
 		}
 	}
+
 	if all.triplets.Rows() == 0 {
 		return nil, &fault.Error{
 			Path: s.exp.File.Path, Place: s.exp.At, Want: "at least one triplet",
@@ -359,6 +396,8 @@ func (all *joined) writeSpectra(j *engine.Job, meta []kv.Pair) error {
 	if _, err := table.Concat(j.Output(spectraArrow), meta, all.spectra); err != nil {
 		return err
 	}
+
 	j.SetDigest(spectraArrow, hex.EncodeToString(all.digests.Sum(nil)))
+
 	return nil
 }

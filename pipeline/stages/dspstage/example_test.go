@@ -20,11 +20,13 @@ experiments:
 		fmt.Println(err)
 		return
 	}
+
 	p, _, err := stages.Plan(f, plan.Program{}, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
+
 	for _, t := range p.Tasks {
 		if t.Stage == "dsp" {
 			fmt.Println(t.ID)

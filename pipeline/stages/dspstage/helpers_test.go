@@ -32,22 +32,26 @@ type ingested struct {
 // ingest.
 func planned(t *testing.T, files map[string]string, ingest, dsp string) *ingested {
 	t.Helper()
+
 	dir := t.TempDir()
 	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	yaml := fmt.Sprintf("version: 1\nexperiments:\n  x:\n    ingest: %s\n    dsp: %s\n", ingest, dsp)
 	f, err := config.Parse(filepath.Join(dir, "pipeline.yaml"), []byte(yaml))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	exp := plan.NewExperiment(f, 0, plan.Program{}, plan.NewTasks(&engine.Plan{Dir: filepath.Join(dir, "runs")}))
 	ing, err := ingeststage.Plan(exp, simulatestage.Result{})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return &ingested{exp, ing.Recordings, ing}
 }
 
@@ -65,14 +69,17 @@ func result(t *testing.T, b *ingested, i int, conditions map[string]float64) *in
 	info.Path = r.Name
 	run := ingest.Run{ID: r.Name, Path: r.Name, Row1: -1}
 	rr := ingeststage.RunResult{}
+
 	var group []int
 	for k, c := range info.Channels {
 		if c.IsTime() {
 			continue
 		}
+
 		group = append(group, k)
 		rr.Units, rr.Scale = append(rr.Units, "Pa"), append(rr.Scale, 1)
 		rr.Stats = append(rr.Stats, stats.Summary{Samples: c.Samples})
+
 		if !b.Source.Grouping.Together {
 			run.Recordings = append(run.Recordings, ingest.Recording{
 				ID: fmt.Sprintf("%s#%d", r.Name, k+1), Channels: []int{k},
@@ -80,10 +87,13 @@ func result(t *testing.T, b *ingested, i int, conditions map[string]float64) *in
 			})
 		}
 	}
+
 	if b.Source.Grouping.Together {
 		run.Recordings = []ingest.Recording{{ID: r.Name, Channels: group, Conditions: conditions}}
 	}
+
 	rr.Run = run
+
 	return &ingeststage.FileResult{Path: r.Name, Info: info, Runs: []ingeststage.RunResult{rr}}
 }
 
@@ -95,11 +105,13 @@ func npy(channels ...[]float64) string {
 	b.WriteString("\x93NUMPY\x01\x00")
 	b.Write(binary.LittleEndian.AppendUint16(nil, uint16(len(head))))
 	b.WriteString(head)
+
 	for i := range channels[0] {
 		for _, c := range channels {
 			_ = binary.Write(&b, binary.LittleEndian, c[i])
 		}
 	}
+
 	return b.String()
 }
 
@@ -107,6 +119,7 @@ func npy(channels ...[]float64) string {
 func csv(head string, columns ...[]float64) string {
 	var b strings.Builder
 	b.WriteString(head + "\n")
+
 	for i := range columns[0] {
 		for k, c := range columns {
 			if k > 0 {
@@ -114,8 +127,10 @@ func csv(head string, columns ...[]float64) string {
 			}
 			fmt.Fprintf(&b, "%g", c[i])
 		}
+
 		b.WriteString("\n")
 	}
+
 	return b.String()
 }
 
@@ -126,5 +141,6 @@ func series(list []dsp.Series, name string) *dsp.Series {
 			return &list[i]
 		}
 	}
+
 	return &dsp.Series{Values: []float64{0}}
 }

@@ -28,12 +28,14 @@ func NeedsTare(conf *config.File, src *plan.Source, t *engine.Task, f ingeststag
 	if src.In.Balance == nil || src.In.Balance.Tare == nil {
 		return nil, nil
 	}
+
 	p := src.In.Balance.Tare.File
 	if column := src.In.Balance.Tare.Column; column != "" {
 		var err error
 		if p, err = ingeststage.OwnTare(column, f.Rows, f.Name); err != nil {
 			return nil, err
 		}
+
 		// Named from the configuration's folder, as recordings are, or from the recording's.
 		near := filepath.Join(filepath.Dir(filepath.FromSlash(f.Name)), filepath.FromSlash(p))
 		if !exists(conf.Resolve(p)) && exists(conf.Resolve(near)) {
@@ -45,6 +47,7 @@ func NeedsTare(conf *config.File, src *plan.Source, t *engine.Task, f ingeststag
 	if !slices.ContainsFunc(t.Files, func(e engine.File) bool { return e.Path == file.Path }) {
 		t.Files = append(t.Files, file)
 	}
+
 	return &Tare{file.Path, file.Open}, nil
 }
 
@@ -69,6 +72,7 @@ func (f *Loads) loads(ctx context.Context, res *ingeststage.FileResult, rec inge
 	in := &f.Src.In
 	unitOf := func(i int) string { return res.Info.Channels[rec.Channels[i]].Unit }
 	m := &measured{}
+
 	bal := in.Balance
 	if bal == nil {
 		for i := range in.Columns {
@@ -76,6 +80,7 @@ func (f *Loads) loads(ctx context.Context, res *ingeststage.FileResult, rec inge
 		}
 		return m, nil
 	}
+
 	columns := f.Src.Grouping.Channels
 	at := func(name string) []float64 { return chans[slices.Index(columns, name)] }
 	converted := func(column, as string) ([]float64, error) {
@@ -83,11 +88,14 @@ func (f *Loads) loads(ctx context.Context, res *ingeststage.FileResult, rec inge
 		v, _, err := ingeststage.ConvertSeries(res.Path, column, as, unitOf(i), chans[i])
 		return v, err
 	}
+
 	matrix, err := dsp.NewLoadMatrix(bal.Matrix, len(bal.Voltages), bal.Terms)
 	if err != nil {
 		return nil, err
 	}
+
 	loads := matrix.Loads(chans[:len(bal.Voltages)])
+
 	if bal.Angle != "" {
 		if ingeststage.AngleColumn(bal, f.Src.Conditions) {
 			m.angle = degrees(at(bal.Angle), bal.AngleUnit)
@@ -95,19 +103,23 @@ func (f *Loads) loads(ctx context.Context, res *ingeststage.FileResult, rec inge
 			m.angle = []float64{rec.Conditions[bal.Angle]}
 		}
 	}
+
 	if bal.Tare != nil {
 		p, err := f.polar(ctx, matrix)
 		if err != nil {
 			return nil, err
 		}
+
 		angle := m.angle
 		if bal.Tare.Interpolation == "mean" {
 			angle = []float64{0}
 		}
+
 		if err := p.Subtract(loads, angle, bal.ToleranceDeg); err != nil {
 			return nil, err
 		}
 	}
+
 	for _, c := range in.Columns {
 		name, sign := ingeststage.Component(c.Value)
 		k := slices.Index(bal.Components, name)
@@ -116,12 +128,14 @@ func (f *Loads) loads(ctx context.Context, res *ingeststage.FileResult, rec inge
 			m.series, m.units = append(m.series, chans[i]), append(m.units, unitOf(i))
 			continue
 		}
+
 		s := slices.Clone(loads[k])
 		if sign < 0 {
 			for i := range s {
 				s[i] = -s[i]
 			}
 		}
+
 		unit := "N"
 		switch {
 		case f.Src.Forces:
@@ -129,11 +143,14 @@ func (f *Loads) loads(ctx context.Context, res *ingeststage.FileResult, rec inge
 		case strings.HasPrefix(strings.ToUpper(name), "M"):
 			unit = "N·m"
 		}
+
 		m.series, m.units = append(m.series, s), append(m.units, unit)
 	}
+
 	if w := bal.Flow; w != nil {
 		return m, m.air(w, at, converted)
 	}
+
 	return m, nil
 }
 
@@ -147,34 +164,42 @@ func (m *measured) air(w *config.Flow, at func(string) []float64, converted func
 			if w.Law == "square-root" {
 				x = math.Sqrt(max(0, x)) // noise about zero has no root
 			}
+
 			m.flow = append(m.flow, x/w.DivideBy)
 		}
 	}
+
 	perRun := func(x []float64) []float64 {
 		if w.Per != "run" || len(x) == 0 {
 			return x
 		}
+
 		sum := 0.0
 		for _, v := range x {
 			sum += v
 		}
+
 		return []float64{sum / float64(len(x))}
 	}
+
 	m.flow = perRun(m.flow)
 	if w.Pressure != "" {
 		p, err := converted(w.Pressure, "pressure_pa")
 		if err != nil {
 			return err
 		}
+
 		t, err := converted(w.Temperature, "temperature_c")
 		if err != nil {
 			return err
 		}
+
 		p, t = perRun(p), perRun(t)
 		for i := range p {
 			m.rho = append(m.rho, dsp.AirDensity(p[i], t[i]))
 		}
 	}
+
 	return nil
 }
 
@@ -182,10 +207,12 @@ func degrees(x []float64, unit string) []float64 {
 	if unit != "rad" {
 		return x
 	}
+
 	out := make([]float64, len(x))
 	for i, v := range x {
 		out[i] = v * 180 / math.Pi
 	}
+
 	return out
 }
 
@@ -194,14 +221,17 @@ func (f *Loads) polar(ctx context.Context, matrix *dsp.LoadMatrix) (*dsp.Polar, 
 	if f.gravity != nil {
 		return f.gravity, nil
 	}
+
 	bal := f.Src.In.Balance
 	t := bal.Tare
+
 	r, err := format.Open(f.Tare.open, f.Src.Options)
 	if err != nil {
 		return nil, ingeststage.Named(err, f.Tare.open, f.Tare.name)
 	}
 	defer r.Close()
 	info := r.Info()
+
 	columns := slices.Clone(bal.Voltages)
 	if t.Interpolation != "mean" {
 		if !ingeststage.AngleColumn(bal, f.Src.Conditions) {
@@ -211,31 +241,39 @@ func (f *Loads) polar(ctx context.Context, matrix *dsp.LoadMatrix) (*dsp.Polar, 
 				Hint:  "name the angle's column, or use interpolation: mean",
 			}
 		}
+
 		columns = append(columns, bal.Angle)
 	}
+
 	var chans []int
 	for _, c := range columns {
 		k, err := ingest.FindChannel(info, c)
 		if err != nil {
 			return nil, ingeststage.Named(err, f.Tare.open, f.Tare.name)
 		}
+
 		chans = append(chans, k)
 	}
+
 	row1 := int64(t.Row1)
+
 	n := info.Channels[chans[0]].Samples
 	if row1 == 0 {
 		row1 = n
 	}
+
 	if row1 > n || int64(t.Row0) >= row1 {
 		return nil, &fault.Error{
 			Path: f.Tare.name, Place: "tare",
 			Want: fmt.Sprintf("rows within the %d of the file", n), Found: fmt.Sprintf("%d to %d", t.Row0, row1),
 		}
 	}
+
 	data, err := ingeststage.ReadColumns(ctx, r, chans, int64(t.Row0), row1-int64(t.Row0))
 	if err != nil {
 		return nil, ingeststage.Named(err, f.Tare.open, f.Tare.name)
 	}
+
 	for i, x := range data {
 		for k, v := range x {
 			if v-v != 0 {
@@ -246,12 +284,15 @@ func (f *Loads) polar(ctx context.Context, matrix *dsp.LoadMatrix) (*dsp.Polar, 
 			}
 		}
 	}
+
 	var angle []float64
 	if t.Interpolation != "mean" {
 		angle = degrees(data[len(data)-1], bal.AngleUnit)
 	}
+
 	p, err := dsp.NewPolar(t.Interpolation, angle, matrix.Loads(data[:len(bal.Voltages)]))
 	f.gravity = p
+
 	return p, fault.In(f.Tare.name, err)
 }
 
@@ -264,28 +305,35 @@ func (f *Loads) dynamicPressure(res *ingeststage.FileResult, rec ingest.Recordin
 ) ([]float64, error) {
 	d := f.Src.DSP
 	c := rec.Conditions
+
 	rho := d.DensityKgM3
 	if rho == 0 && d.PressurePa > 0 {
 		rho = dsp.AirDensity(d.PressurePa, d.TemperatureC)
 	}
+
 	p, hasP := c["pressure_pa"]
+
 	t, hasT := c["temperature_c"]
 	if own, ok := c["density_kg_m3"]; ok {
 		rho = own
 	} else if hasP && hasT {
 		rho = dsp.AirDensity(p, t)
 	}
+
 	bal := f.Src.In.Balance
+
 	air := []float64{rho}
 	if in.rho != nil {
 		air = in.rho
 	}
+
 	pressure := func(u []float64) (q []float64) {
 		for i := range max(len(u), len(air)) {
 			q = append(q, dsp.DynamicPressure(air[min(i, len(air)-1)], u[min(i, len(u)-1)]))
 		}
 		return q
 	}
+
 	var q []float64
 	switch {
 	case in.flow != nil && bal.Flow.Quantity == "q_pa":
@@ -297,16 +345,20 @@ func (f *Loads) dynamicPressure(res *ingeststage.FileResult, rec ingest.Recordin
 			q = []float64{v}
 			break
 		}
+
 		u, err := need("u_inf_m_s")
 		if err != nil {
 			return nil, err
 		}
+
 		q = pressure([]float64{u})
 	}
+
 	for i := range q {
 		if bal != nil {
 			q[i] *= dsp.Blockage(bal.BlockageValue())
 		}
+
 		if !(q[i] > 0) {
 			return nil, &fault.Error{
 				Path: res.Path, Place: rec.ID, Want: "a dynamic pressure above zero",
@@ -314,5 +366,6 @@ func (f *Loads) dynamicPressure(res *ingeststage.FileResult, rec ingest.Recordin
 			}
 		}
 	}
+
 	return q, nil
 }

@@ -13,24 +13,31 @@ func seriesOf(t *testing.T, files map[string]string, ingest, dspSection string,
 	conditions map[string]float64,
 ) (list []string, value func(name string) []float64, warnings int, err error) {
 	t.Helper()
+
 	b := planned(t, files, ingest, dspSection)
 	if _, err := Plan(b.Experiment, b.ing); err != nil {
 		t.Fatal(err)
 	}
+
 	res := result(t, b, 0, conditions)
+
 	l := &Loads{Src: b.Source}
 	if bal := b.Source.In.Balance; bal != nil && bal.Tare != nil {
 		l.Tare = &Tare{bal.Tare.File, b.File.Resolve(bal.Tare.File)}
 	}
+
 	rd := make([][]float64, 0)
+
 	rec := res.Runs[0].Run.Recordings[0]
 	for i := range rec.Channels {
 		rd = append(rd, columnsOf[i])
 	}
+
 	s, w, err := l.Series(context.Background(), res, rec, rd)
 	for _, o := range s {
 		list = append(list, o.Name+" "+o.Unit)
 	}
+
 	return list, func(name string) []float64 { return series(s, name).Values }, len(w), err
 }
 
@@ -49,23 +56,28 @@ func TestSeriesAxesAndCoefficients(t *testing.T) {
 	if err != nil || !slices.Equal(names, []string{"lift_n N", "drag_n N"}) {
 		t.Fatalf("%v, %v", names, err)
 	}
+
 	sin, cos := 0.5, math.Sqrt(3)/2
 	if got, want := value("lift_n")[1], 20*cos-2*sin; math.Abs(got-want) > 1e-12 {
 		t.Errorf("lift %g, want %g", got, want)
 	}
+
 	names, value, _, err = seriesOf(t, files, in,
 		`{triplets: split-halves, chord_m: 0.1, span_m: 0.5, density_kg_m3: 1.2}`, at)
 	if err != nil || !slices.Equal(names, []string{"cl ", "cd "}) {
 		t.Fatalf("%v, %v", names, err)
 	}
+
 	if got, want := value("cd")[0], (1*cos+10*sin)/3; math.Abs(got-want) > 1e-12 {
 		t.Errorf("c_D %g, want %g", got, want)
 	}
+
 	if _, _, _, err := seriesOf(t, files, in, `{triplets: split-halves}`,
 		map[string]float64{"u_inf_m_s": 10}); err == nil ||
 		!strings.Contains(err.Error(), "a.csv: expected a condition alpha_deg") {
 		t.Errorf("%v", err)
 	}
+
 	at["u_inf_m_s"] = 0
 	if _, _, _, err := seriesOf(t, files, in, `{triplets: split-halves, chord_m: 0.1, span_m: 0.5, density_kg_m3: 1.2}`,
 		at); err == nil || !strings.Contains(err.Error(), "expected a dynamic pressure above zero, found 0 Pa") {
@@ -93,16 +105,20 @@ func TestSeriesOfVoltages(t *testing.T) {
 		"a.csv":   csv("v1,v2", columnsOf...),
 		"off.csv": csv("v1,v2", []float64{0.5, 0.5}, []float64{1, 3}), "c.txt": "file,alpha_deg\na.csv,3\n",
 	}
+
 	names, value, _, err := seriesOf(t, files,
 		`{files: a.csv, conditions: c.txt, columns: {fx: Fx, up: -Fz}, balance: {voltages: [v1, v2], `+
 			`matrix: [[2, 0], [0, 3]], components: [Fx, Fz], tare: {file: off.csv, interpolation: mean}}}`,
 		`{triplets: split-halves}`, map[string]float64{"alpha_deg": 3})
+
 	if err != nil || !slices.Equal(names, []string{"fx N", "up N"}) {
 		t.Fatalf("%v, %v", names, err)
 	}
+
 	if got := value("fx"); got[0] != 2*1-1 || got[1] != 2*2-1 {
 		t.Errorf("Fx %v", got)
 	}
+
 	if got := value("up"); got[0] != -(3*10-6) || got[1] != -(3*20-6) {
 		t.Errorf("-Fz %v", got)
 	}
@@ -118,19 +134,24 @@ func TestFileOfBalance(t *testing.T) {
 			lift[i] += 5
 		}
 	}
+
 	b := planned(t, map[string]string{"a.csv": csv("Fz", lift), "c.txt": "file,q_pa\na.csv,60\n"},
 		`{files: "*.csv", conditions: c.txt, columns: {lift_n: Fz}}`,
 		`{triplets: split-halves, chord_m: 0.1, span_m: 0.5, density_kg_m3: 1.2}`)
 	res := result(t, b, 0, map[string]float64{"q_pa": 60})
+
 	f := &fileTables{src: b.Source, loads: &Loads{Src: b.Source}}
 	if err := f.file(context.Background(), res, b.Files[0].File.Open, &FileNotes{}); err != nil {
 		t.Fatal(err)
 	}
+
 	y1, err1 := f.trip.Floats("cl_1")
+
 	y2, err2 := f.trip.Floats("cl_2")
 	if err1 != nil || err2 != nil || len(y1) != 1 || math.Abs(y1[0]-0.5/3) > 1e-12 || math.Abs(y2[0]-5.5/3) > 1e-12 {
 		t.Errorf("%v %v, %v %v; want 0.5 and 5.5 N over 3 N", y1, y2, err1, err2)
 	}
+
 	if c := f.trip.Column("cl_2"); c.Description != "second outcome, independent of the first given the run" {
 		t.Errorf("%q", c.Description)
 	}
@@ -142,6 +163,7 @@ func TestDegrees(t *testing.T) {
 	if got := degrees(x, "rad"); math.Abs(got[1]-30) > 1e-12 || x[1] != math.Pi/6 {
 		t.Errorf("%v of %v", got, x)
 	}
+
 	if got := degrees(x, "deg"); &got[0] != &x[0] {
 		t.Errorf("%v", got)
 	}

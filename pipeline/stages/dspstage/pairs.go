@@ -18,6 +18,7 @@ func planPairs(exp plan.Experiment, ing ingeststage.Result) Result {
 		Triplets string `key:"triplets"`
 		Couples  bool   `key:"couples"`
 	}{exp.DSP.Triplets, exp.DSP.Couples})
+
 	kind := kv.Pair{Key: "pairs", Value: ing.PairKind}
 	meta := append(exp.Meta(in.Settings, cfg), kind, kv.Pair{Key: "construction", Value: "table"})
 
@@ -31,13 +32,17 @@ func planPairs(exp plan.Experiment, ing ingeststage.Result) Result {
 			if err != nil {
 				return err
 			}
+
 			if exp.DSP.Couples {
 				couple(t)
 			}
+
 			t.Meta = meta
+
 			return errors.Join(plan.WriteTable(j, tripletsArrow, t), plan.WriteJSON(j.Output(NotesJSON), []FileNotes{}))
 		},
 	})
+
 	return Result{
 		Triplets: engine.Dep{Task: t.ID, Output: tripletsArrow},
 		Notes:    engine.Dep{Task: t.ID, Output: NotesJSON},

@@ -36,13 +36,16 @@ func (s *stage) repeats(j *engine.Job, t *table.Table, results []engine.Dep) ([]
 		if err := plan.ReadJSON(j.Input(d.Task, d.Output), &res); err != nil {
 			return nil, err
 		}
+
 		if res.Skipped == nil {
 			names, sums = append(names, res.Path), append(sums, res.SHA256)
 		}
 	}
+
 	if err := ingeststage.Copies(names, sums); err != nil {
 		return nil, err
 	}
+
 	return s.pairRepeats(t)
 }
 
@@ -51,36 +54,45 @@ func (s *stage) repeats(j *engine.Job, t *table.Table, results []engine.Dep) ([]
 func (s *stage) pairRepeats(t *table.Table) ([]ingest.Warning, error) {
 	n := t.Rows()
 	var tol []campaign.Tolerance
+
 	var cols [][]float64
 	for _, c := range s.rec.Conditions {
 		text, given := config.Find(s.rec.DSP.Within, c)
 		if slices.Contains(s.rec.Found, c) || !given && s.rec.Derive.Text(c) != "" {
 			continue // found of a run, or equal where what it is derived of is equal
 		}
+
 		v, err := t.Floats(c)
 		if err != nil {
 			return nil, fmt.Errorf("pair repeats: %w", err)
 		}
+
 		cols = append(cols, v)
+
 		w := campaign.Tolerance{}
 		if given {
 			if w, err = campaign.ParseTolerance(text); err != nil {
 				return nil, fmt.Errorf("pair repeats: %w", err)
 			}
 		}
+
 		tol = append(tol, w)
 	}
+
 	x := make([][]float64, n)
 	for i := range x {
 		for _, c := range cols {
 			x[i] = append(x[i], c[i])
 		}
 	}
+
 	runs, recordings := t.Column("run").Strings, t.Column("recording").Strings
+
 	channels := make([]string, n)
 	for i, r := range recordings {
 		channels[i] = strings.TrimPrefix(r, runs[i])
 	}
+
 	equal := func(k int, a, b float64) bool { return tol[k].Equal(a, b) }
 	pairs, alone := dsp.PairRecordings(x, equal, runs, channels)
 	if len(pairs) == 0 {
@@ -90,18 +102,23 @@ func (s *stage) pairRepeats(t *table.Table) ([]ingest.Warning, error) {
 			Hint: "allow a tolerance with within: {condition: …}, or take same-run pairs",
 		}
 	}
+
 	var names []string
 	for _, i := range alone {
 		names = append(names, recordings[i])
 	}
+
 	warnings := campaign.WarnUnpaired(s.exp.File.Path, "recording", names)
+
 	// Until here every run's outcome is in both columns of its row.
 	for i := range t.Columns {
 		c := &t.Columns[i]
+
 		member := 0
 		if base, ok := strings.CutSuffix(c.Name, "_2"); ok && t.Column(base+"_1") != nil {
 			member = 1
 		}
+
 		out := table.Column{Name: c.Name, Unit: c.Unit, Description: c.Description}
 		for _, p := range pairs {
 			k := p[member]
@@ -111,14 +128,18 @@ func (s *stage) pairRepeats(t *table.Table) ([]ingest.Warning, error) {
 				if other := c.Strings[p[1]]; other != text {
 					text += " + " + other
 				}
+
 				out.Strings = append(out.Strings, text)
+
 			case c.Floats != nil:
 				out.Floats = append(out.Floats, c.Floats[k])
 			case c.Bools != nil:
 				out.Bools = append(out.Bools, c.Bools[k])
 			}
 		}
+
 		t.Columns[i] = out
 	}
+
 	return warnings, nil
 }

@@ -34,6 +34,7 @@ func (f *fileTables) file(ctx context.Context, res *ingeststage.FileResult, path
 		return ingeststage.Named(err, path, res.Path)
 	}
 	defer rd.Close()
+
 	var last error // of a run that is left out
 	for _, run := range res.Runs {
 		note := runNote{Run: run.Run.ID}
@@ -43,29 +44,36 @@ func (f *fileTables) file(ctx context.Context, res *ingeststage.FileResult, path
 		case dsp.OfSeries:
 			err = f.seriesRun(ctx, rd, c, res, run, &note, notes)
 		}
+
 		var de *fault.Error
 		if errors.As(err, &de) && de.Path == "" {
 			place := de.Place
 			if run.Run.ID != res.Path {
 				place = strings.TrimSuffix(strings.TrimPrefix(run.Run.ID, res.Path)+", "+place, ", ")
 			}
+
 			err = &fault.Error{Path: res.Path, Place: place, Want: de.Want, Found: de.Found, Hint: de.Hint}
 		}
+
 		if err != nil {
 			err = ingeststage.Named(err, path, res.Path)
 			w, leave := ingeststage.LeftOut(f.src, res.Path, run.Run, len(res.Runs), err)
 			if !leave {
 				return err
 			}
+
 			notes.Warnings = append(notes.Warnings, w)
 			last = err
 			continue
 		}
+
 		notes.Notes = append(notes.Notes, note)
 	}
+
 	if len(notes.Notes) == 0 {
 		return last
 	}
+
 	return nil
 }
 
@@ -79,46 +87,57 @@ func (f *fileTables) spectraRun(ctx context.Context, rd ingest.Reader, c dsp.OfS
 	for i, rec := range recs {
 		name := res.Info.Channels[rec.Channels[0]].Name
 		names[i] = "channel " + name
+
 		if f.background == nil {
 			continue
 		}
+
 		var err error
 		if r.Microphones[i].Background, err = f.background.Of(name, run.Units[i], res.Path); err != nil {
 			return err
 		}
 	}
+
 	if f.src.In.Tachometer != nil {
 		var err error
 		if r.Pulses, err = f.tachometer(ctx, rd, res, run, r.Start, r.Samples); err != nil {
 			return err
 		}
 	}
+
 	load, err := c.Spectra(r)
 	if err != nil {
 		return err
 	}
+
 	an := f.reading.Spectra(load)
 	if an == nil {
 		an = f.src.Analysers.Get()
 		defer f.src.Analysers.Put(an)
+
 		if err := an.Load(ctx, rd, load); err != nil {
 			return err
 		}
 	}
+
 	p, err := c.Pairs(ctx, rd, r, an)
 	if err != nil {
 		return err
 	}
+
 	note.add(p, names)
+
 	recs = slices.Clone(recs)
 	for i := range recs {
 		if recs[i].Conditions, err = f.withSpeed(recs[i].Conditions, p.ShaftHz); err != nil {
 			return err
 		}
 	}
+
 	for _, s := range p.Spectra {
 		f.spectrum(run.Run.ID, recs[s.Recording], run.Units[s.Recording], p.BinHz, s)
 	}
+
 	return f.rows(p, run.Run.ID, recs)
 }
 
@@ -135,20 +154,25 @@ func (f *fileTables) seriesRun(ctx context.Context, rd ingest.Reader, c dsp.OfSe
 			return err
 		}
 	}
+
 	series, warnings, err := f.loads.Series(ctx, res, rec, chans)
 	notes.Warnings = append(notes.Warnings, warnings...)
 	if err != nil {
 		return err
 	}
+
 	names := make([]string, len(series))
 	for i, s := range series {
 		names[i] = s.Name
 	}
+
 	p, err := c.Pairs(ingeststage.NewRun(f.src, res.Info, run.Run, samples, nil, nil), series)
 	if err != nil {
 		return err
 	}
+
 	note.add(p, names)
+
 	return f.rows(p, run.Run.ID, run.Run.Recordings)
 }
 
@@ -157,14 +181,17 @@ func (f *fileTables) rows(p *dsp.Pairs, run string, recs []ingest.Recording) err
 	if err := f.same(p); err != nil {
 		return err
 	}
+
 	for _, row := range p.Rows {
 		rec := recs[row.Recording]
 		f.src.Cells(&f.trip, run, rec)
 		f.outcomes(p, row)
+
 		if err := f.derived(p, row, strings.TrimPrefix(rec.ID, run), rec.Conditions); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -185,19 +212,23 @@ func (f *fileTables) same(p *dsp.Pairs) error {
 	if len(p.Rows) == 0 {
 		return nil
 	}
+
 	names := make([]string, len(p.Outcomes))
 	for i, o := range p.Outcomes {
 		names[i] = o.Name
 	}
+
 	if f.names == nil {
 		f.names = names
 	}
+
 	if !slices.Equal(names, f.names) {
 		return &fault.Error{
 			Want:  "the outcomes of the file's other runs, " + strings.Join(f.names, ", "),
 			Found: strings.Join(names, ", "),
 		}
 	}
+
 	return nil
 }
 
@@ -210,8 +241,10 @@ func (f *fileTables) outcomes(p *dsp.Pairs, row dsp.Row) {
 			if o.Note != "" {
 				doc += "; " + o.Note
 			}
+
 			plan.Cell(&f.trip, fmt.Sprintf("%s_%d", o.Name, h+1), o.Unit, doc, y)
 		}
+
 		for i, by := range o.ByProducts {
 			cell := func(name, doc string, v float64) {
 				if by.Bool {
@@ -220,11 +253,13 @@ func (f *fileTables) outcomes(p *dsp.Pairs, row dsp.Row) {
 					plan.Cell(&f.trip, name, by.Unit, doc, v)
 				}
 			}
+
 			name := o.Name + "_" + by.Suffix
 			if by.Single {
 				cell(name, by.Description, v.ByProducts[i][0])
 				continue
 			}
+
 			for h, x := range v.ByProducts[i] {
 				cell(fmt.Sprintf("%s_%d", name, h+1), by.Description+p.Members[h], x)
 			}
@@ -240,22 +275,26 @@ func (f *fileTables) derived(p *dsp.Pairs, row dsp.Row, channel string, conditio
 	if len(names) == 0 {
 		return nil
 	}
+
 	var values [2]map[string]float64
 	for h := range values {
 		values[h] = maps.Clone(conditions)
 		for k, o := range p.Outcomes {
 			values[h][o.Name] = row.Values[k].Y[h]
 		}
+
 		if err := f.src.Derive.AddOutcomes(values[h]); err != nil {
 			place := strings.TrimSpace(fmt.Sprintf("%s y%d", channel, h+1))
 			return &fault.Error{Place: place, Want: "a finite number", Found: err.Error()}
 		}
 	}
+
 	for _, name := range names {
 		unit := ""
 		if u, ok := units.OfName(name); ok {
 			unit = u.Text
 		}
+
 		for h := range values {
 			v, ok := values[h][name]
 			if !ok {
@@ -264,10 +303,12 @@ func (f *fileTables) derived(p *dsp.Pairs, row dsp.Row, channel string, conditio
 					Found: fmt.Sprintf("conditions %v and outcomes %v", f.src.Conditions, f.names),
 				}
 			}
+
 			doc := strings.TrimPrefix(p.Members[h], ", ") + "; derived: " + f.src.Derive.Text(name)
 			plan.Cell(&f.trip, fmt.Sprintf("%s_%d", name, h+1), unit, doc, v)
 		}
 	}
+
 	return nil
 }
 
@@ -288,8 +329,10 @@ func (f *fileTables) spectrum(run string, rec ingest.Recording, unit string, bin
 			for i, l := range lines {
 				v[i] = float32(value(l))
 			}
+
 			plan.Cell(&f.spec, name, unit, doc, v)
 		}
+
 		hz := func(l dsp.Line) float64 { return l.PeakHz }
 		power := func(l dsp.Line) float64 { return l.Power }
 

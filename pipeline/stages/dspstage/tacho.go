@@ -23,14 +23,17 @@ func (f *fileTables) withSpeed(conditions map[string]float64, halvesHz [2]float6
 	case f.src.DSP.Track != nil:
 		name = "rpm_tracked"
 	}
+
 	if name == "" || halvesHz == [2]float64{} {
 		return conditions, nil
 	}
+
 	out := maps.Clone(conditions)
 	out[name] = 30 * (halvesHz[0] + halvesHz[1])
 	if err := f.src.Derive.AddConditions(out); err != nil {
 		return nil, &fault.Error{Want: "a finite number", Found: err.Error()}
 	}
+
 	return out, nil
 }
 
@@ -43,6 +46,7 @@ func (f *fileTables) tachometer(ctx context.Context, rd ingest.Reader, res *inge
 	if err != nil {
 		return nil, err
 	}
+
 	for _, r := range run.Run.Recordings {
 		ch := res.Info.Channels[r.Channels[0]]
 		if r.Channels[0] == c {
@@ -51,6 +55,7 @@ func (f *fileTables) tachometer(ctx context.Context, rd ingest.Reader, res *inge
 				Found: "the tachometer", Hint: "leave it out of channels",
 			}
 		}
+
 		if tacho := res.Info.Channels[c]; tacho.Samples != ch.Samples || tacho.RateHz != ch.RateHz {
 			return nil, &fault.Error{
 				Path: res.Path, Place: "channel " + tacho.Name,
@@ -59,9 +64,11 @@ func (f *fileTables) tachometer(ctx context.Context, rd ingest.Reader, res *inge
 			}
 		}
 	}
+
 	o := dsp.Tachometer{Channel: c, PulsesPerRev: t.PulsesPerRev, Falling: t.Edge == "falling", Threshold: math.NaN()}
 	if t.Threshold != nil {
 		o.Threshold = *t.Threshold
 	}
+
 	return dsp.FindPulses(ctx, rd, start, samples, o)
 }

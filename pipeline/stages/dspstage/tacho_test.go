@@ -16,6 +16,7 @@ func pulses(hz float64) []float64 {
 	for i := range x {
 		x[i] = 2.5 + 2.5*math.Tanh(20*math.Sin(2*math.Pi*hz*float64(i)/1000))
 	}
+
 	return x
 }
 
@@ -32,21 +33,26 @@ func TestTachometer(t *testing.T) {
 		if _, err := Plan(b.Experiment, b.ing); err != nil {
 			t.Fatal(err)
 		}
+
 		res := result(t, b, 0, map[string]float64{"blades": 2, "rpm": 2700})
 		run := &res.Runs[0]
 		run.Run.Recordings, run.Units, run.Scale = run.Run.Recordings[:1], run.Units[:1], run.Scale[:1]
 		f := &fileTables{src: b.Source, loads: &Loads{Src: b.Source}}
+
 		notes := &FileNotes{}
 		if err := f.file(context.Background(), res, b.Files[0].File.Open, notes); err != nil {
 			t.Fatal(err)
 		}
+
 		if v, err := f.trip.Floats("rpm_measured"); err != nil || len(v) != 1 || math.Abs(v[0]-3000) > 0.5 {
 			t.Errorf("%s: %v, %v", d, v, err)
 		}
+
 		differs := strings.Contains(d, "spectrum") // the conditions are off by 10 %
 		if flags := notes.Notes[0].Flags; differs && (len(flags) == 0 || flags[0].Code != "speed-differs") {
 			t.Errorf("%s: flags %v", d, flags)
 		}
+
 		// A tachometer among the microphones is refused.
 		all := result(t, b, 0, map[string]float64{"blades": 2, "rpm": 2700})
 		if err := f.file(context.Background(), all, b.Files[0].File.Open, &FileNotes{}); err == nil ||
@@ -61,10 +67,12 @@ func TestTachometer(t *testing.T) {
 func TestBackgroundAdd(t *testing.T) {
 	const sigma, amplitude = 0.01, 0.05
 	rng := rand.New(rand.NewPCG(4, 4))
+
 	x := make([]float64, 16000)
 	for i := range x {
 		x[i] = sigma*rng.NormFloat64() + amplitude*math.Sin(2*math.Pi*150*float64(i)/1000)
 	}
+
 	files := map[string]string{"a.npy": npy(sound(1)), "q.npy": npy(x), "c.csv": "file,blades,rpm\na.npy,2,3000\n"}
 	b := planned(t, files,
 		`{files: a.npy, conditions: c.csv, rate_hz: 1000, calibration: {pa_per_unit: 2}, background: {files: q.npy}}`,
@@ -73,24 +81,30 @@ func TestBackgroundAdd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if planned.Background == nil || planned.Background.Task != "x/dsp/background" {
 		t.Errorf("background %v", planned.Background)
 	}
+
 	var bg Background
 	if err := bg.add(context.Background(), b.Source, []ingeststage.Sensitivity(nil), "q.npy",
 		b.File.Resolve("q.npy")); err != nil {
 		t.Fatal(err)
 	}
+
 	if len(bg.Channels) != 1 || bg.Channels[0].Unit != "Pa" || bg.Channels[0].Seconds != 16 {
 		t.Fatalf("%+v", bg.Channels)
 	}
+
 	c := bg.Channels[0]
 	if got, want := c.MeanSquare(200, 400), 4*2*sigma*sigma/1000*200; math.Abs(got/want-1) > 0.1 {
 		t.Errorf("noise %g, want %g", got, want)
 	}
+
 	if len(c.Tones) != 1 || math.Abs(c.Tones[0].MeanSquare/(4*amplitude*amplitude/2)-1) > 0.05 {
 		t.Errorf("tones %+v", c.Tones)
 	}
+
 	if len(bg.Warnings) != 1 || bg.Warnings[0].Code != "background-tones" ||
 		!strings.Contains(bg.Warnings[0].Text, "150 Hz (71.0 dB re 20 µPa") {
 		t.Errorf("%+v", bg.Warnings)

@@ -21,28 +21,34 @@ func (r *Recordings) takeBackground(exp plan.Experiment) error {
 			return exp.Errorf("ingest.background.condition", "%q is not a condition of this experiment, which has %v", name,
 				r.Conditions)
 		}
+
 		r.Conditions = slices.DeleteFunc(slices.Clone(r.Conditions), func(c string) bool { return c == name })
+
 		var rest []File
 		for _, f := range r.Files {
 			is, err := f.isBackground(exp, r.Source)
 			if err != nil {
 				return err
 			}
+
 			if is {
 				r.Backgrounds = append(r.Backgrounds, f.RawFile)
 			} else {
 				rest = append(rest, f)
 			}
 		}
+
 		r.Files = rest
 	}
 
 	if len(r.Backgrounds) == 0 {
 		return exp.Errorf("ingest.background", "no recording has a %s that is not zero", bg.Condition)
 	}
+
 	if len(r.Files) == 0 {
 		return exp.Errorf("ingest.background", "every recording is one of the background")
 	}
+
 	return nil
 }
 
@@ -58,6 +64,7 @@ func (f *File) isBackground(exp plan.Experiment, src *plan.Source) (bool, error)
 			}
 		}
 	}
+
 	if f.Rows != nil {
 		if k := slices.Index(f.Rows.Names, condition); k >= 0 {
 			for i, r := range f.Rows.Rows {
@@ -67,10 +74,12 @@ func (f *File) isBackground(exp plan.Experiment, src *plan.Source) (bool, error)
 						Want: "one " + condition + " for all rows of " + f.Name, Found: fmt.Sprintf("%g and %g", v, r.Values[k]),
 					}
 				}
+
 				v, known = r.Values[k], true
 			}
 		}
 	}
+
 	if !known {
 		return false, exp.Errorf("ingest.background.condition",
 			"%q is not known before the files are read; take it from the conditions' table or the file names", condition)

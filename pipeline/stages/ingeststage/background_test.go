@@ -14,6 +14,7 @@ func TestFindBackground(t *testing.T) {
 		"a.npy": x, "b.npy": x, "q.npy": x, "c.csv": "file,blades,rpm,off\na.npy,2,3000,0\nb.npy,2,4000,0\nq.npy,0,0,1\n",
 		"d.csv": "file,blades,rpm\na.npy,2,3000\nb.npy,2,4000\n",
 	}
+
 	dsp := `{triplets: split-half-spectrum}`
 	for _, ingest := range []string{
 		`{files: "*.npy", conditions: c.csv, rate_hz: 1000, background: {condition: off}}`,
@@ -25,10 +26,12 @@ func TestFindBackground(t *testing.T) {
 			!slices.Equal(b.Conditions, []string{"blades", "rpm"}) {
 			t.Errorf("%s: %d recordings, background %v, conditions %v", ingest, len(r.Files), r.Backgrounds, b.Conditions)
 		}
+
 		if got := ids(b); strings.Contains(got, "q.npy") {
 			t.Errorf("%s: tasks %s", ingest, got)
 		}
 	}
+
 	named := map[string]string{"r3000_o0.npy": x, "r4000_o1.npy": x}
 	b := planned(t, named,
 		`{files: "*.npy", pattern: "r{rpm}_o{off}.npy", constants: {blades: 2}, rate_hz: 1000, background: {condition: off}}`,
@@ -37,6 +40,7 @@ func TestFindBackground(t *testing.T) {
 	if len(r.Files) != 1 || r.Backgrounds[0].Name != "r4000_o1.npy" {
 		t.Errorf("by name: %v", r.Backgrounds)
 	}
+
 	for file, want := range map[string]string{
 		"r3000_o0.npy": "background: no recording has a off that is not zero",
 		"r4000_o1.npy": "background: every recording is one of the background",
@@ -45,6 +49,7 @@ func TestFindBackground(t *testing.T) {
 			`{files: `+file+`, pattern: "r{rpm}_o{off}.npy", constants: {blades: 2}, rate_hz: 1000, `+
 				`background: {condition: off}}`, dsp, want)
 	}
+
 	for _, c := range []struct{ ingest, want string }{
 		{
 			`{files: "*.npy", conditions: d.csv, rate_hz: 1000, background: {condition: off}, exclude: q.npy}`,
@@ -59,6 +64,7 @@ func TestFindBackground(t *testing.T) {
 	} {
 		refused(t, files, c.ingest, dsp, c.want)
 	}
+
 	files["c.csv"] = "file,row0,row1,blades,rpm,off\na.npy,0,4,2,3000,0\na.npy,4,8,2,3000,1\nb.npy,0,8,2,1,0\n" +
 		"q.npy,0,8,2,1,1\n"
 	refused(t, files, `{files: "*.npy", conditions: c.csv, rate_hz: 1000, background: {condition: off}}`, dsp,

@@ -22,16 +22,19 @@ func SeriesNames(in *config.Ingest, coefficients bool) (names []string) {
 	if in.Axes == "body" {
 		names = []string{"lift_n", "drag_n"}
 	}
+
 	for _, c := range in.Columns {
 		if in.Axes != "body" || c.Name != "fx_n" && c.Name != "fz_n" {
 			names = append(names, c.Name)
 		}
 	}
+
 	for i, n := range names {
 		if to := CoefficientOf[n]; coefficients && to != "" {
 			names[i] = to
 		}
 	}
+
 	return names
 }
 
@@ -50,33 +53,39 @@ func checkBalance(exp plan.Experiment, in *config.Ingest, conditions []string) e
 		return exp.Errorf(key, "fx_n and fz_n are body axes; set axes: body (they are turned by alpha_deg), or name the "+
 			"columns lift_n and drag_n")
 	}
+
 	d := exp.DSP
 	if bal := in.Balance; bal != nil {
 		const at = "ingest.balance"
 		if _, err := dsp.NewLoadMatrix(bal.Matrix, len(bal.Voltages), bal.Terms); err != nil {
 			return exp.Errorf(at, "%v", err)
 		}
+
 		if !slices.ContainsFunc(in.Columns, func(c config.NamedString) bool {
 			n, _ := Component(c.Value)
 			return slices.Contains(bal.Components, n)
 		}) {
 			return exp.Errorf(key, "none of the columns is one of the balance's loads %v", bal.Components)
 		}
+
 		if d.ChordM > 0 && bal.Blockage == "" {
 			return exp.Errorf(at, "coefficients of a wind tunnel need the walls' blockage: expected blockage: none, or a "+
 				"number")
 		}
 	}
+
 	if d.ChordM > 0 {
 		if !body && !wind {
 			return exp.Errorf("dsp.chord_m", "coefficients are made of lift_n and drag_n (or fx_n, fz_n); the "+
 				"columns are %v", in.Columns)
 		}
+
 		if d.DensityKgM3 == 0 && d.PressurePa == 0 && !airKnown(in, conditions) {
 			return exp.Errorf("dsp", "coefficients need the air density: expected density_kg_m3, or temperature_c "+
 				"and pressure_pa")
 		}
 	}
+
 	return nil
 }
 
@@ -104,9 +113,11 @@ func balanceColumns(in *config.Ingest, conditions []string) (names []string) {
 	if AngleColumn(bal, conditions) {
 		names = append(names, bal.Angle)
 	}
+
 	if w := bal.Flow; w != nil {
 		names = append(names, w.Column, w.Pressure, w.Temperature)
 	}
+
 	for _, c := range in.Columns {
 		if n, _ := Component(c.Value); !slices.Contains(bal.Components, n) {
 			names = append(names, c.Value)
@@ -136,6 +147,7 @@ func measuresForces(in *config.Ingest) (forces bool) {
 	if in.Balance == nil || len(in.Balance.Voltages) > 0 || len(in.Balance.Matrix) > 0 {
 		return false
 	}
+
 	bal := *in.Balance // the configuration's stays as it was written
 	bal.Components = nil
 	for _, c := range in.Columns {
@@ -143,11 +155,14 @@ func measuresForces(in *config.Ingest) (forces bool) {
 			bal.Voltages, bal.Components = append(bal.Voltages, n), append(bal.Components, n)
 		}
 	}
+
 	for i := range bal.Voltages {
 		row := make([]float64, len(bal.Voltages))
 		row[i] = 1
 		bal.Matrix = append(bal.Matrix, row)
 	}
+
 	in.Balance = &bal
+
 	return true
 }

@@ -28,13 +28,16 @@ func TestBalanceColumns(t *testing.T) {
 			Flow: &config.Flow{Column: "pitot", Pressure: "p", Temperature: "T"},
 		},
 	}
+
 	if got := balanceColumns(in, nil); !slices.Equal(got, []string{"v1", "v2", "arm", "pitot", "p", "T"}) {
 		t.Errorf("%v", got)
 	}
+
 	arm := []string{"arm"}
 	if got := balanceColumns(in, arm); slices.Contains(got, "arm") || AngleColumn(in.Balance, arm) {
 		t.Errorf("%v: the arm's angle is a condition", got)
 	}
+
 	in.Balance = nil
 	if got := balanceColumns(in, nil); !slices.Equal(got, []string{"-Fx", "T", "pitot"}) {
 		t.Errorf("without a balance: %v", got)
@@ -49,16 +52,20 @@ func TestMeasuresForces(t *testing.T) {
 		{Name: "fx_n", Value: "Fx"},
 		{Name: "fz_n", Value: "-Fz"},
 	}}
+
 	if !measuresForces(in) {
 		t.Fatal("no forces")
 	}
+
 	if b := in.Balance; !slices.Equal(b.Voltages, []string{"Fx", "Fz"}) || !slices.Equal(b.Components, b.Voltages) ||
 		!slices.Equal(b.Matrix[1], []float64{0, 1}) || b.Tare == nil {
 		t.Errorf("%+v", b)
 	}
+
 	if original.Voltages != nil || original.Matrix != nil {
 		t.Errorf("the configuration changed: %+v", original)
 	}
+
 	if measuresForces(in) || measuresForces(&config.Ingest{}) {
 		t.Error("voltages are taken for forces")
 	}
@@ -85,6 +92,7 @@ func TestAirKnown(t *testing.T) {
 			t.Errorf("%v, %+v: %v", c.conditions, c.flow, got)
 		}
 	}
+
 	if airKnown(&config.Ingest{}, nil) {
 		t.Error("known of nothing")
 	}

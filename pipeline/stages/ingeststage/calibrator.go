@@ -62,6 +62,7 @@ func (s Sensitivity) text() string {
 	if unit == "" {
 		unit = "file unit"
 	}
+
 	return fmt.Sprintf("calibrator %s, channel %s: %g dB at %.5g Hz is %.6g %s rms, %.6g Pa per %s; spread %.3f dB over "+
 		"%d blocks of %.3g s",
 		s.File, s.Channel, s.LevelDB, s.FrequencyHz, s.RMS, unit, s.PaPerUnit, unit, s.SpreadDB, s.Blocks, s.BlockS)
@@ -78,11 +79,13 @@ func calibratorFiles(c *config.Calibrator) []calibratorFile {
 	if c.File != "" {
 		return []calibratorFile{{path: c.File, own: c.Channel}}
 	}
+
 	var out []calibratorFile
 	for _, r := range c.Recordings {
 		path, own, _ := strings.Cut(r.Value, "#")
 		out = append(out, calibratorFile{channel: r.Name, path: path, own: own})
 	}
+
 	return out
 }
 
@@ -92,6 +95,7 @@ func planCalibrator(exp plan.Experiment, src *plan.Source) *engine.Dep {
 	if src.In.Calibration == nil || src.In.Calibration.Calibrator == nil {
 		return nil
 	}
+
 	c := src.In.Calibration.Calibrator
 	files := calibratorFiles(c)
 	t := &engine.Task{
@@ -104,6 +108,7 @@ func planCalibrator(exp plan.Experiment, src *plan.Source) *engine.Dep {
 			Text      config.Text   `key:"text"`
 		}{src.In.Format, src.In.RateHz, src.In.Truncated, src.In.Arrays, src.In.Text}), src.Reader),
 	}
+
 	for _, f := range files {
 		raw := onDisk(exp, f.path)
 		if !slices.Contains(t.Files, *raw.File) {
@@ -119,14 +124,19 @@ func planCalibrator(exp plan.Experiment, src *plan.Source) *engine.Dep {
 			if err != nil {
 				return err
 			}
+
 			for i := range s {
 				s[i].SHA256 = raw.SHA256(j)
 			}
+
 			all = append(all, s...)
 		}
+
 		return plan.WriteJSON(j.Output(calibratorJSON), all)
 	}
+
 	exp.Add(t)
+
 	return &engine.Dep{Task: t.ID, Output: calibratorJSON}
 }
 
@@ -151,28 +161,33 @@ func measureRecording(ctx context.Context, open string, f calibratorFile, c *con
 	defer rd.Close()
 	info := rd.Info()
 	info.Path = f.path
+
 	var channels []int
 	for i, ch := range info.Channels {
 		if ch.Role() == "" {
 			channels = append(channels, i)
 		}
 	}
+
 	one := len(channels) == 1
 	if want := cmp.Or(f.own, f.channel); f.own != "" || want != "" && !one {
 		k, err := ingest.FindChannel(info, want)
 		if err != nil {
 			return nil, err
 		}
+
 		channels, one = []int{k}, true
 	}
 
 	var out []Sensitivity
 	for _, k := range channels {
 		s := Sensitivity{For: f.channel, File: f.path, Channel: info.Channels[k].Name, Named: !one}
+
 		t, unsteady, err := measureTone(ctx, rd, info, k, c)
 		if err == nil {
 			err = unsteady
 		}
+
 		var d *fault.Error
 		switch {
 		case err == nil:
@@ -182,6 +197,7 @@ func measureRecording(ctx context.Context, open string, f calibratorFile, c *con
 		default:
 			return nil, Named(err, open, f.path)
 		}
+
 		out = append(out, s)
 	}
 
@@ -218,7 +234,9 @@ func MeasureCalibrator(ctx context.Context, rd ingest.Reader, k int, c config.Ca
 		out.Fault = d.Error()
 		return out, nil
 	}
+
 	out.Accepted = err == nil
+
 	return out, err
 }
 
@@ -229,23 +247,28 @@ func measureTone(ctx context.Context, rd ingest.Reader, info ingest.Info, k int,
 ) (s Tone, unsteady, err error) {
 	ch := info.Channels[k]
 	s = Tone{Unit: ch.Unit, LevelDB: c.LevelDB, Blocks: calibratorBlocks}
+
 	bad := func(want, found, hint string) error {
 		return &fault.Error{Path: info.Path, Place: "channel " + ch.Name, Want: want, Found: found, Hint: hint}
 	}
 	if ch.RateHz <= 0 {
 		return s, nil, bad("a sampling rate", "none in the file", "state it in the configuration: ingest: {rate_hz: …}")
 	}
+
 	if ch.Unit == "Pa" {
 		return s, nil, bad("samples that are still to be calibrated", "a channel in Pa", "leave the calibrator out")
 	}
+
 	from, to := int64(math.Ceil(c.FromS*ch.RateHz-1e-6)), ch.Samples
 	if c.ToS > 0 {
 		to = int64(math.Ceil(c.ToS*ch.RateHz - 1e-6))
 	}
+
 	if to > ch.Samples || from >= to {
 		return s, nil, bad(fmt.Sprintf("from_s and to_s within its %.6g s", float64(ch.Samples)/ch.RateHz),
 			fmt.Sprintf("%g and %g", c.FromS, c.ToS), "")
 	}
+
 	_, warnings, err := stats.Scan(ctx, rd, ingest.Run{
 		ID: info.Path, Path: info.Path, Row0: from, Row1: to,
 		Recordings: []ingest.Recording{{Channels: []int{k}}},
@@ -253,19 +276,23 @@ func measureTone(ctx context.Context, rd ingest.Reader, info ingest.Info, k int,
 	if err != nil {
 		return s, nil, err
 	}
+
 	for _, w := range warnings {
 		if w.Code == "clipping" {
 			return s, nil, bad("a calibrator's tone below full scale", w.Text, "record it again with less gain")
 		}
 	}
+
 	t, err := dsp.Calibrator(ctx, rd, dsp.CalibratorSettings{
 		RateHz: ch.RateHz, Start: from, Samples: to - from,
 		Channel: k, FrequencyHz: c.FrequencyHz, Blocks: calibratorBlocks,
 	})
+
 	var de *fault.Error
 	if errors.As(err, &de) && de.Path == "" {
 		return s, nil, bad(de.Want, strings.TrimSuffix(de.Found, "; "+de.Place), de.Hint)
 	}
+
 	if err != nil {
 		return s, nil, err
 	}
@@ -295,6 +322,7 @@ func sensitivityOf(all []Sensitivity, info ingest.Info, k int) (*Sensitivity, er
 		return nil, &fault.Error{Path: info.Path, Place: "channel " + ch.Name, Want: want, Found: found, Hint: hint}
 	}
 	var s *Sensitivity
+
 	var have []string
 	for i := range all {
 		e := &all[i]
@@ -304,15 +332,18 @@ func sensitivityOf(all []Sensitivity, info ingest.Info, k int) (*Sensitivity, er
 			if c, err := ingest.FindChannel(info, e.For); err != nil || c != k {
 				continue
 			}
+
 		case e.Named:
 			have = append(have, e.Channel)
 			if e.Channel != ch.Name {
 				continue
 			}
 		}
+
 		s = e
 		break
 	}
+
 	switch {
 	case s == nil:
 		return fail("a calibrator's recording of this channel", "recordings of "+strings.Join(have, ", "),
@@ -323,6 +354,7 @@ func sensitivityOf(all []Sensitivity, info ingest.Info, k int) (*Sensitivity, er
 		return fail(fmt.Sprintf("samples in the unit of the calibrator's recording %s, %q", s.File, s.Unit),
 			fmt.Sprintf("%q", ch.Unit), "calibrate with the same chain")
 	}
+
 	return s, nil
 }
 
@@ -342,6 +374,7 @@ func ScaleOf(src *plan.Source, cal []Sensitivity, info ingest.Info, ch int) (Sca
 		if err != nil {
 			return Scale{}, err
 		}
+
 		return Scale{Factor: s.PaPerUnit, Unit: "Pa", How: s.text(), SpreadDB: s.SpreadDB}, nil
 	}
 
@@ -349,11 +382,14 @@ func ScaleOf(src *plan.Source, cal []Sensitivity, info ingest.Info, ch int) (Sca
 	if !src.Grouping.Together {
 		before, stated, note = soundUnit(stated)
 	}
+
 	f, unit, err := calibration(src.In.Calibration).Factor(stated)
 	if err != nil {
 		return Scale{}, &fault.Error{Path: info.Path, Place: "channel " + info.Channels[ch].Name, Found: err.Error()}
 	}
+
 	how := strings.Trim(note+"; "+calibrationText(src.In.Calibration), "; ")
+
 	return Scale{Factor: f * before, Unit: unit, How: how}, nil
 }
 
@@ -361,6 +397,7 @@ func calibration(c *config.Calibration) ingest.Calibration {
 	if c == nil {
 		return ingest.Calibration{}
 	}
+
 	return ingest.Calibration{
 		FullScaleV: c.FullScaleV, Reading: c.Reading, SensitivityVPerPa: c.SensitivityVPerPa,
 		GainDB: c.GainDB, PaPerUnit: c.PaPerUnit, Unit: c.Unit,
@@ -377,15 +414,19 @@ func calibrationText(c *config.Calibration) string {
 	case c.Unit != "":
 		return "in " + c.Unit + ", as configured"
 	}
+
 	var parts []string
 	if c.FullScaleV > 0 {
 		parts = append(parts, fmt.Sprintf("%g V (%s) at full scale", c.FullScaleV, cmp.Or(c.Reading, "peak")))
 	}
+
 	if c.SensitivityVPerPa > 0 {
 		parts = append(parts, fmt.Sprintf("%g V/Pa", c.SensitivityVPerPa))
 	}
+
 	if c.GainDB != 0 {
 		parts = append(parts, fmt.Sprintf("gain %g dB", c.GainDB))
 	}
+
 	return strings.Join(parts, ", ")
 }

@@ -16,6 +16,7 @@ func tone(n int, rate, hz, amplitude float64) []float64 {
 	for i := range x {
 		x[i] = amplitude * math.Sin(2*math.Pi*hz*float64(i)/rate)
 	}
+
 	return x
 }
 
@@ -27,15 +28,18 @@ func TestCalibratorPaPerUnit(t *testing.T) {
 		"a.npy": npy(constant(9, 1)), "c.csv": "file,blades,rpm\na.npy,2,3000\n",
 		"cal/one.npy": npy(tone(30000, 10000, 1000, 0.1)),
 	}
+
 	b := planned(t, files,
 		`{files: "*.npy", conditions: c.csv, rate_hz: 10000, calibration: `+
 			`{calibrator: {level_db: 94, file: cal/one.npy, gain_db: 20}}}`, `{triplets: split-half-spectrum}`)
 	if got := ids(b); got != "x/ingest/calibrator x/ingest/a.npy x/recordings" {
 		t.Errorf("tasks %s", got)
 	}
+
 	if b.Recordings.Source.Calibrator == nil || b.Tasks.Plan.Tasks[1].Deps[0] != *b.Recordings.Source.Calibrator {
 		t.Errorf("the file's task takes %v", b.Tasks.Plan.Tasks[1].Deps)
 	}
+
 	c := b.Ingest.Calibration.Calibrator
 	f := calibratorFiles(c)[0]
 	open := b.File.Resolve(f.path)
@@ -43,17 +47,20 @@ func TestCalibratorPaPerUnit(t *testing.T) {
 	if err != nil || len(all) != 1 {
 		t.Fatalf("%v, %v", all, err)
 	}
+
 	want := 20e-6 * math.Pow(10, 94./20) / (0.1 / math.Sqrt2) / 10
 	if s := all[0]; math.Abs(s.PaPerUnit/want-1) > 1e-4 || s.For != "" || s.Named || s.SpreadDB > 0.01 ||
 		math.Abs(s.FrequencyHz-1000) > 1 {
 		t.Errorf("%+v, want %g Pa per unit", s, want)
 	}
+
 	info := ingest.Info{Path: "a.npy", Channels: []ingest.Channel{{Name: "1", Unit: all[0].Unit}}}
 	scale, err := ScaleOf(b.Recordings.Source, all, info, 0)
 	if err != nil || scale.Unit != "Pa" || scale.Factor != all[0].PaPerUnit ||
 		!strings.HasPrefix(scale.How, "calibrator cal/one.npy, channel ") {
 		t.Errorf("%+v, %v", scale, err)
 	}
+
 	info.Channels[0].Unit = "V"
 	if _, err := ScaleOf(b.Recordings.Source, all, info, 0); err == nil ||
 		!strings.Contains(err.Error(), "expected samples in the unit of the calibrator's recording") {
@@ -68,10 +75,12 @@ func TestCalibratorChannels(t *testing.T) {
 	for i := range quiet {
 		quiet[i] = 1e-3 * math.Sin(float64(i*i))
 	}
+
 	files := map[string]string{
 		"a.npy": npy(constant(9, 1), constant(9, 1)), "c.csv": "file,blades,rpm\na.npy,2,3000\n",
 		"all.npy": npy(tone(30000, 10000, 1000, 0.1), quiet), "two.npy": npy(quiet, tone(30000, 10000, 1000, 0.2)),
 	}
+
 	b := planned(t, files,
 		`{files: a.npy, conditions: c.csv, rate_hz: 10000, calibration: {calibrator: {level_db: 94, file: all.npy}}}`,
 		`{triplets: split-half-spectrum}`)
@@ -81,29 +90,36 @@ func TestCalibratorChannels(t *testing.T) {
 	if err != nil || len(all) != 2 || !all[0].Named || all[0].Fault != nil || all[1].Fault == nil {
 		t.Fatalf("%+v, %v", all, err)
 	}
+
 	info := ingest.Info{Path: "a.npy", Channels: []ingest.Channel{
 		{Name: all[0].Channel, Unit: all[0].Unit},
 		{Name: all[0].Channel + "x"},
 	}}
+
 	if s, err := sensitivityOf(all, info, 0); err != nil || s.PaPerUnit != all[0].PaPerUnit {
 		t.Errorf("%v, %v", s, err)
 	}
+
 	if _, err := sensitivityOf(all, info, 1); err == nil ||
 		!strings.Contains(err.Error(), "expected a calibrator's recording of this channel, found recordings of") {
 		t.Errorf("%v", err)
 	}
+
 	info.Channels[1].Name = all[1].Channel
 	if _, err := sensitivityOf(all, info, 1); err == nil || !strings.Contains(err.Error(), "dB and more above the noise") {
 		t.Errorf("%v", err)
 	}
+
 	// NAME#CHANNEL, and a channel of the recordings.
 	list := calibratorFiles(&config.Calibrator{Recordings: []config.NamedString{
 		{Name: "1", Value: "two.npy#2"},
 		{Name: "2", Value: "all.npy#1"},
 	}})
+
 	if len(list) != 2 || list[0] != (calibratorFile{"1", "two.npy", "2"}) {
 		t.Errorf("%+v", list)
 	}
+
 	s, err := measureRecording(context.Background(), b.File.Resolve("two.npy"), list[0], c, b.Recordings.Source.Options)
 	if err != nil || len(s) != 1 || s[0].For != "1" || math.Abs(s[0].RMS-0.2/math.Sqrt2) > 1e-4 {
 		t.Errorf("%+v, %v", s, err)
@@ -117,6 +133,7 @@ func TestCalibratorFaults(t *testing.T) {
 	for i := range rising {
 		rising[i] *= 1 + float64(i)/30000
 	}
+
 	for want, c := range map[string]struct {
 		x  []float64
 		c  config.Calibrator
@@ -148,16 +165,19 @@ func TestCalibratorFaults(t *testing.T) {
 			ingest.Info{Path: "cal.wav", Format: "wav", Encoding: "PCM 16", Channels: []ingest.Channel{c.ch}},
 			[][]float64{c.x},
 		}
+
 		got, err := MeasureCalibrator(context.Background(), rd, 0, c.c)
 		if err != nil || got.Accepted || !strings.Contains(got.Fault, want) ||
 			!strings.HasPrefix(got.Fault, "cal.wav: channel m1: ") {
 			t.Errorf("%+v, %v\nwant %s", got, err, want)
 		}
 	}
+
 	ok := arrays{
 		ingest.Info{Path: "cal.wav", Channels: []ingest.Channel{{Name: "m1", Samples: 30000, RateHz: rate}}},
 		[][]float64{tone(30000, rate, 1000, 0.1)},
 	}
+
 	got, err := MeasureCalibrator(context.Background(), ok, 0, config.DefaultCalibrator(114))
 	if err != nil || !got.Accepted || got.AboveDB > 300 || math.Abs(got.UnitPerPa*got.PaPerUnit-1) > 1e-12 {
 		t.Errorf("%+v, %v", got, err)

@@ -34,12 +34,14 @@ func CheckFiles(ctx context.Context, r Result) (Result, []ingest.Warning, error)
 	if r.Pairs != nil && r.Pairs.Table != nil {
 		return checkTable(r)
 	}
+
 	if r.Recordings == nil || r.Recordings.Simulated {
 		return r, nil, nil
 	}
 
 	files := make([]opened, len(r.Recordings.Files))
 	var wg sync.WaitGroup
+
 	places := make(chan bool, runtime.GOMAXPROCS(0))
 	for i := range files {
 		places <- true
@@ -48,10 +50,12 @@ func CheckFiles(ctx context.Context, r Result) (Result, []ingest.Warning, error)
 			<-places
 		})
 	}
+
 	wg.Wait()
 
 	known, warnings, err := r.Recordings.gather(files)
 	r.Known = known
+
 	return r, warnings, err
 }
 
@@ -63,17 +67,20 @@ func checkTable(r Result) (Result, []ingest.Warning, error) {
 	}
 
 	seen := map[string]bool{}
+
 	r.Known = nil
 	for x := range slices.Chunk(p.X, len(p.Inputs)) {
 		c := map[string]float64{}
 		for k, name := range p.Inputs {
 			c[name] = x[k]
 		}
+
 		if key := conditionsOf(r.Conditions, c); !seen[key] {
 			seen[key] = true
 			r.Known = append(r.Known, c)
 		}
 	}
+
 	for i, w := range p.Warnings {
 		for _, f := range r.Pairs.Table.Files {
 			if w.Path == f.Path {
@@ -89,6 +96,7 @@ func (r *Recordings) checkFile(ctx context.Context, i int) (o opened) {
 	if o.err = ctx.Err(); o.err != nil {
 		return o
 	}
+
 	f := &reader{src: r.Source, file: r.Files[i], path: r.Files[i].File.Open}
 	rd, err := f.open()
 	if err != nil {
@@ -104,6 +112,7 @@ func (r *Recordings) checkFile(ctx context.Context, i int) (o opened) {
 		o.err = err
 		return o
 	}
+
 	for _, run := range runs {
 		seen := map[string]int{}
 		for _, rec := range run.Recordings {
@@ -111,6 +120,7 @@ func (r *Recordings) checkFile(ctx context.Context, i int) (o opened) {
 			o.rates = append(o.rates, info.Channels[rec.Channels[0]].RateHz)
 			key := conditionsOf(r.Conditions, rec.Conditions)
 			seen[key]++
+
 			if n := seen[key]; n > 1 {
 				o.alike = max(o.alike, n)
 			}
@@ -118,6 +128,7 @@ func (r *Recordings) checkFile(ctx context.Context, i int) (o opened) {
 	}
 
 	o.err = checkColumns(&r.In, info)
+
 	return o
 }
 
@@ -128,6 +139,7 @@ func conditionsOf(names []string, c map[string]float64) string {
 		v, ok := c[name]
 		parts[i] = strconv.FormatBool(ok) + strconv.FormatFloat(v, 'g', -1, 64)
 	}
+
 	return strings.Join(parts, ",")
 }
 
@@ -139,11 +151,13 @@ func checkColumns(in *config.Ingest, info ingest.Info) error {
 		if _, given := stated[c.Name]; err != nil || given {
 			continue // a load of the balance's matrix; units of the configuration were checked
 		}
+
 		if _, err := units.ToName(c.Name, info.Channels[k].Unit); err != nil {
 			_, _, err = ConvertSeries(info.Path, c.Value, c.Name, info.Channels[k].Unit, nil)
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -158,7 +172,8 @@ func (r *Recordings) gather(files []opened) (known []map[string]float64, warning
 	var errs []error
 	var alike []int              // files with recordings that no condition tells apart
 	rates := map[float64][]int{} // files by rate
-	var order []float64          // of the rates, as they come
+
+	var order []float64 // of the rates, as they come
 	for i, o := range files {
 		if o.err != nil {
 			if reason, skip := BadRecording(r.Source, o.err); skip {
@@ -166,17 +181,22 @@ func (r *Recordings) gather(files []opened) (known []map[string]float64, warning
 			} else {
 				errs = append(errs, o.err)
 			}
+
 			continue
 		}
+
 		known = append(known, o.conditions...)
+
 		if o.alike > 1 {
 			alike = append(alike, i)
 		}
+
 		if len(o.rates) > 0 {
 			rate := o.rates[0]
 			if rates[rate] == nil {
 				order = append(order, rate)
 			}
+
 			rates[rate] = append(rates[rate], i)
 		}
 	}
@@ -184,18 +204,22 @@ func (r *Recordings) gather(files []opened) (known []map[string]float64, warning
 	if n := len(errs) - maxFaults; n > 0 {
 		errs = append(errs[:maxFaults], fmt.Errorf("and %d more files", n))
 	}
+
 	if len(alike) > 0 {
 		warn(alike[0], "alike", "%d microphones of one run have equal conditions, in %d of %d files; give what tells them "+
 			"apart (an angle for each channel: a column channel in the table of conditions, or inside: {theta_deg: ARRAY}), "+
 			"or choose one with channels", files[alike[0]].alike, len(alike), len(files))
 	}
+
 	if len(order) > 1 {
 		slices.SortStableFunc(order, func(x, y float64) int { return len(rates[y]) - len(rates[x]) })
+
 		var parts []string
 		for _, rate := range order {
 			in := rates[rate]
 			parts = append(parts, fmt.Sprintf("%g Hz in %d (first %s)", rate, len(in), r.Files[in[0]].Name))
 		}
+
 		warn(rates[order[1]][0], "rates", "the sampling rates of the files differ: %s", strings.Join(parts, ", "))
 	}
 

@@ -22,18 +22,23 @@ func attributeConditions(src *plan.Source, info ingest.Info, side []config.Named
 				Want: fmt.Sprintf("%v, as in the configuration", old), Found: fmt.Sprintf("%v in the file next to it", v.Value),
 			}
 		}
+
 		out[v.Name] = v.Value
 	}
+
 	for _, a := range src.In.Attributes {
 		if strings.HasPrefix(a.Value, "@") {
 			continue
 		}
+
 		v, err := ingest.AttributeNumber(info, a.Value)
 		if err != nil {
 			return nil, fmt.Errorf("condition %s: %w", a.Name, err)
 		}
+
 		out[a.Name] = v
 	}
+
 	return out, nil
 }
 
@@ -45,6 +50,7 @@ func channelConditions(src *plan.Source, info ingest.Info, runs []ingest.Run) er
 		if !own {
 			continue
 		}
+
 		for _, run := range runs {
 			for _, rec := range run.Recordings {
 				c := info.Channels[rec.Channels[0]]
@@ -52,15 +58,18 @@ func channelConditions(src *plan.Source, info ingest.Info, runs []ingest.Run) er
 				if err != nil {
 					return fmt.Errorf("condition %s of channel %s: %w", a.Name, c.Name, err)
 				}
+
 				if old, ok := rec.Conditions[a.Name]; ok && old != v {
 					return &fault.Error{
 						Path: info.Path, Place: "condition " + a.Name, Want: fmt.Sprintf("%v, as elsewhere", old),
 						Found: fmt.Sprintf("%v in channel %s", v, c.Name),
 					}
 				}
+
 				rec.Conditions[a.Name] = v
 			}
 		}
 	}
+
 	return nil
 }

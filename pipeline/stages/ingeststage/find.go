@@ -36,6 +36,7 @@ func findFiles(exp plan.Experiment, sim simulatestage.Result) (*found, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	f := &found{in: sim.Ingest(exp.Ingest), table: table, converted: map[string]string{}}
 	for _, d := range sim.Files {
 		f.files = append(f.files, plan.RawFile{Name: d.Output, Dep: &d})
@@ -52,39 +53,48 @@ func findMeasured(exp plan.Experiment) (*found, error) {
 	if f.in.Table != nil {
 		globs = f.in.Table.File
 	}
+
 	listed, warnings, err := campaign.Find(globs, f.in.Exclude, exp.File.Dir)
 	if err != nil {
 		return nil, err
 	}
+
 	all := listed
 	if len(f.in.Exclude) > 0 {
 		if all, _, err = campaign.Find(globs, nil, exp.File.Dir); err != nil {
 			return nil, err
 		}
 	}
+
 	f.warnings = append(trimPath(warnings), excluded(f.in.Conditions, all, listed)...)
 
 	files, err := f.withoutBackground(exp, listed)
 	if err != nil {
 		return nil, err
 	}
+
 	if p := f.in.Conditions; p != "" {
 		if f.table, err = campaign.ReadConditions(exp.File.Resolve(p)); err != nil {
 			return nil, err
 		}
+
 		if f.converted, err = f.table.Convert(byName(f.in.Units)); err != nil {
 			return nil, err
 		}
 	}
+
 	files = f.withoutTares(files)
 
 	f.callSimulated(files, exp.File.Has(exp.At+".ingest.data"))
+
 	for _, p := range files {
 		f.files = append(f.files, onDisk(exp, p))
 	}
+
 	if f.table != nil && len(files) < len(all) {
 		f.table = f.table.Without(all, files)
 	}
+
 	if p := f.in.Pattern; p != "" {
 		if f.pattern, err = campaign.ParsePattern(p); err != nil {
 			return nil, exp.Errorf("ingest.pattern", "%v", err)
@@ -112,10 +122,12 @@ func (f *found) withoutBackground(exp plan.Experiment, files []string) ([]string
 	if bg == nil || len(bg.Files) == 0 {
 		return files, nil
 	}
+
 	names, _, err := campaign.Find(bg.Files, f.in.Exclude, exp.File.Dir)
 	if err != nil {
 		return nil, err
 	}
+
 	for _, p := range names {
 		f.backgrounds = append(f.backgrounds, onDisk(exp, p))
 	}
@@ -124,6 +136,7 @@ func (f *found) withoutBackground(exp plan.Experiment, files []string) ([]string
 	if len(rest) == 0 {
 		return nil, exp.Errorf("ingest.background.files", "every recording is one of the background")
 	}
+
 	return rest, nil
 }
 
@@ -134,6 +147,7 @@ func (f *found) withoutTares(files []string) []string {
 	if bal == nil || bal.Tare == nil || bal.Tare.Column == "" || f.table == nil {
 		return files
 	}
+
 	names, rows := tareNames(bal.Tare.Column, f.table), map[string]bool{}
 	for _, r := range f.table.Rows {
 		rows[path.Base(filepath.ToSlash(r.File))] = true
@@ -152,6 +166,7 @@ func (f *found) rows() ([]*campaign.Conditions, error) {
 	for i, r := range f.files {
 		names[i] = r.Name
 	}
+
 	rows := make([]*campaign.Conditions, len(names))
 	if f.table != nil {
 		var err error
@@ -159,6 +174,7 @@ func (f *found) rows() ([]*campaign.Conditions, error) {
 			return nil, err
 		}
 	}
+
 	if f.pattern != nil {
 		if err := f.pattern.CheckNames(names); err != nil {
 			return nil, err
@@ -187,10 +203,12 @@ func excluded(table string, all, used []string) []ingest.Warning {
 	}
 
 	w := ingest.Warning{Path: filepath.ToSlash(out[0]), Code: "excluded", Text: "left out by exclude"}
+
 	const few = 10
 	if n := len(out); n > few {
 		out = append(out[:few:few], fmt.Sprintf("… and %d more", n-few))
 	}
+
 	if len(out) > 1 {
 		w.Text += ", as are " + strings.Join(out[1:], ", ")
 	}
@@ -218,6 +236,7 @@ func (f *found) callSimulated(files []string, given bool) {
 		text = "is named simulated: the experiment is called simulated; set data: simulated, or data: measured if it was " +
 			"measured"
 	}
+
 	f.warnings = append(f.warnings, ingest.Warning{Path: files[i], Code: "simulated", Text: text})
 }
 
@@ -227,6 +246,7 @@ func simulatedByContent(src *plan.Source, info ingest.Info) []ingest.Warning {
 	if src.In.Data == "simulated" {
 		return nil
 	}
+
 	for _, a := range info.Attributes {
 		if callsItselfSimulated(a.Name) && !strings.EqualFold(a.Value, "false") && a.Value != "0" ||
 			callsItselfSimulated(a.Value) {

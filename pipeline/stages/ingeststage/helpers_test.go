@@ -21,22 +21,27 @@ import (
 // "x" whose sections are given as YAML in one line each.
 func campaignIn(t *testing.T, files map[string]string, ingest, dsp string) plan.Experiment {
 	t.Helper()
+
 	dir := t.TempDir()
 	for name, text := range files {
 		path := filepath.Join(dir, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}
+
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	yaml := fmt.Sprintf("version: 1\nexperiments:\n  x:\n    ingest: %s\n    dsp: %s\n", ingest, dsp)
 	f, err := config.Parse(filepath.Join(dir, "pipeline.yaml"), []byte(yaml))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	tasks := plan.NewTasks(&engine.Plan{Dir: filepath.Join(dir, "runs")})
+
 	return plan.NewExperiment(f, 0, plan.Program{}, tasks)
 }
 
@@ -54,12 +59,14 @@ func planned(t *testing.T, files map[string]string, ingest, dsp string) *ingeste
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return &ingested{exp, r}
 }
 
 // refused expects that planning fails with an error that holds want.
 func refused(t *testing.T, files map[string]string, ingest, dsp, want string) {
 	t.Helper()
+
 	_, err := Plan(campaignIn(t, files, ingest, dsp), simulatestage.Result{})
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("ingest: %s, dsp: %s\n got %v\nwant %s", ingest, dsp, err, want)
@@ -83,11 +90,13 @@ func npy(channels ...[]float64) string {
 	b.WriteString("\x93NUMPY\x01\x00")
 	b.Write(binary.LittleEndian.AppendUint16(nil, uint16(len(head))))
 	b.WriteString(head)
+
 	for i := range n {
 		for _, c := range channels {
 			_ = binary.Write(&b, binary.LittleEndian, c[i])
 		}
 	}
+
 	return b.String()
 }
 
@@ -97,6 +106,7 @@ func constant(n int, v float64) []float64 {
 	for i := range x {
 		x[i] = v
 	}
+
 	return x
 }
 
@@ -106,6 +116,7 @@ func count(n int, step float64) []float64 {
 	for i := range x {
 		x[i] = step * float64(i)
 	}
+
 	return x
 }
 
@@ -115,6 +126,7 @@ func ids(b *ingested) string {
 	for _, t := range b.Tasks.Plan.Tasks {
 		out = append(out, t.ID)
 	}
+
 	return strings.Join(out, " ")
 }
 
@@ -125,6 +137,7 @@ func value(kvs []kv.Pair, key string) (string, bool) {
 			return kv.Value, true
 		}
 	}
+
 	return "", false
 }
 

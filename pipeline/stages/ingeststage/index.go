@@ -33,11 +33,14 @@ func planIndex(exp plan.Experiment, src *plan.Source, results []engine.Dep) *eng
 				if err := plan.ReadJSON(j.Input(d.Task, d.Output), &res); err != nil {
 					return err
 				}
+
 				addToIndex(t, columns, &res)
 			}
+
 			return plan.WriteTable(j, recordingsArrow, t)
 		},
 	})
+
 	return &engine.Dep{Task: t.ID, Output: recordingsArrow}
 }
 
@@ -64,6 +67,7 @@ func indexChannel(t *table.Table, res *FileResult, run RunResult, ch, i int) {
 		}
 		return list[i]
 	}
+
 	text := func(name, doc, v string) { plan.Cell(t, name, "", doc, v) }
 	number := func(name, unit, doc string, v float64) { plan.Cell(t, name, unit, doc, v) }
 	count := func(name, doc string, v int64) { plan.Cell(t, name, "", doc, int(v)) }

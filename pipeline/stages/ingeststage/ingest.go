@@ -83,12 +83,14 @@ func Plan(exp plan.Experiment, sim simulatestage.Result) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+
 	exp.Ingest.Data = found.in.Data
 
 	rec := &Recordings{Source: found.source(exp), Backgrounds: found.backgrounds, Simulated: sim.Campaign != nil}
 	if rec.Files, err = rec.sidecars(exp, found.files); err != nil {
 		return Result{}, err
 	}
+
 	if err := rec.checkSettings(exp); err != nil {
 		return Result{}, err
 	}
@@ -97,6 +99,7 @@ func Plan(exp plan.Experiment, sim simulatestage.Result) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+
 	for i := range rec.Files {
 		rec.Files[i].Rows = rows[i]
 	}
@@ -111,12 +114,14 @@ func Plan(exp plan.Experiment, sim simulatestage.Result) (Result, error) {
 		Columns: rec.Columns, Data: found.in.Data, Construction: rec.Construction, Recordings: rec,
 		PairKind: pairKind(exp, rec.Construction), Warnings: found.warnings,
 	}
+
 	for i := range rec.Files {
 		f := &rec.Files[i]
 		out.Known = append(out.Known, f.known(rec.Source)...)
 		rec.planFile(exp, f)
 		out.Results = append(out.Results, f.Result)
 	}
+
 	out.Index = planIndex(exp, rec.Source, out.Results)
 
 	return out, nil
@@ -133,17 +138,21 @@ func (f *found) source(exp plan.Experiment) *plan.Source {
 		Pattern:   f.pattern,
 		Constants: map[string]float64{},
 	}
+
 	for _, c := range src.In.Constants {
 		src.Constants[c.Name] = c.Value
 	}
+
 	src.Construction = dsp.Configure(dsp.Find(src.DSP.Triplets, len(src.In.Columns) > 0), &src.DSP.Settings)
 
 	if src.DSP.Track != nil && src.Construction != nil && src.Construction.Describe().Shaft {
 		src.Found = append(src.Found, "rpm_tracked")
 	}
+
 	if src.In.Tachometer != nil {
 		src.Found = append(src.Found, "rpm_measured")
 	}
+
 	src.Conditions = unique(f.conditions(), src.Found)
 	src.Converted = f.converted
 
@@ -156,15 +165,19 @@ func (f *found) conditions() []string {
 	if f.table != nil {
 		names = append(names, f.table.Names...)
 	}
+
 	if f.pattern != nil {
 		names = append(names, f.pattern.Names()...)
 	}
+
 	for _, c := range f.in.Constants {
 		names = append(names, c.Name)
 	}
+
 	for _, a := range f.in.Attributes {
 		names = append(names, a.Name)
 	}
+
 	for _, a := range f.in.InFile {
 		if a.Name != "row0" && a.Name != "row1" {
 			names = append(names, a.Name)
@@ -181,6 +194,7 @@ func unique(lists ...[]string) (out []string) {
 			out = append(out, n)
 		}
 	}
+
 	return out
 }
 
@@ -188,6 +202,7 @@ func unique(lists ...[]string) (out []string) {
 // files are opened, and reports settings that do not fit together.
 func (r *Recordings) checkSettings(exp plan.Experiment) error {
 	var err error
+
 	outcomes := dsp.OutcomeNames(r.Construction, &exp.DSP.Settings, SeriesNames(&r.In, exp.DSP.ChordM > 0))
 	if r.Columns, err = r.WithDerived(exp, nil, outcomes); err != nil {
 		return err
@@ -197,9 +212,11 @@ func (r *Recordings) checkSettings(exp plan.Experiment) error {
 	for _, c := range r.In.Columns {
 		names = append(names, c.Name)
 	}
+
 	if err := plan.CheckNames(exp, r.Conditions, names); err != nil {
 		return err
 	}
+
 	if err := checkUnits(exp, r.Source); err != nil {
 		return err
 	}
@@ -229,6 +246,7 @@ func readAs(exp plan.Experiment, src *plan.Source) error {
 	if in.OnBadRecording == "warn" && !exp.File.Has(exp.At+".ingest.truncated") {
 		in.Truncated = "use" // and warned of by the reader
 	}
+
 	src.Options = ingest.Options{
 		Format: in.Format, RateHz: in.RateHz, Truncated: in.Truncated,
 		Text: textOptions(in),
@@ -237,6 +255,7 @@ func readAs(exp plan.Experiment, src *plan.Source) error {
 			UnitAttribute: in.Arrays.UnitAttribute, TimeAxis: in.Arrays.TimeAxis,
 		},
 	}
+
 	if err := findReader(exp, src); err != nil {
 		return err
 	}
@@ -246,22 +265,28 @@ func readAs(exp plan.Experiment, src *plan.Source) error {
 		if len(in.Columns) > 0 {
 			return exp.Errorf("ingest.columns", "belongs to balances; for microphones name channels")
 		}
+
 		if in.Balance != nil {
 			return exp.Errorf("ingest.balance", "belongs to balances; for microphones name channels")
 		}
+
 		src.Grouping = campaign.Grouping{Channels: in.Channels}
 		if in.Tachometer != nil {
 			src.Grouping.Except = []string{in.Tachometer.Channel}
 		}
+
 	case dsp.OfSeries:
 		if len(in.Columns) == 0 {
 			return exp.Errorf("ingest", "expected columns, e.g. {lift_n: Fz, drag_n: Fx}: which column is which outcome")
 		}
+
 		src.Forces = measuresForces(in)
 		src.Grouping = campaign.Grouping{Together: true, Channels: balanceColumns(in, src.Conditions)}
+
 		if in.Calibration != nil {
 			return exp.Errorf("ingest.calibration", "belongs to microphones")
 		}
+
 		if err := checkBalance(exp, in, src.Conditions); err != nil {
 			return err
 		}
@@ -288,6 +313,7 @@ func (f *File) known(src *plan.Source) (out []map[string]float64) {
 		m, _ := src.Pattern.Match(f.Name)
 		maps.Copy(base, m)
 	}
+
 	for _, v := range f.Sidecar {
 		base[v.Name] = v.Value
 	}
@@ -300,9 +326,11 @@ func (f *File) known(src *plan.Source) (out []map[string]float64) {
 			for i, v := range row.Values {
 				c[f.Rows.Names[i]] = v
 			}
+
 			out = append(out, c)
 		}
 	}
+
 	for _, c := range out {
 		_ = settle(src, c) // the file's task tells what cannot be derived
 	}
@@ -317,8 +345,10 @@ func (f *File) keyed() (local []kv.Pair) {
 			local = append(local, kv.Pair{Key: "conditions row " + strconv.Itoa(i+1), Value: row})
 		}
 	}
+
 	for _, v := range f.Sidecar {
 		local = append(local, kv.Pair{Key: "sidecar " + v.Name, Value: strconv.FormatFloat(v.Value, 'g', -1, 64)})
 	}
+
 	return local
 }

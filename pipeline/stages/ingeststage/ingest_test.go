@@ -27,29 +27,36 @@ func TestPlanMicrophones(t *testing.T) {
 	if got := ids(b); got != "x/ingest/a.npy x/ingest/b.npy x/recordings" {
 		t.Errorf("tasks %s", got)
 	}
+
 	if got := strings.Join(b.Conditions, " "); got != "blades rpm theta_deg rpm_tracked" {
 		t.Errorf("conditions %s", got)
 	}
+
 	if _, ok := b.Construction.(dsp.OfSpectra); !ok || b.Recordings.Source.Grouping.Together ||
 		!slices.Equal(b.Recordings.Source.Grouping.Channels, []string{"2"}) {
 		t.Errorf("construction %T, grouping %+v", b.Construction, b.Recordings.Source.Grouping)
 	}
+
 	pool := b.Recordings.Analysers
 	if len(b.Results) != 2 || b.Recordings.Files[1].Reading == nil || pool == nil || b.Tasks.Plan.Tasks[0].Pool != pool {
 		t.Errorf("%d recordings, pool %v", len(b.Results), b.Tasks.Plan.Tasks[0].Pool)
 	}
+
 	// Known before any file is read, with the angle from the rotor plane.
 	if got := b.Known[1]; got["blades"] != 3 || got["theta_deg"] != 70 {
 		t.Errorf("known %v", got)
 	}
+
 	// The key holds what the task reads: no globs, no table; its row is local.
 	task := b.Tasks.Plan.Tasks[0]
 	if _, ok := value(task.Config, "ingest.files"); ok {
 		t.Error("the key of a file holds the globs")
 	}
+
 	if v, _ := value(task.Config, "ingest.rate_hz"); v != "1000" {
 		t.Errorf("rate %q", v)
 	}
+
 	if len(task.Local) != 1 || !strings.Contains(task.Local[0].Value, "rpm") {
 		t.Errorf("local %v", task.Local)
 	}
@@ -66,24 +73,30 @@ func TestReadMicrophones(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if len(res.Runs) != 1 || len(res.Runs[0].Run.Recordings) != 2 {
 		t.Fatalf("%+v", res.Runs)
 	}
+
 	run := res.Runs[0]
 	if run.Units[1] != "Pa" || run.Scale[1] != 0.5 || run.How[1] != "0.5 Pa per unit, as configured" {
 		t.Errorf("unit %s, scale %g, %s", run.Units[1], run.Scale[1], run.How[1])
 	}
+
 	if s := run.Stats[1]; s.Samples != 100 || s.Max != 99 || s.Mean != 49.5 {
 		t.Errorf("statistics %+v, want those of 0 … 99 Pa", s)
 	}
+
 	if c := run.Run.Recordings[1].Conditions; c["rpm"] != 3000 || c["blades"] != 2 {
 		t.Errorf("conditions %v", c)
 	}
+
 	r := NewRun(b.Recordings.Source, res.Info, run.Run, 100, run.Scale, run.Units)
 	if len(r.Microphones) != 2 || r.Microphones[1].Channel != 1 || r.Microphones[1].Scale != 0.5 || r.RateHz != 1000 ||
 		r.Samples != 100 {
 		t.Errorf("run %+v", r)
 	}
+
 	renamed := ingest.Run{ID: "other", Recordings: run.Run.Recordings}
 	if other := NewRun(b.Recordings.Source, res.Info, renamed, 100, run.Scale, run.Units); other.Seed == r.Seed {
 		t.Error("two runs have one seed")
@@ -105,8 +118,10 @@ func TestBadRecordings(t *testing.T) {
 				res.Warnings[0].Code != "left-out" {
 				t.Errorf("warn: %+v, %v", res, err)
 			}
+
 			continue
 		}
+
 		reason, skip := BadRecording(b.Recordings.Source, err)
 		if err == nil || skip != (policy == "skip") || skip && !strings.Contains(reason, "a.npy") {
 			t.Errorf("%s: %v, reason %q", policy, err, reason)
@@ -122,6 +137,7 @@ func TestReadBalance(t *testing.T) {
 		text += strings.Join([]string{num(float64(i) / 100), num(math.Sin(float64(i * i))), num(2 + math.Cos(float64(i*i)))},
 			",") + "\n"
 	}
+
 	b := planned(t, map[string]string{"a5_u10.csv": text},
 		`{files: "*.csv", pattern: "a{alpha_deg}_u{u_inf_m_s}.csv", columns: {lift_n: Fz, drag_n: Fx}}`,
 		`{triplets: split-halves}`)
@@ -130,21 +146,26 @@ func TestReadBalance(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	run := res.Runs[0]
 	if len(run.Run.Recordings) != 1 || len(run.Stats) != 2 || len(run.Integral) != 2 {
 		t.Fatalf("%+v", run)
 	}
+
 	if c := run.Run.Recordings[0].Conditions; c["alpha_deg"] != 5 || c["u_inf_m_s"] != 10 {
 		t.Errorf("conditions %v", c)
 	}
+
 	series := reading.Series(run.Run.ID, 2, 200)
 	if series == nil || series[1][3] != round(2+math.Cos(9)) {
 		t.Errorf("kept %d series", len(series))
 	}
+
 	c, err := dsp.CheckBalance(series, 100, dsp.BalanceSettings{})
 	if err != nil || !slices.Equal(run.Integral, c.IntegralTimeS) {
 		t.Errorf("integral times %v, dsp has %v, %v", run.Integral, c.IntegralTimeS, err)
 	}
+
 	if !(run.Stats[1].Mean > 1.5 && run.Stats[1].Mean < 2.5) {
 		t.Errorf("mean drag %g", run.Stats[1].Mean)
 	}
@@ -157,29 +178,35 @@ func TestReadLoadsSpectra(t *testing.T) {
 	for i := range x {
 		x[i] = math.Sin(2*math.Pi*100*float64(i)/1000) + 0.1*math.Sin(float64(i*i))
 	}
+
 	b := planned(t, map[string]string{"a.npy": npy(x), "c.csv": "file,blades,rpm\na.npy,2,3000\n"},
 		`{files: "*.npy", conditions: c.csv, rate_hz: 1000}`, `{triplets: split-half-spectrum, harmonics: 2}`)
 	alone, err := read(b, 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	reading := plan.NewReading(b.Recordings.Analysers)
 	res, err := read(b, 0, reading)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if res.Runs[0].Stats[0] != alone.Runs[0].Stats[0] {
 		t.Errorf("statistics %+v, alone %+v", res.Runs[0].Stats[0], alone.Runs[0].Stats[0])
 	}
+
 	run := res.Runs[0]
 	asked := NewRun(b.Recordings.Source, res.Info, run.Run, 8000, run.Scale, run.Units)
 	want, err := b.Construction.(dsp.OfSpectra).Spectra(asked)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if reading.Spectra(want) == nil {
 		t.Error("the spectra were not loaded")
 	}
+
 	reading.Free()
 }
 
@@ -187,6 +214,7 @@ func TestReadLoadsSpectra(t *testing.T) {
 func TestPlanRefuses(t *testing.T) {
 	files := map[string]string{"a.npy": npy(count(9, 1)), "c.csv": "file,blades,rpm\na.npy,2,3000\n"}
 	const with = `files: "*.npy", conditions: c.csv, rate_hz: 1000`
+
 	spectra, halves := `{triplets: split-half-spectrum}`, `{triplets: split-halves}`
 	for _, c := range [][3]string{
 		{`{` + with + `, columns: {lift_n: "1"}}`, spectra, "x.ingest.columns: belongs to balances; for microphones name " +
@@ -242,27 +270,34 @@ func TestExcludedAndSimulated(t *testing.T) {
 		"simulated_1.npy": x, "b.npy": x, "d.npy": x,
 		"c.csv": "file,blades,rpm\nsimulated_1.npy,2,3000\n",
 	}
+
 	b := planned(t, files, `{files: "*.npy", exclude: ["b.npy", "d.npy"], conditions: c.csv, rate_hz: 1000}`,
 		`{triplets: split-half-spectrum}`)
+
 	var got []string
 	for _, w := range b.Warnings {
 		got = append(got, w.Path+" "+w.Text)
 	}
+
 	if len(got) != 2 || got[0] != "b.npy left out by exclude, as are d.npy" ||
 		!strings.HasPrefix(got[1], "simulated_1.npy is named simulated: the experiment is called simulated") {
 		t.Errorf("warnings %q", got)
 	}
+
 	if b.Data != "simulated" || b.Recordings.Source.In.Data != "simulated" {
 		t.Errorf("data: %s", b.Data)
 	}
+
 	info := ingest.Info{Path: "a.wav", Attributes: []ingest.Attribute{{Name: "comment", Value: "Simulated rotor"}}}
 	if w := simulatedByContent(&plan.Source{In: config.Ingest{Data: "measured"}}, info); len(w) != 1 ||
 		w[0].Code != "simulated" {
 		t.Errorf("%v", w)
 	}
+
 	if w := simulatedByContent(b.Recordings.Source, info); w != nil {
 		t.Errorf("a warning about simulated data that are called so: %v", w)
 	}
+
 	info.Attributes[0] = ingest.Attribute{Name: "simulated", Value: "false"}
 	if w := simulatedByContent(&plan.Source{In: config.Ingest{Data: "measured"}}, info); w != nil {
 		t.Errorf("%v", w)
@@ -281,24 +316,30 @@ func TestRecordings(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		res.SHA256 = "sum of " + res.Path
 		addToIndex(tab, columns, res)
 	}
+
 	if tab.Rows() != 4 {
 		t.Fatalf("%d rows", tab.Rows())
 	}
+
 	for name, want := range map[string]float64{"rpm": 4000, "rate_hz": 1000, "duration_s": 0.1, "max": 3, "scale": 1} {
 		v, err := tab.Floats(name)
 		if err != nil || v[3] != want {
 			t.Errorf("%s: %v, %v; want %g", name, v, err, want)
 		}
 	}
+
 	if s := tab.Column("sha256").Strings; s[3] != "sum of b.npy" || tab.Column("unit").Strings[0] != "Pa" {
 		t.Errorf("%v, unit %s", s, tab.Column("unit").Strings[0])
 	}
+
 	if v, _ := tab.Floats("integral_time_s"); !math.IsNaN(v[0]) {
 		t.Errorf("an integral time of a microphone: %g", v[0])
 	}
+
 	task := b.Tasks.Plan.Tasks[len(b.Tasks.Plan.Tasks)-1]
 	if task.ID != "x/recordings" || len(task.Publish) != 1 ||
 		task.Publish[0].Path != filepath.Join("x", "recordings.arrow") {
@@ -315,29 +356,36 @@ func TestAttributeConditions(t *testing.T) {
 			{Name: "theta_deg", Value: "@angle"},
 		}},
 	}
+
 	info := ingest.Info{
 		Path: "f.h5", Attributes: []ingest.Attribute{{Name: "RPM", Value: "4000"}},
 		Channels: []ingest.Channel{{Name: "m1", Attributes: []ingest.Attribute{{Name: "angle", Value: "30"}}}},
 	}
+
 	got, err := attributeConditions(src, info, []config.NamedNumber{{Name: "u_inf_m_s", Value: 7}})
 	if err != nil || got["blades"] != 2 || got["rpm"] != 4000 || got["u_inf_m_s"] != 7 || len(got) != 3 {
 		t.Errorf("%v, %v", got, err)
 	}
+
 	if len(src.Constants) != 1 {
 		t.Errorf("the constants changed: %v", src.Constants)
 	}
+
 	if _, err := attributeConditions(src, info, []config.NamedNumber{{Name: "blades", Value: 3}}); err == nil ||
 		!strings.Contains(err.Error(), "condition blades: expected 2, as in the configuration, found 3") {
 		t.Errorf("%v", err)
 	}
+
 	if _, err := attributeConditions(src, ingest.Info{Path: "f.h5"}, nil); err == nil ||
 		!strings.Contains(err.Error(), "condition rpm") {
 		t.Errorf("%v", err)
 	}
+
 	runs := []ingest.Run{{Recordings: []ingest.Recording{{Channels: []int{0}, Conditions: map[string]float64{}}}}}
 	if err := channelConditions(src, info, runs); err != nil || runs[0].Recordings[0].Conditions["theta_deg"] != 30 {
 		t.Errorf("%v, %v", runs[0].Recordings[0].Conditions, err)
 	}
+
 	runs[0].Recordings[0].Conditions["theta_deg"] = 40
 	if err := channelConditions(src, info, runs); err == nil ||
 		!strings.Contains(err.Error(), "expected 40, as elsewhere, found 30 in channel m1") {
@@ -351,12 +399,15 @@ func TestNamed(t *testing.T) {
 	if err.Error() != "data/a.wav: nothing" {
 		t.Errorf("%v", err)
 	}
+
 	if same := Named(err, "/tmp/x/a.wav", "data/a.wav"); same != err {
 		t.Errorf("%v", same)
 	}
+
 	if Named(nil, "a", "b") != nil {
 		t.Error("an error of nothing")
 	}
+
 	if err := Named(filepath.ErrBadPattern, "a", "b.wav"); !strings.HasPrefix(err.Error(), "read b.wav: ") {
 		t.Errorf("%v", err)
 	}
@@ -369,15 +420,18 @@ func TestSmallParts(t *testing.T) {
 	if list[0].Text != "is empty" || list[1].Text != "cut short" {
 		t.Errorf("%v", list)
 	}
+
 	b := planned(t, map[string]string{"a.npy": npy(count(9, 1)), "c.csv": "file,blades,rpm\na.npy,2,3000\n"},
 		`{files: "*.npy", conditions: c.csv, rate_hz: 1000}`, `{triplets: split-half-spectrum}`)
 	res, err := read(b, 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if s := scaled(res.Runs[0].Stats[0], -2); s.Mean != -8 || s.Std < 0 || s.RMS < 0 {
 		t.Errorf("%+v", s)
 	}
+
 	if v := orNaN(0); !math.IsNaN(v) || orNaN(2) != 2 || !math.IsNaN(orNaN(math.Inf(1))) {
 		t.Errorf("%g", v)
 	}

@@ -20,16 +20,20 @@ func (r *Result) Values(condition string) ([]float64, error) {
 			if !ok {
 				return nil, nil
 			}
+
 			v = append(v, x)
 		}
+
 	case r.Pairs.Toy != nil && condition == "x":
 		v = r.Pairs.Toy.Inputs()
+
 	case r.Pairs.Table != nil:
 		t := r.Pairs.Table
 		p, err := campaign.ReadTables(t.Files, t.Options)
 		if err != nil {
 			return nil, NamedTable(err, t.Files)
 		}
+
 		j := slices.Index(p.Inputs, condition)
 		for i := j; j >= 0 && i < len(p.X); i += len(p.Inputs) {
 			v = append(v, p.X[i])
@@ -37,6 +41,7 @@ func (r *Result) Values(condition string) ([]float64, error) {
 	}
 
 	slices.Sort(v)
+
 	return slices.Compact(v), nil
 }
 
@@ -46,15 +51,18 @@ func (r *Result) PairsPerRow() int {
 	switch c := r.Construction.(type) {
 	case dsp.PerRun:
 		return c.PairsPerRun(&r.Recordings.DSP.Settings)
+
 	case dsp.OfSpectra:
 		if c.Describe().Repeats {
 			return 0
 		}
+
 		for _, f := range r.Recordings.Files {
 			if f.Rows == nil || slices.ContainsFunc(f.Rows.Rows, func(r campaign.ConditionRow) bool { return r.Channel == "" }) {
 				return 0
 			}
 		}
+
 		return 1 // every row is one microphone's
 	}
 
@@ -77,6 +85,7 @@ func (r *Result) Size() (conditions, pairs float64) {
 			conditions *= typicalMicrophones
 		}
 	}
+
 	return conditions, conditions
 }
 

@@ -40,22 +40,28 @@ func TestValues(t *testing.T) {
 	if err := os.WriteFile(path, []byte("x,y_1,y_2\n2,1,1\n-1,1,1\n2,3,4\n0.5,1,1\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	r := &Result{Pairs: &Pairs{Table: &plan.PairTable{
 		Files:   []campaign.TableFile{{Path: path, Name: "pairs.csv"}},
 		Options: campaign.TableOptions{Inputs: []string{"x"}, Y1: []string{"y_1"}, Y2: []string{"y_2"}},
 	}}}
+
 	if v, err := r.Values("x"); err != nil || !slices.Equal(v, []float64{-1, 0.5, 2}) {
 		t.Errorf("%v, %v", v, err)
 	}
+
 	if v, err := r.Values("z"); err != nil || len(v) != 0 {
 		t.Errorf("values of no condition: %v, %v", v, err)
 	}
+
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
+
 	if _, err := r.Values("x"); err == nil || !strings.Contains(err.Error(), "pairs.csv") {
 		t.Errorf("without the file: %v", err)
 	}
+
 	toy := simulate.Toy{N: 7}.WithDefaults()
 	r = &Result{Pairs: &Pairs{Toy: &toy}}
 	if v, err := r.Values("x"); err != nil || len(v) == 0 || !slices.IsSorted(v) {

@@ -20,6 +20,7 @@ func (r ramp) Read(_ []int, start int64, dst [][]float64) (int, error) {
 			dst[i][k] = float64(start + int64(k))
 		}
 	}
+
 	return len(dst[0]), nil
 }
 
@@ -31,19 +32,24 @@ func TestReadColumns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	want := make([]float64, n)
 	for k := range want {
 		want[k] = float64(start + k)
 	}
+
 	if len(got) != 2 || !slices.Equal(got[0], want) || !slices.Equal(got[1], want) {
 		t.Error("other samples")
 	}
+
 	if _, err := ReadColumns(context.Background(), ramp(start+n-1), []int{0}, start, n); !errors.Is(err,
 		io.ErrUnexpectedEOF) {
 		t.Errorf("an early end: %v", err)
 	}
+
 	cancelled, cancel := context.WithCancel(context.Background())
 	cancel()
+
 	if _, err := ReadColumns(cancelled, ramp(start+n), []int{0}, start, n); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}

@@ -39,32 +39,40 @@ type pairs struct {
 // planPairs adds the task that reads them.
 func planPairs(exp plan.Experiment, sim simulatestage.Result) (Result, error) {
 	out := Result{Data: exp.Ingest.Data, PairKind: pairKind(exp, nil)}
+
 	find := findTable
 	if sim.Campaign != nil {
 		find = simulatedTable
 	}
+
 	p, err := find(exp, sim, &out)
 	if err != nil {
 		return out, err
 	}
+
 	exp.Ingest.Data = out.Data
 
 	measured := tableOptions(exp, &p.spec, nil).OutcomeNames()
 	if out.Columns, err = out.WithDerived(exp, exp.Ingest.Constants, measured); err != nil {
 		return out, err
 	}
+
 	options := tableOptions(exp, &p.spec, out.Derive)
 	options.Given = p.noColumns
+
 	if err := plan.CheckNames(exp, out.Conditions, out.Outcomes); err != nil {
 		return out, err
 	}
+
 	if err := checkPairing(exp, &p.spec, options, out.Outcomes); err != nil {
 		return out, err
 	}
+
 	made := &Pairs{}
 	if toy, ok := sim.Campaign.(simulate.Toy); ok {
 		made.Toy = &toy
 	}
+
 	if exp.Ingest.Table != nil {
 		made.Table = &plan.PairTable{Files: p.given, Options: options}
 	}
@@ -74,27 +82,33 @@ func planPairs(exp plan.Experiment, sim simulatestage.Result) (Result, error) {
 		Table *config.Table `key:"table"`
 		Text  config.Text   `key:"text"`
 	}{&p.spec, in.Text})
+
 	if out.Derive != nil {
 		made.Settings = append(made.Settings, plan.Settings("ingest", struct {
 			Constants []config.NamedNumber `key:"constants"`
 			Derive    []config.NamedString `key:"derive"`
 		}{in.Constants, in.Derive})...)
 	}
+
 	t := &engine.Task{
 		ID: exp.ID("ingest", p.id), Stage: "ingest", Version: version, Config: made.Settings, Weight: 0.1,
 		Publish: []engine.Link{{Output: recordingsArrow, Path: exp.Published("ingest", recordingsArrow)}},
 		Local:   append(p.local, kv.Pair{Key: "kind of data", Value: in.Data}),
 	}
+
 	for _, r := range p.raw {
 		r.Needs(t)
 	}
+
 	t.Run = func(_ context.Context, j *engine.Job) error {
 		warnings, err := p.write(j, options, out.Converted, exp.Meta(made.Settings))
 		if err != nil {
 			return err
 		}
+
 		return plan.WriteJSON(j.Output(fileJSON), FileResult{Path: p.id, Warnings: warnings})
 	}
+
 	exp.Add(t)
 	out.Results = []engine.Dep{{Task: t.ID, Output: fileJSON}}
 	out.Index = &engine.Dep{Task: t.ID, Output: recordingsArrow}
@@ -109,8 +123,10 @@ func simulatedTable(_ plan.Experiment, sim simulatestage.Result, out *Result) (*
 	if _, ok := sim.Campaign.(simulate.Toy); !ok {
 		return nil, fmt.Errorf("plan table: the %s campaign makes recordings, not pairs", sim.Campaign.Kind())
 	}
+
 	out.Conditions = []string{"x"}
 	f := sim.Files[0]
+
 	return &pairs{
 		raw:   []plan.RawFile{{Name: f.Output, Dep: &f}},
 		given: make([]campaign.TableFile, 1),
@@ -126,6 +142,7 @@ func findTable(exp plan.Experiment, _ simulatestage.Result, out *Result) (*pairs
 	if err != nil {
 		return nil, err
 	}
+
 	f.in.Constants = nil // they are for what is derived
 	out.Data, out.Warnings, out.Converted = f.in.Data, f.warnings, f.converted
 	names := f.conditions()
@@ -134,6 +151,7 @@ func findTable(exp plan.Experiment, _ simulatestage.Result, out *Result) (*pairs
 	if p.given, err = f.tableFiles(exp, names); err != nil {
 		return nil, err
 	}
+
 	for _, n := range names {
 		for _, f := range p.given {
 			value := strconv.FormatFloat(f.Values[n], 'g', -1, 64)
@@ -146,6 +164,7 @@ func findTable(exp plan.Experiment, _ simulatestage.Result, out *Result) (*pairs
 	if o, err = campaign.ResolveTable(p.given[0].Path, o); err != nil {
 		return nil, Named(err, p.given[0].Path, p.given[0].Name)
 	}
+
 	p.spec.Inputs, p.spec.Y1, p.spec.Y2, p.spec.Repeats = o.Inputs, o.Y1, o.Y2, o.Repeats
 	out.Conditions = o.Inputs
 
@@ -159,6 +178,7 @@ func (f *found) tableFiles(exp plan.Experiment, names []string) ([]campaign.Tabl
 	if err != nil {
 		return nil, err
 	}
+
 	convert := map[string]units.Named{}
 	for _, u := range f.in.Table.Units {
 		if slices.Contains(names, u.Name) && f.converted[u.Name] == "" {
@@ -166,6 +186,7 @@ func (f *found) tableFiles(exp plan.Experiment, names []string) ([]campaign.Tabl
 			if err != nil {
 				return nil, exp.Errorf("ingest.table.units."+u.Name, "%v", err)
 			}
+
 			convert[u.Name], f.converted[u.Name] = n, n.String()
 		}
 	}
@@ -181,11 +202,13 @@ func (f *found) tableFiles(exp plan.Experiment, names []string) ([]campaign.Tabl
 			if err != nil {
 				return nil, err
 			}
+
 			file.Values = runs[0].Recordings[0].Conditions
 			for name, n := range convert {
 				file.Values[name] = n.Apply(file.Values[name])
 			}
 		}
+
 		given = append(given, file)
 	}
 
@@ -197,22 +220,27 @@ func (p *pairs) write(j *engine.Job, o campaign.TableOptions, converted map[stri
 	meta []kv.Pair,
 ) ([]ingest.Warning, error) {
 	files := slices.Clone(p.given)
+
 	names, sums := make([]string, len(p.raw)), make([]string, len(p.raw))
 	for i, r := range p.raw {
 		files[i].Path, files[i].Name = r.Path(j), r.Name
 		names[i], sums[i] = r.Name, r.SHA256(j)
 	}
+
 	if err := Copies(names, sums); err != nil {
 		return nil, err
 	}
+
 	t, err := campaign.ReadTables(files, o)
 	if err != nil {
 		return nil, NamedTable(err, files)
 	}
+
 	maps.Copy(t.Converted, converted)
 
 	trip, recs := pairTables(t, names, sums)
 	recs.Meta = meta
+
 	return t.Warnings, errors.Join(plan.WriteTable(j, recordingsArrow, recs), plan.WriteTable(j, pairsArrow, trip))
 }
 
@@ -224,6 +252,7 @@ func NamedTable(err error, files []campaign.TableFile) error {
 			return Named(err, f.Path, f.Name)
 		}
 	}
+
 	return err
 }
 
@@ -238,8 +267,10 @@ func Copies(names, sums []string) error {
 				Found: "an exact copy of it (the same sha256)", Hint: "a copy is no repeat: exclude one of the two",
 			}
 		}
+
 		first[s] = names[i]
 	}
+
 	return nil
 }
 
@@ -249,18 +280,22 @@ func checkPairing(exp plan.Experiment, t *config.Table, o campaign.TableOptions,
 		if slices.Contains(have, name) {
 			return nil
 		}
+
 		return exp.Errorf("ingest.table."+key, "%q is not an %s of the table, which has %v%s", name, what, have,
 			spelling.DidYouMean(name, have))
 	}
+
 	for _, w := range t.Within {
 		if err := missing("within."+w.Name, w.Name, "input", o.Inputs); err != nil {
 			return err
 		}
 	}
+
 	for _, c := range t.Correct {
 		if err := missing("correct."+c.Name, c.Name, "outcome", outcomes); err != nil {
 			return err
 		}
+
 		if err := missing("correct."+c.Name, o.Correct[c.Name].Condition, "input", o.Inputs); err != nil {
 			return err
 		}
@@ -276,12 +311,15 @@ func tableOptions(exp plan.Experiment, t *config.Table, derived *derive.Set) cam
 		AllPairs: t.Use == "all", Derive: derived, Text: textOptions(&exp.Ingest),
 		Units: byName(t.Units), Within: map[string]campaign.Tolerance{}, Correct: map[string]campaign.Law{},
 	}
+
 	for _, w := range t.Within {
 		o.Within[w.Name], _ = campaign.ParseTolerance(w.Value) // checked with the configuration
 	}
+
 	for _, c := range t.Correct {
 		o.Correct[c.Name], _ = campaign.ParseLaw(c.Value)
 	}
+
 	return o
 }
 
@@ -292,40 +330,49 @@ func pairTables(p *campaign.PairTable, names, digests []string) (trip, recs *tab
 	text := func(t *table.Table, name, doc string, v []string) {
 		t.Columns = append(t.Columns, table.Column{Name: name, Description: doc, Strings: v})
 	}
+
 	// numbers adds column k of rows of width numbers, of the rows given or of all.
 	numbers := func(t *table.Table, c table.Column, of string, v []float64, width, k int, rows []int) {
 		if how := p.Converted[of]; how != "" {
 			c.Description += "; " + how
 		}
+
 		c.Unit = cmp.Or(p.Units[of], c.Unit)
 		c.Floats = make([]float64, len(rows))
 		for i, r := range rows {
 			c.Floats[i] = v[r*width+k]
 		}
+
 		t.Columns = append(t.Columns, c)
 	}
+
 	all := make([]int, p.N)
 	for i := range all {
 		all[i] = i
 	}
+
 	index := indexPairs(p)
 
 	const aRun, aRecording = "one acquisition at one condition",
 		"one channel of a run, or the group that makes one outcome vector"
+
 	recording := p.Run
 	if p.Recording != nil {
 		recording = p.Recording
 	}
+
 	text(trip, "run", aRun, p.Run)
 	text(trip, "recording", aRecording, recording)
 	text(recs, "run", aRun, index.runs)
 	text(recs, "recording", aRecording, index.runs)
+
 	for k, name := range p.Inputs {
 		unit, about := plan.UnitOf(name)
 		c := table.Column{Name: name, Unit: unit, Description: about}
 		numbers(trip, c, name, p.X, len(p.Inputs), k, all)
 		numbers(recs, c, name, p.X, len(p.Inputs), k, index.first)
 	}
+
 	for k, name := range p.Outcomes {
 		numbers(trip, table.Column{Name: name + "_1", Description: "first outcome"}, name, p.Y1, len(p.Outcomes), k, all)
 		numbers(trip, table.Column{
@@ -333,6 +380,7 @@ func pairTables(p *campaign.PairTable, names, digests []string) (trip, recs *tab
 			Description: "second outcome, independent of the first given the run",
 		}, name, p.Y2, len(p.Outcomes), k, all)
 	}
+
 	if p.Weight != nil {
 		trip.Columns = append(trip.Columns, table.Column{
 			Name: "weight", Description: "weight of the pair, by which r repeats count as r runs", Floats: p.Weight,
@@ -343,6 +391,7 @@ func pairTables(p *campaign.PairTable, names, digests []string) (trip, recs *tab
 	for i, f := range index.file {
 		files[i], sums[i] = names[f], digests[f]
 	}
+
 	text(recs, "file", "raw file", files)
 	recs.Columns = append(recs.Columns,
 		table.Column{Name: "pairs", Description: "pairs of the run with a row of the file", Ints: index.pairs})
@@ -363,12 +412,14 @@ func indexPairs(p *campaign.PairTable) (x runsOfFiles) {
 		run  string
 		file int
 	}
+
 	row := map[part]int{}
 	for i, run := range p.Run {
 		for m, f := range p.Files[i] {
 			if m == 1 && f == p.Files[i][0] {
 				continue
 			}
+
 			k, ok := row[part{run, f}]
 			if !ok {
 				k = len(x.runs)
@@ -376,8 +427,10 @@ func indexPairs(p *campaign.PairTable) (x runsOfFiles) {
 				x.runs, x.file = append(x.runs, run), append(x.file, f)
 				x.first, x.pairs = append(x.first, i), append(x.pairs, 0)
 			}
+
 			x.pairs[k]++
 		}
 	}
+
 	return x
 }

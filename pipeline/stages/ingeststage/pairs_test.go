@@ -16,31 +16,39 @@ func TestReadPairs(t *testing.T) {
 	if got := ids(b); got != "x/ingest/p.csv" {
 		t.Errorf("tasks %s", got)
 	}
+
 	if !slices.Equal(b.Conditions, []string{"rpm"}) || b.Construction != nil || b.PairKind != "same-run" ||
 		b.Recordings != nil {
 		t.Errorf("conditions %v, construction %v, %s", b.Conditions, b.Construction, b.PairKind)
 	}
+
 	p, err := campaign.ReadTables(b.Pairs.Table.Files, b.Pairs.Table.Options)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	trip, recs := pairTables(p, []string{"p.csv"}, []string{"sum"})
 	if trip.Rows() != 3 || recs.Rows() != 2 {
 		t.Fatalf("%d triplets of %d runs", trip.Rows(), recs.Rows())
 	}
+
 	for name, want := range map[string][]float64{"rpm": {3000, 3000, 4000}, "level_1": {1, 3, 5}, "level_2": {2, 4, 6}} {
 		if v, err := trip.Floats(name); err != nil || !slices.Equal(v, want) {
 			t.Errorf("%s: %v, %v", name, v, err)
 		}
 	}
+
 	if c := trip.Column("level_1"); c.Unit != "dB" {
 		t.Errorf("unit %q", c.Unit)
 	}
+
 	if v := recs.Column("pairs").Ints; !slices.Equal(v, []int64{2, 1}) || recs.Column("sha256").Strings[1] != "sum" {
 		t.Errorf("index %v", v)
 	}
+
 	if v, _ := recs.Floats("rpm"); v[1] != 4000 || math.IsNaN(v[0]) {
 		t.Errorf("index of %v", v)
 	}
+
 	refused(t, map[string]string{"p.csv": "rpm,level_1\n1,2\n"}, `{table: p.csv}`, `{}`, "p.csv")
 }

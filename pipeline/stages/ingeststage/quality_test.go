@@ -20,6 +20,7 @@ func TestDropouts(t *testing.T) {
 			Run:   ingest.Run{ID: "a.wav", Recordings: []ingest.Recording{{Channels: []int{0}}}},
 			Stats: []stats.Summary{{Samples: 96000, Constant: c.constant}},
 		}
+
 		w := dropouts(info, run)
 		if c.want == "" && len(w) > 0 || c.want != "" && (len(w) != 1 || !strings.Contains(w[0].Text, c.want)) {
 			t.Errorf("%d equal samples: %v", c.constant, w)

@@ -60,6 +60,7 @@ func (r *Recordings) planFile(exp plan.Experiment, f *File) {
 			if err != nil {
 				return err
 			}
+
 			var reading *plan.Reading // nil: each task reads by itself
 			if src.In.Tachometer == nil && handoff.Wanted(j) {
 				reading = plan.NewReading(src.Analysers)
@@ -72,13 +73,18 @@ func (r *Recordings) planFile(exp plan.Experiment, f *File) {
 				if !bad {
 					return err
 				}
+
 				res = &FileResult{Path: raw.Name, Skipped: &Skipped{raw.Name, reason}}
 			}
+
 			res.SHA256 = raw.SHA256(j)
+
 			return plan.WriteJSON(j.Output(fileJSON), res)
 		},
 	}
+
 	raw.Needs(t)
+
 	if src.Calibrator != nil {
 		t.Deps = append(t.Deps, *src.Calibrator)
 	}
@@ -94,6 +100,7 @@ func BadRecording(src *plan.Source, err error) (reason string, skip bool) {
 	if src.In.OnBadRecording != "fail" && errors.As(err, &data) {
 		return err.Error(), true
 	}
+
 	return "", false
 }
 
@@ -104,7 +111,9 @@ func LeftOut(src *plan.Source, file string, run ingest.Run, runs int, err error)
 	if !bad || src.In.OnBadRecording != "warn" || runs == 1 {
 		return ingest.Warning{}, false
 	}
+
 	text := fmt.Sprintf("%s is left out: %s", run.ID, reason)
+
 	return ingest.Warning{Path: file, Code: "left-out", Text: text}, true
 }
 
@@ -117,13 +126,16 @@ func Named(err error, path, name string) error {
 			d := *data
 			d.Path = name
 			return &d
+
 		case name:
 			return err // it names the file already
 		}
 	}
+
 	if err != nil {
 		return fmt.Errorf("read %s: %w", name, err)
 	}
+
 	return nil
 }
 
@@ -160,6 +172,7 @@ func (r *reader) read(ctx context.Context) (*FileResult, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	res.Warnings = append(res.Warnings, warnings...)
 	res.Warnings = append(res.Warnings, simulatedByContent(r.src, info)...)
 
@@ -171,14 +184,17 @@ func (r *reader) read(ctx context.Context) (*FileResult, error) {
 			if !leave {
 				return nil, err
 			}
+
 			res.Warnings = append(res.Warnings, w)
 			last = err
 			continue
 		}
+
 		res.warn(warnings)
 		res.Warnings = append(res.Warnings, dropouts(info, rr)...)
 		res.Runs = append(res.Runs, rr)
 	}
+
 	if len(res.Runs) == 0 {
 		return nil, last
 	}
@@ -200,6 +216,7 @@ func (r *reader) runs(ctx context.Context, rd ingest.Reader, info ingest.Info) (
 	if err != nil {
 		return nil, nil, err
 	}
+
 	conds, group := r.file.Rows, r.src.Grouping
 	if len(r.src.In.InFile) > 0 {
 		if conds, group, err = conditionTable(ctx, rd, info, r.src); err != nil {
@@ -212,9 +229,11 @@ func (r *reader) runs(ctx context.Context, rd ingest.Reader, info ingest.Info) (
 	if err != nil {
 		return nil, nil, r.named(err)
 	}
+
 	if err := channelConditions(r.src, info, runs); err != nil {
 		return nil, nil, err
 	}
+
 	for _, run := range runs {
 		for _, rec := range run.Recordings {
 			if err := settle(r.src, rec.Conditions); err != nil {
@@ -231,6 +250,7 @@ func (r *reader) runs(ctx context.Context, rd ingest.Reader, info ingest.Info) (
 			}
 		}
 	}
+
 	return runs, warnings, nil
 }
 
@@ -244,20 +264,24 @@ func (r *reader) run(ctx context.Context, rd ingest.Reader, info ingest.Info, ru
 
 	var sums []stats.Summary
 	var warnings []ingest.Warning
+
 	var err error
 	if r.reading != nil && alone {
 		sums, warnings, err = r.loadSpectra(ctx, info, rd, run)
 	} else {
 		sums, warnings, err = stats.Scan(ctx, rd, run)
 	}
+
 	if err != nil {
 		sums, warnings, err = r.withoutBadChannels(ctx, rd, &run, err)
 	}
+
 	if err != nil {
 		return RunResult{}, nil, r.named(err)
 	}
 
 	rr, err := r.calibrated(info, run, sums)
+
 	return rr, warnings, err
 }
 
@@ -272,6 +296,7 @@ func (r *reader) balanceRun(ctx context.Context, rd ingest.Reader, info ingest.I
 	var unread error
 	var sums []stats.Summary
 	var warnings []ingest.Warning
+
 	var err error
 	if n > 0 && wanted {
 		pass := stats.NewPass(rd, run)
@@ -280,6 +305,7 @@ func (r *reader) balanceRun(ctx context.Context, rd ingest.Reader, info ingest.I
 	} else { // Scan reports 0 samples
 		sums, warnings, err = stats.Scan(ctx, rd, run)
 	}
+
 	if err != nil {
 		return RunResult{}, nil, r.named(err)
 	}
@@ -288,9 +314,11 @@ func (r *reader) balanceRun(ctx context.Context, rd ingest.Reader, info ingest.I
 	if err != nil {
 		return rr, nil, err
 	}
+
 	if unread != nil {
 		return rr, nil, r.named(unread)
 	}
+
 	rr.Integral = integralTimes(series, info, run) // 0 of no series
 	r.reading.SetSeries(run.ID, series)
 
@@ -303,26 +331,31 @@ func (r *reader) loadSpectra(ctx context.Context, info ingest.Info, rd ingest.Re
 	[]ingest.Warning, error,
 ) {
 	c, ok := r.src.Construction.(dsp.OfSpectra)
+
 	n := length(info, run)
 	if !ok || n == 0 {
 		return stats.Scan(ctx, rd, run)
 	}
+
 	rr, err := r.calibrated(info, run, make([]stats.Summary, len(run.Recordings)))
 	if err != nil {
 		return stats.Scan(ctx, rd, run)
 	}
+
 	load, err := c.Spectra(NewRun(r.src, info, run, n, rr.Scale, rr.Units))
 	if err != nil {
 		return stats.Scan(ctx, rd, run)
 	}
 
 	pass := stats.NewPass(rd, run)
+
 	an := r.src.Analysers.Get()
 	if err := an.Load(ctx, pass, load); err == nil {
 		r.reading.SetSpectra(an)
 	} else {
 		r.src.Analysers.Put(an)
 	}
+
 	return pass.Stats(ctx, r.open)
 }
 
@@ -334,6 +367,7 @@ func (r *reader) withoutBadChannels(ctx context.Context, rd ingest.Reader, run *
 	if _, data := BadRecording(r.src, bad); !data || r.src.In.OnBadRecording != "warn" || len(run.Recordings) < 2 {
 		return nil, nil, bad
 	}
+
 	all, warnings, err := stats.ScanAll(ctx, rd, *run)
 	if err != nil {
 		return nil, nil, bad
@@ -341,6 +375,7 @@ func (r *reader) withoutBadChannels(ctx context.Context, rd ingest.Reader, run *
 
 	var sound []ingest.Recording
 	var sums []stats.Summary
+
 	info := rd.Info()
 	for i, rec := range run.Recordings { // of one channel each
 		if s := all[i]; s.NaN == 0 {
@@ -351,9 +386,11 @@ func (r *reader) withoutBadChannels(ctx context.Context, rd ingest.Reader, run *
 				s.Samples, info.Channels[rec.Channels[0]].Name, run.Row0+s.FirstNaN)})
 		}
 	}
+
 	if len(sound) == 0 || len(sound) == len(all) {
 		return nil, nil, bad
 	}
+
 	run.Recordings = sound
 
 	return sums, warnings, nil
@@ -369,13 +406,16 @@ func (r *reader) calibrated(info ingest.Info, run ingest.Run, sums []stats.Summa
 			if err != nil {
 				return rr, err
 			}
+
 			if r.cal != nil {
 				rr.Spread = append(rr.Spread, s.SpreadDB)
 			}
+
 			rr.Stats = append(rr.Stats, scaled(sums[len(rr.Units)], s.Factor))
 			rr.How, rr.Units, rr.Scale = append(rr.How, s.How), append(rr.Units, s.Unit), append(rr.Scale, s.Factor)
 		}
 	}
+
 	return rr, nil
 }
 
@@ -393,6 +433,7 @@ func NewRun(src *plan.Source, info ingest.Info, run ingest.Run, samples int64, s
 		RateHz: info.Channels[run.Recordings[0].Channels[0]].RateHz, Start: run.Row0, Samples: samples,
 		Seed: plan.SeedOf(src.DSP.Seed, src.Construction.Describe().Name, run.ID), Settings: &src.DSP.Settings,
 	}
+
 	if _, spectra := src.Construction.(dsp.OfSpectra); spectra {
 		for i, rec := range run.Recordings {
 			r.Microphones = append(r.Microphones, dsp.Microphone{
@@ -400,6 +441,7 @@ func NewRun(src *plan.Source, info ingest.Info, run ingest.Run, samples int64, s
 			})
 		}
 	}
+
 	return r
 }
 
@@ -411,6 +453,7 @@ func length(info ingest.Info, run ingest.Run) int64 {
 	if to > samples {
 		return 0
 	}
+
 	return max(0, to-from)
 }
 
@@ -426,14 +469,17 @@ func ReadColumns(ctx context.Context, rd dsp.Source, channels []int, start, n in
 	for i := range out {
 		out[i] = make([]float64, n)
 	}
+
 	for at := int64(0); at < n; {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
+
 		m := min(n-at, 1<<16)
 		for i := range out {
 			part[i] = out[i][at : at+m]
 		}
+
 		got, err := rd.Read(channels, start+at, part)
 		if int64(got) < m {
 			if err == nil || errors.Is(err, io.EOF) {
@@ -441,7 +487,9 @@ func ReadColumns(ctx context.Context, rd dsp.Source, channels []int, start, n in
 			}
 			return nil, err
 		}
+
 		at += m
 	}
+
 	return out, nil
 }

@@ -20,46 +20,59 @@ func TestFindReader(t *testing.T) {
 	find := func(r *config.Reader) (string, *plan.Source) {
 		t.Helper()
 		b := plan.Experiment{File: &config.File{Dir: dir}, At: "experiments.e"}
+
 		src := &plan.Source{In: config.Ingest{Reader: r}}
 		if err := findReader(b, src); err != nil {
 			t.Fatal(err)
 		}
+
 		var lines []string
 		for _, p := range src.Reader {
 			lines = append(lines, p.Key+"="+p.Value)
 		}
+
 		return strings.Join(lines, "\n"), src
 	}
+
 	sum := func(path string) string {
 		b, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		return fmt.Sprintf("%x", sha256.Sum256(b))
 	}
+
 	if err := os.WriteFile(script, []byte("#!/bin/sh\ncat \"$2\"\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	got, src := find(&config.Reader{Program: []string{"./convert.sh", "--fast", "{file}"}, Version: "2", TimeoutS: 1.5})
+
 	want := "ingest.reader=[./convert.sh, --fast, {file}]\ningest.reader.version=2\n" +
 		"ingest.reader: sha256 of ./convert.sh=" + sum(script)
 	if got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
+
 	if p := src.Options.Program; p.Command[0] != script || p.Dir != dir || p.Timeout.Seconds() != 1.5 {
 		t.Errorf("%+v", p)
 	}
+
 	// A script among the arguments of an interpreter: a change of it is another key.
 	first, _ := find(&config.Reader{Program: []string{"sh", "convert.sh", "{file}"}})
 	if !strings.Contains(first, "sha256 of sh=") || !strings.Contains(first, "sha256 of convert.sh="+sum(script)) {
 		t.Error(first)
 	}
+
 	if err := os.WriteFile(script, []byte("#!/bin/sh\nexit 1\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	if second, _ := find(&config.Reader{Program: []string{"sh", "convert.sh", "{file}"}}); second == first {
 		t.Error("a changed script has the same key")
 	}
+
 	if got, src := find(nil); got != "" || src.Options.Program != nil {
 		t.Errorf("without a reader: %q", got)
 	}

@@ -27,6 +27,7 @@ func (r *Recordings) sidecars(exp plan.Experiment, raw []plan.RawFile) ([]File, 
 	for i, f := range raw {
 		files[i].RawFile = f
 	}
+
 	s := r.In.Sidecar
 	if s == nil {
 		return files, nil
@@ -38,6 +39,7 @@ func (r *Recordings) sidecars(exp plan.Experiment, raw []plan.RawFile) ([]File, 
 		if files[i].Sidecar, err = readSidecar(exp, files[i].Name, s.Ending, wanted); err != nil {
 			return nil, err
 		}
+
 		if i == 0 && len(wanted) == 0 {
 			for _, v := range files[0].Sidecar {
 				wanted = append(wanted, config.NamedString{Name: v.Name, Value: v.Name})
@@ -51,6 +53,7 @@ func (r *Recordings) sidecars(exp plan.Experiment, raw []plan.RawFile) ([]File, 
 			r.Conditions = slices.Insert(r.Conditions, at, v.Name)
 		}
 	}
+
 	return files, nil
 }
 
@@ -67,6 +70,7 @@ func readSidecar(exp plan.Experiment, recording, ending string, wanted []config.
 			Hint: "write it, leave the recording out with exclude, or change sidecar.ending",
 		}
 	}
+
 	if err != nil {
 		return nil, &fault.Error{Path: name, Err: fmt.Errorf("read conditions: %w", err)}
 	}
@@ -79,6 +83,7 @@ func readSidecar(exp plan.Experiment, recording, ending string, wanted []config.
 				Hint: "name those that are meant with sidecar: {values: …}",
 			}
 		}
+
 		return top, nil
 	}
 
@@ -86,6 +91,7 @@ func readSidecar(exp plan.Experiment, recording, ending string, wanted []config.
 	for k, v := range all {
 		have[k] = v.Name
 	}
+
 	var out []config.NamedNumber
 	for _, w := range wanted {
 		k := slices.Index(have, w.Value)
@@ -95,6 +101,7 @@ func readSidecar(exp plan.Experiment, recording, ending string, wanted []config.
 				Hint: strings.TrimPrefix(spelling.DidYouMean(w.Value, have), "; "),
 			}
 		}
+
 		out = append(out, config.NamedNumber{Name: w.Name, Value: all[k].Value})
 	}
 
@@ -117,16 +124,20 @@ func conditionTable(ctx context.Context, rd ingest.Reader, info ingest.Info, src
 	}
 
 	columns := map[string][]float64{}
+
 	n, of := -1, ""
 	for _, e := range src.In.InFile {
 		v, err := conditionValues(ctx, rd, info, e, t, &group)
 		if err != nil {
 			return nil, group, err
 		}
+
 		if n >= 0 && len(v) != n {
 			return bad("array "+e.Value, fmt.Sprintf("%d values, as in %s", n, of), strconv.Itoa(len(v)))
 		}
+
 		n, of = len(v), e.Value
+
 		columns[e.Name] = v
 		if e.Name != "row0" && e.Name != "row1" {
 			t.Names = append(t.Names, e.Name)
@@ -135,15 +146,18 @@ func conditionTable(ctx context.Context, rd ingest.Reader, info ingest.Info, src
 
 	var channels []int // of the recordings, where rows are theirs
 	row0, timed := columns["row0"]
+
 	row1, ends := columns["row1"]
 	if !timed && !ends {
 		run, err := WholeFile(info, group)
 		if err != nil {
 			return nil, group, err
 		}
+
 		for _, r := range run.Recordings {
 			channels = append(channels, r.Channels[0])
 		}
+
 		if n != len(channels) {
 			return bad("array "+of, fmt.Sprintf("a value for each of the %d recordings", len(channels)),
 				fmt.Sprintf("%d values", n))
@@ -152,30 +166,37 @@ func conditionTable(ctx context.Context, rd ingest.Reader, info ingest.Info, src
 
 	for i := range n {
 		r := campaign.ConditionRow{Line: i + 1, File: info.Path, Row1: -1}
+
 		var err error
 		if timed {
 			if r.Row0, err = sampleNumber(info, "row0", i, row0[i]); err != nil {
 				return nil, group, err
 			}
 		}
+
 		if ends {
 			if r.Row1, err = sampleNumber(info, "row1", i, row1[i]); err != nil {
 				return nil, group, err
 			}
+
 			if r.Row1 <= r.Row0 {
 				return bad(fmt.Sprintf("interval %d", i+1), "row0 below row1", fmt.Sprintf("%d and %d", r.Row0, r.Row1))
 			}
 		}
+
 		if channels != nil && !group.Together {
 			r.Channel = strconv.Itoa(channels[i] + 1)
 		}
+
 		for _, name := range t.Names {
 			r.Values = append(r.Values, columns[name][i])
 		}
+
 		t.Rows = append(t.Rows, r)
 	}
 
 	_, err := t.Convert(byName(src.In.Units))
+
 	return t, group, err
 }
 
@@ -186,6 +207,7 @@ func WholeFile(info ingest.Info, group campaign.Grouping) (ingest.Run, error) {
 	if err != nil {
 		return ingest.Run{}, err
 	}
+
 	return runs[0], nil
 }
 
@@ -204,10 +226,12 @@ func conditionValues(ctx context.Context, rd ingest.Reader, info ingest.Info, e 
 				Found: fmt.Sprintf("%d values", ch.Samples),
 			}
 		}
+
 		one, err := ReadColumns(ctx, rd, []int{k}, 0, ch.Samples)
 		if err != nil {
 			return nil, err
 		}
+
 		v = one[0]
 		t.Units[e.Name] = ch.Unit
 		group.Except = append(slices.Clone(group.Except), ch.Name)
@@ -216,8 +240,10 @@ func conditionValues(ctx context.Context, rd ingest.Reader, info ingest.Info, e 
 		if again != nil {
 			return nil, fmt.Errorf("condition %s: %w", e.Name, err)
 		}
+
 		v = []float64{one}
 	}
+
 	for i, x := range v {
 		if math.IsNaN(x) || math.IsInf(x, 0) {
 			return nil, &fault.Error{
@@ -226,6 +252,7 @@ func conditionValues(ctx context.Context, rd ingest.Reader, info ingest.Info, e 
 			}
 		}
 	}
+
 	return v, nil
 }
 
@@ -237,6 +264,7 @@ func sampleNumber(info ingest.Info, name string, i int, v float64) (int64, error
 			Want: "a sample number from 0", Found: fmt.Sprint(v),
 		}
 	}
+
 	return int64(v), nil
 }
 
@@ -246,11 +274,13 @@ func OwnTare(column string, conds *campaign.Conditions, name string) (string, er
 	if conds == nil {
 		return "", &fault.Error{Path: name, Want: "a table of conditions with the column " + column, Found: "none"}
 	}
+
 	k := slices.Index(conds.Labels, column)
 	if k < 0 {
 		return "", &fault.Error{Path: conds.Path, Want: "a column " + column + " with the names of recordings without " +
 			"wind", Found: "columns of text: " + strings.Join(conds.Labels, ", ")}
 	}
+
 	own := ""
 	for i, r := range conds.Rows {
 		switch v := strings.TrimSpace(r.Labels[k]); {
@@ -259,15 +289,18 @@ func OwnTare(column string, conds *campaign.Conditions, name string) (string, er
 				Path: conds.Path, Place: fmt.Sprintf("line %d, column %s", r.Line, column),
 				Want: "the recording without wind of " + name, Found: "an empty cell",
 			}
+
 		case i > 0 && v != own:
 			return "", &fault.Error{
 				Path: conds.Path, Place: fmt.Sprintf("line %d, column %s", r.Line, column),
 				Want: fmt.Sprintf("%q, as for the other intervals of %s", own, name), Found: strconv.Quote(v),
 			}
+
 		default:
 			own = v
 		}
 	}
+
 	return own, nil
 }
 
@@ -280,5 +313,6 @@ func tareNames(column string, conds *campaign.Conditions) map[string]bool {
 			out[path.Clean(filepath.ToSlash(strings.TrimSpace(r.Labels[k])))] = true
 		}
 	}
+
 	return out
 }

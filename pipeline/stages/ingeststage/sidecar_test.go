@@ -20,25 +20,31 @@ func TestSidecars(t *testing.T) {
 		"a.npy": x, "b.npy": x, "a.yaml": "rpm: 3000\nblades: 2\nmotor: {temperature: 40}\n",
 		"b.yaml": "blades: 3\nrpm: 4000\nnote: 7\n",
 	}
+
 	b := planned(t, files, `{files: "*.npy", sidecar: .yaml, rate_hz: 1000}`, `{triplets: split-half-spectrum}`)
 	if got := strings.Join(b.Conditions, " "); got != "rpm blades" {
 		t.Errorf("conditions %s", got)
 	}
+
 	if got := b.Recordings.Files[1].Sidecar; !slices.Equal(got,
 		[]config.NamedNumber{{Name: "rpm", Value: 4000}, {Name: "blades", Value: 3}}) {
 		t.Errorf("b.npy: %v", got)
 	}
+
 	if v := b.Known[0]; v["rpm"] != 3000 || v["blades"] != 2 || len(v) != 2 {
 		t.Errorf("known %v", v)
 	}
+
 	if v, _ := value(b.Tasks.Plan.Tasks[1].Local, "sidecar rpm"); v != "4000" {
 		t.Errorf("the task's key has rpm %q", v)
 	}
+
 	b = planned(t, files, `{files: "*.npy", sidecar: {ending: .yaml, values: {rpm: rpm, blades: blades}}, rate_hz: 1000}`,
 		`{triplets: split-half-spectrum, track: {range_hz: [40, 80]}}`)
 	if got := strings.Join(b.Conditions, " "); got != "rpm blades rpm_tracked" {
 		t.Errorf("conditions %s, the one that dsp finds comes last", got)
 	}
+
 	for _, c := range []struct{ name, text, ingest, want string }{
 		{
 			"b.yaml", "", `{files: "*.npy", sidecar: .yml, rate_hz: 1000}`,
@@ -58,9 +64,11 @@ func TestSidecars(t *testing.T) {
 		for n, v := range files {
 			changed[n] = v
 		}
+
 		if c.text != "" {
 			changed[c.name] = c.text
 		}
+
 		refused(t, changed, c.ingest, `{triplets: split-half-spectrum}`, c.want)
 	}
 }
@@ -93,12 +101,14 @@ func TestConditionTable(t *testing.T) {
 		}, Attributes: []ingest.Attribute{{Name: "one", Value: "5"}}},
 		[][]float64{count(100, 1), count(100, 1), {10, 20}, {0, 50}, {40, 90}},
 	}
+
 	src := func(conditions ...config.NamedString) *plan.Source {
 		return &plan.Source{
 			In:       config.Ingest{InFile: conditions},
 			Grouping: campaign.Grouping{Except: []string{"from", "to", "theta"}},
 		}
 	}
+
 	table := func(s *plan.Source) (*campaign.Conditions, campaign.Grouping, error) {
 		return conditionTable(context.Background(), rd, rd.info, s)
 	}
@@ -106,19 +116,24 @@ func TestConditionTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if len(c.Rows) != 2 || c.Rows[1].Channel != "2" || c.Rows[1].Values[0] != 20 || c.Rows[0].Row1 != -1 ||
 		len(group.Except) != 4 {
 		t.Errorf("%+v without %v", c.Rows, group.Except)
 	}
+
 	c, _, err = table(src(config.NamedString{Name: "row0", Value: "from"}, config.NamedString{Name: "row1", Value: "to"},
 		config.NamedString{Name: "theta_deg", Value: "theta"}))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if r := c.Rows[1]; r.Row0 != 50 || r.Row1 != 90 || r.Channel != "" || !slices.Equal(c.Names, []string{"theta_deg"}) {
 		t.Errorf("%+v of %v", r, c.Names)
 	}
+
 	rd.data[3], rd.data[4] = []float64{0, 95}, []float64{40.5, 90}
+
 	for want, s := range map[string]*plan.Source{
 		"row1, value 1: expected a sample number from 0, found 40.5": src(config.NamedString{
 			Name:  "row0",
@@ -146,12 +161,15 @@ func TestOwnTare(t *testing.T) {
 		Path: "c.csv", Labels: []string{"tare"},
 		Rows: []campaign.ConditionRow{row(2, " off1.csv "), row(3, "off1.csv")},
 	}
+
 	if got, err := OwnTare("tare", c, "a.csv"); got != "off1.csv" || err != nil {
 		t.Errorf("%q, %v", got, err)
 	}
+
 	if names := tareNames("tare", c); len(names) != 1 || !names["off1.csv"] {
 		t.Errorf("%v", names)
 	}
+
 	table := func(rows ...campaign.ConditionRow) *campaign.Conditions {
 		return &campaign.Conditions{Path: "c.csv", Labels: []string{"tare"}, Rows: rows}
 	}
@@ -174,11 +192,13 @@ func TestOwnTare(t *testing.T) {
 			t.Errorf("got %v\nwant %s", err, c.want)
 		}
 	}
+
 	// Recordings without wind may be among the files and are none of the campaign.
 	files := map[string]string{
 		"a.csv": "Fx\n1\n2\n", "off1.csv": "Fx\n1\n2\n",
 		"c.txt": "file,alpha_deg,tare\na.csv,3,off1.csv\n",
 	}
+
 	b := planned(t, files,
 		`{files: "*.csv", conditions: c.txt, columns: {lift_n: Fx}, balance: {tare: {column: tare, interpolation: mean}}}`,
 		`{triplets: split-halves}`)

@@ -17,6 +17,7 @@ func byName(list []config.NamedString) map[string]string {
 	for _, v := range list {
 		out[v.Name] = v.Value
 	}
+
 	return out
 }
 
@@ -36,11 +37,14 @@ func checkUnits(exp plan.Experiment, src *plan.Source) error {
 			return exp.Errorf(key, "%q is neither a column nor a condition of this experiment, which has %v%s", u.Name, known,
 				spelling.DidYouMean(u.Name, known))
 		}
+
 		n, err := units.ToName(u.Name, u.Value)
 		if err != nil {
 			return exp.Errorf(key, "%v", err)
 		}
+
 		_, inFile := config.Find(src.In.InFile, u.Name)
+
 		inTable := src.Table != nil && slices.Contains(src.Table.Names, u.Name)
 		if n.From != "" && slices.Contains(src.Conditions, u.Name) && !inFile && !inTable {
 			src.Convert[u.Name] = n
@@ -60,9 +64,11 @@ func settle(src *plan.Source, conditions map[string]float64) error {
 			conditions[name] = n.Apply(v)
 		}
 	}
+
 	if v, ok := conditions["theta_deg"]; ok && src.In.ThetaFrom == "axis" {
 		conditions["theta_deg"] = 90 - v
 	}
+
 	return src.Derive.AddConditions(conditions)
 }
 
@@ -76,12 +82,14 @@ func ConvertSeries(path, column, name, stated string, v []float64) ([]float64, u
 			Hint: fmt.Sprintf("state the unit with units: {%s: …}", name),
 		}
 	}
+
 	if n.From != "" {
 		v = slices.Clone(v)
 		for i := range v {
 			v[i] = n.Apply(v[i])
 		}
 	}
+
 	return v, n, nil
 }
 
@@ -93,5 +101,6 @@ func soundUnit(stated string) (factor float64, unit, how string) {
 			return n.Scale, n.Unit, n.String()
 		}
 	}
+
 	return 1, stated, ""
 }

@@ -37,9 +37,11 @@ func TestConvertSeries(t *testing.T) {
 	if err != nil || !slices.Equal(v, []float64{1000, 2000}) || n.Unit != "N" || given[0] != 1 {
 		t.Errorf("%v %+v %v, given %v", v, n, err, given)
 	}
+
 	if v, _, _ := ConvertSeries("a.csv", "Fz", "lift_n", "N", given); &v[0] != &given[0] {
 		t.Error("samples in the right unit were copied")
 	}
+
 	if _, _, err := ConvertSeries("a.csv", "Fz", "lift_n", "V", given); err == nil ||
 		!strings.HasPrefix(err.Error(), "a.csv: column Fz: ") {
 		t.Error(err)
@@ -52,25 +54,31 @@ func TestSettle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	src := &plan.Source{Convert: map[string]units.Named{"theta_deg": n}}
 	src.In.ThetaFrom = "axis"
 	c := map[string]float64{"theta_deg": math.Pi / 3, "rpm": 1}
+
 	set, err := derive.New([]derive.Definition{{Name: "twice", Text: "2*theta_deg"}, {Name: "later", Text: "rpm_tracked"}},
 		nil, []string{"theta_deg", "rpm", "rpm_tracked"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	src.Derive = set
 	if err := settle(src, c); err != nil {
 		t.Fatal(err)
 	}
+
 	if math.Abs(c["theta_deg"]-30) > 1e-12 || c["rpm"] != 1 || math.Abs(c["twice"]-60) > 1e-12 || len(c) != 3 {
 		t.Errorf("%v", c)
 	}
+
 	table, err := campaign.ParseConditions("c.csv", strings.NewReader("file,theta_deg [rad],rpm [Hz]\na,0.5,50\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	how, err := table.Convert(map[string]string{"rpm": "1/min"})
 	if v := table.Rows[0].Values; err != nil || math.Abs(v[0]-28.64788975654116) > 1e-12 || v[1] != 50 ||
 		how["theta_deg"] == "" || how["rpm"] != "" {

@@ -91,6 +91,7 @@ func (c Columns) WithDerived(e Experiment, constants []config.NamedNumber, measu
 	defs := make([]derive.Definition, len(e.Ingest.Derive))
 	for i, d := range e.Ingest.Derive {
 		defs[i] = derive.Definition{Name: d.Name, Text: d.Value}
+
 		for _, o := range measured {
 			if end, ok := strings.CutPrefix(d.Name, o+"_"); ok && slices.Contains(dsp.ByProductSuffixes(), end) {
 				return c, e.Errorf("ingest.derive."+d.Name,
@@ -103,11 +104,14 @@ func (c Columns) WithDerived(e Experiment, constants []config.NamedNumber, measu
 	for _, k := range constants {
 		fixed[k.Name] = k.Value
 	}
+
 	set, err := derive.New(defs, fixed, c.Conditions, measured)
+
 	var bad *derive.Error
 	if errors.As(err, &bad) {
 		return c, e.Errorf("ingest.derive."+bad.Name, "%v", bad)
 	}
+
 	if err != nil {
 		return c, err
 	}
@@ -120,6 +124,7 @@ func (c Columns) WithDerived(e Experiment, constants []config.NamedNumber, measu
 			early = append(early, name)
 		}
 	}
+
 	c.Conditions, c.Found = slices.Concat(early, late), late
 	c.Derive, c.Outcomes = set, slices.Concat(measured, set.Outcomes())
 
@@ -152,12 +157,15 @@ func CheckNames(e Experiment, conditions, outcomes []string) error {
 		if slices.Contains(reserved, name) {
 			return fail(name, "it is a column of every table that the program writes")
 		}
+
 		if i >= len(conditions) {
 			continue
 		}
+
 		if slices.Contains(outcomes, name) {
 			return fail(name, "a condition and an outcome have it")
 		}
+
 		for _, o := range outcomes {
 			if end, ok := strings.CutPrefix(name, o); ok && slices.Contains(ends, end) {
 				return fail(name, "the tables have a column of that name for the outcome "+o)

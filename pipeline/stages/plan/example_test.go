@@ -17,6 +17,7 @@ func ExampleExperiment_Add() {
 		Stage:   "dsp",
 		Publish: []engine.Link{{Output: "triplets.arrow", Path: b.Published("dsp", "triplets.arrow")}},
 	})
+
 	for _, t := range b.Tasks.Plan.Tasks {
 		fmt.Println(t.Experiment, t.ID, t.Publish[0].Path)
 	}

@@ -20,9 +20,11 @@ func ReadJSON(path string, v any) error {
 	if err == nil {
 		err = json.Unmarshal(b, v)
 	}
+
 	if err != nil {
 		return fmt.Errorf("read %s: %w", path, err)
 	}
+
 	return nil
 }
 
@@ -32,9 +34,11 @@ func WriteJSON(path string, v any) error {
 	if err == nil {
 		err = os.WriteFile(path, append(b, '\n'), 0o644)
 	}
+
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
+
 	return nil
 }
 
@@ -66,20 +70,25 @@ func WriteGob(what, path string, values ...any) error {
 	if err != nil {
 		return fmt.Errorf("write %s: %w", what, err)
 	}
+
 	e := gob.NewEncoder(f)
 	for _, v := range values {
 		t := reflect.TypeOf(v)
 		if t.Kind() == reflect.Pointer {
 			t = t.Elem()
 		}
+
 		if !gobTypes[t] {
 			panic(fmt.Sprintf("plan: write %s: GobTypes does not name %v", what, t))
 		}
+
 		err = errors.Join(err, e.Encode(v))
 	}
+
 	if err := errors.Join(err, f.Close()); err != nil {
 		return fmt.Errorf("write %s: %w", what, err)
 	}
+
 	return nil
 }
 
@@ -92,12 +101,15 @@ func ReadGob(what, path string, values ...any) error {
 		if err != nil {
 			break
 		}
+
 		if err = d.Decode(v); i > 0 && err == io.EOF {
 			err = nil
 		}
 	}
+
 	if err != nil {
 		return fmt.Errorf("read %s %s: %w", what, path, err)
 	}
+
 	return nil
 }

@@ -60,6 +60,7 @@ func (e *Experiment) ID(parts ...string) string {
 	case "triplets":
 		stage = "dsp"
 	}
+
 	return strings.Join(append([]string{e.Owner(stage)}, parts...), "/")
 }
 
@@ -80,10 +81,12 @@ func (e *Experiment) Add(t *engine.Task) *engine.Task {
 			o.Shared = append(o.Shared, e.Name)
 			return t
 		}
+
 		e.Tasks.shared[t.ID], t.Shared = t, []string{e.Name}
 	}
 
 	e.Tasks.Plan.Tasks = append(e.Tasks.Plan.Tasks, t)
+
 	return t
 }
 

@@ -17,6 +17,7 @@ import (
 // Settings flattens a section to the keys of pipeline.yaml.
 func TestSettings(t *testing.T) {
 	got := Settings("train.loss", train.Loss{Beta: 0.5, Pairs: "swap"})
+
 	want := []kv.Pair{{Key: "train.loss.beta", Value: "0.5"}, {Key: "train.loss.pairs", Value: "swap"}}
 	if !slices.Equal(got, want) {
 		t.Errorf("%v, expected %v", got, want)
@@ -28,13 +29,16 @@ func TestSettings(t *testing.T) {
 // "1:a2:bc".
 func TestDigest(t *testing.T) {
 	pair := func(k, v string) kv.Pair { return kv.Pair{Key: k, Value: v} }
+
 	const want = "5310a58788781ab25d5ad7c3f85035824b4eb7bdfa394e0ac2186271472b5492"
 	if got := Digest([]kv.Pair{pair("a", "bc")}); got != want {
 		t.Errorf("%s, expected %s", got, want)
 	}
+
 	if Digest([]kv.Pair{pair("ab", "c")}) == Digest([]kv.Pair{pair("a", "bc")}) {
 		t.Error("two settings have one digest")
 	}
+
 	if Digest([]kv.Pair{pair("a", "b")}, []kv.Pair{pair("c", "d")}) != Digest([]kv.Pair{pair("a", "b"), pair("c", "d")}) {
 		t.Error("sections change the digest")
 	}
@@ -46,6 +50,7 @@ func TestSeedOf(t *testing.T) {
 	if got, want := SeedOf(7, "random-samples", "a.csv"), uint64(11314068797658454194); got != want {
 		t.Errorf("%d, expected %d", got, want)
 	}
+
 	if SeedOf(1, "a", "b") == SeedOf(1, "ab", "") {
 		t.Error("purpose and run are not separated")
 	}
@@ -57,6 +62,7 @@ func TestMeta(t *testing.T) {
 		Experiment: config.Experiment{Name: "wing", Ingest: config.Ingest{Data: "simulated"}},
 		Program:    Program{Version: "v1"},
 	}
+
 	shared := kv.Pair{Key: "dsp.samples", Value: "250"}
 	sections := [][]kv.Pair{{shared, {Key: "dsp.seed", Value: "0"}}, {shared}}
 	got := b.Meta(sections...)
@@ -68,6 +74,7 @@ func TestMeta(t *testing.T) {
 		{Key: "config:dsp.samples", Value: "250"},
 		{Key: "config:dsp.seed", Value: "0"},
 	}
+
 	if !slices.Equal(got, want) {
 		t.Errorf("%v, expected %v", got, want)
 	}
@@ -83,6 +90,7 @@ func TestCell(t *testing.T) {
 		Cell(tab, "half", "", "", i)
 		Cell(tab, "power", "Pa²", "", []float32{1, 2}[:i%3])
 	}
+
 	var names []string
 	for _, c := range tab.Columns {
 		names = append(names, c.Name)
@@ -90,9 +98,11 @@ func TestCell(t *testing.T) {
 			t.Errorf("%s has %d rows", c.Name, c.Len())
 		}
 	}
+
 	if want := []string{"run", "rpm", "emergent", "half", "power"}; !slices.Equal(names, want) {
 		t.Errorf("%v, expected %v", names, want)
 	}
+
 	if c := tab.Column("rpm"); c.Unit != "1/min" || c.Description != "speed" ||
 		!slices.Equal(c.Floats, []float64{0, 1000, 2000}) {
 		t.Errorf("%+v", c)
@@ -108,8 +118,10 @@ func TestOutcomes(t *testing.T) {
 	} {
 		Cell(tab, n, "", "", 1.0)
 	}
+
 	Cell(tab, "bpf1_db_bound_1", "", "", true)
 	Cell(tab, "bpf1_db_bound_2", "", "", true)
+
 	if got, want := Outcomes(tab), []string{"bpf1_db", "own_sd"}; !slices.Equal(got, want) {
 		t.Errorf("%v, expected %v", got, want)
 	}
@@ -119,19 +131,24 @@ func TestOutcomes(t *testing.T) {
 func TestJSON(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.json")
 	type pair struct{ A, B float64 }
+
 	if err := WriteJSON(path, pair{1, 0.1}); err != nil {
 		t.Fatal(err)
 	}
+
 	var got pair
 	if err := ReadJSON(path, &got); err != nil || got != (pair{1, 0.1}) {
 		t.Errorf("%v, %v", got, err)
 	}
+
 	if err := WriteJSON(path, func() {}); err == nil || !strings.Contains(err.Error(), path) {
 		t.Error(err)
 	}
+
 	if err := os.WriteFile(path, []byte("{"), 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := ReadJSON(path, &got); err == nil || !strings.Contains(err.Error(), path) {
 		t.Error(err)
 	}
@@ -142,6 +159,7 @@ func TestRawFile(t *testing.T) {
 	var task engine.Task
 	RawFile{Name: "a.wav", File: &engine.File{Path: "a.wav", Open: "/data/a.wav"}}.Needs(&task)
 	RawFile{Name: "b.wav", Dep: &engine.Dep{Task: "x/simulate/b.wav", Output: "b.wav"}}.Needs(&task)
+
 	if len(task.Files) != 1 || task.Files[0].Path != "a.wav" || len(task.Deps) != 1 || task.Deps[0].Output != "b.wav" {
 		t.Errorf("%+v", task)
 	}
@@ -156,10 +174,12 @@ func TestOnly(t *testing.T) {
 		{Key: "dsp.track_x"},
 		{Key: "ingest.samples"},
 	}
+
 	var got []string
 	for _, kv := range Only("dsp", kvs, "samples", "track") {
 		got = append(got, kv.Key)
 	}
+
 	if want := []string{"dsp.samples", "dsp.track.range_hz"}; !slices.Equal(got, want) {
 		t.Errorf("%v, expected %v", got, want)
 	}

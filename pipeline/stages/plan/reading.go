@@ -44,6 +44,7 @@ func (r *Reading) SetSeries(run string, series [][]float64) {
 	if r == nil || len(series) == 0 {
 		return
 	}
+
 	if n := len(series) * len(series[0]); r.held+n <= MaxHeld {
 		r.held += n
 		r.series[run] = series
@@ -56,9 +57,11 @@ func (r *Reading) Series(run string, columns int, samples int64) [][]float64 {
 	if r == nil {
 		return nil
 	}
+
 	if s := r.series[run]; len(s) == columns && columns > 0 && int64(len(s[0])) == samples {
 		return s
 	}
+
 	return nil
 }
 

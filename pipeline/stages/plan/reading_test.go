@@ -18,6 +18,7 @@ func (saw) Read(_ []int, start int64, dst [][]float64) (int, error) {
 			dst[i][k] = float64((start + int64(k)) % 7)
 		}
 	}
+
 	return len(dst[0]), io.EOF
 }
 
@@ -27,18 +28,23 @@ func TestReadingSpectra(t *testing.T) {
 	made := 0
 	pool := engine.NewPool(func() *dsp.Analyser { made++; return dsp.NewAnalyser() })
 	s := dsp.SpectrumSettings{RateHz: 1000, Samples: 1024, Channels: []int{0}, Segments: 2, SegmentBins: 5}
+
 	r := NewReading(pool)
 	if r.Spectra(s) != nil {
 		t.Error("spectra of nothing")
 	}
+
 	a := pool.Get()
 	if err := a.Load(context.Background(), saw{}, s); err != nil {
 		t.Fatal(err)
 	}
+
 	r.SetSpectra(a)
+
 	if r.Spectra(s) != a {
 		t.Error("the spectra are not found")
 	}
+
 	for name, change := range map[string]func(*dsp.SpectrumSettings){
 		"interval": func(s *dsp.SpectrumSettings) { s.Samples = 1000 },
 		"channels": func(s *dsp.SpectrumSettings) { s.Channels = []int{1} },
@@ -48,18 +54,23 @@ func TestReadingSpectra(t *testing.T) {
 	} {
 		o := s
 		change(&o)
+
 		if r.Spectra(o) != nil {
 			t.Errorf("other %s: the same spectra", name)
 		}
 	}
+
 	r.Free()
 	r.Free()
+
 	if pool.Get() != a || pool.Get() == a || made != 2 {
 		t.Error("the analyser was not given back once")
 	}
+
 	var none *Reading
 	none.Free()
 	none.SetSeries("a", [][]float64{{1}})
+
 	if none.Spectra(s) != nil || none.Series("a", 1, 1) != nil {
 		t.Error("a nil Reading holds something")
 	}
@@ -70,17 +81,22 @@ func TestReadingSeries(t *testing.T) {
 	r := NewReading(nil)
 	x := [][]float64{{1, 2}, {3, 4}}
 	r.SetSeries("a", x)
+
 	if got := r.Series("a", 2, 2); len(got) != 2 || &got[0][0] != &x[0][0] {
 		t.Errorf("%v", got)
 	}
+
 	if r.Series("b", 2, 2) != nil || r.Series("a", 1, 2) != nil || r.Series("a", 2, 3) != nil ||
 		r.Series("a", 0, 0) != nil {
 		t.Error("another run's series")
 	}
+
 	r.SetSeries("none", nil)
 	r.SetSeries("long", [][]float64{make([]float64, MaxHeld)})
+
 	if r.Series("long", 1, MaxHeld) != nil {
 		t.Error("more than MaxHeld samples are held")
 	}
+
 	r.Free() // nothing to give back
 }

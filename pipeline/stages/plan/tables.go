@@ -14,15 +14,18 @@ import (
 func (c *Columns) Cells(t *table.Table, run string, rec ingest.Recording) {
 	Cell(t, "run", "", "one acquisition at one condition", run)
 	Cell(t, "recording", "", "one channel of a run, or the group that makes one outcome vector", rec.ID)
+
 	for _, name := range c.Conditions {
 		v, ok := rec.Conditions[name]
 		if !ok {
 			v = math.NaN()
 		}
+
 		unit, doc := c.Describe(name)
 		if how := c.Converted[name]; how != "" {
 			doc += "; " + how
 		}
+
 		Cell(t, name, unit, doc, v)
 	}
 }
@@ -36,16 +39,19 @@ func Outcomes(t *table.Table) []string {
 		if !ok || c.Floats == nil || t.Column(base+"_2") == nil {
 			continue
 		}
+
 		byProduct := false
 		for i := range base {
 			if base[i] == '_' && dsp.IsByProduct(base[i+1:]) && t.Column(base[:i]+"_1") != nil {
 				byProduct = true
 			}
 		}
+
 		if !byProduct {
 			out = append(out, base)
 		}
 	}
+
 	return out
 }
 
@@ -58,6 +64,7 @@ func Cell(t *table.Table, name, unit, doc string, v any) {
 		t.Columns = append(t.Columns, table.Column{Name: name, Unit: unit, Description: doc})
 		c = &t.Columns[len(t.Columns)-1]
 	}
+
 	switch v := v.(type) {
 	case string:
 		c.Strings = append(c.Strings, v)

@@ -13,16 +13,20 @@ import (
 func Triplets(t *table.Table, inputs, outcomes []string) (triplets.Set, error) {
 	x, err1 := Matrix(t, inputs, "")
 	y1, err2 := Matrix(t, outcomes, "_1")
+
 	y2, err3 := Matrix(t, outcomes, "_2")
 	if err := errors.Join(err1, err2, err3); err != nil {
 		return triplets.Set{}, fmt.Errorf("read triplets: %w", err)
 	}
+
 	s := triplets.New(quantities(t, inputs, ""), quantities(t, outcomes, "_1"), x, y1, y2)
 	s.SetRuns(t.Column("run").Strings)
+
 	s.Recording = t.Column("recording").Strings
 	if w := t.Column("weight"); w != nil {
 		s.Weight = w.Floats
 	}
+
 	return s, nil
 }
 
@@ -32,6 +36,7 @@ func quantities(t *table.Table, names []string, suffix string) []triplets.Quanti
 		c := t.Column(n + suffix)
 		out = append(out, triplets.Quantity{Name: n, Unit: c.Unit, Description: c.Description})
 	}
+
 	return out
 }
 
@@ -43,10 +48,12 @@ func Matrix(t *table.Table, names []string, suffix string) ([]float64, error) {
 		if err != nil {
 			return nil, err
 		}
+
 		for i, x := range v {
 			out[i*len(names)+k] = x
 		}
 	}
+
 	return out, nil
 }
 
@@ -56,5 +63,6 @@ func AddColumn(t *table.Table, c table.Column, rows []float64, width, k int) {
 	for i := range c.Floats {
 		c.Floats[i] = rows[i*width+k]
 	}
+
 	t.Columns = append(t.Columns, c)
 }

@@ -24,22 +24,27 @@ func (x *experiment) writeCard(j *engine.Job, e report.Experiment, tab *table.Ta
 	for _, p := range config.Flatten("", x.exp.About) {
 		c.About = append(c.About, report.Fact{Name: p.Key, Value: p.Value})
 	}
+
 	for i := range tab.Columns {
 		k := &tab.Columns[i]
 		c.Columns = append(c.Columns, report.Column{
 			Name: k.Name, Unit: k.Unit, Description: k.Description, Range: rangeOf(k.Floats),
 		})
 	}
+
 	if x.ing.Index != nil {
 		recs, err := table.Read(j.Input(x.ing.Index.Task, x.ing.Index.Output))
 		if err != nil {
 			return err
 		}
+
 		c.Files, c.Listing = rawFiles(recs)
 	}
+
 	if err := os.WriteFile(j.Output(CardFile), c.Markdown(), 0o644); err != nil {
 		return fmt.Errorf("write data card: %w", err)
 	}
+
 	return nil
 }
 
@@ -51,9 +56,11 @@ func rangeOf(v []float64) string {
 			lo, hi = min(lo, f), max(hi, f)
 		}
 	}
+
 	if lo > hi {
 		return ""
 	}
+
 	return fmt.Sprintf("%.6g to %.6g", lo, hi)
 }
 
@@ -64,7 +71,9 @@ func rawFiles(recs *table.Table) (files []report.Fact, listing string) {
 	if name == nil || sum == nil {
 		return nil, ""
 	}
+
 	seen := map[string]bool{}
+
 	var lines []string
 	for i, f := range name.Strings {
 		if f = filepath.ToSlash(f); !seen[f] {
@@ -73,10 +82,13 @@ func rawFiles(recs *table.Table) (files []report.Fact, listing string) {
 			lines = append(lines, sum.Strings[i]+"  "+f+"\n")
 		}
 	}
+
 	slices.Sort(lines)
+
 	h := sha256.New()
 	for _, l := range lines {
 		h.Write([]byte(l))
 	}
+
 	return files, hex.EncodeToString(h.Sum(nil))
 }

@@ -22,23 +22,28 @@ import (
 // compareDeps lists what the comparison of a split needs of one seed's tasks.
 func compareDeps(exp plan.Experiment, s config.Split, k int) []engine.Dep {
 	tr := exp.Train
+
 	deps := []engine.Dep{{Task: trainstage.TrainID(exp, s.Name, k), Output: trainstage.FlagsJSON}}
 	if tr.Calibration.Share > 0 {
 		deps = append(deps, engine.Dep{Task: trainstage.TrainID(exp, s.Name, k), Output: trainstage.CalibrationJSON})
 	}
+
 	if len(tr.Compare) > 0 {
 		deps = append(deps, engine.Dep{Task: trainstage.TrainID(exp, s.Name, k), Output: trainstage.TimingJSON})
 	}
+
 	for _, name := range tr.Compare {
 		for _, o := range []string{trainstage.MethodArrow, trainstage.TimingJSON} {
 			deps = append(deps, engine.Dep{Task: trainstage.MethodID(exp, s.Name, name, k), Output: o})
 		}
 	}
+
 	if _, ok := trainstage.Crosses(exp, s); ok {
 		for _, name := range append([]string{"pair"}, tr.Compare...) {
 			deps = append(deps, engine.Dep{Task: trainstage.CrossID(exp, s.Name, name, k), Output: trainstage.CrossJSON})
 		}
 	}
+
 	return deps
 }
 
@@ -65,6 +70,7 @@ func (c *compared) method(name, claim string) *method {
 		i = len(c.methods)
 		c.methods = append(c.methods, &method{name: name, claim: claim})
 	}
+
 	return c.methods[i]
 }
 
@@ -100,6 +106,7 @@ func (m *method) afterCx() (out score.Values) {
 		{report.CoverageCx, func(r *interval.Record) float64 { return r.After.Student.Coverage }},
 	} {
 		var v []float64
+
 		reason := ""
 		for _, r := range m.cross {
 			switch {
@@ -111,6 +118,7 @@ func (m *method) afterCx() (out score.Values) {
 				v = append(v, q.of(r.Record))
 			}
 		}
+
 		switch {
 		case len(v) > 0:
 			out = append(out, score.Keyed{Key: q.key, Value: score.Mean(v)})
@@ -119,6 +127,7 @@ func (m *method) afterCx() (out score.Values) {
 			out = append(out, score.Keyed{Key: q.key, Value: undefined})
 		}
 	}
+
 	return out
 }
 
@@ -129,36 +138,46 @@ func compare(
 ) error {
 	tr := exp.Train
 	id := trainstage.TrainID(exp, s.Name, k)
+
 	var f trainstage.SeedFlags
 	if err := plan.ReadJSON(j.Input(id, trainstage.FlagsJSON), &f); err != nil {
 		return err
 	}
+
 	c.flags = append(c.flags, f)
+
 	if len(tr.Compare) == 0 && tr.Calibration.Share == 0 {
 		return nil
 	}
+
 	add := func(name, claim string, s score.Scores) *method {
 		m := c.method(name, claim)
 		m.scores = append(m.scores, s)
 		return m
 	}
+
 	pair := add("pair, C", "C", score.Judge(test, test.Var, test.Cov))
 	if len(tr.Compare) > 0 {
 		c.rank(pair, test, test.Var)
+
 		if err := pair.time(j.Input(id, trainstage.TimingJSON)); err != nil {
 			return err
 		}
+
 		raw := make([]float64, len(test.CovRaw))
 		for i, v := range test.CovRaw {
 			raw[i] = math.Abs(v)
 		}
+
 		add("pair, |raw|", "|raw|", score.Judge(test, test.Var, raw))
 	}
+
 	if tr.Calibration.Share > 0 {
 		var r score.Recalibration
 		if err := plan.ReadJSON(j.Input(id, trainstage.CalibrationJSON), &r); err != nil {
 			return err
 		}
+
 		for _, kind := range score.Kinds() {
 			switch {
 			case kind == score.Quantile || score.IsLaw(kind) && r.Has(kind):
@@ -169,12 +188,14 @@ func compare(
 			}
 		}
 	}
+
 	_, crosses := trainstage.Crosses(exp, s)
 	if crosses {
 		if err := pair.crossed(j.Input(trainstage.CrossID(exp, s.Name, "pair", k), trainstage.CrossJSON)); err != nil {
 			return err
 		}
 	}
+
 	at := set.Of(triplets.Test).Condition
 	for _, name := range tr.Compare {
 		task := trainstage.MethodID(exp, s.Name, name, k)
@@ -182,10 +203,12 @@ func compare(
 		if err != nil {
 			return err
 		}
+
 		p, err := trainstage.ReadMethod(t, set)
 		if err != nil {
 			return fmt.Errorf("read %s: %w", task, err)
 		}
+
 		a := triplets.Answers{Mu: p.Mu, Var: p.Total, Cov: p.Epistemic}.Rows(at, set.Out).Standardised(set.Scale)
 		of := test
 		of.Mu = a.Mu
@@ -194,29 +217,36 @@ func compare(
 		if p.Sampling != nil {
 			m.sampling = append(m.sampling, *p.Sampling)
 		}
+
 		c.rank(m, of, a.Var)
+
 		if err := m.time(j.Input(task, trainstage.TimingJSON)); err != nil {
 			return err
 		}
+
 		if !crosses {
 			continue
 		}
+
 		if err := m.crossed(j.Input(trainstage.CrossID(exp, s.Name, name, k), trainstage.CrossJSON)); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
 // finish writes the scores into the report's split.
 func (c *compared) finish(sp *report.Split) {
 	var ranked []string
+
 	var crps [][][]float64
 	for _, m := range c.methods {
 		var numbers []score.Numbers
 		for _, s := range m.scores {
 			numbers = append(numbers, s.Numbers)
 		}
+
 		r := report.Compared{Method: m.name, Claim: m.claim, Values: score.OverSeeds(numbers)}
 		for i, q := range m.scores[0].Quantiles {
 			key := "below_" + strconv.FormatFloat(q.Level, 'g', -1, 64)
@@ -227,22 +257,27 @@ func (c *compared) finish(sp *report.Split) {
 				return math.NaN()
 			}))
 		}
+
 		r.Values = append(append(r.Values, samplingValues(m.sampling)...), m.afterCx()...)
 		r.Sampling, r.Doubt = samplingWords(m.sampling)
 		if len(m.times) > 0 {
 			r.FitS = meanOver("", m.times, func(t trainstage.Timing) float64 { return t.Fit }).Value
 			r.AskS = meanOver("", m.times, func(t trainstage.Timing) float64 { return t.Predict }).Value
 		}
+
 		sp.Methods = append(sp.Methods, r)
+
 		if m.crps != nil {
 			ranked, crps = append(ranked, m.name), append(crps, m.crps)
 		}
 	}
+
 	for _, r := range score.Ranking(crps, c.run) {
 		sp.Ranking = append(sp.Ranking, report.Ranked{
 			Method: ranked[r.Method], CRPS: r.Mean, Above: r.Above, SE: r.SE, Worse: r.Worse,
 		})
 	}
+
 	sp.Flags = append(mergeFlags(c.flags), calibrationFlags(sp.Test)...)
 }
 
@@ -252,6 +287,7 @@ func samplingValues(seeds []baseline.Sampling) (out score.Values) {
 	if len(seeds) == 0 {
 		return nil
 	}
+
 	return score.Values{
 		meanOver("rhat", seeds, func(s baseline.Sampling) float64 { return s.RHat }),
 		meanOver("ess", seeds, func(s baseline.Sampling) float64 { return s.ESS }),
@@ -266,6 +302,7 @@ func meanOver[T any](key string, seeds []T, of func(T) float64) score.Keyed {
 	for k, s := range seeds {
 		v[k] = of(s)
 	}
+
 	return score.Keyed{Key: key, Value: score.Mean(v)}
 }
 
@@ -275,17 +312,21 @@ func samplingWords(seeds []baseline.Sampling) (words, doubt string) {
 	if len(seeds) == 0 {
 		return "", ""
 	}
+
 	w, failed := baseline.Worst(seeds), 0
 	for _, s := range seeds {
 		if len(s.Doubts()) > 0 {
 			failed++
 		}
 	}
+
 	words = fmt.Sprintf("%d chains of %d draws, split R̂ up to %.3g, at least %.0f independent draws, %.0f %% of "+
 		"transitions accepted, %.2g %% diverged", w.Chains, w.Draws, w.RHat, w.ESS, 100*w.Acceptance, 100*w.Divergent)
+
 	if failed > 0 {
 		doubt = fmt.Sprintf("not converged in %d of %d seeds: %s", failed, len(seeds), strings.Join(w.Doubts(), "; "))
 	}
+
 	return words, doubt
 }
 
@@ -298,6 +339,7 @@ func calibrationFlags(test report.SetMetrics) []report.Violation {
 			Code: f.Code, Part: "test", Text: f.Violated, Do: f.Do, Value: test.Get("sum_e_ratio").Mean,
 		})
 	}
+
 	return out
 }
 
@@ -306,18 +348,22 @@ func calibrationFlags(test report.SetMetrics) []report.Violation {
 // counts.
 func coverageFlags(network []score.UnitTrust) []report.Violation {
 	var worst *score.UnitTrust
+
 	var flag score.Flag
 	for i, t := range network {
 		if f := score.DiagnoseCoverage(t.Trust); len(f) > 0 && (worst == nil || t.Coverage95 < worst.Coverage95) {
 			worst, flag = &network[i], f[0]
 		}
 	}
+
 	if worst == nil {
 		return nil
 	}
+
 	if len(network) > 1 {
 		flag.Violated += " of " + strings.Join(worst.Outcomes, ", ")
 	}
+
 	return []report.Violation{{Code: flag.Code, Part: "test", Text: flag.Violated, Do: flag.Do, Value: flag.Value}}
 }
 
@@ -335,6 +381,7 @@ func writeMethods(exp plan.Experiment, j *engine.Job, e report.Experiment) error
 	if !compares(exp) {
 		return nil
 	}
+
 	t := &table.Table{Meta: exp.Meta()}
 	for _, s := range e.Splits {
 		for _, m := range s.Methods {
@@ -347,8 +394,10 @@ func writeMethods(exp plan.Experiment, j *engine.Job, e report.Experiment) error
 			}
 		}
 	}
+
 	dg, err := t.WriteFile(j.Output(methodsArrow))
 	j.SetDigest(methodsArrow, dg)
+
 	return err
 }
 
@@ -363,17 +412,20 @@ func mergeFlags(seeds []trainstage.SeedFlags) []report.Violation {
 		{"test", func(f trainstage.SeedFlags) []score.Flag { return f.Test }},
 	} {
 		var codes []string
+
 		worst, count := map[string]score.Flag{}, map[string]int{}
 		for _, s := range seeds {
 			for _, f := range part.of(s) {
 				if count[f.Code] == 0 {
 					codes = append(codes, f.Code)
 				}
+
 				if count[f.Code]++; count[f.Code] == 1 || f.Value/f.Limit > worst[f.Code].Value/worst[f.Code].Limit {
 					worst[f.Code] = f
 				}
 			}
 		}
+
 		for _, c := range codes {
 			f := worst[c]
 			out = append(out, report.Violation{
@@ -382,5 +434,6 @@ func mergeFlags(seeds []trainstage.SeedFlags) []report.Violation {
 			})
 		}
 	}
+
 	return out
 }

@@ -21,11 +21,13 @@ func polar(t *testing.T, angle string) *detail {
 	t.Helper()
 	var text strings.Builder
 	fmt.Fprintf(&text, "run recording %s[deg] u[m/s] y_1[N] y_2[N]\n", angle)
+
 	for _, u := range []int{10, 20, 30, 40} {
 		for a := range 9 {
 			fmt.Fprintf(&text, "r%d%d r%d%d %d %d %d %d\n", u, a, u, a, a, u, a*u, a*u+1)
 		}
 	}
+
 	return details(t, stagetest.Table(text.String()), angle+", u", false)
 }
 
@@ -41,8 +43,10 @@ func models(t *testing.T, d *detail) []*train.Model {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		out = append(out, m)
 	}
+
 	return out
 }
 
@@ -53,6 +57,7 @@ func held(d *detail, rule func(x []float64) bool) *report.SplitDetail {
 	for c := range len(d.d.X) / d.set.In {
 		sp.Test = append(sp.Test, rule(d.d.X[c*d.set.In:(c+1)*d.set.In]))
 	}
+
 	return sp
 }
 
@@ -62,34 +67,42 @@ func held(d *detail, rule func(x []float64) bool) *report.SplitDetail {
 func TestProfiles(t *testing.T) {
 	d := polar(t, "angle")
 	list := models(t, d)
+
 	sp := held(d, func(x []float64) bool { return x[1] == 20 && x[0] >= 3 && x[0] <= 5 })
 	if err := d.curves(context.Background(), sp, list); err != nil {
 		t.Fatal(err)
 	}
+
 	if len(sp.Profiles) != 2 || len(sp.Maps) != 1 {
 		t.Fatalf("%d profiles, %d maps", len(sp.Profiles), len(sp.Maps))
 	}
+
 	p, q := sp.Profiles[0], sp.Profiles[1]
 	if p.Input != 0 || p.At[1] != 20 || q.At[1] != 30 {
 		t.Errorf("along %d at %v and %v", p.Input, p.At, q.At)
 	}
+
 	// Nine whole angles from 0 to 8 are too many to stay themselves: 121 places from 0
 	// (no negative ones) to 8 + 15 %.
 	if len(p.Grid) != 121 || p.Grid[0] != 0 || math.Abs(p.Grid[120]-9.2) > 1e-12 {
 		t.Errorf("%d places from %g to %g", len(p.Grid), p.Grid[0], p.Grid[len(p.Grid)-1])
 	}
+
 	if !slices.Equal(p.Trained, [][2]float64{{0, 2}, {6, 8}}) || p.HeldOut {
 		t.Errorf("trained over %v", p.Trained)
 	}
+
 	if !slices.Equal(q.Trained, [][2]float64{{0, 8}}) {
 		t.Errorf("trained over %v", q.Trained)
 	}
+
 	for k, m := range list {
 		for _, i := range []int{0, 60, 120} {
 			est, err := m.Estimate(context.Background(), []float64{p.Grid[i], 20}, train.EstimateOptions{Samples: 2})
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			s := m.OutcomeScale()
 			want := []float64{s.Mean[0] + s.Std[0]*est.Mu[0], s.Std[0] * s.Std[0] * est.Var[0], s.Std[0] * s.Std[0] * est.Cov[0]}
 			if got := []float64{p.Mu[k][i], p.Var[k][i], p.Cov[k][i]}; !alike(got, want) {
@@ -97,6 +110,7 @@ func TestProfiles(t *testing.T) {
 			}
 		}
 	}
+
 	if p.TrueMean != nil {
 		t.Error("a law of data that have none")
 	}
@@ -106,33 +120,42 @@ func TestProfiles(t *testing.T) {
 func TestMaps(t *testing.T) {
 	d := polar(t, "theta_deg")
 	list := models(t, d)
+
 	sp := held(d, func(x []float64) bool { return x[1] == 20 })
 	if err := d.curves(context.Background(), sp, list); err != nil {
 		t.Fatal(err)
 	}
+
 	if len(sp.Profiles) != 0 { // directivities are drawn instead
 		t.Errorf("%d profiles along an angle of the microphones", len(sp.Profiles))
 	}
+
 	m := sp.Maps[0]
 	if m.XInput != 0 || m.YInput != 1 || len(m.X) != 24 || len(m.Y) != 16 || len(m.Cov) != 24*16 || m.At[1] != 20 {
 		t.Fatalf("%+v", m)
 	}
+
 	for _, i := range []int{0, 100, 383} {
 		x := []float64{m.X[i%24], m.Y[i/24]}
+
 		want := 0.0
 		for _, model := range list {
 			a, err := answers(context.Background(), model, x)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			want += a.Cov[0] / 2
 		}
+
 		if !alike([]float64{m.Cov[i]}, []float64{want}) {
 			t.Errorf("at %v: %g, expected %g", x, m.Cov[i], want)
 		}
 	}
+
 	cancelled, cancel := context.WithCancel(context.Background())
 	cancel()
+
 	if err := d.curves(cancelled, sp, list); err == nil || !strings.Contains(err.Error(), "evaluate model: ") {
 		t.Error(err)
 	}
@@ -174,6 +197,7 @@ func TestStretches(t *testing.T) {
 			t.Errorf("%v, %v; expected %v, %v", got, all, c.want, c.all)
 		}
 	}
+
 	if got, all := d.stretches(held(d, func([]float64) bool { return true }), 0, []float64{0, 11}); got != nil || all {
 		t.Errorf("a speed that was not measured: %v, %v", got, all)
 	}
@@ -186,14 +210,17 @@ func TestLaw(t *testing.T) {
 	d := newDetail(tab, details(t, tab, "x", false).set, false, &toy)
 	p := report.Profile{Grid: []float64{0, 1, 2}}
 	d.law(&p)
+
 	if !alike(p.TrueMean, []float64{0, math.Sin(1), 2 * math.Sin(2)}) ||
 		!alike(p.TrueSigma, []float64{3, 3 * math.Exp(-0.5), 3 * math.Exp(-2)}) {
 		t.Errorf("%v, %v", p.TrueMean, p.TrueSigma)
 	}
+
 	x := &experiment{}
 	if x.toy() != nil {
 		t.Error("a toy that is none")
 	}
+
 	x.ing.Pairs = &ingeststage.Pairs{Toy: &toy}
 	if x.toy() != &toy {
 		t.Error("the toy is not found")
@@ -204,6 +231,7 @@ func TestNearest(t *testing.T) {
 	if v := nearest([]float64{1, 4, 9}, 6); v != 4 {
 		t.Errorf("%g", v)
 	}
+
 	if v := nearest([]float64{1, 3}, 2); v != 1 { // the first of two
 		t.Errorf("%g", v)
 	}
@@ -223,6 +251,7 @@ func TestTrustOf(t *testing.T) {
 		got[1].Unit != "N·m" || got[1].Values != 2 {
 		t.Fatalf("%+v", got)
 	}
+
 	// Of the test row alone: σ is 1 and 2, all values lie inside.
 	if got[0].ClaimedSigma != 1 || got[1].ClaimedSigma != 2 || got[0].Coverage95 != 1 {
 		t.Errorf("%+v", got)

@@ -43,28 +43,35 @@ func newDetail(tab *table.Table, set triplets.Set, ordered bool, toy *simulate.T
 		tab: tab, set: set, ordered: ordered, toy: toy, d: &report.Detail{}, keepC: map[int]int{}, rowOf: map[string]int{},
 		noiseBins: dsp.NoiseBins(dsp.DefaultWindow),
 	}
+
 	for _, q := range set.Inputs {
 		d.d.Inputs = append(d.d.Inputs, report.Quantity{Name: q.Name, Unit: q.Unit})
 	}
+
 	for _, q := range set.Outcomes {
 		d.d.Outcomes = append(d.d.Outcomes, report.Quantity{Name: q.Name, Unit: q.Unit})
 	}
+
 	d.d.AllRows, d.d.AllConditions, d.d.Runs = set.N, set.Conditions(), set.Runs
 	if toy != nil {
 		d.d.Variant = fmt.Sprintf("γ = %g, %s", toy.Gamma, map[bool]string{true: "couples", false: "triplets"}[set.Couples])
 	}
+
 	d.choose()
 	d.rows()
 	d.drift()
+
 	return d
 }
 
 // choose selects the conditions that the page shows.
 func (d *detail) choose() {
 	set, conditions := d.set, d.set.Conditions()
+
 	// Too many conditions: every so many runs, whole, so that each run shown has
 	// all its microphones.
 	stride := (conditions + pageConditions - 1) / pageConditions
+
 	keep := make([]bool, conditions)
 	if stride > 1 && len(set.Runs) < 2*stride { // few runs with very many conditions each: thin the conditions
 		for c := 0; c < conditions; c += stride {
@@ -75,6 +82,7 @@ func (d *detail) choose() {
 			keep[c] = keep[c] || set.Run[i]%max(1, stride) == 0
 		}
 	}
+
 	for c := range conditions {
 		if keep[c] {
 			d.keepC[c] = len(d.keepC)
@@ -88,6 +96,7 @@ func (d *detail) choose() {
 func (d *detail) rows() {
 	set, outs := d.set, d.set.Out
 	perCondition := make([]int, set.Conditions())
+
 	total := 0
 	for _, c := range set.Condition {
 		if _, ok := d.keepC[c]; ok {
@@ -95,21 +104,27 @@ func (d *detail) rows() {
 			total++
 		}
 	}
+
 	every := max(1, (total+pageRows-1)/pageRows)
 	seen := make([]int, set.Conditions())
+
 	d.d.Mean = make([]float64, len(d.keepC)*outs)
 	for i, c := range set.Condition {
 		at, ok := d.keepC[c]
 		if !ok {
 			continue
 		}
+
 		for k := range outs {
 			d.d.Mean[at*outs+k] += (set.Y1[i*outs+k] + set.Y2[i*outs+k]) / float64(2*perCondition[c])
 		}
+
 		seen[c]++
+
 		if (seen[c]-1)%every != 0 {
 			continue
 		}
+
 		d.rowOf[set.Recording[i]] = len(d.d.Cond)
 		d.d.Cond, d.d.Run = append(d.d.Cond, at), append(d.d.Run, set.Run[i])
 		d.d.Y1 = append(d.d.Y1, set.Y1[i*outs:(i+1)*outs]...)
@@ -123,6 +138,7 @@ func (d *detail) drift() {
 	if !d.ordered || d.set.Couples {
 		return
 	}
+
 	runs := len(d.d.Runs)
 	for k := range d.set.Out {
 		n, s, q := make([]float64, runs), make([]float64, runs), make([]float64, runs)
@@ -132,16 +148,21 @@ func (d *detail) drift() {
 			s[r] += v
 			q[r] += float64(v * v)
 		}
+
 		dr := report.Drift{Outcome: k}
+
 		stride := max(1, runs/600)
 		for r := 0; r < runs; r += stride {
 			m := s[r] / n[r]
+
 			se := math.NaN()
 			if n[r] > 1 {
 				se = math.Sqrt(math.Max(0, q[r]-float64(n[r]*m*m))/(n[r]-1)) / math.Sqrt(n[r])
 			}
+
 			dr.Run, dr.Mean, dr.SE = append(dr.Run, float64(r+1)), append(dr.Mean, m), append(dr.SE, se)
 		}
+
 		d.d.Drift = append(d.d.Drift, dr)
 	}
 }
@@ -161,6 +182,7 @@ func (d *detail) seed(
 	if sp.Test == nil {
 		sp.Test = make([]bool, n)
 	}
+
 	rows := make([]int, n) // a triplet of each condition: all of them have the same answers
 	for i, c := range set.Condition {
 		if at, ok := d.keepC[c]; ok {
@@ -168,16 +190,20 @@ func (d *detail) seed(
 			sp.Test[at] = sp.Test[at] || set.Part[i] == triplets.Test
 		}
 	}
+
 	shown := a.Rows(rows, set.Out)
 	s := report.SeedDetail{Mu: shown.Mu, Var: shown.Var, Cov: shown.Cov}
+
 	loss, err := hist.Floats("loss")
 	if err != nil {
 		return fmt.Errorf("read history: %w", err)
 	}
+
 	s.Loss = loss
 	if c := hist.Column(trainstage.HeldOutLoss); c != nil {
 		s.HeldOutLoss = c.Floats
 	}
+
 	sp.Seeds = append(sp.Seeds, s)
 	if !test.Couples {
 		e := score.MeasuredError(test)
@@ -185,16 +211,20 @@ func (d *detail) seed(
 		for i := range cluster {
 			cluster[i] = test.Run[i/test.Out]
 		}
+
 		var bins []report.Bin
 		for _, c := range score.CalibrateCov(test.Cov, e, cluster, 0).Bins {
 			bins = append(bins, report.Bin{Cov: c.MeanCov, E: c.MeanE, SE: c.SE})
 		}
+
 		sp.Bins = append(sp.Bins, bins)
 	}
+
 	for i, part := range []score.Set{train, test} {
 		sp.Coverage[i].Nominal = nominal
 		sp.Coverage[i].Observed = append(sp.Coverage[i].Observed, score.Coverage(part, nominal))
 	}
+
 	return nil
 }
 
@@ -204,10 +234,13 @@ func validation(s *report.SeedDetail, path string) error {
 	if err != nil {
 		return err
 	}
+
 	if s.ValidationLoss, err = t.Floats(trainstage.ValidationLoss); err != nil {
 		return fmt.Errorf("read %s: %w", trainstage.StoppingArrow, err)
 	}
+
 	s.InnerGroup = t.Get("inner_group")
+
 	return nil
 }
 
@@ -217,6 +250,7 @@ var nominal = func() []float64 {
 	for k := 1; k < 20; k++ {
 		p = append(p, float64(k)/20)
 	}
+
 	return append(p, 0.99)
 }()
 
@@ -227,15 +261,19 @@ func fixed(q []report.Quantity, at []float64, but ...int) string {
 		if slices.Contains(but, k) {
 			continue
 		}
+
 		if v.Name == "blades" {
 			s = append(s, strconv.FormatFloat(at[k], 'g', 6, 64)+" blades")
 			continue
 		}
+
 		t := v.Word() + " " + strconv.FormatFloat(at[k], 'g', 6, 64)
 		if v.Unit != "" {
 			t += " " + v.Unit
 		}
+
 		s = append(s, t)
 	}
+
 	return strings.Join(s, ", ")
 }

@@ -24,24 +24,29 @@ func TestDetailSelects(t *testing.T) {
 			plan.Cell(tab, "y_2", "dB", "", float64(run)+2)
 		}
 	}
+
 	exp := plan.Experiment{Experiment: config.Experiment{Train: config.Train{Inputs: []string{"rpm", "theta_deg"}}}}
 	set, err := reportSet(exp, nil, tab)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	d := newDetail(tab, set, false, nil)
 	n := len(d.d.X) / 2
 	if d.d.AllConditions != 78000 || d.d.AllRows != 78000 || n > pageConditions+13 || n < pageConditions/2 {
 		t.Errorf("%d of %d conditions, %d rows in all", n, d.d.AllConditions, d.d.AllRows)
 	}
+
 	perRun := map[int]int{}
 	for i, c := range d.d.Cond {
 		perRun[d.d.Run[i]]++
+
 		// y1 and y2 are 1 and 2 above the speed: their mean is 1.5 above it.
 		if m := d.d.Mean[c]; m != d.d.X[2*c]+1.5 {
 			t.Fatalf("mean %v at %v 1/min", m, d.d.X[2*c])
 		}
 	}
+
 	for r, k := range perRun {
 		if k != 13 {
 			t.Errorf("run %d is shown with %d of 13 channels", r, k)
@@ -60,13 +65,16 @@ func TestDetailSelects(t *testing.T) {
 			plan.Cell(tab, "y_2", "dB", "", float64(k))
 		}
 	}
+
 	if set, err = reportSet(exp, nil, tab); err != nil {
 		t.Fatal(err)
 	}
+
 	d = newDetail(tab, set, false, nil)
 	if len(d.d.X)/2 != 200 || len(d.d.Cond) > pageRows+200 || len(d.d.Cond) < pageRows/2 {
 		t.Errorf("%d conditions, %d rows", len(d.d.X)/2, len(d.d.Cond))
 	}
+
 	for _, m := range d.d.Mean {
 		if math.Abs(m-124.5) > 1e-9 { // of 0 … 249: all pairs count, shown or not
 			t.Fatalf("mean %v", m)
@@ -80,10 +88,12 @@ func TestSpan(t *testing.T) {
 	if g := span([]float64{2, 3, 5}, 24, 0.1); len(g) != 4 || g[0] != 2 || g[3] != 5 {
 		t.Errorf("blade counts give %v", g)
 	}
+
 	g := span([]float64{-10, 0.5, 10}, 5, 0.1)
 	if len(g) != 5 || g[0] != -12 || g[4] != 12 {
 		t.Errorf("angles give %v", g)
 	}
+
 	if g := span([]float64{1, 100.5}, 3, 0.1); g[0] != 0 {
 		t.Errorf("speeds give %v", g)
 	}

@@ -28,15 +28,18 @@ func addHonest(exp plan.Experiment, j *engine.Job, set triplets.Set, s config.Sp
 	if exp.Train.Honest.Base == "none" {
 		return nil
 	}
+
 	if _, absent := trainstage.HonestCondition(exp.Train.Honest, s); absent != "" {
 		sp.Honest = &interval.Result{Absent: absent}
 		return nil
 	}
+
 	var err error
 	sp.Honest, err = trainstage.ReadHonest(j.Input(trainstage.HonestID(exp, s.Name), trainstage.HonestData))
 	if err == nil && sp.Honest.Absent == "" {
 		ds.Calibrated = det.intervals(set, sp.Honest.Record)
 	}
+
 	return err
 }
 
@@ -46,12 +49,14 @@ func (d *detail) intervals(set triplets.Set, record *interval.Record) *report.In
 	for k := range r.Mu {
 		r.Mu[k], r.Half[k] = math.NaN(), math.NaN()
 	}
+
 	for k, i := range set.RowsOf(triplets.Test) {
 		if at, shown := d.keepC[set.Condition[i]]; shown {
 			copy(r.Mu[at*set.Out:(at+1)*set.Out], record.Mu[k*set.Out:(k+1)*set.Out])
 			copy(r.Half[at*set.Out:(at+1)*set.Out], record.Half[k*set.Out:(k+1)*set.Out])
 		}
 	}
+
 	return r
 }
 

@@ -25,10 +25,12 @@ func reportSet(exp plan.Experiment, conditions []string, t *table.Table) (triple
 	if len(exp.Train.Inputs) > 0 {
 		return trainstage.Triplets(exp, t)
 	}
+
 	outcomes, err := trainstage.Outcomes(exp, t)
 	if err != nil {
 		return triplets.Set{}, err
 	}
+
 	return plan.Triplets(t, conditions, outcomes)
 }
 
@@ -40,62 +42,79 @@ func reportSplit(
 ) (*report.Split, error) {
 	tr := exp.Train
 	sp := &report.Split{Name: s.Name, HeldOut: s.Test.String(), Seeds: tr.Seeds}
+
 	set, err := trainstage.Split(exp, set, tab, s)
 	if err != nil {
 		return nil, err
 	}
+
 	sp.Reach, err = holdout.Reach(s.Test, tab, set.RowsOf(triplets.Train), set.RowsOf(triplets.Test))
 	if err != nil {
 		return nil, fmt.Errorf("read triplets: %w", err)
 	}
+
 	var trainSum, testSum []score.Summary
 	var models []*train.Model
 	methods := &compared{}
 	ds := det.split(s)
+
 	var trust [][]score.UnitTrust
 	for k := range tr.Seeds {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
+
 		id := trainstage.TrainID(exp, s.Name, k)
 		pred, err := table.Read(j.Input(id, "predictions.arrow"))
 		if err != nil {
 			return nil, err
 		}
+
 		sp.MCSamples, _ = strconv.Atoi(pred.Get("samples"))
 		sp.Sampler, sp.CovMethod, sp.Kernels = pred.Get("sampler"), pred.Get("cov_method"), pred.Get("kernels")
+
 		answers, err := trainstage.ReadPredictions(pred, set)
 		if err != nil {
 			return nil, fmt.Errorf("judge %s: %w", id, err)
 		}
+
 		a, c := judged(set, answers, triplets.Train), judged(set, answers, triplets.Test)
 		trainSum, testSum = append(trainSum, score.Summarise(a)), append(testSum, score.Summarise(c))
+
 		if err := compare(exp, methods, j, set, s, k, c); err != nil {
 			return nil, err
 		}
+
 		trust = append(trust, networkTrust(set, answers))
+
 		hist, err := table.Read(j.Input(id, "history.arrow"))
 		if err != nil {
 			return nil, err
 		}
+
 		if err := det.seed(ds, set, answers, hist, a, c); err != nil {
 			return nil, fmt.Errorf("judge %s: %w", id, err)
 		}
+
 		if exp.Train.EarlyStop.On != "" {
 			path := j.Input(trainstage.StoppingID(exp, s.Name, k), trainstage.StoppingArrow)
 			if err := validation(&ds.Seeds[k], path); err != nil {
 				return nil, err
 			}
 		}
+
 		m, err := readModel(j.Input(id, "model.json"))
 		if err != nil {
 			return nil, err
 		}
+
 		models = append(models, m)
 	}
+
 	if err := det.curves(ctx, ds, models); err != nil {
 		return nil, err
 	}
+
 	sp.Train, sp.Test = overSeeds(trainSum, set.Outcomes), overSeeds(testSum, set.Outcomes)
 	methods.finish(sp)
 	sp.Network = score.MeanByUnit(trust)
@@ -103,6 +122,7 @@ func reportSplit(
 	if sp.Events, err = judgeEvents(ctx, exp, set, models); err != nil {
 		return nil, err
 	}
+
 	return sp, addHonest(exp, j, set, s, sp, det, ds)
 }
 
@@ -122,18 +142,22 @@ func overSeeds(seeds []score.Summary, outcomes []triplets.Quantity) report.SetMe
 		for i, s := range seeds {
 			list[i] = get(s)
 		}
+
 		return score.OverSeeds(list)
 	}
+
 	m := report.SetMetrics{
 		Values: of(func(s score.Summary) score.Numbers { return s.Numbers }),
 		Rows:   seeds[0].Rows, Conditions: seeds[0].Conditions, Runs: seeds[0].Runs, Notes: seeds[0].Warnings,
 	}
+
 	for k, q := range outcomes {
 		m.Outcomes = append(m.Outcomes, report.OutcomeMetrics{
 			Name: q.Name, Unit: q.Unit,
 			Values: of(func(s score.Summary) score.Numbers { return s.Outcomes[k] }),
 		})
 	}
+
 	return m
 }
 
@@ -142,9 +166,11 @@ func readModel(path string) (*train.Model, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read model: %w", err)
 	}
+
 	m := &train.Model{}
 	if err := json.Unmarshal(raw, m); err != nil {
 		return nil, fmt.Errorf("read model %s: %w", path, err)
 	}
+
 	return m, nil
 }

@@ -42,10 +42,12 @@ func cut(t *testing.T, inputs, rule string) (*stagetest.Experiment, *table.Table
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	s := b.Train.Splits[0]
 	if set, err = trainstage.Split(b.Experiment, set, tab, s); err != nil {
 		t.Fatal(err)
 	}
+
 	return b, tab, set, s
 }
 
@@ -56,12 +58,14 @@ func TestJudged(t *testing.T) {
 	if set.Scale.Mean[0] != 26 {
 		t.Fatalf("mean %g", set.Scale.Mean[0])
 	}
+
 	sd := set.Scale.Std[0]
 	fill := func(v float64) []float64 { return slices.Repeat([]float64{v}, 6) }
 	a := triplets.Answers{
 		Mu: []float64{1, 2, 3, 4, 26 + sd, 26 - 2*sd}, Var: fill(sd * sd), Cov: fill(2 * sd * sd), Delta: fill(sd),
 	}
 	got := judged(set, a, triplets.Test)
+
 	near := func(v []float64, want ...float64) bool {
 		return slices.EqualFunc(v, want, func(x, y float64) bool { return math.Abs(x-y) < 1e-12 })
 	}
@@ -69,6 +73,7 @@ func TestJudged(t *testing.T) {
 		!near(got.Y1, 24/sd, 34/sd) || !near(got.Y2, 26/sd, 36/sd) || got.Kappa != nil {
 		t.Errorf("%+v", got)
 	}
+
 	if part := judged(set, a, triplets.Train); part.N != 4 || !near(part.Mu, -25/sd, -24/sd, -23/sd, -22/sd) {
 		t.Errorf("%+v", part)
 	}
@@ -81,11 +86,13 @@ func TestReportSet(t *testing.T) {
 	if !slices.Equal(set.InputNames(), []string{"rpm"}) || set.Conditions() != 5 {
 		t.Errorf("%v, %d conditions", set.InputNames(), set.Conditions())
 	}
+
 	b.Train.Inputs = nil
 	set, err := reportSet(b.Experiment, b.Ing.Conditions, tab)
 	if err != nil || !slices.Equal(set.InputNames(), []string{"rpm", "blades", "theta_deg"}) || set.Conditions() != 6 {
 		t.Errorf("%v, %d conditions, %v", set.InputNames(), set.Conditions(), err)
 	}
+
 	b.Train.Outcomes = []string{"z"}
 	_, err = reportSet(b.Experiment, b.Ing.Conditions, tab)
 	if err == nil || !strings.Contains(err.Error(), `"z" is not an outcome`) {
@@ -109,6 +116,7 @@ func summary(r2, ratio float64, undefined string) score.Summary {
 			}
 		}
 	}
+
 	return s
 }
 
@@ -120,13 +128,16 @@ func TestOverSeeds(t *testing.T) {
 	if v := m.Get("r2"); math.Abs(v.Mean-0.7) > 1e-15 || math.Abs(v.Std-0.2) > 1e-15 || v.N != 3 {
 		t.Errorf("%+v", v)
 	}
+
 	if v := m.Get("sum_e_ratio"); v.Mean != 5 || math.Abs(v.Std-math.Sqrt(13)) > 1e-15 {
 		t.Errorf("%+v", v)
 	}
+
 	if m.Rows != 2 || m.Conditions != 2 || m.Runs != 2 || len(m.Outcomes) != 1 || m.Outcomes[0].Name != "y" ||
 		m.Outcomes[0].Unit != "dB" || m.Outcomes[0].Get("r2") != m.Get("r2") {
 		t.Errorf("%+v", m)
 	}
+
 	m = overSeeds([]score.Summary{summary(0.5, 2, ""), summary(0.7, math.NaN(), "no C")}, outcomes)
 	if v := m.Get("sum_e_ratio"); v.Defined() || v.Reason() != "no C" {
 		t.Errorf("%+v", v)
@@ -144,11 +155,13 @@ func TestMergeFlags(t *testing.T) {
 		{Test: []score.Flag{flag("delta", 3)}, Train: []score.Flag{flag("delta", 1)}},
 		{Test: []score.Flag{flag("delta", 2.5)}},
 	}
+
 	want := []report.Violation{
 		{Code: "delta", Part: "train", Text: "delta is violated", Do: "train longer", Seeds: 1, Of: 3, Value: 1, Limit: 0.5},
 		{Code: "kappa", Part: "test", Text: "kappa is violated", Do: "train longer", Seeds: 1, Of: 3, Value: 1, Limit: 0.5},
 		{Code: "delta", Part: "test", Text: "delta is violated", Do: "train longer", Seeds: 3, Of: 3, Value: 3, Limit: 0.5},
 	}
+
 	if got := mergeFlags(seeds); !slices.Equal(got, want) {
 		t.Errorf("%+v\nexpected %+v", got, want)
 	}
@@ -163,6 +176,7 @@ func TestComparedFinish(t *testing.T) {
 		m := c.method(name, claim)
 		m.scores = append(m.scores, s)
 	}
+
 	add("b", "B", score.Scores{Numbers: numbers(0.5), Quantiles: []score.QuantilePoint{{Level: 0.05, Observed: 0.1}}})
 	add("a", "A", score.Scores{Numbers: numbers(0.25)})
 	add("b", "B", score.Scores{Numbers: numbers(1), Quantiles: []score.QuantilePoint{{Level: 0.05, Observed: 0.3}}})
@@ -172,55 +186,69 @@ func TestComparedFinish(t *testing.T) {
 		{Chains: 4, Draws: 60, RHat: 1.25, ESS: 80, Acceptance: 0.75, Divergent: 0.0625},
 		{Chains: 4, Draws: 60, RHat: 1, ESS: 120, Acceptance: 0.75},
 	}
+
 	record := func(ratio float64) *interval.Record {
 		return &interval.Record{After: interval.Claims{Ratio: ratio, Student: interval.Interval{Coverage: 0.9}}}
 	}
 	c.method("b", "").cross = []interval.Result{{Record: record(2)}, {Absent: "without g 3: x is constant (1)"}}
 	c.method("a", "").cross = []interval.Result{{Absent: "without g 3: x is constant (1)"}, {Record: record(math.NaN())}}
 	c.method("a", "").sampling = []baseline.Sampling{{Chains: 4, Draws: 60, RHat: 1.01, ESS: 200, Acceptance: 0.8}}
+
 	path := filepath.Join(t.TempDir(), "timing.json")
 	for _, v := range []trainstage.Timing{{Fit: 1, Predict: 0.5}, {Fit: 3, Predict: 1.5}} {
 		if err := plan.WriteJSON(path, v); err != nil {
 			t.Fatal(err)
 		}
+
 		if err := c.method("b", "").time(path); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	var sp report.Split
 	c.finish(&sp)
+
 	if len(sp.Methods) != 3 || sp.Methods[0].Method != "b" || sp.Methods[1].Method != "a" || sp.Methods[1].Claim != "A" {
 		t.Fatalf("%+v", sp.Methods)
 	}
+
 	b, d := sp.Methods[0], sp.Methods[2]
 	if b.Values.Get("r2").Mean != 0.75 || math.Abs(b.Values.Get("below_0.05").Mean-0.2) > 1e-15 || b.FitS.Mean != 2 ||
 		b.AskS.Mean != 1 || b.FitS.N != 2 {
 		t.Errorf("%+v", b)
 	}
+
 	words := "4 chains of 60 draws, split R̂ up to 1.25, at least 80 independent draws, 75 % of transitions accepted, " +
 		"6.2 % diverged"
+
 	doubt := "not converged in 1 of 2 seeds: the chains disagree: R̂ is 1.25, above 1.05; 80 independent draws are " +
 		"fewer than 100; 6.2 % of the transitions diverged"
 	if b.Sampling != words || b.Doubt != doubt || b.Values.Get("rhat").Mean != 1.125 ||
 		b.Values.Get("divergent").Mean != 0.03125 {
 		t.Errorf("%q, %q, %+v", b.Sampling, b.Doubt, b.Values)
 	}
+
 	if v := b.Values.Get(report.RatioCx); v.Mean != 2 || v.N != 1 || !d.Values.Get(report.RatioCx).Absent() {
 		t.Errorf("%+v", v)
 	}
+
 	if v := sp.Methods[1].Values.Get(report.RatioCx); v.Undefined != "it is not a finite number" || v.Defined() {
 		t.Errorf("%+v", v)
 	}
+
 	if v := sp.Methods[1].Values.Get(report.CoverageCx); v.Mean != 0.9 {
 		t.Errorf("%+v", v)
 	}
+
 	if a := sp.Methods[1]; a.Doubt != "" || a.Values.Get("ess").Mean != 200 || d.Sampling != "" ||
 		!d.Values.Get("ess").Absent() {
 		t.Errorf("%+v, %+v", a, d)
 	}
+
 	if v := d.Values.Get("below_0.5"); !math.IsNaN(v.Mean) || !d.FitS.Absent() {
 		t.Errorf("%+v", v)
 	}
+
 	if err := c.method("b", "").time(path + "x"); err == nil {
 		t.Error("a timing that does not exist")
 	}
@@ -240,6 +268,7 @@ func TestMetricsTable(t *testing.T) {
 			},
 		},
 	}}}
+
 	m := metricsTable(e)
 	for name, want := range map[string][]string{
 		"experiment": {"wing", "wing", "wing", "wing"}, "split": {"fast", "fast", "fast", "fast"},
@@ -250,17 +279,21 @@ func TestMetricsTable(t *testing.T) {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
+
 	mean, std := m.Column("mean").Floats, m.Column("std").Floats
 	if mean[0] != 1 || mean[1] != 2 || !math.IsNaN(mean[2]) || mean[3] != 4 || std[0] != 0.25 || !math.IsNaN(std[2]) {
 		t.Errorf("%v ± %v", mean, std)
 	}
+
 	if !slices.Equal(m.Column("seeds").Ints, []int64{4, 4, 4, 4}) {
 		t.Errorf("%v", m.Column("seeds").Ints)
 	}
+
 	empty := metricsTable(report.Experiment{Name: "wing"})
 	if empty.Rows() != 0 || len(empty.Columns) != len(m.Columns) {
 		t.Errorf("without splits %d rows and %d columns, with one %d", empty.Rows(), len(empty.Columns), len(m.Columns))
 	}
+
 	for i, c := range empty.Columns {
 		if c.Strings == nil && c.Floats == nil && c.Ints == nil || c.Name != m.Columns[i].Name {
 			t.Errorf("%s has no type", c.Name)
@@ -288,6 +321,7 @@ func TestFindings(t *testing.T) {
 		"a.csv: no unit", "a.csv: no angle", "1.wav: 10 samples are clipped (and in 2 more files)",
 		"4.wav: the file has a comment", "5.wav: the file has a comment", "6.wav: too short", "7.wav: too long",
 	}
+
 	if !slices.Equal(got, want) {
 		t.Errorf("%q\nexpected %q", got, want)
 	}
@@ -303,13 +337,16 @@ func TestFindingsNotes(t *testing.T) {
 		"flags": [{"code": "trend", "text": "it falls"}, {"code": "drift", "text": "it drifts"}]}],
 	 "warnings": [{"path": "b.wav", "code": "speed", "text": "two speeds"}]},
 	{"notes": [], "skipped": {"path": "c.wav", "reason": "c.wav: too short"}}]`
+
 	if err := json.Unmarshal([]byte(text), &notes); err != nil {
 		t.Fatal(err)
 	}
+
 	var f findings
 	for _, n := range notes {
 		f.note(n)
 	}
+
 	want := []string{
 		"b.wav: two speeds",
 		`1 of 7 runs are flagged "drift" (none is dropped for it), first r2: it drifts`,
@@ -320,9 +357,11 @@ func TestFindingsNotes(t *testing.T) {
 		"censored: drop left out 3 recordings with a harmonic that is not emergent; what remains is biased towards loud " +
 			"conditions",
 	}
+
 	if got := f.warnings(7, 3); !slices.Equal(got, want) {
 		t.Errorf("%q\nexpected %q", got, want)
 	}
+
 	if !slices.Equal(f.skipped, []string{"c.wav: too short"}) {
 		t.Errorf("left out: %v", f.skipped)
 	}
@@ -347,15 +386,18 @@ func TestSplitWarnings(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		got, err := splitWarnings(b.Experiment, b.Ing.Conditions, tab, set, []config.Split{s})
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		few := "the whole experiment: "
 		if len(got) == 0 || !strings.HasPrefix(got[0], few) || !strings.HasSuffix(got[0], "not a finding") {
 			t.Errorf("six conditions: %q", got)
 			continue
 		}
+
 		if rest := strings.Join(got[1:], ""); !strings.HasPrefix(rest, c.want) || (c.want == "") != (rest == "") {
 			t.Errorf("%s: %q, expected %q", c.rule, rest, c.want)
 		}
@@ -366,31 +408,38 @@ func TestSplitWarnings(t *testing.T) {
 func TestTooFew(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("run recording rpm rpm_tracked y_1 y_2\n")
+
 	for i := range 12 {
 		text.WriteString(strings.ReplaceAll("r# r# ", "#", string(rune('a'+i))))
 		text.WriteString([]string{"1 ", "2 ", "3 "}[i%3])
 		text.WriteString([]string{"10", "11", "12", "13"}[i%4] + " 1 2\n")
 	}
+
 	tab := stagetest.Table(text.String())
 	b := stagetest.New(t, "{inputs: [rpm], splits: {s: {test: {rpm: 1}}}}", tab)
 	set, err := reportSet(b.Experiment, b.Ing.Conditions, tab)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	got, err := tooFew(b.Ing.Conditions, tab, set, false)
 	if err != nil || !strings.HasPrefix(got, "the whole experiment: three distinct conditions are too few for R²") ||
 		!strings.HasSuffix(got, "; no split is trained") {
 		t.Errorf("%q, %v", got, err)
 	}
+
 	b.Ing.Conditions = []string{"rpm", "rpm_tracked", "elsewhere"}
 	if got, err := tooFew(b.Ing.Conditions, tab, set, false); err != nil || !strings.Contains(got, "three distinct") {
 		t.Errorf("%q, %v", got, err)
 	}
+
 	tab.Column("rpm_tracked").Name = "angle"
+
 	b.Ing.Conditions = []string{"rpm", "angle"}
 	if got, err := tooFew(b.Ing.Conditions, tab, set, false); err != nil || got != "" {
 		t.Errorf("twelve conditions: %q, %v", got, err)
 	}
+
 	b.Ing.Conditions = nil
 	if got, _ := tooFew(b.Ing.Conditions, tab, set, false); !strings.Contains(got, "one distinct condition") {
 		t.Errorf("no condition: %q", got)
@@ -408,11 +457,13 @@ func TestFindingsRead(t *testing.T) {
 			k.Run = stand.Tasks.Plan.Tasks[0].Run
 		}
 	}
+
 	output := made(t, b)
 	e, err := ReadExperiment(output("x/report", ReportData))
 	if err != nil || len(e.Warnings) == 0 || e.Warnings[0] != "pairs.csv: y has no unit" {
 		t.Errorf("%v, %v", e.Warnings, err)
 	}
+
 	js, err := os.ReadFile(output("x/report", "metrics.json"))
 	if err != nil || !strings.Contains(string(js), "pairs.csv: y has no unit") {
 		t.Errorf("metrics.json has no warning (%v)", err)
@@ -432,8 +483,10 @@ func TestOneRatio(t *testing.T) {
 			value("r2", 0.5, 0.1), value("sum_e_ratio", ratio, std), value("sum_e_ratio_se", se, 0.1),
 		}}}
 		(&compared{}).finish(&s)
+
 		return s
 	}
+
 	e := report.Experiment{Name: "drone", Data: "measured", Splits: []report.Split{
 		split("3-blades", 51.4, 14, 5.2), split("2-blades", 1710, 830, 400),
 	}}
@@ -441,10 +494,12 @@ func TestOneRatio(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var terminal strings.Builder
 	if err := report.Terminal(&terminal, e, 200, false); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, c := range []struct{ where, text, want string }{
 		{"metrics.json", string(js), `"mean": 51.4`},
 		{"metrics.json", string(js), "the measured squared error is 51 times C (standard error 5.2)"},
@@ -459,6 +514,7 @@ func TestOneRatio(t *testing.T) {
 			t.Errorf("%s: no %q in\n%s", c.where, c.want, c.text)
 		}
 	}
+
 	// Among cautious splits the one furthest from 1 comes first.
 	e.Splits = []report.Split{split("a", 0.5, 0.1, 0.01), split("b", 0.1, 0.1, 0.01)}
 	text := string(report.Markdown(e))
@@ -466,6 +522,7 @@ func TestOneRatio(t *testing.T) {
 		!strings.Contains(text, "Also a test (0.5)") {
 		t.Error(text)
 	}
+
 	// Coverage: the flag states the share of the table, and the split with the smallest comes first.
 	for i, c := range []float64{0.57, 0.19} {
 		e.Splits[i].Network = []score.UnitTrust{{Outcomes: []string{"y"}, Trust: score.Trust{
@@ -473,6 +530,7 @@ func TestOneRatio(t *testing.T) {
 		}}}
 		e.Splits[i].Flags = coverageFlags(e.Splits[i].Network)
 	}
+
 	text = strings.ReplaceAll(string(report.Markdown(e)), "\u00a0", " ")
 	for _, want := range []string{
 		"coverage = 0.95 is violated on 2 of 4 sets, most on b test: 19 % of the held-out values lie inside μ ± 1.96σ " +
@@ -483,6 +541,7 @@ func TestOneRatio(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
 	}
+
 	// No ratio in the table, none in a check.
 	undefined := split("x", math.NaN(), math.NaN(), math.NaN())
 	if len(undefined.Flags) != 0 {

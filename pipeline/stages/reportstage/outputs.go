@@ -42,19 +42,23 @@ func writeReport(exp plan.Experiment, j *engine.Job, e report.Experiment) error 
 	if err != nil {
 		return fmt.Errorf("write metrics: %w", err)
 	}
+
 	files := map[string][]byte{"metrics.json": js, "tables.md": report.Markdown(e), "tables.tex": report.LaTeX(e)}
 	for name, body := range files {
 		if err := os.WriteFile(j.Output(name), body, 0o644); err != nil {
 			return fmt.Errorf("write %s: %w", name, err)
 		}
 	}
+
 	if err := plan.WriteGob("report", j.Output(ReportData), e); err != nil {
 		return err
 	}
+
 	t := metricsTable(e)
 	t.Meta = exp.Meta()
 	dg, err := t.WriteFile(j.Output("metrics.arrow"))
 	j.SetDigest("metrics.arrow", dg)
+
 	return err
 }
 
@@ -63,6 +67,7 @@ func valueCells(t *table.Table, about string, v score.Keyed) {
 	if v.Undefined != "" {
 		v.Mean, v.Std = math.NaN(), math.NaN()
 	}
+
 	plan.Cell(t, "metric", "", about, v.Key)
 	plan.Cell(t, "mean", "", "mean over seeds", v.Mean)
 	plan.Cell(t, "std", "", "sample standard deviation over seeds", v.Std)
@@ -80,11 +85,14 @@ func metricsTable(e report.Experiment) *table.Table {
 		plan.Cell(t, "outcome", "", "outcome, or \"all\" for the mean over outcomes", n.Outcome)
 		valueCells(t, "as in metrics.json; standardised units", n.Keyed)
 	}
+
 	for n := range e.Numbers() {
 		row(n)
 	}
+
 	if len(t.Columns) == 0 { // no split: an empty table with the same columns
 		row(report.Number{})
+
 		for i := range t.Columns {
 			c := &t.Columns[i]
 			switch {
@@ -97,6 +105,7 @@ func metricsTable(e report.Experiment) *table.Table {
 			}
 		}
 	}
+
 	return t
 }
 
@@ -113,6 +122,7 @@ func writeFigureFiles(j *engine.Job, list []report.FigureFile) error {
 	if err := os.MkdirAll(j.Output("figures"), 0o755); err != nil {
 		return fmt.Errorf("write figures: %w", err)
 	}
+
 	for _, f := range list {
 		name := filepath.Join(j.Output("figures"), f.File)
 		err := errors.Join(os.WriteFile(name+".svg", f.SVG, 0o644), os.WriteFile(name+".csv", f.CSV, 0o644))
@@ -120,6 +130,7 @@ func writeFigureFiles(j *engine.Job, list []report.FigureFile) error {
 			return fmt.Errorf("write figures: %w", err)
 		}
 	}
+
 	return nil
 }
 
@@ -129,6 +140,7 @@ const PageFile = "report.html"
 // PlanPage adds the task over all experiments.
 func PlanPage(f *config.File, p *engine.Plan) {
 	var sweeps, experiments []string // tasks
+
 	var deps []engine.Dep
 	for _, e := range f.Experiments {
 		if e.Variant == nil {
@@ -137,6 +149,7 @@ func PlanPage(f *config.File, p *engine.Plan) {
 			deps = append(deps, engine.Dep{Task: id, Output: ReportData}, engine.Dep{Task: id, Output: PageData})
 			continue
 		}
+
 		id := CompareTask(e.Family()) // pipeline report --experiment writes the variant's page
 		made := func(t *engine.Task) bool { return t.ID == id }
 		if !slices.Contains(sweeps, id) && slices.ContainsFunc(p.Tasks, made) {
@@ -144,6 +157,7 @@ func PlanPage(f *config.File, p *engine.Plan) {
 			deps = append(deps, engine.Dep{Task: id, Output: SweepData})
 		}
 	}
+
 	p.Tasks = append(p.Tasks, &engine.Task{
 		ID: "report", Stage: "report", Version: version, Deps: deps, Weight: 0.01,
 		Publish: []engine.Link{
@@ -154,10 +168,12 @@ func PlanPage(f *config.File, p *engine.Plan) {
 		Run: func(_ context.Context, j *engine.Job) error {
 			compared, err1 := read(j, sweeps, SweepData, ReadSweep)
 			all, err2 := read(j, experiments, ReportData, ReadExperiment)
+
 			details, err3 := read(j, experiments, PageData, ReadDetail)
 			if err := errors.Join(err1, err2, err3); err != nil {
 				return err
 			}
+
 			return errors.Join(
 				os.WriteFile(j.Output("report.md"), report.RunMarkdown(all, compared), 0o644),
 				os.WriteFile(j.Output(PageFile), report.Page(details, compared...), 0o644),
@@ -173,7 +189,9 @@ func read[T any](j *engine.Job, tasks []string, output string, of func(path stri
 		if err != nil {
 			return nil, err
 		}
+
 		out = append(out, v)
 	}
+
 	return out, nil
 }

@@ -30,6 +30,7 @@ func details(t *testing.T, tab *table.Table, inputs string, ordered bool) *detai
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return newDetail(tab, set, ordered, nil)
 }
 
@@ -48,17 +49,21 @@ run recording rpm[1/min] y_1[dB] y_2[dB] z_1[dB] z_2[dB] z_bound_1 z_bound_2
 a   a#1       1000       1       3       10      20      false     false
 a   a#2       2000       5       7       30      40      false     true
 b   b#1       1000       2       4       50      60      true      false`), "rpm", false).d
+
 	if !slices.Equal(d.X, []float64{1000, 2000}) || !slices.Equal(d.Cond, []int{0, 1, 0}) ||
 		!slices.Equal(d.Run, []int{0, 0, 1}) || !slices.Equal(d.Runs, []string{"a", "b"}) {
 		t.Errorf("conditions %v of rows %v in runs %v", d.X, d.Cond, d.Run)
 	}
+
 	// (1+3+2+4)/4 and (10+20+50+60)/4; one pair at 2000/min.
 	if !alike(d.Mean, []float64{2.5, 35, 6, 35}) {
 		t.Errorf("means %v", d.Mean)
 	}
+
 	if !slices.Equal(d.Y1, []float64{1, 10, 5, 30, 2, 50}) || !slices.Equal(d.Y2, []float64{3, 20, 7, 40, 4, 60}) {
 		t.Errorf("%v, %v", d.Y1, d.Y2)
 	}
+
 	if d.Inputs[0] != (report.Quantity{Name: "rpm", Unit: "1/min"}) || d.Outcomes[1].Name != "z" || d.Drift != nil {
 		t.Errorf("%+v, %+v", d.Inputs, d.Outcomes)
 	}
@@ -72,16 +77,19 @@ run recording x y_1 y_2
 a   a#1       1 1   3
 a   a#2       2 5   9
 b   b#1       1 7   6`)
+
 	d := details(t, tab, "x", true).d
 	if len(d.Drift) != 1 || !alike(d.Drift[0].Mean, []float64{3, -1}) || !alike(d.Drift[0].SE, []float64{1, math.NaN()}) ||
 		!alike(d.Drift[0].Run, []float64{1, 2}) {
 		t.Errorf("%+v", d.Drift)
 	}
+
 	set := details(t, tab, "x", true).set
 	set.Couples = true
 	if d := newDetail(tab, set, true, nil).d; d.Drift != nil {
 		t.Error("a drift of couples, whose y2 is y1")
 	}
+
 	toy := simulate.Toy{}.WithDefaults()
 	if d := newDetail(tab, set, true, &toy).d; d.Variant != "γ = 1.5, couples" {
 		t.Errorf("%q", d.Variant)
@@ -96,6 +104,7 @@ func TestDetailSeed(t *testing.T) {
 run recording x y_1 y_2
 a   a         1 0   0.5
 b   b         2 1   3`)
+
 	d := details(t, tab, "x", false)
 	set := d.set
 	set.Part = []triplets.Part{triplets.Train, triplets.Test}
@@ -105,30 +114,38 @@ b   b         2 1   3`)
 		{Name: "loss", Floats: []float64{3, 2}},
 		{Name: "held_out_loss", Floats: []float64{math.NaN(), 5}},
 	}}
+
 	sp := d.split(config.Split{Name: "s", Test: holdout.Values("x", 2)})
+
 	part := func(p triplets.Part) score.Set { return judged(set, a, p) }
 	if err := d.seed(sp, set, a, hist, part(triplets.Train), part(triplets.Test)); err != nil {
 		t.Fatal(err)
 	}
+
 	if sp.Name != "s" || sp.HeldOut != "x = 2" || !slices.Equal(sp.Test, []bool{false, true}) || len(sp.Seeds) != 1 {
 		t.Errorf("%+v", sp)
 	}
+
 	s := sp.Seeds[0]
 	if !alike(s.Cov, []float64{0.5, 0.25}) ||
 		!alike(s.Loss, []float64{3, 2}) || !math.IsNaN(s.HeldOutLoss[0]) || s.HeldOutLoss[1] != 5 {
 		t.Errorf("%+v", s)
 	}
+
 	if len(nominal) != 20 || nominal[9] != 0.5 || nominal[18] != 0.95 || nominal[19] != 0.99 {
 		t.Errorf("%v", nominal)
 	}
+
 	train, test := sp.Coverage[0].Observed[0], sp.Coverage[1].Observed[0]
 	if train[9] != 1 || test[9] != 0 || test[18] != 0.5 || test[0] != 0 || train[0] != 0.5 {
 		t.Errorf("train %v\ntest %v", train, test)
 	}
+
 	// One test pair is one bin: its C, and e = 1·3.
 	if b := sp.Bins[0]; len(b) != 1 || b[0].Cov != 0.25 || b[0].E != 3 || !math.IsNaN(b[0].SE) {
 		t.Errorf("%+v", sp.Bins)
 	}
+
 	if err := d.seed(sp, set, a, &table.Table{}, part(triplets.Train), part(triplets.Test)); err == nil ||
 		!strings.Contains(err.Error(), "read history: ") {
 		t.Error(err)
@@ -138,10 +155,12 @@ b   b         2 1   3`)
 // The conditions of a place are written with their units; blades are counted.
 func TestFixed(t *testing.T) {
 	q := []report.Quantity{{Name: "blades"}, {Name: "rpm", Unit: "1/min"}, {Name: "theta_deg", Unit: "deg"}}
+
 	at := []float64{3, 5000, -12.5}
 	if got := fixed(q, at); got != "3 blades, shaft speed 5000 1/min, polar angle θ -12.5 deg" {
 		t.Errorf("%q", got)
 	}
+
 	if got := fixed(q, at, 1, 2); got != "3 blades" {
 		t.Errorf("%q", got)
 	}
@@ -158,14 +177,17 @@ b#1       1    10     19       2
 b#1       2    10     21       2
 zz        1    10     19       2
 zz        2    10     21       2`)
+
 	rows := [][]float32{}
 	for i := range 6 {
 		p := slices.Repeat([]float32{1}, 101)
 		if i/2 == 1 {
 			p[4] = 4
 		}
+
 		rows = append(rows, p)
 	}
+
 	lists := func(name string, v ...[]float32) { t.Columns = append(t.Columns, table.Column{Name: name, Lists: v}) }
 	same := func(v ...float32) [][]float32 { return [][]float32{v, v, v, v, v, v} }
 	t.Columns = append(t.Columns, table.Column{Name: "power", Unit: "Pa²", Lists: rows})
@@ -179,6 +201,7 @@ zz        2    10     21       2`)
 	lists("shaft_order", same(1)...)
 	lists("shaft_order_hz", same(20)...)
 	lists("shaft_order_power", same(1)...)
+
 	return t
 }
 
@@ -194,53 +217,65 @@ run recording rpm[1/min] y_1[dB] y_2[dB]
 a   a#1       600        1       2
 b   b#1       1200       1       2
 c   c#1       1250       1       2`)
+
 	d := details(t, tab, "rpm", false)
 	if err := d.spectra(spectraTable()); err != nil {
 		t.Fatal(err)
 	}
+
 	if len(d.d.Spectra) != 2 { // zz is no recording of the triplets, c#1 has no spectrum
 		t.Fatalf("%d spectra", len(d.d.Spectra))
 	}
+
 	sp := d.d.Spectra[1]
 	if sp.Row != 1 || sp.ToHz != 70 || !slices.Equal(sp.Line, []float32{40}) ||
 		len(sp.Peak) != spectrumPoints {
 		t.Errorf("%+v", sp)
 	}
+
 	// Point k holds the bins about k·70/10/160: bin 4 begins at point 80.
 	if high, low := sp.Peak[85], sp.Peak[150]; math.Abs(float64(high)-level(4)) > 1e-4 ||
 		math.Abs(float64(low)-level(1)) > 1e-4 {
 		t.Errorf("peaks %g, %g; expected %g, %g", high, low, level(4), level(1))
 	}
+
 	// 100 bins of a Hann window, whose noise bandwidth is 1.5 bins.
 	if !alike(d.d.Level, []float64{level(100 / 1.5), level(103 / 1.5), math.NaN()}) {
 		t.Errorf("levels %v", d.d.Level)
 	}
+
 	s := d.d.Shown
 	if s.Recording != "b#1" || s.Unit != "dB re 20 µPa" || s.BinHz != 10 || s.Fixed != "shaft speed 1200 1/min" ||
 		s.Shaft != [2]float64{19, 21} {
 		t.Errorf("%+v", s)
 	}
+
 	// Cut at 38 + 0.75·2·19 = 66.5 Hz: bins 0 to 5.
 	if !alike(s.Level[1], []float64{level(1), level(1), level(1), level(1), level(4), level(1)}) {
 		t.Errorf("levels %v", s.Level[1])
 	}
+
 	l := s.Lines[1][0]
 	if l.Order != 1 || l.Hz != 42 || l.Level != level(2) || l.Floor != level(1) || l.Search != [2]float64{30, 50} ||
 		l.Band != [2]float64{30, 40} {
 		t.Errorf("%+v", l)
 	}
+
 	if o := s.Orders[0][0]; o.Order != 1 || o.Hz != 20 || !math.IsNaN(o.Floor) {
 		t.Errorf("%+v", o)
 	}
+
 	// The band about 251 Hz holds flat noise: its width in bins over 1.5.
 	for _, b := range s.Third {
 		if math.Abs(b.Centre-251.19) < 0.01 && math.Abs(b.Level-level((b.Hi-b.Lo)/10/1.5)) > 1e-9 {
 			t.Errorf("%+v, expected %g", b, level((b.Hi-b.Lo)/10/1.5))
 		}
 	}
+
 	if len(s.Third) == 0 {
 		t.Error("no third-octave band")
 	}
+
 	none := details(t, tab, "rpm", false)
 	err := none.spectra(stagetest.Table("recording\na#1\na#1"))
 	if err != nil || none.d.Shown != nil || none.d.Level != nil {
@@ -256,52 +291,65 @@ func TestBackground(t *testing.T) {
 	recs := stagetest.Table("recording\nb#1")
 	recs.Columns = append(recs.Columns, table.Column{Name: "unit", Strings: []string{"Pa"}},
 		table.Column{Name: "channel", Strings: []string{"mic"}})
+
 	// The stage's file, with the fields of its channels by name.
 	type channel struct {
 		File, Name, Unit string
 		Seconds          float64
 		Background       dsp.Background
 	}
+
 	path := filepath.Join(t.TempDir(), "background.gob")
 	f, err := os.Create(path)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	quiet := dsp.Background{
 		BinHz: 10, Density: slices.Repeat([]float64{0.02}, 200),
 		Tones: []dsp.Tone{{Hz: 30, MeanSquare: 2}, {Hz: 500, MeanSquare: 1}},
 	}
+
 	err = gob.NewEncoder(f).Encode(struct{ Channels []channel }{[]channel{{"quiet.wav", "mic", "Pa", 10, quiet}}})
 	if err != nil || f.Close() != nil {
 		t.Fatal(err)
 	}
+
 	bg, err := dspstage.ReadBackground(path)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if err := d.addBackground(bg, recs); err != nil || d.d.Shown != nil {
 		t.Errorf("nothing is shown: %v", err)
 	}
+
 	if err := d.spectra(spectraTable()); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := d.addBackground(bg, recs); err != nil {
 		t.Fatal(err)
 	}
+
 	s := d.d.Shown
 	if !slices.Equal(s.BackgroundFrom, []string{"quiet.wav"}) || len(s.Background) != len(s.Level[0]) {
 		t.Fatalf("%+v", s)
 	}
+
 	if math.Abs(s.Background[1]-level(0.02*15)) > 1e-9 {
 		t.Errorf("background %g dB, expected %g", s.Background[1], level(0.02*15))
 	}
+
 	if len(s.BackgroundTones) != 1 || s.BackgroundTones[0].Hz != 30 || s.BackgroundTones[0].Level != level(2) {
 		t.Errorf("tones %+v", s.BackgroundTones)
 	}
+
 	recs.Column("unit").Strings[0] = "full-scale"
 	if err := d.addBackground(bg, recs); err == nil || !strings.Contains(err.Error(), "quiet.wav") {
 		t.Errorf("levels of another unit: %v", err)
 	}
+
 	recs.Column("recording").Strings[0] = "other"
 	if err := d.addBackground(bg, recs); err != nil {
 		t.Error(err)
@@ -311,14 +359,17 @@ func TestBackground(t *testing.T) {
 // The facts about the data, as the page lists them.
 func TestQuality(t *testing.T) {
 	tab := stagetest.Table(rotor)
-	tab.Columns = append(tab.Columns, table.Column{Name: "y_sd_1", Unit: "dB", Floats: []float64{0.1, 0.2, 0.3, 0.4, 0.5, 0.6}},
-		table.Column{Name: "y_sd_2", Unit: "dB", Floats: []float64{0.7, math.NaN(), math.NaN(), math.NaN(), math.NaN(), math.NaN()}})
+	nan := math.NaN()
+	tab.Columns = append(tab.Columns,
+		table.Column{Name: "y_sd_1", Unit: "dB", Floats: []float64{0.1, 0.2, 0.3, 0.4, 0.5, 0.6}},
+		table.Column{Name: "y_sd_2", Unit: "dB", Floats: []float64{0.7, nan, nan, nan, nan, nan}})
 	d := details(t, tab, "rpm", false)
 	recs := stagetest.Table(`
 recording rate_hz duration_s rms   integral_time_s
 a#1       51200   10         0.5   nan
 a#2       51200   20         0.25  nan
 b#1       51200   10         1     nan`)
+
 	strs := func(name string, v ...string) {
 		recs.Columns = append(recs.Columns, table.Column{Name: name, Strings: v})
 	}
@@ -327,10 +378,12 @@ b#1       51200   10         1     nan`)
 	strs("calibration", "", "94 dB", "sensitivity")
 	recs.Columns = append(recs.Columns, table.Column{Name: "clipped", Ints: []int64{0, 7, 0}})
 	d.quality(recs, 3, 24)
+
 	var got []string
 	for _, f := range d.d.Quality {
 		got = append(got, f.Name+": "+f.Value)
 	}
+
 	want := []string{
 		"recordings: 3", "raw files: 2", "sampling rate: 51200 Hz", "duration of a run: 10 to 20 s",
 		"unit of the samples: Pa",
@@ -339,16 +392,20 @@ b#1       51200   10         1     nan`)
 		"levels under the emergence limit (upper bounds): 3 of 24 (12.5 %)",
 		"predicted standard deviation of y, median: 0.4 dB",
 	}
+
 	if !slices.Equal(got, want) {
 		t.Errorf("%q\nexpected %q", got, want)
 	}
+
 	// Of many kinds of calibration twenty are listed.
 	many := &table.Table{Columns: []table.Column{{Name: "calibration"}}}
 	for i := range 25 {
 		many.Columns[0].Strings = append(many.Columns[0].Strings, string(rune('a'+i)))
 	}
+
 	d.d.Quality = nil
 	d.quality(many, 0, 0)
+
 	if q := d.d.Quality; q[20].Value != "t" || q[21].Value != "… and 5 more, in recordings.arrow" {
 		t.Errorf("%d facts: %+v", len(q), q)
 	}
@@ -362,7 +419,9 @@ run recording alpha_deg[deg] cl_1 cl_2
 a   a         2              0.5  0.25
 b   b         4              0.7  0.8
 b   b         4              0.9  1`)
+
 	path := filepath.Join(t.TempDir(), seriesData)
+
 	of := func(run, outcome string, y1, y2 []float64) excerpt {
 		return excerpt{&report.Series{Run: run}, []string{outcome}, [][]float64{y1}, [][]float64{y2}}
 	}
@@ -381,17 +440,21 @@ b   b         4              0.9  1`)
 		if err := plan.WriteGob("series", path, c.x); err != nil {
 			t.Fatal(err)
 		}
+
 		d := details(t, tab, "alpha_deg", false)
 		if err := d.addSeries(path); err != nil || (d.d.Series != nil) != c.shown {
 			t.Errorf("%s: shown %v, %v", c.name, d.d.Series != nil, err)
 		}
+
 		if c.shown && d.d.Series.Fixed != "angle of attack α 4 deg" {
 			t.Errorf("%q", d.d.Series.Fixed)
 		}
 	}
+
 	if err := os.WriteFile(path, []byte("?"), 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := details(t, tab, "alpha_deg", false).addSeries(path); err == nil || !strings.Contains(err.Error(), path) {
 		t.Error(err)
 	}

@@ -18,23 +18,29 @@ func (d *detail) quality(recs *table.Table, bounds, levels int) {
 	exact := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 	n := recs.Rows()
 	add("recordings", strconv.Itoa(n))
+
 	if recs.Column("sha256") != nil {
 		add("raw files", strconv.Itoa(len(distinct(recs, "sha256"))))
 	}
+
 	over := func(column, name, unit string, list bool) {
 		c := recs.Column(column)
 		if c == nil || c.Floats == nil {
 			return
 		}
+
 		v := defined(c.Floats)
 		if len(v) == 0 {
 			return
 		}
+
 		slices.Sort(v)
+
 		write := number
 		if list {
 			write = exact
 		}
+
 		text := write(v[0])
 		if v[0] != v[len(v)-1] {
 			text = write(v[0]) + " to " + write(v[len(v)-1])
@@ -42,25 +48,33 @@ func (d *detail) quality(recs *table.Table, bounds, levels int) {
 				text += ", median " + number(v[len(v)/2])
 			}
 		}
+
 		add(name, strings.TrimSpace(text+" "+unit))
 	}
+
 	over("rate_hz", "sampling rate", "Hz", true)
 	over("duration_s", "duration of a run", "s", true)
+
 	unit := strings.Join(distinct(recs, "unit"), ", ")
 	if unit != "" {
 		add("unit of the samples", unit)
 	}
+
 	over("rms", "root mean square of a recording", unit, false)
+
 	const most = 20
 	for i, how := range distinct(recs, "calibration") {
 		if i == most {
 			add("calibration", fmt.Sprintf("… and %d more, in recordings.arrow", len(distinct(recs, "calibration"))-most))
 			break
 		}
+
 		add("calibration", how)
 	}
+
 	over("integral_time_s", "integral time scale of the balance's channels", "s", false)
 	over("calibrator_spread_db", "spread of the calibrator's level", "dB", false)
+
 	if c := recs.Column("clipped"); c != nil && c.Ints != nil {
 		k := 0
 		for _, v := range c.Ints {
@@ -68,20 +82,25 @@ func (d *detail) quality(recs *table.Table, bounds, levels int) {
 				k++
 			}
 		}
+
 		add("recordings with clipped samples", fmt.Sprintf("%d of %d", k, n))
 	}
+
 	if levels > 0 {
 		share := 100 * float64(bounds) / float64(levels)
 		add("levels under the emergence limit (upper bounds)", fmt.Sprintf("%d of %d (%.1f %%)", bounds, levels, share))
 	}
+
 	for k, name := range d.set.OutcomeNames() {
 		var v []float64
+
 		unit := ""
 		for _, h := range []string{"_sd_1", "_sd_2"} {
 			if c := d.tab.Column(name + h); c != nil {
 				v, unit = append(v, defined(c.Floats)...), c.Unit
 			}
 		}
+
 		if len(v) > 0 {
 			slices.Sort(v)
 			add("predicted standard deviation of "+d.d.Outcomes[k].Word()+", median",
@@ -101,6 +120,8 @@ func distinct(t *table.Table, column string) []string {
 	if c == nil {
 		return nil
 	}
+
 	list := slices.Compact(slices.Sorted(slices.Values(c.Strings)))
+
 	return slices.DeleteFunc(list, func(s string) bool { return s == "" })
 }

@@ -63,19 +63,23 @@ func Plan(exp plan.Experiment, ing ingeststage.Result, trip dspstage.Result, tra
 			}
 		}
 	}
+
 	x.deps = x.dependencies()
 	folder := exp.Published("report", "report")
 	t := &engine.Task{
 		ID: ReportTask(exp.Name), Stage: "report", Version: version, Local: x.local(), Deps: x.deps, Weight: x.weight(),
 		Run: x.run,
 	}
+
 	for _, o := range []string{"metrics.json", "metrics.arrow", "tables.md", "tables.tex", PageData} {
 		t.Publish = append(t.Publish, engine.Link{Output: o, Path: filepath.Join(folder, o)})
 	}
+
 	t.Publish = append(t.Publish, engine.Link{Output: CardFile, Path: exp.Published("report", CardFile)})
 	if compares(exp) {
 		t.Publish = append(t.Publish, engine.Link{Output: methodsArrow, Path: filepath.Join(folder, methodsArrow)})
 	}
+
 	t.Publish = append(t.Publish, engine.Link{Output: "figures/", Path: filepath.Join(folder, "figures")})
 	exp.Add(t)
 }
@@ -98,20 +102,25 @@ func (x *experiment) dependencies() []engine.Dep {
 			deps = append(deps, *d)
 		}
 	}
+
 	for _, s := range x.splits {
 		for k := range x.exp.Train.Seeds {
 			for _, o := range []string{"predictions.arrow", "history.arrow", "model.json"} {
 				deps = append(deps, engine.Dep{Task: trainstage.TrainID(x.exp, s.Name, k), Output: o})
 			}
+
 			if x.exp.Train.EarlyStop.On != "" {
 				deps = append(deps, engine.Dep{
 					Task: trainstage.StoppingID(x.exp, s.Name, k), Output: trainstage.StoppingArrow,
 				})
 			}
+
 			deps = append(deps, compareDeps(x.exp, s, k)...)
 		}
+
 		deps = append(deps, honestDeps(x.exp, s)...)
 	}
+
 	return deps
 }
 
@@ -126,37 +135,47 @@ func (x *experiment) local() []kv.Pair {
 		{Key: "inputs", Value: strings.Join(exp.Train.Inputs, ",")},
 		{Key: "seeds", Value: strconv.Itoa(exp.Train.Seeds)},
 	}
+
 	for _, s := range x.splits {
 		local = append(local, s.Setting())
 	}
+
 	for _, d := range exp.Train.Events {
 		local = append(local, kv.Pair{Key: "train.events." + d.Name, Value: d.Value})
 	}
+
 	local = append(local, config.Flatten("about", exp.About)...)
 	if len(x.final) > 0 {
 		local = append(local, kv.Pair{Key: "final models", Value: strings.Join(x.final, ",")})
 	}
+
 	for i, w := range x.ing.Warnings {
 		local = append(local, kv.Pair{Key: "warning " + strconv.Itoa(i+1), Value: w.Text})
 	}
+
 	return local
 }
 
 func (x *experiment) run(ctx context.Context, j *engine.Job) error {
 	exp := x.exp
+
 	tab, err := table.Read(j.Input(x.trip.Triplets.Task, x.trip.Triplets.Output))
 	if err != nil {
 		return err
 	}
+
 	set, err := reportSet(exp, x.ing.Conditions, tab)
 	if err != nil {
 		return err
 	}
+
 	e := x.describe(tab)
+
 	var found findings
 	if err := found.read(j, x.ing.Results, x.trip.Notes, x.ing.Warnings); err != nil {
 		return err
 	}
+
 	e.Warnings, e.Skipped = found.warnings(e.Runs, exp.DSP.EmergenceDB), found.skipped
 	c := x.ing.Construction
 	det := newDetail(tab, set, c != nil && c.Describe().Ordered, x.toy())
@@ -166,22 +185,29 @@ func (x *experiment) run(ctx context.Context, j *engine.Job) error {
 		if err != nil {
 			return err
 		}
+
 		e.Splits = append(e.Splits, *sp)
 	}
+
 	e.Final = x.finalModels(e)
 	if w := farPairs(x.ing.PairKind, tab, set); w != "" {
 		e.Warnings = append(e.Warnings, w)
 	}
+
 	warnings, err := splitWarnings(exp, x.ing.Conditions, tab, set, x.splits)
 	if err != nil {
 		return err
 	}
+
 	e.Warnings = append(e.Warnings, warnings...)
+
 	if err := x.addData(j, det, found); err != nil {
 		return err
 	}
+
 	det.d.Config, det.d.Digests = facts(x.settings()...), x.digests(j)
 	det.d.Experiment = e
+
 	return errors.Join(writeReport(exp, j, e), writeMethods(exp, j, e), x.writeCard(j, e, tab), writeFigures(j, det.d))
 }
 
@@ -192,30 +218,38 @@ func (x *experiment) addData(j *engine.Job, det *detail, found findings) error {
 		if err != nil {
 			return err
 		}
+
 		if err := det.spectra(t); err != nil {
 			return err
 		}
 	}
+
 	if x.series != nil {
 		if err := det.addSeries(j.Input(x.series.Task, x.series.Output)); err != nil {
 			return err
 		}
 	}
+
 	if x.ing.Index == nil {
 		return nil
 	}
+
 	recs, err := table.Read(j.Input(x.ing.Index.Task, x.ing.Index.Output))
 	if err != nil {
 		return err
 	}
+
 	det.quality(recs, found.bounds, found.levels)
+
 	if x.trip.Background == nil {
 		return nil
 	}
+
 	bg, err := dspstage.ReadBackground(j.Input(x.trip.Background.Task, x.trip.Background.Output))
 	if err != nil {
 		return err
 	}
+
 	return det.addBackground(bg, recs)
 }
 
@@ -225,14 +259,17 @@ func (x *experiment) finalModels(e report.Experiment) (out []string) {
 	for i, s := range e.Splits {
 		names[i] = s.Name
 	}
+
 	record := "no split holds anything out, so nothing says how good it is"
 	if len(names) > 0 {
 		record = "its record is that of the held-out splits: " + strings.Join(names, ", ")
 	}
+
 	for _, name := range x.final {
 		out = append(out, fmt.Sprintf("model %s: trained on all %d triplets, for predict, suggest and export; %s", name,
 			e.Triplets, record))
 	}
+
 	return out
 }
 
@@ -262,9 +299,11 @@ func (x *experiment) describe(tab *table.Table) report.Experiment {
 		Runs: len(distinct(tab, "run")), Recordings: len(distinct(tab, "recording")),
 		ConfigDigest: plan.Digest(x.settings()...), Version: x.exp.Program.Version,
 	}
+
 	for _, o := range e.Outcomes {
 		e.OutcomeUnits = append(e.OutcomeUnits, tab.Column(o+"_1").Unit)
 	}
+
 	return e
 }
 
@@ -284,6 +323,7 @@ func facts(sections ...[]kv.Pair) (out []report.Fact) {
 			out = append(out, report.Fact{Name: kv.Key, Value: kv.Value})
 		}
 	}
+
 	return out
 }
 
@@ -296,8 +336,10 @@ func (x *experiment) digests(j *engine.Job) (out []report.Fact) {
 			if dep.Output == "predictions.arrow" {
 				name = strings.TrimPrefix(dep.Task, x.exp.ID("train")+"/") + " " + name
 			}
+
 			out = append(out, report.Fact{Name: name, Value: j.InputDigest(dep.Task, dep.Output)})
 		}
 	}
+
 	return out
 }

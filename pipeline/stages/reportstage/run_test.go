@@ -33,29 +33,35 @@ func planned(t *testing.T, train string, tab *table.Table) *stagetest.Experiment
 	b := stagetest.New(t, train, tab)
 	planStages(t, b)
 	PlanPage(b.File, b.Tasks.Plan)
+
 	if err := b.Tasks.Plan.Check(); err != nil {
 		t.Fatal(err)
 	}
+
 	return b
 }
 
 // planStages plans the stages train and report.
 func planStages(t *testing.T, b *stagetest.Experiment) {
 	t.Helper()
+
 	trained, err := trainstage.Plan(b.Experiment, b.Ing, b.Trip, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	Plan(b.Experiment, b.Ing, b.Trip, trained)
 }
 
 // made makes the tasks of a plan.
 func made(t *testing.T, b *stagetest.Experiment) func(task, output string) string {
 	t.Helper()
+
 	output, err := b.Run(context.Background(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return output
 }
 
@@ -64,22 +70,27 @@ func made(t *testing.T, b *stagetest.Experiment) func(task, output string) strin
 func number(t *testing.T, tab *table.Table, where ...string) (mean, std float64) {
 	t.Helper()
 	m, s := stagetest.Floats(t, tab, "mean"), stagetest.Floats(t, tab, "std")
+
 	at := -1
 	for i := range m {
 		match := true
 		for k := 0; k < len(where); k += 2 {
 			match = match && tab.Column(where[k]).Strings[i] == where[k+1]
 		}
+
 		if match && at >= 0 {
 			t.Fatalf("%v has several rows", where)
 		}
+
 		if match {
 			at = i
 		}
 	}
+
 	if at < 0 {
 		t.Fatalf("no row %v", where)
 	}
+
 	return m[at], s[at]
 }
 
@@ -89,10 +100,12 @@ type heldOut struct{ r2, e, eSE, ratio, ratioSE, absC, in95, rmse, sigma float64
 
 func measure(t *testing.T, pred *table.Table) heldOut {
 	t.Helper()
+
 	sd, err := strconv.ParseFloat(pred.Get("outcome_std"), 64)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	y1, y2, mu := stagetest.Floats(t, pred, "y_1"), stagetest.Floats(t, pred, "y_2"), stagetest.Floats(t, pred, "y_mu")
 	variance, cov := stagetest.Floats(t, pred, "y_var"), stagetest.Floats(t, pred, "y_cov")
 	x := stagetest.Floats(t, pred, "x")
@@ -100,11 +113,13 @@ func measure(t *testing.T, pred *table.Table) heldOut {
 	var n, sum, square, res, sumE, sumC, inside, sumVar float64
 	clusterE, clusterC := map[string]float64{}, map[string]float64{}
 	rows := map[string]float64{}
+
 	absC := map[float64]float64{} // by condition
 	for i := range y1 {
 		if part[i] != "test" {
 			continue
 		}
+
 		a, b := (y1[i]-mu[i])/sd, (y2[i]-mu[i])/sd
 		n++
 		sum += y1[i] + y2[i]
@@ -116,6 +131,7 @@ func measure(t *testing.T, pred *table.Table) heldOut {
 		clusterE[run[i]] += a * b
 		clusterC[run[i]] += cov[i] / sd / sd
 		rows[run[i]]++
+
 		absC[x[i]] = math.Abs(cov[i]) / sd / sd
 		for _, r := range []float64{a, b} {
 			if math.Abs(r)*sd <= 1.959963984540054*math.Sqrt(variance[i]) {
@@ -123,20 +139,25 @@ func measure(t *testing.T, pred *table.Table) heldOut {
 			}
 		}
 	}
+
 	h := heldOut{
 		r2: 1 - res/(square-sum*sum/(2*n)), e: sumE / n, ratio: sumE / sumC, in95: inside / (2 * n),
 		rmse: sd * math.Sqrt(sumE/n), sigma: math.Sqrt(sumVar / n),
 	}
+
 	g := float64(len(rows))
+
 	var ssE, ssR float64
 	for r, k := range rows {
 		ssE += math.Pow(clusterE[r]-k*h.e, 2)
 		ssR += math.Pow(clusterE[r]-h.ratio*clusterC[r], 2)
 	}
+
 	h.eSE, h.ratioSE = math.Sqrt(ssE*g/(g-1))/n, math.Sqrt(ssR*g/(g-1))/sumC
 	for _, v := range absC {
 		h.absC += v / float64(len(absC))
 	}
+
 	return h
 }
 
@@ -147,23 +168,28 @@ func TestNumbers(t *testing.T) {
 	b := planned(t, small, stagetest.Wave())
 	output := made(t, b)
 	id := ReportTask("x")
+
 	var seeds [2]heldOut
 	for k := range seeds {
 		seeds[k] = measure(t, stagetest.Read(t, output(trainstage.TrainID(b.Experiment, "high", k), "predictions.arrow")))
 	}
+
 	metrics, methods := stagetest.Read(t, output(id, "metrics.arrow")), stagetest.Read(t, output(id, methodsArrow))
 	var js struct {
 		Splits []struct {
 			Test map[string]json.RawMessage
 		}
 	}
+
 	if err := plan.ReadJSON(output(id, "metrics.json"), &js); err != nil {
 		t.Fatal(err)
 	}
+
 	e, err := ReadExperiment(output(id, ReportData))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, c := range []struct {
 		key string
 		of  func(heldOut) float64
@@ -183,36 +209,44 @@ func TestNumbers(t *testing.T) {
 				t.Errorf("%s of %s: %g ± %g, expected %g ± %g", c.key, where, m, s, mean, std)
 			}
 		}
+
 		if c.key != "coverage95" { // of methods alone
 			m, s := number(t, metrics, "split", "high", "set", "test", "outcome", "all", "metric", c.key)
 			check("metrics.arrow", m, s)
+
 			// One outcome: its numbers are those of all.
 			m, s = number(t, metrics, "split", "high", "set", "test", "outcome", "y", "metric", c.key)
 			check("metrics.arrow, y", m, s)
 			v := e.Splits[0].Test.Get(c.key)
 			check("report.gob", v.Mean, v.Std)
+
 			var j struct{ Mean, Std float64 }
 			if err := json.Unmarshal(js.Splits[0].Test[c.key], &j); err != nil {
 				t.Errorf("metrics.json, %s: %v", c.key, err)
 			}
+
 			check("metrics.json", j.Mean, j.Std)
 		}
+
 		if !slices.Contains([]string{"e_se", "abs_cov_centred"}, c.key) {
 			m, s := number(t, methods, "split", "high", "method", "pair, C", "metric", c.key)
 			check("methods.arrow", m, s)
 		}
 	}
+
 	trust := e.Splits[0].Network[0]
 	if trust.Unit != "N" || !(math.Abs(trust.RMSE-(seeds[0].rmse+seeds[1].rmse)/2) <= 1e-9) ||
 		!(math.Abs(trust.ClaimedSigma-(seeds[0].sigma+seeds[1].sigma)/2) <= 1e-9) ||
 		!(math.Abs(trust.Coverage95-(seeds[0].in95+seeds[1].in95)/2) <= 1e-9) {
 		t.Errorf("%+v", trust)
 	}
+
 	s := e.Splits[0]
 	if s.Reach != "extrapolation in x" || s.Seeds != 2 || s.MCSamples != 16 || s.Kernels != "portable" ||
 		s.HeldOut != "x ≥ 4" || s.Honest != nil {
 		t.Errorf("%+v", s)
 	}
+
 	if _, err := os.Stat(filepath.Join(b.Tasks.Plan.Dir, "x", "report", "figures")); err != nil {
 		t.Error(err)
 	}
@@ -226,22 +260,27 @@ func TestMethodsTable(t *testing.T) {
 	b := planned(t, strings.Replace(small, ", feedback: flag", "", 1), stagetest.Wave())
 	output := made(t, b)
 	methods := stagetest.Read(t, output(ReportTask("x"), methodsArrow))
+
 	var names []string
 	for _, n := range methods.Column("method").Strings {
 		if !slices.Contains(names, n) {
 			names = append(names, n)
 		}
 	}
+
 	want := []string{
 		"pair, C", "pair, |raw|", "pair, scaled", "pair, isotonic", "pair, quantile", "pair, beta", "pair, gp-beta",
 		"constant",
 	}
+
 	if !slices.Equal(names, want) {
 		t.Errorf("methods %v, expected %v", names, want)
 	}
+
 	pred := stagetest.Read(t, output(trainstage.TrainID(b.Experiment, "high", 0), "predictions.arrow"))
 	part := pred.Column("set").Strings
 	y1, y2 := stagetest.Floats(t, pred, "y_1"), stagetest.Floats(t, pred, "y_2")
+
 	var mean, trained, e, test float64
 	for i := range y1 {
 		if part[i] == "train" {
@@ -249,7 +288,9 @@ func TestMethodsTable(t *testing.T) {
 			trained += 2
 		}
 	}
+
 	mean /= trained
+
 	sd, _ := strconv.ParseFloat(pred.Get("outcome_std"), 64)
 	for i := range y1 {
 		if part[i] == "test" {
@@ -257,24 +298,29 @@ func TestMethodsTable(t *testing.T) {
 			test++
 		}
 	}
+
 	// Ranked are what was trained, by the CRPS that the table of methods has.
 	ranked, err := ReadExperiment(output(ReportTask("x"), ReportData))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	place := ranked.Splits[0].Ranking
 	if len(place) != 2 || place[0].Method != "pair, C" || place[1].Method != "constant" || !(place[1].Above > 0) {
 		t.Errorf("ranking %+v", place)
 	}
+
 	for _, r := range place {
 		if c, _ := number(t, methods, "method", r.Method, "metric", "crps"); math.Abs(c-r.CRPS) > 1e-12 {
 			t.Errorf("%s: ranked by %v, its CRPS is %v", r.Method, r.CRPS, c)
 		}
 	}
+
 	got, spread := number(t, methods, "method", "constant", "metric", "e")
 	if !(math.Abs(got-e/test) <= 1e-9) || spread != 0 {
 		t.Errorf("e of the constant %g ± %g, expected %g", got, spread, e/test)
 	}
+
 	// The size of the raw covariance, not its sign, is what the second method claims.
 	ratio, negative := 0.0, 0
 	for k := range 2 {
@@ -284,43 +330,54 @@ func TestMethodsTable(t *testing.T) {
 			if part[i] == "test" {
 				sumE += (y1[i] - mu[i]) * (y2[i] - mu[i])
 				sumRaw += math.Abs(raw[i])
+
 				if raw[i] < 0 {
 					negative++
 				}
 			}
 		}
+
 		ratio += sumE / sumRaw / 2
 	}
+
 	found, _ := number(t, methods, "method", "pair, |raw|", "metric", "sum_e_ratio")
 	if !(math.Abs(found-ratio) <= 1e-9*ratio) {
 		t.Errorf("Σe/Σ|raw| %g, expected %g", found, ratio)
 	}
+
 	if negative == 0 {
 		t.Error("no raw covariance is negative: the test is blind for its size")
 	}
+
 	// σ-scaling multiplies the width by the root of the factor; the mean stays.
 	r0, _ := number(t, methods, "method", "pair, C", "metric", "r2")
+
 	r1, _ := number(t, methods, "method", "pair, scaled", "metric", "r2")
 	if r0 != r1 {
 		t.Errorf("R² %g, recalibrated %g", r0, r1)
 	}
+
 	// No density of recalibrated quantiles.
 	nll, _ := number(t, methods, "method", "pair, quantile", "metric", "nll")
 	if !math.IsNaN(nll) {
 		t.Errorf("NLL of quantiles %g", nll)
 	}
+
 	below, _ := number(t, methods, "method", "pair, C", "metric", "below_0.5")
+
 	mu, count := stagetest.Floats(t, pred, "y_mu"), 0.0
 	for i := range y1 {
 		if part[i] != "test" {
 			continue
 		}
+
 		for _, y := range []float64{y1[i], y2[i]} {
 			if y < mu[i] {
 				count++
 			}
 		}
 	}
+
 	second := stagetest.Read(t, output(trainstage.TrainID(b.Experiment, "high", 1), "predictions.arrow"))
 	for i, m := range stagetest.Floats(t, second, "y_mu") {
 		if part[i] == "test" {
@@ -331,6 +388,7 @@ func TestMethodsTable(t *testing.T) {
 			}
 		}
 	}
+
 	if !(math.Abs(below-count/(4*test)) <= 1e-9) {
 		t.Errorf("below the median %g, expected %g", below, count/(4*test))
 	}
@@ -345,6 +403,7 @@ func TestPage(t *testing.T) {
 	}) {
 		t.Errorf("%+v", page)
 	}
+
 	output := made(t, b)
 	for name, want := range map[string]string{"report.md": "x ≥ 4", "report.html": "<svg"} {
 		text, err := os.ReadFile(output("report", name))
@@ -352,14 +411,17 @@ func TestPage(t *testing.T) {
 			t.Errorf("%s: no %q (%v)", name, want, err)
 		}
 	}
+
 	d, err := ReadDetail(output("x/report", PageData))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if d.AllRows != 120 || len(d.Splits) != 1 || len(d.Splits[0].Seeds) != 1 || len(d.Splits[0].Seeds[0].Loss) != 60 ||
 		d.Experiment.Name != "x" || len(d.Config) == 0 {
 		t.Errorf("%d rows, %+v", d.AllRows, d.Experiment)
 	}
+
 	var digests []string
 	for _, f := range d.Digests {
 		digests = append(digests, f.Name)
@@ -367,6 +429,7 @@ func TestPage(t *testing.T) {
 			t.Errorf("digest of %s: %q", f.Name, f.Value)
 		}
 	}
+
 	if want := []string{"triplets.arrow", "high/seed-0 predictions.arrow"}; !slices.Equal(digests, want) {
 		t.Errorf("digests of %v, expected %v", digests, want)
 	}
@@ -380,9 +443,12 @@ func TestReportKey(t *testing.T) {
 		if change != nil {
 			change(b)
 		}
+
 		planStages(t, b)
+
 		return b.Keys()["x/report"]
 	}
+
 	const base = "{inputs: [x], seeds: 2, compare: [constant], splits: {s: {test: {x: 3}}}}"
 	before := key(base, nil)
 	for _, c := range []struct {
@@ -400,6 +466,7 @@ func TestReportKey(t *testing.T) {
 			t.Errorf("%s: the same key is %v", c.change, got)
 		}
 	}
+
 	for name, c := range map[string]struct {
 		change func(*stagetest.Experiment)
 		same   bool
@@ -427,16 +494,21 @@ func TestDependencies(t *testing.T) {
 		for _, d := range compareDeps(b.Experiment, s, 0) {
 			out = append(out, strings.TrimPrefix(d.Task, "x/train/s/")+" "+d.Output)
 		}
+
 		return strings.Join(out, ", ")
 	}
+
 	if got := outputs(); got != "seed-0 diagnostics.json" || compares(b.Experiment) {
 		t.Error(got)
 	}
+
 	b.Train.Calibration.Share = 0.2
 	if got := outputs(); got != "seed-0 diagnostics.json, seed-0 calibration.json" || !compares(b.Experiment) {
 		t.Error(got)
 	}
+
 	b.Train.Calibration.Share, b.Train.Compare = 0, []string{"gp"}
+
 	want := "seed-0 diagnostics.json, seed-0 timing.json, gp/seed-0 method.arrow, gp/seed-0 timing.json"
 	if got := outputs(); got != want || !compares(b.Experiment) {
 		t.Error(got)
@@ -454,10 +526,12 @@ func TestNothingTrained(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if len(e.Splits) != 0 || e.Runs != 40 || e.Recordings != 120 || e.Triplets != 120 ||
 		!slices.Equal(e.Outcomes, []string{"y"}) || !slices.Equal(e.OutcomeUnits, []string{"N"}) {
 		t.Errorf("%+v", e)
 	}
+
 	m := stagetest.Read(t, output("x/report", "metrics.arrow"))
 	if m.Rows() != 0 || m.Column("undefined") == nil || m.Column("mean") == nil || m.Column("seeds") == nil {
 		t.Errorf("%d rows, %d columns", m.Rows(), len(m.Columns))
@@ -470,15 +544,19 @@ func TestReadErrors(t *testing.T) {
 	if _, err := ReadExperiment(path); err == nil || !strings.Contains(err.Error(), "read report "+path) {
 		t.Error(err)
 	}
+
 	if err := os.WriteFile(path, []byte("no gob"), 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	if _, err := ReadDetail(path); err == nil || !strings.Contains(err.Error(), "read page data "+path) {
 		t.Error(err)
 	}
+
 	if _, err := readModel(path); err == nil || !strings.Contains(err.Error(), "read model "+path) {
 		t.Error(err)
 	}
+
 	if err := plan.WriteGob("report", filepath.Join(path, "below"), report.Experiment{}); err == nil {
 		t.Error("a file below a file")
 	}

@@ -57,9 +57,11 @@ type sweptSplit struct {
 func PlanSweep(variants []Variant) {
 	first := variants[0]
 	x := &sweep{of: first.Family(), variants: variants}
+
 	if len(first.Train.Inputs) == 0 || len(variants) < 2 {
 		return
 	}
+
 	for _, s := range first.Trained.Splits {
 		if !s.Final() {
 			x.splits = append(x.splits, sweptSplit{s, first.Trained.Inner[s.Name]})
@@ -70,6 +72,7 @@ func PlanSweep(variants []Variant) {
 		ID: CompareTask(x.of), Stage: "report", Experiment: x.of, Version: sweepVersion, Weight: 0.1, Run: x.run,
 		Local: []kv.Pair{{Key: "select.by", Value: x.by()}, {Key: "select.on", Value: first.Select.On}},
 	}
+
 	for _, v := range variants {
 		settings := v.Train
 		settings.Splits = v.Trained.Splits
@@ -78,6 +81,7 @@ func PlanSweep(variants []Variant) {
 		if !slices.Contains(t.Deps, v.Triplets) {
 			t.Deps = append(t.Deps, v.Triplets)
 		}
+
 		for _, s := range x.splits {
 			for _, s := range append([]config.Split{s.Split}, s.inner...) {
 				for k := range v.Train.Seeds {
@@ -88,9 +92,11 @@ func PlanSweep(variants []Variant) {
 			}
 		}
 	}
+
 	for _, o := range []string{"compare.md", "scores.arrow"} {
 		t.Publish = append(t.Publish, engine.Link{Output: o, Path: filepath.Join(x.of, "compare", o)})
 	}
+
 	first.Tasks.Plan.Tasks = append(first.Tasks.Plan.Tasks, t)
 }
 
@@ -107,6 +113,7 @@ func (x *sweep) run(ctx context.Context, j *engine.Job) error {
 	if first.Select.On != "" {
 		out.By, out.On = x.by(), first.Select.On
 	}
+
 	for _, w := range x.variants {
 		v := report.Variant{Name: w.Name}
 		for _, s := range w.Variant.Settings {
@@ -115,21 +122,27 @@ func (x *sweep) run(ctx context.Context, j *engine.Job) error {
 				out.Paths = append(out.Paths, s.Path)
 			}
 		}
+
 		out.Variants = append(out.Variants, v)
 	}
+
 	tables := map[string]*table.Table{}
 	for _, v := range x.variants {
 		dep := v.Triplets
 		if tables[dep.Task] != nil {
 			continue
 		}
+
 		t, err := table.Read(j.Input(dep.Task, dep.Output))
 		if err != nil {
 			return err
 		}
+
 		tables[dep.Task] = t
 	}
+
 	out.Other = len(tables) > 1
+
 	scores := &table.Table{Meta: x.variants[0].Meta()}
 	for _, s := range x.splits {
 		sp := report.SweptSplit{Name: s.Name, HeldOut: s.Test.String(), Seeds: first.Train.Seeds}
@@ -141,22 +154,28 @@ func (x *sweep) run(ctx context.Context, j *engine.Job) error {
 			if len(part.of) == 0 {
 				continue
 			}
+
 			if err := ctx.Err(); err != nil {
 				return err
 			}
+
 			list, err := x.judge(j, tables, s.Split, part.of)
 			if err != nil {
 				return fmt.Errorf("compare variants: %w", err)
 			}
+
 			list, p := list.pair()
 			*part.to = list.compare(p)
 			list.export(p, scores, s.Name, part.name, x.variants)
 		}
+
 		sp.Groups = len(s.inner)
 		out.Splits = append(out.Splits, sp)
 	}
+
 	dg, err := scores.WriteFile(j.Output("scores.arrow"))
 	j.SetDigest("scores.arrow", dg)
+
 	return errors.Join(err, plan.WriteGob("comparison", j.Output(SweepData), out),
 		os.WriteFile(j.Output("compare.md"), report.SweepMarkdown(out, 1), 0o644))
 }
@@ -182,6 +201,7 @@ func (x *sweep) judge(j *engine.Job, tables map[string]*table.Table, outer confi
 	judgedVariants, error,
 ) {
 	var ref triplets.Set
+
 	var out judgedVariants
 	for i, w := range x.variants {
 		trip := tables[w.Triplets.Task]
@@ -189,39 +209,49 @@ func (x *sweep) judge(j *engine.Job, tables map[string]*table.Table, outer confi
 		if err != nil {
 			return nil, err
 		}
+
 		if i == 0 {
 			ref = whole
 		}
+
 		v := judgedVariant{seeds: make([]score.Set, w.Train.Seeds)}
+
 		if !slices.Equal(whole.OutcomeNames(), ref.OutcomeNames()) {
 			out = append(out, judgedVariant{apart: "its outcomes are others than the first variant's"})
 			continue
 		}
+
 		for _, s := range of {
 			t, set, err := trainstage.SplitTable(w.Experiment, trip, s)
 			if err != nil {
 				return nil, err
 			}
+
 			set.Scale = ref.Scale
 			rows := set.RowsOf(triplets.Test)
 			v.unit = append(v.unit, units(w.Columns, t, rows)...)
 			for _, r := range rows {
 				v.run = append(v.run, set.Runs[set.Run[r]])
 			}
+
 			for k := range v.seeds {
 				pred, err := table.Read(j.Input(trainstage.TrainID(w.Experiment, s.Name, k), "predictions.arrow"))
 				if err != nil {
 					return nil, err
 				}
+
 				answers, err := trainstage.ReadPredictions(pred, set)
 				if err != nil {
 					return nil, err
 				}
+
 				v.seeds[k] = joined(v.seeds[k], judged(set, answers, triplets.Test))
 			}
 		}
+
 		out = append(out, v)
 	}
+
 	return out, nil
 }
 
@@ -237,19 +267,23 @@ func joined(a, b score.Set) score.Set {
 // analysis.
 func units(c plan.Columns, t *table.Table, rows []int) []string {
 	run := t.Column("run").Strings
+
 	out := make([]string, len(rows))
 	for k, i := range rows {
 		out[k] = run[i]
 	}
+
 	for _, name := range c.BeforeAnalysis() {
 		v, err := t.Floats(name)
 		if err != nil {
 			continue
 		}
+
 		for k, i := range rows {
 			out[k] += "\x00" + strconv.FormatFloat(v[i], 'g', -1, 64)
 		}
 	}
+
 	return out
 }
 
@@ -273,8 +307,10 @@ func (l judgedVariants) pair() (judgedVariants, paired) {
 			p.of = append(p.of, i)
 		}
 	}
+
 	first := l[p.of[0]]
 	same := !slices.ContainsFunc(p.of, func(i int) bool { return !slices.Equal(l[i].unit, first.unit) })
+
 	at := make([]map[string][]int, len(p.of))
 	for k, i := range p.of {
 		at[k] = map[string][]int{}
@@ -287,11 +323,13 @@ func (l judgedVariants) pair() (judgedVariants, paired) {
 	}
 
 	p.rows = make([][][]int, len(p.of))
+
 	number := map[string]int{} // of the runs
 	for r, u := range first.unit {
 		if same {
 			u = strconv.Itoa(r)
 		}
+
 		missing := slices.ContainsFunc(at, func(m map[string][]int) bool { return m[u] == nil })
 		if missing || at[0][u][0] != r {
 			continue
@@ -301,6 +339,7 @@ func (l judgedVariants) pair() (judgedVariants, paired) {
 		if _, ok := number[run]; !ok {
 			number[run] = len(number)
 		}
+
 		p.run = append(p.run, number[run])
 		for k := range p.of {
 			p.rows[k] = append(p.rows[k], at[k][u])
@@ -312,9 +351,11 @@ func (l judgedVariants) pair() (judgedVariants, paired) {
 	if same {
 		p.how = fmt.Sprintf("row by row, %d rows", len(first.unit))
 	}
+
 	if len(p.run) == 0 && !same {
 		p.why = "the variants have no run and conditions in common"
 	}
+
 	return l.only(p), p
 }
 
@@ -328,11 +369,13 @@ func (l judgedVariants) only(p paired) judgedVariants {
 				rows[n], kept = len(kept), append(kept, r)
 			}
 		}
+
 		out[i].seeds = nil
 		for _, s := range l[i].seeds {
 			out[i].seeds = append(out[i].seeds, score.Set{Set: s.Select(kept), Answers: s.Answers.Rows(kept, s.Out)})
 		}
 	}
+
 	return out
 }
 
@@ -347,9 +390,11 @@ func (l judgedVariants) values(p paired, c score.Criterion) [][][]float64 {
 					v[u] += of[r] / float64(len(rows))
 				}
 			}
+
 			out[k] = append(out[k], v)
 		}
 	}
+
 	return out
 }
 
@@ -361,24 +406,31 @@ func (l judgedVariants) compare(p paired) report.Comparison {
 			out.Apart = append(out.Apart, report.Apart{Variant: i, Why: v.apart})
 		}
 	}
+
 	if p.why != "" {
 		return out
 	}
+
 	for _, c := range score.Criteria() {
 		all := l.values(p, c)
 		var defined []int // among p.of
+
 		var values [][][]float64
 		for k, v := range all {
 			if !slices.ContainsFunc(v, func(seed []float64) bool { return slices.ContainsFunc(seed, math.IsNaN) }) {
 				defined, values = append(defined, k), append(values, v)
 			}
 		}
+
 		ranks := score.Ranking(values, p.run)
+
 		tests := []float64{}
 		for _, r := range ranks {
 			tests = append(tests, r.P)
 		}
+
 		tests = score.Holm(tests)
+
 		by := report.ByCriterion{Key: c.Key, Name: c.Name}
 		for i, r := range ranks {
 			by.Ranks = append(by.Ranks, report.VariantRank{
@@ -386,8 +438,10 @@ func (l judgedVariants) compare(p paired) report.Comparison {
 				Above: r.Above, SE: r.SE, P: r.P, Holm: tests[i], Worse: tests[i] < 0.05,
 			})
 		}
+
 		out.Criteria = append(out.Criteria, by)
 	}
+
 	return out
 }
 
@@ -403,8 +457,10 @@ func (l judgedVariants) shown(variant int, c score.Criterion, seeds [][]float64)
 		case "ratio":
 			mean = score.ErrorRatio(l[variant].seeds[k])
 		}
+
 		v = append(v, mean)
 	}
+
 	return score.Mean(v)
 }
 
@@ -415,6 +471,7 @@ func (l judgedVariants) export(p paired, t *table.Table, split, part string, var
 	for i, c := range criteria {
 		values[i] = l.values(p, c)
 	}
+
 	for k, i := range p.of {
 		for seed := range l[i].seeds {
 			for u := range p.run {
@@ -424,6 +481,7 @@ func (l judgedVariants) export(p paired, t *table.Table, split, part string, var
 				plan.Cell(t, "seed", "", "number of the training", seed)
 				plan.Cell(t, "unit", "", "number of what is paired: a row, or a run and its conditions", u)
 				plan.Cell(t, "run", "", "number of the run", p.run[u])
+
 				for n, c := range criteria {
 					plan.Cell(t, c.Key, "", c.Name+" in standardised units, mean of the unit", values[n][k][seed][u])
 				}

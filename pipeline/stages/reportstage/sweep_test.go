@@ -23,6 +23,7 @@ func TestSweepPairsRunsAndConditions(t *testing.T) {
 			},
 		}}}
 	}
+
 	l := judgedVariants{
 		variant([]string{"r1 30", "r1 30", "r2 30", "far 30", "r1 60"}, []string{"r1", "r1", "r2", "far", "r1"},
 			[]float64{1, 1, 1, 100, 2}, []float64{1, 3, 5, 100, 2}),
@@ -30,11 +31,13 @@ func TestSweepPairsRunsAndConditions(t *testing.T) {
 			[]float64{1, 1, 1, 2}, []float64{1, 3, 1, 2}),
 		{apart: "its outcomes are others than the first variant's"},
 	}
+
 	l, p := l.pair()
 	if p.how != "by run and conditions, 3 of the first variant's 4" || p.why != "" || p.runs != 2 ||
 		!slices.Equal(p.run, []int{0, 1, 0}) || !slices.Equal(p.of, []int{0, 1}) {
 		t.Fatalf("%+v", p)
 	}
+
 	at := slices.IndexFunc(score.Criteria(), func(c score.Criterion) bool { return c.Key == "rmse" })
 	values := l.values(p, score.Criteria()[at])
 	for k, want := range [][]float64{{2, 5, 4}, {1, 4, 2}} {
@@ -42,10 +45,12 @@ func TestSweepPairsRunsAndConditions(t *testing.T) {
 			t.Errorf("variant %d: errors %v, expected %v", k, values[k][0], want)
 		}
 	}
+
 	got := map[string][2]report.VariantRank{}
 	for _, c := range l.compare(p).Criteria {
 		got[c.Key] = [2]report.VariantRank(c.Ranks)
 	}
+
 	for key, want := range map[string][3]float64{
 		"rmse":  {math.Sqrt(7. / 3), math.Sqrt(11. / 3), 4. / 3},
 		"ratio": {9. / 4, 13. / 4, math.NaN()},
@@ -56,6 +61,7 @@ func TestSweepPairsRunsAndConditions(t *testing.T) {
 			t.Errorf("%s: %+v, expected %v", key, got[key], want)
 		}
 	}
+
 	stranger := variant([]string{"r9 30"}, []string{"r9"}, []float64{1}, []float64{1})
 	if _, p := (judgedVariants{l[0], stranger}).pair(); p.why == "" {
 		t.Error("variants without a common run are compared")

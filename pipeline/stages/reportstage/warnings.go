@@ -44,20 +44,25 @@ type flagged struct {
 // read collects what the experiment's tasks found.
 func (f *findings) read(j *engine.Job, results []engine.Dep, notes engine.Dep, planned []ingest.Warning) error {
 	f.planned(planned)
+
 	for _, d := range results {
 		var res ingeststage.FileResult
 		if err := plan.ReadJSON(j.Input(d.Task, d.Output), &res); err != nil {
 			return err
 		}
+
 		f.file(res.Warnings)
 	}
+
 	var all []dspstage.FileNotes
 	if err := plan.ReadJSON(j.Input(notes.Task, notes.Output), &all); err != nil {
 		return err
 	}
+
 	for _, n := range all {
 		f.note(n)
 	}
+
 	return nil
 }
 
@@ -67,6 +72,7 @@ func (f *findings) add(key, path, text string) {
 		i = len(f.groups)
 		f.groups = append(f.groups, &warningGroup{key: key, text: text, first: path, files: map[string]bool{}})
 	}
+
 	f.groups[i].files[path] = true
 }
 
@@ -87,6 +93,7 @@ func (f *findings) file(list []ingest.Warning) {
 		case "left-out":
 			key += w.Text // keep each of them
 		}
+
 		f.add(key, w.Path, w.Text)
 	}
 }
@@ -96,9 +103,11 @@ func (f *findings) note(n dspstage.FileNotes) {
 	if n.Skipped != nil {
 		f.skipped = append(f.skipped, n.Skipped.Reason)
 	}
+
 	for _, w := range n.Warnings {
 		f.add(w.Code+w.Text, w.Path, w.Text)
 	}
+
 	for _, r := range n.Notes {
 		f.bounds, f.levels = f.bounds+r.Bounds, f.levels+r.Levels
 		f.dropped, f.near = f.dropped+r.Dropped, f.near+r.Near
@@ -106,9 +115,11 @@ func (f *findings) note(n dspstage.FileNotes) {
 			if f.flags == nil {
 				f.flags = map[string]*flagged{}
 			}
+
 			if f.flags[flag.Code] == nil {
 				f.flags[flag.Code] = &flagged{runs: map[string]bool{}, example: r.Run + ": " + flag.Text}
 			}
+
 			f.flags[flag.Code].runs[r.Run] = true
 		}
 	}
@@ -125,22 +136,27 @@ func (f *findings) warnings(runs int, emergenceDB float64) []string {
 			warn("%s: %s", g.first, g.text)
 		}
 	}
+
 	for _, c := range slices.Sorted(maps.Keys(f.flags)) {
 		warn("%d of %d runs are flagged %q (none is dropped for it), first %s", len(f.flags[c].runs), runs, c,
 			f.flags[c].example)
 	}
+
 	if f.bounds > 0 {
 		warn("%d of %d levels are less than %g dB above the floor: they are upper bounds (columns *_bound_1, *_bound_2)",
 			f.bounds, f.levels, emergenceDB)
 	}
+
 	if f.near > 0 {
 		warn("%d of %d levels are less than %d dB above the background in the same bins "+
 			"(columns *_background_1, *_background_2), which is not subtracted", f.near, f.levels, dsp.NearBackgroundDB)
 	}
+
 	if f.dropped > 0 {
 		warn("censored: drop left out %d recordings with a harmonic that is not emergent; "+
 			"what remains is biased towards loud conditions", f.dropped)
 	}
+
 	return out
 }
 
@@ -149,22 +165,27 @@ func splitWarnings(exp plan.Experiment, conditions []string, t *table.Table, set
 	splits []config.Split,
 ) ([]string, error) {
 	var out []string
+
 	w, err := tooFew(conditions, t, set, len(splits) > 0)
 	if err != nil {
 		return nil, err
 	}
+
 	if w != "" {
 		out = append(out, w)
 	}
+
 	for _, s := range splits {
 		cut, err := trainstage.Split(exp, set, t, s)
 		if err != nil {
 			return nil, err
 		}
+
 		if w := unseen(cut, s); w != "" {
 			out = append(out, w)
 		}
 	}
+
 	return out, nil
 }
 
@@ -181,12 +202,14 @@ func tooFew(names []string, t *table.Table, set triplets.Set, trained bool) (str
 		if err != nil {
 			return "", fmt.Errorf("read triplets: %w", err)
 		}
+
 		conditions = min(1, t.Rows())
 		if len(names) > 0 {
 			_, distinct := triplets.Index(x, len(names))
 			conditions = len(distinct) / len(names)
 		}
 	}
+
 	w := score.R2Warning(conditions)
 	switch {
 	case w == "":
@@ -194,6 +217,7 @@ func tooFew(names []string, t *table.Table, set triplets.Set, trained bool) (str
 	case trained:
 		return "the whole experiment: " + w + "; the tables show that the program runs, not a finding", nil
 	}
+
 	return "the whole experiment: " + w + "; no split is trained", nil
 }
 
@@ -207,19 +231,23 @@ func unseen(s triplets.Set, split config.Split) string {
 		}
 		held = append(held, c)
 	}
+
 	known := make([]bool, s.Conditions())
 	for i, c := range s.Condition {
 		known[c] = known[c] || s.Part[i] != triplets.Test
 	}
+
 	asked, both := s.Of(triplets.Test).Present(), 0
 	for _, c := range asked {
 		if known[c] {
 			both++
 		}
 	}
+
 	if both == 0 {
 		return "" // the inputs differ all the same
 	}
+
 	return fmt.Sprintf("split %s holds out %s, which is not among the inputs (%s): %d of the %d held-out conditions "+
 		"have the "+
 		"same inputs as training conditions, so the uncertainty cannot rise there; R² and e show what that costs",

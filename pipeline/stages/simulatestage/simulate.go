@@ -32,16 +32,20 @@ func described(s *config.Simulate) (simulate.Campaign, error) {
 			Seed: s.Seed, RateHz: s.RateHz, DurationS: s.DurationS, Encoding: s.Encoding, Blades: s.Blades,
 			RPM: s.RPM, ThetaDeg: s.ThetaDeg,
 		}.WithDefaults()
+
 	case "airfoil":
 		c = simulate.Airfoil{
 			Seed: s.Seed, RateHz: s.RateHz, DurationS: s.DurationS, AlphaDeg: s.AlphaDeg,
 			SpeedMS: s.SpeedMS,
 		}.WithDefaults()
+
 	case "toy":
 		c = simulate.Toy{Seed: s.Seed, N: s.Triplets, Gamma: s.Gamma}.WithDefaults()
+
 	default:
 		return nil, fmt.Errorf("campaign %q: expected rotor, airfoil or toy", s.Campaign)
 	}
+
 	return c, c.Validate()
 }
 
@@ -62,6 +66,7 @@ func Plan(exp plan.Experiment) (Result, error) {
 	if s == nil {
 		return Result{}, nil
 	}
+
 	c, err := described(s)
 	if err != nil {
 		return Result{}, placed(exp, err)
@@ -79,6 +84,7 @@ func Plan(exp plan.Experiment) (Result, error) {
 			Weight:  weight,
 			Run:     func(ctx context.Context, j *engine.Job) error { return run(ctx, j.Output(name)) },
 		})
+
 		return engine.Dep{Task: t.ID, Output: name}
 	}
 
@@ -89,8 +95,10 @@ func Plan(exp plan.Experiment) (Result, error) {
 			if err != nil {
 				return fmt.Errorf("create simulated recording: %w", err)
 			}
+
 			return errors.Join(c.Write(ctx, w, i), w.Close())
 		}
+
 		out.Files = append(out.Files, add(f.Name, kv.Pair{Key: "file", Value: f.Name}, heavy[c.Kind()], write))
 	}
 
@@ -98,6 +106,7 @@ func Plan(exp plan.Experiment) (Result, error) {
 	if err := c.Conditions(&conditions); err != nil {
 		return Result{}, fmt.Errorf("list simulated conditions: %w", err)
 	}
+
 	texts := []kv.Pair{{Key: "conditions.csv", Value: conditions.String()}, {Key: "README.txt", Value: c.Readme()}}
 	for _, f := range texts {
 		if f.Value != "" {
@@ -121,9 +130,11 @@ func placed(exp plan.Experiment, err error) error {
 	if many, ok := err.(interface{ Unwrap() []error }); ok {
 		list = many.Unwrap()
 	}
+
 	var out config.Errors
 	for _, e := range list {
 		key, text := "ingest.simulate", e.Error()
+
 		var fe *simulate.FieldError
 		if errors.As(e, &fe) {
 			name, _, _ := strings.Cut(fe.Field, "[")
@@ -131,8 +142,10 @@ func placed(exp plan.Experiment, err error) error {
 				key, text = key+"."+k, fe.Text
 			}
 		}
+
 		out = append(out, exp.Errorf(key, "%s", text))
 	}
+
 	return out
 }
 
@@ -148,6 +161,7 @@ func effective(s *config.Simulate, c simulate.Campaign) config.Simulate {
 	case simulate.Toy:
 		e.Triplets, e.Gamma = c.N, c.Gamma
 	}
+
 	return e
 }
 
@@ -164,6 +178,7 @@ func (r *Result) Ingest(in config.Ingest) config.Ingest {
 			FullScaleV: c.FullScaleV, Reading: "peak",
 			SensitivityVPerPa: c.SensitivityVPerPa,
 		}
+
 	case simulate.Airfoil:
 		in.Columns = []config.NamedString{{Name: "lift_n", Value: "Fz"}, {Name: "drag_n", Value: "Fx"}}
 	}
@@ -177,5 +192,6 @@ func (r *Result) Conditions() (*campaign.Conditions, error) {
 	if err := r.Campaign.Conditions(&b); err != nil {
 		return nil, fmt.Errorf("list simulated conditions: %w", err)
 	}
+
 	return campaign.ParseConditions("conditions.csv", &b)
 }

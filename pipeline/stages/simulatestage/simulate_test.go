@@ -13,6 +13,7 @@ import (
 
 func experiment(t testing.TB, yaml string) plan.Experiment {
 	t.Helper()
+
 	text := "version: 1\nexperiments:\n  x:\n    ingest: {simulate: " + yaml + "}\n"
 	switch {
 	case strings.Contains(yaml, "rotor"):
@@ -20,10 +21,12 @@ func experiment(t testing.TB, yaml string) plan.Experiment {
 	case strings.Contains(yaml, "airfoil"):
 		text += "    dsp: {triplets: split-halves}\n"
 	}
+
 	f, err := config.Parse("pipeline.yaml", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return plan.NewExperiment(f, 0, plan.Program{}, plan.NewTasks(&engine.Plan{}))
 }
 
@@ -35,6 +38,7 @@ func TestPlan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var published []string
 	for _, task := range b.Tasks.Plan.Tasks {
 		if task.Stage != "simulate" || task.Experiment != "x" || task.Version != version {
@@ -42,14 +46,17 @@ func TestPlan(t *testing.T) {
 		}
 		published = append(published, task.Publish[0].Path)
 	}
+
 	want := []string{
 		"x/simulated_rotor/simulated_rotor_n2_rpm3000.wav", "x/simulated_rotor/simulated_rotor_n2_rpm4000.wav",
 		"x/simulated_rotor/simulated_rotor_n3_rpm3000.wav", "x/simulated_rotor/simulated_rotor_n3_rpm4000.wav",
 		"x/simulated_rotor/conditions.csv", "x/simulated_rotor/README.txt",
 	}
+
 	if !slices.Equal(published, want) {
 		t.Errorf("%q\nexpected %q", published, want)
 	}
+
 	if len(got.Files) != 4 || got.Campaign.Kind() != "rotor" {
 		t.Errorf("%d raw files of campaign %s", len(got.Files), got.Campaign.Kind())
 	}
@@ -60,21 +67,25 @@ func TestPlan(t *testing.T) {
 func TestPlanKeys(t *testing.T) {
 	few := experiment(t, "{campaign: rotor, blades: [2], rpm: [3000], theta_deg: [0]}")
 	more := experiment(t, "{campaign: rotor, blades: [2, 4], rpm: [3000, 5000], theta_deg: [0]}")
+
 	other := experiment(t, "{campaign: rotor, blades: [2], rpm: [3000], theta_deg: [0], duration_s: 3}")
 	for _, b := range []plan.Experiment{few, more, other} {
 		if _, err := Plan(b); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	key := func(b plan.Experiment) string {
 		return fmt.Sprint(b.Tasks.Plan.Tasks[0].Config, b.Tasks.Plan.Tasks[0].Local)
 	}
 	if key(few) != key(more) {
 		t.Errorf("the first file's key changes with the list of speeds:\n%s\n%s", key(few), key(more))
 	}
+
 	if key(few) == key(other) {
 		t.Error("the first file's key does not hold the duration")
 	}
+
 	if !strings.Contains(key(few), "{ingest.simulate.duration_s 8}") {
 		t.Errorf("the default duration is not part of the key: %s", key(few))
 	}
@@ -88,6 +99,7 @@ func TestPlanNothing(t *testing.T) {
 	if _, err := Plan(b); err != nil || len(b.Tasks.Plan.Tasks) > 0 {
 		t.Errorf("%v, %d tasks", err, len(b.Tasks.Plan.Tasks))
 	}
+
 	b = experiment(t, "{campaign: rotor, duration_s: 1e-9}")
 	if _, err := Plan(b); err == nil || !strings.HasPrefix(err.Error(),
 		"pipeline.yaml:4:42: experiments.x.ingest.simulate.duration_s: ") {
@@ -114,6 +126,7 @@ func TestSimulatedIngest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if in := sim.Ingest(b.Ingest); !c.ok(in) {
 			t.Errorf("%s: %+v", c.yaml, in)
 		}
@@ -132,11 +145,13 @@ experiments:
 		fmt.Println(err)
 		return
 	}
+
 	b := plan.NewExperiment(f, 0, plan.Program{}, plan.NewTasks(&engine.Plan{}))
 	if _, err := Plan(b); err != nil {
 		fmt.Println(err)
 		return
 	}
+
 	for _, t := range b.Tasks.Plan.Tasks {
 		fmt.Println(t.ID)
 	}

@@ -28,11 +28,13 @@ import (
 // false, all others numbers. It panics on text that is none of these.
 func Table(text string) *table.Table {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
+
 	t := &table.Table{}
 	for _, name := range strings.Fields(lines[0]) {
 		name, unit, _ := strings.Cut(strings.TrimSuffix(name, "]"), "[")
 		t.Columns = append(t.Columns, table.Column{Name: name, Unit: unit, Description: "the " + name})
 	}
+
 	for _, l := range lines[1:] {
 		for k, cell := range strings.Fields(l) {
 			c := &t.Columns[k]
@@ -46,10 +48,12 @@ func Table(text string) *table.Table {
 				if err != nil {
 					panic("stagetest: " + err.Error())
 				}
+
 				c.Floats = append(c.Floats, v)
 			}
 		}
 	}
+
 	return t
 }
 
@@ -59,6 +63,7 @@ func Wave() *table.Table {
 	rng := rand.New(rand.NewPCG(3, 4))
 	var text strings.Builder
 	text.WriteString("run recording x y_1[N] y_2[N]\n")
+
 	for r := range 40 {
 		for k := range 3 {
 			x := float64(r%20)/4 + float64(k)/8
@@ -66,6 +71,7 @@ func Wave() *table.Table {
 			fmt.Fprintf(&text, "r%02d r%02d#%d %g %.6f %.6f\n", r, r, k, x, y+rng.NormFloat64(), y+rng.NormFloat64())
 		}
 	}
+
 	return Table(text.String())
 }
 
@@ -90,6 +96,7 @@ func New(tb testing.TB, train string, tab *table.Table) *Experiment {
 	if err != nil {
 		tb.Fatal(err)
 	}
+
 	tasks := plan.NewTasks(&engine.Plan{
 		Dir: filepath.Join(dir, "runs"), Stages: []string{"ingest", "dsp", "train", "report"},
 	})
@@ -104,6 +111,7 @@ func New(tb testing.TB, train string, tab *table.Table) *Experiment {
 			e.Ing.Conditions = append(e.Ing.Conditions, c.Name)
 		}
 	}
+
 	e.Ing.Results = []engine.Dep{e.Output("ingest", "ingest", "recordings.json", JSON("{}"))}
 	e.Trip.Triplets = e.Output("triplets", "dsp", "triplets.arrow", Arrow(tab))
 	e.Trip.Notes = engine.Dep{Task: e.Trip.Triplets.Task, Output: dspstage.NotesJSON}
@@ -140,9 +148,11 @@ func (e *Experiment) Output(name, stage, output string, write Content) engine.De
 			if digest != "" {
 				j.SetDigest(output, digest)
 			}
+
 			return err
 		},
 	})
+
 	return engine.Dep{Task: t.ID, Output: output}
 }
 
@@ -153,11 +163,13 @@ func (e *Experiment) Run(ctx context.Context, observe func(engine.Event)) (func(
 	if err != nil {
 		return nil, err
 	}
+
 	return func(task, output string) string {
 		path, ok := r.Output(task, output)
 		if !ok {
 			panic(fmt.Sprintf("stagetest: no output %s of %s", output, task))
 		}
+
 		return path
 	}, nil
 }
@@ -165,20 +177,24 @@ func (e *Experiment) Run(ctx context.Context, observe func(engine.Event)) (func(
 // Read reads a table, or ends the test.
 func Read(tb testing.TB, path string) *table.Table {
 	tb.Helper()
+
 	t, err := table.Read(path)
 	if err != nil {
 		tb.Fatal(err)
 	}
+
 	return t
 }
 
 // Floats returns a column of numbers, or ends the test.
 func Floats(tb testing.TB, t *table.Table, name string) []float64 {
 	tb.Helper()
+
 	v, err := t.Floats(name)
 	if err != nil {
 		tb.Fatal(err)
 	}
+
 	return v
 }
 
@@ -189,5 +205,6 @@ func (e *Experiment) Keys() map[string]string {
 	for _, t := range e.Tasks.Plan.Tasks {
 		out[t.ID] = fmt.Sprint(t.Stage, t.Version, t.Config, t.Local, t.Files, t.Deps)
 	}
+
 	return out
 }

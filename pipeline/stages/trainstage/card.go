@@ -74,6 +74,7 @@ func card(exp plan.Experiment, pairs string, s triplets.Set, split config.Split,
 		Split: split.Name, HeldOut: split.Test.String(), Seed: k, Config: configDigest, Triplets: trained.N,
 		Estimate: Estimate{est.Samples, est.Sampler, estimateSeed(exp, k)},
 	}
+
 	if split.Final() {
 		for _, o := range exp.Train.Splits {
 			if !o.Final() {
@@ -81,22 +82,27 @@ func card(exp plan.Experiment, pairs string, s triplets.Set, split config.Split,
 			}
 		}
 	}
+
 	for j, q := range s.Inputs {
 		v := trained.Values(j)
 		in := Input{Name: q.Name, Unit: q.Unit, Min: v[0], Max: v[len(v)-1]}
 		if len(v) <= 100 {
 			in.Values = v
 		}
+
 		c.Inputs = append(c.Inputs, in)
 	}
+
 	for _, q := range s.Outcomes {
 		c.Outcomes = append(c.Outcomes, Outcome{Name: q.Name, Unit: q.Unit})
 	}
+
 	if present := slices.Sorted(slices.Values(trained.Present())); len(present) <= maxCardConditions {
 		for _, i := range present {
 			c.Conditions = append(c.Conditions, slices.Clone(s.At(i)))
 		}
 	}
+
 	return c
 }
 

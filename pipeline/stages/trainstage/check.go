@@ -19,6 +19,7 @@ func CheckSplits(exp plan.Experiment, ing ingeststage.Result, splits []config.Sp
 	if len(exp.Train.Inputs) == 0 {
 		return nil
 	}
+
 	return (&planner{exp: exp, ing: ing}).checkSplits()
 }
 
@@ -27,12 +28,14 @@ func CheckSplits(exp plan.Experiment, ing ingeststage.Result, splits []config.Sp
 // split that stays empty, an input that does not vary over the training set.
 func (pl *planner) checkSplits() error {
 	const key = "train"
+
 	tr := &pl.exp.Train
 	for _, in := range tr.Inputs {
 		if !slices.Contains(pl.ing.Conditions, in) {
 			return pl.notACondition(key+".inputs", in)
 		}
 	}
+
 	for _, s := range tr.Splits {
 		at := key + ".splits." + s.Name
 		for _, c := range s.Test.Conditions() {
@@ -40,15 +43,18 @@ func (pl *planner) checkSplits() error {
 				return pl.notACondition(at+".test."+c, c)
 			}
 		}
+
 		if err := pl.checkSplit(at, s); err != nil {
 			return err
 		}
+
 		if pl.ing.Pairs != nil && pl.ing.Pairs.Toy != nil {
 			if err := checkBatch(pl.exp, s, pl.ing.Pairs.Toy.N); err != nil {
 				return err
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -62,11 +68,14 @@ func (pl *planner) checkSplit(at string, s config.Split) error {
 	if len(pl.ing.Known) == 0 {
 		return nil
 	}
+
 	held, err := s.Test.Held(knownRows(pl.ing.Known))
 	if err != nil {
 		return nil // depends on the files
 	}
+
 	train := rowsWith(held, false)
+
 	first, varies := map[string]float64{}, map[string]bool{}
 	for _, i := range train {
 		c := pl.ing.Known[i]
@@ -78,6 +87,7 @@ func (pl *planner) checkSplit(at string, s config.Split) error {
 			}
 		}
 	}
+
 	switch {
 	case s.Final():
 	case len(train) == len(held):
@@ -87,14 +97,17 @@ func (pl *planner) checkSplit(at string, s config.Split) error {
 		return pl.exp.Errorf(at, "%s holds for all %d conditions: the training set would be empty; hold out less",
 			s.Test, len(pl.ing.Known))
 	}
+
 	for _, in := range pl.exp.Train.Inputs {
 		if _, ok := pl.ing.Known[0][in]; ok && !varies[in] {
 			return constantInput(pl.exp, s, in, first[in])
 		}
 	}
+
 	if n := pl.ing.PairsPerRow(); n > 0 {
 		return checkBatch(pl.exp, s, len(train)*n)
 	}
+
 	return nil
 }
 
@@ -106,6 +119,7 @@ func checkBatch(exp plan.Experiment, s config.Split, n int) error {
 		return exp.Errorf(key, "expected up to %d triplets, which the training set of split %q has, found %d", n, s.Name,
 			batch)
 	}
+
 	return nil
 }
 
@@ -122,6 +136,7 @@ func (k knownRows) Floats(condition string) ([]float64, error) {
 		if !ok {
 			return nil, fmt.Errorf("%s is not known", condition)
 		}
+
 		out[i] = v
 	}
 

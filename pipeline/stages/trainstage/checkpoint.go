@@ -37,6 +37,7 @@ func fit(ctx context.Context, j *engine.Job, data triplets.Set, c train.Config, 
 	if err != nil {
 		return nil, nil, err
 	}
+
 	return train.FitWith(ctx, data, c, o)
 }
 
@@ -48,11 +49,13 @@ func fitMethod(
 	if !ok {
 		return m.Fit(ctx, data, seed)
 	}
+
 	var o train.FitOptions
 	err := keep(j, &o, func(r train.Resumption) string { return fmt.Sprintf("went on after %d transitions", r.Steps) })
 	if err != nil {
 		return nil, err
 	}
+
 	return r.FitWith(ctx, data, seed, o)
 }
 
@@ -63,24 +66,28 @@ func keep(j *engine.Job, o *train.FitOptions, wentOn func(train.Resumption) stri
 	if err != nil {
 		return err
 	}
+
 	path := filepath.Join(dir, checkpointFile)
 	resume, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		// Only time is lost without it.
 		j.Note("checkpoint", fmt.Sprintf("not used: %v", err))
 	}
+
 	// Whatever was being written when the program was killed.
 	if left, err := filepath.Glob(filepath.Join(dir, ".tmp-*")); err == nil {
 		for _, p := range left {
 			os.Remove(p)
 		}
 	}
+
 	o.Resume, o.Every = resume, CheckpointEvery
 	o.Save = func(b []byte) error {
 		err := engine.WriteFile(path, b)
 		Saved(path)
 		return err
 	}
+
 	o.Resumed = func(r train.Resumption) {
 		switch {
 		case r.Ignored != nil:
@@ -89,5 +96,6 @@ func keep(j *engine.Job, o *train.FitOptions, wentOn func(train.Resumption) stri
 			j.Note("checkpoint", wentOn(r))
 		}
 	}
+
 	return nil
 }

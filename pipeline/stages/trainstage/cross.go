@@ -40,8 +40,10 @@ func Crosses(exp plan.Experiment, s config.Split) (condition string, ok bool) {
 	if !h.Methods || exp.DSP.Couples {
 		return "", false
 	}
+
 	h.Base = "gp" // the methods are calibrated without a base too
 	condition, absent := HonestCondition(h, s)
+
 	return condition, absent == ""
 }
 
@@ -51,13 +53,16 @@ func (pl *planner) crossTask(cfg []kv.Pair, s config.Split, name string, k int) 
 	if !ok {
 		return
 	}
+
 	tr := pl.exp.Train
 	dep := pl.trip.Triplets
 	full, stream := engine.Dep{Task: MethodID(pl.exp, s.Name, name, k), Output: MethodArrow}, "method "+name
+
 	pair := !slices.Contains(tr.Compare, name)
 	if pair {
 		full, stream = engine.Dep{Task: TrainID(pl.exp, s.Name, k), Output: "predictions.arrow"}, "train"
 	}
+
 	seed := plan.SeedOf(tr.Seed, stream, strconv.Itoa(k))
 	l := learner(tr.Honest, s, condition)
 	l.Base = name
@@ -67,33 +72,40 @@ func (pl *planner) crossTask(cfg []kv.Pair, s config.Split, name string, k int) 
 		{Key: "seed", Value: strconv.FormatUint(seed, 10)},
 		{Key: "members", Value: strconv.Itoa(tr.Members)},
 	}
+
 	groups := tr.Honest // whose groups and covariance: the method is the base
 	groups.Base, groups.Form, groups.Methods = "", "", false
 	local = append(local, plan.Settings("train.honest", groups)...)
 	if info, _ := baseline.Describe(name); info.Version > 0 {
 		local = append(local, kv.Pair{Key: "version of the method", Value: strconv.Itoa(info.Version)})
 	}
+
 	t := pl.exp.Add(&engine.Task{
 		ID: CrossID(pl.exp, s.Name, name, k), Stage: "train", Split: s.Name, Version: crossVersion, Config: cfg, Local: local,
 		Deps: []engine.Dep{dep, full}, Weight: 4 * pl.weight(),
 	})
+
 	t.Run = func(ctx context.Context, j *engine.Job) error {
 		set, z, err := readGroups(pl.exp, j, dep, s, condition)
 		if err != nil {
 			return err
 		}
+
 		p, err := testPredictions(j.Input(full.Task, full.Output), set, pair)
 		if err != nil {
 			return fmt.Errorf("read %s: %w", full.Task, err)
 		}
+
 		m, err := baseline.New(name, baseline.Settings{Config: network(pl.exp, 0), Members: tr.Members})
 		if err != nil {
 			return err
 		}
+
 		dir, err := j.Scratch()
 		if err != nil {
 			return err
 		}
+
 		k := 0
 		fit := func(data triplets.Set, x []float64) (mu, claim, noise []float64, err error) {
 			k++
@@ -101,14 +113,18 @@ func (pl *planner) crossTask(cfg []kv.Pair, s config.Split, name string, k int) 
 			if err != nil {
 				return nil, nil, nil, err
 			}
+
 			claim, noise = parts(p)
+
 			return p.Mu, claim, noise, nil
 		}
+
 		claim, noise := parts(p)
 		c, err := l.Method(ctx, set, z, fit, p.Mu, claim, noise)
 		if err != nil {
 			return err
 		}
+
 		return plan.WriteJSON(j.Output(CrossJSON), c)
 	}
 }
@@ -126,20 +142,25 @@ func predictOnce(ctx context.Context, j *engine.Job, m baseline.Method, data tri
 	case !errors.Is(err, fs.ErrNotExist):
 		j.Note("checkpoint", fmt.Sprintf("not used: %v", err))
 	}
+
 	fitted, err := fitMethod(ctx, j, m, data, seed)
 	if err != nil {
 		return nil, err
 	}
+
 	if p, err = fitted.Predict(ctx, x); err != nil {
 		return nil, err
 	}
+
 	b, err := json.Marshal(p)
 	if err == nil {
 		err = finish(path, b)
 	}
+
 	if err != nil {
 		j.Note("checkpoint", fmt.Sprintf("not written: %v", err)) // only time is lost
 	}
+
 	return p, nil
 }
 
@@ -149,6 +170,7 @@ func testPredictions(path string, s triplets.Set, pair bool) (*baseline.Predicti
 	if err != nil {
 		return nil, err
 	}
+
 	var a triplets.Answers // of each row
 	if pair {
 		a, err = ReadPredictions(t, s)
@@ -158,10 +180,13 @@ func testPredictions(path string, s triplets.Set, pair bool) (*baseline.Predicti
 			a = triplets.Answers{Mu: p.Mu, Var: p.Total, Cov: p.Epistemic}.Rows(s.Condition, s.Out)
 		}
 	}
+
 	if err != nil {
 		return nil, err
 	}
+
 	a = a.Rows(s.RowsOf(triplets.Test), s.Out)
+
 	return &baseline.Prediction{Mu: a.Mu, Total: a.Var, Epistemic: a.Cov}, nil
 }
 
@@ -171,5 +196,6 @@ func parts(p *baseline.Prediction) (claim, noise []float64) {
 		v = max(v, 0)
 		claim, noise = append(claim, v), append(noise, p.Total[i]-v)
 	}
+
 	return claim, noise
 }

@@ -29,6 +29,7 @@ func (m knowsNothing) Predict(_ context.Context, x []float64) (*baseline.Predict
 	for range x {
 		p.Mu, p.Total, p.Epistemic = append(p.Mu, 0), append(p.Total, 0.0101), append(p.Epistemic, 1e-4)
 	}
+
 	return p, nil
 }
 
@@ -40,74 +41,91 @@ func TestCrossedMethodIsCalibrated(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	var text strings.Builder
 	text.WriteString("run recording x y_1 y_2\n")
+
 	for g := range 9 {
 		for k := range 8 {
 			y := float64(1 - 2*(g%2))
 			fmt.Fprintf(&text, "r%d-%d a %d %g %g\n", g, k, g, y+0.1*r.NormFloat64(), y+0.1*r.NormFloat64())
 		}
 	}
+
 	tab := stagetest.Table(text.String())
 	b := stagetest.New(t, "{inputs: [x], honest: {methods: true}, splits: {four: {test: {x: 4}}}}", tab)
 	set, err := Triplets(b.Experiment, tab)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	s := b.Train.Splits[0]
 	if set, err = Split(b.Experiment, set, tab, s); err != nil {
 		t.Fatal(err)
 	}
+
 	condition, ok := Crosses(b.Experiment, s)
 	if condition != "x" || !ok {
 		t.Fatalf("groups of %q, %v", condition, ok)
 	}
+
 	var seen []triplets.Set
 	m := knowsNothing{&seen}
 	z, _ := tab.Floats("x")
+
 	full, err := m.Predict(context.Background(), set.Of(triplets.Test).X)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	l := learner(b.Train.Honest, s, condition)
 	l.Base = "ensemble"
 	fit := func(data triplets.Set, x []float64) (mu, claim, noise []float64, err error) {
 		if _, err := m.Fit(context.Background(), data, 1); err != nil {
 			return nil, nil, nil, err
 		}
+
 		p, err := m.Predict(context.Background(), x)
 		claim, noise = parts(p)
+
 		return p.Mu, claim, noise, err
 	}
+
 	claim, noise := parts(full)
 	c, err := l.Method(context.Background(), set, z, fit, full.Mu, claim, noise)
 	if err != nil || c.Absent != "" || c.Calibration.K != 8 || c.Calibration.Covariance.Variant != "B" {
 		t.Fatalf("%+v, %v", c, err)
 	}
+
 	if r := c.Record.After; !(r.Ratio >= 0.5 && r.Ratio <= 2) || r.Student.Coverage != 1 {
 		t.Errorf("Σe/Σ(v̂+C_x) %v, covers %v; known: error 1 in every group", r.Ratio, r.Student.Coverage)
 	}
+
 	var left []float64
 	for _, d := range seen {
 		if d.N != 7*8 || slices.Contains(d.X, 4) {
 			t.Errorf("trained on %d rows with x of %v", d.N, slices.Compact(slices.Sorted(slices.Values(d.X))))
 		}
+
 		for g := range 9 {
 			if g != 4 && !slices.Contains(d.X, float64(g)) {
 				left = append(left, float64(g))
 			}
 		}
 	}
+
 	if !slices.Equal(left, []float64{0, 1, 2, 3, 5, 6, 7, 8}) {
 		t.Errorf("left out %v", left)
 	}
+
 	// Nothing of the held-out outcomes enters what is learned: with others the same C_x
 	// makes the ratio that of their errors.
 	for _, i := range set.RowsOf(triplets.Test) {
 		set.Y1[i], set.Y2[i] = 3*set.Y1[i], 3*set.Y2[i]
 	}
+
 	d, err := l.Method(context.Background(), set, z, fit, full.Mu, claim, noise)
 	if err != nil || !(math.Abs(d.Record.After.Ratio/9/c.Record.After.Ratio-1) < 1e-12) {
 		t.Errorf("%+v after %+v: %v", d, c, err)
 	}
+
 	// An input that varies in one group alone cannot be learned without it.
 	constant := func(triplets.Set, []float64) (mu, claim, noise []float64, err error) {
 		return nil, nil, nil, fmt.Errorf("fit gp: %w", &train.ConstantInputError{Value: 4})
@@ -128,9 +146,12 @@ func TestCrossTasks(t *testing.T) {
 		if _, err := Plan(b.Experiment, b.Ing, b.Trip, nil); err != nil {
 			t.Fatal(err)
 		}
+
 		return b
 	}
+
 	with, without := planned(", methods: true").Keys(), planned("").Keys()
+
 	crossed := 0
 	for id, key := range with {
 		if strings.HasSuffix(id, "left-out") {
@@ -139,6 +160,7 @@ func TestCrossTasks(t *testing.T) {
 			t.Errorf("%s has another key", id)
 		}
 	}
+
 	if crossed != 6 || len(with) != len(without)+6 {
 		t.Errorf("%d calibrations among %d tasks, %d without", crossed, len(with), len(without))
 	}

@@ -18,6 +18,7 @@ func (pl *planner) expand(splits []config.Split, lenient bool) ([]config.Split, 
 			out = append(out, s)
 			continue
 		}
+
 		at := "train.splits." + s.Name
 		for _, c := range s.Each {
 			if !slices.Contains(pl.ing.Conditions, c) {
@@ -26,21 +27,26 @@ func (pl *planner) expand(splits []config.Split, lenient bool) ([]config.Split, 
 				}
 				return nil, pl.notACondition(at, c)
 			}
+
 			v, err := pl.ing.Values(c)
 			if err != nil {
 				return nil, err
 			}
+
 			if len(v) == 0 {
 				return nil, pl.exp.Errorf(at, "the values of %s are not known before the files are read, "+
 					"so each cannot list them; write one split per value: {test: {%s: VALUE}}", c, c)
 			}
+
 			if len(v) < 2 || s.Blocks > len(v) {
 				return nil, pl.exp.Errorf(at, "%s has %d values, too few to hold out one after the other", c, len(v))
 			}
+
 			if s.Blocks == 0 && len(v) > maxEach {
 				return nil, pl.exp.Errorf(at,
 					"%s has %d values, more than %d splits; hold out blocks of them: {each: %s, blocks: 5}", c, len(v), maxEach, c)
 			}
+
 			for _, e := range holdout.Each(c, v, s.Blocks) {
 				if slices.ContainsFunc(out, func(o config.Split) bool { return o.Name == e.Name }) {
 					return nil, pl.exp.Errorf(at, "two splits are named %q", e.Name)
@@ -49,6 +55,7 @@ func (pl *planner) expand(splits []config.Split, lenient bool) ([]config.Split, 
 			}
 		}
 	}
+
 	return out, nil
 }
 

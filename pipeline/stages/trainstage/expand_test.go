@@ -14,18 +14,21 @@ func names(splits []config.Split) string {
 	for _, s := range splits {
 		out = append(out, s.Name+": "+s.Test.String())
 	}
+
 	return strings.Join(out, "; ")
 }
 
 // rotors is an experiment that knows five speeds of two and three blades.
 func rotors(t *testing.T, train string) *stagetest.Experiment {
 	t.Helper()
+
 	var rows [][]float64
 	for _, blades := range []float64{3, 2} {
 		for _, rpm := range []float64{5000, 1000, 3000, 2000, 4000.5} {
 			rows = append(rows, []float64{rpm, blades})
 		}
 	}
+
 	return known(t, train, []string{"rpm", "blades"}, rows...)
 }
 
@@ -68,21 +71,26 @@ func TestExpandErrors(t *testing.T) {
 			t.Errorf("%s:\n%v\nexpected %s", c.splits, err, c.want)
 		}
 	}
+
 	b := rotors(t, "{inputs: [rpm], splits: {all: {each: rpm}}}")
 	delete(b.Ing.Known[4], "rpm")
+
 	if _, err := expand(b, b.Train.Splits, false); err == nil ||
 		!strings.Contains(err.Error(), "the values of rpm are not known before the files are read") {
 		t.Errorf("a speed that a file states: %v", err)
 	}
+
 	for i := range 101 {
 		b.Ing.Known = append(b.Ing.Known, map[string]float64{"rpm": float64(i)})
 	}
+
 	b.Ing.Known = b.Ing.Known[10:]
 	if _, err := expand(b, b.Train.Splits, false); err == nil ||
 		!strings.Contains(err.Error(), "rpm has 101 values, more than 100 splits; "+
 			"hold out blocks of them: {each: rpm, blocks: 5}") {
 		t.Errorf("101 values: %v", err)
 	}
+
 	// Of another experiment's conditions there is nothing to hold out.
 	other := []config.Split{{Name: "angles", Each: []string{"alpha_deg"}}}
 	if got, err := expand(b, other, true); err != nil || len(got) != 0 {

@@ -48,6 +48,7 @@ func HonestCondition(h honest.Settings, s config.Split) (condition, absent strin
 	case s.Test.Group() != "":
 		return s.Test.Group(), ""
 	}
+
 	return "", "the split holds out several conditions at once; name the one whose values are the groups with " +
 		"train.honest.groups"
 }
@@ -64,6 +65,7 @@ func (pl *planner) honestWeight() float64 {
 	case dsp.PerRun:
 		return 0.1 + 1.3*n*n
 	}
+
 	return 0.1 + 0.35*n*n
 }
 
@@ -73,6 +75,7 @@ func (pl *planner) honestTask(s config.Split, left *leftOut) {
 	if absent != "" {
 		return
 	}
+
 	tr := pl.exp.Train
 	dep := pl.trip.Triplets
 	cfg := plan.Settings("train.honest", tr.Honest)
@@ -86,13 +89,16 @@ func (pl *planner) honestTask(s config.Split, left *leftOut) {
 		{Key: "construction", Value: pl.exp.DSP.Triplets},
 		{Key: "kernels", Value: pl.exp.Program.Kernels},
 	}
+
 	if t := pl.exp.Ingest.Table; t != nil && t.Use == "all" {
 		local = append(local, kv.Pair{Key: "weights of pairs", Value: "spread, process, left-out groups"})
 	}
+
 	t := pl.exp.Add(&engine.Task{
 		ID: HonestID(pl.exp, s.Name), Stage: "train", Split: s.Name, Version: honestVersion, Config: cfg, Local: local,
 		Deps: []engine.Dep{dep}, Weight: pl.honestWeight(),
 	})
+
 	if left != nil {
 		t.Weight = 1
 		t.Deps = append(t.Deps, engine.Dep{Task: left.full.task(pl.exp), Output: leftOutModel(tr.Honest)})
@@ -100,16 +106,20 @@ func (pl *planner) honestTask(s config.Split, left *leftOut) {
 			t.Deps = append(t.Deps, engine.Dep{Task: g.task(pl.exp), Output: leftOutModel(tr.Honest)})
 		}
 	}
+
 	for _, o := range []string{HonestJSON, honestArrow} {
 		t.Publish = append(t.Publish, engine.Link{Output: o, Path: pl.exp.Published("train", "splits", s.Name, o)})
 	}
+
 	t.Run = func(ctx context.Context, j *engine.Job) error {
 		set, z, err := readGroups(pl.exp, j, dep, s, condition)
 		if err != nil {
 			return err
 		}
+
 		l := learner(tr.Honest, s, condition)
 		var m *honest.Model
+
 		var p *interval.Prediction
 		if left == nil {
 			m, p, err = l.Process(ctx, set, z)
@@ -118,6 +128,7 @@ func (pl *planner) honestTask(s config.Split, left *leftOut) {
 				return readLeftOut(j.Input(s.task(pl.exp), leftOutModel(tr.Honest)), tr.Honest)
 			})
 		}
+
 		if err != nil {
 			return fmt.Errorf("calibrate on left-out groups: %w", err)
 		}
@@ -126,6 +137,7 @@ func (pl *planner) honestTask(s config.Split, left *leftOut) {
 		out := honestTable(set, p)
 		out.Meta = append(pl.exp.Meta(cfg, local), kv.Pair{Key: "split", Value: s.Name},
 			kv.Pair{Key: "held_out", Value: s.Test.String()})
+
 		return errors.Join(plan.WriteJSON(j.Output(HonestJSON), m),
 			plan.WriteGob("calibration", j.Output(HonestData), m.Result()), writeTable(j, honestArrow, out))
 	}
@@ -145,11 +157,13 @@ func isRate(name string) bool {
 	if !ok {
 		return false
 	}
+
 	for _, text := range []string{"m/s", "1/s"} {
 		if v, err := units.Parse(text); err == nil && v.Dimension == u.Dimension {
 			return true
 		}
 	}
+
 	return false
 }
 
@@ -157,18 +171,22 @@ func isRate(name string) bool {
 // units. p is nil where there is no calibration.
 func honestTable(s triplets.Set, p *interval.Prediction) *table.Table {
 	t, test := &table.Table{}, s.Of(triplets.Test)
+
 	run, recording := table.Column{Name: "run", Description: "one acquisition at one condition"},
 		table.Column{Name: "recording", Description: "one channel of a run, or the group that makes one outcome vector"}
 	for _, i := range s.RowsOf(triplets.Test) {
 		run.Strings, recording.Strings = append(run.Strings, s.Runs[s.Run[i]]), append(recording.Strings, s.Recording[i])
 	}
+
 	t.Columns = append(t.Columns, run, recording)
 	for k, q := range s.Inputs {
 		plan.AddColumn(t, table.Column{Name: q.Name, Unit: q.Unit, Description: q.Description}, test.X, s.In, k)
 	}
+
 	if p == nil {
 		return t
 	}
+
 	for k, o := range s.Outcomes {
 		for _, c := range []struct {
 			suffix, description string
@@ -185,9 +203,11 @@ func honestTable(s triplets.Set, p *interval.Prediction) *table.Table {
 			if c.square {
 				column.Unit = squared(o.Unit)
 			}
+
 			plan.AddColumn(t, column, c.v, s.Out, k)
 		}
 	}
+
 	return t
 }
 

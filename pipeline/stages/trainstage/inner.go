@@ -16,28 +16,34 @@ func (pl *planner) inner(s config.Split) ([]config.Split, error) {
 	if on == "" || s.Final() {
 		return nil, nil
 	}
+
 	if !slices.Contains(pl.ing.Conditions, on) {
 		return nil, pl.notACondition(at, on)
 	}
+
 	all, err := pl.ing.Values(on)
 	if err != nil {
 		return nil, err
 	}
+
 	if len(all) == 0 {
 		return nil, pl.exp.Errorf(at, "the values of %s are not known before the files are read, so no groups of them can "+
 			"be planned; name another condition", on)
 	}
+
 	var values []float64
 	for _, v := range all {
 		if pl.trainsOn(s.Test, on, v) {
 			values = append(values, v)
 		}
 	}
+
 	g := learner(honest.Settings{}, s, on).Grouping(values)
 	if len(g.Names) < 2 {
 		return nil, pl.exp.Errorf(at, "expected at least 2 groups of %s in the training set of split %q, found %d", on,
 			s.Name, len(g.Names))
 	}
+
 	var out []config.Split
 	for h := range g.Names {
 		var of, rest []float64
@@ -48,14 +54,17 @@ func (pl *planner) inner(s config.Split) ([]config.Split, error) {
 				rest = append(rest, v)
 			}
 		}
+
 		if slices.Min(rest) == slices.Max(rest) && slices.Contains(pl.exp.Train.Inputs, on) {
 			return nil, pl.exp.Errorf(at, "expected at least 3 groups of the input %s in the training set of split %q, found "+
 				"%d: without one of them it would be constant; name another condition", on, s.Name, len(g.Names))
 		}
+
 		out = append(out, config.Split{
 			Name: s.Name + config.InnerSplit + holdout.GroupName(on, of), Test: holdout.Values(on, of...), Without: s.Test,
 		})
 	}
+
 	return out, nil
 }
 
@@ -64,10 +73,12 @@ func (pl *planner) trainsOn(test holdout.Holdout, condition string, value float6
 	if test.Group() == condition {
 		return !test.Holds(condition, value)
 	}
+
 	held, err := test.Held(knownRows(pl.ing.Known))
 	if err != nil || len(held) == 0 {
 		return true // only the files tell
 	}
+
 	for i, c := range pl.ing.Known {
 		if c[condition] == value && !held[i] {
 			return true

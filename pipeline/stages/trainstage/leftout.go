@@ -42,7 +42,9 @@ func readLeftOut(path string, h honest.Settings) (*honest.Model, error) {
 	if h.Base == "gp-refit" {
 		return honest.Read(path)
 	}
+
 	m := &honest.Model{Ensemble: &honest.EnsembleModel{}}
+
 	return m, plan.ReadJSON(path, m.Ensemble)
 }
 
@@ -86,6 +88,7 @@ func (pl *planner) planLeftOut() (map[string]*leftOut, error) {
 	if !trainsAnew(h.Base) || pl.exp.DSP.Couples {
 		return nil, nil
 	}
+
 	var subsets []subset
 	add := func(s subset) subset {
 		if !slices.ContainsFunc(subsets, func(o subset) bool { return o.name == s.name }) {
@@ -93,28 +96,34 @@ func (pl *planner) planLeftOut() (map[string]*leftOut, error) {
 		}
 		return s
 	}
+
 	out := map[string]*leftOut{}
 	for _, s := range pl.exp.Train.Splits {
 		condition, absent := HonestCondition(h, s)
 		if absent != "" {
 			continue
 		}
+
 		values, err := pl.ing.Values(condition)
 		if err != nil {
 			return nil, err
 		}
+
 		if len(values) == 0 {
 			return nil, pl.exp.Errorf("train.honest.base",
 				"%s needs the values of %s to plan its trainings, and they are "+
 					"not known before the files are read; use base: gp", h.Base, condition)
 		}
+
 		l := newLeftOut(learner(h, s, condition).Grouping(values), values, s, condition)
 		l.full = add(l.full)
 		for _, g := range l.groups {
 			add(g.subset)
 		}
+
 		out[s.Name] = l
 	}
+
 	if len(subsets) > 0 {
 		rows := pl.subsetsTask(subsets)
 		for _, s := range subsets {
@@ -125,6 +134,7 @@ func (pl *planner) planLeftOut() (map[string]*leftOut, error) {
 			}
 		}
 	}
+
 	return out, nil
 }
 
@@ -138,12 +148,15 @@ func newLeftOut(g honest.Grouping, values []float64, s config.Split, condition s
 				r.values = append(r.values, v)
 			}
 		}
+
 		r.name = subsetName(condition, r.values)
 		if !same { // the test part is chosen by something else: no other split has the same rows
 			r.rule, r.name = s.Test, s.Name+"-"+r.name
 		}
+
 		return r
 	}
+
 	l.full = make1(func(int) bool { return true })
 	for h := range g.Names {
 		rest := make1(func(k int) bool { return g.Of[k] != h })
@@ -151,6 +164,7 @@ func newLeftOut(g honest.Grouping, values []float64, s config.Split, condition s
 			l.groups = append(l.groups, leftOutGroup{h, rest})
 		}
 	}
+
 	return l
 }
 
@@ -160,12 +174,14 @@ func subsetName(condition string, values []float64) string {
 	for _, v := range values {
 		text = append(text, strconv.FormatFloat(v, 'g', -1, 64))
 	}
+
 	list := strings.Join(text, ",")
 	if len(list) > 24 {
 		h := fnv.New64a()
 		h.Write([]byte(list))
 		list = fmt.Sprintf("%d-values-%016x", len(values), h.Sum64())
 	}
+
 	return condition + "=" + list
 }
 
@@ -177,16 +193,19 @@ func (s subset) rows(t *table.Table, condition []float64) ([]int, error) {
 	if rule == nil {
 		rule = holdout.Nothing
 	}
+
 	held, err := rule.Held(t)
 	if err != nil {
 		return nil, fmt.Errorf("read triplets: %w", err)
 	}
+
 	var out []int
 	for i, v := range condition {
 		if _, known := slices.BinarySearch(s.values, v); known && !held[i] {
 			out = append(out, i)
 		}
 	}
+
 	return out, nil
 }
 
@@ -195,6 +214,7 @@ func (s subset) rows(t *table.Table, condition []float64) ([]int, error) {
 func (pl *planner) subsetsTask(subsets []subset) (id string) {
 	tr := pl.exp.Train
 	dep := pl.trip.Triplets
+
 	local := []kv.Pair{
 		{Key: "inputs", Value: strings.Join(tr.Inputs, ",")}, {Key: "outcomes", Value: strings.Join(tr.Outcomes, ",")},
 	}
@@ -203,14 +223,18 @@ func (pl *planner) subsetsTask(subsets []subset) (id string) {
 		if s.rule != nil {
 			rule = s.rule.String()
 		}
+
 		local = append(local, kv.Pair{Key: s.name, Value: rule})
 	}
+
 	if t := pl.exp.Ingest.Table; t != nil && t.Use == "all" {
 		local = append(local, kv.Pair{Key: "weights of pairs", Value: "kept"})
 	}
+
 	if tr.Honest.Base == "gp-refit" {
 		local = append(local, kv.Pair{Key: "base", Value: tr.Honest.Base}, kv.Pair{Key: "form", Value: tr.Honest.Form})
 	}
+
 	id = pl.exp.ID("train", "rows")
 	t := pl.exp.Add(&engine.Task{ID: id, Stage: "train", Version: leftOutVersion, Local: local, Deps: []engine.Dep{dep}})
 	t.Run = func(_ context.Context, j *engine.Job) error {
@@ -218,37 +242,46 @@ func (pl *planner) subsetsTask(subsets []subset) (id string) {
 		if err != nil {
 			return err
 		}
+
 		set, err := Triplets(pl.exp, trip)
 		if err != nil {
 			return err
 		}
+
 		for _, s := range subsets {
 			name := s.name[:strings.LastIndex(s.name, "=")]
 			if s.rule != nil {
 				name = pl.exp.Train.Honest.Groups
 			}
+
 			z, err := trip.Floats(name)
 			if err != nil {
 				return pl.exp.Errorf("train.honest.groups", "%v", err)
 			}
+
 			rows, err := s.rows(trip, z)
 			if err != nil {
 				return fmt.Errorf("choose rows to train on: %w", err)
 			}
+
 			var content any = honest.Numbers(set, rows)
 			if tr.Honest.Base == "gp-refit" {
 				g, err := s.of.grouping.Extend(s.of.values, z)
 				if err != nil {
 					return fmt.Errorf("choose rows to train on: %w", err)
 				}
+
 				content = honest.Learner{Settings: honest.Settings(tr.Honest), Rate: isRate}.ProcessRows(set, g, rows)
 			}
+
 			if err := plan.WriteGob(rowsData, j.Output(s.output()), content); err != nil {
 				return err
 			}
 		}
+
 		return nil
 	}
+
 	return id
 }
 
@@ -266,15 +299,18 @@ func (pl *planner) refitTask(rows string, s subset) {
 		},
 		Deps: []engine.Dep{dep}, Weight: pl.honestWeight(),
 	})
+
 	t.Run = func(ctx context.Context, j *engine.Job) error {
 		var r honest.ProcessRows
 		if err := plan.ReadGob(rowsData, j.Input(dep.Task, dep.Output), &r); err != nil {
 			return err
 		}
+
 		m, err := r.Fit(ctx)
 		if err != nil {
 			return fmt.Errorf("train on %s: %w", s.name, err)
 		}
+
 		return plan.WriteJSON(j.Output(leftOutModel(pl.exp.Train.Honest)), m)
 	}
 }
@@ -292,35 +328,42 @@ func (pl *planner) leftOutTask(rows string, s subset) {
 		{Key: "members", Value: strconv.Itoa(e.Members)},
 		{Key: "seed", Value: strconv.FormatUint(e.Seed, 10)},
 	}
+
 	dep := engine.Dep{Task: rows, Output: s.output()}
 	t := pl.exp.Add(&engine.Task{
 		ID: s.task(pl.exp), Stage: "train", Version: leftOutVersion, Config: cfg, Local: local, Deps: []engine.Dep{dep},
 		Weight: pl.weight() * float64(e.Members),
 	})
+
 	t.Run = func(ctx context.Context, j *engine.Job) error {
 		var d triplets.Set
 		if err := plan.ReadGob(rowsData, j.Input(dep.Task, dep.Output), &d); err != nil {
 			return err
 		}
+
 		dir, err := j.Scratch()
 		if err != nil {
 			return err
 		}
+
 		e := e
 		c, err := stoppedWithin(ctx, pl.exp, j, d, e)
 		if err != nil {
 			return fmt.Errorf("train on %s: %w", s.name, err)
 		}
+
 		k := 0
 		e.Train = func(ctx context.Context, d triplets.Set, seed uint64) (honest.Network, error) {
 			k++
 			c.Seed = seed
 			return trainMember(ctx, j, setOf(d), c, e.Claims, filepath.Join(dir, fmt.Sprintf("member-%d.json", k)))
 		}
+
 		m, err := e.Fit(ctx, d)
 		if err != nil {
 			return fmt.Errorf("train on %s: %w", s.name, err)
 		}
+
 		return plan.WriteJSON(j.Output(leftOutModel(tr.Honest)), m)
 	}
 }
@@ -337,24 +380,30 @@ func trainMember(ctx context.Context, j *engine.Job, set triplets.Set, c train.C
 			j.Note("checkpoint", filepath.Base(path)+" was trained before")
 			return n, nil
 		}
+
 	case !errors.Is(err, fs.ErrNotExist):
 		j.Note("checkpoint", fmt.Sprintf("not used: %v", err))
 	}
+
 	c.Standardise = false // the rows are standardised
 	m, _, err := fit(ctx, j, set, c, train.FitOptions{Single: !pair})
 	if err != nil {
 		return nil, err
 	}
+
 	n := honest.Network(m)
 	if pair {
 		n = honest.PairNetwork{Pair: m}
 	}
+
 	if b, err = json.Marshal(n); err == nil {
 		err = finish(path, b)
 	}
+
 	if err != nil {
 		j.Note("checkpoint", fmt.Sprintf("not written: %v", err)) // only time is lost
 	}
+
 	return n, nil
 }
 
@@ -371,11 +420,13 @@ func finish(path string, b []byte) error {
 	if err := engine.WriteFile(path, b); err != nil {
 		return err
 	}
+
 	err := os.Remove(filepath.Join(filepath.Dir(path), checkpointFile))
 	Saved(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
+
 	return err
 }
 
@@ -388,10 +439,12 @@ func (l *leftOut) calibrate(ctx context.Context, learn honest.Learner, s triplet
 	if err != nil {
 		return nil, nil, err
 	}
+
 	full, err := read(l.full)
 	if err != nil {
 		return nil, nil, err
 	}
+
 	return learn.Retrained(ctx, s, g, full, func(group int) (*honest.Model, error) {
 		k := slices.IndexFunc(l.groups, func(o leftOutGroup) bool { return o.group == group })
 		return read(l.groups[k].subset)

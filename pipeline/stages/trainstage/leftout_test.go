@@ -21,21 +21,27 @@ func TestNewLeftOut(t *testing.T) {
 		for _, h := range l.groups {
 			out = append(out, l.grouping.Names[h.group]+": "+h.name)
 		}
+
 		return out
 	}
+
 	same := newLeftOut(g, values, config.Split{Name: "s", Test: holdout.Values("blades", 3)}, "blades")
+
 	want := []string{"blades=2,4,5", "2: blades=4,5", "4: blades=2,5", "5: blades=2,4"}
 	if got := names(same); !slices.Equal(got, want) {
 		t.Errorf("%q, expected %q", got, want)
 	}
+
 	fast := config.Split{Name: "fast", Test: holdout.Values("rpm", 9000)}
 	other := newLeftOut(g, values, fast, "blades")
 	if got := names(other); len(got) != 5 || got[0] != "fast-blades=2,3,4,5" || got[2] != "3: fast-blades=2,4,5" {
 		t.Errorf("%q", got)
 	}
+
 	trip := &table.Table{Columns: []table.Column{
 		{Name: "blades", Floats: []float64{2, 2, 3, 3, 4}}, {Name: "rpm", Floats: []float64{1000, 9000, 1000, 9000, 1000}},
 	}}
+
 	blades := []float64{2, 2, 3, 3, 4}
 	for _, c := range []struct {
 		s    subset
@@ -45,11 +51,13 @@ func TestNewLeftOut(t *testing.T) {
 			t.Errorf("%s: rows %v, %v, expected %v", c.s.name, got, err, c.want)
 		}
 	}
+
 	// A group that is named by many values keeps a short name.
 	many := make([]float64, 60)
 	for i := range many {
 		many[i] = float64(i) / 7
 	}
+
 	if a, b := subsetName("x", many), subsetName("x", many[1:]); len(a) > 40 || a == b {
 		t.Errorf("%q, %q", a, b)
 	}
@@ -64,6 +72,7 @@ func TestRowGroups(t *testing.T) {
 	if err != nil || !slices.Equal(g.Of, []int{2, 0, 2, 1}) || !slices.Equal(g.Z, []float64{5, 2, 5, 3}) {
 		t.Errorf("%+v, %v", g, err)
 	}
+
 	if _, err := l.grouping.Extend(l.values, []float64{4}); err == nil {
 		t.Error("a value that was not planned was accepted")
 	}
@@ -78,6 +87,7 @@ func TestBlocksAreThoseOfSplits(t *testing.T) {
 	if want := []int{2, 0, 0, 0, 0, 2, 0, 1, 1, 1}; !slices.Equal(g.Of, want) || !slices.Equal(g.Z, z) {
 		t.Errorf("groups %v, expected %v", g.Of, want)
 	}
+
 	for k, s := range holdout.Each("x", values, 3) {
 		for i, v := range z {
 			if s.Holds("x", v) != (g.Of[i] == k) {

@@ -28,6 +28,7 @@ func MethodID(exp plan.Experiment, split, method string, k int) string {
 // on what the network was trained on, and asked at every distinct condition.
 func (pl *planner) methods(s config.Split) {
 	tr := pl.exp.Train
+
 	// The network's own settings matter to the methods made of networks; how its
 	// covariance is sampled, and how its pairs and feedback go, to none.
 	r := pl.all
@@ -59,20 +60,25 @@ func (pl *planner) methodTask(r reads, s config.Split, name string, k int) {
 		{Key: "method", Value: name},
 		{Key: "seed", Value: strconv.FormatUint(seed, 10)},
 	}
+
 	info, _ := baseline.Describe(name)
 	if info.Version > 0 {
 		local = append(local, kv.Pair{Key: "version of the method", Value: strconv.Itoa(info.Version)})
 	}
+
 	deps := []engine.Dep{dep}
 	if info.Closed {
 		r.EarlyStop = nil
 	} else {
 		deps = append(deps, stopDeps(pl.exp, s, k)...)
 	}
+
 	cfg := methodSettings(r, name)
+
 	if info.Members {
 		local = append(local, kv.Pair{Key: "train.members", Value: strconv.Itoa(tr.Members)})
 	}
+
 	t := pl.exp.Add(&engine.Task{
 		ID: MethodID(pl.exp, s.Name, name, k), Stage: "train", Split: s.Name, Version: methodVersion, Config: cfg,
 		Local: local,
@@ -82,40 +88,50 @@ func (pl *planner) methodTask(r reads, s config.Split, name string, k int) {
 			Path:   pl.exp.Published("train", "splits", s.Name, "seed-"+strconv.Itoa(k), name+".arrow"),
 		}},
 	})
+
 	if info.Members {
 		t.Weight *= float64(tr.Members)
 	}
+
 	t.Run = func(ctx context.Context, j *engine.Job) error {
 		_, set, err := readSplit(pl.exp, j, dep, s)
 		if err != nil {
 			return err
 		}
+
 		c := network(pl.exp, 0)
 		if !info.Closed {
 			if c, err = stopped(pl.exp, j, s, k, c); err != nil {
 				return err
 			}
 		}
+
 		m, err := baseline.New(name, baseline.Settings{Config: c, Members: tr.Members})
 		if err != nil {
 			return err
 		}
+
 		start := time.Now()
+
 		p, err := fitMethod(ctx, j, m, set.Of(triplets.Train), seed)
 		if err != nil {
 			return fitError(pl.exp, s, err)
 		}
+
 		fitted := time.Now()
+
 		r, err := p.Predict(ctx, set.Distinct)
 		if err != nil {
 			return err
 		}
+
 		asked := time.Now()
 		out := methodTable(set, r)
 		out.Meta = append(out.Meta, provenance(pl.exp, s, k, cfg, local)...)
 		if err := writeTable(j, MethodArrow, out); err != nil {
 			return err
 		}
+
 		return writeTiming(j, fitted.Sub(start), asked.Sub(fitted))
 	}
 }

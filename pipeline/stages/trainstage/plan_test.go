@@ -15,13 +15,16 @@ import (
 // planned plans the stage for the rotor's triplets.
 func planned(t *testing.T, train string) *stagetest.Experiment {
 	t.Helper()
+
 	b := stagetest.New(t, train, stagetest.Table(rotor))
 	if _, err := Plan(b.Experiment, b.Ing, b.Trip, nil); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := b.Tasks.Plan.Check(); err != nil {
 		t.Fatal(err)
 	}
+
 	return b
 }
 
@@ -32,6 +35,7 @@ func setting(list []kv.Pair, key string) string {
 			return p.Value
 		}
 	}
+
 	return ""
 }
 
@@ -40,22 +44,28 @@ func setting(list []kv.Pair, key string) string {
 func TestPlanTasks(t *testing.T) {
 	b := planned(t, "{inputs: [rpm, blades], seeds: 2, compare: [constant], splits: "+
 		"{two: {test: {blades: 2}}, corner: {test: {blades: 2, rpm: {max: 2000}}}}}")
+
 	var got []string
 	for _, k := range b.Tasks.Plan.Tasks[2:] {
 		got = append(got, k.ID)
+
 		if k.Stage != "train" || k.Experiment != "x" || len(k.Deps) != 1 || k.Deps[0].Task != "x/triplets" {
 			t.Errorf("%s: %+v", k.ID, k)
 		}
+
 		if k.Split != strings.Split(k.ID, "/")[2] {
 			t.Errorf("%s belongs to split %q", k.ID, k.Split)
 		}
+
 		if !strings.HasSuffix(k.ID, "/seed-1") || strings.Contains(k.ID, "constant") {
 			continue
 		}
+
 		var paths []string
 		for _, l := range k.Publish {
 			paths = append(paths, l.Path)
 		}
+
 		dir := "x/splits/" + k.Split + "/seed-1/"
 		want := []string{
 			dir + "model.json", dir + "card.json", dir + "diagnostics.json", dir + "history.arrow", dir + "predictions.arrow",
@@ -64,6 +74,7 @@ func TestPlanTasks(t *testing.T) {
 			t.Errorf("%s publishes %v", k.ID, paths)
 		}
 	}
+
 	want := []string{
 		"x/train/two/seed-0", "x/train/two/seed-1", "x/train/two/constant/seed-0", "x/train/two/constant/seed-1",
 		"x/train/two/honest",
@@ -71,9 +82,11 @@ func TestPlanTasks(t *testing.T) {
 		"x/train/corner/seed-0", "x/train/corner/seed-1", "x/train/corner/constant/seed-0",
 		"x/train/corner/constant/seed-1",
 	}
+
 	if !slices.Equal(got, want) {
 		t.Errorf("%v\nexpected %v", got, want)
 	}
+
 	none := stagetest.New(t, "{inputs: [rpm], splits: {s: {test: {rpm: 1}}}}", nil)
 	none.Train.Inputs = nil
 	if _, err := Plan(none.Experiment, none.Ing, none.Trip, nil); err != nil || len(none.Tasks.Plan.Tasks) != 0 {
@@ -89,11 +102,13 @@ func TestSeeds(t *testing.T) {
 		"x/train/s/seed-0": "6205285904651141920", "x/train/s/seed-1": "6205287004162770131",
 		"x/train/s/constant/seed-0": "12486845637608496021",
 	}
+
 	for _, k := range b.Tasks.Plan.Tasks {
 		if w, ok := want[k.ID]; ok && setting(k.Local, "seed") != w {
 			t.Errorf("%s: seed %s, expected %s", k.ID, setting(k.Local, "seed"), w)
 		}
 	}
+
 	if got := estimateSeed(b.Experiment, 1); got != 17998474354917059471 {
 		t.Errorf("seed of the estimate %d", got)
 	}
@@ -117,8 +132,10 @@ func TestKeys(t *testing.T) {
 				out += kind[id]
 			}
 		}
+
 		return out
 	}
+
 	for _, c := range []struct{ old, change, want string }{
 		{"epochs: 50", "epochs: 51", "men"},
 		{"dropout: 0.1", "dropout: 0.2", "men"},
@@ -140,11 +157,13 @@ func TestKeys(t *testing.T) {
 		if !strings.Contains(base, c.old) {
 			t.Fatal(c.old)
 		}
+
 		after := planned(t, strings.Replace(base, c.old, c.change, 1)).Keys()
 		if got := changed(after); got != c.want {
 			t.Errorf("%q: tasks %q change, expected %q", c.change, got, c.want)
 		}
 	}
+
 	for _, c := range []struct {
 		what   string
 		change func(*stagetest.Experiment)
@@ -157,9 +176,11 @@ func TestKeys(t *testing.T) {
 	} {
 		b := stagetest.New(t, base, stagetest.Table(rotor))
 		c.change(b)
+
 		if _, err := Plan(b.Experiment, b.Ing, b.Trip, nil); err != nil {
 			t.Fatal(err)
 		}
+
 		if got := changed(b.Keys()); got != c.want {
 			t.Errorf("%s: tasks %q change, expected %q", c.what, got, c.want)
 		}
@@ -174,6 +195,7 @@ func TestJointVersion(t *testing.T) {
 		"x/train/s/joint-full/seed-0", "x/train/s/joint-full/seed-0/left-out", "x/train/s/joint/seed-0",
 		"x/train/s/joint/seed-0/left-out",
 	}
+
 	own := append(slices.Clone(methods), "x/train/s/pair/seed-0/left-out", "x/train/s/seed-0")
 	for head, want := range map[string][]string{
 		"": methods, ", head: joint": own, ", head: joint-full": own, ", head: binned": methods,
@@ -183,13 +205,16 @@ func TestJointVersion(t *testing.T) {
 			return planned(t, "{inputs: [rpm, blades], seeds: 1, compare: [ensemble, joint, joint-full], "+
 				"model: {dropout: 0.1"+head+"}, honest: {methods: true}, splits: {s: {test: {blades: 2}}}}").Keys()
 		}
+
 		before, after := keys("1"), keys("2")
+
 		var got []string
 		for _, id := range slices.Sorted(maps.Keys(before)) {
 			if after[id] != before[id] {
 				got = append(got, id)
 			}
 		}
+
 		if !slices.Equal(got, want) {
 			t.Errorf("%q: tasks %q change, expected %q", head, got, want)
 		}
@@ -200,10 +225,12 @@ func TestJointVersion(t *testing.T) {
 func TestPlanTwice(t *testing.T) {
 	b := planned(t, "{inputs: [rpm], seeds: 1, compare: [constant], splits: {s: {test: {blades: 2}}}}")
 	first := b.Keys()
+
 	b.Tasks.Plan.Tasks = b.Tasks.Plan.Tasks[:2]
 	if _, err := Plan(b.Experiment, b.Ing, b.Trip, nil); err != nil {
 		t.Fatal(err)
 	}
+
 	if !maps.Equal(first, b.Keys()) {
 		t.Error("the second plan has other keys")
 	}
@@ -217,17 +244,22 @@ func TestExtraSplits(t *testing.T) {
 		{Name: "alpha_deg=3", Test: holdout.Values("alpha_deg", 3)}, // another experiment's
 		{Name: "two", Test: holdout.Values("blades", 2)},
 	}
+
 	before := b.Train.Splits
+
 	r, err := Plan(b.Experiment, b.Ing, b.Trip, asked)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if got := names(r.Splits); got != "two: blades = 2; rpm=5000: rpm = 5000" {
 		t.Error(got)
 	}
+
 	if !slices.Equal(r.Fits, []bool{true, false, true}) || len(before) != 1 {
 		t.Errorf("%v, %v", r.Fits, before)
 	}
+
 	if b.Tasks.Plan.Tasks[4].ID != "x/train/rpm=5000/seed-0" {
 		t.Errorf("task %s", b.Tasks.Plan.Tasks[4].ID)
 	}
@@ -237,10 +269,12 @@ func TestExtraSplits(t *testing.T) {
 func TestWeight(t *testing.T) {
 	b := planned(t, "{inputs: [rpm], seeds: 1, members: 7, compare: [constant, ensemble], "+
 		"splits: {s: {test: {blades: 2}}}}")
+
 	weight := map[string]float64{}
 	for _, k := range b.Tasks.Plan.Tasks {
 		weight[k.ID] = k.Weight
 	}
+
 	one := weight["x/train/s/seed-0"]
 	if !(one > 0) || weight["x/train/s/constant/seed-0"] != one || weight["x/train/s/ensemble/seed-0"] != 7*one {
 		t.Error(weight)

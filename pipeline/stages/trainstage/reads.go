@@ -21,7 +21,7 @@ type reads struct {
 	Outcomes []string `key:"outcomes"`
 	train.Config
 	Estimate    *train.EstimateOptions `key:"estimate"`
-	Calibration float64                `key:"calibration" omit:"zero"` // the share; the kinds are learned of what is set aside
+	Calibration float64                `key:"calibration" omit:"zero"` // the share; kinds are learned of what is set aside
 	EarlyStop   *config.EarlyStop      `key:"early_stopping"`
 
 	kernels         string
@@ -36,9 +36,11 @@ func readsOf(exp plan.Experiment) reads {
 		Inputs: tr.Inputs, Outcomes: tr.Outcomes, Config: tr.Config, Estimate: &tr.Estimate,
 		Calibration: tr.Calibration.Share, kernels: exp.Program.Kernels, couples: exp.DSP.Couples,
 	}
+
 	if tr.EarlyStop.On != "" {
 		r.EarlyStop = &tr.EarlyStop
 	}
+
 	if t := exp.Ingest.Table; t != nil {
 		r.weighted = t.Use == "all"
 	}
@@ -52,11 +54,13 @@ func (r reads) settings() []kv.Pair {
 	if r.single {
 		leave = []string{"pairs"}
 	}
+
 	out := append(config.Flatten("train", r, leave...), kv.Pair{Key: "kernels", Value: r.kernels},
 		kv.Pair{Key: "dsp.couples", Value: strconv.FormatBool(r.couples)})
 	if r.Head == train.Joint || r.Head == train.JointFull {
 		out = append(out, jointVersion)
 	}
+
 	if r.weighted {
 		out = append(out, kv.Pair{Key: "weights of pairs", Value: "loss, scale, R², e"})
 	}

@@ -37,30 +37,37 @@ func observed(j *engine.Job, set triplets.Set, epochs int, data string) train.Fi
 	if set.Part != nil {
 		rows = set.RowsOf(triplets.Test)
 	}
+
 	if n := len(rows); n > heldOutRows {
 		for i := range heldOutRows {
 			rows[i] = rows[i*n/heldOutRows]
 		}
 		rows = rows[:heldOutRows]
 	}
+
 	every := (epochs + reportLines - 1) / reportLines
 	if n := len(rows); n > 0 {
 		trained := len(set.RowsOf(triplets.Train))
 		every = max((epochs+heldOutLines-1)/heldOutLines, (heldOutShare*n+trained-1)/max(1, trained))
 		every = min(every, max(1, epochs/leastLines))
 	}
+
 	last := time.Now()
+
 	return train.FitOptions{
 		HeldOut: set.Select(rows), HeldOutEvery: every,
 		Hook: func(e train.Epoch) {
 			if e.Epoch%every != 0 || time.Since(last) < ReportEvery {
 				return
 			}
+
 			last = time.Now()
+
 			r := epochReport{Epoch: e.Epoch, Of: epochs, Loss: e.Loss, Data: data}
 			if e.Judged {
 				r.HeldOut = &e.HeldOut
 			}
+
 			j.Report(r)
 		},
 	}

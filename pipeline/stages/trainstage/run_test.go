@@ -29,14 +29,17 @@ const small = "{inputs: [x], seeds: 2, calibration: 0.2, model: {hidden: [8]}, o
 // made plans the stage and makes its tasks.
 func made(t *testing.T, train string, tab *table.Table) (*stagetest.Experiment, func(task, output string) string) {
 	t.Helper()
+
 	b := stagetest.New(t, train, tab)
 	if _, err := Plan(b.Experiment, b.Ing, b.Trip, nil); err != nil {
 		t.Fatal(err)
 	}
+
 	output, err := b.Run(context.Background(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return b, output
 }
 
@@ -51,6 +54,7 @@ func TestTrainTask(t *testing.T) {
 		pred.Get("kernels") != "portable" || pred.Get("samples") != "16" {
 		t.Errorf("%d rows, %v", pred.Rows(), pred.Meta)
 	}
+
 	x, part := stagetest.Floats(t, pred, "x"), pred.Column("set").Strings
 	y1, y2 := stagetest.Floats(t, pred, "y_1"), stagetest.Floats(t, pred, "y_2")
 	mu, variance := stagetest.Floats(t, pred, "y_mu"), stagetest.Floats(t, pred, "y_var")
@@ -60,10 +64,12 @@ func TestTrainTask(t *testing.T) {
 	if err := plan.ReadJSON(output(id, "model.json"), &m); err != nil {
 		t.Fatal(err)
 	}
+
 	est, err := m.Estimate(context.Background(), x, train.EstimateOptions{Samples: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	scale := m.OutcomeScale()
 	for i := range x {
 		s := scale.Std[0]
@@ -72,13 +78,16 @@ func TestTrainTask(t *testing.T) {
 			t.Fatalf("row %d: the model gives %g, the table %g", i, scale.Mean[0]+s*est.Mu[i], mu[i])
 		}
 	}
+
 	// The model's scale is that of the training part.
 	var trained []float64
+
 	var factor, rows float64
 	for i, p := range part {
 		if want := x[i] >= 4; (p == "test") != want {
 			t.Fatalf("row %d at %g is %s", i, x[i], p)
 		}
+
 		switch p {
 		case "train":
 			trained = append(trained, y1[i], y2[i])
@@ -88,29 +97,36 @@ func TestTrainTask(t *testing.T) {
 			rows++
 		}
 	}
+
 	want := triplets.ScaleOf(1, trained)
 	if math.Abs(scale.Mean[0]-want.Mean[0]) > 1e-9 || math.Abs(scale.Std[0]-want.Std[0]) > 1e-9 {
 		t.Errorf("scale %+v, expected %+v", scale, want)
 	}
+
 	var r score.Recalibration
 	if err := plan.ReadJSON(output(id, CalibrationJSON), &r); err != nil {
 		t.Fatal(err)
 	}
+
 	if r.Rows != int(rows) || math.Abs(r.Outcomes[0].TotalFactor-factor/rows) > 1e-9*factor/rows {
 		t.Errorf("%d rows, factor %g; expected %g rows, %g", r.Rows, r.Outcomes[0].TotalFactor, rows, factor/rows)
 	}
+
 	epochs := stagetest.Read(t, output(id, "history.arrow")).Column("epoch").Ints
 	if len(epochs) != 20 || epochs[19] != 20 {
 		t.Errorf("epochs %v", epochs)
 	}
+
 	var c Card
 	if err := plan.ReadJSON(output(id, cardJSON), &c); err != nil || c.Triplets != len(trained)/2 || c.Seed != 1 {
 		t.Errorf("%+v, %v", c, err)
 	}
+
 	var time Timing
 	if err := plan.ReadJSON(output(id, TimingJSON), &time); err != nil || !(time.Fit > 0) || !(time.Predict > 0) {
 		t.Errorf("%+v, %v", time, err)
 	}
+
 	// The seeds differ.
 	other := stagetest.Read(t, output(TrainID(b.Experiment, "high", 0), "predictions.arrow"))
 	if stagetest.Floats(t, other, "y_mu")[0] == mu[0] {
@@ -129,6 +145,7 @@ func TestMethodTask(t *testing.T) {
 	if got.Rows() != 5 || got.Get("seed") != "0" || got.Get("split") != "s" {
 		t.Errorf("%d rows, %v", got.Rows(), got.Meta)
 	}
+
 	// 10, 11, 30, 33, 40, 44: mean 28, squares about it 1042; row means 10.5, 31.5, 42,
 	// squares about 28 of 17.5² + 3.5² + 14² = 514.5.
 	epistemic := 514.5 / 3 / 2
@@ -144,10 +161,12 @@ func TestMethodTask(t *testing.T) {
 // The same plan gives the same bytes in another folder, run another time.
 func TestSameBytes(t *testing.T) {
 	b, first := made(t, small, stagetest.Wave())
+
 	_, second := made(t, small, stagetest.Wave())
 	for _, o := range []string{"model.json", FlagsJSON, "history.arrow", "predictions.arrow", CalibrationJSON} {
 		id := TrainID(b.Experiment, "high", 0)
 		one, err1 := os.ReadFile(first(id, o))
+
 		two, err2 := os.ReadFile(second(id, o))
 		if err1 != nil || err2 != nil || !bytes.Equal(one, two) {
 			t.Errorf("%s differs (%v, %v)", o, err1, err2)
@@ -181,22 +200,27 @@ func interrupted(t *testing.T, section string) {
 	if _, err := Plan(again.Experiment, again.Ing, again.Trip, nil); err != nil {
 		t.Fatal(err)
 	}
+
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	defer func(saved func(string)) { Saved = saved }(Saved)
 	Saved = func(string) { cancel() }
+
 	if _, err := again.Run(ctx, nil); err == nil {
 		t.Fatal("the training was not interrupted")
 	}
+
 	var note string
 	output, err = again.Run(context.Background(), func(e engine.Event) { note += e.Note })
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	resumed, err := os.ReadFile(output(id, "model.json"))
 	if err != nil || !bytes.Equal(whole, resumed) {
 		t.Errorf("the resumed training gives another model (%v)", err)
 	}
+
 	if !strings.Contains(note, "went on after ") || !strings.Contains(note, " of 12 epochs") {
 		t.Errorf("notes: %q", note)
 	}
@@ -231,6 +255,7 @@ func TestTaskErrors(t *testing.T) {
 		if _, err := Plan(b.Experiment, b.Ing, b.Trip, nil); err != nil {
 			t.Fatal(err)
 		}
+
 		_, err := b.Run(context.Background(), nil)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s:\n%v\nexpected %s", c.train, err, c.want)
@@ -246,6 +271,7 @@ func TestFitError(t *testing.T) {
 	if !strings.Contains(err.Error(), `experiments.x.train.inputs: "blades" is constant (2)`) {
 		t.Error(err)
 	}
+
 	other := json.Unmarshal([]byte("{"), new(int))
 	if fitError(b.Experiment, s, other) != other {
 		t.Error("another error was changed")

@@ -25,9 +25,11 @@ func Outcomes(exp plan.Experiment, t *table.Table) ([]string, error) {
 				"%q is not an outcome of this experiment, which has %v%s", o, all, spelling.DidYouMean(o, all))
 		}
 	}
+
 	if len(chosen) > 0 {
 		return chosen, nil
 	}
+
 	return all, nil
 }
 
@@ -36,13 +38,16 @@ func Events(exp plan.Experiment, outcomes []string) (out []*derive.Event, err er
 	if chosen := exp.Train.Outcomes; len(chosen) > 0 {
 		outcomes = chosen
 	}
+
 	for _, d := range exp.Train.Events {
 		e, err := derive.NewEvent(derive.Definition{Name: d.Name, Text: d.Value}, outcomes)
 		if err != nil {
 			return nil, exp.Errorf("train.events."+d.Name, "%v", err)
 		}
+
 		out = append(out, e)
 	}
+
 	return out, nil
 }
 
@@ -52,11 +57,14 @@ func Triplets(exp plan.Experiment, t *table.Table) (triplets.Set, error) {
 	if err != nil {
 		return triplets.Set{}, err
 	}
+
 	if _, err := Events(exp, outcomes); err != nil {
 		return triplets.Set{}, err // before any training
 	}
+
 	set, err := plan.Triplets(t, exp.Train.Inputs, outcomes)
 	set.Couples = exp.DSP.Couples
+
 	return set, err
 }
 
@@ -67,11 +75,14 @@ func Split(exp plan.Experiment, set triplets.Set, t *table.Table, s config.Split
 	if err != nil {
 		return set, fmt.Errorf("read triplets: %w", err)
 	}
+
 	set.Part = slices.Repeat([]triplets.Part{triplets.Train}, set.N)
+
 	test := rowsWith(held, true)
 	for _, i := range test {
 		set.Part[i] = triplets.Test
 	}
+
 	at := "train.splits." + s.Name
 	switch {
 	case s.Final():
@@ -82,14 +93,17 @@ func Split(exp plan.Experiment, set triplets.Set, t *table.Table, s config.Split
 		return set, exp.Errorf(at, "%s holds for all %d triplets: the training set would be empty; hold out less",
 			s.Test, set.N)
 	}
+
 	if err := setAside(exp, &set, at); err != nil {
 		return set, err
 	}
+
 	set.Scale = triplets.Identity(set.Out)
 	if exp.Train.Standardise {
 		train := set.Of(triplets.Train)
 		set.Scale = train.OutcomeScale()
 	}
+
 	return set, nil
 }
 
@@ -100,10 +114,12 @@ func setAside(exp plan.Experiment, s *triplets.Set, at string) error {
 	if share == 0 {
 		return nil
 	}
+
 	runs := map[string]bool{}
 	for _, i := range s.RowsOf(triplets.Train) {
 		runs[s.Runs[s.Run[i]]] = true
 	}
+
 	stream := strconv.FormatUint(exp.Train.Seed, 10) + "\x00calibration"
 	aside := holdout.Draw(stream, slices.Collect(maps.Keys(runs)), share)
 	if len(aside) == len(runs) {
@@ -116,5 +132,6 @@ func setAside(exp plan.Experiment, s *triplets.Set, at string) error {
 			s.Part[i] = triplets.Calibration
 		}
 	}
+
 	return nil
 }

@@ -34,6 +34,7 @@ func splitBy(t *testing.T, tab *table.Table, train, rule string) (triplets.Set, 
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return Split(b.Experiment, set, tab, b.Train.Splits[0])
 }
 
@@ -64,13 +65,16 @@ func TestSplitRules(t *testing.T) {
 			}
 			continue
 		}
+
 		if err != nil {
 			t.Errorf("%s: %v", c.rule, err)
 			continue
 		}
+
 		if got := set.RowsOf(triplets.Test); !slices.Equal(got, c.test) {
 			t.Errorf("%s: rows %v are held out, expected %v", c.rule, got, c.test)
 		}
+
 		if n := len(set.RowsOf(triplets.Train)); n != 6-len(c.test) {
 			t.Errorf("%s: %d rows of training", c.rule, n)
 		}
@@ -84,10 +88,12 @@ func TestSplitRandom(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	_, set, err := SplitTable(b.Experiment, stagetest.Table(rotor), planned.Splits[0])
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	held, rest := set.Of(triplets.Test).Values(0), set.Of(triplets.Train).Values(0)
 	if len(held) != 2 || len(rest) != 1 || slices.Contains(held, rest[0]) {
 		t.Errorf("%v of 2, 3 and 4 blades are held out, %v trained on", held, rest)
@@ -103,16 +109,20 @@ func TestSplitScale(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if set.Scale.Mean[0] != 28 || math.Abs(set.Scale.Std[0]-math.Sqrt(1042.0/6)) > 1e-12 {
 		t.Errorf("%+v", set.Scale)
 	}
+
 	own := strings.Replace(rotorTrain, "seeds: 1", "seeds: 1, standardise: false", 1)
 	if set, err = splitBy(t, tab, own, "{blades: {min: 3}}"); err != nil {
 		t.Fatal(err)
 	}
+
 	if set.Scale.Mean[0] != 0 || set.Scale.Std[0] != 1 {
 		t.Errorf("without standardise: %+v", set.Scale)
 	}
+
 	if !slices.Equal(set.Of(triplets.Test).Y2, []float64{22, 55, 66}) {
 		t.Errorf("the test part has %v", set.Of(triplets.Test).Y2)
 	}
@@ -134,15 +144,19 @@ func TestSplitEmptySide(t *testing.T) {
 			t.Errorf("%s:\n%v\nexpected %q", c.rule, err, c.want)
 		}
 	}
+
 	var many strings.Builder
 	many.WriteString("run recording rpm[1/min] blades y_1[dB] y_2[dB]\n")
+
 	for i := range 13 {
 		fmt.Fprintf(&many, "r r %d 2 1 2\n", 100*i)
 	}
+
 	_, err := splitBy(t, stagetest.Table(many.String()), rotorTrain, "{rpm: 7}")
 	if err == nil || !strings.Contains(err.Error(), "; rpm lies in 0 … 1200") {
 		t.Error(err)
 	}
+
 	if _, err := splitBy(t, tab, rotorTrain, "{pitch: 7}"); err == nil || !strings.Contains(err.Error(), "pitch") {
 		t.Errorf("a condition that is not in the table: %v", err)
 	}
@@ -155,15 +169,18 @@ func TestSplitEmptySide(t *testing.T) {
 func TestCalibrationRuns(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("run recording rpm[1/min] blades y_1[dB] y_2[dB]\n")
+
 	for _, r := range "abcdefgh" {
 		blades := 2
 		if r == 'b' || r == 'f' {
 			blades = 3
 		}
+
 		for k := range 3 {
 			fmt.Fprintf(&text, "%c %c#%d %d %d %d %d\n", r, r, k, 1000*k, blades, r, r+1)
 		}
 	}
+
 	tab := stagetest.Table(text.String())
 	for _, c := range []struct {
 		share float64
@@ -178,10 +195,12 @@ func TestCalibrationRuns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		rows := map[string]int{}
 		for _, i := range set.RowsOf(triplets.Calibration) {
 			rows[set.Runs[set.Run[i]]]++
 		}
+
 		var got []string
 		for r, n := range rows {
 			got = append(got, r)
@@ -189,22 +208,28 @@ func TestCalibrationRuns(t *testing.T) {
 				t.Errorf("%g: %d of 3 rows of run %s are set aside", c.share, n, r)
 			}
 		}
+
 		slices.Sort(got)
+
 		if strings.Join(got, "") != c.want {
 			t.Errorf("share %g, seed %d: runs %v, expected %s", c.share, c.seed, got, c.want)
 		}
+
 		if n := len(set.RowsOf(triplets.Test)); n != 6 {
 			t.Errorf("share %g: %d rows of 6 are held out", c.share, n)
 		}
+
 		// The scale is that of the rows trained on.
 		train := set.Of(triplets.Train)
 		if want := triplets.ScaleOf(1, train.Y1, train.Y2); set.Scale.Mean[0] != want.Mean[0] {
 			t.Errorf("share %g: mean %g, expected %g", c.share, set.Scale.Mean[0], want.Mean[0])
 		}
 	}
+
 	// Of one run nothing remains.
 	section := strings.Replace(rotorTrain, "seeds: 1", "seeds: 1, calibration: 0.5", 1)
 	_, err := splitBy(t, stagetest.Table(rotor), section, "{rpm: {min: 2000}}")
+
 	want := "experiments.x.train.calibration: 0.5 of the 1 training runs leaves none"
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Error(err)
@@ -217,6 +242,7 @@ func TestOutcomesChosen(t *testing.T) {
 run recording rpm lift_1[N] lift_2[N] drag_1[N] drag_2[N]
 a   a         1   10        11        1         2
 b   b         2   20        21        3         4`)
+
 	for _, c := range []struct {
 		outcomes string
 		want     []string
@@ -237,13 +263,16 @@ b   b         2   20        21        3         4`)
 			}
 			continue
 		}
+
 		if err != nil || !slices.Equal(set.OutcomeNames(), c.want) || !slices.Equal(set.Y2, c.y2) {
 			t.Errorf("outcomes%s: %v, %v, %v", c.outcomes, set.OutcomeNames(), set.Y2, err)
 		}
+
 		if set.Outcomes[0].Unit != "N" || set.Couples {
 			t.Errorf("%+v, couples %v", set.Outcomes, set.Couples)
 		}
 	}
+
 	b := stagetest.New(t, "{inputs: [rpm], splits: {s: {test: {rpm: 1}}}}", tab)
 	b.DSP.Couples = true
 	if set, err := Triplets(b.Experiment, tab); err != nil || !set.Couples {
@@ -262,14 +291,17 @@ func known(t *testing.T, train string, conditions []string, rows ...[]float64) *
 		for k, v := range r {
 			c[conditions[k]] = v
 		}
+
 		b.Ing.Known = append(b.Ing.Known, c)
 	}
+
 	return b
 }
 
 // Splits and inputs that cannot work are reported while planning, at their place.
 func TestCheckSplits(t *testing.T) {
 	conditions := []string{"rpm", "blades"}
+
 	rows := [][]float64{{1000, 2}, {2000, 2}, {3000, 2}, {1000, 3}}
 	for _, c := range []struct{ train, want string }{
 		{"{inputs: [rpm], splits: {s: {test: {blades: 3}}}}", ""},
@@ -290,12 +322,15 @@ func TestCheckSplits(t *testing.T) {
 			t.Errorf("%s:\n%v\nexpected %s", c.train, err, c.want)
 		}
 	}
+
 	// A condition that only the files state, such as a measured speed, is not judged.
 	b := known(t, "{inputs: [rpm], splits: {s: {test: {blades: 9}}}}", conditions, rows...)
 	delete(b.Ing.Known[2], "blades")
+
 	if err := checked(b); err != nil {
 		t.Error(err)
 	}
+
 	if err := checked(known(t, "{inputs: [rpm], splits: {s: {test: {blades: 9}}}}", conditions)); err != nil {
 		t.Error("nothing is known before the files are read:", err)
 	}
@@ -310,9 +345,11 @@ func TestCheckBatch(t *testing.T) {
 		`expected up to 31 triplets, which the training set of split "s" has, found 32`) {
 		t.Error(err)
 	}
+
 	if err := checkBatch(b.Experiment, s, 32); err != nil {
 		t.Error(err)
 	}
+
 	silent := stagetest.New(t, "{inputs: [rpm], splits: {s: {test: {rpm: 1}}}}", nil)
 	if err := checkBatch(silent.Experiment, s, 5); err != nil {
 		t.Errorf("the default batch of %d: %v", silent.Train.Optimizer.Batch, err)

@@ -52,6 +52,7 @@ func (pl *planner) stopTask(s config.Split, k int) {
 	if tr.EarlyStop.On == "" {
 		return
 	}
+
 	r := pl.all
 	r.Estimate = nil
 	cfg := r.settings()
@@ -62,10 +63,12 @@ func (pl *planner) stopTask(s config.Split, k int) {
 		{Key: "seed", Value: strconv.FormatUint(seed, 10)},
 		{Key: "inner group", Value: strconv.Itoa(k)},
 	}
+
 	t := pl.exp.Add(&engine.Task{
 		ID: StoppingID(pl.exp, s.Name, k), Stage: "train", Split: s.Name, Version: stoppingVersion, Config: cfg, Local: local,
 		Deps: []engine.Dep{dep}, Weight: pl.weight(),
 	})
+
 	dir := pl.exp.Published("train", "splits", s.Name, "seed-"+strconv.Itoa(k))
 	t.Publish = []engine.Link{{Output: StoppingArrow, Path: filepath.Join(dir, StoppingArrow)}}
 	t.Run = func(ctx context.Context, j *engine.Job) error {
@@ -73,12 +76,15 @@ func (pl *planner) stopTask(s config.Split, k int) {
 		if err != nil {
 			return err
 		}
+
 		history, group, err := validate(ctx, pl.exp, j, set.Of(triplets.Train), network(pl.exp, seed), k, false)
 		if err != nil {
 			return err
 		}
+
 		h := stoppingTable(history)
 		h.Meta = append(provenance(pl.exp, s, k, cfg, local), kv.Pair{Key: "inner_group", Value: group})
+
 		return writeTable(j, StoppingArrow, h)
 	}
 }
@@ -90,6 +96,7 @@ func stoppingTable(history []train.Epoch) *table.Table {
 		plan.Cell(t, "loss", "", "mean training loss of the epoch, with dropout", e.Loss)
 		plan.Cell(t, ValidationLoss, "", "mean loss of the inner group after the epoch, without dropout", judgedLoss(e))
 	}
+
 	return t
 }
 
@@ -98,15 +105,19 @@ func stopped(exp plan.Experiment, j *engine.Job, s config.Split, k int, c train.
 	if exp.Train.EarlyStop.On == "" {
 		return c, nil
 	}
+
 	t, err := table.Read(j.Input(StoppingID(exp, s.Name, k), StoppingArrow))
 	if err != nil {
 		return c, err
 	}
+
 	losses, err := t.Floats(ValidationLoss)
 	if err != nil {
 		return c, fmt.Errorf("read %s: %w", StoppingArrow, err)
 	}
+
 	c.Stop = lowest(losses)
+
 	return c, nil
 }
 
@@ -118,6 +129,7 @@ func lowest(values []float64) int {
 			at, low = i+1, v
 		}
 	}
+
 	return at
 }
 
@@ -130,10 +142,12 @@ func stoppedWithin(ctx context.Context, exp plan.Experiment, j *engine.Job, d tr
 	if exp.Train.EarlyStop.On == "" {
 		return c, nil
 	}
+
 	dir, err := j.Scratch()
 	if err != nil {
 		return c, err
 	}
+
 	path := filepath.Join(dir, "epochs") // of an interrupted run
 	if text, err := os.ReadFile(path); err == nil {
 		if n, err := strconv.Atoi(string(text)); err == nil && n > 0 && n <= c.Epochs {
@@ -141,16 +155,19 @@ func stoppedWithin(ctx context.Context, exp plan.Experiment, j *engine.Job, d tr
 			return c, nil
 		}
 	}
+
 	standardised := c
 	standardised.Standardise = true // as the ensemble does with its rows
 	history, _, err := validate(ctx, exp, j, setOf(d), standardised, 0, !e.Claims)
 	if err != nil {
 		return c, err
 	}
+
 	c.Stop = train.Best(history)
 	if err := finish(path, []byte(strconv.Itoa(c.Stop))); err != nil {
 		j.Note("checkpoint", fmt.Sprintf("not written: %v", err)) // only time is lost
 	}
+
 	return c, nil
 }
 
@@ -165,14 +182,17 @@ func validate(ctx context.Context, exp plan.Experiment, j *engine.Job, data trip
 	for i := range z {
 		z[i] = data.X[i*data.In+input]
 	}
+
 	g := honest.Learner{Condition: e.On}.Grouping(z)
 	name := func(group int) string { return e.On + " = " + g.Names[group] }
 	if len(g.Names) < 2 {
 		return nil, "", exp.Errorf(at+".on", "expected a condition of 2 values and more in every training set, found %s: "+
 			"there is no group to leave out", name(0))
 	}
+
 	rng := rand.New(rand.NewPCG(plan.SeedOf(exp.Train.Seed, "early stopping", e.On), 0))
 	inner := rng.Perm(len(g.Names))[k%len(g.Names)]
+
 	var rest, held []int
 	for i, of := range g.Of {
 		if of == inner {
@@ -181,21 +201,25 @@ func validate(ctx context.Context, exp plan.Experiment, j *engine.Job, data trip
 			rest = append(rest, i)
 		}
 	}
+
 	columns := honest.VaryingInputs(data.X, data.In, rest)
 	if len(columns) == 0 {
 		return nil, "", exp.Errorf(at+".on", "no input varies in the training set without %s: use another condition",
 			name(inner))
 	}
+
 	_, history, err = fit(ctx, j, onlyInputs(data.Select(rest), columns), c, train.FitOptions{
 		HeldOut: onlyInputs(data.Select(held), columns), HeldOutEvery: 1, Patience: e.Patience, Single: single,
 	})
 	if err != nil {
 		return nil, "", fmt.Errorf("train without %s for early stopping: %w", name(inner), err)
 	}
+
 	if train.Best(history) == 0 {
 		return nil, "", exp.Errorf(at, "the loss on %s was no number after any epoch: lower the learning rate, or leave "+
 			"early stopping out", name(inner))
 	}
+
 	return history, name(inner), nil
 }
 
@@ -207,6 +231,8 @@ func onlyInputs(s triplets.Set, columns []int) triplets.Set {
 			x = append(x, s.X[i*s.In+j])
 		}
 	}
+
 	s.X, s.In = x, len(columns)
+
 	return s
 }

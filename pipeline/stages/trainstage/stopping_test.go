@@ -28,6 +28,7 @@ func TestEarlyStopping(t *testing.T) {
 	tab := stagetest.Wave()
 	b, output := made(t, stopping, tab)
 	z := stagetest.Floats(t, tab, "x")
+
 	var groups []string
 	for k := range 2 {
 		got := stagetest.Read(t, output(StoppingID(b.Experiment, "high", k), StoppingArrow))
@@ -39,7 +40,9 @@ func TestEarlyStopping(t *testing.T) {
 		if err := plan.ReadJSON(output(TrainID(b.Experiment, "high", k), "model.json"), &m); err != nil {
 			t.Fatal(err)
 		}
+
 		best := slices.Index(losses, slices.Min(losses)) + 1
+
 		rows := stagetest.Read(t, output(TrainID(b.Experiment, "high", k), "history.arrow")).Rows()
 		if m.Config.Stop != best || m.Config.Epochs != 200 || rows != best || len(losses) != best+10 {
 			t.Errorf("seed %d: %d epochs of %d, %d rows; lowest loss at %d of %d", k, m.Config.Stop, m.Config.Epochs, rows, best,
@@ -53,31 +56,39 @@ func TestEarlyStopping(t *testing.T) {
 				low = append(low, v)
 			}
 		}
+
 		g := honest.ByBlock("x", low, honest.DefaultBlocks)
 		if distinct := len(slices.Compact(slices.Sorted(slices.Values(low)))); distinct <= 40 {
 			g = honest.ByValue("x", low, 0)
 		}
+
 		of := slices.Index(g.Names, strings.TrimPrefix(name, "x = "))
 		if of < 0 {
 			t.Fatalf("inner group %q is none of %q", name, g.Names)
 		}
+
 		set, err := plan.Triplets(tab, []string{"x"}, []string{"y"})
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		var rest, held []int
+
 		n := 0
 		for i, v := range z {
 			if v >= 4 {
 				continue
 			}
+
 			if g.Of[n] == of {
 				held = append(held, i)
 			} else {
 				rest = append(rest, i)
 			}
+
 			n++
 		}
+
 		c := m.Config
 		c.Stop = 0
 		_, history, err := train.FitWith(context.Background(), set.Select(rest), c,
@@ -85,20 +96,24 @@ func TestEarlyStopping(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		for i, v := range losses {
 			if v != history[i].HeldOut {
 				t.Fatalf("seed %d, epoch %d: loss on %s %g, expected %g", k, i+1, name, v, history[i].HeldOut)
 			}
 		}
 	}
+
 	if groups[0] == groups[1] {
 		t.Errorf("both seeds leave out %s", groups[0])
 	}
+
 	for _, task := range b.Tasks.Plan.Tasks {
 		needs := false
 		for _, d := range task.Deps {
 			needs = needs || d.Output == StoppingArrow
 		}
+
 		if want := strings.Contains(task.ID, "ensemble") || task.ID == TrainID(b.Experiment, "high", 0) ||
 			task.ID == TrainID(b.Experiment, "high", 1); needs != want {
 			t.Errorf("%s needs the number of epochs: %v", task.ID, needs)
@@ -118,23 +133,29 @@ func TestTestPartStaysOut(t *testing.T) {
 				other.Column("y_2").Floats[i] += 1e5
 			}
 		}
+
 		b, one := made(t, section, stagetest.Wave())
 		_, two := made(t, section, other)
 		same := func(task, name string) bool {
 			x, err1 := os.ReadFile(one(task, name))
+
 			y, err2 := os.ReadFile(two(task, name))
 			if err := errors.Join(err1, err2); err != nil {
 				t.Fatal(err)
 			}
+
 			return bytes.Equal(x, y)
 		}
+
 		for k := range 2 {
 			if !same(TrainID(b.Experiment, "high", k), "model.json") {
 				t.Errorf("seed %d: the model differs", k)
 			}
+
 			if section == stopping && !same(StoppingID(b.Experiment, "high", k), StoppingArrow) {
 				t.Errorf("seed %d: the number of epochs may differ", k)
 			}
+
 			if same(TrainID(b.Experiment, "high", k), "history.arrow") {
 				t.Errorf("seed %d: the held-out loss is the same of other outcomes", k)
 			}
@@ -163,6 +184,7 @@ func TestEarlyStoppingErrors(t *testing.T) {
 		if _, err := Plan(b.Experiment, b.Ing, b.Trip, nil); err != nil {
 			t.Fatal(err)
 		}
+
 		_, err := b.Run(context.Background(), nil)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v, expected %q", err, c.want)
@@ -178,6 +200,7 @@ func TestStoppedAt(t *testing.T) {
 		{Epoch: 3, HeldOut: 1, Judged: true},
 		{Epoch: 4, HeldOut: 1, Judged: true},
 	}
+
 	got := stoppingTable(history)
 	if v := got.Column(ValidationLoss).Floats; !math.IsNaN(v[0]) || lowest(v) != 3 || train.Best(history) != 3 {
 		t.Errorf("%v: epoch %d", v, lowest(v))

@@ -28,16 +28,19 @@ const (
 
 func historyTable(history []train.Epoch) *table.Table {
 	t := &table.Table{}
+
 	judged := slices.ContainsFunc(history, func(e train.Epoch) bool { return e.Judged })
 	for _, e := range history {
 		plan.Cell(t, "epoch", "", "passes over the training triplets", e.Epoch)
 		plan.Cell(t, "loss", "", "mean training loss of the epoch, with dropout", e.Loss)
 		plan.Cell(t, "learning_rate", "", "step size of the epoch's last step", e.LearningRate)
+
 		if judged {
 			plan.Cell(t, HeldOutLoss, "", "mean loss of held-out triplets after the epoch, without dropout; no part in training",
 				judgedLoss(e))
 		}
 	}
+
 	return t
 }
 
@@ -53,12 +56,15 @@ func judgedLoss(e train.Epoch) float64 {
 // own units. The metadata hold the scales that give standardised units.
 func predictionTable(trip *table.Table, s triplets.Set, est *train.Estimates) *table.Table {
 	t := &table.Table{Columns: append([]table.Column(nil), trip.Columns...)}
+
 	parts := table.Column{Name: "set", Description: "train or test: whether the model was trained on the row; " +
 		"calibration: set aside to recalibrate"}
 	for _, p := range s.Part {
 		parts.Strings = append(parts.Strings, p.String())
 	}
+
 	t.Columns = append(t.Columns, parts)
+
 	rows := est.Own(s.Scale).Rows(s.Condition, s.Out)
 	for k, o := range s.Outcomes {
 		for _, c := range triplets.AnswerColumns {
@@ -66,16 +72,20 @@ func predictionTable(trip *table.Table, s triplets.Set, est *train.Estimates) *t
 			if c.Square {
 				column.Unit = squared(o.Unit)
 			}
+
 			plan.AddColumn(t, column, *c.Field(&rows), s.Out, k)
 		}
 	}
+
 	list := func(v []float64) string {
 		text := make([]string, len(v))
 		for i, x := range v {
 			text[i] = strconv.FormatFloat(x, 'g', -1, 64)
 		}
+
 		return strings.Join(text, ",")
 	}
+
 	t.Meta = []kv.Pair{
 		{Key: "inputs", Value: strings.Join(s.InputNames(), ",")},
 		{Key: "outcomes", Value: strings.Join(s.OutcomeNames(), ",")},
@@ -85,6 +95,7 @@ func predictionTable(trip *table.Table, s triplets.Set, est *train.Estimates) *t
 		{Key: "sampler", Value: est.Sampler},
 		{Key: "cov_method", Value: est.Method},
 	}
+
 	return t
 }
 
@@ -92,18 +103,22 @@ func predictionTable(trip *table.Table, s triplets.Set, est *train.Estimates) *t
 // triplet, in the outcomes' own units.
 func ReadPredictions(t *table.Table, s triplets.Set) (triplets.Answers, error) {
 	var a triplets.Answers
+
 	var errs []error
 	for _, c := range triplets.AnswerColumns {
 		v, err := plan.Matrix(t, s.OutcomeNames(), c.Suffix)
 		*c.Field(&a) = v
 		errs = append(errs, err)
 	}
+
 	if t.Rows() != s.N {
 		errs = append(errs, fmt.Errorf("expected %d rows, found %d", s.N, t.Rows()))
 	}
+
 	if err := errors.Join(errs...); err != nil {
 		return a, fmt.Errorf("read predictions: %w", err)
 	}
+
 	return a, nil
 }
 
@@ -131,40 +146,49 @@ func methodTable(s triplets.Set, p *baseline.Prediction) *table.Table {
 	for k, q := range s.Inputs {
 		plan.AddColumn(t, table.Column{Name: q.Name, Unit: q.Unit, Description: q.Description}, s.Distinct, s.In, k)
 	}
+
 	for k, o := range s.Outcomes {
 		for _, c := range methodColumns {
 			column := table.Column{Name: o.Name + c.suffix, Unit: o.Unit, Description: c.description}
 			if c.square {
 				column.Unit = squared(o.Unit)
 			}
+
 			plan.AddColumn(t, column, *c.of(p), s.Out, k)
 		}
 	}
+
 	if p.Sampling != nil {
 		text, err := json.Marshal(p.Sampling)
 		if err != nil {
 			panic("trainstage: " + err.Error()) // numbers, all finite
 		}
+
 		t.Meta = append(t.Meta, kv.Pair{Key: "sampling", Value: string(text)})
 	}
+
 	return t
 }
 
 // ReadMethod reads what methodTable wrote.
 func ReadMethod(t *table.Table, s triplets.Set) (*baseline.Prediction, error) {
 	p := &baseline.Prediction{N: t.Rows(), Out: s.Out}
+
 	var errs []error
 	for _, c := range methodColumns {
 		v, err := plan.Matrix(t, s.OutcomeNames(), c.suffix)
 		*c.of(p) = v
 		errs = append(errs, err)
 	}
+
 	if p.N != s.Conditions() {
 		errs = append(errs, fmt.Errorf("expected %d conditions, found %d", s.Conditions(), p.N))
 	}
+
 	if text := t.Get("sampling"); text != "" {
 		errs = append(errs, json.Unmarshal([]byte(text), &p.Sampling))
 	}
+
 	return p, errors.Join(errs...)
 }
 
@@ -176,5 +200,6 @@ func squared(unit string) string {
 	case strings.ContainsAny(unit, " /·"):
 		return "(" + unit + ")²"
 	}
+
 	return unit + "²"
 }

@@ -25,13 +25,16 @@ run recording rpm[1/min] y_1[dB] y_2[dB]
 a   a         1000       8       12
 b   b         2000       9       10
 c   c         1000       7       8`)
+
 	b := stagetest.New(t, "{inputs: [rpm], splits: {s: {test: {rpm: 2000}}}}", tab)
 	set, err := Triplets(b.Experiment, tab)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	set.Part = []triplets.Part{triplets.Train, triplets.Test, triplets.Calibration}
 	set.Scale = triplets.Scale{Mean: []float64{10}, Std: []float64{2}}
+
 	return tab, set
 }
 
@@ -47,6 +50,7 @@ func TestPredictionTable(t *testing.T) {
 		},
 		Samples: 64, Sampler: "antithetic", Method: "exact",
 	}
+
 	got := predictionTable(tab, set, est)
 	for _, c := range []struct {
 		name, unit string
@@ -67,9 +71,11 @@ func TestPredictionTable(t *testing.T) {
 			t.Errorf("%s: %+v, expected %v %s", c.name, col, c.want, c.unit)
 		}
 	}
+
 	if parts := got.Column("set").Strings; !slices.Equal(parts, []string{"train", "test", "calibration"}) {
 		t.Errorf("parts %v", parts)
 	}
+
 	for key, want := range map[string]string{
 		"inputs": "rpm", "outcomes": "y", "outcome_mean": "10", "outcome_std": "2", "samples": "64",
 		"sampler": "antithetic", "cov_method": "exact",
@@ -78,9 +84,11 @@ func TestPredictionTable(t *testing.T) {
 			t.Errorf("%s: %q, expected %q", key, got.Get(key), want)
 		}
 	}
+
 	if len(tab.Columns) != 5 {
 		t.Errorf("the table of triplets has %d columns now", len(tab.Columns))
 	}
+
 	a, err := ReadPredictions(got, set)
 	if err != nil || !slices.Equal(a.Kappa, []float64{0, 12, 0}) || !slices.Equal(a.Cov, []float64{-1, 8, -1}) {
 		t.Errorf("read back: %+v, %v", a, err)
@@ -94,11 +102,14 @@ func TestReadPredictionsErrors(t *testing.T) {
 		Mu: []float64{0, 0}, Var: []float64{1, 1}, CovRaw: []float64{0, 0}, Cov: []float64{0, 0},
 		Delta: []float64{0, 0}, Kappa: []float64{0, 0}, ZigZag: []float64{0, 0},
 	}}
+
 	got := predictionTable(tab, set, est)
+
 	fewer := set.Select([]int{0, 1})
 	if _, err := ReadPredictions(got, fewer); err == nil || !strings.Contains(err.Error(), "expected 2 rows, found 3") {
 		t.Error(err)
 	}
+
 	got.Columns = slices.DeleteFunc(got.Columns, func(c table.Column) bool { return c.Name == "y_cov" })
 	if _, err := ReadPredictions(got, set); err == nil || !strings.Contains(err.Error(), "read predictions: ") ||
 		!strings.Contains(err.Error(), "y_cov") {
@@ -113,6 +124,7 @@ func TestMethodTable(t *testing.T) {
 		N: 2, Out: 1, Mu: []float64{9, 8}, Total: []float64{4, 5}, Epistemic: []float64{0.5, 0.25},
 		Sampling: &baseline.Sampling{Chains: 4, Draws: 60, RHat: 1.125, ESS: 80, Acceptance: 0.75, Divergent: 0.25},
 	}
+
 	got := methodTable(set, p)
 	for _, c := range []struct {
 		name, unit string
@@ -127,16 +139,19 @@ func TestMethodTable(t *testing.T) {
 			t.Errorf("%s: %+v", c.name, col)
 		}
 	}
+
 	back, err := ReadMethod(got, set)
 	if err != nil || back.N != 2 || !slices.Equal(back.Total, p.Total) || !slices.Equal(back.Epistemic, p.Epistemic) ||
 		*back.Sampling != *p.Sampling {
 		t.Errorf("%+v, %v", back, err)
 	}
+
 	other := set
 	other.Distinct = []float64{1000, 2000, 3000}
 	if _, err := ReadMethod(got, other); err == nil || !strings.Contains(err.Error(), "expected 3 conditions, found 2") {
 		t.Error(err)
 	}
+
 	if _, err := ReadMethod(stagetest.Table("y_mu\n1\n2"), set); err == nil || !strings.Contains(err.Error(), "y_var") {
 		t.Error(err)
 	}
@@ -152,9 +167,11 @@ func TestHistoryTable(t *testing.T) {
 		!slices.Equal(got.Column("learning_rate").Floats, []float64{1e-3, 1e-4}) {
 		t.Errorf("%+v", got)
 	}
+
 	if got.Column(HeldOutLoss) != nil {
 		t.Error("a held-out loss where nothing is held out")
 	}
+
 	got = historyTable([]train.Epoch{{Epoch: 1, Loss: 3}, {Epoch: 2, Loss: 2, HeldOut: 7, Judged: true}})
 	if v := got.Column(HeldOutLoss).Floats; len(v) != 2 || !math.IsNaN(v[0]) || v[1] != 7 {
 		t.Errorf("held-out loss %v", v)
@@ -180,28 +197,34 @@ func TestCard(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	s := b.Train.Splits[0]
 	if set, err = Split(b.Experiment, set, tab, s); err != nil {
 		t.Fatal(err)
 	}
+
 	c := card(b.Experiment, b.Ing.PairKind, set, s, 1, "digest", &train.Estimates{Samples: 8, Sampler: "plain"})
 	if c.Format != "doubletake-card" || c.Version != 1 || c.Program != "doubletake test" || c.Experiment != "x" ||
 		c.Data != "measured" || c.Pairs != "same-run" || c.Split != "s" || c.HeldOut != "blades = 3" || c.Seed != 1 ||
 		c.Config != "digest" || c.Triplets != 4 {
 		t.Errorf("%+v", c)
 	}
+
 	if c.Estimate != (Estimate{8, "plain", 17998474354917059471}) {
 		t.Errorf("%+v", c.Estimate)
 	}
+
 	rpm, blades := c.Inputs[0], c.Inputs[1]
 	if rpm.Name != "rpm" || rpm.Unit != "1/min" || rpm.Min != 1000 || rpm.Max != 5000 ||
 		!slices.Equal(rpm.Values, []float64{1000, 2000, 3000, 5000}) || !slices.Equal(blades.Values, []float64{2, 4}) {
 		t.Errorf("%+v", c.Inputs)
 	}
+
 	want := [][]float64{{1000, 2}, {2000, 2}, {3000, 2}, {5000, 4}}
 	if !slices.EqualFunc(c.Conditions, want, slices.Equal[[]float64]) {
 		t.Errorf("%v", c.Conditions)
 	}
+
 	if !slices.Equal(c.Outcomes, []Outcome{{Name: "y", Unit: "dB"}}) {
 		t.Errorf("%+v", c.Outcomes)
 	}
@@ -216,11 +239,13 @@ func TestCardIsBounded(t *testing.T) {
 		for i := range x {
 			x[i] = float64(i)
 		}
+
 		set := triplets.New([]triplets.Quantity{{Name: "rpm"}}, []triplets.Quantity{{Name: "y"}}, x, x, x)
 		c := card(b.Experiment, b.Ing.PairKind, set, config.Split{Test: holdout.Nothing}, 0, "", &train.Estimates{})
 		if (c.Inputs[0].Values != nil) != (n <= 100) || (c.Conditions != nil) != (n <= maxCardConditions) {
 			t.Errorf("%d conditions: %d values, %d conditions", n, len(c.Inputs[0].Values), len(c.Conditions))
 		}
+
 		if c.Inputs[0].Max != float64(n-1) || c.Triplets != n {
 			t.Errorf("%+v", c.Inputs[0])
 		}
@@ -240,6 +265,7 @@ func TestRecalibrate(t *testing.T) {
 		set.Part = append(set.Part, triplets.Calibration)
 		set.Run[i] = i / 2
 	}
+
 	set.Part[0], set.Part[1] = triplets.Train, triplets.Test
 	set.Y1[0], set.Y2[1] = 1e6, 1e6
 	set.Scale = triplets.Scale{Mean: []float64{10}, Std: []float64{2}}
@@ -248,10 +274,12 @@ func TestRecalibrate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	o := r.Outcomes[0]
 	if r.Rows != 10 || r.Runs != 5 || math.Abs(o.TotalFactor-4) > 1e-12 || o.CovFactor != nil {
 		t.Errorf("%+v, %+v", r, o)
 	}
+
 	set.Part[2] = triplets.Train
 	if _, err := recalibrate(set, est, ""); err == nil || !strings.Contains(err.Error(), "calibrate: ") ||
 		!strings.Contains(err.Error(), "found 9") {
@@ -267,15 +295,18 @@ func TestDiagnose(t *testing.T) {
 		Mu: []float64{0, 0}, Var: []float64{1, 1}, CovRaw: []float64{0.5, 5}, Cov: []float64{0.5, 5},
 		Delta: []float64{0, 0}, Kappa: []float64{0, 0}, ZigZag: []float64{0, 0},
 	}}
+
 	f := diagnose(set, est)
 	if f.Train == nil || len(f.Train) != 0 || len(f.Test) != 1 ||
 		f.Test[0].Code != "cov-above-var" || f.Test[0].Value != 1 {
 		t.Errorf("%+v", f)
 	}
+
 	path := filepath.Join(t.TempDir(), "flags.json")
 	if err := writeFlags(path, f); err != nil {
 		t.Fatal(err)
 	}
+
 	err := writeFlags(filepath.Join(path, "no"), f)
 	if err == nil || !strings.HasPrefix(err.Error(), "write diagnostics: ") {
 		t.Error(err)

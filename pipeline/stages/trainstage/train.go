@@ -61,15 +61,18 @@ func Plan(exp plan.Experiment, ing ingeststage.Result, trip dspstage.Result, ask
 	}
 
 	pl := &planner{exp: exp, ing: ing, trip: trip}
+
 	var err error
 	if out.Splits, err = pl.expand(exp.Train.Splits, false); err != nil {
 		return out, err
 	}
+
 	for i, x := range asked {
 		if out.Splits, out.Fits[i], err = pl.ask(out.Splits, x); err != nil {
 			return out, err
 		}
 	}
+
 	pl.exp.Train.Splits = out.Splits
 	pl.all = readsOf(pl.exp)
 	pl.cfg = pl.all.settings()
@@ -83,11 +86,13 @@ func Plan(exp plan.Experiment, ing ingeststage.Result, trip dspstage.Result, ask
 	if err != nil {
 		return out, err
 	}
+
 	for _, s := range out.Splits {
 		inner, err := pl.inner(s)
 		if err != nil {
 			return out, err
 		}
+
 		out.Inner[s.Name] = inner
 		for _, s := range append(slices.Clone(inner), s) {
 			for k := range exp.Train.Seeds {
@@ -95,13 +100,17 @@ func Plan(exp plan.Experiment, ing ingeststage.Result, trip dspstage.Result, ask
 				pl.trainTask(s, k)
 			}
 		}
+
 		if s.Final() {
 			continue // no held-out values to compare methods on
 		}
+
 		pl.methods(s)
+
 		for k := range exp.Train.Seeds {
 			pl.crossTask(pl.cfg, s, "pair", k)
 		}
+
 		pl.honestTask(s, left[s.Name])
 	}
 
@@ -117,12 +126,15 @@ func (pl *planner) ask(splits []config.Split, x config.Split) (all []config.Spli
 		if slices.ContainsFunc(s.Test.Conditions(), unknown) {
 			continue
 		}
+
 		fits = true
+
 		same := func(o config.Split) bool { return o.Name == s.Name || o.Test.String() == s.Test.String() }
 		if !slices.ContainsFunc(splits, same) {
 			splits = append(slices.Clone(splits), s)
 		}
 	}
+
 	return splits, fits, err
 }
 
@@ -140,47 +152,59 @@ func (pl *planner) trainTask(s config.Split, k int) {
 		s.Setting(),
 		{Key: "seed", Value: strconv.FormatUint(seed, 10)},
 	}
+
 	if s.Without != nil {
 		local = append(local, kv.Pair{Key: "train.splits." + s.Name + ".without", Value: s.Without.String()})
 	}
+
 	if tr.Calibration.Share > 0 {
 		// The kinds learned; without calibration this is not part of the key.
 		local = append(local, kv.Pair{Key: "calibration", Value: strings.Join(kinds(tr.Calibration), ", ")})
 	}
+
 	// The card states what the triplets' values do not.
 	kind := []kv.Pair{{Key: "kind of data", Value: pl.exp.Ingest.Data}, {Key: "pairs", Value: pl.ing.PairKind}}
 	t := pl.exp.Add(&engine.Task{
 		ID: TrainID(pl.exp, s.Name, k), Stage: "train", Split: s.Name, Version: version, Config: pl.cfg,
 		Local: slices.Concat(local, kind), Deps: append([]engine.Dep{dep}, stopDeps(pl.exp, s, k)...), Weight: pl.weight(),
 	})
+
 	outputs := []string{"model.json", cardJSON, FlagsJSON, "history.arrow", "predictions.arrow"}
 	if tr.Calibration.Share > 0 {
 		outputs = append(outputs, CalibrationJSON)
 	}
+
 	if s.Without != nil {
 		outputs, t.Split = nil, s.Outer()
 	}
+
 	for _, o := range outputs {
 		t.Publish = append(t.Publish, engine.Link{Output: o, Path: filepath.Join(dir, o)})
 	}
+
 	t.Run = func(ctx context.Context, j *engine.Job) error {
 		trip, set, err := readSplit(pl.exp, j, dep, s)
 		if err != nil {
 			return err
 		}
+
 		data := set.Of(triplets.Train)
 		if err := checkBatch(pl.exp, s, data.N); err != nil {
 			return err
 		}
+
 		start := time.Now()
+
 		c, err := stopped(pl.exp, j, s, k, network(pl.exp, seed))
 		if err != nil {
 			return err
 		}
+
 		model, history, err := fit(ctx, j, data, c, observed(j, set, cmp.Or(c.Stop, c.Epochs), pl.exp.Ingest.Data))
 		if err != nil {
 			return fitError(pl.exp, s, fmt.Errorf("train: %w", err))
 		}
+
 		fitted := time.Now()
 		o := tr.Estimate
 		o.Seed = estimateSeed(pl.exp, k)
@@ -188,31 +212,39 @@ func (pl *planner) trainTask(s config.Split, k int) {
 		if err != nil {
 			return fmt.Errorf("estimate covariance: %w", err)
 		}
+
 		if err := writeTiming(j, fitted.Sub(start), time.Since(fitted)); err != nil {
 			return err
 		}
+
 		if err := writeFlags(j.Output(FlagsJSON), diagnose(set, est)); err != nil {
 			return err
 		}
+
 		about := card(pl.exp, pl.ing.PairKind, set, s, k, plan.Digest(pl.cfg, local), est)
 		if err := plan.WriteJSON(j.Output(cardJSON), about); err != nil {
 			return err
 		}
+
 		if tr.Calibration.Share > 0 {
 			r, err := recalibrate(set, est, tr.Calibration.Kind)
 			if err != nil {
 				return err
 			}
+
 			if err := plan.WriteJSON(j.Output(CalibrationJSON), r); err != nil {
 				return err
 			}
 		}
+
 		if err := plan.WriteJSON(j.Output("model.json"), model); err != nil {
 			return err
 		}
+
 		meta := provenance(pl.exp, s, k, pl.cfg, local)
 		h, p := historyTable(history), predictionTable(trip, set, est)
 		h.Meta, p.Meta = meta, slices.Concat(meta, p.Meta)
+
 		return errors.Join(writeTable(j, "history.arrow", h), writeTable(j, "predictions.arrow", p))
 	}
 }
@@ -230,6 +262,7 @@ func readSplit(exp plan.Experiment, j *engine.Job, dep engine.Dep, s config.Spli
 	if err != nil {
 		return nil, triplets.Set{}, err
 	}
+
 	return SplitTable(exp, t, s)
 }
 
@@ -241,10 +274,12 @@ func readGroups(exp plan.Experiment, j *engine.Job, dep engine.Dep, s config.Spl
 	if err != nil {
 		return set, nil, err
 	}
+
 	z, err := t.Floats(condition)
 	if err != nil {
 		err = exp.Errorf("train.honest.groups", "%v", err)
 	}
+
 	return set, z, err
 }
 
@@ -255,12 +290,15 @@ func SplitTable(exp plan.Experiment, t *table.Table, s config.Split) (*table.Tab
 		if err != nil {
 			return nil, triplets.Set{}, fmt.Errorf("read triplets: %w", err)
 		}
+
 		t = t.Select(rowsWith(held, false))
 	}
+
 	set, err := Triplets(exp, t)
 	if err == nil {
 		set, err = Split(exp, set, t, s)
 	}
+
 	return t, set, err
 }
 
@@ -271,6 +309,7 @@ func fitError(exp plan.Experiment, s config.Split, err error) error {
 	if !errors.As(err, &constant) {
 		return err
 	}
+
 	return constantInput(exp, s, exp.Train.Inputs[constant.Column], constant.Value)
 }
 
@@ -307,6 +346,7 @@ func recalibrate(s triplets.Set, est *train.Estimates, law string) (*score.Recal
 	if err != nil {
 		return nil, fmt.Errorf("calibrate: %w", err)
 	}
+
 	return r, nil
 }
 
@@ -330,9 +370,11 @@ func writeFlags(path string, f SeedFlags) error {
 	if err == nil {
 		err = os.WriteFile(path, append(b, '\n'), 0o644)
 	}
+
 	if err != nil {
 		return fmt.Errorf("write diagnostics: %w", err)
 	}
+
 	return nil
 }
 

@@ -65,6 +65,7 @@ func (e *element) attr(name string) string {
 			return a.Value
 		}
 	}
+
 	return ""
 }
 
@@ -73,6 +74,7 @@ func (e *element) number(name string) float64 {
 	if err != nil {
 		return 0
 	}
+
 	return v
 }
 
@@ -89,9 +91,11 @@ func parse(f *figure.Figure) (*page, error) {
 	if err := xml.NewDecoder(bytes.NewReader(figure.Draw(f, figure.Options{}))).Decode(&p.root); err != nil {
 		return nil, fmt.Errorf("read figure: %w", err)
 	}
+
 	if _, err := fmt.Sscanf(p.root.attr("viewBox"), "0 0 %g %g", &p.width, &p.height); err != nil {
 		return nil, fmt.Errorf("read size of figure: %w", err)
 	}
+
 	return p, nil
 }
 
@@ -101,61 +105,77 @@ func (p *page) draw(c canvas, e *element, x, y float64, legend bool) error {
 	switch e.XMLName.Local {
 	case "title", "desc", "style":
 		return nil
+
 	case "clipPath":
 		if len(e.Children) != 1 {
 			return fmt.Errorf("clipPath of %d elements", len(e.Children))
 		}
+
 		s := &e.Children[0]
 		if s.XMLName.Local == "circle" {
 			p.clips[e.attr("id")] = shape{x: x + s.number("cx"), y: y + s.number("cy"), r: s.number("r")}
 		} else {
 			p.clips[e.attr("id")] = shape{x + s.number("x"), y + s.number("y"), s.number("width"), s.number("height"), 0}
 		}
+
 		return nil
+
 	case "rect":
 		s := segments{x: x, y: y}
 		s.rect(e.number("x"), e.number("y"), e.number("width"), e.number("height"))
 		c.path(s.list, figure.PaintOf("rect", classes, legend))
+
 	case "path":
 		s := segments{x: x, y: y}
 		if err := s.parse(e.attr("d")); err != nil {
 			return err
 		}
+
 		c.path(s.list, figure.PaintOf("path", classes, legend))
+
 	case "text":
 		paint := figure.PaintOf("text", classes, legend)
 		t := text{
 			x: x + e.number("x"), y: y + e.number("y"), bold: paint.Bold, colour: paint.Fill, runs: runs(e.Text),
 			anchor: map[string]float64{"middle": 0.5, "end": 1}[e.attr("text-anchor")],
 		}
+
 		if m := e.attr("transform"); m != "" {
 			var dx, dy, angle float64
 			if _, err := fmt.Sscanf(m, "translate(%g %g) rotate(%g)", &dx, &dy, &angle); err != nil || angle != -90 {
 				return fmt.Errorf("transform %q of a text", m)
 			}
+
 			t.x, t.y, t.upright = x+dx, y+dy, true
 		}
+
 		c.text(t)
+
 	case "svg", "g":
 		if m := e.attr("transform"); m != "" {
 			var dx, dy float64
 			if _, err := fmt.Sscanf(m, "translate(%g %g)", &dx, &dy); err != nil {
 				return fmt.Errorf("transform %q: %w", m, err)
 			}
+
 			x, y = x+dx, y+dy
 		}
+
 		if id := strings.TrimSuffix(strings.TrimPrefix(e.attr("clip-path"), "url(#"), ")"); id != "" {
 			c.clip(p.clips[id])
 			defer c.unclip()
 		}
+
 		for i := range e.Children {
 			if err := p.draw(c, &e.Children[i], x, y, legend || e.attr("class") == "legend"); err != nil {
 				return err
 			}
 		}
+
 	default:
 		return fmt.Errorf("element %s", e.XMLName.Local)
 	}
+
 	return nil
 }
 
@@ -168,6 +188,7 @@ func runs(s string) []run {
 		}
 		return -1
 	}
+
 	var out []run
 	for _, r := range s {
 		n := run{string(r), 0, 1}
@@ -176,11 +197,13 @@ func runs(s string) []run {
 		} else if k := of(lowered, r); k >= 0 {
 			n = run{string([]rune(plain)[k]), -0.15, 0.68}
 		}
+
 		if k := len(out) - 1; k >= 0 && out[k].shift == n.shift {
 			out[k].text += n.text
 		} else {
 			out = append(out, n)
 		}
 	}
+
 	return out
 }

@@ -47,17 +47,21 @@ func TestWidth(t *testing.T) {
 // streams are the decompressed streams of a PDF.
 func streams(t *testing.T, pdf []byte) (out []string) {
 	t.Helper()
+
 	for _, part := range bytes.Split(pdf, []byte("\nstream\n"))[1:] {
 		r, err := zlib.NewReader(bytes.NewReader(part))
 		if err != nil {
 			continue // a font's table
 		}
+
 		b, err := io.ReadAll(r)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		out = append(out, string(b))
 	}
+
 	return out
 }
 
@@ -69,34 +73,43 @@ func TestPDF(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for range 3 {
 		if again, err := PDF(small()); err != nil || !bytes.Equal(b, again) {
 			t.Fatal("two PDFs of one figure differ")
 		}
 	}
+
 	box := regexp.MustCompile(`/MediaBox \[0 0 ([\d.]+) ([\d.]+)\]`).FindSubmatch(b)
 	if box == nil || string(box[1]) != "238.11" {
 		t.Errorf("page %s", box)
 	}
+
 	for _, d := range regexp.MustCompile(`/(?:CreationDate|ModDate) \(([^)]*)\)`).FindAllSubmatch(b, -1) {
 		if !strings.HasPrefix(string(d[1]), "D:19700101") {
 			t.Errorf("dated %s", d[1])
 		}
 	}
+
 	if n := bytes.Count(b, []byte("/FontFile2")); n != 2 {
 		t.Errorf("%d fonts in it", n)
 	}
+
 	page := streams(t, b)[0]
+
 	sizes := map[string]int{}
 	for _, m := range regexp.MustCompile(`/F\S+ ([\d.]+) Tf`).FindAllStringSubmatch(page, -1) {
 		sizes[m[1]]++
 	}
+
 	if len(sizes) != 2 || sizes["8.00"] < 8 || sizes["5.44"] != 3 {
 		t.Errorf("sizes of text %v", sizes)
 	}
+
 	if n := strings.Count(page, "W n"); n != 2 { // below the grid, and above it
 		t.Errorf("clipped %d times", n)
 	}
+
 	if !strings.Contains(page, "/GS") { // the band is translucent
 		t.Error("no transparency")
 	}
@@ -109,44 +122,55 @@ func TestPNG(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	i, err := png.Decode(bytes.NewReader(b))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if w := i.Bounds().Dx(); w != 992 { // 84 mm/25.4·300 = 992.1
 		t.Errorf("%d dots wide", w)
 	}
+
 	at := bytes.Index(b, []byte("pHYs"))
 	if at < 0 || binary.BigEndian.Uint32(b[at+4:]) != 11811 || b[at+12] != 1 { // 300/0.0254
 		t.Error("no resolution of 300 dpi")
 	}
+
 	// The plotting area, in px, from the SVG's own scales.
 	svg := string(figure.Draw(small(), figure.Options{}))
 	var x0, x1, y0, y1, top float64
 	m := regexp.MustCompile(`data-xscale="lin 0 2 ([\d.]+) ([\d.]+)" data-yscale="lin 0 1 ([\d.]+) ([\d.]+)"`).
 		FindStringSubmatch(svg)
+
 	shift := regexp.MustCompile(`class="panel" transform="translate\(0 ([\d.]+)\)`).FindStringSubmatch(svg)
 	if _, err := fmt.Sscan(strings.Join(append(m[1:], shift[1]), " "), &x0, &x1, &y0, &y1, &top); err != nil {
 		t.Fatal(err)
 	}
+
 	dot := func(x, y float64) color.RGBA {
 		k := 300.0 / 72 * 8 / 11
 		r, g, b, a := i.At(int((x0+x*(x1-x0))*k), int((top+y0+y*(y1-y0))*k)).RGBA()
 		return color.RGBA{uint8(r >> 8), uint8(g >> 8), uint8(b >> 8), uint8(a >> 8)}
 	}
+
 	if c := dot(0.25, 0.9); c != (color.RGBA{0x53, 0x1c, 0x4c, 0xff}) { // the darkest class
 		t.Errorf("the cell is %v", c)
 	}
+
 	// The band is the floor's #00735c at 22 % on the cell: 0x4c·0.78 + 0x5c·0.22 = 79.5.
 	if c := dot(0.1, 0.3); math.Abs(float64(c.B)-79.5) > 1.5 || c.R > 0x46 {
 		t.Errorf("the band is %v", c)
 	}
+
 	if c := dot(0.05, 1.06); c != (color.RGBA{255, 255, 255, 255}) {
 		t.Errorf("above the panel is %v", c)
 	}
+
 	if again, err := PNG(small(), 300); err != nil || !bytes.Equal(b, again) {
 		t.Error("two pictures of one figure differ")
 	}
+
 	if _, err := PNG(small(), 1e9); err == nil {
 		t.Error("no limit of dots")
 	}
@@ -158,10 +182,12 @@ func TestLetters(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	i, err := png.Decode(bytes.NewReader(b))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	k := 200.0 / 72 * 8 / 11
 	ink := func(r image.Rectangle) (n int) {
 		for y := r.Min.Y; y < r.Max.Y; y++ {
@@ -171,13 +197,17 @@ func TestLetters(t *testing.T) {
 				}
 			}
 		}
+
 		return n
 	}
+
 	h := float64(i.Bounds().Dy()) / k
+
 	// The note begins at 4 px, 4 px above the lower end; the axis's label is upright at 11 px.
 	if n := ink(image.Rect(int(4*k), int((h-13)*k), int(60*k), int((h-3)*k))); n < 100 {
 		t.Errorf("the note has %d dark dots", n)
 	}
+
 	if n := ink(image.Rect(int(2*k), int(20*k), int(12*k), int(h*k)-30)); n < 10 {
 		t.Errorf("the label of the axis has %d dark dots", n)
 	}
@@ -190,21 +220,26 @@ func TestArc(t *testing.T) {
 	if err := s.parse("M-10 0a10 10 0 1 0 20 0a10 10 0 1 0 -20 0"); err != nil {
 		t.Fatal(err)
 	}
+
 	from, below := point{-10, 0}, false
 	for _, g := range s.list[1:] {
 		for u := 0.0; u <= 1; u += 0.1 {
 			v := 1 - u
 			x := v*v*v*from.x + 3*v*v*u*g.c.x + 3*v*u*u*g.d.x + u*u*u*g.p.x
+
 			y := v*v*v*from.y + 3*v*v*u*g.c.y + 3*v*u*u*g.d.y + u*u*u*g.p.y
 			if r := math.Hypot(x, y); math.Abs(r-10) > 0.003 {
 				t.Errorf("radius %v", r)
 			}
 		}
+
 		from, below = g.p, below || g.p.y > 9.9 // sweep 0 from the left goes down first
 	}
+
 	if len(s.list) != 5 || !below || math.Hypot(from.x+10, from.y) > 1e-9 {
 		t.Errorf("%d pieces, ends at %v", len(s.list), from)
 	}
+
 	for _, bad := range []string{"Q1 2 3 4", "M1", "L a", "M1 2 3"} {
 		if err := new(segments).parse(bad); err == nil {
 			t.Errorf("%q is read", bad)
@@ -216,6 +251,7 @@ func TestArc(t *testing.T) {
 // panels and names that would be markup.
 func TestEveryMark(t *testing.T) {
 	x := []float64{-60, 0, 60}
+
 	f := &figure.Figure{ID: "e", Columns: 2, Note: "<x> & y"}
 	for _, polar := range []bool{false, true} {
 		p := figure.Panel{Title: "v̂ \"", Polar: polar, Half: polar, X: figure.Axis{Label: "x"}, Y: figure.Axis{Label: "y"}}
@@ -223,6 +259,7 @@ func TestEveryMark(t *testing.T) {
 			if polar && (k == figure.Span || k == figure.Rule || k == figure.Steps || k == figure.Cells) {
 				continue
 			}
+
 			for _, shape := range []string{"", "ring", "square", "diamond", "cross"} {
 				p.Marks = append(p.Marks, figure.Mark{
 					Kind: k, Name: fmt.Sprint("k", k, shape), Class: "mean", Shape: shape, Dashed: true, X: x, Y: []float64{1, 2, 3},
@@ -230,11 +267,14 @@ func TestEveryMark(t *testing.T) {
 				})
 			}
 		}
+
 		f.Panels = append(f.Panels, p)
 	}
+
 	if _, err := PDF(f); err != nil {
 		t.Error(err)
 	}
+
 	if _, err := PNG(f, 60); err != nil {
 		t.Error(err)
 	}
@@ -247,6 +287,7 @@ func ExamplePDF() {
 			{Kind: figure.Line, Class: "mean", X: []float64{0, 1, 2, 3}, Y: []float64{0, 0.84, 0.91, 0.14}},
 		},
 	}}}
+
 	b, err := PDF(f)
 	fmt.Println(string(b[:5]), err)
 	// Output: %PDF- <nil>

@@ -88,23 +88,29 @@ func (s *segments) parse(d string) error {
 		if !ok {
 			return fmt.Errorf("path command %q", command)
 		}
+
 		i++
+
 		var v [7]float64
 		for k := range n {
 			for i < len(d) && d[i] == ' ' {
 				i++
 			}
+
 			start := i
 			for i < len(d) && (d[i] == '.' || d[i] >= '0' && d[i] <= '9' || d[i] == '-' && i == start) {
 				i++
 			}
+
 			var err error
 			if v[k], err = strconv.ParseFloat(d[start:i], 64); err != nil {
 				return fmt.Errorf("path command %c: %w", command, err)
 			}
 		}
+
 		s.command(command, v)
 	}
+
 	return nil
 }
 
@@ -140,11 +146,13 @@ func (s *segments) arc(r float64, large, sweep bool, to point) {
 	if half == 0 {
 		return
 	}
+
 	r = math.Max(r, half)
 	f := math.Sqrt(math.Max(0, r*r-half*half)) / half
 	if large == sweep {
 		f = -f
 	}
+
 	cx, cy := f*y, -f*x
 	first, angle := math.Atan2(y-cy, x-cx), 0.0
 	angle = math.Atan2(-y-cy, -x-cx) - first
@@ -154,6 +162,7 @@ func (s *segments) arc(r float64, large, sweep bool, to point) {
 	case !sweep && angle > 0:
 		angle -= 2 * math.Pi
 	}
+
 	cx, cy = cx+(from.x+to.x)/2, cy+(from.y+to.y)/2
 	n := max(1, math.Ceil(math.Abs(angle)/(math.Pi/2)-1e-9))
 	step := angle / n
@@ -169,5 +178,6 @@ func (s *segments) arc(r float64, large, sweep bool, to point) {
 			p:    point{s.x + end.x, s.y + end.y},
 		})
 	}
+
 	s.at = to
 }

@@ -22,6 +22,7 @@ func PDF(f *figure.Figure) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	d := fpdf.NewCustom(&fpdf.InitType{
 		UnitStr: "pt", Size: fpdf.SizeType{Wd: p.width * pointsPerPx, Ht: p.height * pointsPerPx},
 	})
@@ -38,13 +39,16 @@ func PDF(f *figure.Figure) ([]byte, error) {
 	d.SetAutoPageBreak(false, 0)
 	d.AddPage()
 	d.SetLineJoinStyle("round")
+
 	if err := p.draw(sheet{d}, &p.root, 0, 0, false); err != nil {
 		return nil, fmt.Errorf("draw figure: %w", err)
 	}
+
 	var b bytes.Buffer
 	if err := d.Output(&b); err != nil {
 		return nil, fmt.Errorf("write PDF: %w", err)
 	}
+
 	return b.Bytes(), nil
 }
 
@@ -57,6 +61,7 @@ func (s sheet) clip(c shape) {
 		s.ClipCircle(c.x*k, c.y*k, c.r*k, false)
 		return
 	}
+
 	s.ClipRect(c.x*k, c.y*k, c.w*k, c.h*k, false)
 }
 
@@ -71,15 +76,18 @@ func (s sheet) path(p []segment, paint figure.Paint) {
 		s.SetFillColor(r, g, b)
 		style = "F"
 	}
+
 	if r, g, b, ok := rgb(paint.Stroke); ok {
 		s.SetDrawColor(r, g, b)
 		s.SetLineWidth(paint.Width * pointsPerPx)
 		s.SetDashPattern(scaled(paint.Dash, pointsPerPx), 0)
 		style += "D"
 	}
+
 	if style == "" || len(p) == 0 {
 		return
 	}
+
 	s.SetAlpha(paint.Opacity, "Normal")
 	trace(s, p, pointsPerPx)
 	s.DrawPath(style)
@@ -90,23 +98,29 @@ func (s sheet) text(t text) {
 	if t.bold {
 		weight = "B"
 	}
+
 	width := 0.0
 	s.SetFont("sans", weight, fontSize)
+
 	for i := range t.runs {
 		t.runs[i].text = strings.Map(basic, t.runs[i].text)
 	}
+
 	for _, r := range t.runs {
 		width += s.GetStringWidth(r.text) * r.size
 	}
+
 	r, g, b, _ := rgb(t.colour)
 	s.SetTextColor(r, g, b)
 	s.SetAlpha(1, "Normal")
+
 	x, y := t.x*pointsPerPx, t.y*pointsPerPx
 	if t.upright {
 		s.TransformBegin()
 		s.TransformRotate(90, x, y)
 		defer s.TransformEnd()
 	}
+
 	x -= t.anchor * width
 	for _, r := range t.runs {
 		s.SetFont("sans", weight, fontSize*r.size)

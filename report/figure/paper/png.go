@@ -31,26 +31,33 @@ func PNG(f *figure.Figure, dpi float64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	if !(dpi >= MinDPI && dpi <= MaxDPI) {
 		return nil, fmt.Errorf("draw figure: %g dots per inch, expected %d to %d", dpi, MinDPI, MaxDPI)
 	}
+
 	k := pointsPerPx / 72 * dpi
 	c := &picture{Context: gg.NewContext(int(math.Round(p.width*k)), int(math.Round(p.height*k))), k: k}
 	c.SetLineJoin(gg.LineJoinRound)
 	c.SetLineCap(gg.LineCapButt)
+
 	if c.fonts, err = fonts(); err == nil {
 		err = p.draw(c, &p.root, 0, 0, false)
 	}
+
 	if err == nil {
 		err = c.err
 	}
+
 	if err != nil {
 		return nil, fmt.Errorf("draw figure: %w", err)
 	}
+
 	var b bytes.Buffer
 	if err := c.EncodePNG(&b); err != nil {
 		return nil, fmt.Errorf("write PNG: %w", err)
 	}
+
 	return withResolution(b.Bytes(), dpi), nil
 }
 
@@ -64,6 +71,7 @@ func withResolution(png []byte, dpi float64) []byte {
 	chunk = binary.BigEndian.AppendUint32(chunk, perMetre)
 	chunk = append(chunk, 1) // the unit is the metre
 	chunk = binary.BigEndian.AppendUint32(chunk, crc32.ChecksumIEEE(chunk[4:]))
+
 	return bytes.Join([][]byte{png[:header], chunk, png[header:]}, nil)
 }
 
@@ -74,6 +82,7 @@ var fonts = sync.OnceValues(func() (out [2]*opentype.Font, err error) {
 			return out, fmt.Errorf("read font: %w", err)
 		}
 	}
+
 	return out, nil
 })
 
@@ -92,9 +101,11 @@ func (c *picture) face(bold bool, size float64) font.Face {
 	if bold {
 		f = c.fonts[1]
 	}
+
 	o := &opentype.FaceOptions{Size: size * fontSize / pointsPerPx * c.k, DPI: 72, Hinting: font.HintingNone}
 	face, err := opentype.NewFace(f, o)
 	c.err = errors.Join(c.err, err)
+
 	return face
 }
 
@@ -104,6 +115,7 @@ func (c *picture) clip(s shape) {
 	} else {
 		c.DrawRectangle(s.x*c.k, s.y*c.k, s.w*c.k, s.h*c.k)
 	}
+
 	c.Clip()
 }
 
@@ -112,16 +124,19 @@ func (c *picture) unclip() { c.ResetClip() }
 func (c *picture) path(p []segment, paint figure.Paint) {
 	c.ClearPath()
 	trace(c, p, c.k)
+
 	if r, g, b, ok := rgb(paint.Fill); ok {
 		c.SetRGBA255(r, g, b, int(math.Round(255*paint.Opacity)))
 		c.FillPreserve()
 	}
+
 	if r, g, b, ok := rgb(paint.Stroke); ok {
 		c.SetRGB255(r, g, b)
 		c.SetLineWidth(paint.Width * c.k)
 		c.SetDash(scaled(paint.Dash, c.k)...)
 		c.StrokePreserve()
 	}
+
 	c.ClearPath()
 }
 
@@ -135,10 +150,12 @@ func (c *picture) text(t text) {
 	defer c.Pop()
 	r, g, b, _ := rgb(t.colour)
 	c.SetRGB255(r, g, b)
+
 	x, y := t.x*c.k, t.y*c.k
 	if t.upright {
 		c.RotateAbout(-math.Pi/2, x, y)
 	}
+
 	x -= t.anchor * width
 	for _, r := range t.runs {
 		face := c.face(t.bold, r.size)

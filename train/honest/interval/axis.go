@@ -31,13 +31,16 @@ type Axis struct {
 func NewAxis(z []float64, unit float64) *Axis {
 	v := slices.Clone(z)
 	slices.Sort(v)
+
 	v = slices.Compact(v)
 	if unit <= 0 {
 		unit = v[len(v)-1] - v[0]
 	}
+
 	if unit == 0 {
 		unit = 1
 	}
+
 	return &Axis{Values: v, Range: unit}
 }
 
@@ -50,6 +53,7 @@ func (a *Axis) Distance(z float64) (d float64, outside bool) {
 	if a == nil {
 		return 1, false
 	}
+
 	lo, hi := a.Bracket(z)
 	switch {
 	case math.IsNaN(lo):
@@ -59,7 +63,9 @@ func (a *Axis) Distance(z float64) (d float64, outside bool) {
 	case lo < hi:
 		d = 2 * (z - lo) * (hi - z) / ((hi - lo) * a.Range)
 	}
+
 	first, last := a.Values[0], a.Values[len(a.Values)-1]
+
 	return d + MinDistance, z < first-Edge*a.Range || z > last+Edge*a.Range
 }
 
@@ -74,15 +80,19 @@ func (a *Axis) Bracket(z float64) (below, above float64) {
 	if a == nil {
 		return below, above
 	}
+
 	i, found := slices.BinarySearch(a.Values, z)
 	if found {
 		return z, z
 	}
+
 	if i > 0 {
 		below = a.Values[i-1]
 	}
+
 	if i < len(a.Values) {
 		above = a.Values[i]
 	}
+
 	return below, above
 }

@@ -96,21 +96,26 @@ func (c *Calibration) Notes() []string {
 	if c.K <= 4 {
 		add("learnt from %d groups", c.K)
 	}
+
 	if c.Vanishes {
 		g := c.Groups[c.worst()]
 		add("the left-out groups show no error beyond the noise: nothing is added to the model's own variance; "+
 			"the largest left-out error over it is %.3g (%s)", g.E/max(g.Claim, MinClaim), g.Name)
 	}
+
 	if l := c.Groups[c.Largest]; l.Share >= 0.5 {
 		add("one left-out group (%s) supplies %.0f %% of the errors per distance", l.Name, 100*l.Share)
 	}
+
 	if c.Scatter >= 2 {
 		add("left-out errors differ from the fitted covariance by a factor of %.2g: "+
 			"the variance of a single new group may be wrong by as much", c.Scatter)
 	}
+
 	if c.NoiseRatio > 3 {
 		add("the model states %.3g times the noise of the pairs: misfit counts as noise", c.NoiseRatio)
 	}
+
 	return notes
 }
 
@@ -122,6 +127,7 @@ func (c *Calibration) worst() int {
 			w = i
 		}
 	}
+
 	return w
 }
 
@@ -174,16 +180,19 @@ func (c *Calibration) Predict(x, z, mu, claim, noise []float64) *Prediction {
 		panic(fmt.Sprintf("honest: %d inputs, %d coordinates, %d means, %d and %d variances "+
 			"for conditions of %d inputs and %d outcomes", len(x), len(z), len(mu), len(claim), len(noise), in, out))
 	}
+
 	p := &Prediction{N: n, Out: out, Mu: mu, Claim: claim}
 	for _, v := range []*[]float64{&p.Added, &p.Epistemic, &p.Total, &p.Half} {
 		*v = make([]float64, n*out)
 	}
+
 	t := c.Quantile()
 	for i := range n {
 		w := c.where(x[i*in:(i+1)*in], z, i)
 		p.Where = append(p.Where, w)
 		row := p.Added[i*out : (i+1)*out]
 		c.Covariance.At(row, claim[i*out:(i+1)*out], w.Distance, w.Outside)
+
 		for j, v := range row {
 			k := i*out + j
 			p.Epistemic[k] = claim[k] + v
@@ -191,6 +200,7 @@ func (c *Calibration) Predict(x, z, mu, claim, noise []float64) *Prediction {
 			p.Half[k] = t * math.Sqrt(p.Total[k])
 		}
 	}
+
 	return p
 }
 
@@ -201,6 +211,7 @@ func ClaimOnly(out int, mu, claim, noise []float64) *Prediction {
 		p.Added, p.Epistemic = append(p.Added, math.NaN()), append(p.Epistemic, math.NaN())
 		p.Total, p.Half = append(p.Total, claim[k]+noise[k]), append(p.Half, math.NaN())
 	}
+
 	return p
 }
 
@@ -210,12 +221,14 @@ func (c *Calibration) where(x, z []float64, i int) Where {
 		w.Distance, w.Outside = c.Axis.Distance(z[i])
 		w.Below, w.Above = c.Axis.Bracket(z[i])
 	}
+
 	for j, r := range c.Inputs {
 		tol := Edge * max(r.Max-r.Min, math.Abs(r.Max), math.Abs(r.Min))
 		if !r.FromGroup && (x[j] < r.Min-tol || x[j] > r.Max+tol) {
 			w.Uncalibrated = append(w.Uncalibrated, j)
 		}
 	}
+
 	return w
 }
 
@@ -227,10 +240,12 @@ func (c *Calibration) Words(w Where) string {
 		r := c.Inputs[j]
 		s = append(s, fmt.Sprintf("not calibrated in this direction: %s outside %.4g to %.4g", r.Name, r.Min, r.Max))
 	}
+
 	if w.Outside {
 		v := c.Axis.Values
 		s = append(s, fmt.Sprintf("%s outside the measured %.4g to %.4g", c.Condition, v[0], v[len(v)-1]))
 	}
+
 	return strings.Join(s, "; ")
 }
 
@@ -238,15 +253,19 @@ func (c *Calibration) Words(w Where) string {
 // calibration.
 func (c *Calibration) UnmarshalJSON(data []byte) error {
 	type plain Calibration
+
 	var p plain
 	if err := json.Unmarshal(data, &p); err != nil {
 		return fmt.Errorf("decode calibration: %w", err)
 	}
+
 	if p.Format != Format || p.Version != Version {
 		return fmt.Errorf("decode calibration: expected format %q version %d, found %q version %d",
 			Format, Version, p.Format, p.Version)
 	}
+
 	err := p.Covariance.Variant.Check()
+
 	out := len(p.Mean)
 	switch {
 	case err != nil:
@@ -262,11 +281,14 @@ func (c *Calibration) UnmarshalJSON(data []byte) error {
 		p.Axis != nil && (len(p.Axis.Values) == 0 || !(p.Axis.Range > 0) || !slices.IsSorted(p.Axis.Values)):
 		return fmt.Errorf("decode calibration: expected the measured values of %s in ascending order", p.Condition)
 	}
+
 	for j, s := range p.Covariance.Scale {
 		if !(s > 0) {
 			return fmt.Errorf("decode calibration: outcome column %d: expected a positive scale, found %g", j, s)
 		}
 	}
+
 	*c = Calibration(p)
+
 	return nil
 }

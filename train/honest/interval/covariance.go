@@ -22,6 +22,7 @@ func (v Variant) Check() error {
 	case VariantE, VariantB, VariantO, VariantOE:
 		return nil
 	}
+
 	return fmt.Errorf("choose form of the covariance: expected E, B, o or oE, found %q", string(v))
 }
 
@@ -47,16 +48,21 @@ func (c *Covariance) At(dst, claim []float64, distance float64, outside bool) []
 	if dst == nil {
 		dst = make([]float64, len(c.LnBeta))
 	}
+
 	for j, b := range c.LnBeta {
 		s2 := c.Scale[j] * c.Scale[j]
+
 		eta := b + c.Distance*math.Log(distance)
 		if c.Claim != 0 {
 			eta += c.Claim * math.Log(max(claim[j]/s2, MinClaim))
 		}
+
 		if outside {
 			eta += c.Outside
 		}
+
 		dst[j] = math.Exp(eta) * s2
 	}
+
 	return dst
 }

@@ -16,6 +16,7 @@ func Example() {
 		},
 		Mean: []float64{0}, Inputs: []interval.InputRange{{Name: "speed", Min: 4, Max: 12, FromGroup: true}},
 	}
+
 	x := []float64{8, 10, 14}
 	p := c.Predict(x, x, []float64{1, 1.2, 1.5}, []float64{0.01, 0.01, 0.01}, []float64{0.02, 0.02, 0.02})
 	for i, v := range x {

@@ -75,9 +75,11 @@ func (r Record) MarshalJSON() ([]byte, error) {
 		RatioSE: defined(r.After.RatioSE), CoverageBefore: defined(r.Before.Normal.Coverage),
 		CoverageAfter: defined(r.After.Student.Coverage), WidthOverSpread: defined(r.WidthOverSpread),
 	}
+
 	for _, t := range r.Outcomes {
 		s.Outcomes = append(s.Outcomes, storedOutcome{t.Outcomes, t.Unit, defined(t.RMSE)})
 	}
+
 	return json.Marshal(s)
 }
 
@@ -98,6 +100,7 @@ func (r *Record) UnmarshalJSON(data []byte) error {
 		t.RMSE = number(o.RMSE)
 		r.Outcomes = append(r.Outcomes, t)
 	}
+
 	return nil
 }
 
@@ -123,10 +126,12 @@ func (c *Calibration) Judge(p *Prediction, y1, y2 []float64, run []int) Record {
 		panic(fmt.Sprintf("honest: judge %d rows of %d outcomes by slices of %d, %d and %d",
 			n, out, len(y1), len(y2), len(run)))
 	}
+
 	var r Record
 	scale := c.Covariance.Scale
 	e := make([]float64, n)
 	full := make([]float64, n*out)
+
 	cluster := make([]int, n*out)
 	for k, mu := range p.Mu {
 		s2 := scale[k%out] * scale[k%out]
@@ -134,10 +139,12 @@ func (c *Calibration) Judge(p *Prediction, y1, y2 []float64, run []int) Record {
 		e[k/out] += full[k] / float64(out)
 		cluster[k] = run[k/out]
 	}
+
 	r.E, r.ESE = score.ClusteredMean(e, run)
 	for j := range out {
 		r.R2 += score.R2(column(y1, out, j), column(y2, out, j), column(p.Mu, out, j)) / float64(out)
 	}
+
 	z, t := normalQuantile(c.Level), c.Quantile()
 	claims := func(v []float64) (q Claims) {
 		std, normal, student := make([]float64, n*out), make([]float64, n*out), make([]float64, n*out)
@@ -147,20 +154,26 @@ func (c *Calibration) Judge(p *Prediction, y1, y2 []float64, run []int) Record {
 			sd := math.Sqrt(p.Total[k] - p.Epistemic[k] + w)
 			normal[k], student[k] = z*sd, t*sd
 		}
+
 		q.Ratio, q.RatioSE = score.ClusteredRatio(full, std, cluster)
 		q.Normal, q.Student = c.interval(p.Mu, normal, y1, y2), c.interval(p.Mu, student, y1, y2)
+
 		return q
 	}
+
 	r.Before, r.After = claims(p.Claim), claims(p.Epistemic)
+
 	mean, free, half := make([]float64, n*out), make([]float64, n*out), make([]float64, n*out)
 	for k := range mean {
 		mean[k], free[k], half[k] = c.Mean[k%out], z*scale[k%out], c.Conformal.Half[k%out]
 	}
+
 	r.ModelFree, r.Conformal = c.interval(mean, free, y1, y2), c.interval(p.Mu, half, y1, y2)
 	r.Conformal.Score = math.NaN()
 	r.WidthOverSpread = r.After.Student.Width / r.ModelFree.Width
 	r.Mu, r.Half = p.Mu, p.Half
 	c.learned(&r, p)
+
 	return r
 }
 
@@ -170,10 +183,12 @@ func (c *Calibration) learned(r *Record, p *Prediction) {
 	for _, w := range p.Where {
 		r.Distance += w.Distance / float64(p.N)
 	}
+
 	learned := p.Added
 	if c.Covariance.Variant.OnTop() {
 		learned = p.Epistemic
 	}
+
 	for k, v := range learned {
 		scale := c.Covariance.Scale[k%p.Out]
 		r.Added += v / (scale * scale) / float64(len(learned))
@@ -189,12 +204,15 @@ func (c *Calibration) interval(mu, half, y1, y2 []float64) (r Interval) {
 			w, in := Winkler(y, m, half[k], c.Level)
 			r.Score += w / s / n
 			r.Width += 2 * half[k] / s / n
+
 			if in {
 				within++
 			}
 		}
 	}
+
 	r.Coverage = float64(within) / n
+
 	return r
 }
 
@@ -207,6 +225,7 @@ func Winkler(y, mu, half, level float64) (s float64, in bool) {
 	if !(miss > 0) {
 		return 2 * half, true
 	}
+
 	return 2*half + 2/(1-level)*miss, false
 }
 
@@ -215,5 +234,6 @@ func column(v []float64, out, j int) []float64 {
 	for i := j; i < len(v); i += out {
 		c = append(c, v[i])
 	}
+
 	return c
 }

@@ -16,6 +16,7 @@ func Example() {
 			Claim: []float64{0.1, 0.1, 0.1}, Distance: []float64{1, 1, 1},
 		})
 	}
+
 	prior, err := scale.Named("wide")
 	if err != nil {
 		fmt.Println(err)
@@ -24,6 +25,7 @@ func Example() {
 
 	var m scale.Mixture
 	scale.Learn(left, 1, prior, scale.Exact).Predictor().At(&m, 0.1, 1, 0.01)
+
 	for _, level := range []float64{0.68, 0.95} {
 		fmt.Printf("%.0f %%: ± %.2f, %.1f times the standard uncertainty\n", 100*level, m.Half(level), m.Coverage(level))
 	}

@@ -37,10 +37,12 @@ func (s *Scale) Predictor() *Predictor {
 				c.mean += w * gridLambda[k]
 			}
 		}
+
 		if len(c.lambda) > 0 {
 			p.shapes = append(p.shapes, c)
 		}
 	}
+
 	return p
 }
 
@@ -60,6 +62,7 @@ func (p *Predictor) At(m *Mixture, claim, distance, noise float64) {
 	for i, kappa := range p.kappa {
 		m.noise += p.weight[i] * kappa * noise
 	}
+
 	for _, c := range p.shapes {
 		q := p.s.of(c.shape, claim, distance)
 		m.epistemic += c.mean * q
@@ -70,6 +73,7 @@ func (p *Predictor) At(m *Mixture, claim, distance, noise float64) {
 			}
 		}
 	}
+
 	if len(p.kappa) > 1 {
 		m.merge()
 	}
@@ -88,6 +92,7 @@ func (m *Mixture) merge() {
 	n := bin(slices.Max(m.variance)) - first + 1
 	m.merged = slices.Grow(m.merged[:0], n)[:n]
 	clear(m.merged)
+
 	for k, v := range m.variance {
 		b := &m.merged[bin(v)-first]
 		b.weight += m.weight[k]
@@ -118,6 +123,7 @@ func (m *Mixture) Half(level float64) float64 {
 	for k, v := range m.variance {
 		smallest, largest, mass = min(smallest, v), max(largest, v), mass+m.weight[k]
 	}
+
 	z := distuv.UnitNormal.Quantile((1 + level) / 2)
 	low, high := z*math.Sqrt(smallest), z*math.Sqrt(largest)
 	outside := (1 - level) / 2 * mass
@@ -130,15 +136,19 @@ func (m *Mixture) Half(level float64) float64 {
 		} else {
 			high = h
 		}
+
 		next := h + (tail-outside)/density
 		if !(next > low && next < high) {
 			next = (low + high) / 2
 		}
+
 		if math.Abs(next-h) <= 1e-9*h || high-low <= 1e-9*high {
 			return next
 		}
+
 		h = next
 	}
+
 	return h
 }
 
@@ -149,8 +159,10 @@ func (m *Mixture) tail(h float64) (mass, density float64) {
 		if x > 6.5 {
 			continue // below 1e-19
 		}
+
 		mass += m.weight[k] * math.Erfc(x) / 2
 		density += m.weight[k] * math.Exp(-x*x) / math.Sqrt(2*math.Pi*v)
 	}
+
 	return mass, density
 }

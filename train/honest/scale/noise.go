@@ -23,6 +23,7 @@ var Exact = Noise{Scale: 1}
 // as the ratios do beyond what so few pairs explain; at most the number of all values.
 func PairNoise(ratio []float64, values []int) Noise {
 	n := Noise{}
+
 	logs, own := make([]float64, len(ratio)), 0.0
 	for h, r := range ratio {
 		n.Scale += r / float64(len(ratio))
@@ -30,6 +31,7 @@ func PairNoise(ratio []float64, values []int) Noise {
 		logs[h] = math.Log(max(r, 1e-12))
 		own += trigamma(float64(values[h])/2) / float64(len(ratio))
 	}
+
 	if !(n.Scale > 0) {
 		return Exact
 	}
@@ -39,6 +41,7 @@ func PairNoise(ratio []float64, values []int) Noise {
 			n.Freedom = min(n.Freedom, max(2*inverseTrigamma(between), 3))
 		}
 	}
+
 	return n
 }
 
@@ -47,7 +50,9 @@ func trigamma(x float64) (v float64) {
 	for ; x < 8; x++ {
 		v += 1 / (x * x)
 	}
+
 	y := 1 / (x * x)
+
 	return v + 1/x + y/2 + y/x*(1.0/6-y*(1.0/30-y/42))
 }
 
@@ -64,6 +69,7 @@ func inverseTrigamma(v float64) float64 {
 			break
 		}
 	}
+
 	return x
 }
 
@@ -78,7 +84,9 @@ func (n Noise) atoms() (kappa, weight []float64) {
 	if n.Freedom < 10 {
 		nodes = 20
 	}
+
 	alpha := n.Freedom/2 - 1 // of the Laguerre polynomials; χ² is twice their argument
+
 	jacobi := mat.NewSymDense(nodes, nil)
 	for k := range nodes {
 		jacobi.SetSym(k, k, float64(2*k+1)+alpha)
@@ -86,14 +94,18 @@ func (n Noise) atoms() (kappa, weight []float64) {
 			jacobi.SetSym(k-1, k, math.Sqrt(float64(k)*(float64(k)+alpha)))
 		}
 	}
+
 	var e mat.EigenSym
 	if !e.Factorize(jacobi, true) {
 		panic("scale: the eigenvalues of a Jacobi matrix do not converge")
 	}
+
 	var vectors mat.Dense
 	e.VectorsTo(&vectors)
+
 	for k, x := range e.Values(nil) {
 		kappa, weight = append(kappa, n.Scale*n.Freedom/(2*x)), append(weight, vectors.At(0, k)*vectors.At(0, k))
 	}
+
 	return kappa, weight
 }

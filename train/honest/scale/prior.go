@@ -45,6 +45,7 @@ func Named(name string) (Prior, error) {
 		}
 		names = append(names, p.Name)
 	}
+
 	return Prior{}, fmt.Errorf("choose prior of the scale: expected %s, found %q", strings.Join(names, " or "), name)
 }
 
@@ -55,18 +56,22 @@ func ReadPriors(data []byte) ([]Prior, error) {
 		Version int
 		Priors  []Prior
 	}
+
 	if err := json.Unmarshal(data, &f); err != nil {
 		return nil, fmt.Errorf("decode priors of the scale: %w", err)
 	}
+
 	if f.Format != PriorFormat || f.Version != PriorVersion || len(f.Priors) == 0 {
 		return nil, fmt.Errorf("decode priors of the scale: expected format %q version %d, found %q version %d with "+
 			"%d priors", PriorFormat, PriorVersion, f.Format, f.Version, len(f.Priors))
 	}
+
 	for _, p := range f.Priors {
 		if err := p.Check(); err != nil {
 			return nil, err
 		}
 	}
+
 	return f.Priors, nil
 }
 
@@ -79,6 +84,7 @@ func (p Prior) Check() error {
 		return fmt.Errorf("decode prior of the scale %q: expected a name, an origin and positive deviations, found %+v",
 			p.Name, p)
 	}
+
 	return nil
 }
 
@@ -92,6 +98,7 @@ func (p Prior) Digest() string {
 // row of m, whose sum is 1.
 func (p Prior) weights() []float64 {
 	w := make([]float64, 0, len(gridM)*len(gridTau))
+
 	sum := 0.0
 	for _, m := range gridM {
 		for j, tau := range gridTau {
@@ -100,8 +107,10 @@ func (p Prior) weights() []float64 {
 			w, sum = append(w, v), sum+v
 		}
 	}
+
 	for i := range w {
 		w[i] /= sum
 	}
+
 	return w
 }

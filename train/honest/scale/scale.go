@@ -87,19 +87,23 @@ func Learn(left []Group, outcomes int, prior Prior, n Noise) *Scale {
 	if s.K < MinGroups {
 		left = nil
 	}
+
 	for _, g := range left {
 		g.check(outcomes)
 	}
+
 	s.Ratio = ratio(left)
 
 	weights := prior.weights()
 	var evidence [shapes][]float64
 	var law [shapes][][]float64
+
 	best := math.Inf(-1)
 	for shape := range shapes {
 		if left == nil && shape != Claim {
 			continue // f is not known
 		}
+
 		likelihood := s.likelihood(left, outcomes, shape)
 		for i, omega := range gridOmega {
 			p, e := posterior(weights, likelihood[i])
@@ -110,6 +114,7 @@ func Learn(left []Group, outcomes int, prior Prior, n Noise) *Scale {
 	}
 
 	s.average(evidence, law, best)
+
 	return s
 }
 
@@ -134,6 +139,7 @@ func (s *Scale) average(evidence [shapes][]float64, law [shapes][][]float64, bes
 			}
 		}
 	}
+
 	for shape := range shapes {
 		for k := range s.Weights[shape] {
 			s.Weights[shape][k] /= mass
@@ -149,10 +155,12 @@ func ratio(left []Group) float64 {
 		for _, v := range g.Claim {
 			sum += math.Log(max(v, minClaim)) / float64(len(g.Claim))
 		}
+
 		for _, d := range g.Distance {
 			sum -= math.Log(d) / float64(len(g.Distance))
 		}
 	}
+
 	return math.Exp(sum / float64(max(len(left), 1)))
 }
 
@@ -165,6 +173,7 @@ func (s *Scale) of(shape Shape, claim, distance float64) float64 {
 	case Both:
 		return math.Sqrt(claim * s.Ratio * distance)
 	}
+
 	return s.Ratio * distance
 }
 
@@ -172,6 +181,7 @@ func (s *Scale) of(shape Shape, claim, distance float64) float64 {
 // the grid. A group counts as one value per outcome, however many conditions it has.
 func (s *Scale) likelihood(left []Group, outcomes int, shape Shape) [][][]float64 {
 	out := make([][][]float64, len(gridOmega))
+
 	logs, density := make([]float64, len(gridLambda)), make([]float64, len(gridLambda))
 	for _, g := range left {
 		sums := make([][]float64, len(gridOmega))
@@ -188,9 +198,11 @@ func (s *Scale) likelihood(left []Group, outcomes int, shape Shape) [][][]float6
 					logs[l] = logDensity(g.Residual[k], g.Noise[k]*s.Noise.Scale, lambda*q)
 					density[l] = math.Exp(max(logs[l], -600))
 				}
+
 				for l, v := range logs {
 					sums[0][l] += max(v, lowest)
 				}
+
 				for o, omega := range gridOmega[1:] {
 					for l, v := range convolve(density, omega, true) {
 						sums[o+1][l] += max(math.Log(v), lowest)
@@ -198,6 +210,7 @@ func (s *Scale) likelihood(left []Group, outcomes int, shape Shape) [][][]float6
 				}
 			}
 		}
+
 		for o := range sums {
 			for l := range sums[o] {
 				sums[o][l] /= float64(len(rows))
@@ -205,6 +218,7 @@ func (s *Scale) likelihood(left []Group, outcomes int, shape Shape) [][][]float6
 			out[o] = append(out[o], sums[o])
 		}
 	}
+
 	return out
 }
 
@@ -227,9 +241,11 @@ func evenly(n, limit int) []int {
 			rows[i] = int(float64(i) * (float64(n-1) / float64(limit-1)))
 		}
 	}
+
 	if n > 0 {
 		rows[len(rows)-1] = n - 1
 	}
+
 	return rows
 }
 
@@ -244,12 +260,15 @@ var laws = sync.OnceValue(func() (list [][]float64) {
 				law[l] = math.Exp(-d * d / 2)
 				sum += law[l]
 			}
+
 			for l := range law {
 				law[l] /= sum
 			}
+
 			list = append(list, law)
 		}
 	}
+
 	return list
 })
 
@@ -260,35 +279,42 @@ func posterior(prior []float64, groups [][]float64) (law []float64, evidence flo
 	for i, w := range prior {
 		logs[i] = math.Log(w)
 	}
+
 	relative := make([]float64, len(gridLambda))
 	for _, g := range groups {
 		top := slices.Max(g)
 		for l, v := range g {
 			relative[l] = math.Exp(v - top)
 		}
+
 		for i, law := range laws {
 			logs[i] += top + math.Log(dot(law, relative)+1e-300)
 		}
 	}
 
 	top, sum := slices.Max(logs), 0.0
+
 	law = make([]float64, len(gridLambda))
 	for i, v := range logs {
 		w := math.Exp(v - top)
 		sum += w
+
 		for l, q := range laws[i] {
 			law[l] += w * q
 		}
 	}
+
 	for l := range law {
 		law[l] /= sum
 	}
+
 	return law, top + math.Log(sum)
 }
 
 // dot has four sums that do not wait for each other.
 func dot(a, b []float64) float64 {
 	var s0, s1, s2, s3 float64
+
 	b = b[:len(a)]
 	for len(a) >= 4 && len(b) >= 4 {
 		s0 += a[0] * b[0]
@@ -297,15 +323,18 @@ func dot(a, b []float64) float64 {
 		s3 += a[3] * b[3]
 		a, b = a[4:], b[4:]
 	}
+
 	for i, v := range a {
 		s0 += v * b[i]
 	}
+
 	return s0 + s1 + (s2 + s3)
 }
 
 // kernels are the normal laws of ω·u on the grid of ln λ, cut at three deviations.
 var kernels = func() map[float64][]float64 {
 	step := math.Log(gridLambda[1] / gridLambda[0])
+
 	out := map[float64][]float64{}
 	for _, omega := range gridOmega[1:] {
 		n, sum := int(math.Ceil(3*omega/step)), 0.0
@@ -315,11 +344,14 @@ var kernels = func() map[float64][]float64 {
 			k[i] = math.Exp(-d * d / 2)
 			sum += k[i]
 		}
+
 		for i := range k {
 			k[i] /= sum
 		}
+
 		out[omega] = k
 	}
+
 	return out
 }()
 
@@ -333,21 +365,26 @@ func convolve(v []float64, omega float64, edge bool) []float64 {
 
 	n := len(k) / 2
 	padded := make([]float64, 0, 200)
+
 	first, last := 0.0, 0.0
 	if edge {
 		first, last = v[0], v[len(v)-1]
 	}
+
 	for range n {
 		padded = append(padded, first)
 	}
+
 	padded = append(padded, v...)
 	for range n {
 		padded = append(padded, last)
 	}
+
 	out := make([]float64, len(v))
 	for i := range out {
 		out[i] = dot(k, padded[i:])
 	}
+
 	return out
 }
 
@@ -356,6 +393,7 @@ func linear(from, to float64, n int) []float64 {
 	for i := range v {
 		v[i] = from + (to-from)*float64(i)/float64(n-1)
 	}
+
 	return v
 }
 
@@ -364,6 +402,7 @@ func logarithmic(from, to float64, n int) []float64 {
 	for i, x := range v {
 		v[i] = math.Exp(x)
 	}
+
 	return v
 }
 
@@ -375,8 +414,10 @@ func gradient(tau []float64) []float64 {
 	for i, t := range tau {
 		l[i] = math.Log(t)
 	}
+
 	for i := range w {
 		w[i] = (l[min(i+1, n-1)] - l[max(i-1, 0)]) / float64(min(i+1, n-1)-max(i-1, 0))
 	}
+
 	return w
 }

@@ -16,10 +16,12 @@ import (
 
 func named(t testing.TB, name string) Prior {
 	t.Helper()
+
 	p, err := Named(name)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return p
 }
 
@@ -31,6 +33,7 @@ func TestAgainstPrototype(t *testing.T) {
 		Epistemic []float64
 		Half      [][]float64
 	}
+
 	var cases []struct {
 		Name                   string
 		Outcomes               int
@@ -39,10 +42,12 @@ func TestAgainstPrototype(t *testing.T) {
 		Claim, Noise, Distance []float64
 		Want                   map[string]wanted
 	}
+
 	b, err := os.ReadFile("testdata/scale.json")
 	if err == nil {
 		err = json.Unmarshal(b, &cases)
 	}
+
 	if err != nil || len(cases) != 4 {
 		t.Fatal(len(cases), err)
 	}
@@ -56,6 +61,7 @@ func TestAgainstPrototype(t *testing.T) {
 					t.Errorf("%s, %s: %s is %.10g, prototype %.10g", c.Name, prior, what, got, want)
 				}
 			}
+
 			for shape, list := range want.Evidence {
 				for i, e := range list {
 					near("evidence", s.Evidence[shape][i], e, 1e-8)
@@ -63,10 +69,12 @@ func TestAgainstPrototype(t *testing.T) {
 			}
 
 			p := s.Predictor()
+
 			var m Mixture
 			for k, noise := range c.Noise {
 				p.At(&m, c.Claim[k], c.Distance[k/c.Outcomes], noise)
 				near("epistemic variance", m.Epistemic(), want.Epistemic[k], 1e-8)
+
 				for i, level := range c.Levels {
 					half := want.Half[i][k]
 					near(fmt.Sprintf("half width at %g", level), m.Half(level), half, 1e-6)
@@ -84,6 +92,7 @@ func draw(r *rand.Rand, conditions int, lambda, noise float64) Group {
 		g.Residual = append(g.Residual, math.Sqrt(lambda+noise/2)*r.NormFloat64())
 		g.Noise, g.Claim, g.Distance = append(g.Noise, noise), append(g.Claim, 1), append(g.Distance, 1)
 	}
+
 	return g
 }
 
@@ -92,19 +101,23 @@ func TestManyGroups(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	const lambda, noise = 2.3, 0.3
 	var left []Group
+
 	mean, n := 0.0, 0.0
 	for range 400 {
 		g := draw(r, 15, lambda, noise)
 		for _, v := range g.Residual {
 			mean, n = mean+v*v-noise/2, n+1
 		}
+
 		left = append(left, g)
 	}
+
 	mean /= n
 
 	s := Learn(left, 1, Prior{Name: "narrow", M: 0.5, MStd: 1, Tau: 0.1, TauStd: 0.05, Origin: "this test"}, Exact)
 	var m Mixture
 	s.Predictor().At(&m, 1, 1, 0)
+
 	if got := m.Epistemic(); math.Abs(got/mean-1) > 0.02 {
 		t.Errorf("λ is %.4f, mean e/v̂ %.4f", got, mean)
 	}
@@ -116,6 +129,7 @@ func TestOneCell(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	const noise = 0.2
 	g := draw(r, 50, 0.6, noise)
+
 	e := -noise / 2
 	for _, v := range g.Residual {
 		e += v * v / 50
@@ -127,8 +141,10 @@ func TestOneCell(t *testing.T) {
 		}
 		return f
 	}
+
 	// The slope changes its sign there.
 	const h = 1e-6
+
 	low, high := e*(1-1e-6), e*(1+1e-6)
 	if !(sum(low+h) > sum(low-h)) || !(sum(high+h) < sum(high-h)) {
 		t.Errorf("the likelihood is not largest at mean e, %g", e)
@@ -142,15 +158,19 @@ func TestSimulatedCampaigns(t *testing.T) {
 	if os.Getenv("DOUBLETAKE_LONG") != "" {
 		campaigns, low, high = 2000, 0.94, 0.99
 	}
+
 	const noise = 0.1
+
 	prior := named(t, "wide")
 	for _, k := range []int{3, 5, 12} {
 		r := rand.New(rand.NewPCG(uint64(k), 5))
+
 		covered := 0.0
 		for range campaigns {
 			m := prior.M + prior.MStd*r.NormFloat64()
 			tau := prior.Tau * math.Exp(prior.TauStd*r.NormFloat64())
 			factor := func() float64 { return math.Exp(m + tau*r.NormFloat64()) }
+
 			var left []Group
 			for range k {
 				left = append(left, draw(r, 12, factor(), noise))
@@ -161,8 +181,10 @@ func TestSimulatedCampaigns(t *testing.T) {
 			half, sd := law.Half(0.95), math.Sqrt(factor()+noise)
 			covered += 1 - 2*distuv.UnitNormal.CDF(-half/sd)
 		}
+
 		covered /= float64(campaigns)
 		t.Logf("K = %d: coverage %.4f in %d campaigns", k, covered, campaigns)
+
 		if covered < low || covered > high {
 			t.Errorf("K = %d: coverage %.4f, expected %g to %g", k, covered, low, high)
 		}
@@ -176,9 +198,11 @@ func TestHalf(t *testing.T) {
 	if os.Getenv("DOUBLETAKE_LONG") != "" {
 		draws, tolerance = 20_000_000, 1e-3
 	}
+
 	r := rand.New(rand.NewPCG(7, 8))
 	m := Mixture{variance: []float64{0.01, 1, 30}, weight: []float64{0.3, 0.6, 0.1}}
 	half := map[float64]float64{0.5: m.Half(0.5), 0.95: m.Half(0.95)}
+
 	inside := map[float64]float64{}
 	for range draws {
 		variance := m.variance[0]
@@ -188,6 +212,7 @@ func TestHalf(t *testing.T) {
 		case u > 0.3:
 			variance = m.variance[1]
 		}
+
 		y := math.Abs(math.Sqrt(variance) * r.NormFloat64())
 		for level, h := range half {
 			if y < h {
@@ -195,6 +220,7 @@ func TestHalf(t *testing.T) {
 			}
 		}
 	}
+
 	for level, got := range inside {
 		if math.Abs(got-level) > tolerance*(1-level) {
 			t.Errorf("level %g: %.5f of the values inside", level, got)
@@ -220,6 +246,7 @@ func TestFreedomOfNoise(t *testing.T) {
 	var a, b Mixture
 	plain.Predictor().At(&a, 0.7, 0.4, 0.2)
 	infinite.Predictor().At(&b, 0.7, 0.4, 0.2)
+
 	if !reflect.DeepEqual(a, b) || a.Half(0.95) != b.Half(0.95) {
 		t.Errorf("%v and %v", a.Half(0.95), b.Half(0.95))
 	}
@@ -229,6 +256,7 @@ func TestFreedomOfNoise(t *testing.T) {
 		s.Weights[Claim] = []float64{1}
 		var m Mixture
 		s.Predictor().At(&m, 1e-9, 1, 4)
+
 		for _, level := range []float64{0.68, 0.95, 0.98} {
 			law := distuv.StudentsT{Sigma: 2 * math.Sqrt(1.7), Nu: freedom}
 			if want := law.Quantile((1 + level) / 2); math.Abs(m.Half(level)/want-1) > 5e-3 {
@@ -255,19 +283,24 @@ func TestPairNoise(t *testing.T) {
 		{0, 4, 100, math.Inf(1)},
 	} {
 		var ratio []float64
+
 		var values []int
 		for range 400 {
 			v := 1.69 * chi(float64(c.values))
 			if c.freedom > 0 {
 				v /= chi(c.freedom)
 			}
+
 			ratio, values = append(ratio, v), append(values, c.values)
 		}
+
 		n := PairNoise(ratio, values)
+
 		want := 1.69
 		if c.freedom > 0 {
 			want *= c.freedom / (c.freedom - 2)
 		}
+
 		if n.Freedom < c.low || n.Freedom > c.high || math.Abs(n.Scale/want-1) > 0.1 {
 			t.Errorf("%+v: %+v, expected the scale %.3g", c, n, want)
 		}
@@ -278,9 +311,11 @@ func TestPairNoise(t *testing.T) {
 			t.Errorf("the inverse of ψ′(%g) is %g", x, got)
 		}
 	}
+
 	if math.Abs(trigamma(0.5)-math.Pi*math.Pi/2) > 1e-9 || math.Abs(trigamma(1)-math.Pi*math.Pi/6) > 1e-9 {
 		t.Errorf("ψ′: %g, %g", trigamma(0.5), trigamma(1))
 	}
+
 	if n := PairNoise([]float64{0, 0}, []int{3, 4}); n != Exact {
 		t.Errorf("without noise: %+v", n)
 	}
@@ -291,14 +326,17 @@ func TestPairNoise(t *testing.T) {
 func TestPriorAlone(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 9))
 	none := Learn(nil, 1, named(t, "wide"), Exact)
+
 	one := Learn([]Group{draw(r, 9, 40, 0.1)}, 1, named(t, "wide"), Exact)
 	if one.K != 1 || !reflect.DeepEqual(none.Weights, one.Weights) || one.Ratio != 1 {
 		t.Errorf("%+v", one)
 	}
+
 	var m Mixture
 	one.Predictor().At(&m, 0.5, 100, 0.1)
 	a := m.Half(0.95)
 	one.Predictor().At(&m, 0.5, 1, 0.1)
+
 	if m.Half(0.95) != a {
 		t.Error("the distance enters without groups that show what it does")
 	}
@@ -312,13 +350,16 @@ func TestStored(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var back Scale
 	if err := json.Unmarshal(b, &back); err != nil {
 		t.Fatal(err)
 	}
+
 	var m, n Mixture
 	s.Predictor().At(&m, 0.3, 0.6, 0.1)
 	back.Predictor().At(&n, 0.3, 0.6, 0.1)
+
 	if m.Half(0.9) != n.Half(0.9) {
 		t.Errorf("%v, from the file %v", m.Half(0.9), n.Half(0.9))
 	}
@@ -329,23 +370,28 @@ func TestPriors(t *testing.T) {
 	if wide.Digest() == library.Digest() || wide.Tau != 0.8 || library.Tau != 0.3 {
 		t.Errorf("%+v, %+v", wide, library)
 	}
+
 	renamed := wide
 	renamed.Name, renamed.Origin = "mine", "elsewhere"
 	if renamed.Digest() != wide.Digest() {
 		t.Error("words are part of the digest")
 	}
+
 	if _, err := Named("narrow"); err == nil || !strings.Contains(err.Error(), "wide or library") {
 		t.Errorf("%v", err)
 	}
+
 	for _, p := range []Prior{wide, library} {
 		sum := 0.0
 		for _, w := range p.weights() {
 			sum += w
 		}
+
 		if math.Abs(sum-1) > 1e-12 {
 			t.Errorf("%s: the weights sum to %g", p.Name, sum)
 		}
 	}
+
 	for _, change := range [][2]string{
 		{"doubletake-scale-priors", "other"},
 		{`"version": 1`, `"version": 9`},
@@ -363,6 +409,7 @@ func TestEvenly(t *testing.T) {
 	if got := evenly(5, 9); !slices.Equal(got, []int{0, 1, 2, 3, 4}) {
 		t.Errorf("%v", got)
 	}
+
 	if got := evenly(9, 3); !slices.Equal(got, []int{0, 4, 8}) {
 		t.Errorf("%v", got)
 	}
@@ -372,6 +419,7 @@ func TestEvenly(t *testing.T) {
 // and an interval at each condition.
 func BenchmarkSplit(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 1))
+
 	var left []Group
 	for h := range 12 {
 		g := Group{Conditions: 36 + h%3}
@@ -381,15 +429,19 @@ func BenchmarkSplit(b *testing.B) {
 				g.Claim, g.Noise = append(g.Claim, v), append(g.Noise, 0.01)
 				g.Residual = append(g.Residual, math.Sqrt(1.5*v+0.005)*r.NormFloat64())
 			}
+
 			g.Distance = append(g.Distance, 0.1+r.Float64())
 		}
+
 		left = append(left, g)
 	}
+
 	prior := named(b, "wide")
 	for _, noise := range []Noise{Exact, {Scale: 1, Freedom: 20}} {
 		b.Run(fmt.Sprintf("freedom %g", noise.Freedom), func(b *testing.B) {
 			for b.Loop() {
 				p := Learn(left, 2, prior, noise).Predictor()
+
 				var m Mixture
 				for range 440 * 2 {
 					p.At(&m, 0.05, 0.5, 0.01)
@@ -398,6 +450,7 @@ func BenchmarkSplit(b *testing.B) {
 			}
 		})
 	}
+
 	b.Run("posterior alone", func(b *testing.B) {
 		for b.Loop() {
 			Learn(left, 2, prior, Exact)

@@ -37,25 +37,30 @@ func main() {
 	profile := flag.String("cpuprofile", "", "write a CPU profile there")
 	flag.Parse()
 	runtime.GOMAXPROCS(max(*jobs, 1))
+
 	if *profile != "" {
 		f, err := os.Create(*profile)
 		fatal(err)
 		fatal(pprof.StartCPUProfile(f))
 		defer pprof.StopCPUProfile()
 	}
+
 	if *what == "fft" {
 		transform(*length, *repeat)
 		return
 	}
+
 	// As in the pipeline, plans and buffers are made once and used for file after file.
 	analysers := make([]*dsp.Analyser, max(*jobs, 1))
 	for i := range analysers {
 		analysers[i] = dsp.NewAnalyser()
 	}
+
 	for range *repeat {
 		before, start := user(), time.Now()
 		var bytes int64
 		var wg sync.WaitGroup
+
 		todo := make(chan string, flag.NArg())
 		for _, p := range flag.Args() {
 			st, err := os.Stat(p)
@@ -63,7 +68,9 @@ func main() {
 			bytes += st.Size()
 			todo <- p
 		}
+
 		close(todo)
+
 		for _, a := range analysers {
 			wg.Go(func() {
 				for p := range todo {
@@ -71,6 +78,7 @@ func main() {
 				}
 			})
 		}
+
 		wg.Wait()
 		wall := time.Since(start)
 		cpu := user() - before
@@ -86,31 +94,38 @@ func one(a *dsp.Analyser, path, what, precision string, rate float64, blades int
 	defer rd.Close()
 	info := rd.Info()
 	n := info.Channels[0].Samples
+
 	channels := make([]int, len(info.Channels))
 	for c := range channels {
 		channels[c] = c
 	}
+
 	switch what {
 	case "scan":
 		_, _, err := stats.Scan(context.Background(), rd, ingest.Run{ID: path, Path: path, Row1: -1})
 		fatal(err)
+
 	case "read":
 		dst := make([][]float64, len(channels))
 		for c := range dst {
 			dst[c] = make([]float64, 51200)
 		}
+
 		for at := int64(0); at+51200 <= n; at += 51200 {
 			_, err := rd.Read(channels, at, dst)
 			fatal(err)
 		}
+
 	default:
 		if r := info.Channels[0].RateHz; r > 0 {
 			rate = r
 		}
+
 		_, err := a.Run(context.Background(), rd, dsp.RotorSettings{
 			RateHz: rate, Samples: n, Channels: channels, Precision: precision, Blades: blades, ShaftHz: rpm / 60,
 			KeepSpectra: true,
 		})
+
 		fatal(err)
 	}
 }
@@ -120,6 +135,7 @@ func transform(n, repeat int) {
 	for i := range x {
 		x[i] = math.Sin(float64(i * i))
 	}
+
 	f, dst := dsp.NewFFT(n), make([]complex128, n/2+1)
 	w, two := dsp.NewWelch(n), append(append([]float64(nil), x...), x...)
 	p := make([]float64, w.Bins())
@@ -130,8 +146,10 @@ func transform(n, repeat int) {
 			f()
 			best = min(best, float64(time.Since(start).Nanoseconds())/1e3)
 		}
+
 		return best
 	}
+
 	for range repeat {
 		fmt.Printf("fft n=%d least_us %.1f; Welch of two segments, each least_us %.1f\n", n,
 			least(func() { f.Coefficients(dst, x) }), least(func() { w.Power(p, two, 2) })/2)

@@ -52,15 +52,19 @@ func run(w io.Writer, python string, rows int) error {
 		return fmt.Errorf("make folder: %w", err)
 	}
 	defer os.RemoveAll(dir)
+
 	script := filepath.Join(dir, "peers.py")
 	if err := os.WriteFile(script, peersPy, 0o644); err != nil {
 		return fmt.Errorf("write the peers' script: %w", err)
 	}
+
 	if out, err := exec.Command(python, script, "write", dir, strconv.Itoa(rows)).CombinedOutput(); err != nil {
 		return fmt.Errorf("write files: %w: %s", err, out)
 	}
+
 	fmt.Fprintln(w, "| file | MB | ours, MB/s per core | Python's reader | MB/s per core | ratio "+
 		"|\n|---|---|---|---|---|---|")
+
 	for _, f := range [][3]string{
 		{"int16.wav", "WAV, 16 bit", "scipy.io.wavfile"},
 		{"float32.wav", "WAV, float32", "scipy.io.wavfile"},
@@ -83,35 +87,46 @@ func run(w io.Writer, python string, rows int) error {
 			fmt.Fprintf(w, "| %s | | | %s is not installed | | |\n", f[1], f[2])
 			continue
 		}
+
 		if err != nil {
 			return fmt.Errorf("find file: %w", err)
 		}
+
 		ours, sum, rows := math.Inf(1), 0.0, int64(0)
 		if sum, rows, err = readAll(path, true); err != nil {
 			return err
 		}
+
 		for range 3 {
 			before := cpu()
+
 			if _, _, err = readAll(path, false); err != nil {
 				return err
 			}
+
 			ours = min(ours, cpu()-before)
 		}
+
 		out, err := exec.Command(python, script, "read", path).Output()
 		if err != nil {
 			return fmt.Errorf("read %s by Python: %w", f[0], err)
 		}
+
 		var theirs, theirSum float64
+
 		var theirRows int64
 		if _, err := fmt.Sscan(string(out), &theirs, &theirSum, &theirRows); err != nil {
 			return fmt.Errorf("read %s by Python: %w in %q", f[0], err, out)
 		}
+
 		if rows != theirRows || math.Abs(sum-theirSum) > 1e-6*math.Sqrt(float64(rows)) {
 			return fmt.Errorf("%s: %d rows with the sum %g, Python has %d and %g", f[0], rows, sum, theirRows, theirSum)
 		}
+
 		mb := float64(st.Size()) / 1e6
 		fmt.Fprintf(w, "| %s | %.1f | %.0f | %s | %.0f | %.2f |\n", f[1], mb, mb/ours, f[2], mb/theirs, theirs/ours)
 	}
+
 	return nil
 }
 
@@ -121,6 +136,7 @@ func cpu() float64 {
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
 		return 0
 	}
+
 	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
 }
 
@@ -133,24 +149,29 @@ func readAll(path string, add bool) (sum float64, rows int64, err error) {
 	}
 	defer r.Close()
 	var channels []int
+
 	dst := [][]float64{}
 	for i := range r.Info().Channels {
 		channels, dst = append(channels, i), append(dst, make([]float64, 8192))
 	}
+
 	for {
 		n, err := r.Read(channels, rows, dst)
 		for _, x := range dst {
 			if !add {
 				break
 			}
+
 			for _, v := range x[:n] {
 				sum += v
 			}
 		}
+
 		rows += int64(n)
 		if errors.Is(err, io.EOF) {
 			return sum, rows, nil
 		}
+
 		if err != nil {
 			return 0, 0, err
 		}

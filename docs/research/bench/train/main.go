@@ -81,10 +81,12 @@ func run(rounds int, only []string, short bool) error {
 	if err != nil {
 		return err
 	}
+
 	ws, err := workloads(ref)
 	if err != nil {
 		return err
 	}
+
 	if short {
 		for _, w := range ws {
 			w.epochs, w.steps, w.cfg.Epochs = 1, 2, 1
@@ -93,30 +95,36 @@ func run(rounds int, only []string, short bool) error {
 
 	fmt.Printf("%d rounds, %d processors, kernels %s\n\n", rounds, runtime.NumCPU(), strings.Join(kernel.Names(), ", "))
 	var peak float64
+
 	training, cov := slices.Contains(only, "peers"), slices.Contains(only, "cov")
 	if training {
 		if peak, err = limits(ref, ws); err != nil {
 			fmt.Printf("machine's peaks: left out: %v\n\n", err)
 		}
 	}
+
 	if training || cov {
 		if err := comparePeers(ref, ws, rounds, peak, training, cov); err != nil {
 			return err
 		}
 	}
+
 	if slices.Contains(only, "kernels") {
 		if err := compareKernels(ws, rounds); err != nil {
 			return err
 		}
 	}
+
 	if slices.Contains(only, "cores") {
 		if err := compareCores(ws, rounds); err != nil {
 			return err
 		}
 	}
+
 	if slices.Contains(only, "cost") {
 		return cost(ws[1], rounds, short)
 	}
+
 	return nil
 }
 
@@ -128,11 +136,14 @@ func workloads(ref string) ([]*workload, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	drone, err := readTable(filepath.Join(ref, "data", "drone_s0.csv"), 3, 5, func(x []float64) bool { return x[0] != 2 })
 	if err != nil {
 		return nil, err
 	}
+
 	toy := triplets.Set{N: 1000, In: 1, Out: 1}
+
 	rng := rand.New(rand.NewPCG(1, 1))
 	for range toy.N { // docs/method.md#synthetic-data-and-couples, γ = 1.5
 		x := 12*rng.Float64() - 6
@@ -141,35 +152,42 @@ func workloads(ref string) ([]*workload, error) {
 		toy.Y1 = append(toy.Y1, x*math.Sin(x)+s*rng.NormFloat64())
 		toy.Y2 = append(toy.Y2, x*math.Sin(x)+s*rng.NormFloat64())
 	}
+
 	ws := []*workload{
 		{name: "airfoil", data: airfoil, epochs: 4, steps: 175},
 		{name: "drone", data: drone, epochs: 120, steps: 180},
 		{name: "toy", data: toy, epochs: 80, steps: 186},
 	}
+
 	for _, w := range ws {
 		w.cfg = train.DefaultConfig()
 		w.cfg.Seed = 1
 		w.cfg.Epochs = w.epochs
 	}
+
 	ws[0].cfg.Batch, ws[2].cfg.Standardise = 256, false
 	for _, w := range ws {
 		h, i, d := 64.0, float64(w.data.In+w.data.Out), float64(w.data.Out)
 		w.flop = 2 * 3 * float64(w.cfg.Batch) * (2*i*h + 3*h*h + 3*h*2*d)
 	}
+
 	return ws, nil
 }
 
 func readTable(path string, in, out int, keep func(x []float64) bool) (triplets.Set, error) {
 	d := triplets.Set{In: in, Out: out}
+
 	f, err := os.Open(path)
 	if err != nil {
 		return d, fmt.Errorf("find the reference's data (set DOUBLETAKE_REFERENCE): %w", err)
 	}
 	defer f.Close()
+
 	rows, err := csv.NewReader(f).ReadAll()
 	if err != nil {
 		return d, fmt.Errorf("read %s: %w", path, err)
 	}
+
 	v := make([]float64, in+2*out)
 	for _, r := range rows[1:] {
 		for j := range v {
@@ -177,6 +195,7 @@ func readTable(path string, in, out int, keep func(x []float64) bool) (triplets.
 				return d, fmt.Errorf("read %s: %w", path, err)
 			}
 		}
+
 		if keep(v[:in]) {
 			d.N++
 			d.X = append(d.X, v[:in]...)
@@ -184,6 +203,7 @@ func readTable(path string, in, out int, keep func(x []float64) bool) (triplets.
 			d.Y2 = append(d.Y2, v[in+out:]...)
 		}
 	}
+
 	return d, nil
 }
 
@@ -205,6 +225,7 @@ func processorTime() float64 {
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
 		return 0
 	}
+
 	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
 }
 
@@ -216,6 +237,7 @@ func fit(w *workload, kernels string, seed uint64) (*train.Model, measure, error
 		m, _, err = train.Fit(context.Background(), w.data, cfg, nil)
 		return err
 	})
+
 	return m, ms, err
 }
 
@@ -241,34 +263,43 @@ func limits(ref string, ws []*workload) (peak float64, err error) {
 		return 0, err
 	}
 	defer os.RemoveAll(dir)
+
 	source, err := os.ReadFile(filepath.Join(ref, "bench_limits.c"))
 	if err != nil {
 		return 0, err
 	}
+
 	bin := filepath.Join(dir, "limits")
 	if err := os.WriteFile(bin+".c", bytes.ReplaceAll(source, []byte("CLOCK_MONOTONIC"),
 		[]byte("CLOCK_THREAD_CPUTIME_ID")), 0o644); err != nil {
 		return 0, err
 	}
+
 	if out, err := exec.Command("gcc", "-O3", "-march=native", bin+".c", "-o", bin,
 		"-lopenblas").CombinedOutput(); err != nil {
 		return 0, fmt.Errorf("compile bench_limits.c: %w: %s", err, out)
 	}
+
 	c := exec.Command("sh", "-c", ". ./env.sh; exec "+bin)
 	c.Dir = ref
 	out, err := c.Output()
 	if err != nil {
 		return 0, fmt.Errorf("run bench_limits.c: %w", err)
 	}
+
 	fmt.Println("Machine's peaks (bench_limits.c by processor time, best of many short runs):")
+
 	for line := range strings.Lines(string(out)) {
 		fmt.Print("    ", line)
+
 		if m := regexp.MustCompile(`FMA peak 1 core: ([\d.]+)`).FindStringSubmatch(line); m != nil {
 			peak, _ = strconv.ParseFloat(m[1], 64)
 		}
+
 		if m := regexp.MustCompile(`^(\w+) .*swap`).FindStringSubmatch(line); m != nil {
 			continue
 		}
+
 		if m := regexp.MustCompile(`^(\w+) .*sum ([\d.]+) us`).FindStringSubmatch(line); m != nil {
 			us, _ := strconv.ParseFloat(m[2], 64)
 			for _, w := range ws {
@@ -278,7 +309,9 @@ func limits(ref string, ws []*workload) (peak float64, err error) {
 			}
 		}
 	}
+
 	fmt.Println()
+
 	return peak, nil
 }
 
@@ -297,6 +330,7 @@ func startPeers(ref, dir string) (*peers, error) {
 	if err := os.WriteFile(script, peersPy, 0o644); err != nil {
 		return nil, err
 	}
+
 	c := exec.Command("sh", "-c", `. ./env.sh; exec "$PY" "$0"`, script)
 	c.Dir, c.Stderr = ref, os.Stderr
 	c.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", "PYTHONWARNINGS=ignore", "NUMBA_CACHE_DIR="+dir)
@@ -304,10 +338,12 @@ func startPeers(ref, dir string) (*peers, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	out, err := c.StdoutPipe()
 	if err != nil {
 		return nil, err
 	}
+
 	return &peers{c, json.NewEncoder(in), bufio.NewScanner(out)}, c.Start()
 }
 
@@ -320,6 +356,7 @@ func (p *peers) ask(q map[string]any) (measure, error) {
 	if err := p.in.Encode(q); err != nil {
 		return measure{}, fmt.Errorf("ask the peers: %w", err)
 	}
+
 	if !p.out.Scan() {
 		return measure{}, errors.New("the peers ended: see their message above")
 	}
@@ -328,12 +365,15 @@ func (p *peers) ask(q map[string]any) (measure, error) {
 		measure
 		Missing string
 	}
+
 	if err := json.Unmarshal(p.out.Bytes(), &answer); err != nil {
 		return measure{}, fmt.Errorf("read the peers' answer %q: %w", p.out.Bytes(), err)
 	}
+
 	if answer.Missing != "" {
 		return measure{}, missingPeer(answer.Missing)
 	}
+
 	return answer.measure, nil
 }
 
@@ -353,21 +393,25 @@ type comparison struct {
 
 func comparePeers(ref string, ws []*workload, rounds int, peak float64, training, estimates bool) error {
 	runtime.GOMAXPROCS(1)
+
 	dir, err := os.MkdirTemp("", "peers")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
+
 	p, err := startPeers(ref, dir)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = p.cmd.Process.Kill(); _ = p.cmd.Wait() }()
+
 	for _, w := range ws {
 		path := filepath.Join(dir, w.name)
 		if err := writeRows(path, w.data); err != nil {
 			return err
 		}
+
 		if _, err := p.ask(map[string]any{
 			"do": "load", "data": w.name, "file": path, "n": w.data.N, "in": w.data.In,
 			"out": w.data.Out, "standardise": w.cfg.Standardise,
@@ -375,12 +419,14 @@ func comparePeers(ref string, ws []*workload, rounds int, peak float64, training
 			return err
 		}
 	}
+
 	drone := *ws[1]
 	drone.cfg.Epochs = 500
 	model, _, err := fit(&drone, "auto", 1)
 	if err != nil {
 		return err
 	}
+
 	c := &comparison{
 		p:         p,
 		ws:        ws,
@@ -390,20 +436,26 @@ func comparePeers(ref string, ws []*workload, rounds int, peak float64, training
 		theirs:    map[string][]measure{},
 		missing:   map[string]missingPeer{},
 	}
+
 	for round := range rounds + 1 {
 		if err := c.round(model, drone.data.X); err != nil {
 			return err
 		}
+
 		if round == 0 { // warming up
 			clear(c.ours)
 			clear(c.theirs)
 		}
 	}
+
 	c.print(rounds)
+
 	if training {
 		c.printSteps(peak)
 	}
+
 	fmt.Println()
+
 	return nil
 }
 
@@ -413,42 +465,53 @@ func (c *comparison) round(model *train.Model, x []float64) error {
 		if !c.training {
 			break
 		}
+
 		_, m, err := fit(w, "auto", 1)
 		if err != nil {
 			return err
 		}
+
 		c.ours[w.name] = append(c.ours[w.name], m)
 		for _, q := range peerNames {
 			m, err := c.p.ask(map[string]any{
 				"do": "train", "data": w.name, "peer": q.key, "batch": w.cfg.Batch,
 				"steps": w.steps,
 			})
+
 			var missing missingPeer
 			if errors.As(err, &missing) {
 				if c.missing[q.key] == "" {
 					fmt.Printf("%s is left out: %s\n", q.name, missing)
 					c.missing[q.key] = missing
 				}
+
 				continue
 			}
+
 			if err != nil {
 				return err
 			}
+
 			c.theirs[w.name+q.key] = append(c.theirs[w.name+q.key], m)
 		}
 	}
+
 	if !c.estimates {
 		return nil
 	}
+
 	m, err := estimate(model, x)
 	if err != nil {
 		return err
 	}
+
 	c.ours["cov"] = append(c.ours["cov"], m)
 	if m, err = c.p.ask(map[string]any{"do": "cov", "data": "drone", "rows": 585, "samples": covSamples}); err != nil {
 		return err
 	}
+
 	c.theirs["cov"] = append(c.theirs["cov"], m)
+
 	return nil
 }
 
@@ -461,12 +524,14 @@ func (c *comparison) print(rounds int) {
 		if len(b) == 0 {
 			return
 		}
+
 		r := ratios(a, b, measure.perCPU)
 		rw := ratios(a, b, func(m measure) float64 { return m.Units / m.Wall })
 		fmt.Printf("| %s | %s | %.0f | %.0f | **%.1f** | %.1f–%.1f | %.1f |\n", work, peer, median(rates(b))/1e3,
 			median(rates(a))/1e3,
 			median(r), slices.Min(r), slices.Max(r), median(rw))
 	}
+
 	if c.training {
 		for _, w := range c.ws {
 			for _, q := range peerNames {
@@ -474,14 +539,18 @@ func (c *comparison) print(rounds int) {
 			}
 		}
 	}
+
 	if !c.estimates {
 		return
 	}
+
 	row("cov_θ, d = 5, samples", "torch", c.ours["cov"], c.theirs["cov"])
+
 	all := slices.Clone(c.ours["cov"])
 	for i := range all { // 3⁵ nodes of the quadrature and the samples
 		all[i].Units *= float64(covSamples+covNodes) / covSamples
 	}
+
 	row("cov_θ, d = 5, all network rows", "torch", all, c.theirs["cov"])
 }
 
@@ -489,6 +558,7 @@ func (c *comparison) print(rounds int) {
 func (c *comparison) printSteps(peak float64) {
 	fmt.Println("\n| work | a step | GFLOP/s of products | of the FMA peak | of the speed of its 8 products alone " +
 		"(OpenBLAS) |\n|---|---|---|---|---|")
+
 	for _, w := range c.ws {
 		step := float64(w.cfg.Batch) / median(rates(c.ours[w.name]))
 		g := w.flop / step / 1e9
@@ -508,6 +578,7 @@ func writeRows(path string, d triplets.Set) error {
 	if err != nil {
 		return err
 	}
+
 	w := bufio.NewWriter(f)
 	for i := range d.N {
 		for _, v := range [][]float64{d.X[i*d.In : (i+1)*d.In], d.Y1[i*d.Out : (i+1)*d.Out], d.Y2[i*d.Out : (i+1)*d.Out]} {
@@ -516,6 +587,7 @@ func writeRows(path string, d triplets.Set) error {
 			}
 		}
 	}
+
 	return errors.Join(w.Flush(), f.Close())
 }
 
@@ -523,6 +595,7 @@ func writeRows(path string, d triplets.Set) error {
 func compareKernels(ws []*workload, rounds int) error {
 	runtime.GOMAXPROCS(1)
 	names := kernel.Names()
+
 	train, cov := map[string][]measure{}, map[string][]measure{}
 	for range rounds {
 		for _, w := range ws {
@@ -531,31 +604,39 @@ func compareKernels(ws []*workload, rounds int) error {
 				if k == "portable" {
 					short.cfg.Epochs = max(1, w.cfg.Epochs/20)
 				}
+
 				m, ms, err := fit(&short, k, 1)
 				if err != nil {
 					return err
 				}
+
 				train[w.name+k] = append(train[w.name+k], ms)
 				x := w.data.X[:585*w.data.In]
 				if k == "portable" {
 					x = x[:10*w.data.In]
 				}
+
 				if ms, err = estimate(m, x); err != nil {
 					return err
 				}
+
 				cov[w.name+k] = append(cov[w.name+k], ms)
 			}
 		}
 	}
+
 	fmt.Printf("Kernel sets, medians of %d alternating rounds, thousand a second of processor time:\n\n| work | "+
 		"kernels | triplets trained | cov_θ rows |\n|---|---|---|---|\n", rounds)
+
 	for _, w := range ws {
 		for _, k := range names {
 			fmt.Printf("| %s | %s | %.0f | %.0f |\n", w.name, k, median(rates(train[w.name+k]))/1e3,
 				median(rates(cov[w.name+k]))/1e3)
 		}
 	}
+
 	fmt.Println()
+
 	return nil
 }
 
@@ -565,10 +646,12 @@ func compareCores(ws []*workload, rounds int) error {
 		fmt.Print("Two cores: left out, this machine has one.\n\n")
 		return nil
 	}
+
 	runtime.GOMAXPROCS(2)
 	fmt.Printf("Two seeds on two cores against one on one, medians of %d alternating rounds. By processor time: what a "+
 		"triplet costs when both cores work (2 is perfect); by wall time with whatever else the machine did:\n\n", rounds)
 	fmt.Println("| work | by processor time | range | by wall time | best by wall time |\n|---|---|---|---|---|")
+
 	for _, w := range ws {
 		var cpu, wall []float64
 		for range rounds {
@@ -578,6 +661,7 @@ func compareCores(ws []*workload, rounds int) error {
 			if err != nil {
 				return err
 			}
+
 			var errs [2]error
 			two, _ := timed(2*one.Units, func() error {
 				var wg sync.WaitGroup
@@ -588,19 +672,26 @@ func compareCores(ws []*workload, rounds int) error {
 						_, _, errs[i] = train.Fit(context.Background(), long.data, cfg, nil)
 					})
 				}
+
 				wg.Wait()
+
 				return nil
 			})
+
 			if err := errors.Join(errs[:]...); err != nil {
 				return err
 			}
+
 			cpu = append(cpu, 2*two.perCPU()/one.perCPU())
 			wall = append(wall, two.Units/two.Wall/(one.Units/one.Wall))
 		}
+
 		fmt.Printf("| %s | %.2f | %.2f–%.2f | %.2f | %.2f |\n", w.name, median(cpu), slices.Min(cpu), slices.Max(cpu),
 			median(wall), slices.Max(wall))
 	}
+
 	fmt.Println()
+
 	return nil
 }
 
@@ -610,8 +701,10 @@ func cost(w *workload, rounds int, short bool) error {
 	if short {
 		least = 1
 	}
+
 	runtime.GOMAXPROCS(1)
 	factors := []int{1, 3, 10}
+
 	times := map[[2]int][]float64{}
 	for range rounds {
 		for _, a := range factors {
@@ -619,6 +712,7 @@ func cost(w *workload, rounds int, short bool) error {
 			for range a {
 				d.X, d.Y1, d.Y2 = append(d.X, w.data.X...), append(d.Y1, w.data.Y1...), append(d.Y2, w.data.Y2...)
 			}
+
 			for _, b := range factors {
 				big := *w
 				big.data, big.cfg.Epochs = d, least*b
@@ -626,23 +720,30 @@ func cost(w *workload, rounds int, short bool) error {
 				if err != nil {
 					return err
 				}
+
 				times[[2]int{a, b}] = append(times[[2]int{a, b}], m.CPU)
 			}
 		}
 	}
+
 	unit := median(times[[2]int{1, 1}])
 	fmt.Printf("Cost of %s training in units of %d triplets × %d epochs (%.0f ms of processor time), medians of %d "+
 		"rounds; in brackets per triplet and epoch:\n\n| triplets | %d epochs | %d epochs | %d epochs "+
 		"|\n|---|---|---|---|\n", w.name, w.data.N, least, unit*1e3, rounds, least, 3*least, 10*least)
+
 	for _, a := range factors {
 		fmt.Printf("| %d × %d |", a, w.data.N)
+
 		for _, b := range factors {
 			t := median(times[[2]int{a, b}]) / unit
 			fmt.Printf(" %.2f (%.2f) |", t, t/float64(a*b))
 		}
+
 		fmt.Println()
 	}
+
 	fmt.Println()
+
 	return nil
 }
 
@@ -651,6 +752,7 @@ func rates(m []measure) []float64 {
 	for i := range m {
 		r[i] = m[i].perCPU()
 	}
+
 	return r
 }
 
@@ -659,6 +761,7 @@ func ratios(a, b []measure, f func(measure) float64) []float64 {
 	for i := range a {
 		r[i] = f(a[i]) / f(b[i])
 	}
+
 	return r
 }
 
@@ -667,5 +770,6 @@ func median(v []float64) float64 {
 	if n := len(s); n%2 == 0 {
 		return (s[n/2-1] + s[n/2]) / 2
 	}
+
 	return s[len(s)/2]
 }

@@ -90,6 +90,7 @@ func QuantumOf(name string) Quantum {
 	case "uint32":
 		return Integers(32, false)
 	}
+
 	return Quantum{}
 }
 
@@ -139,6 +140,7 @@ func (r *Reader) Close() error {
 	for _, c := range r.closers {
 		errs = append(errs, c.Close())
 	}
+
 	return errors.Join(errs...)
 }
 
@@ -157,41 +159,51 @@ func (r *Reader) Read(channels []int, start int64, dst [][]float64) (int, error)
 	if want == 0 {
 		return 0, nil
 	}
+
 	n := int64(want)
 	for _, c := range channels {
 		n = min(n, r.info.Channels[c].Samples-start)
 	}
+
 	if n <= 0 {
 		return 0, io.EOF
 	}
+
 	// The channels of one array in one call: they may lie interleaved.
 	done := make([]bool, len(channels))
 	for i, c := range channels {
 		if done[i] {
 			continue
 		}
+
 		var own []int
+
 		var to [][]float64
 		for j := i; j < len(channels); j++ {
 			if p := r.at[channels[j]]; p.plane == r.at[c].plane {
 				own, to, done[j] = append(own, p.channel), append(to, dst[j][:n]), true
 			}
 		}
+
 		got, err := r.planes[r.at[c].plane].Read(own, start, to)
 		if got < int(n) {
 			if err == nil || errors.Is(err, io.EOF) {
 				err = &fault.Error{Path: r.info.Path, Place: fmt.Sprintf("channel %s, sample %d", r.info.Channels[c].Name,
 					start+int64(got)), Found: "the end of the data", Want: fmt.Sprintf("%d samples", r.info.Channels[c].Samples)}
 			}
+
 			return 0, fault.In(r.info.Path, err)
 		}
+
 		if err != nil && !errors.Is(err, io.EOF) {
 			return 0, fault.In(r.info.Path, err)
 		}
 	}
+
 	if n < int64(want) {
 		return int(n), io.EOF
 	}
+
 	return int(n), nil
 }
 
@@ -203,6 +215,7 @@ func Axes(dims []int64, o ingest.ArrayOptions) (axis int, err error) {
 		if d > 1 {
 			long++
 		}
+
 		switch {
 		case i == 0 || d > dims[axis]:
 			axis, equal = i, false
@@ -210,6 +223,7 @@ func Axes(dims []int64, o ingest.ArrayOptions) (axis int, err error) {
 			equal = true
 		}
 	}
+
 	switch {
 	case long <= 1:
 	case o.TimeAxis == "first":
@@ -222,6 +236,7 @@ func Axes(dims []int64, o ingest.ArrayOptions) (axis int, err error) {
 			Hint: "set arrays: {time_axis: first} or last in the configuration, or name the channels to use if it is none",
 		}
 	}
+
 	return axis, nil
 }
 
@@ -236,6 +251,7 @@ func split(dims []int64, axis int) (frames, channels int64) {
 			channels *= d
 		}
 	}
+
 	return frames, channels
 }
 
@@ -249,19 +265,24 @@ func (r *Reader) Add(a Array) error {
 			Want: fmt.Sprintf("at most %d channels in a file", maxChannels), Found: fmt.Sprintf("shape %v", a.Dims),
 		}
 	}
+
 	if len(r.info.Channels) > 0 && a.Quantum != r.quantum {
 		r.mixed = true
 	}
+
 	r.quantum = a.Quantum
+
 	var others []int64
 	for i, d := range a.Dims {
 		if i != axis && (d > 1 || len(a.Dims) > 2 && channels > 1) {
 			others = append(others, d)
 		}
 	}
+
 	if n := len(r.planes); n == 0 || r.planes[n-1] != a.Plane {
 		r.planes = append(r.planes, a.Plane)
 	}
+
 	index := make([]int64, len(others))
 	for c := range channels {
 		ch := ingest.Channel{Name: a.Name, Unit: a.Unit, RateHz: a.RateHz, Samples: frames, Attributes: a.Attributes}
@@ -272,9 +293,11 @@ func (r *Reader) Add(a Array) error {
 				if !a.ColumnMajor {
 					i = len(others) - 1 - k // the last index runs fastest
 				}
+
 				index[i] = rest%others[i] + 1
 				rest /= others[i]
 			}
+
 			var b strings.Builder
 			for i, v := range index {
 				if i > 0 {
@@ -282,11 +305,14 @@ func (r *Reader) Add(a Array) error {
 				}
 				b.WriteString(strconv.FormatInt(v, 10))
 			}
+
 			ch.Name += "[" + b.String() + "]"
 		}
+
 		r.info.Channels = append(r.info.Channels, ch)
 		r.at = append(r.at, place{len(r.planes) - 1, a.First + int(c), a.Group})
 	}
+
 	return nil
 }
 
@@ -312,26 +338,33 @@ func (r *Reader) Finish(o ingest.Options) error {
 					break
 				}
 			}
+
 			return &fault.Error{Path: r.info.Path, Place: u.Name, Want: "at least one array of numbers", Found: u.Reason}
 		}
+
 		return &fault.Error{Path: r.info.Path, Want: "at least one array of numbers", Found: "none"}
 	}
+
 	for i := range r.info.Channels {
 		c := &r.info.Channels[i]
 		if c.Unit == "" {
 			c.Unit = r.lookup(i, wanted(o.Arrays.UnitAttribute, unitNames), false)
 		}
+
 		file, place, err := r.rate(i, o)
 		if err != nil {
 			return err
 		}
+
 		if file > 0 {
 			c.RateHz = file
 		}
+
 		if c.RateHz, err = o.Rate(r.info.Path, place, c.RateHz, 1e-6); err != nil {
 			return err
 		}
 	}
+
 	return r.findClock(o)
 }
 
@@ -352,9 +385,11 @@ func (r *Reader) lookup(channel int, wanted []string, file bool) string {
 			}
 		}
 	}
+
 	if !file {
 		return ""
 	}
+
 	for g := r.at[channel].group; ; {
 		for _, w := range wanted {
 			for _, a := range r.info.Attributes {
@@ -366,9 +401,11 @@ func (r *Reader) lookup(channel int, wanted []string, file bool) string {
 				}
 			}
 		}
+
 		if g == "" {
 			return ""
 		}
+
 		if i := strings.LastIndexAny(g, "/."); i > 0 {
 			g = g[:i]
 		} else {
@@ -394,23 +431,28 @@ func (r *Reader) rate(channel int, o ingest.Options) (hz float64, place string, 
 		if text == "" {
 			continue
 		}
+
 		v, perr := strconv.ParseFloat(strings.TrimSpace(text), 64)
 		if perr != nil || !(v > 0) || math.IsInf(v, 0) {
 			if way.own == "" {
 				continue // a customary name is a guess: ignore it if its value is no number
 			}
+
 			return 0, place, &fault.Error{
 				Path: r.info.Path, Place: place,
 				Want: fmt.Sprintf("a number above zero in %q", way.own), Found: strconv.Quote(fault.Clip(text)),
 			}
 		}
+
 		if way.period {
 			v = 1 / v
+
 			// A period is rounded when it is written: 1/48000 becomes 2.0833e-05.
 			if near := math.Round(v); near > 0 && math.Abs(v-near) < 1e-9*v {
 				v = near
 			}
 		}
+
 		if hz > 0 && math.Abs(v-hz) > 1e-3*hz {
 			return 0, place, &fault.Error{
 				Path: r.info.Path, Place: place,
@@ -418,10 +460,12 @@ func (r *Reader) rate(channel int, o ingest.Options) (hz float64, place string, 
 				Hint:  "name the one that holds in the configuration",
 			}
 		}
+
 		if hz == 0 {
 			hz = v
 		}
 	}
+
 	return hz, place, nil
 }
 
@@ -434,16 +478,19 @@ func (r *Reader) findClock(o ingest.Options) error {
 		if err != nil {
 			return err
 		}
+
 		clocks[r.at[c].group] = c
 	} else {
 		perPlane := map[int]int{}
 		for _, p := range r.at {
 			perPlane[p.plane]++
 		}
+
 		for i, c := range r.info.Channels {
 			if _, has := clocks[r.at[i].group]; has || perPlane[r.at[i].plane] != 1 || c.Samples < 2 {
 				continue
 			}
+
 			leaf := c.Name[strings.LastIndexAny(c.Name, "/.")+1:]
 			short := leaf[strings.LastIndexByte(leaf, '-')+1:] // Ds01-Time
 			if clock.Named(leaf, c.Unit) || clock.Named(short, c.Unit) || r.steady(i) {
@@ -451,23 +498,28 @@ func (r *Reader) findClock(o ingest.Options) error {
 			}
 		}
 	}
+
 	for i := range r.info.Channels {
 		own, has := clocks[r.at[i].group]
 		if !has {
 			continue
 		}
+
 		c := &r.info.Channels[i]
 		if i == own {
 			clock.Mark(c)
 		}
+
 		if c.RateHz == 0 && c.Samples == r.info.Channels[own].Samples {
 			rate, err := r.clockRate(own)
 			if err != nil {
 				return err
 			}
+
 			c.RateHz = rate
 		}
 	}
+
 	return nil
 }
 
@@ -480,15 +532,18 @@ func (r *Reader) steady(c int) bool {
 	if ch.RateHz <= 0 || c > 0 && r.at[c-1].group == r.at[c].group {
 		return false
 	}
+
 	t := make([]float64, min(ch.Samples, 256))
 	if n, err := r.Read([]int{c}, 0, [][]float64{t}); n < len(t) || err != nil {
 		return false
 	}
+
 	for i := 1; i < len(t); i++ {
 		if math.Abs((t[i]-t[i-1])*ch.RateHz-1) > 0.05 {
 			return false
 		}
 	}
+
 	return true
 }
 
@@ -501,6 +556,7 @@ func (r *Reader) clockRate(c int) (float64, error) {
 				"is used",
 			r.info.Channels[c].Name, t.EndsHz, t.RateHz, t.RateHz))
 	}
+
 	return t.RateHz, err
 }
 
@@ -520,18 +576,22 @@ func (r *Reader) TimeSeries(channels []int) error {
 				break
 			}
 		}
+
 		if c.Samples != n || n < 8 || !frequencyName.MatchString(leaf) {
 			continue
 		}
+
 		f := make([]float64, min(n, 4096))
 		if got, err := r.Read([]int{i}, 0, [][]float64{f}); got < len(f) || err != nil && !errors.Is(err, io.EOF) {
 			continue
 		}
+
 		df := f[1] - f[0]
 		even := df > 0 && f[0] >= 0 && f[0] <= 2*df
 		for k := 1; even && k < len(f); k++ {
 			even = math.Abs(f[k]-f[k-1]-df) <= 1e-3*df
 		}
+
 		if even {
 			return &fault.Error{
 				Path: info.Path, Place: "channel " + info.Channels[channels[0]].Name, Want: "a time series",
@@ -541,5 +601,6 @@ func (r *Reader) TimeSeries(channels []int) error {
 			}
 		}
 	}
+
 	return nil
 }

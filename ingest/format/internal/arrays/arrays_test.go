@@ -16,18 +16,23 @@ import (
 func Example() {
 	r := arrays.New(ingest.Info{Path: "run.mat", Format: "mat"})
 	r.Attribute("dt", "0.001")
+
 	plane := ingesttest.NewMemory([]float64{1, 2, 3}, []float64{4, 5, 6})
 	if err := r.Add(arrays.Array{Name: "p", Dims: []int64{3, 2}, Unit: "Pa", Plane: plane}); err != nil {
 		log.Fatal(err)
 	}
+
 	if err := r.Finish(ingest.Options{}); err != nil {
 		log.Fatal(err)
 	}
+
 	x := make([]float64, 2)
 	_, err := r.Read([]int{1}, 1, [][]float64{x})
+
 	for _, c := range r.Info().Channels {
 		fmt.Println(c.Name, c.Unit, c.RateHz)
 	}
+
 	fmt.Println(x, err)
 	// Output:
 	// p[1] Pa 1000
@@ -52,17 +57,21 @@ func TestNames(t *testing.T) {
 		{[]int64{2, 2}, "first", false, "x[1] x[2]"},
 	} {
 		r := arrays.New(ingest.Info{})
+
 		axis, err := arrays.Axes(c.dims, ingest.ArrayOptions{TimeAxis: c.axis})
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if err := r.Add(arrays.Array{Name: "x", Dims: c.dims, Axis: axis, ColumnMajor: c.columnMajor}); err != nil {
 			t.Fatal(err)
 		}
+
 		var names []string
 		for _, ch := range r.Info().Channels {
 			names = append(names, ch.Name)
 		}
+
 		if got := strings.Join(names, " "); got != c.want {
 			t.Errorf("%v: %s, expected %s", c.dims, got, c.want)
 		}
@@ -87,13 +96,16 @@ func TestQuantum(t *testing.T) {
 		if err := r.Add(arrays.Array{Name: fmt.Sprint(i), Dims: []int64{2}, Quantum: arrays.QuantumOf(c.kind)}); err != nil {
 			t.Fatal(err)
 		}
+
 		if step, _, _ := r.Quantum(); step != c.want {
 			t.Errorf("after %s: step %g", c.kind, step)
 		}
 	}
+
 	if q := arrays.QuantumOf("int8"); q != (arrays.Quantum{Step: 1, Low: -128, High: 127}) {
 		t.Error(q)
 	}
+
 	if q := arrays.QuantumOf("float64"); q != (arrays.Quantum{}) {
 		t.Error(q)
 	}

@@ -43,10 +43,12 @@ func TextNumber(s string) Numbers {
 	if strings.EqualFold(s, "true") {
 		s = "1"
 	}
+
 	v, err := strconv.ParseFloat(s, 64)
 	if err != nil {
 		return Numbers{}
 	}
+
 	return Numbers{Values: []float64{v}}
 }
 
@@ -55,6 +57,7 @@ func TextNumber(s string) Numbers {
 // sample; _FillValue takes its place.
 func NewPacking(t Stored, fill []float64, attribute func(name string) (Numbers, bool)) (*Packing, error) {
 	p := &Packing{scale: 1, low: math.Inf(-1), high: math.Inf(1), missing: fill}
+
 	packed, found := false, len(fill) > 0
 	for _, a := range []struct {
 		name string
@@ -64,26 +67,33 @@ func NewPacking(t Stored, fill []float64, attribute func(name string) (Numbers, 
 		if !ok {
 			continue
 		}
+
 		if len(n.Values) != 1 || !(math.Abs(n.Values[0]) < math.Inf(1)) || a.to == &p.scale && n.Values[0] == 0 {
 			return nil, wrongAttribute(a.name, "one finite number", n)
 		}
+
 		*a.to, packed, found = n.Values[0], true, true
 	}
+
 	if n, ok := attribute("_Unsigned"); ok && len(n.Values) == 1 && n.Values[0] == 1 && t.Integer && t.Signed {
 		p.wrap, found = math.Ldexp(1, t.Bits), true
 	}
+
 	for _, name := range []string{"_FillValue", "missing_value"} {
 		n, ok := attribute(name)
 		if !ok {
 			continue
 		}
+
 		if name == "_FillValue" {
 			p.missing = nil
 		}
+
 		for _, v := range n.Values { // no number equals a text
 			p.missing, found = append(p.missing, p.as(v, t)), true
 		}
 	}
+
 	for _, a := range []struct {
 		name      string
 		low, high bool
@@ -92,12 +102,15 @@ func NewPacking(t Stored, fill []float64, attribute func(name string) (Numbers, 
 		if !ok {
 			continue
 		}
+
 		if a.low && a.high && len(n.Values) != 2 {
 			return nil, wrongAttribute(a.name, "two numbers", n)
 		}
+
 		if !(a.low && a.high) && len(n.Values) != 1 {
 			return nil, wrongAttribute(a.name, "one number", n)
 		}
+
 		// Limits of another kind than the stored numbers are those of the values.
 		p.unpacked = packed && t.Integer && !n.Integer
 		for i, v := range n.Values {
@@ -105,17 +118,22 @@ func NewPacking(t Stored, fill []float64, attribute func(name string) (Numbers, 
 				n.Values[i] = p.as(v, t)
 			}
 		}
+
 		if a.low {
 			p.low = n.Values[0]
 		}
+
 		if a.high {
 			p.high = n.Values[len(n.Values)-1]
 		}
+
 		found = true
 	}
+
 	if !found {
 		return nil, nil
 	}
+
 	return p, nil
 }
 
@@ -124,6 +142,7 @@ func wrongAttribute(name, want string, n Numbers) error {
 	if n.Values == nil {
 		found = "a text"
 	}
+
 	return &fault.Error{
 		Want: fmt.Sprintf("%s in the attribute %s", want, name), Found: found,
 		Hint: "the samples are packed and cannot be unpacked without it",
@@ -138,6 +157,7 @@ func (p *Packing) as(v float64, t Stored) float64 {
 	case t.Bits == 32 && !t.Integer:
 		return float64(float32(v))
 	}
+
 	return v
 }
 
@@ -147,19 +167,24 @@ func (p *Packing) Apply(x []float64) {
 		if p.wrap > 0 && v < 0 {
 			v += p.wrap
 		}
+
 		y := v*p.scale + p.offset
+
 		limited := v
 		if p.unpacked {
 			limited = y
 		}
+
 		if limited < p.low || limited > p.high {
 			y = math.NaN()
 		}
+
 		for _, m := range p.missing {
 			if v == m {
 				y = math.NaN()
 			}
 		}
+
 		x[i] = y
 	}
 }
@@ -169,10 +194,13 @@ func (p *Packing) Quantum(q Quantum) Quantum {
 	if q.Step == 0 {
 		return q
 	}
+
 	if p.wrap > 0 {
 		q.Low, q.High = 0, p.wrap-1
 	}
+
 	a, b := q.Low*p.scale+p.offset, q.High*p.scale+p.offset
+
 	return Quantum{q.Step * math.Abs(p.scale), min(a, b), max(a, b)}
 }
 
@@ -190,5 +218,6 @@ func (u *unpacking) Read(channels []int, start int64, dst [][]float64) (int, err
 	for _, d := range dst {
 		u.packing.Apply(d[:n])
 	}
+
 	return n, err
 }

@@ -73,29 +73,35 @@ func Read(r ingest.Reader, c int, noun string) (out Reading, err error) {
 			Found: strconv.Quote(ch.Unit),
 		}
 	}
+
 	if ch.Samples < 2 {
 		return out, nil
 	}
+
 	var ends [2]float64
 	for i, at := range []int64{0, ch.Samples - 1} {
 		if _, err := r.Read([]int{c}, at, [][]float64{ends[i : i+1]}); err != nil && !errors.Is(err, io.EOF) {
 			return out, err
 		}
 	}
+
 	out.First, out.Last = ends[0], ends[1]
 	out.Seconds = (ends[1] - ends[0]) * scale
 	out.EndsHz = float64(ch.Samples-1) / out.Seconds
 	if !(out.EndsHz > 0) || math.IsInf(out.EndsHz, 0) {
 		return out, nil
 	}
+
 	head := make([]float64, min(ch.Samples, 1024))
 	if _, err := r.Read([]int{c}, 0, [][]float64{head}); err != nil && !errors.Is(err, io.EOF) {
 		return out, err
 	}
+
 	out.RateHz = out.EndsHz
 	if local := stepRate(head) / scale; local > 0 && !math.IsInf(local, 0) && math.Abs(local-out.EndsHz) > 0.02*local {
 		out.RateHz, out.Gaps = local, true
 	}
+
 	return out, nil
 }
 
@@ -108,11 +114,14 @@ func stepRate(t []float64) float64 {
 			steps = append(steps, d)
 		}
 	}
+
 	if len(steps) == 0 {
 		return math.NaN()
 	}
+
 	sort.Float64s(steps)
 	limit := 2 * steps[len(steps)/2]
+
 	sum, n := 0.0, 0
 	for _, d := range steps {
 		if d <= limit {
@@ -120,5 +129,6 @@ func stepRate(t []float64) float64 {
 			n++
 		}
 	}
+
 	return float64(n) / sum
 }

@@ -51,6 +51,7 @@ func TestNamed(t *testing.T) {
 			t.Errorf("%s in %q: %t", c.name, c.unit, got)
 		}
 	}
+
 	c := ingest.Channel{Name: "t"}
 	if clock.Mark(&c); !c.IsTime() || c.Unit != "s" {
 		t.Errorf("%+v", c)

@@ -49,10 +49,13 @@ func (r *Reader) Read(p []byte) (n int, err error) {
 	if r.err == nil && !r.open {
 		r.err = r.begin()
 	}
+
 	if r.err == nil {
 		n, r.err = r.z.Read(p)
 	}
+
 	r.err = explained(r.err)
+
 	return n, r.err
 }
 
@@ -63,6 +66,7 @@ func (r *Reader) begin() (err error) {
 	} else {
 		r.buf.Reset(r.src)
 	}
+
 	switch {
 	case r.z != nil:
 		err = r.z.(flate.Resetter).Reset(r.buf, nil)
@@ -71,7 +75,9 @@ func (r *Reader) begin() (err error) {
 	default:
 		r.z = flate.NewReader(r.buf)
 	}
+
 	r.open = err == nil
+
 	return err
 }
 
@@ -85,6 +91,7 @@ func (s source) Read(p []byte) (int, error) {
 	if err == io.EOF { //nolint:errorlint // as io.Reader defines it
 		err = io.ErrUnexpectedEOF
 	}
+
 	return n, err
 }
 
@@ -93,6 +100,7 @@ func explained(err error) error {
 	if err == nil || err == io.EOF { //nolint:errorlint // the usual case, without what errors.As allocates
 		return err
 	}
+
 	var corrupt flate.CorruptInputError
 	switch {
 	case errors.As(err, &corrupt):
@@ -102,5 +110,6 @@ func explained(err error) error {
 	case errors.Is(err, zlib.ErrChecksum):
 		return ErrChecksum
 	}
+
 	return err
 }

@@ -19,9 +19,11 @@ func inputs() map[string][]byte {
 	noise := make([]byte, 120_000)
 	words := make([]byte, 0, 200_000)
 	skew := make([]byte, 100_000)
+
 	for i := range noise {
 		noise[i] = byte(r.Uint32())
 	}
+
 	for len(words) < 190_000 {
 		words = append(words, fmt.Sprintf("%d,%.3f\n", len(words), r.NormFloat64())...)
 		if r.IntN(10) == 0 && len(words) > 40_000 {
@@ -29,16 +31,20 @@ func inputs() map[string][]byte {
 			words = append(words, words[at:min(at+r.IntN(300), len(words))]...)
 		}
 	}
+
 	for i := range skew { // few symbols often, many rarely: long codes
 		skew[i] = byte(min(255, int(r.ExpFloat64()*r.ExpFloat64()*3)))
 	}
+
 	m := map[string][]byte{
 		"empty": {}, "one": {7}, "noise": noise, "words": words, "skew": skew, "zeros": make([]byte, 300_000),
 		"mixed": append(append(append([]byte{}, noise[:70_000]...), words...), make([]byte, 1000)...),
 	}
+
 	for _, period := range []int{2, 3, 5, 7, 8, 9, 15, 300, 32767, 32768} {
 		m[fmt.Sprint("period ", period)] = bytes.Repeat(noise[:period], 1+100_000/period)
 	}
+
 	return m
 }
 
@@ -49,15 +55,18 @@ func compress(t testing.TB, level int, x []byte) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for i := 0; i < len(x); i += 50_000 {
 		w.Write(x[i:min(len(x), i+50_000)])
 		if i == 100_000 {
 			w.Flush() // an empty stored block in between
 		}
 	}
+
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
+
 	return z.Bytes()
 }
 
@@ -68,15 +77,18 @@ func TestRoundTrip(t *testing.T) {
 		for _, level := range []int{flate.HuffmanOnly, flate.NoCompression, 1, 6, 9} {
 			z := compress(t, level, x)
 			r := NewReader(nil)
+
 			slow := iotest.OneByteReader(bytes.NewReader(z))
 			if level != 6 {
 				slow = bytes.NewReader(z)
 			}
+
 			for i, src := range []io.Reader{
 				bytes.NewReader(z), slow, iotest.DataErrReader(bytes.NewReader(z)),
 				bytes.NewReader(append(z[:len(z):len(z)], "something else that follows"...)),
 			} {
 				r.Reset(src)
+
 				got, err := io.ReadAll(r)
 				if err != nil || !bytes.Equal(got, x) {
 					t.Fatalf("%s, level %d, source %d: %d of %d bytes, %v", name, level, i, len(got), len(x), err)
@@ -93,10 +105,12 @@ func TestZlib(t *testing.T) {
 	w := zlib.NewWriter(&z)
 	w.Write(x)
 	w.Close()
+
 	b := z.Bytes()
 	if got, err := io.ReadAll(NewZlibReader(bytes.NewReader(b))); err != nil || !bytes.Equal(got, x) {
 		t.Fatal(err)
 	}
+
 	for _, c := range []struct {
 		name string
 		b    []byte
@@ -114,6 +128,7 @@ func TestZlib(t *testing.T) {
 			t.Errorf("%s: %v, want %v", c.name, err, c.want)
 		}
 	}
+
 	if _, err := io.ReadAll(NewZlibReader(iotest.TimeoutReader(iotest.OneByteReader(bytes.NewReader(b))))); !errors.Is(err,
 		iotest.ErrTimeout) {
 		t.Errorf("an error of the source: %v", err)
@@ -146,13 +161,16 @@ func same(t *testing.T, z []byte) {
 	const most = 1 << 20
 	peer := flate.NewReader(bytes.NewReader(z))
 	want, wantErr := io.ReadAll(io.LimitReader(peer, most))
+
 	got, err := io.ReadAll(io.LimitReader(NewReader(bytes.NewReader(z)), most))
 	if err != nil && wantErr == nil && len(want) == most {
 		_, wantErr = io.Copy(io.Discard, io.LimitReader(peer, buffered))
 	}
+
 	if (err == nil) != (wantErr == nil) || err == nil && !bytes.Equal(got, want) {
 		t.Fatalf("%d bytes, %v; compress/flate: %d bytes, %v\n%x", len(got), err, len(want), wantErr, z)
 	}
+
 	if k := min(len(got), len(want)); !bytes.Equal(got[:k], want[:k]) {
 		t.Fatalf("other bytes than compress/flate before the damage\n%x", z)
 	}
@@ -161,6 +179,7 @@ func same(t *testing.T, z []byte) {
 // TestDamaged changes bits of streams and compares with compress/flate.
 func TestDamaged(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
+
 	all := inputs()
 	for _, name := range []string{"words", "skew", "period 3", "mixed"} {
 		for _, level := range []int{flate.HuffmanOnly, 1, 9} {
@@ -170,6 +189,7 @@ func TestDamaged(t *testing.T) {
 				for range 1 + r.IntN(3) {
 					b[r.IntN(len(b))] ^= 1 << r.IntN(8)
 				}
+
 				same(t, b)
 			}
 		}
@@ -187,15 +207,18 @@ func FuzzInflate(f *testing.F) {
 			f.Add(compress(f, level, all[name][:1000]))
 		}
 	}
+
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if len(b) >= 1<<16 {
 			return
 		}
+
 		same(t, b)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		_, _ = io.Copy(io.Discard, io.LimitReader(NewReader(bytes.NewReader(b)), 1<<20))
 		runtime.ReadMemStats(&after)
+
 		if used := after.TotalAlloc - before.TotalAlloc; used > mostAllocated {
 			t.Fatalf("%d bytes of input allocated %d", len(b), used)
 		}
@@ -208,9 +231,11 @@ func BenchmarkRead(b *testing.B) {
 	buf := make([]byte, 1<<16)
 	b.Run("klauspost", func(b *testing.B) {
 		b.SetBytes(int64(len(x)))
+
 		r := NewReader(nil)
 		for b.Loop() {
 			r.Reset(bytes.NewReader(z))
+
 			for {
 				if _, err := r.Read(buf); err != nil {
 					break
@@ -218,11 +243,14 @@ func BenchmarkRead(b *testing.B) {
 			}
 		}
 	})
+
 	b.Run("compress-flate", func(b *testing.B) {
 		b.SetBytes(int64(len(x)))
+
 		r := flate.NewReader(nil)
 		for b.Loop() {
 			r.(flate.Resetter).Reset(bytes.NewReader(z), nil)
+
 			for {
 				if _, err := r.Read(buf); err != nil {
 					break

@@ -42,6 +42,7 @@ func (r *Reader) Go(at int64) {
 		r.pos = int(at - r.base)
 		return
 	}
+
 	r.base, r.buf, r.pos = at, r.buf[:0], 0
 }
 
@@ -49,36 +50,43 @@ func (r *Reader) Go(at int64) {
 // last the error is io.EOF. The line is valid until the next call.
 func (r *Reader) Next() (b []byte, at int64, err error) {
 	at = r.At()
+
 	for {
 		if i := bytes.IndexByte(r.buf[r.pos:], '\n'); i >= 0 {
 			b = r.buf[r.pos : r.pos+i]
 			r.pos += i + 1
 			break
 		}
+
 		if len(r.buf)-r.pos > r.most {
 			b = bytes.Clone(r.buf[r.pos : r.pos+r.most])
 			err = r.skip()
 			break
 		}
+
 		if err = r.fill(); err != nil {
 			b = r.buf[r.pos:]
 			r.pos = len(r.buf)
 			break
 		}
 	}
+
 	if errors.Is(err, io.EOF) && len(b) > 0 {
 		err = nil // the last line has no end
 	}
+
 	if err != nil {
 		if !errors.Is(err, io.EOF) {
 			err = &fault.Error{Path: r.src.Path, Place: fmt.Sprintf("byte %d", at), Err: fmt.Errorf("read: %w", err)}
 		}
 		return nil, at, err
 	}
+
 	b = b[:min(len(b), r.most)]
 	for len(b) > 0 && b[len(b)-1] == '\r' {
 		b = b[:len(b)-1]
 	}
+
 	return b, at, nil
 }
 
@@ -86,10 +94,12 @@ func (r *Reader) Next() (b []byte, at int64, err error) {
 // where there is no more, the error is io.EOF.
 func (r *Reader) fill() error {
 	have, room := len(r.buf)-r.pos, int(min(int64(max(window, 2*r.most)), r.src.Size))
+
 	buf := r.buf[:cap(r.buf)]
 	if len(buf) < room {
 		buf = make([]byte, room)
 	}
+
 	copy(buf, r.buf[r.pos:])
 	r.base += int64(r.pos)
 	r.pos, r.buf = 0, buf[:have]
@@ -97,10 +107,12 @@ func (r *Reader) fill() error {
 	if to <= int64(have) {
 		return io.EOF
 	}
+
 	n, err := r.src.ReadAt(buf[have:to], r.base+int64(have))
 	if r.buf = buf[:have+n]; n > 0 {
 		return nil
 	}
+
 	return err
 }
 
@@ -111,6 +123,7 @@ func (r *Reader) skip() error {
 			r.pos += i + 1
 			return nil
 		}
+
 		r.pos = len(r.buf)
 		if err := r.fill(); err != nil {
 			return err
@@ -125,9 +138,11 @@ func Number(b []byte, decimal byte) (float64, bool) {
 	if ok {
 		return v, true
 	}
+
 	if i := bytes.LastIndexAny(b, "+-"); i > 0 && b[i-1] >= '0' && b[i-1] <= '9' {
 		return text.Number(bytes.Join([][]byte{b[:i], b[i:]}, []byte("e")), decimal)
 	}
+
 	return 0, false
 }
 
@@ -138,14 +153,17 @@ func Rate(inc float64, written string) (hz, low, high float64) {
 	mantissa, exponent, _ := strings.Cut(strings.NewReplacer("D", "e", "d", "e", "E", "e", ",", ".").Replace(written), "e")
 	_, decimals, _ := strings.Cut(mantissa, ".")
 	e, err := strconv.Atoi(exponent)
+
 	half := 1e-12 * inc
 	if err == nil || exponent == "" {
 		half += 0.5 * (1 + 1e-9) * math.Pow(10, float64(e-len(decimals)))
 	}
+
 	half = min(half, inc/2)
 	hz, low, high = 1/inc, 1/(inc+half), 1/(inc-half)
 	if near := math.Round(hz); near >= low && near <= high && near > 0 {
 		hz = near
 	}
+
 	return hz, low, high
 }

@@ -20,8 +20,10 @@ func ExampleReader() {
 			fmt.Println(err)
 			break
 		}
+
 		fmt.Printf("%d %q\n", at, b)
 	}
+
 	r.Go(5)
 	b, _, _ := r.Next()
 	fmt.Printf("%s\n", b)
@@ -37,17 +39,20 @@ func ExampleReader() {
 func TestReader(t *testing.T) {
 	const most = 5000
 	rng := rand.New(rand.NewPCG(1, 2))
+
 	var all []byte
 	for range 300 {
 		all = append(all, bytes.Repeat([]byte{'a' + byte(rng.IntN(26))}, rng.IntN(1<<rng.IntN(17)))...)
 		all = append(all, []string{"\n", "\r\n", "\n\n"}[rng.IntN(3)]...)
 	}
+
 	all = append(all, "the last one"...)
 	r := lines.New(ingesttest.Source(all), most)
 	type line struct {
 		text string
 		at   int64
 	}
+
 	var want []line
 	for at := 0; at < len(all); {
 		next := bytes.SplitAfterN(all[at:], []byte("\n"), 2)[0]
@@ -55,20 +60,24 @@ func TestReader(t *testing.T) {
 		want = append(want, line{string(text[:min(len(text), most)]), int64(at)})
 		at += len(next)
 	}
+
 	check := func(w line) {
 		t.Helper()
 		if b, at, err := r.Next(); err != nil || string(b) != w.text || at != w.at {
 			t.Fatalf("%d bytes at %d, %v, want %d at %d", len(b), at, err, len(w.text), w.at)
 		}
 	}
+
 	for _, w := range want {
 		check(w)
 	}
+
 	for range 2 {
 		if b, _, err := r.Next(); !errors.Is(err, io.EOF) {
 			t.Fatalf("%q, %v after the last line", b, err)
 		}
 	}
+
 	for range 200 {
 		i := rng.IntN(len(want) - 1)
 		r.Go(want[i].at)
@@ -87,6 +96,7 @@ func TestRate(t *testing.T) {
 			t.Errorf("%s: %g Hz (%g … %g), want %g", s, got, low, high, hz)
 		}
 	}
+
 	for s, want := range map[string]float64{"3.333E-01": 3, "0.000977": 1024, "1D-3": 1000, "0,000250": 4000} {
 		inc, ok := lines.Number([]byte(s), map[bool]byte{true: ',', false: '.'}[s[1] == ','])
 		if got, _, _ := lines.Rate(inc, s); !ok || got != want {
@@ -101,6 +111,7 @@ func TestNumber(t *testing.T) {
 			t.Errorf("%s: %g, %t", s, got, ok)
 		}
 	}
+
 	for _, s := range []string{"", "-", "1-", "a", "1.0-x"} {
 		if got, ok := lines.Number([]byte(s), '.'); ok {
 			t.Errorf("%q: %g", s, got)

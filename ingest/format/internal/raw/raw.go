@@ -109,6 +109,7 @@ func ReadHeader(src ingest.Source, b []byte, at int64, want string) error {
 	case err != nil && !errors.Is(err, io.EOF):
 		return &fault.Error{Path: src.Path, Place: fmt.Sprintf("byte %d", at), Err: fmt.Errorf("read header: %w", err)}
 	}
+
 	return &fault.Error{
 		Path: src.Path, Place: fmt.Sprintf("byte %d", at+int64(n)), Want: want,
 		Found: "the end of the file", Hint: CutShort,
@@ -124,8 +125,10 @@ func Text(b []byte) string {
 		for i, c := range b {
 			rs[i] = rune(c)
 		}
+
 		s = string(rs)
 	}
+
 	return strings.TrimSpace(s)
 }
 
@@ -152,6 +155,7 @@ func (r *Reader) Quantum() (step, low, high float64) {
 	if !r.Kind.Integer() {
 		return 0, 0, 0
 	}
+
 	bits := 8 * r.Kind.Bytes()
 	switch r.Kind {
 	case U8, U16, U32, U64:
@@ -183,22 +187,28 @@ func readRaw[T floats](r *Reader, channels []int, start int64, dst [][]T) (int, 
 	if want == 0 {
 		return 0, nil
 	}
+
 	if start >= r.Frames {
 		return 0, io.EOF
 	}
+
 	n := int(min(int64(want), r.Frames-start))
+
 	var err error
 	if r.Planar {
 		err = readPlanes(r, channels, start, dst, n)
 	} else {
 		err = readFrames(r, channels, start, dst, n)
 	}
+
 	if err != nil {
 		return 0, err
 	}
+
 	if n < want {
 		return n, io.EOF
 	}
+
 	return n, nil
 }
 
@@ -206,23 +216,28 @@ func readFrames[T floats](r *Reader, channels []int, start int64, dst [][]T, n i
 	if r.kernels == nil { // the first time
 		r.kernels = kernel.Best()
 	}
+
 	size := r.Kind.Bytes()
 	frame := size * r.Channels
 	per := max(1, block/frame)
 	if per >= 8 {
 		per &^= 7
 	}
+
 	for done := 0; done < n; {
 		m := min(max(1, chunk/frame), n-done)
 		b, err := r.fetch(r.Offset+(start+int64(done))*int64(frame), m*frame)
 		if err != nil {
 			return err
 		}
+
 		for k := 0; k < m; k += per {
 			unpack(r, channels, dst, done+k, min(per, m-k), b[k*frame:], frame)
 		}
+
 		done += m
 	}
+
 	return nil
 }
 
@@ -242,9 +257,11 @@ func unpack[T floats](r *Reader, channels []int, dst [][]T, done, m int, b []byt
 					decode(r, dst[at+j][done+k:done+m], b[k*frame+(c+j)*size:], frame)
 				}
 			}
+
 			i = at + 7
 			continue
 		}
+
 		decode(r, dst[i][done:done+m], b[channels[i]*size:], frame)
 	}
 }
@@ -255,6 +272,7 @@ func neighbours(channels []int) bool {
 			return false
 		}
 	}
+
 	return true
 }
 
@@ -269,16 +287,19 @@ func readPlanes[T floats](r *Reader, channels []int, start int64, dst [][]T, n i
 			}
 			continue
 		}
+
 		for done := 0; done < n; {
 			m := min(per, n-done)
 			b, err := r.fetch(at+int64(done*size), m*size)
 			if err != nil {
 				return err
 			}
+
 			decode(r, dst[i][done:done+m], b, size)
 			done += m
 		}
 	}
+
 	return nil
 }
 
@@ -287,7 +308,9 @@ func (r *Reader) fetch(at int64, n int) ([]byte, error) {
 	if len(r.buf) < n {
 		r.buf = make([]byte, n)
 	}
+
 	b := r.buf[:n]
+
 	return b, r.fill(b, at)
 }
 
@@ -297,6 +320,7 @@ func (r *Reader) fill(b []byte, at int64) error {
 	if got == len(b) {
 		return nil
 	}
+
 	place := fmt.Sprintf("byte %d", at+int64(got))
 	if err == nil || errors.Is(err, io.EOF) {
 		return &fault.Error{
@@ -304,6 +328,7 @@ func (r *Reader) fill(b []byte, at int64) error {
 			Hint: "is it still being written?",
 		}
 	}
+
 	return &fault.Error{Path: r.info.Path, Place: place, Err: fmt.Errorf("read samples: %w", err)}
 }
 
@@ -316,16 +341,19 @@ func (r *Reader) same(dst any) []byte {
 	if r.BigEndian == LittleEndian {
 		return nil
 	}
+
 	switch x := dst.(type) {
 	case []float32:
 		if r.Kind == F32 {
 			return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), 4*len(x))
 		}
+
 	case []float64:
 		if r.Kind == F64 {
 			return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), 8*len(x))
 		}
 	}
+
 	return nil
 }
 
@@ -337,34 +365,41 @@ func decode[T floats](r *Reader, dst []T, b []byte, stride int) {
 	if len(dst) == 0 {
 		return
 	}
+
 	b = b[:(len(dst)-1)*stride+r.Kind.Bytes()] // the last sample's end: one check for all
 	scale, bias := T(r.Scale), T(r.Bias)
 	p := 0
+
 	if r.BigEndian && r.Kind.Bytes() > 1 {
 		decodeBig(r, dst, b, stride)
 		return
 	}
+
 	switch r.Kind {
 	case U8:
 		for i := range dst {
 			dst[i] = (T(b[p]) - bias) * scale
 			p += stride
 		}
+
 	case I8:
 		for i := range dst {
 			dst[i] = T(int8(b[p])) * scale
 			p += stride
 		}
+
 	case U16:
 		for i := range dst {
 			dst[i] = T(binary.LittleEndian.Uint16(b[p:])) * scale
 			p += stride
 		}
+
 	case I16:
 		for i := range dst {
 			dst[i] = T(int16(binary.LittleEndian.Uint16(b[p:]))) * scale
 			p += stride
 		}
+
 	case I24:
 		// The three bytes fill the upper part of an int32, whose arithmetic
 		// shift then restores the sign.
@@ -373,26 +408,31 @@ func decode[T floats](r *Reader, dst []T, b []byte, stride int) {
 			dst[i] = T(int32(uint32(v[2])<<24|uint32(v[1])<<16|uint32(v[0])<<8)>>8) * scale
 			p += stride
 		}
+
 	case U32:
 		for i := range dst {
 			dst[i] = T(binary.LittleEndian.Uint32(b[p:])) * scale
 			p += stride
 		}
+
 	case I32:
 		for i := range dst {
 			dst[i] = T(int32(binary.LittleEndian.Uint32(b[p:]))) * scale
 			p += stride
 		}
+
 	case U64:
 		for i := range dst {
 			dst[i] = T(binary.LittleEndian.Uint64(b[p:])) * scale
 			p += stride
 		}
+
 	case I64:
 		for i := range dst {
 			dst[i] = T(int64(binary.LittleEndian.Uint64(b[p:]))) * scale
 			p += stride
 		}
+
 	case F32:
 		for len(dst) >= 4 { // four at a time: the loop costs as much as its body
 			v := b[p : p+3*stride+4]
@@ -403,15 +443,18 @@ func decode[T floats](r *Reader, dst []T, b []byte, stride int) {
 			dst = dst[4:]
 			p += 4 * stride
 		}
+
 		for i := range dst {
 			dst[i] = T(math.Float32frombits(binary.LittleEndian.Uint32(b[p:])))
 			p += stride
 		}
+
 	case F64:
 		for i := range dst {
 			dst[i] = T(math.Float64frombits(binary.LittleEndian.Uint64(b[p:])))
 			p += stride
 		}
+
 	case F16:
 		for i := range dst {
 			dst[i] = T(half(binary.LittleEndian.Uint16(b[p:])))
@@ -423,6 +466,7 @@ func decode[T floats](r *Reader, dst []T, b []byte, stride int) {
 // half is the value of a float of IEEE 754's binary16.
 func half(bits uint16) float64 {
 	exp, frac := int(bits>>10&31), float64(bits&1023)
+
 	v := 0.0
 	switch exp {
 	case 0:
@@ -431,18 +475,22 @@ func half(bits uint16) float64 {
 		if v = math.Inf(1); frac != 0 {
 			v = math.NaN()
 		}
+
 	default:
 		v = math.Ldexp(1024+frac, exp-25)
 	}
+
 	if bits&0x8000 != 0 {
 		v = math.Copysign(v, -1)
 	}
+
 	return v
 }
 
 // decodeBig is decode for numbers whose highest byte comes first.
 func decodeBig[T floats](r *Reader, dst []T, b []byte, stride int) {
 	be := binary.BigEndian
+
 	scale := T(r.Scale)
 	for i := range dst {
 		v := b[i*stride:]

@@ -29,10 +29,12 @@ func writeFrames(t *testing.T, channels, frames, bits int) string {
 			binary.LittleEndian.PutUint16(data[2*i:], uint16(i%(1<<15)))
 		}
 	}
+
 	path := filepath.Join(t.TempDir(), "large.raw")
 	if err := os.WriteFile(path, append(make([]byte, header), data...), 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	return path
 }
 
@@ -42,19 +44,23 @@ const header = 44
 // openFrames opens what writeFrames wrote.
 func openFrames(t *testing.T, path string, channels, frames, bits int) *Reader {
 	t.Helper()
+
 	src, err := ingest.OpenSource(path)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	l := Layout{Offset: header, Frames: int64(frames), Channels: channels, Kind: F32, Scale: 1}
 	if bits == 16 {
 		l.Kind, l.Scale = I16, 1./(1<<15)
 	}
+
 	in := info(channels)
 	in.Path = path
 	for i := range in.Channels {
 		in.Channels[i].Samples = int64(frames)
 	}
+
 	return New(src, in, l)
 }
 
@@ -73,13 +79,17 @@ func TestFrames(t *testing.T) {
 				if c.bits == 32 {
 					return float64(float32(i))
 				}
+
 				return float64(i%(1<<15)) / (1 << 15)
 			}
+
 			channels := make([]int, c.channels)
 			wide, narrow := make([][]float64, c.channels), make([][]float32, c.channels)
+
 			for ch := range channels {
 				channels[ch] = ch
 			}
+
 			for _, span := range [][2]int{
 				{0, c.frames / 12},
 				{c.frames - 5, 5},
@@ -91,11 +101,14 @@ func TestFrames(t *testing.T) {
 				for ch := range channels {
 					wide[ch], narrow[ch] = make([]float64, span[1]), make([]float32, span[1])
 				}
+
 				n, err := raw.Read(channels, int64(span[0]), wide)
+
 				m, err32 := raw.Read32(channels, int64(span[0]), narrow)
 				if err != nil || err32 != nil || n != span[1] || m != n {
 					t.Fatalf("%v: %d, %d samples, %v, %v", span, n, m, err, err32)
 				}
+
 				for ch := range channels {
 					for k, v := range wide[ch] {
 						if w := want(ch, int64(span[0]+k)); v != w || narrow[ch][k] != float32(w) {
@@ -104,6 +117,7 @@ func TestFrames(t *testing.T) {
 					}
 				}
 			}
+
 			if err := raw.Close(); err != nil {
 				t.Error(err)
 			}
@@ -130,24 +144,30 @@ func TestShorter(t *testing.T) {
 			defer raw.Close()
 			other := openFrames(t, path, channels, frames, 32)
 			defer other.Close()
+
 			all, dst, few := []int{0, 1, 2, 3, 4, 5, 6, 7}, make([][]float32, channels), make([][]float32, channels)
 			for ch := range dst {
 				dst[ch], few[ch] = make([]float32, frames), make([]float32, 100)
 			}
+
 			if _, err := raw.Read32(all, 0, few); err != nil {
 				t.Fatalf("the whole file: %v", err)
 			}
+
 			if err := os.Truncate(path, c.size); err != nil {
 				t.Fatal(err)
 			}
+
 			var de *fault.Error
 			if _, err := raw.Read32(all, 0, dst); !errors.As(err, &de) || !strings.Contains(de.Error(), "became shorter") ||
 				de.Place != fmt.Sprintf("byte %d", max(c.size, header)) {
 				t.Errorf("read: %v", err)
 			}
+
 			if _, err := raw.Read32(all, 1000, few); c.size > 0 && (err != nil || few[7][99] != float32(1099*channels+7)) {
 				t.Errorf("the rest: %v, %v", few[7][99], err)
 			}
+
 			if _, _, err := stats.Scan(context.Background(), other, ingest.Run{ID: path, Path: path, Row1: -1}); !errors.As(err,
 				&de) || !strings.Contains(de.Error(), "became shorter") {
 				t.Errorf("statistics: %v", err)

@@ -41,20 +41,25 @@ func (s Settings) Check(fail func(setting, text string)) {
 			fail(v.name, fmt.Sprintf("expected a name without spaces, found %q", v.value))
 		}
 	}
+
 	if s.Time != "" && !timeForm.MatchString(s.Time) {
 		fail("time", fmt.Sprintf("expected a time as sbatch takes it (90, 1:30:00, 2-12:00), found %q", s.Time))
 	}
+
 	if s.Mem != "" && !memForm.MatchString(s.Mem) {
 		fail("mem", fmt.Sprintf("expected an amount of memory (500M, 2G), found %q", s.Mem))
 	}
+
 	if s.CPUs < 0 || s.CPUs > maxCPUs {
 		fail("cpus", fmt.Sprintf("expected 1 to %d processors, or 0 for the cluster's default, found %d", maxCPUs, s.CPUs))
 	}
+
 	for _, c := range s.Setup {
 		if _, err := Words(c); err != nil {
 			fail("setup", err.Error())
 		}
 	}
+
 	for _, o := range s.Extra {
 		if err := CheckExtra(o); err != nil {
 			fail("extra", err.Error())
@@ -77,9 +82,11 @@ func (p Policy) Check(fail func(setting, text string)) {
 	if p.MaxRunning < 0 || p.MaxRunning > maxRunning {
 		fail("max_running", fmt.Sprintf("expected 0 to %d jobs, found %d", maxRunning, p.MaxRunning))
 	}
+
 	if p.Retries < 0 || p.Retries > maxRetries {
 		fail("retries", fmt.Sprintf("expected 0 to %d retries, found %d", maxRetries, p.Retries))
 	}
+
 	if !(p.RetryMem >= 1 && p.RetryMem <= maxFactor) {
 		fail("retry_mem", fmt.Sprintf("expected a factor from 1 to %d, found %g", maxFactor, p.RetryMem))
 	}
@@ -94,10 +101,12 @@ func Words(command string) ([]string, error) {
 	if strings.ContainsRune(command, 0) {
 		return nil, fmt.Errorf("%q holds a zero byte", command)
 	}
+
 	var words []string
 	var w strings.Builder
 	in := false
 	quote := rune(0)
+
 	runes := []rune(command)
 	for i := 0; i < len(runes); i++ {
 		c := runes[i]
@@ -108,6 +117,7 @@ func Words(command string) ([]string, error) {
 			} else {
 				w.WriteRune(c)
 			}
+
 		case quote == '"':
 			switch {
 			case c == '"':
@@ -121,37 +131,47 @@ func Words(command string) ([]string, error) {
 			default:
 				w.WriteRune(c)
 			}
+
 		case c == '\'' || c == '"':
 			quote, in = c, true
+
 		case c == '\\':
 			if i++; i == len(runes) || runes[i] == '\n' {
 				return nil, fmt.Errorf("%q ends with a backslash", command)
 			}
+
 			w.WriteRune(runes[i])
 			in = true
+
 		case c == ' ' || c == '\t':
 			if in {
 				words = append(words, w.String())
 				w.Reset()
 				in = false
 			}
+
 		case strings.ContainsRune("$`;|&<>()*?[#~\n\r{}!", c):
 			return nil, fmt.Errorf("%q is more than a command and its words: found %q; "+
 				"put it into a script and name that: source setup.sh", command, c)
+
 		default:
 			w.WriteRune(c)
 			in = true
 		}
 	}
+
 	if quote != 0 {
 		return nil, fmt.Errorf("%q has a quote that does not end", command)
 	}
+
 	if in {
 		words = append(words, w.String())
 	}
+
 	if len(words) == 0 {
 		return nil, fmt.Errorf("%q is no command", command)
 	}
+
 	return words, nil
 }
 
@@ -174,10 +194,12 @@ func CheckExtra(option string) error {
 	if !ok || name == "" || strings.ContainsAny(name, " \t\n'\"") {
 		return fmt.Errorf("expected a long option of sbatch with its value, like --constraint=avx512, found %q", option)
 	}
+
 	// sbatch takes any beginning of an option's name that is not ambiguous.
 	if i := slices.IndexFunc(own, func(o string) bool { return strings.HasPrefix(o, name) && len(name) > 2 }); i >= 0 ||
 		slices.Contains(own, name) {
 		return fmt.Errorf("%s is set by the program itself", option)
 	}
+
 	return nil
 }

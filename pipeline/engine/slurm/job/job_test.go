@@ -29,6 +29,7 @@ func TestWords(t *testing.T) {
 			t.Errorf("%q: %q, %v; expected %q", c.in, got, err, c.want)
 		}
 	}
+
 	for _, bad := range []string{
 		"", "  ", "a; b", "a && b", "a | b", "echo $HOME", "echo `id`", "echo $(id)",
 		`echo "$HOME"`, "a\nb", "a >b", "ls *", "cd ~", "# no", "'open", `end\`, "a\x00b", "\\\x00",
@@ -44,15 +45,18 @@ func TestWords(t *testing.T) {
 func TestWordsAndShell(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		words := rapid.SliceOfN(rapid.StringMatching("[ -~\n\té]{0,8}"), 1, 4).Draw(t, "words")
+
 		var quoted []string
 		for _, w := range words {
 			quoted = append(quoted, Quote(w))
 		}
+
 		line := strings.Join(quoted, " ")
 		got, err := Words(line)
 		if err != nil || !reflect.DeepEqual(got, words) {
 			t.Fatalf("%q: %q, %v; expected %q", line, got, err, words)
 		}
+
 		out, err := exec.Command("/bin/sh", "-c", "printf '%s\\0' "+line).Output()
 		if err != nil || string(out) != strings.Join(words, "\x00")+"\x00" {
 			t.Fatalf("the shell makes of %q: %q, %v", line, out, err)
@@ -65,15 +69,18 @@ func FuzzWords(f *testing.F) {
 	for _, s := range []string{"module load gcc", `a "b c" 'd e' \f`, "x'y\"z'", "$(x)", "é\x80", "\\\x00"} {
 		f.Add(s)
 	}
+
 	f.Fuzz(func(t *testing.T, line string) {
 		words, err := Words(line)
 		if err != nil {
 			return
 		}
+
 		var q []string
 		for _, w := range words {
 			q = append(q, Quote(w))
 		}
+
 		again, err := Words(strings.Join(q, " "))
 		if err != nil || !reflect.DeepEqual(again, words) {
 			t.Errorf("%q: %q, then %q, %v", line, words, again, err)
@@ -90,6 +97,7 @@ func TestCheckExtra(t *testing.T) {
 			t.Error(err)
 		}
 	}
+
 	// sbatch takes abbreviations, so that --arr is --array.
 	for _, bad := range []string{
 		"constraint=x", "-C x", "--", "--array=0-3", "--arr=1", "--wrap=x", "--job-name=x",
@@ -124,6 +132,7 @@ func TestCheck(t *testing.T) {
 	} {
 		var got []string
 		c.s.Check(func(setting, _ string) { got = append(got, setting) })
+
 		if strings.Join(got, " ") != c.want {
 			t.Errorf("%+v: %q, expected %q", c.s, got, c.want)
 		}
@@ -136,6 +145,7 @@ func TestCheckPolicy(t *testing.T) {
 	note := func(setting, _ string) { got = append(got, setting) }
 	Policy{MaxRunning: -1, Retries: -1, RetryMem: 0.5}.Check(note)
 	Policy{MaxRunning: math.MaxInt, Retries: 101, RetryMem: math.NaN()}.Check(note)
+
 	if want := []string{"max_running", "retries", "retry_mem", "max_running", "retries", "retry_mem"}; !slices.Equal(got,
 		want) {
 		t.Errorf("%q", got)

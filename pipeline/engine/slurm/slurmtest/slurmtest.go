@@ -53,17 +53,21 @@ func Up(others ...Partition) (*Cluster, error) {
 			}
 		}
 	}
+
 	if os.Geteuid() != 0 {
 		return nil, errors.New("starting a cluster needs root")
 	}
+
 	var last error
 	for range 3 { // a port may have been taken between the look and its use
 		c, err := start(append([]Partition{Test}, others...))
 		if err == nil {
 			return c, nil
 		}
+
 		last = err
 	}
+
 	return nil, last
 }
 
@@ -72,40 +76,50 @@ func start(parts []Partition) (*Cluster, error) {
 	if len(base) > 60 { // a socket's path has 107 bytes
 		base = "/tmp"
 	}
+
 	dir, err := os.MkdirTemp(base, "slurm-")
 	if err != nil {
 		return nil, err
 	}
+
 	c := &Cluster{Dir: dir, script: filepath.Join(dir, "cluster.sh"), parts: parts}
 	if err := os.WriteFile(c.script, script, 0o755); err != nil {
 		return nil, err
 	}
+
 	if err := os.Mkdir(filepath.Join(dir, "home"), 0o755); err != nil {
 		return nil, err
 	}
+
 	nodes := 0
+
 	var words []string
 	for _, p := range parts {
 		nodes += p.Nodes
 		words = append(words, fmt.Sprintf("%s:%d:%d:%s", p.Name, p.Nodes, p.CPUs, p.Options))
 	}
+
 	port, err := freePorts(nodes + 4)
 	if err != nil {
 		return nil, err
 	}
+
 	c.guard = exec.Command(c.script, "guard", dir)
 	c.guard.Env = c.Env()[:len(c.Env())-1]                   // it looks for processes that carry SLURM_CONF, and is none
 	c.guard.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // what ends this process must not end it
 	if c.hold, err = c.guard.StdinPipe(); err != nil {
 		return nil, err
 	}
+
 	if err := c.guard.Start(); err != nil {
 		return nil, err
 	}
+
 	if out, err := c.run(append([]string{"up", strconv.Itoa(port)}, words...)...); err != nil {
 		c.Down()
 		return nil, fmt.Errorf("start cluster: %w: %s", err, out)
 	}
+
 	return c, nil
 }
 
@@ -115,6 +129,7 @@ func freePorts(n int) (int, error) {
 	const first, step, many = 20000, 32, 390
 	for i := range many {
 		base := first + (os.Getpid()+i)%many*step
+
 		free := true
 		for i := range n {
 			l, err := net.Listen("tcp", ":"+strconv.Itoa(base+i))
@@ -122,12 +137,15 @@ func freePorts(n int) (int, error) {
 				free = false
 				break
 			}
+
 			l.Close()
 		}
+
 		if free {
 			return base, nil
 		}
 	}
+
 	return 0, errors.New("no free ports")
 }
 
@@ -135,12 +153,15 @@ func freePorts(n int) (int, error) {
 // no cluster.
 func Required(t testing.TB, c *Cluster, why error) {
 	t.Helper()
+
 	if c != nil {
 		return
 	}
+
 	if os.Getenv("DOUBLETAKE_REQUIRE_SLURM") == "1" {
 		t.Fatalf("Slurm is required here: %v", why)
 	}
+
 	t.Skipf("no Slurm cluster: %v", why)
 }
 
@@ -168,10 +189,12 @@ func (c *Cluster) run(args ...string) (string, error) {
 // Do runs one of cluster.sh's commands: controller-off, node-off n1, …
 func (c *Cluster) Do(t testing.TB, args ...string) string {
 	t.Helper()
+
 	out, err := c.run(args...)
 	if err != nil {
 		t.Errorf("cluster.sh %v: %v: %s", args, err, out)
 	}
+
 	return out
 }
 
@@ -179,6 +202,7 @@ func (c *Cluster) Do(t testing.TB, args ...string) string {
 // again.
 func (c *Cluster) Slurm(t testing.TB, name string, args ...string) string {
 	t.Helper()
+
 	for try := 1; ; try++ {
 		cmd := exec.Command(name, args...)
 		cmd.Env = c.Env()
@@ -186,10 +210,12 @@ func (c *Cluster) Slurm(t testing.TB, name string, args ...string) string {
 		if err == nil {
 			return strings.TrimSpace(string(out))
 		}
+
 		if try == 5 {
 			t.Errorf("%s %v: %v: %s", name, args, err, out)
 			return ""
 		}
+
 		time.Sleep(time.Second)
 	}
 }
@@ -199,10 +225,12 @@ func (c *Cluster) Slurm(t testing.TB, name string, args ...string) string {
 // is).
 func (c *Cluster) Jobs(t testing.TB, dir string, states ...string) int {
 	t.Helper()
+
 	s := "all"
 	if len(states) > 0 {
 		s = strings.Join(states, ",")
 	}
+
 	n := 0
 	for _, l := range strings.Split(c.Slurm(t, "squeue", "-h", "-r", "--states="+s, "-o", "%j %Z"), "\n") {
 		name, at, _ := strings.Cut(l, " ")
@@ -210,17 +238,20 @@ func (c *Cluster) Jobs(t testing.TB, dir string, states ...string) int {
 			n++
 		}
 	}
+
 	return n
 }
 
 // Ready waits until every node of a partition is idle again.
 func (c *Cluster) Ready(t testing.TB, p Partition) {
 	t.Helper()
+
 	for end := time.Now().Add(3 * time.Minute); ; time.Sleep(200 * time.Millisecond) {
 		if out := c.Slurm(t, "sinfo", "-h", "-N", "-p", p.Name, "-t", "idle", "-o",
 			"%N"); len(strings.Fields(out)) == p.Nodes {
 			return
 		}
+
 		if time.Now().After(end) {
 			t.Fatalf("the nodes do not become idle:\n%s", c.Slurm(t, "sinfo", "-N"))
 		}
@@ -232,7 +263,9 @@ func (c *Cluster) Logs() string {
 	if c == nil {
 		return ""
 	}
+
 	out, _ := c.run("logs")
+
 	return out
 }
 
