@@ -13,9 +13,12 @@ import (
 	"sync"
 
 	"doubletake/pipeline/predict"
+	"doubletake/pipeline/stages/trainstage"
 	"doubletake/pipeline/suggest"
 	"doubletake/pipeline/table"
 	"doubletake/train"
+	"doubletake/train/holdout"
+	"doubletake/train/honest"
 	"doubletake/train/score"
 	"doubletake/train/triplets"
 )
@@ -291,6 +294,28 @@ func (p *pool) axes() []suggest.Axis {
 	return out
 }
 
+// calibrate fits the additive process to the training part of s, and calibrates it by leaving
+// out each value of the input groups. No outcome of the test part enters.
+func (p *pool) calibrate(ctx context.Context, s triplets.Set) (*honest.Model, error) {
+	column := slices.Index(p.c.inputs, p.c.groups)
+	if column < 0 {
+		return nil, fmt.Errorf("calibrate on left-out groups: %s is no input", p.c.groups)
+	}
+
+	var values []float64
+	for i := range s.N {
+		values = append(values, s.X[i*s.In+column])
+	}
+
+	learner := honest.Learner{
+		Settings: honest.DefaultSettings(), Condition: p.c.groups, Within: holdout.Nothing.Within(p.c.groups),
+		Rate: trainstage.IsRate,
+	}
+	m, _, err := learner.Process(ctx, s, values)
+
+	return m, err
+}
+
 // trial is one repeat: the held-out error each strategy ends with, and that of
 // the start.
 func (p *pool) trial(ctx context.Context, repeat int) (end []float64, first float64, err error) {
@@ -317,7 +342,7 @@ func (p *pool) trial(ctx context.Context, repeat int) (end []float64, first floa
 			} else {
 				by := strategy.by
 				if by == suggest.ByHonest {
-					if err := m.Calibrate(ctx, p.split(runs, test), c.groups); err != nil {
+					if m.Honest, err = p.calibrate(ctx, p.split(runs, test)); err != nil {
 						return nil, 0, err
 					}
 					by = suggest.DefaultBy(m)

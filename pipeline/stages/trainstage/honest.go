@@ -146,13 +146,13 @@ func (pl *planner) honestTask(s config.Split, left *leftOut) {
 // learner calibrates a split on groups of a condition.
 func learner(h honest.Settings, s config.Split, condition string) honest.Learner {
 	return honest.Learner{
-		Settings: h, Condition: condition, Within: s.Test.Within(condition), Rate: isRate,
+		Settings: h, Condition: condition, Within: s.Test.Within(condition), Rate: IsRate,
 	}
 }
 
-// isRate reports whether a condition is a speed or a rate: effects of such a
+// IsRate reports whether a condition is a speed or a rate: effects of such a
 // condition go with its ratio.
-func isRate(name string) bool {
+func IsRate(name string) bool {
 	u, ok := units.OfName(name)
 	if !ok {
 		return false

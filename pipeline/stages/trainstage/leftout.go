@@ -271,7 +271,7 @@ func (pl *planner) subsetsTask(subsets []subset) (id string) {
 					return fmt.Errorf("choose rows to train on: %w", err)
 				}
 
-				content = honest.Learner{Settings: honest.Settings(tr.Honest), Rate: isRate}.ProcessRows(set, g, rows)
+				content = honest.Learner{Settings: honest.Settings(tr.Honest), Rate: IsRate}.ProcessRows(set, g, rows)
 			}
 
 			if err := plan.WriteGob(rowsData, j.Output(s.output()), content); err != nil {
