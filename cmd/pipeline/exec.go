@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
 
@@ -9,13 +8,6 @@ import (
 
 	"doubletake/pipeline"
 )
-
-// execOptions are the flags of exec.
-type execOptions struct {
-	plan  string
-	index int // -1: none
-	task  string
-}
 
 func newExecCommand(stdout, stderr io.Writer) *cli.Command {
 	return &cli.Command{
@@ -36,12 +28,7 @@ func newExecCommand(stdout, stderr io.Writer) *cli.Command {
 			},
 			&cli.StringFlag{Name: "task", Usage: "name of the task, instead of its index"},
 		},
-		Action: func(c *cli.Context) error {
-			if c.NArg() > 0 {
-				return usage("pipeline exec takes no FILE, found %q; name it with --plan", c.Args().Slice())
-			}
-			return runExec(c.Context, execOptions{c.String("plan"), c.Int("index"), c.String("task")}, stdout, stderr)
-		},
+		Action: func(c *cli.Context) error { return runExec(c, stdout, stderr) },
 	}
 }
 
@@ -51,21 +38,26 @@ type exitError struct{ code int }
 func (e *exitError) Error() string   { return "" }
 func (e *exitError) ExitStatus() int { return e.code }
 
-func runExec(ctx context.Context, o execOptions, stdout, stderr io.Writer) error {
-	if (o.index < 0) == (o.task == "") {
+func runExec(c *cli.Context, stdout, stderr io.Writer) error {
+	plan, index, task := c.String("plan"), c.Int("index"), c.String("task")
+	switch {
+	case c.NArg() > 0:
+		return usage("pipeline exec takes no FILE, found %q; name it with --plan", c.Args().Slice())
+	case (index < 0) == (task == ""):
 		return usage("pipeline exec wants --index or --task, one of them; pipeline tasks lists them")
 	}
 
-	if is, err := pipeline.IsBatch(o.plan); is {
+
+	if is, err := pipeline.IsBatch(plan); is {
 		if err != nil {
 			return err
 		}
 
-		if o.task != "" {
-			return usage("the jobs of %s have no names; give --index", o.plan)
+		if task != "" {
+			return usage("the jobs of %s have no names; give --index", plan)
 		}
 
-		code, err := pipeline.WorkBatch(ctx, o.plan, o.index, stderr)
+		code, err := pipeline.WorkBatch(c.Context, plan, index, stderr)
 		if err != nil || code == 0 {
 			return err
 		}
@@ -73,19 +65,19 @@ func runExec(ctx context.Context, o execOptions, stdout, stderr io.Writer) error
 		return &exitError{code}
 	}
 
-	p, err := pipeline.Load(o.plan)
+	p, err := pipeline.Load(plan)
 	if err != nil {
 		return err
 	}
 
-	if o.task == "" {
-		if o.index >= len(p.Plan.Tasks) {
-			return usage("--index %d is not in the plan, which has %d tasks", o.index, len(p.Plan.Tasks))
+	if task == "" {
+		if index >= len(p.Plan.Tasks) {
+			return usage("--index %d is not in the plan, which has %d tasks", index, len(p.Plan.Tasks))
 		}
-		o.task = p.Plan.Tasks[o.index].ID
+		task = p.Plan.Tasks[index].ID
 	}
 
-	made, err := p.Make(ctx, o.task, func(task, note string) { fmt.Fprintf(stderr, "%s: %s\n", task, note) })
+	made, err := p.Make(c.Context, task, func(task, note string) { fmt.Fprintf(stderr, "%s: %s\n", task, note) })
 	if err != nil {
 		return err
 	}
@@ -95,7 +87,7 @@ func runExec(ctx context.Context, o execOptions, stdout, stderr io.Writer) error
 		state = "up to date"
 	}
 
-	_, err = fmt.Fprintf(stdout, "%s: %s\n", o.task, state)
+	_, err = fmt.Fprintf(stdout, "%s: %s\n", task, state)
 
 	return err
 }

@@ -51,9 +51,7 @@ func newReportCommand(stdout, stderr io.Writer) *cli.Command {
 			&cli.StringFlag{
 				Name: "out", Usage: "write the report to this file (.html, .md, .tex, .json, .csv) and make nothing",
 			},
-			&cli.IntFlag{Name: "jobs", Usage: "tasks at a time (0: one per processor)"},
-			executorFlag(),
-			&cli.StringFlag{Name: "progress", Value: "auto", Usage: "auto, plain, json or none; goes to standard error"},
+			jobsFlag(), executorFlag(), progressFlag(),
 			&cli.BoolFlag{Name: "json", Usage: "the same as --format json"},
 		},
 		Action: func(c *cli.Context) error {

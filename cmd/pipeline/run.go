@@ -45,9 +45,7 @@ func newRunCommand(stdout, stderr io.Writer) *cli.Command {
 			&cli.BoolFlag{Name: "dry-run", Usage: "print what would be done, do nothing"},
 			&cli.BoolFlag{Name: "explain", Usage: "with the reasons, as old → new"},
 			&cli.BoolFlag{Name: "keep-going", Usage: "after a failure, go on with what does not depend on it"},
-			&cli.IntFlag{Name: "jobs", Usage: "tasks at a time (0: one per processor)"},
-			executorFlag(),
-			&cli.StringFlag{Name: "progress", Value: "auto", Usage: "auto, plain, json or none; goes to standard error"},
+			jobsFlag(), executorFlag(), progressFlag(),
 			&cli.BoolFlag{Name: "json", Usage: "results, or the dry run, as one JSON document"},
 		),
 		Action: func(c *cli.Context) error {
@@ -81,6 +79,14 @@ func parseRun(c *cli.Context) (o runOptions, err error) {
 	o.executor, err = executor(c)
 
 	return o, err
+}
+
+func jobsFlag() cli.Flag {
+	return &cli.IntFlag{Name: "jobs", Usage: "tasks at a time (0: one per processor)"}
+}
+
+func progressFlag() cli.Flag {
+	return &cli.StringFlag{Name: "progress", Value: "auto", Usage: "auto, plain, json or none; goes to standard error"}
 }
 
 func executorFlag() cli.Flag {

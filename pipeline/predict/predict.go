@@ -151,18 +151,8 @@ func modelFiles(path string) ([]string, error) {
 		}
 	}
 
-	number := func(f string) int {
-		n, err := strconv.Atoi(strings.TrimPrefix(filepath.Base(filepath.Dir(f)), "seed-"))
-		if err != nil {
-			return math.MaxInt
-		}
-
-		return n
-	}
-
-	slices.SortFunc(found, func(a, b string) int {
-		return cmp.Or(cmp.Compare(number(a), number(b)),
-			strings.Compare(a, b))
+	slices.SortFunc(found, func(a, b string) int { // seed-2 before seed-10
+		return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b))
 	})
 
 	return found, nil

@@ -125,58 +125,55 @@ func Diff(a, b string) (*Difference, error) {
 	return difference(from, to), nil
 }
 
-// workdirState is what the results in a work directory were made with, and the
-// numbers of its reports.
-type workdirState struct {
-	settings map[[2]string]string
-	data     map[string]string // digest of the triplets, by experiment
-	splits   map[[2]string]SplitRecord
-	metrics  map[MetricKey]Number
+// byPlace lists settings by where they are and their key.
+func byPlace(list []Setting) map[[2]string]string {
+	out := make(map[[2]string]string, len(list))
+	for _, v := range list {
+		out[[2]string{v.Where, v.Key}] = v.Value
+	}
+	return out
 }
 
-func newState() workdirState {
-	return workdirState{
-		map[[2]string]string{}, map[string]string{}, map[[2]string]SplitRecord{}, map[MetricKey]Number{},
-	}
-}
-
-func (s *workdirState) add(splits []SplitRecord, numbers []MetricRecord) {
-	for _, v := range splits {
-		s.splits[[2]string{v.Experiment, v.Split}] = v
-	}
-
-	for _, v := range numbers {
-		s.metrics[v.MetricKey] = v.Value
-	}
-}
-
-func difference(a, b workdirState) *Difference {
+// difference compares the settings and the numbers of two records.
+func difference(a, b *Record) *Difference {
 	d := &Difference{Settings: []Change{}, Metrics: []MetricChange{}}
-	for _, k := range union(a.settings, b.settings) {
-		if x, y := a.settings[k], b.settings[k]; x != y {
+	before, after := byPlace(a.Settings), byPlace(b.Settings)
+	for _, k := range union(before, after) {
+		if x, y := before[k], after[k]; x != y {
 			d.Settings = append(d.Settings, Change{k[0], k[1], x, y})
 		}
 	}
 
+	// Of a split: what it held out, of which triplets.
+	of := func(r *Record) map[[2]string]string {
+		out, data := map[[2]string]string{}, byPlace(r.Data)
+		for _, s := range r.Splits {
+			digest := data[[2]string{s.Experiment, dataDigest}]
+			out[[2]string{s.Experiment, s.Split}] = fmt.Sprintf("%d rows of %s, %s", s.Rows, digest, s.HeldOut)
+		}
+		return out
+	}
+	numbers := func(r *Record) map[MetricKey]Number {
+		out := make(map[MetricKey]Number, len(r.Metrics))
+		for _, m := range r.Metrics {
+			out[m.MetricKey] = m.Value
+		}
+		return out
+	}
+
+	heldA, heldB, from, to := of(a), of(b), numbers(a), numbers(b)
 	none := Number{math.NaN(), math.NaN(), math.NaN()}
-	for _, k := range union(a.metrics, b.metrics) {
-		x, y := none, none
-		if v, ok := a.metrics[k]; ok {
-			x = v
+	for _, k := range union(from, to) {
+		c := MetricChange{MetricKey: k, A: none, B: none}
+		if v, ok := from[k]; ok {
+			c.A = v
 		}
-
-		if v, ok := b.metrics[k]; ok {
-			y = v
+		if v, ok := to[k]; ok {
+			c.B = v
 		}
-
-		c := MetricChange{MetricKey: k, A: x, B: y}
-		s := [2]string{k.Experiment, k.Split}
-		from, to := a.splits[s], b.splits[s]
-		same := from.HeldOut == to.HeldOut && from.Rows == to.Rows && a.data[k.Experiment] == b.data[k.Experiment]
-		if k.Metric == "rmse" && same {
-			c.Verdict = better(x, y)
+		if s := [2]string{k.Experiment, k.Split}; k.Metric == "rmse" && heldA[s] == heldB[s] {
+			c.Verdict = better(c.A, c.B)
 		}
-
 		d.Metrics = append(d.Metrics, c)
 	}
 
@@ -259,16 +256,17 @@ func tripletsOf(dir, name string) string {
 	return found
 }
 
-func readWorkdir(dir string) (workdirState, error) {
-	none, s := workdirState{}, newState()
+// readWorkdir returns the settings, the data and the numbers of the reports in a work directory.
+func readWorkdir(dir string) (*Record, error) {
+	r := &Record{}
 
 	found := below(dir, "report/metrics.json")
 	if len(found) == 0 {
 		if _, serr := os.Stat(dir); errors.Is(serr, fs.ErrNotExist) {
-			return none, fmt.Errorf("read workdir %s: no such folder", dir)
+			return nil, fmt.Errorf("read workdir %s: no such folder", dir)
 		}
 
-		return none, fmt.Errorf("read workdir %s: expected reports (EXPERIMENT/report/metrics.json), found none; run the "+
+		return nil, fmt.Errorf("read workdir %s: expected reports (EXPERIMENT/report/metrics.json), found none; run the "+
 			"pipeline there first", dir)
 	}
 
@@ -284,7 +282,7 @@ func readWorkdir(dir string) (workdirState, error) {
 
 		for _, kv := range t.Meta {
 			if k, ok := strings.CutPrefix(kv.Key, "config:"); ok {
-				s.settings[[2]string{where, k}] = kv.Value
+				r.Settings = append(r.Settings, Setting{where, k, kv.Value})
 			}
 		}
 
@@ -296,31 +294,31 @@ func readWorkdir(dir string) (workdirState, error) {
 		name := nameBelow(dir, root)
 		t, err := config(name, tripletsOf(dir, name))
 		if err != nil {
-			return none, err
+			return nil, err
 		}
 
-		s.data[name] = t.Digest()
+		r.Data = append(r.Data, Setting{name, dataDigest, t.Digest()})
 		for _, path := range glob(root, "splits/*/seed-0/predictions.arrow") {
 			split := filepath.Base(filepath.Dir(filepath.Dir(path)))
 			if _, err := config(name+"/"+split, path); err != nil {
-				return none, err
+				return nil, err
 			}
 		}
 
 		b, err := os.ReadFile(path)
 		if err != nil {
-			return none, fmt.Errorf("read workdir: %w", err)
+			return nil, fmt.Errorf("read workdir: %w", err)
 		}
 
 		x, err := readMetrics(b)
 		if err != nil {
-			return none, fmt.Errorf("read %s: it is not a metrics.json of this program: %w", path, err)
+			return nil, fmt.Errorf("read %s: it is not a metrics.json of this program: %w", path, err)
 		}
 
-		s.add(x.splits, x.numbers)
+		r.Splits, r.Metrics = append(r.Splits, x.splits...), append(r.Metrics, x.numbers...)
 	}
 
-	return s, nil
+	return r, nil
 }
 
 // headlines are the numbers of a metrics.json that are compared.

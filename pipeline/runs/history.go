@@ -426,53 +426,23 @@ func Find(list []Record, name string) (*Record, error) {
 	return nil, &config.UsageError{Text: text}
 }
 
-// state returns what the record holds of its work directory.
-func (r *Record) state() workdirState {
-	s := newState()
-	s.add(r.Splits, r.Metrics)
-
-	for _, v := range r.Settings {
-		s.settings[[2]string{v.Where, v.Key}] = v.Value
-	}
-
-	for _, v := range r.Data {
-		if v.Key == dataDigest {
-			s.data[v.Where] = v.Value
-		}
-	}
-
-	return s
-}
-
 // DiffRecords compares two runs of the past: program, settings and data, and the numbers.
 func DiffRecords(a, b *Record) *Difference {
-	x, y := a.state(), b.state()
-
-	d := &Difference{Settings: []Change{}, Unknown: len(a.Settings) == 0 || len(b.Settings) == 0}
-	if d.Unknown {
-		x.settings, y.settings = nil, nil
-	}
-
-	if a.Program != b.Program && !d.Unknown {
-		d.Settings = append(d.Settings, Change{"", "program", a.Program, b.Program})
-	}
-
-	if a.Kernels != b.Kernels && !d.Unknown {
-		d.Settings = append(d.Settings, Change{"", "numeric kernels", a.Kernels, b.Kernels})
-	}
-
-	all := difference(x, y)
-	d.Settings, d.Metrics = append(d.Settings, all.Settings...), all.Metrics
-	of := func(r *Record) map[[2]string]string {
-		m := map[[2]string]string{}
-		for _, v := range r.Data {
-			m[[2]string{v.Where, v.Key}] = v.Value
+	d := difference(a, b)
+	if d.Unknown = len(a.Settings) == 0 || len(b.Settings) == 0; d.Unknown {
+		d.Settings = []Change{}
+	} else {
+		var program []Change
+		if a.Program != b.Program {
+			program = append(program, Change{"", "program", a.Program, b.Program})
 		}
-
-		return m
+		if a.Kernels != b.Kernels {
+			program = append(program, Change{"", "numeric kernels", a.Kernels, b.Kernels})
+		}
+		d.Settings = append(program, d.Settings...)
 	}
 
-	before, after := of(a), of(b)
+	before, after := byPlace(a.Data), byPlace(b.Data)
 	for _, k := range union(before, after) {
 		from, ok := before[k]
 
