@@ -47,7 +47,6 @@ func runExec(c *cli.Context, stdout, stderr io.Writer) error {
 		return usage("pipeline exec wants --index or --task, one of them; pipeline tasks lists them")
 	}
 
-
 	if is, err := pipeline.IsBatch(plan); is {
 		if err != nil {
 			return err
