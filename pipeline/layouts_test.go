@@ -72,6 +72,8 @@ func TestLayoutISAE(t *testing.T) {
 // the shaft in closed form, and levels
 // 20 lg(a/√2/20 µPa) of the amplitudes; then a report of each angle held out.
 func TestLayoutTunnel(t *testing.T) {
+	long(t, "runs the example of the tunnel, whose pins run always")
+
 	data, err := filepath.Abs(filepath.Join("testdata", "tunnel"))
 	if err != nil {
 		t.Fatal(err)

@@ -109,6 +109,10 @@ func trainings(t *testing.T, path string) (made []string, all int) {
 // splits. A fifth needs 5 + 5·4/2, of which those without it and one more are the
 // old ones with one group held out: 15 − 4 are new. A second run makes none.
 func TestLeftOutTrainingsAreShared(t *testing.T) {
+	if os.Getenv("DOUBLETAKE_LONG") == "" {
+		t.Skip("trains networks; DOUBLETAKE_LONG=1 runs it")
+	}
+
 	for _, base := range []string{"prior-ensemble", "gp-refit"} {
 		dir := t.TempDir()
 		made, all := trainings(t, groups(t, dir, base, []int{1, 2, 3, 4}, same))
@@ -190,6 +194,10 @@ func TestNetworksSeeNothingOfTheTestGroup(t *testing.T) {
 // What is stored predicts as the run did, constant inputs of a left-out training
 // (c without groups 2 and 3) are dropped, and each base names itself.
 func TestNetworksAreStored(t *testing.T) {
+	if os.Getenv("DOUBLETAKE_LONG") == "" {
+		t.Skip("trains networks; DOUBLETAKE_LONG=1 runs it")
+	}
+
 	for base, words := range map[string]string{
 		"pair": "pair networks of 1", "ensemble": "ensemble of 2", "prior-ensemble": "signed prior ensemble of 2",
 		"gp-refit": "additive GP, refitted",
@@ -252,6 +260,10 @@ func TestNetworksAreStored(t *testing.T) {
 // own, and the covariance oE on top of its claim. Expected values: the packages, called
 // as TestMeasuredRefittedGP of train/honest calls them.
 func TestRefittedProcess(t *testing.T) {
+	if os.Getenv("DOUBLETAKE_LONG") == "" {
+		t.Skip("trains networks; DOUBLETAKE_LONG=1 runs it")
+	}
+
 	dir := t.TempDir()
 	trainings(t, groups(t, dir, "gp-refit", []int{1, 2, 3, 4, 5}, same))
 

@@ -178,6 +178,8 @@ func TestLoadsOptions(t *testing.T) {
 // its weights are not those of the defaults; those of the estimate reach the
 // numbers without touching the weights.
 func TestTrainOptions(t *testing.T) {
+	long(t, "trains with each option")
+
 	dir := t.TempDir()
 	variants := []struct {
 		name, train string

@@ -34,10 +34,13 @@ const pinsFile = "testdata/pins.json"
 //
 // Digests cover numbers and names: Arrow tables without their metadata and
 // descriptions, the numbers of metrics.json and of the figures' CSV files. Words
-// may change. The plain form runs what takes seconds with the set that this machine
-// would choose, DOUBLETAKE_LONG=1 runs everything with it, DOUBLETAKE_LONG=all
-// everything with every set (ten minutes).
+// may change. DOUBLETAKE_LONG=1 runs everything with the set that this machine would
+// choose, DOUBLETAKE_LONG=all with every set (ten minutes).
 func TestPins(t *testing.T) {
+	if !*updatePins {
+		long(t, "runs the examples and the default configuration")
+	}
+
 	if testing.Short() {
 		t.Skip("runs the examples")
 	}
@@ -54,8 +57,6 @@ func TestPins(t *testing.T) {
 	}
 
 	every := os.Getenv("DOUBLETAKE_LONG") == "all" || *updatePins
-	long := os.Getenv("DOUBLETAKE_LONG") != "" || every
-
 	best, err := train.KernelSet("auto")
 	if err != nil {
 		t.Fatal(err)
@@ -63,15 +64,14 @@ func TestPins(t *testing.T) {
 
 	cases := []struct {
 		name string
-		slow bool
 		make func(t *testing.T) (dir string)
 	}{
-		{"default", true, func(t *testing.T) string {
+		{"default", func(t *testing.T) string {
 			return configured(t, filepath.Join("..", "pipeline.yaml"))
 		}},
-		{"methods", false, func(t *testing.T) string { return configured(t, "testdata/pins/methods.yaml") }},
-		{"constructions", false, func(t *testing.T) string { return configured(t, "testdata/pins/constructions.yaml") }},
-		{"tunnel-acquisition", false, func(t *testing.T) string {
+		{"methods", func(t *testing.T) string { return configured(t, "testdata/pins/methods.yaml") }},
+		{"constructions", func(t *testing.T) string { return configured(t, "testdata/pins/constructions.yaml") }},
+		{"tunnel-acquisition", func(t *testing.T) string {
 			data, err := filepath.Abs(filepath.Join("testdata", "tunnel"))
 			if err != nil {
 				t.Fatal(err)
@@ -79,26 +79,26 @@ func TestPins(t *testing.T) {
 
 			return example(t, "tunnel-acquisition", data)
 		}},
-		{"princeton-balance", true, func(t *testing.T) string {
+		{"princeton-balance", func(t *testing.T) string {
 			return example(t, "princeton-balance", measuredData(t, "princeton-mae224-lift-drag"))
 		}},
-		{"lcav-propeller", true, func(t *testing.T) string {
+		{"lcav-propeller", func(t *testing.T) string {
 			return example(t, "lcav-propeller", measuredData(t, "lcav-crazyflie-propeller", "propellers"))
 		}},
-		{"lcav-microphones", true, func(t *testing.T) string {
+		{"lcav-microphones", func(t *testing.T) string {
 			return example(t, "lcav-microphones", measuredData(t, "lcav-crazyflie-propeller", "propellers_only_4mics"))
 		}},
-		{"cyclone-balance", true, func(t *testing.T) string {
+		{"cyclone-balance", func(t *testing.T) string {
 			return example(t, "cyclone-balance", measuredData(t, "cyclone-ojf-force-balance"))
 		}},
-		{"crisscl-motor", true, func(t *testing.T) string {
+		{"crisscl-motor", func(t *testing.T) string {
 			return example(t, "crisscl-motor", measuredData(t, "crisscl-motor-9450-propeller"))
 		}},
 	}
 
 	for _, c := range cases {
 		for _, set := range kernel.Names() {
-			if c.slow && !long || set != best && !every {
+			if set != best && !every {
 				continue
 			}
 

@@ -76,6 +76,8 @@ func runSelect(t *testing.T, shift float64, seeds string) (dir string, s report.
 // nonsense, its scores stay the same to the last bit, and those of the held-out set do
 // not. The first variant, a single unit, is too small for a sine.
 func TestSelectUsesNothingHeldOut(t *testing.T) {
+	long(t, "trains networks or runs a campaign")
+
 	_, a := runSelect(t, 0, "2")
 	_, b := runSelect(t, 30, "2")
 
@@ -107,6 +109,8 @@ print(json.dumps([[r.statistic, r.pvalue] for r in (stats.ttest_rel(a, b) for a,
 // The exported scores, compared by scipy, give the p-values that are printed: of one
 // seed, where every row is a run of its own, that is scipy.stats.ttest_rel.
 func TestCompareAgainstScipy(t *testing.T) {
+	long(t, "trains variants and asks scipy")
+
 	const python = "/usr/bin/python3"
 	if err := exec.Command(python, "-c", "import scipy.stats").Run(); err != nil {
 		t.Skipf("%s with scipy is not here: %v", python, err)

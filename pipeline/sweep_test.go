@@ -65,6 +65,8 @@ func runCounted(t *testing.T, dir, yaml string, o engine.Options) (made map[stri
 // value that was analysed before, and an experiment
 // that gets a sweep keeps what it has.
 func TestSweepSharesStages(t *testing.T) {
+	long(t, "runs a sweep of many variants")
+
 	dir := t.TempDir()
 	o := engine.Options{Jobs: 2}
 	check := func(what string, made map[string]int, want map[string]int) {

@@ -33,6 +33,8 @@ func writeWAV(t *testing.T, path string, rate uint32, x []float64) {
 // over 20 µPa; dBFS over that of a full-scale sine (AES17); and 20 lg(from/to) of
 // a change of distance, 20 lg(r/r0).
 func TestUnitsAndDistance(t *testing.T) {
+	long(t, "trains networks or runs a campaign")
+
 	const a = 0.5
 	dir := t.TempDir()
 	rng := rand.New(rand.NewPCG(9, 9))

@@ -181,6 +181,8 @@ func TestBashCompletion(t *testing.T) {
 }
 
 func TestFishCompletion(t *testing.T) {
+	long(t, "starts fish for every case")
+
 	script := completionScript(t, "fish")
 
 	folder, bin := nameFolder(t)
@@ -205,6 +207,8 @@ func TestFishCompletion(t *testing.T) {
 // zsh completes only at a terminal, so its two helpers are replaced by ones that print what
 // they are to offer; the script itself was tried by hand.
 func TestZshCompletion(t *testing.T) {
+	long(t, "starts zsh for every case")
+
 	script := completionScript(t, "zsh")
 
 	folder, bin := nameFolder(t)

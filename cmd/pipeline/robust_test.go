@@ -189,6 +189,8 @@ func TestKilled(t *testing.T) {
 // commits by itself only every 300 s. `-cuts 200` for the long form; package engine
 // tests orders of writing that ext4 never takes.
 func TestPowerCut(t *testing.T) {
+	long(t, "runs a campaign on a disk of its own")
+
 	if testing.Short() {
 		t.Skip("kills real runs; not with -short")
 	}
