@@ -366,7 +366,7 @@ func (t *trainer[T]) binnedLoss(n int) float64 {
 // network units, which are float32: a threshold may be a value that was measured.
 func decimal(y, mean, std float64) float64 {
 	v := float64(y*std) + mean
-	lost := 0x1p-24*math.Abs(float64(y*std)) + 0x1p-50*math.Abs(mean)
+	lost := float64(0x1p-24*math.Abs(float64(y*std))) + float64(0x1p-50*math.Abs(mean))
 	digits := math.Floor(-math.Log10(2 * lost)) // half a unit of the last one is more than what was lost
 	switch {
 	case digits < 0:

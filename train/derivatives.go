@@ -155,11 +155,11 @@ func (d *Derivatives) Square(i int) (sum float64) {
 	for o := range d.g[i] {
 		for k := range d.a[i] {
 			w := float64(d.m.params[l.at(i, k, o)])
-			sum += w * w
+			sum += float64(w * w)
 		}
 
 		b := float64(d.m.params[l.b[i]+o])
-		sum += b * b
+		sum += float64(b * b)
 	}
 
 	return sum
