@@ -7,19 +7,18 @@ import (
 	"testing"
 )
 
-// Simulated campaigns with seeds 1 to 3: each of four rotors and each of five speeds
-// of a wing is held out in turn. The calibrated intervals, by the process and its
-// default settings, cover every one of these 27 sets to at least 90 %, and the
-// rotors' R² in order form is what the prototype of the method reached.
+// Simulated campaigns: each of four rotors (seeds 31 to 34, on which nothing was chosen) and
+// each of five speeds of a wing (seeds 1 to 3) is held out in turn. The 95 % intervals of the
+// process by its default settings cover about 95 % of the values of all rotors, and of all
+// wings, and the rotors' are a third as wide as intervals without a model at most.
 //
-// Witness: the simulation, whose outcomes of the held-out group enter nowhere. R² of
-// the prototype (torch) on the same triplets: rotors .774 .926 .955 .921, .945 .971
-// .895 .905, .897 .903 .963 .943, on average .917.
+// Witness: the simulation, whose outcomes of the held-out group enter nowhere. The earlier
+// intervals of this program, with Student's t of few groups, were .42 as wide.
 func TestCampaignIntervals(t *testing.T) {
 	long(t, "takes two minutes")
 
 	config := "version: 1\nexperiments:\n"
-	for seed := 1; seed <= 3; seed++ {
+	for seed := 31; seed <= 34; seed++ {
 		config += fmt.Sprintf(`  drone%d:
     ingest: {simulate: {campaign: rotor, seed: %d}}
     dsp: {triplets: split-half-spectrum, segments: 8, harmonics: 5, tolerance: 0.03, amplitude: band, output: dB}
@@ -29,7 +28,11 @@ func TestCampaignIntervals(t *testing.T) {
       optimizer: {epochs: 1}
       seeds: 1
       splits: {held-out: {each: blades}}
-  airfoil%d:
+`, seed, seed)
+	}
+
+	for seed := 1; seed <= 3; seed++ {
+		config += fmt.Sprintf(`  airfoil%d:
     ingest: {simulate: {campaign: airfoil, seed: %d}}
     dsp: {triplets: random-samples, samples: 250, chord_m: 0.10, span_m: 0.25, density_kg_m3: 1.204}
     train:
@@ -38,13 +41,15 @@ func TestCampaignIntervals(t *testing.T) {
       optimizer: {epochs: 1, batch: 256}
       seeds: 1
       splits: {held-out: {each: u_inf_m_s}}
-`, seed, seed, seed, seed)
+`, seed, seed)
 	}
 
 	dir := t.TempDir()
 	write(t, dir, "pipeline.yaml", config)
 
-	rotors, sum, sets := 0, 0.0, 0
+	type means struct{ sets, r2, coverage, width float64 }
+
+	var rotors, wings means
 	for name, e := range runIn(t, dir) {
 		for _, s := range e.Splits {
 			h := s.Honest
@@ -53,41 +58,40 @@ func TestCampaignIntervals(t *testing.T) {
 			}
 
 			r := h.Record
-			sets++
-			t.Logf("%s %-14s R² %.3f, coverage %.3f → %.3f, Σe/Σv̂ %.2f → %.2f ± %.2f, width over spread %.2f, "+
-				"score %.2f → %.2f", name, s.Name, r.R2, r.Before.Normal.Coverage, r.After.Student.Coverage,
-				r.Before.Ratio, r.After.Ratio, r.After.RatioSE, r.WidthOverSpread,
-				r.Before.Normal.Score, r.After.Student.Score)
+			t.Logf("%s %-14s R² %.3f, coverage %.3f → %.3f at %.3f, Σe/Σv̂ %.2f → %.2f ± %.2f, width over spread %.2f, "+
+				"score %.2f → %.2f", name, s.Name, r.R2, r.Before.Coverage, r.After.Coverage, r.At,
+				r.RatioBefore, r.RatioAfter, r.RatioSE, r.WidthOverSpread,
+				r.Before.Score, r.After.Score)
 
-			if r.After.Student.Coverage < 0.9 {
-				t.Errorf("%s %s: %.1f %% of the values inside", name, s.Name, 100*r.After.Student.Coverage)
-			}
-
+			m := &wings
 			if strings.HasPrefix(name, "drone") {
-				rotors++
-				sum += r.R2
-
-				if r.R2 < 0.75 || !strings.Contains(h.Calibration.Base, "order form") {
-					t.Errorf("%s %s: R² %.3f by %s", name, s.Name, r.R2, h.Calibration.Base)
+				m = &rotors
+				if !strings.Contains(h.Calibration.Base, "order form") {
+					t.Errorf("%s %s: by %s", name, s.Name, h.Calibration.Base)
 				}
 			}
+
+			*m = means{m.sets + 1, m.r2 + r.R2, m.coverage + r.After.Coverage, m.width + r.WidthOverSpread}
 		}
 	}
 
-	if rotors != 12 || sets != 27 || sum/12 < 0.88 {
-		t.Errorf("%d rotors of %d sets, mean R² %.3f", rotors, sets, sum/float64(rotors))
+	coverage, width := rotors.coverage/16, rotors.width/16
+	if rotors.sets != 16 || rotors.r2/16 < 0.88 || coverage < 0.92 || coverage > 0.985 || width > 0.33 {
+		t.Errorf("%g rotors: mean R² %.3f, coverage %.3f, width over spread %.3f", rotors.sets, rotors.r2/16, coverage, width)
 	}
 
-	t.Logf("mean R² of %d rotors: %.3f", rotors, sum/float64(rotors))
+	if coverage := wings.coverage / 15; wings.sets != 15 || coverage < 0.93 || coverage > 0.98 {
+		t.Errorf("%g wings: mean coverage %.3f", wings.sets, coverage)
+	}
+
+	t.Logf("rotors: mean R² %.3f, coverage %.3f, width over spread %.3f; wings: coverage %.3f", rotors.r2/16, coverage,
+		width, wings.coverage/15)
 }
 
-// Ensembles of five networks with the form B, on the rotors of the same campaigns:
-// S = Σe/Σv̂ lies between 0.4 and 2.5 on at least 11 of the 12 held-out rotors, the
-// intervals cover at least 90 % of each, and their mean score is below that of the
-// ensemble alone and of no model.
+// Ensembles of five networks on rotors: the intervals cover 92 to 98 % of the values of twelve
+// held-out rotors, and their mean score is below that of the ensemble alone and of no model.
 //
-// Witness: the simulation, as above. The prototype: S .66 to 3.09, coverage .98 at
-// least.
+// Witness: the simulation, as above.
 func TestCampaignIntervalsByNetworks(t *testing.T) {
 	long(t, "takes ten minutes")
 
@@ -107,9 +111,9 @@ func TestCampaignIntervalsByNetworks(t *testing.T) {
 
 	dir := t.TempDir()
 	write(t, dir, "pipeline.yaml", config)
-	sets, within := 0, 0
+	sets := 0
 
-	var before, after, free float64
+	var coverage, before, after, free float64
 	for name, e := range runIn(t, dir) {
 		for _, s := range e.Splits {
 			h := s.Honest
@@ -119,28 +123,20 @@ func TestCampaignIntervalsByNetworks(t *testing.T) {
 
 			r := h.Record
 			sets++
-			before, after, free = before+r.Before.Normal.Score, after+r.After.Student.Score, free+r.ModelFree.Score
-
-			if r.After.Ratio >= 0.4 && r.After.Ratio <= 2.5 {
-				within++
-			}
+			coverage += r.After.Coverage / 12
+			before, after, free = before+r.Before.Score, after+r.After.Score, free+r.ModelFree.Score
 
 			t.Logf("%s %s R² %.3f, coverage %.3f → %.3f, Σe/Σv̂ %.2f → %.2f ± %.2f, width over spread %.2f, "+
-				"score %.2f → %.2f", name, s.Name, r.R2, r.Before.Normal.Coverage, r.After.Student.Coverage,
-				r.Before.Ratio, r.After.Ratio, r.After.RatioSE, r.WidthOverSpread,
-				r.Before.Normal.Score, r.After.Student.Score)
-
-			if r.After.Student.Coverage < 0.9 {
-				t.Errorf("%s %s: %.1f %% of the values inside", name, s.Name, 100*r.After.Student.Coverage)
-			}
+				"score %.2f → %.2f", name, s.Name, r.R2, r.Before.Coverage, r.After.Coverage,
+				r.RatioBefore, r.RatioAfter, r.RatioSE, r.WidthOverSpread,
+				r.Before.Score, r.After.Score)
 		}
 	}
 
-	t.Logf("S within 0.4 to 2.5 on %d of %d; mean score %.2f → %.2f, without a model %.2f", within, sets,
-		before/12, after/12, free/12)
+	t.Logf("mean coverage %.3f, score %.2f → %.2f, without a model %.2f", coverage, before/12, after/12, free/12)
 
-	if sets != 12 || within < 11 || after >= before || after >= free {
-		t.Errorf("S within 0.4 to 2.5 on %d of %d; mean score %.2f → %.2f, without a model %.2f", within, sets,
+	if sets != 12 || coverage < 0.92 || coverage > 0.98 || after >= before || after >= free {
+		t.Errorf("%d sets: mean coverage %.3f, score %.2f → %.2f, without a model %.2f", sets, coverage,
 			before/12, after/12, free/12)
 	}
 }
@@ -176,14 +172,14 @@ experiments:
 	dir := t.TempDir()
 	write(t, dir, "pipeline.yaml", config)
 	all := runIn(t, dir)
-	const words = "use with care: the intervals do not hold."
+	const words = "do not use the intervals there."
 	networks, process := all["ensemble"].Splits[0], all["process"].Splits[0]
-	k, r := networks.Honest.Calibration.K, networks.Honest.Record.After.Student
+	k, r := networks.Honest.Calibration.K, networks.Honest.Record.After
 	if k != 8 || r.Coverage >= 0.9 || !strings.Contains(networks.Sentence(), words) {
 		t.Errorf("ensemble: K = %d, coverage %.3f: %s", k, r.Coverage, networks.Sentence())
 	}
 
-	k, r = process.Honest.Calibration.K, process.Honest.Record.After.Student
+	k, r = process.Honest.Calibration.K, process.Honest.Record.After
 	if k != 8 || r.Coverage < 0.9 || !strings.Contains(process.Sentence(), "the intervals hold") {
 		t.Errorf("process: K = %d, coverage %.3f: %s", k, r.Coverage, process.Sentence())
 	}

@@ -23,7 +23,7 @@ import (
 	"doubletake/train"
 	"doubletake/train/gp"
 	"doubletake/train/honest"
-	"doubletake/train/honest/interval"
+	"doubletake/train/honest/scale"
 	"doubletake/train/triplets"
 )
 
@@ -141,7 +141,7 @@ func TestLeftOutTrainingsAreShared(t *testing.T) {
 // calibration and the predictions are the same to the bit, for each base.
 func TestNetworksSeeNothingOfTheTestGroup(t *testing.T) {
 	for _, base := range []string{"pair", "ensemble", "prior-ensemble", "gp-refit"} {
-		var lnBeta [2][]float64
+		var learned [2][]float64
 
 		var columns [2][][]float64
 		for k, change := range []func(int, float64) float64{same, func(b int, y float64) float64 {
@@ -172,21 +172,21 @@ func TestNetworksSeeNothingOfTheTestGroup(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			c := m.Calibration.Covariance
-			lnBeta[k] = append(c.LnBeta, c.Claim, c.Distance, c.Outside, m.Calibration.Conformal.Half[0])
+			c := m.Calibration
+			learned[k] = append(slices.Concat(c.Scale.Weights[:]...), c.Scale.Noise.Scale, c.Conformal.Half[0])
 
 			tab, err := table.Read(filepath.Join(folder, "honest.arrow"))
 			if err != nil {
 				t.Fatal(err)
 			}
 
-			for _, name := range []string{"y_mu", "y_claim", "y_added", "y_var", "y_half"} {
+			for _, name := range []string{"y_mu", "y_claim", "y_epistemic", "y_var", "y_half"} {
 				columns[k] = append(columns[k], floats(t, tab, name))
 			}
 		}
 
-		if fmt.Sprint(lnBeta[0]) != fmt.Sprint(lnBeta[1]) || fmt.Sprint(columns[0]) != fmt.Sprint(columns[1]) {
-			t.Errorf("%s: %v, %v\n%v\n%v", base, lnBeta[0], lnBeta[1], columns[0], columns[1])
+		if fmt.Sprint(learned[0]) != fmt.Sprint(learned[1]) || fmt.Sprint(columns[0]) != fmt.Sprint(columns[1]) {
+			t.Errorf("%s: %v, %v\n%v\n%v", base, learned[0], learned[1], columns[0], columns[1])
 		}
 	}
 }
@@ -257,7 +257,7 @@ func TestNetworksAreStored(t *testing.T) {
 }
 
 // The base gp-refit is gp.Fit on the rows without each group, with hyperparameters of its
-// own, and the covariance oE on top of its claim. Expected values: the packages, called
+// own, and the scale of its errors. Expected values: the packages, called
 // as TestMeasuredRefittedGP of train/honest calls them.
 func TestRefittedProcess(t *testing.T) {
 	if os.Getenv("DOUBLETAKE_LONG") == "" {
@@ -313,8 +313,12 @@ func TestRefittedProcess(t *testing.T) {
 			left = append(left, honest.NewLeftOut(d, g, h, mu, claim, noise))
 		}
 
-		o := honest.Options{Variant: interval.VariantOE, ClaimedNoise: true}
-		want, err := honest.Calibrate(d, g, rows, left, o)
+		wide, err := scale.Named("wide")
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		want, err := honest.Calibrate(d, g, rows, left, honest.Options{Prior: wide})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -325,8 +329,8 @@ func TestRefittedProcess(t *testing.T) {
 		}
 
 		got := m.Calibration
-		if got.Covariance.Variant != interval.VariantOE || got.K != 4 || got.Conformal.Guarantee != 0.8 ||
-			!slices.Equal(got.Covariance.LnBeta, want.Covariance.LnBeta) ||
+		if got.K != 4 || got.Conformal.Guarantee != 0.8 ||
+			!slices.EqualFunc(got.Scale.Weights[:], want.Scale.Weights[:], slices.Equal[[]float64]) ||
 			!slices.Equal(got.Conformal.Half, want.Conformal.Half) {
 			t.Errorf("b = %s: %+v, expected %+v", name, got, want)
 		}
@@ -542,7 +546,7 @@ func TestCrossedMethodResumes(t *testing.T) {
 
 	b, err2 := os.ReadFile(filepath.Join(dir, file))
 	if err := errors.Join(err1, err2); err != nil || string(a) != string(b) ||
-		!strings.Contains(string(a), report.RatioCx) {
+		!strings.Contains(string(a), report.RatioScaled) {
 		t.Errorf("the interrupted run ended with other bytes, %v", err)
 	}
 }

@@ -42,16 +42,16 @@ type Ranked struct {
 	Worse  bool    // Above is more than chance
 }
 
-// Keys of Compared.Values with C_x, the covariance that a method learned from groups left
-// out of its own training (docs/honest.md).
+// Keys of Compared.Values with the claims scaled as groups left out of the method's own
+// training taught (docs/honest.md).
 const (
-	RatioCx    = "sum_e_ratio_cx" // Σe/Σ(v̂ + C_x)
-	CoverageCx = "coverage95_cx"  // share of values inside μ ± t_K·√(v̂ + C_x + σ²)
+	RatioScaled    = "sum_e_ratio_scaled" // Σe over the sum of the scaled variances
+	CoverageScaled = "coverage95_scaled"  // share of values inside the intervals
 )
 
 // crossed reports whether any method was calibrated on its left-out groups.
 func (s Split) crossed() bool {
-	return slices.ContainsFunc(s.Methods, func(m Compared) bool { return m.Get(RatioCx).Defined() })
+	return slices.ContainsFunc(s.Methods, func(m Compared) bool { return m.Get(RatioScaled).Defined() })
 }
 
 // comparisonWords explains events and the comparison.
@@ -62,24 +62,24 @@ func (e Experiment) comparisonWords() []string {
 	}
 
 	return slices.Concat(words, e.samplings(), paragraphs("compared", map[string]any{
-		"Crossed": slices.ContainsFunc(e.Splits, Split.crossed), "Without": e.withoutCx(),
+		"Crossed": slices.ContainsFunc(e.Splits, Split.crossed), "Without": e.withoutScaled(),
 		"Claims": strings.Join(e.claims(), "; "),
 	}))
 }
 
-// withoutCx says which methods have no number with C_x on a split, and why.
-func (e Experiment) withoutCx() []string {
+// withoutScaled says which methods have no scaled number on a split, and why.
+func (e Experiment) withoutScaled() []string {
 	var out []string
 	for _, s := range e.Splits {
 		var g gathered
 		for _, m := range s.Methods {
-			if why := m.Get(RatioCx).Undefined; why != "" {
+			if why := m.Get(RatioScaled).Undefined; why != "" {
 				g.add(why, m.Method)
 			}
 		}
 
 		for _, why := range g.texts {
-			out = append(out, g.where(why)+" on "+clean(s.Name)+": no number with C_x: "+clean(why)+".")
+			out = append(out, g.where(why)+" on "+clean(s.Name)+": no scaled number: "+clean(why)+".")
 		}
 	}
 

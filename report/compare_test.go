@@ -79,23 +79,24 @@ func TestNotConverged(t *testing.T) {
 	}
 }
 
-// For a method without C_x the table has a dash, and a sentence below it states the reason.
-func TestWithoutCx(t *testing.T) {
+// For a method without scaled numbers the table has a dash, and a sentence below it states the reason.
+func TestWithoutScaled(t *testing.T) {
 	e := comparedExperiment()
 	s := &e.Splits[0]
 	s.Ranking = []Ranked{{Method: s.Methods[0].Method}, {Method: "gp"}}
-	none := score.Keyed{Key: RatioCx, Value: score.Value{Mean: math.NaN(), Undefined: "without b 3: c is constant (0)"}}
+	undefined := score.Value{Mean: math.NaN(), Undefined: "without b 3: c is constant (0)"}
+	none := score.Keyed{Key: RatioScaled, Value: undefined}
 	s.Methods[1].Values = append(s.Methods[1].Values, none)
 
-	want := "gp on b=1: no number with C_x: without b 3: c is constant (0)."
-	if md := string(Markdown(e)); !strings.Contains(md, want) || strings.Contains(md, "in 95 % with C_x |") {
+	want := "gp on b=1: no scaled number: without b 3: c is constant (0)."
+	if md := string(Markdown(e)); !strings.Contains(md, want) || strings.Contains(md, "in 95 % scaled |") {
 		t.Errorf("no %q, or an empty column, in\n%s", want, md)
 	}
 
-	s.Methods[0].Values = append(s.Methods[0].Values, score.Keyed{Key: RatioCx, Value: score.Mean([]float64{1.25})})
+	s.Methods[0].Values = append(s.Methods[0].Values, score.Keyed{Key: RatioScaled, Value: score.Mean([]float64{1.25})})
 	md := string(Markdown(e))
 	row := regexp.MustCompile(`(?m)^\| gp .*$`).FindString(md)
-	if !strings.Contains(md, want) || !strings.Contains(md, "with C_x |") || !strings.Contains(row, " – |") {
+	if !strings.Contains(md, want) || !strings.Contains(md, "scaled |") || !strings.Contains(row, " – |") {
 		t.Errorf("no %q, or no dash in %q, in\n%s", want, row, md)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"doubletake/train/honest/interval"
+	"doubletake/train/honest/scale"
 	"doubletake/train/score"
 )
 
@@ -121,31 +122,33 @@ func judged(e Experiment) Experiment {
 	for i := range e.Splits {
 		s := &e.Splits[i]
 		s.Network = []score.UnitTrust{{Unit: "dB re 20 µPa", Outcomes: e.Outcomes, Trust: score.Trust{
-			RMSE: 7.23, RMSESE: 0.47, ClaimedSigma: 0.914, ClaimedEpistemic: 0.042, Coverage68: 0.07, Coverage95: 0.134,
-			Coverage95SE: 0.021, Width95: 3.58, Ratio: 8, RatioSE: 0.4, Grade: score.No,
+			RMSE: 7.23, RMSESE: 0.47, ClaimedSigma: 0.914, ClaimedEpistemic: 0.042, Coverage68: 0.07, Level: 0.95,
+			Inside: 0.134, InsideSE: 0.021, Half: 1.79, Ratio: 8, RatioSE: 0.4, Grade: score.No,
 		}}}
 
 		if i == 0 {
 			se := 0.02
 			s.Honest = &interval.Result{
 				Calibration: &interval.Calibration{
-					Base: "additive GP", Condition: "blades", Kind: interval.Values, K: 3, Level: 0.95, Largest: 1, Scatter: 1.9,
+					Base: "additive GP", Condition: "blades", Kind: interval.Values, K: 3, Asked: 0.95, Level: 0.95,
+					Scale: &scale.Scale{
+						Prior: scale.Prior{Name: "wide"}, K: 3, Ratio: 1, Factor: 1, M: 0.4, Tau: 0.7, LogEvidence: 3.5,
+						Noise: scale.Noise{Scale: 1.1, Freedom: 40}, Evidence: [3][]float64{{0.5, 0.1}, {0.3}, {0.1}},
+					},
 					Groups: []interval.GroupResult{
-						{Name: "3", Distance: 0.5, E: 0.14, ESE: &se},
-						{Name: "4", Distance: 0.4, E: 0.2, ESE: &se, Share: 0.48},
-						{Name: "5", Distance: 0.5, E: 0.1},
+						{Name: "3", Distance: 0.5, E: 0.14, ESE: &se, Inside: 0.97, Half: 0.8, Variance: 0.15},
+						{Name: "4", Distance: 0.4, E: 0.2, ESE: &se, Inside: 0.88, Half: 0.7, Variance: 0.12},
+						{Name: "5", Distance: 0.5, E: 0.1, Inside: 1, Half: 0.9, Variance: 0.2},
 					},
 				},
 				Record: &interval.Record{
 					R2: 0.935, E: 0.06, ESE: 0.01, WidthOverSpread: 0.6, ModelFree: interval.Interval{Score: 3.9},
-					Before: interval.Claims{Ratio: 0.96, Normal: interval.Interval{Coverage: 0.85}},
-					After: interval.Claims{
-						Ratio: 0.31, RatioSE: 0.02, Normal: interval.Interval{Coverage: 0.97},
-						Student: interval.Interval{Coverage: 0.98, Width: 2.4, Score: 2.4},
-					},
+					RatioBefore: 0.96, RatioAfter: 0.71, RatioSE: 0.02, Before: interval.Interval{Coverage: 0.85},
+					After: interval.Interval{Coverage: 0.96, Width: 1.4, Score: 1.6}, At: [4]float64{0.75, 0.92, 0.96, 0.99},
+					CRPS: 0.14,
 					Outcomes: []score.UnitTrust{{Unit: "dB re 20 µPa", Outcomes: e.Outcomes, Trust: score.Trust{
-						RMSE: 2.48, RMSESE: 0.11, ClaimedSigma: 7, ClaimedEpistemic: 4.6, Coverage68: 0.95, Coverage95: 0.98,
-						Coverage95SE: 0.012, Width95: 27.4, Grade: score.Good,
+						RMSE: 2.48, RMSESE: 0.11, ClaimedSigma: 7, ClaimedEpistemic: 4.6, Coverage68: 0.75, Level: 0.95,
+						Inside: 0.96, InsideSE: 0.012, Half: 7.1, Grade: score.Good,
 					}}},
 				},
 			}

@@ -4,14 +4,18 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
 
 	"doubletake/report/figure"
 	"doubletake/train/honest/interval"
 )
 
-// Intervals are a calibrated model's means and half widths of its intervals at the
-// conditions of a Detail (conditions × outcomes, own units), NaN where it was not asked.
-type Intervals struct{ Mu, Half []float64 }
+// Intervals are a calibrated model's means and half widths of its intervals, of their Level
+// and of 68 %, at the conditions of a Detail (conditions × outcomes, own units), NaN where it was not asked.
+type Intervals struct {
+	Mu, Half, Half68 []float64
+	Level            float64
+}
 
 func (s Split) calibrated() bool { return s.Honest != nil && s.Honest.Absent == "" }
 
@@ -30,6 +34,7 @@ func (m *maker) calibrations() {
 	}
 
 	m.claims(splits)
+	m.coverage(splits)
 
 	for _, s := range splits {
 		m.leftOut(s)
@@ -48,7 +53,7 @@ func (m *maker) calibrations() {
 type claim struct {
 	model           string
 	ratio           float64 // Σe/Σv̂
-	coverage, width float64 // of the 95 % interval; width over the data's own spread
+	coverage, width float64 // of the interval; width over the data's own spread
 }
 
 // claimsOf lists the models of a split: the network, those compared with it, the
@@ -61,7 +66,7 @@ func claimsOf(s Split) []claim {
 	}
 
 	if len(s.Network) == 1 { // outcomes of several units are not averaged
-		network.coverage, network.width = s.Network[0].Coverage95, s.Network[0].WidthOverSpread
+		network.coverage, network.width = s.Network[0].Inside, s.Network[0].WidthOverSpread
 	}
 
 	list := []claim{network}
@@ -73,9 +78,9 @@ func claimsOf(s Split) []claim {
 
 	return append(list,
 		claim{
-			"calibrated model, before", r.Before.Ratio, r.Before.Normal.Coverage, r.Before.Normal.Width / r.ModelFree.Width,
+			"calibrated model, before", r.RatioBefore, r.Before.Coverage, r.Before.Width / r.ModelFree.Width,
 		},
-		claim{"calibrated model, after", r.After.Ratio, r.After.Student.Coverage, r.WidthOverSpread},
+		claim{"calibrated model, after", r.RatioAfter, r.After.Coverage, r.WidthOverSpread},
 		claim{"mean ± 1.96 deviations, no model", nan, r.ModelFree.Coverage, 1})
 }
 
@@ -128,7 +133,8 @@ func (m *maker) claims(splits []Split) {
 		Kind: figure.Band, Name: "½ to 2", Class: "floor", X: ends, Lo: []float64{0.5, 0.5}, Hi: []float64{2, 2},
 	}
 	one := figure.Mark{Kind: figure.Rule, Name: "as large as claimed", Class: "grey", Dashed: true, Y: []float64{1}}
-	level := figure.Mark{Kind: figure.Rule, Name: "95 %", Class: "grey", Dashed: true, Y: []float64{0.95}}
+	asked := splits[0].Honest.Calibration.Asked
+	level := figure.Mark{Kind: figure.Rule, Name: plainLevel(asked), Class: "grey", Dashed: true, Y: []float64{asked}}
 	f := &figure.Figure{Columns: 2, Width: 720, Panels: []figure.Panel{
 		{
 			Title: "Squared error over claimed variance", Height: 270,
@@ -137,15 +143,53 @@ func (m *maker) claims(splits []Split) {
 			Marks: append([]figure.Mark{factor, one}, known(ratio...)...),
 		},
 		{
-			Title: "95 % intervals", Height: 270,
+			Title: "Intervals", Height: 270,
 			X:     figure.Axis{Label: "mean width / the data's own spread", Zero: true},
-			Y:     figure.Axis{Label: "share of held-out values inside", Max: 1.04, Ticks: []float64{0, .2, .4, .6, .8, .95}},
+			Y:     figure.Axis{Label: "share of held-out values inside", Max: 1.04, Ticks: []float64{0, .2, .4, .6, .8, asked}},
 			Marks: append([]figure.Mark{level}, known(cover...)...),
 		},
 	}}
 
 	caption := text("figure-claims", missing)
 	m.add(plot{file: "honest-claims", heading: "Claims on the held-out sets", caption: caption, fig: f, page: true})
+}
+
+// plainLevel is levelText for names of series, which CSV files have too.
+func plainLevel(level float64) string { return strings.ReplaceAll(levelText(level), "\u00a0", " ") }
+
+// coverage draws the share of held-out values inside the calibrated intervals over their
+// level.
+func (m *maker) coverage(splits []Split) {
+	level := figure.Mark{Kind: figure.Line, Name: "as promised", Class: "grey", Dashed: true}
+	marks := []figure.Mark{level}
+	classes := []string{"mean", "test", "sigma1", "sigma2", "sigma3", "aux"}
+	shapes := []string{"", "ring", "square", "diamond"}
+	for i, s := range splits {
+		mark := figure.Mark{
+			Kind: figure.Points, Name: clean(s.Name), Class: classes[i%len(classes)],
+			Shape: shapes[i/len(classes)%len(shapes)], Size: 4,
+		}
+		for k, l := range interval.Levels {
+			mark.Point(l, s.Honest.Record.At[k])
+		}
+
+		marks = append(marks, mark)
+	}
+
+	for _, l := range interval.Levels {
+		marks[0].Point(l, l)
+	}
+
+	f := &figure.Figure{Width: 440, Panels: []figure.Panel{{
+		X:      figure.Axis{Label: "level of the interval", Min: 0.6, Max: 1.02, Ticks: interval.Levels[:]},
+		Y:      figure.Axis{Label: "share of held-out values inside", Max: 1.02},
+		Marks:  marks,
+		Height: 250,
+	}}}
+	m.add(plot{
+		file: "honest-coverage", heading: "Intervals at four levels", caption: text("figure-coverage", nil), fig: f,
+		page: true,
+	})
 }
 
 // leftOut draws the errors of the left-out groups over their distance, with what the
@@ -155,13 +199,13 @@ func (m *maker) leftOut(s Split) {
 	groups := slices.Clone(c.Groups)
 	slices.SortStableFunc(groups, func(a, b interval.GroupResult) int { return cmp.Compare(a.Distance, b.Distance) })
 
-	fit := figure.Mark{Kind: figure.Line, Name: "learned covariance", Class: "mean"}
+	fit := figure.Mark{Kind: figure.Points, Name: "expected by the other groups", Class: "mean", Shape: "diamond", Size: 4}
 	e := figure.Mark{Kind: figure.Bars, Name: "left-out training groups, e ± SE", Class: "train", Size: 4}
 
 	names := figure.Mark{Kind: figure.Labels, Quiet: true, Class: "grey"}
 	for _, l := range groups {
 		e.Bar(l.Distance, l.E, l.Error())
-		fit.Point(l.Distance, l.Fitted)
+		fit.Point(l.Distance, l.Variance)
 		names.Point(l.Distance, e.Hi[len(e.Hi)-1])
 		names.Text = append(names.Text, clean(l.Name))
 	}
@@ -169,9 +213,7 @@ func (m *maker) leftOut(s Split) {
 	test := figure.Mark{Kind: figure.Bars, Name: "held-out set, e ± SE", Class: "test", Shape: "ring", Size: 5}
 	test.Bar(r.Distance, r.E, r.ESE)
 
-	if k, _ := slices.BinarySearch(fit.X, r.Distance); !math.IsNaN(r.Added) {
-		fit.X, fit.Y = slices.Insert(fit.X, k, r.Distance), slices.Insert(fit.Y, k, r.Added)
-	}
+	fit.Point(r.Distance, r.Epistemic)
 
 	marks := []figure.Mark{fit, e, test}
 	if len(groups) <= 12 && c.Kind != interval.Blocks { // names of blocks are too long to be drawn
@@ -187,9 +229,7 @@ func (m *maker) leftOut(s Split) {
 	m.add(plot{
 		file: "honest-left-out", split: s.Name, page: true, fig: f,
 		heading: "Left-out groups of " + clean(c.Condition) + ", " + clean(s.HeldOut) + " held out",
-		caption: text("figure-left-out", map[string]any{
-			"Form": clean(string(c.Covariance.Variant)), "Held": clean(s.HeldOut),
-		}),
+		caption: text("figure-left-out", clean(s.HeldOut)),
 	})
 }
 
@@ -213,15 +253,17 @@ func (m *maker) heldOutLevels(s *SplitDetail, angle int) {
 
 	p := spots[len(spots)/2]
 	a := s.answers()
-	panel := func(title string, at func(k int) (y, half float64)) figure.Panel {
-		b := figure.Mark{Kind: figure.Band, Name: "95 % interval", Class: "total"}
+	panel := func(title string, at func(k int) (y, half, half68 float64), level float64) figure.Panel {
+		b := figure.Mark{Kind: figure.Band, Name: plainLevel(level) + " interval", Class: "total"}
+		inner := figure.Mark{Kind: figure.Band, Name: "68 % interval", Class: "sigma1"}
 		l := figure.Mark{Kind: figure.Line, Name: "mean μ", Class: "mean"}
 
 		v := figure.Mark{Kind: figure.Points, Name: "values, held out", Class: "test", Shape: "ring", Size: 2.3}
 		for _, c := range d.sorted(p.cs, angle) {
 			x := d.x(c, angle)
-			y, half := at(c * dim)
+			y, half, half68 := at(c * dim)
 			b.Between(x, y-half, y+half)
+			inner.Between(x, y-half68, y+half68)
 			l.Point(x, y)
 
 			for i, of := range d.Cond {
@@ -234,17 +276,17 @@ func (m *maker) heldOutLevels(s *SplitDetail, angle int) {
 
 		return figure.Panel{
 			Title: title, X: figure.Axis{Label: d.Inputs[angle].Label()}, Y: figure.Axis{Label: d.Outcomes[0].Label()},
-			Marks: []figure.Mark{b, l, v}, Height: 260,
+			Marks: []figure.Mark{b, inner, l, v}, Height: 260,
 		}
 	}
 
 	f := &figure.Figure{Columns: 2, Width: 720, Panels: []figure.Panel{
-		panel("Network alone, its own interval", func(k int) (y, half float64) {
-			return a.mu[k], 1.96 * root(a.va[k])
-		}),
-		panel("Calibrated model", func(k int) (y, half float64) {
-			return s.Calibrated.Mu[k], s.Calibrated.Half[k]
-		}),
+		panel("Network alone, its own intervals", func(k int) (y, half, half68 float64) {
+			return a.mu[k], 1.96 * root(a.va[k]), root(a.va[k])
+		}, 0.95),
+		panel("Calibrated model", func(k int) (y, half, half68 float64) {
+			return s.Calibrated.Mu[k], s.Calibrated.Half[k], s.Calibrated.Half68[k]
+		}, s.Calibrated.Level),
 	}}
 
 	sameRange(f.Panels, 0.04, 0.04)

@@ -167,8 +167,8 @@ func (e Experiment) claimed() table {
 
 	t.numbers("error", "rms ± SE")
 	t.numbers("claimed deviation", "σ", "epistemic")
-	t.numbers("held-out values inside", "68 %", "95 % ± SE")
-	t.numbers("95 % interval", "±")
+	t.numbers("held-out values inside", "68 %", e.levels()+" ± SE")
+	t.numbers("interval", "±")
 
 	for _, s := range e.Splits {
 		network := "network"
@@ -181,6 +181,25 @@ func (e Experiment) claimed() table {
 	}
 
 	return t
+}
+
+// levels are those of the intervals, in words.
+func (e Experiment) levels() string {
+	levels := []float64{0.95} // of networks alone
+	for _, s := range e.Splits {
+		if s.calibrated() {
+			levels = append(levels, s.Honest.Calibration.Level)
+		}
+	}
+
+	slices.Sort(levels)
+
+	var text []string
+	for _, l := range slices.Compact(levels) {
+		text = append(text, levelText(l))
+	}
+
+	return strings.Join(text, ", ")
 }
 
 // claims adds a row for each group of outcomes of a prediction.
@@ -199,13 +218,13 @@ func (t *table) claims(s Split, prediction string, list []score.UnitTrust, units
 			rms = number{text: "below noise"}
 		}
 
-		inside := share(c.Coverage95)
-		if se := share(c.Coverage95SE); se != undefinedText && inside != undefinedText {
+		inside := share(c.Inside)
+		if se := share(c.InsideSE); se != undefinedText && inside != undefinedText {
 			inside = strings.TrimSuffix(inside, "\u00a0%") + " ± " + se
 		}
 
 		t.add(s.Name, append(cells, rms, q.cell(c.ClaimedSigma, nan), q.cell(c.ClaimedEpistemic, nan),
-			number{text: share(c.Coverage68)}, number{text: inside}, q.cell(c.Width95/2, nan))...)
+			number{text: share(c.Coverage68)}, number{text: inside}, q.cell(c.Half, nan))...)
 	}
 }
 
@@ -324,9 +343,11 @@ func (e Experiment) sets() table {
 func (e Experiment) intervals() table {
 	t := table{Title: "Calibration of the intervals", Corner: "split"}
 	t.numbers("", "R² test")
-	t.numbers("values inside 95 %", "before", "after")
+	t.numbers("", "before")
+	t.numbers("values inside", "68 %", "90 %", "95 %", "98 %")
 	t.numbers("Σe/Σv̂", "before", "after", "SE")
-	t.numbers("interval", "width/spread", "score", "without a model")
+	t.numbers("interval", "level", "width/spread", "score", "without a model", "CRPS")
+	t.words("left-out groups inside")
 	t.words("calibrated model", "learned from")
 
 	two := func(v float64) number {
@@ -343,9 +364,11 @@ func (e Experiment) intervals() table {
 
 		c, r := s.Honest.Calibration, s.Honest.Record
 		t.add(s.Name, number{text: fixed(r.R2, 3)},
-			number{text: share(r.Before.Normal.Coverage)}, number{text: share(r.After.Student.Coverage)},
-			two(r.Before.Ratio), two(r.After.Ratio), two(r.After.RatioSE),
-			two(r.WidthOverSpread), two(r.After.Student.Score), two(r.ModelFree.Score),
+			number{text: share(r.Before.Coverage)}, number{text: share(r.At[0])}, number{text: share(r.At[1])},
+			number{text: share(r.At[2])}, number{text: share(r.At[3])},
+			two(r.RatioBefore), two(r.RatioAfter), two(r.RatioSE),
+			number{text: share(c.Level)}, two(r.WidthOverSpread), two(r.After.Score), two(r.ModelFree.Score), two(r.CRPS),
+			words(fmt.Sprintf("%d of %d", c.LeftOutInside(), c.K)),
 			words(c.Base), words(fmt.Sprintf("%d groups of %s", c.K, c.Condition)))
 	}
 
@@ -381,8 +404,8 @@ func (s Split) ranking() table {
 
 	keys := []string{"nll", "coverage95", "sum_e_ratio"}
 	if s.crossed() {
-		keys = append(keys, RatioCx, CoverageCx)
-		t.numbers("", "with C_x", "in 95 % with C_x")
+		keys = append(keys, RatioScaled, CoverageScaled)
+		t.numbers("", "scaled", "in 95 % scaled")
 	}
 
 	t.numbers("", "seconds")

@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"doubletake/train/honest/interval"
+	"doubletake/train/honest/scale"
 	"doubletake/train/score"
 )
 
@@ -47,7 +49,7 @@ func (s Split) wide() bool {
 // should, by more than two standard errors.
 func (s Split) misses() bool {
 	return s.calibrated() && slices.ContainsFunc(s.Honest.Record.Outcomes, func(t score.UnitTrust) bool {
-		return t.Coverage95+2*t.Coverage95SE < score.GoodCoverage
+		return t.Inside+2*t.InsideSE < t.Level-score.GoodMiss
 	})
 }
 
@@ -75,7 +77,7 @@ var GradeWords = map[score.Grade]string{
 }
 
 // Sentence states the verdict of a split with its numbers: the error, the claim, and
-// the share of held-out values inside their 95 % intervals.
+// the share of held-out values inside their intervals.
 func (s Split) Sentence() string {
 	head, rest := s.sentence()
 	if head == "" {
@@ -101,8 +103,13 @@ func (s Split) sentence() (head, rest string) {
 	calibrated := s.calibrated()
 	if calibrated {
 		for _, t := range s.Honest.Record.Outcomes {
-			parts = append(parts, fmt.Sprintf("%serror %s (rms), calibrated interval ± %s, %s of the held-out values inside",
-				label(t, len(s.Honest.Record.Outcomes)), rms(t), unitOf(t).amount(t.Width95/2), share(t.Coverage95)))
+			parts = append(parts, fmt.Sprintf("%serror %s (rms), calibrated interval ± %s (%s), %s of the held-out values "+
+				"inside", label(t, len(s.Honest.Record.Outcomes)), rms(t), unitOf(t).amount(t.Half), levelText(t.Level),
+				share(t.Inside)))
+		}
+
+		if c := s.Honest.Calibration; c != nil && c.K < 3 {
+			parts = append(parts, "the interval is "+clean(c.Learned()))
 		}
 	}
 
@@ -118,7 +125,7 @@ func (s Split) sentence() (head, rest string) {
 		}
 
 		parts = append(parts, fmt.Sprintf("%s%serror %s, claimed %s, %s inside its own 95 %% intervals%s",
-			who, label(t, len(s.Network)), rms(t), unitOf(t).amount(t.ClaimedSigma), share(t.Coverage95), advice))
+			who, label(t, len(s.Network)), rms(t), unitOf(t).amount(t.ClaimedSigma), share(t.Inside), advice))
 	}
 
 	return fmt.Sprintf("%s held out: %s", held, s.grade()), sentence(strings.Join(parts, "; ") + ".")
@@ -143,6 +150,9 @@ func (q Quantity) amount(v float64) string {
 	}
 	return strings.TrimSpace(q.cell(v, math.NaN()).plain() + " " + q.difference())
 }
+
+// amountIn writes a difference in a unit.
+func amountIn(unit string, v float64) string { return Quantity{Unit: unit}.amount(v) }
 
 // rms is the error of the mean; 0 where the pairs' noise exceeds it.
 func rms(t score.UnitTrust) string {
@@ -179,6 +189,11 @@ func share(v float64) string {
 	return fixed(100*v, 0) + " %"
 }
 
+// levelText writes a level in percent, with as many decimals as it has.
+func levelText(level float64) string {
+	return strconv.FormatFloat(100*level, 'g', 4, 64) + "\u00a0%"
+}
+
 // intervalWords explains the intervals and their limits.
 func (e Experiment) intervalWords() []string {
 	var out []string
@@ -205,7 +220,7 @@ func (e Experiment) intervalWords() []string {
 				text += fmt.Sprintf(" ± %.1g", *l.ESE)
 			}
 
-			left = append(left, text+fmt.Sprintf(" (distance %.2g, claimed %.2g)", l.Distance, l.Claim))
+			left = append(left, text+fmt.Sprintf(" (claimed %.2g, %s inside ± %.2g)", l.Claim, share(l.Inside), l.Half))
 		}
 
 		noise := ""
@@ -213,12 +228,20 @@ func (e Experiment) intervalWords() []string {
 			noise = fmt.Sprintf(" The model states %.2g times the noise of the pairs.", c.NoiseRatio)
 		}
 
-		out = append(out, fmt.Sprintf("%s: left-out groups of %s and the squared error measured there (± SE, standardised "+
-			"units): %s. "+
-			"The group %s has %s of the covariance; between groups it scatters by a factor of %.2g. Student's t is %.3g.%s "+
-			"The largest left-out deviation covers %s here; %s.",
-			clean(s.Name), clean(c.Condition), strings.Join(left, ", "), clean(c.Groups[c.Largest].Name),
-			share(c.Groups[c.Largest].Share), c.Scatter, c.Quantile(), noise, share(h.Record.Conformal.Coverage), guarantee(c)))
+		head := fmt.Sprintf("%s: the intervals are %s.", clean(s.Name), c.Learned())
+		if c.K > 0 {
+			head += fmt.Sprintf(" Of each group the squared error (± SE, standardised units), and how it fared with the "+
+				"intervals of the others: %s.", strings.Join(left, ", "))
+		}
+
+		out = append(out, fmt.Sprintf("%s Errors exceed claims by a factor about %.2g, between groups by factors about %.2g "+
+			"either way.%s The largest left-out deviation covers %s here; %s.",
+			head, math.Exp(c.Scale.M)*c.Scale.Factor, math.Exp(c.Scale.Tau), noise, share(h.Record.Conformal.Coverage),
+			guarantee(c)))
+
+		if f := h.Record.ForecastWords(amountIn); f != "" {
+			out = append(out, clean(s.Name)+": "+clean(f)+".")
+		}
 
 		for _, n := range c.Notes() {
 			out = append(out, clean(s.Name)+": "+clean(n))
@@ -236,6 +259,10 @@ func guarantee(c *interval.Calibration) string {
 	if g := c.Conformal.Guarantee; g > 0 {
 		return "it covers a new group with a probability of about " + share(g) +
 			", if that group is like the old ones"
+	}
+
+	if c.K == 0 {
+		return "it promises nothing"
 	}
 
 	return fmt.Sprintf("it promises nothing for a new group, because the model's hyperparameters saw the left-out groups "+
@@ -283,9 +310,10 @@ func trustJSON(list []score.UnitTrust) array {
 			{"claimed_sigma", t.ClaimedSigma},
 			{"claimed_epistemic", t.ClaimedEpistemic},
 			{"coverage_68", t.Coverage68},
-			{"coverage_95", t.Coverage95},
-			{"coverage_95_se", t.Coverage95SE},
-			{"width_95", t.Width95},
+			{"level", t.Level},
+			{"coverage", t.Inside},
+			{"coverage_se", t.InsideSE},
+			{"half_width", t.Half},
 			{"error_over_claim", t.Ratio},
 			{"verdict", string(t.Grade)},
 		})
@@ -299,45 +327,110 @@ func honestJSON(h *interval.Result) object {
 
 	left, groups := array{}, array{}
 	for _, l := range c.Groups {
-		left = append(left, object{{"group", l.Name}, {"distance", l.Distance}, {"e", l.E}, {"e_se", l.Error()}})
+		left = append(left, object{
+			{"group", l.Name},
+			{"distance", l.Distance},
+			{"claim", l.Claim},
+			{"e", l.E},
+			{"e_se", l.Error()},
+			{"inside", l.Inside},
+			{"half_width", l.Half},
+		})
 		groups = append(groups, l.Name)
 	}
 
-	largest := c.Groups[c.Largest]
 	conformal := object{
 		{"coverage", r.Conformal.Coverage}, {"width", r.Conformal.Width}, {"guarantee", c.Conformal.Guarantee},
 	}
 
 	return object{
 		{"base", c.Base},
-		{"variant", string(c.Covariance.Variant)},
+		{"method", "hierarchical-scale"},
 		{"condition", c.Condition},
 		{"kind", string(c.Kind)},
 		{"groups", groups},
 		{"k", c.K},
 		{"level", c.Level},
-		{"t", c.Quantile()},
+		{"scale", scaleJSON(c.Scale)},
 		{"r2", r.R2},
 		{"e", r.E},
 		{"e_se", r.ESE},
-		{"ratio_before", r.Before.Ratio},
-		{"ratio_after", r.After.Ratio},
-		{"ratio_se", r.After.RatioSE},
-		{"coverage_95_before", r.Before.Normal.Coverage},
-		{"coverage_95_normal", r.After.Normal.Coverage},
-		{"coverage_95_t", r.After.Student.Coverage},
-		{"width_95_t", r.After.Student.Width},
+		{"ratio_before", r.RatioBefore},
+		{"ratio_after", r.RatioAfter},
+		{"ratio_se", r.RatioSE},
+		{"coverage_before", r.Before.Coverage},
+		{"coverage", r.After.Coverage},
+		{"coverage_68", r.At[0]},
+		{"coverage_90", r.At[1]},
+		{"coverage_95", r.At[2]},
+		{"coverage_98", r.At[3]},
+		{"width", r.After.Width},
 		{"width_over_spread", r.WidthOverSpread},
-		{"interval_score_before", r.Before.Normal.Score},
-		{"interval_score", r.After.Student.Score},
+		{"interval_score_before", r.Before.Score},
+		{"interval_score", r.After.Score},
 		{"interval_score_model_free", r.ModelFree.Score},
-		{"largest_group", largest.Name},
-		{"largest_group_share", largest.Share},
-		{"scatter_factor", c.Scatter},
+		{"crps", r.CRPS},
 		{"noise_ratio", c.NoiseRatio},
 		{"conformal", conformal},
 		{"left_out", left},
+		{"before_measuring", beforeMeasuring(c)},
+		{"forecast", forecastJSON(r.Forecast)},
 		{"notes", stringArray(c.Notes())},
 		{"outcomes", trustJSON(r.Outcomes)},
 	}
+}
+
+// scaleJSON is what the left-out groups taught of the scale of a new one.
+func scaleJSON(s *scale.Scale) object {
+	var shapes object
+	for k, name := range [...]string{"claim", "both", "distance"} {
+		sum := 0.0
+		for _, v := range s.Evidence[k] {
+			sum += v
+		}
+
+		shapes = append(shapes, member{name, sum})
+	}
+
+	return object{
+		{"prior", s.Prior.Name},
+		{"m", s.M},
+		{"tau", s.Tau},
+		{"claim_factor", s.Factor},
+		{"log_evidence", s.LogEvidence},
+		{"noise", s.Noise.Scale},
+		{"noise_freedom", s.Noise.Freedom},
+		{"shapes", shapes},
+	}
+}
+
+// beforeMeasuring says what could be expected of the held-out group without measuring it.
+func beforeMeasuring(c *interval.Calibration) object {
+	half := 0.0
+	for _, g := range c.Groups {
+		half += g.Half / float64(c.K)
+	}
+
+	expected := any(half)
+	if c.K == 0 {
+		expected = nil
+	}
+
+	return object{{"expected_half_width", expected}, {"left_out_inside", c.LeftOutInside()}, {"of", c.K}}
+}
+
+// forecastJSON are the half widths without and with some runs of the held-out group, one
+// for each unit of the outcomes.
+func forecastJSON(list []interval.Forecast) array {
+	out := array{}
+	for _, f := range list {
+		half := array{}
+		for _, v := range f.Half {
+			half = append(half, v)
+		}
+
+		out = append(out, object{{"runs", f.Runs}, {"half_width", half}})
+	}
+
+	return out
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"doubletake/train/honest/interval"
+	"doubletake/train/honest/scale"
 	"doubletake/train/score"
 )
 
@@ -14,8 +15,8 @@ func judgedSplit() Split {
 	return Split{
 		Name: "2-blades", HeldOut: "blades = 2",
 		Network: []score.UnitTrust{{Unit: "dB re 20 µPa", Outcomes: []string{"bpf1_db"}, Trust: score.Trust{
-			RMSE: 7.23, ClaimedSigma: 0.91, Coverage95: 0.134, Coverage95SE: 0.02, Ratio: 8, RatioSE: 0.1, Grade: score.No,
-			Values: 10, EpistemicRatio: math.NaN(),
+			RMSE: 7.23, ClaimedSigma: 0.91, Level: 0.95, Inside: 0.134, InsideSE: 0.02, Ratio: 8, RatioSE: 0.1,
+			Grade: score.No, Values: 10, EpistemicRatio: math.NaN(),
 		}}},
 	}
 }
@@ -33,11 +34,11 @@ func TestSentence(t *testing.T) {
 
 	s.Honest = &interval.Result{Record: &interval.Record{Outcomes: []score.UnitTrust{{
 		Unit: "dB re 20 µPa", Outcomes: []string{"bpf1_db"},
-		Trust: score.Trust{RMSE: 5, Width95: 44, Coverage95: 0.97, Grade: score.Good},
+		Trust: score.Trust{RMSE: 5, Half: 22, Level: 0.95, Inside: 0.97, Grade: score.Good},
 	}}}}
 
-	want = "blades = 2 held out: the intervals hold. Error 5.0 dB (rms), calibrated interval ± 22.0 dB, 97\u00a0% " +
-		"of the held-out values inside; " +
+	want = "blades = 2 held out: the intervals hold. Error 5.0 dB (rms), calibrated interval ± 22.0 dB (95\u00a0%), " +
+		"97\u00a0% of the held-out values inside; " +
 		"the network alone: error 7.2 dB, claimed 0.9 dB, 13\u00a0% inside its own 95\u00a0% intervals (do not use them)."
 	if got := s.Sentence(); got != want {
 		t.Errorf("%s\nexpected %s", got, want)
@@ -84,7 +85,7 @@ func TestSentenceUnits(t *testing.T) {
 	s := judgedSplit()
 	s.Network = append(s.Network, score.UnitTrust{
 		Unit: "N", Outcomes: []string{"lift_n"},
-		Trust: score.Trust{RMSE: 12.6, ClaimedSigma: 3, Coverage95: 0.5, Grade: score.Care},
+		Trust: score.Trust{RMSE: 12.6, ClaimedSigma: 3, Level: 0.95, Inside: 0.5, Grade: score.Care},
 	})
 
 	got := s.Sentence()
@@ -101,9 +102,10 @@ func TestVerdictJSON(t *testing.T) {
 	s := judgedSplit()
 	s.Honest = &interval.Result{
 		Calibration: &interval.Calibration{
-			Base: "gp", K: 3, Level: 0.95, Groups: []interval.GroupResult{{Name: "3", Distance: 0.5, E: 0.24}},
+			Base: "gp", K: 3, Level: 0.95, Groups: []interval.GroupResult{{Name: "3", Distance: 0.5, E: 0.24, Inside: 0.9}},
+			Scale: &scale.Scale{Tau: 0.8},
 		},
-		Record: &interval.Record{After: interval.Claims{Ratio: 0.7, RatioSE: math.NaN()}},
+		Record: &interval.Record{RatioAfter: 0.7, RatioSE: math.NaN()},
 	}
 
 	e := Experiment{Name: "x", Splits: []Split{s, {Name: "b", Honest: &interval.Result{Absent: "too few groups"}}}}
@@ -155,8 +157,9 @@ func TestIntervals(t *testing.T) {
 	se := 0.034
 	s.Honest = &interval.Result{
 		Calibration: &interval.Calibration{
-			Base: "additive GP", K: 3, Level: 0.95, Condition: "blades", Largest: 1,
-			Groups: []interval.GroupResult{{Name: "3", E: 0.241, ESE: &se}, {Name: "4", Share: 0.49}},
+			Base: "additive GP", K: 3, Level: 0.95, Condition: "blades",
+			Scale:  &scale.Scale{M: math.Log(1.5), Tau: 2, Factor: 1, Noise: scale.Noise{Scale: 1.4}},
+			Groups: []interval.GroupResult{{Name: "3", E: 0.241, ESE: &se}, {Name: "4", Claim: 0.3, Inside: 0.49, Half: 1.2}},
 		},
 		Record: &interval.Record{},
 	}
@@ -173,7 +176,8 @@ func TestIntervals(t *testing.T) {
 
 	words := strings.Join(e.intervalWords(), "\n")
 	for _, w := range []string{
-		"3 0.24 ± 0.03", "group 4 has 49\u00a0%", "promises nothing", "learnt from 3 groups",
+		"checked on 3 groups of blades left out", "3 0.24 ± 0.03", "4 0 (claimed 0.3, 49\u00a0% inside ± 1.2)",
+		"by a factor about 1.5, between groups by factors about 7.4", "promises nothing", "1.4 times the noise",
 		"b: no calibrated interval: too few groups.",
 	} {
 		if !strings.Contains(words, w) {
@@ -202,7 +206,7 @@ func TestClaimed(t *testing.T) {
 	}
 
 	for i, want := range []string{
-		"2-blades|calibrated|2.5 ± 0.1|7.0|4.6|95 %|98 ± 1 %|13.7",
+		"2-blades|calibrated|2.5 ± 0.1|7.0|4.6|75 %|96 ± 1 %|7.1",
 		"2-blades|network alone|7.2 ± 0.5|0.9|0.042|7 %|13 ± 2 %|1.8",
 		"3-blades|network|7.2 ± 0.5|0.9|0.042|7 %|13 ± 2 %|1.8",
 	} {
@@ -215,7 +219,7 @@ func TestClaimed(t *testing.T) {
 	e.Splits = e.Splits[1:]
 	lift := score.UnitTrust{Unit: "N", Outcomes: []string{"lift_n"}, Trust: score.Trust{
 		RMSE: 0.98934, RMSESE: 0.00123, ClaimedSigma: 12.34, ClaimedEpistemic: math.NaN(), Coverage68: math.NaN(),
-		Coverage95: 0.5, Coverage95SE: math.NaN(), Width95: 48.37,
+		Level: 0.95, Inside: 0.5, InsideSE: math.NaN(), Half: 24.185,
 	}}
 
 	e.Splits[0].Network = append(e.Splits[0].Network, lift)

@@ -179,7 +179,7 @@ func change(m runs.MetricChange) float64 {
 // nameOf returns the name of a number for people.
 func nameOf(k runs.MetricKey) string {
 	name, ok := map[string]string{
-		"rmse": "error", "coverage_95": "inside 95 %", "width_95": "95 % interval's width",
+		"rmse": "error", "coverage": "inside the interval", "half_width": "interval ±",
 	}[k.Metric]
 	if !ok {
 		name = score.MetricOf(k.Metric).Symbol
@@ -198,7 +198,7 @@ func nameOf(k runs.MetricKey) string {
 
 // valueText writes a number for people: a share of values in per cent.
 func valueText(k runs.MetricKey, n runs.Number) string {
-	if k.Metric == "coverage_95" && !math.IsNaN(n.Mean) {
+	if k.Metric == "coverage" && !math.IsNaN(n.Mean) {
 		return percent(n)
 	}
 	return amount(n, k.Unit)

@@ -19,12 +19,12 @@ var imports = []struct{ of, may string }{
 	{"ingest/simulate", ""},
 	{"train", "train/..."},
 	{"train/kernel", ""},
-	{"train/honest", "train train/gp train/honest/interval train/score train/triplets"},
-	{"train/honest/interval", "train/score"}, // results and intervals, without what fits them
+	{"train/honest", "train train/gp train/honest/interval train/honest/scale train/score train/triplets"},
+	{"train/honest/interval", "train/honest/scale train/score"}, // results and intervals, without what fits them
 	{"train/honest/scale", ""},
 	{"train/gp", "train/kernel train/triplets"},
 	{"train/holdout", ""},
-	{"report", "report/... train/score train/honest/interval docs"}, // the results that it shows
+	{"report", "report/... train/score train/honest/interval train/honest/scale docs"}, // the results that it shows
 	{"docs", ""},
 
 	{"pipeline/kv", ""},
@@ -37,13 +37,15 @@ var imports = []struct{ of, may string }{
 	{"pipeline/config", "pipeline/kv pipeline/engine/slurm/job ingest/campaign ingest/fault ingest/spelling " +
 		"ingest/simulate ingest/format dsp train train/baseline train/holdout train/honest"},
 	{"pipeline/export", "pipeline/kv pipeline/predict pipeline/table ingest/fault train train/gp " +
-		"train/honest train/honest/interval"},
+		"train/honest train/honest/interval train/honest/scale"},
 	{"pipeline/watch", "pipeline/engine pipeline/table report/figure"},
 	{"pipeline/scaffold", "pipeline/config ingest/..."},
 	{"pipeline/stages", "pipeline/stages/... pipeline/config pipeline/engine pipeline/kv pipeline/table ingest/... dsp " +
 		"train/... report"},
 	{"pipeline/predict", "pipeline/stages/trainstage ingest/derive ingest/fault ingest/spelling train/..."},
 	{"pipeline/suggest", "pipeline/predict"},
+	{"pipeline/library", "pipeline/engine pipeline/stages/trainstage pipeline/table ingest/fault train/honest " +
+		"train/honest/scale"},
 	{"pipeline/inspect", "pipeline/predict pipeline/config pipeline/kv pipeline/table pipeline/stages/ingeststage " +
 		"ingest/... dsp"},
 	{"pipeline/runs", "pipeline/config pipeline/engine pipeline/table pipeline/stages/reportstage ingest/fault " +
@@ -52,8 +54,9 @@ var imports = []struct{ of, may string }{
 	{"pipeline", "pipeline/config pipeline/engine pipeline/engine/slurm pipeline/kv pipeline/runs pipeline/stages " +
 		"pipeline/stages/plan pipeline/stages/reportstage pipeline/watch ingest ingest/fault ingest/spelling report train " +
 		"train/holdout"},
-	{"cmd", "pipeline pipeline/export pipeline/inspect pipeline/predict pipeline/runs pipeline/scaffold " +
-		"pipeline/suggest ingest ingest/fault ingest/spelling ingest/simulate train train/score report docs"},
+	{"cmd", "pipeline pipeline/export pipeline/inspect pipeline/library pipeline/predict pipeline/runs " +
+		"pipeline/scaffold pipeline/suggest ingest ingest/fault ingest/spelling ingest/simulate train train/score report " +
+		"docs"},
 	{"cmd/asm", ""},
 }
 
@@ -74,7 +77,7 @@ var foreign = []struct{ module, by string }{
 	{"golang.org/x/image", "report/figure/paper"},
 	{"github.com/mmcloughlin/avo", "cmd/asm"},
 	{"golang.org/x/text", "report"},
-	{"gonum.org/v1/gonum", "dsp train/..."},
+	{"gonum.org/v1/gonum", "dsp train/... pipeline/export"},
 	{"golang.org/x/sys", "dsp/kernel pipeline/engine ingest/... train/kernel"},
 }
 

@@ -206,7 +206,7 @@ func printSplit(w io.Writer, r *runs.Record, s runs.SplitRecord, verdicts map[ru
 	}
 
 	calibrated := false
-	for _, metric := range []string{"rmse", "coverage_95", "r2"} {
+	for _, metric := range []string{"rmse", "coverage", "r2"} {
 		for _, m := range r.Metrics {
 			if m.Experiment != s.Experiment || m.Split != s.Split || m.Set != "test" || m.Metric != metric ||
 				math.IsNaN(m.Value.Mean) {
@@ -221,8 +221,8 @@ func printSplit(w io.Writer, r *runs.Record, s runs.SplitRecord, verdicts map[ru
 			}
 
 			sep := " "
-			if metric == "coverage_95" {
-				sep = ": " // after its name, which ends in a number
+			if metric == "coverage" {
+				sep = ": "
 			}
 
 			part := nameOf(k) + sep + valueText(k, m.Value)

@@ -100,7 +100,15 @@ func runSuggest(c *cli.Context, stdout, stderr io.Writer) error {
 	fmt.Fprintf(stdout, "%d of %d candidates by %s, %s; variances in units of the outcomes' training variance\n",
 		len(list), total, by, order)
 
-	return suggestTable(stdout, names, list)
+	if err := suggestTable(stdout, names, list); err != nil {
+		return err
+	}
+
+	if f := suggest.Forecast(m); f != "" {
+		fmt.Fprintln(stdout, f)
+	}
+
+	return nil
 }
 
 func suggestTable(w io.Writer, names []string, list []suggest.Suggestion) error {

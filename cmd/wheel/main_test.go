@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -22,7 +23,6 @@ import (
 	"doubletake/pipeline/predict"
 	"doubletake/pipeline/table"
 	"doubletake/train"
-	"doubletake/train/gp"
 	"doubletake/train/honest"
 	"doubletake/train/triplets"
 )
@@ -335,15 +335,17 @@ experiments:
       splits: {b3: {test: {b: 3}}}
 `
 
-// calibrations are configurations whose splits are calibrated: with each form of the
-// covariance, over values and blocks of a condition and over labels, with a rate that
-// enters as its logarithm, with two outcomes, and in order form.
+// calibrations are configurations whose splits are calibrated: over values and blocks of
+// a condition and over labels, on many groups, on two and on none, with a rate that enters
+// as its logarithm, with two outcomes, and in order form.
 const calibrations = `version: 1
 workdir: calibrated
 experiments:
 `
 
 func calibrated(name, file, inputs, honest, test string) string {
+	conditions := map[string]string{"wing": "alpha_deg, u_m_s", "rotor": "blades, rpm"}[file]
+
 	return fmt.Sprintf(`  %s:
     ingest: {table: {file: %s.csv, inputs: [%s], run: run}}
     train:
@@ -353,7 +355,7 @@ func calibrated(name, file, inputs, honest, test string) string {
       seeds: 1
       honest: {%s}
       splits: {out: {test: {%s}}}
-`, name, file, inputs, inputs, honest, test)
+`, name, file, conditions, inputs, honest, test)
 }
 
 // writeCalibrated runs a campaign, and writes what its calibrated models predict
@@ -374,10 +376,12 @@ func writeCalibrated(t *testing.T, dir string) {
 		rotor += fmt.Sprintf("r%d,%g,%g,%g,%g,%g,%g\n", i, n, rpm, level(1), level(1), level(2), level(2))
 	}
 
-	yaml := calibrations + calibrated("values", "wing", "alpha_deg, u_m_s", "variant: E", "u_m_s: 10") +
-		calibrated("blocks", "wing", "alpha_deg, u_m_s", "variant: B, groups: alpha_deg, blocks: 5", "u_m_s: 10") +
-		calibrated("labels", "wing", "alpha_deg, u_m_s", "variant: o, labels: true, level: 0.8", "u_m_s: 10") +
-		calibrated("rotor", "rotor", "blades, rpm", "variant: oE", "blades: 5")
+	yaml := calibrations + calibrated("values", "wing", "alpha_deg, u_m_s", "level: 0.9", "u_m_s: 10") +
+		calibrated("blocks", "wing", "alpha_deg, u_m_s", "groups: alpha_deg, blocks: 5", "u_m_s: 10") +
+		calibrated("two", "wing", "alpha_deg, u_m_s", "prior: library", "u_m_s: {min: 17}") +
+		calibrated("labels", "wing", "alpha_deg", "labels: true, level: 0.8", "u_m_s: 10") +
+		calibrated("none", "wing", "alpha_deg", "labels: true", "u_m_s: {min: 11}") +
+		calibrated("rotor", "rotor", "blades, rpm", "prior: library", "blades: 5")
 
 	for name, text := range map[string]string{"calibrated.yaml": yaml, "wing.csv": wing, "rotor.csv": rotor} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
@@ -392,63 +396,35 @@ func writeCalibrated(t *testing.T, dir string) {
 	}
 
 	type expected struct {
-		Split                                         string `json:"split"`
-		X                                             [][]float64
-		Mean, Claim, Added, Epistemic, Variance, Half []float64
-		Words                                         []string
+		Split                                          string `json:"split"`
+		X                                              [][]float64
+		Mean, Claim, Epistemic, Variance, Half, Half68 []float64
+		Words                                          []string
 	}
 
 	var list []expected
 	for split, at := range map[string][2]float64{
-		"values/splits/out": {3, 15}, "blocks/splits/out": {3, 15}, "labels/splits/out": {3, 15},
-		"rotor/splits/out": {4, 4000},
+		"values/splits/out": {3, 15}, "blocks/splits/out": {3, 15}, "two/splits/out": {3, 15}, "labels/splits/out": {3},
+		"none/splits/out": {3}, "rotor/splits/out": {4, 4000},
 	} {
-		e := expected{Split: split}
-		var h honest.Model
-
-		b, err := os.ReadFile(filepath.Join(dir, "calibrated", split, "honest.json"))
-		if err == nil {
-			err = json.Unmarshal(b, &h)
-		}
-
+		h, err := honest.Read(filepath.Join(dir, "calibrated", split, "honest.json"))
 		if err != nil || h.Calibration == nil {
-			t.Fatalf("%s: %v %s", split, err, h.Absent)
+			t.Fatalf("%s: %v", split, err)
 		}
 
-		x := []float64{4, 18, 7, 26} // measured conditions of the wing
+		in := len(h.Inputs)
+		e := expected{Split: split, X: [][]float64{[]float64{4, 18}[:in], []float64{7, 26}[:in]}} // measured
 		for range 40 {
-			x = append(x, at[0]*(1+0.9*(2*rng.Float64()-1)), at[1]*(1+0.6*(2*rng.Float64()-1)))
+			e.X = append(e.X, []float64{at[0] * (1 + 0.9*(2*rng.Float64()-1)), at[1] * (1 + 0.6*(2*rng.Float64()-1))}[:in])
 		}
 
-		var own, z []float64 // as the process takes them; the groups' coordinate
-		for i, v := range x {
-			if i%2 == 0 {
-				e.X = append(e.X, x[i:i+2])
-			}
-
-			if h.Calibration.Axis != nil && h.Inputs[i%2].Name == h.Calibration.Condition {
-				z = append(z, v)
-			}
-
-			if h.Orders == nil && h.Logarithm[i%2] {
-				v = math.Log(v)
-			}
-
-			own = append(own, v)
-		}
-
-		var model honest.Predictor = h.Process
-		if h.Orders != nil {
-			model = &gp.OrderModel{Form: *h.Orders, Model: h.Process}
-		}
-
-		mu, claim, noise, err := model.Predict(context.Background(), own)
+		p, err := h.Predict(context.Background(), slices.Concat(e.X...), 0)
 		if err != nil {
 			t.Fatal(err)
 		}
 
-		p := h.Calibration.Predict(x, z, mu, claim, noise)
-		e.Mean, e.Claim, e.Added, e.Epistemic, e.Variance, e.Half = p.Mu, p.Claim, p.Added, p.Epistemic, p.Total, p.Half
+		e.Mean, e.Claim, e.Epistemic, e.Variance = p.Mu, p.Claim, p.Epistemic, p.Total
+		e.Half, e.Half68 = p.Half, p.Half68
 		for _, w := range p.Where {
 			e.Words = append(e.Words, h.Calibration.Words(w))
 		}
@@ -495,7 +471,7 @@ func TestPackage(t *testing.T) {
 	c.Env = append(os.Environ(), "DOUBLETAKE_TEST_DATA="+dir, "PYTHONPATH="+here)
 	if os.Getenv("DOUBLETAKE_LONG") == "" { // the program is not built: what the package does itself
 		c.Args = append(c.Args, "test_doubletake.Tables", "test_doubletake.Models.test_equal_to_the_program",
-			"test_doubletake.Models.test_calibrated_equal_to_the_program")
+			"test_doubletake.Models.test_calibrated_equal_to_the_program", "test_doubletake.Models.test_scaled_erfc")
 	} else {
 		c.Args = append(c.Args, "test_doubletake")
 		c.Env = append(c.Env, "DOUBLETAKE_PIPELINE="+program(t))

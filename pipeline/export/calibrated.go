@@ -12,7 +12,6 @@ import (
 	"doubletake/pipeline/predict"
 	"doubletake/train/gp"
 	"doubletake/train/honest"
-	"doubletake/train/honest/interval"
 )
 
 // calibrated is a honest.json with a Gaussian process.
@@ -97,8 +96,8 @@ func (g *graph) row(name string, v []float64) string { return g.float64s(name, v
 
 func (g *graph) rowSum(x string) string { return g.op("ReduceSum", x, g.int64s("axis_1", 1)) }
 
-// interval is the graph of the calibrated model.
-func (c *calibrated) interval(m *Models) ([]byte, error) {
+// graph is that of the calibrated model.
+func (c *calibrated) graph(m *Models) ([]byte, error) {
 	g := &graph{}
 	z := c.features(g)
 	in, out := len(c.stored.Columns), len(c.Outcomes)
@@ -127,32 +126,31 @@ func (c *calibrated) interval(m *Models) ([]byte, error) {
 	}
 
 	mean, claim, noise := joint[0], joint[1], joint[2]
-	epistemic := g.op("Add", claim, c.added(g, claim))
-	total := g.op("Add", epistemic, noise)
-	half := g.op("Mul", g.op("Sqrt", total), g.scalar(c.Calibration.Quantile()))
+	epistemic, variance, half := c.interval(g, claim, noise)
 	for _, o := range [][2]string{
 		{"mean", mean},
 		{"epistemic", epistemic},
-		{"variance", total},
+		{"variance", variance},
 		{"low", g.op("Sub", mean, half)},
 		{"high", g.op("Add", mean, half)},
 	} {
 		g.name(o[0], "Identity", nil, o[1])
 	}
 
-	about := fmt.Sprintf("%g %% interval of one new measurement: mean ± t(%d)·√variance", 100*c.Calibration.Level,
-		c.Calibration.K)
+	learned := c.Calibration
+	about := fmt.Sprintf("central %.4g %% interval of one new measurement: ", 100*learned.Level)
 	names := list(m.outcomes())
 	one := Models{nets: m.nets[:1], digests: []string{c.digest}, card: m.card}
 
 	return one.document(g, "calibrated", "A Gaussian process whose intervals were calibrated on "+
-		"left-out groups of "+c.Calibration.Condition+".", []value{m.x()}, []value{
+		"left-out groups of "+learned.Condition+".", []value{m.x()}, []value{
 		{"mean", "mean: " + names, out},
 		{"epistemic", "variance of the mean, from the left-out groups, in unit²: " + names, out},
 		{"variance", "variance of one new measurement, in unit²: " + names, out},
-		{"low", "low end of the " + about + ": " + names, out},
-		{"high", "high end of the " + about + ": " + names, out},
-	}, "")
+		{"low", "low end of the " + about + names, out},
+		{"high", "high end of the " + about + names, out},
+	}, [2]string{"method", "hierarchical-scale"}, [2]string{"level", fmt.Sprint(learned.Level)},
+		[2]string{"k", itoa(learned.K)}, [2]string{"prior", learned.Scale.Prior.Name})
 }
 
 // features are the standardised inputs of the process: a row each condition, or
@@ -315,47 +313,4 @@ func inverseOf(lower []float64, n, s, e int) []float64 {
 	}
 
 	return inv
-}
-
-// added is the covariance that the left-out groups teach, a row each condition.
-func (c *calibrated) added(g *graph, claim string) string {
-	g.prefix = ""
-	cov, a := c.Calibration.Covariance, c.Calibration.Axis
-	scale := g.row("scale2", squares(cov.Scale))
-
-	eta := g.row("ln_beta", cov.LnBeta)
-	if cov.Claim != 0 {
-		v := g.op("Log", g.op("Max", g.op("Div", claim, scale), g.scalar(interval.MinClaim)))
-		eta = g.op("Add", eta, g.op("Mul", v, g.scalar(cov.Claim)))
-	}
-
-	if a != nil {
-		// Between measured values a < b the distance is 2(z−a)(b−z)/((b−a)·Range), which is
-		// negative for all other z.
-		z, n := g.columns("x", c.coordinate()), len(a.Values)
-		first, last := a.Values[0], a.Values[n-1]
-		below, above := g.op("Sub", g.scalar(first), z), g.op("Sub", z, g.scalar(last))
-		d := g.op("Mul", g.op("Max", g.op("Max", below, above), g.scalar(0)), g.scalar(2/a.Range))
-		if n > 1 {
-			lengths := make([]float64, n-1)
-			for i := range lengths {
-				lengths[i] = (a.Values[i+1] - a.Values[i]) * a.Range / 2
-			}
-
-			between := g.op("Mul", g.op("Sub", z, g.row("lower_values", a.Values[:n-1])),
-				g.op("Sub", g.row("upper_values", a.Values[1:]), z))
-			between = g.op("Max", g.op("Div", between, g.row("lengths", lengths)), g.scalar(0))
-			d = g.op("Add", d, g.rowSum(between))
-		}
-
-		d = g.op("Log", g.op("Add", d, g.scalar(interval.MinDistance)))
-		eta = g.op("Add", eta, g.op("Mul", d, g.scalar(cov.Distance)))
-		outside := g.op("Less", g.scalar(interval.Edge*a.Range), g.op("Max", below, above))
-		eta = g.op("Add", eta, g.op("Mul", g.cast(outside, onnxDouble), g.scalar(cov.Outside)))
-	}
-
-	covariance := g.op("Mul", g.op("Exp", eta), scale)
-
-	// As many rows as there are conditions, also where no term depends on them.
-	return g.op("Add", covariance, g.op("Mul", claim, g.scalar(0)))
 }

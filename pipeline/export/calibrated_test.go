@@ -2,7 +2,6 @@ package export_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -14,13 +13,12 @@ import (
 	"doubletake/pipeline"
 	"doubletake/pipeline/export"
 	"doubletake/pipeline/predict"
-	"doubletake/train/gp"
 	"doubletake/train/honest"
 )
 
 // campaigns are configurations whose splits are calibrated: over values and blocks
-// of a condition and over labels, with a rate that enters as its logarithm, with two
-// outcomes, and in order form.
+// of a condition and over labels, on many groups, on two and on none, with a rate that
+// enters as its logarithm, with two outcomes, and in order form.
 const campaigns = `version: 1
 workdir: runs
 kernels: portable
@@ -32,8 +30,17 @@ experiments:
       model: {hidden: [8]}
       optimizer: {epochs: 3}
       seeds: 2
-      honest: {variant: B}
-      splits: {slow: {test: {u_m_s: 10}}, labels: {test: {u_m_s: 18}}}
+      honest: {prior: library, level: 0.8}
+      splits: {slow: {test: {u_m_s: 10}}, two: {test: {u_m_s: {min: 17}}}}
+  propellers:
+    ingest: {table: {file: wing.csv, inputs: [alpha_deg, u_m_s], run: run, units: {lift: N, drag: N}}}
+    train:
+      inputs: [alpha_deg]
+      model: {hidden: [8]}
+      optimizer: {epochs: 3}
+      seeds: 1
+      honest: {labels: true}
+      splits: {labels: {test: {u_m_s: 18}}, none: {test: {u_m_s: {min: 11}}}}
   rotor:
     ingest: {table: {file: rotor.csv, inputs: [blades, rpm], run: run, units: {bpf1: dB, bpf2: dB}}}
     train:
@@ -90,8 +97,10 @@ func campaign(t *testing.T, yaml string) (runs string) {
 	return filepath.Join(dir, "runs")
 }
 
-// expected is what the program computes of the graphs of a split at conditions x.
-func expected(t *testing.T, split string, x []float64) map[string]map[string][]float64 {
+// expected is what the program computes of the graphs of a split at conditions x. The σ² of
+// calibrated.onnx count as least: of a process that is all but singular and claims less,
+// rounding leaves no more digits.
+func expected(t *testing.T, split string, x []float64) (byGraph map[string]map[string][]float64, least []float64) {
 	t.Helper()
 	ctx := context.Background()
 
@@ -105,55 +114,33 @@ func expected(t *testing.T, split string, x []float64) map[string]map[string][]f
 		t.Fatal(err)
 	}
 
-	b, err := os.ReadFile(filepath.Join(split, "honest.json"))
+	h, err := honest.Read(filepath.Join(split, "honest.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	var h honest.Model
-	if err := json.Unmarshal(b, &h); err != nil {
+	c, err := h.Predict(ctx, x, 0)
+	if err != nil {
 		t.Fatal(err)
 	}
 
 	rule := map[string][]float64{"mean": p.Mu, "variance": p.Total, "cov": p.Cov, "delta": p.Delta}
-	own := map[string][]float64{}
-	in, z := len(h.Inputs), append([]float64(nil), x...)
-
-	var coordinate []float64
-	for i := range z {
-		if h.Orders == nil && h.Logarithm[i%in] {
-			z[i] = math.Log(z[i])
-		}
-
-		if h.Inputs[i%in].Name == h.Calibration.Condition && h.Calibration.Axis != nil {
-			coordinate = append(coordinate, x[i])
-		}
-	}
-
-	var mu, claim, noise []float64
-	if h.Orders != nil {
-		mu, claim, noise, err = (&gp.OrderModel{Form: *h.Orders, Model: h.Process}).Predict(ctx, z)
-	} else {
-		mu, claim, noise, err = h.Process.Predict(ctx, z)
-	}
-
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	c := h.Calibration.Predict(x, coordinate, mu, claim, noise)
-	own["mean"], own["epistemic"], own["variance"] = c.Mu, c.Epistemic, c.Total
+	own := map[string][]float64{"mean": c.Mu, "epistemic": c.Epistemic, "variance": c.Total}
 	for k := range c.Mu {
 		own["low"], own["high"] = append(own["low"], c.Mu[k]-c.Half[k]), append(own["high"], c.Mu[k]+c.Half[k])
+
+		s := 0.1 * h.Calibration.Deviation[k%len(h.Outcomes)]
+		least = append(least, s*s)
 	}
 
 	return map[string]map[string][]float64{
 		"first": {"mean": p.Mu, "variance": p.Total}, "rule": rule, "calibrated": own,
-	}
+	}, least
 }
 
-// ONNX Runtime evaluates the graphs of calibrated splits to 1e-5 of σ, or of σ²,
-// of what the program computes, at conditions within and beyond the training range.
+// ONNX Runtime evaluates the graphs of calibrated splits to 1e-5 of σ, or of σ², of what
+// the program computes, and ends of intervals to 5e-5 of σ, at conditions within and
+// beyond the training range.
 // With DOUBLETAKE_LONG=1 these are the toy, the airfoil and the drone of the default
 // run, each at 1000 random conditions.
 func TestONNXCalibrated(t *testing.T) {
@@ -179,6 +166,7 @@ func TestONNXCalibrated(t *testing.T) {
 	}
 
 	var todo []evaluation
+	var calibrated []string
 
 	var want []map[string][]float64
 	for _, split := range splits {
@@ -195,6 +183,8 @@ func TestONNXCalibrated(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
+		calibrated = append(calibrated, paths[len(paths)-1])
 
 		models, err := predict.Open(split)
 		if err != nil {
@@ -217,14 +207,19 @@ func TestONNXCalibrated(t *testing.T) {
 		}
 
 		x = append(x[len(inputs):], ends(inputs)...) // measured values, where the distance has no margin
-		byGraph := expected(t, split, x)
+		byGraph, least := expected(t, split, x)
 		for _, p := range paths {
-			w := byGraph[strings.TrimSuffix(filepath.Base(p), ".onnx")]
+			graph := strings.TrimSuffix(filepath.Base(p), ".onnx")
+			w := byGraph[graph]
 			if w == nil {
 				continue
 			}
 
 			e := evaluation{Model: p, Inputs: map[string]feed{"x": {len(inputs), x}}}
+			if graph == "calibrated" {
+				e.least = least
+			}
+
 			for name := range w {
 				e.Outputs = append(e.Outputs, name)
 			}
@@ -234,6 +229,35 @@ func TestONNXCalibrated(t *testing.T) {
 	}
 
 	compareGraphs(t, todo, want, evaluate(t, node, todo))
+	t.Run("description", func(t *testing.T) { describes(t, calibrated) })
+}
+
+// describes compares what graphs of calibrated splits state of their intervals.
+func describes(t *testing.T, paths []string) {
+	t.Helper()
+
+	for i, g := range check(t, paths) {
+		h, err := honest.Read(filepath.Join(filepath.Dir(paths[i]), "..", "honest.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		c := h.Calibration
+		for k, want := range map[string]string{
+			"method": "hierarchical-scale", "level": fmt.Sprint(c.Level), "k": fmt.Sprint(c.K), "prior": c.Scale.Prior.Name,
+		} {
+			if g.Metadata[k] != want {
+				t.Errorf("%s: metadata %s is %q, expected %q", paths[i], k, g.Metadata[k], want)
+			}
+		}
+
+		want := fmt.Sprintf("[11 n %d]", len(h.Outcomes))
+		for _, name := range []string{"mean", "epistemic", "variance", "low", "high"} {
+			if fmt.Sprint(g.Kinds[name]) != want {
+				t.Errorf("%s: %s is %v, expected %s", paths[i], name, g.Kinds[name], want)
+			}
+		}
+	}
 }
 
 func ends(inputs []predict.Input) (x []float64) {

@@ -136,7 +136,7 @@ func (m *Models) WriteONNX(dir string) ([]string, error) {
 
 	files := []file{{"first.onnx", m.first}, {"given.onnx", m.given}, {"rule.onnx", m.rule}}
 	if m.calibrated != nil {
-		files = append(files, file{"calibrated.onnx", func() ([]byte, error) { return m.calibrated.interval(m) }})
+		files = append(files, file{"calibrated.onnx", func() ([]byte, error) { return m.calibrated.graph(m) }})
 	}
 
 	var paths []string
@@ -160,7 +160,7 @@ func (m *Models) WriteONNX(dir string) ([]string, error) {
 func (m *Models) first() ([]byte, error) {
 	g := m.answer(func(p *part) string { return p.firstSums(p.scaleX("x")) })
 	return m.document(g, "first", "The first answer: mean and variance of one measurement at conditions x.",
-		[]value{m.x()}, m.outputs("mean", "variance"), "")
+		[]value{m.x()}, m.outputs("mean", "variance"))
 }
 
 func (m *Models) given() ([]byte, error) {
@@ -174,7 +174,7 @@ func (m *Models) given() ([]byte, error) {
 
 	return m.document(g, "given", "The second answer: mean and variance of a measurement at conditions x when outcomes "+
 		"y are fed back.",
-		[]value{m.x(), y}, m.outputs("mean", "variance"), "")
+		[]value{m.x(), y}, m.outputs("mean", "variance"))
 }
 
 // answer is the graph of mean and variance after the sums of the first layer.
@@ -240,7 +240,8 @@ func (m *Models) rule() ([]byte, error) {
 	}
 
 	return m.document(g, "rule", "Mean and variance of one measurement, and what the two answers differ by: C, δ and κ.",
-		[]value{m.x()}, m.outputs("mean", "variance", "cov", "delta", "kappa"), name)
+		[]value{m.x()}, m.outputs("mean", "variance", "cov", "delta", "kappa"),
+		[2]string{"integration", name})
 }
 
 // rule returns the points and weights of the integration over d outcomes.
@@ -449,8 +450,8 @@ func list(q []quantity) string {
 }
 
 // document is the model with its description: units, training conditions, the
-// digests of the model files.
-func (m *Models) document(g *graph, name, doc string, inputs, outputs []value, rule string) ([]byte, error) {
+// digests of the model files, and more pairs of a key and a value.
+func (m *Models) document(g *graph, name, doc string, inputs, outputs []value, more ...[2]string) ([]byte, error) {
 	in, err := json.Marshal(m.inputs())
 	if err != nil {
 		return nil, err
@@ -471,10 +472,9 @@ func (m *Models) document(g *graph, name, doc string, inputs, outputs []value, r
 		{"split", m.card.Split},
 		{"held_out", m.card.HeldOut},
 		{"config_digest", m.card.Config},
-		{"integration", rule},
 	}
 
-	pairs = slices.DeleteFunc(pairs, func(kv [2]string) bool { return kv[1] == "" })
+	pairs = slices.DeleteFunc(append(pairs, more...), func(kv [2]string) bool { return kv[1] == "" })
 
 	return g.model(name, m.card.Program, doc, inputs, outputs, pairs), nil
 }

@@ -97,13 +97,18 @@ func (a *Answer) bound(e EventProbability, i int) (lo, hi float64) {
 // that is not known.
 func (a *Answer) record(outcome int) string {
 	h := a.Honest
-	if h == nil || h.Record == nil || math.IsNaN(h.Record.After.Student.Coverage) {
+	switch {
+	case h == nil:
+		return ""
+	case h.Record == nil: // a final model
+		return a.recordIn(a.Intervals, outcome)
+	case math.IsNaN(h.Record.After.Coverage):
 		return ""
 	}
 
 	for _, o := range h.Record.Outcomes {
 		if slices.Contains(o.Outcomes, a.Card.Outcomes[outcome].Name) && !math.IsNaN(o.RMSE) {
-			return recordText(h.HeldOut, o.Unit, o.RMSE, h.Record.After.Student.Coverage)
+			return recordText(h.HeldOut, o.Unit, o.RMSE, h.Record.After.Coverage)
 		}
 	}
 
@@ -111,10 +116,12 @@ func (a *Answer) record(outcome int) string {
 }
 
 // networkRecord is the same of the network.
-func (a *Answer) networkRecord(outcome int) string {
-	for _, r := range a.Record {
-		if slices.Contains(r.Outcomes, a.Card.Outcomes[outcome].Name) && r.RMSE != nil && r.Coverage95 != nil {
-			return recordText(r.HeldOut, r.Unit, *r.RMSE, *r.Coverage95)
+func (a *Answer) networkRecord(outcome int) string { return a.recordIn(a.Record, outcome) }
+
+func (a *Answer) recordIn(list []Record, outcome int) string {
+	for _, r := range list {
+		if slices.Contains(r.Outcomes, a.Card.Outcomes[outcome].Name) && r.RMSE != nil && r.Coverage != nil {
+			return recordText(r.HeldOut, r.Unit, *r.RMSE, *r.Coverage)
 		}
 	}
 

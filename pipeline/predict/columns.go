@@ -71,8 +71,8 @@ var Columns = []Column{
 	{"honest_claim", "honest.claim_variance", "calibrated.claim", func(c cell) float64 {
 		return c.Recommended.Claim[c.k]
 	}},
-	{"honest_added", "honest.added_variance", "calibrated.added", func(c cell) float64 {
-		return c.Recommended.Added[c.k]
+	{"honest_epistemic", "honest.epistemic_variance", "calibrated.epistemic", func(c cell) float64 {
+		return c.Recommended.Epistemic[c.k]
 	}},
 	{"honest_var", "honest.total_variance", "calibrated.variance", func(c cell) float64 {
 		return c.Recommended.Total[c.k]

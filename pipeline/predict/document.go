@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"doubletake/train/honest/interval"
+	"doubletake/train/honest/scale"
 )
 
 // CSV writes one row a condition; a number that is not there is empty.
@@ -85,8 +86,8 @@ type document struct {
 	Notes      []string            `json:"notes"`
 	Conditions []conditionDocument `json:"conditions"`
 
-	Network []NetworkRecord `json:"network_record"`
-	Events  []EventRecord   `json:"event_record,omitempty"`
+	Network []Record      `json:"network_record"`
+	Events  []EventRecord `json:"event_record,omitempty"`
 }
 
 type calibrationJSON struct {
@@ -94,10 +95,9 @@ type calibrationJSON struct {
 	Condition string                 `json:"condition"`
 	Groups    []string               `json:"groups"`
 	Level     float64                `json:"level"`
-	T         float64                `json:"t"`
+	Scale     *scale.Scale           `json:"scale"`
 	Guarantee float64                `json:"largest_left_out_guarantee"`
 	LeftOut   []interval.GroupResult `json:"left_out"`
-	Scatter   float64                `json:"scatter_factor"`
 	Noise     float64                `json:"noise_ratio"`
 	Notes     []string               `json:"notes"`
 	Record    *interval.Record       `json:"record"`
@@ -134,7 +134,7 @@ func (a *Answer) JSON() any {
 	d := document{
 		Models: a.Paths, Experiment: a.Card.Experiment, Data: a.Card.Data, Split: a.Card.Split, HeldOut: a.Card.HeldOut,
 		Alpha: a.options.Alpha, Calibrated: a.options.Calibrated, Honest: a.calibrationJSON(),
-		Notes: append([]string{}, a.Warnings...), Network: append([]NetworkRecord{}, a.Record...),
+		Notes: append([]string{}, a.Warnings...), Network: append([]Record{}, a.Record...),
 	}
 
 	if a.Honest != nil {
@@ -175,8 +175,8 @@ func (a *Answer) calibrationJSON() *calibrationJSON {
 
 	c := a.Honest.Calibration
 	out := &calibrationJSON{
-		Base: c.Base, Condition: c.Condition, Level: a.Recommended.Level, T: a.Recommended.T,
-		Guarantee: c.Conformal.Guarantee, LeftOut: c.Groups, Scatter: c.Scatter, Noise: c.NoiseRatio,
+		Base: c.Base, Condition: c.Condition, Level: a.Recommended.Level, Scale: c.Scale,
+		Guarantee: c.Conformal.Guarantee, LeftOut: c.Groups, Noise: c.NoiseRatio,
 		Notes: append([]string{}, c.Notes()...), Record: a.Honest.Record,
 	}
 

@@ -77,16 +77,6 @@ func (a *Answer) head(b *strings.Builder) {
 	case h.Calibration == nil:
 		fmt.Fprintf(b, "no calibrated interval: %s\n", h.Absent)
 
-		for _, g := range h.LeftOut {
-			se := ""
-			if g.ESE != nil {
-				se = " ± " + short(*g.ESE)
-			}
-
-			fmt.Fprintf(b, "left out %s %s: squared error %s%s of the outcomes' variance\n", h.Condition, g.Name,
-				short(g.E), se)
-		}
-
 	default:
 		a.calibration(b, h.Calibration)
 	}
@@ -95,13 +85,17 @@ func (a *Answer) head(b *strings.Builder) {
 // calibration describes the calibrated model and its limits; with --details also what it was
 // learned from, and what it promises.
 func (a *Answer) calibration(b *strings.Builder, c *interval.Calibration) {
+	fmt.Fprintf(b, "calibrated: %s, %s\n", c.Base, c.Learned())
+
 	var groups []string
 	for _, g := range c.Groups {
 		groups = append(groups, g.Name)
 	}
 
-	fmt.Fprintf(b, "calibrated: %s, on %d left-out groups of %s: %s\n", c.Base, c.K, c.Condition,
-		strings.Join(groups, ", "))
+	if c.K > 0 {
+		fmt.Fprintf(b, "before measuring: in %d of %d left-out groups (%s), at least 90 %% of the values were inside\n",
+			c.LeftOutInside(), c.K, strings.Join(groups, ", "))
+	}
 
 	if r := a.Honest.Record; r != nil && r.WidthOverSpread >= score.WideSpread {
 		fmt.Fprintf(b, "note: the intervals there are %.2g times as wide as the training outcomes' own spread\n",
@@ -116,23 +110,19 @@ func (a *Answer) calibration(b *strings.Builder, c *interval.Calibration) {
 		return
 	}
 
-	fmt.Fprintf(b, "\nthe interval is ± %s deviations: Student's t with %d degrees of freedom, one for each group\n",
-		short(a.Recommended.T), c.K)
+	fmt.Fprintf(b, "\nerrors exceed claims by a factor about %s, between groups by factors about %s either way; "+
+		"prior: %s\n", two(math.Exp(c.Scale.M)*c.Scale.Factor), two(math.Exp(c.Scale.Tau)), c.Scale.Prior.Name)
 
-	rows := [][]string{{"left out", "distance", "squared error ± SE", "claimed", "claimed and learned", "share"}}
+	rows := [][]string{{"left out", "distance", "squared error ± SE", "claimed", "expected by the others", "inside", "±"}}
 	for _, g := range c.Groups {
 		e := two(g.E)
 		if g.ESE != nil {
 			e += " ± " + two(*g.ESE)
 		}
 
-		fitted := g.Fitted // with v̂ where C was learned on top of it
-		if !c.Covariance.Variant.OnTop() {
-			fitted += g.Claim
-		}
-
 		rows = append(rows, []string{
-			c.Condition + " " + g.Name, two(g.Distance), e, two(g.Claim), two(fitted), fmt.Sprintf("%.0f %%", 100*g.Share),
+			c.Condition + " " + g.Name, two(g.Distance), e, two(g.Claim), two(g.Variance),
+			fmt.Sprintf("%.0f %%", 100*g.Inside), two(g.Half),
 		})
 	}
 
@@ -150,9 +140,8 @@ func (a *Answer) calibration(b *strings.Builder, c *interval.Calibration) {
 			c.K, c.K+1)
 	}
 
-	fmt.Fprintf(b, "squares are in units of the training outcomes' variance; errors scatter about what was "+
-		"learned by a factor of %s between groups; %s\nthe largest left-out deviation %s\nintervals between training "+
-		"groups are often wider than needed\n", two(c.Scatter), noise, promise)
+	fmt.Fprintf(b, "squares are in units of the training outcomes' variance, ± in deviations; %s\nthe largest left-out "+
+		"deviation %s\n", noise, promise)
 }
 
 // recommendedRows prints the calibrated prediction at condition i.
@@ -164,7 +153,7 @@ func (a *Answer) recommendedRows(b *strings.Builder, i int) {
 
 	head := []string{"outcome", "unit", "mean", intervalHead(cmp.Or(r.Level, 1-a.options.Alpha))}
 	if a.options.Details {
-		head = append(head, "√v̂", "√C_x", "σ", "largest left-out")
+		head = append(head, "√v̂", "epistemic", "noise", "u", "k", "largest left-out")
 	}
 
 	rows := [][]string{append(head, "record")}
@@ -188,8 +177,9 @@ func (a *Answer) recommendedRows(b *strings.Builder, i int) {
 	}
 }
 
-// parts returns the parts of an outcome's interval: the model's own claim, the learned
-// covariance and the noise; then the largest left-out deviation.
+// parts returns the parts of an outcome's interval: the model's own claim, the calibrated
+// deviation of the mean, the noise, the standard uncertainty and its factor; then the
+// largest left-out deviation.
 func (a *Answer) parts(j, k int) []string {
 	r, out := a.Recommended, a.Card.Outcomes[j]
 	size := func(v float64) string { return "± " + digits(out.Unit, v)(v) }
@@ -198,11 +188,14 @@ func (a *Answer) parts(j, k int) []string {
 
 	c := a.Honest.Calibration
 	if c == nil {
-		return []string{claim, "none", size(math.Sqrt(r.Total[k] - r.Claim[k])), "none"}
+		return []string{claim, "none", size(math.Sqrt(r.Total[k] - r.Claim[k])), "none", "none", "none"}
 	}
 
+	u := math.Sqrt(r.Total[k])
+
 	return []string{
-		claim, size(math.Sqrt(r.Added[k])), size(math.Sqrt(r.Total[k] - r.Epistemic[k])), size(c.Conformal.Half[j]),
+		claim, size(math.Sqrt(r.Epistemic[k])), size(math.Sqrt(r.Total[k] - r.Epistemic[k])), size(u), two(r.Half[k] / u),
+		size(c.Conformal.Half[j]),
 	}
 }
 
@@ -272,11 +265,11 @@ func (a *Answer) eventRows(b *strings.Builder, i int) {
 // legend explains the columns that were printed.
 func (a *Answer) legend(b *strings.Builder) {
 	b.WriteString("\nThe interval is that of one new measurement. Record: the error of the mean (rms) and the share of " +
-		"values inside their 95 % intervals, on conditions that were held out.\n")
+		"values inside the intervals, on conditions that were held out.\n")
 
 	if a.Recommended != nil && a.options.Details {
-		b.WriteString("√v̂: the model's own claim of the error of its mean; √C_x: what the left-out groups add; σ: noise " +
-			"of one measurement.\n")
+		b.WriteString("√v̂: the model's own claim of the error of its mean; epistemic: that error by the left-out groups; " +
+			"noise: of one measurement; u: standard uncertainty of one measurement, k: its factor in the interval.\n")
 	}
 
 	if a.Recommended == nil || a.options.Network {

@@ -56,14 +56,14 @@ func (m *Models) readHonest() error {
 	return nil
 }
 
-// NetworkRecord is how the networks of a split did on held-out conditions, for the
-// outcomes of one unit, mean over seeds. A number that is undefined is nil.
-type NetworkRecord struct {
-	HeldOut    string   `json:"held_out"`
-	Unit       string   `json:"unit"`
-	Outcomes   []string `json:"outcomes"`
-	RMSE       *float64 `json:"rmse"`
-	Coverage95 *float64 `json:"coverage_95"` // of the networks' own 95 % intervals
+// Record is how intervals of a split did on held-out conditions, for the outcomes of one
+// unit; of networks the mean over seeds. A number that is undefined is nil.
+type Record struct {
+	HeldOut  string   `json:"held_out"`
+	Unit     string   `json:"unit"`
+	Outcomes []string `json:"outcomes"`
+	RMSE     *float64 `json:"rmse"`
+	Coverage *float64 `json:"coverage"`
 }
 
 // readRecord reads the networks' record and the events from the metrics.json of their experiment's
@@ -76,7 +76,8 @@ func (m *Models) readRecord() error {
 		Splits     []struct {
 			Name    string
 			HeldOut string `json:"held_out"`
-			Network []NetworkRecord
+			Network []Record
+			Honest  struct{ Outcomes []Record }
 			Events  []EventRecord
 		}
 	}
@@ -108,19 +109,28 @@ func (m *Models) readRecord() error {
 			}
 		}
 
-		for _, r := range s.Network {
-			r.HeldOut = s.HeldOut
-			at := slices.IndexFunc(m.Record, func(o NetworkRecord) bool { return o.Unit == r.Unit })
-			switch {
-			case at < 0:
-				m.Record = append(m.Record, r)
-			case r.Coverage95 != nil && (m.Record[at].Coverage95 == nil || *r.Coverage95 < *m.Record[at].Coverage95):
-				m.Record[at] = r
-			}
-		}
+		m.Record = worst(m.Record, s.Network, s.HeldOut)
+		m.Intervals = worst(m.Intervals, s.Honest.Outcomes, s.HeldOut)
 	}
 
 	return nil
+}
+
+// worst adds the records on what a split holds out, those of a unit where its intervals
+// covered less than those in the list.
+func worst(list, records []Record, heldOut string) []Record {
+	for _, r := range records {
+		r.HeldOut = heldOut
+		at := slices.IndexFunc(list, func(o Record) bool { return o.Unit == r.Unit })
+		switch {
+		case at < 0:
+			list = append(list, r)
+		case r.Coverage != nil && (list[at].Coverage == nil || *r.Coverage < *list[at].Coverage):
+			list[at] = r
+		}
+	}
+
+	return list
 }
 
 // maxMetrics bounds a metrics.json, which is held in memory.
@@ -135,7 +145,7 @@ func (m *Models) fits(h *honest.Model) bool {
 // model. Half is NaN, and Refused has the reasons, where there is no interval.
 type Recommended struct {
 	*interval.Prediction
-	Level, T float64    // of the intervals, and the factor of their half width; 0 without a calibration
+	Level    float64    // of the intervals; 0 without a calibration
 	Position []string   // per condition: where it lies among the measured groups, in words
 	Refused  [][]string // per condition: why there is no interval; nil where there is one
 }
@@ -163,7 +173,7 @@ func (m *Models) Recommend(ctx context.Context, x []float64, level float64, extr
 			c.Level = level
 		}
 
-		r.Level, r.T = c.Level, c.Quantile()
+		r.Level = c.Level
 	}
 
 	d := len(h.Inputs)
@@ -211,7 +221,7 @@ func (m *Models) Recommend(ctx context.Context, x []float64, level float64, extr
 func position(c *interval.Calibration, w interval.Where, kind string) string {
 	at := fmt.Sprintf("(distance %.2g)", w.Distance)
 	switch {
-	case c.Axis == nil:
+	case c.Axis == nil, math.IsNaN(w.Below) && math.IsNaN(w.Above):
 		return "taken for a new " + c.Condition
 	case w.Below == w.Above:
 		return fmt.Sprintf("%s %.4g was %s", c.Condition, w.Below, kind)

@@ -335,9 +335,9 @@ func readMetrics(b []byte) (*headlines, error) {
 		Outcomes []string
 		RMSE     *float64
 		RMSESE   *float64 `json:"rmse_se"`
-		Inside   *float64 `json:"coverage_95"`
-		InsideSE *float64 `json:"coverage_95_se"`
-		Width    *float64 `json:"width_95"`
+		Inside   *float64 `json:"coverage"`
+		InsideSE *float64 `json:"coverage_se"`
+		Half     *float64 `json:"half_width"`
 	}
 
 	type part map[string]json.RawMessage
@@ -396,7 +396,7 @@ func readMetrics(b []byte) (*headlines, error) {
 				}
 
 				for metric, v := range map[string][2]*float64{
-					"rmse": {t.RMSE, t.RMSESE}, "coverage_95": {t.Inside, t.InsideSE}, "width_95": {t.Width, nil},
+					"rmse": {t.RMSE, t.RMSESE}, "coverage": {t.Inside, t.InsideSE}, "half_width": {t.Half, nil},
 				} {
 					k.Metric = metric
 					put(k, Number{orNaN(v[0]), math.NaN(), orNaN(v[1])})

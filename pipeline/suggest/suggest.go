@@ -222,7 +222,7 @@ func expected(ctx context.Context, m *predict.Models, x []float64, by string) (
 			return 0, 0, err
 		}
 
-		std := m.Honest.Calibration.Covariance.Scale
+		std := m.Honest.Calibration.Deviation
 		for k, v := range p.Epistemic {
 			w := 1 / (std[k%p.Out] * std[k%p.Out] * float64(len(p.Mu)))
 			epistemic += w * v
@@ -365,4 +365,17 @@ func Batch(list []Suggestion, n, measured int) []Suggestion {
 	}
 
 	return out
+}
+
+// Forecast says what runs of the group that the split holds out would buy, in words, "" where
+// its calibrated model has no forecast.
+func Forecast(m *predict.Models) string {
+	if m.Honest == nil {
+		return ""
+	}
+
+	return m.Honest.Record.ForecastWords(func(unit string, v float64) string {
+		unit, _, _ = strings.Cut(unit, " re ") // differences of levels are in dB
+		return strings.TrimSpace(fmt.Sprintf("%.2g %s", v, unit))
+	})
 }

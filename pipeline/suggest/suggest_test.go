@@ -301,3 +301,36 @@ func FuzzParseGrid(f *testing.F) {
 		}
 	})
 }
+
+// Witness: the forecast of the calibrated model, whose numbers are set by hand.
+func TestForecast(t *testing.T) {
+	m := models(t)
+
+	calibrated, record := *m.Honest, *m.Honest.Record
+	m.Honest, calibrated.Record = &calibrated, &record
+
+	if len(record.Forecast) != 3 || !(record.Forecast[2].Half[0] < record.Forecast[0].Half[0]) {
+		t.Fatalf("forecast %+v", record.Forecast)
+	}
+
+	record.Outcomes = slices.Clone(record.Outcomes)
+	record.Outcomes[0].Unit = "dB re 20 µPa"
+
+	record.Forecast = slices.Clone(record.Forecast)
+	for i, half := range []float64{7.123, 2.86, 2} {
+		record.Forecast[i].Half = []float64{half}
+	}
+
+	want := "one run of the new group would make the interval ± 2.9 dB instead of ± 7.1 dB, three ± 2 dB (forecast)"
+	if got := Forecast(m); got != want {
+		t.Errorf("%q, expected %q", got, want)
+	}
+
+	if calibrated.Record = nil; Forecast(m) != "" {
+		t.Errorf("%q without a record", Forecast(m))
+	}
+
+	if m.Honest = nil; Forecast(m) != "" {
+		t.Errorf("%q without a calibrated model", Forecast(m))
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"doubletake/train/gp"
 	"doubletake/train/honest"
 	"doubletake/train/honest/interval"
+	"doubletake/train/honest/scale"
 	"doubletake/train/triplets"
 )
 
@@ -45,13 +46,25 @@ func someRotors() set {
 	return s
 }
 
+// prior is one of the priors of the scale of new groups.
+func prior(t testing.TB, name string) scale.Prior {
+	t.Helper()
+
+	p, err := scale.Named(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return p
+}
+
 // calibrated returns the calibration and the prediction of one held-out group.
 func calibrated(t testing.TB, s set, b base, split int) (*interval.Calibration, *interval.Prediction) {
 	t.Helper()
 	p := honest.NewPlan(s.groups, s.groups.Each())
 	left, mu, claim, noise := b(context.Background(), t, s, p, split)
 	sp := p.Splits[split]
-	c, err := honest.Calibrate(s.data, s.groups, p.Trainings[sp.Full].Rows, left, honest.Options{})
+	c, err := honest.Calibrate(s.data, s.groups, p.Trainings[sp.Full].Rows, left, honest.Options{Prior: prior(t, "wide")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,13 +104,14 @@ func TestBasesDoNotSeeTheTestGroup(t *testing.T) {
 		}
 
 		c2, p2 := calibrated(t, bad, b(), split)
-		if !reflect.DeepEqual(c, c2) || !slices.Equal(p.Mu, p2.Mu) || !slices.Equal(p.Half, p2.Half) {
+		if !reflect.DeepEqual(c, c2) || !slices.Equal(p.Mu, p2.Mu) || !slices.Equal(p.Half, p2.Half) ||
+			!slices.Equal(p.Half68, p2.Half68) {
 			t.Errorf("%s: the test group's outcomes change the result", name)
 		}
 
 		for k, h := range p.Half {
-			if !(h < 20*c.Covariance.Scale[k%2]) {
-				t.Errorf("%s: half width %g of an outcome with deviation %g", name, h, c.Covariance.Scale[k%2])
+			if !(h < 20*c.Deviation[k%2]) {
+				t.Errorf("%s: half width %g of an outcome with deviation %g", name, h, c.Deviation[k%2])
 			}
 		}
 	}
@@ -126,19 +140,20 @@ func TestToyOutside(t *testing.T) {
 		p := honest.NewPlan(s.groups, []honest.Split{{Name: "outside", Test: test}})
 		left, mu, claim, noise := closedForm(context.Background(), t, s, p, 0)
 		sp := p.Splits[0]
-		o := honest.Options{ClaimedNoise: true, SawGroups: true, FromGroup: []bool{true}}
+		o := honest.Options{Prior: prior(t, "wide"), SawGroups: true, FromGroup: []bool{true}}
 		c, err := honest.Calibrate(s.data, s.groups, p.Trainings[sp.Full].Rows, left, o)
 		if err != nil {
 			t.Fatal(err)
 		}
 
 		x := rowsOf(s.data.X, 1, sp.Test)
-		r := c.Judge(c.Predict(x, x, mu, claim, noise), rowsOf(s.data.Y1, 1, sp.Test), rowsOf(s.data.Y2, 1, sp.Test), sp.Test)
-		t.Logf("γ = %g: K = %d, S %.2f → %.2f, coverage t %.3f → %.3f, width over spread %.2f",
-			gamma, c.K, r.Before.Ratio, r.After.Ratio, r.Before.Student.Coverage, r.After.Student.Coverage, r.WidthOverSpread)
+		r := c.Judge(c.Predict(x, x, mu, claim, noise), noise, rowsOf(s.data.Y1, 1, sp.Test), rowsOf(s.data.Y2, 1, sp.Test),
+			sp.Test)
+		t.Logf("γ = %g: K = %d, S %.2f → %.2f, coverage %.3f → %.3f, width over spread %.2f",
+			gamma, c.K, r.RatioBefore, r.RatioAfter, r.Before.Coverage, r.After.Coverage, r.WidthOverSpread)
 
-		if r.After.Student.Coverage < 0.9 {
-			t.Errorf("γ = %g: coverage %.3f", gamma, r.After.Student.Coverage)
+		if r.After.Coverage < 0.9 {
+			t.Errorf("γ = %g: coverage %.3f", gamma, r.After.Coverage)
 		}
 	}
 }

@@ -5,23 +5,19 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/stat"
-
 	"doubletake/train/honest/interval"
+	"doubletake/train/honest/scale"
 	"doubletake/train/score"
 	"doubletake/train/triplets"
 )
 
-// Options are the settings of Calibrate. The zero value gives variant E at 95 %.
+// Options are the settings of Calibrate.
 type Options struct {
-	Base      string           // name of the base method, recorded
-	Variant   interval.Variant // "" is VariantE
-	Level     float64          // of the intervals, 0 is 0.95
-	Effective float64          // pairs that a group counts for in the fit, 0 is 3
+	Base  string      // name of the base method, recorded
+	Level float64     // of the intervals, 0 is 0.95
+	Hold  string      // what it is meant for, see Settings.Hold
+	Prior scale.Prior // of the scale of new groups
 
-	// ClaimedNoise takes the noise of the fit from LeftOut.Noise instead of from
-	// the pairs of the left-out group.
-	ClaimedNoise bool
 	// SawGroups records that something of the base, such as hyperparameters, was
 	// learned with the left-out groups. The conformal maximum then
 	// promises nothing.
@@ -33,30 +29,15 @@ type Options struct {
 	FromGroup []bool
 }
 
-// TooFewGroupsError reports that no interval can be learned.
-type TooFewGroupsError struct {
-	Condition string
-	K         int                    // training groups that were left out
-	Groups    []interval.GroupResult // their results
-}
-
-func (e *TooFewGroupsError) Error() string {
-	return fmt.Sprintf("no interval for new values of %s: expected at least %d training groups to leave out, "+
-		"found %d; not checked on a new group", e.Condition, interval.MinGroups, e.K)
-}
-
-// Calibrate learns the covariance of new groups from the left-out training
-// groups of a split. d and g describe all rows, train are the rows of the split
-// that may be learned from; no outcome of another row is read.
+// Calibrate learns the scale of the errors on new groups from the left-out training
+// groups of a split; with fewer than two of them it is the prior's. d and g describe all
+// rows, train are the rows of the split that may be learned from; no outcome of another
+// row is read.
 //
-// With fewer than three left-out groups the error is a *TooFewGroupsError. Other
-// errors are those of FitCovariance.
+// Errors: an outcome that is constant in the training rows, a prediction that is not
+// finite, a level or a prior outside its limits.
 func Calibrate(d triplets.Set, g Grouping, train []int, left []LeftOut, o Options) (*interval.Calibration, error) {
 	d = checked(d)
-
-	if o.Variant == "" {
-		o.Variant = interval.VariantE
-	}
 
 	if o.Level == 0 {
 		o.Level = 0.95
@@ -66,35 +47,53 @@ func Calibrate(d triplets.Set, g Grouping, train []int, left []LeftOut, o Option
 		return nil, fmt.Errorf("calibrate on left-out groups: expected a level between 0 and 1, found %g", o.Level)
 	}
 
-	form, err := formOf(o.Variant)
-	if err != nil {
-		return nil, err
+	if err := o.Prior.Check(); err != nil {
+		return nil, fmt.Errorf("calibrate on left-out groups: %w", err)
 	}
 
 	mean, std := spread(d, train, nil)
 	c := &interval.Calibration{
-		Format: interval.Format, Version: interval.Version, Base: o.Base, Level: o.Level, K: len(left),
-		Condition: g.Condition, Kind: g.Kind, Axis: g.Axis(train), Mean: mean,
+		Format: interval.Format, Version: interval.Version, Base: o.Base, Asked: o.Level, Level: o.Level, K: len(left),
+		Condition: g.Condition, Kind: g.Kind, Axis: g.Axis(train), Mean: mean, Deviation: std,
 	}
 
+	for j, s := range std {
+		if !(s > 0) || math.IsInf(s, 0) {
+			return nil, fmt.Errorf("calibrate on left-out groups: outcome column %d: "+
+				"expected a positive deviation of the training values, found %g", j, s)
+		}
+	}
+
+	if c.K == scale.MinGroups || o.Hold == "groups" {
+		c.Level = max(c.Level, interval.FewGroupsLevel)
+	}
+
+	var groups []scale.Group
 	for _, l := range left {
 		l.check(d.Out)
-		c.Groups = append(c.Groups, groupResult(l, std))
+
+		q := l.group(std)
+		for _, v := range slices.Concat(q.Residual, q.Noise, q.Claim) {
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				return nil, fmt.Errorf("calibrate on left-out groups: a prediction for %s %s is not finite", g.Condition, l.Name)
+			}
+		}
+
+		groups = append(groups, q)
 	}
 
-	share(c)
+	var without []*scale.Scale
+	c.Scale, without = scale.Learn(groups, d.Out, o.Prior, pairNoise(left))
 
-	if len(left) < interval.MinGroups {
-		return nil, &TooFewGroupsError{Condition: g.Condition, K: len(left), Groups: c.Groups}
+	var stated, pairs float64
+	for h, l := range left {
+		c.Groups = append(c.Groups, groupResult(l, std, without[h], c.Level))
+		stated, pairs = stated+c.Groups[h].Noise, pairs+c.Groups[h].Pairs
 	}
 
-	cov, err := FitCovariance(left, std, o.Variant, o.Effective, o.ClaimedNoise)
-	if err != nil {
-		return nil, err
+	if pairs > 0 {
+		c.NoiseRatio = stated / pairs
 	}
-
-	c.Covariance = *cov
-	compare(c, left, form.offset)
 
 	c.Conformal = conformal(left, d.Out)
 	if o.SawGroups {
@@ -118,24 +117,45 @@ func Calibrate(d triplets.Set, g Grouping, train []int, left []LeftOut, o Option
 	return c, nil
 }
 
-// groupResult summarises a left-out group in standardised units.
-func groupResult(l LeftOut, std []float64) interval.GroupResult {
+// groupResult summarises a left-out group in standardised units, with the intervals that
+// the other groups make.
+func groupResult(l LeftOut, std []float64, others *scale.Scale, level float64) interval.GroupResult {
 	out := len(std)
-	r := interval.GroupResult{Name: l.Name, Rows: l.N, EBy: make([]float64, out)}
+	r := interval.GroupResult{Name: l.Name, Rows: l.N, Conditions: len(l.conditions()), EBy: make([]float64, out)}
 	e := make([]float64, l.N)
+	predictor := others.Predictor()
 
-	n := float64(l.N * out)
-	for k := range l.Mu {
+	halves := map[[3]float64][2]float64{} // half width, epistemic variance
+
+	var m scale.Mixture
+	n, within := float64(l.N*out), 0
+	for k, mu := range l.Mu {
 		i, j := k/out, k%out
 		s2 := std[j] * std[j]
-		v := (l.Y1[k] - l.Mu[k]) * (l.Y2[k] - l.Mu[k]) / s2
+		v := (l.Y1[k] - mu) * (l.Y2[k] - mu) / s2
 		e[i] += v / float64(out)
 		r.EBy[j] += v / float64(l.N)
 		r.Claim += l.Claim[k] / s2 / n
 		r.Noise += l.Noise[k] / s2 / n
 		r.Pairs += (l.Y1[k] - l.Y2[k]) * (l.Y1[k] - l.Y2[k]) / 2 / s2 / n
+
+		at := [3]float64{l.Claim[k] / s2, l.Distance[i], l.Noise[k] / s2} // the same for all rows of a condition
+		if _, known := halves[at]; !known {
+			predictor.At(&m, at[0], at[1], at[2])
+			halves[at] = [2]float64{m.Half(level), m.Epistemic()}
+		}
+
+		half := halves[at][0]
+		r.Half += half / n
+		r.Variance += halves[at][1] / n
+		for _, y := range [2]float64{l.Y1[k], l.Y2[k]} {
+			if math.Abs(y-mu) <= half*std[j] {
+				within++
+			}
+		}
 	}
 
+	r.Inside = float64(within) / (2 * n)
 	for i, d := range l.Distance {
 		r.Distance += d
 		if l.Outside[i] {
@@ -155,61 +175,6 @@ func groupResult(l LeftOut, std []float64) interval.GroupResult {
 	r.Runs = len(slices.Compact(runs))
 
 	return r
-}
-
-// share sets each group's part of Σ e/d.
-func share(c *interval.Calibration) {
-	sum := 0.0
-	for _, g := range c.Groups {
-		sum += max(g.E, 0) / g.Distance
-	}
-
-	for i := range c.Groups {
-		g := &c.Groups[i]
-		if sum > 0 {
-			g.Share = max(g.E, 0) / g.Distance / sum
-		}
-
-		if g.Share > c.Groups[c.Largest].Share {
-			c.Largest = i
-		}
-	}
-}
-
-// compare sets what compares the fit with the left-out errors.
-func compare(c *interval.Calibration, left []LeftOut, offset bool) {
-	var logs []float64
-	var stated, pairs float64
-	c.Vanishes = true
-	at := make([]float64, len(c.Mean))
-	for h, l := range left {
-		g := &c.Groups[h]
-		for i := range l.N {
-			claim := l.Claim[i*len(at) : (i+1)*len(at)]
-			c.Covariance.At(at, claim, l.Distance[i], l.Outside[i])
-
-			for j, v := range at {
-				s2 := c.Covariance.Scale[j] * c.Covariance.Scale[j]
-				if v > vanishing*s2 {
-					c.Vanishes = false
-				}
-
-				if offset {
-					v += claim[j]
-				}
-
-				g.Fitted += v / s2 / float64(l.N*len(at))
-			}
-		}
-
-		logs = append(logs, math.Log(max(g.E, vanishing)/g.Fitted))
-		stated, pairs = stated+g.Noise, pairs+g.Pairs
-	}
-
-	c.Scatter = math.Exp(stat.StdDev(logs, nil))
-	if pairs > 0 {
-		c.NoiseRatio = stated / pairs
-	}
 }
 
 // conformal returns the largest left-out residual per outcome.

@@ -5,16 +5,17 @@ import (
 	"fmt"
 
 	"doubletake/train/honest"
+	"doubletake/train/honest/scale"
 	"doubletake/train/triplets"
 )
 
 // mean is a base that predicts the mean of its training rows everywhere and
-// claims to be sure of it.
+// claims the same variance everywhere.
 type mean float64
 
 func (m mean) Predict(_ context.Context, x []float64) (mu, claim, noise []float64, err error) {
 	for range x {
-		mu, claim, noise = append(mu, float64(m)), append(claim, 0.001), append(noise, 0.01)
+		mu, claim, noise = append(mu, float64(m)), append(claim, 0.1), append(noise, 0.01)
 	}
 	return mu, claim, noise, nil
 }
@@ -48,7 +49,13 @@ func Example() {
 		left = append(left, honest.NewLeftOut(d, groups, h, mu, claim, noise))
 	}
 
-	c, err := honest.Calibrate(d, groups, train, left, honest.Options{FromGroup: []bool{true}})
+	prior, err := scale.Named("wide")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	c, err := honest.Calibrate(d, groups, train, left, honest.Options{Prior: prior, FromGroup: []bool{true}})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -61,6 +68,6 @@ func Example() {
 		fmt.Printf("speed %g: %.2f ± %.2f, extrapolated: %v\n", x[i], p.Mu[i], p.Half[i], p.Where[i].Outside)
 	}
 	// Output:
-	// speed 9: 1.54 ± 0.60, extrapolated: false
-	// speed 20: 1.54 ± 1.91, extrapolated: true
+	// speed 9: 1.54 ± 0.97, extrapolated: false
+	// speed 20: 1.54 ± 2.05, extrapolated: true
 }

@@ -1,10 +1,9 @@
 // Package honest calibrates the epistemic variance of any model on groups of
 // conditions that the model has not seen: a blade count, a speed, a propeller.
 //
-// Each training group is left out in turn. Its pairs measure the squared error
-// there, and a covariance C(x) is fitted to them as a function of the distance
-// to the measured groups. Predictions for a new group then have the variance
-// v̂(x) + C(x) and a Student interval with as many degrees of freedom as groups.
+// Each training group is left out in turn. Its pairs measure the squared error there, and
+// package scale learns by how much it exceeds what the model claims, and how much that
+// differs between groups. The interval at a new group is a quantile of that law.
 //
 // Learner does all of that for one split; Model is what honest.json holds. The package
 // does no input or output but reading that file. docs/honest.md has the formulas and

@@ -1,6 +1,7 @@
 package honest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 
 	"doubletake/train"
 	"doubletake/train/honest/interval"
+	"doubletake/train/honest/scale"
 	"doubletake/train/score"
 	"doubletake/train/triplets"
 )
@@ -18,6 +20,7 @@ type Learner struct {
 	Settings
 	Condition string                  // whose values are the groups
 	Within    float64                 // values that differ by no more belong to one group
+	Law       scale.Prior             // where Settings.Prior is a file
 	Rate      func(input string) bool // whether an input's effects go with its ratio, as a speed's do; nil: none
 }
 
@@ -58,24 +61,36 @@ func (l Learner) Grouping(z []float64) Grouping {
 	return ByValue(l.Condition, z, l.Within)
 }
 
-// variant is the form of the covariance: the configured one, or what was found best for
-// the base.
-func (l Learner) variant() interval.Variant {
-	if l.Variant != "auto" {
-		return interval.Variant(l.Variant)
+// ScalePrior is the prior of the scale of new groups. Networks without random functions have
+// one of their own: the wide one is that of models whose claims are of the size of their
+// errors. It panics where Settings.Prior is no name and Law is not set.
+func (l Learner) ScalePrior() scale.Prior {
+	if l.Law.Name != "" {
+		return l.Law
 	}
 
-	switch l.Base {
-	case "gp", "constant":
-		return interval.VariantE
-	case "prior-ensemble", "gp-refit":
-		return interval.VariantOE
+	name := cmp.Or(l.Prior, "wide")
+	if name == "wide" && !slices.Contains([]string{"gp", "gp-refit", "prior-ensemble"}, l.Base) {
+		name = "networks"
 	}
 
-	return interval.VariantB
+	p, err := scale.Named(name)
+	if err != nil {
+		panic(err)
+	}
+
+	return p
 }
 
-// Process fits a process to the training rows, learns the covariance of new groups from
+// options are what all calibrations of a split share.
+func (l Learner) options(s triplets.Set, g Grouping) Options {
+	return Options{
+		Base: l.Base, Level: l.Level, Hold: l.Hold, Prior: l.ScalePrior(), InputNames: s.InputNames(),
+		FromGroup: fromGroup(s, g),
+	}
+}
+
+// Process fits a process to the training rows, learns the scale of new groups from
 // those it leaves out in closed form, and judges the intervals on the test rows. z is
 // the condition's value in each row. The prediction is nil where there is no
 // calibration.
@@ -100,12 +115,7 @@ func (l Learner) Process(ctx context.Context, s triplets.Set, z []float64) (*Mod
 		return nil, nil, err
 	}
 
-	left := LeaveOutRows(s, g, train, held, mu, claim, noise, s.Of(triplets.Train).Condition)
-	for k, h := range held {
-		left[k].Weight = s.Select(h.Rows).Weight
-	}
-
-	return l.finish(ctx, s, g, train, left, m, Options{SawGroups: true, ClaimedNoise: true})
+	return l.finish(ctx, s, g, train, LeaveOutRows(s, g, train, held, mu, claim, noise), m, true)
 }
 
 const couples = "the pairs are couples: they measure no error"
@@ -160,30 +170,29 @@ func (l Learner) Retrained(ctx context.Context, s triplets.Set, g Grouping, full
 		left = append(left, NewLeftOut(s, g, h, mu, claim, noise))
 	}
 
-	return l.finish(ctx, s, g, train, left, full, Options{ClaimedNoise: l.Base == "gp-refit"})
+	return l.finish(ctx, s, g, train, left, full, false)
 }
 
-// finish calibrates a model that was trained on the rows train, and judges it.
+// finish calibrates a model that was trained on the rows train, and judges it where a part
+// is held out.
 func (l Learner) finish(ctx context.Context, s triplets.Set, g Grouping, train []int, left []LeftOut, m *Model,
-	o Options,
+	sawGroups bool,
 ) (*Model, *interval.Prediction, error) {
-	o.Base, o.Variant, o.Level = m.base(l.Settings), l.variant(), l.Level
-	o.InputNames, o.FromGroup = s.InputNames(), fromGroup(s, g)
+	o := l.options(s, g)
+	o.Base, o.SawGroups = m.base(l.Settings), sawGroups
 	m.Format, m.Version, m.Condition = Format, Version, l.Condition
 	m.describe(s)
 
 	c, err := Calibrate(s, g, train, left, o)
-
-	var few *TooFewGroupsError
-	switch {
-	case errors.As(err, &few):
-		m.Absent, m.LeftOut = err.Error(), few.Groups
-		return m, nil, nil
-	case err != nil:
+	if err != nil {
 		return absent(err.Error()), nil, nil
 	}
 
-	m.Calibration = c
+	m.Calibration, m.Left = c, scaleGroups(left, c)
+	if !slices.Contains(s.Part, triplets.Test) {
+		return m, nil, nil
+	}
+
 	mu, claim, noise, err := predictTest(ctx, s, m)
 	if err != nil {
 		return nil, nil, err
@@ -191,6 +200,9 @@ func (l Learner) finish(ctx context.Context, s triplets.Set, g Grouping, train [
 
 	p, record := judge(c, s, g, mu, claim, noise)
 	m.Record = record
+	if record.Forecast, err = m.forecast(ctx, s, g, p, noise); err != nil {
+		return nil, nil, err
+	}
 
 	return m, p, nil
 }
@@ -231,22 +243,14 @@ func judge(c *interval.Calibration, s triplets.Set, g Grouping, mu, claim, noise
 	}
 
 	p := c.Predict(test.X, z, mu, claim, noise)
-	r := c.Judge(p, test.Y1, test.Y2, test.Run)
-
-	total := make([]float64, len(p.Half)) // of a normal law with this interval
-	for i, half := range p.Half {
-		total[i] = half * half / (normal95 * normal95)
-	}
-
-	r.Outcomes = score.TrustByUnit(s, p.Mu, total, p.Epistemic)
+	r := c.Judge(p, noise, test.Y1, test.Y2, test.Run)
+	r.Outcomes = score.TrustByUnit(s, p.Mu, p.Total, p.Epistemic,
+		&score.Intervals{Level: c.Level, Half: p.Half, Half68: p.Half68})
 
 	return p, &r
 }
 
-// normal95 is the 97.5 % quantile of the standard normal distribution.
-const normal95 = 1.959963984540054
-
-// Method learns the covariance of new groups from a method that fit trains anew without
+// Method learns the scale of new groups from a method that fit trains anew without
 // each training group, and judges with it what the method predicts at the test rows: mu,
 // its claim and noise. fit predicts at the rows x. Nothing is shared between the groups:
 // what a method learns, it learns without the group.
@@ -275,11 +279,8 @@ func (l Learner) Method(ctx context.Context, s triplets.Set, z []float64,
 		left = append(left, NewLeftOut(s, g, h, mu, claim, noise))
 	}
 
-	c, err := Calibrate(s, g, rows, left, Options{
-		Base: l.Base, Variant: l.variant(), Level: 0.95, ClaimedNoise: l.Base == "gp",
-		InputNames: s.InputNames(), FromGroup: fromGroup(s, g),
-	})
-	if err != nil { // too few groups, mostly
+	c, err := Calibrate(s, g, rows, left, l.options(s, g))
+	if err != nil {
 		return &interval.Result{Absent: err.Error()}, nil
 	}
 

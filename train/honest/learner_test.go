@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"doubletake/train/honest/scale"
 	"doubletake/train/triplets"
 )
 
@@ -51,8 +52,8 @@ func speeds(values []float64, test float64) (triplets.Set, []float64) {
 
 func defaults() Learner {
 	return Learner{
-		Settings:  Settings{Base: "gp", Form: "auto", Variant: "E", Level: 0.95},
-		Condition: "u_inf_m_s", Rate: func(name string) bool { return name == "u_inf_m_s" },
+		Settings: DefaultSettings(), Condition: "u_inf_m_s",
+		Rate: func(name string) bool { return name == "u_inf_m_s" },
 	}
 }
 
@@ -69,7 +70,7 @@ func TestLearner(t *testing.T) {
 		t.Errorf("%d groups, %s, logarithms of %v", m.Calibration.K, m.Calibration.Base, m.Logarithm)
 	}
 
-	if c := m.Record.After.Student.Coverage; c < 0.9 {
+	if c := m.Record.After.Coverage; c < 0.9 {
 		t.Errorf("%.0f %% of the held-out values inside", 100*c)
 	}
 
@@ -124,19 +125,106 @@ func TestLearnerLeaksNothing(t *testing.T) {
 	}
 }
 
-// Where there is no calibration the reason is given.
+// Couples measure no error: there is no calibration, and why.
 func TestLearnerAbsent(t *testing.T) {
-	few, z := speeds([]float64{4, 6, 8}, 8)
-	couples, zc := speeds([]float64{4, 6, 8, 10, 12}, 8)
+	couples, z := speeds([]float64{4, 6, 8, 10, 12}, 8)
 	couples.Couples = true
+	m, p, err := defaults().Process(context.Background(), couples, z)
+	if err != nil || p != nil || !strings.Contains(m.Absent, "couples") {
+		t.Errorf("%v, %q", err, m.Absent)
+	}
+}
+
+// With two training groups there is a calibration, at the level 0.98; with one there is none
+// to leave out, and the prior makes it. Who asks for nearly all groups has 0.98 with any
+// number of them.
+func TestLearnerLevels(t *testing.T) {
+	groups := defaults()
+	groups.Hold = "groups"
+	more := groups
+	more.Level = 0.99
+
 	for _, c := range []struct {
-		s    triplets.Set
-		z    []float64
-		want string
-	}{{few, z, "at least 3 training groups to leave out, found 2"}, {couples, zc, "couples"}} {
-		m, p, err := defaults().Process(context.Background(), c.s, c.z)
-		if err != nil || p != nil || !strings.Contains(m.Absent, c.want) {
-			t.Errorf("%v, %q; expected a reason with %q", err, m.Absent, c.want)
+		l      Learner
+		speeds []float64
+		k      int
+		level  float64
+	}{
+		{defaults(), []float64{6, 8}, 0, 0.95},
+		{defaults(), []float64{4, 6, 8}, 2, 0.98},
+		{defaults(), []float64{4, 6, 8, 10}, 3, 0.95},
+		{groups, []float64{4, 6, 8, 10}, 3, 0.98},
+		{more, []float64{4, 6, 8, 10}, 3, 0.99},
+	} {
+		s, z := speeds(c.speeds, 8)
+		m, p, err := c.l.Process(context.Background(), s, z)
+		if err != nil || m.Absent != "" {
+			t.Fatal(err, m.Absent)
+		}
+
+		if got := m.Calibration; got.K != c.k || got.Level != c.level || m.Record.Outcomes[0].Level != c.level ||
+			len(p.Half) != 9 {
+			t.Errorf("%g m/s: %d groups, level %g, %d intervals", c.speeds, got.K, got.Level, len(p.Half))
+		}
+	}
+}
+
+// A prior of the user's own counts, then the name; networks have one of their own instead of
+// the wide one.
+func TestScalePrior(t *testing.T) {
+	own := scale.Prior{Name: "mine", M: 1, MStd: 1, Tau: 1, TauStd: 1, Origin: "this test"}
+	for _, c := range []struct {
+		base, prior string
+		law         scale.Prior
+		want        string
+	}{
+		{"gp", "wide", scale.Prior{}, "wide"},
+		{"gp-refit", "", scale.Prior{}, "wide"},
+		{"gp", "library", scale.Prior{}, "library"},
+		{"ensemble", "wide", scale.Prior{}, "networks"},
+		{"pair", "library", scale.Prior{}, "library"},
+		{"gp", "mine.json", own, "mine"},
+		{"prior-ensemble", "mine.json", own, "mine"},
+	} {
+		l := Learner{Settings: Settings{Base: c.base, Prior: c.prior}, Law: c.law}
+		if got := l.ScalePrior(); got.Name != c.want {
+			t.Errorf("%s, %q: %s, expected %s", c.base, c.prior, got.Name, c.want)
+		}
+	}
+
+	s, z := speeds([]float64{4, 6, 8, 10}, 8)
+	l := defaults()
+	l.Law = own
+
+	m, _, err := l.Process(context.Background(), s, z)
+	if err != nil || m.Calibration.Scale.Prior != own {
+		t.Errorf("%+v, %v", m.Calibration.Scale.Prior, err)
+	}
+}
+
+// Settings outside their limits are reported with their keys.
+func TestSettingsCheck(t *testing.T) {
+	for _, c := range []struct {
+		setting string
+		change  func(*Settings)
+	}{
+		{"level", func(s *Settings) { s.Level = 0.5 }},
+		{"level", func(s *Settings) { s.Level = 1 }},
+		{"level", func(s *Settings) { s.Level = math.NaN() }},
+		{"blocks", func(s *Settings) { s.Blocks = 1 }},
+		{"prior", func(s *Settings) { s.Prior = "" }},
+		{"form", func(s *Settings) { s.Base, s.Form = "ensemble", "orders" }},
+		{"labels", func(s *Settings) { s.Blocks, s.Labels = 3, true }},
+		{"", func(s *Settings) { s.Level, s.Prior, s.Hold = 0.9, "library", "groups" }},
+	} {
+		s := DefaultSettings()
+		c.change(&s)
+
+		found := ""
+		s.Check(func(setting, text string) { found += setting })
+
+		if found != c.setting {
+			t.Errorf("%+v: %q, expected %q", s, found, c.setting)
 		}
 	}
 }

@@ -52,11 +52,8 @@ func (g Grouping) LeaveOneOut(test []bool) (train []int, held []Held) {
 
 // LeaveOutRows returns the left-out groups of a base that predicts all training rows at
 // once, each group without its own measurements (mu, claim and noise in the order of
-// train). condition, unless nil, is the index of each such row's condition, see
-// LeftOut.Condition.
-func LeaveOutRows(d triplets.Set, g Grouping, train []int, held []Held, mu, claim, noise []float64,
-	condition []int,
-) []LeftOut {
+// train).
+func LeaveOutRows(d triplets.Set, g Grouping, train []int, held []Held, mu, claim, noise []float64) []LeftOut {
 	var left []LeftOut
 	for _, h := range held {
 		at := make([]int, len(h.Rows)) // among the training rows
@@ -64,15 +61,7 @@ func LeaveOutRows(d triplets.Set, g Grouping, train []int, held []Held, mu, clai
 			at[k], _ = slices.BinarySearch(train, i)
 		}
 
-		l := NewLeftOut(d, g, h, pick(mu, d.Out, at), pick(claim, d.Out, at), pick(noise, d.Out, at))
-		if condition != nil {
-			l.Condition = make([]int, len(at))
-			for i, k := range at {
-				l.Condition[i] = condition[k]
-			}
-		}
-
-		left = append(left, l)
+		left = append(left, NewLeftOut(d, g, h, pick(mu, d.Out, at), pick(claim, d.Out, at), pick(noise, d.Out, at)))
 	}
 
 	return left
@@ -97,6 +86,13 @@ func NewLeftOut(d triplets.Set, g Grouping, h Held, mu, claim, noise []float64) 
 		dist, outside := axis.Distance(z)
 		l.Distance, l.Outside = append(l.Distance, dist), append(l.Outside, outside)
 		l.Run = append(l.Run, d.Run[i])
+		if d.Condition != nil {
+			l.Condition = append(l.Condition, d.Condition[i])
+		}
+
+		if d.Weight != nil {
+			l.Weight = append(l.Weight, d.Weight[i])
+		}
 	}
 
 	l.check(d.Out)

@@ -318,7 +318,7 @@ func closedForm(ctx context.Context, t testing.TB, s set, p honest.Plan, split i
 		t.Fatal(err)
 	}
 
-	left = honest.LeaveOutRows(d, s.groups, p.Train(split), p.Held(split), lmu, lclaim, lnoise, m.Condition())
+	left = honest.LeaveOutRows(d, s.groups, p.Train(split), p.Held(split), lmu, lclaim, lnoise)
 
 	mu, claim, noise, err = m.Predict(ctx, rowsOf(s.data.X, s.data.In, sp.Test))
 	if err != nil {
@@ -337,10 +337,17 @@ func rowsOf[T any](v []T, n int, rows []int) []T {
 	return out
 }
 
+// numbered is a set whose conditions are numbered, as triplets.New does.
+func numbered(s set) set {
+	s.data.Condition, s.data.Distinct = triplets.Index(s.data.X, s.data.In)
+	return s
+}
+
 // judgeEach holds out each group of a set in turn and returns the reports.
 func judgeEach(t testing.TB, s set, name string, b base, o honest.Options) []interval.Record {
 	t.Helper()
 	ctx := context.Background()
+	s = numbered(s)
 	p := honest.NewPlan(s.groups, s.groups.Each())
 
 	var reports []interval.Record
@@ -370,19 +377,23 @@ func judgeEach(t testing.TB, s set, name string, b base, o honest.Options) []int
 			z = rowsOf(s.groups.Z, 1, sp.Test)
 		}
 
-		r := c.Judge(c.Predict(rowsOf(s.data.X, s.data.In, sp.Test), z, mu, claim, noise),
+		r := c.Judge(c.Predict(rowsOf(s.data.X, s.data.In, sp.Test), z, mu, claim, noise), noise,
 			rowsOf(s.data.Y1, s.data.Out, sp.Test), rowsOf(s.data.Y2, s.data.Out, sp.Test), run)
-		a, b := r.Before, r.After
-		t.Logf("%-38s %-14s %s+%s n %3d R² %6.3f e %.4f ± %.4f S %6.2f → %5.2f ± %.2f coverage N %.3f → %.3f t %.3f → %.3f "+
-			"width t %.2f → %.2f score t %.2f → %.2f model-free %.2f share %.2f scatter %.1f noise ratio %.2f",
-			s.name, sp.Name, name, o.Variant, len(sp.Test), r.R2, r.E, r.ESE, a.Ratio, b.Ratio, b.RatioSE,
-			a.Normal.Coverage, b.Normal.Coverage, a.Student.Coverage, b.Student.Coverage, a.Student.Width, b.Student.Width,
-			a.Student.Score, b.Student.Score, r.ModelFree.Score, c.Groups[c.Largest].Share, c.Scatter, c.NoiseRatio)
+		logRecord(t, s.name, sp.Name+" "+name, c, r)
 
 		reports = append(reports, r)
 	}
 
 	return reports
+}
+
+// logRecord prints what a held-out group showed.
+func logRecord(t testing.TB, set, held string, c *interval.Calibration, r interval.Record) {
+	t.Logf("%-38s %-22s n %4d K %2d R² %6.3f e %.4f ± %.4f S %7.2f → %5.2f ± %.2f coverage %.3f → %.3f at %.3f "+
+		"width %.2f → %.2f score %.2f → %.2f model-free %.2f CRPS %.3f noise ratio %.2f",
+		set, held, len(r.Mu)/len(c.Mean), c.K, r.R2, r.E, r.ESE, r.RatioBefore, r.RatioAfter, r.RatioSE, r.Before.Coverage,
+		r.After.Coverage, r.At, r.Before.Width, r.After.Width, r.Before.Score, r.After.Score, r.ModelFree.Score, r.CRPS,
+		c.NoiseRatio)
 }
 
 // average is the mean of a number over reports.
@@ -395,44 +406,104 @@ func average(reports []interval.Record, f func(interval.Record) float64) float64
 	return sum
 }
 
-// The campaigns below are 23 groups, held out one by one. Witness: the
-// measurements. The prototype's interval covered at least 90 % of the group in
-// all of them.
+// The campaigns below are 23 groups, held out one by one. Witness: the measurements. At the
+// level 0.95, 90 % of the values lie inside in about 87 % of groups, here in 18 at least.
 func campaigns(t testing.TB) []set {
 	return []set{turbine(t, true), turbine(t, false), cyclone(t), princeton(t)}
 }
 
-// summary counts the groups that a Student interval covers to 90 % and returns
-// the mean interval scores.
-func summary(t testing.TB, all []interval.Record) (covered int, before, after, free float64) {
+// coverage is the mean coverage over groups at each of interval.Levels.
+func coverage(all []interval.Record) (at [4]float64) {
+	for l := range at {
+		at[l] = average(all, func(r interval.Record) float64 { return r.At[l] })
+	}
+	return at
+}
+
+// summary counts the groups of which 90 % lie inside, and returns the mean interval scores.
+func summary(t testing.TB, name string, all []interval.Record) (covered int, before, after, free float64) {
 	t.Helper()
 
 	for _, r := range all {
-		if r.After.Student.Coverage >= 0.9 {
+		if r.After.Coverage >= 0.9 {
 			covered++
 		}
 	}
 
-	before = average(all, func(r interval.Record) float64 { return r.Before.Student.Score })
-	after = average(all, func(r interval.Record) float64 { return r.After.Student.Score })
+	before = average(all, func(r interval.Record) float64 { return r.Before.Score })
+	after = average(all, func(r interval.Record) float64 { return r.After.Score })
 	free = average(all, func(r interval.Record) float64 { return r.ModelFree.Score })
-	t.Logf("%d groups, covered to 90 %%: %d; interval score before %.3f, after %.3f, model-free %.3f",
-		len(all), covered, before, after, free)
+	t.Logf("%s: %d groups, mean coverage at .68, .90, .95, .98: %.3f, at the level %.3f; to 90 %% covered: %d; "+
+		"width over model-free %.3f; interval score before %.3f, after %.3f, model-free %.3f; CRPS %.3f",
+		name, len(all), coverage(all), average(all, func(r interval.Record) float64 { return r.After.Coverage }), covered,
+		average(all, func(r interval.Record) float64 { return r.WidthOverSpread }), before, after, free,
+		average(all, func(r interval.Record) float64 { return r.CRPS }))
 
 	return covered, before, after, free
+}
+
+// checkLevels expects that intervals contain about the share of new groups' values that
+// their level says, within the limits that held when the method was chosen.
+func checkLevels(t testing.TB, name string, all []interval.Record) {
+	t.Helper()
+
+	at := coverage(all)
+	for l, limits := range [][2]float64{{0.62, 0.78}, {0.88, 0.94}, {0.93, 0.98}} {
+		if at[l] < limits[0] || at[l] > limits[1] {
+			t.Errorf("%s: mean coverage at %g is %.3f, expected %.2f", name, interval.Levels[l], at[l], limits)
+		}
+	}
+}
+
+// The process with the default prior, on 23 + 8 measured groups and 52 simulated ones. The
+// groups are those that are held out. Witness: the measurements, the simulation.
+func TestLevelsOfTheProcess(t *testing.T) {
+	long(t)
+	var all []interval.Record
+
+	o := honest.Options{Base: "gp", Prior: prior(t, "wide"), SawGroups: true}
+	for _, s := range append(campaigns(t), propellers(t)) {
+		records := judgeEach(t, s, "gp", closedForm, o)
+		summary(t, s.name, records)
+		all = append(all, records...)
+	}
+
+	summary(t, "measured", all)
+
+	var rotors, wings []interval.Record
+	for seed := range uint64(8) {
+		rotors = append(rotors, heldOut(t, "rotors", simulatedRotors(t, seed+1), "blades")...)
+	}
+
+	summary(t, "rotors", rotors)
+
+	for seed := range uint64(4) {
+		wings = append(wings, heldOut(t, "wing", simulatedWing(t, seed+1), "u_inf_m_s")...)
+	}
+
+	summary(t, "wings", wings)
+
+	all = append(append(all, rotors...), wings...)
+	summary(t, "all", all)
+
+	if len(all) != 23+8+32+20 {
+		t.Errorf("%d groups", len(all))
+	}
+
+	checkLevels(t, "all", all)
 }
 
 func TestMeasuredAdditiveGP(t *testing.T) {
 	long(t)
 	var all []interval.Record
 
-	o := honest.Options{Base: "gp", Variant: interval.VariantE, ClaimedNoise: true, SawGroups: true}
+	o := honest.Options{Base: "gp", Prior: prior(t, "wide"), SawGroups: true}
 	for _, s := range campaigns(t) {
 		all = append(all, judgeEach(t, s, "gp", closedForm, o)...)
 	}
 
-	covered, _, after, free := summary(t, all)
-	if len(all) != 23 || covered < 21 {
+	covered, _, after, free := summary(t, "gp", all)
+	if at := coverage(all); len(all) != 23 || covered < 18 || at[2] < 0.93 {
 		t.Errorf("%d of %d groups covered", covered, len(all))
 	}
 
@@ -507,13 +578,13 @@ func TestMeasuredEnsemble(t *testing.T) {
 	long(t)
 	var all []interval.Record
 
-	o := honest.Options{Variant: interval.VariantB}
+	o := honest.Options{Prior: prior(t, "networks")}
 	for _, s := range campaigns(t) {
 		all = append(all, judgeEach(t, s, "ensemble", networks(honest.Ensemble{}, steps(3000)), o)...)
 	}
 
-	covered, before, after, free := summary(t, all)
-	if len(all) != 23 || covered < 21 {
+	covered, before, after, free := summary(t, "ensemble", all)
+	if at := coverage(all); len(all) != 23 || covered < 18 || at[2] < 0.93 {
 		t.Errorf("%d of %d groups covered", covered, len(all))
 	}
 
@@ -536,13 +607,13 @@ func TestMeasuredRefittedGP(t *testing.T) {
 	long(t)
 	var all []interval.Record
 
-	o := honest.Options{Base: "gp", Variant: interval.VariantOE, ClaimedNoise: true}
+	o := honest.Options{Base: "gp", Prior: prior(t, "wide")}
 	for _, s := range campaigns(t) {
 		all = append(all, judgeEach(t, s, "gpr", refitted(), o)...)
 	}
 
-	covered, _, after, free := summary(t, all)
-	if len(all) != 23 || covered < 21 {
+	covered, _, after, free := summary(t, "refitted", all)
+	if at := coverage(all); len(all) != 23 || covered < 18 || at[2] < 0.93 {
 		t.Errorf("%d of %d groups covered", covered, len(all))
 	}
 
@@ -551,11 +622,8 @@ func TestMeasuredRefittedGP(t *testing.T) {
 	}
 }
 
-// Eight propellers, each held out. The only one with four blades lies outside the
-// others in a direction that no left-out propeller tests: the flag must be set
-// there, and nowhere else for the blades.
-func TestMeasuredPropellers(t *testing.T) {
-	long(t)
+// propellers are eight of a measured stand.
+func propellers(t testing.TB) set {
 	path := elsewhere(t, "DOUBLETAKE_REFERENCE", "reference", "honest", "measured", "strawson-pairs.csv")
 	s := set{name: "propellers", data: triplets.Set{In: 3, Out: 1}, groupInputs: []int{0, 1}}
 	var label []string
@@ -576,13 +644,26 @@ func TestMeasuredPropellers(t *testing.T) {
 	}
 
 	s.groups = honest.ByLabel("propeller", label)
+
+	return s
+}
+
+// Eight propellers, each held out. The only one with four blades lies outside the
+// others in a direction that no left-out propeller tests: the flag must be set
+// there, and nowhere else for the blades.
+func TestMeasuredPropellers(t *testing.T) {
+	long(t)
+	s := numbered(propellers(t))
 	ctx := context.Background()
 	p := honest.NewPlan(s.groups, s.groups.Each())
 
 	four := 0
 	for split, sp := range p.Splits {
 		left, mu, claim, noise := closedForm(ctx, t, s, p, split)
-		o := honest.Options{InputNames: []string{"blades", "pitch_in", "ln rpm"}, ClaimedNoise: true, SawGroups: true}
+		o := honest.Options{
+			InputNames: []string{"blades", "pitch_in", "ln rpm"}, Prior: prior(t, "wide"), SawGroups: true,
+		}
+
 		c, err := honest.Calibrate(s.data, s.groups, p.Trainings[sp.Full].Rows, left, o)
 		if err != nil {
 			t.Fatal(err)
@@ -590,9 +671,9 @@ func TestMeasuredPropellers(t *testing.T) {
 
 		x := rowsOf(s.data.X, 3, sp.Test)
 		q := c.Predict(x, nil, mu, claim, noise)
-		r := c.Judge(q, rowsOf(s.data.Y1, 1, sp.Test), rowsOf(s.data.Y2, 1, sp.Test), sp.Test)
-		t.Logf("%-18s %g blades: coverage t %.3f, width over spread %.2f, %s",
-			sp.Name, x[0], r.After.Student.Coverage, r.WidthOverSpread, c.Words(q.Where[0]))
+		r := c.Judge(q, noise, rowsOf(s.data.Y1, 1, sp.Test), rowsOf(s.data.Y2, 1, sp.Test), sp.Test)
+		t.Logf("%-18s %g blades: coverage %.3f, width over spread %.2f, %s",
+			sp.Name, x[0], r.After.Coverage, r.WidthOverSpread, c.Words(q.Where[0]))
 
 		for i, w := range q.Where {
 			blades := len(w.Uncalibrated) > 0 && w.Uncalibrated[0] == 0

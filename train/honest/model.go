@@ -10,13 +10,14 @@ import (
 
 	"doubletake/train/gp"
 	"doubletake/train/honest/interval"
+	"doubletake/train/honest/scale"
 	"doubletake/train/triplets"
 )
 
 // Format and Version identify honest.json.
 const (
 	Format  = "doubletake-honest-model"
-	Version = 1
+	Version = 2
 )
 
 // Model is what honest.json holds: a Gaussian process or an ensemble of networks, and
@@ -37,9 +38,7 @@ type Model struct {
 	Ensemble    *EnsembleModel        `json:"ensemble,omitempty"` // instead of Process where the base is networks
 	Calibration *interval.Calibration `json:"calibration,omitempty"`
 	Record      *interval.Record      `json:"record,omitempty"` // on the test part
-
-	// LeftOut are the left-out groups where they are too few for an interval.
-	LeftOut []interval.GroupResult `json:"left_out,omitempty"`
+	Left        []scale.Group         `json:"-"`                // what Calibration was learned from; not stored
 }
 
 // Input is a condition that a model sees.
@@ -75,7 +74,7 @@ func absent(reason string) *Model { return &Model{Format: Format, Version: Versi
 
 // Result is what the left-out groups taught, and how the intervals did.
 func (m *Model) Result() *interval.Result {
-	return &interval.Result{Absent: m.Absent, Calibration: m.Calibration, Record: m.Record, LeftOut: m.LeftOut}
+	return &interval.Result{Absent: m.Absent, Calibration: m.Calibration, Record: m.Record}
 }
 
 // base names the kind of the model.
@@ -138,7 +137,7 @@ func (m *Model) predictor() Predictor {
 
 // Predict returns the calibrated predictions at conditions x (n×In, own units).
 // level is that of the intervals; 0 takes the calibration's. Without a calibration
-// the added covariance and the intervals are NaN, and Where is nil.
+// the epistemic variance and the intervals are NaN, and Where is nil.
 //
 // An error is a model that was not stored, or groups whose
 // condition is no input, so that the distance of x to them is unknown.
@@ -165,6 +164,11 @@ func (m *Model) Predict(ctx context.Context, x []float64, level float64) (*inter
 	var z []float64
 	if c.Axis != nil {
 		column := slices.IndexFunc(m.Inputs, func(in Input) bool { return in.Name == c.Condition })
+		if column < 0 && !c.Scale.UsesDistance() {
+			c.Axis = nil
+			return c.Predict(x, nil, mu, claim, noise), nil
+		}
+
 		if column < 0 {
 			return nil, fmt.Errorf("the condition %s of the left-out groups is no input of the model: "+
 				"the distance to them is not known", c.Condition)

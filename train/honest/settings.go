@@ -2,8 +2,8 @@ package honest
 
 import "fmt"
 
-// Settings choose the model that is calibrated, its groups, and the form of the
-// covariance that they teach. The comments of fields with a key are its documentation in
+// Settings choose the model that is calibrated, its groups, and the
+// intervals that they teach. The comments of fields with a key are its documentation in
 // configuration files.
 type Settings struct {
 	// model that is calibrated: gp, an additive Gaussian process; gp-refit, the same with its own
@@ -19,20 +19,23 @@ type Settings struct {
 	// condition whose values are the groups; empty: the one that a split holds out
 	Groups string `key:"groups"`
 
-	// cut the condition into this many blocks of neighbouring values; 0: every value is a group, or 8 blocks
-	// of a continuous condition
+	// cut the condition into this many blocks of neighbouring values; 0: the blocks of the split, or every
+	// value is a group, or 8 blocks of a continuous condition
 	Blocks int `key:"blocks" default:"0"`
 
 	// the values are numbers of things (propellers, days) without distances between them
 	Labels bool `key:"labels" default:"false"`
 
-	// form of the covariance: E grows with the distance to the measured groups, B also with the model's own
-	// claim, o and oE are learned on top of that claim; auto: E for gp, B for pair and ensemble, oE for
-	// gp-refit and prior-ensemble
-	Variant string `key:"variant" enum:"auto|E|B|o|oE"`
-
-	// level of the intervals
+	// level of the intervals: the share of the values of new groups that they contain
 	Level float64 `key:"level"`
+
+	// what is known before any group is left out: wide; library, narrower, from 20 campaigns; or the file that
+	// pipeline honest library has made of your own
+	Prior string `key:"prior"`
+
+	// what the level is meant for: values, that share of all values; groups, nearly all groups with 90 % of
+	// their values within, for which intervals have the level 0.98 at least
+	Hold string `key:"hold" enum:"values|groups"`
 
 	// calibrate the methods of compare and the networks too, each on its own trainings without one group each,
 	// for the comparison table; takes as many trainings again as there are training groups
@@ -41,7 +44,7 @@ type Settings struct {
 
 // DefaultSettings returns the settings that a configuration without others has.
 func DefaultSettings() Settings {
-	return Settings{Base: "gp", Form: "auto", Variant: "auto", Level: 0.95}
+	return Settings{Base: "gp", Form: "auto", Level: 0.95, Prior: "wide", Hold: "values"}
 }
 
 const maxBlocks = 1000
@@ -55,6 +58,10 @@ func (s Settings) Check(fail func(setting, text string)) {
 
 	if s.Blocks != 0 && (s.Blocks < 2 || s.Blocks > maxBlocks) {
 		fail("blocks", fmt.Sprintf("expected 2 to %d blocks, or 0, found %d", maxBlocks, s.Blocks))
+	}
+
+	if s.Prior == "" {
+		fail("prior", "expected wide, library or a file, found nothing")
 	}
 
 	if s.Form != "auto" && s.Base != "gp" && s.Base != "gp-refit" {

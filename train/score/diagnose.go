@@ -142,28 +142,26 @@ func DiagnoseCalibration(v Values, runs int) []Flag {
 	return []Flag{f}
 }
 
-// CompareCoverage compares the share of held-out values inside μ ± 1.96σ with 95 %: −1
+// CompareCoverage compares the share of held-out values inside the intervals with their level: −1
 // where it lies below Student's 95 % range of its standard error, clustered by run, +1
 // where it lies above, 0 within. Where every value is inside, or none, they have no
-// scatter: the standard error is then that of one value a run at 95 %. ok is false where
+// scatter: the standard error is then that of one value a run at the level. ok is false where
 // the share is undefined or there is one run.
 func CompareCoverage(t Trust) (sign int, ok bool) {
-	if math.IsNaN(t.Coverage95) || t.Runs < 2 {
+	if math.IsNaN(t.Inside) || t.Runs < 2 {
 		return 0, false
 	}
 
-	const nominal = 0.95
-
-	se := t.Coverage95SE
+	nominal, se := t.Level, t.InsideSE
 	if !(se > 0) {
 		se = math.Sqrt(nominal * (1 - nominal) / float64(t.Runs))
 	}
 
 	wide := se * distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(t.Runs - 1)}.Quantile(0.975)
 	switch {
-	case t.Coverage95 < nominal-wide:
+	case t.Inside < nominal-wide:
 		return -1, true
-	case t.Coverage95 > nominal+wide:
+	case t.Inside > nominal+wide:
 		return 1, true
 	}
 
@@ -178,7 +176,7 @@ func DiagnoseCoverage(t Trust) []Flag {
 		return nil
 	}
 
-	f := Flag{Code: "coverage", Value: t.Coverage95, Do: "use the calibrated interval there, or measure " +
+	f := Flag{Code: "coverage", Value: t.Inside, Do: "use the calibrated interval there, or measure " +
 		"there; recalibrate on runs set aside (calibration: 0.2) for conditions like theirs"}
 
 	size := "small"
@@ -187,7 +185,7 @@ func DiagnoseCoverage(t Trust) []Flag {
 	}
 
 	f.Violated = fmt.Sprintf("coverage = 0.95 is violated: %.0f %% of the held-out values lie inside μ ± 1.96σ (standard "+
-		"error %.1g %%), so σ is too %s", 100*t.Coverage95, 100*t.Coverage95SE, size)
+		"error %.1g %%), so σ is too %s", 100*t.Inside, 100*t.InsideSE, size)
 
 	return []Flag{f}
 }

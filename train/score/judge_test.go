@@ -347,7 +347,7 @@ func TestDiagnoseCoverage(t *testing.T) {
 			total[k] *= factor * factor
 		}
 
-		return DiagnoseCoverage(TrustOf(s, total, nil, nil, []int{0}))
+		return DiagnoseCoverage(TrustOf(s, total, nil, nil, []int{0}, nil))
 	}
 
 	wrong := 0
@@ -383,7 +383,7 @@ func TestDiagnoseCoverage(t *testing.T) {
 		{0.5, 0.1, 1, 0, false},
 		{math.NaN(), 0.1, 15, 0, false},
 	} {
-		sign, ok := CompareCoverage(Trust{Coverage95: c.coverage, Coverage95SE: c.se, Runs: c.runs})
+		sign, ok := CompareCoverage(Trust{Level: 0.95, Inside: c.coverage, InsideSE: c.se, Runs: c.runs})
 		if sign != c.sign || ok != c.ok {
 			t.Errorf("%+v: %d, %v", c, sign, ok)
 		}

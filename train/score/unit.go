@@ -11,8 +11,8 @@ type UnitTrust struct {
 
 // TrustByUnit compares predictions for the test part of s, one row for each of its
 // triplets, with its pairs, in the outcomes' own units: a Trust for the outcomes of each
-// unit, in order of first appearance.
-func TrustByUnit(s triplets.Set, mu, total, epistemic []float64) []UnitTrust {
+// unit, in order of first appearance. intervals are as for TrustOf.
+func TrustByUnit(s triplets.Set, mu, total, epistemic []float64, intervals *Intervals) []UnitTrust {
 	var list []UnitTrust
 	var columns [][]int
 
@@ -33,7 +33,7 @@ func TrustByUnit(s triplets.Set, mu, total, epistemic []float64) []UnitTrust {
 
 	set := Set{Set: test, Answers: triplets.Answers{Mu: mu}}
 	for i, c := range columns {
-		list[i].Trust = TrustOf(set, total, epistemic, spread, c)
+		list[i].Trust = TrustOf(set, total, epistemic, spread, c, intervals)
 	}
 
 	return list

@@ -15,14 +15,15 @@ const (
 	No   Grade = "no"   // the claims do not hold
 )
 
-// Limits of a grade. Coverage is the share of measured values inside their 95 %
-// intervals, the ratio is the rms residual over the claimed deviation. A limit is
-// passed when the number is beyond it by more than two standard errors.
+// Limits of a grade. Coverage is the share of measured values inside their
+// intervals, by how much it is below their level; the ratio is the rms residual over the
+// claimed deviation. A limit is passed when the number is beyond it by more than two
+// standard errors.
 const (
-	GoodCoverage = 0.90
-	NoCoverage   = 0.75
-	GoodRatio    = 1.25
-	NoRatio      = 2.0
+	GoodMiss  = 0.05
+	NoMiss    = 0.20
+	GoodRatio = 1.25
+	NoRatio   = 2.0
 )
 
 // WideSpread is the width of an interval over that of mean ± 1.96 deviations of the
@@ -36,12 +37,13 @@ type Trust struct {
 	RMSE, RMSESE     float64 // root of the mean e, the error of the mean prediction; 0 where mean e is negative
 	ClaimedSigma     float64 // root mean total variance: of one new measurement
 	ClaimedEpistemic float64 // root mean v̂; NaN where it is negative or not claimed
-	Coverage68       float64 // share of y1 and y2 inside μ ± σ
-	Coverage95       float64 // share inside μ ± 1.96 σ
-	Coverage95SE     float64 // its standard error, clustered by run
-	Width95          float64 // mean full width of the interval
+	Coverage68       float64 // share of y1 and y2 inside the intervals of 68 %: μ ± σ for normal laws
+	Level            float64 // of the intervals; that of normal laws is 0.95
+	Inside           float64 // share inside the intervals
+	InsideSE         float64 // its standard error, clustered by run
+	Half             float64 // mean half width of the interval
 	Ratio, RatioSE   float64 // rms residual over claimed σ
-	// Width95 over that of mean ± 1.96 deviations of the training outcomes; NaN without spread
+	// full width over that of mean ± 1.96 deviations of the training outcomes; NaN without spread
 	WidthOverSpread      float64
 	Grade                Grade
 	Runs, Values         int     // distinct runs; values y1 and y2
@@ -49,13 +51,30 @@ type Trust struct {
 	EpistemicRatioDefect string  // why it is NaN
 }
 
+// Intervals are the half widths (N×Out) of intervals about the mean, of their level and of
+// 68 %.
+type Intervals struct {
+	Level        float64
+	Half, Half68 []float64
+}
+
 // TrustOf judges the outcomes with the given indices together; they must be of one
 // unit. s, total and epistemic are as for Judge, in the outcomes' own units.
 // spread holds the deviation of each of the set's outcomes in training, nil where
 // it is not known. The pairs must not have been trained on and must not be couples:
 // every number is undefined otherwise. TrustOf panics on slices of other lengths.
-func TrustOf(s Set, total, epistemic, spread []float64, outcomes []int) Trust {
+// intervals nil are those of normal laws.
+func TrustOf(s Set, total, epistemic, spread []float64, outcomes []int, intervals *Intervals) Trust {
 	s = s.check()
+
+	if intervals == nil {
+		intervals = &Intervals{Level: 0.95}
+		for _, v := range total {
+			sd := math.Sqrt(v)
+			intervals.Half, intervals.Half68 = append(intervals.Half, z95*sd), append(intervals.Half68, z68*sd)
+		}
+	}
+
 	if len(total) != s.N*s.Out || epistemic != nil && len(epistemic) != s.N*s.Out ||
 		spread != nil && len(spread) != s.Out {
 		panic(fmt.Sprintf("score: %d and %d variances, %d deviations for %d rows × %d outcomes",
@@ -64,8 +83,9 @@ func TrustOf(s Set, total, epistemic, spread []float64, outcomes []int) Trust {
 
 	nan := math.NaN()
 	t := Trust{
-		RMSE: nan, RMSESE: nan, ClaimedSigma: nan, ClaimedEpistemic: nan, Coverage68: nan, Coverage95: nan, Coverage95SE: nan,
-		Width95: nan, Ratio: nan, RatioSE: nan, WidthOverSpread: nan, EpistemicRatio: nan, Grade: Care,
+		RMSE: nan, RMSESE: nan, ClaimedSigma: nan, ClaimedEpistemic: nan, Coverage68: nan, Level: intervals.Level,
+		Inside: nan, InsideSE: nan, Half: nan, Ratio: nan, RatioSE: nan, WidthOverSpread: nan, EpistemicRatio: nan,
+		Grade: Care,
 	}
 
 	if s.N == 0 || len(outcomes) == 0 || s.errorUndefined() != "" {
@@ -73,9 +93,17 @@ func TrustOf(s Set, total, epistemic, spread []float64, outcomes []int) Trust {
 		return t
 	}
 
-	z, l68, l95 := residuals(s, total), central(s.Out, z68), central(s.Out, z95)
 	var run []int // one of each is a pair: a row and outcome
-	var e, claim, square, variance, in68, in95, width []float64
+	var e, claim, square, variance, in68, inside, half []float64
+
+	within := func(r1, r2, half float64) (share float64) {
+		for _, r := range [2]float64{r1, r2} {
+			if math.Abs(r) <= half {
+				share += 0.5
+			}
+		}
+		return share
+	}
 
 	spreadSum := 0.0
 	for i := range s.N {
@@ -91,12 +119,12 @@ func TrustOf(s Set, total, epistemic, spread []float64, outcomes []int) Trust {
 
 			square = append(square, (r1*r1+r2*r2)/2)
 			variance = append(variance, total[k])
-			in68 = append(in68, float64(l68.hold(j, z[2*k:2*k+2]))/2)
-			in95 = append(in95, float64(l95.hold(j, z[2*k:2*k+2]))/2)
-			width = append(width, 2*z95*math.Sqrt(total[k]))
+			in68 = append(in68, within(r1, r2, intervals.Half68[k]))
+			inside = append(inside, within(r1, r2, intervals.Half[k]))
+			half = append(half, intervals.Half[k])
 
 			if spread != nil {
-				spreadSum += 2 * z95 * spread[j]
+				spreadSum += z95 * spread[j]
 			}
 		}
 	}
@@ -109,10 +137,10 @@ func TrustOf(s Set, total, epistemic, spread []float64, outcomes []int) Trust {
 	meanVar, _ := ClusteredMean(variance, run)
 	t.ClaimedSigma = math.Sqrt(meanVar)
 	t.Coverage68, _ = ClusteredMean(in68, run)
-	t.Coverage95, t.Coverage95SE = ClusteredMean(in95, run)
-	t.Width95, _ = ClusteredMean(width, run)
+	t.Inside, t.InsideSE = ClusteredMean(inside, run)
+	t.Half, _ = ClusteredMean(half, run)
 	if spreadSum > 0 {
-		t.WidthOverSpread = t.Width95 * float64(len(width)) / spreadSum
+		t.WidthOverSpread = t.Half * float64(len(half)) / spreadSum
 	}
 
 	ratio, se := ClusteredRatio(square, variance, run)
@@ -154,13 +182,13 @@ func HalfWidth(total, alpha float64) float64 {
 // grade applies the limits. With fewer than two runs there is no standard error
 // and no grade better or worse than Care.
 func (t Trust) grade() Grade {
-	c, r := 2*t.Coverage95SE, 2*t.RatioSE
+	c, r := 2*t.InsideSE, 2*t.RatioSE
 	switch {
 	case math.IsNaN(c) || math.IsNaN(r) || math.IsNaN(t.Ratio):
 		return Care
-	case t.Coverage95+c < NoCoverage || t.Ratio-r > NoRatio:
+	case t.Inside+c < t.Level-NoMiss || t.Ratio-r > NoRatio:
 		return No
-	case t.Coverage95+c < GoodCoverage || t.Ratio-r > GoodRatio || t.WidthOverSpread >= 1:
+	case t.Inside+c < t.Level-GoodMiss || t.Ratio-r > GoodRatio || t.WidthOverSpread >= 1:
 		return Care
 	}
 
@@ -199,9 +227,9 @@ func MeanTrust(list []Trust) Trust {
 			{&m.ClaimedSigma, &t.ClaimedSigma},
 			{&m.ClaimedEpistemic, &t.ClaimedEpistemic},
 			{&m.Coverage68, &t.Coverage68},
-			{&m.Coverage95, &t.Coverage95},
-			{&m.Coverage95SE, &t.Coverage95SE},
-			{&m.Width95, &t.Width95},
+			{&m.Inside, &t.Inside},
+			{&m.InsideSE, &t.InsideSE},
+			{&m.Half, &t.Half},
 			{&m.Ratio, &t.Ratio},
 			{&m.RatioSE, &t.RatioSE},
 			{&m.WidthOverSpread, &t.WidthOverSpread},

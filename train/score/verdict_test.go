@@ -46,7 +46,7 @@ func TestTrust(t *testing.T) {
 		const n = 4000
 		s := shifted(n, c.bias)
 		v := fill(2*n, c.claim*c.claim)
-		got := TrustOf(s, v, fill(2*n, 0.25), fill(2, c.spread), []int{0, 1})
+		got := TrustOf(s, v, fill(2*n, 0.25), fill(2, c.spread), []int{0, 1}, nil)
 
 		cover := func(z float64) float64 { return phi(z*c.claim-c.bias) - phi(-z*c.claim-c.bias) }
 		for _, x := range []struct {
@@ -57,8 +57,8 @@ func TestTrust(t *testing.T) {
 			{"claimed σ", got.ClaimedSigma, c.claim, 1e-12},
 			{"claimed epistemic", got.ClaimedEpistemic, 0.5, 1e-12},
 			{"68 %", got.Coverage68, cover(1), 0.02},
-			{"95 %", got.Coverage95, cover(1.959963984540054), 0.02},
-			{"width", got.Width95, 2 * 1.959963984540054 * c.claim, 1e-9},
+			{"95 %", got.Inside, cover(1.959963984540054), 0.02},
+			{"half width", got.Half, 1.959963984540054 * c.claim, 1e-9},
 			{"ratio", got.Ratio, math.Sqrt(1+c.bias*c.bias) / c.claim, 0.05},
 			{"width over spread", got.WidthOverSpread, c.claim / c.spread, 1e-12},
 		} {
@@ -99,9 +99,9 @@ func TestTrustErrors(t *testing.T) {
 			s.Y1, s.Y2 = append(s.Y1, rng.NormFloat64()+2), append(s.Y2, rng.NormFloat64()+2)
 		}
 
-		g := TrustOf(s, fill(n, 4), nil, nil, []int{0})
-		cov, ratio, rmse = append(cov, g.Coverage95), append(ratio, g.Ratio), append(rmse, g.RMSE)
-		covSE, ratioSE, rmseSE = append(covSE, g.Coverage95SE), append(ratioSE, g.RatioSE), append(rmseSE, g.RMSESE)
+		g := TrustOf(s, fill(n, 4), nil, nil, []int{0}, nil)
+		cov, ratio, rmse = append(cov, g.Inside), append(ratio, g.Ratio), append(rmse, g.RMSE)
+		covSE, ratioSE, rmseSE = append(covSE, g.InsideSE), append(ratioSE, g.RatioSE), append(rmseSE, g.RMSESE)
 	}
 
 	for _, c := range []struct {
@@ -111,6 +111,33 @@ func TestTrustErrors(t *testing.T) {
 		_, scatter := MeanStd(c.v)
 		if se, _ := MeanStd(c.se); math.Abs(se/scatter-1) > 0.1 {
 			t.Errorf("%s: standard error %.4f, scatter %.4f", c.name, se, scatter)
+		}
+	}
+}
+
+// Intervals that are given count instead of those of normal laws, and the grade asks for
+// their level. By hand: of the residuals ±1, 3 and 0 three lie within 2, and one within the 0.5
+// and 1.5 of their rows; 75 % is short of 98 % by more than 20 %, and of 90 % by more than 5 %.
+func TestTrustOfIntervals(t *testing.T) {
+	s := Set{Set: triplets.Set{N: 2, Out: 1, Y1: []float64{1, 3}, Y2: []float64{-1, 0}, Run: []int{0, 1}}}
+	s.Mu = []float64{0, 0}
+	g := TrustOf(s, []float64{4, 4}, nil, []float64{10}, []int{0}, &Intervals{0.98, []float64{2, 2}, []float64{0.5, 1.5}})
+
+	if g.Level != 0.98 || g.Inside != 0.75 || g.Coverage68 != 0.25 || g.Half != 2 {
+		t.Errorf("%+v", g)
+	}
+
+	if want := 2 / (10 * 1.959963984540054); math.Abs(g.WidthOverSpread-want) > 1e-12 {
+		t.Errorf("width over spread %g, expected %g", g.WidthOverSpread, want)
+	}
+
+	for _, c := range []struct {
+		level float64
+		want  Grade
+	}{{0.98, No}, {0.9, Care}, {0.78, Good}} {
+		g := Trust{Level: c.level, Inside: 0.75, InsideSE: 0.001, Ratio: 1, RatioSE: 0.01}
+		if got := g.grade(); got != c.want {
+			t.Errorf("75 %% inside intervals of %g: %s, expected %s", c.level, got, c.want)
 		}
 	}
 }
@@ -131,8 +158,8 @@ func TestTrustUndefined(t *testing.T) {
 		"one run": one, "training": training, "couples": couples,
 		"empty": {Set: triplets.Set{Out: 2}},
 	} {
-		g := TrustOf(s, fill(2*s.N, 1), nil, nil, []int{0, 1})
-		if g.Grade != Care || !math.IsNaN(g.Coverage95SE) || g.EpistemicRatioDefect == "" || !math.IsNaN(g.EpistemicRatio) {
+		g := TrustOf(s, fill(2*s.N, 1), nil, nil, []int{0, 1}, nil)
+		if g.Grade != Care || !math.IsNaN(g.InsideSE) || g.EpistemicRatioDefect == "" || !math.IsNaN(g.EpistemicRatio) {
 			t.Errorf("%s: %+v", name, g)
 		}
 	}
@@ -158,17 +185,17 @@ func TestWorst(t *testing.T) {
 // Means are over seeds; the grade is that of the means.
 func TestMeanTrust(t *testing.T) {
 	a := Trust{
-		RMSE: 1, Coverage95: 0.95, Coverage95SE: 0.01, Ratio: 1, RatioSE: 0.01, Values: 10, Grade: Good,
+		RMSE: 1, Level: 0.95, Inside: 0.95, InsideSE: 0.01, Ratio: 1, RatioSE: 0.01, Values: 10, Grade: Good,
 		EpistemicRatio: 2,
 	}
 
 	b := Trust{
-		RMSE: 3, Coverage95: 0.35, Coverage95SE: 0.01, Ratio: 3, RatioSE: 0.01, Values: 10, Grade: No,
+		RMSE: 3, Level: 0.95, Inside: 0.35, InsideSE: 0.01, Ratio: 3, RatioSE: 0.01, Values: 10, Grade: No,
 		EpistemicRatio: math.NaN(), EpistemicRatioDefect: "why",
 	}
 
 	m := MeanTrust([]Trust{a, b})
-	if m.RMSE != 2 || math.Abs(m.Coverage95-0.65) > 1e-12 || m.Grade != No || !math.IsNaN(m.EpistemicRatio) ||
+	if m.RMSE != 2 || math.Abs(m.Inside-0.65) > 1e-12 || m.Grade != No || !math.IsNaN(m.EpistemicRatio) ||
 		m.EpistemicRatioDefect != "why" {
 		t.Errorf("%+v", m)
 	}
@@ -187,11 +214,11 @@ func TestCoverageIsOneNumber(t *testing.T) {
 		total[k] = 0.25 * float64(1+k%5)
 	}
 
-	trust, judged := TrustOf(s, total, nil, nil, []int{0, 1}), Judge(s, total, nil)
+	trust, judged := TrustOf(s, total, nil, nil, []int{0, 1}, nil), Judge(s, total, nil)
 	s.Var = total
 	shares := Coverage(s, []float64{math.Erf(1 / math.Sqrt2), 0.95})
 	for i, c := range []struct{ trust, judge float64 }{
-		{trust.Coverage68, judged.Get("coverage68")}, {trust.Coverage95, judged.Get("coverage95")},
+		{trust.Coverage68, judged.Get("coverage68")}, {trust.Inside, judged.Get("coverage95")},
 	} {
 		if !near(c.trust, c.judge, 1e-12) || !near(shares[i], c.judge, 1e-12) {
 			t.Errorf("%g in Trust, %g in Judge, %g in Coverage", c.trust, c.judge, shares[i])
@@ -200,7 +227,7 @@ func TestCoverageIsOneNumber(t *testing.T) {
 
 	edge := Set{Set: triplets.Set{N: 2, Out: 1, Y1: []float64{2, 4}, Y2: []float64{-2, 0}, Run: []int{0, 1}}}
 	edge.Mu = []float64{0, 0}
-	if got := TrustOf(edge, []float64{4, 4}, nil, nil, []int{0}); got.Coverage68 != 0.75 {
+	if got := TrustOf(edge, []float64{4, 4}, nil, nil, []int{0}, nil); got.Coverage68 != 0.75 {
 		t.Errorf("%g of the values inside, expected 0.75", got.Coverage68)
 	}
 }

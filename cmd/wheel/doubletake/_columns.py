@@ -6,7 +6,7 @@ COLUMNS = (
     ("honest_low", "calibrated.low"),
     ("honest_high", "calibrated.high"),
     ("honest_claim", "calibrated.claim"),
-    ("honest_added", "calibrated.added"),
+    ("honest_epistemic", "calibrated.epistemic"),
     ("honest_var", "calibrated.variance"),
     ("mu", "mean"),
     ("var", "variance"),

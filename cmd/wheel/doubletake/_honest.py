@@ -8,9 +8,10 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from ._scale import Scale
+
 TINY = 1e-12  # added to squared scaled distances
 MIN_VARIANCE = 1e-9  # of the latent function, standardised
-MIN_CLAIM = 1e-9  # the standardised variance to which a smaller claim is raised
 MIN_DISTANCE = 1e-4  # added to every distance to the measured groups
 EDGE = 1e-9  # share of the range by which a value may exceed the measured ones
 
@@ -21,8 +22,8 @@ class Honest:
     def __init__(self, path):
         with open(path, encoding="utf-8") as f:
             j = json.load(f)
-        if j.get("format") != "doubletake-honest-model" or j.get("version") != 1:
-            raise ValueError("%s: expected a doubletake-honest-model of version 1, found %r version %r" % (path, j.get("format"), j.get("version")))
+        if j.get("format") != "doubletake-honest-model" or j.get("version") != 2:
+            raise ValueError("%s: expected a doubletake-honest-model of version 2, found %r version %r" % (path, j.get("format"), j.get("version")))
         self.path, self.held_out, self.absent = path, j["held_out"], j.get("absent", "")
         self.inputs = [i["name"] for i in j.get("inputs") or []]
         self.calibration = c = j.get("calibration")
@@ -32,6 +33,10 @@ class Honest:
         if c["axis"] is not None and c["condition"] not in self.inputs:
             self.absent = "the groups' condition %s is no input" % c["condition"]
             return
+        if "model" not in j:
+            self.absent = "the calibrated model is made of networks; pipeline predict evaluates it"
+            return
+        self.scale, self.deviation = Scale(c["scale"]), np.array(c["deviation"])
         self.logarithm, self.orders, m = j.get("logarithm"), j.get("orders"), j["model"]
         self.columns, self.others = m["columns"], m["others"] or []
         self.x_mean, self.x_std = np.array(m["input_mean"]), np.array(m["input_std"])
@@ -56,13 +61,17 @@ class Honest:
             mean[:, j], claim[:, j], noise[:, j] = mean[:, j] * s + self.y_mean[j], claim[:, j] * s * s, noise[:, j] * s * s
         shape = len(x), len(c["mean"])  # in order form a column of harmonics
         mean, claim, noise = mean.reshape(shape), claim.reshape(shape), noise.reshape(shape)
-        added, words = self._added(x, claim)
-        variance = claim + added + noise
         level = c["level"] if level is None else level
-        half = t_quantile((1 + level) / 2, c["k"]) * np.sqrt(variance)
+        distance, words = self._where(x)
+        unit2, law = self.deviation**2, np.empty((3, mean.size))
+        value = (claim / unit2).ravel(), np.repeat(distance, shape[1]), (noise / unit2).ravel()
+        for s in range(0, mean.size, 512):
+            law[:, s : s + 512] = self.scale.at(*(v[s : s + 512] for v in value), level)
+        epistemic, variance, half = law.reshape((3,) + shape)
+        epistemic, variance, half = epistemic * unit2, variance * unit2, half * self.deviation
         return SimpleNamespace(
-            base=c["base"], level=level, groups=c["k"], condition=c["condition"], mean=mean, claim=claim, added=added,
-            epistemic=claim + added, variance=variance, low=mean - half, high=mean + half, words=words,
+            base=c["base"], level=level, groups=c["k"], condition=c["condition"], mean=mean, claim=claim,
+            epistemic=epistemic, variance=variance, low=mean - half, high=mean + half, words=words,
         )
 
     def _features(self, x):
@@ -115,12 +124,9 @@ class Honest:
         f = [np.ones(len(z))] + [z[:, i] for i in range(d)] + [z[:, i] * z[:, k] for i in range(d) for k in range(i, d)]
         return np.clip(np.exp(np.clip(np.array(n["coefficients"]) @ np.array(f), -30, 10)), n["min"], n["max"])
 
-    def _added(self, x, claim):
-        """The covariance that the left-out groups teach, and why a condition is not covered."""
-        c = self.calibration
-        cov, axis = c["covariance"], c["axis"]
-        scale2 = np.square(cov["scale"])
-        distance, outside, words = np.ones(len(x)), np.zeros(len(x), bool), []
+    def _where(self, x):
+        """The distance to the measured groups, and why a condition is not covered."""
+        c, axis, distance, words = self.calibration, self.calibration["axis"], np.ones(len(x)), []
         for i, row in enumerate(x):
             why = []
             for v, r in zip(row, c["inputs"]):
@@ -128,14 +134,11 @@ class Honest:
                 if not r["from_group"] and not r["min"] - tolerance <= v <= r["max"] + tolerance:
                     why.append("not calibrated in this direction: %s outside %.4g to %.4g" % (r["name"], r["min"], r["max"]))
             if axis is not None:
-                distance[i], outside[i] = between(axis, row[self.inputs.index(c["condition"])])
-                if outside[i]:
+                distance[i], outside = between(axis, row[self.inputs.index(c["condition"])])
+                if outside:
                     why.append("%s outside the measured %.4g to %.4g" % (c["condition"], axis["values"][0], axis["values"][-1]))
             words.append("; ".join(why))
-        eta = np.array(cov["ln_beta"]) + (cov["dist_exponent"] * np.log(distance) + cov["outside_summand"] * outside)[:, None]
-        if cov["claim_exponent"] != 0:
-            eta = eta + cov["claim_exponent"] * np.log(np.maximum(claim / scale2, MIN_CLAIM))
-        return np.exp(eta) * scale2, words
+        return distance, words
 
 
 def matern(a, b, lengths, use):
@@ -169,27 +172,3 @@ def between(axis, z):
     else:
         d = 2 * (z - v[i - 1]) * (v[i] - z) / ((v[i] - v[i - 1]) * unit)
     return d + MIN_DISTANCE, z < v[0] - EDGE * unit or z > v[-1] + EDGE * unit
-
-
-def t_quantile(p, k):
-    """Student's quantile of p > ½ with k degrees of freedom, by bisection of the angle
-    atan(t/√k), in which the distribution is a finite sum (Abramowitz & Stegun 26.7.3–4)."""
-
-    def above(angle):
-        c, odd = math.cos(angle) ** 2, k % 2
-        if odd:
-            term, n = math.cos(angle), 3
-        else:
-            term, n = 1.0, 2
-        total = term if k > 1 else 0.0
-        for i in range(n, k - 1, 2):
-            term *= c * (i - 1) / i
-            total += term
-        a = 2 / math.pi * (angle + math.sin(angle) * total) if odd else math.sin(angle) * total
-        return a < 2 * p - 1
-
-    low, high = 0.0, math.pi / 2
-    for _ in range(100):
-        middle = (low + high) / 2
-        low, high = (middle, high) if above(middle) else (low, middle)
-    return math.sqrt(k) * math.tan(low)

@@ -113,11 +113,11 @@ class Prediction:
     columns of one outcome. low, high: interval() of 95 %.
 
     calibrated: what the model that was calibrated on left-out groups predicts, None
-    where the split has none. It has mean, claim (its own epistemic variance), added
-    (what the left-out groups add), epistemic (their sum), variance (of one
-    measurement), low and high (ends of the interval of one measurement, of the
-    probability level), n × outcomes each, and words: per condition why the
-    calibration does not cover it, "" where it does.
+    where the split has none. It has mean, claim (its own epistemic variance),
+    epistemic (that of the left-out groups), variance (of one measurement), low and
+    high (ends of the central interval of one measurement, of the probability level),
+    n × outcomes each, and words: per condition why the calibration does not cover
+    it, "" where it does.
     """
 
     _names = ("mean", "variance", "cov", "delta", "kappa", "zigzag", "spread")

@@ -18,6 +18,7 @@ import numpy as np
 
 import doubletake
 from doubletake._columns import COLUMNS
+from doubletake._scale import scaled_erfc
 
 DATA = os.environ["DOUBLETAKE_TEST_DATA"]
 
@@ -126,21 +127,27 @@ class Models(unittest.TestCase):
         runs = doubletake.load(path("calibrated"))
         cases = document("calibrated.json")
         words = sum((case["Words"] for case in cases), [])
-        self.assertTrue(len(cases) == 4 and any(words) and not all(words))
+        self.assertTrue(len(cases) == 6 and any(words) and not all(words))
         for case in cases:
             with self.subTest(case["split"]):
                 m = runs.model(case["split"])
                 self.assertEqual(m.uncalibrated, "")
                 c = m.predict(case["X"]).calibrated
-                want = {k: np.array(case[k.title()]).reshape(c.mean.shape) for k in ("mean", "claim", "added", "epistemic", "variance", "half")}
-                self.compare("mean", c.mean, want["mean"], np.sqrt(want["variance"]))
-                self.compare("low", c.low, want["mean"] - want["half"], np.sqrt(want["variance"]))
-                self.compare("high", c.high, want["mean"] + want["half"], np.sqrt(want["variance"]))
-                for k in ("claim", "added", "epistemic", "variance"):
+                want = {k: np.array(case[k.title()]).reshape(c.mean.shape) for k in ("mean", "claim", "epistemic", "variance", "half", "half68")}
+                sd = np.sqrt(want["variance"])
+                self.compare("mean", c.mean, want["mean"], sd)
+                for k in ("claim", "epistemic", "variance"):
                     self.compare(k, getattr(c, k), want[k], want[k])
                 self.assertEqual(c.words, case["Words"])
-                wide = m.predict(case["X"], level=0.99).calibrated
-                self.assertTrue((wide.high > c.high).all())
+                for half, p in ("half", c), ("half68", m.predict(case["X"], level=0.68).calibrated):
+                    self.compare(half, p.low, want["mean"] - want[half], sd)
+                    self.compare(half, p.high, want["mean"] + want[half], sd)
+                self.assertEqual(m.predict(np.empty((0, len(m.inputs)))).calibrated.low.shape, (0, c.mean.shape[1]))
+
+    def test_scaled_erfc(self):
+        x = np.concatenate([[0], np.logspace(-6, 1.4, 500)])
+        want = [math.exp(v * v) * math.erfc(v) for v in x]
+        np.testing.assert_allclose(scaled_erfc(x), want, rtol=1e-11)
 
     def test_columns_equal_to_the_program(self):
         list(doubletake.run(path("pipeline.yaml")))

@@ -95,15 +95,15 @@ func (m *method) crossed(path string) error {
 	return err
 }
 
-// afterCx are the numbers of a method with C_x, over the seeds that have it; undefined,
+// afterScaled are the scaled numbers of a method, over the seeds that have it; undefined,
 // with the reason, where none has.
-func (m *method) afterCx() (out score.Values) {
+func (m *method) afterScaled() (out score.Values) {
 	for _, q := range []struct {
 		key string
 		of  func(r *interval.Record) float64
 	}{
-		{report.RatioCx, func(r *interval.Record) float64 { return r.After.Ratio }},
-		{report.CoverageCx, func(r *interval.Record) float64 { return r.After.Student.Coverage }},
+		{report.RatioScaled, func(r *interval.Record) float64 { return r.RatioAfter }},
+		{report.CoverageScaled, func(r *interval.Record) float64 { return r.After.Coverage }},
 	} {
 		var v []float64
 
@@ -258,7 +258,7 @@ func (c *compared) finish(sp *report.Split) {
 			}))
 		}
 
-		r.Values = append(append(r.Values, samplingValues(m.sampling)...), m.afterCx()...)
+		r.Values = append(append(r.Values, samplingValues(m.sampling)...), m.afterScaled()...)
 		r.Sampling, r.Doubt = samplingWords(m.sampling)
 		if len(m.times) > 0 {
 			r.FitS = meanOver("", m.times, func(t trainstage.Timing) float64 { return t.Fit }).Value
@@ -351,7 +351,7 @@ func coverageFlags(network []score.UnitTrust) []report.Violation {
 
 	var flag score.Flag
 	for i, t := range network {
-		if f := score.DiagnoseCoverage(t.Trust); len(f) > 0 && (worst == nil || t.Coverage95 < worst.Coverage95) {
+		if f := score.DiagnoseCoverage(t.Trust); len(f) > 0 && (worst == nil || t.Inside < worst.Inside) {
 			worst, flag = &network[i], f[0]
 		}
 	}

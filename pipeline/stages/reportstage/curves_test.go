@@ -253,7 +253,7 @@ func TestTrustOf(t *testing.T) {
 	}
 
 	// Of the test row alone: σ is 1 and 2, all values lie inside.
-	if got[0].ClaimedSigma != 1 || got[1].ClaimedSigma != 2 || got[0].Coverage95 != 1 {
+	if got[0].ClaimedSigma != 1 || got[1].ClaimedSigma != 2 || got[0].Inside != 1 {
 		t.Errorf("%+v", got)
 	}
 }

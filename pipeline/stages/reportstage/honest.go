@@ -15,7 +15,7 @@ import (
 
 // honestDeps are the results of a split's calibration on left-out groups.
 func honestDeps(exp plan.Experiment, s config.Split) []engine.Dep {
-	if _, absent := trainstage.HonestCondition(exp.Train.Honest, s); absent != "" {
+	if _, absent := trainstage.HonestCondition(exp.Train.Honest, s, nil); absent != "" {
 		return nil
 	}
 	return []engine.Dep{{Task: trainstage.HonestID(exp, s.Name), Output: trainstage.HonestData}}
@@ -29,7 +29,7 @@ func addHonest(exp plan.Experiment, j *engine.Job, set triplets.Set, s config.Sp
 		return nil
 	}
 
-	if _, absent := trainstage.HonestCondition(exp.Train.Honest, s); absent != "" {
+	if _, absent := trainstage.HonestCondition(exp.Train.Honest, s, nil); absent != "" {
 		sp.Honest = &interval.Result{Absent: absent}
 		return nil
 	}
@@ -37,23 +37,27 @@ func addHonest(exp plan.Experiment, j *engine.Job, set triplets.Set, s config.Sp
 	var err error
 	sp.Honest, err = trainstage.ReadHonest(j.Input(trainstage.HonestID(exp, s.Name), trainstage.HonestData))
 	if err == nil && sp.Honest.Absent == "" {
-		ds.Calibrated = det.intervals(set, sp.Honest.Record)
+		ds.Calibrated = det.intervals(set, sp.Honest)
 	}
 
 	return err
 }
 
 // intervals are the calibrated predictions at the conditions that the page shows.
-func (d *detail) intervals(set triplets.Set, record *interval.Record) *report.Intervals {
-	r := &report.Intervals{Mu: make([]float64, len(d.keepC)*set.Out), Half: make([]float64, len(d.keepC)*set.Out)}
+func (d *detail) intervals(set triplets.Set, h *interval.Result) *report.Intervals {
+	n, record := len(d.keepC)*set.Out, h.Record
+	r := &report.Intervals{
+		Mu: make([]float64, n), Half: make([]float64, n), Half68: make([]float64, n), Level: h.Calibration.Level,
+	}
 	for k := range r.Mu {
-		r.Mu[k], r.Half[k] = math.NaN(), math.NaN()
+		r.Mu[k], r.Half[k], r.Half68[k] = math.NaN(), math.NaN(), math.NaN()
 	}
 
 	for k, i := range set.RowsOf(triplets.Test) {
 		if at, shown := d.keepC[set.Condition[i]]; shown {
 			copy(r.Mu[at*set.Out:(at+1)*set.Out], record.Mu[k*set.Out:(k+1)*set.Out])
 			copy(r.Half[at*set.Out:(at+1)*set.Out], record.Half[k*set.Out:(k+1)*set.Out])
+			copy(r.Half68[at*set.Out:(at+1)*set.Out], record.Half68[k*set.Out:(k+1)*set.Out])
 		}
 	}
 
@@ -64,5 +68,5 @@ func (d *detail) intervals(set triplets.Set, record *interval.Record) *report.In
 // units) on the test part.
 func networkTrust(s triplets.Set, a triplets.Answers) []score.UnitTrust {
 	rows := a.Rows(s.RowsOf(triplets.Test), s.Out)
-	return score.TrustByUnit(s, rows.Mu, rows.Var, rows.Cov)
+	return score.TrustByUnit(s, rows.Mu, rows.Var, rows.Cov, nil)
 }

@@ -188,7 +188,7 @@ func TestComparedFinish(t *testing.T) {
 	}
 
 	record := func(ratio float64) *interval.Record {
-		return &interval.Record{After: interval.Claims{Ratio: ratio, Student: interval.Interval{Coverage: 0.9}}}
+		return &interval.Record{RatioAfter: ratio, After: interval.Interval{Coverage: 0.9}}
 	}
 	c.method("b", "").cross = []interval.Result{{Record: record(2)}, {Absent: "without g 3: x is constant (1)"}}
 	c.method("a", "").cross = []interval.Result{{Absent: "without g 3: x is constant (1)"}, {Record: record(math.NaN())}}
@@ -228,15 +228,15 @@ func TestComparedFinish(t *testing.T) {
 		t.Errorf("%q, %q, %+v", b.Sampling, b.Doubt, b.Values)
 	}
 
-	if v := b.Values.Get(report.RatioCx); v.Mean != 2 || v.N != 1 || !d.Values.Get(report.RatioCx).Absent() {
+	if v := b.Values.Get(report.RatioScaled); v.Mean != 2 || v.N != 1 || !d.Values.Get(report.RatioScaled).Absent() {
 		t.Errorf("%+v", v)
 	}
 
-	if v := sp.Methods[1].Values.Get(report.RatioCx); v.Undefined != "it is not a finite number" || v.Defined() {
+	if v := sp.Methods[1].Values.Get(report.RatioScaled); v.Undefined != "it is not a finite number" || v.Defined() {
 		t.Errorf("%+v", v)
 	}
 
-	if v := sp.Methods[1].Values.Get(report.CoverageCx); v.Mean != 0.9 {
+	if v := sp.Methods[1].Values.Get(report.CoverageScaled); v.Mean != 0.9 {
 		t.Errorf("%+v", v)
 	}
 
@@ -526,7 +526,7 @@ func TestOneRatio(t *testing.T) {
 	// Coverage: the flag states the share of the table, and the split with the smallest comes first.
 	for i, c := range []float64{0.57, 0.19} {
 		e.Splits[i].Network = []score.UnitTrust{{Outcomes: []string{"y"}, Trust: score.Trust{
-			Coverage95: c, Coverage95SE: 0.03, Runs: 15, RMSE: 1, ClaimedSigma: 1,
+			Level: 0.95, Inside: c, InsideSE: 0.03, Runs: 15, RMSE: 1, ClaimedSigma: 1,
 		}}}
 		e.Splits[i].Flags = coverageFlags(e.Splits[i].Network)
 	}

@@ -37,8 +37,9 @@ import (
 // 18: band levels over frequency, levels in words; 19: a short page, the table of errors
 // and claims; 20: how C was integrated, in words; 21: claimed and measured error side by
 // side, directivities over the angle, residuals; 22: claims of left-out groups, in words;
-// 23: why a method has no C_x; 24: one table value for all outputs.
-const version = 24
+// 23: why a method has no C_x; 24: one table value for all outputs;
+// 25: the scale of new groups.
+const version = 25
 
 // weight is the seconds that the report takes on one processor, roughly: by the
 // conditions that its figures show for each split.

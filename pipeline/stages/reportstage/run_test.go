@@ -237,7 +237,7 @@ func TestNumbers(t *testing.T) {
 	trust := e.Splits[0].Network[0]
 	if trust.Unit != "N" || !(math.Abs(trust.RMSE-(seeds[0].rmse+seeds[1].rmse)/2) <= 1e-9) ||
 		!(math.Abs(trust.ClaimedSigma-(seeds[0].sigma+seeds[1].sigma)/2) <= 1e-9) ||
-		!(math.Abs(trust.Coverage95-(seeds[0].in95+seeds[1].in95)/2) <= 1e-9) {
+		!(math.Abs(trust.Inside-(seeds[0].in95+seeds[1].in95)/2) <= 1e-9) {
 		t.Errorf("%+v", trust)
 	}
 

@@ -20,11 +20,11 @@ import (
 )
 
 // crossVersion is the version of the results of methods calibrated on left-out groups.
-// 2: a calibration and its record.
-const crossVersion = 2
+// 2: a calibration and its record; 3: the scale of new groups.
+const crossVersion = 3
 
 // CrossJSON is the output of such a calibration: the interval.Result of what a method
-// claims with the covariance C_x that its own left-out groups taught (docs/honest.md).
+// claims, scaled as its own left-out groups taught (docs/honest.md).
 const CrossJSON = "left-out.json"
 
 // CrossID is the ID of the task that calibrates a method on left-out groups. The name
@@ -42,7 +42,7 @@ func Crosses(exp plan.Experiment, s config.Split) (condition string, ok bool) {
 	}
 
 	h.Base = "gp" // the methods are calibrated without a base too
-	condition, absent := HonestCondition(h, s)
+	condition, absent := HonestCondition(h, s, nil)
 
 	return condition, absent == ""
 }
@@ -64,7 +64,7 @@ func (pl *planner) crossTask(cfg []kv.Pair, s config.Split, name string, k int) 
 	}
 
 	seed := plan.SeedOf(tr.Seed, stream, strconv.Itoa(k))
-	l := learner(tr.Honest, s, condition)
+	l := pl.learner(s, condition)
 	l.Base = name
 	local := []kv.Pair{
 		s.Setting(),
@@ -73,9 +73,9 @@ func (pl *planner) crossTask(cfg []kv.Pair, s config.Split, name string, k int) 
 		{Key: "members", Value: strconv.Itoa(tr.Members)},
 	}
 
-	groups := tr.Honest // whose groups and covariance: the method is the base
-	groups.Base, groups.Form, groups.Methods = "", "", false
-	local = append(local, plan.Settings("train.honest", groups)...)
+	groups := l // the method is the base
+	groups.Form, groups.Methods = "", false
+	local = append(local, pl.honestSettings(groups)...)
 	if info, _ := baseline.Describe(name); info.Version > 0 {
 		local = append(local, kv.Pair{Key: "version of the method", Value: strconv.Itoa(info.Version)})
 	}

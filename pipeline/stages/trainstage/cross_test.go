@@ -35,7 +35,7 @@ func (m knowsNothing) Predict(_ context.Context, x []float64) (*baseline.Predict
 
 // Simulation with known truth: in each of nine groups the outcome is 1 or −1 with a
 // noise of 0.1, so that the squared error of a method that predicts zero is 1 in every
-// group, 10,000 times its claim. C_x is learned from the trainings without one group
+// group, 10,000 times its claim. The scale is learned from the trainings without one group
 // each, which see neither it nor the held-out one.
 func TestCrossedMethodIsCalibrated(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
@@ -75,7 +75,7 @@ func TestCrossedMethodIsCalibrated(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	l := learner(b.Train.Honest, s, condition)
+	l := (&planner{exp: b.Experiment}).learner(s, condition)
 	l.Base = "ensemble"
 	fit := func(data triplets.Set, x []float64) (mu, claim, noise []float64, err error) {
 		if _, err := m.Fit(context.Background(), data, 1); err != nil {
@@ -90,12 +90,12 @@ func TestCrossedMethodIsCalibrated(t *testing.T) {
 
 	claim, noise := parts(full)
 	c, err := l.Method(context.Background(), set, z, fit, full.Mu, claim, noise)
-	if err != nil || c.Absent != "" || c.Calibration.K != 8 || c.Calibration.Covariance.Variant != "B" {
+	if err != nil || c.Absent != "" || c.Calibration.K != 8 || c.Calibration.Scale.Prior.Name != "networks" {
 		t.Fatalf("%+v, %v", c, err)
 	}
 
-	if r := c.Record.After; !(r.Ratio >= 0.5 && r.Ratio <= 2) || r.Student.Coverage != 1 {
-		t.Errorf("Σe/Σ(v̂+C_x) %v, covers %v; known: error 1 in every group", r.Ratio, r.Student.Coverage)
+	if r := c.Record; !(r.RatioAfter >= 0.5 && r.RatioAfter <= 2) || r.After.Coverage != 1 {
+		t.Errorf("Σe/Σ(scaled variance) %v, covers %v; known: error 1 in every group", r.RatioAfter, r.After.Coverage)
 	}
 
 	var left []float64
@@ -115,14 +115,14 @@ func TestCrossedMethodIsCalibrated(t *testing.T) {
 		t.Errorf("left out %v", left)
 	}
 
-	// Nothing of the held-out outcomes enters what is learned: with others the same C_x
+	// Nothing of the held-out outcomes enters what is learned: with others the same scale
 	// makes the ratio that of their errors.
 	for _, i := range set.RowsOf(triplets.Test) {
 		set.Y1[i], set.Y2[i] = 3*set.Y1[i], 3*set.Y2[i]
 	}
 
 	d, err := l.Method(context.Background(), set, z, fit, full.Mu, claim, noise)
-	if err != nil || !(math.Abs(d.Record.After.Ratio/9/c.Record.After.Ratio-1) < 1e-12) {
+	if err != nil || !(math.Abs(d.Record.RatioAfter/9/c.Record.RatioAfter-1) < 1e-12) {
 		t.Errorf("%+v after %+v: %v", d, c, err)
 	}
 

@@ -13,10 +13,10 @@ import (
 func ExampleHonestCondition() {
 	settings := honest.Settings{Base: "gp"}
 	blades := config.Split{Test: holdout.Values("blades", 3)}
-	condition, _ := trainstage.HonestCondition(settings, blades)
+	condition, _ := trainstage.HonestCondition(settings, blades, nil)
 	fmt.Println(condition)
 	corner := config.Split{Test: holdout.All(holdout.Values("blades", 3), holdout.Range("rpm", 5000, 9000))}
-	_, absent := trainstage.HonestCondition(settings, corner)
+	_, absent := trainstage.HonestCondition(settings, corner, nil)
 	fmt.Println(absent)
 	// Output:
 	// blades

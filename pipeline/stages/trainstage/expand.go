@@ -51,7 +51,7 @@ func (pl *planner) expand(splits []config.Split, lenient bool) ([]config.Split, 
 				if slices.ContainsFunc(out, func(o config.Split) bool { return o.Name == e.Name }) {
 					return nil, pl.exp.Errorf(at, "two splits are named %q", e.Name)
 				}
-				out = append(out, config.Split{Name: e.Name, Test: e.Holdout})
+				out = append(out, config.Split{Name: e.Name, Test: e.Holdout, Blocks: s.Blocks})
 			}
 		}
 	}

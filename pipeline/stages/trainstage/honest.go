@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -16,41 +19,67 @@ import (
 	"doubletake/pipeline/table"
 	"doubletake/train/honest"
 	"doubletake/train/honest/interval"
+	"doubletake/train/honest/scale"
 	"doubletake/train/triplets"
 )
 
 // honestVersion is the version of the results of the calibration on left-out groups.
 // 2: record on the test part, left-out groups where they are too few; 3: other starts
 // of the search, predictions of the test rows for the figures; 4: other order of sums;
-// 5: blocks with equal numbers of values, not of rows; 6: the layout of honest.gob.
-const honestVersion = 6
+// 5: blocks with equal numbers of values, not of rows; 6: the layout of honest.gob; 7: the
+// scale of new groups, the blocks of the split.
+const honestVersion = 7
 
 // Outputs of a split's calibration on left-out groups.
 const (
-	HonestJSON  = "honest.json"  // the model and its calibration, for predictions
-	HonestData  = "honest.gob"   // an interval.Result, for the report
-	honestArrow = "honest.arrow" // the held-out triplets with their intervals
+	HonestJSON  = "honest.json"    // the model and its calibration, for predictions
+	HonestData  = "honest.gob"     // an interval.Result, for the report
+	LeftOutData = "left-out.arrow" // what the scale of new groups was learned from
+	honestArrow = "honest.arrow"   // the held-out triplets with their intervals
 )
 
 // HonestID is the ID of the task that calibrates a split on left-out groups.
 func HonestID(exp plan.Experiment, split string) string { return exp.ID("train", split, "honest") }
 
 // HonestCondition returns the condition whose values are the groups of a split,
-// "" with a reason where the split has no calibration.
-func HonestCondition(h honest.Settings, s config.Split) (condition, absent string) {
+// "" with a reason where the split has no calibration. A final model has the groups of the
+// first of the other splits that has any.
+func HonestCondition(h honest.Settings, s config.Split, all []config.Split) (condition, absent string) {
 	switch {
-	case s.Final():
-		return "", "nothing is held out"
 	case h.Base == "none":
 		return "", "train.honest.base is none"
 	case h.Groups != "":
 		return h.Groups, ""
 	case s.Test.Group() != "":
 		return s.Test.Group(), ""
+	case s.Final():
+		for _, o := range all {
+			if o.Test.Group() != "" {
+				return o.Test.Group(), ""
+			}
+		}
+
+		return "", "nothing is held out, and no other split has groups"
 	}
 
 	return "", "the split holds out several conditions at once; name the one whose values are the groups with " +
 		"train.honest.groups"
+}
+
+// blocksOf is the number of blocks into which the condition is cut: that of the
+// settings, or of the splits, whose blocks are then the groups.
+func blocksOf(h honest.Settings, s config.Split, all []config.Split, condition string) int {
+	if h.Blocks != 0 || h.Labels {
+		return h.Blocks
+	}
+
+	for _, o := range append([]config.Split{s}, all...) {
+		if o.Blocks != 0 && o.Test.Group() == condition && (o.Name == s.Name || s.Final()) {
+			return o.Blocks
+		}
+	}
+
+	return 0
 }
 
 // honestWeight is the seconds that the calibration takes on one processor,
@@ -71,14 +100,15 @@ func (pl *planner) honestWeight() float64 {
 
 // honestTask adds the calibration of a split on left-out groups.
 func (pl *planner) honestTask(s config.Split, left *leftOut) {
-	condition, absent := HonestCondition(pl.exp.Train.Honest, s)
+	tr := pl.exp.Train
+	condition, absent := HonestCondition(tr.Honest, s, tr.Splits)
 	if absent != "" {
 		return
 	}
 
-	tr := pl.exp.Train
+	l := pl.learner(s, condition)
 	dep := pl.trip.Triplets
-	cfg := plan.Settings("train.honest", tr.Honest)
+	cfg := pl.honestSettings(l)
 	local := []kv.Pair{
 		s.Setting(),
 		{Key: "groups", Value: condition},
@@ -107,7 +137,7 @@ func (pl *planner) honestTask(s config.Split, left *leftOut) {
 		}
 	}
 
-	for _, o := range []string{HonestJSON, honestArrow} {
+	for _, o := range []string{HonestJSON, LeftOutData, honestArrow} {
 		t.Publish = append(t.Publish, engine.Link{Output: o, Path: pl.exp.Published("train", "splits", s.Name, o)})
 	}
 
@@ -117,7 +147,6 @@ func (pl *planner) honestTask(s config.Split, left *leftOut) {
 			return err
 		}
 
-		l := learner(tr.Honest, s, condition)
 		var m *honest.Model
 
 		var p *interval.Prediction
@@ -138,16 +167,143 @@ func (pl *planner) honestTask(s config.Split, left *leftOut) {
 		out.Meta = append(pl.exp.Meta(cfg, local), kv.Pair{Key: "split", Value: s.Name},
 			kv.Pair{Key: "held_out", Value: s.Test.String()})
 
+		var names []string
+		if m.Calibration != nil {
+			for _, g := range m.Calibration.Groups {
+				names = append(names, g.Name)
+			}
+		}
+
+		groups := LeftOutTable(names, m.Left, set.OutcomeNames())
+		groups.Meta = append(slices.Clone(out.Meta), kv.Pair{Key: "condition", Value: condition},
+			kv.Pair{Key: "base", Value: tr.Honest.Base})
+
 		return errors.Join(plan.WriteJSON(j.Output(HonestJSON), m),
-			plan.WriteGob("calibration", j.Output(HonestData), m.Result()), writeTable(j, honestArrow, out))
+			plan.WriteGob("calibration", j.Output(HonestData), m.Result()), writeTable(j, honestArrow, out),
+			writeTable(j, LeftOutData, groups))
 	}
 }
 
-// learner calibrates a split on groups of a condition.
-func learner(h honest.Settings, s config.Split, condition string) honest.Learner {
-	return honest.Learner{
-		Settings: h, Condition: condition, Within: s.Test.Within(condition), Rate: IsRate,
+// LeftOutTable holds the named left-out groups as package scale takes them, a row for each
+// condition and outcome. The noise is that of the pairs.
+func LeftOutTable(names []string, left []scale.Group, outcomes []string) *table.Table {
+	group := table.Column{Name: "group", Description: "left-out training group", Strings: []string{}}
+	condition := table.Column{Name: "condition", Description: "number of the condition in its group", Ints: []int64{}}
+	outcome := table.Column{Name: "outcome", Description: "in units of its training deviation", Strings: []string{}}
+	residual := table.Column{Name: "residual", Description: "mean of all measurements less the prediction"}
+	noise := table.Column{Name: "noise", Description: "twice the variance of that mean by its pairs"}
+	claim := table.Column{Name: "claim", Description: "epistemic variance that the model states itself"}
+	distance := table.Column{Name: "distance", Description: "distance to the other groups; 1 for labels"}
+
+	for h, g := range left {
+		for k, r := range g.Residual {
+			i := k / len(outcomes)
+			group.Strings, condition.Ints = append(group.Strings, names[h]), append(condition.Ints, int64(i))
+			outcome.Strings = append(outcome.Strings, outcomes[k%len(outcomes)])
+			residual.Floats, noise.Floats = append(residual.Floats, r), append(noise.Floats, g.Noise[k])
+			claim.Floats, distance.Floats = append(claim.Floats, g.Claim[k]), append(distance.Floats, g.Distance[i])
+		}
 	}
+
+	return &table.Table{Columns: []table.Column{group, condition, outcome, residual, noise, claim, distance}}
+}
+
+// ReadLeftOut reads what LeftOutTable made, and the number of outcomes.
+func ReadLeftOut(t *table.Table) (names []string, left []scale.Group, outcomes int, err error) {
+	group, condition, outcome := t.Column("group"), t.Column("condition"), t.Column("outcome")
+	n := t.Rows()
+	if group == nil || condition == nil || outcome == nil || len(group.Strings) != n || len(condition.Ints) != n ||
+		len(outcome.Strings) != n {
+		return nil, nil, 0, errors.New("read left-out groups: expected columns group, condition and outcome, found others")
+	}
+
+	var values [4][]float64
+	for k, name := range []string{"residual", "noise", "claim", "distance"} {
+		v, err := t.Floats(name)
+		if err != nil {
+			return nil, nil, 0, fmt.Errorf("read left-out groups: %w", err)
+		}
+
+		for i, x := range v {
+			if math.IsNaN(x) || math.IsInf(x, 0) || name == "distance" && x <= 0 || name != "residual" && x < 0 {
+				return nil, nil, 0, fmt.Errorf("read left-out groups: expected a %s that is finite and not negative, "+
+					"found %g in row %d", name, x, i)
+			}
+		}
+
+		values[k] = v
+	}
+
+	for outcomes < n && (outcomes == 0 || outcome.Strings[outcomes] != outcome.Strings[0]) {
+		outcomes++
+	}
+
+	for i := range n {
+		if i == 0 || group.Strings[i] != group.Strings[i-1] {
+			names, left = append(names, group.Strings[i]), append(left, scale.Group{})
+		}
+
+		g := &left[len(left)-1]
+		if len(g.Residual)%outcomes == 0 {
+			g.Conditions, g.Distance = g.Conditions+1, append(g.Distance, values[3][i])
+		}
+
+		if at := len(g.Residual); condition.Ints[i] != int64(at/outcomes) ||
+			outcome.Strings[i] != outcome.Strings[at%outcomes] {
+			return nil, nil, 0, fmt.Errorf("read left-out groups: expected condition %d of group %s in row %d, found %d",
+				at/outcomes, names[len(names)-1], i, condition.Ints[i])
+		}
+
+		g.Residual, g.Noise = append(g.Residual, values[0][i]), append(g.Noise, values[1][i])
+		g.Claim = append(g.Claim, values[2][i])
+	}
+
+	for h, g := range left {
+		if len(g.Residual)%outcomes != 0 {
+			return nil, nil, 0, fmt.Errorf("read left-out groups: expected %d outcomes of each condition, found fewer in "+
+				"group %s", outcomes, names[h])
+		}
+	}
+
+	return names, left, outcomes, nil
+}
+
+// honestSettings are the settings of a calibration. A prior counts with its numbers, not
+// with the place of its file.
+func (pl *planner) honestSettings(l honest.Learner) []kv.Pair {
+	h := l.Settings
+	h.Prior = l.ScalePrior().Name
+	cfg := plan.Settings("train.honest", h)
+
+	return append(cfg, kv.Pair{Key: "digest of the prior", Value: l.ScalePrior().Digest()})
+}
+
+// learner calibrates a split on groups of a condition.
+func (pl *planner) learner(s config.Split, condition string) honest.Learner {
+	h := pl.exp.Train.Honest
+	h.Blocks = blocksOf(h, s, pl.exp.Train.Splits, condition)
+
+	return honest.Learner{Settings: h, Condition: condition, Within: s.Test.Within(condition), Law: pl.prior, Rate: IsRate}
+}
+
+// readPrior reads the prior of the scale of new groups where it is a file.
+func readPrior(exp plan.Experiment) (p scale.Prior, err error) {
+	name := exp.Train.Honest.Prior
+	if scale.IsNamed(name) || name == "" {
+		return p, nil
+	}
+
+	b, err := os.ReadFile(exp.File.Resolve(name))
+	if err != nil {
+		return p, exp.Errorf("train.honest.prior", "expected wide, library or a file of priors: %v", err)
+	}
+
+	list, err := scale.ReadPriors(b)
+	if err != nil {
+		return p, exp.Errorf("train.honest.prior", "%s: %v", name, err)
+	}
+
+	return list[0], nil
 }
 
 // IsRate reports whether a condition is a speed or a rate: effects of such a
@@ -195,7 +351,7 @@ func honestTable(s triplets.Set, p *interval.Prediction) *table.Table {
 		}{
 			{"_mu", "mean", false, p.Mu},
 			{"_claim", "epistemic variance that the model states itself", true, p.Claim},
-			{"_added", "C_x, the covariance learned from left-out groups", true, p.Added},
+			{"_epistemic", "epistemic variance by the left-out groups", true, p.Epistemic},
 			{"_var", "variance of one new measurement, everything included", true, p.Total},
 			{"_half", "half width of the interval of one new measurement", false, p.Half},
 		} {

@@ -20,7 +20,7 @@ func TestHonestCondition(t *testing.T) {
 		{honest.Settings{Base: "gp", Groups: "rpm"}, holdout.Values("blades", 2), "rpm"},
 		{honest.Settings{Base: "gp"}, holdout.All(holdout.Values("blades", 2), holdout.Values("rpm", 1)), ""},
 	} {
-		condition, absent := HonestCondition(c.h, config.Split{Test: c.test})
+		condition, absent := HonestCondition(c.h, config.Split{Test: c.test}, nil)
 		if condition != c.want || (absent == "") != (c.want != "") {
 			t.Errorf("%+v: %q, %q; expected %q", c.h, condition, absent, c.want)
 		}

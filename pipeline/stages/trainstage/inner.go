@@ -38,7 +38,7 @@ func (pl *planner) inner(s config.Split) ([]config.Split, error) {
 		}
 	}
 
-	g := learner(honest.Settings{}, s, on).Grouping(values)
+	g := honest.Learner{Condition: on, Within: s.Test.Within(on)}.Grouping(values)
 	if len(g.Names) < 2 {
 		return nil, pl.exp.Errorf(at, "expected at least 2 groups of %s in the training set of split %q, found %d", on,
 			s.Name, len(g.Names))

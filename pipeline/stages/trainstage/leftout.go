@@ -99,7 +99,7 @@ func (pl *planner) planLeftOut() (map[string]*leftOut, error) {
 
 	out := map[string]*leftOut{}
 	for _, s := range pl.exp.Train.Splits {
-		condition, absent := HonestCondition(h, s)
+		condition, absent := HonestCondition(h, s, pl.exp.Train.Splits)
 		if absent != "" {
 			continue
 		}
@@ -115,7 +115,7 @@ func (pl *planner) planLeftOut() (map[string]*leftOut, error) {
 					"not known before the files are read; use base: gp", h.Base, condition)
 		}
 
-		l := newLeftOut(learner(h, s, condition).Grouping(values), values, s, condition)
+		l := newLeftOut(pl.learner(s, condition).Grouping(values), values, s, condition)
 		l.full = add(l.full)
 		for _, g := range l.groups {
 			add(g.subset)
@@ -140,7 +140,7 @@ func (pl *planner) planLeftOut() (map[string]*leftOut, error) {
 
 func newLeftOut(g honest.Grouping, values []float64, s config.Split, condition string) *leftOut {
 	l := &leftOut{grouping: g, values: values}
-	same := s.Test.Group() == condition
+	same := s.Test.Group() == condition || s.Final()
 	make1 := func(keep func(k int) bool) subset {
 		r := subset{of: l}
 		for k, v := range values {

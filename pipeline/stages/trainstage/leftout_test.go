@@ -83,7 +83,7 @@ func TestRowGroups(t *testing.T) {
 func TestBlocksAreThoseOfSplits(t *testing.T) {
 	values := []float64{1, 2, 3, 5, 8, 9}
 	z := []float64{9, 1, 1, 1, 1, 8, 2, 5, 3, 3}
-	g := learner(honest.Settings{Blocks: 3}, config.Split{Test: holdout.Nothing}, "x").Grouping(z)
+	g := honest.Learner{Settings: honest.Settings{Blocks: 3}, Condition: "x"}.Grouping(z)
 	if want := []int{2, 0, 0, 0, 0, 2, 0, 1, 1, 1}; !slices.Equal(g.Of, want) || !slices.Equal(g.Z, z) {
 		t.Errorf("groups %v, expected %v", g.Of, want)
 	}

@@ -25,6 +25,7 @@ import (
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/table"
 	"doubletake/train"
+	"doubletake/train/honest/scale"
 	"doubletake/train/score"
 	"doubletake/train/triplets"
 )
@@ -50,6 +51,8 @@ type planner struct {
 	trip dspstage.Result
 	all  reads     // settings of every training
 	cfg  []kv.Pair // of these
+
+	prior scale.Prior // of the scale of new groups, where it is a file
 }
 
 // Plan adds a task per split and seed, and the tasks of the methods compared. asked are splits
@@ -74,6 +77,10 @@ func Plan(exp plan.Experiment, ing ingeststage.Result, trip dspstage.Result, ask
 	}
 
 	pl.exp.Train.Splits = out.Splits
+	if pl.prior, err = readPrior(exp); err != nil {
+		return out, err
+	}
+
 	pl.all = readsOf(pl.exp)
 	pl.cfg = pl.all.settings()
 	if ing.Outcomes != nil {
@@ -101,14 +108,12 @@ func Plan(exp plan.Experiment, ing ingeststage.Result, trip dspstage.Result, ask
 			}
 		}
 
-		if s.Final() {
-			continue // no held-out values to compare methods on
-		}
+		if !s.Final() { // else there are no held-out values to compare methods on
+			pl.methods(s)
 
-		pl.methods(s)
-
-		for k := range exp.Train.Seeds {
-			pl.crossTask(pl.cfg, s, "pair", k)
+			for k := range exp.Train.Seeds {
+				pl.crossTask(pl.cfg, s, "pair", k)
+			}
 		}
 
 		pl.honestTask(s, left[s.Name])

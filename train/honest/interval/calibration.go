@@ -6,41 +6,42 @@ package interval
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 	"strings"
 
-	"gonum.org/v1/gonum/stat/distuv"
+	"doubletake/train/honest/scale"
 )
-
-// MinGroups is the smallest number of left-out training groups from which an
-// interval is given.
-const MinGroups = 3
 
 // Format and Version identify the JSON form of a Calibration.
 const (
 	Format  = "doubletake-honest"
-	Version = 1
+	Version = 2
 )
 
 // GroupResult is what one left-out training group showed. Squares are in
 // standardised units (divided by the variance of the training outcomes) and
-// averaged over outcomes.
+// averaged over outcomes. The intervals of the others share with its own the noise's factor
+// and what relates claims to distances.
 type GroupResult struct {
-	Name     string    `json:"group"`
-	Rows     int       `json:"rows"`
-	Runs     int       `json:"runs"`
-	Distance float64   `json:"distance"` // mean d to the other groups
-	Outside  float64   `json:"outside"`  // share of rows beyond the other groups
-	E        float64   `json:"e"`        // mean squared error, measured by the pairs
-	ESE      *float64  `json:"e_se"`     // its standard error, clustered by run; absent with one run
-	Claim    float64   `json:"claim"`    // mean v̂ of the base
-	Fitted   float64   `json:"fitted"`   // mean of the fitted covariance there; 0 without a fit
-	Share    float64   `json:"share"`    // of Σ e/d over the groups, negative e counting as 0
-	Noise    float64   `json:"noise"`    // mean σ² that the base states
-	Pairs    float64   `json:"pairs"`    // mean ½(y1−y2)²
-	EBy      []float64 `json:"e_by"`     // e per outcome
+	Name       string    `json:"group"`
+	Rows       int       `json:"rows"`
+	Runs       int       `json:"runs"`
+	Conditions int       `json:"conditions"`
+	Distance   float64   `json:"distance"`   // mean d to the other groups
+	Outside    float64   `json:"outside"`    // share of rows beyond the other groups
+	E          float64   `json:"e"`          // mean squared error, measured by the pairs
+	ESE        *float64  `json:"e_se"`       // its standard error, clustered by run; absent with one run
+	Claim      float64   `json:"claim"`      // mean v̂ of the base
+	Noise      float64   `json:"noise"`      // mean σ² that the base states
+	Pairs      float64   `json:"pairs"`      // mean ½(y1−y2)²
+	EBy        []float64 `json:"e_by"`       // e per outcome
+	Inside     float64   `json:"inside"`     // share of its values within the intervals that the other groups make
+	Half       float64   `json:"half_width"` // mean half width of these, in deviations of the training outcomes
+	Variance   float64   `json:"variance"`   // mean epistemic variance that the other groups make
 }
 
 // Error is the standard error of E, NaN with one run.
@@ -73,75 +74,84 @@ type Calibration struct {
 	Format     string        `json:"format"`
 	Version    int           `json:"version"`
 	Base       string        `json:"base"`
-	Level      float64       `json:"level"`
-	K          int           `json:"k"` // left-out groups: the degrees of freedom
-	Covariance Covariance    `json:"covariance"`
+	Asked      float64       `json:"asked"` // level that was asked for
+	Level      float64       `json:"level"` // of the law whose central part the interval is
+	K          int           `json:"k"`     // left-out groups
+	Scale      *scale.Scale  `json:"scale"`
 	Condition  string        `json:"condition"` // of the groups
 	Kind       Kind          `json:"kind"`
 	Axis       *Axis         `json:"axis"` // absent for labels
 	Groups     []GroupResult `json:"groups"`
-	Scatter    float64       `json:"scatter"`       // exp of the deviation of ln(e/fitted) between groups, e at least 1e-4
-	Largest    int           `json:"largest_group"` // index of the group with the largest share
-	Vanishes   bool          `json:"vanishes"`      // the fitted covariance is below 1e-4 of the outcomes' variance
-	NoiseRatio float64       `json:"noise_ratio"`   // stated noise over the noise of the pairs; 0 where those have none
+	NoiseRatio float64       `json:"noise_ratio"` // stated noise over the noise of the pairs; 0 where those have none
 	Conformal  Conformal     `json:"conformal"`
 	Inputs     []InputRange  `json:"inputs"`
-	Mean       []float64     `json:"mean"` // of the training outcomes; their deviation is Covariance.Scale
+	Mean       []float64     `json:"mean"`      // of the training outcomes
+	Deviation  []float64     `json:"deviation"` // of the training outcomes
+}
+
+// Levels are those at which a Record states the coverage.
+var Levels = [4]float64{0.68, 0.90, 0.95, 0.98}
+
+// FewGroupsLevel is the least level of intervals that are learned from two groups: there,
+// the law at this level covered 96 % of the values of 105 held-out groups. It is also that of
+// intervals for nearly all groups: 139 of 144 held-out groups had 90 % of their values inside.
+const FewGroupsLevel = 0.98
+
+// Learned says what the intervals rest on, in words.
+func (c *Calibration) Learned() string {
+	switch {
+	case c.K == 0:
+		return "learned elsewhere, not checked here: no group could be left out"
+	case c.K < scale.MinGroups:
+		return fmt.Sprintf("learned elsewhere, not checked here: one group of %s alone could be left out", c.Condition)
+	case c.K == 2:
+		return fmt.Sprintf("learned elsewhere, checked on two groups of %s, and therefore taken at the level of %.3g %%",
+			c.Condition, 100*c.Level)
+	}
+
+	return fmt.Sprintf("checked on %d groups of %s left out", c.K, c.Condition)
+}
+
+// LeftOutInside counts the left-out groups of which at least 90 % of the values were within
+// the intervals that the other groups make.
+func (c *Calibration) LeftOutInside() (n int) {
+	for _, g := range c.Groups {
+		if g.Inside >= 0.9 {
+			n++
+		}
+	}
+
+	return n
 }
 
 // Notes are the warnings that belong to the calibration, in words.
 func (c *Calibration) Notes() []string {
 	var notes []string
 	add := func(format string, a ...any) { notes = append(notes, fmt.Sprintf(format, a...)) }
-	if c.K <= 4 {
-		add("learnt from %d groups", c.K)
+	if c.K != 2 && c.Level > c.Asked {
+		add("the level is %.3g %%, so that nearly all groups have 90 %% of their values inside", 100*c.Level)
 	}
 
-	if c.Vanishes {
-		g := c.Groups[c.worst()]
-		add("the left-out groups show no error beyond the noise: nothing is added to the model's own variance; "+
-			"the largest left-out error over it is %.3g (%s)", g.E/max(g.Claim, MinClaim), g.Name)
+	single := c.K > 0
+	for _, g := range c.Groups {
+		single = single && g.Conditions == 1
 	}
 
-	if l := c.Groups[c.Largest]; l.Share >= 0.5 {
-		add("one left-out group (%s) supplies %.0f %% of the errors per distance", l.Name, 100*l.Share)
+	if single {
+		add("every left-out group is a single condition: on such groups, intervals of 95 %% covered 92 %%")
 	}
 
-	if c.Scatter >= 2 {
-		add("left-out errors differ from the fitted covariance by a factor of %.2g: "+
-			"the variance of a single new group may be wrong by as much", c.Scatter)
+	if s := c.Scale.Noise.Scale; s > 1.3 {
+		add("pairs scatter by %.2g times the noise that the model states: the intervals count with that", s)
 	}
 
 	if c.NoiseRatio > 3 {
-		add("the model states %.3g times the noise of the pairs: misfit counts as noise", c.NoiseRatio)
+		add("the model states %.3g times the noise of the pairs: the intervals count with the noise of the pairs",
+			c.NoiseRatio)
 	}
 
 	return notes
 }
-
-// worst is the group with the largest e/v̂.
-func (c *Calibration) worst() int {
-	w := 0
-	for i, g := range c.Groups {
-		if g.E*max(c.Groups[w].Claim, MinClaim) > c.Groups[w].E*max(g.Claim, MinClaim) {
-			w = i
-		}
-	}
-
-	return w
-}
-
-// Quantile returns the factor t_K that multiplies √(variance) for the interval's
-// half width.
-func (c *Calibration) Quantile() float64 { return StudentQuantile(c.Level, c.K) }
-
-// StudentQuantile returns the factor of the deviation whose interval has the probability
-// level under Student's t with k degrees of freedom.
-func StudentQuantile(level float64, k int) float64 {
-	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(k)}.Quantile((1 + level) / 2)
-}
-
-func normalQuantile(level float64) float64 { return distuv.UnitNormal.Quantile((1 + level) / 2) }
 
 // Prediction holds the intervals at N conditions, row-major N×Out, in the
 // outcomes' units (variances in unit²).
@@ -149,10 +159,10 @@ type Prediction struct {
 	N, Out    int
 	Mu        []float64
 	Claim     []float64 // v̂, the base's own
-	Added     []float64 // C
-	Epistemic []float64 // v̂ + C
-	Total     []float64 // v̂ + C + σ²: of one new measurement
-	Half      []float64 // half width of the interval of one new measurement: t_K·√Total
+	Epistemic []float64 // variance of the mean
+	Total     []float64 // of one new measurement: the square of the standard uncertainty
+	Half      []float64 // half width of the interval of one new measurement
+	Half68    []float64 // that of the level 0.68
 	Where     []Where   // N
 }
 
@@ -182,34 +192,72 @@ func (c *Calibration) Predict(x, z, mu, claim, noise []float64) *Prediction {
 	}
 
 	p := &Prediction{N: n, Out: out, Mu: mu, Claim: claim}
-	for _, v := range []*[]float64{&p.Added, &p.Epistemic, &p.Total, &p.Half} {
+	for i := range n {
+		p.Where = append(p.Where, c.where(x[i*in:(i+1)*in], z, i))
+	}
+
+	for _, v := range []*[]float64{&p.Epistemic, &p.Total, &p.Half, &p.Half68} {
 		*v = make([]float64, n*out)
 	}
 
-	t := c.Quantile()
-	for i := range n {
-		w := c.where(x[i*in:(i+1)*in], z, i)
-		p.Where = append(p.Where, w)
-		row := p.Added[i*out : (i+1)*out]
-		c.Covariance.At(row, claim[i*out:(i+1)*out], w.Distance, w.Outside)
-
-		for j, v := range row {
-			k := i*out + j
-			p.Epistemic[k] = claim[k] + v
-			p.Total[k] = p.Epistemic[k] + noise[k]
-			p.Half[k] = t * math.Sqrt(p.Total[k])
+	for cells, m := range c.laws(p, noise) {
+		s := m.deviation
+		half, half68 := m.Half(c.Level)*s, m.Half(0.68)*s
+		for _, k := range cells {
+			p.Epistemic[k], p.Total[k] = m.Epistemic()*s*s, m.Uncertainty()*m.Uncertainty()*s*s
+			p.Half[k], p.Half68[k] = half, half68
 		}
 	}
 
 	return p
 }
 
+// law is the law of one value about its mean, in units of the deviation.
+type law struct {
+	*scale.Mixture
+	deviation float64
+}
+
+// laws goes through the distinct laws of the predictions, with the places that have them;
+// each is valid until the next.
+func (c *Calibration) laws(p *Prediction, noise []float64) iter.Seq2[[]int, law] {
+	type known struct{ claim, distance, noise, deviation float64 }
+	index := map[known]int{}
+
+	var list []known
+	var cells [][]int
+	for k, claim := range p.Claim {
+		at := known{claim, p.Where[k/p.Out].Distance, noise[k], c.Deviation[k%p.Out]}
+		i, seen := index[at]
+		if !seen {
+			i = len(list)
+			index[at] = i
+			list, cells = append(list, at), append(cells, nil)
+		}
+
+		cells[i] = append(cells[i], k)
+	}
+
+	return func(yield func([]int, law) bool) {
+		predictor := c.Scale.Predictor()
+
+		var m scale.Mixture
+		for i, at := range list {
+			s2 := at.deviation * at.deviation
+			predictor.At(&m, at.claim/s2, at.distance, at.noise/s2)
+			if !yield(cells[i], law{&m, at.deviation}) {
+				return
+			}
+		}
+	}
+}
+
 // ClaimOnly is a prediction of a model without a calibration.
 func ClaimOnly(out int, mu, claim, noise []float64) *Prediction {
 	p := &Prediction{N: len(mu) / out, Out: out, Mu: mu, Claim: claim}
 	for k := range mu {
-		p.Added, p.Epistemic = append(p.Added, math.NaN()), append(p.Epistemic, math.NaN())
-		p.Total, p.Half = append(p.Total, claim[k]+noise[k]), append(p.Half, math.NaN())
+		p.Epistemic, p.Total = append(p.Epistemic, math.NaN()), append(p.Total, claim[k]+noise[k])
+		p.Half, p.Half68 = append(p.Half, math.NaN()), append(p.Half68, math.NaN())
 	}
 
 	return p
@@ -264,27 +312,30 @@ func (c *Calibration) UnmarshalJSON(data []byte) error {
 			Format, Version, p.Format, p.Version)
 	}
 
-	err := p.Covariance.Variant.Check()
+	if p.Scale == nil {
+		return errors.New("decode calibration: expected a scale")
+	}
+
+	err := p.Scale.Check()
 
 	out := len(p.Mean)
 	switch {
 	case err != nil:
 		return fmt.Errorf("decode calibration: %w", err)
-	case p.K < MinGroups || len(p.Groups) != p.K || p.Largest < 0 || p.Largest >= p.K:
-		return fmt.Errorf("decode calibration: expected at least %d groups, each with a row, "+
-			"found k %d, %d rows, largest %d", MinGroups, p.K, len(p.Groups), p.Largest)
+	case p.K < 0 || len(p.Groups) != p.K:
+		return fmt.Errorf("decode calibration: expected a row for each of %d groups, found %d", p.K, len(p.Groups))
 	case !(p.Level > 0 && p.Level < 1):
 		return fmt.Errorf("decode calibration: expected a level between 0 and 1, found %g", p.Level)
-	case out < 1 || len(p.Covariance.LnBeta) != out || len(p.Covariance.Scale) != out || len(p.Conformal.Half) != out:
+	case out < 1 || len(p.Deviation) != out || len(p.Conformal.Half) != out:
 		return fmt.Errorf("decode calibration: expected numbers for each of %d outcomes", out)
 	case (p.Kind == Labels) != (p.Axis == nil),
 		p.Axis != nil && (len(p.Axis.Values) == 0 || !(p.Axis.Range > 0) || !slices.IsSorted(p.Axis.Values)):
 		return fmt.Errorf("decode calibration: expected the measured values of %s in ascending order", p.Condition)
 	}
 
-	for j, s := range p.Covariance.Scale {
+	for j, s := range p.Deviation {
 		if !(s > 0) {
-			return fmt.Errorf("decode calibration: outcome column %d: expected a positive scale, found %g", j, s)
+			return fmt.Errorf("decode calibration: outcome column %d: expected a positive deviation, found %g", j, s)
 		}
 	}
 

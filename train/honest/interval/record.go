@@ -4,7 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"strconv"
+	"strings"
 
+	"doubletake/train/honest/scale"
 	"doubletake/train/score"
 )
 
@@ -16,38 +19,81 @@ type Interval struct {
 	Score    float64 `json:"score"`    // mean interval score, see Winkler; lower is better
 }
 
-// Claims judges an epistemic variance and the intervals made with it.
-type Claims struct {
-	Ratio   float64  `json:"ratio"`    // S = Σe/Σv̂ over rows and outcomes; 1 is calibrated, above is overconfident
-	RatioSE float64  `json:"ratio_se"` // clustered by run; NaN with one run
-	Normal  Interval `json:"normal"`   // μ ± z·√(v̂+σ²)
-	Student Interval `json:"student"`  // μ ± t_K·√(v̂+σ²)
-}
-
 // Record compares the predictions for a test set with its pairs, of which the
 // calibration has seen nothing. Squares, widths and scores are in standardised
 // units. A number that is undefined is NaN.
 type Record struct {
-	R2              float64  // of the mean, averaged over outcomes
-	E, ESE          float64  // mean e, with its error clustered by run
-	Before, After   Claims   // the base's own variance; with C added
-	ModelFree       Interval // training mean ± z·training deviation, without a model
-	Conformal       Interval // ± the largest left-out residual; its Score has no meaning and is NaN
-	WidthOverSpread float64  // width of the Student interval over ModelFree's; from 1 on the model knows nothing here
-	Distance        float64  // mean d to the measured groups
-	Added           float64  // mean variance that the calibration learned for there
+	R2          float64 // of the mean, averaged over outcomes
+	E, ESE      float64 // mean e, with its error clustered by run
+	RatioBefore float64 // S = Σe/Σv̂ by the base's own claim; 1 is calibrated, above is overconfident
+	RatioAfter  float64 // Σe over the sum of the calibrated epistemic variances
+	RatioSE     float64 // of RatioAfter, clustered by run; NaN with one run
 
-	Outcomes []score.UnitTrust // the intervals as claims, for the outcomes of each unit
-	Mu, Half []float64         // N×Out, own units: mean and half width of the interval
+	Before, After   Interval   // μ ± z·√(v̂+σ²); the calibrated intervals
+	At              [4]float64 // coverage by the calibrated intervals of Levels
+	CRPS            float64    // mean continuous ranked probability score; lower is better
+	ModelFree       Interval   // training mean ± z·training deviation, without a model
+	Conformal       Interval   // ± the largest left-out residual; its Score has no meaning and is NaN
+	WidthOverSpread float64    // width of the calibrated interval over ModelFree's; from 1 on the model knows nothing here
+	Distance        float64    // mean d to the measured groups
+	Epistemic       float64    // mean calibrated epistemic variance
+
+	Outcomes         []score.UnitTrust // the intervals as claims, for the outcomes of each unit
+	Mu, Half, Half68 []float64         // N×Out, own units: mean and half widths of the intervals
+	Forecast         []Forecast        // without and with some runs of the new group; nil: none was made
+}
+
+// Forecast is what the intervals would be if some runs of the new group had been measured.
+type Forecast struct {
+	Runs int       `json:"runs"`
+	Half []float64 `json:"half_width"` // mean half width at the conditions of other runs, by unit as Record.Outcomes
+}
+
+// ForecastWords says what runs of the new group would buy, "" where no forecast was made.
+// amount writes a difference in a unit.
+func (r *Record) ForecastWords(amount func(unit string, v float64) string) string {
+	if r == nil || len(r.Forecast) < 2 {
+		return ""
+	}
+
+	var units []string
+	for u, t := range r.Outcomes {
+		half := func(f Forecast) string { return "± " + amount(t.Unit, f.Half[u]) }
+		text := ""
+		for i, f := range r.Forecast[1:] {
+			runs, known := map[int]string{1: "one", 3: "three"}[f.Runs]
+			switch {
+			case !known:
+				runs = strconv.Itoa(f.Runs)
+			case f.Runs == 1:
+				runs += " run of the new group would make the interval"
+			}
+
+			if text += runs + " " + half(f); i == 0 {
+				text += " instead of " + half(r.Forecast[0])
+			}
+
+			if i < len(r.Forecast)-2 {
+				text += ", "
+			}
+		}
+
+		if len(r.Outcomes) > 1 {
+			text = strings.Join(t.Outcomes, ", ") + ": " + text
+		}
+
+		units = append(units, text)
+	}
+
+	return strings.Join(units, "; ") + " (forecast)"
 }
 
 // Result is what the left-out groups of one split taught, and how the intervals did
 // that were learned from them.
 type Result struct {
-	Absent      string        `json:"absent,omitempty"` // why there is no calibration; "" where there is one
-	Calibration *Calibration  `json:"calibration,omitempty"`
-	Record      *Record       `json:"record,omitempty"`   // on the test part
-	LeftOut     []GroupResult `json:"left_out,omitempty"` // the left-out groups where they are too few for an interval
+	Absent      string       `json:"absent,omitempty"` // why there is no calibration; "" where there is one
+	Calibration *Calibration `json:"calibration,omitempty"`
+	Record      *Record      `json:"record,omitempty"` // on the test part
 }
 
 // storedRecord is the JSON form of a Record: what predictions are printed with.
@@ -57,9 +103,14 @@ type storedRecord struct {
 	RatioAfter      *float64        `json:"ratio_after"`
 	RatioSE         *float64        `json:"ratio_se"`
 	CoverageBefore  *float64        `json:"coverage_95_before"`
-	CoverageAfter   *float64        `json:"coverage_95_after"`
+	Coverage68      *float64        `json:"coverage_68"`
+	Coverage90      *float64        `json:"coverage_90"`
+	Coverage95      *float64        `json:"coverage_95"`
+	Coverage98      *float64        `json:"coverage_98"`
+	Coverage        *float64        `json:"coverage"`
 	WidthOverSpread *float64        `json:"width_over_spread"`
 	Outcomes        []storedOutcome `json:"outcomes"`
+	Forecast        []Forecast      `json:"forecast,omitempty"`
 }
 
 type storedOutcome struct {
@@ -71,9 +122,10 @@ type storedOutcome struct {
 // MarshalJSON writes the ratios, the coverage and the errors. An undefined number is null.
 func (r Record) MarshalJSON() ([]byte, error) {
 	s := storedRecord{
-		R2: defined(r.R2), RatioBefore: defined(r.Before.Ratio), RatioAfter: defined(r.After.Ratio),
-		RatioSE: defined(r.After.RatioSE), CoverageBefore: defined(r.Before.Normal.Coverage),
-		CoverageAfter: defined(r.After.Student.Coverage), WidthOverSpread: defined(r.WidthOverSpread),
+		R2: defined(r.R2), RatioBefore: defined(r.RatioBefore), RatioAfter: defined(r.RatioAfter),
+		RatioSE: defined(r.RatioSE), CoverageBefore: defined(r.Before.Coverage), Coverage: defined(r.After.Coverage),
+		Coverage68: defined(r.At[0]), Coverage90: defined(r.At[1]), Coverage95: defined(r.At[2]),
+		Coverage98: defined(r.At[3]), WidthOverSpread: defined(r.WidthOverSpread), Forecast: r.Forecast,
 	}
 
 	for _, t := range r.Outcomes {
@@ -90,10 +142,20 @@ func (r *Record) UnmarshalJSON(data []byte) error {
 		return fmt.Errorf("decode record of a calibration: %w", err)
 	}
 
-	*r = Record{R2: number(s.R2), WidthOverSpread: number(s.WidthOverSpread)}
-	r.Before.Ratio, r.Before.Normal.Coverage = number(s.RatioBefore), number(s.CoverageBefore)
-	r.After.Ratio, r.After.RatioSE = number(s.RatioAfter), number(s.RatioSE)
-	r.After.Student.Coverage = number(s.CoverageAfter)
+	*r = Record{
+		R2: number(s.R2), RatioBefore: number(s.RatioBefore), RatioAfter: number(s.RatioAfter),
+		RatioSE: number(s.RatioSE), WidthOverSpread: number(s.WidthOverSpread),
+		At:       [4]float64{number(s.Coverage68), number(s.Coverage90), number(s.Coverage95), number(s.Coverage98)},
+		Forecast: s.Forecast,
+	}
+	r.Before.Coverage, r.After.Coverage = number(s.CoverageBefore), number(s.Coverage)
+
+	for _, f := range s.Forecast {
+		if len(f.Half) != len(s.Outcomes) {
+			return fmt.Errorf("decode record of a calibration: forecast of %d runs: expected %d half widths, found %d",
+				f.Runs, len(s.Outcomes), len(f.Half))
+		}
+	}
 
 	for _, o := range s.Outcomes {
 		t := score.UnitTrust{Unit: o.Unit, Outcomes: o.Outcomes}
@@ -118,88 +180,83 @@ func number(v *float64) float64 {
 	return *v
 }
 
-// Judge compares a prediction with the pairs y1, y2 (N×Out) measured there. run
-// holds the run of each row. It panics when a slice has another length.
-func (c *Calibration) Judge(p *Prediction, y1, y2 []float64, run []int) Record {
+// Judge compares a prediction, made with the given noise, with the pairs y1, y2 (N×Out)
+// measured there. run holds the run of each row. It panics when a slice has another length.
+func (c *Calibration) Judge(p *Prediction, noise, y1, y2 []float64, run []int) Record {
 	out, n := p.Out, p.N
-	if len(y1) != n*out || len(y2) != n*out || len(run) != n {
-		panic(fmt.Sprintf("honest: judge %d rows of %d outcomes by slices of %d, %d and %d",
-			n, out, len(y1), len(y2), len(run)))
+	if len(noise) != n*out || len(y1) != n*out || len(y2) != n*out || len(run) != n {
+		panic(fmt.Sprintf("honest: judge %d rows of %d outcomes by slices of %d, %d, %d and %d",
+			n, out, len(noise), len(y1), len(y2), len(run)))
 	}
 
-	var r Record
-	scale := c.Covariance.Scale
-	e := make([]float64, n)
-	full := make([]float64, n*out)
+	r := Record{Mu: p.Mu, Half: p.Half, Half68: p.Half68}
+	values := float64(n * out)
+	e, full, cluster := make([]float64, n), make([]float64, n*out), make([]int, n*out)
+	claim, epistemic, normal := make([]float64, n*out), make([]float64, n*out), make([]float64, n*out)
+	mean, free, widest := make([]float64, n*out), make([]float64, n*out), make([]float64, n*out)
+	z, within := scale.NormalQuantile(c.Level), [4]float64{}
 
-	cluster := make([]int, n*out)
 	for k, mu := range p.Mu {
-		s2 := scale[k%out] * scale[k%out]
+		j := k % out
+		s := c.Deviation[j]
+		s2 := s * s
 		full[k] = (y1[k] - mu) * (y2[k] - mu) / s2
 		e[k/out] += full[k] / float64(out)
 		cluster[k] = run[k/out]
+		claim[k], epistemic[k] = p.Claim[k]/s2, p.Epistemic[k]/s2
+		normal[k] = z * math.Sqrt(p.Claim[k]+noise[k])
+		mean[k], free[k], widest[k] = c.Mean[j], z*s, c.Conformal.Half[j]
+		r.Epistemic += epistemic[k] / values
+	}
+
+	for cells, m := range c.laws(p, noise) {
+		dispersion := m.Dispersion()
+
+		var half [4]float64
+		for l, level := range Levels {
+			half[l] = m.Half(level)
+		}
+
+		for _, k := range cells {
+			for _, y := range [2]float64{y1[k], y2[k]} {
+				miss := math.Abs(y-p.Mu[k]) / m.deviation
+				r.CRPS += m.CRPS(miss, dispersion) / (2 * values)
+				for l, h := range half {
+					if miss <= h {
+						within[l]++
+					}
+				}
+			}
+		}
+	}
+
+	for l, w := range within {
+		r.At[l] = w / (2 * values)
 	}
 
 	r.E, r.ESE = score.ClusteredMean(e, run)
+	r.RatioBefore, _ = score.ClusteredRatio(full, claim, cluster)
+	r.RatioAfter, r.RatioSE = score.ClusteredRatio(full, epistemic, cluster)
 	for j := range out {
 		r.R2 += score.R2(column(y1, out, j), column(y2, out, j), column(p.Mu, out, j)) / float64(out)
 	}
 
-	z, t := normalQuantile(c.Level), c.Quantile()
-	claims := func(v []float64) (q Claims) {
-		std, normal, student := make([]float64, n*out), make([]float64, n*out), make([]float64, n*out)
-		for k, w := range v {
-			s2 := scale[k%out] * scale[k%out]
-			std[k] = w / s2
-			sd := math.Sqrt(p.Total[k] - p.Epistemic[k] + w)
-			normal[k], student[k] = z*sd, t*sd
-		}
-
-		q.Ratio, q.RatioSE = score.ClusteredRatio(full, std, cluster)
-		q.Normal, q.Student = c.interval(p.Mu, normal, y1, y2), c.interval(p.Mu, student, y1, y2)
-
-		return q
-	}
-
-	r.Before, r.After = claims(p.Claim), claims(p.Epistemic)
-
-	mean, free, half := make([]float64, n*out), make([]float64, n*out), make([]float64, n*out)
-	for k := range mean {
-		mean[k], free[k], half[k] = c.Mean[k%out], z*scale[k%out], c.Conformal.Half[k%out]
-	}
-
-	r.ModelFree, r.Conformal = c.interval(mean, free, y1, y2), c.interval(p.Mu, half, y1, y2)
+	r.Before, r.After = c.interval(p.Mu, normal, y1, y2), c.interval(p.Mu, p.Half, y1, y2)
+	r.ModelFree, r.Conformal = c.interval(mean, free, y1, y2), c.interval(p.Mu, widest, y1, y2)
 	r.Conformal.Score = math.NaN()
-	r.WidthOverSpread = r.After.Student.Width / r.ModelFree.Width
-	r.Mu, r.Half = p.Mu, p.Half
-	c.learned(&r, p)
+	r.WidthOverSpread = r.After.Width / r.ModelFree.Width
+	for _, w := range p.Where {
+		r.Distance += w.Distance / float64(n)
+	}
 
 	return r
-}
-
-// learned sets the mean distance and the mean variance that was learned: for a
-// covariance on top of the base's claim their sum, as in the left-out groups.
-func (c *Calibration) learned(r *Record, p *Prediction) {
-	for _, w := range p.Where {
-		r.Distance += w.Distance / float64(p.N)
-	}
-
-	learned := p.Added
-	if c.Covariance.Variant.OnTop() {
-		learned = p.Epistemic
-	}
-
-	for k, v := range learned {
-		scale := c.Covariance.Scale[k%p.Out]
-		r.Added += v / (scale * scale) / float64(len(learned))
-	}
 }
 
 // interval judges mu ± half.
 func (c *Calibration) interval(mu, half, y1, y2 []float64) (r Interval) {
 	n, within := 2*float64(len(mu)), 0
 	for k, m := range mu {
-		s := c.Covariance.Scale[k%len(c.Mean)]
+		s := c.Deviation[k%len(c.Mean)]
 		for _, y := range [2]float64{y1[k], y2[k]} {
 			w, in := Winkler(y, m, half[k], c.Level)
 			r.Score += w / s / n

@@ -56,8 +56,9 @@ type Mixture struct {
 
 // At returns the law at a condition where the model claims v̂ and states the noise σ²,
 // with the distance d to the measured groups; 1 for labels. Variances are in units of
-// the training outcomes' variance. m is used again.
+// the training outcomes' variance; a negative noise is none. m is used again.
 func (p *Predictor) At(m *Mixture, claim, distance, noise float64) {
+	noise = max(noise, 0)
 	*m = Mixture{variance: m.variance[:0], weight: m.weight[:0], merged: m.merged}
 	for i, kappa := range p.kappa {
 		m.noise += p.weight[i] * kappa * noise
@@ -79,6 +80,26 @@ func (p *Predictor) At(m *Mixture, claim, distance, noise float64) {
 	}
 }
 
+// Components returns the laws that a prediction consists of, for programs that make it
+// themselves: its variance is Σ_k λ_k·q + κ_k·σ².
+func (p *Predictor) Components() (list []Component) {
+	for _, c := range p.shapes {
+		for k, lambda := range c.lambda {
+			for i, kappa := range p.kappa {
+				list = append(list, Component{c.shape, lambda, kappa, c.weight[k] * p.weight[i]})
+			}
+		}
+	}
+
+	return list
+}
+
+// Component is one normal law of a mixture.
+type Component struct {
+	Shape                 Shape
+	Lambda, Kappa, Weight float64
+}
+
 // merged are laws of nearly equal variances.
 type merged struct{ weight, sum float64 }
 
@@ -88,8 +109,13 @@ const mergedBits = 5
 // merge replaces laws whose variances agree to 3 % by one with their mean variance.
 func (m *Mixture) merge() {
 	bin := func(v float64) int { return int(math.Float64bits(v) >> (52 - mergedBits)) }
-	first := bin(slices.Min(m.variance))
-	n := bin(slices.Max(m.variance)) - first + 1
+	smallest, largest := slices.Min(m.variance), slices.Max(m.variance)
+	if math.IsNaN(smallest) || math.IsInf(largest, 0) {
+		return // of predictions that are not finite
+	}
+
+	first := bin(smallest)
+	n := bin(largest) - first + 1
 	m.merged = slices.Grow(m.merged[:0], n)[:n]
 	clear(m.merged)
 
@@ -124,7 +150,7 @@ func (m *Mixture) Half(level float64) float64 {
 		smallest, largest, mass = min(smallest, v), max(largest, v), mass+m.weight[k]
 	}
 
-	z := distuv.UnitNormal.Quantile((1 + level) / 2)
+	z := NormalQuantile(level)
 	low, high := z*math.Sqrt(smallest), z*math.Sqrt(largest)
 	outside := (1 - level) / 2 * mass
 
@@ -151,6 +177,44 @@ func (m *Mixture) Half(level float64) float64 {
 
 	return h
 }
+
+// CRPS is the continuous ranked probability score of the law at a deviation r of the value
+// from the mean (Grimit et al. 2006, eq. 5). dispersion is that of the law.
+func (m *Mixture) CRPS(r, dispersion float64) float64 {
+	sum := 0.0
+	for k, v := range m.variance {
+		sum += m.weight[k] * absolute(r, v)
+	}
+
+	return sum - dispersion
+}
+
+// Dispersion is half of the mean difference of two values of the law.
+func (m *Mixture) Dispersion() float64 {
+	m.merge()
+
+	sum := 0.0
+	for i, a := range m.variance {
+		for k, b := range m.variance[:i] {
+			sum += m.weight[i] * m.weight[k] * math.Sqrt(a+b)
+		}
+
+		sum += m.weight[i] * m.weight[i] * math.Sqrt(2*a) / 2
+	}
+
+	return sum * math.Sqrt(2/math.Pi)
+}
+
+// absolute is the mean of |X − r| of a normal X about 0.
+func absolute(r, variance float64) float64 {
+	sd := math.Sqrt(variance)
+	z := r / sd
+
+	return r*math.Erf(z/math.Sqrt2) + 2*sd*math.Exp(-z*z/2)/math.Sqrt(2*math.Pi)
+}
+
+// NormalQuantile is the half width of the central interval of the standard normal law.
+func NormalQuantile(level float64) float64 { return distuv.UnitNormal.Quantile((1 + level) / 2) }
 
 // tail is the mass above h, and its derivative with opposite sign.
 func (m *Mixture) tail(h float64) (mass, density float64) {

@@ -20,6 +20,13 @@ type Prior struct {
 	Tau    float64 `json:"tau"`
 	TauStd float64 `json:"tau_std"`
 	Origin string  `json:"origin"` // the campaigns that it was learned from
+
+	// ClaimFloor, unless 0, is for models whose claims are too small by orders of magnitude, and
+	// not everywhere by the same: a claim is raised to this share of the mean claim on the
+	// left-out groups, and all are multiplied so that their mean error there is at most
+	// ClaimRatio times their mean claim; by ClaimRatio where nothing is learned.
+	ClaimFloor float64 `json:"claim_floor,omitempty"`
+	ClaimRatio float64 `json:"claim_ratio,omitempty"`
 }
 
 // PriorFormat and PriorVersion identify a file of priors.
@@ -30,6 +37,12 @@ const (
 
 //go:embed priors.json
 var builtin []byte
+
+// IsNamed reports whether a prior of this package has the name.
+func IsNamed(name string) bool {
+	_, err := Named(name)
+	return err == nil
+}
 
 // Named returns one of the priors of this package: "wide", the default, or "library".
 func Named(name string) (Prior, error) {
@@ -80,9 +93,23 @@ func ReadPriors(data []byte) ([]Prior, error) {
 func (p Prior) Check() error {
 	positive := []float64{p.MStd, p.Tau, p.TauStd}
 	if slices.ContainsFunc(positive, func(v float64) bool { return !(v > 0) || math.IsInf(v, 0) }) ||
-		math.IsNaN(p.M) || math.IsInf(p.M, 0) || p.Name == "" || p.Origin == "" {
+		math.IsNaN(p.M) || math.IsInf(p.M, 0) || p.Name == "" || p.Origin == "" ||
+		!(p.ClaimFloor >= 0) || p.ClaimFloor > 0 && !(p.ClaimRatio > 0) {
 		return fmt.Errorf("decode prior of the scale %q: expected a name, an origin and positive deviations, found %+v",
 			p.Name, p)
+	}
+
+	if first, last := gridM[0], gridM[len(gridM)-1]; p.M < first || p.M > last {
+		return fmt.Errorf("decode prior of the scale %q: expected m from %g to %g, found %g", p.Name, first, last, p.M)
+	}
+
+	if first, last := gridTau[0], gridTau[len(gridTau)-1]; p.Tau < first || p.Tau > last {
+		return fmt.Errorf("decode prior of the scale %q: expected tau from %g to %g, found %g", p.Name, first, last, p.Tau)
+	}
+
+	if p.MStd < gridM[1]-gridM[0] {
+		return fmt.Errorf("decode prior of the scale %q: expected an m_std of at least %g, found %g", p.Name,
+			gridM[1]-gridM[0], p.MStd)
 	}
 
 	return nil
@@ -90,7 +117,7 @@ func (p Prior) Check() error {
 
 // Digest identifies the numbers of the prior, for the keys of results.
 func (p Prior) Digest() string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%x %x %x %x", p.M, p.MStd, p.Tau, p.TauStd))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%x %x %x %x %x %x", p.M, p.MStd, p.Tau, p.TauStd, p.ClaimFloor, p.ClaimRatio))
 	return hex.EncodeToString(sum[:8])
 }
 

@@ -72,62 +72,132 @@ func (g Group) check(outcomes int) {
 
 // Scale is what the left-out groups taught of a new group.
 type Scale struct {
-	Prior    Prior             `json:"prior"`
-	K        int               `json:"k"`     // left-out groups; below MinGroups the prior alone
-	Ratio    float64           `json:"ratio"` // f
-	Noise    Noise             `json:"noise"`
-	Evidence [shapes][]float64 `json:"evidence"` // share of each ω, per shape; all sum to 1
-	Weights  [shapes][]float64 `json:"weights"`  // of each λ of the grid, per shape; all sum to 1
+	Prior       Prior             `json:"prior"`
+	K           int               `json:"k"`            // left-out groups; below MinGroups the prior alone
+	Ratio       float64           `json:"ratio"`        // f
+	Factor      float64           `json:"claim_factor"` // of claims, see Prior.ClaimFloor
+	Floor       float64           `json:"claim_floor"`  // of claims
+	M           float64           `json:"m"`            // posterior mean
+	Tau         float64           `json:"tau"`          // exp of the posterior mean of ln τ
+	LogEvidence float64           `json:"log_evidence"` // ln of the mean evidence of shapes and ω
+	Noise       Noise             `json:"noise"`
+	Evidence    [shapes][]float64 `json:"evidence"` // share of each ω, per shape; all sum to 1
+	Weights     [shapes][]float64 `json:"weights"`  // of each λ of the grid, per shape; all sum to 1
 }
 
-// Learn returns the posterior of the scale of a new group. The noise of the groups is
-// multiplied by that of n; Exact leaves it as it is stated.
-func Learn(left []Group, outcomes int, prior Prior, n Noise) *Scale {
-	s := &Scale{Prior: prior, K: len(left), Ratio: 1, Noise: n}
-	if s.K < MinGroups {
-		left = nil
-	}
-
+// Learn returns the posterior of the scale of a new group, and what it would be without
+// each left-out group: that one's own intervals are made with it. The noise of the groups
+// is multiplied by that of n; Exact leaves it as it is stated. f, the factor of claims and
+// the noise are those of all groups.
+func Learn(left []Group, outcomes int, prior Prior, n Noise) (all *Scale, without []*Scale) {
 	for _, g := range left {
 		g.check(outcomes)
 	}
 
-	s.Ratio = ratio(left)
+	start := Scale{Prior: prior, Ratio: 1, Factor: max(1, prior.ClaimRatio), Noise: n}
+	if len(left) >= MinGroups {
+		start.Factor = 1
+		start.raiseClaims(left)
+		start.Ratio = start.ratio(left)
+	}
 
-	weights := prior.weights()
-	var evidence [shapes][]float64
+	var marginals [shapes][][][]float64
+	for shape := range shapes {
+		marginals[shape] = start.likelihood(left, outcomes, shape)
+		for _, groups := range marginals[shape] {
+			for h, g := range groups {
+				groups[h] = marginal(g)
+			}
+		}
+	}
+
+	all = start.posterior(marginals, len(left), -1)
+	for h := range left {
+		without = append(without, start.posterior(marginals, len(left), h))
+	}
+
+	return all, without
+}
+
+// posterior is that of k groups, or without one of them.
+func (s Scale) posterior(marginals [shapes][][][]float64, k, without int) *Scale {
+	if s.K = k; without >= 0 {
+		s.K--
+	}
+
+	weights := s.Prior.weights()
+	var evidence, m, tau [shapes][]float64
 	var law [shapes][][]float64
 
 	best := math.Inf(-1)
 	for shape := range shapes {
-		if left == nil && shape != Claim {
+		if s.K < MinGroups && shape != Claim {
 			continue // f is not known
 		}
 
-		likelihood := s.likelihood(left, outcomes, shape)
 		for i, omega := range gridOmega {
-			p, e := posterior(weights, likelihood[i])
-			evidence[shape] = append(evidence[shape], e)
-			law[shape] = append(law[shape], convolve(p, omega, false))
-			best = max(best, e)
+			var groups [][]float64
+			for h, g := range marginals[shape][i] {
+				if s.K >= MinGroups && h != without {
+					groups = append(groups, g)
+				}
+			}
+
+			p := posteriorOf(weights, groups)
+			evidence[shape] = append(evidence[shape], p.evidence)
+			m[shape], tau[shape] = append(m[shape], p.m), append(tau[shape], p.lnTau)
+			law[shape] = append(law[shape], convolve(p.law, omega, false))
+			best = max(best, p.evidence)
 		}
 	}
 
 	s.average(evidence, law, best)
 
-	return s
+	lnTau := 0.0
+	for shape := range shapes {
+		for i := range m[shape] {
+			s.M += s.Evidence[shape][i] * m[shape][i]
+			lnTau += s.Evidence[shape][i] * tau[shape][i]
+		}
+	}
+
+	s.Tau = math.Exp(lnTau)
+
+	return &s
+}
+
+// raiseClaims sets the factor and the floor of claims that a prior with a floor asks for.
+func (s *Scale) raiseClaims(left []Group) {
+	if s.Prior.ClaimFloor == 0 {
+		return
+	}
+
+	var error, claim float64
+	for _, g := range left {
+		n := float64(len(g.Claim))
+		for k, v := range g.Claim {
+			error += max(g.Residual[k]*g.Residual[k]-g.Noise[k]*s.Noise.Scale/2, 0) / n
+			claim += max(v, minClaim) / n
+		}
+	}
+
+	s.Factor = max(1, error/claim/s.Prior.ClaimRatio)
+	s.Floor = s.Prior.ClaimFloor * claim / float64(len(left))
 }
 
 // average weighs shapes and ω by their evidence.
 func (s *Scale) average(evidence [shapes][]float64, law [shapes][][]float64, best float64) {
-	sum := 0.0
+	sum, count := 0.0, 0
 	for shape := range shapes {
 		s.Weights[shape], s.Evidence[shape] = make([]float64, len(gridLambda)), make([]float64, len(gridOmega))
 		for i, e := range evidence[shape] {
 			s.Evidence[shape][i] = math.Exp(e - best)
 			sum += s.Evidence[shape][i]
+			count++
 		}
 	}
+
+	s.LogEvidence = best + math.Log(sum/float64(count))
 
 	mass := 0.0
 	for shape := range shapes {
@@ -149,11 +219,11 @@ func (s *Scale) average(evidence [shapes][]float64, law [shapes][][]float64, bes
 
 // ratio is f: the geometric mean of the claims over that of the distances, each group
 // counting alike.
-func ratio(left []Group) float64 {
+func (s *Scale) ratio(left []Group) float64 {
 	sum := 0.0
 	for _, g := range left {
 		for _, v := range g.Claim {
-			sum += math.Log(max(v, minClaim)) / float64(len(g.Claim))
+			sum += math.Log(s.claim(v)) / float64(len(g.Claim))
 		}
 
 		for _, d := range g.Distance {
@@ -164,9 +234,12 @@ func ratio(left []Group) float64 {
 	return math.Exp(sum / float64(max(len(left), 1)))
 }
 
+// claim is a claim as the shapes take it.
+func (s *Scale) claim(v float64) float64 { return s.Factor * max(v, s.Floor, minClaim) }
+
 // of returns q at a claim and a distance.
 func (s *Scale) of(shape Shape, claim, distance float64) float64 {
-	claim = max(claim, minClaim)
+	claim = s.claim(claim)
 	switch shape {
 	case Claim:
 		return claim
@@ -249,6 +322,44 @@ func evenly(n, limit int) []int {
 	return rows
 }
 
+// UsesDistance reports whether intervals depend on the distance to the measured groups.
+func (s *Scale) UsesDistance() bool {
+	positive := func(w float64) bool { return w > negligible }
+	return slices.ContainsFunc(s.Weights[Both], positive) || slices.ContainsFunc(s.Weights[Distance], positive)
+}
+
+// Check returns an error for a Scale that Learn cannot have returned.
+func (s *Scale) Check() error {
+	if err := s.Prior.Check(); err != nil {
+		return err
+	}
+
+	sum := 0.0
+	for _, w := range s.Weights {
+		if len(w) != len(gridLambda) {
+			return fmt.Errorf("decode scale of new groups: expected %d weights for each of %d shapes, found %d",
+				len(gridLambda), shapes, len(w))
+		}
+
+		for _, v := range w {
+			if !(v >= 0) {
+				return fmt.Errorf("decode scale of new groups: expected weights of at least 0, found %g", v)
+			}
+			sum += v
+		}
+	}
+
+	switch {
+	case math.Abs(sum-1) > 1e-6:
+		return fmt.Errorf("decode scale of new groups: expected weights whose sum is 1, found %g", sum)
+	case !(s.Ratio > 0), !(s.Factor > 0), !(s.Floor >= 0), !(s.Noise.Scale > 0), !(s.Noise.Freedom >= 0):
+		return fmt.Errorf("decode scale of new groups: expected positive factors, found %g, %g, floor %g and noise %+v",
+			s.Ratio, s.Factor, s.Floor, s.Noise)
+	}
+
+	return nil
+}
+
 // laws are p(λ | m, τ) for each m and τ of the grid, row by row of m; on the grid of λ each
 // sums to 1.
 var laws = sync.OnceValue(func() (list [][]float64) {
@@ -272,43 +383,61 @@ var laws = sync.OnceValue(func() (list [][]float64) {
 	return list
 })
 
-// posterior returns the law of a new group's λ after groups with the given likelihoods, and
-// the logarithm of their evidence. prior are the probabilities of m and τ.
-func posterior(prior []float64, groups [][]float64) (law []float64, evidence float64) {
+// inferred is a posterior for one shape and ω.
+type inferred struct {
+	law      []float64 // of a new group's λ
+	evidence float64   // its logarithm
+	m, lnTau float64   // posterior means
+}
+
+// marginal returns the logarithm of a group's likelihood at each m and τ of the grid, where
+// likelihood is that at each λ.
+func marginal(likelihood []float64) []float64 {
+	relative, top := make([]float64, len(gridLambda)), slices.Max(likelihood)
+	for l, v := range likelihood {
+		relative[l] = math.Exp(v - top)
+	}
+
+	out := make([]float64, 0, len(gridM)*len(gridTau))
+	for _, law := range laws() {
+		out = append(out, top+math.Log(dot(law, relative)+1e-300))
+	}
+
+	return out
+}
+
+// posteriorOf returns the posterior after groups with the given marginal likelihoods. prior
+// are the probabilities of m and τ.
+func posteriorOf(prior []float64, groups [][]float64) (r inferred) {
 	laws, logs := laws(), make([]float64, len(prior))
 	for i, w := range prior {
 		logs[i] = math.Log(w)
-	}
-
-	relative := make([]float64, len(gridLambda))
-	for _, g := range groups {
-		top := slices.Max(g)
-		for l, v := range g {
-			relative[l] = math.Exp(v - top)
-		}
-
-		for i, law := range laws {
-			logs[i] += top + math.Log(dot(law, relative)+1e-300)
+		for _, g := range groups {
+			logs[i] += g[i]
 		}
 	}
 
 	top, sum := slices.Max(logs), 0.0
 
-	law = make([]float64, len(gridLambda))
+	r.law = make([]float64, len(gridLambda))
 	for i, v := range logs {
 		w := math.Exp(v - top)
 		sum += w
+		r.m += w * gridM[i/len(gridTau)]
+		r.lnTau += w * math.Log(gridTau[i%len(gridTau)])
 
 		for l, q := range laws[i] {
-			law[l] += w * q
+			r.law[l] += w * q
 		}
 	}
 
-	for l := range law {
-		law[l] /= sum
+	for l := range r.law {
+		r.law[l] /= sum
 	}
 
-	return law, top + math.Log(sum)
+	r.m, r.lnTau, r.evidence = r.m/sum, r.lnTau/sum, top+math.Log(sum)
+
+	return r
 }
 
 // dot has four sums that do not wait for each other.

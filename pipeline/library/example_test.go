@@ -1,0 +1,16 @@
+package library_test
+
+import (
+	"context"
+	"fmt"
+
+	"doubletake/pipeline/library"
+)
+
+// A folder without results says what to do.
+func ExampleLearn() {
+	_, err := library.Learn(context.Background(), []string{"."}, "own")
+	fmt.Println(err)
+	// Output:
+	// .: expected finished calibrations (left-out.arrow), found none (run the pipeline first)
+}

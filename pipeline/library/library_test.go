@@ -1,0 +1,258 @@
+package library
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"doubletake/pipeline"
+	"doubletake/pipeline/engine"
+	"doubletake/pipeline/kv"
+	"doubletake/pipeline/stages/trainstage"
+	"doubletake/pipeline/table"
+	"doubletake/train/honest"
+	"doubletake/train/honest/scale"
+)
+
+// simulated are groups of two conditions and two outcomes whose squared errors exceed the
+// claims by factors about exp(m).
+func simulated(r *rand.Rand, groups int, m float64) (names []string, left []scale.Group) {
+	for h := range groups {
+		g := scale.Group{Conditions: 2, Distance: []float64{1, 0.5}}
+		for range 4 {
+			claim := math.Exp(r.NormFloat64())
+			g.Claim, g.Noise = append(g.Claim, claim), append(g.Noise, 0.01)
+			g.Residual = append(g.Residual, math.Exp(m/2)*math.Sqrt(claim)*r.NormFloat64())
+		}
+
+		names, left = append(names, string(rune('a'+h))), append(left, g)
+	}
+
+	return names, left
+}
+
+// writeSplit writes the file of a finished split.
+func writeSplit(t *testing.T, dir, experiment, split, base string, names []string, left []scale.Group) {
+	t.Helper()
+
+	folder := filepath.Join(dir, experiment, "splits", split)
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+
+	tab := trainstage.LeftOutTable(names, left, []string{"thrust", "torque"})
+	tab.Meta = []kv.Pair{
+		{Key: "experiment", Value: experiment},
+		{Key: "data", Value: "simulated"},
+		{Key: "condition", Value: "blades"},
+		{Key: "base", Value: base},
+	}
+
+	if _, err := tab.WriteFile(filepath.Join(folder, trainstage.LeftOutData)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Families of known m: that of all is learned, the one that is unlike the others is seen as
+// such, and the file is read as it was learned, to the byte each time.
+func TestLearn(t *testing.T) {
+	r := rand.New(rand.NewPCG(8, 5))
+	root := t.TempDir()
+
+	var dirs []string
+	for i, m := range []float64{0.5, 0.5, 0.5, 2.5} {
+		dirs = append(dirs, filepath.Join(root, string(rune('A'+i))))
+		names, left := simulated(r, 12, m)
+		for k, split := range []string{"all", "without-a", "without-b"} {
+			writeSplit(t, dirs[i], "rotor", split, "gp", names[k:], left[k:])
+		}
+	}
+
+	l, err := Learn(context.Background(), dirs, "lab")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if l.Groups != 48 || len(l.Families) != 4 || l.Prior.M < 0.25 || l.Prior.M > 1.75 {
+		t.Errorf("%d groups of %d families, %+v", l.Groups, len(l.Families), l.Prior)
+	}
+
+	if want := "48 left-out groups of 4 experiments in 4 families, simulated: rotor (blades); "; !strings.HasPrefix(
+		l.Prior.Origin, want) {
+		t.Errorf("origin %q, expected %q", l.Prior.Origin, want)
+	}
+
+	for i, f := range l.Families {
+		if f.Splits != 3 || f.Groups != 12 || f.Without == nil || i == 3 && f.Without.Prior.M > 1 {
+			t.Errorf("%+v, without it %+v", f, f.Without)
+		}
+	}
+
+	if odd := l.Families[3].Without; odd.Learned >= odd.Like {
+		t.Errorf("the odd family has ln evidence %g by the others, %g by the wide prior", odd.Learned, odd.Like)
+	}
+
+	path := filepath.Join(root, "prior.json")
+
+	var first []byte
+	for range 2 {
+		if l, err = Learn(context.Background(), dirs, "lab"); err == nil {
+			err = l.Write(path)
+		}
+
+		b, wrong := os.ReadFile(path)
+		if err != nil || wrong != nil || first != nil && !bytes.Equal(first, b) {
+			t.Fatal(err, wrong, "or other bytes")
+		}
+
+		first = b
+	}
+
+	if list, err := scale.ReadPriors(first); err != nil || list[0] != l.Prior {
+		t.Errorf("%v, %v", list, err)
+	}
+}
+
+// Splits of one experiment count for one together: leaving out the same groups three times
+// teaches nearly what leaving them out once does, and a copy of a split nothing.
+func TestSplitsShareAWeight(t *testing.T) {
+	r := rand.New(rand.NewPCG(2, 5))
+	once, thrice := filepath.Join(t.TempDir(), "once"), filepath.Join(t.TempDir(), "thrice")
+	names, left := simulated(r, 12, 1)
+	writeSplit(t, once, "rotor", "all", "gp", names, left)
+
+	for i, split := range []string{"x", "y", "z"} {
+		more := append([]scale.Group(nil), left...)
+		more[0].Residual = append([]float64(nil), more[0].Residual...)
+		more[0].Residual[0] += 1e-9 * float64(i)
+		writeSplit(t, thrice, "rotor", split, "gp", names, more)
+		writeSplit(t, thrice, "copy", split, "gp", names, more)
+	}
+
+	a, err := Learn(context.Background(), []string{once}, "lab")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	b, err := Learn(context.Background(), []string{thrice}, "lab")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	sum := 0.0
+	for _, c := range b.Families[0].campaigns {
+		sum += c.Weight
+	}
+
+	if b.Families[0].Splits != 3 || math.Abs(sum-1) > 1e-12 || a.Prior.M != b.Prior.M || a.Prior.Tau != b.Prior.Tau {
+		t.Errorf("%d splits of weight %g: %+v, once %+v", b.Families[0].Splits, sum, b.Prior, a.Prior)
+	}
+}
+
+// Networks are learned from alone, with their floor of claims, or left aside.
+func TestNetworksAlone(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 5))
+	dir, other := filepath.Join(t.TempDir(), "a"), filepath.Join(t.TempDir(), "b")
+	names, left := simulated(r, 5, 3)
+	writeSplit(t, dir, "rotor", "all", "ensemble", names, left)
+
+	l, err := Learn(context.Background(), []string{dir}, "lab")
+	if err != nil || l.Like != "networks" || l.Prior.ClaimFloor == 0 || len(l.Notes) < 2 {
+		t.Errorf("%+v, %v", l, err)
+	}
+
+	names, left = simulated(r, 5, 0)
+	writeSplit(t, other, "wing", "all", "gp", names, left)
+
+	l, err = Learn(context.Background(), []string{dir, other}, "lab")
+	if err != nil || l.Like != "wide" || l.Groups != 5 || l.Prior.ClaimFloor != 0 ||
+		!strings.HasPrefix(l.Notes[0], "1 calibration of networks left aside") {
+		t.Errorf("%+v, %v", l, err)
+	}
+}
+
+// What a run publishes is what its scale was learned from. Witness: the evidence and the
+// posterior in honest.json, from the groups as they were before they were written.
+func TestPublishedGroups(t *testing.T) {
+	dir := t.TempDir()
+	rows := "run,blades,angle,thrust_1,thrust_2,torque_1,torque_2\n"
+	r := rand.New(rand.NewPCG(6, 5))
+
+	for i := range 40 {
+		b, a := float64(2+i%5), float64(i/5%4)
+		rows += fmt.Sprintf("r%d,%g,%g", i, b, a)
+		for range 4 {
+			rows += fmt.Sprintf(",%.4f", b*math.Sqrt(1+a)+0.1*r.NormFloat64())
+		}
+		rows += "\n"
+	}
+
+	config := `version: 1
+kernels: portable
+experiments:
+  rotor:
+    ingest: {table: {file: rotor.csv, inputs: [blades, angle], run: run}}
+    train:
+      inputs: [blades, angle]
+      model: {hidden: [4]}
+      optimizer: {epochs: 2}
+      seeds: 1
+      splits: {b3: {test: {blades: 3}}}
+`
+	for name, text := range map[string]string{"rotor.csv": rows, "pipeline.yaml": config} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	p, err := pipeline.Load(filepath.Join(dir, "pipeline.yaml"))
+	if err == nil {
+		_, err = p.Run(context.Background(), engine.Options{Jobs: 1})
+	}
+
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	folder := filepath.Join(dir, "runs", "rotor", "splits", "b3")
+	m, err := honest.Read(filepath.Join(folder, trainstage.HonestJSON))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	tab, err := table.Read(filepath.Join(folder, trainstage.LeftOutData))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	names, left, outcomes, err := trainstage.ReadLeftOut(tab)
+	if err != nil || outcomes != 2 || strings.Join(names, " ") != "2 4 5 6" {
+		t.Fatal(names, outcomes, err)
+	}
+
+	for key, want := range map[string]string{
+		"experiment": "rotor", "split": "b3", "held_out": "blades = 3", "data": "measured", "condition": "blades",
+		"base": "gp",
+	} {
+		if got := tab.Get(key); got != want {
+			t.Errorf("%s is %q, expected %q", key, got, want)
+		}
+	}
+
+	want := m.Calibration.Scale
+	got, _ := scale.Learn(left, outcomes, want.Prior, scale.Exact)
+	if math.Abs(got.LogEvidence-want.LogEvidence) > 1e-9 || math.Abs(got.M-want.M) > 1e-9 || want.Noise.Scale == 1 {
+		t.Errorf("ln evidence %g, m %g; honest.json has %g, %g", got.LogEvidence, got.M, want.LogEvidence, want.M)
+	}
+
+	tab.Columns[3].Floats[2] = math.NaN()
+	if _, _, _, err := trainstage.ReadLeftOut(tab); err == nil || !strings.Contains(err.Error(), "found NaN in row 2") {
+		t.Errorf("a residual that is no number: %v", err)
+	}
+}

@@ -1,0 +1,136 @@
+package gp
+
+import (
+	"context"
+	"fmt"
+
+	"doubletake/train/kernel"
+)
+
+// ClaimWith returns the claims that Predict would make at x if the conditions added had
+// been measured as well, by so many pairs each: one slice for each of counts, with the
+// first counts[i] of them. Hyperparameters, scales and noise stay. Claims depend on no
+// outcome, so that none is asked for.
+//
+// With L and D of the n conditions, V = L⁻¹K(X, A) and v = L⁻¹k(X, x), the covariances that
+// remain are S = K(A, A) + D_A − VᵀV and s = k(A, x) − Vᵀv, and the variance falls by
+// |chol(S)⁻¹s|². The leading rows of chol(S) are those of fewer conditions. It panics where
+// slices do not fit.
+func (m *Model) ClaimWith(ctx context.Context, added, pairs []float64, counts []int, x []float64) ([][]float64, error) {
+	a, w, in := len(pairs), len(x)/m.in, len(m.columns)
+	if len(added) != a*m.in || len(x)%m.in != 0 {
+		panic(fmt.Sprintf("gp: %d and %d numbers are not rows of %d inputs, or not %d rows", len(added), len(x), m.in, a))
+	}
+
+	claims := make([][]float64, len(counts))
+	for i, n := range counts {
+		if n < 0 || n > a {
+			panic(fmt.Sprintf("gp: %d of %d added conditions", n, a))
+		}
+
+		claims[i] = make([]float64, w*m.out)
+	}
+
+	z := m.standardise(append(append(make([]float64, 0, len(added)+len(x)), added...), x...))
+	for j := range m.out {
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("add conditions to additive gp: %w", err)
+		}
+
+		left, right, err := m.remaining(j, z[:a*in], z[a*in:], pairs)
+		if err != nil {
+			return nil, fmt.Errorf("add %d conditions to additive gp, outcome column %d: %w", a, j, err)
+		}
+
+		SolveLeft(square(a, left), kernel.View{Data: right, Row: w, Col: 1}, a, w)
+
+		s2, nugget := m.scale.yStd[j]*m.scale.yStd[j], m.hyper[j].Nugget*m.hyper[j].Nugget
+		for b := range w {
+			for i, n := range counts {
+				v := right[a*w+b]
+				for k := range n {
+					v -= right[k*w+b] * right[k*w+b]
+				}
+
+				claims[i][b*m.out+j] = (max(v, MinVariance) + nugget) * s2
+			}
+		}
+	}
+
+	return claims, nil
+}
+
+// remaining returns, given the training data, the Cholesky factor of the covariance of
+// measurements at a, and the covariances of the latent function there with that at x, of
+// which the variances at x are the last row.
+func (m *Model) remaining(j int, a, x, pairs []float64) (factor, cross []float64, err error) {
+	p, h, in := &m.process[j], m.hyper[j], len(m.columns)
+	n, w := len(pairs), len(x)/in
+	both := n + w
+	z := append(append(make([]float64, 0, both*in), a...), x...)
+
+	c := newCovariance(h, m.others)
+	at := func(rows []float64, i int) []float64 { return rows[i*in : (i+1)*in] }
+	v := make([]float64, p.n*both)
+	parallel(m.workers, p.n, func(i int) {
+		for b := range both {
+			v[i*both+b] = c.at(at(m.x, i), at(z, b))
+		}
+	})
+
+	p.solve(v, both, 0)
+
+	k := make([]float64, n*both) // rows of a, columns of a and x
+	for i := range n {
+		for b := range both {
+			k[i*both+b] = c.at(at(z, i), at(z, b))
+		}
+
+		k[i*both+i] += m.noise[j].at(at(z, i))/(2*pairs[i]) + h.Nugget*h.Nugget
+	}
+
+	solved := kernel.View{Data: v, Row: both, Col: 1}
+	kernel.Subtract(n, both, p.n, solved.T(), solved, kernel.View{Data: k, Row: both, Col: 1})
+
+	factor, cross = make([]float64, n*n), make([]float64, (n+1)*w)
+	for i := range n {
+		copy(factor[i*n:(i+1)*n], k[i*both:])
+		copy(cross[i*w:(i+1)*w], k[i*both+n:])
+	}
+
+	last := cross[n*w:]
+	for b := range w {
+		last[b] = c.at(at(x, b), at(x, b))
+	}
+
+	for i := range p.n {
+		for b := range w {
+			last[b] -= v[i*both+n+b] * v[i*both+n+b]
+		}
+	}
+
+	return factor, cross, Factorise(square(n, factor), n)
+}
+
+// ClaimWith is Model.ClaimWith for conditions of Form.In columns, with results of rows by
+// Form.Harmonics.
+func (m *OrderModel) ClaimWith(ctx context.Context, added, pairs []float64, counts []int, x []float64) ([][]float64,
+	error,
+) {
+	a, err := m.Form.X(added)
+	if err != nil {
+		return nil, err
+	}
+
+	z, err := m.Form.X(x)
+	if err != nil {
+		return nil, err
+	}
+
+	rows := make([]int, len(counts))
+	for i, n := range counts {
+		rows[i] = n * m.Form.Harmonics
+	}
+
+	return m.Model.ClaimWith(ctx, a, repeat(pairs, m.Form.Harmonics), rows, z)
+}
