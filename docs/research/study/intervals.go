@@ -19,14 +19,14 @@ type judged struct {
 func (j judged) campaign() string { return strings.TrimRight(j.data, "0123456789") }
 
 // intervals makes the table of all held-out sets of a configuration whose experiments are
-// named DATA-BASE, and that of each base on each kind of data. Coverage is that of the
-// 95 % intervals, normal before, Student's after C_x was learned from left-out groups;
-// width and scores are in deviations of the training outcomes.
+// named DATA-BASE, and that of each base on each kind of data. coverage_before is that of the
+// base's own normal intervals of 95 %, the others are of the calibrated intervals; width,
+// scores and CRPS are in deviations of the training outcomes.
 func intervals(_ context.Context, r *results) ([]*sheet, error) {
 	s := &sheet{head: []string{
-		"data", "base", "split", "held_out", "k", "r2", "coverage_before", "coverage_after", "width_over_spread",
-		"score_before", "score_after", "score_model_free", "sum_e_ratio_before", "sum_e_ratio_after",
-		"sum_e_ratio_after_se", "left_out_maximum_covers", "absent",
+		"data", "base", "split", "held_out", "measured", "k", "level", "r2", "coverage_before", "coverage_68", "coverage_90",
+		"coverage_95", "coverage_98", "width_over_spread", "score_before", "score_after", "score_model_free", "crps",
+		"sum_e_ratio_before", "sum_e_ratio_after", "sum_e_ratio_after_se", "left_out_maximum_covers", "absent",
 	}}
 
 	var list []judged
@@ -39,12 +39,12 @@ func intervals(_ context.Context, r *results) ([]*sheet, error) {
 
 			j := judged{data, base, split.Honest}
 
-			row := []string{data, base, split.Name, split.HeldOut}
+			row := []string{data, base, split.Name, split.HeldOut, strconv.FormatBool(e.Data == "measured")}
 			if j.Absent == "" {
 				list = append(list, j)
 				row = append(row, j.numbers()...)
 			} else {
-				row = append(row, make([]string, 12)...)
+				row = append(row, make([]string, 17)...)
 			}
 
 			s.add(append(row, j.Absent)...)
@@ -58,16 +58,21 @@ func intervals(_ context.Context, r *results) ([]*sheet, error) {
 func (j judged) numbers() []string {
 	return []string{
 		strconv.Itoa(j.Calibration.K),
+		digits(j.Calibration.Level, 4),
 		digits(j.Record.R2, 4),
-		digits(j.Record.Before.Normal.Coverage, 4),
-		digits(j.Record.After.Student.Coverage, 4),
+		digits(j.Record.Before.Coverage, 4),
+		digits(j.Record.At[0], 4),
+		digits(j.Record.At[1], 4),
+		digits(j.Record.At[2], 4),
+		digits(j.Record.At[3], 4),
 		digits(j.Record.WidthOverSpread, 4),
-		digits(j.Record.Before.Normal.Score, 4),
-		digits(j.Record.After.Student.Score, 4),
+		digits(j.Record.Before.Score, 4),
+		digits(j.Record.After.Score, 4),
 		digits(j.Record.ModelFree.Score, 4),
-		digits(j.Record.Before.Ratio, 4),
-		digits(j.Record.After.Ratio, 4),
-		digits(j.Record.After.RatioSE, 3),
+		digits(j.Record.CRPS, 4),
+		digits(j.Record.RatioBefore, 4),
+		digits(j.Record.RatioAfter, 4),
+		digits(j.Record.RatioSE, 3),
 		digits(j.Record.Conformal.Coverage, 4),
 	}
 }
@@ -76,8 +81,9 @@ func (j judged) numbers() []string {
 // count sets whose Σe/Σv̂ is between ½ and 2, or within two standard errors of 1.
 func summaries(list []judged) *sheet {
 	s := &sheet{head: []string{
-		"data", "base", "sets", "r2", "covered_to_90", "coverage_before", "coverage_after", "score_before",
-		"score_after", "score_model_free", "right_before", "right_after", "overconfident", "too_wide",
+		"data", "base", "sets", "r2", "covered_to_90", "coverage_before", "coverage_68", "coverage_90", "coverage_95",
+		"coverage_98", "score_before", "score_after", "score_model_free", "crps", "right_before", "right_after",
+		"overconfident", "too_wide",
 	}}
 
 	var keys [][2]string
@@ -118,16 +124,20 @@ func summaries(list []judged) *sheet {
 		s.add(
 			key[0], key[1], strconv.Itoa(len(g)),
 			mean(func(j judged) float64 { return j.Record.R2 }),
-			count(func(j judged) bool { return j.Record.After.Student.Coverage >= 0.9 }),
-			mean(func(j judged) float64 { return j.Record.Before.Normal.Coverage }),
-			mean(func(j judged) float64 { return j.Record.After.Student.Coverage }),
-			mean(func(j judged) float64 { return j.Record.Before.Normal.Score }),
-			mean(func(j judged) float64 { return j.Record.After.Student.Score }),
+			count(func(j judged) bool { return j.Record.After.Coverage >= 0.9 }),
+			mean(func(j judged) float64 { return j.Record.Before.Coverage }),
+			mean(func(j judged) float64 { return j.Record.At[0] }),
+			mean(func(j judged) float64 { return j.Record.At[1] }),
+			mean(func(j judged) float64 { return j.Record.At[2] }),
+			mean(func(j judged) float64 { return j.Record.At[3] }),
+			mean(func(j judged) float64 { return j.Record.Before.Score }),
+			mean(func(j judged) float64 { return j.Record.After.Score }),
 			mean(func(j judged) float64 { return j.Record.ModelFree.Score }),
-			count(func(j judged) bool { return right(j.Record.Before.Ratio, 0) }),
-			count(func(j judged) bool { return right(j.Record.After.Ratio, j.Record.After.RatioSE) }),
-			count(func(j judged) bool { return j.Record.After.Ratio-2*j.Record.After.RatioSE > 1 }),
-			count(func(j judged) bool { return j.Record.After.Ratio+2*j.Record.After.RatioSE < 1 }),
+			mean(func(j judged) float64 { return j.Record.CRPS }),
+			count(func(j judged) bool { return right(j.Record.RatioBefore, 0) }),
+			count(func(j judged) bool { return right(j.Record.RatioAfter, j.Record.RatioSE) }),
+			count(func(j judged) bool { return j.Record.RatioAfter-2*j.Record.RatioSE > 1 }),
+			count(func(j judged) bool { return j.Record.RatioAfter+2*j.Record.RatioSE < 1 }),
 		)
 	}
 

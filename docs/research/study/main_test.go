@@ -265,8 +265,8 @@ experiments:
 		Splits []struct {
 			Name   string
 			Honest struct {
-				Before float64 `json:"coverage_95_before"`
-				After  float64 `json:"coverage_95_t"`
+				Before float64 `json:"coverage_before"`
+				After  float64 `json:"coverage_95"`
 				R2     float64
 				K      int
 			}
@@ -280,18 +280,18 @@ experiments:
 	for _, s := range m.Splits {
 		h := s.Honest
 		want := []string{fmt.Sprint(h.K), digits(h.R2, 4), digits(h.Before, 4), digits(h.After, 4)}
-		for i, column := range []string{"k", "r2", "coverage_before", "coverage_after"} {
+		for i, column := range []string{"k", "r2", "coverage_before", "coverage_95"} {
 			if v := got["intervals"].value(column, "toy1", "gp", s.Name); v != want[i] {
 				t.Errorf("%s of %s is %q, expected %s", column, s.Name, v, want[i])
 			}
 		}
 	}
 
-	if why := got["intervals"].value("absent", "toy1", "ensemble"); why == "" {
-		t.Errorf("two groups give an interval: %q", got["intervals"].rows)
+	if level := got["intervals"].value("level", "toy1", "ensemble"); level != "0.98" {
+		t.Errorf("two groups give intervals of level %s, expected 0.98: %q", level, got["intervals"].rows)
 	}
 
-	if sum := got["intervals-summary"]; len(sum.rows) != 1 || sum.value("sets", "toy", "gp") != "2" {
+	if sum := got["intervals-summary"]; len(sum.rows) != 2 || sum.value("sets", "toy", "gp") != "2" {
 		t.Errorf("the summary: %q", sum.rows)
 	}
 }

@@ -130,8 +130,8 @@ var (
 		{"square", "square"},
 		{"qlike", "qlike"},
 		{"floored", "floored"},
-		{report.RatioCx, "sum_e_ratio_with_cx"},
-		{report.CoverageCx, "in_95_with_cx"},
+		{report.RatioScaled, "sum_e_ratio_scaled"},
+		{report.CoverageScaled, "in_95_scaled"},
 	}
 )
 
@@ -162,7 +162,7 @@ func splits(all []report.Experiment) *sheet {
 }
 
 // methods is the table of the methods compared on held-out sets: each one's scores, its
-// place by CRPS, and with C_x where it was learned.
+// place by CRPS, and scaled where left-out groups taught it.
 func methods(all []report.Experiment) *sheet {
 	s := &sheet{head: []string{
 		"experiment", "split", "method", "converged", "place", "crps_above_best", "crps_above_best_se",
