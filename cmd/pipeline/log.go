@@ -220,12 +220,7 @@ func printSplit(w io.Writer, r *runs.Record, s runs.SplitRecord, verdicts map[ru
 				k.Prediction = ""
 			}
 
-			sep := " "
-			if metric == "coverage" {
-				sep = ": "
-			}
-
-			part := nameOf(k) + sep + valueText(k, m.Value)
+			part := nameOf(k) + " " + valueText(k, m.Value)
 			if v := verdicts[m.MetricKey]; v != "" {
 				part += " (" + v + ")"
 			}

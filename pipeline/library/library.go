@@ -1,5 +1,5 @@
 // Package library learns the prior of the scale of errors on new groups from the left-out
-// groups of finished runs. docs/honest.md says what it is for.
+// groups of finished runs. See docs/honest.md.
 package library
 
 import (

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"doubletake/train/honest/interval"
-	"doubletake/train/honest/scale"
 )
 
 // CSV writes one row a condition; a number that is not there is empty.
@@ -95,12 +94,21 @@ type calibrationJSON struct {
 	Condition string                 `json:"condition"`
 	Groups    []string               `json:"groups"`
 	Level     float64                `json:"level"`
-	Scale     *scale.Scale           `json:"scale"`
+	Scale     scaleJSON              `json:"scale"`
 	Guarantee float64                `json:"largest_left_out_guarantee"`
 	LeftOut   []interval.GroupResult `json:"left_out"`
 	Noise     float64                `json:"noise_ratio"`
 	Notes     []string               `json:"notes"`
 	Record    *interval.Record       `json:"record"`
+}
+
+// scaleJSON is how far errors exceed claims, with the names of metrics.json.
+type scaleJSON struct {
+	K      int     `json:"k"`
+	Prior  string  `json:"prior"`
+	M      float64 `json:"m"`
+	Tau    float64 `json:"tau"`
+	Factor float64 `json:"claim_factor"`
 }
 
 type conditionDocument struct {
@@ -175,7 +183,8 @@ func (a *Answer) calibrationJSON() *calibrationJSON {
 
 	c := a.Honest.Calibration
 	out := &calibrationJSON{
-		Base: c.Base, Condition: c.Condition, Level: a.Recommended.Level, Scale: c.Scale,
+		Base: c.Base, Condition: c.Condition, Level: a.Recommended.Level,
+		Scale:     scaleJSON{c.K, c.Scale.Prior.Name, c.Scale.M, c.Scale.Tau, c.Scale.Factor},
 		Guarantee: c.Conformal.Guarantee, LeftOut: c.Groups, Noise: c.NoiseRatio,
 		Notes: append([]string{}, c.Notes()...), Record: a.Honest.Record,
 	}

@@ -15,7 +15,7 @@ import (
 type Options struct {
 	Base  string      // name of the base method, recorded
 	Level float64     // of the intervals, 0 is 0.95
-	Hold  string      // what it is meant for, see Settings.Hold
+	Hold  string      // see Settings.Hold
 	Prior scale.Prior // of the scale of new groups
 
 	// SawGroups records that something of the base, such as hyperparameters, was

@@ -407,7 +407,8 @@ func average(reports []interval.Record, f func(interval.Record) float64) float64
 }
 
 // The campaigns below are 23 groups, held out one by one. Witness: the measurements. At the
-// level 0.95, 90 % of the values lie inside in about 87 % of groups, here in 18 at least.
+// level 0.95, 90 % of the values lie inside in about 87 % of groups, here in 21 at
+// least with processes, in 18 with networks.
 func campaigns(t testing.TB) []set {
 	return []set{turbine(t, true), turbine(t, false), cyclone(t), princeton(t)}
 }
@@ -503,7 +504,7 @@ func TestMeasuredAdditiveGP(t *testing.T) {
 	}
 
 	covered, _, after, free := summary(t, "gp", all)
-	if at := coverage(all); len(all) != 23 || covered < 18 || at[2] < 0.93 {
+	if at := coverage(all); len(all) != 23 || covered < 21 || at[2] < 0.93 {
 		t.Errorf("%d of %d groups covered", covered, len(all))
 	}
 
@@ -613,7 +614,7 @@ func TestMeasuredRefittedGP(t *testing.T) {
 	}
 
 	covered, _, after, free := summary(t, "refitted", all)
-	if at := coverage(all); len(all) != 23 || covered < 18 || at[2] < 0.93 {
+	if at := coverage(all); len(all) != 23 || covered < 21 || at[2] < 0.93 {
 		t.Errorf("%d of %d groups covered", covered, len(all))
 	}
 

@@ -132,7 +132,7 @@ func (c *Calibration) Notes() []string {
 		add("the level is %.3g %%, so that nearly all groups have 90 %% of their values inside", 100*c.Level)
 	}
 
-	single := c.K > 0
+	single := c.K > 0 // with the share that docs/honest.md has under Limits
 	for _, g := range c.Groups {
 		single = single && g.Conditions == 1
 	}

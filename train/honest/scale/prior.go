@@ -112,6 +112,11 @@ func (p Prior) Check() error {
 			gridM[1]-gridM[0], p.MStd)
 	}
 
+	if math.IsNaN(p.weights()[0]) {
+		return fmt.Errorf("decode prior of the scale %q: expected deviations with which the grids of m and tau have a "+
+			"weight, found %g and %g", p.Name, p.MStd, p.TauStd)
+	}
+
 	return nil
 }
 

@@ -599,6 +599,7 @@ func TestPriors(t *testing.T) {
 		{`"m": 0.5`, `"m": 8`},
 		{`"m_std": 0.75`, `"m_std": 0.01`},
 		{`"tau": 0.8`, `"tau": 3`},
+		{`"tau": 0.8, "tau_std": 0.8`, `"tau": 0.7, "tau_std": 0.001`},
 		{`"m_std": 0.75`, `"m_std": -1`},
 		{`"claim_floor": 0.05`, `"claim_floor": -1`},
 		{`"claim_ratio": 10`, `"claim_ratio": 0`},
