@@ -12,6 +12,7 @@
 package ingest
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"time"
@@ -92,6 +93,14 @@ type Options struct {
 	Text      TextOptions
 	Arrays    ArrayOptions
 	Program   *Program // reads the files in place of a format; nil: none
+
+	Context context.Context //nolint:containedctx // ends Program; nil: its Timeout alone does
+}
+
+// In returns o with a context.
+func (o Options) In(ctx context.Context) Options {
+	o.Context = ctx
+	return o
 }
 
 // Program is a program of the user's that reads files: it writes an Arrow IPC
@@ -118,9 +127,10 @@ type ArrayOptions struct {
 	RateAttribute   string // attribute (or single number) with the sampling rate in Hz
 	PeriodAttribute string // attribute (or single number) with the sampling period in s
 	UnitAttribute   string // attribute with the unit
-	// axis of time, "first" or "last", of arrays with several axes longer than 1; ""
-	// takes the longest and refuses arrays whose longest axes are equal. MATLAB's axes
-	// are counted as MATLAB does, also in files of version 7.3.
+	// axis of time, "first", "middle" (of three) or "last", of arrays with several axes
+	// longer than 1; "" goes by the axes' names, then takes the longest if it is the
+	// first or the last and no other is as long. MATLAB's axes are counted as MATLAB
+	// does, also in files of version 7.3.
 	TimeAxis string
 }
 
@@ -140,9 +150,9 @@ func (o Options) Check() error {
 	}
 
 	switch o.Arrays.TimeAxis {
-	case "", "first", "last":
+	case "", "first", "middle", "last":
 	default:
-		return fmt.Errorf(`unknown axis of time %q: "first" or "last"`, o.Arrays.TimeAxis)
+		return fmt.Errorf(`unknown axis of time %q: "first", "middle" or "last"`, o.Arrays.TimeAxis)
 	}
 
 	if o.RateHz < 0 || !finite(o.RateHz) {

@@ -32,6 +32,11 @@ func PathError(path string, err error) error {
 		return e
 	}
 
+	if to, err := os.Readlink(path); err == nil {
+		e.Hint = fmt.Sprintf("it is a link to %s, which is not there", to)
+		return e
+	}
+
 	dir, base := filepath.Split(path)
 	dir = filepath.Clean(dir)
 	entries, _ := os.ReadDir(dir) // without entries there is no suggestion

@@ -24,4 +24,5 @@ type Recording struct {
 	ID         string             // unique in the experiment: the run's ID, with "#channel" when a run has several
 	Channels   []int              // indices into Info.Channels
 	Conditions map[string]float64 // independent variables of this recording
+	Labels     map[string]string  `json:",omitempty"` // what else tells it apart: the propeller's name, the day
 }

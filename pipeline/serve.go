@@ -23,8 +23,9 @@ func Words(d time.Duration) string { return watch.Words(d) }
 
 // Serve shows the work directory of the configuration at path, or the work directory
 // path itself, to browsers until ctx ends. It listens on address, like "127.0.0.1:0"
-// for any free port, and calls ready when it does.
-func Serve(ctx context.Context, path, address string, ready func(url string, port int)) error {
+// for any free port, and calls ready when it does, with the page's address and those by
+// which other machines reach it.
+func Serve(ctx context.Context, path, address string, ready func(url string, others []string, port int)) error {
 	dir, err := runs.Workdir(path)
 	if err != nil {
 		return err
@@ -35,7 +36,7 @@ func Serve(ctx context.Context, path, address string, ready func(url string, por
 		return err
 	}
 
-	ready(s.URL(), s.Port())
+	ready(s.URL(), s.Others(), s.Port())
 
 	return s.Serve(ctx)
 }

@@ -34,16 +34,23 @@ func newServeCommand(stdout io.Writer) *cli.Command {
 				return err
 			}
 
-			return pipeline.Serve(c.Context, file, c.String("address"), func(url string, port int) {
-				host, _ := os.Hostname()
+			return pipeline.Serve(c.Context, file, c.String("address"), func(url string, others []string, port int) {
+				fmt.Fprintln(stdout, url)
 
-				to, _, _ := net.SplitHostPort(c.String("address"))
-				if ip := net.ParseIP(to); to == "" || ip != nil && ip.IsUnspecified() {
-					to = "127.0.0.1"
+				if len(others) == 0 {
+					host, _ := os.Hostname()
+					to, _, _ := net.SplitHostPort(c.String("address"))
+					fmt.Fprintf(stdout, "from another machine: ssh -N -L %d:%s %s\n", port,
+						net.JoinHostPort(to, strconv.Itoa(port)), host)
+
+					return
 				}
 
-				to = net.JoinHostPort(to, strconv.Itoa(port))
-				fmt.Fprintf(stdout, "%s\nfrom another machine: ssh -N -L %d:%s %s\n", url, port, to, host)
+				for _, u := range others {
+					fmt.Fprintln(stdout, "from another machine: "+u)
+				}
+
+				fmt.Fprintln(stdout, "warning: it is not encrypted, and whoever on the network sees the address can read the page")
 			})
 		},
 	}

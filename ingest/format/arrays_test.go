@@ -306,7 +306,7 @@ func TestUnread(t *testing.T) {
 }
 
 func FuzzOpenArrays(f *testing.F) {
-	files, _ := filepath.Glob("testdata/arrays/*")
+	files, _ := filepath.Glob("testdata/a*/*") // arrays, axes
 	for _, p := range files {
 		if b, err := os.ReadFile(p); err == nil && !strings.HasSuffix(p, ".json") {
 			f.Add(b)
@@ -385,8 +385,15 @@ func TestRequireTimeSeries(t *testing.T) {
 // Layouts of acousticians' programs: what is recorded, with rate and unit, and what
 // is not. testdata/make_layouts.py wrote the files with PyTables, h5py and netCDF's
 // library, and what it gave them.
-func TestLayouts(t *testing.T) {
-	b, err := os.ReadFile("testdata/layouts/truth.json")
+func TestLayouts(t *testing.T) { testLayouts(t, "testdata/layouts", 4) }
+
+// Axes are what their names, their coordinates or a clock make them, however long they
+// are. testdata/make_axes.py wrote the files with netCDF4, h5netcdf, h5py, scipy and
+// numpy, and what it gave them.
+func TestAxes(t *testing.T) { testLayouts(t, "testdata/axes", 11) }
+
+func testLayouts(t *testing.T, folder string, files int) {
+	b, err := os.ReadFile(filepath.Join(folder, "truth.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -400,12 +407,12 @@ func TestLayouts(t *testing.T) {
 		Conditions map[string][]float64 `json:"conditions"`
 	}{}
 
-	if err := json.Unmarshal(b, &truth); err != nil || len(truth) != 4 {
+	if err := json.Unmarshal(b, &truth); err != nil || len(truth) != files {
 		t.Fatal(len(truth), err)
 	}
 
 	for name, want := range truth {
-		r, err := Open(filepath.Join("testdata/layouts", name), ingest.Options{})
+		r, err := Open(filepath.Join(folder, name), ingest.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

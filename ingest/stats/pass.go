@@ -100,7 +100,9 @@ func (p *Pass) ByChannel() bool {
 
 // Stats returns what Scan returns of the run. Where reading failed, Scan reads
 // the Reader that again returns, if it is given: one that failed may fail again.
-func (p *Pass) Stats(ctx context.Context, again func() (ingest.Reader, error)) ([]Summary, []ingest.Warning, error) {
+func (p *Pass) Stats(ctx context.Context, again func(context.Context) (ingest.Reader, error)) (
+	[]Summary, []ingest.Warning, error,
+) {
 	if p.s != nil {
 		p.finish(ctx)
 	}
@@ -121,7 +123,7 @@ func (p *Pass) Stats(ctx context.Context, again func() (ingest.Reader, error)) (
 
 	r := p.r
 	if p.failed && again != nil && ctx.Err() == nil {
-		fresh, err := again()
+		fresh, err := again(ctx)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -386,7 +386,7 @@ func TestPassEnds(t *testing.T) {
 
 		_, _ = p.Read(c.channels, c.start, dst)
 
-		got, warnings, err := p.Stats(c.ctx, func() (ingest.Reader, error) { return c.open(), nil })
+		got, warnings, err := p.Stats(c.ctx, func(context.Context) (ingest.Reader, error) { return c.open(), nil })
 		if a, b := fmt.Sprintf("%+v %+v %v", got, warnings, err),
 			fmt.Sprintf("%+v %+v %v", want, wantWarnings, wantErr); a != b {
 			t.Errorf("%s: the pass has\n%s\nthe scan\n%s", c.name, a, b)

@@ -199,7 +199,7 @@ func (l Local) Close() error { return nil }
 // checked.
 func (s *store) adopt(t *Task, key string, durable bool) (*record, error) {
 	dir := s.object(key)
-	b, err := os.ReadFile(filepath.Join(dir, "manifest.json"))
+	b, err := ReadOwn(filepath.Join(dir, "manifest.json"))
 
 	var m manifest
 	if err == nil {
@@ -212,7 +212,7 @@ func (s *store) adopt(t *Task, key string, durable bool) (*record, error) {
 
 	r := &record{Key: key, Version: m.Version, Inputs: m.Inputs, Outputs: m.Outputs, Seconds: m.Seconds}
 	for _, o := range m.Outputs {
-		fi, err := os.Stat(filepath.Join(dir, o.Name))
+		fi, err := Own(filepath.Join(dir, o.Name))
 		if err != nil {
 			return nil, fmt.Errorf("read result: %w", err)
 		}
@@ -613,7 +613,7 @@ func (s *store) learn() {
 		}
 
 		path := s.cache("learned", e.Name())
-		b, err := os.ReadFile(path)
+		b, err := ReadOwn(path)
 
 		var one index
 		if err != nil || one.decode(b) != nil {

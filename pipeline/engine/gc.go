@@ -112,7 +112,7 @@ func measure(dir string) (Garbage, error) {
 	g := Garbage{Key: filepath.Base(dir), path: dir}
 
 	var m manifest
-	if b, err := os.ReadFile(filepath.Join(dir, "manifest.json")); err == nil && decodeManifest(b, &m) == nil {
+	if b, err := ReadOwn(filepath.Join(dir, "manifest.json")); err == nil && decodeManifest(b, &m) == nil {
 		g.Task = m.Task
 	}
 

@@ -1,7 +1,5 @@
 package engine
 
-import "sync"
-
 // Freer is a value whose memory is given back.
 type Freer interface{ Free() }
 
@@ -79,70 +77,5 @@ func (r *runner) free(task string) {
 	if p, ok := r.passed[task]; ok {
 		p.v.Free()
 		delete(r.passed, task)
-	}
-}
-
-// A Pool keeps values that are costly to make, for tasks that use one at a time
-// each. Tasks that name it in Task.Pool share it; the engine empties it when the
-// last of them has ended.
-type Pool[T any] struct {
-	mu   sync.Mutex
-	make func() T
-	idle []T
-}
-
-// NewPool returns an empty pool whose values make returns.
-func NewPool[T any](make func() T) *Pool[T] { return &Pool[T]{make: make} }
-
-// Get returns an idle value, or makes one.
-func (p *Pool[T]) Get() T {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-
-	n := len(p.idle)
-	if n == 0 {
-		return p.make()
-	}
-
-	v := p.idle[n-1]
-	p.idle = p.idle[:n-1]
-
-	return v
-}
-
-// Put gives a value back.
-func (p *Pool[T]) Put(v T) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.idle = append(p.idle, v)
-}
-
-// Empty drops the idle values.
-func (p *Pool[T]) Empty() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.idle = nil
-}
-
-// leavePool counts t out of its pool, once.
-func (r *runner) leavePool(t *Task) {
-	if t.Pool == nil || r.ended[t] {
-		return
-	}
-
-	r.ended[t] = true
-	if r.pools[t.Pool]--; r.pools[t.Pool] == 0 {
-		t.Pool.Empty()
-	}
-}
-
-// abandon counts the tasks that wait for t, which failed, out of their pools.
-func (r *runner) abandon(t *Task) {
-	for _, u := range r.users[t.ID] {
-		if !r.ended[u] {
-			r.leavePool(u)
-			r.ended[u] = true
-			r.abandon(u)
-		}
 	}
 }

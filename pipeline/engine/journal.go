@@ -162,6 +162,10 @@ func (w *journalWriter) flush() (wrote bool) {
 		return false
 	}
 
+	if _, err := Own(w.path); err != nil {
+		return false
+	}
+
 	f, err := os.OpenFile(w.path, os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
 		return false
@@ -230,7 +234,7 @@ type Killed struct {
 
 // killed returns the last run if it was killed, else nil. The lock must be held.
 func killed(dir string) *Killed {
-	f, err := os.Open(filepath.Join(dir, JournalDir, "run.jsonl"))
+	f, err := OpenOwn(filepath.Join(dir, JournalDir, "run.jsonl"))
 	if err != nil {
 		return nil
 	}

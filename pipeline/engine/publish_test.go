@@ -7,7 +7,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"doubletake/pipeline/kv"
 )
@@ -17,22 +19,7 @@ import (
 // that a reader deleted comes back.
 func TestPublishFolder(t *testing.T) {
 	dir := t.TempDir()
-	p := &Plan{Dir: dir, Stages: []string{"draw"}, Tasks: []*Task{{
-		ID: "draw", Stage: "draw", Version: 1, Publish: []Link{{"figures/", "a/report/figures"}},
-		Run: func(_ context.Context, j *Job) error {
-			if err := os.MkdirAll(j.Output("figures"), 0o755); err != nil {
-				return err
-			}
-
-			for n, s := range map[string]string{"figures/one.svg": "1", "figures/two.svg": "2", "aside": "3"} {
-				if err := os.WriteFile(j.Output(n), []byte(s), 0o644); err != nil {
-					return err
-				}
-			}
-
-			return nil
-		},
-	}}}
+	p := figures(dir)
 
 	for range 2 {
 		if _, err := Run(context.Background(), p, Options{Jobs: 1}); err != nil {
@@ -109,4 +96,101 @@ func TestPublishTakesAway(t *testing.T) {
 	holds("a", "b", "c", "mine")
 	run()
 	holds("mine")
+}
+
+// What others put in place of files of the cache is not followed and not waited for:
+// FIFOs and links where the index, the journal, a manifest, a result or the list of
+// published files were. The run makes them again, and a NUL in the list does no harm.
+func TestTampered(t *testing.T) {
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, []byte("secret"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+
+	fifo := func(path string) error { return syscall.Mkfifo(path, 0o644) }
+	link := func(path string) error { return os.Symlink(secret, path) }
+	nul := func(path string) error { return os.WriteFile(path, []byte("a\x00b\none.svg\n../../gone"), 0o644) }
+
+	for _, c := range []struct {
+		what string
+		glob string
+		put  func(path string) error
+	}{
+		{"FIFO", ".cache/index", fifo},
+		{"link", ".cache/index", link},
+		{"FIFO", ".cache/*/run.jsonl", fifo},
+		{"FIFO", ".cache/objects/*/*/manifest.json", fifo},
+		{"link", ".cache/objects/*/*/manifest.json", link},
+		{"FIFO", ".cache/objects/*/*/figures/one.svg", fifo},
+		{"link", ".cache/objects/*/*/figures/one.svg", link},
+		{"FIFO", ".cache/published/*", fifo},
+		{"link", ".cache/published/*", link},
+		{"NUL", ".cache/published/*", nul},
+		{"FIFO", "a/report/figures/one.svg", fifo},
+		{"link", "a/report/figures/one.svg", link},
+	} {
+		dir := t.TempDir()
+		run := func() {
+			done := make(chan error, 1)
+			go func() {
+				_, err := Run(context.Background(), figures(dir), Options{Jobs: 1})
+				done <- err
+			}()
+
+			select {
+			case err := <-done:
+				if err != nil {
+					t.Errorf("%s at %s: %v", c.what, c.glob, err)
+				}
+
+			case <-time.After(30 * time.Second):
+				t.Fatalf("%s at %s: the run waits", c.what, c.glob)
+			}
+		}
+
+		run()
+
+		paths, err := filepath.Glob(filepath.Join(dir, c.glob))
+		if err != nil || len(paths) != 1 {
+			t.Fatalf("%s: %v, %v", c.glob, paths, err)
+		}
+
+		if err := errors.Join(os.Chmod(filepath.Dir(paths[0]), 0o755), os.Remove(paths[0]), c.put(paths[0])); err != nil {
+			t.Fatal(err)
+		}
+
+		run()
+
+		if _, err := Own(filepath.Join(dir, "a/report/figures/one.svg")); err != nil {
+			t.Errorf("%s at %s: %v", c.what, c.glob, err)
+		}
+
+		if b, err := os.ReadFile(filepath.Join(dir, "a/report/figures/one.svg")); string(b) != "1" {
+			t.Errorf("%s at %s: published %q, %v", c.what, c.glob, b, err)
+		}
+
+		if b, err := os.ReadFile(secret); string(b) != "secret" {
+			t.Errorf("%s at %s: the link's target is %q, %v", c.what, c.glob, b, err)
+		}
+	}
+}
+
+// figures is a plan of one task that publishes two files of a folder.
+func figures(dir string) *Plan {
+	return &Plan{Dir: dir, Stages: []string{"draw"}, Tasks: []*Task{{
+		ID: "draw", Stage: "draw", Version: 1, Publish: []Link{{"figures/", "a/report/figures"}},
+		Run: func(_ context.Context, j *Job) error {
+			if err := os.MkdirAll(j.Output("figures"), 0o755); err != nil {
+				return err
+			}
+
+			for n, s := range map[string]string{"figures/one.svg": "1", "figures/two.svg": "2", "aside": "3"} {
+				if err := os.WriteFile(j.Output(n), []byte(s), 0o644); err != nil {
+					return err
+				}
+			}
+
+			return nil
+		},
+	}}}
 }

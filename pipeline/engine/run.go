@@ -108,9 +108,7 @@ type runner struct {
 	level map[*Task]float64
 	// ready tasks that read a file which was just read, or to which something was passed
 	near        map[*Task]bool
-	passed      map[string]passed            // by the task that gets it
-	pools       map[interface{ Empty() }]int // tasks that have not ended
-	ended       map[*Task]bool               // tasks that are counted out of pools
+	passed      map[string]passed // by the task that gets it
 	wait        map[*Task]int
 	users       map[string][]*Task
 	ready       *queue
@@ -155,9 +153,8 @@ func Run(ctx context.Context, p *Plan, o Options) (*Result, error) {
 
 	r := &runner{
 		s: s, p: p, o: o, of: of, level: map[*Task]float64{}, near: map[*Task]bool{}, passed: map[string]passed{},
-		pools: map[interface{ Empty() }]int{}, ended: map[*Task]bool{}, wait: map[*Task]int{}, users: map[string][]*Task{},
-		making: map[string]bool{},
-		stats:  map[string]*StageSummary{}, first: map[string]time.Time{}, last: map[string]time.Time{},
+		wait: map[*Task]int{}, users: map[string][]*Task{}, making: map[string]bool{},
+		stats: map[string]*StageSummary{}, first: map[string]time.Time{}, last: map[string]time.Time{},
 		res: &Result{Killed: killed(p.Dir)},
 	}
 
@@ -196,10 +193,6 @@ func Run(ctx context.Context, p *Plan, o Options) (*Result, error) {
 
 		for task := range r.passed { // of a run that stopped
 			r.free(task)
-		}
-
-		for pool := range r.pools {
-			pool.Empty()
 		}
 	}
 
@@ -372,9 +365,6 @@ func (r *runner) run(ctx context.Context, todo []*Task) error {
 
 	for i, t := range todo {
 		order[t] = i
-		if t.Pool != nil {
-			r.pools[t.Pool]++
-		}
 	}
 
 	for _, t := range todo {
@@ -489,7 +479,6 @@ func (r *runner) expected(t *Task) float64 {
 // finish books the end of a task; the mutex is held.
 func (r *runner) finish(ctx context.Context, t *Task, ran bool, secs float64, err error) {
 	r.free(t.ID) // if its result was there after all
-	r.leavePool(t)
 	sum := r.stage(t.Stage)
 	r.last[t.Stage] = time.Now()
 	if errors.Is(err, ErrNotStarted) {
@@ -504,8 +493,6 @@ func (r *runner) finish(ctx context.Context, t *Task, ran bool, secs float64, er
 			r.observe(Event{Kind: "failed", Task: t, Seconds: secs, Err: err})
 			r.stop = r.stop || !r.o.KeepGoing
 		}
-
-		r.abandon(t)
 
 		return // what depends on it is never ready
 	}

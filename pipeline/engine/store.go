@@ -110,7 +110,7 @@ func openStore(dir string) *store {
 	s := &store{
 		dir: dir, saved: time.Now(), hashing: map[string]chan struct{}{}, pending: map[string]*record{},
 	}
-	b, err := os.ReadFile(s.cache("index"))
+	b, err := ReadOwn(s.cache("index"))
 	if err != nil || s.ix.decode(b) != nil {
 		s.ix = newIndex()
 	}
@@ -262,7 +262,7 @@ func (s *store) hash(f File) (string, stamp, error) {
 // their sizes and times.
 func (s *store) whole(r *record) bool {
 	for i, o := range r.Outputs {
-		fi, err := os.Stat(filepath.Join(s.object(r.Key), o.Name))
+		fi, err := Own(filepath.Join(s.object(r.Key), o.Name))
 		if err != nil || i >= len(r.Stamps) || fi.Size() != r.Stamps[i].Size ||
 			fi.ModTime().UnixNano() != r.Stamps[i].MTime {
 			return false
@@ -286,7 +286,7 @@ func (s *store) lookup(t *Task, key string) (r *record, damage string) {
 	}
 
 	dir := s.object(key)
-	b, err := os.ReadFile(filepath.Join(dir, "manifest.json"))
+	b, err := ReadOwn(filepath.Join(dir, "manifest.json"))
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Stat(dir); err == nil {
 			return nil, "manifest.json is missing"
@@ -316,7 +316,7 @@ func (s *store) lookup(t *Task, key string) (r *record, damage string) {
 			return nil, o.Name + " was changed"
 		}
 
-		fi, err := os.Stat(p)
+		fi, err := Own(p)
 		if err != nil {
 			return nil, o.Name + " is missing"
 		}
@@ -461,7 +461,7 @@ func (s *store) seal(t *Task, key, dir string, m manifest, digests map[string]st
 
 // sealFile makes a file read-only and describes it.
 func sealFile(path string) (o output, st stamp, err error) {
-	f, err := os.Open(path)
+	f, err := OpenOwn(path)
 	if err != nil {
 		return o, st, err
 	}
@@ -518,7 +518,7 @@ func (s *store) publish(t *Task, r *record) error {
 			return fmt.Errorf("publish %s: %w", l.Path, err)
 		}
 
-		if b, err := os.Stat(to); err == nil {
+		if b, err := Own(to); err == nil {
 			if os.SameFile(a, b) || a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) {
 				continue
 			}
@@ -537,7 +537,7 @@ func (s *store) publish(t *Task, r *record) error {
 				return nil
 			}
 
-			b, err := os.ReadFile(from)
+			b, err := ReadOwn(from)
 			if err == nil {
 				err = writeSynced(tmp, b)
 			}
@@ -626,8 +626,8 @@ func (s *store) unpublish(t *Task, r *record) error {
 		sort.Strings(now)
 		sum := sha256.Sum256([]byte(filepath.ToSlash(l.Path)))
 		list := s.cache("published", hex.EncodeToString(sum[:8]))
-		before, err := os.ReadFile(list)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		before, err := ReadOwn(list) // what is no file is replaced by one
+		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrForeign) {
 			return fmt.Errorf("publish %s: %w", l.Path, err)
 		}
 
@@ -639,7 +639,7 @@ func (s *store) unpublish(t *Task, r *record) error {
 		gone := map[string]bool{} // folders that lost a file
 		for _, name := range strings.Split(string(before), "\n") {
 			if i := sort.SearchStrings(now, name); name == "" || i < len(now) && now[i] == name ||
-				!filepath.IsLocal(filepath.FromSlash(name)) {
+				!filepath.IsLocal(filepath.FromSlash(name)) || strings.Contains(name, "\x00") {
 				continue
 			}
 

@@ -32,19 +32,18 @@ import (
 
 // Task is one unit of caching and of parallelism.
 type Task struct {
-	ID         string               // unique, stable over runs: "drone/dsp/n2_rpm2000.wav"
-	Stage      string               // "ingest", "dsp", "train", "report", …
-	Experiment string               // "" for tasks over all experiments
-	Shared     []string             // further experiments it works for
-	Split      string               // "" unless the task belongs to one
-	Version    int                  // of the stage's code; a change reruns the task
-	Config     []kv.Pair            // slice of the configuration the task reads; shared slices are kept once
-	Local      []kv.Pair            // settings of this task alone: its rows of the conditions, its seed
-	Files      []File               // raw files it reads
-	Deps       []Dep                // its inputs from other tasks
-	Weight     float64              // expected cost, any unit: heavy tasks are started first within a stage
-	Publish    []Link               // outputs that also appear under a readable name
-	Pool       interface{ Empty() } // values it shares with other tasks: a *Pool; nil: none
+	ID         string    // unique, stable over runs: "drone/dsp/n2_rpm2000.wav"
+	Stage      string    // "ingest", "dsp", "train", "report", …
+	Experiment string    // "" for tasks over all experiments
+	Shared     []string  // further experiments it works for
+	Split      string    // "" unless the task belongs to one
+	Version    int       // of the stage's code; a change reruns the task
+	Config     []kv.Pair // slice of the configuration the task reads; shared slices are kept once
+	Local      []kv.Pair // settings of this task alone: its rows of the conditions, its seed
+	Files      []File    // raw files it reads
+	Deps       []Dep     // its inputs from other tasks
+	Weight     float64   // expected cost, any unit: heavy tasks are started first within a stage
+	Publish    []Link    // outputs that also appear under a readable name
 	Run        func(ctx context.Context, j *Job) error
 }
 
@@ -184,7 +183,7 @@ func (t *Task) key(inputs []input) string {
 func decodeManifest(b []byte, m *manifest) error { return json.Unmarshal(b, m) }
 
 func hashFile(path string) (sum string, size int64, err error) {
-	f, err := os.Open(path)
+	f, err := OpenOwn(path)
 	if err != nil {
 		return "", 0, err
 	}

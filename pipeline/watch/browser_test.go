@@ -190,7 +190,7 @@ func TestLive(t *testing.T) {
 	}
 
 	a.shows("Ended with failures")
-	a.shows("blades = 2 held out: the intervals hold. <b>Error</b> 2.5 dB.")
+	a.shows("blades = 2 held out: holds. <b>Error</b> 2.5 dB.")
 	a.shows("seed 0: epoch 40 of 40, loss 0.25, held out 5")
 	a.shot("live-finished")
 

@@ -160,8 +160,8 @@ func (c *curve) clear() { *c = curve{task: c.task} }
 // readReport reads what a training has reported so far. A training that was
 // interrupted goes back some epochs; the later line of an epoch counts.
 func (c *curve) readReport(path string) {
-	fi, err := os.Stat(path)
-	if err != nil || !fi.Mode().IsRegular() || fi.Size() > 1<<20 {
+	fi, err := engine.Own(path)
+	if err != nil || fi.Size() > 1<<20 {
 		if !c.live {
 			c.clear()
 		}
@@ -172,7 +172,7 @@ func (c *curve) readReport(path string) {
 		return
 	}
 
-	b, err := os.ReadFile(path)
+	b, err := engine.ReadOwn(path)
 	if err != nil {
 		return
 	}
@@ -203,8 +203,8 @@ func (c *curve) readReport(path string) {
 // readHistory reads the losses of a finished training. Held-out losses that it
 // reported stay where the history has none.
 func (c *curve) readHistory(path string) {
-	fi, err := os.Stat(path)
-	if err != nil || !fi.Mode().IsRegular() || fi.Size() > historySize || c.stamp == stampOf(path, fi) {
+	fi, err := engine.Own(path)
+	if err != nil || fi.Size() > historySize || c.stamp == stampOf(path, fi) {
 		return
 	}
 
@@ -265,14 +265,14 @@ type splitVerdict struct {
 // refreshResults reads the verdicts and looks for the page.
 func (w *Watcher) refreshResults() {
 	w.report = time.Time{}
-	if fi, err := os.Stat(filepath.Join(w.dir, reportFile)); err == nil && fi.Mode().IsRegular() {
+	if fi, err := engine.Own(filepath.Join(w.dir, reportFile)); err == nil {
 		w.report = fi.ModTime()
 	}
 
 	seen := map[string]bool{}
 	for _, p := range w.published("report", "metrics.json") {
-		fi, err := os.Stat(w.path(p))
-		if err != nil || !fi.Mode().IsRegular() || fi.Size() > metricsSize {
+		fi, err := engine.Own(w.path(p))
+		if err != nil || fi.Size() > metricsSize {
 			continue
 		}
 
@@ -286,7 +286,7 @@ func (w *Watcher) refreshResults() {
 
 		v := &verdicts{stamp: stamp}
 		w.verdicts[experiment] = v
-		if b, err := os.ReadFile(w.path(p)); err == nil {
+		if b, err := engine.ReadOwn(w.path(p)); err == nil {
 			_ = json.Unmarshal(b, v) // one that is being written is read later
 		}
 	}

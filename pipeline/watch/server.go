@@ -12,13 +12,14 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
+
+	"doubletake/pipeline/engine"
 )
 
 // Bounds of a server.
@@ -100,8 +101,41 @@ func (s *Server) secret() string {
 	return strings.ToLower(rand.Text())
 }
 
-// URL is the page's address.
-func (s *Server) URL() string { return "http://" + s.listener.Addr().String() + "/" + s.key + "/" }
+// URL is the page's address, on this machine where it listens on all addresses.
+func (s *Server) URL() string {
+	ip := s.listener.Addr().(*net.TCPAddr).IP
+	if ip.IsUnspecified() {
+		ip = net.IPv4(127, 0, 0, 1)
+	}
+
+	return s.at(ip)
+}
+
+func (s *Server) at(ip net.IP) string {
+	return "http://" + net.JoinHostPort(ip.String(), strconv.Itoa(s.Port())) + "/" + s.key + "/"
+}
+
+// Others are the addresses by which other machines reach the page; none where it
+// listens on this one alone.
+func (s *Server) Others() (urls []string) {
+	ip := s.listener.Addr().(*net.TCPAddr).IP
+	if ip.IsLoopback() {
+		return nil
+	}
+
+	if !ip.IsUnspecified() {
+		return []string{s.at(ip)}
+	}
+
+	list, _ := net.InterfaceAddrs()
+	for _, a := range list {
+		if n, ok := a.(*net.IPNet); ok && n.IP.IsGlobalUnicast() && (n.IP.To4() != nil || ip.To4() == nil) {
+			urls = append(urls, s.at(n.IP))
+		}
+	}
+
+	return urls
+}
 
 // Port is the port it listens on.
 func (s *Server) Port() int { return s.listener.Addr().(*net.TCPAddr).Port }
@@ -281,18 +315,12 @@ func (s *Server) page(w http.ResponseWriter) {
 // report sends the page of results as it is. Its scripts are its own, so it is kept
 // from everything else here.
 func (s *Server) report(w http.ResponseWriter, refuse func(int, string)) {
-	f, err := os.Open(filepath.Join(s.w.dir, reportFile))
+	f, err := engine.OpenOwn(filepath.Join(s.w.dir, reportFile))
 	if err != nil {
 		refuse(http.StatusNotFound, "there is no report yet")
 		return
 	}
 	defer f.Close()
-
-	fi, err := f.Stat()
-	if err != nil || !fi.Mode().IsRegular() {
-		refuse(http.StatusNotFound, "there is no report yet")
-		return
-	}
 
 	w.Header().Set("Content-Security-Policy", "sandbox allow-scripts allow-downloads; default-src 'none'; "+
 		"style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'")

@@ -13,8 +13,11 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
+
+	"doubletake/pipeline/engine"
 )
 
 // quick makes servers look at the work directory often.
@@ -339,4 +342,64 @@ func TestChanges(t *testing.T) {
 		c = since(c.Version)
 		return len(c.Parts) < 6
 	})
+}
+
+// Files that another put into the work directory are neither sent nor waited for: a FIFO
+// and a link in place of the page of results, the journal, metrics and histories.
+func TestTampered(t *testing.T) {
+	quick(t)
+
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, []byte("a secret"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+
+	for what, put := range map[string]func(path string) error{
+		"FIFO": func(path string) error { return syscall.Mkfifo(path, 0o644) },
+		"link": func(path string) error { return os.Symlink(secret, path) },
+	} {
+		dir := t.TempDir()
+		for _, name := range []string{
+			reportFile, engine.JournalDir + "/run.jsonl", "a/report/metrics.json", "a/splits/b/seed-1/history.arrow",
+		} {
+			path := filepath.Join(dir, name)
+			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), put(path)); err != nil {
+				t.Fatal(err)
+			}
+		}
+
+		s, _ := serve(t, dir, "127.0.0.1:0")
+		for _, page := range []string{"report", "", "parts"} {
+			status, _, body := ask(t, s, "GET /"+s.key+"/"+page+" HTTP/1.1\r\nHost: localhost\r\n\r\n")
+			if (status == http.StatusOK) != (page != "report") || strings.Contains(body, "secret") {
+				t.Errorf("%s: /%s: %d: %.200s", what, page, status, body)
+			}
+		}
+	}
+}
+
+// The addresses of a server that listens on all work, from this machine and by its own
+// address; one that listens on this machine alone has none for others.
+func TestAddresses(t *testing.T) {
+	s, _ := serve(t, t.TempDir(), "0.0.0.0:0")
+	if !strings.HasPrefix(s.URL(), "http://127.0.0.1:") {
+		t.Error(s.URL())
+	}
+
+	for _, u := range append(s.Others(), s.URL()) {
+		r, err := http.Get(u)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		r.Body.Close()
+
+		if r.StatusCode != http.StatusOK {
+			t.Errorf("%s: %s", u, r.Status)
+		}
+	}
+
+	if s, _ := serve(t, t.TempDir(), "127.0.0.1:0"); len(s.Others()) > 0 {
+		t.Errorf("on this machine alone: %v", s.Others())
+	}
 }

@@ -81,7 +81,7 @@ func newStub(t *testing.T) *stub {
 	}, func(j *engine.Job) error {
 		return os.WriteFile(j.Output("metrics.json"), []byte(`{"data": "simulated",
 			"splits": [{"name": "low", "held_out": "blades = 2",
-			"verdict": "good", "sentence": "blades = 2 held out: the intervals hold. <b>Error</b> 2.5 dB."}]}`), 0o644)
+			"verdict": "holds", "sentence": "blades = 2 held out: holds. <b>Error</b> 2.5 dB."}]}`), 0o644)
 	})
 
 	s.add(&engine.Task{

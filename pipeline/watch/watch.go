@@ -158,14 +158,14 @@ func (w *Watcher) Refresh(now time.Time) {
 // follow reads the new lines of a journal. It reports whether the file is another one
 // than before, so that all must be read again.
 func (w *Watcher) follow(path string, now time.Time) (replaced bool) {
-	f, err := os.Open(path)
+	f, err := engine.OpenOwn(path)
 	if err != nil {
 		return false
 	}
 	defer f.Close()
 
 	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() {
+	if err != nil {
 		return false
 	}
 
@@ -376,14 +376,14 @@ func (w *Watcher) tail(log string) string {
 		return ""
 	}
 
-	f, err := os.Open(filepath.Join(w.dir, filepath.FromSlash(log)))
+	f, err := engine.OpenOwn(filepath.Join(w.dir, filepath.FromSlash(log)))
 	if err != nil {
 		return ""
 	}
 	defer f.Close()
 
 	fi, err := f.Stat()
-	if err != nil || !fi.Mode().IsRegular() {
+	if err != nil {
 		return ""
 	}
 

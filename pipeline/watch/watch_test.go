@@ -109,7 +109,7 @@ func TestWatcher(t *testing.T) {
 
 	p := look()
 	for _, want := range []string{
-		"Ended with failures", "blades = 2 held out: the intervals hold. &lt;b&gt;Error&lt;/b&gt; 2.5 dB.",
+		"Ended with failures", "blades = 2 held out: holds. &lt;b&gt;Error&lt;/b&gt; 2.5 dB.",
 		`href="report.html"`, "e, simulated data",
 		"seed 0: epoch 40 of 40, loss 0.25; seed 1: epoch 40 of 40, loss 0.25, held out 50", "At work: 0",
 	} {

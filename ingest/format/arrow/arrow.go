@@ -1,7 +1,7 @@
 // Package arrow reads Arrow IPC files (Feather version 2) of any writer as
 // recordings. The file's metadata are verified before Apache's library, which
 // believes them, reads the file: see verify.go. Batches are read one at a
-// time; two are kept. Reading one allocates at most 16 MiB and 256 times the file.
+// time; two are kept. Reading one allocates at most 32 MiB and twice the file.
 //
 // The program's own tables are package pipeline/table's.
 package arrow

@@ -23,7 +23,7 @@ type file struct {
 
 // openFile verifies a file of size bytes and opens it. Errors are *fault.Error.
 func openFile(r io.ReaderAt, size int64) (f *file, err error) {
-	most := 16<<20 + 256*size
+	most := 32<<20 + 2*size // two batches are kept
 	v, err := verify(r, size, most)
 	if err != nil {
 		return nil, err

@@ -23,7 +23,38 @@ import (
 )
 
 // Format is FLAC.
-var Format = ingest.Format{Name: "flac", Title: "FLAC", Endings: []string{".flac"}, Magic: []string{"fLaC"}, Open: open}
+var Format = ingest.Format{
+	Name: "flac", Title: "FLAC", Endings: []string{".flac"}, Magic: []string{magic}, Detect: detect, Open: open,
+}
+
+const magic = "fLaC"
+
+// detect recognises FLAC behind a tag of ID3, which music programs put there.
+func detect(head []byte, src ingest.Source) bool {
+	b := make([]byte, len(magic))
+	_, err := src.ReadAt(b, tag(head))
+
+	return (err == nil || err == io.EOF) && string(b) == magic
+}
+
+// tag returns the length of a tag of ID3 version 2 at the beginning of a file, 0 if
+// there is none.
+func tag(head []byte) int64 {
+	if len(head) < 10 || string(head[:3]) != "ID3" {
+		return 0
+	}
+
+	n := int64(10)
+	if head[5]&0x10 != 0 {
+		n += 10 // a footer
+	}
+
+	for i, b := range head[6:10] { // seven bits each
+		n += int64(b&0x7f) << (7 * (3 - i))
+	}
+
+	return n
+}
 
 // quiet drops what the decoder logs of every frame at 24 or 176.4 kHz: that its own
 // tests have no such file.
@@ -58,6 +89,13 @@ type reader struct {
 type mark struct{ sample, byte int64 }
 
 func open(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
+	var head [10]byte
+	if n, _ := src.ReadAt(head[:], 0); n == len(head) {
+		if skip := min(tag(head[:]), src.Size); skip > 0 {
+			src.ReaderAt, src.Size = io.NewSectionReader(src.ReaderAt, skip, src.Size-skip), src.Size-skip
+		}
+	}
+
 	r := &reader{src: src}
 	if err := r.readHeader(); err != nil {
 		return nil, &fault.Error{

@@ -19,7 +19,8 @@ type Attribute struct {
 	// Err is why the value could not be read.
 	Err error
 
-	order int
+	order  int
+	scales []uint64 // of DIMENSION_LIST: the address of each axis's first scale, 0 where there is none
 }
 
 // Float returns the value of an attribute that is one number, whether stored
@@ -300,6 +301,11 @@ func (w *walker) attribute(b []byte) (Attribute, error) {
 			return w.p.errorf(undefined, "the value is cut off")
 		}
 
+		if t := &a.Type; a.Name == "DIMENSION_LIST" && t.Class == Sequence && t.base != nil && t.base.objectRef {
+			a.scales, err = w.p.scales(w.heaps, t, data, int(n))
+			return err
+		}
+
 		a.Value, err = w.p.value(w.heaps, &a.Type, data, int(n), len(s.dims) == 0)
 
 		return err
@@ -308,6 +314,23 @@ func (w *walker) attribute(b []byte) (Attribute, error) {
 	a.Err = about(a.Err, "attribute "+a.Name)
 
 	return a, nil
+}
+
+// scales reads the first reference of each of n sequences.
+func (p *parser) scales(h globalHeaps, t *Type, b []byte, n int) ([]uint64, error) {
+	v := make([]uint64, min(n, maxRank))
+	for i := range v {
+		refs, err := p.variable(h, b[i*t.Size:(i+1)*t.Size], t.base.Size)
+		if err != nil {
+			return nil, err
+		}
+
+		if len(refs) > 0 {
+			v[i] = p.cursor(refs).addr()
+		}
+	}
+
+	return v, nil
 }
 
 // value reads n elements as the exact type of Go there is for them.

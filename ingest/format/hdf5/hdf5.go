@@ -14,12 +14,14 @@
 //
 // No length or address of a file is trusted. Open reads the whole structure
 // (not the data) and refuses a file whose structure would make it read more
-// than 16 times the file's size plus 1 MiB; it allocates less than 64 times the
-// size plus 4 MiB, which the fuzz test verifies. Reading holds the cache (16 MiB
-// unless stated otherwise, or one chunk if that is larger), at most four more
+// than 16 times the file's size plus 1 MiB, or 4 times plus 64 MiB if that is less;
+// of small files it allocates less than 64 times the size plus 4 MiB, which the fuzz
+// test verifies. Reading holds the cache (16 MiB
+// unless stated otherwise, or one chunk if that is larger), at most three more
 // chunks, 400 KiB, and the nodes on the way to one chunk, independent of the
-// file's length. A chunk that claims to hold more than 1032 times the bytes
-// stored for it, the most deflate can reach, is refused.
+// file's length. Chunks with filters are refused where they have more than 16 MiB
+// and the file's size, or claim more than 1032 times the bytes stored for them, the
+// most deflate can reach.
 //
 // # Parallel use
 //
@@ -137,7 +139,9 @@ func open(r io.ReaderAt, size int64, lax bool) (*File, error) {
 	}
 
 	f := &File{userBlock: at, objects: map[uint64]any{}}
-	p := &parser{source: source{r: r, base: at, size: size, so: 8, sl: 8, lax: lax}, left: 16*size + 1<<20}
+	p := &parser{source: source{r: r, base: at, size: size, so: 8, sl: 8, lax: lax}}
+	p.left = min(16*size+1<<20, 4*size+64<<20)
+
 	root, err := f.superblock(p)
 	if err != nil {
 		return nil, err

@@ -14,6 +14,9 @@ import (
 // DefaultCache is the size in bytes of the cache of a Reader that is given none.
 const DefaultCache = 16 << 20
 
+// maxChunk is the largest chunk with filters of any file, in bytes.
+const maxChunk = 16 << 20
+
 // Cache holds chunks as they are after their filters, the least recently used
 // leaving first. Readers of one goroutine may share one.
 type Cache struct {
@@ -124,6 +127,14 @@ type Reader struct {
 func (d *Dataset) NewReader(cache *Cache) (*Reader, error) {
 	if d.err != nil {
 		return nil, d.err
+	}
+
+	// Four are held at most: in the cache, as it is stored and between two filters.
+	if most := maxChunk + d.src.size; len(d.st.filters) > 0 && int64(d.st.chunkSize) > most {
+		return nil, &fault.Error{
+			Want: fmt.Sprintf("chunks of at most %d bytes, 16 MiB and the file's size", most), Found: fmt.Sprint(d.st.chunkSize),
+			Hint: "write it with smaller chunks: h5repack -l CHUNK=…",
+		}
 	}
 
 	if cache == nil {

@@ -3,6 +3,7 @@ package hdf5
 import (
 	"fmt"
 	"io"
+	"path"
 	"slices"
 	"strings"
 	"unicode/utf16"
@@ -10,6 +11,7 @@ import (
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/format/internal/arrays"
+	"doubletake/ingest/format/internal/clock"
 )
 
 // Format is HDF5, MATLAB 7.3 files among them.
@@ -28,7 +30,11 @@ func openRecording(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
 		return nil, err
 	}
 
-	h := &recording{f: f, cache: NewCache(0), cells: map[string]string{}, closed: map[string]bool{}, options: o.Arrays}
+	h := &recording{
+		f: f, cache: NewCache(0), cells: map[string]string{}, closed: map[string]bool{}, clocks: map[string]int64{},
+		options: o.Arrays,
+	}
+
 	for _, d := range f.Datasets() {
 		if _, ok := d.Attribute("MATLAB_class"); ok && f.UserBlock() >= 512 {
 			h.matlab = true
@@ -40,6 +46,15 @@ func openRecording(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
 		if _, ok := d.Attribute("_Netcdf4Dimid"); ok || isDimension(d) {
 			h.netcdf = true
 		}
+
+		if arrays.IsTime(d.Path) {
+			h.clocks[path.Dir(d.Path)] = d.Elements()
+		}
+	}
+
+	if a, _ := f.root.Attribute("Conventions"); a.Value != nil {
+		text, _ := a.Text()
+		h.sofa = text == "SOFA"
 	}
 
 	for _, name := range []string{"_NCProperties", "_nc3_strict"} {
@@ -158,6 +173,8 @@ type recording struct {
 	// the layout is that of the benchmark of array methods (docs/method.md#layouts-of-published-files)
 	benchmark bool
 	cells     map[string]string // path of a dataset below #refs# → its name as a cell
+	clocks    map[string]int64  // path of a group → samples of its clock
+	sofa      bool              // impulse responses of the SOFA conventions (AES69): N is the axis of time
 
 	closed map[string]bool // groups of MATLAB's that are listed as unread
 
@@ -170,7 +187,7 @@ type recording struct {
 // Reading their fill values would take hours.
 const (
 	maxUnwritten = 1 << 25 // samples that may be declared in any file
-	maxDeflate   = 1032    // the most bytes that deflate makes of one
+	maxPerByte   = 64      // samples beyond that, for each byte of the file: more than any recording is compressed
 )
 
 // name is a path as the user writes it.
@@ -255,6 +272,9 @@ func (h *recording) dataset(d *Dataset) error {
 	case h.benchmark && (strings.HasPrefix(d.Path, "/CsmBuild/") || strings.HasPrefix(d.Path, "/CsmData/")):
 		r.Unread(name, false, "cross spectra of microphones, no recording")
 		return nil
+	case h.sofa && (d.Path == "/Data.Real" || d.Path == "/Data.Imag" || d.Path == "/Data.SOS"):
+		r.Unread(name, false, "transfer functions or filters, no recording")
+		return nil
 	case d.Null || n == 0 || empty && h.matlab:
 		r.Unread(name, false, "an empty dataset")
 		return nil
@@ -333,11 +353,45 @@ func (h *recording) role(d *Dataset) string {
 	switch {
 	case class == "DIMENSION_SCALE":
 		return "coordinate"
-	case h.benchmark && (strings.HasPrefix(d.Path, "/MetaData/") || strings.HasPrefix(d.Path, "/MeasurementData/")):
+	case h.benchmark && (strings.HasPrefix(d.Path, "/MetaData/") || strings.HasPrefix(d.Path, "/MeasurementData/")),
+		h.sofa && !slices.Contains(h.axes(d), "time"):
 		return "setting"
 	}
 
 	return ""
+}
+
+// axes returns the names of a dataset's axes: of the scales attached to them, or the
+// labels; nil if there are none. A scale with a unit of time is named "time", as is N
+// of SOFA.
+func (h *recording) axes(d *Dataset) []string {
+	if labels, ok := d.Attribute("DIMENSION_LABELS"); ok {
+		if names, ok := labels.Value.([]string); ok && slices.ContainsFunc(names, arrays.IsTime) {
+			return names
+		}
+	}
+
+	list, _ := d.Attribute("DIMENSION_LIST")
+	names := make([]string, len(list.scales))
+	for i, addr := range list.scales {
+		scale, ok := h.f.objects[addr].(*Dataset)
+		if !ok {
+			continue
+		}
+
+		names[i] = path.Base(scale.Path)
+
+		units, _ := scale.Attribute("units")
+		if text, _ := units.Text(); clock.Unit(text) || h.sofa && names[i] == "N" {
+			names[i] = "time"
+		}
+	}
+
+	if !slices.ContainsFunc(names, func(n string) bool { return n != "" }) {
+		return nil
+	}
+
+	return names
 }
 
 // benchmarkUnit is the unit that the name of a recording states in files of the
@@ -473,7 +527,7 @@ func floats[T int64 | uint64](v []T) []float64 {
 }
 
 // channels adds a dataset or a field of one.
-func (h *recording) channels(d *Dataset, name string, attrs []ingest.Attribute, path string, packing *arrays.Packing,
+func (h *recording) channels(d *Dataset, name string, attrs []ingest.Attribute, of string, packing *arrays.Packing,
 ) error {
 	if d.Elements() == 1 {
 		var v [1]float64
@@ -493,20 +547,22 @@ func (h *recording) channels(d *Dataset, name string, attrs []ingest.Attribute, 
 	// MATLAB's axes lie reversed in the file. Its channels, of which the first axis
 	// runs fastest, are then those of the file, of which the last does.
 	a := arrays.Array{
-		Name: name, Dims: d.Dims, Group: path[:strings.LastIndexByte(path, '/')], Attributes: attrs, ColumnMajor: h.matlab,
+		Name: name, Dims: d.Dims, Group: of[:strings.LastIndexByte(of, '/')], Attributes: attrs, ColumnMajor: h.matlab,
 	}
 	if h.benchmark {
-		a.Unit = benchmarkUnit(path)
+		a.Unit = benchmarkUnit(of)
 	}
 
+	axes := h.axes(d)
 	if h.matlab {
 		a.Group = parent(name)
 		a.Dims = slices.Clone(d.Dims)
 		slices.Reverse(a.Dims)
+		slices.Reverse(axes)
 	}
 
 	var err error
-	if a.Axis, err = arrays.Axes(a.Dims, h.options); err != nil {
+	if a.Axis, err = arrays.Axes(a.Dims, axes, h.clocks[path.Dir(d.Path)], h.options); err != nil {
 		h.r.Unread(name, true, err.Error())
 		return nil
 	}
@@ -518,9 +574,9 @@ func (h *recording) channels(d *Dataset, name string, attrs []ingest.Attribute, 
 	}
 
 	n := d.Elements()
-	if all := h.declared + n; n < 0 || all < 0 || all > maxUnwritten && all/maxDeflate > h.f.src.size {
+	if all := h.declared + n; n < 0 || all < 0 || all > maxUnwritten && all/maxPerByte > h.f.src.size {
 		h.r.Unread(name, true, fmt.Sprintf("%d samples are declared, which a file of %d bytes cannot hold: they were never "+
-			"written", n, h.f.src.size))
+			"written, or are all equal", n, h.f.src.size))
 		return nil
 	}
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"math/bits"
 
 	"doubletake/ingest/fault"
 )
@@ -196,30 +197,19 @@ func lookup3(k []byte) uint32 {
 	a := uint32(0xdeadbeef) + uint32(len(k))
 	b, c := a, a
 
-	rot := func(x uint32, n int) uint32 { return x<<n | x>>(32-n) }
-	for len(k) > 12 {
+	add := func(k []byte) {
 		a += binary.LittleEndian.Uint32(k)
 		b += binary.LittleEndian.Uint32(k[4:])
 		c += binary.LittleEndian.Uint32(k[8:])
-		a -= c
-		a ^= rot(c, 4)
-		c += b
-		b -= a
-		b ^= rot(a, 6)
-		a += c
-		c -= b
-		c ^= rot(b, 8)
-		b += a
-		a -= c
-		a ^= rot(c, 16)
-		c += b
-		b -= a
-		b ^= rot(a, 19)
-		a += c
-		c -= b
-		c ^= rot(b, 4)
-		b += a
-		k = k[12:]
+	}
+
+	for ; len(k) > 12; k = k[12:] {
+		add(k)
+
+		for _, n := range [6]int{4, 6, 8, 16, 19, 4} {
+			a = (a - c) ^ bits.RotateLeft32(c, n)
+			a, b, c = b, c+b, a
+		}
 	}
 
 	if len(k) == 0 {
@@ -228,25 +218,14 @@ func lookup3(k []byte) uint32 {
 
 	var tail [12]byte
 	copy(tail[:], k)
-	a += binary.LittleEndian.Uint32(tail[:])
-	b += binary.LittleEndian.Uint32(tail[4:])
-	c += binary.LittleEndian.Uint32(tail[8:])
-	c ^= b
-	c -= rot(b, 14)
-	a ^= c
-	a -= rot(c, 11)
-	b ^= a
-	b -= rot(a, 25)
-	c ^= b
-	c -= rot(b, 16)
-	a ^= c
-	a -= rot(c, 4)
-	b ^= a
-	b -= rot(a, 14)
-	c ^= b
-	c -= rot(b, 24)
+	add(tail[:])
 
-	return c
+	for _, n := range [7]int{14, 11, 25, 16, 4, 14, 24} {
+		c = (c ^ b) - bits.RotateLeft32(b, n)
+		a, b, c = b, c, a
+	}
+
+	return b
 }
 
 // encSize is the number of bytes the format spends on a number of at most n.

@@ -16,6 +16,7 @@ import (
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/format/internal/arrays"
+	"doubletake/ingest/format/internal/clock"
 	"doubletake/ingest/format/internal/lines"
 	"doubletake/ingest/format/internal/raw"
 )
@@ -367,17 +368,24 @@ func (f *file) reader() (ingest.Reader, error) {
 				group = s.names[i+1]
 			}
 
-			a.Plane, a.Unit = &clock{f}, ""
+			a.Plane, a.Unit = &alone{f}, s.value("X_Unit_Label", max(1, i))
 			a.Name = strings.ToLower(s.value("X_Dimension", max(1, i)))
-			if a.Name == "" || a.Name == "time" {
-				a.Name, a.Unit = "time", "s"
+			if a.Name == "" {
+				a.Name = "time"
+			}
+
+			if a.Name == "time" && a.Unit == "" {
+				a.Unit = "s"
 			}
 
 			if group != "" {
 				a.Name = group + "/" + a.Name
 			}
 		} else if f.header["X_Columns"] != "One" && f.header["X_Columns"] != "Multi" {
-			a.RateHz = f.rate(s.value("Delta_X", i), s.value("X_Dimension", i), r, name)
+			unit, known := clock.Seconds(s.value("X_Unit_Label", i))
+			if d := s.value("X_Dimension", i); known && (d == "" || d == "Time") {
+				a.RateHz = f.rate(s.value("Delta_X", i), unit, r, name)
+			}
 		}
 
 		a.Group = group
@@ -389,15 +397,15 @@ func (f *file) reader() (ingest.Reader, error) {
 	return r, r.Finish(f.o)
 }
 
-// rate is the rate of an increment in time. Increments have few digits: a
+// rate is the rate of an increment in units of so many seconds. Increments have few digits: a
 // configured rate within them is taken.
-func (f *file) rate(delta, dimension string, r *arrays.Reader, name string) float64 {
+func (f *file) rate(delta string, unit float64, r *arrays.Reader, name string) float64 {
 	inc, ok := lines.Number([]byte(delta), f.decimal)
-	if dimension != "" && dimension != "Time" || !ok || !(inc > 0) || math.IsInf(inc, 0) {
+	if !ok || !(inc > 0) || math.IsInf(inc, 0) {
 		return 0
 	}
 
-	hz, low, high := lines.Rate(inc, delta)
+	hz, low, high := lines.Rate(inc, delta, unit)
 	if o := f.o.RateHz; o >= low && o <= high {
 		return o
 	}
@@ -411,8 +419,8 @@ func (f *file) rate(delta, dimension string, r *arrays.Reader, name string) floa
 	return hz
 }
 
-// clock is the columns of a file by themselves: a clock has a plane of its own.
-type clock struct{ *file }
+// alone is the columns of a file by themselves: a clock has a plane of its own.
+type alone struct{ *file }
 
 // Read implements arrays.Plane: row after row from the last mark before start.
 func (f *file) Read(channels []int, start int64, dst [][]float64) (int, error) {

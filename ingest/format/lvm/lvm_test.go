@@ -102,6 +102,37 @@ func TestTruth(t *testing.T) {
 	}
 }
 
+// Increments and X columns of another unit of time than s: the same rate.
+func TestMilliseconds(t *testing.T) {
+	for name, change := range map[string][2]string{
+		"no_x.lvm":  {"Delta_X\t1.953125E-5\t1.953125E-5", "X_Unit_Label\tms\tms\t\r\nDelta_X\t1.953125E-2\t1.953125E-2"},
+		"one_x.lvm": {"Delta_X\t", "X_Unit_Label\tms\tms\t\r\nDelta_X\t"},
+	} {
+		b := ingesttest.Testdata(t, name)
+		if !bytes.Contains(b, []byte(change[0])) {
+			t.Fatalf("%s has no %q", name, change[0])
+		}
+
+		rate := func(b []byte) float64 {
+			r, err := openBytes(b, ingest.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			return r.Info().Channels[1].RateHz
+		}
+
+		want := rate(b)
+		if name == "one_x.lvm" { // the same numbers are milliseconds
+			want *= 1000
+		}
+
+		if got := rate(bytes.Replace(b, []byte(change[0]), []byte(change[1]), 1)); math.Abs(got/want-1) > 1e-9 {
+			t.Errorf("%s: %g Hz, want %g", name, got, want)
+		}
+	}
+}
+
 // Expected values are those given to the files (testdata/make.py).
 func TestDescribed(t *testing.T) {
 	for _, c := range []struct {

@@ -47,6 +47,13 @@ func openRecording(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
 		r.Unread(u.Name, true, u.Err.Error())
 	}
 
+	clocks := map[string]int64{}
+	for _, v := range f.Vars {
+		if arrays.IsTime(v.Name) {
+			clocks[parent(v.Name)] = int64(v.Len())
+		}
+	}
+
 	for _, v := range f.Vars {
 		switch {
 		case v.Len() == 0:
@@ -63,7 +70,7 @@ func openRecording(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
 			continue
 		}
 
-		axis, err := arrays.Axes(v.Dims, o.Arrays)
+		axis, err := arrays.Axes(v.Dims, nil, clocks[parent(v.Name)], o.Arrays)
 		if err != nil {
 			r.Unread(v.Name, true, err.Error())
 			continue

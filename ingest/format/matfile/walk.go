@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -153,22 +154,21 @@ type walker struct {
 	s     stream
 	order binary.ByteOrder
 	name  string // of the variable
+	err   error  // the first of reading; after it tags and bytes are zero
 }
 
 // inner reads the tag inside a compressed element.
 func (w *walker) inner() error {
-	t, err := w.tag()
-	if err != nil {
-		return err
-	}
-
-	if t.typ != miMATRIX || t.small {
+	t := w.tag()
+	switch {
+	case w.err != nil:
+		return w.err
+	case t.typ != miMATRIX || t.small:
 		return fmt.Errorf("expected an array, found data type %d", t.typ)
-	}
 
 	// Deflate makes at most 1032 bytes of one (258 from two bits), so a larger
 	// claim is false without a look at the data.
-	if t.n > 1032*w.e.size {
+	case t.n > 1032*w.e.size:
 		return fmt.Errorf("an array of %d bytes is claimed, more than %d compressed bytes can hold", t.n, w.e.size)
 	}
 
@@ -177,7 +177,12 @@ func (w *walker) inner() error {
 	return nil
 }
 
+// fail returns the first error of reading or, without one, this one.
 func (w *walker) fail(format string, args ...any) error {
+	if w.err != nil {
+		return w.err
+	}
+
 	where := place(w.s.pos())
 	if w.e.typ == miCOMPRESSED {
 		where = fmt.Sprintf("byte %d, decompressed byte %d", w.e.at, w.s.pos())
@@ -186,70 +191,66 @@ func (w *walker) fail(format string, args ...any) error {
 	return &Error{Place: where, Err: fmt.Errorf(format, args...)}
 }
 
-func (w *walker) tag() (tag, error) {
+func (w *walker) tag() (t tag) {
 	var b [8]byte
-	at := w.s.pos()
 
-	if err := w.s.read(b[:]); err != nil {
-		return tag{}, w.fail("read a tag: %w", err)
+	at := w.s.pos()
+	if w.err != nil {
+		return tag{}
 	}
 
-	t := tag{typ: w.order.Uint32(b[:]), n: int64(w.order.Uint32(b[4:])), at: at + 8}
+	if err := w.s.read(b[:]); err != nil {
+		w.err = w.fail("read a tag: %w", err)
+		return tag{}
+	}
+
+	t = tag{typ: w.order.Uint32(b[:]), n: int64(w.order.Uint32(b[4:])), at: at + 8}
 	if t.typ>>16 != 0 {
 		t.n, t.typ, t.small, t.at = int64(t.typ>>16), t.typ&0xffff, true, at+4
 		copy(t.data[:], b[4:])
 
 		if t.n > 4 {
-			return tag{}, w.fail("a small element claims %d bytes", t.n)
+			w.err = w.fail("a small element claims %d bytes", t.n)
+			return tag{}
 		}
 	}
 
-	return t, nil
+	return t
 }
 
 // data reads the bytes of a short element, its padding included.
-func (w *walker) data(t tag, most, end int64) ([]byte, error) {
-	if t.small {
-		return t.data[:t.n], nil
-	}
-
-	if t.n > most {
-		return nil, w.fail("expected at most %d bytes, found %d", most, t.n)
-	}
-
-	if t.n > end-w.s.pos() {
-		return nil, w.fail("an element of %d bytes overruns its array", t.n)
+func (w *walker) data(t tag, most, end int64) []byte {
+	switch {
+	case w.err != nil:
+		return nil
+	case t.small:
+		return t.data[:t.n]
+	case t.n > most:
+		w.err = w.fail("expected at most %d bytes, found %d", most, t.n)
+		return nil
+	case t.n > end-w.s.pos():
+		w.err = w.fail("an element of %d bytes overruns its array", t.n)
+		return nil
 	}
 
 	b := make([]byte, t.n)
 	if err := w.s.read(b); err != nil {
-		return nil, w.fail("read %d bytes: %w", t.n, err)
+		w.err = w.fail("read %d bytes: %w", t.n, err)
+	} else if err := w.s.skip(min(t.pad(), end-w.s.pos())); err != nil {
+		w.err = w.fail("read padding: %w", err)
 	}
 
-	return b, w.skipPad(t, end)
-}
-
-func (w *walker) skipPad(t tag, end int64) error {
-	if err := w.s.skip(min(t.pad(), end-w.s.pos())); err != nil {
-		return w.fail("read padding: %w", err)
-	}
-	return nil
+	return b
 }
 
 // part reads the next short element, which must be of one of the types.
-func (w *walker) part(what string, most, end int64, types ...uint32) ([]byte, error) {
-	t, err := w.tag()
-	if err != nil {
-		return nil, err
+func (w *walker) part(what string, most, end int64, types ...uint32) []byte {
+	t := w.tag()
+	if !slices.Contains(types, t.typ) {
+		w.err = w.fail("expected %s, found data type %d", what, t.typ)
 	}
 
-	for _, typ := range types {
-		if t.typ == typ {
-			return w.data(t, most, end)
-		}
-	}
-
-	return nil, w.fail("expected %s, found data type %d", what, t.typ)
+	return w.data(t, most, end)
 }
 
 // head is what the beginning of an array states.
@@ -282,9 +283,9 @@ func (w *walker) array(path string, depth int, end int64) error {
 		return w.fail("expected a name, found data type %d", t.typ)
 	}
 
-	b, err := w.data(t, maxName, end)
-	if err != nil {
-		return err
+	b := w.data(t, maxName, end)
+	if w.err != nil {
+		return w.err
 	}
 
 	if path == "" {
@@ -357,11 +358,7 @@ func (w *walker) array(path string, depth int, end int64) error {
 // flags reads an array up to the tag of its name, which it returns. wrong is an
 // error of the dimensions, to be returned once the name is known.
 func (w *walker) flags(end int64) (h head, t tag, wrong, err error) {
-	b, err := w.part("array flags", 8, end, miUINT32)
-	if err != nil {
-		return h, t, nil, err
-	}
-
+	b := w.part("array flags", 8, end, miUINT32)
 	if len(b) != 8 {
 		return h, t, nil, w.fail("expected 8 bytes of array flags, found %d", len(b))
 	}
@@ -372,23 +369,16 @@ func (w *walker) flags(end int64) (h head, t tag, wrong, err error) {
 	h.complex, h.logical = flags&complexFlag != 0, flags&logicalFlag != 0
 
 	// Opaque arrays (datetime, string, table, …) have no dimensions.
-	if t, err = w.tag(); err != nil {
-		return h, t, nil, err
-	}
-
+	t = w.tag()
 	if h.class == mxOPAQUE && t.typ != miINT32 {
-		return h, t, nil, nil
+		return h, t, nil, w.err
 	}
 
 	if t.typ != miINT32 {
 		return h, t, nil, w.fail("expected dimensions, found data type %d", t.typ)
 	}
 
-	if b, err = w.data(t, 4*maxDims, end); err != nil {
-		return h, t, nil, err
-	}
-
-	if len(b) < 8 || len(b)%4 != 0 {
+	if b = w.data(t, 4*maxDims, end); len(b) < 8 || len(b)%4 != 0 {
 		return h, t, nil, w.fail("expected two or more dimensions, found %d bytes", len(b))
 	}
 
@@ -406,9 +396,9 @@ func (w *walker) flags(end int64) (h head, t tag, wrong, err error) {
 		wrong = w.fail("an array of dimensions %v cannot be", h.dims)
 	}
 
-	t, err = w.tag()
+	t = w.tag()
 
-	return h, t, wrong, err
+	return h, t, wrong, w.err
 }
 
 // numbers lists an array of numbers, or a part of a complex one, whose data come
@@ -416,8 +406,8 @@ func (w *walker) flags(end int64) (h head, t tag, wrong, err error) {
 func (w *walker) numbers(path string, h head, end int64) (t tag, err error) {
 	t = tag{typ: miDOUBLE}
 	if w.s.pos() < end || h.count > 0 { // an empty array may lack its values
-		if t, err = w.tag(); err != nil {
-			return t, err
+		if t = w.tag(); w.err != nil {
+			return t, w.err
 		}
 	}
 
@@ -462,11 +452,7 @@ func (w *walker) add(v *Var) error {
 
 // element lists an array within a struct or a cell.
 func (w *walker) element(path string, depth int, end int64) error {
-	t, err := w.tag()
-	if err != nil {
-		return err
-	}
-
+	t := w.tag()
 	if t.typ != miMATRIX || t.small {
 		return w.fail("%s: expected an array, found data type %d", path, t.typ)
 	}
@@ -493,22 +479,15 @@ func (w *walker) cell(path string, count int64, depth int, end int64) error {
 }
 
 func (w *walker) fields(path string, count int64, depth int, end int64) error {
-	b, err := w.part("the length of field names", 4, end, miINT32)
-	if err != nil {
-		return err
-	}
-
+	b := w.part("the length of field names", 4, end, miINT32)
 	if len(b) != 4 {
 		return w.fail("expected the length of field names, found %d bytes", len(b))
 	}
 
 	length := int64(int32(w.order.Uint32(b)))
 
-	if b, err = w.part("field names", maxFields*64, end, miINT8, miUINT8, miUTF8); err != nil {
-		return err
-	}
-
-	if len(b) > 0 && (length < 1 || int64(len(b))%length != 0) {
+	b = w.part("field names", maxFields*64, end, miINT8, miUINT8, miUTF8)
+	if w.err != nil || len(b) > 0 && (length < 1 || int64(len(b))%length != 0) {
 		return w.fail("field names of %d bytes each are %d bytes", length, len(b))
 	}
 
@@ -542,11 +521,7 @@ func (w *walker) fields(path string, count int64, depth int, end int64) error {
 func (w *walker) text(path string, dims []int64, count, end int64) error {
 	var units []uint16
 	if w.s.pos() < end {
-		t, err := w.tag()
-		if err != nil {
-			return err
-		}
-
+		t := w.tag()
 		if t.n > maxText && t.n <= end-w.s.pos() {
 			w.f.unread(path, &Error{
 				Place: "variable " + strconv.Quote(path),
@@ -556,9 +531,9 @@ func (w *walker) text(path string, dims []int64, count, end int64) error {
 			return w.finish(end)
 		}
 
-		b, err := w.data(t, maxText, end)
-		if err != nil {
-			return err
+		b := w.data(t, maxText, end)
+		if w.err != nil {
+			return w.err
 		}
 
 		switch t.typ {

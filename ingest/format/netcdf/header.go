@@ -23,122 +23,117 @@ type file struct {
 	version    byte
 	count      int64 // records; −1: not stated
 	dims       []int64
+	names      []string // of dims
 	attributes []attribute
 	variables  []*variable
 	recordSize int64
 	total      int64  // bytes of the variables that were added
 	buf        []byte // for samples
+	err        error  // the first one; after it numbers of the header are zero
 }
 
+// fail returns the first error.
 func (f *file) fail(at int64, want, found, hint string) error {
-	return &fault.Error{Path: f.src.Path, Place: fmt.Sprintf("byte %d", at), Want: want, Found: found, Hint: hint}
+	if f.err == nil {
+		f.err = &fault.Error{Path: f.src.Path, Place: fmt.Sprintf("byte %d", at), Want: want, Found: found, Hint: hint}
+	}
+
+	return f.err
 }
 
 // bytes reads n bytes, which the file must hold.
-func (f *file) bytes(n int64, want string) ([]byte, error) {
+func (f *file) bytes(n int64, want string) []byte {
 	if n < 0 || n > f.src.Size-f.at {
-		return nil, f.fail(f.at, want, "the end of the file", raw.CutShort)
+		_ = f.fail(f.at, want, "the end of the file", raw.CutShort)
+	}
+
+	if f.err != nil {
+		return nil
 	}
 
 	b := make([]byte, n)
 	if _, err := io.ReadFull(f.in, b); err != nil {
-		return nil, &fault.Error{Path: f.src.Path, Place: fmt.Sprintf("byte %d", f.at), Err: fmt.Errorf("read: %w", err)}
+		f.err = &fault.Error{Path: f.src.Path, Place: fmt.Sprintf("byte %d", f.at), Err: fmt.Errorf("read: %w", err)}
+		return nil
 	}
 
 	f.at += n
 
-	return b, nil
+	return b
 }
 
 // word reads a number of 4 bytes.
-func (f *file) word() (uint32, error) {
-	b, err := f.bytes(4, "4 bytes of header")
-	if err != nil {
-		return 0, err
+func (f *file) word() uint32 {
+	b := f.bytes(4, "4 bytes of header")
+	if b == nil {
+		return 0
 	}
 
-	return binary.BigEndian.Uint32(b), nil
+	return binary.BigEndian.Uint32(b)
 }
 
 // length reads a number that is not negative, of 8 bytes in CDF-5, and of as many
 // in CDF-2 where it is an offset.
-func (f *file) length(offset bool) (int64, error) {
-	if f.version == 5 || f.version == 2 && offset {
-		b, err := f.bytes(8, "8 bytes of header")
-		if err != nil {
-			return 0, err
-		}
-
-		v := binary.BigEndian.Uint64(b)
-		if v > math.MaxInt64 {
-			return 0, f.fail(f.at-8, "a length", fmt.Sprint(v), damaged)
-		}
-
-		return int64(v), nil
+func (f *file) length(offset bool) int64 {
+	if f.version != 5 && (f.version != 2 || !offset) {
+		return int64(f.word())
 	}
 
-	v, err := f.word()
+	b := f.bytes(8, "8 bytes of header")
+	if b == nil {
+		return 0
+	}
 
-	return int64(v), err
+	v := binary.BigEndian.Uint64(b)
+	if v > math.MaxInt64 {
+		_ = f.fail(f.at-8, "a length", fmt.Sprint(v), damaged)
+		return 0
+	}
+
+	return int64(v)
 }
 
 // list reads the beginning of a list: its tag and how many elements of at least
 // so many bytes it has.
-func (f *file) list(tag uint32, least int64, what string) (int64, error) {
+func (f *file) list(tag uint32, least int64, what string) int64 {
 	at := f.at
-
-	t, err := f.word()
-	if err != nil {
-		return 0, err
-	}
-
-	n, err := f.length(false)
+	t, n := f.word(), f.length(false)
 	switch {
-	case err != nil:
-		return 0, err
-	case t == 0 && n == 0:
-		return 0, nil
+	case t == 0 && n == 0 || f.err != nil:
+		return 0
 	case t != tag:
-		return 0, f.fail(at, "a list of "+what, fmt.Sprintf("tag %d", t), damaged)
+		_ = f.fail(at, "a list of "+what, fmt.Sprintf("tag %d", t), damaged)
+		return 0
 	case n > (f.src.Size-f.at)/least:
-		return 0, f.fail(at+4, "a list of "+what+" in the file", fmt.Sprintf("%d of them", n), damaged)
+		_ = f.fail(at+4, "a list of "+what+" in the file", fmt.Sprintf("%d of them", n), damaged)
+		return 0
 	}
 
-	return n, nil
+	return n
 }
 
 // name reads a name, padded to four bytes.
-func (f *file) name() (string, error) {
-	n, err := f.length(false)
-	if err != nil {
-		return "", err
-	}
-
-	b, err := f.padded(n, "a name")
-
-	return raw.Text(b), err
-}
+func (f *file) name() string { return raw.Text(f.padded(f.length(false), "a name")) }
 
 // padded reads n bytes and those that pad them to a multiple of four.
-func (f *file) padded(n int64, want string) ([]byte, error) {
+func (f *file) padded(n int64, want string) []byte {
 	if n > f.src.Size-f.at {
-		return nil, f.fail(f.at, want, "the end of the file", raw.CutShort)
+		_ = f.fail(f.at, want, "the end of the file", raw.CutShort)
+		return nil
 	}
 
-	b, err := f.bytes((n+3)&^3, want)
-	if err != nil {
-		return nil, err
-	}
+	b := f.bytes((n+3)&^3, want)
 
-	return b[:n], nil
+	return b[:min(n, int64(len(b)))]
 }
 
 // header reads the header.
 func (f *file) header() error {
 	f.in = bufio.NewReader(io.NewSectionReader(f.src, 0, f.src.Size))
-	b, err := f.bytes(4, "a header")
-	if err != nil {
-		return err
+
+	b := f.bytes(4, "a header")
+	if f.err != nil {
+		return f.err
 	}
 
 	f.version = b[3]
@@ -146,100 +141,57 @@ func (f *file) header() error {
 		return f.fail(0, `"CDF" and version 1, 2 or 5`, fmt.Sprintf("%q", b), "this is no netCDF file of a classic format")
 	}
 
-	streaming := int64(math.MaxUint32)
-	if b, err = f.in.Peek(8); err == nil && f.version == 5 && binary.BigEndian.Uint64(b) == math.MaxUint64 {
+	b, err := f.in.Peek(8)
+	if err == nil && f.version == 5 && binary.BigEndian.Uint64(b) == math.MaxUint64 {
+		f.count = -1 // written as a stream
+		f.bytes(8, "")
+	} else if f.count = f.length(false); f.version != 5 && f.count == math.MaxUint32 {
 		f.count = -1
-		_, err = f.bytes(8, "")
-	} else if f.count, err = f.length(false); err == nil && f.version != 5 && f.count == streaming {
-		f.count = -1
 	}
 
-	if err != nil {
-		return err
+	for range f.list(10, 8, "dimensions") {
+		f.names = append(f.names, f.name())
+		f.dims = append(f.dims, f.length(false))
 	}
 
-	n, err := f.list(10, 8, "dimensions")
-	if err != nil {
-		return err
-	}
-
-	for range n {
-		if _, err := f.name(); err != nil {
-			return err
-		}
-
-		d, err := f.length(false)
-		if err != nil {
-			return err
-		}
-
-		f.dims = append(f.dims, d)
-	}
-
-	if f.attributes, err = f.readAttributes(); err != nil {
-		return err
-	}
-
-	if n, err = f.list(11, 28, "variables"); err != nil {
-		return err
-	}
-
-	for range n {
+	f.attributes = f.readAttributes()
+	for range f.list(11, 28, "variables") {
 		if err := f.variable(); err != nil {
 			return err
 		}
 	}
 
-	return nil
+	return f.err
 }
 
-func (f *file) readAttributes() ([]attribute, error) {
-	n, err := f.list(12, 12, "attributes")
-	if err != nil {
-		return nil, err
-	}
-
-	var as []attribute
-	for range n {
-		a := attribute{}
-		if a.name, err = f.name(); err != nil {
-			return nil, err
-		}
-
+func (f *file) readAttributes() (as []attribute) {
+	for range f.list(12, 12, "attributes") {
+		a := attribute{name: f.name()}
 		at := f.at
-
-		kind, err := f.word()
-		if err != nil {
-			return nil, err
-		}
-
-		n, err := f.length(false)
-		if err != nil {
-			return nil, err
-		}
+		kind, n := f.word(), f.length(false)
 
 		k, known := kinds[kind]
-
 		size := int64(1)
 		switch {
 		case known:
 			size = int64(k.kind.Bytes())
 		case kind != char:
-			return nil, f.fail(at, "a type of values", fmt.Sprint(kind), damaged)
+			_ = f.fail(at, "a type of values", fmt.Sprint(kind), damaged)
+			return nil
 		}
 
 		if n > (f.src.Size-f.at)/size {
-			return nil, f.fail(f.at, "an attribute's values", "the end of the file", raw.CutShort)
+			_ = f.fail(f.at, "an attribute's values", "the end of the file", raw.CutShort)
+			return nil
 		}
 
-		b, err := f.padded(n*size, "an attribute's values")
-		if err != nil {
-			return nil, err
-		}
-
-		if kind == char {
+		b := f.padded(n*size, "an attribute's values")
+		switch {
+		case f.err != nil:
+			return nil
+		case kind == char:
 			a.text = raw.Text(b)
-		} else {
+		default:
 			a.numbers = arrays.Numbers{Values: make([]float64, n), Integer: k.kind.Integer()}
 			raw.Decode(a.numbers.Values, b, k.kind, true, int(size))
 		}
@@ -247,42 +199,27 @@ func (f *file) readAttributes() ([]attribute, error) {
 		as = append(as, a)
 	}
 
-	return as, nil
+	return as
 }
 
 // variable reads a variable's description.
 func (f *file) variable() error {
-	v := &variable{bytes: 1}
-
-	var err error
-	if v.name, err = f.name(); err != nil {
-		return err
-	}
-
+	v := &variable{name: f.name(), bytes: 1}
 	at := f.at
-
-	n, err := f.length(false)
-	switch {
-	case err != nil:
-		return err
-	case n > 1024:
+	n := f.length(false)
+	if n > 1024 {
 		return f.fail(at, "at most 1024 dimensions of a variable", fmt.Sprint(n), damaged)
 	}
 
 	for i := range n {
 		at := f.at
-
-		id, err := f.length(false)
-		if err != nil {
-			return err
-		}
-
-		if id >= int64(len(f.dims)) {
+		id := f.length(false)
+		if id >= int64(len(f.dims)) || f.err != nil {
 			return f.fail(at, fmt.Sprintf("a dimension of the %d there are", len(f.dims)), fmt.Sprint(id), damaged)
 		}
 
 		d := f.dims[id]
-		v.dims = append(v.dims, d)
+		v.dims, v.axes = append(v.dims, d), append(v.axes, f.names[id])
 		if d == 0 && i == 0 {
 			v.record = true
 			continue
@@ -295,33 +232,19 @@ func (f *file) variable() error {
 		v.bytes *= d
 	}
 
-	if v.attributes, err = f.readAttributes(); err != nil {
-		return err
-	}
-
+	v.attributes = f.readAttributes()
 	at = f.at
-
-	if v.kind, err = f.word(); err != nil {
-		return err
-	}
-
+	v.kind = f.word()
 	if _, known := kinds[v.kind]; !known && v.kind != char {
 		return f.fail(at, "a type of values", fmt.Sprint(v.kind), damaged)
 	}
 
 	v.bytes *= v.size()
-
-	if _, err = f.length(false); err != nil { // the size, which is redundant and too small for large ones
-		return err
-	}
-
-	if v.begin, err = f.length(true); err != nil {
-		return err
-	}
-
+	f.length(false) // the size, which is redundant and too small for large ones
+	v.begin = f.length(true)
 	f.variables = append(f.variables, v)
 
-	return nil
+	return f.err
 }
 
 // plane is a variable as channels.

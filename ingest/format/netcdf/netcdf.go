@@ -13,6 +13,7 @@ import (
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/format/internal/arrays"
+	"doubletake/ingest/format/internal/clock"
 	"doubletake/ingest/format/internal/raw"
 )
 
@@ -74,7 +75,8 @@ func (a attribute) String() string {
 type variable struct {
 	name       string
 	dims       []int64
-	record     bool // its first axis is that of records
+	axes       []string // the names of dims
+	record     bool     // its first axis is that of records
 	attributes []attribute
 	kind       uint32
 	begin      int64
@@ -244,7 +246,7 @@ func (f *file) add(r *arrays.Reader, v *variable, o ingest.Options) error {
 		a.Dims = []int64{1}
 	}
 
-	if a.Axis, err = arrays.Axes(a.Dims, o.Arrays); err != nil {
+	if a.Axis, err = arrays.Axes(a.Dims, f.axes(v), 0, o.Arrays); err != nil {
 		r.Unread(v.name, true, err.Error())
 		return nil
 	}
@@ -266,17 +268,21 @@ func (f *file) add(r *arrays.Reader, v *variable, o ingest.Options) error {
 		return nil
 	}
 
-	// "seconds since 1970-01-01" is a unit of time.
-	if u, ok := v.attribute("units"); ok {
-		if unit, _, since := strings.Cut(u.text, " since "); since {
-			a.Unit = unit
-			if unit == "milliseconds" || unit == "millisecond" {
-				a.Unit = "ms"
-			}
+	return r.Add(a)
+}
+
+// axes returns the names of a variable's axes, "time" of those whose coordinate has a
+// unit of time.
+func (f *file) axes(v *variable) []string {
+	names := slices.Clone(v.axes)
+	for _, c := range f.variables {
+		units, _ := c.attribute("units")
+		if i := slices.Index(names, c.name); i >= 0 && len(c.dims) == 1 && clock.Unit(units.text) {
+			names[i] = "time"
 		}
 	}
 
-	return r.Add(a)
+	return names
 }
 
 // text makes an attribute of an array of characters, a line for each row.

@@ -56,7 +56,7 @@ func Open(src ingest.Source, o ingest.Options) (*raw.Reader, error) {
 	case 1:
 		frames, chans = h.shape[0], 1
 	case 2:
-		axis, err := arrays.Axes(h.shape, o.Arrays)
+		axis, err := arrays.Axes(h.shape, nil, 0, o.Arrays)
 		if err != nil {
 			return nil, fault.In(src.Path, err)
 		}

@@ -32,6 +32,8 @@ func openRecording(src ingest.Source, o ingest.Options) (_ ingest.Reader, err er
 		}
 	}()
 
+	clock := clockOf(members, src.Path)
+
 	found := 0
 	for _, m := range members {
 		if m.Err != nil {
@@ -47,8 +49,17 @@ func openRecording(src ingest.Source, o ingest.Options) (_ ingest.Reader, err er
 		r.Closes(d)
 		found++
 
-		x, err := npy.Open(ingest.Source{Path: src.Path, ReaderAt: d, Size: d.Size()},
-			ingest.Options{Truncated: "error", Arrays: ingest.ArrayOptions{TimeAxis: o.Arrays.TimeAxis}})
+		own := ingest.Options{Truncated: "error", Arrays: ingest.ArrayOptions{TimeAxis: o.Arrays.TimeAxis}}
+		member := ingest.Source{Path: src.Path, ReaderAt: d, Size: d.Size()}
+
+		x, err := npy.Open(member, own)
+		for _, axis := range []string{"first", "last"} {
+			if err == nil && o.Arrays.TimeAxis == "" && x.Frames != clock && int64(x.Channels) == clock {
+				own.Arrays.TimeAxis = axis
+				x, err = npy.Open(member, own)
+			}
+		}
+
 		if err != nil {
 			if v, ok := npy.Scalar(d); ok {
 				r.Attribute(m.Name, v)
@@ -102,4 +113,25 @@ func openRecording(src ingest.Source, o ingest.Options) (_ ingest.Reader, err er
 	r.Closes(src)
 
 	return r, nil
+}
+
+// clockOf returns the samples of the array that holds the time, 0 if there is none.
+func clockOf(members []*Member, path string) int64 {
+	for _, m := range members {
+		if m.Err != nil || !arrays.IsTime(m.Name) {
+			continue
+		}
+
+		d, err := m.Open()
+		if err != nil {
+			return 0 // the caller opens it again and returns the error
+		}
+		defer d.Close()
+
+		if x, err := npy.Open(ingest.Source{Path: path, ReaderAt: d, Size: d.Size()}, ingest.Options{}); err == nil {
+			return x.Frames
+		}
+	}
+
+	return 0
 }

@@ -106,8 +106,15 @@ func (f *file) pages(c *column, m *format.ColumnMetaData, rows int64) (err error
 		length := int(h.CompressedPageSize)
 
 		b = b[n:]
-		if length < 0 || length > len(b) || h.UncompressedPageSize < 0 || h.UncompressedPageSize > maxPage {
+		if length < 0 || length > len(b) || h.UncompressedPageSize < 0 {
 			return errPage
+		}
+
+		if most := maxPage + f.src.Size; int64(h.UncompressedPageSize) > most {
+			return &fault.Error{
+				Want:  fmt.Sprintf("pages of at most %d bytes in a file of %d", most, f.src.Size),
+				Found: fmt.Sprintf("%d bytes", h.UncompressedPageSize), Hint: "write it with smaller pages",
+			}
 		}
 
 		if h.Type == format.DictionaryPage {
@@ -149,7 +156,7 @@ func (c *column) dictionary(body []byte, codec format.CompressionCodec, h *forma
 // zstandard makes the decoder of all pages, whose buffers take a megabyte. It writes no
 // further than the capacity that it is given.
 var zstandard = sync.OnceValues(func() (*zstd.Decoder, error) {
-	return zstd.NewReader(nil, zstd.WithDecodeAllCapLimit(true), zstd.WithDecoderMaxMemory(maxPage))
+	return zstd.NewReader(nil, zstd.WithDecodeAllCapLimit(true), zstd.WithDecoderMaxMemory(1<<31))
 })
 
 // unpack decompresses a page that is size bytes long.
@@ -247,28 +254,31 @@ func (c *column) page(body []byte, codec format.CompressionCodec, h *format.Page
 		return errPage
 	}
 
-	if !c.optional {
-		got, err := c.decodePage(encoding, body, n, dict)
-		c.values, c.texts = append(c.values, got.numbers...), append(c.texts, got.texts...)
-		return err
-	}
+	var defined []int32
 
-	defined, err := hybrid(levels, 1, n)
-	if err != nil {
-		return err
-	}
+	present := n
+	if c.optional {
+		if defined, err = hybrid(levels, 1, n); err != nil {
+			return err
+		}
 
-	present := int64(0)
-	for _, d := range defined {
-		present += int64(d)
+		present = 0
+		for _, d := range defined {
+			present += int64(d)
+		}
 	}
 
 	got, err := c.decodePage(encoding, body, present, dict)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case n == rows && present == n:
+		c.values, c.texts = got.numbers, got.texts
+	case present == n:
+		c.values, c.texts = append(c.values, got.numbers...), append(c.texts, got.texts...)
+	default:
+		c.fill(defined, got)
 	}
-
-	c.fill(defined, got)
 
 	return nil
 }
@@ -407,6 +417,12 @@ func (c *column) indexed(b []byte, n int64, dict words) (words, error) {
 	}
 
 	var out words
+	if c.kind == format.ByteArray {
+		out.texts = make([]string, 0, n)
+	} else {
+		out.numbers = make([]float64, 0, n)
+	}
+
 	for _, i := range index {
 		switch {
 		case c.kind == format.ByteArray && int(uint32(i)) < len(dict.texts):
@@ -446,7 +462,7 @@ func hybrid(b []byte, width int, n int64) ([]int32, error) {
 		have += count
 	}
 
-	x, err := (&rle.Encoding{BitWidth: width}).DecodeInt32(nil, b[:end])
+	x, err := (&rle.Encoding{BitWidth: width}).DecodeInt32(make([]int32, 0, have), b[:end])
 	if err == nil && int64(len(x)) < n {
 		err = errPage
 	}

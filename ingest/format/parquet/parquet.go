@@ -49,11 +49,14 @@ const (
 	magic = "PAR1"
 
 	maxFooter = 64 << 20
-	maxGroup  = 1 << 24 // rows of a row group
-	maxPage   = 1 << 30
-	// A file of a few bytes may state any number of rows with one value.
-	maxEqual = 1 << 25 // rows in any file
-	perByte  = 1 << 10 // rows beyond that
+	// A file of a few bytes may state any number of rows with one value. Beyond these
+	// it must have bytes: memory is at most 64 MiB and four times the file in addition
+	// to the row groups of the columns that are read.
+	maxGroup = 1 << 22  // rows of a row group, 12 bytes each while they are decoded
+	maxTable = 16 << 20 // bytes of the columns of a row group that is read as a table; half of it for the text
+	maxPage  = 16 << 20 // bytes of a page, likewise
+	maxEqual = 1 << 25  // rows in any file
+	perByte  = 64       // rows beyond that
 	damaged  = "is the file damaged? copy it again, or leave it out with exclude"
 )
 
@@ -64,6 +67,7 @@ type column struct {
 	optional bool
 	unsigned bool
 	unit     string
+	clock    bool                     // its type is of times
 	chunks   []*format.ColumnMetaData // by row group
 	why      string                   // it is not read; empty: it is
 
@@ -104,7 +108,12 @@ func open(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
 		case c.kind == format.ByteArray:
 			r.Unread(c.name, false, "a column of texts")
 		default:
-			if err := r.Add(arrays.Array{Name: c.name, Dims: []int64{f.rows()}, Unit: c.unit, Plane: &plane{f, c}}); err != nil {
+			a := arrays.Array{Name: c.name, Dims: []int64{f.rows()}, Unit: c.unit, Plane: &plane{f, c}}
+			if c.clock {
+				a.Attributes = []ingest.Attribute{{Name: "role", Value: "time"}}
+			}
+
+			if err := r.Add(a); err != nil {
 				return nil, err
 			}
 		}
@@ -169,7 +178,7 @@ func openFile(src ingest.Source) (*file, error) {
 const maxList = 1 << 16
 
 var (
-	errMany   = fmt.Errorf("a list of more than %d: write larger row groups", maxList)
+	errMany   = fmt.Errorf("lists of more than %d elements, or small ones: write larger row groups", maxList)
 	errThrift = errors.New("metadata that contradict themselves")
 )
 
@@ -183,7 +192,8 @@ func decode(b []byte, into any) (n int, err error) {
 	}()
 
 	var protocol thrift.CompactProtocol
-	if err := skim(protocol.NewReaderFromBytes(b), thrift.STRUCT, false, 0); err != nil {
+	elements := maxList + len(b)/64
+	if err := skim(protocol.NewReaderFromBytes(b), thrift.STRUCT, &elements, false, 0); err != nil {
 		return 0, err
 	}
 
@@ -194,8 +204,9 @@ func decode(b []byte, into any) (n int, err error) {
 }
 
 // skim reads a value and drops it. The decoder makes room for as many elements as a
-// list states, and calls itself for structs in structs.
-func skim(r thrift.Reader, kind thrift.Type, element bool, depth int) (err error) {
+// list states, and calls itself for structs in structs. left are the elements that
+// lists may still have.
+func skim(r thrift.Reader, kind thrift.Type, left *int, element bool, depth int) (err error) {
 	if depth > 64 {
 		return errThrift
 	}
@@ -208,19 +219,19 @@ func skim(r thrift.Reader, kind thrift.Type, element bool, depth int) (err error
 				return err
 			}
 
-			if err := skim(r, f.Type, false, depth+1); err != nil {
+			if err := skim(r, f.Type, left, false, depth+1); err != nil {
 				return err
 			}
 		}
 
 	case thrift.LIST, thrift.SET:
 		list, err := r.ReadList()
-		if err == nil && list.Size > maxList {
+		if *left -= int(list.Size); err == nil && (list.Size > maxList || *left < 0) {
 			err = errMany
 		}
 
 		for i := 0; err == nil && i < int(list.Size); i++ {
-			err = skim(r, list.Type, true, depth+1)
+			err = skim(r, list.Type, left, true, depth+1)
 		}
 
 		return err
@@ -327,23 +338,32 @@ func (c *column) describe(e *format.SchemaElement, nested bool) {
 		c.unsigned = !t.IsSigned
 
 	case *format.TimestampType:
-		switch t.Unit.Value.(type) {
-		case *format.MilliSeconds:
-			c.unit = "ms"
-		case *format.MicroSeconds:
-			c.unit = "µs"
-		case *format.NanoSeconds:
-			c.unit = "ns"
-		}
+		c.tick(t.Unit)
+	case *format.TimeType:
+		c.tick(t.Unit)
 	}
 
 	switch converted {
 	case deprecated.Uint8, deprecated.Uint16, deprecated.Uint32, deprecated.Uint64:
 		c.unsigned = true
-	case deprecated.TimestampMillis:
+	case deprecated.TimestampMillis, deprecated.TimeMillis:
+		c.unit, c.clock = "ms", true
+	case deprecated.TimestampMicros, deprecated.TimeMicros:
+		c.unit, c.clock = "µs", true
+	}
+}
+
+// tick makes c a column of times in a unit.
+func (c *column) tick(unit format.TimeUnit) {
+	c.clock = true
+
+	switch unit.Value.(type) {
+	case *format.MilliSeconds:
 		c.unit = "ms"
-	case deprecated.TimestampMicros:
+	case *format.MicroSeconds:
 		c.unit = "µs"
+	case *format.NanoSeconds:
+		c.unit = "ns"
 	}
 }
 
@@ -354,9 +374,9 @@ func (f *file) groups(meta *format.FileMetaData) error {
 		group := &meta.RowGroups[g]
 
 		place := fmt.Sprintf("row group %d", g+1)
-		if group.NumRows < 0 || group.NumRows > maxGroup {
-			return f.fail(place, fmt.Sprintf("at most %d rows", maxGroup), strconv.FormatInt(group.NumRows, 10),
-				"write it again with smaller row groups")
+		if most := maxGroup + f.src.Size/4; group.NumRows < 0 || group.NumRows > most {
+			return f.fail(place, fmt.Sprintf("at most %d rows in a file of %d bytes", most, f.src.Size),
+				strconv.FormatInt(group.NumRows, 10), "write it again with smaller row groups")
 		}
 
 		if len(group.Columns) != len(f.columns) {
@@ -441,10 +461,6 @@ func (p *plane) Read(channels []int, start int64, dst [][]float64) (n int, err e
 	return n, nil
 }
 
-// maxText bounds the text of a table: a dictionary's word comes again in every row.
-// A variable for tests.
-var maxText = 1 << 30
-
 // Text returns the file as text separated by tabs: a header, and the columns of
 // numbers and texts; a missing one is empty. Tables of pairs are read so.
 func Text(src ingest.Source) ([]byte, error) {
@@ -477,8 +493,22 @@ func Text(src ingest.Source) ([]byte, error) {
 
 	b.WriteByte('\n')
 
+	row := int64(0) // bytes
+	for _, c := range cs {
+		if row += 8; c.kind == format.ByteArray {
+			row += 8
+		}
+	}
+
+	// A dictionary's word comes again in every row.
+	held, text := maxTable+2*src.Size, maxTable/2+4*src.Size
 	from := int64(0)
 	for g, end := range f.ends {
+		if n := (end - from) * row; n > held {
+			return nil, f.fail(fmt.Sprintf("row group %d", g+1), fmt.Sprintf("columns of at most %d bytes", held),
+				strconv.FormatInt(n, 10), "write it with smaller row groups, and the columns that are needed")
+		}
+
 		for _, c := range cs {
 			if err := f.load(c, g); err != nil {
 				return nil, err
@@ -500,8 +530,8 @@ func Text(src ingest.Source) ([]byte, error) {
 
 			b.WriteByte('\n')
 
-			if b.Len() > maxText {
-				return nil, f.fail(fmt.Sprintf("row group %d", g+1), fmt.Sprintf("a table of at most %d MiB of text", maxText>>20),
+			if int64(b.Len()) > text {
+				return nil, f.fail(fmt.Sprintf("row group %d", g+1), fmt.Sprintf("a table of at most %d bytes of text", text),
 					"more", "export the columns that are needed")
 			}
 		}

@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 	"unicode"
@@ -48,6 +49,8 @@ func Open(path string, o ingest.Options) (ingest.Reader, error) {
 		return nil, fmt.Errorf("keep a program's output: %w", err)
 	}
 
+	_ = os.Remove(out.Name()) // where the system allows it now; else Close removes it
+
 	spool := &spool{out}
 	r, err := read(path, src.Size, out, o, spool)
 	if err != nil {
@@ -61,7 +64,14 @@ func Open(path string, o ingest.Options) (ingest.Reader, error) {
 type spool struct{ *os.File }
 
 // Close implements io.Closer.
-func (s *spool) Close() error { return errors.Join(s.File.Close(), os.Remove(s.Name())) }
+func (s *spool) Close() error {
+	err := s.File.Close()
+	if e := os.Remove(s.Name()); !errors.Is(e, os.ErrNotExist) {
+		err = errors.Join(err, e)
+	}
+
+	return err
+}
 
 // read runs the program and opens out.
 func read(path string, size int64, out *os.File, o ingest.Options, closer io.Closer) (ingest.Reader, error) {
@@ -69,7 +79,7 @@ func read(path string, size int64, out *os.File, o ingest.Options, closer io.Clo
 		return nil, fmt.Errorf("keep a program's output: %w", err)
 	}
 
-	n, err := run(path, size, out, *o.Program)
+	n, err := run(path, size, out, o)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +124,8 @@ func read(path string, size int64, out *os.File, o ingest.Options, closer io.Clo
 }
 
 // run runs the program with out as its standard output and returns how much it wrote.
-func run(path string, size int64, out io.Writer, p ingest.Program) (int64, error) {
+func run(path string, size int64, out io.Writer, o ingest.Options) (int64, error) {
+	p := *o.Program
 	name := filepath.Base(p.Command[0])
 	fail := func(found, hint string, err error) error {
 		return &fault.Error{Path: path, Place: "reader " + name, Found: found, Hint: hint, Err: err}
@@ -130,14 +141,25 @@ func run(path string, size int64, out io.Writer, p ingest.Program) (int64, error
 		args[i] = strings.ReplaceAll(a, "{file}", file)
 	}
 
-	ctx, cancel := context.WithTimeout(context.Background(), p.Timeout)
+	parent := o.Context
+	if parent == nil {
+		parent = context.Background()
+	}
+
+	ctx, cancel := context.WithTimeout(parent, p.Timeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, p.Command[0], args...)
 	cmd.Dir, cmd.WaitDelay = p.Dir, 2*time.Second
 	limit := &bounded{to: out, left: timesFile*size + inAny}
 	told := &tail{}
 	cmd.Stdout, cmd.Stderr = limit, told
+
+	runtime.LockOSThread() // the system ends the program with the thread that started it
+	end := own(cmd)
 	err = cmd.Run()
+
+	end()
+	runtime.UnlockOSThread()
 
 	most := timesFile*size + inAny
 	switch {
@@ -146,6 +168,8 @@ func run(path string, size int64, out io.Writer, p ingest.Program) (int64, error
 			inAny>>20),
 			"does it convert one file?", nil)
 
+	case parent.Err() != nil:
+		return 0, parent.Err()
 	case ctx.Err() != nil:
 		return 0, fail(fmt.Sprintf("it did not end in %v%s", p.Timeout, told.String()),
 			"timeout_s gives it longer: reader: {program: …, timeout_s: …}", nil)

@@ -1,13 +1,19 @@
 package program_test
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"log"
 	"math"
 	"os"
+	"os/exec"
+	"os/signal"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -59,6 +65,15 @@ func TestMain(m *testing.M) {
 	case "text":
 		fmt.Println("time,Fx")
 	case "nothing":
+	case "convert": // a process of its own that TestKilled ends
+		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+		command := []string{"/bin/sh", "-c", "sleep 600 & echo $$ $! >\"$PIDS\"; wait; sleep 600", "{file}"}
+		o := ingest.Options{Program: &ingest.Program{Command: command, Timeout: time.Minute}}
+		os.Unsetenv("READER")
+		_, err := program.Open("testdata/README.md", o.In(ctx))
+		stop()
+		fmt.Println(err)
+
 	case "too much":
 		b := make([]byte, 1<<20)
 		for {
@@ -111,8 +126,8 @@ func TestOpen(t *testing.T) {
 		}
 	}
 
-	if len(temporary(t, dir)) != 1 {
-		t.Error("the output is kept elsewhere")
+	if names := temporary(t, dir); runtime.GOOS == "linux" && len(names) != 0 {
+		t.Errorf("%v has a name that outlives a killed process", names)
 	}
 
 	if err := r.Close(); err != nil || len(temporary(t, dir)) != 0 {
@@ -167,6 +182,78 @@ func TestFailures(t *testing.T) {
 
 	if got := temporary(t, dir); len(got) != 0 {
 		t.Errorf("left: %v", got)
+	}
+}
+
+// A process that is ended while its converter runs, in turns by SIGTERM and by SIGKILL,
+// leaves neither the converter nor what that started, nor a temporary file.
+func TestKilled(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("other systems end the program alone")
+	}
+
+	kills := 4
+	if os.Getenv("DOUBLETAKE_LONG") != "" {
+		kills = 20
+	}
+
+	dir := t.TempDir()
+	for i := range kills {
+		pids := filepath.Join(t.TempDir(), "pids")
+		var out bytes.Buffer
+
+		c := exec.Command(os.Args[0])
+		c.Env = append(os.Environ(), "READER=convert", "PIDS="+pids, "TMPDIR="+dir)
+		c.Stdout = &out
+
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+
+		var shell, child int
+
+		within(t, "the converter does not start", func() bool {
+			b, _ := os.ReadFile(pids)
+			n, _ := fmt.Sscan(string(b), &shell, &child)
+
+			return n == 2
+		})
+
+		s := []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL}[i%2]
+		if err := c.Process.Signal(s); err != nil {
+			t.Fatal(err)
+		}
+
+		_ = c.Wait()
+
+		within(t, fmt.Sprintf("%v leaves process %d or %d", s, shell, child), func() bool {
+			return !running(shell) && !running(child)
+		})
+
+		if s == syscall.SIGTERM && !strings.Contains(out.String(), "context canceled") {
+			t.Errorf("SIGTERM: %s", &out)
+		}
+	}
+
+	if names, err := os.ReadDir(dir); err != nil || len(names) != 0 {
+		t.Errorf("left: %v, %v", names, err)
+	}
+}
+
+// running reports whether a process runs; one that waits for its parent does not.
+func running(pid int) bool {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err == nil && !strings.Contains(string(b), ") Z ")
+}
+
+// within waits until a condition holds.
+func within(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+
+	for end := time.Now().Add(20 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal(what)
+		}
 	}
 }
 

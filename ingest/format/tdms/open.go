@@ -210,92 +210,79 @@ func (r *reader) segment(at int64) (int64, error) {
 	return at + leadIn + int64(nextOff), nil
 }
 
-// metaReader reads the values of the meta data of one segment.
+// metaReader reads the values of the meta data of one segment. After an error,
+// which err keeps, values are zero.
 type metaReader struct {
 	b    *bufio.Reader
 	at   int64
 	left int64
 	o    binary.ByteOrder
+	err  error
 }
 
+// fail returns the first error.
 func (m *metaReader) fail(format string, args ...any) error {
-	return &Error{Place: place(m.at), Err: fmt.Errorf(format, args...)}
+	if m.err == nil {
+		m.err = &Error{Place: place(m.at), Err: fmt.Errorf(format, args...)}
+	}
+
+	return m.err
 }
 
-func (m *metaReader) read(p []byte) error {
-	if int64(len(p)) > m.left {
+// bytes fills p.
+func (m *metaReader) bytes(p []byte) []byte {
+	switch {
+	case m.err != nil:
+	case int64(len(p)) > m.left:
 		m.left = 0
-		return m.fail("the meta data end: %w", io.ErrUnexpectedEOF)
+		_ = m.fail("the meta data end: %w", io.ErrUnexpectedEOF)
+	default:
+		n, err := io.ReadFull(m.b, p)
+		m.at += int64(n)
+		m.left -= int64(n)
+		if err != nil {
+			m.left = 0
+			_ = m.fail("read meta data: %w", err)
+			clear(p)
+		}
 	}
 
-	n, err := io.ReadFull(m.b, p)
-	m.at += int64(n)
-	m.left -= int64(n)
-	if err != nil {
-		m.left = 0
-		return m.fail("read meta data: %w", err)
-	}
-
-	return nil
+	return p
 }
 
-func (m *metaReader) u32() (uint32, error) {
-	var b [4]byte
-	err := m.read(b[:])
-	return m.o.Uint32(b[:]), err
-}
+func (m *metaReader) u32() uint32 { return m.o.Uint32(m.bytes(make([]byte, 4))) }
 
-func (m *metaReader) u64() (uint64, error) {
-	var b [8]byte
-	err := m.read(b[:])
-	return m.o.Uint64(b[:]), err
-}
+func (m *metaReader) u64() uint64 { return m.o.Uint64(m.bytes(make([]byte, 8))) }
 
-func (m *metaReader) text() (string, error) {
-	n, err := m.u32()
-	if err != nil {
-		return "", err
-	}
-
+func (m *metaReader) text() string {
+	n := m.u32()
 	if int64(n) > m.left { // before the memory is taken
 		m.left = 0
-		return "", m.fail("a text of %d bytes overruns the meta data", n)
+		_ = m.fail("a text of %d bytes overruns the meta data", n)
+
+		return ""
 	}
 
-	b := make([]byte, n)
-	if err := m.read(b); err != nil {
-		return "", err
-	}
-
-	return strings.ToValidUTF8(string(b), "?"), nil
+	return strings.ToValidUTF8(string(m.bytes(make([]byte, n))), "?")
 }
 
 // meta reads the meta data of a segment.
 func (r *reader) meta(m *metaReader) error {
-	count, err := m.u32()
-	if err != nil {
-		return err
-	}
-
-	for range count {
-		path, err := m.text()
-		if err != nil {
-			return err
-		}
-
+	for range m.u32() {
+		path := m.text()
 		x := r.objects[path]
 		if x == nil {
+			var err error
 			if x, err = r.object(path, m); err != nil {
 				return err
 			}
 		}
 
-		head, err := m.u32()
-		if err != nil {
-			return err
-		}
-
+		head := m.u32()
 		switch {
+		case m.err != nil:
+			return m.err
+
 		case head == indexNone:
 			r.changed = r.changed || x.has
 			x.has = false
@@ -330,27 +317,18 @@ func (r *reader) meta(m *metaReader) error {
 			r.changed = r.changed || x.has
 		}
 
-		n, err := m.u32()
-		if err != nil {
-			return err
-		}
-
-		for range n {
-			name, err := m.text()
-			if err != nil {
-				return err
-			}
-
-			v, err := m.value(name)
-			if err != nil {
-				return err
+		for range m.u32() {
+			name := m.text()
+			v := m.value(name)
+			if m.err != nil {
+				return m.err
 			}
 
 			x.props.set(name, v)
 		}
 	}
 
-	return nil
+	return m.err
 }
 
 // object makes the object of a path: "/", "/'group'" or "/'group'/'channel'",
@@ -429,27 +407,12 @@ func split(path string) ([]string, bool) {
 
 // index reads a raw data index.
 func (m *metaReader) index(head uint32, path string) (index, error) {
-	var x index
-	var dim uint32
-	var n uint64
-
-	var err error
-	if x.typ, err = m.u32(); err != nil {
-		return x, err
-	}
-
-	if dim, err = m.u32(); err != nil {
-		return x, err
-	}
-
-	if dim != 1 {
+	x := index{typ: m.u32()}
+	if dim := m.u32(); dim != 1 {
 		return x, m.fail("%q: expected an array of dimension 1, found %d", path, dim)
 	}
 
-	if n, err = m.u64(); err != nil {
-		return x, err
-	}
-
+	n := m.u64()
 	if n > 1<<56 {
 		return x, m.fail("%q: %d values are claimed", path, n)
 	}
@@ -465,11 +428,7 @@ func (m *metaReader) index(head uint32, path string) (index, error) {
 	}
 
 	if x.typ == typeString {
-		if n, err = m.u64(); err != nil {
-			return x, err
-		}
-
-		if n > 1<<56 {
+		if n = m.u64(); n > 1<<56 {
 			return x, m.fail("%q: texts of %d bytes are claimed", path, n)
 		}
 
@@ -478,7 +437,7 @@ func (m *metaReader) index(head uint32, path string) (index, error) {
 			return x, m.fail("%q: %d texts of %d bytes in all cannot be", path, x.n, x.size)
 		}
 
-		return x, nil
+		return x, m.err
 	}
 
 	if head == 28 {
@@ -489,64 +448,44 @@ func (m *metaReader) index(head uint32, path string) (index, error) {
 		return x, m.fail("%q has values of %s, whose size is not known", path, name)
 	}
 
-	return x, nil
+	return x, m.err
 }
 
 // daqmxType maps the type codes of DAQmx scalers, which differ from the others.
 var daqmxType = [...]uint32{typeU8, typeI8, typeU16, typeI16, typeU32, typeI32}
 
 func (m *metaReader) daqmx(x *index, path string) error {
-	count, err := m.u32()
-	if err != nil {
-		return err
-	}
-
+	count := m.u32()
 	if count > maxScalers {
 		return m.fail("%q: %d DAQmx scalers are claimed", path, count)
 	}
 
 	x.scalers = []scaler{}
 	for range count {
-		var v [5]uint32
-		for i := range v {
-			if i == 3 && x.digital { // the sample format is one byte here
-				var b [1]byte
-				if err := m.read(b[:]); err != nil {
-					return err
-				}
-
-				continue
-			}
-
-			if v[i], err = m.u32(); err != nil {
-				return err
-			}
+		typ := m.u32()
+		s := scaler{buffer: m.u32(), off: int64(m.u32()), typ: typeDAQmx}
+		if x.digital { // the sample format, one byte here
+			m.bytes(make([]byte, 1))
+		} else {
+			m.u32()
 		}
 
-		s := scaler{buffer: v[1], off: int64(v[2]), id: v[4], typ: typeDAQmx}
-		if int(v[0]) < len(daqmxType) {
-			s.typ = daqmxType[v[0]]
+		s.id = m.u32()
+		if int(typ) < len(daqmxType) {
+			s.typ = daqmxType[typ]
 		} else if !x.digital {
-			return m.fail("%q: the type %d of a DAQmx scaler is not known", path, v[0])
+			return m.fail("%q: the type %d of a DAQmx scaler is not known", path, typ)
 		}
 
 		x.scalers = append(x.scalers, s)
 	}
 
-	if count, err = m.u32(); err != nil {
-		return err
-	}
-
-	if count > maxBuffers {
+	if count = m.u32(); count > maxBuffers {
 		return m.fail("%q: %d DAQmx buffers are claimed", path, count)
 	}
 
 	for range count {
-		w, err := m.u32()
-		if err != nil {
-			return err
-		}
-
+		w := m.u32()
 		if w > maxRow {
 			return m.fail("%q: a DAQmx buffer of %d bytes a sample is claimed", path, w)
 		}
@@ -563,57 +502,51 @@ func (m *metaReader) daqmx(x *index, path string) error {
 		}
 	}
 
-	return nil
+	return m.err
 }
 
 // value reads a property.
-func (m *metaReader) value(name string) (any, error) {
-	typ, err := m.u32()
-	if err != nil {
-		return nil, err
-	}
-
+func (m *metaReader) value(name string) any {
+	typ := m.u32()
 	if typ == typeString {
 		return m.text()
 	}
 
 	what, width := dataType(typ)
 	if width == 0 {
-		return nil, m.fail("the property %q is of %s, which is not read", name, what)
+		_ = m.fail("the property %q is of %s, which is not read", name, what)
+		return nil
 	}
 
-	b := make([]byte, width)
-	if err := m.read(b); err != nil {
-		return nil, err
-	}
+	b := m.bytes(make([]byte, width))
 
 	var x [1]float64
 
 	switch typ {
 	case typeI64:
-		return int64(m.o.Uint64(b)), nil
+		return int64(m.o.Uint64(b))
 	case typeU64:
-		return m.o.Uint64(b), nil
+		return m.o.Uint64(b)
 	case typeBoolean:
-		return b[0] != 0, nil
+		return b[0] != 0
 	case typeTime:
-		return m.time(b), nil
+		return m.time(b)
 	case typeComplexSingle:
-		return complex(float64(math.Float32frombits(m.o.Uint32(b))), float64(math.Float32frombits(m.o.Uint32(b[4:])))), nil
+		return complex(float64(math.Float32frombits(m.o.Uint32(b))), float64(math.Float32frombits(m.o.Uint32(b[4:]))))
 	case typeComplexDouble:
-		return complex(math.Float64frombits(m.o.Uint64(b)), math.Float64frombits(m.o.Uint64(b[8:]))), nil
+		return complex(math.Float64frombits(m.o.Uint64(b)), math.Float64frombits(m.o.Uint64(b[8:])))
 	}
 
 	decode(x[:], b, width, typ, m.o == binary.ByteOrder(binary.BigEndian))
 
 	switch typ {
 	case typeI8, typeI16, typeI32:
-		return int64(x[0]), nil
+		return int64(x[0])
 	case typeU8, typeU16, typeU32:
-		return uint64(x[0]), nil
+		return uint64(x[0])
 	}
 
-	return x[0], nil
+	return x[0]
 }
 
 // time converts a time stamp: seconds since 1904-01-01 UTC and fractions of

@@ -136,11 +136,12 @@ with open("conventions/axes_v73.mat", "r+b") as f:
 
 
 def channels(axis):
-    """Channels of every array by MATLAB's indices; axis is that of time: longest, first or last."""
+    """Channels of every array by MATLAB's indices; axis is that of time: "" the longest at an end, first, middle or last."""
     out = {}
     for name, x in arrays.items():
-        t = int(np.argmax(x.shape)) if axis == "" or name == "row" else 0 if axis == "first" else x.ndim - 1
-        if axis == "" and name == "square":
+        longest = axis == "" or name == "row" or axis == "middle" and x.ndim < 3
+        t = int(np.argmax(x.shape)) if longest else {"first": 0, "middle": 1, "last": x.ndim - 1}[axis]
+        if longest and name == "square" or axis == "" and name == "middle":
             continue
         y = np.moveaxis(x, t, 0)
         for part, z in [(".real", y.real), (".imag", y.imag)] if np.iscomplexobj(x) else [("", y)]:
@@ -151,8 +152,10 @@ def channels(axis):
 
 
 for file in ["axes_v5.mat", "axes_v6.mat", "axes_v73.mat"]:
-    for axis in ["", "first", "last"]:
-        unread = {"square": "expected one longest axis, which is time, found shape [4 4]"} if axis == "" else {}
+    for axis in ["", "first", "middle", "last"]:
+        unread = {"square": "expected one longest axis, which is time, found shape [4 4]"} if axis in ("", "middle") else {}
+        if axis == "":
+            unread["middle"] = "expected time as the first or the last axis, or a name of each axis, found shape [2 12 3]"
         if file == "axes_v73.mat":
             unread |= {"sparse": "sparse arrays are not read", "when": "objects and function handles are not read"}
         put(file, channels(axis), {"site": "\n".join(text)}, unread, axis)

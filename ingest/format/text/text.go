@@ -463,6 +463,11 @@ func (t *Reader) findTime(o ingest.Options) error {
 		return err
 	}
 
+	if now.Doubt != "" && o.RateHz == 0 && o.Text.Time == "" {
+		warn("clock-unit", "%s", now.Doubt)
+	}
+
+	t.info.Warnings = append(t.info.Warnings, clock.Odd(t.path, "column "+ch.Name, rate)...)
 	for i := range t.info.Channels {
 		t.info.Channels[i].RateHz = rate
 	}

@@ -119,7 +119,7 @@ func TestTextLayouts(t *testing.T) {
 		},
 		{
 			name: "names that are numbers", text: "Time,1,2\n0,5,6\n1,7,8\n", enc: "comma separated", names: "Time 1 2",
-			units: "s  ", data: [][]float64{{0, 1}, {5, 7}, {6, 8}}, rate: 1, warns: "numeric-header",
+			units: "s  ", data: [][]float64{{0, 1}, {5, 7}, {6, 8}}, rate: 1, warns: "numeric-header clock-unit",
 		},
 		{
 			name: "columns named", text: "1 2\n3 4\n", o: ingest.TextOptions{Columns: []string{"F [N]", "M"}},
@@ -135,7 +135,8 @@ func TestTextLayouts(t *testing.T) {
 		},
 		{
 			name: "a clock that pauses", text: "t,F\n0,1\n1,2\n2,3\n103,4\n104,5\n105,6\n", enc: "comma separated", names: "t F",
-			units: "s ", data: [][]float64{{0, 1, 2, 103, 104, 105}, {1, 2, 3, 4, 5, 6}}, rate: 1, warns: "clock-gaps",
+			units: "s ", data: [][]float64{{0, 1, 2, 103, 104, 105}, {1, 2, 3, 4, 5, 6}}, rate: 1,
+			warns: "clock-gaps clock-unit",
 		},
 		{
 			name: "delimiter stated", text: "1;2\n3;4\n", o: ingest.TextOptions{Delimiter: "semicolon"},

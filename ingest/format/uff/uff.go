@@ -16,6 +16,7 @@ import (
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/format/internal/arrays"
+	"doubletake/ingest/format/internal/clock"
 	"doubletake/ingest/format/internal/lines"
 	"doubletake/ingest/format/internal/raw"
 )
@@ -43,8 +44,8 @@ var functions = []string{
 	"order function", "phase compensation",
 }
 
-// detect wants a delimiter, a dataset's number in its columns, and a letter no
-// number has: a table of numbers may begin with -1 too.
+// detect wants a delimiter, a dataset's number in its columns, and then what no table
+// of numbers has that begins with lines of one: a letter, or a line of several.
 func detect(head []byte, _ ingest.Source) bool {
 	first, rest, _ := bytes.Cut(head, []byte("\n"))
 	second, rest, ok := bytes.Cut(rest, []byte("\n"))
@@ -54,9 +55,11 @@ func detect(head []byte, _ ingest.Source) bool {
 
 	n, err := strconv.Atoi(strings.TrimSpace(string(second[:6])))
 
-	return err == nil && n > 0 && bytes.ContainsFunc(rest, func(r rune) bool {
+	third, _, _ := bytes.Cut(rest, []byte("\n"))
+
+	return err == nil && n > 0 && (len(bytes.Fields(third)) > 1 || bytes.ContainsFunc(rest, func(r rune) bool {
 		return r|0x20 >= 'a' && r|0x20 <= 'z' && r|0x20 != 'e'
-	})
+	}))
 }
 
 // record is a dataset 58.
@@ -348,7 +351,12 @@ func (r *reader) add(d *record, name string) error {
 
 		a.First = 1
 	} else if inTime {
-		a.RateHz, _, _ = lines.Rate(d.inc, d.incText)
+		unit, known := clock.Seconds(d.axisUnit)
+		if !known {
+			unit = 1 // the abscissa is time: "T", "sec."
+		}
+
+		a.RateHz, _, _ = lines.Rate(d.inc, d.incText, unit)
 	}
 
 	parts := []string{""}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"math"
 	"os"
 	"strings"
 	"testing"
@@ -38,6 +39,65 @@ func Example() {
 
 func openBytes(b []byte, o ingest.Options) (ingest.Reader, error) {
 	return Format.Open(ingesttest.Source(b), o)
+}
+
+// pyuff's file with its abscissa stated in ms: the same rate, and an uneven one the same.
+// An increment of 1000 s is read with a warning.
+func TestMilliseconds(t *testing.T) {
+	even, uneven := ingesttest.Testdata(t, "text_even_real.uff"), ingesttest.Testdata(t, "text_uneven_real.uff")
+	replace := func(b []byte, pairs ...string) []byte {
+		for i := 0; i < len(pairs); i += 2 {
+			if !bytes.Contains(b, []byte(pairs[i])) {
+				t.Fatal("no", pairs[i])
+			}
+
+			b = bytes.Replace(b, []byte(pairs[i]), []byte(pairs[i+1]), 1)
+		}
+
+		return b
+	}
+
+	const second, milli = "Time                 s ", "Time                 ms"
+
+	rate := func(b []byte) (float64, int) {
+		r, err := openBytes(b, ingest.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		channels := r.Info().Channels
+
+		return channels[len(channels)-1].RateHz, len(r.Info().Warnings)
+	}
+
+	if hz, n := rate(replace(even, "1.95313e-05", "1.95313e-02", second, milli)); hz != 51200 || n > 0 {
+		t.Errorf("even spacing in ms: %g Hz, %d warnings", hz, n)
+	}
+
+	s, _ := rate(uneven)
+	if ms, n := rate(replace(uneven, second, milli)); math.Abs(ms/s-1000) > 1e-9 || n > 0 {
+		t.Errorf("uneven spacing: %g Hz, in ms %g Hz, %d warnings", s, ms, n)
+	}
+
+	if hz, n := rate(replace(even, "1.95313e-05", "1.00000e+03")); hz != 0.001 || n != 1 {
+		t.Errorf("%g Hz, %d warnings", hz, n)
+	}
+}
+
+// Nodes alone (dataset 15, by its definition) are UFF, refused by what is missing; a
+// table that begins with a line of -1 is text.
+func TestDetect(t *testing.T) {
+	nodes := "    -1\n    15\n         1         0         0        11  1.00000E+00  0.00000E+00  2.50000E-01\n    -1\n"
+	if !detect([]byte(nodes), ingest.Source{}) {
+		t.Error("nodes are not detected")
+	}
+
+	r, err := openBytes([]byte(nodes), ingest.Options{})
+	ingesttest.WantDataError(t, r, err, "expected a dataset 58 with a function, found datasets 15")
+
+	if detect([]byte("    -1\n    15\n    16\n    17\n"), ingest.Source{}) {
+		t.Error("a column of numbers is detected")
+	}
 }
 
 // Witness: pyuff wrote the files, or those they are variants of, and read the

@@ -11,6 +11,7 @@ import (
 
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
+	"doubletake/ingest/format/internal/clock"
 	"doubletake/ingest/format/internal/raw"
 )
 
@@ -432,6 +433,13 @@ func (f *file) samples(o ingest.Options) (ingest.Reader, error) {
 		return nil, f.fail(f.dataAt, "samples", "an empty data chunk", noSamples)
 	}
 
+	if f.fmt.bits == 24 && f.kind == raw.I32 {
+		if err := f.padding(l); err != nil {
+			return nil, err
+		}
+	}
+
+	f.info.Warnings = append(f.info.Warnings, clock.Odd(f.src.Path, "header", rate)...)
 	f.info.Encoding = f.encoding
 	f.info.Channels = make([]ingest.Channel, l.Channels)
 	for i := range f.info.Channels {
@@ -439,6 +447,37 @@ func (f *file) samples(o ingest.Options) (ingest.Reader, error) {
 	}
 
 	return raw.New(f.src, f.info, l), nil
+}
+
+// padding checks that the lowest byte of samples of 24 bits in 4 bytes is zero, at 64
+// places of the data: arecord and others put the samples into the lower three bytes,
+// which would be read 256 times too small.
+func (f *file) padding(l raw.Layout) error {
+	b := make([]byte, 1<<12)
+
+	size := 4 * l.Frames * int64(l.Channels)
+	for i := range int64(64) {
+		at := size / 64 * i &^ 3
+		b = b[:min(int64(cap(b)), size-at)]
+		if err := raw.ReadHeader(f.src, b, l.Offset+at, "samples"); err != nil {
+			return err
+		}
+
+		for k := 0; k < len(b); k += 4 {
+			pad := k
+			if l.BigEndian {
+				pad += 3
+			}
+
+			if b[pad] != 0 {
+				return f.fail(l.Offset+at+int64(pad), "a padding byte of 0 in samples of 24 bits in 4 bytes",
+					strconv.Itoa(int(b[pad])), "the samples may lie in the other three bytes: record them in 3 bytes "+
+						"(arecord -f S24_3LE) or 32 bits")
+			}
+		}
+	}
+
+	return nil
 }
 
 // frames returns the number of whole frames of so many bytes, which, where the

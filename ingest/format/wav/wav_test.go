@@ -1,6 +1,7 @@
 package wav
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -30,6 +31,26 @@ func openFile(t *testing.T, name string) (ingest.Reader, error) {
 	t.Cleanup(func() { src.Close() })
 
 	return Format.Open(src, ingest.Options{})
+}
+
+// The file that hound's tests read as −96, 23052, 8388607, −8360672: 24 bits in the
+// lower three of 4 bytes, as arecord -f S24_LE writes them. Left-justified samples are
+// read: pcm24in32.wav of TestConventions.
+func TestLowerBytes(t *testing.T) {
+	var b []byte
+	for _, v := range []int32{-96, 23052, 8388607, -8360672} {
+		b = binary.LittleEndian.AppendUint32(b, uint32(v))
+	}
+
+	w := ingesttest.WAV{Tag: 1, Channels: 2, Align: 8, Bits: 24, Rate: 48000, Data: b, Claim: 16}
+	r, err := openBytes(w.Bytes(), ingest.Options{})
+	ingesttest.WantDataError(t, r, err, "byte 44: expected a padding byte of 0", "found 160", "arecord -f S24_3LE")
+
+	// Where a recording begins with silence, the samples behind it tell.
+	w.Data = append(make([]byte, 1<<20), bytes.Repeat(b, 1<<16)...)
+	w.Claim = uint32(len(w.Data))
+	r, err = openBytes(w.Bytes(), ingest.Options{})
+	ingesttest.WantDataError(t, r, err, "expected a padding byte of 0")
 }
 
 // TestWAVRefused: expected texts follow from the bytes written here.

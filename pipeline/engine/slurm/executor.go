@@ -2,9 +2,8 @@ package slurm
 
 import (
 	"context"
-	"errors"
+	"crypto/sha256"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -235,12 +234,14 @@ func list(dir string) []string {
 
 // copyBinary puts the program into the folder of the plans, named by its content.
 func (e *Executor) copyBinary() error {
-	name, err := contentName(e.o.Binary)
+	b, err := os.ReadFile(e.o.Binary)
 	if err != nil {
 		return fmt.Errorf("copy program for the nodes: %w", err)
 	}
 
+	name := fmt.Sprintf("%x", sha256.Sum256(b))[:24]
 	e.binary = "../../bin/" + name
+
 	to := e.root("bin", name)
 	if _, err := os.Stat(to); err == nil {
 		return nil
@@ -255,22 +256,9 @@ func (e *Executor) copyBinary() error {
 	}
 
 	tmp := to + ".tmp"
-	err = func() error {
-		from, err := os.Open(e.o.Binary)
-		if err != nil {
-			return err
-		}
-		defer from.Close()
-
-		f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o755)
-		if err != nil {
-			return err
-		}
-
-		_, err = io.Copy(f, from)
-
-		return errors.Join(err, f.Chmod(0o755), f.Sync(), f.Close())
-	}()
+	if err = engine.WriteFile(tmp, b); err == nil {
+		err = os.Chmod(tmp, 0o755)
+	}
 
 	if err == nil {
 		err = os.Rename(tmp, to)

@@ -1,11 +1,8 @@
 package slurm
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"time"
@@ -98,20 +95,4 @@ func (e *Executor) endProbe() {
 		e.probe = nil
 		e.forget(b)
 	}
-}
-
-// contentName names a file by its content.
-func contentName(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", err
-	}
-
-	return hex.EncodeToString(h.Sum(nil))[:24], nil
 }

@@ -1,11 +1,10 @@
 // Package arrays makes channels of a file's named arrays. HDF5, MAT, NPZ, TDMS
 // and Arrow files share it.
 //
-// An array of one axis is a channel. One of more axes has its longest axis in
-// time, unless the options name the first or the last, and a channel for each
-// index of the others, "name[3]" or "name[3,1]", counted from 1. A single number
-// or a text is an attribute of the file, not a channel. Rate, unit and clock are
-// found by customary names, packed numbers by the conventions of netCDF.
+// An array of one axis is a channel. One of more axes has one in time (see Axes) and
+// a channel for each index of the others, "name[3]" or "name[3,1]", counted from 1. A
+// single number or a text is an attribute of the file, not a channel. Rate, unit and
+// clock are found by customary names, packed numbers by the conventions of netCDF.
 package arrays
 
 import (
@@ -27,7 +26,7 @@ var (
 	rateNames = []string{
 		"rate_hz", "fs", "fs_hz", "rate", "sample_rate", "samplerate", "sample_rate_hz",
 		"sampling_rate", "samplingrate", "sampling_rate_hz", "sampling_frequency", "samplingfrequency",
-		"sampling_frequency_hz", "sr", "sample_freq", "sampleratehz",
+		"sampling_frequency_hz", "sr", "sample_freq", "sampleratehz", "data.samplingrate",
 	}
 	periodNames = []string{
 		"channelinformationsamplingperiod", "samplingperiod", "sampling_period", "sampling_period_s",
@@ -207,13 +206,26 @@ func (r *Reader) Read(channels []int, start int64, dst [][]float64) (int, error)
 	return int(n), nil
 }
 
-// Axes returns the axis of time of a shape: the longest, unless o names the first
-// or the last. Where two are the longest and o names none, it returns an error.
-func Axes(dims []int64, o ingest.ArrayOptions) (axis int, err error) {
+// Axes returns the axis of time of a shape. It is the one that o names, else the one
+// whose name says so, else the one as long as the clock beside the array, else the
+// longest if that is the first or the last. names are the axes' names and clock the
+// samples of the clock; nil and 0 where there are none. Where nothing decides, Axes
+// returns an error that says what to write.
+func Axes(dims []int64, names []string, clock int64, o ingest.ArrayOptions) (axis int, err error) {
+	var named, clocked []int
+
 	long, equal := 0, false
 	for i, d := range dims {
 		if d > 1 {
 			long++
+		}
+
+		if i < len(names) && IsTime(names[i]) {
+			named = append(named, i)
+		}
+
+		if d == clock && d > 1 {
+			clocked = append(clocked, i)
 		}
 
 		switch {
@@ -224,20 +236,40 @@ func Axes(dims []int64, o ingest.ArrayOptions) (axis int, err error) {
 		}
 	}
 
+	want := ""
 	switch {
-	case long <= 1:
-	case o.TimeAxis == "first":
+	case long > 1 && o.TimeAxis == "first":
 		return 0, nil
-	case o.TimeAxis == "last":
+	case long > 1 && o.TimeAxis == "last":
 		return len(dims) - 1, nil
+	case long > 1 && o.TimeAxis == "middle" && len(dims) == 3:
+		return 1, nil
+	case len(named) == 1:
+		return named[0], nil
+	case long <= 1:
+		return axis, nil
+	case len(clocked) == 1:
+		return clocked[0], nil
 	case equal:
-		return axis, &fault.Error{
-			Want: "one longest axis, which is time", Found: fmt.Sprintf("shape %v", dims),
-			Hint: "set arrays: {time_axis: first} or last in the configuration, or name the channels to use if it is none",
-		}
+		want = "one longest axis, which is time"
+	case len(names) == 0 && axis > 0 && axis < len(dims)-1:
+		want = "time as the first or the last axis, or a name of each axis"
+	default:
+		return axis, nil
 	}
 
-	return axis, nil
+	return axis, &fault.Error{
+		Want: want, Found: fmt.Sprintf("shape %v", dims),
+		Hint: "set arrays: {time_axis: first}, middle or last in the configuration, or name the channels to use if it is " +
+			"none",
+	}
+}
+
+// IsTime reports whether an array or an axis of that name, or of a path that ends so,
+// holds or counts the time.
+func IsTime(name string) bool {
+	leaf := strings.ToLower(name[strings.LastIndexAny(name, "/.")+1:])
+	return clock.Named(leaf, "") || leaf == "sample" || leaf == "samples"
 }
 
 // split returns the samples of a channel and the number of channels of a shape.
@@ -365,7 +397,18 @@ func (r *Reader) Finish(o ingest.Options) error {
 		}
 	}
 
-	return r.findClock(o)
+	if err := r.findClock(o); err != nil {
+		return err
+	}
+
+	for _, c := range r.info.Channels {
+		if w := clock.Odd(r.info.Path, "channel "+c.Name, c.RateHz); o.RateHz == 0 && len(w) > 0 {
+			r.info.Warnings = append(r.info.Warnings, w...)
+			break
+		}
+	}
+
+	return nil
 }
 
 func wanted(own string, custom []string) []string {
@@ -493,31 +536,36 @@ func (r *Reader) findClock(o ingest.Options) error {
 
 			leaf := c.Name[strings.LastIndexAny(c.Name, "/.")+1:]
 			short := leaf[strings.LastIndexByte(leaf, '-')+1:] // Ds01-Time
-			if clock.Named(leaf, c.Unit) || clock.Named(short, c.Unit) || r.steady(i) {
+			axis := clock.Unit(c.Unit) && (c.Role() == "coordinate" || strings.Contains(c.Unit, " since "))
+			if c.IsTime() || axis || clock.Named(leaf, c.Unit) || clock.Named(short, c.Unit) || r.steady(i) {
 				clocks[r.at[i].group] = i
 			}
 		}
 	}
 
+	rates := map[int]float64{} // by clock
 	for i := range r.info.Channels {
 		own, has := clocks[r.at[i].group]
-		if !has {
+
+		c := &r.info.Channels[i]
+		if !has || c.RateHz != 0 || c.Samples != r.info.Channels[own].Samples {
 			continue
 		}
 
-		c := &r.info.Channels[i]
-		if i == own {
-			clock.Mark(c)
-		}
-
-		if c.RateHz == 0 && c.Samples == r.info.Channels[own].Samples {
-			rate, err := r.clockRate(own)
+		if _, known := rates[own]; !known {
+			rate, err := r.clockRate(own, o.Text.Time != "")
 			if err != nil {
 				return err
 			}
 
-			c.RateHz = rate
+			rates[own] = rate
 		}
+
+		c.RateHz = rates[own]
+	}
+
+	for _, own := range clocks {
+		clock.Mark(&r.info.Channels[own])
 	}
 
 	return nil
@@ -547,9 +595,14 @@ func (r *Reader) steady(c int) bool {
 	return true
 }
 
-// clockRate is the rate by a clock, 0 where it runs unevenly or backwards.
-func (r *Reader) clockRate(c int) (float64, error) {
+// clockRate is the rate by a clock, 0 where it runs unevenly or backwards. stated
+// tells that the user named the clock, whose unit is then s.
+func (r *Reader) clockRate(c int, stated bool) (float64, error) {
 	t, err := clock.Read(r, c, "channel")
+	if t.Doubt != "" && !stated {
+		r.Warn("clock-unit", t.Doubt)
+	}
+
 	if t.Gaps {
 		r.Warn("clock-gaps", fmt.Sprintf(
 			"channel %s: its ends give %.4g Hz, its first steps %.4g Hz: the recording pauses or changes its rate; %.4g Hz "+

@@ -58,7 +58,7 @@ func TestNames(t *testing.T) {
 	} {
 		r := arrays.New(ingest.Info{})
 
-		axis, err := arrays.Axes(c.dims, ingest.ArrayOptions{TimeAxis: c.axis})
+		axis, err := arrays.Axes(c.dims, nil, 0, ingest.ArrayOptions{TimeAxis: c.axis})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -42,6 +42,32 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// Whole numbers without a unit are doubtful unless several are in a second.
+func TestDoubt(t *testing.T) {
+	for _, c := range []struct {
+		unit string
+		t    []float64
+		want bool
+	}{
+		{"", []float64{0, 1, 2}, true},
+		{"s", []float64{0, 1, 2}, false},
+		{"", []float64{0, 1.5, 3}, false},
+		{"", []float64{1, 1, 1, 2}, false},
+	} {
+		r := ingesttest.NewMemory(c.t)
+		r.Header.Channels[0].Unit = c.unit
+		if got, err := clock.Read(r, 0, "column"); err != nil || (got.Doubt != "") != c.want {
+			t.Errorf("%v in %q: %q, %v", c.t, c.unit, got.Doubt, err)
+		}
+	}
+
+	for hz, want := range map[float64]int{0: 0, 0.001: 1, 0.1: 0, 1e7: 0, 1.1e7: 1} {
+		if w := clock.Odd("m", "channel 1", hz); len(w) != want {
+			t.Errorf("%g Hz: %v", hz, w)
+		}
+	}
+}
+
 func TestNamed(t *testing.T) {
 	for _, c := range []struct {
 		name, unit string

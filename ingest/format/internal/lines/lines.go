@@ -146,10 +146,10 @@ func Number(b []byte, decimal byte) (float64, bool) {
 	return 0, false
 }
 
-// Rate is the inverse of an increment that was written with few digits: where an
-// integer rate has an increment with these digits, it is that. Rates from low to
-// high have such an increment.
-func Rate(inc float64, written string) (hz, low, high float64) {
+// Rate is the inverse of an increment, in units of so many seconds, that was written
+// with few digits: where an integer rate has an increment with these digits, it is
+// that. Rates from low to high have such an increment.
+func Rate(inc float64, written string, unit float64) (hz, low, high float64) {
 	mantissa, exponent, _ := strings.Cut(strings.NewReplacer("D", "e", "d", "e", "E", "e", ",", ".").Replace(written), "e")
 	_, decimals, _ := strings.Cut(mantissa, ".")
 	e, err := strconv.Atoi(exponent)
@@ -159,7 +159,7 @@ func Rate(inc float64, written string) (hz, low, high float64) {
 		half += 0.5 * (1 + 1e-9) * math.Pow(10, float64(e-len(decimals)))
 	}
 
-	half = min(half, inc/2)
+	half, inc = unit*min(half, inc/2), unit*inc
 	hz, low, high = 1/inc, 1/(inc+half), 1/(inc-half)
 	if near := math.Round(hz); near >= low && near <= high && near > 0 {
 		hz = near

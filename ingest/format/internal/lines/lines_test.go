@@ -92,14 +92,14 @@ func TestRate(t *testing.T) {
 	for _, hz := range []float64{44100, 48000, 51200, 65536, 102400, 8192, 12800, 25600, 16384, 1000, 0.5} {
 		s := fmt.Sprintf("%.5E", 1/hz)
 		inc, _ := lines.Number([]byte(s), '.')
-		if got, low, high := lines.Rate(inc, s); got != hz || low > hz || high < hz {
+		if got, low, high := lines.Rate(inc, s, 1); got != hz || low > hz || high < hz {
 			t.Errorf("%s: %g Hz (%g … %g), want %g", s, got, low, high, hz)
 		}
 	}
 
 	for s, want := range map[string]float64{"3.333E-01": 3, "0.000977": 1024, "1D-3": 1000, "0,000250": 4000} {
 		inc, ok := lines.Number([]byte(s), map[bool]byte{true: ',', false: '.'}[s[1] == ','])
-		if got, _, _ := lines.Rate(inc, s); !ok || got != want {
+		if got, _, _ := lines.Rate(inc, s, 1); !ok || got != want {
 			t.Errorf("%s: %g, want %g", s, got, want)
 		}
 	}

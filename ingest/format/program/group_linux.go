@@ -1,0 +1,64 @@
+package program
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// own gives a command a process group that ends as a whole: when the command is
+// cancelled, and when this process is killed. For the latter its session has a terminal
+// whose other side this process holds; the kernel hangs up on the group when it goes.
+// The caller must start the command and wait for it on one thread, and call end then.
+func own(cmd *exec.Cmd) (end func()) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
+
+	kill := func() error {
+		if cmd.Process == nil {
+			return nil
+		}
+		return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+	}
+	cmd.Cancel = kill
+
+	terminal, side, err := openTerminal()
+	if err != nil { // a container may have none
+		return func() { _ = kill() }
+	}
+
+	cmd.ExtraFiles = []*os.File{side}
+	cmd.SysProcAttr.Setctty, cmd.SysProcAttr.Ctty = true, 3
+
+	return func() {
+		_ = kill() // what it left running
+		_ = terminal.Close()
+		_ = side.Close()
+	}
+}
+
+// openTerminal returns the sides of a pseudo-terminal.
+func openTerminal() (terminal, side *os.File, err error) {
+	terminal, err = os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+
+	n := 0
+	if err = unix.IoctlSetPointerInt(int(terminal.Fd()), unix.TIOCSPTLCK, 0); err == nil {
+		n, err = unix.IoctlGetInt(int(terminal.Fd()), unix.TIOCGPTN)
+	}
+
+	if err == nil {
+		side, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|syscall.O_NOCTTY, 0)
+	}
+
+	if err != nil {
+		_ = terminal.Close()
+		return nil, nil, err
+	}
+
+	return terminal, side, nil
+}
