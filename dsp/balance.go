@@ -19,22 +19,9 @@ func WindAxes(fx, fz, alphaDeg float64) (lift, drag float64) {
 	return fz*cos - fx*sin, fx*cos + fz*sin
 }
 
-// Coefficients divides forces in N by q·c·b, dynamic pressure in Pa times
-// chord times span in m, into dst (len(forceN) values; nil allocates) and
-// returns it. It panics if the lengths differ.
-func Coefficients(dst, forceN []float64, qPa, chordM, spanM float64) []float64 {
-	if dst == nil {
-		dst = make([]float64, len(forceN))
-	} else if len(dst) != len(forceN) {
-		panic(fmt.Sprintf("dsp: coefficients of %d forces, dst has %d", len(forceN), len(dst)))
-	}
-
-	for i, f := range forceN {
-		dst[i] = f / (qPa * chordM * spanM)
-	}
-
-	return dst
-}
+// Coefficient divides a force in N by q·c·b, dynamic pressure in Pa times chord times
+// span in m.
+func Coefficient(forceN, qPa, chordM, spanM float64) float64 { return forceN / (qPa * chordM * spanM) }
 
 // DynamicPressure is ½ρU² in Pa for ρ in kg/m³ and U in m/s.
 func DynamicPressure(densityKgM3, speedMS float64) float64 {
@@ -47,16 +34,13 @@ func AirDensity(pressurePa, temperatureC float64) float64 {
 	return pressurePa / (287.05 * (temperatureC + 273.15))
 }
 
-// BalanceSettings are the blocks of CheckBalance; zero values take the defaults.
-type BalanceSettings struct {
-	BlockS float64 // length a block should have, s; 0.5
-	Blocks int     // blocks per half; 10
-	Alpha  float64 // level of the family of tests of the run; 0.05
-}
-
-// minBlocks is the fewest blocks per half a test rests on; shorter records
-// get shorter blocks.
-const minBlocks = 4
+// The blocks of CheckBalance, and the level of the family of tests of a run.
+const (
+	balanceBlockS = 0.5 // length a block should have, s
+	balanceBlocks = 10  // blocks per half
+	minBlocks     = 4   // the fewest a test rests on; shorter records get shorter blocks
+	testLevel     = 0.05
+)
 
 // BalanceConsistency is what CheckBalance found; slices have one value per
 // channel.
@@ -82,7 +66,7 @@ type BalanceConsistency struct {
 //
 // channels are equally long and sampled at rateHz. Records too short to cut, a
 // rate that is none and samples that are no numbers are *fault.Error.
-func CheckBalance(channels [][]float64, rateHz float64, s BalanceSettings) (*BalanceConsistency, error) {
+func CheckBalance(channels [][]float64, rateHz float64) (*BalanceConsistency, error) {
 	if len(channels) == 0 {
 		panic("dsp: balance record without channels")
 	}
@@ -94,9 +78,18 @@ func CheckBalance(channels [][]float64, rateHz float64, s BalanceSettings) (*Bal
 		}
 	}
 
-	s = s.withDefaults()
-	if err := s.check(n, rateHz); err != nil {
-		return nil, err
+	switch {
+	case !(rateHz > 0) || math.IsInf(rateHz, 0):
+		return nil, &fault.Error{
+			Want: "a sampling rate above 0 Hz", Found: strconv.FormatFloat(rateHz, 'g', 6, 64),
+			Hint: "state the rate if the file does not",
+		}
+
+	case n < 4*minBlocks:
+		return nil, &fault.Error{
+			Want: fmt.Sprintf("at least %d samples to compare halves", 4*minBlocks), Found: strconv.Itoa(n),
+			Hint: "record longer",
+		}
 	}
 
 	for c, x := range channels {
@@ -111,7 +104,7 @@ func CheckBalance(channels [][]float64, rateHz float64, s BalanceSettings) (*Bal
 	}
 
 	b := &BalanceConsistency{}
-	b.divide(n, rateHz, s)
+	b.divide(n, rateHz)
 	acf := newAutocorrelation(n)
 
 	within := make([]float64, n)
@@ -119,7 +112,7 @@ func CheckBalance(channels [][]float64, rateHz float64, s BalanceSettings) (*Bal
 		tau := acf.integral(x)
 		b.IntegralTimeS = append(b.IntegralTimeS, 0.5*tau/rateHz)
 		b.NEff = append(b.NEff, float64(n)/tau)
-		if !b.compareHalves(c, x, s.Alpha/float64(2*len(channels))) {
+		if !b.compareHalves(c, x, testLevel/float64(2*len(channels))) {
 			continue
 		}
 
@@ -147,73 +140,28 @@ func CheckBalance(channels [][]float64, rateHz float64, s BalanceSettings) (*Bal
 		}
 	}
 
-	b.flagDrift(channels, s.Alpha)
+	b.flagDrift(channels)
 
 	return b, nil
 }
 
-func (s BalanceSettings) withDefaults() BalanceSettings {
-	if s.BlockS == 0 {
-		s.BlockS = 0.5
-	}
-
-	if s.Blocks == 0 {
-		s.Blocks = 10
-	}
-
-	if s.Alpha == 0 {
-		s.Alpha = 0.05
-	}
-
-	return s
-}
-
-// check returns an error if the settings, with defaults, do not fit a record of
-// n samples.
-func (s BalanceSettings) check(n int, rateHz float64) error {
-	switch {
-	case !(rateHz > 0) || math.IsInf(rateHz, 0):
-		return &fault.Error{
-			Want: "a sampling rate above 0 Hz", Found: strconv.FormatFloat(rateHz, 'g', 6, 64),
-			Hint: "state the rate if the file does not",
-		}
-
-	case !(s.BlockS > 0) || s.Blocks < 2:
-		return &fault.Error{
-			Want:  "at least 2 blocks of a positive length per half",
-			Found: fmt.Sprintf("%d of %g s", s.Blocks, s.BlockS),
-		}
-
-	case !(s.Alpha > 0 && s.Alpha < 1):
-		return &fault.Error{Want: "a test level between 0 and 1", Found: strconv.FormatFloat(s.Alpha, 'g', 6, 64)}
-
-	case n < 4*minBlocks:
-		return &fault.Error{
-			Want: fmt.Sprintf("at least %d samples to compare halves", 4*minBlocks), Found: strconv.Itoa(n),
-			Hint: "record longer",
-		}
-	}
-
-	return nil
-}
-
 // divide sets number and length of the blocks of a record of n samples, and
-// flags blocks shorter than s wants.
-func (b *BalanceConsistency) divide(n int, rateHz float64, s BalanceSettings) {
+// flags blocks that are shorter than they should be.
+func (b *BalanceConsistency) divide(n int, rateHz float64) {
 	half := n / 2
-	b.Blocks = s.Blocks
+	b.Blocks = balanceBlocks
 
 	// A tolerance of a millionth: 5 s at 1000.0001 Hz are 10 blocks.
-	if fit := int(float64(half) / (s.BlockS * rateHz) * (1 + 1e-6)); fit < s.Blocks {
-		b.Blocks = max(fit, min(minBlocks, s.Blocks))
+	if fit := int(float64(half) / (balanceBlockS * rateHz) * (1 + 1e-6)); fit < balanceBlocks {
+		b.Blocks = max(fit, minBlocks)
 	}
 
 	b.BlockS = float64(half/b.Blocks) / rateHz
-	if b.BlockS < s.BlockS*(1-1e-6)-1/rateHz {
+	if b.BlockS < balanceBlockS*(1-1e-6)-1/rateHz {
 		b.Flags = append(b.Flags, Flag{
 			Code: "short-blocks", Channel: -1, Statistic: b.BlockS,
 			Text: fmt.Sprintf("the record of %.3g s allows %d blocks of %.3g s per half, shorter than %g s", float64(n)/rateHz,
-				b.Blocks, b.BlockS, s.BlockS),
+				b.Blocks, b.BlockS, balanceBlockS),
 		})
 	}
 }
@@ -248,11 +196,11 @@ func (b *BalanceConsistency) compareHalves(c int, x []float64, level float64) (o
 	return ok
 }
 
-// flagDrift flags the channels whose halves differ at level alpha for all of
-// them together.
-func (b *BalanceConsistency) flagDrift(channels [][]float64, alpha float64) {
+// flagDrift flags the channels whose halves differ at the level of all of them
+// together.
+func (b *BalanceConsistency) flagDrift(channels [][]float64) {
 	for c, adjusted := range Holm(b.P) {
-		if adjusted < alpha {
+		if adjusted < testLevel {
 			f, g := SplitHalves(channels[c : c+1])
 			std := stat.PopStdDev(channels[c], nil)
 			b.Flags = append(b.Flags, Flag{

@@ -118,9 +118,10 @@ func TestCoefficients(t *testing.T) {
 		t.Errorf("dynamic pressure %g", q)
 	}
 
-	f := []float64{1.5, -3}
-	if got := Coefficients(f, f, q, 0.1, 0.25); !near(got[0], 1, 1e-12) || !near(got[1], -2, 1e-12) {
-		t.Errorf("coefficients %v", got)
+	for force, want := range map[float64]float64{1.5: 1, -3: -2} {
+		if got := Coefficient(force, q, 0.1, 0.25); !near(got, want, 1e-12) {
+			t.Errorf("%g N: coefficient %g", force, got)
+		}
 	}
 
 	if !near(DistanceDB(2, 1), 6.0206, 1e-4) {
@@ -158,7 +159,7 @@ func TestIntegralTime(t *testing.T) {
 		const repeats = 10
 		for range repeats {
 			x := ar1(n, phi, r)
-			b, err := CheckBalance([][]float64{x}, rate, BalanceSettings{})
+			b, err := CheckBalance([][]float64{x}, rate)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -187,7 +188,7 @@ func TestCheckBalanceLevelAndPower(t *testing.T) {
 
 	var detectable float64
 	for range repeats {
-		b, err := CheckBalance([][]float64{ar1(n, 0.95, r)}, rate, BalanceSettings{})
+		b, err := CheckBalance([][]float64{ar1(n, 0.95, r)}, rate)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -213,7 +214,7 @@ func TestCheckBalanceLevelAndPower(t *testing.T) {
 			x[i] += detectable
 		}
 
-		b, err := CheckBalance([][]float64{x}, rate, BalanceSettings{})
+		b, err := CheckBalance([][]float64{x}, rate)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -258,7 +259,7 @@ func TestCheckBalanceBlocks(t *testing.T) {
 		{16, 4, 4, 0.5, false},
 		{16, 100, 4, 0.02, true},
 	} {
-		b, err := CheckBalance([][]float64{noise(c.n, 1)}, c.rate, BalanceSettings{})
+		b, err := CheckBalance([][]float64{noise(c.n, 1)}, c.rate)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -279,17 +280,17 @@ func TestCheckBalanceBlocks(t *testing.T) {
 			x[3] = math.NaN()
 		}
 
-		if _, err := CheckBalance([][]float64{x}, 10, BalanceSettings{}); err == nil || err.Error() != want {
+		if _, err := CheckBalance([][]float64{x}, 10); err == nil || err.Error() != want {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 
-	b, err := CheckBalance([][]float64{make([]float64, 100), noise(100, 2)}, 10, BalanceSettings{})
+	b, err := CheckBalance([][]float64{make([]float64, 100), noise(100, 2)}, 10)
 	if err != nil || b.Flags[0].Code != "constant" || b.Flags[0].Channel != 0 {
 		t.Errorf("constant channel: %+v, %v", b, err)
 	}
 
-	slow, err := CheckBalance([][]float64{ar1(1000, 0.995, rand.New(rand.NewPCG(1, 1)))}, 100, BalanceSettings{})
+	slow, err := CheckBalance([][]float64{ar1(1000, 0.995, rand.New(rand.NewPCG(1, 1)))}, 100)
 	if err != nil || !slices.ContainsFunc(slow.Flags, func(f Flag) bool {
 		return f.Code == "correlated-blocks" && strings.Contains(f.Text, "integral time scales")
 	}) {
@@ -305,7 +306,7 @@ func TestCorrelatedBlocksAtLowRate(t *testing.T) {
 	const records = 400
 	flagged := func(phi float64) (n int) {
 		for range records {
-			b, err := CheckBalance([][]float64{ar1(80, phi, r)}, 4, BalanceSettings{})
+			b, err := CheckBalance([][]float64{ar1(80, phi, r)}, 4)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -399,7 +400,7 @@ func ExampleCheckBalance() {
 		drag[i] += float64(i) / 10000
 	}
 
-	b, err := CheckBalance([][]float64{lift, drag}, 1000, BalanceSettings{})
+	b, err := CheckBalance([][]float64{lift, drag}, 1000)
 	if err != nil {
 		fmt.Println(err)
 		return

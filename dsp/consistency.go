@@ -66,7 +66,7 @@ func (a *Analyser) consistency(run *RotorRun, s *RotorSettings, measured [2]floa
 	}
 
 	for i, adjusted := range Holm(p) {
-		if t := tests[i]; t.show && adjusted < s.Alpha {
+		if t := tests[i]; t.show && adjusted < testLevel {
 			t.flag.P, t.flag.Text = adjusted, t.text()
 			flags = append(flags, t.flag)
 		}

@@ -591,7 +591,7 @@ func loadRow(y1, y2 []float64) Row {
 func loadPairs(r *Run, series []Series, rows ...Row) *Pairs {
 	p := &Pairs{Outcomes: loadOutcomes(series), Members: loadMembers, Rows: rows}
 	if r.RateHz > 0 {
-		if c, err := CheckBalance(values(series), r.RateHz, BalanceSettings{}); err == nil {
+		if c, err := CheckBalance(values(series), r.RateHz); err == nil {
 			p.Flags = c.Flags
 		}
 	}

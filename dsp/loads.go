@@ -21,10 +21,11 @@ type LoadMatrix struct {
 }
 
 // loadTerm is a product of powers of voltages, or of their magnitudes.
-type loadTerm []struct {
-	voltage int
-	power   int
-	abs     bool
+type loadTerm []loadFactor
+
+type loadFactor struct {
+	voltage, power int
+	abs            bool
 }
 
 // NewLoadMatrix takes a row of coefficients per load, in load units per volt:
@@ -90,11 +91,7 @@ func parseTerm(s string, voltages int) (loadTerm, error) {
 			return nil, bad("the factor " + strconv.Quote(f))
 		}
 
-		t = append(t, struct {
-			voltage int
-			power   int
-			abs     bool
-		}{v - 1, power, abs})
+		t = append(t, loadFactor{v - 1, power, abs})
 	}
 
 	return t, nil

@@ -180,7 +180,7 @@ func TestMeasuredBalance(t *testing.T) {
 	var ratio float64
 	for at := 0; at+rows <= len(fx); at += rows {
 		x := fx[at : at+rows]
-		r, err := CheckBalance([][]float64{x}, 100, BalanceSettings{})
+		r, err := CheckBalance([][]float64{x}, 100)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -35,7 +35,6 @@ type RotorSettings struct {
 	TrackLoHz, TrackHiHz float64 // range of shaft speeds to track in, rev/s; both 0: off; used only when ShaftHz is 0
 
 	EmergenceDB float64 // ρ from which a line counts as one; 6
-	Alpha       float64 // level of the family of consistency tests of the run; 0.05
 	KeepSpectra bool    // keep Half.Spectrum
 
 	stated float64    // ShaftHz as given, where Pulses are
@@ -104,7 +103,6 @@ func (s RotorSettings) withDefaults() (RotorSettings, error) {
 	def(&s.MinBins, defaultMinBins)
 	deff(&s.Tolerance, defaultTolerance)
 	deff(&s.EmergenceDB, defaultEmergenceDB)
-	deff(&s.Alpha, 0.05)
 
 	if s.Amplitude == "" {
 		s.Amplitude = defaultAmplitude
@@ -136,8 +134,6 @@ func (s RotorSettings) withDefaults() (RotorSettings, error) {
 		return s, &fault.Error{Want: "a tolerance between 0 and 0.5", Found: number(s.Tolerance)}
 	case s.MinBins < 1:
 		return s, &fault.Error{Want: "a search of at least 1 bin", Found: strconv.Itoa(s.MinBins)}
-	case !(s.Alpha > 0 && s.Alpha < 1):
-		return s, &fault.Error{Want: "a test level between 0 and 1", Found: number(s.Alpha)}
 	case !finite(s.EmergenceDB):
 		return s, &fault.Error{Want: "an emergence in dB", Found: number(s.EmergenceDB)}
 	case !slices.Contains(amplitudes, s.Amplitude):

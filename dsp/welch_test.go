@@ -171,7 +171,7 @@ func TestWelchMisusePanics(t *testing.T) {
 		"no segments":   func() { NewWelch(8).Power(nil, make([]float64, 15), 0) },
 		"no channels":   func() { _, _ = NewAnalyser().Run(t.Context(), memory{}, RotorSettings{}) },
 		"ragged balance": func() {
-			_, _ = CheckBalance([][]float64{make([]float64, 99), make([]float64, 98)}, 1, BalanceSettings{})
+			_, _ = CheckBalance([][]float64{make([]float64, 99), make([]float64, 98)}, 1)
 		},
 	} {
 		func() {

@@ -50,9 +50,9 @@ func fitWaves(t *testing.T, out int, couples bool) *Model {
 // outcome C is exact, with three and five its cubature is allowed 1 % of σ²
 // (docs/method.md#how-c-is-integrated). The paper's raw estimate tends to C + μδ.
 func TestCovarianceAgainstMonteCarlo(t *testing.T) {
-	draws := 1_000_000
-	if testing.Short() {
-		draws = 100_000
+	draws := 200_000
+	if long() {
+		draws = 1_000_000
 	}
 
 	for _, out := range []int{1, 3, 5} {

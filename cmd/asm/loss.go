@@ -289,18 +289,24 @@ func (s set) jointGrad() {
 	s.returnSum(sum)
 }
 
+// folded adds the lanes of v that are 128 bits apart; t is for scratch.
+func (s set) folded(v VecVirtual) (sum, t VecVirtual) {
+	add, y := either(s, s.VADDPD, s.VADDPS), s.YMM()
+	if s.wide {
+		s.VEXTRACTF64X4(Imm(1), v, y)
+		add(v.AsY(), y, y)
+	} else {
+		either(s, s.VMOVAPD, s.VMOVAPS)(v, y)
+	}
+	sum, t = s.XMM(), s.XMM()
+	s.VEXTRACTF128(Imm(1), y, sum)
+	add(y.AsX(), sum, sum)
+	return sum, t
+}
+
 // returnSum returns the sum of the lanes.
 func (s set) returnSum(sum VecVirtual) {
-	y := s.YMM()
-	if s.wide {
-		s.VEXTRACTF64X4(Imm(1), sum, y)
-		s.VADDPS(sum.AsY(), y, y)
-	} else {
-		s.VMOVAPS(sum, y)
-	}
-	o, t := s.XMM(), s.XMM()
-	s.VEXTRACTF128(Imm(1), y, o)
-	s.VADDPS(y.AsX(), o, o)
+	o, t := s.folded(sum)
 	s.VMOVHLPS(o, o, t)
 	s.VADDPS(t, o, o)
 	s.VMOVSHDUP(o, t)
@@ -328,19 +334,12 @@ func (s set) sums() {
 			s.VFMADD231PD(cv, wv, acc[4+u])
 		}
 	})
-	out := s.param("out")
+	out, d := s.param("out"), s // sums are float64
+	d.single = false
 	for k := range 3 {
-		v, y := acc[2*k], s.YMM()
+		v := acc[2*k]
 		s.VADDPD(acc[2*k+1], v, v)
-		if s.wide {
-			s.VEXTRACTF64X4(Imm(1), v, y)
-			s.VADDPD(v.AsY(), y, y)
-		} else {
-			s.VMOVAPD(v, y)
-		}
-		o, t := s.XMM(), s.XMM()
-		s.VEXTRACTF128(Imm(1), y, o)
-		s.VADDPD(y.AsX(), o, o)
+		o, t := d.folded(v)
 		s.VUNPCKHPD(o, o, t)
 		s.VADDSD(t, o, o)
 		s.VMOVSD(o, at(out, 8*k))

@@ -79,11 +79,13 @@ type Info struct {
 	Claim   string // what v̂ is: "the variance of the members' means"
 	Members bool   // Settings.Members is used: as many networks are trained
 	Slow    bool   // not among all: it takes longer than the training does, or is experimental
+	Simple  bool   // not among all: done by hand in a moment; leaves out the groups of the set itself
 	Closed  bool   // fitted without epochs
 	Version int    // of its results, where it was raised for this method alone
 	Shared  bool   // v̂ is what the two outcomes of a pair share: with couples it is the total
 	make    func(s Settings) Method
-	needs   func(c train.Config) string // what the settings lack, in the words of the configuration; may be nil
+	needs   func(c train.Config) string                         // see Needs; may be nil
+	limit   func(c train.Config, inputs, conditions int) string // see Limit; may be nil
 }
 
 // methods are the methods that New knows, in the order of tables.
@@ -120,21 +122,39 @@ var methods = []Info{
 	},
 	{
 		Name: "laplace-full", Claim: "the variance of the mean by the posterior of all weights", Slow: true,
-		make: func(s Settings) Method { return Laplace{s.Config, Full} },
+		limit: fullLimit,
+		make:  func(s Settings) Method { return Laplace{s.Config, Full} },
 	},
 	{
 		Name: "laplace-natural", Claim: "the variance of the mean by the posterior of all weights for mean and noise",
-		Slow: true,
+		Slow: true, limit: fullLimit,
 		make: func(s Settings) Method { return Laplace{s.Config, Natural} },
 	},
 	{
 		Name: "hmc", Claim: "the variance of the mean over sampled weights of a small tanh network", Slow: true, Closed: true,
-		make: func(s Settings) Method { return HMC{Config: s.Config, Draws: s.Samples} },
+		limit: hmcLimit,
+		make:  func(s Settings) Method { return HMC{Config: s.Config, Draws: s.Samples} },
 	},
 	{
-		// 2: the additive process, with noise that varies.
-		Name: "gp", Claim: "the posterior variance of the process", Closed: true, Version: 2,
+		// 2: the additive process, with noise that varies; 3: cells above 4,000 rows, the search of many outcomes.
+		Name: "gp", Claim: "the posterior variance of the process", Closed: true, Version: 3,
 		make: func(Settings) Method { return GP{} },
+	},
+	{
+		Name: "linear", Claim: "the squared error on left-out groups", Closed: true, Simple: true,
+		make: func(Settings) Method { return Linear{} },
+	},
+	{
+		Name: "nearest-group", Claim: "the squared error on left-out groups", Closed: true, Simple: true,
+		make: func(Settings) Method { return NearestGroup{} },
+	},
+	{
+		Name: "conformal", Claim: "the variance beyond the noise of a constant interval", Closed: true, Simple: true,
+		make: func(Settings) Method { return Conformal{} },
+	},
+	{
+		Name: "conformal-relative", Claim: "the variance beyond the noise of an interval in deviations of gp",
+		Closed: true, Simple: true, make: func(Settings) Method { return Conformal{Relative: true} },
 	},
 	{
 		Name: "constant", Claim: "the variance of the training mean", Closed: true,
@@ -147,10 +167,10 @@ var methods = []Info{
 func Compared() []string { return names()[1:] }
 
 // All returns the names of the methods that "all" stands for: those compared that
-// are not slow, and that the settings of the network suffice for.
+// are neither slow nor simple, and that the settings of the network suffice for.
 func All(c train.Config) (out []string) {
 	for _, m := range methods[1:] {
-		if !m.Slow && Needs(m.Name, c) == "" {
+		if !m.Slow && !m.Simple && Needs(m.Name, c) == "" {
 			out = append(out, m.Name)
 		}
 	}
@@ -183,6 +203,15 @@ func Describe(name string) (m Info, ok bool) {
 func Needs(name string, c train.Config) string {
 	if m, ok := Describe(name); ok && m.needs != nil {
 		return m.needs(c)
+	}
+	return ""
+}
+
+// Limit states why the method of that name cannot learn from so many conditions, "" where it
+// can as far as is known before the training.
+func Limit(name string, c train.Config, inputs, conditions int) string {
+	if m, ok := Describe(name); ok && m.limit != nil {
+		return m.limit(c, inputs, conditions)
 	}
 	return ""
 }

@@ -26,7 +26,7 @@ func toy(n int, seed uint64) triplets.Set {
 			x = -x
 		}
 
-		d.X = append(d.X, x)
+		d.X, d.Group = append(d.X, x), append(d.Group, i%3)
 		for _, y := range []*[]float64{&d.Y1, &d.Y2} {
 			*y = append(*y, 100+10*math.Sin(2*x)+3*rng.NormFloat64(), x/2+0.3*rng.NormFloat64())
 		}
@@ -225,12 +225,36 @@ func TestMethodErrors(t *testing.T) {
 		{MCDropout{Config: s.Config}, toy(50, 1), "no dropout"},
 		{Ensemble{s.Config, 1}, toy(50, 1), "expected 2 to 1000 members"},
 		{GP{}, one, "no input varies"},
-		{GP{MaxRows: 20}, toy(50, 1), "leave gp out"},
 		{GP{}, constant, "outcome column 1 is constant"},
 		{ZigZag{settings().Config}, constant, "outcome column 1 is constant"},
 	} {
 		if _, err := c.m.Fit(ctx, c.d, 1); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%T: %v, want %q", c.m, err, c.want)
+		}
+	}
+}
+
+// Of three inputs, hidden layers of 64 and 64 have 4·64 + 65·64 + 65 weights, of 128 and 128
+// 4·128 + 129·128 + 129 = 17153.
+func TestLimit(t *testing.T) {
+	c := train.Config{Network: train.Network{Hidden: []int{64, 64}}}
+	wide := train.Config{Network: train.Network{Hidden: []int{128, 128}}}
+	for _, l := range []struct {
+		name       string
+		c          train.Config
+		conditions int
+		want       string
+	}{
+		{"hmc", c, 4000, ""},
+		{"hmc", c, 4001, "4001 distinct conditions are more than 4000"},
+		{"laplace-full", c, 1e5, ""},
+		{"laplace-full", wide, 6000, ""},
+		{"laplace-full", wide, 6001, "6001 rows and 17153 weights are more than 6000"},
+		{"laplace-natural", wide, 6001, "take laplace-kronecker"},
+		{"gp", wide, 1e5, ""},
+	} {
+		if got := Limit(l.name, l.c, 3, l.conditions); (got == "") != (l.want == "") || !strings.Contains(got, l.want) {
+			t.Errorf("%s, %d conditions: %q, want %q", l.name, l.conditions, got, l.want)
 		}
 	}
 }

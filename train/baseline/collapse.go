@@ -6,13 +6,14 @@ import "doubletake/train/triplets"
 // measurements, of which weighted pairs of repeats count each once.
 type collapsed struct {
 	n     int
+	index []int     // of each row, its condition
 	x, y  []float64 // n×In, n×Out
 	count []float64 // measurements, two a pair
 }
 
 func collapse(d triplets.Set) collapsed {
 	index, x := triplets.Index(d.X, d.In)
-	c := collapsed{n: len(x) / d.In, x: x}
+	c := collapsed{n: len(x) / d.In, index: index, x: x}
 	c.y, c.count = make([]float64, c.n*d.Out), make([]float64, c.n)
 
 	w := 1.0

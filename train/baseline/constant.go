@@ -14,20 +14,11 @@ import (
 // Constant has learned nothing.
 type Constant struct{}
 
-// constantPredictor holds one value for each outcome.
-type constantPredictor struct {
-	in                   int
-	mu, total, epistemic []float64
-}
-
 // Fit computes the moments; the inputs and the seed are not used.
 func (Constant) Fit(ctx context.Context, data triplets.Set, _ uint64) (Predictor, error) {
-	if err := ctx.Err(); err != nil {
+	values, err := learnable(ctx, data)
+	if err != nil {
 		return nil, fmt.Errorf("fit constant: %w", err)
-	}
-
-	if err := data.Check(); err != nil {
-		return nil, fmt.Errorf("fit constant: check training data: %w", err)
 	}
 
 	rows := make([]float64, len(data.Y1)) // mean of each pair
@@ -36,13 +27,9 @@ func (Constant) Fit(ctx context.Context, data triplets.Set, _ uint64) (Predictor
 	}
 
 	n := float64(data.N)
-	values, pairs := triplets.ScaleOf(data.Out, data.Y1, data.Y2), triplets.ScaleOf(data.Out, rows)
-	p := constantPredictor{in: data.In, mu: values.Mean}
+	pairs := triplets.ScaleOf(data.Out, rows)
+	p := steady{name: "constant", in: data.In, mean: func(_, mu []float64) { copy(mu, values.Mean) }}
 	for j, s := range values.Std {
-		if !(s > 0) {
-			return nil, fmt.Errorf("fit constant: outcome column %d is constant (%g): there is nothing to learn", j, p.mu[j])
-		}
-
 		// Population variances, hence the factors n/(n − 1).
 		epistemic := pairs.Std[j] * pairs.Std[j] / (n - 1)
 		p.epistemic = append(p.epistemic, epistemic)
@@ -50,24 +37,4 @@ func (Constant) Fit(ctx context.Context, data triplets.Set, _ uint64) (Predictor
 	}
 
 	return p, nil
-}
-
-// Predict returns the same at every condition; safe for concurrent use.
-func (p constantPredictor) Predict(ctx context.Context, x []float64) (*Prediction, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("predict with constant: %w", err)
-	}
-
-	if len(x)%p.in != 0 {
-		panic(fmt.Sprintf("baseline: %d numbers are not rows of %d inputs", len(x), p.in))
-	}
-
-	r := newPrediction(len(x)/p.in, len(p.mu))
-	for i := range r.N {
-		copy(r.Mu[i*r.Out:], p.mu)
-		copy(r.Total[i*r.Out:], p.total)
-		copy(r.Epistemic[i*r.Out:], p.epistemic)
-	}
-
-	return r, nil
 }

@@ -53,6 +53,15 @@ type hmcPredictor struct {
 	chain []chain
 }
 
+func hmcLimit(_ train.Config, _, conditions int) string {
+	if conditions <= hmcMaxRows {
+		return ""
+	}
+
+	return fmt.Sprintf("%d distinct conditions are more than %d, for which sampling is affordable; leave hmc out of the "+
+		"comparison", conditions, hmcMaxRows)
+}
+
 // Fit is FitWith without interruptions.
 func (h HMC) Fit(ctx context.Context, data triplets.Set, seed uint64) (Predictor, error) {
 	return h.FitWith(ctx, data, seed, train.FitOptions{})
@@ -82,26 +91,19 @@ func (h HMC) fit(ctx context.Context, data triplets.Set, seed uint64, o train.Fi
 		return nil, fmt.Errorf("expected at least 4 draws of 2 chains, found %d of %d", h.Draws, h.Chains)
 	}
 
-	if err := data.Check(); err != nil {
-		return nil, fmt.Errorf("check training data: %w", err)
+	if _, err := learnable(ctx, data); err != nil {
+		return nil, err
 	}
 
 	c := collapse(data)
-	if c.n > hmcMaxRows {
-		return nil, fmt.Errorf("%d distinct conditions are more than %d, for which sampling is affordable; leave hmc out of "+
-			"the comparison", c.n, hmcMaxRows)
+	if text := hmcLimit(h.Config, data.In, c.n); text != "" {
+		return nil, errors.New(text)
 	}
 
 	p := &hmcPredictor{in: triplets.ScaleOf(data.In, data.X), out: data.OutcomeScale()}
 	for j, s := range p.in.Std {
 		if !(s > 0) {
 			return nil, &train.ConstantInputError{Column: j, Value: p.in.Mean[j]}
-		}
-	}
-
-	for j, s := range p.out.Std {
-		if !(s > 0) {
-			return nil, fmt.Errorf("outcome column %d is constant (%g): there is nothing to learn", j, p.out.Mean[j])
 		}
 	}
 

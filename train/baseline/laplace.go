@@ -2,8 +2,10 @@ package baseline
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/mat"
@@ -454,6 +456,27 @@ type whole struct {
 	variances bool        // the variances have rows of J too
 }
 
+func tooLarge(rows, weights int) string {
+	if min(rows, weights) <= maxLaplace {
+		return ""
+	}
+
+	return fmt.Sprintf("%d rows and %d weights are more than %d, for which a full posterior is affordable; take "+
+		"laplace-kronecker", rows, weights, maxLaplace)
+}
+
+// fullLimit is tooLarge for the least that a network has: one outcome, whose value is not fed
+// back.
+func fullLimit(c train.Config, in, conditions int) string {
+	weights := 0
+	for _, h := range append(slices.Clone(c.Hidden), 1) {
+		weights += (in + 1) * h
+		in = h
+	}
+
+	return tooLarge(conditions, weights)
+}
+
 // fullPosterior is the posterior of all weights of which d has derivatives; out rows of J
 // a condition: the means, and the variances where there are twice as many.
 func fullPosterior(ctx context.Context, m *train.Model, d *train.Derivatives, out int, c collapsed) (posterior, error) {
@@ -465,9 +488,8 @@ func fullPosterior(ctx context.Context, m *train.Model, d *train.Derivatives, ou
 		square += d.Square(k)
 	}
 
-	if n := c.n * out; min(n, size) > maxLaplace {
-		return nil, fmt.Errorf("%d rows and %d weights are more than %d, for which a full posterior is affordable; take "+
-			"laplace-kronecker", n, size, maxLaplace)
+	if text := tooLarge(c.n*out, size); text != "" {
+		return nil, errors.New(text)
 	}
 
 	step := (c.n*out + evidenceRows - 1) / evidenceRows

@@ -486,15 +486,20 @@ func TestLaplaceCountsRepeats(t *testing.T) {
 // no promise.
 func TestLaplaceCoversInside(t *testing.T) {
 	data, fresh := toy(300, 1), toy(1000, 2)
+	c := settings().Config
+	c.Dropout, c.Seed = 0, 3
+	m, _, err := train.FitSingle(ctx, data, c, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+
 	for _, weights := range []string{LastLayer, Kronecker, Full, Natural} {
-		s := settings()
-		s.Config.Dropout = 0
-		p, err := Laplace{s.Config, weights}.Fit(ctx, data, 3)
+		p, err := linearise(ctx, m, data, weights)
 		if err != nil {
 			t.Fatal(err)
 		}
 
-		r, err := p.Predict(ctx, fresh.X)
+		r, err := laplacePredictor{m, p}.Predict(ctx, fresh.X)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -248,12 +248,29 @@ func (t theta) starts() [][]float64 {
 // smallStart is the logarithm of a small amplitude.
 const smallStart = -2.5
 
+// best returns the one of starts and of hyperparameters of other outcomes that has the
+// largest evidence.
+func (e *evidence) best(starts [][]float64, known []Hyper) [][]float64 {
+	for _, h := range known {
+		starts = append(starts, e.theta.logarithms(h))
+	}
+
+	best, least := 0, math.Inf(1)
+	for k, start := range starts {
+		if v := e.value(start, nil); v < least {
+			best, least = k, v
+		}
+	}
+
+	return starts[best : best+1]
+}
+
 // maximise finds the hyperparameters: those with the largest evidence from any start.
-func (e *evidence) maximise(ctx context.Context) (Hyper, error) {
+func (e *evidence) maximise(ctx context.Context, starts [][]float64) (Hyper, error) {
 	var best Hyper
 
 	var errs []error
-	for _, start := range e.theta.starts() {
+	for _, start := range starts {
 		h, err := e.climb(ctx, start)
 
 		if ctxErr := ctx.Err(); ctxErr != nil {

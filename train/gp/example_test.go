@@ -36,7 +36,7 @@ func Example() {
 		return
 	}
 
-	left, _, _, err := m.LeaveOut(ctx)
+	left, _, _, err := m.LeaveOut(ctx, nil)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -5,7 +5,8 @@
 //
 // The noise of a condition comes from its pairs, not from the residuals.
 // Hyperparameters maximise the evidence on some hundred conditions; the process
-// is exact up to some thousand. Groups can be left out in closed form.
+// is exact up to some thousand, and exact on averages of neighbours above. Groups can be
+// left out in closed form.
 //
 // The package does no input or output. Intervals are train/honest's.
 package gp
@@ -27,7 +28,7 @@ type Options struct {
 	// coordinate. The second Matérn kernel leaves them out.
 	GroupInputs []int
 	HyperRows   int    // conditions on which hyperparameters are learned; 0 is 320
-	MaxRows     int    // conditions above which Fit refuses; 0 is 4000: the cost grows with the cube
+	MaxRows     int    // conditions above which neighbours are averaged to so many cells; 0 is 4000
 	Seed        uint64 // of the choice of those conditions
 	Workers     int    // goroutines; 0 is 1. The result does not depend on it
 
@@ -50,6 +51,9 @@ type Model struct {
 	process   []process
 	workers   int
 
+	cells    []cells // per outcome; nil where a process is conditioned on the conditions
+	averaged *Cells  // nil likewise
+
 	condition []int // of each training row; nil after reading a stored model
 	group     []int // of each condition
 }
@@ -59,20 +63,12 @@ type scale struct {
 	xMean, xStd, yMean, yStd []float64
 }
 
-// TooManyConditionsError reports that an exact process is not affordable.
-type TooManyConditionsError struct{ Conditions, Max int }
-
-func (e *TooManyConditionsError) Error() string {
-	return fmt.Sprintf("%d distinct conditions are more than %d, for which an exact process is affordable",
-		e.Conditions, e.Max)
-}
-
 // Fit learns from pairs. A row's weight is how many pairs it counts for. Measurements of
 // one condition (equal inputs within a
 // group) are collapsed to their mean. Inputs that are constant are dropped.
 //
 // Errors: numbers that are not finite, fewer than two conditions, no input that
-// varies, an outcome that is constant, a *TooManyConditionsError.
+// varies, an outcome that is constant, a *TooManyGroupsError.
 func Fit(ctx context.Context, d triplets.Set, o Options) (*Model, error) {
 	m, err := fit(ctx, d, o)
 	if err != nil {
@@ -88,7 +84,7 @@ func fit(ctx context.Context, d triplets.Set, o Options) (*Model, error) {
 	}
 
 	if o.MaxRows == 0 {
-		o.MaxRows = 4000
+		o.MaxRows = MaxRows
 	}
 
 	if err := d.Check(); err != nil {
@@ -106,21 +102,13 @@ func fit(ctx context.Context, d triplets.Set, o Options) (*Model, error) {
 
 	subset := rand.New(rand.NewPCG(o.Seed, 0x6770)).Perm(m.n)[:min(m.n, o.HyperRows)]
 	slices.Sort(subset)
-	shape := newShape(m.rows(m.x, len(m.columns), subset), len(m.columns), m.others)
-	m.hyper = make([]Hyper, m.out)
-	errs := make([]error, m.out)
-	parallel(m.workers, m.out, func(j int) {
-		y, v := make([]float64, len(subset)), make([]float64, len(subset))
-		for k, i := range subset {
-			y[k], v[k] = m.y[i*m.out+j], m.spread[i*m.out+j]
-		}
+	if err := m.search(ctx, subset); err != nil {
+		return nil, err
+	}
 
-		m.hyper[j], errs[j] = (&evidence{shape: shape, y: y, noise: v}).maximise(ctx)
-	})
-
-	for j, err := range errs {
-		if err != nil {
-			return nil, fmt.Errorf("outcome column %d: %w", j, err)
+	if m.n > o.MaxRows {
+		if err := m.average(ctx, o.MaxRows); err != nil {
+			return nil, err
 		}
 	}
 
@@ -129,6 +117,63 @@ func fit(ctx context.Context, d triplets.Set, o Options) (*Model, error) {
 	}
 
 	return m, nil
+}
+
+// Outcomes from which hyperparameters are sought in full of each eighth alone. The others,
+// such as bands of a spectrum, start where an outcome that was searched has the largest
+// evidence for them.
+const (
+	manyOutcomes = 12
+	fullSearch   = 8
+)
+
+// search finds the hyperparameters on a subset of the conditions.
+func (m *Model) search(ctx context.Context, subset []int) error {
+	shape := newShape(m.rows(m.x, len(m.columns), subset), len(m.columns), m.others)
+	m.hyper = make([]Hyper, m.out)
+	errs := make([]error, m.out)
+	find := func(j int, known []Hyper) {
+		y, v := make([]float64, len(subset)), make([]float64, len(subset))
+		for k, i := range subset {
+			y[k], v[k] = m.y[i*m.out+j], m.spread[i*m.out+j]
+		}
+
+		e := &evidence{shape: shape, y: y, noise: v}
+		starts := e.theta.starts()
+		if known != nil {
+			starts = e.best(starts, known)
+		}
+
+		m.hyper[j], errs[j] = e.maximise(ctx, starts)
+	}
+
+	each := 1
+	if m.out >= manyOutcomes {
+		each = fullSearch
+	}
+
+	parallel(m.workers, (m.out+each-1)/each, func(k int) { find(k*each, nil) })
+
+	var known []Hyper
+	for j := 0; j < m.out; j += each {
+		if errs[j] == nil {
+			known = append(known, m.hyper[j])
+		}
+	}
+
+	parallel(m.workers, m.out, func(j int) {
+		if j%each != 0 {
+			find(j, known)
+		}
+	})
+
+	for j, err := range errs {
+		if err != nil {
+			return fmt.Errorf("outcome column %d: %w", j, err)
+		}
+	}
+
+	return nil
 }
 
 // newModel standardises the data, finds their noise and their conditions.
@@ -178,10 +223,6 @@ func newModel(d triplets.Set, o Options) (*Model, error) {
 
 	if m.n < 2 {
 		return nil, fmt.Errorf("expected at least 2 distinct conditions, found %d", m.n)
-	}
-
-	if m.n > o.MaxRows {
-		return nil, &TooManyConditionsError{m.n, o.MaxRows}
 	}
 
 	return m, nil
@@ -262,6 +303,10 @@ func (m *Model) rows(v []float64, n int, rows []int) []float64 {
 // Conditions is the number of distinct conditions the model was trained on.
 func (m *Model) Conditions() int { return m.n }
 
+// Cells describes the averages of neighbouring conditions that the processes are
+// conditioned on; nil where they are conditioned on all conditions.
+func (m *Model) Cells() *Cells { return m.averaged }
+
 // Hyper returns the hyperparameters of each outcome, for standardised data.
 func (m *Model) Hyper() []Hyper { return slices.Clone(m.hyper) }
 
@@ -279,18 +324,22 @@ func (m *Model) Predict(ctx context.Context, x []float64) (mu, claim, noise []fl
 	mu, claim, noise = make([]float64, n*m.out), make([]float64, n*m.out), make([]float64, n*m.out)
 
 	in := len(m.columns)
-	for j := range m.out {
-		for s := 0; s < n; s += predictBlock {
-			if err := ctx.Err(); err != nil {
-				return nil, nil, nil, fmt.Errorf("predict with additive gp: %w", err)
-			}
-
-			e := min(s+predictBlock, n)
-			a, v := m.process[j].at(m, m.hyper[j], z[s*in:e*in])
-			for i := range a {
-				m.unscale(j, (s+i)*m.out+j, a[i], v[i], z[(s+i)*in:(s+i+1)*in], mu, claim, noise)
-			}
+	blocks := (n + predictBlock - 1) / predictBlock
+	parallel(m.workers, m.out*blocks, func(k int) {
+		if ctx.Err() != nil {
+			return
 		}
+
+		j, s := k/blocks, k%blocks*predictBlock
+		e := min(s+predictBlock, n)
+		a, v := m.process[j].at(m.others, m.hyper[j], z[s*in:e*in])
+		for i := range a {
+			m.unscale(j, (s+i)*m.out+j, a[i], v[i], z[(s+i)*in:(s+i+1)*in], mu, claim, noise)
+		}
+	})
+
+	if err := ctx.Err(); err != nil {
+		return nil, nil, nil, fmt.Errorf("predict with additive gp: %w", err)
 	}
 
 	return mu, claim, noise, nil
@@ -304,20 +353,49 @@ func (m *Model) unscale(j, k int, mean, variance float64, z, mu, claim, noise []
 	noise[k] = m.noise[j].at(z) * s * s
 }
 
-// LeaveOut returns the same as Predict for the rows the model was trained on,
-// each group predicted without any measurement of it, hyperparameters and
+// LeaveOut returns the same as Predict for training rows (ascending; nil: all), each
+// group predicted without any measurement of it, hyperparameters and
 // scales kept: with Q = (K + D)⁻¹ it is y_h − μ₋ₕ = Q_hh⁻¹(Qy)_h with variance
 // Q_hh⁻¹ (Rasmussen & Williams 2006, section 5.4.2, for blocks). The groups are
-// those of the data. It panics on a model that was read from a file.
-func (m *Model) LeaveOut(ctx context.Context) (mu, claim, noise []float64, err error) {
+// those of the data. Where neighbours were averaged a group's cells are left out, and
+// its rows predicted. It panics on a model that was read from a file.
+func (m *Model) LeaveOut(ctx context.Context, rows []int) (mu, claim, noise []float64, err error) {
 	if m.condition == nil {
 		panic("gp: a stored model has no training rows to leave out")
 	}
 
-	n, in := len(m.condition), len(m.columns)
-	mean, variance := make([]float64, m.n*m.out), make([]float64, m.n*m.out)
-	var blocks [][]int
+	if rows == nil {
+		rows = make([]int, len(m.condition))
+		for i := range rows {
+			rows[i] = i
+		}
+	}
 
+	n, in := len(rows), len(m.columns)
+	mean, variance := make([]float64, m.n*m.out), make([]float64, m.n*m.out)
+	if m.cells == nil {
+		err = m.leaveOutConditions(ctx, mean, variance)
+	} else {
+		err = m.leaveOutRows(ctx, rows, mean, variance)
+	}
+
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("leave out groups of additive gp: %w", err)
+	}
+
+	mu, claim, noise = make([]float64, n*m.out), make([]float64, n*m.out), make([]float64, n*m.out)
+	for a, i := range rows {
+		k := m.condition[i]
+		for j := range m.out {
+			m.unscale(j, a*m.out+j, mean[k*m.out+j], variance[k*m.out+j], m.x[k*in:(k+1)*in], mu, claim, noise)
+		}
+	}
+
+	return mu, claim, noise, nil
+}
+
+// blocks lists the conditions of each group.
+func (m *Model) blocks() (blocks [][]int) {
 	index := map[int]int{}
 	for k, g := range m.group {
 		b, known := index[g]
@@ -329,47 +407,63 @@ func (m *Model) LeaveOut(ctx context.Context) (mu, claim, noise []float64, err e
 		blocks[b] = append(blocks[b], k)
 	}
 
-	type job struct{ outcome, block int }
+	return blocks
+}
 
-	var jobs []job
-	for j := range m.out {
-		for b := range blocks {
-			jobs = append(jobs, job{j, b})
-		}
-	}
-
-	errs := make([]error, len(jobs))
-	parallel(m.workers, len(jobs), func(k int) {
-		if errs[k] = ctx.Err(); errs[k] != nil {
-			return
-		}
-
-		j, rows := jobs[k].outcome, blocks[jobs[k].block]
+// leaveOutConditions leaves out the groups of a process that is conditioned on the
+// conditions, and sets mean and variance there.
+func (m *Model) leaveOutConditions(ctx context.Context, mean, variance []float64) error {
+	return m.eachGroup(ctx, m.blocks(), func(j int, rows []int) error {
 		diff, v, err := m.process[j].leaveOut(rows)
-		if errs[k] = err; err != nil {
-			return
+		if err != nil {
+			return err
 		}
 
 		for a, i := range rows {
 			mean[i*m.out+j] = m.y[i*m.out+j] - diff[a]
 			variance[i*m.out+j] = max(v[a]-m.spread[i*m.out+j], MinVariance)
 		}
+
+		return nil
+	})
+}
+
+// leaveOutRows leaves out the groups' cells, and sets mean and variance at the conditions
+// of the given rows.
+func (m *Model) leaveOutRows(ctx context.Context, rows []int, mean, variance []float64) error {
+	wanted := make([]bool, m.n)
+	for _, i := range rows {
+		wanted[m.condition[i]] = true
+	}
+
+	var blocks [][]int
+	for _, b := range m.blocks() {
+		if b = slices.DeleteFunc(b, func(k int) bool { return !wanted[k] }); len(b) > 0 {
+			blocks = append(blocks, b)
+		}
+	}
+
+	return m.eachGroup(ctx, blocks, func(j int, rows []int) error {
+		return m.leaveOutCells(ctx, j, rows, mean, variance)
+	})
+}
+
+// eachGroup calls f for each outcome and group, and returns the first error.
+func (m *Model) eachGroup(ctx context.Context, blocks [][]int, f func(j int, rows []int) error) error {
+	errs := make([]error, m.out*len(blocks))
+	parallel(m.workers, len(errs), func(k int) {
+		if errs[k] = ctx.Err(); errs[k] == nil {
+			errs[k] = f(k/len(blocks), blocks[k%len(blocks)])
+		}
 	})
 
 	for _, err := range errs {
 		if err != nil {
-			return nil, nil, nil, fmt.Errorf("leave out groups of additive gp: %w", err)
+			return err
 		}
 	}
 
-	mu, claim, noise = make([]float64, n*m.out), make([]float64, n*m.out), make([]float64, n*m.out)
-	for i, k := range m.condition {
-		for j := range m.out {
-			m.unscale(j, i*m.out+j, mean[k*m.out+j], variance[k*m.out+j], m.x[k*in:(k+1)*in], mu, claim, noise)
-		}
-	}
-
-	return mu, claim, noise, nil
+	return nil
 }
 
 // Condition returns the index of each training row's condition.

@@ -122,7 +122,7 @@ func TestAgainstPrototype(t *testing.T) {
 		near(t, "variance", claim, c.Variance, 1e-6)
 		near(t, "noise", noise, g.NoiseAt, 1e-6)
 
-		mu, claim, noise, err = m.LeaveOut(context.Background())
+		mu, claim, noise, err = m.LeaveOut(context.Background(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -176,7 +176,7 @@ func TestLeaveOutAgainstRetraining(t *testing.T) {
 		t.Fatalf("%d conditions, columns %v, others %v", m.n, m.columns, m.others)
 	}
 
-	mu, claim, noise, err := m.LeaveOut(context.Background())
+	mu, claim, noise, err := m.LeaveOut(context.Background(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -292,7 +292,7 @@ func TestDeterministicAndStored(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		lmu, lclaim, _, err := m.LeaveOut(ctx)
+		lmu, lclaim, _, err := m.LeaveOut(ctx, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -389,17 +389,17 @@ func TestRefusals(t *testing.T) {
 		{bad, Options{}, "NaN"},
 		{flat, Options{}, "outcome column 0 is constant (0)"},
 		{d.Select([]int{0, 0}), Options{}, "no input varies over the 2 training rows"},
-		{d, Options{MaxRows: 20, Group: d.Run}, "56 distinct conditions are more than 20"},
+		{d, Options{MaxRows: 3, Group: d.Run}, "4 groups are more than 3"},
 	} {
 		if _, err := Fit(ctx, c.d, c.o); err == nil || !strings.Contains(err.Error(), c.words) {
 			t.Errorf("%v, want %q", err, c.words)
 		}
 	}
 
-	_, err := Fit(ctx, d, Options{MaxRows: 20, Group: d.Run})
+	_, err := Fit(ctx, d, Options{MaxRows: 3, Group: d.Run})
 
-	var many *TooManyConditionsError
-	if !errors.As(err, &many) || many.Conditions != 56 {
+	var many *TooManyGroupsError
+	if !errors.As(err, &many) || many.Groups != 4 {
 		t.Errorf("%v", err)
 	}
 
@@ -449,7 +449,8 @@ func TestDamagedModelIsRefused(t *testing.T) {
 
 	good := string(b)
 	for old, with := range map[string]string{
-		`"version":1`: `"version":2`, `"columns":[0,`: `"columns":[4,`, `"format":`: `format:`, `"x":[`: `"x":[1,`,
+		`"version":1`: `"version":2`, `gp","version":1`: `gp","version":3`,
+		`"columns":[0,`: `"columns":[4,`, `"format":`: `format:`, `"x":[`: `"x":[1,`,
 		`"length":[`: `"length":[1,`, `"coefficients":[`: `"coefficients":[1,`, `"outcome_std":[`: `"outcome_std":[-`,
 		`"others":[`: `"others":[7,`,
 	} {

@@ -81,6 +81,21 @@ func (t theta) hyper(v []float64) Hyper {
 	return h
 }
 
+// logarithms is the inverse of hyper.
+func (t theta) logarithms(h Hyper) []float64 {
+	v := make([]float64, 0, t.size())
+	v = append(append(append(v, h.Constant, h.Nugget, h.Amplitude), h.Length...), h.Linear...)
+	if t.others > 0 {
+		v = append(append(v, h.Shared), h.Lengths...)
+	}
+
+	for i, x := range v {
+		v[i] = math.Log(x)
+	}
+
+	return v
+}
+
 // Tiny is added to squared scaled distances: the derivative of a distance stays
 // finite where two inputs are equal.
 const Tiny = 1e-12

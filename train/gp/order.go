@@ -112,7 +112,15 @@ func (m *OrderModel) Predict(ctx context.Context, x []float64) (mu, claim, noise
 	return m.Model.Predict(ctx, z)
 }
 
-// LeaveOut is Model.LeaveOut, with results of rows by Form.Harmonics.
-func (m *OrderModel) LeaveOut(ctx context.Context) (mu, claim, noise []float64, err error) {
-	return m.Model.LeaveOut(ctx)
+// LeaveOut is Model.LeaveOut for rows of all harmonics, with results of rows by
+// Form.Harmonics.
+func (m *OrderModel) LeaveOut(ctx context.Context, rows []int) (mu, claim, noise []float64, err error) {
+	var each []int
+	for _, i := range rows {
+		for k := range m.Form.Harmonics {
+			each = append(each, i*m.Form.Harmonics+k)
+		}
+	}
+
+	return m.Model.LeaveOut(ctx, each)
 }

@@ -94,7 +94,7 @@ func TestOrderFormCarriesOver(t *testing.T) {
 	}
 
 	// Left-out groups come in the rows' order as well.
-	left, _, _, err := m.LeaveOut(ctx)
+	left, _, _, err := m.LeaveOut(ctx, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

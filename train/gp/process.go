@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -13,7 +14,7 @@ import (
 	"doubletake/train/kernel"
 )
 
-const predictBlock = 256 // conditions predicted together
+const predictBlock = 512 // conditions predicted together
 
 // MinVariance is the smallest variance of the latent function, standardised.
 const MinVariance = 1e-9
@@ -24,6 +25,7 @@ var errNotPositive = errors.New("the covariance of the conditions is not positiv
 // of K + D (lower, row-major n×n) and (K + D)⁻¹y.
 type process struct {
 	n     int
+	x     []float64 // n×inputs, standardised: what it is conditioned on
 	chol  []float64
 	alpha []float64
 }
@@ -59,50 +61,73 @@ func (m *Model) factorise(ctx context.Context) error {
 			return err
 		}
 
-		p := process{n: m.n, alpha: make([]float64, m.n)}
-		for i := range p.alpha {
-			p.alpha[i] = m.y[i*m.out+j]
-		}
+		p, spread := m.given(j)
 
 		// A jitter is tried only where rounding leaves the matrix indefinite.
 		err := errNotPositive
 		for _, jitter := range []float64{0, 1e-10, 1e-8, 1e-6} {
-			p.chol = m.kernelMatrix(j, jitter)
+			p.chol = m.kernelMatrix(j, p.x, spread, jitter)
 			if err = Factorise(square(p.n, p.chol), p.n); err == nil {
 				break
 			}
 		}
 
 		if err != nil {
-			return fmt.Errorf("outcome column %d, %d conditions: %w", j, m.n, err)
+			return fmt.Errorf("outcome column %d, %d conditions: %w", j, p.n, err)
 		}
 
-		l := lower(p.n, p.chol)
-		b := blas64.Vector{N: p.n, Data: p.alpha, Inc: 1}
-		blas64.Trsv(blas.NoTrans, l, b)
-		blas64.Trsv(blas.Trans, l, b)
+		p.solveVector(p.alpha)
 		m.process[j] = p
 	}
 
 	return nil
 }
 
-// kernelMatrix returns the lower triangle of K + D for outcome j.
-func (m *Model) kernelMatrix(j int, jitter float64) []float64 {
-	n, in := m.n, len(m.columns)
+// given returns what the process of outcome j is conditioned on, with y in the place of
+// alpha, and the variances of y without those that kernelMatrix adds.
+func (m *Model) given(j int) (p process, spread []float64) {
+	if m.cells != nil {
+		c := m.cells[j]
+		return process{n: len(c.y), x: c.x, alpha: slices.Clone(c.y)}, c.variance
+	}
+
+	p = process{n: m.n, x: m.x, alpha: make([]float64, m.n)}
+	spread = make([]float64, m.n)
+	for i := range m.n {
+		p.alpha[i], spread[i] = m.y[i*m.out+j], m.spread[i*m.out+j]
+	}
+
+	return p, spread
+}
+
+// kernelMatrix returns the lower triangle of K + D for outcome j at x.
+func (m *Model) kernelMatrix(j int, x, spread []float64, jitter float64) []float64 {
+	n, in := len(spread), len(m.columns)
 	k := make([]float64, n*n)
 	c := newCovariance(m.hyper[j], m.others)
+
 	nugget := m.hyper[j].Nugget * m.hyper[j].Nugget
+	if m.cells != nil {
+		nugget = 0 // the variances of cells include it
+	}
+
 	parallel(m.workers, n, func(i int) {
-		x := m.x[i*in : (i+1)*in]
+		a := x[i*in : (i+1)*in]
 		for b := range i {
-			k[i*n+b] = c.at(x, m.x[b*in:(b+1)*in])
+			k[i*n+b] = c.at(a, x[b*in:(b+1)*in])
 		}
 
-		k[i*n+i] = c.at(x, x) + m.spread[i*m.out+j] + nugget + jitter
+		k[i*n+i] = c.at(a, a) + spread[i] + nugget + jitter
 	})
 
 	return k
+}
+
+// solveVector sets b to (L·Lᵀ)⁻¹b.
+func (p *process) solveVector(b []float64) {
+	l, v := lower(p.n, p.chol), blas64.Vector{N: p.n, Data: b, Inc: 1}
+	blas64.Trsv(blas.NoTrans, l, v)
+	blas64.Trsv(blas.Trans, l, v)
 }
 
 // solve sets b (n rows of w) to L⁻¹b. Rows before from must be zero.
@@ -112,17 +137,28 @@ func (p *process) solve(b []float64, w, from int) {
 }
 
 // at returns mean and variance, nugget included, at standardised conditions z.
-func (p *process) at(m *Model, h Hyper, z []float64) (mean, variance []float64) {
-	in := len(m.columns)
+func (p *process) at(others []int, h Hyper, z []float64) (mean, variance []float64) {
+	mean, variance, _ = p.latent(others, h, z)
+	for b, v := range variance {
+		variance[b] = max(v, MinVariance) + h.Nugget*h.Nugget
+	}
+
+	return mean, variance
+}
+
+// latent returns the mean and the variance of the latent function at standardised
+// conditions z, and L⁻¹k (n×conditions).
+func (p *process) latent(others []int, h Hyper, z []float64) (mean, variance, k []float64) {
+	in := len(h.Length)
 	w := len(z) / in
-	c := newCovariance(h, m.others)
-	k := make([]float64, p.n*w)
-	parallel(m.workers, p.n, func(i int) {
-		x := m.x[i*in : (i+1)*in]
+	c := newCovariance(h, others)
+	k = make([]float64, p.n*w)
+	for i := range p.n {
+		x := p.x[i*in : (i+1)*in]
 		for b := range w {
 			k[i*w+b] = c.at(x, z[b*in:(b+1)*in])
 		}
-	})
+	}
 
 	mean, variance = make([]float64, w), make([]float64, w)
 	for i, a := range p.alpha {
@@ -143,24 +179,20 @@ func (p *process) at(m *Model, h Hyper, z []float64) (mean, variance []float64) 
 		}
 	}
 
-	for b := range w {
-		variance[b] = max(variance[b], MinVariance) + h.Nugget*h.Nugget
-	}
-
-	return mean, variance
+	return mean, variance, k
 }
 
-// leaveOut returns y − μ and the variance of y at the given rows (ascending)
-// without them.
-func (p *process) leaveOut(rows []int) (diff, variance []float64, err error) {
+// without returns V = L⁻¹ at the columns rows (ascending), n×len(rows), and the Cholesky
+// factor of Q = VᵀV, the block of (K + D)⁻¹ that belongs to them.
+func (p *process) without(rows []int) (v, factor []float64, err error) {
 	w := len(rows)
-	v := make([]float64, p.n*w)
+	v = make([]float64, p.n*w)
 	for a, i := range rows {
 		v[i*w+a] = 1
 	}
 
 	p.solve(v, w, rows[0])
-	q := make([]float64, w*w) // Q_hh = VᵀV with V = L⁻¹ at the columns h
+	q := make([]float64, w*w)
 	view := kernel.View{Data: v[rows[0]*w:], Row: w, Col: 1}
 	subtractSquare(w, p.n-rows[0], view.T(), square(w, q))
 
@@ -168,19 +200,25 @@ func (p *process) leaveOut(rows []int) (diff, variance []float64, err error) {
 		q[i] = -q[i]
 	}
 
-	if err := Factorise(square(w, q), w); err != nil {
+	return v, q, Factorise(square(w, q), w)
+}
+
+// leaveOut returns y − μ and the variance of y at the given rows (ascending)
+// without them.
+func (p *process) leaveOut(rows []int) (diff, variance []float64, err error) {
+	_, q, err := p.without(rows)
+	if err != nil {
 		return nil, nil, err
 	}
 
+	w := len(rows)
 	diff, variance = make([]float64, w), make([]float64, w)
 	for a, i := range rows {
 		diff[a] = p.alpha[i]
 	}
 
 	part := process{n: w, chol: q}
-	b := blas64.Vector{N: w, Data: diff, Inc: 1}
-	blas64.Trsv(blas.NoTrans, lower(w, q), b)
-	blas64.Trsv(blas.Trans, lower(w, q), b)
+	part.solveVector(diff)
 
 	inverse := make([]float64, w*w) // of the factor: its squared columns sum to the diagonal
 	for a := range w {

@@ -74,7 +74,7 @@ func (m *Model) remaining(j int, a, x, pairs []float64) (factor, cross []float64
 	v := make([]float64, p.n*both)
 	parallel(m.workers, p.n, func(i int) {
 		for b := range both {
-			v[i*both+b] = c.at(at(m.x, i), at(z, b))
+			v[i*both+b] = c.at(at(p.x, i), at(z, b))
 		}
 	})
 

@@ -1,0 +1,275 @@
+package gp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"math"
+	"slices"
+	"testing"
+
+	"doubletake/train/triplets"
+)
+
+// Witness: proportional shares by hand; the sum is the number of cells.
+func TestQuota(t *testing.T) {
+	for _, c := range []struct {
+		sizes []int
+		cells int
+		want  []int
+	}{
+		{[]int{60, 30, 10}, 10, []int{6, 3, 1}},
+		{[]int{50, 30, 20}, 7, []int{4, 2, 1}}, // 3.5, 2.1, 1.4
+		{[]int{10, 10, 10}, 7, []int{3, 2, 2}}, // equal remainders: the first
+		{[]int{1, 1, 98}, 10, []int{1, 1, 8}},  // 0.1, 0.1, 9.8
+		{[]int{1, 1, 1, 1, 96}, 5, slices.Repeat([]int{1}, 5)},
+	} {
+		if got := quota(c.sizes, c.cells); !slices.Equal(got, c.want) {
+			t.Errorf("%d cells of %v: %v, want %v", c.cells, c.sizes, got, c.want)
+		}
+	}
+}
+
+// By hand: the mean of 0, 1, 10, 12, 30 is 10.6, so that the centres are 10, 30, 0; the
+// second step finds the means 11, 30, 0.5 and the same points.
+func TestNearestCentres(t *testing.T) {
+	if of := nearestCentres([]float64{0, 1, 10, 12, 30}, 1, 3); !slices.Equal(of, []int{2, 2, 0, 0, 1}) {
+		t.Errorf("%v", of)
+	}
+
+	// 0 and 4 are as far from the centre 2; the lower index is taken.
+	if of := nearestCentres([]float64{0, 2, 4}, 1, 2); !slices.Equal(of, []int{1, 0, 0}) {
+		t.Errorf("%v", of)
+	}
+}
+
+// By hand: weights 1/(0.75 + 0.25) and 1/(0.25 + 0.25) give W = 3.
+func TestAverageGroup(t *testing.T) {
+	m := &Model{
+		out: 1, columns: []int{0}, x: []float64{0, 3, 100}, y: []float64{1, 4, 7}, spread: []float64{0.75, 0.25, 1.75},
+		group: []int{5, 5, 5}, hyper: []Hyper{{Length: []float64{2}, Nugget: 0.5}},
+	}
+
+	c := m.averageGroup(0, []int{0, 1, 2}, 2)
+	near(t, "inputs", c.x, []float64{2, 100}, 1e-15)
+	near(t, "means", c.y, []float64{3, 7}, 1e-15)
+	near(t, "variances", c.variance, []float64{1.0 / 3, 2}, 1e-15)
+
+	if !slices.Equal(c.group, []int{5, 5}) {
+		t.Errorf("groups %v", c.group)
+	}
+}
+
+// Witness: the process conditioned on the cells of the other groups alone, at the rows of
+// the group.
+func TestLeaveOutCellsAgainstRefit(t *testing.T) {
+	ctx := context.Background()
+	d := rotor(1, 2)
+	m := mustFit(t, d, Options{GroupInputs: []int{0, 2}, MaxRows: 30, Workers: 2})
+	if c := m.Cells(); c == nil || c.Rows != 56 || c.Cells != 30 || c.Largest != 14.0/8 {
+		t.Fatalf("%+v", c)
+	}
+
+	mu, claim, noise, err := m.LeaveOut(ctx, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for g := range 4 {
+		r := *m
+		r.cells = nil
+		for _, c := range m.cells {
+			var less cells
+			for k, h := range c.group {
+				if h != g {
+					less.x = append(less.x, c.x[3*k:3*k+3]...)
+					less.y, less.variance = append(less.y, c.y[k]), append(less.variance, c.variance[k])
+				}
+			}
+
+			r.cells = append(r.cells, less)
+		}
+
+		if err := r.factorise(ctx); err != nil {
+			t.Fatal(err)
+		}
+
+		var rows []int
+		for i, h := range d.Run {
+			if h == g {
+				rows = append(rows, i)
+			}
+		}
+
+		a, b, c, err := r.Predict(ctx, m.rows(d.X, 4, rows))
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		near(t, "mean", m.rows(mu, 2, rows), a, 1e-9)
+		near(t, "variance", m.rows(claim, 2, rows), b, 1e-9)
+		near(t, "noise", m.rows(noise, 2, rows), c, 1e-12)
+
+		some, _, _, err := m.LeaveOut(ctx, rows[3:7])
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		near(t, "mean of some rows", some, m.rows(mu, 2, rows[3:7]), 1e-12)
+	}
+}
+
+// The same bytes for any number of workers, and after storing. With as many cells as
+// conditions nothing is averaged.
+func TestCellsDeterministicAndStored(t *testing.T) {
+	ctx := context.Background()
+	d := rotor(3, 2)
+	query := []float64{2.5, 3.3, 1.1, 7, 9, -2, 2.4, 7}
+	var first []byte
+
+	var want []float64
+	for _, w := range []int{1, 2, 5} {
+		m := mustFit(t, d, Options{GroupInputs: []int{0, 2}, MaxRows: 25, Workers: w, HyperRows: 40})
+		mu, claim, noise, err := m.Predict(ctx, query)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		lmu, lclaim, _, err := m.LeaveOut(ctx, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		b, err := json.Marshal(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		all := slices.Concat(mu, claim, noise, lmu, lclaim)
+		if first == nil {
+			first, want = b, all
+		}
+
+		if !bytes.Equal(b, first) || !slices.Equal(all, want) {
+			t.Errorf("%d workers give another result", w)
+		}
+	}
+
+	var back Model
+	if err := json.Unmarshal(first, &back); err != nil {
+		t.Fatal(err)
+	}
+
+	mu, claim, noise, err := back.Predict(ctx, query)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if !slices.Equal(slices.Concat(mu, claim, noise), want[:12]) || *back.Cells() != (Cells{56, 25, 2}) ||
+		back.Conditions() != 56 {
+		t.Errorf("the stored model predicts something else, or describes other cells: %+v", back.Cells())
+	}
+
+	exact := mustFit(t, d, Options{MaxRows: 56, HyperRows: 40})
+	if b, err := json.Marshal(exact); err != nil || exact.Cells() != nil || bytes.Contains(b, []byte(`"cells"`)) {
+		t.Errorf("%+v, %v: cells of as many conditions", exact.Cells(), err)
+	}
+
+	for old, with := range map[string]string{
+		`"variance":[`: `"variance":[1,`, `"averaged":`: `"other":`, `"cells":[{`: `"cells":[{},{`,
+		`"spread":[`: `"spread":[1`, `"version":2`: `"version":1`,
+	} {
+		bad := bytes.Replace(first, []byte(old), []byte(with), 1)
+		if err := json.Unmarshal(bad, new(Model)); err == nil || bytes.Equal(bad, first) {
+			t.Errorf("with %s: no error", with)
+		}
+	}
+}
+
+// Cells of a smooth function at twenty conditions each lose little. Witness: the exact
+// process with the same hyperparameters.
+func TestCellsAgainstAllConditions(t *testing.T) {
+	ctx := context.Background()
+
+	d := triplets.Set{In: 2, Out: 1}
+	for g := range 3 {
+		for k := range 200 {
+			x := 6 * math.Mod(float64(k)*0.6180339887, 1)
+			y, noise := math.Sin(x)+0.3*float64(g)*x, 0.1*math.Sin(float64(97*k+31*g))
+			d.X, d.Run, d.N = append(d.X, float64(g), x), append(d.Run, g), d.N+1
+			d.Y1, d.Y2 = append(d.Y1, y+noise), append(d.Y2, y-noise)
+		}
+	}
+
+	query := []float64{0.5, 2.2, 3, 1.5, 1, 4.4}
+	o := Options{GroupInputs: []int{0}, HyperRows: 100}
+	mu, claim, _, err := mustFit(t, d, o).Predict(ctx, query)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	o.MaxRows = 120
+	got, ours, _, err := mustFit(t, d, o).Predict(ctx, query)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for i := range mu {
+		if math.Abs(got[i]-mu[i]) > 0.1*math.Sqrt(claim[i]) || math.Abs(ours[i]/claim[i]-1) > 0.03 {
+			t.Errorf("%v with variance %v, exact %v with %v", got[i], ours[i], mu[i], claim[i])
+		}
+	}
+}
+
+// Of many outcomes most are searched from the results of a few. Witness: the full search
+// of each outcome on its own; 0.5 is what the choice of other starts is worth.
+func TestManyOutcomes(t *testing.T) {
+	d := rotor(5, manyOutcomes+1)
+	o := Options{GroupInputs: []int{0, 2}, HyperRows: 40, Workers: 2}
+	all := mustFit(t, d, o).Hyper()
+	o.Workers = 1
+
+	for j, h := range mustFit(t, d, o).Hyper() {
+		if h.Objective != all[j].Objective || !slices.Equal(h.Length, all[j].Length) {
+			t.Fatalf("outcome %d: %+v by one worker, %+v by two", j, h, all[j])
+		}
+
+		one := d
+		one.Out, one.Y1, one.Y2 = 1, nil, nil
+		for i := range d.N {
+			one.Y1, one.Y2 = append(one.Y1, d.Y1[i*d.Out+j]), append(one.Y2, d.Y2[i*d.Out+j])
+		}
+
+		if want := mustFit(t, one, o).Hyper()[0]; h.Objective > want.Objective+0.5 {
+			t.Errorf("outcome %d: objective %.3f, by the full search %.3f", j, h.Objective, want.Objective)
+		}
+	}
+}
+
+// Any JSON is read as a model that predicts, or refused.
+func FuzzUnmarshal(f *testing.F) {
+	ctx := context.Background()
+
+	few := rotor(3, 1).Select([]int{0, 1, 3, 4, 6, 7, 30, 31, 33, 34})
+	for _, limit := range []int{0, 6} {
+		b, err := json.Marshal(mustFit(f, few, Options{GroupInputs: []int{0, 2}, MaxRows: limit, HyperRows: 20}))
+		if err != nil {
+			f.Fatal(err)
+		}
+
+		f.Add(b)
+	}
+
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var m Model
+		if len(b) > 1<<13 || json.Unmarshal(b, &m) != nil || m.in > 1000 {
+			return
+		}
+
+		x := make([]float64, m.in)
+		mu, claim, noise, err := m.Predict(ctx, x)
+		if err != nil || len(mu) != m.out || len(claim) != m.out || len(noise) != m.out {
+			t.Errorf("%d means, %d claims, %d noises of %d outcomes, %v", len(mu), len(claim), len(noise), m.out, err)
+		}
+	})
+}
