@@ -31,8 +31,8 @@ type Grouping struct {
 // file, in order. conds and pat may be nil.
 //
 // The conditions of a recording are the pattern's values, the values of its
-// row of the conditions table and the constants, merged; two sources that give
-// one name different values are an error, as are: a file the pattern does not
+// row of the conditions table and the constants, merged, and likewise its labels; two
+// sources that give one name different values are an error, as are: a file the pattern does not
 // match or without a row, a row without a file, an ambiguous base name,
 // two rows for one recording, an interval beyond the end. These are
 // *fault.Error with line and nearest names. A file whose rows give intervals
@@ -163,7 +163,7 @@ func (c *Conditions) bad(r ConditionRow, want, found, hint string) error {
 
 // known returns the conditions of a file by the constants and its name.
 func known(f string, pat *Pattern, constants map[string]float64) (merged, error) {
-	base := merged{path: f, from: map[string]string{}, values: map[string]float64{}}
+	base := merged{path: f, from: map[string]string{}, values: map[string]float64{}, labels: map[string]string{}}
 	for _, n := range slices.Sorted(maps.Keys(constants)) {
 		if err := base.set(n, constants[n], "the configuration"); err != nil {
 			return base, err
@@ -181,15 +181,21 @@ func known(f string, pat *Pattern, constants map[string]float64) (merged, error)
 				return base, err
 			}
 		}
+
+		labels := pat.Labels(f)
+		for _, n := range pat.texts {
+			_ = base.setLabel(n, labels[n], "the file's name") // the first of its source
+		}
 	}
 
 	return base, nil
 }
 
-// merged gathers conditions and remembers where each came from.
+// merged gathers conditions and labels, and remembers where each came from.
 type merged struct {
 	path   string
 	values map[string]float64
+	labels map[string]string
 	from   map[string]string
 }
 
@@ -217,8 +223,21 @@ func (m *merged) set(name string, v float64, from string) error {
 	return nil
 }
 
+func (m *merged) setLabel(name, label, from string) error {
+	if old, ok := m.labels[name]; ok && old != label {
+		return &fault.Error{
+			Path: m.path, Place: "label " + name, Want: fmt.Sprintf("%q, as in %s", old, m.from[name]),
+			Found: fmt.Sprintf("%q in %s", label, from),
+		}
+	}
+
+	m.labels[name], m.from[name] = label, from
+
+	return nil
+}
+
 func (m merged) clone() merged {
-	return merged{path: m.path, values: maps.Clone(m.values), from: maps.Clone(m.from)}
+	return merged{path: m.path, values: maps.Clone(m.values), labels: maps.Clone(m.labels), from: maps.Clone(m.from)}
 }
 
 // split lists the channels of each recording of a file.
@@ -505,14 +524,22 @@ func fill(r *ingest.Run, info ingest.Info, groups [][]int, rows []rowAt, conds *
 			}
 
 			m = base.clone()
+			from := fmt.Sprintf("%s, line %d", conds.Path, row.Line)
 			for k, n := range conds.Names {
-				if err := m.set(n, row.Values[k], fmt.Sprintf("%s, line %d", conds.Path, row.Line)); err != nil {
+				if err := m.set(n, row.Values[k], from); err != nil {
+					return err
+				}
+			}
+
+			for k, n := range conds.Labels {
+				if err := m.setLabel(n, row.Labels[k], from); err != nil {
 					return err
 				}
 			}
 		}
 
-		rec.Conditions = m.clone().values
+		m = m.clone()
+		rec.Conditions, rec.Labels = m.values, m.labels
 		r.Recordings = append(r.Recordings, rec)
 	}
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
@@ -409,6 +410,44 @@ func (t *conditionsTable) interval(r *ConditionRow, row []string) error {
 
 	if r.T1 <= r.T0 {
 		return t.fail(r.Line, -1, "", "t0_s below t1_s", fmt.Sprintf("t0_s %g and t1_s %g", r.T0, r.T1), "")
+	}
+
+	return nil
+}
+
+// maxLabel bounds a label by which rows are grouped: a longer one is a comment.
+const maxLabel = 100
+
+// checkLabel reports a text that names no group.
+func checkLabel(s string) *fault.Error {
+	e := &fault.Error{Want: fmt.Sprintf("a name of at most %d bytes, by which rows are grouped", maxLabel)}
+	switch {
+	case s == "":
+		e.Found = "an empty cell"
+	case len(s) > maxLabel:
+		e.Found = strconv.Quote(fault.Clip(s))
+	case !utf8.ValidString(s):
+		e.Found = "bytes that are not UTF-8"
+	default:
+		return nil
+	}
+
+	return e
+}
+
+// CheckLabels reports a cell of the named columns of text that names no group.
+func (c *Conditions) CheckLabels(names []string) error {
+	for k, name := range c.Labels {
+		if !slices.Contains(names, name) {
+			continue
+		}
+
+		for _, r := range c.Rows {
+			if err := checkLabel(r.Labels[k]); err != nil {
+				err.Path, err.Place = c.Path, fmt.Sprintf("line %d, column %s", r.Line, name)
+				return err
+			}
+		}
 	}
 
 	return nil

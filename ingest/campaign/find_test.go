@@ -197,10 +197,29 @@ func TestPattern(t *testing.T) {
 
 	for pattern, want := range map[string]string{
 		"": "empty", "abc": "names no condition", "a{": "never closes", "a}": "never opened", "{}": "no name",
-		"{a}{a}": "twice", "{a b}": "letters", "{9}": "letters", "{_}": "names no condition",
+		"{a}{a}": "twice", "{a}_{a:text}": "twice",
+		"{a:texts}": "letters", "{:text}": "no name", "{a b}": "letters", "{9}": "letters", "{_}": "names no condition",
 	} {
 		if _, err := ParsePattern(pattern); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", pattern, err, want)
+		}
+	}
+
+	// Text within an element, as short as the rest of the pattern allows.
+	for _, c := range [][3]string{
+		{"{motor:text}{propeller}_{volts}.csv", "data/a7_11.csv", "map[motor:a] map[propeller:7 volts:11]"},
+		{"{day:text}/{rig:text}-{n}.wav", "x/4 May/west-rig-3.wav", "map[day:4 May rig:west-rig] map[n:3]"},
+		{"{rig:text}.wav", ".wav", "map[] map[]"}, // no name
+		{"{rig:text}{n}", "a/5", "map[] map[]"},
+	} {
+		p, err := ParsePattern(c[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		m, _ := p.Match(c[1])
+		if got := fmt.Sprint(p.Labels(c[1]), m); got != c[2] {
+			t.Errorf("%s ~ %s: %s, want %s", c[0], c[1], got, c[2])
 		}
 	}
 
@@ -230,6 +249,7 @@ func FuzzPattern(f *testing.F) {
 	f.Add("naca0012_a{alpha_deg}_u{u_inf_m_s}.csv", "data/naca0012_a-3.5_u4.7.csv")
 	f.Add("Speed{setting}/{_}{*}", "Speed2/angle30.txt")
 	f.Add("{x}{y}{_}{z}", "111111111111111111")
+	f.Add("{motor:text}{propeller}_{_}.csv", "data/a7_11.csv")
 	f.Fuzz(func(t *testing.T, pattern, file string) {
 		p, err := ParsePattern(pattern)
 		if err != nil {
@@ -239,6 +259,16 @@ func FuzzPattern(f *testing.F) {
 		m, ok := p.Match(file)
 		if ok && len(m) != len(p.Names()) {
 			t.Fatalf("%v for %v", m, p.Names())
+		}
+
+		if l := p.Labels(file); ok && len(l) != len(p.LabelNames()) {
+			t.Fatalf("%v for %v", l, p.LabelNames())
+		}
+
+		for n, l := range p.Labels(file) {
+			if l == "" || strings.Contains(l, "/") {
+				t.Fatalf("label %s is %q", n, l)
+			}
 		}
 
 		for n, v := range m {

@@ -10,18 +10,21 @@ import (
 	"strings"
 )
 
-// Pattern reads conditions from file names: "naca0012_a{alpha_deg}_u{u_inf_m_s}.csv".
+// Pattern reads conditions and labels from file names: "naca0012_a{alpha_deg}_u{u_inf_m_s}.csv".
 //
 // It is matched against as many trailing elements of a path as it has itself.
 // {name} matches a number (sign, digits, decimal point, exponent; an m directly in
 // front is a minus sign, as in "am5"; a comma or "p" for the point is not
-// understood); {_} and {*} match any text within an element and are dropped.
+// understood); {name:text} matches text within an element, a label; {_} and {*} match
+// any text within one and are dropped.
 // Everything else matches itself.
 type Pattern struct {
 	text  string
 	elems int
 	re    *regexp.Regexp
-	names []string
+	names []string // of the fields of numbers
+	texts []string // of the fields of text
+	field []string // of all, in the order of the groups of re
 }
 
 // ParsePattern reads a pattern. Errors name the fault and its character; they are plain
@@ -47,7 +50,7 @@ func ParsePattern(s string) (*Pattern, error) {
 				return nil, fmt.Errorf("parse pattern %q: the brace at character %d never closes", s, i+1)
 			}
 
-			name := s[i+1 : i+end]
+			name, isText := strings.CutSuffix(s[i+1:i+end], ":text")
 			switch {
 			case name == "_" || name == "*":
 				re.WriteString(`[^/]*?`)
@@ -57,12 +60,18 @@ func ParsePattern(s string) (*Pattern, error) {
 				return nil, fmt.Errorf("parse pattern %q: the field name %q at character %d holds other than letters, digits and _",
 					s, name, i+1)
 			default:
-				if slices.Contains(p.names, name) {
+				if slices.Contains(p.field, name) {
 					return nil, fmt.Errorf("parse pattern %q: the field %q appears twice", s, name)
 				}
 
-				p.names = append(p.names, name)
-				re.WriteString(`([+m-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)`)
+				p.field = append(p.field, name)
+				if isText {
+					p.texts = append(p.texts, name)
+					re.WriteString(`([^/]+?)`)
+				} else {
+					p.names = append(p.names, name)
+					re.WriteString(`([+m-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)`)
+				}
 			}
 
 			i += end + 1
@@ -84,7 +93,7 @@ func ParsePattern(s string) (*Pattern, error) {
 	re.WriteString(`\z`)
 
 	p.elems = strings.Count(s, "/") + 1
-	if len(p.names) == 0 {
+	if len(p.field) == 0 {
 		return nil, fmt.Errorf("parse pattern %q: it names no condition, like {alpha_deg}", s)
 	}
 
@@ -113,21 +122,44 @@ func (p *Pattern) String() string { return p.text }
 // Names returns the conditions a match gives, in the pattern's order.
 func (p *Pattern) Names() []string { return slices.Clone(p.names) }
 
-// Match reads the conditions from a path; ok is false if it does not match.
-func (p *Pattern) Match(file string) (values map[string]float64, ok bool) {
-	elems := strings.Split(path.Clean(filepath.ToSlash(file)), "/")
-	if len(elems) < p.elems {
-		return nil, false
+// LabelNames returns the labels a match gives, in the pattern's order.
+func (p *Pattern) LabelNames() []string { return slices.Clone(p.texts) }
+
+// Labels reads the labels from a path; nil if it does not match.
+func (p *Pattern) Labels(file string) map[string]string {
+	m := p.match(file)
+	if m == nil {
+		return nil
 	}
 
-	m := p.re.FindStringSubmatch(strings.Join(elems[len(elems)-p.elems:], "/"))
+	labels := make(map[string]string, len(p.texts))
+	for _, name := range p.texts {
+		labels[name] = m[1+slices.Index(p.field, name)]
+	}
+
+	return labels
+}
+
+// match returns the texts of the fields of a path; nil if it does not match.
+func (p *Pattern) match(file string) []string {
+	elems := strings.Split(path.Clean(filepath.ToSlash(file)), "/")
+	if len(elems) < p.elems {
+		return nil
+	}
+
+	return p.re.FindStringSubmatch(strings.Join(elems[len(elems)-p.elems:], "/"))
+}
+
+// Match reads the conditions from a path; ok is false if it does not match.
+func (p *Pattern) Match(file string) (values map[string]float64, ok bool) {
+	m := p.match(file)
 	if m == nil {
 		return nil, false
 	}
 
 	values = make(map[string]float64, len(p.names))
-	for i, name := range p.names {
-		text := m[i+1]
+	for _, name := range p.names {
+		text := m[1+slices.Index(p.field, name)]
 		if rest, minus := strings.CutPrefix(text, "m"); minus {
 			text = "-" + rest
 		}

@@ -116,15 +116,19 @@ func (p *Pattern) mismatch(file string) error {
 // ResolveTable fills in the roles of a table's columns that o leaves open:
 // outcomes are the pairs of columns NAME_1, NAME_2 (or y1_NAME, y2_NAME),
 // inputs are the columns of numbers that are neither an outcome nor the run. It
-// reads the header and the first rows.
-func ResolveTable(path string, o TableOptions) (TableOptions, error) {
+// reads the header and the first rows. texts are the columns that hold no numbers.
+// o.Given and o.Labels are no columns.
+func ResolveTable(path string, o TableOptions) (_ TableOptions, texts []string, err error) {
 	r, err := openText(path, o.Text)
 	if err != nil {
-		return o, err
+		return o, nil, err
 	}
 	defer r.Close()
 	info := r.Info()
 	columns := channelNames(info)
+
+	texts, _ = r.Columns()
+	texts = slices.DeleteFunc(slices.Clone(texts), func(n string) bool { return slices.Contains(columns, n) })
 	has := func(name string) bool { return slices.Contains(columns, name) }
 	if len(o.Y1) == 0 && len(o.Y2) == 0 && len(o.Repeats) == 0 {
 		// y1_NAME first: of y1_0, y1_1, y1_2 and y2_0, y2_1, y2_2 the columns
@@ -150,7 +154,7 @@ func ResolveTable(path string, o TableOptions) (TableOptions, error) {
 		}
 
 		if len(o.Y1) == 0 {
-			return o, &fault.Error{
+			return o, nil, &fault.Error{
 				Path: path, Want: "pairs of columns named NAME_1 and NAME_2 (or y1_NAME and y2_NAME)",
 				Found: "only " + fault.Quoted(columns),
 				Hint:  "name the columns with y1 and y2, or single measurements to be paired with repeats",
@@ -158,9 +162,9 @@ func ResolveTable(path string, o TableOptions) (TableOptions, error) {
 		}
 	}
 
-	for _, name := range o.Given {
-		if has(name) {
-			return o, &fault.Error{
+	for _, name := range slices.Concat(o.Given, o.Labels) {
+		if has(name) || slices.Contains(o.Labels, name) && slices.Contains(texts, name) {
+			return o, nil, &fault.Error{
 				Path: path, Place: "column " + name, Want: "a condition that is given once",
 				Found: "it in the name of the file or the table of conditions too",
 			}
@@ -177,11 +181,11 @@ func ResolveTable(path string, o TableOptions) (TableOptions, error) {
 		}
 
 		if len(o.Inputs) == 0 {
-			return o, &fault.Error{Path: path, Want: "columns of conditions other than the outcomes", Found: "none"}
+			return o, nil, &fault.Error{Path: path, Want: "columns of conditions other than the outcomes", Found: "none"}
 		}
 	}
 
-	return o, nil
+	return o, texts, nil
 }
 
 func channelNames(info ingest.Info) []string {

@@ -26,7 +26,7 @@ func TestResolveTablePairs(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		o, err := ResolveTable(path, TableOptions{})
+		o, _, err := ResolveTable(path, TableOptions{})
 		if err != nil {
 			t.Fatalf("%s: %v", c.head, err)
 		}

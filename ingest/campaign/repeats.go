@@ -73,9 +73,10 @@ func ParseLaw(s string) (Law, error) {
 
 // measurement is a row of single measurements.
 type measurement struct {
-	x, y []float64
-	run  string // "" where nothing names it
-	row  rowPlace
+	x, y   []float64
+	labels []string
+	run    string // "" where nothing names it
+	row    rowPlace
 }
 
 // grouped reports whether rows are gathered into groups before they are paired.
@@ -127,7 +128,7 @@ func (r *tableReader) pairGroups() error {
 
 			r.Weight = append(r.Weight, weight)
 			if r.o.AllPairs { // what is one group is one cluster
-				r.Run[r.N-1] = r.ids.of(r.rows[g[0]].x)
+				r.Run[r.N-1] = r.ids.of(r.rows[g[0]].x, r.rows[g[0]].labels)
 				if r.named() {
 					r.Run[r.N-1] = strings.Join(names, " + ")
 				}
@@ -158,7 +159,7 @@ type span struct {
 
 // groups gathers the rows: each joins the first group whose every member it equals,
 // which it does where it equals the least and the greatest. Only groups with its values
-// of the conditions without a tolerance are looked at.
+// of the conditions without a tolerance, and its labels, are looked at.
 func (r *tableReader) groups() (groups [][]int) {
 	var spans []*span
 	like := map[string][]*span{} // by these values
@@ -169,7 +170,7 @@ func (r *tableReader) groups() (groups [][]int) {
 	}
 
 	for i, row := range r.rows {
-		var exact []byte
+		exact := []byte(strings.Join(row.labels, "\x00"))
 		for k, t := range within {
 			if t == (Tolerance{}) {
 				exact = binary.LittleEndian.AppendUint64(exact, math.Float64bits(row.x[k]+0)) // −0 is 0
@@ -275,14 +276,14 @@ func (r *tableReader) addPair(a, b measurement, laws []map[int]float64) error {
 		return err
 	}
 
-	run := r.ids.of(x)
+	run := r.ids.of(x, a.labels)
 	name := run
 	if r.named() {
 		name = a.run + " + " + b.run
 		run = name
 	}
 
-	r.add(x, y1, y2, run, a.row, b.row)
+	r.add(x, y1, y2, a.labels, run, [2]rowPlace{a.row, b.row})
 	r.Recording = append(r.Recording, name)
 
 	return nil
@@ -297,7 +298,7 @@ func (r *tableReader) warnAlone(rows []int) {
 	for _, i := range rows {
 		m := r.rows[i]
 		if m.run == "" {
-			m.run = r.ids.of(m.x)
+			m.run = r.ids.of(m.x, m.labels)
 		}
 
 		names = append(names, fmt.Sprintf("%s (%s)", m.run, r.place(m.row)))

@@ -47,8 +47,11 @@ type TableOptions struct {
 	// Run is a column, of text or numbers, that names the run of a row; "file" where no
 	// column is called so: each file is a run; "": rows of equal condition are one run.
 	Run string
-	// Given are the inputs that are no columns: their values are those of TableFile.
+	// Given are the inputs and labels that are no columns: their values are those of TableFile.
 	Given []string
+	// Labels are columns of text by which rows differ as they do by a condition: rows of
+	// Repeats are paired within equal labels.
+	Labels []string
 }
 
 // TableFile is one of the files that hold a table.
@@ -56,6 +59,7 @@ type TableFile struct {
 	Path   string             // where it is opened
 	Name   string             // what messages call it
 	Values map[string]float64 // of the conditions that are no columns
+	Labels map[string]string  // of the labels that are no columns
 }
 
 // PairTable holds the triplets of a table, row-major.
@@ -65,6 +69,8 @@ type PairTable struct {
 	N        int
 	X        []float64 // N × len(Inputs)
 	Y1, Y2   []float64 // N × len(Outcomes)
+	Labels   []string  // names of the labels
+	Texts    []string  // N × len(Labels)
 	Run      []string  // N: the run of each triplet, e.g. "alpha_deg=-11,U=4.7"
 	// N: the two runs of each pair, where Run is a group of more; nil: as Run
 	Recording []string
@@ -104,6 +110,7 @@ func ReadTables(files []TableFile, o TableOptions) (*PairTable, error) {
 	}
 
 	p := &PairTable{Inputs: append([]string(nil), o.Inputs...), Units: map[string]string{}, Converted: map[string]string{}}
+	p.Labels = o.Labels
 	p.Outcomes = o.OutcomeNames()
 	if n := len(p.Outcomes); n != o.columns() {
 		return nil, fmt.Errorf("read table %s: %s named, but there are %d", path, fault.Plural(int64(n), "outcome"),
@@ -117,7 +124,7 @@ func ReadTables(files []TableFile, o TableOptions) (*PairTable, error) {
 		}
 	}
 
-	r := &tableReader{PairTable: p, o: o, files: files, ids: newRunIDs(p.Inputs), open: map[string]*repeat{}}
+	r := &tableReader{PairTable: p, o: o, files: files, ids: newRunIDs(p.Inputs, p.Labels), open: map[string]*repeat{}}
 	for i := range files {
 		if err := r.readFile(i); err != nil {
 			return nil, err
@@ -272,6 +279,7 @@ type tableReader struct {
 	chans   []int         // their channels
 	convert []units.Named // of each, to the unit of its name
 	runCol  int           // column with the name of the run; −1: none
+	textCol []int         // columns of the labels; −1: the file's
 	n       int64         // rows
 	ids     *runIDs
 	open    map[string]*repeat // by condition
@@ -335,9 +343,17 @@ func (r *tableReader) findColumns() error {
 	r.names = slices.Concat(r.columns, o.Y1, o.Y2, o.Repeats)
 	r.chans = make([]int, len(r.names))
 
+	columns, heads := r.t.Columns()
 	used := map[int]string{}
 	for i, n := range r.names {
 		ch, err := ingest.FindChannel(info, n)
+		if err != nil && slices.Contains(columns, n) {
+			return &fault.Error{
+				Path: r.path, Place: "column " + n, Want: "numbers", Found: "text",
+				Hint: "text is no input of a network; hold its names out with splits: {each: " + n + "}",
+			}
+		}
+
 		if err != nil {
 			return err
 		}
@@ -356,7 +372,10 @@ func (r *tableReader) findColumns() error {
 		return err
 	}
 
-	columns, heads := r.t.Columns()
+	if err := r.findLabels(columns); err != nil {
+		return err
+	}
+
 	if o.Run != "" {
 		for c, n := range columns {
 			if n == o.Run || r.runCol < 0 && (strings.EqualFold(n, o.Run) || heads[c] == o.Run) {
@@ -373,8 +392,9 @@ func (r *tableReader) findColumns() error {
 	}
 
 	for _, w := range info.Warnings {
-		if r.runCol >= 0 && w.Code == "text-column" && strings.HasPrefix(w.Text, "column "+columns[r.runCol]+" ") {
-			continue // names of runs are text
+		isText := func(c int) bool { return c >= 0 && strings.HasPrefix(w.Text, "column "+columns[c]+" ") }
+		if w.Code == "text-column" && (isText(r.runCol) || slices.ContainsFunc(r.textCol, isText)) {
+			continue // names of runs and labels are text
 		}
 
 		if slices.ContainsFunc(r.Warnings, func(o ingest.Warning) bool { return o.Code == w.Code && o.Text == w.Text }) {
@@ -385,6 +405,41 @@ func (r *tableReader) findColumns() error {
 	}
 
 	return nil
+}
+
+// findLabels finds the columns of the labels.
+func (r *tableReader) findLabels(columns []string) error {
+	r.textCol = make([]int, len(r.Labels))
+	for k, name := range r.Labels {
+		r.textCol[k] = slices.Index(columns, name)
+		if r.textCol[k] < 0 && !slices.Contains(r.o.Given, name) {
+			return &fault.Error{
+				Path: r.path, Want: fmt.Sprintf("a column %q, as in %s", name, r.files[0].Name),
+				Found: "only " + fault.Quoted(columns),
+			}
+		}
+	}
+
+	return nil
+}
+
+// labels returns the labels of a row.
+func (r *tableReader) labels(row text.Row) ([]string, error) {
+	out := make([]string, len(r.Labels))
+	for k, c := range r.textCol {
+		if c < 0 {
+			out[k] = r.files[r.file].Labels[r.Labels[k]]
+			continue
+		}
+
+		out[k] = row.Text(c)
+		if err := checkLabel(out[k]); err != nil {
+			err.Path, err.Place = r.path, fmt.Sprintf("line %d, column %d (%s)", row.Line, c+1, r.Labels[k])
+			return nil, err
+		}
+	}
+
+	return out, nil
 }
 
 // findUnits finds the units of the columns, stated by the options or the header,
@@ -476,7 +531,12 @@ func (r *tableReader) row(row text.Row) error {
 	}
 
 	x, y := r.conditions(row.Values), row.Values[len(r.columns):]
-	id := r.ids.of(x)
+	labels, err := r.labels(row)
+	if err != nil {
+		return err
+	}
+
+	id := r.ids.of(x, labels)
 	run := id
 	at := rowPlace{r.file, row.Line}
 	grouped := len(r.o.Repeats) > 0 && r.o.grouped()
@@ -506,14 +566,14 @@ func (r *tableReader) row(row text.Row) error {
 			return err
 		}
 
-		r.add(x, y1, y2, run, at, at)
+		r.add(x, y1, y2, labels, run, [2]rowPlace{at, at})
 
 		return nil
 	}
 
 	y = y1
 	if grouped {
-		m := measurement{x: slices.Clone(x), y: slices.Clone(y), row: at}
+		m := measurement{x: slices.Clone(x), y: slices.Clone(y), labels: labels, row: at}
 		if r.named() {
 			m.run = run
 		}
@@ -547,7 +607,7 @@ func (r *tableReader) row(row text.Row) error {
 		run = first.run + "+" + run
 	}
 
-	r.add(x, first.y, y, run, first.row, at)
+	r.add(x, first.y, y, labels, run, [2]rowPlace{first.row, at})
 	first.waiting = false
 
 	return nil
@@ -633,52 +693,58 @@ func (r *tableReader) warnUnpaired() {
 	}
 }
 
-func (p *PairTable) add(x, y1, y2 []float64, run string, first, second rowPlace) {
+func (p *PairTable) add(x, y1, y2 []float64, labels []string, run string, rows [2]rowPlace) {
 	p.X = append(p.X, x...)
 	p.Y1 = append(p.Y1, y1...)
 	p.Y2 = append(p.Y2, y2...)
+	p.Texts = append(p.Texts, labels...)
 	p.Run = append(p.Run, run)
-	p.Files = append(p.Files, [2]int{first.file, second.file})
+	p.Files = append(p.Files, [2]int{rows[0].file, rows[1].file})
 	p.N++
 }
 
 // runIDs names conditions; equal ones get one and the same string.
 type runIDs struct {
-	inputs []string
-	last   []float64
-	id     string
-	known  map[string]string
-	buf    []byte
+	inputs, labels []string
+	last           []float64
+	lastLabels     []string
+	id             string
+	known          map[string]string
+	buf            []byte
 }
 
-func newRunIDs(inputs []string) *runIDs {
-	return &runIDs{inputs: inputs, known: map[string]string{}}
+func newRunIDs(inputs, labels []string) *runIDs {
+	return &runIDs{inputs: inputs, labels: labels, known: map[string]string{}}
 }
 
-func (r *runIDs) of(x []float64) string {
-	if slices.Equal(r.last, x) {
+func (r *runIDs) of(x []float64, labels []string) string {
+	if slices.Equal(r.last, x) && slices.Equal(r.lastLabels, labels) {
 		return r.id
 	}
 
 	b := r.buf[:0]
 	for i, v := range x {
-		if i > 0 {
-			b = append(b, ',')
-		}
-
+		b = append(b, ',')
 		b = append(b, r.inputs[i]...)
 		b = append(b, '=')
 		b = strconv.AppendFloat(b, v+0, 'g', -1, 64) // −0 + 0 is 0: they are equal
 	}
 
+	for i, label := range labels {
+		b = append(b, ',')
+		b = append(b, r.labels[i]...)
+		b = append(b, '=')
+		b = append(b, label...)
+	}
+
 	r.buf = b
 	id, ok := r.known[string(b)]
 	if !ok {
-		id = string(b)
-		r.known[id] = id
+		id = string(bytes.TrimPrefix(b, []byte(",")))
+		r.known[string(b)] = id
 	}
 
-	r.last, r.id = append(r.last[:0], x...), id
+	r.last, r.lastLabels, r.id = append(r.last[:0], x...), labels, id
 
 	return id
 }

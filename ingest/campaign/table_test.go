@@ -204,6 +204,11 @@ func TestReadTableParquet(t *testing.T) {
 		t.Errorf("%d pairs, %v %v %v %q %v", p.N, p.X[8], p.Y1[1], p.Y2[1], p.Run[13], p.Units)
 	}
 
+	o.Run, o.Labels = "", []string{"run"}
+	if p, err = readTable("../format/parquet/testdata/zstd.parquet", o); err != nil || p.Texts[13] != "run 3" {
+		t.Errorf("%v, %v", p, err)
+	}
+
 	o.Y2 = []string{"gap"}
 	_, err = readTable("../format/parquet/testdata/zstd.parquet", o)
 	ingesttest.WantDataError(t, nil, err, "(gap)")

@@ -58,6 +58,8 @@ experiments:
         a: {test: {blades: 2}}
         b: {test: {blades: [2, 3], rpm: {min: 3000}}}
         c: {test: {u_inf_m_s: {near: 4.7, within: 0.1}}}
+        d: {test: {propeller: APC-8x6, rpm: 3000}}
+        e: {test: {day: [2023-04-11, "2023_04_12"], flaps: "7"}}
 `
 
 func TestGood(t *testing.T) {
@@ -77,9 +79,25 @@ func TestGood(t *testing.T) {
 		t.Error("defaults are missing where other keys are given")
 	}
 
-	for i, want := range []string{"blades = 2", "blades = 2, 3 and rpm ≥ 3000", "u_inf_m_s = 4.7 ± 0.1"} {
+	for i, want := range []string{
+		"blades = 2", "blades = 2, 3 and rpm ≥ 3000", "u_inf_m_s = 4.7 ± 0.1", "propeller = APC-8x6 and rpm = 3000",
+		"day = 2023-04-11, 2023_04_12 and flaps = 7",
+	} {
 		if got := e.Train.Splits[i].Test.String(); got != want {
 			t.Errorf("rule %d: %s, expected %s", i, got, want)
+		}
+	}
+
+	if got := e.Train.Splits[4].Test.Labels(); !slices.Equal(got, []string{"day", "flaps"}) {
+		t.Errorf("names of %v", got)
+	}
+
+	for _, test := range []string{
+		`{random: most}`, `{propeller: ""}`, `{propeller: [A, ""]}`, `{propeller: [A, {min: 3}]}`,
+	} {
+		text := strings.Replace(good, "{blades: 2}", test, 1)
+		if _, err := Parse("pipeline.yaml", []byte(text)); err == nil || !strings.Contains(err.Error(), ".splits.a.test.") {
+			t.Errorf("%s: %v", test, err)
 		}
 	}
 

@@ -28,7 +28,7 @@ func (e *Error) Error() string {
 	b.WriteString(": ")
 
 	if e.Key != "" {
-		b.WriteString(e.Key + ": ")
+		b.WriteString(strings.ReplaceAll(e.Key, "\n", `\n`) + ": ") // a name of the user's may have one
 	}
 
 	b.WriteString(e.Text)

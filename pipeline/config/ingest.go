@@ -24,10 +24,11 @@ type Ingest struct {
 	// measured, or simulated; everything made from simulated data is called simulated
 	Data string `key:"data" enum:"measured|simulated"`
 
-	// CSV file with the columns file[,channel][,row0,row1] and one column per condition
+	// CSV file with the columns file[,channel][,row0,row1] and one column per condition; names in a column of
+	// text can be held out and be groups
 	Conditions string `key:"conditions"`
 
-	// conditions from the file name, e.g. naca0012_a{alpha_deg}_u{u_inf_m_s}.csv
+	// conditions from the file name, e.g. naca0012_a{alpha_deg}_u{u_inf_m_s}.csv, and names as {propeller:text}
 	Pattern string `key:"pattern"`
 
 	// conditions with the same value for every recording, e.g. blades: 2; of a table: numbers for derive
@@ -211,8 +212,9 @@ type Arrays struct {
 	// attribute of a channel with its unit
 	UnitAttribute string `key:"unit_attribute"`
 
-	// axis of time of arrays of several axes (those of MATLAB as it counts them); empty: the longest
-	TimeAxis string `key:"time_axis" enum:"|first|last"`
+	// axis of time of arrays of several axes (those of MATLAB as it counts them), middle of three; empty: by the axes'
+	// names, else the longest if it is the first or the last
+	TimeAxis string `key:"time_axis" enum:"|first|middle|last"`
 }
 
 // Calibration is the chain from samples to pascal.

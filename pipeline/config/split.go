@@ -2,6 +2,7 @@ package config
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -14,17 +15,18 @@ import (
 type Split struct {
 	Name string
 
-	// the held-out test set: a value, list, {min, max} or {near, within} per condition; all must hold.
+	// the held-out test set: a value, list, {min, max} or {near, within} per condition, or names of a column of
+	// text: {propeller: APC-8x6}; all must hold.
 	// {random: 0.2} draws a share of the distinct conditions of the network, by the split's name. none trains
 	// a final model on everything; the other splits are its record
 	Test holdout.Holdout `key:"test"`
 
 	// instead of test: conditions; one split for each value of each of them, named condition=value. splits:
-	// {each: blades} is short for it
+	// {each: blades} is short for it. Of a column of text each name is a split
 	Each []string `key:"each"`
 
 	// each: hold out this many blocks of neighbouring values instead of single values, named
-	// condition=from:to; 0: single values
+	// condition=from:to; 0: single values. Names have no blocks
 	Blocks int `key:"blocks" default:"0"`
 
 	Without holdout.Holdout // rows that take no part, of splits by which a variant is selected; nil: none
@@ -105,13 +107,22 @@ func (d *decoder) heldOut(key string, n *yaml.Node, path string) holdout.Holdout
 	}
 
 	var values []float64
-	d.value(n, path, &values)
+	var names []string
+	if isText(n) {
+		d.value(n, path, &names)
+	} else {
+		d.value(n, path, &values)
+	}
 
 	if len(d.errs) > before {
 		return nil
 	}
 
 	h, err := holdout.Of(key, values...)
+	if names != nil {
+		h, err = holdout.OfLabels(key, names...)
+	}
+
 	if err != nil {
 		d.fail(n, path, "%v", err)
 	}
@@ -119,9 +130,18 @@ func (d *decoder) heldOut(key string, n *yaml.Node, path string) holdout.Holdout
 	return h
 }
 
+// isText reports whether a value, or the first of a list, is no number.
+func isText(n *yaml.Node) bool {
+	if n.Kind == yaml.SequenceNode && len(n.Content) > 0 {
+		n = resolve(n.Content[0])
+	}
+
+	return n.Kind == yaml.ScalarNode && slices.Contains([]string{"!!str", "!!bool", "!!timestamp"}, n.ShortTag())
+}
+
 // holdoutSchema is the JSON Schema of what holdout reads.
 func holdoutSchema() map[string]any {
-	number := map[string]any{"type": "number"}
+	number, name := map[string]any{"type": "number"}, map[string]any{"type": "string", "minLength": 1}
 	bounds := func(keys ...string) map[string]any {
 		of := map[string]any{}
 		for _, k := range keys {
@@ -134,9 +154,8 @@ func holdoutSchema() map[string]any {
 	ranged, near := bounds("min", "max"), bounds("near", "within")
 	ranged["minProperties"], near["required"] = 1, []string{"near", "within"}
 
-	term := map[string]any{"oneOf": []any{
-		number, map[string]any{"type": "array", "items": number, "minItems": 1}, ranged, near,
-	}}
+	list := func(of any) map[string]any { return map[string]any{"type": "array", "items": of, "minItems": 1} }
+	term := map[string]any{"oneOf": []any{number, name, list(number), list(name), ranged, near}}
 
 	return map[string]any{"oneOf": []any{
 		map[string]any{"const": "none"},

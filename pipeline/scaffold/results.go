@@ -123,6 +123,12 @@ func (p *plan) fromResults(dir string, files []string, r *Result) (rows []map[st
 		r.note("neither conditions nor measured values, by their names: %s", strings.Join(t.left, ", "))
 	}
 
+	for _, c := range s.columns {
+		if c.values == nil && c.name != t.Run {
+			p.byName(c.name, c.texts, files, r)
+		}
+	}
+
 	p.Results, p.Inputs = &t, slices.Clone(t.Inputs)
 	p.doubt(r, "correct it in conditions.csv or in the pattern")
 

@@ -206,6 +206,15 @@ func (p *plan) fromTable(dir string, files []string, r *Result) (used []string, 
 		}
 	}
 
+	for k, name := range c.Labels {
+		texts := make([]string, len(c.Rows))
+		for i, row := range c.Rows {
+			texts[i] = row.Labels[k]
+		}
+
+		p.byName(name, texts, files, r)
+	}
+
 	for _, f := range files {
 		if slices.ContainsFunc(c.Rows, func(row campaign.ConditionRow) bool {
 			one := &campaign.Conditions{Path: c.Path, Names: c.Names, Rows: []campaign.ConditionRow{row}}
@@ -229,6 +238,28 @@ func (p *plan) fromTable(dir string, files []string, r *Result) (used []string, 
 	}
 
 	return used, rows
+}
+
+// Names that are held out one after the other.
+const fewNames, manyNames = 3, 20
+
+// byName takes the first column of text with some names that repeat for groups, unless they are
+// names of files: a recording without wind.
+func (p *plan) byName(name string, texts, files []string, r *Result) {
+	seen := map[string]bool{}
+	for _, t := range texts {
+		seen[t] = true
+	}
+
+	isFile := func(f string) bool { return seen[f] || seen[path.Base(f)] }
+	if n := len(seen); p.Each != "" || seen[""] || n < fewNames || n > manyNames || 2*n > len(texts) ||
+		slices.ContainsFunc(files, isFile) {
+		return
+	}
+
+	p.Each = plain([]string{name})[0]
+	r.note("%s has %d names: the splits hold each of them out in turn; take the line out if they are no groups", name,
+		len(seen))
 }
 
 // fromNames takes the conditions from the file names: by a pattern where all
@@ -771,6 +802,7 @@ type plan struct {
 	Todo       bool
 	Exclude    []string
 	Held       string // "blades: 3"
+	Each       string // a column of text each of whose names is held out; "": none
 	Attributes []config.NamedString
 	Inside     []config.NamedString // arrays with a value for each channel
 	Simulated  bool                 // every file is named so, as `pipeline simulate` does

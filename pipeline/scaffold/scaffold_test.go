@@ -338,6 +338,30 @@ func TestRowIntervals(t *testing.T) {
 	contains(t, r.YAML, `exclude: ["idle.txt"]`, "samples: 10 ", "held-out: {test: {alpha_deg: [2, 4]}}")
 }
 
+// A column of text with a few names that repeat is held out name by name. Not so comments, each
+// its own, two names, names of files, and a column with an empty cell.
+func TestColumnsOfNames(t *testing.T) {
+	for column, want := range map[string]bool{
+		"A B C A B C": true, "A B C D E F": false, "A B A B A B": false, "A B C A B -": false,
+		"r0.txt B C r0.txt B C": false,
+	} {
+		dir := t.TempDir()
+		table := "file,alpha_deg,the wing\n"
+		for i, name := range strings.Fields(column) {
+			balance(t, dir, fmt.Sprintf("r%d.txt", i), 100)
+			table += fmt.Sprintf("r%d.txt,%d,%s\n", i, i, strings.Trim(name, "-"))
+		}
+
+		if err := os.WriteFile(filepath.Join(dir, "conditions.csv"), []byte(table), 0o644); err != nil {
+			t.Fatal(err)
+		}
+
+		if r := loads(t, dir); strings.Contains(r.YAML, `each: "the wing" # a split for each name`) != want {
+			t.Errorf("%s: %s", column, r.YAML)
+		}
+	}
+}
+
 // Holding out never leaves an input constant. By hand: without b = 2 a does not
 // vary any more, so a is held out.
 func TestHoldOutLeavesInputsVarying(t *testing.T) {

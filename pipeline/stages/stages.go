@@ -40,10 +40,9 @@ type planned struct {
 	trained trainstage.Result
 }
 
-// planExperiment adds the tasks of one experiment; asked are splits in addition to its own. A
-// new stage is one package with a plan function, one call here, at its place in the flow, and
-// its name in names.
-func planExperiment(exp plan.Experiment, asked []config.Split) (*planned, error) {
+// planExperiment adds the tasks of one experiment. A new stage is one package with a plan
+// function, one call here, at its place in the flow, and its name in names.
+func planExperiment(exp plan.Experiment) (*planned, error) {
 	sim, err := simulatestage.Plan(exp)
 	if err != nil {
 		return nil, err
@@ -60,7 +59,7 @@ func planExperiment(exp plan.Experiment, asked []config.Split) (*planned, error)
 		return nil, err
 	}
 
-	trained, err := trainstage.Plan(exp, ing, trip, asked)
+	trained, err := trainstage.Plan(exp, ing, trip)
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +119,10 @@ func build(f *config.File, prog plan.Program, extra []config.Split) (*plan.Tasks
 
 	var all []*planned
 	for k := range f.Experiments {
-		p, err := planExperiment(plan.NewExperiment(f, k, prog, tasks), extra)
+		exp := plan.NewExperiment(f, k, prog, tasks)
+		exp.Asked = extra
+
+		p, err := planExperiment(exp)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -113,6 +113,20 @@ func (t *Table) Floats(name string) ([]float64, error) {
 	return c.Floats, nil
 }
 
+// Strings returns the values of a column of text.
+func (t *Table) Strings(name string) ([]string, error) {
+	c := t.Column(name)
+	if c == nil {
+		return nil, fmt.Errorf("column %q is not in the table", name)
+	}
+
+	if c.Strings == nil && t.Rows() > 0 {
+		return nil, fmt.Errorf("column %q is not text", name)
+	}
+
+	return c.Strings, nil
+}
+
 // batchRows bounds the rows of one record batch, so that readers can stream.
 const batchRows = 1 << 16
 
@@ -495,27 +509,13 @@ func empty(schema *arrow.Schema) (*Table, error) {
 			c.Lists = [][]float32{}
 		default:
 			return nil, fmt.Errorf("column %q has type %s, expected utf8, float64, int64, bool or list<float32>", fd.Name,
-				typeName(fd.Type))
+				fd.Type.Name()) // not in full: of nested types that may be long
 		}
 
 		t.Columns = append(t.Columns, c)
 	}
 
 	return t, nil
-}
-
-// typeName names a type; of nested ones only the outermost: their full names can
-// be many times as long as the file.
-func typeName(t arrow.DataType) string {
-	if d, ok := t.(*arrow.DictionaryType); ok {
-		t = d.ValueType
-	}
-
-	if _, ok := t.(arrow.NestedType); ok {
-		return t.Name()
-	}
-
-	return t.String()
 }
 
 // extend adds the values of a batch.

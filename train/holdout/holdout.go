@@ -2,9 +2,10 @@
 // from it: the rows that are held out, whether they lie inside or outside the range
 // of the others, the groups that are held out whole, and the words for it.
 //
-// Values, ranges and values with a tolerance of one condition are holdouts, blocks of
-// neighbouring values are lists of values, and All joins several. The package knows
-// nothing of files: a configuration or a command line is read with Bounds and Parse.
+// Values, ranges and values with a tolerance of one condition are holdouts, as are the
+// names of a condition of text; blocks of neighbouring values are lists of values, and All
+// joins several. The package knows nothing of files: a configuration or a command line is
+// read with Bounds and Parse.
 package holdout
 
 import (
@@ -20,6 +21,7 @@ import (
 type Rows interface {
 	Rows() int
 	Floats(condition string) ([]float64, error) // of every row
+	Strings(condition string) ([]string, error) // of every row, where the condition is text
 }
 
 // Holdout is what a split leaves out of the training.
@@ -31,11 +33,17 @@ type Holdout interface {
 	// nothing is.
 	Conditions() []string
 
+	// Labels lists those of them whose values are text.
+	Labels() []string
+
 	// Held reports for every row whether it is held out.
 	Held(rows Rows) ([]bool, error)
 
 	// Holds reports whether rows with the value of the condition can be held out.
 	Holds(condition string, value float64) bool
+
+	// HoldsLabel is Holds of a condition of text.
+	HoldsLabel(condition, label string) bool
 
 	// Group returns the condition that alone decides: all rows with a value that Holds
 	// are held out. It is "" where there is no such condition.
@@ -52,8 +60,10 @@ type nothing struct{}
 
 func (nothing) String() string                 { return "nothing" }
 func (nothing) Conditions() []string           { return nil }
+func (nothing) Labels() []string               { return nil }
 func (nothing) Held(rows Rows) ([]bool, error) { return make([]bool, rows.Rows()), nil }
 func (nothing) Holds(string, float64) bool     { return false }
+func (nothing) HoldsLabel(string, string) bool { return false }
 func (nothing) Group() string                  { return "" }
 func (nothing) Within(string) float64          { return 0 }
 
@@ -120,6 +130,7 @@ func (n near) words(condition string) string {
 
 func (t term) String() string       { return t.of.words(t.condition) }
 func (t term) Conditions() []string { return []string{t.condition} }
+func (t term) Labels() []string     { return nil }
 func (t term) Group() string        { return t.condition }
 
 func (t term) Held(rows Rows) ([]bool, error) {
@@ -135,6 +146,8 @@ func (t term) Held(rows Rows) ([]bool, error) {
 func (t term) Holds(condition string, value float64) bool {
 	return condition != t.condition || t.of.holds(value)
 }
+
+func (t term) HoldsLabel(condition, _ string) bool { return condition != t.condition }
 
 func (t term) Within(condition string) float64 {
 	if n, ok := t.of.(near); ok && condition == t.condition {
@@ -172,6 +185,14 @@ func (a all) Conditions() (out []string) {
 	return out
 }
 
+func (a all) Labels() (out []string) {
+	for _, h := range a {
+		out = append(out, h.Labels()...)
+	}
+
+	return out
+}
+
 func (a all) Held(rows Rows) ([]bool, error) {
 	out := slices.Repeat([]bool{true}, rows.Rows())
 	for _, h := range a {
@@ -190,6 +211,10 @@ func (a all) Held(rows Rows) ([]bool, error) {
 
 func (a all) Holds(condition string, value float64) bool {
 	return !slices.ContainsFunc(a, func(h Holdout) bool { return !h.Holds(condition, value) })
+}
+
+func (a all) HoldsLabel(condition, label string) bool {
+	return !slices.ContainsFunc(a, func(h Holdout) bool { return !h.HoldsLabel(condition, label) })
 }
 
 func (a all) Group() string { return "" }
@@ -259,10 +284,24 @@ func GroupName(condition string, values []float64) string {
 }
 
 // Reach says whether the held-out rows lie between the values trained on: "interpolation
-// in" the conditions of h where they do, "extrapolation in" those where they do not.
+// in" the conditions of h where they do, "extrapolation in" those where they do not. Text
+// has no values between: it is a "new" condition where no row that is trained on has it.
 func Reach(h Holdout, rows Rows, train, test []int) (string, error) {
-	var within, beyond []string
+	var within, beyond, reach []string
 	for _, c := range h.Conditions() {
+		if slices.Contains(h.Labels(), c) {
+			isNew, err := newLabels(rows, c, train, test)
+			if err != nil {
+				return "", err
+			}
+
+			if isNew {
+				reach = append(reach, "new "+c)
+			}
+
+			continue
+		}
+
 		v, err := rows.Floats(c)
 		if err != nil {
 			return "", err
@@ -282,18 +321,28 @@ func Reach(h Holdout, rows Rows, train, test []int) (string, error) {
 
 	switch {
 	case len(beyond) > 0:
-		return "extrapolation in " + strings.Join(beyond, " and "), nil
+		reach = append(reach, "extrapolation in "+strings.Join(beyond, " and "))
 	case len(within) > 0:
-		return "interpolation in " + strings.Join(within, " and "), nil
+		reach = append(reach, "interpolation in "+strings.Join(within, " and "))
 	}
 
-	return "", nil
+	return strings.Join(reach, ", "), nil
 }
 
 // Choices says which values the first condition has of which h holds none out: "; rpm is
 // one of 1, 2". It is "" where h can hold rows of every condition out.
 func Choices(h Holdout, rows Rows) string {
 	for _, c := range h.Conditions() {
+		if slices.Contains(h.Labels(), c) {
+			if names, err := rows.Strings(c); err == nil && !slices.ContainsFunc(names, func(n string) bool {
+				return h.HoldsLabel(c, n)
+			}) {
+				return fmt.Sprintf("; %s is one of %s", c, Listed(Distinct(names)))
+			}
+
+			continue
+		}
+
 		v, _ := rows.Floats(c)
 		v = slices.Compact(slices.Sorted(slices.Values(v)))
 		switch {

@@ -28,10 +28,26 @@ func (c columns) Floats(condition string) ([]float64, error) {
 	return v, nil
 }
 
+// Strings returns names that stand for the numbers of a column: A, B, ….
+func (c columns) Strings(condition string) ([]string, error) {
+	v, ok := c[condition]
+	if !ok {
+		return nil, fmt.Errorf("no column %s", condition)
+	}
+
+	out := make([]string, len(v))
+	for i, x := range v {
+		out[i] = string(rune('A' + int(x)))
+	}
+
+	return out, nil
+}
+
 // rotor has six rows at two angles.
 var rotor = columns{
 	"rpm":       {1000, 1000, 2000, 3000, 4000, 5000},
 	"blades":    {2, 2, 2, 3, 3, 4},
+	"motor":     {0, 1, 2, 0, 1, 2}, // A, B, C
 	"theta_deg": {0, 30, 0, 0, 0, 0},
 }
 
@@ -82,6 +98,9 @@ func TestHoldouts(t *testing.T) {
 		{Range("rpm", math.Inf(-1), 2000), "rpm ≤ 2000", "rpm", []int{0, 1, 2}, true, false},
 		{Range("rpm", 2000, 3000), "2000 ≤ rpm ≤ 3000", "rpm", []int{2, 3}, true, true},
 		{Near("rpm", 2500, 500), "rpm = 2500 ± 500", "rpm", []int{2, 3}, true, true},
+		{Labels("motor", "B"), "motor = B", "motor", []int{1, 4}, true, true},
+		{Labels("motor", "A", "C"), "motor = A, C", "motor", []int{0, 2, 3, 5}, true, true},
+		{All(Labels("motor", "B"), Values("rpm", 4000)), "motor = B and rpm = 4000", "", []int{4}, true, false},
 		{All(Values("blades", 3), Values("rpm", 3000)), "blades = 3 and rpm = 3000", "", []int{3}, false, true},
 	} {
 		held, _ := rows(t, c.h)
@@ -96,7 +115,12 @@ func TestHoldouts(t *testing.T) {
 		t.Error("another tolerance")
 	}
 
-	for _, h := range []Holdout{Values("pitch", 1), All(Values("rpm", 1000), Values("pitch", 1))} {
+	if h := All(Labels("motor", "B"), Values("rpm", 4000)); !slices.Equal(h.Labels(), []string{"motor"}) ||
+		!h.HoldsLabel("motor", "B") || h.HoldsLabel("motor", "A") || !h.HoldsLabel("rig", "A") {
+		t.Error("another label is held out")
+	}
+
+	for _, h := range []Holdout{Labels("pitch", "A"), Values("pitch", 1), All(Values("rpm", 1000), Values("pitch", 1))} {
 		if _, err := h.Held(rotor); err == nil || !strings.Contains(err.Error(), "pitch") {
 			t.Errorf("%s: %v", h, err)
 		}
@@ -126,7 +150,17 @@ func TestParse(t *testing.T) {
 		t.Error(got)
 	}
 
-	for _, bad := range []string{"", "blades", "blades=", "blades=x", "rpm=5:3"} {
+	for text, want := range map[string]string{
+		"propeller = APC-8x6, Gemfan 5x4": "propeller = APC-8x6, Gemfan 5x4",
+		"day=10:30; blades=2":             "10 ≤ day ≤ 30 and blades = 2",
+		"rig=a:b":                         "rig = a:b",
+	} {
+		if got := parsed(t, text).String(); got != want {
+			t.Errorf("%s: %s, expected %s", text, got, want)
+		}
+	}
+
+	for _, bad := range []string{"", "blades", "blades=", "blades=2,x", "blades=x,", "rpm=5:3", "rpm=5:x", "random=x"} {
 		if _, err := Parse(bad); err == nil {
 			t.Errorf("%q was taken", bad)
 		}
@@ -143,6 +177,8 @@ func TestReach(t *testing.T) {
 		"blades=3; rpm=3000,4000":   "interpolation in blades and rpm",
 		"blades=4; rpm=3000:9000":   "extrapolation in blades and rpm",
 		"theta_deg=30; rpm=1000":    "extrapolation in theta_deg", // within the speeds
+		"motor=B":                   "new motor",
+		"motor=B; rpm=4000":         "interpolation in rpm", // motor B has run at other speeds
 		"blades=2; theta_deg=-9:90": "extrapolation in blades and theta_deg",
 	} {
 		h := parsed(t, hold)
@@ -165,6 +201,8 @@ func TestReach(t *testing.T) {
 func TestChoices(t *testing.T) {
 	for hold, want := range map[string]string{
 		"blades=7":        "; blades is one of 2, 3, 4",
+		"motor=D":         "; motor is one of A, B, C",
+		"motor=B; rpm=1":  "; rpm is one of 1000, 2000, 3000, 4000, 5000",
 		"blades=4; rpm=1": "; rpm is one of 1000, 2000, 3000, 4000, 5000",
 		"blades=4":        "",
 	} {
@@ -209,4 +247,50 @@ func ExampleParse() {
 	held, _ := h.Held(rotor)
 	fmt.Println(h, held)
 	// Output: blades = 2 and 1000 ≤ rpm ≤ 1500 [true true false false false false]
+}
+
+// Each name is a split; what a folder cannot be named is replaced in the split's name, not in
+// the rule.
+func TestEachLabel(t *testing.T) {
+	each := EachLabel("day", Distinct([]string{"4 May", "03/05", "4 May"}))
+	if len(each) != 2 || each[0].Name != "day=03_05" || each[0].String() != "day = 03/05" || each[1].Name != "day=4 May" {
+		t.Errorf("%v", each)
+	}
+
+	if got := Listed(make([]string, 14)); !strings.HasSuffix(got, " and 2 more") {
+		t.Error(got)
+	}
+}
+
+// What is read holds out by the conditions that are named, labels among them, and reads the same
+// of its own words where these are of one condition with names.
+func FuzzParse(f *testing.F) {
+	for _, s := range []string{
+		"blades=2,3; rpm=3000:5000", "propeller = APC-8x6, Gemfan 5x4", "rig=a:b&x=-1e9", "random=0.5", "x=nan", "=;=,",
+	} {
+		f.Add(s)
+	}
+
+	f.Fuzz(func(t *testing.T, text string) {
+		h, err := Parse(text)
+		if err != nil {
+			return
+		}
+
+		for _, c := range h.Labels() {
+			if !slices.Contains(h.Conditions(), c) {
+				t.Fatalf("%q: label %q is none of %q", text, c, h.Conditions())
+			}
+		}
+
+		l, ok := h.(labels)
+		if !ok {
+			return
+		}
+
+		again, err := Parse(h.String())
+		if err != nil || again.String() != h.String() || !slices.Equal(again.(labels).names, l.names) {
+			t.Fatalf("%q: %v of its words %q, %v", text, again, h, err)
+		}
+	})
 }

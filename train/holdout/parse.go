@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -46,7 +47,7 @@ func (b Bounds) Of(condition string) (h Holdout, key string, err error) {
 }
 
 // Parse reads what a command line holds out: "blades=3", "blades=2,3", "rpm=3000:5000" (a
-// range), several joined with ";" or "&".
+// range), "propeller=APC-8x6" (a name), several joined with ";" or "&".
 func Parse(text string) (Holdout, error) {
 	var parts []Holdout
 	for _, part := range strings.FieldsFunc(text, func(c rune) bool { return c == ';' || c == '&' }) {
@@ -77,24 +78,33 @@ func parse(condition, text string) (Holdout, error) {
 		a, err1 := number(lo)
 
 		b, err2 := number(hi)
-		if err1 != nil || err2 != nil || a > b {
+		if (err1 == nil || err2 == nil) && (err1 != nil || err2 != nil || a > b) {
 			return nil, fmt.Errorf("expected a range from:to of numbers, found %q", text)
 		}
 
-		return Range(condition, a, b), nil
+		if err1 == nil {
+			return Range(condition, a, b), nil
+		}
 	}
 
 	var values []float64
-	for _, v := range strings.Split(text, ",") {
-		x, err := number(v)
-		if err != nil {
-			return nil, fmt.Errorf("expected a number, found %q", v)
-		}
 
-		values = append(values, x)
+	names := strings.Split(text, ",")
+	for i, v := range names {
+		names[i] = strings.TrimSpace(v)
+		if x, err := number(v); err == nil {
+			values = append(values, x)
+		}
 	}
 
-	return Of(condition, values...)
+	switch len(values) {
+	case len(names):
+		return Of(condition, values...)
+	case 0:
+		return OfLabels(condition, names...)
+	}
+
+	return nil, fmt.Errorf("expected numbers, or names alone, found %q", text)
 }
 
 // Of returns the holdout that a configuration or a command line writes as a key with values.
@@ -107,4 +117,16 @@ func Of(key string, values ...float64) (Holdout, error) {
 	}
 
 	return Values(key, values...), nil
+}
+
+// OfLabels is Of with names.
+func OfLabels(key string, names ...string) (Holdout, error) {
+	switch {
+	case key == Random:
+		return nil, fmt.Errorf("expected one share of the conditions, above 0 and below 1, found %q", names)
+	case slices.Contains(names, ""):
+		return nil, errors.New("expected a number or a name, found an empty one")
+	}
+
+	return Labels(key, names...), nil
 }

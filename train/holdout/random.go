@@ -28,10 +28,12 @@ func (r random) String() string {
 	return fmt.Sprintf("a random share of %g of the conditions, drawn for %s", r.share, r.split)
 }
 
-func (r random) Conditions() []string       { return r.inputs }
-func (r random) Holds(string, float64) bool { return true }
-func (r random) Group() string              { return "" }
-func (r random) Within(string) float64      { return 0 }
+func (r random) Conditions() []string           { return r.inputs }
+func (r random) Holds(string, float64) bool     { return true }
+func (r random) HoldsLabel(string, string) bool { return true }
+func (r random) Labels() []string               { return nil }
+func (r random) Group() string                  { return "" }
+func (r random) Within(string) float64          { return 0 }
 
 func (r random) Held(rows Rows) ([]bool, error) {
 	names := make([]string, rows.Rows()) // of the conditions: rpm=3000,blades=2,

@@ -58,6 +58,7 @@ type Set struct {
 	Run       []int    // per row, its number among Runs; nil where runs are not known
 	Runs      []string // in order of first appearance
 	Recording []string // per row, or nil
+	Group     []int    // per row, the group that is left out with it; nil where not known
 
 	// Weight is the weight of each row in the loss, in the outcomes' scale, in R² and
 	// in the measured error, by which r repeats count as r runs; nil: 1.
@@ -247,7 +248,7 @@ func (s Set) Select(rows []int) Set {
 	out.N = len(rows)
 	out.X, out.Y1, out.Y2 = gather(s.X, rows, s.In), gather(s.Y1, rows, s.Out), gather(s.Y2, rows, s.Out)
 	out.Condition, out.Run = gather(s.Condition, rows, 1), gather(s.Run, rows, 1)
-	out.Weight = gather(s.Weight, rows, 1)
+	out.Weight, out.Group = gather(s.Weight, rows, 1), gather(s.Group, rows, 1)
 	out.Recording, out.Part = gather(s.Recording, rows, 1), gather(s.Part, rows, 1)
 
 	return out

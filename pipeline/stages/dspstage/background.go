@@ -82,7 +82,7 @@ func planBackground(exp plan.Experiment, rec *ingeststage.Recordings) *engine.De
 func (bg *Background) add(ctx context.Context, src *plan.Source, cal []ingeststage.Sensitivity, name,
 	path string,
 ) error {
-	rd, err := format.Open(path, src.Options)
+	rd, err := format.Open(path, src.Options.In(ctx))
 	if err != nil {
 		return err
 	}

@@ -116,7 +116,7 @@ func (f *Loads) Series(ctx context.Context, res *ingeststage.FileResult, rec ing
 			force := series[n]
 			series[to] = make([]float64, len(force))
 			for k := range force {
-				dsp.Coefficients(series[to][k:k+1], force[k:k+1], q[min(k, len(q)-1)], d.ChordM, d.SpanM)
+				series[to][k] = dsp.Coefficient(force[k], q[min(k, len(q)-1)], d.ChordM, d.SpanM)
 			}
 
 			unit[to], note[to] = "", note[n]

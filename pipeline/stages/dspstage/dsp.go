@@ -115,11 +115,10 @@ func (s *stage) planFile(f ingeststage.File) ([]engine.Dep, error) {
 	src, bg := s.rec.Source, s.background
 	t := &engine.Task{
 		ID: s.exp.ID("dsp", f.Name), Stage: "dsp", Version: version + s.cons.Version, Config: s.cfg, Weight: 0.012,
-		Pool: src.Analysers,
-		Local: []kv.Pair{
+		Local: append([]kv.Pair{
 			{Key: "conditions", Value: strings.Join(src.Conditions, ",")},
 			{Key: "on_bad_recording", Value: src.In.OnBadRecording},
-		},
+		}, src.LabelSetting()...),
 		Deps: []engine.Dep{f.Result},
 	}
 

@@ -2,6 +2,7 @@ package dspstage
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -84,7 +85,7 @@ func TestKeys(t *testing.T) {
 		}
 
 		_, spectral := b.Construction.(dsp.OfSpectra)
-		if (len(join.Publish) == 2) != spectral || b.Tasks.Plan.Tasks[k].Pool != b.Analysers {
+		if (len(join.Publish) == 2) != spectral {
 			t.Errorf("%s: publishes %v", c.dsp, join.Publish)
 		}
 	}
@@ -173,7 +174,7 @@ func TestFileOfMicrophones(t *testing.T) {
 	}
 
 	// The same from spectra read before.
-	again := &fileTables{src: b.Source, loads: f.loads, reading: plan.NewReading(b.Analysers)}
+	again := &fileTables{src: b.Source, loads: f.loads, reading: plan.NewReading()}
 	run := res.Runs[0]
 	load, err := b.Construction.(dsp.OfSpectra).Spectra(ingeststage.NewRun(b.Source, res.Info, run.Run, 8000, run.Scale,
 		run.Units))
@@ -181,7 +182,7 @@ func TestFileOfMicrophones(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	an := b.Analysers.Get()
+	an := plan.Analyser()
 	if err := an.Load(context.Background(), arrays{sound(1), sound(2)}, load); err != nil {
 		t.Fatal(err)
 	}
@@ -200,10 +201,6 @@ func TestFileOfMicrophones(t *testing.T) {
 	}
 
 	again.reading.Free()
-
-	if b.Analysers.Get() != an {
-		t.Error("the analyser is not back")
-	}
 }
 
 // arrays is a source in memory.
@@ -382,6 +379,35 @@ func TestPairRepeatsAndCouple(t *testing.T) {
 
 	if y2, _ = tab.Floats("y_2"); y2[0] != 1 || !tab.Column("y_bound_2").Bools[0] {
 		t.Errorf("couple: %v", y2)
+	}
+}
+
+// Runs of one condition are repeats where their labels are equal: by hand r1 and r3 of A, not
+// r2 of B.
+func TestPairRepeatsOfLabels(t *testing.T) {
+	names := []string{"r1", "r2", "r3"}
+	tab := &table.Table{Columns: []table.Column{
+		{Name: "run", Strings: names},
+		{Name: "recording", Strings: names},
+		{Name: "rpm", Floats: []float64{3000, 3000, 3000}},
+		{Name: "propeller", Strings: []string{"A", "B", "A"}},
+		{Name: "y_1", Floats: []float64{1, 2, 3}},
+		{Name: "y_2", Floats: []float64{1, 2, 3}},
+	}}
+
+	src := &plan.Source{Columns: plan.Columns{Conditions: []string{"rpm"}, Labels: []string{"propeller"}}}
+	s := &stage{
+		exp: plan.Experiment{File: &config.File{Path: "p.yaml"}, At: "experiments.x"},
+		rec: &ingeststage.Recordings{Source: src},
+	}
+
+	alone, err := s.pairRepeats(tab)
+	if err != nil || len(alone) != 1 || !strings.Contains(alone[0].Text, "r2") {
+		t.Fatalf("%v, %v", alone, err)
+	}
+
+	if got := fmt.Sprint(tab.Column("run").Strings, tab.Column("propeller").Strings); got != "[r1 + r3] [A]" {
+		t.Error(got)
 	}
 }
 

@@ -225,7 +225,7 @@ func (f *Loads) polar(ctx context.Context, matrix *dsp.LoadMatrix) (*dsp.Polar, 
 	bal := f.Src.In.Balance
 	t := bal.Tare
 
-	r, err := format.Open(f.Tare.open, f.Src.Options)
+	r, err := format.Open(f.Tare.open, f.Src.Options.In(ctx))
 	if err != nil {
 		return nil, ingeststage.Named(err, f.Tare.open, f.Tare.name)
 	}

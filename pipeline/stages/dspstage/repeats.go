@@ -14,6 +14,7 @@ import (
 	"doubletake/pipeline/stages/ingeststage"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/table"
+	"doubletake/train/holdout"
 )
 
 // couple makes every second outcome the first (docs/method.md#synthetic-data-and-couples).
@@ -49,7 +50,7 @@ func (s *stage) repeats(j *engine.Job, t *table.Table, results []engine.Dep) ([]
 	return s.pairRepeats(t)
 }
 
-// pairRepeats joins runs at equal conditions: the first of a pair gives y1, the
+// pairRepeats joins runs at equal conditions and labels: the first of a pair gives y1, the
 // second y2. It warns of runs without a partner.
 func (s *stage) pairRepeats(t *table.Table) ([]ingest.Warning, error) {
 	n := t.Rows()
@@ -77,6 +78,21 @@ func (s *stage) pairRepeats(t *table.Table) ([]ingest.Warning, error) {
 		}
 
 		tol = append(tol, w)
+	}
+
+	for _, c := range s.rec.Labels { // by the places of their names
+		v, err := t.Strings(c)
+		if err != nil {
+			return nil, fmt.Errorf("pair repeats: %w", err)
+		}
+
+		names, place := holdout.Distinct(v), make([]float64, n)
+		for i, name := range v {
+			k, _ := slices.BinarySearch(names, name)
+			place[i] = float64(k)
+		}
+
+		cols, tol = append(cols, place), append(tol, campaign.Tolerance{})
 	}
 
 	x := make([][]float64, n)

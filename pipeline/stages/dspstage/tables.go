@@ -29,7 +29,7 @@ type fileTables struct {
 }
 
 func (f *fileTables) file(ctx context.Context, res *ingeststage.FileResult, path string, notes *FileNotes) error {
-	rd, err := format.Open(path, f.src.Options)
+	rd, err := format.Open(path, f.src.Options.In(ctx))
 	if err != nil {
 		return ingeststage.Named(err, path, res.Path)
 	}
@@ -112,8 +112,8 @@ func (f *fileTables) spectraRun(ctx context.Context, rd ingest.Reader, c dsp.OfS
 
 	an := f.reading.Spectra(load)
 	if an == nil {
-		an = f.src.Analysers.Get()
-		defer f.src.Analysers.Put(an)
+		an = plan.Analyser()
+		defer plan.Idle(an)
 
 		if err := an.Load(ctx, rd, load); err != nil {
 			return err

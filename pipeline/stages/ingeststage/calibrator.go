@@ -154,7 +154,7 @@ func Sensitivities(s *plan.Source, j *engine.Job) (all []Sensitivity, err error)
 func measureRecording(ctx context.Context, open string, f calibratorFile, c *config.Calibrator,
 	o ingest.Options,
 ) ([]Sensitivity, error) {
-	rd, err := format.Open(open, o)
+	rd, err := format.Open(open, o.In(ctx))
 	if err != nil {
 		return nil, Named(err, open, f.path)
 	}

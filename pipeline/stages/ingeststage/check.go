@@ -11,7 +11,6 @@ import (
 	"sync"
 
 	"doubletake/ingest"
-	"doubletake/ingest/campaign"
 	"doubletake/ingest/units"
 	"doubletake/pipeline/config"
 )
@@ -20,7 +19,9 @@ import (
 type opened struct {
 	rates      []float64
 	conditions []map[string]float64 // of its recordings
+	labels     []map[string]string  // of its recordings
 	alike      int                  // recordings of one run with equal conditions
+	clock      []ingest.Warning     // of a doubtful unit of the time, and of the rate it gives
 	err        error
 }
 
@@ -54,30 +55,39 @@ func CheckFiles(ctx context.Context, r Result) (Result, []ingest.Warning, error)
 	wg.Wait()
 
 	known, warnings, err := r.Recordings.gather(files)
-	r.Known = known
+	r.Known, r.KnownLabels = known, nil
+	for _, f := range files {
+		if f.err == nil {
+			r.KnownLabels = append(r.KnownLabels, f.labels...)
+		}
+	}
 
 	return r, warnings, err
 }
 
 // checkTable reads a table of pairs.
 func checkTable(r Result) (Result, []ingest.Warning, error) {
-	p, err := campaign.ReadTables(r.Pairs.Table.Files, r.Pairs.Table.Options)
+	p, err := r.Pairs.read()
 	if err != nil {
-		return r, nil, NamedTable(err, r.Pairs.Table.Files)
+		return r, nil, err
 	}
 
 	seen := map[string]bool{}
 
-	r.Known = nil
-	for x := range slices.Chunk(p.X, len(p.Inputs)) {
-		c := map[string]float64{}
+	r.Known, r.KnownLabels = nil, nil
+	for i := range p.N {
+		c, l := map[string]float64{}, map[string]string{}
 		for k, name := range p.Inputs {
-			c[name] = x[k]
+			c[name] = p.X[i*len(p.Inputs)+k]
 		}
 
-		if key := conditionsOf(r.Conditions, c); !seen[key] {
+		for k, name := range p.Labels {
+			l[name] = p.Texts[i*len(p.Labels)+k]
+		}
+
+		if key := fmt.Sprint(conditionsOf(r.Conditions, c), l); !seen[key] {
 			seen[key] = true
-			r.Known = append(r.Known, c)
+			r.Known, r.KnownLabels = append(r.Known, c), append(r.KnownLabels, l)
 		}
 	}
 
@@ -98,7 +108,7 @@ func (r *Recordings) checkFile(ctx context.Context, i int) (o opened) {
 	}
 
 	f := &reader{src: r.Source, file: r.Files[i], path: r.Files[i].File.Open}
-	rd, err := f.open()
+	rd, err := f.open(ctx)
 	if err != nil {
 		o.err = f.named(err)
 		return o
@@ -106,6 +116,11 @@ func (r *Recordings) checkFile(ctx context.Context, i int) (o opened) {
 	defer rd.Close()
 	info := rd.Info()
 	info.Path = f.file.Name
+	for _, w := range info.Warnings {
+		if w.Code == "clock-unit" || w.Code == "odd-rate" {
+			o.clock = append(o.clock, w)
+		}
+	}
 
 	runs, _, err := f.runs(ctx, rd, info)
 	if err != nil {
@@ -116,7 +131,7 @@ func (r *Recordings) checkFile(ctx context.Context, i int) (o opened) {
 	for _, run := range runs {
 		seen := map[string]int{}
 		for _, rec := range run.Recordings {
-			o.conditions = append(o.conditions, rec.Conditions)
+			o.conditions, o.labels = append(o.conditions, rec.Conditions), append(o.labels, rec.Labels)
 			o.rates = append(o.rates, info.Channels[rec.Channels[0]].RateHz)
 			key := conditionsOf(r.Conditions, rec.Conditions)
 			seen[key]++
@@ -172,6 +187,12 @@ func (r *Recordings) gather(files []opened) (known []map[string]float64, warning
 	var errs []error
 	var alike []int              // files with recordings that no condition tells apart
 	rates := map[float64][]int{} // files by rate
+	clocks := map[string]int{}   // files by code of a warning of their clock
+	for _, o := range files {
+		for _, w := range o.clock {
+			clocks[w.Code]++
+		}
+	}
 
 	var order []float64 // of the rates, as they come
 	for i, o := range files {
@@ -186,6 +207,12 @@ func (r *Recordings) gather(files []opened) (known []map[string]float64, warning
 		}
 
 		known = append(known, o.conditions...)
+		for _, w := range o.clock {
+			if n := clocks[w.Code]; n > 0 { // of the first file
+				warn(i, w.Code, "%s (in %d of %d files)", w.Text, n, len(files))
+				delete(clocks, w.Code)
+			}
+		}
 
 		if o.alike > 1 {
 			alike = append(alike, i)

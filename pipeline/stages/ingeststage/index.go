@@ -17,14 +17,14 @@ func planIndex(exp plan.Experiment, src *plan.Source, results []engine.Dep) *eng
 	cfg := plan.Settings("ingest", src.In)
 	in := src.In
 	in.Files = nil // their recordings are inputs
-	columns := plan.Columns{Conditions: src.BeforeAnalysis(), Derive: src.Derive}
+	columns := plan.Columns{Conditions: src.BeforeAnalysis(), Labels: src.Labels, Derive: src.Derive}
 	t := exp.Add(&engine.Task{
 		ID: exp.ID("recordings"), Stage: "ingest", Version: version, Deps: results, Weight: 0.05,
 		Config: plan.Settings("ingest", in),
-		Local: []kv.Pair{
+		Local: append([]kv.Pair{
 			{Key: "conditions", Value: strings.Join(columns.Conditions, ",")},
 			{Key: "kind of data", Value: src.In.Data},
-		},
+		}, columns.LabelSetting()...),
 		Publish: []engine.Link{{Output: recordingsArrow, Path: exp.Published("ingest", recordingsArrow)}},
 		Run: func(_ context.Context, j *engine.Job) error {
 			t := &table.Table{Meta: exp.Meta(cfg)}

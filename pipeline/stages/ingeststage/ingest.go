@@ -23,8 +23,9 @@ import (
 // version is the version of this stage's results. Raise it when the stage gives
 // another result for the same input: its tasks then run again.
 // 3: constant stretches are reported; 4: recordings state their calibration;
-// 5: packed numbers are unpacked, MATLAB's axes are read alike in all versions.
-const version = 5
+// 5: packed numbers are unpacked, MATLAB's axes are read alike in all versions;
+// 6: axes by their names, units of time.
+const version = 6
 
 const (
 	fileJSON        = "recordings.json"  // a FileResult
@@ -40,6 +41,7 @@ type Result struct {
 	Construction dsp.Construction     // how pairs are made; nil for a table of pairs
 	PairKind     string               // same-run, repeat-run or synthetic (docs/method.md#units-of-data)
 	Known        []map[string]float64 // condition values, where they are known before any file is read
+	KnownLabels  []map[string]string  // of the same rows
 	Results      []engine.Dep         // FileResults of the tasks that read the files
 	Index        *engine.Dep          // recordings.arrow
 	Warnings     []ingest.Warning
@@ -104,6 +106,12 @@ func Plan(exp plan.Experiment, sim simulatestage.Result) (Result, error) {
 		rec.Files[i].Rows = rows[i]
 	}
 
+	if rec.Table != nil {
+		if err := rec.Table.CheckLabels(rec.Labels); err != nil {
+			return Result{}, err
+		}
+	}
+
 	rec.Settings = append(rec.settingsRead(), rec.Derived(rec.BeforeAnalysis())...)
 	rec.Calibrator = planCalibrator(exp, rec.Source)
 	if err := rec.takeBackground(exp); err != nil {
@@ -117,7 +125,8 @@ func Plan(exp plan.Experiment, sim simulatestage.Result) (Result, error) {
 
 	for i := range rec.Files {
 		f := &rec.Files[i]
-		out.Known = append(out.Known, f.known(rec.Source)...)
+		known, labels := f.known(rec.Source)
+		out.Known, out.KnownLabels = append(out.Known, known...), append(out.KnownLabels, labels...)
 		rec.planFile(exp, f)
 		out.Results = append(out.Results, f.Result)
 	}
@@ -133,7 +142,6 @@ func (f *found) source(exp plan.Experiment) *plan.Source {
 	src := &plan.Source{
 		In:        f.in,
 		DSP:       exp.DSP,
-		Analysers: engine.NewPool(dsp.NewAnalyser),
 		Table:     f.table,
 		Pattern:   f.pattern,
 		Constants: map[string]float64{},
@@ -155,6 +163,7 @@ func (f *found) source(exp plan.Experiment) *plan.Source {
 
 	src.Conditions = unique(f.conditions(), src.Found)
 	src.Converted = f.converted
+	src.SetTexts(exp, f.texts())
 
 	return src
 }
@@ -187,6 +196,20 @@ func (f *found) conditions() []string {
 	return unique(names)
 }
 
+// texts lists the names of the labels that the campaign states.
+func (f *found) texts() []string {
+	var names []string
+	if f.table != nil {
+		names = append(names, f.table.Labels...)
+	}
+
+	if f.pattern != nil {
+		names = append(names, f.pattern.LabelNames()...)
+	}
+
+	return unique(names)
+}
+
 // unique lists the names in order, each once.
 func unique(lists ...[]string) (out []string) {
 	for _, n := range slices.Concat(lists...) {
@@ -213,7 +236,7 @@ func (r *Recordings) checkSettings(exp plan.Experiment) error {
 		names = append(names, c.Name)
 	}
 
-	if err := plan.CheckNames(exp, r.Conditions, names); err != nil {
+	if err := plan.CheckNames(exp, slices.Concat(r.Conditions, r.Labels), names); err != nil {
 		return err
 	}
 
@@ -305,13 +328,14 @@ func textOptions(in *config.Ingest) ingest.TextOptions {
 	return ingest.TextOptions{Delimiter: in.Text.Delimiter, Columns: in.Text.Columns, Time: in.Text.Time}
 }
 
-// known lists the conditions of a file's runs, where pattern, table and constants
+// known lists the conditions and labels of a file's runs, where pattern, table and constants
 // give them without opening it.
-func (f *File) known(src *plan.Source) (out []map[string]float64) {
-	base := maps.Clone(src.Constants)
+func (f *File) known(src *plan.Source) (out []map[string]float64, labels []map[string]string) {
+	base, named := maps.Clone(src.Constants), map[string]string{}
 	if src.Pattern != nil {
 		m, _ := src.Pattern.Match(f.Name)
 		maps.Copy(base, m)
+		maps.Copy(named, src.Pattern.Labels(f.Name))
 	}
 
 	for _, v := range f.Sidecar {
@@ -319,27 +343,42 @@ func (f *File) known(src *plan.Source) (out []map[string]float64) {
 	}
 
 	if f.Rows == nil {
-		out = append(out, base)
+		out, labels = append(out, base), append(labels, named)
 	} else {
 		for _, row := range f.Rows.Rows {
-			c := maps.Clone(base)
+			c, l := maps.Clone(base), maps.Clone(named)
 			for i, v := range row.Values {
 				c[f.Rows.Names[i]] = v
 			}
 
-			out = append(out, c)
+			for i, v := range row.Labels {
+				l[f.Rows.Labels[i]] = v
+			}
+
+			out, labels = append(out, c), append(labels, l)
 		}
 	}
 
-	for _, c := range out {
+	for i, c := range out {
 		_ = settle(src, c) // the file's task tells what cannot be derived
+		labels[i] = kept(src, labels[i])
 	}
 
-	return out
+	return out, labels
+}
+
+// kept returns the labels that the tables have; nil of none.
+func kept(src *plan.Source, labels map[string]string) map[string]string {
+	maps.DeleteFunc(labels, func(n, _ string) bool { return !slices.Contains(src.Labels, n) })
+	if len(labels) == 0 {
+		return nil
+	}
+
+	return labels
 }
 
 // keyed are the settings of the file's task that belong to no other file.
-func (f *File) keyed() (local []kv.Pair) {
+func (f *File) keyed(src *plan.Source) (local []kv.Pair) {
 	if f.Rows != nil {
 		for i, row := range f.Rows.Describe() {
 			local = append(local, kv.Pair{Key: "conditions row " + strconv.Itoa(i+1), Value: row})
@@ -348,6 +387,15 @@ func (f *File) keyed() (local []kv.Pair) {
 
 	for _, v := range f.Sidecar {
 		local = append(local, kv.Pair{Key: "sidecar " + v.Name, Value: strconv.FormatFloat(v.Value, 'g', -1, 64)})
+	}
+
+	if len(src.Labels) > 0 {
+		_, labels := f.known(src)
+		for i, l := range labels {
+			for _, n := range src.Labels {
+				local = append(local, kv.Pair{Key: "label " + n + " " + strconv.Itoa(i+1), Value: l[n]})
+			}
+		}
 	}
 
 	return local

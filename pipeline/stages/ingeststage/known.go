@@ -6,6 +6,7 @@ import (
 	"doubletake/dsp"
 	"doubletake/ingest/campaign"
 	"doubletake/pipeline/stages/plan"
+	"doubletake/train/holdout"
 )
 
 // Values lists the distinct values of a condition, ascending, as far as
@@ -28,21 +29,58 @@ func (r *Result) Values(condition string) ([]float64, error) {
 		v = r.Pairs.Toy.Inputs()
 
 	case r.Pairs.Table != nil:
-		t := r.Pairs.Table
-		p, err := campaign.ReadTables(t.Files, t.Options)
+		p, err := r.Pairs.read()
 		if err != nil {
-			return nil, NamedTable(err, t.Files)
+			return nil, err
 		}
 
-		j := slices.Index(p.Inputs, condition)
-		for i := j; j >= 0 && i < len(p.X); i += len(p.Inputs) {
-			v = append(v, p.X[i])
-		}
+		v = column(p.X, p.Inputs, condition)
 	}
 
 	slices.Sort(v)
 
 	return slices.Compact(v), nil
+}
+
+// Names lists the distinct names of a label, sorted, as Values does.
+func (r *Result) Names(label string) ([]string, error) {
+	var names []string
+	switch {
+	case r.Pairs == nil:
+		for _, l := range r.KnownLabels {
+			names = append(names, l[label])
+		}
+
+	case r.Pairs.Table != nil:
+		p, err := r.Pairs.read()
+		if err != nil {
+			return nil, err
+		}
+
+		names = column(p.Texts, p.Labels, label)
+	}
+
+	return holdout.Distinct(names), nil
+}
+
+// read reads the table.
+func (p *Pairs) read() (*campaign.PairTable, error) {
+	t, err := campaign.ReadTables(p.Table.Files, p.Table.Options)
+	if err != nil {
+		return nil, NamedTable(err, p.Table.Files)
+	}
+
+	return t, nil
+}
+
+// column returns the named column of rows; nil where there is none.
+func column[T any](rows []T, columns []string, name string) (out []T) {
+	j := slices.Index(columns, name)
+	for i := j; j >= 0 && i < len(rows); i += len(columns) {
+		out = append(out, rows[i])
+	}
+
+	return out
 }
 
 // PairsPerRow returns how many pairs each entry of Known gives at most; 0 where

@@ -58,9 +58,9 @@ func planPairs(exp plan.Experiment, sim simulatestage.Result) (Result, error) {
 	}
 
 	options := tableOptions(exp, &p.spec, out.Derive)
-	options.Given = p.noColumns
+	options.Given, options.Labels = p.noColumns, out.Labels
 
-	if err := plan.CheckNames(exp, out.Conditions, out.Outcomes); err != nil {
+	if err := plan.CheckNames(exp, slices.Concat(out.Conditions, out.Labels), out.Outcomes); err != nil {
 		return out, err
 	}
 
@@ -93,7 +93,7 @@ func planPairs(exp plan.Experiment, sim simulatestage.Result) (Result, error) {
 	t := &engine.Task{
 		ID: exp.ID("ingest", p.id), Stage: "ingest", Version: version, Config: made.Settings, Weight: 0.1,
 		Publish: []engine.Link{{Output: recordingsArrow, Path: exp.Published("ingest", recordingsArrow)}},
-		Local:   append(p.local, kv.Pair{Key: "kind of data", Value: in.Data}),
+		Local:   slices.Concat(p.local, []kv.Pair{{Key: "kind of data", Value: in.Data}}, out.LabelSetting()),
 	}
 
 	for _, r := range p.raw {
@@ -145,10 +145,11 @@ func findTable(exp plan.Experiment, _ simulatestage.Result, out *Result) (*pairs
 
 	f.in.Constants = nil // they are for what is derived
 	out.Data, out.Warnings, out.Converted = f.in.Data, f.warnings, f.converted
-	names := f.conditions()
+	names, texts := f.conditions(), f.texts()
 
 	p := &pairs{raw: f.files, noColumns: names, id: strings.Join(f.in.Table.File, ","), spec: *f.in.Table}
-	if p.given, err = f.tableFiles(exp, names); err != nil {
+	out.SetTexts(exp, texts)
+	if p.given, err = f.tableFiles(exp, slices.Concat(names, out.Labels)); err != nil {
 		return nil, err
 	}
 
@@ -160,10 +161,26 @@ func findTable(exp plan.Experiment, _ simulatestage.Result, out *Result) (*pairs
 	}
 
 	o := tableOptions(exp, &p.spec, nil)
-	o.Given = names
-	if o, err = campaign.ResolveTable(p.given[0].Path, o); err != nil {
+	o.Given, o.Labels = names, out.Labels
+	o, columns, err := campaign.ResolveTable(p.given[0].Path, o)
+	if err != nil {
 		return nil, Named(err, p.given[0].Path, p.given[0].Name)
 	}
+
+	for _, n := range out.Labels {
+		p.noColumns = append(p.noColumns, n)
+		for _, f := range p.given {
+			p.local = append(p.local, kv.Pair{Key: f.Name + ": " + n, Value: f.Labels[n]})
+		}
+	}
+
+	if f.table != nil {
+		if err := f.table.CheckLabels(out.Labels); err != nil {
+			return nil, err
+		}
+	}
+
+	out.SetTexts(exp, unique(texts, columns))
 
 	p.spec.Inputs, p.spec.Y1, p.spec.Y2, p.spec.Repeats = o.Inputs, o.Y1, o.Y2, o.Repeats
 	out.Conditions = o.Inputs
@@ -171,8 +188,8 @@ func findTable(exp plan.Experiment, _ simulatestage.Result, out *Result) (*pairs
 	return p, nil
 }
 
-// tableFiles returns the files with the named conditions, which their names or the table of
-// conditions give, in the units of the conditions' names.
+// tableFiles returns the files with the named conditions and labels, which their names or the
+// table of conditions give, in the units of the conditions' names.
 func (f *found) tableFiles(exp plan.Experiment, names []string) ([]campaign.TableFile, error) {
 	rows, err := f.rows()
 	if err != nil {
@@ -203,7 +220,7 @@ func (f *found) tableFiles(exp plan.Experiment, names []string) ([]campaign.Tabl
 				return nil, err
 			}
 
-			file.Values = runs[0].Recordings[0].Conditions
+			file.Values, file.Labels = runs[0].Recordings[0].Conditions, runs[0].Recordings[0].Labels
 			for name, n := range convert {
 				file.Values[name] = n.Apply(file.Values[name])
 			}
@@ -373,6 +390,12 @@ func pairTables(p *campaign.PairTable, names, digests []string) (trip, recs *tab
 		numbers(recs, c, name, p.X, len(p.Inputs), k, index.first)
 	}
 
+	for _, name := range p.Labels {
+		v := column(p.Texts, p.Labels, name)
+		text(trip, name, plan.LabelText, v)
+		text(recs, name, plan.LabelText, gathered(v, index.first))
+	}
+
 	for k, name := range p.Outcomes {
 		numbers(trip, table.Column{Name: name + "_1", Description: "first outcome"}, name, p.Y1, len(p.Outcomes), k, all)
 		numbers(trip, table.Column{
@@ -398,6 +421,16 @@ func pairTables(p *campaign.PairTable, names, digests []string) (trip, recs *tab
 	text(recs, "sha256", "content hash of the raw file", sums)
 
 	return trip, recs
+}
+
+// gathered returns the given rows of v.
+func gathered(v []string, rows []int) []string {
+	out := make([]string, len(rows))
+	for i, r := range rows {
+		out[i] = v[r]
+	}
+
+	return out
 }
 
 // runsOfFiles has an entry for each run and file: the first of its pairs, and how many there are.

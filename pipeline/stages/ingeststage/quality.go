@@ -55,7 +55,7 @@ func integralTimes(series [][]float64, info ingest.Info, run ingest.Run) []float
 		return out
 	}
 
-	c, err := dsp.CheckBalance(series, rate, dsp.BalanceSettings{})
+	c, err := dsp.CheckBalance(series, rate)
 	if err != nil {
 		return out // the recording is too short
 	}

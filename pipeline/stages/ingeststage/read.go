@@ -53,8 +53,8 @@ func (r *Recordings) planFile(exp plan.Experiment, f *File) {
 	src, raw := r.Source, *f
 	handoff := engine.NewHandoff[*plan.Reading](exp.ID("dsp", raw.Name))
 	t := &engine.Task{
-		ID: exp.ID("ingest", raw.Name), Stage: "ingest", Version: version, Config: src.Settings, Local: raw.keyed(),
-		Weight: 0.0075, Pool: src.Analysers,
+		ID: exp.ID("ingest", raw.Name), Stage: "ingest", Version: version, Config: src.Settings, Local: raw.keyed(src),
+		Weight: 0.0075,
 		Run: func(ctx context.Context, j *engine.Job) error {
 			cal, err := Sensitivities(src, j)
 			if err != nil {
@@ -63,7 +63,7 @@ func (r *Recordings) planFile(exp plan.Experiment, f *File) {
 
 			var reading *plan.Reading // nil: each task reads by itself
 			if src.In.Tachometer == nil && handoff.Wanted(j) {
-				reading = plan.NewReading(src.Analysers)
+				reading = plan.NewReading()
 				handoff.Put(j, reading)
 			}
 
@@ -148,7 +148,9 @@ type reader struct {
 	path    string // that it is opened by
 }
 
-func (r *reader) open() (ingest.Reader, error) { return format.Open(r.path, r.src.Options) }
+func (r *reader) open(ctx context.Context) (ingest.Reader, error) {
+	return format.Open(r.path, r.src.Options.In(ctx))
+}
 
 func (r *reader) named(err error) error { return Named(err, r.path, r.file.Name) }
 
@@ -156,7 +158,7 @@ func (r *reader) named(err error) error { return Named(err, r.path, r.file.Name)
 // on_bad_recording: warn it leaves out runs that cannot be used, if others
 // remain.
 func (r *reader) read(ctx context.Context) (*FileResult, error) {
-	rd, err := r.open()
+	rd, err := r.open(ctx)
 	if err != nil {
 		return nil, r.named(err)
 	}
@@ -235,7 +237,8 @@ func (r *reader) runs(ctx context.Context, rd ingest.Reader, info ingest.Info) (
 	}
 
 	for _, run := range runs {
-		for _, rec := range run.Recordings {
+		for i, rec := range run.Recordings {
+			run.Recordings[i].Labels = kept(r.src, rec.Labels)
 			if err := settle(r.src, rec.Conditions); err != nil {
 				place := strings.TrimPrefix(rec.ID, r.file.Name)
 				return nil, nil, &fault.Error{Path: r.file.Name, Place: place, Want: "a finite number", Found: err.Error()}
@@ -349,11 +352,11 @@ func (r *reader) loadSpectra(ctx context.Context, info ingest.Info, rd ingest.Re
 
 	pass := stats.NewPass(rd, run)
 
-	an := r.src.Analysers.Get()
+	an := plan.Analyser()
 	if err := an.Load(ctx, pass, load); err == nil {
 		r.reading.SetSpectra(an)
 	} else {
-		r.src.Analysers.Put(an)
+		plan.Idle(an)
 	}
 
 	return pass.Stats(ctx, r.open)

@@ -27,8 +27,11 @@ func findReader(exp plan.Experiment, src *plan.Source) error {
 	}
 
 	program := in.Program[0]
-	if strings.ContainsAny(program, `/\`) {
-		program = exp.File.Resolve(program)
+	if strings.ContainsAny(program, `/\`) { // a path that is absolute is not looked up in PATH
+		var err error
+		if program, err = filepath.Abs(exp.File.Resolve(program)); err != nil {
+			return fmt.Errorf("find program %s: %w", in.Program[0], err)
+		}
 	}
 
 	found, err := exec.LookPath(program)

@@ -59,6 +59,22 @@ func TestFindReader(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 
+	// One of the same name in PATH is another program, also where the configuration's
+	// folder is the one the process is in.
+	other := t.TempDir()
+	if err := os.WriteFile(filepath.Join(other, "convert.sh"), []byte("#!/bin/sh\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+
+	t.Setenv("PATH", other+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	t.Chdir(dir)
+
+	here := &plan.Source{In: config.Ingest{Reader: &config.Reader{Program: []string{"./convert.sh", "{file}"}}}}
+	if err := findReader(plan.Experiment{File: &config.File{Dir: "."}, At: "experiments.e"}, here); err != nil ||
+		here.Options.Program.Command[0] != script {
+		t.Errorf("%+v, %v", here.Options.Program, err)
+	}
+
 	// A script among the arguments of an interpreter: a change of it is another key.
 	first, _ := find(&config.Reader{Program: []string{"sh", "convert.sh", "{file}"}})
 	if !strings.Contains(first, "sha256 of sh=") || !strings.Contains(first, "sha256 of convert.sh="+sum(script)) {

@@ -17,6 +17,8 @@ import (
 type Columns struct {
 	Conditions []string          // names, in the order of the tables
 	Found      []string          // the last of them: those that the analysis of a run finds
+	Labels     []string          // columns of text, by which splits or their groups are
+	Texts      []string          // all columns of text that the data have
 	Outcomes   []string          // names, derived ones too; nil: not known
 	Derive     *derive.Set       // what is derived; nil: nothing
 	Converted  map[string]string // by condition, how its unit was converted
@@ -131,6 +133,23 @@ func (c Columns) WithDerived(e Experiment, constants []config.NamedNumber, measu
 	return c, nil
 }
 
+// SetTexts stores the names of the columns of text. The tables get those that the
+// experiment's splits and groups name.
+func (c *Columns) SetTexts(e Experiment, texts []string) {
+	groups := e.Groups()
+	c.Texts = texts
+	c.Labels = slices.DeleteFunc(slices.Clone(texts), func(n string) bool { return !slices.Contains(groups, n) })
+}
+
+// LabelSetting is the names of the labels as a setting of a task; nil without any.
+func (c *Columns) LabelSetting() []kv.Pair {
+	if len(c.Labels) == 0 {
+		return nil
+	}
+
+	return []kv.Pair{{Key: "labels", Value: strings.Join(c.Labels, ",")}}
+}
+
 // reserved are the columns of our tables that are no condition and no outcome.
 var reserved = []string{
 	"run", "recording", "set", "file", "channel", "format", "encoding", "unit", "scale", "calibration",
@@ -148,7 +167,9 @@ func CheckNames(e Experiment, conditions, outcomes []string) error {
 			"e.g. %s_number", name, why, name)
 	}
 
-	ends := []string{"_1", "_2", "_epistemic"}
+	ends := []string{
+		"_1", "_2", "_epistemic", "_low", "_high", "_sd", "_sd_epistemic", "_sd_noise", "_sd_claimed", "_no_interval",
+	}
 	for _, c := range triplets.AnswerColumns {
 		ends = append(ends, c.Suffix)
 	}
@@ -164,6 +185,10 @@ func CheckNames(e Experiment, conditions, outcomes []string) error {
 
 		if slices.Contains(outcomes, name) {
 			return fail(name, "a condition and an outcome have it")
+		}
+
+		if slices.Contains(conditions[:i], name) {
+			return fail(name, "it is a condition of numbers and one of text")
 		}
 
 		for _, o := range outcomes {

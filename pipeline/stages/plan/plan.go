@@ -32,7 +32,8 @@ type Experiment struct {
 	File              *config.File // that they were read from
 	At                string       // dotted key of the experiment in the file
 	Program           Program
-	Tasks             *Tasks // to which its stages add theirs
+	Tasks             *Tasks         // to which its stages add theirs
+	Asked             []config.Split // in addition to its own: those of the command line
 }
 
 // NewExperiment returns experiment k of a file, to be planned.
@@ -100,6 +101,26 @@ func sameTask(a, b *engine.Task) bool {
 // Errorf is an error about a key of the experiment, such as "ingest.files".
 func (e *Experiment) Errorf(key, format string, args ...any) *config.Error {
 	return e.File.Errorf(e.At+"."+key, format, args...)
+}
+
+// Groups lists what the splits of the experiment, those asked for and its variants' hold
+// out, and their groups: of the columns of text the tables have these alone.
+func (e *Experiment) Groups() (names []string) {
+	splits := slices.Clone(e.Asked)
+	for _, o := range e.File.Experiments {
+		if o.Family() == e.Family() {
+			splits, names = append(splits, o.Train.Splits...), append(names, o.Train.Honest.Groups)
+		}
+	}
+
+	for _, s := range splits {
+		names = append(names, s.Each...)
+		if s.Test != nil {
+			names = append(names, s.Test.Conditions()...)
+		}
+	}
+
+	return names
 }
 
 // Meta is the provenance of a table: program, experiment, kind of data and the

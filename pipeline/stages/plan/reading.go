@@ -1,15 +1,24 @@
 package plan
 
 import (
+	"sync"
+
 	"doubletake/dsp"
-	"doubletake/pipeline/engine"
 )
+
+// analysers are idle ones: to make one costs more than to analyse a short file.
+var analysers = sync.Pool{New: func() any { return dsp.NewAnalyser() }}
+
+// Analyser returns one that nobody uses; Idle takes it back.
+func Analyser() *dsp.Analyser { return analysers.Get().(*dsp.Analyser) }
+
+// Idle takes an analyser back.
+func Idle(a *dsp.Analyser) { analysers.Put(a) }
 
 // Reading is what one pass over the samples of a file leaves in memory for the
 // task of stage dsp: of microphones the spectra, of a balance the samples. The
 // task gives the same bytes without it. A nil Reading holds nothing.
 type Reading struct {
-	pool     *engine.Pool[*dsp.Analyser]
 	analyser *dsp.Analyser          // holds spectra; nil: none
 	series   map[string][][]float64 // by run: the balance's columns
 	held     int                    // samples in series
@@ -18,13 +27,10 @@ type Reading struct {
 // MaxHeld bounds the samples of a balance that a Reading holds (32 MiB).
 const MaxHeld = 4 << 20
 
-// NewReading returns an empty Reading whose analyser returns to pool.
-func NewReading(pool *engine.Pool[*dsp.Analyser]) *Reading {
-	return &Reading{pool: pool, series: map[string][][]float64{}}
-}
+// NewReading returns an empty Reading.
+func NewReading() *Reading { return &Reading{series: map[string][][]float64{}} }
 
-// SetSpectra stores an analyser of the pool that has loaded the spectra of the
-// file's run.
+// SetSpectra stores an analyser that has loaded the spectra of the file's run.
 func (r *Reading) SetSpectra(a *dsp.Analyser) {
 	r.Free()
 	r.analyser = a
@@ -65,10 +71,10 @@ func (r *Reading) Series(run string, columns int, samples int64) [][]float64 {
 	return nil
 }
 
-// Free returns the analyser to its pool.
+// Free gives the analyser back.
 func (r *Reading) Free() {
 	if r != nil && r.analyser != nil {
-		r.pool.Put(r.analyser)
+		Idle(r.analyser)
 		r.analyser = nil
 	}
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // Cells begins a row of a table: the run, the recording and its conditions, NaN where one is
-// not known.
+// not known, and its labels.
 func (c *Columns) Cells(t *table.Table, run string, rec ingest.Recording) {
 	Cell(t, "run", "", "one acquisition at one condition", run)
 	Cell(t, "recording", "", "one channel of a run, or the group that makes one outcome vector", rec.ID)
@@ -28,7 +28,14 @@ func (c *Columns) Cells(t *table.Table, run string, rec ingest.Recording) {
 
 		Cell(t, name, unit, doc, v)
 	}
+
+	for _, name := range c.Labels {
+		Cell(t, name, "", LabelText, rec.Labels[name])
+	}
 }
+
+// LabelText describes a label.
+const LabelText = "name by which splits or their groups are"
 
 // Outcomes lists the names of a triplet table's outcomes, in table order: the
 // float columns NAME_1 with a NAME_2 that are no by-product of a level.

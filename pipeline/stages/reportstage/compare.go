@@ -61,7 +61,7 @@ type method struct {
 	times       []trainstage.Timing
 	sampling    []baseline.Sampling
 	cross       []interval.Result
-	crps        [][]float64 // of every row; nil where it is not ranked
+	crps, nll   [][]float64 // of every row; nil where it is not ranked
 }
 
 func (c *compared) method(name, claim string) *method {
@@ -74,9 +74,10 @@ func (c *compared) method(name, claim string) *method {
 	return c.methods[i]
 }
 
-// rank adds one seed's CRPS of every row.
+// rank adds one seed's CRPS and NLL of every row.
 func (c *compared) rank(m *method, s score.Set, total []float64) {
 	m.crps, c.run = append(m.crps, score.CRPSRows(s, total)), s.Run
+	m.nll = append(m.nll, score.NLLRows(s, total))
 }
 
 // time adds one seed's times.
@@ -238,7 +239,7 @@ func compare(
 
 // finish writes the scores into the report's split.
 func (c *compared) finish(sp *report.Split) {
-	var ranked []string
+	var ranked []*method
 
 	var crps [][][]float64
 	for _, m := range c.methods {
@@ -268,17 +269,40 @@ func (c *compared) finish(sp *report.Split) {
 		sp.Methods = append(sp.Methods, r)
 
 		if m.crps != nil {
-			ranked, crps = append(ranked, m.name), append(crps, m.crps)
+			ranked, crps = append(ranked, m), append(crps, m.crps)
 		}
 	}
 
-	for _, r := range score.Ranking(crps, c.run) {
+	ranking := score.Ranking(crps, c.run)
+	for i, r := range ranking {
+		is := "best"
+		if i > 0 {
+			is = c.standing(ranking[0].Mean, r, ranked[r.Method].nll, ranked[ranking[0].Method].nll)
+		}
+
 		sp.Ranking = append(sp.Ranking, report.Ranked{
-			Method: ranked[r.Method], CRPS: r.Mean, Above: r.Above, SE: r.SE, Worse: r.Worse,
+			Method: ranked[r.Method].name, CRPS: r.Mean, Above: r.Above, SE: r.SE, Is: is,
 		})
 	}
 
 	sp.Flags = append(mergeFlags(c.flags), calibrationFlags(sp.Test)...)
+}
+
+// standing compares a method with the best by CRPS, and where it is as good, by NLL:
+// CRPS hardly sees claims that are far too small.
+func (c *compared) standing(best float64, r score.Rank, nll, nllOfBest [][]float64) string {
+	is := score.Standing("crps", best, r.Above, r.Margin, r.Worse)
+
+	by := score.Ranking([][][]float64{nllOfBest, nll}, c.run)
+	if is != "as good" || len(by) < 2 || by[0].Method == 1 {
+		return is
+	}
+
+	if s := score.Standing("nll", by[0].Mean, by[1].Above, by[1].Margin, by[1].Worse); s != is {
+		is += ", by NLL " + s
+	}
+
+	return is
 }
 
 // samplingValues are the diagnostics of sampled weights over seeds; none where none are
@@ -344,10 +368,9 @@ func calibrationFlags(test report.SetMetrics) []report.Violation {
 }
 
 // coverageFlags checks σ by the share of held-out values inside the network's intervals,
-// mean over the seeds. Of outcomes of several units the one with the smallest share
-// counts.
-func coverageFlags(network []score.UnitTrust) []report.Violation {
-	var worst *score.UnitTrust
+// mean over seeds. The outcome with the smallest share counts.
+func coverageFlags(network []score.OutcomeTrust) []report.Violation {
+	var worst *score.OutcomeTrust
 
 	var flag score.Flag
 	for i, t := range network {
@@ -361,7 +384,7 @@ func coverageFlags(network []score.UnitTrust) []report.Violation {
 	}
 
 	if len(network) > 1 {
-		flag.Violated += " of " + strings.Join(worst.Outcomes, ", ")
+		flag.Violated += " of " + worst.Outcome
 	}
 
 	return []report.Violation{{Code: flag.Code, Part: "test", Text: flag.Violated, Do: flag.Do, Value: flag.Value}}

@@ -237,7 +237,7 @@ func TestNearest(t *testing.T) {
 	}
 }
 
-// The trust of outcomes is named by their unit.
+// The trust of outcomes is named by outcome.
 func TestTrustOf(t *testing.T) {
 	set := triplets.New([]triplets.Quantity{{Name: "x"}}, []triplets.Quantity{
 		{Name: "lift", Unit: "N"}, {Name: "moment", Unit: "N·m"}, {Name: "drag", Unit: "N"},
@@ -247,8 +247,8 @@ func TestTrustOf(t *testing.T) {
 	set.Scale = triplets.Identity(3)
 	a := triplets.Answers{Mu: make([]float64, 6), Var: []float64{9, 9, 9, 1, 4, 1}, Cov: make([]float64, 6)}
 	got := networkTrust(set, a)
-	if len(got) != 2 || got[0].Unit != "N" || !slices.Equal(got[0].Outcomes, []string{"lift", "drag"}) ||
-		got[1].Unit != "N·m" || got[1].Values != 2 {
+	if len(got) != 3 || got[0].Outcome != "lift" || got[0].Unit != "N" || got[1].Unit != "N·m" || got[1].Values != 2 ||
+		got[2].Outcome != "drag" {
 		t.Fatalf("%+v", got)
 	}
 

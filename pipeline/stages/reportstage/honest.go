@@ -15,7 +15,7 @@ import (
 
 // honestDeps are the results of a split's calibration on left-out groups.
 func honestDeps(exp plan.Experiment, s config.Split) []engine.Dep {
-	if _, absent := trainstage.HonestCondition(exp.Train.Honest, s, nil); absent != "" {
+	if _, absent := trainstage.HonestCondition(exp.Train.Honest, s, exp.Train.Splits); absent != "" {
 		return nil
 	}
 	return []engine.Dep{{Task: trainstage.HonestID(exp, s.Name), Output: trainstage.HonestData}}
@@ -66,7 +66,7 @@ func (d *detail) intervals(set triplets.Set, h *interval.Result) *report.Interva
 
 // networkTrust is the trust of a network's answers (one row for each triplet, own
 // units) on the test part.
-func networkTrust(s triplets.Set, a triplets.Answers) []score.UnitTrust {
+func networkTrust(s triplets.Set, a triplets.Answers) []score.OutcomeTrust {
 	rows := a.Rows(s.RowsOf(triplets.Test), s.Out)
-	return score.TrustByUnit(s, rows.Mu, rows.Var, rows.Cov, nil)
+	return score.TrustByOutcome(s, rows.Mu, rows.Var, rows.Cov, nil)
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 
 	"doubletake/pipeline/config"
@@ -58,7 +59,7 @@ func reportSplit(
 	methods := &compared{}
 	ds := det.split(s)
 
-	var trust [][]score.UnitTrust
+	var trust [][]score.OutcomeTrust
 	for k := range tr.Seeds {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -116,8 +117,12 @@ func reportSplit(
 	}
 
 	sp.Train, sp.Test = overSeeds(trainSum, set.Outcomes), overSeeds(testSum, set.Outcomes)
+	if text := score.UncertainCalibration(sp.Test.Values, sp.Test.Runs); text != "" {
+		sp.Test.Notes = append(slices.Clip(sp.Test.Notes), text)
+	}
+
 	methods.finish(sp)
-	sp.Network = score.MeanByUnit(trust)
+	sp.Network = score.MeanByOutcome(trust)
 	sp.Flags = append(sp.Flags, coverageFlags(sp.Network)...)
 	if sp.Events, err = judgeEvents(ctx, exp, set, models); err != nil {
 		return nil, err

@@ -316,7 +316,7 @@ func TestFindings(t *testing.T) {
 	f.file(warn("5.wav", "", "the file has a comment"))
 	f.file(warn("6.wav", "left-out", "too short"))
 	f.file(warn("7.wav", "left-out", "too long"))
-	got := f.warnings(9, 3)
+	got := f.warnings(3)
 	want := []string{
 		"a.csv: no unit", "a.csv: no angle", "1.wav: 10 samples are clipped (and in 2 more files)",
 		"4.wav: the file has a comment", "5.wav: the file has a comment", "6.wav: too short", "7.wav: too long",
@@ -327,14 +327,15 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-// Notes of the analysis are counted: flags by runs, levels by kind.
+// Notes of the analysis are counted: flags by runs, of all analysed ones, levels by kind.
 func TestFindingsNotes(t *testing.T) {
 	var notes []dspstage.FileNotes
 	text := `[
 	{"notes": [{"run": "r1", "bounds": 2, "levels": 10, "near": 1,
 		"flags": [{"code": "trend", "text": "it rises"}, {"code": "trend", "text": "again"}]}]},
 	{"notes": [{"run": "r2", "levels": 10, "dropped": 3,
-		"flags": [{"code": "trend", "text": "it falls"}, {"code": "drift", "text": "it drifts"}]}],
+		"flags": [{"code": "trend", "text": "it falls"}, {"code": "drift", "text": "it drifts"}]},
+		{"run": "r3"}],
 	 "warnings": [{"path": "b.wav", "code": "speed", "text": "two speeds"}]},
 	{"notes": [], "skipped": {"path": "c.wav", "reason": "c.wav: too short"}}]`
 
@@ -349,8 +350,8 @@ func TestFindingsNotes(t *testing.T) {
 
 	want := []string{
 		"b.wav: two speeds",
-		`1 of 7 runs are flagged "drift" (none is dropped for it), first r2: it drifts`,
-		`2 of 7 runs are flagged "trend" (none is dropped for it), first r1: it rises`,
+		`1 of 3 runs are flagged "drift" (none is dropped for it), first r2: it drifts`,
+		`2 of 3 runs are flagged "trend" (none is dropped for it), first r1: it rises`,
 		"2 of 20 levels are less than 3 dB above the floor: they are upper bounds (columns *_bound_1, *_bound_2)",
 		"1 of 20 levels are less than 6 dB above the background in the same bins (columns *_background_1, " +
 			"*_background_2), which is not subtracted",
@@ -358,7 +359,7 @@ func TestFindingsNotes(t *testing.T) {
 			"conditions",
 	}
 
-	if got := f.warnings(7, 3); !slices.Equal(got, want) {
+	if got := f.warnings(3); !slices.Equal(got, want) {
 		t.Errorf("%q\nexpected %q", got, want)
 	}
 
@@ -470,6 +471,36 @@ func TestFindingsRead(t *testing.T) {
 	}
 }
 
+// A method whose CRPS is that of the best, but whose NLL is 5.71 instead of 2.28, is not as good.
+func TestStandingByNLL(t *testing.T) {
+	rows := func(mean float64, period int) [][]float64 {
+		v := make([]float64, 40)
+		for i := range v {
+			v[i] = mean + 0.02*float64(i%period)
+		}
+
+		return [][]float64{v}
+	}
+
+	c := &compared{}
+	for i := range 40 {
+		c.run = append(c.run, i)
+	}
+
+	for nll, want := range map[float64]string{5.71: "as good, by NLL worse", 2.272: "as good", 1: "as good"} {
+		c.methods = []*method{
+			{name: "best", crps: rows(0.25, 2), nll: rows(2.28, 2), scores: make([]score.Scores, 1)},
+			{name: "other", crps: rows(0.243, 3), nll: rows(nll, 3), scores: make([]score.Scores, 1)},
+		}
+
+		var s report.Split
+		c.finish(&s)
+		if len(s.Ranking) != 2 || s.Ranking[0].Is != "best" || s.Ranking[1].Is != want {
+			t.Errorf("NLL %g: %+v, expected %q", nll, s.Ranking, want)
+		}
+	}
+}
+
 // Σe/ΣC of a split is one number wherever it is written, the mean over the seeds, and
 // splits are ranked by it as in the table. By hand: 1710 ± 830 with a standard error of
 // 400 is 4.3 errors from 1, 51.4 ± 14 with 5.2 is 9.7: by significance the second would
@@ -525,7 +556,7 @@ func TestOneRatio(t *testing.T) {
 
 	// Coverage: the flag states the share of the table, and the split with the smallest comes first.
 	for i, c := range []float64{0.57, 0.19} {
-		e.Splits[i].Network = []score.UnitTrust{{Outcomes: []string{"y"}, Trust: score.Trust{
+		e.Splits[i].Network = []score.OutcomeTrust{{Outcome: "y", Trust: score.Trust{
 			Level: 0.95, Inside: c, InsideSE: 0.03, Runs: 15, RMSE: 1, ClaimedSigma: 1,
 		}}}
 		e.Splits[i].Flags = coverageFlags(e.Splits[i].Network)

@@ -38,8 +38,8 @@ import (
 // and claims; 20: how C was integrated, in words; 21: claimed and measured error side by
 // side, directivities over the angle, residuals; 22: claims of left-out groups, in words;
 // 23: why a method has no C_x; 24: one table value for all outputs;
-// 25: the scale of new groups.
-const version = 25
+// 25: the scale of new groups; 26: grades by outcome and by condition.
+const version = 26
 
 // weight is the seconds that the report takes on one processor, roughly: by the
 // conditions that its figures show for each split.
@@ -58,7 +58,7 @@ func Plan(exp plan.Experiment, ing ingeststage.Result, trip dspstage.Result, tra
 	if len(exp.Train.Inputs) > 0 {
 		for _, s := range exp.Train.Splits {
 			if s.Final() {
-				x.final = append(x.final, s.Name)
+				x.final = append(x.final, s)
 			} else {
 				x.splits = append(x.splits, s)
 			}
@@ -91,7 +91,7 @@ type experiment struct {
 	ing    ingeststage.Result
 	trip   dspstage.Result
 	splits []config.Split // that were trained and hold something out
-	final  []string       // splits of final models: nothing is held out
+	final  []config.Split // of final models: nothing is held out
 	series *engine.Dep    // an excerpt of a balance's run; nil without
 	deps   []engine.Dep   // all outputs
 }
@@ -122,6 +122,10 @@ func (x *experiment) dependencies() []engine.Dep {
 		deps = append(deps, honestDeps(x.exp, s)...)
 	}
 
+	for _, s := range x.final {
+		deps = append(deps, honestDeps(x.exp, s)...)
+	}
+
 	return deps
 }
 
@@ -147,7 +151,12 @@ func (x *experiment) local() []kv.Pair {
 
 	local = append(local, config.Flatten("about", exp.About)...)
 	if len(x.final) > 0 {
-		local = append(local, kv.Pair{Key: "final models", Value: strings.Join(x.final, ",")})
+		var names []string
+		for _, s := range x.final {
+			names = append(names, s.Name)
+		}
+
+		local = append(local, kv.Pair{Key: "final models", Value: strings.Join(names, ",")})
 	}
 
 	for i, w := range x.ing.Warnings {
@@ -177,7 +186,7 @@ func (x *experiment) run(ctx context.Context, j *engine.Job) error {
 		return err
 	}
 
-	e.Warnings, e.Skipped = found.warnings(e.Runs, exp.DSP.EmergenceDB), found.skipped
+	e.Warnings, e.Skipped = found.warnings(exp.DSP.EmergenceDB), found.skipped
 	c := x.ing.Construction
 	det := newDetail(tab, set, c != nil && c.Describe().Ordered, x.toy())
 	det.noiseBins = dsp.NoiseBins(exp.DSP.Window)
@@ -190,7 +199,10 @@ func (x *experiment) run(ctx context.Context, j *engine.Job) error {
 		e.Splits = append(e.Splits, *sp)
 	}
 
-	e.Final = x.finalModels(e)
+	if e.Final, err = x.finalModels(j, e); err != nil {
+		return err
+	}
+
 	if w := farPairs(x.ing.PairKind, tab, set); w != "" {
 		e.Warnings = append(e.Warnings, w)
 	}
@@ -255,7 +267,7 @@ func (x *experiment) addData(j *engine.Job, det *detail, found findings) error {
 }
 
 // finalModels describes the models that were trained on everything.
-func (x *experiment) finalModels(e report.Experiment) (out []string) {
+func (x *experiment) finalModels(j *engine.Job, e report.Experiment) (out []string, err error) {
 	names := make([]string, len(e.Splits))
 	for i, s := range e.Splits {
 		names[i] = s.Name
@@ -266,12 +278,24 @@ func (x *experiment) finalModels(e report.Experiment) (out []string) {
 		record = "its record is that of the held-out splits: " + strings.Join(names, ", ")
 	}
 
-	for _, name := range x.final {
-		out = append(out, fmt.Sprintf("model %s: trained on all %d triplets, for predict, suggest and export; %s", name,
-			e.Triplets, record))
+	for _, s := range x.final {
+		text := fmt.Sprintf("model %s: trained on all %d triplets, for predict, suggest and export; %s", s.Name, e.Triplets,
+			record)
+		for _, dep := range honestDeps(x.exp, s) {
+			h, err := trainstage.ReadHonest(j.Input(dep.Task, dep.Output))
+			if err != nil {
+				return nil, err
+			}
+
+			if h.Calibration != nil {
+				text += ". " + e.BeforeMeasuring(h.Calibration)
+			}
+		}
+
+		out = append(out, text)
 	}
 
-	return out
+	return out, nil
 }
 
 // pairsFrom returns how y1 and y2 come about, for people.

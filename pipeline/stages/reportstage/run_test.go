@@ -45,7 +45,7 @@ func planned(t *testing.T, train string, tab *table.Table) *stagetest.Experiment
 func planStages(t *testing.T, b *stagetest.Experiment) {
 	t.Helper()
 
-	trained, err := trainstage.Plan(b.Experiment, b.Ing, b.Trip, nil)
+	trained, err := trainstage.Plan(b.Experiment, b.Ing, b.Trip)
 	if err != nil {
 		t.Fatal(err)
 	}

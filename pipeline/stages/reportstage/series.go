@@ -97,7 +97,7 @@ func readExcerpt(ctx context.Context, src *plan.Source, tare *dspstage.Tare,
 		return &excerpt{}, nil
 	}
 
-	rd, err := format.Open(path, src.Options)
+	rd, err := format.Open(path, src.Options.In(ctx))
 	if err != nil {
 		return nil, ingeststage.Named(err, path, res.Path)
 	}

@@ -435,7 +435,7 @@ func (l judgedVariants) compare(p paired) report.Comparison {
 		for i, r := range ranks {
 			by.Ranks = append(by.Ranks, report.VariantRank{
 				Variant: p.of[defined[r.Method]], Value: l.shown(p.of[defined[r.Method]], c, values[r.Method]),
-				Above: r.Above, SE: r.SE, P: r.P, Holm: tests[i], Worse: tests[i] < 0.05,
+				Score: r.Mean, Above: r.Above, SE: r.SE, Margin: r.Margin, P: r.P, Holm: tests[i], Worse: tests[i] < 0.05,
 			})
 		}
 

@@ -26,6 +26,7 @@ type findings struct {
 	bounds, levels, dropped, near int      // levels: upper bounds, all, left out, near the background
 
 	groups []*warningGroup // in order of appearance
+	runs   map[string]bool // all that were analysed; a pair of repeats joins several
 	flags  map[string]*flagged
 }
 
@@ -108,7 +109,12 @@ func (f *findings) note(n dspstage.FileNotes) {
 		f.add(w.Code+w.Text, w.Path, w.Text)
 	}
 
+	if f.runs == nil {
+		f.runs = map[string]bool{}
+	}
+
 	for _, r := range n.Notes {
+		f.runs[r.Run] = true
 		f.bounds, f.levels = f.bounds+r.Bounds, f.levels+r.Levels
 		f.dropped, f.near = f.dropped+r.Dropped, f.near+r.Near
 		for _, flag := range r.Flags {
@@ -126,7 +132,7 @@ func (f *findings) note(n dspstage.FileNotes) {
 }
 
 // warnings writes the findings for people; emergenceDB is the limit of upper bounds.
-func (f *findings) warnings(runs int, emergenceDB float64) []string {
+func (f *findings) warnings(emergenceDB float64) []string {
 	var out []string
 	warn := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	for _, g := range f.groups {
@@ -138,7 +144,7 @@ func (f *findings) warnings(runs int, emergenceDB float64) []string {
 	}
 
 	for _, c := range slices.Sorted(maps.Keys(f.flags)) {
-		warn("%d of %d runs are flagged %q (none is dropped for it), first %s", len(f.flags[c].runs), runs, c,
+		warn("%d of %d runs are flagged %q (none is dropped for it), first %s", len(f.flags[c].runs), len(f.runs), c,
 			f.flags[c].example)
 	}
 

@@ -9,6 +9,7 @@ import (
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/ingeststage"
 	"doubletake/pipeline/stages/plan"
+	"doubletake/train/baseline"
 	"doubletake/train/holdout"
 )
 
@@ -39,9 +40,25 @@ func (pl *planner) checkSplits() error {
 	for _, s := range tr.Splits {
 		at := key + ".splits." + s.Name
 		for _, c := range s.Test.Conditions() {
-			if !slices.Contains(pl.ing.Conditions, c) {
+			isText, asText := slices.Contains(pl.ing.Labels, c), slices.Contains(s.Test.Labels(), c)
+			switch {
+			case isText && !asText:
+				return pl.exp.Errorf(at+".test."+c, "%s is a column of text: expected names, found numbers; write a name "+
+					"of digits in quotes", c)
+			case !isText && !slices.Contains(pl.ing.Conditions, c):
 				return pl.notACondition(at+".test."+c, c)
+			case !isText && asText:
+				return pl.exp.Errorf(at+".test."+c, "%s is a condition of numbers: expected a number, found names (%s)", c,
+					s.Test)
 			}
+		}
+
+		condition, _ := HonestCondition(tr.Honest, s, tr.Splits)
+		switch isText := slices.Contains(pl.ing.Labels, condition); {
+		case tr.Honest.Groups != "" && condition != "" && !isText && !slices.Contains(pl.ing.Conditions, condition):
+			return pl.notACondition(key+".honest.groups", condition)
+		case isText && tr.Honest.Blocks != 0:
+			return pl.noBlocks(key+".honest.blocks", condition)
 		}
 
 		if err := pl.checkSplit(at, s); err != nil {
@@ -60,8 +77,20 @@ func (pl *planner) checkSplits() error {
 
 // notACondition is the error about a name that is no condition.
 func (pl *planner) notACondition(key, name string) error {
+	if slices.Contains(pl.ing.Texts, name) {
+		return pl.exp.Errorf(key, "%q is a column of text, and only numbers can be used here; as groups its names are held "+
+			"out with splits: {each: %s}, or left out with honest: {groups: %s}", name, name, name)
+	}
+
 	return pl.exp.Errorf(key, "%q is not a condition of this experiment, which has %s%s",
-		name, strings.Join(pl.ing.Conditions, ", "), spelling.DidYouMean(name, pl.ing.Conditions))
+		name, strings.Join(pl.ing.Conditions, ", "),
+		spelling.DidYouMean(name, slices.Concat(pl.ing.Conditions, pl.ing.Texts)))
+}
+
+// noBlocks is the error about blocks of names.
+func (pl *planner) noBlocks(key, label string) error {
+	return pl.exp.Errorf(key, "%s is a column of text, whose names have no neighbours to make blocks of; leave blocks out",
+		label)
 }
 
 func (pl *planner) checkSplit(at string, s config.Split) error {
@@ -69,7 +98,7 @@ func (pl *planner) checkSplit(at string, s config.Split) error {
 		return nil
 	}
 
-	held, err := s.Test.Held(knownRows(pl.ing.Known))
+	held, err := s.Test.Held(pl.known())
 	if err != nil {
 		return nil // depends on the files
 	}
@@ -92,7 +121,7 @@ func (pl *planner) checkSplit(at string, s config.Split) error {
 	case s.Final():
 	case len(train) == len(held):
 		return pl.exp.Errorf(at, "%s holds for none of the %d conditions: the test set would be empty%s",
-			s.Test, len(pl.ing.Known), holdout.Choices(s.Test, knownRows(pl.ing.Known)))
+			s.Test, len(pl.ing.Known), holdout.Choices(s.Test, pl.known()))
 	case len(train) == 0:
 		return pl.exp.Errorf(at, "%s holds for all %d conditions: the training set would be empty; hold out less",
 			s.Test, len(pl.ing.Known))
@@ -104,8 +133,40 @@ func (pl *planner) checkSplit(at string, s config.Split) error {
 		}
 	}
 
+	if err := pl.checkMethods(s, train); err != nil {
+		return err
+	}
+
 	if n := pl.ing.PairsPerRow(); n > 0 {
 		return checkBatch(pl.exp, s, len(train)*n)
+	}
+
+	return nil
+}
+
+// checkMethods reports a method of the comparison that the known training rows are too many
+// for.
+func (pl *planner) checkMethods(s config.Split, train []int) error {
+	distinct := map[string]bool{}
+	for _, i := range train {
+		key := ""
+		for _, in := range pl.exp.Train.Inputs {
+			v, ok := pl.ing.Known[i][in]
+			if !ok {
+				return nil
+			}
+
+			key += fmt.Sprint(v, " ")
+		}
+
+		distinct[key] = true
+	}
+
+	for _, name := range pl.exp.Train.Compare {
+		text := baseline.Limit(name, pl.exp.Train.Config, len(pl.exp.Train.Inputs), len(distinct))
+		if text != "" {
+			return pl.exp.Errorf("train.compare", "%s cannot learn from the training set of split %q: %s", name, s.Name, text)
+		}
 	}
 
 	return nil
@@ -123,18 +184,28 @@ func checkBatch(exp plan.Experiment, s config.Split, n int) error {
 	return nil
 }
 
-// knownRows are the conditions that are known before any file is read.
-type knownRows []map[string]float64
+// knownRows are the conditions and labels that are known before any file is read.
+type knownRows struct {
+	values []map[string]float64
+	labels []map[string]string
+}
 
-func (k knownRows) Rows() int { return len(k) }
+func (pl *planner) known() knownRows { return knownRows{pl.ing.Known, pl.ing.KnownLabels} }
+
+func (k knownRows) Rows() int { return len(k.values) }
 
 // Floats returns an error where the condition of some row is not known.
-func (k knownRows) Floats(condition string) ([]float64, error) {
-	out := make([]float64, len(k))
-	for i, c := range k {
-		v, ok := c[condition]
+func (k knownRows) Floats(condition string) ([]float64, error) { return ofRows(k.values, condition) }
+
+// Strings returns an error where the label of some row is not known.
+func (k knownRows) Strings(label string) ([]string, error) { return ofRows(k.labels, label) }
+
+func ofRows[T any](rows []map[string]T, name string) ([]T, error) {
+	out := make([]T, len(rows))
+	for i, c := range rows {
+		v, ok := c[name]
 		if !ok {
-			return nil, fmt.Errorf("%s is not known", condition)
+			return nil, fmt.Errorf("%s is not known", name)
 		}
 
 		out[i] = v

@@ -86,7 +86,7 @@ func (pl *planner) crossTask(cfg []kv.Pair, s config.Split, name string, k int) 
 	})
 
 	t.Run = func(ctx context.Context, j *engine.Job) error {
-		set, z, err := readGroups(pl.exp, j, dep, s, condition)
+		set, z, err := readGroups(pl.exp, j, dep, s, &l)
 		if err != nil {
 			return err
 		}

@@ -100,7 +100,7 @@ func TestCrossedMethodIsCalibrated(t *testing.T) {
 
 	var left []float64
 	for _, d := range seen {
-		if d.N != 7*8 || slices.Contains(d.X, 4) {
+		if d.N != 7*8 || slices.Contains(d.X, 4) || len(slices.Compact(slices.Clone(d.Group))) != 7 {
 			t.Errorf("trained on %d rows with x of %v", d.N, slices.Compact(slices.Sorted(slices.Values(d.X))))
 		}
 
@@ -143,7 +143,7 @@ func TestCrossTasks(t *testing.T) {
 		"splits: {high: {test: {x: {min: 4}}}}}"
 	planned := func(more string) *stagetest.Experiment {
 		b := stagetest.New(t, fmt.Sprintf(settings, more), stagetest.Wave())
-		if _, err := Plan(b.Experiment, b.Ing, b.Trip, nil); err != nil {
+		if _, err := Plan(b.Experiment, b.Ing, b.Trip); err != nil {
 			t.Fatal(err)
 		}
 

@@ -21,6 +21,19 @@ func (pl *planner) expand(splits []config.Split, lenient bool) ([]config.Split, 
 
 		at := "train.splits." + s.Name
 		for _, c := range s.Each {
+			if slices.Contains(pl.ing.Labels, c) {
+				named, err := pl.eachLabel(at, c, s.Blocks)
+				if err != nil {
+					return nil, err
+				}
+
+				if out, err = pl.add(at, out, named, 0); err != nil {
+					return nil, err
+				}
+
+				continue
+			}
+
 			if !slices.Contains(pl.ing.Conditions, c) {
 				if lenient {
 					continue
@@ -47,16 +60,45 @@ func (pl *planner) expand(splits []config.Split, lenient bool) ([]config.Split, 
 					"%s has %d values, more than %d splits; hold out blocks of them: {each: %s, blocks: 5}", c, len(v), maxEach, c)
 			}
 
-			for _, e := range holdout.Each(c, v, s.Blocks) {
-				if slices.ContainsFunc(out, func(o config.Split) bool { return o.Name == e.Name }) {
-					return nil, pl.exp.Errorf(at, "two splits are named %q", e.Name)
-				}
-				out = append(out, config.Split{Name: e.Name, Test: e.Holdout, Blocks: s.Blocks})
+			if out, err = pl.add(at, out, holdout.Each(c, v, s.Blocks), s.Blocks); err != nil {
+				return nil, err
 			}
 		}
 	}
 
 	return out, nil
+}
+
+// add appends splits whose names differ.
+func (pl *planner) add(at string, splits []config.Split, each []holdout.Named, blocks int) ([]config.Split, error) {
+	for _, e := range each {
+		if slices.ContainsFunc(splits, func(o config.Split) bool { return o.Name == e.Name }) {
+			return nil, pl.exp.Errorf(at, "two splits are named %q", e.Name)
+		}
+
+		splits = append(splits, config.Split{Name: e.Name, Test: e.Holdout, Blocks: blocks})
+	}
+
+	return splits, nil
+}
+
+// eachLabel returns a holdout of each name of a label.
+func (pl *planner) eachLabel(at, label string, blocks int) ([]holdout.Named, error) {
+	if blocks != 0 {
+		return nil, pl.noBlocks(at+".blocks", label)
+	}
+
+	names, err := pl.ing.Names(label)
+	if err != nil {
+		return nil, err
+	}
+
+	if len(names) < 2 || len(names) > maxEach {
+		return nil, pl.exp.Errorf(at, "expected 2 to %d names of %s to hold out one after the other, found %d: %s; name "+
+			"those to hold out with {test: {%s: NAME}}", maxEach, label, len(names), holdout.Listed(names), label)
+	}
+
+	return holdout.EachLabel(label, names), nil
 }
 
 // maxEach bounds the splits of one condition: each is a training per seed.

@@ -27,8 +27,10 @@ import (
 // 2: record on the test part, left-out groups where they are too few; 3: other starts
 // of the search, predictions of the test rows for the figures; 4: other order of sums;
 // 5: blocks with equal numbers of values, not of rows; 6: the layout of honest.gob; 7: the
-// scale of new groups, the blocks of the split.
-const honestVersion = 7
+// scale of new groups, the blocks of the split; 8: intervals of 68 % and the farthest row of
+// left-out groups, the trust of each outcome, rivals; 9: cells above 4,000 rows, the search of many
+// outcomes.
+const honestVersion = 9
 
 // Outputs of a split's calibration on left-out groups.
 const (
@@ -142,7 +144,7 @@ func (pl *planner) honestTask(s config.Split, left *leftOut) {
 	}
 
 	t.Run = func(ctx context.Context, j *engine.Job) error {
-		set, z, err := readGroups(pl.exp, j, dep, s, condition)
+		set, z, err := readGroups(pl.exp, j, dep, s, &l)
 		if err != nil {
 			return err
 		}
@@ -281,6 +283,7 @@ func (pl *planner) honestSettings(l honest.Learner) []kv.Pair {
 // learner calibrates a split on groups of a condition.
 func (pl *planner) learner(s config.Split, condition string) honest.Learner {
 	h := pl.exp.Train.Honest
+	h.Labels = h.Labels || slices.Contains(pl.ing.Labels, condition)
 	h.Blocks = blocksOf(h, s, pl.exp.Train.Splits, condition)
 
 	return honest.Learner{Settings: h, Condition: condition, Within: s.Test.Within(condition), Law: pl.prior, Rate: IsRate}
@@ -343,23 +346,36 @@ func honestTable(s triplets.Set, p *interval.Prediction) *table.Table {
 		return t
 	}
 
-	for k, o := range s.Outcomes {
-		for _, c := range []struct {
-			suffix, description string
-			square              bool
-			v                   []float64
-		}{
-			{"_mu", "mean", false, p.Mu},
-			{"_claim", "epistemic variance that the model states itself", true, p.Claim},
-			{"_epistemic", "epistemic variance by the left-out groups", true, p.Epistemic},
-			{"_var", "variance of one new measurement, everything included", true, p.Total},
-			{"_half", "half width of the interval of one new measurement", false, p.Half},
-		} {
-			column := table.Column{Name: o.Name + c.suffix, Unit: o.Unit, Description: c.description}
-			if c.square {
-				column.Unit = squared(o.Unit)
-			}
+	of := func(value func(k int) float64) []float64 {
+		v := make([]float64, len(p.Mu))
+		for k := range v {
+			v[k] = value(k)
+		}
 
+		return v
+	}
+
+	columns := []struct {
+		suffix, description string // as package predict names them
+		v                   []float64
+	}{
+		{"", "mean", p.Mu},
+		{"_low", "low end of the interval of one new measurement", of(func(k int) float64 { return p.Mu[k] - p.Half[k] })},
+		{"_high", "high end of the interval of one new measurement", of(func(k int) float64 { return p.Mu[k] + p.Half[k] })},
+		{"_sd", "standard uncertainty of one new measurement", of(func(k int) float64 { return math.Sqrt(p.Total[k]) })},
+		{"_sd_epistemic", "standard uncertainty of the mean by the left-out groups", of(func(k int) float64 {
+			return math.Sqrt(p.Epistemic[k])
+		})},
+		{"_sd_noise", "standard uncertainty by the noise", of(func(k int) float64 {
+			return math.Sqrt(max(p.Total[k]-p.Epistemic[k], 0))
+		})},
+		{"_sd_claimed", "standard uncertainty of the mean that the model claims itself", of(func(k int) float64 {
+			return math.Sqrt(p.Claim[k])
+		})},
+	}
+	for k, o := range s.Outcomes {
+		for _, c := range columns {
+			column := table.Column{Name: o.Name + c.suffix, Unit: o.Unit, Description: c.description}
 			plan.AddColumn(t, column, c.v, s.Out, k)
 		}
 	}

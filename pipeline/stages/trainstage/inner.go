@@ -74,7 +74,7 @@ func (pl *planner) trainsOn(test holdout.Holdout, condition string, value float6
 		return !test.Holds(condition, value)
 	}
 
-	held, err := test.Held(knownRows(pl.ing.Known))
+	held, err := test.Held(pl.known())
 	if err != nil || len(held) == 0 {
 		return true // only the files tell
 	}

@@ -52,7 +52,8 @@ func readLeftOut(path string, h honest.Settings) (*honest.Model, error) {
 // trained anew for each left-out group.
 type leftOut struct {
 	grouping honest.Grouping // of values
-	values   []float64       // of the condition, distinct, ascending
+	values   []float64       // of the condition, distinct, ascending; of a label the places of its names
+	names    []string        // of a label, sorted; else nil
 	full     subset          // all that the split does not hold out
 	groups   []leftOutGroup  // the training groups
 }
@@ -104,7 +105,8 @@ func (pl *planner) planLeftOut() (map[string]*leftOut, error) {
 			continue
 		}
 
-		values, err := pl.ing.Values(condition)
+		learn := pl.learner(s, condition)
+		values, err := pl.groupValues(&learn)
 		if err != nil {
 			return nil, err
 		}
@@ -115,7 +117,7 @@ func (pl *planner) planLeftOut() (map[string]*leftOut, error) {
 					"not known before the files are read; use base: gp", h.Base, condition)
 		}
 
-		l := newLeftOut(pl.learner(s, condition).Grouping(values), values, s, condition)
+		l := newLeftOut(learn, values, s)
 		l.full = add(l.full)
 		for _, g := range l.groups {
 			add(g.subset)
@@ -138,18 +140,39 @@ func (pl *planner) planLeftOut() (map[string]*leftOut, error) {
 	return out, nil
 }
 
-func newLeftOut(g honest.Grouping, values []float64, s config.Split, condition string) *leftOut {
-	l := &leftOut{grouping: g, values: values}
+// groupValues lists the values of the condition, of a label the places of its names, which it
+// stores in l.
+func (pl *planner) groupValues(l *honest.Learner) (values []float64, err error) {
+	if !slices.Contains(pl.ing.Labels, l.Condition) {
+		return pl.ing.Values(l.Condition)
+	}
+
+	l.Names, err = pl.ing.Names(l.Condition)
+	for k := range l.Names {
+		values = append(values, float64(k))
+	}
+
+	return values, err
+}
+
+func newLeftOut(learn honest.Learner, values []float64, s config.Split) *leftOut {
+	condition, g := learn.Condition, learn.Grouping(values)
+	l := &leftOut{grouping: g, values: values, names: learn.Names}
 	same := s.Test.Group() == condition || s.Final()
 	make1 := func(keep func(k int) bool) subset {
 		r := subset{of: l}
 		for k, v := range values {
-			if keep(k) && !(same && s.Test.Holds(condition, v)) {
+			holds := s.Test.Holds(condition, v)
+			if l.names != nil {
+				holds = s.Test.HoldsLabel(condition, l.names[k])
+			}
+
+			if keep(k) && !(same && holds) {
 				r.values = append(r.values, v)
 			}
 		}
 
-		r.name = subsetName(condition, r.values)
+		r.name = subsetName(condition, r.values, l.names)
 		if !same { // the test part is chosen by something else: no other split has the same rows
 			r.rule, r.name = s.Test, s.Name+"-"+r.name
 		}
@@ -168,15 +191,20 @@ func newLeftOut(g honest.Grouping, values []float64, s config.Split, condition s
 	return l
 }
 
-// subsetName names a subset by its values, or by their number and a hash.
-func subsetName(condition string, values []float64) string {
+// subsetName names a subset by its values, or by their number and a hash. The values of a
+// label are the places of its names.
+func subsetName(condition string, values []float64, names []string) string {
 	var text []string
 	for _, v := range values {
-		text = append(text, strconv.FormatFloat(v, 'g', -1, 64))
+		if names != nil {
+			text = append(text, names[int(v)])
+		} else {
+			text = append(text, strconv.FormatFloat(v, 'g', -1, 64))
+		}
 	}
 
 	list := strings.Join(text, ",")
-	if len(list) > 24 {
+	if len(list) > 24 || names != nil { // a name may have characters that a file's cannot
 		h := fnv.New64a()
 		h.Write([]byte(list))
 		list = fmt.Sprintf("%d-values-%016x", len(values), h.Sum64())
@@ -254,7 +282,7 @@ func (pl *planner) subsetsTask(subsets []subset) (id string) {
 				name = pl.exp.Train.Honest.Groups
 			}
 
-			z, err := trip.Floats(name)
+			z, err := coordinates(trip, name, s.of.names)
 			if err != nil {
 				return pl.exp.Errorf("train.honest.groups", "%v", err)
 			}

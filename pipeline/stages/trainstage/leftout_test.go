@@ -15,7 +15,7 @@ import (
 // split has these rows.
 func TestNewLeftOut(t *testing.T) {
 	values := []float64{2, 3, 4, 5}
-	g := honest.ByValue("blades", values, 0)
+	learner := honest.Learner{Condition: "blades"}
 	names := func(l *leftOut) []string {
 		out := []string{l.full.name}
 		for _, h := range l.groups {
@@ -25,7 +25,7 @@ func TestNewLeftOut(t *testing.T) {
 		return out
 	}
 
-	same := newLeftOut(g, values, config.Split{Name: "s", Test: holdout.Values("blades", 3)}, "blades")
+	same := newLeftOut(learner, values, config.Split{Name: "s", Test: holdout.Values("blades", 3)})
 
 	want := []string{"blades=2,4,5", "2: blades=4,5", "4: blades=2,5", "5: blades=2,4"}
 	if got := names(same); !slices.Equal(got, want) {
@@ -33,7 +33,7 @@ func TestNewLeftOut(t *testing.T) {
 	}
 
 	fast := config.Split{Name: "fast", Test: holdout.Values("rpm", 9000)}
-	other := newLeftOut(g, values, fast, "blades")
+	other := newLeftOut(learner, values, fast)
 	if got := names(other); len(got) != 5 || got[0] != "fast-blades=2,3,4,5" || got[2] != "3: fast-blades=2,4,5" {
 		t.Errorf("%q", got)
 	}
@@ -58,7 +58,7 @@ func TestNewLeftOut(t *testing.T) {
 		many[i] = float64(i) / 7
 	}
 
-	if a, b := subsetName("x", many), subsetName("x", many[1:]); len(a) > 40 || a == b {
+	if a, b := subsetName("x", many, nil), subsetName("x", many[1:], nil); len(a) > 40 || a == b {
 		t.Errorf("%q, %q", a, b)
 	}
 }

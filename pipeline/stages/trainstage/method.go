@@ -2,6 +2,7 @@ package trainstage
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"doubletake/pipeline/stages/plan"
 	"doubletake/train"
 	"doubletake/train/baseline"
+	"doubletake/train/honest"
 	"doubletake/train/triplets"
 )
 
@@ -66,6 +68,18 @@ func (pl *planner) methodTask(r reads, s config.Split, name string, k int) {
 		local = append(local, kv.Pair{Key: "version of the method", Value: strconv.Itoa(info.Version)})
 	}
 
+	condition := "" // whose values are the groups that the method leaves out itself
+	var l honest.Learner
+	if info.Simple {
+		h := tr.Honest
+		h.Base = "gp" // the methods have groups without a base too
+		condition, _ = HonestCondition(h, s, tr.Splits)
+		l = pl.learner(s, condition)
+		local = append(local, kv.Pair{
+			Key: "groups", Value: fmt.Sprintf("%s, blocks %d, labels %t, within %g", condition, l.Blocks, l.Labels, l.Within),
+		})
+	}
+
 	deps := []engine.Dep{dep}
 	if info.Closed {
 		r.EarlyStop = nil
@@ -94,7 +108,15 @@ func (pl *planner) methodTask(r reads, s config.Split, name string, k int) {
 	}
 
 	t.Run = func(ctx context.Context, j *engine.Job) error {
-		_, set, err := readSplit(pl.exp, j, dep, s)
+		var set triplets.Set
+		var z []float64
+		var err error
+		if condition == "" {
+			_, set, err = readSplit(pl.exp, j, dep, s)
+		} else if set, z, err = readGroups(pl.exp, j, dep, s, &l); err == nil {
+			set.Group = l.Grouping(z).Of
+		}
+
 		if err != nil {
 			return err
 		}

@@ -17,7 +17,7 @@ func planned(t *testing.T, train string) *stagetest.Experiment {
 	t.Helper()
 
 	b := stagetest.New(t, train, stagetest.Table(rotor))
-	if _, err := Plan(b.Experiment, b.Ing, b.Trip, nil); err != nil {
+	if _, err := Plan(b.Experiment, b.Ing, b.Trip); err != nil {
 		t.Fatal(err)
 	}
 
@@ -89,7 +89,7 @@ func TestPlanTasks(t *testing.T) {
 
 	none := stagetest.New(t, "{inputs: [rpm], splits: {s: {test: {rpm: 1}}}}", nil)
 	none.Train.Inputs = nil
-	if _, err := Plan(none.Experiment, none.Ing, none.Trip, nil); err != nil || len(none.Tasks.Plan.Tasks) != 0 {
+	if _, err := Plan(none.Experiment, none.Ing, none.Trip); err != nil || len(none.Tasks.Plan.Tasks) != 0 {
 		t.Errorf("without inputs: %v, %d tasks", err, len(none.Tasks.Plan.Tasks))
 	}
 }
@@ -177,7 +177,7 @@ func TestKeys(t *testing.T) {
 		b := stagetest.New(t, base, stagetest.Table(rotor))
 		c.change(b)
 
-		if _, err := Plan(b.Experiment, b.Ing, b.Trip, nil); err != nil {
+		if _, err := Plan(b.Experiment, b.Ing, b.Trip); err != nil {
 			t.Fatal(err)
 		}
 
@@ -227,7 +227,7 @@ func TestPlanTwice(t *testing.T) {
 	first := b.Keys()
 
 	b.Tasks.Plan.Tasks = b.Tasks.Plan.Tasks[:2]
-	if _, err := Plan(b.Experiment, b.Ing, b.Trip, nil); err != nil {
+	if _, err := Plan(b.Experiment, b.Ing, b.Trip); err != nil {
 		t.Fatal(err)
 	}
 
@@ -239,7 +239,7 @@ func TestPlanTwice(t *testing.T) {
 // Splits of the command line are added where their conditions are known, once.
 func TestExtraSplits(t *testing.T) {
 	b := stagetest.New(t, "{inputs: [rpm], seeds: 1, splits: {two: {test: {blades: 2}}}}", stagetest.Table(rotor))
-	asked := []config.Split{
+	b.Asked = []config.Split{
 		{Name: "rpm=5000", Test: holdout.Values("rpm", 5000)},
 		{Name: "alpha_deg=3", Test: holdout.Values("alpha_deg", 3)}, // another experiment's
 		{Name: "two", Test: holdout.Values("blades", 2)},
@@ -247,7 +247,7 @@ func TestExtraSplits(t *testing.T) {
 
 	before := b.Train.Splits
 
-	r, err := Plan(b.Experiment, b.Ing, b.Trip, asked)
+	r, err := Plan(b.Experiment, b.Ing, b.Trip)
 	if err != nil {
 		t.Fatal(err)
 	}

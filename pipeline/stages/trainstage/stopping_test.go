@@ -181,7 +181,7 @@ func TestEarlyStoppingErrors(t *testing.T) {
 		section := strings.Replace(c.section, "{inputs", "{seeds: 1, model: {hidden: [4]}, "+
 			"optimizer: {epochs: 2, batch: 2}, estimate: {samples: 2}, honest: {base: none}, inputs", 1)
 		b := stagetest.New(t, section, stagetest.Table(c.table))
-		if _, err := Plan(b.Experiment, b.Ing, b.Trip, nil); err != nil {
+		if _, err := Plan(b.Experiment, b.Ing, b.Trip); err != nil {
 			t.Fatal(err)
 		}
 

@@ -25,6 +25,8 @@ import (
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/table"
 	"doubletake/train"
+	"doubletake/train/holdout"
+	"doubletake/train/honest"
 	"doubletake/train/honest/scale"
 	"doubletake/train/score"
 	"doubletake/train/triplets"
@@ -55,10 +57,10 @@ type planner struct {
 	prior scale.Prior // of the scale of new groups, where it is a file
 }
 
-// Plan adds a task per split and seed, and the tasks of the methods compared. asked are splits
-// in addition to those of the configuration, where the experiment has their conditions.
-func Plan(exp plan.Experiment, ing ingeststage.Result, trip dspstage.Result, asked []config.Split) (Result, error) {
-	out := Result{Splits: exp.Train.Splits, Inner: map[string][]config.Split{}, Fits: make([]bool, len(asked))}
+// Plan adds a task per split and seed, and the tasks of the methods compared. Splits asked for
+// are in addition to those of the configuration, where the experiment has their conditions.
+func Plan(exp plan.Experiment, ing ingeststage.Result, trip dspstage.Result) (Result, error) {
+	out := Result{Splits: exp.Train.Splits, Inner: map[string][]config.Split{}, Fits: make([]bool, len(exp.Asked))}
 	if len(exp.Train.Inputs) == 0 {
 		return out, nil
 	}
@@ -70,7 +72,7 @@ func Plan(exp plan.Experiment, ing ingeststage.Result, trip dspstage.Result, ask
 		return out, err
 	}
 
-	for i, x := range asked {
+	for i, x := range exp.Asked {
 		if out.Splits, out.Fits[i], err = pl.ask(out.Splits, x); err != nil {
 			return out, err
 		}
@@ -127,7 +129,9 @@ func Plan(exp plan.Experiment, ing ingeststage.Result, trip dspstage.Result, ask
 func (pl *planner) ask(splits []config.Split, x config.Split) (all []config.Split, fits bool, err error) {
 	expanded, err := pl.expand([]config.Split{x}, true)
 	for _, s := range expanded {
-		unknown := func(condition string) bool { return !slices.Contains(pl.ing.Conditions, condition) }
+		unknown := func(condition string) bool {
+			return !slices.Contains(pl.ing.Conditions, condition) && !slices.Contains(pl.ing.Labels, condition)
+		}
 		if slices.ContainsFunc(s.Test.Conditions(), unknown) {
 			continue
 		}
@@ -271,8 +275,10 @@ func readSplit(exp plan.Experiment, j *engine.Job, dep engine.Dep, s config.Spli
 	return SplitTable(exp, t, s)
 }
 
-// readGroups is readSplit with the values of the condition that groups are left out by.
-func readGroups(exp plan.Experiment, j *engine.Job, dep engine.Dep, s config.Split, condition string) (triplets.Set,
+// readGroups is readSplit with the values of the condition that groups are left out by, for
+// a label the places of the names in l.Names, which are those of the table unless they were
+// planned.
+func readGroups(exp plan.Experiment, j *engine.Job, dep engine.Dep, s config.Split, l *honest.Learner) (triplets.Set,
 	[]float64, error,
 ) {
 	t, set, err := readSplit(exp, j, dep, s)
@@ -280,12 +286,36 @@ func readGroups(exp plan.Experiment, j *engine.Job, dep engine.Dep, s config.Spl
 		return set, nil, err
 	}
 
-	z, err := t.Floats(condition)
+	if c := t.Column(l.Condition); l.Names == nil && c != nil && c.Strings != nil {
+		l.Names = holdout.Distinct(c.Strings)
+	}
+
+	z, err := coordinates(t, l.Condition, l.Names)
 	if err != nil {
 		err = exp.Errorf("train.honest.groups", "%v", err)
 	}
 
 	return set, z, err
+}
+
+// coordinates returns the values of a condition in each row, or the places of a label's names.
+func coordinates(t *table.Table, condition string, names []string) ([]float64, error) {
+	if names == nil {
+		return t.Floats(condition)
+	}
+
+	v, err := t.Strings(condition)
+	z := make([]float64, len(v))
+	for i, n := range v {
+		k, known := slices.BinarySearch(names, n)
+		if !known {
+			return nil, fmt.Errorf("%s %s of a triplet was not known when the trainings were planned", condition, n)
+		}
+
+		z[i] = float64(k)
+	}
+
+	return z, err
 }
 
 // SplitTable returns the rows of t that take part in a split, split.

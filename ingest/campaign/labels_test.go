@@ -1,0 +1,122 @@
+package campaign
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"doubletake/ingest"
+)
+
+// Rows are pairs, or repeats, of one propeller: by hand, at x = 1 rows 1 and 3 are of A, 2 and 4
+// of B; the row of C has no partner. A tolerance and named runs do not change that.
+func TestLabelsOfTable(t *testing.T) {
+	const text = "propeller,x,F,run,note\nA,1,10,a,\nB,1,20,b,\nA,1,11,c,\nB,1,21,d,\nC,1,30,e,\n"
+	o := TableOptions{Inputs: []string{"x"}, Repeats: []string{"F"}, Labels: []string{"propeller"}}
+	for name, c := range map[string]struct {
+		change func(o *TableOptions)
+		want   string
+	}{
+		"as read": {func(*TableOptions) {}, "[10 20] [11 21] [A B] [x=1,propeller=A x=1,propeller=B]"},
+		"of runs": {func(o *TableOptions) { o.Run = "run" }, "[10 20] [11 21] [A B] [a+c b+d]"},
+		"tolerance": {
+			func(o *TableOptions) { o.Within = map[string]Tolerance{"x": {Absolute: 0.1}} },
+			"[10 20] [11 21] [A B] [x=1,propeller=A x=1,propeller=B]",
+		},
+		"no label": {func(o *TableOptions) { o.Labels = nil }, "[10 11] [20 21] [] [x=1 x=1]"},
+	} {
+		o := o
+		c.change(&o)
+
+		p, err := readTable(writeFile(t, text), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		if got := fmt.Sprint(p.Y1, p.Y2, p.Texts, p.Run); got != c.want {
+			t.Errorf("%s: %s, expected %s", name, got, c.want)
+		}
+
+		told := strings.Contains(fmt.Sprint(p.Warnings), "column propeller holds text")
+		if told != (o.Labels == nil) {
+			t.Errorf("%s: %v", name, p.Warnings)
+		}
+	}
+
+	// Those that the files' names state.
+	o.Labels, o.Given = []string{"rig"}, []string{"rig"}
+	path := writeFile(t, text)
+	p, err := ReadTables([]TableFile{{Path: path, Name: "w", Labels: map[string]string{"rig": "west"}}}, o)
+	if err != nil || strings.Join(p.Texts, ",") != "west,west" {
+		t.Errorf("%v, %v", p, err)
+	}
+
+	for want, bad := range map[string]func(o *TableOptions){
+		"found an empty cell":       func(o *TableOptions) { o.Labels, o.Given = []string{"note"}, nil },
+		"expected a column \"day\"": func(o *TableOptions) { o.Labels, o.Given = []string{"day"}, nil },
+		"text is no input of a network": func(o *TableOptions) {
+			o.Labels, o.Given, o.Inputs = nil, nil, []string{"x", "propeller"}
+		},
+	} {
+		o := o
+		bad(&o)
+		if _, err := readTable(path, o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, expected %q", err, want)
+		}
+	}
+}
+
+// Labels come from the table of conditions and from the file's name, which must not differ. A cell
+// that names nothing is a fault of a column by which rows are grouped alone.
+func TestLabelsOfRecordings(t *testing.T) {
+	parse := func(text string) *Conditions {
+		c, err := ParseConditions("conditions.csv", strings.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		return c
+	}
+
+	info := func(string) (ingest.Info, error) {
+		return ingest.Info{Channels: []ingest.Channel{{Name: "a", Samples: 9}, {Name: "b", Samples: 9}}}, nil
+	}
+
+	pat, err := ParsePattern("{rig:text}-{n}.wav")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	files := []string{"west-1.wav"}
+	c := parse("file,channel,propeller,comment\nwest-1.wav,a,APC,\nwest-1.wav,b,HQ,good\n")
+	runs, _, err := Assemble(files, info, c, pat, nil, Grouping{})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for i, want := range []string{"map[comment: propeller:APC rig:west]", "map[comment:good propeller:HQ rig:west]"} {
+		if got := fmt.Sprint(runs[0].Recordings[i].Labels); got != want {
+			t.Errorf("%s, expected %s", got, want)
+		}
+	}
+
+	_, _, err = Assemble(files, info, parse("file,rig\nwest-1.wav,east\n"), pat, nil, Grouping{})
+	if err == nil || !strings.Contains(err.Error(),
+		`expected "west", as in the file's name, found "east" in conditions.csv, line 2`) {
+		t.Error(err)
+	}
+
+	if err := c.CheckLabels([]string{"propeller"}); err != nil {
+		t.Error(err)
+	}
+
+	long := parse("file,comment\nx.wav," + strings.Repeat("x", maxLabel+1) + "\n")
+	if err := long.CheckLabels([]string{"comment"}); err == nil {
+		t.Error("a long comment names a group")
+	}
+
+	if err := c.CheckLabels([]string{"comment"}); err == nil ||
+		!strings.Contains(err.Error(), "line 2, column comment: expected a name of at most 100 bytes") {
+		t.Error(err)
+	}
+}
