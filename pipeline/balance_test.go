@@ -78,7 +78,7 @@ experiments:
 		},
 	} {
 		write(t, dir, "pipeline.yaml", fmt.Sprintf(yaml, c.constants, c.flow, blockage, c.density))
-		runIn(t, dir)
+		tripletsIn(t, dir)
 
 		tab := readTable(t, dir, "runs", "wing", "triplets.arrow")
 		for h := range 2 {
@@ -162,7 +162,7 @@ experiments:
     dsp: {triplets: split-halves}
 `, how.interpolation))
 
-		runIn(t, dir)
+		tripletsIn(t, dir)
 
 		tab := readTable(t, dir, "runs", "wing", "triplets.arrow")
 		for i, k := range column(t, tab, "k") {

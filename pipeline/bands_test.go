@@ -76,7 +76,7 @@ func TestEveryOutcome(t *testing.T) {
 	dir := t.TempDir()
 
 	c := simulate.Rotor{
-		DurationS: 2, Blades: []int{2, 3, 4}, RPM: []float64{4000, 5000, 6000}, ThetaDeg: []float64{-30, 0, 30},
+		DurationS: 2, Blades: []int{2, 3, 4}, RPM: []float64{4000, 5000}, ThetaDeg: []float64{-30, 0, 30},
 	}
 	if err := simulate.WriteDir(t.Context(), c, dir, 4, nil); err != nil {
 		t.Fatal(err)
@@ -163,7 +163,7 @@ func TestUnsteadyOutcomes(t *testing.T) {
 	write(t, dir, "pipeline.yaml", "version: 1\nexperiments:\n  means:\n"+ingest+"    dsp: {triplets: split-halves}\n  "+
 		"unsteady:\n"+ingest+"    dsp: {triplets: split-halves, outcomes: [mean, rms, bands], bands: [[5, 50]], "+
 		"overlap: 0.5}\n")
-	runIn(t, dir)
+	tripletsIn(t, dir)
 	means := readTable(t, dir, "runs", "means", "triplets.arrow")
 
 	tab := readTable(t, dir, "runs", "unsteady", "triplets.arrow")

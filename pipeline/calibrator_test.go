@@ -124,7 +124,7 @@ func TestCalibratorChain(t *testing.T) {
 		}
 	})
 
-	runIn(t, dir)
+	tripletsIn(t, dir)
 
 	after := column(t, readTable(t, dir, "runs", "rotor", "triplets.arrow"), "bpf1_db_1")
 	if math.Abs(after[0]-before[0]) > 1e-9 || math.Abs(after[1]-before[1]+20*math.Log10(2)) > 1e-4 {
@@ -133,7 +133,7 @@ func TestCalibratorChain(t *testing.T) {
 
 	// gain_db: the runs were recorded with 20 dB more than the calibrator.
 	write(t, dir, "pipeline.yaml", strings.Replace(calibratedYAML, "level_db: 94,", "level_db: 94, gain_db: 20,", 1))
-	runIn(t, dir)
+	tripletsIn(t, dir)
 
 	if got := column(t, readTable(t, dir, "runs", "rotor", "triplets.arrow"),
 		"bpf1_db_1"); math.Abs(got[0]-before[0]+20) > 1e-9 {
@@ -174,6 +174,10 @@ func TestCalibratorFaults(t *testing.T) {
 		{"two ways", "calibrator:", "pa_per_unit: 2, calibrator:", nil, "keep one of them"},
 		{"no file", "cal2", "cal3", nil, "cal3.npy"},
 	} {
+		if c.want == "" && c.name != "from_s" && os.Getenv("DOUBLETAKE_LONG") == "" {
+			continue // of those that run to the triplets, one
+		}
+
 		dir := t.TempDir()
 		calibrated(t, dir, c.edit)
 		write(t, dir, "pipeline.yaml", strings.Replace(calibratedYAML, c.old, c.new, 1))

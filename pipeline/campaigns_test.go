@@ -172,7 +172,7 @@ experiments:
 	dir := t.TempDir()
 	write(t, dir, "pipeline.yaml", config)
 	all := runIn(t, dir)
-	const words = "do not use the intervals there."
+	const words = "held out: does not hold"
 	networks, process := all["ensemble"].Splits[0], all["process"].Splits[0]
 	k, r := networks.Honest.Calibration.K, networks.Honest.Record.After
 	if k != 8 || r.Coverage >= 0.9 || !strings.Contains(networks.Sentence(), words) {
@@ -180,7 +180,7 @@ experiments:
 	}
 
 	k, r = process.Honest.Calibration.K, process.Honest.Record.After
-	if k != 8 || r.Coverage < 0.9 || !strings.Contains(process.Sentence(), "the intervals hold") {
+	if k != 8 || r.Coverage < 0.9 || !strings.Contains(process.Sentence(), "held out: holds") {
 		t.Errorf("process: K = %d, coverage %.3f: %s", k, r.Coverage, process.Sentence())
 	}
 

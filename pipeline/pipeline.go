@@ -224,9 +224,9 @@ func reported[T any](p *Project, r *Result, s Selection, output string, read fun
 func (p *Project) Page() string { return filepath.Join(p.Plan.Dir, reportstage.PageFile) }
 
 // HeldOut makes splits of what the command line holds out, one per argument:
-// blades=3, a list blades=2,3, a range rpm=3000:5000, or blades=each for one
-// split per value. A split is named as its argument, without spaces. An argument
-// that is no rule, or cannot name a folder, is a *UsageError.
+// blades=3, a list blades=2,3, a range rpm=3000:5000, a name propeller=APC-8x6, or
+// blades=each for one split per value. A split is named as its argument, without spaces.
+// An argument that is no rule, or cannot name a folder, is a *UsageError.
 func HeldOut(arguments []string) ([]config.Split, error) {
 	var out []config.Split
 	for _, h := range arguments {

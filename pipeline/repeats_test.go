@@ -8,6 +8,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"doubletake/pipeline"
+	"doubletake/pipeline/engine"
 )
 
 // Runs of a balance at equal conditions are paired in the order of their files,
@@ -75,6 +78,53 @@ experiments:
 	if err := tryIn(dir); err == nil || !strings.Contains(err.Error(),
 		"expected conditions that were measured more than once, found 3 runs, all at different conditions") {
 		t.Error(err)
+	}
+}
+
+// Runs of one condition but of two wings, by their names, are no repeats. By hand: at 0° the runs
+// a and c are of the wing W, b and d of V; without a split by name a and b are taken for repeats.
+func TestRepeatsOfNames(t *testing.T) {
+	dir := t.TempDir()
+
+	table := "file,alpha_deg,wing,comment\n"
+	for i, r := range []string{"a,0,W,loud", "b,0,V,", "c,0,W,", "d,0,V,", "e,4,W,", "f,4,V,", "g,4,W,", "h,4,V,"} {
+		write(t, dir, r[:1]+".csv", strings.Repeat(fmt.Sprintf("%d\n%d\n", i, i+1), 20))
+		table += strings.Replace(r, ",", ".csv,", 1) + "\n"
+	}
+
+	write(t, dir, "conditions.csv", table)
+	for splits, want := range map[string]string{
+		"{each: wing}":      "a.csv + c.csv: W; b.csv + d.csv: V; e.csv + g.csv: W; f.csv + h.csv: V",
+		"{s: {test: none}}": "a.csv + b.csv; c.csv + d.csv; e.csv + f.csv; g.csv + h.csv",
+	} {
+		write(t, dir, "pipeline.yaml", `version: 1
+experiments:
+  wing:
+    ingest: {files: "?.csv", conditions: conditions.csv, rate_hz: 10, columns: {lift_n: "1"}}
+    dsp: {triplets: repeats}
+    train: {inputs: [alpha_deg], splits: `+splits+`}
+`)
+
+		p, err := pipeline.Load(filepath.Join(dir, "pipeline.yaml"))
+		if err == nil {
+			_, err = p.Run(t.Context(), engine.Options{Jobs: 2, Selection: engine.Selection{To: "dsp"}})
+		}
+
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		tab := readTable(t, dir, "runs", "wing", "triplets.arrow")
+		got := slices.Clone(tab.Column("run").Strings)
+		if c := tab.Column("wing"); c != nil {
+			for i, name := range c.Strings {
+				got[i] += ": " + name
+			}
+		}
+
+		if tab.Column("comment") != nil || strings.Join(got, "; ") != want {
+			t.Errorf("%s: %s, expected %s", splits, strings.Join(got, "; "), want)
+		}
 	}
 }
 

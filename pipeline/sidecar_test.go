@@ -55,7 +55,7 @@ experiments:
 		},
 	} {
 		write(t, dir, "pipeline.yaml", fmt.Sprintf(yaml, c.how))
-		runIn(t, dir)
+		tripletsIn(t, dir)
 
 		tab := readTable(t, dir, "runs", "rotor", "triplets.arrow")
 		for name, want := range c.want {
@@ -138,7 +138,7 @@ experiments:
 `
 
 	write(t, dir, "pipeline.yaml", yaml)
-	runIn(t, dir)
+	tripletsIn(t, dir)
 
 	tab := readTable(t, dir, "runs", "wing", "triplets.arrow")
 	if tab.Rows() != 3 {
@@ -239,7 +239,7 @@ experiments:
 	p := mic(40, 12800)
 	writeNPZ(t, filepath.Join(dir, "run.npz"), []string{"p", "theta_deg"}, [][]float64{p, p, p}, [][]float64{{-30, 0, 30}})
 	write(t, dir, "pipeline.yaml", fmt.Sprintf(yaml, ", rpm: 2400", "theta_deg: theta_deg"))
-	runIn(t, dir)
+	tripletsIn(t, dir)
 
 	if got := column(t, readTable(t, dir, "runs", "rotor", "triplets.arrow"), "theta_deg"); !slices.Equal(got,
 		[]float64{-30, 0, 30}) {
@@ -265,7 +265,7 @@ experiments:
 	writeNPZ(t, filepath.Join(dir, "run.npz"), []string{"p", "from", "to", "speed"}, [][]float64{both},
 		[][]float64{{0, 12800}}, [][]float64{{12800, 25600}}, [][]float64{{2400, 3000}})
 	write(t, dir, "pipeline.yaml", fmt.Sprintf(yaml, "", "row0: from, row1: to, rpm: speed"))
-	runIn(t, dir)
+	tripletsIn(t, dir)
 
 	tab := readTable(t, dir, "runs", "rotor", "triplets.arrow")
 	if got := column(t, tab, "rpm"); !slices.Equal(got, []float64{2400, 3000}) ||
@@ -294,7 +294,7 @@ func TestConditionsFromAttributesAndSeconds(t *testing.T) {
 		t.Helper()
 		write(t, dir, "pipeline.yaml", fmt.Sprintf("version: 1\nexperiments:\n  rotor:\n    ingest: {%s}\n    dsp: "+
 			"{triplets: split-half-spectrum, harmonics: 1}\n", ingest))
-		runIn(t, dir)
+		tripletsIn(t, dir)
 
 		return readTable(t, dir, "runs", "rotor", "triplets.arrow")
 	}
@@ -371,7 +371,7 @@ experiments:
 		{`channels: ["p[1]"], pattern: "run_{theta_deg}.npz", theta_from: axis`, []float64{-30}},
 	} {
 		write(t, dir, "pipeline.yaml", fmt.Sprintf(yaml, c.how))
-		runIn(t, dir)
+		tripletsIn(t, dir)
 
 		for _, name := range []string{"triplets.arrow", "recordings.arrow"} {
 			if got := column(t, readTable(t, dir, "runs", "rotor", name), "theta_deg"); !slices.Equal(got, c.want) {
@@ -459,7 +459,7 @@ experiments:
 		dir := t.TempDir()
 		write(t, dir, "pipeline.yaml", fmt.Sprintf(yaml, filepath.Join(data, "mics"+c.file), ", rpm: 2400",
 			strings.Replace(c.channels, "[p]", "[/run/p]", 1), "theta_deg: "+c.theta))
-		runIn(t, dir)
+		tripletsIn(t, dir)
 
 		tab := readTable(t, dir, "runs", "rotor", "triplets.arrow")
 		if got := column(t, tab, "theta_deg"); !slices.Equal(got, truth.Theta) {
@@ -471,7 +471,7 @@ experiments:
 		dir = t.TempDir()
 		write(t, dir, "pipeline.yaml", fmt.Sprintf(yaml, filepath.Join(data, "intervals"+c.file), "",
 			strings.Replace(c.channels, "[p]", "[/p]", 1), c.steps))
-		runIn(t, dir)
+		tripletsIn(t, dir)
 
 		tab = readTable(t, dir, "runs", "rotor", "triplets.arrow")
 		if got := column(t, tab, "rpm"); !slices.Equal(got, truth.RPM) {

@@ -76,7 +76,7 @@ experiments:
     dsp: {triplets: split-half-spectrum, harmonics: 1%s}
 `, strings.TrimSuffix(", "+c.calibration, ", "), c.dsp))
 
-		runIn(t, dir)
+		tripletsIn(t, dir)
 		tab := readTable(t, dir, "runs", "rotor", "triplets.arrow")
 
 		name := "bpf1_db"

@@ -595,7 +595,7 @@ func TestPageIsShort(t *testing.T) {
 	d.Experiment = judged(d.Experiment)
 	b := openBrowser(t, path, writePage(t, d, airfoilOf("airfoil")))
 	b.open(1400, 1000, "")
-	order := b.text(`[...document.querySelectorAll("main h2, main figure, main table, main details")]
+	order := b.text(`[...document.querySelectorAll("main h2, main figure, main table, main details.fold")]
 		.filter(e => !e.parentElement.closest("details")).map(e => e.tagName === "DETAILS" ? "fold" :
 			e.tagName === "H2" ? "h2 " + e.id.replace(/\d+/, "") : e.tagName.toLowerCase()).join(" ")`)
 	t.Log(order)

@@ -39,7 +39,7 @@ type Ranked struct {
 	CRPS   float64
 	Above  float64 // the best one's
 	SE     float64 // of Above, paired by rows and seeds; NaN with one run
-	Worse  bool    // Above is more than chance
+	Is     string  // "best", "worse", "as good" or "undecided", and where it is as good whether it is by NLL
 }
 
 // Keys of Compared.Values with the claims scaled as groups left out of the method's own

@@ -140,8 +140,8 @@ func TestComparison(t *testing.T) {
 
 	// A split whose methods were ranked has that table too, the best first.
 	e.Splits[0].Ranking = []Ranked{
-		{Method: e.Splits[0].Methods[1].Method, CRPS: 0.25},
-		{Method: e.Splits[0].Methods[0].Method, CRPS: 0.375, Above: 0.125, SE: 0.0125, Worse: true},
+		{Method: e.Splits[0].Methods[1].Method, CRPS: 0.25, Is: "best"},
+		{Method: e.Splits[0].Methods[0].Method, CRPS: 0.375, Above: 0.125, SE: 0.0125, Is: "worse"},
 	}
 
 	ranked := strings.Join(strings.Fields(string(Markdown(e))), " ")

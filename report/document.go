@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
+
+	"doubletake/train/score"
 )
 
 // document is a report in the order of reading. Terminal and Markdown write the same
@@ -17,6 +20,7 @@ type document struct {
 	more        []string // not for the terminal
 	findings    []findings
 	provenance  string
+	lines       int // of a verdict or finding at most, without blank lines between findings; 0: all
 }
 
 // findings limit the trust in the numbers.
@@ -42,6 +46,98 @@ func (e Experiment) document() document {
 	}
 
 	return d
+}
+
+// Of a summary: how many findings and rows of the table it shows, and up to how many rows
+// verdicts have their reasons and findings two lines.
+const (
+	mostFindings = 3
+	mostRows     = 5
+	fewRows      = 2
+)
+
+// summaryDocument is the report in a few lines: of each verdict and finding what comes before
+// numbers of runs and remedies.
+func (e Experiment) summaryDocument() document {
+	full := e.document()
+	d := document{title: e.line(), lines: 2}
+
+	if len(e.Splits) == 0 {
+		d.words = full.words
+	} else {
+		d.summarise(e)
+	}
+
+	// The first of each kind, then the second of each, and so on.
+	lists, all := full.findings, 0
+	slices.Reverse(lists)
+	for i := 0; i < mostFindings; i++ {
+		for _, f := range lists {
+			if i < len(f.items) && len(d.findings) < mostFindings {
+				item, _, _ := strings.Cut(f.items[i], "; ")
+				f.items = []string{item}
+				d.findings = append(d.findings, f)
+			}
+		}
+	}
+
+	for _, f := range full.findings {
+		all += len(f.items)
+	}
+
+	if rest := all - len(d.findings); rest > 0 {
+		more := numbered(rest, "note, check or warning", "notes, checks and warnings") + " on the page"
+		d.findings = append(d.findings, findings{kind: "more", items: []string{more}})
+	}
+
+	return d
+}
+
+// summarise adds the verdicts and the table; of many splits those with the worst grades.
+func (d *document) summarise(e Experiment) {
+	views := e.pooledVerdicts()
+	order := slices.SortedStableFunc(slices.Values(others(len(e.Splits))), func(a, b int) int {
+		switch x, y := e.Splits[a].Verdict(), e.Splits[b].Verdict(); {
+		case x == y:
+			return 0
+		case x == score.Worst(x, y):
+			return -1
+		}
+
+		return 1
+	})
+	rows := max(1, len(e.units())) // of a split
+	shown := order[:min(len(order), max(1, mostRows/rows))]
+	slices.Sort(shown)
+
+	some := e
+	some.Splits = nil
+	for _, i := range shown {
+		some.Splits = append(some.Splits, e.Splits[i])
+		views = append(views, newVerdict(e.Splits[i]))
+	}
+
+	d.tables = []table{some.summary()}
+	d.tables[0].Title = ""
+
+	end := "; "
+	if len(e.Splits)*rows > fewRows {
+		d.lines, end = 1, ": "
+	}
+
+	for _, v := range views {
+		what, grade, judged := strings.Cut(v.Head, ": ")
+		if judged {
+			grade, _, _ = strings.Cut(grade, end)
+			what += ": " + strings.TrimSuffix(grade, ".") + "."
+		}
+
+		d.verdicts = append(d.verdicts, what)
+	}
+
+	if rest := len(e.Splits) - len(shown); rest > 0 {
+		d.verdicts = append(d.verdicts, numbered(rest, "split is", "splits are")+" graded no worse.")
+	}
 }
 
 // findings are lists of what limits the trust in the numbers, none empty.

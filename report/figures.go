@@ -24,6 +24,10 @@ type plot struct {
 	caption     string
 	fig         *figure.Figure
 	page        bool // also on the page; the others are files only
+
+	// Of the figure that shows held-out values before and after calibration: the width of the
+	// intervals over the spread of the outcome.
+	spread float64
 }
 
 // amount is how much of the data is drawn.

@@ -42,8 +42,8 @@ func (d *Detail) angle() int {
 const directivityPlaces = 60
 
 // directivities draws one figure per outcome and place (a speed; all inputs but
-// the angle and the one that has a panel per value): the first outcome at the
-// middle place for the page, all of them as files.
+// the angle and the one that has a panel per value): the outcome with the widest interval at
+// the middle place for the page, all of them as files.
 func (m *maker) directivities(s *SplitDetail, angle int) {
 	d := m.d
 	r := &radiation{
@@ -88,9 +88,10 @@ func (m *maker) directivities(s *SplitDetail, angle int) {
 		drawn = append(drawn, shown)
 	}
 
+	widest, _ := d.widest(s.Name)
 	for k := range d.Outcomes {
 		for _, p := range drawn {
-			r.at, r.cs, r.onPage = p.at, p.cs, k == 0 && p == shown // the explorer shows the others
+			r.at, r.cs, r.onPage = p.at, p.cs, k == widest && p == shown // the explorer shows the others
 			r.all, r.drawn = len(places), len(drawn)
 			m.directivity(r, k)
 		}

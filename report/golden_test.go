@@ -121,16 +121,21 @@ func rotor() Experiment {
 func judged(e Experiment) Experiment {
 	for i := range e.Splits {
 		s := &e.Splits[i]
-		s.Network = []score.UnitTrust{{Unit: "dB re 20 µPa", Outcomes: e.Outcomes, Trust: score.Trust{
-			RMSE: 7.23, RMSESE: 0.47, ClaimedSigma: 0.914, ClaimedEpistemic: 0.042, Coverage68: 0.07, Level: 0.95,
-			Inside: 0.134, InsideSE: 0.021, Half: 1.79, Ratio: 8, RatioSE: 0.4, Grade: score.No,
-		}}}
+		s.Network = nil
+		for _, o := range e.Outcomes {
+			s.Network = append(s.Network, score.OutcomeTrust{Outcome: o, Unit: "dB re 20 µPa", Trust: score.Trust{
+				RMSE: 7.23, RMSESE: 0.47, R2: 0.45, Ceiling: 0.98, ClaimedSigma: 0.914, ClaimedEpistemic: 0.042,
+				At: [4]float64{0.07}, Level: 0.95, Inside: 0.134, InsideSE: 0.021, Runs: 15, Effective: 60, Half: 1.79, Ratio: 8,
+				RatioSE: 0.4, Claimed: true,
+			}})
+		}
 
 		if i == 0 {
 			se := 0.02
 			s.Honest = &interval.Result{
 				Calibration: &interval.Calibration{
 					Base: "additive GP", Condition: "blades", Kind: interval.Values, K: 3, Asked: 0.95, Level: 0.95,
+					Deviation: []float64{6, 4},
 					Scale: &scale.Scale{
 						Prior: scale.Prior{Name: "wide"}, K: 3, Ratio: 1, Factor: 1, M: 0.4, Tau: 0.7, LogEvidence: 3.5,
 						Noise: scale.Noise{Scale: 1.1, Freedom: 40}, Evidence: [3][]float64{{0.5, 0.1}, {0.3}, {0.1}},
@@ -146,11 +151,20 @@ func judged(e Experiment) Experiment {
 					RatioBefore: 0.96, RatioAfter: 0.71, RatioSE: 0.02, Before: interval.Interval{Coverage: 0.85},
 					After: interval.Interval{Coverage: 0.96, Width: 1.4, Score: 1.6}, At: [4]float64{0.75, 0.92, 0.96, 0.99},
 					CRPS: 0.14,
-					Outcomes: []score.UnitTrust{{Unit: "dB re 20 µPa", Outcomes: e.Outcomes, Trust: score.Trust{
-						RMSE: 2.48, RMSESE: 0.11, ClaimedSigma: 7, ClaimedEpistemic: 4.6, Coverage68: 0.75, Level: 0.95,
-						Inside: 0.96, InsideSE: 0.012, Half: 7.1, Grade: score.Good,
-					}}},
+					Forecast: []interval.Forecast{
+						{Half: []float64{24.8, 7.1}}, {Runs: 1, Half: []float64{11.2, 4.8}}, {Runs: 3, Half: []float64{7.9, 4.1}},
+					},
 				},
+			}
+
+			for k, o := range e.Outcomes { // the first interval says no more than the data's spread
+				s.Honest.Record.Outcomes = append(s.Honest.Record.Outcomes, score.OutcomeTrust{
+					Outcome: o, Unit: "dB re 20 µPa", Trust: score.Trust{
+						RMSE: 2.48, RMSESE: 0.11, R2: 0.94, Ceiling: 0.99, ClaimedSigma: 7, ClaimedEpistemic: 4.6,
+						At: [4]float64{0.75, 0.92, 0.96, 0.99}, Level: 0.95, Inside: 0.96, InsideSE: 0.012, Runs: 15, Effective: 80,
+						Half: []float64{24.8, 7.1}[k], WidthOverSpread: []float64{0.99, 0.4}[k],
+					},
+				})
 			}
 		}
 	}

@@ -40,11 +40,9 @@ func (m *maker) calibrations() {
 		m.leftOut(s)
 	}
 
-	if angle := m.d.angle(); angle >= 0 {
-		for i := range m.d.Splits {
-			if m.d.Splits[i].Calibrated != nil {
-				m.heldOutLevels(&m.d.Splits[i], angle)
-			}
+	for i := range m.d.Splits {
+		if m.d.Splits[i].Calibrated != nil {
+			m.heldOutLevels(&m.d.Splits[i])
 		}
 	}
 }
@@ -65,8 +63,13 @@ func claimsOf(s Split) []claim {
 		network.ratio = v.Mean
 	}
 
-	if len(s.Network) == 1 { // outcomes of several units are not averaged
-		network.coverage, network.width = s.Network[0].Inside, s.Network[0].WidthOverSpread
+	for i, t := range s.Network {
+		if i == 0 {
+			network.coverage, network.width = 0, 0
+		}
+
+		network.coverage += t.Inside / float64(len(s.Network))
+		network.width += t.WidthOverSpread / float64(len(s.Network))
 	}
 
 	list := []claim{network}
@@ -113,6 +116,10 @@ func (m *maker) claims(splits []Split) {
 				}
 
 				mark.Kind, mark.Name, mark.Size = figure.Points, clean(c.model), 4
+				if len(splits) > mostNamed {
+					mark.Size = 2.5
+				}
+
 				ratio, cover = append(ratio, mark), append(cover, mark)
 			}
 
@@ -157,6 +164,9 @@ func (m *maker) claims(splits []Split) {
 // plainLevel is levelText for names of series, which CSV files have too.
 func plainLevel(level float64) string { return strings.ReplaceAll(levelText(level), "\u00a0", " ") }
 
+// mostNamed is the number of held-out sets that a legend names.
+const mostNamed = 12
+
 // coverage draws the share of held-out values inside the calibrated intervals over their
 // level.
 func (m *maker) coverage(splits []Split) {
@@ -169,11 +179,19 @@ func (m *maker) coverage(splits []Split) {
 			Kind: figure.Points, Name: clean(s.Name), Class: classes[i%len(classes)],
 			Shape: shapes[i/len(classes)%len(shapes)], Size: 4,
 		}
+		if len(splits) > mostNamed {
+			mark.Name, mark.Class, mark.Shape, mark.Size = "held-out sets", "test", "ring", 2.5
+		}
+
 		for k, l := range interval.Levels {
 			mark.Point(l, s.Honest.Record.At[k])
 		}
 
-		marks = append(marks, mark)
+		if i > 0 && len(splits) > mostNamed {
+			marks[1].X, marks[1].Y = append(marks[1].X, mark.X...), append(marks[1].Y, mark.Y...)
+		} else {
+			marks = append(marks, mark)
+		}
 	}
 
 	for _, l := range interval.Levels {
@@ -233,11 +251,11 @@ func (m *maker) leftOut(s Split) {
 	})
 }
 
-// heldOutLevels draws the first outcome over the angle at the middle place of the
-// held-out conditions, by the network and by the calibrated model.
-func (m *maker) heldOutLevels(s *SplitDetail, angle int) {
+// heldOutLevels draws the outcomes at the middle place of the held-out conditions: the one
+// with the widest interval by the network and by the calibrated model, then all by the
+// calibrated model.
+func (m *maker) heldOutLevels(s *SplitDetail) {
 	d, dim := m.d, m.d.dim()
-	fixed := others(d.in(), angle)
 
 	var asked []int
 	for c, held := range s.Test {
@@ -246,55 +264,137 @@ func (m *maker) heldOutLevels(s *SplitDetail, angle int) {
 		}
 	}
 
-	spots := d.spots(asked, fixed)
-	if len(spots) == 0 {
+	along := d.along(asked)
+	if along < 0 {
 		return
 	}
 
-	p := spots[len(spots)/2]
-	a := s.answers()
-	panel := func(title string, at func(k int) (y, half, half68 float64), level float64) figure.Panel {
-		b := figure.Mark{Kind: figure.Band, Name: plainLevel(level) + " interval", Class: "total"}
-		inner := figure.Mark{Kind: figure.Band, Name: "68 % interval", Class: "sigma1"}
-		l := figure.Mark{Kind: figure.Line, Name: "mean μ", Class: "mean"}
-
-		v := figure.Mark{Kind: figure.Points, Name: "values, held out", Class: "test", Shape: "ring", Size: 2.3}
-		for _, c := range d.sorted(p.cs, angle) {
-			x := d.x(c, angle)
-			y, half, half68 := at(c * dim)
-			b.Between(x, y-half, y+half)
-			inner.Between(x, y-half68, y+half68)
-			l.Point(x, y)
-
-			for i, of := range d.Cond {
-				if of == c {
-					v.Point(x, d.Y1[i*dim])
-					v.Point(x, d.Y2[i*dim])
-				}
-			}
-		}
-
-		return figure.Panel{
-			Title: title, X: figure.Axis{Label: d.Inputs[angle].Label()}, Y: figure.Axis{Label: d.Outcomes[0].Label()},
-			Marks: []figure.Mark{b, inner, l, v}, Height: 260,
-		}
+	fixed := others(d.in(), along)
+	spots := d.spots(asked, fixed)
+	p := &heldOut{s: s, along: along, conditions: d.sorted(spots[len(spots)/2].cs, along)}
+	where := ""
+	if text := place(d.Inputs, spots[len(spots)/2].at, fixed); text != "" {
+		where = ", " + text
 	}
 
+	widest, spread := d.widest(s.Name)
+	a := s.answers()
 	f := &figure.Figure{Columns: 2, Width: 720, Panels: []figure.Panel{
-		panel("Network alone, its own intervals", func(k int) (y, half, half68 float64) {
+		p.panel(m, widest, "Network alone, its own intervals", func(k int) (y, half, half68 float64) {
 			return a.mu[k], 1.96 * root(a.va[k]), root(a.va[k])
 		}, 0.95),
-		panel("Calibrated model", func(k int) (y, half, half68 float64) {
-			return s.Calibrated.Mu[k], s.Calibrated.Half[k], s.Calibrated.Half68[k]
-		}, s.Calibrated.Level),
+		p.panel(m, widest, "Calibrated model", s.Calibrated.at, s.Calibrated.Level),
 	}}
 
 	sameRange(f.Panels, 0.04, 0.04)
 	m.add(plot{
-		file: "honest-levels", split: s.Name, fig: f, page: true,
-		heading: "Held-out " + d.Outcomes[0].Word() + " before and after, " + place(d.Inputs, p.at, fixed),
-		caption: text("figure-levels", nil),
+		file: "honest-levels", split: s.Name, fig: f, page: true, spread: spread,
+		heading: "Held-out " + d.Outcomes[widest].Word() + " before and after" + where,
+		caption: text("figure-levels", dim > 1),
 	})
+
+	if dim < 2 {
+		return
+	}
+
+	all := &figure.Figure{Columns: min(3, dim), Width: 720}
+	for k, q := range d.Outcomes {
+		panel := p.panel(m, k, q.Word(), s.Calibrated.at, s.Calibrated.Level)
+		panel.Height = 160
+		for i := range panel.Marks {
+			panel.Marks[i].Quiet = k > 0 // the first panel names them
+		}
+
+		all.Panels = append(all.Panels, panel)
+	}
+
+	m.add(plot{
+		file: "honest-outcomes", split: s.Name, fig: all, page: true,
+		heading: "Held-out outcomes with their calibrated intervals" + where, caption: text("figure-outcomes", nil),
+	})
+}
+
+// heldOut is a place of held-out conditions, along one input.
+type heldOut struct {
+	s          *SplitDetail
+	along      int
+	conditions []int
+}
+
+// panel draws an outcome with the intervals that at returns.
+func (p *heldOut) panel(
+	m *maker, outcome int, title string, at func(k int) (y, half, half68 float64), level float64,
+) figure.Panel {
+	d, dim := m.d, m.d.dim()
+	b := figure.Mark{Kind: figure.Band, Name: plainLevel(level) + " interval", Class: "total"}
+	inner := figure.Mark{Kind: figure.Band, Name: "68 % interval", Class: "sigma1"}
+	l := figure.Mark{Kind: figure.Line, Name: "mean μ", Class: "mean"}
+	v := figure.Mark{Kind: figure.Points, Name: "values, held out", Class: "test", Shape: "ring", Size: 2.3}
+
+	for _, c := range p.conditions {
+		x := d.x(c, p.along)
+		y, half, half68 := at(c*dim + outcome)
+		b.Between(x, y-half, y+half)
+		inner.Between(x, y-half68, y+half68)
+		l.Point(x, y)
+	}
+
+	rows := slices.DeleteFunc(others(len(d.Cond)), func(i int) bool { return !slices.Contains(p.conditions, d.Cond[i]) })
+	for _, i := range thin(rows, 2*m.limit) {
+		x, k := d.x(d.Cond[i], p.along), i*dim+outcome
+		v.Point(x, d.Y1[k])
+		v.Point(x, d.Y2[k])
+	}
+
+	return figure.Panel{
+		Title: title, X: figure.Axis{Label: d.Inputs[p.along].Label()},
+		Y: figure.Axis{Label: d.Outcomes[outcome].Label()}, Marks: []figure.Mark{b, inner, l, v}, Height: 260,
+	}
+}
+
+// at is the interval of a value.
+func (c *Intervals) at(k int) (mu, half, half68 float64) { return c.Mu[k], c.Half[k], c.Half68[k] }
+
+// along is the input that figures of some conditions run along: the angle of radiation, or
+// the one with the most values; −1 where all have one.
+func (d *Detail) along(cs []int) int {
+	best, most := -1, 1
+	for k := range d.Inputs {
+		values := map[float64]bool{}
+		for _, c := range cs {
+			values[d.x(c, k)] = true
+		}
+
+		n := len(values)
+		if k == d.angle() && n > 1 {
+			return k
+		}
+
+		if n > most {
+			best, most = k, n
+		}
+	}
+
+	return best
+}
+
+// widest is the outcome whose calibrated interval of a split is widest, and its width over
+// the spread of the outcome in training.
+func (d *Detail) widest(split string) (outcome int, spread float64) {
+	for _, s := range d.Experiment.Splits {
+		if s.Name != split || !s.calibrated() {
+			continue
+		}
+
+		for _, t := range s.Honest.Record.Outcomes {
+			k := slices.IndexFunc(d.Outcomes, func(q Quantity) bool { return q.Name == t.Outcome })
+			if k >= 0 && t.WidthOverSpread > spread {
+				outcome, spread = k, t.WidthOverSpread
+			}
+		}
+	}
+
+	return outcome, spread
 }
 
 // sameRange gives panels the same range of y, with shares of it below the lowest and

@@ -38,10 +38,10 @@ func calibratedDetail() *Detail {
 	d.Experiment = Experiment{Name: "drone", Data: "simulated", Outcomes: []string{"bpf1_db"}, Splits: []Split{
 		{
 			Name: "3-blades", HeldOut: "blades = 3",
-			Network: []score.UnitTrust{{Trust: score.Trust{Inside: 0.57, WidthOverSpread: 0.1}}},
+			Network: []score.OutcomeTrust{{Trust: score.Trust{Inside: 0.57, WidthOverSpread: 0.1}}},
 			Honest: &interval.Result{
 				Calibration: &interval.Calibration{
-					Condition: "blades", Asked: 0.95, Level: 0.95, K: 3,
+					Condition: "blades", Asked: 0.95, Level: 0.95, K: 3, Deviation: []float64{1, 1},
 					Groups: []interval.GroupResult{
 						{Name: "5", Distance: 1.2, E: 0.4, ESE: &se[0], Variance: 0.36, Claim: 0.02},
 						{Name: "2", Distance: 0.6, E: 0.1, Variance: 0.18, Claim: 0.01},

@@ -58,7 +58,7 @@ func (e Experiment) MetricsJSON() ([]byte, error) {
 		splits = append(splits, splitJSON(s))
 	}
 
-	out, err := json.MarshalIndent(object{
+	o := object{
 		{"experiment", e.Name},
 		{"data", e.Data},
 		{"pairs", e.Pairs},
@@ -74,7 +74,12 @@ func (e Experiment) MetricsJSON() ([]byte, error) {
 		{"warnings", stringArray(e.Warnings)},
 		{"skipped", stringArray(e.Skipped)},
 		{"splits", splits},
-	}, "", "  ")
+	}
+	if p := e.pooledJSON(); len(p) > 0 {
+		o = append(o, member{"pooled", p})
+	}
+
+	out, err := json.MarshalIndent(o, "", "  ")
 	if err != nil {
 		return nil, fmt.Errorf("write metrics of %q: %w", e.Name, err)
 	}
@@ -119,7 +124,7 @@ func splitJSON(s Split) object {
 	o = append(o, verdictJSON(s)...)
 	if len(s.Flags) > 0 {
 		var list []string
-		for _, f := range s.Flags {
+		for _, f := range s.flags() {
 			list = append(list, f.String())
 		}
 

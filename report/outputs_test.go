@@ -39,8 +39,8 @@ func outputExperiments() []Experiment {
 	s := &all.Splits[1]
 	s.Methods, s.Flags, s.Reach = c.Methods, c.Flags, c.Reach
 	s.Ranking = []Ranked{
-		{Method: "gp", CRPS: 0.25},
-		{Method: "pair, C", CRPS: 0.375, Above: 0.125, SE: 0.0125, Worse: true},
+		{Method: "gp", CRPS: 0.25, Is: "best"},
+		{Method: "pair, C", CRPS: 0.375, Above: 0.125, SE: 0.0125, Is: "worse"},
 	}
 	s.Events = []Event{{Name: "loud", Text: "bpf1_db > 70", Values: values("claimed", val(0.2312, 0.021))}}
 	all.Warnings, all.Skipped = []string{"a level is clipped"}, []string{"x.wav: too short", "y.wav: no samples"}
@@ -48,7 +48,7 @@ func outputExperiments() []Experiment {
 	units := judged(rotor())
 	units.Name = "units"
 	units.Splits[0].Network = append(units.Splits[0].Network, units.Splits[0].Network[0])
-	units.Splits[0].Network[1].Unit, units.Splits[0].Network[1].Outcomes = "N", []string{"lift_n"}
+	units.Splits[0].Network[1].Unit, units.Splits[0].Network[1].Outcome = "N", "lift_n"
 
 	return []Experiment{all, propeller(), units, {Name: "empty", Data: "measured"}}
 }

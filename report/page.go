@@ -64,14 +64,16 @@ type (
 
 		// Shown: the verdict of each split, one figure, one table. All else is folded.
 		Verdicts []verdictView
+		Next     string // what would help most
 		Lead     *figureView
-		Claimed  []table
+		Summary  []table
 
 		Words, Notes, Warnings, Skipped []string
 		Tables                          []table
 		Violations                      []violationView
 		Doubts                          string // how many checks, notes and warnings
 		Figures                         []figureGroup
+		Shown                           string // of how many splits there are figures; "" of all
 		Pairs, Selection                string
 		Quality                         *factsView // nil without facts
 		Provenance                      factsView
@@ -188,44 +190,18 @@ func newExperimentView(i int, d *Detail, of amount) experimentView {
 	e := d.Experiment
 	v := experimentView{
 		ID: sectionID(i), Name: nameOf(e.Name), Data: clean(e.Data), DataClass: dataClass(e.Data), What: e.what(),
-		Verdicts: newVerdicts(e), Notes: items(e.notes()), Warnings: items(e.Warnings), Skipped: items(e.Skipped),
+		Verdicts: newVerdicts(e), Next: d.next(), Notes: items(e.notes()), Warnings: items(e.Warnings),
+		Skipped:    items(e.Skipped),
 		Violations: newViolationViews(e), Pairs: e.pairConstruction(), Provenance: provenanceView(d),
 	}
 
 	v.Doubts = v.doubts()
 	if len(e.Splits) > 0 {
-		tables := e.tables()
-		if !e.claimed().empty() {
-			v.Claimed, tables = pageTables(tables[0]), tables[1:]
-		}
-
-		v.Tables = pageTables(tables...)
+		v.Summary, v.Tables = pageTables(e.summary()), pageTables(e.tables()...)
 		v.Words = slices.Concat(e.intervalWords(), e.comparisonWords(), e.methods())
 	}
 
-	list := slices.DeleteFunc(plots(d, of), func(f plot) bool { return !f.page })
-	lead := leadOf(list)
-	for k, f := range list {
-		fig := newFigureView(url.PathEscape(e.Name)+"/report/figures/", f)
-		if k == lead {
-			fig.Top = true
-			v.Lead = &fig
-			continue
-		}
-
-		g := figureGroup{Before: "Figures of the data"}
-		if f.split != "" {
-			g = figureGroup{Before: "Figures of split ", Name: nameOf(f.split)}
-		}
-
-		at := slices.IndexFunc(v.Figures, func(o figureGroup) bool { return o.Before == g.Before && o.Name == g.Name })
-		if at < 0 {
-			at = len(v.Figures)
-			v.Figures = append(v.Figures, g)
-		}
-
-		v.Figures[at].Figures = append(v.Figures[at].Figures, fig)
-	}
+	v.addFigures(d, of)
 
 	if len(d.Quality) > 0 {
 		f := newFactsView("Data quality", d.Quality)
@@ -245,15 +221,57 @@ func newExperimentView(i int, d *Detail, of amount) experimentView {
 	return v
 }
 
+// addFigures adds the first figure and the others in groups, of at most pageSplits splits.
+func (v *experimentView) addFigures(d *Detail, of amount) {
+	list := slices.DeleteFunc(plots(d, of), func(f plot) bool { return !f.page })
+	lead := leadOf(list)
+
+	var splits []string
+	for _, s := range d.Experiment.Splits {
+		splits = append(splits, s.Name)
+	}
+
+	shown := thin(splits, pageSplits)
+	if len(shown) < len(splits) {
+		v.Shown = fmt.Sprintf("Here are the figures of %d of %d splits, evenly selected; those of all lie as files.",
+			len(shown), len(splits))
+	}
+
+	for k, f := range list {
+		if k != lead && f.split != "" && !slices.Contains(shown, f.split) {
+			continue
+		}
+
+		fig := newFigureView(url.PathEscape(d.Experiment.Name)+"/report/figures/", f)
+		if k == lead {
+			fig.Top = true
+			v.Lead = &fig
+			continue
+		}
+
+		g := figureGroup{Before: "Figures of the data"}
+		if f.split != "" {
+			g = figureGroup{Before: "Figures of split ", Name: nameOf(f.split)}
+		}
+
+		at := slices.IndexFunc(v.Figures, func(o figureGroup) bool { return o.Before == g.Before && o.Name == g.Name })
+		if at < 0 {
+			at = len(v.Figures)
+			v.Figures = append(v.Figures, g)
+		}
+
+		v.Figures[at].Figures = append(v.Figures[at].Figures, fig)
+	}
+}
+
+// pageSplits is of how many splits a page has figures.
+const pageSplits = 12
+
 // newVerdicts are the verdicts of all splits, or why there are none.
 func newVerdicts(e Experiment) []verdictView {
-	var out []verdictView
+	out := e.pooledVerdicts()
 	for _, s := range e.Splits {
-		if head, rest := s.sentence(); head != "" {
-			out = append(out, verdictView{string(s.Verdict()), head + ".", rest})
-		} else {
-			out = append(out, verdictView{Head: nameOf(s.Name) + ".", Rest: "Its claims were not judged."})
-		}
+		out = append(out, newVerdict(s))
 	}
 
 	if len(e.Splits) == 0 {
@@ -261,6 +279,13 @@ func newVerdicts(e Experiment) []verdictView {
 	}
 
 	return out
+}
+
+func newVerdict(s Split) verdictView {
+	if head, rest := s.sentence(); head != "" {
+		return verdictView{string(s.Verdict()), head + ".", rest}
+	}
+	return verdictView{Head: nameOf(s.Name) + ".", Rest: "Its claims were not judged."}
 }
 
 // doubts counts what limits the trust in the numbers.
@@ -287,13 +312,19 @@ func (v experimentView) doubts() string {
 // end of their files' names.
 var leads = []string{"honest-levels", "honest-claims", "calibration", "parity"}
 
-// leadOf is the index of the figure that is not folded; −1 without figures.
+// leadOf is the index of the figure that is not folded, of several alike the one with the
+// widest interval; −1 without figures.
 func leadOf(list []plot) int {
 	for _, name := range leads {
+		best := -1
 		for i, f := range list {
-			if f.file == name || strings.HasSuffix(f.file, "-"+name) {
-				return i
+			if (f.file == name || strings.HasSuffix(f.file, "-"+name)) && (best < 0 || f.spread > list[best].spread) {
+				best = i
 			}
+		}
+
+		if best >= 0 {
+			return best
 		}
 	}
 

@@ -40,12 +40,12 @@ type Split struct {
 	Kernels   string // the set of numeric kernels that ran
 	Train     SetMetrics
 	Test      SetMetrics
-	Methods   []Compared        // scores of methods on the test part; empty when none were compared
-	Ranking   []Ranked          // those of them that were trained, best first; not part of metrics.json
-	Flags     []Violation       // identities of the theory that the models violate
-	Network   []score.UnitTrust // what the network claims on the test part, outcomes of each unit; means over seeds
-	Events    []Event           // claimed probabilities of events, compared with the test part; nil without
-	Honest    *interval.Result  // the calibration on left-out groups; nil where none was asked for
+	Methods   []Compared           // scores of methods on the test part; empty when none were compared
+	Ranking   []Ranked             // those of them that were trained, best first; not part of metrics.json
+	Flags     []Violation          // identities of the theory that the models violate
+	Network   []score.OutcomeTrust // what the network claims on the test part, by outcome; means over seeds
+	Events    []Event              // claimed probabilities of events, compared with the test part; nil without
+	Honest    *interval.Result     // the calibration on left-out groups; nil where none was asked for
 }
 
 // Experiment is the report's data of one entry of pipeline.yaml.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -64,7 +63,9 @@ type ByCriterion struct {
 type VariantRank struct {
 	Variant   int
 	Value     score.Value // for people; the root of the error, Σe/Σv̂ itself
+	Score     float64     // the criterion
 	Above, SE float64     // the criterion above the best one's, paired
+	Margin    float64     // of Above: Student's 97.5 % of SE
 	P, Holm   float64     // of the difference; corrected for the number of variants
 	Worse     bool        // Holm is below 5 %
 }
@@ -147,9 +148,9 @@ func (b ByCriterion) cells(variant int) []number {
 	}
 
 	r := b.Ranks[i]
-	is := standing(i, r.Worse)
-	if is == "as good" && math.IsNaN(r.SE) {
-		is = undefinedText
+	is := "best"
+	if i > 0 {
+		is = score.Standing(b.Key, b.Ranks[0].Score, r.Above, r.Margin, r.Worse)
 	}
 
 	return []number{round(r.Value, 1), single(r.Above), single(r.SE), single(r.Holm), words(is)}

@@ -146,21 +146,17 @@ func (e Experiment) tables() []table {
 // without rows where nothing was judged.
 func (e Experiment) claimed() table {
 	t := table{Title: "Error and claim on the held-out sets", Corner: "split"}
-
-	var units []string
-	for _, s := range e.Splits {
-		for _, c := range slices.Concat(s.recommended(), s.Network) {
-			if u := unitOf(c).difference(); !slices.Contains(units, u) {
-				units = append(units, u)
-			}
-		}
-	}
-
+	units := e.units()
 	t.words("prediction")
+
+	several := slices.ContainsFunc(e.Splits, func(s Split) bool { return max(len(s.recommended()), len(s.Network)) > 1 })
+	if several {
+		t.words("outcome")
+	}
 
 	switch {
 	case len(units) > 1:
-		t.words("outcomes", "unit")
+		t.words("unit")
 	case len(units) == 1 && units[0] != "":
 		t.Title += ", in " + units[0]
 	}
@@ -174,13 +170,136 @@ func (e Experiment) claimed() table {
 		network := "network"
 		if s.calibrated() {
 			network = "network alone"
-			t.claims(s, "calibrated", s.Honest.Record.Outcomes, len(units) > 1)
+			t.claims(s, "calibrated", s.Honest.Record.Outcomes, several, len(units) > 1)
 		}
 
-		t.claims(s, network, s.Network, len(units) > 1)
+		t.claims(s, network, s.Network, several, len(units) > 1)
 	}
 
 	return t
+}
+
+// units are those of the errors of all splits.
+func (e Experiment) units() []string {
+	var out []string
+	for _, s := range e.Splits {
+		for _, u := range s.units() {
+			if !slices.Contains(out, u) {
+				out = append(out, u)
+			}
+		}
+	}
+
+	return out
+}
+
+// units are those of the errors of judged outcomes.
+func (s Split) units() []string {
+	var out []string
+	for _, c := range slices.Concat(s.recommended(), s.Network) {
+		if u := unitOf(c).difference(); !slices.Contains(out, u) {
+			out = append(out, u)
+		}
+	}
+
+	return out
+}
+
+// summary is the one table that a terminal and the page show unasked: the paper's numbers of each split,
+// and of each unit the errors, the shares of held-out values inside and the intervals.
+func (e Experiment) summary() table {
+	t := table{Title: "Fit, error and intervals on the held-out sets", Corner: "split"}
+	units, calibrated, unit := e.units(), slices.ContainsFunc(e.Splits, Split.calibrated), ""
+
+	switch {
+	case len(units) > 1:
+		t.words("unit")
+	case len(units) == 1 && units[0] != "":
+		unit = ", " + units[0]
+	}
+
+	for _, q := range papers {
+		t.numbers(q.head(), "train", "test")
+	}
+
+	if calibrated {
+		t.numbers("calibrated"+unit, "error", e.levels(), "±")
+	}
+
+	if len(units) > 0 {
+		t.numbers("network", "95 %")
+	}
+
+	for _, s := range e.Splits {
+		of := s.units()
+		if len(of) == 0 {
+			of = []string{""}
+		}
+
+		for i, u := range of {
+			var cells []number
+			if len(units) > 1 {
+				cells = append(cells, words(u))
+			}
+
+			for _, q := range papers {
+				train, test := round(s.Train.Get(q.key), q.scale()), round(s.Test.Get(q.key), q.scale())
+				train.std = ""
+				if i > 0 { // they are of all outcomes
+					train, test = number{}, number{}
+				}
+
+				cells = append(cells, train, test)
+			}
+
+			if calibrated {
+				var list []score.OutcomeTrust
+				if s.calibrated() {
+					list = s.Honest.Record.Outcomes
+				}
+
+				rms, inside, half := spans(list, u)
+				cells = append(cells, rms, inside, half)
+			}
+
+			if len(units) > 0 {
+				_, inside, _ := spans(s.Network, u)
+				cells = append(cells, inside)
+			}
+
+			t.add(s.Name, cells...)
+		}
+	}
+
+	return t
+}
+
+// spans are the range of the errors, of the shares inside and of the half widths of the
+// outcomes of a unit.
+func spans(list []score.OutcomeTrust, unit string) (rms, inside, half number) {
+	list = slices.DeleteFunc(slices.Clone(list), func(t score.OutcomeTrust) bool {
+		return unitOf(t).difference() != unit
+	})
+	if len(list) == 0 {
+		none := number{text: undefinedText}
+		return none, none, none
+	}
+
+	short := func(low, high string) number {
+		return number{text: strings.Replace(rangeOf(low, high), " to ", "–", 1)}
+	}
+
+	amount := func(of func(score.OutcomeTrust) float64) number {
+		low, high := extent(list, of)
+		cell := func(v float64) string { return unitOf(list[0]).cell(v, math.NaN()).plain() }
+
+		return short(cell(low), cell(high))
+	}
+
+	low, high := extent(list, func(t score.OutcomeTrust) float64 { return t.Inside })
+
+	return amount(func(t score.OutcomeTrust) float64 { return t.RMSE }), short(share(low), share(high)),
+		amount(func(t score.OutcomeTrust) float64 { return t.Half })
 }
 
 // levels are those of the intervals, in words.
@@ -202,15 +321,19 @@ func (e Experiment) levels() string {
 	return strings.Join(text, ", ")
 }
 
-// claims adds a row for each group of outcomes of a prediction.
-func (t *table) claims(s Split, prediction string, list []score.UnitTrust, units bool) {
+// claims adds a row for each outcome of a prediction, with its name and unit where they differ.
+func (t *table) claims(s Split, prediction string, list []score.OutcomeTrust, several, units bool) {
 	nan := math.NaN()
 	for _, c := range list {
 		q := unitOf(c)
 
 		cells := []number{words(prediction)}
+		if several {
+			cells = append(cells, words(c.Outcome))
+		}
+
 		if units {
-			cells = append(cells, words(strings.Join(c.Outcomes, ", ")), words(q.difference()))
+			cells = append(cells, words(q.difference()))
 		}
 
 		rms := q.cell(c.RMSE, c.RMSESE)
@@ -224,7 +347,7 @@ func (t *table) claims(s Split, prediction string, list []score.UnitTrust, units
 		}
 
 		t.add(s.Name, append(cells, rms, q.cell(c.ClaimedSigma, nan), q.cell(c.ClaimedEpistemic, nan),
-			number{text: share(c.Coverage68)}, number{text: inside}, q.cell(c.Half, nan))...)
+			number{text: share(c.At[0])}, number{text: inside}, q.cell(c.Half, nan))...)
 	}
 }
 
@@ -410,7 +533,7 @@ func (s Split) ranking() table {
 
 	t.numbers("", "seconds")
 
-	for i, r := range s.Ranking {
+	for _, r := range s.Ranking {
 		at := slices.IndexFunc(s.Methods, func(m Compared) bool { return m.Method == r.Method })
 		if at < 0 {
 			continue
@@ -418,7 +541,7 @@ func (s Split) ranking() table {
 
 		m := s.Methods[at]
 		cells := []number{
-			words(standing(i, r.Worse)), single(r.CRPS), single(r.Above), single(r.SE),
+			words(r.Is), single(r.CRPS), single(r.Above), single(r.SE),
 			single(math.Sqrt(m.Get("e").Mean)),
 		}
 
@@ -434,18 +557,6 @@ func (s Split) ranking() table {
 
 // single is a number without a spread.
 func single(v float64) number { return round(score.Mean([]float64{v}), 1) }
-
-// standing says how the i-th of a ranking compares with the best.
-func standing(i int, worse bool) string {
-	switch {
-	case i == 0:
-		return "best"
-	case worse:
-		return "worse"
-	}
-
-	return "as good"
-}
 
 // methods is the table of all scores of a split's methods.
 func (s Split) methods() table {

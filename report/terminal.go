@@ -42,6 +42,17 @@ func RunTerminal(w io.Writer, experiments []Experiment, width int, color bool) e
 	return newTerminal(width, color).write(w, documents...)
 }
 
+// Summary writes of each experiment the data in a line, the verdicts, one table and at most
+// three of the findings; the page and RunTerminal have the rest.
+func Summary(w io.Writer, experiments []Experiment, width int, color bool) error {
+	var documents []document
+	for _, e := range experiments {
+		documents = append(documents, e.summaryDocument())
+	}
+
+	return newTerminal(width, color).write(w, documents...)
+}
+
 // SweepTerminal writes a comparison of variants for a terminal, as Terminal does.
 func SweepTerminal(w io.Writer, s Sweep, width int, color bool) error {
 	return newTerminal(width, color).write(w, s.document())
@@ -87,7 +98,16 @@ func (t *terminal) write(w io.Writer, documents ...document) error {
 func (t *terminal) document(d document) {
 	t.paragraphs("", bold, d.title)
 	t.paragraphs("", "", d.what)
-	t.below("", bold, d.verdicts...)
+
+	for i, v := range d.verdicts {
+		if i == 0 {
+			t.line("")
+		}
+
+		for _, l := range cut(v, t.columns, d.lines) {
+			t.line(t.paint(l, bold))
+		}
+	}
 
 	for _, tab := range d.tables {
 		if !tab.Long {
@@ -97,8 +117,12 @@ func (t *terminal) document(d document) {
 
 	t.below("", "", append(d.explained, d.words...)...)
 
-	for _, f := range d.findings {
-		t.findings(f)
+	for i, f := range d.findings {
+		if i == 0 || d.lines == 0 {
+			t.line("")
+		}
+
+		t.findings(f, d.lines)
 	}
 
 	if d.provenance != "" {
@@ -134,8 +158,9 @@ func (t *terminal) below(indent, style string, texts ...string) {
 	}
 }
 
-// findings writes each as "kind: text" with the following lines indented.
-func (t *terminal) findings(f findings) {
+// findings writes each as "kind: text" with the following lines indented, no more than most
+// lines of each; 0: all.
+func (t *terminal) findings(f findings, most int) {
 	style, rest := "", 0
 	if f.severe {
 		style = yellow
@@ -145,11 +170,9 @@ func (t *terminal) findings(f findings) {
 		rest = n - f.most
 	}
 
-	t.line("")
-
 	indent := strings.Repeat(" ", len(f.kind)+2)
 	for _, text := range f.items[:len(f.items)-rest] {
-		for i, l := range wrap(clean(text), t.columns-len(indent)) {
+		for i, l := range cut(clean(text), t.columns-len(indent), most) {
 			if i == 0 {
 				t.line(t.paint(f.kind+":", style) + " " + l)
 			} else {
@@ -161,6 +184,17 @@ func (t *terminal) findings(f findings) {
 	if rest > 0 {
 		t.paragraphs(indent, "", fmt.Sprintf("… and %d more; metrics.json lists them all.", rest))
 	}
+}
+
+// cut is wrap with no more than most lines; 0: all.
+func cut(text string, w, most int) []string {
+	lines := wrap(text, w)
+	if most > 0 && len(lines) > most {
+		lines = lines[:most]
+		lines[most-1] = wrap(lines[most-1], w-2)[0] + " …"
+	}
+
+	return lines
 }
 
 const gap = 2 // blanks between columns

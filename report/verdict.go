@@ -1,9 +1,9 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -14,67 +14,16 @@ import (
 
 // recommended is the trust of the predictions to be used: the calibrated ones where
 // there are any, else the network's.
-func (s Split) recommended() []score.UnitTrust {
+func (s Split) recommended() []score.OutcomeTrust {
 	if s.calibrated() {
 		return s.Honest.Record.Outcomes
 	}
 	return s.Network
 }
 
-// Verdict is the grade of the split's recommended predictions on its held-out set.
-func (s Split) Verdict() score.Grade {
-	var grades []score.Grade
-	for _, t := range s.recommended() {
-		grades = append(grades, t.Grade)
-	}
-
-	if s.wide() {
-		grades = append(grades, score.Care)
-	}
-
-	if len(grades) == 0 {
-		return score.Care
-	}
-
-	return score.Worst(grades...)
-}
-
-// wide reports whether the calibrated interval is nearly as wide as the training
-// outcomes' own spread.
-func (s Split) wide() bool {
-	return s.calibrated() && s.Honest.Record.WidthOverSpread >= score.WideSpread
-}
-
-// misses reports whether calibrated intervals hold fewer measured values than they
-// should, by more than two standard errors.
-func (s Split) misses() bool {
-	return s.calibrated() && slices.ContainsFunc(s.Honest.Record.Outcomes, func(t score.UnitTrust) bool {
-		return t.Inside+2*t.InsideSE < t.Level-score.GoodMiss
-	})
-}
-
-// grade is the verdict in words.
-func (s Split) grade() string {
-	grade := s.Verdict()
-	text := GradeWords[grade]
-	switch {
-	case grade == score.Care && s.misses():
-		return text + ": the intervals do not hold"
-	case !s.wide():
-		return text
-	case s.Honest.Record.WidthOverSpread >= 1:
-		return text + ": the interval is no narrower than the data's own spread"
-	}
-
-	return text + ": the interval is nearly as wide as the data's own spread"
-}
-
-// GradeWords are the verdicts in words.
-var GradeWords = map[score.Grade]string{
-	score.Good: "the intervals hold",
-	score.Care: "use with care",
-	score.No:   "do not use the intervals there",
-}
+// Verdict is the worst grade of an outcome, of the split's recommended predictions on its
+// held-out set.
+func (s Split) Verdict() score.Grade { return score.Worst(score.Grades(s.recommended())...) }
 
 // Sentence states the verdict of a split with its numbers: the error, the claim, and
 // the share of held-out values inside their intervals.
@@ -89,7 +38,7 @@ func (s Split) Sentence() string {
 
 // sentence is Sentence in two: the verdict, and its numbers.
 func (s Split) sentence() (head, rest string) {
-	if len(s.Network) == 0 && len(s.recommended()) == 0 {
+	if len(s.recommended()) == 0 {
 		return "", ""
 	}
 
@@ -99,48 +48,212 @@ func (s Split) sentence() (head, rest string) {
 	}
 
 	var parts []string
-
-	calibrated := s.calibrated()
-	if calibrated {
-		for _, t := range s.Honest.Record.Outcomes {
-			parts = append(parts, fmt.Sprintf("%serror %s (rms), calibrated interval ± %s (%s), %s of the held-out values "+
-				"inside", label(t, len(s.Honest.Record.Outcomes)), rms(t), unitOf(t).amount(t.Half), levelText(t.Level),
-				share(t.Inside)))
-		}
+	if s.calibrated() {
+		r := s.Honest.Record
+		parts = append(parts, byUnit(r.Outcomes, func(list []score.OutcomeTrust) string {
+			half := "± " + span(list, func(t score.OutcomeTrust) float64 { return t.Half })
+			return fmt.Sprintf("error %s (rms), interval %s (%s), %s of the held-out values inside, R² of the mean %s (noise "+
+				"ceiling %s)", rms(list), half, levelText(list[0].Level), shares(list), fits(list, true), fits(list, false))
+		}))
 
 		if c := s.Honest.Calibration; c != nil && c.K < 3 {
 			parts = append(parts, "the interval is "+clean(c.Learned()))
 		}
+
+		if s.Verdict() == score.Wide {
+			parts = append(parts, cmp.Or(clean(r.ForecastWords(amountsIn)), "runs of the new group would narrow it"))
+		}
+
+		if rival := s.Honest.RivalWords(amountsIn); rival != "" {
+			parts = append(parts, clean(rival))
+		}
 	}
 
-	for _, t := range s.Network {
-		who := ""
-		if calibrated {
-			who = "the network alone: "
+	if len(s.Network) > 0 {
+		who, grade := "", ""
+		if s.calibrated() {
+			who, grade = "the network alone: ", " ("+score.Worst(score.Grades(s.Network)...).Words()+")"
 		}
 
-		advice := ""
-		if calibrated { // else the verdict has it
-			advice = map[score.Grade]string{score.Care: " (use them with care)", score.No: " (do not use them)"}[t.Grade]
-		}
+		parts = append(parts, who+byUnit(s.Network, func(list []score.OutcomeTrust) string {
+			text := fmt.Sprintf("error %s, claimed %s, %s inside its own 95\u00a0%% intervals", rms(list),
+				span(list, func(t score.OutcomeTrust) float64 { return t.ClaimedSigma }), shares(list))
+			if !s.calibrated() {
+				text += fmt.Sprintf(", R² of the mean %s (noise ceiling %s)", fits(list, true), fits(list, false))
+			}
 
-		parts = append(parts, fmt.Sprintf("%s%serror %s, claimed %s, %s inside its own 95 %% intervals%s",
-			who, label(t, len(s.Network)), rms(t), unitOf(t).amount(t.ClaimedSigma), share(t.Inside), advice))
+			return text
+		})+grade)
 	}
 
 	return fmt.Sprintf("%s held out: %s", held, s.grade()), sentence(strings.Join(parts, "; ") + ".")
 }
 
-// label names the outcomes of one unit where there are several units.
-func label(t score.UnitTrust, units int) string {
-	if units < 2 {
-		return ""
+// grade is the verdict in words, with its reason.
+func (s Split) grade() string {
+	grade := s.Verdict()
+
+	var worst []score.OutcomeTrust
+	for _, t := range s.recommended() {
+		if t.Grade() == grade {
+			worst = append(worst, t)
+		}
 	}
-	return clean(strings.Join(t.Outcomes, ", ")) + ": "
+
+	text := grade.Words()
+	if n := len(s.recommended()); len(worst) < n {
+		if of := outcomes(worst); len(worst) < 4 {
+			text += " for " + of
+		} else {
+			text += fmt.Sprintf(" for %d of %d outcomes", len(worst), n)
+		}
+	}
+
+	if !s.calibrated() {
+		why := "none was asked for"
+		if s.Honest != nil {
+			why = clean(strings.TrimSuffix(s.Honest.Absent, "."))
+		}
+
+		return fmt.Sprintf("no calibrated interval (%s), and the network's own claim %s", why, strings.Replace(text,
+			score.Undecided.Words(), "is "+score.Undecided.Words(), 1))
+	}
+
+	var why string
+	for _, t := range worst {
+		if why = reason(t.Evidence(), "run"); why != "" {
+			break
+		}
+	}
+
+	if why != "" {
+		text += ": " + why
+	}
+
+	return text
+}
+
+// reason says why evidence by some kind of units has its grade; "" where it holds.
+func reason(e score.Evidence, unit string) string {
+	switch lower, upper := e.Bounds(); e.Grade() {
+	case score.Wide:
+		if e.WidthOverSpread >= score.WideSpread {
+			return "the interval is " + share(e.WidthOverSpread) + " as wide as the data's own spread"
+		}
+
+		return "68\u00a0% intervals hold " + share(e.Inside68) + ", and the half width is more than four times the error"
+
+	case score.Fails:
+		return "at most " + share(upper) + " lie inside"
+
+	case score.Undecided:
+		text := rangeOf(share(lower), share(upper)) + " lie inside, judged from " + numbered(e.Units, unit, unit+"s")
+		if n := e.Enough(); n > 0 {
+			text += fmt.Sprintf(" (about %d such %ss would decide)", n, unit)
+		}
+
+		return text
+	}
+
+	return ""
+}
+
+// byUnit writes the outcomes of each unit, with their names where there are several units.
+func byUnit(list []score.OutcomeTrust, write func([]score.OutcomeTrust) string) string {
+	var units []string
+	of := map[string][]score.OutcomeTrust{}
+	for _, t := range list {
+		if of[t.Unit] == nil {
+			units = append(units, t.Unit)
+		}
+
+		of[t.Unit] = append(of[t.Unit], t)
+	}
+
+	for i, u := range units {
+		units[i] = write(of[u])
+		if len(of) > 1 {
+			units[i] = outcomes(of[u]) + ": " + units[i]
+		}
+	}
+
+	return strings.Join(units, "; ")
+}
+
+// outcomes are the names.
+func outcomes(list []score.OutcomeTrust) string {
+	var names []string
+	for _, t := range list {
+		names = append(names, clean(t.Outcome))
+	}
+
+	return strings.Join(names, ", ")
+}
+
+// extent is the least and the largest number of the outcomes, NaN where one is undefined.
+func extent(list []score.OutcomeTrust, of func(score.OutcomeTrust) float64) (low, high float64) {
+	low, high = math.Inf(1), math.Inf(-1)
+	for _, t := range list {
+		low, high = min(low, of(t)), max(high, of(t))
+	}
+
+	return low, high
+}
+
+// span writes the range of a difference in the outcomes' unit.
+func span(list []score.OutcomeTrust, of func(score.OutcomeTrust) float64) string {
+	low, high := extent(list, of)
+	return amountsIn(list[0].Unit, low, high)
+}
+
+// shares writes the range of the shares inside.
+func shares(list []score.OutcomeTrust) string {
+	low, high := extent(list, func(t score.OutcomeTrust) float64 { return t.Inside })
+	return rangeOf(share(low), share(high))
+}
+
+// fits writes the range of R² of the mean, or of the noise ceiling.
+func fits(list []score.OutcomeTrust, mean bool) string {
+	low, high := extent(list, func(t score.OutcomeTrust) float64 {
+		if mean {
+			return t.R2
+		}
+		return t.Ceiling
+	})
+	if math.IsNaN(low) || math.IsInf(low, 0) {
+		return "undefined"
+	}
+
+	return rangeOf(fixed(low, 2), fixed(high, 2))
+}
+
+// rms writes the errors of the means; 0 where the pairs' noise exceeds it.
+func rms(list []score.OutcomeTrust) string {
+	switch low, high := extent(list, func(t score.OutcomeTrust) float64 { return t.RMSE }); {
+	case high == 0:
+		return "below the noise"
+	case low == 0:
+		return "up to " + amountsIn(list[0].Unit, high, high)
+	default:
+		return amountsIn(list[0].Unit, low, high)
+	}
+}
+
+// rangeOf writes a range; what follows the numbers of both ends is written once.
+func rangeOf(low, high string) string {
+	if low == high {
+		return low
+	}
+
+	if at := strings.IndexAny(high, " \u00a0"); at >= 0 {
+		low = strings.TrimSuffix(low, high[at:])
+	}
+
+	return low + " to " + high
 }
 
 // unitOf is a quantity of the outcomes' unit.
-func unitOf(t score.UnitTrust) Quantity { return Quantity{Unit: t.Unit} }
+func unitOf(t score.OutcomeTrust) Quantity { return Quantity{Unit: t.Unit} }
 
 // amount writes a difference in the quantity's unit: one decimal of a level, in dB, else
 // two significant digits.
@@ -151,15 +264,10 @@ func (q Quantity) amount(v float64) string {
 	return strings.TrimSpace(q.cell(v, math.NaN()).plain() + " " + q.difference())
 }
 
-// amountIn writes a difference in a unit.
-func amountIn(unit string, v float64) string { return Quantity{Unit: unit}.amount(v) }
-
-// rms is the error of the mean; 0 where the pairs' noise exceeds it.
-func rms(t score.UnitTrust) string {
-	if t.RMSE == 0 {
-		return "below the noise"
-	}
-	return unitOf(t).amount(t.RMSE)
+// amountsIn writes a range of differences in a unit.
+func amountsIn(unit string, low, high float64) string {
+	q := Quantity{Unit: unit}
+	return rangeOf(q.amount(low), q.amount(high))
 }
 
 // cell is a difference in the quantity's unit with its standard error, NaN without.
@@ -228,7 +336,7 @@ func (e Experiment) intervalWords() []string {
 			noise = fmt.Sprintf(" The model states %.2g times the noise of the pairs.", c.NoiseRatio)
 		}
 
-		head := fmt.Sprintf("%s: the intervals are %s.", clean(s.Name), c.Learned())
+		head := fmt.Sprintf("%s: the intervals are %s. %s.", clean(s.Name), c.Learned(), e.BeforeMeasuring(c))
 		if c.K > 0 {
 			head += fmt.Sprintf(" Of each group the squared error (± SE, standardised units), and how it fared with the "+
 				"intervals of the others: %s.", strings.Join(left, ", "))
@@ -239,7 +347,7 @@ func (e Experiment) intervalWords() []string {
 			head, math.Exp(c.Scale.M)*c.Scale.Factor, math.Exp(c.Scale.Tau), noise, share(h.Record.Conformal.Coverage),
 			guarantee(c)))
 
-		if f := h.Record.ForecastWords(amountIn); f != "" {
+		if f := h.Record.ForecastWords(amountsIn); f != "" {
 			out = append(out, clean(s.Name)+": "+clean(f)+".")
 		}
 
@@ -253,6 +361,11 @@ func (e Experiment) intervalWords() []string {
 	}
 
 	return out
+}
+
+// BeforeMeasuring is the grade of the intervals of a new group, by the left-out groups alone.
+func (e Experiment) BeforeMeasuring(c *interval.Calibration) string {
+	return "Before measuring: " + clean(c.BeforeWords(e.OutcomeUnits, amountsIn))
 }
 
 func guarantee(c *interval.Calibration) string {
@@ -269,9 +382,13 @@ func guarantee(c *interval.Calibration) string {
 		"(about %s if they had not)", share(float64(c.K)/float64(c.K+1)))
 }
 
-// verdicts are the sentences of all splits.
+// verdicts are the sentences of the conditions and of all splits.
 func (e Experiment) verdicts() []string {
 	var out []string
+	for _, v := range e.pooledVerdicts() {
+		out = append(out, v.Head+" "+v.Rest)
+	}
+
 	for _, s := range e.Splits {
 		if t := s.Sentence(); t != "" {
 			out = append(out, t)
@@ -299,24 +416,33 @@ func verdictJSON(s Split) object {
 	return o
 }
 
-func trustJSON(list []score.UnitTrust) array {
+func trustJSON(list []score.OutcomeTrust) array {
 	out := array{}
 	for _, t := range list {
-		out = append(out, object{
+		o := object{
+			{"outcome", t.Outcome},
 			{"unit", t.Unit},
-			{"outcomes", stringArray(t.Outcomes)},
+			{"verdict", string(t.Grade())},
+			{"runs", t.Runs},
 			{"rmse", t.RMSE},
 			{"rmse_se", t.RMSESE},
-			{"claimed_sigma", t.ClaimedSigma},
-			{"claimed_epistemic", t.ClaimedEpistemic},
-			{"coverage_68", t.Coverage68},
+			{"r2", t.R2},
+			{"noise_ceiling", t.Ceiling},
+			{"sd", t.ClaimedSigma},
+			{"sd_epistemic", t.ClaimedEpistemic},
+			{"sd_noise", math.Sqrt(t.ClaimedSigma*t.ClaimedSigma - t.ClaimedEpistemic*t.ClaimedEpistemic)},
 			{"level", t.Level},
 			{"coverage", t.Inside},
 			{"coverage_se", t.InsideSE},
 			{"half_width", t.Half},
+			{"width_over_spread", t.WidthOverSpread},
 			{"error_over_claim", t.Ratio},
-			{"verdict", string(t.Grade)},
-		})
+		}
+		for l, at := range t.At {
+			o = append(o, member{fmt.Sprintf("coverage_%g", 100*score.Levels[l]), at})
+		}
+
+		out = append(out, o)
 	}
 
 	return out
@@ -373,7 +499,7 @@ func honestJSON(h *interval.Result) object {
 		{"noise_ratio", c.NoiseRatio},
 		{"conformal", conformal},
 		{"left_out", left},
-		{"before_measuring", beforeMeasuring(c)},
+		{"before_measuring", c.BeforeMeasuring()},
 		{"forecast", forecastJSON(r.Forecast)},
 		{"notes", stringArray(c.Notes())},
 		{"outcomes", trustJSON(r.Outcomes)},
@@ -402,21 +528,6 @@ func scaleJSON(s *scale.Scale) object {
 		{"noise_freedom", s.Noise.Freedom},
 		{"shapes", shapes},
 	}
-}
-
-// beforeMeasuring says what could be expected of the held-out group without measuring it.
-func beforeMeasuring(c *interval.Calibration) object {
-	half := 0.0
-	for _, g := range c.Groups {
-		half += g.Half / float64(c.K)
-	}
-
-	expected := any(half)
-	if c.K == 0 {
-		expected = nil
-	}
-
-	return object{{"expected_half_width", expected}, {"left_out_inside", c.LeftOutInside()}, {"of", c.K}}
 }
 
 // forecastJSON are the half widths without and with some runs of the held-out group, one

@@ -65,12 +65,25 @@ type identity struct {
 	list []placed
 }
 
+// flags are the split's violations. Where σ is too small and the split has a calibrated
+// interval, that is the remedy.
+func (s Split) flags() []Violation {
+	list := slices.Clone(s.Flags)
+	for i, f := range list {
+		if f.Code == "coverage" && f.Value < 0.95 && s.calibrated() {
+			list[i].Do = "use the calibrated interval there, or " + f.Do
+		}
+	}
+
+	return list
+}
+
 // violated groups what the splits violate by identity, the most serious
 // identity first.
 func (e Experiment) violated() []identity {
 	var out []identity
 	for _, s := range e.Splits {
-		for _, f := range s.Flags {
+		for _, f := range s.flags() {
 			i := slices.IndexFunc(out, func(d identity) bool { return d.list[0].Code == f.Code })
 			if i < 0 {
 				name, _, _ := strings.Cut(f.Text, " is violated")

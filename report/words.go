@@ -16,9 +16,24 @@ func (e Experiment) title() string {
 	return t
 }
 
-// what describes the data in a line or two.
-func (e Experiment) what() string {
-	var parts, counts []string
+// line is the title with the numbers of the data.
+func (e Experiment) line() string {
+	parts := []string{e.title()}
+	if counts := e.counts(); counts != "" {
+		parts = append(parts, counts)
+	}
+
+	if len(e.Inputs) > 0 && len(e.Outcomes) > 0 {
+		parts = append(parts, numbered(len(e.Inputs), "input", "inputs")+", "+
+			numbered(len(e.Outcomes), "outcome", "outcomes"))
+	}
+
+	return strings.Join(parts, "; ")
+}
+
+// counts are the numbers of recordings, runs and triplets.
+func (e Experiment) counts() string {
+	var counts []string
 	for _, c := range []struct {
 		n         int
 		one, many string
@@ -28,8 +43,14 @@ func (e Experiment) what() string {
 		}
 	}
 
-	if len(counts) > 0 {
-		parts = append(parts, strings.Join(counts, ", "))
+	return strings.Join(counts, ", ")
+}
+
+// what describes the data in a line or two.
+func (e Experiment) what() string {
+	var parts []string
+	if counts := e.counts(); counts != "" {
+		parts = append(parts, counts)
 	}
 
 	var pairs string

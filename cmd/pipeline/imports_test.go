@@ -19,7 +19,7 @@ var imports = []struct{ of, may string }{
 	{"ingest/simulate", ""},
 	{"train", "train/..."},
 	{"train/kernel", ""},
-	{"train/honest", "train train/gp train/honest/interval train/honest/scale train/score train/triplets"},
+	{"train/honest", "train train/baseline train/gp train/honest/interval train/honest/scale train/score train/triplets"},
 	{"train/honest/interval", "train/honest/scale train/score"}, // results and intervals, without what fits them
 	{"train/honest/scale", ""},
 	{"train/gp", "train/kernel train/triplets"},
@@ -43,7 +43,7 @@ var imports = []struct{ of, may string }{
 	{"pipeline/stages", "pipeline/stages/... pipeline/config pipeline/engine pipeline/kv pipeline/table ingest/... dsp " +
 		"train/... report"},
 	{"pipeline/predict", "pipeline/stages/trainstage ingest/derive ingest/fault ingest/spelling train/..."},
-	{"pipeline/suggest", "pipeline/predict"},
+	{"pipeline/suggest", "pipeline/predict train/honest/interval"},
 	{"pipeline/library", "pipeline/engine pipeline/stages/trainstage pipeline/table ingest/fault train/honest " +
 		"train/honest/scale"},
 	{"pipeline/inspect", "pipeline/predict pipeline/config pipeline/kv pipeline/table pipeline/stages/ingeststage " +

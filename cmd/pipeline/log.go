@@ -11,7 +11,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"doubletake/pipeline/runs"
-	"doubletake/report"
 	"doubletake/train/score"
 )
 
@@ -198,10 +197,10 @@ func printLog(w io.Writer, list []runs.Record, all bool) {
 }
 
 // printSplit prints the verdict of a split, its errors, how many of the held-out values
-// are inside their intervals, and R².
+// are inside their intervals, and R². Of the outcomes of a unit it prints the worst.
 func printSplit(w io.Writer, r *runs.Record, s runs.SplitRecord, verdicts map[runs.MetricKey]string) {
 	var parts []string
-	if words := report.GradeWords[score.Grade(s.Verdict)]; words != "" {
+	if words := score.Grade(s.Verdict).Words(); words != "" {
 		parts = append(parts, words)
 	}
 
@@ -209,7 +208,7 @@ func printSplit(w io.Writer, r *runs.Record, s runs.SplitRecord, verdicts map[ru
 	for _, metric := range []string{"rmse", "coverage", "r2"} {
 		for _, m := range r.Metrics {
 			if m.Experiment != s.Experiment || m.Split != s.Split || m.Set != "test" || m.Metric != metric ||
-				math.IsNaN(m.Value.Mean) {
+				math.IsNaN(m.Value.Mean) || better(m, r.Metrics) {
 				continue
 			}
 
@@ -230,6 +229,19 @@ func printSplit(w io.Writer, r *runs.Record, s runs.SplitRecord, verdicts map[ru
 	}
 
 	fmt.Fprintf(w, "     %s: %s\n", brief(s.Experiment+"/"+s.Split), strings.Join(parts, "; "))
+}
+
+// better reports whether another outcome of the unit has a larger error, or fewer values inside.
+func better(m runs.MetricRecord, list []runs.MetricRecord) bool {
+	return slices.ContainsFunc(list, func(o runs.MetricRecord) bool {
+		k := o.MetricKey
+		k.Outcomes = m.Outcomes
+		if m.Metric == "coverage" {
+			return k == m.MetricKey && o.Value.Mean < m.Value.Mean
+		}
+
+		return k == m.MetricKey && o.Value.Mean > m.Value.Mean
+	})
 }
 
 // percent writes a share with its standard error.

@@ -17,7 +17,7 @@ func TestLogLists(t *testing.T) {
 	for i := range 30 {
 		r := runs.Record{ID: fmt.Sprintf("run%02d", i), Ran: i, Digest: strings.Repeat("ab", 32)}
 		r.Settings = []runs.Setting{{Where: "e", Key: "k", Value: map[bool]string{false: "1", true: "2"}[i >= 25]}}
-		r.Splits = []runs.SplitRecord{{Experiment: "e", Split: "s", HeldOut: "x = 1", Rows: 9, Verdict: "care"}}
+		r.Splits = []runs.SplitRecord{{Experiment: "e", Split: "s", HeldOut: "x = 1", Rows: 9, Verdict: "wide"}}
 		k := runs.MetricKey{Experiment: "e", Split: "s", Set: "test", Metric: "rmse", Prediction: "network", Unit: "dB"}
 
 		mean := 3.0
@@ -29,6 +29,11 @@ func TestLogLists(t *testing.T) {
 		}
 
 		r.Metrics = []runs.MetricRecord{{MetricKey: k, Value: runs.Number{Mean: mean, SE: 0.1}}}
+		if i == 29 { // of two outcomes the worse is printed
+			k.Outcomes = "quiet_db"
+			r.Metrics = append(r.Metrics, runs.MetricRecord{MetricKey: k, Value: runs.Number{Mean: 1, SE: 0.1}})
+		}
+
 		if i == 24 {
 			r = runs.Record{ID: "run24", Failed: "killed"}
 		}
@@ -44,8 +49,9 @@ func TestLogLists(t *testing.T) {
 		"10 earlier runs; --all lists them\n 11  run10  10 tasks, 0.0 s, configuration abababab, same settings\n",
 		" 25  run24  0 tasks, 0.0 s\n     failed: killed\n 26  run25  25 tasks, 0.0 s, configuration abababab, " +
 			"changed: k 1 → 2\n",
-		"     e/s: use with care; error 2.80 ± 0.10 dB\n 29 ",
-		"     e/s: use with care; error 2.00 ± 0.10 dB (better)\n 30 ",
+		"     e/s: holds, but wide; error 2.80 ± 0.10 dB\n 29 ",
+		"     e/s: holds, but wide; error 2.00 ± 0.10 dB (better)\n 30 ",
+		"     e/s: holds, but wide; error 2.00 ± 0.10 dB\n",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is not in\n%s", want, got)

@@ -15,19 +15,19 @@ import (
 func newPredictCommand(stdout, stderr io.Writer) *cli.Command {
 	return &cli.Command{
 		Name: "predict", Usage: "predict outcomes and their uncertainty at given conditions", ArgsUsage: "MODEL",
-		Description: "MODEL is a model.json, its folder, or a split's folder with models of several seeds, which then " +
-			"predict together.\n\n" +
+		Description: "MODEL is a model.json, its folder, a split's folder with models of several seeds, which then " +
+			"predict together, or an experiment's folder with a final model.\n\n" +
 			"The mean and the interval are those of the split's calibrated model (docs/honest.md), or of its networks where " +
-			"there is none. Each line has the record of such intervals on the held-out conditions; without a record there is " +
-			"no interval.\n\n" +
+			"there is none. Each line has the grade of the interval by the left-out groups alone, and the record of such " +
+			"intervals on the held-out conditions. JSON and CSV have the names of docs/export.md: the network's begin with " +
+			"network_.\n\n" +
 			"Example: pipeline predict runs/drone/splits/3-blades --at blades=3,rpm=5000,theta_deg=0\n\n" +
 			"Exit status: 0 success, 2 usage error, 3 input data error, 130 interrupted.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "at", Usage: "a condition, input=value,…; several joined by ;"},
 			&cli.StringFlag{Name: "conditions", Usage: "a CSV file with a column per input"},
 			&cli.StringFlag{Name: "calibrated", Usage: "apply the model's calibration: " + strings.Join(score.Kinds(), ", ")},
-			&cli.Float64Flag{Name: "alpha", Value: 0.05, Usage: "the intervals have the confidence 1 − alpha; in JSON and " +
-				"CSV the network's are those of the true mean (Chebyshev)"},
+			&cli.Float64Flag{Name: "alpha", Value: 0.05, Usage: "the intervals have the confidence 1 − alpha"},
 			&cli.BoolFlag{Name: "extrapolate", Usage: "also give intervals outside the training range of an input " +
 				"or without a record, where nothing supports them"},
 			&cli.BoolFlag{Name: "network", Usage: "also list the network's own mean, interval and √C"},

@@ -30,11 +30,11 @@ func newReportCommand(stdout, stderr io.Writer) *cli.Command {
 	return &cli.Command{
 		Name: "report", Usage: "render the report; with --held-out also train missing models", ArgsUsage: "[FILE]",
 		Description: "Example: pipeline report pipeline.yaml --held-out blades=3\n\n" +
-			"--held-out takes a value (blades=3), a list held out together (blades=2,3), a range (rpm=3000:5000), or every " +
-			"value in turn (blades=each); " +
+			"--held-out takes a value (blades=3), a list held out together (blades=2,3), a range (rpm=3000:5000), a name " +
+			"(propeller=APC-8x6), or every value in turn (blades=each); " +
 			"it may be given several times. Each split is stored under that name. With --executor slurm its trainings are " +
 			"jobs of the cluster.\n\n" +
-			"--format writes the report to standard output instead of tables for a terminal: html, the page; md, Markdown; " +
+			"--format writes the report to standard output instead of a summary for a terminal: html, the page; md, Markdown; " +
 			"tex, LaTeX tables for booktabs; json, the metrics as one document; csv, the metrics one a line. " +
 			"The page always lies in the work directory as report.html.\n\n" +
 			"--out FILE writes the report to a file instead, in the format of its ending unless --format names one. Then " +
@@ -51,7 +51,7 @@ func newReportCommand(stdout, stderr io.Writer) *cli.Command {
 			&cli.StringFlag{
 				Name: "out", Usage: "write the report to this file (.html, .md, .tex, .json, .csv) and make nothing",
 			},
-			jobsFlag(), executorFlag(), progressFlag(),
+			jobsFlag(), executorFlag(), progressFlag(), tablesFlag(),
 			&cli.BoolFlag{Name: "json", Usage: "the same as --format json"},
 		},
 		Action: func(c *cli.Context) error {
@@ -62,7 +62,7 @@ func newReportCommand(stdout, stderr io.Writer) *cli.Command {
 
 			o := runOptions{
 				file: file, sel: pipeline.Selection{Experiments: experimentNames(c)}, jobs: c.Int("jobs"),
-				json: c.Bool("json"), progress: c.String("progress"),
+				json: c.Bool("json"), tables: c.Bool("tables"), progress: c.String("progress"),
 			}
 
 			if o.executor, err = executor(c); err != nil {

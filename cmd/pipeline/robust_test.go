@@ -22,7 +22,7 @@ import (
 )
 
 var (
-	kills = flag.Int("kills", often(2, 20), "how often TestKilled kills a run")
+	kills = flag.Int("kills", often(1, 20), "how often TestKilled kills a run")
 	cuts  = flag.Int("cuts", often(1, 5), "how often TestPowerCut cuts the power")
 )
 

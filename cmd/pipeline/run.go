@@ -28,6 +28,7 @@ type runOptions struct {
 	dryRun   bool
 	explain  bool
 	json     bool
+	tables   bool // all tables, with explanations
 	progress string
 	executor string   // one of pipeline.Executors; "": here
 	added    []string // splits of report --held-out, for workers
@@ -45,7 +46,7 @@ func newRunCommand(stdout, stderr io.Writer) *cli.Command {
 			&cli.BoolFlag{Name: "dry-run", Usage: "print what would be done, do nothing"},
 			&cli.BoolFlag{Name: "explain", Usage: "with the reasons, as old → new"},
 			&cli.BoolFlag{Name: "keep-going", Usage: "after a failure, go on with what does not depend on it"},
-			jobsFlag(), executorFlag(), progressFlag(),
+			jobsFlag(), executorFlag(), progressFlag(), tablesFlag(),
 			&cli.BoolFlag{Name: "json", Usage: "results, or the dry run, as one JSON document"},
 		),
 		Action: func(c *cli.Context) error {
@@ -68,7 +69,7 @@ func parseRun(c *cli.Context) (o runOptions, err error) {
 
 	o = runOptions{
 		file: file, sel: selection(c), jobs: c.Int("jobs"), keep: c.Bool("keep-going"), dryRun: c.Bool("dry-run"),
-		explain: c.Bool("explain"), json: c.Bool("json"), progress: c.String("progress"),
+		explain: c.Bool("explain"), json: c.Bool("json"), tables: c.Bool("tables"), progress: c.String("progress"),
 	}
 
 	o.sel.Force, o.sel.Verify = c.Bool("force"), c.Bool("verify")
@@ -83,6 +84,10 @@ func parseRun(c *cli.Context) (o runOptions, err error) {
 
 func jobsFlag() cli.Flag {
 	return &cli.IntFlag{Name: "jobs", Usage: "tasks at a time (0: one per processor)"}
+}
+
+func tablesFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "tables", Usage: "print all tables with explanations, not one an experiment"}
 }
 
 func progressFlag() cli.Flag {
@@ -141,14 +146,14 @@ func runRun(ctx context.Context, o runOptions, stdout, stderr io.Writer) error {
 	return execute(ctx, p, o, stdout, stderr)
 }
 
-// execute runs a project and prints its tables.
+// execute runs a project and prints its results.
 func execute(ctx context.Context, p *pipeline.Project, o runOptions, stdout, stderr io.Writer) error {
 	res, err := perform(ctx, p, o, stderr)
 	if err != nil {
 		return err
 	}
 
-	if res.Ran == 0 && !o.json {
+	if res.Ran == 0 && !o.json && !o.tables {
 		return showPage(p, res, o, stdout)
 	}
 
@@ -167,8 +172,11 @@ func showPage(p *pipeline.Project, res *pipeline.Result, o runOptions, stdout io
 		return err
 	}
 
-	_, err = fmt.Fprintf(stdout, "%s (tables: pipeline report)\n", shortPath(p.Page()))
+	return printPage(p, stdout)
+}
 
+func printPage(p *pipeline.Project, stdout io.Writer) error {
+	_, err := fmt.Fprintf(stdout, "%s (all tables: pipeline report --tables)\n", shortPath(p.Page()))
 	return err
 }
 
@@ -240,7 +248,7 @@ func perform(ctx context.Context, p *pipeline.Project, o runOptions, stderr io.W
 	return res, nil
 }
 
-// show prints the tables of what a run selected.
+// show prints what a run selected.
 func show(p *pipeline.Project, res *pipeline.Result, o runOptions, stdout io.Writer) error {
 	reports, err := p.Reports(res, o.sel)
 	if err != nil {
@@ -272,7 +280,19 @@ func show(p *pipeline.Project, res *pipeline.Result, o runOptions, stdout io.Wri
 		return err
 	}
 
-	return report.RunTerminal(stdout, reports, width(stdout), colour(stdout))
+	if o.tables {
+		return report.RunTerminal(stdout, reports, width(stdout), colour(stdout))
+	}
+
+	if err := report.Summary(stdout, reports, width(stdout), colour(stdout)); err != nil {
+		return err
+	}
+
+	if _, err := io.WriteString(stdout, "\n"); err != nil {
+		return err
+	}
+
+	return printPage(p, stdout)
 }
 
 // firstRun is the command that makes what a partial run lacks.

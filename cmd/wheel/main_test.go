@@ -53,13 +53,16 @@ func python(t *testing.T, module, debian string) string {
 	return ""
 }
 
+// buildDir is where built put the program; "" if no test asked for it.
+var buildDir string
+
 var built = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "wheel-test")
-	if err != nil {
+	var err error
+	if buildDir, err = os.MkdirTemp("", "wheel-test"); err != nil {
 		return "", err
 	}
 
-	bin := filepath.Join(dir, "pipeline")
+	bin := filepath.Join(buildDir, "pipeline")
 	c := exec.Command("go", "build", "-o", bin, "doubletake/cmd/pipeline")
 	c.Env = append(os.Environ(), "CGO_ENABLED=0")
 	out, err := c.CombinedOutput()
@@ -73,8 +76,8 @@ var built = sync.OnceValues(func() (string, error) {
 func TestMain(m *testing.M) {
 	status := m.Run()
 
-	if bin, err := built(); err == nil {
-		os.RemoveAll(filepath.Dir(bin))
+	if buildDir != "" {
+		os.RemoveAll(buildDir)
 	}
 
 	os.Exit(status)
@@ -325,14 +328,23 @@ const configuration = `version: 1
 workdir: runs
 experiments:
   wing:
-    ingest: {table: {file: pairs.csv, inputs: [a, b], run: run, units: {a: deg, lift: N}}}
+    ingest: &table {table: {file: pairs.csv, inputs: [a, b], run: run, units: {a: deg, lift: N}}}
     train:
       inputs: [a, b]
       model: {hidden: [8]}
       optimizer: {epochs: 20}
       seeds: 2
       estimate: {samples: 20}
-      splits: {b3: {test: {b: 3}}}
+      splits: {b3: {test: {b: 3}}, all: {test: none}}
+  plain:
+    ingest: *table
+    train:
+      inputs: [a, b]
+      model: {hidden: [8]}
+      optimizer: {epochs: 2}
+      seeds: 1
+      honest: {base: none}
+      splits: {plain: {test: {b: 3}}}
 `
 
 // calibrations are configurations whose splits are calibrated: over values and blocks of
@@ -399,7 +411,7 @@ func writeCalibrated(t *testing.T, dir string) {
 		Split                                          string `json:"split"`
 		X                                              [][]float64
 		Mean, Claim, Epistemic, Variance, Half, Half68 []float64
-		Words                                          []string
+		Refused                                        []string
 	}
 
 	var list []expected
@@ -425,8 +437,8 @@ func writeCalibrated(t *testing.T, dir string) {
 
 		e.Mean, e.Claim, e.Epistemic, e.Variance = p.Mu, p.Claim, p.Epistemic, p.Total
 		e.Half, e.Half68 = p.Half, p.Half68
-		for _, w := range p.Where {
-			e.Words = append(e.Words, h.Calibration.Words(w))
+		for i, w := range p.Where {
+			e.Refused = append(e.Refused, strings.Join(h.Calibration.Uncovered(e.X[i], w), "; "))
 		}
 
 		list = append(list, e)
@@ -471,7 +483,8 @@ func TestPackage(t *testing.T) {
 	c.Env = append(os.Environ(), "DOUBLETAKE_TEST_DATA="+dir, "PYTHONPATH="+here)
 	if os.Getenv("DOUBLETAKE_LONG") == "" { // the program is not built: what the package does itself
 		c.Args = append(c.Args, "test_doubletake.Tables", "test_doubletake.Models.test_equal_to_the_program",
-			"test_doubletake.Models.test_calibrated_equal_to_the_program", "test_doubletake.Models.test_scaled_erfc")
+			"test_doubletake.Models.test_calibrated_equal_to_the_program", "test_doubletake.Models.test_cells",
+			"test_doubletake.Models.test_scaled_erfc")
 	} else {
 		c.Args = append(c.Args, "test_doubletake")
 		c.Env = append(c.Env, "DOUBLETAKE_PIPELINE="+program(t))
@@ -650,7 +663,7 @@ COLUMNS = (
 
 	for _, c := range predict.Columns {
 		if c.Python != "" {
-			want += fmt.Sprintf("    (%q, %q),\n", c.Name, c.Python)
+			want += fmt.Sprintf("    (%q, %q),\n", c.Name("%s"), c.Python)
 		}
 	}
 

@@ -37,6 +37,8 @@ func readCalibrated(models *predict.Models) (m *calibrated, absent string, err e
 		return nil, "there is no " + path, nil
 	case h.Calibration == nil:
 		return nil, h.Absent, nil
+	case models.Unchecked():
+		return nil, "its intervals were checked on no value", nil
 	case h.Process == nil:
 		return nil, "the calibrated model is made of networks; pipeline predict evaluates it", nil
 	}
@@ -47,6 +49,10 @@ func readCalibrated(models *predict.Models) (m *calibrated, absent string, err e
 	}
 
 	n := m.Process.Conditions()
+	if c := m.Process.Cells(); c != nil {
+		n = c.Cells
+	}
+
 	if size := n * n / 2 * len(m.stored.Hyper); size > maxFactor {
 		return nil, fmt.Sprintf("the process of %d conditions and %d outcomes would be a graph of %d MB", n,
 			len(m.stored.Hyper), size*8/1e6), nil
@@ -68,13 +74,17 @@ func (c *calibrated) coordinate() int {
 	return slices.IndexFunc(c.Inputs, func(in honest.Input) bool { return in.Name == c.Calibration.Condition })
 }
 
-func axis(g *graph, kind string, axis int, inputs ...string) string {
-	var a proto
+// axisOf is the attribute that names an axis.
+func axisOf(axis int) (a proto) {
 	a.text(attributeName, "axis")
 	a.number(attributeInt, int64(axis))
 	a.number(attributeType, attributeIsInt)
 
-	return g.node(kind, a, inputs...)
+	return a
+}
+
+func axis(g *graph, kind string, axis int, inputs ...string) string {
+	return g.node(kind, axisOf(axis), inputs...)
 }
 
 // columns picks columns of x.
@@ -100,19 +110,18 @@ func (g *graph) rowSum(x string) string { return g.op("ReduceSum", x, g.int64s("
 func (c *calibrated) graph(m *Models) ([]byte, error) {
 	g := &graph{}
 	z := c.features(g)
-	in, out := len(c.stored.Columns), len(c.Outcomes)
-	var conditions []string // transposed: a row each input
 
-	column := make([]float64, len(c.stored.X)/in)
-	for k := range in {
-		for i := range column {
-			column[i] = c.stored.X[i*in+k]
-		}
-		conditions = append(conditions, g.row("conditions_"+itoa(k), column))
+	var conditions []string
+	if c.stored.Cells == nil {
+		conditions = c.conditions(g, "conditions_", c.stored.X)
 	}
 
 	var all [3][]string // mean, variance of the latent function, noise
 	for j := range c.stored.Hyper {
+		if c.stored.Cells != nil {
+			conditions = c.conditions(g, "cells"+itoa(j)+"_", c.stored.Cells[j].X)
+		}
+
 		a, b, s := c.outcome(g, j, z, conditions)
 		all[0], all[1], all[2] = append(all[0], a), append(all[1], b), append(all[2], s)
 	}
@@ -127,30 +136,65 @@ func (c *calibrated) graph(m *Models) ([]byte, error) {
 
 	mean, claim, noise := joint[0], joint[1], joint[2]
 	epistemic, variance, half := c.interval(g, claim, noise)
-	for _, o := range [][2]string{
-		{"mean", mean},
-		{"epistemic", epistemic},
-		{"variance", variance},
-		{"low", g.op("Sub", mean, half)},
-		{"high", g.op("Add", mean, half)},
-	} {
-		g.name(o[0], "Identity", nil, o[1])
-	}
+	half = g.op("Where", c.uncovered(g), g.scalar(math.NaN()), half)
+	rest := g.op("Max", g.op("Sub", variance, epistemic), g.scalar(0))
 
 	learned := c.Calibration
-	about := fmt.Sprintf("central %.4g %% interval of one new measurement: ", 100*learned.Level)
-	names := list(m.outcomes())
-	one := Models{nets: m.nets[:1], digests: []string{c.digest}, card: m.card}
+	end := fmt.Sprintf(" end of the central %.4g %% interval of one new measurement; NaN where predict gives none",
+		100*learned.Level)
+
+	one := &Models{nets: m.nets[:1], digests: []string{c.digest}, card: m.card}
+	for _, o := range [][3]string{
+		{"", "mean", mean},
+		{"_low", "low" + end, g.op("Sub", mean, half)},
+		{"_high", "high" + end, g.op("Add", mean, half)},
+		{"_sd", "standard uncertainty of one new measurement", g.op("Sqrt", variance)},
+		{"_sd_epistemic", "deviation of the mean, from the left-out groups", g.op("Sqrt", epistemic)},
+		{"_sd_noise", "deviation of the noise", g.op("Sqrt", rest)},
+	} {
+		one.output(g, predict.Column{Suffix: o[0]}, o[1], o[2])
+	}
 
 	return one.document(g, "calibrated", "A Gaussian process whose intervals were calibrated on "+
-		"left-out groups of "+learned.Condition+".", []value{m.x()}, []value{
-		{"mean", "mean: " + names, out},
-		{"epistemic", "variance of the mean, from the left-out groups, in unit²: " + names, out},
-		{"variance", "variance of one new measurement, in unit²: " + names, out},
-		{"low", "low end of the " + about + names, out},
-		{"high", "high end of the " + about + names, out},
-	}, [2]string{"method", "hierarchical-scale"}, [2]string{"level", fmt.Sprint(learned.Level)},
-		[2]string{"k", itoa(learned.K)}, [2]string{"prior", learned.Scale.Prior.Name})
+		"left-out groups of "+learned.Condition+".", []value{m.x()}, [2]string{"method", "hierarchical-scale"},
+		[2]string{"level", fmt.Sprint(learned.Level)}, [2]string{"k", itoa(learned.K)},
+		[2]string{"prior", learned.Scale.Prior.Name})
+}
+
+// uncovered is a column that is true where no left-out group shows the model's error.
+func (c *calibrated) uncovered(g *graph) string {
+	all := ""
+	for k, r := range c.Calibration.Inputs {
+		lo, hi := r.Limits()
+		x := g.columns("x", k)
+		out := g.op("Or", g.op("Less", x, g.scalar(lo)), g.op("Greater", x, g.scalar(hi)))
+		if r.FromGroup && c.Calibration.Axis != nil {
+			out = g.op("And", out, g.op("Greater", c.distance(g), g.scalar(c.Calibration.Reach())))
+		}
+
+		if k > 0 {
+			out = g.op("Or", all, out)
+		}
+
+		all = out
+	}
+
+	return all
+}
+
+// conditions are what a process is conditioned on, transposed: a row each input.
+func (c *calibrated) conditions(g *graph, name string, x []float64) (rows []string) {
+	in := len(c.stored.Columns)
+
+	column := make([]float64, len(x)/in)
+	for k := range in {
+		for i := range column {
+			column[i] = x[i*in+k]
+		}
+		rows = append(rows, g.row(name+itoa(k), column))
+	}
+
+	return rows
 }
 
 // features are the standardised inputs of the process: a row each condition, or

@@ -2,6 +2,8 @@ package export_test
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -13,6 +15,7 @@ import (
 	"doubletake/pipeline"
 	"doubletake/pipeline/export"
 	"doubletake/pipeline/predict"
+	"doubletake/train/gp"
 	"doubletake/train/honest"
 )
 
@@ -119,23 +122,71 @@ func expected(t *testing.T, split string, x []float64) (byGraph map[string]map[s
 		t.Fatal(err)
 	}
 
-	c, err := h.Predict(ctx, x, 0)
+	c, err := m.Recommend(ctx, x, 0, false)
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	rule := map[string][]float64{"mean": p.Mu, "variance": p.Total, "cov": p.Cov, "delta": p.Delta}
-	own := map[string][]float64{"mean": c.Mu, "epistemic": c.Epistemic, "variance": c.Total}
-	for k := range c.Mu {
-		own["low"], own["high"] = append(own["low"], c.Mu[k]-c.Half[k]), append(own["high"], c.Mu[k]+c.Half[k])
+	rule := map[string][]float64{
+		"network": p.Mu, "network_var": p.Total, "network_cov": p.Cov, "network_delta": p.Delta,
+	}
+	own := map[string][]float64{"": c.Mu}
+	for k, mu := range c.Mu {
+		for name, v := range map[string]float64{
+			"_low": mu - c.Half[k], "_high": mu + c.Half[k], "_sd": math.Sqrt(c.Total[k]),
+			"_sd_epistemic": math.Sqrt(c.Epistemic[k]), "_sd_noise": math.Sqrt(c.Total[k] - c.Epistemic[k]),
+		} {
+			own[name] = append(own[name], v)
+		}
 
 		s := 0.1 * h.Calibration.Deviation[k%len(h.Outcomes)]
 		least = append(least, s*s)
 	}
 
 	return map[string]map[string][]float64{
-		"first": {"mean": p.Mu, "variance": p.Total}, "rule": rule, "calibrated": own,
+		"first": {"network": p.Mu, "network_var": p.Total}, "rule": rule, "calibrated": own,
 	}, least
+}
+
+// onCells rewrites a stored process as one that is conditioned on cells of one condition each.
+func onCells(t *testing.T, path string) {
+	t.Helper()
+
+	h, err := honest.Read(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	s := h.Process.Stored()
+	n := h.Process.Conditions()
+	s.Version, s.Averaged = gp.CellsVersion, &gp.Cells{Rows: n, Cells: n, Largest: 1}
+	for j, hyper := range s.Hyper {
+		c := gp.StoredCells{X: s.X}
+		for i := range n {
+			k := i*s.Outcomes + j
+			c.Y, c.Variance = append(c.Y, s.Y[k]), append(c.Variance, s.Spread[k]+hyper.Nugget*hyper.Nugget)
+		}
+
+		s.Cells = append(s.Cells, c)
+	}
+
+	s.X, s.Y, s.Spread = nil, nil, nil
+	b, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if err := json.Unmarshal(b, h.Process); err != nil {
+		t.Fatal(err)
+	}
+
+	if b, err = json.Marshal(h); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := errors.Join(os.Remove(path), os.WriteFile(path, b, 0o644)); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // ONNX Runtime evaluates the graphs of calibrated splits to 1e-5 of σ, or of σ², of what
@@ -170,6 +221,10 @@ func TestONNXCalibrated(t *testing.T) {
 
 	var want []map[string][]float64
 	for _, split := range splits {
+		if filepath.Base(split) == "two" {
+			onCells(t, filepath.Join(split, "honest.json"))
+		}
+
 		m, err := export.OpenModels(split)
 		if err != nil {
 			t.Fatal(err)
@@ -220,8 +275,12 @@ func TestONNXCalibrated(t *testing.T) {
 				e.least = least
 			}
 
-			for name := range w {
-				e.Outputs = append(e.Outputs, name)
+			for _, o := range models.Card.Outcomes {
+				e.outcomes = append(e.outcomes, o.Name)
+			}
+
+			for column := range w {
+				e.ask(column)
 			}
 
 			todo, want = append(todo, e), append(want, w)
@@ -242,7 +301,7 @@ func describes(t *testing.T, paths []string) {
 			t.Fatal(err)
 		}
 
-		c := h.Calibration
+		named, c := 0, h.Calibration
 		for k, want := range map[string]string{
 			"method": "hierarchical-scale", "level": fmt.Sprint(c.Level), "k": fmt.Sprint(c.K), "prior": c.Scale.Prior.Name,
 		} {
@@ -251,11 +310,18 @@ func describes(t *testing.T, paths []string) {
 			}
 		}
 
-		want := fmt.Sprintf("[11 n %d]", len(h.Outcomes))
-		for _, name := range []string{"mean", "epistemic", "variance", "low", "high"} {
-			if fmt.Sprint(g.Kinds[name]) != want {
-				t.Errorf("%s: %s is %v, expected %s", paths[i], name, g.Kinds[name], want)
+		for _, o := range h.Outcomes {
+			for _, c := range predict.Columns {
+				if kind := g.Kinds[c.Name(o.Name)]; kind != nil && fmt.Sprint(kind) != "[11 n]" {
+					t.Errorf("%s: %s is %v", paths[i], c.Name(o.Name), kind)
+				} else if kind != nil {
+					named++
+				}
 			}
+		}
+
+		if named != 6*len(h.Outcomes) || len(g.Kinds) != named+1 {
+			t.Errorf("%s: %v, expected x and six columns of predict an outcome", paths[i], g.Kinds)
 		}
 	}
 }

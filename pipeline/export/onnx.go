@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"io"
 	"math"
 	"path/filepath"
@@ -117,11 +118,10 @@ func (m *Models) outcomes() (out []quantity) {
 // Uncalibrated returns why WriteONNX writes no calibrated.onnx, "" where it does.
 func (m *Models) Uncalibrated() string { return m.absent }
 
-// WriteONNX writes three graphs to dir and returns their paths: first.onnx (x →
-// mean, variance), given.onnx (x, y → mean, variance with y fed back) and
-// rule.onnx (x → mean, variance, cov, delta, kappa); of a split with a
-// calibrated model a fourth, calibrated.onnx (x → mean, epistemic, variance, low,
-// high). Inputs and outputs are float64, n rows in own units, variances in
+// WriteONNX writes three graphs to dir and returns their paths: first.onnx (mean and variance
+// at x), given.onnx (those at x with y fed back) and rule.onnx (those at x, C, δ and κ); of a split
+// with a calibrated model a fourth, calibrated.onnx. Each outcome has outputs of its own, with the
+// names of predict.Columns. Inputs and outputs are float64, n rows in own units, variances in
 // unit²; the network itself is float32 as in training. Several models predict
 // together.
 //
@@ -160,7 +160,7 @@ func (m *Models) WriteONNX(dir string) ([]string, error) {
 func (m *Models) first() ([]byte, error) {
 	g := m.answer(func(p *part) string { return p.firstSums(p.scaleX("x")) })
 	return m.document(g, "first", "The first answer: mean and variance of one measurement at conditions x.",
-		[]value{m.x()}, m.outputs("mean", "variance"))
+		[]value{m.x()})
 }
 
 func (m *Models) given() ([]byte, error) {
@@ -174,7 +174,7 @@ func (m *Models) given() ([]byte, error) {
 
 	return m.document(g, "given", "The second answer: mean and variance of a measurement at conditions x when outcomes "+
 		"y are fed back.",
-		[]value{m.x(), y}, m.outputs("mean", "variance"))
+		[]value{m.x(), y})
 }
 
 // answer is the graph of mean and variance after the sums of the first layer.
@@ -189,7 +189,7 @@ func (m *Models) answer(sums func(p *part) string) *graph {
 		mean, variance = append(mean, a), append(variance, b)
 	}
 
-	g.mixture(mean, variance)
+	m.mixture(g, mean, variance)
 
 	return g
 }
@@ -233,15 +233,18 @@ func (m *Models) rule() ([]byte, error) {
 		}
 	}
 
-	g.mixture(all[0], all[1])
+	m.mixture(g, all[0], all[1])
 
-	for k, s := range []string{"cov", "delta", "kappa"} {
-		g.name(s, "Identity", nil, g.mean(all[2+k]))
+	for k, o := range [][2]string{
+		{"_cov", "C, the covariance of the two answers, in unit²"},
+		{"_delta", "δ, the mean shift of the second answer"},
+		{"_kappa", "κ = (variance of the second answer + variance of its mean) − σ², in unit²"},
+	} {
+		m.output(g, predict.Column{Network: true, Suffix: o[0]}, o[1], g.mean(all[2+k]))
 	}
 
 	return m.document(g, "rule", "Mean and variance of one measurement, and what the two answers differ by: C, δ and κ.",
-		[]value{m.x()}, m.outputs("mean", "variance", "cov", "delta", "kappa"),
-		[2]string{"integration", name})
+		[]value{m.x()}, [2]string{"integration", name})
 }
 
 // rule returns the points and weights of the integration over d outcomes.
@@ -400,9 +403,8 @@ func (g *graph) mean(list []string) string {
 	return g.op("Div", sum, g.float64s("models", []float64{float64(len(list))}))
 }
 
-// mixture adds the outputs mean and variance: of the models' mixture in equal
-// parts.
-func (g *graph) mixture(mean, variance []string) {
+// mixture adds mean and variance of the models' mixture in equal parts to the outputs.
+func (m *Models) mixture(g *graph, mean, variance []string) {
 	g.prefix = ""
 	mu, v := g.mean(mean), g.mean(variance)
 	if len(mean) > 1 {
@@ -415,25 +417,20 @@ func (g *graph) mixture(mean, variance []string) {
 		v = g.op("Add", v, g.mean(squares))
 	}
 
-	g.name("mean", "Identity", nil, mu)
-	g.name("variance", "Identity", nil, v)
+	m.output(g, predict.Column{Network: true}, "mean", mu)
+	m.output(g, predict.Column{Network: true, Suffix: "_var"}, "variance of one measurement, in unit²", v)
 }
 
 func (m *Models) x() value { return value{"x", "conditions: " + list(m.inputs()), m.nets[0].In} }
 
-func (m *Models) outputs(names ...string) (out []value) {
-	about := map[string]string{
-		"mean": "mean", "variance": "variance of one measurement, in unit²",
-		"cov":   "C, the covariance of the two answers, in unit²",
-		"delta": "δ, the mean shift of the second answer", "kappa": "κ = (variance of the second answer + variance of its " +
-			"mean) − σ², in unit²",
+// output adds the columns of a matrix, one for each outcome, to the outputs.
+func (m *Models) output(g *graph, c predict.Column, doc, matrix string) {
+	for j, o := range m.outcomes() {
+		name := c.Name(o.Name)
+		column := g.tensor("column_"+itoa(j), onnxInt64, littleEndian([]int64{int64(j)}))
+		g.name(name, "Gather", axisOf(1), matrix, column)
+		g.outputs = append(g.outputs, value{name, doc + ": " + list([]quantity{o}), 0})
 	}
-
-	for _, n := range names {
-		out = append(out, value{n, about[n] + ": " + list(m.outcomes()), m.nets[0].Out})
-	}
-
-	return out
 }
 
 // list names quantities with their units.
@@ -451,7 +448,13 @@ func list(q []quantity) string {
 
 // document is the model with its description: units, training conditions, the
 // digests of the model files, and more pairs of a key and a value.
-func (m *Models) document(g *graph, name, doc string, inputs, outputs []value, more ...[2]string) ([]byte, error) {
+func (m *Models) document(g *graph, name, doc string, inputs []value, more ...[2]string) ([]byte, error) {
+	for _, o := range g.outputs {
+		if o.name == inputs[0].name || g.made[o.name] {
+			return nil, fmt.Errorf("an outcome is called %s, as a part of the graph is: rename it", o.name)
+		}
+	}
+
 	in, err := json.Marshal(m.inputs())
 	if err != nil {
 		return nil, err
@@ -476,5 +479,5 @@ func (m *Models) document(g *graph, name, doc string, inputs, outputs []value, m
 
 	pairs = slices.DeleteFunc(append(pairs, more...), func(kv [2]string) bool { return kv[1] == "" })
 
-	return g.model(name, m.card.Program, doc, inputs, outputs, pairs), nil
+	return g.model(name, m.card.Program, doc, inputs, pairs), nil
 }

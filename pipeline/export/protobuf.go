@@ -50,6 +50,8 @@ type graph struct {
 	nodes  []proto
 	inits  []proto
 	made   map[string]bool // shared initializers
+
+	outputs []value
 }
 
 func (g *graph) op(kind string, inputs ...string) string { return g.node(kind, nil, inputs...) }
@@ -124,7 +126,7 @@ func (g *graph) int64s(name string, v ...int64) string {
 	return g.tensor(name, onnxInt64, littleEndian(v), len(v))
 }
 
-// value is an input or output: n rows of width numbers.
+// value is an input or output: n rows of width numbers, n numbers where that is 0.
 type value struct {
 	name, doc string
 	width     int
@@ -133,9 +135,12 @@ type value struct {
 func (v value) proto() proto {
 	var rows, width, shape, tensor, kind, p proto
 	rows.text(dimParam, "n")
-	width.number(dimValue, int64(v.width))
 	shape.bytes(shapeDim, rows)
-	shape.bytes(shapeDim, width)
+	if v.width > 0 {
+		width.number(dimValue, int64(v.width))
+		shape.bytes(shapeDim, width)
+	}
+
 	tensor.number(tensorElem, onnxDouble)
 	tensor.bytes(tensorShape, shape)
 	kind.bytes(typeTensor, tensor)
@@ -147,7 +152,7 @@ func (v value) proto() proto {
 }
 
 // model is the ModelProto of the graph.
-func (g *graph) model(name, version, doc string, inputs, outputs []value, metadata [][2]string) []byte {
+func (g *graph) model(name, version, doc string, inputs []value, metadata [][2]string) []byte {
 	var body, opset, p proto
 	for _, n := range g.nodes {
 		body.bytes(graphNode, n)
@@ -163,7 +168,7 @@ func (g *graph) model(name, version, doc string, inputs, outputs []value, metada
 		body.bytes(graphInput, v.proto())
 	}
 
-	for _, v := range outputs {
+	for _, v := range g.outputs {
 		body.bytes(graphOutput, v.proto())
 	}
 

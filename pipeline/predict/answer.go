@@ -3,7 +3,8 @@ package predict
 import (
 	"context"
 	"math"
-	"slices"
+
+	"doubletake/train/score"
 )
 
 // Options are what the user of a prediction chooses.
@@ -28,6 +29,7 @@ type Answer struct {
 	Chance      []EventProbability
 
 	options Options
+	before  score.Evidence // of the left-out groups
 }
 
 // Answer predicts at conditions x, row-major, inputs in the order of InputNames.
@@ -43,35 +45,23 @@ func (m *Models) Answer(ctx context.Context, x []float64, o Options) (*Answer, e
 		return nil, err
 	}
 
+	if a.Recommended != nil {
+		a.before = m.Honest.Calibration.Before()
+	}
+
 	if a.Chance, err = m.PredictEvents(ctx, x); err != nil {
 		return nil, err
 	}
 
-	a.withhold()
-
 	return a, nil
 }
 
-// withhold takes away the calibrated intervals that have no record, unless they are
-// asked for.
-func (a *Answer) withhold() {
-	r := a.Recommended
-	if r == nil || a.options.Extrapolate {
-		return
+// outcomeUnits are the units of the outcomes.
+func (m *Models) outcomeUnits() (out []string) {
+	for _, o := range m.Card.Outcomes {
+		out = append(out, o.Unit)
 	}
-
-	for i := range r.N {
-		unchecked := false
-		for j := range r.Out {
-			if k := i*r.Out + j; a.record(j) == "" && !math.IsNaN(r.Half[k]) {
-				r.Half[k], unchecked = math.NaN(), true
-			}
-		}
-
-		if unchecked {
-			r.Refused[i] = append(r.Refused[i], "it was checked on no held-out value")
-		}
-	}
+	return out
 }
 
 // at is the i-th condition.
@@ -91,39 +81,4 @@ func (a *Answer) bound(e EventProbability, i int) (lo, hi float64) {
 		return math.NaN(), math.NaN()
 	}
 	return e.Bound(i, a.options.Alpha)
-}
-
-// record is how the calibrated intervals of an outcome did on what was held out; "" where
-// that is not known.
-func (a *Answer) record(outcome int) string {
-	h := a.Honest
-	switch {
-	case h == nil:
-		return ""
-	case h.Record == nil: // a final model
-		return a.recordIn(a.Intervals, outcome)
-	case math.IsNaN(h.Record.After.Coverage):
-		return ""
-	}
-
-	for _, o := range h.Record.Outcomes {
-		if slices.Contains(o.Outcomes, a.Card.Outcomes[outcome].Name) && !math.IsNaN(o.RMSE) {
-			return recordText(h.HeldOut, o.Unit, o.RMSE, h.Record.After.Coverage)
-		}
-	}
-
-	return ""
-}
-
-// networkRecord is the same of the network.
-func (a *Answer) networkRecord(outcome int) string { return a.recordIn(a.Record, outcome) }
-
-func (a *Answer) recordIn(list []Record, outcome int) string {
-	for _, r := range list {
-		if slices.Contains(r.Outcomes, a.Card.Outcomes[outcome].Name) && r.RMSE != nil && r.Coverage != nil {
-			return recordText(r.HeldOut, r.Unit, *r.RMSE, *r.Coverage)
-		}
-	}
-
-	return ""
 }

@@ -13,6 +13,7 @@ import (
 
 	"doubletake/ingest/fault"
 	"doubletake/ingest/spelling"
+	"doubletake/train/honest/interval"
 )
 
 // ParseAt reads conditions from the command line: "blades=3,rpm=5000", several
@@ -67,6 +68,9 @@ func (m *Models) Input(name string) (int, error) {
 	}
 
 	hint := spelling.DidYouMean(name, names)
+	if h := m.Honest; h != nil && h.Calibration != nil && h.Condition == name && h.Calibration.Kind == interval.Labels {
+		hint = "; the interval is that of any " + name + ", measured or new: leave it out"
+	}
 
 	return 0, fmt.Errorf("%q is no input of the model, whose inputs are %s%s", name, strings.Join(names, ", "), hint)
 }

@@ -15,53 +15,49 @@ import (
 
 // CSV writes one row a condition; a number that is not there is empty.
 func (a *Answer) CSV(w io.Writer) error {
-	columns := a.columns()
-
-	head := a.InputNames()
-	for _, out := range a.Card.Outcomes {
-		for _, c := range columns {
-			head = append(head, out.Name+"_"+c.Name)
-		}
-	}
-
-	for _, e := range a.Chance {
-		head = append(head, e.Name+"_probability", e.Name+"_probability_var", e.Name+"_low", e.Name+"_high")
-	}
-
-	rows := [][]string{append(head, "distance", "below", "above", "no_interval", "extrapolation")}
-
+	var rows [][]string
 	for i := range a.Network.N {
-		numbers := append([]float64{}, a.at(i)...)
-		for j := range a.Card.Outcomes {
-			for _, c := range columns {
-				numbers = append(numbers, a.value(c, i, j))
+		var head, row []string
+		add := func(name string, v any) {
+			text, isText := v.(string)
+			if !isText && !math.IsNaN(v.(float64)) {
+				text = strconv.FormatFloat(v.(float64), 'g', -1, 64)
 			}
+
+			head, row = append(head, name), append(row, text)
+		}
+
+		for k, name := range a.InputNames() {
+			add(name, a.at(i)[k])
+		}
+
+		for _, v := range a.values(i) {
+			add(v.name, v.v)
 		}
 
 		for _, e := range a.Chance {
 			lo, hi := a.bound(e, i)
-			numbers = append(numbers, e.P[i], e.V[i], lo, hi)
+			add(e.Name+"_probability", e.P[i])
+			add(e.Name+"_probability_var", e.V[i])
+			add(e.Name+"_low", lo)
+			add(e.Name+"_high", hi)
 		}
 
-		refused, at := "", [3]float64{math.NaN(), math.NaN(), math.NaN()}
-		if r := a.Recommended; r != nil {
-			refused = strings.Join(r.Refused[i], "; ")
-			if r.Where != nil {
-				at = [3]float64{r.Where[i].Distance, r.Where[i].Below, r.Where[i].Above}
-			}
+		at := interval.Where{Distance: math.NaN(), Below: math.NaN(), Above: math.NaN()}
+		if a.Recommended != nil {
+			at = a.Recommended.Where[i]
 		}
 
-		var row []string
-		for _, v := range append(numbers, at[:]...) {
-			text := ""
-			if !math.IsNaN(v) {
-				text = strconv.FormatFloat(v, 'g', -1, 64)
-			}
+		add("distance", at.Distance)
+		add("below", at.Below)
+		add("above", at.Above)
+		add("extrapolation", strings.Join(a.Outside(a.at(i)), "; "))
 
-			row = append(row, text)
+		if i == 0 {
+			rows = append(rows, head)
 		}
 
-		rows = append(rows, append(row, refused, strings.Join(a.Outside(a.at(i)), "; ")))
+		rows = append(rows, row)
 	}
 
 	if err := csv.NewWriter(w).WriteAll(rows); err != nil {
@@ -78,6 +74,7 @@ type document struct {
 	Data       string              `json:"data"`
 	Split      string              `json:"split"`
 	HeldOut    string              `json:"held_out"`
+	Units      map[string]string   `json:"units"` // of inputs and outcomes
 	Alpha      float64             `json:"alpha"`
 	Calibrated string              `json:"calibrated"`
 	Honest     *calibrationJSON    `json:"honest"`
@@ -99,7 +96,9 @@ type calibrationJSON struct {
 	LeftOut   []interval.GroupResult `json:"left_out"`
 	Noise     float64                `json:"noise_ratio"`
 	Notes     []string               `json:"notes"`
-	Record    *interval.Record       `json:"record"`
+
+	Before interval.BeforeMeasuring `json:"before_measuring"`
+	Record *interval.Record         `json:"record"`
 }
 
 // scaleJSON is how far errors exceed claims, with the names of metrics.json.
@@ -115,7 +114,7 @@ type conditionDocument struct {
 	At            map[string]float64 `json:"at"`
 	Extrapolation []string           `json:"extrapolation"`
 	Position      *positionJSON      `json:"position"`
-	Outcomes      []object           `json:"outcomes"`
+	Prediction    object             `json:"prediction"` // by name, as in CSV
 	Events        []eventJSON        `json:"events,omitempty"`
 }
 
@@ -125,7 +124,6 @@ type positionJSON struct {
 	Distance *float64 `json:"distance"`
 	Below    *float64 `json:"below"`
 	Above    *float64 `json:"above"`
-	Refused  []string `json:"no_interval"` // why there is none
 }
 
 // eventJSON is the probability of an event.
@@ -142,7 +140,15 @@ func (a *Answer) JSON() any {
 	d := document{
 		Models: a.Paths, Experiment: a.Card.Experiment, Data: a.Card.Data, Split: a.Card.Split, HeldOut: a.Card.HeldOut,
 		Alpha: a.options.Alpha, Calibrated: a.options.Calibrated, Honest: a.calibrationJSON(),
-		Notes: append([]string{}, a.Warnings...), Network: append([]Record{}, a.Record...),
+		Notes: append([]string{}, a.Warnings...), Network: append([]Record{}, a.Record...), Units: map[string]string{},
+	}
+
+	for _, in := range a.Card.Inputs {
+		d.Units[in.Name] = in.Unit
+	}
+
+	for _, o := range a.Card.Outcomes {
+		d.Units[o.Name] = o.Unit
 	}
 
 	if a.Honest != nil {
@@ -152,13 +158,10 @@ func (a *Answer) JSON() any {
 	for i := range a.Network.N {
 		c := conditionDocument{
 			At: map[string]float64{}, Extrapolation: append([]string{}, a.Outside(a.at(i))...), Position: a.positionJSON(i),
+			Prediction: a.values(i),
 		}
 		for k, name := range a.InputNames() {
 			c.At[name] = a.at(i)[k]
-		}
-
-		for j := range a.Card.Outcomes {
-			c.Outcomes = append(c.Outcomes, a.outcomeJSON(i, j))
 		}
 
 		for _, e := range a.Chance {
@@ -186,7 +189,7 @@ func (a *Answer) calibrationJSON() *calibrationJSON {
 		Base: c.Base, Condition: c.Condition, Level: a.Recommended.Level,
 		Scale:     scaleJSON{c.K, c.Scale.Prior.Name, c.Scale.M, c.Scale.Tau, c.Scale.Factor},
 		Guarantee: c.Conformal.Guarantee, LeftOut: c.Groups, Noise: c.NoiseRatio,
-		Notes: append([]string{}, c.Notes()...), Record: a.Honest.Record,
+		Notes: append([]string{}, c.Notes()...), Record: a.Honest.Record, Before: c.BeforeMeasuring(),
 	}
 
 	for _, g := range c.Groups {
@@ -202,63 +205,34 @@ func (a *Answer) positionJSON(i int) *positionJSON {
 		return nil
 	}
 
-	p := &positionJSON{Words: r.Position[i], Refused: append([]string{}, r.Refused[i]...)}
-	if r.Where != nil {
-		w := r.Where[i]
-		p.Distance, p.Below, p.Above = defined(w.Distance), defined(w.Below), defined(w.Above)
-	}
+	w := r.Where[i]
 
-	return p
-}
-
-// outcomeJSON is an outcome with the numbers of its columns.
-func (a *Answer) outcomeJSON(i, j int) object {
-	calibrated := object{}
-	out := object{{"name", a.Card.Outcomes[j].Name}, {"unit", a.Card.Outcomes[j].Unit}, {"honest", nil}}
-
-	columns := a.columns()
-	for n := 0; n < len(columns); n++ {
-		c := columns[n]
-		key, inner := strings.CutPrefix(c.Key, ofCalibrated)
-
-		var value any = defined(a.value(c, i, j))
-		if n+1 < len(columns) && columns[n+1].Key == c.Key {
-			n++
-			value = ends(a.value(c, i, j), a.value(columns[n], i, j))
-		}
-
-		if inner {
-			calibrated = append(calibrated, field{key, value})
-		} else {
-			out = append(out, field{key, value})
-		}
-	}
-
-	if a.Recommended != nil {
-		out[2].value = calibrated
-	}
-
-	return out
+	return &positionJSON{r.Position[i], defined(w.Distance), defined(w.Below), defined(w.Above)}
 }
 
 // object is a JSON object whose fields keep their order.
-type object []field
-
-type field struct {
-	key   string
-	value any
-}
+type object []value
 
 // MarshalJSON implements json.Marshaler.
 func (o object) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
 	for _, f := range o {
-		value, err := json.Marshal(f.value)
+		v := f.v
+		if n, ok := v.(float64); ok {
+			v = defined(n)
+		}
+
+		name, err := json.Marshal(f.name)
 		if err != nil {
 			return nil, err
 		}
 
-		fmt.Fprintf(&b, ",%q:%s", f.key, value)
+		text, err := json.Marshal(v)
+		if err != nil {
+			return nil, err
+		}
+
+		fmt.Fprintf(&b, ",%s:%s", name, text)
 	}
 
 	return append(append([]byte("{"), bytes.TrimPrefix(b.Bytes(), []byte(","))...), '}'), nil

@@ -19,6 +19,7 @@ import (
 	"doubletake/ingest/fault"
 	"doubletake/pipeline/stages/trainstage"
 	"doubletake/train"
+	"doubletake/train/holdout"
 	"doubletake/train/honest"
 	"doubletake/train/score"
 )
@@ -46,8 +47,9 @@ type Models struct {
 	calibration []*score.Recalibration // one per network, or nil
 }
 
-// Open reads a model.json, a folder seed-k that holds one, or a split's
-// folder with several of them, which then predict together. A file that is
+// Open reads a model.json, a folder seed-k that holds one, a split's
+// folder with several of them, which then predict together, or an experiment's folder with a final
+// model. A file that is
 // missing, damaged or of another split is a *fault.Error.
 func Open(path string) (*Models, error) {
 	files, err := modelFiles(path)
@@ -139,6 +141,10 @@ func modelFiles(path string) ([]string, error) {
 
 	found := glob(path, "seed-*/model.json")
 	if len(found) == 0 {
+		if final := finalModel(path); final != "" {
+			return modelFiles(final)
+		}
+
 		hint := "pipeline run trains some"
 		for _, pattern := range []string{"*/seed-*/model.json", "splits/*/seed-*/model.json"} {
 			if more := glob(path, pattern); len(more) > 0 {
@@ -157,6 +163,18 @@ func modelFiles(path string) ([]string, error) {
 	})
 
 	return found, nil
+}
+
+// finalModel is the split of an experiment's folder that holds nothing out, "" where it has none.
+func finalModel(path string) string {
+	for _, f := range glob(path, "splits/*/seed-*/card.json") {
+		var c Card
+		if readJSON(f, train.MaxModelFile, "a model's card", &c) == nil && c.HeldOut == holdout.Nothing.String() {
+			return filepath.Dir(filepath.Dir(f))
+		}
+	}
+
+	return ""
 }
 
 func isFile(path string) bool {

@@ -75,7 +75,7 @@ func (a *Answer) head(b *strings.Builder) {
 	case h == nil:
 		b.WriteString("no calibrated model: the intervals are the network's own\n")
 	case h.Calibration == nil:
-		fmt.Fprintf(b, "no calibrated interval: %s\n", h.Absent)
+		fmt.Fprintf(b, "no calibrated model, the intervals are the network's own: %s\n", a.absent())
 
 	default:
 		a.calibration(b, h.Calibration)
@@ -87,15 +87,7 @@ func (a *Answer) head(b *strings.Builder) {
 func (a *Answer) calibration(b *strings.Builder, c *interval.Calibration) {
 	fmt.Fprintf(b, "calibrated: %s, %s\n", c.Base, c.Learned())
 
-	var groups []string
-	for _, g := range c.Groups {
-		groups = append(groups, g.Name)
-	}
-
-	if c.K > 0 {
-		fmt.Fprintf(b, "before measuring: in %d of %d left-out groups (%s), at least 90 %% of the values were inside\n",
-			c.LeftOutInside(), c.K, strings.Join(groups, ", "))
-	}
+	fmt.Fprintf(b, "before measuring: %s\n", c.BeforeWords(a.outcomeUnits(), amounts))
 
 	if r := a.Honest.Record; r != nil && r.WidthOverSpread >= score.WideSpread {
 		fmt.Fprintf(b, "note: the intervals there are %.2g times as wide as the training outcomes' own spread\n",
@@ -151,51 +143,45 @@ func (a *Answer) recommendedRows(b *strings.Builder, i int) {
 		fmt.Fprintln(b, r.Position[i])
 	}
 
-	head := []string{"outcome", "unit", "mean", intervalHead(cmp.Or(r.Level, 1-a.options.Alpha))}
+	head := []string{"outcome", "unit", "mean", intervalHead(r.Level), "σ"}
 	if a.options.Details {
-		head = append(head, "√v̂", "epistemic", "noise", "u", "k", "largest left-out")
+		head = append(head, "√v̂", "epistemic", "noise", "k", "largest left-out")
 	}
 
-	rows := [][]string{append(head, "record")}
+	c, unheld := a.Honest.Calibration, "none"
+	if c.K > 0 {
+		unheld = fmt.Sprintf("%d of %d left-out groups covered", c.LeftOutInside(), c.K)
+	}
+
+	rows := [][]string{append(head, "before measuring", "record")}
 	for j, out := range a.Card.Outcomes {
 		k := i*r.Out + j
 		cells := outcomeRow(out, r.Mu[k], r.Half[k], r.Total[k])
+		cells = append(cells, digits(out.Unit, math.Sqrt(r.Total[k]))(math.Sqrt(r.Total[k])))
 		if a.options.Details {
 			cells = append(cells, a.parts(j, k)...)
 		}
 
-		rows = append(rows, append(cells, cmp.Or(a.record(j), "none")))
+		rows = append(rows, append(cells, a.cell(i, j).grade(), cmp.Or(a.intervalRecord(j), unheld)))
 	}
 
 	align(b, rows)
 
 	for _, s := range r.Refused[i] {
-		if a.Honest.Calibration != nil {
-			s += " (--extrapolate gives the interval)"
-		}
-		fmt.Fprintln(b, "no interval: "+s)
+		fmt.Fprintln(b, "no interval: "+s+" (--extrapolate gives the interval)")
 	}
 }
 
 // parts returns the parts of an outcome's interval: the model's own claim, the calibrated
-// deviation of the mean, the noise, the standard uncertainty and its factor; then the
-// largest left-out deviation.
+// deviation of the mean, the noise, and the factor of the standard uncertainty; then the largest
+// left-out deviation.
 func (a *Answer) parts(j, k int) []string {
 	r, out := a.Recommended, a.Card.Outcomes[j]
 	size := func(v float64) string { return "± " + digits(out.Unit, v)(v) }
 
-	claim := size(math.Sqrt(r.Claim[k]))
-
-	c := a.Honest.Calibration
-	if c == nil {
-		return []string{claim, "none", size(math.Sqrt(r.Total[k] - r.Claim[k])), "none", "none", "none"}
-	}
-
-	u := math.Sqrt(r.Total[k])
-
 	return []string{
-		claim, size(math.Sqrt(r.Epistemic[k])), size(math.Sqrt(r.Total[k] - r.Epistemic[k])), size(u), two(r.Half[k] / u),
-		size(c.Conformal.Half[j]),
+		size(math.Sqrt(r.Claim[k])), size(math.Sqrt(r.Epistemic[k])), size(math.Sqrt(r.Total[k] - r.Epistemic[k])),
+		two(r.Half[k] / math.Sqrt(r.Total[k])), size(a.Honest.Calibration.Conformal.Half[j]),
 	}
 }
 
@@ -204,23 +190,17 @@ func (a *Answer) networkRows(b *strings.Builder, i int) {
 	p := a.Network
 	rows := [][]string{{"outcome", "unit", "mean", intervalHead(1 - a.options.Alpha), "√C", "record"}}
 
-	outside, unchecked := a.Outside(a.at(i)) != nil, false
+	unchecked := false
 	for j, out := range a.Card.Outcomes {
 		k, record, sd := i*p.Out+j, a.networkRecord(j), "none: C ≤ 0"
 		if p.Cov[k] > 0 {
 			sd = digits(out.Unit, math.Sqrt(p.Cov[k]))(math.Sqrt(p.Cov[k]))
 		}
 
-		half := score.HalfWidth(p.Total[k], a.options.Alpha)
-		unchecked = unchecked || record == "" && !outside
-
-		if !a.options.Extrapolate && (outside || record == "") {
-			half = math.NaN()
-		}
-
-		cells := outcomeRow(out, p.Mu[k], half, p.Total[k])
-		if lo, hi, ok := p.Interval(k, 1-a.options.Alpha); ok && !math.IsNaN(half) { // of a recalibrated law
-			number := digits(out.Unit, (hi-lo)/2)
+		unchecked = unchecked || record == "" && !a.silent(i)
+		lo, hi := a.cell(i, j).interval()
+		cells := outcomeRow(out, p.Mu[k], (hi-lo)/2, p.Total[k])
+		if number := digits(out.Unit, (hi-lo)/2); !math.IsNaN(lo) {
 			cells[3] = number(lo) + " … " + number(hi)
 		}
 
@@ -267,9 +247,14 @@ func (a *Answer) legend(b *strings.Builder) {
 	b.WriteString("\nThe interval is that of one new measurement. Record: the error of the mean (rms) and the share of " +
 		"values inside the intervals, on conditions that were held out.\n")
 
+	if a.Recommended != nil {
+		b.WriteString("σ: standard uncertainty of one measurement. Before measuring: the grade by the left-out groups, and " +
+			"the width of the interval over the spread of the training outcomes.\n")
+	}
+
 	if a.Recommended != nil && a.options.Details {
 		b.WriteString("√v̂: the model's own claim of the error of its mean; epistemic: that error by the left-out groups; " +
-			"noise: of one measurement; u: standard uncertainty of one measurement, k: its factor in the interval.\n")
+			"noise: of one measurement; k: the factor of σ in the interval.\n")
 	}
 
 	if a.Recommended == nil || a.options.Network {
@@ -311,16 +296,31 @@ func outcomeRow(out Outcome, mean, half, variance float64) []string {
 
 // recordText is an error and a coverage on what was held out.
 func recordText(held, unit string, rmse, coverage float64) string {
+	size := "below the noise"
+	if rmse > 0 {
+		size = amount(unit, rmse)
+	}
+
+	return fmt.Sprintf("%s: error %s, %.0f %% inside", held, size, 100*coverage)
+}
+
+// amount writes a difference in a unit.
+func amount(unit string, v float64) string {
 	if strings.HasPrefix(unit, "dB") {
 		unit = "dB"
 	}
 
-	size := "below the noise"
-	if rmse > 0 {
-		size = strings.TrimSpace(digits(unit, rmse)(rmse) + " " + unit)
+	return strings.TrimSpace(digits(unit, v)(v) + " " + unit)
+}
+
+// amounts writes a range of differences in a unit.
+func amounts(unit string, low, high float64) string {
+	from, to := digits(unit, low)(low), amount(unit, high)
+	if amount(unit, low) == to {
+		return to
 	}
 
-	return fmt.Sprintf("%s: error %s, %.0f %% inside", held, size, 100*coverage)
+	return from + " to " + to
 }
 
 // digits writes numbers of a unit: levels with one decimal, others to the second digit of

@@ -44,7 +44,7 @@ func (m *Models) readHonest() error {
 		return nil // a model that was copied next to another split
 	}
 
-	if h.Predicts() && !m.fits(h) {
+	if h.Calibration != nil && !m.fits(h) {
 		return &fault.Error{
 			Path: path, Want: "a model of the inputs and outcomes of " + m.Paths[0], Found: "another",
 			Hint: "run the pipeline again",
@@ -56,12 +56,12 @@ func (m *Models) readHonest() error {
 	return nil
 }
 
-// Record is how intervals of a split did on held-out conditions, for the outcomes of one
-// unit; of networks the mean over seeds. A number that is undefined is nil.
+// Record is how the intervals of an outcome did on held-out conditions; of networks the mean
+// over seeds. A number that is undefined is nil.
 type Record struct {
 	HeldOut  string   `json:"held_out"`
 	Unit     string   `json:"unit"`
-	Outcomes []string `json:"outcomes"`
+	Outcome  string   `json:"outcome"`
 	RMSE     *float64 `json:"rmse"`
 	Coverage *float64 `json:"coverage"`
 }
@@ -116,12 +116,12 @@ func (m *Models) readRecord() error {
 	return nil
 }
 
-// worst adds the records on what a split holds out, those of a unit where its intervals
+// worst adds the records on what a split holds out, those of an outcome where its intervals
 // covered less than those in the list.
 func worst(list, records []Record, heldOut string) []Record {
 	for _, r := range records {
 		r.HeldOut = heldOut
-		at := slices.IndexFunc(list, func(o Record) bool { return o.Unit == r.Unit })
+		at := slices.IndexFunc(list, func(o Record) bool { return o.Outcome == r.Outcome })
 		switch {
 		case at < 0:
 			list = append(list, r)
@@ -136,6 +136,39 @@ func worst(list, records []Record, heldOut string) []Record {
 // maxMetrics bounds a metrics.json, which is held in memory.
 const maxMetrics = 256 << 20
 
+// Unchecked reports whether nothing, left out or held out, shows how the calibrated intervals do.
+func (m *Models) Unchecked() bool { return m.Honest.Calibration.K == 0 && m.intervalRecord(0) == "" }
+
+// intervalRecord is how the calibrated intervals of an outcome did on what was held out: by the
+// split, or, of a final model, by the others; "" where that is not known.
+func (m *Models) intervalRecord(outcome int) string {
+	h := m.Honest
+	if h.Record == nil { // a final model
+		return m.recordIn(m.Intervals, outcome)
+	}
+
+	for _, o := range h.Record.Outcomes {
+		if o.Outcome == m.Card.Outcomes[outcome].Name && !math.IsNaN(o.RMSE) && !math.IsNaN(o.Inside) {
+			return recordText(h.HeldOut, o.Unit, o.RMSE, o.Inside)
+		}
+	}
+
+	return ""
+}
+
+// networkRecord is the same of the network.
+func (m *Models) networkRecord(outcome int) string { return m.recordIn(m.Record, outcome) }
+
+func (m *Models) recordIn(list []Record, outcome int) string {
+	for _, r := range list {
+		if r.Outcome == m.Card.Outcomes[outcome].Name && r.RMSE != nil && r.Coverage != nil {
+			return recordText(r.HeldOut, r.Unit, *r.RMSE, *r.Coverage)
+		}
+	}
+
+	return ""
+}
+
 func (m *Models) fits(h *honest.Model) bool {
 	same := func(a honest.Input, b Input) bool { return a.Name == b.Name }
 	return slices.EqualFunc(h.Inputs, m.Card.Inputs, same) && slices.Equal(h.Outcomes, m.Card.Outcomes)
@@ -145,19 +178,19 @@ func (m *Models) fits(h *honest.Model) bool {
 // model. Half is NaN, and Refused has the reasons, where there is no interval.
 type Recommended struct {
 	*interval.Prediction
-	Level    float64    // of the intervals; 0 without a calibration
+	Level    float64    // of the intervals
 	Position []string   // per condition: where it lies among the measured groups, in words
 	Refused  [][]string // per condition: why there is no interval; nil where there is one
 }
 
 // Recommend predicts with the split's calibrated model at conditions x (row-major,
 // inputs in the order of InputNames, own units). level is that of the intervals, 0
-// takes the calibration's. Outside the training range of an input there is no
-// interval unless extrapolate is set. The result is nil where the split has no
+// takes the calibration's. Where no left-out group and no record shows the model's error there is
+// no interval unless extrapolate is set. The result is nil where the split has no
 // calibrated model.
 func (m *Models) Recommend(ctx context.Context, x []float64, level float64, extrapolate bool) (*Recommended, error) {
 	h := m.Honest
-	if h == nil || !h.Predicts() {
+	if h == nil || h.Calibration == nil {
 		return nil, nil
 	}
 
@@ -166,44 +199,23 @@ func (m *Models) Recommend(ctx context.Context, x []float64, level float64, extr
 		return nil, err
 	}
 
-	r := &Recommended{Prediction: p, Position: make([]string, p.N), Refused: make([][]string, p.N)}
-	if h.Calibration != nil {
-		c := *h.Calibration
-		if level != 0 {
-			c.Level = level
-		}
-
-		r.Level = c.Level
+	r := &Recommended{
+		Prediction: p, Level: cmp.Or(level, h.Calibration.Level),
+		Position: make([]string, p.N), Refused: make([][]string, p.N),
 	}
 
-	d := len(h.Inputs)
-
-	kind := cmp.Or(h.Data, "measured")
+	d, kind := len(h.Inputs), cmp.Or(h.Data, "measured")
 	for i := range p.N {
-		if h.Calibration == nil {
-			r.Refused[i] = []string{h.Absent}
-			continue
-		}
-
-		row, w := x[i*d:(i+1)*d], p.Where[i]
+		w := p.Where[i]
 		r.Position[i] = position(h.Calibration, w, kind)
 
 		if extrapolate {
 			continue
 		}
 
-		for _, j := range w.Uncalibrated {
-			in := h.Calibration.Inputs[j]
-			r.Refused[i] = append(r.Refused[i], fmt.Sprintf("not calibrated in this direction: %s %g is outside %.4g to %.4g, "+
-				"and no left-out group tests that", in.Name, row[j], in.Min, in.Max))
-		}
-
-		for _, j := range m.outside(row) {
-			in := h.Calibration.Inputs[j]
-			if in.FromGroup {
-				r.Refused[i] = append(r.Refused[i], fmt.Sprintf("%s %.4g is outside the %s %.4g to %.4g", in.Name,
-					row[j], kind, in.Min, in.Max))
-			}
+		r.Refused[i] = h.Calibration.Uncovered(x[i*d:(i+1)*d], w)
+		if m.Unchecked() {
+			r.Refused[i] = append(r.Refused[i], "it was checked on no held-out value")
 		}
 
 		if r.Refused[i] != nil {

@@ -47,18 +47,30 @@ func TestRecommendAgreesWithTraining(t *testing.T) {
 			t.Errorf("level %g, %d rows", p.Level, len(a))
 		}
 
-		for j, name := range []string{"lift", "drag"} {
-			for _, c := range []struct {
-				suffix string
-				v      []float64
-			}{{"_mu", p.Mu}, {"_claim", p.Claim}, {"_epistemic", p.Epistemic}, {"_var", p.Total}, {"_half", p.Half}} {
-				w := floats(t, tab, name+c.suffix)
-				for i := range a {
-					if got := c.v[2*i+j]; math.Abs(got-w[i]) > 1e-9*math.Max(1, math.Abs(w[i])) {
-						t.Fatalf("%s: %s%s at row %d: %v, training wrote %v", path, name, c.suffix, i, got, w[i])
-					}
+		answer, err := m.Answer(context.Background(), x, Options{Alpha: 0.05})
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		compared := 0
+		for i := range a {
+			for _, v := range answer.values(i) {
+				if tab.Column(v.name) == nil {
+					continue
 				}
+
+				want := floats(t, tab, v.name)[i]
+				if got := v.v.(float64); !(math.Abs(got-want) <= 1e-9*math.Max(1, math.Abs(want))) {
+					t.Fatalf("%s: %s at row %d: %v, training wrote %v", path, v.name, i, got, want)
+				}
+
+				compared++
 			}
+		}
+
+		// The mean, the ends of its interval and four deviations of two outcomes.
+		if compared != 14*len(a) || len(tab.Columns) != 4+14 {
+			t.Errorf("%d values compared, %d columns of honest.arrow", compared, len(tab.Columns))
 		}
 
 		if want := "between the measured b 2 and 4 (distance 0.25)"; p.Position[0] != want || p.Refused[0] != nil {
@@ -68,7 +80,8 @@ func TestRecommendAgreesWithTraining(t *testing.T) {
 }
 
 // Outside the training range of an input there is no interval unless it is asked
-// for; where that input is not the groups', no left-out group tests the direction.
+// for; where that input is not the groups', no left-out group tests the direction, and
+// that of the groups may be as far outside as the farthest group that was left out.
 // The interval of another level is that part of the same law.
 func TestRecommendOutside(t *testing.T) {
 	m, err := Open(split(t))
@@ -77,7 +90,7 @@ func TestRecommendOutside(t *testing.T) {
 	}
 
 	ctx := context.Background()
-	x := []float64{1, 3, 9, 3, 1, 7, 1, 2}
+	x := []float64{1, 3, 9, 3, 1, 7, 1, 2, 1, 5} // 5 is nearer to 4 than 4 to 2, the next of the others
 	p, err := m.Recommend(ctx, x, 0, false)
 	if err != nil {
 		t.Fatal(err)
@@ -90,7 +103,7 @@ func TestRecommendOutside(t *testing.T) {
 
 	for i, want := range []string{
 		"", "not calibrated in this direction: a 9 is outside 0 to 2.75",
-		"b 7 is outside the measured 0 to 4", "",
+		"b 7 is outside 0 to 4, farther than any left-out group", "", "",
 	} {
 		if got := strings.Join(p.Refused[i], "; "); !strings.HasPrefix(got, want) || (got == "") != (want == "") {
 			t.Errorf("condition %d: %q, want %q", i, got, want)

@@ -99,7 +99,7 @@ type SplitRecord struct {
 	Split      string `json:"split"`
 	HeldOut    string `json:"held_out"`
 	Rows       int    `json:"rows"`    // held out
-	Verdict    string `json:"verdict"` // "good", "care" or "no"; "" where nothing was judged
+	Verdict    string `json:"verdict"` // of score.Grade; "" where nothing was judged
 }
 
 // Difference is what Diff found.
@@ -332,7 +332,7 @@ type headlines struct {
 func readMetrics(b []byte) (*headlines, error) {
 	type trust struct {
 		Unit     string
-		Outcomes []string
+		Outcome  string
 		RMSE     *float64
 		RMSESE   *float64 `json:"rmse_se"`
 		Inside   *float64 `json:"coverage"`
@@ -392,7 +392,7 @@ func readMetrics(b []byte) (*headlines, error) {
 			for _, t := range list {
 				k := MetricKey{Set: "test", Prediction: prediction, Unit: t.Unit}
 				if len(list) > 1 {
-					k.Outcomes = strings.Join(t.Outcomes, ", ")
+					k.Outcomes = t.Outcome
 				}
 
 				for metric, v := range map[string][2]*float64{

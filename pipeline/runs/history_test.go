@@ -268,7 +268,7 @@ func mustNames(t *testing.T, dir string) []string {
 func TestRecordedNumbers(t *testing.T) {
 	read := func(held string, rmse float64) *Record {
 		b, err := json.Marshal(map[string]any{"experiment": "e", "splits": []any{map[string]any{
-			"name": "s", "held_out": held, "verdict": "care",
+			"name": "s", "held_out": held, "verdict": "wide",
 			"train": map[string]any{"r2": map[string]any{"mean": 0.5, "std": 0.25}},
 			"test": map[string]any{
 				"rows": 12, "r2": map[string]any{"mean": nil, "undefined": "why"},
@@ -276,11 +276,11 @@ func TestRecordedNumbers(t *testing.T) {
 				"sum_e_ratio_se": map[string]any{"mean": 0.125, "std": 9},
 			},
 			"network": []any{map[string]any{
-				"unit": "N", "outcomes": []string{"lift_n"}, "rmse": rmse, "rmse_se": 0.3, "coverage": 0.75,
+				"unit": "N", "outcome": "lift_n", "rmse": rmse, "rmse_se": 0.3, "coverage": 0.75,
 			}},
 			"honest": map[string]any{"outcomes": []any{
-				map[string]any{"unit": "N", "outcomes": []string{"lift_n"}, "rmse": rmse, "rmse_se": 0.4},
-				map[string]any{"unit": "dB", "outcomes": []string{"a_db", "b_db"}, "rmse": 1, "half_width": 6},
+				map[string]any{"unit": "N", "outcome": "lift_n", "rmse": rmse, "rmse_se": 0.4},
+				map[string]any{"unit": "dB", "outcome": "a_db", "rmse": 1, "half_width": 6},
 			}},
 		}}})
 		if err != nil {
@@ -305,13 +305,13 @@ func TestRecordedNumbers(t *testing.T) {
 		return MetricKey{"e", "s", set, metric, prediction, unit, outcomes}
 	}
 	for k, want := range map[MetricKey]Number{
-		key("train", "r2", "", "", ""):                              {0.5, 0.25, math.NaN()},
-		key("test", "r2", "", "", ""):                               {math.NaN(), math.NaN(), math.NaN()},
-		key("test", "sum_e_ratio", "", "", ""):                      {3, math.NaN(), 0.125},
-		key("test", "rmse", "network", "N", ""):                     {5, math.NaN(), 0.3},
-		key("test", "coverage", "network", "N", ""):                 {0.75, math.NaN(), math.NaN()},
-		key("test", "rmse", "calibrated", "N", "lift_n"):            {5, math.NaN(), 0.4},
-		key("test", "half_width", "calibrated", "dB", "a_db, b_db"): {6, math.NaN(), math.NaN()},
+		key("train", "r2", "", "", ""):                        {0.5, 0.25, math.NaN()},
+		key("test", "r2", "", "", ""):                         {math.NaN(), math.NaN(), math.NaN()},
+		key("test", "sum_e_ratio", "", "", ""):                {3, math.NaN(), 0.125},
+		key("test", "rmse", "network", "N", ""):               {5, math.NaN(), 0.3},
+		key("test", "coverage", "network", "N", ""):           {0.75, math.NaN(), math.NaN()},
+		key("test", "rmse", "calibrated", "N", "lift_n"):      {5, math.NaN(), 0.4},
+		key("test", "half_width", "calibrated", "dB", "a_db"): {6, math.NaN(), math.NaN()},
 	} {
 		n, ok := got[k]
 
@@ -321,7 +321,7 @@ func TestRecordedNumbers(t *testing.T) {
 		}
 	}
 
-	if s := a.Splits[0]; s != (SplitRecord{"e", "s", "rpm = 1", 12, "care"}) {
+	if s := a.Splits[0]; s != (SplitRecord{"e", "s", "rpm = 1", 12, "wide"}) {
 		t.Errorf("%+v", s)
 	}
 

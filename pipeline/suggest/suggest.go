@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"doubletake/pipeline/predict"
+	"doubletake/train/honest/interval"
 )
 
 // Axis is one input of a grid of candidate conditions.
@@ -173,7 +174,7 @@ func Rank(ctx context.Context, m *predict.Models, axes []Axis, by string) ([]Sug
 		}
 
 		s.Measured = slices.ContainsFunc(done, func(q []float64) bool { return sameCondition(p, q) })
-		s.Advice = s.advice()
+		s.Advice = interval.Advice(s.Share, s.Measured)
 		out[i] = s
 	}
 
@@ -289,19 +290,6 @@ func sameCondition(a, b []float64) bool {
 	})
 }
 
-func (s Suggestion) advice() string {
-	switch {
-	case s.Share < 0.5 && s.Measured:
-		return fmt.Sprintf("measure longer here: noise is %.0f %% of the uncertainty", 100*(1-s.Share))
-	case s.Share < 0.5:
-		return fmt.Sprintf("measure there, and long: noise is %.0f %% of the uncertainty", 100*(1-s.Share))
-	case s.Measured:
-		return fmt.Sprintf("repeat the run: measured, and yet ignorance is %.0f %% of the uncertainty", 100*s.Share)
-	}
-
-	return fmt.Sprintf("measure a new condition there: ignorance is %.0f %% of the uncertainty", 100*s.Share)
-}
-
 // Batch picks n of the suggestions to be measured together, before the models
 // are trained again: the one with the largest expected error first, then each
 // time the one with the largest left over. A measurement takes the share
@@ -374,8 +362,13 @@ func Forecast(m *predict.Models) string {
 		return ""
 	}
 
-	return m.Honest.Record.ForecastWords(func(unit string, v float64) string {
+	return m.Honest.Record.ForecastWords(func(unit string, low, high float64) string {
 		unit, _, _ = strings.Cut(unit, " re ") // differences of levels are in dB
-		return strings.TrimSpace(fmt.Sprintf("%.2g %s", v, unit))
+		text := fmt.Sprintf("%.2g", high)
+		if least := fmt.Sprintf("%.2g", low); least != text {
+			text = least + " to " + text
+		}
+
+		return strings.TrimSpace(text + " " + unit)
 	})
 }

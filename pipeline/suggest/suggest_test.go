@@ -314,11 +314,13 @@ func TestForecast(t *testing.T) {
 	}
 
 	record.Outcomes = slices.Clone(record.Outcomes)
-	record.Outcomes[0].Unit = "dB re 20 µPa"
+	for k := range record.Outcomes {
+		record.Outcomes[k].Unit = "dB re 20 µPa"
+	}
 
 	record.Forecast = slices.Clone(record.Forecast)
 	for i, half := range []float64{7.123, 2.86, 2} {
-		record.Forecast[i].Half = []float64{half}
+		record.Forecast[i].Half = slices.Repeat([]float64{half}, len(record.Outcomes))
 	}
 
 	want := "one run of the new group would make the interval ± 2.9 dB instead of ± 7.1 dB, three ± 2 dB (forecast)"

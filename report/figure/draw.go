@@ -398,17 +398,25 @@ func (d *drawing) numbers(x, y Axis, sx, sy scale, b box) (grid, numbers markup)
 	xt := x.ticks(max(2, int((b.right-b.left)/math.Max(40, wide+14))))
 	power := x.powers(xt)
 
-	until := math.Inf(-1) // where the number before ends
+	until, gap := math.Inf(-1), 2.0 // where the number before ends, and the room to the next
+	if x.Names != nil {
+		gap = 10
+	}
+
 	for _, t := range xt {
-		grid += svg("M%v %vV%v", sx.at(t), b.top, b.bottom)
 		label := x.tickText(t, power)
 		half := textWidth(label, fontSize) / 2
-		at := math.Min(sx.at(t), b.width-half) // the last one stays on the paper
-		if !b.showX || at-half < until {
+		at := max(half, min(sx.at(t), b.width-half)) // the first and the last stay on the paper
+		free := at-half >= until
+		if free || x.Names == nil { // no line without its name
+			grid += svg("M%v %vV%v", sx.at(t), b.top, b.bottom)
+		}
+
+		if !b.showX || !free {
 			continue
 		}
 
-		until = at + half + 2
+		until = at + half + gap
 		numbers += text(at, b.bottom+15, "tick", "middle", label)
 	}
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -549,5 +550,41 @@ func BenchmarkDraw(b *testing.B) {
 
 	for b.Loop() {
 		_, _ = io.Discard.Write(Draw(f, Options{}))
+	}
+}
+
+// Of 43 names on an axis those are drawn that have room, with as many lines: the room that
+// each takes, by its letters, ends before the next begins.
+func TestNamesHaveRoom(t *testing.T) {
+	a := Axis{Min: 0.5, Max: 43.5}
+	for k := range 43 {
+		a.Ticks, a.Names = append(a.Ticks, float64(k+1)), append(a.Names, fmt.Sprintf("rpm=%d", 2000+500*k))
+	}
+
+	f := &Figure{Width: 360, Panels: []Panel{{
+		X: a, Y: Axis{Min: 0, Max: 1, Ticks: []float64{}}, Height: 100,
+		Marks: []Mark{{Kind: Points, X: []float64{1, 43}, Y: []float64{0.5, 0.5}}},
+	}}}
+	svg := string(Draw(f, Options{}))
+
+	found := regexp.MustCompile(`<text x="([0-9.]+)"[^>]*>(rpm=\d+)</text>`).FindAllStringSubmatch(svg, -1)
+	if len(found) < 3 || len(found) > 10 {
+		t.Fatalf("%d names", len(found))
+	}
+
+	end := -10.0
+	for _, m := range found {
+		x, _ := strconv.ParseFloat(m[1], 64)
+		half := textWidth(m[2], fontSize) / 2
+		if x-half < end+8 {
+			t.Errorf("%s begins at %.1f, the one before ends at %.1f", m[2], x-half, end)
+		}
+
+		end = x + half
+	}
+
+	// A path of the grid has a vertical line of each name.
+	if n := strings.Count(svg, "V"); n < len(found) || n > len(found)+4 {
+		t.Errorf("%d vertical lines for %d names", n, len(found))
 	}
 }

@@ -125,10 +125,10 @@ func groupResult(l LeftOut, std []float64, others *scale.Scale, level float64) i
 	e := make([]float64, l.N)
 	predictor := others.Predictor()
 
-	halves := map[[3]float64][2]float64{} // half width, epistemic variance
+	halves := map[[3]float64][3]float64{} // half widths, that of 68 %, and epistemic variance
 
 	var m scale.Mixture
-	n, within := float64(l.N*out), 0
+	n, within, within68 := float64(l.N*out), 0, 0
 	for k, mu := range l.Mu {
 		i, j := k/out, k%out
 		s2 := std[j] * std[j]
@@ -142,22 +142,32 @@ func groupResult(l LeftOut, std []float64, others *scale.Scale, level float64) i
 		at := [3]float64{l.Claim[k] / s2, l.Distance[i], l.Noise[k] / s2} // the same for all rows of a condition
 		if _, known := halves[at]; !known {
 			predictor.At(&m, at[0], at[1], at[2])
-			halves[at] = [2]float64{m.Half(level), m.Epistemic()}
+			halves[at] = [3]float64{m.Half(level), m.Half(0.68), m.Epistemic()}
 		}
 
-		half := halves[at][0]
-		r.Half += half / n
-		r.Variance += halves[at][1] / n
+		half := halves[at]
+		r.Half += half[0] / n
+		r.Variance += half[2] / n
 		for _, y := range [2]float64{l.Y1[k], l.Y2[k]} {
-			if math.Abs(y-mu) <= half*std[j] {
+			winkler, _ := interval.Winkler(y, mu, half[0]*std[j], level)
+			r.Score += winkler / std[j] / (2 * n)
+
+			miss := math.Abs(y - mu)
+			if miss <= half[0]*std[j] {
 				within++
+			}
+
+			if miss <= half[1]*std[j] {
+				within68++
 			}
 		}
 	}
 
-	r.Inside = float64(within) / (2 * n)
+	r.Inside, r.Inside68 = float64(within)/(2*n), float64(within68)/(2*n)
 	for i, d := range l.Distance {
 		r.Distance += d
+		r.Farthest = max(r.Farthest, d)
+
 		if l.Outside[i] {
 			r.Outside++
 		}

@@ -66,7 +66,7 @@ func orderForm(ctx context.Context, t testing.TB, s set, p honest.Plan, split in
 		t.Fatal(err)
 	}
 
-	lmu, lclaim, lnoise, err := m.LeaveOut(ctx)
+	lmu, lclaim, lnoise, err := m.LeaveOut(ctx, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,7 +240,7 @@ func BenchmarkCampaign(b *testing.B) {
 			b.Fatal(err)
 		}
 
-		if _, _, _, err := m.LeaveOut(ctx); err != nil {
+		if _, _, _, err := m.LeaveOut(ctx, nil); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -56,7 +56,7 @@ func (m *Model) forecast(ctx context.Context, s triplets.Set, g Grouping, p *int
 	}
 
 	mu, sigma2 := pick(p.Mu, s.Out, at), pick(noise, s.Out, at)
-	now, before := interval.Forecast{}, meanByUnit(s, m.Record, pick(p.Half, s.Out, at))
+	now, before := interval.Forecast{}, meanByOutcome(s, m.Record, pick(p.Half, s.Out, at))
 	for _, t := range m.Record.Outcomes {
 		now.Half = append(now.Half, t.Half)
 	}
@@ -64,7 +64,7 @@ func (m *Model) forecast(ctx context.Context, s triplets.Set, g Grouping, p *int
 	list := []interval.Forecast{now}
 	for i, n := range h.counts {
 		c := afterMeasuring(*m.Calibration, measured[:min(h.conditions[i], len(measured))])
-		after := meanByUnit(s, m.Record, c.Predict(x, z, mu, claims[i], sigma2).Half)
+		after := meanByOutcome(s, m.Record, c.Predict(x, z, mu, claims[i], sigma2).Half)
 		for u := range after {
 			after[u] *= now.Half[u] / before[u]
 		}
@@ -104,13 +104,13 @@ func afterMeasuring(c interval.Calibration, z []float64) *interval.Calibration {
 	return &c
 }
 
-// meanByUnit averages over rows and the outcomes of each unit of a record.
-func meanByUnit(s triplets.Set, r *interval.Record, v []float64) []float64 {
+// meanByOutcome averages over rows, for each outcome of a record.
+func meanByOutcome(s triplets.Set, r *interval.Record, v []float64) []float64 {
 	names, out := s.OutcomeNames(), make([]float64, len(r.Outcomes))
 	for u, t := range r.Outcomes {
 		n := 0.0
 		for k, x := range v {
-			if slices.Contains(t.Outcomes, names[k%s.Out]) {
+			if t.Outcome == names[k%s.Out] {
 				out[u] += x
 				n++
 			}

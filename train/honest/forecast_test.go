@@ -180,11 +180,26 @@ func TestForecastWords(t *testing.T) {
 	}
 
 	words := func() string {
-		return m.Record.ForecastWords(func(unit string, v float64) string { return fmt.Sprint(v, " ", unit) })
+		return m.Record.ForecastWords(func(unit string, low, high float64) string {
+			return fmt.Sprint(low, "–", high, " ", unit)
+		})
 	}
 
-	want := "lift: one run of the new group would make the interval ± 2 N instead of ± 3 N, three ± 1 N; " +
-		"level: one run of the new group would make the interval ± 1 dB instead of ± 1.5 dB, three ± 0.5 dB (forecast)"
+	want := "lift: one run of the new group would make the interval ± 2–2 N instead of ± 3–3 N, three ± 1–1 N; " +
+		"level: one run of the new group would make the interval ± 1–1 dB instead of ± 1.5–1.5 dB, three ± 0.5–0.5 dB " +
+		"(forecast)"
+	if got := words(); got != want {
+		t.Errorf("%q, expected %q", got, want)
+	}
+
+	m.Record.Outcomes[1].Unit = "N" // outcomes of one unit are one range
+	want = "one run of the new group would make the interval ± 1–2 N instead of ± 1.5–3 N, three ± 0.5–1 N (forecast)"
+	if got := words(); got != want {
+		t.Errorf("%q, expected %q", got, want)
+	}
+
+	m.Record.Forecast[2] = m.Record.Forecast[0] // names teach nothing of a new one
+	want = "runs of the new group would leave the interval at ± 1.5–3 N (forecast)"
 	if got := words(); got != want {
 		t.Errorf("%q, expected %q", got, want)
 	}
@@ -246,18 +261,24 @@ func TestForecastAgainstMeasuring(t *testing.T) {
 					predicted = m.Record.Forecast
 				}
 
-				o, f := m.Record.Outcomes[0], predicted[n].Half[0]
-				t.Logf("seed %d, %g blades, %d runs: forecast ± %.2f dB, found ± %.2f dB, error %.2f dB, %.3f inside",
-					seed, b, len(measured), f, o.Half, o.RMSE, m.Record.After.Coverage)
+				f, half, e := 0.0, 0.0, 0.0 // means over outcomes
+				for j, o := range m.Record.Outcomes {
+					out := float64(len(m.Record.Outcomes))
+					f += predicted[n].Half[j] / out
+					half += o.Half / out
+					e += o.RMSE * o.RMSE / out
+				}
 
-				if f < 0.6*o.Half || f > 1.4*o.Half {
-					t.Errorf("seed %d, %g blades, %d runs: forecast ± %.2f dB, found ± %.2f dB", seed, b, len(measured), f,
-						o.Half)
+				t.Logf("seed %d, %g blades, %d runs: forecast ± %.2f dB, found ± %.2f dB, error %.2f dB, %.3f inside",
+					seed, b, len(measured), f, half, math.Sqrt(e), m.Record.After.Coverage)
+
+				if f < 0.6*half || f > 1.4*half {
+					t.Errorf("seed %d, %g blades, %d runs: forecast ± %.2f dB, found ± %.2f dB", seed, b, len(measured), f, half)
 				}
 
 				forecast[n] += f / groups
-				found[n] += o.Half / groups
-				rmse[n] += o.RMSE / groups
+				found[n] += half / groups
+				rmse[n] += math.Sqrt(e) / groups
 				covered[n] += m.Record.After.Coverage / groups
 			}
 		}

@@ -19,6 +19,7 @@ import (
 type Learner struct {
 	Settings
 	Condition string                  // whose values are the groups
+	Names     []string                // of the groups, where the values are their places in it; nil: the values themselves
 	Within    float64                 // values that differ by no more belong to one group
 	Law       scale.Prior             // where Settings.Prior is a file
 	Rate      func(input string) bool // whether an input's effects go with its ratio, as a speed's do; nil: none
@@ -52,7 +53,11 @@ func (l Learner) Grouping(z []float64) Grouping {
 	case l.Labels:
 		label := make([]string, len(z))
 		for i, v := range z {
-			label[i] = strconv.FormatFloat(v, 'g', -1, 64)
+			if l.Names != nil {
+				label[i] = l.Names[int(v)]
+			} else {
+				label[i] = strconv.FormatFloat(v, 'g', -1, 64)
+			}
 		}
 
 		return ByLabel(l.Condition, label)
@@ -110,12 +115,17 @@ func (l Learner) Process(ctx context.Context, s triplets.Set, z []float64) (*Mod
 		return absent(m.Absent), nil, nil
 	}
 
-	mu, claim, noise, err := base.LeaveOut(ctx)
+	rows, places := train, []int(nil)
+	if m.Process.Cells() != nil {
+		rows, places, held = someLeftOut(s, train, held)
+	}
+
+	mu, claim, noise, err := base.LeaveOut(ctx, places)
 	if err != nil {
 		return nil, nil, err
 	}
 
-	return l.finish(ctx, s, g, train, LeaveOutRows(s, g, train, held, mu, claim, noise), m, true)
+	return l.finish(ctx, s, g, train, LeaveOutRows(s, g, rows, held, mu, claim, noise), m, true)
 }
 
 const couples = "the pairs are couples: they measure no error"
@@ -188,6 +198,10 @@ func (l Learner) finish(ctx context.Context, s triplets.Set, g Grouping, train [
 		return absent(err.Error()), nil, nil
 	}
 
+	if c.Rivals, err = rivals(ctx, s, g, train, left, c); err != nil {
+		return nil, nil, err
+	}
+
 	m.Calibration, m.Left = c, scaleGroups(left, c)
 	if !slices.Contains(s.Part, triplets.Test) {
 		return m, nil, nil
@@ -244,8 +258,7 @@ func judge(c *interval.Calibration, s triplets.Set, g Grouping, mu, claim, noise
 
 	p := c.Predict(test.X, z, mu, claim, noise)
 	r := c.Judge(p, noise, test.Y1, test.Y2, test.Run)
-	r.Outcomes = score.TrustByUnit(s, p.Mu, p.Total, p.Epistemic,
-		&score.Intervals{Level: c.Level, Half: p.Half, Half68: p.Half68})
+	r.Outcomes = score.TrustByOutcome(s, p.Mu, p.Total, p.Epistemic, r.Intervals(c.Level))
 
 	return p, &r
 }
@@ -259,6 +272,7 @@ func (l Learner) Method(ctx context.Context, s triplets.Set, z []float64,
 ) (*interval.Result, error) {
 	g := l.Grouping(z)
 	rows, held := g.LeaveOneOut(otherThan(s, triplets.Train))
+	s.Group = g.Of
 
 	var left []LeftOut
 	for _, h := range held {

@@ -313,7 +313,7 @@ func closedForm(ctx context.Context, t testing.TB, s set, p honest.Plan, split i
 		t.Fatal(err)
 	}
 
-	lmu, lclaim, lnoise, err := m.LeaveOut(ctx)
+	lmu, lclaim, lnoise, err := m.LeaveOut(ctx, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -673,8 +673,8 @@ func TestMeasuredPropellers(t *testing.T) {
 		x := rowsOf(s.data.X, 3, sp.Test)
 		q := c.Predict(x, nil, mu, claim, noise)
 		r := c.Judge(q, noise, rowsOf(s.data.Y1, 1, sp.Test), rowsOf(s.data.Y2, 1, sp.Test), sp.Test)
-		t.Logf("%-18s %g blades: coverage %.3f, width over spread %.2f, %s",
-			sp.Name, x[0], r.After.Coverage, r.WidthOverSpread, c.Words(q.Where[0]))
+		t.Logf("%-18s %g blades: coverage %.3f, width over spread %.2f, %q",
+			sp.Name, x[0], r.After.Coverage, r.WidthOverSpread, c.Uncovered(x[:3], q.Where[0]))
 
 		for i, w := range q.Where {
 			blades := len(w.Uncalibrated) > 0 && w.Uncalibrated[0] == 0

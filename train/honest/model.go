@@ -90,6 +90,10 @@ func (m *Model) base(settings Settings) string {
 			name += ", refitted"
 		}
 
+		if c := m.Process.Cells(); c != nil {
+			name += fmt.Sprintf(", %v", c)
+		}
+
 		return name
 
 	case "pair":

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
+	"slices"
 
 	"doubletake/train/gp"
 	"doubletake/train/triplets"
@@ -59,7 +61,7 @@ func Numbers(s triplets.Set, rows []int) triplets.Set {
 // fittedProcess is a fitted process, in order form or not.
 type fittedProcess interface {
 	Predictor
-	LeaveOut(ctx context.Context) (mu, claim, noise []float64, err error)
+	LeaveOut(ctx context.Context, rows []int) (mu, claim, noise []float64, err error)
 }
 
 // Fit fits the process. Where it cannot, the model states why.
@@ -71,6 +73,10 @@ func (r ProcessRows) Fit(ctx context.Context) (*Model, error) {
 func (r ProcessRows) fit(ctx context.Context) (*Model, fittedProcess, error) {
 	m := &Model{Format: Format, Version: Version, Orders: r.Orders, Logarithm: r.Logarithm}
 	o := gp.Options{Group: r.Group, GroupInputs: r.GroupInputs, Workers: 1}
+	if r.Set.N*r.Set.Out > gp.MaxRows { // one such task may be most of a run
+		o.Workers = runtime.GOMAXPROCS(0)
+	}
+
 	var p fittedProcess
 
 	var err error
@@ -83,10 +89,10 @@ func (r ProcessRows) fit(ctx context.Context) (*Model, fittedProcess, error) {
 		p = m.Process
 	}
 
-	var tooMany *gp.TooManyConditionsError
+	var tooMany *gp.TooManyGroupsError
 	switch {
 	case errors.As(err, &tooMany):
-		m.Absent = fmt.Sprintf("%v: group neighbouring conditions, or use fewer", tooMany)
+		m.Absent = fmt.Sprintf("%v: cut their condition into blocks (train.honest.blocks)", tooMany)
 	case err != nil && ctx.Err() != nil:
 		return nil, nil, err
 	case err != nil:
@@ -94,6 +100,47 @@ func (r ProcessRows) fit(ctx context.Context) (*Model, fittedProcess, error) {
 	}
 
 	return m, p, nil
+}
+
+// Limits of the rows of left-out groups that a process of cells predicts: values of all
+// outcomes, of a group and of all groups together, and conditions of a group, which the
+// scale takes of each.
+const (
+	leftOutValues     = 2000
+	leftOutAll        = 20000
+	leftOutConditions = 150
+)
+
+// someLeftOut picks of each held-out group as many conditions, evenly, as the limits allow.
+// rows are theirs, ascending, and places where these are among the training rows.
+func someLeftOut(s triplets.Set, train []int, held []Held) (rows, places []int, some []Held) {
+	limit := max(min(leftOutValues, leftOutAll/max(1, len(held)))/s.Out, leftOutConditions)
+	for _, h := range held {
+		var conditions []int
+		index := map[int]int{}
+		for _, i := range h.Rows {
+			if _, known := index[s.Condition[i]]; !known {
+				index[s.Condition[i]] = len(conditions)
+				conditions = append(conditions, i)
+			}
+		}
+
+		n := len(conditions)
+		h.Rows = slices.DeleteFunc(slices.Clone(h.Rows), func(i int) bool {
+			k := index[s.Condition[i]] // one of limit, if the division has another result than that of k − 1
+			return n > limit && k > 0 && k*limit/n == (k-1)*limit/n
+		})
+
+		rows, some = append(rows, h.Rows...), append(some, h)
+	}
+
+	slices.Sort(rows)
+	for _, i := range rows {
+		k, _ := slices.BinarySearch(train, i)
+		places = append(places, k)
+	}
+
+	return rows, places, some
 }
 
 // orderForm returns the order form of a rotor's levels: the first harmonics of the

@@ -16,14 +16,15 @@ type Settings struct {
 	// orders where the outcomes are levels of harmonics
 	Form string `key:"form" enum:"auto|orders|conditions"`
 
-	// condition whose values are the groups; empty: the one that a split holds out
+	// condition whose values are the groups, or a column of text, such as names of propellers; empty: the one
+	// that a split holds out
 	Groups string `key:"groups"`
 
 	// cut the condition into this many blocks of neighbouring values; 0: the blocks of the split, or every
 	// value is a group, or 8 blocks of a continuous condition
 	Blocks int `key:"blocks" default:"0"`
 
-	// the values are numbers of things (propellers, days) without distances between them
+	// the values are numbers of things (propellers, days) without distances between them, as names are anyway
 	Labels bool `key:"labels" default:"false"`
 
 	// level of the intervals: the share of the values of new groups that they contain

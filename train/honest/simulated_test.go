@@ -73,12 +73,17 @@ func quantities(names ...string) (list []triplets.Quantity) {
 }
 
 // simulatedRotors are the default campaign and the default pairs: 4 rotors, 15 speeds and 13
-// angles, with levels of five harmonics of both halves of a run.
+// angles.
 func simulatedRotors(t testing.TB, seed uint64) triplets.Set {
+	t.Helper()
+	return rotorsOf(t, simulate.Rotor{Seed: seed}.WithDefaults())
+}
+
+// rotorsOf are the pairs of a campaign: levels of five harmonics of both halves of a run.
+func rotorsOf(t testing.TB, c simulate.Rotor) triplets.Set {
 	t.Helper()
 
 	ctx := context.Background()
-	c := simulate.Rotor{Seed: seed}.WithDefaults()
 	settings, construction := dsp.DefaultSettings(), dsp.Find("split-half-spectrum", false).(dsp.OfSpectra)
 	analyser := dsp.NewAnalyser()
 

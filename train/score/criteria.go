@@ -12,7 +12,7 @@ type Criterion struct {
 // Criteria lists the scores by which variants are compared.
 func Criteria() []Criterion {
 	return []Criterion{
-		{"nll", "NLL", func(s Set) []float64 { return nllRows(s, s.Var) }},
+		{"nll", "NLL", func(s Set) []float64 { return NLLRows(s, s.Var) }},
 		{"crps", "CRPS", func(s Set) []float64 { return CRPSRows(s, s.Var) }},
 		{"rmse", "measured error e", func(s Set) []float64 {
 			e, _ := errorRows(s)
@@ -26,8 +26,9 @@ func Criteria() []Criterion {
 // the rows is the score of the set.
 func (c Criterion) Rows(s Set) []float64 { return c.rows(s.check()) }
 
-// nllRows is the negative log-likelihood of each row, mean over outcomes and both values.
-func nllRows(s Set, total []float64) []float64 {
+// NLLRows is the negative log-likelihood of each row, mean over outcomes and both values, of
+// normal laws about s.Mu with the variances total.
+func NLLRows(s Set, total []float64) []float64 {
 	out := make([]float64, s.N)
 
 	z := residuals(s, total)

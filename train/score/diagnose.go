@@ -142,6 +142,20 @@ func DiagnoseCalibration(v Values, runs int) []Flag {
 	return []Flag{f}
 }
 
+// UncertainCalibration says that Σe/ΣC tells nothing: it is not 1 beyond chance, nor is it
+// within a factor of two of 1. "" where it tells something, and where it is undefined.
+func UncertainCalibration(v Values, runs int) string {
+	sign, wide, ok := CompareCalibration(v, runs)
+
+	ratio, se := v.Get("sum_e_ratio").Mean, v.Get("sum_e_ratio_se").Mean
+	if !ok || sign != 0 || ratio-wide >= 0.5 && ratio+wide <= 2 {
+		return ""
+	}
+
+	return fmt.Sprintf("the measured squared error is %s times C (standard error %s): too uncertain to tell whether C is "+
+		"calibrated", short(ratio), short(se))
+}
+
 // CompareCoverage compares the share of held-out values inside the intervals with their level: −1
 // where it lies below Student's 95 % range of its standard error, clustered by run, +1
 // where it lies above, 0 within. Where every value is inside, or none, they have no
@@ -176,8 +190,8 @@ func DiagnoseCoverage(t Trust) []Flag {
 		return nil
 	}
 
-	f := Flag{Code: "coverage", Value: t.Inside, Do: "use the calibrated interval there, or measure " +
-		"there; recalibrate on runs set aside (calibration: 0.2) for conditions like theirs"}
+	f := Flag{Code: "coverage", Value: t.Inside, Do: "measure there, or recalibrate on runs set aside (calibration: " +
+		"0.2) for conditions like theirs"}
 
 	size := "small"
 	if sign > 0 {

@@ -257,6 +257,31 @@ func TestDiagnose(t *testing.T) {
 
 // A covariance that is the expected e is not flagged, but in a twentieth of all
 // draws; half and twice of it are, on the right side.
+// A ratio that chance may have moved anywhere is not called calibrated. Student's 97.5 % of four
+// degrees of freedom is 2.776: 630 ± 1527 and 1.2 ± 1.1 contain 1 and more than a factor of
+// two; 1.2 ± 0.56 does not contain more; 40 ± 11 does not contain 1.
+func TestUncertainCalibration(t *testing.T) {
+	for _, c := range []struct {
+		ratio, se float64
+		want      string
+	}{
+		{630, 550, "the measured squared error is 630 times C (standard error 550): too uncertain to tell whether C is " +
+			"calibrated"},
+		{1.2, 0.4, "the measured squared error is 1.2 times C (standard error 0.4): too uncertain to tell whether C is " +
+			"calibrated"},
+		{1.2, 0.2, ""},
+		{40, 4, ""},
+		{math.NaN(), 1, ""},
+	} {
+		v := Values{
+			{Key: "sum_e_ratio", Value: Mean([]float64{c.ratio})}, {Key: "sum_e_ratio_se", Value: Mean([]float64{c.se})},
+		}
+		if got := UncertainCalibration(v, 5); got != c.want {
+			t.Errorf("%g ± %g: %q, expected %q", c.ratio, c.se, got, c.want)
+		}
+	}
+}
+
 func TestDiagnoseCalibration(t *testing.T) {
 	flagged := func(seed uint64, factor float64) []Flag {
 		s, _, v := honest(seed, 400, 1)

@@ -15,7 +15,8 @@ type Rank struct {
 	Method    int // its number in the lists given
 	Mean      float64
 	Above, SE float64 // 0 of the best; SE is NaN with fewer than two runs
-	Worse     bool    // by more than Student's 97.5 % of SE; not corrected for how many are compared
+	Margin    float64 // Student's 97.5 % of SE; NaN with fewer than two runs
+	Worse     bool    // Above is more than Margin; not corrected for how many are compared
 	P         float64 // probability of a difference as large in either direction, by Student's law; NaN without SE
 }
 
@@ -30,7 +31,7 @@ func Ranking(scores [][][]float64, run []int) []Rank {
 
 	mean := func(v []float64) float64 { return average(v, nil) }
 	for m, seeds := range scores {
-		r := Rank{Method: m, P: math.NaN()}
+		r := Rank{Method: m, Margin: math.NaN(), P: math.NaN()}
 		for _, rows := range seeds {
 			r.Mean += mean(rows) / float64(len(seeds))
 		}
@@ -66,6 +67,10 @@ func Ranking(scores [][][]float64, run []int) []Rank {
 		}
 
 		r.Above, r.SE = r.Mean-out[0].Mean, math.Sqrt(a+b)
+		if runs > 1 {
+			r.Margin = 0
+		}
+
 		if runs > 1 && r.SE > 0 {
 			parts := a * a / float64(runs-1)
 			if b > 0 {
@@ -73,12 +78,36 @@ func Ranking(scores [][][]float64, run []int) []Rank {
 			}
 
 			student := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: (a + b) * (a + b) / parts}
-			r.Worse = r.Above > r.SE*student.Quantile(0.975)
+			r.Margin = r.SE * student.Quantile(0.975)
+			r.Worse = r.Above > r.Margin
 			r.P = 2 * student.Survival(math.Abs(r.Above/r.SE))
 		}
 	}
 
 	return out
+}
+
+// smallLoss is the difference from the best that is as good: of NLL and |ln Σe/Σv̂| as it is,
+// of the other criteria over the best's score.
+const smallLoss = 0.1
+
+// Standing compares a score that is above the best one's in a word: "worse" where that is
+// more than chance, "as good" where it is small at its upper limit, above + margin, and
+// "undecided" else. key is that of the Criterion.
+func Standing(key string, best, above, margin float64, worse bool) string {
+	small := smallLoss
+	if key == "crps" || key == "rmse" {
+		small *= best
+	}
+
+	switch {
+	case worse:
+		return "worse"
+	case above+margin <= small:
+		return "as good"
+	}
+
+	return "undecided"
 }
 
 // Holm corrects p-values for their number (Holm 1979). Whoever rejects all hypotheses

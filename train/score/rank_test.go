@@ -37,6 +37,29 @@ func TestRankingByHand(t *testing.T) {
 // 2·(2² + 2²)/4² = 1.
 const ssOfRuns = 1.0
 
+// A loss is small up to 0.1 of NLL, and up to a tenth of the best CRPS, at its upper limit.
+func TestStanding(t *testing.T) {
+	for _, c := range []struct {
+		key                 string
+		best, above, margin float64
+		worse               bool
+		want                string
+	}{
+		{"nll", 2.28, 3.43, 4, false, "undecided"}, // 5.71 against 2.28
+		{"nll", 2.28, 3.43, 1, true, "worse"},
+		{"nll", 2.28, 0.04, 0.05, false, "as good"},
+		{"crps", 0.25, 0.01, 0.014, false, "as good"},
+		{"crps", 0.25, 0.01, 0.016, false, "undecided"},
+		{"rmse", 4, 0.1, 0.2, false, "as good"},
+		{"ratio", 4, 0.1, 0.2, false, "undecided"},
+		{"crps", 1, 0, math.NaN(), false, "undecided"}, // one run
+	} {
+		if got := Standing(c.key, c.best, c.above, c.margin, c.worse); got != c.want {
+			t.Errorf("%s %g above %g, margin %g: %s, expected %s", c.key, c.above, c.best, c.margin, got, c.want)
+		}
+	}
+}
+
 // Two seeds that scatter leave one degree of freedom: a difference of nine standard
 // errors that comes from one of them may be chance (Student's 97.5 % is 12.7), the
 // same difference in both is none.

@@ -3,6 +3,7 @@ package score
 import (
 	"math"
 	"math/rand/v2"
+	"os"
 	"testing"
 
 	"doubletake/train/triplets"
@@ -16,8 +17,13 @@ import (
 func TestAllPairsOfRepeats(t *testing.T) {
 	const conditions, campaigns, sigma = 60, 1500, 1.0
 
+	cases := [][]int{{2}, {5}, {2, 3, 6}}
+	if os.Getenv("DOUBLETAKE_LONG") != "" {
+		cases = [][]int{{2}, {3}, {4}, {5}, {6}, {2, 3, 6}}
+	}
+
 	rng := rand.New(rand.NewPCG(15, 4))
-	for _, repeats := range [][]int{{2}, {3}, {4}, {5}, {6}, {2, 3, 6}} {
+	for _, repeats := range cases {
 		var e, se, disjoint []float64
 
 		n := 0

@@ -5,57 +5,69 @@ import (
 	"math"
 )
 
-// Grade states whether predictions can be used.
-type Grade string
-
-// Grades, from the best.
-const (
-	Good Grade = "good" // the errors are as large as claimed
-	Care Grade = "care" // they are larger, or there are too few pairs to decide
-	No   Grade = "no"   // the claims do not hold
-)
-
-// Limits of a grade. Coverage is the share of measured values inside their
-// intervals, by how much it is below their level; the ratio is the rms residual over the
-// claimed deviation. A limit is passed when the number is beyond it by more than two
-// standard errors.
-const (
-	GoodMiss  = 0.05
-	NoMiss    = 0.20
-	GoodRatio = 1.25
-	NoRatio   = 2.0
-)
-
-// WideSpread is the width of an interval over that of mean ± 1.96 deviations of the
-// training outcomes from which it tells little, although it holds. From 1 on the
-// model knows nothing.
-const WideSpread = 0.8
+// Levels are those at which coverage is stated.
+var Levels = [4]float64{0.68, 0.90, 0.95, 0.98}
 
 // Trust compares what a model claims with what pairs measure, for one outcome or
 // several of one unit, in that unit. A number that is undefined is NaN.
 type Trust struct {
-	RMSE, RMSESE     float64 // root of the mean e, the error of the mean prediction; 0 where mean e is negative
-	ClaimedSigma     float64 // root mean total variance: of one new measurement
-	ClaimedEpistemic float64 // root mean v̂; NaN where it is negative or not claimed
-	Coverage68       float64 // share of y1 and y2 inside the intervals of 68 %: μ ± σ for normal laws
-	Level            float64 // of the intervals; that of normal laws is 0.95
-	Inside           float64 // share inside the intervals
-	InsideSE         float64 // its standard error, clustered by run
-	Half             float64 // mean half width of the interval
-	Ratio, RatioSE   float64 // rms residual over claimed σ
+	RMSE, RMSESE     float64    // root of the mean e, the error of the mean prediction; 0 where mean e is negative
+	R2, Ceiling      float64    // of the mean prediction, and what the true mean would reach; means over outcomes
+	ClaimedSigma     float64    // root mean total variance: of one new measurement
+	ClaimedEpistemic float64    // root mean v̂; NaN where it is negative or not claimed
+	At               [4]float64 // share of y1 and y2 inside the intervals of Levels; of normal laws the first is μ ± σ
+	Level            float64    // of the intervals; that of normal laws is 0.95
+	Inside           float64    // share inside the intervals
+	InsideSE         float64    // its standard error, clustered by run
+	Effective        float64    // independent values that all are worth, see Evidence
+	Half             float64    // mean half width of the interval
+	Ratio, RatioSE   float64    // rms residual over claimed σ
 	// full width over that of mean ± 1.96 deviations of the training outcomes; NaN without spread
 	WidthOverSpread      float64
-	Grade                Grade
+	Claimed              bool    // the intervals are the model's own claim
 	Runs, Values         int     // distinct runs; values y1 and y2
 	EpistemicRatio       float64 // √(Σe/Σv̂): error over claimed epistemic deviation; NaN where undefined
 	EpistemicRatioDefect string  // why it is NaN
 }
 
+// Evidence is what the intervals showed on the runs.
+func (t Trust) Evidence() Evidence {
+	return Evidence{
+		Level: t.Level, Units: t.Runs, Inside: t.Inside, Inside68: t.At[0], Effective: t.Effective,
+		WidthOverSpread: t.WidthOverSpread, Half: t.Half, Error: t.RMSE, Claimed: t.Claimed,
+	}
+}
+
+// Grade is the grade of the intervals by their runs.
+func (t Trust) Grade() Grade { return t.Evidence().Grade() }
+
 // Intervals are the half widths (N×Out) of intervals about the mean, of their level and of
-// 68 %.
+// Levels.
 type Intervals struct {
-	Level        float64
-	Half, Half68 []float64
+	Level float64
+	Half  []float64
+	At    [4][]float64
+
+	claimed bool // the model's own
+}
+
+// claimed are the intervals that normal laws with the variances give.
+func claimed(total []float64) *Intervals {
+	c := &Intervals{Level: 0.95, claimed: true}
+	for _, v := range total {
+		sd := math.Sqrt(v)
+		c.Half = append(c.Half, z95*sd)
+		for l, level := range Levels {
+			z := math.Sqrt2 * math.Erfinv(level)
+			if l == 0 {
+				z = z68
+			}
+
+			c.At[l] = append(c.At[l], z*sd)
+		}
+	}
+
+	return c
 }
 
 // TrustOf judges the outcomes with the given indices together; they must be of one
@@ -63,16 +75,12 @@ type Intervals struct {
 // spread holds the deviation of each of the set's outcomes in training, nil where
 // it is not known. The pairs must not have been trained on and must not be couples:
 // every number is undefined otherwise. TrustOf panics on slices of other lengths.
-// intervals nil are those of normal laws.
+// intervals nil are those of normal laws, the model's own claim.
 func TrustOf(s Set, total, epistemic, spread []float64, outcomes []int, intervals *Intervals) Trust {
 	s = s.check()
 
 	if intervals == nil {
-		intervals = &Intervals{Level: 0.95}
-		for _, v := range total {
-			sd := math.Sqrt(v)
-			intervals.Half, intervals.Half68 = append(intervals.Half, z95*sd), append(intervals.Half68, z68*sd)
-		}
+		intervals = claimed(total)
 	}
 
 	if len(total) != s.N*s.Out || epistemic != nil && len(epistemic) != s.N*s.Out ||
@@ -83,9 +91,9 @@ func TrustOf(s Set, total, epistemic, spread []float64, outcomes []int, interval
 
 	nan := math.NaN()
 	t := Trust{
-		RMSE: nan, RMSESE: nan, ClaimedSigma: nan, ClaimedEpistemic: nan, Coverage68: nan, Level: intervals.Level,
-		Inside: nan, InsideSE: nan, Half: nan, Ratio: nan, RatioSE: nan, WidthOverSpread: nan, EpistemicRatio: nan,
-		Grade: Care,
+		RMSE: nan, RMSESE: nan, R2: nan, Ceiling: nan, ClaimedSigma: nan, ClaimedEpistemic: nan,
+		At: [4]float64{nan, nan, nan, nan}, Level: intervals.Level, Inside: nan, InsideSE: nan, Effective: nan, Half: nan,
+		Ratio: nan, RatioSE: nan, WidthOverSpread: nan, EpistemicRatio: nan, Claimed: intervals.claimed,
 	}
 
 	if s.N == 0 || len(outcomes) == 0 || s.errorUndefined() != "" {
@@ -94,7 +102,8 @@ func TrustOf(s Set, total, epistemic, spread []float64, outcomes []int, interval
 	}
 
 	var run []int // one of each is a pair: a row and outcome
-	var e, claim, square, variance, in68, inside, half []float64
+	var e, claim, square, variance, inside, half []float64
+	var at [4][]float64
 
 	within := func(r1, r2, half float64) (share float64) {
 		for _, r := range [2]float64{r1, r2} {
@@ -119,9 +128,11 @@ func TrustOf(s Set, total, epistemic, spread []float64, outcomes []int, interval
 
 			square = append(square, (r1*r1+r2*r2)/2)
 			variance = append(variance, total[k])
-			in68 = append(in68, within(r1, r2, intervals.Half68[k]))
 			inside = append(inside, within(r1, r2, intervals.Half[k]))
 			half = append(half, intervals.Half[k])
+			for l, h := range intervals.At {
+				at[l] = append(at[l], within(r1, r2, h[k]))
+			}
 
 			if spread != nil {
 				spreadSum += z95 * spread[j]
@@ -136,8 +147,13 @@ func TrustOf(s Set, total, epistemic, spread []float64, outcomes []int, interval
 	t.RMSESE = seE / (2 * t.RMSE)
 	meanVar, _ := ClusteredMean(variance, run)
 	t.ClaimedSigma = math.Sqrt(meanVar)
-	t.Coverage68, _ = ClusteredMean(in68, run)
 	t.Inside, t.InsideSE = ClusteredMean(inside, run)
+	for l := range at {
+		t.At[l], _ = ClusteredMean(at[l], run)
+	}
+
+	_, se68 := ClusteredMean(at[0], run)
+	t.Effective = effective(t.Runs, float64(t.Values), t.At[0], se68)
 	t.Half, _ = ClusteredMean(half, run)
 	if spreadSum > 0 {
 		t.WidthOverSpread = t.Half * float64(len(half)) / spreadSum
@@ -147,9 +163,19 @@ func TrustOf(s Set, total, epistemic, spread []float64, outcomes []int, interval
 	t.Ratio = math.Sqrt(ratio)
 	t.RatioSE = se / (2 * t.Ratio)
 	t.setEpistemic(meanE, claim, run)
-	t.Grade = t.grade()
+	t.setFit(s, outcomes)
 
 	return t
+}
+
+// setFit sets R² of the mean and the noise ceiling, means over the outcomes.
+func (t *Trust) setFit(s Set, outcomes []int) {
+	t.R2, t.Ceiling = 0, 0
+	for _, j := range outcomes {
+		y1, y2, mu := column(s.Y1, s.Out, j), column(s.Y2, s.Out, j), column(s.Mu, s.Out, j)
+		t.R2 += weightedR2(y1, y2, mu, s.Weight) / float64(len(outcomes))
+		t.Ceiling += NoiseCeiling(y1, y2, s.Weight) / float64(len(outcomes))
+	}
 }
 
 func (t *Trust) setEpistemic(meanE float64, claim []float64, run []int) {
@@ -179,40 +205,7 @@ func HalfWidth(total, alpha float64) float64 {
 	return math.Sqrt2 * math.Erfinv(1-alpha) * math.Sqrt(total)
 }
 
-// grade applies the limits. With fewer than two runs there is no standard error
-// and no grade better or worse than Care.
-func (t Trust) grade() Grade {
-	c, r := 2*t.InsideSE, 2*t.RatioSE
-	switch {
-	case math.IsNaN(c) || math.IsNaN(r) || math.IsNaN(t.Ratio):
-		return Care
-	case t.Inside+c < t.Level-NoMiss || t.Ratio-r > NoRatio:
-		return No
-	case t.Inside+c < t.Level-GoodMiss || t.Ratio-r > GoodRatio || t.WidthOverSpread >= 1:
-		return Care
-	}
-
-	return Good
-}
-
-// Worst returns the worst of some grades, Good without any.
-func Worst(grades ...Grade) Grade {
-	out := Good
-	for _, g := range grades {
-		if g == No || out == No {
-			return No
-		}
-
-		if g == Care {
-			out = Care
-		}
-	}
-
-	return out
-}
-
-// MeanTrust averages the numbers over trainings on one test set, and grades the
-// means with the mean standard errors.
+// MeanTrust averages the numbers over trainings on one test set.
 func MeanTrust(list []Trust) Trust {
 	var m Trust
 	for i, t := range list {
@@ -226,7 +219,13 @@ func MeanTrust(list []Trust) Trust {
 			{&m.RMSESE, &t.RMSESE},
 			{&m.ClaimedSigma, &t.ClaimedSigma},
 			{&m.ClaimedEpistemic, &t.ClaimedEpistemic},
-			{&m.Coverage68, &t.Coverage68},
+			{&m.R2, &t.R2},
+			{&m.Ceiling, &t.Ceiling},
+			{&m.At[0], &t.At[0]},
+			{&m.At[1], &t.At[1]},
+			{&m.At[2], &t.At[2]},
+			{&m.At[3], &t.At[3]},
+			{&m.Effective, &t.Effective},
 			{&m.Inside, &t.Inside},
 			{&m.InsideSE, &t.InsideSE},
 			{&m.Half, &t.Half},
@@ -241,10 +240,6 @@ func MeanTrust(list []Trust) Trust {
 		if m.EpistemicRatioDefect == "" {
 			m.EpistemicRatioDefect = t.EpistemicRatioDefect
 		}
-	}
-
-	if len(list) > 0 && m.Values > 0 {
-		m.Grade = m.grade()
 	}
 
 	return m

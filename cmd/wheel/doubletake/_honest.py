@@ -26,9 +26,11 @@ class Honest:
             raise ValueError("%s: expected a doubletake-honest-model of version 2, found %r version %r" % (path, j.get("format"), j.get("version")))
         self.path, self.held_out, self.absent = path, j["held_out"], j.get("absent", "")
         self.inputs = [i["name"] for i in j.get("inputs") or []]
+        record = j.get("record") or {}
+        self.checked = record.get("coverage") is not None
         self.calibration = c = j.get("calibration")
         if c is None:
-            self.absent = self.absent or "%s has no calibration" % path
+            self.absent = self.absent or "no calibration"
             return
         if c["axis"] is not None and c["condition"] not in self.inputs:
             self.absent = "the groups' condition %s is no input" % c["condition"]
@@ -42,11 +44,15 @@ class Honest:
         self.x_mean, self.x_std = np.array(m["input_mean"]), np.array(m["input_std"])
         self.y_mean, self.y_std = m["outcome_mean"], m["outcome_std"]
         self.hyper, self.noise, out = m["hyperparameters"], m["noise"], m["outcomes"]
-        self.x = np.array(m["x"]).reshape(-1, len(self.columns))
-        self.y, self.spread = np.array(m["y"]).reshape(-1, out), np.array(m["spread"]).reshape(-1, out)
+        rows = lambda v: np.array(v).reshape(-1, len(self.columns))
+        if m.get("cells"):  # per outcome: rows, values, variances with the nugget
+            self.given = [(rows(c["x"]), np.array(c["y"]), np.array(c["variance"])) for c in m["cells"]]
+        else:
+            y, spread = np.array(m["y"]).reshape(-1, out), np.array(m["spread"]).reshape(-1, out)
+            self.given = [(rows(m["x"]), y[:, j], spread[:, j] + h["nugget"] ** 2) for j, h in enumerate(self.hyper)]
         self._factors = None
 
-    def predict(self, x, level=None):
+    def predict(self, x, level=None, extrapolate=False):
         """Calibrated predictions at conditions x, own units."""
         z, c = self._features(x), self.calibration
         if self._factors is None:
@@ -62,16 +68,19 @@ class Honest:
         shape = len(x), len(c["mean"])  # in order form a column of harmonics
         mean, claim, noise = mean.reshape(shape), claim.reshape(shape), noise.reshape(shape)
         level = c["level"] if level is None else level
-        distance, words = self._where(x)
+        distance, why = self._where(x)
+        if extrapolate:
+            why = [""] * len(x)
         unit2, law = self.deviation**2, np.empty((3, mean.size))
         value = (claim / unit2).ravel(), np.repeat(distance, shape[1]), (noise / unit2).ravel()
         for s in range(0, mean.size, 512):
             law[:, s : s + 512] = self.scale.at(*(v[s : s + 512] for v in value), level)
         epistemic, variance, half = law.reshape((3,) + shape)
-        epistemic, variance, half = epistemic * unit2, variance * unit2, half * self.deviation
+        half = np.where(np.array(why, object)[:, None] == "", half * self.deviation, np.nan)
         return SimpleNamespace(
-            base=c["base"], level=level, groups=c["k"], condition=c["condition"], mean=mean, claim=claim,
-            epistemic=epistemic, variance=variance, low=mean - half, high=mean + half, words=words,
+            level=level, no_interval=why, mean=mean, low=mean - half, high=mean + half, sd_claimed=np.sqrt(claim),
+            sd=np.sqrt(variance) * self.deviation, sd_epistemic=np.sqrt(epistemic) * self.deviation,
+            sd_noise=np.sqrt(np.maximum(variance - epistemic, 0)) * self.deviation,
         )
 
     def _features(self, x):
@@ -98,8 +107,8 @@ class Honest:
 
     def _factor(self, j):
         """The Cholesky factor of the covariance of the conditions, and its inverse times y."""
-        h = self.hyper[j]
-        k = self._kernel(h, self.x, self.x) + np.diag(self.spread[:, j] + h["nugget"] ** 2)
+        h, (x, y, variance) = self.hyper[j], self.given[j]
+        k = self._kernel(h, x, x) + np.diag(variance)
         for jitter in (0, 1e-10, 1e-8, 1e-6):  # only where rounding leaves it indefinite
             try:
                 l = np.linalg.cholesky(k + jitter * np.eye(len(k)))
@@ -107,12 +116,12 @@ class Honest:
             except np.linalg.LinAlgError:
                 if jitter == 1e-6:
                     raise
-        w = solve(l, self.y[:, j : j + 1])
+        w = solve(l, y[:, None])
         return l, solve(l.T[::-1, ::-1], w[::-1])[::-1, 0]
 
     def _at(self, j, z):
         h, (l, weights) = self.hyper[j], self._factors[j]
-        k = self._kernel(h, self.x, z)
+        k = self._kernel(h, self.given[j][0], z)
         r = math.sqrt(5 * TINY)
         own = h["constant"] ** 2 + (h["amplitude"] ** 2 + h["shared"] ** 2) * (1 + r + r * r / 3) * math.exp(-r)
         own = own + np.square(z * h["linear"]).sum(axis=1)
@@ -125,18 +134,24 @@ class Honest:
         return np.clip(np.exp(np.clip(np.array(n["coefficients"]) @ np.array(f), -30, 10)), n["min"], n["max"])
 
     def _where(self, x):
-        """The distance to the measured groups, and why a condition is not covered."""
+        """The distance to the measured groups, and why no left-out group covers a condition."""
         c, axis, distance, words = self.calibration, self.calibration["axis"], np.ones(len(x)), []
+        reach = max((g["farthest"] for g in c["groups"] or []), default=0)
         for i, row in enumerate(x):
+            if axis is not None:
+                distance[i] = between(axis, row[self.inputs.index(c["condition"])])
             why = []
             for v, r in zip(row, c["inputs"]):
                 tolerance = EDGE * max(r["max"] - r["min"], abs(r["max"]), abs(r["min"]))
-                if not r["from_group"] and not r["min"] - tolerance <= v <= r["max"] + tolerance:
-                    why.append("not calibrated in this direction: %s outside %.4g to %.4g" % (r["name"], r["min"], r["max"]))
-            if axis is not None:
-                distance[i], outside = between(axis, row[self.inputs.index(c["condition"])])
-                if outside:
-                    why.append("%s outside the measured %.4g to %.4g" % (c["condition"], axis["values"][0], axis["values"][-1]))
+                if r["min"] - tolerance <= v <= r["max"] + tolerance:
+                    continue
+                text = "%s %.6g is outside %.6g to %.6g" % (r["name"], v, r["min"], r["max"])
+                if not r["from_group"]:
+                    why.append("not calibrated in this direction: %s, and no left-out group tests that" % text)
+                elif axis is None or distance[i] > reach * (1 + EDGE):
+                    why.append("%s, farther than any left-out group" % text)
+            if c["k"] == 0 and not self.checked:
+                why.append("it was checked on no held-out value")
             words.append("; ".join(why))
         return distance, words
 
@@ -160,7 +175,7 @@ def solve(l, b, block=64):
 
 
 def between(axis, z):
-    """The distance of z to the measured values, and whether it lies beyond them."""
+    """The distance of z to the measured values."""
     v, unit = axis["values"], axis["range"]
     i = bisect.bisect_left(v, z)
     if i < len(v) and v[i] == z:
@@ -171,4 +186,4 @@ def between(axis, z):
         d = 2 * (z - v[-1]) / unit
     else:
         d = 2 * (z - v[i - 1]) * (v[i] - z) / ((v[i] - v[i - 1]) * unit)
-    return d + MIN_DISTANCE, z < v[0] - EDGE * unit or z > v[-1] + EDGE * unit
+    return d + MIN_DISTANCE

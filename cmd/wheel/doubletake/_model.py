@@ -3,6 +3,7 @@
 import json
 import operator
 import os
+from statistics import NormalDist
 from types import SimpleNamespace
 
 import numpy as np
@@ -17,8 +18,8 @@ class Model:
     (seed-0, seed-1, …), which then predict together.
 
     inputs, outcomes: names. units: of both. card: what the file card.json
-    states, {} without one. uncalibrated: why predictions have no calibrated
-    intervals, "" where they have.
+    states, {} without one. uncalibrated: why there is no calibrated prediction,
+    "" where there is one.
     """
 
     def __init__(self, path):
@@ -51,13 +52,31 @@ class Model:
         self.inputs = [i["name"] for i in inputs]
         self.outcomes = [o["name"] for o in outcomes]
         self.units = {i["name"]: i.get("unit", "") for i in inputs + outcomes}
-        honest = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(files[0]))), "honest.json")
-        self._honest, self.uncalibrated = None, "there is no %s" % honest
+        self._split = os.path.dirname(os.path.dirname(os.path.abspath(files[0])))
+        honest = os.path.join(self._split, "honest.json")
+        self._honest, self.uncalibrated = None, "no calibrated model"
         if os.path.exists(honest):
             h = Honest(honest)
             if not h.absent and (h.held_out != self.card.get("held_out") or h.inputs != self.inputs):
                 raise ValueError("%s: expected the inputs and the held-out set of %s" % (honest, first.path))
             self._honest, self.uncalibrated = None if h.absent else h, h.absent
+        self._checked = self._records()
+
+    def _records(self):
+        """The outcomes whose network intervals were checked on held-out values, by the report."""
+        path = os.path.join(self._split, "..", "..", "report", "metrics.json")
+        if not self.card or not os.path.exists(path):
+            return set()
+        with open(path, encoding="utf-8") as f:
+            j = json.load(f)
+        others, own = self.card.get("record_of_splits"), (self.card["split"], self.card["held_out"])
+        out = set()
+        for s in j["splits"] if j["experiment"] == self.card["experiment"] else []:
+            if s["name"] in others if others else (s["name"], s["held_out"]) == own:
+                for r in s.get("network", []):
+                    if r["rmse"] is not None and r["coverage"] is not None:
+                        out.add(r["outcome"])
+        return out
 
     def _rows(self, x):
         """Conditions as rows in the order of inputs."""
@@ -76,21 +95,38 @@ class Model:
             raise ValueError("expected finite conditions")
         return x
 
-    def predict(self, x, level=None):
+    def predict(self, x, level=None, extrapolate=False):
         """Predicts at conditions x: rows of inputs, or a dict, Table or DataFrame
         with a column per input (numbers are repeated). Own units. level is that of
-        the calibrated intervals, by default that of the configuration."""
+        the intervals, by default that of the configuration, and 95 % of the network.
+        extrapolate also gives those that nothing supports."""
         x = self._rows(x)
         one = [n.estimate(x) for n in self._nets]
         mean = lambda name: np.mean([e[name] for e in one], axis=0)
-        mu = mean("mu")
+        mu, cov = mean("mu"), mean("cov")
         apart = sum((e["mu"] - mu) ** 2 for e in one)
-        spread = apart / (len(one) - 1) if len(one) > 1 else np.full(mu.shape, np.nan)
-        return Prediction(
-            self, x, mean=mu, variance=mean("var") + apart / len(one), cov=mean("cov"), delta=mean("delta"),
-            kappa=mean("kappa"), zigzag=mean("zigzag"), spread=spread,
-            calibrated=self._honest and self._honest.predict(x, level),
+        variance, silent = mean("var") + apart / len(one), np.zeros(mu.shape, bool)
+        alpha = 0.05 if level is None else 1 - level
+        if not extrapolate:
+            silent |= self._outside(x)[:, None]
+        unchecked = [not extrapolate and o not in self._checked for o in self.outcomes]
+        half = np.where(silent | unchecked, np.nan, NormalDist().inv_cdf(1 - alpha / 2) * np.sqrt(variance))
+        with np.errstate(invalid="ignore"):
+            chebyshev = np.where((cov > 0) & ~silent, np.sqrt(cov / alpha), np.nan)
+        network = SimpleNamespace(
+            mean=mu, low=mu - half, high=mu + half, variance=variance, cov=cov, delta=mean("delta"), kappa=mean("kappa"),
+            zigzag=mean("zigzag"), spread=apart / (len(one) - 1) if len(one) > 1 else np.full(mu.shape, np.nan),
+            mean_low=mu - chebyshev, mean_high=mu + chebyshev,
         )
+        return Prediction(self, x, network, self._honest and self._honest.predict(x, level, extrapolate))
+
+    def _outside(self, x):
+        """Which rows are outside the training range of an input."""
+        if not self.card:
+            return np.zeros(len(x), bool)
+        low, high = (np.array([i[k] for i in self.card["inputs"]]) for k in ("min", "max"))
+        tolerance = 1e-9 * np.maximum(np.abs(low), np.abs(high))
+        return ((x < low - tolerance) | (x > high + tolerance)).any(axis=1)
 
     def given(self, x, y):
         """Mean and variance of a second answer: outcomes y (rows of outcomes, own
@@ -105,40 +141,40 @@ class Model:
 
 class Prediction:
     """What models predict at n conditions: arrays of n × outcomes in own units,
-    variances and covariances in unit².
+    variances and covariances in unit². p["cl"] has the same as columns of one
+    outcome.
 
-    mean: of the models' means. variance: of one measurement. cov: C, the
-    epistemic variance. delta: δ. kappa: κ. zigzag: |m(μ) − μ|. spread: sample
-    variance of the models' means, NaN of one model. p["cl"] has the same as
-    columns of one outcome. low, high: interval() of 95 %.
+    mean, low, high: the calibrated prediction, with the ends of the central interval
+    of one measurement, of the probability level. sd: its standard uncertainty, of
+    which sd_epistemic is that of the mean, by the left-out groups, and sd_noise the
+    rest. sd_claimed: the model's own claim of the former. no_interval: why there is
+    none, "" where there is one. NaN where the split has no calibrated model.
 
-    calibrated: what the model that was calibrated on left-out groups predicts, None
-    where the split has none. It has mean, claim (its own epistemic variance),
-    epistemic (that of the left-out groups), variance (of one measurement), low and
-    high (ends of the central interval of one measurement, of the probability level),
-    n × outcomes each, and words: per condition why the calibration does not cover
-    it, "" where it does.
+    network: the same of the networks alone. mean: of the models' means. variance: of
+    one measurement, low and high the ends of its interval. cov: C. delta: δ. kappa:
+    κ. zigzag: |m(μ) − μ|. spread: sample variance of the models' means, NaN of one
+    model. mean_low, mean_high: Chebyshev's interval μ ± √(C/α), which holds the true
+    mean if C is right; NaN where C ≤ 0.
     """
 
-    _names = ("mean", "variance", "cov", "delta", "kappa", "zigzag", "spread")
+    _names = ("mean", "low", "high", "sd", "sd_epistemic", "sd_noise", "sd_claimed")
 
-    def __init__(self, model, x, **arrays):
+    def __init__(self, model, x, network, calibrated):
         self.inputs, self.outcomes, self.units, self.x = model.inputs, model.outcomes, model.units, x
-        self.calibrated = arrays["calibrated"]
+        self.network, self.level, why = network, None, [model.uncalibrated] * len(x)
+        if calibrated is not None:
+            self.level, why = calibrated.level, calibrated.no_interval
         for name in self._names:
-            setattr(self, name, arrays[name])
-        self.low, self.high = self.interval()
+            setattr(self, name, np.full(network.mean.shape, np.nan) if calibrated is None else getattr(calibrated, name))
+        self.no_interval = np.repeat(np.array(why, object)[:, None], len(self.outcomes), axis=1)
 
     def __getitem__(self, outcome):
         j = self.outcomes.index(outcome)
-        return SimpleNamespace(unit=self.units[outcome], **{k: getattr(self, k)[:, j] for k in self._names})
-
-    def interval(self, alpha=0.05):
-        """Low and high ends of Chebyshev's interval μ ± √(C/α), which holds the true
-        mean with probability 1 − alpha if C is right. NaN where C ≤ 0."""
-        with np.errstate(invalid="ignore"):
-            half = np.where(self.cov > 0, np.sqrt(self.cov / alpha), np.nan)
-        return self.mean - half, self.mean + half
+        of = lambda source, names: {k: getattr(source, k)[:, j] for k in names}
+        return SimpleNamespace(
+            unit=self.units[outcome], network=SimpleNamespace(**of(self.network, vars(self.network))),
+            **of(self, self._names + ("no_interval",)),
+        )
 
     def frame(self):
         """A pandas.DataFrame with the columns of `pipeline predict --csv`, as far as this
@@ -146,10 +182,11 @@ class Prediction:
         import pandas
 
         f = pandas.DataFrame(self.x, columns=self.inputs)
-        for j, o in enumerate(self.outcomes):
-            for name, attribute in COLUMNS:
-                if self.calibrated is not None or not attribute.startswith("calibrated."):
-                    f["%s_%s" % (o, name)] = operator.attrgetter(attribute)(self)[:, j]
+        for network in False, True:
+            for j, o in enumerate(self.outcomes):
+                for name, attribute in COLUMNS:
+                    if attribute.startswith("network.") == network:
+                        f[name % o] = operator.attrgetter(attribute)(self)[:, j]
         f.attrs = {"units": dict(self.units)}
         return f
 

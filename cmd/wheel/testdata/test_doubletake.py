@@ -18,6 +18,7 @@ import numpy as np
 
 import doubletake
 from doubletake._columns import COLUMNS
+from doubletake._honest import Honest
 from doubletake._scale import scaled_erfc
 
 DATA = os.environ["DOUBLETAKE_TEST_DATA"]
@@ -111,7 +112,7 @@ class Models(unittest.TestCase):
         for case in cases:
             with self.subTest(case["name"]):
                 m = doubletake.Model(path(case["name"]))
-                p = m.predict(np.array(case["x"]))
+                p = m.predict(np.array(case["x"])).network
                 shape = p.mean.shape
                 want = {k: np.array(case[k]).reshape(shape) for k in ("mean", "variance", "cov", "delta", "kappa", "zigzag")}
                 sd = np.sqrt(want["variance"])
@@ -126,23 +127,48 @@ class Models(unittest.TestCase):
     def test_calibrated_equal_to_the_program(self):
         runs = doubletake.load(path("calibrated"))
         cases = document("calibrated.json")
-        words = sum((case["Words"] for case in cases), [])
-        self.assertTrue(len(cases) == 6 and any(words) and not all(words))
+        refused = sum((case["Refused"] for case in cases), [])
+        self.assertTrue(len(cases) == 6 and any(refused) and not all(refused))
+        self.assertTrue(any("farther than any" in text for text in refused))
         for case in cases:
             with self.subTest(case["split"]):
                 m = runs.model(case["split"])
                 self.assertEqual(m.uncalibrated, "")
-                c = m.predict(case["X"]).calibrated
-                want = {k: np.array(case[k.title()]).reshape(c.mean.shape) for k in ("mean", "claim", "epistemic", "variance", "half", "half68")}
+                p = m.predict(case["X"], extrapolate=True)
+                want = {k: np.array(case[k.title()]).reshape(p.mean.shape) for k in ("mean", "claim", "epistemic", "variance", "half", "half68")}
                 sd = np.sqrt(want["variance"])
-                self.compare("mean", c.mean, want["mean"], sd)
-                for k in ("claim", "epistemic", "variance"):
-                    self.compare(k, getattr(c, k), want[k], want[k])
-                self.assertEqual(c.words, case["Words"])
-                for half, p in ("half", c), ("half68", m.predict(case["X"], level=0.68).calibrated):
-                    self.compare(half, p.low, want["mean"] - want[half], sd)
-                    self.compare(half, p.high, want["mean"] + want[half], sd)
-                self.assertEqual(m.predict(np.empty((0, len(m.inputs)))).calibrated.low.shape, (0, c.mean.shape[1]))
+                self.compare("mean", p.mean, want["mean"], sd)
+                for k, v in ("sd_claimed", want["claim"]), ("sd_epistemic", want["epistemic"]), ("sd", want["variance"]):
+                    self.compare(k, getattr(p, k), np.sqrt(v), np.sqrt(v))
+                self.compare("sd_noise", p.sd_noise, np.sqrt(want["variance"] - want["epistemic"]), sd)
+                for half, q in ("half", p), ("half68", m.predict(case["X"], level=0.68, extrapolate=True)):
+                    self.compare(half, q.low, want["mean"] - want[half], sd)
+                    self.compare(half, q.high, want["mean"] + want[half], sd)
+                q = m.predict(case["X"])
+                self.assertEqual(q.no_interval[:, 0].tolist(), case["Refused"])
+                np.testing.assert_array_equal(np.isnan(q.low), q.no_interval != "")
+                np.testing.assert_array_equal(q.low[~np.isnan(q.low)], p.low[~np.isnan(q.low)])
+                self.assertEqual(m.predict(np.empty((0, len(m.inputs)))).low.shape, (0, p.mean.shape[1]))
+
+    def test_cells(self):
+        """A process that is conditioned on averages predicts as one of these rows does."""
+        split = path("calibrated", "rotor", "splits", "out")
+        j = document("calibrated", "rotor", "splits", "out", "honest.json")
+        m = j["model"]
+        y, spread = (np.array(m[k]).reshape(-1, m["outcomes"]) for k in ("y", "spread"))
+        m["cells"] = [
+            {"x": m["x"], "y": y[:, k].tolist(), "variance": (spread[:, k] + h["nugget"] ** 2).tolist()}
+            for k, h in enumerate(m["hyperparameters"])
+        ]
+        for k in "x", "y", "spread":
+            m[k] = []
+        cells = path("cells.json")
+        with open(cells, "w", encoding="utf-8") as f:
+            json.dump(j, f)
+        x = np.array([[4.0, 4000.0], [3.0, 3500.0]])
+        got, want = Honest(cells).predict(x), Honest(os.path.join(split, "honest.json")).predict(x)
+        for k in "mean", "low", "high", "sd_claimed":
+            np.testing.assert_array_equal(getattr(got, k), getattr(want, k))
 
     def test_scaled_erfc(self):
         x = np.concatenate([[0], np.logspace(-6, 1.4, 500)])
@@ -150,36 +176,66 @@ class Models(unittest.TestCase):
         np.testing.assert_allclose(scaled_erfc(x), want, rtol=1e-11)
 
     def test_columns_equal_to_the_program(self):
+        """The table, CSV and JSON of the program, and this package, have the same numbers."""
         list(doubletake.run(path("pipeline.yaml")))
-        split = path("runs/wing/splits/b3")
-        text = subprocess.run(
-            [doubletake.program(), "predict", split, "--at", "a=0,b=2;a=1,b=3", "--csv"], check=True, capture_output=True, encoding="utf-8",
-        ).stdout
-        rows = list(csv.DictReader(text.splitlines()))
-        p = doubletake.Model(split).predict([[0, 2], [1, 3]])
-        self.assertIsNotNone(p.calibrated)
-        compared = 0
-        for name, attribute in COLUMNS:
-            got = operator.attrgetter(attribute)(p)[:, 0]
-            for row, v in zip(rows, got):
-                if row.get("lift_" + name):
-                    self.assertAlmostEqual(v, float(row["lift_" + name]), delta=1e-5 * max(1, abs(v)), msg=name)
-                    compared += 1
-        self.assertGreater(compared, 2 * (len(COLUMNS) - 5), text)  # kappa is Python's alone, intervals may be withheld
+        at = [[0, 2], [1, 1], [9, 3], [1, 9]]  # the last two have no interval
+        ask = ";".join("a=%d,b=%d" % tuple(x) for x in at)
+        for split in "b3", "all", "plain":
+            folder = path("runs/wing/splits" if split != "plain" else "runs/plain/splits", split)
+            tell = lambda *more: subprocess.run(
+                [doubletake.program(), "predict", folder, "--at", ask, *more], check=True, capture_output=True, encoding="utf-8",
+            ).stdout
+            rows = list(csv.DictReader(tell("--csv").splitlines()))
+            conditions = json.loads(tell("--json"))["conditions"]
+            table = [line.split() for line in tell("--network").splitlines() if line.startswith("lift ")]
+            p = doubletake.Model(folder).predict(at)
+            self.assertEqual(np.isnan(p.low[:, 0]).tolist(), [split == "plain"] * 2 + [True] * 2)
+            self.assertEqual(np.isnan(p.network.low[:, 0]).tolist(), [False] * 2 + [True] * 2)
+            for i, (row, condition) in enumerate(zip(rows, conditions)):
+                self.assertEqual(list(condition["prediction"]), [k for k in row if k.startswith(("lift", "network_"))])
+                for name, v in condition["prediction"].items():
+                    self.assertEqual(row[name], "" if v is None else v if isinstance(v, str) else self.digits(row[name], v), name)
+                for name, attribute in COLUMNS:
+                    name, v = name % "lift", operator.attrgetter(attribute)(p)[i, 0]
+                    if name == "network_lift_kappa":  # of this package alone
+                        continue
+                    if isinstance(v, str):
+                        self.assertEqual(row[name], v)
+                    elif math.isnan(v):
+                        self.assertEqual(row[name], "", name)
+                    else:
+                        self.assertAlmostEqual(v, float(row[name]), delta=1e-5 * max(1, abs(v)), msg=name)
+                # outcome, unit, mean, low, …, high, σ; the network's rows have √C there
+                own = table[2 * i] if split != "plain" else table[i]
+                network = table[2 * i + 1] if split != "plain" else table[i]
+                for printed, name in (own, "lift"), (network, "network_lift"):
+                    name = "network_lift" if split == "plain" else name
+                    names = [name] + ([name + "_low", name + "_high"] if row[name + "_low"] else [])
+                    texts = [printed[2]] + ([printed[3], printed[5]] if row[name + "_low"] else [])
+                    self.assertEqual(printed[3] == "none", not row[name + "_low"])
+                    if name == "lift":
+                        names, texts = names + ["lift_sd"], texts + [printed[6 if row["lift_low"] else 4]]
+                    for column, text in zip(names, texts):
+                        step = 10.0 ** -len(text.partition(".")[2])
+                        self.assertAlmostEqual(float(text), float(row[column]), delta=0.501 * step, msg=column)
+
+    def digits(self, text, v):
+        """The program's digits read back equal."""
+        return text if float(text) == v else repr(v)
 
     def test_names_and_units(self):
         list(doubletake.run(path("pipeline.yaml")))
         m = doubletake.load(path("runs")).model("wing/splits/b3")
         self.assertEqual((m.inputs, m.outcomes, len(m.paths)), (["a", "b"], ["lift"], 2))
         self.assertEqual((m.units["a"], m.units["lift"]), ("deg", "N"))
-        p = m.predict({"b": 3, "a": [0, 1, 2]})
-        q = m.predict([[0, 3], [1, 3], [2, 3]])
+        p = m.predict({"b": 1, "a": [0, 1, 2]})
+        q = m.predict([[0, 1], [1, 1], [2, 1]])
         np.testing.assert_array_equal(p.mean, q.mean)
-        self.assertEqual((p["lift"].unit, p["lift"].cov.shape), ("N", (3,)))
-        low, high = p.interval(0.05)
-        there = p.cov > 0
-        np.testing.assert_allclose((high - low)[there], 2 * np.sqrt(p.cov[there] / 0.05))
-        self.assertTrue(np.isnan(low[~there]).all())
+        lift, n = p["lift"], p.network
+        self.assertEqual((lift.unit, lift.low.shape, lift.network.cov.shape), ("N", (3,), (3,)))
+        there = n.cov > 0
+        np.testing.assert_allclose((n.mean_high - n.mean_low)[there], 2 * np.sqrt(n.cov[there] / 0.05))
+        self.assertTrue(np.isnan(n.mean_low[~there]).all())
         for bad, word in (({"a": 1}, "b missing"), ([[1, 2, 3]], "rows of 2 inputs"), ([[1, math.nan]], "finite")):
             with self.assertRaisesRegex(ValueError, word):
                 m.predict(bad)
@@ -195,7 +251,7 @@ class Runs(unittest.TestCase):
         self.assertEqual((kinds[0], kinds[-1]), ("plan", "end"))
         runs = doubletake.load(path("runs"))
         self.assertIn("wing/triplets", runs)
-        self.assertEqual(runs.splits, ["wing/splits/b3"])
+        self.assertEqual(sorted(runs.splits), ["plain/splits/plain", "wing/splits/all", "wing/splits/b3"])
         self.assertEqual(runs.metrics("wing")["experiment"], "wing")
         t = runs["wing/splits/b3/seed-1/predictions"]
         self.assertIs(t, runs["wing/splits/b3/seed-1/predictions"])
@@ -203,7 +259,7 @@ class Runs(unittest.TestCase):
         p = doubletake.Model(path("runs/wing/splits/b3/seed-1")).predict(t)
         for name, mine in (("mu", "mean"), ("cov", "cov"), ("kappa", "kappa")):
             sd = np.sqrt(t["lift_var"])
-            worst = np.max(np.abs(getattr(p["lift"], mine) - t["lift_" + name]) / (sd if name == "mu" else sd**2))
+            worst = np.max(np.abs(getattr(p["lift"].network, mine) - t["lift_" + name]) / (sd if name == "mu" else sd**2))
             self.assertLess(worst, 1e-6, name)
         with self.assertRaisesRegex(KeyError, "wing/triplets"):
             runs["triplets"]

@@ -11,9 +11,9 @@ import (
 	"iter"
 	"math"
 	"slices"
-	"strings"
 
 	"doubletake/train/honest/scale"
+	"doubletake/train/score"
 )
 
 // Format and Version identify the JSON form of a Calibration.
@@ -32,6 +32,7 @@ type GroupResult struct {
 	Runs       int       `json:"runs"`
 	Conditions int       `json:"conditions"`
 	Distance   float64   `json:"distance"`   // mean d to the other groups
+	Farthest   float64   `json:"farthest"`   // largest d of its rows
 	Outside    float64   `json:"outside"`    // share of rows beyond the other groups
 	E          float64   `json:"e"`          // mean squared error, measured by the pairs
 	ESE        *float64  `json:"e_se"`       // its standard error, clustered by run; absent with one run
@@ -40,8 +41,11 @@ type GroupResult struct {
 	Pairs      float64   `json:"pairs"`      // mean ½(y1−y2)²
 	EBy        []float64 `json:"e_by"`       // e per outcome
 	Inside     float64   `json:"inside"`     // share of its values within the intervals that the other groups make
-	Half       float64   `json:"half_width"` // mean half width of these, in deviations of the training outcomes
+	Inside68   float64   `json:"inside_68"`  // the same of intervals of 68 %
+	Half       float64   `json:"half_width"` // mean half width of the former, in deviations of the training outcomes
 	Variance   float64   `json:"variance"`   // mean epistemic variance that the other groups make
+
+	Score float64 `json:"interval_score"` // mean of the intervals that the other groups make, see Winkler
 }
 
 // Error is the standard error of E, NaN with one run.
@@ -58,6 +62,17 @@ type InputRange struct {
 	Min       float64 `json:"min"`
 	Max       float64 `json:"max"`
 	FromGroup bool    `json:"from_group"` // a function of the groups' coordinate
+}
+
+// Limits are the ends of the range, moved by what rounding makes of them.
+func (r InputRange) Limits() (lo, hi float64) {
+	tol := Edge * max(r.Max-r.Min, math.Abs(r.Max), math.Abs(r.Min))
+	return r.Min - tol, r.Max + tol
+}
+
+func (r InputRange) outside(v float64) bool {
+	lo, hi := r.Limits()
+	return v < lo || v > hi
 }
 
 // Conformal is the largest left-out |y − μ| per outcome, in the outcome's unit.
@@ -87,10 +102,11 @@ type Calibration struct {
 	Inputs     []InputRange  `json:"inputs"`
 	Mean       []float64     `json:"mean"`      // of the training outcomes
 	Deviation  []float64     `json:"deviation"` // of the training outcomes
+	Rivals     []Rival       `json:"rivals,omitempty"`
 }
 
 // Levels are those at which a Record states the coverage.
-var Levels = [4]float64{0.68, 0.90, 0.95, 0.98}
+var Levels = score.Levels
 
 // FewGroupsLevel is the least level of intervals that are learned from two groups: there,
 // the law at this level covered 96 % of the values of 105 held-out groups. It is also that of
@@ -271,8 +287,7 @@ func (c *Calibration) where(x, z []float64, i int) Where {
 	}
 
 	for j, r := range c.Inputs {
-		tol := Edge * max(r.Max-r.Min, math.Abs(r.Max), math.Abs(r.Min))
-		if !r.FromGroup && (x[j] < r.Min-tol || x[j] > r.Max+tol) {
+		if !r.FromGroup && r.outside(x[j]) {
 			w.Uncalibrated = append(w.Uncalibrated, j)
 		}
 	}
@@ -280,21 +295,31 @@ func (c *Calibration) where(x, z []float64, i int) Where {
 	return w
 }
 
-// Words describes why the condition is not covered by the calibration; ""
-// where it is.
-func (c *Calibration) Words(w Where) string {
+// Reach is the distance up to which a left-out group shows the model's error.
+func (c *Calibration) Reach() (d float64) {
+	for _, g := range c.Groups {
+		d = max(d, g.Farthest*(1+Edge))
+	}
+	return d
+}
+
+// Uncovered says why no left-out group shows the model's error at a condition x; nil where
+// one does. Inputs that the groups' condition determines may be as far outside as the
+// farthest group that was left out.
+func (c *Calibration) Uncovered(x []float64, w Where) []string {
 	var s []string
-	for _, j := range w.Uncalibrated {
-		r := c.Inputs[j]
-		s = append(s, fmt.Sprintf("not calibrated in this direction: %s outside %.4g to %.4g", r.Name, r.Min, r.Max))
+	for j, r := range c.Inputs {
+		text := fmt.Sprintf("%s %.6g is outside %.6g to %.6g", r.Name, x[j], r.Min, r.Max)
+		switch {
+		case !r.outside(x[j]):
+		case !r.FromGroup:
+			s = append(s, "not calibrated in this direction: "+text+", and no left-out group tests that")
+		case c.Axis == nil || w.Distance > c.Reach():
+			s = append(s, text+", farther than any left-out group")
+		}
 	}
 
-	if w.Outside {
-		v := c.Axis.Values
-		s = append(s, fmt.Sprintf("%s outside the measured %.4g to %.4g", c.Condition, v[0], v[len(v)-1]))
-	}
-
-	return strings.Join(s, "; ")
+	return s
 }
 
 // UnmarshalJSON reads what encoding/json wrote and checks that it is a complete

@@ -38,28 +38,48 @@ type Record struct {
 	Distance        float64    // mean d to the measured groups
 	Epistemic       float64    // mean calibrated epistemic variance
 
-	Outcomes         []score.UnitTrust // the intervals as claims, for the outcomes of each unit
-	Mu, Half, Half68 []float64         // N×Out, own units: mean and half widths of the intervals
-	Forecast         []Forecast        // without and with some runs of the new group; nil: none was made
+	Outcomes         []score.OutcomeTrust // the intervals as claims, for each outcome
+	Mu, Half, Half68 []float64            // N×Out, own units: mean and half widths of the intervals
+	Forecast         []Forecast           // without and with some runs of the new group; nil: none was made
+
+	widths [4][]float64 // half widths at Levels, as Half; not stored
 }
 
 // Forecast is what the intervals would be if some runs of the new group had been measured.
 type Forecast struct {
 	Runs int       `json:"runs"`
-	Half []float64 `json:"half_width"` // mean half width at the conditions of other runs, by unit as Record.Outcomes
+	Half []float64 `json:"half_width"` // mean half width at the conditions of other runs, by outcome
 }
 
 // ForecastWords says what runs of the new group would buy, "" where no forecast was made.
-// amount writes a difference in a unit.
-func (r *Record) ForecastWords(amount func(unit string, v float64) string) string {
+// amounts writes a range of differences in a unit.
+func (r *Record) ForecastWords(amounts func(unit string, low, high float64) string) string {
 	if r == nil || len(r.Forecast) < 2 {
 		return ""
 	}
 
+	var names []string
+	of := map[string][]int{} // outcomes by unit
+	for j, t := range r.Outcomes {
+		if of[t.Unit] == nil {
+			names = append(names, t.Unit)
+		}
+
+		of[t.Unit] = append(of[t.Unit], j)
+	}
+
 	var units []string
-	for u, t := range r.Outcomes {
-		half := func(f Forecast) string { return "± " + amount(t.Unit, f.Half[u]) }
-		text := ""
+	for _, unit := range names {
+		half := func(f Forecast) string {
+			low, high := math.Inf(1), math.Inf(-1)
+			for _, j := range of[unit] {
+				low, high = min(low, f.Half[j]), max(high, f.Half[j])
+			}
+
+			return "± " + amounts(unit, low, high)
+		}
+
+		text, now := "", half(r.Forecast[0])
 		for i, f := range r.Forecast[1:] {
 			runs, known := map[int]string{1: "one", 3: "three"}[f.Runs]
 			switch {
@@ -70,7 +90,7 @@ func (r *Record) ForecastWords(amount func(unit string, v float64) string) strin
 			}
 
 			if text += runs + " " + half(f); i == 0 {
-				text += " instead of " + half(r.Forecast[0])
+				text += " instead of " + now
 			}
 
 			if i < len(r.Forecast)-2 {
@@ -78,8 +98,17 @@ func (r *Record) ForecastWords(amount func(unit string, v float64) string) strin
 			}
 		}
 
-		if len(r.Outcomes) > 1 {
-			text = strings.Join(t.Outcomes, ", ") + ": " + text
+		if half(r.Forecast[len(r.Forecast)-1]) == now {
+			text = "runs of the new group would leave the interval at " + now
+		}
+
+		if len(names) > 1 {
+			var list []string
+			for _, j := range of[unit] {
+				list = append(list, r.Outcomes[j].Outcome)
+			}
+
+			text = strings.Join(list, ", ") + ": " + text
 		}
 
 		units = append(units, text)
@@ -114,9 +143,10 @@ type storedRecord struct {
 }
 
 type storedOutcome struct {
-	Outcomes []string `json:"outcomes"`
+	Outcome  string   `json:"outcome"`
 	Unit     string   `json:"unit"`
 	RMSE     *float64 `json:"rmse"`
+	Coverage *float64 `json:"coverage"`
 }
 
 // MarshalJSON writes the ratios, the coverage and the errors. An undefined number is null.
@@ -129,7 +159,7 @@ func (r Record) MarshalJSON() ([]byte, error) {
 	}
 
 	for _, t := range r.Outcomes {
-		s.Outcomes = append(s.Outcomes, storedOutcome{t.Outcomes, t.Unit, defined(t.RMSE)})
+		s.Outcomes = append(s.Outcomes, storedOutcome{t.Outcome, t.Unit, defined(t.RMSE), defined(t.Inside)})
 	}
 
 	return json.Marshal(s)
@@ -158,8 +188,8 @@ func (r *Record) UnmarshalJSON(data []byte) error {
 	}
 
 	for _, o := range s.Outcomes {
-		t := score.UnitTrust{Unit: o.Unit, Outcomes: o.Outcomes}
-		t.RMSE = number(o.RMSE)
+		t := score.OutcomeTrust{Outcome: o.Outcome, Unit: o.Unit}
+		t.RMSE, t.Inside = number(o.RMSE), number(o.Coverage)
 		r.Outcomes = append(r.Outcomes, t)
 	}
 
@@ -180,6 +210,11 @@ func number(v *float64) float64 {
 	return *v
 }
 
+// Intervals are the intervals that Judge has judged, of the level.
+func (r *Record) Intervals(level float64) *score.Intervals {
+	return &score.Intervals{Level: level, Half: r.Half, At: r.widths}
+}
+
 // Judge compares a prediction, made with the given noise, with the pairs y1, y2 (N×Out)
 // measured there. run holds the run of each row. It panics when a slice has another length.
 func (c *Calibration) Judge(p *Prediction, noise, y1, y2 []float64, run []int) Record {
@@ -190,6 +225,10 @@ func (c *Calibration) Judge(p *Prediction, noise, y1, y2 []float64, run []int) R
 	}
 
 	r := Record{Mu: p.Mu, Half: p.Half, Half68: p.Half68}
+	for l := range r.widths {
+		r.widths[l] = make([]float64, n*out)
+	}
+
 	values := float64(n * out)
 	e, full, cluster := make([]float64, n), make([]float64, n*out), make([]int, n*out)
 	claim, epistemic, normal := make([]float64, n*out), make([]float64, n*out), make([]float64, n*out)
@@ -218,6 +257,10 @@ func (c *Calibration) Judge(p *Prediction, noise, y1, y2 []float64, run []int) R
 		}
 
 		for _, k := range cells {
+			for l, h := range half {
+				r.widths[l][k] = h * m.deviation
+			}
+
 			for _, y := range [2]float64{y1[k], y2[k]} {
 				miss := math.Abs(y-p.Mu[k]) / m.deviation
 				r.CRPS += m.CRPS(miss, dispersion) / (2 * values)

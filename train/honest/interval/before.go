@@ -1,0 +1,105 @@
+package interval
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"doubletake/train/honest/scale"
+	"doubletake/train/score"
+)
+
+// Before is what the left-out groups alone show of the intervals of a new group, before any
+// of it is measured. Half width and error are in deviations of the training outcomes.
+func (c *Calibration) Before() score.Evidence {
+	var inside, inside68 []float64
+
+	half, e := math.NaN(), math.NaN()
+	if c.K > 0 {
+		half, e = 0, 0
+	}
+
+	for _, g := range c.Groups {
+		inside, inside68 = append(inside, g.Inside), append(inside68, g.Inside68)
+		half += g.Half / float64(c.K)
+		e += g.E / float64(c.K)
+	}
+
+	v := score.Pool(c.Level, inside, inside68)
+	v.Error = math.Sqrt(max(e, 0))
+
+	return withHalf(v, half)
+}
+
+// BeforeMeasuring is Before, graded, as it stands in metrics.json and in predictions.
+type BeforeMeasuring struct {
+	Grade           score.Grade `json:"grade"`
+	Half            *float64    `json:"expected_half_width"` // in deviations of the training outcomes
+	WidthOverSpread *float64    `json:"width_over_spread"`
+	Inside          int         `json:"left_out_inside"` // groups of which at least 90 % of the values were inside
+	Of              int         `json:"of"`
+	Enough          int         `json:"enough"` // groups like these that would decide; 0: decided, or none
+}
+
+// BeforeMeasuring returns the grade of a new group with its evidence.
+func (c *Calibration) BeforeMeasuring() BeforeMeasuring {
+	v := c.Before()
+	return BeforeMeasuring{
+		Grade: v.Grade(), Half: defined(v.Half), WidthOverSpread: defined(v.WidthOverSpread), Inside: c.LeftOutInside(),
+		Of: c.K, Enough: v.Enough(),
+	}
+}
+
+// At is the evidence of Before for an interval of one outcome, with a half width in its unit.
+func (c *Calibration) At(before score.Evidence, outcome int, half float64) score.Evidence {
+	return withHalf(before, half/c.Deviation[outcome])
+}
+
+func withHalf(v score.Evidence, half float64) score.Evidence {
+	v.Half, v.WidthOverSpread = half, half/scale.NormalQuantile(0.95)
+	return v
+}
+
+// BeforeWords is the grade of the intervals of a new group before any of it is measured, with
+// the evidence. units are those of the outcomes, or nil; amounts writes a range of differences in a unit.
+func (c *Calibration) BeforeWords(units []string, amounts func(unit string, low, high float64) string) string {
+	v := c.Before()
+	if c.K == 0 {
+		return v.Grade().Words() + ": no group could be left out"
+	}
+
+	text := fmt.Sprintf("%s: %d of %d groups of %s, each left out in turn, were covered; expected half-width %s, %.2g of "+
+		"the spread", v.Grade().Words(), c.LeftOutInside(), c.K, c.Condition, c.widths(v.Half, units, amounts),
+		v.WidthOverSpread)
+	if n := v.Enough(); n > 0 {
+		text += fmt.Sprintf("; %d such groups would decide", n)
+	}
+
+	return text
+}
+
+// widths are half widths, in deviations of the training outcomes, in the units of these: from
+// the least to the largest of each unit.
+func (c *Calibration) widths(half float64, units []string, amounts func(unit string, low, high float64) string) string {
+	var order, parts []string
+	of := map[string][]float64{}
+	for j, d := range c.Deviation {
+		u := ""
+		if j < len(units) {
+			u = units[j]
+		}
+
+		if of[u] == nil {
+			order = append(order, u)
+		}
+
+		of[u] = append(of[u], half*d)
+	}
+
+	for _, u := range order {
+		parts = append(parts, "± "+amounts(u, slices.Min(of[u]), slices.Max(of[u])))
+	}
+
+	return strings.Join(parts, ", ")
+}
