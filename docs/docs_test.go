@@ -27,13 +27,26 @@ func TestGlossary(t *testing.T) {
 func TestFind(t *testing.T) {
 	for word, want := range map[string]string{
 		"C": "C", "κ": "κ", "dBFS": "dBFS", "bpf": "BPF", "tonal": "broadband, tonal",
-		"ZigZag": "u (ZigZag)", "u": "u (ZigZag)",
+		"ZigZag": "u, ZigZag", "u": "u, ZigZag", "runs": "run", "C ×10⁻²": "C",
+		"R² test":      "R² test, score",
+		"honest.prior": "honest.prior", "duration_s": "duration_s", "lift_n_2": "_1, _2",
+		"lift_n_sd":   "_sd, _sd_epistemic, _sd_noise, _sd_claimed",
 		"halton-1024": "exact-1d, tensor-15, halton-1024",
 	} {
 		got := Find(word)
 		if len(got) != 1 || got[0].Name != want {
 			t.Errorf("%s: %+v, expected %s", word, got, want)
 		}
+	}
+
+	// A column of the networks: what it is of, and its longest ending.
+	if got := Find("network_y_between_seeds_var"); len(got) != 2 || got[0].Name != "network_" ||
+		got[1].Name != "_var, _between_seeds_var" {
+		t.Errorf("a column of the networks: %+v", got)
+	}
+
+	if got := Find("its own", Term{"Metrics", "a, its own", "more"}); len(got) != 1 || got[0].Meaning != "more" {
+		t.Errorf("a name of more: %+v", got)
 	}
 
 	if len(Find("Gauss–Hermite")) != 1 || Find("no such word") != nil || Find("") != nil {

@@ -26,7 +26,7 @@ func TestExtensions(t *testing.T) {
 	}{
 		{"reader", 2, "TestExtension", "./ingest/format"},
 		{"outcome", 2, "TestExtension", "./pipeline"},
-		{"method", 2, "TestConformance/linear", "./train/baseline"},
+		{"method", 2, "TestConformance/ridge", "./train/baseline"},
 		{"metric", 2, "TestExtension", "./train/score"},
 		{"split", 3, "TestExtension", "./pipeline/stages"},
 		{"executor", 5, "TestExtension", "./cmd/pipeline"},

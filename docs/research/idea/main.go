@@ -192,7 +192,8 @@ func pairs(dir string) (figure.Panel, error) {
 			continue
 		}
 
-		mu, half := said.Column(outcome + "_mu").Floats[i], said.Column(outcome + "_half").Floats[i]
+		mu, high := said.Column(outcome).Floats[i], said.Column(outcome + "_high").Floats[i]
+		half := high - mu
 		theta := said.Column("theta_deg").Floats[i]
 		mean.X, mean.Y = append(mean.X, theta), append(mean.Y, mu)
 		band.X, band.Lo, band.Hi = append(band.X, theta), append(band.Lo, mu-half), append(band.Hi, mu+half)

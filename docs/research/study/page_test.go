@@ -511,3 +511,27 @@ func TestMethodPage(t *testing.T) {
 
 	quotes(t, "../../method.md", "<!-- tables/methods.csv -->", "<!-- end -->", out)
 }
+
+// So does its table of simple methods, by means over the held-out groups.
+func TestRivalsTable(t *testing.T) {
+	var out []string
+	all := tableOf(t, "rivals")
+	for _, m := range []string{"gp", "linear", "nearest-group", "conformal", "conformal-relative", "constant"} {
+		line := "| `" + m + "` |"
+		for _, name := range []string{"turbine", "propellers"} {
+			var mean [4]float64
+			rows := all.where("experiment", name, "method", m).list
+			for _, row := range rows {
+				for k, column := range []string{"e", "in_95", "width_95", "crps"} {
+					mean[k] += number(row, column) / float64(len(rows))
+				}
+			}
+
+			line += fmt.Sprintf(" %.2f, %.0f %%, %.2f, %.3f |", math.Sqrt(mean[0]), 100*mean[1], mean[2], mean[3])
+		}
+
+		out = append(out, line)
+	}
+
+	quotes(t, "../../method.md", "<!-- tables/rivals.csv -->", "<!-- end -->", out)
+}

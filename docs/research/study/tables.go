@@ -198,15 +198,10 @@ func place(ranking []report.Ranked, method string) []string {
 		case r.Method != method:
 			continue
 		case i == 0:
-			return []string{"best", "0", "0"}
+			return []string{r.Is, "0", "0"}
 		}
 
-		word := "as good"
-		if r.Worse {
-			word = "worse"
-		}
-
-		return []string{word, digits(r.Above, 4), digits(r.SE, 3)}
+		return []string{r.Is, digits(r.Above, 4), digits(r.SE, 3)}
 	}
 
 	return []string{"", "", ""}

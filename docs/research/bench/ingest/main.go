@@ -8,8 +8,8 @@
 //	go run ./bench/ingest
 //
 // It needs Python with numpy, scipy and h5py, soundfile for FLAC, and pyuff or else the
-// way it reads, which peers.py repeats (-python names another than python3). TDMS and
-// Arrow have no peer there.
+// way it reads, which peers.py repeats (-python names another than python3). Parquet has
+// no peer there, TDMS and Arrow are left out.
 package main
 
 import (
@@ -20,6 +20,7 @@ import (
 	"io"
 	"io/fs"
 	"math"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,6 +30,8 @@ import (
 
 	"doubletake/ingest"
 	"doubletake/ingest/format"
+	"doubletake/pipeline/export"
+	"doubletake/pipeline/table"
 )
 
 func main() {
@@ -62,6 +65,10 @@ func run(w io.Writer, python string, rows int) error {
 		return fmt.Errorf("write files: %w: %s", err, out)
 	}
 
+	if err := writeParquet(filepath.Join(dir, "float64.parquet"), rows); err != nil {
+		return fmt.Errorf("write Parquet: %w", err)
+	}
+
 	fmt.Fprintln(w, "| file | MB | ours, MB/s per core | Python's reader | MB/s per core | ratio "+
 		"|\n|---|---|---|---|---|---|")
 
@@ -76,6 +83,7 @@ func run(w io.Writer, python string, rows int) error {
 		{"contiguous.h5", "HDF5, float32, contiguous", "h5py"},
 		{"gzip.h5", "HDF5, float32, shuffle and gzip", "h5py"},
 		{"int16.flac", "FLAC, 16 bit", "soundfile"},
+		{"float64.parquet", "Parquet, float64", ""},
 		{"binary.uff", "UFF 58b, float64", "pyuff"},
 		{"text.uff", "UFF 58, 6 digits", "pyuff"},
 		{"savetxt.txt", "text, 18 digits (numpy.savetxt)", "numpy.loadtxt"},
@@ -107,6 +115,12 @@ func run(w io.Writer, python string, rows int) error {
 			ours = min(ours, cpu()-before)
 		}
 
+		mb := float64(st.Size()) / 1e6
+		if f[2] == "" {
+			fmt.Fprintf(w, "| %s | %.1f | %.0f | | | |\n", f[1], mb, mb/ours)
+			continue
+		}
+
 		out, err := exec.Command(python, script, "read", path).Output()
 		if err != nil {
 			return fmt.Errorf("read %s by Python: %w", f[0], err)
@@ -123,11 +137,26 @@ func run(w io.Writer, python string, rows int) error {
 			return fmt.Errorf("%s: %d rows with the sum %g, Python has %d and %g", f[0], rows, sum, theirRows, theirSum)
 		}
 
-		mb := float64(st.Size()) / 1e6
 		fmt.Fprintf(w, "| %s | %.1f | %.0f | %s | %.0f | %.2f |\n", f[1], mb, mb/ours, f[2], mb/theirs, theirs/ours)
 	}
 
 	return nil
+}
+
+// writeParquet writes four columns of noise, as pipeline export writes a table.
+func writeParquet(path string, rows int) error {
+	rng := rand.New(rand.NewPCG(1, 1))
+	t := &table.Table{}
+	for _, name := range []string{"a", "b", "c", "d"} {
+		x := make([]float64, rows)
+		for i := range x {
+			x[i] = 0.1 * rng.NormFloat64()
+		}
+
+		t.Columns = append(t.Columns, table.Column{Name: name, Floats: x})
+	}
+
+	return export.WriteFile(path, func(w io.Writer) error { return export.Parquet(w, t, nil) })
 }
 
 // cpu is the CPU time of this process in s.
