@@ -39,7 +39,7 @@ func TestFind(t *testing.T) {
 		}
 	}
 
-	// A column of the networks: what it is of, and its longest ending.
+	// The beginning of a column is explained, and the longest ending that it has.
 	if got := Find("network_y_between_seeds_var"); len(got) != 2 || got[0].Name != "network_" ||
 		got[1].Name != "_var, _between_seeds_var" {
 		t.Errorf("a column of the networks: %+v", got)

@@ -11,7 +11,7 @@ import (
 	"doubletake/ingest/ingesttest"
 )
 
-// A missing file is told with names like it, a link that leads nowhere with its target.
+// The error for a missing file names similar files; that for a broken link names its target.
 func TestPathError(t *testing.T) {
 	dir := t.TempDir()
 	if err := errors.Join(os.WriteFile(filepath.Join(dir, "run1.wav"), nil, 0o644),

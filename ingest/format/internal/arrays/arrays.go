@@ -206,11 +206,14 @@ func (r *Reader) Read(channels []int, start int64, dst [][]float64) (int, error)
 	return int(n), nil
 }
 
-// Axes returns the axis of time of a shape. It is the one that o names, else the one
-// whose name says so, else the one as long as the clock beside the array, else the
-// longest if that is the first or the last. names are the axes' names and clock the
-// samples of the clock; nil and 0 where there are none. Where nothing decides, Axes
-// returns an error that says what to write.
+// Axes returns the axis of time of a shape: the first that is found of
+//   - the axis that o names,
+//   - the axis whose name says that it is time,
+//   - the axis that has as many values as the clock of the array,
+//   - the longest axis, if it is the first or the last.
+//
+// names are the axes' names and clock the samples of the clock; nil and 0 where there
+// are none. Where none is found, Axes returns an error that says what to write.
 func Axes(dims []int64, names []string, clock int64, o ingest.ArrayOptions) (axis int, err error) {
 	var named, clocked []int
 
