@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"doubletake/docs"
 	"doubletake/ingest/spelling"
 
 	"github.com/urfave/cli/v2"
@@ -27,8 +28,12 @@ func arrange(app *cli.App, args []string) ([]string, error) {
 	case "--version", "-version":
 		return []string{"version"}, nil
 	case "help", "h":
-		if len(args) == 1 {
+		if len(args) == 1 || args[1] == "help" {
 			return []string{"--help"}, nil
+		}
+
+		if _, ok := docs.FindPage(args[1]); ok {
+			return append([]string{"help"}, args[1:]...), nil
 		}
 
 		cmd, err := findCommand(app, args[1])

@@ -13,6 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 	"pgregory.net/rapid"
 
+	"doubletake/docs"
 	"doubletake/pipeline"
 	"doubletake/pipeline/engine"
 )
@@ -223,7 +224,11 @@ func TestHelp(t *testing.T) {
 		if c.Name == "help" {
 			continue
 		}
-		lines = append(lines, []string{c.Name, "--help"}, []string{"help", c.Name}, []string{c.Name, "x.yaml", "-h"})
+
+		lines = append(lines, []string{c.Name, "--help"}, []string{c.Name, "x.yaml", "-h"})
+		if _, document := docs.FindPage(c.Name); !document {
+			lines = append(lines, []string{"help", c.Name})
+		}
 	}
 
 	if len(lines) < 4+3*6 {
@@ -243,9 +248,19 @@ func TestHelp(t *testing.T) {
 		}
 
 		for _, a := range args {
-			if c := app.Command(a); c != nil && !strings.Contains(stdout.String(), "pipeline "+c.Name) {
+			if c := app.Command(a); c != nil && a != "help" && !strings.Contains(stdout.String(), "pipeline "+c.Name) {
 				t.Errorf("%q shows another command's help:\n%s", args, stdout.String())
 			}
+		}
+	}
+
+	// A document comes before the command of its name, and names that.
+	for name, want := range map[string]string{
+		"idea": "The idea\n========\n", "honest": "The command of this name: pipeline honest --help\n", "tables": "triplets.arrow\n",
+	} {
+		var stdout, stderr bytes.Buffer
+		if code := run([]string{"help", name}, &stdout, &stderr); code != 0 || !strings.Contains(stdout.String(), want) {
+			t.Errorf("help %s: exit status %d, %q is missing: %s%s", name, code, want, stderr.String(), stdout.String())
 		}
 	}
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"doubletake/docs"
 	"doubletake/ingest/simulate"
 	"doubletake/pipeline"
 	"doubletake/pipeline/suggest"
@@ -147,7 +148,14 @@ func fitting(app *cli.App, line []string, last string) (out []offer) {
 		for _, c := range visible(app) {
 			out = append(out, offer{c.Name, c.Usage})
 		}
-		return append(out, offer{"help", "show the help of a command"})
+
+		if len(line) > 0 {
+			for _, p := range docs.Pages() {
+				out = append(out, offer{p.Name, p.Title})
+			}
+		}
+
+		return out
 	}
 
 	command := app.Command(line[0])
@@ -191,9 +199,9 @@ func fitting(app *cli.App, line []string, last string) (out []offer) {
 	return out
 }
 
-// visible are the commands people see, without the library's own.
+// visible are the commands people see.
 func visible(app *cli.App) []*cli.Command {
-	return slices.DeleteFunc(slices.Clone(app.Commands), func(c *cli.Command) bool { return c.Hidden || c.Name == "help" })
+	return slices.DeleteFunc(slices.Clone(app.Commands), func(c *cli.Command) bool { return c.Hidden })
 }
 
 // option is a flag as a completion and the man page need it.

@@ -38,7 +38,7 @@ var imports = []struct{ of, may string }{
 		"ingest/simulate ingest/format dsp train train/baseline train/holdout train/honest"},
 	{"pipeline/export", "pipeline/kv pipeline/predict pipeline/table ingest/fault train train/gp " +
 		"train/honest train/honest/interval train/honest/scale"},
-	{"pipeline/watch", "pipeline/engine pipeline/table report/figure"},
+	{"pipeline/watch", "pipeline/engine pipeline/table report/figure docs"},
 	{"pipeline/scaffold", "pipeline/config ingest/..."},
 	{"pipeline/stages", "pipeline/stages/... pipeline/config pipeline/engine pipeline/kv pipeline/table ingest/... dsp " +
 		"train/... report"},
@@ -58,6 +58,7 @@ var imports = []struct{ of, may string }{
 		"pipeline/scaffold pipeline/suggest ingest ingest/fault ingest/spelling ingest/simulate train train/score report " +
 		"docs"},
 	{"cmd/asm", ""},
+	{"cmd/site", "docs"},
 }
 
 // foreign lists the packages that may import a module of others.
@@ -69,6 +70,7 @@ var foreign = []struct{ module, by string }{
 	{"github.com/expr-lang/expr", "ingest/derive"},
 	{"github.com/urfave/cli", "cmd/pipeline"},
 	{"github.com/cpuguy83/go-md2man", "cmd/pipeline"}, // which cli has for man pages
+	{"github.com/russross/blackfriday", "docs"},       // which go-md2man needs
 	{"go.yaml.in/yaml", "pipeline/config"},
 	{"github.com/mjibson/go-dsp", "dsp"},
 	{"codeberg.org/go-pdf/fpdf", "report/figure/paper"},

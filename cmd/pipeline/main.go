@@ -73,6 +73,7 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 			"configuration error, 3 input data error, 130 interrupted.",
 		Version: pipeline.Version(), HideVersion: true,
 		Writer: stdout, ErrWriter: stderr,
+		Flags: []cli.Flag{cli.HelpFlag}, // a command called help keeps the library from adding it
 		Commands: []*cli.Command{
 			newRunCommand(stdout, stderr), newStatusCommand(stdout), newCheckCommand(stdout, stderr),
 			newReportCommand(stdout, stderr),
@@ -83,7 +84,7 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 			newServeCommand(stdout), newGCCommand(stdout), newSchemaCommand(stdout), newVersionCommand(stdout),
 			newExportCommand(stdout, stderr),
 			newTasksCommand(stdout), newExecCommand(stdout, stderr), newCancelCommand(stdout),
-			newCompletionCommand(stdout), newManCommand(stdout), newGlossaryCommand(stdout),
+			newCompletionCommand(stdout), newManCommand(stdout), newGlossaryCommand(stdout), newHelpCommand(stdout),
 		},
 		CommandNotFound: func(*cli.Context, string) {},
 		OnUsageError:    func(_ *cli.Context, err error, _ bool) error { return usage("%v", err) },

@@ -10,8 +10,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"net"
 	"net/http"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -19,6 +21,7 @@ import (
 	"sync"
 	"time"
 
+	"doubletake/docs"
 	"doubletake/pipeline/engine"
 )
 
@@ -277,7 +280,17 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "report":
 		s.report(w, refuse)
 	default:
-		refuse(http.StatusNotFound, "no such page")
+		help, err := docs.Own()
+
+		text := help[strings.TrimPrefix(name, "help/")]
+		if err != nil || text == nil || !strings.HasPrefix(name, "help/") {
+			refuse(http.StatusNotFound, "no such page")
+			return
+		}
+
+		h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "+
+			"base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+		send(w, mime.TypeByExtension(path.Ext(name)), string(text))
 	}
 }
 

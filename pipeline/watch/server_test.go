@@ -107,8 +107,8 @@ func finished(t *testing.T) string {
 	return s.dir
 }
 
-// All verbs on all paths, and paths that lead elsewhere: the five pages are answered to
-// GET alone, nothing else is, nothing is written.
+// All verbs on all paths, and paths that lead elsewhere: the five pages and documents
+// are answered to GET alone, nothing else is, nothing is written.
 func TestRoutes(t *testing.T) {
 	quick(t)
 	dir := finished(t)
@@ -117,11 +117,13 @@ func TestRoutes(t *testing.T) {
 	host := s.listener.Addr().String()
 	pages := map[string]string{
 		"": "<title>", "style.css": "body{", "page.js": "fetch(", "parts": `"parts":[{`, "report": "the report",
+		"help/index.html": "how-to.html", "help/reference/tables.html": "<td>", "help/search.js": "const sections = [{",
 	}
 	paths := []string{
 		"..%2f", "..%2fsecret.txt", "%2e%2e/secret.txt", "../secret.txt", "./", "report/", "report%00", "report.html",
 		"Report", ".lock", ".cache/index", "secret.txt", "parts/../report", "%70arts",
 		"style.css%2f..%2f..%2fsecret.txt", "..\\secret.txt",
+		"help/", "help", "help/../secret.txt", "help/..%2fsecret.txt", "help/secret.txt", "index.html",
 	}
 
 	for p := range pages {
