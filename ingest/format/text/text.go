@@ -693,6 +693,10 @@ func (l *layout) cell(line []byte, p int) (cell []byte, next int) {
 // split appends the cells of a line to dst; an empty cell after a last
 // delimiter is left out if it is one more than the columns there are.
 func (l *layout) split(dst [][]byte, line []byte) [][]byte {
+	if dst == nil && l.delim != ' ' {
+		dst = make([][]byte, 0, min(bytes.Count(line, []byte{l.delim}), MaxColumns)+1)
+	}
+
 	p, n := 0, len(line)
 	for len(dst) <= MaxColumns {
 		for p < n && (line[p] == ' ' || line[p] == '\t' && l.delim != '\t') {
