@@ -76,3 +76,56 @@ func TestAgainstFormerIntervals(t *testing.T) {
 		}
 	}
 }
+
+// The measured examples before and after, at four levels: docs/honest.md has the means. The table was made by the
+// program of commit ceef37c and by this one on the same examples. The former law of a value is Student's t with K
+// degrees of freedom, its scale the half width over t_K; quantiles and CRPS are scipy's and its closed form. The
+// figures now are those of the study where it has the same set: the turbine.
+func TestLevelsAgainstFormer(t *testing.T) {
+	table := tableOf(t, "levels-before")
+
+	turbine := 0
+	for _, row := range table.where("data", "turbine").list {
+		now := tableOf(t, "intervals").where("data", "turbine", "base", "gp", "split", row["split"]).one(t)
+		for column, name := range map[string]string{
+			"coverage_68": "coverage_68_now", "coverage_98": "coverage_98_now", "score_after": "score_now", "crps": "crps_now",
+		} {
+			if now[column] != row[name] {
+				t.Errorf("%s: %s %s, the study has %s", row["split"], name, row[name], now[column])
+			}
+		}
+		turbine++
+	}
+
+	b, err := os.ReadFile("../../honest.md")
+	if err != nil || turbine != 5 {
+		t.Fatal(turbine, err)
+	}
+
+	mean := func(column string) (sum float64) {
+		for _, row := range table.list {
+			sum += number(row, column) / float64(table.count())
+		}
+		return sum
+	}
+	ratio := func(column string) float64 {
+		sum := 0.0
+		for _, row := range table.list {
+			sum += math.Log(number(row, column+"_now") / number(row, column))
+		}
+		return math.Exp(sum / float64(table.count()))
+	}
+
+	for _, want := range []string{
+		fmt.Sprintf("| earlier | %.3f | %.3f | %.3f | %.3f | | | |",
+			mean("coverage_68"), mean("coverage_90"), mean("coverage_95"), mean("coverage_98")),
+		fmt.Sprintf("| this one | %.3f | %.3f | %.3f | %.3f | × %.2f | × %.2f | × %.2f |",
+			mean("coverage_68_now"), mean("coverage_90_now"), mean("coverage_95_now"), mean("coverage_98_now"),
+			ratio("width_over_spread"), ratio("score"), ratio("crps")),
+		fmt.Sprintf("The %d groups of the **measured** examples", table.count()),
+	} {
+		if !strings.Contains(string(b), want) {
+			t.Errorf("docs/honest.md does not say what levels-before.csv does: %s", want)
+		}
+	}
+}
