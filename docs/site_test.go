@@ -120,8 +120,8 @@ func TestPages(t *testing.T) {
 }
 
 func ExampleText() {
-	fmt.Print(Text("# A rotor\n\nSee [the method](method.md#x) and `C`:\n\n- one recording\n- two *outcomes*, y1 and y2\n\n"+
-		"| a | b |\n|---|---|\n| 1 | 2 |\n\n```sh\npipeline run\n```\n", 30))
+	fmt.Print(Text("# A rotor\n\nSee [the method](method.md#x) and `C`:\n\n"+
+		"- one recording\n- two *outcomes*, y1 and y2\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```sh\npipeline run\n```\n", 30))
 	// Output:
 	// A rotor
 	// =======

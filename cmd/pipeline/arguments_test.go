@@ -256,7 +256,8 @@ func TestHelp(t *testing.T) {
 
 	// A document comes before the command of its name, and names that.
 	for name, want := range map[string]string{
-		"idea": "The idea\n========\n", "honest": "The command of this name: pipeline honest --help\n", "tables": "triplets.arrow\n",
+		"idea": "The idea\n========\n", "honest": "The command of this name: pipeline honest --help\n",
+		"tables": "triplets.arrow\n",
 	} {
 		var stdout, stderr bytes.Buffer
 		if code := run([]string{"help", name}, &stdout, &stderr); code != 0 || !strings.Contains(stdout.String(), want) {
