@@ -1,8 +1,11 @@
 package config
 
 import (
+	_ "embed"
 	"reflect"
+	"strconv"
 	"strings"
+	"sync"
 )
 
 // Key is one documented key of the file.
@@ -125,7 +128,7 @@ func typeName(t reflect.Type) string {
 func Schema() map[string]any {
 	f := defaultFile()
 	f.Experiments = []Experiment{defaultExperiment()}
-	s := schemaOf(reflect.ValueOf(f))
+	s := schemaOf("", reflect.ValueOf(f))
 	s["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	s["title"] = "pipeline.yaml of doubletake"
 	s["required"] = []string{"version", "experiments"}
@@ -133,7 +136,27 @@ func Schema() map[string]any {
 	return s
 }
 
-func schemaOf(v reflect.Value) map[string]any {
+//go:embed limits.txt
+var limitsText string
+
+// limits are the bounds of numbers by path, as the schema writes them: "minimum", "exclusiveMaximum" and the
+// like. A test of package pipeline finds them by asking check, and writes limits.txt.
+var limits = sync.OnceValue(func() map[string]map[string]float64 {
+	out := map[string]map[string]float64{}
+	for l := range strings.Lines(limitsText) {
+		if f := strings.Fields(l); len(f) == 3 {
+			if out[f[0]] == nil {
+				out[f[0]] = map[string]float64{}
+			}
+
+			out[f[0]][f[1]], _ = strconv.ParseFloat(f[2], 64) // the test compares
+		}
+	}
+
+	return out
+})
+
+func schemaOf(path string, v reflect.Value) map[string]any {
 	number := map[string]any{"type": "number"}
 	switch t := v.Type(); t {
 	case holdoutType:
@@ -161,7 +184,7 @@ func schemaOf(v reflect.Value) map[string]any {
 			d.setDefaults()
 		}
 
-		s := schemaOf(p.Elem())
+		s := schemaOf(path, p.Elem())
 		if e := v.Type().Elem(); e == reflect.TypeFor[Table]() || e == reflect.TypeFor[Sidecar]() {
 			return map[string]any{"oneOf": []any{map[string]any{"type": "string"}, s}}
 		}
@@ -181,10 +204,10 @@ func schemaOf(v reflect.Value) map[string]any {
 		}
 
 		if elem.Kind() == reflect.Struct {
-			return map[string]any{"type": "object", "additionalProperties": schemaOf(elem), "minProperties": 1}
+			return map[string]any{"type": "object", "additionalProperties": schemaOf(path+".<name>", elem), "minProperties": 1}
 		}
 
-		one := schemaOf(elem)
+		one := schemaOf(path, elem)
 
 		return map[string]any{"oneOf": []any{one, map[string]any{"type": "array", "items": one}}}
 	}
@@ -192,7 +215,11 @@ func schemaOf(v reflect.Value) map[string]any {
 	props := map[string]any{}
 	for _, sf := range fields(v.Type()) {
 		key, f := sf.Tag.Get("key"), v.FieldByIndex(sf.Index)
-		p := schemaOf(f)
+		p := schemaOf(join(path, key), f)
+		for bound, n := range limits()[join(path, key)] {
+			p[bound] = n // of a list of numbers it holds for a single one
+		}
+
 		if e := enum(sf); e != "" {
 			p = map[string]any{"enum": strings.Split(strings.TrimPrefix(e, "|"), "|")}
 		}
