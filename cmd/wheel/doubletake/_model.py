@@ -62,6 +62,11 @@ class Model:
             self._honest, self.uncalibrated = None if h.absent else h, h.absent
         self._checked = self._records()
 
+    def __repr__(self):
+        return "<Model of %d network%s: %s of %s; held out: %s; %s>" % (
+            len(self._nets), "s"[:len(self._nets) - 1], ", ".join(self.outcomes), ", ".join(self.inputs),
+            self.card.get("held_out") or "unknown", self.uncalibrated or "calibrated")
+
     def _records(self):
         """The outcomes whose network intervals were checked on held-out values, by the report."""
         path = os.path.join(self._split, "..", "..", "report", "metrics.json")
@@ -167,6 +172,10 @@ class Prediction:
         for name in self._names:
             setattr(self, name, np.full(network.mean.shape, np.nan) if calibrated is None else getattr(calibrated, name))
         self.no_interval = np.repeat(np.array(why, object)[:, None], len(self.outcomes), axis=1)
+
+    def __repr__(self):
+        return "<Prediction of %s at %d conditions, %s>" % (
+            ", ".join(self.outcomes), len(self.x), "not calibrated" if self.level is None else "level %g" % self.level)
 
     def __getitem__(self, outcome):
         j = self.outcomes.index(outcome)

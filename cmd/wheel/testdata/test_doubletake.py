@@ -256,7 +256,10 @@ class Runs(unittest.TestCase):
         t = runs["wing/splits/b3/seed-1/predictions"]
         self.assertIs(t, runs["wing/splits/b3/seed-1/predictions"])
         self.assertEqual(t.units["lift_cov"], "N²")
-        p = doubletake.Model(path("runs/wing/splits/b3/seed-1")).predict(t)
+        model = doubletake.Model(path("runs/wing/splits/b3/seed-1"))
+        p = model.predict(t)
+        self.assertRegex(repr(model), "^<Model of 1 network: lift.* of .*; held out: .+; .+>$")
+        self.assertRegex(repr(p), "^<Prediction of lift.* at %d conditions, .+>$" % t.rows)
         for name, mine in (("mu", "mean"), ("cov", "cov"), ("kappa", "kappa")):
             sd = np.sqrt(t["lift_var"])
             worst = np.max(np.abs(getattr(p["lift"].network, mine) - t["lift_" + name]) / (sd if name == "mu" else sd**2))
