@@ -356,11 +356,39 @@ func (e Experiment) intervalWords() []string {
 		}
 	}
 
+	if forms := e.forms(); strings.Contains(forms, ";") {
+		out = append(out, "The splits have different forms of inputs and outcomes: "+forms+".")
+	}
+
 	if any {
 		out = append([]string{text("intervals", nil)}, out...)
 	}
 
 	return out
+}
+
+// forms lists the forms that were chosen, with their splits, in order of first appearance.
+func (e Experiment) forms() string {
+	var names []string
+	splits := map[string][]string{}
+	for _, s := range e.Splits {
+		if s.Honest == nil || s.Honest.Calibration == nil || s.Honest.Calibration.Representation == nil {
+			continue
+		}
+
+		name := s.Honest.Calibration.Representation.Chosen
+		if splits[name] == nil {
+			names = append(names, name)
+		}
+
+		splits[name] = append(splits[name], clean(s.Name))
+	}
+
+	for i, name := range names {
+		names[i] = clean(name) + " for " + strings.Join(splits[name], ", ")
+	}
+
+	return strings.Join(names, "; ")
 }
 
 // BeforeMeasuring is the grade of the intervals of a new group, by the left-out groups alone.
@@ -469,7 +497,7 @@ func honestJSON(h *interval.Result) object {
 		{"coverage", r.Conformal.Coverage}, {"width", r.Conformal.Width}, {"guarantee", c.Conformal.Guarantee},
 	}
 
-	return object{
+	o := object{
 		{"base", c.Base},
 		{"method", "hierarchical-scale"},
 		{"condition", c.Condition},
@@ -504,6 +532,12 @@ func honestJSON(h *interval.Result) object {
 		{"notes", stringArray(c.Notes())},
 		{"outcomes", trustJSON(r.Outcomes)},
 	}
+
+	if c.Representation != nil {
+		o = append(o, member{"representation", c.Representation})
+	}
+
+	return o
 }
 
 // scaleJSON is what the left-out groups taught of the scale of a new one.

@@ -19,9 +19,10 @@ var imports = []struct{ of, may string }{
 	{"ingest/simulate", ""},
 	{"train", "train/..."},
 	{"train/kernel", ""},
-	{"train/honest", "train train/baseline train/gp train/honest/interval train/honest/scale train/score train/triplets"},
-	{"train/honest/interval", "train/honest/scale train/score"}, // results and intervals, without what fits them
+	{"train/honest", "train train/baseline train/form train/gp train/honest/interval train/honest/scale train/score train/triplets"},
+	{"train/honest/interval", "train/form train/honest/scale train/score"}, // results and intervals, without what fits them
 	{"train/honest/scale", ""},
+	{"train/form", ""},
 	{"train/gp", "train/kernel train/triplets"},
 	{"train/holdout", ""},
 	{"report", "report/... train/score train/honest/interval train/honest/scale docs"}, // the results that it shows
@@ -35,7 +36,7 @@ var imports = []struct{ of, may string }{
 	{"pipeline/table", "pipeline/kv"},
 	// The configuration reads the settings of the packages that use them.
 	{"pipeline/config", "pipeline/kv pipeline/engine/slurm/job ingest/campaign ingest/fault ingest/spelling " +
-		"ingest/simulate ingest/format dsp train train/baseline train/holdout train/honest"},
+		"ingest/simulate ingest/format dsp train train/baseline train/form train/holdout train/honest"},
 	{"pipeline/export", "pipeline/kv pipeline/predict pipeline/table ingest/fault train train/gp " +
 		"train/honest train/honest/interval train/honest/scale"},
 	{"pipeline/watch", "pipeline/engine pipeline/table report/figure docs"},

@@ -25,6 +25,8 @@ type Grouping struct {
 	Together bool
 	// Except names channels that are none of the recordings (a tachometer).
 	Except []string
+	// From is where the constants of these names come from, for messages; the configuration, else.
+	From map[string]string
 }
 
 // Assemble ties files to conditions and channels. infos is called once per
@@ -64,13 +66,13 @@ func Assemble(files []string, infos func(path string) (ingest.Info, error), cond
 
 	ids := map[string]bool{}
 	for i, f := range files {
-		base, err := known(f, pat, constants)
+		base, err := known(f, pat, constants, group.From)
 		if err != nil {
 			return nil, nil, err
 		}
 
 		if conds != nil && len(rowsOf[i]) == 0 {
-			return nil, nil, noRow(f, conds)
+			return nil, nil, noRow([]string{f}, conds)
 		}
 
 		info, err := infos(f)
@@ -130,17 +132,11 @@ func Assemble(files []string, infos func(path string) (ingest.Info, error), cond
 // no file or, without being a glob, several are *fault.Errors.
 func (c *Conditions) rowsFor(files []string) ([][]int, error) {
 	rowsOf := make([][]int, len(files))
-
-	index := newFileIndex(files)
+	index, unknown := newFileIndex(files), []int(nil)
 	for k, r := range c.Rows {
 		m := index.of(r)
 		if len(m) == 0 {
-			found := fmt.Sprintf("%q, which is none of the files", r.File)
-			if r.isGlob() {
-				found = fmt.Sprintf("%q, which matches none of the files", r.File)
-			}
-
-			return nil, c.bad(r, "the name of a recording", found, rowHint(r.File, files))
+			unknown = append(unknown, k)
 		}
 
 		if len(m) > 1 && !r.isGlob() {
@@ -153,7 +149,36 @@ func (c *Conditions) rowsFor(files []string) ([][]int, error) {
 		}
 	}
 
-	return rowsOf, nil
+	if len(unknown) == 0 {
+		return rowsOf, nil
+	}
+
+	r := c.Rows[unknown[0]]
+	found, hint := fmt.Sprintf("%q, which is none of the files", r.File), rowHint(r.File, files)
+	if r.isGlob() {
+		found = fmt.Sprintf("%q, which matches none of the files", r.File)
+	}
+
+	var more, without []string
+	for _, k := range unknown[1:] {
+		more = append(more, fmt.Sprintf("%s (line %d)", c.Rows[k].File, c.Rows[k].Line))
+	}
+
+	for i, f := range files {
+		if len(rowsOf[i]) == 0 {
+			without = append(without, f)
+		}
+	}
+
+	if len(more) > 0 {
+		found += ", as are " + some(more)
+	}
+
+	if len(without) > 0 {
+		hint += "; files without a row: " + some(without)
+	}
+
+	return nil, c.bad(r, "the name of a recording", found, hint)
 }
 
 // bad is the error of a row of the table.
@@ -162,10 +187,10 @@ func (c *Conditions) bad(r ConditionRow, want, found, hint string) error {
 }
 
 // known returns the conditions of a file by the constants and its name.
-func known(f string, pat *Pattern, constants map[string]float64) (merged, error) {
+func known(f string, pat *Pattern, constants map[string]float64, from map[string]string) (merged, error) {
 	base := merged{path: f, from: map[string]string{}, values: map[string]float64{}, labels: map[string]string{}}
 	for _, n := range slices.Sorted(maps.Keys(constants)) {
-		if err := base.set(n, constants[n], "the configuration"); err != nil {
+		if err := base.set(n, constants[n], cmp.Or(from[n], "the configuration")); err != nil {
 			return base, err
 		}
 	}
@@ -526,6 +551,10 @@ func fill(r *ingest.Run, info ingest.Info, groups [][]int, rows []rowAt, conds *
 			m = base.clone()
 			from := fmt.Sprintf("%s, line %d", conds.Path, row.Line)
 			for k, n := range conds.Names {
+				if math.IsNaN(row.Values[k]) {
+					continue // another source gives it
+				}
+
 				if err := m.set(n, row.Values[k], from); err != nil {
 					return err
 				}
@@ -546,8 +575,9 @@ func fill(r *ingest.Run, info ingest.Info, groups [][]int, rows []rowAt, conds *
 	return nil
 }
 
-// noRow is the error of a file without a row.
-func noRow(f string, conds *Conditions) error {
+// noRow is the error of files without a row.
+func noRow(files []string, conds *Conditions) error {
+	f := files[0]
 	var names []string
 	for _, r := range conds.Rows {
 		if !slices.Contains(names, r.File) {
@@ -557,6 +587,10 @@ func noRow(f string, conds *Conditions) error {
 
 	e := &fault.Error{Path: f, Want: fmt.Sprintf("a row of %s for this file", conds.Path), Found: "none"}
 	e.Hint = "add one, or leave the file out with exclude"
+	if len(files) > 1 {
+		e.Found += ", nor for " + some(files[1:])
+	}
+
 	if near := nearestPaths(f, names); len(near) > 0 {
 		e.Hint = "there are rows for " + fault.Quoted(near) + "; " + e.Hint
 	}

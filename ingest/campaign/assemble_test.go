@@ -19,7 +19,7 @@ import (
 func conds(t testing.TB, s string) *Conditions {
 	t.Helper()
 
-	c, err := parseConditions("c.csv", []byte(s))
+	c, err := parseConditions("c.csv", []byte(s), LogOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,8 +69,7 @@ func TestConditionsRefused(t *testing.T) {
 			"mixed column", "file,a\nx,1\ny,two\n",
 			[]string{`line 3, column 2 (a): expected a number, as in other rows of the column, found "two"`},
 		},
-		{"empty cell", "file,a,b\nx,1,1\ny,,1\n", []string{"line 3, column 2 (a)", "an empty cell"}},
-		{"NaN", "file,a\nx,1\ny,nan\n", []string{"line 3, column 2 (a): expected a finite number, found nan"}},
+		{"infinite", "file,a\nx,1\ny,inf\n", []string{"line 3, column 2 (a): expected a finite number, found inf"}},
 		{"empty file", "file,a\nx,1\n\"\",2\n", []string{"line 3, column 1 (file)"}},
 		{"empty name", "file,,a\nx,1,2\n", []string{"line 1, column 2", "empty header"}},
 		{"names twice", "file,a,a\nx,1,2\n", []string{`"a" again, as in column 2`}},
@@ -82,7 +81,7 @@ func TestConditionsRefused(t *testing.T) {
 		{"binary", "file\x00", []string{"binary data"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := parseConditions("c.csv", []byte(c.text))
+			got, err := parseConditions("c.csv", []byte(c.text), LogOptions{})
 			ingesttest.WantDataError(t, got, err, c.want...)
 		})
 	}
@@ -294,6 +293,11 @@ func TestAssembleRefused(t *testing.T) {
 			want: []string{"condition speed: expected 2, as in the configuration, found 1 in the file's name"},
 		},
 		{
+			name: "attribute against table", files: []string{"a3.txt"}, conds: "file,rpm\na3.txt,4\n",
+			konst: map[string]float64{"rpm": 3}, group: Grouping{From: map[string]string{"rpm": "the attribute RPM"}},
+			want: []string{"condition rpm: expected 3, as in the attribute RPM, found 4 in c.csv, line 2"},
+		},
+		{
 			name: "no finite constant", files: []string{"S1/a3.txt"}, konst: map[string]float64{"speed": math.NaN()},
 			want: []string{"finite"},
 		},
@@ -390,8 +394,11 @@ func FuzzConditions(f *testing.F) {
 	f.Add([]byte("file;t0_s;t1_s;a (deg);b\n*.wav;0;1;2;x\n"))
 	f.Add([]byte("file\tU\n\"x\"\t1e5\n#\n"))
 	f.Add([]byte("file,U\n[,1\n"))
+	f.Add([]byte("T\xfcr;;\n;;\nDatei;n [1/min];p\n-;1/min;[Pa]\nX;1.200;n/a\ny;2.400,5;#WERT!\n"))
+	f.Add([]byte("\xff\xfef\x00i\x00l\x00e\x00\t\x00U\x00\n\x00x\x00\t\x001\x00\n\x00"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		c, err := parseConditions("c", b)
+		files := []string{"x.wav", "d/y.wav"}
+		c, err := parseConditions("c", b, LogOptions{Files: files})
 		if err != nil {
 			if !errors.As(err, new(*fault.Error)) {
 				t.Fatalf("%T: %v", err, err)
@@ -409,7 +416,7 @@ func FuzzConditions(f *testing.F) {
 			}
 		}
 
-		if runs, _, err := Assemble([]string{"x.wav", "d/y.wav"}, fakeInfo, c, nil, nil, Grouping{}); err == nil &&
+		if runs, _, err := Assemble(files, fakeInfo, c, nil, nil, Grouping{}); err == nil &&
 			len(runs) < 2 {
 			t.Fatal(runs)
 		}

@@ -22,7 +22,7 @@ func ParseConditions(name string, r io.Reader) (*Conditions, error) {
 		return nil, ingest.PathError(name, err)
 	}
 
-	return parseConditions(name, b)
+	return parseConditions(name, b, LogOptions{})
 }
 
 // describe writes the row as name=value pairs, without its line: the same
@@ -76,12 +76,19 @@ func (c *Conditions) ForFiles(files []string) ([]*Conditions, error) {
 		return nil, err
 	}
 
-	out := make([]*Conditions, len(files))
+	var without []string
 	for i, rows := range rowsOf {
 		if len(rows) == 0 {
-			return nil, noRow(files[i], c)
+			without = append(without, files[i])
 		}
+	}
 
+	if len(without) > 0 {
+		return nil, noRow(without, c)
+	}
+
+	out := make([]*Conditions, len(files))
+	for i, rows := range rowsOf {
 		own := *c
 		own.Rows = nil
 		for _, k := range rows {

@@ -2,8 +2,8 @@
 // writes: a tip speed from a diameter and a shaft speed, a coefficient from a force.
 //
 // An expression is arithmetic of named numbers, the constant pi and the functions sqrt,
-// abs, exp, log, log10, sin, cos, tan, asin, acos, atan, atan2, hypot, min and max;
-// comparisons and "a > 1 ? x : y" are arithmetic too. All numbers are float64. A name
+// abs, exp, log, log10, sin, cos, tan, asin, acos, atan, atan2, hypot, min, max, round
+// (halves away from 0) and floor; comparisons and "a > 1 ? x : y" are arithmetic too. All numbers are float64. A name
 // that is no word of letters, digits and underscores is put in quotes. An expression
 // has access to nothing else. Package expr-lang/expr parses and evaluates it. An
 // Event is a comparison of an outcome.

@@ -3,6 +3,8 @@ package derive
 import (
 	"errors"
 	"math"
+	"os"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -34,6 +36,7 @@ func TestExpressions(t *testing.T) {
 		"min(a, b)+max(a, b)": 7, "10*log10(100)": 20, "log(exp(2))": 2, "cos(pi)": -1,
 		"'blade pitch'*2": 10, "1e3*a": 3000, "9000000000*9000000000*a": 2.43e20,
 		"abs(-a)": 3, "atan2(a, b)": math.Atan2(3, 4),
+		"round(2.5)": 3, "round(-2.5)": -3, "round(997/a)*a": 996, "floor(-a/2)": -2, "floor(b/a)": 1, "log10(a*1000/a)": 3,
 	} {
 		if got := value(t, text); got != want {
 			t.Errorf("%s: %v, want %v", text, got, want)
@@ -92,7 +95,7 @@ func TestErrors(t *testing.T) {
 		{"a+*b", `"a+*b", character 3: unexpected token Operator("*")`},
 		{"", `"", character 1: unexpected token EOF`},
 		{"sinn(a)", `"sinn(a)", character 1: unknown function "sinn"; there are abs, acos, asin, atan, atan2, cos, exp, ` +
-			`hypot, log, log10, max, min, sin, sqrt, tan`},
+			`floor, hypot, log, log10, max, min, round, sin, sqrt, tan`},
 		{"a > b", `"a > b", character 1: expected float64, but got bool`},
 		{"a % b", `"a % b", character 3: "%" is no operator here; there are + - * / ^ ** < <= > >= == != and or && || ! not`},
 		{"sqrt(a, b)", `"sqrt(a, b)", character 1: too many arguments to call sqrt`},
@@ -188,5 +191,17 @@ func TestEvents(t *testing.T) {
 		if _, err := NewEvent(Definition{"e", text}, outcomes); err == nil || err.Error() != want {
 			t.Errorf("%s:\n got  %v\n want %s", text, err, want)
 		}
+	}
+}
+
+// The list of functions in the configuration's reference, which is made of keys.txt, is complete.
+func TestFunctionsInReference(t *testing.T) {
+	b, err := os.ReadFile("../../pipeline/config/keys.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if want := "Functions: " + strings.Join(functions(), " ") + "\n"; !strings.Contains(string(b), want) {
+		t.Errorf("keys.txt has no %q", want)
 	}
 }

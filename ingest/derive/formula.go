@@ -29,6 +29,7 @@ var (
 	one = map[string]func(float64) float64{
 		"sqrt": math.Sqrt, "abs": math.Abs, "exp": math.Exp, "log": math.Log, "log10": math.Log10, "sin": math.Sin,
 		"cos": math.Cos, "tan": math.Tan, "asin": math.Asin, "acos": math.Acos, "atan": math.Atan,
+		"round": math.Round, "floor": math.Floor,
 	}
 	two = map[string]func(a, b float64) float64{
 		"atan2": math.Atan2, "hypot": math.Hypot, "min": math.Min, "max": math.Max,

@@ -24,9 +24,12 @@ type Ingest struct {
 	// measured, or simulated; everything made from simulated data is called simulated
 	Data string `key:"data" enum:"measured|simulated"`
 
-	// CSV file with the columns file[,channel][,row0,row1] and one column per condition; names in a column of
-	// text can be held out and be groups
+	// CSV file, or a log as it was typed, with the columns file[,channel][,row0,row1] and one column per condition;
+	// names in a column of text can be held out and be groups
 	Conditions string `key:"conditions"`
+
+	// how to read that table, where its content does not show it
+	Log Log `key:"log"`
 
 	// conditions from the file name, e.g. naca0012_a{alpha_deg}_u{u_inf_m_s}.csv, and names as {propeller:text}
 	Pattern string `key:"pattern"`
@@ -35,7 +38,8 @@ type Ingest struct {
 	Constants []NamedNumber `key:"constants"`
 
 	// conditions and outcomes by expressions of conditions, constants and outcomes, e.g. ct:
-	// thrust_n/(rho*n_rps^2*diameter_m^4)
+	// thrust_n/(rho*n_rps^2*diameter_m^4). Functions: abs acos asin atan atan2 cos exp floor hypot log log10 max
+	// min round sin sqrt tan
 	Derive []NamedString `key:"derive"`
 
 	// format of the files; empty: found from their content
@@ -186,6 +190,15 @@ type Table struct {
 	// origin of the pairs: both from one run, from repeated runs, or drawn from a known law; empty: repeat-run
 	// of repeats, else same-run
 	Pairs string `key:"pairs" enum:"|same-run|repeat-run|synthetic"`
+}
+
+// Log guides the reader of the table of conditions.
+type Log struct {
+	// columns by condition, as the header calls them, e.g. {rpm: "Drehzahl [1/min]"}; file: the recordings
+	Columns []NamedString `key:"columns"`
+
+	// texts, besides -, n/a, NaN, #N/A and the like, that mean a value is not there
+	Missing []string `key:"missing"`
 }
 
 // Text guides the reader of delimited text.
@@ -359,6 +372,10 @@ func (in *Ingest) validate(f *File, key string, fail failFunc) bool {
 
 // validateConditions reports conditions that come from two places, or from none.
 func (in *Ingest) validateConditions(key string, fail failFunc) {
+	if in.Conditions == "" && len(in.Log.Columns)+len(in.Log.Missing) > 0 {
+		fail(key+".log", "expected conditions: the table that it belongs to, found none")
+	}
+
 	if len(in.InFile) > 0 && in.Conditions != "" {
 		fail(key+".inside", "the conditions are in a table already; leave one of them out")
 	}
@@ -409,7 +426,7 @@ func (in *Ingest) validateSimulate(f *File, key string, fail failFunc) {
 	}
 
 	for _, k := range []string{
-		"conditions", "pattern", "constants", "attributes", "sidecar", "inside", "arrays", "balance", "tachometer",
+		"conditions", "log", "pattern", "constants", "attributes", "sidecar", "inside", "arrays", "balance", "tachometer",
 		"calibration", "background", "columns", "format", "reader", "exclude", "channels", "theta_from",
 	} {
 		if f.Has(key + "." + k) {

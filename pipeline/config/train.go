@@ -7,6 +7,7 @@ import (
 	"doubletake/ingest/spelling"
 	"doubletake/train"
 	"doubletake/train/baseline"
+	"doubletake/train/form"
 	"doubletake/train/honest"
 )
 
@@ -41,6 +42,11 @@ type Train struct {
 
 	// share of the training runs set aside to recalibrate the uncertainties, e.g. 0.2, or {share, kind}
 	Calibration Recalibrate `key:"calibration"`
+
+	// how the calibrated process sees inputs and outcomes: raw, as they are; auto, the form that predicts
+	// left-out groups best (logarithms, ratios, coefficients such as a force over ρu²), chosen anew for every
+	// split; or the name of such a form
+	Form string `key:"form" omit:"zero"`
 
 	// intervals for groups that were never measured, learned from left-out training groups
 	Honest honest.Settings `key:"honest"`
@@ -129,6 +135,10 @@ func (t *Train) validate(f *File, key string, fail failFunc) {
 	if len(t.Events) > 0 && t.Head != train.Binned {
 		fail(key+".events", "needs model: {head: %s}, whose tables give probabilities of events, found head: %q",
 			train.Binned, t.Head)
+	}
+
+	if t.Form != "" && t.Form != form.Raw && t.Honest.Base != "gp" {
+		fail(key+".form", "belongs to honest: {base: gp}, found base: %s", t.Honest.Base)
 	}
 
 	t.Honest.Check(func(setting, text string) { fail(key+".honest."+setting, "%s", text) })

@@ -201,7 +201,21 @@ func (c *calibrated) conditions(g *graph, name string, x []float64) (rows []stri
 // each harmonic of one.
 func (c *calibrated) features(g *graph) string {
 	var cols []string
+	if f := c.Form(); f != nil {
+		for _, k := range f.Columns {
+			if k.Powers == nil {
+				cols = append(cols, g.columns("x", k.From))
+			} else {
+				cols = append(cols, g.logProduct(k.Powers))
+			}
+		}
+	}
+
 	for k := range c.Inputs {
+		if c.Form() != nil {
+			break
+		}
+
 		v := g.columns("x", k)
 		if c.Orders != nil && k == c.Orders.Speed || c.Orders == nil && c.Logarithm[k] {
 			v = g.op("Log", v)
@@ -304,7 +318,32 @@ func (c *calibrated) outcome(g *graph, j int, z string, conditions []string) (me
 	mean = g.rowSum(g.op("Mul", k, g.row(id+"weights", weights)))
 	mean = g.op("Add", g.op("Mul", mean, g.scalar(std)), g.scalar(f.OutputMean[j]))
 
-	return mean, g.op("Mul", variance, g.scalar(std*std)), g.op("Mul", level, g.scalar(std*std))
+	variance, noise = g.op("Mul", variance, g.scalar(std*std)), g.op("Mul", level, g.scalar(std*std))
+	if m := c.Form(); m != nil && m.Powers[j] != nil {
+		factor := g.op("Exp", g.logProduct(m.Powers[j]))
+		square := g.op("Mul", factor, factor)
+		mean, variance, noise = g.op("Mul", mean, factor), g.op("Mul", variance, square), g.op("Mul", noise, square)
+	}
+
+	return mean, variance, noise
+}
+
+// logProduct is the column Σ powers·ln x.
+func (g *graph) logProduct(powers []float64) (sum string) {
+	for k, p := range powers {
+		if p == 0 {
+			continue
+		}
+
+		term := g.op("Mul", g.op("Log", g.columns("x", k)), g.scalar(p))
+		if sum != "" {
+			term = g.op("Add", sum, term)
+		}
+
+		sum = term
+	}
+
+	return sum
 }
 
 // solve returns L⁻¹k of each row k, for the lower triangle of L (n×n), by forward

@@ -35,6 +35,15 @@ experiments:
       seeds: 2
       honest: {prior: library, level: 0.8}
       splits: {slow: {test: {u_m_s: 10}}, two: {test: {u_m_s: {min: 17}}}}
+  formed:
+    ingest: {table: {file: wing.csv, inputs: [alpha_deg, u_m_s], run: run, units: {lift: N, drag: N}}}
+    train:
+      inputs: [alpha_deg, u_m_s]
+      model: {hidden: [8]}
+      optimizer: {epochs: 3}
+      seeds: 1
+      form: coefficient(u_m_s)-
+      splits: {slow: {test: {u_m_s: 10}}}
   propellers:
     ingest: {table: {file: wing.csv, inputs: [alpha_deg, u_m_s], run: run, units: {lift: N, drag: N}}}
     train:

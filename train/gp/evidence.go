@@ -1,6 +1,7 @@
 package gp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -21,6 +22,7 @@ type shape struct {
 	others []int
 	x      []float64   // n×in
 	square [][]float64 // per input
+	steps  int         // of a search; 0 is maxSteps
 }
 
 func newShape(x []float64, in int, others []int) *shape {
@@ -324,7 +326,7 @@ func (e *evidence) climb(ctx context.Context, start []float64) (Hyper, error) {
 	}
 
 	settings := &optimize.Settings{
-		MajorIterations: maxSteps, GradientThreshold: 1e-3,
+		MajorIterations: cmp.Or(e.steps, maxSteps), GradientThreshold: 1e-3,
 		Converger: &optimize.FunctionConverge{Absolute: 1e-3, Iterations: 5},
 	}
 

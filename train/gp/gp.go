@@ -27,10 +27,13 @@ type Options struct {
 	// GroupInputs are the inputs, by column, that are functions of the groups'
 	// coordinate. The second Matérn kernel leaves them out.
 	GroupInputs []int
-	HyperRows   int    // conditions on which hyperparameters are learned; 0 is 320
-	MaxRows     int    // conditions above which neighbours are averaged to so many cells; 0 is 4000
-	Seed        uint64 // of the choice of those conditions
-	Workers     int    // goroutines; 0 is 1. The result does not depend on it
+	// SlopeOnly are inputs that enter with a slope and in no Matérn kernel.
+	SlopeOnly []int
+	HyperRows int    // conditions on which hyperparameters are learned; 0 is 320
+	MaxRows   int    // conditions above which neighbours are averaged to so many cells; 0 is 4000
+	Seed      uint64 // of the choice of those conditions
+	Workers   int    // goroutines; 0 is 1. The result does not depend on it
+	Steps     int    // of each search at most; 0 is 60
 
 	// Group numbers the group of each row. Rows of different groups are different
 	// conditions. nil: one group.
@@ -48,6 +51,8 @@ type Model struct {
 	x         []float64 // n×len(columns), standardised
 	y, spread []float64 // n×out: means of the conditions and their variances, standardised
 	others    []int     // columns of x that the second kernel uses
+	slopes    []int     // columns of x that no kernel uses; needed to fit only
+	steps     int
 	process   []process
 	workers   int
 
@@ -130,6 +135,11 @@ const (
 // search finds the hyperparameters on a subset of the conditions.
 func (m *Model) search(ctx context.Context, subset []int) error {
 	shape := newShape(m.rows(m.x, len(m.columns), subset), len(m.columns), m.others)
+	shape.steps = m.steps
+	for _, j := range m.slopes {
+		clear(shape.square[j])
+	}
+
 	m.hyper = make([]Hyper, m.out)
 	errs := make([]error, m.out)
 	find := func(j int, known []Hyper) {
@@ -171,21 +181,30 @@ func (m *Model) search(ctx context.Context, subset []int) error {
 		if err != nil {
 			return fmt.Errorf("outcome column %d: %w", j, err)
 		}
+
+		for _, k := range m.slopes {
+			m.hyper[j].Length[k] = noKernel
+		}
 	}
 
 	return nil
 }
 
+// noKernel is a length so large that an input has no part in a kernel.
+const noKernel = 1e6
+
 // newModel standardises the data, finds their noise and their conditions.
 func newModel(d triplets.Set, o Options) (*Model, error) {
-	m := &Model{in: d.In, out: d.Out, workers: max(1, o.Workers)}
+	m := &Model{in: d.In, out: d.Out, workers: max(1, o.Workers), steps: o.Steps}
 	for j := range d.In {
 		mean, std := moments(d.X, d.In, j)
 		if std <= 1e-9*max(1, math.Abs(mean)) {
 			continue
 		}
 
-		if !slices.Contains(o.GroupInputs, j) {
+		if slices.Contains(o.SlopeOnly, j) {
+			m.slopes = append(m.slopes, len(m.columns))
+		} else if !slices.Contains(o.GroupInputs, j) {
 			m.others = append(m.others, len(m.columns))
 		}
 

@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"doubletake/train"
+	"doubletake/train/form"
 	"doubletake/train/honest/interval"
 	"doubletake/train/honest/scale"
 	"doubletake/train/score"
@@ -18,11 +19,13 @@ import (
 // Learner calibrates predictions of one split by leaving out each of its training groups.
 type Learner struct {
 	Settings
-	Condition string                  // whose values are the groups
-	Names     []string                // of the groups, where the values are their places in it; nil: the values themselves
-	Within    float64                 // values that differ by no more belong to one group
-	Law       scale.Prior             // where Settings.Prior is a file
-	Rate      func(input string) bool // whether an input's effects go with its ratio, as a speed's do; nil: none
+	Condition string                                   // whose values are the groups
+	Names     []string                                 // of the groups, where the values are their places in it; nil: the values themselves
+	Within    float64                                  // values that differ by no more belong to one group
+	Law       scale.Prior                              // where Settings.Prior is a file
+	Represent string                                   // the form of inputs and outcomes: raw, auto or a name; "" is raw
+	Dimension func(q triplets.Quantity) form.Dimension // needed where Represent is not raw
+	Rate      func(input string) bool                  // whether an input's effects go with its ratio, as a speed's do; nil: none
 }
 
 // manyValues is the number of distinct values from which a condition is taken for
@@ -106,7 +109,7 @@ func (l Learner) Process(ctx context.Context, s triplets.Set, z []float64) (*Mod
 
 	g := l.Grouping(z)
 	train, held := g.LeaveOneOut(otherThan(s, triplets.Train))
-	m, base, err := l.ProcessRows(s, g, train).fit(ctx)
+	m, base, err := l.fitForm(ctx, s, g, train, held)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -115,6 +118,19 @@ func (l Learner) Process(ctx context.Context, s triplets.Set, z []float64) (*Mod
 		return absent(m.Absent), nil, nil
 	}
 
+	left, _, err := leaveOut(ctx, s, g, train, held, m, base)
+	if err != nil {
+		return nil, nil, err
+	}
+
+	return l.finish(ctx, s, g, train, left, m, true)
+}
+
+// leaveOut leaves out each held group in closed form. It returns their rows that were
+// predicted, too: of a process of cells not all are.
+func leaveOut(ctx context.Context, s triplets.Set, g Grouping, train []int, held []Held, m *Model, base fittedProcess) (
+	[]LeftOut, []Held, error,
+) {
 	rows, places := train, []int(nil)
 	if m.Process.Cells() != nil {
 		rows, places, held = someLeftOut(s, train, held)
@@ -125,7 +141,7 @@ func (l Learner) Process(ctx context.Context, s triplets.Set, z []float64) (*Mod
 		return nil, nil, err
 	}
 
-	return l.finish(ctx, s, g, train, LeaveOutRows(s, g, rows, held, mu, claim, noise), m, true)
+	return LeaveOutRows(s, g, rows, held, mu, claim, noise), held, nil
 }
 
 const couples = "the pairs are couples: they measure no error"
@@ -202,6 +218,7 @@ func (l Learner) finish(ctx context.Context, s triplets.Set, g Grouping, train [
 		return nil, nil, err
 	}
 
+	c.Representation = m.Representation
 	m.Calibration, m.Left = c, scaleGroups(left, c)
 	if !slices.Contains(s.Part, triplets.Test) {
 		return m, nil, nil

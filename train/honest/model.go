@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 
+	"doubletake/train/form"
 	"doubletake/train/gp"
 	"doubletake/train/honest/interval"
 	"doubletake/train/honest/scale"
@@ -23,22 +24,23 @@ const (
 // Model is what honest.json holds: a Gaussian process or an ensemble of networks, and
 // its calibration.
 type Model struct {
-	Format      string                `json:"format"`
-	Version     int                   `json:"version"`
-	Split       string                `json:"split"`
-	HeldOut     string                `json:"held_out"`
-	Data        string                `json:"data"` // "simulated" or "measured"
-	Condition   string                `json:"condition,omitempty"`
-	Absent      string                `json:"absent,omitempty"` // why there is no calibration
-	Inputs      []Input               `json:"inputs,omitempty"`
-	Outcomes    []Outcome             `json:"outcomes,omitempty"`
-	Logarithm   []bool                `json:"logarithm,omitempty"` // inputs that enter as their logarithm
-	Orders      *gp.OrderForm         `json:"orders,omitempty"`    // set where the model has one row for each harmonic
-	Process     *gp.Model             `json:"model,omitempty"`
-	Ensemble    *EnsembleModel        `json:"ensemble,omitempty"` // instead of Process where the base is networks
-	Calibration *interval.Calibration `json:"calibration,omitempty"`
-	Record      *interval.Record      `json:"record,omitempty"` // on the test part
-	Left        []scale.Group         `json:"-"`                // what Calibration was learned from; not stored
+	Format         string                `json:"format"`
+	Version        int                   `json:"version"`
+	Split          string                `json:"split"`
+	HeldOut        string                `json:"held_out"`
+	Data           string                `json:"data"` // "simulated" or "measured"
+	Condition      string                `json:"condition,omitempty"`
+	Absent         string                `json:"absent,omitempty"` // why there is no calibration
+	Inputs         []Input               `json:"inputs,omitempty"`
+	Outcomes       []Outcome             `json:"outcomes,omitempty"`
+	Logarithm      []bool                `json:"logarithm,omitempty"`      // inputs that enter as their logarithm
+	Orders         *gp.OrderForm         `json:"orders,omitempty"`         // set where the model has one row for each harmonic
+	Representation *form.Choice          `json:"representation,omitempty"` // set where train.form asks for a form
+	Process        *gp.Model             `json:"model,omitempty"`
+	Ensemble       *EnsembleModel        `json:"ensemble,omitempty"` // instead of Process where the base is networks
+	Calibration    *interval.Calibration `json:"calibration,omitempty"`
+	Record         *interval.Record      `json:"record,omitempty"` // on the test part
+	Left           []scale.Group         `json:"-"`                // what Calibration was learned from; not stored
 }
 
 // Input is a condition that a model sees.
@@ -86,6 +88,10 @@ func (m *Model) base(settings Settings) string {
 			name += " in order form"
 		}
 
+		if m.Form() != nil {
+			name += " in the form " + m.Representation.Chosen
+		}
+
 		if settings.Base == "gp-refit" {
 			name += ", refitted"
 		}
@@ -108,7 +114,7 @@ func (m *Model) base(settings Settings) string {
 // inputs returns x (n×In) as the process takes it. The order form takes its own
 // logarithms.
 func (m *Model) inputs(x []float64) []float64 {
-	if m.Orders != nil || m.Ensemble != nil {
+	if m.Orders != nil || m.Ensemble != nil || m.Form() != nil {
 		return x
 	}
 
@@ -122,6 +128,14 @@ func (m *Model) inputs(x []float64) []float64 {
 	return out
 }
 
+// Form is that of the inputs and outcomes of the process; nil where they have no other.
+func (m *Model) Form() *form.Form {
+	if m.Representation == nil {
+		return nil
+	}
+	return m.Representation.Form
+}
+
 // Predicts reports whether the model was stored.
 func (m *Model) Predicts() bool { return m.Process != nil || m.Ensemble != nil }
 
@@ -132,6 +146,8 @@ func (m *Model) predictor() Predictor {
 		return m.Ensemble
 	case m.Process == nil:
 		return nil
+	case m.Form() != nil:
+		return &formProcess{form: m.Form(), in: len(m.Inputs), model: m.Process}
 	case m.Orders != nil:
 		return &gp.OrderModel{Form: *m.Orders, Model: m.Process}
 	}
@@ -201,6 +217,10 @@ func Read(path string) (*Model, error) {
 	if m.Format != Format || m.Version != Version {
 		return nil, fmt.Errorf("read model %s: expected format %s version %d, found %q version %d", path, Format, Version,
 			m.Format, m.Version)
+	}
+
+	if m.Calibration != nil {
+		m.Calibration.Representation = m.Representation
 	}
 
 	return m, nil

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 
+	"doubletake/train/form"
 	"doubletake/train/gp"
 	"doubletake/train/triplets"
 )
@@ -18,6 +19,9 @@ type ProcessRows struct {
 	GroupInputs []int        // inputs that are functions of the group
 	Logarithm   []bool       // inputs that enter as their logarithm
 	Orders      *gp.OrderForm
+
+	form             *form.Form // in which the process sees Set, whose inputs are then as they are; nil: none
+	hyperRows, steps int        // of the search; 0: the usual
 }
 
 // ProcessRows decides in which form the process sees the set, and picks rows.
@@ -72,7 +76,7 @@ func (r ProcessRows) Fit(ctx context.Context) (*Model, error) {
 
 func (r ProcessRows) fit(ctx context.Context) (*Model, fittedProcess, error) {
 	m := &Model{Format: Format, Version: Version, Orders: r.Orders, Logarithm: r.Logarithm}
-	o := gp.Options{Group: r.Group, GroupInputs: r.GroupInputs, Workers: 1}
+	o := gp.Options{Group: r.Group, GroupInputs: r.GroupInputs, Workers: 1, HyperRows: r.hyperRows, Steps: r.steps}
 	if r.Set.N*r.Set.Out > gp.MaxRows { // one such task may be most of a run
 		o.Workers = runtime.GOMAXPROCS(0)
 	}
@@ -80,7 +84,12 @@ func (r ProcessRows) fit(ctx context.Context) (*Model, fittedProcess, error) {
 	var p fittedProcess
 
 	var err error
-	if r.Orders != nil {
+	if r.form != nil {
+		var fitted *formProcess
+		if fitted, err = r.fitForm(ctx, o); err == nil {
+			p, m.Process = fitted, fitted.model
+		}
+	} else if r.Orders != nil {
 		var fitted *gp.OrderModel
 		if fitted, err = gp.FitOrder(ctx, r.Set, *r.Orders, o); err == nil {
 			p, m.Process = fitted, fitted.Model

@@ -40,6 +40,7 @@ class Honest:
             return
         self.scale, self.deviation = Scale(c["scale"]), np.array(c["deviation"])
         self.logarithm, self.orders, m = j.get("logarithm"), j.get("orders"), j["model"]
+        self.form = (j.get("representation") or {}).get("form")
         self.columns, self.others = m["columns"], m["others"] or []
         self.x_mean, self.x_std = np.array(m["input_mean"]), np.array(m["input_std"])
         self.y_mean, self.y_std = m["outcome_mean"], m["outcome_std"]
@@ -67,6 +68,10 @@ class Honest:
             mean[:, j], claim[:, j], noise[:, j] = mean[:, j] * s + self.y_mean[j], claim[:, j] * s * s, noise[:, j] * s * s
         shape = len(x), len(c["mean"])  # in order form a column of harmonics
         mean, claim, noise = mean.reshape(shape), claim.reshape(shape), noise.reshape(shape)
+        for j, p in enumerate(self.form["outcome_powers"] if self.form else []):
+            if p:  # the process predicts y over this factor
+                factor = np.exp(self._logs(x, p))
+                mean[:, j], claim[:, j], noise[:, j] = mean[:, j] * factor, claim[:, j] * factor**2, noise[:, j] * factor**2
         level = c["level"] if level is None else level
         distance, why = self._where(x)
         if extrapolate:
@@ -87,6 +92,9 @@ class Honest:
         """Standardised inputs of the process: a row each condition, or each harmonic of one."""
         x = np.array(x, float)
         o = self.orders
+        if self.form:
+            c = [self._logs(x, c["powers"]) if c.get("powers") else x[:, c["from"]] for c in self.form["columns"]]
+            return (np.column_stack(c)[:, self.columns] - self.x_mean) / self.x_std
         take = [o["Speed"], o["Blades"]] if o else [k for k, log in enumerate(self.logarithm) if log]
         if (x[:, take] <= 0).any():
             raise ValueError("expected positive values of %s" % ", ".join(self.inputs[k] for k in take))
@@ -97,6 +105,13 @@ class Honest:
         else:
             x[:, take] = np.log(x[:, take])
         return (x[:, self.columns] - self.x_mean) / self.x_std
+
+    def _logs(self, x, powers):
+        """The sum of powers·ln x of the inputs that have a power."""
+        x, take = np.array(x, float), [k for k, p in enumerate(powers) if p]
+        if (x[:, take] <= 0).any():
+            raise ValueError("expected positive values of %s" % ", ".join(self.inputs[k] for k in take))
+        return np.log(x[:, take]) @ np.array(powers)[take]
 
     def _kernel(self, h, a, b):
         k = h["constant"] ** 2 + (a * np.square(h["linear"])) @ b.T

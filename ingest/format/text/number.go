@@ -5,6 +5,7 @@ import (
 	"math/big"
 	"math/bits"
 	"strconv"
+	"strings"
 	"unsafe"
 )
 
@@ -259,4 +260,49 @@ func Number(cell []byte, dec byte) (float64, bool) {
 	v, err := strconv.ParseFloat(unsafe.String(&s[0], len(s)), 64)
 
 	return v, err == nil
+}
+
+// Typed reads a cell as people and spreadsheets write it: as Number, with a typographic minus and
+// marks between thousands (1'234, 1 234, and 1.234,5 or 1,234.5, whichever sign is not the decimal
+// one). doubtful: one mark alone, 1.234, which may be a decimal sign as well.
+func Typed(cell []byte, dec byte) (v float64, doubtful, ok bool) {
+	if v, ok = Number(cell, dec); ok {
+		return v, false, true
+	}
+
+	if n := len(cell); n < 2 || n > 64 || cell[n-1]-'0' > 9 { // most text, before anything is copied
+		return 0, false, false
+	}
+
+	s := strings.Replace(string(cell), "−", "-", 1)
+	whole, part, hasPart := strings.Cut(s, string(dec))
+	sign := whole[:len(whole)-len(strings.TrimLeft(whole, "+-"))]
+
+	other := map[byte]string{'.': ",", ',': "."}[dec]
+	for _, mark := range []string{other, "'", "’", " ", "\u00a0", "\u202f"} {
+		if !strings.Contains(whole, mark) {
+			continue
+		}
+
+		groups := strings.Split(whole[len(sign):], mark)
+		for i, g := range groups {
+			if len(g) != 3 && (i > 0 || len(g) < 1 || len(g) > 2) || i == 0 && g[0] == '0' ||
+				strings.Trim(g, "0123456789") != "" {
+				return 0, false, false
+			}
+		}
+
+		whole = sign + strings.Join(groups, "")
+		doubtful = mark == other && len(groups) == 2 && !hasPart
+
+		break
+	}
+
+	if hasPart {
+		whole += string(dec) + part
+	}
+
+	v, ok = Number([]byte(whole), dec)
+
+	return v, doubtful, ok
 }

@@ -9,6 +9,9 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"doubletake/ingest"
+	"doubletake/ingest/ingesttest"
 )
 
 // check compares parseNumber with strconv.ParseFloat, the expected value of
@@ -150,4 +153,63 @@ func BenchmarkParseNumber(b *testing.B) {
 			}
 		})
 	}
+}
+
+// Marks between thousands as Python's f"{v:,}" sets them, the same with a narrow blank, and as in
+// German; what is no such number stays none.
+func TestTyped(t *testing.T) {
+	for _, c := range []struct {
+		cell     string
+		dec      byte
+		want     float64 // NaN: no number
+		doubtful bool
+	}{
+		{"1,234,567.25", '.', 1234567.25, false},
+		{"1\u202f234\u202f567.25", '.', 1234567.25, false},
+		{"1.234.567,25", ',', 1234567.25, false},
+		{"-1,000", '.', -1000, true},
+		{"-1\u00a0000", '.', -1000, false},
+		{"-1.000", ',', -1000, true},
+		{"12’345", '.', 12345, false},
+		{"1'000e3", '.', math.NaN(), false},
+		{"−0.5", '.', -0.5, false},
+		{"1.5", '.', 1.5, false},
+		{"1,5", '.', math.NaN(), false},
+		{"0,123", '.', math.NaN(), false},
+		{"1,23,456", '.', math.NaN(), false},
+		{"1,2345", '.', math.NaN(), false},
+		{"1,234 567", '.', math.NaN(), false},
+		{",123", '.', math.NaN(), false},
+		{"1.234.567", '.', math.NaN(), false},
+		{"12.03.2026", ',', math.NaN(), false},
+		{"12:034", '.', math.NaN(), false},
+	} {
+		v, doubtful, ok := Typed([]byte(c.cell), c.dec)
+		if ok == math.IsNaN(c.want) || ok && (v != c.want || doubtful != c.doubtful) {
+			t.Errorf("%s with %q: %v, %v, %v", c.cell, c.dec, v, doubtful, ok)
+		}
+	}
+}
+
+// The characters are those of Python's bytes(range(128, 256)).decode("cp1252", "replace"), where
+// the five that it does not have are those of Latin-1.
+func TestWindows1252(t *testing.T) {
+	const want = "€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ\u00a0¡¢£¤¥¦§¨©ª«¬\u00ad®¯°±²³´µ¶·¸¹º»¼½¾¿ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏ" +
+		"ÐÑÒÓÔÕÖ×ØÙÚÛÜÝÞßàáâãäåæçèéêëìíîïðñòóôõö÷øùúûüýþÿ"
+
+	b := make([]byte, 128)
+	for i := range b {
+		b[i] = byte(128 + i)
+	}
+
+	if got, name, err := UTF8("x", b); string(got) != want || name != "Windows-1252" || err != nil {
+		t.Errorf("%s, %s, %v", got, name, err)
+	}
+
+	r, err := openString("T [\xb0C];n\n1.234,5;2\n2.345,5;3\n", ingest.Options{})
+	if err != nil || len(r.Info().Channels) != 2 || r.Info().Channels[0].Unit != "°C" {
+		t.Fatalf("%+v, %v", r, err)
+	}
+
+	ingesttest.Equal(t, ingesttest.ReadAll(t, r)[0], []float64{1234.5, 2345.5})
 }

@@ -237,7 +237,7 @@ func Skipped(line []byte, delim byte) bool {
 // end of the time column. It parses no other rows: a ragged row, or text in a
 // column of numbers, is an error of Read.
 func Open(src ingest.Source, o ingest.Options) (*Reader, error) {
-	src, err := decodeUTF16(src)
+	src, err := openUTF16(src)
 	if err != nil {
 		return nil, err
 	}
@@ -598,7 +598,7 @@ func (t *Reader) parseRow(line []byte, dst [][]float64, at int) error {
 
 			if !ok {
 				cell, next := l.cell(line, p)
-				if v, ok = Number(cell, dec); !ok {
+				if v, ok = l.number(cell); !ok {
 					if t.tolerated == nil || !t.tolerated[col] {
 						return t.badCell(line, col, cell)
 					}
@@ -650,6 +650,18 @@ func (t *Reader) parseRow(line []byte, dst [][]float64, at int) error {
 	}
 
 	return nil
+}
+
+// number reads a cell. In data that no person has looked at, a mark that may be another decimal
+// sign is no mark between thousands.
+func (l *layout) number(cell []byte) (float64, bool) {
+	if v, ok := Number(cell, l.dec); ok {
+		return v, true
+	}
+
+	v, doubtful, ok := Typed(cell, l.dec)
+
+	return v, ok && !doubtful
 }
 
 // cell returns the text of the cell that begins at p, without blanks and
@@ -1061,7 +1073,11 @@ func chooseDelimiter(lines []sampleLine, o ingest.TextOptions) (best *layout, fr
 			}
 
 			for _, cell := range r {
-				if _, ok := Number(cell, c.dec); ok {
+				if bytes.IndexByte(cell, ' ') >= 0 {
+					continue // many numbers with another delimiter, rather than one
+				}
+
+				if _, ok := l.number(cell); ok {
 					numbers++
 				}
 			}
@@ -1107,7 +1123,7 @@ func (l *layout) findHeader(path string, lines, comments []sampleLine, from int,
 	for _, s := range lines[from:] {
 		cells := l.split(nil, s.text)
 		for i := range min(len(cells), l.cols) {
-			if _, ok := Number(cells[i], l.dec); ok {
+			if _, ok := l.number(cells[i]); ok {
 				h.votes[i]++
 			} else {
 				h.votes[i]--
@@ -1139,7 +1155,7 @@ func (l *layout) findHeader(path string, lines, comments []sampleLine, from int,
 // column's other cells are.
 func (h *header) numbers(cells [][]byte) (good, bad int) {
 	for i := range min(len(cells), h.cols) {
-		if _, ok := Number(cells[i], h.dec); ok {
+		if _, ok := h.number(cells[i]); ok {
 			good++
 		} else if h.votes[i] > 0 {
 			bad++
@@ -1308,12 +1324,12 @@ func (h *header) nameColumns() {
 	for i := range h.cols {
 		h.names[i] = strconv.Itoa(i + 1)
 		if h.nameCells != nil && len(h.nameCells[i]) > 0 {
-			h.heads[i] = strings.ToValidUTF8(string(h.nameCells[i]), "\uFFFD")
+			h.heads[i] = valid(h.nameCells[i])
 			h.names[i], h.units[i] = SplitUnit(h.heads[i])
 		}
 
 		if h.unitCells != nil {
-			if u := strings.Trim(strings.ToValidUTF8(string(h.unitCells[i]), "\uFFFD"), " []()"); u != "" && u != "-" {
+			if u := unitOf(valid(h.unitCells[i])); u != "" {
 				h.units[i] = u
 			}
 		}
@@ -1334,7 +1350,7 @@ func (h *header) findNumeric() error {
 	for _, s := range h.lines[h.data:] {
 		cells := h.split(nil, s.text)
 		for i := range min(len(cells), h.cols) {
-			if _, ok := Number(cells[i], h.dec); ok {
+			if _, ok := h.number(cells[i]); ok {
 				h.numeric[i] = true
 			}
 			seen[i] = seen[i] || len(cells[i]) > 0
@@ -1381,6 +1397,29 @@ var knownUnits = map[string]bool{
 	"deg": true, "°": true, "rad": true, "rad/s": true, "rpm": true, "RPM": true, "1/min": true, "K": true, "°C": true,
 	"degC": true, "C": true,
 	"-": true, "%": true, "dB": true, "": true, "counts": true,
+}
+
+// unitOf returns the unit in a cell of a row of units: "[N]", "-".
+func unitOf(cell string) string {
+	if u := strings.Trim(cell, " []()"); u != "-" {
+		return u
+	}
+	return ""
+}
+
+// UnitsBelow returns the units in a row below the header, "" where it has none; nil if the row is
+// none of units.
+func UnitsBelow(row [][]byte) []string {
+	if !unitsRow(row) {
+		return nil
+	}
+
+	units := make([]string, len(row))
+	for i, c := range row {
+		units[i] = unitOf(string(c))
+	}
+
+	return units
 }
 
 // unitsRow reports whether most cells of a row are units.

@@ -334,7 +334,8 @@ func TestTextUTF16(t *testing.T) {
 		big[i], big[i+1] = big[i+1], big[i]
 	}
 
-	for _, text := range []string{little, string(big)} {
+	// .encode('utf-16-le') and 'utf-16-be' write no mark.
+	for _, text := range []string{little, string(big), little[2:], string(big[2:])} {
 		r, err := openString(text, ingest.Options{})
 		if err != nil {
 			t.Fatal(err)
@@ -533,7 +534,8 @@ func FuzzText(f *testing.F) {
 		"a,b\n1,2\n3,4\n", "1;2\r\n3;4", "# Fx,Fy\n1,2\n", "Time (s)\tF [N]\n0\t1\n1\t2\n", "a;b\n1,5;2,25\n",
 		"\"a\",b\n\"1\",2\n",
 		"t,F\ns,N\n0,1\n1,2\n", "   1.5   2 \n  -3    4\n", ",,,\n1,2,3\n", "nan,inf\n1,2\n", "; x\n1,2\n", "1,2\n3",
-		"\xef\xbb\xbf1 2\n", "x\n\n\n1\n",
+		"\xef\xbb\xbf1 2\n", "x\n\n\n1\n", "T [\xb0C];n\n1.234,5;2\n2.345,5;3\n", "a;b\n1'234;2\n1\u202f235;3\n",
+		"1\x00,\x002\x00\n\x003\x00,\x004\x00\n\x00",
 	} {
 		f.Add([]byte(s))
 	}

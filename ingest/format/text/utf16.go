@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"unicode/utf16"
+	"unicode/utf8"
 
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
@@ -13,21 +14,85 @@ import (
 // maxUTF16 is the largest file of UTF-16 that is read: it is decoded in memory.
 const maxUTF16 = 64 << 20
 
-// decodeUTF16 returns a source of UTF-8 where src begins with the byte order mark
-// of UTF-16, else src. LabVIEW and Excel write such text.
-func decodeUTF16(src ingest.Source) (ingest.Source, error) {
-	var mark [2]byte
-	if n, _ := src.ReadAt(mark[:], 0); n < len(mark) {
-		return src, nil
+// utf16Order returns the order of the bytes of a text of UTF-16 that begins with head, and how
+// many of them are its byte order mark; nil of any other text. Excel and LabVIEW write the mark.
+// Some programs leave it out: there every second byte of plain text is zero.
+func utf16Order(head []byte) (order binary.ByteOrder, mark int) {
+	switch {
+	case bytes.HasPrefix(head, []byte("\xff\xfe")):
+		return binary.LittleEndian, 2
+	case bytes.HasPrefix(head, []byte("\xfe\xff")):
+		return binary.BigEndian, 2
 	}
 
-	var order binary.ByteOrder
-	switch string(mark[:]) {
-	case "\xff\xfe":
-		order = binary.LittleEndian
-	case "\xfe\xff":
-		order = binary.BigEndian
-	default:
+	var zeros [2]int // at even and at odd bytes
+	for i, c := range head {
+		if c == 0 {
+			zeros[i%2]++
+		}
+	}
+
+	switch n := len(head) / 2; {
+	case n < 4:
+	case zeros[0] == 0 && 10*zeros[1] >= 9*n:
+		return binary.LittleEndian, 0
+	case zeros[1] == 0 && 10*zeros[0] >= 9*n:
+		return binary.BigEndian, 0
+	}
+
+	return nil, 0
+}
+
+// utf16Head is how many bytes utf16Order looks at.
+const utf16Head = 512
+
+// UTF8 returns a whole text as UTF-8 without a byte order mark, and what it was. Text that is
+// neither UTF-8 nor UTF-16 is read as Windows-1252, which has the characters of Latin-1.
+func UTF8(path string, b []byte) (_ []byte, encoding string, err error) {
+	if order, mark := utf16Order(b[:min(len(b), utf16Head)]); order != nil {
+		b, err = decodeUTF16(path, b[mark:], order, mark)
+		return b, "UTF-16", err
+	}
+
+	if b = bytes.TrimPrefix(b, []byte("\xef\xbb\xbf")); utf8.Valid(b) {
+		return b, "UTF-8", nil
+	}
+
+	return windows1252(b), "Windows-1252", nil
+}
+
+// upper1252 are the characters 0x80 to 0x9f of Windows-1252; the others are those of Latin-1.
+var upper1252 = []rune("€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ")
+
+func windows1252(b []byte) []byte {
+	out := make([]byte, 0, len(b)+len(b)/8)
+	for _, c := range b {
+		r := rune(c)
+		if c >= 0x80 && c < 0xa0 {
+			r = upper1252[c-0x80]
+		}
+
+		out = utf8.AppendRune(out, r)
+	}
+
+	return out
+}
+
+// valid returns a cell as UTF-8.
+func valid(cell []byte) string {
+	if utf8.Valid(cell) {
+		return string(cell)
+	}
+	return string(windows1252(cell))
+}
+
+// openUTF16 returns a source of UTF-8 where src is UTF-16, else src.
+func openUTF16(src ingest.Source) (ingest.Source, error) {
+	head := make([]byte, min(src.Size, utf16Head))
+	n, _ := src.ReadAt(head, 0)
+
+	order, mark := utf16Order(head[:n])
+	if order == nil {
 		return src, nil
 	}
 
@@ -43,19 +108,27 @@ func decodeUTF16(src ingest.Source) (ingest.Source, error) {
 		return src, &fault.Error{Path: src.Path, Place: fmt.Sprintf("byte %d", n), Err: fmt.Errorf("read: %w", err)}
 	}
 
+	text, err := decodeUTF16(src.Path, b[mark:], order, mark)
+	if err != nil {
+		return src, err
+	}
+
+	return ingest.Source{Path: src.Path, ReaderAt: bytes.NewReader(text), Size: int64(len(text)), Closer: src.Closer}, nil
+}
+
+// decodeUTF16 decodes the bytes after the mark.
+func decodeUTF16(path string, b []byte, order binary.ByteOrder, mark int) ([]byte, error) {
 	if len(b)%2 != 0 {
-		return src, &fault.Error{
-			Path: src.Path, Place: fmt.Sprintf("byte %d", len(b)-1), Want: "characters of two bytes", Found: "half of one",
+		return nil, &fault.Error{
+			Path: path, Place: fmt.Sprintf("byte %d", mark+len(b)-1), Want: "characters of two bytes", Found: "half of one",
 			Hint: "the file is cut short",
 		}
 	}
 
-	units := make([]uint16, len(b)/2-1)
+	units := make([]uint16, len(b)/2)
 	for i := range units {
-		units[i] = order.Uint16(b[2+2*i:])
+		units[i] = order.Uint16(b[2*i:])
 	}
 
-	text := []byte(string(utf16.Decode(units)))
-
-	return ingest.Source{Path: src.Path, ReaderAt: bytes.NewReader(text), Size: int64(len(text)), Closer: src.Closer}, nil
+	return []byte(string(utf16.Decode(units))), nil
 }

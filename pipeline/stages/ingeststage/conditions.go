@@ -3,6 +3,7 @@ package ingeststage
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"doubletake/ingest"
@@ -36,10 +37,32 @@ func attributeConditions(src *plan.Source, info ingest.Info, side []config.Named
 			return nil, fmt.Errorf("condition %s: %w", a.Name, err)
 		}
 
+		if old, ok := out[a.Name]; ok && old != v {
+			return nil, &fault.Error{
+				Path: info.Path, Place: "condition " + a.Name, Want: fmt.Sprintf("%v, as in the file next to it", old),
+				Found: fmt.Sprintf("%v in the attribute %s", v, a.Value),
+			}
+		}
+
 		out[a.Name] = v
 	}
 
 	return out, nil
+}
+
+// conditionSources are where the conditions of a file come from, for messages: its attributes
+// and its sidecar.
+func conditionSources(src *plan.Source, side []config.NamedNumber) map[string]string {
+	from := map[string]string{}
+	for _, v := range side {
+		from[v.Name] = "the file next to it"
+	}
+
+	for _, a := range src.In.Attributes {
+		from[a.Name] = "the attribute " + a.Value
+	}
+
+	return from
 }
 
 // channelConditions adds to each recording the conditions in its channel's
@@ -61,7 +84,7 @@ func channelConditions(src *plan.Source, info ingest.Info, runs []ingest.Run) er
 
 				if old, ok := rec.Conditions[a.Name]; ok && old != v {
 					return &fault.Error{
-						Path: info.Path, Place: "condition " + a.Name, Want: fmt.Sprintf("%v, as elsewhere", old),
+						Path: info.Path, Place: "condition " + a.Name, Want: fmt.Sprintf("%v, as in %s", old, otherSource(src, a.Name)),
 						Found: fmt.Sprintf("%v in channel %s", v, c.Name),
 					}
 				}
@@ -72,4 +95,16 @@ func channelConditions(src *plan.Source, info ingest.Info, runs []ingest.Run) er
 	}
 
 	return nil
+}
+
+// otherSource is where a condition comes from that a channel's attribute states too.
+func otherSource(src *plan.Source, name string) string {
+	switch {
+	case src.Table != nil && slices.Contains(src.Table.Names, name):
+		return "the table of conditions"
+	case src.Pattern != nil && slices.Contains(src.Pattern.Names(), name):
+		return "the file's name"
+	}
+
+	return "the configuration or the file next to it"
 }

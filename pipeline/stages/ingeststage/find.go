@@ -74,7 +74,8 @@ func findMeasured(exp plan.Experiment) (*found, error) {
 	}
 
 	if p := f.in.Conditions; p != "" {
-		if f.table, err = campaign.ReadConditions(exp.File.Resolve(p)); err != nil {
+		o := campaign.LogOptions{Files: all, Columns: byName(f.in.Log.Columns), Missing: f.in.Log.Missing}
+		if f.table, err = campaign.ReadLog(exp.File.Resolve(p), o); err != nil {
 			return nil, err
 		}
 
@@ -91,17 +92,40 @@ func findMeasured(exp plan.Experiment) (*found, error) {
 		f.files = append(f.files, onDisk(exp, p))
 	}
 
-	if f.table != nil && len(files) < len(all) {
-		f.table = f.table.Without(all, files)
-	}
-
 	if p := f.in.Pattern; p != "" {
 		if f.pattern, err = campaign.ParsePattern(p); err != nil {
 			return nil, exp.Errorf("ingest.pattern", "%v", err)
 		}
 	}
 
+	if f.table != nil {
+		if err := f.settleTable(exp, all, files); err != nil {
+			return nil, err
+		}
+	}
+
 	return f, nil
+}
+
+// settleTable drops the rows of the table of conditions that are not used, and settles values that
+// it does not state.
+func (f *found) settleTable(exp plan.Experiment, all, files []string) error {
+	rows, unused := f.table.Without(all, files)
+
+	other := *f // without the table
+	other.table = nil
+	given := other.conditions()
+	if s := f.in.Sidecar; s != nil {
+		for _, v := range s.Values {
+			given = append(given, v.Name)
+		}
+	}
+
+	gaps, err := rows.FillGaps(exp.Mentions, given)
+	f.warnings = append(f.warnings, slices.Concat(rows.Warnings, unused, gaps)...)
+	f.table = rows
+
+	return err
 }
 
 // onDisk is a file that the configuration names.

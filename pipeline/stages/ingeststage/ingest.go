@@ -251,6 +251,7 @@ func (r *Recordings) checkSettings(exp plan.Experiment) error {
 func (r *Recordings) settingsRead() []kv.Pair {
 	in := r.In
 	in.Files, in.Exclude, in.Simulate, in.Conditions = nil, nil, nil, "" // which files there are
+	in.Log = config.Log{}                                                // the rows are settings
 	in.Background, in.Axes, in.Balance, in.Derive = nil, "", nil, nil    // what later tasks read
 	in.OnBadRecording, in.Data, in.Reader = "", "", nil                  // which follow
 	s := append(plan.Settings("ingest", in), kv.Pair{Key: "ingest.on_bad_recording", Value: r.In.OnBadRecording},
@@ -348,7 +349,9 @@ func (f *File) known(src *plan.Source) (out []map[string]float64, labels []map[s
 		for _, row := range f.Rows.Rows {
 			c, l := maps.Clone(base), maps.Clone(named)
 			for i, v := range row.Values {
-				c[f.Rows.Names[i]] = v
+				if v == v { // else another source gives it
+					c[f.Rows.Names[i]] = v
+				}
 			}
 
 			for i, v := range row.Labels {

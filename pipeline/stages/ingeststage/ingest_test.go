@@ -375,6 +375,11 @@ func TestAttributeConditions(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 
+	if _, err := attributeConditions(src, info, []config.NamedNumber{{Name: "rpm", Value: 3}}); err == nil ||
+		!strings.Contains(err.Error(), "rpm: expected 3, as in the file next to it, found 4000 in the attribute RPM") {
+		t.Errorf("%v", err)
+	}
+
 	if _, err := attributeConditions(src, ingest.Info{Path: "f.h5"}, nil); err == nil ||
 		!strings.Contains(err.Error(), "condition rpm") {
 		t.Errorf("%v", err)
@@ -387,7 +392,7 @@ func TestAttributeConditions(t *testing.T) {
 
 	runs[0].Recordings[0].Conditions["theta_deg"] = 40
 	if err := channelConditions(src, info, runs); err == nil ||
-		!strings.Contains(err.Error(), "expected 40, as elsewhere, found 30 in channel m1") {
+		!strings.Contains(err.Error(), "40, as in the configuration or the file next to it, found 30 in channel m1") {
 		t.Errorf("%v", err)
 	}
 }

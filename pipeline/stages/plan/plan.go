@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
@@ -34,6 +35,21 @@ type Experiment struct {
 	Program           Program
 	Tasks             *Tasks         // to which its stages add theirs
 	Asked             []config.Split // in addition to its own: those of the command line
+}
+
+// Mentions reports whether a setting of the experiment has the name of a condition as a word.
+func (e Experiment) Mentions(condition string) bool {
+	inWord := func(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
+	plain := strings.IndexFunc(condition, func(r rune) bool { return !inWord(r) }) < 0
+
+	return slices.ContainsFunc(config.Flatten("", e.Experiment), func(kv kv.Pair) bool {
+		text := kv.Key + " " + kv.Value
+		if !plain {
+			return strings.Contains(text, condition)
+		}
+
+		return slices.Contains(strings.FieldsFunc(text, func(r rune) bool { return !inWord(r) }), condition)
+	})
 }
 
 // NewExperiment returns experiment k of a file, to be planned.

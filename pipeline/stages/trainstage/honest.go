@@ -17,6 +17,7 @@ import (
 	"doubletake/pipeline/kv"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/table"
+	"doubletake/train/form"
 	"doubletake/train/honest"
 	"doubletake/train/honest/interval"
 	"doubletake/train/honest/scale"
@@ -124,6 +125,10 @@ func (pl *planner) honestTask(s config.Split, left *leftOut) {
 
 	if t := pl.exp.Ingest.Table; t != nil && t.Use == "all" {
 		local = append(local, kv.Pair{Key: "weights of pairs", Value: "spread, process, left-out groups"})
+	}
+
+	if l.Represent != "" {
+		local = append(local, kv.Pair{Key: "form", Value: l.Represent})
 	}
 
 	t := pl.exp.Add(&engine.Task{
@@ -286,7 +291,33 @@ func (pl *planner) learner(s config.Split, condition string) honest.Learner {
 	h.Labels = h.Labels || slices.Contains(pl.ing.Labels, condition)
 	h.Blocks = blocksOf(h, s, pl.exp.Train.Splits, condition)
 
-	return honest.Learner{Settings: h, Condition: condition, Within: s.Test.Within(condition), Law: pl.prior, Rate: IsRate}
+	return honest.Learner{
+		Settings: h, Condition: condition, Within: s.Test.Within(condition), Law: pl.prior, Rate: IsRate,
+		Represent: pl.exp.Train.Form, Dimension: dimension,
+	}
+}
+
+// dimension is that of the unit that a quantity states, or its name.
+func dimension(q triplets.Quantity) form.Dimension {
+	if q.Name == "blades" {
+		return form.Dimension{Count: true}
+	}
+
+	u, err := units.Parse(q.Unit)
+	if q.Unit == "" || err != nil {
+		var ok bool
+		if u, ok = units.OfName(q.Name); !ok {
+			return form.Dimension{}
+		}
+	}
+
+	// Angles, temperatures, electric quantities and numbers stay as they are.
+	d := u.Dimension
+	if d == (units.Dimension{}) || d[3] != 0 || d[4] != 0 || d[5] != 0 {
+		return form.Dimension{}
+	}
+
+	return form.Dimension{Mass: int(d[0]), Length: int(d[1]), Time: int(d[2]), Known: true}
 }
 
 // readPrior reads the prior of the scale of new groups where it is a file.

@@ -12,6 +12,7 @@ import (
 	"math"
 	"slices"
 
+	"doubletake/train/form"
 	"doubletake/train/honest/scale"
 	"doubletake/train/score"
 )
@@ -103,6 +104,8 @@ type Calibration struct {
 	Mean       []float64     `json:"mean"`      // of the training outcomes
 	Deviation  []float64     `json:"deviation"` // of the training outcomes
 	Rivals     []Rival       `json:"rivals,omitempty"`
+
+	Representation *form.Choice `json:"-"` // honest.json has it with the model
 }
 
 // Levels are those at which a Record states the coverage.
@@ -144,6 +147,10 @@ func (c *Calibration) LeftOutInside() (n int) {
 func (c *Calibration) Notes() []string {
 	var notes []string
 	add := func(format string, a ...any) { notes = append(notes, fmt.Sprintf(format, a...)) }
+	if c.Representation != nil {
+		add("%v", c.Representation)
+	}
+
 	if c.K != 2 && c.Level > c.Asked {
 		add("the level is %.3g %%, so that nearly all groups have 90 %% of their values inside", 100*c.Level)
 	}

@@ -1,0 +1,97 @@
+package form
+
+import (
+	"math"
+	"testing"
+)
+
+// The forms of a wing of varying chord: by dimensional analysis L/(ρu²c²), M/(ρu²c³), P/(ρu³c²)
+// and a frequency as f·c/u; an angle stays as it is.
+func TestList(t *testing.T) {
+	in := []Quantity{
+		{"u_m_s", Dimension{0, 1, -1, true, false}, true},
+		{"chord_m", Dimension{0, 1, 0, true, false}, true},
+		{"flap_hz", Dimension{0, 0, -1, true, false}, true},
+		{"alpha_deg", Dimension{}, false},
+	}
+	out := []Quantity{
+		{"lift_n", Dimension{1, 1, -2, true, false}, false},
+		{"moment_nm", Dimension{1, 2, -2, true, false}, false},
+		{"power_w", Dimension{1, 2, -3, true, false}, false},
+		{"level_db", Dimension{}, false},
+	}
+
+	list := List(in, out)
+	want := []string{
+		"log", "coefficient(u_m_s,chord_m)", "coefficient(u_m_s,chord_m)-",
+		"coefficient(flap_hz,chord_m)", "coefficient(flap_hz,chord_m)-",
+	}
+
+	for i, f := range list {
+		if i >= len(want) || f.Name != want[i] {
+			t.Fatalf("form %d is %s, expected %q", i, f.Name, want)
+		}
+	}
+
+	if len(list) != len(want) {
+		t.Fatalf("%d forms, expected %q", len(list), want)
+	}
+
+	const u, c, flap, alpha = 20, 0.1, 5, -3
+	f := list[1]
+	x, err := f.X([]float64{u, c, flap, alpha}, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for k, v := range []float64{math.Log(flap * c / u), alpha, math.Log(u), math.Log(c)} {
+		if math.Abs(x[k]-v) > 1e-12 {
+			t.Errorf("column %d is %g, expected %g", k, x[k], v)
+		}
+	}
+
+	for j, v := range []float64{u * u * c * c, u * u * c * c * c, u * u * u * c * c, 1} {
+		if got := math.Exp(f.LnFactors([]float64{u, c, flap, alpha}, 4)[j]); math.Abs(got/v-1) > 1e-12 {
+			t.Errorf("factor of outcome %d is %g, expected %g", j, got, v)
+		}
+	}
+
+	// With a shaft speed, n·c is the speed: lift/(ρn²c⁴).
+	if got, v := f.LnFactors([]float64{u, c, flap, alpha}, 4), list[3].LnFactors([]float64{u, c, flap, alpha}, 4); math.Abs(
+		v[0]-math.Log(flap*flap*c*c*c*c)) > 1e-12 || got[0] == v[0] {
+		t.Errorf("factor of a lift by shaft speed is exp %g", v[0])
+	}
+
+	if _, err := f.X([]float64{0, c, flap, alpha}, 4); err == nil {
+		t.Error("a speed of 0 has a logarithm")
+	}
+}
+
+// The rule: the largest evidence among those whose error does not exceed that of raw, by 1 nat, or
+// 3 with fewer than three groups. Expected values are the rule's own words.
+func TestChoose(t *testing.T) {
+	scores := func(evidence, err float64, full bool) []Score {
+		return []Score{
+			{Name: Raw, Error: 1, Full: true},
+			{Name: "a", Evidence: 1.5, Error: 0.9, Full: true},
+			{Name: "b", Evidence: evidence, Error: err, Full: full},
+		}
+	}
+
+	for _, c := range []struct {
+		list   []Score
+		groups int
+		want   int
+	}{
+		{scores(4, 0.8, true), 5, 2},
+		{scores(4, 1.01, true), 5, 1}, // less evidence, but the error does not grow
+		{scores(4, 0.8, false), 5, 1}, // seen by the screen alone
+		{scores(2, 0.8, true), 2, 0},  // three nats are needed
+		{scores(4, 0.8, true), 2, 2},
+		{scores(math.Inf(-1), 1, true)[:1], 5, 0},
+	} {
+		if got := Choose(c.list, c.groups); got != c.want {
+			t.Errorf("%+v with %d groups: form %d, expected %d", c.list, c.groups, got, c.want)
+		}
+	}
+}
