@@ -19,8 +19,10 @@ var imports = []struct{ of, may string }{
 	{"ingest/simulate", ""},
 	{"train", "train/..."},
 	{"train/kernel", ""},
-	{"train/honest", "train train/baseline train/form train/gp train/honest/interval train/honest/scale train/score train/triplets"},
-	{"train/honest/interval", "train/form train/honest/scale train/score"}, // results and intervals, without what fits them
+	{"train/honest", "train train/baseline train/form train/gp train/honest/interval train/honest/scale train/score " +
+		"train/triplets"},
+	// Results and intervals, without what fits them.
+	{"train/honest/interval", "train/form train/honest/scale train/score"},
 	{"train/honest/scale", ""},
 	{"train/form", ""},
 	{"train/gp", "train/kernel train/triplets"},

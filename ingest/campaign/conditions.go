@@ -100,7 +100,6 @@ func ReadLog(path string, o LogOptions) (*Conditions, error) {
 type conditionsTable struct {
 	LogOptions
 	path     string
-	encoding string
 	delim    byte
 	dec      byte // decimal sign
 	headLine int
@@ -244,12 +243,12 @@ func (t *conditionsTable) split(b []byte) error {
 		return &fault.Error{Path: t.path, Want: "a header and rows", Found: "an empty file"}
 	}
 
-	b, encoding, err := text.UTF8(t.path, b)
+	b, err := text.UTF8(t.path, b)
 	if err != nil {
 		return err
 	}
 
-	if t.encoding = encoding; bytes.IndexByte(b, 0) >= 0 {
+	if bytes.IndexByte(b, 0) >= 0 {
 		return &fault.Error{Path: t.path, Found: "binary data", Want: "a table of conditions as CSV"}
 	}
 

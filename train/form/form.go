@@ -349,7 +349,8 @@ func (c *Choice) String() string {
 		if c.Asked != "auto" {
 			return fmt.Sprintf("form %s, as train.form asks", c.Chosen)
 		}
-		return fmt.Sprintf("form %s: %d training groups, or units that allow no other form, leave no choice", c.Chosen, c.Groups)
+		return fmt.Sprintf("form %s: %d training groups, or units that allow no other form, leave no choice",
+			c.Chosen, c.Groups)
 	}
 
 	var others []string

@@ -1,6 +1,7 @@
 package form
 
 import (
+	"fmt"
 	"math"
 	"testing"
 )
@@ -57,8 +58,9 @@ func TestList(t *testing.T) {
 	}
 
 	// With a shaft speed, n·c is the speed: lift/(ρn²c⁴).
-	if got, v := f.LnFactors([]float64{u, c, flap, alpha}, 4), list[3].LnFactors([]float64{u, c, flap, alpha}, 4); math.Abs(
-		v[0]-math.Log(flap*flap*c*c*c*c)) > 1e-12 || got[0] == v[0] {
+	at := []float64{u, c, flap, alpha}
+	got, v := f.LnFactors(at, 4), list[3].LnFactors(at, 4)
+	if math.Abs(v[0]-math.Log(flap*flap*c*c*c*c)) > 1e-12 || got[0] == v[0] {
 		t.Errorf("factor of a lift by shaft speed is exp %g", v[0])
 	}
 
@@ -94,4 +96,14 @@ func TestChoose(t *testing.T) {
 			t.Errorf("%+v with %d groups: form %d, expected %d", c.list, c.groups, got, c.want)
 		}
 	}
+}
+
+func ExampleChoose() {
+	list := []Score{
+		{Name: Raw, Full: true, Error: 1},
+		{Name: "log", Full: true, Evidence: 5, Error: 1.2}, // a larger error than raw
+		{Name: "coefficient(u_m_s)", Full: true, Evidence: 3, Error: 0.8},
+	}
+	fmt.Println(list[Choose(list, 4)].Name, list[Choose(list, 2)].Name)
+	// Output: coefficient(u_m_s) raw
 }

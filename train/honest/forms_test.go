@@ -300,7 +300,8 @@ func TestFormOfMeasuredForces(t *testing.T) {
 
 		kinds[c.kind] = append(kinds[c.kind], mean)
 		n := float64(len(logs))
-		t.Logf("%s, %s: score × %.3f, %d of %d groups hurt; chosen %v; per split %.1f fits, %.1f of the screen, %.2f s (raw %.2f s)",
+		t.Logf("%s, %s: score × %.3f, %d of %d groups hurt; chosen %v; per split %.1f fits, %.1f of the screen, %.2f s "+
+			"(raw %.2f s)",
 			c.kind, c.name, math.Exp(mean), hurt, len(logs), chosen, float64(fits)/n, float64(screens)/n,
 			seconds[1]/n, seconds[0]/n)
 	}

@@ -20,12 +20,12 @@ import (
 type Learner struct {
 	Settings
 	Condition string                                   // whose values are the groups
-	Names     []string                                 // of the groups, where the values are their places in it; nil: the values themselves
+	Names     []string                                 // of the groups; values are places in it; nil: the values
 	Within    float64                                  // values that differ by no more belong to one group
 	Law       scale.Prior                              // where Settings.Prior is a file
 	Represent string                                   // the form of inputs and outcomes: raw, auto or a name; "" is raw
 	Dimension func(q triplets.Quantity) form.Dimension // needed where Represent is not raw
-	Rate      func(input string) bool                  // whether an input's effects go with its ratio, as a speed's do; nil: none
+	Rate      func(input string) bool                  // whether effects go with its ratio, as a speed's do; nil: none
 }
 
 // manyValues is the number of distinct values from which a condition is taken for

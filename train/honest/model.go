@@ -34,7 +34,7 @@ type Model struct {
 	Inputs         []Input               `json:"inputs,omitempty"`
 	Outcomes       []Outcome             `json:"outcomes,omitempty"`
 	Logarithm      []bool                `json:"logarithm,omitempty"`      // inputs that enter as their logarithm
-	Orders         *gp.OrderForm         `json:"orders,omitempty"`         // set where the model has one row for each harmonic
+	Orders         *gp.OrderForm         `json:"orders,omitempty"`         // a row for each harmonic
 	Representation *form.Choice          `json:"representation,omitempty"` // set where train.form asks for a form
 	Process        *gp.Model             `json:"model,omitempty"`
 	Ensemble       *EnsembleModel        `json:"ensemble,omitempty"` // instead of Process where the base is networks

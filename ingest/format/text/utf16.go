@@ -46,19 +46,18 @@ func utf16Order(head []byte) (order binary.ByteOrder, mark int) {
 // utf16Head is how many bytes utf16Order looks at.
 const utf16Head = 512
 
-// UTF8 returns a whole text as UTF-8 without a byte order mark, and what it was. Text that is
+// UTF8 returns a whole text as UTF-8 without a byte order mark. Text that is
 // neither UTF-8 nor UTF-16 is read as Windows-1252, which has the characters of Latin-1.
-func UTF8(path string, b []byte) (_ []byte, encoding string, err error) {
+func UTF8(path string, b []byte) ([]byte, error) {
 	if order, mark := utf16Order(b[:min(len(b), utf16Head)]); order != nil {
-		b, err = decodeUTF16(path, b[mark:], order, mark)
-		return b, "UTF-16", err
+		return decodeUTF16(path, b[mark:], order, mark)
 	}
 
 	if b = bytes.TrimPrefix(b, []byte("\xef\xbb\xbf")); utf8.Valid(b) {
-		return b, "UTF-8", nil
+		return b, nil
 	}
 
-	return windows1252(b), "Windows-1252", nil
+	return windows1252(b), nil
 }
 
 // upper1252 are the characters 0x80 to 0x9f of Windows-1252; the others are those of Latin-1.
