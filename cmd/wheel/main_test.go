@@ -350,7 +350,7 @@ experiments:
 
 // calibrations are configurations whose splits are calibrated: over values and blocks of
 // a condition and over labels, on many groups, on two and on none, with a rate that enters
-// as its logarithm, with two outcomes, and in order form.
+// as its logarithm, with two outcomes, in order form, and as coefficients.
 const calibrations = `version: 1
 workdir: calibrated
 experiments:
@@ -394,7 +394,9 @@ func writeCalibrated(t *testing.T, dir string) {
 		calibrated("two", "wing", "alpha_deg, u_m_s", "prior: library", "u_m_s: {min: 17}") +
 		calibrated("labels", "wing", "alpha_deg", "labels: true, level: 0.8", "u_m_s: 10") +
 		calibrated("none", "wing", "alpha_deg", "labels: true", "u_m_s: {min: 11}") +
-		calibrated("rotor", "rotor", "blades, rpm", "prior: library", "blades: 5")
+		calibrated("rotor", "rotor", "blades, rpm", "prior: library", "blades: 5") +
+		strings.NewReplacer("run: run}", "run: run, units: {lift: N, drag: N}}", "honest:", "form: coefficient(u_m_s)\n      honest:").
+			Replace(calibrated("form", "wing", "alpha_deg, u_m_s", "level: 0.9", "u_m_s: 10"))
 
 	for name, text := range map[string]string{"calibrated.yaml": yaml, "wing.csv": wing, "rotor.csv": rotor} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
@@ -418,10 +420,10 @@ func writeCalibrated(t *testing.T, dir string) {
 	var list []expected
 	for split, at := range map[string][2]float64{
 		"values/splits/out": {3, 15}, "blocks/splits/out": {3, 15}, "two/splits/out": {3, 15}, "labels/splits/out": {3},
-		"none/splits/out": {3}, "rotor/splits/out": {4, 4000},
+		"none/splits/out": {3}, "rotor/splits/out": {4, 4000}, "form/splits/out": {3, 15},
 	} {
 		h, err := honest.Read(filepath.Join(dir, "calibrated", split, "honest.json"))
-		if err != nil || h.Calibration == nil {
+		if err != nil || h.Calibration == nil || strings.HasPrefix(split, "form") && h.Representation.Form == nil {
 			t.Fatalf("%s: %v", split, err)
 		}
 
