@@ -227,3 +227,20 @@ func TestLive(t *testing.T) {
 	a.shot("file")
 	a.clean("")
 }
+
+// The documents' search finds sections by their words, and its links lead to them.
+func TestHelpInBrowser(t *testing.T) {
+	b := openBrowser(t)
+	s, _ := serve(t, finished(t), "127.0.0.1:0")
+
+	b.do(chromedp.Navigate(s.URL()+"help/reference/tables.html"), chromedp.WaitVisible("#search"),
+		chromedp.SendKeys("#search", "left-out groups scale"))
+	b.shows("Scale of the error")
+	b.shot("search")
+
+	found := b.text(`[...document.querySelectorAll("#found a")].find(a => a.textContent.includes("Scale of the error")).href`)
+	b.do(chromedp.Navigate(found), chromedp.WaitVisible("#scale-of-the-error"))
+	b.shows("In units of the training outcomes")
+	b.clean("")
+	b.shot("help")
+}
