@@ -26,9 +26,10 @@ type Page struct {
 }
 
 func newPage(p, text string) Page {
-	first, _, _ := strings.Cut(text, "\n")
+	_, title, _ := strings.Cut("\n"+text, "\n# ")
+	title, _, _ = strings.Cut(title, "\n")
 
-	return Page{strings.TrimSuffix(path.Base(p), ".md"), p, plain(strings.TrimPrefix(first, "# ")), text}
+	return Page{strings.TrimSuffix(path.Base(p), ".md"), p, plain(title), text}
 }
 
 // Pages returns the documents, those for people first, then the generated reference.
@@ -254,11 +255,15 @@ func words(n *blackfriday.Node) string {
 			b.WriteString("Picture: ")
 		case !entering && c.Type == blackfriday.Link:
 			b.WriteString(reference(b.String(), string(c.Destination)))
+		case c.Type == blackfriday.CodeBlock:
+			b.Write(c.Literal)
+		case !entering && (c.Type == blackfriday.TableCell || c.Type == blackfriday.Item || c.Type == blackfriday.Paragraph):
+			b.WriteByte(' ')
 		}
 		return blackfriday.GoToNext
 	})
 
-	return b.String()
+	return strings.TrimSpace(b.String())
 }
 
 // reference is what a terminal adds after the words of a link.

@@ -395,8 +395,9 @@ func writeCalibrated(t *testing.T, dir string) {
 		calibrated("labels", "wing", "alpha_deg", "labels: true, level: 0.8", "u_m_s: 10") +
 		calibrated("none", "wing", "alpha_deg", "labels: true", "u_m_s: {min: 11}") +
 		calibrated("rotor", "rotor", "blades, rpm", "prior: library", "blades: 5") +
-		strings.NewReplacer("run: run}", "run: run, units: {lift: N, drag: N}}", "honest:", "form: coefficient(u_m_s)\n      honest:").
-			Replace(calibrated("form", "wing", "alpha_deg, u_m_s", "level: 0.9", "u_m_s: 10"))
+		strings.NewReplacer(
+			"run: run}", "run: run, units: {lift: N, drag: N}}", "honest:", "form: coefficient(u_m_s)\n      honest:",
+		).Replace(calibrated("form", "wing", "alpha_deg, u_m_s", "level: 0.9", "u_m_s: 10"))
 
 	for name, text := range map[string]string{"calibrated.yaml": yaml, "wing.csv": wing, "rotor.csv": rotor} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {

@@ -238,7 +238,7 @@ func TestHelpInBrowser(t *testing.T) {
 	b.shows("Scale of the error")
 	b.shot("search")
 
-	found := b.text(`[...document.querySelectorAll("#found a")].find(a => a.textContent.includes("Scale of the error")).href`)
+	found := b.text(`[...document.querySelectorAll("#found a")].find(a => a.text.endsWith("Scale of the error")).href`)
 	b.do(chromedp.Navigate(found), chromedp.WaitVisible("#scale-of-the-error"))
 	b.shows("In units of the training outcomes")
 	b.clean("")
