@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -649,5 +650,32 @@ func TestSharedCache(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// A text of 2³¹ − 1 bytes that was never written takes no memory: the file has 1400 bytes. h5py wrote it.
+func TestVastText(t *testing.T) {
+	b := readMaybeZipped(t, "testdata/vast_text.h5")
+	f, err := Open(bytes.NewReader(b), int64(len(b)))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	d, _ := f.Dataset("/text")
+	if d == nil || d.Type.Size != 1<<31-1 {
+		t.Fatalf("the dataset is %+v", d)
+	}
+
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	s, err := d.ReadStrings()
+	runtime.ReadMemStats(&after)
+
+	if err == nil || !strings.Contains(err.Error(), "more bytes than the file can hold") {
+		t.Errorf("%d texts, %v", len(s), err)
+	}
+
+	if used := after.TotalAlloc - before.TotalAlloc; used > 1<<20 {
+		t.Errorf("it took %d bytes", used)
 	}
 }

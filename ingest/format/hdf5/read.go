@@ -659,6 +659,8 @@ func (d *Dataset) elements(visit func(p *parser, b []byte) error) error {
 	p := &parser{source: d.src, left: 16*d.src.size + 1<<20}
 	rank := len(st.dims)
 	at := make([]uint64, rank)
+
+	var zero []byte
 	for i := range uint64(n) {
 		pos, first := i, uint64(0)
 		for k := rank - 1; k >= 0; k-- {
@@ -680,8 +682,16 @@ func (d *Dataset) elements(visit func(p *parser, b []byte) error) error {
 			b = data[first-off+uint64(d.field):]
 		case st.fill != nil:
 			b = st.fill[d.field:]
-		default:
-			b = make([]byte, d.Type.Size)
+		default: // an element without data; its size is what the file claims
+			if zero == nil {
+				if err := p.charge(int64(d.Type.Size)); err != nil {
+					return about(err, "dataset "+d.Path)
+				}
+
+				zero = make([]byte, d.Type.Size)
+			}
+
+			b = zero
 		}
 
 		if err := visit(p, b[:d.Type.Size]); err != nil {
