@@ -705,12 +705,12 @@ func (l *layout) cell(line []byte, p int) (cell []byte, next int) {
 // split appends the cells of a line to dst; an empty cell after a last
 // delimiter is left out if it is one more than the columns there are.
 func (l *layout) split(dst [][]byte, line []byte) [][]byte {
-	if dst == nil && l.delim != ' ' {
-		dst = make([][]byte, 0, min(bytes.Count(line, []byte{l.delim}), MaxColumns)+1)
+	if l.delim != ' ' {
+		dst = slices.Grow(dst, min(bytes.Count(line, []byte{l.delim}), MaxColumns)+1)
 	}
 
-	p, n := 0, len(line)
-	for len(dst) <= MaxColumns {
+	p, n, first := 0, len(line), len(dst)
+	for len(dst)-first <= MaxColumns {
 		for p < n && (line[p] == ' ' || line[p] == '\t' && l.delim != '\t') {
 			p++
 		}
@@ -729,8 +729,8 @@ func (l *layout) split(dst [][]byte, line []byte) [][]byte {
 		p = next + 1
 	}
 
-	if l.cols > 0 && len(dst) == l.cols+1 && len(dst[l.cols]) == 0 {
-		dst = dst[:l.cols]
+	if l.cols > 0 && len(dst) == first+l.cols+1 && len(dst[first+l.cols]) == 0 {
+		dst = dst[:first+l.cols]
 	}
 
 	return dst
@@ -1012,6 +1012,7 @@ func chooseDelimiter(lines []sampleLine, o ingest.TextOptions) (best *layout, fr
 	}
 
 	score := 0.0
+	var all [][]byte // the cells of all lines, of one candidate after another
 	for _, c := range candidates {
 		if o.Delimiter != "" && o.Delimiter != c.name {
 			continue
@@ -1020,6 +1021,7 @@ func chooseDelimiter(lines []sampleLine, o ingest.TextOptions) (best *layout, fr
 		l := &layout{delim: c.delim, dec: c.dec}
 		counts, before := map[int]int{}, map[int]int{}
 		rows := make([][][]byte, 0, len(lines)-from)
+		all = all[:0]
 
 		width, even, longest := -1, true, 0 // cells with the empty ones at the end, and without
 		for i, s := range lines {
@@ -1027,7 +1029,9 @@ func chooseDelimiter(lines []sampleLine, o ingest.TextOptions) (best *layout, fr
 				continue
 			}
 
-			cells := l.split(nil, s.text)
+			first := len(all)
+			all = l.split(all, s.text)
+			cells := all[first:]
 			even = even && (width < 0 || len(cells) == width)
 			width = len(cells)
 
@@ -1113,6 +1117,7 @@ type header struct {
 	data            int   // index of the first row among lines
 
 	nameCells, unitCells [][]byte // nil: none
+	cells                [][]byte // of cut
 }
 
 // findHeader finds where the data begin, the names and units of the columns, and
@@ -1121,7 +1126,7 @@ func (l *layout) findHeader(path string, lines, comments []sampleLine, from int,
 	// A column holds numbers if most of its cells in the later lines do.
 	h := &header{layout: l, path: path, o: o, lines: lines, comments: comments, votes: make([]int, l.cols)}
 	for _, s := range lines[from:] {
-		cells := l.split(nil, s.text)
+		cells := h.cut(s.text)
 		for i := range min(len(cells), l.cols) {
 			if _, ok := l.number(cells[i]); ok {
 				h.votes[i]++
@@ -1151,6 +1156,12 @@ func (l *layout) findHeader(path string, lines, comments []sampleLine, from int,
 	return h.findNumeric()
 }
 
+// cut returns the cells of a line, valid until the next call.
+func (h *header) cut(line []byte) [][]byte {
+	h.cells = h.split(h.cells[:0], line)
+	return h.cells
+}
+
 // numbers counts the cells that are numbers, and those that are not where the
 // column's other cells are.
 func (h *header) numbers(cells [][]byte) (good, bad int) {
@@ -1171,7 +1182,7 @@ func (h *header) findData(from int) error {
 	// header that are no rows themselves.
 	data := 0
 	for i := range min(from, 100) {
-		cells := h.split(nil, h.lines[i].text)
+		cells := h.cut(h.lines[i].text)
 		good, bad := h.numbers(cells)
 		if good > 0 && bad == 0 && len(cells) == h.cols {
 			break
@@ -1183,7 +1194,7 @@ func (h *header) findData(from int) error {
 	}
 
 	for data < len(h.lines) {
-		cells := h.split(nil, h.lines[data].text)
+		cells := h.cut(h.lines[data].text)
 		good, bad := h.numbers(cells)
 		if good > 0 && (bad == 0 || data > 0 || len(h.o.Columns) > 0 || len(h.lines) == 1) {
 			break
@@ -1241,7 +1252,8 @@ func (h *header) otherSeparator(data int) error {
 
 		rows := 0
 		for _, s := range h.lines[:data] {
-			cells := other.split(nil, s.text)
+			h.cells = other.split(h.cells[:0], s.text)
+			cells := h.cells
 			if len(cells) < 2 || slices.ContainsFunc(cells, func(b []byte) bool { _, ok := Number(b, c.dec); return !ok }) {
 				continue
 			}
@@ -1266,16 +1278,23 @@ func (h *header) findNames() error {
 	// cells as there are columns; a line after it gives units.
 	pre := h.lines[:h.data]
 
-	split := func(s sampleLine) [][]byte { return h.headerCells(s.text) }
+	var last, before [][]byte
+	if n := len(pre); n >= 1 {
+		last = h.headerCells(pre[n-1].text)
+		if n >= 2 && len(last) == h.cols && unitsRow(last) {
+			before = h.headerCells(pre[n-2].text)
+		}
+	}
+
 	switch n := len(pre); {
-	case n >= 2 && len(split(pre[n-1])) == h.cols && len(split(pre[n-2])) == h.cols && unitsRow(split(pre[n-1])):
-		h.nameCells, h.unitCells = split(pre[n-2]), split(pre[n-1])
+	case before != nil && len(before) == h.cols:
+		h.nameCells, h.unitCells = before, last
 		pre = pre[:n-2]
-	case n >= 1 && len(split(pre[n-1])) == h.cols:
-		h.nameCells = split(pre[n-1])
+	case n >= 1 && len(last) == h.cols:
+		h.nameCells = last
 		pre = pre[:n-1]
 	case n >= 1 && len(h.o.Columns) == 0:
-		cells := split(pre[n-1])
+		cells := last
 		if h.delim != ' ' && len(cells) > 1 {
 			return &fault.Error{
 				Path: h.path, Place: fmt.Sprintf("line %d", pre[n-1].mark.line),
@@ -1348,7 +1367,7 @@ func (h *header) nameColumns() {
 func (h *header) findNumeric() error {
 	seen := make([]bool, h.cols)
 	for _, s := range h.lines[h.data:] {
-		cells := h.split(nil, s.text)
+		cells := h.cut(s.text)
 		for i := range min(len(cells), h.cols) {
 			if _, ok := h.number(cells[i]); ok {
 				h.numeric[i] = true
