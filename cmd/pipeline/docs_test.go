@@ -562,6 +562,13 @@ func TestLicences(t *testing.T) {
 		return string(out)
 	}
 
+	// The modules that the source imports itself have a row with their purpose.
+	for _, m := range strings.Fields(list("-m", "-f", "{{if not (or .Main .Indirect)}}{{.Path}}{{end}}", "all")) {
+		if !strings.Contains(document(t, "docs/licences.md"), "| "+strings.TrimSuffix(m, "/chromedp")) {
+			t.Errorf("docs/licences.md does not say what %s is for", m)
+		}
+	}
+
 	inProgram := strings.Fields(list("-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", "./cmd/pipeline"))
 
 	dirs := map[string]string{}
