@@ -34,6 +34,9 @@ func newSuggestCommand(stdout, stderr io.Writer) *cli.Command {
 				"model; the default where there is one), or of the networks cov (C), spread (the seeds' disagreement) or both"},
 			&cli.IntFlag{Name: "count", Value: 10, Usage: "how many to show (0: all)"},
 			&cli.IntFlag{Name: "batch", Usage: "pick so many to measure together, each after the gain of the others"},
+			&cli.StringFlag{Name: "cost", Usage: "what a change of an input costs, and every measurement, such as " +
+				"blades=60min,rpm=1min,repeat=2min, or all without unit; with --budget"},
+			&cli.StringFlag{Name: "budget", Usage: "plan what this pays for, such as 4h; with --cost"},
 			&cli.BoolFlag{Name: "json", Usage: "as one JSON document"},
 			&cli.BoolFlag{Name: "csv", Usage: "as CSV"},
 		},
@@ -54,6 +57,8 @@ func runSuggest(c *cli.Context, stdout, stderr io.Writer) error {
 		return usage("--batch wants a number of conditions, found %d", batch)
 	case count < 0:
 		return usage("--count wants a number of conditions, found %d", count)
+	case c.IsSet("cost") != c.IsSet("budget") || c.IsSet("cost") && batch > 0:
+		return usage("pipeline suggest: --cost and --budget go together, and without --batch")
 	}
 
 	m, err := predict.Open(c.Args().First())
@@ -75,6 +80,16 @@ func runSuggest(c *cli.Context, stdout, stderr io.Writer) error {
 		return usage("pipeline suggest: %v", err)
 	}
 
+	names := make([]string, len(axes))
+	for i, a := range axes {
+		names[i] = m.Card.Inputs[a.Input].Name
+	}
+
+	if c.IsSet("cost") {
+		printNotes(stderr, m.Warnings)
+		return planSuggested(c, stdout, m, axes, names, list)
+	}
+
 	total, order := len(list), "most expected error first"
 	if batch > 0 {
 		list = suggest.Batch(list, batch, suggest.Measured(m, axes))
@@ -84,11 +99,6 @@ func runSuggest(c *cli.Context, stdout, stderr io.Writer) error {
 	}
 
 	printNotes(stderr, m.Warnings)
-
-	names := make([]string, len(axes))
-	for i, a := range axes {
-		names[i] = m.Card.Inputs[a.Input].Name
-	}
 
 	switch {
 	case c.Bool("json"):
@@ -109,6 +119,147 @@ func runSuggest(c *cli.Context, stdout, stderr io.Writer) error {
 	}
 
 	return nil
+}
+
+// planSuggested prints the measurements that a budget pays for, with what they promise.
+func planSuggested(
+	c *cli.Context, w io.Writer, m *predict.Models, axes []suggest.Axis, names []string, list []suggest.Suggestion,
+) error {
+	costs, err := suggest.ParseCosts(names, c.String("cost"))
+	if err != nil {
+		return usage("--cost: %v", err)
+	}
+
+	budget, err := costs.ParseBudget(c.String("budget"))
+	if err != nil {
+		return usage("--budget: %v", err)
+	}
+
+	if suggest.DefaultBy(m) != suggest.ByHonest {
+		return usage("pipeline suggest --cost wants a split with a calibrated model, found none in %s", c.Args().First())
+	}
+
+	steps := suggest.Plan(list, suggest.Measured(m, axes), costs, budget)
+	if len(steps) == 0 {
+		return usage("--budget %s pays for none of the %d candidates: setting up the first one costs more",
+			costs.Format(budget), len(list))
+	}
+
+	now, err := suggest.Promise(c.Context, m, axes, list, steps)
+	if err != nil {
+		return err
+	}
+
+	plan := suggestedPlan{Now: map[string]float64{}, Unit: costs.Unit, Budget: budget, Steps: []plannedStep{}}
+	for k, o := range m.Card.Outcomes {
+		plan.Now[o.Name] = now[k]
+	}
+
+	for _, s := range steps {
+		p := plannedStep{At: map[string]float64{}, Cost: s.Cost, Sum: s.Sum, Half: map[string]float64{}, Measured: s.Measured}
+		for k, n := range names {
+			p.At[n] = s.At[k]
+		}
+		for k, o := range m.Card.Outcomes {
+			p.Half[o.Name] = s.Half[k]
+		}
+		plan.Steps = append(plan.Steps, p)
+	}
+
+	switch {
+	case c.Bool("json"):
+		return printJSON(w, plan)
+	case c.Bool("csv"):
+		return plan.csv(w, names, m.Card.Outcomes)
+	}
+
+	last := steps[len(steps)-1]
+	fmt.Fprintf(w, "%d measurements for %s of %s; half width of an interval at the candidates, on average: %s now\n", len(steps),
+		costs.Format(last.Sum), costs.Format(budget), halfWidths(m, now))
+
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(tw, "\t%s\tcost\tin all\thalf width after it (forecast)\tadvice\n", strings.Join(names, "\t"))
+	for i, s := range steps {
+		fmt.Fprintf(tw, "%d", i+1)
+		for _, v := range s.At {
+			fmt.Fprintf(tw, "\t%.10g", v)
+		}
+		fmt.Fprintf(tw, "\t%s\t%s\t%s\t%s\n", costs.Format(s.Cost), costs.Format(s.Sum), halfWidths(m, s.Half), s.Advice)
+	}
+
+	if err := tw.Flush(); err != nil {
+		return fmt.Errorf("print the plan: %w", err)
+	}
+
+	return nil
+}
+
+// suggestedPlan is the document of suggest --cost --json.
+type suggestedPlan struct {
+	Now    map[string]float64 `json:"half_width_now"` // by outcome
+	Unit   string             `json:"cost_unit"`
+	Budget float64            `json:"budget"`
+	Steps  []plannedStep      `json:"steps"`
+}
+
+type plannedStep struct {
+	At       map[string]float64 `json:"at"`
+	Cost     float64            `json:"cost"`
+	Sum      float64            `json:"cost_in_all"`
+	Half     map[string]float64 `json:"half_width"` // after it, by outcome
+	Measured bool               `json:"measured"`
+}
+
+func (p suggestedPlan) csv(w io.Writer, names []string, outcomes []predict.Outcome) error {
+	head := append(slices.Clone(names), "cost", "cost_in_all", "measured")
+	for _, o := range outcomes {
+		head = append(head, o.Name+"_half_width")
+	}
+
+	number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+	rows := [][]string{head}
+	for _, s := range p.Steps {
+		var r []string
+		for _, n := range names {
+			r = append(r, number(s.At[n]))
+		}
+
+		r = append(r, number(s.Cost), number(s.Sum), strconv.FormatBool(s.Measured))
+		for _, o := range outcomes {
+			r = append(r, number(s.Half[o.Name]))
+		}
+
+		rows = append(rows, r)
+	}
+
+	if err := csv.NewWriter(w).WriteAll(rows); err != nil {
+		return fmt.Errorf("print the plan: %w", err)
+	}
+
+	return nil
+}
+
+// halfWidths are half widths by unit, from the narrowest to the widest outcome of it.
+func halfWidths(m *predict.Models, half []float64) string {
+	var units, texts []string
+	of := map[string][]float64{}
+	for k, o := range m.Card.Outcomes {
+		unit, _, _ := strings.Cut(o.Unit, " re ") // differences of levels are in dB
+		if of[unit] == nil {
+			units = append(units, unit)
+		}
+		of[unit] = append(of[unit], half[k])
+	}
+
+	for _, u := range units {
+		low, high := fmt.Sprintf("%.2g", slices.Min(of[u])), fmt.Sprintf("%.2g", slices.Max(of[u]))
+		if low != high {
+			low += " to " + high
+		}
+		texts = append(texts, strings.TrimSpace("± "+low+" "+u))
+	}
+
+	return strings.Join(texts, ", ")
 }
 
 func suggestTable(w io.Writer, names []string, list []suggest.Suggestion) error {

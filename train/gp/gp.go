@@ -322,6 +322,24 @@ func (m *Model) rows(v []float64, n int, rows []int) []float64 {
 // Conditions is the number of distinct conditions the model was trained on.
 func (m *Model) Conditions() int { return m.n }
 
+// Pairs is the median number of pairs that a condition was measured by; 1 where the conditions are
+// averaged to cells.
+func (m *Model) Pairs() float64 {
+	in := len(m.columns)
+	var pairs []float64
+	for k := 0; k*m.out < len(m.spread); k++ {
+		pairs = append(pairs, m.noise[0].at(m.x[k*in:(k+1)*in])/(2*m.spread[k*m.out]))
+	}
+
+	if len(pairs) == 0 {
+		return 1
+	}
+
+	slices.Sort(pairs)
+
+	return math.Round(pairs[len(pairs)/2])
+}
+
 // Cells describes the averages of neighbouring conditions that the processes are
 // conditioned on; nil where they are conditioned on all conditions.
 func (m *Model) Cells() *Cells { return m.averaged }

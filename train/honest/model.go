@@ -181,25 +181,37 @@ func (m *Model) Predict(ctx context.Context, x []float64, level float64) (*inter
 		c.Level = level
 	}
 
-	var z []float64
-	if c.Axis != nil {
-		column := slices.IndexFunc(m.Inputs, func(in Input) bool { return in.Name == c.Condition })
-		if column < 0 && !c.Scale.UsesDistance() {
-			c.Axis = nil
-			return c.Predict(x, nil, mu, claim, noise), nil
-		}
-
-		if column < 0 {
-			return nil, fmt.Errorf("the condition %s of the left-out groups is no input of the model: "+
-				"the distance to them is not known", c.Condition)
-		}
-
-		for i := column; i < len(x); i += len(m.Inputs) {
-			z = append(z, x[i])
-		}
+	z, err := m.coordinates(&c, x)
+	if err != nil {
+		return nil, err
 	}
 
 	return c.Predict(x, z, mu, claim, noise), nil
+}
+
+// coordinates returns those of the groups at conditions x. Where they are no input and not
+// needed, c loses its axis.
+func (m *Model) coordinates(c *interval.Calibration, x []float64) (z []float64, err error) {
+	if c.Axis == nil {
+		return nil, nil
+	}
+
+	column := slices.IndexFunc(m.Inputs, func(in Input) bool { return in.Name == c.Condition })
+	if column < 0 && !c.Scale.UsesDistance() {
+		c.Axis = nil
+		return nil, nil
+	}
+
+	if column < 0 {
+		return nil, fmt.Errorf("the condition %s of the left-out groups is no input of the model: "+
+			"the distance to them is not known", c.Condition)
+	}
+
+	for i := column; i < len(x); i += len(m.Inputs) {
+		z = append(z, x[i])
+	}
+
+	return z, nil
 }
 
 // Read reads honest.json.

@@ -1362,6 +1362,9 @@ func (h *header) nameColumns() {
 	}
 }
 
+// namedColumns bounds the columns that are named for holding no numbers, a warning each.
+const namedColumns = 20
+
 // findNumeric finds the columns of numbers: those of which some row of the sample
 // has one.
 func (h *header) findNumeric() error {
@@ -1376,11 +1379,15 @@ func (h *header) findNumeric() error {
 		}
 	}
 
-	any := false
+	any, none := false, 0
 	for i, ok := range h.numeric {
 		any = any || ok
 
-		if !ok {
+		if ok {
+			continue
+		}
+
+		if none++; none <= namedColumns {
 			what := "holds text"
 			if !seen[i] {
 				what = "is empty"
@@ -1391,6 +1398,12 @@ func (h *header) findNumeric() error {
 				Text: fmt.Sprintf("column %s %s: it is no channel", h.names[i], what),
 			})
 		}
+	}
+
+	if more := none - namedColumns; more > 0 {
+		h.warn = append(h.warn, ingest.Warning{
+			Path: h.path, Code: "text-column", Text: fmt.Sprintf("%d more columns hold text or are empty: they are no channels", more),
+		})
 	}
 
 	if !any {

@@ -529,6 +529,19 @@ func TestTextRoundTrip(t *testing.T) {
 	})
 }
 
+// Of many columns without numbers some are named and the others counted.
+func TestManyEmptyColumns(t *testing.T) {
+	r, err := openString(strings.Repeat(";", 30)+"1\n"+strings.Repeat(";", 30)+"2\n", ingest.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	w := r.Info().Warnings
+	if len(w) != 21 || w[20].Text != "10 more columns hold text or are empty: they are no channels" {
+		t.Errorf("%d warnings, the last %v", len(w), w[len(w)-1])
+	}
+}
+
 func FuzzText(f *testing.F) {
 	for _, s := range []string{
 		"a,b\n1,2\n3,4\n", "1;2\r\n3;4", "# Fx,Fy\n1,2\n", "Time (s)\tF [N]\n0\t1\n1\t2\n", "a;b\n1,5;2,25\n",
