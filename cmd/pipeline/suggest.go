@@ -139,15 +139,14 @@ func planSuggested(
 		return usage("pipeline suggest --cost wants a split with a calibrated model, found none in %s", c.Args().First())
 	}
 
-	steps := suggest.Plan(list, suggest.Measured(m, axes), costs, budget)
+	steps, now, err := suggest.Plan(c.Context, m, axes, list, costs, budget)
+	if err != nil {
+		return err
+	}
+
 	if len(steps) == 0 {
 		return usage("--budget %s pays for none of the %d candidates: setting up the first one costs more",
 			costs.Format(budget), len(list))
-	}
-
-	now, err := suggest.Promise(c.Context, m, axes, list, steps)
-	if err != nil {
-		return err
 	}
 
 	plan := suggestedPlan{Now: map[string]float64{}, Unit: costs.Unit, Budget: budget, Steps: []plannedStep{}}

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"doubletake/pipeline/predict"
+	"doubletake/train/honest"
+	"doubletake/train/honest/interval"
 )
 
 // Costs are what measurements cost: of each axis what a change of its value costs, and what every
@@ -149,122 +151,129 @@ type Step struct {
 	Suggestion
 	Cost, Sum float64   // of this measurement after the one before, and of all so far
 	Half      []float64 // mean half width over the candidates after it, by outcome
+
+	candidate int
 }
 
-// maxSteps bounds a plan; the forecast's cost grows with its square.
-const maxSteps = 40
-
-// Plan picks measurements that a budget pays for: each time the one that takes most expected
-// error for its cost, given the ones before (see Batch), in an order with few expensive changes. It
-// is empty where the budget pays for none.
-func Plan(list []Suggestion, measured int, c Costs, budget float64) []Step {
-	n := maxSteps
-	if least := c.Repeat + slices.Min(c.Change); least > 0 {
-		n = int(min(math.Ceil(budget/least), maxSteps))
-	}
-
-	var steps []Step
-	pickEach(list, min(n, len(list)), measured, func(left []float64) int {
-		best, most, kept := -1, 0.0, steps
-		for i, v := range left {
-			with := c.order(append(slices.Clone(steps), Step{Suggestion: list[i]}))
-			sum := c.of(with)
-			if sum > budget || !(v > 0) {
-				continue
-			}
-
-			if rate := v / max(sum-c.of(steps), math.SmallestNonzeroFloat64); best < 0 || rate > most {
-				best, most, kept = i, rate, with
-			}
-		}
-
-		steps = kept
-
-		return best
-	})
-
-	for i := range steps {
-		steps[i].Sum = c.of(steps[:i+1])
-		steps[i].Cost = steps[i].Sum
-		if i > 0 {
-			steps[i].Cost -= steps[i-1].Sum
-		}
-	}
-
-	return steps
-}
-
-// Conditions whose widths a plan's are the mean of, and that its measurements may have together.
+// Limits of a plan; its time goes with the square of the rows, and with the steps.
 const (
-	planConditions = 32
-	planMeasured   = 400
+	planSteps = 40
+	planRows  = 1500 // of the process: candidates × values of the other inputs × harmonics
 )
 
-// Promise fills in the half widths after each step: the mean over conditions that are spread evenly
-// over the candidates of list, by the split's calibrated model if each step were measured. It returns
-// those before the first.
-func Promise(ctx context.Context, m *predict.Models, axes []Axis, list []Suggestion, steps []Step) (now []float64, err error) {
+// Plan picks measurements that a budget pays for by the split's calibrated model: each time the one
+// that lowers the mean expected squared error over all candidates most for its cost, given the
+// ones before, in an order with few expensive changes. A candidate may be measured again. Of large grids some
+// candidates are taken, and some values of the inputs that are not in the grid, evenly. now are the mean half
+// widths over them before the first step. The plan is empty where the budget pays for none.
+func Plan(ctx context.Context, m *predict.Models, axes []Axis, list []Suggestion, c Costs, budget float64) (
+	steps []Step, now []float64, err error,
+) {
 	if m.Honest == nil || len(list) == 0 {
-		return nil, errors.New("forecast of a plan: expected candidates and a calibrated model")
+		return nil, nil, errors.New("plan measurements: expected candidates and a calibrated model")
 	}
 
 	others, err := averaged(m, axes)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 
-	if len(others)*len(steps) > planMeasured {
-		kept := max(planMeasured/max(len(steps), 1), 1)
-		some := make([][]float64, kept)
-		for k := range some {
-			some[k] = others[(2*k+1)*len(others)/(2*kept)]
+	most := planRows
+	if m.Honest.Orders != nil {
+		most /= m.Honest.Orders.Harmonics
+	}
+
+	list = evenly(slices.SortedFunc(slices.Values(list), func(a, b Suggestion) int { return slices.Compare(a.At, b.At) }), most)
+	others = evenly(others, max(most/len(list), 1))
+
+	var x []float64
+	rows := make([][]int, len(list)) // of each candidate
+	for i, s := range list {
+		for _, r := range others {
+			for k, a := range axes {
+				r[a.Input] = s.At[k]
+			}
+
+			rows[i] = append(rows[i], len(x)/len(r))
+			x = append(x, r...)
 		}
-		others = some
 	}
 
-	row := func(at []float64, other int) []float64 {
-		r := slices.Clone(others[other])
-		for k, a := range axes {
-			r[a.Input] = at[k]
-		}
-		return r
-	}
-
-	var added, x []float64
-	counts := []int{0}
-	for i, s := range steps {
-		for o := range others {
-			added = append(added, row(s.At, o)...)
-		}
-		counts = append(counts, (i+1)*len(others))
-	}
-
-	list = slices.Clone(list) // ranked; spread over the grid
-	slices.SortFunc(list, func(a, b Suggestion) int { return slices.Compare(a.At, b.At) })
-	all := len(list) * len(others)
-	n := min(all, planConditions)
-	for k := range n {
-		i := (2*k + 1) * all / (2 * n)
-		x = append(x, row(list[i/len(others)].At, i%len(others))...)
-	}
-
-	after, err := m.Honest.After(ctx, added, counts, x)
+	first, err := m.Honest.Posterior(ctx, x)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 
-	for i, a := range after {
-		half := make([]float64, a.Out)
-		for k, h := range a.Half {
-			half[k%a.Out] += h / float64(a.N)
+	ahead := first.Clone()
+	for len(steps) < planSteps {
+		best, most := -1, 0.0
+		for i, s := range list {
+			sum := c.of(c.order(append(slices.Clone(steps), Step{Suggestion: s})))
+			if sum > budget {
+				continue
+			}
+
+			gain, err := ahead.Gain(rows[i])
+			if err != nil {
+				return nil, nil, err
+			}
+
+			if rate := gain / max(sum-c.of(steps), math.SmallestNonzeroFloat64); rate > most {
+				best, most = i, rate
+			}
 		}
 
-		if i == 0 {
-			now = half
-		} else {
-			steps[i-1].Half = half
+		if best < 0 {
+			break
 		}
+
+		if err := ahead.Measure(rows[best]); err != nil {
+			return nil, nil, err
+		}
+
+		steps = c.order(append(steps, Step{Suggestion: list[best], candidate: best}))
 	}
 
-	return now, nil
+	now = meanHalf(first)
+	for i := range steps {
+		s := &steps[i]
+		if i > 0 && slices.Equal(s.At, steps[i-1].At) {
+			s.Measured, s.Advice = true, interval.Advice(s.Share, true)
+		}
+
+		s.Sum = c.of(steps[:i+1])
+		s.Cost = s.Sum - c.of(steps[:i])
+		if err := first.Measure(rows[s.candidate]); err != nil {
+			return nil, nil, err
+		}
+
+		s.Half = meanHalf(first)
+	}
+
+	return steps, now, nil
+}
+
+// meanHalf is the mean half width by outcome.
+func meanHalf(p *honest.Posterior) []float64 {
+	a := p.Predict()
+	half := make([]float64, a.Out)
+	for k, h := range a.Half {
+		half[k%a.Out] += h / float64(a.N)
+	}
+
+	return half
+}
+
+// evenly returns at most n elements, spread evenly.
+func evenly[T any](list []T, n int) []T {
+	if len(list) <= n {
+		return list
+	}
+
+	out := make([]T, n)
+	for k := range out {
+		out[k] = list[(2*k+1)*len(list)/(2*n)]
+	}
+
+	return out
 }

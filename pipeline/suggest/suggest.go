@@ -299,28 +299,9 @@ func sameCondition(a, b []float64) bool {
 // have if they were spread evenly, (measured+n)^(−1/dimensions). n beyond the
 // list's length gives all of it.
 func Batch(list []Suggestion, n, measured int) []Suggestion {
-	var out []Suggestion
-	pickEach(list, min(n, len(list)), measured, func(left []float64) int {
-		best := -1
-		for i, v := range left {
-			if !math.IsNaN(v) && (best < 0 || v > left[best]) {
-				best = i
-			}
-		}
-
-		out = append(out, list[best])
-
-		return best
-	})
-
-	return out
-}
-
-// pickEach asks pick n times for one of the suggestions, by the expected errors that those
-// before leave (see Batch), NaN for those that were picked. A negative index ends it.
-func pickEach(list []Suggestion, n, measured int, pick func(left []float64) int) {
+	n = min(n, len(list))
 	if n <= 0 {
-		return
+		return nil
 	}
 
 	d := len(list[0].At)
@@ -341,16 +322,22 @@ func pickEach(list []Suggestion, n, measured int, pick func(left []float64) int)
 
 	length := math.Pow(float64(measured+n), -1/float64(max(varying, 1)))
 
-	left := make([]float64, len(list))
+	left, taken := make([]float64, len(list)), make([]bool, len(list))
 	for i, s := range list {
 		left[i] = s.Epistemic
 	}
 
+	var out []Suggestion
 	for range n {
-		best := pick(left)
-		if best < 0 {
-			return
+		best := -1
+		for i, v := range left {
+			if !taken[i] && (best < 0 || v > left[best]) {
+				best = i
+			}
 		}
+
+		taken[best] = true
+		out = append(out, list[best])
 
 		for i, s := range list {
 			square := 0.0
@@ -363,9 +350,9 @@ func pickEach(list []Suggestion, n, measured int, pick func(left []float64) int)
 
 			left[i] *= -math.Expm1(-square / (length * length))
 		}
-
-		left[best] = math.NaN()
 	}
+
+	return out
 }
 
 // Forecast says what runs of the group that the split holds out would buy, in words, "" where

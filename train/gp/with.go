@@ -71,15 +71,7 @@ func (m *Model) remaining(j int, a, x, pairs []float64) (factor, cross []float64
 
 	c := newCovariance(h, m.others)
 	at := func(rows []float64, i int) []float64 { return rows[i*in : (i+1)*in] }
-	v := make([]float64, p.n*both)
-	parallel(m.workers, p.n, func(i int) {
-		for b := range both {
-			v[i*both+b] = c.at(at(p.x, i), at(z, b))
-		}
-	})
-
-	p.solve(v, both, 0)
-
+	v := p.whitened(c, m.workers, z)
 	k := make([]float64, n*both) // rows of a, columns of a and x
 	for i := range n {
 		for b := range both {

@@ -2,7 +2,6 @@ package honest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -71,61 +70,6 @@ func (m *Model) forecast(ctx context.Context, s triplets.Set, g Grouping, p *int
 		}
 
 		list = append(list, interval.Forecast{Runs: n, Half: after})
-	}
-
-	return list, nil
-}
-
-// After returns the calibrated predictions at conditions x (n×In, own units), one for each of counts,
-// if the first counts[i] conditions of added had been measured too, each by as many pairs as the
-// others. Means, noise and the law between groups stay: no outcome is known. In a group that is
-// measured first by them, the claim alone counts (see afterMeasuring).
-//
-// Errors are those of Predict, and a model that is no calibrated process.
-func (m *Model) After(ctx context.Context, added []float64, counts []int, x []float64) ([]*interval.Prediction, error) {
-	process, ok := m.predictor().(claimer)
-	if !ok || m.Calibration == nil {
-		return nil, errors.New("forecast intervals: expected a calibrated process")
-	}
-
-	mu, _, noise, err := m.predictor().Predict(ctx, m.inputs(x))
-	if err != nil {
-		return nil, err
-	}
-
-	in := len(m.Inputs)
-	pairs := slices.Repeat([]float64{m.Process.Pairs()}, len(added)/in)
-	claims, err := process.ClaimWith(ctx, m.inputs(added), pairs, counts, m.inputs(x))
-	if err != nil {
-		return nil, fmt.Errorf("forecast intervals: %w", err)
-	}
-
-	now := *m.Calibration
-	z, err := m.coordinates(&now, x)
-	if err != nil {
-		return nil, err
-	}
-
-	var at []float64
-	if now.Axis != nil {
-		if at, err = m.coordinates(&now, added); err != nil {
-			return nil, err
-		}
-	}
-
-	var list []*interval.Prediction
-	for i, n := range counts {
-		p := now.Predict(x, z, mu, claims[i], noise)
-		if now.Axis != nil && n > 0 {
-			with := afterMeasuring(now, at[:n]).Predict(x, z, mu, claims[i], noise)
-			for k, w := range with.Where {
-				if p.Where[k].Distance > 0 && w.Distance == 0 {
-					copy(p.Half[k*p.Out:(k+1)*p.Out], with.Half[k*p.Out:])
-				}
-			}
-		}
-
-		list = append(list, p)
 	}
 
 	return list, nil

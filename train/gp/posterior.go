@@ -1,0 +1,187 @@
+package gp
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"doubletake/train/kernel"
+)
+
+// Posterior is what a process knows at some conditions, and would know if some of them were
+// measured: variances depend on no outcome. Hyperparameters, scales and noise stay.
+type Posterior struct {
+	conditions, rows int         // rows of the process for each condition: 1, or the harmonics
+	cov, noise       [][]float64 // by outcome of the process: covariances of the latent function; what a measurement adds
+	nugget, unit     []float64   // by outcome of the process: variance; unit²
+}
+
+// Posterior returns what the process knows at conditions x, each of which would be measured by so
+// many pairs.
+func (m *Model) Posterior(ctx context.Context, x []float64, pairs float64) (*Posterior, error) {
+	z, in := m.standardise(x), len(m.columns)
+	n := len(x) / m.in
+	p := &Posterior{conditions: n, rows: 1}
+	at := func(i int) []float64 { return z[i*in : (i+1)*in] }
+	for j := range m.out {
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("posterior of additive gp: %w", err)
+		}
+
+		c := newCovariance(m.hyper[j], m.others)
+		nugget := m.hyper[j].Nugget * m.hyper[j].Nugget
+		v := m.process[j].whitened(c, m.workers, z)
+		cov, noise := make([]float64, n*n), make([]float64, n)
+		parallel(m.workers, n, func(i int) {
+			for b := range n {
+				cov[i*n+b] = c.at(at(i), at(b))
+			}
+
+			noise[i] = m.noise[j].at(at(i))/(2*pairs) + nugget
+		})
+
+		solved := kernel.View{Data: v, Row: n, Col: 1}
+		kernel.Subtract(n, n, m.process[j].n, solved.T(), solved, square(n, cov))
+		p.cov, p.noise = append(p.cov, cov), append(p.noise, noise)
+		p.nugget, p.unit = append(p.nugget, nugget), append(p.unit, m.scale.yStd[j]*m.scale.yStd[j])
+	}
+
+	return p, nil
+}
+
+// whitened returns L⁻¹K(X, z), a row for each condition of the process.
+func (p *process) whitened(c covariance, workers int, z []float64) []float64 {
+	in := len(p.x) / p.n
+	w := len(z) / in
+	v := make([]float64, p.n*w)
+	parallel(workers, p.n, func(i int) {
+		for b := range w {
+			v[i*w+b] = c.at(p.x[i*in:(i+1)*in], z[b*in:(b+1)*in])
+		}
+	})
+
+	p.solve(v, w, 0)
+
+	return v
+}
+
+// Clone returns a copy.
+func (p *Posterior) Clone() *Posterior {
+	c := *p
+	c.cov = nil
+	for _, v := range p.cov {
+		c.cov = append(c.cov, slices.Clone(v))
+	}
+
+	return &c
+}
+
+// Posterior is Model.Posterior for conditions of Form.In columns.
+func (m *OrderModel) Posterior(ctx context.Context, x []float64, pairs float64) (*Posterior, error) {
+	z, err := m.Form.X(x)
+	if err != nil {
+		return nil, err
+	}
+
+	p, err := m.Model.Posterior(ctx, z, pairs)
+	if err == nil {
+		p.conditions, p.rows = p.conditions/m.Form.Harmonics, m.Form.Harmonics
+	}
+
+	return p, err
+}
+
+// out is the number of outcomes.
+func (p *Posterior) out() int { return max(p.rows, len(p.cov)) }
+
+// row returns where an outcome at a condition is: outcomes are processes, or rows of one.
+func (p *Posterior) row(condition, outcome int) (process, row int) {
+	if p.rows > 1 {
+		return 0, condition*p.rows + outcome
+	}
+	return outcome, condition
+}
+
+// Claims are the claims that Predict would make, conditions × outcomes.
+func (p *Posterior) Claims() []float64 {
+	claims := make([]float64, 0, p.conditions*p.out())
+	for i := range p.conditions {
+		for o := range p.out() {
+			j, k := p.row(i, o)
+			v := p.cov[j][k*p.conditions*p.rows+k]
+			claims = append(claims, (max(v, MinVariance)+p.nugget[j])*p.unit[j])
+		}
+	}
+
+	return claims
+}
+
+// Gain is by how much the sum of weight·variance over conditions and outcomes would fall if those
+// conditions were measured together.
+func (p *Posterior) Gain(conditions []int, weight []float64) (gain float64, err error) {
+	for j := range p.cov {
+		w, err := p.learned(j, conditions)
+		if err != nil {
+			return 0, err
+		}
+
+		n := p.conditions * p.rows
+		for k, v := range w {
+			o := j
+			if p.rows > 1 {
+				o = k % n % p.rows
+			}
+
+			gain += weight[k%n/p.rows*p.out()+o] * p.unit[j] * v * v
+		}
+	}
+
+	return gain, nil
+}
+
+// Measure takes those conditions as measured.
+func (p *Posterior) Measure(conditions []int) error {
+	n := p.conditions * p.rows
+	for j := range p.cov {
+		w, err := p.learned(j, conditions)
+		if err != nil {
+			return err
+		}
+
+		v := kernel.View{Data: w, Row: n, Col: 1}
+		kernel.Subtract(n, n, len(w)/n, v.T(), v, square(n, p.cov[j]))
+	}
+
+	return nil
+}
+
+// learned returns L⁻¹S(R, ·) of the rows R of some conditions, with LLᵀ = S(R, R) + noise: the
+// squares are by how much each variance falls.
+func (p *Posterior) learned(j int, conditions []int) ([]float64, error) {
+	n, cov := p.conditions*p.rows, p.cov[j]
+	var rows []int
+	for _, c := range conditions {
+		for k := range p.rows {
+			rows = append(rows, c*p.rows+k)
+		}
+	}
+
+	r := len(rows)
+	factor, w := make([]float64, r*r), make([]float64, 0, r*n)
+	for a, i := range rows {
+		for b, k := range rows {
+			factor[a*r+b] = cov[i*n+k]
+		}
+
+		factor[a*r+a] += p.noise[j][i]
+		w = append(w, cov[i*n:(i+1)*n]...)
+	}
+
+	if err := Factorise(square(r, factor), r); err != nil {
+		return nil, fmt.Errorf("measure %d conditions of additive gp: %w", len(conditions), err)
+	}
+
+	SolveLeft(square(r, factor), kernel.View{Data: w, Row: n, Col: 1}, r, n)
+
+	return w, nil
+}

@@ -1,0 +1,135 @@
+package honest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"doubletake/train/gp"
+	"doubletake/train/honest/interval"
+)
+
+// Posterior is what a calibrated process states at some conditions, and would state if some of
+// them were measured, each by as many pairs as the others. Means, noise and the law between groups
+// stay: no outcome is known.
+type Posterior struct {
+	process      *gp.Posterior
+	calibration  interval.Calibration
+	x, mu, noise []float64
+	z            []float64 // the groups' coordinates; nil: none
+	factor       []float64 // of variances, from the form to the data's own units; nil: 1
+	weight       []float64 // of the process's variances: calibrated, over the outcomes' variance
+	measured     []float64 // coordinates of conditions taken as measured
+}
+
+// Posterior returns what the model states at conditions x (n×In, own units).
+//
+// Errors are those of Predict, and a model that is no calibrated process.
+func (m *Model) Posterior(ctx context.Context, x []float64) (*Posterior, error) {
+	if m.Process == nil || m.Calibration == nil {
+		return nil, errors.New("look ahead of measurements: expected a calibrated process")
+	}
+
+	now, err := m.Predict(ctx, x, 0)
+	if err != nil {
+		return nil, err
+	}
+
+	p := &Posterior{calibration: *m.Calibration, x: x, mu: now.Mu}
+	if p.z, err = m.coordinates(&p.calibration, x); err != nil {
+		return nil, err
+	}
+
+	if _, _, p.noise, err = m.predictor().Predict(ctx, m.inputs(x)); err != nil {
+		return nil, err
+	}
+
+	pairs := m.Process.Pairs()
+	switch f := m.Form(); {
+	case f != nil:
+		z, err := f.X(x, len(m.Inputs))
+		if err != nil {
+			return nil, err
+		}
+
+		if p.process, err = m.Process.Posterior(ctx, z, pairs); err != nil {
+			return nil, err
+		}
+
+		for _, l := range f.LnFactors(x, len(m.Inputs)) {
+			p.factor = append(p.factor, math.Exp(2*l))
+		}
+
+	case m.Orders != nil:
+		p.process, err = (&gp.OrderModel{Form: *m.Orders, Model: m.Process}).Posterior(ctx, x, pairs)
+	default:
+		p.process, err = m.Process.Posterior(ctx, m.inputs(x), pairs)
+	}
+
+	if err != nil {
+		return nil, err
+	}
+
+	for k, claim := range p.process.Claims() {
+		s := m.Calibration.Deviation[k%now.Out]
+		p.weight = append(p.weight, now.Epistemic[k]/(claim*s*s*float64(len(now.Mu))))
+	}
+
+	return p, nil
+}
+
+// Clone returns a copy.
+func (p *Posterior) Clone() *Posterior {
+	c := *p
+	c.process, c.measured = p.process.Clone(), slices.Clone(p.measured)
+
+	return &c
+}
+
+// Gain is by how much the mean expected squared error over all conditions, in units of each
+// outcome's training variance, would fall if some were measured.
+func (p *Posterior) Gain(conditions []int) (float64, error) {
+	return p.process.Gain(conditions, p.weight)
+}
+
+// Measure takes conditions as measured.
+func (p *Posterior) Measure(conditions []int) error {
+	if err := p.process.Measure(conditions); err != nil {
+		return fmt.Errorf("look ahead of measurements: %w", err)
+	}
+
+	if p.z != nil {
+		for _, c := range conditions {
+			p.measured = append(p.measured, p.z[c])
+		}
+	}
+
+	return nil
+}
+
+// Predict returns the intervals at the conditions. Of a group that was measured first by Measure,
+// the claim alone counts (see afterMeasuring).
+func (p *Posterior) Predict() *interval.Prediction {
+	claims := p.process.Claims()
+	for k, f := range p.factor {
+		claims[k] *= f
+	}
+
+	now := p.calibration.Predict(p.x, p.z, p.mu, claims, p.noise)
+	if len(p.measured) == 0 {
+		return now
+	}
+
+	after := afterMeasuring(p.calibration, p.measured).Predict(p.x, p.z, p.mu, claims, p.noise)
+	for i, w := range after.Where {
+		if now.Where[i].Distance > 0 && w.Distance == 0 {
+			at := i * now.Out
+			copy(now.Half[at:at+now.Out], after.Half[at:])
+			copy(now.Epistemic[at:at+now.Out], after.Epistemic[at:])
+		}
+	}
+
+	return now
+}
