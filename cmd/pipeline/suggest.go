@@ -20,18 +20,18 @@ func newSuggestCommand(stdout, stderr io.Writer) *cli.Command {
 	return &cli.Command{
 		Name: "suggest", Usage: "where the next measurement pays most, and whether to measure longer or elsewhere",
 		ArgsUsage: "MODEL",
-		Description: "MODEL is a split's folder, or one model.json. Candidates are ranked by the expected squared error " +
-			"of the mean, that of the split's calibrated model where there is one (docs/honest.md), in units of each " +
-			"outcome's training variance; inputs that are not in the grid are averaged over the values they were trained " +
-			"on. Neighbouring candidates give nearly the same information, which the ranking ignores; --batch N picks N " +
-			"to measure together, far from each other. docs/study.md compares rankings by the networks with random " +
-			"choice.\n\n" +
+		Description: "MODEL is a split's folder, or one model.json. Candidates are ranked by gain: by which share one " +
+			"measurement there would lower the mean expected squared error over all candidates, by the split's calibrated " +
+			"process (docs/honest.md); without one, by the expected error there. Inputs that are not in the grid are " +
+			"averaged over the values they were trained on. --batch N plans N measurements, each after the gain of those " +
+			"before, with the half width that is expected after each; --cost and --budget plan what a budget pays for, in " +
+			"an order with few expensive changes. docs/study.md compares these choices with random ones.\n\n" +
 			"Example: pipeline suggest runs/drone/splits/3-blades --grid blades=2:5:1,rpm=2000:9000:500\n\n" +
 			"Exit status: 0 success, 2 usage error, 3 input data error, 130 interrupted.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "grid", Usage: "candidates: input=value or input=from:to:step, joined by commas"},
-			&cli.StringFlag{Name: "by", Usage: "what counts as ignorance: honest (variance of the split's calibrated " +
-				"model; the default where there is one), or of the networks cov (C), spread (the seeds' disagreement) or both"},
+			&cli.StringFlag{Name: "by", Usage: "what counts as ignorance: gain, honest (variance of the split's calibrated " +
+				"model), or of the networks cov (C), spread (the seeds' disagreement) or both"},
 			&cli.IntFlag{Name: "count", Value: 10, Usage: "how many to show (0: all)"},
 			&cli.IntFlag{Name: "batch", Usage: "pick so many to measure together, each after the gain of the others"},
 			&cli.StringFlag{Name: "cost", Usage: "what a change of an input costs, and every measurement, such as " +
@@ -59,6 +59,8 @@ func runSuggest(c *cli.Context, stdout, stderr io.Writer) error {
 		return usage("--count wants a number of conditions, found %d", count)
 	case c.IsSet("cost") != c.IsSet("budget") || c.IsSet("cost") && batch > 0:
 		return usage("pipeline suggest: --cost and --budget go together, and without --batch")
+	case c.IsSet("cost") && by != "" && by != suggest.ByGain:
+		return usage("pipeline suggest: --cost plans by gain, found --by %s", by)
 	}
 
 	m, err := predict.Open(c.Args().First())
@@ -71,7 +73,10 @@ func runSuggest(c *cli.Context, stdout, stderr io.Writer) error {
 		return usage("--grid: %v", err)
 	}
 
-	by = cmp.Or(by, suggest.DefaultBy(m))
+	if by = cmp.Or(by, suggest.DefaultBy(m)); c.IsSet("cost") && by != suggest.ByGain {
+		return usage("pipeline suggest --cost wants a split with a calibrated process, found none in %s", c.Args().First())
+	}
+
 	list, err := suggest.Rank(c.Context, m, axes, by)
 	if err != nil {
 		if c.Err() != nil {
@@ -85,12 +90,27 @@ func runSuggest(c *cli.Context, stdout, stderr io.Writer) error {
 		names[i] = m.Card.Inputs[a.Input].Name
 	}
 
+	costs, budget := suggest.Costs{Change: make([]float64, len(axes)), Repeat: 1}, float64(batch)
 	if c.IsSet("cost") {
+		if costs, err = suggest.ParseCosts(names, c.String("cost")); err != nil {
+			return usage("--cost: %v", err)
+		}
+
+		if budget, err = costs.ParseBudget(c.String("budget")); err != nil {
+			return usage("--budget: %v", err)
+		}
+	}
+
+	if by == suggest.ByGain && budget > 0 {
 		printNotes(stderr, m.Warnings)
-		return planSuggested(c, stdout, m, axes, names, list)
+		return planSuggested(c, stdout, m, axes, names, list, costs, budget)
 	}
 
 	total, order := len(list), "most expected error first"
+	if by == suggest.ByGain {
+		order = "the share first by which one measurement lowers the mean expected error over all"
+	}
+
 	if batch > 0 {
 		list = suggest.Batch(list, batch, suggest.Measured(m, axes))
 		order = "to be measured together, most expected error that the ones before leave first"
@@ -122,23 +142,9 @@ func runSuggest(c *cli.Context, stdout, stderr io.Writer) error {
 }
 
 // planSuggested prints the measurements that a budget pays for, with what they promise.
-func planSuggested(
-	c *cli.Context, w io.Writer, m *predict.Models, axes []suggest.Axis, names []string, list []suggest.Suggestion,
+func planSuggested(c *cli.Context, w io.Writer, m *predict.Models, axes []suggest.Axis, names []string,
+	list []suggest.Suggestion, costs suggest.Costs, budget float64,
 ) error {
-	costs, err := suggest.ParseCosts(names, c.String("cost"))
-	if err != nil {
-		return usage("--cost: %v", err)
-	}
-
-	budget, err := costs.ParseBudget(c.String("budget"))
-	if err != nil {
-		return usage("--budget: %v", err)
-	}
-
-	if suggest.DefaultBy(m) != suggest.ByHonest {
-		return usage("pipeline suggest --cost wants a split with a calibrated model, found none in %s", c.Args().First())
-	}
-
 	steps, now, err := suggest.Plan(c.Context, m, axes, list, costs, budget)
 	if err != nil {
 		return err
@@ -172,18 +178,33 @@ func planSuggested(
 		return plan.csv(w, names, m.Card.Outcomes)
 	}
 
-	last := steps[len(steps)-1]
-	fmt.Fprintf(w, "%d measurements for %s of %s; half width of an interval at the candidates, on average: %s now\n", len(steps),
-		costs.Format(last.Sum), costs.Format(budget), halfWidths(m, now))
+	priced := c.IsSet("cost")
+	spent := ""
+	if priced {
+		spent = fmt.Sprintf(" for %s of %s", costs.Format(steps[len(steps)-1].Sum), costs.Format(budget))
+	}
+
+	fmt.Fprintf(w, "%d measurements%s; half width of an interval at the candidates, on average: %s now\n", len(steps), spent,
+		halfWidths(m, now))
 
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(tw, "\t%s\tcost\tin all\thalf width after it (forecast)\tadvice\n", strings.Join(names, "\t"))
+	columns := "half width after it (forecast)\tadvice"
+	if priced {
+		columns = "cost\tin all\t" + columns
+	}
+
+	fmt.Fprintf(tw, "\t%s\t%s\n", strings.Join(names, "\t"), columns)
 	for i, s := range steps {
 		fmt.Fprintf(tw, "%d", i+1)
 		for _, v := range s.At {
 			fmt.Fprintf(tw, "\t%.10g", v)
 		}
-		fmt.Fprintf(tw, "\t%s\t%s\t%s\t%s\n", costs.Format(s.Cost), costs.Format(s.Sum), halfWidths(m, s.Half), s.Advice)
+
+		if priced {
+			fmt.Fprintf(tw, "\t%s\t%s", costs.Format(s.Cost), costs.Format(s.Sum))
+		}
+
+		fmt.Fprintf(tw, "\t%s\t%s\n", halfWidths(m, s.Half), s.Advice)
 	}
 
 	if err := tw.Flush(); err != nil {
@@ -263,7 +284,7 @@ func halfWidths(m *predict.Models, half []float64) string {
 
 func suggestTable(w io.Writer, names []string, list []suggest.Suggestion) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(tw, "rank\t%s\tepistemic\taleatoric\tadvice\n", strings.Join(names, "\t"))
+	fmt.Fprintf(tw, "rank\t%s\tgain\tepistemic\taleatoric\tadvice\n", strings.Join(names, "\t"))
 
 	for i, s := range list {
 		fmt.Fprintf(tw, "%d", i+1)
@@ -277,7 +298,12 @@ func suggestTable(w io.Writer, names []string, list []suggest.Suggestion) error 
 			advice += " (extrapolation: " + strings.Join(s.Outside, ", ") + ")"
 		}
 
-		fmt.Fprintf(tw, "\t%.4g\t%.4g\t%s\n", s.Epistemic, s.Aleatoric, advice)
+		gain := "" // ranked otherwise
+		if s.Gain > 0 {
+			gain = fmt.Sprintf("%.2g %%", 100*s.Gain)
+		}
+
+		fmt.Fprintf(tw, "\t%s\t%.4g\t%.4g\t%s\n", gain, s.Epistemic, s.Aleatoric, advice)
 	}
 
 	if err := tw.Flush(); err != nil {
@@ -292,6 +318,7 @@ func suggestJSON(
 ) error {
 	type suggestion struct {
 		At            map[string]float64 `json:"at"`
+		Gain          float64            `json:"gain"`
 		Epistemic     float64            `json:"epistemic"`
 		Aleatoric     float64            `json:"aleatoric"`
 		Share         float64            `json:"epistemic_share"`
@@ -303,7 +330,7 @@ func suggestJSON(
 	out := make([]suggestion, len(list))
 	for i, s := range list {
 		out[i] = suggestion{
-			At: map[string]float64{}, Epistemic: s.Epistemic, Aleatoric: s.Aleatoric, Share: s.Share,
+			At: map[string]float64{}, Gain: s.Gain, Epistemic: s.Epistemic, Aleatoric: s.Aleatoric, Share: s.Share,
 			Measured: s.Measured, Extrapolation: append([]string{}, s.Outside...), Advice: s.Advice,
 		}
 
@@ -324,10 +351,10 @@ func suggestJSON(
 }
 
 func suggestCSV(w io.Writer, names []string, list []suggest.Suggestion) error {
-	rows := [][]string{append(slices.Clone(names), "epistemic", "aleatoric", "epistemic_share", "measured", "advice")}
+	rows := [][]string{append(slices.Clone(names), "gain", "epistemic", "aleatoric", "epistemic_share", "measured", "advice")}
 	for _, s := range list {
 		var r []string
-		for _, v := range append(slices.Clone(s.At), s.Epistemic, s.Aleatoric, s.Share) {
+		for _, v := range append(slices.Clone(s.At), s.Gain, s.Epistemic, s.Aleatoric, s.Share) {
 			r = append(r, strconv.FormatFloat(v, 'g', -1, 64))
 		}
 

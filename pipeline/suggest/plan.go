@@ -161,21 +161,20 @@ const (
 	planRows  = 1500 // of the process: candidates × values of the other inputs × harmonics
 )
 
-// Plan picks measurements that a budget pays for by the split's calibrated model: each time the one
-// that lowers the mean expected squared error over all candidates most for its cost, given the
-// ones before, in an order with few expensive changes. A candidate may be measured again. Of large grids some
-// candidates are taken, and some values of the inputs that are not in the grid, evenly. now are the mean half
-// widths over them before the first step. The plan is empty where the budget pays for none.
-func Plan(ctx context.Context, m *predict.Models, axes []Axis, list []Suggestion, c Costs, budget float64) (
-	steps []Step, now []float64, err error,
-) {
-	if m.Honest == nil || len(list) == 0 {
-		return nil, nil, errors.New("plan measurements: expected candidates and a calibrated model")
-	}
+// ahead is what the calibrated process knows at the candidates, of which a large grid has some.
+type ahead struct {
+	*honest.Posterior
+	list  []Suggestion
+	rows  [][]int // of the posterior, by candidate
+	whole float64 // the mean expected squared error now
+}
 
+// lookAhead takes, of large grids, some candidates and some values of the inputs that are not in the
+// grid, evenly.
+func lookAhead(ctx context.Context, m *predict.Models, axes []Axis, list []Suggestion) (*ahead, error) {
 	others, err := averaged(m, axes)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 
 	most := planRows
@@ -183,42 +182,70 @@ func Plan(ctx context.Context, m *predict.Models, axes []Axis, list []Suggestion
 		most /= m.Honest.Orders.Harmonics
 	}
 
-	list = evenly(slices.SortedFunc(slices.Values(list), func(a, b Suggestion) int { return slices.Compare(a.At, b.At) }), most)
-	others = evenly(others, max(most/len(list), 1))
+	byPlace := slices.SortedFunc(slices.Values(list), func(a, b Suggestion) int { return slices.Compare(a.At, b.At) })
+	a := &ahead{list: evenly(byPlace, most)}
+	others = evenly(others, max(most/len(a.list), 1))
 
 	var x []float64
-	rows := make([][]int, len(list)) // of each candidate
-	for i, s := range list {
+	for _, s := range a.list {
+		var rows []int
 		for _, r := range others {
-			for k, a := range axes {
-				r[a.Input] = s.At[k]
+			for k, axis := range axes {
+				r[axis.Input] = s.At[k]
 			}
 
-			rows[i] = append(rows[i], len(x)/len(r))
+			rows = append(rows, len(x)/len(r))
 			x = append(x, r...)
 		}
+
+		a.rows = append(a.rows, rows)
+		a.whole += s.Epistemic / float64(len(a.list))
 	}
 
-	first, err := m.Honest.Posterior(ctx, x)
+	a.Posterior, err = m.Honest.Posterior(ctx, x)
+
+	return a, err
+}
+
+// gain is by which share the mean expected squared error over the candidates would fall if one were
+// measured.
+func (a *ahead) gain(candidate int) (float64, error) {
+	v, err := a.Gain(a.rows[candidate])
+	return v / a.whole, err
+}
+
+// Plan picks measurements that a budget pays for by the split's calibrated process: each time the one
+// with the largest gain for its cost, given the ones before, in an order with few expensive changes. A
+// candidate may be measured again. now are the mean half widths over the candidates before the first
+// step. The plan is empty where the budget pays for none.
+func Plan(ctx context.Context, m *predict.Models, axes []Axis, list []Suggestion, c Costs, budget float64) (
+	steps []Step, now []float64, err error,
+) {
+	if DefaultBy(m) != ByGain || len(list) == 0 {
+		return nil, nil, errors.New("plan measurements: expected candidates and a calibrated process")
+	}
+
+	first, err := lookAhead(ctx, m, axes, list)
 	if err != nil {
 		return nil, nil, err
 	}
 
-	ahead := first.Clone()
+	then := *first
+	then.Posterior = first.Clone()
 	for len(steps) < planSteps {
-		best, most := -1, 0.0
-		for i, s := range list {
+		best, most, spent := -1, 0.0, c.of(steps)
+		for i, s := range then.list {
 			sum := c.of(c.order(append(slices.Clone(steps), Step{Suggestion: s})))
 			if sum > budget {
 				continue
 			}
 
-			gain, err := ahead.Gain(rows[i])
+			gain, err := then.gain(i)
 			if err != nil {
 				return nil, nil, err
 			}
 
-			if rate := gain / max(sum-c.of(steps), math.SmallestNonzeroFloat64); rate > most {
+			if rate := gain / max(sum-spent, math.SmallestNonzeroFloat64); rate > most {
 				best, most = i, rate
 			}
 		}
@@ -227,14 +254,14 @@ func Plan(ctx context.Context, m *predict.Models, axes []Axis, list []Suggestion
 			break
 		}
 
-		if err := ahead.Measure(rows[best]); err != nil {
+		if err := then.Measure(then.rows[best]); err != nil {
 			return nil, nil, err
 		}
 
-		steps = c.order(append(steps, Step{Suggestion: list[best], candidate: best}))
+		steps = c.order(append(steps, Step{Suggestion: then.list[best], candidate: best}))
 	}
 
-	now = meanHalf(first)
+	now = meanHalf(first.Posterior)
 	for i := range steps {
 		s := &steps[i]
 		if i > 0 && slices.Equal(s.At, steps[i-1].At) {
@@ -243,11 +270,11 @@ func Plan(ctx context.Context, m *predict.Models, axes []Axis, list []Suggestion
 
 		s.Sum = c.of(steps[:i+1])
 		s.Cost = s.Sum - c.of(steps[:i])
-		if err := first.Measure(rows[s.candidate]); err != nil {
+		if err := first.Measure(first.rows[s.candidate]); err != nil {
 			return nil, nil, err
 		}
 
-		s.Half = meanHalf(first)
+		s.Half = meanHalf(first.Posterior)
 	}
 
 	return steps, now, nil

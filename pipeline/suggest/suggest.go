@@ -84,7 +84,8 @@ func ParseGrid(m *predict.Models, s string) ([]Axis, error) {
 
 // Measures by which candidates are ranked.
 const (
-	ByHonest = "honest" // variance of the split's calibrated model, the default where there is one
+	ByGain   = "gain"   // fall of the mean variance over all candidates, by the split's calibrated process: the default
+	ByHonest = "honest" // variance of the split's calibrated model, the default of other calibrated models
 	ByBoth   = "both"   // covariance and spread of the networks, the default elsewhere
 	ByCov    = "cov"    // the positive part of C alone
 	BySpread = "spread" // the disagreement of the seeds alone
@@ -94,6 +95,7 @@ const (
 // outcomes' training variance, means over the outcomes.
 type Suggestion struct {
 	At        []float64 // values of the grid's axes
+	Gain      float64   // by which share the mean expected squared error over all candidates would fall; by ByGain
 	Epistemic float64   // expected squared error of the mean
 	Aleatoric float64   // noise of one measurement
 	Share     float64   // Epistemic/(Epistemic + Aleatoric)
@@ -104,14 +106,18 @@ type Suggestion struct {
 
 // DefaultBy is the measure by which Rank ranks unless asked otherwise.
 func DefaultBy(m *predict.Models) string {
-	if m.Honest != nil && m.Honest.Calibration != nil {
+	switch {
+	case m.Honest == nil || m.Honest.Calibration == nil:
+		return ByBoth
+	case m.Honest.Process == nil:
 		return ByHonest
 	}
-	return ByBoth
+
+	return ByGain
 }
 
-// Rank ranks the grid's points by the expected error of the models' mean,
-// largest first, each with the advice to measure longer (noise dominates)
+// Rank ranks the grid's points by what measuring there gains, or by the expected error of the
+// models' mean, largest first, each with the advice to measure longer (noise dominates)
 // or to measure there at all (ignorance dominates). by "" is DefaultBy. Inputs that
 // are not in the grid are averaged over the values they were trained on: a run of a
 // rotor has all its microphones.
@@ -121,10 +127,12 @@ func Rank(ctx context.Context, m *predict.Models, axes []Axis, by string) ([]Sug
 	}
 
 	switch {
-	case by != ByHonest && by != ByBoth && by != ByCov && by != BySpread:
-		return nil, fmt.Errorf("rank by: expected %s, %s, %s or %s, found %q", ByHonest, ByBoth, ByCov, BySpread, by)
-	case by == ByHonest && DefaultBy(m) != ByHonest:
+	case by != ByGain && by != ByHonest && by != ByBoth && by != ByCov && by != BySpread:
+		return nil, fmt.Errorf("rank by: expected %s, %s, %s, %s or %s, found %q", ByGain, ByHonest, ByBoth, ByCov, BySpread, by)
+	case (by == ByHonest || by == ByGain) && DefaultBy(m) == ByBoth:
 		return nil, fmt.Errorf("rank by %s: expected a split with a calibrated model, found none", by)
+	case by == ByGain && DefaultBy(m) != ByGain:
+		return nil, fmt.Errorf("rank by %s: expected a calibrated process, found networks", by)
 	case by == BySpread && m.Seeds() < 2:
 		return nil, fmt.Errorf("rank by %s: expected models of several seeds, found one; name the split's folder", by)
 	}
@@ -178,9 +186,25 @@ func Rank(ctx context.Context, m *predict.Models, axes []Axis, by string) ([]Sug
 		out[i] = s
 	}
 
-	sort.SliceStable(out, func(a, b int) bool { return out[a].Epistemic > out[b].Epistemic })
+	if by != ByGain {
+		sort.SliceStable(out, func(a, b int) bool { return out[a].Epistemic > out[b].Epistemic })
+		return out, nil
+	}
 
-	return out, nil
+	a, err := lookAhead(ctx, m, axes, out)
+	if err != nil {
+		return nil, err
+	}
+
+	for i := range a.list {
+		if a.list[i].Gain, err = a.gain(i); err != nil {
+			return nil, err
+		}
+	}
+
+	sort.SliceStable(a.list, func(i, k int) bool { return a.list[i].Gain > a.list[k].Gain })
+
+	return a.list, nil
 }
 
 // averaged lists the combinations of trained values of the inputs that are not in
@@ -217,7 +241,7 @@ func averaged(m *predict.Models, axes []Axis) ([][]float64, error) {
 func expected(ctx context.Context, m *predict.Models, x []float64, by string) (
 	epistemic, aleatoric float64, err error,
 ) {
-	if by == ByHonest {
+	if by == ByHonest || by == ByGain {
 		p, err := m.Honest.Predict(ctx, x, 0)
 		if err != nil {
 			return 0, 0, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -223,7 +224,7 @@ func TestBatch(t *testing.T) {
 
 // The ranking by the calibrated model is the mean of v̂ + C over the outcomes and
 // the trained values of inputs not in the grid, in units of the training variance;
-// it is the default.
+// the default ranks by gain.
 func TestRankByCalibratedVariance(t *testing.T) {
 	m := models(t)
 	axes, err := ParseGrid(m, "b=0:4:1")
@@ -232,8 +233,8 @@ func TestRankByCalibratedVariance(t *testing.T) {
 	}
 
 	ctx := context.Background()
-	list, err := Rank(ctx, m, axes, "")
-	if err != nil || DefaultBy(m) != ByHonest {
+	list, err := Rank(ctx, m, axes, ByHonest)
+	if err != nil || DefaultBy(m) != ByGain {
 		t.Fatal(DefaultBy(m), err)
 	}
 
@@ -335,4 +336,116 @@ func TestForecast(t *testing.T) {
 	if m.Honest = nil; Forecast(m) != "" {
 		t.Errorf("%q without a calibrated model", Forecast(m))
 	}
+}
+
+func TestParseCosts(t *testing.T) {
+	names := []string{"blades", "rpm"}
+	for text, want := range map[string]Costs{
+		"blades=60 min, rpm=1min,repeat=2min": {Change: []float64{60, 1}, Repeat: 2, Unit: "min"},
+		"blades=1h,rpm=30s":                   {Change: []float64{60, 0.5}, Unit: "min"},
+		"rpm=0,blades=1.5d":                   {Change: []float64{1.5 * 24 * 60, 0}, Unit: "min"},
+		"repeat=3":                            {Change: []float64{0, 0}, Repeat: 3},
+	} {
+		got, err := ParseCosts(names, text)
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%q: %+v, %v, expected %+v", text, got, err, want)
+		}
+	}
+
+	for text, want := range map[string]string{
+		"speed=1min":            `expected repeat or an input of the grid (blades, rpm)`,
+		"blades":                `such as blades=60min, found "blades"`,
+		"rpm=1week":             `rpm: expected a number, or a time in s, min, h or d, found "1week"`,
+		"rpm=-1":                `found "-1"`,
+		"rpm=NaN":               `found "NaN"`,
+		"blades=60min,repeat=2": "expected times or numbers without unit, found both",
+		"rpm=0,repeat=0":        "expected a cost above zero",
+	} {
+		if _, err := ParseCosts(names, text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, expected %s", text, err, want)
+		}
+	}
+
+	c := Costs{Unit: "min"}
+	if v, err := c.ParseBudget("1.5h"); err != nil || v != 90 || c.Format(v) != "1.5 h" || c.Format(12) != "12 min" {
+		t.Errorf("%g, %v, %s", v, err, c.Format(12))
+	}
+
+	for _, text := range []string{"90", "0min", "x"} {
+		if _, err := c.ParseBudget(text); err == nil {
+			t.Errorf("budget %q was read", text)
+		}
+	}
+}
+
+// A plan keeps to its budget, counts each change, makes the expensive change rarely, and narrows
+// the intervals with each step; without costs it begins with the first in rank. Costs by hand.
+func TestPlan(t *testing.T) {
+	ctx := context.Background()
+	m := models(t)
+	axes, err := ParseGrid(m, "b=0:4:1,a=0:2:0.5")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	list, err := Rank(ctx, m, axes, "")
+	if err != nil || !(list[0].Gain > 0 && list[0].Gain < 1) {
+		t.Fatal(list, err)
+	}
+
+	equal := Costs{Change: []float64{0, 0}, Repeat: 1}
+	steps, now, err := Plan(ctx, m, axes, list, equal, 3)
+	if err != nil || len(steps) != 3 || !slices.Equal(steps[0].At, list[0].At) || steps[2].Sum != 3 {
+		t.Fatalf("%+v, %v", steps, err)
+	}
+
+	for i, s := range steps {
+		if total(s.Half) > total(now) {
+			t.Errorf("step %d: half widths %v after %v", i+1, s.Half, now)
+		}
+		now = s.Half
+	}
+
+	steps, _, err = Plan(ctx, m, axes, list, Costs{Change: []float64{20, 1}, Repeat: 2}, 150)
+	if err != nil || len(steps) < 6 {
+		t.Fatalf("%d steps, %v", len(steps), err)
+	}
+
+	sum, mounted := 0.0, []float64{}
+	for i, s := range steps {
+		sum += 2
+		if i == 0 || s.At[1] != steps[i-1].At[1] {
+			sum++
+		}
+
+		if i == 0 || s.At[0] != steps[i-1].At[0] {
+			sum += 20
+			mounted = append(mounted, s.At[0])
+		}
+
+		if s.Sum != sum {
+			t.Errorf("step %d costs %g in all, expected %g", i+1, s.Sum, sum)
+		}
+	}
+
+	slices.Sort(mounted)
+	if n := len(mounted); sum > 150 || len(slices.Compact(mounted)) != n || mounted[0] != 3 {
+		t.Errorf("the plan costs %g with b = %v", sum, mounted)
+	}
+
+	if steps, _, err := Plan(ctx, m, axes, list, Costs{Change: []float64{60, 1}, Repeat: 2}, 62); err != nil || len(steps) != 0 {
+		t.Errorf("%d steps for less than one costs, %v", len(steps), err)
+	}
+
+	m.Honest = nil
+	if _, _, err := Plan(ctx, m, axes, list, equal, 3); err == nil {
+		t.Error("planned without a calibrated process")
+	}
+}
+
+func total(v []float64) (sum float64) {
+	for _, x := range v {
+		sum += x
+	}
+	return sum
 }

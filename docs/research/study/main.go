@@ -3,7 +3,7 @@
 //
 //	go run ./study [PART]...
 //
-// The parts are simulated, suggest, widths, methods, rivals, intervals, refitted and measured;
+// The parts are simulated, suggest, replays, widths, methods, rivals, intervals, refitted and measured;
 // without any, all are run. Refitted needs data that are not in this repository; without
 // them its tables stay as they are. Every number in the tables comes from the run, but for
 // those of others.csv, which quotes the paper and another program. docs/study.md and
@@ -46,6 +46,16 @@ var parts = []part{
 		make:    simulated,
 	},
 	{name: "suggest", configs: []string{"study.yaml"}, tables: []string{"suggest"}, make: suggestTable(campaigns)},
+	{
+		name: "replays",
+		configs: []string{
+			"../../examples/rm2-turbine/pipeline.yaml", "../../examples/propeller-stand/pipeline.yaml",
+			"../../examples/cyclone-balance/pipeline.yaml",
+		},
+		needs:  "../../examples/cyclone-balance/data",
+		tables: []string{"replays"},
+		make:   replayTable,
+	},
 	{name: "widths", configs: []string{"widths.yaml"}, tables: []string{"widths", "widths-ensemble"}, make: widths},
 	{name: "methods", configs: []string{"methods.yaml"}, tables: []string{"methods"}, make: methodsTable},
 	{name: "rivals", configs: []string{"rivals.yaml"}, tables: []string{"rivals"}, make: methodsTable},
@@ -122,6 +132,7 @@ func study(ctx context.Context, names []string, tables string, progress io.Write
 type results struct {
 	all      []report.Experiment
 	project  *pipeline.Project // of the last configuration
+	dirs     []string          // work directories, by configuration
 	progress io.Writer
 }
 
@@ -151,7 +162,7 @@ func (p part) run(ctx context.Context, tables string, progress io.Writer) error 
 			return err
 		}
 
-		r.all, r.project = append(r.all, all...), project
+		r.all, r.project, r.dirs = append(r.all, all...), project, append(r.dirs, project.Plan.Dir)
 	}
 
 	sheets, err := p.make(ctx, r)

@@ -352,6 +352,28 @@ func choiceSentences(t *testing.T) (out []string) {
 	return out
 }
 
+// The rows of its table of replays: log ratios to random choice, of the three criteria in turn.
+func replaySentences(t *testing.T) (out []string) {
+	all := tableOf(t, "replays")
+	for _, c := range [][2]string{{"turbine", "turbine"}, {"blades", "propeller stand"}, {"cyclone", "tail-sitter"}} {
+		of := all.where("experiment", c[0])
+		text := fmt.Sprintf("| %s, %s runs |", c[1], of.list[0]["runs"])
+		for _, by := range []string{"maximin", "variance", "integrated variance"} {
+			row := of.where("chosen_by", by).one(t)
+			text += fmt.Sprintf(" %.2f ± %.2f |", number(row, "log_ratio"), number(row, "log_ratio_se"))
+		}
+
+		out = append(out, text)
+
+		// The default is the one that is best in each.
+		if best := of.values("log_ratio")[0]; best != number(of.where("chosen_by", "integrated variance").one(t), "log_ratio") {
+			t.Errorf("%s: another criterion is better than the default", c[1])
+		}
+	}
+
+	return out
+}
+
 // What it says of widths.
 func widthSentences(t *testing.T) (out []string) {
 	say := func(format string, a ...any) { out = append(out, fmt.Sprintf(format, a...)) }
@@ -476,7 +498,7 @@ func measuredSentences(t *testing.T) (out []string) {
 // docs/study.md says what the tables do.
 func TestStudyPage(t *testing.T) {
 	quotes(t, "../../study.md", "", "", slices.Concat(
-		simulatedSentences(t), choiceSentences(t), widthSentences(t), intervalSentences(t), measuredSentences(t)))
+		simulatedSentences(t), choiceSentences(t), replaySentences(t), widthSentences(t), intervalSentences(t), measuredSentences(t)))
 }
 
 // So does the section of docs/method.md on what the methods claim.

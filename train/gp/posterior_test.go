@@ -1,0 +1,106 @@
+package gp
+
+import (
+	"context"
+	"math"
+	"testing"
+)
+
+// Witness: ClaimWith, which is compared with factorising anew. Conditions are measured together,
+// one after another, and one twice.
+func TestPosteriorAgainstClaimWith(t *testing.T) {
+	ctx := context.Background()
+	d, _ := tones(2, 3, 6, 4)
+	form := OrderForm{In: 2, Blades: 0, Speed: 1, Harmonics: 4}
+	orders, err := FitOrder(ctx, d, form, Options{GroupInputs: []int{0}, Group: d.Run})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	type process interface {
+		ClaimWith(ctx context.Context, added, pairs []float64, counts []int, x []float64) ([][]float64, error)
+		Posterior(ctx context.Context, x []float64, pairs float64) (*Posterior, error)
+	}
+
+	plain := mustFit(t, rotor(1, 2), Options{GroupInputs: []int{0, 2}, Workers: 2})
+	for _, c := range []struct {
+		m       process
+		in, out int
+		row     func(k int) []float64
+	}{
+		{plain, 4, plain.out, func(k int) []float64 {
+			return []float64{6 - float64(k%2), float64(k) / 10, math.Log(6) + float64(k)/45, 7}
+		}},
+		{orders, 2, 4, func(k int) []float64 { return []float64{float64(2 + k%4), 3 + float64(k)/7} }},
+	} {
+		var x, added []float64
+		for k := range 30 {
+			x = append(x, c.row(k)...)
+		}
+
+		measured := []int{4, 9, 20, 9}
+		for _, k := range measured {
+			added = append(added, c.row(k)...)
+		}
+
+		want, err := c.m.ClaimWith(ctx, added, []float64{3, 3, 3, 3}, []int{0, 2, 4}, x)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		p, err := c.m.Posterior(ctx, x, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		weight := make([]float64, 30*c.out)
+		for k := range weight {
+			weight[k] = 1 / float64(1+k%7)
+		}
+
+		sum := func(claims []float64) (s float64) {
+			for k, v := range claims {
+				s += weight[k] * v
+			}
+			return s
+		}
+
+		near(t, "claim", p.Claims(), want[0], 1e-9)
+
+		untouched := p.Clone()
+		gain, err := p.Gain(measured[:2], weight)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		near(t, "gain", []float64{gain}, []float64{sum(want[0]) - sum(want[1])}, 1e-9)
+
+		for i, some := range [][]int{measured[:2], measured[2:3], measured[3:]} {
+			if err := p.Measure(some); err != nil {
+				t.Fatal(err)
+			}
+
+			if i == 0 {
+				near(t, "claim with 2", p.Claims(), want[1], 1e-9)
+			}
+		}
+
+		near(t, "claim with 4", p.Claims(), want[2], 1e-9)
+		near(t, "claim of the clone", untouched.Claims(), want[0], 1e-9)
+	}
+}
+
+// A condition is measured by as many pairs as the data say; those of rotor have two rows each.
+func TestPairs(t *testing.T) {
+	d := rotor(1, 2)
+	for _, pairs := range []float64{1, 3} {
+		d.Weight = make([]float64, d.N)
+		for i := range d.Weight {
+			d.Weight[i] = pairs
+		}
+
+		if got := mustFit(t, d, Options{}).Pairs(); got != 2*pairs {
+			t.Errorf("%g pairs, expected %g", got, 2*pairs)
+		}
+	}
+}

@@ -1,0 +1,130 @@
+package honest_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"doubletake/train/honest"
+	"doubletake/train/triplets"
+)
+
+// What a plan of six runs promises against what is found when they are measured and all is learned
+// anew: the mean half width at the conditions that are left, over eight simulated rotors and three
+// measured campaigns, of which a random third is known at first. Witness: simulation and measurements.
+func TestPromisedWidths(t *testing.T) {
+	long(t)
+
+	type campaign struct {
+		name, condition string
+		set             triplets.Set
+	}
+
+	all := []campaign{
+		{"turbine", "tow_speed_m_s", dimensional(turbine(t, true), []string{"tow_speed_m_s", "tsr"}, []string{"cp", "cd"}, []int{0},
+			func([]float64, int) float64 { return 1 })},
+		{"propellers", "blades", dimensional(propellers(t), []string{"blades", "pitch_m", "rpm"}, []string{"kt"}, []int{2},
+			func([]float64, int) float64 { return 1 })},
+		{"cyclone", "u_m_s", dimensional(cyclone(t), []string{"u_m_s", "arm_deg", "servo1", "servo2"},
+			[]string{"fx", "fz", "my"}, []int{0}, func([]float64, int) float64 { return 1 })},
+	}
+
+	for seed := uint64(12); seed < 20; seed++ {
+		all = append(all, campaign{"simulated rotors", "blades", simulatedRotors(t, seed)})
+	}
+
+	ctx, sum := context.Background(), 0.0
+	for k, c := range all {
+		s := c.set
+		var runs []string // every condition is one
+		for _, n := range s.Condition {
+			runs = append(runs, fmt.Sprint(n))
+		}
+
+		s.SetRuns(runs)
+		order := rand.New(rand.NewPCG(uint64(k), 35)).Perm(s.Conditions())
+		known := map[int]bool{}
+		for _, i := range order[:len(order)/3] {
+			known[i] = true
+		}
+
+		learn := func() *honest.Model {
+			t.Helper()
+
+			s.Part = make([]triplets.Part, s.N)
+			for i, n := range s.Condition {
+				if !known[n] {
+					s.Part[i] = triplets.Test
+				}
+			}
+
+			return formed(t, s, c.condition, "", 0)
+		}
+
+		m := learn()
+
+		var x []float64
+		var left []int // conditions, by their place in x
+		for i, n := range s.Condition {
+			if !known[n] && !slices.Contains(left, n) && len(left) < 150 {
+				left, x = append(left, n), append(x, s.X[i*s.In:(i+1)*s.In]...)
+			}
+		}
+
+		p, err := m.Posterior(ctx, x)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		var picked []int
+		for range 6 {
+			best, most := 0, -1.0
+			for i := range left {
+				gain, err := p.Gain([]int{i})
+				if err != nil {
+					t.Fatal(err)
+				}
+
+				if gain > most && !slices.Contains(picked, i) {
+					best, most = i, gain
+				}
+			}
+
+			if err := p.Measure([]int{best}); err != nil {
+				t.Fatal(err)
+			}
+
+			picked = append(picked, best)
+			known[left[best]] = true
+		}
+
+		promised := p.Predict()
+		found, err := learn().Predict(ctx, x, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		ratio, n := 0.0, 0.0
+		for i := range left {
+			if slices.Contains(picked, i) {
+				continue
+			}
+
+			for j := range found.Out {
+				ratio += math.Log(promised.Half[i*found.Out+j] / found.Half[i*found.Out+j])
+				n++
+			}
+		}
+
+		t.Logf("%s: promised half widths are × %.2f of those found", c.name, math.Exp(ratio/n))
+		sum += ratio / n / float64(len(all))
+	}
+
+	t.Logf("on average × %.3f", math.Exp(sum))
+	if math.Abs(sum) > math.Log(1.25) {
+		t.Errorf("promised half widths are × %.2f of those found, expected a factor of at most 1.25", math.Exp(sum))
+	}
+}
