@@ -32,8 +32,8 @@ func ParseCosts(names []string, text string) (Costs, error) {
 		name = strings.TrimSpace(name)
 		k := slices.Index(names, name)
 		if !ok || k < 0 && name != "repeat" {
-			return c, fmt.Errorf("expected repeat or an input of the grid (%s) with what a change of it costs, such as %s=60min, "+
-				"found %q", strings.Join(names, ", "), names[0], term)
+			return c, fmt.Errorf("expected repeat or an input of the grid (%s) with what a change of it costs, "+
+				"such as %s=60min, found %q", strings.Join(names, ", "), names[0], term)
 		}
 
 		v, unit, err := amount(value)

@@ -128,7 +128,8 @@ func Rank(ctx context.Context, m *predict.Models, axes []Axis, by string) ([]Sug
 
 	switch {
 	case by != ByGain && by != ByHonest && by != ByBoth && by != ByCov && by != BySpread:
-		return nil, fmt.Errorf("rank by: expected %s, %s, %s, %s or %s, found %q", ByGain, ByHonest, ByBoth, ByCov, BySpread, by)
+		return nil, fmt.Errorf("rank by: expected %s, %s, %s, %s or %s, found %q", ByGain, ByHonest, ByBoth, ByCov,
+			BySpread, by)
 	case (by == ByHonest || by == ByGain) && DefaultBy(m) == ByBoth:
 		return nil, fmt.Errorf("rank by %s: expected a split with a calibrated model, found none", by)
 	case by == ByGain && DefaultBy(m) != ByGain:

@@ -433,7 +433,8 @@ func TestPlan(t *testing.T) {
 		t.Errorf("the plan costs %g with b = %v", sum, mounted)
 	}
 
-	if steps, _, err := Plan(ctx, m, axes, list, Costs{Change: []float64{60, 1}, Repeat: 2}, 62); err != nil || len(steps) != 0 {
+	steps, _, err = Plan(ctx, m, axes, list, Costs{Change: []float64{60, 1}, Repeat: 2}, 62)
+	if err != nil || len(steps) != 0 {
 		t.Errorf("%d steps for less than one costs, %v", len(steps), err)
 	}
 

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"doubletake/train/honest"
@@ -23,13 +24,15 @@ func TestPromisedWidths(t *testing.T) {
 		set             triplets.Set
 	}
 
+	named := func(s set, inputs, outcomes string, log int) triplets.Set {
+		one := func([]float64, int) float64 { return 1 }
+		return dimensional(s, strings.Fields(inputs), strings.Fields(outcomes), []int{log}, one)
+	}
+
 	all := []campaign{
-		{"turbine", "tow_speed_m_s", dimensional(turbine(t, true), []string{"tow_speed_m_s", "tsr"}, []string{"cp", "cd"}, []int{0},
-			func([]float64, int) float64 { return 1 })},
-		{"propellers", "blades", dimensional(propellers(t), []string{"blades", "pitch_m", "rpm"}, []string{"kt"}, []int{2},
-			func([]float64, int) float64 { return 1 })},
-		{"cyclone", "u_m_s", dimensional(cyclone(t), []string{"u_m_s", "arm_deg", "servo1", "servo2"},
-			[]string{"fx", "fz", "my"}, []int{0}, func([]float64, int) float64 { return 1 })},
+		{"turbine", "tow_speed_m_s", named(turbine(t, true), "tow_speed_m_s tsr", "cp cd", 0)},
+		{"propellers", "blades", named(propellers(t), "blades pitch_m rpm", "kt", 2)},
+		{"cyclone", "u_m_s", named(cyclone(t), "u_m_s arm_deg servo1 servo2", "fx fz my", 0)},
 	}
 
 	for seed := uint64(12); seed < 20; seed++ {

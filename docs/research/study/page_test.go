@@ -355,6 +355,9 @@ func choiceSentences(t *testing.T) (out []string) {
 // The rows of its table of replays: log ratios to random choice, of the three criteria in turn.
 func replaySentences(t *testing.T) (out []string) {
 	all := tableOf(t, "replays")
+	about := func(column string) float64 { return all.mean(column) }
+	out = append(out, fmt.Sprintf("%g are known, %g are added in two rounds", about("start"), about("rounds")*about("each")),
+		fmt.Sprintf("is judged on held-out ones, %g times", about("repeats")))
 	for _, c := range [][2]string{{"turbine", "turbine"}, {"blades", "propeller stand"}, {"cyclone", "tail-sitter"}} {
 		of := all.where("experiment", c[0])
 		text := fmt.Sprintf("| %s, %s runs |", c[1], of.list[0]["runs"])
@@ -366,7 +369,8 @@ func replaySentences(t *testing.T) (out []string) {
 		out = append(out, text)
 
 		// The default is the one that is best in each.
-		if best := of.values("log_ratio")[0]; best != number(of.where("chosen_by", "integrated variance").one(t), "log_ratio") {
+		gain := number(of.where("chosen_by", "integrated variance").one(t), "log_ratio")
+		if of.values("log_ratio")[0] != gain {
 			t.Errorf("%s: another criterion is better than the default", c[1])
 		}
 	}
@@ -498,7 +502,8 @@ func measuredSentences(t *testing.T) (out []string) {
 // docs/study.md says what the tables do.
 func TestStudyPage(t *testing.T) {
 	quotes(t, "../../study.md", "", "", slices.Concat(
-		simulatedSentences(t), choiceSentences(t), replaySentences(t), widthSentences(t), intervalSentences(t), measuredSentences(t)))
+		simulatedSentences(t), choiceSentences(t), replaySentences(t), widthSentences(t), intervalSentences(t),
+		measuredSentences(t)))
 }
 
 // So does the section of docs/method.md on what the methods claim.

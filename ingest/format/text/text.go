@@ -1402,7 +1402,8 @@ func (h *header) findNumeric() error {
 
 	if more := none - namedColumns; more > 0 {
 		h.warn = append(h.warn, ingest.Warning{
-			Path: h.path, Code: "text-column", Text: fmt.Sprintf("%d more columns hold text or are empty: they are no channels", more),
+			Path: h.path, Code: "text-column",
+			Text: fmt.Sprintf("%d more columns hold text or are empty: they are no channels", more),
 		})
 	}
 
