@@ -351,7 +351,8 @@ func suggestJSON(
 }
 
 func suggestCSV(w io.Writer, names []string, list []suggest.Suggestion) error {
-	rows := [][]string{append(slices.Clone(names), "gain", "epistemic", "aleatoric", "epistemic_share", "measured", "advice")}
+	head := append(slices.Clone(names), "gain", "epistemic", "aleatoric", "epistemic_share", "measured", "advice")
+	rows := [][]string{head}
 	for _, s := range list {
 		var r []string
 		for _, v := range append(slices.Clone(s.At), s.Gain, s.Epistemic, s.Aleatoric, s.Share) {

@@ -356,8 +356,9 @@ func choiceSentences(t *testing.T) (out []string) {
 func replaySentences(t *testing.T) (out []string) {
 	all := tableOf(t, "replays")
 	about := func(column string) float64 { return all.mean(column) }
-	out = append(out, fmt.Sprintf("%g are known, %g are added in two rounds", about("start"), about("rounds")*about("each")),
-		fmt.Sprintf("is judged on held-out ones, %g times", about("repeats")))
+	out = append(out,
+		fmt.Sprintf("%.0f are known, %.0f are added in two rounds", about("start"), about("rounds")*about("each")),
+		fmt.Sprintf("is judged on held-out ones, %.0f times", about("repeats")))
 	for _, c := range [][2]string{{"turbine", "turbine"}, {"blades", "propeller stand"}, {"cyclone", "tail-sitter"}} {
 		of := all.where("experiment", c[0])
 		text := fmt.Sprintf("| %s, %s runs |", c[1], of.list[0]["runs"])
