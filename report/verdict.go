@@ -351,6 +351,10 @@ func (e Experiment) intervalWords() []string {
 			out = append(out, clean(s.Name)+": "+clean(f)+".")
 		}
 
+		if c.Representation != nil {
+			out = append(out, clean(s.Name)+": "+clean(c.Representation.String()))
+		}
+
 		for _, n := range c.Notes() {
 			out = append(out, clean(s.Name)+": "+clean(n))
 		}
@@ -365,6 +369,31 @@ func (e Experiment) intervalWords() []string {
 	}
 
 	return out
+}
+
+// hint is that of the split with the most evidence for another form, with how many have one; "" where
+// none has.
+func (e Experiment) hint() string {
+	text, most := "", 0.0
+	n, calibrated := 0, 0
+	for _, s := range e.Splits {
+		if s.Honest == nil || s.Honest.Calibration == nil {
+			continue
+		}
+
+		calibrated++
+		if h := s.Honest.Calibration.Hint; h != nil {
+			if n++; h.Score.Evidence > most {
+				text, most = h.String(), h.Score.Evidence
+			}
+		}
+	}
+
+	if n == 0 {
+		return ""
+	}
+
+	return fmt.Sprintf("%s (in %d of %d splits).", clean(text), n, calibrated)
 }
 
 // forms lists the forms that were chosen, with their splits, in order of first appearance.

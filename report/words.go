@@ -246,6 +246,10 @@ func (e Experiment) notes() []string {
 	}
 
 	var out []string
+	if h := e.hint(); h != "" {
+		out = append(out, h)
+	}
+
 	for _, t := range g.texts {
 		where := g.where(t)
 		if all := 2 * len(e.Splits); len(g.places[t]) == all && all > 2 {

@@ -184,8 +184,8 @@ func planSuggested(c *cli.Context, w io.Writer, m *predict.Models, axes []sugges
 		spent = fmt.Sprintf(" for %s of %s", costs.Format(steps[len(steps)-1].Sum), costs.Format(budget))
 	}
 
-	fmt.Fprintf(w, "%d measurements%s; half width of an interval at the candidates, on average: %s now\n", len(steps), spent,
-		halfWidths(m, now))
+	fmt.Fprintf(w, "%d measurements%s; half width of an interval at the candidates, on average: %s now\n", len(steps),
+		spent, halfWidths(m, now))
 
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	columns := "half width after it (forecast)\tadvice"

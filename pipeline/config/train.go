@@ -141,6 +141,11 @@ func (t *Train) validate(f *File, key string, fail failFunc) {
 		fail(key+".form", "belongs to honest: {base: gp}, found base: %s", t.Honest.Base)
 	}
 
+	if t.Form != "" && len(t.Inputs) > 0 && !form.Named(t.Form, t.Inputs) {
+		fail(key+".form", "expected raw, auto, log, order, or ratios or coefficient of a speed and perhaps a length "+
+			"among the inputs, such as coefficient(u_m_s,chord_m), found %s", t.Form)
+	}
+
 	t.Honest.Check(func(setting, text string) { fail(key+".honest."+setting, "%s", text) })
 	t.validateEarlyStop(f, key+".early_stopping", fail)
 	t.validateMethods(key, fail)

@@ -102,6 +102,10 @@ func (a *Answer) calibration(b *strings.Builder, c *interval.Calibration) {
 		return
 	}
 
+	if c.Representation != nil {
+		fmt.Fprintf(b, "\n%v\n", c.Representation)
+	}
+
 	fmt.Fprintf(b, "\nerrors exceed claims by a factor about %s, between groups by factors about %s either way; "+
 		"prior: %s\n", two(math.Exp(c.Scale.M)*c.Scale.Factor), two(math.Exp(c.Scale.Tau)), c.Scale.Prior.Name)
 

@@ -56,8 +56,31 @@ type Form struct {
 	Powers  [][]float64 `json:"outcome_powers"` // of each outcome; nil where it stays
 }
 
+// Divides reports whether outcomes are divided.
+func (f *Form) Divides() bool {
+	return slices.ContainsFunc(f.Powers, func(p []float64) bool { return p != nil })
+}
+
 // Raw is the name of the form that a model has anyway.
 const Raw = "raw"
+
+// Auto is the name by which the form is chosen.
+const Auto = "auto"
+
+// Named reports whether a form can have that name where these are the inputs: Raw, Auto, log, order, or ratios
+// or coefficient of a speed and perhaps a length. Units may still exclude it.
+func Named(name string, inputs []string) bool {
+	if slices.Contains([]string{Raw, Auto, "log", "order"}, name) {
+		return true
+	}
+
+	kind, rest, _ := strings.Cut(name, "(")
+	list, end := strings.CutSuffix(strings.TrimSuffix(rest, "-"), ")")
+	of := strings.Split(list, ",")
+
+	return (kind == "ratios" || kind == "coefficient") && end && len(of) <= 2 &&
+		!slices.ContainsFunc(of, func(in string) bool { return !slices.Contains(inputs, in) })
+}
 
 // List returns the forms other than Raw that the units allow, in the order of a choice.
 //
@@ -330,6 +353,21 @@ type Choice struct {
 	Fits   int     `json:"fits"`           // of a process, in full
 	Screen int     `json:"screening_fits"` // on few conditions with few steps
 	Tried  []Score `json:"tried,omitempty"`
+}
+
+// Hint is the form that a choice would likely make where none is asked for, by its screen alone.
+type Hint struct {
+	Outcomes  []string `json:"outcomes"` // that would be divided, with their units
+	Condition string   `json:"condition"`
+	Groups    int      `json:"groups"` // training groups that were left out in turn
+	Score     Score    `json:"score"`
+}
+
+// String states the hint in a sentence.
+func (h *Hint) String() string {
+	return fmt.Sprintf("`form: auto` would likely choose %s: left-out error × %.2f, evidence %+.1f, by a screen; "+
+		"%s over %d left-out values of %s", h.Score.Formula, h.Score.Error, h.Score.Evidence,
+		strings.Join(h.Outcomes, ", "), h.Groups, h.Condition)
 }
 
 // String states the choice in a sentence, with its evidence and the runners-up.

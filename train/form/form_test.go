@@ -69,6 +69,24 @@ func TestList(t *testing.T) {
 	}
 }
 
+func TestNamed(t *testing.T) {
+	in := []string{"u_m_s", "chord_m", "alpha_deg"}
+	for _, name := range []string{Raw, Auto, "log", "order", "coefficient(u_m_s)", "ratios(u_m_s,chord_m)-"} {
+		if !Named(name, in) {
+			t.Errorf("%s is no form", name)
+		}
+	}
+
+	for _, name := range []string{
+		"", "physics", "coefficient", "coefficient(speed)", "coefficient(u_m_s", "logs(u_m_s)",
+		"ratios(u_m_s,chord_m,alpha_deg)", "ratios()",
+	} {
+		if Named(name, in) {
+			t.Errorf("%q is a form", name)
+		}
+	}
+}
+
 // The rule: the largest evidence among those whose error does not exceed that of raw, by 1 nat, or
 // 3 with fewer than three groups. Expected values are the rule's own words.
 func TestChoose(t *testing.T) {

@@ -183,7 +183,7 @@ func (l Learner) fitForm(ctx context.Context, s triplets.Set, g Grouping, train 
 	choice := &form.Choice{Asked: l.Represent, Groups: len(held)}
 	at := 0
 	switch {
-	case l.Represent != "auto":
+	case l.Represent != form.Auto:
 		at = slices.IndexFunc(list, func(c *candidate) bool { return c.score.Name == l.Represent })
 		if at < 0 {
 			return nil, nil, fmt.Errorf("train.form: expected raw, auto or one of %s, which the units of the inputs "+
@@ -285,6 +285,48 @@ func (l Learner) screen(ctx context.Context, s triplets.Set, g Grouping, train [
 	slices.SortStableFunc(sorted, func(a, b *candidate) int { return cmp.Compare(b.score.Evidence, a.score.Evidence) })
 
 	return sorted, nil
+}
+
+// hintConditions bounds what a process may have been trained on for a hint to cost little.
+const hintConditions = 600
+
+// hint screens the forms that divide outcomes, where no form is asked for. It is nil unless one of
+// them would win by more than form.FewMargin.
+func (l Learner) hint(ctx context.Context, s triplets.Set, g Grouping, train []int, held []Held, m *Model) (*form.Hint,
+	error,
+) {
+	if l.Represent != "" || l.Dimension == nil || m.Orders != nil || len(held) < scale.MinGroups ||
+		m.Process.Conditions() > hintConditions {
+		return nil, nil
+	}
+
+	list := l.candidates(s, g, train)
+	list = slices.DeleteFunc(list, func(c *candidate) bool {
+		return c.score.Name != form.Raw && (c.rows.form == nil || !c.rows.form.Divides())
+	})
+
+	if len(list) < 2 {
+		return nil, nil
+	}
+
+	sorted, err := l.screen(ctx, s, g, train, held, list)
+	if err != nil {
+		return nil, err
+	}
+
+	best := sorted[0]
+	if e := best.score.Evidence; !(e > form.FewMargin) || math.IsInf(e, 0) || best.score.Error > 1 {
+		return nil, nil
+	}
+
+	h := &form.Hint{Condition: g.Condition, Groups: len(held), Score: best.score}
+	for k, p := range best.rows.form.Powers {
+		if p != nil {
+			h.Outcomes = append(h.Outcomes, strings.TrimSpace(s.Outcomes[k].Name+" "+s.Outcomes[k].Unit))
+		}
+	}
+
+	return h, nil
 }
 
 // relative states evidence and error against those of the first.

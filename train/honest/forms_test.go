@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -92,7 +93,7 @@ func formed(t testing.TB, s triplets.Set, condition, represent string, blocks in
 	h.Blocks = blocks
 	l := honest.Learner{
 		Settings: h, Condition: condition, Represent: represent, Dimension: dimension,
-		Rate: func(name string) bool { return strings.HasSuffix(name, "_m_s") || name == "rpm" },
+		Rate: func(name string) bool { return strings.HasSuffix(name, "_m_s") || name == "rpm" || name == "shaft_hz" },
 	}
 
 	m, _, err := l.Process(context.Background(), s, column(s, condition))
@@ -145,6 +146,67 @@ func TestFormOfSimulatedForces(t *testing.T) {
 		if wrong > most {
 			t.Errorf("%d of %d campaigns did not choose %s", wrong, campaigns, c.want)
 		}
+	}
+}
+
+// A campaign over shaft speeds and chords is predicted alike with the speeds in 1/min or Hz, and the chords
+// in m or mm: the same form and, to rounding, the same intervals.
+func TestFormUnitsOfInputs(t *testing.T) {
+	of := func(speed, chord string, perSpeed, perChord float64) *honest.Model {
+		rng := rand.New(rand.NewPCG(5, 32))
+
+		var x, y1, y2 []float64
+		for _, rpm := range []float64{1200, 1800, 2400, 3000, 3600} {
+			for k := range 12 {
+				c, deg := 0.05*float64(1+k%3), 3*float64(k/3)
+				v := rpm * rpm * math.Pow(c, 4) * (1 + 0.2*deg)
+				x = append(x, rpm*perSpeed, c*perChord, deg)
+				y1, y2 = append(y1, v*(1+0.01*rng.NormFloat64())), append(y2, v*(1+0.01*rng.NormFloat64()))
+			}
+		}
+
+		s := triplets.New(quantities(speed, chord, "alpha_deg"), quantities("lift_n"), x, y1, y2)
+		return formed(t, inParts(s, func(i int) bool { return i >= 48 }), speed, "auto", 0)
+	}
+
+	want := of("rpm", "chord_m", 1, 1)
+	for _, got := range []*honest.Model{of("shaft_hz", "chord_m", 1./60, 1), of("rpm", "chord_mm", 1, 1000)} {
+		a, b := got.Representation, want.Representation
+		if a.Form == nil || b.Form == nil || !reflect.DeepEqual(a.Form.Powers, b.Form.Powers) ||
+			!strings.HasPrefix(b.Chosen, "coefficient(") {
+			t.Fatalf("%v, expected %v", a, b)
+		}
+
+		for k, h := range want.Record.Half {
+			if math.Abs(got.Record.Half[k]-h) > 1e-5*h || math.Abs(got.Record.Mu[k]-want.Record.Mu[k]) > 1e-5*h {
+				t.Errorf("row %d: %g ± %g, expected %g ± %g", k, got.Record.Mu[k], got.Record.Half[k], want.Record.Mu[k], h)
+			}
+		}
+	}
+}
+
+// Where no form is asked for, a hint says what a choice would find: of a force with ρu² the coefficient,
+// with the choice's own name, and nothing of one that the speeds say nothing of, or where raw is asked for.
+func TestFormHint(t *testing.T) {
+	s := wing(1, 8, true)
+	m := formed(t, s, "u_m_s", "", 0)
+	if m.Hint == nil || !strings.HasPrefix(m.Hint.Score.Name, "coefficient(u_m_s)") || m.Hint.Score.Error > 1 ||
+		m.Hint.Score.Evidence < form.FewMargin || m.Representation != nil || m.Calibration.Hint != m.Hint {
+		t.Fatalf("hint %+v, %v", m.Hint, m.Representation)
+	}
+
+	const begins = "`form: auto` would likely choose lift_n/(ρ·u_m_s^2): left-out error × 0."
+	if text := m.Hint.String(); !strings.HasPrefix(text, begins) ||
+		!strings.HasSuffix(text, ", by a screen; lift_n over 5 left-out values of u_m_s") {
+		t.Errorf("%q", text)
+	}
+
+	if h := formed(t, wing(1, 8, false), "u_m_s", "", 0).Hint; h != nil {
+		t.Errorf("%v where the speed says nothing", h)
+	}
+
+	if h := formed(t, s, "u_m_s", form.Raw, 0).Hint; h != nil {
+		t.Errorf("%v where raw is asked for", h)
 	}
 }
 
@@ -328,10 +390,11 @@ func TestFormOfRotors(t *testing.T) {
 		rotors := simulatedRotors(t, seed+1)
 		for _, blades := range []float64{2, 3, 4, 5} {
 			s := inParts(rotors, func(i int) bool { return rotors.X[i*rotors.In] == blades })
-			if r := formed(t, s, "blades", "auto", 0).Representation; r.Chosen != "order" {
-				t.Errorf("seed %d without %g blades: %v", seed+1, blades, r)
-			} else {
-				t.Logf("seed %d without %g blades: %v", seed+1, blades, r)
+			m := formed(t, s, "blades", "auto", 0)
+			ratio := m.Record.After.Score / formed(t, s, "blades", "", 0).Record.After.Score
+			t.Logf("seed %d without %g blades: score × %.3f, %v", seed+1, blades, ratio, m.Representation)
+			if m.Representation.Chosen != "order" || ratio < 0.98 || ratio > 1.02 {
+				t.Errorf("seed %d without %g blades: score × %.3f, %v", seed+1, blades, ratio, m.Representation)
 			}
 		}
 	}

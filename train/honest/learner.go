@@ -123,6 +123,10 @@ func (l Learner) Process(ctx context.Context, s triplets.Set, z []float64) (*Mod
 		return nil, nil, err
 	}
 
+	if m.Hint, err = l.hint(ctx, s, g, train, held, m); err != nil {
+		return nil, nil, err
+	}
+
 	return l.finish(ctx, s, g, train, left, m, true)
 }
 
@@ -218,7 +222,7 @@ func (l Learner) finish(ctx context.Context, s triplets.Set, g Grouping, train [
 		return nil, nil, err
 	}
 
-	c.Representation = m.Representation
+	c.Representation, c.Hint = m.Representation, m.Hint
 	m.Calibration, m.Left = c, scaleGroups(left, c)
 	if !slices.Contains(s.Part, triplets.Test) {
 		return m, nil, nil

@@ -36,6 +36,7 @@ type Model struct {
 	Logarithm      []bool                `json:"logarithm,omitempty"`      // inputs that enter as their logarithm
 	Orders         *gp.OrderForm         `json:"orders,omitempty"`         // a row for each harmonic
 	Representation *form.Choice          `json:"representation,omitempty"` // set where train.form asks for a form
+	Hint           *form.Hint            `json:"form_hint,omitempty"`      // where none is asked for, and one would help
 	Process        *gp.Model             `json:"model,omitempty"`
 	Ensemble       *EnsembleModel        `json:"ensemble,omitempty"` // instead of Process where the base is networks
 	Calibration    *interval.Calibration `json:"calibration,omitempty"`
@@ -232,7 +233,7 @@ func Read(path string) (*Model, error) {
 	}
 
 	if m.Calibration != nil {
-		m.Calibration.Representation = m.Representation
+		m.Calibration.Representation, m.Calibration.Hint = m.Representation, m.Hint
 	}
 
 	return m, nil

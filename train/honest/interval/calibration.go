@@ -105,7 +105,8 @@ type Calibration struct {
 	Deviation  []float64     `json:"deviation"` // of the training outcomes
 	Rivals     []Rival       `json:"rivals,omitempty"`
 
-	Representation *form.Choice `json:"-"` // honest.json has it with the model
+	Representation *form.Choice `json:"-"` // honest.json has both with the model
+	Hint           *form.Hint   `json:"-"`
 }
 
 // Levels are those at which a Record states the coverage.
@@ -147,10 +148,6 @@ func (c *Calibration) LeftOutInside() (n int) {
 func (c *Calibration) Notes() []string {
 	var notes []string
 	add := func(format string, a ...any) { notes = append(notes, fmt.Sprintf(format, a...)) }
-	if c.Representation != nil {
-		add("%v", c.Representation)
-	}
-
 	if c.K != 2 && c.Level > c.Asked {
 		add("the level is %.3g %%, so that nearly all groups have 90 %% of their values inside", 100*c.Level)
 	}
