@@ -54,6 +54,7 @@ func run(args []string, stdout io.Writer) error {
 	platform := f.String("platform", "linux/amd64", "linux/amd64, linux/arm64 or darwin/arm64")
 	binary := f.String("binary", "", "the program for that platform; without it, it is built")
 	dir := f.String("o", ".", "folder to write the wheel to")
+	plain := f.String("zip", "", "a ZIP archive to write, too: the program and the licences alone")
 
 	if err := f.Parse(args); err != nil {
 		return err
@@ -95,6 +96,17 @@ func run(args []string, stdout io.Writer) error {
 
 	if err := os.WriteFile(name, b.Bytes(), 0o644); err != nil {
 		return err
+	}
+
+	if *plain != "" {
+		b.Reset()
+		if err := archive(&b, append([]member{{"pipeline", program, true}}, licences...)); err != nil {
+			return err
+		}
+
+		if err := os.WriteFile(*plain, b.Bytes(), 0o644); err != nil {
+			return err
+		}
 	}
 
 	_, err = fmt.Fprintf(stdout, "%s\n", name)
@@ -189,6 +201,11 @@ func write(w io.Writer, version string, tags []string, program []byte, licences 
 
 	list = append(list, member{info + "RECORD", []byte(record + info + "RECORD,,\n"), false})
 
+	return archive(w, list)
+}
+
+// archive writes a ZIP archive, the same bytes for the same members.
+func archive(w io.Writer, list []member) error {
 	z := zip.NewWriter(w)
 	for _, m := range list {
 		h := &zip.FileHeader{Name: m.name, Method: zip.Deflate, Modified: time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)}
