@@ -332,6 +332,10 @@ func place(q []Quantity, at []float64, which []int) string {
 		}
 
 		t := q[k].Word() + " " + number6(at[k])
+		if q[k].Word() == q[k].Name { // no words
+			t = q[k].Name + " = " + number6(at[k])
+		}
+
 		if q[k].Unit != "" {
 			t += " " + clean(q[k].Unit)
 		}
