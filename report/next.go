@@ -35,8 +35,8 @@ func (e Experiment) nextForm() string {
 		return ""
 	}
 
-	return fmt.Sprintf("The setting train: {form: auto} would lower the error on left-out groups, to × %.2f in one split (by "+
-		"a screen).", least)
+	return fmt.Sprintf("The setting train: {form: auto} would lower the error on left-out groups, to × %.2f in one split "+
+		"(by a screen).", least)
 }
 
 // nextRun says, by the forecasts of the splits, the group whose interval runs would narrow most,

@@ -184,7 +184,8 @@ func TestWhatNext(t *testing.T) {
 	r := d.Experiment.Splits[0].Honest.Record
 	r.Forecast[1].Half = []float64{24, 7}
 	want = "No run of a held-out group would narrow its interval by more than 10\u00a0% (forecast); noise is 57\u00a0% " +
-		"of the uncertainty. Twice the recording time would make it ± 21.0 dB instead of ± 24.8 dB, as half of the noise goes."
+		"of the uncertainty. Twice the recording time would make it ± 21.0 dB instead of ± 24.8 dB, as half of the " +
+		"noise goes."
 	if got := d.next(); got != want {
 		t.Error(got)
 	}
@@ -195,7 +196,8 @@ func TestWhatNext(t *testing.T) {
 
 	// A form that would predict better is a setting to try.
 	d.Experiment.Splits[0].Honest.Calibration.Hint = &form.Hint{Score: form.Score{Error: 0.07, Evidence: 24}}
-	want = "The setting train: {form: auto} would lower the error on left-out groups, to × 0.07 in one split (by a screen)."
+	want = "The setting train: {form: auto} would lower the error on left-out groups, to × 0.07 in one split " +
+		"(by a screen)."
 	if got := d.next(); got != want {
 		t.Error(got)
 	}

@@ -302,7 +302,7 @@ func TestMetricsTable(t *testing.T) {
 }
 
 // Warnings of one code of many files are one, with their number; those of the
-// planning and of recordings left out are kept each.
+// planning and of recordings left out are kept each. What spoils data comes first.
 func TestFindings(t *testing.T) {
 	var f findings
 	f.planned([]ingest.Warning{{Path: "a.csv", Text: "no unit"}, {Path: "a.csv", Text: "no angle"}})
@@ -318,7 +318,7 @@ func TestFindings(t *testing.T) {
 	f.file(warn("7.wav", "left-out", "too long"))
 	got := f.warnings(3)
 	want := []string{
-		"a.csv: no unit", "a.csv: no angle", "1.wav: 10 samples are clipped (and in 2 more files)",
+		"1.wav: 10 samples are clipped (and in 2 more files)", "a.csv: no unit", "a.csv: no angle",
 		"4.wav: the file has a comment", "5.wav: the file has a comment", "6.wav: too short", "7.wav: too long",
 	}
 
@@ -349,9 +349,9 @@ func TestFindingsNotes(t *testing.T) {
 	}
 
 	want := []string{
-		"b.wav: two speeds",
 		`1 of 3 runs are flagged "drift" (none is dropped for it), first r2: it drifts`,
 		`2 of 3 runs are flagged "trend" (none is dropped for it), first r1: it rises`,
+		"b.wav: two speeds",
 		"2 of 20 levels are less than 3 dB above the floor: they are upper bounds (columns *_bound_1, *_bound_2)",
 		"1 of 20 levels are less than 6 dB above the background in the same bins (columns *_background_1, " +
 			"*_background_2), which is not subtracted",

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -38,8 +39,9 @@ import (
 // and claims; 20: how C was integrated, in words; 21: claimed and measured error side by
 // side, directivities over the angle, residuals; 22: claims of left-out groups, in words;
 // 23: why a method has no C_x; 24: one table value for all outputs;
-// 25: the scale of new groups; 26: grades by outcome and by condition.
-const version = 26
+// 25: the scale of new groups; 26: grades by outcome and by condition; 27: forms and the hint at one,
+// the worst warnings first.
+const version = 27
 
 // weight is the seconds that the report takes on one processor, roughly: by the
 // conditions that its figures show for each split.
@@ -204,7 +206,7 @@ func (x *experiment) run(ctx context.Context, j *engine.Job) error {
 	}
 
 	if w := farPairs(x.ing.PairKind, tab, set); w != "" {
-		e.Warnings = append(e.Warnings, w)
+		e.Warnings = slices.Insert(e.Warnings, 0, w) // data that may be wrong come first
 	}
 
 	warnings, err := splitWarnings(exp, x.ing.Conditions, tab, set, x.splits)

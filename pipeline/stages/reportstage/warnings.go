@@ -32,8 +32,8 @@ type findings struct {
 
 // warningGroup is one warning with the files that have it.
 type warningGroup struct {
-	key, text, first string
-	files            map[string]bool
+	code, key, text, first string
+	files                  map[string]bool
 }
 
 // flagged is one flag of runs.
@@ -67,11 +67,11 @@ func (f *findings) read(j *engine.Job, results []engine.Dep, notes engine.Dep, p
 	return nil
 }
 
-func (f *findings) add(key, path, text string) {
+func (f *findings) add(code, key, path, text string) {
 	i := slices.IndexFunc(f.groups, func(g *warningGroup) bool { return g.key == key })
 	if i < 0 {
 		i = len(f.groups)
-		f.groups = append(f.groups, &warningGroup{key: key, text: text, first: path, files: map[string]bool{}})
+		f.groups = append(f.groups, &warningGroup{code: code, key: key, text: text, first: path, files: map[string]bool{}})
 	}
 
 	f.groups[i].files[path] = true
@@ -80,7 +80,7 @@ func (f *findings) add(key, path, text string) {
 // planned adds warnings of the planning; each of them is kept.
 func (f *findings) planned(list []ingest.Warning) {
 	for _, w := range list {
-		f.add(w.Path+w.Text, w.Path, w.Text)
+		f.add(w.Code, w.Path+w.Text, w.Path, w.Text)
 	}
 }
 
@@ -95,7 +95,7 @@ func (f *findings) file(list []ingest.Warning) {
 			key += w.Text // keep each of them
 		}
 
-		f.add(key, w.Path, w.Text)
+		f.add(w.Code, key, w.Path, w.Text)
 	}
 }
 
@@ -106,7 +106,7 @@ func (f *findings) note(n dspstage.FileNotes) {
 	}
 
 	for _, w := range n.Warnings {
-		f.add(w.Code+w.Text, w.Path, w.Text)
+		f.add(w.Code, w.Code+w.Text, w.Path, w.Text)
 	}
 
 	if f.runs == nil {
@@ -131,22 +131,61 @@ func (f *findings) note(n dspstage.FileNotes) {
 	}
 }
 
-// warnings writes the findings for people; emergenceDB is the limit of upper bounds.
+// spoil are the codes of what makes data wrong, the worst first; minor those of what only should be
+// known. Others come between.
+var (
+	spoil = []string{
+		"not-finite", "truncated", "stuck-column", "constant", "clipping", "constant-stretch", "speed-differs", "speed-shift",
+		"clock-backwards", "clock-gaps", "clock-useless", "odd-rate", "outlier-segment", "harmonic-drift", "drift", "trend",
+	}
+	minor = []string{
+		"extra-data", "text-column", "numeric-header", "no-header", "misnamed-file", "unused-exclude", "unit-not-stated",
+		"simulated", "precision", "excluded", "rows-without-file",
+	}
+)
+
+// severity orders codes.
+func severity(code string) int {
+	if i := slices.Index(spoil, code); i >= 0 {
+		return i
+	}
+
+	if slices.Contains(minor, code) {
+		return len(spoil) + 1
+	}
+
+	return len(spoil)
+}
+
+// warnings writes the findings for people, the worst first; emergenceDB is the limit of upper bounds.
 func (f *findings) warnings(emergenceDB float64) []string {
-	var out []string
-	warn := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	type ranked struct {
+		code, text string
+	}
+
+	var list []ranked
 	for _, g := range f.groups {
+		text := g.first + ": " + g.text
 		if n := len(g.files); n > 1 {
-			warn("%s: %s (and in %d more files)", g.first, g.text, n-1)
-		} else {
-			warn("%s: %s", g.first, g.text)
+			text += fmt.Sprintf(" (and in %d more files)", n-1)
 		}
+
+		list = append(list, ranked{g.code, text})
 	}
 
 	for _, c := range slices.Sorted(maps.Keys(f.flags)) {
-		warn("%d of %d runs are flagged %q (none is dropped for it), first %s", len(f.flags[c].runs), len(f.runs), c,
-			f.flags[c].example)
+		list = append(list, ranked{c, fmt.Sprintf("%d of %d runs are flagged %q (none is dropped for it), first %s",
+			len(f.flags[c].runs), len(f.runs), c, f.flags[c].example)})
 	}
+
+	slices.SortStableFunc(list, func(a, b ranked) int { return severity(a.code) - severity(b.code) })
+
+	var out []string
+	for _, r := range list {
+		out = append(out, r.text)
+	}
+
+	warn := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 
 	if f.bounds > 0 {
 		warn("%d of %d levels are less than %g dB above the floor: they are upper bounds (columns *_bound_1, *_bound_2)",
