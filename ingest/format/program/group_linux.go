@@ -4,10 +4,14 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 )
+
+// hangupIgnored reports that this process was started by nohup, or likewise.
+var hangupIgnored = signal.Ignored(syscall.SIGHUP)
 
 // own gives a command a process group that ends as a whole: when the command is
 // cancelled, and when this process is killed. For the latter its session has a terminal
@@ -32,7 +36,13 @@ func own(cmd *exec.Cmd) (end func()) {
 	cmd.ExtraFiles = []*os.File{side}
 	cmd.SysProcAttr.Setctty, cmd.SysProcAttr.Ctty = true, 3
 
+	hangup := make(chan os.Signal, 1)
+	if hangupIgnored { // a command inherits that; it does not inherit a handler
+		signal.Notify(hangup, syscall.SIGHUP)
+	}
+
 	return func() {
+		signal.Stop(hangup)
 		_ = kill() // what it left running
 		_ = terminal.Close()
 		_ = side.Close()
