@@ -299,7 +299,7 @@ func TestFormOfMeasuredForces(t *testing.T) {
 	cyclones, angles := []string{"u_m_s", "arm_deg", "servo1", "servo2"}, []string{"alpha_deg", "u_m_s", "second"}
 	tow := []string{"tow_speed_m_s", "tsr"}
 
-	kinds := map[string][]float64{}
+	kinds, groups, worse := map[string][]float64{}, map[string]int{}, map[string]int{}
 	for _, c := range []struct {
 		kind, name, condition string
 		blocks                int
@@ -361,6 +361,9 @@ func TestFormOfMeasuredForces(t *testing.T) {
 		}
 
 		kinds[c.kind] = append(kinds[c.kind], mean)
+		groups[c.kind] += len(logs)
+		worse[c.kind] += hurt
+
 		n := float64(len(logs))
 		t.Logf("%s, %s: score × %.3f, %d of %d groups hurt; chosen %v; per split %.1f fits, %.1f of the screen, %.2f s "+
 			"(raw %.2f s)",
@@ -379,14 +382,24 @@ func TestFormOfMeasuredForces(t *testing.T) {
 			t.Errorf("%s: interval score × %.3f, expected at most %.2f", kind, math.Exp(mean), limit)
 		}
 	}
+
+	if kind := "N, W"; 4*worse[kind] > groups[kind] {
+		t.Errorf("%s: %d of %d groups worse by 10 %%, expected at most a quarter", kind, worse[kind], groups[kind])
+	}
 }
 
 // From the separate harmonics of simulated rotors the order form is found for every blade count:
-// the model is then the default's. Witness: the simulation follows the theory of the order form.
+// the model is then the default's. Witness: the simulation follows the theory of the order form. With
+// DOUBLETAKE_LONG=all eight campaigns instead of two.
 func TestFormOfRotors(t *testing.T) {
 	long(t)
 
-	for seed := range uint64(2) {
+	seeds := uint64(2)
+	if os.Getenv("DOUBLETAKE_LONG") == "all" {
+		seeds = 8
+	}
+
+	for seed := range seeds {
 		rotors := simulatedRotors(t, seed+1)
 		for _, blades := range []float64{2, 3, 4, 5} {
 			s := inParts(rotors, func(i int) bool { return rotors.X[i*rotors.In] == blades })
