@@ -310,12 +310,12 @@ func sum(powers, row []float64) (s float64) {
 type Score struct {
 	Name     string  `json:"name"`
 	Formula  string  `json:"formula,omitempty"`
-	Evidence float64 `json:"evidence"`    // natural logarithm, of the outcomes in their own unit, over that of Raw
-	Error    float64 `json:"error_ratio"` // rms error of the mean on left-out groups, over that of Raw
+	Evidence float64 `json:"evidence"`    // natural logarithm, of the outcomes in their own unit, over that of the first
+	Error    float64 `json:"error_ratio"` // rms error of the mean on left-out groups, over that of the first
 	Full     bool    `json:"full"`        // fitted in full; else by the screen alone
 }
 
-// Margins in nats that the evidence of a form must exceed that of Raw by.
+// Margins in nats that the evidence of a form must exceed that of the first by.
 const (
 	Margin    = 1.0
 	FewMargin = 3.0 // with fewer than FewGroups training groups
@@ -323,22 +323,18 @@ const (
 )
 
 // Choose returns the place of the form with the largest evidence among those whose error is
-// not above that of Raw, or of Raw itself where the margin is not reached.
+// not above that of the first, which a model has anyway, or 0 where the margin is not reached.
 func Choose(list []Score, groups int) int {
 	margin := Margin
 	if groups < FewGroups {
 		margin = FewMargin
 	}
 
-	best := -1
+	best := 0
 	for i, s := range list {
-		if s.Name != Raw && s.Full && s.Error <= 1 && s.Evidence > margin && (best < 0 || s.Evidence > list[best].Evidence) {
+		if i > 0 && s.Full && s.Error <= 1 && s.Evidence > margin && (best == 0 || s.Evidence > list[best].Evidence) {
 			best = i
 		}
-	}
-
-	if best < 0 {
-		best = slices.IndexFunc(list, func(s Score) bool { return s.Name == Raw })
 	}
 
 	return best
@@ -393,13 +389,13 @@ func (c *Choice) String() string {
 
 	var others []string
 	chosen := c.Chosen
-	for _, s := range c.Tried {
+	for i, s := range c.Tried {
 		text := fmt.Sprintf("%s: evidence %+.1f, left-out error × %.2f", name(s), s.Evidence, s.Error)
 		switch {
-		case s.Name == c.Chosen && s.Name == Raw:
+		case s.Name == c.Chosen && i == 0:
 		case s.Name == c.Chosen:
 			chosen = text
-		case s.Full && s.Name != Raw:
+		case s.Full && i > 0:
 			others = append(others, text)
 		}
 	}

@@ -154,7 +154,7 @@ func (l Learner) candidates(s triplets.Set, g Grouping, rows []int) (list []*can
 		usual.score.Name = "order"
 		l.Form = "conditions"
 
-		return []*candidate{{score: form.Score{Name: form.Raw}, rows: l.ProcessRows(s, g, rows)}, usual}
+		return append(list, &candidate{score: form.Score{Name: form.Raw}, rows: l.ProcessRows(s, g, rows)})
 	}
 
 	for _, f := range form.List(l.quantities(s.Inputs, s.X), l.quantities(s.Outcomes, nil)) {
@@ -195,13 +195,7 @@ func (l Learner) fitForm(ctx context.Context, s triplets.Set, g Grouping, train 
 		if at, err = l.choose(ctx, s, g, train, held, list, choice); err != nil {
 			return nil, nil, err
 		}
-
-	default: // nothing to choose by: the form that it has anyway
-		at = slices.IndexFunc(list, func(c *candidate) bool { return c.rows.form == nil })
-		if c := list[len(list)-1]; c.rows.Orders != nil {
-			at = len(list) - 1
-		}
-	}
+	} // else nothing to choose by: the form that it has anyway
 
 	c := list[at]
 	if c.model == nil {
@@ -224,7 +218,7 @@ func names(list []*candidate) (out []string) {
 	return out
 }
 
-// choose scores the forms by a screen, the best of them and Raw in full, and applies the
+// choose scores the forms by a screen, the best of them and the first in full, and applies the
 // rule of package form.
 func (l Learner) choose(ctx context.Context, s triplets.Set, g Grouping, train []int, held []Held, list []*candidate,
 	choice *form.Choice,
@@ -259,7 +253,7 @@ func (l Learner) choose(ctx context.Context, s triplets.Set, g Grouping, train [
 	choice.Tried = scores
 	for _, k := range scores {
 		if math.IsInf(k.Evidence, 0) || math.IsNaN(k.Evidence) {
-			choice.Tried = slices.DeleteFunc(slices.Clone(scores), func(k form.Score) bool { return k.Name != form.Raw })
+			choice.Tried = scores[:1]
 		}
 	}
 
