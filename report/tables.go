@@ -168,8 +168,15 @@ func (e Experiment) claimed() table {
 
 	for _, s := range e.Splits {
 		network := "network"
+		if s.given() {
+			network = "as stated"
+		}
+
 		if s.calibrated() {
-			network = "network alone"
+			if !s.given() {
+				network = "network alone"
+			}
+
 			t.claims(s, "calibrated", s.Honest.Record.Outcomes, several, len(units) > 1)
 		}
 
@@ -304,8 +311,14 @@ func spans(list []score.OutcomeTrust, unit string) (rms, inside, half number) {
 
 // levels are those of the intervals, in words.
 func (e Experiment) levels() string {
-	levels := []float64{0.95} // of networks alone
+	var levels []float64
 	for _, s := range e.Splits {
+		own := 0.95 // of networks alone
+		if s.given() && len(s.Network) > 0 {
+			own = s.Network[0].Level
+		}
+
+		levels = append(levels, own)
 		if s.calibrated() {
 			levels = append(levels, s.Honest.Calibration.Level)
 		}

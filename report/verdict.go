@@ -73,11 +73,20 @@ func (s Split) sentence() (head, rest string) {
 		who, grade := "", ""
 		if s.calibrated() {
 			who, grade = "the network alone: ", " ("+score.Worst(score.Grades(s.Network)...).Words()+")"
+			if s.given() {
+				who = "as stated: "
+			}
 		}
 
 		parts = append(parts, who+byUnit(s.Network, func(list []score.OutcomeTrust) string {
-			text := fmt.Sprintf("error %s, claimed %s, %s inside its own 95\u00a0%% intervals", rms(list),
-				span(list, func(t score.OutcomeTrust) float64 { return t.ClaimedSigma }), shares(list))
+			text := fmt.Sprintf("error %s, claimed %s, %s inside its own %s intervals", rms(list),
+				span(list, func(t score.OutcomeTrust) float64 { return t.ClaimedSigma }), shares(list),
+				levelText(list[0].Level))
+			if !s.states() {
+				text = fmt.Sprintf("error %s, no interval", rms(list))
+				grade = ""
+			}
+
 			if !s.calibrated() {
 				text += fmt.Sprintf(", R² of the mean %s (noise ceiling %s)", fits(list, true), fits(list, false))
 			}
@@ -109,13 +118,26 @@ func (s Split) grade() string {
 		}
 	}
 
+	if s.given() && !s.calibrated() && s.Honest == nil {
+		if !s.states() {
+			return "no interval was stated"
+		}
+
+		return "the stated interval " + strings.Replace(text, score.Undecided.Words(), "is "+score.Undecided.Words(), 1)
+	}
+
 	if !s.calibrated() {
 		why := "none was asked for"
 		if s.Honest != nil {
 			why = clean(strings.TrimSuffix(s.Honest.Absent, "."))
 		}
 
-		return fmt.Sprintf("no calibrated interval (%s), and the network's own claim %s", why, strings.Replace(text,
+		whose := "the network's own claim"
+		if s.given() {
+			whose = "the stated one"
+		}
+
+		return fmt.Sprintf("no calibrated interval (%s), and %s %s", why, whose, strings.Replace(text,
 			score.Undecided.Words(), "is "+score.Undecided.Words(), 1))
 	}
 

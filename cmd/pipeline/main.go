@@ -80,7 +80,7 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 			newSimulateCommand(stdout, stderr), newPredictCommand(stdout, stderr), newSuggestCommand(stdout, stderr),
 			newPlotCommand(stdout),
 			newInspectCommand(stdout), newInitCommand(stdout, stderr), newDiffCommand(stdout), newLogCommand(stdout, stderr),
-			newCompareCommand(stdout), newHonestCommand(stdout, stderr),
+			newCompareCommand(stdout), newJudgeCommand(stdout), newHonestCommand(stdout, stderr),
 			newServeCommand(stdout), newGCCommand(stdout), newSchemaCommand(stdout), newVersionCommand(stdout),
 			newExportCommand(stdout, stderr),
 			newTasksCommand(stdout), newExecCommand(stdout, stderr), newCancelCommand(stdout),

@@ -314,12 +314,38 @@ func (l Learner) Method(ctx context.Context, s triplets.Set, z []float64,
 		left = append(left, NewLeftOut(s, g, h, mu, claim, noise))
 	}
 
-	c, err := Calibrate(s, g, rows, left, l.options(s, g))
+	return l.result(s, g, rows, left, mu, claim, noise), nil
+}
+
+// result calibrates predictions on left-out groups of the rows train, and judges with it those
+// of the test rows: mu, claim and noise.
+func (l Learner) result(s triplets.Set, g Grouping, train []int, left []LeftOut, mu, claim, noise []float64,
+) *interval.Result {
+	c, err := Calibrate(s, g, train, left, l.options(s, g))
 	if err != nil {
-		return &interval.Result{Absent: err.Error()}, nil
+		return &interval.Result{Absent: err.Error()}
 	}
 
 	_, record := judge(c, s, g, mu, claim, noise)
 
-	return &interval.Result{Calibration: c, Record: record}, nil
+	return &interval.Result{Calibration: c, Record: record}
+}
+
+// Given does what Method does with predictions of all rows (N×Out) that are at hand: those of a
+// training row are by a model that did not see its group.
+func (l Learner) Given(ctx context.Context, s triplets.Set, z, mu, claim, noise []float64) (*interval.Result, error) {
+	g := l.Grouping(z)
+	train, held := g.LeaveOneOut(otherThan(s, triplets.Train))
+	of := func(v []float64, p triplets.Part) []float64 { return pick(v, s.Out, s.RowsOf(p)) }
+	left := LeaveOutRows(s, g, train, held, of(mu, triplets.Train), of(claim, triplets.Train), of(noise, triplets.Train))
+
+	r := l.result(s, g, train, left, of(mu, triplets.Test), of(claim, triplets.Test), of(noise, triplets.Test))
+	if r.Absent != "" {
+		return r, nil
+	}
+
+	var err error
+	r.Calibration.Rivals, err = rivals(ctx, s, g, train, left, r.Calibration)
+
+	return r, err
 }

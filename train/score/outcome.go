@@ -10,14 +10,18 @@ type OutcomeTrust struct {
 
 // TrustByOutcome compares predictions for the test part of s, one row for each of its
 // triplets, with its pairs, in the outcomes' own units: a Trust for each outcome.
-// intervals are as for TrustOf.
+// intervals are as for TrustOf. Without a training part the spread is that of the test part.
 func TrustByOutcome(s triplets.Set, mu, total, epistemic []float64, intervals *Intervals) []OutcomeTrust {
 	train, test := s.Of(triplets.Train), s.Of(triplets.Test)
+	if train.N == 0 {
+		train = test
+	}
+
 	spread := train.OutcomeScale().Std
 
 	set := Set{Set: test, Answers: triplets.Answers{Mu: mu}}
 	if intervals == nil {
-		intervals = claimed(total)
+		intervals = Claimed(total, 0.95)
 	}
 
 	var list []OutcomeTrust

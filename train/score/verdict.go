@@ -41,22 +41,30 @@ func (t Trust) Evidence() Evidence {
 // Grade is the grade of the intervals by their runs.
 func (t Trust) Grade() Grade { return t.Evidence().Grade() }
 
-// Intervals are the half widths (N×Out) of intervals about the mean, of their level and of
-// Levels.
+// Intervals are the half widths (N×Out) of intervals, of their level and of Levels. NaN is
+// no interval: shares inside are then undefined.
 type Intervals struct {
 	Level float64
+	Mid   []float64 // N×Out, their middles; nil: the mean
 	Half  []float64
 	At    [4][]float64
 
 	claimed bool // the model's own
 }
 
-// claimed are the intervals that normal laws with the variances give.
-func claimed(total []float64) *Intervals {
-	c := &Intervals{Level: 0.95, claimed: true}
+// Claimed are the intervals of a level that normal laws with the variances give, as the
+// model's own claim.
+func Claimed(total []float64, level float64) *Intervals {
+	c := &Intervals{Level: level, claimed: true}
+
+	half := z95
+	if level != 0.95 {
+		half = math.Sqrt2 * math.Erfinv(level)
+	}
+
 	for _, v := range total {
 		sd := math.Sqrt(v)
-		c.Half = append(c.Half, z95*sd)
+		c.Half = append(c.Half, half*sd)
 		for l, level := range Levels {
 			z := math.Sqrt2 * math.Erfinv(level)
 			if l == 0 {
@@ -80,7 +88,7 @@ func TrustOf(s Set, total, epistemic, spread []float64, outcomes []int, interval
 	s = s.check()
 
 	if intervals == nil {
-		intervals = claimed(total)
+		intervals = Claimed(total, 0.95)
 	}
 
 	if len(total) != s.N*s.Out || epistemic != nil && len(epistemic) != s.N*s.Out ||
@@ -105,12 +113,22 @@ func TrustOf(s Set, total, epistemic, spread []float64, outcomes []int, interval
 	var e, claim, square, variance, inside, half []float64
 	var at [4][]float64
 
-	within := func(r1, r2, half float64) (share float64) {
-		for _, r := range [2]float64{r1, r2} {
-			if math.Abs(r) <= half {
+	within := func(k int, half float64) (share float64) {
+		mid := s.Mu[k]
+		if intervals.Mid != nil {
+			mid = intervals.Mid[k]
+		}
+
+		for _, y := range [2]float64{s.Y1[k], s.Y2[k]} {
+			if math.Abs(y-mid) <= half {
 				share += 0.5
 			}
 		}
+
+		if math.IsNaN(half) {
+			return nan
+		}
+
 		return share
 	}
 
@@ -128,10 +146,10 @@ func TrustOf(s Set, total, epistemic, spread []float64, outcomes []int, interval
 
 			square = append(square, (r1*r1+r2*r2)/2)
 			variance = append(variance, total[k])
-			inside = append(inside, within(r1, r2, intervals.Half[k]))
+			inside = append(inside, within(k, intervals.Half[k]))
 			half = append(half, intervals.Half[k])
 			for l, h := range intervals.At {
-				at[l] = append(at[l], within(r1, r2, h[k]))
+				at[l] = append(at[l], within(k, h[k]))
 			}
 
 			if spread != nil {

@@ -255,7 +255,7 @@ func (p *pairs) write(j *engine.Job, o campaign.TableOptions, converted map[stri
 
 	maps.Copy(t.Converted, converted)
 
-	trip, recs := pairTables(t, names, sums)
+	trip, recs := PairTables(t, names, sums)
 	recs.Meta = meta
 
 	return t.Warnings, errors.Join(plan.WriteTable(j, recordingsArrow, recs), plan.WriteTable(j, pairsArrow, trip))
@@ -340,9 +340,9 @@ func tableOptions(exp plan.Experiment, t *config.Table, derived *derive.Set) cam
 	return o
 }
 
-// pairTables makes the triplets and the index of runs of a table of pairs: a row for
+// PairTables makes the triplets and the index of runs of a table of pairs: a row for
 // each run and file.
-func pairTables(p *campaign.PairTable, names, digests []string) (trip, recs *table.Table) {
+func PairTables(p *campaign.PairTable, names, digests []string) (trip, recs *table.Table) {
 	trip, recs = &table.Table{}, &table.Table{}
 	text := func(t *table.Table, name, doc string, v []string) {
 		t.Columns = append(t.Columns, table.Column{Name: name, Description: doc, Strings: v})

@@ -79,7 +79,7 @@ func reportSplit(
 			return nil, fmt.Errorf("judge %s: %w", id, err)
 		}
 
-		a, c := judged(set, answers, triplets.Train), judged(set, answers, triplets.Test)
+		a, c := Judged(set, answers, triplets.Train), Judged(set, answers, triplets.Test)
 		trainSum, testSum = append(trainSum, score.Summarise(a)), append(testSum, score.Summarise(c))
 
 		if err := compare(exp, methods, j, set, s, k, c); err != nil {
@@ -116,7 +116,7 @@ func reportSplit(
 		return nil, err
 	}
 
-	sp.Train, sp.Test = overSeeds(trainSum, set.Outcomes), overSeeds(testSum, set.Outcomes)
+	sp.Train, sp.Test = OverSeeds(trainSum, set.Outcomes), OverSeeds(testSum, set.Outcomes)
 	if text := score.UncertainCalibration(sp.Test.Values, sp.Test.Runs); text != "" {
 		sp.Test.Notes = append(slices.Clip(sp.Test.Notes), text)
 	}
@@ -131,17 +131,17 @@ func reportSplit(
 	return sp, addHonest(exp, j, set, s, sp, det, ds)
 }
 
-// judged is a part of the set with a model's answers at its rows, both in
+// Judged is a part of the set with a model's answers at its rows, both in
 // standardised units. The answers are one row for each triplet of s, in own units.
-func judged(s triplets.Set, answers triplets.Answers, p triplets.Part) score.Set {
+func Judged(s triplets.Set, answers triplets.Answers, p triplets.Part) score.Set {
 	return score.Set{
 		Set:     s.Of(p).Standardised(),
 		Answers: answers.Rows(s.RowsOf(p), s.Out).Standardised(s.Scale),
 	}
 }
 
-// overSeeds averages the seeds' summaries of a part.
-func overSeeds(seeds []score.Summary, outcomes []triplets.Quantity) report.SetMetrics {
+// OverSeeds averages the seeds' summaries of a part.
+func OverSeeds(seeds []score.Summary, outcomes []triplets.Quantity) report.SetMetrics {
 	of := func(get func(score.Summary) score.Numbers) score.Values {
 		list := make([]score.Numbers, len(seeds))
 		for i, s := range seeds {

@@ -117,7 +117,7 @@ b   b         2 1   3`)
 
 	sp := d.split(config.Split{Name: "s", Test: holdout.Values("x", 2)})
 
-	part := func(p triplets.Part) score.Set { return judged(set, a, p) }
+	part := func(p triplets.Part) score.Set { return Judged(set, a, p) }
 	if err := d.seed(sp, set, a, hist, part(triplets.Train), part(triplets.Test)); err != nil {
 		t.Fatal(err)
 	}

@@ -245,7 +245,7 @@ func (x *sweep) judge(j *engine.Job, tables map[string]*table.Table, outer confi
 					return nil, err
 				}
 
-				v.seeds[k] = joined(v.seeds[k], judged(set, answers, triplets.Test))
+				v.seeds[k] = joined(v.seeds[k], Judged(set, answers, triplets.Test))
 			}
 		}
 

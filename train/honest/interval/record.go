@@ -284,8 +284,8 @@ func (c *Calibration) Judge(p *Prediction, noise, y1, y2 []float64, run []int) R
 		r.R2 += score.R2(column(y1, out, j), column(y2, out, j), column(p.Mu, out, j)) / float64(out)
 	}
 
-	r.Before, r.After = c.interval(p.Mu, normal, y1, y2), c.interval(p.Mu, p.Half, y1, y2)
-	r.ModelFree, r.Conformal = c.interval(mean, free, y1, y2), c.interval(p.Mu, widest, y1, y2)
+	r.Before, r.After = c.Against(p.Mu, normal, y1, y2), c.Against(p.Mu, p.Half, y1, y2)
+	r.ModelFree, r.Conformal = c.Against(mean, free, y1, y2), c.Against(p.Mu, widest, y1, y2)
 	r.Conformal.Score = math.NaN()
 	r.WidthOverSpread = r.After.Width / r.ModelFree.Width
 	for _, w := range p.Where {
@@ -295,11 +295,12 @@ func (c *Calibration) Judge(p *Prediction, noise, y1, y2 []float64, run []int) R
 	return r
 }
 
-// interval judges mu ± half.
-func (c *Calibration) interval(mu, half, y1, y2 []float64) (r Interval) {
+// Against compares intervals mu ± half with the pairs y1, y2 (N×Out each). It takes only the
+// level and the deviations of c.
+func (c *Calibration) Against(mu, half, y1, y2 []float64) (r Interval) {
 	n, within := 2*float64(len(mu)), 0
 	for k, m := range mu {
-		s := c.Deviation[k%len(c.Mean)]
+		s := c.Deviation[k%len(c.Deviation)]
 		for _, y := range [2]float64{y1[k], y2[k]} {
 			w, in := Winkler(y, m, half[k], c.Level)
 			r.Score += w / s / n

@@ -1,0 +1,485 @@
+// Package judge judges the predictions of any other program by pairs, with the functions that judge
+// our own (docs/judge.md): the measured error of the mean, the intervals as stated, and those that
+// the program's own left-out predictions teach. It fits no model.
+package judge
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"doubletake/ingest/campaign"
+	"doubletake/ingest/fault"
+	"doubletake/ingest/spelling"
+	"doubletake/pipeline/config"
+	"doubletake/pipeline/stages/plan"
+	"doubletake/pipeline/stages/reportstage"
+	"doubletake/pipeline/table"
+	"doubletake/report"
+	"doubletake/train/honest"
+	"doubletake/train/honest/interval"
+	"doubletake/train/score"
+	"doubletake/train/triplets"
+)
+
+// Options say what is judged by which pairs.
+type Options struct {
+	Predictions string  // a table of predictions
+	Against     string  // an experiment or its folder, a triplets.arrow, or a table of pairs
+	Split       string  // of the experiment: only what it holds out is judged; "": all that is predicted
+	Groups      string  // column with the group that a prediction was trained without; "": none
+	Level       float64 // of the intervals
+}
+
+// smallClaim stands for an epistemic variance that is not stated, in units of the outcomes' variance.
+// The scale of new groups raises claims to the errors of the left-out groups.
+const smallClaim = 1e-6
+
+// Judge returns the judgement as an experiment without networks: a split, or one for each group.
+func Judge(ctx context.Context, o Options) (e report.Experiment, err error) {
+	cells, err := campaign.ReadCells(o.Predictions, maxRows)
+	if err != nil {
+		return e, err
+	}
+
+	if len(cells.Rows) == 0 {
+		return e, &fault.Error{
+			Path: o.Predictions, Want: fmt.Sprintf("1 to %d rows of predictions", maxRows), Found: "another number",
+		}
+	}
+
+	p := &predictions{Cells: cells, path: o.Predictions}
+	if o.Groups != "" && !p.has(o.Groups) {
+		return e, &config.UsageError{Text: fmt.Sprintf("--groups: %s has no column %q, but %s%s", p.path, o.Groups,
+			strings.Join(p.Columns, ", "), spelling.DidYouMean(o.Groups, p.Columns))}
+	}
+
+	a, err := readPairs(o, p.Columns)
+	if err != nil {
+		return e, err
+	}
+
+	known := plan.Outcomes(a.pairs)
+	outcomes := slices.DeleteFunc(slices.Clone(known), func(n string) bool { return p.mean(n) == "" })
+	if len(outcomes) == 0 {
+		return e, &fault.Error{
+			Path: p.path, Want: "a column named as an outcome of the pairs: " + strings.Join(known, ", "),
+			Found: strings.Join(p.Columns, ", "),
+		}
+	}
+
+	numbers, texts := a.conditions(outcomes)
+	shared := func(list []string) []string {
+		return slices.DeleteFunc(slices.Clone(list), func(n string) bool { return !p.has(n) })
+	}
+
+	matched := shared(numbers)
+	e = report.Experiment{
+		Name: filepath.Base(p.path) + " against " + a.path, Data: a.pairs.Get("data"), Pairs: a.pairs.Get("pairs"),
+		Inputs: matched, Outcomes: outcomes, Triplets: a.pairs.Rows(),
+	}
+	if len(matched)+len(shared(texts)) == 0 {
+		return e, &fault.Error{
+			Path: p.path, Want: "columns of the pairs' conditions: " + strings.Join(slices.Concat(numbers, texts), ", "),
+			Found: strings.Join(p.Columns, ", "),
+		}
+	}
+
+	for _, n := range numbers {
+		if !p.has(n) {
+			e.Warnings = append(e.Warnings, n+" is no column of "+p.path+": a prediction counts for all its values")
+		}
+	}
+
+	notes, err := p.match(a, matched, shared(texts))
+	if err != nil {
+		return e, err
+	}
+
+	e.Warnings = append(e.Warnings, notes...)
+	set, err := a.set(outcomes, matched)
+	if err != nil {
+		return e, err
+	}
+
+	g, err := p.read(set, o)
+	if err != nil {
+		return e, err
+	}
+
+	for _, q := range set.Outcomes {
+		e.OutcomeUnits = append(e.OutcomeUnits, q.Unit)
+	}
+
+	e.Runs = len(set.Runs)
+	err = g.splits(ctx, a, &e)
+
+	return e, err
+}
+
+// mean is the column with the mean of an outcome; "" without one.
+func (p *predictions) mean(outcome string) string {
+	for _, n := range []string{outcome, outcome + "_mu"} {
+		if p.has(n) {
+			return n
+		}
+	}
+
+	return ""
+}
+
+// given are the predictions at the pairs of set, N×Out in own units, NaN where there are none.
+type given struct {
+	triplets.Set
+	Options
+	answers  triplets.Answers // means, variances of one measurement, and epistemic ones; nil: not stated
+	mid      []float64        // of the stated intervals, and their half widths; nil: none
+	half     []float64
+	group    []string // without which each was trained; "": none
+	trained  []bool   // whether the table calls a row trained on
+	has      []bool   // a prediction
+	unstated bool     // nothing but means
+}
+
+// read reads the columns of the outcomes.
+func (p *predictions) read(s triplets.Set, o Options) (*given, error) {
+	g := &given{Set: s, Options: o, group: make([]string, s.N), trained: make([]bool, s.N), has: make([]bool, s.N)}
+
+	column := func(suffix string) ([]float64, error) {
+		v := make([]float64, s.N*s.Out)
+		for j, q := range s.Outcomes {
+			name := q.Name + suffix
+			if suffix == "" {
+				name = p.mean(q.Name)
+			}
+
+			if !p.has(name) {
+				return nil, nil
+			}
+
+			for i, row := range p.of {
+				v[i*s.Out+j] = math.NaN()
+				if row < 0 {
+					continue
+				}
+
+				var err error
+				if v[i*s.Out+j], err = p.number(row, name); err != nil {
+					return nil, err
+				}
+			}
+		}
+
+		return v, nil
+	}
+
+	list := map[string][]float64{}
+	for _, suffix := range []string{
+		"", "_low", "_high", "_var", "_cov", "_epistemic", "_sd", "_sd_epistemic", "_sd_noise",
+	} {
+		v, err := column(suffix)
+		if err != nil {
+			return nil, err
+		}
+
+		list[suffix] = v
+	}
+
+	g.answers.Mu = list[""]
+	g.variances(list)
+
+	for i, row := range p.of {
+		if row < 0 {
+			continue
+		}
+
+		g.has[i] = !slices.ContainsFunc(g.answers.Mu[i*s.Out:(i+1)*s.Out], math.IsNaN)
+		g.trained[i] = p.has("set") && p.text(row, "set") != "test"
+		if o.Groups != "" {
+			g.group[i] = p.text(row, o.Groups)
+		}
+	}
+
+	return g, nil
+}
+
+// variances sets what is stated of the uncertainty.
+func (g *given) variances(list map[string][]float64) {
+	each := func(f func(v ...float64) float64, lists ...[]float64) []float64 {
+		out := make([]float64, len(g.answers.Mu))
+		for k := range out {
+			var v []float64
+			for _, l := range lists {
+				if l == nil {
+					return nil
+				}
+				v = append(v, l[k])
+			}
+
+			out[k] = f(v...)
+		}
+
+		return out
+	}
+	first := func(lists ...[]float64) []float64 {
+		for _, l := range lists {
+			if l != nil {
+				return l
+			}
+		}
+		return nil
+	}
+	squares := func(v ...float64) (sum float64) {
+		for _, x := range v {
+			sum += x * x
+		}
+		return sum
+	}
+
+	g.mid = each(func(v ...float64) float64 { return (v[0] + v[1]) / 2 }, list["_low"], list["_high"])
+	g.half = each(func(v ...float64) float64 { return (v[1] - v[0]) / 2 }, list["_low"], list["_high"])
+	z := math.Sqrt2 * math.Erfinv(g.Level)
+	g.answers.Cov = first(list["_cov"], list["_epistemic"], each(squares, list["_sd_epistemic"]))
+	g.answers.Var = first(list["_var"], each(squares, list["_sd"]),
+		each(squares, list["_sd_epistemic"], list["_sd_noise"]),
+		each(func(v ...float64) float64 { return v[0] * v[0] / (z * z) }, g.half))
+	g.unstated = g.answers.Var == nil && g.answers.Cov == nil
+}
+
+// splits judges the predictions for the held-out part, or for each group by the others.
+func (g *given) splits(ctx context.Context, a against, e *report.Experiment) error {
+	missing := g.parts(a)
+	if len(missing) > 0 {
+		e.Warnings = append(e.Warnings, fmt.Sprintf("%s not predicted: %s",
+			fault.Plural(int64(len(missing)), "condition"), some(missing)))
+	}
+
+	add := func(name, held string) error {
+		s, err := g.judge(ctx, name, held)
+		e.Splits = append(e.Splits, s)
+		return err
+	}
+
+	if slices.Contains(g.Part, triplets.Test) {
+		switch {
+		case a.split != nil:
+			return add(g.Split, a.split.Get("held_out"))
+		case g.Groups != "":
+			return add("others", "rows without "+g.Groups)
+		}
+
+		return add("all", "all that is predicted")
+	}
+
+	groups := slices.Clone(g.group)
+	slices.Sort(groups)
+	groups = slices.DeleteFunc(slices.Compact(groups), func(n string) bool { return n == "" })
+	if len(groups) < 2 {
+		return &fault.Error{
+			Path: g.Predictions, Want: "predictions of pairs that were not trained on, without two groups at least",
+			Found: fmt.Sprintf("%d", len(groups)),
+		}
+	}
+
+	for _, name := range groups {
+		for i := range g.Part {
+			if g.group[i] == name && g.Part[i] == triplets.Train {
+				g.Part[i] = triplets.Test
+			}
+		}
+
+		train := g.Of(triplets.Train)
+		g.Scale = train.OutcomeScale()
+		if err := add(g.Groups+"="+name, g.Groups+" = "+name); err != nil {
+			return err
+		}
+
+		for i, p := range g.Part {
+			if p == triplets.Test {
+				g.Part[i] = triplets.Train
+			}
+		}
+	}
+
+	return nil
+}
+
+// parts says which pairs are judged, and from which is learned: left-out predictions, or without groups
+// what a split trains on. It returns the conditions that lack a prediction.
+func (g *given) parts(a against) (missing []string) {
+	g.Part = slices.Repeat([]triplets.Part{triplets.Calibration}, g.N) // neither
+	seen := map[int]bool{}
+	for i := range g.Part {
+		test := g.has[i] && !g.trained[i] && g.group[i] == ""
+		train := g.has[i] && g.trained[i]
+		if a.split != nil {
+			test, train = a.split.Column("set").Strings[i] == triplets.Test.String(),
+				a.split.Column("set").Strings[i] == triplets.Train.String()
+		}
+
+		if g.Groups != "" {
+			train = g.has[i] && g.group[i] != "" && !test
+		}
+
+		switch {
+		case test && g.has[i]:
+			g.Part[i] = triplets.Test
+		case train:
+			g.Part[i] = triplets.Train
+		}
+
+		if !g.has[i] && (test || a.split == nil) && !seen[g.Condition[i]] {
+			seen[g.Condition[i]] = true
+			missing = append(missing, g.words(i))
+		}
+	}
+
+	rows := g.Of(triplets.Train)
+	if rows.N == 0 {
+		rows = g.Of(triplets.Test)
+	}
+
+	switch {
+	case a.split != nil:
+		g.Scale = triplets.Scale{Mean: floats(a.split, "outcome_mean", g.Set), Std: floats(a.split, "outcome_std", g.Set)}
+	case rows.N > 0:
+		g.Scale = rows.OutcomeScale()
+	}
+
+	return missing
+}
+
+// words are the inputs of a row.
+func (g *given) words(i int) string {
+	var parts []string
+	for k, q := range g.Inputs {
+		parts = append(parts, q.Name+" "+strconv.FormatFloat(g.X[i*g.In+k], 'g', 6, 64))
+	}
+
+	return strings.Join(parts, ", ")
+}
+
+// judge judges the test part of g.
+func (g *given) judge(ctx context.Context, name, held string) (report.Split, error) {
+	sp := report.Split{Name: name, HeldOut: held}
+	test := reportstage.Judged(g.Set, g.answers, triplets.Test)
+	sp.Test = reportstage.OverSeeds([]score.Summary{score.Summarise(test)}, g.Outcomes)
+
+	rows, of := g.answers.Rows(g.RowsOf(triplets.Test), g.Out), g.Of(triplets.Test)
+	total := rows.Var
+	if total == nil {
+		total = slices.Repeat([]float64{math.NaN()}, len(rows.Mu))
+	}
+
+	intervals := score.Claimed(total, g.Level)
+	mid := rows.Mu
+	if g.half != nil {
+		stated := triplets.Answers{Mu: g.mid, Var: g.half}.Rows(g.RowsOf(triplets.Test), g.Out)
+		mid = stated.Mu
+		intervals = &score.Intervals{Level: g.Level, Mid: mid, Half: stated.Var, At: intervals.At}
+	}
+
+	sp.Network = score.TrustByOutcome(g.Set, rows.Mu, total, rows.Cov, intervals)
+
+	if rows.Var != nil {
+		level := &interval.Calibration{Level: g.Level, Deviation: g.Scale.Std}
+		values := score.OverSeeds([]score.Numbers{score.Judge(test, test.Var, test.Cov).Numbers})
+		values = append(values, score.Keyed{
+			Key: report.IntervalScore, Value: score.Mean([]float64{level.Against(mid, intervals.Half, of.Y1, of.Y2).Score}),
+		})
+		sp.Methods = []report.Compared{{Method: "as stated", Values: values}}
+	}
+
+	if g.Groups == "" {
+		return sp, nil
+	}
+
+	var err error
+	sp.Honest, err = g.learn(ctx)
+
+	return sp, err
+}
+
+// learn makes intervals of the left-out predictions, and judges them on the test part.
+func (g *given) learn(ctx context.Context) (*interval.Result, error) {
+	names := slices.Clone(g.group)
+	slices.Sort(names)
+	names = slices.Compact(names)
+
+	z := make([]float64, g.N)
+	for i, n := range g.group {
+		at, _ := slices.BinarySearch(names, n)
+		z[i] = float64(at)
+	}
+
+	l := honest.Learner{Settings: honest.DefaultSettings(), Condition: g.Groups, Names: names}
+	l.Base, l.Labels, l.Level = "given", true, g.Level
+	claim, noise := g.parted()
+
+	r, err := l.Given(ctx, g.Set, z, g.answers.Mu, claim, noise)
+	if err == nil && r.Record != nil && g.unstated { // what smallClaim gives means nothing
+		nan := math.NaN()
+		r.Record.RatioBefore, r.Record.Before = nan, interval.Interval{Coverage: nan, Width: nan, Score: nan}
+	}
+
+	return r, err
+}
+
+// parted are the epistemic variances and the noise. What is not stated is completed by the pairs that are
+// learned from: their noise, and the rest of the variance.
+func (g *given) parted() (claim, noise []float64) {
+	train := g.Of(triplets.Train)
+	scale := train.OutcomeScale()
+
+	pairs := make([]float64, g.Out)
+	for k, y := range train.Y1 {
+		d := y - train.Y2[k]
+		pairs[k%g.Out] += d * d / 2 / float64(train.N)
+	}
+
+	for k := range g.answers.Mu {
+		n := pairs[k%g.Out]
+		c := smallClaim * scale.Std[k%g.Out] * scale.Std[k%g.Out]
+		switch {
+		case g.answers.Cov != nil:
+			c = max(g.answers.Cov[k], 0)
+		case g.answers.Var != nil:
+			c = max(g.answers.Var[k]-n, 0)
+		}
+
+		if g.answers.Var != nil {
+			n = g.answers.Var[k] - c
+		}
+
+		claim, noise = append(claim, c), append(noise, n)
+	}
+
+	return claim, noise
+}
+
+// floats are the numbers of the set's outcomes in the metadata of a table.
+func floats(t *table.Table, key string, s triplets.Set) []float64 {
+	names, values := strings.Split(t.Get("outcomes"), ","), strings.Split(t.Get(key), ",")
+
+	out := make([]float64, s.Out)
+	for j, q := range s.Outcomes {
+		i := slices.Index(names, q.Name)
+		if i < 0 || i >= len(values) {
+			out[j] = math.NaN()
+			continue
+		}
+
+		v, err := strconv.ParseFloat(values[i], 64)
+		if err != nil {
+			v = math.NaN()
+		}
+
+		out[j] = v
+	}
+
+	return out
+}

@@ -1,0 +1,76 @@
+package report
+
+import (
+	"io"
+	"math"
+
+	"doubletake/train/score"
+)
+
+// IntervalScore is the key of Compared.Values with the mean interval score of stated intervals.
+const IntervalScore = "interval_score"
+
+// given reports whether the predictions are of another program: no network was trained. Network
+// is then what they state.
+func (s Split) given() bool { return s.Seeds == 0 }
+
+// states reports whether there are intervals without a calibration.
+func (s Split) states() bool { return len(s.Network) > 0 && !math.IsNaN(s.Network[0].Half) }
+
+// Judgement writes how the predictions of another program did, for a terminal of so many columns.
+func Judgement(w io.Writer, e Experiment, width int, color bool) error {
+	return newTerminal(width, color).write(w, document{
+		title: e.title(), what: e.what(), verdicts: e.verdicts(), tables: []table{e.claimed(), e.given()},
+		findings: []findings{{kind: "note", items: e.Warnings}},
+	})
+}
+
+// given is the table of the predictions of another program: means, and intervals as stated and
+// as learned.
+func (e Experiment) given() table {
+	t := table{Title: "The same, in deviations of the outcomes that the intervals were learned from", Corner: "split"}
+	t.words("prediction")
+	t.numbers("mean", "R²", "noise ceiling", "e ×10⁻²", "SE")
+	t.numbers("held-out values inside", "68 %", "90 %", "95 %", "98 %")
+	t.numbers("", "interval score", "CRPS")
+
+	for _, s := range e.Splits {
+		mean := []number{
+			round(s.Test.Get("r2"), 1), round(s.Test.Get("noise_ceiling"), 1), round(s.Test.Get("e"), 100),
+			twoDigits(s.Test.Get("e_se"), 100),
+		}
+		add := func(prediction string, at [4]float64, values ...score.Value) {
+			cells := append([]number{words(prediction)}, mean...)
+			for _, v := range at {
+				cells = append(cells, number{text: share(v)})
+			}
+
+			for _, v := range values {
+				cells = append(cells, twoDigits(v, 1))
+			}
+
+			t.add(s.Name, cells...)
+		}
+
+		if s.calibrated() {
+			r := s.Honest.Record
+			add("calibrated", r.At, score.Mean([]float64{r.After.Score}), score.Mean([]float64{r.CRPS}))
+		}
+
+		var at [4]float64
+		for _, o := range s.Network {
+			for l := range at {
+				at[l] += o.At[l] / float64(len(s.Network))
+			}
+		}
+
+		if len(s.Methods) > 0 {
+			add("as stated", at, s.Methods[0].Get(IntervalScore), s.Methods[0].Get("crps"))
+		} else if !s.calibrated() {
+			none := score.Value{Mean: math.NaN()}
+			add("as stated", at, none, none)
+		}
+	}
+
+	return t
+}
