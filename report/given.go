@@ -28,11 +28,11 @@ func Judgement(w io.Writer, e Experiment, width int, color bool) error {
 // given is the table of the predictions of another program: means, and intervals as stated and
 // as learned.
 func (e Experiment) given() table {
-	t := table{Title: "The same, in deviations of the outcomes that the intervals were learned from", Corner: "split"}
+	t := table{Title: "Means, intervals and laws, in deviations of the outcomes learned from", Corner: "split"}
 	t.words("prediction")
-	t.numbers("mean", "R²", "noise ceiling", "e ×10⁻²", "SE")
-	t.numbers("held-out values inside", "68 %", "90 %", "95 %", "98 %")
-	t.numbers("", "interval score", "CRPS")
+	t.numbers("", "R²", "ceiling", "e ×10⁻²", "SE")
+	t.numbers("inside", "68 %", "90 %", "95 %", "98 %")
+	t.numbers("", "score", "CRPS")
 
 	for _, s := range e.Splits {
 		mean := []number{

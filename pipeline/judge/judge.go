@@ -90,7 +90,7 @@ func Judge(ctx context.Context, o Options) (e report.Experiment, err error) {
 	}
 
 	for _, n := range numbers {
-		if !p.has(n) {
+		if !p.has(n) && !p.has("run") && !p.has("recording") {
 			e.Warnings = append(e.Warnings, n+" is no column of "+p.path+": a prediction counts for all its values")
 		}
 	}
@@ -136,7 +136,7 @@ func (p *predictions) mean(outcome string) string {
 type given struct {
 	triplets.Set
 	Options
-	answers  triplets.Answers // means, variances of one measurement, and epistemic ones; nil: not stated
+	answers  triplets.Answers // means, variances of one measurement, epistemic ones as Cov; nil: not stated
 	mid      []float64        // of the stated intervals, and their half widths; nil: none
 	half     []float64
 	group    []string // without which each was trained; "": none
@@ -177,16 +177,23 @@ func (p *predictions) read(s triplets.Set, o Options) (*given, error) {
 		return v, nil
 	}
 
+	suffixes := []string{"", "_low", "_high", "_epistemic", "_sd", "_sd_epistemic", "_sd_noise"}
+	for _, c := range triplets.AnswerColumns[1:] {
+		suffixes = append(suffixes, c.Suffix)
+	}
+
 	list := map[string][]float64{}
-	for _, suffix := range []string{
-		"", "_low", "_high", "_var", "_cov", "_epistemic", "_sd", "_sd_epistemic", "_sd_noise",
-	} {
+	for _, suffix := range suffixes {
 		v, err := column(suffix)
 		if err != nil {
 			return nil, err
 		}
 
 		list[suffix] = v
+	}
+
+	for _, c := range triplets.AnswerColumns {
+		*c.Field(&g.answers) = list[c.Suffix]
 	}
 
 	g.answers.Mu = list[""]

@@ -1,0 +1,427 @@
+package judge_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"doubletake/ingest/fault"
+	"doubletake/pipeline"
+	"doubletake/pipeline/export"
+	"doubletake/pipeline/judge"
+	"doubletake/pipeline/stages/plan"
+	"doubletake/pipeline/table"
+	"doubletake/report"
+	"doubletake/train/baseline"
+	"doubletake/train/score"
+)
+
+// stand is every ninth pair of the propeller stand (examples/propeller-stand), trained with propeller 4
+// held out, and with least squares calibrated on its own left-out propellers.
+const stand = `version: 1
+experiments:
+  stand:
+    ingest:
+      table: {file: pairs.csv, inputs: [propeller, blades, pitch_in, rpm], y1: [kt_1], y2: [kt_2], run: run}
+    train:
+      inputs: [blades, pitch_in, rpm]
+      compare: [linear]
+      honest: {labels: true, methods: true}
+      seeds: 1
+      estimate: {samples: 100}
+      model: {hidden: [8]}
+      optimizer: {epochs: 2}
+      splits: {four: {test: {propeller: 4}}}
+`
+
+func write(t *testing.T, path, text string) string {
+	t.Helper()
+
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	return path
+}
+
+// runStand returns the folder of a finished run of stand.
+func runStand(t *testing.T) string {
+	t.Helper()
+
+	b, err := os.ReadFile(filepath.Join("..", "..", "examples", "propeller-stand", "pairs.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	var some []string
+	for i, l := range strings.SplitAfter(string(b), "\n") {
+		if i%9 == 0 {
+			some = append(some, l)
+		}
+	}
+
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "pairs.csv"), strings.Join(some, ""))
+
+	p, err := pipeline.Load(write(t, filepath.Join(dir, "pipeline.yaml"), stand))
+	if err == nil {
+		_, err = p.Run(context.Background(), pipeline.Options{Jobs: 1})
+	}
+
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return filepath.Join(dir, "runs", "stand")
+}
+
+// document is a judgement or a report as people read it in JSON.
+func document(t *testing.T, b []byte, err error) map[string]any {
+	t.Helper()
+
+	var d map[string]any
+	if err == nil {
+		err = json.Unmarshal(b, &d)
+	}
+
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return d["splits"].([]any)[0].(map[string]any)
+}
+
+func judged(t *testing.T, o judge.Options) map[string]any {
+	t.Helper()
+
+	o.Level = 0.95
+
+	e, err := judge.Judge(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	b, err := e.MetricsJSON()
+
+	return document(t, b, err)
+}
+
+// differences lists the numbers of a that b has otherwise, by more than the relative tolerance, and counts those
+// that were compared.
+func differences(path string, a, b any, tolerance float64, n *int) (out []string) {
+	switch v := a.(type) {
+	case map[string]any:
+		w, ok := b.(map[string]any)
+		if !ok {
+			return []string{path}
+		}
+
+		for k, x := range v {
+			out = append(out, differences(path+"."+k, x, w[k], tolerance, n)...)
+		}
+
+	case []any:
+		w, ok := b.([]any)
+		if !ok || len(v) != len(w) {
+			return []string{path}
+		}
+
+		for i, x := range v {
+			out = append(out, differences(fmt.Sprintf("%s[%d]", path, i), x, w[i], tolerance, n)...)
+		}
+
+	case float64:
+		*n++
+		if w, ok := b.(float64); !ok || math.Abs(v-w) > tolerance*math.Abs(v) {
+			out = append(out, fmt.Sprintf("%s: %v, expected %v", path, b, v))
+		}
+
+	default:
+		if a != b {
+			out = append(out, fmt.Sprintf("%s: %v, expected %v", path, b, a))
+		}
+	}
+
+	return out
+}
+
+// The expected values are metrics.json of the same run.
+func TestSameAsReport(t *testing.T) {
+	dir := runStand(t)
+
+	b, err := os.ReadFile(filepath.Join(dir, "report", "metrics.json"))
+	own := document(t, b, err)
+
+	list, err := export.Find(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	csv := map[string]string{}
+	for _, s := range list {
+		paths, _, _, err := export.Write(t.TempDir(), "csv", s)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		csv[s.Name] = paths[0]
+	}
+
+	// The networks' predictions as pipeline export writes them: every number, to the last digit.
+	const split = "splits/four/seed-0/predictions"
+	for _, o := range []judge.Options{
+		{Predictions: csv[split], Against: dir, Split: "four"},
+		{Predictions: csv[split], Against: filepath.Join(dir, "triplets.arrow")}, // its column set has the parts
+	} {
+		got, n := judged(t, o), 0
+		pair := own["methods"].([]any)[0].(map[string]any)
+		for k := range pair {
+			if k == "method" || strings.HasPrefix(k, "below") || strings.HasSuffix(k, "scaled") {
+				delete(pair, k)
+			}
+		}
+
+		if o.Split == "" { // its inputs are other conditions of as many rows
+			own["test"].(map[string]any)["notes"] = got["test"].(map[string]any)["notes"]
+		}
+
+		bad := slices.Concat(differences("test", own["test"], got["test"], 0, &n),
+			differences("network", own["network"], got["network"], 0, &n),
+			differences("pair", pair, got["methods"].([]any)[0], 0, &n))
+		if len(bad) > 0 || n < 80 {
+			t.Errorf("%+v: %d numbers, of which differ\n%s", o, n, strings.Join(bad, "\n"))
+		}
+	}
+
+	// The calibrated predictions with their intervals: what an interval of one level tells, as exactly as its ends
+	// are rounded.
+	got, n := judged(t, judge.Options{Predictions: csv["splits/four/honest"], Against: dir, Split: "four"}), 0
+	want, stated := own["honest"].(map[string]any), got["network"].([]any)[0].(map[string]any)
+	outcome := want["outcomes"].([]any)[0].(map[string]any)
+	for _, k := range []string{
+		"rmse", "rmse_se", "r2", "noise_ceiling", "sd", "sd_epistemic", "sd_noise", "level", "coverage", "coverage_se",
+		"half_width", "width_over_spread", "error_over_claim", "verdict", "runs",
+	} {
+		for _, d := range differences(k, outcome[k], stated[k], 1e-12, &n) {
+			t.Error(d)
+		}
+	}
+
+	value := func(list any, key string) any { return list.(map[string]any)[key].(map[string]any)["mean"] }
+	for _, d := range slices.Concat(
+		differences("interval score", want["interval_score"], value(got["methods"].([]any)[0], "interval_score"), 1e-12, &n),
+		differences("e", want["e"], value(got["test"], "e"), 1e-12, &n),
+		differences("e_se", want["e_se"], value(got["test"], "e_se"), 1e-12, &n),
+	) {
+		t.Error(d)
+	}
+
+	leftOut(t, dir, own)
+}
+
+// leftOut gives the judge what least squares predict of each propeller without it. The report's own calibration
+// of this method has the same numbers, to the last digit.
+func leftOut(t *testing.T, dir string, own map[string]any) {
+	tab, err := table.Read(filepath.Join(dir, "triplets.arrow"))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	set, err := plan.Triplets(tab, []string{"blades", "pitch_in", "rpm"}, []string{"kt"})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	propeller := tab.Column("propeller").Floats
+	for _, p := range propeller {
+		set.Group = append(set.Group, int(p))
+	}
+
+	text := "run,propeller,blades,pitch_in,rpm,kt_mu,kt_var,kt_epistemic,without\n"
+	for g := 1.0; g <= 8; g++ {
+		var rows, rest []int
+		for i, p := range propeller {
+			switch {
+			case p == g:
+				rows = append(rows, i)
+			case p != 4:
+				rest = append(rest, i)
+			}
+		}
+
+		fitted, err := baseline.Linear{}.Fit(context.Background(), set.Select(rest), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		p, err := fitted.Predict(context.Background(), set.Select(rows).X)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		for k, i := range rows {
+			cells := []string{set.Runs[set.Run[i]]}
+			for _, v := range slices.Concat([]float64{g}, set.X[3*i:3*i+3], []float64{p.Mu[k], p.Total[k], p.Epistemic[k]}) {
+				cells = append(cells, strconv.FormatFloat(v, 'g', -1, 64))
+			}
+
+			text += strings.Join(append(cells, "propeller "+strconv.Itoa(int(g))), ",") + "\n"
+		}
+	}
+
+	path := write(t, filepath.Join(t.TempDir(), "linear.csv"), text)
+	got := judged(t, judge.Options{Predictions: path, Against: dir, Split: "four", Groups: "without"})["honest"].(map[string]any)
+	for _, m := range own["methods"].([]any) {
+		m := m.(map[string]any)
+		if m["method"] != "linear" {
+			continue
+		}
+
+		n := 0
+		for key, as := range map[string]string{"sum_e_ratio_scaled": "ratio_after", "coverage95_scaled": "coverage"} {
+			for _, d := range differences(as, m[key].(map[string]any)["mean"], got[as], 0, &n) {
+				t.Error(d)
+			}
+		}
+
+		if n == 2 {
+			return
+		}
+	}
+
+	t.Error("the report has no calibrated least squares")
+}
+
+// Numbers by hand: two pairs, intervals that are not central.
+func TestByHand(t *testing.T) {
+	dir := t.TempDir()
+	o := judge.Options{
+		Against:     write(t, filepath.Join(dir, "pairs.csv"), "run,x,y_1,y_2\na,1,1,2\nb,2,4,6\nc,3,0,0\n"),
+		Predictions: write(t, filepath.Join(dir, "p.csv"), "x,y,y_low,y_high\n1,1.5,0,1.9\n2,4.5,4,8\n9,0,0,0\n"),
+		Level:       0.9,
+	}
+
+	e, err := judge.Judge(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	// e = (−0.5)·0.5 and (−0.5)·1.5; inside [0, 1.9] is 1, inside [4, 8] both. The scores are the widths 1.9 and 4,
+	// and 2/0.1 times 0.1 outside, in deviations of the values 1, 2, 4, 6: √3.6875.
+	s := e.Splits[0]
+	trust, std := s.Network[0], math.Sqrt(3.6875)
+	score := ((1.9 + 1.9 + 20*0.1) + 2*4) / 4 / std
+	for _, c := range []struct {
+		name      string
+		got, want float64
+	}{
+		{"e", s.Test.Get("e").Mean, (-0.25 - 0.75) / 2 / (std * std)},
+		{"inside", trust.Inside, 0.75},
+		{"half width", trust.Half, (0.95 + 2) / 2},
+		{"score", s.Methods[0].Get(report.IntervalScore).Mean, score},
+		{"level", trust.Level, 0.9},
+		{"runs", float64(trust.Runs), 2},
+	} {
+		if math.Abs(c.got-c.want) > 1e-12 {
+			t.Errorf("%s is %v, expected %v", c.name, c.got, c.want)
+		}
+	}
+
+	notes := strings.Join(e.Warnings, "\n")
+	for _, want := range []string{"1 row of " + o.Predictions + " match no pair: 3", "1 condition not predicted: x 3"} {
+		if !strings.Contains(notes, want) {
+			t.Errorf("the notes lack %q:\n%s", want, notes)
+		}
+	}
+}
+
+// Simulated: groups have errors of the mean with the deviation 1, and noise 0.3; means alone are given. The
+// intervals that the other groups teach have the coverage asked for, and about half the width 1.96·√1.09 of the truth;
+// without groups there is no interval.
+func TestLearned(t *testing.T) {
+	const campaigns, groups, conditions = 4, 14, 5
+	dir, inside, half := t.TempDir(), 0.0, 0.0
+	o := judge.Options{
+		Against: filepath.Join(dir, "pairs.csv"), Predictions: filepath.Join(dir, "p.csv"), Groups: "rig", Level: 0.95,
+	}
+
+	rng := rand.New(rand.NewPCG(11, 0))
+	for range campaigns {
+		pairs, means := "run,x,y_1,y_2\n", "x,y,rig\n"
+		for g := range groups {
+			truth := 10 + rng.NormFloat64()
+			for c := range conditions {
+				x := g*conditions + c
+				pairs += fmt.Sprintf("r%d,%d,%.6f,%.6f\n", x, x, truth+0.3*rng.NormFloat64(), truth+0.3*rng.NormFloat64())
+				means += fmt.Sprintf("%d,10,rig %02d\n", x, g)
+			}
+		}
+
+		write(t, o.Against, pairs)
+		write(t, o.Predictions, means)
+
+		e, err := judge.Judge(context.Background(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		if len(e.Splits) != groups {
+			t.Fatalf("%d splits, expected %d", len(e.Splits), groups)
+		}
+
+		for _, s := range e.Splits {
+			inside += s.Honest.Record.After.Coverage / groups / campaigns
+			half += s.Honest.Record.Outcomes[0].Half / groups / campaigns
+		}
+	}
+
+	// The standard error of the share over 56 groups is .03.
+	if want := 1.96 * math.Sqrt(1.09); math.Abs(inside-0.95) > 0.06 || math.Abs(half/want-1) > 0.25 {
+		t.Errorf("%.3f inside ± %.2f, expected .95 inside ± %.2f", inside, half, want)
+	}
+
+	o.Groups = ""
+	e, err := judge.Judge(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if s := e.Splits[0]; s.Verdict() != score.Undecided || !math.IsNaN(s.Network[0].Inside) ||
+		!strings.Contains(s.Sentence(), "no interval was stated") {
+		t.Errorf("means alone: %s", s.Sentence())
+	}
+}
+
+// What does not fit is named with its place.
+func TestRefused(t *testing.T) {
+	dir := t.TempDir()
+	pairs := write(t, filepath.Join(dir, "pairs.csv"), "x,y_1,y_2\n1,1,2\n2,4,6\n")
+	for text, want := range map[string]string{
+		"x,z\n1,1\n":           "expected a column named as an outcome of the pairs: y",
+		"a,y\n1,1\n":           "expected columns of the pairs' conditions",
+		"x,y\n7,1\n":           "expected conditions of pairs",
+		"x,y\n1,1\n1,2\n":      "different ones in rows 1 and 2",
+		"x,y,w\n1,high,0\n":    "row 1, column y: expected a number",
+		"x,y,rig\n1,1,a\n":     "without two groups at least",
+		"x,y\n1,1\n2,inf\n5,1": "row 2, column y: expected a number",
+	} {
+		o := judge.Options{Predictions: write(t, filepath.Join(dir, "p.csv"), text), Against: pairs, Level: 0.95}
+		if strings.Contains(text, "rig") {
+			o.Groups = "rig"
+		}
+
+		_, err := judge.Judge(context.Background(), o)
+		if err == nil || !strings.Contains(err.Error(), want) || !errors.As(err, new(*fault.Error)) {
+			t.Errorf("%q: %v, expected %q", text, err, want)
+		}
+	}
+}
