@@ -17,12 +17,28 @@ func (s Split) given() bool { return s.Seeds == 0 }
 // states reports whether there are intervals without a calibration.
 func (s Split) states() bool { return len(s.Network) > 0 && !math.IsNaN(s.Network[0].Half) }
 
+// claims reports whether Network tells more than the calibration.
+func (s Split) claims() bool { return s.states() || !s.given() || !s.calibrated() }
+
 // Judgement writes how the predictions of another program did, for a terminal of so many columns.
 func Judgement(w io.Writer, e Experiment, width int, color bool) error {
-	return newTerminal(width, color).write(w, document{
+	d := document{
 		title: e.title(), what: e.what(), verdicts: e.verdicts(), tables: []table{e.claimed(), e.given()},
 		findings: []findings{{kind: "note", items: e.Warnings}},
-	})
+	}
+
+	if len(e.Splits) > 1 { // the tables have their numbers
+		d.verdicts = nil
+		for _, v := range e.pooledVerdicts() {
+			d.verdicts = append(d.verdicts, v.Head+" "+v.Rest)
+		}
+
+		for _, s := range e.Splits {
+			d.verdicts = append(d.verdicts, newVerdict(s).Head)
+		}
+	}
+
+	return newTerminal(width, color).write(w, d)
 }
 
 // given is the table of the predictions of another program: means, and intervals as stated and

@@ -180,7 +180,9 @@ func (e Experiment) claimed() table {
 			t.claims(s, "calibrated", s.Honest.Record.Outcomes, several, len(units) > 1)
 		}
 
-		t.claims(s, network, s.Network, several, len(units) > 1)
+		if s.claims() {
+			t.claims(s, network, s.Network, several, len(units) > 1)
+		}
 	}
 
 	return t

@@ -69,7 +69,7 @@ func (s Split) sentence() (head, rest string) {
 		}
 	}
 
-	if len(s.Network) > 0 {
+	if len(s.Network) > 0 && s.claims() {
 		who, grade := "", ""
 		if s.calibrated() {
 			who, grade = "the network alone: ", " ("+score.Worst(score.Grades(s.Network)...).Words()+")"

@@ -265,9 +265,14 @@ func (g *given) splits(ctx context.Context, a against, e *report.Experiment) err
 			fault.Plural(int64(len(missing)), "condition"), some(missing)))
 	}
 
-	add := func(name, held string) error {
-		s, err := g.judge(ctx, name, held)
+	add := func(name, held string) (err error) {
+		s := g.judge(name, held)
+		if g.Groups != "" && slices.Contains(g.Part, triplets.Train) {
+			s.Honest, err = g.learn(ctx)
+		}
+
 		e.Splits = append(e.Splits, s)
+
 		return err
 	}
 
@@ -279,7 +284,7 @@ func (g *given) splits(ctx context.Context, a against, e *report.Experiment) err
 			return add("others", "rows without "+g.Groups)
 		}
 
-		return add("all", "all that is predicted")
+		return add("all", "all predicted pairs")
 	}
 
 	groups := slices.Clone(g.group)
@@ -292,23 +297,25 @@ func (g *given) splits(ctx context.Context, a against, e *report.Experiment) err
 		}
 	}
 
-	for _, name := range groups {
-		for i := range g.Part {
-			if g.group[i] == name && g.Part[i] == triplets.Train {
+	left := g.Part
+	for _, name := range append([]string{""}, groups...) { // all as stated, then each by the others
+		g.Part = slices.Clone(left)
+		for i, p := range left {
+			if p == triplets.Train && (name == "" || g.group[i] == name) {
 				g.Part[i] = triplets.Test
 			}
 		}
 
-		train := g.Of(triplets.Train)
-		g.Scale = train.OutcomeScale()
-		if err := add(g.Groups+"="+name, g.Groups+" = "+name); err != nil {
-			return err
+		split, held := g.Groups+"="+name, g.Groups+" = "+name
+		if name == "" {
+			split, held = "all", "all predicted pairs"
+		} else {
+			train := g.Of(triplets.Train)
+			g.Scale = train.OutcomeScale()
 		}
 
-		for i, p := range g.Part {
-			if p == triplets.Test {
-				g.Part[i] = triplets.Train
-			}
+		if err := add(split, held); err != nil {
+			return err
 		}
 	}
 
@@ -371,7 +378,7 @@ func (g *given) words(i int) string {
 }
 
 // judge judges the test part of g.
-func (g *given) judge(ctx context.Context, name, held string) (report.Split, error) {
+func (g *given) judge(name, held string) report.Split {
 	sp := report.Split{Name: name, HeldOut: held}
 	test := reportstage.Judged(g.Set, g.answers, triplets.Test)
 	sp.Test = reportstage.OverSeeds([]score.Summary{score.Summarise(test)}, g.Outcomes)
@@ -401,14 +408,7 @@ func (g *given) judge(ctx context.Context, name, held string) (report.Split, err
 		sp.Methods = []report.Compared{{Method: "as stated", Values: values}}
 	}
 
-	if g.Groups == "" {
-		return sp, nil
-	}
-
-	var err error
-	sp.Honest, err = g.learn(ctx)
-
-	return sp, err
+	return sp
 }
 
 // learn makes intervals of the left-out predictions, and judges them on the test part.
