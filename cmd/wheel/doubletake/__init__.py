@@ -13,13 +13,17 @@
     for event in doubletake.run("pipeline.yaml"):
         print(event["event"], event.get("task", ""))
 
+    doubletake.judge(frame, "runs/drone", groups="rotor")   # another program's predictions
+
 The formulas are in docs/method.md of the sources.
 """
 
 from ._arrow import FormatError, Table, read
+from ._judge import Judgement, judge
 from ._model import Model, Prediction
 from ._run import RunError, program, run
 from ._runs import Runs, load
 
-__all__ = ["FormatError", "Model", "Prediction", "RunError", "Runs", "Table", "load", "program", "read", "run"]
+__all__ = ["FormatError", "Judgement", "Model", "Prediction", "RunError", "Runs", "Table", "judge", "load", "program",
+           "read", "run"]
 __version__ = "0+source"

@@ -266,6 +266,24 @@ class Runs(unittest.TestCase):
             self.assertLess(worst, 1e-6, name)
         with self.assertRaisesRegex(KeyError, "wing/triplets"):
             runs["triplets"]
+        self.judged(runs)
+
+    def judged(self, runs):
+        """The report's numbers are the means over the seeds' judgements; columns and files are judged alike."""
+        report = next(s for s in runs.metrics("wing")["splits"] if s["name"] == "b3")
+        seeds = [runs["wing/splits/b3/seed-%d/predictions" % k] for k in range(report["seeds"])]
+        found = [doubletake.judge(t, path("runs", "wing"), split="b3") for t in seeds]
+        for key in ("r2", "e", "abs_cov"):
+            mean = np.mean([j.document["splits"][0]["test"][key]["mean"] for j in found])
+            self.assertAlmostEqual(mean, report["test"][key]["mean"], delta=1e-12 * abs(mean), msg=key)
+        self.assertIn("b = 3 held out: the stated interval", repr(found[0]))
+        pairs, t = runs["wing/triplets"], seeds[0].where(seeds[0]["set"] == "test")
+        alike = doubletake.judge({"run": t["run"], "lift": t["lift_mu"], "lift_sd": np.sqrt(t["lift_var"])}, pairs)
+        rows = [next(r for r in j.rows if r["outcome"] == "lift") for j in (alike, found[0])]
+        for key in ("rmse", "coverage", "half_width"):
+            self.assertAlmostEqual(rows[0][key], rows[1][key], delta=1e-12)
+        with self.assertRaisesRegex(doubletake.RunError, "b3"):
+            doubletake.judge(t, path("runs", "wing"), split="b4")
 
     def test_errors(self):
         with self.assertRaises(doubletake.RunError) as e:
