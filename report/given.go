@@ -1,24 +1,42 @@
 package report
 
 import (
+	"fmt"
 	"io"
 	"math"
 
 	"doubletake/train/score"
 )
 
-// IntervalScore is the key of Compared.Values with the mean interval score of stated intervals.
-const IntervalScore = "interval_score"
+// Of a split whose predictions are another program's: the name of the one method, and the key of its mean interval
+// score.
+const (
+	AsStated      = "as stated"
+	IntervalScore = "interval_score"
+)
 
-// given reports whether the predictions are of another program: no network was trained. Network
-// is then what they state.
-func (s Split) given() bool { return s.Seeds == 0 }
+// given reports whether the predictions are another program's. Network is then what they state.
+func (s Split) given() bool { return len(s.Methods) == 1 && s.Methods[0].Method == AsStated }
 
 // states reports whether there are intervals without a calibration.
 func (s Split) states() bool { return len(s.Network) > 0 && !math.IsNaN(s.Network[0].Half) }
 
 // claims reports whether Network tells more than the calibration.
 func (s Split) claims() bool { return s.states() || !s.given() || !s.calibrated() }
+
+// stated is the grade of stated intervals in words, with the reason why there is no calibration.
+func (s Split) stated(grade, why string) string {
+	text := "the stated interval " + grade
+	if !s.states() {
+		text = "no interval was stated"
+	}
+
+	if s.Honest != nil {
+		text = fmt.Sprintf("no calibrated interval (%s), and %s", why, text)
+	}
+
+	return text
+}
 
 // Judgement writes how the predictions of another program did, for a terminal of so many columns.
 func Judgement(w io.Writer, e Experiment, width int, color bool) error {
@@ -80,11 +98,8 @@ func (e Experiment) given() table {
 			}
 		}
 
-		if len(s.Methods) > 0 {
-			add("as stated", at, s.Methods[0].Get(IntervalScore), s.Methods[0].Get("crps"))
-		} else if !s.calibrated() {
-			none := score.Value{Mean: math.NaN()}
-			add("as stated", at, none, none)
+		if s.claims() {
+			add(AsStated, at, s.Methods[0].Get(IntervalScore), s.Methods[0].Get("crps"))
 		}
 	}
 

@@ -169,7 +169,7 @@ func (e Experiment) claimed() table {
 	for _, s := range e.Splits {
 		network := "network"
 		if s.given() {
-			network = "as stated"
+			network = AsStated
 		}
 
 		if s.calibrated() {

@@ -74,7 +74,7 @@ func (s Split) sentence() (head, rest string) {
 		if s.calibrated() {
 			who, grade = "the network alone: ", " ("+score.Worst(score.Grades(s.Network)...).Words()+")"
 			if s.given() {
-				who = "as stated: "
+				who = AsStated + ": "
 			}
 		}
 
@@ -118,27 +118,18 @@ func (s Split) grade() string {
 		}
 	}
 
-	if s.given() && !s.calibrated() && s.Honest == nil {
-		if !s.states() {
-			return "no interval was stated"
-		}
-
-		return "the stated interval " + strings.Replace(text, score.Undecided.Words(), "is "+score.Undecided.Words(), 1)
-	}
-
 	if !s.calibrated() {
 		why := "none was asked for"
 		if s.Honest != nil {
 			why = clean(strings.TrimSuffix(s.Honest.Absent, "."))
 		}
 
-		whose := "the network's own claim"
+		text = strings.Replace(text, score.Undecided.Words(), "is "+score.Undecided.Words(), 1)
 		if s.given() {
-			whose = "the stated one"
+			return s.stated(text, why)
 		}
 
-		return fmt.Sprintf("no calibrated interval (%s), and %s %s", why, whose, strings.Replace(text,
-			score.Undecided.Words(), "is "+score.Undecided.Words(), 1))
+		return fmt.Sprintf("no calibrated interval (%s), and the network's own claim %s", why, text)
 	}
 
 	var why string

@@ -46,6 +46,9 @@ var imports = []struct{ of, may string }{
 	{"pipeline/stages", "pipeline/stages/... pipeline/config pipeline/engine pipeline/kv pipeline/table ingest/... dsp " +
 		"train/... report"},
 	{"pipeline/predict", "pipeline/stages/trainstage ingest/derive ingest/fault ingest/spelling train/..."},
+	{"pipeline/judge", "pipeline/config pipeline/stages/ingeststage pipeline/stages/plan pipeline/stages/reportstage " +
+		"pipeline/table ingest/campaign ingest/fault ingest/spelling report train/honest train/honest/interval " +
+		"train/score train/triplets"},
 	{"pipeline/suggest", "pipeline/predict train/honest train/honest/interval"},
 	{"pipeline/library", "pipeline/engine pipeline/stages/trainstage pipeline/table ingest/fault train/honest " +
 		"train/honest/scale"},
@@ -57,7 +60,7 @@ var imports = []struct{ of, may string }{
 	{"pipeline", "pipeline/config pipeline/engine pipeline/engine/slurm pipeline/kv pipeline/runs pipeline/stages " +
 		"pipeline/stages/plan pipeline/stages/reportstage pipeline/watch ingest ingest/fault ingest/spelling report train " +
 		"train/holdout"},
-	{"cmd", "pipeline pipeline/export pipeline/inspect pipeline/library pipeline/predict pipeline/runs " +
+	{"cmd", "pipeline pipeline/export pipeline/inspect pipeline/judge pipeline/library pipeline/predict pipeline/runs " +
 		"pipeline/scaffold pipeline/suggest ingest ingest/fault ingest/spelling ingest/simulate train train/score report " +
 		"docs"},
 	{"cmd/asm", ""},

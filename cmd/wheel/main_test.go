@@ -501,8 +501,22 @@ func TestPackage(t *testing.T) {
 	}
 }
 
-// The notebook runs from raw files to a figure, in a folder of its own.
+// The notebooks run in a folder of their own: one from raw files to a figure, one with models of others.
 func TestNotebook(t *testing.T) {
+	notebook(t, "notebook.ipynb", `"image/png"`,
+		`triplets; alpha_deg [deg], u_inf_m_s [m/s], lift_n_1 [N]`, `% of the held-out values are inside`)
+}
+
+func TestJudgeNotebook(t *testing.T) {
+	notebook(t, "judge.ipynb", "879 pairs of 8 propellers", "<Judgement: propeller, 8 groups held out: ",
+		"propeller=8  calibrated  error 0.")
+}
+
+// notebook runs a notebook of docs, with the data of the propeller stand where the sources have them; its
+// outputs have the texts wanted.
+func notebook(t *testing.T, name string, wanted ...string) {
+	t.Helper()
+
 	if os.Getenv("DOUBLETAKE_LONG") == "" && os.Getenv("DOUBLETAKE_REQUIRE_JUPYTER") == "" {
 		t.Skip("simulates and runs a campaign; DOUBLETAKE_LONG=1 runs it")
 	}
@@ -518,21 +532,26 @@ func TestNotebook(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	source := filepath.Join(here, "..", "..", "docs", "notebook.ipynb")
-	dir := t.TempDir()
+	root := filepath.Join(here, "..", "..")
+	source, dir := filepath.Join(root, "docs", name), filepath.Join(t.TempDir(), "docs")
+	stand := filepath.Join("examples", "propeller-stand")
 
 	b, err := os.ReadFile(source)
 	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, "notebook.ipynb"), b, 0o644)
+		err = os.CopyFS(filepath.Join(dir, "..", stand), os.DirFS(filepath.Join(root, stand)))
 	}
 
-	if err != nil {
+	if err := errors.Join(err, os.MkdirAll(dir, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := os.WriteFile(filepath.Join(dir, name), b, 0o644); err != nil {
 		t.Fatal(err)
 	}
 
 	c := exec.Command(p, "-m", "nbconvert", "--to", "notebook", "--execute", "--ExecutePreprocessor.timeout=500",
 		"--ExecutePreprocessor.record_timing=False",
-		"--output", "out.ipynb", "notebook.ipynb")
+		"--output", "out.ipynb", name)
 	c.Dir = dir
 	c.Env = append(os.Environ(), "PYTHONPATH="+here, "DOUBLETAKE_PIPELINE="+program(t), "HOME="+dir,
 		"PYTHONDONTWRITEBYTECODE=1")
@@ -551,14 +570,12 @@ func TestNotebook(t *testing.T) {
 			t.Fatal(err)
 		}
 	} else if now != shown {
-		t.Errorf("docs/notebook.ipynb shows\n%s\nits run prints\n%s\nrenew it with -update", shown, now)
+		t.Errorf("docs/%s shows\n%s\nits run prints\n%s\nrenew it with -update", name, shown, now)
 	}
 
-	for _, want := range []string{
-		`"image/png"`, `triplets; alpha_deg [deg], u_inf_m_s [m/s], lift_n_1 [N]`, `% of the held-out values are inside`,
-	} {
+	for _, want := range wanted {
 		if !bytes.Contains(out, []byte(want)) {
-			t.Errorf("no output of the notebook has %s", want)
+			t.Errorf("no output of docs/%s has %s", name, want)
 		}
 	}
 }

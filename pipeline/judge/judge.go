@@ -399,13 +399,13 @@ func (g *given) judge(name, held string) report.Split {
 
 	sp.Network = score.TrustByOutcome(g.Set, rows.Mu, total, rows.Cov, intervals)
 
+	sp.Methods = []report.Compared{{Method: report.AsStated}}
 	if rows.Var != nil {
 		level := &interval.Calibration{Level: g.Level, Deviation: g.Scale.Std}
 		values := score.OverSeeds([]score.Numbers{score.Judge(test, test.Var, test.Cov).Numbers})
-		values = append(values, score.Keyed{
+		sp.Methods[0].Values = append(values, score.Keyed{
 			Key: report.IntervalScore, Value: score.Mean([]float64{level.Against(mid, intervals.Half, of.Y1, of.Y2).Score}),
 		})
-		sp.Methods = []report.Compared{{Method: "as stated", Values: values}}
 	}
 
 	return sp
