@@ -14,8 +14,8 @@ func newJudgeCommand(stdout io.Writer) *cli.Command {
 	return &cli.Command{
 		Name: "judge", Usage: "judge the predictions of any program by pairs, as the report judges ours",
 		ArgsUsage: "PREDICTIONS",
-		Description: "PREDICTIONS is a CSV file with the conditions of pairs and, for each outcome, its mean in a column of " +
-			"its name. OUTCOME_low and OUTCOME_high are an interval of the level, OUTCOME_sd, OUTCOME_sd_epistemic and " +
+		Description: "PREDICTIONS is a CSV file with the conditions of pairs and, for each outcome, its mean in a column " +
+			"of its name. OUTCOME_low and OUTCOME_high are an interval of the level, OUTCOME_sd, OUTCOME_sd_epistemic and " +
 			"OUTCOME_sd_noise deviations, all optional (docs/judge.md). The pairs must not have been trained on.\n\n" +
 			"With --groups, the column says without which group a prediction was trained. Its errors on left-out groups " +
 			"then teach intervals for new ones; rows without a group, or what --split holds out, are new, else each group " +
@@ -23,8 +23,8 @@ func newJudgeCommand(stdout io.Writer) *cli.Command {
 			"Example: pipeline judge predictions.csv --against runs/drone --groups rotor\n\n" +
 			"Exit status: 0 success, 2 usage error, 3 input data error, 130 interrupted.",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "against", Usage: "the pairs: an experiment or its folder, a triplets.arrow, or a table with " +
-				"columns OUTCOME_1 and OUTCOME_2"},
+			&cli.StringFlag{Name: "against", Usage: "the pairs: an experiment or its folder, a triplets.arrow, or a table " +
+				"with columns OUTCOME_1 and OUTCOME_2"},
 			&cli.StringFlag{Name: "split", Usage: "judge what this split of the experiment holds out"},
 			&cli.StringFlag{Name: "groups", Usage: "column with the group that a prediction was trained without"},
 			&cli.Float64Flag{Name: "level", Value: 0.95, Usage: "of the intervals, those of OUTCOME_low and OUTCOME_high too"},

@@ -89,7 +89,7 @@ func Judge(ctx context.Context, o Options) (e report.Experiment, err error) {
 		}
 	}
 
-	for _, n := range numbers {
+	for _, n := range a.inputs(numbers) {
 		if !p.has(n) && !p.has("run") && !p.has("recording") {
 			e.Warnings = append(e.Warnings, n+" is no column of "+p.path+": a prediction counts for all its values")
 		}
@@ -141,7 +141,7 @@ type given struct {
 	half     []float64
 	group    []string // without which each was trained; "": none
 	trained  []bool   // whether the table calls a row trained on
-	has      []bool   // a prediction
+	has      []bool   // all that the table states
 	unstated bool     // nothing but means
 }
 
@@ -204,7 +204,11 @@ func (p *predictions) read(s triplets.Set, o Options) (*given, error) {
 			continue
 		}
 
-		g.has[i] = !slices.ContainsFunc(g.answers.Mu[i*s.Out:(i+1)*s.Out], math.IsNaN)
+		g.has[i] = true
+		for _, v := range [][]float64{g.answers.Mu, g.answers.Var, g.answers.Cov, g.half} {
+			g.has[i] = g.has[i] && (v == nil || !slices.ContainsFunc(v[i*s.Out:(i+1)*s.Out], math.IsNaN))
+		}
+
 		g.trained[i] = p.has("set") && p.text(row, "set") != "test"
 		if o.Groups != "" {
 			g.group[i] = p.text(row, o.Groups)
@@ -261,7 +265,7 @@ func (g *given) variances(list map[string][]float64) {
 func (g *given) splits(ctx context.Context, a against, e *report.Experiment) error {
 	missing := g.parts(a)
 	if len(missing) > 0 {
-		e.Warnings = append(e.Warnings, fmt.Sprintf("%s not predicted: %s",
+		e.Warnings = append(e.Warnings, fmt.Sprintf("%s not predicted, or without an interval that others have: %s",
 			fault.Plural(int64(len(missing)), "condition"), some(missing)))
 	}
 

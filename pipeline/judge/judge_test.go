@@ -279,7 +279,8 @@ func leftOut(t *testing.T, dir string, own map[string]any) {
 	}
 
 	path := write(t, filepath.Join(t.TempDir(), "linear.csv"), text)
-	got := judged(t, judge.Options{Predictions: path, Against: dir, Split: "four", Groups: "without"})["honest"].(map[string]any)
+	o := judge.Options{Predictions: path, Against: dir, Split: "four", Groups: "without"}
+	got := judged(t, o)["honest"].(map[string]any)
 	for _, m := range own["methods"].([]any) {
 		m := m.(map[string]any)
 		if m["method"] != "linear" {
@@ -337,7 +338,7 @@ func TestByHand(t *testing.T) {
 	}
 
 	notes := strings.Join(e.Warnings, "\n")
-	for _, want := range []string{"1 row of " + o.Predictions + " match no pair: 3", "1 condition not predicted: x 3"} {
+	for _, want := range []string{"1 row of " + o.Predictions + " match no pair: 3", "1 condition not predicted", ": x 3"} {
 		if !strings.Contains(notes, want) {
 			t.Errorf("the notes lack %q:\n%s", want, notes)
 		}

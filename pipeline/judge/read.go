@@ -131,15 +131,18 @@ func readTable(path string, texts []string) (*table.Table, error) {
 	return t, nil
 }
 
-// set is the pairs of some outcomes. Its inputs are those of the split, else the conditions by which
-// predictions are matched.
-func (a against) set(outcomes, matched []string) (triplets.Set, error) {
-	inputs := matched
+// inputs are those of the split, else all given conditions.
+func (a against) inputs(conditions []string) []string {
 	if a.split != nil {
-		inputs = strings.Split(a.split.Get("inputs"), ",")
+		return strings.Split(a.split.Get("inputs"), ",")
 	}
 
-	s, err := plan.Triplets(a.pairs, inputs, outcomes)
+	return conditions
+}
+
+// set is the pairs of some outcomes, matched by these conditions.
+func (a against) set(outcomes, matched []string) (triplets.Set, error) {
+	s, err := plan.Triplets(a.pairs, a.inputs(matched), outcomes)
 	s.Couples = a.pairs.Get("dsp.couples") == "true"
 
 	return s, err

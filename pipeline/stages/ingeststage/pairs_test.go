@@ -27,7 +27,7 @@ func TestReadPairs(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	trip, recs := pairTables(p, []string{"p.csv"}, []string{"sum"})
+	trip, recs := PairTables(p, []string{"p.csv"}, []string{"sum"})
 	if trip.Rows() != 3 || recs.Rows() != 2 {
 		t.Fatalf("%d triplets of %d runs", trip.Rows(), recs.Rows())
 	}
