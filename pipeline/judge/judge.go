@@ -39,6 +39,9 @@ type Options struct {
 // The scale of new groups raises claims to the errors of the left-out groups.
 const smallClaim = 1e-6
 
+// maxGroups of which each is judged by all others take a minute.
+const maxGroups = 100
+
 // Judge returns the judgement as an experiment without networks: a split, or one for each group.
 func Judge(ctx context.Context, o Options) (e report.Experiment, err error) {
 	cells, err := campaign.ReadCells(o.Predictions, maxRows)
@@ -294,10 +297,18 @@ func (g *given) splits(ctx context.Context, a against, e *report.Experiment) err
 	groups := slices.Clone(g.group)
 	slices.Sort(groups)
 	groups = slices.DeleteFunc(slices.Compact(groups), func(n string) bool { return n == "" })
-	if len(groups) < 2 {
+	if g.Groups == "" {
 		return &fault.Error{
-			Path: g.Predictions, Want: "predictions of pairs that were not trained on, without two groups at least",
-			Found: fmt.Sprintf("%d", len(groups)),
+			Path: g.Predictions, Want: "predictions of pairs that were not trained on", Found: "none",
+			Hint: "are they those of the split's training part, or rows whose set is train?",
+		}
+	}
+
+	if len(groups) < 2 || len(groups) > maxGroups {
+		return &fault.Error{
+			Path: g.Predictions, Place: "column " + g.Groups, Found: strconv.Itoa(len(groups)),
+			Want: fmt.Sprintf("2 to %d groups, each without its predictions in a training", maxGroups),
+			Hint: "more can be judged by a split, or with rows without a group",
 		}
 	}
 

@@ -412,7 +412,8 @@ func TestRefused(t *testing.T) {
 		"x,y\n7,1\n":           "expected conditions of pairs",
 		"x,y\n1,1\n1,2\n":      "different ones in rows 1 and 2",
 		"x,y,w\n1,high,0\n":    "row 1, column y: expected a number",
-		"x,y,rig\n1,1,a\n":     "without two groups at least",
+		"x,y,rig\n1,1,a\n":     "expected 2 to 100 groups",
+		"x,y,set\n1,1,train\n": "expected predictions of pairs that were not trained on",
 		"x,y\n1,1\n2,inf\n5,1": "row 2, column y: expected a number",
 	} {
 		o := judge.Options{Predictions: write(t, filepath.Join(dir, "p.csv"), text), Against: pairs, Level: 0.95}
