@@ -56,8 +56,6 @@ def _cells(column):
 
 def _table(value, path):
     """The path of a table: a path as it is, columns written to path."""
-    if hasattr(value, "path") and not hasattr(value, "keys"):
-        value = value.path
     if isinstance(value, (str, os.PathLike)):
         return os.fspath(value)
     columns = {k: _cells(value[k]) for k in value.keys()}
