@@ -109,10 +109,12 @@ func Judge(ctx context.Context, o Options) (e report.Experiment, err error) {
 		return e, err
 	}
 
-	g, err := p.read(set, o)
+	g, notes, err := p.read(set, o)
 	if err != nil {
 		return e, err
 	}
+
+	e.Warnings = append(e.Warnings, notes...)
 
 	for _, q := range set.Outcomes {
 		e.OutcomeUnits = append(e.OutcomeUnits, q.Unit)
@@ -148,37 +150,46 @@ type given struct {
 	unstated bool     // nothing but means
 }
 
-// read reads the columns of the outcomes.
-func (p *predictions) read(s triplets.Set, o Options) (*given, error) {
-	g := &given{Set: s, Options: o, group: make([]string, s.N), trained: make([]bool, s.N), has: make([]bool, s.N)}
-
-	column := func(suffix string) ([]float64, error) {
-		v := make([]float64, s.N*s.Out)
-		for j, q := range s.Outcomes {
-			name := q.Name + suffix
-			if suffix == "" {
-				name = p.mean(q.Name)
-			}
-
-			if !p.has(name) {
-				return nil, nil
-			}
-
-			for i, row := range p.of {
-				v[i*s.Out+j] = math.NaN()
-				if row < 0 {
-					continue
-				}
-
-				var err error
-				if v[i*s.Out+j], err = p.number(row, name); err != nil {
-					return nil, err
-				}
-			}
+// column reads the columns of a suffix at the pairs, N×Out; nil where an outcome has none.
+func (p *predictions) column(s triplets.Set, suffix string) ([]float64, error) {
+	v := make([]float64, s.N*s.Out)
+	for j, q := range s.Outcomes {
+		name := q.Name + suffix
+		if suffix == "" {
+			name = p.mean(q.Name)
 		}
 
-		return v, nil
+		if !p.has(name) {
+			return nil, nil
+		}
+
+		for i, row := range p.of {
+			k := i*s.Out + j
+			v[k] = math.NaN()
+			if row < 0 {
+				continue
+			}
+
+			var err error
+			if v[k], err = p.number(row, name); err == nil && v[k] < 0 && strings.HasPrefix(suffix, "_sd") {
+				err = &fault.Error{
+					Path: p.path, Place: fmt.Sprintf("row %d, column %s", row+1, name), Want: "a deviation that is not negative",
+					Found: p.text(row, name),
+				}
+			}
+
+			if err != nil {
+				return nil, err
+			}
+		}
 	}
+
+	return v, nil
+}
+
+// read reads the columns of the outcomes.
+func (p *predictions) read(s triplets.Set, o Options) (g *given, notes []string, err error) {
+	g = &given{Set: s, Options: o, group: make([]string, s.N), trained: make([]bool, s.N), has: make([]bool, s.N)}
 
 	suffixes := []string{"", "_low", "_high", "_epistemic", "_sd", "_sd_epistemic", "_sd_noise"}
 	for _, c := range triplets.AnswerColumns[1:] {
@@ -187,12 +198,19 @@ func (p *predictions) read(s triplets.Set, o Options) (*given, error) {
 
 	list := map[string][]float64{}
 	for _, suffix := range suffixes {
-		v, err := column(suffix)
-		if err != nil {
-			return nil, err
+		if list[suffix], err = p.column(s, suffix); err != nil {
+			return nil, nil, err
 		}
 
-		list[suffix] = v
+		for _, q := range s.Outcomes {
+			if suffix != "" && list[suffix] == nil && p.has(q.Name+suffix) {
+				notes = append(notes, q.Name+suffix+" is not judged: not all outcomes have such a column")
+			}
+		}
+	}
+
+	if (list["_low"] == nil) != (list["_high"] == nil) {
+		notes = append(notes, "no interval: low and high belong together")
 	}
 
 	for _, c := range triplets.AnswerColumns {
@@ -201,6 +219,14 @@ func (p *predictions) read(s triplets.Set, o Options) (*given, error) {
 
 	g.answers.Mu = list[""]
 	g.variances(list)
+
+	if k := slices.IndexFunc(g.half, func(h float64) bool { return h < 0 }); k >= 0 {
+		row, name := p.of[k/s.Out], s.Outcomes[k%s.Out].Name
+		return nil, nil, &fault.Error{
+			Path: p.path, Place: fmt.Sprintf("row %d", row+1), Want: name + "_low of at most " + name + "_high",
+			Found: p.text(row, name+"_low"),
+		}
+	}
 
 	for i, row := range p.of {
 		if row < 0 {
@@ -218,7 +244,7 @@ func (p *predictions) read(s triplets.Set, o Options) (*given, error) {
 		}
 	}
 
-	return g, nil
+	return g, notes, nil
 }
 
 // variances sets what is stated of the uncertainty.

@@ -415,6 +415,9 @@ func TestRefused(t *testing.T) {
 		"x,y,rig\n1,1,a\n":     "expected 2 to 100 groups",
 		"x,y,set\n1,1,train\n": "expected predictions of pairs that were not trained on",
 		"x,y\n1,1\n2,inf\n5,1": "row 2, column y: expected a number",
+
+		"x,y,y_sd\n1,1,1\n2,4,-1\n":            "row 2, column y_sd: expected a deviation that is not negative, found -1",
+		"x,y,y_low,y_high\n1,1,0,2\n2,4,5,3\n": "row 2: expected y_low of at most y_high, found 5",
 	} {
 		o := judge.Options{Predictions: write(t, filepath.Join(dir, "p.csv"), text), Against: pairs, Level: 0.95}
 		if strings.Contains(text, "rig") {

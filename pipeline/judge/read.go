@@ -204,31 +204,23 @@ func (p *predictions) number(row int, name string) (float64, error) {
 
 // match finds the row of each pair by the columns that both tables have, and names what has no partner.
 func (p *predictions) match(a against, numbers, texts []string) (notes []string, err error) {
-	key := func(row int) (string, error) {
-		var b strings.Builder
+	rows, used, keys := map[string]int{}, map[string]bool{}, make([]string, len(p.Rows))
+	for i := range p.Rows {
+		var k string
 		for _, n := range numbers {
-			v, err := p.number(row, n)
+			v, err := p.number(i, n)
 			if err != nil {
-				return "", err
+				return nil, err
 			}
 
-			b.WriteString(nineDigits(v))
+			k += nineDigits(v)
 		}
 
 		for _, n := range texts {
-			b.WriteString("\x00" + p.text(row, n))
+			k += "\x00" + p.text(i, n)
 		}
 
-		return b.String(), nil
-	}
-
-	rows, used := map[string]int{}, map[string]bool{}
-	for i := range p.Rows {
-		k, err := key(i)
-		if err != nil {
-			return nil, err
-		}
-
+		keys[i] = k
 		if first, twice := rows[k]; twice && !slices.Equal(p.Rows[first], p.Rows[i]) {
 			return nil, &fault.Error{
 				Path: p.path, Want: "one prediction of " + strings.Join(slices.Concat(numbers, texts), ", "),
@@ -242,26 +234,26 @@ func (p *predictions) match(a against, numbers, texts []string) (notes []string,
 
 	p.of = make([]int, a.pairs.Rows())
 	for i := range p.of {
-		var b strings.Builder
+		var k string
 		for _, n := range numbers {
-			b.WriteString(nineDigits(a.pairs.Column(n).Floats[i]))
+			k += nineDigits(a.pairs.Column(n).Floats[i])
 		}
 
 		for _, n := range texts {
-			b.WriteString("\x00" + strings.TrimSpace(a.pairs.Column(n).Strings[i]))
+			k += "\x00" + strings.TrimSpace(a.pairs.Column(n).Strings[i])
 		}
 
-		row, ok := rows[b.String()]
+		row, ok := rows[k]
 		if !ok {
 			row = -1
 		}
 
-		p.of[i], used[b.String()] = row, true
+		p.of[i], used[k] = row, true
 	}
 
 	var left []string
-	for i := range p.Rows {
-		if k, _ := key(i); !used[k] { // it was read above
+	for i, k := range keys {
+		if !used[k] {
 			left = append(left, strconv.Itoa(i+1))
 		}
 	}
