@@ -1,0 +1,59 @@
+package derive
+
+import (
+	"math"
+	"testing"
+)
+
+// Derivatives in closed form, and of every function by a central
+// difference. Numbers agree with those of AddOutcomes.
+func TestDifferentiate(t *testing.T) {
+	const x, y = 0.7, 1.9
+	for text, want := range map[string][2]float64{
+		"x*y - x/y + 3":                    {y - 1/y, x + x/(y*y)},
+		"x^2*y^-3":                         {2 * x / (y * y * y), -3 * x * x / math.Pow(y, 4)},
+		"x**y":                             {y * math.Pow(x, y-1), math.Pow(x, y) * math.Log(x)},
+		"20*log10(x/y)":                    {20 / math.Ln10 / x, -20 / math.Ln10 / y},
+		"-(+x)":                            {-1, 0},
+		"x > y and not (x == y) ? x : y*y": {0, 2 * y},
+		"x <= y || x >= 1 ? x*y : 0":       {y, x},
+		"atan2(x, y)":                      {y / (x*x + y*y), -x / (x*x + y*y)},
+		"hypot(x, y)":                      {x / math.Hypot(x, y), y / math.Hypot(x, y)},
+		"min(x, y) + 2*max(x, y)":          {1, 2},
+		"k*pi*x":                           {2 * math.Pi, 0},
+		"sqrt(x)*exp(y)":                   {0.5 / math.Sqrt(x) * math.Exp(y), math.Sqrt(x) * math.Exp(y)},
+		"tan(x)*acos(x)":                   {(1+math.Tan(x)*math.Tan(x))*math.Acos(x) - math.Tan(x)/math.Sqrt(1-x*x), 0},
+	} {
+		s, err := New([]Definition{{"half", "z/2"}, {"z", text}}, map[string]float64{"k": 2}, nil, []string{"x", "y"})
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		plain := map[string]float64{"x": x, "y": y}
+		if err := s.AddOutcomes(plain); err != nil {
+			t.Fatal(err)
+		}
+
+		dual := map[string]Dual{"x": {x, []float64{1, 0}}, "y": {y, []float64{0, 1}}}
+		s.Differentiate(dual)
+
+		got := dual["half"]
+		for i, w := range want {
+			if d := append(got.D, 0, 0)[i]; math.Abs(2*d-w) > 1e-12*math.Max(1, math.Abs(w)) {
+				t.Errorf("%s, by %s: %v, want %v", text, "xy"[i:i+1], 2*d, w)
+			}
+		}
+
+		if got.Value != plain["half"] {
+			t.Errorf("%s: %v, AddOutcomes has %v", text, got.Value, plain["half"])
+		}
+	}
+
+	for name, f := range one {
+		const h = 1e-5
+		want := (f(x+h) - f(x-h)) / (2 * h)
+		if got := slopes[name](x, f(x)); math.Abs(got-want) > 1e-8 {
+			t.Errorf("%s: %v, central difference %v", name, got, want)
+		}
+	}
+}

@@ -1,0 +1,281 @@
+// Package budget states the uncertainty of a measurement as JCGM 100 (GUM) has it: the standard
+// uncertainty of each source, what it contributes to the result, and the expanded uncertainty.
+// Type A comes of pairs and repeats by nested variances, type B of what the user states.
+// JCGM 101's Monte Carlo shows where the linear law is too coarse. docs/budget.md has the formulas.
+//
+// The law of propagation is of first order; its derivatives are exact. Effects that no
+// repetition and no statement covers are not in a budget; it names those it knows of.
+package budget
+
+import (
+	"fmt"
+	"hash/fnv"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"doubletake/ingest/derive"
+)
+
+// Quantity is an input of a budget.
+type Quantity struct {
+	Name    string
+	Unit    string
+	Source  string  // in words
+	Value   float64 // estimate
+	U       float64 // standard uncertainty
+	DoF     float64 // degrees of freedom of U; +Inf: well known
+	A       bool    // evaluated from repeated observations (type A)
+	Law     string  // normal, rectangular, triangular or U-shaped
+	Group   int     // quantities of one group ≠ 0 share the degrees of freedom GroupDoF
+	Related []Relation
+}
+
+// Relation is a correlation with another quantity.
+type Relation struct {
+	Other int     // its place
+	R     float64 // correlation coefficient
+}
+
+// Budget is an outcome as a function of quantities.
+type Budget struct {
+	Outcome    string
+	Unit       string
+	At         string // condition, in words
+	Model      string // expression of the quantities' names (package derive)
+	Quantities []Quantity
+	GroupDoF   map[int]float64
+	Unseen     []string // what the campaign cannot see, in words
+	Naive      float64  // standard error by samples or bins taken as independent; 0: not known
+}
+
+// Component is what a quantity contributes.
+type Component struct {
+	Quantity
+	Sensitivity  float64 // ∂y/∂x
+	Contribution float64 // |∂y/∂x|·u(x), in the outcome's unit
+	Share        float64 // of the variance, with half of its covariances
+}
+
+// Result is an evaluated budget.
+type Result struct {
+	Budget
+	Value, U   float64 // estimate and combined standard uncertainty
+	DoF        float64 // effective; +Inf
+	K          float64 // coverage factor
+	Expanded   float64
+	Level      float64
+	Components []Component
+	MonteCarlo *MonteCarlo // nil: not made
+}
+
+// MonteCarlo is the law of the outcome by JCGM 101.
+type MonteCarlo struct {
+	Draws     int
+	Mean, U   float64
+	Low, High float64 // interval with equal shares on both sides
+	Delta     float64 // tolerance of JCGM 101, 8.1: half a unit of the second digit of U
+	Agrees    bool    // both ends are within Delta of the linear law's
+}
+
+// ModelError reports a model that cannot be evaluated.
+type ModelError struct {
+	Model string
+	Err   error
+}
+
+func (e *ModelError) Error() string { return fmt.Sprintf("model %s: %v", e.Model, e.Err) }
+func (e *ModelError) Unwrap() error { return e.Err }
+
+// result is what a model is called in a derive.Set.
+const result = "budget result"
+
+// Evaluate propagates the uncertainties (JCGM 100, 5.1, 5.2 and G.4). draws > 0 asks for Monte
+// Carlo too.
+func (b Budget) Evaluate(level float64, draws int) (Result, error) {
+	names := make([]string, len(b.Quantities))
+	for i, q := range b.Quantities {
+		names[i] = q.Name
+	}
+
+	set, err := derive.New([]derive.Definition{{Name: result, Text: b.Model}}, nil, nil, names)
+	if err != nil {
+		return Result{}, &ModelError{b.Model, err}
+	}
+
+	values := map[string]derive.Dual{}
+	for i, q := range b.Quantities {
+		d := make([]float64, len(names))
+		d[i] = 1
+		values[q.Name] = derive.Dual{Value: q.Value, D: d}
+	}
+
+	set.Differentiate(values)
+	y := values[result]
+	r := Result{Budget: b, Value: y.Value, Level: level}
+
+	slope := append(slices.Clone(y.D), make([]float64, len(names)-len(y.D))...)
+	variance := 0.0
+	for i, q := range b.Quantities {
+		c := slope[i] * q.U
+		v := c * c
+		for _, x := range q.Related { // each pair is stated at both quantities
+			v += c * slope[x.Other] * b.Quantities[x.Other].U * x.R
+		}
+
+		variance += v
+		r.Components = append(r.Components, Component{q, slope[i], math.Abs(c), v})
+	}
+
+	if variance-variance != 0 || y.Value-y.Value != 0 {
+		return r, &ModelError{b.Model, fmt.Errorf("expected finite numbers, found %g with variance %g", y.Value, variance)}
+	}
+
+	r.U = math.Sqrt(max(variance, 0))
+	r.DoF = r.effective()
+	r.K = Coverage(level, r.DoF)
+	r.Expanded = r.K * r.U
+
+	for i := range r.Components {
+		if variance > 0 {
+			r.Components[i].Share /= variance
+		}
+	}
+
+	if draws > 0 {
+		r.MonteCarlo, err = r.monteCarlo(set, draws)
+	}
+
+	return r, err
+}
+
+// effective are Welch and Satterthwaite's degrees of freedom. Quantities of a group are one
+// component.
+func (r Result) effective() float64 {
+	groups, sum := map[int]float64{}, 0.0
+	for _, c := range r.Components { // Share is still a variance
+		if c.Group != 0 {
+			groups[c.Group] += c.Share
+		} else {
+			sum += c.Share * c.Share / c.DoF
+		}
+	}
+
+	for g, v := range groups {
+		sum += v * v / r.GroupDoF[g]
+	}
+
+	if sum == 0 {
+		return math.Inf(1)
+	}
+
+	return math.Pow(r.U, 4) / sum
+}
+
+// Coverage is the factor k of a level: Student's quantile with the degrees of freedom cut to an
+// integer (JCGM 100, G.4.1).
+func Coverage(level, dof float64) float64 {
+	p := (1 + level) / 2
+	if dof > 1e6 {
+		return distuv.UnitNormal.Quantile(p)
+	}
+
+	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: max(1, math.Floor(dof+1e-9))}.Quantile(p)
+}
+
+// monteCarlo draws from the laws of the quantities. Related quantities are drawn together, normal or, with
+// degrees of freedom, Student's.
+func (r Result) monteCarlo(set *derive.Set, draws int) (*MonteCarlo, error) {
+	n := len(r.Quantities)
+	cov := mat.NewSymDense(n, nil)
+	for i, q := range r.Quantities {
+		cov.SetSym(i, i, 1+1e-12)
+		for _, x := range q.Related {
+			cov.SetSym(i, x.Other, x.R)
+		}
+	}
+
+	var chol mat.Cholesky
+	if !chol.Factorize(cov) {
+		return nil, &ModelError{r.Model, fmt.Errorf("the correlation coefficients contradict each other")}
+	}
+
+	var l mat.TriDense
+	chol.LTo(&l)
+
+	h := fnv.New64a()
+	fmt.Fprint(h, r.Outcome, r.At, r.Model)
+	src := rand.New(rand.NewPCG(h.Sum64(), 101))
+
+	out, z := make([]float64, draws), make([]float64, n)
+	values := make(map[string]float64, n+1)
+	for k := range out {
+		for i := range z {
+			z[i] = src.NormFloat64()
+		}
+
+		scale := map[int]float64{} // of the groups
+		for i, q := range r.Quantities {
+			values[q.Name] = q.Value + q.U*r.draw(src, &l, z, i, scale)
+		}
+
+		if err := set.AddOutcomes(values); err != nil {
+			return nil, &ModelError{r.Model, fmt.Errorf("a draw: %w", err)}
+		}
+
+		out[k] = values[result]
+		delete(values, result)
+	}
+
+	slices.Sort(out)
+	m := &MonteCarlo{Draws: draws, Delta: 0.5 * math.Pow(10, math.Floor(math.Log10(r.U))-1)}
+	m.Low, m.High = out[int(float64(draws)*(1-r.Level)/2)], out[int(float64(draws)*(1+r.Level)/2)]
+	for _, v := range out {
+		m.Mean += v / float64(draws)
+	}
+
+	for _, v := range out {
+		m.U += (v - m.Mean) * (v - m.Mean) / float64(draws-1)
+	}
+
+	m.U = math.Sqrt(m.U)
+	m.Agrees = math.Abs(m.Low-r.Value+r.Expanded) <= m.Delta && math.Abs(m.High-r.Value-r.Expanded) <= m.Delta
+
+	return m, nil
+}
+
+// draw is a draw of quantity i in units of its standard uncertainty.
+func (r Result) draw(src *rand.Rand, l *mat.TriDense, z []float64, i int, scale map[int]float64) float64 {
+	student := func(dof float64) float64 {
+		if dof > 1e6 {
+			return 1
+		}
+		return math.Sqrt(dof / (distuv.ChiSquared{K: dof, Src: src}).Rand())
+	}
+
+	q := r.Quantities[i]
+	switch {
+	case q.Law == "rectangular":
+		return math.Sqrt(3) * (2*src.Float64() - 1)
+	case q.Law == "triangular":
+		return math.Sqrt(6) * (src.Float64() - src.Float64())
+	case q.Law == "U-shaped":
+		return math.Sqrt2 * math.Sin(math.Pi*(src.Float64()-0.5))
+	case q.Group != 0:
+		if scale[q.Group] == 0 {
+			scale[q.Group] = student(r.GroupDoF[q.Group])
+		}
+	default:
+		return z[i] * student(q.DoF)
+	}
+
+	v := 0.0
+	for k := range i + 1 {
+		v += l.At(i, k) * z[k]
+	}
+
+	return v * scale[q.Group]
+}

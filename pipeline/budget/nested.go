@@ -1,0 +1,150 @@
+package budget
+
+import (
+	"math"
+	"slices"
+)
+
+// Nested are variances of observations that are nested in units of several levels, such as samples in
+// runs in days, about the mean of each condition.
+type Nested struct {
+	Components []float64 // variance of each level, the widest first; below zero it is zero
+	DoF        []float64 // of each component's estimate (Satterthwaite)
+	Squares    []float64 // mean squares of the levels
+	Free       []float64 // their degrees of freedom
+	by         [][]float64
+}
+
+// level counts, for the units of one level, the observations by unit.
+func counts(units []int) map[int]float64 {
+	n := map[int]float64{}
+	for _, u := range units {
+		n[u]++
+	}
+
+	return n
+}
+
+// Variances estimates the components of variance of y by mean squares, without bias for any numbers of
+// observations (Henderson's method 1). units[0] are the conditions, units[l] the units of level l, each
+// within one of the level before; observations themselves are the last level.
+func Variances(y []float64, units [][]int) Nested {
+	own := make([]int, len(y))
+	for i := range own {
+		own[i] = i
+	}
+
+	units = append(slices.Clip(units), own)
+	levels := len(units) - 1
+
+	// raw[l] is Σ n ȳ² over the units of level l; its expectation has coef[l][m] of component m.
+	raw, coef, free := make([]float64, levels+1), make([][]float64, levels+1), make([]float64, levels+1)
+	for l, of := range units {
+		n := counts(of)
+		free[l] = float64(len(n))
+		sum := map[int]float64{}
+		for i, u := range of {
+			sum[u] += y[i]
+		}
+
+		order := make([]int, 0, len(n)) // sums in one order give the same bytes
+		for u := range n {
+			order = append(order, u)
+		}
+
+		slices.Sort(order)
+		for _, u := range order {
+			raw[l] += sum[u] * sum[u] / n[u]
+		}
+
+		coef[l] = make([]float64, levels+1)
+		for m := 1; m <= levels; m++ {
+			coef[l][m] = float64(len(y))
+			if m > l {
+				coef[l][m] = shared(of, units[m], n)
+			}
+		}
+	}
+
+	v := Nested{
+		Components: make([]float64, levels), DoF: make([]float64, levels), Squares: make([]float64, levels),
+		Free: make([]float64, levels), by: make([][]float64, levels),
+	}
+
+	for l := levels; l >= 1; l-- {
+		f := free[l] - free[l-1]
+		v.Free[l-1], v.by[l-1] = f, make([]float64, levels)
+		if f == 0 {
+			continue // nothing repeats at this level
+		}
+
+		v.Squares[l-1] = (raw[l] - raw[l-1]) / f
+		c := func(m int) float64 { return (coef[l][m] - coef[l-1][m]) / f }
+		v.by[l-1][l-1] = 1 / c(l)
+		for m := l + 1; m <= levels; m++ {
+			for k, w := range v.by[m-1] {
+				v.by[l-1][k] -= c(m) / c(l) * w
+			}
+		}
+
+		v.Components[l-1], v.DoF[l-1] = v.combine(v.by[l-1])
+	}
+
+	return v
+}
+
+// shared is Σ over units u of a level of Σ over units w within u of n_w²/n_u.
+func shared(of, within []int, n map[int]float64) (sum float64) {
+	small := counts(within)
+	for i, u := range of {
+		sum += small[within[i]] / n[u] // n_w times n_w/n_u
+	}
+
+	return sum
+}
+
+// combine returns a linear combination of the mean squares, not below zero, and its degrees of freedom.
+func (v Nested) combine(weights []float64) (value, dof float64) {
+	below := 0.0
+	for k, w := range weights {
+		if t := w * v.Squares[k]; t != 0 {
+			value += t
+			below += t * t / v.Free[k]
+		}
+	}
+
+	if value <= 0 || below == 0 {
+		return 0, math.Inf(1)
+	}
+
+	return value, value * value / below
+}
+
+// OfMean returns the variance that each level contributes to the mean of the observations rows, and the
+// degrees of freedom of their sum. A level that nothing repeats contributes nothing.
+func (v Nested) OfMean(units [][]int, rows []int) (parts []float64, dof float64) {
+	parts = make([]float64, len(v.Components))
+	weights := make([]float64, len(v.Components))
+	for l := range parts {
+		share := 1 / float64(len(rows))
+		if l+1 < len(units) {
+			var of []int
+			for _, i := range rows {
+				of = append(of, units[l+1][i])
+			}
+
+			share = shared(make([]int, len(of)), of, map[int]float64{0: float64(len(of))}) / float64(len(of))
+		}
+
+		parts[l] = v.Components[l] * share
+		if parts[l] > 0 {
+			for k, w := range v.by[l] {
+				weights[k] += share * w
+			}
+		}
+	}
+
+	_, dof = v.combine(weights)
+
+	return parts, dof
+}
