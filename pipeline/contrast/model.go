@@ -3,7 +3,6 @@ package contrast
 import (
 	"context"
 	"math"
-	"path/filepath"
 	"slices"
 	"strconv"
 
@@ -23,9 +22,16 @@ func (c *comparison) model(ctx context.Context) error {
 	var now, wide [2]*predict.Recommended
 	var outcomes []predict.Outcome
 	for side := range 2 {
-		m, err := predict.Open(filepath.Clean(c.Dirs[side%len(c.Dirs)]))
+		dir := c.Dirs[side%len(c.Dirs)]
+		none := &fault.Error{
+			Path: dir, Want: "equal conditions on both sides, or a calibrated final model", Found: "neither",
+			Hint: "a split {test: none} trains one",
+		}
+
+		m, err := predict.Open(dir)
 		if err != nil {
-			return err
+			none.Err = err
+			return none
 		}
 
 		rows, err := c.inputs(m, side, x)
@@ -43,10 +49,7 @@ func (c *comparison) model(ctx context.Context) error {
 		}
 
 		if now[side] == nil {
-			return &fault.Error{
-				Path: c.Dirs[side%len(c.Dirs)], Want: "equal conditions on both sides, or a calibrated final model",
-				Found: "neither", Hint: "a split {test: none} trains one",
-			}
+			return none
 		}
 
 		outcomes = m.Card.Outcomes

@@ -13,7 +13,7 @@ import (
 
 // Print writes the comparison for people: a sentence and the differences of each outcome.
 func (r *Result) Print(w io.Writer) error {
-	fmt.Fprintf(w, "B − A of %s data, %s; A: %s; B: %s\n", r.Data, r.By, r.A, r.B)
+	fmt.Fprintf(w, "B − A of %s data, %s; A: %s; B: %s; units: %s\n", r.Data, r.By, r.A, r.B, r.Unit)
 
 	for _, o := range r.Outcomes {
 		fmt.Fprintln(w, r.sentence(o))
@@ -48,8 +48,8 @@ func (r *Result) Print(w io.Writer) error {
 func (r *Result) sentence(o Outcome) string {
 	unit, _, _ := strings.Cut(o.Unit, " re ") // differences of levels are in dB
 	if o.Untested != "" {
-		return fmt.Sprintf("%s: %s (A %d, B %d); the difference found is %.3g %s", o.Name, o.Untested, o.UnitsA, o.UnitsB,
-			o.Difference, unit)
+		return strings.TrimSpace(fmt.Sprintf("%s: %s (A %d, B %d); the difference found is %.3g %s", o.Name, o.Untested,
+			o.UnitsA, o.UnitsB, o.Difference, unit))
 	}
 
 	number := digits((*o.High - *o.Low) / 2)
@@ -61,8 +61,8 @@ func (r *Result) sentence(o Outcome) string {
 		verb = "B is lower"
 	}
 
-	s := fmt.Sprintf("%s: %s; difference %s %s, %.4g %% interval %s to %s", o.Name, verb, number(o.Difference), unit,
-		100*r.Level, number(*o.Low), number(*o.High))
+	s := fmt.Sprintf("%s: %s; difference %s, %.4g %% interval %s to %s", o.Name, verb,
+		strings.TrimSpace(number(o.Difference)+" "+unit), 100*r.Level, number(*o.Low), number(*o.High))
 
 	p := *o.Above
 	switch {
@@ -78,7 +78,7 @@ func (r *Result) sentence(o Outcome) string {
 		return s
 	}
 
-	s += fmt.Sprintf("; units: A %d, B %d (%s)", o.UnitsA, o.UnitsB, r.Unit)
+	s += fmt.Sprintf("\n  units: A %d, B %d", o.UnitsA, o.UnitsB)
 	switch n := *o.Deciding; {
 	case *o.Low > r.Limit || *o.High < r.Limit:
 	case n == 0:

@@ -117,25 +117,15 @@ const draws = 2000
 func Band(arms []Arm, level float64) []Estimate {
 	pool, points := separate(arms), len(arms[0].Weight)
 	out := estimates(arms, pool)
-	root := correlation(arms, pool)
+
+	scale := scales(arms, pool)
+	root := correlation(arms, scale, pool)
 
 	fake := make([]Arm, len(arms))
-	scale := make([]float64, len(arms))
 	for k, a := range arms {
 		fake[k] = Arm{Weight: a.Weight, Curves: make([][]float64, len(a.Curves))}
 		for i := range a.Curves {
 			fake[k].Curves[i] = make([]float64, points)
-		}
-
-		parts := 0.0
-		for p := range points {
-			if _, s2 := a.moments(p); a.Weight[p] != 0 {
-				scale[k], parts = scale[k]+s2, parts+1
-			}
-		}
-
-		if scale[k] = math.Sqrt(scale[k] / parts); pool {
-			scale[k] = 1
 		}
 	}
 
@@ -174,6 +164,39 @@ func Band(arms []Arm, level float64) []Estimate {
 	return out
 }
 
+// scales are the arms' deviations, but for a common factor. Their logarithms are shrunk towards the mean by
+// the share of their scatter that equal deviations would show (James and Stein).
+func scales(arms []Arm, equal bool) []float64 {
+	scale := make([]float64, len(arms))
+	mean, chance := 0.0, 0.0
+	for k, a := range arms {
+		sum, parts := 0.0, 0.0
+		for p, w := range a.Weight {
+			if _, s2 := a.moments(p); w != 0 {
+				sum, parts = sum+s2, parts+1
+			}
+		}
+
+		equal = equal || sum == 0
+		scale[k] = math.Log(sum/parts) / 2
+		mean += scale[k] / float64(len(arms))
+		chance += mathext.Zeta(2, float64(len(a.Curves)-1)/2) / 4 * (1 - 1/float64(len(arms)))
+	}
+
+	scatter := 0.0
+	for _, s := range scale {
+		scatter += (s - mean) * (s - mean)
+	}
+
+	for k, s := range scale {
+		if scale[k] = 1; !equal && scatter > chance {
+			scale[k] = math.Exp((s - mean) * (1 - chance/scatter))
+		}
+	}
+
+	return scale
+}
+
 // separate reports whether each arm has a part at one of several points.
 func separate(arms []Arm) bool {
 	for _, a := range arms {
@@ -194,11 +217,11 @@ func separate(arms []Arm) bool {
 
 // correlation is the root of the units' correlation between points. With ν degrees of freedom r² of
 // unrelated points is 1/ν on average; the correlations are shrunk by what that makes of all r².
-func correlation(arms []Arm, separate bool) *mat.TriDense {
+func correlation(arms []Arm, scale []float64, separate bool) *mat.TriDense {
 	points := len(arms[0].Weight)
 	r := mat.NewSymDense(points, nil)
 	free := 0.0
-	for _, a := range arms {
+	for k, a := range arms {
 		free += float64(len(a.Curves) - 1)
 		if separate {
 			continue
@@ -209,7 +232,7 @@ func correlation(arms []Arm, separate bool) *mat.TriDense {
 			for q := range p + 1 {
 				mq, _ := a.moments(q)
 				for _, c := range a.Curves {
-					r.SetSym(p, q, r.At(p, q)+(c[p]-mp)*(c[q]-mq))
+					r.SetSym(p, q, r.At(p, q)+(c[p]-mp)*(c[q]-mq)/(scale[k]*scale[k]))
 				}
 			}
 		}
