@@ -62,7 +62,8 @@ func TestContrastPage(t *testing.T) {
 	}
 
 	out, _ = program(append(args, "--json")...)
-	if err := json.Unmarshal([]byte(out), &doc); err != nil || doc.Outcomes[0].UnitsA != 12 || doc.Outcomes[0].Low < 0.19 ||
+	if err := json.Unmarshal([]byte(out), &doc); err != nil || doc.Outcomes[0].UnitsA != 12 ||
+		doc.Outcomes[0].Low < 0.19 ||
 		len(doc.Outcomes[0].Curves[0].Points) < 5 {
 		t.Errorf("%v, %+v", err, doc)
 	}

@@ -45,7 +45,9 @@ func experiment(t *testing.T, to string) string {
 experiments:
   wing:
     ingest: {table: {file: pairs.csv, inputs: [rotor, a, c], run: run}}
-    train: {inputs: [rotor, a, c], model: {hidden: [4]}, optimizer: {epochs: 2}, seeds: 1, splits: {last: {test: {rotor: 3}}, final: {test: none}}}
+    train:
+      {inputs: [rotor, a, c], model: {hidden: [4]}, optimizer: {epochs: 2}, seeds: 1,
+      splits: {last: {test: {rotor: 3}}, final: {test: none}}}
 `
 
 	err := errors.Join(os.WriteFile(filepath.Join(dir, "pairs.csv"), []byte(b.String()), 0o644),

@@ -164,8 +164,8 @@ func (d *design) strata() {
 		}
 	}
 
-	d.notes = append(d.notes, fmt.Sprintf("no condition was repeated: the units are %d pairs at equal conditions, and the "+
-		"interval is that of the mean over conditions like these", len(d.blocks)))
+	d.notes = append(d.notes, fmt.Sprintf("no condition was repeated: the units are %d pairs at equal conditions, and "+
+		"the interval is that of the mean over conditions like these", len(d.blocks)))
 	units := d.units
 	d.pair(pairs, at)
 	d.units = units

@@ -179,7 +179,8 @@ func (c *comparison) inputs(m *predict.Models, side int, x [][]float64) (rows []
 		}
 
 		if _, err := strconv.ParseFloat(t.value, 64); err != nil {
-			return nil, usage("the sides have no equal conditions, and their models want numbers, found %s=%s", t.column, t.value)
+			return nil, usage("the sides have no equal conditions, and their models want numbers, found %s=%s", t.column,
+				t.value)
 		}
 	}
 

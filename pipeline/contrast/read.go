@@ -191,7 +191,9 @@ func (c *comparison) columns(t *table.Table, path string) error {
 
 	for _, q := range c.axes {
 		if i := slices.Index(quantities, q); i < 0 {
-			return &fault.Error{Path: path, Want: "a condition " + q.name + ", as in " + c.Dirs[0], Found: strings.Join(axes, ", ")}
+			return &fault.Error{
+				Path: path, Want: "a condition " + q.name + ", as in " + c.Dirs[0], Found: strings.Join(axes, ", "),
+			}
 		}
 	}
 
