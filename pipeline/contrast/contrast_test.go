@@ -110,6 +110,12 @@ func TestCompare(t *testing.T) {
 			1, 0.4, 0.7, 0, byConditions,
 			"within one set-up", "no test is possible with one /^m../",
 		},
+		{ // mountings have both sides; those of rotor 3, at other speeds, are left out
+			"within runs",
+			Options{A: "c=0", B: "c=1", Unit: "/^.*-/", Outcomes: []string{"y"}},
+			6, -0.02, 0.02, 4, byConditions,
+			"", "",
+		},
 		{"model", Options{A: "rotor=1", B: "rotor=3", Unit: "run"}, 0, 0.4, 1.4, 5, byModel, "calibrated model", ""},
 	} {
 		if c.o.Dirs == nil {

@@ -73,7 +73,10 @@ func (c *comparison) design(outcome int) *design {
 
 	if len(pairs) >= 3 || len(pairs) > 0 && len(pairs) == len(g[0]) && len(pairs) == len(g[1]) {
 		d.pair(pairs, at)
-		if len(d.blocks[0].side[1]) < 2 {
+		switch n := len(d.blocks[0].side[1]); n {
+		case 0:
+			d.untested = "the units have no condition in common"
+		case 1:
 			d.untested = alone(c.Options.Unit)
 		}
 		return d
@@ -105,7 +108,7 @@ func (c *comparison) design(outcome int) *design {
 	case !repeated && len(d.blocks) == 1:
 		d.untested = alone(c.Options.Unit)
 	case !repeated:
-		d.strata()
+		d.strata(at)
 	}
 
 	if !repeated {
@@ -122,6 +125,12 @@ func alone(unit string) string {
 
 // pair compares within units.
 func (d *design) pair(pairs grid, at map[string][]float64) {
+	pairs, at, some := between(pairs, at)
+	if some {
+		d.notes = append(d.notes, "units of other conditions are averaged: the interval is that of the mean over conditions "+
+			"like these")
+	}
+
 	cells := map[string]bool{}
 	for _, curve := range pairs {
 		for cell := range curve {
@@ -139,36 +148,55 @@ func (d *design) pair(pairs grid, at map[string][]float64) {
 	}
 }
 
-// strata makes pairs of the means of both sides at each stratum. Conditions that vary between strata
-// alone are averaged over.
-func (d *design) strata() {
-	outer := make([]bool, len(d.blocks[0].cells[0]))
-	for k := range outer {
-		outer[k] = !slices.ContainsFunc(d.blocks, func(b block) bool {
-			return slices.ContainsFunc(b.cells, func(x []float64) bool { return x[k] != b.cells[0][k] })
-		})
-	}
-
-	pairs, at := grid{}, map[string][]float64{}
+// strata makes pairs of the means of both sides at each stratum.
+func (d *design) strata(at map[string][]float64) {
+	pairs := grid{}
 	for i, b := range d.blocks {
 		for j, x := range b.cells {
-			x = slices.Clone(x)
-			for k, o := range outer {
-				if o {
-					x[k] = math.NaN()
-				}
-			}
-
-			at[key(x)] = x
 			pairs.set(fmt.Sprintf("%09d", i), key(x), column(b.side[1], j)-column(b.side[0], j))
 		}
 	}
 
-	d.notes = append(d.notes, fmt.Sprintf("no condition was repeated: the units are %d pairs at equal conditions, and "+
-		"the interval is that of the mean over conditions like these", len(d.blocks)))
 	units := d.units
+	d.notes = append(d.notes, fmt.Sprintf("no condition was repeated: the units are %d pairs at equal conditions",
+		len(d.blocks)))
 	d.pair(pairs, at)
 	d.units = units
+}
+
+// between returns the differences of units without the conditions that vary between units alone, which are
+// averaged over.
+func between(pairs grid, at map[string][]float64) (out grid, places map[string][]float64, some bool) {
+	within := map[int]bool{}
+	for _, curve := range pairs {
+		var first []float64
+		for cell := range curve {
+			if first == nil {
+				first = at[cell]
+			}
+
+			for k, v := range at[cell] {
+				within[k] = within[k] || v != first[k]
+			}
+		}
+	}
+
+	out, places = grid{}, map[string][]float64{}
+	for u, curve := range pairs {
+		for cell, y := range curve {
+			x := slices.Clone(at[cell])
+			for k := range x {
+				if !within[k] {
+					some, x[k] = true, math.NaN()
+				}
+			}
+
+			places[key(x)] = x
+			out.set(u, key(x), y)
+		}
+	}
+
+	return out, places, some
 }
 
 // column is the mean over the units of a cell.

@@ -152,15 +152,15 @@ func (c *comparison) interpolate() {
 	for _, u := range units {
 		for p := range setPoints {
 			at := low + (high-low)*float64(p)/(setPoints-1)
-			if r, ok := between(curves[u], at); ok && low <= high {
+			if r, ok := interpolated(curves[u], at); ok && low <= high {
 				c.rows = append(c.rows, r)
 			}
 		}
 	}
 }
 
-// between is the curve of one unit at a place.
-func between(list []row, at float64) (row, bool) {
+// interpolated is the curve of one unit at a place.
+func interpolated(list []row, at float64) (row, bool) {
 	i := slices.IndexFunc(list, func(r row) bool { return r.x[0] >= at })
 	if i < 0 || i == 0 && list[0].x[0] > at {
 		return row{}, false
