@@ -72,13 +72,7 @@ func (c *comparison) design(outcome int) *design {
 	}
 
 	if len(pairs) >= 3 || len(pairs) > 0 && len(pairs) == len(g[0]) && len(pairs) == len(g[1]) {
-		d.pair(pairs, at)
-		switch n := len(d.blocks[0].side[1]); n {
-		case 0:
-			d.untested = "the units have no condition in common"
-		case 1:
-			d.untested = alone(c.Options.Unit)
-		}
+		d.pair(pairs, at, c.Options.Unit)
 		return d
 	}
 
@@ -108,7 +102,7 @@ func (c *comparison) design(outcome int) *design {
 	case !repeated && len(d.blocks) == 1:
 		d.untested = alone(c.Options.Unit)
 	case !repeated:
-		d.strata(at)
+		d.strata(at, c.Options.Unit)
 	}
 
 	if !repeated {
@@ -124,7 +118,7 @@ func alone(unit string) string {
 }
 
 // pair compares within units.
-func (d *design) pair(pairs grid, at map[string][]float64) {
+func (d *design) pair(pairs grid, at map[string][]float64, unit string) {
 	pairs, at, some := between(pairs, at)
 	if some {
 		d.notes = append(d.notes, "units of other conditions are averaged: the interval is that of the mean over conditions "+
@@ -142,6 +136,13 @@ func (d *design) pair(pairs grid, at map[string][]float64) {
 	d.blocks = []block{bl}
 	d.units = [2]int{len(bl.side[1]), len(bl.side[1])}
 	d.difference = d.mean()
+	switch len(bl.side[1]) {
+	case 0:
+		d.untested = "the units have no condition in common"
+	case 1:
+		d.untested = alone(unit)
+	}
+
 	if left > 0 {
 		d.notes = append(d.notes, fmt.Sprintf("values missing at some conditions: units and conditions with the most "+
 			"were left out, %d of %d pairs", left, left+len(bl.cells)*len(bl.side[1])))
@@ -149,7 +150,7 @@ func (d *design) pair(pairs grid, at map[string][]float64) {
 }
 
 // strata makes pairs of the means of both sides at each stratum.
-func (d *design) strata(at map[string][]float64) {
+func (d *design) strata(at map[string][]float64, unit string) {
 	pairs := grid{}
 	for i, b := range d.blocks {
 		for j, x := range b.cells {
@@ -160,7 +161,7 @@ func (d *design) strata(at map[string][]float64) {
 	units := d.units
 	d.notes = append(d.notes, fmt.Sprintf("no condition was repeated: the units are %d pairs at equal conditions",
 		len(d.blocks)))
-	d.pair(pairs, at)
+	d.pair(pairs, at, unit)
 	d.units = units
 }
 
