@@ -24,6 +24,7 @@ var imports = []struct{ of, may string }{
 	// Results and intervals, without what fits them.
 	{"train/honest/interval", "train/form train/honest/scale train/score"},
 	{"train/honest/scale", ""},
+	{"train/contrast", ""},
 	{"train/form", ""},
 	{"train/gp", "train/kernel train/triplets"},
 	{"train/holdout", ""},
@@ -49,6 +50,8 @@ var imports = []struct{ of, may string }{
 	{"pipeline/judge", "pipeline/config pipeline/stages/ingeststage pipeline/stages/plan pipeline/stages/reportstage " +
 		"pipeline/table ingest/campaign ingest/fault ingest/spelling report train/honest train/honest/interval " +
 		"train/score train/triplets"},
+	{"pipeline/contrast", "pipeline/config pipeline/predict pipeline/stages/plan pipeline/table ingest/fault " +
+		"train/contrast report/figure"},
 	{"pipeline/suggest", "pipeline/predict train/honest train/honest/interval"},
 	{"pipeline/library", "pipeline/engine pipeline/stages/trainstage pipeline/table ingest/fault train/honest " +
 		"train/honest/scale"},
@@ -60,7 +63,8 @@ var imports = []struct{ of, may string }{
 	{"pipeline", "pipeline/config pipeline/engine pipeline/engine/slurm pipeline/kv pipeline/runs pipeline/stages " +
 		"pipeline/stages/plan pipeline/stages/reportstage pipeline/watch ingest ingest/fault ingest/spelling report train " +
 		"train/holdout"},
-	{"cmd", "pipeline pipeline/export pipeline/inspect pipeline/judge pipeline/library pipeline/predict pipeline/runs " +
+	{"cmd", "pipeline pipeline/contrast pipeline/export pipeline/inspect pipeline/judge pipeline/library " +
+		"pipeline/predict pipeline/runs " +
 		"pipeline/scaffold pipeline/suggest ingest ingest/fault ingest/spelling ingest/simulate train train/score report " +
 		"docs"},
 	{"cmd/asm", ""},

@@ -265,6 +265,7 @@ func Plan(ctx context.Context, m *predict.Models, axes []Axis, list []Suggestion
 	for i := range steps {
 		s := &steps[i]
 		if i > 0 && slices.Equal(s.At, steps[i-1].At) {
+			s.Share = share(first.Predict(), first.rows[s.candidate], m.Honest.Calibration.Deviation)
 			s.Measured, s.Advice = true, interval.Advice(s.Share, true)
 		}
 
@@ -278,6 +279,19 @@ func Plan(ctx context.Context, m *predict.Models, axes []Axis, list []Suggestion
 	}
 
 	return steps, now, nil
+}
+
+// share is the share of ignorance in the variance at some rows, outcomes in units of their deviations.
+func share(p *interval.Prediction, rows []int, deviation []float64) float64 {
+	epistemic, total := 0.0, 0.0
+	for _, i := range rows {
+		for j, s := range deviation {
+			epistemic += p.Epistemic[i*p.Out+j] / (s * s)
+			total += p.Total[i*p.Out+j] / (s * s)
+		}
+	}
+
+	return epistemic / total
 }
 
 // meanHalf is the mean half width by outcome.

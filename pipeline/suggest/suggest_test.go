@@ -14,6 +14,7 @@ import (
 	"doubletake/train"
 	"doubletake/train/holdout"
 	"doubletake/train/honest"
+	"doubletake/train/honest/interval"
 	"doubletake/train/triplets"
 )
 
@@ -436,6 +437,19 @@ func TestPlan(t *testing.T) {
 	steps, _, err = Plan(ctx, m, axes, list, Costs{Change: []float64{60, 1}, Repeat: 2}, 62)
 	if err != nil || len(steps) != 0 {
 		t.Errorf("%d steps for less than one costs, %v", len(steps), err)
+	}
+
+	// Where the budget pays for one change, the condition is repeated, and each time ignorance has a smaller share.
+	steps, _, err = Plan(ctx, m, axes, list, Costs{Change: []float64{60, 60}, Repeat: 2}, 130)
+	if err != nil || len(steps) != 5 {
+		t.Fatalf("%d steps of one condition, %v", len(steps), err)
+	}
+
+	for i, s := range steps[1:] {
+		if !slices.Equal(s.At, steps[0].At) || !s.Measured || s.Share >= steps[i].Share || s.Cost != 2 ||
+			s.Advice != interval.Advice(s.Share, true) {
+			t.Errorf("step %d: %+v", i+2, s)
+		}
 	}
 
 	m.Honest = nil

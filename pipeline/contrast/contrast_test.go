@@ -1,0 +1,182 @@
+package contrast
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"doubletake/pipeline"
+	"doubletake/pipeline/engine"
+)
+
+// experiment runs a simulated campaign: rotors 1 and 2 at equal speeds, 3 between them; three mountings
+// of each, the second rotor higher by 0.5, by 0.7 at the highest speed.
+func experiment(t *testing.T, to string) string {
+	t.Helper()
+
+	r := rand.New(rand.NewPCG(5, 5))
+
+	var b strings.Builder
+	b.WriteString("run,rotor,a,c,y_1,y_2\n")
+	for rotor := 1; rotor <= 3; rotor++ {
+		for mounting := range 3 {
+			shift := 0.05 * r.NormFloat64()
+			for k := range 8 {
+				a := float64(k%4) + map[bool]float64{true: 0.5}[rotor == 3]
+				y := math.Sin(a) + shift + 0.5*float64(rotor-1)
+				if rotor == 2 && k%4 == 3 {
+					y += 0.2
+				}
+
+				fmt.Fprintf(&b, "m%d%d-%d,%d,%g,%d,%g,%g\n", rotor, mounting, k, rotor, a, k/4, y+0.01*r.NormFloat64(),
+					y+0.01*r.NormFloat64())
+			}
+		}
+	}
+
+	dir := t.TempDir()
+	config := `version: 1
+experiments:
+  wing:
+    ingest: {table: {file: pairs.csv, inputs: [rotor, a, c], run: run}}
+    train:
+      {inputs: [rotor, a, c], model: {hidden: [4]}, optimizer: {epochs: 2}, seeds: 1,
+      splits: {last: {test: {rotor: 3}}, final: {test: none}}}
+`
+
+	err := errors.Join(os.WriteFile(filepath.Join(dir, "pairs.csv"), []byte(b.String()), 0o644),
+		os.WriteFile(filepath.Join(dir, "p.yaml"), []byte(config), 0o644))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	project, err := pipeline.Load(filepath.Join(dir, "p.yaml"))
+	if err == nil {
+		_, err = project.Run(context.Background(), engine.Options{Jobs: 2, Selection: engine.Selection{To: to}})
+	}
+
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return filepath.Join(dir, "runs", "wing")
+}
+
+func compare(t *testing.T, o Options) *Result {
+	t.Helper()
+
+	o.Level = 0.95
+	r, err := Compare(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return r
+}
+
+// The known difference, .55 on average, is found with each way of comparing.
+func TestCompare(t *testing.T) {
+	dir := experiment(t, "")
+	for _, c := range []struct {
+		name         string
+		o            Options
+		units        int
+		low, high    float64 // the difference
+		points       int     // of the first curve
+		by, note, no string
+	}{
+		// Welch: three mountings each.
+		{"mountings", Options{A: "rotor=1", B: "rotor=2", Unit: "/^m../"}, 3, 0.45, 0.65, 4, byConditions, "", ""},
+		// Pairs: mountings of one number taken as one unit of both sides.
+		{"pairs", Options{A: "rotor=1", B: "rotor=2", Unit: "/[0-9]-/"}, 3, 0.45, 0.65, 4, byConditions, "", ""},
+		// Each run has one condition, which three runs repeat.
+		{"runs", Options{A: "rotor=1", B: "rotor=2", Unit: "run"}, 24, 0.45, 0.65, 4, byConditions, "", ""},
+		{"directories", Options{Dirs: []string{dir, dir}, Unit: "run"}, 72, 0, 0, 0, byConditions, "", ""},
+		{
+			"no repeats",
+			Options{A: "run=/^m10/", B: "run=/^m20/", Unit: "run"},
+			8, 0.4, 0.7, 0, byConditions,
+			"within one set-up", "",
+		},
+		{
+			"one unit",
+			Options{A: "run=/^m10/", B: "run=/^m20/", Unit: "/^m../"},
+			1, 0.4, 0.7, 0, byConditions,
+			"within one set-up", "no test is possible with one /^m../",
+		},
+		{ // mountings have both sides; those of rotor 3, at other speeds, are left out
+			"within runs",
+			Options{A: "c=0", B: "c=1", Unit: "/^.*-/", Outcomes: []string{"y"}},
+			6, -0.02, 0.02, 4, byConditions,
+			"", "",
+		},
+		{"model", Options{A: "rotor=1", B: "rotor=3", Unit: "run"}, 0, 0.4, 1.4, 5, byModel, "calibrated model", ""},
+	} {
+		if c.o.Dirs == nil {
+			c.o.Dirs = []string{dir}
+		}
+
+		r := compare(t, c.o)
+		o := r.Outcomes[0]
+		if r.By != c.by || o.UnitsA != c.units || o.UnitsB != c.units || o.Difference < c.low || o.Difference > c.high ||
+			!strings.Contains(strings.Join(r.Notes, "; "), c.note) || !strings.HasPrefix(o.Untested, c.no) ||
+			(o.Untested == "") != (c.no == "") || (o.Low == nil) != (c.no != "") {
+			t.Errorf("%s: %s, %d and %d units, difference %g, %q, notes %q", c.name, r.By, o.UnitsA, o.UnitsB, o.Difference,
+				o.Untested, r.Notes)
+		}
+
+		if c.points > 0 && (len(o.Curves) == 0 || c.by != byModel && len(o.Curves[0].Points) != c.points) {
+			t.Errorf("%s: curves %v", c.name, o.Curves)
+		}
+
+		if c.no == "" && c.name != "directories" && !(*o.Low < o.Difference && o.Difference < *o.High) {
+			t.Errorf("%s: interval %g to %g", c.name, *o.Low, *o.High)
+		}
+
+		var b strings.Builder
+		if err := r.Print(&b); err != nil || !strings.Contains(b.String(), "y: ") {
+			t.Errorf("%s: %v, %s", c.name, err, b.String())
+		}
+
+		t.Log(c.name, b.String(), r.Notes)
+	}
+
+	r := compare(t, Options{Dirs: []string{dir}, A: "rotor=1", B: "rotor=2", Unit: "/^m../", Limit: 0.4})
+	p := r.Outcomes[0].Curves[0].Points // true: .5, .5, .5, .7
+	if d := p[3].Difference - p[0].Difference; math.Abs(d-0.2) > 0.02 || p[3].Low < 0 || *r.Outcomes[0].Above < 0.8 ||
+		!strings.Contains(string(r.SVG()), `data-lo="`) {
+		t.Errorf("%v, probability %g", p, *r.Outcomes[0].Above)
+	}
+}
+
+// What cannot be compared is refused with the place and what to do.
+func TestRefused(t *testing.T) {
+	dir := experiment(t, "dsp")
+	for _, c := range []struct {
+		o    Options
+		want string
+	}{
+		{Options{A: "rotor", B: "rotor=2", Unit: "run"}, "--a wants column=value"},
+		{Options{A: "rotor=/(/", B: "rotor=2", Unit: "run"}, "--a wants a regular expression"},
+		{Options{A: "wing=1", B: "rotor=2", Unit: "run"}, "expected a column wing, found run, recording, rotor, a, c"},
+		{Options{A: "rotor=1", B: "rotor=2", Unit: "day"}, "expected a column day"},
+		{Options{A: "rotor=1", B: "rotor=9", Unit: "run"}, "expected rows with rotor=9, found none"},
+		{Options{A: "rotor=1", B: "rotor=2", Unit: "run", Outcomes: []string{"z"}}, "expected an outcome z, found y"},
+		{Options{A: "rotor=1", B: "rotor=3", Unit: "run"}, "expected equal conditions on both sides, or a calibrated final"},
+		{Options{Dirs: []string{"nowhere"}, Unit: "run"}, "expected the triplets of an experiment, found none"},
+	} {
+		if c.o.Dirs == nil {
+			c.o.Dirs = []string{dir}
+		}
+
+		if _, err := Compare(context.Background(), c.o); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %v, want %q", c.o, err, c.want)
+		}
+	}
+}

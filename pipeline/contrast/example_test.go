@@ -1,0 +1,17 @@
+package contrast_test
+
+import (
+	"context"
+	"fmt"
+
+	"doubletake/pipeline/contrast"
+)
+
+// Without sides there is nothing to compare.
+func ExampleCompare() {
+	_, err := contrast.Compare(context.Background(), contrast.Options{
+		Dirs: []string{"runs/drone"}, A: "2 blades", B: "blades=3", Unit: "run", Level: 0.95,
+	})
+	fmt.Println(err)
+	// Output: pipeline contrast: --a wants column=value or column=/pattern/, joined by commas, found "2 blades"
+}

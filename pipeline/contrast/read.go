@@ -1,0 +1,253 @@
+package contrast
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"doubletake/ingest/fault"
+	"doubletake/pipeline/config"
+	"doubletake/pipeline/stages/plan"
+	"doubletake/pipeline/table"
+)
+
+// row is the outcomes of one unit at one condition.
+type row struct {
+	side int
+	unit string
+	all  []float64 // the conditions of the table
+	x    []float64 // those that the sides are compared at
+	y    []float64
+}
+
+// term is a column of a side, with its value or pattern.
+type term struct {
+	column, value string
+	pattern       *regexp.Regexp
+}
+
+var terms = regexp.MustCompile(`^([^=,]+)=(/[^/]*/|[^,/]*)(?:,|$)`)
+
+// parseSide reads "blades=2,run=/^a/".
+func parseSide(flag, text string) (list []term, err error) {
+	for rest := text; rest != ""; {
+		m := terms.FindStringSubmatch(rest)
+		if m == nil {
+			return nil, usage("--%s wants column=value or column=/pattern/, joined by commas, found %q", flag, text)
+		}
+
+		t := term{column: strings.TrimSpace(m[1]), value: strings.TrimSpace(m[2])}
+		if t.pattern, err = pattern(flag, t.value); err != nil {
+			return nil, err
+		}
+
+		list, rest = append(list, t), rest[len(m[0]):]
+	}
+
+	return list, nil
+}
+
+func usage(format string, args ...any) error {
+	return &config.UsageError{Text: "pipeline contrast: " + fmt.Sprintf(format, args...)}
+}
+
+// pattern reads /pattern/; nil where the text is none.
+func pattern(flag, text string) (*regexp.Regexp, error) {
+	if len(text) < 3 || text[0] != '/' || text[len(text)-1] != '/' {
+		return nil, nil
+	}
+
+	p, err := regexp.Compile(text[1 : len(text)-1])
+	if err != nil {
+		return nil, usage("--%s wants a regular expression between slashes: %v", flag, err)
+	}
+
+	return p, nil
+}
+
+func (t term) holds(text string) bool {
+	if t.pattern != nil {
+		return t.pattern.MatchString(text)
+	}
+
+	a, err1 := strconv.ParseFloat(t.value, 64)
+	b, err2 := strconv.ParseFloat(text, 64)
+
+	return text == t.value || err1 == nil && err2 == nil && math.Abs(a-b) <= 1e-9*math.Max(math.Abs(a), math.Abs(b))
+}
+
+// read reads the rows of both sides.
+func (c *comparison) read() (err error) {
+	if c.terms[0], err = parseSide("a", c.Options.A); err != nil {
+		return err
+	}
+
+	if c.terms[1], err = parseSide("b", c.Options.B); err != nil {
+		return err
+	}
+
+	if c.part, err = pattern("unit", c.Options.Unit); err != nil {
+		return err
+	}
+
+	c.Result.A, c.Result.B = c.Options.A, c.Options.B
+	for k, dir := range c.Dirs {
+		path := dir
+		if filepath.Ext(path) != ".arrow" {
+			path = filepath.Join(dir, "triplets.arrow")
+		}
+
+		t, err := table.Read(path)
+		if err != nil {
+			return &fault.Error{
+				Path: path, Want: "the triplets of an experiment", Found: "none", Err: err,
+				Hint: "pipeline run writes them; name the folder, such as runs/drone",
+			}
+		}
+
+		if err := c.columns(t, path); err != nil {
+			return err
+		}
+
+		sides := []int{0, 1}
+		if len(c.Dirs) == 2 {
+			sides = []int{k}
+			name := []*string{&c.Result.A, &c.Result.B}[k]
+			*name = strings.TrimSpace(dir + " " + *name)
+		}
+
+		for _, side := range sides {
+			c.add(t, side)
+		}
+	}
+
+	for side, name := range []string{c.Result.A, c.Result.B} {
+		if !slices.ContainsFunc(c.rows, func(r row) bool { return r.side == side }) {
+			return &fault.Error{
+				Path: c.Dirs[side%len(c.Dirs)], Want: "rows with " + name, Found: "none",
+				Hint: "pipeline inspect lists the values of triplets.arrow",
+			}
+		}
+	}
+
+	return nil
+}
+
+// columns checks the columns that are asked for.
+func (c *comparison) columns(t *table.Table, path string) error {
+	outcomes := plan.Outcomes(t)
+	var axes, labels []string
+	quantities := []quantity{}
+	for _, column := range t.Columns {
+		base := strings.TrimSuffix(strings.TrimSuffix(column.Name, "_1"), "_2")
+		switch paired := base != column.Name && t.Column(base+"_1") != nil && t.Column(base+"_2") != nil; {
+		case column.Strings != nil:
+			labels = append(labels, column.Name)
+		case column.Floats != nil && !paired && column.Name != "weight":
+			axes, quantities = append(axes, column.Name), append(quantities, quantity{column.Name, column.Unit})
+		}
+	}
+
+	if c.axes == nil {
+		c.axes, c.unit = quantities, map[string]string{}
+		if len(c.Options.Outcomes) == 0 {
+			c.Options.Outcomes = outcomes
+		}
+	}
+
+	asked := []string{c.Options.Unit}
+	if c.part != nil {
+		asked = nil
+	}
+
+	for _, t := range slices.Concat(c.terms[0], c.terms[1]) {
+		asked = append(asked, t.column)
+	}
+
+	for _, n := range asked {
+		if !slices.Contains(axes, n) && !slices.Contains(labels, n) {
+			return &fault.Error{
+				Path: path, Want: "a column " + n, Found: strings.Join(slices.Concat(labels, axes), ", "),
+				Hint: "a label is in the table where splits or honest.groups name it",
+			}
+		}
+	}
+
+	for _, n := range c.Options.Outcomes {
+		if !slices.Contains(outcomes, n) {
+			return &fault.Error{Path: path, Want: "an outcome " + n, Found: strings.Join(outcomes, ", ")}
+		}
+
+		unit := t.Column(n + "_1").Unit
+		if first, known := c.unit[n]; known && first != unit {
+			return &fault.Error{Path: path, Want: n + " in " + first + ", as in " + c.Dirs[0], Found: unit}
+		}
+		c.unit[n] = unit
+	}
+
+	for _, q := range c.axes {
+		if i := slices.Index(quantities, q); i < 0 {
+			return &fault.Error{
+				Path: path, Want: "a condition " + q.name + ", as in " + c.Dirs[0], Found: strings.Join(axes, ", "),
+			}
+		}
+	}
+
+	if kind := t.Get("data"); c.Data == "" || kind == "simulated" {
+		c.Data = kind
+	}
+
+	return nil
+}
+
+// add adds the rows of a side. A pair of two runs is two rows, else the mean of the pair is one.
+func (c *comparison) add(t *table.Table, side int) {
+	text := func(name string, i int) string {
+		column := t.Column(name)
+		if column.Floats != nil {
+			return strconv.FormatFloat(column.Floats[i], 'g', -1, 64)
+		}
+		return column.Strings[i]
+	}
+
+	for i := range t.Rows() {
+		name := t.Column("run").Strings[i]
+		runs := strings.Split(name, " + ")
+		if len(runs) != 2 {
+			runs = []string{name}
+		}
+
+		for k, run := range runs {
+			if slices.ContainsFunc(c.terms[side], func(term term) bool {
+				return term.column == "run" && !term.holds(run) || term.column != "run" && !term.holds(text(term.column, i))
+			}) {
+				continue
+			}
+
+			r := row{side: side, unit: run}
+			switch {
+			case c.part != nil:
+				r.unit = c.part.FindString(run)
+			case c.Options.Unit != "run":
+				r.unit = text(c.Options.Unit, i)
+			case len(c.Dirs) == 2: // runs of two directories are never one
+				r.unit = strconv.Itoa(side) + run
+			}
+
+			for _, q := range c.axes {
+				r.all = append(r.all, t.Column(q.name).Floats[i])
+			}
+
+			for _, o := range c.Options.Outcomes {
+				a, b := t.Column(o + "_1").Floats[i], t.Column(o + "_2").Floats[i]
+				r.y = append(r.y, [][]float64{{(a + b) / 2}, {a, b}}[len(runs)-1][k])
+			}
+
+			c.rows = append(c.rows, r)
+		}
+	}
+}
