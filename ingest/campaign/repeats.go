@@ -10,40 +10,8 @@ import (
 
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
+	"doubletake/ingest/setpoint"
 )
-
-// Tolerance is how far the values of one condition may lie apart.
-type Tolerance struct {
-	Absolute float64 // in the condition's unit
-	Relative float64 // of the mean of the two values
-}
-
-// Equal reports whether two values are equal within the tolerance; a NaN equals nothing.
-func (t Tolerance) Equal(a, b float64) bool {
-	return math.Abs(a-b) <= t.Absolute+t.Relative*math.Abs(a+b)/2
-}
-
-// maxTolerance bounds a tolerance: a larger one is a mistake.
-const maxTolerance = 1e9
-
-// ParseTolerance reads "20" or "1 %".
-func ParseTolerance(s string) (Tolerance, error) {
-	text, percent := strings.CutSuffix(strings.TrimSpace(s), "%")
-	v, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
-	if err != nil || !(v >= 0 && v <= maxTolerance) {
-		return Tolerance{}, fmt.Errorf("expected a tolerance like 20 or 1 %%, from 0 to %g, found %q", maxTolerance, s)
-	}
-
-	if percent && v >= 200 { // a value and its negative are never one condition
-		return Tolerance{}, fmt.Errorf("expected a tolerance below 200 %%, found %q", s)
-	}
-
-	if percent {
-		return Tolerance{Relative: v / 100}, nil
-	}
-
-	return Tolerance{Absolute: v}, nil
-}
 
 // Law states how an outcome depends on a condition: as its power.
 type Law struct {
@@ -164,7 +132,7 @@ func (r *tableReader) groups() (groups [][]int) {
 	var spans []*span
 	like := map[string][]*span{} // by these values
 
-	within := make([]Tolerance, len(r.Inputs))
+	within := make([]setpoint.Tolerance, len(r.Inputs))
 	for k, name := range r.Inputs {
 		within[k] = r.o.Within[name]
 	}
@@ -172,7 +140,7 @@ func (r *tableReader) groups() (groups [][]int) {
 	for i, row := range r.rows {
 		exact := []byte(strings.Join(row.labels, "\x00"))
 		for k, t := range within {
-			if t == (Tolerance{}) {
+			if t == (setpoint.Tolerance{}) {
 				exact = binary.LittleEndian.AppendUint64(exact, math.Float64bits(row.x[k]+0)) // −0 is 0
 			}
 		}

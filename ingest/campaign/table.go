@@ -13,6 +13,7 @@ import (
 	"doubletake/ingest/fault"
 	"doubletake/ingest/format/parquet"
 	"doubletake/ingest/format/text"
+	"doubletake/ingest/setpoint"
 	"doubletake/ingest/spelling"
 	"doubletake/ingest/units"
 )
@@ -35,7 +36,7 @@ type TableOptions struct {
 	Units map[string]string
 	// Within are tolerances of inputs, within which rows of Repeats are of equal
 	// condition; the condition of a pair is the mean of the two.
-	Within map[string]Tolerance
+	Within map[string]setpoint.Tolerance
 	// Correct are the laws by which outcomes of Repeats are corrected to it.
 	Correct map[string]Law
 	// Derive defines further outcomes, computed of each measurement by itself, and

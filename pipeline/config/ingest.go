@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"doubletake/ingest/campaign"
+	"doubletake/ingest/setpoint"
 )
 
 // Ingest selects the files and describes their channels and conditions.
@@ -278,7 +279,7 @@ func (t *Table) validate(key string, fail failFunc) {
 	}
 
 	for _, w := range t.Within {
-		if _, err := campaign.ParseTolerance(w.Value); err != nil {
+		if _, err := setpoint.Parse(w.Value); err != nil {
 			fail(key+".within."+w.Name, "%v", err)
 		}
 	}

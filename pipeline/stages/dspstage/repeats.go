@@ -9,6 +9,7 @@ import (
 	"doubletake/ingest"
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/fault"
+	"doubletake/ingest/setpoint"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/ingeststage"
@@ -54,7 +55,7 @@ func (s *stage) repeats(j *engine.Job, t *table.Table, results []engine.Dep) ([]
 // second y2. It warns of runs without a partner.
 func (s *stage) pairRepeats(t *table.Table) ([]ingest.Warning, error) {
 	n := t.Rows()
-	var tol []campaign.Tolerance
+	var tol []setpoint.Tolerance
 
 	var cols [][]float64
 	for _, c := range s.rec.Conditions {
@@ -70,9 +71,9 @@ func (s *stage) pairRepeats(t *table.Table) ([]ingest.Warning, error) {
 
 		cols = append(cols, v)
 
-		w := campaign.Tolerance{}
+		w := setpoint.Tolerance{}
 		if given {
-			if w, err = campaign.ParseTolerance(text); err != nil {
+			if w, err = setpoint.Parse(text); err != nil {
 				return nil, fmt.Errorf("pair repeats: %w", err)
 			}
 		}
@@ -92,7 +93,7 @@ func (s *stage) pairRepeats(t *table.Table) ([]ingest.Warning, error) {
 			place[i] = float64(k)
 		}
 
-		cols, tol = append(cols, place), append(tol, campaign.Tolerance{})
+		cols, tol = append(cols, place), append(tol, setpoint.Tolerance{})
 	}
 
 	x := make([][]float64, n)

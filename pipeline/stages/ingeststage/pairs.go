@@ -14,6 +14,7 @@ import (
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/derive"
 	"doubletake/ingest/fault"
+	"doubletake/ingest/setpoint"
 	"doubletake/ingest/simulate"
 	"doubletake/ingest/spelling"
 	"doubletake/ingest/units"
@@ -326,11 +327,11 @@ func tableOptions(exp plan.Experiment, t *config.Table, derived *derive.Set) cam
 	o := campaign.TableOptions{
 		Inputs: t.Inputs, Y1: t.Y1, Y2: t.Y2, Repeats: t.Repeats, Outcomes: t.Outcomes, Run: t.Run,
 		AllPairs: t.Use == "all", Derive: derived, Text: textOptions(&exp.Ingest),
-		Units: byName(t.Units), Within: map[string]campaign.Tolerance{}, Correct: map[string]campaign.Law{},
+		Units: byName(t.Units), Within: map[string]setpoint.Tolerance{}, Correct: map[string]campaign.Law{},
 	}
 
 	for _, w := range t.Within {
-		o.Within[w.Name], _ = campaign.ParseTolerance(w.Value) // checked with the configuration
+		o.Within[w.Name], _ = setpoint.Parse(w.Value) // checked with the configuration
 	}
 
 	for _, c := range t.Correct {
