@@ -42,6 +42,7 @@ func ParseLaw(s string) (Law, error) {
 // measurement is a row of single measurements.
 type measurement struct {
 	x, y   []float64
+	at     []float64 // x at its set points
 	labels []string
 	run    string // "" where nothing names it
 	row    rowPlace
@@ -49,7 +50,7 @@ type measurement struct {
 
 // grouped reports whether rows are gathered into groups before they are paired.
 func (o TableOptions) grouped() bool {
-	return o.AllPairs || len(o.Within) > 0 || len(o.Correct) > 0
+	return o.AllPairs || len(o.SetPoints) > 0 || len(o.Within) > 0 || len(o.Correct) > 0
 }
 
 // pairGroups pairs the rows of equal conditions.
@@ -65,6 +66,15 @@ func (r *tableReader) pairGroups() error {
 
 			laws[k][i] = l.Power
 		}
+	}
+
+	var x []float64
+	for _, row := range r.rows {
+		x = append(x, row.x...)
+	}
+
+	for i, at := range slices.Collect(slices.Chunk(r.atSetPoints(x), len(r.Inputs))) {
+		r.rows[i].at = at
 	}
 
 	groups := r.groups()
@@ -96,7 +106,7 @@ func (r *tableReader) pairGroups() error {
 
 			r.Weight = append(r.Weight, weight)
 			if r.o.AllPairs { // what is one group is one cluster
-				r.Run[r.N-1] = r.ids.of(r.rows[g[0]].x, r.rows[g[0]].labels)
+				r.Run[r.N-1] = r.ids.of(r.rows[g[0]].at, r.rows[g[0]].labels)
 				if r.named() {
 					r.Run[r.N-1] = strings.Join(names, " + ")
 				}
@@ -117,6 +127,30 @@ func (r *tableReader) pairGroups() error {
 	r.warnAlone(alone)
 
 	return nil
+}
+
+// atSetPoints returns the conditions of rows at their set points.
+func (r *tableReader) atSetPoints(x []float64) []float64 {
+	out, in := slices.Clone(x), len(r.Inputs)
+	for k, name := range r.Inputs {
+		t, scatters := r.o.SetPoints[name]
+		if !scatters {
+			continue
+		}
+
+		var v []float64
+		for i := k; i < len(x); i += in {
+			v = append(v, x[i])
+		}
+
+		points := setpoint.Of(v, t)
+		for i := k; i < len(x); i += in {
+			p, _ := points.Find(x[i])
+			out[i] = p.Nominal
+		}
+	}
+
+	return out
 }
 
 // span is a group of rows and the least and greatest values of their conditions.
@@ -141,14 +175,14 @@ func (r *tableReader) groups() (groups [][]int) {
 		exact := []byte(strings.Join(row.labels, "\x00"))
 		for k, t := range within {
 			if t == (setpoint.Tolerance{}) {
-				exact = binary.LittleEndian.AppendUint64(exact, math.Float64bits(row.x[k]+0)) // −0 is 0
+				exact = binary.LittleEndian.AppendUint64(exact, math.Float64bits(row.at[k]+0)) // −0 is 0
 			}
 		}
 
 		candidates := like[string(exact)]
 		n := slices.IndexFunc(candidates, func(g *span) bool {
 			for k, t := range within {
-				if !t.Equal(row.x[k], g.low[k]) || !t.Equal(row.x[k], g.high[k]) {
+				if !t.Equal(row.at[k], g.low[k]) || !t.Equal(row.at[k], g.high[k]) {
 					return false
 				}
 			}
@@ -157,14 +191,14 @@ func (r *tableReader) groups() (groups [][]int) {
 		})
 
 		if n < 0 {
-			g := &span{[]int{i}, slices.Clone(row.x), slices.Clone(row.x)}
+			g := &span{[]int{i}, slices.Clone(row.at), slices.Clone(row.at)}
 			like[string(exact)], spans = append(candidates, g), append(spans, g)
 			continue
 		}
 
 		g := candidates[n]
 		g.rows = append(g.rows, i)
-		for k, v := range row.x {
+		for k, v := range row.at {
 			g.low[k], g.high[k] = min(g.low[k], v), max(g.high[k], v)
 		}
 	}
@@ -204,13 +238,18 @@ func (r *tableReader) pairsOf(group []int) (out [][2]int) {
 // addPair adds a pair at the mean of the two conditions, the outcomes corrected to
 // it by their laws.
 func (r *tableReader) addPair(a, b measurement, laws []map[int]float64) error {
-	x := make([]float64, len(a.x))
-	for i := range x {
-		x[i] = a.x[i]
-		if b.x[i] != a.x[i] {
-			x[i] = a.x[i] + (b.x[i]-a.x[i])/2
+	mean := func(a, b []float64) []float64 {
+		x := slices.Clone(a)
+		for i := range x {
+			if b[i] != a[i] {
+				x[i] += (b[i] - a[i]) / 2
+			}
 		}
+
+		return x
 	}
+
+	x := mean(a.x, b.x)
 
 	at := func(m measurement) ([]float64, error) {
 		y := append([]float64(nil), m.y...)
@@ -244,7 +283,7 @@ func (r *tableReader) addPair(a, b measurement, laws []map[int]float64) error {
 		return err
 	}
 
-	run := r.ids.of(x, a.labels)
+	run := r.ids.of(mean(a.at, b.at), a.labels)
 	name := run
 	if r.named() {
 		name = a.run + " + " + b.run
@@ -266,7 +305,7 @@ func (r *tableReader) warnAlone(rows []int) {
 	for _, i := range rows {
 		m := r.rows[i]
 		if m.run == "" {
-			m.run = r.ids.of(m.x, m.labels)
+			m.run = r.ids.of(m.at, m.labels)
 		}
 
 		names = append(names, fmt.Sprintf("%s (%s)", m.run, r.place(m.row)))

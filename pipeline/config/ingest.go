@@ -38,6 +38,11 @@ type Ingest struct {
 	// conditions with the same value for every recording, e.g. blades: 2; of a table: numbers for derive
 	Constants []NamedNumber `key:"constants"`
 
+	// how far measured values of a condition may lie from the middle of their set point, e.g. {rpm: 0.5 %,
+	// u_inf_m_s: 0.2}. The model takes the values; set points name conditions, repeats, groups and splits:
+	// 2994 … 3008 are 3000 ± 8
+	Within []NamedString `key:"within"`
+
 	// conditions and outcomes by expressions of conditions, constants and outcomes, e.g. ct:
 	// thrust_n/(rho*n_rps^2*diameter_m^4). Functions: abs acos asin atan atan2 cos exp floor hypot log log10 max
 	// min round sin sqrt tan
@@ -379,6 +384,14 @@ func (in *Ingest) validateConditions(key string, fail failFunc) {
 
 	if len(in.InFile) > 0 && in.Conditions != "" {
 		fail(key+".inside", "the conditions are in a table already; leave one of them out")
+	}
+
+	for _, w := range in.Within {
+		if t, err := setpoint.Parse(w.Value); err != nil {
+			fail(key+".within."+w.Name, "%v", err)
+		} else if t == (setpoint.Tolerance{}) || t.Relative > 0.2 {
+			fail(key+".within."+w.Name, "expected a tolerance above 0 and up to 20 %%, found %q", w.Value)
+		}
 	}
 
 	for _, c := range in.Constants {

@@ -52,6 +52,7 @@ type Model struct {
 	y, spread []float64 // n×out: means of the conditions and their variances, standardised
 	others    []int     // columns of x that the second kernel uses
 	slopes    []int     // columns of x that no kernel uses; needed to fit only
+	spacing   []float64 // of the set points of each column of x, 0 where it has none; needed to fit only
 	steps     int
 	process   []process
 	workers   int
@@ -71,6 +72,9 @@ type scale struct {
 // Fit learns from pairs. A row's weight is how many pairs it counts for. Measurements of
 // one condition (equal inputs within a
 // group) are collapsed to their mean. Inputs that are constant are dropped.
+//
+// Where measured values scatter about set points, lengths below their spacing are refused: the
+// evidence would find the function that the scatter draws.
 //
 // Errors: numbers that are not finite, fewer than two conditions, no input that
 // varies, an outcome that is constant, a *TooManyGroupsError.
@@ -135,7 +139,7 @@ const (
 // search finds the hyperparameters on a subset of the conditions.
 func (m *Model) search(ctx context.Context, subset []int) error {
 	shape := newShape(m.rows(m.x, len(m.columns), subset), len(m.columns), m.others)
-	shape.steps = m.steps
+	shape.steps, shape.spacing = m.steps, m.spacing
 	for _, j := range m.slopes {
 		clear(shape.square[j])
 	}
@@ -209,6 +213,7 @@ func newModel(d triplets.Set, o Options) (*Model, error) {
 		}
 
 		m.columns = append(m.columns, j)
+		m.spacing = append(m.spacing, spacing(d, j)/std)
 		m.scale.xMean, m.scale.xStd = append(m.scale.xMean, mean), append(m.scale.xStd, std)
 	}
 
@@ -245,6 +250,30 @@ func newModel(d triplets.Set, o Options) (*Model, error) {
 	}
 
 	return m, nil
+}
+
+// spacing is the smallest gap between set points of input j; 0 where values do not scatter
+// about them.
+func spacing(d triplets.Set, j int) float64 {
+	var points []float64
+	scatters := false
+	for i := j; i < len(d.SetPoints); i += d.In {
+		points = append(points, d.SetPoints[i])
+		scatters = scatters || d.SetPoints[i] != d.X[i]
+	}
+
+	slices.Sort(points)
+	points = slices.Compact(points)
+	if !scatters || len(points) < 2 {
+		return 0
+	}
+
+	least := math.Inf(1)
+	for i := 1; i < len(points); i++ {
+		least = min(least, points[i]-points[i-1])
+	}
+
+	return least
 }
 
 // collapse finds the distinct conditions, in the order of their first rows.

@@ -64,7 +64,7 @@ func (s *stage) pairRepeats(t *table.Table) ([]ingest.Warning, error) {
 			continue // found of a run, or equal where what it is derived of is equal
 		}
 
-		v, err := t.Floats(c)
+		v, err := plan.AtSetPoints{Table: t}.Floats(c)
 		if err != nil {
 			return nil, fmt.Errorf("pair repeats: %w", err)
 		}
@@ -148,6 +148,8 @@ func (s *stage) pairRepeats(t *table.Table) ([]ingest.Warning, error) {
 
 				out.Strings = append(out.Strings, text)
 
+			case c.Floats != nil && plan.AtSetPoints{Table: t}.Scatters(c.Name):
+				out.Floats = append(out.Floats, (c.Floats[p[0]]+c.Floats[p[1]])/2)
 			case c.Floats != nil:
 				out.Floats = append(out.Floats, c.Floats[k])
 			case c.Bools != nil:

@@ -56,6 +56,10 @@ func CheckFiles(ctx context.Context, r Result) (Result, []ingest.Warning, error)
 
 	known, warnings, err := r.Recordings.gather(files)
 	r.Known, r.KnownLabels = known, nil
+	if err == nil {
+		err = r.atSetPoints()
+	}
+
 	for _, f := range files {
 		if f.err == nil {
 			r.KnownLabels = append(r.KnownLabels, f.labels...)
@@ -99,7 +103,7 @@ func checkTable(r Result) (Result, []ingest.Warning, error) {
 		}
 	}
 
-	return r, p.Warnings, nil
+	return r, p.Warnings, r.atSetPoints()
 }
 
 func (r *Recordings) checkFile(ctx context.Context, i int) (o opened) {

@@ -98,6 +98,8 @@ func (pl *planner) checkSplit(at string, s config.Split) error {
 		return nil
 	}
 
+	s.Test = holdout.AtSetPoints(s.Test, pl.ing.Points.Find)
+
 	held, err := s.Test.Held(pl.known())
 	if err != nil {
 		return nil // depends on the files

@@ -14,7 +14,7 @@ func (pl *planner) expand(splits []config.Split, lenient bool) ([]config.Split, 
 	var out []config.Split
 	for _, s := range splits {
 		if len(s.Each) == 0 {
-			s.Test = holdout.For(s.Test, s.Name, pl.exp.Train.Inputs)
+			s.Test = holdout.AtSetPoints(holdout.For(s.Test, s.Name, pl.exp.Train.Inputs), pl.ing.Points.Find)
 			out = append(out, s)
 			continue
 		}
@@ -76,7 +76,7 @@ func (pl *planner) add(at string, splits []config.Split, each []holdout.Named, b
 			return nil, pl.exp.Errorf(at, "two splits are named %q", e.Name)
 		}
 
-		splits = append(splits, config.Split{Name: e.Name, Test: e.Holdout, Blocks: blocks})
+		splits = append(splits, config.Split{Name: e.Name, Test: holdout.AtSetPoints(e.Holdout, pl.ing.Points.Find), Blocks: blocks})
 	}
 
 	return splits, nil
