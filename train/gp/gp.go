@@ -70,7 +70,7 @@ type scale struct {
 }
 
 // Fit learns from pairs. A row's weight is how many pairs it counts for. Measurements of
-// one condition (equal inputs within a
+// one condition (equal set points within a
 // group) are collapsed to their mean. Inputs that are constant are dropped.
 //
 // Where measured values scatter about set points, lengths below their spacing are refused: the
@@ -281,6 +281,7 @@ func (m *Model) collapse(d triplets.Set, x []float64, groups []int) {
 	in := len(m.columns)
 	index := map[string]int{}
 	var count []float64 // pairs
+	var off []float64   // sums of x less the first row's, where values scatter about set points
 
 	m.condition = make([]int, d.N)
 	for i := range d.N {
@@ -290,7 +291,7 @@ func (m *Model) collapse(d triplets.Set, x []float64, groups []int) {
 		}
 
 		key := binary.LittleEndian.AppendUint64(nil, uint64(group))
-		for _, v := range d.X[i*d.In : (i+1)*d.In] {
+		for _, v := range d.AtSetPoints()[i*d.In : (i+1)*d.In] {
 			key = binary.LittleEndian.AppendUint64(key, math.Float64bits(v+0)) // −0 is 0
 		}
 
@@ -300,6 +301,7 @@ func (m *Model) collapse(d triplets.Set, x []float64, groups []int) {
 			index[string(key)] = k
 			m.n++
 			m.x, m.group = append(m.x, x[i*in:(i+1)*in]...), append(m.group, group)
+			off = append(off, make([]float64, in)...)
 			m.y, count = append(m.y, make([]float64, d.Out)...), append(count, 0)
 		}
 
@@ -311,6 +313,10 @@ func (m *Model) collapse(d triplets.Set, x []float64, groups []int) {
 		}
 
 		count[k] += w
+		for a, v := range x[i*in : (i+1)*in] {
+			off[k*in+a] += float64(w * (v - m.x[k*in+a]))
+		}
+
 		for j := range d.Out {
 			y := (d.Y1[i*d.Out+j]+d.Y2[i*d.Out+j])/2 - m.scale.yMean[j]
 			m.y[k*d.Out+j] += float64(w * (y / m.scale.yStd[j]))
@@ -319,6 +325,10 @@ func (m *Model) collapse(d triplets.Set, x []float64, groups []int) {
 
 	m.spread = make([]float64, len(m.y))
 	for k, n := range count {
+		for a := range in {
+			m.x[k*in+a] += off[k*in+a] / n
+		}
+
 		for j := range d.Out {
 			m.y[k*d.Out+j] /= n
 			m.spread[k*d.Out+j] = m.noise[j].at(m.x[k*in:(k+1)*in]) / (2 * n)
