@@ -29,15 +29,26 @@ type jittering struct {
 // The two rigs and the balance.
 var jitteringCampaigns = []jittering{
 	{
-		"jittering-fan", []int{5}, []float64{1200, 1650, 2100, 2550, 3000}, []float64{-30, 0, 30}, "rpm: 0.5 %",
+		"jittering-fan",
+		[]int{5},
+		[]float64{1200, 1650, 2100, 2550, 3000},
+		[]float64{-30, 0, 30},
+		"rpm: 0.5 %",
 		"rpm, theta_deg", "final: {test: none}, speeds: {each: rpm}",
 	},
 	{
-		"jittering-rig", []int{2, 3, 4, 5, 6}, []float64{3000, 4500, 6000}, []float64{-30, 30}, "rpm: 0.5 %",
+		"jittering-rig",
+		[]int{2, 3, 4, 5, 6},
+		[]float64{3000, 4500, 6000},
+		[]float64{-30, 30},
+		"rpm: 0.5 %",
 		"blades, rpm, theta_deg", "final: {test: none}, speeds: {each: rpm}",
 	},
 	{
-		"jittering-balance", nil, []float64{5, 8, 11, 14, 17, 20}, []float64{-4, -2, 0, 2, 4, 6}, "u_inf_m_s: 0.5 %",
+		"jittering-balance", nil,
+		[]float64{5, 8, 11, 14, 17, 20},
+		[]float64{-4, -2, 0, 2, 4, 6},
+		"u_inf_m_s: 0.5 %",
 		"alpha_deg, u_inf_m_s", "final: {test: none}, speeds: {each: u_inf_m_s}",
 	},
 }

@@ -191,3 +191,34 @@ func TestLongTable(t *testing.T) {
 		}
 	}
 }
+
+// Set points by hand: rows of 4990 … 5010 are 5000, which names their runs; pairs take each row
+// once, at the mean of its two speeds.
+func TestRowsAtSetPoints(t *testing.T) {
+	path := writeFile(t, "rpm,thrust_n\n4990,1\n8010,5\n5010,2\n5004,3\n8000,6\n4996,4\n9000,7\n")
+	o := TableOptions{
+		Inputs: []string{"rpm"}, Repeats: []string{"thrust_n"},
+		SetPoints: map[string]setpoint.Tolerance{"rpm": {Relative: 0.005}},
+	}
+
+	p, err := readTable(path, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if !slices.Equal(p.X, []float64{5000, 5000, 8005}) || !slices.Equal(p.Y1, []float64{1, 3, 5}) ||
+		!slices.Equal(p.Y2, []float64{2, 4, 6}) || !slices.Equal(p.Run, []string{"rpm=5000", "rpm=5000", "rpm=8000"}) {
+		t.Errorf("pairs %v %v at %v of runs %v", p.Y1, p.Y2, p.X, p.Run)
+	}
+
+	if len(p.Warnings) != 1 || !strings.Contains(p.Warnings[0].Text, "rpm=9000 (line 8)") {
+		t.Errorf("%v", p.Warnings)
+	}
+
+	path = writeFile(t, "rpm,a_1,a_2\n4990,1,2\n5010,3,4\n")
+	o.Repeats, o.Y1, o.Y2 = nil, []string{"a_1"}, []string{"a_2"}
+	if p, err = readTable(path, o); err != nil || !slices.Equal(p.Run, []string{"rpm=5000", "rpm=5000"}) ||
+		!slices.Equal(p.X, []float64{4990, 5010}) {
+		t.Errorf("runs %v at %v, %v", p.Run, p.X, err)
+	}
+}
