@@ -69,8 +69,8 @@ func (c jittering) write(t testing.TB, dir string, jitter float64) (yaml string)
 		}
 	}
 
-	train := "    train:\n      model: {hidden: [4]}\n      optimizer: {epochs: 1}\n      seeds: 1\n      splits: {" + c.splits +
-		"}\n      inputs: [" + c.inputs + "]\n"
+	train := "    train: {model: {hidden: [4]}, optimizer: {epochs: 1}, seeds: 1, splits: {" + c.splits + "}, inputs: [" +
+		c.inputs + "]}\n"
 	if c.blades == nil {
 		text := "run,alpha_deg,u_inf_m_s,lift_n,drag_n\n"
 		run := 0
@@ -81,16 +81,16 @@ func (c jittering) write(t testing.TB, dir string, jitter float64) (yaml string)
 					run++
 					cl, cd, _ := simulate.AirfoilMean(alpha, u)
 					noise := func() float64 { return 0.01 * force(1, u) * rng.NormFloat64() }
-					text += fmt.Sprintf("%d,%g,%g,%.6f,%.6f\n", run, alpha, u, force(cl, u)+noise(), force(cd, u)+noise()/4)
+					lift, drag := force(cl, u)+noise(), force(cd, u)+noise()/4
+					text += fmt.Sprintf("%d,%g,%g,%.6f,%.6f\n", run, alpha, u, lift, drag)
 				}
 			}
 		}
 
 		file(c.name+".csv", text)
 
-		return fmt.Sprintf("  %s:\n    ingest:\n      data: simulated\n      within: {%s}\n      table: {file: %s.csv, run: run, "+
-			"inputs: [alpha_deg, u_inf_m_s], repeats: [lift_n, drag_n]}\n%s", c.name, c.within, c.name,
-			train)
+		return fmt.Sprintf("  %s:\n    ingest:\n      data: simulated\n      within: {%s}\n      table: {file: %s.csv, "+
+			"run: run, inputs: [alpha_deg, u_inf_m_s], repeats: [lift_n, drag_n]}\n%s", c.name, c.within, c.name, train)
 	}
 
 	// Both campaigns have the same draws. Repeats at exact speeds differ by parts of a million,

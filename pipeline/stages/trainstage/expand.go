@@ -57,7 +57,8 @@ func (pl *planner) expand(splits []config.Split, lenient bool) ([]config.Split, 
 
 			if s.Blocks == 0 && len(v) > maxEach {
 				return nil, pl.exp.Errorf(at,
-					"%s has %d values, more than %d splits; hold out blocks of them: {each: %s, blocks: 5}", c, len(v), maxEach, c)
+					"%s has %d values, more than %d splits; hold out blocks of them: {each: %s, blocks: 5}, or, where they scatter "+
+						"about set points, state by how much: ingest: {within: {%s: 0.5 %%}}", c, len(v), maxEach, c, c)
 			}
 
 			if out, err = pl.add(at, out, holdout.Each(c, v, s.Blocks), s.Blocks); err != nil {
@@ -76,7 +77,8 @@ func (pl *planner) add(at string, splits []config.Split, each []holdout.Named, b
 			return nil, pl.exp.Errorf(at, "two splits are named %q", e.Name)
 		}
 
-		splits = append(splits, config.Split{Name: e.Name, Test: holdout.AtSetPoints(e.Holdout, pl.ing.Points.Find), Blocks: blocks})
+		test := holdout.AtSetPoints(e.Holdout, pl.ing.Points.Find)
+		splits = append(splits, config.Split{Name: e.Name, Test: test, Blocks: blocks})
 	}
 
 	return splits, nil
