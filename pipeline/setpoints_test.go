@@ -15,6 +15,7 @@ import (
 	"doubletake/pipeline/table"
 	"doubletake/report"
 	"doubletake/train/honest"
+	"doubletake/train/honest/interval"
 )
 
 // jittering is a campaign as one is measured: repeats of each set point, at speeds that
@@ -144,7 +145,7 @@ func (c jittering) write(t testing.TB, dir string, jitter float64) (yaml string)
 
 // Half-widths of calibrated intervals where speeds scatter by 0.3 %, against the same campaign
 // at exact speeds: at most 1.2 times as wide at every set point, of the model that has seen it
-// and of the one that has not.
+// and of the one that has not, and between set points.
 func TestJitteringCampaigns(t *testing.T) {
 	for _, c := range jitteringCampaigns {
 		t.Run(c.name, func(t *testing.T) {
@@ -153,7 +154,7 @@ func TestJitteringCampaigns(t *testing.T) {
 			}
 
 			exact, scattered := c.halfWidths(t, 0), c.halfWidths(t, 0.003)
-			if n := 2 * len(c.speeds); len(exact) != n || len(scattered) != n {
+			if n := 3*len(c.speeds) - 1; len(exact) != n || len(scattered) != n {
 				t.Fatalf("%d and %d half-widths, expected %d", len(exact), len(scattered), n)
 			}
 
@@ -180,7 +181,8 @@ func (c jittering) run(t *testing.T, jitter float64) (string, report.Experiment)
 }
 
 // halfWidths runs the campaign and returns the mean half-widths of the calibrated intervals of
-// the first outcome at each set point, of the final model and of the one that did not see it.
+// the first outcome at each set point, of the final model and of the one that did not see it,
+// and of the final model between them. Forces are compared with their law.
 func (c jittering) halfWidths(t *testing.T, jitter float64) map[string]float64 {
 	t.Helper()
 
@@ -199,37 +201,51 @@ func (c jittering) halfWidths(t *testing.T, jitter float64) map[string]float64 {
 
 		noRepeatIsTrainedOn(t, filepath.Join(dir, "splits", s.Name), condition, c.speeds[k])
 
-		var x []float64
-		for _, angle := range c.angles {
-			at := map[string]float64{"blades": 4, condition: c.speeds[k], "theta_deg": angle, "alpha_deg": angle}
-			for _, input := range strings.Split(c.inputs, ", ") {
-				x = append(x, at[input])
+		half := func(split, by string, speed float64) {
+			p := c.predict(t, filepath.Join(dir, "splits", split, "honest.json"), condition, speed)
+			for i, angle := range c.angles {
+				out[by] += p.Half[i*p.Out] / float64(len(c.angles))
+
+				cl, _, _ := simulate.AirfoilMean(angle, speed)
+				if off := p.Mu[i*p.Out] - force(cl, speed); c.blades == nil && math.Abs(off) > p.Half[i*p.Out] {
+					t.Errorf("%s, %g deg: lift %.4g ± %.2g, %.2g off the law", by, angle, p.Mu[i*p.Out], p.Half[i*p.Out], off)
+				}
 			}
 		}
 
-		for _, split := range []string{"final", s.Name} {
-			m, err := honest.Read(filepath.Join(dir, "splits", split, "honest.json"))
-			if err != nil {
-				t.Fatal(err)
-			}
-
-			p, err := m.Predict(context.Background(), x, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
-
-			by := title + " by " + strings.Replace(split, s.Name, "the model without it", 1)
-			for i := range c.angles {
-				out[by] += p.Half[i*p.Out] / float64(len(c.angles))
-				cl, _, _ := simulate.AirfoilMean(c.angles[i], c.speeds[k])
-				if lift := force(cl, c.speeds[k]); c.blades == nil && math.Abs(p.Mu[i*p.Out]-lift) > p.Half[i*p.Out] {
-					t.Errorf("%s, %g deg: lift %.4g ± %.2g, the law gives %.4g", by, c.angles[i], p.Mu[i*p.Out], p.Half[i*p.Out], lift)
-				}
-			}
+		half("final", title, c.speeds[k])
+		half(s.Name, title+" by the model without it", c.speeds[k])
+		if k > 0 {
+			half("final", title+" and the one before, between them", (c.speeds[k]+c.speeds[k-1])/2)
 		}
 	}
 
 	return out
+}
+
+// predict returns the calibrated predictions of a stored model at a speed and all angles.
+func (c jittering) predict(t *testing.T, path, condition string, speed float64) *interval.Prediction {
+	t.Helper()
+
+	m, err := honest.Read(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	var x []float64
+	for _, angle := range c.angles {
+		at := map[string]float64{"blades": 4, condition: speed, "theta_deg": angle, "alpha_deg": angle}
+		for _, input := range strings.Split(c.inputs, ", ") {
+			x = append(x, at[input])
+		}
+	}
+
+	p, err := m.Predict(context.Background(), x, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return p
 }
 
 // noRepeatIsTrainedOn checks that the test part is all rows within 0.5 % of the set point.
