@@ -215,18 +215,29 @@ func readSheet(dir string, files []string) *sheet {
 
 	for k := range s.columns {
 		c := &s.columns[k]
-		for _, t := range c.texts {
-			v, ok := text.Number([]byte(t), '.')
-			if !ok {
-				c.values = nil
+		for _, dec := range []byte{'.', ','} {
+			if c.values = numbersOf(c.texts, dec); c.values != nil {
 				break
 			}
-
-			c.values = append(c.values, v)
 		}
 	}
 
 	return s
+}
+
+// numbersOf reads cells with a decimal sign; nil where one is no number.
+func numbersOf(cells []string, dec byte) []float64 {
+	out := make([]float64, len(cells))
+	for i, t := range cells {
+		v, doubtful, ok := text.Typed([]byte(t), dec)
+		if !ok || doubtful {
+			return nil
+		}
+
+		out[i] = v
+	}
+
+	return out
 }
 
 // rowsOf is the number of rows of a file.
