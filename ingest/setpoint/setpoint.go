@@ -119,6 +119,21 @@ func Of(values []float64, t Tolerance) Points {
 	return out
 }
 
+// String is "5 set points, ± 0.3 %", with the widest scatter.
+func (p Points) String() string {
+	most, unit := 0.0, ""
+	for _, c := range p.List {
+		half := (c.Hi - c.Lo) / 2
+		if p.Tolerance.Relative > 0 {
+			half, unit = half*100/math.Abs((c.Hi+c.Lo)/2), " %"
+		}
+
+		most = max(most, half)
+	}
+
+	return fmt.Sprintf("%d set points, ± %s%s", len(p.List), strconv.FormatFloat(most, 'g', 1, 64), unit)
+}
+
 // cut splits ascending values.
 func cut(v []float64, t Tolerance) [][]float64 {
 	if len(v) == 0 {

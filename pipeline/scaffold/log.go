@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"doubletake/ingest/campaign"
@@ -92,10 +91,9 @@ var terms = []struct {
 	name, unit string // a unit of the same dimension
 	words      *regexp.Regexp
 }{
-	{"rpm", "1/min", regexp.MustCompile(`(?i)^(rpm|drehzahl|n|shaft speed|rotor speed|fan speed|speed|rotational speed|` +
-		`umdrehungen)$`)},
-	{"u_inf_m_s", "m/s", regexp.MustCompile(`(?i)^(u|v|u_inf|uinf|u∞|speed|velocity|airspeed|wind speed|tunnel speed|wind|` +
-		`geschwindigkeit|anströmung|anstroemung|windgeschwindigkeit|anströmgeschwindigkeit)$`)},
+	{"rpm", "1/min", regexp.MustCompile(`(?i)^(rpm|drehzahl|n|((shaft|rotor|fan|rotational) )?speed|umdrehungen)$`)},
+	{"u_inf_m_s", "m/s", regexp.MustCompile(`(?i)^(u|v|u_inf|uinf|u∞|((air|wind|tunnel) ?)?speed|velocity|wind|` +
+		`(wind|anström)?geschwindigkeit|anströmung)$`)},
 	{"alpha_deg", "deg", regexp.MustCompile(`(?i)^(a|α|alpha|aoa|angle of attack|incidence|anstellwinkel)$`)},
 	{"theta_deg", "deg", regexp.MustCompile(`(?i)^(θ|theta|angle|winkel|mic angle|microphone angle|mikrofonwinkel)$`)},
 	{"blades", "", regexp.MustCompile(`(?i)^(blades|blade count|number of blades|no\.? of blades|b|z|blätter|blattzahl|` +
@@ -307,7 +305,7 @@ func (p *plan) setPoints(rows []map[string]float64, r *Result) {
 			}
 		}
 
-		text := fmt.Sprintf("%s: %d set points, ± %s", name, len(points.List), scatterOf(points))
+		text := fmt.Sprintf("%s: %s", name, points)
 		p.Within = append(p.Within, config.NamedString{Name: name, Value: points.Tolerance.String()})
 		p.Found = append(p.Found, text)
 		r.note("%s; within names them", text)
@@ -326,24 +324,4 @@ func (p *plan) setPoints(rows []map[string]float64, r *Result) {
 	}
 
 	p.Repeated = !p.intervals && len(p.Inputs) > 0 && 5*repeated >= 4*len(rows) && len(n) > 1
-}
-
-// scatterOf is the widest scatter of set points, in the words of their tolerance.
-func scatterOf(points setpoint.Points) string {
-	most := 0.0
-	for _, c := range points.List {
-		half := (c.Hi - c.Lo) / 2
-		if points.Tolerance.Relative > 0 {
-			half *= 100 / math.Abs((c.Hi+c.Lo)/2)
-		}
-
-		most = max(most, half)
-	}
-
-	text := strconv.FormatFloat(most, 'g', 1, 64)
-	if points.Tolerance.Relative > 0 {
-		text += " %"
-	}
-
-	return text
 }

@@ -108,6 +108,12 @@ func Check(ctx context.Context, f *config.File, prog plan.Program) (warnings []i
 		if err := trainstage.CheckSplits(p.Experiment, ing, p.trained.Splits); err != nil {
 			return warnings, err
 		}
+
+		if w, err = trainstage.WarnEach(p.Experiment, ing); err != nil {
+			return warnings, err
+		}
+
+		warnings = append(warnings, w...)
 	}
 
 	return warnings, nil

@@ -19,11 +19,8 @@ import (
 // it chooses, or all of the triplet table.
 func Outcomes(exp plan.Experiment, t *table.Table) ([]string, error) {
 	all, chosen := plan.Outcomes(t), exp.Train.Outcomes
-	for _, o := range chosen {
-		if !slices.Contains(all, o) {
-			return nil, exp.Errorf("train.outcomes",
-				"%q is not an outcome of this experiment, which has %v%s", o, all, spelling.DidYouMean(o, all))
-		}
+	if err := checkOutcomes(exp, all); err != nil {
+		return nil, err
 	}
 
 	if len(chosen) > 0 {
@@ -31,6 +28,18 @@ func Outcomes(exp plan.Experiment, t *table.Table) ([]string, error) {
 	}
 
 	return all, nil
+}
+
+// checkOutcomes reports a chosen outcome that is none of all.
+func checkOutcomes(exp plan.Experiment, all []string) error {
+	for _, o := range exp.Train.Outcomes {
+		if !slices.Contains(all, o) {
+			return exp.Errorf("train.outcomes",
+				"%q is not an outcome of this experiment, which has %v%s", o, all, spelling.DidYouMean(o, all))
+		}
+	}
+
+	return nil
 }
 
 // Events are the experiment's events of outcomes it is trained on.
