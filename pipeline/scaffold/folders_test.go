@@ -100,7 +100,8 @@ var folders = []struct {
 	{
 		name: "fan rig with a German log", edits: 2,
 		make: func(rng *rand.Rand, f folder) {
-			f.text("Protokoll.csv", "Messprotokoll L\xfcfter;;;;\r\n;;;;\r\nNr.;Aufnahme;Drehzahl [1/min];Temperatur [\xb0C];Bemerkung\r\n")
+			f.text("Protokoll.csv", "Messprotokoll L\xfcfter;;;;\r\n;;;;\r\n"+
+				"Nr.;Aufnahme;Drehzahl [1/min];Temperatur [\xb0C];Bemerkung\r\n")
 			logged(rng, f, "lauf_%02d.wav", func(i int, rpm float64) {
 				f.text("Protokoll.csv", "%d;lauf_%02d;%s;%s;\r\n", i+1, i+1, comma(jitter(rng, rpm), 1), comma(20+rng.Float64(), 2))
 			})
@@ -228,7 +229,9 @@ var folders = []struct {
 				f[fmt.Sprintf("u%d.npy", 10+5*i)] = ingesttest.NPY("<f4", false, data, 4*second)
 			}
 		},
-		wants: []string{`pattern: "u{u_inf_m_s}.npy"`, "rate_hz: FILL_IN", "calibration: FILL_IN", "outcomes: [bands, overall]"},
+		wants: []string{
+			`pattern: "u{u_inf_m_s}.npy"`, "rate_hz: FILL_IN", "calibration: FILL_IN", "outcomes: [bands, overall]",
+		},
 	},
 	{
 		name: "speeds that jitter in the log, and a broken row", edits: 1,

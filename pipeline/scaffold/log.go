@@ -123,11 +123,11 @@ func termOf(name, unit string) string {
 }
 
 // counter are names of columns that number or date the rows.
-var counter = regexp.MustCompile(`(?i)^(nr|no|number|nummer|lfd|lfd\.? *nr|run|run *no|index|idx|id|#|messung|lauf|versuch|test|` +
-	`point|messpunkt|date|datum|time|zeit|uhrzeit|day|tag|take|rec|recording|file *no|datei *nr|seq|serial|stamp|` +
-	`timestamp|time *stamp)\.?$`)
+var counter = regexp.MustCompile(`(?i)^(nr|no|number|nummer|lfd|lfd\.? *nr|run|run *no|index|idx|id|#|messung|lauf|` +
+	`versuch|test|point|messpunkt|date|datum|time|zeit|uhrzeit|day|tag|take|rec|recording|file *no|datei *nr|seq|serial|` +
+	`stamp|timestamp|time *stamp)\.?$`)
 
-// counts reports whether a column counts the rows, by its name or by its values, which go up by 1.
+// countsRows reports whether a column counts the rows, by its name or by its values, which go up by 1.
 func countsRows(name string, v []float64) bool {
 	if counter.MatchString(strings.TrimSpace(strings.ReplaceAll(name, "_", " "))) {
 		return true

@@ -153,6 +153,10 @@ func (r *Recordings) checkFile(ctx context.Context, i int, scan bool) (o opened)
 		return o
 	}
 
+	if r.In.OnBadRecording == "warn" && (len(runs) > 1 || len(runs[0].Recordings) > 1) {
+		return o // the task leaves out a part, and names it
+	}
+
 	for _, run := range runs {
 		if o.err = f.fits(info, run); o.err != nil {
 			return o

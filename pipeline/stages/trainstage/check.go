@@ -171,8 +171,8 @@ func (pl *planner) checkBlocks(s config.Split, train []int) error {
 	}
 
 	if condition != "" && blocks > len(distinct) && !slices.Contains(pl.ing.Labels, condition) {
-		return pl.exp.Errorf("train.honest.blocks", "expected up to %d blocks of %s, as many as it has values in the training "+
-			"set of split %q, found %d; take fewer blocks, or leave them out", len(distinct), condition, s.Name, blocks)
+		return pl.exp.Errorf("train.honest.blocks", "expected up to %d blocks of %s, as many as it has values in the "+
+			"training set of split %q, found %d; take fewer blocks, or leave them out", len(distinct), condition, s.Name, blocks)
 	}
 
 	return nil
