@@ -229,7 +229,10 @@ func TestCheckEach(t *testing.T) {
 				"them with ingest: {within: {rpm: 0.5 %}}",
 		},
 		{", within: {rpm: 0.5 %}", "{each: rpm}", ""},
-		{"", "{each: u}", "each u makes 30 splits, a training per seed each; hold out blocks of values: {each: u, blocks: 8}"},
+		{
+			"", "{each: u}",
+			"each u makes 30 splits, a training per seed each; hold out blocks of values: {each: u, blocks: 8}",
+		},
 		{"", "{n: {each: u, blocks: 8}}", ""},
 	} {
 		w, err := checkIn(t, dir, "    ingest: {table: {file: t.csv, inputs: [rpm, u]}"+c.within+"}\n"+
