@@ -172,8 +172,10 @@ var folders = []struct {
 					comma(2.5*float64(i/3%4), 1), comma(float64(i%12)+0.1*rng.NormFloat64(), 3), comma(1+0.1*rng.NormFloat64(), 4))
 			}
 		},
-		wants: []string{`file: ["Ergebnisse.csv"]`, `inputs: ["U", "alpha"]`, `repeats: ["Auftrieb", "Widerstand"]`},
-		not:   []string{`"Versuch",`, `"Datum",`},
+		wants: []string{
+			`file: ["Ergebnisse.csv"]`, `inputs: ["U", "alpha"]`, `repeats: ["Auftrieb", "Widerstand"]`, `run: "Versuch"`,
+		},
+		not: []string{`"Versuch",`, `Datum`},
 	},
 	{
 		name: "results in Parquet", edits: 0,
@@ -194,7 +196,7 @@ var folders = []struct {
 			_ = parquet.Write(&b, rows)
 			f["results.parquet"] = b.Bytes()
 		},
-		wants: []string{`inputs: ["rpm", "pitch_deg"]`, `repeats: ["thrust_n"]`},
+		wants: []string{`inputs: ["rpm", "pitch_deg"]`, `repeats: ["thrust_n"]`, `run: "run"`},
 		not:   []string{`["run`},
 	},
 	{
