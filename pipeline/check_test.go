@@ -168,6 +168,10 @@ func TestCheckFindsBeforeRun(t *testing.T) {
 			[]string{"c1600.csv: channel f, sample 417: expected a finite number, found NaN (leave"},
 		},
 		{
+			"no repeats", strings.Replace(fmt.Sprintf(balance, "b", "b", 20), "random-samples", "repeats", 1),
+			[]string{"expected conditions that were measured more than once, found 4 runs, all at different conditions"},
+		},
+		{
 			"no outcome", fmt.Sprintf(balance, "b", "b", 20) + fmt.Sprintf(train, ", outcomes: [lifd]"),
 			[]string{`train.outcomes: "lifd" is not an outcome of this experiment, which has [lift]; did you mean "lift"?`},
 		},

@@ -203,6 +203,9 @@ type Log struct {
 	// columns by condition, as the header calls them, e.g. {rpm: "Drehzahl [1/min]"}; file: the recordings
 	Columns []NamedString `key:"columns"`
 
+	// columns that are no conditions, such as counters and readings: runs that differ in them alone are repeats
+	Ignore []string `key:"ignore"`
+
 	// texts, besides -, n/a, NaN, #N/A and the like, that mean a value is not there
 	Missing []string `key:"missing"`
 }
@@ -378,7 +381,7 @@ func (in *Ingest) validate(f *File, key string, fail failFunc) bool {
 
 // validateConditions reports conditions that come from two places, or from none.
 func (in *Ingest) validateConditions(key string, fail failFunc) {
-	if in.Conditions == "" && len(in.Log.Columns)+len(in.Log.Missing) > 0 {
+	if in.Conditions == "" && len(in.Log.Columns)+len(in.Log.Missing)+len(in.Log.Ignore) > 0 {
 		fail(key+".log", "expected conditions: the table that it belongs to, found none")
 	}
 

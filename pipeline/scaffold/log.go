@@ -261,7 +261,7 @@ func (p *plan) chooseColumns(c *campaign.Conditions, rows []map[string]float64, 
 		others = nil
 	}
 
-	if len(counters) > 0 {
+	if p.Ignored = counters; len(counters) > 0 {
 		r.note("%s of %s counts or dates the runs, and is no input", strings.Join(counters, ", "), p.Conditions)
 	}
 
@@ -323,5 +323,7 @@ func (p *plan) setPoints(rows []map[string]float64, r *Result) {
 		}
 	}
 
-	p.Repeated = !p.intervals && len(p.Inputs) > 0 && 5*repeated >= 4*len(rows) && len(n) > 1
+	if p.Repeated = !p.intervals && len(p.Inputs) > 0 && 5*repeated >= 4*len(rows) && len(n) > 1; p.Repeated {
+		p.Ignored, p.Readings = append(p.Ignored, p.Readings...), nil // runs that differ in readings are repeats
+	}
 }

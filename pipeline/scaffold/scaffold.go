@@ -752,6 +752,7 @@ type plan struct {
 	first      string
 	LogColumns []config.NamedString // headers of the table of conditions that have other names
 	Readings   []string             // its columns that are no inputs
+	Ignored    []string             // its columns that are no conditions
 	Within     []config.NamedString // tolerances of set points
 	Found      []string             // the set points, in words
 	Repeated   bool                 // set points repeat: repeats are the pairs

@@ -3,6 +3,7 @@ package dspstage
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"doubletake/dsp"
@@ -28,6 +29,54 @@ func couple(t *table.Table) {
 			}
 		}
 	}
+}
+
+// noRepeats is the error of n runs of which none repeats another.
+func noRepeats(exp plan.Experiment, n int) error {
+	return &fault.Error{
+		Path: exp.File.Path, Place: exp.At + ".dsp",
+		Want: "conditions that were measured more than once", Found: fmt.Sprintf("%d runs, all at different conditions", n),
+		Hint: "allow a tolerance with within: {condition: …}, leave counters out with log: {ignore: […]}, or take " +
+			"same-run pairs",
+	}
+}
+
+// CheckRepeats reports recordings none of which repeats another, by the conditions that are known
+// of them.
+func CheckRepeats(exp plan.Experiment, ing ingeststage.Result) error {
+	rec := ing.Recordings
+	if rec == nil || !rec.Construction.Describe().Repeats || len(rec.DSP.Within) > 0 || len(ing.Known) == 0 {
+		return nil
+	}
+
+	seen := map[string]bool{}
+	for i, c := range ing.Known {
+		key := ""
+		for _, name := range rec.Conditions {
+			v, ok := c[name]
+			if slices.Contains(rec.Found, name) || rec.Derive.Text(name) != "" || !ok {
+				continue
+			}
+
+			if at, _, ok := ing.Points.Find(name, v); ok {
+				v = at
+			}
+
+			key += fmt.Sprint(v, " ")
+		}
+
+		for _, name := range rec.Labels {
+			key += strconv.Quote(ing.KnownLabels[i][name])
+		}
+
+		if seen[key] {
+			return nil
+		}
+
+		seen[key] = true
+	}
+
+	return noRepeats(exp, len(ing.Known))
 }
 
 // repeats is pairRepeats of recordings none of which is a copy of another.
@@ -113,11 +162,7 @@ func (s *stage) pairRepeats(t *table.Table) ([]ingest.Warning, error) {
 	equal := func(k int, a, b float64) bool { return tol[k].Equal(a, b) }
 	pairs, alone := dsp.PairRecordings(x, equal, runs, channels)
 	if len(pairs) == 0 {
-		return nil, &fault.Error{
-			Path: s.exp.File.Path, Place: s.exp.At + ".dsp",
-			Want: "conditions that were measured more than once", Found: fmt.Sprintf("%d runs, all at different conditions", n),
-			Hint: "allow a tolerance with within: {condition: …}, or take same-run pairs",
-		}
+		return nil, noRepeats(s.exp, n)
 	}
 
 	var names []string
