@@ -107,7 +107,8 @@ var folders = []struct {
 			})
 		},
 		wants: []string{
-			`conditions: "Protokoll.csv"`, `log: {columns: {rpm: "Drehzahl"}, ignore: ["Nr.", "Temperatur"]}`, "inputs: [rpm]", "triplets: repeats",
+			`conditions: "Protokoll.csv"`, `log: {columns: {rpm: "Drehzahl"}, ignore: ["Nr.", "Temperatur"]}`,
+			"inputs: [rpm]", "triplets: repeats",
 			`within: {"rpm": 0.5 %} # rpm: 4 set points, ± 0.`, "blades: FILL_IN",
 		},
 	},
