@@ -607,7 +607,7 @@ func (t *conditionsTable) sortColumn(i int, name string) error {
 
 	switch {
 	case firstText >= 0 && (numbers > 0 || other == firstText):
-		hint := "correct the cell; a column of labels holds no numbers"
+		hint := "correct the cell, or name its text under log: {missing: […]} if it is no value"
 		if other == firstText {
 			hint = fmt.Sprintf("write the decimal sign %q, as in the other columns", t.dec)
 		}
