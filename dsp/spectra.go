@@ -134,6 +134,9 @@ func (s *SpectrumSettings) check() error {
 	return nil
 }
 
+// Check reports settings that the samples are too few for, or that have no rate.
+func (s SpectrumSettings) Check() error { return s.check() }
+
 func checkShape(channels []int, scale []float64) {
 	if len(channels) == 0 {
 		panic("dsp: spectra of no channels")

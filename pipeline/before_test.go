@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"doubletake/train/score"
@@ -58,6 +59,10 @@ func TestBeforeAgainstAfter(t *testing.T) {
 `, c[0], c[1], c[2], c[3])
 	}
 
+	for _, c := range jitteringCampaigns { // and as they are measured
+		yaml += c.write(t, dir, 0.003)
+	}
+
 	examples, err := filepath.Abs("../examples")
 	if err == nil {
 		err = os.Symlink(examples, filepath.Join(dir, "examples"))
@@ -75,7 +80,8 @@ func TestBeforeAgainstAfter(t *testing.T) {
 	for name, e := range runIn(t, dir) {
 		for _, s := range e.Splits {
 			before, after := s.Honest.Calibration.Before(), s.Verdict()
-			if grades := [2]score.Grade{before.Grade(), after}; name == "fan" || name == "rig" {
+			if grades := [2]score.Grade{before.Grade(), after}; name == "fan" || name == "rig" ||
+				strings.HasPrefix(name, "jittering") {
 				rigs[grades]++
 			} else {
 				table[grades]++

@@ -2,6 +2,7 @@ package pipeline_test
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -30,8 +31,8 @@ func TestCheckThousandFiles(t *testing.T) {
 	write(t, dir, "pipeline.yaml", `version: 1
 experiments:
   rotor:
-    ingest: {files: "*.wav", pattern: "r{rpm}.wav", constants: {blades: 2}}
-    dsp: {triplets: split-half-spectrum}
+    ingest: {files: "*.wav", pattern: "r{rpm}.wav", constants: {blades: 20}}
+    dsp: {triplets: split-half-spectrum, harmonics: 3}
 `)
 
 	p, err := pipeline.Load(filepath.Join(dir, "pipeline.yaml"))
@@ -75,10 +76,10 @@ func TestCheckClock(t *testing.T) {
 experiments:
   a:
     ingest: {files: "*.parquet", pattern: "a{n}.parquet", columns: {lift_n: x}}
-    dsp: {triplets: random-samples}
+    dsp: {triplets: random-samples, samples: 20}
   b:
     ingest: {files: "*.csv", pattern: "b{n}.csv", columns: {lift_n: x}}
-    dsp: {triplets: random-samples}
+    dsp: {triplets: random-samples, samples: 20}
 `)
 
 	p, err := pipeline.Load(filepath.Join(dir, "pipeline.yaml"))
@@ -90,5 +91,192 @@ experiments:
 	if err != nil || len(w) != 2 || w[0].Code != "clock-unit" || !strings.Contains(w[0].Text, "(in 2 of 2 files)") ||
 		w[1].Code != "odd-rate" || !strings.Contains(w[1].Text, "0.01 Hz is a rate outside 0.1 Hz … 10 MHz") {
 		t.Errorf("warnings %v, %v", w, err)
+	}
+}
+
+// checkIn runs `pipeline check` on a configuration in a folder.
+func checkIn(t *testing.T, dir, yaml string) (string, error) {
+	t.Helper()
+
+	write(t, dir, "pipeline.yaml", "version: 1\nexperiments:\n  rig:\n"+yaml)
+
+	p, err := pipeline.Load(filepath.Join(dir, "pipeline.yaml"))
+	if err != nil {
+		return "", err
+	}
+
+	w, err := p.CheckFiles(t.Context())
+
+	return fmt.Sprint(w), err
+}
+
+// What would stop a run later is found before it, with file, place, finding and remedy. Expected
+// numbers by hand: 16 segments of 4 periods of 2·1900/60 Hz at 10 kHz, 632 samples each.
+func TestCheckFindsBeforeRun(t *testing.T) {
+	dir := t.TempDir()
+	noise, bad := "t,f\n", "t,f\n"
+	for i := range 600 {
+		noise += fmt.Sprintf("%g,%d\n", 0.01*float64(i), i*i%17)
+		bad += fmt.Sprintf("%g,1.5\n", 0.01*float64(i))
+	}
+
+	sound := make([]float64, 30000)
+	for i := range sound {
+		sound[i] = float64(i*i%101)/200 - 0.25
+	}
+
+	for rpm := 1500; rpm <= 1800; rpm += 100 {
+		writeWAV(t, filepath.Join(dir, fmt.Sprintf("a%d.wav", rpm)), 10000, sound)
+		writeWAV(t, filepath.Join(dir, fmt.Sprintf("s%d.wav", rpm)), 48, sound)
+		write(t, dir, fmt.Sprintf("b%d.csv", rpm), noise)
+		write(t, dir, fmt.Sprintf("c%d.csv", rpm), noise)
+	}
+
+	writeWAV(t, filepath.Join(dir, "a1900.wav"), 10000, sound[:10000])
+	write(t, dir, "c1600.csv", strings.Replace(bad, "4.17,1.5", "4.17,NaN", 1))
+
+	const fan = "    ingest: {files: \"%s*.wav\", pattern: \"%s{rpm}.wav\", constants: {blades: 2}%s}\n" +
+		"    dsp: {triplets: split-half-spectrum}\n"
+	const balance = "    ingest: {files: \"%s*.csv\", pattern: \"%s{rpm}.csv\", columns: {lift: f}}\n" +
+		"    dsp: {triplets: random-samples, samples: %d}\n"
+	const train = "    train: {inputs: [rpm], splits: {x: {test: {rpm: 1600}}}%s}\n"
+
+	for _, c := range []struct {
+		name, yaml string
+		wants      []string
+	}{
+		{
+			"too short", fmt.Sprintf(fan, "a", "a", ""),
+			[]string{
+				"a1900.wav: expected at least 10112 samples (2 halves of 8 segments, each 4 periods of the blade passing " +
+					"frequency 63.3333 Hz), found 10000 (record longer or ask for fewer segments)",
+			},
+		},
+		{
+			"kHz for Hz", fmt.Sprintf(fan, "s", "s", ""),
+			[]string{
+				"s1500.wav", "harmonic 1 of the blade passing frequency", "found 50 Hz (2 blades at 25 rev/s)",
+				"a sampling rate of 48 Hz (in the file) may be meant in kHz: write rate_hz: 48000",
+			},
+		},
+		{
+			"few samples", fmt.Sprintf(balance, "b", "b", 301),
+			[]string{"b1500.csv: expected at least 602 samples for two draws of 301 without replacement, found 600"},
+		},
+		{
+			"no number", fmt.Sprintf(balance, "c", "c", 20),
+			[]string{"c1600.csv: channel f, sample 417: expected a finite number, found NaN (leave"},
+		},
+		{
+			"no repeats", strings.Replace(fmt.Sprintf(balance, "b", "b", 20), "random-samples", "repeats", 1),
+			[]string{"expected conditions that were measured more than once, found 4 runs, all at different conditions"},
+		},
+		{
+			"no outcome", fmt.Sprintf(balance, "b", "b", 20) + fmt.Sprintf(train, ", outcomes: [lifd]"),
+			[]string{`train.outcomes: "lifd" is not an outcome of this experiment, which has [lift]; did you mean "lift"?`},
+		},
+		{
+			"more blocks than values", fmt.Sprintf(balance, "b", "b", 20) + fmt.Sprintf(train, ", honest: {blocks: 5}"),
+			[]string{
+				"train.honest.blocks: expected up to 3 blocks of rpm, as many as it has values in the training set of split " +
+					`"x", found 5; take fewer blocks, or leave them out`,
+			},
+		},
+	} {
+		w, err := checkIn(t, dir, c.yaml)
+		if err == nil {
+			t.Errorf("%s: nothing found, warnings %v", c.name, w)
+			continue
+		}
+
+		for _, text := range c.wants {
+			if !strings.Contains(err.Error(), text) {
+				t.Errorf("%s: no %q in\n%v", c.name, text, err)
+			}
+		}
+	}
+
+	pair := "time (s),p1 (Pa),p2 (Pa)\n"
+	for i := range 2000 {
+		pair += fmt.Sprintf("%g,%d,%d\n", 0.001*float64(i), i*i%17, i*i%13)
+	}
+
+	write(t, dir, "two.csv", pair)
+
+	w, err := checkIn(t, dir, "    ingest: {files: two.csv, constants: {blades: 2, rpm: 6000}}\n"+
+		"    dsp: {triplets: split-half-spectrum, harmonics: 2}\n")
+	if err != nil || !strings.Contains(w, "2 microphones of one run have equal conditions, in 1 of 1 files; give what") {
+		t.Errorf("two microphones: %v, %v", w, err)
+	}
+
+	bands := strings.Replace(fmt.Sprintf(fan, "s", "s", ""), "spectrum}", "bands}", 1)
+	if w, err := checkIn(t, dir, bands); err != nil || !strings.Contains(w, "48 Hz (in the file) may be meant in kHz") ||
+		!strings.Contains(w, "(in 4 of 4 files)") {
+		t.Errorf("bands of 48 Hz: %v, %v", w, err)
+	}
+}
+
+// Splits of each value that cut set points, or are many, are warned of with the remedy, which
+// works: 6 speeds of 10 runs each at ± 0.3 %.
+func TestCheckEach(t *testing.T) {
+	dir := t.TempDir()
+	text := "rpm,u,thrust_1,thrust_2\n"
+	for i := range 60 {
+		text += fmt.Sprintf("%g,%d,%d,%d\n", float64(1000+400*(i%6))*(1+0.003*math.Sin(float64(i))), i%30, i%7, i%5)
+	}
+
+	write(t, dir, "t.csv", text)
+
+	for _, c := range []struct{ within, each, want string }{
+		{
+			"", "{each: rpm}", "rig: rpm has 60 values about 6 set points, ± 0.3 %: splits of each cut set points; name " +
+				"them with ingest: {within: {rpm: 0.5 %}}",
+		},
+		{", within: {rpm: 0.5 %}", "{each: rpm}", ""},
+		{
+			"", "{each: u}",
+			"each u makes 30 splits, a training per seed each; hold out blocks of values: {each: u, blocks: 8}",
+		},
+		{"", "{n: {each: u, blocks: 8}}", ""},
+	} {
+		w, err := checkIn(t, dir, "    ingest: {table: {file: t.csv, inputs: [rpm, u]}"+c.within+"}\n"+
+			"    train: {inputs: [rpm, u], splits: "+c.each+"}\n")
+		if err != nil || !strings.Contains(w, c.want) || c.want == "" && w != "[]" {
+			t.Errorf("%s%s: %v, %v", c.each, c.within, w, err)
+		}
+	}
+}
+
+// The repository's examples have no fault or doubt that check finds beyond the files' own, whether
+// their data are in the repository or measured.
+func TestCheckExamples(t *testing.T) {
+	for name, data := range map[string]string{
+		"propeller-stand": "", "rm2-turbine": "", "turbine-forces": "", "crisscl-motor": "crisscl-motor-9450-propeller",
+		"cyclone-balance": "cyclone-ojf-force-balance", "princeton-balance": "princeton-mae224-lift-drag",
+		"lcav-microphones": "lcav-crazyflie-propeller/propellers_only_4mics",
+		"lcav-propeller":   "lcav-crazyflie-propeller/propellers",
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join("..", "examples", name)
+			if data != "" {
+				dir = example(t, name, measuredData(t, data))
+			}
+
+			p, err := pipeline.Load(filepath.Join(dir, "pipeline.yaml"))
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			w, err := p.CheckFiles(t.Context())
+			if err != nil {
+				t.Error(err)
+			}
+
+			for _, w := range w {
+				if w.Code == "each" || w.Code == "rate-unit" {
+					t.Error(w)
+				}
+			}
+		})
 	}
 }

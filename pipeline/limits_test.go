@@ -248,6 +248,7 @@ var limits = []struct{ base, key, refused, legal string }{
 	{"balance", "dsp.temperature_c", "-274 10001 1e300", ""},
 	{"balance", "dsp.pressure_pa", "-1 101325 1e300", ""}, // the density is given already
 	{"microphones", "dsp.seed", "-1 0.5 1e300", "0 1 9007199254740992"},
+	{"rotor", "ingest.within", "{rpm:0} {rpm:-1} {rpm:1e300} {rpm:21%} {rpm:2x} 3", "{rpm:20} {rpm:0.5%} {rpm:20%}"},
 	{"calibrator", "dsp.within", "{rpm:-1} {rpm:1e300} 3", "{rpm:0} {rpm:20}"},
 
 	{"toy", "train.model.hidden", "-1 0 4097 0.5 1e300 [] [8,0] [1,1,1,1,1,1,1,1,1]", "1 4096 [16,16]"},

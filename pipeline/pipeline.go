@@ -133,9 +133,10 @@ func Load(path string, extra ...config.Split) (*Project, error) {
 	return p, nil
 }
 
-// CheckFiles opens the project's files, reads their headers and no samples, and reports
-// what would stop a run later: missing columns, held-out values that do not occur,
-// inputs that do not vary. What is only doubtful is a warning.
+// CheckFiles opens the project's files, reads their headers, and samples that may be no numbers as
+// far as they are few, and reports what would stop a run later: missing columns, recordings that are
+// too short, held-out values that do not occur, inputs that do not vary. What is only doubtful is a
+// warning.
 func (p *Project) CheckFiles(ctx context.Context) ([]ingest.Warning, error) {
 	return stages.Check(ctx, p.File, p.Program)
 }

@@ -13,9 +13,12 @@ import (
 func newCheckCommand(stdout, stderr io.Writer) *cli.Command {
 	return &cli.Command{
 		Name: "check", Usage: "validate a configuration and its files, run nothing", ArgsUsage: "[FILE]",
-		Description: "Example: pipeline check pipeline.yaml\n\nThe headers of the files are read, no samples, and tables " +
-			"of pairs. It finds missing columns and channels, units that cannot be used, held-out values that do not occur, " +
-			"inputs that do not vary, microphones that no condition tells apart, and sampling rates that differ.\n\n" +
+		Description: "Example: pipeline check pipeline.yaml\n\nThe headers of the files are read, tables of pairs, " +
+			"and the samples of the first 256 MB of files whose samples may be no numbers. It finds missing columns and " +
+			"channels, units that cannot be used, recordings that are too short, samples that are no numbers, sampling " +
+			"rates that differ or are in another unit, held-out values that do not occur, inputs that do not vary, " +
+			"microphones that no condition tells apart, outcomes that no table has, splits that cut set points, and " +
+			"values that init left to be filled in.\n\n" +
 			"Exit status: 0 success (the file is valid), 2 usage or " +
 			"configuration error, 3 input data error.",
 		Flags: []cli.Flag{&cli.BoolFlag{

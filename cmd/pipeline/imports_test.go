@@ -15,6 +15,7 @@ var imports = []struct{ of, may string }{
 	{"ingest", "ingest/..."},
 	{"ingest/fault", ""},
 	{"ingest/kernel", ""},
+	{"ingest/setpoint", ""},
 	{"ingest/spelling", ""},
 	{"ingest/simulate", ""},
 	{"train", "train/..."},
@@ -38,8 +39,8 @@ var imports = []struct{ of, may string }{
 	{"pipeline/engine/slurm/slurmtest", ""},
 	{"pipeline/table", "pipeline/kv"},
 	// The configuration reads the settings of the packages that use them.
-	{"pipeline/config", "pipeline/kv pipeline/engine/slurm/job ingest/campaign ingest/fault ingest/spelling " +
-		"ingest/simulate ingest/format dsp train train/baseline train/form train/holdout train/honest"},
+	{"pipeline/config", "pipeline/kv pipeline/engine/slurm/job ingest/campaign ingest/fault ingest/setpoint " +
+		"ingest/spelling ingest/simulate ingest/format dsp train train/baseline train/form train/holdout train/honest"},
 	{"pipeline/export", "pipeline/kv pipeline/predict pipeline/table ingest/fault train train/gp " +
 		"train/honest train/honest/interval train/honest/scale"},
 	{"pipeline/watch", "pipeline/engine pipeline/table report/figure docs"},

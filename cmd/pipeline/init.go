@@ -19,7 +19,8 @@ func newInitCommand(stdout, stderr io.Writer) *cli.Command {
 	return &cli.Command{
 		Name: "init", Usage: "look at a folder and write a commented pipeline.yaml that fits", ArgsUsage: "[DIR]",
 		Description: "DIR is the current folder by default; an existing pipeline.yaml is not overwritten. Where the file " +
-			"names are\nbuilt in several ways a table conditions.csv is written too. " +
+			"names are\nbuilt in several ways a table conditions.csv is written too. A log of the runs in the folder becomes " +
+			"the table\nof conditions. Facts that no file states are left as FILL_IN, which check refuses. " +
 			"Editors with a YAML language server\ncomplete and check the keys from pipeline.schema.json next to it, " +
 			"which `pipeline schema` prints.\n\n" +
 			"Example: pipeline init measurements\n\nExit status: 0 success, 1 failed, 2 usage error.",

@@ -59,6 +59,7 @@ type LogOptions struct {
 	Files   []string
 	Columns map[string]string // headers by name: {"rpm": "Drehzahl [1/min]"}
 	Missing []string          // further texts for a value that is not there
+	Ignore  []string          // names of columns that are no conditions
 }
 
 // missing are the texts that people and programs write for a value that is not there, in lower case.
@@ -527,6 +528,13 @@ func (t *conditionsTable) layout() error {
 		}
 	}
 
+	for _, name := range t.Ignore {
+		if _, ok := seen[name]; !ok {
+			return t.fail(t.headLine, -1, "", fmt.Sprintf("a column %q, which log.ignore names", name),
+				"only "+fault.Quoted(t.head), "")
+		}
+	}
+
 	if t.special["file"] < 0 {
 		t.findFiles()
 	}
@@ -553,7 +561,7 @@ func (t *conditionsTable) sort() error {
 	}
 
 	for i, name := range t.names {
-		if name == "" || slices.Contains(slices.Collect(maps.Values(t.special)), i) {
+		if name == "" || slices.Contains(slices.Collect(maps.Values(t.special)), i) || slices.Contains(t.Ignore, name) {
 			continue
 		}
 
@@ -599,7 +607,7 @@ func (t *conditionsTable) sortColumn(i int, name string) error {
 
 	switch {
 	case firstText >= 0 && (numbers > 0 || other == firstText):
-		hint := "correct the cell; a column of labels holds no numbers"
+		hint := "correct the cell, or name its text under log: {missing: […]} if it is no value"
 		if other == firstText {
 			hint = fmt.Sprintf("write the decimal sign %q, as in the other columns", t.dec)
 		}

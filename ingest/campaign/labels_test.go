@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"doubletake/ingest"
+	"doubletake/ingest/setpoint"
 )
 
 // Rows are pairs, or repeats, of one propeller: by hand, at x = 1 rows 1 and 3 are of A, 2 and 4
@@ -20,7 +21,7 @@ func TestLabelsOfTable(t *testing.T) {
 		"as read": {func(*TableOptions) {}, "[10 20] [11 21] [A B] [x=1,propeller=A x=1,propeller=B]"},
 		"of runs": {func(o *TableOptions) { o.Run = "run" }, "[10 20] [11 21] [A B] [a+c b+d]"},
 		"tolerance": {
-			func(o *TableOptions) { o.Within = map[string]Tolerance{"x": {Absolute: 0.1}} },
+			func(o *TableOptions) { o.Within = map[string]setpoint.Tolerance{"x": {Absolute: 0.1}} },
 			"[10 20] [11 21] [A B] [x=1,propeller=A x=1,propeller=B]",
 		},
 		"no label": {func(o *TableOptions) { o.Labels = nil }, "[10 11] [20 21] [] [x=1 x=1]"},

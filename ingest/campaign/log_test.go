@@ -93,6 +93,7 @@ func TestReadLogCells(t *testing.T) {
 			name: "renamed", text: "Take;Drehzahl [1/min]\nx;1\ny;2\n",
 			o: LogOptions{Columns: map[string]string{"rpm": "Drehzahl [1/min]", "file": "take"}}, want: "[rpm] [1] [2]",
 		},
+		{name: "ignored", text: "file,a,b\nx,1,2\ny,2,z\n", o: LogOptions{Ignore: []string{"b"}}, want: "[a] [1] [2]"},
 		{name: "columns without a name", text: "file,a,,\nx,1,,\ny,2,,\n", want: "[a] [1] [2]"},
 	} {
 		l, err := parseConditions("c", []byte(c.text), c.o)
@@ -133,6 +134,11 @@ func TestReadLogRefused(t *testing.T) {
 			"file;n\nx;1\n",
 			LogOptions{Columns: map[string]string{"rpm": "Drehzahl"}},
 			[]string{`line 1: expected a column "Drehzahl", which log.columns calls rpm, found only "file", "n"`},
+		},
+		{
+			"file;n\nx;1\n",
+			LogOptions{Ignore: []string{"Nr"}},
+			[]string{`line 1: expected a column "Nr", which log.ignore names, found only "file", "n"`},
 		},
 		{
 			"Titel;\nDatei;n [1/min]\nx;1,5\ny;zwei\n",

@@ -101,6 +101,16 @@ func (c *Conditions) ForFiles(files []string) ([]*Conditions, error) {
 	return out, nil
 }
 
+// FilesOf lists the files that each row of the table means, by index; none of a row of another file.
+func (c *Conditions) FilesOf(files []string) [][]int {
+	index, out := newFileIndex(files), make([][]int, len(c.Rows))
+	for k, r := range c.Rows {
+		out[k] = index.of(r)
+	}
+
+	return out
+}
+
 // CheckNames reports the first file whose name the pattern does not match.
 func (p *Pattern) CheckNames(files []string) error {
 	for _, f := range files {

@@ -10,40 +10,8 @@ import (
 
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
+	"doubletake/ingest/setpoint"
 )
-
-// Tolerance is how far the values of one condition may lie apart.
-type Tolerance struct {
-	Absolute float64 // in the condition's unit
-	Relative float64 // of the mean of the two values
-}
-
-// Equal reports whether two values are equal within the tolerance; a NaN equals nothing.
-func (t Tolerance) Equal(a, b float64) bool {
-	return math.Abs(a-b) <= t.Absolute+t.Relative*math.Abs(a+b)/2
-}
-
-// maxTolerance bounds a tolerance: a larger one is a mistake.
-const maxTolerance = 1e9
-
-// ParseTolerance reads "20" or "1 %".
-func ParseTolerance(s string) (Tolerance, error) {
-	text, percent := strings.CutSuffix(strings.TrimSpace(s), "%")
-	v, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
-	if err != nil || !(v >= 0 && v <= maxTolerance) {
-		return Tolerance{}, fmt.Errorf("expected a tolerance like 20 or 1 %%, from 0 to %g, found %q", maxTolerance, s)
-	}
-
-	if percent && v >= 200 { // a value and its negative are never one condition
-		return Tolerance{}, fmt.Errorf("expected a tolerance below 200 %%, found %q", s)
-	}
-
-	if percent {
-		return Tolerance{Relative: v / 100}, nil
-	}
-
-	return Tolerance{Absolute: v}, nil
-}
 
 // Law states how an outcome depends on a condition: as its power.
 type Law struct {
@@ -74,6 +42,7 @@ func ParseLaw(s string) (Law, error) {
 // measurement is a row of single measurements.
 type measurement struct {
 	x, y   []float64
+	at     []float64 // x at its set points
 	labels []string
 	run    string // "" where nothing names it
 	row    rowPlace
@@ -81,7 +50,7 @@ type measurement struct {
 
 // grouped reports whether rows are gathered into groups before they are paired.
 func (o TableOptions) grouped() bool {
-	return o.AllPairs || len(o.Within) > 0 || len(o.Correct) > 0
+	return o.AllPairs || len(o.SetPoints) > 0 || len(o.Within) > 0 || len(o.Correct) > 0
 }
 
 // pairGroups pairs the rows of equal conditions.
@@ -97,6 +66,15 @@ func (r *tableReader) pairGroups() error {
 
 			laws[k][i] = l.Power
 		}
+	}
+
+	var x []float64
+	for _, row := range r.rows {
+		x = append(x, row.x...)
+	}
+
+	for i, at := range slices.Collect(slices.Chunk(r.atSetPoints(x), len(r.Inputs))) {
+		r.rows[i].at = at
 	}
 
 	groups := r.groups()
@@ -128,7 +106,7 @@ func (r *tableReader) pairGroups() error {
 
 			r.Weight = append(r.Weight, weight)
 			if r.o.AllPairs { // what is one group is one cluster
-				r.Run[r.N-1] = r.ids.of(r.rows[g[0]].x, r.rows[g[0]].labels)
+				r.Run[r.N-1] = r.ids.of(r.rows[g[0]].at, r.rows[g[0]].labels)
 				if r.named() {
 					r.Run[r.N-1] = strings.Join(names, " + ")
 				}
@@ -151,6 +129,30 @@ func (r *tableReader) pairGroups() error {
 	return nil
 }
 
+// atSetPoints returns the conditions of rows at their set points.
+func (r *tableReader) atSetPoints(x []float64) []float64 {
+	out, in := slices.Clone(x), len(r.Inputs)
+	for k, name := range r.Inputs {
+		t, scatters := r.o.SetPoints[name]
+		if !scatters {
+			continue
+		}
+
+		var v []float64
+		for i := k; i < len(x); i += in {
+			v = append(v, x[i])
+		}
+
+		points := setpoint.Of(v, t)
+		for i := k; i < len(x); i += in {
+			p, _ := points.Find(x[i])
+			out[i] = p.Nominal
+		}
+	}
+
+	return out
+}
+
 // span is a group of rows and the least and greatest values of their conditions.
 type span struct {
 	rows      []int
@@ -164,7 +166,7 @@ func (r *tableReader) groups() (groups [][]int) {
 	var spans []*span
 	like := map[string][]*span{} // by these values
 
-	within := make([]Tolerance, len(r.Inputs))
+	within := make([]setpoint.Tolerance, len(r.Inputs))
 	for k, name := range r.Inputs {
 		within[k] = r.o.Within[name]
 	}
@@ -172,15 +174,15 @@ func (r *tableReader) groups() (groups [][]int) {
 	for i, row := range r.rows {
 		exact := []byte(strings.Join(row.labels, "\x00"))
 		for k, t := range within {
-			if t == (Tolerance{}) {
-				exact = binary.LittleEndian.AppendUint64(exact, math.Float64bits(row.x[k]+0)) // −0 is 0
+			if t == (setpoint.Tolerance{}) {
+				exact = binary.LittleEndian.AppendUint64(exact, math.Float64bits(row.at[k]+0)) // −0 is 0
 			}
 		}
 
 		candidates := like[string(exact)]
 		n := slices.IndexFunc(candidates, func(g *span) bool {
 			for k, t := range within {
-				if !t.Equal(row.x[k], g.low[k]) || !t.Equal(row.x[k], g.high[k]) {
+				if !t.Equal(row.at[k], g.low[k]) || !t.Equal(row.at[k], g.high[k]) {
 					return false
 				}
 			}
@@ -189,14 +191,14 @@ func (r *tableReader) groups() (groups [][]int) {
 		})
 
 		if n < 0 {
-			g := &span{[]int{i}, slices.Clone(row.x), slices.Clone(row.x)}
+			g := &span{[]int{i}, slices.Clone(row.at), slices.Clone(row.at)}
 			like[string(exact)], spans = append(candidates, g), append(spans, g)
 			continue
 		}
 
 		g := candidates[n]
 		g.rows = append(g.rows, i)
-		for k, v := range row.x {
+		for k, v := range row.at {
 			g.low[k], g.high[k] = min(g.low[k], v), max(g.high[k], v)
 		}
 	}
@@ -236,13 +238,18 @@ func (r *tableReader) pairsOf(group []int) (out [][2]int) {
 // addPair adds a pair at the mean of the two conditions, the outcomes corrected to
 // it by their laws.
 func (r *tableReader) addPair(a, b measurement, laws []map[int]float64) error {
-	x := make([]float64, len(a.x))
-	for i := range x {
-		x[i] = a.x[i]
-		if b.x[i] != a.x[i] {
-			x[i] = a.x[i] + (b.x[i]-a.x[i])/2
+	mean := func(a, b []float64) []float64 {
+		x := slices.Clone(a)
+		for i := range x {
+			if b[i] != a[i] {
+				x[i] += (b[i] - a[i]) / 2
+			}
 		}
+
+		return x
 	}
+
+	x := mean(a.x, b.x)
 
 	at := func(m measurement) ([]float64, error) {
 		y := append([]float64(nil), m.y...)
@@ -276,7 +283,7 @@ func (r *tableReader) addPair(a, b measurement, laws []map[int]float64) error {
 		return err
 	}
 
-	run := r.ids.of(x, a.labels)
+	run := r.ids.of(mean(a.at, b.at), a.labels)
 	name := run
 	if r.named() {
 		name = a.run + " + " + b.run
@@ -298,7 +305,7 @@ func (r *tableReader) warnAlone(rows []int) {
 	for _, i := range rows {
 		m := r.rows[i]
 		if m.run == "" {
-			m.run = r.ids.of(m.x, m.labels)
+			m.run = r.ids.of(m.at, m.labels)
 		}
 
 		names = append(names, fmt.Sprintf("%s (%s)", m.run, r.place(m.row)))

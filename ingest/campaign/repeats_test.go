@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"doubletake/ingest/derive"
+	"doubletake/ingest/setpoint"
 )
 
 // Thrust that follows the square of the speed exactly, at speeds within 1 %:
@@ -26,7 +27,7 @@ func TestWithinAndCorrect(t *testing.T) {
 
 	o := TableOptions{
 		Inputs: []string{"rpm"}, Repeats: []string{"thrust_n"}, Run: "motor", AllPairs: true,
-		Within: map[string]Tolerance{"rpm": {Relative: 0.01}}, Correct: map[string]Law{"thrust_n": {"rpm", 2}},
+		Within: map[string]setpoint.Tolerance{"rpm": {Relative: 0.01}}, Correct: map[string]Law{"thrust_n": {"rpm", 2}},
 	}
 
 	p, err := readTable(writeFile(t, b.String()), o)
@@ -72,10 +73,10 @@ func TestWithinAndCorrect(t *testing.T) {
 }
 
 func TestParseToleranceAndLaw(t *testing.T) {
-	for s, want := range map[string]Tolerance{
+	for s, want := range map[string]setpoint.Tolerance{
 		"20": {Absolute: 20}, "1 %": {Relative: 0.01}, "0.5%": {Relative: 0.005}, "0": {},
 	} {
-		if got, err := ParseTolerance(s); err != nil || got != want {
+		if got, err := setpoint.Parse(s); err != nil || got != want {
 			t.Errorf("%s: %+v %v", s, got, err)
 		}
 	}
@@ -87,7 +88,7 @@ func TestParseToleranceAndLaw(t *testing.T) {
 	}
 
 	for _, s := range []string{"", "x", "-1", "1 %%", "Inf", "1e10"} {
-		if _, err := ParseTolerance(s); err == nil {
+		if _, err := setpoint.Parse(s); err == nil {
 			t.Errorf("tolerance %q", s)
 		}
 	}
@@ -114,7 +115,7 @@ func TestDerivedOfRepeats(t *testing.T) {
 
 	p, err := readTable(path, TableOptions{
 		Inputs: []string{"diameter_m", "rpm"}, Repeats: []string{"thrust_n"}, Derive: set,
-		Within:  map[string]Tolerance{"rpm": {Relative: 0.02}},
+		Within:  map[string]setpoint.Tolerance{"rpm": {Relative: 0.02}},
 		Correct: map[string]Law{"thrust_n": {Condition: "rpm", Power: 2}},
 	})
 	if err != nil {
@@ -183,10 +184,41 @@ func TestLongTable(t *testing.T) {
 		}
 
 		p, err := readTable(writeFile(t, string(b)), TableOptions{
-			Inputs: []string{"x", "rpm"}, Repeats: []string{"F"}, Within: map[string]Tolerance{"rpm": {Absolute: 5}},
+			Inputs: []string{"x", "rpm"}, Repeats: []string{"F"}, Within: map[string]setpoint.Tolerance{"rpm": {Absolute: 5}},
 		})
 		if err != nil || p.N != rows/2 || p.Y2[0] != map[string]float64{"conditions": rows / 2, "repeats": 1}[name] {
 			t.Errorf("%s: %d pairs, first %v, %v", name, p.N, p.Y2[0], err)
 		}
+	}
+}
+
+// Set points by hand: rows of 4990 … 5010 are 5000, which names their runs; pairs take each row
+// once, at the mean of its two speeds.
+func TestRowsAtSetPoints(t *testing.T) {
+	path := writeFile(t, "rpm,thrust_n\n4990,1\n8010,5\n5010,2\n5004,3\n8000,6\n4996,4\n9000,7\n")
+	o := TableOptions{
+		Inputs: []string{"rpm"}, Repeats: []string{"thrust_n"},
+		SetPoints: map[string]setpoint.Tolerance{"rpm": {Relative: 0.005}},
+	}
+
+	p, err := readTable(path, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if !slices.Equal(p.X, []float64{5000, 5000, 8005}) || !slices.Equal(p.Y1, []float64{1, 3, 5}) ||
+		!slices.Equal(p.Y2, []float64{2, 4, 6}) || !slices.Equal(p.Run, []string{"rpm=5000", "rpm=5000", "rpm=8000"}) {
+		t.Errorf("pairs %v %v at %v of runs %v", p.Y1, p.Y2, p.X, p.Run)
+	}
+
+	if len(p.Warnings) != 1 || !strings.Contains(p.Warnings[0].Text, "rpm=9000 (line 8)") {
+		t.Errorf("%v", p.Warnings)
+	}
+
+	path = writeFile(t, "rpm,a_1,a_2\n4990,1,2\n5010,3,4\n")
+	o.Repeats, o.Y1, o.Y2 = nil, []string{"a_1"}, []string{"a_2"}
+	if p, err = readTable(path, o); err != nil || !slices.Equal(p.Run, []string{"rpm=5000", "rpm=5000"}) ||
+		!slices.Equal(p.X, []float64{4990, 5010}) {
+		t.Errorf("runs %v at %v, %v", p.Run, p.X, err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"doubletake/ingest/fault"
 	"doubletake/ingest/format/parquet"
 	"doubletake/ingest/format/text"
+	"doubletake/ingest/setpoint"
 	"doubletake/ingest/spelling"
 	"doubletake/ingest/units"
 )
@@ -35,7 +36,10 @@ type TableOptions struct {
 	Units map[string]string
 	// Within are tolerances of inputs, within which rows of Repeats are of equal
 	// condition; the condition of a pair is the mean of the two.
-	Within map[string]Tolerance
+	Within map[string]setpoint.Tolerance
+	// SetPoints are tolerances of inputs that scatter about set points: rows at the same
+	// set points are of equal condition.
+	SetPoints map[string]setpoint.Tolerance
 	// Correct are the laws by which outcomes of Repeats are corrected to it.
 	Correct map[string]Law
 	// Derive defines further outcomes, computed of each measurement by itself, and
@@ -137,6 +141,13 @@ func ReadTables(files []TableFile, o TableOptions) (*PairTable, error) {
 
 	if err := r.pairGroups(); err != nil {
 		return nil, err
+	}
+
+	if len(o.SetPoints) > 0 && len(o.Repeats) == 0 && !r.named() {
+		at := r.atSetPoints(p.X)
+		for i := range p.N {
+			p.Run[i] = r.ids.of(at[i*len(p.Inputs):(i+1)*len(p.Inputs)], p.Texts[i*len(p.Labels):(i+1)*len(p.Labels)])
+		}
 	}
 
 	r.warnUnpaired()

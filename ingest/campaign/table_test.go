@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"doubletake/ingest/ingesttest"
+	"doubletake/ingest/setpoint"
 )
 
 func writeFile(t testing.TB, text string) string {
@@ -224,7 +225,7 @@ func TestUnitsOfAPair(t *testing.T) {
 // A law with a negative power has no value at 0.
 func TestLawAtZero(t *testing.T) {
 	p, err := readTable(writeFile(t, "rpm,T\n0,10\n1,12\n"), TableOptions{
-		Inputs: []string{"rpm"}, Repeats: []string{"T"}, Within: map[string]Tolerance{"rpm": {Absolute: 2}},
+		Inputs: []string{"rpm"}, Repeats: []string{"T"}, Within: map[string]setpoint.Tolerance{"rpm": {Absolute: 2}},
 		Correct: map[string]Law{"T": {"rpm", -1}},
 	})
 

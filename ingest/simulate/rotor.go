@@ -37,6 +37,10 @@ type Rotor struct {
 	RPM       []float64 `json:"rpm"`        // default 2000 to 9000 by 500
 	ThetaDeg  []float64 `json:"theta_deg"`  // polar angle from the rotor plane, one channel each; default −60 to 60 by 10
 
+	// Draws name the random numbers of each speed's runs; default the speeds. Campaigns of equal
+	// draws at other speeds differ by the speeds alone.
+	Draws []string `json:"draws,omitempty"`
+
 	// FullScaleV is the voltage of full scale, peak. Default: what 1 Pa
 	// gives, 1 Pa·SensitivityVPerPa (0.05 V). The loudest run of the default
 	// campaign stays below 0.65 Pa even if all tones and 6.5 standard
@@ -488,8 +492,13 @@ type noise struct {
 }
 
 func newRun(r Rotor, g rig, blades int, rpm float64) *run {
+	draw := plain(rpm)
+	if len(r.Draws) > 0 {
+		draw = r.Draws[slices.Index(r.RPM, rpm)]
+	}
+
 	key := func(purpose string, more ...any) *stream {
-		return newStream(r.Seed, append([]any{"rotor", "run", blades, plain(rpm), purpose}, more...)...)
+		return newStream(r.Seed, append([]any{"rotor", "run", blades, draw, purpose}, more...)...)
 	}
 	s := key("shaft")
 	q := &run{

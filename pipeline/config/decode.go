@@ -97,6 +97,7 @@ func Parse(path string, b []byte) (*File, error) {
 		d.fail(&extra, "", "expected one document, found a second")
 	}
 
+	d.fillIn(doc.Content[0], "")
 	d.value(doc.Content[0], "", &f)
 
 	if len(d.errs) == 0 {
@@ -146,7 +147,38 @@ type nodeDecoder interface {
 	decodeNode(d *decoder, n *yaml.Node, path string)
 }
 
+// FillIn takes the place of a value that only people know; `pipeline init` writes it.
+const FillIn = "FILL_IN"
+
+// fillIn reports the values that are to be filled in, with the comment of their line.
+func (d *decoder) fillIn(n *yaml.Node, path string) {
+	if n.Kind == yaml.ScalarNode && n.Value == FillIn {
+		p, what := pos{n.Line, n.Column}, ""
+		if _, comment, ok := strings.Cut(d.lines[n.Line-1], "# "); ok {
+			what = ": " + comment
+		}
+
+		d.errs = append(d.errs, &Error{
+			File: d.file, Line: p.line, Col: p.col, Key: path, Text: "is to be filled in" + what,
+			Excerpt: excerpt(d.lines, p),
+		})
+	}
+
+	for i, c := range n.Content {
+		at := path
+		if n.Kind == yaml.MappingNode && i%2 == 1 {
+			at = join(path, n.Content[i-1].Value)
+		}
+
+		d.fillIn(c, at)
+	}
+}
+
 func (d *decoder) fail(n *yaml.Node, path, format string, args ...any) {
+	if n.Kind == yaml.ScalarNode && n.Value == FillIn {
+		return // it is known
+	}
+
 	p := pos{n.Line, n.Column}
 	d.errs = append(d.errs, &Error{
 		File: d.file, Line: p.line, Col: p.col, Key: path, Text: fmt.Sprintf(format, args...),

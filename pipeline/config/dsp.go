@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"doubletake/dsp"
-	"doubletake/ingest/campaign"
+	"doubletake/ingest/setpoint"
 )
 
 // DSP is how a recording becomes triplets.
@@ -58,7 +58,7 @@ func (e *Experiment) validateDSP(f *File, key string, fail failFunc) {
 	}
 
 	for _, w := range d.Within {
-		if _, err := campaign.ParseTolerance(w.Value); err != nil {
+		if _, err := setpoint.Parse(w.Value); err != nil {
 			fail(key+".within."+w.Name, "%v", err)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"doubletake/ingest/campaign"
+	"doubletake/ingest/setpoint"
 )
 
 // Ingest selects the files and describes their channels and conditions.
@@ -36,6 +37,11 @@ type Ingest struct {
 
 	// conditions with the same value for every recording, e.g. blades: 2; of a table: numbers for derive
 	Constants []NamedNumber `key:"constants"`
+
+	// how far measured values of a condition may lie from the middle of their set point, e.g. {rpm: 0.5 %,
+	// u_inf_m_s: 0.2}. The model takes the values; set points name conditions, repeats, groups and splits:
+	// 2994 … 3008 are 3000 ± 8
+	Within []NamedString `key:"within"`
 
 	// conditions and outcomes by expressions of conditions, constants and outcomes, e.g. ct:
 	// thrust_n/(rho*n_rps^2*diameter_m^4). Functions: abs acos asin atan atan2 cos exp floor hypot log log10 max
@@ -197,6 +203,9 @@ type Log struct {
 	// columns by condition, as the header calls them, e.g. {rpm: "Drehzahl [1/min]"}; file: the recordings
 	Columns []NamedString `key:"columns"`
 
+	// columns that are no conditions, such as counters and readings: runs that differ in them alone are repeats
+	Ignore []string `key:"ignore"`
+
 	// texts, besides -, n/a, NaN, #N/A and the like, that mean a value is not there
 	Missing []string `key:"missing"`
 }
@@ -278,7 +287,7 @@ func (t *Table) validate(key string, fail failFunc) {
 	}
 
 	for _, w := range t.Within {
-		if _, err := campaign.ParseTolerance(w.Value); err != nil {
+		if _, err := setpoint.Parse(w.Value); err != nil {
 			fail(key+".within."+w.Name, "%v", err)
 		}
 	}
@@ -372,12 +381,20 @@ func (in *Ingest) validate(f *File, key string, fail failFunc) bool {
 
 // validateConditions reports conditions that come from two places, or from none.
 func (in *Ingest) validateConditions(key string, fail failFunc) {
-	if in.Conditions == "" && len(in.Log.Columns)+len(in.Log.Missing) > 0 {
+	if in.Conditions == "" && len(in.Log.Columns)+len(in.Log.Missing)+len(in.Log.Ignore) > 0 {
 		fail(key+".log", "expected conditions: the table that it belongs to, found none")
 	}
 
 	if len(in.InFile) > 0 && in.Conditions != "" {
 		fail(key+".inside", "the conditions are in a table already; leave one of them out")
+	}
+
+	for _, w := range in.Within {
+		if t, err := setpoint.Parse(w.Value); err != nil {
+			fail(key+".within."+w.Name, "%v", err)
+		} else if t == (setpoint.Tolerance{}) || t.Relative > 0.2 {
+			fail(key+".within."+w.Name, "expected a tolerance above 0 and up to 20 %%, found %q", w.Value)
+		}
 	}
 
 	for _, c := range in.Constants {

@@ -2,6 +2,7 @@ package scaffold
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -28,25 +29,28 @@ var numbering = map[string]bool{
 	"file":  true, "audio": true, "sample": true,
 }
 
-var leading = regexp.MustCompile(`^[A-Za-z]+`)
+var leading = regexp.MustCompile(`^ ?[A-Za-z]+`)
 
-// unitAfter is the word directly after a number, if it is one that follows its
-// number.
+// unitAfter is the word directly after a number, or after a blank behind it, if it is one
+// that follows its number.
 func unitAfter(text string) string {
 	w := leading.FindString(text)
-	if after[strings.ToLower(w)] == "" {
+	if quantity(w) == "" || w[0] == ' ' && w == text { // "B2 rpm3000" is about the number after it
 		return ""
 	}
 
 	return w
 }
 
+// quantity is what a word after a number tells of it; "" of other words.
+func quantity(word string) string { return after[strings.ToLower(strings.TrimSpace(word))] }
+
 // label returns the text that names the k-th number: the word after it where that
 // is a quantity's, else the text before it in the same element of the path, without
 // the word that follows the number before.
 func label(texts []string, k int) string {
 	if w := unitAfter(texts[k+1]); w != "" {
-		return after[strings.ToLower(w)]
+		return quantity(w)
 	}
 
 	t := texts[k]
@@ -67,6 +71,27 @@ func isNumbering(texts, numbers []string, k int) bool {
 	}
 
 	return isDate(texts, numbers, k)
+}
+
+// isCounter reports whether the k-th number counts the files: with leading zeros, another in each
+// of them, in steps of one.
+func isCounter(members []int, tails []string, k int) bool {
+	var v []float64
+	zero := false
+	for _, i := range members {
+		_, nums := cut(tails[i])
+		zero = zero || len(nums[k]) > 1 && nums[k][0] == '0'
+		v = append(v, value(nums[k]))
+	}
+
+	slices.Sort(v)
+	for i := 1; i < len(v); i++ {
+		if v[i] != v[i-1]+1 {
+			return false
+		}
+	}
+
+	return zero
 }
 
 var (

@@ -124,7 +124,7 @@ func (p *plan) fromResults(dir string, files []string, r *Result) (rows []map[st
 	}
 
 	for _, c := range s.columns {
-		if c.values == nil && c.name != t.Run {
+		if c.values == nil && c.name != t.Run && !countsRows(c.name, nil) {
 			p.byName(c.name, c.texts, files, r)
 		}
 	}
@@ -215,18 +215,29 @@ func readSheet(dir string, files []string) *sheet {
 
 	for k := range s.columns {
 		c := &s.columns[k]
-		for _, t := range c.texts {
-			v, ok := text.Number([]byte(t), '.')
-			if !ok {
-				c.values = nil
+		for _, dec := range []byte{'.', ','} {
+			if c.values = numbersOf(c.texts, dec); c.values != nil {
 				break
 			}
-
-			c.values = append(c.values, v)
 		}
 	}
 
 	return s
+}
+
+// numbersOf reads cells with a decimal sign; nil where one is no number.
+func numbersOf(cells []string, dec byte) []float64 {
+	out := make([]float64, len(cells))
+	for i, t := range cells {
+		v, doubtful, ok := text.Typed([]byte(t), dec)
+		if !ok || doubtful {
+			return nil
+		}
+
+		out[i] = v
+	}
+
+	return out
 }
 
 // rowsOf is the number of rows of a file.
@@ -437,7 +448,7 @@ func (s *sheet) findRepeats(given []*column) (t results, ok bool) {
 	rows := len(s.file)
 	var candidates, scatter []*column
 
-	var measured, texts []*column
+	var measured, texts, counters []*column
 	for k := range s.columns {
 		c := &s.columns[k]
 		d := c.distinct()
@@ -445,7 +456,8 @@ func (s *sheet) findRepeats(given []*column) (t results, ok bool) {
 		case d < 2 || c.name == s.clock:
 		case c.values == nil:
 			texts = append(texts, c)
-		case s.counts(c):
+		case s.counts(c) || d == rows && countsRows(c.name, nil):
+			counters = append(counters, c)
 		case 2*d <= rows && roleOf(c.name) == "":
 			candidates = append(candidates, c)
 		case c.says(spread):
@@ -500,6 +512,12 @@ func (s *sheet) findRepeats(given []*column) (t results, ok bool) {
 		}
 
 		return true
+	}
+
+	for _, c := range slices.Concat(counters, texts) {
+		if countsRows(c.name, nil) && t.Run == "" && differs(func(i int) string { return c.texts[i] }) {
+			t.Run = c.name
+		}
 	}
 
 	for _, c := range texts {

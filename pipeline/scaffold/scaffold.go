@@ -51,22 +51,12 @@ func Look(dir string) (*Result, error) {
 	}
 
 	r := &Result{}
-	var conditions string
 	formats, groups := format.All(), map[string][]string{}
 
 	unread := map[string]string{}
+	conditions, found := splitLog(dir, found, r)
 	for _, f := range found {
 		ext := strings.ToLower(filepath.Ext(f))
-		if ext == ".csv" && isConditions(filepath.Join(dir, f)) {
-			if conditions != "" {
-				r.note("another table of conditions, %s, is not used", f)
-				continue
-			}
-
-			conditions = f
-			continue
-		}
-
 		if name, hint := format.Unread(ext); name != "" {
 			unread[name] = hint
 		}
@@ -118,8 +108,8 @@ func Look(dir string) (*Result, error) {
 	table := false
 	switch {
 	case conditions != "":
-		files, rows = p.fromTable(dir, files, r)
-	case chosen == "text":
+		files, rows = p.fromLog(dir, files, r)
+	case chosen == "text" || chosen == "parquet":
 		rows, table = p.fromResults(dir, files, r)
 	}
 
@@ -157,7 +147,8 @@ func Look(dir string) (*Result, error) {
 	}
 
 	r.YAML = render(p)
-	if _, err := config.Parse("pipeline.yaml", []byte(r.YAML)); err != nil {
+	p.filled = true
+	if _, err := config.Parse("pipeline.yaml", []byte(render(p))); err != nil {
 		return nil, fmt.Errorf("write a configuration for %s: it would not be valid: %w", dir, err)
 	}
 
@@ -180,64 +171,6 @@ func count(n int, what string) string {
 
 func (r *Result) note(format string, args ...any) {
 	r.Notes = append(r.Notes, fmt.Sprintf(format, args...))
-}
-
-// fromTable reads the conditions from the folder's table, and leaves out files
-// without a row.
-func (p *plan) fromTable(dir string, files []string, r *Result) (used []string, rows []map[string]float64) {
-	c, err := campaign.ReadConditions(filepath.Join(dir, p.Conditions))
-	if err != nil {
-		r.note("the table of conditions does not fit yet: %v", err)
-		return files, nil
-	}
-
-	p.Inputs = slices.Clone(c.Names)
-	for _, row := range c.Rows {
-		m := map[string]float64{}
-		for i, n := range c.Names {
-			m[n] = row.Values[i]
-		}
-
-		rows = append(rows, m)
-
-		p.intervals = p.intervals || row.Row1 > 0 || row.Row0 > 0 || row.Timed
-		if n := row.Row1 - row.Row0; !row.Timed && row.Row1 > 0 && (p.shortest == 0 || n < p.shortest) {
-			p.shortest = n
-		}
-	}
-
-	for k, name := range c.Labels {
-		texts := make([]string, len(c.Rows))
-		for i, row := range c.Rows {
-			texts[i] = row.Labels[k]
-		}
-
-		p.byName(name, texts, files, r)
-	}
-
-	for _, f := range files {
-		if slices.ContainsFunc(c.Rows, func(row campaign.ConditionRow) bool {
-			one := &campaign.Conditions{Path: c.Path, Names: c.Names, Rows: []campaign.ConditionRow{row}}
-			_, err := one.ForFiles([]string{f})
-			return err == nil
-		}) {
-			used = append(used, f)
-		}
-	}
-
-	if n := len(files) - len(used); n > 0 && len(used) > 0 {
-		r.note("%s left out: no row of %s matches", count(n, "file"), p.Conditions)
-	}
-
-	if len(used) == 0 {
-		used = files
-	}
-
-	if _, err := c.ForFiles(used); err != nil {
-		r.note("the table of conditions does not fit yet: %v", err)
-	}
-
-	return used, rows
 }
 
 // Names that are held out one after the other.
@@ -407,14 +340,17 @@ func list(dir string) ([]string, error) {
 	return out, nil
 }
 
-// isConditions reports whether a CSV file is a table of conditions: its header
+// tableName are names of tables of conditions, which may have a fault that the user is told of.
+var tableName = regexp.MustCompile(`(?i)condition|protokoll|logbook|(^|[-_ ])log([-_ .]|$)`)
+
+// isConditions reports whether a file is a table of conditions: its header
 // has a column file.
 func isConditions(path string) bool {
 	_, err := campaign.ReadConditions(path)
 
 	var data *fault.Error
 	if errors.As(err, &data) {
-		return strings.Contains(strings.ToLower(filepath.Base(path)), "condition")
+		return tableName.MatchString(filepath.Base(path))
 	}
 
 	return err == nil
@@ -562,7 +498,7 @@ func namingOf(files []string, elements int) *names {
 			continue
 		}
 
-		if isNumbering(texts, first, k) {
+		if isNumbering(texts, first, k) || len(distinct) > 2 && isCounter(bySkeleton[best], tails, k) {
 			b.WriteString("{_}")
 			continue
 		}
@@ -814,7 +750,14 @@ type plan struct {
 	total      int
 	runs       int // files, or intervals of them
 	first      string
-	Results    *results // a table of results or of pairs in place of recordings
+	LogColumns []config.NamedString // headers of the table of conditions that have other names
+	Readings   []string             // its columns that are no inputs
+	Ignored    []string             // its columns that are no conditions
+	Within     []config.NamedString // tolerances of set points
+	Found      []string             // the set points, in words
+	Repeated   bool                 // set points repeat: repeats are the pairs
+	filled     bool                 // with values in place of config.FillIn
+	Results    *results             // a table of results or of pairs in place of recordings
 }
 
 // manyTriplets is where the default of 500 passes in steps of 32, made for
@@ -1092,11 +1035,11 @@ func (p *plan) knowSpeed(r *Result) {
 
 	if !p.NoRotor && !has("blades") {
 		p.NeedBlades = true
-		r.note("no condition blades was found: the number of blades is taken to be 2; correct it under constants")
+		r.note("no condition blades was found: fill it in under constants")
 	}
 
 	if !p.RateKnown && !p.Todo {
-		r.note("the files do not state their sampling rate: correct rate_hz")
+		r.note("the files do not state their sampling rate: fill in rate_hz")
 	}
 }
 
@@ -1183,6 +1126,15 @@ func (p *plan) NetInputs() []string {
 		return append(slices.Clone(p.Inputs), "rpm_tracked")
 	}
 	return p.Inputs
+}
+
+// Fill asks people for a value; for a test of the rest it is one that is valid.
+func (p *plan) Fill(valid string) string {
+	if p.filled {
+		return valid
+	}
+
+	return config.FillIn
 }
 
 // Many is the number of triplets of a balance where it is large, else 0.

@@ -137,7 +137,7 @@ func TestLookAtCampaigns(t *testing.T) {
 			}
 		}
 
-		if _, err := config.Parse("pipeline.yaml", []byte(r.YAML)); err != nil {
+		if _, err := config.Parse("pipeline.yaml", filledIn(r)); err != nil {
 			t.Errorf("%s: %v", c.campaign.Kind(), err)
 		}
 	}
@@ -150,7 +150,7 @@ func TestLookAtNothing(t *testing.T) {
 		t.Fatalf("%v, notes %q", err, r.Notes)
 	}
 
-	if _, err := config.Parse("pipeline.yaml", []byte(r.YAML)); err != nil {
+	if _, err := config.Parse("pipeline.yaml", filledIn(r)); err != nil {
 		t.Error(err)
 	}
 
@@ -186,23 +186,18 @@ func loads(t *testing.T, dir string) *Result {
 		t.Fatal(err)
 	}
 
-	write := func(name, text string) {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-
-	if r.Conditions != "" {
-		write("conditions.csv", r.Conditions)
-	}
-
-	write("pipeline.yaml", r.YAML)
-
+	yaml, _ := fillIn(r.YAML)
+	writeInit(t, dir, r, yaml)
 	if _, err := pipeline.Load(filepath.Join(dir, "pipeline.yaml")); err != nil {
-		t.Errorf("what init wrote is not valid: %v\n%s", err, r.YAML)
+		t.Errorf("what init wrote is not valid: %v\n%s", err, yaml)
 	}
 
 	return r
+}
+
+func filledIn(r *Result) []byte {
+	yaml, _ := fillIn(r.YAML)
+	return []byte(yaml)
 }
 
 func contains(t *testing.T, text string, wants ...string) {
@@ -314,7 +309,7 @@ func TestManyTriplets(t *testing.T) {
 	r := loads(t, dir)
 	contains(t, r.YAML, "samples: 200 ", settings)
 
-	if _, err := config.Parse("pipeline.yaml", []byte(r.YAML)); err != nil {
+	if _, err := config.Parse("pipeline.yaml", filledIn(r)); err != nil {
 		t.Error(err)
 	}
 }

@@ -105,9 +105,19 @@ func Check(ctx context.Context, f *config.File, prog plan.Program) (warnings []i
 		}
 
 		warnings = append(warnings, w...)
+		if err := dspstage.CheckRepeats(p.Experiment, ing); err != nil {
+			return warnings, err
+		}
+
 		if err := trainstage.CheckSplits(p.Experiment, ing, p.trained.Splits); err != nil {
 			return warnings, err
 		}
+
+		if w, err = trainstage.WarnEach(p.Experiment, ing); err != nil {
+			return warnings, err
+		}
+
+		warnings = append(warnings, w...)
 	}
 
 	return warnings, nil

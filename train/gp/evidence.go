@@ -17,12 +17,13 @@ import (
 // differences and products of their inputs, for each pair of rows i > k, packed
 // by rows.
 type shape struct {
-	n      int
-	theta  theta
-	others []int
-	x      []float64   // n×in
-	square [][]float64 // per input
-	steps  int         // of a search; 0 is maxSteps
+	n       int
+	theta   theta
+	others  []int
+	x       []float64   // n×in
+	square  [][]float64 // per input
+	spacing []float64   // of the set points per input, which bounds lengths; nil or 0: none
+	steps   int         // of a search; 0 is maxSteps
 }
 
 func newShape(x []float64, in int, others []int) *shape {
@@ -101,6 +102,17 @@ func (e *evidence) value(v, grad []float64) float64 {
 		}
 	}
 
+	for j, s := range e.spacing {
+		for _, i := range e.lengths(j) {
+			if d := (math.Log(s) - v[i]) / wall; d > 0 {
+				prior += d * d / 2
+				if grad != nil {
+					grad[i] -= d / wall
+				}
+			}
+		}
+	}
+
 	c := newCovariance(t.hyper(v), e.others)
 
 	all := make([]int, in)
@@ -165,6 +177,19 @@ func (e *evidence) value(v, grad []float64) float64 {
 	e.gradient(grad, c, nugget)
 
 	return f
+}
+
+// wall is the deviation of the prior of a length's logarithm below the spacing of set points.
+const wall = 0.05
+
+// lengths lists the places of the lengths of input j.
+func (s *shape) lengths(j int) []int {
+	at := []int{atLength + j}
+	if k := slices.Index(s.others, j); k >= 0 {
+		at = append(at, s.theta.shared()+1+k)
+	}
+
+	return at
 }
 
 // gradient adds ½ tr((Q − ααᵀ)·∂K) to grad for each hyperparameter. q holds the

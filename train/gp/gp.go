@@ -52,6 +52,7 @@ type Model struct {
 	y, spread []float64 // n×out: means of the conditions and their variances, standardised
 	others    []int     // columns of x that the second kernel uses
 	slopes    []int     // columns of x that no kernel uses; needed to fit only
+	spacing   []float64 // of the set points of each column of x, 0 where it has none; needed to fit only
 	steps     int
 	process   []process
 	workers   int
@@ -69,8 +70,11 @@ type scale struct {
 }
 
 // Fit learns from pairs. A row's weight is how many pairs it counts for. Measurements of
-// one condition (equal inputs within a
+// one condition (equal set points within a
 // group) are collapsed to their mean. Inputs that are constant are dropped.
+//
+// Where measured values scatter about set points, lengths below their spacing are refused: the
+// evidence would find the function that the scatter draws.
 //
 // Errors: numbers that are not finite, fewer than two conditions, no input that
 // varies, an outcome that is constant, a *TooManyGroupsError.
@@ -135,7 +139,7 @@ const (
 // search finds the hyperparameters on a subset of the conditions.
 func (m *Model) search(ctx context.Context, subset []int) error {
 	shape := newShape(m.rows(m.x, len(m.columns), subset), len(m.columns), m.others)
-	shape.steps = m.steps
+	shape.steps, shape.spacing = m.steps, m.spacing
 	for _, j := range m.slopes {
 		clear(shape.square[j])
 	}
@@ -209,6 +213,7 @@ func newModel(d triplets.Set, o Options) (*Model, error) {
 		}
 
 		m.columns = append(m.columns, j)
+		m.spacing = append(m.spacing, spacing(d, j)/std)
 		m.scale.xMean, m.scale.xStd = append(m.scale.xMean, mean), append(m.scale.xStd, std)
 	}
 
@@ -247,11 +252,36 @@ func newModel(d triplets.Set, o Options) (*Model, error) {
 	return m, nil
 }
 
+// spacing is the smallest gap between set points of input j; 0 where values do not scatter
+// about them.
+func spacing(d triplets.Set, j int) float64 {
+	var points []float64
+	scatters := false
+	for i := j; i < len(d.SetPoints); i += d.In {
+		points = append(points, d.SetPoints[i])
+		scatters = scatters || d.SetPoints[i] != d.X[i]
+	}
+
+	slices.Sort(points)
+	points = slices.Compact(points)
+	if !scatters || len(points) < 2 {
+		return 0
+	}
+
+	least := math.Inf(1)
+	for i := 1; i < len(points); i++ {
+		least = min(least, points[i]-points[i-1])
+	}
+
+	return least
+}
+
 // collapse finds the distinct conditions, in the order of their first rows.
 func (m *Model) collapse(d triplets.Set, x []float64, groups []int) {
 	in := len(m.columns)
 	index := map[string]int{}
 	var count []float64 // pairs
+	var off []float64   // sums of x less the first row's, where values scatter about set points
 
 	m.condition = make([]int, d.N)
 	for i := range d.N {
@@ -261,7 +291,7 @@ func (m *Model) collapse(d triplets.Set, x []float64, groups []int) {
 		}
 
 		key := binary.LittleEndian.AppendUint64(nil, uint64(group))
-		for _, v := range d.X[i*d.In : (i+1)*d.In] {
+		for _, v := range d.AtSetPoints()[i*d.In : (i+1)*d.In] {
 			key = binary.LittleEndian.AppendUint64(key, math.Float64bits(v+0)) // −0 is 0
 		}
 
@@ -271,6 +301,7 @@ func (m *Model) collapse(d triplets.Set, x []float64, groups []int) {
 			index[string(key)] = k
 			m.n++
 			m.x, m.group = append(m.x, x[i*in:(i+1)*in]...), append(m.group, group)
+			off = append(off, make([]float64, in)...)
 			m.y, count = append(m.y, make([]float64, d.Out)...), append(count, 0)
 		}
 
@@ -282,6 +313,10 @@ func (m *Model) collapse(d triplets.Set, x []float64, groups []int) {
 		}
 
 		count[k] += w
+		for a, v := range x[i*in : (i+1)*in] {
+			off[k*in+a] += float64(w * (v - m.x[k*in+a]))
+		}
+
 		for j := range d.Out {
 			y := (d.Y1[i*d.Out+j]+d.Y2[i*d.Out+j])/2 - m.scale.yMean[j]
 			m.y[k*d.Out+j] += float64(w * (y / m.scale.yStd[j]))
@@ -290,6 +325,10 @@ func (m *Model) collapse(d triplets.Set, x []float64, groups []int) {
 
 	m.spread = make([]float64, len(m.y))
 	for k, n := range count {
+		for a := range in {
+			m.x[k*in+a] += off[k*in+a] / n
+		}
+
 		for j := range d.Out {
 			m.y[k*d.Out+j] /= n
 			m.spread[k*d.Out+j] = m.noise[j].at(m.x[k*in:(k+1)*in]) / (2 * n)

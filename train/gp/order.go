@@ -64,6 +64,12 @@ func (f OrderForm) Rows(d triplets.Set, group []int) (rows triplets.Set, groups 
 		return rows, nil, err
 	}
 
+	if d.SetPoints != nil {
+		if rows.SetPoints, err = f.X(d.SetPoints); err != nil {
+			return rows, nil, err
+		}
+	}
+
 	rows.Weight = repeat(d.Weight, f.Harmonics)
 
 	return rows, repeat(group, f.Harmonics), nil

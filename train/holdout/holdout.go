@@ -105,6 +105,52 @@ func (l list) words(condition string) string {
 	return condition + " = " + strings.Join(text, ", ")
 }
 
+// setPoints are values with the words for them.
+type setPoints struct {
+	list
+	text []string
+}
+
+func (p setPoints) words(condition string) string {
+	return condition + " = " + strings.Join(p.text, ", ")
+}
+
+// AtSetPoints returns h with the values that it lists replaced by the set points that find
+// returns for them, with the words for each: measured values of 2994 … 3008 are one, 3000 ± 8.
+// Values without one stay.
+func AtSetPoints(h Holdout, find func(condition string, v float64) (setPoint float64, text string, ok bool)) Holdout {
+	switch h := h.(type) {
+	case all:
+		parts := make([]Holdout, len(h))
+		for i, part := range h {
+			parts[i] = AtSetPoints(part, find)
+		}
+
+		return all(parts)
+
+	case term:
+		values, isList := h.of.(list)
+
+		var p setPoints
+		for _, v := range values {
+			at, text, ok := find(h.condition, v)
+			if !ok {
+				return h
+			}
+
+			if !slices.Contains(p.list, at) {
+				p.list, p.text = append(p.list, at), append(p.text, text)
+			}
+		}
+
+		if isList {
+			return term{h.condition, p}
+		}
+	}
+
+	return h
+}
+
 type span struct{ lo, hi float64 }
 
 func (s span) holds(v float64) bool { return v >= s.lo && v <= s.hi }

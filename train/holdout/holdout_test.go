@@ -294,3 +294,39 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// Set points and words by hand: values of 2994 … 3008 are one set point, 3000 ± 8.
+func TestAtSetPoints(t *testing.T) {
+	find := func(condition string, v float64) (float64, string, bool) {
+		if condition == "rpm" && math.Abs(v-3000) <= 15 {
+			return 3000, "3000 ± 8", true
+		}
+
+		return 0, "", false
+	}
+
+	for text, want := range map[string]string{
+		"rpm=2994":               "rpm = 3000 ± 8",
+		"rpm=3000,3008":          "rpm = 3000 ± 8",
+		"rpm=1000,3000":          "rpm = 1000, 3000", // a value without a set point: as it was written
+		"rpm=2900:3100":          "2900 ≤ rpm ≤ 3100",
+		"motor=A":                "motor = A",
+		"rpm=3001;theta_deg=0":   "rpm = 3000 ± 8 and theta_deg = 0",
+		"blades=2;rpm=3000,2999": "blades = 2 and rpm = 3000 ± 8",
+	} {
+		h := AtSetPoints(parsed(t, text), find)
+		if h.String() != want {
+			t.Errorf("%s: %q, expected %q", text, h, want)
+		}
+	}
+
+	h := AtSetPoints(Values("rpm", 2994), find)
+	held, err := h.Held(rotor)
+	if want := []bool{false, false, false, true, false, false}; err != nil || !slices.Equal(held, want) {
+		t.Errorf("%v, %v, expected the rows at 3000", held, err)
+	}
+
+	if h.Group() != "rpm" || !h.Holds("rpm", 3000) || h.Holds("rpm", 2994) {
+		t.Error("a set point is not the group")
+	}
+}

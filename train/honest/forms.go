@@ -33,6 +33,12 @@ func (r ProcessRows) fitForm(ctx context.Context, o gp.Options) (*formProcess, e
 		return nil, err
 	}
 
+	if d.SetPoints != nil {
+		if d.SetPoints, err = r.form.X(d.SetPoints, r.Set.In); err != nil {
+			return nil, err
+		}
+	}
+
 	d.Y1, d.Y2 = slices.Clone(d.Y1), slices.Clone(d.Y2)
 	for k, f := range r.form.LnFactors(r.Set.X, r.Set.In) {
 		d.Y1[k] *= math.Exp(-f)

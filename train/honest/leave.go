@@ -95,6 +95,10 @@ func NewLeftOut(d triplets.Set, g Grouping, h Held, mu, claim, noise []float64) 
 		}
 	}
 
+	if d.SetPoints != nil { // repeats are one condition
+		l.Condition, _ = triplets.Index(pick(d.SetPoints, d.In, h.Rows), d.In)
+	}
+
 	l.check(d.Out)
 
 	return l

@@ -37,7 +37,10 @@ func (l Learner) ProcessRows(s triplets.Set, g Grouping, rows []int) ProcessRows
 	}
 
 	r.Set = Numbers(s, rows)
-	r.Set.X = (&Model{Orders: r.Orders, Logarithm: r.Logarithm}).inputs(r.Set.X)
+	m := &Model{Orders: r.Orders, Logarithm: r.Logarithm}
+	if r.Set.X = m.inputs(r.Set.X); r.Set.SetPoints != nil {
+		r.Set.SetPoints = m.inputs(r.Set.SetPoints)
+	}
 
 	number := map[int]int{} // a training stays the same when other groups are added
 	for _, i := range rows {
@@ -59,7 +62,9 @@ func (l Learner) ProcessRows(s triplets.Set, g Grouping, rows []int) ProcessRows
 // Numbers returns the numbers of some rows, without names, runs and parts.
 func Numbers(s triplets.Set, rows []int) triplets.Set {
 	r := s.Select(rows)
-	return triplets.Set{N: r.N, In: r.In, Out: r.Out, X: r.X, Y1: r.Y1, Y2: r.Y2, Weight: r.Weight}
+	return triplets.Set{
+		N: r.N, In: r.In, Out: r.Out, X: r.X, Y1: r.Y1, Y2: r.Y2, Weight: r.Weight, SetPoints: r.SetPoints,
+	}
 }
 
 // fittedProcess is a fitted process, in order form or not.
@@ -189,13 +194,13 @@ func positive(x []float64, in, k int) bool {
 // fromGroup tells which inputs are functions of the group: constant in each group
 // and different between some.
 func fromGroup(s triplets.Set, g Grouping) []bool {
-	out := make([]bool, s.In)
+	out, x := make([]bool, s.In), s.AtSetPoints()
 	for k := range out {
 		first := map[int]float64{}
 
 		constant, values := true, map[float64]bool{}
 		for i := range s.N {
-			v := s.X[i*s.In+k]
+			v := x[i*s.In+k]
 			values[v] = true
 			if w, ok := first[g.Of[i]]; ok && w != v {
 				constant = false

@@ -52,6 +52,10 @@ type Set struct {
 	Inputs   []Quantity // In of them, or nil
 	Outcomes []Quantity // Out of them, or nil
 
+	// SetPoints are the inputs at the set points about which measured values scatter, N × In;
+	// nil: X. They name conditions and groups, X is what a model takes.
+	SetPoints []float64
+
 	Distinct  []float64 // the distinct conditions in order of first appearance, In numbers each
 	Condition []int     // per row, its number among Distinct; nil where they were not indexed
 
@@ -247,6 +251,7 @@ func (s Set) Select(rows []int) Set {
 	out := s
 	out.N = len(rows)
 	out.X, out.Y1, out.Y2 = gather(s.X, rows, s.In), gather(s.Y1, rows, s.Out), gather(s.Y2, rows, s.Out)
+	out.SetPoints = gather(s.SetPoints, rows, s.In)
 	out.Condition, out.Run = gather(s.Condition, rows, 1), gather(s.Run, rows, 1)
 	out.Weight, out.Group = gather(s.Weight, rows, 1), gather(s.Group, rows, 1)
 	out.Recording, out.Part = gather(s.Recording, rows, 1), gather(s.Part, rows, 1)
@@ -266,6 +271,14 @@ func gather[T any](v []T, rows []int, width int) []T {
 	}
 
 	return out
+}
+
+// AtSetPoints returns the inputs at their set points.
+func (s Set) AtSetPoints() []float64 {
+	if s.SetPoints != nil {
+		return s.SetPoints
+	}
+	return s.X
 }
 
 // Standardised returns the set with its outcomes in units of s.Scale, about its

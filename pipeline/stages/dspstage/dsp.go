@@ -104,7 +104,7 @@ func Plan(exp plan.Experiment, ing ingeststage.Result) (Result, error) {
 		parts = append(parts, *s.background)
 	}
 
-	out := s.planTriplets(parts, ing.Results)
+	out := s.planTriplets(parts, ing)
 	out.Background = s.background
 
 	return out, nil
@@ -260,7 +260,8 @@ func nothingLeft(notes []FileNotes) string {
 }
 
 // planTriplets adds the task that joins the files' tables.
-func (s *stage) planTriplets(parts, results []engine.Dep) Result {
+func (s *stage) planTriplets(parts []engine.Dep, ing ingeststage.Result) Result {
+	within := s.exp.Ingest.Within
 	t := &engine.Task{
 		ID: s.exp.ID("triplets"), Stage: "dsp", Version: version + s.cons.Version, Config: s.cfg, Deps: parts,
 		Weight:  0.2,
@@ -272,8 +273,10 @@ func (s *stage) planTriplets(parts, results []engine.Dep) Result {
 		t.Local = plan.Settings("dsp", struct {
 			Within []config.NamedString `key:"within"`
 		}{s.rec.DSP.Within})
-		t.Deps = slices.Concat(parts, results)
+		t.Deps = slices.Concat(parts, ing.Results)
 	}
+
+	t.Local = append(t.Local, ing.Points.Settings(within)...)
 
 	out := Result{
 		Triplets: engine.Dep{Task: t.ID, Output: tripletsArrow},
@@ -294,8 +297,12 @@ func (s *stage) planTriplets(parts, results []engine.Dep) Result {
 			return err
 		}
 
+		if err := ing.Points.AddSetPoints(within, all.triplets); err != nil {
+			return err
+		}
+
 		if s.cons.Repeats {
-			alone, err := s.repeats(j, all.triplets, results)
+			alone, err := s.repeats(j, all.triplets, ing.Results)
 			if err != nil {
 				return err
 			}

@@ -382,6 +382,39 @@ func TestPairRepeatsAndCouple(t *testing.T) {
 	}
 }
 
+// Runs at one set point are repeats: by hand r1 and r3 of 3000, at the mean of their speeds.
+func TestPairRepeatsAtSetPoints(t *testing.T) {
+	names := []string{"r1", "r2", "r3"}
+	tab := &table.Table{Columns: []table.Column{
+		{Name: "run", Strings: names},
+		{Name: "recording", Strings: names},
+		{Name: "rpm", Floats: []float64{2994, 2400, 3008}},
+		{Name: "y_1", Floats: []float64{1, 2, 3}},
+		{Name: "y_2", Floats: []float64{1, 2, 3}},
+	}}
+
+	within := []config.NamedString{{Name: "rpm", Value: "0.5 %"}}
+	if err := (plan.Points{}).AddSetPoints(within, tab); err != nil {
+		t.Fatal(err)
+	}
+
+	s := &stage{
+		exp: plan.Experiment{File: &config.File{Path: "p.yaml"}, At: "experiments.x"},
+		rec: &ingeststage.Recordings{Source: &plan.Source{Columns: plan.Columns{Conditions: []string{"rpm"}}}},
+	}
+
+	alone, err := s.pairRepeats(tab)
+	if err != nil || len(alone) != 1 || !strings.Contains(alone[0].Text, "r2") {
+		t.Fatalf("%v, %v", alone, err)
+	}
+
+	at, _ := tab.Floats("rpm")
+	set, _ := tab.Floats("rpm_set")
+	if !slices.Equal(at, []float64{3001}) || !slices.Equal(set, []float64{3000}) {
+		t.Errorf("pairs at %v of set points %v", at, set)
+	}
+}
+
 // Runs of one condition are repeats where their labels are equal: by hand r1 and r3 of A, not
 // r2 of B.
 func TestPairRepeatsOfLabels(t *testing.T) {

@@ -24,7 +24,7 @@ func planPairs(exp plan.Experiment, ing ingeststage.Result) Result {
 
 	t := exp.Add(&engine.Task{
 		ID: exp.ID("triplets"), Stage: "dsp", Version: version, Config: cfg, Weight: 0.1,
-		Local:   []kv.Pair{kind},
+		Local:   append([]kv.Pair{kind}, ing.Points.Settings(exp.Ingest.Within)...),
 		Deps:    []engine.Dep{in.Output},
 		Publish: []engine.Link{{Output: tripletsArrow, Path: exp.Published("dsp", tripletsArrow)}},
 		Run: func(_ context.Context, j *engine.Job) error {
@@ -38,6 +38,9 @@ func planPairs(exp plan.Experiment, ing ingeststage.Result) Result {
 			}
 
 			t.Meta = meta
+			if err := ing.Points.AddSetPoints(exp.Ingest.Within, t); err != nil {
+				return err
+			}
 
 			return errors.Join(plan.WriteTable(j, tripletsArrow, t), plan.WriteJSON(j.Output(NotesJSON), []FileNotes{}))
 		},

@@ -3,12 +3,14 @@ package dspstage
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"doubletake/dsp"
 	"doubletake/ingest"
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/fault"
+	"doubletake/ingest/setpoint"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/ingeststage"
@@ -27,6 +29,54 @@ func couple(t *table.Table) {
 			}
 		}
 	}
+}
+
+// noRepeats is the error of n runs of which none repeats another.
+func noRepeats(exp plan.Experiment, n int) error {
+	return &fault.Error{
+		Path: exp.File.Path, Place: exp.At + ".dsp",
+		Want: "conditions that were measured more than once", Found: fmt.Sprintf("%d runs, all at different conditions", n),
+		Hint: "allow a tolerance with within: {condition: …}, leave counters out with log: {ignore: […]}, or take " +
+			"same-run pairs",
+	}
+}
+
+// CheckRepeats reports recordings none of which repeats another, by the conditions that are known
+// of them.
+func CheckRepeats(exp plan.Experiment, ing ingeststage.Result) error {
+	rec := ing.Recordings
+	if rec == nil || !rec.Construction.Describe().Repeats || len(rec.DSP.Within) > 0 || len(ing.Known) == 0 {
+		return nil
+	}
+
+	seen := map[string]bool{}
+	for i, c := range ing.Known {
+		key := ""
+		for _, name := range rec.Conditions {
+			v, ok := c[name]
+			if slices.Contains(rec.Found, name) || rec.Derive.Text(name) != "" || !ok {
+				continue
+			}
+
+			if at, _, ok := ing.Points.Find(name, v); ok {
+				v = at
+			}
+
+			key += fmt.Sprint(v, " ")
+		}
+
+		for _, name := range rec.Labels {
+			key += strconv.Quote(ing.KnownLabels[i][name])
+		}
+
+		if seen[key] {
+			return nil
+		}
+
+		seen[key] = true
+	}
+
+	return noRepeats(exp, len(ing.Known))
 }
 
 // repeats is pairRepeats of recordings none of which is a copy of another.
@@ -54,7 +104,7 @@ func (s *stage) repeats(j *engine.Job, t *table.Table, results []engine.Dep) ([]
 // second y2. It warns of runs without a partner.
 func (s *stage) pairRepeats(t *table.Table) ([]ingest.Warning, error) {
 	n := t.Rows()
-	var tol []campaign.Tolerance
+	var tol []setpoint.Tolerance
 
 	var cols [][]float64
 	for _, c := range s.rec.Conditions {
@@ -63,16 +113,16 @@ func (s *stage) pairRepeats(t *table.Table) ([]ingest.Warning, error) {
 			continue // found of a run, or equal where what it is derived of is equal
 		}
 
-		v, err := t.Floats(c)
+		v, err := plan.AtSetPoints{Table: t}.Floats(c)
 		if err != nil {
 			return nil, fmt.Errorf("pair repeats: %w", err)
 		}
 
 		cols = append(cols, v)
 
-		w := campaign.Tolerance{}
+		w := setpoint.Tolerance{}
 		if given {
-			if w, err = campaign.ParseTolerance(text); err != nil {
+			if w, err = setpoint.Parse(text); err != nil {
 				return nil, fmt.Errorf("pair repeats: %w", err)
 			}
 		}
@@ -92,7 +142,7 @@ func (s *stage) pairRepeats(t *table.Table) ([]ingest.Warning, error) {
 			place[i] = float64(k)
 		}
 
-		cols, tol = append(cols, place), append(tol, campaign.Tolerance{})
+		cols, tol = append(cols, place), append(tol, setpoint.Tolerance{})
 	}
 
 	x := make([][]float64, n)
@@ -112,11 +162,7 @@ func (s *stage) pairRepeats(t *table.Table) ([]ingest.Warning, error) {
 	equal := func(k int, a, b float64) bool { return tol[k].Equal(a, b) }
 	pairs, alone := dsp.PairRecordings(x, equal, runs, channels)
 	if len(pairs) == 0 {
-		return nil, &fault.Error{
-			Path: s.exp.File.Path, Place: s.exp.At + ".dsp",
-			Want: "conditions that were measured more than once", Found: fmt.Sprintf("%d runs, all at different conditions", n),
-			Hint: "allow a tolerance with within: {condition: …}, or take same-run pairs",
-		}
+		return nil, noRepeats(s.exp, n)
 	}
 
 	var names []string
@@ -147,6 +193,8 @@ func (s *stage) pairRepeats(t *table.Table) ([]ingest.Warning, error) {
 
 				out.Strings = append(out.Strings, text)
 
+			case c.Floats != nil && plan.AtSetPoints{Table: t}.Scatters(c.Name):
+				out.Floats = append(out.Floats, (c.Floats[p[0]]+c.Floats[p[1]])/2)
 			case c.Floats != nil:
 				out.Floats = append(out.Floats, c.Floats[k])
 			case c.Bools != nil:

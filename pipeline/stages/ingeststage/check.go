@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"doubletake/dsp"
 	"doubletake/ingest"
 	"doubletake/ingest/units"
 	"doubletake/pipeline/config"
@@ -27,9 +28,10 @@ type opened struct {
 
 // CheckFiles opens the files of an experiment, reads their headers and assembles
 // their runs: it finds missing columns and channels, units that cannot be used,
-// recordings of one run that no condition tells apart, and rates that differ. It
-// reads no samples but those of tables inside the files; a table of pairs it reads
-// whole. It returns the result with the conditions of all recordings that could be
+// recordings of one run that no condition tells apart, rates that differ or are in
+// another unit, and runs that the construction cannot analyse, as too short ones. Of
+// files whose samples may be no numbers it reads the samples, up to maxScanned bytes; a
+// table of pairs it reads whole. It returns the result with the conditions of all recordings that could be
 // read, or those of the table. The error joins those of at most maxFaults files.
 func CheckFiles(ctx context.Context, r Result) (Result, []ingest.Warning, error) {
 	if r.Pairs != nil && r.Pairs.Table != nil {
@@ -40,14 +42,14 @@ func CheckFiles(ctx context.Context, r Result) (Result, []ingest.Warning, error)
 		return r, nil, nil
 	}
 
-	files := make([]opened, len(r.Recordings.Files))
+	files, scanned := make([]opened, len(r.Recordings.Files)), r.Recordings.scanned()
 	var wg sync.WaitGroup
 
 	places := make(chan bool, runtime.GOMAXPROCS(0))
 	for i := range files {
 		places <- true
 		wg.Go(func() {
-			files[i] = r.Recordings.checkFile(ctx, i)
+			files[i] = r.Recordings.checkFile(ctx, i, i < scanned)
 			<-places
 		})
 	}
@@ -56,6 +58,10 @@ func CheckFiles(ctx context.Context, r Result) (Result, []ingest.Warning, error)
 
 	known, warnings, err := r.Recordings.gather(files)
 	r.Known, r.KnownLabels = known, nil
+	if err == nil {
+		err = r.atSetPoints()
+	}
+
 	for _, f := range files {
 		if f.err == nil {
 			r.KnownLabels = append(r.KnownLabels, f.labels...)
@@ -99,10 +105,10 @@ func checkTable(r Result) (Result, []ingest.Warning, error) {
 		}
 	}
 
-	return r, p.Warnings, nil
+	return r, p.Warnings, r.atSetPoints()
 }
 
-func (r *Recordings) checkFile(ctx context.Context, i int) (o opened) {
+func (r *Recordings) checkFile(ctx context.Context, i int, scan bool) (o opened) {
 	if o.err = ctx.Err(); o.err != nil {
 		return o
 	}
@@ -132,7 +138,8 @@ func (r *Recordings) checkFile(ctx context.Context, i int) (o opened) {
 		seen := map[string]int{}
 		for _, rec := range run.Recordings {
 			o.conditions, o.labels = append(o.conditions, rec.Conditions), append(o.labels, rec.Labels)
-			o.rates = append(o.rates, info.Channels[rec.Channels[0]].RateHz)
+			rate := info.Channels[rec.Channels[0]].RateHz
+			o.rates = append(o.rates, rate)
 			key := conditionsOf(r.Conditions, rec.Conditions)
 			seen[key]++
 
@@ -142,7 +149,25 @@ func (r *Recordings) checkFile(ctx context.Context, i int) (o opened) {
 		}
 	}
 
-	o.err = checkColumns(&r.In, info)
+	if o.err = checkColumns(&r.In, info); o.err != nil {
+		return o
+	}
+
+	if r.In.OnBadRecording == "warn" && (len(runs) > 1 || len(runs[0].Recordings) > 1) {
+		return o // the task leaves out a part, and names it
+	}
+
+	for _, run := range runs {
+		if o.err = f.fits(info, run); o.err != nil {
+			return o
+		}
+
+		if scan {
+			if o.err = f.finite(ctx, rd, run); o.err != nil {
+				return o
+			}
+		}
+	}
 
 	return o
 }
@@ -236,6 +261,14 @@ func (r *Recordings) gather(files []opened) (known []map[string]float64, warning
 		warn(alike[0], "alike", "%d microphones of one run have equal conditions, in %d of %d files; give what tells them "+
 			"apart (an angle for each channel: a column channel in the table of conditions, or inside: {theta_deg: ARRAY}), "+
 			"or choose one with channels", files[alike[0]].alike, len(alike), len(files))
+	}
+
+	if _, microphones := r.Construction.(dsp.OfSpectra); microphones {
+		for _, rate := range order {
+			if hint := rateHint(rate, r.In.RateHz); hint != "" {
+				warn(rates[rate][0], "rate-unit", "%s (in %d of %d files)", hint, len(rates[rate]), len(files))
+			}
+		}
 	}
 
 	if len(order) > 1 {

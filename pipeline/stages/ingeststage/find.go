@@ -74,7 +74,9 @@ func findMeasured(exp plan.Experiment) (*found, error) {
 	}
 
 	if p := f.in.Conditions; p != "" {
-		o := campaign.LogOptions{Files: all, Columns: byName(f.in.Log.Columns), Missing: f.in.Log.Missing}
+		o := campaign.LogOptions{
+			Files: all, Columns: byName(f.in.Log.Columns), Missing: f.in.Log.Missing, Ignore: f.in.Log.Ignore,
+		}
 		if f.table, err = campaign.ReadLog(exp.File.Resolve(p), o); err != nil {
 			return nil, err
 		}

@@ -42,6 +42,7 @@ type Result struct {
 	PairKind     string               // same-run, repeat-run or synthetic (docs/method.md#units-of-data)
 	Known        []map[string]float64 // condition values, where they are known before any file is read
 	KnownLabels  []map[string]string  // of the same rows
+	Points       plan.Points          // set points, of which Known holds the values; as far as they are known likewise
 	Results      []engine.Dep         // FileResults of the tasks that read the files
 	Index        *engine.Dep          // recordings.arrow
 	Warnings     []ingest.Warning
@@ -133,7 +134,7 @@ func Plan(exp plan.Experiment, sim simulatestage.Result) (Result, error) {
 
 	out.Index = planIndex(exp, rec.Source, out.Results)
 
-	return out, nil
+	return out, out.atSetPoints()
 }
 
 // source starts the description of how the files are read: their conditions and the
@@ -231,6 +232,10 @@ func (r *Recordings) checkSettings(exp plan.Experiment) error {
 		return err
 	}
 
+	if err := r.SetWithin(exp); err != nil {
+		return err
+	}
+
 	names := r.Derive.Outcomes()
 	for _, c := range r.In.Columns {
 		names = append(names, c.Name)
@@ -253,7 +258,8 @@ func (r *Recordings) settingsRead() []kv.Pair {
 	in.Files, in.Exclude, in.Simulate, in.Conditions = nil, nil, nil, "" // which files there are
 	in.Log = config.Log{}                                                // the rows are settings
 	in.Background, in.Axes, in.Balance, in.Derive = nil, "", nil, nil    // what later tasks read
-	in.OnBadRecording, in.Data, in.Reader = "", "", nil                  // which follow
+	in.Within = nil
+	in.OnBadRecording, in.Data, in.Reader = "", "", nil // which follow
 	s := append(plan.Settings("ingest", in), kv.Pair{Key: "ingest.on_bad_recording", Value: r.In.OnBadRecording},
 		kv.Pair{Key: "ingest.data", Value: r.In.Data})
 	s = append(s, r.Reader...)

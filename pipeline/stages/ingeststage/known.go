@@ -5,6 +5,7 @@ import (
 
 	"doubletake/dsp"
 	"doubletake/ingest/campaign"
+	"doubletake/ingest/setpoint"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/train/holdout"
 )
@@ -37,9 +38,40 @@ func (r *Result) Values(condition string) ([]float64, error) {
 		v = column(p.X, p.Inputs, condition)
 	}
 
+	if points, ok := r.Points[condition]; ok {
+		return points.Nominals(), nil
+	}
+
 	slices.Sort(v)
 
 	return slices.Compact(v), nil
+}
+
+// atSetPoints finds the set points in what is known, and moves Known to them.
+func (r *Result) atSetPoints() error {
+	r.Points = plan.Points{}
+	for _, w := range r.Within {
+		v, err := r.Values(w.Name)
+		if err != nil {
+			return err
+		}
+
+		if len(v) == 0 {
+			continue // only the files tell
+		}
+
+		tolerance, _ := setpoint.Parse(w.Value) // checked with the configuration
+		points := setpoint.Of(v, tolerance)
+		for _, c := range r.Known {
+			if at, ok := points.Find(c[w.Name]); ok {
+				c[w.Name] = at.Nominal
+			}
+		}
+
+		r.Points[w.Name] = points
+	}
+
+	return nil
 }
 
 // Names lists the distinct names of a label, sorted, as Values does.

@@ -14,6 +14,7 @@ import (
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/derive"
 	"doubletake/ingest/fault"
+	"doubletake/ingest/setpoint"
 	"doubletake/ingest/simulate"
 	"doubletake/ingest/spelling"
 	"doubletake/ingest/units"
@@ -57,6 +58,10 @@ func planPairs(exp plan.Experiment, sim simulatestage.Result) (Result, error) {
 		return out, err
 	}
 
+	if err := out.SetWithin(exp); err != nil {
+		return out, err
+	}
+
 	options := tableOptions(exp, &p.spec, out.Derive)
 	options.Given, options.Labels = p.noColumns, out.Labels
 
@@ -79,9 +84,10 @@ func planPairs(exp plan.Experiment, sim simulatestage.Result) (Result, error) {
 
 	in := exp.Ingest
 	made.Settings = plan.Settings("ingest", struct {
-		Table *config.Table `key:"table"`
-		Text  config.Text   `key:"text"`
-	}{&p.spec, in.Text})
+		Table  *config.Table        `key:"table"`
+		Text   config.Text          `key:"text"`
+		Within []config.NamedString `key:"within"`
+	}{&p.spec, in.Text, in.Within})
 
 	if out.Derive != nil {
 		made.Settings = append(made.Settings, plan.Settings("ingest", struct {
@@ -115,7 +121,7 @@ func planPairs(exp plan.Experiment, sim simulatestage.Result) (Result, error) {
 	made.Output = engine.Dep{Task: t.ID, Output: pairsArrow}
 	out.Pairs = made
 
-	return out, nil
+	return out, out.atSetPoints()
 }
 
 // simulatedTable is the table of the simulated toy.
@@ -326,11 +332,16 @@ func tableOptions(exp plan.Experiment, t *config.Table, derived *derive.Set) cam
 	o := campaign.TableOptions{
 		Inputs: t.Inputs, Y1: t.Y1, Y2: t.Y2, Repeats: t.Repeats, Outcomes: t.Outcomes, Run: t.Run,
 		AllPairs: t.Use == "all", Derive: derived, Text: textOptions(&exp.Ingest),
-		Units: byName(t.Units), Within: map[string]campaign.Tolerance{}, Correct: map[string]campaign.Law{},
+		Units: byName(t.Units), Within: map[string]setpoint.Tolerance{},
+		SetPoints: map[string]setpoint.Tolerance{}, Correct: map[string]campaign.Law{},
 	}
 
 	for _, w := range t.Within {
-		o.Within[w.Name], _ = campaign.ParseTolerance(w.Value) // checked with the configuration
+		o.Within[w.Name], _ = setpoint.Parse(w.Value) // checked with the configuration
+	}
+
+	for _, w := range exp.Ingest.Within {
+		o.SetPoints[w.Name], _ = setpoint.Parse(w.Value)
 	}
 
 	for _, c := range t.Correct {

@@ -15,13 +15,14 @@ import (
 
 // Columns are the conditions and outcomes that the tables of an experiment will have.
 type Columns struct {
-	Conditions []string          // names, in the order of the tables
-	Found      []string          // the last of them: those that the analysis of a run finds
-	Labels     []string          // columns of text, by which splits or their groups are
-	Texts      []string          // all columns of text that the data have
-	Outcomes   []string          // names, derived ones too; nil: not known
-	Derive     *derive.Set       // what is derived; nil: nothing
-	Converted  map[string]string // by condition, how its unit was converted
+	Conditions []string             // names, in the order of the tables
+	Found      []string             // the last of them: those that the analysis of a run finds
+	Labels     []string             // columns of text, by which splits or their groups are
+	Texts      []string             // all columns of text that the data have
+	Outcomes   []string             // names, derived ones too; nil: not known
+	Within     []config.NamedString // by condition that scatters about set points, by how much
+	Derive     *derive.Set          // what is derived; nil: nothing
+	Converted  map[string]string    // by condition, how its unit was converted
 }
 
 // BeforeAnalysis lists the conditions that are known before the analysis of a run.

@@ -3,6 +3,7 @@ package plan
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"doubletake/pipeline/table"
 	"doubletake/train/triplets"
@@ -21,6 +22,11 @@ func Triplets(t *table.Table, inputs, outcomes []string) (triplets.Set, error) {
 
 	s := triplets.New(quantities(t, inputs, ""), quantities(t, outcomes, "_1"), x, y1, y2)
 	s.SetRuns(t.Column("run").Strings)
+	if slices.ContainsFunc(inputs, AtSetPoints{t}.Scatters) {
+		if s.SetPoints, err1 = Matrix(AtSetPoints{t}, inputs, ""); err1 != nil {
+			return s, fmt.Errorf("read triplets: %w", err1)
+		}
+	}
 
 	s.Recording = t.Column("recording").Strings
 	if w := t.Column("weight"); w != nil {
@@ -40,13 +46,22 @@ func quantities(t *table.Table, names []string, suffix string) []triplets.Quanti
 	return out
 }
 
+// floats are columns of numbers.
+type floats interface {
+	Floats(name string) ([]float64, error)
+}
+
 // Matrix reads the columns NAME+suffix of a table into rows of numbers.
-func Matrix(t *table.Table, names []string, suffix string) ([]float64, error) {
-	out := make([]float64, t.Rows()*len(names))
+func Matrix(t floats, names []string, suffix string) ([]float64, error) {
+	var out []float64
 	for k, name := range names {
 		v, err := t.Floats(name + suffix)
 		if err != nil {
 			return nil, err
+		}
+
+		if out == nil {
+			out = make([]float64, len(v)*len(names))
 		}
 
 		for i, x := range v {

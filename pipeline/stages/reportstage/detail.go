@@ -34,6 +34,10 @@ type detail struct {
 
 	noiseBins float64 // noise bandwidth of the window of the spectra, bins
 
+	// The page shows conditions at their set points: of each row the number of its own, and all of them.
+	condition []int
+	points    []float64
+
 	keepC map[int]int    // condition → its place in the detail
 	rowOf map[string]int // recording → row
 }
@@ -44,6 +48,10 @@ func newDetail(tab *table.Table, set triplets.Set, ordered bool, toy *simulate.T
 		noiseBins: dsp.NoiseBins(dsp.DefaultWindow),
 	}
 
+	if d.condition, d.points = set.Condition, set.Distinct; set.SetPoints != nil {
+		d.condition, d.points = triplets.Index(set.SetPoints, set.In)
+	}
+
 	for _, q := range set.Inputs {
 		d.d.Inputs = append(d.d.Inputs, report.Quantity{Name: q.Name, Unit: q.Unit})
 	}
@@ -52,7 +60,7 @@ func newDetail(tab *table.Table, set triplets.Set, ordered bool, toy *simulate.T
 		d.d.Outcomes = append(d.d.Outcomes, report.Quantity{Name: q.Name, Unit: q.Unit})
 	}
 
-	d.d.AllRows, d.d.AllConditions, d.d.Runs = set.N, set.Conditions(), set.Runs
+	d.d.AllRows, d.d.AllConditions, d.d.Runs = set.N, d.conditions(), set.Runs
 	if toy != nil {
 		d.d.Variant = fmt.Sprintf("γ = %g, %s", toy.Gamma, map[bool]string{true: "couples", false: "triplets"}[set.Couples])
 	}
@@ -64,9 +72,18 @@ func newDetail(tab *table.Table, set triplets.Set, ordered bool, toy *simulate.T
 	return d
 }
 
+// conditions is how many conditions there are.
+func (d *detail) conditions() int {
+	if d.set.In == 0 {
+		return d.set.Conditions()
+	}
+
+	return len(d.points) / d.set.In
+}
+
 // choose selects the conditions that the page shows.
 func (d *detail) choose() {
-	set, conditions := d.set, d.set.Conditions()
+	set, conditions := d.set, d.conditions()
 
 	// Too many conditions: every so many runs, whole, so that each run shown has
 	// all its microphones.
@@ -78,7 +95,7 @@ func (d *detail) choose() {
 			keep[c] = true
 		}
 	} else {
-		for i, c := range set.Condition {
+		for i, c := range d.condition {
 			keep[c] = keep[c] || set.Run[i]%max(1, stride) == 0
 		}
 	}
@@ -86,7 +103,7 @@ func (d *detail) choose() {
 	for c := range conditions {
 		if keep[c] {
 			d.keepC[c] = len(d.keepC)
-			d.d.X = append(d.d.X, set.At(c)...)
+			d.d.X = append(d.d.X, d.points[c*set.In:(c+1)*set.In]...)
 		}
 	}
 }
@@ -95,10 +112,10 @@ func (d *detail) choose() {
 // averages all of them.
 func (d *detail) rows() {
 	set, outs := d.set, d.set.Out
-	perCondition := make([]int, set.Conditions())
+	perCondition := make([]int, d.conditions())
 
 	total := 0
-	for _, c := range set.Condition {
+	for _, c := range d.condition {
 		if _, ok := d.keepC[c]; ok {
 			perCondition[c]++
 			total++
@@ -106,10 +123,10 @@ func (d *detail) rows() {
 	}
 
 	every := max(1, (total+pageRows-1)/pageRows)
-	seen := make([]int, set.Conditions())
+	seen := make([]int, d.conditions())
 
 	d.d.Mean = make([]float64, len(d.keepC)*outs)
-	for i, c := range set.Condition {
+	for i, c := range d.condition {
 		at, ok := d.keepC[c]
 		if !ok {
 			continue
@@ -184,7 +201,7 @@ func (d *detail) seed(
 	}
 
 	rows := make([]int, n) // a triplet of each condition: all of them have the same answers
-	for i, c := range set.Condition {
+	for i, c := range d.condition {
 		if at, ok := d.keepC[c]; ok {
 			rows[at] = i
 			sp.Test[at] = sp.Test[at] || set.Part[i] == triplets.Test

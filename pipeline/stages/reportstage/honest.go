@@ -54,7 +54,7 @@ func (d *detail) intervals(set triplets.Set, h *interval.Result) *report.Interva
 	}
 
 	for k, i := range set.RowsOf(triplets.Test) {
-		if at, shown := d.keepC[set.Condition[i]]; shown {
+		if at, shown := d.keepC[d.condition[i]]; shown {
 			copy(r.Mu[at*set.Out:(at+1)*set.Out], record.Mu[k*set.Out:(k+1)*set.Out])
 			copy(r.Half[at*set.Out:(at+1)*set.Out], record.Half[k*set.Out:(k+1)*set.Out])
 			copy(r.Half68[at*set.Out:(at+1)*set.Out], record.Half68[k*set.Out:(k+1)*set.Out])

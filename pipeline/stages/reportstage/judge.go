@@ -49,7 +49,8 @@ func reportSplit(
 		return nil, err
 	}
 
-	sp.Reach, err = holdout.Reach(s.Test, tab, set.RowsOf(triplets.Train), set.RowsOf(triplets.Test))
+	trained, held := set.RowsOf(triplets.Train), set.RowsOf(triplets.Test)
+	sp.Reach, err = holdout.Reach(s.Test, plan.AtSetPoints{Table: tab}, trained, held)
 	if err != nil {
 		return nil, fmt.Errorf("read triplets: %w", err)
 	}

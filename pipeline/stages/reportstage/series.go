@@ -201,7 +201,7 @@ func (d *detail) addSeries(path string) error {
 		return nil
 	}
 
-	x.Series.Fixed = fixed(d.d.Inputs, d.set.At(d.set.Condition[rows[0]]))
+	x.Series.Fixed = fixed(d.d.Inputs, d.set.AtSetPoints()[rows[0]*d.set.In:(rows[0]+1)*d.set.In])
 	d.d.Series = x.Series
 
 	return nil

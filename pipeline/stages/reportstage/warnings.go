@@ -239,11 +239,16 @@ func splitWarnings(exp plan.Experiment, conditions []string, t *table.Table, set
 // network, the conditions set (not the speed found in the sound).
 func tooFew(names []string, t *table.Table, set triplets.Set, trained bool) (string, error) {
 	conditions := set.Conditions()
+	if set.SetPoints != nil {
+		_, points := triplets.Index(set.SetPoints, set.In)
+		conditions = len(points) / set.In
+	}
+
 	if !trained {
 		names = slices.DeleteFunc(slices.Clone(names), func(c string) bool {
 			return c == "rpm_tracked" || t.Column(c) == nil
 		})
-		x, err := plan.Matrix(t, names, "")
+		x, err := plan.Matrix(plan.AtSetPoints{Table: t}, names, "")
 		if err != nil {
 			return "", fmt.Errorf("read triplets: %w", err)
 		}

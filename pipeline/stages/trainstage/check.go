@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"doubletake/ingest"
+	"doubletake/ingest/setpoint"
 	"doubletake/ingest/spelling"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/ingeststage"
@@ -34,6 +36,12 @@ func (pl *planner) checkSplits() error {
 	for _, in := range tr.Inputs {
 		if !slices.Contains(pl.ing.Conditions, in) {
 			return pl.notACondition(key+".inputs", in)
+		}
+	}
+
+	if all := pl.ing.Outcomes; all != nil {
+		if err := checkOutcomes(pl.exp, all); err != nil {
+			return err
 		}
 	}
 
@@ -98,12 +106,17 @@ func (pl *planner) checkSplit(at string, s config.Split) error {
 		return nil
 	}
 
+	s.Test = holdout.AtSetPoints(s.Test, pl.ing.Points.Find)
+
 	held, err := s.Test.Held(pl.known())
 	if err != nil {
 		return nil // depends on the files
 	}
 
 	train := rowsWith(held, false)
+	if err := pl.checkBlocks(s, train); err != nil {
+		return err
+	}
 
 	first, varies := map[string]float64{}, map[string]bool{}
 	for _, i := range train {
@@ -142,6 +155,68 @@ func (pl *planner) checkSplit(at string, s config.Split) error {
 	}
 
 	return nil
+}
+
+// checkBlocks reports blocks of groups that are more than the values in the training set.
+func (pl *planner) checkBlocks(s config.Split, train []int) error {
+	condition, _ := HonestCondition(pl.exp.Train.Honest, s, pl.exp.Train.Splits)
+	blocks, distinct := pl.exp.Train.Honest.Blocks, map[float64]bool{}
+	for _, i := range train {
+		v, ok := pl.ing.Known[i][condition]
+		if !ok {
+			return nil // only the files tell
+		}
+
+		distinct[v] = true
+	}
+
+	if condition != "" && blocks > len(distinct) && !slices.Contains(pl.ing.Labels, condition) {
+		return pl.exp.Errorf("train.honest.blocks", "expected up to %d blocks of %s, as many as it has values in the "+
+			"training set of split %q, found %d; take fewer blocks, or leave them out", len(distinct), condition, s.Name, blocks)
+	}
+
+	return nil
+}
+
+// WarnEach warns of splits of each value that are many, or that cut set points. ing has the
+// conditions of all recordings.
+func WarnEach(exp plan.Experiment, ing ingeststage.Result) (out []ingest.Warning, err error) {
+	const many = 20
+
+	for _, s := range exp.Train.Splits {
+		for _, c := range s.Each {
+			if slices.Contains(ing.Labels, c) {
+				continue
+			}
+
+			v, err := ing.Values(c)
+			if err != nil {
+				return nil, err
+			}
+
+			text := ""
+			splits := len(v)
+			if s.Blocks > 0 {
+				splits = s.Blocks
+			}
+
+			points, scatters := setpoint.Discover(v)
+			switch _, known := ing.Points[c]; {
+			case scatters && !known:
+				text = fmt.Sprintf("%s has %d values about %s: splits of each cut set points; name them with ingest: "+
+					"{within: {%s: %s}}", c, len(v), points, c, points.Tolerance)
+			case splits > many:
+				text = fmt.Sprintf("each %s makes %d splits, a training per seed each; hold out blocks of values: {each: %s, "+
+					"blocks: 8}", c, splits, c)
+			default:
+				continue
+			}
+
+			out = append(out, ingest.Warning{Path: exp.File.Path, Code: "each", Text: exp.Name + ": " + text})
+		}
+	}
+
+	return out, nil
 }
 
 // checkMethods reports a method of the comparison that the known training rows are too many

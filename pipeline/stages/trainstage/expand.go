@@ -14,7 +14,7 @@ func (pl *planner) expand(splits []config.Split, lenient bool) ([]config.Split, 
 	var out []config.Split
 	for _, s := range splits {
 		if len(s.Each) == 0 {
-			s.Test = holdout.For(s.Test, s.Name, pl.exp.Train.Inputs)
+			s.Test = holdout.AtSetPoints(holdout.For(s.Test, s.Name, pl.exp.Train.Inputs), pl.ing.Points.Find)
 			out = append(out, s)
 			continue
 		}
@@ -57,7 +57,8 @@ func (pl *planner) expand(splits []config.Split, lenient bool) ([]config.Split, 
 
 			if s.Blocks == 0 && len(v) > maxEach {
 				return nil, pl.exp.Errorf(at,
-					"%s has %d values, more than %d splits; hold out blocks of them: {each: %s, blocks: 5}", c, len(v), maxEach, c)
+					"%s has %d values, more than %d splits; hold out blocks of them: {each: %s, blocks: 5}, or, where they scatter "+
+						"about set points, state by how much: ingest: {within: {%s: 0.5 %%}}", c, len(v), maxEach, c, c)
 			}
 
 			if out, err = pl.add(at, out, holdout.Each(c, v, s.Blocks), s.Blocks); err != nil {
@@ -76,7 +77,8 @@ func (pl *planner) add(at string, splits []config.Split, each []holdout.Named, b
 			return nil, pl.exp.Errorf(at, "two splits are named %q", e.Name)
 		}
 
-		splits = append(splits, config.Split{Name: e.Name, Test: e.Holdout, Blocks: blocks})
+		test := holdout.AtSetPoints(e.Holdout, pl.ing.Points.Find)
+		splits = append(splits, config.Split{Name: e.Name, Test: test, Blocks: blocks})
 	}
 
 	return splits, nil

@@ -61,7 +61,8 @@ func (pl *planner) inner(s config.Split) ([]config.Split, error) {
 		}
 
 		out = append(out, config.Split{
-			Name: s.Name + config.InnerSplit + holdout.GroupName(on, of), Test: holdout.Values(on, of...), Without: s.Test,
+			Name: s.Name + config.InnerSplit + holdout.GroupName(on, of), Without: s.Test,
+			Test: holdout.AtSetPoints(holdout.Values(on, of...), pl.ing.Points.Find),
 		})
 	}
 

@@ -26,8 +26,8 @@ import (
 )
 
 // leftOutVersion is the version of the results of trainings that leave groups out.
-// 2: the layout of the rows.
-const leftOutVersion = 2
+// 2, 3: the layout of the rows.
+const leftOutVersion = 3
 
 // leftOutModel is the output of such a training.
 func leftOutModel(h honest.Settings) string {
@@ -222,7 +222,7 @@ func (s subset) rows(t *table.Table, condition []float64) ([]int, error) {
 		rule = holdout.Nothing
 	}
 
-	held, err := rule.Held(t)
+	held, err := rule.Held(plan.AtSetPoints{Table: t})
 	if err != nil {
 		return nil, fmt.Errorf("read triplets: %w", err)
 	}
@@ -438,7 +438,7 @@ func trainMember(ctx context.Context, j *engine.Job, set triplets.Set, c train.C
 // setOf numbers the conditions of the rows, as a training needs them.
 func setOf(d triplets.Set) triplets.Set {
 	s := triplets.New(make([]triplets.Quantity, d.In), make([]triplets.Quantity, d.Out), d.X, d.Y1, d.Y2)
-	s.Weight = d.Weight
+	s.Weight, s.SetPoints = d.Weight, d.SetPoints
 	return s
 }
 

@@ -19,11 +19,8 @@ import (
 // it chooses, or all of the triplet table.
 func Outcomes(exp plan.Experiment, t *table.Table) ([]string, error) {
 	all, chosen := plan.Outcomes(t), exp.Train.Outcomes
-	for _, o := range chosen {
-		if !slices.Contains(all, o) {
-			return nil, exp.Errorf("train.outcomes",
-				"%q is not an outcome of this experiment, which has %v%s", o, all, spelling.DidYouMean(o, all))
-		}
+	if err := checkOutcomes(exp, all); err != nil {
+		return nil, err
 	}
 
 	if len(chosen) > 0 {
@@ -31,6 +28,18 @@ func Outcomes(exp plan.Experiment, t *table.Table) ([]string, error) {
 	}
 
 	return all, nil
+}
+
+// checkOutcomes reports a chosen outcome that is none of all.
+func checkOutcomes(exp plan.Experiment, all []string) error {
+	for _, o := range exp.Train.Outcomes {
+		if !slices.Contains(all, o) {
+			return exp.Errorf("train.outcomes",
+				"%q is not an outcome of this experiment, which has %v%s", o, all, spelling.DidYouMean(o, all))
+		}
+	}
+
+	return nil
 }
 
 // Events are the experiment's events of outcomes it is trained on.
@@ -71,7 +80,7 @@ func Triplets(exp plan.Experiment, t *table.Table) (triplets.Set, error) {
 // Split returns set, read from t, with every row's part under the rule s and the
 // scale of the training part.
 func Split(exp plan.Experiment, set triplets.Set, t *table.Table, s config.Split) (triplets.Set, error) {
-	held, err := s.Test.Held(t)
+	held, err := heldOut(exp, s.Test, t)
 	if err != nil {
 		return set, fmt.Errorf("read triplets: %w", err)
 	}
@@ -88,7 +97,7 @@ func Split(exp plan.Experiment, set triplets.Set, t *table.Table, s config.Split
 	case s.Final():
 	case len(test) == 0:
 		return set, exp.Errorf(at, "%s holds for none of the %d triplets: the test set would be empty%s", s.Test, set.N,
-			holdout.Choices(s.Test, t))
+			holdout.Choices(s.Test, plan.AtSetPoints{Table: t}))
 	case len(test) == set.N:
 		return set, exp.Errorf(at, "%s holds for all %d triplets: the training set would be empty; hold out less",
 			s.Test, set.N)
@@ -105,6 +114,16 @@ func Split(exp plan.Experiment, set triplets.Set, t *table.Table, s config.Split
 	}
 
 	return set, nil
+}
+
+// heldOut reports which rows of a triplet table are held out, by their set points.
+func heldOut(exp plan.Experiment, h holdout.Holdout, t *table.Table) ([]bool, error) {
+	points, err := plan.SetPointsOf(exp.Ingest.Within, t)
+	if err != nil {
+		return nil, err
+	}
+
+	return holdout.AtSetPoints(h, points.Find).Held(plan.AtSetPoints{Table: t})
 }
 
 // setAside moves the calibration runs out of the training part: whole runs,

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"doubletake/pipeline/config"
+	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/stages/stagetest"
 	"doubletake/pipeline/table"
 	"doubletake/train/triplets"
@@ -78,6 +80,45 @@ func TestSplitRules(t *testing.T) {
 		if n := len(set.RowsOf(triplets.Train)); n != 6-len(c.test) {
 			t.Errorf("%s: %d rows of training", c.rule, n)
 		}
+	}
+}
+
+// Set points that only the files tell are those of the rows: by hand the second and the last run
+// are 3000, for splits and groups alike. What is known before is known with the plan.
+func TestSplitAtSetPoints(t *testing.T) {
+	tab := stagetest.Table(`
+run recording rpm[1/min] y_1[dB] y_2[dB]
+a   a#1       2400       10      11
+b   b#1       2994       20      22
+c   c#1       2408.4     30      33
+d   d#1       1200       40      44
+e   e#1       3008       50      55`)
+	b := stagetest.New(t, "{inputs: [rpm], splits: {s: {test: {rpm: 2999}}}}", tab)
+	b.Ingest.Within = []config.NamedString{{Name: "rpm", Value: "0.5 %"}}
+	if err := (plan.Points{}).AddSetPoints(b.Ingest.Within, tab); err != nil {
+		t.Fatal(err)
+	}
+
+	set, err := Triplets(b.Experiment, tab)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if set, err = Split(b.Experiment, set, tab, b.Train.Splits[0]); err != nil {
+		t.Fatal(err)
+	}
+
+	if held := set.RowsOf(triplets.Test); !slices.Equal(held, []int{1, 4}) {
+		t.Errorf("rows %v are held out", held)
+	}
+
+	if want := []float64{2400, 3000, 2400, 1200, 3000}; !slices.Equal(set.SetPoints, want) || set.X[1] != 2994 {
+		t.Errorf("set points %v of %v", set.SetPoints, set.X)
+	}
+
+	z, err := coordinates(tab, "rpm", nil)
+	if err != nil || !slices.Equal(z, set.SetPoints) {
+		t.Errorf("groups at %v, %v", z, err)
 	}
 }
 

@@ -180,7 +180,7 @@ func validate(ctx context.Context, exp plan.Experiment, j *engine.Job, data trip
 	e, at := exp.Train.EarlyStop, "train.early_stopping"
 	z, input := make([]float64, data.N), slices.Index(exp.Train.Inputs, e.On)
 	for i := range z {
-		z[i] = data.X[i*data.In+input]
+		z[i] = data.AtSetPoints()[i*data.In+input]
 	}
 
 	g := honest.Learner{Condition: e.On}.Grouping(z)
@@ -232,7 +232,7 @@ func onlyInputs(s triplets.Set, columns []int) triplets.Set {
 		}
 	}
 
-	s.X, s.In = x, len(columns)
+	s.X, s.In, s.SetPoints = x, len(columns), nil
 
 	return s
 }

@@ -301,7 +301,7 @@ func readGroups(exp plan.Experiment, j *engine.Job, dep engine.Dep, s config.Spl
 // coordinates returns the values of a condition in each row, or the places of a label's names.
 func coordinates(t *table.Table, condition string, names []string) ([]float64, error) {
 	if names == nil {
-		return t.Floats(condition)
+		return plan.AtSetPoints{Table: t}.Floats(condition)
 	}
 
 	v, err := t.Strings(condition)
@@ -321,7 +321,7 @@ func coordinates(t *table.Table, condition string, names []string) ([]float64, e
 // SplitTable returns the rows of t that take part in a split, split.
 func SplitTable(exp plan.Experiment, t *table.Table, s config.Split) (*table.Table, triplets.Set, error) {
 	if s.Without != nil {
-		held, err := s.Without.Held(t)
+		held, err := heldOut(exp, s.Without, t)
 		if err != nil {
 			return nil, triplets.Set{}, fmt.Errorf("read triplets: %w", err)
 		}
