@@ -48,6 +48,8 @@ var imports = []struct{ of, may string }{
 	{"pipeline/stages", "pipeline/stages/... pipeline/config pipeline/engine pipeline/kv pipeline/table ingest/... dsp " +
 		"train/... report"},
 	{"pipeline/predict", "pipeline/stages/trainstage ingest/derive ingest/fault ingest/spelling train/..."},
+	{"pipeline/budget", "pipeline/config pipeline/stages/plan pipeline/table ingest/campaign ingest/derive ingest/fault " +
+		"ingest/spelling"},
 	{"pipeline/judge", "pipeline/config pipeline/stages/ingeststage pipeline/stages/plan pipeline/stages/reportstage " +
 		"pipeline/table ingest/campaign ingest/fault ingest/spelling report train/honest train/honest/interval " +
 		"train/score train/triplets"},
@@ -64,7 +66,7 @@ var imports = []struct{ of, may string }{
 	{"pipeline", "pipeline/config pipeline/engine pipeline/engine/slurm pipeline/kv pipeline/runs pipeline/stages " +
 		"pipeline/stages/plan pipeline/stages/reportstage pipeline/watch ingest ingest/fault ingest/spelling report train " +
 		"train/holdout"},
-	{"cmd", "pipeline pipeline/contrast pipeline/export pipeline/inspect pipeline/judge pipeline/library " +
+	{"cmd", "pipeline pipeline/budget pipeline/contrast pipeline/export pipeline/inspect pipeline/judge pipeline/library " +
 		"pipeline/predict pipeline/runs " +
 		"pipeline/scaffold pipeline/suggest ingest ingest/fault ingest/spelling ingest/simulate train train/score report " +
 		"docs"},

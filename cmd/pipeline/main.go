@@ -81,7 +81,7 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 			newPlotCommand(stdout),
 			newInspectCommand(stdout), newInitCommand(stdout, stderr), newDiffCommand(stdout), newLogCommand(stdout, stderr),
 			newCompareCommand(stdout), newContrastCommand(stdout, stderr),
-			newJudgeCommand(stdout), newHonestCommand(stdout, stderr),
+			newJudgeCommand(stdout), newBudgetCommand(stdout), newHonestCommand(stdout, stderr),
 			newServeCommand(stdout), newGCCommand(stdout), newSchemaCommand(stdout), newVersionCommand(stdout),
 			newExportCommand(stdout, stderr),
 			newTasksCommand(stdout), newExecCommand(stdout, stderr), newCancelCommand(stdout),

@@ -44,8 +44,9 @@ type Relation struct {
 type Budget struct {
 	Outcome    string
 	Unit       string
-	At         string // condition, in words
-	Model      string // expression of the quantities' names (package derive)
+	At         string              // condition, in words
+	Model      string              // expression of the quantities' names (package derive)
+	Derive     []derive.Definition // of further names in it
 	Quantities []Quantity
 	GroupDoF   map[int]float64
 	Unseen     []string // what the campaign cannot see, in words
@@ -77,7 +78,7 @@ type MonteCarlo struct {
 	Draws     int
 	Mean, U   float64
 	Low, High float64 // interval with equal shares on both sides
-	Delta     float64 // tolerance of JCGM 101, 8.1: half a unit of the second digit of U
+	Delta     float64 // tolerance of JCGM 101, 8.1: half a unit of the first digit of U
 	Agrees    bool    // both ends are within Delta of the linear law's
 }
 
@@ -101,7 +102,7 @@ func (b Budget) Evaluate(level float64, draws int) (Result, error) {
 		names[i] = q.Name
 	}
 
-	set, err := derive.New([]derive.Definition{{Name: result, Text: b.Model}}, nil, nil, names)
+	set, err := derive.New(append(slices.Clip(b.Derive), derive.Definition{Name: result, Text: b.Model}), nil, nil, names)
 	if err != nil {
 		return Result{}, &ModelError{b.Model, err}
 	}
@@ -227,11 +228,10 @@ func (r Result) monteCarlo(set *derive.Set, draws int) (*MonteCarlo, error) {
 		}
 
 		out[k] = values[result]
-		delete(values, result)
 	}
 
 	slices.Sort(out)
-	m := &MonteCarlo{Draws: draws, Delta: 0.5 * math.Pow(10, math.Floor(math.Log10(r.U))-1)}
+	m := &MonteCarlo{Draws: draws, Delta: 0.5 * math.Pow(10, math.Floor(math.Log10(r.U)))}
 	m.Low, m.High = out[int(float64(draws)*(1-r.Level)/2)], out[int(float64(draws)*(1+r.Level)/2)]
 	for _, v := range out {
 		m.Mean += v / float64(draws)

@@ -59,6 +59,7 @@ func (c *Calibration) validate(f *File, key string, fail failFunc) {
 	}
 
 	fail.within(key+".gain_db", "a gain", c.GainDB, -maxDB, maxDB)
+	checkUncertainties(c.Uncertainty, key+".uncertainty", fail)
 
 	if c.Calibrator == nil {
 		return

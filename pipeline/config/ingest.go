@@ -48,6 +48,10 @@ type Ingest struct {
 	// min round sin sqrt tan
 	Derive []NamedString `key:"derive"`
 
+	// uncertainties for budget of constants, conditions, outcomes and of the references of dsp, e.g. rho_kg_m3: "± 1 %, k
+	// 2", span_m: "± 0.5e-3, rectangular", lift_n: "u 0.02, dof 12"
+	Uncertainty []NamedString `key:"uncertainty"`
+
 	// format of the files; empty: found from their content
 	Format string `key:"format" choices:"formats"`
 
@@ -261,6 +265,10 @@ type Calibration struct {
 
 	// recording of a sound calibrator with the same chain and gain, instead of the chain's numbers
 	Calibrator *Calibrator `key:"calibrator"`
+
+	// uncertainties of the chain for budget, in dB or %, e.g. calibrator: "± 0.2 dB, k 2", sensitivity_v_per_pa: "± 2 %,
+	// rectangular"
+	Uncertainty []NamedString `key:"uncertainty"`
 }
 
 // resolve sets the origin of the pairs where it is not given.
@@ -353,6 +361,8 @@ func (in *Ingest) validate(f *File, key string, fail failFunc) bool {
 	if in.Tachometer != nil {
 		in.Tachometer.validate(key+".tachometer", fail)
 	}
+
+	checkUncertainties(in.Uncertainty, key+".uncertainty", fail)
 
 	if in.Calibration != nil {
 		in.Calibration.validate(f, key+".calibration", fail)

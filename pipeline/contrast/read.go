@@ -140,16 +140,11 @@ func (c *comparison) read() (err error) {
 // columns checks the columns that are asked for.
 func (c *comparison) columns(t *table.Table, path string) error {
 	outcomes := plan.Outcomes(t)
-	var axes, labels []string
+	axes, labels := plan.Conditions(t)
+	labels = append([]string{"run", "recording"}, labels...)
 	quantities := []quantity{}
-	for _, column := range t.Columns {
-		base := strings.TrimSuffix(strings.TrimSuffix(column.Name, "_1"), "_2")
-		switch paired := base != column.Name && t.Column(base+"_1") != nil && t.Column(base+"_2") != nil; {
-		case column.Strings != nil:
-			labels = append(labels, column.Name)
-		case column.Floats != nil && !paired && column.Name != "weight":
-			axes, quantities = append(axes, column.Name), append(quantities, quantity{column.Name, column.Unit})
-		}
+	for _, n := range axes {
+		quantities = append(quantities, quantity{n, t.Column(n).Unit})
 	}
 
 	if c.axes == nil {
@@ -206,12 +201,12 @@ func (c *comparison) columns(t *table.Table, path string) error {
 
 // add adds the rows of a side. A pair of two runs is two rows, else the mean of the pair is one.
 func (c *comparison) add(t *table.Table, side int) {
+	at := plan.AtSetPoints{Table: t}
 	text := func(name string, i int) string {
-		column := t.Column(name)
-		if column.Floats != nil {
-			return strconv.FormatFloat(column.Floats[i], 'g', -1, 64)
+		if v, err := at.Floats(name); err == nil {
+			return strconv.FormatFloat(v[i], 'g', -1, 64)
 		}
-		return column.Strings[i]
+		return t.Column(name).Strings[i]
 	}
 
 	for i := range t.Rows() {
@@ -239,7 +234,8 @@ func (c *comparison) add(t *table.Table, side int) {
 			}
 
 			for _, q := range c.axes {
-				r.all = append(r.all, t.Column(q.name).Floats[i])
+				v, _ := at.Floats(q.name) // plan.Conditions lists them
+				r.all = append(r.all, v[i])
 			}
 
 			for _, o := range c.Options.Outcomes {

@@ -151,23 +151,10 @@ func (a against) set(outcomes, matched []string) (triplets.Set, error) {
 // conditions are the columns by which a prediction can say of which pair it is: numbers that are no
 // outcome, and texts.
 func (a against) conditions(outcomes []string) (numbers, texts []string) {
-	for _, c := range a.pairs.Columns {
-		stem, ok := strings.CutSuffix(c.Name, "_1")
-		if !ok {
-			stem, ok = strings.CutSuffix(c.Name, "_2")
-		}
+	numbers, texts = plan.Conditions(a.pairs)
+	numbers = slices.DeleteFunc(numbers, func(n string) bool { return slices.Contains(outcomes, n) })
 
-		switch {
-		case ok && a.pairs.Column(stem+"_1") != nil && a.pairs.Column(stem+"_2") != nil, c.Name == "weight",
-			slices.Contains(outcomes, c.Name):
-		case c.Floats != nil:
-			numbers = append(numbers, c.Name)
-		case c.Strings != nil:
-			texts = append(texts, c.Name)
-		}
-	}
-
-	return numbers, texts
+	return numbers, append([]string{"run", "recording"}, texts...)
 }
 
 // predictions are the cells of the user's table, and the row of each pair in it.

@@ -259,6 +259,11 @@ func (r *Recordings) settingsRead() []kv.Pair {
 	in.Log = config.Log{}                                                // the rows are settings
 	in.Background, in.Axes, in.Balance, in.Derive = nil, "", nil, nil    // what later tasks read
 	in.Within = nil
+	if in.Uncertainty = nil; in.Calibration != nil { // for budgets alone
+		c := *in.Calibration
+		c.Uncertainty, in.Calibration = nil, &c
+	}
+
 	in.OnBadRecording, in.Data, in.Reader = "", "", nil // which follow
 	s := append(plan.Settings("ingest", in), kv.Pair{Key: "ingest.on_bad_recording", Value: r.In.OnBadRecording},
 		kv.Pair{Key: "ingest.data", Value: r.In.Data})

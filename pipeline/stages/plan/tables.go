@@ -62,6 +62,26 @@ func Outcomes(t *table.Table) []string {
 	return out
 }
 
+// Conditions lists the conditions of a triplet table: the columns of numbers that belong to no outcome, and
+// those of text but run and recording. Columns of set points are not among them (AtSetPoints).
+func Conditions(t *table.Table) (numbers, texts []string) {
+	for _, c := range t.Columns {
+		stem := strings.TrimSuffix(strings.TrimSuffix(c.Name, "_1"), "_2")
+		paired := stem != c.Name && t.Column(stem+"_1") != nil && t.Column(stem+"_2") != nil
+		set, ofSet := strings.CutSuffix(c.Name, setColumn)
+
+		switch {
+		case paired, c.Name == "weight", ofSet && t.Column(set) != nil:
+		case c.Floats != nil:
+			numbers = append(numbers, c.Name)
+		case c.Strings != nil && c.Name != "run" && c.Name != "recording":
+			texts = append(texts, c.Name)
+		}
+	}
+
+	return numbers, texts
+}
+
 // Cell appends v to the column of that name and makes the column if it is the
 // first. v is a string, float64, bool, int or []float32. Rows that are appended
 // with the same cells in the same order keep the columns of equal length.

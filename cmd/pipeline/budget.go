@@ -1,0 +1,111 @@
+package main
+
+import (
+	"io"
+	"slices"
+
+	"github.com/urfave/cli/v2"
+
+	"doubletake/pipeline/budget"
+)
+
+// monteCarloDraws are enough for two digits of an interval of 95 % (JCGM 101, 7.2).
+const monteCarloDraws = 200_000
+
+func newBudgetCommand(stdout io.Writer) *cli.Command {
+	return &cli.Command{
+		Name: "budget", Usage: "the uncertainty budget of outcomes by JCGM 100 (GUM)", ArgsUsage: "EXPERIMENT|FILE",
+		Description: "EXPERIMENT is an experiment of the configuration that has run, or its folder below runs. Its pairs and " +
+			"repeats give the uncertainties of type A, ingest.uncertainty and ingest.calibration.uncertainty those of type B. " +
+			"FILE.yaml is a budget of your own: outcomes as expressions of inputs or of a table of readings (docs/budget.md). " +
+			"Without --at the terminal shows the condition where an outcome is least certain.\n\n" +
+			"Example: pipeline budget drone --at blades=3,rpm=5000,theta_deg=0 --outcome bpf1_db\n\n" +
+			"Exit status: 0 success, 2 usage error, 3 input data error.",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "at", Usage: "conditions, as `blades=3,rpm=5000`; of others all values"},
+			&cli.StringFlag{Name: "outcome", Usage: "one outcome instead of all"},
+			&cli.StringFlag{Name: "by", Usage: "column of text with a level above the runs, such as the day"},
+			&cli.StringFlag{Name: "pool", Usage: "conditions, joined by commas: scatter is pooled over those that are equal in " +
+				"them, not over all"},
+			&cli.StringFlag{Name: "config", Usage: "configuration with the uncertainties of type B instead of pipeline.yaml"},
+			&cli.Float64Flag{Name: "level", Usage: "of the expanded uncertainty; 0.95 where a file states none"},
+			&cli.BoolFlag{Name: "csv", Usage: "every outcome and condition as CSV, in full digits"},
+			&cli.BoolFlag{Name: "json", Usage: "as one JSON document"},
+			&cli.BoolFlag{Name: "tex", Usage: "as LaTeX tables"},
+		},
+		Action: func(c *cli.Context) error { return runBudget(c, stdout) },
+	}
+}
+
+func runBudget(c *cli.Context, stdout io.Writer) error {
+	if c.NArg() != 1 {
+		return usage("pipeline budget takes one EXPERIMENT or FILE.yaml, found %q", c.Args().Slice())
+	}
+
+	if l := c.Float64("level"); c.IsSet("level") && !(l > 0.5 && l < 1) {
+		return usage("--level wants a number above 0.5 and below 1, found %g", l)
+	}
+
+	list, level, err := budget.Read(c.Args().First(), budget.Options{
+		At: c.String("at"), Outcome: c.String("outcome"), By: c.String("by"), Pool: c.String("pool"), Config: c.String("config"),
+	})
+	if err != nil {
+		return err
+	}
+
+	if c.IsSet("level") {
+		level = c.Float64("level")
+	}
+
+	draws := monteCarloDraws
+	if c.Bool("csv") {
+		draws = 0
+	}
+
+	var results []budget.Result
+	for _, b := range list {
+		r, err := b.Evaluate(level, 0)
+		if err != nil {
+			return err
+		}
+		results = append(results, r)
+	}
+
+	if !c.IsSet("at") && !c.Bool("csv") && !c.Bool("json") {
+		results = leastCertain(results)
+	}
+
+	if len(results) <= 20 && draws > 0 {
+		for i, r := range results {
+			if results[i], err = r.Budget.Evaluate(level, draws); err != nil {
+				return err
+			}
+		}
+	}
+
+	switch {
+	case c.Bool("csv"):
+		return budget.CSV(stdout, results)
+	case c.Bool("json"):
+		return budget.JSON(stdout, results)
+	case c.Bool("tex"):
+		return budget.TeX(stdout, results)
+	}
+
+	return budget.Print(stdout, results)
+}
+
+// leastCertain keeps the budget with the largest uncertainty of each outcome.
+func leastCertain(list []budget.Result) (out []budget.Result) {
+	for _, r := range list {
+		i := slices.IndexFunc(out, func(o budget.Result) bool { return o.Outcome == r.Outcome })
+		switch {
+		case i < 0:
+			out = append(out, r)
+		case r.U > out[i].U:
+			out[i] = r
+		}
+	}
+
+	return out
+}

@@ -1,0 +1,607 @@
+package budget
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"doubletake/ingest/derive"
+	"doubletake/ingest/fault"
+	"doubletake/ingest/spelling"
+	"doubletake/pipeline/config"
+	"doubletake/pipeline/stages/plan"
+	"doubletake/pipeline/table"
+)
+
+// Options say which budgets of an experiment are wanted.
+type Options struct {
+	At      string // conditions, as "blades=3,rpm=5000"; of others all values
+	Outcome string // "": all
+	By      string // column of text with a level above the runs, such as the day; "": none
+	Pool    string // conditions, joined by commas; scatter is pooled over those that are equal in them; "": over all
+	Config  string // configuration; "": pipeline.yaml, if there is one
+}
+
+// Read reads the budgets of a file of the user's, of an experiment's folder or of an experiment of the
+// configuration, by its name, and the level of the expanded uncertainty.
+func Read(name string, o Options) ([]Budget, float64, error) {
+	if x := filepath.Ext(name); x == ".yaml" || x == ".yml" {
+		return OfFile(name)
+	}
+
+	path := o.Config
+	if path == "" {
+		path = "pipeline.yaml"
+	}
+
+	dir := name
+	f, err := config.Load(path)
+	if _, missing := os.Stat(path); missing != nil && o.Config == "" {
+		f, err = &config.File{}, nil
+	}
+
+	if err != nil {
+		return nil, 0, err
+	}
+
+	var e *config.Experiment
+	of := filepath.Base(name)
+	if i := slices.IndexFunc(f.Experiments, func(x config.Experiment) bool { return x.Name == of }); i >= 0 {
+		e = &f.Experiments[i]
+		if _, err := os.Stat(name); err != nil {
+			dir = filepath.Join(f.Resolve(f.Workdir), of)
+		}
+	}
+
+	list, err := OfExperiment(dir, e, o)
+
+	return list, 0.95, err
+}
+
+// parseAt reads "blades=3,rpm=5000".
+func parseAt(text string) (map[string]float64, error) {
+	at := map[string]float64{}
+	for _, part := range strings.Split(text, ",") {
+		if strings.TrimSpace(part) == "" {
+			continue
+		}
+
+		name, value, _ := strings.Cut(part, "=")
+		v, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
+		if err != nil {
+			return nil, &config.UsageError{Text: fmt.Sprintf("--at wants condition=value,…, found %q", part)}
+		}
+		at[strings.TrimSpace(name)] = v
+	}
+
+	return at, nil
+}
+
+// campaignOf is the observations of an experiment.
+type campaignOf struct {
+	Options
+	at         map[string]float64
+	dir        string
+	experiment *config.Experiment // nil: no configuration, so nothing is stated
+	table      *table.Table
+	conditions []string
+	pools      []string    // those by which scatter is pooled
+	values     [][]float64 // of the conditions, by row
+	condition  []int       // of a row, numbered by first appearance
+	units      [][]int     // of both values of a row, one after the other: condition, …, run
+	levels     []string    // names of the levels below the condition
+	of         []int       // row of an observation
+}
+
+// OfExperiment makes the budgets of a finished experiment's folder, by outcome and condition. The
+// uncertainties of type B are those its configuration states; e may be nil.
+func OfExperiment(dir string, e *config.Experiment, o Options) ([]Budget, error) {
+	at, err := parseAt(o.At)
+	if err != nil {
+		return nil, err
+	}
+
+	c := &campaignOf{Options: o, at: at, dir: dir, experiment: e}
+	if err := c.read(); err != nil {
+		return nil, err
+	}
+
+	outcomes := plan.Outcomes(c.table)
+	if o.Outcome != "" {
+		if !slices.Contains(outcomes, o.Outcome) {
+			return nil, &config.UsageError{Text: fmt.Sprintf("--outcome: %s has no outcome %q, but %s%s", dir, o.Outcome,
+				strings.Join(outcomes, ", "), spelling.DidYouMean(o.Outcome, outcomes))}
+		}
+		outcomes = []string{o.Outcome}
+	}
+
+	var out []Budget
+	for _, name := range outcomes {
+		list, err := c.budgets(name)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, list...)
+	}
+
+	if len(out) == 0 {
+		return nil, &config.UsageError{Text: fmt.Sprintf("--at: no row of %s has these conditions; pipeline inspect "+
+			"lists the values of its triplets.arrow", dir)}
+	}
+
+	return out, nil
+}
+
+func (c *campaignOf) read() (err error) {
+	path := filepath.Join(c.dir, "triplets.arrow")
+	if c.table, err = table.Read(path); err != nil {
+		return &fault.Error{
+			Path: path, Want: "the triplets of an experiment", Found: "none", Err: err, Hint: "pipeline run writes them",
+		}
+	}
+
+	numbers, texts := plan.Conditions(c.table)
+	c.conditions = numbers
+	for name := range c.at {
+		if !slices.Contains(numbers, name) {
+			return &config.UsageError{Text: fmt.Sprintf("--at: %s has no condition %q, but %s", c.dir, name,
+				strings.Join(numbers, ", "))}
+		}
+	}
+
+	for _, name := range strings.FieldsFunc(c.Pool, func(r rune) bool { return r == ',' || r == ' ' }) {
+		if !slices.Contains(numbers, name) {
+			return &config.UsageError{Text: fmt.Sprintf("--pool: %s has no condition %q, but %s", c.dir, name,
+				strings.Join(numbers, ", "))}
+		}
+		c.pools = append(c.pools, name)
+	}
+
+	by := []string(nil)
+	if c.By != "" {
+		if !slices.Contains(texts, c.By) {
+			return &config.UsageError{Text: fmt.Sprintf("--by: %s has no column of text %q, but %s; a label is carried where "+
+				"a split or honest.groups names it", c.dir, c.By, strings.Join(texts, ", "))}
+		}
+		by = c.table.Column(c.By).Strings
+	}
+
+	for _, n := range numbers {
+		v, err := plan.AtSetPoints{Table: c.table}.Floats(n)
+		if err != nil {
+			return fmt.Errorf("read conditions: %w", err)
+		}
+		c.values = append(c.values, v)
+	}
+
+	c.number(texts, by)
+
+	return nil
+}
+
+// number numbers the units of all levels.
+func (c *campaignOf) number(texts []string, by []string) {
+	ids := map[string]int{}
+	id := func(key string) int {
+		if _, known := ids[key]; !known {
+			ids[key] = len(ids)
+		}
+		return ids[key]
+	}
+
+	run := c.table.Column("run").Strings
+	repeats := c.table.Get("pairs") == "repeat-run"
+	c.levels = []string{"runs", "halves of a recording"}
+	switch kind := c.table.Get("construction"); {
+	case repeats:
+		c.levels = []string{"repeats"} // a value is a run
+	case kind == "random-samples":
+		c.levels[1] = "samples of a recording, as if independent"
+	case kind == "":
+		c.levels[1] = "outcomes of a run"
+	}
+
+	if by != nil {
+		c.levels = slices.Insert(c.levels, 0, c.By)
+	}
+
+	c.units = make([][]int, len(c.levels))
+	seen := map[string]bool{}
+	for i := range c.table.Rows() {
+		key := "c"
+		for _, v := range c.values {
+			key += " " + strconv.FormatFloat(v[i], 'g', -1, 64)
+		}
+
+		for _, t := range texts {
+			if t != c.By {
+				key += "\x00" + c.table.Column(t).Strings[i]
+			}
+		}
+
+		at := id(key)
+		c.condition = append(c.condition, at)
+		names := strings.Split(run[i], " + ")
+		for k := range 2 {
+			if len(names) == 2 { // a run that is part of several pairs counts once
+				if mark := key + "\x01" + names[k]; seen[mark] {
+					continue
+				} else {
+					seen[mark] = true
+				}
+			}
+
+			l, unit := 1, key
+			c.units[0] = append(c.units[0], at)
+			if by != nil {
+				unit += "\x02" + by[i]
+				c.units[l] = append(c.units[l], id(unit))
+				l++
+			}
+
+			if !repeats {
+				c.units[l] = append(c.units[l], id(unit+"\x03"+run[i]))
+			}
+
+			c.of = append(c.of, 2*i+k)
+		}
+	}
+}
+
+// budgets are those of an outcome at each condition that is wanted.
+func (c *campaignOf) budgets(outcome string) ([]Budget, error) {
+	pair := [2][]float64{c.table.Column(outcome + "_1").Floats, c.table.Column(outcome + "_2").Floats}
+	pools, rows := map[string]*pool{}, map[int][]int{} // rows of a condition, in its pool
+	var order []int
+	for k, o := range c.of {
+		v, row := pair[o%2][o/2], o/2
+		if v-v != 0 {
+			continue
+		}
+
+		p := pools[c.pooled(row)]
+		if p == nil {
+			p = &pool{units: make([][]int, len(c.units))}
+			pools[c.pooled(row)] = p
+		}
+
+		at := c.condition[row]
+		if rows[at] == nil {
+			order = append(order, at)
+		}
+
+		rows[at] = append(rows[at], len(p.y))
+		p.y = append(p.y, v)
+		for l := range p.units {
+			p.units[l] = append(p.units[l], c.units[l][k])
+		}
+	}
+
+	for _, p := range pools {
+		p.nested = Variances(p.y, p.units)
+	}
+
+	var out []Budget
+	for _, at := range order {
+		row := slices.Index(c.condition, at)
+		if !c.wanted(row) {
+			continue
+		}
+
+		p := pools[c.pooled(row)]
+		b := Budget{Outcome: outcome, Unit: c.table.Column(outcome + "_1").Unit, GroupDoF: map[int]float64{}}
+		b.At = c.words(row)
+		mean := 0.0
+		for _, i := range rows[at] {
+			mean += p.y[i] / float64(len(rows[at]))
+		}
+
+		b.naive(c, outcome, at)
+		b.observed(c, p, rows[at])
+		if err := b.stated(c, outcome, row, mean); err != nil {
+			return nil, err
+		}
+		out = append(out, b)
+	}
+
+	return out, nil
+}
+
+// pool is observations that scatter alike, with their units.
+type pool struct {
+	y      []float64
+	units  [][]int
+	nested Nested
+}
+
+// pooled names the pool of a row.
+func (c *campaignOf) pooled(row int) (key string) {
+	for k, n := range c.conditions {
+		if slices.Contains(c.pools, n) {
+			key += strconv.FormatFloat(c.values[k][row], 'g', -1, 64) + " "
+		}
+	}
+
+	return key
+}
+
+func (c *campaignOf) wanted(row int) bool {
+	for k, name := range c.conditions {
+		want, asked := c.at[name]
+		if have := c.values[k][row]; asked && math.Abs(have-want) > 1e-9*max(math.Abs(have), math.Abs(want)) {
+			return false
+		}
+	}
+
+	return true
+}
+
+func (c *campaignOf) words(row int) string {
+	var parts []string
+	for k, name := range c.conditions {
+		parts = append(parts, name+" = "+strconv.FormatFloat(c.values[k][row], 'g', 6, 64))
+	}
+
+	return strings.Join(parts, ", ")
+}
+
+// naive is the standard error of the mean of the levels whose deviation the spectra predict from independent
+// segments.
+func (b *Budget) naive(c *campaignOf, outcome string, at int) {
+	one, two := c.table.Column(outcome+"_sd_1"), c.table.Column(outcome+"_sd_2")
+	if one == nil || two == nil {
+		return
+	}
+
+	sum, n := 0.0, 0.0
+	for i, k := range c.condition {
+		if k == at {
+			sum += one.Floats[i]*one.Floats[i] + two.Floats[i]*two.Floats[i]
+			n += 2
+		}
+	}
+
+	b.Naive = math.Sqrt(sum) / n
+}
+
+// observed adds what the repetitions of the campaign show.
+func (b *Budget) observed(c *campaignOf, p *pool, rows []int) {
+	v := p.nested
+	parts, dof := v.OfMean(p.units, rows)
+	over := "pooled over " + fault.Plural(int64(len(counts(p.units[0]))), "condition")
+	if len(c.pools) > 0 {
+		over += " of equal " + strings.Join(c.pools, ", ")
+	}
+
+	b.GroupDoF[repeated] = dof
+	for l, name := range c.levels {
+		if v.Free[l] == 0 {
+			b.Unseen = append(b.Unseen, "no repeats of "+map[string]string{
+				"runs": "a run: the set-up after mounting again is", "repeats": "a condition: scatter is",
+			}[name]+" not in this budget")
+			if name != "runs" && name != "repeats" {
+				b.Unseen[len(b.Unseen)-1] = "nothing repeats within " + name + ": that scatter is not in this budget"
+			}
+
+			continue
+		}
+
+		b.Quantities = append(b.Quantities, Quantity{
+			Name: "between " + name, Source: name + " (" + over + ")",
+			U: math.Sqrt(parts[l]), DoF: v.DoF[l], A: true, Law: "normal", Group: repeated, Unit: b.Unit,
+		})
+	}
+}
+
+// stated adds what the configuration states, and the model.
+func (b *Budget) stated(c *campaignOf, outcome string, row int, mean float64) error {
+	model := []string{quote(outcome)}
+	for _, q := range b.Quantities {
+		model = append(model, quote(q.Name))
+	}
+
+	own := Quantity{Name: outcome, Source: outcome, Value: mean, DoF: math.Inf(1), Law: "normal", Unit: b.Unit}
+	if c.experiment == nil {
+		b.Quantities = append(b.Quantities, own)
+		b.Model = strings.Join(model, " + ")
+		b.Unseen = append(b.Unseen, "no configuration was read: what it states of type B is not in this budget")
+
+		return nil
+	}
+
+	in := c.experiment.Ingest
+	level := strings.HasPrefix(b.Unit, "dB")
+	if in.Calibration != nil && (level || strings.HasPrefix(b.Unit, "Pa")) {
+		model = append(model, b.chain(in.Calibration.Uncertainty, level)...)
+		if len(in.Calibration.Uncertainty) == 0 {
+			b.Unseen = append(b.Unseen, "the calibration's uncertainty is not stated (ingest.calibration.uncertainty)")
+		}
+	}
+
+	statements, err := c.statements(row)
+	if err != nil {
+		return err
+	}
+
+	if q, ok := statements[outcome]; ok {
+		own.U, own.DoF, own.A, own.Law = q.U, q.DoF, q.A, q.Law
+		delete(statements, outcome)
+	}
+
+	if _, derived := config.Find(in.Derive, outcome); derived {
+		own.Name = "measured " + outcome
+		model[0] = quote(own.Name)
+		change, err := b.derived(c, outcome, row, statements)
+		if err != nil {
+			return err
+		}
+		model = append(model, change)
+	} else {
+		model[0] += b.coefficient(c, outcome, statements)
+	}
+
+	b.Quantities = append(b.Quantities, own)
+	b.Model = strings.Join(model, " + ")
+
+	return nil
+}
+
+// quote makes a name one of an expression.
+func quote(name string) string { return strconv.Quote(name) }
+
+// chain adds the uncertainties of the calibration, and returns their terms of the model.
+func (b *Budget) chain(list []config.NamedString, level bool) (terms []string) {
+	for _, n := range list {
+		u, _ := config.ParseUncertainty(n.Value) // checked with the configuration
+		q := Quantity{Name: "calibration " + n.Name, Source: n.Name, U: u.U, DoF: u.DoF, A: u.Observed, Law: u.Law, Unit: "dB"}
+		term := quote(q.Name)
+		if u.Percent { // of a factor
+			q.Value, q.Unit = 1, ""
+			term = "20*log10(" + term + ")"
+		}
+
+		if !level {
+			term = quote(b.Outcome) + "*(10^(" + term + "/20) - 1)"
+		}
+
+		b.Quantities, terms = append(b.Quantities, q), append(terms, term)
+	}
+
+	return terms
+}
+
+// base are the numbers at a condition that no expression gives: constants, conditions, outcomes and the
+// references of dsp.
+func (c *campaignOf) base(row int) map[string]float64 {
+	in, dsp := c.experiment.Ingest, c.experiment.DSP
+	values := map[string]float64{
+		"chord_m": dsp.ChordM, "span_m": dsp.SpanM, "density_kg_m3": dsp.DensityKgM3, "pressure_pa": dsp.PressurePa,
+		"temperature_c": dsp.TemperatureC,
+	}
+	for n, v := range values {
+		if v == 0 {
+			delete(values, n)
+		}
+	}
+
+	for _, n := range in.Constants {
+		values[n.Name] = n.Value
+	}
+
+	for k, n := range c.conditions {
+		values[n] = c.values[k][row]
+	}
+
+	for _, o := range plan.Outcomes(c.table) {
+		values[o] = c.mean(o, c.condition[row])
+	}
+
+	for _, d := range in.Derive {
+		delete(values, d.Name)
+	}
+
+	return values
+}
+
+// mean is that of an outcome at a condition.
+func (c *campaignOf) mean(outcome string, at int) float64 {
+	one, two := c.table.Column(outcome+"_1").Floats, c.table.Column(outcome+"_2").Floats
+	sum, n := 0.0, 0.0
+	for i, k := range c.condition {
+		if v := (one[i] + two[i]) / 2; k == at && v == v {
+			sum, n = sum+v, n+1
+		}
+	}
+
+	return sum / n
+}
+
+// statements are the uncertainties that ingest.uncertainty states, at a condition.
+func (c *campaignOf) statements(row int) (map[string]Quantity, error) {
+	in, base, out := c.experiment.Ingest, c.base(row), map[string]Quantity{}
+	for _, n := range in.Uncertainty {
+		v, known := base[n.Name]
+		if _, derived := config.Find(in.Derive, n.Name); derived {
+			v, known = c.mean(n.Name, c.condition[row]), c.table.Column(n.Name+"_1") != nil
+		}
+
+		if !known {
+			return nil, &config.UsageError{Text: fmt.Sprintf("ingest.uncertainty: expected constants, conditions, outcomes or "+
+				"references of %s, found %q%s", c.experiment.Name, n.Name,
+				spelling.DidYouMean(n.Name, slices.Collect(maps.Keys(base))))}
+		}
+
+		u, _ := config.ParseUncertainty(n.Value) // checked with the configuration
+		q := Quantity{Name: n.Name, Source: n.Name, Value: v, U: u.U, DoF: u.DoF, A: u.Observed, Law: u.Law, Unit: u.Unit}
+		if u.Percent {
+			q.U *= math.Abs(v)
+		}
+		out[n.Name] = q
+	}
+
+	return out, nil
+}
+
+// derived adds what an outcome's expression is of, and returns the term by which it changes.
+func (b *Budget) derived(c *campaignOf, outcome string, row int, statements map[string]Quantity) (string, error) {
+	for _, d := range c.experiment.Ingest.Derive {
+		b.Derive = append(b.Derive, derive.Definition{Name: d.Name, Text: d.Value})
+	}
+
+	base := c.base(row)
+	names := slices.Sorted(maps.Keys(base))
+	set, err := derive.New(b.Derive, nil, nil, names)
+	if err != nil {
+		return "", fmt.Errorf("ingest.derive: %w", err)
+	}
+
+	for _, n := range names {
+		q, stated := statements[n]
+		if !stated {
+			q = Quantity{Name: n, Source: n, Value: base[n], DoF: math.Inf(1), Law: "normal"}
+		}
+		b.Quantities = append(b.Quantities, q)
+	}
+
+	if err := set.AddOutcomes(base); err != nil {
+		return "", fmt.Errorf("ingest.derive: %w", err)
+	}
+
+	return fmt.Sprintf("%s - (%s)", quote(outcome), strconv.FormatFloat(base[outcome], 'g', -1, 64)), nil
+}
+
+// references are the quantities that the coefficients of a balance are divided by, with their powers.
+var references = map[string]string{
+	"chord_m": "%s/%s", "span_m": "%s/%s", "density_kg_m3": "%s/%s", "pressure_pa": "%s/%s", "u_inf_m_s": "(%s/%s)^2",
+	"temperature_c": "(273.15 + %[2]s)/(273.15 + %[1]s)",
+}
+
+// coefficient adds the references of a balance's coefficient, and returns its factors.
+func (b *Budget) coefficient(c *campaignOf, outcome string, statements map[string]Quantity) (factors string) {
+	isCoefficient := c.experiment.DSP.ChordM > 0 && strings.HasPrefix(outcome, "c") && !strings.HasPrefix(b.Unit, "dB")
+	for _, n := range slices.Sorted(maps.Keys(statements)) {
+		q := statements[n]
+		form := references[n]
+		if !isCoefficient || form == "" {
+			if slices.Contains(c.conditions, n) { // other numbers have no part in what was measured
+				b.Unseen = append(b.Unseen, "how "+outcome+" changes with "+n+" is not known: that uncertainty is not in this budget")
+			}
+
+			continue
+		}
+
+		if n == "chord_m" && outcome == "cm" { // a moment's arm is the chord again
+			form = "(%s/%s)^2"
+		}
+
+		factors += "*" + fmt.Sprintf("("+form+")", strconv.FormatFloat(q.Value, 'g', -1, 64), quote(n))
+		b.Quantities = append(b.Quantities, q)
+	}
+
+	return factors
+}
