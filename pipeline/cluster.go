@@ -13,6 +13,7 @@ import (
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/engine/slurm"
+	"doubletake/pipeline/engine/slurm/job"
 	"doubletake/pipeline/kv"
 )
 
@@ -95,6 +96,79 @@ func slurmJobs(p *Project, path string, heldOut []string, notify func(string)) (
 		Settings: all, Stages: stages, Policy: p.File.Executor.Slurm.Policy(),
 		Binary: binary, Config: path, Added: heldOut, Dir: dir, Facts: facts, Notify: notify,
 	}), nil
+}
+
+// Schedulers lists the names that WriteJobs knows.
+func Schedulers() []string { return job.Schedulers() }
+
+// WriteJobs writes array jobs that make the selected stages in parts, for a scheduler of that
+// name. path is the configuration's; image is of the container, for Kubernetes.
+func (p *Project) WriteJobs(w io.Writer, path, scheduler string, parts int, image string, s Selection) error {
+	if err := p.Check(s); err != nil {
+		return err
+	}
+
+	binary, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find the program: %w", err)
+	}
+
+	if image != "" {
+		binary = "pipeline"
+	}
+
+	dir, err := os.Getwd()
+	if err != nil {
+		return fmt.Errorf("find the folder: %w", err)
+	}
+
+	logs, err := filepath.Abs(filepath.Join(p.Plan.Dir, ".cache", "jobs"))
+	if err != nil {
+		return fmt.Errorf("find workdir: %w", err)
+	}
+
+	run := sha256.Sum256([]byte(dir + "\n" + path))
+	flow := job.Workflow{
+		Plan: path, Dir: dir, Logs: logs, Image: image, Run: hex.EncodeToString(run[:4]), User: os.Getuid(), Group: os.Getgid(),
+	}
+	all, stages := p.File.SlurmJobs()
+
+	for _, stage := range p.Plan.Stages {
+		var tasks []*engine.Task
+		for _, t := range p.Plan.Tasks {
+			if t.Stage == stage && p.Plan.Selects(s, t) {
+				tasks = append(tasks, t)
+			}
+		}
+
+		words := []string{binary, "exec", "--plan", path, "--stage", stage}
+		for _, e := range s.Experiments {
+			words = append(words, "--experiment", e)
+		}
+
+		for _, x := range s.Splits {
+			words = append(words, "--split", x)
+		}
+
+		for i, wave := range engine.Waves(tasks) {
+			a := job.Array{Settings: all, Name: stage, Parts: min(parts, len(wave)), Words: append(words, "--part")}
+			if set, ok := stages[stage]; ok {
+				a.Settings = set
+			}
+
+			if i > 0 {
+				a.Name = fmt.Sprintf("%s-%d", stage, i+1)
+			}
+
+			flow.Arrays = append(flow.Arrays, a)
+		}
+	}
+
+	if len(flow.Arrays) == 0 {
+		return &UsageError{Text: "no task is selected"}
+	}
+
+	return flow.Write(w, scheduler)
 }
 
 // CancelJobs cancels the Slurm jobs of the configuration's work directory and

@@ -85,14 +85,18 @@ func (h loads) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
 func (h loads) Push(any)      { panic("engine: a part is added") }
 func (h loads) Pop() any      { panic("engine: a part is removed") }
 
-// ParsePart reads a part, as 3/64.
+// ParsePart reads a part, as 3/64. For programs that count from 0 it takes 0/64 for 64/64.
 func ParsePart(s string) (i, n int, err error) {
 	a, b, ok := strings.Cut(s, "/")
 	i, err1 := strconv.Atoi(a)
 	n, err2 := strconv.Atoi(b)
 
-	if !ok || err1 != nil || err2 != nil || n < 1 || n > maxParts || i < 1 || i > n {
+	if !ok || err1 != nil || err2 != nil || n < 1 || n > maxParts || i < 0 || i > n {
 		return 0, 0, fmt.Errorf("expected a part and their number, as 3/64 (up to %d), found %q", maxParts, s)
+	}
+
+	if i == 0 {
+		i = n
 	}
 
 	return i, n, nil

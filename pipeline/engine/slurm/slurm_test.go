@@ -30,7 +30,7 @@ func TestRaise(t *testing.T) {
 		n    int
 		want string
 	}{{"2G", 1.5, 2, "4718592K"}, {"300", 2, 1, "614400K"}, {"2G", 2, 0, "2G"}, {"", 2, 3, ""}, {"2G", 1, 3, "2G"}} {
-		if got := raise(c.mem, c.by, c.n); got != c.want {
+		if got := job.Raise(c.mem, c.by, c.n); got != c.want {
 			t.Errorf("%+v: %s", c, got)
 		}
 	}
