@@ -12,6 +12,7 @@ import (
 
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
+	"doubletake/pipeline/engine/command"
 	"doubletake/pipeline/engine/slurm"
 	"doubletake/pipeline/engine/slurm/job"
 	"doubletake/pipeline/kv"
@@ -47,6 +48,7 @@ var executors = []struct {
 	open func(p *Project, path string, heldOut []string, notify func(string)) (executor, error)
 }{
 	{"slurm", slurmJobs},
+	{"command", commandParts},
 }
 
 // Executors lists the names of the places where tasks are made: local is this process.
@@ -72,20 +74,25 @@ func (p *Project) Executor(name, path string, heldOut []string, notify func(stri
 	return nil, nil
 }
 
+// place is where workers find this program and its configuration.
+func (p *Project) place() (binary, dir string, facts []kv.Pair, err error) {
+	if binary, err = os.Executable(); err != nil {
+		return "", "", nil, fmt.Errorf("find the program: %w", err)
+	}
+
+	if dir, err = os.Getwd(); err != nil {
+		return "", "", nil, fmt.Errorf("find the folder: %w", err)
+	}
+
+	facts, err = p.facts()
+
+	return binary, dir, facts, err
+}
+
 // slurmJobs makes tasks as jobs of a Slurm cluster, as executor.slurm of the configuration
 // describes them.
 func slurmJobs(p *Project, path string, heldOut []string, notify func(string)) (executor, error) {
-	binary, err := os.Executable()
-	if err != nil {
-		return nil, fmt.Errorf("find the program: %w", err)
-	}
-
-	dir, err := os.Getwd()
-	if err != nil {
-		return nil, fmt.Errorf("find the folder: %w", err)
-	}
-
-	facts, err := p.facts()
+	binary, dir, facts, err := p.place()
 	if err != nil {
 		return nil, err
 	}
@@ -95,6 +102,28 @@ func slurmJobs(p *Project, path string, heldOut []string, notify func(string)) (
 	return slurm.New(slurm.Options{
 		Settings: all, Stages: stages, Policy: p.File.Executor.Slurm.Policy(),
 		Binary: binary, Config: path, Added: heldOut, Dir: dir, Facts: facts, Notify: notify,
+	}), nil
+}
+
+// commandParts makes tasks in parts that executor.command of the configuration starts.
+func commandParts(p *Project, path string, heldOut []string, notify func(string)) (executor, error) {
+	x := p.File.Executor
+	if x.Command == "" {
+		return nil, p.File.Errorf("executor.command", "--executor command needs one, as qsub -cwd")
+	}
+
+	words, err := job.Words(x.Command)
+	if err != nil {
+		return nil, fmt.Errorf("read executor.command: %w", err)
+	}
+
+	binary, dir, facts, err := p.place()
+	if err != nil {
+		return nil, err
+	}
+
+	return command.New(command.Options{
+		Command: words, Parts: x.Parts, Binary: binary, Config: path, Added: heldOut, Dir: dir, Facts: facts, Notify: notify,
 	}), nil
 }
 
@@ -108,18 +137,13 @@ func (p *Project) WriteJobs(w io.Writer, path, scheduler string, parts int, imag
 		return err
 	}
 
-	binary, err := os.Executable()
+	binary, dir, _, err := p.place()
 	if err != nil {
-		return fmt.Errorf("find the program: %w", err)
+		return err
 	}
 
 	if image != "" {
 		binary = "pipeline"
-	}
-
-	dir, err := os.Getwd()
-	if err != nil {
-		return fmt.Errorf("find the folder: %w", err)
 	}
 
 	logs, err := filepath.Abs(filepath.Join(p.Plan.Dir, ".cache", "jobs"))

@@ -93,7 +93,7 @@ func defaultFile() File {
 	p := job.DefaultPolicy()
 	return File{
 		Version: 1, Workdir: "runs", Kernels: "auto",
-		Executor: Executor{Slurm: Slurm{MaxRunning: p.MaxRunning, Retries: p.Retries, RetryMem: p.RetryMem}},
+		Executor: Executor{Parts: 16, Slurm: Slurm{MaxRunning: p.MaxRunning, Retries: p.Retries, RetryMem: p.RetryMem}},
 	}
 }
 

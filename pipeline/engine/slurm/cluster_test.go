@@ -120,7 +120,7 @@ func TestJournalWithoutJobs(t *testing.T) {
 		Elements: [][]engine.Spec{{{Task: "make/000", Key: strings.Repeat("0", 64)}}},
 	}
 
-	if err := b.write(filepath.Join(root, "batches", b.Name)); err != nil {
+	if err := b.Write(filepath.Join(root, "batches", b.Name)); err != nil {
 		t.Fatal(err)
 	}
 

@@ -389,12 +389,12 @@ func TestTail(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		if got := tail(path, 3); got != want {
+		if got := Tail(path, 3); got != want {
 			t.Errorf("%q: %q, expected %q", in, got, want)
 		}
 	}
 
-	if got := tail(path+"none", 3); got != "" {
+	if got := Tail(path+"none", 3); got != "" {
 		t.Error(got)
 	}
 }

@@ -245,7 +245,7 @@ func (e *Executor) write(b *batch, probe bool) error {
 		x.Elements = append(x.Elements, el.specs)
 	}
 
-	if err := x.write(b.dir); err != nil {
+	if err := x.Write(b.dir); err != nil {
 		return err
 	}
 

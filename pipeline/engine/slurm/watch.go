@@ -75,23 +75,34 @@ func (e *Executor) failures(b *batch) {
 
 // notes reads the notes of failures that were not read yet, by name.
 func (b *batch) notes() map[string]Failure {
+	fresh := ReadFailures(b.dir, b.read)
+	for n, f := range fresh {
+		if f.Element < 0 || f.Element >= len(b.elements) {
+			delete(fresh, n)
+		}
+	}
+
+	return fresh
+}
+
+// ReadFailures reads the notes of failures in a batch's folder that are not in read, and
+// puts their names there.
+func ReadFailures(dir string, read map[string]bool) map[string]Failure {
 	fresh := map[string]Failure{}
 
-	dir := filepath.Join(b.dir, "failed")
+	dir = filepath.Join(dir, "failed")
 	for _, n := range list(dir) {
-		if b.read[n] || strings.HasPrefix(n, ".") {
+		if read[n] || strings.HasPrefix(n, ".") {
 			continue
 		}
 
 		js, err := os.ReadFile(filepath.Join(dir, n))
 
 		var f Failure
-		if err != nil || json.Unmarshal(js, &f) != nil || f.Element < 0 || f.Element >= len(b.elements) {
-			continue
+		if err == nil && json.Unmarshal(js, &f) == nil {
+			read[n] = true
+			fresh[n] = f
 		}
-
-		b.read[n] = true
-		fresh[n] = f
 	}
 
 	return fresh
@@ -112,17 +123,22 @@ type TaskError struct {
 func (e *TaskError) Error() string {
 	var b strings.Builder
 	b.WriteString(e.Text)
-	fmt.Fprintf(&b, " (job %s", e.Job)
+
+	var of []string
+	if e.Job != "" {
+		of = append(of, "job "+e.Job)
+	}
 
 	if e.Node != "" {
-		fmt.Fprintf(&b, " on %s", e.Node)
+		of = append(of, "on "+e.Node)
 	}
 
+	where := strings.Join(of, " ")
 	if e.Of > 1 {
-		fmt.Fprintf(&b, ", tried %d times", e.Of)
+		where += fmt.Sprintf(", tried %d times", e.Of)
 	}
 
-	b.WriteString(")")
+	fmt.Fprintf(&b, " (%s)", where)
 
 	if e.Log != "" {
 		fmt.Fprintf(&b, "; log %s", e.Log)
@@ -146,8 +162,8 @@ func (e *Executor) keepLog(b *batch, el int) string {
 	return filepath.Join(b.dir, "log", strconv.Itoa(el)+".log")
 }
 
-// tail returns the last lines of a log, or the first of its last panic.
-func tail(path string, lines int) string {
+// Tail returns the last lines of a log, or the first of its last panic.
+func Tail(path string, lines int) string {
 	f, err := os.Open(path)
 	if err != nil {
 		return ""
@@ -527,7 +543,7 @@ func (e *Executor) bury(b *batch, i int) {
 
 		job := fmt.Sprintf("%s_%d", b.job, i)
 		err := &TaskError{Task: t.w.Task.ID, Code: 1, Node: el.node, Job: job, Log: e.keepLog(b, i)}
-		err.Tail = tail(err.Log, 8)
+		err.Tail = Tail(err.Log, 8)
 
 		state := el.state
 		if !ended(state) { // it is gone from the controller's memory
