@@ -21,7 +21,8 @@ func newTasksCommand(stdout io.Writer) *cli.Command {
 			"needs (indices of other tasks) and outputs (paths that pipeline exec publishes). Lists are separated by commas " +
 			"in tsv; " +
 			"tabs, line ends, commas inside a list and backslashes are written \\t, \\n, \\r, \\c and \\\\. " +
-			"The index of a task is its place in the whole plan, whatever is selected.\n\n" +
+			"The index of a task is its place in the whole plan, whatever is selected. " +
+			"In json a task also has a mark, which is another one when its settings or raw files change, or those of a task it needs.\n\n" +
 			"--format pbs, torque, sge, slurm, htcondor or k8s writes array jobs instead, which make all selected stages by " +
 			"pipeline exec --part, each after the one before: a shell script to be run where jobs are submitted, for htcondor the " +
 			"input of condor_submit_dag. Time, memory, processors, account and queue are those of executor.slurm in the " +
@@ -62,6 +63,7 @@ type listedTask struct {
 	Weight     float64        `json:"weight"`
 	Needs      []int          `json:"needs"`
 	Outputs    []string       `json:"outputs"`
+	Mark       string         `json:"mark"`
 }
 
 func runTasks(file string, sel pipeline.Selection, format string, stdout io.Writer) error {
@@ -74,7 +76,7 @@ func runTasks(file string, sel pipeline.Selection, format string, stdout io.Writ
 		return err
 	}
 
-	at := map[string]int{}
+	at, marks := map[string]int{}, p.Plan.Marks()
 
 	list := []listedTask{}
 	for i, st := range all {
@@ -84,7 +86,7 @@ func runTasks(file string, sel pipeline.Selection, format string, stdout io.Writ
 			continue
 		}
 
-		l := listedTask{i, t.ID, t.Stage, t.Experiment, t.Split, st.State, t.Weight, []int{}, []string{}}
+		l := listedTask{i, t.ID, t.Stage, t.Experiment, t.Split, st.State, t.Weight, []int{}, []string{}, marks[t.ID]}
 
 		seen := map[int]bool{}
 		for _, d := range t.Deps {

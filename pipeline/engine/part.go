@@ -85,6 +85,29 @@ func (h loads) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
 func (h loads) Push(any)      { panic("engine: a part is added") }
 func (h loads) Pop() any      { panic("engine: a part is removed") }
 
+// Marks returns a digest for each task of the plan, by ID, that changes when its settings, its stage's
+// version, or the size or time of a raw file change, or the mark of a task it needs. It reads no file.
+func (p *Plan) Marks() map[string]string {
+	marks := map[string]string{}
+	for _, t := range p.Tasks {
+		list := append(slices.Clone(t.Config), t.Local...)
+		list = append(list, kv.Pair{Key: t.ID, Value: strconv.Itoa(t.Version)})
+
+		for _, f := range t.Files {
+			st, err := look(f)
+			list = append(list, kv.Pair{Key: f.Path, Value: fmt.Sprint(st.Size, st.MTime, err != nil)})
+		}
+
+		for _, d := range t.Deps {
+			list = append(list, kv.Pair{Key: d.Task, Value: marks[d.Task]})
+		}
+
+		marks[t.ID] = configDigest(list)
+	}
+
+	return marks
+}
+
 // ParsePart reads a part, as 3/64. For programs that count from 0 it takes 0/64 for 64/64.
 func ParsePart(s string) (i, n int, err error) {
 	a, b, ok := strings.Cut(s, "/")

@@ -104,6 +104,8 @@ type Executor struct {
 	handled   map[string]bool  // keys this run asked for; true once a job has them in hand or had
 	refused   map[string]error // by stage: sbatch will not have such jobs
 	draining  bool
+	excluded  []string // nodes that could not start a job
+	idleTold  bool
 	fatal     error
 	seq       int
 	run       string // distinguishes this run's batches

@@ -78,7 +78,7 @@ func TestVerdict(t *testing.T) {
 		{"NODE_FAIL", "x", "node failed", ending{again: true, cut: true}},
 		{"PREEMPTED", "x", "preempted", ending{again: true, cut: true}},
 		{"FAILED", "x", "worker was killed", ending{again: true, more: true}},
-		{"FAILED", "", "could not be started on the node (why)", ending{again: true}},
+		{"FAILED", "", "could not be started on the node (why)", ending{again: true, launch: true}},
 		{"COMPLETED", "x", "see the same work directory", ending{again: true}},
 		{"PENDING", "", "the controller has lost its job", ending{again: true}},
 		{"RUNNING", "x", "gone without a result", ending{again: true, more: true}},

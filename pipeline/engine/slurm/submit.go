@@ -342,6 +342,8 @@ func (e *Executor) arguments(b *batch, set job.Settings) []string {
 		opt("cpus-per-task", strconv.Itoa(set.CPUs))
 	}
 
+	opt("exclude", strings.Join(e.excluded, ","))
+
 	return append(args, set.Extra...)
 }
 

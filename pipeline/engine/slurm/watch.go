@@ -193,6 +193,7 @@ func Tail(path string, lines int) string {
 // one.
 type ending struct {
 	again, more, cut bool
+	launch           bool   // the node could not start it: no attempt of the task
 	note             string // of the failure, where the task left one
 }
 
@@ -204,7 +205,8 @@ func (e *Executor) died(t *task, err *TaskError, end ending) {
 	// Clocks of nodes differ: what counts is that there is another checkpoint.
 	last := t.w.Progress()
 	progress := end.cut && !last.IsZero() && !last.Equal(t.before)
-	if !progress {
+	launch := end.launch && err.Node != "" && e.exclude(err.Node)
+	if !progress && !launch {
 		e.attempts[key]++
 
 		if more && e.o.RetryMem > 1 {
@@ -224,8 +226,11 @@ func (e *Executor) died(t *task, err *TaskError, end ending) {
 		e.resolve(t, err)
 	default:
 		how := fmt.Sprintf("attempt %d of %d", e.attempts[key]+1, e.o.Retries+1)
-		if progress {
+		switch {
+		case progress:
 			how = "it goes on where it stopped"
+		case launch:
+			how = "on other nodes"
 		}
 
 		t.w.Note(fmt.Sprintf("tried again, %s: %s", how, firstLine(err.Text)))
@@ -511,6 +516,8 @@ func (e *Executor) judge(now time.Time) {
 			e.forget(b)
 		}
 	}
+
+	e.idle(now)
 }
 
 // spent reports whether nothing of the element is still to be made.
@@ -574,7 +581,7 @@ func verdict(state, reason, limit, log string) (text string, end ending) {
 	case state == "PREEMPTED":
 		return "its job was preempted", ending{again: true, cut: true}
 	case state == "FAILED" && log == "": // the worker's first act is a line in its log
-		return "its job could not be started on the node (" + reason + ")", ending{again: true}
+		return "its job could not be started on the node (" + reason + ")", ending{again: true, launch: true}
 	case state == "FAILED":
 		return "its worker was killed, or could not go on", ending{again: true, more: true}
 	case state == "COMPLETED":
@@ -592,6 +599,50 @@ func timeHint(t string) string {
 		return ""
 	}
 	return " (" + t + ")"
+}
+
+// exclude keeps further jobs from a node that could not start one. It reports false where the node
+// was excluded before: then the job is to blame.
+func (e *Executor) exclude(node string) bool {
+	if slices.Contains(e.excluded, node) {
+		return false
+	}
+
+	e.excluded = append(e.excluded, node)
+	e.o.Notify(fmt.Sprintf("node %s could not start a job and is excluded for the rest of this run; see whether it sees %s, can run "+
+		"%s, knows your user, and its slurmd's log (scontrol show node %s)", node, e.root("batches"), e.root("bin"), node))
+
+	return true
+}
+
+// idle reports once that nothing runs, with Slurm's reason.
+func (e *Executor) idle(now time.Time) {
+	all := e.batches
+	if e.probe != nil {
+		all = append(slices.Clone(all), e.probe)
+	}
+
+	n, reason := 0, ""
+	for _, b := range all {
+		for _, el := range b.elements {
+			switch {
+			case el.closed || !el.over.IsZero():
+			case el.state != "PENDING":
+				e.idleTold = false
+				return
+			case now.Sub(el.waits) < e.o.Grace:
+				return
+			default:
+				n++
+				reason = el.reason
+			}
+		}
+	}
+
+	if n > 0 && !e.idleTold {
+		e.idleTold = true
+		e.o.Notify(fmt.Sprintf("nothing runs: %d jobs wait in the queue; Slurm's reason: %s (squeue, sinfo --list-reasons)", n, reason))
+	}
 }
 
 // account asks the accounting, where there is one, for a job that the
