@@ -153,7 +153,8 @@ func (p *Project) WriteJobs(w io.Writer, path, scheduler string, parts int, imag
 
 	run := sha256.Sum256([]byte(dir + "\n" + path))
 	flow := job.Workflow{
-		Plan: path, Dir: dir, Logs: logs, Image: image, Run: hex.EncodeToString(run[:4]), User: os.Getuid(), Group: os.Getgid(),
+		Plan: path, Dir: dir, Logs: logs, Image: image, Run: hex.EncodeToString(run[:4]),
+		User: os.Getuid(), Group: os.Getgid(),
 	}
 	all, stages := p.File.SlurmJobs()
 

@@ -44,7 +44,8 @@ func (e *exitError) Error() string   { return "" }
 func (e *exitError) ExitStatus() int { return e.code }
 
 func runExec(c *cli.Context, stdout, stderr io.Writer) error {
-	plan, index, task, part, stage := c.String("plan"), c.String("index"), c.String("task"), c.String("part"), c.String("stage")
+	plan, index, task := c.String("plan"), c.String("index"), c.String("task")
+	part, stage := c.String("part"), c.String("stage")
 
 	given := 0
 	for _, v := range []string{index, task, part} {

@@ -24,7 +24,8 @@ func gridEngine(t *testing.T) *slurmProject {
 
 	const lib = "/usr/lib/gridengine"
 	if _, err := os.Stat(lib + "/sge_execd"); err != nil || os.Geteuid() != 0 {
-		t.Fatal("Grid Engine is not installed, or this is not root: apt-get install gridengine-master gridengine-exec gridengine-client")
+		t.Fatal("Grid Engine is not installed, or this is not root: apt-get install gridengine-master gridengine-exec " +
+			"gridengine-client")
 	}
 
 	root, err := os.MkdirTemp("", "sge") // its daemons still write when the test's folders are removed
@@ -45,7 +46,8 @@ func gridEngine(t *testing.T) *slurmProject {
 		os.RemoveAll(root)
 	})
 
-	if out, err := exec.Command("bash", "testdata/gridengine.sh", root, strconv.Itoa(port), "2").CombinedOutput(); err != nil {
+	up := exec.Command("bash", "testdata/gridengine.sh", root, strconv.Itoa(port), "2")
+	if out, err := up.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 
@@ -80,7 +82,9 @@ func (x *slurmProject) program(t *testing.T, words ...string) string {
 }
 
 // start starts a run by qsub.
-func (x *slurmProject) start(t *testing.T, file string) (ended chan error, stop func(os.Signal) error, stderr fmt.Stringer) {
+func (x *slurmProject) start(t *testing.T, file string) (ended chan error, stop func(os.Signal) error,
+	stderr fmt.Stringer,
+) {
 	t.Helper()
 
 	cmd, stderr := x.command(t, "run", file, "--executor", "command", "--progress", "plain")
@@ -166,7 +170,8 @@ func TestGridEngine(t *testing.T) {
 		y.dir = t.TempDir()
 
 		for _, work := range []string{"here", "there"} {
-			text := strings.NewReplacer("WORK", work, "executor:\n", byQsub, "seeds: 1", "seeds: 2", "15000", "40000").Replace(longRun)
+			text := strings.NewReplacer("WORK", work, "executor:\n", byQsub, "seeds: 1", "seeds: 2", "15000",
+				"40000").Replace(longRun)
 			if err := os.WriteFile(filepath.Join(y.dir, work+".yaml"), []byte(text), 0o644); err != nil {
 				t.Fatal(err)
 			}
@@ -216,7 +221,8 @@ func TestGridEngine(t *testing.T) {
 	// The job's own name space has an empty folder where the project is.
 	t.Run("node without the folder", func(t *testing.T) {
 		starter := filepath.Join(filepath.Dir(x.bin), "starter")
-		text := fmt.Sprintf("#!/bin/sh\nexec unshare -m sh -c 'mount -t tmpfs none \"$0\"; exec \"$@\"' \"%s\" \"$@\"\n", x.dir)
+		text := fmt.Sprintf("#!/bin/sh\nexec unshare -m sh -c 'mount -t tmpfs none \"$0\"; exec \"$@\"' \"%s\" \"$@\"\n",
+			x.dir)
 		if err := os.WriteFile(starter, []byte(text), 0o755); err != nil {
 			t.Fatal(err)
 		}

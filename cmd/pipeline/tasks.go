@@ -22,10 +22,12 @@ func newTasksCommand(stdout io.Writer) *cli.Command {
 			"in tsv; " +
 			"tabs, line ends, commas inside a list and backslashes are written \\t, \\n, \\r, \\c and \\\\. " +
 			"The index of a task is its place in the whole plan, whatever is selected. " +
-			"In json a task also has a mark, which is another one when its settings or raw files change, or those of a task it needs.\n\n" +
+			"In json a task also has a mark, which is another one when its settings or raw files change, or those of a " +
+			"task it needs.\n\n" +
 			"--format pbs, torque, sge, slurm, htcondor or k8s writes array jobs instead, which make all selected stages by " +
-			"pipeline exec --part, each after the one before: a shell script to be run where jobs are submitted, for htcondor the " +
-			"input of condor_submit_dag. Time, memory, processors, account and queue are those of executor.slurm in the " +
+			"pipeline exec --part, each after the one before: a shell script to be run where jobs are submitted, for " +
+			"htcondor the input of condor_submit_dag. Time, memory, processors, account and queue are those of " +
+			"executor.slurm in the " +
 			"configuration.\n\n" +
 			"Example: pipeline tasks pipeline.yaml --format tsv, then pipeline exec --plan pipeline.yaml --index 0\n\n" +
 			"Exit status: 0 success, 2 usage or configuration error, 3 input data error.",

@@ -8,8 +8,9 @@ type Executor struct {
 	// run --executor slurm: tasks as jobs of a Slurm cluster whose nodes see this project and the workdir
 	Slurm Slurm `key:"slurm"`
 
-	// run --executor command: a command with its words that starts a shell script somewhere, whose path it gets as its last
-	// word: qsub -cwd -l h_rt=1:00:00. It may return at once or when the script ends. Nothing of it is for a shell to interpret
+	// run --executor command: a command with its words that starts a shell script somewhere, whose path it gets as its
+	// last word: qsub -cwd -l h_rt=1:00:00. It may return at once or when the script ends. Nothing of it is for a shell to
+	// interpret
 	Command string `key:"command"`
 
 	// of --executor command: parts of the work that wait or run at a time

@@ -170,7 +170,9 @@ const shortWork = 60
 //
 // Where an input is neither up to date nor among the siblings the error is a
 // *NotReadyError, and nothing is made.
-func (k *Worker) MakePart(ctx context.Context, tasks, siblings []*Task, done func(t *Task, ran bool)) (left int, err error) {
+func (k *Worker) MakePart(ctx context.Context, tasks, siblings []*Task, done func(t *Task, ran bool)) (left int,
+	err error,
+) {
 	if err := k.Plan.Check(); err != nil {
 		return 0, err
 	}

@@ -46,7 +46,8 @@ func TestJobs(t *testing.T) {
 		c := pod.Containers[0]
 		if j.APIVersion != "batch/v1" || j.Kind != "Job" || *j.Spec.CompletionMode != batch.IndexedCompletion ||
 			*j.Spec.Completions != n || *j.Spec.Parallelism != n || pod.RestartPolicy != "Never" ||
-			*pod.SecurityContext.RunAsUser != 1000 || !strings.Contains(rest, "--for=condition=complete --timeout=10s job/"+j.Name) {
+			*pod.SecurityContext.RunAsUser != 1000 ||
+			!strings.Contains(rest, "--for=condition=complete --timeout=10s job/"+j.Name) {
 			t.Errorf("%+v", j.Spec)
 		}
 

@@ -292,8 +292,8 @@ func (e *Executor) dead(p *part, now time.Time) string {
 	case p.life.Ended && quiet > settle:
 		return "its process ended, and its result is not there; does the node see the same work directory?"
 	case quiet > e.o.Silent:
-		return fmt.Sprintf("its process has shown no sign of life for %.0f s: it was killed (memory, time limit, qdel), or its "+
-			"node is gone", quiet.Seconds())
+		return fmt.Sprintf("its process has shown no sign of life for %.0f s: it was killed (memory, time limit, qdel), "+
+			"or its node is gone", quiet.Seconds())
 	}
 
 	return ""
@@ -477,9 +477,10 @@ func (e *Executor) waiting(now time.Time) {
 	}
 
 	e.told = true
-	e.o.Notify(fmt.Sprintf("nothing runs: %d parts that were submitted by %q %.0f s ago have not begun. Ask the scheduler why they "+
-		"wait (qstat); if they ended, see whether the nodes can run %s and write to %s. To submit them again, interrupt and run again",
-		len(e.parts), strings.Join(e.o.Command, " "), now.Sub(e.parts[0].submitted).Seconds(), e.root("bin"), e.root("parts")))
+	e.o.Notify(fmt.Sprintf("nothing runs: %d parts that were submitted by %q %.0f s ago have not begun. Ask the "+
+		"scheduler why they wait (qstat); if they ended, see whether the nodes can run %s and write to %s. To submit "+
+		"them again, interrupt and run again", len(e.parts), strings.Join(e.o.Command, " "),
+		now.Sub(e.parts[0].submitted).Seconds(), e.root("bin"), e.root("parts")))
 }
 
 // forget drops a part of which nothing is in hand: without its plan a process does nothing.

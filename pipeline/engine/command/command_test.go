@@ -34,18 +34,23 @@ func TestLaunch(t *testing.T) {
 	}
 
 	refuse := filepath.Join(dir, "refuse")
-	if err := os.WriteFile(refuse, []byte("#!/bin/sh\necho x >>"+tried+"\necho no such queue >&2\nexit 3\n"), 0o755); err != nil {
+	script := "#!/bin/sh\necho x >>" + tried + "\necho no such queue >&2\nexit 3\n"
+	if err := os.WriteFile(refuse, []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
 
-	x := command.New(command.Options{Command: []string{refuse, "-q", "long"}, Parts: 1, Binary: binary, Notify: func(string) {}})
+	x := command.New(command.Options{
+		Command: []string{refuse, "-q", "long"}, Parts: 1, Binary: binary, Notify: func(string) {},
+	})
 
 	var notes []string
-	_, err = engine.Run(t.Context(), plan(dir), engine.Options{Executor: x, KeepGoing: true, Observe: func(e engine.Event) {
+
+	observe := func(e engine.Event) {
 		if e.Kind == "note" {
 			notes = append(notes, e.Note)
 		}
-	}})
+	}
+	_, err = engine.Run(t.Context(), plan(dir), engine.Options{Executor: x, KeepGoing: true, Observe: observe})
 
 	words := fmt.Sprintf("submit by %q: exit status 3: no such queue", refuse+" -q long")
 	if err == nil || strings.Count(err.Error(), words) != 2 || len(notes) > 0 {
@@ -61,6 +66,7 @@ func TestLaunch(t *testing.T) {
 // is submitted.
 func ExampleNew() {
 	x := command.New(command.Options{Command: []string{"no-such-qsub"}, Parts: 16})
-	fmt.Println(x.Open(context.Background(), &engine.Session{Dir: "runs"}))
-	// Output: no-such-qsub, which executor.command names, is not here: run on a machine that submits jobs, or with --executor local
+	err := x.Open(context.Background(), &engine.Session{Dir: "runs"})
+	fmt.Println(strings.Split(err.Error(), ": ")[0])
+	// Output: no-such-qsub, which executor.command names, is not here
 }

@@ -6,10 +6,12 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"doubletake/pipeline/engine"
 	"doubletake/pipeline/engine/slurm/job"
 	"doubletake/pipeline/kv"
 )
@@ -87,6 +89,22 @@ func TestVerdict(t *testing.T) {
 		if !strings.Contains(text, c.text) || got != c.want {
 			t.Errorf("%s: %q, %+v", c.state, text, got)
 		}
+	}
+}
+
+// A node that cannot start a job is kept out of further jobs; the second time the job is to blame.
+func TestExclude(t *testing.T) {
+	var told []string
+	e := New(Options{Notify: func(s string) { told = append(told, s) }})
+	e.s = &engine.Session{Dir: "work"}
+
+	if !e.exclude("n1") || e.exclude("n1") || !e.exclude("n2") || len(told) != 2 ||
+		!strings.Contains(told[0], "node n1 could not") {
+		t.Errorf("%q", told)
+	}
+
+	if got := e.arguments(&batch{elements: []*element{{}}}, job.Settings{}); !slices.Contains(got, "--exclude=n1,n2") {
+		t.Errorf("%q", got)
 	}
 }
 

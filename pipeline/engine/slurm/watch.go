@@ -609,8 +609,9 @@ func (e *Executor) exclude(node string) bool {
 	}
 
 	e.excluded = append(e.excluded, node)
-	e.o.Notify(fmt.Sprintf("node %s could not start a job and is excluded for the rest of this run; see whether it sees %s, can run "+
-		"%s, knows your user, and its slurmd's log (scontrol show node %s)", node, e.root("batches"), e.root("bin"), node))
+	e.o.Notify(fmt.Sprintf("node %s could not start a job and is excluded for the rest of this run; see whether it sees "+
+		"%s, can run %s, knows your user, and its slurmd's log (scontrol show "+
+		"node %s)", node, e.root("batches"), e.root("bin"), node))
 
 	return true
 }
@@ -641,7 +642,8 @@ func (e *Executor) idle(now time.Time) {
 
 	if n > 0 && !e.idleTold {
 		e.idleTold = true
-		e.o.Notify(fmt.Sprintf("nothing runs: %d jobs wait in the queue; Slurm's reason: %s (squeue, sinfo --list-reasons)", n, reason))
+		e.o.Notify(fmt.Sprintf("nothing runs: %d jobs wait in the queue; Slurm's reason: %s (squeue, sinfo --list-reasons)",
+			n, reason))
 	}
 }
 

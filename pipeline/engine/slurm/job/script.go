@@ -193,10 +193,12 @@ mkdir -p -- {{q .Logs}}
 {{- define "pbs"}}{{template "head" .}}{{range $i, $a := .Arrays}}
 after=$(qsub -N {{.Name}} -j oe -o {{q $.Logs}} -S {{.Shell}}
 {{- if gt .Parts 1}} {{$.S.Array}} 1-{{.Parts}}{{end}}
-{{- if $i}} -W depend={{with prev $.Arrays $i}}{{if gt .Parts 1}}{{$.S.After}}{{else}}afterok{{end}}{{end}}:"$after"{{end}}
+{{- if $i}} -W depend={{with prev $.Arrays $i}}
+{{- if gt .Parts 1}}{{$.S.After}}{{else}}afterok{{end}}{{end}}:"$after"{{end}}
 {{- with .Partition}} -q {{q .}}{{end}}{{with .Account}} -A {{q .}}{{end}}
 {{- with .Seconds}} -l walltime={{.}}{{end}}
-{{- if $.S.Select}}{{if or .CPUs .MB}} -l select=1{{with .CPUs}}:ncpus={{.}}{{end}}{{with .MB}}:mem={{.}}mb{{end}}{{end}}
+{{- if $.S.Select}}
+{{- if or .CPUs .MB}} -l select=1{{with .CPUs}}:ncpus={{.}}{{end}}{{with .MB}}:mem={{.}}mb{{end}}{{end}}
 {{- else}}{{with .CPUs}} -l nodes=1:ppn={{.}}{{end}}{{with .MB}} -l mem={{.}}mb{{end}}{{end}} <<'END'
 {{template "body" .}}cd -- {{q $.Dir}}
 exec {{.Line}} "{{printf "${%s:-1}" $.S.Index}}/{{.Parts}}"
@@ -222,7 +224,8 @@ echo "{{.Name}}: $after"
 {{- define "slurm"}}{{template "head" .}}{{range $i, $a := .Arrays}}
 after=$(sbatch --parsable --job-name={{.Name}} --array=1-{{.Parts}} --chdir={{q $.Dir}} --output={{q $.Logs}}/%x-%a.log
 {{- if $i}} --dependency=afterok:"$after" --kill-on-invalid-dep=yes{{end}}
-{{- with .Partition}} --partition={{q .}}{{end}}{{with .Account}} --account={{q .}}{{end}}{{with .QOS}} --qos={{q .}}{{end}}
+{{- with .Partition}} --partition={{q .}}{{end}}{{with .Account}} --account={{q .}}{{end}}
+{{- with .QOS}} --qos={{q .}}{{end}}
 {{- with .Time}} --time={{q .}}{{end}}{{with .Mem}} --mem={{q .}}{{end}}{{with .CPUs}} --cpus-per-task={{.}}{{end}}
 {{- range .Extra}} {{q .}}{{end}} <<'END'
 {{template "body" .}}cd -- {{q $.Dir}}
@@ -239,7 +242,8 @@ echo "{{.Name}}: $after"
 SUBMIT-DESCRIPTION {{$node}} {
     universe = vanilla
     executable = {{.Shell}}
-    arguments = "{{if .Setup}}-l {{end}}-c '{{range .Commands}}{{condor .}} && {{end}}exec {{condor .Line}} $(part)/{{.Parts}}'"
+    arguments = "{{if .Setup}}-l {{end}}-c '
+{{- range .Commands}}{{condor .}} && {{end}}exec {{condor .Line}} $(part)/{{.Parts}}'"
     initialdir = {{$.Dir}}
     should_transfer_files = NO
     getenv = true
@@ -260,7 +264,9 @@ JOB {{$node}}_part{{.}} {{$node}}
 VARS {{$node}}_part{{.}} part="{{.}}"
 {{- end}}
 {{- if $i}}
-PARENT{{with prev $.Arrays $i}}{{$p := node .Name}}{{range .Numbers}} {{$p}}_part{{.}}{{end}}{{end}} CHILD{{range .Numbers}} {{$node}}_part{{.}}{{end}}
+PARENT
+{{- with prev $.Arrays $i}}{{$p := node .Name}}{{range .Numbers}} {{$p}}_part{{.}}{{end}}{{end}} CHILD
+{{- range .Numbers}} {{$node}}_part{{.}}{{end}}
 {{- end}}
 {{end}}{{end}}
 

@@ -51,7 +51,8 @@ func TestScripts(t *testing.T) {
 			"-N train -j oe -o LOGS -S /bin/sh -t 1-2 -W depend=afterok:2[].server",
 		}},
 		{"sge", "qsub", "%d.1-9:1", "SGE_TASK_ID", [3]string{
-			"-terse -N dsp -cwd -V -j y -o LOGS -S /bin/sh -t 1-3 -q long -A acoustics -l h_rt=95400 -l mem_free=1536M -pe smp 4",
+			"-terse -N dsp -cwd -V -j y -o LOGS -S /bin/sh -t 1-3 -q long -A acoustics " +
+				"-l h_rt=95400 -l mem_free=1536M -pe smp 4",
 			"-terse -N dsp-2 -cwd -V -j y -o LOGS -S /bin/bash -t 1-1 -hold_jid 1",
 			"-terse -N train -cwd -V -j y -o LOGS -S /bin/sh -t 1-2 -hold_jid 2",
 		}},
@@ -81,7 +82,8 @@ func TestScripts(t *testing.T) {
 		write(filepath.Join(path, c.command), "#!/bin/bash\nn=$(($(cat n 2>/dev/null || echo 0) + 1)); echo $n >n\n"+
 			"printf '%s ' \"$@\" >>args; echo >>args\ncat >job\n"+
 			"to=$(printf '%s\\n' \"$@\" | sed -n 's/^\\(--array=\\)\\{0,1\\}1-\\([0-9]*\\)$/\\2/p')\n"+
-			"if [ -z \"$to\" ]; then sh job; else for i in $(seq $to); do (export "+c.index+"=$i; cd /; sh \"$OLDPWD/job\"); done; fi\n"+
+			"if [ -z \"$to\" ]; then sh job; else for i in $(seq $to); do "+
+			"(export "+c.index+"=$i; cd /; sh \"$OLDPWD/job\"); done; fi\n"+
 			"printf '"+c.prints+"\\n' $n\n")
 
 		var b strings.Builder
@@ -140,7 +142,8 @@ func TestHTCondor(t *testing.T) {
 		switch {
 		case len(f) == 3 && f[0] == "JOB":
 			jobs++
-			if !strings.Contains(b.String(), "SUBMIT-DESCRIPTION "+f[2]+" {") || !strings.Contains(b.String(), "VARS "+f[1]+" part=") {
+			if !strings.Contains(b.String(), "SUBMIT-DESCRIPTION "+f[2]+" {") ||
+				!strings.Contains(b.String(), "VARS "+f[1]+" part=") {
 				t.Errorf("%s has no description or variables", l)
 			}
 
@@ -164,7 +167,10 @@ func TestHTCondor(t *testing.T) {
 		t.Errorf("%d jobs, %q", jobs, parents)
 	}
 
-	for _, l := range []string{"accounting_group = acoustics", "request_cpus = 4", "request_memory = 1536MB", "allowed_execute_duration = 95400"} {
+	for _, l := range []string{
+		"accounting_group = acoustics", "request_cpus = 4", "request_memory = 1536MB",
+		"allowed_execute_duration = 95400",
+	} {
 		if !strings.Contains(b.String(), "    "+l+"\n") {
 			t.Errorf("no line %q", l)
 		}
