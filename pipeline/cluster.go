@@ -12,7 +12,9 @@ import (
 
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
+	"doubletake/pipeline/engine/command"
 	"doubletake/pipeline/engine/slurm"
+	"doubletake/pipeline/engine/slurm/job"
 	"doubletake/pipeline/kv"
 )
 
@@ -46,6 +48,7 @@ var executors = []struct {
 	open func(p *Project, path string, heldOut []string, notify func(string)) (executor, error)
 }{
 	{"slurm", slurmJobs},
+	{"command", commandParts},
 }
 
 // Executors lists the names of the places where tasks are made: local is this process.
@@ -71,20 +74,25 @@ func (p *Project) Executor(name, path string, heldOut []string, notify func(stri
 	return nil, nil
 }
 
+// place is where workers find this program and its configuration.
+func (p *Project) place() (binary, dir string, facts []kv.Pair, err error) {
+	if binary, err = os.Executable(); err != nil {
+		return "", "", nil, fmt.Errorf("find the program: %w", err)
+	}
+
+	if dir, err = os.Getwd(); err != nil {
+		return "", "", nil, fmt.Errorf("find the folder: %w", err)
+	}
+
+	facts, err = p.facts()
+
+	return binary, dir, facts, err
+}
+
 // slurmJobs makes tasks as jobs of a Slurm cluster, as executor.slurm of the configuration
 // describes them.
 func slurmJobs(p *Project, path string, heldOut []string, notify func(string)) (executor, error) {
-	binary, err := os.Executable()
-	if err != nil {
-		return nil, fmt.Errorf("find the program: %w", err)
-	}
-
-	dir, err := os.Getwd()
-	if err != nil {
-		return nil, fmt.Errorf("find the folder: %w", err)
-	}
-
-	facts, err := p.facts()
+	binary, dir, facts, err := p.place()
 	if err != nil {
 		return nil, err
 	}
@@ -95,6 +103,97 @@ func slurmJobs(p *Project, path string, heldOut []string, notify func(string)) (
 		Settings: all, Stages: stages, Policy: p.File.Executor.Slurm.Policy(),
 		Binary: binary, Config: path, Added: heldOut, Dir: dir, Facts: facts, Notify: notify,
 	}), nil
+}
+
+// commandParts makes tasks in parts that executor.command of the configuration starts.
+func commandParts(p *Project, path string, heldOut []string, notify func(string)) (executor, error) {
+	x := p.File.Executor
+	if x.Command == "" {
+		return nil, p.File.Errorf("executor.command", "--executor command needs one, as qsub -cwd")
+	}
+
+	words, err := job.Words(x.Command)
+	if err != nil {
+		return nil, fmt.Errorf("read executor.command: %w", err)
+	}
+
+	binary, dir, facts, err := p.place()
+	if err != nil {
+		return nil, err
+	}
+
+	return command.New(command.Options{
+		Command: words, Parts: x.Parts, Binary: binary, Config: path, Added: heldOut, Dir: dir, Facts: facts, Notify: notify,
+	}), nil
+}
+
+// Schedulers lists the names that WriteJobs knows.
+func Schedulers() []string { return job.Schedulers() }
+
+// WriteJobs writes array jobs that make the selected stages in parts, for a scheduler of that
+// name. path is the configuration's; image is of the container, for Kubernetes.
+func (p *Project) WriteJobs(w io.Writer, path, scheduler string, parts int, image string, s Selection) error {
+	if err := p.Check(s); err != nil {
+		return err
+	}
+
+	binary, dir, _, err := p.place()
+	if err != nil {
+		return err
+	}
+
+	if image != "" {
+		binary = "pipeline"
+	}
+
+	logs, err := filepath.Abs(filepath.Join(p.Plan.Dir, ".cache", "jobs"))
+	if err != nil {
+		return fmt.Errorf("find workdir: %w", err)
+	}
+
+	run := sha256.Sum256([]byte(dir + "\n" + path))
+	flow := job.Workflow{
+		Plan: path, Dir: dir, Logs: logs, Image: image, Run: hex.EncodeToString(run[:4]),
+		User: os.Getuid(), Group: os.Getgid(),
+	}
+	all, stages := p.File.SlurmJobs()
+
+	for _, stage := range p.Plan.Stages {
+		var tasks []*engine.Task
+		for _, t := range p.Plan.Tasks {
+			if t.Stage == stage && p.Plan.Selects(s, t) {
+				tasks = append(tasks, t)
+			}
+		}
+
+		words := []string{binary, "exec", "--plan", path, "--stage", stage}
+		for _, e := range s.Experiments {
+			words = append(words, "--experiment", e)
+		}
+
+		for _, x := range s.Splits {
+			words = append(words, "--split", x)
+		}
+
+		for i, wave := range engine.Waves(tasks) {
+			a := job.Array{Settings: all, Name: stage, Parts: min(parts, len(wave)), Words: append(words, "--part")}
+			if set, ok := stages[stage]; ok {
+				a.Settings = set
+			}
+
+			if i > 0 {
+				a.Name = fmt.Sprintf("%s-%d", stage, i+1)
+			}
+
+			flow.Arrays = append(flow.Arrays, a)
+		}
+	}
+
+	if len(flow.Arrays) == 0 {
+		return &UsageError{Text: "no task is selected"}
+	}
+
+	return flow.Write(w, scheduler)
 }
 
 // CancelJobs cancels the Slurm jobs of the configuration's work directory and

@@ -175,6 +175,7 @@ train: {inputs: [alpha_deg], splits: {each: {each: alpha_deg, blocks: 2}}}`,
 var limits = []struct{ base, key, refused, legal string }{
 	{"reader", "ingest.reader.timeout_s", "0 -1 1e7", "1 600"},
 	{"toy", "version", "0 -1 2 1.5 1e300", "1"},
+	{"toy", "executor.parts", "-1 0 100001 0.5 1e300", "1 100000"},
 	{"toy", "executor.slurm.cpus", "-1 65537 0.5 1e300", "0 1 65536"},
 	{"toy", "executor.slurm.max_running", "-1 1048577 1e300", "0 1 1048576"},
 	{"toy", "executor.slurm.retries", "-1 101 1e300", "0 100"},

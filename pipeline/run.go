@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -158,20 +157,59 @@ func (p *Project) Pending(s Selection) (todo []*Status, upToDate int, err error)
 	return todo, upToDate, nil
 }
 
-// Make makes one task, named as in the plan, unless it is up to date, and
-// publishes its outputs; its inputs must exist. It reports whether the task
-// was made. A name that is not in the plan is a *UsageError.
-func (p *Project) Make(ctx context.Context, task string, note func(task, note string)) (made bool, err error) {
+// Make makes tasks of the plan and publishes their outputs, those that are up to date aside; their
+// inputs must exist. siblings, left and done are as for engine.Worker.MakePart.
+func (p *Project) Make(ctx context.Context, tasks, siblings []*engine.Task, note func(task, note string),
+	done func(task string, made bool),
+) (left int, err error) {
 	w := p.worker()
 	w.Note = note
-	made, err = w.MakeOne(ctx, task)
 
-	var spec *engine.SpecError
-	if errors.As(err, &spec) {
-		err = &UsageError{Text: err.Error()}
+	return w.MakePart(ctx, tasks, siblings, func(t *engine.Task, made bool) { done(t.ID, made) })
+}
+
+// Pick returns the tasks that a text names: a task's name, indices in the plan as 5-9,12, or, of the
+// tasks that s selects, a part as 3/64; then siblings are all of these. What it does not find is a *UsageError.
+func (p *Project) Pick(task, indices, part string, s Selection) (tasks, siblings []*engine.Task, err error) {
+	all := p.Plan.Tasks
+	switch {
+	case task != "":
+		i := slices.IndexFunc(all, func(t *engine.Task) bool { return t.ID == task })
+		if i < 0 {
+			return nil, nil, &UsageError{Text: task + ": no such task in the plan; pipeline tasks lists them"}
+		}
+
+		return all[i : i+1], nil, nil
+
+	case indices != "":
+		list, err := engine.ParseIndices(indices, len(all))
+		if err != nil {
+			return nil, nil, &UsageError{Text: "--index: " + err.Error()}
+		}
+
+		for _, i := range list {
+			tasks = append(tasks, all[i])
+		}
+
+		return tasks, nil, nil
 	}
 
-	return made, err
+	i, n, err := engine.ParsePart(part)
+	if err != nil {
+		return nil, nil, &UsageError{Text: "--part: " + err.Error()}
+	}
+
+	if err := p.Check(s); err != nil {
+		return nil, nil, err
+	}
+
+	for _, t := range all {
+		if p.Plan.Selects(s, t) {
+			siblings = append(siblings, t)
+		}
+	}
+
+	return engine.Part(siblings, i, n), siblings, nil
 }
 
 func (p *Project) worker() *engine.Worker {

@@ -27,7 +27,10 @@ var completionCases = []struct {
 	{[]string{"run", "--f"}, []string{"--from", "--force"}},
 	{[]string{"run", "--executor", "s"}, []string{"slurm"}},
 	{[]string{"report", "--format", ""}, []string{"html", "md", "tex", "json", "csv"}},
-	{[]string{"tasks", "--format", ""}, []string{"tsv", "json", "dot", "mermaid"}},
+	{
+		[]string{"tasks", "--format", ""},
+		[]string{"tsv", "json", "dot", "mermaid", "pbs", "torque", "sge", "htcondor", "k8s", "slurm"},
+	},
 	{[]string{"export", "runs", "--format", "c"}, []string{"csv"}},
 	{[]string{"simulate", "ro"}, []string{"rotor"}},
 	{[]string{"completion", ""}, []string{"bash", "zsh", "fish"}},

@@ -36,6 +36,7 @@ var imports = []struct{ of, may string }{
 	{"pipeline/engine", "pipeline/kv"},
 	{"pipeline/engine/slurm", "pipeline/kv pipeline/engine pipeline/engine/slurm/job"},
 	{"pipeline/engine/slurm/job", ""},
+	{"pipeline/engine/command", "pipeline/kv pipeline/engine pipeline/engine/slurm pipeline/engine/slurm/job"},
 	{"pipeline/engine/slurm/slurmtest", ""},
 	{"pipeline/table", "pipeline/kv"},
 	// The configuration reads the settings of the packages that use them.
@@ -63,7 +64,8 @@ var imports = []struct{ of, may string }{
 	{"pipeline/runs", "pipeline/config pipeline/engine pipeline/table pipeline/stages/reportstage ingest/fault " +
 		"ingest/spelling report"},
 	// The façade knows neither models nor recordings: those who want them go to their rooms.
-	{"pipeline", "pipeline/config pipeline/engine pipeline/engine/slurm pipeline/kv pipeline/runs pipeline/stages " +
+	{"pipeline", "pipeline/config pipeline/engine pipeline/engine/command pipeline/engine/slurm " +
+		"pipeline/engine/slurm/job pipeline/kv pipeline/runs pipeline/stages " +
 		"pipeline/stages/plan pipeline/stages/reportstage pipeline/watch ingest ingest/fault ingest/spelling report train " +
 		"train/holdout"},
 	{"cmd", "pipeline pipeline/budget pipeline/contrast pipeline/export pipeline/inspect pipeline/judge pipeline/library " +

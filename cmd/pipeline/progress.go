@@ -85,7 +85,10 @@ func (p *progress) observe(e pipeline.Event) {
 			m["note"] = e.Note
 		default:
 			m["seconds"] = e.Seconds
-			m["left"] = p.left.Left(p.now()).Seconds()
+
+			if !p.left.Idle() {
+				m["left"] = p.left.Left(p.now()).Seconds()
+			}
 		}
 
 		if e.Err != nil {
@@ -168,7 +171,10 @@ func (p *progress) line() string {
 
 	if done > 0 && elapsed > 1 {
 		parts = append(parts, fmt.Sprintf("%.1f tasks/s", float64(done)/elapsed))
-		parts = append(parts, "about "+pipeline.Words(p.left.Left(p.now()))+" left")
+
+		if !p.left.Idle() {
+			parts = append(parts, "about "+pipeline.Words(p.left.Left(p.now()))+" left")
+		}
 	}
 
 	return strings.Join(parts, "  ")

@@ -128,7 +128,7 @@ func realCluster(t *testing.T) *slurmProject {
 		t.Fatalf("%v: %s", err, out)
 	}
 
-	return &slurmProject{c: c, bin: bin, dir: t.TempDir()}
+	return &slurmProject{c: c, env: c.Env(), bin: bin, dir: t.TempDir()}
 }
 
 // The program itself on a real cluster.
@@ -182,7 +182,7 @@ experiments:
 func (x *slurmProject) walltime(t *testing.T) func(*testing.T) {
 	t.Helper()
 
-	y := &slurmProject{c: x.c, bin: x.bin, dir: t.TempDir()}
+	y := &slurmProject{c: x.c, env: x.env, bin: x.bin, dir: t.TempDir()}
 	for _, work := range []string{"here", "there"} {
 		if err := os.WriteFile(filepath.Join(y.dir, work+".yaml"), []byte(strings.Replace(longRun, "WORK", work, 1)),
 			0o644); err != nil {
@@ -269,7 +269,8 @@ func (x *slurmProject) walltime(t *testing.T) func(*testing.T) {
 
 // slurmProject is the project, for which a run on this machine has made here.
 type slurmProject struct {
-	c        *slurmtest.Cluster
+	c        *slurmtest.Cluster // nil on another engine
+	env      []string
 	bin, dir string
 }
 
@@ -293,7 +294,7 @@ func (x *slurmProject) command(t *testing.T, args ...string) (*exec.Cmd, fmt.Str
 
 	t.Cleanup(func() { f.Close() })
 	cmd := exec.Command(x.bin, args...)
-	cmd.Dir, cmd.Env, cmd.Stderr = x.dir, x.c.Env(), f
+	cmd.Dir, cmd.Env, cmd.Stderr = x.dir, x.env, f
 
 	return cmd, content(f.Name())
 }

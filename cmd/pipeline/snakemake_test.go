@@ -57,6 +57,27 @@ func TestSnakemake(t *testing.T) {
 		t.Error(err)
 	}
 
+	// Another setting of the training: its tasks run again, the others do not.
+	before, err := os.ReadFile(filepath.Join(dir, "runs", "toy", "report", "metrics.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	yaml = strings.Replace(yaml, "epochs: 2", "epochs: 3", 1)
+	if err := os.WriteFile(filepath.Join(dir, "pipeline.yaml"), []byte(yaml), 0o644); err != nil {
+		t.Fatal(err)
+	}
+
+	out := run("snakemake", "--snakefile", snakefile, "-j2", "--config", "pipeline="+bin)
+	if strings.Contains(out, "output: done/0-") || !strings.Contains(out, "output: done/8-") {
+		t.Errorf("not only what depends on the setting ran again: %s", out)
+	}
+
+	after, err := os.ReadFile(filepath.Join(dir, "runs", "toy", "report", "metrics.json"))
+	if err != nil || string(after) == string(before) {
+		t.Errorf("the report is that of the setting before: %v", err)
+	}
+
 	if out := run(bin, "run", "--progress", "plain"); !strings.Contains(out, "everything is up to date") {
 		t.Errorf("a run has still to do: %s", out)
 	}

@@ -21,17 +21,30 @@ func newTasksCommand(stdout io.Writer) *cli.Command {
 			"needs (indices of other tasks) and outputs (paths that pipeline exec publishes). Lists are separated by commas " +
 			"in tsv; " +
 			"tabs, line ends, commas inside a list and backslashes are written \\t, \\n, \\r, \\c and \\\\. " +
-			"The index of a task is its place in the whole plan, whatever is selected.\n\n" +
+			"The index of a task is its place in the whole plan, whatever is selected. " +
+			"In json a task also has a mark, which is another one when its settings or raw files change, or those of a " +
+			"task it needs.\n\n" +
+			"--format pbs, torque, sge, slurm, htcondor or k8s writes array jobs instead, which make all selected stages by " +
+			"pipeline exec --part, each after the one before: a shell script to be run where jobs are submitted, for " +
+			"htcondor the input of condor_submit_dag. Time, memory, processors, account and queue are those of " +
+			"executor.slurm in the " +
+			"configuration.\n\n" +
 			"Example: pipeline tasks pipeline.yaml --format tsv, then pipeline exec --plan pipeline.yaml --index 0\n\n" +
 			"Exit status: 0 success, 2 usage or configuration error, 3 input data error.",
 		Flags: append(selectionFlags(), &cli.StringFlag{
 			Name: "format", Value: "tsv",
-			Usage: "tsv, json, or the stages as a graph: dot, mermaid",
-		}),
+			Usage: "tsv, json, the stages as a graph: dot, mermaid, or array jobs: " + strings.Join(pipeline.Schedulers(), ", "),
+		},
+			&cli.IntFlag{Name: "parts", Value: 8, Usage: "of array jobs: in how many parts a stage is made"},
+			&cli.StringFlag{Name: "image", Usage: "of k8s: the container image that holds the program"}),
 		Action: func(c *cli.Context) error {
 			file, err := fileArgument(c)
 			if err != nil {
 				return err
+			}
+
+			if f := c.String("format"); slices.Contains(pipeline.Schedulers(), f) {
+				return writeJobs(file, selection(c), f, c.Int("parts"), c.String("image"), stdout)
 			}
 
 			return runTasks(file, selection(c), c.String("format"), stdout)
@@ -39,7 +52,7 @@ func newTasksCommand(stdout io.Writer) *cli.Command {
 	}
 }
 
-var taskFormats = []string{"tsv", "json", "dot", "mermaid"}
+var taskFormats = append([]string{"tsv", "json", "dot", "mermaid"}, pipeline.Schedulers()...)
 
 // listedTask is one task in the output of pipeline tasks.
 type listedTask struct {
@@ -52,6 +65,7 @@ type listedTask struct {
 	Weight     float64        `json:"weight"`
 	Needs      []int          `json:"needs"`
 	Outputs    []string       `json:"outputs"`
+	Mark       string         `json:"mark"`
 }
 
 func runTasks(file string, sel pipeline.Selection, format string, stdout io.Writer) error {
@@ -64,7 +78,7 @@ func runTasks(file string, sel pipeline.Selection, format string, stdout io.Writ
 		return err
 	}
 
-	at := map[string]int{}
+	at, marks := map[string]int{}, p.Plan.Marks()
 
 	list := []listedTask{}
 	for i, st := range all {
@@ -74,7 +88,7 @@ func runTasks(file string, sel pipeline.Selection, format string, stdout io.Writ
 			continue
 		}
 
-		l := listedTask{i, t.ID, t.Stage, t.Experiment, t.Split, st.State, t.Weight, []int{}, []string{}}
+		l := listedTask{i, t.ID, t.Stage, t.Experiment, t.Split, st.State, t.Weight, []int{}, []string{}, marks[t.ID]}
 
 		seen := map[int]bool{}
 		for _, d := range t.Deps {
@@ -122,6 +136,23 @@ func runTasks(file string, sel pipeline.Selection, format string, stdout io.Writ
 	}
 
 	return nil
+}
+
+// writeJobs writes array jobs for a scheduler.
+func writeJobs(file string, sel pipeline.Selection, format string, parts int, image string, stdout io.Writer) error {
+	switch {
+	case parts < 1:
+		return usage("--parts wants a number of parts, found %d", parts)
+	case format == "k8s" && image == "":
+		return usage("--format k8s wants --image, the container image that holds the program (docs/install.md)")
+	}
+
+	p, err := pipeline.Load(file)
+	if err != nil {
+		return err
+	}
+
+	return p.WriteJobs(stdout, file, format, parts, image, sel)
 }
 
 // tsv writes a text so that it stays one cell.

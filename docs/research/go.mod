@@ -6,4 +6,9 @@ go 1.26.0
 
 require doubletake v0.0.0
 
+require (
+	k8s.io/api v0.34.1 // indirect
+	sigs.k8s.io/yaml v1.6.0 // indirect
+)
+
 replace doubletake => ../..

@@ -23,7 +23,7 @@ type File struct {
 	// machine; avx2 and avx512 insist on one set
 	Kernels string `key:"kernels" enum:"auto|portable|avx2|avx512"`
 
-	// how run --executor slurm uses a cluster
+	// how run --executor slurm and command use a cluster
 	Executor Executor `key:"executor"`
 
 	// the experiments, by name
@@ -93,7 +93,7 @@ func defaultFile() File {
 	p := job.DefaultPolicy()
 	return File{
 		Version: 1, Workdir: "runs", Kernels: "auto",
-		Executor: Executor{Slurm: Slurm{MaxRunning: p.MaxRunning, Retries: p.Retries, RetryMem: p.RetryMem}},
+		Executor: Executor{Parts: 16, Slurm: Slurm{MaxRunning: p.MaxRunning, Retries: p.Retries, RetryMem: p.RetryMem}},
 	}
 }
 

@@ -7,6 +7,29 @@ import "doubletake/pipeline/engine/slurm/job"
 type Executor struct {
 	// run --executor slurm: tasks as jobs of a Slurm cluster whose nodes see this project and the workdir
 	Slurm Slurm `key:"slurm"`
+
+	// run --executor command: a command with its words that starts a shell script somewhere, whose path it gets as its
+	// last word: qsub -cwd -l h_rt=1:00:00. It may return at once or when the script ends. Nothing of it is for a shell to
+	// interpret
+	Command string `key:"command"`
+
+	// of --executor command: parts of the work that wait or run at a time
+	Parts int `key:"parts" default:"16"`
+}
+
+// Limit of parts.
+const maxParts = 100_000
+
+func (e *Executor) validate(fail failFunc) {
+	e.Slurm.validate(fail)
+
+	if _, err := job.Words(e.Command); e.Command != "" && err != nil {
+		fail("executor.command", "%v", err)
+	}
+
+	if e.Parts < 1 || e.Parts > maxParts {
+		fail("executor.parts", "expected 1 to %d parts, found %d", maxParts, e.Parts)
+	}
 }
 
 // Slurm holds the settings of its jobs.

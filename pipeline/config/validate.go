@@ -46,7 +46,7 @@ func (f *File) validate(d *decoder) {
 		fail("experiments", "expected at least one experiment, found none")
 	}
 
-	f.Executor.Slurm.validate(fail)
+	f.Executor.validate(fail)
 
 	for i := range f.Experiments {
 		f.Experiments[i].validate(f, "experiments."+f.Experiments[i].Name, fail)

@@ -131,6 +131,10 @@ func (e *Estimate) Left(now time.Time) time.Duration {
 	return time.Duration(max(sum/float64(jobs), longest) * float64(time.Second))
 }
 
+// Idle reports whether a cluster decides how many tasks run, and none of them does: then
+// Left would be a guess.
+func (e *Estimate) Idle() bool { return e.jobs <= 0 && len(e.started) == 0 }
+
 // typicalBytes is the size of a raw file whose tasks take about their Weight in
 // seconds.
 const typicalBytes = 2e6

@@ -386,7 +386,7 @@ func powerRound(t *testing.T, rng *rand.Rand, round, perRound int) (cuts int) {
 		p := powerPlan(t, w)
 		if worker && !o.Force {
 			for _, u := range p.Tasks {
-				if _, err := (&Worker{Plan: p}).MakeOne(context.Background(), u.ID); err != nil {
+				if _, err := makeOne(&Worker{Plan: p}, u.ID); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"math"
@@ -208,17 +209,17 @@ func TestOneByOne(t *testing.T) {
 	s.gates["e/ingest/a.wav"] <- nil
 	s.gates["e/ingest/b.wav"] <- errors.New("no such microphone")
 
-	if _, err := k.MakeOne(t.Context(), "e/ingest/a.wav"); err != nil {
+	if _, err := makeOne(t.Context(), k, "e/ingest/a.wav"); err != nil {
 		t.Fatal(err)
 	}
 
-	if _, err := k.MakeOne(t.Context(), "e/ingest/b.wav"); err == nil {
+	if _, err := makeOne(t.Context(), k, "e/ingest/b.wav"); err == nil {
 		t.Fatal("no failure")
 	}
 
 	done := make(chan error)
 	go func() {
-		_, err := k.MakeOne(t.Context(), "e/ingest/c.wav")
+		_, err := makeOne(t.Context(), k, "e/ingest/c.wav")
 		done <- err
 	}()
 
@@ -247,7 +248,7 @@ func TestOneByOne(t *testing.T) {
 
 	s.gates["e/ingest/b.wav"] <- nil // tried again
 
-	if _, err := k.MakeOne(t.Context(), "e/ingest/b.wav"); err != nil {
+	if _, err := makeOne(t.Context(), k, "e/ingest/b.wav"); err != nil {
 		t.Fatal(err)
 	}
 
@@ -349,4 +350,10 @@ func TestReadHistory(t *testing.T) {
 		!slices.Equal(c.loss.value, []float64{3, 2, 1}) || c.data != "simulated" || c.live {
 		t.Errorf("%+v", c)
 	}
+}
+
+// makeOne makes one task, as pipeline exec does.
+func makeOne(ctx context.Context, k engine.Worker, id string) (left int, err error) {
+	i := slices.IndexFunc(k.Plan.Tasks, func(t *engine.Task) bool { return t.ID == id })
+	return k.MakePart(ctx, k.Plan.Tasks[i:i+1], nil, func(*engine.Task, bool) {})
 }

@@ -120,7 +120,7 @@ func TestJournalWithoutJobs(t *testing.T) {
 		Elements: [][]engine.Spec{{{Task: "make/000", Key: strings.Repeat("0", 64)}}},
 	}
 
-	if err := b.write(filepath.Join(root, "batches", b.Name)); err != nil {
+	if err := b.Write(filepath.Join(root, "batches", b.Name)); err != nil {
 		t.Fatal(err)
 	}
 
@@ -536,6 +536,38 @@ func TestPendingReason(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "cancelled") {
 		t.Errorf("error after cancel: %v", err)
 	}
+}
+
+// Drained nodes are reported within 15 s, with Slurm's words; when they come back the run goes on.
+func TestDrained(t *testing.T) {
+	c := alone(t)
+	c.Ready(t, power)
+	nodes := strings.TrimSpace(c.Slurm(t, "sinfo", "--noheader", "--partition="+power.Name, "--format=%N"))
+	c.Slurm(t, "scontrol", "update", "NodeName="+nodes, "State=DRAIN", "Reason=disk")
+	resume := func() { c.Slurm(t, "scontrol", "update", "NodeName="+nodes, "State=RESUME") }
+
+	y, dir := newToy(t, 2, 10)
+	y.Options.Partition = power.Name
+	began := time.Now()
+	d, messages := y.driver(t, c, dir)
+	until(t, "it is reported", func() bool { return strings.Contains(messages.String(), "nothing runs: ") })
+
+	if took := time.Since(began); took > 15*time.Second {
+		t.Errorf("reported after %s", took)
+	}
+
+	resume()
+
+	if err := d.Wait(); err != nil {
+		t.Errorf("%v: %s", err, messages)
+	}
+
+	if m := messages.String(); !strings.Contains(m, "jobs wait in the queue; Slurm's reason: ") ||
+		!strings.Contains(strings.ToUpper(m), "DRAINED") {
+		t.Errorf("the reason is not Slurm's: %s", m)
+	}
+
+	y.check(t)
 }
 
 // What sbatch refuses ends the run, with its words and without a second try.

@@ -104,6 +104,8 @@ type Executor struct {
 	handled   map[string]bool  // keys this run asked for; true once a job has them in hand or had
 	refused   map[string]error // by stage: sbatch will not have such jobs
 	draining  bool
+	excluded  []string // nodes that could not start a job
+	idleTold  bool
 	fatal     error
 	seq       int
 	run       string // distinguishes this run's batches
@@ -166,9 +168,12 @@ func (e *Executor) Open(ctx context.Context, s *engine.Session) error {
 
 	e.attach(m.open)
 
-	if err := e.copyBinary(); err != nil {
+	name, err := CopyProgram(e.o.Binary, e.root("bin"), e.attached)
+	if err != nil {
 		return err
 	}
+
+	e.binary = "../../bin/" + name
 
 	// A controller that is away must not stop the run; unknown limits have defaults.
 	c, cancel := context.WithTimeout(ctx, 20*time.Second)
@@ -232,27 +237,27 @@ func list(dir string) []string {
 	return names
 }
 
-// copyBinary puts the program into the folder of the plans, named by its content.
-func (e *Executor) copyBinary() error {
-	b, err := os.ReadFile(e.o.Binary)
+// CopyProgram puts the program into a folder, named by its content, and returns the name. With alone
+// others there are taken away: nobody runs an older one.
+func CopyProgram(binary, dir string, alone bool) (name string, err error) {
+	b, err := os.ReadFile(binary)
 	if err != nil {
-		return fmt.Errorf("copy program for the nodes: %w", err)
+		return "", fmt.Errorf("copy program for the nodes: %w", err)
 	}
 
-	name := fmt.Sprintf("%x", sha256.Sum256(b))[:24]
-	e.binary = "../../bin/" + name
+	name = fmt.Sprintf("%x", sha256.Sum256(b))[:24]
 
-	to := e.root("bin", name)
+	to := filepath.Join(dir, name)
 	if _, err := os.Stat(to); err == nil {
-		return nil
+		return name, nil
 	}
 
-	if e.attached { // nobody runs an older one
-		os.RemoveAll(e.root("bin"))
+	if alone {
+		os.RemoveAll(dir)
 	}
 
-	if err := os.MkdirAll(e.root("bin"), 0o755); err != nil {
-		return &engine.WorkdirError{Dir: e.s.Dir, Err: err}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", fmt.Errorf("copy program for the nodes: %w", err)
 	}
 
 	tmp := to + ".tmp"
@@ -266,10 +271,10 @@ func (e *Executor) copyBinary() error {
 
 	if err != nil {
 		os.Remove(tmp)
-		return fmt.Errorf("copy program for the nodes: %w", err)
+		return "", fmt.Errorf("copy program for the nodes: %w", err)
 	}
 
-	return nil
+	return name, nil
 }
 
 // Do has one task made.

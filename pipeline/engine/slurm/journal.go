@@ -135,6 +135,7 @@ type Batch struct {
 	Facts    []kv.Pair       `json:"facts"`
 	Written  time.Time       `json:"written"`
 	Probe    bool            `json:"probe,omitempty"` // only report on the node
+	Alive    bool            `json:"alive,omitempty"` // the worker gives signs of life
 	Elements [][]engine.Spec `json:"elements"`        // by array index: the tasks to make, in order
 }
 
@@ -165,7 +166,8 @@ func ReadBatch(path string) (*Batch, bool, error) {
 	return &x, true, nil
 }
 
-func (b *Batch) write(dir string) error {
+// Write puts the batch into its folder.
+func (b *Batch) Write(dir string) error {
 	js, err := json.Marshal(b)
 	if err != nil {
 		return fmt.Errorf("write plan: %w", err)

@@ -45,7 +45,7 @@ type Options struct {
 	Tick   time.Duration // between looks at the store; default 0.2 s, slower when nothing happens
 	Query  time.Duration // between questions to squeue, at first; default 1 s, up to 15 s when nothing happens
 	Settle time.Duration // how long after a job's end its result may take to become visible; default 4 s
-	Grace  time.Duration // after which a reason to wait that will not pass is reported; default 30 s
+	Grace  time.Duration // after which a reason to wait that will not pass is reported; default 10 s
 	Linger time.Duration // how long an interrupted run waits for Cancel; default 5 s
 	Pack   float64       // seconds of work that make one job when there is much; default 60
 }
@@ -60,7 +60,7 @@ func (o *Options) defaults() {
 	set(&o.Tick, 200*time.Millisecond)
 	set(&o.Query, time.Second)
 	set(&o.Settle, 4*time.Second)
-	set(&o.Grace, 30*time.Second)
+	set(&o.Grace, 10*time.Second)
 	set(&o.Linger, 5*time.Second)
 
 	if o.Pack == 0 {

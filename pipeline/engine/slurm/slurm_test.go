@@ -6,10 +6,12 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"doubletake/pipeline/engine"
 	"doubletake/pipeline/engine/slurm/job"
 	"doubletake/pipeline/kv"
 )
@@ -30,7 +32,7 @@ func TestRaise(t *testing.T) {
 		n    int
 		want string
 	}{{"2G", 1.5, 2, "4718592K"}, {"300", 2, 1, "614400K"}, {"2G", 2, 0, "2G"}, {"", 2, 3, ""}, {"2G", 1, 3, "2G"}} {
-		if got := raise(c.mem, c.by, c.n); got != c.want {
+		if got := job.Raise(c.mem, c.by, c.n); got != c.want {
 			t.Errorf("%+v: %s", c, got)
 		}
 	}
@@ -78,7 +80,7 @@ func TestVerdict(t *testing.T) {
 		{"NODE_FAIL", "x", "node failed", ending{again: true, cut: true}},
 		{"PREEMPTED", "x", "preempted", ending{again: true, cut: true}},
 		{"FAILED", "x", "worker was killed", ending{again: true, more: true}},
-		{"FAILED", "", "could not be started on the node (why)", ending{again: true}},
+		{"FAILED", "", "could not be started on the node (why)", ending{again: true, launch: true}},
 		{"COMPLETED", "x", "see the same work directory", ending{again: true}},
 		{"PENDING", "", "the controller has lost its job", ending{again: true}},
 		{"RUNNING", "x", "gone without a result", ending{again: true, more: true}},
@@ -87,6 +89,22 @@ func TestVerdict(t *testing.T) {
 		if !strings.Contains(text, c.text) || got != c.want {
 			t.Errorf("%s: %q, %+v", c.state, text, got)
 		}
+	}
+}
+
+// A node that cannot start a job is kept out of further jobs; the second time the job is to blame.
+func TestExclude(t *testing.T) {
+	var told []string
+	e := New(Options{Notify: func(s string) { told = append(told, s) }})
+	e.s = &engine.Session{Dir: "work"}
+
+	if !e.exclude("n1") || e.exclude("n1") || !e.exclude("n2") || len(told) != 2 ||
+		!strings.Contains(told[0], "node n1 could not") {
+		t.Errorf("%q", told)
+	}
+
+	if got := e.arguments(&batch{elements: []*element{{}}}, job.Settings{}); !slices.Contains(got, "--exclude=n1,n2") {
+		t.Errorf("%q", got)
 	}
 }
 
@@ -389,12 +407,12 @@ func TestTail(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		if got := tail(path, 3); got != want {
+		if got := Tail(path, 3); got != want {
 			t.Errorf("%q: %q, expected %q", in, got, want)
 		}
 	}
 
-	if got := tail(path+"none", 3); got != "" {
+	if got := Tail(path+"none", 3); got != "" {
 		t.Error(got)
 	}
 }

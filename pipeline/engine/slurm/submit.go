@@ -245,7 +245,7 @@ func (e *Executor) write(b *batch, probe bool) error {
 		x.Elements = append(x.Elements, el.specs)
 	}
 
-	if err := x.write(b.dir); err != nil {
+	if err := x.Write(b.dir); err != nil {
 		return err
 	}
 
@@ -336,38 +336,15 @@ func (e *Executor) arguments(b *batch, set job.Settings) []string {
 	opt("account", set.Account)
 	opt("qos", set.QOS)
 	opt("time", set.Time)
-	opt("mem", raise(set.Mem, e.o.RetryMem, b.memory))
+	opt("mem", job.Raise(set.Mem, e.o.RetryMem, b.memory))
 
 	if set.CPUs > 0 {
 		opt("cpus-per-task", strconv.Itoa(set.CPUs))
 	}
 
+	opt("exclude", strings.Join(e.excluded, ","))
+
 	return append(args, set.Extra...)
-}
-
-// raise multiplies an amount of memory n times.
-func raise(mem string, by float64, n int) string {
-	if n == 0 || by <= 1 || mem == "" {
-		return mem
-	}
-
-	digits := strings.TrimRight(mem, "KMGTkmgt")
-	x, err := strconv.ParseFloat(digits, 64)
-	if err != nil {
-		return mem
-	}
-
-	unit := strings.ToUpper(mem[len(digits):])
-	if unit == "" {
-		unit = "M"
-	}
-
-	kb := x * map[string]float64{"K": 1, "M": 1 << 10, "G": 1 << 20, "T": 1 << 30}[unit]
-	for range n {
-		kb *= by
-	}
-
-	return strconv.FormatInt(int64(kb), 10) + "K"
 }
 
 // sbatch submits a batch, outside the loop.

@@ -75,23 +75,34 @@ func (e *Executor) failures(b *batch) {
 
 // notes reads the notes of failures that were not read yet, by name.
 func (b *batch) notes() map[string]Failure {
+	fresh := ReadFailures(b.dir, b.read)
+	for n, f := range fresh {
+		if f.Element < 0 || f.Element >= len(b.elements) {
+			delete(fresh, n)
+		}
+	}
+
+	return fresh
+}
+
+// ReadFailures reads the notes of failures in a batch's folder that are not in read, and
+// puts their names there.
+func ReadFailures(dir string, read map[string]bool) map[string]Failure {
 	fresh := map[string]Failure{}
 
-	dir := filepath.Join(b.dir, "failed")
+	dir = filepath.Join(dir, "failed")
 	for _, n := range list(dir) {
-		if b.read[n] || strings.HasPrefix(n, ".") {
+		if read[n] || strings.HasPrefix(n, ".") {
 			continue
 		}
 
 		js, err := os.ReadFile(filepath.Join(dir, n))
 
 		var f Failure
-		if err != nil || json.Unmarshal(js, &f) != nil || f.Element < 0 || f.Element >= len(b.elements) {
-			continue
+		if err == nil && json.Unmarshal(js, &f) == nil {
+			read[n] = true
+			fresh[n] = f
 		}
-
-		b.read[n] = true
-		fresh[n] = f
 	}
 
 	return fresh
@@ -112,17 +123,22 @@ type TaskError struct {
 func (e *TaskError) Error() string {
 	var b strings.Builder
 	b.WriteString(e.Text)
-	fmt.Fprintf(&b, " (job %s", e.Job)
+
+	var of []string
+	if e.Job != "" {
+		of = append(of, "job "+e.Job)
+	}
 
 	if e.Node != "" {
-		fmt.Fprintf(&b, " on %s", e.Node)
+		of = append(of, "on "+e.Node)
 	}
 
+	where := strings.Join(of, " ")
 	if e.Of > 1 {
-		fmt.Fprintf(&b, ", tried %d times", e.Of)
+		where += fmt.Sprintf(", tried %d times", e.Of)
 	}
 
-	b.WriteString(")")
+	fmt.Fprintf(&b, " (%s)", where)
 
 	if e.Log != "" {
 		fmt.Fprintf(&b, "; log %s", e.Log)
@@ -146,8 +162,8 @@ func (e *Executor) keepLog(b *batch, el int) string {
 	return filepath.Join(b.dir, "log", strconv.Itoa(el)+".log")
 }
 
-// tail returns the last lines of a log, or the first of its last panic.
-func tail(path string, lines int) string {
+// Tail returns the last lines of a log, or the first of its last panic.
+func Tail(path string, lines int) string {
 	f, err := os.Open(path)
 	if err != nil {
 		return ""
@@ -177,6 +193,7 @@ func tail(path string, lines int) string {
 // one.
 type ending struct {
 	again, more, cut bool
+	launch           bool   // the node could not start it: no attempt of the task
 	note             string // of the failure, where the task left one
 }
 
@@ -188,7 +205,8 @@ func (e *Executor) died(t *task, err *TaskError, end ending) {
 	// Clocks of nodes differ: what counts is that there is another checkpoint.
 	last := t.w.Progress()
 	progress := end.cut && !last.IsZero() && !last.Equal(t.before)
-	if !progress {
+	launch := end.launch && err.Node != "" && e.exclude(err.Node)
+	if !progress && !launch {
 		e.attempts[key]++
 
 		if more && e.o.RetryMem > 1 {
@@ -208,8 +226,11 @@ func (e *Executor) died(t *task, err *TaskError, end ending) {
 		e.resolve(t, err)
 	default:
 		how := fmt.Sprintf("attempt %d of %d", e.attempts[key]+1, e.o.Retries+1)
-		if progress {
+		switch {
+		case progress:
 			how = "it goes on where it stopped"
+		case launch:
+			how = "on other nodes"
 		}
 
 		t.w.Note(fmt.Sprintf("tried again, %s: %s", how, firstLine(err.Text)))
@@ -495,6 +516,8 @@ func (e *Executor) judge(now time.Time) {
 			e.forget(b)
 		}
 	}
+
+	e.idle(now)
 }
 
 // spent reports whether nothing of the element is still to be made.
@@ -527,7 +550,7 @@ func (e *Executor) bury(b *batch, i int) {
 
 		job := fmt.Sprintf("%s_%d", b.job, i)
 		err := &TaskError{Task: t.w.Task.ID, Code: 1, Node: el.node, Job: job, Log: e.keepLog(b, i)}
-		err.Tail = tail(err.Log, 8)
+		err.Tail = Tail(err.Log, 8)
 
 		state := el.state
 		if !ended(state) { // it is gone from the controller's memory
@@ -558,7 +581,7 @@ func verdict(state, reason, limit, log string) (text string, end ending) {
 	case state == "PREEMPTED":
 		return "its job was preempted", ending{again: true, cut: true}
 	case state == "FAILED" && log == "": // the worker's first act is a line in its log
-		return "its job could not be started on the node (" + reason + ")", ending{again: true}
+		return "its job could not be started on the node (" + reason + ")", ending{again: true, launch: true}
 	case state == "FAILED":
 		return "its worker was killed, or could not go on", ending{again: true, more: true}
 	case state == "COMPLETED":
@@ -576,6 +599,52 @@ func timeHint(t string) string {
 		return ""
 	}
 	return " (" + t + ")"
+}
+
+// exclude keeps further jobs from a node that could not start one. It reports false where the node
+// was excluded before: then the job is to blame.
+func (e *Executor) exclude(node string) bool {
+	if slices.Contains(e.excluded, node) {
+		return false
+	}
+
+	e.excluded = append(e.excluded, node)
+	e.o.Notify(fmt.Sprintf("node %s could not start a job and is excluded for the rest of this run; see whether it sees "+
+		"%s, can run %s, knows your user, and its slurmd's log (scontrol show "+
+		"node %s)", node, e.root("batches"), e.root("bin"), node))
+
+	return true
+}
+
+// idle reports once that nothing runs, with Slurm's reason.
+func (e *Executor) idle(now time.Time) {
+	all := e.batches
+	if e.probe != nil {
+		all = append(slices.Clone(all), e.probe)
+	}
+
+	n, reason := 0, ""
+	for _, b := range all {
+		for _, el := range b.elements {
+			switch {
+			case el.closed || !el.over.IsZero():
+			case el.state != "PENDING":
+				e.idleTold = false
+				return
+			case now.Sub(el.waits) < e.o.Grace:
+				return
+			default:
+				n++
+				reason = el.reason
+			}
+		}
+	}
+
+	if n > 0 && !e.idleTold {
+		e.idleTold = true
+		e.o.Notify(fmt.Sprintf("nothing runs: %d jobs wait in the queue; Slurm's reason: %s (squeue, sinfo --list-reasons)",
+			n, reason))
+	}
 }
 
 // account asks the accounting, where there is one, for a job that the

@@ -76,6 +76,10 @@ func Work(ctx context.Context, dir string, b *Batch, element int, load Load, exp
 		k, facts, err = load(string(b.Config), b.Added)
 	}
 
+	if b.Alive {
+		defer live(dir, node)()
+	}
+
 	if b.Probe {
 		a := Answer{Node: node, Facts: facts, Now: time.Now(), Seconds: time.Since(began).Seconds()}
 		if err != nil {
@@ -102,6 +106,10 @@ func Work(ctx context.Context, dir string, b *Batch, element int, load Load, exp
 	for i, s := range b.Elements[element] {
 		if ctx.Err() != nil {
 			return 130, ctx.Err()
+		}
+
+		if _, e := os.Stat(filepath.Join(dir, "plan.json")); b.Alive && e != nil {
+			return worst, nil // withdrawn
 		}
 
 		began := time.Now()
@@ -143,6 +151,59 @@ func Work(ctx context.Context, dir string, b *Batch, element int, load Load, exp
 	}
 
 	return worst, nil
+}
+
+// Life is the sign of a worker process: alive.json, rewritten while it lives.
+type Life struct {
+	Node  string `json:"node"`
+	PID   int    `json:"pid"`
+	Beat  int    `json:"beat"`
+	Ended bool   `json:"ended,omitempty"`
+}
+
+// beat is the time between signs of life.
+const beat = 2 * time.Second
+
+// live gives signs of life until the function it returns is called.
+func live(dir, node string) (end func()) {
+	l := Life{Node: node, PID: os.Getpid()}
+	sign := func() {
+		if js, err := json.Marshal(l); err == nil {
+			_ = engine.WriteFile(filepath.Join(dir, "alive.json"), js)
+		}
+	}
+
+	sign()
+
+	quit, gone := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(gone)
+		t := time.NewTicker(beat)
+		defer t.Stop()
+
+		for {
+			select {
+			case <-t.C:
+				l.Beat++
+				sign()
+			case <-quit:
+				return
+			}
+		}
+	}()
+
+	return func() {
+		close(quit)
+		<-gone
+		l.Ended = true
+		sign()
+	}
+}
+
+// ReadLife reads the sign of life in a batch's folder, false where there was none.
+func ReadLife(dir string) (l Life, ok bool) {
+	js, err := os.ReadFile(filepath.Join(dir, "alive.json"))
+	return l, err == nil && json.Unmarshal(js, &l) == nil
 }
 
 // DisagreeError reports how a node differs from the driver's machine.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -173,6 +174,36 @@ func Words(command string) ([]string, error) {
 	}
 
 	return words, nil
+}
+
+// Raise multiplies an amount of memory n times.
+func Raise(mem string, by float64, n int) string {
+	kib, ok := kibibytes(mem)
+	if n == 0 || by <= 1 || !ok {
+		return mem
+	}
+
+	for range n {
+		kib *= by
+	}
+
+	return strconv.FormatInt(int64(kib), 10) + "K"
+}
+
+// kibibytes reads an amount of memory as sbatch does; false where there is none.
+func kibibytes(mem string) (float64, bool) {
+	digits := strings.TrimRight(mem, "KMGTkmgt")
+	x, err := strconv.ParseFloat(digits, 64)
+	if err != nil {
+		return 0, false
+	}
+
+	unit := strings.ToUpper(mem[len(digits):])
+	if unit == "" {
+		unit = "M"
+	}
+
+	return x * map[string]float64{"K": 1, "M": 1 << 10, "G": 1 << 20, "T": 1 << 30}[unit], true
 }
 
 // Quote quotes a word for a shell.

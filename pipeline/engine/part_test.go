@@ -1,0 +1,151 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// makeOne makes one task, as pipeline exec does.
+func makeOne(k *Worker, id string) (left int, err error) {
+	t, err := k.find(id)
+	if err != nil {
+		return 0, err
+	}
+
+	return k.MakePart(context.Background(), []*Task{t}, nil, func(*Task, bool) {})
+}
+
+// Expected: every task is in one part, in the plan's order; in a wave no part has more than
+// another by more than the heaviest task (the bound of the greedy rule, Graham 1969); the same
+// tasks give the same parts.
+func TestParts(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 9).Draw(t, "parts")
+
+		var tasks []*Task
+
+		heaviest := 0.0
+		for i, w := range rapid.SliceOfN(rapid.Float64Range(0, 10), 0, 40).Draw(t, "weights") {
+			tasks = append(tasks, &Task{ID: fmt.Sprint(i), Weight: w})
+			heaviest = max(heaviest, w)
+		}
+
+		join := &Task{ID: "join"}
+		for _, x := range tasks {
+			join.Deps = append(join.Deps, Dep{Task: x.ID})
+		}
+
+		seen := map[*Task]int{}
+
+		var sums []float64
+		for i := 1; i <= n; i++ {
+			part := Part(append(slices.Clone(tasks), join), i, n)
+			if !slices.Equal(part, Part(append(slices.Clone(tasks), join), i, n)) {
+				t.Fatal("another call gives another part")
+			}
+
+			sum, last := 0.0, -1
+			for _, x := range part {
+				seen[x]++
+				sum += x.Weight
+
+				at := slices.Index(append(slices.Clone(tasks), join), x)
+				if at <= last {
+					t.Fatal("not in the plan's order")
+				}
+				last = at
+			}
+
+			sums = append(sums, sum)
+		}
+
+		if len(seen) != len(tasks)+1 || slices.Max(sums)-slices.Min(sums) > heaviest+1e-9 {
+			t.Fatalf("%d of %d tasks; sums %v, heaviest %g", len(seen), len(tasks)+1, sums, heaviest)
+		}
+
+		for x, k := range seen {
+			if k != 1 {
+				t.Fatalf("%s is in %d parts", x.ID, k)
+			}
+		}
+	})
+}
+
+// Parts of each stage in any order give what a run gives (the world's own expectation); the
+// stage's last part makes what joins; a stage whose needs are missing makes nothing; the second
+// time nothing is made. Each part leaves one index and one journal, not one a task.
+func TestMakePart(t *testing.T) {
+	w := newWorld(t.TempDir())
+	for i := range 12 {
+		w.files[fmt.Sprint(i)] = fmt.Sprint("text ", i)
+	}
+
+	w.write(t)
+	p := w.plan()
+	k := &Worker{Plan: p}
+
+	of := func(stage string) (out []*Task) {
+		for _, x := range p.Tasks {
+			if x.Stage == stage || stage == "count" && x.Stage == "join" {
+				out = append(out, x)
+			}
+		}
+
+		return out
+	}
+
+	if _, err := k.MakePart(t.Context(), of("fit"), of("fit"), nil); err == nil {
+		t.Error("fit is made without its needs")
+	}
+
+	const n = 4
+	for round := range 2 {
+		made := 0
+		for _, stage := range []string{"read", "count", "fit"} {
+			for _, i := range []int{3, 1, 4, 2} {
+				if _, err := k.MakePart(t.Context(), Part(of(stage), i, n), of(stage), func(_ *Task, ran bool) {
+					if ran {
+						made++
+					}
+				}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+
+		if want := []int{len(p.Tasks), 0}[round]; made != want {
+			t.Errorf("round %d: %d made, expected %d", round, made, want)
+		}
+	}
+
+	for _, dir := range []string{"learned", "progress"} {
+		list, err := os.ReadDir(filepath.Join(w.dir, ".cache", dir))
+		if err != nil || len(list) > 3*n+1 {
+			t.Errorf("%s: %d files, %v", dir, len(list), err)
+		}
+	}
+
+	r, err := Run(t.Context(), p, Options{Jobs: 1})
+	if err != nil || r.Ran != 0 {
+		t.Errorf("a run makes %d tasks, %v", r.Ran, err)
+	}
+}
+
+func TestParseIndices(t *testing.T) {
+	got, err := ParseIndices("5-9,12,6", 13)
+	if err != nil || !slices.Equal(got, []int{5, 6, 7, 8, 9, 12}) {
+		t.Errorf("%v, %v", got, err)
+	}
+
+	for _, bad := range []string{"", "-1", "3-", "4-2", "13", "a", "1,,2"} {
+		if got, err := ParseIndices(bad, 13); err == nil {
+			t.Errorf("%q gives %v", bad, got)
+		}
+	}
+}
