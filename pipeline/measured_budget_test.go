@@ -1,0 +1,87 @@
+package pipeline_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"doubletake/pipeline/budget"
+)
+
+// Budgets of measured data beside the standard error of independent samples (docs/budget.md). Witness: the same data, read
+// in two ways: halves of a recording, and its samples or segments taken as independent.
+func TestBudgetOfMeasured(t *testing.T) {
+	long(t, "reads measured examples")
+
+	evaluate := func(dir, outcome string, o budget.Options) (list []budget.Result) {
+		o.Outcome = outcome
+		all, level, err := budget.Read(dir, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		for _, b := range all {
+			r, err := b.Evaluate(level, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			list = append(list, r)
+		}
+
+		return list
+	}
+
+	t.Run("LCAV", func(t *testing.T) {
+		dir := example(t, "lcav-propeller", measuredData(t, "lcav-crazyflie-propeller", "propellers"))
+		tripletsIn(t, dir)
+		list := evaluate(filepath.Join(dir, "runs", "lcav"), "bpf1_db", budget.Options{})
+		if len(list) != 7 {
+			t.Fatalf("%d budgets", len(list))
+		}
+
+		for _, r := range list {
+			t.Logf("%s: u %.3f dB, independent segments %.4f dB", r.At, r.U, r.Naive)
+			if r.U < 0.5 || r.U > 1.2 || r.Naive < 0.005 || r.Naive > 0.05 || r.DoF != 7 {
+				t.Errorf("%s: u %.3f dB, naive %.4f dB, %g degrees of freedom", r.At, r.U, r.Naive, r.DoF)
+			}
+		}
+	})
+
+	t.Run("Cyclone", func(t *testing.T) {
+		dir := example(t, "cyclone-balance", measuredData(t, "cyclone-ojf-force-balance"))
+		path := filepath.Join(dir, "pipeline.yaml")
+
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		head, _, _ := strings.Cut(string(text), "\n    train:")
+		samples := strings.Replace(head[strings.Index(head, "    dsp:"):], "split-halves", "random-samples\n      samples: 357", 1)
+		if err := os.WriteFile(path, []byte(head+"\n  samples:\n    ingest: *ingest\n"+samples+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+
+		tripletsIn(t, dir)
+		for _, outcome := range []string{"fx", "fz", "my"} {
+			o := budget.Options{Pool: "U_from_sensor_mps"}
+			halves := evaluate(filepath.Join(dir, "runs", "cyclone"), outcome, o)
+			naive := evaluate(filepath.Join(dir, "runs", "samples"), outcome, o)
+			if len(halves) != len(naive) {
+				t.Fatalf("%d and %d budgets", len(halves), len(naive))
+			}
+
+			sum := [2]float64{}
+			for i, r := range halves {
+				sum[0] += r.U * r.U
+				sum[1] += naive[i].U * naive[i].U
+			}
+
+			t.Logf("%s: variance by halves over that of independent samples %.3g", outcome, sum[0]/sum[1])
+			if r := sum[0] / sum[1]; r < 20 || r > 100 { // a fifth to a ninth of the uncertainty
+				t.Errorf("%s: halves show %.3g times the variance of independent samples, expected 20 to 100", outcome, r)
+			}
+		}
+	})
+}
