@@ -9,8 +9,8 @@ import (
 	"doubletake/pipeline/budget"
 )
 
-// Budgets of measured data beside the standard error of independent samples (docs/budget.md). Witness: the same data, read
-// in two ways: halves of a recording, and its samples or segments taken as independent.
+// Budgets of measured data, with the standard error of independent samples (docs/budget.md). Witness: the same data,
+// read in two ways: halves of a recording, and its samples or segments taken as independent.
 func TestBudgetOfMeasured(t *testing.T) {
 	long(t, "reads measured examples")
 
@@ -58,7 +58,8 @@ func TestBudgetOfMeasured(t *testing.T) {
 		}
 
 		head, _, _ := strings.Cut(string(text), "\n    train:")
-		samples := strings.Replace(head[strings.Index(head, "    dsp:"):], "split-halves", "random-samples\n      samples: 357", 1)
+		samples := strings.Replace(head[strings.Index(head, "    dsp:"):], "split-halves",
+			"random-samples\n      samples: 357", 1)
 		if err := os.WriteFile(path, []byte(head+"\n  samples:\n    ingest: *ingest\n"+samples+"\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}

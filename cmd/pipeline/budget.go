@@ -15,18 +15,19 @@ const monteCarloDraws = 200_000
 func newBudgetCommand(stdout io.Writer) *cli.Command {
 	return &cli.Command{
 		Name: "budget", Usage: "the uncertainty budget of outcomes by JCGM 100 (GUM)", ArgsUsage: "EXPERIMENT|FILE",
-		Description: "EXPERIMENT is an experiment of the configuration that has run, or its folder below runs. Its pairs and " +
-			"repeats give the uncertainties of type A, ingest.uncertainty and ingest.calibration.uncertainty those of type B. " +
-			"FILE.yaml is a budget of your own: outcomes as expressions of inputs or of a table of readings (docs/budget.md). " +
+		Description: "EXPERIMENT is an experiment of the configuration that has run, or its folder below runs. Its pairs " +
+			"and repeats give the uncertainties of type A, ingest.uncertainty and ingest.calibration.uncertainty those " +
+			"of type B. FILE.yaml is a budget of your own: outcomes as expressions of inputs or of a table of readings " +
+			"(docs/budget.md). " +
 			"Without --at the terminal shows the condition where an outcome is least certain.\n\n" +
 			"Example: pipeline budget drone --at blades=3,rpm=5000,theta_deg=0 --outcome bpf1_db\n\n" +
 			"Exit status: 0 success, 2 usage error, 3 input data error.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "at", Usage: "conditions, as `blades=3,rpm=5000`; of others all values"},
 			&cli.StringFlag{Name: "outcome", Usage: "one outcome instead of all"},
-			&cli.StringFlag{Name: "by", Usage: "column of text with a level above the runs, such as the day"},
-			&cli.StringFlag{Name: "pool", Usage: "conditions, joined by commas: scatter is pooled over those that are equal in " +
-				"them, not over all"},
+			&cli.StringFlag{Name: "above", Usage: "column of text with a level above the runs, such as the day"},
+			&cli.StringFlag{Name: "pool", Usage: "conditions, joined by commas: scatter is pooled over those that are equal " +
+				"in them, not over all"},
 			&cli.StringFlag{Name: "config", Usage: "configuration with the uncertainties of type B instead of pipeline.yaml"},
 			&cli.Float64Flag{Name: "level", Usage: "of the expanded uncertainty; 0.95 where a file states none"},
 			&cli.BoolFlag{Name: "csv", Usage: "every outcome and condition as CSV, in full digits"},
@@ -47,7 +48,8 @@ func runBudget(c *cli.Context, stdout io.Writer) error {
 	}
 
 	list, level, err := budget.Read(c.Args().First(), budget.Options{
-		At: c.String("at"), Outcome: c.String("outcome"), By: c.String("by"), Pool: c.String("pool"), Config: c.String("config"),
+		At: c.String("at"), Outcome: c.String("outcome"), Above: c.String("above"), Pool: c.String("pool"),
+		Config: c.String("config"),
 	})
 	if err != nil {
 		return err

@@ -68,10 +68,9 @@ var imports = []struct{ of, may string }{
 		"pipeline/engine/slurm/job pipeline/kv pipeline/runs pipeline/stages " +
 		"pipeline/stages/plan pipeline/stages/reportstage pipeline/watch ingest ingest/fault ingest/spelling report train " +
 		"train/holdout"},
-	{"cmd", "pipeline pipeline/budget pipeline/contrast pipeline/export pipeline/inspect pipeline/judge pipeline/library " +
-		"pipeline/predict pipeline/runs " +
-		"pipeline/scaffold pipeline/suggest ingest ingest/fault ingest/spelling ingest/simulate train train/score report " +
-		"docs"},
+	{"cmd", "pipeline pipeline/budget pipeline/contrast pipeline/export pipeline/inspect pipeline/judge " +
+		"pipeline/library pipeline/predict pipeline/runs pipeline/scaffold pipeline/suggest ingest ingest/fault " +
+		"ingest/spelling ingest/simulate train train/score report docs"},
 	{"cmd/asm", ""},
 	{"cmd/site", "docs"},
 }
@@ -94,7 +93,7 @@ var foreign = []struct{ module, by string }{
 	{"golang.org/x/image", "report/figure/paper"},
 	{"github.com/mmcloughlin/avo", "cmd/asm"},
 	{"golang.org/x/text", "report"},
-	{"gonum.org/v1/gonum", "dsp train/... pipeline/export"},
+	{"gonum.org/v1/gonum", "dsp train/... pipeline/budget pipeline/export"},
 	{"golang.org/x/sys", "dsp/kernel pipeline/engine ingest/... train/kernel"},
 }
 

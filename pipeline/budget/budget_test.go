@@ -49,8 +49,8 @@ func close(t *testing.T, what string, got, want, within float64) {
 	}
 }
 
-// JCGM 100:2008, H.1, calibration of an end gauge, in nm: the standard uncertainties of table H.1, 32 nm with 16 degrees
-// of freedom, U99 = 2.92·32 nm = 93 nm. Its terms of second order make 34 nm (H.1.7), which the product of
+// JCGM 100:2008, H.1, calibration of an end gauge, in nm: the standard uncertainties of table H.1, 32 nm with 16
+// degrees of freedom, U99 = 2.92·32 nm = 93 nm. Its terms of second order make 34 nm (H.1.7), which the product of
 // the temperatures gives Monte Carlo; that also widens the laws with few degrees of freedom.
 func TestEndGauge(t *testing.T) {
 	path := write(t, t.TempDir(), "h1.yaml", `
@@ -74,7 +74,9 @@ inputs:
 	close(t, "coverage factor", r.K, 2.92, 0.005)
 	close(t, "expanded", math.Round(100*r.K)/100*math.Round(r.U), 93, 0.5)
 
-	for name, want := range map[string]float64{"lS": 25, "d": 5.8, "d1": 3.9, "d2": 6.7, "da": 2.9, "dt": 16.6, "aS": 0, "tm": 0} {
+	for name, want := range map[string]float64{
+		"lS": 25, "d": 5.8, "d1": 3.9, "d2": 6.7, "da": 2.9, "dt": 16.6, "aS": 0, "tm": 0,
+	} {
 		for _, c := range r.Components {
 			if c.Name == name {
 				close(t, name, c.Contribution, want, 0.05)
@@ -87,7 +89,8 @@ inputs:
 	close(t, "Monte Carlo", r.MonteCarlo.U, math.Sqrt(spread), 0.4)
 }
 
-// JCGM 100:2008, H.2, resistance, reactance and impedance of readings that were taken together: tables H.2 to H.4.
+// JCGM 100:2008, H.2, resistance, reactance and impedance of readings that were taken together: tables
+// H.2 to H.4.
 func TestTogether(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "h2.csv", "V,I,phi\n5.007,0.019663,1.0456\n4.994,0.019639,1.0438\n5.005,0.019640,1.0468\n"+
@@ -173,7 +176,10 @@ func TestNestedVariances(t *testing.T) {
 	const campaigns = 4000
 	rng := rand.New(rand.NewPCG(7, 35))
 	var mean, square [4]float64
-	exact := Nested{Components: truth, by: [][]float64{{0, 0, 0}, {0, 0, 0}, {0, 0, 0}}, Squares: make([]float64, 3), Free: []float64{1, 1, 1}}
+	exact := Nested{
+		Components: truth, by: [][]float64{{0, 0, 0}, {0, 0, 0}, {0, 0, 0}}, Squares: make([]float64, 3),
+		Free: []float64{1, 1, 1},
+	}
 	parts, _ := exact.OfMean(units[:], rows)
 	want := append([]float64{parts[0] + parts[1] + parts[2]}, truth...)
 

@@ -22,7 +22,7 @@ import (
 type Options struct {
 	At      string // conditions, as "blades=3,rpm=5000"; of others all values
 	Outcome string // "": all
-	By      string // column of text with a level above the runs, such as the day; "": none
+	Above   string // column of text with a level above the runs, such as the day; "": none
 	Pool    string // conditions, joined by commas; scatter is pooled over those that are equal in them; "": over all
 	Config  string // configuration; "": pipeline.yaml, if there is one
 }
@@ -163,12 +163,12 @@ func (c *campaignOf) read() (err error) {
 	}
 
 	by := []string(nil)
-	if c.By != "" {
-		if !slices.Contains(texts, c.By) {
-			return &config.UsageError{Text: fmt.Sprintf("--by: %s has no column of text %q, but %s; a label is carried where "+
-				"a split or honest.groups names it", c.dir, c.By, strings.Join(texts, ", "))}
+	if c.Above != "" {
+		if !slices.Contains(texts, c.Above) {
+			return &config.UsageError{Text: fmt.Sprintf("--above: %s has no column of text %q, but %s; a label is carried "+
+				"where a split or honest.groups names it", c.dir, c.Above, strings.Join(texts, ", "))}
 		}
-		by = c.table.Column(c.By).Strings
+		by = c.table.Column(c.Above).Strings
 	}
 
 	for _, n := range numbers {
@@ -207,7 +207,7 @@ func (c *campaignOf) number(texts []string, by []string) {
 	}
 
 	if by != nil {
-		c.levels = slices.Insert(c.levels, 0, c.By)
+		c.levels = slices.Insert(c.levels, 0, c.Above)
 	}
 
 	c.units = make([][]int, len(c.levels))
@@ -219,7 +219,7 @@ func (c *campaignOf) number(texts []string, by []string) {
 		}
 
 		for _, t := range texts {
-			if t != c.By {
+			if t != c.Above {
 				key += "\x00" + c.table.Column(t).Strings[i]
 			}
 		}
@@ -458,7 +458,10 @@ func quote(name string) string { return strconv.Quote(name) }
 func (b *Budget) chain(list []config.NamedString, level bool) (terms []string) {
 	for _, n := range list {
 		u, _ := config.ParseUncertainty(n.Value) // checked with the configuration
-		q := Quantity{Name: "calibration " + n.Name, Source: n.Name, U: u.U, DoF: u.DoF, A: u.Observed, Law: u.Law, Unit: "dB"}
+		q := Quantity{
+			Name: "calibration " + n.Name, Source: n.Name, U: u.U, DoF: u.DoF, A: u.Observed, Law: u.Law, Unit: "dB",
+		}
+
 		term := quote(q.Name)
 		if u.Percent { // of a factor
 			q.Value, q.Unit = 1, ""
@@ -589,7 +592,8 @@ func (b *Budget) coefficient(c *campaignOf, outcome string, statements map[strin
 		form := references[n]
 		if !isCoefficient || form == "" {
 			if slices.Contains(c.conditions, n) { // other numbers have no part in what was measured
-				b.Unseen = append(b.Unseen, "how "+outcome+" changes with "+n+" is not known: that uncertainty is not in this budget")
+				b.Unseen = append(b.Unseen, "how "+outcome+" changes with "+n+" is not known: that uncertainty is not in "+
+					"this budget")
 			}
 
 			continue

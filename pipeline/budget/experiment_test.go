@@ -32,8 +32,9 @@ func finished(t *testing.T, settings string, columns []table.Column, meta ...kv.
 	return dir, &f.Experiments[0]
 }
 
-// Levels of three runs at each of two speeds. By hand: mean squares of halves in runs (y1 − y2)²/2, of runs in speeds
-// twice the variance of their means. The calibrator has 0.1 dB, 2 % of the sensitivity, rectangular, 20/ln 10·0.02/√3 dB.
+// Levels of three runs at each of two speeds. By hand: mean squares of halves in runs (y1 − y2)²/2, of runs in
+// speeds twice the variance of their means. The calibrator has 0.1 dB, 2 % of the sensitivity, rectangular,
+// 20/ln 10·0.02/√3 dB.
 func TestLevels(t *testing.T) {
 	settings := `
     ingest:
@@ -91,17 +92,20 @@ func TestLevels(t *testing.T) {
 	close(t, "degrees of freedom", r.DoF, math.Pow(r.U, 4)/(between*between/36/4), 1e-6)
 
 	var text, doc bytes.Buffer
-	if err := Print(&text, []Result{r}); err != nil || !strings.Contains(text.String(), "runs (pooled over 2 conditions)") ||
+	if err := Print(&text, []Result{r}); err != nil ||
+		!strings.Contains(text.String(), "runs (pooled over 2 conditions)") ||
 		!strings.Contains(text.String(), "l_db = 61.40 dB re 20 µPa, standard uncertainty 0.69") {
 		t.Error(text.String(), err)
 	}
 
-	if err := JSON(&doc, []Result{r}); err != nil || !json.Valid(doc.Bytes()) || !strings.Contains(doc.String(), `"dof": null`) {
+	if err := JSON(&doc, []Result{r}); err != nil || !json.Valid(doc.Bytes()) ||
+		!strings.Contains(doc.String(), `"dof": null`) {
 		t.Error(doc.String(), err)
 	}
 
 	text.Reset()
-	if err := TeX(&text, []Result{r}); err != nil || !strings.Contains(text.String(), `sensitivity\_v\_per\_pa & B & 1`) {
+	if err := TeX(&text, []Result{r}); err != nil ||
+		!strings.Contains(text.String(), `sensitivity\_v\_per\_pa & B & 1`) {
 		t.Error(text.String(), err)
 	}
 
@@ -110,17 +114,15 @@ func TestLevels(t *testing.T) {
 		t.Error(text.String(), err)
 	}
 
-	if _, err := OfExperiment(dir, e, Options{At: "speed=3"}); err == nil || !strings.Contains(err.Error(), "no condition") {
-		t.Error(err)
-	}
-
-	if _, err := OfExperiment(dir, e, Options{At: "rpm=3"}); err == nil || !strings.Contains(err.Error(), "no row") {
-		t.Error(err)
+	for at, want := range map[string]string{"speed=3": "no condition", "rpm=3": "no row", "rpm": "--at wants"} {
+		if _, err := OfExperiment(dir, e, Options{At: at}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", at, err)
+		}
 	}
 }
 
-// A coefficient by an expression: 1 % of ρ and 0.5 % of u, both with k = 2, are 0.5 % and 2·0.25 % of it, by hand. Its mean
-// stays the measured one.
+// A coefficient by an expression: 1 % of ρ and 0.5 % of u, both with k = 2, are 0.5 % and 2·0.25 % of it, by hand.
+// Its mean stays the measured one.
 func TestDerived(t *testing.T) {
 	settings := `
     ingest:
@@ -155,7 +157,8 @@ func TestDerived(t *testing.T) {
 	close(t, "u", r.U, math.Sqrt(a+0.001*0.001+lift*lift*(0.005*0.005+0.005*0.005)), 1e-9)
 
 	all, err := OfExperiment(dir, e, Options{Outcome: "lift_n"})
-	if err != nil || len(all) != 2 || len(all[0].Unseen) != 1 || !strings.Contains(all[0].Unseen[0], "how lift_n changes with") {
+	if err != nil || len(all) != 2 || len(all[0].Unseen) != 1 ||
+		!strings.Contains(all[0].Unseen[0], "how lift_n changes with") {
 		t.Errorf("%+v, %v", all, err)
 	}
 }

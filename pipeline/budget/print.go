@@ -92,8 +92,8 @@ func (r Result) notes() (out []string) {
 		_, u := rounded(m.Mean, m.U)
 		low, _ := rounded(m.Low, r.U/10)
 		high, _ := rounded(m.High, r.U/10)
-		out = append(out, fmt.Sprintf("the linear law is too coarse; Monte Carlo (JCGM 101, %d draws): standard uncertainty %s, "+
-			"%g %% interval %s to %s", m.Draws, u, 100*r.Level, low, high))
+		out = append(out, fmt.Sprintf("the linear law is too coarse; Monte Carlo (JCGM 101, %d draws): standard uncertainty "+
+			"%s, %g %% interval %s to %s", m.Draws, u, 100*r.Level, low, high))
 	}
 
 	return append(out, r.Unseen...)
@@ -138,8 +138,8 @@ func CSV(w io.Writer, list []Result) error {
 	}
 
 	rows := [][]string{{
-		"outcome", "unit", "at", "source", "type", "value", "distribution", "standard_u", "dof", "sensitivity", "contribution",
-		"share", "result", "result_u", "result_dof", "k", "expanded_u", "level",
+		"outcome", "unit", "at", "source", "type", "value", "distribution", "standard_u", "dof", "sensitivity",
+		"contribution", "share", "result", "result_u", "result_dof", "k", "expanded_u", "level",
 	}}
 	for _, r := range list {
 		for _, c := range r.Components {

@@ -31,8 +31,8 @@ var laws = []struct {
 	ratio float64
 }{{"normal", 0}, {"rectangular", math.Sqrt(3)}, {"triangular", math.Sqrt(6)}, {"U-shaped", math.Sqrt2}}
 
-const uncertaintyForm = `"± 0.2, k 2", "± 0.5 %, rectangular" (or triangular, U-shaped) or "u 0.1, dof 12, type A", after a value ` +
-	`where one is wanted`
+const uncertaintyForm = `"± 0.2, k 2", "± 0.5 %, rectangular" (or triangular, U-shaped) or "u 0.1, dof 12, type A", ` +
+	`after a value where one is wanted`
 
 // ParseUncertainty reads the statement of an uncertainty.
 func ParseUncertainty(text string) (u Uncertainty, err error) {
