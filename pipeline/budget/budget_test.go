@@ -220,6 +220,18 @@ func TestNestedVariances(t *testing.T) {
 	}
 }
 
+// Readings of an end gauge in nm, which scatter by thousandths: the sums of squares of the values
+// themselves have no digit of the variance. Expected: that of the deviations, 2·68.8/9 of the unit's 1024th squared by hand.
+func TestLargeValues(t *testing.T) {
+	var y []float64
+	for i := range 10 {
+		y = append(y, 50000623+[]float64{-5, 5, 3, -3, 1}[i%5]/1024)
+	}
+
+	// deviations from their mean 0.2: squares 27.04, 23.04, 7.84, 10.24, 0.64
+	close(t, "variance", Variances(y, [][]int{make([]int, 10)}).Components[0]*1024*1024, 2*68.8/9, 1e-6)
+}
+
 // A law that is far from linear: y = x² at x = 0 ± 1 is chi-squared; its linear law has no uncertainty at all, and
 // at x = 1 an interval from −1.96·2 + 1. Witness: chi-squared with one degree of freedom, noncentral.
 func TestFarFromLinear(t *testing.T) {

@@ -25,6 +25,22 @@ func counts(units []int) map[int]float64 {
 	return n
 }
 
+// centred are the deviations from the mean of each condition: sums of squares of the values
+// themselves lose all digits where the values are large and scatter little.
+func centred(y []float64, conditions []int) []float64 {
+	n, sum := counts(conditions), map[int]float64{}
+	for i, c := range conditions {
+		sum[c] += y[i]
+	}
+
+	out := make([]float64, len(y))
+	for i, c := range conditions {
+		out[i] = y[i] - sum[c]/n[c]
+	}
+
+	return out
+}
+
 // Variances estimates the components of variance of y by mean squares, without bias for any numbers of
 // observations (Henderson's method 1). units[0] are the conditions, units[l] the units of level l, each
 // within one of the level before; observations themselves are the last level.
@@ -34,6 +50,7 @@ func Variances(y []float64, units [][]int) Nested {
 		own[i] = i
 	}
 
+	y = centred(y, units[0])
 	units = append(slices.Clip(units), own)
 	levels := len(units) - 1
 
