@@ -8,11 +8,12 @@ import (
 // Nested are variances of observations that are nested in units of several levels, such as samples in
 // runs in days, about the mean of each condition.
 type Nested struct {
-	Components []float64 // variance of each level, the widest first; below zero it is zero
-	DoF        []float64 // of each component's estimate (Satterthwaite)
-	Squares    []float64 // mean squares of the levels
-	Free       []float64 // their degrees of freedom
-	by         [][]float64
+	Components []float64   // variance of each level, the widest first; below zero it is zero
+	DoF        []float64   // of each component's estimate: twice its square over its variance
+	Squares    []float64   // mean squares of the levels
+	Free       []float64   // their degrees of freedom
+	by         [][]float64 // weights of the mean squares in each component
+	covariance [][]float64 // of the mean squares
 }
 
 // level counts, for the units of one level, the observations by unit.
@@ -104,7 +105,16 @@ func Variances(y []float64, units [][]int) Nested {
 			}
 		}
 
-		v.Components[l-1], v.DoF[l-1] = v.combine(v.by[l-1])
+		for k, w := range v.by[l-1] {
+			v.Components[l-1] += w * v.Squares[k]
+		}
+
+		v.Components[l-1] = max(0, v.Components[l-1])
+	}
+
+	v.vary(units)
+	for l, w := range v.by {
+		_, v.DoF[l] = v.combine(w)
 	}
 
 	return v
@@ -122,19 +132,105 @@ func shared(of, within []int, n map[int]float64) (sum float64) {
 
 // combine returns a linear combination of the mean squares, not below zero, and its degrees of freedom.
 func (v Nested) combine(weights []float64) (value, dof float64) {
-	below := 0.0
 	for k, w := range weights {
-		if t := w * v.Squares[k]; t != 0 {
-			value += t
-			below += t * t / v.Free[k]
-		}
+		value += w * v.Squares[k]
 	}
 
-	if value <= 0 || below == 0 {
+	if value <= 0 {
 		return 0, math.Inf(1)
 	}
 
-	return value, value * value / below
+	own := 0.0
+	for k, w := range weights {
+		for m, x := range weights {
+			own += w * x * v.covariance[k][m]
+		}
+	}
+
+	if own <= 0 {
+		return value, math.Inf(1)
+	}
+
+	return value, 2 * value * value / own
+}
+
+// vary sets the covariance of the mean squares of normal observations y'Q_l y, 2 tr(Q_l V Q_m V) over
+// their degrees of freedom. Q_l projects on the differences of the units of level l from those of the
+// level before, V is the covariance of y. An element of Q_l V depends only on the sizes of the units of two
+// observations and on the deepest unit they share, so pairs of the last level's units are enough.
+func (v *Nested) vary(units [][]int) {
+	levels := len(v.Components)
+	v.covariance = make([][]float64, levels)
+	for l := range v.covariance {
+		v.covariance[l] = make([]float64, levels)
+	}
+
+	sizes := make([]map[int]float64, len(units))
+	for l, of := range units {
+		sizes[l] = counts(of)
+	}
+
+	ij, ji := make([]float64, levels), make([]float64, levels)
+	add := func(i, j, depth int, pairs float64) {
+		v.elements(ij, units, sizes, i, j, depth)
+		v.elements(ji, units, sizes, j, i, depth)
+		for l := range levels {
+			for m := range levels {
+				if f := v.Free[l] * v.Free[m]; f > 0 {
+					v.covariance[l][m] += 2 * pairs * ij[l] * ji[m] / f
+				}
+			}
+		}
+	}
+
+	last := units[levels-1]
+	first := map[int][]int{} // by condition, an observation of each unit of the last level
+	seen := map[int]bool{}
+	for i, u := range last {
+		n := sizes[levels-1][u]
+		if seen[u] {
+			continue
+		}
+
+		seen[u] = true
+		add(i, i, levels, n)
+		add(i, i, levels-1, n*(n-1))
+
+		for _, j := range first[units[0][i]] {
+			depth := 0
+			for units[depth+1][i] == units[depth+1][j] {
+				depth++
+			}
+
+			pairs := n * sizes[levels-1][last[j]]
+			add(i, j, depth, pairs)
+			add(j, i, depth, pairs)
+		}
+
+		first[units[0][i]] = append(first[units[0][i]], i)
+	}
+}
+
+// elements are those of each Q_l V for observations i and j, which share units down to a depth.
+func (v *Nested) elements(out []float64, units [][]int, sizes []map[int]float64, i, j, depth int) {
+	before := 0.0
+	for l := range units {
+		sum := 0.0 // of the projection on the units of level l
+		for k := 1; k < len(units); k++ {
+			switch c := v.Components[k-1]; {
+			case k <= l && k <= depth:
+				sum += c
+			case k > l && l <= depth:
+				sum += c * sizes[k][units[k][j]] / sizes[l][units[l][i]]
+			}
+		}
+
+		if l > 0 {
+			out[l-1] = sum - before
+		}
+
+		before = sum
+	}
 }
 
 // OfMean returns the variance that each level contributes to the mean of the observations rows, and the
