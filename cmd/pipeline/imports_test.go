@@ -94,7 +94,7 @@ var foreign = []struct{ module, by string }{
 	{"github.com/mmcloughlin/avo", "cmd/asm"},
 	{"golang.org/x/text", "report"},
 	{"gonum.org/v1/gonum", "dsp train/... pipeline/budget pipeline/export"},
-	{"golang.org/x/sys", "dsp/kernel pipeline/engine ingest/... train/kernel"},
+	{"golang.org/x/sys", "dsp/kernel pipeline/engine ingest/... train/kernel cmd/pipeline"},
 }
 
 // has reports whether a list of names holds a package.

@@ -424,11 +424,5 @@ func colour(w io.Writer) bool {
 
 // isTerminal reports whether a file that may be nil is a terminal.
 func isTerminal(f *os.File) bool {
-	if f == nil {
-		return false
-	}
-
-	fi, err := f.Stat()
-
-	return err == nil && fi.Mode()&os.ModeCharDevice != 0
+	return f != nil && terminal(f)
 }

@@ -14,9 +14,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
@@ -206,14 +204,6 @@ func Bounded(t testing.TB, input []byte, base, times int, do func()) {
 	if used := after.TotalAlloc - before.TotalAlloc; used > uint64(base+times*len(input)) {
 		t.Fatalf("%d bytes of input allocated %d, expected at most %d and %d times as much", len(input), used, base, times)
 	}
-}
-
-// CPU is the processor time that this process has taken: unlike the time of day it
-// does not depend on what else runs on the machine.
-func CPU() time.Duration {
-	var u syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // it fails for no arguments that are given here
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // Testdata reads a file of the folder testdata.

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"syscall"
 	"time"
 )
 
@@ -22,12 +21,6 @@ import (
 // Where a disk fails to write, one sync reports the error, and the next one succeeds
 // although the data are lost (fsync(2)). So the results that were being written are
 // removed, and after any failed sync this process takes no result for durable.
-
-// unwritten are the errors after which data may be lost: the disk failed, is full, has a
-// bad sector, did not answer in time, or its connection broke.
-var unwritten = []error{
-	syscall.EIO, syscall.ENOSPC, syscall.EDQUOT, syscall.ENODATA, syscall.EILSEQ, syscall.ETIMEDOUT, syscall.ENOLINK,
-}
 
 // disk makes files durable. Tests that cut the power put their own in its place.
 var disk = struct {
@@ -121,18 +114,8 @@ func (s *store) syncObject(dir string, r *record, top string) error {
 	return err
 }
 
-// syncDir makes the names in a folder durable.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-
-	return errors.Join(d.Sync(), d.Close())
-}
-
 func syncFile(path string) error {
-	f, err := os.Open(path)
+	f, err := os.OpenFile(path, toSync, 0)
 	if err != nil {
 		return err
 	}
@@ -151,7 +134,7 @@ func WriteFile(path string, b []byte) error {
 	_, err = f.Write(b)
 	err = errors.Join(err, f.Chmod(0o644), disk.file(f), f.Close())
 	if err == nil {
-		err = os.Rename(f.Name(), path)
+		err = rename(f.Name(), path)
 	}
 
 	if err != nil {

@@ -122,7 +122,7 @@ func (m maker) discard(key string) error {
 	dir, err := m.folder(key)
 	if err == nil {
 		at := m.s.object(key)
-		err = errors.Join(os.Rename(at, filepath.Join(dir, "old")), disk.dir(filepath.Dir(at)), os.RemoveAll(dir))
+		err = errors.Join(rename(at, filepath.Join(dir, "old")), disk.dir(filepath.Dir(at)), os.RemoveAll(dir))
 	}
 
 	if err != nil {
@@ -221,7 +221,7 @@ func (s *store) adopt(t *Task, key string, durable bool) (*record, error) {
 			return nil, fmt.Errorf("read result: %s has %d bytes, expected %d", o.Name, fi.Size(), o.Size)
 		}
 
-		r.Stamps = append(r.Stamps, stampOf(fi))
+		r.Stamps = append(r.Stamps, stampOf(filepath.Join(dir, o.Name), fi))
 	}
 
 	s.remember(t, r, durable)
@@ -291,7 +291,7 @@ func (m maker) make(ctx context.Context, t *Task, st *Status, object func(task s
 
 	for i, f := range t.Files {
 		fi, err := os.Stat(f.Open)
-		if err != nil || stampOf(fi) != st.stamps[i] {
+		if err != nil || stampOf(f.Open, fi) != st.stamps[i] {
 			return nil, &FileError{f.Path, errors.New("it changed while it was read; run again when it is complete")}
 		}
 	}

@@ -1,13 +1,11 @@
 package engine
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -30,9 +28,9 @@ func lock(dir string) (unlock func(), err error) {
 		return nil, &WorkdirError{dir, err}
 	}
 
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+	if ok, err := take(f); !ok {
 		defer f.Close()
-		if errors.Is(err, syscall.EWOULDBLOCK) {
+		if err == nil {
 			b, _ := io.ReadAll(io.LimitReader(f, 200))
 			return nil, &LockedError{dir, strings.TrimSpace(string(b))}
 		}
@@ -51,9 +49,7 @@ func lock(dir string) (unlock func(), err error) {
 	}
 
 	return func() {
-		// Closing alone would leave it to a child process that is just being
-		// started and holds the file until it is.
-		_ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN)
+		give(f)
 		f.Close()
 	}, nil
 }

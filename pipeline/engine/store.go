@@ -12,7 +12,6 @@ import (
 	"sort"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"doubletake/pipeline/kv"
@@ -46,13 +45,8 @@ type stamp struct {
 	Inode uint64
 }
 
-func stampOf(fi fs.FileInfo) stamp {
-	s := stamp{Size: fi.Size(), MTime: fi.ModTime().UnixNano()}
-	if st, ok := fi.Sys().(*syscall.Stat_t); ok {
-		s.Inode = st.Ino
-	}
-
-	return s
+func stampOf(path string, fi fs.FileInfo) stamp {
+	return stamp{Size: fi.Size(), MTime: fi.ModTime().UnixNano(), Inode: fileNumber(path, fi)}
 }
 
 // record is what the index knows of a task: its last key, what that was made
@@ -181,7 +175,7 @@ func look(f File) (stamp, error) {
 		return stamp{}, &FileError{f.Path, errors.New("it is a FIFO, a socket or a device, expected a file")}
 	}
 
-	return stampOf(fi), nil
+	return stampOf(f.Open, fi), nil
 }
 
 // known reports whether a raw file's hash is known, so that hash need not read
@@ -244,7 +238,7 @@ func (s *store) hash(f File) (string, stamp, error) {
 	}
 
 	fi, err := os.Stat(f.Open)
-	if err != nil || stampOf(fi) != st || n != st.Size {
+	if err != nil || stampOf(f.Open, fi) != st || n != st.Size {
 		return "", stamp{}, &FileError{f.Path, errors.New("it changes while it is read; run again when it is complete")}
 	}
 
@@ -321,7 +315,7 @@ func (s *store) lookup(t *Task, key string) (r *record, damage string) {
 			return nil, o.Name + " is missing"
 		}
 
-		r.Stamps = append(r.Stamps, stampOf(fi))
+		r.Stamps = append(r.Stamps, stampOf(p, fi))
 	}
 
 	s.remember(t, r, false)
@@ -421,8 +415,8 @@ func (s *store) seal(t *Task, key, dir string, m manifest, digests map[string]st
 		return nil, fmt.Errorf("seal result: %w", err)
 	}
 
-	if err := os.Rename(dir, to); err != nil {
-		if !errors.Is(err, syscall.ENOTEMPTY) && !errors.Is(err, syscall.EEXIST) {
+	if err := rename(dir, to); err != nil {
+		if !occupied(to, err) {
 			return nil, fmt.Errorf("seal result: %w", err)
 		}
 
@@ -440,7 +434,7 @@ func (s *store) seal(t *Task, key, dir string, m manifest, digests map[string]st
 			}
 		}
 
-		if err := errors.Join(os.Rename(to, away), os.Rename(dir, to), disk.dir(filepath.Dir(to))); err != nil {
+		if err := errors.Join(rename(to, away), rename(dir, to), disk.dir(filepath.Dir(to))); err != nil {
 			return nil, fmt.Errorf("seal result: %w", err)
 		}
 
@@ -471,7 +465,7 @@ func sealFile(path string) (o output, st stamp, err error) {
 		return o, st, err
 	}
 
-	if err := f.Chmod(0o444); err != nil {
+	if err := protect(f); err != nil {
 		return o, st, err
 	}
 
@@ -480,7 +474,7 @@ func sealFile(path string) (o output, st stamp, err error) {
 		return o, st, err
 	}
 
-	return o, stampOf(fi), nil
+	return o, stampOf(path, fi), nil
 }
 
 // links lists what the task publishes of a result, folders written out.
@@ -577,7 +571,7 @@ func (s *store) place(to string, write func(tmp string) error) error {
 		}
 
 		if err == nil {
-			err = os.Rename(tmp, to)
+			err = rename(tmp, to)
 		}
 
 		os.Remove(tmp) // it also stays when another worker was first: renaming a file onto its own other name does nothing
@@ -585,7 +579,7 @@ func (s *store) place(to string, write func(tmp string) error) error {
 		switch {
 		case try > 2:
 			return err
-		case errors.Is(err, syscall.EXDEV):
+		case errors.Is(err, errOtherDevice):
 			at, name = filepath.Dir(to), ".tmp-"+name // a results folder on another file system
 		case !errors.Is(err, fs.ErrNotExist):
 			return err

@@ -13,11 +13,11 @@ import (
 // hangupIgnored reports that this process was started by nohup, or likewise.
 var hangupIgnored = signal.Ignored(syscall.SIGHUP)
 
-// own gives a command a process group that ends as a whole: when the command is
-// cancelled, and when this process is killed. For the latter its session has a terminal
-// whose other side this process holds; the kernel hangs up on the group when it goes.
-// The caller must start the command and wait for it on one thread, and call end then.
-func own(cmd *exec.Cmd) (end func()) {
+// own returns what runs a command, and what ends its group then. It gives a command a
+// process group that ends as a whole: when the command is cancelled, and when this process
+// is killed. For the latter its session has a terminal whose other side this process holds;
+// the kernel hangs up on the group when it goes. The caller must do both on one thread.
+func own(cmd *exec.Cmd) (run func() error, end func()) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 
 	kill := func() error {
@@ -30,7 +30,7 @@ func own(cmd *exec.Cmd) (end func()) {
 
 	terminal, side, err := openTerminal()
 	if err != nil { // a container may have none
-		return func() { _ = kill() }
+		return cmd.Run, func() { _ = kill() }
 	}
 
 	cmd.ExtraFiles = []*os.File{side}
@@ -41,7 +41,7 @@ func own(cmd *exec.Cmd) (end func()) {
 		signal.Notify(hangup, syscall.SIGHUP)
 	}
 
-	return func() {
+	return cmd.Run, func() {
 		signal.Stop(hangup)
 		_ = kill() // what it left running
 		_ = terminal.Close()

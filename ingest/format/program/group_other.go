@@ -1,8 +1,8 @@
-//go:build !linux
+//go:build !linux && !windows
 
 package program
 
 import "os/exec"
 
 // own leaves a command as it is: when it is cancelled it is killed, not what it started.
-func own(*exec.Cmd) (end func()) { return func() {} }
+func own(cmd *exec.Cmd) (run func() error, end func()) { return cmd.Run, func() {} }

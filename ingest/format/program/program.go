@@ -155,8 +155,8 @@ func run(path string, size int64, out io.Writer, o ingest.Options) (int64, error
 	cmd.Stdout, cmd.Stderr = limit, told
 
 	runtime.LockOSThread() // the system ends the program with the thread that started it
-	end := own(cmd)
-	err = cmd.Run()
+	start, end := own(cmd)
+	err = start()
 
 	end()
 	runtime.UnlockOSThread()

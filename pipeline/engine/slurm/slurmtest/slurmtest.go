@@ -1,3 +1,5 @@
+//go:build unix
+
 // Package slurmtest brings up a real Slurm cluster on this machine for tests.
 // Where Slurm is not installed, or the test is not root, tests skip by name,
 // unless DOUBLETAKE_REQUIRE_SLURM=1 makes that a failure. On Debian the packages
