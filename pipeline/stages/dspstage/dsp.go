@@ -27,8 +27,9 @@ import (
 // version is the version of this stage's results. Raise it when the stage gives
 // another result for the same input: its tasks then run again.
 // 5: the background of a line; 6: repeats pair no two microphones of one run;
-// 7: sharp tachometer pulses; 8: units are converted to those of the names.
-const version = 8
+// 7: sharp tachometer pulses; 8: units are converted to those of the names;
+// 9: speeds that the sound contradicts, copies of files.
+const version = 9
 
 // runNote holds dsp's notes about a run.
 type runNote struct {
