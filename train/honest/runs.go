@@ -20,7 +20,7 @@ const (
 	runHyperRows = 160
 	runSteps     = 30
 	farRun       = 3.0
-	falseAlarm   = 0.005
+	falseAlarm   = 0.01
 	mostFar      = 10
 )
 
@@ -34,7 +34,7 @@ type FarRun struct {
 }
 
 // FarRuns leaves out each run of the set in closed form, and returns those whose weighted
-// residual is at least three robust deviations, and more than one in two hundred normal sets of so
+// residual is at least three robust deviations, and more than one in a hundred normal sets of so
 // many runs would have, the farthest first, at most ten (docs/method.md#mistakes-in-the-data). Each
 // is left out before the next is sought: a wrong run pulls the predictions of its neighbours. It
 // returns none of sets of few runs, of very many rows, or where no process can be fitted.
@@ -46,7 +46,6 @@ func (l Learner) FarRuns(ctx context.Context, s triplets.Set) ([]FarRun, error) 
 			return out, err
 		}
 
-		name := rest.Runs[f.Run]
 		rows := make([]int, 0, rest.N)
 		for i, r := range rest.Run {
 			if r != f.Run {
@@ -54,7 +53,6 @@ func (l Learner) FarRuns(ctx context.Context, s triplets.Set) ([]FarRun, error) 
 			}
 		}
 
-		f.Run = slices.Index(s.Runs, name)
 		out, rest = append(out, *f), rest.Select(rows)
 	}
 
@@ -168,7 +166,9 @@ func far(s triplets.Set, offset, z []float64) *FarRun {
 func robust(v []float64, step int) {
 	var size []float64
 	for i := 0; i < len(v); i += step {
-		size = append(size, math.Abs(v[i]))
+		if v[i] == v[i] { // else the run was left out before
+			size = append(size, math.Abs(v[i]))
+		}
 	}
 
 	slices.Sort(size)

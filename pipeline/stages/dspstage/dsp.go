@@ -264,8 +264,8 @@ func nothingLeft(notes []FileNotes) string {
 func (s *stage) planTriplets(parts []engine.Dep, ing ingeststage.Result) Result {
 	within := s.exp.Ingest.Within
 	t := &engine.Task{
-		ID: s.exp.ID("triplets"), Stage: "dsp", Version: version + s.cons.Version, Config: s.cfg, Deps: parts,
-		Weight:  0.2,
+		ID: s.exp.ID("triplets"), Stage: "dsp", Version: version + s.cons.Version, Config: s.cfg, Weight: 0.2,
+		Deps:    slices.Concat(parts, ing.Results),
 		Publish: []engine.Link{{Output: tripletsArrow, Path: s.exp.Published("dsp", tripletsArrow)}},
 	}
 
@@ -274,7 +274,6 @@ func (s *stage) planTriplets(parts []engine.Dep, ing ingeststage.Result) Result 
 		t.Local = plan.Settings("dsp", struct {
 			Within []config.NamedString `key:"within"`
 		}{s.rec.DSP.Within})
-		t.Deps = slices.Concat(parts, ing.Results)
 	}
 
 	t.Local = append(t.Local, ing.Points.Settings(within)...)
@@ -293,6 +292,10 @@ func (s *stage) planTriplets(parts []engine.Dep, ing ingeststage.Result) Result 
 		kv.Pair{Key: "pairs", Value: s.pairs},
 		kv.Pair{Key: "construction", Value: s.exp.DSP.Triplets})
 	t.Run = func(ctx context.Context, j *engine.Job) error {
+		if err := copies(j, ing.Results); err != nil {
+			return err
+		}
+
 		all, err := s.join(ctx, j, parts)
 		if err != nil {
 			return err
@@ -303,7 +306,7 @@ func (s *stage) planTriplets(parts []engine.Dep, ing ingeststage.Result) Result 
 		}
 
 		if s.cons.Repeats {
-			alone, err := s.repeats(j, all.triplets, ing.Results)
+			alone, err := s.pairRepeats(all.triplets)
 			if err != nil {
 				return err
 			}

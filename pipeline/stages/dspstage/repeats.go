@@ -79,13 +79,13 @@ func CheckRepeats(exp plan.Experiment, ing ingeststage.Result) error {
 	return noRepeats(exp, len(ing.Known))
 }
 
-// repeats is pairRepeats of recordings none of which is a copy of another.
-func (s *stage) repeats(j *engine.Job, t *table.Table, results []engine.Dep) ([]ingest.Warning, error) {
+// copies reports two recordings with the same contents.
+func copies(j *engine.Job, results []engine.Dep) error {
 	var names, sums []string
 	for _, d := range results {
 		var res ingeststage.FileResult
 		if err := plan.ReadJSON(j.Input(d.Task, d.Output), &res); err != nil {
-			return nil, err
+			return err
 		}
 
 		if res.Skipped == nil {
@@ -93,11 +93,7 @@ func (s *stage) repeats(j *engine.Job, t *table.Table, results []engine.Dep) ([]
 		}
 	}
 
-	if err := ingeststage.Copies(names, sums); err != nil {
-		return nil, err
-	}
-
-	return s.pairRepeats(t)
+	return ingeststage.Copies(names, sums)
 }
 
 // pairRepeats joins runs at equal conditions and labels: the first of a pair gives y1, the
