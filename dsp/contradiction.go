@@ -67,7 +67,7 @@ func (a *Analyser) contradiction(run *RotorRun, s *RotorSettings) (Flag, bool) {
 	return Flag{
 		Code: "speed-contradicted", Channel: -1, Statistic: hz/s.ShaftHz - 1, StatedHz: s.ShaftHz, FoundHz: hz,
 		Text: fmt.Sprintf("at the stated %.6g rev/min %d of %d lines are above the floor, the sound has its lines at "+
-			"%.6g rev/min (%+.1f %%): correct the speed, or the number of blades, of this file in the conditions",
+			"%.4g rev/min (%+.1f %%): correct the speed, or the number of blades, of this file in the conditions",
 			60*s.ShaftHz, emergent, all, 60*hz, 100*(hz/s.ShaftHz-1)),
 	}, true
 }

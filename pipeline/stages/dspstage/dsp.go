@@ -292,7 +292,7 @@ func (s *stage) planTriplets(parts []engine.Dep, ing ingeststage.Result) Result 
 		kv.Pair{Key: "pairs", Value: s.pairs},
 		kv.Pair{Key: "construction", Value: s.exp.DSP.Triplets})
 	t.Run = func(ctx context.Context, j *engine.Job) error {
-		if err := copies(j, ing.Results); err != nil {
+		if err := copies(j, ing.Results, s.cons.Repeats); err != nil {
 			return err
 		}
 

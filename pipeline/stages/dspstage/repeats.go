@@ -79,16 +79,30 @@ func CheckRepeats(exp plan.Experiment, ing ingeststage.Result) error {
 	return noRepeats(exp, len(ing.Known))
 }
 
-// copies reports two recordings with the same contents.
-func copies(j *engine.Job, results []engine.Dep) error {
+// copies reports two files with the same contents that are repeats, or recordings of different
+// conditions. Others are equal rows, of which the report warns.
+func copies(j *engine.Job, results []engine.Dep, repeats bool) error {
 	var names, sums []string
+	first := map[string]string{} // conditions of the first file of these contents
 	for _, d := range results {
 		var res ingeststage.FileResult
 		if err := plan.ReadJSON(j.Input(d.Task, d.Output), &res); err != nil {
 			return err
 		}
 
-		if res.Skipped == nil {
+		stated := ""
+		for _, run := range res.Runs {
+			for _, rec := range run.Run.Recordings {
+				stated += fmt.Sprintln(rec.Conditions)
+			}
+		}
+
+		other, known := first[res.SHA256]
+		if !known {
+			first[res.SHA256] = stated
+		}
+
+		if res.Skipped == nil && (repeats || !known || other != stated) {
 			names, sums = append(names, res.Path), append(sums, res.SHA256)
 		}
 	}

@@ -43,7 +43,7 @@ func (f *findings) swaps() {
 		b := f.speeds[k]
 		done[k] = true
 		f.add("files-swapped", a.run+b.run, a.run, fmt.Sprintf("swapped with %s? Stated are %.6g and %.6g rev/min, the "+
-			"sound of the one has %.6g, of the other %.6g: exchange their conditions", b.run, 60*a.StatedHz, 60*b.StatedHz,
+			"sound of the one has %.4g, of the other %.4g: exchange their conditions", b.run, 60*a.StatedHz, 60*b.StatedHz,
 			60*a.FoundHz, 60*b.FoundHz))
 	}
 }
