@@ -12,7 +12,7 @@ import (
 )
 
 // mistake matches the sentences of mistakes in the data.
-var mistake = regexp.MustCompile(`is clipped|swapped with|the sound has its lines|all outcomes equal|` +
+var mistake = regexp.MustCompile(`is clipped|swapped with|the sound has its lines|all outcomes equal|the same contents|` +
 	`the robust deviation of all runs \(limit|its neighbours`)
 
 // mistakesOf are the warnings about mistakes of all experiments in a folder's configuration.
@@ -29,14 +29,26 @@ func mistakesOf(t *testing.T, dir string) (out []string) {
 	return out
 }
 
-// The default campaigns and the measured ones name no mistake. Trainings are short: the checks do
+// known are the findings of measured campaigns that are true: the file of the angle where the sweep
+// turns is in both folders of the one speed, and the fourth microphone is next to the motor that
+// runs in m4.npy. The far runs of the wing are at its stall, between 22° and 30°, where drag jumps
+// with the direction of the sweep: whether those runs are right cannot be told from the data.
+var known = map[string]string{
+	"princeton-balance": `(data/(Speed1R/angle0\.txt: the same contents as data/Speed1/angle0\.txt |` +
+		`Speed[12]R?/angle(22|30)\.txt: drag is )[^\n]*\n?)+`,
+	"lcav-microphones": `data/m4\.npy: data/m4\.npy: channel 4 is 25 dB above its neighbours 3 and 2[^\n]*`,
+}
+
+// The default campaigns and the measured ones name no mistake but those. Trainings are short: the checks do
 // not depend on them.
 func TestNoMistakes(t *testing.T) {
 	long(t, "runs the examples and the default configuration")
 
 	for name, c := range map[string]func(t *testing.T) string{
-		"default":            func(t *testing.T) string { return configured(t, filepath.Join("..", "pipeline.yaml")) },
-		"tunnel-acquisition": func(t *testing.T) string { return example(t, "tunnel-acquisition", absolute(t, "testdata/tunnel")) },
+		"default": func(t *testing.T) string { return configured(t, filepath.Join("..", "pipeline.yaml")) },
+		"tunnel-acquisition": func(t *testing.T) string {
+			return example(t, "tunnel-acquisition", absolute(t, "testdata/tunnel"))
+		},
 		"princeton-balance": func(t *testing.T) string {
 			return example(t, "princeton-balance", measuredData(t, "princeton-mae224-lift-drag"))
 		},
@@ -67,8 +79,9 @@ func TestNoMistakes(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			for _, w := range mistakesOf(t, dir) {
-				t.Errorf("named: %s", w)
+			got := strings.Join(mistakesOf(t, dir), "\n")
+			if !regexp.MustCompile("^(" + known[name] + ")$").MatchString(got) {
+				t.Errorf("expected %q, found %q", known[name], got)
 			}
 		})
 	}
@@ -160,9 +173,14 @@ func TestMistakesAreNamed(t *testing.T) {
 		change func(rpm, mic int, x []float64) int
 		want   []string
 	}{
-		"clean":      {nil, nil},
-		"gain":       {level(3400, 3), []string{`^3400\.csv: .* (2\.9|3\.)\d* dB.* from what the other runs predict`}},
-		"typed 25 %": {func(rpm, _ int, _ []float64) int { return map[bool]int{true: 2560, false: rpm}[rpm == 3200] }, []string{`^3200\.csv: at the stated 3200 rev/min .* the sound has its lines at 2560 rev/min`}},
+		"clean": {nil, nil},
+		"gain":  {level(3400, 3), []string{`^3400\.csv: .* (2\.9|3\.)\d* dB.* from what the other runs predict`}},
+		"typed 25 % too high": {func(rpm, _ int, _ []float64) int {
+			if rpm == 3200 {
+				return 2560
+			}
+			return rpm
+		}, []string{`^3200\.csv: at the stated 3200 rev/min .* the sound has its lines at 2560 rev/min`}},
 		"swapped": {func(rpm, _ int, _ []float64) int {
 			switch rpm {
 			case 3000:

@@ -82,7 +82,7 @@ func TestFarRuns(t *testing.T) {
 		return
 	}
 
-	const campaigns = 200
+	const campaigns = 200 // five minutes
 	for _, db := range []float64{0, 0.5, 1, 1.5} {
 		found, others := 0, 0
 		for seed := range uint64(campaigns) {
@@ -101,11 +101,11 @@ func TestFarRuns(t *testing.T) {
 
 		t.Logf("offset %g dB: found %.3f, campaigns with another run named %.3f", db, float64(found)/campaigns,
 			float64(others)/campaigns)
-		if rate := float64(others) / campaigns; rate > 0.10 {
+		if rate := float64(others) / campaigns; rate > 0.06 {
 			t.Errorf("offset %g dB: %.3f of the campaigns name a run that is right", db, rate)
 		}
 
-		if rate := float64(found) / campaigns; db >= 1 && rate < 0.9 {
+		if rate := float64(found) / campaigns; db >= 1 && rate < 0.8 {
 			t.Errorf("offset %g dB: found %.3f", db, rate)
 		}
 	}

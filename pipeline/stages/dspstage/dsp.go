@@ -31,8 +31,8 @@ import (
 // 9: speeds that the sound contradicts, copies of files.
 const version = 9
 
-// runNote holds dsp's notes about a run.
-type runNote struct {
+// RunNote holds dsp's notes about a run.
+type RunNote struct {
 	Run     string     `json:"run"`
 	Flags   []dsp.Flag `json:"flags,omitempty"`
 	Dropped int        `json:"dropped,omitempty"` // recordings left out under censored: drop
@@ -43,7 +43,7 @@ type runNote struct {
 
 // FileNotes holds dsp's notes about a file.
 type FileNotes struct {
-	Notes    []runNote            `json:"notes"`
+	Notes    []RunNote            `json:"notes"`
 	Skipped  *ingeststage.Skipped `json:"skipped,omitempty"`
 	Warnings []ingest.Warning     `json:"warnings,omitempty"`
 }
@@ -292,7 +292,8 @@ func (s *stage) planTriplets(parts []engine.Dep, ing ingeststage.Result) Result 
 		kv.Pair{Key: "pairs", Value: s.pairs},
 		kv.Pair{Key: "construction", Value: s.exp.DSP.Triplets})
 	t.Run = func(ctx context.Context, j *engine.Job) error {
-		if err := copies(j, ing.Results, s.cons.Repeats); err != nil {
+		same, err := copies(j, ing.Results, s.cons.Repeats)
+		if err != nil {
 			return err
 		}
 
@@ -301,6 +302,7 @@ func (s *stage) planTriplets(parts []engine.Dep, ing ingeststage.Result) Result 
 			return err
 		}
 
+		all.notes = append(all.notes, FileNotes{Warnings: same})
 		if err := ing.Points.AddSetPoints(within, all.triplets); err != nil {
 			return err
 		}

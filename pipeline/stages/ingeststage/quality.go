@@ -88,8 +88,8 @@ func apart(info ingest.Info, run RunResult) []ingest.Warning {
 
 		name := func(k int) string { return info.Channels[run.Run.Recordings[k].Channels[0]].Name }
 		out = append(out, ingest.Warning{Path: info.Path, Code: "level-apart", Text: fmt.Sprintf(
-			"%s: channel %s is %.0f dB %s its neighbours %s and %s: check capsule, gain and cable, and leave the channel out "+
-				"with channels", run.Run.ID, name(i), d, side, name(near[0]), name(near[1]))})
+			"%s: channel %s is %.0f dB %s its neighbours %s and %s: check capsule, gain, cable and place, and leave it out "+
+				"with channels if it is at fault", run.Run.ID, name(i), d, side, name(near[0]), name(near[1]))})
 	}
 
 	if apartShare*len(out) > n {

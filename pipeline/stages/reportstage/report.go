@@ -190,8 +190,10 @@ func (x *experiment) run(ctx context.Context, j *engine.Job) error {
 
 	found.swaps()
 	found.equalRows(set)
-	if err := found.farRuns(ctx, exp, set); err != nil {
-		return err
+	if x.toy() == nil { // its rows are no runs
+		if err := found.farRuns(ctx, exp, set); err != nil {
+			return err
+		}
 	}
 
 	e.Warnings, e.Skipped = found.warnings(exp.DSP.EmergenceDB), found.skipped
