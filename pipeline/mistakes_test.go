@@ -12,8 +12,8 @@ import (
 )
 
 // mistake matches the sentences of mistakes in the data.
-var mistake = regexp.MustCompile(`is clipped|swapped with|the sound has its lines|all outcomes equal|the same contents|` +
-	`the robust deviation of all runs \(limit|its neighbours`)
+var mistake = regexp.MustCompile(`is clipped|swapped with|the sound has its lines|all outcomes equal|` +
+	`the same contents|the robust deviation of all runs \(limit|its neighbours`)
 
 // mistakesOf are the warnings about mistakes of all experiments in a folder's configuration.
 func mistakesOf(t *testing.T, dir string) (out []string) {

@@ -55,7 +55,8 @@ const scanBlock = 8192
 // run of at least 10 samples; "clipping" for samples of a used channel
 // that stay at its extreme for three and more, if that extreme is the format's
 // limit or the plateau has steep flanks (the rounded peak of a slow quantised
-// wave has none), of floating-point samples ten of them at least; "jittered-clock" when the steps of a text file's time column
+// wave has none), of floating-point samples ten of them at least;
+// "jittered-clock" when the steps of a text file's time column
 // vary by more than 5 % of their mean, "clock-backwards" when one is not
 // positive. The clock is judged here and not in Open, which reads only its ends.
 //
@@ -401,7 +402,9 @@ type accumulator struct {
 }
 
 func (a *accumulator) begin(step float64) {
-	*a = accumulator{lo: math.Inf(1), hi: math.Inf(-1), firstNaN: -1, step: step, least: math.Inf(1), val: math.NaN(), first: true}
+	*a = accumulator{
+		lo: math.Inf(1), hi: math.Inf(-1), firstNaN: -1, step: step, least: math.Inf(1), val: math.NaN(), first: true,
+	}
 }
 
 // addFast is addTo for samples that are usually finite and rarely three times

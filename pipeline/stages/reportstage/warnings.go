@@ -142,7 +142,8 @@ func (f *findings) note(n dspstage.FileNotes) {
 var (
 	spoil = []string{
 		"not-finite", "truncated", "stuck-column", "constant", "clipping", "equal-files",
-		"files-swapped", "speed-contradicted", "equal-rows", "far-run", "level-apart", "constant-stretch", "speed-differs", "speed-shift",
+		"files-swapped", "speed-contradicted", "equal-rows", "far-run", "level-apart",
+		"constant-stretch", "speed-differs", "speed-shift",
 		"clock-backwards", "clock-gaps", "clock-useless", "odd-rate", "outlier-segment", "harmonic-drift", "drift", "trend",
 	}
 	minor = []string{
