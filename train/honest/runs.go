@@ -43,9 +43,10 @@ type FarRun struct {
 
 // FarRuns leaves out each run of the set in closed form, and returns those whose weighted
 // residual is at least three robust deviations, more than 4 % of sets of so many runs would have
-// were residuals normal, and at least 0.5 dB or 5 % of the outcome's deviation, the
-// farthest first, at most ten (docs/method.md#mistakes-in-the-data). Each is left out before the next is sought: a wrong run pulls the predictions of its neighbours. It
-// returns none of sets of few runs, of very many rows, or where no process can be fitted.
+// were residuals normal, and at least 0.5 dB or 5 % of the outcome's deviation, the farthest
+// first, at most ten (docs/method.md#mistakes-in-the-data). Each is left out before the next is
+// sought: a wrong run pulls the predictions of its neighbours. It returns none of sets of few
+// runs, of very many rows, or where no process can be fitted.
 func (l Learner) FarRuns(ctx context.Context, s triplets.Set) ([]FarRun, error) {
 	var out []FarRun
 	for rest := s; len(out) < mostFar; {
