@@ -32,6 +32,9 @@ type Flag struct {
 	Channel   int     `json:"channel"`   // position in the list of channels analysed; −1: the whole run
 	Statistic float64 `json:"statistic"` // the test's statistic (t, number of reverse arrangements, relative shift, …)
 	P         float64 `json:"p"`         // p-value after Holm's correction; 0 where the flag is a plain threshold
+
+	StatedHz float64 `json:"stated_hz,omitempty"` // of "speed-contradicted": the shaft speeds, rev/s
+	FoundHz  float64 `json:"found_hz,omitempty"`
 }
 
 // Source delivers consecutive samples of a run's channels; ingest.Reader

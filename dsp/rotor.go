@@ -324,6 +324,10 @@ func (a *Analyser) Harmonics(ctx context.Context, src Source, s RotorSettings) (
 		return nil, err
 	}
 
+	if f, ok := a.contradiction(run, &s); ok {
+		run.Flags = append(run.Flags, f)
+	}
+
 	if lf.guard < most {
 		text := fmt.Sprintf("shaft orders are %.1f bins apart: the floor leaves out ±%d bins around each instead of ±%d",
 			run.ShaftHz[0]/run.BinHz, lf.guard, most)

@@ -186,6 +186,9 @@ func programOf(details []*Detail) string {
 	return "doubletake"
 }
 
+// mostWarnings is how many warnings the page shows, the worst first.
+const mostWarnings = 10
+
 func newExperimentView(i int, d *Detail, of amount) experimentView {
 	e := d.Experiment
 	v := experimentView{
@@ -196,6 +199,11 @@ func newExperimentView(i int, d *Detail, of amount) experimentView {
 	}
 
 	v.Doubts = v.doubts()
+	if n := len(v.Warnings) - mostWarnings; n > 0 {
+		v.Warnings = append(v.Warnings[:mostWarnings:mostWarnings],
+			items([]string{numbered(n, "more is", "more are") + " in report.md"})...)
+	}
+
 	if len(e.Splits) > 0 {
 		v.Summary, v.Tables = pageTables(e.summary()), pageTables(e.tables()...)
 		v.Words = slices.Concat(e.intervalWords(), e.comparisonWords(), e.methods())

@@ -25,12 +25,17 @@ type Summary struct {
 	Mean    float64 `json:"mean"`
 	RMS     float64 `json:"rms"` // about zero
 	Std     float64 `json:"std"` // about the mean, population
-	// samples in runs of ≥ 3 equal to the channel's extreme value, integer formats only
+	// samples in runs of ≥ 3 equal to the channel's extreme value; of floating-point samples
+	// only where they are clipped
 	Clipped  int64 `json:"clipped"`
 	Constant int64 `json:"constant"`  // longest stretch of equal samples
 	NaN      int64 `json:"nan"`       // NaN or infinite samples
 	FirstNaN int64 `json:"first_nan"` // index of the first of them, −1 if none
 }
+
+// clippedFloats is how many floating-point samples at an extreme are clipped at least: fewer
+// happen to be equal.
+const clippedFloats = 10
 
 // scanBlock is how many samples per channel are read at a time. Means are
 // formed per block, so that it is part of the result's last bits: fixed.
@@ -47,14 +52,15 @@ const scanBlock = 8192
 // a *fault.Error that names channel and sample (index in the file).
 //
 // Warnings: "stuck-column" for a channel, used or not, that is constant over a
-// run of at least 10 samples; "clipping" for integer samples of a used channel
+// run of at least 10 samples; "clipping" for samples of a used channel
 // that stay at its extreme for three and more, if that extreme is the format's
 // limit or the plateau has steep flanks (the rounded peak of a slow quantised
-// wave has none); "jittered-clock" when the steps of a text file's time column
+// wave has none), of floating-point samples ten of them at least;
+// "jittered-clock" when the steps of a text file's time column
 // vary by more than 5 % of their mean, "clock-backwards" when one is not
 // positive. The clock is judged here and not in Open, which reads only its ends.
 //
-// Clipping is found where the Reader is ingest.Quantized.
+// The step of samples that are not ingest.Quantized is the smallest between neighbours near a plateau.
 func Scan(ctx context.Context, r ingest.Reader, run ingest.Run) ([]Summary, []ingest.Warning, error) {
 	return scanRun(ctx, r, run, false)
 }
@@ -274,9 +280,9 @@ func (s *scan) verdict() ([]Summary, []ingest.Warning) {
 			warn("stuck-column", "%s %s is stuck at %s in all %s%s", noun, ch.Name, strconv.FormatFloat(st.Min, 'g', -1, 64),
 				fault.Plural(st.Samples, row), end)
 
-		case s.used[c] && st.Clipped > 0 && (st.Max >= s.high || st.Min <= s.low || flank > 4*s.step):
-			warn("clipping", "%s %s is clipped: %d of %s lie at its extremes (%s, %s), three and more in a row", noun, ch.Name,
-				st.Clipped, fault.Plural(st.Samples, row),
+		case s.used[c] && st.Clipped > 0 && (s.step == 0 || st.Max >= s.high || st.Min <= s.low || flank > 4*s.step):
+			warn("clipping", "%s %s is clipped: %d of %s lie at its extremes (%s, %s), three and more in a row: measure again "+
+				"with less gain, or leave the run out", noun, ch.Name, st.Clipped, fault.Plural(st.Samples, row),
 				strconv.FormatFloat(st.Min, 'g', 6, 64), strconv.FormatFloat(st.Max, 'g', 6, 64))
 		}
 	}
@@ -388,14 +394,17 @@ type accumulator struct {
 	len     int64
 	longest int64
 
-	step           float64 // of the quantisation, 0: none, nothing is clipped
+	step           float64 // of the quantisation, 0: of floating-point samples, least instead
+	least          float64 // smallest step between two samples that were looked at one by one
 	clipLo, clipHi int64   // samples in stretches of ≥ 3 at lo and hi
 	flankLo        float64 // greatest step into or out of such a stretch
 	flankHi        float64
 }
 
 func (a *accumulator) begin(step float64) {
-	*a = accumulator{lo: math.Inf(1), hi: math.Inf(-1), firstNaN: -1, step: step, val: math.NaN(), first: true}
+	*a = accumulator{
+		lo: math.Inf(1), hi: math.Inf(-1), firstNaN: -1, step: step, least: math.Inf(1), val: math.NaN(), first: true,
+	}
 }
 
 // addFast is addTo for samples that are usually finite and rarely three times
@@ -493,6 +502,10 @@ func addTo[T floats](a *accumulator, x []T) {
 			a.close(v)
 		}
 
+		if d := math.Abs(v - a.val); d < a.least {
+			a.least = d
+		}
+
 		a.first = a.len == 0
 		a.before, a.val, a.len = a.val, v, 1
 	}
@@ -534,7 +547,7 @@ func (a *accumulator) join(mean, m2 float64, k int64) {
 // close ends a stretch of equal samples; v is the sample after it, NaN at the end.
 func (a *accumulator) close(v float64) {
 	a.longest = max(a.longest, a.len)
-	if a.len < 3 || a.step == 0 {
+	if a.len < 3 {
 		return
 	}
 
@@ -584,6 +597,10 @@ func (a *accumulator) stats() (s Summary, flank float64) {
 
 		if b.clipHi > 0 {
 			flank = max(flank, b.flankHi)
+		}
+
+		if b.step == 0 && (s.Clipped < clippedFloats || !(flank > 4*b.least)) {
+			s.Clipped = 0 // rounded peaks
 		}
 	}
 

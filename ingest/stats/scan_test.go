@@ -190,7 +190,9 @@ func TestScanWarnings(t *testing.T) {
 		{"noise", "", clip(noise(4000, 1000), 32767), 1. / 32768},
 		{"clipped below full scale", "clipping", clip(noise(4000, 5000), 4000), 1. / 32768},
 		{"a slow wave is no clipping", "", sine, 1. / 32768},
-		{"floats are not judged", "", clip(noise(4000, 5000), 4000), 0},
+		{"clipped floats", "clipping", clip(noise(4000, 5000), 4000), 0},
+		{"floats", "", noise(4000, 5000), 0},
+		{"a slow wave of floats is no clipping", "", sine, 0},
 		{"stuck", "stuck-column", stuck, 1. / 32768},
 		{"too few to be stuck", "", few, 0},
 	} {

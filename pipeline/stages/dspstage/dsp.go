@@ -27,11 +27,12 @@ import (
 // version is the version of this stage's results. Raise it when the stage gives
 // another result for the same input: its tasks then run again.
 // 5: the background of a line; 6: repeats pair no two microphones of one run;
-// 7: sharp tachometer pulses; 8: units are converted to those of the names.
-const version = 8
+// 7: sharp tachometer pulses; 8: units are converted to those of the names;
+// 9: speeds that the sound contradicts, copies of files.
+const version = 9
 
-// runNote holds dsp's notes about a run.
-type runNote struct {
+// RunNote holds dsp's notes about a run.
+type RunNote struct {
 	Run     string     `json:"run"`
 	Flags   []dsp.Flag `json:"flags,omitempty"`
 	Dropped int        `json:"dropped,omitempty"` // recordings left out under censored: drop
@@ -42,7 +43,7 @@ type runNote struct {
 
 // FileNotes holds dsp's notes about a file.
 type FileNotes struct {
-	Notes    []runNote            `json:"notes"`
+	Notes    []RunNote            `json:"notes"`
 	Skipped  *ingeststage.Skipped `json:"skipped,omitempty"`
 	Warnings []ingest.Warning     `json:"warnings,omitempty"`
 }
@@ -263,8 +264,8 @@ func nothingLeft(notes []FileNotes) string {
 func (s *stage) planTriplets(parts []engine.Dep, ing ingeststage.Result) Result {
 	within := s.exp.Ingest.Within
 	t := &engine.Task{
-		ID: s.exp.ID("triplets"), Stage: "dsp", Version: version + s.cons.Version, Config: s.cfg, Deps: parts,
-		Weight:  0.2,
+		ID: s.exp.ID("triplets"), Stage: "dsp", Version: version + s.cons.Version, Config: s.cfg, Weight: 0.2,
+		Deps:    slices.Concat(parts, ing.Results),
 		Publish: []engine.Link{{Output: tripletsArrow, Path: s.exp.Published("dsp", tripletsArrow)}},
 	}
 
@@ -273,7 +274,6 @@ func (s *stage) planTriplets(parts []engine.Dep, ing ingeststage.Result) Result 
 		t.Local = plan.Settings("dsp", struct {
 			Within []config.NamedString `key:"within"`
 		}{s.rec.DSP.Within})
-		t.Deps = slices.Concat(parts, ing.Results)
 	}
 
 	t.Local = append(t.Local, ing.Points.Settings(within)...)
@@ -292,17 +292,23 @@ func (s *stage) planTriplets(parts []engine.Dep, ing ingeststage.Result) Result 
 		kv.Pair{Key: "pairs", Value: s.pairs},
 		kv.Pair{Key: "construction", Value: s.exp.DSP.Triplets})
 	t.Run = func(ctx context.Context, j *engine.Job) error {
+		same, err := copies(j, ing.Results, s.cons.Repeats)
+		if err != nil {
+			return err
+		}
+
 		all, err := s.join(ctx, j, parts)
 		if err != nil {
 			return err
 		}
 
+		all.notes = append(all.notes, FileNotes{Warnings: same})
 		if err := ing.Points.AddSetPoints(within, all.triplets); err != nil {
 			return err
 		}
 
 		if s.cons.Repeats {
-			alone, err := s.repeats(j, all.triplets, ing.Results)
+			alone, err := s.pairRepeats(all.triplets)
 			if err != nil {
 				return err
 			}

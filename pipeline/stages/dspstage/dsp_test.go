@@ -249,7 +249,7 @@ func TestNotesAndOutcomes(t *testing.T) {
 		Near: 1, Dropped: 3,
 	}
 
-	var n runNote
+	var n RunNote
 	n.add(p, []string{"channel a", "channel b"})
 
 	if n.Flags[0].Text != "whole" || n.Flags[1].Text != "channel b: one" || n.Levels != 4 || n.Bounds != 2 ||
@@ -257,7 +257,7 @@ func TestNotesAndOutcomes(t *testing.T) {
 		t.Errorf("%+v", n)
 	}
 
-	var single runNote
+	var single RunNote
 	single.add(&dsp.Pairs{Flags: []dsp.Flag{{Channel: 0, Text: "one"}}}, []string{"channel a"})
 
 	if single.Flags[0].Text != "one" {

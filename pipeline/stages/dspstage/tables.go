@@ -37,7 +37,7 @@ func (f *fileTables) file(ctx context.Context, res *ingeststage.FileResult, path
 
 	var last error // of a run that is left out
 	for _, run := range res.Runs {
-		note := runNote{Run: run.Run.ID}
+		note := RunNote{Run: run.Run.ID}
 		switch c := f.src.Construction.(type) {
 		case dsp.OfSpectra:
 			err = f.spectraRun(ctx, rd, c, res, run, &note)
@@ -79,7 +79,7 @@ func (f *fileTables) file(ctx context.Context, res *ingeststage.FileResult, path
 
 // spectraRun makes the rows of a run of microphones.
 func (f *fileTables) spectraRun(ctx context.Context, rd ingest.Reader, c dsp.OfSpectra, res *ingeststage.FileResult,
-	run ingeststage.RunResult, note *runNote,
+	run ingeststage.RunResult, note *RunNote,
 ) error {
 	r := ingeststage.NewRun(f.src, res.Info, run.Run, run.Stats[0].Samples, run.Scale, run.Units)
 	recs := run.Run.Recordings
@@ -143,7 +143,7 @@ func (f *fileTables) spectraRun(ctx context.Context, rd ingest.Reader, c dsp.OfS
 
 // seriesRun makes the rows of a run of a balance.
 func (f *fileTables) seriesRun(ctx context.Context, rd ingest.Reader, c dsp.OfSeries, res *ingeststage.FileResult,
-	run ingeststage.RunResult, note *runNote, notes *FileNotes,
+	run ingeststage.RunResult, note *RunNote, notes *FileNotes,
 ) error {
 	rec := run.Run.Recordings[0]
 	samples := run.Stats[0].Samples
@@ -197,7 +197,7 @@ func (f *fileTables) rows(p *dsp.Pairs, run string, recs []ingest.Recording) err
 
 // add takes over the counts and flags of a run. names are those of its
 // recordings or series, put before a flag's text where there are several.
-func (n *runNote) add(p *dsp.Pairs, names []string) {
+func (n *RunNote) add(p *dsp.Pairs, names []string) {
 	n.Dropped, n.Bounds, n.Levels, n.Near = p.Dropped, p.Bounds, p.Levels, p.Near
 	for _, flag := range p.Flags {
 		if flag.Channel >= 0 && len(names) > 1 {

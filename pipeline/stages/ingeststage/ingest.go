@@ -24,8 +24,8 @@ import (
 // another result for the same input: its tasks then run again.
 // 3: constant stretches are reported; 4: recordings state their calibration;
 // 5: packed numbers are unpacked, MATLAB's axes are read alike in all versions;
-// 6: axes by their names, units of time.
-const version = 6
+// 6: axes by their names, units of time; 7: clipped floating-point samples, levels apart.
+const version = 7
 
 const (
 	fileJSON        = "recordings.json"  // a FileResult

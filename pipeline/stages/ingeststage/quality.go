@@ -2,6 +2,7 @@ package ingeststage
 
 import (
 	"fmt"
+	"math"
 
 	"doubletake/dsp"
 	"doubletake/ingest"
@@ -39,6 +40,60 @@ func dropouts(info ingest.Info, run RunResult) []ingest.Warning {
 				"%s: channel %s is constant for %s of %d: a dropout, a noise gate or a stopped logger", run.Run.ID, ch.Name, what,
 				s.Samples)})
 		}
+	}
+
+	return out
+}
+
+// Limits of apart: the difference of level, and the share of a run's microphones that may differ.
+const (
+	apartDB    = 20
+	apartShare = 3 // a third
+)
+
+// apart reports microphones whose level is 20 dB from both that come before and after them in the
+// run, or, at an end, from the two nearest: a dead capsule, another gain, a cable that picks up hum.
+func apart(info ingest.Info, run RunResult) []ingest.Warning {
+	n := len(run.Stats)
+	if n < 3 || len(run.Run.Recordings) != n { // channels of a balance are no neighbours
+		return nil
+	}
+
+	level := make([]float64, n)
+	for i, s := range run.Stats {
+		level[i] = 20 * math.Log10(s.Std)
+	}
+
+	var out []ingest.Warning
+	for i := range level {
+		near := [2]int{i - 1, i + 1}
+		switch i {
+		case 0:
+			near[0] = 2
+		case n - 1:
+			near[1] = n - 3
+		}
+
+		a, b := level[i]-level[near[0]], level[i]-level[near[1]]
+		d := math.Min(math.Abs(a), math.Abs(b))
+		if math.IsInf(level[i], 0) || !(d >= apartDB) || a*b < 0 || math.IsInf(d, 0) ||
+			run.Units[near[0]] != run.Units[i] || run.Units[near[1]] != run.Units[i] {
+			continue // constant channels are named as stuck
+		}
+
+		side := "above"
+		if a < 0 {
+			side = "below"
+		}
+
+		name := func(k int) string { return info.Channels[run.Run.Recordings[k].Channels[0]].Name }
+		out = append(out, ingest.Warning{Path: info.Path, Code: "level-apart", Text: fmt.Sprintf(
+			"%s: channel %s is %.0f dB %s its neighbours %s and %s: check capsule, gain, cable and place, and leave it out "+
+				"with channels if it is at fault", run.Run.ID, name(i), d, side, name(near[0]), name(near[1]))})
+	}
+
+	if apartShare*len(out) > n {
+		return nil // the levels of this array differ by themselves
 	}
 
 	return out

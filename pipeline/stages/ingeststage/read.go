@@ -194,6 +194,7 @@ func (r *reader) read(ctx context.Context) (*FileResult, error) {
 
 		res.warn(warnings)
 		res.Warnings = append(res.Warnings, dropouts(info, rr)...)
+		res.Warnings = append(res.Warnings, apart(info, rr)...)
 		res.Runs = append(res.Runs, rr)
 	}
 

@@ -40,8 +40,8 @@ import (
 // side, directivities over the angle, residuals; 22: claims of left-out groups, in words;
 // 23: why a method has no C_x; 24: one table value for all outputs;
 // 25: the scale of new groups; 26: grades by outcome and by condition; 27: forms and the hint at one,
-// the worst warnings first.
-const version = 27
+// the worst warnings first; 28: mistakes in the data.
+const version = 28
 
 // weight is the seconds that the report takes on one processor, roughly: by the
 // conditions that its figures show for each split.
@@ -186,6 +186,14 @@ func (x *experiment) run(ctx context.Context, j *engine.Job) error {
 	var found findings
 	if err := found.read(j, x.ing.Results, x.trip.Notes, x.ing.Warnings); err != nil {
 		return err
+	}
+
+	found.swaps()
+	found.equalRows(set)
+	if x.toy() == nil { // its rows are no runs
+		if err := found.farRuns(ctx, exp, set); err != nil {
+			return err
+		}
 	}
 
 	e.Warnings, e.Skipped = found.warnings(exp.DSP.EmergenceDB), found.skipped

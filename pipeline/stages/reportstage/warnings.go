@@ -28,6 +28,7 @@ type findings struct {
 	groups []*warningGroup // in order of appearance
 	runs   map[string]bool // all that were analysed; a pair of repeats joins several
 	flags  map[string]*flagged
+	speeds []speed
 }
 
 // warningGroup is one warning with the files that have it.
@@ -118,6 +119,11 @@ func (f *findings) note(n dspstage.FileNotes) {
 		f.bounds, f.levels = f.bounds+r.Bounds, f.levels+r.Levels
 		f.dropped, f.near = f.dropped+r.Dropped, f.near+r.Near
 		for _, flag := range r.Flags {
+			if flag.Code == "speed-contradicted" { // a finding of its own for each run
+				f.speeds = append(f.speeds, speed{r.Run, flag})
+				continue
+			}
+
 			if f.flags == nil {
 				f.flags = map[string]*flagged{}
 			}
@@ -135,7 +141,9 @@ func (f *findings) note(n dspstage.FileNotes) {
 // known. Others come between.
 var (
 	spoil = []string{
-		"not-finite", "truncated", "stuck-column", "constant", "clipping", "constant-stretch", "speed-differs", "speed-shift",
+		"not-finite", "truncated", "stuck-column", "constant", "clipping", "equal-files",
+		"files-swapped", "speed-contradicted", "equal-rows", "far-run", "level-apart",
+		"constant-stretch", "speed-differs", "speed-shift",
 		"clock-backwards", "clock-gaps", "clock-useless", "odd-rate", "outlier-segment", "harmonic-drift", "drift", "trend",
 	}
 	minor = []string{

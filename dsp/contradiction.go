@@ -1,0 +1,73 @@
+package dsp
+
+import (
+	"fmt"
+	"math"
+)
+
+// Limits of contradiction: how far from the stated speed another is sought, and by how much
+// those of the halves may differ, as real speeds drift by percents.
+const (
+	contradictionReach = 0.4
+	contradictionStep  = 0.02
+)
+
+// contradiction looks for another shaft speed where most lines at the stated one are at the
+// floor: one within ± 40 % at which more than half of the harmonics have lines, at least two
+// more than at the stated speed and the same in both halves.
+func (a *Analyser) contradiction(run *RotorRun, s *RotorSettings) (Flag, bool) {
+	if s.ShaftHz == 0 || s.Pulses != nil || s.Harmonics < 2 {
+		return Flag{}, false
+	}
+
+	emergent, all := 0, 0
+	shown := make([]bool, s.Harmonics) // in any channel
+	for _, c := range run.Channels {
+		for m, e := range c.Emergent {
+			all++
+			if e {
+				emergent++
+				shown[m] = true
+			}
+		}
+	}
+
+	stated := 0
+	for _, e := range shown {
+		if e {
+			stated++
+		}
+	}
+
+	if 2*emergent >= all {
+		return Flag{}, false
+	}
+
+	wide := *s
+	top := s.RateHz / 2 / float64(s.Blades*s.Harmonics)
+	wide.ShaftHz, wide.TrackLoHz = 0, (1-contradictionReach)*s.ShaftHz
+	wide.TrackHiHz = min((1+contradictionReach)*s.ShaftHz, top)
+
+	var found [2]float64
+	for h := range found {
+		sf := &a.speed
+		sf.lines, sf.power, sf.blades, sf.harm = run.finder, a.mean[h], s.Blades, s.Harmonics
+		sf.last = wide.lastBin(run.BinHz, a.welch.Bins())
+		var count int
+		if found[h], count = sf.track(wide.TrackLoHz, wide.TrackHiHz); count < stated+2 || 2*count <= s.Harmonics {
+			return Flag{}, false
+		}
+	}
+
+	hz := (found[0] + found[1]) / 2
+	if math.Abs(found[1]-found[0]) > contradictionStep*hz || math.Abs(hz/s.ShaftHz-1) <= s.Tolerance {
+		return Flag{}, false
+	}
+
+	return Flag{
+		Code: "speed-contradicted", Channel: -1, Statistic: hz/s.ShaftHz - 1, StatedHz: s.ShaftHz, FoundHz: hz,
+		Text: fmt.Sprintf("at the stated %.6g rev/min %d of %d lines are above the floor, the sound has its lines at "+
+			"%.4g rev/min (%+.1f %%): correct the speed, or the number of blades, of this file in the conditions",
+			60*s.ShaftHz, emergent, all, 60*hz, 100*(hz/s.ShaftHz-1)),
+	}, true
+}
