@@ -45,7 +45,15 @@ func TestAnyColumnNames(t *testing.T) {
 		t.Skip("trains a network for each name")
 	}
 
-	if os.Getenv("DOUBLETAKE_LONG") == "" { // else as many as rapid tries
+	few := os.Getenv("DOUBLETAKE_LONG") == "" // else as many as rapid tries
+	if few {
+		// Of five names none may go through, but these do.
+		for _, kind := range []func(dir, input, outcome string) error{runNamedTable, runNamedRecordings} {
+			if err := kind(t.TempDir(), "a b", "lift_n"); err != nil {
+				t.Error(err)
+			}
+		}
+
 		checks := flag.Lookup("rapid.checks").Value
 		before := checks.String()
 		defer func() { _ = checks.Set(before) }()
@@ -88,7 +96,7 @@ func TestAnyColumnNames(t *testing.T) {
 		}
 	})
 
-	if succeeded == 0 {
+	if succeeded == 0 && !few {
 		t.Error("no name went through")
 	}
 

@@ -31,7 +31,9 @@ func TestParseUncertainty(t *testing.T) {
 		}
 	}
 
-	for _, text := range []string{"", "±", "± 2", "± 2, k 0", "1, k 2", "u 1, ± 2, k 2", "1 m ± 2 s, k 2", "± x, k 2", "u -1", "a, b"} {
+	for _, text := range []string{
+		"", "±", "± 2", "± 2, k 0", "1, k 2", "u 1, ± 2, k 2", "1 m ± 2 s, k 2", "± x, k 2", "u -1", "a, b",
+	} {
 		if u, err := ParseUncertainty(text); err == nil {
 			t.Errorf("%q: %+v", text, u)
 		}
