@@ -82,7 +82,7 @@ func TestFarRuns(t *testing.T) {
 		return
 	}
 
-	const campaigns = 200 // five minutes
+	const campaigns = 200 // two minutes
 	for _, db := range []float64{0, 0.5, 1, 1.5} {
 		found, others := 0, 0
 		for seed := range uint64(campaigns) {
@@ -105,8 +105,9 @@ func TestFarRuns(t *testing.T) {
 			t.Errorf("offset %g dB: %.3f of the campaigns name a run that is right", db, rate)
 		}
 
-		if rate := float64(found) / campaigns; db >= 1 && rate < 0.8 {
-			t.Errorf("offset %g dB: found %.3f", db, rate)
+		least := map[float64]float64{1: 0.6, 1.5: 0.9}[db] // as docs/method.md has it, less two standard errors
+		if rate := float64(found) / campaigns; rate < least {
+			t.Errorf("offset %g dB: found %.3f, expected %.2f", db, rate, least)
 		}
 	}
 }
