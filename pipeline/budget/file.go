@@ -1,7 +1,6 @@
 package budget
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -134,7 +133,7 @@ func (b *Budget) read(f *config.Budget) error {
 
 	b.GroupDoF[together] = float64(n - 1)
 	if len(columns) == 0 {
-		return errors.New(f.Readings + ": no column of readings")
+		return bad("", "a column of readings", strings.Join(cells.Columns, ", "))
 	}
 
 	return nil
