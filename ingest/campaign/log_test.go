@@ -240,3 +240,43 @@ func TestTypedNames(t *testing.T) {
 	_, err = (&Conditions{Path: "log.csv", Rows: l.Rows[:1]}).ForFiles(names)
 	ingesttest.WantDataError(t, nil, err, "c1.wav: expected a row of log.csv for this file, found none, nor for c2.wav")
 }
+
+// A bare number is the only file that has it in its name, whole and without leading zeros; names win.
+func TestNumbersOfFiles(t *testing.T) {
+	files := []string{"d/rec_0017_20C.wav", "d/rec_0018_20C.wav", "d/rec_0170_20.5C.wav", "d/19.wav", "d/take19b.wav"}
+	x := newFileIndex(files)
+	for row, want := range map[string]string{
+		"17": "[0]", "0018": "[1]", "170": "[2]", "20": "[]", "19": "[3]", "7": "[]", "5": "[]", "17.5": "[]", "-17": "[]",
+	} {
+		if got := fmt.Sprint(x.of(ConditionRow{File: row})); got != want {
+			t.Errorf("%s: %s, want %s", row, got, want)
+		}
+	}
+
+	for name, c := range map[string]struct{ text, want string }{
+		"counter":       {"Prüfstand 3;;\nNr.;Drehzahl;T\n-;1/min;°C\n17;2400;20\n18;3000;21\n", "[Drehzahl T] 17 [2400 20] 18 [3000 21]"},
+		"called file":   {"file,rpm\n17,2400\n18,3000\n", "[rpm] 17 [2400] 18 [3000]"},
+		"names win":     {"Nr.,rpm,take\n18,2400,rec_0017_20c\n17,3000,rec_0018_20c\n", "[Nr. rpm] rec_0017_20c [18 2400] rec_0018_20c [17 3000]"},
+		"other column":  {"rpm,n\n2400,17\n3000,18\n", "[rpm] 17 [2400] 18 [3000]"},
+		"several files": {"n,file\n1,20\n", "[n] 20 [1]"},
+	} {
+		l, err := parseConditions("log.csv", []byte(c.text), LogOptions{Files: files[:2]})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+
+		got := fmt.Sprint(l.Names)
+		for _, r := range l.Rows {
+			got += fmt.Sprint(" ", r.File, " ", r.Values)
+		}
+
+		if got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+
+		if _, err = l.ForFiles(files[:2]); (err != nil) != (name == "several files") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

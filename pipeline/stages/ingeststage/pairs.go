@@ -279,22 +279,42 @@ func NamedTable(err error, files []campaign.TableFile) error {
 	return err
 }
 
-// Copies reports two files with the same contents: a copy is no repeat of what it
-// was copied from.
+// mostCopies is how many copies an error names.
+const mostCopies = 10
+
+// Copies reports files with the same contents: a copy is no measurement.
 func Copies(names, sums []string) error {
+	var out *fault.Error
+	var copied []string
+
 	first := map[string]string{}
 	for i, s := range sums {
-		if other, ok := first[s]; ok && other != names[i] {
-			return &fault.Error{
-				Path: names[i], Want: "another measurement than " + other,
-				Found: "an exact copy of it (the same sha256)", Hint: "a copy is no repeat: exclude one of the two",
+		other, known := first[s]
+		switch {
+		case !known:
+			first[s] = names[i]
+		case other != names[i]:
+			if copied = append(copied, names[i]); out == nil {
+				out = &fault.Error{
+					Path: names[i], Want: "another measurement than " + other, Found: "an exact copy of it (the same sha256)",
+				}
 			}
 		}
-
-		first[s] = names[i]
 	}
 
-	return nil
+	if out == nil {
+		return nil
+	}
+
+	more := ""
+	if n := len(copied) - mostCopies; n > 0 {
+		copied, more = copied[:mostCopies], fmt.Sprintf(" and %d more", n)
+	}
+
+	out.Hint = fmt.Sprintf("a copy is no measurement: leave it out with ingest: {exclude: [%s]}%s",
+		strings.Join(copied, ", "), more)
+
+	return out
 }
 
 // checkPairing checks that tolerances and laws name what the table has.
