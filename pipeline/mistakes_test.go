@@ -13,7 +13,7 @@ import (
 
 // mistake matches the sentences of mistakes in the data.
 var mistake = regexp.MustCompile(`is clipped|swapped with|the sound has its lines|all outcomes equal|` +
-	`the robust deviation of all runs \(limit|its neighbours`)
+	`the robust deviation of the others \(limit|its neighbours`)
 
 // mistakesOf are the warnings about mistakes of all experiments in a folder's configuration.
 func mistakesOf(t *testing.T, dir string) (out []string) {

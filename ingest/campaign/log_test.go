@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"doubletake/ingest/ingesttest"
+	"doubletake/ingest/setpoint"
 )
 
 var lauf = []string{"raw/lauf_01.wav", "raw/lauf_02.wav", "raw/lauf_03.wav"}
@@ -278,5 +279,41 @@ func TestNumbersOfFiles(t *testing.T) {
 		if _, err = l.ForFiles(files[:2]); (err != nil) != (name == "several files") {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// A set point in the name and a measured value within the tolerance do not contradict: the measured one holds,
+// whichever comes first. Expected values: those of the log, or of the attribute among the constants.
+func TestNamesOfSetPoints(t *testing.T) {
+	pat, err := ParsePattern("n{rpm}.wav")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	measured := func(v float64) *Conditions {
+		return &Conditions{Path: "log.csv", Names: []string{"rpm"}, Rows: []ConditionRow{{
+			Line: 2, File: "n3000.wav", Row1: -1, Values: []float64{v},
+		}}}
+	}
+
+	g := Grouping{Within: map[string]setpoint.Tolerance{"rpm": {Relative: 0.005}}, From: map[string]string{"rpm": "attribute"}}
+	for _, c := range []struct {
+		log       *Conditions
+		constants map[string]float64
+		want      float64
+	}{
+		{measured(2997), nil, 2997},
+		{nil, map[string]float64{"rpm": 3010}, 3010},
+		{measured(2990), map[string]float64{"rpm": 2991}, 2990},
+	} {
+		runs, _, err := Assemble([]string{"n3000.wav"}, fakeInfo, c.log, pat, c.constants, g)
+		if err != nil || runs[0].Recordings[0].Conditions["rpm"] != c.want {
+			t.Errorf("expected %g, found %+v, %v", c.want, runs, err)
+		}
+	}
+
+	for v, tolerance := range map[float64]Grouping{2980: g, 2997: {}} {
+		_, _, err := Assemble([]string{"n3000.wav"}, fakeInfo, measured(v), pat, nil, tolerance)
+		ingesttest.WantDataError(t, nil, err, fmt.Sprintf("expected 3000, as in the file's name, found %g in log.csv, line 2", v))
 	}
 }

@@ -25,13 +25,13 @@ const (
 	runHyperRows = 160
 	runSteps     = 30
 	farRun       = 3.0
-	falseAlarm   = 0.035
+	falseAlarm   = 0.025
 	leastDB      = 0.5  // smaller offsets are no mistake
 	leastShare   = 0.05 // nor are those below so much of an outcome's deviation
 	mostFar      = 10
 	nearRuns     = 24  // whose deviation counts
 	moreNear     = 1.3 // where it is so many times that of all
-	atCorner     = 1.5 // times the limit, of runs that the process must extrapolate to
+	nearPrior    = 4   // runs of that deviation are added to those near
 )
 
 // FarRun is a run whose outcomes are far from those that all other runs predict.
@@ -45,7 +45,7 @@ type FarRun struct {
 
 // FarRuns leaves out each run of the set in closed form and takes the farthest, then fits the
 // process without it, since a wrong run pulls the predictions of its neighbours. The run is far if its
-// weighted residual is at least three robust deviations of the others', more than 3.5 % of sets of so
+// weighted residual is at least three robust deviations of the others', more than 2.5 % of sets of so
 // many runs would have were residuals normal, and at least 0.5 dB or 5 % of the outcome's deviation
 // (docs/method.md#mistakes-in-the-data). The next is sought without it. FarRuns returns at most ten,
 // in that order, and none of sets of few runs, of very many rows, or where no process can be fitted.
@@ -228,7 +228,7 @@ func (f *runResiduals) size(run int, t runTest) float64 {
 }
 
 // farthest returns the run that is farthest for its limit; Times is 0 where no offset matters.
-func (f *runResiduals) farthest(around []around) (worst FarRun) {
+func (f *runResiduals) farthest(around [][][]int) (worst FarRun) {
 	for r := range f.set.Runs {
 		if t := f.test(r, around[r]); t.Times*worst.Limit >= worst.Times*t.Limit && t.Times > 0 {
 			worst = t
@@ -239,7 +239,7 @@ func (f *runResiduals) farthest(around []around) (worst FarRun) {
 }
 
 // test returns the test in which a run is farthest for its limit; Times is 0 where no offset matters.
-func (f *runResiduals) test(run int, a around) (worst FarRun) {
+func (f *runResiduals) test(run int, around [][]int) (worst FarRun) {
 	of := f.offset[run*f.set.Out : (run+1)*f.set.Out]
 	for _, t := range f.tests {
 		offset := stat.Mean(of, nil)
@@ -251,18 +251,20 @@ func (f *runResiduals) test(run int, a around) (worst FarRun) {
 			continue
 		}
 
-		var local []float64
-		for _, r := range a.near {
-			local = append(local, f.size(r, t))
-		}
+		local := 1.0
+		for _, near := range around {
+			var size []float64
+			for _, r := range near {
+				size = append(size, f.size(r, t))
+			}
 
-		if a.corner {
-			t.limit *= atCorner
+			d, n := deviation(size), float64(len(near))
+			local = max(local, math.Sqrt((nearPrior+n*d*d)/(nearPrior+n)))
 		}
 
 		times := math.Abs(f.size(run, t))
-		if d := deviation(local); d > moreNear {
-			times /= d
+		if local > moreNear {
+			times /= local
 		}
 
 		if times*worst.Limit >= worst.Times*t.limit {
@@ -273,14 +275,10 @@ func (f *runResiduals) test(run int, a around) (worst FarRun) {
 	return worst
 }
 
-// around is what a run has near it.
-type around struct {
-	near   []int // the nearest runs, the nearest first
-	corner bool  // lowest or highest in every input that varies between runs, and alone there
-}
-
-// neighbours compares runs by the means of their inputs.
-func neighbours(s triplets.Set) []around {
+// neighbours lists the runs that each is compared with, by the means of their inputs: the nearest, and for
+// each input of which it has the lowest or the highest value the others that have it. A process that
+// extrapolates errs at all of those alike.
+func neighbours(s triplets.Set) [][][]int {
 	runs, points := len(s.Runs), s.AtSetPoints()
 	x, count := make([]float64, runs*s.In), make([]float64, runs)
 	for i, r := range s.Run {
@@ -290,37 +288,48 @@ func neighbours(s triplets.Set) []around {
 		}
 	}
 
-	const same = 1e-9 // in deviations of the inputs
-	out := slices.Repeat([]around{{corner: true}}, runs)
-
+	out := make([][][]int, runs)
 	for k := range s.In {
 		sd := cmp.Or(stat.PopStdDev(column(points, s.In, k), nil), 1)
-		lo, hi := math.Inf(1), math.Inf(-1)
+		ends := [2]float64{math.Inf(1), math.Inf(-1)}
 		for r := range runs {
 			if x[r*s.In+k] /= count[r] * sd; count[r] > 0 {
-				lo, hi = min(lo, x[r*s.In+k]), max(hi, x[r*s.In+k])
+				ends[0], ends[1] = min(ends[0], x[r*s.In+k]), max(ends[1], x[r*s.In+k])
 			}
 		}
 
-		for r := range out {
-			v := x[r*s.In+k]
-			out[r].corner = out[r].corner && (v <= lo+same || v >= hi-same)
+		for _, end := range ends {
+			var there []int
+			for r := range runs {
+				if math.Abs(x[r*s.In+k]-end) < 1e-9 {
+					there = append(there, r)
+				}
+			}
+
+			if 2*len(there) > runs {
+				continue // an input of few values
+			}
+
+			for _, r := range there {
+				others := slices.DeleteFunc(slices.Clone(there), func(q int) bool { return q == r })
+				out[r] = append(out[r], others)
+			}
 		}
 	}
 
 	for r := range out {
-		a := &out[r]
+		var near []int
+
 		distance := make([]float64, runs)
 		for q := range runs {
 			distance[q] = floats.Distance(x[q*s.In:(q+1)*s.In], x[r*s.In:(r+1)*s.In], 2)
 			if count[q] > 0 && q != r {
-				a.near = append(a.near, q)
+				near = append(near, q)
 			}
 		}
 
-		slices.SortStableFunc(a.near, func(a, b int) int { return cmp.Compare(distance[a], distance[b]) })
-		a.near = a.near[:min(len(a.near), nearRuns)]
-		a.corner = a.corner && (len(a.near) == 0 || distance[a.near[0]] > same)
+		slices.SortStableFunc(near, func(a, b int) int { return cmp.Compare(distance[a], distance[b]) })
+		out[r] = append(out[r], near[:min(len(near), nearRuns)])
 	}
 
 	return out
