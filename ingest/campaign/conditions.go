@@ -783,7 +783,9 @@ type fileIndex struct {
 var nameNumbers = regexp.MustCompile(`[0-9]+([.,][0-9]+)*`)
 
 func newFileIndex(files []string) *fileIndex {
-	x := &fileIndex{exact: map[string]int{}, byBase: map[string][]int{}, loose: map[string][]int{}, byNumber: map[string][]int{}}
+	x := &fileIndex{
+		exact: map[string]int{}, byBase: map[string][]int{}, loose: map[string][]int{}, byNumber: map[string][]int{},
+	}
 	for i, f := range files {
 		elems := splitPath(f)
 		base := elems[len(elems)-1]
