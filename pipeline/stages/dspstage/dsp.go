@@ -29,7 +29,7 @@ import (
 // 5: the background of a line; 6: repeats pair no two microphones of one run;
 // 7: sharp tachometer pulses; 8: units are converted to those of the names;
 // 9: speeds that the sound contradicts, copies of files.
-const version = 9
+const version = 10
 
 // RunNote holds dsp's notes about a run.
 type RunNote struct {
@@ -292,8 +292,7 @@ func (s *stage) planTriplets(parts []engine.Dep, ing ingeststage.Result) Result 
 		kv.Pair{Key: "pairs", Value: s.pairs},
 		kv.Pair{Key: "construction", Value: s.exp.DSP.Triplets})
 	t.Run = func(ctx context.Context, j *engine.Job) error {
-		same, err := copies(j, ing.Results, s.cons.Repeats)
-		if err != nil {
+		if err := copies(j, ing.Results); err != nil {
 			return err
 		}
 
@@ -302,7 +301,6 @@ func (s *stage) planTriplets(parts []engine.Dep, ing ingeststage.Result) Result 
 			return err
 		}
 
-		all.notes = append(all.notes, FileNotes{Warnings: same})
 		if err := ing.Points.AddSetPoints(within, all.triplets); err != nil {
 			return err
 		}

@@ -227,7 +227,7 @@ func (r *reader) runs(ctx context.Context, rd ingest.Reader, info ingest.Info) (
 		}
 	}
 
-	group.From = conditionSources(r.src, r.file.Sidecar)
+	group.From, group.Within = conditionSources(r.src, r.file.Sidecar), plan.Tolerances(r.src.In.Within)
 	opened := func(string) (ingest.Info, error) { return info, nil }
 	runs, warnings, err := campaign.Assemble([]string{r.file.Name}, opened, conds, r.src.Pattern, constants, group)
 	if err != nil {

@@ -41,7 +41,7 @@ import (
 // 23: why a method has no C_x; 24: one table value for all outputs;
 // 25: the scale of new groups; 26: grades by outcome and by condition; 27: forms and the hint at one,
 // the worst warnings first; 28: mistakes in the data.
-const version = 28
+const version = 29
 
 // weight is the seconds that the report takes on one processor, roughly: by the
 // conditions that its figures show for each split.

@@ -173,6 +173,7 @@ func (pl *planner) trainTask(s config.Split, k int) {
 
 	// The card states what the triplets' values do not.
 	kind := []kv.Pair{{Key: "kind of data", Value: pl.exp.Ingest.Data}, {Key: "pairs", Value: pl.ing.PairKind}}
+	kind = append(kind, pl.ing.Points.Settings(pl.exp.Ingest.Within)...)
 	t := pl.exp.Add(&engine.Task{
 		ID: TrainID(pl.exp, s.Name, k), Stage: "train", Split: s.Name, Version: version, Config: pl.cfg,
 		Local: slices.Concat(local, kind), Deps: append([]engine.Dep{dep}, stopDeps(pl.exp, s, k)...), Weight: pl.weight(),
