@@ -46,11 +46,11 @@ var imports = []struct{ of, may string }{
 		"train/honest train/honest/interval train/honest/scale"},
 	{"pipeline/watch", "pipeline/engine pipeline/table report/figure docs"},
 	{"pipeline/scaffold", "pipeline/config ingest/..."},
-	{"pipeline/stages", "pipeline/stages/... pipeline/config pipeline/engine pipeline/kv pipeline/table ingest/... dsp " +
+	{"pipeline/stages", "pipeline/stages/... pipeline/budget pipeline/config pipeline/engine pipeline/kv pipeline/table ingest/... dsp " +
 		"train/... report"},
 	{"pipeline/predict", "pipeline/stages/trainstage ingest/derive ingest/fault ingest/spelling train/..."},
 	{"pipeline/budget", "pipeline/config pipeline/stages/plan pipeline/table ingest/campaign ingest/derive ingest/fault " +
-		"ingest/spelling"},
+		"ingest/spelling report"},
 	{"pipeline/judge", "pipeline/config pipeline/stages/ingeststage pipeline/stages/plan pipeline/stages/reportstage " +
 		"pipeline/table ingest/campaign ingest/fault ingest/spelling report train/honest train/honest/interval " +
 		"train/score train/triplets"},

@@ -11,6 +11,7 @@ import (
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/kv"
 	"doubletake/pipeline/table"
+	"doubletake/report"
 )
 
 // finished writes the triplets of an experiment, and its configuration.
@@ -92,8 +93,9 @@ func TestLevels(t *testing.T) {
 	close(t, "degrees of freedom", r.DoF, math.Pow(r.U, 4)/(between*between/36/4), 1e-6)
 
 	var text, doc bytes.Buffer
-	if err := Print(&text, []Result{r}); err != nil ||
-		!strings.Contains(text.String(), "runs (pooled over 2 conditions)") ||
+	sheet := Sheet([]Result{r})
+	if err := report.Sheets(&text, []report.Sheet{sheet}, 0, false); err != nil ||
+		!strings.Contains(text.String(), "scatter is pooled over 2 conditions") ||
 		!strings.Contains(text.String(), "l_db = 61.40 dB re 20 µPa, standard uncertainty 0.69") {
 		t.Error(text.String(), err)
 	}
@@ -103,10 +105,8 @@ func TestLevels(t *testing.T) {
 		t.Error(doc.String(), err)
 	}
 
-	text.Reset()
-	if err := TeX(&text, []Result{r}); err != nil ||
-		!strings.Contains(text.String(), `sensitivity\_v\_per\_pa & B & 1`) {
-		t.Error(text.String(), err)
+	if tex := string(report.SheetsLaTeX([]report.Sheet{sheet})); !strings.Contains(tex, `halves of a recording & A & 0 & normal`) {
+		t.Error(tex)
 	}
 
 	text.Reset()
