@@ -47,10 +47,12 @@ func runBudget(c *cli.Context, stdout io.Writer) error {
 		return usage("--level wants a number above 0.5 and below 1, found %g", l)
 	}
 
-	list, level, err := budget.Read(c.Args().First(), budget.Options{
-		At: c.String("at"), Outcome: c.String("outcome"), Above: c.String("above"), Pool: c.String("pool"),
-		Config: c.String("config"),
-	})
+	o := budget.Options{At: c.String("at"), Above: c.String("above"), Pool: c.String("pool"), Config: c.String("config")}
+	if name := c.String("outcome"); name != "" {
+		o.Outcomes = []string{name}
+	}
+
+	list, level, err := budget.Read(c.Args().First(), o)
 	if err != nil {
 		return err
 	}

@@ -20,12 +20,12 @@ import (
 
 // Options say which budgets of an experiment are wanted.
 type Options struct {
-	At      string // conditions, as "blades=3,rpm=5000"; of others all values
-	Outcome string // "": all
-	Above   string // column of text with a level above the runs, such as the day; "": none
-	Pool    string // conditions, joined by commas; scatter is pooled over those that are equal in them; "": over all
-	Config  string // configuration; "": pipeline.yaml, if there is one
-	Most    int    // conditions, an even selection of more; 0: all
+	At       string   // conditions, as "blades=3,rpm=5000"; of others all values
+	Outcomes []string // nil: all
+	Above    string   // column of text with a level above the runs, such as the day; "": none
+	Pool     string   // conditions, joined by commas; scatter is pooled over those that are equal in them; "": over all
+	Config   string   // configuration; "": pipeline.yaml, if there is one
+	Most     int      // conditions, an even selection of more; 0: all
 }
 
 // Read reads the budgets of a file of the user's, of an experiment's folder or of an experiment of the
@@ -128,17 +128,18 @@ func OfTable(t *table.Table, name string, e *config.Experiment, o Options) ([]Bu
 		return nil, err
 	}
 
-	outcomes := plan.Outcomes(c.table)
-	if o.Outcome != "" {
-		if !slices.Contains(outcomes, o.Outcome) {
-			return nil, &config.UsageError{Text: fmt.Sprintf("--outcome: %s has no outcome %q, but %s%s", name, o.Outcome,
-				strings.Join(outcomes, ", "), spelling.DidYouMean(o.Outcome, outcomes))}
-		}
-		outcomes = []string{o.Outcome}
+	all := plan.Outcomes(c.table)
+	if o.Outcomes == nil {
+		o.Outcomes = all
 	}
 
 	var out []Budget
-	for _, outcome := range outcomes {
+	for _, outcome := range o.Outcomes {
+		if !slices.Contains(all, outcome) {
+			return nil, &config.UsageError{Text: fmt.Sprintf("--outcome: %s has no outcome %q, but %s%s", name, outcome,
+				strings.Join(all, ", "), spelling.DidYouMean(outcome, all))}
+		}
+
 		list, err := c.budgets(outcome)
 		if err != nil {
 			return nil, err
@@ -294,7 +295,7 @@ func (c *campaignOf) budgets(outcome string) ([]Budget, error) {
 	}
 
 	for _, p := range pools {
-		p.nested = Variances(p.y, p.units)
+		p.nested, p.conditions = Variances(p.y, p.units), len(counts(p.units[0]))
 	}
 
 	order = slices.DeleteFunc(order, func(at int) bool { return !c.wanted(c.rows[at][0]) })
@@ -329,9 +330,10 @@ func (c *campaignOf) budgets(outcome string) ([]Budget, error) {
 
 // pool is observations that scatter alike, with their units.
 type pool struct {
-	y      []float64
-	units  [][]int
-	nested Nested
+	y          []float64
+	units      [][]int
+	nested     Nested
+	conditions int
 }
 
 // pooled names the pool of a row.
@@ -386,7 +388,7 @@ func (b *Budget) naive(c *campaignOf, outcome string, at int) {
 func (b *Budget) observed(c *campaignOf, p *pool, rows []int) {
 	v := p.nested
 	parts, dof := v.OfMean(p.units, rows)
-	b.Pooled = fault.Plural(int64(len(counts(p.units[0]))), "condition")
+	b.Pooled = fault.Plural(int64(p.conditions), "condition")
 	if len(c.pools) > 0 {
 		b.Pooled += " of equal " + strings.Join(c.pools, ", ")
 	}

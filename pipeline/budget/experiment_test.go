@@ -141,7 +141,7 @@ func TestDerived(t *testing.T) {
 		{Name: "cl_2", Floats: []float64{0.52, 0.51}},
 	}, kv.Pair{Key: "pairs", Value: "repeat-run"})
 
-	list, err := OfExperiment(dir, e, Options{At: "u_m_s=10", Outcome: "cl"})
+	list, err := OfExperiment(dir, e, Options{At: "u_m_s=10", Outcomes: []string{"cl"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +156,7 @@ func TestDerived(t *testing.T) {
 	close(t, "value", r.Value, 0.51, 1e-12)
 	close(t, "u", r.U, math.Sqrt(a+0.001*0.001+lift*lift*(0.005*0.005+0.005*0.005)), 1e-9)
 
-	all, err := OfExperiment(dir, e, Options{Outcome: "lift_n"})
+	all, err := OfExperiment(dir, e, Options{Outcomes: []string{"lift_n"}})
 	if err != nil || len(all) != 2 || len(all[0].Unseen) != 1 ||
 		!strings.Contains(all[0].Unseen[0], "how lift_n changes with") {
 		t.Errorf("%+v, %v", all, err)

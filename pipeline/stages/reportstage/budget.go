@@ -2,7 +2,6 @@ package reportstage
 
 import (
 	"fmt"
-	"slices"
 
 	"doubletake/pipeline/budget"
 	"doubletake/pipeline/stages/plan"
@@ -25,25 +24,20 @@ func (x *experiment) budget(tab *table.Table) (*report.Sheet, error) {
 		return nil, nil
 	}
 
-	list, err := budget.OfTable(tab, x.exp.Name, &x.exp.Experiment, budget.Options{Most: budgetConditions})
+	outcomes := plan.Outcomes(tab)
+	shown := outcomes[:min(len(outcomes), budgetOutcomes)]
+
+	list, err := budget.OfTable(tab, x.exp.Name, &x.exp.Experiment,
+		budget.Options{Outcomes: shown, Most: budgetConditions})
 	if err != nil {
 		return nil, err
 	}
 
-	outcomes := plan.Outcomes(tab)
-	shown := outcomes[:min(len(outcomes), budgetOutcomes)]
-
-	var results []budget.Result
-	for _, b := range list {
-		if !slices.Contains(shown, b.Outcome) {
-			continue
-		}
-
-		r, err := b.Evaluate(budgetLevel, 0)
-		if err != nil {
+	results := make([]budget.Result, len(list))
+	for i, b := range list {
+		if results[i], err = b.Evaluate(budgetLevel, 0); err != nil {
 			return nil, err
 		}
-		results = append(results, r)
 	}
 
 	s := budget.Sheet(budget.LeastCertain(results))
