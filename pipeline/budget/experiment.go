@@ -35,28 +35,15 @@ func Read(name string, o Options) ([]Budget, float64, error) {
 		return OfFile(name)
 	}
 
-	path := o.Config
-	if path == "" {
-		path = "pipeline.yaml"
-	}
-
-	dir := name
-	f, err := config.Load(path)
-	if _, missing := os.Stat(path); missing != nil && o.Config == "" {
-		f, err = &config.File{}, nil
-	}
-
+	f, err := config.LoadDefault(o.Config)
 	if err != nil {
 		return nil, 0, err
 	}
 
-	var e *config.Experiment
-	of := filepath.Base(name)
-	if i := slices.IndexFunc(f.Experiments, func(x config.Experiment) bool { return x.Name == of }); i >= 0 {
-		e = &f.Experiments[i]
-		if _, err := os.Stat(name); err != nil {
-			dir = filepath.Join(f.Resolve(f.Workdir), of)
-		}
+	dir, of := name, filepath.Base(name)
+	e := f.Experiment(of)
+	if _, err := os.Stat(name); e != nil && err != nil {
+		dir = filepath.Join(f.Resolve(f.Workdir), of)
 	}
 
 	list, err := OfExperiment(dir, e, o)

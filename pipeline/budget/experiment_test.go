@@ -105,7 +105,8 @@ func TestLevels(t *testing.T) {
 		t.Error(doc.String(), err)
 	}
 
-	if tex := string(report.SheetsLaTeX([]report.Sheet{sheet})); !strings.Contains(tex, `halves of a recording & A & 0 & normal`) {
+	tex := string(report.SheetsLaTeX([]report.Sheet{sheet}))
+	if !strings.Contains(tex, `halves of a recording & A & 0 & normal`) {
 		t.Error(tex)
 	}
 

@@ -83,8 +83,8 @@ func (r Result) notes() (out []string) {
 
 	if r.Naive > 0 {
 		_, n := rounded(r.Value, r.Naive)
-		out = append(out, fmt.Sprintf("%s: standard error %s if all %s were independent and nothing else varied", r.Outcome, n,
-			r.NaiveOf))
+		out = append(out, fmt.Sprintf("%s: standard error %s if all %s were independent and nothing else varied", r.Outcome,
+			n, r.NaiveOf))
 	}
 
 	if m := r.MonteCarlo; m != nil && !m.Agrees {
@@ -146,8 +146,8 @@ func CSV(w io.Writer, list []Result) error {
 			}
 
 			rows = append(rows, []string{
-				r.Outcome, r.Unit, r.At, c.Source, c.kind(), number(c.Value), c.Law, number(c.U), number(c.DoF), number(c.Sensitivity),
-				number(c.Contribution), number(c.Share), number(r.Value), number(r.U), number(r.DoF), number(r.K),
+				r.Outcome, r.Unit, r.At, c.Source, c.kind(), number(c.Value), c.Law, number(c.U), number(c.DoF),
+				number(c.Sensitivity), number(c.Contribution), number(c.Share), number(r.Value), number(r.U), number(r.DoF), number(r.K),
 				number(r.Expanded), number(r.Level),
 			})
 		}
