@@ -147,8 +147,8 @@ func CSV(w io.Writer, list []Result) error {
 
 			rows = append(rows, []string{
 				r.Outcome, r.Unit, r.At, c.Source, c.kind(), number(c.Value), c.Law, number(c.U), number(c.DoF),
-				number(c.Sensitivity), number(c.Contribution), number(c.Share), number(r.Value), number(r.U), number(r.DoF), number(r.K),
-				number(r.Expanded), number(r.Level),
+				number(c.Sensitivity), number(c.Contribution), number(c.Share), number(r.Value), number(r.U), number(r.DoF),
+				number(r.K), number(r.Expanded), number(r.Level),
 			})
 		}
 	}

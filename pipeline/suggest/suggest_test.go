@@ -116,7 +116,7 @@ func TestParseGrid(t *testing.T) {
 	m := models(t)
 	axes, err := ParseGrid(m, "b=2:5:1,a=0:1:0.1")
 	if err != nil || len(axes) != 2 || axes[0].Input != 1 || !slices.Equal(axes[0].Values, []float64{2, 3, 4, 5}) ||
-		len(axes[1].Values) != 11 {
+		len(axes[1].Values) != 11 || axes[1].Values[3] != 0.3 { // 3·0.1 is 0.30000000000000004
 		t.Errorf("grid %+v, %v", axes, err)
 	}
 
