@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"sort"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -348,18 +349,22 @@ func (s *store) remember(t *Task, r *record, durable bool) {
 	s.dirty = true
 }
 
-// scratch makes a fresh folder for a task's outputs.
+// scratch makes a fresh folder for a task's outputs. One of an interrupted run may have
+// stayed, on Windows where a file in it was open.
 func (s *store) scratch() (string, error) {
-	s.mu.Lock()
-	s.seq++
-	dir := s.cache("tmp", fmt.Sprintf("%d-%d", os.Getpid(), s.seq))
-	s.mu.Unlock()
+	for {
+		s.mu.Lock()
+		s.seq++
+		dir := s.cache("tmp", strconv.Itoa(s.seq))
+		s.mu.Unlock()
 
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		return "", &WorkdirError{s.dir, err}
+		switch err := os.Mkdir(dir, 0o755); {
+		case err == nil:
+			return dir, nil
+		case !errors.Is(err, fs.ErrExist):
+			return "", &WorkdirError{s.dir, err}
+		}
 	}
-
-	return dir, nil
 }
 
 // seal makes the scratch folder the object of that key: hashes its files, writes
