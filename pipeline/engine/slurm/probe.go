@@ -25,7 +25,7 @@ func (e *Executor) startProbe(now time.Time) {
 
 	name := "dt-probe-" + e.run
 	b := &batch{
-		name: name, dir: e.root("batches", name), stage: e.pending[0].w.Task.Stage, read: map[string]bool{},
+		name: name, dir: e.Root("batches", name), stage: e.pending[0].W.Task.Stage, read: map[string]bool{},
 		reported: map[string]bool{}, ready: true,
 	}
 
@@ -80,7 +80,7 @@ func (e *Executor) answer(now time.Time) {
 	case !el.over.IsZero() && now.Sub(el.over) > e.o.Settle:
 		log := filepath.Join(b.dir, "log", "0.log")
 		e.fatal = fmt.Errorf("probe the nodes: the probe job %s ended %s on %s and left no answer; can the nodes run %s, "+
-			"and do they see %s? its log ends with:\n    %s", b.job, el.state, el.node, e.root("bin"), b.dir, Tail(log, 8))
+			"and do they see %s? its log ends with:\n    %s", b.job, el.state, el.node, e.Root("bin"), b.dir, Tail(log, 8))
 		e.endProbe()
 
 	case now.Sub(e.probeFrom) > patience && !e.probed:
