@@ -91,7 +91,8 @@ type Executor struct {
 	handled   map[string]bool  // keys this run asked for; true once a job has them in hand or had
 	refused   map[string]error // by stage: sbatch will not have such jobs
 	draining  bool
-	excluded  []string // nodes that could not start a job
+	excluded  []string       // nodes that could not start a job
+	launches  map[string]int // by key: how often a node could not start it
 	idleTold  bool
 	fatal     error
 	seq       int
@@ -108,8 +109,8 @@ func New(o Options) *Executor {
 	o.defaults()
 	return &Executor{
 		Hand: NewHand("slurm"), o: o, todo: make(chan func(), 64), quit: make(chan struct{}), gone: make(chan struct{}),
-		cancel:  make(chan struct{}),
-		handled: map[string]bool{}, refused: map[string]error{}, askEvery: o.Query,
+		cancel:   make(chan struct{}),
+		launches: map[string]int{}, handled: map[string]bool{}, refused: map[string]error{}, askEvery: o.Query,
 		run: strconv.FormatInt(time.Now().UnixNano(), 36),
 	}
 }

@@ -205,7 +205,12 @@ func (e *Executor) died(t *Task, err *TaskError, end ending) {
 	// Clocks of nodes differ: what counts is that there is another checkpoint.
 	last := t.W.Progress()
 	progress := end.cut && !last.IsZero() && !last.Equal(t.before)
-	launch := end.launch && err.Node != "" && e.exclude(err.Node)
+	launch := end.launch && err.Node != "" && e.launches[key] < mostLaunches
+	if launch {
+		e.launches[key]++
+		e.exclude(err.Node)
+	}
+
 	if !progress && !launch {
 		e.attempts[key]++
 
@@ -601,19 +606,20 @@ func timeHint(t string) string {
 	return " (" + t + ")"
 }
 
-// exclude keeps further jobs from a node that could not start one. It reports false where the node
-// was excluded before: then the job is to blame.
-func (e *Executor) exclude(node string) bool {
+// mostLaunches is how many failures to start a task may be its nodes' fault.
+const mostLaunches = 3
+
+// exclude keeps further jobs from a node that could not start one. Those of arrays that were
+// submitted before may still be sent there.
+func (e *Executor) exclude(node string) {
 	if slices.Contains(e.excluded, node) {
-		return false
+		return
 	}
 
 	e.excluded = append(e.excluded, node)
 	e.o.Notify(fmt.Sprintf("node %s could not start a job and is excluded for the rest of this run; see whether it sees "+
 		"%s, can run %s, knows your user, and its slurmd's log (scontrol show "+
 		"node %s)", node, e.Root("batches"), e.Root("bin"), node))
-
-	return true
 }
 
 // idle reports once that nothing runs, with Slurm's reason.
