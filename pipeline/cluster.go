@@ -78,8 +78,8 @@ func (p *Project) Executor(name, path string, heldOut []string, notify func(stri
 // place is where workers find this program and its configuration.
 func (p *Project) place() (binary, dir string, facts []kv.Pair, err error) {
 	if runtime.GOOS == "windows" {
-		return "", "", nil, &UsageError{Text: "jobs of a cluster cannot be made on Windows: their scripts are for the shell of its " +
-			"machines; log in to one of them, or run here without --executor"}
+		return "", "", nil, &UsageError{Text: "jobs of a cluster cannot be made on Windows: their scripts are for " +
+			"the shell of its machines; log in to one of them, or run here without --executor"}
 	}
 
 	if binary, err = os.Executable(); err != nil {

@@ -162,13 +162,15 @@ func TestWine(t *testing.T) {
 
 	// Patterns with a drive: files that one nearly matches, and none for another.
 	for dir, root := range map[string]string{here: here, there: "Z:" + strings.ReplaceAll(there, "/", `\`)} {
-		for name, pattern := range map[string]string{"slip": "/raw/*_n2_*.wav", "none": "/raw/*_n9_*.wav", "folder": "/rav/*"} {
+		for name, pattern := range map[string]string{
+			"slip": "/raw/*_n2_*.wav", "none": "/raw/*_n9_*.wav", "folder": "/rav/*",
+		} {
 			if dir == there {
 				pattern = strings.ReplaceAll(pattern, "/", `\`)
 			}
 
-			text := strings.Replace(strings.ReplaceAll(winRun, "raw/*_n2_*.wav", root+pattern), "exclude: ['raw/*_rpm2000.wav'], ",
-				"", 1)
+			text := strings.NewReplacer("raw/*_n2_*.wav", root+pattern, "exclude: ['raw/*_rpm2000.wav'], ",
+				"").Replace(winRun)
 			if err := os.WriteFile(filepath.Join(dir, name+".yaml"), []byte(text), 0o644); err != nil {
 				t.Fatal(err)
 			}
@@ -180,7 +182,9 @@ func TestWine(t *testing.T) {
 	}
 
 	const no = "jobs of a cluster cannot be made on Windows: "
-	if out, err := windows(there, "run", "--executor", "slurm").CombinedOutput(); err == nil || !bytes.Contains(out, []byte(no)) {
+
+	out, err := windows(there, "run", "--executor", "slurm").CombinedOutput()
+	if err == nil || !bytes.Contains(out, []byte(no)) {
 		t.Errorf("%v: %s", err, out)
 	}
 }

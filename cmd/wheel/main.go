@@ -98,7 +98,8 @@ func run(args []string, stdout io.Writer) error {
 		return err
 	}
 
-	wheel := filepath.Join(*dir, fmt.Sprintf("doubletake-%s-py3-none-%s.whl", *version, strings.Join(tags[*platform], ".")))
+	wheel := filepath.Join(*dir, fmt.Sprintf("doubletake-%s-py3-none-%s.whl", *version,
+		strings.Join(tags[*platform], ".")))
 
 	if err := os.MkdirAll(*dir, 0o777); err != nil {
 		return err

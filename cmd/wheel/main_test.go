@@ -487,7 +487,8 @@ func TestPackage(t *testing.T) {
 	c.Dir = "testdata"
 	c.Env = append(os.Environ(), "DOUBLETAKE_TEST_DATA="+dir, "PYTHONPATH="+here)
 	if os.Getenv("DOUBLETAKE_LONG") == "" { // the program is not built: what the package does itself
-		c.Args = append(c.Args, "test_doubletake.Tables", "test_doubletake.Program", "test_doubletake.Models.test_equal_to_the_program",
+		c.Args = append(c.Args, "test_doubletake.Tables", "test_doubletake.Program",
+			"test_doubletake.Models.test_equal_to_the_program",
 			"test_doubletake.Models.test_calibrated_equal_to_the_program", "test_doubletake.Models.test_cells",
 			"test_doubletake.Models.test_scaled_erfc")
 	} else {

@@ -402,8 +402,8 @@ func (d *decoder) nameOf(n *yaml.Node, at string) (text string, ok bool) {
 		return c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || strings.ContainsRune("._+-", c)
 	}
 	if text == "" || strings.ContainsFunc(text, func(c rune) bool { return !safe(c) }) || strings.HasSuffix(text, ".") {
-		d.fail(n, at, "expected a value of letters, digits and . _ + - that does not end in a dot, because a folder is named "+
-			"after it, found %q", text)
+		d.fail(n, at, "expected a value of letters, digits and . _ + - that does not end in a dot, because a folder is "+
+			"named after it, found %q", text)
 		return "", false
 	}
 

@@ -56,8 +56,8 @@ func (f *File) validate(d *decoder) {
 
 		for _, o := range f.Experiments[:i] {
 			if o.Family() != e.Family() && strings.EqualFold(o.Family(), e.Family()) {
-				fail("experiments."+e.Name, "its name differs from %q by letter case alone, and on Windows and macOS their folders "+
-					"would be one; rename one of them", o.Family())
+				fail("experiments."+e.Name, "its name differs from %q by letter case alone, and on Windows and macOS their "+
+					"folders would be one; rename one of them", o.Family())
 			}
 		}
 	}

@@ -549,7 +549,9 @@ func TestDrained(t *testing.T) {
 
 	full := strings.TrimSpace(c.Slurm(t, "sbatch", "--parsable", "--partition="+brief.Name, "--exclusive",
 		"--output=/dev/null", "--wrap=sleep 50"))
-	until(t, "the other job runs", func() bool { return strings.Contains(c.Slurm(t, "squeue", "--states=R", "--jobs="+full), full) })
+	until(t, "the other job runs", func() bool {
+		return strings.Contains(c.Slurm(t, "squeue", "--states=R", "--jobs="+full), full)
+	})
 
 	type waiting struct {
 		*toy

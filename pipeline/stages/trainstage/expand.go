@@ -99,8 +99,8 @@ func (pl *planner) clash(at string, splits []config.Split, name string) error {
 		}
 
 		if strings.EqualFold(o.Name, name) {
-			return pl.exp.Errorf(at, "the names %q and %q of splits differ by letter case alone, and on Windows and macOS their "+
-				"folders would be one; name one of them otherwise, as in {other-name: {test: …}}", o.Name, name)
+			return pl.exp.Errorf(at, "the names %q and %q of splits differ by letter case alone, and on Windows and macOS "+
+				"their folders would be one; name one of them otherwise, as in {other-name: {test: …}}", o.Name, name)
 		}
 	}
 
