@@ -39,7 +39,7 @@ type results struct {
 type column struct {
 	name, head string
 	texts      []string
-	values     []float64 // nil where not every cell is a number
+	values     []float64        // nil where not every cell is a number
 	points     *setpoint.Points // about which the values scatter; nil: they do not
 }
 
