@@ -761,16 +761,29 @@ func finite(v float64) bool { return v-v == 0 }
 type fileIndex struct {
 	elems         [][]string // of the files' paths
 	exact         map[string]int
-	byBase, loose map[string][]int // loose: by the last element without its ending, in lower case
+	byBase, loose map[string][]int // by the last element; loose: without its ending, in lower case; made when needed
 }
 
 func newFileIndex(files []string) *fileIndex {
-	x := &fileIndex{exact: map[string]int{}, byBase: map[string][]int{}, loose: map[string][]int{}}
+	x := &fileIndex{exact: make(map[string]int, len(files))}
 	for i, f := range files {
 		elems := splitPath(f)
-		base := elems[len(elems)-1]
 		x.elems = append(x.elems, elems)
 		x.exact[strings.Join(elems, "/")] = i
+	}
+
+	return x
+}
+
+// byNames makes the maps by the last element.
+func (x *fileIndex) byNames() {
+	if x.byBase != nil {
+		return
+	}
+
+	x.byBase, x.loose = map[string][]int{}, map[string][]int{}
+	for i, elems := range x.elems {
+		base := elems[len(elems)-1]
 		x.byBase[base] = append(x.byBase[base], i)
 		base = strings.ToLower(base)
 		x.loose[base] = append(x.loose[base], i)
@@ -779,8 +792,6 @@ func newFileIndex(files []string) *fileIndex {
 			x.loose[bare] = append(x.loose[bare], i)
 		}
 	}
-
-	return x
 }
 
 // of lists the files of a row: the one with exactly this path; else, for a glob, all
@@ -803,6 +814,8 @@ func (x *fileIndex) of(r ConditionRow) (files []int) {
 
 		return files
 	}
+
+	x.byNames()
 
 	for _, i := range x.byBase[want[len(want)-1]] {
 		if slices.Equal(tail(i), want) {

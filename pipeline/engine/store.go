@@ -83,6 +83,7 @@ type store struct {
 	saved time.Time
 	seq   int
 
+	looked  map[string]*hashed       // raw files, while a plan is assessed: each is looked at once
 	hashing map[string]chan struct{} // raw files that are being hashed, by path; closed at the end
 
 	learned []string // indices left by workers, to be removed once they are in the main one
@@ -255,8 +256,9 @@ func (s *store) hash(f File) (string, stamp, error) {
 // whole reports whether a result's files are as they were when it was sealed, by
 // their sizes and times.
 func (s *store) whole(r *record) bool {
+	dir := s.object(r.Key) + string(filepath.Separator)
 	for i, o := range r.Outputs {
-		fi, err := Own(filepath.Join(s.object(r.Key), o.Name))
+		fi, err := Own(dir + o.Name)
 		if err != nil || i >= len(r.Stamps) || fi.Size() != r.Stamps[i].Size ||
 			fi.ModTime().UnixNano() != r.Stamps[i].MTime {
 			return false
