@@ -85,6 +85,7 @@ type store struct {
 	dirty bool
 	saved time.Time
 
+	looked  map[string]*hashed       // raw files, while a plan is assessed: each is looked at once
 	hashing map[string]chan struct{} // raw files that are being hashed, by path; closed at the end
 
 	learned []string // indices left by workers, to be removed once they are in the main one

@@ -165,11 +165,23 @@ type manifest struct {
 	Annotate []kv.Pair `json:"annotate,omitempty"`
 }
 
+var keyBuffers = sync.Pool{New: func() any { return new([]byte) }}
+
 // key computes the task's key from the digests of its inputs.
 func (t *Task) key(inputs []input) string {
-	b := make([]byte, 0, 4096)
+	buffer := keyBuffers.Get().(*[]byte)
+	defer keyBuffers.Put(buffer)
+	b, h := (*buffer)[:0], sha256.New()
 	num := func(n int) { b = append(strconv.AppendInt(b, int64(n), 10), ':') }
-	put := func(s string) { num(len(s)); b = append(b, s...) }
+	put := func(s string) {
+		num(len(s))
+
+		if b = append(b, s...); len(b) > 1<<14 {
+			h.Write(b)
+			b = b[:0]
+		}
+	}
+
 	put("doubletake object 1")
 	put(t.Stage)
 	num(t.Version)
@@ -190,9 +202,10 @@ func (t *Task) key(inputs []input) string {
 		put(in.Digest)
 	}
 
-	sum := sha256.Sum256(b)
+	h.Write(b)
+	*buffer = b
 
-	return hex.EncodeToString(sum[:])
+	return hex.EncodeToString(h.Sum(nil))
 }
 
 func hashFile(path string) (sum string, size int64, err error) {
