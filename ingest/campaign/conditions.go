@@ -775,22 +775,33 @@ func finite(v float64) bool { return v-v == 0 }
 type fileIndex struct {
 	elems         [][]string // of the files' paths
 	exact         map[string]int
-	byBase, loose map[string][]int // loose: by the last element without its ending, in lower case
-	byNumber      map[string][]int // by the whole numbers in the last element, without leading zeros
+	byBase, loose map[string][]int // by the last element; loose: without its ending, in lower case; made when needed
+	byNumber      map[string][]int // by the whole numbers in the last element, without leading zeros; likewise
 }
 
 // nameNumbers are the numbers in a name.
 var nameNumbers = regexp.MustCompile(`[0-9]+([.,][0-9]+)*`)
 
 func newFileIndex(files []string) *fileIndex {
-	x := &fileIndex{
-		exact: map[string]int{}, byBase: map[string][]int{}, loose: map[string][]int{}, byNumber: map[string][]int{},
-	}
+	x := &fileIndex{exact: make(map[string]int, len(files))}
 	for i, f := range files {
 		elems := splitPath(f)
-		base := elems[len(elems)-1]
 		x.elems = append(x.elems, elems)
 		x.exact[strings.Join(elems, "/")] = i
+	}
+
+	return x
+}
+
+// byNames makes the maps by the last element.
+func (x *fileIndex) byNames() {
+	if x.byBase != nil {
+		return
+	}
+
+	x.byBase, x.loose, x.byNumber = map[string][]int{}, map[string][]int{}, map[string][]int{}
+	for i, elems := range x.elems {
+		base := elems[len(elems)-1]
 		x.byBase[base] = append(x.byBase[base], i)
 		base = strings.ToLower(base)
 		x.loose[base] = append(x.loose[base], i)
@@ -805,8 +816,6 @@ func newFileIndex(files []string) *fileIndex {
 			}
 		}
 	}
-
-	return x
 }
 
 // of lists the files of a row: those it names, else the one with its number.
@@ -823,6 +832,8 @@ func (x *fileIndex) numbered(cell string) []int {
 	if cell == "" || strings.Trim(cell, "0123456789") != "" {
 		return nil
 	}
+
+	x.byNames()
 
 	if files := x.byNumber[strings.TrimLeft(cell, "0")]; len(files) == 1 {
 		return files
@@ -851,6 +862,8 @@ func (x *fileIndex) named(r ConditionRow) (files []int) {
 
 		return files
 	}
+
+	x.byNames()
 
 	for _, i := range x.byBase[want[len(want)-1]] {
 		if slices.Equal(tail(i), want) {

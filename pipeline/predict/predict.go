@@ -57,8 +57,9 @@ func Open(path string) (*Models, error) {
 		return nil, err
 	}
 
-	m := &Models{Paths: files}
+	m := new(Models)
 	for i, f := range files {
+		m.Paths = append(m.Paths, filepath.ToSlash(f)) // the same in documents on all systems
 		net := new(train.Model)
 		if err := readJSON(f, train.MaxModelFile, "a trained model", net); errors.Is(err, fs.ErrNotExist) {
 			return nil, &fault.Error{Path: f, Want: "a trained model", Found: "none", Err: err}

@@ -120,7 +120,7 @@ func (s *stage) planFile(f ingeststage.File) ([]engine.Dep, error) {
 			{Key: "conditions", Value: strings.Join(src.Conditions, ",")},
 			{Key: "on_bad_recording", Value: src.In.OnBadRecording},
 		}, src.LabelSetting()...),
-		Deps: []engine.Dep{f.Result},
+		Deps: []engine.Dep{f.Result}, Packed: true,
 	}
 
 	f.Needs(t)
@@ -167,7 +167,7 @@ func (s *stage) planFile(f ingeststage.File) ([]engine.Dep, error) {
 			err = plan.WriteTable(j, spectraArrow, &tables.spec)
 		}
 
-		return errors.Join(err, plan.WriteJSON(j.Output(NotesJSON), notes))
+		return errors.Join(err, plan.WriteJSON(j, NotesJSON, notes))
 	}
 
 	s.exp.Add(t)
@@ -326,7 +326,7 @@ func (s *stage) planTriplets(parts []engine.Dep, ing ingeststage.Result) Result 
 
 		all.triplets.Meta = meta
 
-		return errors.Join(plan.WriteTable(j, tripletsArrow, all.triplets), plan.WriteJSON(j.Output(NotesJSON), all.notes))
+		return errors.Join(plan.WriteTable(j, tripletsArrow, all.triplets), plan.WriteJSON(j, NotesJSON, all.notes))
 	}
 
 	s.exp.Add(t)

@@ -111,7 +111,7 @@ func planPairs(exp plan.Experiment, sim simulatestage.Result) (Result, error) {
 			return err
 		}
 
-		return plan.WriteJSON(j.Output(fileJSON), FileResult{Path: p.id, Warnings: warnings})
+		return plan.WriteJSON(j, fileJSON, FileResult{Path: p.id, Warnings: warnings})
 	}
 
 	exp.Add(t)

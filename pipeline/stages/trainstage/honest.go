@@ -187,7 +187,7 @@ func (pl *planner) honestTask(s config.Split, left *leftOut) {
 		groups.Meta = append(slices.Clone(out.Meta), kv.Pair{Key: "condition", Value: condition},
 			kv.Pair{Key: "base", Value: tr.Honest.Base})
 
-		return errors.Join(plan.WriteJSON(j.Output(HonestJSON), m),
+		return errors.Join(plan.WriteJSON(j, HonestJSON, m),
 			plan.WriteGob("calibration", j.Output(HonestData), m.Result()), writeTable(j, honestArrow, out),
 			writeTable(j, LeftOutData, groups))
 	}

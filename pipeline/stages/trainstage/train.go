@@ -232,7 +232,7 @@ func (pl *planner) trainTask(s config.Split, k int) {
 		}
 
 		about := card(pl.exp, pl.ing.PairKind, set, s, k, plan.Digest(pl.cfg, local), est)
-		if err := plan.WriteJSON(j.Output(cardJSON), about); err != nil {
+		if err := plan.WriteJSON(j, cardJSON, about); err != nil {
 			return err
 		}
 
@@ -242,12 +242,12 @@ func (pl *planner) trainTask(s config.Split, k int) {
 				return err
 			}
 
-			if err := plan.WriteJSON(j.Output(CalibrationJSON), r); err != nil {
+			if err := plan.WriteJSON(j, CalibrationJSON, r); err != nil {
 				return err
 			}
 		}
 
-		if err := plan.WriteJSON(j.Output("model.json"), model); err != nil {
+		if err := plan.WriteJSON(j, "model.json", model); err != nil {
 			return err
 		}
 
@@ -422,5 +422,5 @@ type Timing struct {
 
 func writeTiming(j *engine.Job, fit, predict time.Duration) error {
 	j.SetDigest(TimingJSON, "not a result")
-	return plan.WriteJSON(j.Output(TimingJSON), Timing{fit.Seconds(), predict.Seconds()})
+	return plan.WriteJSON(j, TimingJSON, Timing{fit.Seconds(), predict.Seconds()})
 }
