@@ -58,15 +58,16 @@ func rotors(r *rand.Rand, apart float64) (pairs string, truth func(outcome, roto
 }
 
 // Two rotors without equal conditions, compared by the calibrated model, of two mountings each: the interval and the
-// band hold the true differences, and where there is none the interval finds one in 5 %. Simulated. Without the scatter of
-// the mountings, which pairs of one run do not show, the interval held 58 %.
+// band hold the true differences, and where there is none the interval finds one in 5 %. Simulated. Without the
+// scatter of the mountings, which pairs of one run do not show, the interval held 58 %.
 func TestModelRoute(t *testing.T) {
 	repeats := 4
 	if os.Getenv("DOUBLETAKE_LONG") != "" {
 		repeats = 100
 	}
 
-	for _, apart := range []float64{0, 0.3} {
+	var shares [2]float64
+	for i, apart := range []float64{0, 0.3} {
 		r := rand.New(rand.NewPCG(7, 35))
 		held, banded, n := 0.0, 0.0, 0.0
 		for range repeats {
@@ -93,10 +94,23 @@ func TestModelRoute(t *testing.T) {
 
 		t.Logf("rotors %g apart: interval %.3f, band %.3f of %g", apart, held/n, banded/n, n)
 
+		shares[i] = 100 * held / n
+
 		// Three standard errors below 95 %; the outcomes of a campaign are independent.
 		if least := 0.95 - 3*math.Sqrt(0.95*0.05/n); held/n < least || banded/n < least {
 			t.Errorf("rotors %g apart: interval %.3f, band %.3f, expected at least %.3f", apart, held/n, banded/n, least)
 		}
+	}
+
+	page, err := os.ReadFile("../../docs/contrast.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	stated := fmt.Sprintf("the interval held %.1f %% of 200 differences of zero and %.1f %% of 200 others", shares[0],
+		shares[1])
+	if repeats == 100 && !strings.Contains(strings.Join(strings.Fields(string(page)), " "), stated) {
+		t.Errorf("docs/contrast.md does not state: %s", stated)
 	}
 }
 
@@ -130,7 +144,8 @@ experiments:
 		t.Fatal(err)
 	}
 
-	r := compare(t, Options{Dirs: []string{filepath.Join(dir, "runs", "wing")}, A: "rotor=1", B: "rotor=4", Unit: "/^m../"})
+	dir = filepath.Join(dir, "runs", "wing")
+	r := compare(t, Options{Dirs: []string{dir}, A: "rotor=1", B: "rotor=4", Unit: "/^m../"})
 	if r.By != byModel || len(r.Outcomes) != 2 {
 		t.Fatalf("compared %s, %d outcomes", r.By, len(r.Outcomes))
 	}

@@ -280,8 +280,9 @@ func separate(arms []Arm) bool {
 }
 
 // correlation is the root of the units' correlation between points. Few units show correlations where there are
-// none; all are shrunk by one factor. The square that has the mean of all r² as its expectation, put in, gave too narrow
-// bands of three units, the adjusted one, (ν r² − 1)/(ν − 1), too wide ones of strong correlations; their mean is taken.
+// none; all are shrunk by one factor. The square that has the mean of all r² as its expectation gave too narrow
+// bands of three units, the adjusted one, (ν r² − 1)/(ν − 1), too wide ones of strong correlations; their mean is
+// taken.
 func correlation(arms []Arm, scale []float64, separate bool) *mat.TriDense {
 	points := len(arms[0].Weight)
 	r := mat.NewSymDense(points, nil)
