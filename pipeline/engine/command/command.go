@@ -439,8 +439,8 @@ func (e *Executor) waiting(now time.Time) {
 	}
 
 	e.told = true
-	e.o.Notify(fmt.Sprintf("nothing runs: %d parts that were submitted by %q %.0f s ago have not begun. %s; "+
-		"if they ended, see whether the nodes can run %s and write to %s. To submit "+
+	e.o.Notify(fmt.Sprintf("nothing runs: %d parts that were submitted by %q %.0f s ago have not begun. %s"+
+		"If they ended, see whether the nodes can run %s and write to %s. To submit "+
 		"them again, interrupt and run again", len(e.parts), strings.Join(e.o.Command, " "),
 		now.Sub(e.parts[0].submitted).Seconds(), e.reason(), e.Root("bin"), e.Root("parts")))
 }
@@ -448,7 +448,7 @@ func (e *Executor) waiting(now time.Time) {
 // reason is what the scheduler says of jobs that wait, or that it be asked.
 func (e *Executor) reason() string {
 	if len(e.o.Status) == 0 {
-		return "Ask the scheduler why they wait (qstat; executor.status has it asked)"
+		return "Ask the scheduler why they wait (qstat; executor.status has it asked). "
 	}
 
 	ctx, cancel := context.WithTimeout(e.Ctx, 5*time.Second)
