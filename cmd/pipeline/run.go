@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -44,7 +45,7 @@ func newRunCommand(stdout, stderr io.Writer) *cli.Command {
 			&cli.BoolFlag{Name: "force", Usage: "also make tasks that are up to date"},
 			&cli.BoolFlag{Name: "verify", Usage: "hash all files and results, also those whose size and time are as before"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "print what would be done, do nothing"},
-			&cli.BoolFlag{Name: "explain", Usage: "with the reasons, as old → new"},
+			&cli.BoolFlag{Name: "explain", Usage: "why, as old → new: equal reasons of a stage's tasks are one line"},
 			&cli.BoolFlag{Name: "keep-going", Usage: "after a failure, go on with what does not depend on it"},
 			jobsFlag(), executorFlag(), progressFlag(), tablesFlag(),
 			&cli.BoolFlag{Name: "json", Usage: "results, or the dry run, as one JSON document"},
@@ -206,9 +207,12 @@ func perform(ctx context.Context, p *pipeline.Project, o runOptions, stderr io.W
 	}
 
 	if o.explain {
-		if err := explainPlan(p, o.sel, stderr); err != nil {
+		todo, _, err := p.Pending(o.sel)
+		if err != nil {
 			return nil, err
 		}
+
+		explain(todo, stderr)
 	}
 
 	atOnce := o.jobs
@@ -361,8 +365,12 @@ func dryRun(p *pipeline.Project, o runOptions, stdout io.Writer) error {
 		return printJSON(stdout, map[string]any{"would_run": tasksJSON(todo), "up_to_date": cached})
 	}
 
-	for _, st := range todo {
-		fmt.Fprintf(stdout, "would run %s: %s\n", st.Task.ID, st.Because())
+	if o.explain {
+		explain(todo, stdout)
+	} else {
+		for _, st := range todo {
+			fmt.Fprintf(stdout, "would run %s: %s\n", st.Task.ID, st.Because())
+		}
 	}
 
 	fmt.Fprintf(stdout, "%d to run, %d up to date\n", len(todo), cached)
@@ -370,40 +378,45 @@ func dryRun(p *pipeline.Project, o runOptions, stdout io.Writer) error {
 	return nil
 }
 
-// explainPlan writes why the selected tasks run: each reason once per stage, with
-// the number of tasks that have it.
-func explainPlan(p *pipeline.Project, s pipeline.Selection, w io.Writer) error {
-	todo, _, err := p.Pending(s)
-	type key struct{ stage, reason string }
-	count := map[key][]string{}
+// shared are the words for reasons that name another file or task for every task.
+var shared = map[string]string{
+	"upstream": "their inputs are made again", "file": "their files changed", "input": "their inputs changed",
+	"unread": "their files were not read yet", "damaged": "their results are damaged",
+}
+
+// explain writes why tasks run: equal reasons once per experiment and stage, with the number
+// of tasks that have them and one of these.
+func explain(todo []*pipeline.Status, w io.Writer) {
+	type key struct{ experiment, stage, reason string }
+	count := map[key][]*pipeline.Status{}
 
 	var order []key
 	for _, st := range todo {
-		k := key{st.Task.Stage, st.Because()}
-
-		own := func(r pipeline.Reason) bool { return r.Kind != "upstream" }
-		if !slices.ContainsFunc(st.Reasons, own) {
-			k.reason = "their inputs are made again"
+		var words []string
+		for _, r := range st.Reasons {
+			if s, ok := shared[r.Kind]; !ok {
+				words = append(words, r.String())
+			} else if !slices.Contains(words, s) {
+				words = append(words, s)
+			}
 		}
 
+		k := key{st.Task.Experiment, st.Task.Stage, strings.Join(words, "; ")}
 		if count[k] == nil {
 			order = append(order, k)
 		}
 
-		count[k] = append(count[k], st.Task.ID)
+		count[k] = append(count[k], st)
 	}
 
 	for _, k := range order {
-		ids := count[k]
-		switch n := len(ids); {
-		case n == 1:
-			fmt.Fprintf(w, "%s: %s\n", ids[0], k.reason)
-		default:
-			fmt.Fprintf(w, "%d tasks of %s: %s (%s, …)\n", n, k.stage, k.reason, ids[0])
+		list := count[k]
+		if first := list[0]; len(list) == 1 {
+			fmt.Fprintf(w, "%s: %s\n", first.Task.ID, first.Because())
+		} else {
+			fmt.Fprintf(w, "%d tasks of %s: %s (%s, …)\n", len(list), path.Join(k.experiment, k.stage), k.reason, first.Task.ID)
 		}
 	}
-
-	return err
 }
 
 // width is the terminal's width if COLUMNS is set; 100 otherwise.

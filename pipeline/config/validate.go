@@ -77,6 +77,8 @@ func (e *Experiment) validate(f *File, at string, fail failFunc) {
 		e.Select.validate(e, at+".select", fail)
 	}
 
+	e.Suggest.validate(e, at+".suggest", fail)
+
 	if f.Has(at + ".train") { // without it a run ends with the triplets and their report
 		e.Train.validate(f, at+".train", fail)
 		return

@@ -1,8 +1,8 @@
 package engine
 
 import (
+	"bytes"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 )
@@ -50,5 +50,13 @@ func ReadOwn(path string) ([]byte, error) {
 	}
 	defer f.Close()
 
-	return io.ReadAll(f)
+	fi, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+
+	b := bytes.NewBuffer(make([]byte, 0, fi.Size()+bytes.MinRead))
+	_, err = b.ReadFrom(f)
+
+	return b.Bytes(), err
 }

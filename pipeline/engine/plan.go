@@ -73,6 +73,7 @@ type Status struct {
 	key     string
 	inputs  []input
 	stamps  []stamp // of the raw files, as they were hashed
+	chosen  bool    // by the run's selection
 	rec     *record // the result, when up to date
 }
 
@@ -178,32 +179,32 @@ func (t *Task) worksFor(experiment string) bool {
 // Raw files that changed are hashed, or, if later, left to be hashed when the
 // task's turn comes.
 func (s *store) assess(t *Task, of map[string]*Status, later bool) (*Status, error) {
-	st := &Status{Task: t}
+	st := &Status{Task: t, inputs: make([]input, 0, len(t.Files)+len(t.Deps)), stamps: make([]stamp, 0, len(t.Files))}
 	if err := s.readFiles(st, later); err != nil {
-		return nil, err
-	}
-
-	if err := st.readDeps(of); err != nil {
 		return nil, err
 	}
 
 	s.mu.Lock()
 	old := s.ix.Tasks[t.ID]
-
-	var before []kv.Pair
-	if old != nil {
-		before = slices.Concat(s.ix.Configs[old.Config], old.Local)
-	}
-
 	s.mu.Unlock()
 
-	now := slices.Concat(t.Config, t.Local)
+	if err := st.readDeps(of, old); err != nil {
+		return nil, err
+	}
+
+	settings := func() []Reason { // that changed
+		s.mu.Lock()
+		before := slices.Concat(s.ix.Configs[old.Config], old.Local)
+		s.mu.Unlock()
+
+		return configReasons(before, slices.Concat(t.Config, t.Local))
+	}
 
 	if len(st.Reasons) > 0 { // something is to be made or read first
 		st.State = Missing
 		if old != nil {
 			st.State = Stale
-			st.Reasons = append(configReasons(before, now), st.Reasons...)
+			st.Reasons = append(settings(), st.Reasons...)
 		}
 
 		return st, nil
@@ -213,7 +214,7 @@ func (s *store) assess(t *Task, of map[string]*Status, later bool) (*Status, err
 	rec, damage := s.lookup(t, st.key)
 	switch {
 	case rec != nil:
-		st.State, st.rec = UpToDate, rec
+		st.State, st.rec, st.key, st.inputs = UpToDate, rec, rec.Key, rec.Inputs // kept once
 	case damage != "":
 		st.State, st.Reasons = Stale, []Reason{{Kind: "damaged", Name: damage}}
 	case old == nil:
@@ -224,7 +225,7 @@ func (s *store) assess(t *Task, of map[string]*Status, later bool) (*Status, err
 			st.Reasons = append(st.Reasons, Reason{"version", t.Stage, fmt.Sprint(old.Version), fmt.Sprint(t.Version)})
 		}
 
-		st.Reasons = slices.Concat(st.Reasons, configReasons(before, now), inputReasons(t, old.Inputs, st.inputs))
+		st.Reasons = slices.Concat(st.Reasons, settings(), inputReasons(t, old.Inputs, st.inputs))
 		if len(st.Reasons) == 0 {
 			st.Reasons = []Reason{{Kind: "damaged", Name: "it is gone from the cache"}}
 		}
@@ -248,20 +249,26 @@ func (s *store) readFiles(st *Status, later bool) error {
 			}
 		}
 
-		sum, stamp, err := s.hash(f)
-		if err != nil {
-			return err
+		x := hashed{}
+		if one := s.looked[f.Path]; one != nil && one.sum != "" {
+			x = *one
+		} else {
+			var err error
+			if x.sum, x.stamp, err = s.hash(f); err != nil {
+				return err
+			}
 		}
 
-		st.inputs, st.stamps = append(st.inputs, input{f.Path, sum}), append(st.stamps, stamp)
+		st.inputs, st.stamps = append(st.inputs, input{f.Path, x.sum}), append(st.stamps, x.stamp)
 	}
 
 	return nil
 }
 
-// readDeps takes the digests of what other tasks give the task.
-func (st *Status) readDeps(of map[string]*Status) error {
-	for _, d := range st.Task.Deps {
+// readDeps takes the digests of what other tasks give the task. Names that the task's last
+// record has are taken from there.
+func (st *Status) readDeps(of map[string]*Status, old *record) error {
+	for i, d := range st.Task.Deps {
 		up := of[d.Task]
 		if up.rec == nil {
 			if n := len(st.Reasons); n == 0 || st.Reasons[n-1].Name != d.Task {
@@ -270,15 +277,32 @@ func (st *Status) readDeps(of map[string]*Status) error {
 			continue
 		}
 
-		i := slices.IndexFunc(up.rec.Outputs, func(o output) bool { return o.Name == d.Output })
-		if i < 0 {
+		k := slices.IndexFunc(up.rec.Outputs, func(o output) bool { return o.Name == d.Output })
+		if k < 0 {
 			return fmt.Errorf("plan: task %s has no output %s, which %s needs", d.Task, d.Output, st.Task.ID)
 		}
 
-		st.inputs = append(st.inputs, input{d.Task + " → " + d.Output, up.rec.Outputs[i].digest()})
+		name := ""
+		if n := len(st.Task.Files) + i; old != nil && n < len(old.Inputs) {
+			name = old.Inputs[n].Name
+		}
+
+		if !d.named(name) {
+			name = d.Task + arrow + d.Output
+		}
+
+		st.inputs = append(st.inputs, input{name, up.rec.Outputs[k].digest()})
 	}
 
 	return nil
+}
+
+const arrow = " → "
+
+// named reports whether an input of that name is d.
+func (d Dep) named(name string) bool {
+	return len(name) == len(d.Task)+len(arrow)+len(d.Output) && strings.HasPrefix(name, d.Task) &&
+		strings.HasSuffix(name, d.Output) && name[len(d.Task):len(d.Task)+len(arrow)] == arrow
 }
 
 // inputReasons lists the files and inputs that changed, came or went.
@@ -408,6 +432,10 @@ func (s *store) readLater(p *Plan, o Options) map[*Task]bool {
 		return nil
 	}
 
+	if !slices.ContainsFunc(p.Tasks, func(t *Task) bool { return s.ix.Tasks[t.ID] == nil }) {
+		return nil
+	}
+
 	selected, first := map[string]bool{}, map[string]bool{}
 	for _, t := range p.Tasks {
 		selected[t.ID] = p.Selects(o.Selection, t)
@@ -427,21 +455,27 @@ func (s *store) readLater(p *Plan, o Options) map[*Task]bool {
 	return later
 }
 
+// hashed is the content hash of a raw file and its stamp then.
+type hashed struct {
+	sum   string
+	stamp stamp
+}
+
 // hashAll hashes the plan's raw files that changed and are not left for later,
 // as many at a time as there are processors: of a large campaign this takes
 // seconds. Errors are left to assess, which meets them again in the plan's order.
-func (s *store) hashAll(p *Plan, later map[*Task]bool) {
+func (s *store) hashAll(p *Plan, later map[*Task]bool) map[string]*hashed {
 	var files []File
 
-	seen := map[string]bool{}
+	sums := map[string]*hashed{}
 	for _, t := range p.Tasks {
 		if later[t] {
 			continue
 		}
 
 		for _, f := range t.Files {
-			if !seen[f.Path] {
-				seen[f.Path] = true
+			if sums[f.Path] == nil {
+				sums[f.Path] = &hashed{}
 				files = append(files, f)
 			}
 		}
@@ -453,17 +487,22 @@ func (s *store) hashAll(p *Plan, later map[*Task]bool) {
 	for range min(runtime.GOMAXPROCS(0), len(files)) {
 		wg.Go(func() {
 			for i := next.Add(1) - 1; i < int64(len(files)); i = next.Add(1) - 1 {
-				_, _, _ = s.hash(files[i])
+				x := sums[files[i].Path]
+				x.sum, x.stamp, _ = s.hash(files[i])
 			}
 		})
 	}
 
 	wg.Wait()
+
+	return sums
 }
 
 // assessAll assesses the plan's tasks, in its order; later as of readLater.
 func (s *store) assessAll(p *Plan, later map[*Task]bool) ([]*Status, map[string]*Status, error) {
-	s.hashAll(p, later)
+	s.looked = s.hashAll(p, later)
+	defer func() { s.looked = nil }()
+
 	of := make(map[string]*Status, len(p.Tasks))
 
 	list := make([]*Status, len(p.Tasks))

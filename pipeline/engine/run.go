@@ -244,7 +244,6 @@ func Run(ctx context.Context, p *Plan, o Options) (*Result, error) {
 // results. A selected task that takes something not up to date from a task
 // outside the selection is refused.
 func (r *runner) choose(list []*Status) ([]*Task, error) {
-	selected := map[string]bool{}
 	rerun := map[string]bool{}
 	var todo []*Task
 	var lacks []*Status
@@ -256,11 +255,11 @@ func (r *runner) choose(list []*Status) ([]*Task, error) {
 			continue
 		}
 
-		selected[t.ID] = true
+		st.chosen = true
 		for _, d := range t.Deps {
-			if !selected[d.Task] && r.of[d.Task].State != UpToDate {
-				if !slices.Contains(lacks, r.of[d.Task]) {
-					lacks = append(lacks, r.of[d.Task])
+			if up := r.of[d.Task]; !up.chosen && up.State != UpToDate {
+				if !slices.Contains(lacks, up) {
+					lacks = append(lacks, up)
 				}
 				lackStage = t.Stage
 			}

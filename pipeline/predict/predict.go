@@ -469,7 +469,7 @@ func (m *Models) outside(x []float64) []int {
 	for i, in := range m.Card.Inputs {
 		// Numbers that went through text may be off by a rounding.
 		tol := 1e-9 * math.Max(math.Abs(in.Min), math.Abs(in.Max))
-		if x[i] < in.Min-tol || x[i] > in.Max+tol {
+		if v := in.Inside(x[i]); v < in.Min-tol || v > in.Max+tol {
 			out = append(out, i)
 		}
 	}

@@ -223,7 +223,12 @@ func trimPath(list []ingest.Warning) []ingest.Warning {
 // though not as a recording.
 func excluded(table string, all, used []string) []ingest.Warning {
 	table = filepath.Clean(table)
-	out := without(all, func(f string) bool { return slices.Contains(used, f) || filepath.Clean(f) == table })
+	known := map[string]bool{}
+	for _, f := range used {
+		known[f] = true
+	}
+
+	out := without(all, func(f string) bool { return known[f] || filepath.Clean(f) == table })
 	if len(out) == 0 {
 		return nil
 	}

@@ -11,12 +11,13 @@ import (
 	"reflect"
 
 	"doubletake/pipeline/engine"
+	"doubletake/pipeline/pack"
 	"doubletake/pipeline/table"
 )
 
-// ReadJSON decodes the JSON file at path into v.
+// ReadJSON decodes the JSON file at path, which may lie in a pack, into v.
 func ReadJSON(path string, v any) error {
-	b, err := os.ReadFile(path)
+	b, err := pack.ReadFile(path)
 	if err == nil {
 		err = json.Unmarshal(b, v)
 	}
@@ -28,15 +29,21 @@ func ReadJSON(path string, v any) error {
 	return nil
 }
 
-// WriteJSON writes v as a JSON file with a final newline.
-func WriteJSON(path string, v any) error {
+// WriteJSON writes v as an output of a task, JSON with a final newline.
+func WriteJSON(j *engine.Job, output string, v any) error {
 	b, err := json.Marshal(v)
-	if err == nil {
-		err = os.WriteFile(path, append(b, '\n'), 0o644)
+	b = append(b, '\n')
+
+	switch {
+	case err != nil:
+	case j.Packed():
+		j.Put(output, b)
+	default:
+		err = os.WriteFile(j.Output(output), b, 0o644)
 	}
 
 	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
+		return fmt.Errorf("write %s: %w", output, err)
 	}
 
 	return nil
@@ -44,8 +51,19 @@ func WriteJSON(path string, v any) error {
 
 // WriteTable writes a table as an output of a task, with the digest of its values.
 func WriteTable(j *engine.Job, output string, t *table.Table) error {
-	digest, err := t.WriteFile(j.Output(output))
+	var digest string
+
+	var err error
+	if j.Packed() {
+		var b bytes.Buffer
+		digest, err = t.Write(&b)
+		j.Put(output, b.Bytes())
+	} else {
+		digest, err = t.WriteFile(j.Output(output))
+	}
+
 	j.SetDigest(output, digest)
+
 	return err
 }
 
