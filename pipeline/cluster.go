@@ -131,7 +131,8 @@ func commandParts(p *Project, path string, heldOut []string, notify func(string)
 	}
 
 	return command.New(command.Options{
-		Command: words, Status: status, Parts: x.Parts, Binary: binary, Config: path, Added: heldOut, Dir: dir, Facts: facts, Notify: notify,
+		Command: words, Status: status, Parts: x.Parts, Binary: binary, Config: path, Added: heldOut, Dir: dir,
+		Facts: facts, Notify: notify,
 	}), nil
 }
 
