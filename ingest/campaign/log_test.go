@@ -314,6 +314,7 @@ func TestNamesOfSetPoints(t *testing.T) {
 
 	for v, tolerance := range map[float64]Grouping{2980: g, 2997: {}} {
 		_, _, err := Assemble([]string{"n3000.wav"}, fakeInfo, measured(v), pat, nil, tolerance)
-		ingesttest.WantDataError(t, nil, err, fmt.Sprintf("expected 3000, as in the file's name, found %g in log.csv, line 2", v))
+		ingesttest.WantDataError(t, nil, err,
+			fmt.Sprintf("expected 3000, as in the file's name, found %g in log.csv, line 2", v))
 	}
 }
