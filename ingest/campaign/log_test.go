@@ -255,7 +255,10 @@ func TestNumbersOfFiles(t *testing.T) {
 	}
 
 	for name, c := range map[string]struct{ text, want string }{
-		"counter":     {"Prüfstand 3;;\nNr.;Drehzahl;T\n-;1/min;°C\n17;2400;20\n18;3000;21\n", "[Drehzahl T] 17 [2400 20] 18 [3000 21]"},
+		"counter": {
+			"Prüfstand 3;;\nNr.;Drehzahl;T\n-;1/min;°C\n17;2400;20\n18;3000;21\n",
+			"[Drehzahl T] 17 [2400 20] 18 [3000 21]",
+		},
 		"called file": {"file,rpm\n17,2400\n18,3000\n", "[rpm] 17 [2400] 18 [3000]"},
 		"names win": {
 			"Nr.,rpm,take\n18,2400,rec_0017_20c\n17,3000,rec_0018_20c\n",
