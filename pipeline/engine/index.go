@@ -84,7 +84,8 @@ func (w *indexWriter) record(r *record) {
 }
 
 func (ix *index) encode() []byte {
-	w := &indexWriter{at: map[string]uint64{}}
+	const perTask = 6 // texts of its own, roughly
+	w := &indexWriter{at: make(map[string]uint64, perTask*len(ix.Tasks))}
 	w.num(uint64(len(ix.Configs)))
 
 	for _, k := range slices.Sorted(maps.Keys(ix.Configs)) {

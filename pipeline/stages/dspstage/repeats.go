@@ -82,13 +82,16 @@ func CheckRepeats(exp plan.Experiment, ing ingeststage.Result) error {
 
 // copies finds files with the same contents: an error of repeats, else a warning.
 func copies(j *engine.Job, results []engine.Dep, repeats bool) (warnings []ingest.Warning, err error) {
-	first := map[string]ingeststage.FileResult{}
+	var list []ingeststage.FileResult
 	for _, d := range results {
-		var res ingeststage.FileResult
-		if err := plan.ReadJSON(j.Input(d.Task, d.Output), &res); err != nil {
+		err := plan.EachJSON(j.Input(d.Task, d.Output), func(r *ingeststage.FileResult) { list = append(list, *r) })
+		if err != nil {
 			return nil, err
 		}
+	}
 
+	first := map[string]ingeststage.FileResult{}
+	for _, res := range list {
 		if res.Skipped != nil {
 			continue
 		}

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/gob"
 	"encoding/json"
@@ -28,11 +29,45 @@ func ReadJSON(path string, v any) error {
 	return nil
 }
 
-// WriteJSON writes v as a JSON file with a final newline.
-func WriteJSON(path string, v any) error {
-	b, err := json.Marshal(v)
+// EachJSON decodes the JSON values of a file, one after the other.
+func EachJSON[T any](path string, do func(v *T)) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", path, err)
+	}
+	defer f.Close()
+
+	for d := json.NewDecoder(bufio.NewReader(f)); ; {
+		var v T
+		switch err := d.Decode(&v); err {
+		case nil:
+			do(&v)
+		case io.EOF:
+			return nil
+		default:
+			return fmt.Errorf("read %s: %w", path, err)
+		}
+	}
+}
+
+// WriteJSON writes a value, or several one after the other, as a JSON file with a newline after
+// each.
+func WriteJSON[T any](path string, values ...T) error {
+	var b bytes.Buffer
+
+	var err error
+	for _, v := range values {
+		var one []byte
+		one, err = json.Marshal(v)
+		if err != nil {
+			break
+		}
+
+		b.Write(append(one, '\n'))
+	}
+
 	if err == nil {
-		err = os.WriteFile(path, append(b, '\n'), 0o644)
+		err = os.WriteFile(path, b.Bytes(), 0o644)
 	}
 
 	if err != nil {
