@@ -81,6 +81,7 @@ type store struct {
 	ix    index
 	dirty bool
 	saved time.Time
+	pause time.Duration // until the index may be written again
 	seq   int
 
 	looked  map[string]*hashed       // raw files, while a plan is assessed: each is looked at once
