@@ -39,7 +39,7 @@ func (a *Analyser) contradiction(run *RotorRun, s *RotorSettings) (Flag, bool) {
 		}
 	}
 
-	if 2*emergent >= all {
+	if 2*emergent >= all || stated+2 > s.Harmonics {
 		return Flag{}, false
 	}
 

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
@@ -76,6 +77,11 @@ func (p *Project) Executor(name, path string, heldOut []string, notify func(stri
 
 // place is where workers find this program and its configuration.
 func (p *Project) place() (binary, dir string, facts []kv.Pair, err error) {
+	if runtime.GOOS == "windows" {
+		return "", "", nil, &UsageError{Text: "jobs of a cluster cannot be made on Windows: their scripts are for " +
+			"the shell of its machines; log in to one of them, or run here without --executor"}
+	}
+
 	if binary, err = os.Executable(); err != nil {
 		return "", "", nil, fmt.Errorf("find the program: %w", err)
 	}

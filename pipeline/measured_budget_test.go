@@ -16,7 +16,7 @@ func TestBudgetOfMeasured(t *testing.T) {
 	long(t, "reads measured examples")
 
 	evaluate := func(dir, outcome string, o budget.Options) (list []budget.Result) {
-		o.Outcome = outcome
+		o.Outcomes = []string{outcome}
 		all, level, err := budget.Read(dir, o)
 		if err != nil {
 			t.Fatal(err)

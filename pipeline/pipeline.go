@@ -231,8 +231,8 @@ func (p *Project) Page() string { return filepath.Join(p.Plan.Dir, reportstage.P
 func HeldOut(arguments []string) ([]config.Split, error) {
 	var out []config.Split
 	for _, h := range arguments {
-		name := strings.ReplaceAll(h, " ", "")
-		if name == "" || !utf8.ValidString(name) || strings.ContainsAny(name, "/\\") || strings.HasPrefix(name, ".") {
+		name := holdout.Folder(strings.NewReplacer(" ", "", ":", "..").Replace(h))
+		if !utf8.ValidString(h) || strings.TrimSpace(h) == "" {
 			return nil, &UsageError{Text: fmt.Sprintf("--held-out %q cannot name a folder", h)}
 		}
 

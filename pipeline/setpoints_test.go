@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"doubletake/ingest/simulate"
+	"doubletake/pipeline/predict"
 	"doubletake/pipeline/table"
 	"doubletake/report"
 	"doubletake/train/honest"
@@ -193,6 +194,10 @@ func (c jittering) halfWidths(t *testing.T, jitter float64) map[string]float64 {
 
 	out := map[string]float64{}
 	condition, _, _ := strings.Cut(c.within, ":")
+	if jitter > 0 {
+		c.scatterIsInside(t, filepath.Join(dir, "splits", "final"), condition)
+	}
+
 	for k, s := range e.Splits {
 		title := fmt.Sprintf("%s = %g", condition, c.speeds[k])
 		if jitter == 0 && s.HeldOut != title || jitter > 0 && !strings.HasPrefix(s.HeldOut, title+" ± ") {
@@ -232,7 +237,16 @@ func (c jittering) predict(t *testing.T, path, condition string, speed float64) 
 		t.Fatal(err)
 	}
 
-	var x []float64
+	p, err := m.Predict(context.Background(), c.at(condition, speed), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return p
+}
+
+// at are the inputs of all angles at a speed.
+func (c jittering) at(condition string, speed float64) (x []float64) {
 	for _, angle := range c.angles {
 		at := map[string]float64{"blades": 4, condition: speed, "theta_deg": angle, "alpha_deg": angle}
 		for _, input := range strings.Split(c.inputs, ", ") {
@@ -240,12 +254,33 @@ func (c jittering) predict(t *testing.T, path, condition string, speed float64) 
 		}
 	}
 
-	p, err := m.Predict(context.Background(), x, 0)
+	return x
+}
+
+// scatterIsInside checks that a speed in the scatter of the highest set point, above all that were measured, is
+// answered as one of it, and that a higher one is not.
+func (c jittering) scatterIsInside(t *testing.T, dir, condition string) {
+	t.Helper()
+
+	m, err := predict.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	return p
+	highest := c.speeds[len(c.speeds)-1]
+	for by, inside := range map[float64]bool{1.0045: true, 1.02: false} {
+		x := c.at(condition, highest*by)
+		r, err := m.Recommend(context.Background(), x, 0, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		outside := m.Outside(x[:len(x)/len(c.angles)])
+		if want := fmt.Sprintf("%s %g was simulated", condition, highest); (r.Position[0] == want) != inside ||
+			(outside == nil) != inside || inside && math.IsNaN(r.Half[0]) {
+			t.Errorf("%s = %g: %s, %v, ± %g", condition, highest*by, r.Position[0], outside, r.Half[0])
+		}
+	}
 }
 
 // noRepeatIsTrainedOn checks that the test part is all rows within 0.5 % of the set point.

@@ -160,6 +160,7 @@ type Detail struct {
 	Shown   *SpectrumDetail
 	Series  *Series
 	Quality []Fact
+	Budget  *Sheet // uncertainty of a measurement; nil without
 	Config  []Fact // settings, as in the tables' metadata
 	Digests []Fact // of tables, as the pipeline keys them
 }

@@ -279,8 +279,24 @@ func airfoilOf(name string) *Detail {
 	d.Series.First, d.Series.Second = []int{3, 50}, []int{10, 170}
 	d.Quality = []Fact{{name, name}}
 	d.Config, d.Digests = d.Quality, d.Quality
+	d.Budget = sheetOf(name)
 
 	return d
+}
+
+// sheetOf is an invented budget everywhere named by the given text.
+func sheetOf(name string) *Sheet {
+	return &Sheet{
+		Title: "Uncertainty of a measurement", After: []string{name}, Notes: []string{name},
+		Grids: []Grid{{
+			Title: name, Below: name + " = 2.0", Words: []string{"type", "distribution"},
+			Heads: []string{"source", "type", "value", "distribution", "u", "dof", "sensitivity", "contribution", "share"},
+			Rows: [][]string{
+				{name, "A", "0", "normal", "0.5287", "27", "1", "0.5287", "58.5 %"},
+				{"area_m2", "B", "0.867", name, "0.001001", "∞", "-83.74", "0.08384", "41.5 %"},
+			},
+		}},
+	}
 }
 
 // Expected words by hand.

@@ -19,8 +19,7 @@ func LaTeX(e Experiment) []byte {
 		fmt.Fprintf(&b, "%% %s\n", asciiComment(p))
 	}
 
-	b.WriteString("% needs \\usepackage{booktabs}\n")
-	b.WriteString("\\providecommand{\\dtchar}[2]{\\ifdefined\\Umathchar #2\\else\\texttt{U+#1}\\fi}\n")
+	b.WriteString(texPreamble)
 
 	if len(e.Splits) == 0 {
 		return b.Bytes()
@@ -41,17 +40,20 @@ func LaTeX(e Experiment) []byte {
 		{e.perOutcome(), "outcomes"},
 		{e.sets(), "sets"},
 	} {
-		texTable(&b, e, t.table, t.id, captions[t.id], notes[t.id])
+		texTable(&b, e.title(), slug(e.Name)+"-"+t.id, t.table, captions[t.id], notes[t.id])
 	}
 
-	texTable(&b, e, e.intervals(), "intervals", nil, e.intervalWords())
+	texTable(&b, e.title(), slug(e.Name)+"-intervals", e.intervals(), nil, e.intervalWords())
 
 	for i, t := range e.comparisons() {
-		texTable(&b, e, t, fmt.Sprintf("methods-%d", i+1), nil, e.comparisonWords())
+		texTable(&b, e.title(), fmt.Sprintf("%s-methods-%d", slug(e.Name), i+1), t, nil, e.comparisonWords())
 	}
 
 	return b.Bytes()
 }
+
+const texPreamble = "% needs \\usepackage{booktabs}\n" +
+	"\\providecommand{\\dtchar}[2]{\\ifdefined\\Umathchar #2\\else\\texttt{U+#1}\\fi}\n"
 
 // asciiComment keeps a comment on its line.
 func asciiComment(s string) string {
@@ -75,17 +77,17 @@ const (
 )
 
 // texTable writes a table with its caption, by default its title, and notes below.
-func texTable(b *bytes.Buffer, e Experiment, t table, id string, caption, notes []string) {
+func texTable(b *bytes.Buffer, title, id string, t table, caption, notes []string) {
 	if t.empty() {
 		return
 	}
 
-	title := texEscape(shorten(e.title(), 2*longName))
-	text := title + ". " + texEscape(cmp.Or(strings.Join(caption, " "), t.Title+"."))
+	title = texEscape(shorten(title, 2*longName))
+	text := title + ". " + texEscape(cmp.Or(strings.Join(caption, " "), strings.TrimSpace(t.Title+". "+sentence(t.Below))))
 
 	floats := texFloats(t.parts(texRoom-texLabelWidth(t), texPartWidth))
 	for k, parts := range floats {
-		label := "tab:" + slug(e.Name) + "-" + id
+		label := "tab:" + id
 		if k > 0 {
 			text, label = title+", continued.", fmt.Sprintf("%s-%d", label, k+1)
 		}

@@ -67,6 +67,7 @@ func (d document) markdown(level int) []byte {
 		put(section, t.Title)
 		b.WriteByte('\n')
 		mdTable(&b, t)
+		put("%s", t.Below)
 	}
 
 	for _, s := range slices.Concat(d.explained, d.words, d.more) {

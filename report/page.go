@@ -70,6 +70,7 @@ type (
 
 		Words, Notes, Warnings, Skipped []string
 		Tables                          []table
+		Budget                          *budgetView // nil without
 		Violations                      []violationView
 		Doubts                          string // how many checks, notes and warnings
 		Figures                         []figureGroup
@@ -90,6 +91,12 @@ type (
 	violationView struct {
 		Name, Summary, Text, Do string
 		Tables                  []table
+	}
+
+	budgetView struct {
+		Title        string
+		Tables       []table
+		Words, Notes []string
 	}
 
 	factsView struct {
@@ -207,6 +214,10 @@ func newExperimentView(i int, d *Detail, of amount) experimentView {
 	if len(e.Splits) > 0 {
 		v.Summary, v.Tables = pageTables(e.summary()), pageTables(e.tables()...)
 		v.Words = slices.Concat(e.intervalWords(), e.comparisonWords(), e.methods())
+	}
+
+	if b := d.Budget; b != nil {
+		v.Budget = &budgetView{clean(b.Title), pageTables(b.tables()...), items(b.After), items(b.Notes)}
 	}
 
 	v.addFigures(d, of)
@@ -403,9 +414,14 @@ const pageColumns = 108
 func pageTables(list ...table) []table {
 	var out []table
 	for _, t := range list {
-		for i, part := range t.fit(pageColumns) {
+		parts := t.fit(pageColumns)
+		for i, part := range parts {
 			if i > 0 {
 				part.Title += " (continued)"
+			}
+
+			if i < len(parts)-1 {
+				part.Below = ""
 			}
 			out = append(out, part)
 		}

@@ -9,7 +9,8 @@ type table struct {
 	Corner string // heading of the labels
 	Heads  []head
 	Rows   []row
-	Long   bool // not for the terminal
+	Below  string // a sentence; "" without
+	Long   bool   // not for the terminal
 }
 
 // head is the heading of a column.

@@ -265,6 +265,8 @@ func (t *terminal) table(tab table) {
 
 		t.part(part, label)
 	}
+
+	t.paragraphs("", "", tab.Below)
 }
 
 func (t *terminal) part(tab table, label int) {

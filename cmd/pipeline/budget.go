@@ -2,11 +2,11 @@ package main
 
 import (
 	"io"
-	"slices"
 
 	"github.com/urfave/cli/v2"
 
 	"doubletake/pipeline/budget"
+	"doubletake/report"
 )
 
 // monteCarloDraws are enough for two digits of an interval of 95 % (JCGM 101, 7.2).
@@ -47,10 +47,12 @@ func runBudget(c *cli.Context, stdout io.Writer) error {
 		return usage("--level wants a number above 0.5 and below 1, found %g", l)
 	}
 
-	list, level, err := budget.Read(c.Args().First(), budget.Options{
-		At: c.String("at"), Outcome: c.String("outcome"), Above: c.String("above"), Pool: c.String("pool"),
-		Config: c.String("config"),
-	})
+	o := budget.Options{At: c.String("at"), Above: c.String("above"), Pool: c.String("pool"), Config: c.String("config")}
+	if name := c.String("outcome"); name != "" {
+		o.Outcomes = []string{name}
+	}
+
+	list, level, err := budget.Read(c.Args().First(), o)
 	if err != nil {
 		return err
 	}
@@ -74,7 +76,7 @@ func runBudget(c *cli.Context, stdout io.Writer) error {
 	}
 
 	if !c.IsSet("at") && !c.Bool("csv") && !c.Bool("json") {
-		results = leastCertain(results)
+		results = budget.LeastCertain(results)
 	}
 
 	if len(results) <= 20 && draws > 0 {
@@ -91,23 +93,9 @@ func runBudget(c *cli.Context, stdout io.Writer) error {
 	case c.Bool("json"):
 		return budget.JSON(stdout, results)
 	case c.Bool("tex"):
-		return budget.TeX(stdout, results)
+		_, err := stdout.Write(report.SheetsLaTeX([]report.Sheet{budget.Sheet(results)}))
+		return err
 	}
 
-	return budget.Print(stdout, results)
-}
-
-// leastCertain keeps the budget with the largest uncertainty of each outcome.
-func leastCertain(list []budget.Result) (out []budget.Result) {
-	for _, r := range list {
-		i := slices.IndexFunc(out, func(o budget.Result) bool { return o.Outcome == r.Outcome })
-		switch {
-		case i < 0:
-			out = append(out, r)
-		case r.U > out[i].U:
-			out[i] = r
-		}
-	}
-
-	return out
+	return report.Sheets(stdout, []report.Sheet{budget.Sheet(results)}, width(stdout), colour(stdout))
 }

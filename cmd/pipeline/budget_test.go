@@ -25,7 +25,7 @@ func TestBudgetPage(t *testing.T) {
 
 	out, err := command(dir, "budget", "raw", "--at", "tow_speed_m_s=0.8,tsr=3", "--outcome", "power_w",
 		"--pool", "tow_speed_m_s").CombinedOutput()
-	if err != nil || strings.Count(string(out), "\n") != 7 {
+	if err != nil || strings.Count(string(out), "\n") != 12 {
 		t.Fatalf("%v\n%s", err, out)
 	}
 

@@ -511,24 +511,6 @@ func TestReadmeSample(t *testing.T) {
 	if compared < 4 {
 		t.Errorf("only %d lines or numbers were compared", compared)
 	}
-
-	if !same {
-		return
-	}
-
-	// The plan in docs/how-to.md is of this run.
-	c = exec.Command("pipeline", "suggest", "runs/drone/splits/3-blades", "--grid", "blades=2:5:1,rpm=2000:9000:500",
-		"--cost", "blades=60min,rpm=1min,repeat=2min", "--budget", "75min")
-	c.Dir = dir
-	if out, err = c.Output(); err != nil {
-		t.Fatal(err)
-	}
-
-	for _, l := range strings.Split(string(out), "\n")[:4] {
-		if !strings.Contains(document(t, "docs/how-to.md"), l+"\n") {
-			t.Errorf("docs/how-to.md does not have %q", l)
-		}
-	}
 }
 
 // The version has one place, CITATION.cff: .ci/release reads it there, and the changes begin with it.

@@ -33,12 +33,13 @@ var imports = []struct{ of, may string }{
 	{"docs", ""},
 
 	{"pipeline/kv", ""},
-	{"pipeline/engine", "pipeline/kv"},
+	{"pipeline/pack", ""},
+	{"pipeline/engine", "pipeline/kv pipeline/pack"},
 	{"pipeline/engine/slurm", "pipeline/kv pipeline/engine pipeline/engine/slurm/job"},
 	{"pipeline/engine/slurm/job", ""},
 	{"pipeline/engine/command", "pipeline/kv pipeline/engine pipeline/engine/slurm pipeline/engine/slurm/job"},
 	{"pipeline/engine/slurm/slurmtest", ""},
-	{"pipeline/table", "pipeline/kv"},
+	{"pipeline/table", "pipeline/kv pipeline/pack"},
 	// The configuration reads the settings of the packages that use them.
 	{"pipeline/config", "pipeline/kv pipeline/engine/slurm/job ingest/campaign ingest/fault ingest/setpoint " +
 		"ingest/spelling ingest/simulate ingest/format dsp train train/baseline train/form train/holdout train/honest"},
@@ -46,17 +47,17 @@ var imports = []struct{ of, may string }{
 		"train/honest train/honest/interval train/honest/scale"},
 	{"pipeline/watch", "pipeline/engine pipeline/table report/figure docs"},
 	{"pipeline/scaffold", "pipeline/config ingest/..."},
-	{"pipeline/stages", "pipeline/stages/... pipeline/config pipeline/engine pipeline/kv pipeline/table ingest/... dsp " +
-		"train/... report"},
+	{"pipeline/stages", "pipeline/stages/... pipeline/budget pipeline/config pipeline/engine pipeline/kv pipeline/pack " +
+		"pipeline/table ingest/... dsp train/... report"},
 	{"pipeline/predict", "pipeline/stages/trainstage ingest/derive ingest/fault ingest/spelling train/..."},
 	{"pipeline/budget", "pipeline/config pipeline/stages/plan pipeline/table ingest/campaign ingest/derive ingest/fault " +
-		"ingest/spelling"},
+		"ingest/spelling report"},
 	{"pipeline/judge", "pipeline/config pipeline/stages/ingeststage pipeline/stages/plan pipeline/stages/reportstage " +
 		"pipeline/table ingest/campaign ingest/fault ingest/spelling report train/honest train/honest/interval " +
 		"train/score train/triplets"},
 	{"pipeline/contrast", "pipeline/config pipeline/predict pipeline/stages/plan pipeline/table ingest/fault " +
 		"train/contrast report/figure"},
-	{"pipeline/suggest", "pipeline/predict train/honest train/honest/interval"},
+	{"pipeline/suggest", "pipeline/config pipeline/predict train/honest train/honest/interval"},
 	{"pipeline/library", "pipeline/engine pipeline/stages/trainstage pipeline/table ingest/fault train/honest " +
 		"train/honest/scale"},
 	{"pipeline/inspect", "pipeline/predict pipeline/config pipeline/kv pipeline/table pipeline/stages/ingeststage " +

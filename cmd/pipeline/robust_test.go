@@ -152,7 +152,7 @@ func TestKilled(t *testing.T) {
 	}
 
 	whole := project(t, smallRun)
-	events := runUntil(t, whole, -1, 0) // left alone
+	events := runUntil(t, command(whole), -1, 0) // left alone
 	want := resultHashes(t, whole)
 
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -163,7 +163,7 @@ func TestKilled(t *testing.T) {
 		for range 2 { // killed, started again, killed again
 			at := rng.IntN(left)
 			// The kill falls up to 5 ms after the event: within the next tasks, or while a result is sealed.
-			left = max(left-runUntil(t, dir, at, time.Duration(rng.IntN(5000))*time.Microsecond), 1)
+			left = max(left-runUntil(t, command(dir), at, time.Duration(rng.IntN(5000))*time.Microsecond), 1)
 		}
 
 		if out, err := command(dir, "run", "--progress", "none").CombinedOutput(); err != nil {
@@ -196,7 +196,7 @@ func TestPowerCut(t *testing.T) {
 	}
 
 	whole := project(t, smallRun)
-	events := runUntil(t, whole, -1, 0)
+	events := runUntil(t, command(whole), -1, 0)
 	want := resultHashes(t, whole)
 	rng := rand.New(rand.NewPCG(3, 4))
 	sealed := func(disk string) int {
@@ -229,7 +229,7 @@ func TestPowerCut(t *testing.T) {
 
 		unmount := func() error { return sh("umount", disk) }
 		t.Cleanup(func() { _ = unmount() })
-		runUntil(t, dir, rng.IntN(events), time.Duration(rng.IntN(5000))*time.Microsecond)
+		runUntil(t, command(dir), rng.IntN(events), time.Duration(rng.IntN(5000))*time.Microsecond)
 		before := sealed(disk)
 
 		kept, err := os.ReadFile(image)
@@ -263,11 +263,11 @@ func TestPowerCut(t *testing.T) {
 	t.Logf("%d power cuts; %d results that had their name were not on the disk, and were made again", *cuts, lost)
 }
 
-// runUntil starts a run in dir, kills it a moment after its event number at (from
+// runUntil starts a run by the program, kills it a moment after its event number at (from
 // 0; negative: never), and returns how many events it reported.
-func runUntil(t *testing.T, dir string, at int, delay time.Duration) (events int) {
+func runUntil(t *testing.T, c *exec.Cmd, at int, delay time.Duration) (events int) {
 	t.Helper()
-	c := command(dir, "run", "--progress", "json")
+	c.Args = append(c.Args, "run", "--progress", "json")
 	stderr, err := c.StderrPipe()
 	if err == nil {
 		err = c.Start()

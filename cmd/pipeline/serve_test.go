@@ -22,11 +22,9 @@ import (
 var serveYAML = strings.NewReplacer("epochs: 1500", fmt.Sprintf("epochs: %d", often(20, 300000)),
 	"seeds: 2", "seeds: 1", "        fast: {test: {rpm: {min: 7000}}}\n", "").Replace(interruptYAML)
 
-// serving starts pipeline serve and returns the address it prints.
-func serving(t *testing.T, dir string, args ...string) (cmd *exec.Cmd, url string) {
+// serving starts a serve command and returns it with the address it prints.
+func serving(t *testing.T, cmd *exec.Cmd) (_ *exec.Cmd, url string) {
 	t.Helper()
-	cmd = exec.Command("pipeline", append([]string{"serve"}, args...)...)
-	cmd.Dir = dir
 	pipe, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()
@@ -76,7 +74,7 @@ func TestServedRun(t *testing.T) {
 		}
 	}
 
-	server, url := serving(t, watched) // before there is a work directory
+	server, url := serving(t, command(watched, "serve")) // before there is a work directory
 	seen, over := make(chan bool, 1), make(chan struct{})
 	go func() { // a page asks for what changed
 		losses := regexp.MustCompile(`split 2-blades: seed \d: epoch \d+ of 300000, loss [-.0-9]+, held out `)
@@ -126,7 +124,7 @@ func TestServedRun(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	server, url = serving(t, watched, "runs")
+	server, url = serving(t, command(watched, "serve", "runs"))
 	if _, err := get(url); err != nil {
 		t.Error(err)
 	}
@@ -140,7 +138,7 @@ func TestServedRun(t *testing.T) {
 	_ = server.Wait()
 	killed := url
 	address := strings.Split(killed, "/")[2]
-	if server, url = serving(t, watched, "runs", "--address", address); url != killed {
+	if server, url = serving(t, command(watched, "serve", "runs", "--address", address)); url != killed {
 		t.Errorf("after a kill the page is at %s, before at %s", url, killed)
 	}
 

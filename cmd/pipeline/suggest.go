@@ -35,8 +35,9 @@ func newSuggestCommand(stdout, stderr io.Writer) *cli.Command {
 			&cli.IntFlag{Name: "count", Value: 10, Usage: "how many to show (0: all)"},
 			&cli.IntFlag{Name: "batch", Usage: "pick so many to measure together, each after the gain of the others"},
 			&cli.StringFlag{Name: "cost", Usage: "what a change of an input costs, and every measurement, such as " +
-				"blades=60min,rpm=1min,repeat=2min, or all without unit; with --budget"},
-			&cli.StringFlag{Name: "budget", Usage: "plan what this pays for, such as 4h; with --cost"},
+				"blades=60min,rpm=1min,repeat=2min, or all without unit; instead of the configuration's"},
+			&cli.StringFlag{Name: "budget", Usage: "plan what this pays for, such as 4h; instead of the configuration's"},
+			&cli.StringFlag{Name: "config", Usage: "configuration with costs and a budget instead of pipeline.yaml"},
 			&cli.BoolFlag{Name: "json", Usage: "as one JSON document"},
 			&cli.BoolFlag{Name: "csv", Usage: "as CSV"},
 		},
@@ -46,6 +47,7 @@ func newSuggestCommand(stdout, stderr io.Writer) *cli.Command {
 
 func runSuggest(c *cli.Context, stdout, stderr io.Writer) error {
 	grid, by, count, batch := c.String("grid"), c.String("by"), c.Int("count"), c.Int("batch")
+	asked := c.IsSet("cost") || c.IsSet("budget")
 	switch {
 	case c.NArg() != 1:
 		return usage("pipeline suggest takes one MODEL, found %q", c.Args().Slice())
@@ -57,10 +59,10 @@ func runSuggest(c *cli.Context, stdout, stderr io.Writer) error {
 		return usage("--batch wants a number of conditions, found %d", batch)
 	case count < 0:
 		return usage("--count wants a number of conditions, found %d", count)
-	case c.IsSet("cost") != c.IsSet("budget") || c.IsSet("cost") && batch > 0:
-		return usage("pipeline suggest: --cost and --budget go together, and without --batch")
-	case c.IsSet("cost") && by != "" && by != suggest.ByGain:
-		return usage("pipeline suggest: --cost plans by gain, found --by %s", by)
+	case asked && batch > 0:
+		return usage("pipeline suggest: --cost and --budget go without --batch")
+	case asked && by != "" && by != suggest.ByGain:
+		return usage("pipeline suggest: --cost and --budget plan by gain, found --by %s", by)
 	}
 
 	m, err := predict.Open(c.Args().First())
@@ -73,8 +75,21 @@ func runSuggest(c *cli.Context, stdout, stderr io.Writer) error {
 		return usage("--grid: %v", err)
 	}
 
-	if by = cmp.Or(by, suggest.DefaultBy(m)); c.IsSet("cost") && by != suggest.ByGain {
-		return usage("pipeline suggest --cost wants a split with a calibrated process, found none in %s", c.Args().First())
+	configured, err := suggest.Configured(c.String("config"), m.Card.Experiment)
+	if err != nil {
+		return err
+	}
+
+	by = cmp.Or(by, suggest.DefaultBy(m))
+	priced := asked || len(configured.Cost) > 0 && configured.Budget != "" && batch == 0 && !c.IsSet("by") &&
+		!c.IsSet("count")
+	switch {
+	case priced && by == suggest.ByGain:
+	case asked:
+		return usage("pipeline suggest: costs want a split with a calibrated process, found none in %s", c.Args().First())
+	case priced:
+		priced = false
+		m.Warnings = append(m.Warnings, "no plan by the configuration's costs: the split has no calibrated process")
 	}
 
 	list, err := suggest.Rank(c.Context, m, axes, by)
@@ -91,19 +106,16 @@ func runSuggest(c *cli.Context, stdout, stderr io.Writer) error {
 	}
 
 	costs, budget := suggest.Costs{Change: make([]float64, len(axes)), Repeat: 1}, float64(batch)
-	if c.IsSet("cost") {
-		if costs, err = suggest.ParseCosts(names, c.String("cost")); err != nil {
-			return usage("--cost: %v", err)
-		}
-
-		if budget, err = costs.ParseBudget(c.String("budget")); err != nil {
-			return usage("--budget: %v", err)
+	if priced {
+		costs, budget, err = suggest.ReadCosts(names, c.String("cost"), c.String("budget"), configured)
+		if err != nil {
+			return usage("pipeline suggest: %v", err)
 		}
 	}
 
 	if by == suggest.ByGain && budget > 0 {
 		printNotes(stderr, m.Warnings)
-		return planSuggested(c, stdout, m, axes, names, list, costs, budget)
+		return planSuggested(c, stdout, m, axes, names, list, costs, budget, priced)
 	}
 
 	total, order := len(list), "most expected error first"
@@ -143,7 +155,7 @@ func runSuggest(c *cli.Context, stdout, stderr io.Writer) error {
 
 // planSuggested prints the measurements that a budget pays for, with what they promise.
 func planSuggested(c *cli.Context, w io.Writer, m *predict.Models, axes []suggest.Axis, names []string,
-	list []suggest.Suggestion, costs suggest.Costs, budget float64,
+	list []suggest.Suggestion, costs suggest.Costs, budget float64, priced bool,
 ) error {
 	steps, now, err := suggest.Plan(c.Context, m, axes, list, costs, budget)
 	if err != nil {
@@ -151,7 +163,7 @@ func planSuggested(c *cli.Context, w io.Writer, m *predict.Models, axes []sugges
 	}
 
 	if len(steps) == 0 {
-		return usage("--budget %s pays for none of the %d candidates: setting up the first one costs more",
+		return usage("a budget of %s pays for none of the %d candidates: setting up the first one costs more",
 			costs.Format(budget), len(list))
 	}
 
@@ -178,7 +190,6 @@ func planSuggested(c *cli.Context, w io.Writer, m *predict.Models, axes []sugges
 		return plan.csv(w, names, m.Card.Outcomes)
 	}
 
-	priced := c.IsSet("cost")
 	spent := ""
 	if priced {
 		spent = fmt.Sprintf(" for %s of %s", costs.Format(steps[len(steps)-1].Sum), costs.Format(budget))

@@ -18,11 +18,13 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -33,10 +35,13 @@ var sources embed.FS
 // tags are the platforms of wheels. The program is static: it runs with any C
 // library. macOS 12 is the oldest that Go supports.
 var tags = map[string][]string{
-	"linux/amd64":  {"manylinux_2_17_x86_64", "manylinux2014_x86_64", "musllinux_1_1_x86_64"},
-	"linux/arm64":  {"manylinux_2_17_aarch64", "manylinux2014_aarch64", "musllinux_1_1_aarch64"},
-	"darwin/arm64": {"macosx_12_0_arm64"},
+	"linux/amd64":   {"manylinux_2_17_x86_64", "manylinux2014_x86_64", "musllinux_1_1_x86_64"},
+	"linux/arm64":   {"manylinux_2_17_aarch64", "manylinux2014_aarch64", "musllinux_1_1_aarch64"},
+	"darwin/arm64":  {"macosx_12_0_arm64"},
+	"windows/amd64": {"win_amd64"},
 }
+
+var platforms = strings.Join(slices.Sorted(maps.Keys(tags)), ", ")
 
 // pep440 is a version that pip accepts, without epochs.
 var pep440 = regexp.MustCompile(`^\d+(\.\d+)*((a|b|rc)\d+)?(\.post\d+)?(\.dev\d+)?(\+[a-z0-9]+(\.[a-z0-9]+)*)?$`)
@@ -51,7 +56,7 @@ func main() {
 func run(args []string, stdout io.Writer) error {
 	f := flag.NewFlagSet("wheel", flag.ContinueOnError)
 	version := f.String("version", "0.0.dev0", "version of the wheel, as PEP 440 has it")
-	platform := f.String("platform", "linux/amd64", "linux/amd64, linux/arm64 or darwin/arm64")
+	platform := f.String("platform", "linux/amd64", "one of "+platforms)
 	binary := f.String("binary", "", "the program for that platform; without it, it is built")
 	dir := f.String("o", ".", "folder to write the wheel to")
 	plain := f.String("zip", "", "a ZIP archive to write, too: the program and the licences alone")
@@ -65,7 +70,7 @@ func run(args []string, stdout io.Writer) error {
 	}
 
 	if tags[*platform] == nil {
-		return fmt.Errorf("-platform: expected linux/amd64, linux/arm64 or darwin/arm64, found %q", *platform)
+		return fmt.Errorf("-platform: expected one of %s, found %q", platforms, *platform)
 	}
 
 	program, err := programFor(*platform, *binary)
@@ -73,34 +78,40 @@ func run(args []string, stdout io.Writer) error {
 		return err
 	}
 
+	name := "pipeline"
+	if strings.HasPrefix(*platform, "windows/") {
+		name += ".exe"
+	}
+
 	var licences []member
-	for _, name := range f.Args() {
-		b, err := os.ReadFile(name)
+	for _, path := range f.Args() {
+		b, err := os.ReadFile(path)
 		if err != nil {
 			return err
 		}
 
-		licences = append(licences, member{filepath.Base(name), b, false})
+		licences = append(licences, member{filepath.Base(path), b, false})
 	}
 
 	var b bytes.Buffer
-	if err := write(&b, *version, tags[*platform], program, licences); err != nil {
+	if err := write(&b, *version, tags[*platform], member{name, program, true}, licences); err != nil {
 		return err
 	}
 
-	name := filepath.Join(*dir, fmt.Sprintf("doubletake-%s-py3-none-%s.whl", *version, strings.Join(tags[*platform], ".")))
+	wheel := filepath.Join(*dir, fmt.Sprintf("doubletake-%s-py3-none-%s.whl", *version,
+		strings.Join(tags[*platform], ".")))
 
 	if err := os.MkdirAll(*dir, 0o777); err != nil {
 		return err
 	}
 
-	if err := os.WriteFile(name, b.Bytes(), 0o644); err != nil {
+	if err := os.WriteFile(wheel, b.Bytes(), 0o644); err != nil {
 		return err
 	}
 
 	if *plain != "" {
 		b.Reset()
-		if err := archive(&b, append([]member{{"pipeline", program, true}}, licences...)); err != nil {
+		if err := archive(&b, append([]member{{name, program, true}}, licences...)); err != nil {
 			return err
 		}
 
@@ -109,7 +120,7 @@ func run(args []string, stdout io.Writer) error {
 		}
 	}
 
-	_, err = fmt.Fprintf(stdout, "%s\n", name)
+	_, err = fmt.Fprintf(stdout, "%s\n", wheel)
 
 	return err
 }
@@ -156,7 +167,7 @@ The program pipeline, and the package doubletake, which reads its tables and eva
 
 // write writes the wheel (PEP 427): the package, the program among the scripts,
 // and what states them.
-func write(w io.Writer, version string, tags []string, program []byte, licences []member) error {
+func write(w io.Writer, version string, tags []string, program member, licences []member) error {
 	info := "doubletake-" + version + ".dist-info/"
 	var list []member
 
@@ -178,7 +189,8 @@ func write(w io.Writer, version string, tags []string, program []byte, licences 
 		list = append(list, member{"doubletake/" + n.Name(), b, false})
 	}
 
-	list = append(list, member{"doubletake-" + version + ".data/scripts/pipeline", program, true})
+	program.name = "doubletake-" + version + ".data/scripts/" + program.name
+	list = append(list, program)
 	for _, l := range licences {
 		list = append(list, member{info + "licenses/" + l.name, l.data, false})
 	}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -486,7 +487,8 @@ func TestPackage(t *testing.T) {
 	c.Dir = "testdata"
 	c.Env = append(os.Environ(), "DOUBLETAKE_TEST_DATA="+dir, "PYTHONPATH="+here)
 	if os.Getenv("DOUBLETAKE_LONG") == "" { // the program is not built: what the package does itself
-		c.Args = append(c.Args, "test_doubletake.Tables", "test_doubletake.Models.test_equal_to_the_program",
+		c.Args = append(c.Args, "test_doubletake.Tables", "test_doubletake.Program",
+			"test_doubletake.Models.test_equal_to_the_program",
 			"test_doubletake.Models.test_calibrated_equal_to_the_program", "test_doubletake.Models.test_cells",
 			"test_doubletake.Models.test_scaled_erfc")
 	} else {
@@ -643,6 +645,41 @@ func TestWheel(t *testing.T) {
 	}
 }
 
+// The wheel and the archive for Windows have the program under the name that Windows runs.
+func TestWheelForWindows(t *testing.T) {
+	dir := t.TempDir()
+
+	binary, plain := filepath.Join(dir, "pipeline"), filepath.Join(dir, "plain.zip")
+	if err := os.WriteFile(binary, []byte("a program"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+
+	args := []string{"-version", "1.2", "-platform", "windows/amd64", "-binary", binary, "-o", dir, "-zip", plain}
+	if err := run(args, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+
+	for name, member := range map[string]string{
+		plain: "pipeline.exe",
+		filepath.Join(dir, "doubletake-1.2-py3-none-win_amd64.whl"): "doubletake-1.2.data/scripts/pipeline.exe",
+	} {
+		z, err := zip.OpenReader(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer z.Close()
+
+		f, err := z.Open(member)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		if b, err := io.ReadAll(f); err != nil || string(b) != "a program" {
+			t.Errorf("%s: %q, %v", name, b, err)
+		}
+	}
+}
+
 // wheel makes a wheel of a program in dir and returns its path.
 func wheel(t *testing.T, dir, binary string) string {
 	t.Helper()
@@ -741,7 +778,7 @@ func TestArguments(t *testing.T) {
 		{[]string{"-version", "v1.2"}, `-version: expected a version such as 1.2.0 or 1.3.0.dev1, found "v1.2"`},
 		{
 			[]string{"-platform", "plan9/386"},
-			`-platform: expected linux/amd64, linux/arm64 or darwin/arm64, found "plan9/386"`,
+			`-platform: expected one of darwin/arm64, linux/amd64, linux/arm64, windows/amd64, found "plan9/386"`,
 		},
 		{[]string{"-binary", "/nowhere"}, "no such file"},
 	} {

@@ -12,6 +12,7 @@ import (
 
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
+	"doubletake/ingest/setpoint"
 	"doubletake/ingest/spelling"
 )
 
@@ -27,6 +28,8 @@ type Grouping struct {
 	Except []string
 	// From is where the constants of these names come from, for messages; the configuration, else.
 	From map[string]string
+	// Within is how far the value in the file's name, a set point, may lie from the measured one.
+	Within map[string]setpoint.Tolerance
 }
 
 // Assemble ties files to conditions and channels. infos is called once per
@@ -34,7 +37,8 @@ type Grouping struct {
 //
 // The conditions of a recording are the pattern's values, the values of its
 // row of the conditions table and the constants, merged, and likewise its labels; two
-// sources that give one name different values are an error, as are: a file the pattern does not
+// sources that give one name different values are an error, but a set point in the name and a measured value
+// within the tolerance of it, which holds. Errors are too: a file the pattern does not
 // match or without a row, a row without a file, an ambiguous base name,
 // two rows for one recording, an interval beyond the end. These are
 // *fault.Error with line and nearest names. A file whose rows give intervals
@@ -66,7 +70,7 @@ func Assemble(files []string, infos func(path string) (ingest.Info, error), cond
 
 	ids := map[string]bool{}
 	for i, f := range files {
-		base, err := known(f, pat, constants, group.From)
+		base, err := known(f, pat, constants, group)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -187,10 +191,13 @@ func (c *Conditions) bad(r ConditionRow, want, found, hint string) error {
 }
 
 // known returns the conditions of a file by the constants and its name.
-func known(f string, pat *Pattern, constants map[string]float64, from map[string]string) (merged, error) {
-	base := merged{path: f, from: map[string]string{}, values: map[string]float64{}, labels: map[string]string{}}
+func known(f string, pat *Pattern, constants map[string]float64, group Grouping) (merged, error) {
+	base := merged{
+		path: f, within: group.Within, from: map[string]string{}, values: map[string]float64{}, labels: map[string]string{},
+	}
+
 	for _, n := range slices.Sorted(maps.Keys(constants)) {
-		if err := base.set(n, constants[n], cmp.Or(from[n], "the configuration")); err != nil {
+		if err := base.set(n, constants[n], cmp.Or(group.From[n], configured)); err != nil {
 			return base, err
 		}
 	}
@@ -202,23 +209,30 @@ func known(f string, pat *Pattern, constants map[string]float64, from map[string
 		}
 
 		for _, n := range pat.names {
-			if err := base.set(n, v[n], "the file's name"); err != nil {
+			if err := base.set(n, v[n], fileName); err != nil {
 				return base, err
 			}
 		}
 
 		labels := pat.Labels(f)
 		for _, n := range pat.texts {
-			_ = base.setLabel(n, labels[n], "the file's name") // the first of its source
+			_ = base.setLabel(n, labels[n], fileName) // the first of its source
 		}
 	}
 
 	return base, nil
 }
 
+// Sources of conditions, for messages.
+const (
+	configured = "the configuration"
+	fileName   = "the file's name"
+)
+
 // merged gathers conditions and labels, and remembers where each came from.
 type merged struct {
 	path   string
+	within map[string]setpoint.Tolerance
 	values map[string]float64
 	labels map[string]string
 	from   map[string]string
@@ -232,7 +246,17 @@ func (m *merged) set(name string, v float64, from string) error {
 		}
 	}
 
-	if old, ok := m.values[name]; ok && old != v {
+	old, known := m.values[name]
+	switch {
+	case !known || old == v:
+	case m.within[name].Equal(old, v):
+		if from == fileName && m.from[name] != configured {
+			return nil // the other was measured
+		}
+
+		m.from[name] = from
+
+	default:
 		return &fault.Error{
 			Path: m.path, Place: "condition " + name, Want: fmt.Sprintf("%v, as in %s", old, m.from[name]),
 			Found: fmt.Sprintf("%v in %s", v, from),
@@ -262,7 +286,7 @@ func (m *merged) setLabel(name, label, from string) error {
 }
 
 func (m merged) clone() merged {
-	return merged{path: m.path, values: maps.Clone(m.values), labels: maps.Clone(m.labels), from: maps.Clone(m.from)}
+	return merged{path: m.path, within: m.within, values: maps.Clone(m.values), labels: maps.Clone(m.labels), from: maps.Clone(m.from)}
 }
 
 // split lists the channels of each recording of a file.

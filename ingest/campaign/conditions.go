@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -368,15 +369,19 @@ func (t *conditionsTable) findHead(b []byte) {
 		}
 	}
 
-	for i, h := range lines {
-		if !slices.ContainsFunc(text.Cells(h.line, h.delim, 0), func(c []byte) bool { return t.isFile(string(c)) }) {
+	for _, names := range []func(string) bool{t.isFile, t.isFileNumber} {
+		i := slices.IndexFunc(lines, func(h headLine) bool {
+			return slices.ContainsFunc(text.Cells(h.line, h.delim, 0), func(c []byte) bool { return names(string(c)) })
+		})
+		if i < 0 {
 			continue
 		}
 
+		delim := lines[i].delim
 		for i--; i >= 0; i-- { // rows of recordings that are not there, and of units
-			cells := text.Cells(lines[i].line, h.delim, 0)
+			cells := text.Cells(lines[i].line, delim, 0)
 			if !slices.ContainsFunc(cells, t.isNumber) && text.UnitsBelow(cells) == nil {
-				t.headLine, t.delim = lines[i].no, h.delim
+				t.headLine, t.delim = lines[i].no, delim
 				return
 			}
 		}
@@ -405,8 +410,11 @@ func (t *conditionsTable) isNumber(cell []byte) bool {
 // isFile reports whether a cell names a recording.
 func (t *conditionsTable) isFile(cell string) bool {
 	r := ConditionRow{File: cell}
-	return cell != "" && !r.isGlob() && len(t.index.of(r)) > 0
+	return cell != "" && !r.isGlob() && len(t.index.named(r)) > 0
 }
+
+// isFileNumber reports whether a cell is a number that one recording has in its name.
+func (t *conditionsTable) isFileNumber(cell string) bool { return len(t.index.numbered(cell)) > 0 }
 
 // nameOf returns the name of a column, which Columns gives or the header.
 func (t *conditionsTable) nameOf(head string) string {
@@ -425,19 +433,25 @@ func (t *conditionsTable) nameOf(head string) string {
 }
 
 // findFiles finds the column that names the recordings, where none is called file: the one with
-// the most cells that name one.
+// the most cells that name one, else with the most numbers of one.
 func (t *conditionsTable) findFiles() {
-	most := 0
-	for i := range t.head {
-		n := 0
-		for _, row := range t.cells {
-			if t.isFile(row[i]) {
-				n++
+	for _, names := range []func(string) bool{t.isFile, t.isFileNumber} {
+		most := 0
+		for i := range t.head {
+			n := 0
+			for _, row := range t.cells {
+				if names(row[i]) {
+					n++
+				}
+			}
+
+			if n > most {
+				most, t.special["file"] = n, i
 			}
 		}
 
-		if n > most {
-			most, t.special["file"] = n, i
+		if most > 0 {
+			return
 		}
 	}
 }
@@ -762,7 +776,11 @@ type fileIndex struct {
 	elems         [][]string // of the files' paths
 	exact         map[string]int
 	byBase, loose map[string][]int // by the last element; loose: without its ending, in lower case; made when needed
+	byNumber      map[string][]int // by the whole numbers in the last element, without leading zeros; likewise
 }
+
+// nameNumbers are the numbers in a name.
+var nameNumbers = regexp.MustCompile(`[0-9]+([.,][0-9]+)*`)
 
 func newFileIndex(files []string) *fileIndex {
 	x := &fileIndex{exact: make(map[string]int, len(files))}
@@ -781,23 +799,51 @@ func (x *fileIndex) byNames() {
 		return
 	}
 
-	x.byBase, x.loose = map[string][]int{}, map[string][]int{}
+	x.byBase, x.loose, x.byNumber = map[string][]int{}, map[string][]int{}, map[string][]int{}
 	for i, elems := range x.elems {
 		base := elems[len(elems)-1]
 		x.byBase[base] = append(x.byBase[base], i)
 		base = strings.ToLower(base)
 		x.loose[base] = append(x.loose[base], i)
 		if ext := path.Ext(base); strings.ContainsAny(ext, "abcdefghijklmnopqrstuvwxyz") {
-			bare := strings.TrimSuffix(base, ext)
-			x.loose[bare] = append(x.loose[bare], i)
+			base = strings.TrimSuffix(base, ext)
+			x.loose[base] = append(x.loose[base], i)
+		}
+
+		for _, n := range nameNumbers.FindAllString(base, -1) {
+			if n = strings.TrimLeft(n, "0"); !slices.Contains(x.byNumber[n], i) {
+				x.byNumber[n] = append(x.byNumber[n], i)
+			}
 		}
 	}
 }
 
-// of lists the files of a row: the one with exactly this path; else, for a glob, all
+// of lists the files of a row: those it names, else the one with its number.
+func (x *fileIndex) of(r ConditionRow) (files []int) {
+	if files = x.named(r); files == nil {
+		return x.numbered(r.File)
+	}
+
+	return files
+}
+
+// numbered returns the only file that has a number in its name: 17 is rec_0017.wav.
+func (x *fileIndex) numbered(cell string) []int {
+	if cell == "" || strings.Trim(cell, "0123456789") != "" {
+		return nil
+	}
+
+	if files := x.byNumber[strings.TrimLeft(cell, "0")]; len(files) == 1 {
+		return files
+	}
+
+	return nil
+}
+
+// named lists the files that a row names: the one with exactly this path; else, for a glob, all
 // that match it in their whole path or their trailing elements; else the ones whose
 // trailing elements are the row's; else typed.
-func (x *fileIndex) of(r ConditionRow) (files []int) {
+func (x *fileIndex) named(r ConditionRow) (files []int) {
 	want := splitPath(r.File)
 	if i, ok := x.exact[strings.Join(want, "/")]; ok {
 		return []int{i}

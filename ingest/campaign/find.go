@@ -139,6 +139,19 @@ func matchElements(pat, name []string) bool {
 	return ok[len(name)]
 }
 
+// rooted splits a pattern into the root where it begins, "" where it is relative, and its
+// elements. On Windows the root has the drive or the share: C:/, //server/share/.
+func rooted(pattern string) (root string, elems []string) {
+	volume := filepath.VolumeName(pattern)
+
+	elems = splitPath(pattern[len(volume):])
+	if elems[0] != "" {
+		return "", splitPath(pattern)
+	}
+
+	return filepath.ToSlash(volume) + "/", elems[1:]
+}
+
 func matchElement(p, name string) bool {
 	if hidden(name) && !strings.HasPrefix(p, ".") {
 		return false
@@ -157,14 +170,11 @@ func hidden(name string) bool {
 // that lead nowhere and FIFOs too, which are errors when they are opened, not files
 // left out in silence. A folder that cannot be listed is a *fault.Error.
 func globFiles(dir, pattern string) ([]string, error) {
-	elems := splitPath(pattern)
 	root := dir
 
-	prefix := ""
-	if elems[0] == "" || filepath.IsAbs(pattern) { // absolute
-		prefix = elems[0] + "/"
+	prefix, elems := rooted(pattern)
+	if prefix != "" {
 		root = ""
-		elems = elems[1:]
 	}
 
 	seen := map[string]bool{}
@@ -197,7 +207,7 @@ func globFiles(dir, pattern string) ([]string, error) {
 			for _, e := range list(rel) {
 				// Links to folders are not followed: they may go in circles.
 				if e.IsDir() && !hidden(e.Name()) {
-					walk(path.Join(rel, e.Name()), pat)
+					walk(joinRel(rel, e.Name()), pat)
 				}
 			}
 
@@ -237,11 +247,12 @@ func globFiles(dir, pattern string) ([]string, error) {
 	return slices.Compact(out), failed
 }
 
+// joinRel keeps the two slashes that a share begins with.
 func joinRel(rel, name string) string {
-	if rel == "" {
-		return name
+	if rel == "" || strings.HasSuffix(rel, "/") {
+		return rel + name
 	}
-	return path.Join(rel, name)
+	return rel + "/" + name
 }
 
 // listDir is os.ReadDir, or what a test puts in its place.
@@ -277,12 +288,14 @@ func isDir(p string) bool {
 // noMatch goes down the pattern as far as folders match and names the entries
 // there instead of the element that fails.
 func noMatch(dir, pattern string) error {
-	elems := splitPath(pattern)
+	root := dir
 
-	root, at := dir, []string{""}
-	if elems[0] == "" {
-		root, at, elems = "", []string{"/"}, elems[1:]
+	prefix, elems := rooted(pattern)
+	if prefix != "" {
+		root = ""
 	}
+
+	at := []string{prefix}
 
 	for i, p := range elems {
 		last := i == len(elems)-1
@@ -324,10 +337,10 @@ func noMatch(dir, pattern string) error {
 		}
 
 		if !last {
-			e.Found = fmt.Sprintf("no folder %q", path.Join(elems[:i+1]...))
+			e.Found = fmt.Sprintf("no folder %q", prefix+path.Join(elems[:i+1]...))
 		}
 
-		near := spelling.Nearest(path.Join(elems[:i+1]...), names, 3)
+		near := spelling.Nearest(prefix+path.Join(elems[:i+1]...), names, 3)
 		switch {
 		case len(near) > 0:
 			e.Hint = "there is " + fault.Quoted(near)
@@ -362,13 +375,13 @@ func misnamed(dir, pattern string, matched []string, found map[string]bool,
 	}
 
 	root := dir
-	if strings.HasPrefix(filepath.ToSlash(pattern), "/") {
+	if prefix, _ := rooted(pattern); prefix != "" {
 		root = ""
 	}
 
 	var dirs []string
 	for _, f := range matched {
-		if d := path.Dir(f); !slices.Contains(dirs, d) {
+		if d, _ := path.Split(f); !slices.Contains(dirs, d) {
 			dirs = append(dirs, d)
 		}
 	}
@@ -378,7 +391,7 @@ func misnamed(dir, pattern string, matched []string, found map[string]bool,
 		entries, _ := readDir(root, d) // it was listed before
 		for _, e := range entries {
 			name := e.Name()
-			rel := path.Join(d, name)
+			rel := joinRel(d, name)
 			if !e.Type().IsRegular() || hidden(name) || strings.HasSuffix(name, "~") || found[rel] || len(name) > 200 {
 				continue
 			}

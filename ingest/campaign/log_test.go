@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"doubletake/ingest/ingesttest"
+	"doubletake/ingest/setpoint"
 )
 
 var lauf = []string{"raw/lauf_01.wav", "raw/lauf_02.wav", "raw/lauf_03.wav"}
@@ -239,4 +240,80 @@ func TestTypedNames(t *testing.T) {
 
 	_, err = (&Conditions{Path: "log.csv", Rows: l.Rows[:1]}).ForFiles(names)
 	ingesttest.WantDataError(t, nil, err, "c1.wav: expected a row of log.csv for this file, found none, nor for c2.wav")
+}
+
+// A bare number is the only file that has it in its name, whole and without leading zeros; names win.
+func TestNumbersOfFiles(t *testing.T) {
+	files := []string{"d/rec_0017_20C.wav", "d/rec_0018_20C.wav", "d/rec_0170_20.5C.wav", "d/19.wav", "d/take19b.wav"}
+	x := newFileIndex(files)
+	for row, want := range map[string]string{
+		"17": "[0]", "0018": "[1]", "170": "[2]", "20": "[]", "19": "[3]", "7": "[]", "5": "[]", "17.5": "[]", "-17": "[]",
+	} {
+		if got := fmt.Sprint(x.of(ConditionRow{File: row})); got != want {
+			t.Errorf("%s: %s, want %s", row, got, want)
+		}
+	}
+
+	for name, c := range map[string]struct{ text, want string }{
+		"counter":       {"Prüfstand 3;;\nNr.;Drehzahl;T\n-;1/min;°C\n17;2400;20\n18;3000;21\n", "[Drehzahl T] 17 [2400 20] 18 [3000 21]"},
+		"called file":   {"file,rpm\n17,2400\n18,3000\n", "[rpm] 17 [2400] 18 [3000]"},
+		"names win":     {"Nr.,rpm,take\n18,2400,rec_0017_20c\n17,3000,rec_0018_20c\n", "[Nr. rpm] rec_0017_20c [18 2400] rec_0018_20c [17 3000]"},
+		"other column":  {"rpm,n\n2400,17\n3000,18\n", "[rpm] 17 [2400] 18 [3000]"},
+		"several files": {"n,file\n1,20\n", "[n] 20 [1]"},
+	} {
+		l, err := parseConditions("log.csv", []byte(c.text), LogOptions{Files: files[:2]})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+
+		got := fmt.Sprint(l.Names)
+		for _, r := range l.Rows {
+			got += fmt.Sprint(" ", r.File, " ", r.Values)
+		}
+
+		if got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+
+		if _, err = l.ForFiles(files[:2]); (err != nil) != (name == "several files") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A set point in the name and a measured value within the tolerance do not contradict: the measured one holds,
+// whichever comes first. Expected values: those of the log, or of the attribute among the constants.
+func TestNamesOfSetPoints(t *testing.T) {
+	pat, err := ParsePattern("n{rpm}.wav")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	measured := func(v float64) *Conditions {
+		return &Conditions{Path: "log.csv", Names: []string{"rpm"}, Rows: []ConditionRow{{
+			Line: 2, File: "n3000.wav", Row1: -1, Values: []float64{v},
+		}}}
+	}
+
+	g := Grouping{Within: map[string]setpoint.Tolerance{"rpm": {Relative: 0.005}}, From: map[string]string{"rpm": "attribute"}}
+	for _, c := range []struct {
+		log       *Conditions
+		constants map[string]float64
+		want      float64
+	}{
+		{measured(2997), nil, 2997},
+		{nil, map[string]float64{"rpm": 3010}, 3010},
+		{measured(2990), map[string]float64{"rpm": 2991}, 2990},
+	} {
+		runs, _, err := Assemble([]string{"n3000.wav"}, fakeInfo, c.log, pat, c.constants, g)
+		if err != nil || runs[0].Recordings[0].Conditions["rpm"] != c.want {
+			t.Errorf("expected %g, found %+v, %v", c.want, runs, err)
+		}
+	}
+
+	for v, tolerance := range map[float64]Grouping{2980: g, 2997: {}} {
+		_, _, err := Assemble([]string{"n3000.wav"}, fakeInfo, measured(v), pat, nil, tolerance)
+		ingesttest.WantDataError(t, nil, err, fmt.Sprintf("expected 3000, as in the file's name, found %g in log.csv, line 2", v))
+	}
 }

@@ -56,8 +56,8 @@ func (t Tolerance) String() string {
 	return number(t.Absolute)
 }
 
-// at is the tolerance of a set point with its middle at v.
-func (t Tolerance) at(v float64) float64 { return t.Absolute + t.Relative*math.Abs(v) }
+// At is the tolerance of a set point with its middle at v.
+func (t Tolerance) At(v float64) float64 { return t.Absolute + t.Relative*math.Abs(v) }
 
 // Point is a set point.
 type Point struct {
@@ -113,7 +113,7 @@ func Of(values []float64, t Tolerance) Points {
 			hi = (p.Hi + out.List[i+1].Lo) / 2
 		}
 
-		p.Nominal = nominal(*p, t.at(p.Nominal)/50, lo, hi)
+		p.Nominal = nominal(*p, t.At(p.Nominal)/50, lo, hi)
 	}
 
 	return out
@@ -141,7 +141,7 @@ func cut(v []float64, t Tolerance) [][]float64 {
 	}
 
 	lo, hi := v[0], v[len(v)-1]
-	if (hi-lo)/2 <= t.at((lo+hi)/2)*(1+1e-9) {
+	if (hi-lo)/2 <= t.At((lo+hi)/2)*(1+1e-9) {
 		return [][]float64{v}
 	}
 
@@ -190,7 +190,7 @@ func (p Points) Find(v float64) (Point, bool) {
 	best, gap := -1, math.Inf(1)
 	for i, c := range p.List {
 		d := max(c.Lo-v, v-c.Hi, 0)
-		if d < gap && (d == 0 || max(math.Abs(v-c.Lo), math.Abs(v-c.Hi)) <= p.Tolerance.at(v)*(1+1e-9)) {
+		if d < gap && (d == 0 || max(math.Abs(v-c.Lo), math.Abs(v-c.Hi)) <= p.Tolerance.At(v)*(1+1e-9)) {
 			best, gap = i, d
 		}
 	}

@@ -50,7 +50,9 @@ type Budget struct {
 	Quantities []Quantity
 	GroupDoF   map[int]float64
 	Unseen     []string // what the campaign cannot see, in words
-	Naive      float64  // standard error by samples or bins taken as independent; 0: not known
+	Pooled     string   // what the scatter is pooled over, in words
+	Naive      float64  // standard error by samples or segments taken as independent; 0: not known
+	NaiveOf    string   // which
 }
 
 // Component is what a quantity contributes.
@@ -174,6 +176,21 @@ func (r Result) effective() float64 {
 	}
 
 	return math.Pow(r.U, 4) / sum
+}
+
+// LeastCertain keeps the budget with the largest uncertainty of each outcome.
+func LeastCertain(list []Result) (out []Result) {
+	for _, r := range list {
+		i := slices.IndexFunc(out, func(o Result) bool { return o.Outcome == r.Outcome })
+		switch {
+		case i < 0:
+			out = append(out, r)
+		case r.U > out[i].U:
+			out[i] = r
+		}
+	}
+
+	return out
 }
 
 // Coverage is the factor k of a level: Student's quantile with the degrees of freedom cut to an

@@ -20,11 +20,12 @@ import (
 
 // Options say which budgets of an experiment are wanted.
 type Options struct {
-	At      string // conditions, as "blades=3,rpm=5000"; of others all values
-	Outcome string // "": all
-	Above   string // column of text with a level above the runs, such as the day; "": none
-	Pool    string // conditions, joined by commas; scatter is pooled over those that are equal in them; "": over all
-	Config  string // configuration; "": pipeline.yaml, if there is one
+	At       string   // conditions, as "blades=3,rpm=5000"; of others all values
+	Outcomes []string // nil: all
+	Above    string   // column of text with a level above the runs, such as the day; "": none
+	Pool     string   // conditions, joined by commas; scatter is pooled over those that are equal in them; "": over all
+	Config   string   // configuration; "": pipeline.yaml, if there is one
+	Most     int      // conditions, an even selection of more; 0: all
 }
 
 // Read reads the budgets of a file of the user's, of an experiment's folder or of an experiment of the
@@ -34,28 +35,15 @@ func Read(name string, o Options) ([]Budget, float64, error) {
 		return OfFile(name)
 	}
 
-	path := o.Config
-	if path == "" {
-		path = "pipeline.yaml"
-	}
-
-	dir := name
-	f, err := config.Load(path)
-	if _, missing := os.Stat(path); missing != nil && o.Config == "" {
-		f, err = &config.File{}, nil
-	}
-
+	f, err := config.LoadDefault(o.Config)
 	if err != nil {
 		return nil, 0, err
 	}
 
-	var e *config.Experiment
-	of := filepath.Base(name)
-	if i := slices.IndexFunc(f.Experiments, func(x config.Experiment) bool { return x.Name == of }); i >= 0 {
-		e = &f.Experiments[i]
-		if _, err := os.Stat(name); err != nil {
-			dir = filepath.Join(f.Resolve(f.Workdir), of)
-		}
+	dir, of := name, filepath.Base(name)
+	e := f.Experiment(of)
+	if _, err := os.Stat(name); e != nil && err != nil {
+		dir = filepath.Join(f.Resolve(f.Workdir), of)
 	}
 
 	list, err := OfExperiment(dir, e, o)
@@ -86,43 +74,60 @@ func parseAt(text string) (map[string]float64, error) {
 type campaignOf struct {
 	Options
 	at         map[string]float64
-	dir        string
+	name       string             // of the experiment, in errors
 	experiment *config.Experiment // nil: no configuration, so nothing is stated
 	table      *table.Table
 	conditions []string
-	pools      []string    // those by which scatter is pooled
-	values     [][]float64 // of the conditions, by row
-	condition  []int       // of a row, numbered by first appearance
-	units      [][]int     // of both values of a row, one after the other: condition, …, run
-	levels     []string    // names of the levels below the condition
-	of         []int       // row of an observation
+	pools      []string      // those by which scatter is pooled
+	values     [][]float64   // of the conditions, by row
+	condition  []int         // of a row, numbered by first appearance
+	rows       map[int][]int // of a condition
+	units      [][]int       // of both values of a row, one after the other: condition, …, run
+	levels     []string      // names of the levels below the condition
+	of         []int         // row of an observation
 }
 
 // OfExperiment makes the budgets of a finished experiment's folder, by outcome and condition. The
 // uncertainties of type B are those its configuration states; e may be nil.
 func OfExperiment(dir string, e *config.Experiment, o Options) ([]Budget, error) {
+	path := filepath.Join(dir, "triplets.arrow")
+
+	t, err := table.Read(path)
+	if err != nil {
+		return nil, &fault.Error{
+			Path: path, Want: "the triplets of an experiment", Found: "none", Err: err, Hint: "pipeline run writes them",
+		}
+	}
+
+	return OfTable(t, dir, e, o)
+}
+
+// OfTable makes the budgets of an experiment's triplets, as OfExperiment does; name is that of the experiment in
+// errors.
+func OfTable(t *table.Table, name string, e *config.Experiment, o Options) ([]Budget, error) {
 	at, err := parseAt(o.At)
 	if err != nil {
 		return nil, err
 	}
 
-	c := &campaignOf{Options: o, at: at, dir: dir, experiment: e}
+	c := &campaignOf{Options: o, at: at, name: name, experiment: e, table: t}
 	if err := c.read(); err != nil {
 		return nil, err
 	}
 
-	outcomes := plan.Outcomes(c.table)
-	if o.Outcome != "" {
-		if !slices.Contains(outcomes, o.Outcome) {
-			return nil, &config.UsageError{Text: fmt.Sprintf("--outcome: %s has no outcome %q, but %s%s", dir, o.Outcome,
-				strings.Join(outcomes, ", "), spelling.DidYouMean(o.Outcome, outcomes))}
-		}
-		outcomes = []string{o.Outcome}
+	all := plan.Outcomes(c.table)
+	if o.Outcomes == nil {
+		o.Outcomes = all
 	}
 
 	var out []Budget
-	for _, name := range outcomes {
-		list, err := c.budgets(name)
+	for _, outcome := range o.Outcomes {
+		if !slices.Contains(all, outcome) {
+			return nil, &config.UsageError{Text: fmt.Sprintf("--outcome: %s has no outcome %q, but %s%s", name, outcome,
+				strings.Join(all, ", "), spelling.DidYouMean(outcome, all))}
+		}
+
+		list, err := c.budgets(outcome)
 		if err != nil {
 			return nil, err
 		}
@@ -131,32 +136,25 @@ func OfExperiment(dir string, e *config.Experiment, o Options) ([]Budget, error)
 
 	if len(out) == 0 {
 		return nil, &config.UsageError{Text: fmt.Sprintf("--at: no row of %s has these conditions; pipeline inspect "+
-			"lists the values of its triplets.arrow", dir)}
+			"lists the values of its triplets.arrow", name)}
 	}
 
 	return out, nil
 }
 
-func (c *campaignOf) read() (err error) {
-	path := filepath.Join(c.dir, "triplets.arrow")
-	if c.table, err = table.Read(path); err != nil {
-		return &fault.Error{
-			Path: path, Want: "the triplets of an experiment", Found: "none", Err: err, Hint: "pipeline run writes them",
-		}
-	}
-
+func (c *campaignOf) read() error {
 	numbers, texts := plan.Conditions(c.table)
 	c.conditions = numbers
 	for name := range c.at {
 		if !slices.Contains(numbers, name) {
-			return &config.UsageError{Text: fmt.Sprintf("--at: %s has no condition %q, but %s", c.dir, name,
+			return &config.UsageError{Text: fmt.Sprintf("--at: %s has no condition %q, but %s", c.name, name,
 				strings.Join(numbers, ", "))}
 		}
 	}
 
 	for _, name := range strings.FieldsFunc(c.Pool, func(r rune) bool { return r == ',' || r == ' ' }) {
 		if !slices.Contains(numbers, name) {
-			return &config.UsageError{Text: fmt.Sprintf("--pool: %s has no condition %q, but %s", c.dir, name,
+			return &config.UsageError{Text: fmt.Sprintf("--pool: %s has no condition %q, but %s", c.name, name,
 				strings.Join(numbers, ", "))}
 		}
 		c.pools = append(c.pools, name)
@@ -166,7 +164,7 @@ func (c *campaignOf) read() (err error) {
 	if c.Above != "" {
 		if !slices.Contains(texts, c.Above) {
 			return &config.UsageError{Text: fmt.Sprintf("--above: %s has no column of text %q, but %s; a label is carried "+
-				"where a split or honest.groups names it", c.dir, c.Above, strings.Join(texts, ", "))}
+				"where a split or honest.groups names it", c.name, c.Above, strings.Join(texts, ", "))}
 		}
 		by = c.table.Column(c.Above).Strings
 	}
@@ -201,7 +199,7 @@ func (c *campaignOf) number(texts []string, by []string) {
 	case repeats:
 		c.levels = []string{"repeats"} // a value is a run
 	case kind == "random-samples":
-		c.levels[1] = "samples of a recording, as if independent"
+		c.levels[1] = "samples of a recording"
 	case kind == "":
 		c.levels[1] = "outcomes of a run"
 	}
@@ -210,7 +208,7 @@ func (c *campaignOf) number(texts []string, by []string) {
 		c.levels = slices.Insert(c.levels, 0, c.Above)
 	}
 
-	c.units = make([][]int, len(c.levels))
+	c.units, c.rows = make([][]int, len(c.levels)), map[int][]int{}
 	seen := map[string]bool{}
 	for i := range c.table.Rows() {
 		key := "c"
@@ -226,6 +224,7 @@ func (c *campaignOf) number(texts []string, by []string) {
 
 		at := id(key)
 		c.condition = append(c.condition, at)
+		c.rows[at] = append(c.rows[at], i)
 		names := strings.Split(run[i], " + ")
 		for k := range 2 {
 			if len(names) == 2 { // a run that is part of several pairs counts once
@@ -283,16 +282,20 @@ func (c *campaignOf) budgets(outcome string) ([]Budget, error) {
 	}
 
 	for _, p := range pools {
-		p.nested = Variances(p.y, p.units)
+		p.nested, p.conditions = Variances(p.y, p.units), len(counts(p.units[0]))
+	}
+
+	order = slices.DeleteFunc(order, func(at int) bool { return !c.wanted(c.rows[at][0]) })
+	if n := len(order); c.Most > 0 && n > c.Most {
+		for i := range c.Most {
+			order[i] = order[i*n/c.Most]
+		}
+		order = order[:c.Most]
 	}
 
 	var out []Budget
 	for _, at := range order {
-		row := slices.Index(c.condition, at)
-		if !c.wanted(row) {
-			continue
-		}
-
+		row := c.rows[at][0]
 		p := pools[c.pooled(row)]
 		b := Budget{Outcome: outcome, Unit: c.table.Column(outcome + "_1").Unit, GroupDoF: map[int]float64{}}
 		b.At = c.words(row)
@@ -314,9 +317,10 @@ func (c *campaignOf) budgets(outcome string) ([]Budget, error) {
 
 // pool is observations that scatter alike, with their units.
 type pool struct {
-	y      []float64
-	units  [][]int
-	nested Nested
+	y          []float64
+	units      [][]int
+	nested     Nested
+	conditions int
 }
 
 // pooled names the pool of a row.
@@ -359,23 +363,21 @@ func (b *Budget) naive(c *campaignOf, outcome string, at int) {
 	}
 
 	sum, n := 0.0, 0.0
-	for i, k := range c.condition {
-		if k == at {
-			sum += one.Floats[i]*one.Floats[i] + two.Floats[i]*two.Floats[i]
-			n += 2
-		}
+	for _, i := range c.rows[at] {
+		sum += one.Floats[i]*one.Floats[i] + two.Floats[i]*two.Floats[i]
+		n += 2
 	}
 
-	b.Naive = math.Sqrt(sum) / n
+	b.Naive, b.NaiveOf = math.Sqrt(sum)/n, "segments"
 }
 
 // observed adds what the repetitions of the campaign show.
 func (b *Budget) observed(c *campaignOf, p *pool, rows []int) {
 	v := p.nested
 	parts, dof := v.OfMean(p.units, rows)
-	over := "pooled over " + fault.Plural(int64(len(counts(p.units[0]))), "condition")
+	b.Pooled = fault.Plural(int64(p.conditions), "condition")
 	if len(c.pools) > 0 {
-		over += " of equal " + strings.Join(c.pools, ", ")
+		b.Pooled += " of equal " + strings.Join(c.pools, ", ")
 	}
 
 	b.GroupDoF[repeated] = dof
@@ -392,7 +394,7 @@ func (b *Budget) observed(c *campaignOf, p *pool, rows []int) {
 		}
 
 		b.Quantities = append(b.Quantities, Quantity{
-			Name: "between " + name, Source: name + " (" + over + ")",
+			Name: "between " + name, Source: name,
 			U: math.Sqrt(parts[l]), DoF: v.DoF[l], A: true, Law: "normal", Group: repeated, Unit: b.Unit,
 		})
 	}
@@ -515,8 +517,8 @@ func (c *campaignOf) base(row int) map[string]float64 {
 func (c *campaignOf) mean(outcome string, at int) float64 {
 	one, two := c.table.Column(outcome+"_1").Floats, c.table.Column(outcome+"_2").Floats
 	sum, n := 0.0, 0.0
-	for i, k := range c.condition {
-		if v := (one[i] + two[i]) / 2; k == at && v == v {
+	for _, i := range c.rows[at] {
+		if v := (one[i] + two[i]) / 2; v == v {
 			sum, n = sum+v, n+1
 		}
 	}

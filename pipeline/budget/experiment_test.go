@@ -11,6 +11,7 @@ import (
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/kv"
 	"doubletake/pipeline/table"
+	"doubletake/report"
 )
 
 // finished writes the triplets of an experiment, and its configuration.
@@ -92,8 +93,9 @@ func TestLevels(t *testing.T) {
 	close(t, "degrees of freedom", r.DoF, math.Pow(r.U, 4)/(between*between/36/4), 1e-6)
 
 	var text, doc bytes.Buffer
-	if err := Print(&text, []Result{r}); err != nil ||
-		!strings.Contains(text.String(), "runs (pooled over 2 conditions)") ||
+	sheet := Sheet([]Result{r})
+	if err := report.Sheets(&text, []report.Sheet{sheet}, 0, false); err != nil ||
+		!strings.Contains(text.String(), "scatter is pooled over 2 conditions") ||
 		!strings.Contains(text.String(), "l_db = 61.40 dB re 20 µPa, standard uncertainty 0.69") {
 		t.Error(text.String(), err)
 	}
@@ -103,10 +105,9 @@ func TestLevels(t *testing.T) {
 		t.Error(doc.String(), err)
 	}
 
-	text.Reset()
-	if err := TeX(&text, []Result{r}); err != nil ||
-		!strings.Contains(text.String(), `sensitivity\_v\_per\_pa & B & 1`) {
-		t.Error(text.String(), err)
+	tex := string(report.SheetsLaTeX([]report.Sheet{sheet}))
+	if !strings.Contains(tex, `halves of a recording & A & 0 & normal`) {
+		t.Error(tex)
 	}
 
 	text.Reset()
@@ -141,7 +142,7 @@ func TestDerived(t *testing.T) {
 		{Name: "cl_2", Floats: []float64{0.52, 0.51}},
 	}, kv.Pair{Key: "pairs", Value: "repeat-run"})
 
-	list, err := OfExperiment(dir, e, Options{At: "u_m_s=10", Outcome: "cl"})
+	list, err := OfExperiment(dir, e, Options{At: "u_m_s=10", Outcomes: []string{"cl"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +157,7 @@ func TestDerived(t *testing.T) {
 	close(t, "value", r.Value, 0.51, 1e-12)
 	close(t, "u", r.U, math.Sqrt(a+0.001*0.001+lift*lift*(0.005*0.005+0.005*0.005)), 1e-9)
 
-	all, err := OfExperiment(dir, e, Options{Outcome: "lift_n"})
+	all, err := OfExperiment(dir, e, Options{Outcomes: []string{"lift_n"}})
 	if err != nil || len(all) != 2 || len(all[0].Unseen) != 1 ||
 		!strings.Contains(all[0].Unseen[0], "how lift_n changes with") {
 		t.Errorf("%+v, %v", all, err)

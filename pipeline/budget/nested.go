@@ -1,6 +1,8 @@
 package budget
 
 import (
+	"fmt"
+	"maps"
 	"math"
 	"slices"
 )
@@ -157,7 +159,7 @@ func (v Nested) combine(weights []float64) (value, dof float64) {
 // vary sets the covariance of the mean squares of normal observations y'Q_l y, 2 tr(Q_l V Q_m V) over
 // their degrees of freedom. Q_l projects on the differences of the units of level l from those of the
 // level before, V is the covariance of y. An element of Q_l V depends only on the sizes of the units of two
-// observations and on the deepest unit they share, so pairs of the last level's units are enough.
+// observations and on the deepest unit they share, so pairs are counted by these.
 func (v *Nested) vary(units [][]int) {
 	levels := len(v.Components)
 	v.covariance = make([][]float64, levels)
@@ -170,45 +172,68 @@ func (v *Nested) vary(units [][]int) {
 		sizes[l] = counts(of)
 	}
 
-	ij, ji := make([]float64, levels), make([]float64, levels)
-	add := func(i, j, depth int, pairs float64) {
-		v.elements(ij, units, sizes, i, j, depth)
-		v.elements(ji, units, sizes, j, i, depth)
+	class := map[string]int{} // of observations whose units have equal sizes
+	of, one := make([]int, len(units[0])), []int{}
+	for i := range of {
+		key := ""
 		for l := range levels {
-			for m := range levels {
-				if f := v.Free[l] * v.Free[m]; f > 0 {
-					v.covariance[l][m] += 2 * pairs * ij[l] * ji[m] / f
+			key += fmt.Sprint(sizes[l][units[l][i]], " ")
+		}
+
+		if _, known := class[key]; !known {
+			class[key] = len(one)
+			one = append(one, i)
+		}
+
+		of[i] = class[key]
+	}
+
+	// Pairs that share a unit of a level, but none of the next.
+	ij, ji := make([]float64, levels), make([]float64, levels)
+	here := pairsWithin(units[0], of)
+	for depth := range units {
+		below := map[[2]int]float64{}
+		if depth < levels {
+			below = pairsWithin(units[depth+1], of)
+		}
+
+		for _, p := range slices.SortedFunc(maps.Keys(here), func(a, b [2]int) int { return slices.Compare(a[:], b[:]) }) {
+			i, j, pairs := one[p[0]], one[p[1]], here[p]-below[p]
+			v.elements(ij, units, sizes, i, j, depth)
+			v.elements(ji, units, sizes, j, i, depth)
+			for l := range levels {
+				for m := range levels {
+					if f := v.Free[l] * v.Free[m]; f > 0 {
+						v.covariance[l][m] += 2 * pairs * ij[l] * ji[m] / f
+					}
 				}
 			}
 		}
+
+		here = below
+	}
+}
+
+// pairsWithin counts the pairs of observations of one unit by their classes, in both orders and each with itself.
+func pairsWithin(units, class []int) map[[2]int]float64 {
+	in := map[int]map[int]float64{}
+	for i, u := range units {
+		if in[u] == nil {
+			in[u] = map[int]float64{}
+		}
+		in[u][class[i]]++
 	}
 
-	last := units[levels-1]
-	first := map[int][]int{} // by condition, an observation of each unit of the last level
-	seen := map[int]bool{}
-	for i, u := range last {
-		n := sizes[levels-1][u]
-		if seen[u] {
-			continue
-		}
-
-		seen[u] = true
-		add(i, i, levels, n)
-		add(i, i, levels-1, n*(n-1))
-
-		for _, j := range first[units[0][i]] {
-			depth := 0
-			for units[depth+1][i] == units[depth+1][j] {
-				depth++
+	pairs := map[[2]int]float64{}
+	for _, n := range in { // whole numbers: any order gives the same sums
+		for a, x := range n {
+			for b, y := range n {
+				pairs[[2]int{a, b}] += x * y
 			}
-
-			pairs := n * sizes[levels-1][last[j]]
-			add(i, j, depth, pairs)
-			add(j, i, depth, pairs)
 		}
-
-		first[units[0][i]] = append(first[units[0][i]], i)
 	}
+
+	return pairs
 }
 
 // elements are those of each Q_l V for observations i and j, which share units down to a depth.

@@ -6,27 +6,19 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
+
+	"doubletake/report"
 )
 
-// headings are those of all tables of a budget.
-var headings = []string{
-	"source", "type", "value", "distribution", "standard u", "degrees of freedom", "sensitivity", "contribution", "share",
-}
-
-// cells are a row of a table.
-func (c Component) cells() []string {
-	kind := "B"
-	if c.A {
-		kind = "A"
+// kind is the type of the evaluation.
+func (q Quantity) kind() string {
+	if q.A {
+		return "A"
 	}
-
-	return []string{
-		c.Source, kind, digits(c.Value), c.Law, digits(c.U), free(c.DoF), digits(c.Sensitivity), digits(c.Contribution),
-		fmt.Sprintf("%.3g %%", 100*c.Share),
-	}
+	return "B"
 }
 
 // digits shows a number as people read it.
@@ -34,9 +26,13 @@ func digits(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }
 
 // free shows degrees of freedom.
 func free(v float64) string {
-	if v > 1e6 {
+	switch {
+	case v > 1e6:
 		return "∞"
+	case v >= 100:
+		return strconv.FormatFloat(math.Floor(v+1e-6), 'f', 0, 64)
 	}
+
 	return strconv.FormatFloat(v, 'g', 3, 64)
 }
 
@@ -75,57 +71,59 @@ func (r Result) summary() string {
 		v = value
 	}
 
-	text := fmt.Sprintf("%s = %s %s, standard uncertainty %s; expanded ± %s (k = %.2f, %g %%, %s degrees of freedom)",
-		r.Outcome, v, r.Unit, u, expanded, r.K, 100*r.Level, free(r.DoF))
-
-	return strings.ReplaceAll(text, " ,", ",")
+	return fmt.Sprintf("%s, standard uncertainty %s; expanded ± %s (k = %.2f, %g %%, %s degrees of freedom)",
+		strings.TrimSpace(fmt.Sprintf("%s = %s %s", r.Outcome, v, r.Unit)), u, expanded, r.K, 100*r.Level, free(r.DoF))
 }
 
 // notes are what belongs to a budget besides its table.
 func (r Result) notes() (out []string) {
+	if r.Pooled != "" {
+		out = append(out, "scatter is pooled over "+r.Pooled)
+	}
+
 	if r.Naive > 0 {
 		_, n := rounded(r.Value, r.Naive)
-		out = append(out, fmt.Sprintf("standard error if all segments were independent and nothing else varied: %s", n))
+		out = append(out, fmt.Sprintf("%s: standard error %s if all %s were independent and nothing else varied", r.Outcome,
+			n, r.NaiveOf))
 	}
 
 	if m := r.MonteCarlo; m != nil && !m.Agrees {
 		_, u := rounded(m.Mean, m.U)
 		low, _ := rounded(m.Low, r.U/10)
 		high, _ := rounded(m.High, r.U/10)
-		out = append(out, fmt.Sprintf("the linear law is too coarse; Monte Carlo (JCGM 101, %d draws): standard uncertainty "+
-			"%s, %g %% interval %s to %s", m.Draws, u, 100*r.Level, low, high))
+		out = append(out, fmt.Sprintf("%s: the linear law is too coarse; Monte Carlo (JCGM 101, %d draws): standard "+
+			"uncertainty %s, %g %% interval %s to %s", r.Outcome, m.Draws, u, 100*r.Level, low, high))
 	}
 
 	return append(out, r.Unseen...)
 }
 
-// Print writes budgets as tables. Sources without an uncertainty are left out.
-func Print(w io.Writer, list []Result) error {
-	for i, r := range list {
-		if i > 0 {
-			fmt.Fprintln(w)
+// Sheet is budgets as tables with what is not in them. Sources without an uncertainty are left out.
+func Sheet(list []Result) report.Sheet {
+	s := report.Sheet{Title: "Uncertainty of a measurement"}
+	for _, r := range list {
+		g := report.Grid{
+			Title: r.title(), Below: r.summary(), Words: []string{"type", "distribution"},
+			Heads: []string{"source", "type", "value", "distribution", "u", "dof", "sensitivity", "contribution", "share"},
 		}
-
-		fmt.Fprintln(w, r.title())
-		tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(tw, strings.Join(headings, "\t"))
 		for _, c := range r.Components {
 			if c.U > 0 {
-				fmt.Fprintln(tw, strings.Join(c.cells(), "\t"))
+				g.Rows = append(g.Rows, []string{
+					c.Source, c.kind(), digits(c.Value), c.Law, digits(c.U), free(c.DoF), digits(c.Sensitivity),
+					digits(c.Contribution), fmt.Sprintf("%.3g %%", 100*c.Share),
+				})
 			}
 		}
 
-		if err := tw.Flush(); err != nil {
-			return fmt.Errorf("print a budget: %w", err)
-		}
-
-		fmt.Fprintln(w, r.summary())
+		s.Grids = append(s.Grids, g)
 		for _, n := range r.notes() {
-			fmt.Fprintln(w, "note: "+n)
+			if !slices.Contains(s.Notes, n) {
+				s.Notes = append(s.Notes, n)
+			}
 		}
 	}
 
-	return nil
+	return s
 }
 
 // CSV writes budgets with a row for each source, in full digits.
@@ -147,48 +145,15 @@ func CSV(w io.Writer, list []Result) error {
 				continue
 			}
 
-			kind := c.cells()[1]
 			rows = append(rows, []string{
-				r.Outcome, r.Unit, r.At, c.Source, kind, number(c.Value), c.Law, number(c.U), number(c.DoF), number(c.Sensitivity),
-				number(c.Contribution), number(c.Share), number(r.Value), number(r.U), number(r.DoF), number(r.K),
-				number(r.Expanded), number(r.Level),
+				r.Outcome, r.Unit, r.At, c.Source, c.kind(), number(c.Value), c.Law, number(c.U), number(c.DoF),
+				number(c.Sensitivity), number(c.Contribution), number(c.Share), number(r.Value), number(r.U), number(r.DoF),
+				number(r.K), number(r.Expanded), number(r.Level),
 			})
 		}
 	}
 
 	if err := csv.NewWriter(w).WriteAll(rows); err != nil {
-		return fmt.Errorf("print budgets: %w", err)
-	}
-
-	return nil
-}
-
-var tex = strings.NewReplacer("_", `\_`, "%", `\%`, "&", `\&`, "#", `\#`, "$", `\$`, "{", `\{`, "}", `\}`, "^", `\^{}`,
-	"±", `$\pm$`, "∞", `$\infty$`)
-
-// TeX writes budgets as LaTeX tables (booktabs).
-func TeX(w io.Writer, list []Result) error {
-	var b strings.Builder
-	for _, r := range list {
-		fmt.Fprintf(&b, "\\begin{table}\n\\caption{%s}\n\\begin{tabular}{llrlrrrrr}\n\\toprule\n", tex.Replace(r.title()+": "+
-			r.summary()))
-		b.WriteString(tex.Replace(strings.Join(headings, "\t")) + "\n\\midrule\n")
-		for _, c := range r.Components {
-			if c.U > 0 {
-				b.WriteString(tex.Replace(strings.Join(c.cells(), "\t")) + "\n")
-			}
-		}
-		b.WriteString("\\bottomrule\n\\end{tabular}\n\\end{table}\n")
-	}
-
-	lines := strings.Split(b.String(), "\n")
-	for i, l := range lines {
-		if strings.Contains(l, "\t") {
-			lines[i] = strings.ReplaceAll(l, "\t", " & ") + ` \\`
-		}
-	}
-
-	if _, err := io.WriteString(w, strings.Join(lines, "\n")); err != nil {
 		return fmt.Errorf("print budgets: %w", err)
 	}
 
@@ -226,6 +191,7 @@ func JSON(w io.Writer, list []Result) error {
 		Expanded   float64     `json:"expanded_u"`
 		Level      float64     `json:"level"`
 		Naive      *float64    `json:"naive_standard_error"`
+		Pooled     string      `json:"scatter_pooled_over"`
 		Sources    []source    `json:"sources"`
 		MonteCarlo *monteCarlo `json:"monte_carlo"`
 		Unseen     []string    `json:"not_in_this_budget"`
@@ -242,12 +208,13 @@ func JSON(w io.Writer, list []Result) error {
 	for _, r := range list {
 		d := document{
 			Outcome: r.Outcome, Unit: r.Unit, At: r.At, Value: r.Value, U: r.U, DoF: finite(r.DoF, true), K: r.K,
-			Expanded: r.Expanded, Level: r.Level, Naive: finite(r.Naive, r.Naive > 0), Unseen: r.Unseen,
+			Expanded: r.Expanded, Level: r.Level, Naive: finite(r.Naive, r.Naive > 0), Pooled: r.Pooled,
+			Unseen: r.Unseen,
 		}
 		for _, c := range r.Components {
 			if c.U > 0 {
 				d.Sources = append(d.Sources, source{
-					c.Source, c.cells()[1], c.Value, c.Law, c.U, finite(c.DoF, true), c.Sensitivity, c.Contribution, c.Share,
+					c.Source, c.kind(), c.Value, c.Law, c.U, finite(c.DoF, true), c.Sensitivity, c.Contribution, c.Share,
 				})
 			}
 		}

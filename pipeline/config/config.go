@@ -39,6 +39,17 @@ type File struct {
 // Text is the file as it was read.
 func (f *File) Text() string { return strings.Join(f.lines, "\n") }
 
+// Experiment returns the experiment of a name; nil without.
+func (f *File) Experiment(name string) *Experiment {
+	for i := range f.Experiments {
+		if f.Experiments[i].Name == name {
+			return &f.Experiments[i]
+		}
+	}
+
+	return nil
+}
+
 // Experiment is one entry of experiments.
 type Experiment struct {
 	Name string
@@ -63,6 +74,9 @@ type Experiment struct {
 	// chooses one variant of the sweep by groups left out of each split's training set, which uses no held-out
 	// outcome
 	Select Select `key:"select"`
+
+	// what measurements cost, for pipeline suggest, whose flags take precedence
+	Suggest Suggest `key:"suggest"`
 
 	Variant *Variant // nil outside of a sweep
 }

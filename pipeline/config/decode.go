@@ -52,6 +52,19 @@ func Load(path string) (*File, error) {
 	return Parse(path, b)
 }
 
+// LoadDefault reads a configuration as Load does; "" is pipeline.yaml, without which there are no
+// experiments.
+func LoadDefault(path string) (*File, error) {
+	if path == "" {
+		path = "pipeline.yaml"
+		if _, err := os.Stat(path); err != nil {
+			return &File{}, nil
+		}
+	}
+
+	return Load(path)
+}
+
 // configsNear names the YAML files that lie where path was looked for.
 func configsNear(path string) string {
 	list, err := os.ReadDir(filepath.Dir(path)) // sorted

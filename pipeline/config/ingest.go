@@ -1,6 +1,7 @@
 package config
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -458,6 +459,43 @@ func (in *Ingest) validateSimulate(f *File, key string, fail failFunc) {
 	} {
 		if f.Has(key + "." + k) {
 			fail(key+"."+k, "a simulated campaign brings its own; leave the key out")
+		}
+	}
+}
+
+// slash gives the paths of the user's one separator, so that the same project has the same
+// settings, tables and pages on all systems.
+func (in *Ingest) slash() {
+	list := func(l []string) {
+		for i := range l {
+			l[i] = filepath.ToSlash(l[i])
+		}
+	}
+	one := func(p *string) { *p = filepath.ToSlash(*p) }
+
+	list(in.Files)
+	list(in.Exclude)
+	one(&in.Conditions)
+	one(&in.Pattern)
+
+	if in.Table != nil {
+		list(in.Table.File)
+	}
+
+	if in.Background != nil {
+		list(in.Background.Files)
+	}
+
+	if in.Balance != nil && in.Balance.Tare != nil {
+		one(&in.Balance.Tare.File)
+	}
+
+	if in.Calibration != nil && in.Calibration.Calibrator != nil {
+		c := in.Calibration.Calibrator
+		one(&c.File)
+
+		for i := range c.Recordings {
+			one(&c.Recordings[i].Value)
 		}
 	}
 }

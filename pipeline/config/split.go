@@ -26,7 +26,7 @@ type Split struct {
 	Each []string `key:"each"`
 
 	// each: hold out this many blocks of neighbouring values instead of single values, named
-	// condition=from:to; 0: single values. Names have no blocks
+	// condition=from..to; 0: single values. Names have no blocks
 	Blocks int `key:"blocks" default:"0"`
 
 	Without holdout.Holdout // rows that take no part, of splits by which a variant is selected; nil: none
@@ -52,9 +52,7 @@ func (s Split) Outer() string {
 const maxBlocks = 1000
 
 func (s Split) validate(at string, fail failFunc) {
-	if !isFolderName(s.Name) {
-		fail(at, "expected a name that can be a folder's (no /, no leading dot), found %q", s.Name)
-	}
+	fail.folder(at, s.Name)
 
 	switch {
 	case s.Test == nil && len(s.Each) == 0:

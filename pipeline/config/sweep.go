@@ -151,7 +151,7 @@ func (d *decoder) variants(x Experiment, n *yaml.Node, at string) []Experiment {
 			return out
 		}
 
-		for _, k := range []string{fmt.Sprint(Flatten("", y)), y.Name} {
+		for _, k := range []string{fmt.Sprint(Flatten("", y)), strings.ToLower(y.Name)} {
 			if first, ok := same[k]; ok {
 				d.fail(x.Sweep.node, at+".sweep", "the variants %q and %q are the same; leave one out", first, y.Name)
 				return out
@@ -401,8 +401,9 @@ func (d *decoder) nameOf(n *yaml.Node, at string) (text string, ok bool) {
 	safe := func(c rune) bool {
 		return c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || strings.ContainsRune("._+-", c)
 	}
-	if text == "" || strings.ContainsFunc(text, func(c rune) bool { return !safe(c) }) {
-		d.fail(n, at, "expected a value of letters, digits and . _ + -, because a folder is named after it, found %q", text)
+	if text == "" || strings.ContainsFunc(text, func(c rune) bool { return !safe(c) }) || strings.HasSuffix(text, ".") {
+		d.fail(n, at, "expected a value of letters, digits and . _ + - that does not end in a dot, because a folder is "+
+			"named after it, found %q", text)
 		return "", false
 	}
 

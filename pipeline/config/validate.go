@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"doubletake/train/holdout"
 )
 
 // failFunc reports a fault of the value at a dotted key.
@@ -49,14 +51,20 @@ func (f *File) validate(d *decoder) {
 	f.Executor.validate(fail)
 
 	for i := range f.Experiments {
-		f.Experiments[i].validate(f, "experiments."+f.Experiments[i].Name, fail)
+		e := &f.Experiments[i]
+		e.validate(f, "experiments."+e.Name, fail)
+
+		for _, o := range f.Experiments[:i] {
+			if o.Family() != e.Family() && strings.EqualFold(o.Family(), e.Family()) {
+				fail("experiments."+e.Name, "its name differs from %q by letter case alone, and on Windows and macOS their "+
+					"folders would be one; rename one of them", o.Family())
+			}
+		}
 	}
 }
 
 func (e *Experiment) validate(f *File, at string, fail failFunc) {
-	if !isFolderName(e.Family()) {
-		fail(at, "expected a name that can be a folder's (no /, no leading dot), found %q", e.Name)
-	}
+	fail.folder(at, e.Family())
 
 	if !e.Ingest.validate(f, at+".ingest", fail) {
 		return
@@ -68,6 +76,8 @@ func (e *Experiment) validate(f *File, at string, fail failFunc) {
 	if e.Select != (Select{}) {
 		e.Select.validate(e, at+".select", fail)
 	}
+
+	e.Suggest.validate(e, at+".suggest", fail)
 
 	if f.Has(at + ".train") { // without it a run ends with the triplets and their report
 		e.Train.validate(f, at+".train", fail)
@@ -101,14 +111,20 @@ func (e *Experiment) validateTogether(at string, fail failFunc) {
 	}
 }
 
-// isFolderName reports whether a name of the user's can name a folder.
-func isFolderName(name string) bool {
-	return name != "" && !strings.HasPrefix(name, ".") && !strings.ContainsAny(name, "/\\\x00\n")
+// folder reports a name of the user's that cannot name a folder. Windows' rules hold on all
+// systems: a project goes to others, and its tables with it.
+func (fail failFunc) folder(key, name string) {
+	if safe := holdout.Folder(name); safe != name {
+		fail(key, "expected a name that a folder can have, on Windows too, such as %q, found %q", safe, name)
+	}
 }
 
 // resolve sets the values that follow from other keys: the data of a simulated
-// campaign are simulated, and pairs that are given are taken as they are.
+// campaign are simulated, and pairs that are given are taken as they are. Paths get one
+// separator on all systems.
 func (e *Experiment) resolve() {
+	e.Ingest.slash()
+
 	if e.Ingest.Simulate != nil {
 		e.Ingest.Data = "simulated"
 	}

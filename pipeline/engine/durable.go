@@ -52,7 +52,10 @@ func (s *store) settle() error {
 
 	files := 0
 	for _, r := range pending {
-		files += len(r.Outputs) + 1
+		files++
+		if !r.Packed {
+			files += len(r.Outputs)
+		}
 	}
 
 	err := errUnable
@@ -102,9 +105,14 @@ func (s *store) syncObject(dir string, r *record, top string) error {
 		return syncFile(path)
 	}
 
-	err := sync(filepath.Join(dir, "manifest.json"))
-	for _, o := range r.Outputs {
-		err = errors.Join(err, sync(filepath.Join(dir, o.Name)))
+	var err error
+	if r.Packed {
+		err = sync(dir)
+	} else {
+		err = sync(filepath.Join(dir, "manifest.json"))
+		for _, o := range r.Outputs {
+			err = errors.Join(err, sync(filepath.Join(dir, o.Name)))
+		}
 	}
 
 	for _, d := range slices.Backward(slices.Sorted(maps.Keys(dirs))) { // the innermost first

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"doubletake/pipeline/kv"
+	"doubletake/pipeline/pack"
 
 	"pgregory.net/rapid"
 )
@@ -121,6 +122,11 @@ func (w *world) plan() *Plan {
 				return err
 			}
 
+			if t.Packed {
+				j.Put("out", []byte(s))
+				return nil
+			}
+
 			return os.WriteFile(j.Output("out"), []byte(s), 0o644)
 		}
 
@@ -129,7 +135,7 @@ func (w *world) plan() *Plan {
 	}
 
 	in := func(j *Job, id string) (string, error) {
-		b, err := os.ReadFile(j.Input(id, "out"))
+		b, err := pack.ReadFile(j.Input(id, "out"))
 		return string(b), err
 	}
 
@@ -144,7 +150,7 @@ func (w *world) plan() *Plan {
 
 		add(&Task{
 			ID: "count/" + n, Stage: "count", Version: w.version, Config: w.section("count"),
-			Deps: []Dep{{read, "out"}},
+			Deps: []Dep{{read, "out"}}, Packed: true,
 		}, func(j *Job) (string, error) {
 			s, err := in(j, read)
 			return fmt.Sprintf("%s:%d:v%d", text(w.section("count")), len(s), w.version), err
@@ -649,6 +655,75 @@ func TestDamage(t *testing.T) {
 	}
 }
 
+// A damaged pack is noticed and made again, and a lost index is made again from packs.
+func TestDamagedPack(t *testing.T) {
+	w := newWorld(t.TempDir())
+	w.write(t)
+
+	if _, err := w.run(Options{}); err != nil {
+		t.Fatal(err)
+	}
+
+	list, err := Assess(w.plan())
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	i := slices.IndexFunc(list, func(s *Status) bool { return s.Task.ID == "count/a" })
+	at := filepath.Join(w.dir, ".cache", "objects", list[i].key[:2], list[i].key)
+	whole, err := os.ReadFile(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	other := bytes.Clone(whole)
+	other[len(other)-1] ^= 1
+
+	for name, c := range map[string]struct {
+		data []byte // nil: no file
+		ran  []string
+	}{
+		"another byte": {other, []string{"count/a"}},
+		"cut":          {whole[:len(whole)-1], []string{"count/a"}},
+		"empty":        {[]byte{}, []string{"count/a"}},
+		"gone":         {nil, []string{"count/a"}},
+		"index gone":   {whole, nil},
+	} {
+		if c.data == nil || c.ran == nil {
+			gone := at
+			if c.ran == nil {
+				gone = filepath.Join(w.dir, ".cache", "index")
+			}
+
+			if err := os.Remove(gone); err != nil {
+				t.Fatal(err)
+			}
+		} else {
+			os.Chmod(at, 0o644)
+			if err := os.WriteFile(at, c.data, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+
+		if list, err = Assess(w.plan()); err != nil {
+			t.Fatal(err)
+		}
+
+		if damaged := list[i].State == Stale && list[i].Reasons[0].Kind == "damaged"; damaged != (c.ran != nil) {
+			t.Errorf("%s: %s %v", name, list[i].State, list[i].Reasons)
+		}
+
+		if _, err := w.run(Options{}); err != nil || !slices.Equal(w.ran, c.ran) {
+			t.Errorf("%s: %v, ran %v, expected %v", name, err, w.ran, c.ran)
+		}
+
+		b, err := pack.ReadFile(filepath.Join(at, "out"))
+		if err != nil || !bytes.HasSuffix(whole, b) || len(b) == 0 {
+			t.Errorf("%s: %q, %v", name, b, err)
+		}
+	}
+}
+
 func TestFailures(t *testing.T) {
 	w := newWorld(t.TempDir())
 	w.write(t)
@@ -657,7 +732,7 @@ func TestFailures(t *testing.T) {
 		p := w.plan()
 		i := slices.IndexFunc(p.Tasks, func(t *Task) bool { return t.ID == "count/b" })
 		p.Tasks[i].Run = func(_ context.Context, j *Job) error {
-			os.WriteFile(j.Output("half"), []byte("half done"), 0o644)
+			j.Put("half", []byte("half done"))
 			return boom
 		}
 
@@ -799,8 +874,8 @@ func TestLock(t *testing.T) {
 	}
 }
 
-// The engine imports the standard library and the key-value pair, which itself
-// imports nothing: it must not know microphones, networks or configuration files.
+// The engine imports the standard library, the key-value pair and packs of files, which
+// import nothing of the project: it must not know microphones, networks or configuration files.
 func TestImports(t *testing.T) {
 	p, err := build.ImportDir(".", 0)
 	if err != nil {
@@ -808,12 +883,12 @@ func TestImports(t *testing.T) {
 	}
 
 	for _, i := range p.Imports {
-		if i == "doubletake/pipeline/kv" || strings.HasPrefix(i, "golang.org/x/sys/") {
+		if i == "doubletake/pipeline/kv" || i == "doubletake/pipeline/pack" || strings.HasPrefix(i, "golang.org/x/sys/") {
 			continue
 		}
 
 		if strings.Contains(strings.SplitN(i, "/", 2)[0], ".") || strings.HasPrefix(i, "doubletake/") {
-			t.Errorf("the engine imports %s; it may import the standard library, x/sys and pipeline/kv", i)
+			t.Errorf("the engine imports %s; it may import the standard library, x/sys, pipeline/kv and pipeline/pack", i)
 		}
 	}
 }
@@ -1000,7 +1075,7 @@ func TestIndex(t *testing.T) {
 			"x/y": {
 				Key: "k", Version: 3, Config: "c1", Local: []kv.Pair{{Key: "seed", Value: "0"}}, Inputs: []input{{"f → out", "d1"}},
 				Outputs: []output{{"out", 12, "s1", ""}, {"b", 0, "s2", "d2"}}, Stamps: []stamp{{12, -5, 7}, {0, 1 << 60, 8}},
-				Seconds: 0.25,
+				Seconds: 0.25, Packed: true,
 			},
 			"z": {},
 		},

@@ -53,8 +53,7 @@ func (s *Session) Cache(elem ...string) string {
 
 // Sealed reports whether the result of that key is in the store.
 func (s *Session) Sealed(key string) bool {
-	_, err := os.Stat(s.Cache("objects", key[:2], key, "manifest.json"))
-	return err == nil
+	return sealedAt(s.Cache("objects", key[:2], key))
 }
 
 // Work is one task that is ready: its inputs exist, its result does not.
@@ -119,7 +118,7 @@ func (m maker) discard(key string) error {
 		return nil
 	}
 
-	dir, err := m.folder(key)
+	dir, err := m.folder(key, false)
 	if err == nil {
 		at := m.s.object(key)
 		err = errors.Join(rename(at, filepath.Join(dir, "old")), disk.dir(filepath.Dir(at)), os.RemoveAll(dir))
@@ -166,8 +165,15 @@ func (w *Work) Spec() Spec {
 	return s
 }
 
-func sealed(s *store, key string) bool {
-	_, err := os.Stat(filepath.Join(s.object(key), "manifest.json"))
+func sealed(s *store, key string) bool { return sealedAt(s.object(key)) }
+
+// sealedAt reports whether there is an object: a file, or a folder with a manifest.
+func sealedAt(dir string) bool {
+	fi, err := os.Lstat(dir)
+	if err == nil && fi.IsDir() {
+		_, err = os.Stat(filepath.Join(dir, "manifest.json"))
+	}
+
 	return err == nil
 }
 
@@ -199,29 +205,20 @@ func (l Local) Close() error { return nil }
 // checked.
 func (s *store) adopt(t *Task, key string, durable bool) (*record, error) {
 	dir := s.object(key)
-	b, err := ReadOwn(filepath.Join(dir, "manifest.json"))
-
-	var m manifest
-	if err == nil {
-		err = decodeManifest(b, &m)
-	}
-
+	m, err := readManifest(dir)
 	if err != nil {
 		return nil, fmt.Errorf("read result: %w", err)
 	}
 
 	r := &record{Key: key, Version: m.Version, Inputs: m.Inputs, Outputs: m.Outputs, Seconds: m.Seconds}
-	for _, o := range m.Outputs {
-		fi, err := Own(filepath.Join(dir, o.Name))
-		if err != nil {
-			return nil, fmt.Errorf("read result: %w", err)
-		}
+	if err := r.stampAll(dir); err != nil {
+		return nil, fmt.Errorf("read result: %w", err)
+	}
 
-		if fi.Size() != o.Size {
-			return nil, fmt.Errorf("read result: %s has %d bytes, expected %d", o.Name, fi.Size(), o.Size)
+	for i, o := range m.Outputs {
+		if !r.Packed && r.Stamps[i].Size != o.Size {
+			return nil, fmt.Errorf("read result: %s has %d bytes, expected %d", o.Name, r.Stamps[i].Size, o.Size)
 		}
-
-		r.Stamps = append(r.Stamps, stampOf(filepath.Join(dir, o.Name), fi))
 	}
 
 	s.remember(t, r, durable)
@@ -246,14 +243,25 @@ func (r *runner) maker() maker {
 // make runs the task and seals its result. object gives the key of the object
 // that a task it depends on left.
 func (m maker) make(ctx context.Context, t *Task, st *Status, object func(task string) string) (*record, error) {
-	dir, err := m.folder(st.key)
+	dir, err := m.folder(st.key, t.Packed)
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir) // gone already when the result was sealed
+
+	var rec *record
+	defer func() {
+		if rec == nil {
+			os.RemoveAll(dir)
+		}
+	}()
+
 	j := &Job{
-		Dir: dir, scratch: m.s.cache("scratch", st.key), digests: map[string]string{}, inputs: map[Dep]string{},
+		scratch: m.s.cache("scratch", st.key), digests: map[string]string{}, inputs: map[Dep]string{},
 		made: map[string]string{}, note: m.note, passing: map[string]Freer{},
+	}
+
+	if !t.Packed {
+		j.Dir = dir
 	}
 
 	for _, in := range st.inputs {
@@ -301,12 +309,12 @@ func (m maker) make(ctx context.Context, t *Task, st *Status, object func(task s
 		host = n
 	}
 
-	rec, err := m.s.seal(t, st.key, dir, manifest{
+	rec, err = m.s.seal(t, st.key, dir, manifest{
 		Task: t.ID, Stage: t.Stage, Version: t.Version, Program: m.program, Host: host,
 		Start: began.UTC().Format(time.RFC3339), Seconds: time.Since(began).Seconds(),
 		Config: append(slices.Clone(t.Config), t.Local...), Inputs: st.inputs,
 		Annotate: append(slices.Clone(m.annotate), j.notes...),
-	}, j.digests, m.worker)
+	}, j, m.worker)
 	if err != nil {
 		return nil, err
 	}
@@ -352,21 +360,19 @@ func (r *runner) follows(t *Task, task string) bool {
 		slices.ContainsFunc(st.Reasons, func(r Reason) bool { return r.Kind == "key" }))
 }
 
-// folder makes a fresh folder for a task's outputs. Workers use a folder that the
-// driver does not clean at startup.
-func (m maker) folder(key string) (string, error) {
-	if !m.worker {
-		return m.s.scratch()
+// folder makes a fresh folder for a task's outputs, or only says where they go if they
+// will be one file. Workers use a folder that the driver does not clean at startup.
+func (m maker) folder(key string, packed bool) (string, error) {
+	dir := m.s.cache("tmp", aside())
+
+	var err error
+	if m.worker {
+		dir = m.s.cache("work", key+"-"+aside())
+		err = os.MkdirAll(filepath.Dir(dir), 0o755)
 	}
 
-	at := m.s.cache("work")
-	if err := os.MkdirAll(at, 0o755); err != nil {
-		return "", &WorkdirError{m.s.dir, err}
-	}
-
-	dir, err := os.MkdirTemp(at, key+"-")
-	if err == nil {
-		err = os.Chmod(dir, 0o755)
+	if err == nil && !packed {
+		err = os.Mkdir(dir, 0o755)
 	}
 
 	if err != nil {

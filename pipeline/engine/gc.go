@@ -111,8 +111,7 @@ func inUse(dir string) bool {
 func measure(dir string) (Garbage, error) {
 	g := Garbage{Key: filepath.Base(dir), path: dir}
 
-	var m manifest
-	if b, err := ReadOwn(filepath.Join(dir, "manifest.json")); err == nil && decodeManifest(b, &m) == nil {
+	if m, err := readManifest(dir); err == nil {
 		g.Task = m.Task
 	}
 

@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"doubletake/pipeline/pack"
 )
 
 // drive is what the disk below a folder holds for certain: names and contents as
@@ -460,7 +462,7 @@ func powerCheck(t *testing.T, w *world) {
 	outputs, _ := w.oracle()
 	for task, want := range outputs {
 		path, ok := res.Output(task, "out")
-		if b, err := os.ReadFile(path); !ok || err != nil || string(b) != want {
+		if b, err := pack.ReadFile(path); !ok || err != nil || string(b) != want {
 			t.Errorf("%s: %s is %q (%v), want %q", w.dir, task, b, err, want)
 		}
 	}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"doubletake/pipeline/kv"
+	"doubletake/pipeline/pack"
 )
 
 // WorkdirError reports why the work directory cannot be used.
@@ -58,7 +60,8 @@ type record struct {
 	Local   []kv.Pair
 	Inputs  []input
 	Outputs []output
-	Stamps  []stamp // of the outputs
+	Packed  bool    // the object is a file
+	Stamps  []stamp // of the outputs, or of the object that holds them
 	Seconds float64
 }
 
@@ -82,7 +85,6 @@ type store struct {
 	dirty bool
 	saved time.Time
 	pause time.Duration // until the index may be written again
-	seq   int
 
 	looked  map[string]*hashed       // raw files, while a plan is assessed: each is looked at once
 	hashing map[string]chan struct{} // raw files that are being hashed, by path; closed at the end
@@ -257,16 +259,82 @@ func (s *store) hash(f File) (string, stamp, error) {
 // whole reports whether a result's files are as they were when it was sealed, by
 // their sizes and times.
 func (s *store) whole(r *record) bool {
-	dir := s.object(r.Key) + string(filepath.Separator)
+	dir, as := s.object(r.Key), func(path string, i int) bool {
+		fi, err := Own(path)
+		return err == nil && i < len(r.Stamps) && fi.Size() == r.Stamps[i].Size &&
+			fi.ModTime().UnixNano() == r.Stamps[i].MTime
+	}
+
+	if r.Packed {
+		return as(dir, 0)
+	}
+
 	for i, o := range r.Outputs {
-		fi, err := Own(dir + o.Name)
-		if err != nil || i >= len(r.Stamps) || fi.Size() != r.Stamps[i].Size ||
-			fi.ModTime().UnixNano() != r.Stamps[i].MTime {
+		if !as(filepath.Join(dir, o.Name), i) {
 			return false
 		}
 	}
 
 	return true
+}
+
+// isPack reports whether an object is one file. A link is none.
+func isPack(dir string) bool {
+	_, err := Own(dir)
+	return err == nil
+}
+
+// readManifest reads the manifest of an object.
+func readManifest(dir string) (m manifest, err error) {
+	read, path := ReadOwn, filepath.Join(dir, "manifest.json")
+	if isPack(dir) {
+		read = pack.ReadFile
+	}
+
+	b, err := read(path)
+	if err == nil {
+		err = json.Unmarshal(b, &m)
+	}
+
+	return m, err
+}
+
+// hashOutput hashes an output of an object.
+func hashOutput(dir, name string) (sum string, size int64, err error) {
+	if !isPack(dir) {
+		return hashFile(filepath.Join(dir, name))
+	}
+
+	r, err := pack.Open(filepath.Join(dir, name))
+	if err != nil {
+		return "", 0, err
+	}
+	defer r.Close()
+
+	return hashOpen(r)
+}
+
+// stampAll sets the record's stamps to those of the object's files.
+func (r *record) stampAll(dir string) error {
+	paths := []string{dir}
+	if r.Packed = isPack(dir); !r.Packed {
+		paths = paths[:0]
+		for _, o := range r.Outputs {
+			paths = append(paths, filepath.Join(dir, o.Name))
+		}
+	}
+
+	r.Stamps = nil
+	for _, p := range paths {
+		fi, err := Own(p)
+		if err != nil {
+			return err
+		}
+
+		r.Stamps = append(r.Stamps, stampOf(p, fi))
+	}
+
+	return nil
 }
 
 // lookup returns the record of the object of that key if it is there and
@@ -283,17 +351,12 @@ func (s *store) lookup(t *Task, key string) (r *record, damage string) {
 	}
 
 	dir := s.object(key)
-	b, err := ReadOwn(filepath.Join(dir, "manifest.json"))
+	m, err := readManifest(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Stat(dir); err == nil {
 			return nil, "manifest.json is missing"
 		}
 		return nil, ""
-	}
-
-	var m manifest
-	if err == nil {
-		err = decodeManifest(b, &m)
 	}
 
 	if err != nil {
@@ -302,8 +365,7 @@ func (s *store) lookup(t *Task, key string) (r *record, damage string) {
 
 	r = &record{Key: key, Version: m.Version, Inputs: m.Inputs, Outputs: m.Outputs, Seconds: m.Seconds}
 	for _, o := range m.Outputs {
-		p := filepath.Join(dir, o.Name)
-		sum, n, err := hashFile(p)
+		sum, n, err := hashOutput(dir, o.Name)
 		switch {
 		case err != nil:
 			return nil, o.Name + " is missing"
@@ -312,13 +374,10 @@ func (s *store) lookup(t *Task, key string) (r *record, damage string) {
 		case sum != o.SHA256:
 			return nil, o.Name + " was changed"
 		}
+	}
 
-		fi, err := Own(p)
-		if err != nil {
-			return nil, o.Name + " is missing"
-		}
-
-		r.Stamps = append(r.Stamps, stampOf(p, fi))
+	if r.stampAll(dir) != nil {
+		return nil, "a file is missing"
 	}
 
 	s.remember(t, r, false)
@@ -351,28 +410,134 @@ func (s *store) remember(t *Task, r *record, durable bool) {
 	s.dirty = true
 }
 
-// scratch makes a fresh folder for a task's outputs.
-func (s *store) scratch() (string, error) {
-	s.mu.Lock()
-	s.seq++
-	dir := s.cache("tmp", fmt.Sprintf("%d-%d", os.Getpid(), s.seq))
-	s.mu.Unlock()
-
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		return "", &WorkdirError{s.dir, err}
-	}
-
-	return dir, nil
-}
+// aside returns a fresh name for what is being written; no process on any machine has it.
+func aside() string { return rand.Text() }
 
 // seal makes the scratch folder the object of that key: hashes its files, writes
-// the manifest, renames the folder. An object that is already there (a forced run,
-// or a damaged one) is moved away first, unless keep: then it was made by another
-// process meanwhile and stays, and the record is nil. With keep others may take the
-// result at once, which is therefore made durable before it has its name; without,
-// settle does that.
-func (s *store) seal(t *Task, key, dir string, m manifest, digests map[string]string, keep bool) (*record, error) {
-	r := &record{Key: key, Version: m.Version, Inputs: m.Inputs, Seconds: m.Seconds}
+// the manifest, renames the folder. What a packed task made is written there as a file.
+// An object that is already there (a forced run, or a damaged one) is moved away first,
+// unless keep: then it was made by another process meanwhile and stays, and the record is
+// nil. With keep others may take the result at once, which is therefore made durable before
+// it has its name; without, settle does that.
+func (s *store) seal(t *Task, key, dir string, m manifest, j *Job, keep bool) (*record, error) {
+	r := &record{Key: key, Version: m.Version, Inputs: m.Inputs, Seconds: m.Seconds, Packed: t.Packed}
+
+	write := r.fill
+	if r.Packed {
+		write = r.pack
+	}
+
+	err := write(dir, m, j)
+	if err == nil && keep {
+		err = s.syncObject(dir, r, dir)
+	}
+
+	if err == nil {
+		var there bool
+		if there, err = s.name(r, dir, keep); there && err == nil {
+			return nil, nil
+		}
+	}
+
+	if err != nil {
+		return nil, fmt.Errorf("seal result: %w", err)
+	}
+
+	s.remember(t, r, keep)
+
+	return r, nil
+}
+
+// name gives a result its name among the objects; there: with keep, another process was
+// first.
+func (s *store) name(r *record, dir string, keep bool) (there bool, err error) {
+	to := s.object(r.Key)
+	up := filepath.Dir(to)
+
+	taken := func(err error) bool { return err != nil && occupied(to, err) }
+	if r.Packed { // a file would take the place of another
+		_, err := os.Lstat(to)
+		taken = func(error) bool { return err == nil }
+	}
+
+	if !taken(nil) {
+		err = rename(dir, to)
+		if errors.Is(err, fs.ErrNotExist) { // the first object of its folder
+			if err = os.MkdirAll(up, 0o755); err == nil {
+				err = rename(dir, to)
+			}
+		}
+	}
+
+	if taken(err) {
+		if keep && sealed(s, r.Key) {
+			return true, nil
+		}
+
+		away := dir + "-old"
+		s.settling.Lock() // settle would miss the object between the two
+		defer s.settling.Unlock()
+
+		err = nil
+		if !keep { // what takes the place of a durable result is durable
+			err = s.syncObject(dir, r, dir)
+		}
+
+		if err == nil {
+			err = errors.Join(rename(to, away), rename(dir, to), disk.dir(up))
+		}
+
+		if err == nil {
+			os.RemoveAll(away)
+		}
+	}
+
+	if err == nil && keep {
+		err = errors.Join(disk.dir(up), disk.dir(filepath.Dir(up)))
+	}
+
+	return false, err
+}
+
+// pack writes a packed task's outputs and its manifest as one file.
+func (r *record) pack(path string, m manifest, j *Job) error {
+	for _, p := range j.packed {
+		sum := sha256.Sum256(p.Data)
+		r.Outputs = append(r.Outputs, output{p.Name, int64(len(p.Data)), hex.EncodeToString(sum[:]), j.digests[p.Name]})
+	}
+
+	b, err := r.manifest(m)
+	if err != nil {
+		return err
+	}
+
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+
+	if _, err = f.Write(pack.Encode(append([]pack.File{{Name: "manifest.json", Data: b}}, j.packed...))); err == nil {
+		err = protect(f)
+	}
+
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+
+	return r.stampAll(path)
+}
+
+// manifest returns the manifest of a result whose outputs are known.
+func (r *record) manifest(m manifest) ([]byte, error) {
+	m.Outputs = r.Outputs
+	b, err := json.MarshalIndent(m, "", "  ")
+
+	return append(b, '\n'), err
+}
+
+// fill describes what a task wrote into its folder, and writes the manifest beside it.
+func (r *record) fill(dir string, m manifest, j *Job) error {
 	var names []string
 	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
@@ -383,7 +548,7 @@ func (s *store) seal(t *Task, key, dir string, m manifest, digests map[string]st
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("seal result: %w", err)
+		return err
 	}
 
 	sort.Strings(names)
@@ -391,69 +556,19 @@ func (s *store) seal(t *Task, key, dir string, m manifest, digests map[string]st
 	for _, n := range names {
 		o, st, err := sealFile(filepath.Join(dir, n))
 		if err != nil {
-			return nil, fmt.Errorf("seal result: %w", err)
+			return err
 		}
 
-		o.Name, o.Digest = n, digests[n]
+		o.Name, o.Digest = n, j.digests[n]
 		r.Outputs, r.Stamps = append(r.Outputs, o), append(r.Stamps, st)
 	}
 
-	m.Outputs = r.Outputs
-	b, err := json.MarshalIndent(m, "", "  ")
+	b, err := r.manifest(m)
 	if err != nil {
-		return nil, fmt.Errorf("seal result: %w", err)
+		return err
 	}
 
-	err = os.WriteFile(filepath.Join(dir, "manifest.json"), append(b, '\n'), 0o644)
-	if err == nil && keep {
-		err = s.syncObject(dir, r, dir)
-	}
-
-	if err != nil {
-		return nil, fmt.Errorf("seal result: %w", err)
-	}
-
-	to := s.object(key)
-	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-		return nil, fmt.Errorf("seal result: %w", err)
-	}
-
-	if err := rename(dir, to); err != nil {
-		if !occupied(to, err) {
-			return nil, fmt.Errorf("seal result: %w", err)
-		}
-
-		if keep && sealed(s, key) {
-			return nil, nil
-		}
-
-		away := dir + "-old"
-		s.settling.Lock() // settle would miss the object between the two
-		defer s.settling.Unlock()
-
-		if !keep { // what takes the place of a durable result is durable
-			if err := s.syncObject(dir, r, dir); err != nil {
-				return nil, fmt.Errorf("seal result: %w", err)
-			}
-		}
-
-		if err := errors.Join(rename(to, away), rename(dir, to), disk.dir(filepath.Dir(to))); err != nil {
-			return nil, fmt.Errorf("seal result: %w", err)
-		}
-
-		os.RemoveAll(away)
-	}
-
-	if keep {
-		up := filepath.Dir(to)
-		if err := errors.Join(disk.dir(up), disk.dir(filepath.Dir(up))); err != nil {
-			return nil, fmt.Errorf("seal result: %w", err)
-		}
-	}
-
-	s.remember(t, r, keep)
-
-	return r, nil
+	return os.WriteFile(filepath.Join(dir, "manifest.json"), b, 0o644)
 }
 
 // sealFile makes a file read-only and describes it.
@@ -558,13 +673,7 @@ func (s *store) publish(t *Task, r *record) error {
 // run that starts may clear it while a worker uses it, which then makes the
 // file again. Several workers may place the same file at a time.
 func (s *store) place(to string, write func(tmp string) error) error {
-	host, _ := os.Hostname()
-	s.mu.Lock()
-	s.seq++
-	name := fmt.Sprintf("%s-%d-%d", host, os.Getpid(), s.seq)
-	s.mu.Unlock()
-
-	at := s.cache("tmp")
+	at, name := s.cache("tmp"), aside()
 	for try := 0; ; try++ {
 		tmp := filepath.Join(at, name)
 

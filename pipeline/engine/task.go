@@ -5,8 +5,9 @@
 // A task's key is the SHA-256 of its stage's version, the slice of
 // configuration it reads, the content hashes of its raw files and the digests
 // of its inputs from other tasks. Its result is an object: a directory
-// .cache/objects/<key> with the task's outputs and a manifest, written under
-// another name and renamed, so that it is complete or absent. The index
+// .cache/objects/<key> with the task's outputs and a manifest, or one file that
+// holds them (package pack), written under another name and renamed, so that it
+// is complete or absent. The index
 // (.cache/index) caches the manifests and the parts of each task's last key, to
 // be fast and to explain; lost, it is made again. It is written when what it lists
 // is durable.
@@ -19,7 +20,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -28,6 +28,7 @@ import (
 	"sync"
 
 	"doubletake/pipeline/kv"
+	"doubletake/pipeline/pack"
 )
 
 // Task is one unit of caching and of parallelism.
@@ -45,6 +46,7 @@ type Task struct {
 	Weight     float64   // expected cost, any unit: heavy tasks are started first within a stage
 	Replaces   bool      // its former result goes when a new one is published: a large join, quickly made again
 	Publish    []Link    // outputs that also appear under a readable name
+	Packed     bool      // outputs are given by Job.Put and read by package pack: one file has them; none is published
 	Run        func(ctx context.Context, j *Job) error
 }
 
@@ -64,6 +66,7 @@ type Job struct {
 	Dir     string // empty folder for its outputs
 	digests map[string]string
 	inputs  map[Dep]string
+	packed  []pack.File       // outputs of a task whose results are packed
 	scratch string            // folder that Scratch makes
 	made    map[string]string // digests of raw files by path, of inputs by "task → output"
 	notes   []kv.Pair
@@ -107,8 +110,20 @@ func (j *Job) Input(task, output string) string {
 	return p
 }
 
-// Output returns the path an output is to be written to.
-func (j *Job) Output(name string) string { return filepath.Join(j.Dir, name) }
+// Output returns the path an output is to be written to, by a task that is not Packed.
+func (j *Job) Output(name string) string {
+	if j.Dir == "" {
+		panic("engine: a packed task writes a file")
+	}
+
+	return filepath.Join(j.Dir, name)
+}
+
+// Packed reports whether the task gives its outputs by Put.
+func (j *Job) Packed() bool { return j.Dir == "" }
+
+// Put gives an output of a task that is Packed.
+func (j *Job) Put(name string, b []byte) { j.packed = append(j.packed, pack.File{Name: name, Data: b}) }
 
 // SetDigest gives the digest that tasks which take this output are keyed with,
 // where it is not that of the file's bytes: a table whose metadata may change
@@ -136,7 +151,7 @@ type input struct {
 	Digest string `json:"digest"`
 }
 
-// manifest describes an object, in the same folder as the outputs.
+// manifest describes an object, in the same folder or pack as the outputs.
 type manifest struct {
 	Task     string    `json:"task"`
 	Stage    string    `json:"stage"`
@@ -194,8 +209,6 @@ func (t *Task) key(inputs []input) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-func decodeManifest(b []byte, m *manifest) error { return json.Unmarshal(b, m) }
-
 func hashFile(path string) (sum string, size int64, err error) {
 	f, err := OpenOwn(path)
 	if err != nil {
@@ -209,7 +222,7 @@ func hashFile(path string) (sum string, size int64, err error) {
 var hashBuffers = sync.Pool{New: func() any { return new([1 << 18]byte) }}
 
 // hashOpen hashes a file from its start.
-func hashOpen(f *os.File) (sum string, size int64, err error) {
+func hashOpen(f io.Reader) (sum string, size int64, err error) {
 	b := hashBuffers.Get().(*[1 << 18]byte)
 	defer hashBuffers.Put(b)
 	h := sha256.New()

@@ -57,8 +57,9 @@ func Open(path string) (*Models, error) {
 		return nil, err
 	}
 
-	m := &Models{Paths: files}
+	m := new(Models)
 	for i, f := range files {
+		m.Paths = append(m.Paths, filepath.ToSlash(f)) // the same in documents on all systems
 		net := new(train.Model)
 		if err := readJSON(f, train.MaxModelFile, "a trained model", net); errors.Is(err, fs.ErrNotExist) {
 			return nil, &fault.Error{Path: f, Want: "a trained model", Found: "none", Err: err}
@@ -468,7 +469,7 @@ func (m *Models) outside(x []float64) []int {
 	for i, in := range m.Card.Inputs {
 		// Numbers that went through text may be off by a rounding.
 		tol := 1e-9 * math.Max(math.Abs(in.Min), math.Abs(in.Max))
-		if x[i] < in.Min-tol || x[i] > in.Max+tol {
+		if v := in.Inside(x[i]); v < in.Min-tol || v > in.Max+tol {
 			out = append(out, i)
 		}
 	}

@@ -213,7 +213,7 @@ func (m *Models) Recommend(ctx context.Context, x []float64, level float64, extr
 			continue
 		}
 
-		r.Refused[i] = h.Calibration.Uncovered(x[i*d:(i+1)*d], w)
+		r.Refused[i] = h.Calibration.Uncovered(h.Inside(x[i*d:(i+1)*d]), w)
 		if m.Unchecked() {
 			r.Refused[i] = append(r.Refused[i], "it was checked on no held-out value")
 		}

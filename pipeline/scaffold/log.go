@@ -211,7 +211,8 @@ func (p *plan) fromLog(dir string, files []string, r *Result) (used []string, ro
 		}
 	}
 
-	p.setPoints(rows, r)
+	p.scatter(rows, r)
+	p.repeated(rows)
 
 	return used, rows
 }
@@ -285,9 +286,8 @@ func repeat(v []float64) bool {
 	return 2*len(seen) <= len(v) || len(seen) < 2 || ok && 2*len(points.List) <= len(v)
 }
 
-// setPoints finds inputs that scatter about set points, which rows then have instead, and whether
-// these repeat.
-func (p *plan) setPoints(rows []map[string]float64, r *Result) {
+// scatter finds inputs that scatter about set points, which rows then have instead.
+func (p *plan) scatter(rows []map[string]float64, r *Result) {
 	for _, name := range p.Inputs {
 		v := make([]float64, len(rows))
 		for k, m := range rows {
@@ -310,7 +310,10 @@ func (p *plan) setPoints(rows []map[string]float64, r *Result) {
 		p.Found = append(p.Found, text)
 		r.note("%s; within names them", text)
 	}
+}
 
+// repeated finds whether set points repeat.
+func (p *plan) repeated(rows []map[string]float64) {
 	n := map[string]int{}
 	for _, m := range rows {
 		n[fmt.Sprint(m)]++

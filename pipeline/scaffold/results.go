@@ -2,7 +2,6 @@ package scaffold
 
 import (
 	"fmt"
-	"math"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -10,6 +9,7 @@ import (
 
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/format/text"
+	"doubletake/ingest/setpoint"
 )
 
 // A table of results has one row a run: columns of settings, at which rows are
@@ -30,17 +30,17 @@ type results struct {
 	Y1, Y2  []string // of pairs
 	Repeats []string // of single measurements
 	Run     string
-	Within  []string // inputs whose values scatter
 	same    []string // columns that the inputs determine
 	left    []string // measured values of inputs, and uncertainties
+	wander  []string // measured conditions without set points
 }
 
 // column is a column of all files.
 type column struct {
 	name, head string
 	texts      []string
-	values     []float64 // nil where not every cell is a number
-	scatters   bool      // values within 1 % are one
+	values     []float64        // nil where not every cell is a number
+	points     *setpoint.Points // about which the values scatter; nil: they do not
 }
 
 // distinct returns the number of values.
@@ -123,6 +123,11 @@ func (p *plan) fromResults(dir string, files []string, r *Result) (rows []map[st
 		r.note("neither conditions nor measured values, by their names: %s", strings.Join(t.left, ", "))
 	}
 
+	if len(t.wander) > 0 {
+		r.note("no inputs, since their values have no set points: %s; add what the outcomes depend on",
+			strings.Join(t.wander, ", "))
+	}
+
 	for _, c := range s.columns {
 		if c.values == nil && c.name != t.Run && !countsRows(c.name, nil) {
 			p.byName(c.name, c.texts, files, r)
@@ -145,6 +150,8 @@ func (p *plan) fromResults(dir string, files []string, r *Result) (rows []map[st
 			}
 		}
 	}
+
+	p.scatter(rows, r)
 
 	return rows, true
 }
@@ -294,8 +301,9 @@ func groups(rows int, columns []*column) (of, sizes []int) {
 		key := ""
 		for _, c := range columns {
 			v := c.values[i]
-			if c.scatters && v != 0 {
-				v = math.Copysign(1e6+math.Round(100*math.Log(math.Abs(v))), v)
+			if c.points != nil {
+				at, _ := c.points.Find(v)
+				v = at.Nominal
 			}
 
 			key += fmt.Sprintf("%v\x00", v)
@@ -472,19 +480,23 @@ func (s *sheet) findRepeats(given []*column) (t results, ok bool) {
 	chosen, same := s.settings(slices.Concat(given, candidates))
 	exact := slices.ContainsFunc(chosen, func(c *column) bool { return !slices.Contains(given, c) })
 
+	scatters := false
 	for _, c := range scatter {
-		if slices.ContainsFunc(chosen, c.shares) {
+		points, ok := setpoint.Discover(c.values)
+		switch {
+		case slices.ContainsFunc(chosen, c.shares):
 			t.left = append(t.left, c.name)
-			continue
+		case !ok:
+			t.wander = append(t.wander, c.name)
+		default:
+			c.points, scatters = &points, true
+			chosen = append(chosen, c)
 		}
-
-		c.scatters = true
-		chosen, t.Within = append(chosen, c), append(t.Within, c.name)
 	}
 
 	of, sizes := groups(rows, chosen)
 	sorted := slices.Sorted(slices.Values(sizes))
-	if !exact && (len(t.Within) == 0 || rows/(s.file[rows-1]+1) >= mostSamples) || len(measured) == 0 ||
+	if !exact && (!scatters || rows/(s.file[rows-1]+1) >= mostSamples) || len(measured) == 0 ||
 		len(sizes) < 3 || sorted[len(sizes)/2] > mostRepeats || 4*paired(sizes) < rows {
 		return t, false
 	}

@@ -624,7 +624,7 @@ func (p *plan) holdOut(rows []map[string]float64) {
 			continue
 		}
 
-		if n > 12 || p.Results != nil && slices.Contains(p.Results.Within, name) {
+		if n > 12 {
 			low, high := v[n*2/5], v[n*3/5]
 			if leaves(name, low, high) {
 				p.Held = fmt.Sprintf("%s: {min: %s, max: %s}", plain([]string{name})[0], number(low), number(high))

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
+	"doubletake/pipeline/config"
 	"doubletake/pipeline/predict"
 	"doubletake/train/honest"
 	"doubletake/train/honest/interval"
@@ -23,74 +23,59 @@ type Costs struct {
 	Unit   string // "min", or "" for numbers without unit
 }
 
-// ParseCosts reads "blades=60min,rpm=1min,repeat=2min", times in s, min, h or d, or all numbers
-// without unit. Axes that are not named cost nothing to change; repeat is 0 or more.
-func ParseCosts(names []string, text string) (Costs, error) {
-	c, plain := Costs{Change: make([]float64, len(names))}, 0
-	for _, term := range strings.Split(text, ",") {
-		name, value, ok := strings.Cut(term, "=")
-		name = strings.TrimSpace(name)
-		k := slices.Index(names, name)
-		if !ok || k < 0 && name != "repeat" {
-			return c, fmt.Errorf("expected repeat or an input of the grid (%s) with what a change of it costs, "+
-				"such as %s=60min, found %q", strings.Join(names, ", "), names[0], term)
-		}
-
-		v, unit, err := amount(value)
-		if err != nil {
-			return c, fmt.Errorf("%s: %w", name, err)
-		}
-
-		if unit == "" && v != 0 {
-			plain++
-		} else if unit != "" {
-			c.Unit = "min"
-		}
-
-		if k < 0 {
-			c.Repeat = v
-		} else {
-			c.Change[k] = v
-		}
+// Configured is what measurements of an experiment cost by a configuration; "" is pipeline.yaml, if there is one.
+func Configured(path, experiment string) (config.Suggest, error) {
+	f, err := config.LoadDefault(path)
+	if err != nil {
+		return config.Suggest{}, err
 	}
 
-	if c.Repeat+slices.Max(c.Change) == 0 {
-		return c, fmt.Errorf("expected a cost above zero, found %q", text)
+	if e := f.Experiment(experiment); e != nil {
+		return e.Suggest, nil
 	}
 
-	if c.Unit != "" && plain > 0 {
-		return c, fmt.Errorf("expected times or numbers without unit, found both in %q", text)
-	}
-
-	return c, nil
+	return config.Suggest{}, nil
 }
 
-// ParseBudget reads a budget in the unit of the costs.
-func (c Costs) ParseBudget(text string) (float64, error) {
-	v, unit, err := amount(text)
+// ReadCosts reads what measurements and changes of the axes of these names cost, and a budget. Texts of the command
+// line, such as "blades=60min,rpm=1min,repeat=2min" and "4h", take precedence over those of a configuration, whose
+// other conditions are left out. Axes that are not named cost nothing to change.
+func ReadCosts(names []string, cost, budget string, s config.Suggest) (c Costs, most float64, err error) {
+	s.Cost = slices.DeleteFunc(slices.Clone(s.Cost), func(n config.NamedString) bool {
+		return n.Name != "repeat" && !slices.Contains(names, n.Name)
+	})
+
+	if cost != "" {
+		s.Cost = nil
+		for _, term := range strings.Split(cost, ",") {
+			name, value, ok := strings.Cut(term, "=")
+			if !ok {
+				return c, 0, fmt.Errorf("cost: expected what a change costs, such as %s=60min, found %q", names[0], term)
+			}
+			s.Cost = append(s.Cost, config.NamedString{Name: strings.TrimSpace(name), Value: value})
+		}
+	}
+
+	s.Budget = cmp.Or(budget, s.Budget)
 	switch {
-	case err != nil:
-		return 0, err
-	case (unit == "") != (c.Unit == ""):
-		return 0, fmt.Errorf("expected a budget in the unit of the costs, found %q", text)
-	case v <= 0:
-		return 0, fmt.Errorf("expected a budget above zero, found %q", text)
+	case len(s.Cost) == 0:
+		return c, 0, fmt.Errorf("cost: expected what changes and measurements cost, such as %s=60min,repeat=2min, found none",
+			names[0])
+	case s.Budget == "":
+		return c, 0, errors.New("budget: expected what a session may cost, such as 4h, found none")
 	}
 
-	return v, nil
-}
-
-// amount reads a number, or a time, which is returned in minutes.
-func amount(text string) (v float64, unit string, err error) {
-	number := strings.TrimRight(strings.TrimSpace(text), "abcdefghijklmnopqrstuvwxyz ")
-	unit = strings.TrimSpace(strings.TrimSpace(text)[len(number):])
-	minutes, known := map[string]float64{"": 1, "s": 1. / 60, "min": 1, "h": 60, "d": 24 * 60}[unit]
-	v, err = strconv.ParseFloat(number, 64)
-	if err != nil || !known || v < 0 || math.IsInf(v, 0) || math.IsNaN(v) {
-		return 0, "", fmt.Errorf("expected a number, or a time in s, min, h or d, found %q", text)
+	p, err := s.Prices(names)
+	if err != nil {
+		return c, 0, err
 	}
 
-	return v * minutes, unit, nil
+	c = Costs{Change: make([]float64, len(names)), Repeat: p.Of["repeat"], Unit: map[bool]string{true: "min"}[p.Timed]}
+	for k, n := range names {
+		c.Change[k] = p.Of[n]
+	}
+
+	return c, p.Budget, nil
 }
 
 // Format writes a cost.

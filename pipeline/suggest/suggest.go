@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 
 	"doubletake/pipeline/predict"
@@ -64,7 +65,7 @@ func ParseGrid(m *predict.Models, s string) ([]Axis, error) {
 			}
 
 			for k := range int(n) + 1 {
-				a.Values = append(a.Values, v[0]+float64(k)*v[2])
+				a.Values = append(a.Values, rounded(v[0]+float64(k)*v[2]))
 			}
 
 		default:
@@ -80,6 +81,14 @@ func ParseGrid(m *predict.Models, s string) ([]Axis, error) {
 	}
 
 	return axes, nil
+}
+
+// rounded is a value without the last digits of a sum of decimal steps: 0.4 + 4·0.2 is 1.2.
+func rounded(v float64) float64 {
+	if r, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 14, 64), 64); err == nil {
+		return r
+	}
+	return v
 }
 
 // Measures by which candidates are ranked.

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"doubletake/pipeline/config"
 	"doubletake/pipeline/predict"
 	"doubletake/train"
 	"doubletake/train/holdout"
@@ -115,7 +116,7 @@ func TestParseGrid(t *testing.T) {
 	m := models(t)
 	axes, err := ParseGrid(m, "b=2:5:1,a=0:1:0.1")
 	if err != nil || len(axes) != 2 || axes[0].Input != 1 || !slices.Equal(axes[0].Values, []float64{2, 3, 4, 5}) ||
-		len(axes[1].Values) != 11 {
+		len(axes[1].Values) != 11 || axes[1].Values[3] != 0.3 { // 3·0.1 is 0.30000000000000004
 		t.Errorf("grid %+v, %v", axes, err)
 	}
 
@@ -339,43 +340,67 @@ func TestForecast(t *testing.T) {
 	}
 }
 
-func TestParseCosts(t *testing.T) {
+// Costs of the command line, of the configuration, and of both.
+func TestReadCosts(t *testing.T) {
 	names := []string{"blades", "rpm"}
-	for text, want := range map[string]Costs{
-		"blades=60 min, rpm=1min,repeat=2min": {Change: []float64{60, 1}, Repeat: 2, Unit: "min"},
-		"blades=1h,rpm=30s":                   {Change: []float64{60, 0.5}, Unit: "min"},
-		"rpm=0,blades=1.5d":                   {Change: []float64{1.5 * 24 * 60, 0}, Unit: "min"},
-		"repeat=3":                            {Change: []float64{0, 0}, Repeat: 3},
+	cost := func(pairs ...string) (s config.Suggest) {
+		for i := 0; i < len(pairs); i += 2 {
+			s.Cost = append(s.Cost, config.NamedString{Name: pairs[i], Value: pairs[i+1]})
+		}
+		s.Budget = "4 h"
+
+		return s
+	}
+
+	for _, c := range []struct {
+		cost, budget string
+		configured   config.Suggest
+		want         Costs
+		most         float64
+	}{
+		{
+			"blades=60 min, rpm=1min,repeat=2min", "1.5h",
+			config.Suggest{},
+			Costs{Change: []float64{60, 1}, Repeat: 2, Unit: "min"},
+			90,
+		},
+		{"blades=1h,rpm=30s", "2h", cost("rpm", "5 min"), Costs{Change: []float64{60, 0.5}, Unit: "min"}, 120},
+		{"rpm=0,blades=1.5d", "", cost("rpm", "5"), Costs{Change: []float64{36 * 60, 0}, Unit: "min"}, 240},
+		{"repeat=3", "9", config.Suggest{}, Costs{Change: []float64{0, 0}, Repeat: 3}, 9},
+		{ // theta is not in the grid
+			"", "90min", cost("blades", "1 h", "theta", "5 min", "repeat", "2 min"),
+			Costs{Change: []float64{60, 0}, Repeat: 2, Unit: "min"},
+			90,
+		},
 	} {
-		got, err := ParseCosts(names, text)
-		if err != nil || !reflect.DeepEqual(got, want) {
-			t.Errorf("%q: %+v, %v, expected %+v", text, got, err, want)
+		got, most, err := ReadCosts(names, c.cost, c.budget, c.configured)
+		if err != nil || !reflect.DeepEqual(got, c.want) || most != c.most {
+			t.Errorf("%+v: %+v, %g, %v", c, got, most, err)
 		}
 	}
 
-	for text, want := range map[string]string{
-		"speed=1min":            `expected repeat or an input of the grid (blades, rpm)`,
-		"blades":                `such as blades=60min, found "blades"`,
-		"rpm=1week":             `rpm: expected a number, or a time in s, min, h or d, found "1week"`,
-		"rpm=-1":                `found "-1"`,
-		"rpm=NaN":               `found "NaN"`,
-		"blades=60min,repeat=2": "expected times or numbers without unit, found both",
-		"rpm=0,repeat=0":        "expected a cost above zero",
+	for _, c := range [][3]string{
+		{"speed=1min", "4h", `cost: expected repeat or one of blades, rpm, found "speed"`},
+		{"blades", "4h", `such as blades=60min, found "blades"`},
+		{"rpm=1week", "4h", `cost.rpm: expected a number, or a time in s, min, h or d, found "1week"`},
+		{"rpm=-1", "4", `found "-1"`},
+		{"rpm=NaN", "4", `found "NaN"`},
+		{"blades=60min,repeat=2", "4h", "cost.repeat: expected times or numbers without unit, found both"},
+		{"rpm=0,repeat=0", "4h", "cost: expected a cost above zero"},
+		{"rpm=1min", "90", "budget: expected times or numbers without unit"},
+		{"rpm=1min", "0min", "budget: expected a budget above zero"},
+		{"rpm=1min", "x", "budget: expected a number, or a time"},
+		{"rpm=1min", "", "budget: expected what a session may cost"},
+		{"", "4h", "cost: expected what changes and measurements cost"},
 	} {
-		if _, err := ParseCosts(names, text); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v, expected %s", text, err, want)
+		if _, _, err := ReadCosts(names, c[0], c[1], config.Suggest{}); err == nil || !strings.Contains(err.Error(), c[2]) {
+			t.Errorf("%q: %v", c, err)
 		}
 	}
 
 	c := Costs{Unit: "min"}
-	if v, err := c.ParseBudget("1.5h"); err != nil || v != 90 || c.Format(v) != "1.5 h" || c.Format(12) != "12 min" {
-		t.Errorf("%g, %v, %s", v, err, c.Format(12))
-	}
-
-	for _, text := range []string{"90", "0min", "x"} {
-		if _, err := c.ParseBudget(text); err == nil {
-			t.Errorf("budget %q was read", text)
-		}
+	if c.Format(90) != "1.5 h" || c.Format(12) != "12 min" {
+		t.Error(c.Format(90), c.Format(12))
 	}
 }
 

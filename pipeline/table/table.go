@@ -27,6 +27,7 @@ import (
 	"github.com/apache/arrow/go/v17/arrow/memory"
 
 	"doubletake/pipeline/kv"
+	"doubletake/pipeline/pack"
 )
 
 // Column is one named column. Exactly one of the value slices is set.
@@ -371,22 +372,23 @@ func (t *Table) WriteFile(path string) (digest string, err error) {
 
 // file is an open table and its batches, read one at a time.
 type file struct {
-	in *os.File
-	r  *ipc.FileReader
+	in   *pack.Reader
+	path string
+	r    *ipc.FileReader
 }
 
-// openFile opens a table.
+// openFile opens a table, which may lie in a pack.
 func openFile(path string) (f *file, err error) {
 	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() { // a FIFO may wait for ever
 		return nil, fmt.Errorf("open table %s: expected a file", path)
 	}
 
-	in, err := os.Open(path)
+	in, err := pack.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("open table: %w", err)
 	}
 
-	f = &file{in: in}
+	f = &file{in: in, path: path}
 	err = guard(func() (err error) {
 		if f.r, err = ipc.NewFileReader(in); err != nil {
 			err = fmt.Errorf("expected an Arrow IPC file: %w", err)
@@ -416,7 +418,7 @@ func (f *file) each(do func(rec arrow.Record) error) error {
 			return do(rec)
 		})
 		if err != nil {
-			return fmt.Errorf("read table %s: batch %d: %w", f.in.Name(), i+1, err)
+			return fmt.Errorf("read table %s: batch %d: %w", f.path, i+1, err)
 		}
 	}
 
@@ -446,21 +448,16 @@ func Read(path string) (t *Table, err error) {
 	}
 	defer f.Close()
 
-	st, err := f.in.Stat()
-	if err != nil {
-		return nil, fmt.Errorf("open table: %w", err)
-	}
-
 	if t, err = empty(f.r.Schema()); err != nil {
 		return nil, fmt.Errorf("read table %s: %w", path, err)
 	}
 
-	most := 16<<20 + 256*st.Size()
+	most := 16<<20 + 256*f.in.Size()
 	left := most
 	err = f.each(func(rec arrow.Record) error {
 		for j, c := range rec.Columns() {
 			if left -= int64(c.Data().SizeInBytes()); left < 0 {
-				return fmt.Errorf("expected at most %d bytes in a table of %d, found more", most, st.Size())
+				return fmt.Errorf("expected at most %d bytes in a table of %d, found more", most, f.in.Size())
 			}
 
 			if err := t.Columns[j].extend(c); err != nil {

@@ -317,16 +317,17 @@ func Each(condition string, values []float64, blocks int) []Named {
 	return out
 }
 
-// GroupName names a group of neighbouring values: condition=value, or condition=from:to.
+// GroupName names a group of neighbouring values as a folder can be: condition=value, or
+// condition=from..to.
 func GroupName(condition string, values []float64) string {
 	number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
 	lo, hi := values[0], values[len(values)-1]
 	if lo == hi {
-		return condition + "=" + number(lo)
+		return Folder(condition + "=" + number(lo))
 	}
 
-	return condition + "=" + number(lo) + ":" + number(hi)
+	return Folder(condition + "=" + number(lo) + ".." + number(hi))
 }
 
 // Reach says whether the held-out rows lie between the values trained on: "interpolation

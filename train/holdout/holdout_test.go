@@ -232,7 +232,7 @@ func TestEach(t *testing.T) {
 		return strings.Join(out, "; ")
 	}
 
-	if got := names([]float64{1, 2, 3, 5, 8, 9}, 3); got != "x=1:2: x = 1, 2; x=3:5: x = 3, 5; x=8:9: x = 8, 9" {
+	if got := names([]float64{1, 2, 3, 5, 8, 9}, 3); got != "x=1..2: x = 1, 2; x=3..5: x = 3, 5; x=8..9: x = 8, 9" {
 		t.Error(got)
 	}
 
@@ -259,6 +259,24 @@ func TestEachLabel(t *testing.T) {
 
 	if got := Listed(make([]string, 14)); !strings.HasSuffix(got, " and 2 more") {
 		t.Error(got)
+	}
+}
+
+// What Windows' documents say of names of files (Naming Files, Paths, and Namespaces), and hidden names.
+func TestFolder(t *testing.T) {
+	for name, want := range map[string]string{
+		"rpm=3000..5000": "rpm=3000..5000", "größe 3 %": "größe 3 %", "v1.2": "v1.2", "console": "console", "com": "com",
+		"speed (m/s)=5": "speed (m_s)=5", `a:b<c>d"e\f|g?h*i`: "a_b_c_d_e_f_g_h_i", "tab\t": "tab_",
+		"CON": "_CON", "nul.txt": "_nul.txt", "Com1": "_Com1", "LPT¹": "_LPT¹", "con .x": "_con .x", "com1=2": "com1=2",
+		"end.": "end_", "end ": "end_", ".hidden": "_.hidden", "": "_", "..": "_._",
+	} {
+		if got := Folder(name); got != want {
+			t.Errorf("%q: %q, expected %q", name, got, want)
+		}
+
+		if got := Folder(want); got != want {
+			t.Errorf("%q is no name of a folder: %q", want, got)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package holdout
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -42,21 +43,35 @@ func (l labels) Held(rows Rows) ([]bool, error) {
 func EachLabel(condition string, names []string) []Named {
 	out := make([]Named, len(names))
 	for k, n := range names {
-		out[k] = Named{condition + "=" + folder(n), Labels(condition, n)}
+		out[k] = Named{Folder(condition + "=" + n), Labels(condition, n)}
 	}
 
 	return out
 }
 
-// folder replaces the characters of a name that the name of a folder cannot have.
-func folder(name string) string {
-	return strings.Map(func(r rune) rune {
-		if strings.ContainsRune(`/\`, r) || unicode.IsControl(r) {
+// reserved are names that Windows has devices under, with any ending.
+var reserved = regexp.MustCompile(`(?i)^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$) *(\.|$)`)
+
+// Folder replaces in a name what the name of a folder cannot have on Linux, macOS or Windows.
+// A name that needs nothing is unchanged; two names may become the same.
+func Folder(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if strings.ContainsRune(`/\:<>"|?*`, r) || unicode.IsControl(r) {
 			return '_'
 		}
 
 		return r
 	}, name)
+
+	if name == "" || name[0] == '.' || reserved.MatchString(name) {
+		name = "_" + name
+	}
+
+	if last := len(name) - 1; name[last] == '.' || name[last] == ' ' {
+		name = name[:last] + "_"
+	}
+
+	return name
 }
 
 // Distinct returns the distinct names, sorted.

@@ -19,13 +19,14 @@ import (
 // Learner calibrates predictions of one split by leaving out each of its training groups.
 type Learner struct {
 	Settings
-	Condition string                                   // whose values are the groups
-	Names     []string                                 // of the groups; values are places in it; nil: the values
-	Within    float64                                  // values that differ by no more belong to one group
-	Law       scale.Prior                              // where Settings.Prior is a file
-	Represent string                                   // the form of inputs and outcomes: raw, auto or a name; "" is raw
-	Dimension func(q triplets.Quantity) form.Dimension // needed where Represent is not raw
-	Rate      func(input string) bool                  // whether effects go with its ratio, as a speed's do; nil: none
+	Condition string                                    // whose values are the groups
+	Names     []string                                  // of the groups; values are places in it; nil: the values
+	Within    float64                                   // values that differ by no more belong to one group
+	Law       scale.Prior                               // where Settings.Prior is a file
+	Represent string                                    // the form of inputs and outcomes: raw, auto or a name; "" is raw
+	Dimension func(q triplets.Quantity) form.Dimension  // needed where Represent is not raw
+	Rate      func(input string) bool                   // whether effects go with its ratio, as a speed's do; nil: none
+	Scatter   func(input string, point float64) float64 // how far values may lie from the middle of a set point; nil: none
 }
 
 // manyValues is the number of distinct values from which a condition is taken for
@@ -211,7 +212,7 @@ func (l Learner) finish(ctx context.Context, s triplets.Set, g Grouping, train [
 	o := l.options(s, g)
 	o.Base, o.SawGroups = m.base(l.Settings), sawGroups
 	m.Format, m.Version, m.Condition = Format, Version, l.Condition
-	m.describe(s)
+	m.describe(s, l.Scatter)
 
 	c, err := Calibrate(s, g, train, left, o)
 	if err != nil {

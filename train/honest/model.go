@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"slices"
@@ -51,6 +52,34 @@ type Input struct {
 	Min    float64   `json:"min"` // of the training set
 	Max    float64   `json:"max"`
 	Values []float64 `json:"values,omitempty"` // its distinct training values, ascending, where they are stated
+	Points []Point   `json:"set_points,omitempty"`
+}
+
+// Point is a set point about which training values scatter. A value from Lo to Hi is measured at it.
+type Point struct {
+	Nominal float64 `json:"nominal"`
+	Lo      float64 `json:"lo"`
+	Hi      float64 `json:"hi"`
+}
+
+// at returns the set point of a value; nil where it has none.
+func (in Input) at(v float64) (best *Point) {
+	for i, p := range in.Points {
+		if v >= p.Lo && v <= p.Hi && (best == nil || math.Abs(v-p.Nominal) < math.Abs(v-best.Nominal)) {
+			best = &in.Points[i]
+		}
+	}
+
+	return best
+}
+
+// Inside returns a value that belongs to the scatter of a set point as one of the training range, others
+// unchanged.
+func (in Input) Inside(v float64) float64 {
+	if in.at(v) == nil {
+		return v
+	}
+	return min(max(v, in.Min), in.Max)
 }
 
 // Outcome is a quantity that a model predicts.
@@ -59,14 +88,50 @@ type Outcome struct {
 	Unit string `json:"unit"`
 }
 
-// describe names the inputs, with their ranges in the training part, and the outcomes.
-func (m *Model) describe(s triplets.Set) {
+// Inputs are those of a set with the ranges and the set points of its training part. scatter is how far values of
+// an input may lie from the middle of a set point, in its unit; nil: there are none.
+func Inputs(s triplets.Set, scatter func(input string, point float64) float64) (list []Input) {
 	trained := s.Of(triplets.Train)
 	for k, q := range s.Inputs {
 		v := trained.Values(k)
-		m.Inputs = append(m.Inputs, Input{Name: q.Name, Unit: q.Unit, Min: v[0], Max: v[len(v)-1]})
+		in := Input{Name: q.Name, Unit: q.Unit, Min: v[0], Max: v[len(v)-1]}
+		if scatter != nil && trained.SetPoints != nil {
+			in.Points = points(column(trained.X, s.In, k), column(trained.SetPoints, s.In, k), func(p float64) float64 {
+				return scatter(q.Name, p)
+			})
+		}
+
+		list = append(list, in)
 	}
 
+	return list
+}
+
+// points are the set points of values, ascending, where they scatter.
+func points(values, at []float64, scatter func(point float64) float64) (list []Point) {
+	known := map[float64]Point{}
+	for i, p := range at {
+		r, ok := known[p]
+		if !ok {
+			r = Point{p, values[i], values[i]}
+		}
+
+		known[p] = Point{p, min(r.Lo, values[i]), max(r.Hi, values[i])}
+	}
+
+	for _, p := range slices.Sorted(maps.Keys(known)) {
+		if t := scatter(p); t > 0 { // as far as the whole range is then within t of its middle
+			r := known[p]
+			list = append(list, Point{p, min(r.Lo, r.Hi-2*t), max(r.Hi, r.Lo+2*t)})
+		}
+	}
+
+	return list
+}
+
+// describe names the inputs and the outcomes.
+func (m *Model) describe(s triplets.Set, scatter func(input string, point float64) float64) {
+	m.Inputs = Inputs(s, scatter)
 	for _, q := range s.Outcomes {
 		m.Outcomes = append(m.Outcomes, Outcome{q.Name, q.Unit})
 	}
@@ -187,7 +252,7 @@ func (m *Model) Predict(ctx context.Context, x []float64, level float64) (*inter
 		return nil, err
 	}
 
-	return c.Predict(x, z, mu, claim, noise), nil
+	return c.Predict(m.Inside(x), z, mu, claim, noise), nil
 }
 
 // coordinates returns those of the groups at conditions x. Where they are no input and not
@@ -209,10 +274,25 @@ func (m *Model) coordinates(c *interval.Calibration, x []float64) (z []float64, 
 	}
 
 	for i := column; i < len(x); i += len(m.Inputs) {
-		z = append(z, x[i])
+		v := x[i]
+		if p := m.Inputs[column].at(v); p != nil {
+			v = p.Nominal
+		}
+
+		z = append(z, v)
 	}
 
 	return z, nil
+}
+
+// Inside returns conditions x (n×In) as Input.Inside does.
+func (m *Model) Inside(x []float64) []float64 {
+	out := slices.Clone(x)
+	for i := range out {
+		out[i] = m.Inputs[i%len(m.Inputs)].Inside(out[i])
+	}
+
+	return out
 }
 
 // Read reads honest.json.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -39,7 +40,7 @@ func TestPromisedWidths(t *testing.T) {
 		all = append(all, campaign{"simulated rotors", "blades", simulatedRotors(t, seed)})
 	}
 
-	ctx, sum := context.Background(), 0.0
+	ctx, sum, low, high := context.Background(), 0.0, math.Inf(1), 0.0
 	for k, c := range all {
 		s := c.set
 		var runs []string // every condition is one
@@ -124,10 +125,21 @@ func TestPromisedWidths(t *testing.T) {
 
 		t.Logf("%s: promised half widths are × %.2f of those found", c.name, math.Exp(ratio/n))
 		sum += ratio / n / float64(len(all))
+		low, high = min(low, math.Exp(ratio/n)), max(high, math.Exp(ratio/n))
 	}
 
 	t.Logf("on average × %.3f", math.Exp(sum))
 	if math.Abs(sum) > math.Log(1.25) {
 		t.Errorf("promised half widths are × %.2f of those found, expected a factor of at most 1.25", math.Exp(sum))
+	}
+
+	page, err := os.ReadFile("../../docs/suggest.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	stated := fmt.Sprintf("were × %.2f of those then found, from × %.2f to × %.2f", math.Exp(sum), low, high)
+	if !strings.Contains(strings.Join(strings.Fields(string(page)), " "), stated) {
+		t.Errorf("docs/suggest.md does not state: %s", stated)
 	}
 }

@@ -17,19 +17,21 @@ import (
 
 // Limits of FarRuns: runs below which a robust deviation means little, rows above which the
 // process would take minutes, rows of the search, robust deviations at least, and the chance of a
-// false alarm among all runs and outcomes of a set whose residuals are normal.
+// false alarm among all runs and outcomes of a set whose residuals are normal; half of it is that of
+// all levels together.
 const (
 	fewestRuns   = 12
 	mostRunRows  = 2000
 	runHyperRows = 160
 	runSteps     = 30
 	farRun       = 3.0
-	falseAlarm   = 0.04
-	medianShare  = 0.37 // efficiency of the robust deviation: the freedom of a run's is so much of all
+	falseAlarm   = 0.025
 	leastDB      = 0.5  // smaller offsets are no mistake
 	leastShare   = 0.05 // nor are those below so much of an outcome's deviation
 	mostFar      = 10
-	nearRuns     = 24 // whose robust deviation counts where it exceeds that of all
+	nearRuns     = 24  // whose deviation counts
+	moreNear     = 1.3 // where it is so many times that of all
+	nearPrior    = 4   // runs of that deviation are added to those near
 )
 
 // FarRun is a run whose outcomes are far from those that all other runs predict.
@@ -37,57 +39,88 @@ type FarRun struct {
 	Run     int     // among Set.Runs
 	Outcome int     // −1: all together, where all are levels in dB
 	Offset  float64 // weighted mean of measured less predicted, in the outcome's unit
-	Times   float64 // |Offset| over its standard deviation, over the robust deviation of all runs
+	Times   float64 // |Offset| over its standard deviation, over the robust deviation of the others
 	Limit   float64 // from which a run of this set is far
 }
 
-// FarRuns leaves out each run of the set in closed form, and returns those whose weighted
-// residual is at least three robust deviations, more than 4 % of sets of so many runs would have
-// were residuals normal, and at least 0.5 dB or 5 % of the outcome's deviation, the farthest
-// first, at most ten (docs/method.md#mistakes-in-the-data). Each is left out before the next is
-// sought: a wrong run pulls the predictions of its neighbours. It returns none of sets of few
-// runs, of very many rows, or where no process can be fitted.
+// FarRuns leaves out each run of the set in closed form and takes the farthest, then fits the
+// process without it, since a wrong run pulls the predictions of its neighbours. The run is far if its
+// weighted residual is at least three robust deviations of the others', more than 2.5 % of sets of so
+// many runs would have were residuals normal, and at least 0.5 dB or 5 % of the outcome's deviation
+// (docs/method.md#mistakes-in-the-data). The next is sought without it. FarRuns returns at most ten,
+// in that order, and none of sets of few runs, of very many rows, or where no process can be fitted.
 func (l Learner) FarRuns(ctx context.Context, s triplets.Set) ([]FarRun, error) {
-	var out []FarRun
-	for rest := s; len(out) < mostFar; {
-		f, err := l.farthest(ctx, rest)
-		if err != nil || f == nil {
-			return out, err
-		}
-
-		rows := make([]int, 0, rest.N)
-		for i, r := range rest.Run {
-			if r != f.Run {
-				rows = append(rows, i)
-			}
-		}
-
-		out, rest = append(out, *f), rest.Select(rows)
-	}
-
-	return out, nil
-}
-
-// farthest returns the first of FarRuns; nil where there is none.
-func (l Learner) farthest(ctx context.Context, s triplets.Set) (*FarRun, error) {
 	if s.Couples || s.In == 0 || len(s.Runs) < fewestRuns || s.N > mostRunRows {
 		return nil, nil
 	}
 
-	if s.N*s.Out > mostRunRows {
-		l.Form = "conditions"
+	var out []FarRun
+
+	l.Form = "conditions" // orders find as many and take ten times as long
+	around := neighbours(s)
+	now, err := l.leaveRuns(ctx, s, -1)
+	for err == nil && now != nil && len(out) < mostFar {
+		f := now.farthest(around)
+		if f.Times == 0 {
+			break
+		}
+
+		if now, err = l.leaveRuns(ctx, now.set, f.Run); err != nil || now == nil {
+			break
+		}
+
+		if f = now.test(f.Run, around[f.Run]); f.Times == 0 || f.Times < f.Limit {
+			break
+		}
+
+		now.forget(f.Run)
+		out = append(out, f)
 	}
 
-	rows := make([]int, s.N)
-	for i := range rows {
-		rows[i] = i
+	return out, err
+}
+
+// runResiduals are residuals of runs, each of a process without it, row-major runs × outcomes. NaN
+// are those of runs that are not in the set.
+type runResiduals struct {
+	set    triplets.Set
+	offset []float64 // weighted mean of measured less predicted
+	z      []float64 // the same over its standard deviation, were rows independent
+	tests  []runTest
+}
+
+// runTest compares the residuals of one outcome, or of all levels together.
+type runTest struct {
+	outcome int     // −1: all
+	limit   float64 // robust deviations
+	least   float64 // offset that matters
+	scale   float64 // robust deviation
+}
+
+// leaveRuns fits the process to all runs but one, leaves out each in closed form, and predicts that
+// one; −1: there is none. The scales are those of the others. It returns nil where no process can be
+// fitted.
+func (l Learner) leaveRuns(ctx context.Context, s triplets.Set, run int) (*runResiduals, error) {
+	var of, others []int
+	for i, r := range s.Run {
+		if r == run {
+			of = append(of, i)
+		} else {
+			others = append(others, i)
+		}
 	}
 
-	r := l.ProcessRows(s, Grouping{Of: s.Run}, rows)
+	one, s := s.Select(of), s.Select(others)
+	r := l.ProcessRows(s, Grouping{Of: s.Run}, all(s.N))
 	r.hyperRows, r.steps = runHyperRows, runSteps
-	_, base, err := r.fit(ctx)
+	m, base, err := r.fit(ctx)
 	if err != nil || base == nil {
 		return nil, err
+	}
+
+	f := &runResiduals{set: s}
+	for range len(s.Runs) * s.Out {
+		f.offset, f.z = append(f.offset, math.NaN()), append(f.z, math.NaN())
 	}
 
 	mu, claim, noise, err := base.LeaveOut(ctx, nil)
@@ -95,16 +128,21 @@ func (l Learner) farthest(ctx context.Context, s triplets.Set) (*FarRun, error) 
 		return nil, fmt.Errorf("leave out runs: %w", err)
 	}
 
-	offset, z := runResiduals(s, mu, claim, noise)
+	f.add(s, mu, claim, noise)
+	f.standardise()
 
-	return far(s, offset, z), nil
+	if mu, claim, noise, err = base.Predict(ctx, m.inputs(one.X)); err != nil {
+		return nil, fmt.Errorf("predict a run left out: %w", err)
+	}
+
+	f.add(one, mu, claim, noise)
+
+	return f, nil
 }
 
-// runResiduals returns the weighted mean of measured less predicted of each run and outcome, and
-// the same over its standard deviation were rows independent.
-func runResiduals(s triplets.Set, mu, claim, noise []float64) (offset, z []float64) {
-	n := len(s.Runs) * s.Out
-	offset, z = make([]float64, n), make([]float64, n)
+// add sets the residuals of the runs of a set.
+func (f *runResiduals) add(s triplets.Set, mu, claim, noise []float64) {
+	sum, weight := make([]float64, len(f.z)), make([]float64, len(f.z))
 	for i, r := range s.Run {
 		pairs := 1.0
 		if s.Weight != nil {
@@ -114,112 +152,187 @@ func runResiduals(s triplets.Set, mu, claim, noise []float64) (offset, z []float
 		for j := range s.Out {
 			k := i*s.Out + j
 			w := 1 / (claim[k] + noise[k]/(2*pairs))
-			offset[r*s.Out+j] += w * ((s.Y1[k]+s.Y2[k])/2 - mu[k])
-			z[r*s.Out+j] += w
+			sum[r*s.Out+j] += w * ((s.Y1[k]+s.Y2[k])/2 - mu[k])
+			weight[r*s.Out+j] += w
 		}
 	}
 
-	for k, w := range z {
-		offset[k], z[k] = offset[k]/w, offset[k]/math.Sqrt(w)
+	for k, w := range weight {
+		if w > 0 {
+			f.offset[k], f.z[k] = sum[k]/w, sum[k]/math.Sqrt(w)
+		}
 	}
-
-	return offset, z
 }
 
-// far returns the run with the largest residual of some outcome, or of all levels in dB together; nil
-// below the limit.
-func far(s triplets.Set, offset, z []float64) *FarRun {
-	runs, out := len(s.Runs), s.Out
-	tests, near := []int{}, neighbours(s)
-	for j := range out {
-		tests = append(tests, j)
-		robust(z[j:], out) // in the unit of the outcome's robust deviation
+// forget leaves a run out.
+func (f *runResiduals) forget(run int) {
+	for k := run * f.set.Out; k < (run+1)*f.set.Out; k++ {
+		f.offset[k], f.z[k] = math.NaN(), math.NaN()
 	}
+}
 
-	if out > 1 && !slices.ContainsFunc(s.Outcomes, func(q triplets.Quantity) bool { return !inDB(q) }) {
-		tests = append(tests, -1)
-	}
+// standardise sets the tests, with the scales of the runs that are there.
+func (f *runResiduals) standardise() {
+	s := f.set
+	levels := s.Out > 1 && !slices.ContainsFunc(s.Outcomes, func(q triplets.Quantity) bool { return !inDB(q) })
+	add := func(outcome int, least, chance float64) {
+		t := runTest{outcome, farRun, least, 1}
+		runs := float64(len(s.Runs))
+		law := distuv.StudentsT{Sigma: 1, Nu: efficiency * runs}
+		t.limit = max(t.limit, law.Quantile(1-chance/2/runs))
 
-	limit := max(farRun, distuv.StudentsT{
-		Sigma: 1, Nu: medianShare * float64(runs),
-	}.Quantile(1-falseAlarm/2/float64(runs*len(tests))))
-	worst := FarRun{Limit: limit}
-	for _, j := range tests {
-		of, size := make([]float64, runs), make([]float64, runs)
-		for r := range runs {
-			if j >= 0 {
-				of[r], size[r] = offset[r*out+j], z[r*out+j]
-				continue
-			}
-
-			for k := range out {
-				of[r] += offset[r*out+k] / float64(out)
-				size[r] += z[r*out+k]
-			}
+		var size []float64
+		for r := range s.Runs {
+			size = append(size, f.size(r, t))
 		}
 
-		robust(size, 1)
+		if t.scale = deviation(size); t.scale == 0 {
+			t.scale = math.Inf(1) // most residuals are zero
+		}
+
+		f.tests = append(f.tests, t)
+	}
+
+	chance := falseAlarm / float64(s.Out)
+	if levels {
+		chance /= 2
+	}
+
+	for j, q := range s.Outcomes {
 		least := leastDB
-		if j >= 0 && !inDB(s.Outcomes[j]) {
-			least = leastShare * stat.PopStdDev(column(s.Y1, out, j), nil)
+		if !inDB(q) {
+			least = leastShare * stat.PopStdDev(column(s.Y1, s.Out, j), nil)
 		}
 
-		for r, t := range size {
-			if math.Abs(of[r]) < least {
-				continue
-			}
-
-			var local []float64
-			for _, k := range near[r] {
-				local = append(local, size[k])
-			}
-
-			if t = math.Abs(t) / max(1, deviation(local, 1)); t >= limit && t > worst.Times {
-				worst = FarRun{r, j, of[r], t, limit}
-			}
-		}
+		add(j, least, chance)
 	}
 
-	if worst.Times == 0 {
-		return nil
+	if levels {
+		add(-1, leastDB, falseAlarm/2)
 	}
-
-	return &worst
 }
 
-// neighbours lists the nearest runs of each, by the means of their inputs.
-func neighbours(s triplets.Set) [][]int {
-	runs := len(s.Runs)
+// size is the residual of a run in a test, in robust deviations.
+func (f *runResiduals) size(run int, t runTest) float64 {
+	z := f.z[run*f.set.Out : (run+1)*f.set.Out]
+	if t.outcome >= 0 {
+		return z[t.outcome] / t.scale
+	}
+
+	sum := 0.0
+	for j, v := range z {
+		sum += v / f.tests[j].scale
+	}
+
+	return sum / t.scale
+}
+
+// farthest returns the run that is farthest for its limit; Times is 0 where no offset matters.
+func (f *runResiduals) farthest(around [][][]int) (worst FarRun) {
+	for r := range f.set.Runs {
+		if t := f.test(r, around[r]); t.Times*worst.Limit >= worst.Times*t.Limit && t.Times > 0 {
+			worst = t
+		}
+	}
+
+	return worst
+}
+
+// test returns the test in which a run is farthest for its limit; Times is 0 where no offset matters.
+func (f *runResiduals) test(run int, around [][]int) (worst FarRun) {
+	of := f.offset[run*f.set.Out : (run+1)*f.set.Out]
+	for _, t := range f.tests {
+		offset := stat.Mean(of, nil)
+		if t.outcome >= 0 {
+			offset = of[t.outcome]
+		}
+
+		if !(math.Abs(offset) >= t.least) {
+			continue
+		}
+
+		local := 1.0
+		for _, near := range around {
+			var size []float64
+			for _, r := range near {
+				size = append(size, f.size(r, t))
+			}
+
+			d, n := deviation(size), float64(len(near))
+			local = max(local, math.Sqrt((nearPrior+n*d*d)/(nearPrior+n)))
+		}
+
+		times := math.Abs(f.size(run, t))
+		if local > moreNear {
+			times /= local
+		}
+
+		if times*worst.Limit >= worst.Times*t.limit {
+			worst = FarRun{run, t.outcome, offset, times, t.limit}
+		}
+	}
+
+	return worst
+}
+
+// neighbours lists the runs that each is compared with, by the means of their inputs: the nearest, and for
+// each input of which it has the lowest or the highest value the others that have it. A process that
+// extrapolates errs at all of those alike.
+func neighbours(s triplets.Set) [][][]int {
+	runs, points := len(s.Runs), s.AtSetPoints()
 	x, count := make([]float64, runs*s.In), make([]float64, runs)
 	for i, r := range s.Run {
 		count[r]++
 		for k := range s.In {
-			x[r*s.In+k] += s.X[i*s.In+k]
+			x[r*s.In+k] += points[i*s.In+k]
 		}
 	}
 
+	out := make([][][]int, runs)
 	for k := range s.In {
-		sd := stat.PopStdDev(column(s.X, s.In, k), nil)
+		sd := cmp.Or(stat.PopStdDev(column(points, s.In, k), nil), 1)
+		ends := [2]float64{math.Inf(1), math.Inf(-1)}
 		for r := range runs {
-			x[r*s.In+k] /= count[r] * cmp.Or(sd, 1)
+			if x[r*s.In+k] /= count[r] * sd; count[r] > 0 {
+				ends[0], ends[1] = min(ends[0], x[r*s.In+k]), max(ends[1], x[r*s.In+k])
+			}
+		}
+
+		for _, end := range ends {
+			var there []int
+			for r := range runs {
+				if math.Abs(x[r*s.In+k]-end) < 1e-9 {
+					there = append(there, r)
+				}
+			}
+
+			if 2*len(there) > runs {
+				continue // an input of few values
+			}
+
+			for _, r := range there {
+				others := slices.DeleteFunc(slices.Clone(there), func(q int) bool { return q == r })
+				out[r] = append(out[r], others)
+			}
 		}
 	}
 
-	near := make([][]int, runs)
-	for r := range near {
+	for r := range out {
+		var near []int
+
 		distance := make([]float64, runs)
 		for q := range runs {
 			distance[q] = floats.Distance(x[q*s.In:(q+1)*s.In], x[r*s.In:(r+1)*s.In], 2)
 			if count[q] > 0 && q != r {
-				near[r] = append(near[r], q)
+				near = append(near, q)
 			}
 		}
 
-		slices.SortStableFunc(near[r], func(a, b int) int { return cmp.Compare(distance[a], distance[b]) })
-		near[r] = near[r][:min(len(near[r]), nearRuns)]
+		slices.SortStableFunc(near, func(a, b int) int { return cmp.Compare(distance[a], distance[b]) })
+		out[r] = append(out[r], near[:min(len(near), nearRuns)])
 	}
 
-	return near
+	return out
 }
 
 func column(v []float64, width, k int) (out []float64) {
@@ -231,24 +344,20 @@ func column(v []float64, width, k int) (out []float64) {
 
 func inDB(q triplets.Quantity) bool { return strings.HasPrefix(q.Unit, "dB") }
 
-// robust divides every step-th value by their robust deviation, where there is one.
-func robust(v []float64, step int) {
-	d := deviation(v, step)
-	if d == 0 {
-		d = math.Inf(1) // most residuals are zero: there is no scale
-	}
+// Tuning of deviation: values farther than this many of the first estimate do not count, and the
+// estimate has this share of the freedom of the standard deviation (simulated, TestDeviation).
+const (
+	cutOff     = 6.0
+	efficiency = 0.87
+)
 
-	for i := 0; i < len(v); i += step {
-		v[i] /= d
-	}
-}
-
-// deviation is 1.4826 times the median size of every step-th value; 0 of none.
-func deviation(v []float64, step int) float64 {
+// deviation is Tukey's biweight estimate of the standard deviation of values about 0, from 1.4826 times
+// the median size; 0 of none. NaN do not count.
+func deviation(v []float64) float64 {
 	var size []float64
-	for i := 0; i < len(v); i += step {
-		if v[i] == v[i] { // else the run was left out before
-			size = append(size, math.Abs(v[i]))
+	for _, x := range v {
+		if x == x {
+			size = append(size, math.Abs(x))
 		}
 	}
 
@@ -258,6 +367,19 @@ func deviation(v []float64, step int) float64 {
 
 	slices.Sort(size)
 	n := len(size)
+	first := 1.4826 * (size[(n-1)/2] + size[n/2]) / 2
 
-	return 1.4826 * (size[(n-1)/2] + size[n/2]) / 2
+	var up, down float64
+	for _, x := range size {
+		if u := x / (cutOff * first); u < 1 {
+			w := 1 - u*u
+			up, down = up+x*x*w*w*w*w, down+w*(1-5*u*u)
+		}
+	}
+
+	if first == 0 {
+		return 0
+	}
+
+	return math.Sqrt(float64(n)*up) / math.Abs(down)
 }

@@ -82,14 +82,22 @@ func TestFarRuns(t *testing.T) {
 		return
 	}
 
-	const campaigns = 200 // two minutes
-	for _, db := range []float64{0, 0.5, 1, 1.5} {
+	const campaigns = 400 // of each row; a minute
+	for _, c := range []struct{ scatter, offset, found, others float64 }{
+		// Bounds: the rates of docs/method.md, less or more two standard errors.
+		{0.15, 0, 0, 0.047},
+		{0.15, 0.5, 0.15, 0.047},
+		{0.15, 1, 0.88, 0.047},
+		{0.15, 1.5, 0.965, 0.053},
+		{0.12, 0, 0, 0.047},
+		{0.12, 1, 0.96, 0.047},
+	} {
 		found, others := 0, 0
 		for seed := range uint64(campaigns) {
 			run := int(seed*7) % 60
 			wrong := 0
-			for _, f := range find(shifted(rotorRuns(seed+100, 0.15, 0.15), run, db)) {
-				if f.Run == run && db != 0 {
+			for _, f := range find(shifted(rotorRuns(seed+100, c.scatter, c.scatter), run, c.offset)) {
+				if f.Run == run && c.offset != 0 {
 					found++
 				} else {
 					wrong = 1
@@ -99,15 +107,38 @@ func TestFarRuns(t *testing.T) {
 			others += wrong
 		}
 
-		t.Logf("offset %g dB: found %.3f, campaigns with another run named %.3f", db, float64(found)/campaigns,
-			float64(others)/campaigns)
-		if rate := float64(others) / campaigns; rate > 0.06 {
-			t.Errorf("offset %g dB: %.3f of the campaigns name a run that is right", db, rate)
+		rate, alarms := float64(found)/campaigns, float64(others)/campaigns
+		t.Logf("scatter %g dB, offset %g dB: found %.3f, another run named %.3f", c.scatter, c.offset, rate, alarms)
+		if rate < c.found {
+			t.Errorf("found %.3f, expected %.3f", rate, c.found)
 		}
 
-		least := map[float64]float64{1: 0.6, 1.5: 0.9}[db] // as docs/method.md has it, less two standard errors
-		if rate := float64(found) / campaigns; rate < least {
-			t.Errorf("offset %g dB: found %.3f, expected %.2f", db, rate, least)
+		if alarms > c.others {
+			t.Errorf("%.3f of the campaigns name a run that is right, expected %.3f", alarms, c.others)
 		}
+	}
+}
+
+// Three wrong runs of 60 hide none of them.
+func TestSeveralFarRuns(t *testing.T) {
+	wrong := map[int]float64{7: 2, 8: 2, 44: -2}
+	s := rotorRuns(3, 0.15, 0.15)
+	for run, db := range wrong {
+		s = shifted(s, run, db)
+	}
+
+	far, err := honest.Learner{}.FarRuns(context.Background(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for _, f := range far {
+		if db := wrong[f.Run]; math.Abs(f.Offset-db) > 0.6 {
+			t.Errorf("run %d: expected %g dB, found %+v", f.Run, db, f)
+		}
+	}
+
+	if len(far) != len(wrong) {
+		t.Errorf("expected runs 7, 8 and 44, found %+v", far)
 	}
 }

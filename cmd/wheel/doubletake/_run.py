@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import site
 import subprocess
 import sysconfig
 
@@ -22,9 +21,10 @@ def program():
     one installed with this package, or the one in PATH."""
     if os.environ.get("DOUBLETAKE_PIPELINE"):
         return os.environ["DOUBLETAKE_PIPELINE"]
-    user = os.path.join(site.getuserbase(), "bin")
-    for folder in (sysconfig.get_path("scripts"), user):
-        p = os.path.join(folder, "pipeline")
+    name = "pipeline.exe" if os.name == "nt" else "pipeline"
+    user = "nt_user" if os.name == "nt" else "posix_user"
+    for folder in (sysconfig.get_path("scripts"), sysconfig.get_path("scripts", user)):
+        p = os.path.join(folder, name)
         if os.access(p, os.X_OK):
             return p
     found = shutil.which("pipeline")

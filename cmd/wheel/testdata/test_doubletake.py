@@ -12,7 +12,9 @@ import operator
 import os
 import struct
 import subprocess
+import tempfile
 import unittest
+from unittest import mock
 
 import numpy as np
 
@@ -241,6 +243,24 @@ class Models(unittest.TestCase):
                 m.predict(bad)
         with self.assertRaises(FileNotFoundError):
             doubletake.Model(path("runs"))
+
+
+class Program(unittest.TestCase):
+    def test_of_the_wheel(self):
+        """The program among the scripts of the environment, or of the user, by its name on either system."""
+        for system, user, name in (("posix", "posix_user", "pipeline"), ("nt", "nt_user", "pipeline.exe")):
+            with tempfile.TemporaryDirectory() as folder:
+                where = os.path.join(folder, name)
+                with open(where, "w", encoding="utf-8"):
+                    os.chmod(where, 0o755)
+                for scheme in (None, user):
+                    def scripts(kind, s=None):
+                        return folder if s == scheme else "/nowhere"
+
+                    with mock.patch.dict(os.environ), mock.patch("os.name", system), \
+                            mock.patch("sysconfig.get_path", scripts):
+                        os.environ.pop("DOUBLETAKE_PIPELINE", None)
+                        self.assertEqual(doubletake.program(), where)
 
 
 class Runs(unittest.TestCase):

@@ -52,24 +52,24 @@ const (
 // worth is how many seconds of work a part is at least given, where there is as much.
 const worth = 5
 
+// folder is the executor's in the cache.
+const folder = "command"
+
 // launches is how often the command is tried.
 const launches = 3
 
 // Executor makes tasks by a command. It works for one run.
 type Executor struct {
-	o      Options
-	ctx    context.Context
-	s      *engine.Session
-	in     chan *task
-	drain  chan struct{}
-	ended  chan error // of launches; nil where it worked
-	quit   chan struct{}
-	gone   chan struct{}
-	binary string // from a batch's folder
-	run    string
+	slurm.Hand
+	o     Options
+	drain chan struct{}
+	ended chan error // of launches; nil where it worked
+	quit  chan struct{}
+	gone  chan struct{}
+	run   string
 
 	// The rest belongs to the loop.
-	pending  []*task
+	pending  []*slurm.Task
 	parts    []*part
 	attempts map[string]int
 	fatal    error
@@ -79,16 +79,10 @@ type Executor struct {
 	quiet    time.Time
 }
 
-type task struct {
-	w    *engine.Work
-	done chan error
-	came time.Time
-}
-
 // part is one job: its own folder with one element.
 type part struct {
 	dir       string
-	tasks     []*task // nil where resolved
+	tasks     []*slurm.Task // nil where resolved
 	submitted time.Time
 	life      slurm.Life
 	beat      time.Time // when the life last changed, by this machine's clock
@@ -107,7 +101,7 @@ func New(o Options) *Executor {
 	}
 
 	return &Executor{
-		o: o, in: make(chan *task, 1024), drain: make(chan struct{}, 1), ended: make(chan error, 64),
+		Hand: slurm.NewHand(folder), o: o, drain: make(chan struct{}, 1), ended: make(chan error, 64),
 		quit: make(chan struct{}), gone: make(chan struct{}), attempts: map[string]int{},
 		run: strconv.FormatInt(time.Now().UnixNano(), 36),
 	}
@@ -117,59 +111,26 @@ func New(o Options) *Executor {
 // others end after their present task.
 func (e *Executor) Cancel() {}
 
-// Limit keeps the number of goroutines within reason.
-func (e *Executor) Limit() int { return 20000 }
-
-func (e *Executor) root(elem ...string) string {
-	return e.s.Cache(append([]string{"command"}, elem...)...)
-}
-
 // Open takes away what an earlier driver left: its parts find nothing to do.
 func (e *Executor) Open(ctx context.Context, s *engine.Session) error {
-	e.ctx, e.s = ctx, s
-
-	var err error
-	if e.s.Dir, err = filepath.Abs(s.Dir); err != nil {
-		return fmt.Errorf("find workdir: %w", err)
-	}
-
 	if _, err := exec.LookPath(e.o.Command[0]); err != nil {
 		return fmt.Errorf("%s, which executor.command names, is not here: run on a machine that submits jobs, or with "+
 			"--executor local", e.o.Command[0])
 	}
 
-	os.RemoveAll(e.root("parts"))
+	os.RemoveAll(s.Cache(folder, "parts"))
 
-	if err := os.MkdirAll(e.root("parts"), 0o755); err != nil {
-		return &engine.WorkdirError{Dir: s.Dir, Err: err}
-	}
-
-	name, err := slurm.CopyProgram(e.o.Binary, e.root("bin"), true)
-	if err != nil {
+	if err := e.Enter(ctx, s, "parts"); err != nil {
 		return err
 	}
 
-	e.binary = "../../bin/" + name
+	if err := e.Copy(e.o.Binary, true); err != nil {
+		return err
+	}
+
 	go e.loop()
 
 	return nil
-}
-
-// Do has one task made.
-func (e *Executor) Do(ctx context.Context, w *engine.Work) error {
-	t := &task{w: w, done: make(chan error, 1), came: time.Now()}
-	select {
-	case e.in <- t:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-
-	select {
-	case err := <-t.done:
-		return err
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // Drain ends what has not begun.
@@ -184,7 +145,7 @@ func (e *Executor) Close() error {
 		e.forget(p)
 	}
 
-	if e.ctx.Err() != nil && len(e.parts) > 0 {
+	if e.Ctx.Err() != nil && len(e.parts) > 0 {
 		e.o.Notify(fmt.Sprintf("interrupted; %d parts are withdrawn: those that wait will find nothing to do, those at work "+
 			"end after their present task", len(e.parts)))
 	}
@@ -202,11 +163,11 @@ func (e *Executor) loop() {
 	var last time.Time
 	for {
 		select {
-		case t := <-e.in:
+		case t := <-e.In:
 			e.pending = append(e.pending, t)
 			continue
 		case <-e.drain:
-			e.draining = e.ctx.Err() == nil
+			e.draining = e.Ctx.Err() == nil
 			continue
 		case err := <-e.ended:
 			if e.fatal == nil {
@@ -230,9 +191,9 @@ func (e *Executor) loop() {
 	}
 }
 
-func (e *Executor) resolve(t *task, err error) {
+func (e *Executor) resolve(t *slurm.Task, err error) {
 	e.quiet = time.Now()
-	t.done <- err
+	t.End(err)
 }
 
 // look reads what became of the parts.
@@ -248,7 +209,7 @@ func (e *Executor) look(now time.Time) {
 		for i, t := range p.tasks {
 			switch {
 			case t == nil:
-			case t.w.Sealed():
+			case t.W.Sealed():
 				p.tasks[i] = nil
 				e.resolve(t, nil)
 			case e.fatal != nil && p.beat.IsZero():
@@ -260,7 +221,7 @@ func (e *Executor) look(now time.Time) {
 			default:
 				open++
 				if !p.beat.IsZero() {
-					t.w.Started(p.life.Node)
+					t.W.Started(p.life.Node)
 				}
 			}
 		}
@@ -303,7 +264,7 @@ func (e *Executor) dead(p *part, now time.Time) string {
 func (e *Executor) failures(p *part) {
 	for _, f := range slurm.ReadFailures(p.dir, p.read) {
 		for i, t := range p.tasks {
-			if t != nil && t.w.Key == f.Key {
+			if t != nil && t.W.Key == f.Key {
 				p.tasks[i], p.failed = nil, true
 				e.died(t, &slurm.TaskError{Task: f.Task, Text: f.Text, Code: f.Code, Node: f.Node, Log: p.log()}, f.Code == 1)
 			}
@@ -318,7 +279,7 @@ func (e *Executor) bury(p *part, text string) {
 	for i, t := range p.tasks {
 		if t != nil {
 			p.tasks[i], p.failed = nil, true
-			err := &slurm.TaskError{Task: t.w.Task.ID, Text: text, Code: 1, Node: p.life.Node, Log: p.log()}
+			err := &slurm.TaskError{Task: t.W.Task.ID, Text: text, Code: 1, Node: p.life.Node, Log: p.log()}
 			err.Tail = slurm.Tail(err.Log, 8)
 			e.died(t, err, true)
 		}
@@ -326,9 +287,9 @@ func (e *Executor) bury(p *part, text string) {
 }
 
 // died books the end of a task without a result, and has it made again where that may help.
-func (e *Executor) died(t *task, err *slurm.TaskError, again bool) {
-	e.attempts[t.w.Key]++
-	n, most := e.attempts[t.w.Key], job.DefaultPolicy().Retries+1
+func (e *Executor) died(t *slurm.Task, err *slurm.TaskError, again bool) {
+	e.attempts[t.W.Key]++
+	n, most := e.attempts[t.W.Key], job.DefaultPolicy().Retries+1
 	err.Of = n
 
 	switch {
@@ -338,7 +299,7 @@ func (e *Executor) died(t *task, err *slurm.TaskError, again bool) {
 		e.resolve(t, err)
 	default:
 		text, _, _ := strings.Cut(err.Text, "\n")
-		t.w.Note(fmt.Sprintf("tried again, attempt %d of %d: %s", n+1, most, text))
+		t.W.Note(fmt.Sprintf("tried again, attempt %d of %d: %s", n+1, most, text))
 		e.pending = append(e.pending, t)
 		e.quiet = time.Now()
 	}
@@ -360,25 +321,25 @@ func (e *Executor) submit(now time.Time) {
 	}
 
 	free := e.o.Parts - len(e.parts)
-	if len(e.pending) == 0 || free <= 0 || e.ctx.Err() != nil || now.Sub(e.pending[len(e.pending)-1].came) < gather {
+	if len(e.pending) == 0 || free <= 0 || e.Ctx.Err() != nil || now.Sub(e.pending[len(e.pending)-1].Came) < gather {
 		return
 	}
 
-	of := map[*engine.Task]*task{}
+	of := map[*engine.Task]*slurm.Task{}
 
 	var tasks []*engine.Task
 
 	work := 0.0
 	for _, t := range e.pending {
-		of[t.w.Task] = t
-		tasks = append(tasks, t.w.Task)
-		work += t.w.Expect
+		of[t.W.Task] = t
+		tasks = append(tasks, t.W.Task)
+		work += t.W.Expect
 	}
 
 	e.pending = nil
 	n := min(free, len(tasks), int(work/worth)+1)
 	for i := range n {
-		var list []*task
+		var list []*slurm.Task
 		for _, t := range engine.Part(tasks, i+1, n) {
 			list = append(list, of[t])
 		}
@@ -390,21 +351,21 @@ func (e *Executor) submit(now time.Time) {
 }
 
 // start writes a part and has the command start it.
-func (e *Executor) start(list []*task, now time.Time) {
+func (e *Executor) start(list []*slurm.Task, now time.Time) {
 	e.seq++
 	p := &part{
-		dir: e.root("parts", fmt.Sprintf("%s-%d", e.run, e.seq)), tasks: list, submitted: now, read: map[string]bool{},
+		dir: e.Root("parts", fmt.Sprintf("%s-%d", e.run, e.seq)), tasks: list, submitted: now, read: map[string]bool{},
 	}
 	e.parts = append(e.parts, p)
 
 	var specs []engine.Spec
 	for _, t := range list {
-		if err := t.w.Clear(); err != nil {
+		if err := t.W.Clear(); err != nil {
 			e.fatal = err
 			return
 		}
 
-		specs = append(specs, t.w.Spec())
+		specs = append(specs, t.W.Spec())
 	}
 
 	x := &slurm.Batch{
@@ -414,7 +375,7 @@ func (e *Executor) start(list []*task, now time.Time) {
 
 	script := filepath.Join(p.dir, "dt-part.sh")
 	text := fmt.Sprintf("#!/bin/sh\ncd -- %s || exit 1\nexec >>log/0.log 2>&1\nexec %s exec --plan plan.json --index 0\n",
-		job.Quote(p.dir), e.binary)
+		job.Quote(p.dir), e.Bin)
 
 	err := x.Write(p.dir)
 	if err == nil {
@@ -437,11 +398,11 @@ func (e *Executor) start(list []*task, now time.Time) {
 func (e *Executor) launch(dir, script string) {
 	var err error
 	for try := range launches {
-		c := exec.CommandContext(e.ctx, e.o.Command[0], append(e.o.Command[1:len(e.o.Command):len(e.o.Command)], script)...)
+		c := exec.CommandContext(e.Ctx, e.o.Command[0], append(e.o.Command[1:len(e.o.Command):len(e.o.Command)], script)...)
 		c.Dir = dir
 
 		var out []byte
-		if out, err = c.CombinedOutput(); err == nil || e.ctx.Err() != nil {
+		if out, err = c.CombinedOutput(); err == nil || e.Ctx.Err() != nil {
 			return
 		}
 
@@ -480,7 +441,7 @@ func (e *Executor) waiting(now time.Time) {
 	e.o.Notify(fmt.Sprintf("nothing runs: %d parts that were submitted by %q %.0f s ago have not begun. Ask the "+
 		"scheduler why they wait (qstat); if they ended, see whether the nodes can run %s and write to %s. To submit "+
 		"them again, interrupt and run again", len(e.parts), strings.Join(e.o.Command, " "),
-		now.Sub(e.parts[0].submitted).Seconds(), e.root("bin"), e.root("parts")))
+		now.Sub(e.parts[0].submitted).Seconds(), e.Root("bin"), e.Root("parts")))
 }
 
 // forget drops a part of which nothing is in hand: without its plan a process does nothing.

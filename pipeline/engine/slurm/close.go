@@ -28,7 +28,7 @@ func (e *Executor) Close() error {
 	})
 
 	n := <-inHand
-	interrupted := e.ctx.Err() != nil
+	interrupted := e.Ctx.Err() != nil
 
 	cancelled := false
 	if interrupted && n > 0 {
@@ -61,7 +61,7 @@ func (e *Executor) Close() error {
 	}
 
 	if cancelled {
-		_, err := cancelOpen(e.s.Cache())
+		_, err := cancelOpen(e.S.Cache())
 		e.batches = nil
 		return err
 	}
@@ -83,7 +83,7 @@ func (e *Executor) Close() error {
 			// Asked for by an earlier run, still right, and not this run's business.
 			stays = stays || slices.ContainsFunc(el.specs, func(s engine.Spec) bool {
 				_, mine := e.handled[s.Key]
-				return !mine && e.s.Current[s.Task] == s.Key && !e.s.Sealed(s.Key)
+				return !mine && e.S.Current[s.Task] == s.Key && !e.S.Sealed(s.Key)
 			})
 		}
 
@@ -108,18 +108,18 @@ func (e *Executor) Close() error {
 	}
 
 	// Nothing is in hand: attempts are counted anew, and what killed workers left goes.
-	if err := os.Remove(e.root("journal")); err != nil {
+	if err := os.Remove(e.Root("journal")); err != nil {
 		return fmt.Errorf("end journal: %w", err)
 	}
 
-	for _, n := range list(e.s.Cache("work")) {
+	for _, n := range list(e.S.Cache("work")) {
 		key, _, _ := strings.Cut(n, "-")
 		if _, mine := e.handled[key]; mine {
-			os.RemoveAll(e.s.Cache("work", n))
+			os.RemoveAll(e.S.Cache("work", n))
 		}
 	}
 
-	os.Remove(e.s.Cache("work"))
+	os.Remove(e.S.Cache("work"))
 
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -538,36 +539,109 @@ func TestPendingReason(t *testing.T) {
 	}
 }
 
-// Drained nodes are reported within 15 s, with Slurm's words; when they come back the run goes on.
+// A cluster whose nodes are all drained, and one that another job has, are told within 15 s
+// with Slurm's reason, by a driver that waits as users' do; both go on.
 func TestDrained(t *testing.T) {
 	c := alone(t)
 	c.Ready(t, power)
 	nodes := strings.TrimSpace(c.Slurm(t, "sinfo", "--noheader", "--partition="+power.Name, "--format=%N"))
 	c.Slurm(t, "scontrol", "update", "NodeName="+nodes, "State=DRAIN", "Reason=disk")
-	resume := func() { c.Slurm(t, "scontrol", "update", "NodeName="+nodes, "State=RESUME") }
 
-	y, dir := newToy(t, 2, 10)
-	y.Options.Partition = power.Name
-	began := time.Now()
-	d, messages := y.driver(t, c, dir)
-	until(t, "it is reported", func() bool { return strings.Contains(messages.String(), "nothing runs: ") })
+	full := strings.TrimSpace(c.Slurm(t, "sbatch", "--parsable", "--partition="+brief.Name, "--exclusive",
+		"--output=/dev/null", "--wrap=sleep 50"))
+	until(t, "the other job runs", func() bool {
+		return strings.Contains(c.Slurm(t, "squeue", "--states=R", "--jobs="+full), full)
+	})
 
-	if took := time.Since(began); took > 15*time.Second {
-		t.Errorf("reported after %s", took)
+	type waiting struct {
+		*toy
+		driver   *exec.Cmd
+		messages *words
+		reason   string
+		began    time.Time
 	}
 
-	resume()
-
-	if err := d.Wait(); err != nil {
-		t.Errorf("%v: %s", err, messages)
+	var all []waiting
+	for _, w := range []struct{ partition, reason string }{{power.Name, "DRAINED"}, {brief.Name, "RESOURCES"}} {
+		y, dir := newToy(t, 2, 10)
+		y.Options.Partition, y.Options.Grace = w.partition, 10*time.Second
+		began := time.Now()
+		d, messages := y.driver(t, c, dir)
+		all = append(all, waiting{y, d, messages, w.reason, began})
 	}
 
-	if m := messages.String(); !strings.Contains(m, "jobs wait in the queue; Slurm's reason: ") ||
-		!strings.Contains(strings.ToUpper(m), "DRAINED") {
-		t.Errorf("the reason is not Slurm's: %s", m)
+	for _, w := range all {
+		until(t, "it is reported", func() bool { return strings.Contains(w.messages.String(), "nothing runs: ") })
+
+		took := time.Since(w.began)
+		t.Logf("%s: told after %.1f s", w.reason, took.Seconds())
+
+		if took > 15*time.Second {
+			t.Errorf("%s: reported after %s", w.reason, took)
+		}
 	}
 
-	y.check(t)
+	c.Slurm(t, "scontrol", "update", "NodeName="+nodes, "State=RESUME")
+	c.Slurm(t, "scancel", full)
+
+	for _, w := range all {
+		if err := w.driver.Wait(); err != nil {
+			t.Errorf("%v: %s", err, w.messages)
+		}
+
+		if _, reason, ok := strings.Cut(w.messages.String(), "jobs wait in the queue; Slurm's reason: "); !ok ||
+			!strings.Contains(strings.ToUpper(reason), w.reason) {
+			t.Errorf("the reason is not Slurm's, %s: %s", w.reason, w.messages)
+		}
+
+		w.check(t)
+	}
+}
+
+// A node that does not see the work directory cannot start a job: it is excluded and named,
+// and that is no attempt of a task, of which none is allowed twice here. First the probe falls
+// on it, then jobs of an array, while other tasks run.
+func TestBlindNode(t *testing.T) {
+	c := alone(t)
+	c.Ready(t, daemon)
+	node := strings.Fields(c.Slurm(t, "sinfo", "--noheader", "-N", "--partition="+daemon.Name, "--format=%N"))[0]
+
+	for _, falls := range []string{"probe", "array"} {
+		y, dir := newToy(t, 20, 0)
+		y.Options.Partition, y.Retries = daemon.Name, 0
+		blind := func() {
+			c.Do(t, "daemon-off", node)
+			c.Do(t, "node-blind", node, dir)
+		}
+
+		wait := func() {}
+		if falls == "probe" {
+			blind()
+			c.Ready(t, daemon)
+		} else {
+			y.hold()
+			wait = background(t, func() {
+				until(t, "4 tasks begin", func() bool { return y.begun() >= 4 })
+				blind()
+				y.letGo(t)
+			})
+		}
+
+		_, messages, err := y.run(t.Context(), t, dir, false)
+		wait()
+		c.Do(t, "daemon-off", node)
+		c.Do(t, "node-on", node)
+
+		m := strings.Join(messages, "\n")
+		if err != nil || strings.Contains(m, "attempt") ||
+			!strings.Contains(m, "node "+node+" could not start a job and is excluded for the rest of this run") ||
+			strings.Contains(m, "tried again, on other nodes: ") != (falls == "array") {
+			t.Errorf("%s: %v: %s", falls, err, m)
+		}
+
+		y.check(t)
+		y.once(t)
+	}
 }
 
 // What sbatch refuses ends the run, with its words and without a second try.

@@ -2,8 +2,6 @@ package slurm
 
 import (
 	"context"
-	"crypto/sha256"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,19 +12,10 @@ import (
 	"doubletake/pipeline/engine"
 )
 
-// task is one task in hand, from Do to its end.
-type task struct {
-	w         *engine.Work
-	done      chan error
-	came      time.Time
-	notBefore time.Time
-	before    time.Time // its progress when it was submitted last, by the clock of whoever wrote it
-}
-
 // element is one array element as the driver knows it.
 type element struct {
 	specs    []engine.Spec
-	tasks    []*task         // nil where resolved, or never asked for
+	tasks    []*Task         // nil where resolved, or never asked for
 	state    string          // squeue's last word, "" before the first
 	reason   string          // why it waits
 	node     string          // where it runs, or ran
@@ -39,7 +28,7 @@ type element struct {
 }
 
 func (el *element) unresolved() bool {
-	return slices.ContainsFunc(el.tasks, func(t *task) bool { return t != nil })
+	return slices.ContainsFunc(el.tasks, func(t *Task) bool { return t != nil })
 }
 
 // batch is one array of jobs.
@@ -74,10 +63,8 @@ func (b *batch) left() int {
 
 // Executor makes tasks on a Slurm cluster. It works for one run.
 type Executor struct {
+	Hand
 	o    Options
-	ctx  context.Context
-	s    *engine.Session
-	in   chan *task
 	todo chan func()
 	quit chan struct{}
 	gone chan struct{} // the loop has ended
@@ -89,7 +76,7 @@ type Executor struct {
 	j         *journal
 	cluster   cluster
 	batches   []*batch
-	pending   []*task
+	pending   []*Task
 	attached  bool // what an earlier driver left is known
 	waitUntil time.Time
 	asking    bool // squeue runs
@@ -104,12 +91,12 @@ type Executor struct {
 	handled   map[string]bool  // keys this run asked for; true once a job has them in hand or had
 	refused   map[string]error // by stage: sbatch will not have such jobs
 	draining  bool
-	excluded  []string // nodes that could not start a job
+	excluded  []string       // nodes that could not start a job
+	launches  map[string]int // by key: how often a node could not start it
 	idleTold  bool
 	fatal     error
 	seq       int
 	run       string // distinguishes this run's batches
-	binary    string // path of the program's copy, from a batch's folder
 	probe     *batch
 	probed    bool // the probe has answered well, or is not waited for
 	probeFrom time.Time
@@ -121,9 +108,9 @@ type Executor struct {
 func New(o Options) *Executor {
 	o.defaults()
 	return &Executor{
-		o: o, in: make(chan *task, 1024), todo: make(chan func(), 64), quit: make(chan struct{}), gone: make(chan struct{}),
-		cancel:  make(chan struct{}),
-		handled: map[string]bool{}, refused: map[string]error{}, askEvery: o.Query,
+		Hand: NewHand("slurm"), o: o, todo: make(chan func(), 64), quit: make(chan struct{}), gone: make(chan struct{}),
+		cancel:   make(chan struct{}),
+		launches: map[string]int{}, handled: map[string]bool{}, refused: map[string]error{}, askEvery: o.Query,
 		run: strconv.FormatInt(time.Now().UnixNano(), 36),
 	}
 }
@@ -132,48 +119,31 @@ func New(o Options) *Executor {
 // the queue.
 func (e *Executor) Cancel() { e.cancelOnce.Do(func() { close(e.cancel) }) }
 
-// Limit keeps the number of goroutines within reason.
-func (e *Executor) Limit() int { return 20000 }
-
-func (e *Executor) root(elem ...string) string {
-	return e.s.Cache(append([]string{"slurm"}, elem...)...)
-}
-
 // Open reads what an earlier driver left, and learns of the cluster.
 func (e *Executor) Open(ctx context.Context, s *engine.Session) error {
-	e.ctx, e.s = ctx, s
-
-	var err error
-	if e.s.Dir, err = filepath.Abs(s.Dir); err != nil {
-		return fmt.Errorf("find workdir: %w", err)
-	}
-
 	if _, err := call(ctx, "", "squeue", "--version"); err != nil {
 		return err
 	}
 
-	if err := os.MkdirAll(e.root("batches"), 0o755); err != nil {
-		return &engine.WorkdirError{Dir: s.Dir, Err: err}
+	if err := e.Enter(ctx, s, "batches"); err != nil {
+		return err
 	}
 
-	m, err := readJournal(e.root("journal"))
+	m, err := readJournal(e.Root("journal"))
 	if err != nil {
 		return err
 	}
 
 	e.attempts, e.raised, e.noted = m.attempts, m.raised, m.noted
-	if e.j, err = openJournal(e.root("journal")); err != nil {
+	if e.j, err = openJournal(e.Root("journal")); err != nil {
 		return err
 	}
 
 	e.attach(m.open)
 
-	name, err := CopyProgram(e.o.Binary, e.root("bin"), e.attached)
-	if err != nil {
+	if err := e.Copy(e.o.Binary, e.attached); err != nil {
 		return err
 	}
-
-	e.binary = "../../bin/" + name
 
 	// A controller that is away must not stop the run; unknown limits have defaults.
 	c, cancel := context.WithTimeout(ctx, 20*time.Second)
@@ -193,7 +163,7 @@ func (e *Executor) Open(ctx context.Context, s *engine.Session) error {
 func (e *Executor) attach(open []opened) {
 	known := map[string]bool{}
 	for _, o := range open {
-		dir := e.root("batches", o.name)
+		dir := e.Root("batches", o.name)
 		plan, ok, err := ReadBatch(filepath.Join(dir, "plan.json"))
 		if err != nil || !ok || plan.Probe {
 			// Without its plan no job of it can do anything, now or later.
@@ -208,7 +178,7 @@ func (e *Executor) attach(open []opened) {
 		}
 
 		for _, specs := range plan.Elements {
-			b.elements = append(b.elements, &element{specs: specs, tasks: make([]*task, len(specs))})
+			b.elements = append(b.elements, &element{specs: specs, tasks: make([]*Task, len(specs))})
 		}
 
 		if o.job == "" && time.Since(o.at) < time.Minute {
@@ -218,9 +188,9 @@ func (e *Executor) attach(open []opened) {
 		e.batches = append(e.batches, b)
 	}
 
-	for _, n := range list(e.root("batches")) {
+	for _, n := range list(e.Root("batches")) {
 		if !known[n] {
-			os.RemoveAll(e.root("batches", n))
+			os.RemoveAll(e.Root("batches", n))
 		}
 	}
 
@@ -237,74 +207,17 @@ func list(dir string) []string {
 	return names
 }
 
-// CopyProgram puts the program into a folder, named by its content, and returns the name. With alone
-// others there are taken away: nobody runs an older one.
-func CopyProgram(binary, dir string, alone bool) (name string, err error) {
-	b, err := os.ReadFile(binary)
-	if err != nil {
-		return "", fmt.Errorf("copy program for the nodes: %w", err)
-	}
-
-	name = fmt.Sprintf("%x", sha256.Sum256(b))[:24]
-
-	to := filepath.Join(dir, name)
-	if _, err := os.Stat(to); err == nil {
-		return name, nil
-	}
-
-	if alone {
-		os.RemoveAll(dir)
-	}
-
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", fmt.Errorf("copy program for the nodes: %w", err)
-	}
-
-	tmp := to + ".tmp"
-	if err = engine.WriteFile(tmp, b); err == nil {
-		err = os.Chmod(tmp, 0o755)
-	}
-
-	if err == nil {
-		err = os.Rename(tmp, to)
-	}
-
-	if err != nil {
-		os.Remove(tmp)
-		return "", fmt.Errorf("copy program for the nodes: %w", err)
-	}
-
-	return name, nil
-}
-
-// Do has one task made.
-func (e *Executor) Do(ctx context.Context, w *engine.Work) error {
-	t := &task{w: w, done: make(chan error, 1), came: time.Now()}
-	select {
-	case e.in <- t:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-
-	select {
-	case err := <-t.done:
-		return err
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
 // Drain cancels what has not begun, unless the run was interrupted: then its
 // jobs stay where they are, for the next run to find.
 func (e *Executor) Drain() {
-	if e.ctx.Err() != nil {
+	if e.Ctx.Err() != nil {
 		return
 	}
 
 	e.post(func() {
 		e.draining = true
 		for _, t := range e.pending {
-			t.done <- engine.ErrNotStarted
+			t.End(engine.ErrNotStarted)
 		}
 
 		e.pending = nil
@@ -329,10 +242,10 @@ func (e *Executor) loop() {
 	var last time.Time
 	for {
 		select {
-		case t := <-e.in:
-			e.handled[t.w.Key] = false
+		case t := <-e.In:
+			e.handled[t.W.Key] = false
 			if e.draining {
-				t.done <- engine.ErrNotStarted
+				t.End(engine.ErrNotStarted)
 				continue
 			}
 
@@ -364,7 +277,7 @@ func (e *Executor) loop() {
 func (e *Executor) stir() { e.changed, e.askEvery = time.Now(), e.o.Query }
 
 // resolve ends a task's stay.
-func (e *Executor) resolve(t *task, err error) {
+func (e *Executor) resolve(t *Task, err error) {
 	e.stir()
-	t.done <- err
+	t.End(err)
 }

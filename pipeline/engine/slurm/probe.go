@@ -23,9 +23,9 @@ func (e *Executor) startProbe(now time.Time) {
 		return
 	}
 
-	name := "dt-probe-" + e.run
+	name := fmt.Sprintf("dt-probe-%s-%d", e.run, len(e.excluded))
 	b := &batch{
-		name: name, dir: e.root("batches", name), stage: e.pending[0].w.Task.Stage, read: map[string]bool{},
+		name: name, dir: e.Root("batches", name), stage: e.pending[0].W.Task.Stage, read: map[string]bool{},
 		reported: map[string]bool{}, ready: true,
 	}
 
@@ -79,8 +79,17 @@ func (e *Executor) answer(now time.Time) {
 
 	case !el.over.IsZero() && now.Sub(el.over) > e.o.Settle:
 		log := filepath.Join(b.dir, "log", "0.log")
+		if _, end := verdict(el.state, el.reason, "", Tail(log, 8)); end.launch && el.node != "" &&
+			len(e.excluded) < mostLaunches {
+			e.exclude(el.node)
+			e.endProbe()
+			e.probed = false // by another node
+
+			return
+		}
+
 		e.fatal = fmt.Errorf("probe the nodes: the probe job %s ended %s on %s and left no answer; can the nodes run %s, "+
-			"and do they see %s? its log ends with:\n    %s", b.job, el.state, el.node, e.root("bin"), b.dir, Tail(log, 8))
+			"and do they see %s? its log ends with:\n    %s", b.job, el.state, el.node, e.Root("bin"), b.dir, Tail(log, 8))
 		e.endProbe()
 
 	case now.Sub(e.probeFrom) > patience && !e.probed:

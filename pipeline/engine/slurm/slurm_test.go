@@ -96,10 +96,13 @@ func TestVerdict(t *testing.T) {
 func TestExclude(t *testing.T) {
 	var told []string
 	e := New(Options{Notify: func(s string) { told = append(told, s) }})
-	e.s = &engine.Session{Dir: "work"}
+	e.S = &engine.Session{Dir: "work"}
 
-	if !e.exclude("n1") || e.exclude("n1") || !e.exclude("n2") || len(told) != 2 ||
-		!strings.Contains(told[0], "node n1 could not") {
+	for _, node := range []string{"n1", "n1", "n2"} {
+		e.exclude(node)
+	}
+
+	if len(told) != 2 || !strings.Contains(told[0], "node n1 could not") {
 		t.Errorf("%q", told)
 	}
 
@@ -311,7 +314,7 @@ func TestJournal(t *testing.T) {
 
 // The batch script holds no path and no name, only the setup's words, quoted.
 func TestScript(t *testing.T) {
-	e := &Executor{binary: "../../bin/0123"}
+	e := &Executor{Hand: Hand{Bin: "../../bin/0123"}}
 	got, err := e.script(&batch{dir: "/x/$(evil)"}, job.Settings{Setup: []string{"module load 'a b'", `echo "it's"`}})
 
 	want := "#!/bin/bash -l\n:\nhere=$PWD\n'module' 'load' 'a b' || { echo 'setup command 1 failed'; exit 1; }\n'echo' " +

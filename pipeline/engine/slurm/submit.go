@@ -15,7 +15,7 @@ import (
 
 // submit makes batches of what waits, and submits one at a time.
 func (e *Executor) submit(now time.Time) {
-	if !e.attached || e.calling || e.ctx.Err() != nil {
+	if !e.attached || e.calling || e.Ctx.Err() != nil {
 		return
 	}
 
@@ -37,7 +37,7 @@ func (e *Executor) submit(now time.Time) {
 		}
 	}
 
-	var due []*task
+	var due []*Task
 	for _, t := range e.pending {
 		if now.Before(t.notBefore) {
 			continue
@@ -50,15 +50,15 @@ func (e *Executor) submit(now time.Time) {
 		return
 	}
 
-	refusal := func(t *task) error {
+	refusal := func(t *Task) error {
 		if e.fatal != nil {
 			return e.fatal
 		}
-		return e.refused[t.w.Task.Stage]
+		return e.refused[t.W.Task.Stage]
 	}
 
 	before := len(e.pending)
-	e.pending = slices.DeleteFunc(e.pending, func(t *task) bool {
+	e.pending = slices.DeleteFunc(e.pending, func(t *Task) bool {
 		err := refusal(t)
 		if err != nil {
 			e.resolve(t, err)
@@ -72,14 +72,14 @@ func (e *Executor) submit(now time.Time) {
 	}
 
 	// What belongs together comes together: wait for it a moment.
-	newest, oldest := due[0].came, due[0].came
+	newest, oldest := due[0].Came, due[0].Came
 	for _, t := range due {
-		if t.came.After(newest) {
-			newest = t.came
+		if t.Came.After(newest) {
+			newest = t.Came
 		}
 
-		if t.came.Before(oldest) {
-			oldest = t.came
+		if t.Came.Before(oldest) {
+			oldest = t.Came
 		}
 	}
 
@@ -145,11 +145,11 @@ func (e *Executor) join() {
 		return
 	}
 
-	e.pending = slices.DeleteFunc(e.pending, func(t *task) bool {
-		p, ok := at[t.w.Key]
+	e.pending = slices.DeleteFunc(e.pending, func(t *Task) bool {
+		p, ok := at[t.W.Key]
 		if ok {
-			t.before = t.w.Progress()
-			e.handled[t.w.Key] = true
+			t.before = t.W.Progress()
+			e.handled[t.W.Key] = true
 			p.el.tasks[p.i] = t
 		}
 
@@ -160,24 +160,24 @@ func (e *Executor) join() {
 // pack makes a batch of tasks of one stage and one size of memory. Short tasks
 // share a job: as many as make a worthwhile time, yet enough jobs that all
 // slots have work.
-func (e *Executor) pack(due []*task, limit int) *batch {
-	stage, mem := due[0].w.Task.Stage, e.raised[due[0].w.Key]
-	var tasks []*task
+func (e *Executor) pack(due []*Task, limit int) *batch {
+	stage, mem := due[0].W.Task.Stage, e.raised[due[0].W.Key]
+	var tasks []*Task
 
 	total := 0.0
 	for _, t := range due {
-		if t.w.Task.Stage == stage && e.raised[t.w.Key] == mem {
+		if t.W.Task.Stage == stage && e.raised[t.W.Key] == mem {
 			tasks = append(tasks, t)
-			total += t.w.Expect
+			total += t.W.Expect
 		}
 	}
 
-	sort.SliceStable(tasks, func(i, j int) bool { return tasks[i].w.Task.ID < tasks[j].w.Task.ID })
+	sort.SliceStable(tasks, func(i, j int) bool { return tasks[i].W.Task.ID < tasks[j].W.Task.ID })
 	aim := max(min(e.o.Pack, total/float64(3*e.cluster.slots)), e.least)
 	e.seq++
 	name := fmt.Sprintf("dt-%s-%s-%d", plain(stage), e.run, e.seq)
 	b := &batch{
-		name: name, dir: e.root("batches", name), stage: stage, limit: limit, memory: mem, read: map[string]bool{},
+		name: name, dir: e.Root("batches", name), stage: stage, limit: limit, memory: mem, read: map[string]bool{},
 		reported: map[string]bool{}, ready: true,
 	}
 
@@ -185,7 +185,7 @@ func (e *Executor) pack(due []*task, limit int) *batch {
 
 	sum := 0.0
 	for _, t := range tasks {
-		if el == nil || sum+t.w.Expect > aim || len(el.tasks) >= 2000 {
+		if el == nil || sum+t.W.Expect > aim || len(el.tasks) >= 2000 {
 			if len(b.elements) == e.cluster.maxArray {
 				break
 			}
@@ -194,28 +194,28 @@ func (e *Executor) pack(due []*task, limit int) *batch {
 			b.elements = append(b.elements, el)
 		}
 
-		el.specs = append(el.specs, t.w.Spec())
+		el.specs = append(el.specs, t.W.Spec())
 		el.tasks = append(el.tasks, t)
-		sum += t.w.Expect
+		sum += t.W.Expect
 	}
 
-	taken := map[*task]bool{}
+	taken := map[*Task]bool{}
 	for _, el := range b.elements {
 		for _, t := range el.tasks {
 			taken[t] = true
-			t.before = t.w.Progress()
-			if !e.handled[t.w.Key] { // once: a retry, or a task of the same content, must not
-				if err := t.w.Clear(); err != nil {
+			t.before = t.W.Progress()
+			if !e.handled[t.W.Key] { // once: a retry, or a task of the same content, must not
+				if err := t.W.Clear(); err != nil {
 					e.fatal = err
 					return nil
 				}
 			}
 
-			e.handled[t.w.Key] = true
+			e.handled[t.W.Key] = true
 		}
 	}
 
-	e.pending = slices.DeleteFunc(e.pending, func(t *task) bool { return taken[t] })
+	e.pending = slices.DeleteFunc(e.pending, func(t *Task) bool { return taken[t] })
 	if err := e.write(b, false); err != nil {
 		e.fail(b, err)
 		return nil
@@ -298,7 +298,7 @@ func (e *Executor) script(b *batch, set job.Settings) (string, error) {
 		fmt.Fprintf(&s, " || { echo 'setup command %d failed'; exit 1; }\n", i+1)
 	}
 
-	fmt.Fprintf(&s, "cd -- \"$here\" && exec %s exec --plan plan.json --index \"$SLURM_ARRAY_TASK_ID\"\n", e.binary)
+	fmt.Fprintf(&s, "cd -- \"$here\" && exec %s exec --plan plan.json --index \"$SLURM_ARRAY_TASK_ID\"\n", e.Bin)
 
 	return s.String(), nil
 }
@@ -363,7 +363,7 @@ func (e *Executor) sbatch(b *batch) {
 	b.tries++
 	e.calling = true
 	go func() {
-		ctx := context.WithoutCancel(e.ctx)
+		ctx := context.WithoutCancel(e.Ctx)
 		var out string
 
 		var err error
@@ -445,7 +445,7 @@ func (e *Executor) throttle() {
 		n := b.limit + free
 		e.calling = true
 		go func() {
-			_, err := call(context.WithoutCancel(e.ctx), "", "scontrol", "update", "JobId="+b.job,
+			_, err := call(context.WithoutCancel(e.Ctx), "", "scontrol", "update", "JobId="+b.job,
 				"ArrayTaskThrottle="+strconv.Itoa(n))
 			e.post(func() {
 				e.calling = false

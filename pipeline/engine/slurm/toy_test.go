@@ -243,7 +243,12 @@ func execToy(args []string) int {
 func (y *toy) options(file string) Options {
 	o := y.Options
 	o.Binary, o.Config, o.Dir, o.Retries = must(os.Executable()), filepath.Base(file), filepath.Dir(file), y.Retries
-	o.Query, o.Settle, o.Grace, o.Linger = 500*time.Millisecond, time.Second, 2*time.Second, 2*time.Second
+	o.Query, o.Settle, o.Linger = 500*time.Millisecond, time.Second, 2*time.Second
+
+	if o.Grace == 0 {
+		o.Grace = 2 * time.Second
+	}
+
 	if o.Facts == nil {
 		o.Facts = []kv.Pair{{Key: "fact", Value: y.Fact}}
 	}

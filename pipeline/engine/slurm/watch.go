@@ -34,7 +34,7 @@ func (e *Executor) results(now time.Time) {
 					continue
 				}
 
-				if !t.w.Sealed() {
+				if !t.W.Sealed() {
 					// They are made in this order: one look per job is enough.
 					if el.over.IsZero() && !b.earlier {
 						break
@@ -64,7 +64,7 @@ func (e *Executor) failures(b *batch) {
 	for n, f := range b.notes() {
 		el := b.elements[f.Element]
 		for i, t := range el.tasks {
-			if t != nil && t.w.Key == f.Key {
+			if t != nil && t.W.Key == f.Key {
 				el.tasks[i] = nil
 				err := &TaskError{Task: f.Task, Text: f.Text, Code: f.Code, Node: f.Node, Job: f.Job, Log: e.keepLog(b, f.Element)}
 				e.died(t, err, ending{again: f.Code == 1, note: b.name + "/" + n})
@@ -199,13 +199,18 @@ type ending struct {
 
 // died books the end of a task without a result, and has it made again where
 // that is wanted.
-func (e *Executor) died(t *task, err *TaskError, end ending) {
-	key, again, more := t.w.Key, end.again, end.more
+func (e *Executor) died(t *Task, err *TaskError, end ending) {
+	key, again, more := t.W.Key, end.again, end.more
 
 	// Clocks of nodes differ: what counts is that there is another checkpoint.
-	last := t.w.Progress()
+	last := t.W.Progress()
 	progress := end.cut && !last.IsZero() && !last.Equal(t.before)
-	launch := end.launch && err.Node != "" && e.exclude(err.Node)
+	launch := end.launch && err.Node != "" && e.launches[key] < mostLaunches
+	if launch {
+		e.launches[key]++
+		e.exclude(err.Node)
+	}
+
 	if !progress && !launch {
 		e.attempts[key]++
 
@@ -233,7 +238,7 @@ func (e *Executor) died(t *task, err *TaskError, end ending) {
 			how = "on other nodes"
 		}
 
-		t.w.Note(fmt.Sprintf("tried again, %s: %s", how, firstLine(err.Text)))
+		t.W.Note(fmt.Sprintf("tried again, %s: %s", how, firstLine(err.Text)))
 		t.notBefore = time.Now().Add(min(time.Second<<min(e.attempts[key], 5), 30*time.Second) / 2)
 		e.pending = append(e.pending, t)
 		e.stir()
@@ -265,7 +270,7 @@ func (e *Executor) ask(now time.Time) {
 
 	e.asking = true
 	go func() {
-		rows, err := squeue(context.WithoutCancel(e.ctx), names)
+		rows, err := squeue(context.WithoutCancel(e.Ctx), names)
 		e.post(func() {
 			e.asking = false
 			if quiet := time.Since(e.changed); quiet > 10*e.askEvery {
@@ -347,7 +352,7 @@ func (e *Executor) update(asked time.Time, rows []row) {
 		if r.state == "RUNNING" {
 			for _, t := range el.tasks {
 				if t != nil {
-					t.w.Started(el.node)
+					t.W.Started(el.node)
 				}
 			}
 		}
@@ -412,7 +417,7 @@ func (e *Executor) settleAttached() {
 				continue
 			}
 
-			wanted := slices.ContainsFunc(el.specs, func(s engine.Spec) bool { return e.s.Current[s.Task] == s.Key })
+			wanted := slices.ContainsFunc(el.specs, func(s engine.Spec) bool { return e.S.Current[s.Task] == s.Key })
 			if !wanted {
 				el.stopped = true
 				superseded = append(superseded, i)
@@ -464,7 +469,7 @@ func (e *Executor) scancel(b *batch, list []int) {
 		args = append(args, b.job+"_["+indices(chunk)+"]")
 	}
 
-	go func() { _, _ = call(context.WithoutCancel(e.ctx), "", "scancel", args...) }()
+	go func() { _, _ = call(context.WithoutCancel(e.Ctx), "", "scancel", args...) }()
 }
 
 // judge decides about elements that ended, and about those that wait for what
@@ -484,7 +489,7 @@ func (e *Executor) judge(now time.Time) {
 			case !el.over.IsZero() && (el.stopped || now.Sub(el.over) > e.o.Settle/2):
 				for _, t := range el.tasks {
 					if t != nil {
-						t.w.Refresh()
+						t.W.Refresh()
 					}
 				}
 
@@ -525,7 +530,7 @@ func (e *Executor) spent(el *element) bool {
 	if el.unresolved() {
 		return false
 	}
-	return !slices.ContainsFunc(el.specs, func(s engine.Spec) bool { return !e.handled[s.Key] && !e.s.Sealed(s.Key) })
+	return !slices.ContainsFunc(el.specs, func(s engine.Spec) bool { return !e.handled[s.Key] && !e.S.Sealed(s.Key) })
 }
 
 // bury books the tasks of an element that ended without them.
@@ -538,7 +543,7 @@ func (e *Executor) bury(b *batch, i int) {
 
 		el.tasks[k] = nil
 
-		if t.w.Sealed() {
+		if t.W.Sealed() {
 			e.resolve(t, nil)
 			continue
 		}
@@ -549,12 +554,12 @@ func (e *Executor) bury(b *batch, i int) {
 		}
 
 		job := fmt.Sprintf("%s_%d", b.job, i)
-		err := &TaskError{Task: t.w.Task.ID, Code: 1, Node: el.node, Job: job, Log: e.keepLog(b, i)}
+		err := &TaskError{Task: t.W.Task.ID, Code: 1, Node: el.node, Job: job, Log: e.keepLog(b, i)}
 		err.Tail = Tail(err.Log, 8)
 
 		state := el.state
 		if !ended(state) { // it is gone from the controller's memory
-			if known := account(e.ctx, job); known != "" {
+			if known := account(e.Ctx, job); known != "" {
 				state = known
 			}
 		}
@@ -601,19 +606,20 @@ func timeHint(t string) string {
 	return " (" + t + ")"
 }
 
-// exclude keeps further jobs from a node that could not start one. It reports false where the node
-// was excluded before: then the job is to blame.
-func (e *Executor) exclude(node string) bool {
+// mostLaunches is how many failures to start a task may be its nodes' fault.
+const mostLaunches = 3
+
+// exclude keeps further jobs from a node that could not start one. Those of arrays that were
+// submitted before may still be sent there.
+func (e *Executor) exclude(node string) {
 	if slices.Contains(e.excluded, node) {
-		return false
+		return
 	}
 
 	e.excluded = append(e.excluded, node)
 	e.o.Notify(fmt.Sprintf("node %s could not start a job and is excluded for the rest of this run; see whether it sees "+
 		"%s, can run %s, knows your user, and its slurmd's log (scontrol show "+
-		"node %s)", node, e.root("batches"), e.root("bin"), node))
-
-	return true
+		"node %s)", node, e.Root("batches"), e.Root("bin"), node))
 }
 
 // idle reports once that nothing runs, with Slurm's reason.
@@ -685,7 +691,7 @@ func (e *Executor) reasons(b *batch, now time.Time) {
 					}
 				}
 
-				t.w.Note(fmt.Sprintf("waits in the queue with reason %s (job %s, %d such); it may never start: compare "+
+				t.W.Note(fmt.Sprintf("waits in the queue with reason %s (job %s, %d such); it may never start: compare "+
 					"partition, account, qos, time, mem and cpus with what the cluster offers (sinfo, sacctmgr), or cancel with "+
 					"pipeline cancel", el.reason, b.job, n))
 				break

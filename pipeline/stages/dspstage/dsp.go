@@ -29,7 +29,7 @@ import (
 // 5: the background of a line; 6: repeats pair no two microphones of one run;
 // 7: sharp tachometer pulses; 8: units are converted to those of the names;
 // 9: speeds that the sound contradicts, copies of files.
-const version = 9
+const version = 10
 
 // RunNote holds dsp's notes about a run.
 type RunNote struct {
@@ -127,7 +127,7 @@ func (s *stage) planFile(f ingeststage.File) ([]engine.Dep, error) {
 			{Key: "conditions", Value: strings.Join(src.Conditions, ",")},
 			{Key: "on_bad_recording", Value: src.In.OnBadRecording},
 		}, src.LabelSetting()...),
-		Deps: []engine.Dep{f.Result},
+		Deps: []engine.Dep{f.Result}, Packed: true,
 	}
 
 	f.Needs(t)
@@ -174,7 +174,7 @@ func (s *stage) planFile(f ingeststage.File) ([]engine.Dep, error) {
 			err = plan.WriteTable(j, spectraArrow, &tables.spec)
 		}
 
-		return errors.Join(err, plan.WriteJSON(j.Output(NotesJSON), notes))
+		return errors.Join(err, plan.WriteJSON(j, NotesJSON, notes))
 	}
 
 	s.exp.Add(t)
@@ -207,7 +207,7 @@ func (s *stage) planShard(first string, parts []engine.Dep) []engine.Dep {
 			}
 
 			return errors.Join(plan.WriteTable(j, tripletsArrow, all.triplets),
-				plan.WriteJSON(j.Output(NotesJSON), all.notes...))
+				plan.WriteJSON(j, NotesJSON, all.notes...))
 		},
 	}
 
@@ -328,8 +328,7 @@ func (s *stage) planTriplets(parts []engine.Dep, ing ingeststage.Result) Result 
 		kv.Pair{Key: "pairs", Value: s.pairs},
 		kv.Pair{Key: "construction", Value: s.exp.DSP.Triplets})
 	t.Run = func(ctx context.Context, j *engine.Job) error {
-		same, err := copies(j, ing.Results, s.cons.Repeats)
-		if err != nil {
+		if err := copies(j, ing.Results); err != nil {
 			return err
 		}
 
@@ -345,7 +344,6 @@ func (s *stage) planTriplets(parts []engine.Dep, ing ingeststage.Result) Result 
 			}
 		}
 
-		all.notes = append(all.notes, FileNotes{Warnings: same})
 		if err := ing.Points.AddSetPoints(within, all.triplets); err != nil {
 			return err
 		}
@@ -371,7 +369,7 @@ func (s *stage) planTriplets(parts []engine.Dep, ing ingeststage.Result) Result 
 
 		all.triplets.Meta = meta
 
-		return errors.Join(plan.WriteTable(j, tripletsArrow, all.triplets), plan.WriteJSON(j.Output(NotesJSON), all.notes))
+		return errors.Join(plan.WriteTable(j, tripletsArrow, all.triplets), plan.WriteJSON(j, NotesJSON, all.notes))
 	}
 
 	s.exp.Add(t)

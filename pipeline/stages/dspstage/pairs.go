@@ -42,7 +42,7 @@ func planPairs(exp plan.Experiment, ing ingeststage.Result) Result {
 				return err
 			}
 
-			return errors.Join(plan.WriteTable(j, tripletsArrow, t), plan.WriteJSON(j.Output(NotesJSON), []FileNotes{}))
+			return errors.Join(plan.WriteTable(j, tripletsArrow, t), plan.WriteJSON(j, NotesJSON, []FileNotes{}))
 		},
 	})
 

@@ -2,7 +2,6 @@ package dspstage
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -80,58 +79,21 @@ func CheckRepeats(exp plan.Experiment, ing ingeststage.Result) error {
 	return noRepeats(exp, len(ing.Known))
 }
 
-// copies finds files with the same contents: an error of repeats, else a warning.
-func copies(j *engine.Job, results []engine.Dep, repeats bool) (warnings []ingest.Warning, err error) {
-	var list []ingeststage.FileResult
+// copies is the error of files with the same contents, taken for two runs.
+func copies(j *engine.Job, results []engine.Dep) error {
+	var names, sums []string
 	for _, d := range results {
-		err := plan.EachJSON(j.Input(d.Task, d.Output), func(r *ingeststage.FileResult) { list = append(list, *r) })
-		if err != nil {
-			return nil, err
-		}
-	}
-
-	first := map[string]ingeststage.FileResult{}
-	for _, res := range list {
-		if res.Skipped != nil {
-			continue
-		}
-
-		other, known := first[res.SHA256]
-		if !known {
-			first[res.SHA256] = res
-			continue
-		}
-
-		if repeats {
-			return nil, ingeststage.Copies([]string{other.Path, res.Path}, []string{other.SHA256, res.SHA256})
-		}
-
-		text := fmt.Sprintf("the same contents as %s (equal sha256), taken for two runs", other.Path)
-		if a, b := stated(other), stated(res); a != b {
-			text += fmt.Sprintf(" at different conditions (%s, %s)", a, b)
-		}
-
-		warnings = append(warnings, ingest.Warning{
-			Path: res.Path, Code: "equal-files", Text: text + ": a copy is no measurement; exclude one of the two",
+		err := plan.EachJSON(j.Input(d.Task, d.Output), func(res *ingeststage.FileResult) {
+			if res.Skipped == nil {
+				names, sums = append(names, res.Path), append(sums, res.SHA256)
+			}
 		})
+		if err != nil {
+			return err
+		}
 	}
 
-	return warnings, nil
-}
-
-// stated are the conditions of the first recording of a file, for people.
-func stated(res ingeststage.FileResult) string {
-	if len(res.Runs) == 0 {
-		return ""
-	}
-
-	var list []string
-	conditions := res.Runs[0].Run.Recordings[0].Conditions
-	for _, name := range slices.Sorted(maps.Keys(conditions)) {
-		list = append(list, fmt.Sprintf("%s = %g", name, conditions[name]))
-	}
-
-	return strings.Join(list, ", ")
+	return ingeststage.Copies(names, sums)
 }
 
 // pairRepeats joins runs at equal conditions and labels: the first of a pair gives y1, the

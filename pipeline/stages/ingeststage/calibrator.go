@@ -132,7 +132,7 @@ func planCalibrator(exp plan.Experiment, src *plan.Source) *engine.Dep {
 			all = append(all, s...)
 		}
 
-		return plan.WriteJSON(j.Output(calibratorJSON), all)
+		return plan.WriteJSON(j, calibratorJSON, all)
 	}
 
 	exp.Add(t)

@@ -68,6 +68,7 @@ func conditionSources(src *plan.Source, side []config.NamedNumber) map[string]st
 // channelConditions adds to each recording the conditions in its channel's
 // attributes.
 func channelConditions(src *plan.Source, info ingest.Info, runs []ingest.Run) error {
+	within := plan.Tolerances(src.In.Within)
 	for _, a := range src.In.Attributes {
 		name, own := strings.CutPrefix(a.Value, "@")
 		if !own {
@@ -82,7 +83,7 @@ func channelConditions(src *plan.Source, info ingest.Info, runs []ingest.Run) er
 					return fmt.Errorf("condition %s of channel %s: %w", a.Name, c.Name, err)
 				}
 
-				if old, ok := rec.Conditions[a.Name]; ok && old != v {
+				if old, ok := rec.Conditions[a.Name]; ok && !within[a.Name].Equal(old, v) {
 					return &fault.Error{
 						Path: info.Path, Place: "condition " + a.Name, Want: fmt.Sprintf("%v, as in %s", old, otherSource(src, a.Name)),
 						Found: fmt.Sprintf("%v in channel %s", v, c.Name),

@@ -94,7 +94,7 @@ func writeShard(j *engine.Job, columns plan.Columns, results []engine.Dep) error
 		}
 	}
 
-	return errors.Join(plan.WriteTable(j, recordingsArrow, t), plan.WriteJSON(j.Output(fileJSON), short...))
+	return errors.Join(plan.WriteTable(j, recordingsArrow, t), plan.WriteJSON(j, fileJSON, short...))
 }
 
 // short is the result without channels and statistics, and with one recording.

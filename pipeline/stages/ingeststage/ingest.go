@@ -407,6 +407,12 @@ func (f *File) keyed(src *plan.Source) (local []kv.Pair) {
 		local = append(local, kv.Pair{Key: "sidecar " + v.Name, Value: strconv.FormatFloat(v.Value, 'g', -1, 64)})
 	}
 
+	for _, w := range src.In.Within { // of set points in the name and of measured values
+		if src.Pattern != nil && slices.Contains(src.Pattern.Names(), w.Name) {
+			local = append(local, kv.Pair{Key: "within " + w.Name, Value: w.Value})
+		}
+	}
+
 	if len(src.Labels) > 0 {
 		_, labels := f.known(src)
 		for i, l := range labels {

@@ -61,7 +61,7 @@ func (r *Result) atSetPoints() error {
 		}
 
 		tolerance, _ := setpoint.Parse(w.Value) // checked with the configuration
-		points := setpoint.Of(v, tolerance)
+		points := setpoint.Of(append(v, r.namedPoints(w.Name, tolerance)...), tolerance)
 		for _, c := range r.Known {
 			if at, ok := points.Find(c[w.Name]); ok {
 				c[w.Name] = at.Nominal
@@ -72,6 +72,25 @@ func (r *Result) atSetPoints() error {
 	}
 
 	return nil
+}
+
+// namedPoints are the values of a condition in the files' names, as far as what is known of the files lies
+// within the tolerance of them.
+func (r *Result) namedPoints(condition string, t setpoint.Tolerance) (v []float64) {
+	if r.Recordings == nil || r.Recordings.Pattern == nil {
+		return nil
+	}
+
+	for _, f := range r.Recordings.Files {
+		m, _ := r.Recordings.Pattern.Match(f.Name)
+		at, ok := m[condition]
+		known, _ := f.known(r.Recordings.Source)
+		if ok && slices.ContainsFunc(known, func(c map[string]float64) bool { return t.Equal(c[condition], at) }) {
+			v = append(v, at)
+		}
+	}
+
+	return v
 }
 
 // Names lists the distinct names of a label, sorted, as Values does.

@@ -14,7 +14,6 @@ import (
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/derive"
 	"doubletake/ingest/fault"
-	"doubletake/ingest/setpoint"
 	"doubletake/ingest/simulate"
 	"doubletake/ingest/spelling"
 	"doubletake/ingest/units"
@@ -112,7 +111,7 @@ func planPairs(exp plan.Experiment, sim simulatestage.Result) (Result, error) {
 			return err
 		}
 
-		return plan.WriteJSON(j.Output(fileJSON), FileResult{Path: p.id, Warnings: warnings})
+		return plan.WriteJSON(j, fileJSON, FileResult{Path: p.id, Warnings: warnings})
 	}
 
 	exp.Add(t)
@@ -221,7 +220,8 @@ func (f *found) tableFiles(exp plan.Experiment, names []string) ([]campaign.Tabl
 			opened := func(string) (ingest.Info, error) {
 				return ingest.Info{Path: r.Name, Channels: []ingest.Channel{{Name: "table", Samples: 1}}}, nil
 			}
-			runs, _, err := campaign.Assemble([]string{r.Name}, opened, rows[i], f.pattern, nil, campaign.Grouping{})
+			runs, _, err := campaign.Assemble([]string{r.Name}, opened, rows[i], f.pattern, nil,
+				campaign.Grouping{Within: plan.Tolerances(f.in.Within)})
 			if err != nil {
 				return nil, err
 			}
@@ -279,22 +279,42 @@ func NamedTable(err error, files []campaign.TableFile) error {
 	return err
 }
 
-// Copies reports two files with the same contents: a copy is no repeat of what it
-// was copied from.
+// mostCopies is how many copies an error names.
+const mostCopies = 10
+
+// Copies reports files with the same contents: a copy is no measurement.
 func Copies(names, sums []string) error {
+	var out *fault.Error
+	var copied []string
+
 	first := map[string]string{}
 	for i, s := range sums {
-		if other, ok := first[s]; ok && other != names[i] {
-			return &fault.Error{
-				Path: names[i], Want: "another measurement than " + other,
-				Found: "an exact copy of it (the same sha256)", Hint: "a copy is no repeat: exclude one of the two",
+		other, known := first[s]
+		switch {
+		case !known:
+			first[s] = names[i]
+		case other != names[i]:
+			if copied = append(copied, names[i]); out == nil {
+				out = &fault.Error{
+					Path: names[i], Want: "another measurement than " + other, Found: "an exact copy of it (the same sha256)",
+				}
 			}
 		}
-
-		first[s] = names[i]
 	}
 
-	return nil
+	if out == nil {
+		return nil
+	}
+
+	more := ""
+	if n := len(copied) - mostCopies; n > 0 {
+		copied, more = copied[:mostCopies], fmt.Sprintf(" and %d more", n)
+	}
+
+	out.Hint = fmt.Sprintf("a copy is no measurement: leave it out with ingest: {exclude: [%s]}%s",
+		strings.Join(copied, ", "), more)
+
+	return out
 }
 
 // checkPairing checks that tolerances and laws name what the table has.
@@ -332,16 +352,8 @@ func tableOptions(exp plan.Experiment, t *config.Table, derived *derive.Set) cam
 	o := campaign.TableOptions{
 		Inputs: t.Inputs, Y1: t.Y1, Y2: t.Y2, Repeats: t.Repeats, Outcomes: t.Outcomes, Run: t.Run,
 		AllPairs: t.Use == "all", Derive: derived, Text: textOptions(&exp.Ingest),
-		Units: byName(t.Units), Within: map[string]setpoint.Tolerance{},
-		SetPoints: map[string]setpoint.Tolerance{}, Correct: map[string]campaign.Law{},
-	}
-
-	for _, w := range t.Within {
-		o.Within[w.Name], _ = setpoint.Parse(w.Value) // checked with the configuration
-	}
-
-	for _, w := range exp.Ingest.Within {
-		o.SetPoints[w.Name], _ = setpoint.Parse(w.Value)
+		Units: byName(t.Units), Within: plan.Tolerances(t.Within),
+		SetPoints: plan.Tolerances(exp.Ingest.Within), Correct: map[string]campaign.Law{},
 	}
 
 	for _, c := range t.Correct {

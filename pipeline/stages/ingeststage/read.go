@@ -54,7 +54,7 @@ func (r *Recordings) planFile(exp plan.Experiment, f *File) {
 	handoff := engine.NewHandoff[*plan.Reading](exp.ID("dsp", raw.Name))
 	t := &engine.Task{
 		ID: exp.ID("ingest", raw.Name), Stage: "ingest", Version: version, Config: src.Settings, Local: raw.keyed(src),
-		Weight: 0.0075,
+		Weight: 0.0075, Packed: true,
 		Run: func(ctx context.Context, j *engine.Job) error {
 			cal, err := Sensitivities(src, j)
 			if err != nil {
@@ -79,7 +79,7 @@ func (r *Recordings) planFile(exp plan.Experiment, f *File) {
 
 			res.SHA256 = raw.SHA256(j)
 
-			return plan.WriteJSON(j.Output(fileJSON), res)
+			return plan.WriteJSON(j, fileJSON, res)
 		},
 	}
 
@@ -227,7 +227,7 @@ func (r *reader) runs(ctx context.Context, rd ingest.Reader, info ingest.Info) (
 		}
 	}
 
-	group.From = conditionSources(r.src, r.file.Sidecar)
+	group.From, group.Within = conditionSources(r.src, r.file.Sidecar), plan.Tolerances(r.src.In.Within)
 	opened := func(string) (ingest.Info, error) { return info, nil }
 	runs, warnings, err := campaign.Assemble([]string{r.file.Name}, opened, conds, r.src.Pattern, constants, group)
 	if err != nil {

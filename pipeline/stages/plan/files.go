@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/gob"
 	"encoding/json"
@@ -12,12 +11,13 @@ import (
 	"reflect"
 
 	"doubletake/pipeline/engine"
+	"doubletake/pipeline/pack"
 	"doubletake/pipeline/table"
 )
 
-// ReadJSON decodes the JSON file at path into v.
+// ReadJSON decodes the JSON file at path, which may lie in a pack, into v.
 func ReadJSON(path string, v any) error {
-	b, err := os.ReadFile(path)
+	b, err := pack.ReadFile(path)
 	if err == nil {
 		err = json.Unmarshal(b, v)
 	}
@@ -29,49 +29,42 @@ func ReadJSON(path string, v any) error {
 	return nil
 }
 
-// EachJSON decodes the JSON values of a file, one after the other.
+// EachJSON decodes the JSON values of the file at path, one after the other.
 func EachJSON[T any](path string, do func(v *T)) error {
-	f, err := os.Open(path)
-	if err != nil {
+	b, err := pack.ReadFile(path)
+	for d := json.NewDecoder(bytes.NewReader(b)); err == nil; {
+		var v T
+		if err = d.Decode(&v); err == nil {
+			do(&v)
+		}
+	}
+
+	if err != io.EOF {
 		return fmt.Errorf("read %s: %w", path, err)
 	}
-	defer f.Close()
 
-	for d := json.NewDecoder(bufio.NewReader(f)); ; {
-		var v T
-		switch err := d.Decode(&v); err {
-		case nil:
-			do(&v)
-		case io.EOF:
-			return nil
-		default:
-			return fmt.Errorf("read %s: %w", path, err)
-		}
-	}
+	return nil
 }
 
-// WriteJSON writes a value, or several one after the other, as a JSON file with a newline after
-// each.
-func WriteJSON[T any](path string, values ...T) error {
-	var b bytes.Buffer
-
-	var err error
+// WriteJSON writes a value, or several one after the other, as an output of a task: JSON with a
+// newline after each.
+func WriteJSON[T any](j *engine.Job, output string, values ...T) (err error) {
+	var b []byte
 	for _, v := range values {
-		var one []byte
-		one, err = json.Marshal(v)
-		if err != nil {
-			break
-		}
-
-		b.Write(append(one, '\n'))
+		one, failure := json.Marshal(v)
+		b, err = append(append(b, one...), '\n'), errors.Join(err, failure)
 	}
 
-	if err == nil {
-		err = os.WriteFile(path, b.Bytes(), 0o644)
+	switch {
+	case err != nil:
+	case j.Packed():
+		j.Put(output, b)
+	default:
+		err = os.WriteFile(j.Output(output), b, 0o644)
 	}
 
 	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
+		return fmt.Errorf("write %s: %w", output, err)
 	}
 
 	return nil
@@ -79,8 +72,19 @@ func WriteJSON[T any](path string, values ...T) error {
 
 // WriteTable writes a table as an output of a task, with the digest of its values.
 func WriteTable(j *engine.Job, output string, t *table.Table) error {
-	digest, err := t.WriteFile(j.Output(output))
+	var digest string
+
+	var err error
+	if j.Packed() {
+		var b bytes.Buffer
+		digest, err = t.Write(&b)
+		j.Put(output, b.Bytes())
+	} else {
+		digest, err = t.WriteFile(j.Output(output))
+	}
+
 	j.SetDigest(output, digest)
+
 	return err
 }
 

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -129,10 +128,11 @@ func TestOutcomes(t *testing.T) {
 
 // Values that JSON cannot hold and files that hold none are errors that name the file.
 func TestJSON(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "a.json")
+	j := &engine.Job{Dir: t.TempDir()}
+	path := j.Output("a.json")
 	type pair struct{ A, B float64 }
 
-	if err := WriteJSON(path, pair{1, 0.1}); err != nil {
+	if err := WriteJSON(j, "a.json", pair{1, 0.1}); err != nil {
 		t.Fatal(err)
 	}
 
@@ -141,7 +141,7 @@ func TestJSON(t *testing.T) {
 		t.Errorf("%v, %v", got, err)
 	}
 
-	if err := WriteJSON(path, func() {}); err == nil || !strings.Contains(err.Error(), path) {
+	if err := WriteJSON(j, "a.json", func() {}); err == nil || !strings.Contains(err.Error(), "a.json") {
 		t.Error(err)
 	}
 

@@ -95,6 +95,16 @@ func (t AtSetPoints) Floats(condition string) ([]float64, error) {
 	return t.Table.Floats(condition)
 }
 
+// Tolerances are those of set points, by condition.
+func Tolerances(within []config.NamedString) map[string]setpoint.Tolerance {
+	out := map[string]setpoint.Tolerance{}
+	for _, w := range within {
+		out[w.Name], _ = setpoint.Parse(w.Value) // checked with the configuration
+	}
+
+	return out
+}
+
 // SetWithin stores the tolerances of set points. Of what is no condition it is an error.
 func (c *Columns) SetWithin(e Experiment) error {
 	c.Within = e.Ingest.Within

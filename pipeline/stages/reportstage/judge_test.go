@@ -4,13 +4,13 @@ import (
 	"encoding/json"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"doubletake/ingest"
 	"doubletake/pipeline/config"
+	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/dspstage"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/stages/stagetest"
@@ -194,13 +194,13 @@ func TestComparedFinish(t *testing.T) {
 	c.method("a", "").cross = []interval.Result{{Absent: "without g 3: x is constant (1)"}, {Record: record(math.NaN())}}
 	c.method("a", "").sampling = []baseline.Sampling{{Chains: 4, Draws: 60, RHat: 1.01, ESS: 200, Acceptance: 0.8}}
 
-	path := filepath.Join(t.TempDir(), "timing.json")
+	j := &engine.Job{Dir: t.TempDir()}
 	for _, v := range []trainstage.Timing{{Fit: 1, Predict: 0.5}, {Fit: 3, Predict: 1.5}} {
-		if err := plan.WriteJSON(path, v); err != nil {
+		if err := plan.WriteJSON(j, "timing.json", v); err != nil {
 			t.Fatal(err)
 		}
 
-		if err := c.method("b", "").time(path); err != nil {
+		if err := c.method("b", "").time(j.Output("timing.json")); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -249,7 +249,7 @@ func TestComparedFinish(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 
-	if err := c.method("b", "").time(path + "x"); err == nil {
+	if err := c.method("b", "").time(j.Output("none.json")); err == nil {
 		t.Error("a timing that does not exist")
 	}
 }

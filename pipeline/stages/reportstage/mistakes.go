@@ -114,7 +114,7 @@ func (f *findings) farRuns(ctx context.Context, exp plan.Experiment, s triplets.
 		}
 
 		f.add("far-run", s.Runs[r.Run]+"far", s.Runs[r.Run], fmt.Sprintf("%s %s %s from %s, %.1f times the robust "+
-			"deviation of all runs (limit %.1f); it is not left out: look at its conditions, gain and set-up",
+			"deviation of the others (limit %.1f); it is not left out: look at its conditions, gain and set-up",
 			what, map[bool]string{true: "are", false: "is"}[r.Outcome < 0],
 			shown(r.Offset, unit), than, r.Times, r.Limit))
 	}

@@ -40,8 +40,8 @@ import (
 // side, directivities over the angle, residuals; 22: claims of left-out groups, in words;
 // 23: why a method has no C_x; 24: one table value for all outputs;
 // 25: the scale of new groups; 26: grades by outcome and by condition; 27: forms and the hint at one,
-// the worst warnings first; 28: mistakes in the data.
-const version = 28
+// the worst warnings first; 28: mistakes in the data; 29: budgets of uncertainty, smaller far runs.
+const version = 29
 
 // weight is the seconds that the report takes on one processor, roughly: by the
 // conditions that its figures show for each split.
@@ -161,6 +161,11 @@ func (x *experiment) local() []kv.Pair {
 		local = append(local, kv.Pair{Key: "final models", Value: strings.Join(names, ",")})
 	}
 
+	local = append(local, config.Flatten("ingest.uncertainty", exp.Ingest.Uncertainty)...)
+	if c := exp.Ingest.Calibration; c != nil {
+		local = append(local, config.Flatten("ingest.calibration.uncertainty", c.Uncertainty)...)
+	}
+
 	for i, w := range x.ing.Warnings {
 		local = append(local, kv.Pair{Key: "warning " + strconv.Itoa(i+1), Value: w.Text})
 	}
@@ -223,6 +228,12 @@ func (x *experiment) run(ctx context.Context, j *engine.Job) error {
 	}
 
 	e.Warnings = append(e.Warnings, warnings...)
+
+	if x.toy() == nil {
+		if det.d.Budget, err = x.budget(tab); err != nil {
+			e.Warnings = append(e.Warnings, "no uncertainty budget: "+err.Error())
+		}
+	}
 
 	if err := x.addData(j, det, found); err != nil {
 		return err

@@ -3,6 +3,7 @@ package reportstage
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -435,6 +436,49 @@ func TestPage(t *testing.T) {
 	}
 }
 
+// The page has the budget of each outcome where it is least certain, at the condition that pipeline budget shows,
+// by hand: values of a run scatter with the variance 0.1²/2, means of runs at x = 2 with 1/2, which has half
+// of the former.
+func TestBudget(t *testing.T) {
+	tab := stagetest.Table("run recording x y_1[N] y_2[N]\na a 1 1 1.1\nb b 2 2 2.1\nc c 2 3 3.1\nd d 4 4 4.1")
+	b := stagetest.New(t, small, tab)
+	b.Ingest.Uncertainty = []config.NamedString{{Name: "y", Value: "u 0.3"}}
+	b.Train = config.Train{}
+	planStages(t, b)
+
+	d, err := ReadDetail(made(t, b)("x/report", PageData))
+	if err != nil || d.Budget == nil || len(d.Budget.Grids) != 1 {
+		t.Fatalf("%+v, %v", d.Budget, err)
+	}
+
+	within := 4 * 0.1 * 0.1 / 2 / 4 // of halves
+	between := 1./2 - within/2      // of runs at one x
+	u := math.Sqrt(between + within/2 + 0.09)
+	g := d.Budget.Grids[0]
+	if g.Title != "y at x = 1" || len(g.Rows) != 3 || !strings.Contains(g.Below, "y = 1.05 N, ") ||
+		!strings.Contains(g.Below, fmt.Sprintf("standard uncertainty %.2f;", u)) ||
+		!slices.Contains(d.Budget.Notes, "scatter is pooled over 3 conditions") {
+		t.Errorf("u %.3f, %+v", u, d.Budget)
+	}
+
+	page := string(report.Page([]*report.Detail{d}))
+	if !strings.Contains(page, "<h3>Uncertainty of a measurement</h3>") ||
+		!strings.Contains(page, "<bdi>outcomes of a run</bdi>") {
+		t.Error("the page has no budget")
+	}
+
+	// A statement of nothing that the experiment has is a warning, not a run that fails.
+	b = stagetest.New(t, small, tab)
+	b.Ingest.Uncertainty = []config.NamedString{{Name: "z", Value: "u 0.3"}}
+	b.Train = config.Train{}
+	planStages(t, b)
+
+	e, err := ReadExperiment(made(t, b)("x/report", ReportData))
+	if err != nil || !strings.Contains(strings.Join(e.Warnings, "; "), "no uncertainty budget: ingest.uncertainty: exp") {
+		t.Errorf("%q, %v", e.Warnings, err)
+	}
+}
+
 // The report's key depends on what its tables do not hold, and on no seed or
 // setting of the training, which reach it through the predictions.
 func TestReportKey(t *testing.T) {
@@ -476,6 +520,9 @@ func TestReportKey(t *testing.T) {
 		"simulated": {func(b *stagetest.Experiment) { b.Ingest.Data = "simulated" }, false},
 		"warning":   {func(b *stagetest.Experiment) { b.Ing.Warnings = []ingest.Warning{{Text: "?"}} }, false},
 		"pairs":     {func(b *stagetest.Experiment) { b.Ing.PairKind = "repeat-run" }, false},
+		"uncertainty": {func(b *stagetest.Experiment) {
+			b.Ingest.Uncertainty = []config.NamedString{{Name: "y", Value: "u 0.1"}}
+		}, false},
 	} {
 		if got := key(base, c.change) == before; got != c.same {
 			t.Errorf("%s: the same key is %v", name, got)

@@ -139,7 +139,7 @@ func (f *findings) note(n dspstage.FileNotes) {
 // known. Others come between.
 var (
 	spoil = []string{
-		"not-finite", "truncated", "stuck-column", "constant", "clipping", "equal-files",
+		"not-finite", "truncated", "stuck-column", "constant", "clipping",
 		"files-swapped", "speed-contradicted", "equal-rows", "far-run", "level-apart",
 		"constant-stretch", "speed-differs", "speed-shift",
 		"clock-backwards", "clock-gaps", "clock-useless", "odd-rate", "outlier-segment", "harmonic-drift", "drift", "trend",

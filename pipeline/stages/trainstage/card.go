@@ -83,14 +83,11 @@ func card(exp plan.Experiment, pairs string, s triplets.Set, split config.Split,
 		}
 	}
 
-	for j, q := range s.Inputs {
-		v := trained.Values(j)
-		in := Input{Name: q.Name, Unit: q.Unit, Min: v[0], Max: v[len(v)-1]}
-		if len(v) <= 100 {
-			in.Values = v
+	c.Inputs = honest.Inputs(s, scatter(exp))
+	for j := range c.Inputs {
+		if v := trained.Values(j); len(v) <= 100 {
+			c.Inputs[j].Values = v
 		}
-
-		c.Inputs = append(c.Inputs, in)
 	}
 
 	for _, q := range s.Outcomes {
@@ -104,6 +101,12 @@ func card(exp plan.Experiment, pairs string, s triplets.Set, split config.Split,
 	}
 
 	return c
+}
+
+// scatter tells how far values of an input may lie from the middle of a set point; 0 of one without.
+func scatter(exp plan.Experiment) func(input string, point float64) float64 {
+	within := plan.Tolerances(exp.Ingest.Within)
+	return func(input string, point float64) float64 { return within[input].At(point) }
 }
 
 func estimateSeed(exp plan.Experiment, k int) uint64 {

@@ -125,7 +125,7 @@ func (pl *planner) crossTask(cfg []kv.Pair, s config.Split, name string, k int) 
 			return err
 		}
 
-		return plan.WriteJSON(j.Output(CrossJSON), c)
+		return plan.WriteJSON(j, CrossJSON, c)
 	}
 }
 

@@ -2,6 +2,7 @@ package trainstage
 
 import (
 	"slices"
+	"strings"
 
 	"doubletake/pipeline/config"
 	"doubletake/train/holdout"
@@ -14,8 +15,13 @@ func (pl *planner) expand(splits []config.Split, lenient bool) ([]config.Split, 
 	var out []config.Split
 	for _, s := range splits {
 		if len(s.Each) == 0 {
+			if err := pl.clash("train.splits."+s.Name, out, s.Name); err != nil {
+				return nil, err
+			}
+
 			s.Test = holdout.AtSetPoints(holdout.For(s.Test, s.Name, pl.exp.Train.Inputs), pl.ing.Points.Find)
 			out = append(out, s)
+
 			continue
 		}
 
@@ -70,11 +76,11 @@ func (pl *planner) expand(splits []config.Split, lenient bool) ([]config.Split, 
 	return out, nil
 }
 
-// add appends splits whose names differ.
+// add appends splits of a condition.
 func (pl *planner) add(at string, splits []config.Split, each []holdout.Named, blocks int) ([]config.Split, error) {
 	for _, e := range each {
-		if slices.ContainsFunc(splits, func(o config.Split) bool { return o.Name == e.Name }) {
-			return nil, pl.exp.Errorf(at, "two splits are named %q", e.Name)
+		if err := pl.clash(at, splits, e.Name); err != nil {
+			return nil, err
 		}
 
 		test := holdout.AtSetPoints(e.Holdout, pl.ing.Points.Find)
@@ -82,6 +88,23 @@ func (pl *planner) add(at string, splits []config.Split, each []holdout.Named, b
 	}
 
 	return splits, nil
+}
+
+// clash is an error where a split has the name already, in whatever letter case: folders of
+// Windows and macOS do not distinguish it.
+func (pl *planner) clash(at string, splits []config.Split, name string) error {
+	for _, o := range splits {
+		if o.Name == name {
+			return pl.exp.Errorf(at, "two splits are named %q", name)
+		}
+
+		if strings.EqualFold(o.Name, name) {
+			return pl.exp.Errorf(at, "the names %q and %q of splits differ by letter case alone, and on Windows and macOS "+
+				"their folders would be one; name one of them otherwise, as in {other-name: {test: …}}", o.Name, name)
+		}
+	}
+
+	return nil
 }
 
 // eachLabel returns a holdout of each name of a label.

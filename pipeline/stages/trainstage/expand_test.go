@@ -38,16 +38,16 @@ func TestExpand(t *testing.T) {
 	for _, c := range []struct{ splits, want string }{
 		{"{all: {each: blades}}", "blades=2: blades = 2; blades=3: blades = 3"},
 		{"{one: {test: {rpm: 7}}, all: {each: blades}}", "one: rpm = 7; blades=2: blades = 2; blades=3: blades = 3"},
-		{"{all: {each: rpm, blocks: 2}}", "rpm=1000:2000: rpm = 1000, 2000; rpm=3000:5000: rpm = 3000, 4000.5, 5000"},
+		{"{all: {each: rpm, blocks: 2}}", "rpm=1000..2000: rpm = 1000, 2000; rpm=3000..5000: rpm = 3000, 4000.5, 5000"},
 		{
 			"{all: {each: rpm, blocks: 4}}",
-			"rpm=1000: rpm = 1000; rpm=2000: rpm = 2000; rpm=3000: rpm = 3000; rpm=4000.5:5000: rpm = 4000.5, 5000",
+			"rpm=1000: rpm = 1000; rpm=2000: rpm = 2000; rpm=3000: rpm = 3000; rpm=4000.5..5000: rpm = 4000.5, 5000",
 		},
 		{"{some: {test: {random: 0.2}}}", "some: a random share of 0.2 of the conditions, drawn for some"},
 		{
 			"{all: {each: [blades, rpm], blocks: 2}}",
-			"blades=2: blades = 2; blades=3: blades = 3; rpm=1000:2000: rpm = 1000, 2000; " +
-				"rpm=3000:5000: rpm = 3000, 4000.5, 5000",
+			"blades=2: blades = 2; blades=3: blades = 3; rpm=1000..2000: rpm = 1000, 2000; " +
+				"rpm=3000..5000: rpm = 3000, 4000.5, 5000",
 		},
 	} {
 		b := rotors(t, "{inputs: [rpm], splits: "+c.splits+"}")
@@ -65,6 +65,8 @@ func TestExpandErrors(t *testing.T) {
 			`you mean "blades"?`},
 		{"{all: {each: blades, blocks: 3}}", "splits.all: blades has 2 values, too few to hold out one after the other"},
 		{"{all: {each: blades}, again: {each: blades}}", `splits.again: two splits are named "blades=2"`},
+		{"{fast: {test: {rpm: 1000}}, Fast: {test: {rpm: 2000}}}", `splits.Fast: the names "fast" and "Fast" of splits ` +
+			"differ by letter case alone, and on Windows and macOS their folders would be one"},
 	} {
 		b := rotors(t, "{inputs: [rpm], splits: "+c.splits+"}")
 		if _, err := expand(b, b.Train.Splits, false); err == nil || !strings.Contains(err.Error(), c.want) {

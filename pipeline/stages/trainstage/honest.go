@@ -131,6 +131,8 @@ func (pl *planner) honestTask(s config.Split, left *leftOut) {
 		local = append(local, kv.Pair{Key: "form", Value: l.Represent})
 	}
 
+	local = append(local, pl.ing.Points.Settings(pl.exp.Ingest.Within)...)
+
 	t := pl.exp.Add(&engine.Task{
 		ID: HonestID(pl.exp, s.Name), Stage: "train", Split: s.Name, Version: honestVersion, Config: cfg, Local: local,
 		Deps: []engine.Dep{dep}, Weight: pl.honestWeight(),
@@ -185,7 +187,7 @@ func (pl *planner) honestTask(s config.Split, left *leftOut) {
 		groups.Meta = append(slices.Clone(out.Meta), kv.Pair{Key: "condition", Value: condition},
 			kv.Pair{Key: "base", Value: tr.Honest.Base})
 
-		return errors.Join(plan.WriteJSON(j.Output(HonestJSON), m),
+		return errors.Join(plan.WriteJSON(j, HonestJSON, m),
 			plan.WriteGob("calibration", j.Output(HonestData), m.Result()), writeTable(j, honestArrow, out),
 			writeTable(j, LeftOutData, groups))
 	}
@@ -293,7 +295,7 @@ func (pl *planner) learner(s config.Split, condition string) honest.Learner {
 
 	return honest.Learner{
 		Settings: h, Condition: condition, Within: s.Test.Within(condition), Law: pl.prior, Rate: IsRate,
-		Represent: pl.exp.Train.Form, Dimension: dimension,
+		Represent: pl.exp.Train.Form, Dimension: dimension, Scatter: scatter(pl.exp),
 	}
 }
 

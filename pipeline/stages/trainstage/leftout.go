@@ -339,7 +339,7 @@ func (pl *planner) refitTask(rows string, s subset) {
 			return fmt.Errorf("train on %s: %w", s.name, err)
 		}
 
-		return plan.WriteJSON(j.Output(leftOutModel(pl.exp.Train.Honest)), m)
+		return plan.WriteJSON(j, leftOutModel(pl.exp.Train.Honest), m)
 	}
 }
 
@@ -392,7 +392,7 @@ func (pl *planner) leftOutTask(rows string, s subset) {
 			return fmt.Errorf("train on %s: %w", s.name, err)
 		}
 
-		return plan.WriteJSON(j.Output(leftOutModel(tr.Honest)), m)
+		return plan.WriteJSON(j, leftOutModel(tr.Honest), m)
 	}
 }
 

@@ -173,6 +173,7 @@ func (pl *planner) trainTask(s config.Split, k int) {
 
 	// The card states what the triplets' values do not.
 	kind := []kv.Pair{{Key: "kind of data", Value: pl.exp.Ingest.Data}, {Key: "pairs", Value: pl.ing.PairKind}}
+	kind = append(kind, pl.ing.Points.Settings(pl.exp.Ingest.Within)...)
 	t := pl.exp.Add(&engine.Task{
 		ID: TrainID(pl.exp, s.Name, k), Stage: "train", Split: s.Name, Version: version, Config: pl.cfg,
 		Local: slices.Concat(local, kind), Deps: append([]engine.Dep{dep}, stopDeps(pl.exp, s, k)...), Weight: pl.weight(),
@@ -231,7 +232,7 @@ func (pl *planner) trainTask(s config.Split, k int) {
 		}
 
 		about := card(pl.exp, pl.ing.PairKind, set, s, k, plan.Digest(pl.cfg, local), est)
-		if err := plan.WriteJSON(j.Output(cardJSON), about); err != nil {
+		if err := plan.WriteJSON(j, cardJSON, about); err != nil {
 			return err
 		}
 
@@ -241,12 +242,12 @@ func (pl *planner) trainTask(s config.Split, k int) {
 				return err
 			}
 
-			if err := plan.WriteJSON(j.Output(CalibrationJSON), r); err != nil {
+			if err := plan.WriteJSON(j, CalibrationJSON, r); err != nil {
 				return err
 			}
 		}
 
-		if err := plan.WriteJSON(j.Output("model.json"), model); err != nil {
+		if err := plan.WriteJSON(j, "model.json", model); err != nil {
 			return err
 		}
 
@@ -421,5 +422,5 @@ type Timing struct {
 
 func writeTiming(j *engine.Job, fit, predict time.Duration) error {
 	j.SetDigest(TimingJSON, "not a result")
-	return plan.WriteJSON(j.Output(TimingJSON), Timing{fit.Seconds(), predict.Seconds()})
+	return plan.WriteJSON(j, TimingJSON, Timing{fit.Seconds(), predict.Seconds()})
 }

@@ -15,6 +15,7 @@
 #   cluster.sh node-off DIR NODE   a node loses power: daemon, steps and tasks die at once
 #   cluster.sh daemon-off DIR NODE only its daemon dies: tasks go on, unseen by the controller
 #   cluster.sh node-on DIR NODE    start the daemon again
+#   cluster.sh node-blind DIR NODE FOLDER  start it where FOLDER is empty, as without the shared file system
 #   cluster.sh logs DIR            the ends of the daemons' logs
 set -uo pipefail
 PATH=$PATH:/usr/sbin:/sbin
@@ -207,6 +208,7 @@ node-off)
 	;;
 daemon-off) end "slurmd-$3" KILL ;;
 node-on) node "$3" ;;
+node-blind) run "slurmd-$3" unshare -m sh -c 'mount -t tmpfs none "$0" && exec slurmd -D -N "$1"' "$4" "$3" ;;
 logs) logs ;;
 *) die "unknown command $what" ;;
 esac
