@@ -1075,7 +1075,7 @@ func TestIndex(t *testing.T) {
 			"x/y": {
 				Key: "k", Version: 3, Config: "c1", Local: []kv.Pair{{Key: "seed", Value: "0"}}, Inputs: []input{{"f → out", "d1"}},
 				Outputs: []output{{"out", 12, "s1", ""}, {"b", 0, "s2", "d2"}}, Stamps: []stamp{{12, -5, 7}, {0, 1 << 60, 8}},
-				Seconds: 0.25,
+				Seconds: 0.25, Packed: true,
 			},
 			"z": {},
 		},

@@ -15,7 +15,7 @@ import (
 // The index is one file: a line with its version, every text once, the records, which
 // refer to the texts by number, and a checksum. All of it can be restored from the
 // objects' manifests.
-const indexMagic = "doubletake index 4\n"
+const indexMagic = "doubletake index 5\n"
 
 // indexWriter writes records. Names and digests occur several times, as a task's output
 // and as the next one's input.
@@ -74,6 +74,12 @@ func (w *indexWriter) record(r *record) {
 		w.text(o.Digest)
 	}
 
+	packed := uint64(0)
+	if r.Packed {
+		packed = 1
+	}
+
+	w.num(packed)
 	w.num(uint64(len(r.Stamps)))
 
 	for _, s := range r.Stamps {
@@ -84,7 +90,8 @@ func (w *indexWriter) record(r *record) {
 }
 
 func (ix *index) encode() []byte {
-	w := &indexWriter{at: map[string]uint64{}}
+	const perTask = 6 // texts of its own, roughly
+	w := &indexWriter{at: make(map[string]uint64, perTask*len(ix.Tasks))}
 	w.num(uint64(len(ix.Configs)))
 
 	for _, k := range slices.Sorted(maps.Keys(ix.Configs)) {
@@ -201,7 +208,8 @@ func (r *indexReader) output() output {
 func (r *indexReader) record() *record {
 	return &record{
 		Key: r.text(), Version: int(r.num()), Config: r.text(), Local: r.pairs(), Inputs: readList(r, r.input),
-		Outputs: readList(r, r.output), Stamps: readList(r, r.stamp), Seconds: math.Float64frombits(r.num()),
+		Outputs: readList(r, r.output), Packed: r.num() != 0, Stamps: readList(r, r.stamp),
+		Seconds: math.Float64frombits(r.num()),
 	}
 }
 

@@ -252,6 +252,10 @@ func (d *drive) file(t *testing.T, rng *rand.Rand, to, path string, held *os.Fil
 // the configuration, and a task that keeps a checkpoint.
 func powerPlan(t *testing.T, w *world) *Plan {
 	p := w.plan()
+	for _, u := range p.Tasks {
+		u.Replaces = u.ID == "join"
+	}
+
 	letter := w.config["count.letter"]
 	p.Tasks = append(p.Tasks, &Task{
 		ID: "draw", Stage: "fit", Version: 1, Config: w.section("count"), Deps: []Dep{{"join", "out"}},

@@ -569,6 +569,9 @@ func (r *runner) alone(key string) (waited bool, release func()) {
 // before may have given the same as last time. secs is how long the making
 // took where another process knows it, else 0.
 func (r *runner) do(ctx context.Context, t *Task) (ran bool, secs float64, err error) {
+	r.s.mu.Lock()
+	former := r.s.ix.Tasks[t.ID]
+	r.s.mu.Unlock()
 	r.mu.Lock()
 
 	of := make(map[string]*Status, len(t.Deps))
@@ -629,5 +632,31 @@ func (r *runner) do(ctx context.Context, t *Task) (ran bool, secs float64, err e
 		return ran, secs, err
 	}
 
+	if t.Replaces && former != nil && former.Key != st.key {
+		if err := r.replace(former.Key); err != nil {
+			return ran, secs, err
+		}
+	}
+
 	return ran, secs, r.s.save(false)
+}
+
+// replace removes the result that a task had before its present one, which becomes durable
+// first, unless it is another task's too.
+func (r *runner) replace(key string) error {
+	if err := r.s.settle(); err != nil {
+		return err
+	}
+
+	r.s.mu.Lock()
+	for _, x := range r.s.ix.Tasks {
+		if x.Key == key {
+			r.s.mu.Unlock()
+			return nil
+		}
+	}
+
+	r.s.mu.Unlock()
+
+	return r.maker().discard(key)
 }

@@ -84,6 +84,7 @@ type store struct {
 	ix    index
 	dirty bool
 	saved time.Time
+	pause time.Duration // until the index may be written again
 
 	looked  map[string]*hashed       // raw files, while a plan is assessed: each is looked at once
 	hashing map[string]chan struct{} // raw files that are being hashed, by path; closed at the end

@@ -44,6 +44,7 @@ type Task struct {
 	Files      []File    // raw files it reads
 	Deps       []Dep     // its inputs from other tasks
 	Weight     float64   // expected cost, any unit: heavy tasks are started first within a stage
+	Replaces   bool      // its former result goes when a new one is published: a large join, quickly made again
 	Publish    []Link    // outputs that also appear under a readable name
 	Packed     bool      // outputs are given by Job.Put and read by package pack: one file has them; none is published
 	Run        func(ctx context.Context, j *Job) error

@@ -54,6 +54,7 @@ type concat struct {
 	to     *buffered
 	meta   []kv.Pair
 	schema *arrow.Schema
+	last   *arrow.Schema // that was compared
 	out    *ipc.FileWriter
 	rows   int
 }
@@ -93,6 +94,12 @@ func (c *concat) write(path string, rec arrow.Record) error {
 		}
 	}
 
+	if rec.Schema() == c.last { // of the same file
+		return c.append(rec)
+	}
+
+	c.last = rec.Schema()
+
 	want := c.schema.Fields()
 	if len(fields) != len(want) {
 		return fmt.Errorf("%s: expected %d columns, found %d", path, len(want), len(fields))
@@ -104,6 +111,10 @@ func (c *concat) write(path string, rec arrow.Record) error {
 		}
 	}
 
+	return c.append(rec)
+}
+
+func (c *concat) append(rec arrow.Record) error {
 	one := array.NewRecord(c.schema, rec.Columns(), rec.NumRows())
 	defer one.Release()
 	c.rows += int(rec.NumRows())

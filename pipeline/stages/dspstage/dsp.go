@@ -91,14 +91,21 @@ func Plan(exp plan.Experiment, ing ingeststage.Result) (Result, error) {
 	s.cfg = s.settingsRead()
 	s.background = planBackground(exp, rec)
 
-	var parts []engine.Dep // per-file tables, in file order
-	for _, f := range rec.Files {
-		outputs, err := s.planFile(f)
-		if err != nil {
+	files := make([][]engine.Dep, len(rec.Files)) // their tables
+	for i, f := range rec.Files {
+		var err error
+		if files[i], err = s.planFile(f); err != nil {
 			return Result{}, err
 		}
+	}
 
-		parts = append(parts, outputs...)
+	var parts []engine.Dep
+	for _, r := range ing.Shards {
+		parts = append(parts, s.planShard(rec.Files[r[0]].Name, slices.Concat(files[r[0]:r[1]]...))...)
+	}
+
+	if ing.Shards == nil {
+		parts = slices.Concat(files...)
 	}
 
 	if s.background != nil {
@@ -172,12 +179,41 @@ func (s *stage) planFile(f ingeststage.File) ([]engine.Dep, error) {
 
 	s.exp.Add(t)
 
+	return s.outputs(t), nil
+}
+
+// outputs are those of a task that makes rows.
+func (s *stage) outputs(t *engine.Task) []engine.Dep {
 	outputs := []engine.Dep{{Task: t.ID, Output: tripletsArrow}, {Task: t.ID, Output: NotesJSON}}
 	if s.spectra {
 		outputs = append(outputs, engine.Dep{Task: t.ID, Output: spectraArrow})
 	}
 
-	return outputs, nil
+	return outputs
+}
+
+// planShard adds the task that joins the tables of consecutive files, and returns its outputs.
+func (s *stage) planShard(first string, parts []engine.Dep) []engine.Dep {
+	t := &engine.Task{
+		ID: s.exp.ID("triplets", first), Stage: "dsp", Version: version, Deps: parts, Weight: 0.05, Replaces: true,
+		Run: func(ctx context.Context, j *engine.Job) error {
+			all, err := s.join(ctx, j, parts)
+			if err == nil && s.spectra {
+				err = all.writeSpectra(j, nil)
+			}
+
+			if err != nil {
+				return err
+			}
+
+			return errors.Join(plan.WriteTable(j, tripletsArrow, all.triplets),
+				plan.WriteJSON(j, NotesJSON, all.notes...))
+		},
+	}
+
+	s.exp.Add(t)
+
+	return s.outputs(t)
 }
 
 // settingsRead returns the settings that the tasks of files read: only those of
@@ -265,7 +301,7 @@ func (s *stage) planTriplets(parts []engine.Dep, ing ingeststage.Result) Result 
 	within := s.exp.Ingest.Within
 	t := &engine.Task{
 		ID: s.exp.ID("triplets"), Stage: "dsp", Version: version + s.cons.Version, Config: s.cfg, Weight: 0.2,
-		Deps:    slices.Concat(parts, ing.Results),
+		Deps: slices.Concat(parts, ing.Results), Replaces: ing.Shards != nil,
 		Publish: []engine.Link{{Output: tripletsArrow, Path: s.exp.Published("dsp", tripletsArrow)}},
 	}
 
@@ -299,6 +335,13 @@ func (s *stage) planTriplets(parts []engine.Dep, ing ingeststage.Result) Result 
 		all, err := s.join(ctx, j, parts)
 		if err != nil {
 			return err
+		}
+
+		if all.triplets.Rows() == 0 {
+			return &fault.Error{
+				Path: s.exp.File.Path, Place: s.exp.At, Want: "at least one triplet",
+				Found: "none: " + nothingLeft(all.notes),
+			}
 		}
 
 		if err := ing.Points.AddSetPoints(within, all.triplets); err != nil {
@@ -342,7 +385,7 @@ type joined struct {
 	digests  hash.Hash // of them
 }
 
-// join reads the parts; without any triplet it is an error.
+// join reads the parts, of files or of shards.
 func (s *stage) join(ctx context.Context, j *engine.Job, parts []engine.Dep) (*joined, error) {
 	all := &joined{triplets: &table.Table{}, digests: sha256.New()}
 	for _, p := range parts {
@@ -361,12 +404,9 @@ func (s *stage) join(ctx context.Context, j *engine.Job, parts []engine.Dep) (*j
 			all.notes = append(all.notes, FileNotes{Warnings: bg.Warnings})
 
 		case NotesJSON:
-			var n FileNotes
-			if err := plan.ReadJSON(path, &n); err != nil {
+			if err := plan.EachJSON(path, func(n *FileNotes) { all.notes = append(all.notes, *n) }); err != nil {
 				return nil, err
 			}
-
-			all.notes = append(all.notes, n)
 
 		default:
 			part, err := table.Read(path)
@@ -388,13 +428,6 @@ func (s *stage) join(ctx context.Context, j *engine.Job, parts []engine.Dep) (*j
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-		}
-	}
-
-	if all.triplets.Rows() == 0 {
-		return nil, &fault.Error{
-			Path: s.exp.File.Path, Place: s.exp.At, Want: "at least one triplet",
-			Found: "none: " + nothingLeft(all.notes),
 		}
 	}
 

@@ -83,13 +83,13 @@ func CheckRepeats(exp plan.Experiment, ing ingeststage.Result) error {
 func copies(j *engine.Job, results []engine.Dep) error {
 	var names, sums []string
 	for _, d := range results {
-		var res ingeststage.FileResult
-		if err := plan.ReadJSON(j.Input(d.Task, d.Output), &res); err != nil {
+		err := plan.EachJSON(j.Input(d.Task, d.Output), func(res *ingeststage.FileResult) {
+			if res.Skipped == nil {
+				names, sums = append(names, res.Path), append(sums, res.SHA256)
+			}
+		})
+		if err != nil {
 			return err
-		}
-
-		if res.Skipped == nil {
-			names, sums = append(names, res.Path), append(sums, res.SHA256)
 		}
 	}
 

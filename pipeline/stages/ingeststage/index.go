@@ -2,9 +2,11 @@ package ingeststage
 
 import (
 	"context"
+	"errors"
 	"math"
 	"strings"
 
+	"doubletake/ingest"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/kv"
 	"doubletake/pipeline/stages/plan"
@@ -12,13 +14,17 @@ import (
 )
 
 // planIndex adds the task that writes recordings.arrow: the index of all
-// recordings with statistics, digests and quality.
-func planIndex(exp plan.Experiment, src *plan.Source, results []engine.Dep) *engine.Dep {
+// recordings with statistics, digests and quality. Of many files it joins shards, whose short
+// FileResults are returned in place of the files'.
+func planIndex(exp plan.Experiment, rec *Recordings, shards [][2]int, results []engine.Dep) ([]engine.Dep,
+	*engine.Dep,
+) {
+	src := rec.Source
 	cfg := plan.Settings("ingest", src.In)
 	in := src.In
 	in.Files = nil // their recordings are inputs
 	columns := plan.Columns{Conditions: src.BeforeAnalysis(), Labels: src.Labels, Derive: src.Derive}
-	t := exp.Add(&engine.Task{
+	t := &engine.Task{
 		ID: exp.ID("recordings"), Stage: "ingest", Version: version, Deps: results, Weight: 0.05,
 		Config: plan.Settings("ingest", in),
 		Local: append([]kv.Pair{
@@ -29,19 +35,77 @@ func planIndex(exp plan.Experiment, src *plan.Source, results []engine.Dep) *eng
 		Run: func(_ context.Context, j *engine.Job) error {
 			t := &table.Table{Meta: exp.Meta(cfg)}
 			for _, d := range results {
-				var res FileResult
-				if err := plan.ReadJSON(j.Input(d.Task, d.Output), &res); err != nil {
+				err := plan.EachJSON(j.Input(d.Task, d.Output), func(res *FileResult) { addToIndex(t, columns, res) })
+				if err != nil {
 					return err
 				}
-
-				addToIndex(t, columns, &res)
 			}
 
 			return plan.WriteTable(j, recordingsArrow, t)
 		},
-	})
+	}
 
-	return &engine.Dep{Task: t.ID, Output: recordingsArrow}
+	index := &engine.Dep{Task: t.ID, Output: recordingsArrow}
+	if shards == nil {
+		exp.Add(t)
+		return results, index
+	}
+
+	t.Replaces = true
+
+	var short, parts []engine.Dep
+	for _, r := range shards {
+		s := *t
+		s.ID, s.Deps, s.Publish = exp.ID("recordings", rec.Files[r[0]].Name), results[r[0]:r[1]], nil
+		s.Run = func(_ context.Context, j *engine.Job) error { return writeShard(j, columns, s.Deps) }
+		exp.Add(&s)
+		short = append(short, engine.Dep{Task: s.ID, Output: fileJSON})
+		parts = append(parts, engine.Dep{Task: s.ID, Output: recordingsArrow})
+	}
+
+	t.Deps = parts
+	t.Run = func(_ context.Context, j *engine.Job) error {
+		t := &table.Table{}
+		if err := plan.AppendTables(j, t, parts); err != nil {
+			return err
+		}
+
+		t.Meta = exp.Meta(cfg)
+
+		return plan.WriteTable(j, recordingsArrow, t)
+	}
+
+	exp.Add(t)
+
+	return short, index
+}
+
+// writeShard writes the rows of some files, and what later tasks need of them.
+func writeShard(j *engine.Job, columns plan.Columns, results []engine.Dep) error {
+	t := &table.Table{}
+	var short []FileResult
+	for _, d := range results {
+		err := plan.EachJSON(j.Input(d.Task, d.Output), func(res *FileResult) {
+			addToIndex(t, columns, res)
+			short = append(short, res.short())
+		})
+		if err != nil {
+			return err
+		}
+	}
+
+	return errors.Join(plan.WriteTable(j, recordingsArrow, t), plan.WriteJSON(j, fileJSON, short...))
+}
+
+// short is the result without channels and statistics, and with one recording.
+func (f *FileResult) short() FileResult {
+	s := FileResult{Path: f.Path, SHA256: f.SHA256, Warnings: f.Warnings, Skipped: f.Skipped}
+	if len(f.Runs) > 0 {
+		run := ingest.Run{ID: f.Runs[0].Run.ID, Recordings: f.Runs[0].Run.Recordings[:1]}
+		s.Runs = []RunResult{{Run: run}}
+	}
+
+	return s
 }
 
 // addToIndex appends a row for each channel of a file's recordings.

@@ -28,7 +28,7 @@ import (
 const version = 7
 
 const (
-	fileJSON        = "recordings.json"  // a FileResult
+	fileJSON        = "recordings.json"  // FileResults
 	recordingsArrow = "recordings.arrow" // the index of all recordings
 	pairsArrow      = "pairs.arrow"      // the pairs of a table
 )
@@ -43,7 +43,8 @@ type Result struct {
 	Known        []map[string]float64 // condition values, where they are known before any file is read
 	KnownLabels  []map[string]string  // of the same rows
 	Points       plan.Points          // set points, of which Known holds the values; as far as they are known likewise
-	Results      []engine.Dep         // FileResults of the tasks that read the files
+	Results      []engine.Dep         // FileResults of the files, without their channels where shards join them
+	Shards       [][2]int             // of the files
 	Index        *engine.Dep          // recordings.arrow
 	Warnings     []ingest.Warning
 
@@ -124,15 +125,18 @@ func Plan(exp plan.Experiment, sim simulatestage.Result) (Result, error) {
 		PairKind: pairKind(exp, rec.Construction), Warnings: found.warnings,
 	}
 
+	names := make([]string, len(rec.Files))
 	for i := range rec.Files {
 		f := &rec.Files[i]
+		names[i] = f.Name
 		known, labels := f.known(rec.Source)
 		out.Known, out.KnownLabels = append(out.Known, known...), append(out.KnownLabels, labels...)
 		rec.planFile(exp, f)
 		out.Results = append(out.Results, f.Result)
 	}
 
-	out.Index = planIndex(exp, rec.Source, out.Results)
+	out.Shards = plan.Shards(names)
+	out.Results, out.Index = planIndex(exp, rec, out.Shards, out.Results)
 
 	return out, out.atSetPoints()
 }

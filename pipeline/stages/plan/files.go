@@ -29,10 +29,31 @@ func ReadJSON(path string, v any) error {
 	return nil
 }
 
-// WriteJSON writes v as an output of a task, JSON with a final newline.
-func WriteJSON(j *engine.Job, output string, v any) error {
-	b, err := json.Marshal(v)
-	b = append(b, '\n')
+// EachJSON decodes the JSON values of the file at path, one after the other.
+func EachJSON[T any](path string, do func(v *T)) error {
+	b, err := pack.ReadFile(path)
+	for d := json.NewDecoder(bytes.NewReader(b)); err == nil; {
+		var v T
+		if err = d.Decode(&v); err == nil {
+			do(&v)
+		}
+	}
+
+	if err != io.EOF {
+		return fmt.Errorf("read %s: %w", path, err)
+	}
+
+	return nil
+}
+
+// WriteJSON writes a value, or several one after the other, as an output of a task: JSON with a
+// newline after each.
+func WriteJSON[T any](j *engine.Job, output string, values ...T) (err error) {
+	var b []byte
+	for _, v := range values {
+		one, failure := json.Marshal(v)
+		b, err = append(append(b, one...), '\n'), errors.Join(err, failure)
+	}
 
 	switch {
 	case err != nil:

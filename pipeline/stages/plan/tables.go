@@ -1,11 +1,13 @@
 package plan
 
 import (
+	"fmt"
 	"math"
 	"strings"
 
 	"doubletake/dsp"
 	"doubletake/ingest"
+	"doubletake/pipeline/engine"
 	"doubletake/pipeline/table"
 )
 
@@ -80,6 +82,22 @@ func Conditions(t *table.Table) (numbers, texts []string) {
 	}
 
 	return numbers, texts
+}
+
+// AppendTables appends the rows of tables that other tasks gave.
+func AppendTables(j *engine.Job, t *table.Table, parts []engine.Dep) error {
+	for _, d := range parts {
+		part, err := table.Read(j.Input(d.Task, d.Output))
+		if err == nil && part.Rows() > 0 { // else a skipped file
+			err = t.Append(part)
+		}
+
+		if err != nil {
+			return fmt.Errorf("join %s: %w", d.Task, err)
+		}
+	}
+
+	return nil
 }
 
 // Cell appends v to the column of that name and makes the column if it is the

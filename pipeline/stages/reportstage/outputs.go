@@ -160,6 +160,7 @@ func PlanPage(f *config.File, p *engine.Plan) {
 
 	p.Tasks = append(p.Tasks, &engine.Task{
 		ID: "report", Stage: "report", Version: version, Deps: deps, Weight: 0.01,
+		Replaces: slices.ContainsFunc(p.Tasks, func(t *engine.Task) bool { return t.Replaces }),
 		Publish: []engine.Link{
 			{Output: "report.md", Path: "report.md"},
 			{Output: PageFile, Path: PageFile},

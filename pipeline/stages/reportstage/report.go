@@ -71,7 +71,7 @@ func Plan(exp plan.Experiment, ing ingeststage.Result, trip dspstage.Result, tra
 	folder := exp.Published("report", "report")
 	t := &engine.Task{
 		ID: ReportTask(exp.Name), Stage: "report", Version: version, Local: x.local(), Deps: x.deps, Weight: x.weight(),
-		Run: x.run,
+		Replaces: ing.Shards != nil, Run: x.run,
 	}
 
 	for _, o := range []string{"metrics.json", "metrics.arrow", "tables.md", "tables.tex", PageData} {

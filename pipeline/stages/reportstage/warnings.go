@@ -48,12 +48,10 @@ func (f *findings) read(j *engine.Job, results []engine.Dep, notes engine.Dep, p
 	f.planned(planned)
 
 	for _, d := range results {
-		var res ingeststage.FileResult
-		if err := plan.ReadJSON(j.Input(d.Task, d.Output), &res); err != nil {
+		err := plan.EachJSON(j.Input(d.Task, d.Output), func(res *ingeststage.FileResult) { f.file(res.Warnings) })
+		if err != nil {
 			return err
 		}
-
-		f.file(res.Warnings)
 	}
 
 	var all []dspstage.FileNotes
