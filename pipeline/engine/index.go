@@ -208,7 +208,8 @@ func (r *indexReader) output() output {
 func (r *indexReader) record() *record {
 	return &record{
 		Key: r.text(), Version: int(r.num()), Config: r.text(), Local: r.pairs(), Inputs: readList(r, r.input),
-		Outputs: readList(r, r.output), Packed: r.num() != 0, Stamps: readList(r, r.stamp), Seconds: math.Float64frombits(r.num()),
+		Outputs: readList(r, r.output), Packed: r.num() != 0, Stamps: readList(r, r.stamp),
+		Seconds: math.Float64frombits(r.num()),
 	}
 }
 
