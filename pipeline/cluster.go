@@ -123,13 +123,16 @@ func commandParts(p *Project, path string, heldOut []string, notify func(string)
 		return nil, fmt.Errorf("read executor.command: %w", err)
 	}
 
+	status, _ := job.Words(x.Status) // none, or checked with the configuration
+
 	binary, dir, facts, err := p.place()
 	if err != nil {
 		return nil, err
 	}
 
 	return command.New(command.Options{
-		Command: words, Parts: x.Parts, Binary: binary, Config: path, Added: heldOut, Dir: dir, Facts: facts, Notify: notify,
+		Command: words, Status: status, Parts: x.Parts, Binary: binary, Config: path, Added: heldOut, Dir: dir,
+		Facts: facts, Notify: notify,
 	}), nil
 }
 

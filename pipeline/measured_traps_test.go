@@ -40,14 +40,14 @@ func TestTrapsAreNamed(t *testing.T) {
 
 	for _, u := range []int{4, 5} {
 		for a := range 6 {
-			write(fmt.Sprintf("data/u%d/angle%d.txt", u, 2*a), record(float64(u*u*a)))
+			write(fmt.Sprintf("data/u%d/angle%d.txt", u, 2*a), record(float64(u*u*a)+0.01*float64(u)))
 		}
 	}
 
 	write("data/u5/angle12txt", record(1))
 
 	for i := range 12 {
-		write(fmt.Sprintf("data/u9/angle%d.txt", 50+i), record(9))
+		write(fmt.Sprintf("data/u9/angle%d.txt", 50+i), record(9+0.01*float64(i)))
 	}
 
 	const yaml = `version: 1

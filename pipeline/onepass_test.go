@@ -87,7 +87,7 @@ experiments:
 		dir := t.TempDir()
 		for i := range files {
 			name := strings.Repeat("1", i+1) + ".cnt"
-			if err := os.WriteFile(filepath.Join(dir, name), []byte("COUNTED"+name), 0o644); err != nil { // no copies
+			if err := os.WriteFile(filepath.Join(dir, name), []byte("COUNTED "+name), 0o644); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -9,10 +9,11 @@ import (
 
 // Sheet is tables of texts between sentences: an uncertainty budget, a comparison of two configurations.
 type Sheet struct {
-	Title string
-	Grids []Grid
-	After []string // sentences below
-	Notes []string // what limits the trust in the numbers
+	Title  string
+	Before []string // sentences above the tables
+	Grids  []Grid
+	After  []string // sentences below
+	Notes  []string // what limits the trust in the numbers
 }
 
 // Grid is a table of texts. The first column has the labels of the rows.
@@ -59,7 +60,7 @@ func (s Sheet) tables() (out []table) {
 func Sheets(w io.Writer, list []Sheet, width int, color bool) error {
 	var documents []document
 	for _, s := range list {
-		d := document{title: clean(s.Title), tables: s.tables()}
+		d := document{title: clean(s.Title), verdicts: s.Before, tables: s.tables()}
 		for _, text := range s.After {
 			d.words = append(d.words, clean(text))
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"doubletake/pipeline/contrast"
+	"doubletake/report"
 )
 
 func newContrastCommand(stdout, stderr io.Writer) *cli.Command {
@@ -74,5 +75,5 @@ func runContrast(c *cli.Context, stdout, stderr io.Writer) error {
 		return printJSON(stdout, r)
 	}
 
-	return r.Print(stdout)
+	return report.Sheets(stdout, []report.Sheet{r.Sheet()}, width(stdout), colour(stdout))
 }

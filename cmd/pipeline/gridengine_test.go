@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -98,7 +99,7 @@ func (x *slurmProject) start(t *testing.T, file string) (ended chan error, stop 
 	return ended, cmd.Process.Signal, stderr
 }
 
-const byQsub = "executor:\n  command: qsub -V\n  parts: 4\n"
+const byQsub = "executor:\n  command: qsub -V\n  status: qstat -f -explain a\n  parts: 4\n"
 
 // Expected everywhere: the bytes of a run on this machine.
 func TestGridEngine(t *testing.T) {
@@ -116,7 +117,8 @@ func TestGridEngine(t *testing.T) {
 
 	x.run(t, "run", "here.yaml")
 
-	// A cluster that takes no work is reported within 15 s; when it does, the run goes on.
+	// A cluster that takes no work is reported within 15 s, with its own words: d is the queue's state, which is
+	// disabled. When it does, the run goes on.
 	t.Run("drained", func(t *testing.T) {
 		x.program(t, "qmod", "-d", "all.q")
 
@@ -132,6 +134,10 @@ func TestGridEngine(t *testing.T) {
 
 		if took > 25*time.Second { // 15 s, and a start on a busy machine
 			t.Errorf("reported after %s", took)
+		}
+
+		if !regexp.MustCompile(`"qstat -f -explain a" says:\n[^;]*all\.q@.* d\b`).MatchString(stderr.String()) {
+			t.Errorf("the scheduler's reason is not named: %s", stderr)
 		}
 
 		if strings.Contains(stderr.String(), " left") {

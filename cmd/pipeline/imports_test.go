@@ -56,7 +56,7 @@ var imports = []struct{ of, may string }{
 		"pipeline/table ingest/campaign ingest/fault ingest/spelling report train/honest train/honest/interval " +
 		"train/score train/triplets"},
 	{"pipeline/contrast", "pipeline/config pipeline/predict pipeline/stages/plan pipeline/table ingest/fault " +
-		"train/contrast report/figure"},
+		"train/contrast report report/figure"},
 	{"pipeline/suggest", "pipeline/config pipeline/predict train/honest train/honest/interval"},
 	{"pipeline/library", "pipeline/engine pipeline/stages/trainstage pipeline/table ingest/fault train/honest " +
 		"train/honest/scale"},

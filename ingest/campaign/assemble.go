@@ -286,7 +286,8 @@ func (m *merged) setLabel(name, label, from string) error {
 }
 
 func (m merged) clone() merged {
-	return merged{path: m.path, within: m.within, values: maps.Clone(m.values), labels: maps.Clone(m.labels), from: maps.Clone(m.from)}
+	m.values, m.labels, m.from = maps.Clone(m.values), maps.Clone(m.labels), maps.Clone(m.from)
+	return m
 }
 
 // split lists the channels of each recording of a file.

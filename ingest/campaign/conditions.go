@@ -833,6 +833,8 @@ func (x *fileIndex) numbered(cell string) []int {
 		return nil
 	}
 
+	x.byNames()
+
 	if files := x.byNumber[strings.TrimLeft(cell, "0")]; len(files) == 1 {
 		return files
 	}

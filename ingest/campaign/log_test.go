@@ -255,9 +255,14 @@ func TestNumbersOfFiles(t *testing.T) {
 	}
 
 	for name, c := range map[string]struct{ text, want string }{
-		"counter":       {"Prüfstand 3;;\nNr.;Drehzahl;T\n-;1/min;°C\n17;2400;20\n18;3000;21\n", "[Drehzahl T] 17 [2400 20] 18 [3000 21]"},
-		"called file":   {"file,rpm\n17,2400\n18,3000\n", "[rpm] 17 [2400] 18 [3000]"},
-		"names win":     {"Nr.,rpm,take\n18,2400,rec_0017_20c\n17,3000,rec_0018_20c\n", "[Nr. rpm] rec_0017_20c [18 2400] rec_0018_20c [17 3000]"},
+		"counter": {
+			"Prüfstand 3;;\nNr.;Drehzahl;T\n-;1/min;°C\n17;2400;20\n18;3000;21\n", "[Drehzahl T] 17 [2400 20] 18 [3000 21]",
+		},
+		"called file": {"file,rpm\n17,2400\n18,3000\n", "[rpm] 17 [2400] 18 [3000]"},
+		"names win": {
+			"Nr.,rpm,take\n18,2400,rec_0017_20c\n17,3000,rec_0018_20c\n",
+			"[Nr. rpm] rec_0017_20c [18 2400] rec_0018_20c [17 3000]",
+		},
 		"other column":  {"rpm,n\n2400,17\n3000,18\n", "[rpm] 17 [2400] 18 [3000]"},
 		"several files": {"n,file\n1,20\n", "[n] 20 [1]"},
 	} {
@@ -296,7 +301,9 @@ func TestNamesOfSetPoints(t *testing.T) {
 		}}}
 	}
 
-	g := Grouping{Within: map[string]setpoint.Tolerance{"rpm": {Relative: 0.005}}, From: map[string]string{"rpm": "attribute"}}
+	g := Grouping{
+		Within: map[string]setpoint.Tolerance{"rpm": {Relative: 0.005}}, From: map[string]string{"rpm": "attribute"},
+	}
 	for _, c := range []struct {
 		log       *Conditions
 		constants map[string]float64
@@ -314,6 +321,7 @@ func TestNamesOfSetPoints(t *testing.T) {
 
 	for v, tolerance := range map[float64]Grouping{2980: g, 2997: {}} {
 		_, _, err := Assemble([]string{"n3000.wav"}, fakeInfo, measured(v), pat, nil, tolerance)
-		ingesttest.WantDataError(t, nil, err, fmt.Sprintf("expected 3000, as in the file's name, found %g in log.csv, line 2", v))
+		ingesttest.WantDataError(t, nil, err,
+			fmt.Sprintf("expected 3000, as in the file's name, found %g in log.csv, line 2", v))
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"math/cmplx"
 	"slices"
 	"strconv"
 	"strings"
@@ -137,12 +138,10 @@ func (r Rotor) Validate() error {
 	}
 
 	// Nothing may clip: the most any run can reach against full scale.
-	g := newRig(r.Seed)
-
 	loudest, name := 0.0, ""
 	for _, n := range r.Blades {
 		for _, rpm := range r.RPM {
-			if p := r.peakPa(g, n, rpm); p > loudest {
+			if p := r.peakPa(n, rpm); p > loudest {
 				loudest, name = p, rotorName(n, rpm)
 			}
 		}
@@ -675,16 +674,24 @@ func (n *noise) add(dst []float32, white *[3][]float32) {
 
 // peakPa bounds the pressure of a run: all tones in phase, blade tones 5
 // standard deviations of their modulation up, noise at 6.5.
-func (r Rotor) peakPa(g rig, blades int, rpm float64) float64 {
+// AmplitudesPa is the law of the tones: the peak amplitude of each shaft order at polar angle θ, from order 0.
+func (r Rotor) AmplitudesPa(blades int, rpm, thetaDeg float64) []float64 {
+	var out []float64
+	for _, a := range newRig(r.Seed).orders(blades, rpm, thetaDeg) {
+		out = append(out, cmplx.Abs(a))
+	}
+
+	return out
+}
+
+func (r Rotor) peakPa(blades int, rpm float64) float64 {
 	peak := 0.0
 
 	top := topOrder(rpm, r.RateHz)
 	for _, th := range r.ThetaDeg {
 		sum := 6.5 * math.Sqrt(r.noisePower(blades, rpm, th))
 
-		a := g.orders(blades, rpm, th)
-		for k := 1; k <= top; k++ {
-			amp := math.Hypot(real(a[k]), imag(a[k]))
+		for k, amp := range r.AmplitudesPa(blades, rpm, th)[:top+1] {
 			if k%blades == 0 {
 				amp *= 1 + 5*max(r.ToneModulation, 0)
 			}

@@ -150,10 +150,10 @@ func TestRotorDefaults(t *testing.T) {
 	// The comment on FullScaleV.
 	r = r.WithDefaults()
 
-	g, loudest := newRig(0), 0.0
+	loudest := 0.0
 	for _, n := range r.Blades {
 		for _, rpm := range r.RPM {
-			loudest = max(loudest, r.peakPa(g, n, rpm))
+			loudest = max(loudest, r.peakPa(n, rpm))
 		}
 	}
 

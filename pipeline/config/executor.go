@@ -13,6 +13,10 @@ type Executor struct {
 	// interpret
 	Command string `key:"command"`
 
+	// of --executor command: a command that prints why jobs wait, such as qstat -f -explain a. It is called where none
+	// begins, and its words are shown
+	Status string `key:"status"`
+
 	// of --executor command: parts of the work that wait or run at a time
 	Parts int `key:"parts" default:"16"`
 }
@@ -23,8 +27,10 @@ const maxParts = 100_000
 func (e *Executor) validate(fail failFunc) {
 	e.Slurm.validate(fail)
 
-	if _, err := job.Words(e.Command); e.Command != "" && err != nil {
-		fail("executor.command", "%v", err)
+	for key, command := range map[string]string{"command": e.Command, "status": e.Status} {
+		if _, err := job.Words(command); command != "" && err != nil {
+			fail("executor."+key, "%v", err)
+		}
 	}
 
 	if e.Parts < 1 || e.Parts > maxParts {

@@ -13,6 +13,7 @@ import (
 
 	"doubletake/pipeline"
 	"doubletake/pipeline/engine"
+	"doubletake/report"
 )
 
 // experiment runs a simulated campaign: rotors 1 and 2 at equal speeds, 3 between them; three mountings
@@ -116,7 +117,7 @@ func TestCompare(t *testing.T) {
 			6, -0.02, 0.02, 4, byConditions,
 			"", "",
 		},
-		{"model", Options{A: "rotor=1", B: "rotor=3", Unit: "run"}, 0, 0.4, 1.4, 5, byModel, "calibrated model", ""},
+		{"model", Options{A: "rotor=1", B: "rotor=3", Unit: "run"}, 24, 0.4, 1.4, 5, byModel, "calibrated model", ""},
 	} {
 		if c.o.Dirs == nil {
 			c.o.Dirs = []string{dir}
@@ -140,7 +141,7 @@ func TestCompare(t *testing.T) {
 		}
 
 		var b strings.Builder
-		if err := r.Print(&b); err != nil || !strings.Contains(b.String(), "y: ") {
+		if err := report.Sheets(&b, []report.Sheet{r.Sheet()}, 0, false); err != nil || !strings.Contains(b.String(), "y: ") {
 			t.Errorf("%s: %v, %s", c.name, err, b.String())
 		}
 

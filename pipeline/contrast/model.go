@@ -8,11 +8,12 @@ import (
 
 	"doubletake/ingest/fault"
 	"doubletake/pipeline/predict"
+	"doubletake/train/contrast"
 )
 
 // model compares the predictions of the calibrated models at the conditions of both sides that are
-// within the range of both. The errors of A and B are taken as independent, those of one side at several
-// conditions as equal, and a band as many intervals at once (Bonferroni).
+// within the range of both, corrected by the mean offset of the units. The errors of A and B are taken as independent,
+// those of one side at several conditions as equal, and a band as many intervals at once (Bonferroni).
 func (c *comparison) model(ctx context.Context) error {
 	x := c.places()
 	if len(x) == 0 {
@@ -20,6 +21,7 @@ func (c *comparison) model(ctx context.Context) error {
 	}
 
 	var now, wide [2]*predict.Recommended
+	var units [2][]moved
 	var outcomes []predict.Outcome
 	for side := range 2 {
 		dir := c.Dirs[side%len(c.Dirs)]
@@ -53,29 +55,115 @@ func (c *comparison) model(ctx context.Context) error {
 		}
 
 		outcomes = m.Card.Outcomes
+		if units[side], err = c.moved(ctx, m, side, outcomes); err != nil {
+			return err
+		}
 	}
 
-	c.note("the sides have no equal conditions: compared are the calibrated model's means, and no units were tested; " +
-		"the errors of both sides are taken as independent")
+	c.note("the sides have no equal conditions: units are moved to common ones by the calibrated model, each by one " +
+		"offset; the errors of both sides are taken as independent")
 
 	for j, q := range outcomes {
 		if slices.Contains(c.Options.Outcomes, q.Name) {
-			c.Result.Outcomes = append(c.Result.Outcomes, c.predicted(x, now, wide, j, q))
+			c.Result.Outcomes = append(c.Result.Outcomes, c.predicted(x, now, wide, [2]moved{units[0][j], units[1][j]}, j, q))
 		}
 	}
 
 	return nil
 }
 
-// predicted compares the predictions of an outcome.
-func (c *comparison) predicted(x [][]float64, now, wide [2]*predict.Recommended, j int, q predict.Outcome) Outcome {
+// moved is the offsets of the units of a side from the model: their number, mean, and the variance of one.
+type moved struct{ n, mean, variance float64 }
+
+// moved takes the offsets of the units of a side, by outcome; of many values a selection.
+func (c *comparison) moved(ctx context.Context, m *predict.Models, side int, outcomes []predict.Outcome) (
+	[]moved, error,
+) {
+	var x [][]float64
+	var of []row
+	for _, r := range c.rows {
+		if r.side == side {
+			of = append(of, r)
+		}
+	}
+
+	if n := len(of); n > mostPlaces {
+		for i := range mostPlaces {
+			of[i] = of[i*n/mostPlaces]
+		}
+		of = of[:mostPlaces]
+	}
+
+	for _, r := range of {
+		x = append(x, r.x)
+	}
+
+	in, err := c.inputs(m, side, x)
+	if err != nil {
+		return nil, err
+	}
+
+	p, err := m.Recommend(ctx, in, c.Options.Level, true)
+	if err != nil {
+		return nil, err
+	}
+
+	out := make([]moved, len(outcomes))
+	for j, q := range outcomes {
+		k := slices.Index(c.Options.Outcomes, q.Name)
+		if k < 0 {
+			continue
+		}
+
+		sum, count := map[string]float64{}, map[string]float64{}
+		var names []string
+		for i, r := range of {
+			if d := r.y[k] - p.Mu[i*p.Out+j]; d == d {
+				if count[r.unit]++; count[r.unit] == 1 {
+					names = append(names, r.unit)
+				}
+				sum[r.unit] += d
+			}
+		}
+
+		o := moved{n: float64(len(names))}
+		for _, u := range names {
+			o.mean += sum[u] / count[u] / o.n
+		}
+
+		for _, u := range names {
+			d := sum[u]/count[u] - o.mean
+			o.variance += d * d / (o.n - 1)
+		}
+		out[j] = o
+	}
+
+	return out, nil
+}
+
+// predicted compares an outcome of units that were moved.
+func (c *comparison) predicted(x [][]float64, now, wide [2]*predict.Recommended, units [2]moved, j int,
+	q predict.Outcome,
+) Outcome {
 	n := float64(len(x))
+	between, unsure := 0.0, 0.0 // variance of the units' means, Σ of its parts' squares over their degrees of freedom
+	for side, u := range units {
+		if u.n < 2 { // as the other side
+			u.variance = units[1-side].variance
+			c.note(within)
+		}
+
+		if v := u.variance / u.n; v > 0 {
+			between, unsure = between+v, unsure+v*v/max(1, u.n-1)
+		}
+	}
+
 	d, deviation := make([]float64, len(x)), make([]float64, len(x))
 	factor, wider := 0.0, 0.0 // of a deviation, for one interval and for a band
 	for i := range x {
 		k := i*now[0].Out + j
-		d[i] = now[1].Mu[k] - now[0].Mu[k]
-		deviation[i] = math.Sqrt(now[0].Epistemic[k] + now[1].Epistemic[k])
+		d[i] = now[1].Mu[k] - now[0].Mu[k] + units[1].mean - units[0].mean
+		deviation[i] = math.Sqrt(now[0].Epistemic[k] + now[1].Epistemic[k] + between)
 		for side := range 2 {
 			u := math.Sqrt(now[side].Total[k])
 			factor, wider = max(factor, now[side].Half[k]/u), max(wider, wide[side].Half[k]/u)
@@ -89,9 +177,18 @@ func (c *comparison) predicted(x [][]float64, now, wide [2]*predict.Recommended,
 		se += deviation[i] / n
 	}
 
+	df := 1e6
+	if unsure > 0 {
+		df = min(df, math.Pow(se, 4)/unsure)
+	}
+
+	e := contrast.Estimate{Difference: out.Difference, SE: se, DF: df}
+	factor = max(factor, e.Within(c.Options.Level).High/se-out.Difference/se)
+	wider = max(wider, e.Within(1-(1-c.Options.Level)/n).High/se-out.Difference/se)
 	low, high := out.Difference-factor*se, out.Difference+factor*se
-	above := math.Erfc((c.Options.Limit-out.Difference)/(se*math.Sqrt2)) / 2
+	above := e.Above(c.Options.Limit)
 	out.SE, out.Low, out.High, out.Above = &se, &low, &high, &above
+	out.UnitsA, out.UnitsB = int(units[0].n), int(units[1].n)
 
 	for axis, a := range c.axes {
 		curve, count := Curve{Condition: a.name, Unit: a.unit}, map[float64]float64{}

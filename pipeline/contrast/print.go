@@ -2,29 +2,26 @@ package contrast
 
 import (
 	"fmt"
-	"io"
 	"math"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
+	"doubletake/report"
 	"doubletake/report/figure"
 )
 
-// Print writes the comparison for people: a sentence and the differences of each outcome.
-func (r *Result) Print(w io.Writer) error {
-	fmt.Fprintf(w, "B − A of %s data, %s; A: %s; B: %s; units: %s\n", r.Data, r.By, r.A, r.B, r.Unit)
-
-	for _, o := range r.Outcomes {
-		fmt.Fprintln(w, r.sentence(o))
+// Sheet is the comparison for people: a sentence and the differences of each outcome.
+func (r *Result) Sheet() report.Sheet {
+	s := report.Sheet{
+		Title: fmt.Sprintf("B − A of %s data, %s; A: %s; B: %s; units: %s", r.Data, r.By, r.A, r.B, r.Unit),
 	}
-
 	for _, o := range r.Outcomes {
+		s.Before = append(s.Before, r.sentence(o))
 		for _, c := range o.Curves {
-			fmt.Fprintf(w, "\n%s over %s, with a band that holds all of them with %.4g %%\n", o.Name, c.Condition, 100*r.Level)
-
-			tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-			fmt.Fprintf(tw, "%s\tdifference\tfrom\tto\t\t\n", labelled(c.Condition, c.Unit))
+			g := report.Grid{
+				Title: fmt.Sprintf("%s over %s, with a band that holds all of them with %.4g %%", o.Name, c.Condition, 100*r.Level),
+				Heads: []string{labelled(c.Condition, c.Unit), "difference", "from", "to", ""}, Words: []string{""},
+			}
 			for _, p := range c.Points {
 				mark := ""
 				if p.Low > 0 || p.High < 0 {
@@ -32,16 +29,16 @@ func (r *Result) Print(w io.Writer) error {
 				}
 
 				number := digits((p.High - p.Low) / 2)
-				fmt.Fprintf(tw, "%.6g\t%s\t%s\t%s\t%s\t\n", p.At, number(p.Difference), number(p.Low), number(p.High), mark)
+				g.Rows = append(g.Rows, []string{
+					fmt.Sprintf("%.6g", p.At), number(p.Difference), number(p.Low), number(p.High), mark,
+				})
 			}
 
-			if err := tw.Flush(); err != nil {
-				return fmt.Errorf("print comparison: %w", err)
-			}
+			s.Grids = append(s.Grids, g)
 		}
 	}
 
-	return nil
+	return s
 }
 
 // sentence is the answer in one outcome.
@@ -78,7 +75,7 @@ func (r *Result) sentence(o Outcome) string {
 		return s
 	}
 
-	s += fmt.Sprintf("\n  units: A %d, B %d", o.UnitsA, o.UnitsB)
+	s += fmt.Sprintf("; units: A %d, B %d", o.UnitsA, o.UnitsB)
 	switch n := *o.Deciding; {
 	case *o.Low > r.Limit || *o.High < r.Limit:
 	case n == 0:

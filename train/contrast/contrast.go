@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/integrate/quad"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/mathext"
@@ -31,7 +32,11 @@ type Estimate struct {
 
 // Mean is the difference of arms of one point, with Welch's interval.
 func Mean(arms []Arm, level float64) Estimate {
-	e := estimates(arms, false)[0]
+	return estimates(arms, false)[0].Within(level)
+}
+
+// Within is an estimate with its interval at a level, by Student's t.
+func (e Estimate) Within(level float64) Estimate {
 	return e.within(student(e.DF).Quantile((1 + level) / 2))
 }
 
@@ -112,8 +117,8 @@ func (a Arm) moments(p int) (mean, variance float64) {
 const draws = 2000
 
 // Band is the differences at all points with a band that holds all of them together with probability
-// level. The law of the largest |t| is simulated for as many units with their scatter and their
-// correlation between points, shrunk for what few units do not determine.
+// level. The law of the largest |t|, each for its degrees of freedom, is simulated for as many units with their
+// scatter and their correlation between points, shrunk for what few units do not determine.
 func Band(arms []Arm, level float64) []Estimate {
 	pool, points := separate(arms), len(arms[0].Weight)
 	out := estimates(arms, pool)
@@ -129,7 +134,16 @@ func Band(arms []Arm, level float64) []Estimate {
 		}
 	}
 
-	random := rand.New(rand.NewPCG(0, 0x636f6e7472617374))
+	seed := uint64(0) // of the data, so that the draws' error is not the same in all campaigns of one kind
+	for _, a := range arms {
+		for _, c := range a.Curves {
+			for _, v := range c {
+				seed = seed*0x9e3779b97f4a7c15 + math.Float64bits(v)
+			}
+		}
+	}
+
+	random := rand.New(rand.NewPCG(seed, 0x636f6e7472617374))
 	most, z := make([]float64, draws), make([]float64, points)
 	for i := range most {
 		for k, a := range arms {
@@ -149,8 +163,8 @@ func Band(arms []Arm, level float64) []Estimate {
 		}
 
 		for _, e := range estimates(fake, pool) {
-			if t := math.Abs(e.Difference) / e.SE; t > most[i] { // no scatter: NaN
-				most[i] = t
+			if z := normalised(math.Abs(e.Difference)/e.SE, e.DF); z > most[i] { // no scatter: NaN
+				most[i] = z
 			}
 		}
 	}
@@ -158,43 +172,93 @@ func Band(arms []Arm, level float64) []Estimate {
 	slices.Sort(most)
 	critical := most[int(math.Ceil(level*draws))-1]
 	for p, e := range out {
-		out[p] = e.within(critical)
+		a := critical * (8*e.DF + 3) / (8*e.DF + 1)
+		out[p] = e.within(math.Sqrt(e.DF * math.Expm1(a*a/e.DF)))
 	}
 
 	return out
 }
 
-// scales are the arms' deviations, but for a common factor. Their logarithms are shrunk towards the mean by
-// the share of their scatter that equal deviations would show (James and Stein).
+// normalised is t of so many degrees of freedom as the normal deviate of nearly the same probability
+// (Wallace 1959), so that points of unequal degrees of freedom compare.
+func normalised(t, df float64) float64 {
+	return (8*df + 1) / (8*df + 3) * math.Sqrt(df*math.Log1p(t*t/df))
+}
+
+// scales are the arms' deviations, but for a common factor. Their logarithms, without the bias of few units, are shrunk
+// towards the mean, each by the share of its variance that few units explain (DerSimonian and Laird).
 func scales(arms []Arm, equal bool) []float64 {
-	scale := make([]float64, len(arms))
-	mean, chance := 0.0, 0.0
+	scale, weight := make([]float64, len(arms)), make([]float64, len(arms))
 	for k, a := range arms {
-		sum, parts := 0.0, 0.0
-		for p, w := range a.Weight {
-			if _, s2 := a.moments(p); w != 0 {
-				sum, parts = sum+s2, parts+1
-			}
+		s2, free := a.scatter()
+		if scale[k], weight[k] = 0, 1; s2 == 0 {
+			equal = true
+			continue
 		}
 
-		equal = equal || sum == 0
-		scale[k] = math.Log(sum/parts) / 2
-		mean += scale[k] / float64(len(arms))
-		chance += mathext.Zeta(2, float64(len(a.Curves)-1)/2) / 4 * (1 - 1/float64(len(arms)))
+		scale[k] = (math.Log(s2) + math.Log(free/2) - mathext.Digamma(free/2)) / 2
+		weight[k] = 4 / mathext.Zeta(2, free/2)
 	}
 
-	scatter := 0.0
-	for _, s := range scale {
-		scatter += (s - mean) * (s - mean)
-	}
-
+	w, w2 := floats.Sum(weight), floats.Dot(weight, weight)
+	mean, q := floats.Dot(weight, scale)/w, 0.0
 	for k, s := range scale {
-		if scale[k] = 1; !equal && scatter > chance {
-			scale[k] = math.Exp((s - mean) * (1 - chance/scatter))
+		q += weight[k] * (s - mean) * (s - mean)
+	}
+
+	between := 0.0
+	if !equal && len(arms) > 1 {
+		between = max(0, (q-float64(len(arms)-1))/(w-w2/w))
+	}
+
+	for k := range scale {
+		weight[k] = 1 / (between + 1/weight[k])
+	}
+
+	mean = floats.Dot(weight, scale) / floats.Sum(weight)
+	for k, s := range scale {
+		if scale[k] = 1; between > 0 {
+			scale[k] = math.Exp((s - mean) * between * weight[k])
 		}
 	}
 
 	return scale
+}
+
+// scatter is the mean variance of an arm's units over its points, and the degrees of freedom of that mean: more
+// than those of one variance, as far as the points are unrelated.
+func (a Arm) scatter() (s2, free float64) {
+	free = float64(len(a.Curves) - 1)
+	var own [][]float64 // deviations of the units, by point
+	for p, w := range a.Weight {
+		if w == 0 {
+			continue
+		}
+
+		mean, v := a.moments(p)
+		s2 += v
+		d := make([]float64, len(a.Curves))
+		for i, c := range a.Curves {
+			d[i] = c[p] - mean
+		}
+
+		own = append(own, d)
+	}
+
+	sum, points := 0.0, float64(len(own)) // of squared covariances, without bias (normal values)
+	for _, d := range own {
+		for _, e := range own {
+			sum += floats.Dot(d, e) * floats.Dot(d, e)
+		}
+	}
+
+	if sum = (sum/free - s2*s2) / ((free + 2) * (free - 1)) * free; free == 1 {
+		sum = s2 * s2 // two units do not tell
+	}
+
+	sum = min(max(sum, s2*s2/points), s2*s2)
+
+	return s2 / points, free * s2 * s2 / sum
 }
 
 // separate reports whether each arm has a part at one of several points.
@@ -215,8 +279,10 @@ func separate(arms []Arm) bool {
 	return true
 }
 
-// correlation is the root of the units' correlation between points. With ν degrees of freedom r² of
-// unrelated points is 1/ν on average; the correlations are shrunk by what that makes of all r².
+// correlation is the root of the units' correlation between points. Few units show correlations where there are
+// none; all are shrunk by one factor. The square that has the mean of all r² as its expectation gave too narrow
+// bands of three units, the adjusted one, (ν r² − 1)/(ν − 1), too wide ones of strong correlations; their mean is
+// taken.
 func correlation(arms []Arm, scale []float64, separate bool) *mat.TriDense {
 	points := len(arms[0].Weight)
 	r := mat.NewSymDense(points, nil)
@@ -255,7 +321,8 @@ func correlation(arms []Arm, scale []float64, separate bool) *mat.TriDense {
 
 	keep := 0.0
 	if sum > 0 {
-		keep = math.Sqrt(min(1, max(0, honest/sum)))
+		mean := sum / float64(points*(points-1)/2)
+		keep = math.Sqrt(min(1, (unshrunk(mean, free)/mean+max(0, honest/sum))/2))
 	}
 
 	keep = min(keep, 1-1e-9) // so that the root exists
@@ -272,6 +339,32 @@ func correlation(arms []Arm, scale []float64, separate bool) *mat.TriDense {
 	root.LTo(l)
 
 	return l
+}
+
+// unshrunk is the square of a correlation whose estimates with so many degrees of freedom have the mean square r2.
+func unshrunk(r2, free float64) float64 {
+	low, high := 0.0, 1.0
+	for range 40 {
+		if mid := (low + high) / 2; meanSquare(mid, free) < r2 {
+			low = mid
+		} else {
+			high = mid
+		}
+	}
+
+	return low
+}
+
+// meanSquare is the mean square of estimates of a correlation of normal values,
+// 1 − (1 − 1/ν)(1 − ρ²) ₂F₁(1, 1; ν/2 + 1; ρ²).
+func meanSquare(rho2, free float64) float64 {
+	sum, term := 0.0, 1.0
+	for n := 0.0; term > 1e-9 && n < 1e4; n++ {
+		sum += term
+		term *= (n + 1) / (free/2 + 1 + n) * rho2
+	}
+
+	return 1 - (1-1/free)*(1-rho2)*sum
 }
 
 // Units is the number of units in each arm with which an interval at a level has the limit outside with

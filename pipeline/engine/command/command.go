@@ -29,6 +29,7 @@ import (
 // Options are the settings of the executor. The zero value of a duration means the default.
 type Options struct {
 	Command []string // the command and its words
+	Status  []string // a command that prints why jobs wait; may be empty
 	Parts   int      // at a time
 	Binary  string   // the program
 	Config  string   // its configuration, relative to Dir
@@ -438,10 +439,31 @@ func (e *Executor) waiting(now time.Time) {
 	}
 
 	e.told = true
-	e.o.Notify(fmt.Sprintf("nothing runs: %d parts that were submitted by %q %.0f s ago have not begun. Ask the "+
-		"scheduler why they wait (qstat); if they ended, see whether the nodes can run %s and write to %s. To submit "+
+	e.o.Notify(fmt.Sprintf("nothing runs: %d parts that were submitted by %q %.0f s ago have not begun. %s"+
+		"If they ended, see whether the nodes can run %s and write to %s. To submit "+
 		"them again, interrupt and run again", len(e.parts), strings.Join(e.o.Command, " "),
-		now.Sub(e.parts[0].submitted).Seconds(), e.Root("bin"), e.Root("parts")))
+		now.Sub(e.parts[0].submitted).Seconds(), e.reason(), e.Root("bin"), e.Root("parts")))
+}
+
+// reason is what the scheduler says of jobs that wait, or that it be asked.
+func (e *Executor) reason() string {
+	if len(e.o.Status) == 0 {
+		return "Ask the scheduler why they wait (qstat; executor.status has it asked). "
+	}
+
+	ctx, cancel := context.WithTimeout(e.Ctx, 5*time.Second)
+	defer cancel()
+
+	out, err := exec.CommandContext(ctx, e.o.Status[0], e.o.Status[1:]...).CombinedOutput()
+	text := strings.TrimSpace(string(out))
+	if err != nil {
+		text += fmt.Sprintf(" (%v)", err)
+	}
+
+	const most = 2000
+	text = strings.ToValidUTF8(text[:min(len(text), most)], "?")
+
+	return fmt.Sprintf("%q says:\n    %s\n", strings.Join(e.o.Status, " "), strings.ReplaceAll(text, "\n", "\n    "))
 }
 
 // forget drops a part of which nothing is in hand: without its plan a process does nothing.
