@@ -153,8 +153,8 @@ func WriteFile(path string, b []byte) error {
 	return disk.dir(dir)
 }
 
-// saveEvery is how often the index is written while tasks run, at most: of a large campaign
-// less often, so that this takes a twentieth of the time (saveShare). After a power cut the
+// saveEvery is the time between two writes of the index while tasks run; a large index, which
+// takes long to write, is written less often, so that this takes one part in saveShare. After a power cut the
 // results of that time are made again.
 var saveEvery = 5 * time.Second
 
