@@ -9,7 +9,7 @@ import (
 )
 
 // docs/suggest.md shows what the program prints of examples/rm2-turbine (measured): the first three in rank, and the
-// plan by the costs of its configuration.
+// plan by the costs that it states.
 func TestSuggestPage(t *testing.T) {
 	text := document(t, "docs/suggest.md")
 
@@ -20,14 +20,15 @@ func TestSuggestPage(t *testing.T) {
 
 	path := filepath.Join(dir, "pipeline.yaml")
 
-	costs, err := os.ReadFile(path)
+	stated := "    suggest: {cost: {tow_speed_m_s: 20 min, tsr: 2 min, repeat: 10 min}, budget: 3 h}\n"
+
+	config, err := os.ReadFile(path)
 	if err == nil { // the same digits on any machine
-		err = os.WriteFile(path, append(costs, "kernels: portable\n"...), 0o644)
+		err = os.WriteFile(path, append(config, stated+"kernels: portable\n"...), 0o644)
 	}
 
-	stated := "suggest: {cost: {tow_speed_m_s: 20 min, tsr: 2 min, repeat: 10 min}, budget: 3 h}\n"
-	if err != nil || !bytes.Contains(costs, []byte("    "+stated)) || !strings.Contains(text, stated) {
-		t.Fatalf("other costs than docs/suggest.md: %v\n%s", err, costs)
+	if err != nil || !strings.Contains(text, strings.TrimSpace(stated)) {
+		t.Fatalf("other costs than docs/suggest.md: %v", err)
 	}
 
 	out, err := command(dir, "run", "pipeline.yaml", "--to", "train", "--progress", "none").CombinedOutput()
