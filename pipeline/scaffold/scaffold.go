@@ -6,12 +6,15 @@
 package scaffold
 
 import (
+	"crypto/sha256"
 	_ "embed"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"math"
+	"os"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -144,6 +147,10 @@ func Look(dir string) (*Result, error) {
 
 	if len(p.Exclude) > 0 {
 		r.note("left out (exclude): %s", strings.Join(p.Exclude, ", "))
+	}
+
+	if !table {
+		p.leaveCopies(dir, files, r)
 	}
 
 	r.YAML = render(p)
@@ -763,6 +770,64 @@ type plan struct {
 // manyTriplets is where the default of 500 passes in steps of 32, made for
 // hundreds of triplets, becomes a wait of minutes.
 const manyTriplets = 20000
+
+// leaveCopies leaves out files with the contents of one before: a copy is no second measurement.
+// Only of files with equal sizes and equal beginnings is all read.
+func (p *plan) leaveCopies(dir string, files []string, r *Result) {
+	const beginning = 64 << 10
+
+	first := map[string]string{}
+	for _, most := range []int64{beginning, math.MaxInt64} {
+		same := map[string][]string{}
+		for _, f := range files {
+			key := digest(filepath.Join(dir, f), most)
+			same[key] = append(same[key], f)
+		}
+
+		files = nil
+		for key, list := range same {
+			if key == "" || len(list) == 1 {
+				continue
+			}
+
+			files = append(files, list...)
+			for _, f := range list {
+				first[f] = slices.Min(list)
+			}
+		}
+	}
+
+	slices.Sort(files)
+
+	for _, f := range files {
+		if first[f] != f {
+			p.Exclude = append(p.Exclude, f)
+			r.note("%s is an exact copy of %s: left out (exclude); which of the two is right?", f, first[f])
+		}
+	}
+}
+
+// digest is the size of a file and the hash of so many of its first bytes, "" where it cannot
+// be read.
+func digest(path string, most int64) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+
+	fi, err := f.Stat()
+	if err != nil || !fi.Mode().IsRegular() {
+		return ""
+	}
+
+	h := sha256.New()
+	if _, err := io.CopyN(h, f, min(most, fi.Size())); err != nil {
+		return ""
+	}
+
+	return fmt.Sprintf("%d %x", fi.Size(), h.Sum(nil))
+}
 
 // look opens the files and reads their headers.
 func (p *plan) look(dir string, files []string, rows []map[string]float64, r *Result) {
