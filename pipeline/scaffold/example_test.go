@@ -17,7 +17,8 @@ func ExampleLook() {
 	defer os.RemoveAll(dir)
 
 	for name, lift := range map[string]string{"a0_u9.5.csv": "0.1", "a4_u9.5.csv": "0.8", "a8_u9.5.csv": "1.5"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte("lift_n,drag_n\n"+lift+",0.1\n1.6,0.2\n"), 0o600); err != nil {
+		text := "lift_n,drag_n\n" + lift + ",0.1\n1.6,0.2\n"
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			fmt.Println(err)
 			return
 		}
