@@ -883,7 +883,8 @@ func TestImports(t *testing.T) {
 	}
 
 	for _, i := range p.Imports {
-		if i == "doubletake/pipeline/kv" || i == "doubletake/pipeline/pack" || strings.HasPrefix(i, "golang.org/x/sys/") {
+		ours := i == "doubletake/pipeline/kv" || i == "doubletake/pipeline/pack"
+		if ours || strings.HasPrefix(i, "golang.org/x/sys/") {
 			continue
 		}
 
