@@ -139,34 +139,31 @@ func (a *Analyser) segmentFloors(c int, floors [2][]int, stride int) []float64 {
 	var levels []float64
 	for h := range a.segs {
 		for g := 0; g < len(a.segs[h]); g += stride {
-			seg := a.segs[h][g]
+			p, bins := a.segs[h][g][c], floors[h]
+			for len(bins) > 0 && bins[len(bins)-1] >= len(p) {
+				bins = bins[:len(bins)-1]
+			}
+
+			sum, left := 0.0, bins
 
 			// Logarithms are added by multiplying a few powers first: six float32
 			// neither overflow a float64 nor vanish in it.
-			sum, product, count := 0.0, 1.0, 0
-			for _, k := range floors[h] {
-				if k >= len(seg[c]) {
-					break
-				}
-
-				if !(seg[c][k] > 0) {
-					return nil
-				}
-
-				product *= float64(seg[c][k])
-				if count++; count%6 == 0 {
-					sum += math.Log(product)
-					product = 1
-				}
+			for ; len(left) >= 6; left = left[6:] {
+				x, y := float64(p[left[0]])*float64(p[left[1]]), float64(p[left[2]])*float64(p[left[3]])
+				sum += math.Log(x * y * (float64(p[left[4]]) * float64(p[left[5]])))
 			}
 
-			sum += math.Log(product)
+			product := 1.0
+			for _, k := range left {
+				product *= float64(p[k])
+			}
 
-			if count == 0 {
+			// One that is not positive makes the sum no finite number.
+			if sum += math.Log(product); len(bins) == 0 || sum-sum != 0 {
 				return nil
 			}
 
-			levels = append(levels, nepersToDB*sum/float64(count))
+			levels = append(levels, nepersToDB*sum/float64(len(bins)))
 		}
 	}
 

@@ -47,9 +47,12 @@ const (
 	combMargin = 1e-9
 )
 
+var combLimit = math.Exp(combCap)
+
 // whiten divides each channel's spectrum by its running median over ±half
-// bins, so that the floor is 1 everywhere, and fills f.sums.
-func (f *speedFinder) whiten(half int) {
+// bins, so that the floor is 1 everywhere, and fills f.sums: at the bins in spans only,
+// which are in ascending order.
+func (f *speedFinder) whiten(half int, spans ...[2]int) {
 	n, channels := f.last+1, len(f.power)
 	half = max(half, 8)
 	step := max(1, half/4)
@@ -62,15 +65,25 @@ func (f *speedFinder) whiten(half int) {
 			return guess
 		}
 
-		sum := 0.0
+		sum, next, at, left := 0.0, 0.0, -1, spans // next is the floor at bin at
 		f.sums[c] = 0
-
-		next := node(0)
 		for k := 0; k < n; k += step {
-			prev := next
+			for len(left) > 0 && left[0][1] < k {
+				left = left[1:]
+			}
 
-			next = node(min(n-1, k+step))
-			for i := k; i < min(n, k+step); i++ {
+			if len(left) == 0 || left[0][0] >= k+step {
+				continue
+			}
+
+			prev := next
+			if at != k {
+				prev = node(k)
+			}
+
+			at = k + step
+			next = node(min(n-1, at))
+			for i := k; i < min(n, at); i++ {
 				floor := prev + (next-prev)*float64(i-k)/float64(step)
 
 				white := 0.0
@@ -83,6 +96,24 @@ func (f *speedFinder) whiten(half int) {
 			}
 		}
 	}
+}
+
+// teeth returns the bins that combs of shaft speeds from lo to hi read, merged.
+func (f *speedFinder) teeth(lo, hi float64) (spans [][2]int) {
+	for m := 1; m <= f.harm; m++ {
+		at := float64(m*f.blades) / f.lines.binHz
+		first := at*lo + 0.5
+		last := at*hi + 0.5
+
+		span := [2]int{int(first-max(1, combSmear*first)) - 1, int(last+max(1, combSmear*last)) + 1}
+		if n := len(spans); n > 0 && span[0] <= spans[n-1][1] {
+			spans[n-1][1] = span[1]
+		} else {
+			spans = append(spans, span)
+		}
+	}
+
+	return spans
 }
 
 // median returns the median of x, powers, which it leaves as they are. A guess with
@@ -166,17 +197,25 @@ func (f *speedFinder) near(hz float64) (float64, bool) {
 	const most = 32 // factors whose product float64 holds
 	channels := len(f.power)
 	lo, hi := f.between(x-w), f.between(x+w)
+	lo0, lo1, hi0, hi1 := lo.sums[:channels], lo.sums[channels:], hi.sums[:channels], hi.sums[channels:]
+	u, v := 1-lo.t, 1-hi.t
 
-	sum, per, limit := 0.0, 0.5/w, math.Exp(combCap)
-	for c := 0; c < channels; {
-		product := 1.0
-		for end := min(channels, c+most); c < end; c++ {
-			mean := (hi.read(c, channels) - lo.read(c, channels)) * per
-			product *= min(limit, max(mean, 1e-3))
+	sum, product, per := 0.0, 1.0, 0.5/w
+	for c := range channels {
+		mean := (v*hi0[c] + hi.t*hi1[c] - (u*lo0[c] + lo.t*lo1[c])) * per
+		if !(mean > 1e-3) { // max and min take care of more, and time
+			mean = 1e-3
+		} else if mean > combLimit {
+			mean = combLimit
 		}
 
-		sum += math.Log(product)
+		if product *= mean; c%most == most-1 {
+			sum += math.Log(product)
+			product = 1
+		}
 	}
+
+	sum += math.Log(product)
 
 	return sum / float64(channels), true
 }
@@ -251,8 +290,8 @@ func (f *speedFinder) best(lo, hi float64, score func(at amplitude, shaft float6
 // the lines' centroids. Without any line that emerges there it returns
 // nominal and false.
 func (f *speedFinder) refine(nominal float64) (shaft float64, ok bool) {
-	f.whiten(int(0.5 * float64(f.blades) * nominal / f.lines.binHz))
 	lo, hi := nominal*(1-f.lines.tolerance), nominal*(1+f.lines.tolerance)
+	f.whiten(int(0.5*float64(f.blades)*nominal/f.lines.binHz), f.teeth(lo, hi)...)
 	shaft, count := f.polish(f.best(lo, hi, func(at amplitude, s float64) float64 { return f.comb(at, s, 0) }))
 	if count == 0 {
 		return nominal, false
@@ -264,7 +303,7 @@ func (f *speedFinder) refine(nominal float64) (shaft float64, ok bool) {
 // track returns the shaft speed in [lo, hi] that explains the spectrum best,
 // and the number of harmonics whose lines emerge there: 0 or 1 is no evidence.
 func (f *speedFinder) track(lo, hi float64) (shaft float64, count int) {
-	f.whiten(int(0.5 * float64(f.blades) * lo / f.lines.binHz))
+	f.whiten(int(0.5*float64(f.blades)*lo/f.lines.binHz), [2]int{0, f.last})
 	return f.polish(f.best(lo, hi, f.fundamental))
 }
 

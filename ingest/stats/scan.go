@@ -410,14 +410,52 @@ func (a *accumulator) begin(step float64) {
 // addFast is addTo for samples that are usually finite and rarely three times
 // the same, which needs no look at each.
 func (a *accumulator) addFast(k *kernel.Set, x []float32) {
-	if a.len != 1 || len(x) < 2 || float64(x[0]) == a.val {
-		addTo(a, x) // the beginning, or a stretch of equal samples that may go on
+	if len(x) == 0 {
 		return
 	}
 
-	sum, low, high, pair, triple := k.Describe(x, a.shift)
-	if sum-sum != 0 || triple {
+	if v := float64(x[0]); a.finite == 0 && (a.step == 0 || v-v != 0) {
 		addTo(a, x)
+		return
+	} else if a.finite == 0 {
+		a.shift = v
+	}
+
+	sum, low, high, pair, triple := k.Describe(x, a.shift)
+	if sum-sum != 0 || a.step == 0 && !(a.apart(x) && !triple) { // only addTo knows least
+		addTo(a, x)
+		return
+	}
+
+	a.stretches(k, x, low, high, pair, triple)
+
+	n := int64(len(x))
+	a.n += n
+	mean := sum / float64(n)
+	a.join(mean, k.Squares(x, a.shift+mean), n)
+}
+
+// apart tells whether no stretch of equal samples goes on in x.
+func (a *accumulator) apart(x []float32) bool {
+	return a.len == 1 && len(x) > 1 && float64(x[0]) != a.val
+}
+
+// stretches follows the stretches of equal samples in x, of which Describe says the
+// rest: piece by piece where it has one of three or more.
+func (a *accumulator) stretches(k *kernel.Set, x []float32, low, high float32, pair, triple bool) {
+	const piece = 256
+	n := len(x)
+	if triple || !a.apart(x) {
+		for at := 0; n > piece && at < n; at += piece {
+			p := x[at:min(at+piece, n)]
+			_, low, high, pair, triple = k.Describe(p, 0)
+			a.stretches(k, p, low, high, pair, triple)
+		}
+
+		if n <= piece {
+			follow(a, x)
+		}
+
 		return
 	}
 
@@ -435,7 +473,6 @@ func (a *accumulator) addFast(k *kernel.Set, x []float32) {
 	}
 
 	// The stretch that is running at the end; one that began before x is over.
-	n := len(x)
 	last := float64(x[n-1])
 	a.first, a.before, a.val, a.len = false, float64(x[n-2]), last, 1
 	if a.before == last {
@@ -446,10 +483,6 @@ func (a *accumulator) addFast(k *kernel.Set, x []float32) {
 			a.first = true // the sample before is unknown: no flank there
 		}
 	}
-
-	a.n += int64(n)
-	mean := sum / float64(n)
-	a.join(mean, k.Squares(x, a.shift+mean), int64(n))
 }
 
 // addTo adds samples one by one.
@@ -463,9 +496,31 @@ func addTo[T floats](a *accumulator, x []T) {
 		}
 	}
 
-	sum, lo, hi, shift := 0.0, a.lo, a.hi, a.shift
+	sum, bad := follow(a, x)
+	a.n += int64(len(x))
 
-	bad := 0
+	k := int64(len(x) - bad)
+	if k == 0 {
+		return
+	}
+
+	mean := sum / float64(k)
+
+	m2 := 0.0
+	for _, v := range x {
+		if d := float64(v) - a.shift - mean; d-d == 0 {
+			m2 += float64(d * d)
+		}
+	}
+
+	a.join(mean, m2, k)
+}
+
+// follow looks at samples one by one: extremes, stretches of equal samples and those that
+// are not finite, of which it returns the number, and the sum of the others less shift.
+func follow[T floats](a *accumulator, x []T) (sum float64, bad int) {
+	lo, hi, shift := a.lo, a.hi, a.shift
+
 	for i, s := range x {
 		v := float64(s)
 		if v-v != 0 { // NaN or infinite
@@ -511,23 +566,8 @@ func addTo[T floats](a *accumulator, x []T) {
 	}
 
 	a.lo, a.hi = lo, hi
-	a.n += int64(len(x))
 
-	k := int64(len(x) - bad)
-	if k == 0 {
-		return
-	}
-
-	mean := sum / float64(k)
-
-	m2 := 0.0
-	for _, v := range x {
-		if d := float64(v) - shift - mean; d-d == 0 {
-			m2 += float64(d * d)
-		}
-	}
-
-	a.join(mean, m2, k)
+	return sum, bad
 }
 
 // join adds k samples of that mean (less shift) and sum of squared deviations.
