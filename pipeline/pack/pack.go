@@ -4,7 +4,6 @@
 package pack
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +11,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -31,20 +31,18 @@ type File struct {
 
 // Encode returns a pack of these files.
 func Encode(files []File) []byte {
-	var b bytes.Buffer
-	b.WriteString(magic)
-
+	head, size := []byte(magic), 1
 	for _, f := range files {
-		fmt.Fprintf(&b, "%d %s\n", len(f.Data), f.Name)
+		head = fmt.Appendf(head, "%d %s\n", len(f.Data), f.Name)
+		size += len(f.Data)
 	}
 
-	b.WriteByte('\n')
-
+	b := append(slices.Grow(head, size), '\n')
 	for _, f := range files {
-		b.Write(f.Data)
+		b = append(b, f.Data...)
 	}
 
-	return b.Bytes()
+	return b
 }
 
 // Reader reads a file, or a part of a pack.
@@ -114,12 +112,18 @@ func find(f *os.File, name string) (*io.SectionReader, error) {
 		return nil, err
 	}
 
-	head := make([]byte, min(fi.Size(), most))
-	if _, err := f.ReadAt(head, 0); err != nil {
-		return nil, err
+	var head, lines, rest string
+	var whole bool
+	for n := int64(1 << 10); !whole && n <= most && int64(len(head)) < fi.Size(); n *= 4 {
+		b := make([]byte, min(fi.Size(), n))
+		if _, err := f.ReadAt(b, 0); err != nil {
+			return nil, err
+		}
+
+		head = string(b)
+		lines, rest, whole = strings.Cut(head, "\n\n")
 	}
 
-	lines, rest, whole := strings.Cut(string(head), "\n\n")
 	lines, ours := strings.CutPrefix(lines+"\n", magic)
 	if !whole || !ours {
 		return nil, errDamaged

@@ -11,6 +11,7 @@ package table
 
 import (
 	"bufio"
+	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -19,6 +20,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"slices"
 	"sync"
 
 	"github.com/apache/arrow/go/v17/arrow"
@@ -210,6 +212,23 @@ func (t *Table) Write(w io.Writer) (digest string, err error) {
 	return t.Digest(), nil
 }
 
+// Encode returns the bytes that Write writes, and the digest.
+func (t *Table) Encode() (b []byte, digest string, err error) {
+	size := 4 << 10 // of the schema, twice, and more for each column
+	for i := range t.Columns {
+		c := &t.Columns[i]
+		size += 1<<10 + 16*c.Len()
+		for _, l := range c.Lists {
+			size += 4 * len(l)
+		}
+	}
+
+	to := bytes.NewBuffer(make([]byte, 0, size))
+	digest, err = t.Write(to)
+
+	return to.Bytes(), digest, err
+}
+
 func (t *Table) write(w io.WriteSeeker) error {
 	n := t.Rows()
 	for i := range t.Columns {
@@ -290,19 +309,24 @@ func (c *Column) appendTo(b array.Builder, lo, hi int) {
 
 // Digest returns the SHA-256, as hex, of names, units, types and values.
 func (t *Table) Digest() string {
-	h := sha256.New()
-	var buf []byte
-	flush := func(limit int) {
-		if len(buf) > limit {
+	const part = 1 << 13 // bytes that are given to the sum at a time
+	h, buf := sha256.New(), make([]byte, 0, 2*part)
+	flush := func() {
+		if len(buf) > part {
 			h.Write(buf)
 			buf = buf[:0]
 		}
 	}
 
+	number := func(v uint64) {
+		buf = binary.LittleEndian.AppendUint64(buf, v)
+		flush()
+	}
+
 	str := func(s string) {
-		buf = binary.LittleEndian.AppendUint64(buf, uint64(len(s)))
+		number(uint64(len(s)))
 		buf = append(buf, s...)
-		flush(1 << 15)
+		flush()
 	}
 
 	for i := range t.Columns {
@@ -321,13 +345,11 @@ func (t *Table) Digest() string {
 				v = math.NaN() // one bit pattern for all
 			}
 
-			buf = binary.LittleEndian.AppendUint64(buf, math.Float64bits(v))
-			flush(1 << 15)
+			number(math.Float64bits(v))
 		}
 
 		for _, v := range c.Ints {
-			buf = binary.LittleEndian.AppendUint64(buf, uint64(v))
-			flush(1 << 15)
+			number(uint64(v))
 		}
 
 		for _, v := range c.Bools {
@@ -337,14 +359,20 @@ func (t *Table) Digest() string {
 				buf = append(buf, 0)
 			}
 
-			flush(1 << 15)
+			flush()
 		}
 
 		for _, l := range c.Lists {
-			buf = binary.LittleEndian.AppendUint64(buf, uint64(len(l)))
-			for _, v := range l {
-				buf = binary.LittleEndian.AppendUint32(buf, math.Float32bits(v))
-				flush(1 << 15)
+			number(uint64(len(l)))
+
+			for l := range slices.Chunk(l, part/4) {
+				n := len(buf)
+				buf = slices.Grow(buf, 4*len(l))[:n+4*len(l)]
+				for k, v := range l {
+					binary.LittleEndian.PutUint32(buf[n+4*k:], math.Float32bits(v))
+				}
+
+				flush()
 			}
 		}
 	}

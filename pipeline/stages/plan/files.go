@@ -76,9 +76,9 @@ func WriteTable(j *engine.Job, output string, t *table.Table) error {
 
 	var err error
 	if j.Packed() {
-		var b bytes.Buffer
-		digest, err = t.Write(&b)
-		j.Put(output, b.Bytes())
+		var b []byte
+		b, digest, err = t.Encode()
+		j.Put(output, b)
 	} else {
 		digest, err = t.WriteFile(j.Output(output))
 	}
