@@ -168,7 +168,7 @@ func median(x []float64, spare *[]float64) float64 {
 // each value is written to both parts and one of them moves on. In noise a
 // branch would be wrong half the time, which costs more than the write.
 func selectNth(x, spare []float64, k int) float64 {
-	for len(x) > 24 {
+	for len(x) > 10 {
 		n := len(x)
 		a, b, c := x[0], x[n/2], x[n-1]
 		pivot := max(min(a, b), min(max(a, b), c))

@@ -1,6 +1,7 @@
 package dsp
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"sort"
@@ -15,10 +16,17 @@ type speedFinder struct {
 	harm    int
 	last    int       // highest bin of interest
 	sums    []float64 // per bin, per channel: running sums of the spectrum over its floor
-	scores  []float64 // of a part of the grid
+	parts   []scored  // of a grid: its first point, and a bound
+	scores  []scored  // points of a grid
 	floors  []keptFloors
 	scratch []float64
 	spare   []float64
+}
+
+// scored is a point of a grid of speeds and its score.
+type scored struct {
+	at    int
+	score float64
 }
 
 // keptFloors are the floors of all channels over those bins.
@@ -194,9 +202,15 @@ func (f *speedFinder) near(hz float64) (float64, bool) {
 		return 0, false
 	}
 
+	return f.logMean(x-w, x+w, w), true
+}
+
+// logMean is the logarithm's mean over channels of the whitened power from one place in
+// the running sums to another over 2w.
+func (f *speedFinder) logMean(from, to, w float64) float64 {
 	const most = 32 // factors whose product float64 holds
 	channels := len(f.power)
-	lo, hi := f.between(x-w), f.between(x+w)
+	lo, hi := f.between(from), f.between(to)
 	lo0, lo1, hi0, hi1 := lo.sums[:channels], lo.sums[channels:], hi.sums[:channels], hi.sums[channels:]
 	u, v := 1-lo.t, 1-hi.t
 
@@ -215,9 +229,7 @@ func (f *speedFinder) near(hz float64) (float64, bool) {
 		}
 	}
 
-	sum += math.Log(product)
-
-	return sum / float64(channels), true
+	return (sum + math.Log(product)) / float64(channels)
 }
 
 // tooth is the place of a frequency in the running sums, and how far about it its
@@ -257,32 +269,66 @@ func (f *speedFinder) comb(at amplitude, shaft, offset float64) float64 {
 
 // best returns the shaft speed from lo to hi with the greatest score, the first of
 // equals, on a grid so fine that the highest harmonic moves by an eighth of a
-// bin. Scores by near rule out all but a few; at decides between those.
+// bin. No score is above comb's. Bounds of comb rule out most of the grid, scores by near
+// all but a few speeds of the rest; at decides between those.
 func (f *speedFinder) best(lo, hi float64, score func(at amplitude, shaft float64) float64) float64 {
-	const part = 4096
+	const most = 4 // speeds of a part
 	steps := int(math.Ceil((hi - lo) * 8 * float64(f.blades*f.harm) / f.lines.binHz))
 	speed := func(i int) float64 { return lo + (hi-lo)*float64(i)/float64(max(1, steps)) }
 
-	best, top := lo, math.Inf(-1)
-	for from := 0; from <= steps; from += part {
-		f.scores = f.scores[:0]
-		for i := from; i < min(from+part, steps+1); i++ {
-			f.scores = append(f.scores, score(f.near, speed(i)))
+	f.parts, f.scores = f.parts[:0], f.scores[:0]
+	for i := 0; i <= steps; i += most {
+		f.parts = append(f.parts, scored{i, f.bound(speed(i), speed(min(i+most-1, steps)))})
+	}
+
+	slices.SortStableFunc(f.parts, func(a, b scored) int { return cmp.Compare(b.score, a.score) })
+
+	top := math.Inf(-1)
+	for _, p := range f.parts {
+		if p.score < top-combMargin {
+			break
 		}
 
-		limit := max(top, slices.Max(f.scores)) - combMargin
-		for i, v := range f.scores {
-			if v < limit {
-				continue
-			}
-
-			if v := score(f.at, speed(from+i)); v > top {
-				best, top = speed(from+i), v
-			}
+		for i := p.at; i < min(p.at+most, steps+1); i++ {
+			v := score(f.near, speed(i))
+			f.scores = append(f.scores, scored{i, v})
+			top = max(top, v)
 		}
 	}
 
-	return best
+	limit := top - combMargin
+	best := 0
+	top = math.Inf(-1)
+	for _, p := range f.scores {
+		if p.score < limit {
+			continue
+		}
+
+		if v := score(f.at, speed(p.at)); v > top || v == top && p.at < best {
+			best, top = p.at, v
+		}
+	}
+
+	return speed(best)
+}
+
+// bound is at least comb by near of every shaft speed from lo to hi.
+func (f *speedFinder) bound(lo, hi float64) float64 {
+	var sum float64
+	for m := 1; m <= f.harm; m++ {
+		bpf := float64(m * f.blades)
+		from, w, ok := f.tooth(bpf * lo)
+		to, v, ok2 := f.tooth(bpf * hi)
+		top := float64(f.last)
+		mean := f.logMean(max(0, min(top, from-w)), min(top, to+v), w)
+		if !ok || !ok2 { // a tooth outside counts as 0
+			mean = max(0, mean)
+		}
+
+		sum += mean
+	}
+
+	return sum / float64(f.harm)
 }
 
 // refine returns the shaft speed within ±tolerance of nominal whose harmonics

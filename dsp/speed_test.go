@@ -69,13 +69,17 @@ func TestSpeedSearchRulesOutNothing(t *testing.T) {
 			f.power[c] = p
 		}
 
-		f.whiten(30)
-
 		for name, score := range map[string]func(at amplitude, shaft float64) float64{
 			"comb":        func(at amplitude, shaft float64) float64 { return f.comb(at, shaft, 0) },
 			"fundamental": f.fundamental,
 		} {
 			lo, hi := 0.7*shaft, 1.3*shaft
+			if name == "comb" {
+				f.whiten(30, f.teeth(lo, hi)...)
+			} else {
+				f.whiten(30, [2]int{0, f.last})
+			}
+
 			steps := int(math.Ceil((hi - lo) * 8 * float64(blades*harm) / f.lines.binHz))
 
 			want, top := lo, math.Inf(-1)

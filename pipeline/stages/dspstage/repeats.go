@@ -81,11 +81,16 @@ func CheckRepeats(exp plan.Experiment, ing ingeststage.Result) error {
 
 // copies is the error of files with the same contents, taken for two runs.
 func copies(j *engine.Job, results []engine.Dep) error {
+	type file struct { // of ingeststage.FileResult
+		Path, SHA256 string
+		Skipped      *struct{}
+	}
+
 	var names, sums []string
 	for _, d := range results {
-		err := plan.EachJSON(j.Input(d.Task, d.Output), func(res *ingeststage.FileResult) {
-			if res.Skipped == nil {
-				names, sums = append(names, res.Path), append(sums, res.SHA256)
+		err := plan.EachJSON(j.Input(d.Task, d.Output), func(f *file) {
+			if f.Skipped == nil {
+				names, sums = append(names, f.Path), append(sums, f.SHA256)
 			}
 		})
 		if err != nil {
