@@ -107,7 +107,7 @@ func (f *lineFinder) floorBins(dst []int, hz, shaft, bpf float64, last int) ([]i
 		dst = dst[:0]
 		for k := lo; k <= hi; k++ {
 			at := float64(k) * f.binHz
-			order := max(1, math.Round(at/shaft))
+			order := max(1, math.RoundToEven(at/shaft))
 
 			// The half bin at guard 0 leaves out the order's nearest bin.
 			if math.Abs(at-order*shaft) > max(0.5, float64(guard))*f.binHz {
@@ -318,21 +318,19 @@ func peakOffset(p []float64, k int) float64 {
 
 // emergent returns ρ over both halves together: the halves' mean spectrum,
 // each half shifted so that its own expected frequency coincides (the same
-// bins where the speed is nominal), peak over floor as in one half.
-func (f *lineFinder) emergent(p [2][]float64, hz, shaft [2]float64, bpf float64) float64 {
+// bins where the speed is nominal), peak over floor, at bins, as in one half.
+func (f *lineFinder) emergent(p [2][]float64, hz [2]float64, shaft float64, bins []int) float64 {
 	last := len(p[0]) - 1
 	shift := int(math.Round(hz[1]/f.binHz)) - int(math.Round(hz[0]/f.binHz))
 	at := func(k int) float64 {
 		return 0.5 * (p[0][k] + p[1][max(1, min(last, k+shift))])
 	}
-	search := f.searchBins(hz[0], shaft[0], last)
+	search := f.searchBins(hz[0], shaft, last)
 
 	peak := 0.0
 	for k := search[0]; k <= search[1]; k++ {
 		peak = max(peak, at(k))
 	}
-
-	bins, _ := f.floorBins(nil, hz[0], shaft[0], bpf, last)
 
 	f.scratch = f.scratch[:0]
 	for _, k := range bins {

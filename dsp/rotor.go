@@ -502,11 +502,14 @@ func (a *Analyser) lines(run *RotorRun, s *RotorSettings, lf *lineFinder) (floor
 		}
 	}
 
-	for c := range run.Channels {
-		ch := &run.Channels[c]
-		for m := range s.Harmonics {
-			hz := [2]float64{ch.Halves[0].Lines[m].Hz, ch.Halves[1].Lines[m].Hz}
-			r := lf.emergent([2][]float64{a.mean[0][c], a.mean[1][c]}, hz, run.ShaftHz, float64(s.Blades)*run.ShaftHz[0])
+	var bins []int
+	for m := range s.Harmonics { // the same frequencies in all channels
+		order, bpf := float64(m+1), [2]float64{float64(s.Blades) * run.ShaftHz[0], float64(s.Blades) * run.ShaftHz[1]}
+		hz := [2]float64{order * bpf[0], order * bpf[1]}
+		bins, _ = lf.floorBins(bins, hz[0], run.ShaftHz[0], bpf[0], last)
+		for c := range run.Channels {
+			ch := &run.Channels[c]
+			r := lf.emergent([2][]float64{a.mean[0][c], a.mean[1][c]}, hz, run.ShaftHz[0], bins)
 			ch.EmergenceRho = append(ch.EmergenceRho, r)
 			ch.Emergent = append(ch.Emergent, r >= lf.emergence)
 		}
