@@ -452,7 +452,8 @@ func halfName(h int) string { return [2]string{"first", "second"}[h] }
 func (a *Analyser) lines(run *RotorRun, s *RotorSettings, lf *lineFinder) (floors [2][]int, err error) {
 	last := a.welch.Bins() - 1
 	orders := s.Blades * s.Harmonics
-	floorBins := make([][]int, orders+1) // per shaft order
+	floorBins := resizeOuter(a.floorBins, orders+1) // per shaft order
+	a.floorBins = floorBins
 	for h, shaft := range run.ShaftHz {
 		bpf := float64(s.Blades) * shaft
 		for j := 1; j <= orders; j++ {
@@ -471,6 +472,7 @@ func (a *Analyser) lines(run *RotorRun, s *RotorSettings, lf *lineFinder) (floor
 			p := a.mean[h][c]
 			half := &run.Channels[c].Halves[h]
 			half.ShaftHz = shaft
+			half.Lines, half.ShaftOrders = make([]Line, 0, s.Harmonics), make([]Line, 0, orders-s.Harmonics)
 			for j := 1; j <= orders; j++ {
 				order, hz := j, float64(j)*shaft
 

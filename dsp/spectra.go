@@ -161,21 +161,22 @@ func (s *SpectrumSettings) equal(o *SpectrumSettings) bool {
 // channels' sums, the mean spectra of both halves, and the first SegmentBins of
 // every segment's spectrum as float32.
 type Analyser struct {
-	settings SpectrumSettings // of Load
-	averages averages         // of one half
-	loaded   bool
-	welch    *Welch
-	block    [][]float64
-	block32  [][]float32
-	sums     [][]float64 // per channel: Welch.fold's sum over the half's segments
-	inSingle bool        // transforms are in float32
-	again    bool        // they were, and Auto took float64
-	single   []float64
-	power    []float64
-	narrow   []float32
-	speed    speedFinder
-	mean     [2][][]float64   // half, channel: mean spectrum
-	segs     [2][][][]float32 // half, segment, channel: first bins of the spectrum
+	settings  SpectrumSettings // of Load
+	averages  averages         // of one half
+	loaded    bool
+	welch     *Welch
+	block     [][]float64
+	block32   [][]float32
+	sums      [][]float64 // per channel: Welch.fold's sum over the half's segments
+	inSingle  bool        // transforms are in float32
+	again     bool        // they were, and Auto took float64
+	single    []float64
+	power     []float64
+	narrow    []float32
+	speed     speedFinder
+	mean      [2][][]float64   // half, channel: mean spectrum
+	segs      [2][][][]float32 // half, segment, channel: first bins of the spectrum
+	floorBins [][]int          // per shaft order, of a half
 }
 
 // NewAnalyser returns an Analyser.

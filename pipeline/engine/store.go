@@ -517,7 +517,8 @@ func (r *record) pack(path string, m manifest, j *Job) error {
 	}
 	defer f.Close()
 
-	if _, err = f.Write(pack.Encode(append([]pack.File{{Name: "manifest.json", Data: b}}, j.packed...))); err == nil {
+	files := append([]pack.File{{Name: "manifest.json", Data: b}}, j.packed...)
+	if err = pack.Write(f, files...); err == nil {
 		err = protect(f)
 	}
 

@@ -1,6 +1,7 @@
 package pack_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,9 +17,14 @@ func Example() {
 	defer os.RemoveAll(dir)
 
 	path := filepath.Join(dir, "result")
-	if err := os.WriteFile(path, pack.Encode([]pack.File{
-		{Name: "levels.txt", Data: []byte("71.2 dB")}, {Name: "notes.txt", Data: []byte("windy")},
-	}), 0o644); err != nil {
+	f, err := os.Create(path)
+	if err != nil {
+		panic(err)
+	}
+
+	err = pack.Write(f, pack.File{Name: "levels.txt", Data: []byte("71.2 dB")},
+		pack.File{Name: "notes.txt", Data: []byte("windy")})
+	if err := errors.Join(err, f.Close()); err != nil {
 		panic(err)
 	}
 

@@ -4,6 +4,7 @@
 package pack
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -11,7 +12,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -29,20 +29,22 @@ type File struct {
 	Data []byte
 }
 
-// Encode returns a pack of these files.
-func Encode(files []File) []byte {
-	head, size := []byte(magic), 1
+// Write writes a pack of these files.
+func Write(w io.Writer, files ...File) error {
+	b := bufio.NewWriter(w)
+	b.WriteString(magic)
+
 	for _, f := range files {
-		head = fmt.Appendf(head, "%d %s\n", len(f.Data), f.Name)
-		size += len(f.Data)
+		fmt.Fprintf(b, "%d %s\n", len(f.Data), f.Name)
 	}
 
-	b := append(slices.Grow(head, size), '\n')
+	b.WriteByte('\n')
+
 	for _, f := range files {
-		b = append(b, f.Data...)
+		b.Write(f.Data)
 	}
 
-	return b
+	return b.Flush()
 }
 
 // Reader reads a file, or a part of a pack.

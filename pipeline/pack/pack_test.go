@@ -26,9 +26,16 @@ func put(t testing.TB, b []byte) string {
 	return path
 }
 
+// packed returns a pack of these files.
+func packed(files ...pack.File) []byte {
+	var b bytes.Buffer
+	pack.Write(&b, files...)
+	return b.Bytes()
+}
+
 // TestLayout has a pack's bytes as its documentation describes them, written by hand.
 func TestLayout(t *testing.T) {
-	got := pack.Encode([]pack.File{{"a.json", []byte("{}\n")}, {"empty", nil}, {"b", []byte("xy")}})
+	got := packed(pack.File{"a.json", []byte("{}\n")}, pack.File{"empty", nil}, pack.File{"b", []byte("xy")})
 	if want := "doubletake pack 1\n3 a.json\n0 empty\n2 b\n\n{}\nxy"; string(got) != want {
 		t.Fatalf("%q, want %q", got, want)
 	}
@@ -42,7 +49,7 @@ func TestReadsWhatWasPacked(t *testing.T) {
 			files = append(files, pack.File{Name: fmt.Sprint(i, name), Data: data})
 		}
 
-		path := put(t, pack.Encode(files))
+		path := put(t, packed(files...))
 		for _, f := range files {
 			got, err := pack.ReadFile(filepath.Join(path, f.Name))
 			if err != nil || !bytes.Equal(got, f.Data) {
@@ -74,7 +81,7 @@ func TestFolder(t *testing.T) {
 
 // TestDamaged has packs that are cut short, longer than they say, or none at all.
 func TestDamaged(t *testing.T) {
-	whole := pack.Encode([]pack.File{{"a", []byte("12345")}, {"b", []byte("6")}})
+	whole := packed(pack.File{"a", []byte("12345")}, pack.File{"b", []byte("6")})
 	for n := range len(whole) {
 		if _, err := pack.ReadFile(filepath.Join(put(t, whole[:n]), "a")); err == nil {
 			t.Errorf("cut to %d of %d bytes: no error", n, len(whole))
@@ -92,7 +99,7 @@ func TestDamaged(t *testing.T) {
 
 // FuzzOpen reads any bytes as a pack: it returns, and never more bytes than the file has.
 func FuzzOpen(f *testing.F) {
-	f.Add(pack.Encode([]pack.File{{"a", []byte("12345")}, {"b", nil}}))
+	f.Add(packed(pack.File{"a", []byte("12345")}, pack.File{"b", nil}))
 	f.Add([]byte("doubletake pack 1\n5 a\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		got, err := pack.ReadFile(filepath.Join(put(t, b), "a"))

@@ -12,6 +12,7 @@ import (
 	"io"
 	"math"
 	"strings"
+	"sync"
 	"unicode/utf8"
 	"unsafe"
 
@@ -87,7 +88,7 @@ type Reader struct {
 	info ingest.Info
 	Layout
 
-	buf     []byte
+	buf     *[]byte // of buffers, once there is one
 	kernels *kernel.Set
 }
 
@@ -148,7 +149,17 @@ func Value(kind Kind, bigEndian bool, b []byte) float64 {
 func (r *Reader) Info() ingest.Info { return r.info }
 
 // Close implements ingest.Reader.
-func (r *Reader) Close() error { return r.src.Close() }
+func (r *Reader) Close() error {
+	if r.buf != nil {
+		buffers.Put(r.buf)
+		r.buf = nil
+	}
+
+	return r.src.Close()
+}
+
+// buffers serve one file after the other.
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 // Quantum implements ingest.Quantized.
 func (r *Reader) Quantum() (step, low, high float64) {
@@ -305,11 +316,15 @@ func readPlanes[T floats](r *Reader, channels []int, start int64, dst [][]T, n i
 
 // fetch reads n bytes at an offset into the reusable buffer.
 func (r *Reader) fetch(at int64, n int) ([]byte, error) {
-	if len(r.buf) < n {
-		r.buf = make([]byte, n)
+	if r.buf == nil {
+		r.buf = buffers.Get().(*[]byte)
 	}
 
-	b := r.buf[:n]
+	if len(*r.buf) < n {
+		*r.buf = make([]byte, n)
+	}
+
+	b := (*r.buf)[:n]
 
 	return b, r.fill(b, at)
 }
