@@ -183,10 +183,15 @@ func (f *fileTables) rows(p *dsp.Pairs, run string, recs []ingest.Recording) err
 	}
 
 	for _, row := range p.Rows {
-		rec := recs[row.Recording]
-		f.src.Cells(&f.trip, run, rec)
-		f.outcomes(p, row)
+		f.src.Cells(&f.trip, run, recs[row.Recording])
+	}
 
+	if len(p.Rows) > 0 {
+		f.outcomes(p)
+	}
+
+	for _, row := range p.Rows {
+		rec := recs[row.Recording]
 		if err := f.derived(p, row, strings.TrimPrefix(rec.ID, run), rec.Conditions); err != nil {
 			return err
 		}
@@ -232,36 +237,38 @@ func (f *fileTables) same(p *dsp.Pairs) error {
 	return nil
 }
 
-// outcomes appends the values of a row, in the order of the outcomes.
-func (f *fileTables) outcomes(p *dsp.Pairs, row dsp.Row) {
+// outcomes appends the values of a run's rows, in the order of the outcomes.
+func (f *fileTables) outcomes(p *dsp.Pairs) {
 	for k, o := range p.Outcomes {
-		v := row.Values[k]
-		for h, y := range v.Y {
-			doc := o.Description + p.Members[h]
+		for h, member := range p.Members {
+			doc := o.Description + member
 			if o.Note != "" {
 				doc += "; " + o.Note
 			}
 
-			plan.Cell(&f.trip, fmt.Sprintf("%s_%d", o.Name, h+1), o.Unit, doc, y)
+			c := plan.Column(&f.trip, fmt.Sprintf("%s_%d", o.Name, h+1), o.Unit, doc)
+			for _, row := range p.Rows {
+				c.Floats = append(c.Floats, row.Values[k].Y[h])
+			}
 		}
 
 		for i, by := range o.ByProducts {
-			cell := func(name, doc string, v float64) {
-				if by.Bool {
-					plan.Cell(&f.trip, name, by.Unit, doc, v != 0)
-				} else {
-					plan.Cell(&f.trip, name, by.Unit, doc, v)
+			for h, member := range p.Members {
+				name, doc := fmt.Sprintf("%s_%s_%d", o.Name, by.Suffix, h+1), by.Description+member
+				if by.Single && h > 0 {
+					break
+				} else if by.Single {
+					name, doc = o.Name+"_"+by.Suffix, by.Description
 				}
-			}
 
-			name := o.Name + "_" + by.Suffix
-			if by.Single {
-				cell(name, by.Description, v.ByProducts[i][0])
-				continue
-			}
-
-			for h, x := range v.ByProducts[i] {
-				cell(fmt.Sprintf("%s_%d", name, h+1), by.Description+p.Members[h], x)
+				c := plan.Column(&f.trip, name, by.Unit, doc)
+				for _, row := range p.Rows {
+					if v := row.Values[k].ByProducts[i][h]; by.Bool {
+						c.Bools = append(c.Bools, v != 0)
+					} else {
+						c.Floats = append(c.Floats, v)
+					}
+				}
 			}
 		}
 	}

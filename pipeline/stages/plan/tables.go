@@ -100,16 +100,22 @@ func AppendTables(j *engine.Job, t *table.Table, parts []engine.Dep) error {
 	return nil
 }
 
-// Cell appends v to the column of that name and makes the column if it is the
-// first. v is a string, float64, bool, int or []float32. Rows that are appended
-// with the same cells in the same order keep the columns of equal length.
-func Cell(t *table.Table, name, unit, doc string, v any) {
+// Column returns the column of that name, and makes it if it is not there.
+func Column(t *table.Table, name, unit, doc string) *table.Column {
 	c := t.Column(name)
 	if c == nil {
 		t.Columns = append(t.Columns, table.Column{Name: name, Unit: unit, Description: doc})
 		c = &t.Columns[len(t.Columns)-1]
 	}
 
+	return c
+}
+
+// Cell appends v to the column of that name and makes the column if it is the
+// first. v is a string, float64, bool, int or []float32. Rows that are appended
+// with the same cells in the same order keep the columns of equal length.
+func Cell(t *table.Table, name, unit, doc string, v any) {
+	c := Column(t, name, unit, doc)
 	switch v := v.(type) {
 	case string:
 		c.Strings = append(c.Strings, v)
