@@ -84,3 +84,8 @@ func TestNothingToDo(t *testing.T) {
 
 	shows(t, "ANGLES=1", []string{"pipeline "}, "bench/engine/noop.sh", "1")
 }
+
+func TestWholeProcesses(t *testing.T) {
+	python(t, "numpy, scipy.signal")
+	shows(t, "", []string{"pipeline least ", "scipy    least "}, "bench/engine/whole.sh", "1")
+}
