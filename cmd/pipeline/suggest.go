@@ -81,13 +81,15 @@ func runSuggest(c *cli.Context, stdout, stderr io.Writer) error {
 	}
 
 	by = cmp.Or(by, suggest.DefaultBy(m))
-	priced := asked || len(configured.Cost) > 0 && configured.Budget != "" && batch == 0 && !c.IsSet("by") &&
-		!c.IsSet("count")
-	switch {
-	case priced && by == suggest.ByGain:
-	case asked:
-		return usage("pipeline suggest: costs want a split with a calibrated process, found none in %s", c.Args().First())
-	case priced:
+
+	// The configuration's costs and budget make a plan unless options ask for something else.
+	other := batch > 0 || c.IsSet("by") || c.IsSet("count")
+	priced := asked || !other && len(configured.Cost) > 0 && configured.Budget != ""
+	if priced && by != suggest.ByGain {
+		if asked {
+			return usage("pipeline suggest: costs want a split with a calibrated process, found none in %s", c.Args().First())
+		}
+
 		priced = false
 		m.Warnings = append(m.Warnings, "no plan by the configuration's costs: the split has no calibrated process")
 	}

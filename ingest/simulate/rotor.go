@@ -672,8 +672,6 @@ func (n *noise) add(dst []float32, white *[3][]float32) {
 	n.x1, n.x2, n.y1, n.y2, n.rx, n.ry = x1, x2, y1, y2, rx, ry
 }
 
-// peakPa bounds the pressure of a run: all tones in phase, blade tones 5
-// standard deviations of their modulation up, noise at 6.5.
 // AmplitudesPa is the law of the tones: the peak amplitude of each shaft order at polar angle θ, from order 0.
 func (r Rotor) AmplitudesPa(blades int, rpm, thetaDeg float64) []float64 {
 	var out []float64
@@ -684,6 +682,8 @@ func (r Rotor) AmplitudesPa(blades int, rpm, thetaDeg float64) []float64 {
 	return out
 }
 
+// peakPa bounds the pressure of a run: all tones in phase, blade tones 5
+// standard deviations of their modulation up, noise at 6.5.
 func (r Rotor) peakPa(blades int, rpm float64) float64 {
 	peak := 0.0
 

@@ -445,7 +445,7 @@ func (e *Executor) waiting(now time.Time) {
 		now.Sub(e.parts[0].submitted).Seconds(), e.reason(), e.Root("bin"), e.Root("parts")))
 }
 
-// reason is what the scheduler says of jobs that wait, or that it be asked.
+// reason is the scheduler's status of waiting jobs, or advice to ask for it.
 func (e *Executor) reason() string {
 	if len(e.o.Status) == 0 {
 		return "Ask the scheduler why they wait (qstat; executor.status has it asked). "
