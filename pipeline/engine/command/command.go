@@ -454,7 +454,9 @@ func (e *Executor) reason() string {
 	ctx, cancel := context.WithTimeout(e.Ctx, 5*time.Second)
 	defer cancel()
 
-	out, err := exec.CommandContext(ctx, e.o.Status[0], e.o.Status[1:]...).CombinedOutput()
+	c := exec.CommandContext(ctx, e.o.Status[0], e.o.Status[1:]...)
+	c.WaitDelay = time.Second // a child of the command's may live on and hold its output open
+	out, err := c.CombinedOutput()
 	text := strings.TrimSpace(string(out))
 	if err != nil {
 		text += fmt.Sprintf(" (%v)", err)

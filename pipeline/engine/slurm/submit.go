@@ -443,10 +443,10 @@ func (e *Executor) throttle() {
 		}
 
 		n := b.limit + free
+		args := []string{"update", "JobId=" + b.job, "ArrayTaskThrottle=" + strconv.Itoa(n)}
 		e.calling = true
 		go func() {
-			_, err := call(context.WithoutCancel(e.Ctx), "", "scontrol", "update", "JobId="+b.job,
-				"ArrayTaskThrottle="+strconv.Itoa(n))
+			_, err := call(context.WithoutCancel(e.Ctx), "", "scontrol", args...)
 			e.post(func() {
 				e.calling = false
 
