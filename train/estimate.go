@@ -1,6 +1,7 @@
 package train
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -106,13 +107,9 @@ func (m *Model) Estimate(ctx context.Context, x []float64, o EstimateOptions) (*
 		return nil, fmt.Errorf("check estimate options: %w", err)
 	}
 
-	if o.Samples == 0 {
-		o.Samples = defaultSamples
-	}
+	o.Samples = cmp.Or(o.Samples, defaultSamples)
 
-	if o.Sampler == "" {
-		o.Sampler = Antithetic
-	}
+	o.Sampler = cmp.Or(o.Sampler, Antithetic)
 
 	if o.Sampler == Antithetic {
 		o.Samples += o.Samples % 2
@@ -316,9 +313,7 @@ func Cubature(outcomes int) (method string, points []float32, weights []float64)
 func cubature(d, q int) (method string, nodes []float32, weights []float64) {
 	switch {
 	case d <= 5 && (q > 0 || tensorOrder(d) > 0):
-		if q == 0 {
-			q = tensorOrder(d)
-		}
+		q = cmp.Or(q, tensorOrder(d))
 
 		nodes, weights = tensor(d, q)
 		return "tensor-" + strconv.Itoa(q), nodes, weights

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 
@@ -50,10 +51,7 @@ func runGC(file string, remove, asJSON bool, stdout io.Writer) error {
 	for _, g := range list {
 		total += g.Bytes
 
-		task := g.Task
-		if task == "" {
-			task = "(unfinished)"
-		}
+		task := cmp.Or(g.Task, "(unfinished)")
 
 		fmt.Fprintf(stdout, "%s  %9s  %.12s  %s\n", g.Made.Format("2006-01-02 15:04"), size(g.Bytes), g.Key, task)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -198,9 +199,7 @@ func perform(ctx context.Context, p *pipeline.Project, o runOptions, stderr io.W
 		return nil, usage("--jobs wants a number of tasks, found %d", o.jobs)
 	}
 
-	if o.jobs == 0 {
-		o.jobs = runtime.NumCPU()
-	}
+	o.jobs = cmp.Or(o.jobs, runtime.NumCPU())
 
 	for _, w := range p.Warnings {
 		fmt.Fprintf(stderr, "warning: %s: %s\n", w.Path, w.Text)

@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -77,9 +78,7 @@ func (r Rotor) WithDefaults() Rotor {
 	setDefault(&r.RateHz, 10240)
 	setDefault(&r.DurationS, 8)
 
-	if r.Encoding == "" {
-		r.Encoding = EncodingPCM16
-	}
+	r.Encoding = cmp.Or(r.Encoding, EncodingPCM16)
 
 	if len(r.Blades) == 0 {
 		r.Blades = []int{2, 3, 4, 5}

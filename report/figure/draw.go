@@ -2,6 +2,7 @@ package figure
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"fmt"
 	"math"
@@ -60,10 +61,7 @@ func (d *drawing) write(m markup) { d.b.WriteString(string(m)) }
 func Draw(f *Figure, o Options) []byte {
 	d := &drawing{f: f, o: o}
 
-	w := f.Width
-	if w == 0 {
-		w = defaultWidth
-	}
+	w := cmp.Or(f.Width, defaultWidth)
 
 	legend, top := markup(""), 0.0
 	if f.Shared {
@@ -957,10 +955,7 @@ func (n *pen) polyline(xs, ys []float64) markup {
 }
 
 func (m *Mark) pointClass() string {
-	c := m.Class
-	if c == "" {
-		c = "mean"
-	}
+	c := cmp.Or(m.Class, "mean")
 
 	switch m.Shape {
 	case "ring", "cross":
@@ -1011,10 +1006,7 @@ func outline(shape string, x, y, r float64) markup {
 
 // data writes the mark's numbers as attributes.
 func (d *drawing) data(m *Mark) markup {
-	digits := d.o.Digits
-	if digits == 0 {
-		digits = -1
-	}
+	digits := cmp.Or(d.o.Digits, -1)
 
 	var b strings.Builder
 	for _, list := range []struct {

@@ -10,6 +10,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -93,13 +94,9 @@ type part struct {
 
 // New returns an executor for one run.
 func New(o Options) *Executor {
-	if o.Silent == 0 {
-		o.Silent = 30 * time.Second
-	}
+	o.Silent = cmp.Or(o.Silent, 30*time.Second)
 
-	if o.Grace == 0 {
-		o.Grace = 15 * time.Second
-	}
+	o.Grace = cmp.Or(o.Grace, 15*time.Second)
 
 	return &Executor{
 		Hand: slurm.NewHand(folder), o: o, drain: make(chan struct{}, 1), ended: make(chan error, 64),
@@ -309,10 +306,7 @@ func (e *Executor) died(t *slurm.Task, err *slurm.TaskError, again bool) {
 // submit makes parts of what is ready, as many as may be in hand.
 func (e *Executor) submit(now time.Time) {
 	if e.draining || e.fatal != nil {
-		err := e.fatal
-		if err == nil {
-			err = engine.ErrNotStarted
-		}
+		err := cmp.Or(e.fatal, engine.ErrNotStarted)
 
 		for _, t := range e.pending {
 			e.resolve(t, err)

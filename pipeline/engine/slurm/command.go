@@ -2,6 +2,7 @@ package slurm
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,9 +55,7 @@ func call(ctx context.Context, stdin string, name string, args ...string) (strin
 			return "", &UnavailableError{name}
 		}
 
-		if text == "" {
-			text = err.Error()
-		}
+		text = cmp.Or(text, err.Error())
 
 		return "", fmt.Errorf("%s: %s", name, text)
 	}
