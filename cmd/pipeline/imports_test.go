@@ -40,6 +40,7 @@ var imports = []struct{ of, may string }{
 	{"pipeline/engine/command", "pipeline/kv pipeline/engine pipeline/engine/slurm pipeline/engine/slurm/job"},
 	{"pipeline/engine/slurm/slurmtest", ""},
 	{"pipeline/table", "pipeline/kv pipeline/pack"},
+	{"pipeline/table/tabletest", "pipeline/kv pipeline/table"},
 	// The configuration reads the settings of the packages that use them.
 	{"pipeline/config", "pipeline/kv pipeline/engine/slurm/job ingest/campaign ingest/fault ingest/setpoint " +
 		"ingest/spelling ingest/simulate ingest/format dsp train train/baseline train/form train/holdout train/honest"},
