@@ -221,12 +221,7 @@ func concerned(plain, p *pipeline.Project) []string {
 
 // write writes the chosen experiments in one format.
 func write(p *pipeline.Project, res *pipeline.Result, o runOptions, format string, stdout io.Writer) error {
-	reports, err := p.Reports(res, o.sel)
-	if err != nil {
-		return err
-	}
-
-	sweeps, err := p.Sweeps(res, o.sel)
+	reports, sweeps, err := results(p, res, o)
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"encoding/csv"
 	"fmt"
 	"io"
 	"slices"
@@ -265,11 +264,7 @@ func (p suggestedPlan) csv(w io.Writer, names []string, outcomes []predict.Outco
 		rows = append(rows, r)
 	}
 
-	if err := csv.NewWriter(w).WriteAll(rows); err != nil {
-		return fmt.Errorf("print the plan: %w", err)
-	}
-
-	return nil
+	return printCSV(w, "the plan", rows)
 }
 
 // halfWidths are half widths by unit, from the narrowest to the widest outcome of it.
@@ -375,9 +370,5 @@ func suggestCSV(w io.Writer, names []string, list []suggest.Suggestion) error {
 		rows = append(rows, append(r, strconv.FormatBool(s.Measured), s.Advice))
 	}
 
-	if err := csv.NewWriter(w).WriteAll(rows); err != nil {
-		return fmt.Errorf("print suggestions: %w", err)
-	}
-
-	return nil
+	return printCSV(w, "suggestions", rows)
 }
