@@ -3,7 +3,6 @@ package pipeline_test
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"encoding/xml"
 	"errors"
 	"io"
@@ -15,8 +14,8 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/pipeline"
 	"doubletake/pipeline/engine"
+	"doubletake/pipeline/pipelinetest"
 	"doubletake/pipeline/table"
 )
 
@@ -935,17 +934,7 @@ func TestMapAndBinsReadBack(t *testing.T) {
 func runConfig(t *testing.T, dir, yaml string, o engine.Options) {
 	t.Helper()
 
-	path := filepath.Join(dir, "pipeline.yaml")
-	if err := os.WriteFile(path, []byte(yaml), 0o644); err != nil {
-		t.Fatal(err)
-	}
-
-	p, err := pipeline.Load(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	if _, err := p.Run(context.Background(), o); err != nil {
+	if err := pipelinetest.Run(dir, map[string]string{"pipeline.yaml": yaml}, o); err != nil {
 		t.Fatal(err)
 	}
 }

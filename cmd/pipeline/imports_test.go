@@ -70,6 +70,7 @@ var imports = []struct{ of, may string }{
 		"pipeline/engine/slurm/job pipeline/kv pipeline/runs pipeline/stages " +
 		"pipeline/stages/plan pipeline/stages/reportstage pipeline/watch ingest ingest/fault ingest/spelling report train " +
 		"train/holdout"},
+	{"pipeline/pipelinetest", "pipeline"},
 	{"cmd", "pipeline pipeline/budget pipeline/contrast pipeline/export pipeline/inspect pipeline/judge " +
 		"pipeline/library pipeline/predict pipeline/runs pipeline/scaffold pipeline/suggest ingest ingest/fault " +
 		"ingest/spelling ingest/simulate train train/score report docs"},

@@ -14,6 +14,7 @@ import (
 
 	"doubletake/pipeline"
 	"doubletake/pipeline/export"
+	"doubletake/pipeline/pipelinetest"
 	"doubletake/pipeline/predict"
 	"doubletake/pipeline/table/tabletest"
 	"doubletake/train/gp"
@@ -78,19 +79,9 @@ func campaign(t *testing.T, yaml string) (runs string) {
 	t.Helper()
 	dir := t.TempDir()
 	wing, rotor := tabletest.Pairs(rand.New(rand.NewPCG(5, 6)))
-	for name, text := range map[string]string{"pipeline.yaml": yaml, "wing.csv": wing, "rotor.csv": rotor} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-
-	p, err := pipeline.Load(filepath.Join(dir, "pipeline.yaml"))
+	err := pipelinetest.Run(dir, map[string]string{"pipeline.yaml": yaml, "wing.csv": wing, "rotor.csv": rotor},
+		pipeline.Options{Selection: pipeline.Selection{To: "train"}})
 	if err != nil {
-		t.Fatal(err)
-	}
-
-	o := pipeline.Options{Selection: pipeline.Selection{To: "train"}}
-	if _, err := p.Run(context.Background(), o); err != nil {
 		t.Fatal(err)
 	}
 

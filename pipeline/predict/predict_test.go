@@ -15,7 +15,7 @@ import (
 
 	"doubletake/ingest/fault"
 	"doubletake/pipeline"
-	"doubletake/pipeline/engine"
+	"doubletake/pipeline/pipelinetest"
 	"doubletake/pipeline/stages/trainstage"
 	"doubletake/pipeline/table"
 	"doubletake/train/score"
@@ -61,16 +61,8 @@ experiments:
       splits: {b3: {test: {b: 3}}}
 `
 
-	err = errors.Join(os.WriteFile(filepath.Join(dir, "pairs.csv"), []byte(b.String()), 0o644),
-		os.WriteFile(filepath.Join(dir, "p.yaml"), []byte(cfg), 0o644))
-	if err != nil {
-		return "", err
-	}
-
-	p, err := pipeline.Load(filepath.Join(dir, "p.yaml"))
-	if err == nil {
-		_, err = p.Run(context.Background(), engine.Options{Jobs: 2})
-	}
+	err = pipelinetest.Run(dir, map[string]string{"pairs.csv": b.String(), "pipeline.yaml": cfg},
+		pipeline.Options{Jobs: 2})
 
 	return filepath.Join(dir, "runs/wing/splits/b3"), err
 })

@@ -2,17 +2,15 @@ package predict
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"doubletake/pipeline"
-	"doubletake/pipeline/engine"
+	"doubletake/pipeline/pipelinetest"
 	"doubletake/pipeline/table"
 )
 
@@ -143,17 +141,8 @@ experiments:
     train: {inputs: [a, b], model: {hidden: [4]}, optimizer: {epochs: 2}, seeds: 1, splits: {b1: {test: {b: 1}}}}
 `
 
-	err := errors.Join(os.WriteFile(filepath.Join(dir, "pairs.csv"), []byte(b.String()), 0o644),
-		os.WriteFile(filepath.Join(dir, "p.yaml"), []byte(config), 0o644))
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	project, err := pipeline.Load(filepath.Join(dir, "p.yaml"))
-	if err == nil {
-		_, err = project.Run(context.Background(), engine.Options{Jobs: 2})
-	}
-
+	err := pipelinetest.Run(dir, map[string]string{"pairs.csv": b.String(), "pipeline.yaml": config},
+		pipeline.Options{Jobs: 2})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package table_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -17,7 +16,7 @@ import (
 	"testing"
 
 	"doubletake/pipeline"
-	"doubletake/pipeline/engine"
+	"doubletake/pipeline/pipelinetest"
 	"doubletake/pipeline/table"
 	"doubletake/pipeline/table/tabletest"
 )
@@ -223,8 +222,7 @@ func TestArrowJSTypes(t *testing.T) {
 // the tables are the contract's is checked by name, type and unit.
 func TestArrowJSCampaign(t *testing.T) {
 	dir := t.TempDir()
-	config := filepath.Join(dir, "pipeline.yaml")
-	if err := os.WriteFile(config, []byte(`version: 1
+	err := pipelinetest.Run(dir, map[string]string{"pipeline.yaml": `version: 1
 experiments:
   rotor:
     ingest:
@@ -247,16 +245,8 @@ experiments:
   toy:
     ingest: {simulate: {campaign: toy, seed: 1, triplets: 40}}
     train: {inputs: [x], standardise: false, optimizer: {epochs: 2}, seeds: 1, splits: {outside: {test: {x: {min: 5}}}}}
-`), 0o644); err != nil {
-		t.Fatal(err)
-	}
-
-	p, err := pipeline.Load(config)
+`}, pipeline.Options{Jobs: 2})
 	if err != nil {
-		t.Fatal(err)
-	}
-
-	if _, err := p.Run(context.Background(), engine.Options{Jobs: 2}); err != nil {
 		t.Fatal(err)
 	}
 
