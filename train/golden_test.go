@@ -448,7 +448,7 @@ func TestGoldenCov5D(t *testing.T) {
 				}
 			}
 
-			e := newEstimator(m, 0)
+			e := newEstimator(m)
 			for _, c := range []struct {
 				key string
 				eps []float32

@@ -21,14 +21,9 @@ func newGCCommand(stdout io.Writer) *cli.Command {
 			&cli.BoolFlag{Name: "delete", Usage: "delete the entries listed"},
 			&cli.BoolFlag{Name: "json", Usage: "as one JSON document"},
 		},
-		Action: func(c *cli.Context) error {
-			file, err := fileArgument(c)
-			if err != nil {
-				return err
-			}
-
+		Action: onFile(func(c *cli.Context, file string) error {
 			return runGC(file, c.Bool("delete"), c.Bool("json"), stdout)
-		},
+		}),
 	}
 }
 

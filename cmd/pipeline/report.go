@@ -54,17 +54,13 @@ func newReportCommand(stdout, stderr io.Writer) *cli.Command {
 			jobsFlag(), executorFlag(), progressFlag(), tablesFlag(),
 			&cli.BoolFlag{Name: "json", Usage: "the same as --format json"},
 		},
-		Action: func(c *cli.Context) error {
-			file, err := fileArgument(c)
-			if err != nil {
-				return err
-			}
-
+		Action: onFile(func(c *cli.Context, file string) error {
 			o := runOptions{
 				file: file, sel: pipeline.Selection{Experiments: experimentNames(c)}, jobs: c.Int("jobs"),
 				json: c.Bool("json"), tables: c.Bool("tables"), progress: c.String("progress"),
 			}
 
+			var err error
 			if o.executor, err = executor(c); err != nil {
 				return err
 			}
@@ -72,7 +68,7 @@ func newReportCommand(stdout, stderr io.Writer) *cli.Command {
 			held, format := c.Generic("held-out").(*values), c.String("format")
 
 			return runReport(c.Context, o, held, format, c.String("out"), stdout, stderr)
-		},
+		}),
 	}
 }
 

@@ -244,7 +244,6 @@ func (r Rotor) Files() []File {
 			Name:       rotorName(n, rpm),
 			Conditions: map[string]float64{"blades": float64(n), "rpm": rpm},
 			ThetaDeg:   slices.Clone(r.ThetaDeg),
-			Bytes:      int64(len(r.header(n, rpm))) + r.dataBytes(),
 		}
 	}
 

@@ -23,7 +23,6 @@ import (
 // Quantity is an input of a budget.
 type Quantity struct {
 	Name    string
-	Unit    string
 	Source  string  // in words
 	Value   float64 // estimate
 	U       float64 // standard uncertainty
