@@ -7,10 +7,12 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 
 	"doubletake/pipeline"
 	"doubletake/pipeline/engine"
+	"doubletake/pipeline/stages/stagetest"
 	"doubletake/pipeline/table"
 	"doubletake/report"
 )
@@ -172,24 +174,35 @@ func readMetrics(t testing.TB, dir, experiment string) metrics {
 
 func readTable(t testing.TB, parts ...string) *table.Table {
 	t.Helper()
-
-	tab, err := table.Read(filepath.Join(parts...))
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	return tab
+	return stagetest.Read(t, filepath.Join(parts...))
 }
 
 func column(t testing.TB, tab *table.Table, name string) []float64 {
 	t.Helper()
+	return stagetest.Floats(t, tab, name)
+}
 
-	v, err := tab.Floats(name)
+// amend changes the pipeline.yaml of a folder by pairs of old and new text. Each old text must be there once.
+func amend(t testing.TB, dir string, change ...string) {
+	t.Helper()
+
+	path := filepath.Join(dir, "pipeline.yaml")
+	b, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	return v
+	text := string(b)
+	for i := 0; i < len(change); i += 2 {
+		if n := strings.Count(text, change[i]); n != 1 {
+			t.Fatalf("%s has %q %d times", path, change[i], n)
+		}
+		text = strings.Replace(text, change[i], change[i+1], 1)
+	}
+
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // number6 writes a number as the balance's files do.

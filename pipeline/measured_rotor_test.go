@@ -34,23 +34,7 @@ type rotorLevels struct {
 func runLCAV(t *testing.T, change ...string) (dir string, e report.Experiment) {
 	t.Helper()
 	dir = example(t, "lcav-propeller", measuredData(t, "lcav-crazyflie-propeller", "propellers"))
-	path := filepath.Join(dir, "pipeline.yaml")
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	text := string(b)
-	for i := 0; i < len(change); i += 2 {
-		if strings.Count(text, change[i]) != 1 {
-			t.Fatalf("the example has %q %d times", change[i], strings.Count(text, change[i]))
-		}
-		text = strings.Replace(text, change[i], change[i+1], 1)
-	}
-
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	amend(t, dir, change...)
 
 	return dir, runIn(t, dir)["lcav"]
 }

@@ -947,27 +947,8 @@ func runDrone(t *testing.T, yaml string, jobs int) (dir string, read func(name s
 	t.Helper()
 	dir = t.TempDir()
 	runConfig(t, dir, yaml, engine.Options{Jobs: jobs})
-	read = func(name string) *table.Table {
-		t.Helper()
-
-		tab, err := table.Read(filepath.Join(dir, "runs/drone", name))
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		return tab
-	}
-
-	col = func(tab *table.Table, name string) []float64 {
-		t.Helper()
-
-		v, err := tab.Floats(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		return v
-	}
+	read = func(name string) *table.Table { return readTable(t, dir, "runs/drone", name) }
+	col = func(tab *table.Table, name string) []float64 { return column(t, tab, name) }
 
 	return dir, read, col
 }

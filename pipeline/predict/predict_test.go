@@ -16,6 +16,7 @@ import (
 	"doubletake/ingest/fault"
 	"doubletake/pipeline"
 	"doubletake/pipeline/pipelinetest"
+	"doubletake/pipeline/stages/stagetest"
 	"doubletake/pipeline/stages/trainstage"
 	"doubletake/pipeline/table"
 	"doubletake/train/score"
@@ -87,12 +88,7 @@ func split(t *testing.T) string {
 }
 
 func seedTable(t *testing.T, k int) *table.Table {
-	tab, err := table.Read(filepath.Join(split(t), fmt.Sprintf("seed-%d", k), "predictions.arrow"))
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	return tab
+	return stagetest.Read(t, filepath.Join(split(t), fmt.Sprintf("seed-%d", k), "predictions.arrow"))
 }
 
 // Expected values: the predictions the training stage wrote at the measured
@@ -101,7 +97,7 @@ func seedTable(t *testing.T, k int) *table.Table {
 func TestPredictAgreesWithTraining(t *testing.T) {
 	dir := split(t)
 	tabs := []*table.Table{seedTable(t, 0), seedTable(t, 1), seedTable(t, 2)}
-	a, b := floats(t, tabs[0], "a"), floats(t, tabs[0], "b")
+	a, b := stagetest.Floats(t, tabs[0], "a"), stagetest.Floats(t, tabs[0], "b")
 
 	var x []float64
 	for i := range a {
@@ -138,7 +134,7 @@ func TestPredictAgreesWithTraining(t *testing.T) {
 	}
 
 	for j, name := range []string{"lift", "drag"} {
-		column := func(k int, suffix string) []float64 { return floats(t, tabs[k], name+suffix) }
+		column := func(k int, suffix string) []float64 { return stagetest.Floats(t, tabs[k], name+suffix) }
 		for _, c := range []struct {
 			suffix   string
 			one, all []float64
@@ -406,13 +402,4 @@ func FuzzParseAt(f *testing.F) {
 			t.Errorf("%q: %v", s, x)
 		}
 	})
-}
-
-func floats(t *testing.T, tab *table.Table, name string) []float64 {
-	v, err := tab.Floats(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	return v
 }

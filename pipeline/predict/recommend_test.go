@@ -11,6 +11,7 @@ import (
 
 	"doubletake/pipeline"
 	"doubletake/pipeline/pipelinetest"
+	"doubletake/pipeline/stages/stagetest"
 	"doubletake/pipeline/table"
 )
 
@@ -23,7 +24,7 @@ func TestRecommendAgreesWithTraining(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	a, b := floats(t, tab, "a"), floats(t, tab, "b")
+	a, b := stagetest.Floats(t, tab, "a"), stagetest.Floats(t, tab, "b")
 
 	var x []float64
 	for i := range a {
@@ -57,7 +58,7 @@ func TestRecommendAgreesWithTraining(t *testing.T) {
 					continue
 				}
 
-				want := floats(t, tab, v.name)[i]
+				want := stagetest.Floats(t, tab, v.name)[i]
 				if got := v.v.(float64); !(math.Abs(got-want) <= 1e-9*math.Max(1, math.Abs(want))) {
 					t.Fatalf("%s: %s at row %d: %v, training wrote %v", path, v.name, i, got, want)
 				}
