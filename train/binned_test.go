@@ -58,10 +58,7 @@ func goldenBinned[T kernel.Float](t *testing.T, g golden, k *kernel.Set[T], tol 
 	near(t, "means of bins", centre, g.flat(t, "centre"), 1e-12)
 	near(t, "variances in bins", within, g.flat(t, "within"), 1e-12)
 
-	idx := make([]int32, g.int("B"))
-	for i := range idx {
-		idx[i] = int32(i)
-	}
+	idx := upTo(g.int("B"))
 
 	loss := tr.gradient(rows, idx, nil)
 	near(t, "loss", []float64{loss}, g.flat(t, "loss"), tol)
@@ -119,10 +116,7 @@ func TestBinnedIsTableOfCounts(t *testing.T) {
 	b := tr.layout.b[1]
 	copy(tr.p[b:], []float64{0, 0, logit(0.5 + s), 0, logit(0.5 - s), 0})
 
-	idx := make([]int32, n)
-	for i := range idx {
-		idx[i] = int32(i)
-	}
+	idx := upTo(n)
 
 	loss := tr.gradient(rows, idx, nil)
 

@@ -146,12 +146,19 @@ func goldenTrainer[T kernel.Float](t testing.TB, g golden, k *kernel.Set[T], cfg
 
 	trip := triplets.Set{N: B, In: in, Out: d, X: g.flat(t, "x"), Y1: g.flat(t, "y1"), Y2: g.flat(t, "y2")}
 
-	idx := make([]int32, B)
+	idx := upTo(B)
+
+	return tr, packRows[T](trip, triplets.Identity(in), triplets.Identity(d)), idx
+}
+
+// upTo lists the rows 0 to n−1.
+func upTo(n int) []int32 {
+	idx := make([]int32, n)
 	for i := range idx {
 		idx[i] = int32(i)
 	}
 
-	return tr, packRows[T](trip, triplets.Identity(in), triplets.Identity(d)), idx
+	return idx
 }
 
 func goldenNetwork[T kernel.Float](t *testing.T, name string, g golden, k *kernel.Set[T], tol float64) {

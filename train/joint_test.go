@@ -41,10 +41,7 @@ func goldenJointTrainer[T kernel.Float](t *testing.T, g golden, k *kernel.Set[T]
 }
 
 func goldenJoint[T kernel.Float](t *testing.T, head string, g golden, k *kernel.Set[T], tol float64) {
-	idx := make([]int32, g.int("B"))
-	for i := range idx {
-		idx[i] = int32(i)
-	}
+	idx := upTo(g.int("B"))
 
 	for _, beta := range []float64{0, 0.5, 0.3} {
 		cfg := DefaultConfig()
@@ -275,10 +272,7 @@ func TestJointClosedFormInOneCell(t *testing.T) {
 
 	inverse := func(v float64) float64 { return math.Log(math.Expm1(v - 1e-6)) }
 
-	idx := make([]int32, n)
-	for i := range idx {
-		idx[i] = int32(i)
-	}
+	idx := upTo(n)
 
 	for head, raw := range map[string][]float64{
 		Joint:     {mu, inverse(a), inverse(c)},

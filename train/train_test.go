@@ -132,10 +132,7 @@ func TestGradientVariants(t *testing.T) {
 		swapped[i] = i%3 == 1
 	}
 
-	idx := make([]int32, n)
-	for i := range idx {
-		idx[i] = int32(i)
-	}
+	idx := upTo(n)
 
 	every := 5 // parameters of which one is compared
 	if long() {
@@ -211,10 +208,7 @@ func TestGradientDropout(t *testing.T) {
 	const n = 40
 	data := shapeData(n, 2, 1)
 
-	idx := make([]int32, n)
-	for i := range idx {
-		idx[i] = int32(i)
-	}
+	idx := upTo(n)
 
 	cfg := DefaultConfig()
 	cfg.Hidden, cfg.Dropout, cfg.Beta = []int{12, 10}, 0.3, 0
