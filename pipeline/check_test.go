@@ -51,15 +51,10 @@ experiments:
 func TestCheckClock(t *testing.T) {
 	dir := t.TempDir()
 
-	b, err := os.ReadFile("../ingest/format/parquet/testdata/times/integer.parquet")
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := contents(t, "../ingest/format/parquet/testdata/times/integer.parquet")
 
 	for _, name := range []string{"a1.parquet", "a2.parquet"} {
-		if err := os.WriteFile(filepath.Join(dir, name), b, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		write(t, dir, name, string(b))
 	}
 
 	rows := "time (s),x\n"

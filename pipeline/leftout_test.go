@@ -284,7 +284,9 @@ func TestRefittedProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	d := triplets.Set{N: tab.Rows(), In: 3, Out: 1, Y1: stagetest.Floats(t, tab, "y_1"), Y2: stagetest.Floats(t, tab, "y_2")}
+	d := triplets.Set{
+		N: tab.Rows(), In: 3, Out: 1, Y1: stagetest.Floats(t, tab, "y_1"), Y2: stagetest.Floats(t, tab, "y_2"),
+	}
 
 	a, b, c := stagetest.Floats(t, tab, "a"), stagetest.Floats(t, tab, "b"), stagetest.Floats(t, tab, "c")
 	for i := range d.N {

@@ -74,9 +74,7 @@ func example(t testing.TB, name, data string) string {
 			t.Fatal(err)
 		}
 
-		if err := os.WriteFile(filepath.Join(dir, f), b, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		write(t, dir, f, string(b))
 	}
 
 	if err := os.Symlink(data, filepath.Join(dir, "data")); err != nil {
@@ -159,10 +157,7 @@ type number struct {
 func readMetrics(t testing.TB, dir, experiment string) metrics {
 	t.Helper()
 
-	b, err := os.ReadFile(filepath.Join(dir, "runs", experiment, "report", "metrics.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := contents(t, filepath.Join(dir, "runs", experiment, "report", "metrics.json"))
 
 	var m metrics
 	if err := json.Unmarshal(b, &m); err != nil {
@@ -187,10 +182,7 @@ func amend(t testing.TB, dir string, change ...string) {
 	t.Helper()
 
 	path := filepath.Join(dir, "pipeline.yaml")
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := contents(t, path)
 
 	text := string(b)
 	for i := 0; i < len(change); i += 2 {

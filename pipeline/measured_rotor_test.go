@@ -99,10 +99,7 @@ func TestLCAVReport(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	md, err := os.ReadFile(filepath.Join(dir, "runs", "lcav", "report", "tables.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	md := contents(t, filepath.Join(dir, "runs", "lcav", "report", "tables.md"))
 
 	for what, text := range map[string]string{"terminal": page.String(), "tables.md": string(md)} {
 		for _, want := range []string{
@@ -169,10 +166,7 @@ func TestLCAVLevels(t *testing.T) {
 	})
 
 	t.Run("committed", func(t *testing.T) {
-		b, err := os.ReadFile(golden)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := contents(t, golden)
 
 		var want map[string]rotorLevels
 		if err := json.Unmarshal(b, &want); err != nil {

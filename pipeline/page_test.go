@@ -45,10 +45,7 @@ type mark struct {
 func marks(t *testing.T, path string) []mark {
 	t.Helper()
 
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := contents(t, path)
 
 	var out []mark
 	panel := ""

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -73,9 +72,7 @@ func (c jittering) write(t testing.TB, dir string, jitter float64) (yaml string)
 	}
 
 	file := func(name, text string) {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		write(t, dir, name, text)
 	}
 
 	train := "    train: {model: {hidden: [4]}, optimizer: {epochs: 1}, seeds: 1, splits: {" + c.splits + "}, inputs: [" +
@@ -181,9 +178,7 @@ func (c jittering) run(t *testing.T, jitter float64) (string, report.Experiment)
 
 	dir := t.TempDir()
 	yaml := "version: 1\nworkdir: runs\nexperiments:\n" + c.write(t, dir, jitter)
-	if err := os.WriteFile(filepath.Join(dir, "pipeline.yaml"), []byte(yaml), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	write(t, dir, "pipeline.yaml", yaml)
 
 	return filepath.Join(dir, "runs", c.name), runIn(t, dir)[c.name]
 }

@@ -405,10 +405,7 @@ func TestTableInsideHDF5AndMATLAB(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	b, err := os.ReadFile(filepath.Join(data, "truth.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := contents(t, filepath.Join(data, "truth.json"))
 
 	var truth struct {
 		Theta     []float64 `json:"theta_deg"`

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -53,9 +52,7 @@ func runSelect(t *testing.T, shift float64, seeds string) (dir string, s report.
 		fmt.Fprintf(&pairs, "%g,%g,%.9g,%.9g\n", x, g, a, b)
 	}
 
-	if err := os.WriteFile(filepath.Join(dir, "pairs.csv"), []byte(pairs.String()), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	write(t, dir, "pairs.csv", pairs.String())
 
 	_, p := runCounted(t, dir, strings.Replace(selectConfig, "SEEDS", seeds, 1), engine.Options{Jobs: 2})
 	sel := engine.Selection{Stages: []string{"report"}}

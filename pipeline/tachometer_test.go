@@ -54,9 +54,7 @@ experiments:
 `
 
 	for _, name := range []string{"rps", "rpm"} {
-		if err := os.WriteFile(filepath.Join(dir, "pipeline.yaml"), []byte(fmt.Sprintf(yaml, name)), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		write(t, dir, "pipeline.yaml", fmt.Sprintf(yaml, name))
 
 		e := runIn(t, dir)["rotor"]
 
@@ -97,9 +95,7 @@ experiments:
 
 	writeNPY(t, filepath.Join(dir, "run.npy"), square, mic)
 
-	if err := os.WriteFile(filepath.Join(dir, "pipeline.yaml"), []byte(fmt.Sprintf(yaml, "rps")), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	write(t, dir, "pipeline.yaml", fmt.Sprintf(yaml, "rps"))
 
 	if text := strings.Join(runIn(t, dir)["rotor"].Warnings, "\n"); !strings.Contains(text,
 		"±½ of 79 per revolution: harmonic 2 reads about 0.055 dB low") {
