@@ -43,10 +43,7 @@ experiments:
     dsp: {triplets: split-half-spectrum, harmonics: 1}
 `, engine.Options{Jobs: 2})
 
-	tab, err := table.Read(filepath.Join(dir, "runs", "rotor", "triplets.arrow"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	tab := readTable(t, dir, "runs", "rotor", "triplets.arrow")
 
 	got, err := tab.Floats("bpf1_db_1")
 	if err != nil || len(got) != 2 || tab.Column("bpf1_db_1").Unit != "dB re 20 µPa" {

@@ -147,10 +147,7 @@ func (g *growing) compare(t *testing.T, r *pipeline.Result) {
 		path := filepath.Join(g.dir, "runs/fan", name)
 		b := contents(t, path)
 
-		found, err := table.Read(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := readTable(t, path)
 
 		return found, b
 	}

@@ -19,7 +19,6 @@ import (
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/stages/stagetest"
 	"doubletake/pipeline/stages/trainstage"
-	"doubletake/pipeline/table"
 	"doubletake/report"
 	"doubletake/train"
 	"doubletake/train/gp"
@@ -182,10 +181,7 @@ func TestNetworksSeeNothingOfTheTestGroup(t *testing.T) {
 			c := m.Calibration
 			learned[k] = append(slices.Concat(c.Scale.Weights[:]...), c.Scale.Noise.Scale, c.Conformal.Half[0])
 
-			tab, err := table.Read(filepath.Join(folder, "honest.arrow"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			tab := stagetest.Read(t, filepath.Join(folder, "honest.arrow"))
 
 			for _, name := range []string{"y", "y_low", "y_high", "y_sd", "y_sd_epistemic", "y_sd_noise", "y_sd_claimed"} {
 				columns[k] = append(columns[k], stagetest.Floats(t, tab, name))
@@ -219,10 +215,7 @@ func TestNetworksAreStored(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			tab, err := table.Read(filepath.Join(folder, "honest.arrow"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			tab := stagetest.Read(t, filepath.Join(folder, "honest.arrow"))
 
 			in := []string{"a", "b"}
 			if base == "ensemble" || base == "gp-refit" {
@@ -279,10 +272,7 @@ func TestRefittedProcess(t *testing.T) {
 	dir := t.TempDir()
 	trainings(t, groups(t, dir, "gp-refit", []int{1, 2, 3, 4, 5}, same))
 
-	tab, err := table.Read(filepath.Join(dir, "runs", "wing", "triplets.arrow"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	tab := stagetest.Read(t, filepath.Join(dir, "runs", "wing", "triplets.arrow"))
 
 	d := triplets.Set{
 		N: tab.Rows(), In: 3, Out: 1, Y1: stagetest.Floats(t, tab, "y_1"), Y2: stagetest.Floats(t, tab, "y_2"),
@@ -404,10 +394,7 @@ func TestLeftOutTrainingsAreWeighted(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	tab, err := table.Read(filepath.Join(dir, "runs", "wing", "triplets.arrow"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	tab := stagetest.Read(t, filepath.Join(dir, "runs", "wing", "triplets.arrow"))
 
 	set, err := plan.Triplets(tab, []string{"a", "b", "c"}, []string{"y"})
 	if err != nil || set.Weight == nil {

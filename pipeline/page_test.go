@@ -219,10 +219,7 @@ experiments:
 
 	runConfig(t, dir, cfg, engine.Options{Jobs: 2})
 
-	trip, err := table.Read(filepath.Join(dir, "runs/airfoil/triplets.arrow"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	trip := readTable(t, dir, "runs/airfoil/triplets.arrow")
 
 	in := func(column string, v float64) bool {
 		c, err := trip.Floats(column)
@@ -316,10 +313,7 @@ func TestJointFigure(t *testing.T) {
 	for panel, e := range of {
 		left, right := found[panel], found[panel+", deviations"]
 
-		trip, err := table.Read(filepath.Join(dir, "runs", e.name, "triplets.arrow"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		trip := readTable(t, dir, "runs", e.name, "triplets.arrow")
 
 		x, err1 := trip.Floats("x")
 		y1, err2 := trip.Floats("y_1")

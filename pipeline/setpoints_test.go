@@ -12,7 +12,6 @@ import (
 
 	"doubletake/ingest/simulate"
 	"doubletake/pipeline/predict"
-	"doubletake/pipeline/table"
 	"doubletake/report"
 	"doubletake/train/honest"
 	"doubletake/train/honest/interval"
@@ -256,16 +255,11 @@ func (c jittering) emergent(t *testing.T, dir, condition string) func(outcome in
 		return func(int, float64, float64) bool { return true }
 	}
 
-	rows, err := table.Read(filepath.Join(dir, "triplets.arrow"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := readTable(t, dir, "triplets.arrow")
 
 	numbers := map[string][]float64{}
 	for _, name := range []string{condition, "theta_deg", "blades"} {
-		if numbers[name], err = rows.Floats(name); err != nil {
-			t.Fatal(err)
-		}
+		numbers[name] = column(t, rows, name)
 	}
 
 	return func(outcome int, speed, angle float64) bool {
@@ -368,10 +362,7 @@ func (c jittering) scatterIsInside(t *testing.T, dir, condition string) {
 func noRepeatIsTrainedOn(t *testing.T, split, condition string, setPoint float64) {
 	t.Helper()
 
-	p, err := table.Read(filepath.Join(split, "seed-0", "predictions.arrow"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := readTable(t, split, "seed-0", "predictions.arrow")
 
 	v, err := p.Floats(condition)
 	if err != nil {

@@ -7,12 +7,10 @@ import (
 	"math"
 	"math/rand/v2"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"doubletake/pipeline/engine"
-	"doubletake/pipeline/table"
 	"doubletake/report"
 )
 
@@ -114,10 +112,7 @@ func TestCompareAgainstScipy(t *testing.T) {
 	}
 
 	dir, s := runSelect(t, 0, "1")
-	tab, err := table.Read(filepath.Join(dir, "runs/lab/compare/scores.arrow"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	tab := readTable(t, dir, "runs/lab/compare/scores.arrow")
 
 	part, variant, run := tab.Column("part").Strings, tab.Column("variant").Strings, tab.Column("run").Ints
 

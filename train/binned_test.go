@@ -200,10 +200,7 @@ func TestBinnedIdentities(t *testing.T) {
 	m := fitBinned(t, false, 3, 20)
 	x := []float64{-5, -1, 0, 0.3, 4, 9}
 	const draws = 64
-	est, err := m.Estimate(ctx, x, EstimateOptions{Samples: draws, Seed: 5})
-	if err != nil {
-		t.Fatal(err)
-	}
+	est := estimated(t, m, x, EstimateOptions{Samples: draws, Seed: 5})
 
 	if est.Method != Binned {
 		t.Errorf("method %q", est.Method)
@@ -212,7 +209,7 @@ func TestBinnedIdentities(t *testing.T) {
 	eps := normals(EstimateOptions{Samples: draws, Sampler: Antithetic, Seed: 5}, 1)
 	e := newEvaluator(m)
 	b := e.l.(*binned)
-	err = e.laws(ctx, e.scaleX(x), func(i int) {
+	err := e.laws(ctx, e.scaleX(x), func(i int) {
 		k, p, table := b.k, b.shares(0), tableOf(b, 0)
 		c, w := b.bins[0].Centre, b.bins[0].Within
 
@@ -303,10 +300,7 @@ func TestBinnedToy(t *testing.T) {
 	for seed := range uint64(seeds) {
 		m := fitBinned(t, false, seed, epochs)
 		fresh := below5(toyData(4000, gamma, 100+seed, false))
-		est, err := m.Estimate(ctx, fresh.X, EstimateOptions{Samples: 2})
-		if err != nil {
-			t.Fatal(err)
-		}
+		est := estimated(t, m, fresh.X, EstimateOptions{Samples: 2})
 
 		prob, v, err := m.Event(ctx, fresh.X, 0, func(y float64) bool { return y > 0 })
 		if err != nil {
@@ -363,10 +357,7 @@ func TestBinnedToy(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		centre, err := m.Estimate(ctx, []float64{-0.4, -0.2, 0, 0.2, 0.4}, EstimateOptions{Samples: 2})
-		if err != nil {
-			t.Fatal(err)
-		}
+		centre := estimated(t, m, []float64{-0.4, -0.2, 0, 0.2, 0.4}, EstimateOptions{Samples: 2})
 
 		for k := range centre.Cov {
 			shared += centre.Cov[k] / centre.Var[k] / 5 / seeds

@@ -187,10 +187,7 @@ func TestGradientVariants(t *testing.T) {
 
 		// The float32 sets agree with float64 on the same weights.
 		for _, set := range kernel.Names() {
-			k, err := kernel.Resolve(set)
-			if err != nil {
-				t.Fatal(err)
-			}
+			k := resolved(t, set)
 
 			t32 := newTrainer(l, k, cfg)
 			t32.initialise(5)
@@ -255,10 +252,7 @@ func TestDropoutUnbiased(t *testing.T) {
 	cfg.Hidden, cfg.Dropout = []int{64}, 0.25
 	l := newLayout(1, 1, 0, cfg.Hidden)
 
-	k, err := kernel.Resolve("auto")
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := resolved(t, "auto")
 
 	tr := newTrainer(l, k, cfg)
 	tr.initialise(1)
@@ -356,10 +350,7 @@ func TestPortableBytes(t *testing.T) {
 
 	for out, want := range map[int]uint64{1: portableEstimate, 3: portableEstimate3} {
 		m := mustFit(t, exactData(101, 2, out), cfg)
-		e, err := m.Estimate(context.Background(), []float64{0.5, -0.25}, EstimateOptions{Samples: 64})
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := estimated(t, m, []float64{0.5, -0.25}, EstimateOptions{Samples: 64})
 
 		sum = 0
 		for _, v := range [][]float64{e.Mu, e.Var, e.CovRaw, e.Cov, e.Delta, e.Kappa, e.ZigZag} {
@@ -802,15 +793,11 @@ func TestEstimateOrder(t *testing.T) {
 				Sampler: rapid.SampledFrom([]string{Antithetic, PlainSampling}).Draw(t, "sampler"),
 			}
 
-			all, err := m.Estimate(context.Background(), x, o)
-			if err != nil {
-				t.Fatal(err)
-			}
-
+			all, err1 := m.Estimate(context.Background(), x, o)
 			i := rapid.IntRange(0, n-1).Draw(t, "i")
-			one, err := m.Estimate(context.Background(), x[2*i:2*i+2], o)
-			if err != nil {
-				t.Fatal(err)
+			one, err2 := m.Estimate(context.Background(), x[2*i:2*i+2], o)
+			if err1 != nil || err2 != nil {
+				t.Fatal(err1, err2)
 			}
 
 			for j, p := range [][2][]float64{
@@ -889,10 +876,7 @@ func TestCovarianceIgnoresDraws(t *testing.T) {
 			{Samples: 1000, Seed: 3},
 			{Samples: 5000, Seed: 4},
 		} {
-			e, err := m.Estimate(t.Context(), x, o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			e := estimated(t, m, x, o)
 
 			if want == nil {
 				want = e
@@ -976,10 +960,7 @@ func TestStepAllocatesNothing(t *testing.T) {
 	for _, name := range kernel.Names() {
 		cfg := DefaultConfig()
 
-		k, err := kernel.Resolve(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		k := resolved(t, name)
 
 		tr := newTrainer(newLayout(3, 5, 0, cfg.Hidden), k, cfg)
 		tr.initialise(1)

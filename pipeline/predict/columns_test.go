@@ -14,10 +14,7 @@ import (
 // outside the training range. CSV is the expected value of the others; it is compared with other
 // evaluations of the models in TestRecommendAgreesWithTraining, and by packages wheel and export.
 func TestOutputsAgree(t *testing.T) {
-	m, err := Open(split(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := opened(t, split(t))
 
 	a, err := m.Answer(context.Background(), []float64{1, 3, 2, 2, 9, 3}, Options{Alpha: 0.05, Network: true})
 	if err != nil {
@@ -122,10 +119,7 @@ func TestOutputsAgree(t *testing.T) {
 
 // Without a calibrated model the plain names are empty and say why; the networks have theirs.
 func TestWithoutCalibration(t *testing.T) {
-	m, err := Open(split(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := opened(t, split(t))
 
 	m.Honest = nil
 

@@ -32,10 +32,7 @@ func TestRecommendAgreesWithTraining(t *testing.T) {
 	}
 
 	for _, path := range []string{dir, filepath.Join(dir, "seed-0"), filepath.Join(dir, "seed-0", "model.json")} {
-		m, err := Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := opened(t, path)
 
 		p, err := m.Recommend(context.Background(), x, 0, false)
 		if err != nil || p == nil {
@@ -83,10 +80,7 @@ func TestRecommendAgreesWithTraining(t *testing.T) {
 // that of the groups may be as far outside as the farthest group that was left out.
 // The interval of another level is that part of the same law.
 func TestRecommendOutside(t *testing.T) {
-	m, err := Open(split(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := opened(t, split(t))
 
 	ctx := context.Background()
 	x := []float64{1, 3, 9, 3, 1, 7, 1, 2, 1, 5} // 5 is nearer to 4 than 4 to 2, the next of the others
@@ -148,10 +142,7 @@ experiments:
 		t.Fatal(err)
 	}
 
-	m, err := Open(filepath.Join(dir, "runs", "wing", "splits", "b1"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := opened(t, filepath.Join(dir, "runs", "wing", "splits", "b1"))
 
 	p, err := m.Recommend(context.Background(), []float64{1, 1}, 0, true)
 	if err != nil {
