@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -84,14 +85,7 @@ func read(b *ingested, i int, reading *plan.Reading) (*FileResult, error) {
 func npy(channels ...[]float64) string { return string(ingesttest.Columns(false, channels...)) }
 
 // constant returns n times v.
-func constant(n int, v float64) []float64 {
-	x := make([]float64, n)
-	for i := range x {
-		x[i] = v
-	}
-
-	return x
-}
+func constant(n int, v float64) []float64 { return slices.Repeat([]float64{v}, n) }
 
 // count returns 0 … n−1 times step.
 func count(n int, step float64) []float64 {
