@@ -678,24 +678,12 @@ func (d *drawing) marks(p *Panel, clip string, below bool, sx, sy scale, q *pola
 }
 
 func finite(v ...float64) bool {
-	for _, x := range v {
-		if math.IsNaN(x) || math.IsInf(x, 0) {
-			return false
-		}
-	}
-
-	return true
+	return !slices.ContainsFunc(v, func(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) })
 }
 
 // drawable reports whether the numbers can be drawn.
 func drawable(v ...float64) bool {
-	for _, x := range v {
-		if math.IsNaN(x) || math.Abs(x) > far {
-			return false
-		}
-	}
-
-	return true
+	return !slices.ContainsFunc(v, func(x float64) bool { return math.IsNaN(x) || math.Abs(x) > far })
 }
 
 // pen draws the paths of one mark: at places numbers on paper, ok tells which can be

@@ -29,13 +29,9 @@ func environment() []string {
 			return false
 		}
 
-		for _, p := range []string{"SLURM_", "SBATCH_", "SLURMD_", "SQUEUE_", "SCANCEL_", "SINFO_", "SALLOC_", "SRUN_"} {
-			if strings.HasPrefix(k, p) {
-				return true
-			}
-		}
+		prefixes := []string{"SLURM_", "SBATCH_", "SLURMD_", "SQUEUE_", "SCANCEL_", "SINFO_", "SALLOC_", "SRUN_"}
 
-		return false
+		return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(k, p) })
 	})
 }
 
