@@ -140,13 +140,7 @@ func parts(word string) []Term {
 
 // has reports whether a name of the term is as asked.
 func (t Term) has(is func(name string) bool) bool {
-	for _, n := range strings.Split(t.Name, ", ") {
-		if is(base(n)) {
-			return true
-		}
-	}
-
-	return false
+	return slices.ContainsFunc(strings.Split(t.Name, ", "), func(n string) bool { return is(base(n)) })
 }
 
 // base is a name without its unit, factor or error, in lower case.

@@ -3,13 +3,11 @@ package pipeline_test
 import (
 	"context"
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"doubletake/ingest"
-	"doubletake/pipeline"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/inspect"
 	"doubletake/pipeline/kv"
@@ -38,29 +36,14 @@ func TestArrowCampaign(t *testing.T) {
 		}
 	}
 
-	config := filepath.Join(dir, "pipeline.yaml")
-	if err := os.WriteFile(config, []byte(`version: 1
+	runConfig(t, dir, `version: 1
 experiments:
   rotor:
     ingest: {files: "*.arrow", constants: {blades: 2, rpm: 2400}}
     dsp: {triplets: split-half-spectrum, harmonics: 1}
-`), 0o644); err != nil {
-		t.Fatal(err)
-	}
+`, engine.Options{Jobs: 2})
 
-	p, err := pipeline.Load(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	if _, err := p.Run(context.Background(), engine.Options{Jobs: 2}); err != nil {
-		t.Fatal(err)
-	}
-
-	tab, err := table.Read(filepath.Join(dir, "runs", "rotor", "triplets.arrow"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	tab := readTable(t, dir, "runs", "rotor", "triplets.arrow")
 
 	got, err := tab.Floats("bpf1_db_1")
 	if err != nil || len(got) != 2 || tab.Column("bpf1_db_1").Unit != "dB re 20 µPa" {

@@ -57,10 +57,7 @@ experiments:
 		}
 	}
 
-	page, err := os.ReadFile(filepath.Join(dir, "runs", "report.html"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := contents(t, filepath.Join(dir, "runs", "report.html"))
 
 	for _, s := range []string{"y1 and y2 are the one-third-octave levels of a recording", "Spectrum of one recording"} {
 		if !strings.Contains(string(page), s) {

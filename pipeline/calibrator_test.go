@@ -64,11 +64,23 @@ experiments:
     dsp: {triplets: split-half-spectrum, harmonics: 1}
 `
 
-func write(t *testing.T, dir, name, text string) {
+func write(t testing.TB, dir, name, text string) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// contents reads a file.
+func contents(t testing.TB, path string) []byte {
+	t.Helper()
+
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return b
 }
 
 // Expected levels: closed form, 20 lg(a/√2/20 µPa) of the pascal the signal was

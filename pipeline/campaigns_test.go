@@ -7,6 +7,22 @@ import (
 	"testing"
 )
 
+// drones are experiments on simulated rotors of these seeds, each blade number held out in turn.
+func drones(from, to int, training string) (yaml string) {
+	for seed := from; seed <= to; seed++ {
+		yaml += fmt.Sprintf(`  drone%d:
+    ingest: {simulate: {campaign: rotor, seed: %[1]d}}
+    dsp: {triplets: split-half-spectrum, segments: 8, harmonics: 5, tolerance: 0.03, amplitude: band, output: dB}
+    train:
+      inputs: [blades, rpm, theta_deg]%s
+      seeds: 1
+      splits: {held-out: {each: blades}}
+`, seed, training)
+	}
+
+	return yaml
+}
+
 // Simulated campaigns: each of four rotors (seeds 31 to 34, on which nothing was chosen) and
 // each of five speeds of a wing (seeds 1 to 3) is held out in turn. The 95 % intervals of the
 // process by its default settings cover about 95 % of the values of all rotors, and of all
@@ -17,20 +33,9 @@ import (
 func TestCampaignIntervals(t *testing.T) {
 	long(t, "takes two minutes")
 
-	config := "version: 1\nexperiments:\n"
-	for seed := 31; seed <= 34; seed++ {
-		config += fmt.Sprintf(`  drone%d:
-    ingest: {simulate: {campaign: rotor, seed: %d}}
-    dsp: {triplets: split-half-spectrum, segments: 8, harmonics: 5, tolerance: 0.03, amplitude: band, output: dB}
-    train:
-      inputs: [blades, rpm, theta_deg]
+	config := "version: 1\nexperiments:\n" + drones(31, 34, `
       model: {hidden: [4]}
-      optimizer: {epochs: 1}
-      seeds: 1
-      splits: {held-out: {each: blades}}
-`, seed, seed)
-	}
-
+      optimizer: {epochs: 1}`)
 	for seed := 1; seed <= 3; seed++ {
 		config += fmt.Sprintf(`  airfoil%d:
     ingest: {simulate: {campaign: airfoil, seed: %d}}
@@ -95,19 +100,9 @@ func TestCampaignIntervals(t *testing.T) {
 func TestCampaignIntervalsByNetworks(t *testing.T) {
 	long(t, "takes ten minutes")
 
-	config := "version: 1\nexperiments:\n"
-	for seed := 1; seed <= 3; seed++ {
-		config += fmt.Sprintf(`  drone%d:
-    ingest: {simulate: {campaign: rotor, seed: %d}}
-    dsp: {triplets: split-half-spectrum, segments: 8, harmonics: 5, tolerance: 0.03, amplitude: band, output: dB}
-    train:
-      inputs: [blades, rpm, theta_deg]
+	config := "version: 1\nexperiments:\n" + drones(1, 3, `
       optimizer: {learning_rate: 1e-3, batch: 32, epochs: 500}
-      seeds: 1
-      honest: {base: ensemble}
-      splits: {held-out: {each: blades}}
-`, seed, seed)
-	}
+      honest: {base: ensemble}`)
 
 	dir := t.TempDir()
 	write(t, dir, "pipeline.yaml", config)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"doubletake/ingest"
 	"doubletake/pipeline"
 )
 
@@ -35,12 +36,7 @@ experiments:
     dsp: {triplets: split-half-spectrum, harmonics: 3}
 `)
 
-	p, err := pipeline.Load(filepath.Join(dir, "pipeline.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	w, err := p.CheckFiles(t.Context())
+	w, err := checkFiles(t, dir)
 	if err != nil {
 		t.Error(err)
 	}
@@ -55,15 +51,10 @@ experiments:
 func TestCheckClock(t *testing.T) {
 	dir := t.TempDir()
 
-	b, err := os.ReadFile("../ingest/format/parquet/testdata/times/integer.parquet")
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := contents(t, "../ingest/format/parquet/testdata/times/integer.parquet")
 
 	for _, name := range []string{"a1.parquet", "a2.parquet"} {
-		if err := os.WriteFile(filepath.Join(dir, name), b, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		write(t, dir, name, string(b))
 	}
 
 	rows := "time (s),x\n"
@@ -82,12 +73,7 @@ experiments:
     dsp: {triplets: random-samples, samples: 20}
 `)
 
-	p, err := pipeline.Load(filepath.Join(dir, "pipeline.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	w, err := p.CheckFiles(t.Context())
+	w, err := checkFiles(t, dir)
 	if err != nil || len(w) != 2 || w[0].Code != "clock-unit" || !strings.Contains(w[0].Text, "(in 2 of 2 files)") ||
 		w[1].Code != "odd-rate" || !strings.Contains(w[1].Text, "0.01 Hz is a rate outside 0.1 Hz … 10 MHz") {
 		t.Errorf("warnings %v, %v", w, err)
@@ -100,14 +86,21 @@ func checkIn(t *testing.T, dir, yaml string) (string, error) {
 
 	write(t, dir, "pipeline.yaml", "version: 1\nexperiments:\n  rig:\n"+yaml)
 
-	p, err := pipeline.Load(filepath.Join(dir, "pipeline.yaml"))
-	if err != nil {
-		return "", err
-	}
-
-	w, err := p.CheckFiles(t.Context())
+	w, err := checkFiles(t, dir)
 
 	return fmt.Sprint(w), err
+}
+
+// checkFiles checks the files of a folder's pipeline.yaml.
+func checkFiles(t *testing.T, dir string) ([]ingest.Warning, error) {
+	t.Helper()
+
+	p, err := pipeline.Load(filepath.Join(dir, "pipeline.yaml"))
+	if err != nil {
+		return nil, err
+	}
+
+	return p.CheckFiles(t.Context())
 }
 
 // What would stop a run later is found before it, with file, place, finding and remedy. Expected
@@ -262,12 +255,7 @@ func TestCheckExamples(t *testing.T) {
 				dir = example(t, name, measuredData(t, data))
 			}
 
-			p, err := pipeline.Load(filepath.Join(dir, "pipeline.yaml"))
-			if err != nil {
-				t.Fatal(err)
-			}
-
-			w, err := p.CheckFiles(t.Context())
+			w, err := checkFiles(t, dir)
 			if err != nil {
 				t.Error(err)
 			}

@@ -19,10 +19,7 @@ import (
 // the run on the time left, asked at every start and end of a task, is within 30 % of the
 // truth, or half of the second to which it is shown.
 func TestEstimateOfDefaultRun(t *testing.T) {
-	config, err := os.ReadFile("../pipeline.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := contents(t, "../pipeline.yaml")
 
 	file := filepath.Join(t.TempDir(), "pipeline.yaml")
 	if err := os.WriteFile(file, config, 0o644); err != nil {

@@ -39,9 +39,7 @@ experiments:
       calibration: {unit: full-scale}
     dsp: {triplets: split-half-spectrum, segments: 4, harmonics: 2}
 `
-	if err := os.WriteFile(filepath.Join(g.dir, "pipeline.yaml"), []byte(config), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	write(t, g.dir, "pipeline.yaml", config)
 
 	for i := range n {
 		g.add(t, 1000*i)
@@ -62,9 +60,7 @@ func (g *growing) add(t *testing.T, number int) {
 	w := ingesttest.PCM16(1, x...)
 	w.Rate = 4096
 	name := fmt.Sprintf("data/%08d_%d_%d.wav", number, blades, rpm)
-	if err := os.WriteFile(filepath.Join(g.dir, name), w.Bytes(), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	write(t, g.dir, name, string(w.Bytes()))
 
 	g.names = append(g.names, name)
 	slices.Sort(g.names)
@@ -149,15 +145,9 @@ func (g *growing) compare(t *testing.T, r *pipeline.Result) {
 
 	joined := func(name string) (*table.Table, []byte) {
 		path := filepath.Join(g.dir, "runs/fan", name)
-		b, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := contents(t, path)
 
-		found, err := table.Read(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := readTable(t, path)
 
 		return found, b
 	}

@@ -25,14 +25,9 @@ func layoutData(t *testing.T, names ...string) string {
 
 	dir := t.TempDir()
 	for _, n := range names {
-		b, err := os.ReadFile(filepath.Join("..", "ingest", "format", "testdata", "arrays", n))
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := contents(t, filepath.Join("..", "ingest", "format", "testdata", "arrays", n))
 
-		if err := os.WriteFile(filepath.Join(dir, n), b, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		write(t, dir, n, string(b))
 	}
 
 	return dir
@@ -97,10 +92,7 @@ func TestLayoutTunnel(t *testing.T) {
 		t.Errorf("channels %v", names)
 	}
 
-	b, err := os.ReadFile(filepath.Join(data, "truth.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := contents(t, filepath.Join(data, "truth.json"))
 
 	var truth map[string]struct {
 		U         float64    `json:"u_inf_m_s"`
@@ -113,10 +105,7 @@ func TestLayoutTunnel(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	b, err = os.ReadFile(filepath.Join(dir, "pipeline.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b = contents(t, filepath.Join(dir, "pipeline.yaml"))
 
 	// The configuration as it is, but that these files are simulated, and that
 	// two seeds of few epochs are enough here.
@@ -213,10 +202,7 @@ func TestLayoutDrone(t *testing.T) {
 	}
 
 	dir := example(t, "drone-set", data)
-	b, err := os.ReadFile(filepath.Join(dir, "pipeline.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := contents(t, filepath.Join(dir, "pipeline.yaml"))
 
 	// The configuration as it is, but with two seeds of few epochs.
 	write(t, dir, "pipeline.yaml", strings.Replace(string(b), "    train:\n",

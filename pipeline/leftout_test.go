@@ -17,8 +17,8 @@ import (
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/predict"
 	"doubletake/pipeline/stages/plan"
+	"doubletake/pipeline/stages/stagetest"
 	"doubletake/pipeline/stages/trainstage"
-	"doubletake/pipeline/table"
 	"doubletake/report"
 	"doubletake/train"
 	"doubletake/train/gp"
@@ -181,13 +181,10 @@ func TestNetworksSeeNothingOfTheTestGroup(t *testing.T) {
 			c := m.Calibration
 			learned[k] = append(slices.Concat(c.Scale.Weights[:]...), c.Scale.Noise.Scale, c.Conformal.Half[0])
 
-			tab, err := table.Read(filepath.Join(folder, "honest.arrow"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			tab := stagetest.Read(t, filepath.Join(folder, "honest.arrow"))
 
 			for _, name := range []string{"y", "y_low", "y_high", "y_sd", "y_sd_epistemic", "y_sd_noise", "y_sd_claimed"} {
-				columns[k] = append(columns[k], floats(t, tab, name))
+				columns[k] = append(columns[k], stagetest.Floats(t, tab, name))
 			}
 		}
 
@@ -218,10 +215,7 @@ func TestNetworksAreStored(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			tab, err := table.Read(filepath.Join(folder, "honest.arrow"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			tab := stagetest.Read(t, filepath.Join(folder, "honest.arrow"))
 
 			in := []string{"a", "b"}
 			if base == "ensemble" || base == "gp-refit" {
@@ -231,7 +225,7 @@ func TestNetworksAreStored(t *testing.T) {
 			var x []float64
 			for i := range 10 {
 				for _, name := range in {
-					x = append(x, floats(t, tab, name)[i])
+					x = append(x, stagetest.Floats(t, tab, name)[i])
 				}
 			}
 
@@ -246,7 +240,7 @@ func TestNetworksAreStored(t *testing.T) {
 			}
 
 			for name, v := range map[string][]float64{"y": p.Mu, "y_sd_claimed": sd, "y_high": high} {
-				for i, want := range floats(t, tab, name) {
+				for i, want := range stagetest.Floats(t, tab, name) {
 					if math.Abs(v[i]-want) > 1e-9*math.Max(1, math.Abs(want)) {
 						t.Fatalf("%s %s row %d: %s %g from the file, %g in the run", base, split, i, name, v[i], want)
 					}
@@ -278,14 +272,13 @@ func TestRefittedProcess(t *testing.T) {
 	dir := t.TempDir()
 	trainings(t, groups(t, dir, "gp-refit", []int{1, 2, 3, 4, 5}, same))
 
-	tab, err := table.Read(filepath.Join(dir, "runs", "wing", "triplets.arrow"))
-	if err != nil {
-		t.Fatal(err)
+	tab := stagetest.Read(t, filepath.Join(dir, "runs", "wing", "triplets.arrow"))
+
+	d := triplets.Set{
+		N: tab.Rows(), In: 3, Out: 1, Y1: stagetest.Floats(t, tab, "y_1"), Y2: stagetest.Floats(t, tab, "y_2"),
 	}
 
-	d := triplets.Set{N: tab.Rows(), In: 3, Out: 1, Y1: floats(t, tab, "y_1"), Y2: floats(t, tab, "y_2")}
-
-	a, b, c := floats(t, tab, "a"), floats(t, tab, "b"), floats(t, tab, "c")
+	a, b, c := stagetest.Floats(t, tab, "a"), stagetest.Floats(t, tab, "b"), stagetest.Floats(t, tab, "c")
 	for i := range d.N {
 		d.X = append(d.X, a[i], b[i], c[i])
 	}
@@ -401,10 +394,7 @@ func TestLeftOutTrainingsAreWeighted(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	tab, err := table.Read(filepath.Join(dir, "runs", "wing", "triplets.arrow"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	tab := stagetest.Read(t, filepath.Join(dir, "runs", "wing", "triplets.arrow"))
 
 	set, err := plan.Triplets(tab, []string{"a", "b", "c"}, []string{"y"})
 	if err != nil || set.Weight == nil {
@@ -643,13 +633,4 @@ func members(dir string) (n int) {
 	})
 
 	return n
-}
-
-func floats(t *testing.T, tab *table.Table, name string) []float64 {
-	v, err := tab.Floats(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	return v
 }

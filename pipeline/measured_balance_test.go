@@ -2,7 +2,6 @@ package pipeline_test
 
 import (
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -46,10 +45,7 @@ func TestPrincetonBalance(t *testing.T) {
 			}
 		}
 
-		md, err := os.ReadFile(filepath.Join(dir, "runs", name, "report", "tables.md"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		md := contents(t, filepath.Join(dir, "runs", name, "report", "tables.md"))
 
 		all := strings.Join(m.Warnings, "\n")
 		for _, trap := range []string{
@@ -94,10 +90,7 @@ func TestPrincetonBalance(t *testing.T) {
 	// The samples: every first and second outcome is a row of the run's file.
 	tab := readTable(t, dir, "runs", "speed", "triplets.arrow")
 	const name = "data/Speed2/angle23.txt" // 80 rows, all of them used
-	b, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := contents(t, filepath.Join(dir, filepath.FromSlash(name)))
 
 	left := map[[2]string]int{}
 	for _, line := range strings.Split(strings.TrimSpace(string(b)), "\n")[1:] {

@@ -53,10 +53,7 @@ func TestBudgetOfMeasured(t *testing.T) {
 		dir := example(t, "cyclone-balance", measuredData(t, "cyclone-ojf-force-balance"))
 		path := filepath.Join(dir, "pipeline.yaml")
 
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := contents(t, path)
 
 		head, _, _ := strings.Cut(string(text), "\n    train:")
 		samples := strings.Replace(head[strings.Index(head, "    dsp:"):], "split-halves",

@@ -7,10 +7,12 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 
 	"doubletake/pipeline"
 	"doubletake/pipeline/engine"
+	"doubletake/pipeline/stages/stagetest"
 	"doubletake/pipeline/table"
 	"doubletake/report"
 )
@@ -72,9 +74,7 @@ func example(t testing.TB, name, data string) string {
 			t.Fatal(err)
 		}
 
-		if err := os.WriteFile(filepath.Join(dir, f), b, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		write(t, dir, f, string(b))
 	}
 
 	if err := os.Symlink(data, filepath.Join(dir, "data")); err != nil {
@@ -157,10 +157,7 @@ type number struct {
 func readMetrics(t testing.TB, dir, experiment string) metrics {
 	t.Helper()
 
-	b, err := os.ReadFile(filepath.Join(dir, "runs", experiment, "report", "metrics.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := contents(t, filepath.Join(dir, "runs", experiment, "report", "metrics.json"))
 
 	var m metrics
 	if err := json.Unmarshal(b, &m); err != nil {
@@ -172,24 +169,32 @@ func readMetrics(t testing.TB, dir, experiment string) metrics {
 
 func readTable(t testing.TB, parts ...string) *table.Table {
 	t.Helper()
-
-	tab, err := table.Read(filepath.Join(parts...))
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	return tab
+	return stagetest.Read(t, filepath.Join(parts...))
 }
 
 func column(t testing.TB, tab *table.Table, name string) []float64 {
 	t.Helper()
+	return stagetest.Floats(t, tab, name)
+}
 
-	v, err := tab.Floats(name)
-	if err != nil {
-		t.Fatal(err)
+// amend changes the pipeline.yaml of a folder by pairs of old and new text. Each old text must be there once.
+func amend(t testing.TB, dir string, change ...string) {
+	t.Helper()
+
+	path := filepath.Join(dir, "pipeline.yaml")
+	b := contents(t, path)
+
+	text := string(b)
+	for i := 0; i < len(change); i += 2 {
+		if n := strings.Count(text, change[i]); n != 1 {
+			t.Fatalf("%s has %q %d times", path, change[i], n)
+		}
+		text = strings.Replace(text, change[i], change[i+1], 1)
 	}
 
-	return v
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // number6 writes a number as the balance's files do.

@@ -3,8 +3,6 @@ package pipeline_test
 import (
 	"errors"
 	"math"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -30,15 +28,7 @@ func TestCrissclMotor(t *testing.T) {
 		}
 	}
 
-	path := filepath.Join(dir, "pipeline.yaml")
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	if err := os.WriteFile(path, []byte(strings.Replace(string(b), "rate_hz: 44100", "", 1)), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	amend(t, dir, "rate_hz: 44100", "")
 
 	var d *fault.Error
 	if err := tryIn(dir); !errors.As(err, &d) || !strings.Contains(err.Error(), "states no sampling rate") {
@@ -50,17 +40,8 @@ func TestCrissclMotor(t *testing.T) {
 // or no rate.
 func TestTUDelftSpectra(t *testing.T) {
 	dir := example(t, "tudelft-spectra", measuredData(t, "tudelft-ae4115-6blade-spectra"))
-	path := filepath.Join(dir, "pipeline.yaml")
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-
 	for _, rate := range []string{"", "      rate_hz: 51200\n"} {
-		if err := os.WriteFile(path, []byte(strings.Replace(string(b), "      channels:", rate+"      channels:", 1)),
-			0o644); err != nil {
-			t.Fatal(err)
-		}
+		amend(t, dir, "      channels:", rate+"      channels:")
 
 		var d *fault.Error
 		if err := tryIn(dir); !errors.As(err, &d) ||

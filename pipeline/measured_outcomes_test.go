@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 )
 
@@ -140,24 +139,13 @@ func TestCrissclBands(t *testing.T) {
 	long(t, "runs a measured example")
 	data := measuredData(t, "crisscl-motor-9450-propeller")
 	dir := example(t, "crisscl-motor", data)
-	path := filepath.Join(dir, "pipeline.yaml")
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	text := strings.Replace(string(b), "      constants: {blades: 2} # by the propeller's type\n", "", 1)
-	text = strings.Replace(text, "      track: {range_hz: [45, 100]}\n", `      outcomes: [bands, overall]
+	amend(t, dir, "      constants: {blades: 2} # by the propeller's type\n", "",
+		"      track: {range_hz: [45, 100]}\n", `      outcomes: [bands, overall]
       segment_s: 0.1
       overlap: 0.5
       bands_hz: [200, 10000]
       overall_hz: [200, 10000]
-`, 1)
-
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-
+`)
 	runIn(t, dir)
 	part := func(from, to float64) map[string]any {
 		return map[string]any{"file": filepath.Join(data, "sonido_motor_1.mat"), "rate": 44100, "from_s": from, "to_s": to}

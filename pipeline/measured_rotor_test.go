@@ -34,23 +34,7 @@ type rotorLevels struct {
 func runLCAV(t *testing.T, change ...string) (dir string, e report.Experiment) {
 	t.Helper()
 	dir = example(t, "lcav-propeller", measuredData(t, "lcav-crazyflie-propeller", "propellers"))
-	path := filepath.Join(dir, "pipeline.yaml")
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	text := string(b)
-	for i := 0; i < len(change); i += 2 {
-		if strings.Count(text, change[i]) != 1 {
-			t.Fatalf("the example has %q %d times", change[i], strings.Count(text, change[i]))
-		}
-		text = strings.Replace(text, change[i], change[i+1], 1)
-	}
-
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	amend(t, dir, change...)
 
 	return dir, runIn(t, dir)["lcav"]
 }
@@ -115,10 +99,7 @@ func TestLCAVReport(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	md, err := os.ReadFile(filepath.Join(dir, "runs", "lcav", "report", "tables.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	md := contents(t, filepath.Join(dir, "runs", "lcav", "report", "tables.md"))
 
 	for what, text := range map[string]string{"terminal": page.String(), "tables.md": string(md)} {
 		for _, want := range []string{
@@ -185,10 +166,7 @@ func TestLCAVLevels(t *testing.T) {
 	})
 
 	t.Run("committed", func(t *testing.T) {
-		b, err := os.ReadFile(golden)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := contents(t, golden)
 
 		var want map[string]rotorLevels
 		if err := json.Unmarshal(b, &want); err != nil {

@@ -66,10 +66,7 @@ func TestNoMistakes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := c(t)
 			path := filepath.Join(dir, "pipeline.yaml")
-			b, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			b := contents(t, path)
 
 			b = regexp.MustCompile(`epochs: \d+`).ReplaceAll(b, []byte("epochs: 2"))
 			b = regexp.MustCompile(`seeds: \d+`).ReplaceAll(b, []byte("seeds: 1"))

@@ -1,7 +1,6 @@
 package pipeline_test
 
 import (
-	"context"
 	"encoding/csv"
 	"errors"
 	"flag"
@@ -15,9 +14,9 @@ import (
 	"pgregory.net/rapid"
 
 	"doubletake/ingest/fault"
-	"doubletake/pipeline"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
+	"doubletake/pipeline/pipelinetest"
 )
 
 // columnName draws a name as people and programs write them: words of our own,
@@ -147,25 +146,7 @@ func runNamedRecordings(dir, input, outcome string) error {
 		"conditions: conditions.csv, columns: {" + quoted(outcome) + ": F}}\n    dsp: {triplets: split-halves}" +
 		fmt.Sprintf(namedTraining, quoted(input))
 
-	return runFiles(dir, files)
-}
-
-// runFiles writes files into a folder and runs its pipeline.yaml.
-func runFiles(dir string, files map[string]string) error {
-	for name, s := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(s), 0o644); err != nil {
-			return err
-		}
-	}
-
-	p, err := pipeline.Load(filepath.Join(dir, "pipeline.yaml"))
-	if err != nil {
-		return err
-	}
-
-	_, err = p.Run(context.Background(), engine.Options{Jobs: 1})
-
-	return err
+	return pipelinetest.Run(dir, files, engine.Options{Jobs: 1})
 }
 
 // runNamedTable runs a table whose columns have the given names.
@@ -183,10 +164,10 @@ func runNamedTable(dir, input, outcome string) error {
 		return err
 	}
 
-	return runFiles(dir, map[string]string{
+	return pipelinetest.Run(dir, map[string]string{
 		"t.csv": b.String(),
 		"pipeline.yaml": "version: 1\nexperiments:\n  a:\n    ingest:\n      table: {file: t.csv, inputs: [" + quoted(input) +
 			"], y1: [" + quoted(outcome+"_1") + "], y2: [" + quoted(outcome+"_2") + "]}" +
 			fmt.Sprintf(namedTraining, quoted(input)),
-	})
+	}, engine.Options{Jobs: 1})
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -87,14 +86,10 @@ experiments:
 		dir := t.TempDir()
 		for i := range files {
 			name := strings.Repeat("1", i+1) + ".cnt"
-			if err := os.WriteFile(filepath.Join(dir, name), []byte("COUNTED "+name), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			write(t, dir, name, "COUNTED "+name)
 		}
 
-		if err := os.WriteFile(filepath.Join(dir, "pipeline.yaml"), []byte(config), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		write(t, dir, "pipeline.yaml", config)
 
 		return dir
 	}
@@ -135,15 +130,9 @@ experiments:
 		"rotor/recordings.arrow", "rotor/triplets.arrow", "rotor/spectra.arrow",
 		"forces/recordings.arrow", "forces/triplets.arrow",
 	} {
-		a, err := os.ReadFile(filepath.Join(whole, "runs", name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := contents(t, filepath.Join(whole, "runs", name))
 
-		b, err := os.ReadFile(filepath.Join(staged, "runs", name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := contents(t, filepath.Join(staged, "runs", name))
 
 		if !bytes.Equal(a, b) {
 			t.Errorf("%s is not the same", name)

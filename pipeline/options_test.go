@@ -241,10 +241,7 @@ func TestTrainOptions(t *testing.T) {
 			t.Fatal(list, err)
 		}
 
-		raw, err := os.ReadFile(list[0])
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := contents(t, list[0])
 
 		if err := json.Unmarshal(raw, &m); err != nil {
 			t.Fatal(err)

@@ -3,7 +3,6 @@ package pipeline_test
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"encoding/xml"
 	"errors"
 	"io"
@@ -15,8 +14,8 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/pipeline"
 	"doubletake/pipeline/engine"
+	"doubletake/pipeline/pipelinetest"
 	"doubletake/pipeline/table"
 )
 
@@ -46,10 +45,7 @@ type mark struct {
 func marks(t *testing.T, path string) []mark {
 	t.Helper()
 
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := contents(t, path)
 
 	var out []mark
 	panel := ""
@@ -223,10 +219,7 @@ experiments:
 
 	runConfig(t, dir, cfg, engine.Options{Jobs: 2})
 
-	trip, err := table.Read(filepath.Join(dir, "runs/airfoil/triplets.arrow"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	trip := readTable(t, dir, "runs/airfoil/triplets.arrow")
 
 	in := func(column string, v float64) bool {
 		c, err := trip.Floats(column)
@@ -320,10 +313,7 @@ func TestJointFigure(t *testing.T) {
 	for panel, e := range of {
 		left, right := found[panel], found[panel+", deviations"]
 
-		trip, err := table.Read(filepath.Join(dir, "runs", e.name, "triplets.arrow"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		trip := readTable(t, dir, "runs", e.name, "triplets.arrow")
 
 		x, err1 := trip.Floats("x")
 		y1, err2 := trip.Floats("y_1")
@@ -935,17 +925,7 @@ func TestMapAndBinsReadBack(t *testing.T) {
 func runConfig(t *testing.T, dir, yaml string, o engine.Options) {
 	t.Helper()
 
-	path := filepath.Join(dir, "pipeline.yaml")
-	if err := os.WriteFile(path, []byte(yaml), 0o644); err != nil {
-		t.Fatal(err)
-	}
-
-	p, err := pipeline.Load(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	if _, err := p.Run(context.Background(), o); err != nil {
+	if err := pipelinetest.Run(dir, map[string]string{"pipeline.yaml": yaml}, o); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -958,27 +938,8 @@ func runDrone(t *testing.T, yaml string, jobs int) (dir string, read func(name s
 	t.Helper()
 	dir = t.TempDir()
 	runConfig(t, dir, yaml, engine.Options{Jobs: jobs})
-	read = func(name string) *table.Table {
-		t.Helper()
-
-		tab, err := table.Read(filepath.Join(dir, "runs/drone", name))
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		return tab
-	}
-
-	col = func(tab *table.Table, name string) []float64 {
-		t.Helper()
-
-		v, err := tab.Floats(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		return v
-	}
+	read = func(name string) *table.Table { return readTable(t, dir, "runs/drone", name) }
+	col = func(tab *table.Table, name string) []float64 { return column(t, tab, name) }
 
 	return dir, read, col
 }

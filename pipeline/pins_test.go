@@ -166,10 +166,7 @@ func TestPins(t *testing.T) {
 func configured(t *testing.T, path string) string {
 	t.Helper()
 
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := contents(t, path)
 
 	dir := t.TempDir()
 	write(t, dir, "pipeline.yaml", string(b))

@@ -1,7 +1,6 @@
 package pipeline_test
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -17,14 +16,9 @@ func TestDefaultCampaigns(t *testing.T) {
 	long(t, "simulates and trains the default experiments")
 	dir := t.TempDir()
 
-	b, err := os.ReadFile(filepath.Join("..", "pipeline.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := contents(t, filepath.Join("..", "pipeline.yaml"))
 
-	if err := os.WriteFile(filepath.Join(dir, "pipeline.yaml"), b, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	write(t, dir, "pipeline.yaml", string(b))
 
 	runIn(t, dir, "drone", "airfoil")
 	type figures struct{ r2Train, r2Test, ratio float64 }
@@ -36,10 +30,7 @@ func TestDefaultCampaigns(t *testing.T) {
 			t.Errorf("%s is called %s", name, m.Data)
 		}
 
-		md, err := os.ReadFile(filepath.Join(dir, "runs", name, "report", "tables.md"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		md := contents(t, filepath.Join(dir, "runs", name, "report", "tables.md"))
 
 		if !strings.Contains(string(md), "simulated data") {
 			t.Errorf("tables.md of %s lacks the word simulated", name)

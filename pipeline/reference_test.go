@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -96,9 +95,7 @@ func TestReferenceTables(t *testing.T) {
 
 	yaml := fmt.Sprintf(referenceYAML, referenceData(t, "data", "aero_s0.csv"), referenceData(t, "data", "drone_s0.csv"),
 		referenceData(t, "data", "drone_s2.csv"))
-	if err := os.WriteFile(filepath.Join(dir, "pipeline.yaml"), []byte(yaml), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	write(t, dir, "pipeline.yaml", yaml)
 
 	got := runIn(t, dir)
 	for name, rows := range map[string]int{"aero-0": 56250, "drone-0": 780, "drone-2": 780} {
@@ -203,10 +200,7 @@ func airfoilSeeds(t *testing.T, dir string) {
 	var ratios, beyond []string
 	for k := range 5 {
 		folder := filepath.Join(dir, "runs", "aero-0", "splits", "slow", fmt.Sprintf("seed-%d", k))
-		b, err := os.ReadFile(filepath.Join(folder, "model.json"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := contents(t, filepath.Join(folder, "model.json"))
 
 		var m train.Model
 		if err := json.Unmarshal(b, &m); err != nil {

@@ -8,9 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"doubletake/pipeline"
-	"doubletake/pipeline/engine"
 )
 
 // Runs of a balance at equal conditions are paired in the order of their files,
@@ -105,14 +102,7 @@ experiments:
     train: {inputs: [alpha_deg], splits: `+splits+`}
 `)
 
-		p, err := pipeline.Load(filepath.Join(dir, "pipeline.yaml"))
-		if err == nil {
-			_, err = p.Run(t.Context(), engine.Options{Jobs: 2, Selection: engine.Selection{To: "dsp"}})
-		}
-
-		if err != nil {
-			t.Fatal(err)
-		}
+		tripletsIn(t, dir)
 
 		tab := readTable(t, dir, "runs", "wing", "triplets.arrow")
 		got := slices.Clone(tab.Column("run").Strings)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,7 +12,6 @@ import (
 
 	"doubletake/ingest/simulate"
 	"doubletake/pipeline/predict"
-	"doubletake/pipeline/table"
 	"doubletake/report"
 	"doubletake/train/honest"
 	"doubletake/train/honest/interval"
@@ -73,9 +71,7 @@ func (c jittering) write(t testing.TB, dir string, jitter float64) (yaml string)
 	}
 
 	file := func(name, text string) {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		write(t, dir, name, text)
 	}
 
 	train := "    train: {model: {hidden: [4]}, optimizer: {epochs: 1}, seeds: 1, splits: {" + c.splits + "}, inputs: [" +
@@ -181,9 +177,7 @@ func (c jittering) run(t *testing.T, jitter float64) (string, report.Experiment)
 
 	dir := t.TempDir()
 	yaml := "version: 1\nworkdir: runs\nexperiments:\n" + c.write(t, dir, jitter)
-	if err := os.WriteFile(filepath.Join(dir, "pipeline.yaml"), []byte(yaml), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	write(t, dir, "pipeline.yaml", yaml)
 
 	return filepath.Join(dir, "runs", c.name), runIn(t, dir)[c.name]
 }
@@ -261,16 +255,11 @@ func (c jittering) emergent(t *testing.T, dir, condition string) func(outcome in
 		return func(int, float64, float64) bool { return true }
 	}
 
-	rows, err := table.Read(filepath.Join(dir, "triplets.arrow"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := readTable(t, dir, "triplets.arrow")
 
 	numbers := map[string][]float64{}
 	for _, name := range []string{condition, "theta_deg", "blades"} {
-		if numbers[name], err = rows.Floats(name); err != nil {
-			t.Fatal(err)
-		}
+		numbers[name] = column(t, rows, name)
 	}
 
 	return func(outcome int, speed, angle float64) bool {
@@ -373,10 +362,7 @@ func (c jittering) scatterIsInside(t *testing.T, dir, condition string) {
 func noRepeatIsTrainedOn(t *testing.T, split, condition string, setPoint float64) {
 	t.Helper()
 
-	p, err := table.Read(filepath.Join(split, "seed-0", "predictions.arrow"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := readTable(t, split, "seed-0", "predictions.arrow")
 
 	v, err := p.Floats(condition)
 	if err != nil {

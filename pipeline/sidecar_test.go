@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"doubletake/ingest/ingesttest"
 	"doubletake/pipeline/table"
 )
 
@@ -181,28 +182,22 @@ func writeNPZ(t *testing.T, path string, names []string, arrays ...[][]float64) 
 	z := zip.NewWriter(&b)
 	for i, name := range names {
 		rows := arrays[i]
-		shape := fmt.Sprintf("(%d,)", len(rows[0]))
-		if len(rows) > 1 {
-			shape = fmt.Sprintf("(%d, %d)", len(rows), len(rows[0]))
+		shape := []int{len(rows), len(rows[0])}
+		if len(rows) == 1 {
+			shape = shape[1:]
 		}
-
-		head := fmt.Sprintf("{'descr': '<f8', 'fortran_order': False, 'shape': %s, }", shape)
-		head += strings.Repeat(" ", 63-(10+len(head))%64) + "\n"
 
 		w, err := z.Create(name + ".npy")
 		if err != nil {
 			t.Fatal(err)
 		}
 
-		a := binary.LittleEndian.AppendUint16([]byte("\x93NUMPY\x01\x00"), uint16(len(head)))
-		a = append(a, head...)
-		for _, r := range rows {
-			for _, v := range r {
-				a = binary.LittleEndian.AppendUint64(a, math.Float64bits(v))
-			}
+		var data []byte
+		for _, v := range slices.Concat(rows...) {
+			data = binary.LittleEndian.AppendUint64(data, math.Float64bits(v))
 		}
 
-		if _, err := w.Write(a); err != nil {
+		if _, err := w.Write(ingesttest.NPY("<f8", false, data, shape...)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -410,10 +405,7 @@ func TestTableInsideHDF5AndMATLAB(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	b, err := os.ReadFile(filepath.Join(data, "truth.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := contents(t, filepath.Join(data, "truth.json"))
 
 	var truth struct {
 		Theta     []float64 `json:"theta_deg"`

@@ -6,14 +6,11 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"doubletake/pipeline/engine"
-	"doubletake/pipeline/table"
 	"doubletake/report"
 )
 
@@ -53,9 +50,7 @@ func runSelect(t *testing.T, shift float64, seeds string) (dir string, s report.
 		fmt.Fprintf(&pairs, "%g,%g,%.9g,%.9g\n", x, g, a, b)
 	}
 
-	if err := os.WriteFile(filepath.Join(dir, "pairs.csv"), []byte(pairs.String()), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	write(t, dir, "pairs.csv", pairs.String())
 
 	_, p := runCounted(t, dir, strings.Replace(selectConfig, "SEEDS", seeds, 1), engine.Options{Jobs: 2})
 	sel := engine.Selection{Stages: []string{"report"}}
@@ -117,10 +112,7 @@ func TestCompareAgainstScipy(t *testing.T) {
 	}
 
 	dir, s := runSelect(t, 0, "1")
-	tab, err := table.Read(filepath.Join(dir, "runs/lab/compare/scores.arrow"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	tab := readTable(t, dir, "runs/lab/compare/scores.arrow")
 
 	part, variant, run := tab.Column("part").Strings, tab.Column("variant").Strings, tab.Column("run").Ints
 

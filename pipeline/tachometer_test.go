@@ -1,7 +1,6 @@
 package pipeline_test
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -9,23 +8,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"doubletake/ingest/ingesttest"
 )
 
 // writeNPY writes columns as an (N, C) array of float64.
 func writeNPY(t *testing.T, path string, columns ...[]float64) {
 	t.Helper()
-	head := fmt.Sprintf("{'descr': '<f8', 'fortran_order': True, 'shape': (%d, %d), }", len(columns[0]), len(columns))
-	head += strings.Repeat(" ", 63-(10+len(head))%64) + "\n"
-	b := []byte("\x93NUMPY\x01\x00")
-	b = binary.LittleEndian.AppendUint16(b, uint16(len(head)))
-	b = append(b, head...)
-	for _, c := range columns {
-		for _, v := range c {
-			b = binary.LittleEndian.AppendUint64(b, math.Float64bits(v))
-		}
-	}
 
-	if err := os.WriteFile(path, b, 0o644); err != nil {
+	if err := os.WriteFile(path, ingesttest.Columns(true, columns...), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -63,9 +54,7 @@ experiments:
 `
 
 	for _, name := range []string{"rps", "rpm"} {
-		if err := os.WriteFile(filepath.Join(dir, "pipeline.yaml"), []byte(fmt.Sprintf(yaml, name)), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		write(t, dir, "pipeline.yaml", fmt.Sprintf(yaml, name))
 
 		e := runIn(t, dir)["rotor"]
 
@@ -106,9 +95,7 @@ experiments:
 
 	writeNPY(t, filepath.Join(dir, "run.npy"), square, mic)
 
-	if err := os.WriteFile(filepath.Join(dir, "pipeline.yaml"), []byte(fmt.Sprintf(yaml, "rps")), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	write(t, dir, "pipeline.yaml", fmt.Sprintf(yaml, "rps"))
 
 	if text := strings.Join(runIn(t, dir)["rotor"].Warnings, "\n"); !strings.Contains(text,
 		"±½ of 79 per revolution: harmonic 2 reads about 0.055 dB low") {

@@ -563,11 +563,5 @@ func (m *maker) pairs(s *SplitDetail, p *Profile, outcome int) []figure.Mark {
 
 // at reports whether a condition has the inputs of a place, but for some.
 func (d *Detail) at(c int, place []float64, but ...int) bool {
-	for _, k := range others(d.in(), but...) {
-		if d.x(c, k) != place[k] {
-			return false
-		}
-	}
-
-	return true
+	return !slices.ContainsFunc(others(d.in(), but...), func(k int) bool { return d.x(c, k) != place[k] })
 }

@@ -28,11 +28,7 @@ type Grid struct {
 func (g Grid) table() table {
 	t := table{Title: clean(g.Title), Corner: clean(g.Heads[0]), Below: clean(g.Below)}
 	for _, name := range g.Heads[1:] {
-		h := head{Name: clean(name)}
-		for _, w := range g.Words {
-			h.Words = h.Words || w == name
-		}
-		t.Heads = append(t.Heads, h)
+		t.Heads = append(t.Heads, head{Name: clean(name), Words: slices.Contains(g.Words, name)})
 	}
 
 	for _, r := range g.Rows {

@@ -1,6 +1,9 @@
 package report
 
-import "strconv"
+import (
+	"slices"
+	"strconv"
+)
 
 // table is rows of cells under named columns. What a table shows is decided in
 // tables.go; terminal.go, markdown.go, latex.go and page.html.tmpl write it.
@@ -75,13 +78,7 @@ func (t table) Groups() []group {
 
 // Grouped reports whether columns have headings of groups.
 func (t table) Grouped() bool {
-	for _, h := range t.Heads {
-		if h.Group != "" {
-			return true
-		}
-	}
-
-	return false
+	return slices.ContainsFunc(t.Heads, func(h head) bool { return h.Group != "" })
 }
 
 // columns is the table with the columns from and up to before to.

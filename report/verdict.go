@@ -42,10 +42,7 @@ func (s Split) sentence() (head, rest string) {
 		return "", ""
 	}
 
-	held := clean(s.HeldOut)
-	if held == "" {
-		held = clean(s.Name)
-	}
+	held := cmp.Or(clean(s.HeldOut), clean(s.Name))
 
 	var parts []string
 	if s.calibrated() {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -282,10 +283,7 @@ func (e Experiment) provenance() string {
 
 // pairConstruction explains the pairs and their consequences.
 func (e Experiment) pairConstruction() string {
-	how := clean(e.PairsFrom)
-	if how == "" {
-		how = "pairs: " + clean(e.Construction)
-	}
+	how := cmp.Or(clean(e.PairsFrom), "pairs: "+clean(e.Construction))
 
 	return strings.TrimSpace(how + ". " + text("pairs", map[string]any{"Couples": e.Couples, "Pairs": e.Pairs}))
 }

@@ -71,10 +71,7 @@ func benchmarkFit(b *testing.B, data triplets.Set, cfg Config) {
 // steps returns a training step, and the matrix products of one alone, with the
 // biases, ReLU and dropout that their kernels include.
 func steps(b *testing.B, data triplets.Set, cfg Config) (step, products func()) {
-	k, err := kernel.Resolve(cfg.Kernels)
-	if err != nil {
-		b.Fatal(err)
-	}
+	k := resolved(b, cfg.Kernels)
 
 	t := newTrainer(layoutOf(data.In, data.Out, cfg), k, cfg)
 	t.initialise(1)
@@ -178,10 +175,7 @@ func BenchmarkEstimate(b *testing.B) {
 
 				rows := 0
 				for range b.N {
-					e, err := m.Estimate(context.Background(), x, EstimateOptions{})
-					if err != nil {
-						b.Fatal(err)
-					}
+					e := estimated(b, m, x, EstimateOptions{})
 
 					rows += e.N * e.Samples
 				}

@@ -58,10 +58,7 @@ func goldenBinned[T kernel.Float](t *testing.T, g golden, k *kernel.Set[T], tol 
 	near(t, "means of bins", centre, g.flat(t, "centre"), 1e-12)
 	near(t, "variances in bins", within, g.flat(t, "within"), 1e-12)
 
-	idx := make([]int32, g.int("B"))
-	for i := range idx {
-		idx[i] = int32(i)
-	}
+	idx := upTo(g.int("B"))
 
 	loss := tr.gradient(rows, idx, nil)
 	near(t, "loss", []float64{loss}, g.flat(t, "loss"), tol)
@@ -119,10 +116,7 @@ func TestBinnedIsTableOfCounts(t *testing.T) {
 	b := tr.layout.b[1]
 	copy(tr.p[b:], []float64{0, 0, logit(0.5 + s), 0, logit(0.5 - s), 0})
 
-	idx := make([]int32, n)
-	for i := range idx {
-		idx[i] = int32(i)
-	}
+	idx := upTo(n)
 
 	loss := tr.gradient(rows, idx, nil)
 
@@ -206,10 +200,7 @@ func TestBinnedIdentities(t *testing.T) {
 	m := fitBinned(t, false, 3, 20)
 	x := []float64{-5, -1, 0, 0.3, 4, 9}
 	const draws = 64
-	est, err := m.Estimate(ctx, x, EstimateOptions{Samples: draws, Seed: 5})
-	if err != nil {
-		t.Fatal(err)
-	}
+	est := estimated(t, m, x, EstimateOptions{Samples: draws, Seed: 5})
 
 	if est.Method != Binned {
 		t.Errorf("method %q", est.Method)
@@ -218,7 +209,7 @@ func TestBinnedIdentities(t *testing.T) {
 	eps := normals(EstimateOptions{Samples: draws, Sampler: Antithetic, Seed: 5}, 1)
 	e := newEvaluator(m)
 	b := e.l.(*binned)
-	err = e.laws(ctx, e.scaleX(x), func(i int) {
+	err := e.laws(ctx, e.scaleX(x), func(i int) {
 		k, p, table := b.k, b.shares(0), tableOf(b, 0)
 		c, w := b.bins[0].Centre, b.bins[0].Within
 
@@ -309,10 +300,7 @@ func TestBinnedToy(t *testing.T) {
 	for seed := range uint64(seeds) {
 		m := fitBinned(t, false, seed, epochs)
 		fresh := below5(toyData(4000, gamma, 100+seed, false))
-		est, err := m.Estimate(ctx, fresh.X, EstimateOptions{Samples: 2})
-		if err != nil {
-			t.Fatal(err)
-		}
+		est := estimated(t, m, fresh.X, EstimateOptions{Samples: 2})
 
 		prob, v, err := m.Event(ctx, fresh.X, 0, func(y float64) bool { return y > 0 })
 		if err != nil {
@@ -369,10 +357,7 @@ func TestBinnedToy(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		centre, err := m.Estimate(ctx, []float64{-0.4, -0.2, 0, 0.2, 0.4}, EstimateOptions{Samples: 2})
-		if err != nil {
-			t.Fatal(err)
-		}
+		centre := estimated(t, m, []float64{-0.4, -0.2, 0, 0.2, 0.4}, EstimateOptions{Samples: 2})
 
 		for k := range centre.Cov {
 			shared += centre.Cov[k] / centre.Var[k] / 5 / seeds

@@ -333,10 +333,7 @@ func BenchmarkCheckpoint(b *testing.B) {
 	data, cfg := shapeData(45000, 2, 2), DefaultConfig()
 	cfg.Batch, cfg.Epochs = 256, 1
 
-	k, err := kernel.Resolve("")
-	if err != nil {
-		b.Fatal(err)
-	}
+	k := resolved(b, "")
 
 	l := newLayout(2, 2, 0, cfg.Hidden)
 	t, c := newTrainer(l, k, cfg), newCourse(data.N, cfg)
@@ -393,10 +390,7 @@ func TestHeldOutLoss(t *testing.T) {
 			t.Errorf("%s: a loss that is no number: %v, %v", pairs, history2, err)
 		}
 
-		k, err := kernel.Resolve(cfg.Kernels)
-		if err != nil {
-			t.Fatal(err)
-		}
+		k := resolved(t, cfg.Kernels)
 
 		cfg.Dropout = 0
 		still := newTrainer(newLayout(data.In, data.Out, flagInputs(cfg.Feedback), cfg.Hidden), k, cfg)

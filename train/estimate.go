@@ -1,6 +1,7 @@
 package train
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,12 +28,7 @@ type EstimateOptions struct {
 	Sampler string `key:"sampler" enum:"antithetic|plain"`
 
 	Seed uint64 // of the draws for CovRaw; everything else is deterministic
-	// Gauss–Hermite points per dimension with 2 to 5 outcomes, default 15, 7, 5 for 2, 3, 4, and no
-	// tensor for 5
-	Nodes int
 }
-
-const maxNodes = 15
 
 // Limits and defaults of EstimateOptions.
 const (
@@ -63,10 +59,6 @@ func (o EstimateOptions) Check(fail func(setting, text string)) {
 
 	if o.Sampler != "" && o.Sampler != Antithetic && o.Sampler != PlainSampling {
 		fail("sampler", fmt.Sprintf("expected %s or %s, found %q", Antithetic, PlainSampling, o.Sampler))
-	}
-
-	if o.Nodes < 0 || o.Nodes > maxNodes || o.Nodes == 1 {
-		fail("nodes", fmt.Sprintf("expected 2 to %d (or 0 for the default), found %d", maxNodes, o.Nodes))
 	}
 }
 
@@ -106,20 +98,16 @@ func (m *Model) Estimate(ctx context.Context, x []float64, o EstimateOptions) (*
 		return nil, fmt.Errorf("check estimate options: %w", err)
 	}
 
-	if o.Samples == 0 {
-		o.Samples = defaultSamples
-	}
+	o.Samples = cmp.Or(o.Samples, defaultSamples)
 
-	if o.Sampler == "" {
-		o.Sampler = Antithetic
-	}
+	o.Sampler = cmp.Or(o.Sampler, Antithetic)
 
 	if o.Sampler == Antithetic {
 		o.Samples += o.Samples % 2
 	}
 
 	n, d := m.rows(x), m.Out
-	e := newEstimator(m, o.Nodes)
+	e := newEstimator(m)
 	xs := e.scaleX(x)
 
 	r := &Estimates{N: n, Out: d, Samples: o.Samples, Sampler: o.Sampler, Method: e.method}
@@ -274,9 +262,7 @@ type estimator struct {
 	weights []float64  // P
 }
 
-// newEstimator makes an estimator with q Gauss–Hermite points per dimension, 0
-// for the default.
-func newEstimator(m *Model, q int) *estimator {
+func newEstimator(m *Model) *estimator {
 	d := m.Out
 
 	e := &estimator{evaluator: newEvaluator(m)}
@@ -286,7 +272,7 @@ func newEstimator(m *Model, q int) *estimator {
 	}
 
 	if d > 1 {
-		e.method, e.nodes, e.weights = cubature(d, q)
+		e.method, e.nodes, e.weights = Cubature(d)
 		return e
 	}
 
@@ -308,39 +294,31 @@ func Cubature(outcomes int) (method string, points []float32, weights []float64)
 	if outcomes < 2 {
 		panic(fmt.Sprintf("train: a cubature of %d outcomes", outcomes))
 	}
-	return cubature(outcomes, 0)
-}
 
-// cubature is Cubature with q Gauss–Hermite points per dimension, 0 for the
-// default.
-func cubature(d, q int) (method string, nodes []float32, weights []float64) {
 	switch {
-	case d <= 5 && (q > 0 || tensorOrder(d) > 0):
-		if q == 0 {
-			q = tensorOrder(d)
-		}
+	case outcomes <= 4:
+		q := tensorOrder(outcomes)
+		points, weights = tensor(outcomes, q)
+		return "tensor-" + strconv.Itoa(q), points, weights
 
-		nodes, weights = tensor(d, q)
-		return "tensor-" + strconv.Itoa(q), nodes, weights
-
-	case d <= maxHalton:
+	case outcomes <= maxHalton:
 		pairs := 1024
-		if d <= 5 {
+		if outcomes == 5 {
 			pairs = 512
 		}
 
-		nodes, weights = pairSet(haltonNormal(d, pairs), d)
+		points, weights = pairSet(haltonNormal(outcomes, pairs), outcomes)
 
-		return "halton-" + strconv.Itoa(2*pairs), nodes, weights
+		return "halton-" + strconv.Itoa(2*pairs), points, weights
 	}
 
-	nodes, weights = pairSet(normalPoints(d, 1024), d)
+	points, weights = pairSet(normalPoints(outcomes, 1024), outcomes)
 
-	return "sampled-2048", nodes, weights
+	return "sampled-2048", points, weights
 }
 
 // tensorOrder is the number of Gauss–Hermite points per dimension that keeps C
-// within 1 % of σ², 0 where no tensor of bearable size does. A kink in one
+// within 1 % of σ²; with 5 outcomes no tensor of bearable size does. A kink in one
 // direction is seen by as many points as the rule has along it, not by all q^d.
 // Worst and rms errors in % of σ² (docs/method.md#how-c-is-integrated), against
 // 400 000 Halton points on networks trained on the drone's levels and on
@@ -351,7 +329,7 @@ func cubature(d, q int) (method string, nodes []float32, weights []float64) {
 //	3         2.7, 0.60   0.73, 0.14 (7)      1.5, 0.23   0.41, 0.09
 //	4         2.3, 0.43   0.86, 0.16 (5)      0.86, 0.16  0.75, 0.13
 //	5         2.8, 0.36   0.84, 0.15 (Halton) 1.5, 0.14   0.84, 0.15
-func tensorOrder(d int) int { return [...]int{2: 15, 3: 7, 4: 5, 5: 0}[d] }
+func tensorOrder(d int) int { return [...]int{2: 15, 3: 7, 4: 5}[d] }
 
 // tensor is the product of the q-point Gauss–Hermite rule for N(0,1).
 func tensor(d, q int) (nodes []float32, weights []float64) {

@@ -58,10 +58,7 @@ func TestCovarianceAgainstMonteCarlo(t *testing.T) {
 	for _, out := range []int{1, 3, 5} {
 		m := fitWaves(t, out, true)
 		x := []float64{0.7}
-		e, err := m.Estimate(context.Background(), x, EstimateOptions{Samples: 200_000})
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := estimated(t, m, x, EstimateOptions{Samples: 200_000})
 
 		scale := m.OutcomeScale()
 		mean, std := scale.Mean, scale.Std

@@ -93,10 +93,7 @@ func eachSet(t *testing.T, f64 func(*testing.T, *kernel.Set[float64]), f32 func(
 
 	for _, name := range kernel.Names() {
 		t.Run(name, func(t *testing.T) {
-			k, err := kernel.Resolve(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			k := resolved(t, name)
 
 			f32(t, k)
 		})
@@ -146,12 +143,43 @@ func goldenTrainer[T kernel.Float](t testing.TB, g golden, k *kernel.Set[T], cfg
 
 	trip := triplets.Set{N: B, In: in, Out: d, X: g.flat(t, "x"), Y1: g.flat(t, "y1"), Y2: g.flat(t, "y2")}
 
-	idx := make([]int32, B)
+	idx := upTo(B)
+
+	return tr, packRows[T](trip, triplets.Identity(in), triplets.Identity(d)), idx
+}
+
+// resolved returns kernels by their name.
+func resolved(t testing.TB, name string) *kernel.Set[float32] {
+	t.Helper()
+
+	k, err := kernel.Resolve(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return k
+}
+
+// estimated compares the two answers of a model.
+func estimated(t testing.TB, m *Model, x []float64, o EstimateOptions) *Estimates {
+	t.Helper()
+
+	e, err := m.Estimate(t.Context(), x, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return e
+}
+
+// upTo lists the rows 0 to n−1.
+func upTo(n int) []int32 {
+	idx := make([]int32, n)
 	for i := range idx {
 		idx[i] = int32(i)
 	}
 
-	return tr, packRows[T](trip, triplets.Identity(in), triplets.Identity(d)), idx
+	return idx
 }
 
 func goldenNetwork[T kernel.Float](t *testing.T, name string, g golden, k *kernel.Set[T], tol float64) {
@@ -418,10 +446,7 @@ func TestGoldenCov5D(t *testing.T) {
 			}
 
 			m := goldenModel(t, g, 3, 5, 64, name)
-			est, err := m.Estimate(context.Background(), x, EstimateOptions{Samples: 40000, Seed: 1})
-			if err != nil {
-				t.Fatal(err)
-			}
+			est := estimated(t, m, x, EstimateOptions{Samples: 40000, Seed: 1})
 
 			if est.Method != "halton-1024" {
 				t.Errorf("method %q, expected halton-1024", est.Method)
@@ -448,7 +473,7 @@ func TestGoldenCov5D(t *testing.T) {
 				}
 			}
 
-			e := newEstimator(m, 0)
+			e := newEstimator(m)
 			for _, c := range []struct {
 				key string
 				eps []float32

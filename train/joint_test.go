@@ -41,10 +41,7 @@ func goldenJointTrainer[T kernel.Float](t *testing.T, g golden, k *kernel.Set[T]
 }
 
 func goldenJoint[T kernel.Float](t *testing.T, head string, g golden, k *kernel.Set[T], tol float64) {
-	idx := make([]int32, g.int("B"))
-	for i := range idx {
-		idx[i] = int32(i)
-	}
+	idx := upTo(g.int("B"))
 
 	for _, beta := range []float64{0, 0.5, 0.3} {
 		cfg := DefaultConfig()
@@ -87,10 +84,7 @@ func goldenJoint[T kernel.Float](t *testing.T, head string, g golden, k *kernel.
 func goldenAnswers(t *testing.T, cfg Config, g golden) *Model {
 	t.Helper()
 
-	k, err := kernel.Resolve("auto")
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := resolved(t, "auto")
 
 	cfg.Hidden = []int{g.int("H"), g.int("H")}
 	tr, rows := goldenJointTrainer(t, g, k, cfg)
@@ -140,10 +134,7 @@ func TestJointEstimateIsQuadrature(t *testing.T) {
 
 		x := []float64{0.3, -1, 1.5, 0.2, -4, 4}
 		o := EstimateOptions{Samples: 64, Seed: 3}
-		est, err := m.Estimate(context.Background(), x, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		est := estimated(t, m, x, o)
 
 		e := newEvaluator(m)
 		nodes, weights := gaussHermite(5)
@@ -275,10 +266,7 @@ func TestJointClosedFormInOneCell(t *testing.T) {
 
 	inverse := func(v float64) float64 { return math.Log(math.Expm1(v - 1e-6)) }
 
-	idx := make([]int32, n)
-	for i := range idx {
-		idx[i] = int32(i)
-	}
+	idx := upTo(n)
 
 	for head, raw := range map[string][]float64{
 		Joint:     {mu, inverse(a), inverse(c)},
@@ -338,10 +326,7 @@ func TestJointToy(t *testing.T) {
 	for seed := range uint64(seeds) {
 		fresh := inside(toyData(4000, gamma, 100+seed, false))
 		m, likelihood := fit(false, seed, 0.5), fit(false, seed, 0)
-		est, err := m.Estimate(context.Background(), fresh.X, EstimateOptions{Samples: 2})
-		if err != nil {
-			t.Fatal(err)
-		}
+		est := estimated(t, m, fresh.X, EstimateOptions{Samples: 2})
 
 		for i, x := range fresh.X {
 			a += est.Var[i] - est.Cov[i]
@@ -353,9 +338,7 @@ func TestJointToy(t *testing.T) {
 			plain += math.Pow(mu[0]-x*math.Sin(x), 2) / float64(len(fresh.X)*seeds)
 		}
 
-		if est, err = m.Estimate(context.Background(), []float64{5.2, 5.5, 5.8}, EstimateOptions{Samples: 2}); err != nil {
-			t.Fatal(err)
-		}
+		est = estimated(t, m, []float64{5.2, 5.5, 5.8}, EstimateOptions{Samples: 2})
 
 		for i, x := range []float64{5.2, 5.5, 5.8} {
 			beyond, claimed = beyond+math.Pow(est.Mu[i]-x*math.Sin(x), 2), claimed+est.Cov[i]
@@ -366,10 +349,7 @@ func TestJointToy(t *testing.T) {
 				m = fit(true, seed, 0.5)
 			}
 
-			at, err := m.Estimate(context.Background(), []float64{-0.4, -0.2, 0, 0.2, 0.4}, EstimateOptions{Samples: 2})
-			if err != nil {
-				t.Fatal(err)
-			}
+			at := estimated(t, m, []float64{-0.4, -0.2, 0, 0.2, 0.4}, EstimateOptions{Samples: 2})
 
 			share := 0.0
 			for k := range at.Cov {

@@ -18,10 +18,7 @@ func randomModel(t *testing.T, in, out int, hidden []int, feedback, kernels stri
 	cfg := DefaultConfig()
 	cfg.Hidden, cfg.Feedback, cfg.Kernels, cfg.Seed = hidden, feedback, kernels, uint64(in+10*out)
 
-	k, err := kernel.Resolve(kernels)
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := resolved(t, kernels)
 
 	tr := newTrainer(newLayout(in, out, flagInputs(feedback), hidden), k, cfg)
 	tr.initialise(cfg.Seed)
@@ -240,10 +237,7 @@ func TestSampledLine(t *testing.T) {
 		m := randomModel(t, 2, 1, []int{30, 20}, Flag, "portable", 3)
 		x := []float64{0.3, -0.7}
 		o := EstimateOptions{Samples: 500, Sampler: sampler, Seed: 9}
-		got, err := m.Estimate(t.Context(), x, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := estimated(t, m, x, o)
 
 		mu, v := m.Predict(x)
 		sum := 0.0
@@ -266,10 +260,7 @@ func TestSampledLine(t *testing.T) {
 func BenchmarkSecond(b *testing.B) {
 	for _, gain := range []float32{0.1, 1, 10} {
 		b.Run(fmt.Sprintf("gain=%g", gain), func(b *testing.B) {
-			k, err := kernel.Resolve("")
-			if err != nil {
-				b.Fatal(err)
-			}
+			k := resolved(b, "")
 
 			cfg := DefaultConfig()
 			tr := newTrainer(newLayout(3, 5, 0, cfg.Hidden), k, cfg)

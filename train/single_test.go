@@ -143,10 +143,7 @@ func TestFitSingleIsDeaf(t *testing.T) {
 		}
 	}
 
-	e, err := m.Estimate(context.Background(), x, EstimateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := estimated(t, m, x, EstimateOptions{})
 
 	for i := range x {
 		if math.Abs(e.Cov[i]) > 1e-6 || math.Abs(e.Delta[i]) > 1e-6 {

@@ -91,10 +91,7 @@ func TestAllPairsCountRuns(t *testing.T) {
 	cfg.Hidden, cfg.Dropout, cfg.Feedback = []int{9, 7}, 0, DropWeights
 	gradient := func(d triplets.Set) (float64, []float64) {
 		d.N, d.In, d.Out = len(d.X), 1, 1
-		idx := make([]int32, d.N)
-		for i := range idx {
-			idx[i] = int32(i)
-		}
+		idx := upTo(d.N)
 
 		tr := newTrainer(newLayout(1, 1, 0, cfg.Hidden), kernel.Portable[float64](), cfg)
 		tr.initialise(3)

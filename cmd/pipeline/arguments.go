@@ -205,6 +205,18 @@ func fileArgument(c *cli.Context) (string, error) {
 	return "", usage("pipeline %s takes one FILE, found %q", c.Command.Name, c.Args().Slice())
 }
 
+// onFile is the action of a command that takes one FILE.
+func onFile(do func(c *cli.Context, file string) error) cli.ActionFunc {
+	return func(c *cli.Context) error {
+		file, err := fileArgument(c)
+		if err != nil {
+			return err
+		}
+
+		return do(c, file)
+	}
+}
+
 // experimentNames returns the names given with --experiment. Commas separate names,
 // except within the name of a variant, where they separate its settings.
 func experimentNames(c *cli.Context) []string {

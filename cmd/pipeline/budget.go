@@ -89,9 +89,9 @@ func runBudget(c *cli.Context, stdout io.Writer) error {
 
 	switch {
 	case c.Bool("csv"):
-		return budget.CSV(stdout, results)
+		return printCSV(stdout, "budgets", budget.CSV(results))
 	case c.Bool("json"):
-		return budget.JSON(stdout, results)
+		return printJSON(stdout, budget.JSON(results))
 	case c.Bool("tex"):
 		_, err := stdout.Write(report.SheetsLaTeX([]report.Sheet{budget.Sheet(results)}))
 		return err

@@ -16,24 +16,13 @@ func newCancelCommand(stdout io.Writer) *cli.Command {
 			"queue. " +
 			"Existing results stay, trainings keep their checkpoints, and the next run makes the missing ones.\n\n" +
 			"Example: pipeline cancel pipeline.yaml\n\nExit status: 0 success, 1 failed, 2 usage or configuration error.",
-		Action: func(c *cli.Context) error {
-			file, err := fileArgument(c)
-			if err != nil {
-				return err
+		Action: onFile(func(_ *cli.Context, file string) error {
+			n, err := pipeline.CancelJobs(file)
+			if err == nil {
+				_, err = fmt.Fprintf(stdout, "cancelled %d jobs\n", n)
 			}
 
-			return runCancel(file, stdout)
-		},
+			return err
+		}),
 	}
-}
-
-func runCancel(file string, stdout io.Writer) error {
-	n, err := pipeline.CancelJobs(file)
-	if err != nil {
-		return err
-	}
-
-	_, err = fmt.Fprintf(stdout, "cancelled %d jobs\n", n)
-
-	return err
 }

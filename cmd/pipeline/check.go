@@ -24,12 +24,7 @@ func newCheckCommand(stdout, stderr io.Writer) *cli.Command {
 		Flags: []cli.Flag{&cli.BoolFlag{
 			Name: "no-programs", Usage: "refuse a configuration that names programs to start (ingest: {reader: …})",
 		}},
-		Action: func(c *cli.Context) error {
-			file, err := fileArgument(c)
-			if err != nil {
-				return err
-			}
-
+		Action: onFile(func(c *cli.Context, file string) error {
 			if c.Bool("no-programs") {
 				if err := pipeline.RefusePrograms(file); err != nil {
 					return err
@@ -37,7 +32,7 @@ func newCheckCommand(stdout, stderr io.Writer) *cli.Command {
 			}
 
 			return runCheck(c.Context, file, stdout, stderr)
-		},
+		}),
 	}
 }
 

@@ -70,10 +70,7 @@ func TestTrainingResumes(t *testing.T) {
 
 			dir, path := stopped(t, checkpointYAML, c.stop, c.every != "1h")
 			if c.spoil {
-				b, err := os.ReadFile(path)
-				if err != nil {
-					t.Fatal(err)
-				}
+				b := contents(t, path)
 
 				b[len(b)/2] ^= 1
 				if err := os.WriteFile(path, b, 0o644); err != nil {

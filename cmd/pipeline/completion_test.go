@@ -65,9 +65,7 @@ func nameFolder(t *testing.T) (folder, bin string) {
 			"  toy:\n" + toy + "  one $(touch hit) more:\n" + toy,
 		"other.yaml": "version: 1\nexperiments:\n  elsewhere:\n" + toy,
 	} {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		put(t, folder, name, text)
 	}
 
 	self, err := os.Executable()

@@ -71,10 +71,7 @@ func documents(t *testing.T) []string {
 func document(t *testing.T, name string) string {
 	t.Helper()
 
-	b, err := os.ReadFile(filepath.Join(repository, name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := contents(t, filepath.Join(repository, name))
 
 	return string(b)
 }
@@ -446,9 +443,7 @@ func TestReadmeSample(t *testing.T) {
 	}
 
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "pipeline.yaml"), []byte(document(t, "pipeline.yaml")), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	put(t, dir, "pipeline.yaml", document(t, "pipeline.yaml"))
 
 	c := exec.Command("pipeline", "run", "pipeline.yaml", "--experiment", "drone", "--progress", "none")
 	c.Dir = dir

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 
@@ -20,14 +21,9 @@ func newGCCommand(stdout io.Writer) *cli.Command {
 			&cli.BoolFlag{Name: "delete", Usage: "delete the entries listed"},
 			&cli.BoolFlag{Name: "json", Usage: "as one JSON document"},
 		},
-		Action: func(c *cli.Context) error {
-			file, err := fileArgument(c)
-			if err != nil {
-				return err
-			}
-
+		Action: onFile(func(c *cli.Context, file string) error {
 			return runGC(file, c.Bool("delete"), c.Bool("json"), stdout)
-		},
+		}),
 	}
 }
 
@@ -50,10 +46,7 @@ func runGC(file string, remove, asJSON bool, stdout io.Writer) error {
 	for _, g := range list {
 		total += g.Bytes
 
-		task := g.Task
-		if task == "" {
-			task = "(unfinished)"
-		}
+		task := cmp.Or(g.Task, "(unfinished)")
 
 		fmt.Fprintf(stdout, "%s  %9s  %.12s  %s\n", g.Made.Format("2006-01-02 15:04"), size(g.Bytes), g.Key, task)
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -35,10 +34,7 @@ func TestColumnsAreExplained(t *testing.T) {
 		named("metrics", m.Key)
 	}
 
-	b, err := os.ReadFile("../../pipeline/predict/print.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := contents(t, "../../pipeline/predict/print.go")
 
 	for _, m := range regexp.MustCompile(`\{"outcome", "unit"(.*)\}\n`).FindAllStringSubmatch(string(b), -1) {
 		for _, head := range regexp.MustCompile(`"([^"]+)"`).FindAllStringSubmatch(m[1], -1) {
@@ -54,10 +50,7 @@ func TestColumnsAreExplained(t *testing.T) {
 	n := 0
 	printed := regexp.MustCompile(`Fprint(?:ln|f)?\(\w+, "([^"]*\\t[^"]*)"(?:\+\s*"([^"]*)")?`)
 	for _, f := range files {
-		b, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := contents(t, f)
 
 		for _, m := range printed.FindAllStringSubmatch(string(b), -1) {
 			line := strings.TrimSuffix(m[1]+m[2], `\n`)

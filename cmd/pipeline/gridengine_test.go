@@ -107,9 +107,7 @@ func TestGridEngine(t *testing.T) {
 	x := gridEngine(t)
 	write := func(text, work string) {
 		text = strings.NewReplacer("WORK", work, "executor:\n", byQsub).Replace(text)
-		if err := os.WriteFile(filepath.Join(x.dir, work+".yaml"), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		put(t, x.dir, work+".yaml", text)
 	}
 
 	for _, work := range []string{"here", "arrays"} {
@@ -194,9 +192,7 @@ func TestGridEngine(t *testing.T) {
 		for _, work := range []string{"here", "there"} {
 			text := strings.NewReplacer("WORK", work, "executor:\n", byQsub, "seeds: 1", "seeds: 2", "15000",
 				"40000").Replace(longRun)
-			if err := os.WriteFile(filepath.Join(y.dir, work+".yaml"), []byte(text), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			put(t, y.dir, work+".yaml", text)
 		}
 
 		y.run(t, "run", "here.yaml")

@@ -246,10 +246,7 @@ func TestContributingNames(t *testing.T) {
 
 		declared, found := regexp.MustCompile(`(?m)^(?:func|type|var|const) `+m[2]+`\b`), false
 		for _, f := range files {
-			b, err := os.ReadFile(f)
-			if err != nil {
-				t.Fatal(err)
-			}
+			b := contents(t, f)
 
 			found = found || declared.Match(b)
 		}
@@ -280,10 +277,7 @@ func TestDocumentTests(t *testing.T) {
 
 	n := 0
 	for _, page := range pages {
-		b, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := contents(t, page)
 
 		for _, m := range regexp.MustCompile("`(Test[A-Z]\\w+)`").FindAllSubmatch(b, -1) {
 			if n++; !names[string(m[1])] {

@@ -40,6 +40,7 @@ var imports = []struct{ of, may string }{
 	{"pipeline/engine/command", "pipeline/kv pipeline/engine pipeline/engine/slurm pipeline/engine/slurm/job"},
 	{"pipeline/engine/slurm/slurmtest", ""},
 	{"pipeline/table", "pipeline/kv pipeline/pack"},
+	{"pipeline/table/tabletest", "pipeline/kv pipeline/table"},
 	// The configuration reads the settings of the packages that use them.
 	{"pipeline/config", "pipeline/kv pipeline/engine/slurm/job ingest/campaign ingest/fault ingest/setpoint " +
 		"ingest/spelling ingest/simulate ingest/format dsp train train/baseline train/form train/holdout train/honest"},
@@ -69,6 +70,7 @@ var imports = []struct{ of, may string }{
 		"pipeline/engine/slurm/job pipeline/kv pipeline/runs pipeline/stages " +
 		"pipeline/stages/plan pipeline/stages/reportstage pipeline/watch ingest ingest/fault ingest/spelling report train " +
 		"train/holdout"},
+	{"pipeline/pipelinetest", "pipeline"},
 	{"cmd", "pipeline pipeline/budget pipeline/contrast pipeline/export pipeline/inspect pipeline/judge " +
 		"pipeline/library pipeline/predict pipeline/runs pipeline/scaffold pipeline/suggest ingest ingest/fault " +
 		"ingest/spelling ingest/simulate train train/score report docs"},

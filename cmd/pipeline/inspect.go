@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -235,10 +236,7 @@ func printCalibrator(w io.Writer, r *inspect.Recording) {
 			continue
 		}
 
-		unit := c.Unit
-		if unit == "" {
-			unit = "unit"
-		}
+		unit := cmp.Or(c.Unit, "unit")
 
 		if t.PaPerUnit > 0 {
 			above := fmt.Sprintf("%.0f dB", t.AboveDB)
@@ -315,10 +313,7 @@ func drawSpectrum(w io.Writer, c inspect.Channel) {
 	step := max(1, math.Ceil((top-bottom)/height))
 	top = math.Ceil(top)
 
-	unit := c.Unit
-	if unit == "" {
-		unit = "unit"
-	}
+	unit := cmp.Or(c.Unit, "unit")
 
 	fmt.Fprintf(w, "\nspectrum of %s: dB re 1 %s rms, %d segments of %.4g Hz\n", c.Name, unit, s.Segments, s.BinHz)
 
@@ -363,10 +358,7 @@ func printTable(w io.Writer, t *inspect.Table) {
 			first = string(r[:59]) + "…"
 		}
 
-		unit := c.Unit
-		if unit == "" {
-			unit = "–"
-		}
+		unit := cmp.Or(c.Unit, "–")
 
 		for _, how := range []string{"converted from ", "derived: "} {
 			if i := strings.Index(c.Description, how); i >= 0 {

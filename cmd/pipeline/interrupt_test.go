@@ -78,9 +78,7 @@ func TestInterrupted(t *testing.T) {
 
 	undisturbed, disturbed := t.TempDir(), t.TempDir()
 	for _, d := range []string{undisturbed, disturbed} {
-		if err := os.WriteFile(filepath.Join(d, "pipeline.yaml"), []byte(interruptYAML), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		put(t, d, "pipeline.yaml", interruptYAML)
 	}
 
 	cmd, lines, _ := start(t, undisturbed, "run", "--progress", "json")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -101,9 +102,7 @@ func runPlot(c *cli.Context, stdout io.Writer) error {
 	if out == "-" {
 		_, err = stdout.Write(b)
 	} else {
-		if out == "" {
-			out = path.Base(name) + "." + o.Format
-		}
+		out = cmp.Or(out, path.Base(name)+"."+o.Format)
 
 		if err = os.WriteFile(out, b, 0o644); err == nil {
 			_, err = fmt.Fprintln(stdout, out)

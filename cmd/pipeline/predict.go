@@ -94,7 +94,7 @@ func runPredict(c *cli.Context, stdout, stderr io.Writer) error {
 	case c.Bool("json"):
 		return printJSON(stdout, a.JSON())
 	case c.Bool("csv"):
-		return a.CSV(stdout)
+		return printCSV(stdout, "predictions", a.CSV())
 	}
 
 	return a.Table(stdout)

@@ -42,10 +42,7 @@ func TestReferencePages(t *testing.T) {
 			continue
 		}
 
-		got, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := contents(t, path)
 
 		if string(got) != body {
 			t.Errorf("docs/reference/%s differs from the code; renew it with -update", name)

@@ -54,17 +54,13 @@ func newReportCommand(stdout, stderr io.Writer) *cli.Command {
 			jobsFlag(), executorFlag(), progressFlag(), tablesFlag(),
 			&cli.BoolFlag{Name: "json", Usage: "the same as --format json"},
 		},
-		Action: func(c *cli.Context) error {
-			file, err := fileArgument(c)
-			if err != nil {
-				return err
-			}
-
+		Action: onFile(func(c *cli.Context, file string) error {
 			o := runOptions{
 				file: file, sel: pipeline.Selection{Experiments: experimentNames(c)}, jobs: c.Int("jobs"),
 				json: c.Bool("json"), tables: c.Bool("tables"), progress: c.String("progress"),
 			}
 
+			var err error
 			if o.executor, err = executor(c); err != nil {
 				return err
 			}
@@ -72,7 +68,7 @@ func newReportCommand(stdout, stderr io.Writer) *cli.Command {
 			held, format := c.Generic("held-out").(*values), c.String("format")
 
 			return runReport(c.Context, o, held, format, c.String("out"), stdout, stderr)
-		},
+		}),
 	}
 }
 
@@ -221,12 +217,7 @@ func concerned(plain, p *pipeline.Project) []string {
 
 // write writes the chosen experiments in one format.
 func write(p *pipeline.Project, res *pipeline.Result, o runOptions, format string, stdout io.Writer) error {
-	reports, err := p.Reports(res, o.sel)
-	if err != nil {
-		return err
-	}
-
-	sweeps, err := p.Sweeps(res, o.sel)
+	reports, sweeps, err := results(p, res, o)
 	if err != nil {
 		return err
 	}

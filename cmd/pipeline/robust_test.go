@@ -73,9 +73,7 @@ func project(t *testing.T, yaml string) string {
 	t.Helper()
 
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "pipeline.yaml"), []byte(yaml), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	put(t, dir, "pipeline.yaml", yaml)
 
 	return dir
 }
@@ -337,4 +335,24 @@ func TestDiskFull(t *testing.T) {
 	if got, want := resultHashes(t, disk), resultHashes(t, whole); got != want {
 		t.Errorf("results differ after a full disk:\n%s", differing(want, got))
 	}
+}
+
+// put writes a file into a folder.
+func put(t testing.TB, dir, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// contents reads a file.
+func contents(t testing.TB, path string) []byte {
+	t.Helper()
+
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return b
 }

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -161,14 +163,21 @@ func execute(ctx context.Context, p *pipeline.Project, o runOptions, stdout, std
 	return show(p, res, o, stdout)
 }
 
-// showPage names the page of results that were there already.
-func showPage(p *pipeline.Project, res *pipeline.Result, o runOptions, stdout io.Writer) error {
+// results are what a run selected.
+func results(p *pipeline.Project, res *pipeline.Result, o runOptions) ([]report.Experiment, []report.Sweep, error) {
 	reports, err := p.Reports(res, o.sel)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 
 	sweeps, err := p.Sweeps(res, o.sel)
+
+	return reports, sweeps, err
+}
+
+// showPage names the page of results that were there already.
+func showPage(p *pipeline.Project, res *pipeline.Result, o runOptions, stdout io.Writer) error {
+	reports, sweeps, err := results(p, res, o)
 	if err != nil || len(reports)+len(sweeps) == 0 {
 		return err
 	}
@@ -198,9 +207,7 @@ func perform(ctx context.Context, p *pipeline.Project, o runOptions, stderr io.W
 		return nil, usage("--jobs wants a number of tasks, found %d", o.jobs)
 	}
 
-	if o.jobs == 0 {
-		o.jobs = runtime.NumCPU()
-	}
+	o.jobs = cmp.Or(o.jobs, runtime.NumCPU())
 
 	for _, w := range p.Warnings {
 		fmt.Fprintf(stderr, "warning: %s: %s\n", w.Path, w.Text)
@@ -254,12 +261,7 @@ func perform(ctx context.Context, p *pipeline.Project, o runOptions, stderr io.W
 
 // show prints what a run selected.
 func show(p *pipeline.Project, res *pipeline.Result, o runOptions, stdout io.Writer) error {
-	reports, err := p.Reports(res, o.sel)
-	if err != nil {
-		return err
-	}
-
-	sweeps, err := p.Sweeps(res, o.sel)
+	reports, sweeps, err := results(p, res, o)
 	if err != nil {
 		return err
 	}
@@ -342,6 +344,15 @@ func tasksJSON(list []*pipeline.Status) []taskJSON {
 	}
 
 	return out
+}
+
+// printCSV prints rows, which an error calls by that name.
+func printCSV(w io.Writer, name string, rows [][]string) error {
+	if err := csv.NewWriter(w).WriteAll(rows); err != nil {
+		return fmt.Errorf("print %s: %w", name, err)
+	}
+
+	return nil
 }
 
 func printJSON(w io.Writer, v any) error {

@@ -28,12 +28,7 @@ func newServeCommand(stdout io.Writer) *cli.Command {
 				Usage: "host and port to listen on; port 0 is any that is free",
 			},
 		},
-		Action: func(c *cli.Context) error {
-			file, err := fileArgument(c)
-			if err != nil {
-				return err
-			}
-
+		Action: onFile(func(c *cli.Context, file string) error {
 			return pipeline.Serve(c.Context, file, c.String("address"), func(url string, others []string, port int) {
 				fmt.Fprintln(stdout, url)
 
@@ -52,6 +47,6 @@ func newServeCommand(stdout io.Writer) *cli.Command {
 
 				fmt.Fprintln(stdout, "warning: it is not encrypted, and whoever on the network sees the address can read the page")
 			})
-		},
+		}),
 	}
 }

@@ -69,9 +69,7 @@ func get(url string) (string, error) {
 func TestServedRun(t *testing.T) {
 	alone, watched := t.TempDir(), t.TempDir()
 	for _, d := range []string{alone, watched} {
-		if err := os.WriteFile(filepath.Join(d, "pipeline.yaml"), []byte(serveYAML), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		put(t, d, "pipeline.yaml", serveYAML)
 	}
 
 	server, url := serving(t, command(watched, "serve")) // before there is a work directory

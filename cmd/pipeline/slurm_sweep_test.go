@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,9 +14,7 @@ func TestSweepSlurm(t *testing.T) {
 	for _, work := range []string{"here", "there"} {
 		yaml := strings.NewReplacer("WORK", work, "honest: {base: ensemble}", "honest: {base: none}").Replace(clusterRun) +
 			"    sweep: {loss.beta: [0, 0.5]}\n    select: {on: blades}\n"
-		if err := os.WriteFile(filepath.Join(x.dir, work+".yaml"), []byte(yaml), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		put(t, x.dir, work+".yaml", yaml)
 	}
 
 	x.run(t, "run", "here.yaml")

@@ -249,10 +249,7 @@ func (x *slurmProject) walltime(t *testing.T) func(*testing.T) {
 
 		notes := ""
 		for _, m := range manifests {
-			b, err := os.ReadFile(m)
-			if err != nil {
-				t.Fatal(err)
-			}
+			b := contents(t, m)
 
 			notes += regexp.MustCompile(`went on after [1-9]\d* of 15000 epochs`).FindString(string(b))
 		}
@@ -278,9 +275,7 @@ func (x *slurmProject) config(t *testing.T, name, work, setup string) {
 	t.Helper()
 
 	yaml := strings.NewReplacer("WORK", strconv.Quote(work), "slurm: {", "slurm: {"+setup).Replace(clusterRun)
-	if err := os.WriteFile(filepath.Join(x.dir, name), []byte(yaml), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	put(t, x.dir, name, yaml)
 }
 
 // command is the program's, with its standard error so far.

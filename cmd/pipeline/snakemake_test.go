@@ -35,9 +35,7 @@ func TestSnakemake(t *testing.T) {
 
 	yaml := "version: 1\nexperiments:\n  toy:\n    ingest: {simulate: {campaign: toy, triplets: 60, gamma: 1}}\n" +
 		"    train: {inputs: [x], optimizer: {epochs: 2}, seeds: 2, splits: {out: {test: {x: {min: 3}}}}}\n"
-	if err := os.WriteFile(filepath.Join(dir, "pipeline.yaml"), []byte(yaml), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	put(t, dir, "pipeline.yaml", yaml)
 
 	run := func(name string, args ...string) string {
 		cmd := exec.Command(name, args...)
@@ -58,15 +56,10 @@ func TestSnakemake(t *testing.T) {
 	}
 
 	// Another setting of the training: its tasks run again, the others do not.
-	before, err := os.ReadFile(filepath.Join(dir, "runs", "toy", "report", "metrics.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := contents(t, filepath.Join(dir, "runs", "toy", "report", "metrics.json"))
 
 	yaml = strings.Replace(yaml, "epochs: 2", "epochs: 3", 1)
-	if err := os.WriteFile(filepath.Join(dir, "pipeline.yaml"), []byte(yaml), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	put(t, dir, "pipeline.yaml", yaml)
 
 	out := run("snakemake", "--snakefile", snakefile, "-j2", "--config", "pipeline="+bin)
 	if strings.Contains(out, "output: done/0-") || !strings.Contains(out, "output: done/8-") {

@@ -15,14 +15,9 @@ func newStatusCommand(stdout io.Writer) *cli.Command {
 		Description: "Example: pipeline status pipeline.yaml\n\nExit status: 0 success, 2 configuration error, 3 input " +
 			"data error.",
 		Flags: append(selectionFlags(), &cli.BoolFlag{Name: "json", Usage: "as one JSON document"}),
-		Action: func(c *cli.Context) error {
-			file, err := fileArgument(c)
-			if err != nil {
-				return err
-			}
-
+		Action: onFile(func(c *cli.Context, file string) error {
 			return runStatus(file, selection(c), c.Bool("json"), stdout)
-		},
+		}),
 	}
 }
 

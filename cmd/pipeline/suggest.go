@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"encoding/csv"
 	"fmt"
 	"io"
 	"slices"
@@ -81,13 +80,15 @@ func runSuggest(c *cli.Context, stdout, stderr io.Writer) error {
 	}
 
 	by = cmp.Or(by, suggest.DefaultBy(m))
-	priced := asked || len(configured.Cost) > 0 && configured.Budget != "" && batch == 0 && !c.IsSet("by") &&
-		!c.IsSet("count")
-	switch {
-	case priced && by == suggest.ByGain:
-	case asked:
-		return usage("pipeline suggest: costs want a split with a calibrated process, found none in %s", c.Args().First())
-	case priced:
+
+	// The configuration's costs and budget make a plan unless options ask for something else.
+	other := batch > 0 || c.IsSet("by") || c.IsSet("count")
+	priced := asked || !other && len(configured.Cost) > 0 && configured.Budget != ""
+	if priced && by != suggest.ByGain {
+		if asked {
+			return usage("pipeline suggest: costs want a split with a calibrated process, found none in %s", c.Args().First())
+		}
+
 		priced = false
 		m.Warnings = append(m.Warnings, "no plan by the configuration's costs: the split has no calibrated process")
 	}
@@ -263,11 +264,7 @@ func (p suggestedPlan) csv(w io.Writer, names []string, outcomes []predict.Outco
 		rows = append(rows, r)
 	}
 
-	if err := csv.NewWriter(w).WriteAll(rows); err != nil {
-		return fmt.Errorf("print the plan: %w", err)
-	}
-
-	return nil
+	return printCSV(w, "the plan", rows)
 }
 
 // halfWidths are half widths by unit, from the narrowest to the widest outcome of it.
@@ -373,9 +370,5 @@ func suggestCSV(w io.Writer, names []string, list []suggest.Suggestion) error {
 		rows = append(rows, append(r, strconv.FormatBool(s.Measured), s.Advice))
 	}
 
-	if err := csv.NewWriter(w).WriteAll(rows); err != nil {
-		return fmt.Errorf("print suggestions: %w", err)
-	}
-
-	return nil
+	return printCSV(w, "suggestions", rows)
 }

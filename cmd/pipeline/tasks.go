@@ -37,18 +37,13 @@ func newTasksCommand(stdout io.Writer) *cli.Command {
 		},
 			&cli.IntFlag{Name: "parts", Value: 8, Usage: "of array jobs: in how many parts a stage is made"},
 			&cli.StringFlag{Name: "image", Usage: "of k8s: the container image that holds the program"}),
-		Action: func(c *cli.Context) error {
-			file, err := fileArgument(c)
-			if err != nil {
-				return err
-			}
-
+		Action: onFile(func(c *cli.Context, file string) error {
 			if f := c.String("format"); slices.Contains(pipeline.Schedulers(), f) {
 				return writeJobs(file, selection(c), f, c.Int("parts"), c.String("image"), stdout)
 			}
 
 			return runTasks(file, selection(c), c.String("format"), stdout)
-		},
+		}),
 	}
 }
 

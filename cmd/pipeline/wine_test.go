@@ -171,9 +171,7 @@ func TestWine(t *testing.T) {
 
 			text := strings.NewReplacer("raw/*_n2_*.wav", root+pattern, "exclude: ['raw/*_rpm2000.wav'], ",
 				"").Replace(winRun)
-			if err := os.WriteFile(filepath.Join(dir, name+".yaml"), []byte(text), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			put(t, dir, name+".yaml", text)
 		}
 	}
 

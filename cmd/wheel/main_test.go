@@ -21,9 +21,9 @@ import (
 	"sync"
 	"testing"
 
-	"doubletake/pipeline/kv"
 	"doubletake/pipeline/predict"
 	"doubletake/pipeline/table"
+	"doubletake/pipeline/table/tabletest"
 	"doubletake/train"
 	"doubletake/train/honest"
 	"doubletake/train/triplets"
@@ -112,41 +112,6 @@ func writeJSON(t *testing.T, path string, v any) {
 // writeTables writes tables, and their contents: numbers as text, null where
 // they are missing.
 func writeTables(t *testing.T, dir string) {
-	long := make([]float64, 1<<16+3) // two batches
-	for i := range long {
-		long[i] = float64(i) / 3
-	}
-
-	tables := map[string]*table.Table{
-		"types": {
-			Meta: []kv.Pair{{Key: "program", Value: "doubletake test"}, {Key: "µ", Value: ""}},
-			Columns: []table.Column{
-				{Name: "run", Description: "one acquisition", Strings: []string{"a", "", "µ\x00ß 風", "a + b", "\U0001F300"}},
-				{
-					Name: "rpm", Unit: "1/min", Description: "shaft speed",
-					Floats: []float64{math.NaN(), math.Inf(-1), math.Copysign(0, -1), math.SmallestNonzeroFloat64, math.MaxFloat64},
-				},
-				{Name: "seed", Ints: []int64{math.MinInt64, -1, 0, 1<<53 + 1, math.MaxInt64}},
-				{Name: "emergent", Bools: []bool{true, false, true, true, false}},
-				{Name: "power", Unit: "Pa²", Lists: [][]float32{
-					{},
-					{1, 0.1},
-					{math.SmallestNonzeroFloat32},
-					{},
-					{float32(math.Inf(1)), -2, 3},
-				}},
-				{Name: "same", Lists: [][]float32{{1, 2}, {3, 4}, {5, 0.1}, {7, 8}, {9, 10}}},
-			},
-		},
-		"empty": {Columns: []table.Column{
-			{Name: "x", Floats: []float64{}},
-			{Name: "s", Strings: []string{}},
-			{Name: "l", Lists: [][]float32{}},
-			{Name: "b", Bools: []bool{}},
-		}},
-		"long": {Columns: []table.Column{{Name: "x", Floats: long}}},
-	}
-
 	type column struct {
 		Name        string `json:"name"`
 		Unit        string `json:"unit"`
@@ -162,7 +127,7 @@ func writeTables(t *testing.T, dir string) {
 	}
 
 	var files []file
-	for name, tab := range tables {
+	for name, tab := range tabletest.Tables() {
 		if _, err := tab.WriteFile(filepath.Join(dir, name+".arrow")); err != nil {
 			t.Fatal(err)
 		}
@@ -377,19 +342,7 @@ func calibrated(name, file, inputs, honest, test string) string {
 func writeCalibrated(t *testing.T, dir string) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(5, 6))
-	wing := "run,alpha_deg,u_m_s,lift_1,lift_2,drag_1,drag_2\n"
-
-	rotor := "run,blades,rpm,bpf1_db_1,bpf1_db_2,bpf2_db_1,bpf2_db_2\n"
-	for i := range 80 {
-		a, u := float64(i%8), 10+4*float64(i/8%5)
-		lift, drag := 0.01*u*u*(0.1+0.1*a), 0.01*u*u*(0.02+0.01*a*a)
-		wing += fmt.Sprintf("r%d,%g,%g,%g,%g,%g,%g\n", i, a, u, lift+0.1*rng.NormFloat64(), lift+0.1*rng.NormFloat64(),
-			drag+0.05*rng.NormFloat64(), drag+0.05*rng.NormFloat64())
-		n, rpm := 2+float64(i%5), 3000+500*float64(i/5%7)
-		level := func(m float64) float64 { return 60 + 50*math.Log10(rpm/3000) - 3*m*n + rng.NormFloat64() }
-		rotor += fmt.Sprintf("r%d,%g,%g,%g,%g,%g,%g\n", i, n, rpm, level(1), level(1), level(2), level(2))
-	}
-
+	wing, rotor := tabletest.Pairs(rng)
 	yaml := calibrations + calibrated("values", "wing", "alpha_deg, u_m_s", "level: 0.9", "u_m_s: 10") +
 		calibrated("blocks", "wing", "alpha_deg, u_m_s", "groups: alpha_deg, blocks: 5", "u_m_s: 10") +
 		calibrated("two", "wing", "alpha_deg, u_m_s", "prior: library", "u_m_s: {min: 17}") +

@@ -5,6 +5,7 @@
 package campaign
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -260,10 +261,7 @@ var listDir = os.ReadDir
 
 // readDir lists a folder; one that does not exist has no entries.
 func readDir(root, rel string) ([]os.DirEntry, error) {
-	d := filepath.Join(root, rel)
-	if d == "" {
-		d = "."
-	}
+	d := cmp.Or(filepath.Join(root, rel), ".")
 
 	es, err := listDir(d)
 	if err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {

@@ -1,6 +1,7 @@
 package derive
 
 import (
+	"maps"
 	"math"
 
 	"github.com/expr-lang/expr/ast"
@@ -43,9 +44,7 @@ func (s *Set) Differentiate(values map[string]Dual) {
 		all[n] = Dual{Value: v}
 	}
 
-	for n, v := range values {
-		all[n] = v
-	}
+	maps.Copy(all, values)
 
 next:
 	for _, d := range s.all {

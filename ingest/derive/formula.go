@@ -3,6 +3,7 @@ package derive
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -40,15 +41,7 @@ var (
 // functions lists the functions of expressions. log is the natural logarithm; angles
 // are in radians.
 func functions() []string {
-	var out []string
-	for n := range one {
-		out = append(out, n)
-	}
-
-	for n := range two {
-		out = append(out, n)
-	}
-
+	out := slices.AppendSeq(slices.Collect(maps.Keys(one)), maps.Keys(two))
 	slices.Sort(out)
 
 	return out

@@ -85,6 +85,23 @@ func NPYHeader(header string, data []byte) []byte {
 	return append(append(b, header...), data...)
 }
 
+// Columns returns an NPY file of float64, samples × channels, in that memory order.
+func Columns(fortran bool, channels ...[]float64) []byte {
+	data := make([]byte, 8*len(channels)*len(channels[0]))
+	for c, x := range channels {
+		for i, v := range x {
+			at := i*len(channels) + c
+			if fortran {
+				at = c*len(x) + i
+			}
+
+			binary.LittleEndian.PutUint64(data[8*at:], math.Float64bits(v))
+		}
+	}
+
+	return NPY("<f8", fortran, data, len(channels[0]), len(channels))
+}
+
 // Source returns bytes as a file named x.
 func Source(b []byte) ingest.Source {
 	return ingest.Source{Path: "x", ReaderAt: bytes.NewReader(b), Size: int64(len(b))}

@@ -63,7 +63,6 @@ func (t Tolerance) At(v float64) float64 { return t.Absolute + t.Relative*math.A
 type Point struct {
 	Nominal float64 // the number that names it
 	Lo, Hi  float64 // range of its values
-	Count   int     // its distinct values
 }
 
 // Half is how far its values lie from Nominal.
@@ -97,7 +96,7 @@ func Of(values []float64, t Tolerance) Points {
 
 	out := Points{Tolerance: t}
 	for _, part := range cut(v, t) {
-		out.List = append(out.List, Point{Lo: part[0], Hi: part[len(part)-1], Count: len(part)})
+		out.List = append(out.List, Point{Lo: part[0], Hi: part[len(part)-1]})
 		p := &out.List[len(out.List)-1]
 		p.Nominal = part[len(part)/2] // of an odd number the median; it decides between round numbers only
 	}

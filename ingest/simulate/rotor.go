@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -77,9 +78,7 @@ func (r Rotor) WithDefaults() Rotor {
 	setDefault(&r.RateHz, 10240)
 	setDefault(&r.DurationS, 8)
 
-	if r.Encoding == "" {
-		r.Encoding = EncodingPCM16
-	}
+	r.Encoding = cmp.Or(r.Encoding, EncodingPCM16)
 
 	if len(r.Blades) == 0 {
 		r.Blades = []int{2, 3, 4, 5}
@@ -245,7 +244,6 @@ func (r Rotor) Files() []File {
 			Name:       rotorName(n, rpm),
 			Conditions: map[string]float64{"blades": float64(n), "rpm": rpm},
 			ThetaDeg:   slices.Clone(r.ThetaDeg),
-			Bytes:      int64(len(r.header(n, rpm))) + r.dataBytes(),
 		}
 	}
 
@@ -672,8 +670,6 @@ func (n *noise) add(dst []float32, white *[3][]float32) {
 	n.x1, n.x2, n.y1, n.y2, n.rx, n.ry = x1, x2, y1, y2, rx, ry
 }
 
-// peakPa bounds the pressure of a run: all tones in phase, blade tones 5
-// standard deviations of their modulation up, noise at 6.5.
 // AmplitudesPa is the law of the tones: the peak amplitude of each shaft order at polar angle θ, from order 0.
 func (r Rotor) AmplitudesPa(blades int, rpm, thetaDeg float64) []float64 {
 	var out []float64
@@ -684,6 +680,8 @@ func (r Rotor) AmplitudesPa(blades int, rpm, thetaDeg float64) []float64 {
 	return out
 }
 
+// peakPa bounds the pressure of a run: all tones in phase, blade tones 5
+// standard deviations of their modulation up, noise at 6.5.
 func (r Rotor) peakPa(blades int, rpm float64) float64 {
 	peak := 0.0
 

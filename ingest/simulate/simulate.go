@@ -44,7 +44,6 @@ type File struct {
 	// toy
 	Conditions map[string]float64
 	ThetaDeg   []float64 // rotor: polar angle of every channel, in the file's order; else nil
-	Bytes      int64     // size where it is known before writing (rotor), else 0
 }
 
 // Campaign is a set of raw files that can be made independently of each other.

@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,9 +33,7 @@ var _ Campaign = Toy{}
 
 // WithDefaults returns a copy in which every unset field has its default.
 func (t Toy) WithDefaults() Toy {
-	if t.N == 0 {
-		t.N = 1000
-	}
+	t.N = cmp.Or(t.N, 1000)
 
 	setDefault(&t.Gamma, 1.5)
 

@@ -23,7 +23,6 @@ import (
 // Quantity is an input of a budget.
 type Quantity struct {
 	Name    string
-	Unit    string
 	Source  string  // in words
 	Value   float64 // estimate
 	U       float64 // standard uncertainty
@@ -77,11 +76,13 @@ type Result struct {
 
 // MonteCarlo is the law of the outcome by JCGM 101.
 type MonteCarlo struct {
-	Draws     int
-	Mean, U   float64
-	Low, High float64 // interval with equal shares on both sides
-	Delta     float64 // tolerance of JCGM 101, 8.1: half a unit of the first digit of U
-	Agrees    bool    // both ends are within Delta of the linear law's
+	Draws  int     `json:"draws"`
+	Mean   float64 `json:"-"`
+	U      float64 `json:"standard_u"`
+	Low    float64 `json:"low"` // interval with equal shares on both sides
+	High   float64 `json:"high"`
+	Delta  float64 `json:"-"`      // tolerance of JCGM 101, 8.1: half a unit of the first digit of U
+	Agrees bool    `json:"agrees"` // both ends are within Delta of the linear law's
 }
 
 // ModelError reports a model that cannot be evaluated.

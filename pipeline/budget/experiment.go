@@ -395,7 +395,7 @@ func (b *Budget) observed(c *campaignOf, p *pool, rows []int) {
 
 		b.Quantities = append(b.Quantities, Quantity{
 			Name: "between " + name, Source: name,
-			U: math.Sqrt(parts[l]), DoF: v.DoF[l], A: true, Law: "normal", Group: repeated, Unit: b.Unit,
+			U: math.Sqrt(parts[l]), DoF: v.DoF[l], A: true, Law: "normal", Group: repeated,
 		})
 	}
 }
@@ -407,7 +407,7 @@ func (b *Budget) stated(c *campaignOf, outcome string, row int, mean float64) er
 		model = append(model, quote(q.Name))
 	}
 
-	own := Quantity{Name: outcome, Source: outcome, Value: mean, DoF: math.Inf(1), Law: "normal", Unit: b.Unit}
+	own := Quantity{Name: outcome, Source: outcome, Value: mean, DoF: math.Inf(1), Law: "normal"}
 	if c.experiment == nil {
 		b.Quantities = append(b.Quantities, own)
 		b.Model = strings.Join(model, " + ")
@@ -461,12 +461,12 @@ func (b *Budget) chain(list []config.NamedString, level bool) (terms []string) {
 	for _, n := range list {
 		u, _ := config.ParseUncertainty(n.Value) // checked with the configuration
 		q := Quantity{
-			Name: "calibration " + n.Name, Source: n.Name, U: u.U, DoF: u.DoF, A: u.Observed, Law: u.Law, Unit: "dB",
+			Name: "calibration " + n.Name, Source: n.Name, U: u.U, DoF: u.DoF, A: u.Observed, Law: u.Law,
 		}
 
 		term := quote(q.Name)
 		if u.Percent { // of a factor
-			q.Value, q.Unit = 1, ""
+			q.Value = 1
 			term = "20*log10(" + term + ")"
 		}
 
@@ -542,7 +542,7 @@ func (c *campaignOf) statements(row int) (map[string]Quantity, error) {
 		}
 
 		u, _ := config.ParseUncertainty(n.Value) // checked with the configuration
-		q := Quantity{Name: n.Name, Source: n.Name, Value: v, U: u.U, DoF: u.DoF, A: u.Observed, Law: u.Law, Unit: u.Unit}
+		q := Quantity{Name: n.Name, Source: n.Name, Value: v, U: u.U, DoF: u.DoF, A: u.Observed, Law: u.Law}
 		if u.Percent {
 			q.U *= math.Abs(v)
 		}

@@ -35,7 +35,7 @@ func OfFile(path string) ([]Budget, float64, error) {
 	for _, in := range f.Inputs {
 		u, _ := config.ParseUncertainty(in.Value) // checked before
 		q := Quantity{
-			Name: in.Name, Unit: u.Unit, Source: in.Name, Value: u.Value, U: u.U, DoF: u.DoF, A: u.Observed, Law: u.Law,
+			Name: in.Name, Source: in.Name, Value: u.Value, U: u.U, DoF: u.DoF, A: u.Observed, Law: u.Law,
 		}
 		if u.Percent {
 			q.U *= math.Abs(q.Value)

@@ -67,13 +67,7 @@ func Variances(y []float64, units [][]int) Nested {
 			sum[u] += y[i]
 		}
 
-		order := make([]int, 0, len(n)) // sums in one order give the same bytes
-		for u := range n {
-			order = append(order, u)
-		}
-
-		slices.Sort(order)
-		for _, u := range order {
+		for _, u := range slices.Sorted(maps.Keys(n)) { // sums in one order give the same bytes
 			raw[l] += sum[u] * sum[u] / n[u]
 		}
 

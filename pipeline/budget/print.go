@@ -1,10 +1,7 @@
 package budget
 
 import (
-	"encoding/csv"
-	"encoding/json"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -126,8 +123,8 @@ func Sheet(list []Result) report.Sheet {
 	return s
 }
 
-// CSV writes budgets with a row for each source, in full digits.
-func CSV(w io.Writer, list []Result) error {
+// CSV is budgets with a row for each source, in full digits.
+func CSV(list []Result) [][]string {
 	number := func(v float64) string {
 		if math.IsInf(v, 0) {
 			return "inf"
@@ -153,15 +150,11 @@ func CSV(w io.Writer, list []Result) error {
 		}
 	}
 
-	if err := csv.NewWriter(w).WriteAll(rows); err != nil {
-		return fmt.Errorf("print budgets: %w", err)
-	}
-
-	return nil
+	return rows
 }
 
-// JSON writes budgets as one document. Infinite degrees of freedom are null.
-func JSON(w io.Writer, list []Result) error {
+// JSON is budgets as one document. Infinite degrees of freedom are null.
+func JSON(list []Result) any {
 	type source struct {
 		Source       string   `json:"source"`
 		Type         string   `json:"type"`
@@ -172,13 +165,6 @@ func JSON(w io.Writer, list []Result) error {
 		Sensitivity  float64  `json:"sensitivity"`
 		Contribution float64  `json:"contribution"`
 		Share        float64  `json:"share"`
-	}
-	type monteCarlo struct {
-		Draws  int     `json:"draws"`
-		U      float64 `json:"standard_u"`
-		Low    float64 `json:"low"`
-		High   float64 `json:"high"`
-		Agrees bool    `json:"agrees"`
 	}
 	type document struct {
 		Outcome    string      `json:"outcome"`
@@ -193,7 +179,7 @@ func JSON(w io.Writer, list []Result) error {
 		Naive      *float64    `json:"naive_standard_error"`
 		Pooled     string      `json:"scatter_pooled_over"`
 		Sources    []source    `json:"sources"`
-		MonteCarlo *monteCarlo `json:"monte_carlo"`
+		MonteCarlo *MonteCarlo `json:"monte_carlo"`
 		Unseen     []string    `json:"not_in_this_budget"`
 	}
 
@@ -209,7 +195,7 @@ func JSON(w io.Writer, list []Result) error {
 		d := document{
 			Outcome: r.Outcome, Unit: r.Unit, At: r.At, Value: r.Value, U: r.U, DoF: finite(r.DoF, true), K: r.K,
 			Expanded: r.Expanded, Level: r.Level, Naive: finite(r.Naive, r.Naive > 0), Pooled: r.Pooled,
-			Unseen: r.Unseen,
+			MonteCarlo: r.MonteCarlo, Unseen: r.Unseen,
 		}
 		for _, c := range r.Components {
 			if c.U > 0 {
@@ -219,17 +205,8 @@ func JSON(w io.Writer, list []Result) error {
 			}
 		}
 
-		if m := r.MonteCarlo; m != nil {
-			d.MonteCarlo = &monteCarlo{m.Draws, m.U, m.Low, m.High, m.Agrees}
-		}
 		out = append(out, d)
 	}
 
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	if err := e.Encode(out); err != nil {
-		return fmt.Errorf("print budgets: %w", err)
-	}
-
-	return nil
+	return out
 }

@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -478,10 +479,7 @@ func (d *decoder) object(n *yaml.Node, path string, v reflect.Value) {
 		}
 
 		keys := keysOf(v.Type())
-		hint := spelling.DidYouMean(k.Value, keys)
-		if hint == "" {
-			hint = "; known keys here: " + strings.Join(keys, ", ")
-		}
+		hint := cmp.Or(spelling.DidYouMean(k.Value, keys), "; known keys here: "+strings.Join(keys, ", "))
 
 		d.fail(k, join(path, k.Value), "unknown key%s", hint)
 	})

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -304,9 +305,7 @@ func (d *decoder) sweptKey(k *yaml.Node, at string) (path string, ok bool) {
 			hint = spelling.DidYouMean(k.Value, ends)
 		}
 
-		if hint == "" {
-			hint = "; expected the dotted path of a value, e.g. model.hidden, loss.beta, dsp.segments"
-		}
+		hint = cmp.Or(hint, "; expected the dotted path of a value, e.g. model.hidden, loss.beta, dsp.segments")
 
 		d.fail(k, join(at, k.Value), "unknown key%s", hint)
 	}

@@ -2,17 +2,15 @@ package contrast
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"doubletake/pipeline"
-	"doubletake/pipeline/engine"
+	"doubletake/pipeline/pipelinetest"
 	"doubletake/report"
 )
 
@@ -41,6 +39,13 @@ func experiment(t *testing.T, to string) string {
 		}
 	}
 
+	return runRotors(t, b.String(), to)
+}
+
+// runRotors runs pairs of rotors up to a stage, and returns the experiment's folder.
+func runRotors(t *testing.T, pairs, to string) string {
+	t.Helper()
+
 	dir := t.TempDir()
 	config := `version: 1
 experiments:
@@ -51,17 +56,8 @@ experiments:
       splits: {last: {test: {rotor: 3}}, final: {test: none}}}
 `
 
-	err := errors.Join(os.WriteFile(filepath.Join(dir, "pairs.csv"), []byte(b.String()), 0o644),
-		os.WriteFile(filepath.Join(dir, "p.yaml"), []byte(config), 0o644))
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	project, err := pipeline.Load(filepath.Join(dir, "p.yaml"))
-	if err == nil {
-		_, err = project.Run(context.Background(), engine.Options{Jobs: 2, Selection: engine.Selection{To: to}})
-	}
-
+	err := pipelinetest.Run(dir, map[string]string{"pairs.csv": pairs, "pipeline.yaml": config},
+		pipeline.Options{Jobs: 2, Selection: pipeline.Selection{To: to}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,18 +1,12 @@
 package contrast
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-
-	"doubletake/pipeline"
-	"doubletake/pipeline/engine"
 )
 
 // rotors writes a simulated campaign of five rotors at unequal conditions, with two outcomes: a smooth curve of each
@@ -117,34 +111,7 @@ func TestModelRoute(t *testing.T) {
 func compareRotors(t *testing.T, pairs string) *Result {
 	t.Helper()
 
-	dir := t.TempDir()
-	config := `version: 1
-experiments:
-  wing:
-    ingest: {table: {file: pairs.csv, inputs: [rotor, a, c], run: run}}
-    train:
-      {inputs: [rotor, a, c], model: {hidden: [4]}, optimizer: {epochs: 2}, seeds: 1,
-      splits: {last: {test: {rotor: 3}}, final: {test: none}}}
-`
-
-	path := filepath.Join(dir, "p.yaml")
-
-	err := errors.Join(os.WriteFile(filepath.Join(dir, "pairs.csv"), []byte(pairs), 0o644),
-		os.WriteFile(path, []byte(config), 0o644))
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	project, err := pipeline.Load(path)
-	if err == nil {
-		_, err = project.Run(context.Background(), engine.Options{Jobs: 2, Selection: engine.Selection{To: "train"}})
-	}
-
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	dir = filepath.Join(dir, "runs", "wing")
+	dir := runRotors(t, pairs, "train")
 	r := compare(t, Options{Dirs: []string{dir}, A: "rotor=1", B: "rotor=4", Unit: "/^m../"})
 	if r.By != byModel || len(r.Outcomes) != 2 {
 		t.Fatalf("compared %s, %d outcomes", r.By, len(r.Outcomes))

@@ -153,8 +153,8 @@ func WriteFile(path string, b []byte) error {
 	return disk.dir(dir)
 }
 
-// saveEvery is the time between two writes of the index while tasks run; a large index, which
-// takes long to write, is written less often, so that this takes one part in saveShare. After a power cut the
+// saveEvery is the least time between two writes of the index while tasks run. Between writes
+// of a large index, saveShare times the time of the last write passes. After a power cut the
 // results of that time are made again.
 var saveEvery = 5 * time.Second
 

@@ -14,7 +14,9 @@ import (
 
 	"doubletake/pipeline"
 	"doubletake/pipeline/export"
+	"doubletake/pipeline/pipelinetest"
 	"doubletake/pipeline/predict"
+	"doubletake/pipeline/table/tabletest"
 	"doubletake/train/gp"
 	"doubletake/train/honest"
 )
@@ -76,33 +78,10 @@ experiments:
 func campaign(t *testing.T, yaml string) (runs string) {
 	t.Helper()
 	dir := t.TempDir()
-	rng := rand.New(rand.NewPCG(5, 6))
-	wing := "run,alpha_deg,u_m_s,lift_1,lift_2,drag_1,drag_2\n"
-
-	rotor := "run,blades,rpm,bpf1_db_1,bpf1_db_2,bpf2_db_1,bpf2_db_2\n"
-	for i := range 80 {
-		a, u := float64(i%8), 10+4*float64(i/8%5)
-		lift, drag := 0.01*u*u*(0.1+0.1*a), 0.01*u*u*(0.02+0.01*a*a)
-		wing += fmt.Sprintf("r%d,%g,%g,%g,%g,%g,%g\n", i, a, u, lift+0.1*rng.NormFloat64(), lift+0.1*rng.NormFloat64(),
-			drag+0.05*rng.NormFloat64(), drag+0.05*rng.NormFloat64())
-		n, rpm := 2+float64(i%5), 3000+500*float64(i/5%7)
-		level := func(m float64) float64 { return 60 + 50*math.Log10(rpm/3000) - 3*m*n + rng.NormFloat64() }
-		rotor += fmt.Sprintf("r%d,%g,%g,%g,%g,%g,%g\n", i, n, rpm, level(1), level(1), level(2), level(2))
-	}
-
-	for name, text := range map[string]string{"pipeline.yaml": yaml, "wing.csv": wing, "rotor.csv": rotor} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-
-	p, err := pipeline.Load(filepath.Join(dir, "pipeline.yaml"))
+	wing, rotor := tabletest.Pairs(rand.New(rand.NewPCG(5, 6)))
+	err := pipelinetest.Run(dir, map[string]string{"pipeline.yaml": yaml, "wing.csv": wing, "rotor.csv": rotor},
+		pipeline.Options{Selection: pipeline.Selection{To: "train"}})
 	if err != nil {
-		t.Fatal(err)
-	}
-
-	o := pipeline.Options{Selection: pipeline.Selection{To: "train"}}
-	if _, err := p.Run(context.Background(), o); err != nil {
 		t.Fatal(err)
 	}
 

@@ -22,18 +22,14 @@ func CSV(w io.Writer, t *table.Table) error {
 		row[i] = t.Columns[i].Name
 	}
 
-	if err := cw.Write(row); err != nil {
-		return err
-	}
+	_ = cw.Write(row) // Error returns the first error of any write
 
 	for r := range t.Rows() {
 		for i := range t.Columns {
 			row[i] = cell(&t.Columns[i], r)
 		}
 
-		if err := cw.Write(row); err != nil {
-			return err
-		}
+		_ = cw.Write(row)
 	}
 
 	cw.Flush()

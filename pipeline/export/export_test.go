@@ -17,8 +17,8 @@ import (
 	"doubletake/ingest/format/parquet"
 	"doubletake/ingest/ingesttest"
 	"doubletake/pipeline/export"
-	"doubletake/pipeline/kv"
 	"doubletake/pipeline/table"
+	"doubletake/pipeline/table/tabletest"
 )
 
 // column and file are what the scripts of testdata print.
@@ -30,51 +30,6 @@ type column struct {
 type file struct {
 	Columns  map[string]column `json:"columns"`
 	Metadata map[string]string `json:"metadata"`
-}
-
-// tables are the tables of the tests: every type with the values that break
-// readers, an empty table, lists of equal length, more rows than a group of
-// Parquet has.
-func tables() map[string]*table.Table {
-	long, names := make([]float64, 1<<16+3), make([]string, 1<<16+3)
-	for i := range long {
-		long[i], names[i] = float64(i)/3, fmt.Sprint("run ", i)
-	}
-
-	return map[string]*table.Table{
-		"types": {
-			Meta: []kv.Pair{
-				{Key: "program", Value: "doubletake test"},
-				{Key: "config:train.inputs", Value: "[blades, rpm]"},
-				{Key: "µ", Value: ""},
-			},
-			Columns: []table.Column{
-				{Name: "run", Description: "one acquisition", Strings: []string{"a, \"b\"", "", "µ\x00ß 風", "a + b\nc", " "}},
-				{
-					Name: "rpm", Unit: "1/min", Description: "shaft speed",
-					Floats: []float64{math.NaN(), math.Inf(-1), math.Copysign(0, -1), math.SmallestNonzeroFloat64, math.MaxFloat64},
-				},
-				{Name: "2 x", Unit: "(dB re 20 µPa)²", Floats: []float64{0.1, 1. / 3, math.Inf(1), -1e-300, 1 << 60}},
-				{Name: "2_x", Ints: []int64{math.MinInt64, -1, 0, 1<<53 + 1, math.MaxInt64}},
-				{Name: "emergent", Bools: []bool{true, false, true, true, false}},
-				{Name: "power", Unit: "Pa²", Lists: [][]float32{
-					{},
-					{1, 0.1},
-					{math.SmallestNonzeroFloat32},
-					{},
-					{float32(math.Inf(1)), -2, 3},
-				}},
-				{Name: "same", Lists: [][]float32{{1, 2}, {3, 4}, {5, 0.1}, {7, 8}, {9, 10}}},
-			},
-		},
-		"empty": {Columns: []table.Column{
-			{Name: "x", Unit: "m", Floats: []float64{}},
-			{Name: "s", Strings: []string{}},
-			{Name: "b", Bools: []bool{}},
-			{Name: "l", Lists: [][]float32{}},
-		}},
-		"long": {Columns: []table.Column{{Name: "x", Floats: long}, {Name: "run", Strings: names}}},
-	}
 }
 
 // printed is what a script must print of a table.
@@ -183,7 +138,7 @@ func exported(t *testing.T, format string) (names, paths []string) {
 	dir := t.TempDir()
 
 	n := 0
-	for name, tab := range tables() {
+	for name, tab := range tabletest.Tables() {
 		if name == "long" && format != "parquet" {
 			continue // the others have no groups of rows
 		}
@@ -212,7 +167,7 @@ func exported(t *testing.T, format string) (names, paths []string) {
 		}
 
 		name := strings.TrimPrefix(s.Name, "sub/")
-		tab := tables()[name]
+		tab := tabletest.Tables()[name]
 		if written[0] != filepath.Join(dir, "out", "sub", name+"."+format) || rows != tab.Rows() ||
 			columns != len(tab.Columns) {
 			t.Errorf("%s: %q, %d rows, %d columns", s.Name, written, rows, columns)
@@ -240,7 +195,7 @@ func read(t *testing.T, format string, names, paths []string, command ...string)
 	}
 
 	for i, name := range names {
-		compare(t, format+" "+name, got[i], printed(tables()[name]))
+		compare(t, format+" "+name, got[i], printed(tabletest.Tables()[name]))
 	}
 }
 
@@ -274,7 +229,7 @@ func TestParquet(t *testing.T) {
 // The house's own reader reads the numbers of a Parquet file too, over the end of a
 // group of rows.
 func TestParquetReads(t *testing.T) {
-	tab := tables()["long"]
+	tab := tabletest.Tables()["long"]
 	tab.Columns = append(tab.Columns, table.Column{Name: "a", Unit: "m/s", Ints: make([]int64, tab.Rows())})
 
 	var b bytes.Buffer
@@ -323,7 +278,7 @@ func TestParquetGroups(t *testing.T) {
 // The house's own reader reads the numbers of a MAT-file too.
 func TestMatfileReads(t *testing.T) {
 	var b bytes.Buffer
-	if err := export.MAT(&b, tables()["types"]); err != nil {
+	if err := export.MAT(&b, tabletest.Tables()["types"]); err != nil {
 		t.Fatal(err)
 	}
 

@@ -2,7 +2,6 @@ package inspect_test
 
 import (
 	"context"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
+	"doubletake/ingest/ingesttest"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/inspect"
 	"doubletake/pipeline/kv"
@@ -115,7 +115,9 @@ func TestInspectCalibrator(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "cal.npy")
 	ask := func(c config.Calibrator, channel int, columns ...[]float64) []inspect.Channel {
 		t.Helper()
-		writeNPY(t, path, columns...)
+		if err := os.WriteFile(path, ingesttest.Columns(true, columns...), 0o644); err != nil {
+			t.Fatal(err)
+		}
 		o := ingest.Options{RateHz: rate}
 		in, err := inspect.File(context.Background(), path, o)
 		if err != nil {
@@ -203,24 +205,5 @@ func TestInspectTable(t *testing.T) {
 	_, err = inspect.File(context.Background(), path, ingest.Options{})
 	if !errors.As(err, new(*fault.Error)) {
 		t.Errorf("a broken table: %v", err)
-	}
-}
-
-// writeNPY writes columns as an (N, C) array of float64.
-func writeNPY(t *testing.T, path string, columns ...[]float64) {
-	t.Helper()
-	head := fmt.Sprintf("{'descr': '<f8', 'fortran_order': True, 'shape': (%d, %d), }", len(columns[0]), len(columns))
-	head += strings.Repeat(" ", 63-(10+len(head))%64) + "\n"
-	b := []byte("\x93NUMPY\x01\x00")
-	b = binary.LittleEndian.AppendUint16(b, uint16(len(head)))
-	b = append(b, head...)
-	for _, c := range columns {
-		for _, v := range c {
-			b = binary.LittleEndian.AppendUint64(b, math.Float64bits(v))
-		}
-	}
-
-	if err := os.WriteFile(path, b, 0o644); err != nil {
-		t.Fatal(err)
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"doubletake/pipeline"
 	"doubletake/pipeline/export"
 	"doubletake/pipeline/judge"
+	"doubletake/pipeline/pipelinetest"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/table"
 	"doubletake/report"
@@ -70,13 +71,8 @@ func runStand(t *testing.T) string {
 	}
 
 	dir := t.TempDir()
-	write(t, filepath.Join(dir, "pairs.csv"), strings.Join(some, ""))
-
-	p, err := pipeline.Load(write(t, filepath.Join(dir, "pipeline.yaml"), stand))
-	if err == nil {
-		_, err = p.Run(context.Background(), pipeline.Options{Jobs: 1})
-	}
-
+	err = pipelinetest.Run(dir, map[string]string{"pairs.csv": strings.Join(some, ""), "pipeline.yaml": stand},
+		pipeline.Options{Jobs: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"doubletake/pipeline"
-	"doubletake/pipeline/engine"
 	"doubletake/pipeline/kv"
+	"doubletake/pipeline/pipelinetest"
 	"doubletake/pipeline/stages/trainstage"
 	"doubletake/pipeline/table"
 	"doubletake/train/honest"
@@ -205,17 +205,7 @@ experiments:
       seeds: 1
       splits: {b3: {test: {blades: 3}}}
 `
-	for name, text := range map[string]string{"rotor.csv": rows, "pipeline.yaml": config} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-
-	p, err := pipeline.Load(filepath.Join(dir, "pipeline.yaml"))
-	if err == nil {
-		_, err = p.Run(context.Background(), engine.Options{Jobs: 1})
-	}
-
+	err := pipelinetest.Run(dir, map[string]string{"rotor.csv": rows, "pipeline.yaml": config}, pipeline.Options{Jobs: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,6 @@ package predict
 import (
 	"bytes"
 	"context"
-	"encoding/csv"
 	"encoding/json"
 	"math"
 	"strconv"
@@ -15,28 +14,21 @@ import (
 // outside the training range. CSV is the expected value of the others; it is compared with other
 // evaluations of the models in TestRecommendAgreesWithTraining, and by packages wheel and export.
 func TestOutputsAgree(t *testing.T) {
-	m, err := Open(split(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := opened(t, split(t))
 
 	a, err := m.Answer(context.Background(), []float64{1, 3, 2, 2, 9, 3}, Options{Alpha: 0.05, Network: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	var text, table bytes.Buffer
-	if err := a.CSV(&text); err != nil {
-		t.Fatal(err)
-	}
-
+	var table bytes.Buffer
 	if err := a.Table(&table); err != nil {
 		t.Fatal(err)
 	}
 
-	rows, err := csv.NewReader(&text).ReadAll()
-	if err != nil || len(rows) != 4 {
-		t.Fatalf("%d rows, %v", len(rows), err)
+	rows := a.CSV()
+	if len(rows) != 4 {
+		t.Fatalf("%d rows", len(rows))
 	}
 
 	var doc struct {
@@ -127,10 +119,7 @@ func TestOutputsAgree(t *testing.T) {
 
 // Without a calibrated model the plain names are empty and say why; the networks have theirs.
 func TestWithoutCalibration(t *testing.T) {
-	m, err := Open(split(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := opened(t, split(t))
 
 	m.Honest = nil
 

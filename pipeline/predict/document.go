@@ -2,10 +2,8 @@ package predict
 
 import (
 	"bytes"
-	"encoding/csv"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math"
 	"strconv"
 	"strings"
@@ -13,9 +11,8 @@ import (
 	"doubletake/train/honest/interval"
 )
 
-// CSV writes one row a condition; a number that is not there is empty.
-func (a *Answer) CSV(w io.Writer) error {
-	var rows [][]string
+// CSV is a header and one row a condition; a number that is not there is empty.
+func (a *Answer) CSV() (rows [][]string) {
 	for i := range a.Network.N {
 		var head, row []string
 		add := func(name string, v any) {
@@ -60,11 +57,7 @@ func (a *Answer) CSV(w io.Writer) error {
 		rows = append(rows, row)
 	}
 
-	if err := csv.NewWriter(w).WriteAll(rows); err != nil {
-		return fmt.Errorf("print predictions: %w", err)
-	}
-
-	return nil
+	return rows
 }
 
 // document is the answer in JSON.

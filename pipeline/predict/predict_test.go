@@ -15,7 +15,8 @@ import (
 
 	"doubletake/ingest/fault"
 	"doubletake/pipeline"
-	"doubletake/pipeline/engine"
+	"doubletake/pipeline/pipelinetest"
+	"doubletake/pipeline/stages/stagetest"
 	"doubletake/pipeline/stages/trainstage"
 	"doubletake/pipeline/table"
 	"doubletake/train/score"
@@ -61,16 +62,8 @@ experiments:
       splits: {b3: {test: {b: 3}}}
 `
 
-	err = errors.Join(os.WriteFile(filepath.Join(dir, "pairs.csv"), []byte(b.String()), 0o644),
-		os.WriteFile(filepath.Join(dir, "p.yaml"), []byte(cfg), 0o644))
-	if err != nil {
-		return "", err
-	}
-
-	p, err := pipeline.Load(filepath.Join(dir, "p.yaml"))
-	if err == nil {
-		_, err = p.Run(context.Background(), engine.Options{Jobs: 2})
-	}
+	err = pipelinetest.Run(dir, map[string]string{"pairs.csv": b.String(), "pipeline.yaml": cfg},
+		pipeline.Options{Jobs: 2})
 
 	return filepath.Join(dir, "runs/wing/splits/b3"), err
 })
@@ -94,13 +87,20 @@ func split(t *testing.T) string {
 	return dir
 }
 
-func seedTable(t *testing.T, k int) *table.Table {
-	tab, err := table.Read(filepath.Join(split(t), fmt.Sprintf("seed-%d", k), "predictions.arrow"))
+// opened opens the models of a split or of a seed.
+func opened(t testing.TB, path string) *Models {
+	t.Helper()
+
+	m, err := Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	return tab
+	return m
+}
+
+func seedTable(t *testing.T, k int) *table.Table {
+	return stagetest.Read(t, filepath.Join(split(t), fmt.Sprintf("seed-%d", k), "predictions.arrow"))
 }
 
 // Expected values: the predictions the training stage wrote at the measured
@@ -109,17 +109,14 @@ func seedTable(t *testing.T, k int) *table.Table {
 func TestPredictAgreesWithTraining(t *testing.T) {
 	dir := split(t)
 	tabs := []*table.Table{seedTable(t, 0), seedTable(t, 1), seedTable(t, 2)}
-	a, b := floats(t, tabs[0], "a"), floats(t, tabs[0], "b")
+	a, b := stagetest.Floats(t, tabs[0], "a"), stagetest.Floats(t, tabs[0], "b")
 
 	var x []float64
 	for i := range a {
 		x = append(x, a[i], b[i])
 	}
 
-	one, err := Open(filepath.Join(dir, "seed-0", "model.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	one := opened(t, filepath.Join(dir, "seed-0", "model.json"))
 
 	if c := one.Card; c.Experiment != "wing" || c.HeldOut != "b = 3" || c.Inputs[0].Unit != "deg" ||
 		c.Outcomes[1].Name != "drag" || c.Outcomes[0].Unit != "N" || c.Data != "measured" || c.Inputs[1].Max != 4 {
@@ -131,10 +128,7 @@ func TestPredictAgreesWithTraining(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	all, err := Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := opened(t, dir)
 
 	q, err := all.Predict(context.Background(), x, "")
 	if err != nil {
@@ -146,7 +140,7 @@ func TestPredictAgreesWithTraining(t *testing.T) {
 	}
 
 	for j, name := range []string{"lift", "drag"} {
-		column := func(k int, suffix string) []float64 { return floats(t, tabs[k], name+suffix) }
+		column := func(k int, suffix string) []float64 { return stagetest.Floats(t, tabs[k], name+suffix) }
 		for _, c := range []struct {
 			suffix   string
 			one, all []float64
@@ -193,10 +187,7 @@ func TestPredictAgreesWithTraining(t *testing.T) {
 // With a calibration, variances are those claimed times the factor in the file.
 func TestPredictCalibrated(t *testing.T) {
 	dir := filepath.Join(split(t), "seed-1")
-	m, err := Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := opened(t, dir)
 
 	var c score.Recalibration
 
@@ -240,10 +231,7 @@ func TestPredictCalibrated(t *testing.T) {
 // ends below which a mean of 2.5 and 97.5 % of their laws lie.
 func TestPredictCalibratedLaw(t *testing.T) {
 	dir := split(t)
-	m, err := Open(filepath.Join(dir, "seed-1"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := opened(t, filepath.Join(dir, "seed-1"))
 
 	x := []float64{1, 3, 2.5, 0}
 	p, err1 := m.Predict(context.Background(), x, "")
@@ -267,15 +255,12 @@ func TestPredictCalibratedLaw(t *testing.T) {
 		t.Error("an interval of a law that was not recalibrated")
 	}
 
-	_, err = m.Predict(context.Background(), x, score.Beta)
+	_, err := m.Predict(context.Background(), x, score.Beta)
 	if err == nil || !strings.Contains(err.Error(), "kind: beta") {
 		t.Errorf("a map that was not learned: %v", err)
 	}
 
-	if m, err = Open(dir); err != nil {
-		t.Fatal(err)
-	}
-
+	m = opened(t, dir)
 	for i, c := range m.calibration {
 		for j := range c.Outcomes {
 			c.Outcomes[j].Beta = &score.BetaMap{A: 0.5 + 0.2*float64(i), B: 1.5, C: 0.3}
@@ -351,10 +336,7 @@ func TestOpenErrors(t *testing.T) {
 		}
 	}
 
-	nameless, err := Open(write("bare/model.json", string(model)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	nameless := opened(t, write("bare/model.json", string(model)))
 
 	if len(nameless.Warnings) == 0 || !slices.Equal(nameless.InputNames(), []string{"x1", "x2"}) ||
 		nameless.Outside([]float64{1e9, -5}) != nil {
@@ -367,10 +349,7 @@ func TestOpenErrors(t *testing.T) {
 }
 
 func TestParseAt(t *testing.T) {
-	m, err := Open(split(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := opened(t, split(t))
 
 	x, err := m.ParseAt(" b=3, a=1.5 ; a=-1e2,b=0")
 	if err != nil || !slices.Equal(x, []float64{1.5, 3, -100, 0}) {
@@ -404,23 +383,11 @@ func FuzzParseAt(f *testing.F) {
 		f.Fatal(err)
 	}
 
-	m, err := Open(filepath.Join(dir, "seed-0"))
-	if err != nil {
-		f.Fatal(err)
-	}
+	m := opened(f, filepath.Join(dir, "seed-0"))
 
 	f.Fuzz(func(t *testing.T, s string) {
 		if x, err := m.ParseAt(s); err == nil && (len(x) == 0 || len(x)%2 != 0) {
 			t.Errorf("%q: %v", s, x)
 		}
 	})
-}
-
-func floats(t *testing.T, tab *table.Table, name string) []float64 {
-	v, err := tab.Floats(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	return v
 }

@@ -2,17 +2,16 @@ package predict
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"doubletake/pipeline"
-	"doubletake/pipeline/engine"
+	"doubletake/pipeline/pipelinetest"
+	"doubletake/pipeline/stages/stagetest"
 	"doubletake/pipeline/table"
 )
 
@@ -25,7 +24,7 @@ func TestRecommendAgreesWithTraining(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	a, b := floats(t, tab, "a"), floats(t, tab, "b")
+	a, b := stagetest.Floats(t, tab, "a"), stagetest.Floats(t, tab, "b")
 
 	var x []float64
 	for i := range a {
@@ -33,10 +32,7 @@ func TestRecommendAgreesWithTraining(t *testing.T) {
 	}
 
 	for _, path := range []string{dir, filepath.Join(dir, "seed-0"), filepath.Join(dir, "seed-0", "model.json")} {
-		m, err := Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := opened(t, path)
 
 		p, err := m.Recommend(context.Background(), x, 0, false)
 		if err != nil || p == nil {
@@ -59,7 +55,7 @@ func TestRecommendAgreesWithTraining(t *testing.T) {
 					continue
 				}
 
-				want := floats(t, tab, v.name)[i]
+				want := stagetest.Floats(t, tab, v.name)[i]
 				if got := v.v.(float64); !(math.Abs(got-want) <= 1e-9*math.Max(1, math.Abs(want))) {
 					t.Fatalf("%s: %s at row %d: %v, training wrote %v", path, v.name, i, got, want)
 				}
@@ -84,10 +80,7 @@ func TestRecommendAgreesWithTraining(t *testing.T) {
 // that of the groups may be as far outside as the farthest group that was left out.
 // The interval of another level is that part of the same law.
 func TestRecommendOutside(t *testing.T) {
-	m, err := Open(split(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := opened(t, split(t))
 
 	ctx := context.Background()
 	x := []float64{1, 3, 9, 3, 1, 7, 1, 2, 1, 5} // 5 is nearer to 4 than 4 to 2, the next of the others
@@ -143,25 +136,13 @@ experiments:
     train: {inputs: [a, b], model: {hidden: [4]}, optimizer: {epochs: 2}, seeds: 1, splits: {b1: {test: {b: 1}}}}
 `
 
-	err := errors.Join(os.WriteFile(filepath.Join(dir, "pairs.csv"), []byte(b.String()), 0o644),
-		os.WriteFile(filepath.Join(dir, "p.yaml"), []byte(config), 0o644))
+	err := pipelinetest.Run(dir, map[string]string{"pairs.csv": b.String(), "pipeline.yaml": config},
+		pipeline.Options{Jobs: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	project, err := pipeline.Load(filepath.Join(dir, "p.yaml"))
-	if err == nil {
-		_, err = project.Run(context.Background(), engine.Options{Jobs: 2})
-	}
-
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	m, err := Open(filepath.Join(dir, "runs", "wing", "splits", "b1"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := opened(t, filepath.Join(dir, "runs", "wing", "splits", "b1"))
 
 	p, err := m.Recommend(context.Background(), []float64{1, 1}, 0, true)
 	if err != nil {

@@ -341,9 +341,7 @@ func writeInit(t *testing.T, dir string, r *Result, yaml string) {
 	}
 
 	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		write(t, dir, name, text)
 	}
 }
 

@@ -881,10 +881,8 @@ func (p *plan) look(dir string, files []string, rows []map[string]float64, r *Re
 	for _, a := range names { // conditions the files state themselves
 		base := strings.ToLower(a[strings.LastIndexAny(a, "/.@")+1:])
 		name := standard[base]
-		for _, n := range []string{"blades", "rpm", "theta_deg", "phi_deg", "alpha_deg", "u_inf_m_s"} {
-			if base == n {
-				name = n
-			}
+		if slices.Contains([]string{"blades", "rpm", "theta_deg", "phi_deg", "alpha_deg", "u_inf_m_s"}, base) {
+			name = base
 		}
 
 		if name == "" || len(base) == 1 || numeric[a] != opened || slices.Contains(p.Inputs, name) {

@@ -155,9 +155,7 @@ func TestLookAtNothing(t *testing.T) {
 		t.Error(err)
 	}
 
-	if err := os.WriteFile(filepath.Join(dir, "take.AIFF"), []byte("FORM"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	write(t, dir, "take.AIFF", "FORM")
 
 	if r, err = Look(dir); err != nil {
 		t.Fatal(err)
@@ -165,9 +163,7 @@ func TestLookAtNothing(t *testing.T) {
 
 	contains(t, strings.Join(r.Notes, "\n"), "AIFF files are not read: convert it to WAV")
 
-	if err := os.WriteFile(filepath.Join(dir, "take.wav"), []byte("not a wav"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	write(t, dir, "take.wav", "not a wav")
 
 	if r, err = Look(dir); err != nil || !strings.Contains(strings.Join(r.Notes, "\n"), "cannot be read") {
 		t.Errorf("a broken recording: %v, notes %q", err, r.Notes)
@@ -239,9 +235,7 @@ func TestLookAtEveryFormat(t *testing.T) {
 					t.Fatal(err)
 				}
 
-				if err := os.WriteFile(filepath.Join(dir, f), b, 0o644); err != nil {
-					t.Fatal(err)
-				}
+				write(t, dir, f, string(b))
 			}
 
 			contains(t, loads(t, dir).YAML, c.wants...)
@@ -336,9 +330,7 @@ func TestRowIntervals(t *testing.T) {
 		table += fmt.Sprintf("one.txt,%d,%d,%d\n", 20*i, 20*i+20, 2*i)
 	}
 
-	if err := os.WriteFile(filepath.Join(dir, "conditions.csv"), []byte(table), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	write(t, dir, "conditions.csv", table)
 
 	r := loads(t, dir)
 	contains(t, r.YAML, `exclude: ["idle.txt"]`, "samples: 10 ", "held-out: {test: {alpha_deg: [2, 4]}}")
@@ -358,9 +350,7 @@ func TestColumnsOfNames(t *testing.T) {
 			table += fmt.Sprintf("r%d.txt,%d,%s\n", i, i, strings.Trim(name, "-"))
 		}
 
-		if err := os.WriteFile(filepath.Join(dir, "conditions.csv"), []byte(table), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		write(t, dir, "conditions.csv", table)
 
 		if r := loads(t, dir); strings.Contains(r.YAML, `each: "the wing" # a split for each name`) != want {
 			t.Errorf("%s: %s", column, r.YAML)
@@ -427,9 +417,7 @@ func TestOutcomesThatFit(t *testing.T) {
 			text += filepath.Base(f) + "," + fmt.Sprintf(c.row, i+1) + "\n"
 		}
 
-		if err := os.WriteFile(filepath.Join(dir, "conditions.csv"), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		write(t, dir, "conditions.csv", text)
 
 		r := loads(t, dir)
 		contains(t, r.YAML, c.wants...)
@@ -459,9 +447,7 @@ func TestPerChannelArrays(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		if err := os.WriteFile(filepath.Join(dir, name), b, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		write(t, dir, name, string(b))
 
 		r, err := Look(dir)
 		if err != nil {
@@ -474,5 +460,13 @@ func TestPerChannelArrays(t *testing.T) {
 				t.Errorf("%s: no %s in\n%s", name, w, text)
 			}
 		}
+	}
+}
+
+// write writes a file into a folder.
+func write(t testing.TB, dir, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -3,6 +3,7 @@
 package suggest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -131,9 +132,7 @@ func DefaultBy(m *predict.Models) string {
 // are not in the grid are averaged over the values they were trained on: a run of a
 // rotor has all its microphones.
 func Rank(ctx context.Context, m *predict.Models, axes []Axis, by string) ([]Suggestion, error) {
-	if by == "" {
-		by = DefaultBy(m)
-	}
+	by = cmp.Or(by, DefaultBy(m))
 
 	switch {
 	case by != ByGain && by != ByHonest && by != ByBoth && by != ByCov && by != BySpread:

@@ -2,10 +2,10 @@ package table_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math"
 	"os"
 	"os/exec"
@@ -16,9 +16,9 @@ import (
 	"testing"
 
 	"doubletake/pipeline"
-	"doubletake/pipeline/engine"
-	"doubletake/pipeline/kv"
+	"doubletake/pipeline/pipelinetest"
 	"doubletake/pipeline/table"
+	"doubletake/pipeline/table/tabletest"
 )
 
 // jsColumn and jsFile are what testdata/arrowjs/read.mjs prints.
@@ -192,60 +192,14 @@ func compare(t *testing.T, name string, got, want jsFile) {
 	}
 }
 
-// Every column type with the values that break readers: missing numbers,
-// infinities, signed zero, the ends of int64, texts beyond ASCII and with a
-// zero byte, empty lists; an empty table; a table of several batches. Expected
-// values are the Go slices the table was written from.
+// Every column type with the values that break readers; an empty table; a table of several
+// batches. Expected values are the Go slices the table was written from.
 func TestArrowJSTypes(t *testing.T) {
 	dir := t.TempDir()
-	long := make([]float64, 1<<16+3)
-	names := make([]string, len(long))
-	for i := range long {
-		long[i], names[i] = float64(i)/3, fmt.Sprintf("run %d", i)
-	}
+	tables := tabletest.Tables()
+	order := slices.Sorted(maps.Keys(tables))
 
-	tables := map[string]*table.Table{
-		"types": {
-			Meta: []kv.Pair{
-				{Key: "program", Value: "doubletake test"},
-				{Key: "config:train.inputs", Value: "[blades, rpm]"},
-				{Key: "µ", Value: ""},
-			},
-			Columns: []table.Column{
-				{Name: "run", Description: "one acquisition", Strings: []string{"a", "", "µ\x00ß 風", "a + b", "\U0001F300"}},
-				{
-					Name: "rpm", Unit: "1/min", Description: "shaft speed",
-					Floats: []float64{math.NaN(), math.Inf(-1), math.Copysign(0, -1), math.SmallestNonzeroFloat64, math.MaxFloat64},
-				},
-				{Name: "seed", Ints: []int64{math.MinInt64, -1, 0, 1<<53 + 1, math.MaxInt64}},
-				{Name: "bpf1_db_emergent", Bools: []bool{true, false, true, true, false}},
-				{Name: "power", Unit: "Pa²", Lists: [][]float32{
-					{},
-					{1, 0.1},
-					{math.SmallestNonzeroFloat32},
-					{},
-					{float32(math.Inf(1)), -2, 3},
-				}},
-			},
-		},
-		"empty": {
-			Meta: []kv.Pair{{Key: "program", Value: "doubletake test"}},
-			Columns: []table.Column{
-				{Name: "x", Unit: "m", Floats: []float64{}},
-				{Name: "s", Strings: []string{}},
-				{Name: "l", Lists: [][]float32{}},
-			},
-		},
-		"long": {Columns: []table.Column{{Name: "x", Floats: long}, {Name: "run", Strings: names}}},
-	}
-
-	var order, paths []string
-	for name := range tables {
-		order = append(order, name)
-	}
-
-	slices.Sort(order)
-
+	var paths []string
 	for _, name := range order {
 		p := filepath.Join(dir, name+".arrow")
 		if _, err := tables[name].WriteFile(p); err != nil {
@@ -268,8 +222,7 @@ func TestArrowJSTypes(t *testing.T) {
 // the tables are the contract's is checked by name, type and unit.
 func TestArrowJSCampaign(t *testing.T) {
 	dir := t.TempDir()
-	config := filepath.Join(dir, "pipeline.yaml")
-	if err := os.WriteFile(config, []byte(`version: 1
+	err := pipelinetest.Run(dir, map[string]string{"pipeline.yaml": `version: 1
 experiments:
   rotor:
     ingest:
@@ -292,16 +245,8 @@ experiments:
   toy:
     ingest: {simulate: {campaign: toy, seed: 1, triplets: 40}}
     train: {inputs: [x], standardise: false, optimizer: {epochs: 2}, seeds: 1, splits: {outside: {test: {x: {min: 5}}}}}
-`), 0o644); err != nil {
-		t.Fatal(err)
-	}
-
-	p, err := pipeline.Load(config)
+`}, pipeline.Options{Jobs: 2})
 	if err != nil {
-		t.Fatal(err)
-	}
-
-	if _, err := p.Run(context.Background(), engine.Options{Jobs: 2}); err != nil {
 		t.Fatal(err)
 	}
 

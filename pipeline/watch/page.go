@@ -304,10 +304,8 @@ func (w *Watcher) failedView() taskList {
 	v := taskList{Count: len(failures), More: max(0, len(failures)-mostFailed)}
 	for _, t := range failures[:min(len(failures), mostFailed)] {
 		x := taskView{
-			ID: t.task.ID, Where: t.where, Since: t.since.Local().Format(time.DateTime), Text: t.text, Tail: w.tail(t.log),
-		}
-		if x.Where == "" {
-			x.Where = t.of.head.Host
+			ID: t.task.ID, Where: cmp.Or(t.where, t.of.head.Host), Since: t.since.Local().Format(time.DateTime), Text: t.text,
+			Tail: w.tail(t.log),
 		}
 
 		if x.Tail != "" {
@@ -354,9 +352,7 @@ func (w *Watcher) resultsView(link string) any {
 
 	for _, e := range slices.Sorted(maps.Keys(w.verdicts)) {
 		for _, s := range w.verdicts[e].Splits {
-			if s.Sentence == "" {
-				s.Sentence = s.Verdict
-			}
+			s.Sentence = cmp.Or(s.Sentence, s.Verdict)
 			v.Splits = append(v.Splits, verdictView{e, w.verdicts[e].Data, s.Name, s.HeldOut, s.Sentence, old[e]})
 		}
 	}

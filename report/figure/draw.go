@@ -2,6 +2,7 @@ package figure
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"fmt"
 	"math"
@@ -60,10 +61,7 @@ func (d *drawing) write(m markup) { d.b.WriteString(string(m)) }
 func Draw(f *Figure, o Options) []byte {
 	d := &drawing{f: f, o: o}
 
-	w := f.Width
-	if w == 0 {
-		w = defaultWidth
-	}
+	w := cmp.Or(f.Width, defaultWidth)
 
 	legend, top := markup(""), 0.0
 	if f.Shared {
@@ -680,24 +678,12 @@ func (d *drawing) marks(p *Panel, clip string, below bool, sx, sy scale, q *pola
 }
 
 func finite(v ...float64) bool {
-	for _, x := range v {
-		if math.IsNaN(x) || math.IsInf(x, 0) {
-			return false
-		}
-	}
-
-	return true
+	return !slices.ContainsFunc(v, func(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) })
 }
 
 // drawable reports whether the numbers can be drawn.
 func drawable(v ...float64) bool {
-	for _, x := range v {
-		if math.IsNaN(x) || math.Abs(x) > far {
-			return false
-		}
-	}
-
-	return true
+	return !slices.ContainsFunc(v, func(x float64) bool { return math.IsNaN(x) || math.Abs(x) > far })
 }
 
 // pen draws the paths of one mark: at places numbers on paper, ok tells which can be
@@ -957,10 +943,7 @@ func (n *pen) polyline(xs, ys []float64) markup {
 }
 
 func (m *Mark) pointClass() string {
-	c := m.Class
-	if c == "" {
-		c = "mean"
-	}
+	c := cmp.Or(m.Class, "mean")
 
 	switch m.Shape {
 	case "ring", "cross":
@@ -1011,10 +994,7 @@ func outline(shape string, x, y, r float64) markup {
 
 // data writes the mark's numbers as attributes.
 func (d *drawing) data(m *Mark) markup {
-	digits := d.o.Digits
-	if digits == 0 {
-		digits = -1
-	}
+	digits := cmp.Or(d.o.Digits, -1)
 
 	var b strings.Builder
 	for _, list := range []struct {

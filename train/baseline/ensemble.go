@@ -1,6 +1,7 @@
 package baseline
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -29,9 +30,7 @@ type ensemblePredictor []*train.Model
 
 // Fit trains the members one after the other.
 func (e Ensemble) Fit(ctx context.Context, data triplets.Set, seed uint64) (Predictor, error) {
-	if e.Members == 0 {
-		e.Members = DefaultMembers
-	}
+	e.Members = cmp.Or(e.Members, DefaultMembers)
 
 	if e.Members < MinMembers || e.Members > MaxMembers {
 		return nil, fmt.Errorf("fit ensemble: expected %d to %d members, found %d", MinMembers, MaxMembers, e.Members)

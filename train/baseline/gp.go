@@ -14,9 +14,7 @@ import (
 //
 // Epistemic is the variance of the latent function with the run-to-run variance, because
 // a same-run error is measured against the mean of its run; the total adds the noise.
-type GP struct {
-	MaxRows int // conditions above which neighbours are averaged to so many cells, default 4000
-}
+type GP struct{}
 
 type gpPredictor struct {
 	m   *gp.Model
@@ -26,7 +24,7 @@ type gpPredictor struct {
 // Fit finds the hyperparameters, on conditions that the seed chooses where there are
 // many, and factorises the covariance.
 func (g GP) Fit(ctx context.Context, data triplets.Set, seed uint64) (Predictor, error) {
-	o := gp.Options{MaxRows: g.MaxRows, Seed: seed}
+	o := gp.Options{Seed: seed}
 	for j := range data.In {
 		o.GroupInputs = append(o.GroupInputs, j) // there is no second kernel on the others
 	}

@@ -1,6 +1,7 @@
 package baseline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -79,13 +80,9 @@ func (h HMC) FitWith(ctx context.Context, data triplets.Set, seed uint64, o trai
 }
 
 func (h HMC) fit(ctx context.Context, data triplets.Set, seed uint64, o train.FitOptions) (*hmcPredictor, error) {
-	if h.Draws == 0 {
-		h.Draws = 60
-	}
+	h.Draws = cmp.Or(h.Draws, 60)
 
-	if h.Chains == 0 {
-		h.Chains = 4
-	}
+	h.Chains = cmp.Or(h.Chains, 4)
 
 	if h.Draws < 4 || h.Chains < 2 {
 		return nil, fmt.Errorf("expected at least 4 draws of 2 chains, found %d of %d", h.Draws, h.Chains)

@@ -406,18 +406,7 @@ func TestLaplaceToy(t *testing.T) {
 
 		judge := func(from, to float64) (ratio, in float64) {
 			fresh := sine(1000, from, to, 50)
-			r, e, v := predicted(t, p, fresh.X), 0.0, 0.0
-			for i, x := range fresh.X {
-				d := r.Mu[i] - x*math.Sin(x)
-				e, v = e+d*d, v+r.Epistemic[i]
-
-				for _, y := range []float64{fresh.Y1[i], fresh.Y2[i]} {
-					if math.Abs(y-r.Mu[i]) < 1.959964*math.Sqrt(r.Total[i]) {
-						in += 1.0 / 2000
-					}
-				}
-			}
-
+			e, v, in := againstSine(fresh, predicted(t, p, fresh.X))
 			return e / v, in
 		}
 

@@ -1,6 +1,7 @@
 package baseline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,9 +37,7 @@ func (c MCDropout) Fit(ctx context.Context, data triplets.Set, seed uint64) (Pre
 		return nil, errors.New("fit mc-dropout: the network has no dropout to sample; set a dropout probability above 0")
 	}
 
-	if c.Samples == 0 {
-		c.Samples = 200
-	}
+	c.Samples = cmp.Or(c.Samples, 200)
 
 	c.Config.Seed = seed
 	m, _, err := train.FitSingle(ctx, data, c.Config, nil)

@@ -341,8 +341,13 @@ func correlation(arms []Arm, scale []float64, separate bool) *mat.TriDense {
 	return l
 }
 
-// unshrunk is the square of a correlation whose estimates with so many degrees of freedom have the mean square r2.
+// unshrunk is the square of a correlation whose estimates with so many degrees of freedom have the mean square r2;
+// 0 of one degree, with which every estimate is ±1.
 func unshrunk(r2, free float64) float64 {
+	if free <= 1 {
+		return 0
+	}
+
 	low, high := 0.0, 1.0
 	for range 40 {
 		if mid := (low + high) / 2; meanSquare(mid, free) < r2 {

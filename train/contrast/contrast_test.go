@@ -138,6 +138,22 @@ func TestBandLimits(t *testing.T) {
 	}
 }
 
+// Two pairs have correlations of ±1, whatever the truth: the band takes the points as unrelated, and so does that of
+// values which differ by rounding.
+func TestBandOfTwoPairs(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 20 {
+		l := correlation([]Arm{side(r, 1, 2, 4, "half")}, []float64{1}, false)
+		for p := range 4 {
+			for q := range p {
+				if math.Abs(l.At(p, q)) > 1e-6 {
+					t.Errorf("correlation %g", l.At(p, q))
+				}
+			}
+		}
+	}
+}
+
 // Welch's example of his t and degrees of freedom by hand: means 2 and 6, variances 1 and 4 of 3 and 5 units,
 // so that the squared error is 1/3 + 4/5 and ν = (17/15)²/((1/3)²/2 + (4/5)²/4).
 func TestMean(t *testing.T) {

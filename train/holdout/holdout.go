@@ -9,6 +9,7 @@
 package holdout
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -304,9 +305,7 @@ type Named struct {
 // that many blocks of neighbouring values whose numbers differ by one at most. blocks is 0
 // for single values.
 func Each(condition string, values []float64, blocks int) []Named {
-	if blocks == 0 {
-		blocks = len(values)
-	}
+	blocks = cmp.Or(blocks, len(values))
 
 	out := make([]Named, blocks)
 	for k := range out {

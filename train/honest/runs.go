@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -251,22 +252,7 @@ func (f *runResiduals) test(run int, around [][]int) (worst FarRun) {
 			continue
 		}
 
-		local := 1.0
-		for _, near := range around {
-			var size []float64
-			for _, r := range near {
-				size = append(size, f.size(r, t))
-			}
-
-			d, n := deviation(size), float64(len(near))
-			local = max(local, math.Sqrt((nearPrior+n*d*d)/(nearPrior+n)))
-		}
-
-		times := math.Abs(f.size(run, t))
-		if local > moreNear {
-			times /= local
-		}
-
+		times := math.Abs(f.size(run, t)) / f.local(t, around)
 		if times*worst.Limit >= worst.Times*t.limit {
 			worst = FarRun{run, t.outcome, offset, times, t.limit}
 		}
@@ -275,33 +261,47 @@ func (f *runResiduals) test(run int, around [][]int) (worst FarRun) {
 	return worst
 }
 
+// local is the deviation of the runs around one, the largest of several lists, in deviations of all runs; 1 where it
+// is less than moreNear.
+func (f *runResiduals) local(t runTest, around [][]int) float64 {
+	most := 1.0
+	for _, near := range around {
+		var size []float64
+		for _, r := range near {
+			size = append(size, f.size(r, t))
+		}
+
+		d, n := deviation(size), float64(len(near))
+		most = max(most, math.Sqrt((nearPrior+n*d*d)/(nearPrior+n)))
+	}
+
+	if most > moreNear {
+		return most
+	}
+
+	return 1
+}
+
 // neighbours lists the runs that each is compared with, by the means of their inputs: the nearest, and for
 // each input of which it has the lowest or the highest value the others that have it. A process that
 // extrapolates errs at all of those alike.
 func neighbours(s triplets.Set) [][][]int {
-	runs, points := len(s.Runs), s.AtSetPoints()
-	x, count := make([]float64, runs*s.In), make([]float64, runs)
-	for i, r := range s.Run {
-		count[r]++
-		for k := range s.In {
-			x[r*s.In+k] += points[i*s.In+k]
-		}
+	runs, x := len(s.Runs), runMeans(s)
+	out := make([][][]int, runs)
+	without := func(list []int, r int) []int {
+		return slices.DeleteFunc(slices.Clone(list), func(q int) bool { return q == r })
 	}
 
-	out := make([][][]int, runs)
 	for k := range s.In {
-		sd := cmp.Or(stat.PopStdDev(column(points, s.In, k), nil), 1)
-		ends := [2]float64{math.Inf(1), math.Inf(-1)}
-		for r := range runs {
-			if x[r*s.In+k] /= count[r] * sd; count[r] > 0 {
-				ends[0], ends[1] = min(ends[0], x[r*s.In+k]), max(ends[1], x[r*s.In+k])
-			}
+		low, high := math.Inf(1), math.Inf(-1)
+		for _, v := range x {
+			low, high = min(low, v[k]), max(high, v[k])
 		}
 
-		for _, end := range ends {
+		for _, end := range []float64{low, high} {
 			var there []int
 			for r := range runs {
-				if math.Abs(x[r*s.In+k]-end) < 1e-9 {
+				if v, ok := x[r]; ok && math.Abs(v[k]-end) < 1e-9 {
 					there = append(there, r)
 				}
 			}
@@ -311,28 +311,46 @@ func neighbours(s triplets.Set) [][][]int {
 			}
 
 			for _, r := range there {
-				others := slices.DeleteFunc(slices.Clone(there), func(q int) bool { return q == r })
-				out[r] = append(out[r], others)
+				out[r] = append(out[r], without(there, r))
 			}
 		}
 	}
 
-	for r := range out {
-		var near []int
-
+	measured := slices.Sorted(maps.Keys(x))
+	for _, r := range measured {
 		distance := make([]float64, runs)
-		for q := range runs {
-			distance[q] = floats.Distance(x[q*s.In:(q+1)*s.In], x[r*s.In:(r+1)*s.In], 2)
-			if count[q] > 0 && q != r {
-				near = append(near, q)
-			}
+		for _, q := range measured {
+			distance[q] = floats.Distance(x[q], x[r], 2)
 		}
 
+		near := without(measured, r)
 		slices.SortStableFunc(near, func(a, b int) int { return cmp.Compare(distance[a], distance[b]) })
 		out[r] = append(out[r], near[:min(len(near), nearRuns)])
 	}
 
 	return out
+}
+
+// runMeans returns the mean inputs of the runs that have rows, in deviations of all rows.
+func runMeans(s triplets.Set) map[int][]float64 {
+	points, count, mean := s.AtSetPoints(), map[int]float64{}, map[int][]float64{}
+	for i, r := range s.Run {
+		if mean[r] == nil {
+			mean[r] = make([]float64, s.In)
+		}
+
+		count[r]++
+		floats.Add(mean[r], points[i*s.In:(i+1)*s.In])
+	}
+
+	for k := range s.In {
+		sd := cmp.Or(stat.PopStdDev(column(points, s.In, k), nil), 1)
+		for r, v := range mean {
+			v[k] /= count[r] * sd
+		}
+	}
+
+	return mean
 }
 
 func column(v []float64, width, k int) (out []float64) {
@@ -368,6 +386,9 @@ func deviation(v []float64) float64 {
 	slices.Sort(size)
 	n := len(size)
 	first := 1.4826 * (size[(n-1)/2] + size[n/2]) / 2
+	if first == 0 {
+		return 0
+	}
 
 	var up, down float64
 	for _, x := range size {
@@ -375,10 +396,6 @@ func deviation(v []float64) float64 {
 			w := 1 - u*u
 			up, down = up+x*x*w*w*w*w, down+w*(1-5*u*u)
 		}
-	}
-
-	if first == 0 {
-		return 0
 	}
 
 	return math.Sqrt(float64(n)*up) / math.Abs(down)

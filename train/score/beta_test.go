@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"reflect"
+	"slices"
 	"testing"
 
 	"doubletake/train/triplets"
@@ -292,10 +293,7 @@ func TestBetaIsRobust(t *testing.T) {
 		s.Y1, s.Y2 = append(s.Y1, r.NormFloat64()/2), append(s.Y2, r.NormFloat64()/2)
 	}
 
-	total := make([]float64, n)
-	for i := range total {
-		total[i] = 1
-	}
+	total := slices.Repeat([]float64{1}, n)
 
 	width := func() float64 {
 		c, err := Recalibrate(s, total, nil, Beta)

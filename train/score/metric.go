@@ -242,9 +242,7 @@ func (n Numbers) undefine(why string, keys ...string) {
 	for _, k := range keys {
 		x := n.find(k)
 		x.Value = math.NaN()
-		if x.Undefined == "" {
-			x.Undefined = why
-		}
+		x.Undefined = cmp.Or(x.Undefined, why)
 	}
 }
 
@@ -331,9 +329,7 @@ func OverSeeds(seeds []Numbers) Values {
 		k := Keyed{Key: x.Key, Value: Value{N: len(seeds)}}
 		for i, n := range seeds {
 			v[i] = n.Get(x.Key)
-			if k.Undefined == "" {
-				k.Undefined = n.Reason(x.Key)
-			}
+			k.Undefined = cmp.Or(k.Undefined, n.Reason(x.Key))
 		}
 
 		k.Mean, k.Std = MetricOf(x.Key).Over.of(v)

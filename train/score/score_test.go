@@ -160,10 +160,7 @@ func TestR2ClosedForms(t *testing.T) {
 
 	m := (average(y1, nil) + average(y2, nil)) / 2
 
-	constant := make([]float64, n)
-	for i := range constant {
-		constant[i] = m
-	}
+	constant := slices.Repeat([]float64{m}, n)
 
 	if got := R2(y1, y2, constant); math.Abs(got) > 1e-14 {
 		t.Errorf("mean: %v", got)
@@ -659,10 +656,7 @@ func join(a, b map[string]string) map[string]string {
 }
 
 func fill(n int, v float64) []float64 {
-	s := make([]float64, n)
-	for i := range s {
-		s[i] = v
-	}
+	s := slices.Repeat([]float64{v}, n)
 
 	return s
 }

@@ -3,6 +3,7 @@ package score
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mathext"
 	"gonum.org/v1/gonum/stat/distuv"
@@ -176,10 +177,7 @@ func R2Warning(n int) string {
 // is a cluster of its own. cluster holds any integers, one for each value (or
 // it panics); se is NaN with fewer than two clusters, both are without values.
 func ClusteredMean(v []float64, cluster []int) (mean, se float64) {
-	ones := make([]float64, len(v))
-	for i := range ones {
-		ones[i] = 1
-	}
+	ones := slices.Repeat([]float64{1}, len(v))
 
 	return ClusteredRatio(v, ones, cluster)
 }

@@ -1,6 +1,7 @@
 package score
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 )
@@ -255,9 +256,7 @@ func MeanTrust(list []Trust) Trust {
 			*p[0] += (*p[1] - *p[0]) / float64(i+1)
 		}
 
-		if m.EpistemicRatioDefect == "" {
-			m.EpistemicRatioDefect = t.EpistemicRatioDefect
-		}
+		m.EpistemicRatioDefect = cmp.Or(m.EpistemicRatioDefect, t.EpistemicRatioDefect)
 	}
 
 	return m

@@ -10,6 +10,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -93,13 +94,9 @@ type part struct {
 
 // New returns an executor for one run.
 func New(o Options) *Executor {
-	if o.Silent == 0 {
-		o.Silent = 30 * time.Second
-	}
+	o.Silent = cmp.Or(o.Silent, 30*time.Second)
 
-	if o.Grace == 0 {
-		o.Grace = 15 * time.Second
-	}
+	o.Grace = cmp.Or(o.Grace, 15*time.Second)
 
 	return &Executor{
 		Hand: slurm.NewHand(folder), o: o, drain: make(chan struct{}, 1), ended: make(chan error, 64),
@@ -309,10 +306,7 @@ func (e *Executor) died(t *slurm.Task, err *slurm.TaskError, again bool) {
 // submit makes parts of what is ready, as many as may be in hand.
 func (e *Executor) submit(now time.Time) {
 	if e.draining || e.fatal != nil {
-		err := e.fatal
-		if err == nil {
-			err = engine.ErrNotStarted
-		}
+		err := cmp.Or(e.fatal, engine.ErrNotStarted)
 
 		for _, t := range e.pending {
 			e.resolve(t, err)
@@ -445,7 +439,7 @@ func (e *Executor) waiting(now time.Time) {
 		now.Sub(e.parts[0].submitted).Seconds(), e.reason(), e.Root("bin"), e.Root("parts")))
 }
 
-// reason is what the scheduler says of jobs that wait, or that it be asked.
+// reason is the scheduler's status of waiting jobs, or advice to ask for it.
 func (e *Executor) reason() string {
 	if len(e.o.Status) == 0 {
 		return "Ask the scheduler why they wait (qstat; executor.status has it asked). "
@@ -454,7 +448,9 @@ func (e *Executor) reason() string {
 	ctx, cancel := context.WithTimeout(e.Ctx, 5*time.Second)
 	defer cancel()
 
-	out, err := exec.CommandContext(ctx, e.o.Status[0], e.o.Status[1:]...).CombinedOutput()
+	c := exec.CommandContext(ctx, e.o.Status[0], e.o.Status[1:]...)
+	c.WaitDelay = time.Second // a child of the command's may live on and hold its output open
+	out, err := c.CombinedOutput()
 	text := strings.TrimSpace(string(out))
 	if err != nil {
 		text += fmt.Sprintf(" (%v)", err)

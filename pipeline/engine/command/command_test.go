@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/engine/command"
@@ -59,6 +60,31 @@ func TestLaunch(t *testing.T) {
 
 	if b, _ := os.ReadFile(tried); len(b) != 3*2 {
 		t.Errorf("the command was called %d times, expected 3", len(b)/2)
+	}
+}
+
+// A status command that hangs, whose child holds its output open, does not stop the run.
+func TestStatusHangs(t *testing.T) {
+	t.Parallel()
+
+	binary, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+
+	var told string
+	x := command.New(command.Options{
+		Command: []string{"true"}, Status: []string{"sh", "-c", "echo queue closed; sleep 60 & wait"}, Parts: 1,
+		Binary: binary, Grace: time.Millisecond, Notify: func(text string) { told += text; cancel() },
+	})
+
+	began := time.Now()
+	_, err = engine.Run(ctx, plan(t.TempDir()), engine.Options{Executor: x})
+	if took := time.Since(began); err == nil || !strings.Contains(told, "queue closed") || took > 30*time.Second {
+		t.Errorf("after %s: %v, %q", took, err, told)
 	}
 }
 

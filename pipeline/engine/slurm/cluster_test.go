@@ -539,8 +539,8 @@ func TestPendingReason(t *testing.T) {
 	}
 }
 
-// A cluster whose nodes are all drained, and one that another job has, are told within 15 s
-// with Slurm's reason, by a driver that waits as users' do; both go on.
+// Where all nodes are drained, or taken by another job, the driver reports Slurm's reason within
+// 15 s. When nodes are free again, the tasks run.
 func TestDrained(t *testing.T) {
 	c := alone(t)
 	c.Ready(t, power)

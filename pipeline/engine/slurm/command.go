@@ -2,6 +2,7 @@ package slurm
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,13 +29,9 @@ func environment() []string {
 			return false
 		}
 
-		for _, p := range []string{"SLURM_", "SBATCH_", "SLURMD_", "SQUEUE_", "SCANCEL_", "SINFO_", "SALLOC_", "SRUN_"} {
-			if strings.HasPrefix(k, p) {
-				return true
-			}
-		}
+		prefixes := []string{"SLURM_", "SBATCH_", "SLURMD_", "SQUEUE_", "SCANCEL_", "SINFO_", "SALLOC_", "SRUN_"}
 
-		return false
+		return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(k, p) })
 	})
 }
 
@@ -54,9 +51,7 @@ func call(ctx context.Context, stdin string, name string, args ...string) (strin
 			return "", &UnavailableError{name}
 		}
 
-		if text == "" {
-			text = err.Error()
-		}
+		text = cmp.Or(text, err.Error())
 
 		return "", fmt.Errorf("%s: %s", name, text)
 	}

@@ -142,6 +142,7 @@ func (e *Executor) Open(ctx context.Context, s *engine.Session) error {
 	e.attach(m.open)
 
 	if err := e.Copy(e.o.Binary, e.attached); err != nil {
+		e.j.f.Close()
 		return err
 	}
 
@@ -276,7 +277,7 @@ func (e *Executor) loop() {
 
 func (e *Executor) stir() { e.changed, e.askEvery = time.Now(), e.o.Query }
 
-// resolve ends a task's stay.
+// resolve ends a task.
 func (e *Executor) resolve(t *Task, err error) {
 	e.stir()
 	t.End(err)

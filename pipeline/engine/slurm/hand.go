@@ -11,8 +11,8 @@ import (
 	"doubletake/pipeline/engine"
 )
 
-// Hand is what executors have in common whose tasks other processes make: tasks on their way
-// to the goroutine that decides, and a folder in the cache.
+// Hand is the common part of executors whose tasks other processes make: a channel of tasks to the
+// goroutine that decides, and a folder in the cache.
 type Hand struct {
 	In  chan *Task
 	Ctx context.Context
@@ -32,7 +32,7 @@ type Task struct {
 	before    time.Time // its progress when it was submitted last, by the clock of whoever wrote it
 }
 
-// End ends the task's stay.
+// End makes Do return err for the task.
 func (t *Task) End(err error) { t.done <- err }
 
 // NewHand returns the hand of an executor whose folder has that name.
@@ -58,8 +58,8 @@ func (h *Hand) Enter(ctx context.Context, s *engine.Session, batches string) (er
 	return nil
 }
 
-// Copy puts the program into the folder, named by its content. With alone others there are
-// taken away: nobody runs an older one.
+// Copy puts the program into the folder, named by its content, unless it is there. With alone a new
+// one takes the place of all others: nobody runs an older one.
 func (h *Hand) Copy(binary string, alone bool) error {
 	b, err := os.ReadFile(binary)
 	if err != nil {

@@ -22,6 +22,7 @@
 package slurm
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -63,9 +64,7 @@ func (o *Options) defaults() {
 	set(&o.Grace, 10*time.Second)
 	set(&o.Linger, 5*time.Second)
 
-	if o.Pack == 0 {
-		o.Pack = 60
-	}
+	o.Pack = cmp.Or(o.Pack, 60)
 
 	if o.Notify == nil {
 		o.Notify = func(string) {}

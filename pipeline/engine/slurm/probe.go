@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 )
 
@@ -80,7 +81,7 @@ func (e *Executor) answer(now time.Time) {
 	case !el.over.IsZero() && now.Sub(el.over) > e.o.Settle:
 		log := filepath.Join(b.dir, "log", "0.log")
 		if _, end := verdict(el.state, el.reason, "", Tail(log, 8)); end.launch && el.node != "" &&
-			len(e.excluded) < mostLaunches {
+			len(e.excluded) < mostLaunches && !slices.Contains(e.excluded, el.node) {
 			e.exclude(el.node)
 			e.endProbe()
 			e.probed = false // by another node

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -92,7 +91,8 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// A node that cannot start a job is kept out of further jobs; the second time the job is to blame.
+// A node that cannot start a job is reported once and kept out of further jobs, with the nodes that the user
+// excludes. A probe that fails there all the same is not repeated.
 func TestExclude(t *testing.T) {
 	var told []string
 	e := New(Options{Notify: func(s string) { told = append(told, s) }})
@@ -106,8 +106,24 @@ func TestExclude(t *testing.T) {
 		t.Errorf("%q", told)
 	}
 
-	if got := e.arguments(&batch{elements: []*element{{}}}, job.Settings{}); !slices.Contains(got, "--exclude=n1,n2") {
+	users := job.Settings{Extra: []string{"--exclude=n[7-9]", "--nice=10"}}
+	got := e.arguments(&batch{elements: []*element{{}}}, users)
+	if all := strings.Join(got, " "); !strings.HasSuffix(all, " --nice=10 --exclude=n1,n2,n[7-9]") ||
+		strings.Count(all, "--exclude") != 1 {
 		t.Errorf("%q", got)
+	}
+
+	now := time.Now()
+	e.probe = &batch{dir: t.TempDir(), elements: []*element{{state: "FAILED", node: "n2", over: now.Add(-time.Hour)}}}
+
+	var err error
+	if e.j, err = openJournal(filepath.Join(t.TempDir(), "journal")); err != nil {
+		t.Fatal(err)
+	}
+	defer e.j.f.Close()
+
+	if e.answer(now); e.fatal == nil || e.probe != nil {
+		t.Errorf("the probe is repeated: %v", e.fatal)
 	}
 }
 

@@ -342,9 +342,19 @@ func (e *Executor) arguments(b *batch, set job.Settings) []string {
 		opt("cpus-per-task", strconv.Itoa(set.CPUs))
 	}
 
-	opt("exclude", strings.Join(e.excluded, ","))
+	// Of two --exclude sbatch takes the last: the user's nodes and ours are one list.
+	excluded := slices.Clone(e.excluded)
+	for _, o := range set.Extra {
+		if nodes, ok := strings.CutPrefix(o, "--exclude="); ok {
+			excluded = append(excluded, nodes)
+		} else {
+			args = append(args, o)
+		}
+	}
 
-	return append(args, set.Extra...)
+	opt("exclude", strings.Join(excluded, ","))
+
+	return args
 }
 
 // sbatch submits a batch, outside the loop.
@@ -443,10 +453,10 @@ func (e *Executor) throttle() {
 		}
 
 		n := b.limit + free
+		args := []string{"update", "JobId=" + b.job, "ArrayTaskThrottle=" + strconv.Itoa(n)}
 		e.calling = true
 		go func() {
-			_, err := call(context.WithoutCancel(e.Ctx), "", "scontrol", "update", "JobId="+b.job,
-				"ArrayTaskThrottle="+strconv.Itoa(n))
+			_, err := call(context.WithoutCancel(e.Ctx), "", "scontrol", args...)
 			e.post(func() {
 				e.calling = false
 

@@ -1,8 +1,6 @@
 package dspstage
 
 import (
-	"bytes"
-	"encoding/binary"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +10,7 @@ import (
 	"doubletake/dsp"
 	"doubletake/ingest"
 	"doubletake/ingest/format"
+	"doubletake/ingest/ingesttest"
 	"doubletake/ingest/stats"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
@@ -98,22 +97,7 @@ func result(t *testing.T, b *ingested, i int, conditions map[string]float64) *in
 }
 
 // npy encodes channels of equal length as an NPY file.
-func npy(channels ...[]float64) string {
-	var b bytes.Buffer
-	head := fmt.Sprintf("{'descr': '<f8', 'fortran_order': False, 'shape': (%d, %d), }", len(channels[0]), len(channels))
-	head += strings.Repeat(" ", 127-10-len(head)) + "\n"
-	b.WriteString("\x93NUMPY\x01\x00")
-	b.Write(binary.LittleEndian.AppendUint16(nil, uint16(len(head))))
-	b.WriteString(head)
-
-	for i := range channels[0] {
-		for _, c := range channels {
-			_ = binary.Write(&b, binary.LittleEndian, c[i])
-		}
-	}
-
-	return b.String()
-}
+func npy(channels ...[]float64) string { return string(ingesttest.Columns(false, channels...)) }
 
 // csv writes columns of equal length.
 func csv(head string, columns ...[]float64) string {

@@ -1,6 +1,7 @@
 package dspstage
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -258,9 +259,7 @@ func (f *Loads) polar(ctx context.Context, matrix *dsp.LoadMatrix) (*dsp.Polar, 
 	row1 := int64(t.Row1)
 
 	n := info.Channels[chans[0]].Samples
-	if row1 == 0 {
-		row1 = n
-	}
+	row1 = cmp.Or(row1, n)
 
 	if row1 > n || int64(t.Row0) >= row1 {
 		return nil, &fault.Error{

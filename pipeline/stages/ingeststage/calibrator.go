@@ -58,10 +58,7 @@ func (f *storedError) err() error {
 
 // text describes it for tables and the page.
 func (s Sensitivity) text() string {
-	unit := s.Unit
-	if unit == "" {
-		unit = "file unit"
-	}
+	unit := cmp.Or(s.Unit, "file unit")
 
 	return fmt.Sprintf("calibrator %s, channel %s: %g dB at %.5g Hz is %.6g %s rms, %.6g Pa per %s; spread %.3f dB over "+
 		"%d blocks of %.3g s",

@@ -1,15 +1,15 @@
 package ingeststage
 
 import (
-	"bytes"
 	"context"
-	"encoding/binary"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"doubletake/ingest/ingesttest"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/kv"
@@ -82,33 +82,10 @@ func read(b *ingested, i int, reading *plan.Reading) (*FileResult, error) {
 
 // npy encodes channels of equal length as an NPY file of shape (samples,
 // channels).
-func npy(channels ...[]float64) string {
-	var b bytes.Buffer
-	n := len(channels[0])
-	head := fmt.Sprintf("{'descr': '<f8', 'fortran_order': False, 'shape': (%d, %d), }", n, len(channels))
-	head += strings.Repeat(" ", 127-10-len(head)) + "\n"
-	b.WriteString("\x93NUMPY\x01\x00")
-	b.Write(binary.LittleEndian.AppendUint16(nil, uint16(len(head))))
-	b.WriteString(head)
-
-	for i := range n {
-		for _, c := range channels {
-			_ = binary.Write(&b, binary.LittleEndian, c[i])
-		}
-	}
-
-	return b.String()
-}
+func npy(channels ...[]float64) string { return string(ingesttest.Columns(false, channels...)) }
 
 // constant returns n times v.
-func constant(n int, v float64) []float64 {
-	x := make([]float64, n)
-	for i := range x {
-		x[i] = v
-	}
-
-	return x
-}
+func constant(n int, v float64) []float64 { return slices.Repeat([]float64{v}, n) }
 
 // count returns 0 … n−1 times step.
 func count(n int, step float64) []float64 {

@@ -350,13 +350,10 @@ func IsRate(name string) bool {
 		return false
 	}
 
-	for _, text := range []string{"m/s", "1/s"} {
-		if v, err := units.Parse(text); err == nil && v.Dimension == u.Dimension {
-			return true
-		}
-	}
-
-	return false
+	return slices.ContainsFunc([]string{"m/s", "1/s"}, func(text string) bool {
+		v, err := units.Parse(text)
+		return err == nil && v.Dimension == u.Dimension
+	})
 }
 
 // honestTable is the held-out triplets with their intervals, in the outcomes' own

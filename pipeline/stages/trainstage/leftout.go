@@ -1,6 +1,7 @@
 package trainstage
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -217,10 +218,7 @@ func (s subset) output() string { return s.name + ".gob" }
 
 // rows lists the rows of the subset.
 func (s subset) rows(t *table.Table, condition []float64) ([]int, error) {
-	rule := s.rule
-	if rule == nil {
-		rule = holdout.Nothing
-	}
+	rule := cmp.Or(s.rule, holdout.Nothing)
 
 	held, err := rule.Held(plan.AtSetPoints{Table: t})
 	if err != nil {

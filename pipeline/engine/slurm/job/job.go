@@ -4,6 +4,7 @@
 package job
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -198,10 +199,7 @@ func kibibytes(mem string) (float64, bool) {
 		return 0, false
 	}
 
-	unit := strings.ToUpper(mem[len(digits):])
-	if unit == "" {
-		unit = "M"
-	}
+	unit := cmp.Or(strings.ToUpper(mem[len(digits):]), "M")
 
 	return x * map[string]float64{"K": 1, "M": 1 << 10, "G": 1 << 20, "T": 1 << 30}[unit], true
 }

@@ -1,0 +1,81 @@
+// Package tabletest has tables for the tests of programs that read ours. It is imported by
+// tests alone.
+package tabletest
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+
+	"doubletake/pipeline/kv"
+	"doubletake/pipeline/table"
+)
+
+// Tables are "types", every type with the values that break readers: missing numbers, infinities,
+// signed zero, the ends of int64, texts beyond ASCII and with a zero byte, names that other programs
+// must change, lists of equal length and of others; "empty", of no rows; and "long", of more rows than a
+// batch of Arrow or a group of Parquet has.
+func Tables() map[string]*table.Table {
+	long, names := make([]float64, 1<<16+3), make([]string, 1<<16+3)
+	for i := range long {
+		long[i], names[i] = float64(i)/3, fmt.Sprint("run ", i)
+	}
+
+	return map[string]*table.Table{
+		"types": {
+			Meta: []kv.Pair{
+				{Key: "program", Value: "doubletake test"},
+				{Key: "config:train.inputs", Value: "[blades, rpm]"},
+				{Key: "µ", Value: ""},
+			},
+			Columns: []table.Column{
+				{
+					Name: "run", Description: "one acquisition",
+					Strings: []string{"a, \"b\"", "", "µ\x00ß 風", "a + b\nc", " \U0001F300 "},
+				},
+				{
+					Name: "rpm", Unit: "1/min", Description: "shaft speed",
+					Floats: []float64{math.NaN(), math.Inf(-1), math.Copysign(0, -1), math.SmallestNonzeroFloat64, math.MaxFloat64},
+				},
+				{Name: "2 x", Unit: "(dB re 20 µPa)²", Floats: []float64{0.1, 1. / 3, math.Inf(1), -1e-300, 1 << 60}},
+				{Name: "2_x", Ints: []int64{math.MinInt64, -1, 0, 1<<53 + 1, math.MaxInt64}},
+				{Name: "emergent", Bools: []bool{true, false, true, true, false}},
+				{Name: "power", Unit: "Pa²", Lists: [][]float32{
+					{},
+					{1, 0.1},
+					{math.SmallestNonzeroFloat32},
+					{},
+					{float32(math.Inf(1)), -2, 3},
+				}},
+				{Name: "same", Lists: [][]float32{{1, 2}, {3, 4}, {5, 0.1}, {7, 8}, {9, 10}}},
+			},
+		},
+		"empty": {Columns: []table.Column{
+			{Name: "x", Unit: "m", Floats: []float64{}},
+			{Name: "s", Strings: []string{}},
+			{Name: "b", Bools: []bool{}},
+			{Name: "l", Lists: [][]float32{}},
+		}},
+		"long": {Columns: []table.Column{{Name: "x", Floats: long}, {Name: "run", Strings: names}}},
+	}
+}
+
+// Pairs simulates pairs of the forces of a wing, and of the levels of a rotor, as CSV.
+func Pairs(rng *rand.Rand) (wing, rotor string) {
+	var w, r strings.Builder
+	w.WriteString("run,alpha_deg,u_m_s,lift_1,lift_2,drag_1,drag_2\n")
+	r.WriteString("run,blades,rpm,bpf1_db_1,bpf1_db_2,bpf2_db_1,bpf2_db_2\n")
+
+	for i := range 80 {
+		a, u := float64(i%8), 10+4*float64(i/8%5)
+		lift, drag := 0.01*u*u*(0.1+0.1*a), 0.01*u*u*(0.02+0.01*a*a)
+		fmt.Fprintf(&w, "r%d,%g,%g,%g,%g,%g,%g\n", i, a, u, lift+0.1*rng.NormFloat64(), lift+0.1*rng.NormFloat64(),
+			drag+0.05*rng.NormFloat64(), drag+0.05*rng.NormFloat64())
+		n, rpm := 2+float64(i%5), 3000+500*float64(i/5%7)
+		level := func(m float64) float64 { return 60 + 50*math.Log10(rpm/3000) - 3*m*n + rng.NormFloat64() }
+		fmt.Fprintf(&r, "r%d,%g,%g,%g,%g,%g,%g\n", i, n, rpm, level(1), level(1), level(2), level(2))
+	}
+
+	return w.String(), r.String()
+}
