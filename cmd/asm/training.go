@@ -1,6 +1,8 @@
 package main
 
 import (
+	"math"
+
 	"github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
@@ -20,6 +22,7 @@ func training(ctx *build.Context) {
 			s.outer("64", 4, 1)
 			s.outer("16", 1, 2)
 			s.transpose512()
+			s.matern()
 		} else {
 			s.gemm("16", 6, 2, true)
 			s.gemm("16x4", 4, 2, true)
@@ -34,7 +37,8 @@ func training(ctx *build.Context) {
 		s.run()
 		s.addRows()
 		s.sums()
-		s.product()
+		s.product("product")
+		s.product("rounded")
 		s.bits()
 	}
 }
@@ -285,20 +289,27 @@ func (s set) addRows() {
 }
 
 // product subtracts a·b from a tile of c, in float64: 6 rows of two registers. a
-// and b are packed, 6 and 16 numbers for each step of the reduction.
-func (s set) product() {
-	s.begin("product", "c, a, b *float64, k, ldc int")
+// and b are packed, 6 and 16 numbers for each step of the reduction. rounded adds it, and
+// rounds each product first.
+func (s set) product(name string) {
+	s.single = false
+	s.begin(name, "c, a, b *float64, k, ldc int")
 	first, a, b, k, ldc := s.param("c"), s.param("a"), s.param("b"), s.param("k"), s.stride("ldc", 8)
 	c, acc := s.bases(first, ldc, 6), s.vecs(12)
 	for i, v := range acc {
 		s.VMOVUPD(rowAt(c, ldc, i/2, i%2*s.bytes()), v)
 	}
-	s.repeat("product"+s.name+"_k", k, 1, func() {
+	s.repeat(name+s.name+"_k", k, 1, func() {
 		bv, x := []VecVirtual{s.load(at(b, 0)), s.load(at(b, s.bytes()))}, s.vec()
-		for r := range 6 {
-			s.VBROADCASTSD(at(a, 8*r), x)
-			s.VFNMADD231PD(bv[0], x, acc[2*r])
-			s.VFNMADD231PD(bv[1], x, acc[2*r+1])
+		for i, v := range acc {
+			if i%2 == 0 {
+				s.VBROADCASTSD(at(a, 4*i), x)
+			}
+			if name == "product" {
+				s.VFNMADD231PD(bv[i%2], x, v)
+			} else {
+				s.VADDPD(s.mul(x, bv[i%2]), v, v)
+			}
 		}
 		s.advance(48, a)
 		s.advance(128, b)
@@ -306,6 +317,57 @@ func (s set) product() {
 	for i, v := range acc {
 		s.VMOVUPD(v, rowAt(c, ldc, i/2, i%2*s.bytes()))
 	}
+	s.end()
+}
+
+// matern sets k and slope to what gp.matern finds at squared distances q, times the
+// variance. It has the instructions of math.Exp, and returns bits where a distance is
+// beyond its range.
+func (s set) matern() {
+	s.single = false
+	s.begin("matern", "k, slope, q *float64, n int, variance float64", "uint32")
+	k, slope, q, n, variance := s.param("k"), s.param("slope"), s.param("q"), s.param("n"), s.broadcastParam("variance")
+	beyond, far, i := s.K(), s.K(), s.GP64()
+	s.KXORW(beyond, beyond, beyond)
+	s.XORQ(i, i)
+	place := func(p GPVirtual) Mem { return Mem{Base: p, Index: i, Scale: 8} }
+	number := func(x float64) VecVirtual { return s.number(s.constant(x)) }
+	one, two, three, log2e, minus := number(1), number(2), number(3), number(math.Log2E), number(-1)
+
+	s.Label("matern" + s.name + "_loop")
+	r := s.mul(s.add(s.load(place(q)), number(1e-12)), number(5))
+	s.VSQRTPD(r, r)
+	s.VCMPPD_BCST(Imm(6), s.constant(700), r, far) // not at most
+	s.KORW(far, beyond, beyond)
+
+	x, power, y := s.mul(r, minus), s.vec(), number(2.4801587301587301587e-5)
+	s.VRNDSCALEPD(Imm(0), s.mul(x, log2e), power)
+	s.VFNMADD231PD_BCST(s.constant(0.69314718055966295651160180568695068359375), power, x)
+	s.VFNMADD231PD_BCST(s.constant(0.28235290563031577122588448175013436025525412068e-12), power, x)
+	s.VMULPD_BCST(s.constant(0.0625), x, x)
+	for _, c := range []float64{
+		1.9841269841269841270e-4, 1.3888888888888888889e-3, 8.3333333333333333333e-3, 4.1666666666666666667e-2,
+		1.6666666666666666667e-1, 0.5, 1,
+	} {
+		s.VFMADD213PD_BCST(s.constant(c), x, y)
+	}
+	x = s.mul(x, y)
+	for range 3 {
+		x = s.mul(x, s.add(x, two))
+	}
+	s.VFMADD213PD(one, s.add(x, two), x)
+	s.VSCALEFPD(power, x, x)
+
+	ratio, linear := s.vec(), s.add(r, one)
+	s.VDIVPD(three, s.mul(r, r), ratio)
+	s.move(s.mul(s.mul(s.add(linear, ratio), x), variance), place(k))
+	s.move(s.mul(s.mul(s.mul(linear, number(5.0/3)), x), variance), place(slope))
+	s.advance(s.lanes(), i)
+	s.CMPQ(i, n)
+	s.JLT(LabelRef("matern" + s.name + "_loop"))
+	result := s.GP32()
+	s.KMOVW(beyond, result)
+	s.Store(result, s.ReturnIndex(0))
 	s.end()
 }
 

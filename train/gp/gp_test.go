@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"gonum.org/v1/gonum/lapack/lapack64"
+
 	"doubletake/train/triplets"
 )
 
@@ -461,6 +463,31 @@ func TestDamagedModelIsRefused(t *testing.T) {
 
 		if err := json.Unmarshal([]byte(bad), new(Model)); err == nil {
 			t.Errorf("with %s: no error", with)
+		}
+	}
+}
+
+// Witness: gonum. Every element is the same to the bit.
+func TestInvert(t *testing.T) {
+	for _, n := range []int{1, 63, 64, 65, 127, 160, 320} {
+		rng := rand.New(rand.NewPCG(7, uint64(n)))
+		a := make([]float64, n*n)
+		for i := range n {
+			for k := range i {
+				a[i*n+k] = rng.NormFloat64() / math.Sqrt(float64(n))
+			}
+
+			a[i*n+i] = 1 + rng.Float64()
+		}
+
+		want := slices.Clone(a)
+		lapack64.Potri(lower(n, want))
+		invert(n, a)
+
+		for i := range n {
+			if !slices.Equal(a[i*n:i*n+i+1], want[i*n:i*n+i+1]) {
+				t.Fatalf("%d rows: another row %d", n, i)
+			}
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/lapack/gonum"
 	"gonum.org/v1/gonum/lapack/lapack64"
 
 	"doubletake/train/kernel"
@@ -85,7 +86,7 @@ func solveRight(l, b kernel.View, n, rows int) {
 // SolveLeft sets b (n×columns, Col 1) to L⁻¹·b.
 func SolveLeft(l, b kernel.View, n, columns int) {
 	if n <= small {
-		blas64.Trsm(blas.Left, blas.NoTrans, 1, lowerOf(l, n), general(b, n, columns))
+		kernel.Solve(l, b, n, columns, false)
 		return
 	}
 
@@ -93,4 +94,100 @@ func SolveLeft(l, b kernel.View, n, columns int) {
 	SolveLeft(l, b, h, columns)
 	kernel.Subtract(n-h, columns, h, l.From(h, 0), b, b.From(h, 0))
 	SolveLeft(l.From(h, h), b.From(h, 0), n-h, columns)
+}
+
+// invert replaces the lower triangle of a, a Cholesky factor L, by that of (L·Lᵀ)⁻¹. Its
+// steps and bytes are those of gonum's Dpotri, with products by package kernel. Above the
+// diagonal a is not defined afterwards.
+func invert(n int, a []float64) {
+	var lapack gonum.Implementation
+
+	r := &room{copied: make([]float64, n*small)}
+	for j := (n - 1) / small * small; j >= 0; j -= small {
+		size := min(small, n-j)
+		from := j + size
+		l := square(n, a).From(j, j)
+		if from < n {
+			t, b := square(n, a).From(from, from), square(n, a).From(from, j)
+			for i := (n - from - 1) / small * small; i >= 0; i -= small {
+				r.multiply(t, b, i, min(small, n-from-i), small, false)
+			}
+
+			r.solve(l, b, n-from)
+		}
+
+		lapack.Dtrtri(blas.Lower, blas.NonUnit, size, l.Data, n)
+	}
+
+	for i := 0; i < n; i += small {
+		size := min(small, n-i)
+		from := i + size
+		l, b := square(n, a).From(i, i), square(n, a).From(i, 0)
+		r.multiply(l.T(), b, 0, size, i, true)
+		lapack.Dlauum(blas.Lower, size, l.Data, n)
+
+		if from < n {
+			c, below := square(n, a).From(from, i), square(n, a).From(from, 0)
+			kernel.Add(size, i, n-from, c.T(), below, b)
+			kernel.Add(size, size, n-from, c.T(), c, l)
+		}
+	}
+}
+
+// room is for parts of matrices that invert copies.
+type room struct {
+	triangle [small * small]float64
+	copied   []float64
+}
+
+// multiply sets n rows of b from the first on to those of t·b, where t is a triangle: its
+// diagonal, the columns before the first, and then what is left of the rows' own.
+func (r *room) multiply(t, b kernel.View, first, n, columns int, upper bool) {
+	rows, own := b.From(first, 0), t.From(first, first)
+	clear(r.triangle[:])
+
+	for i := range n {
+		row := rows.Data[i*rows.Row:][:columns]
+		copy(r.copied[i*columns:], row)
+
+		d := own.Data[i*(own.Row+own.Col)]
+		for c := range row {
+			row[c] *= d
+		}
+
+		from, to := 0, i
+		if upper {
+			from, to = i+1, n
+		}
+
+		for k := from; k < to; k++ {
+			r.triangle[i*small+k] = own.Data[i*own.Row+k*own.Col]
+		}
+	}
+
+	kernel.Add(n, columns, first, t.From(first, 0), b, rows)
+	kernel.Add(n, columns, n, square(small, r.triangle[:]), kernel.View{Data: r.copied, Row: columns, Col: 1}, rows)
+}
+
+// solve sets b (rows×small) to −b·L⁻¹, from its last column to its first: as rows from the
+// first to the last.
+func (r *room) solve(l, b kernel.View, rows int) {
+	const last = small - 1
+	for k := range small {
+		for i := range rows {
+			r.copied[k*rows+i] = -b.Data[i*b.Row+last-k]
+		}
+
+		for i := range k + 1 {
+			r.triangle[k*small+i] = l.Data[(last-i)*l.Row+last-k]
+		}
+	}
+
+	kernel.Solve(square(small, r.triangle[:]), kernel.View{Data: r.copied, Row: rows, Col: 1}, small, rows, true)
+
+	for k := range small {
+		for i := range rows {
+			b.Data[i*b.Row+last-k] = r.copied[k*rows+i]
+		}
+	}
 }
