@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/lapack/lapack64"
 
 	"doubletake/train/triplets"
@@ -468,8 +470,8 @@ func TestDamagedModelIsRefused(t *testing.T) {
 }
 
 // Witness: gonum. Every element is the same to the bit.
-func TestInvert(t *testing.T) {
-	for _, n := range []int{1, 63, 64, 65, 127, 160, 320} {
+func TestCholeskyAndInvert(t *testing.T) {
+	for _, n := range []int{1, 63, 64, 65, 127, 160, 320, 400} {
 		rng := rand.New(rand.NewPCG(7, uint64(n)))
 		a := make([]float64, n*n)
 		for i := range n {
@@ -477,18 +479,27 @@ func TestInvert(t *testing.T) {
 				a[i*n+k] = rng.NormFloat64() / math.Sqrt(float64(n))
 			}
 
-			a[i*n+i] = 1 + rng.Float64()
+			a[i*n+i] = 3 + rng.Float64()
 		}
 
 		want := slices.Clone(a)
-		lapack64.Potri(lower(n, want))
-		invert(n, a)
-
-		for i := range n {
-			if !slices.Equal(a[i*n:i*n+i+1], want[i*n:i*n+i+1]) {
-				t.Fatalf("%d rows: another row %d", n, i)
+		compare := func(what string) {
+			for i := range n {
+				if !slices.Equal(a[i*n:i*n+i+1], want[i*n:i*n+i+1]) {
+					t.Fatalf("%s of %d rows: another row %d", what, n, i)
+				}
 			}
 		}
+
+		lapack64.Potrf(blas64.Symmetric{N: n, Stride: n, Data: want, Uplo: blas.Lower})
+		if err := cholesky(n, a); err != nil {
+			t.Fatal(err)
+		}
+
+		compare("factor")
+		lapack64.Potri(lower(n, want))
+		invert(n, a)
+		compare("inverse")
 	}
 }
 

@@ -21,8 +21,38 @@ func half(n int) int { return (n/small + 1) / 2 * small }
 // square is the n×n matrix in a.
 func square(n int, a []float64) kernel.View { return kernel.View{Data: a, Row: n, Col: 1} }
 
-// cholesky factorises the lower triangle of a in place; the rest is not touched.
-func cholesky(n int, a []float64) error { return choleskyOf(square(n, a), n) }
+// cholesky replaces the lower triangle of a by its Cholesky factor. Its steps and bytes are
+// those of gonum's Dpotrf, with products by package kernel. Above the diagonal a is not
+// defined afterwards.
+func cholesky(n int, a []float64) error {
+	for j := 0; j < n; j += small {
+		size, row := min(small, n-j), square(n, a).From(j, 0)
+		own, below := row.From(0, j), n-j-size
+		kernel.SubtractDots(size, size, j, row, row, own)
+
+		if err := choleskyOf(own, size); err != nil {
+			return err
+		}
+
+		if below == 0 {
+			break
+		}
+
+		part := j // of the products that are summed at once
+		if below > 3*small {
+			part = small
+		}
+
+		left := row.From(size, 0)
+		for k := 0; k < j; k += part {
+			kernel.SubtractDots(below, size, part, left.From(0, k), row.From(0, k), left.From(0, j))
+		}
+
+		solveRight(own, left.From(0, j), size, below)
+	}
+
+	return nil
+}
 
 func choleskyOf(a kernel.View, n int) error {
 	_, ok := lapack64.Potrf(blas64.Symmetric{N: n, Stride: a.Row, Data: a.Data, Uplo: blas.Lower})

@@ -79,3 +79,41 @@ func (s *solving) solve(n int, divide bool) {
 		}
 	}
 }
+
+// Limits of SubtractDots.
+const (
+	dotColumns = 64
+	dotParts   = 4
+)
+
+var dots = sync.Pool{New: func() any { return new([dotParts * blockRows * dotColumns]float64) }}
+
+// SubtractDots subtracts from c (m×n, Col 1) the products of the rows of a with those of b,
+// which has up to 64. Each has k numbers, a multiple of 4, and is the sum of four, of every
+// fourth number: the bytes are those of gonum's dot products.
+func SubtractDots(m, n, k int, a, b, c View) {
+	need(c.Col == 1 && n <= dotColumns && k%dotParts == 0, "a shape that is not for dot products")
+
+	room := dots.Get().(*[dotParts * blockRows * dotColumns]float64)
+	defer dots.Put(room)
+
+	every := func(v View, part int) View { return View{v.Data[part*v.Col:], v.Row, dotParts * v.Col} }
+	for i := 0; i < m && k > 0; i += blockRows {
+		rows := min(blockRows, m-i)
+		size := rows * n
+		sums := room[:dotParts*size]
+		clear(sums)
+
+		for p := range dotParts {
+			Add(rows, n, k/dotParts, every(a.From(i, 0), p), every(b, p).T(), View{sums[p*size:], n, 1})
+		}
+
+		for r := range rows {
+			row, at := c.Data[(i+r)*c.Row:][:n], r*n
+			s0, s1, s2, s3 := sums[at:][:n], sums[at+size:][:n], sums[at+2*size:][:n], sums[at+3*size:][:n]
+			for j := range row {
+				row[j] -= (s1[j] + s3[j]) + (s0[j] + s2[j])
+			}
+		}
+	}
+}
