@@ -310,3 +310,13 @@ func maternFast(k, slope, q []float64, variance float64) int {
 
 	return n
 }
+
+// tailsFast does what Tails does, and returns how many it has done.
+func tailsFast(erfc, gauss, x []float64) int {
+	n := len(x) &^ 7
+	if !has512 || n == 0 || tailsAVX512(&erfc[0], &gauss[0], &x[0], n) != 0 {
+		return 0
+	}
+
+	return n
+}

@@ -25,3 +25,13 @@ func matern(q float64) (k, slope float64) {
 
 	return (1 + r + r*r/3) * e, 5.0 / 3 * (1 + r) * e
 }
+
+// Tails sets erfc to math.Erfc of each x and gauss to exp(−x²). The bytes are those of math.
+func Tails(erfc, gauss, x []float64) {
+	need(len(erfc) == len(x) && len(gauss) == len(x), "lengths differ")
+
+	done := tailsFast(erfc, gauss, x)
+	for i, v := range x[done:] {
+		erfc[done+i], gauss[done+i] = math.Erfc(v), math.Exp(-v*v)
+	}
+}

@@ -165,6 +165,37 @@ func TestMatern(t *testing.T) {
 	}
 }
 
+// Witness: math. Every element is the same to the bit, beyond the range of the processor's,
+// too.
+func TestTails(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 3))
+	for _, most := range []float64{30, 6.5, 1, 1e-20} {
+		x := []float64{0, 0.25, 0.84375, 1.25, 1 / 0.35, most}
+		for range 20000 {
+			x = append(x, most*rng.Float64())
+		}
+
+		erfc, gauss := make([]float64, len(x)), make([]float64, len(x))
+		for from := 0; from < len(x); from += 40 {
+			to := min(from+40, len(x))
+			Tails(erfc[from:to], gauss[from:to], x[from:to])
+		}
+
+		for i, v := range x {
+			if erfc[i] != math.Erfc(v) || gauss[i] != math.Exp(-v*v) {
+				t.Fatalf("at %g found %g and %g, expected %g and %g", v, erfc[i], gauss[i], math.Erfc(v), math.Exp(-v*v))
+			}
+		}
+	}
+
+	erfc := make([]float64, 8)
+	Tails(erfc, make([]float64, 8), []float64{0, -1, math.NaN(), math.Inf(1), 2, 3, 4, 5})
+
+	if erfc[1] != math.Erfc(-1) || !math.IsNaN(erfc[2]) || erfc[3] != 0 {
+		t.Errorf("of a negative number, NaN and infinity %g", erfc)
+	}
+}
+
 func BenchmarkSubtract(b *testing.B) {
 	const n = 1024
 	v := make([]float64, n*n)

@@ -83,6 +83,9 @@ func transposeAVX512(dst *float32, ldd int, src *float32, lds int, rows int, col
 func maternAVX512(k *float64, slope *float64, q *float64, n int, variance float64) uint32
 
 //go:noescape
+func tailsAVX512(erfc *float64, gauss *float64, x *float64, n int) uint32
+
+//go:noescape
 func adamAVX512(w *float32, grad *float32, m *float32, v *float32, n int, c *float32)
 
 //go:noescape
