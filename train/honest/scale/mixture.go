@@ -116,9 +116,19 @@ const mergedBits = 5
 // merge replaces laws whose variances agree to 3 % by one with their mean variance.
 func (m *Mixture) merge() {
 	bin := func(v float64) int { return int(math.Float64bits(v) >> (52 - mergedBits)) }
-	smallest, largest := slices.Min(m.variance), slices.Max(m.variance)
-	if math.IsNaN(smallest) || math.IsInf(largest, 0) {
-		return // of predictions that are not finite
+	smallest, largest := math.Inf(1), 0.0
+	for _, v := range m.variance {
+		if !(v <= math.MaxFloat64) {
+			return // of predictions that are not finite
+		}
+
+		if v < smallest {
+			smallest = v
+		}
+
+		if v > largest {
+			largest = v
+		}
 	}
 
 	first := bin(smallest)
