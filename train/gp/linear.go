@@ -69,10 +69,6 @@ func lowerOf(a kernel.View, n int) blas64.Triangular {
 	return blas64.Triangular{N: n, Stride: a.Row, Data: a.Data, Uplo: blas.Lower, Diag: blas.NonUnit}
 }
 
-func general(a kernel.View, rows, columns int) blas64.General {
-	return blas64.General{Rows: rows, Cols: columns, Stride: a.Row, Data: a.Data}
-}
-
 // Factorise replaces the lower triangle of a (n×n) by its Cholesky factor L. Above the
 // diagonal a is not defined afterwards.
 func Factorise(a kernel.View, n int) error {
@@ -103,7 +99,7 @@ func subtractSquare(n, k int, a, c kernel.View) {
 // solveRight sets b (rows×n) to b·L⁻ᵀ.
 func solveRight(l, b kernel.View, n, rows int) {
 	if n <= small {
-		blas64.Trsm(blas.Right, blas.Trans, 1, lowerOf(l, n), general(b, rows, n))
+		kernel.SolveDots(l, b, n, rows)
 		return
 	}
 

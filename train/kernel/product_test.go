@@ -114,7 +114,7 @@ func TestSubtractRefuses(t *testing.T) {
 // Witness: gonum. Every element is the same to the bit.
 func TestSolve(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 1))
-	for _, n := range []int{1, 5, 6, 7, 63, 64} {
+	for _, n := range []int{1, 2, 5, 6, 7, 63, 64} {
 		l, b := make([]float64, n*(n+1)), make([]float64, n*50)
 		for i := range l {
 			l[i] = rng.NormFloat64()
@@ -122,6 +122,16 @@ func TestSolve(t *testing.T) {
 
 		for i := range b {
 			b[i] = rng.NormFloat64()
+		}
+
+		for _, rows := range []int{1, 16, 49} {
+			want, got := slices.Clone(b), slices.Clone(b)
+			blas64.Implementation().Dtrsm(blas.Right, blas.Lower, blas.Trans, blas.NonUnit, rows, n, 1, l, n+1, want, n)
+			SolveDots(View{Data: l, Row: n + 1, Col: 1}, View{Data: got, Row: n, Col: 1}, n, rows)
+
+			if !slices.Equal(got, want) {
+				t.Errorf("%d columns, %d rows: another solution", n, rows)
+			}
 		}
 
 		for _, columns := range []int{1, 16, 49} {

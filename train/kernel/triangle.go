@@ -5,11 +5,16 @@ import "sync"
 // solveRows is the number of rows that Solve takes.
 const solveRows = 64
 
-// solving is room for Solve: strips of −l, its diagonal, and columns of b.
+// solving is room: strips of −l, its diagonal, and columns of b.
 type solving struct {
 	l        [(solveRows + tileRows) * solveRows]float64
 	diagonal [solveRows]float64
 	b        [(solveRows + tileRows) * tileColumns]float64
+
+	// Of SolveDots.
+	dots    [solveRows * solveRows / dotParts * tileRows]float64
+	columns [dotParts][solveRows / dotParts][tileColumns]float64
+	sums    [dotParts][tileRows * tileColumns]float64
 }
 
 var solvings = sync.Pool{New: func() any { return new(solving) }}
@@ -115,5 +120,72 @@ func SubtractDots(m, n, k int, a, b, c View) {
 				row[j] -= (s1[j] + s3[j]) + (s0[j] + s2[j])
 			}
 		}
+	}
+}
+
+// SolveDots sets b (rows×n, Col 1) to b·L⁻ᵀ, for the lower triangle L of l with up to 64 rows.
+// It subtracts products as SubtractDots does and divides: the bytes are gonum's. Where a
+// product has not a multiple of 4 numbers, the last go to the first of the four sums.
+func SolveDots(l, b View, n, rows int) {
+	need(b.Col == 1 && n <= solveRows, "the columns of b are not adjacent, or of l too many")
+
+	s := solvings.Get().(*solving)
+	defer solvings.Put(s)
+
+	// Strips of four rows of l for each of the four sums, and the columns of b likewise.
+	const strip = solveRows / dotParts * tileRows
+	for j := range n {
+		at := j / dotParts * dotParts * strip
+		for k := range j / dotParts * dotParts {
+			s.dots[at+k%dotParts*strip+k/dotParts*tileRows+j%dotParts] = l.Data[j*l.Row+k*l.Col]
+		}
+	}
+
+	for i := 0; i < rows; i += tileColumns {
+		width := min(tileColumns, rows-i)
+		for r := range width {
+			for k, v := range b.Data[(i+r)*b.Row:][:n] {
+				s.columns[k%dotParts][k/dotParts][r] = v
+			}
+		}
+
+		for j := 0; j < n; j += dotParts {
+			for p := range dotParts {
+				clear(s.sums[p][:])
+				if j > 0 {
+					part := s.dots[(j+p)*strip:]
+					rounded.tile(s.sums[p][:], part, s.columns[p][0][:], j/dotParts, tileColumns)
+				}
+			}
+
+			for r := range min(dotParts, n-j) {
+				s.divide(l, j, r)
+			}
+		}
+
+		for r := range width {
+			row := b.Data[(i+r)*b.Row:][:n]
+			for k := range row {
+				row[k] = s.columns[k%dotParts][k/dotParts][r]
+			}
+		}
+	}
+}
+
+// divide finishes column j+r of b: j is a multiple of 4, r less than 4.
+func (s *solving) divide(l View, j, r int) {
+	at := r * tileColumns
+	s0, s1 := s.sums[0][at:][:tileColumns], s.sums[1][at:][:tileColumns]
+	s2, s3 := s.sums[2][at:][:tileColumns], s.sums[3][at:][:tileColumns]
+	for k := range r {
+		v := l.Data[(j+r)*l.Row+(j+k)*l.Col]
+		for c, x := range s.columns[k][j/dotParts] {
+			s0[c] += float64(v * x)
+		}
+	}
+
+	d, x := l.Data[(j+r)*(l.Row+l.Col)], &s.columns[r][j/dotParts]
+	for c := range x {
+		x[c] = (x[c] - ((s1[c] + s3[c]) + (s0[c] + s2[c]))) / d
 	}
 }
