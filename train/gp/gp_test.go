@@ -469,8 +469,12 @@ func TestDamagedModelIsRefused(t *testing.T) {
 	}
 }
 
-// Witness: gonum. Every element is the same to the bit.
+// Witness: gonum, whose assembly is that of amd64. Every element is the same to the bit.
 func TestCholeskyAndInvert(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skip("gonum adds in another order here")
+	}
+
 	for _, n := range []int{1, 63, 64, 65, 127, 160, 320, 400} {
 		rng := rand.New(rand.NewPCG(7, uint64(n)))
 		a := make([]float64, n*n)

@@ -22,7 +22,7 @@ func half(n int) int { return (n/small + 1) / 2 * small }
 func square(n int, a []float64) kernel.View { return kernel.View{Data: a, Row: n, Col: 1} }
 
 // cholesky replaces the lower triangle of a by its Cholesky factor. Its steps and bytes are
-// those of gonum's Dpotrf, with products by package kernel. Above the diagonal a is not
+// those of gonum's Dpotrf on amd64, with products by package kernel. Above the diagonal a is not
 // defined afterwards.
 func cholesky(n int, a []float64) error {
 	for j := 0; j < n; j += small {
@@ -63,10 +63,8 @@ func choleskyOf(a kernel.View, n int) error {
 	return nil
 }
 
-func lower(n int, a []float64) blas64.Triangular { return lowerOf(square(n, a), n) }
-
-func lowerOf(a kernel.View, n int) blas64.Triangular {
-	return blas64.Triangular{N: n, Stride: a.Row, Data: a.Data, Uplo: blas.Lower, Diag: blas.NonUnit}
+func lower(n int, a []float64) blas64.Triangular {
+	return blas64.Triangular{N: n, Stride: n, Data: a, Uplo: blas.Lower, Diag: blas.NonUnit}
 }
 
 // Factorise replaces the lower triangle of a (n×n) by its Cholesky factor L. Above the
@@ -123,8 +121,8 @@ func SolveLeft(l, b kernel.View, n, columns int) {
 }
 
 // invert replaces the lower triangle of a, a Cholesky factor L, by that of (L·Lᵀ)⁻¹. Its
-// steps and bytes are those of gonum's Dpotri, with products by package kernel. Above the
-// diagonal a is not defined afterwards.
+// steps and bytes are those of gonum's Dpotri on amd64, with products by package kernel. Above
+// the diagonal a is not defined afterwards.
 func invert(n int, a []float64) {
 	var lapack gonum.Implementation
 

@@ -3,6 +3,7 @@ package kernel
 import (
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -111,8 +112,12 @@ func TestSubtractRefuses(t *testing.T) {
 	Subtract(1, 1, 1, View{[]float64{1}, 1, 1}, View{[]float64{1}, 1, 1}, View{[]float64{1}, 1, 2})
 }
 
-// Witness: gonum. Every element is the same to the bit.
+// Witness: gonum, whose assembly is that of amd64. Every element is the same to the bit.
 func TestSolve(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skip("gonum adds in another order here")
+	}
+
 	rng := rand.New(rand.NewPCG(5, 1))
 	for _, n := range []int{1, 2, 5, 6, 7, 63, 64} {
 		l, b := make([]float64, n*(n+1)), make([]float64, n*50)

@@ -21,7 +21,7 @@ var solvings = sync.Pool{New: func() any { return new(solving) }}
 
 // Solve sets b (n×columns, Col 1) to L⁻¹·b, for the lower triangle L of l with up to 64
 // rows. It subtracts rows in their order and then divides, by multiplying with the
-// reciprocal unless divide: the bytes are gonum's.
+// reciprocal unless divide: the bytes are gonum's on amd64.
 func Solve(l, b View, n, columns int, divide bool) {
 	need(b.Col == 1 && n <= solveRows, "the columns of b are not adjacent, or rows are too many")
 
@@ -95,7 +95,8 @@ var dots = sync.Pool{New: func() any { return new([dotParts * blockRows * dotCol
 
 // SubtractDots subtracts from c (m×n, Col 1) the products of the rows of a with those of b,
 // which has up to 64. Each has k numbers, a multiple of 4, and is the sum of four, of every
-// fourth number: the bytes are those of gonum's dot products.
+// fourth number: the bytes are those of gonum's
+// dot products on amd64.
 func SubtractDots(m, n, k int, a, b, c View) {
 	need(c.Col == 1 && n <= dotColumns && k%dotParts == 0, "a shape that is not for dot products")
 
@@ -124,8 +125,8 @@ func SubtractDots(m, n, k int, a, b, c View) {
 }
 
 // SolveDots sets b (rows×n, Col 1) to b·L⁻ᵀ, for the lower triangle L of l with up to 64 rows.
-// It subtracts products as SubtractDots does and divides: the bytes are gonum's. Where a
-// product has not a multiple of 4 numbers, the last go to the first of the four sums.
+// It subtracts products as SubtractDots does and divides: the bytes are gonum's on amd64.
+// Where a product has not a multiple of 4 numbers, the last go to the first of the four sums.
 func SolveDots(l, b View, n, rows int) {
 	need(b.Col == 1 && n <= solveRows, "the columns of b are not adjacent, or of l too many")
 
