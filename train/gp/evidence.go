@@ -53,6 +53,7 @@ type evidence struct {
 	k, q                       []float64 // n×n
 	k1, k2, slope1, slope2, q2 []float64 // packed
 	alpha                      []float64
+	room                       *room
 }
 
 func (e *evidence) allocate() {
@@ -60,6 +61,7 @@ func (e *evidence) allocate() {
 		return
 	}
 
+	e.room = newRoom(e.n)
 	e.k, e.q, e.alpha = make([]float64, e.n*e.n), make([]float64, e.n*e.n), make([]float64, e.n)
 	for _, p := range []*[]float64{&e.k1, &e.k2, &e.slope1, &e.slope2, &e.q2} {
 		*p = make([]float64, e.n*(e.n-1)/2)
@@ -170,7 +172,7 @@ func (e *evidence) value(v, grad []float64) float64 {
 
 	blas64.Trsv(blas.Trans, l, b)
 	copy(e.q, e.k)
-	invert(n, e.q)
+	invert(n, e.q, e.room)
 	e.gradient(grad, c, nugget)
 
 	return f

@@ -502,7 +502,7 @@ func TestCholeskyAndInvert(t *testing.T) {
 
 		compare("factor")
 		lapack64.Potri(lower(n, want))
-		invert(n, a)
+		invert(n, a, newRoom(n))
 		compare("inverse")
 	}
 }

@@ -123,10 +123,9 @@ func SolveLeft(l, b kernel.View, n, columns int) {
 // invert replaces the lower triangle of a, a Cholesky factor L, by that of (L·Lᵀ)⁻¹. Its
 // steps and bytes are those of gonum's Dpotri on amd64, with products by package kernel. Above
 // the diagonal a is not defined afterwards.
-func invert(n int, a []float64) {
+func invert(n int, a []float64, r *room) {
 	var lapack gonum.Implementation
 
-	r := &room{copied: make([]float64, n*small)}
 	for j := (n - 1) / small * small; j >= 0; j -= small {
 		size := min(small, n-j)
 		from := j + size
@@ -163,6 +162,8 @@ type room struct {
 	triangle [small * small]float64
 	copied   []float64
 }
+
+func newRoom(n int) *room { return &room{copied: make([]float64, n*small)} }
 
 // multiply sets n rows of b from the first on to those of t·b, where t is a triangle: its
 // diagonal, the columns before the first, and then what is left of the rows' own.

@@ -49,7 +49,7 @@ func (s *Scale) Predictor() *Predictor {
 }
 
 // Mixture is the law of one new measurement about the predicted mean: normal laws with
-// these variances and weights.
+// these variances and weights. It is not safe for concurrent use.
 type Mixture struct {
 	variance, weight []float64
 	epistemic, noise float64
