@@ -534,13 +534,13 @@ func (t *trainer[T]) fill(data []T, idx []int32, swapped []bool, rows int) {
 			y1, y2 = y2, y1
 		}
 
-		z := t.z[i*ld : (i+1)*ld]
-		for j := range in { // faster than copy, and rows wait for memory together
-			z[j] = x[j]
+		z := t.z[i*ld:][:ld]
+		for j, v := range x { // faster than copy, and rows wait for memory together
+			z[j] = v
 		}
 
+		t1, t2 := t.t1[i*d:][:len(y1)], t.t2[i*d:][:len(y1)]
 		if t.passes == 1 {
-			t1, t2 := t.t1[i*d:(i+1)*d], t.t2[i*d:(i+1)*d]
 			for j, y := range y1 {
 				t1[j], t2[j] = y, y2[j]
 			}
@@ -552,30 +552,36 @@ func (t *trainer[T]) fill(data []T, idx []int32, swapped []bool, rows int) {
 			z[j] = t.none
 		}
 
-		f := t.z[(B+i)*ld : (B+i+1)*ld]
-		copy(f, x)
-		copy(f[in:], y1)
-		copy(t.t1[i*d:], y1)
-		copy(t.t1[(B+i)*d:], y2)
-		copy(t.t2[(B+i)*d:], y2)
+		f := t.z[(B+i)*ld:][:ld]
+		for j, v := range x {
+			f[j] = v
+		}
 
-		if t.symmetric {
-			copy(t.t2[i*d:], y2)
-			f2 := t.z[(2*B+i)*ld : (2*B+i+1)*ld]
-			copy(f2, x)
-			copy(f2[in:], y2)
-			copy(t.t1[(2*B+i)*d:(2*B+i+1)*d], y1)
-			copy(t.t2[(2*B+i)*d:(2*B+i+1)*d], y1)
-
-			if t.flag > 0 {
-				f2[in+d] = 1
-			}
-		} else {
-			copy(t.t2[i*d:], y1)
+		fed, next1, next2 := f[in:][:len(y1)], t.t1[(B+i)*d:][:len(y1)], t.t2[(B+i)*d:][:len(y1)]
+		for j, y := range y1 {
+			fed[j], t1[j], t2[j], next1[j], next2[j] = y, y, y, y2[j], y2[j]
 		}
 
 		if t.flag > 0 {
 			z[in+d], f[in+d] = 0, 1
+		}
+
+		if !t.symmetric {
+			continue
+		}
+
+		f = t.z[(2*B+i)*ld:][:ld]
+		for j, v := range x {
+			f[j] = v
+		}
+
+		fed, next1, next2 = f[in:][:len(y2)], t.t1[(2*B+i)*d:][:len(y2)], t.t2[(2*B+i)*d:][:len(y2)]
+		for j, y := range y2[:len(y1)] {
+			fed[j], t2[j], next1[j], next2[j] = y, y, y1[j], y1[j]
+		}
+
+		if t.flag > 0 {
+			f[in+d] = 1
 		}
 	}
 

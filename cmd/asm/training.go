@@ -1,6 +1,8 @@
 package main
 
 import (
+	"math"
+
 	"github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
@@ -20,6 +22,8 @@ func training(ctx *build.Context) {
 			s.outer("64", 4, 1)
 			s.outer("16", 1, 2)
 			s.transpose512()
+			s.matern()
+			s.tails()
 		} else {
 			s.gemm("16", 6, 2, true)
 			s.gemm("16x4", 4, 2, true)
@@ -34,7 +38,8 @@ func training(ctx *build.Context) {
 		s.run()
 		s.addRows()
 		s.sums()
-		s.product()
+		s.product("product")
+		s.product("rounded")
 		s.bits()
 	}
 }
@@ -285,20 +290,27 @@ func (s set) addRows() {
 }
 
 // product subtracts a·b from a tile of c, in float64: 6 rows of two registers. a
-// and b are packed, 6 and 16 numbers for each step of the reduction.
-func (s set) product() {
-	s.begin("product", "c, a, b *float64, k, ldc int")
+// and b are packed, 6 and 16 numbers for each step of the reduction. rounded adds it, and
+// rounds each product first.
+func (s set) product(name string) {
+	s.single = false
+	s.begin(name, "c, a, b *float64, k, ldc int")
 	first, a, b, k, ldc := s.param("c"), s.param("a"), s.param("b"), s.param("k"), s.stride("ldc", 8)
 	c, acc := s.bases(first, ldc, 6), s.vecs(12)
 	for i, v := range acc {
 		s.VMOVUPD(rowAt(c, ldc, i/2, i%2*s.bytes()), v)
 	}
-	s.repeat("product"+s.name+"_k", k, 1, func() {
+	s.repeat(name+s.name+"_k", k, 1, func() {
 		bv, x := []VecVirtual{s.load(at(b, 0)), s.load(at(b, s.bytes()))}, s.vec()
-		for r := range 6 {
-			s.VBROADCASTSD(at(a, 8*r), x)
-			s.VFNMADD231PD(bv[0], x, acc[2*r])
-			s.VFNMADD231PD(bv[1], x, acc[2*r+1])
+		for i, v := range acc {
+			if i%2 == 0 {
+				s.VBROADCASTSD(at(a, 4*i), x)
+			}
+			if name == "product" {
+				s.VFNMADD231PD(bv[i%2], x, v)
+			} else {
+				s.VADDPD(s.mul(x, bv[i%2]), v, v)
+			}
 		}
 		s.advance(48, a)
 		s.advance(128, b)
@@ -306,6 +318,157 @@ func (s set) product() {
 	for i, v := range acc {
 		s.VMOVUPD(v, rowAt(c, ldc, i/2, i%2*s.bytes()))
 	}
+	s.end()
+}
+
+// matern sets k and slope to what gp.matern finds at squared distances q, times the
+// variance. It has the instructions of math.Exp, and returns bits where a distance is
+// beyond its range.
+func (s set) matern() {
+	s.single = false
+	s.begin("matern", "k, slope, q *float64, n int, variance float64", "uint32")
+	k, slope, q, n, variance := s.param("k"), s.param("slope"), s.param("q"), s.param("n"), s.broadcastParam("variance")
+	beyond, far, i := s.K(), s.K(), s.GP64()
+	s.KXORW(beyond, beyond, beyond)
+	s.XORQ(i, i)
+	place := func(p GPVirtual) Mem { return Mem{Base: p, Index: i, Scale: 8} }
+	number := func(x float64) VecVirtual { return s.number(s.constant(x)) }
+	one, three, minus := number(1), number(3), number(-1)
+
+	s.Label("matern" + s.name + "_loop")
+	r := s.mul(s.add(s.load(place(q)), number(1e-12)), number(5))
+	s.VSQRTPD(r, r)
+	s.VCMPPD_BCST(Imm(6), s.constant(700), r, far) // not at most
+	s.KORW(far, beyond, beyond)
+
+	x := s.mathExp(s.mul(r, minus))
+	ratio, linear := s.vec(), s.add(r, one)
+	s.VDIVPD(three, s.mul(r, r), ratio)
+	s.move(s.mul(s.mul(s.add(linear, ratio), x), variance), place(k))
+	s.move(s.mul(s.mul(s.mul(linear, number(5.0/3)), x), variance), place(slope))
+	s.advance(s.lanes(), i)
+	s.CMPQ(i, n)
+	s.JLT(LabelRef("matern" + s.name + "_loop"))
+	result := s.GP32()
+	s.KMOVW(beyond, result)
+	s.Store(result, s.ReturnIndex(0))
+	s.end()
+}
+
+// mathExp is math.Exp, where the result is a normal number.
+func (s set) mathExp(x VecVirtual) VecVirtual {
+	number := func(x float64) VecVirtual { return s.number(s.constant(x)) }
+	power, y, two := s.vec(), number(2.4801587301587301587e-5), number(2)
+	s.VRNDSCALEPD(Imm(0), s.mul(x, number(math.Log2E)), power)
+	s.VFNMADD231PD_BCST(s.constant(0.69314718055966295651160180568695068359375), power, x)
+	s.VFNMADD231PD_BCST(s.constant(0.28235290563031577122588448175013436025525412068e-12), power, x)
+	s.VMULPD_BCST(s.constant(0.0625), x, x)
+	for _, c := range []float64{
+		1.9841269841269841270e-4, 1.3888888888888888889e-3, 8.3333333333333333333e-3, 4.1666666666666666667e-2,
+		1.6666666666666666667e-1, 0.5, 1,
+	} {
+		s.VFMADD213PD_BCST(s.constant(c), x, y)
+	}
+	x = s.mul(x, y)
+	for range 3 {
+		x = s.mul(x, s.add(x, two))
+	}
+	s.VFMADD213PD(number(1), s.add(x, two), x)
+	s.VSCALEFPD(power, x, x)
+	return x
+}
+
+// tails sets erfc to math.Erfc of x and gauss to exp(−x²), and returns bits where a number is
+// not between 0 and 6.5. The coefficients are those of math.
+func (s set) tails() {
+	s.single = false
+	s.begin("tails", "erfc, gauss, x *float64, n int", "uint32")
+	erfc, gauss, p, n := s.param("erfc"), s.param("gauss"), s.param("x"), s.param("n")
+	beyond, k, i := s.K(), s.K(), s.GP64()
+	s.KXORW(beyond, beyond, beyond)
+	s.XORQ(i, i)
+	place := func(p GPVirtual) Mem { return Mem{Base: p, Index: i, Scale: 8} }
+	number := func(x float64) VecVirtual { return s.number(s.constant(x)) }
+	ratio := func(x VecVirtual, above, below []float64) VecVirtual {
+		var of [2]VecVirtual
+		for i, list := range [][]float64{above, below} {
+			y := number(list[len(list)-1])
+			for j := len(list) - 2; j >= 0; j-- {
+				s.VMULPD(x, y, y)
+				s.VADDPD_BCST(s.constant(list[j]), y, y)
+			}
+			of[i] = y
+		}
+		s.VDIVPD(of[1], of[0], of[0])
+		return of[0]
+	}
+
+	s.Label("tails" + s.name + "_loop")
+	x := s.load(place(p))
+	for _, limit := range [][2]float64{{6, 6.5}, {9, 0}} { // not at most, not at least
+		s.VCMPPD_BCST(Imm(uint64(limit[0])), s.constant(limit[1]), x, k)
+		s.KORW(k, beyond, beyond)
+	}
+	z, minus, one := s.mul(x, x), number(-1), number(1)
+	s.move(s.mathExp(s.mul(z, minus)), place(gauss))
+
+	w := s.vec()
+	s.VDIVPD(z, one, w)
+	far := ratio(w, []float64{
+		-9.86494292470009928597e-03, -7.99283237680523006574e-01, -1.77579549177547519889e+01,
+		-1.60636384855821916062e+02, -6.37566443368389627722e+02, -1.02509513161107724954e+03,
+		-4.83519191608651397019e+02,
+	}, []float64{
+		1, 3.03380607434824582924e+01, 3.25792512996573918826e+02, 1.53672958608443695994e+03,
+		3.19985821950859553908e+03, 2.55305040643316442583e+03, 4.74528541206955367215e+02,
+		-2.24409524465858183362e+01,
+	})
+	near := ratio(w, []float64{
+		-9.86494403484714822705e-03, -6.93858572707181764372e-01, -1.05586262253232909814e+01,
+		-6.23753324503260060396e+01, -1.62396669462573470355e+02, -1.84605092906711035994e+02,
+		-8.12874355063065934246e+01, -9.81432934416914548592e+00,
+	}, []float64{
+		1, 1.96512716674392571292e+01, 1.37657754143519042600e+02, 4.34565877475229228821e+02,
+		6.45387271733267880336e+02, 4.29008140027567833386e+02, 1.08635005541779435134e+02,
+		6.57024977031928170135e+00, -6.04244152148580987438e-02,
+	})
+	below := func(limit float64, v, to VecVirtual) {
+		s.VCMPPD_BCST(Imm(1), s.constant(limit), x, k)
+		s.VMOVAPD(v, k, to)
+	}
+	below(1/0.35, near, far)
+	high := s.vec()
+	s.VPANDQ_BCST(s.constBits(0xffffffff00000000), x, high)
+	first := s.mathExp(s.sub(s.mul(s.mul(high, high), minus), number(0.5625)))
+	result := s.mul(first, s.mathExp(s.add(s.mul(s.sub(high, x), s.add(high, x)), far)))
+	s.VDIVPD(x, result, result)
+
+	middle := s.sub(number(1-8.45062911510467529297e-01), ratio(s.sub(x, one), []float64{
+		-2.36211856075265944077e-03, 4.14856118683748331666e-01, -3.72207876035701323847e-01,
+		3.18346619901161753674e-01, -1.10894694282396677476e-01, 3.54783043256182359371e-02,
+		-2.16637559486879084300e-03,
+	}, []float64{
+		1, 1.06420880400844228286e-01, 5.40397917702171048937e-01, 7.18286544141962662868e-02,
+		1.26171219808761642112e-01, 1.36370839120290507362e-02, 1.19844998467991074170e-02,
+	}))
+	below(1.25, middle, result)
+	y := s.mul(x, ratio(z, []float64{
+		1.28379167095512558561e-01, -3.25042107247001499370e-01, -2.84817495755985104766e-02,
+		-5.77027029648944159157e-03, -2.37630166566501626084e-05,
+	}, []float64{
+		1, 3.97917223959155352819e-01, 6.50222499887672944485e-02, 5.08130628187576562776e-03,
+		1.32494738004321644526e-04, -3.96022827877536812320e-06,
+	}))
+	half := number(0.5)
+	below(0.84375, s.sub(one, s.add(half, s.add(y, s.sub(x, half)))), result)
+	below(0.25, s.sub(one, s.add(x, y)), result)
+	s.move(result, place(erfc))
+	s.advance(s.lanes(), i)
+	s.CMPQ(i, n)
+	s.JLT(LabelRef("tails" + s.name + "_loop"))
+	bits := s.GP32()
+	s.KMOVW(beyond, bits)
+	s.Store(bits, s.ReturnIndex(0))
 	s.end()
 }
 

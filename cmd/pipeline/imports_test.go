@@ -24,7 +24,7 @@ var imports = []struct{ of, may string }{
 		"train/triplets"},
 	// Results and intervals, without what fits them.
 	{"train/honest/interval", "train/form train/honest/scale train/score"},
-	{"train/honest/scale", ""},
+	{"train/honest/scale", "train/kernel"},
 	{"train/contrast", ""},
 	{"train/form", ""},
 	{"train/gp", "train/kernel train/triplets"},

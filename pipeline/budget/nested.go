@@ -187,8 +187,12 @@ func (v *Nested) vary(units [][]int) {
 	here := pairsWithin(units[0], of)
 	for depth := range units {
 		below := map[[2]int]float64{}
-		if depth < levels {
+		if depth+1 < levels {
 			below = pairsWithin(units[depth+1], of)
+		} else if depth+1 == levels { // an observation shares itself with itself alone
+			for k, n := range counts(of) {
+				below[[2]int{k, k}] = n
+			}
 		}
 
 		for _, p := range slices.SortedFunc(maps.Keys(here), func(a, b [2]int) int { return slices.Compare(a[:], b[:]) }) {

@@ -9,8 +9,9 @@ import (
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
-	"gonum.org/v1/gonum/lapack/lapack64"
 	"gonum.org/v1/gonum/optimize"
+
+	"doubletake/train/kernel"
 )
 
 // shape holds what the covariances of some conditions are computed from: squared
@@ -52,6 +53,7 @@ type evidence struct {
 	k, q                       []float64 // n×n
 	k1, k2, slope1, slope2, q2 []float64 // packed
 	alpha                      []float64
+	room                       *room
 }
 
 func (e *evidence) allocate() {
@@ -59,6 +61,7 @@ func (e *evidence) allocate() {
 		return
 	}
 
+	e.room = newRoom(e.n)
 	e.k, e.q, e.alpha = make([]float64, e.n*e.n), make([]float64, e.n*e.n), make([]float64, e.n)
 	for _, p := range []*[]float64{&e.k1, &e.k2, &e.slope1, &e.slope2, &e.q2} {
 		*p = make([]float64, e.n*(e.n-1)/2)
@@ -76,10 +79,7 @@ func (e *evidence) maternOf(k, slope []float64, variance float64, inputs []int, 
 		}
 	}
 
-	for p, v := range q {
-		a, b := matern(v)
-		k[p], slope[p] = variance*a, variance*b
-	}
+	kernel.Matern(k, slope, q, variance)
 }
 
 // value returns the objective at v and sets its gradient unless nil. It is +∞
@@ -126,7 +126,6 @@ func (e *evidence) value(v, grad []float64) float64 {
 		e.maternOf(e.k2, e.slope2, c.shared, e.others, c.inverse2)
 	}
 
-	one, _ := matern(0)
 	nugget := math.Exp(2 * v[atNugget])
 
 	p := 0
@@ -173,7 +172,7 @@ func (e *evidence) value(v, grad []float64) float64 {
 
 	blas64.Trsv(blas.Trans, l, b)
 	copy(e.q, e.k)
-	lapack64.Potri(lower(n, e.q))
+	invert(n, e.q, e.room)
 	e.gradient(grad, c, nugget)
 
 	return f
@@ -229,7 +228,6 @@ func (e *evidence) gradient(grad []float64, c covariance, nugget float64) {
 		}
 	}
 
-	one, _ := matern(0)
 	grad[atConstant] += c.constant * (2*off + trace)
 	grad[atNugget] += nugget * trace
 	grad[atAmplitude] += 2*sum1 + c.amplitude*one*trace

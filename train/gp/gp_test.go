@@ -13,6 +13,10 @@ import (
 	"strings"
 	"testing"
 
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/lapack/lapack64"
+
 	"doubletake/train/triplets"
 )
 
@@ -462,6 +466,44 @@ func TestDamagedModelIsRefused(t *testing.T) {
 		if err := json.Unmarshal([]byte(bad), new(Model)); err == nil {
 			t.Errorf("with %s: no error", with)
 		}
+	}
+}
+
+// Witness: gonum, whose assembly is that of amd64. Every element is the same to the bit.
+func TestCholeskyAndInvert(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skip("gonum adds in another order here")
+	}
+
+	for _, n := range []int{1, 63, 64, 65, 127, 160, 320, 400} {
+		rng := rand.New(rand.NewPCG(7, uint64(n)))
+		a := make([]float64, n*n)
+		for i := range n {
+			for k := range i {
+				a[i*n+k] = rng.NormFloat64() / math.Sqrt(float64(n))
+			}
+
+			a[i*n+i] = 3 + rng.Float64()
+		}
+
+		want := slices.Clone(a)
+		compare := func(what string) {
+			for i := range n {
+				if !slices.Equal(a[i*n:i*n+i+1], want[i*n:i*n+i+1]) {
+					t.Fatalf("%s of %d rows: another row %d", what, n, i)
+				}
+			}
+		}
+
+		lapack64.Potrf(blas64.Symmetric{N: n, Stride: n, Data: want, Uplo: blas.Lower})
+		if err := cholesky(n, a); err != nil {
+			t.Fatal(err)
+		}
+
+		compare("factor")
+		lapack64.Potri(lower(n, want))
+		invert(n, a, newRoom(n))
+		compare("inverse")
 	}
 }
 

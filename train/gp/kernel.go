@@ -1,6 +1,10 @@
 package gp
 
-import "math"
+import (
+	"math"
+
+	"doubletake/train/kernel"
+)
 
 // Hyper are the hyperparameters of one outcome's kernel, for standardised
 // inputs and outcomes. Amplitudes are deviations, lengths are per varying input.
@@ -96,17 +100,16 @@ func (t theta) logarithms(h Hyper) []float64 {
 	return v
 }
 
-// Tiny is added to squared scaled distances: the derivative of a distance stays
-// finite where two inputs are equal.
-const Tiny = 1e-12
+// Tiny is added to squared scaled distances.
+const Tiny = kernel.Tiny
 
-// matern returns the Matérn-5/2 correlation at the squared scaled distance q,
-// and −2·(its derivative with respect to q).
-func matern(q float64) (k, slope float64) {
-	r := math.Sqrt(5 * (q + Tiny))
-	e := math.Exp(-r)
-	return (1 + r + r*r/3) * e, 5.0 / 3 * (1 + r) * e
-}
+// one is the correlation of a condition with itself.
+var one = func() float64 {
+	var k, slope, q [1]float64
+	kernel.Matern(k[:], slope[:], q[:], 1)
+
+	return k[0]
+}()
 
 // covariance evaluates k(a, b) without the nugget. others are the inputs of the
 // second kernel.
@@ -132,26 +135,56 @@ func newCovariance(h Hyper, others []int) covariance {
 	}
 }
 
-func (c *covariance) at(a, b []float64) float64 {
-	k, q := c.constant, 0.0
-	for j, w := range c.inverse {
-		d := a[j] - b[j]
-		q += d * d * w
-		k += c.linear[j] * a[j] * b[j]
+// rowBlock is the number of conditions whose covariances are computed together.
+const rowBlock = 64
+
+// row sets dst to k(a, b) at the conditions b, rows of len(a).
+func (c *covariance) row(dst, a, b []float64) {
+	var q, q2, k, k2, slope [rowBlock]float64
+
+	in := len(a)
+	for len(dst) > rowBlock {
+		c.row(dst[:rowBlock], a, b[:rowBlock*in])
+		dst, b = dst[rowBlock:], b[rowBlock*in:]
 	}
 
-	m, _ := matern(q)
-	k += c.amplitude * m
-	if c.shared > 0 {
-		q = 0
-		for i, w := range c.inverse2 {
-			d := a[c.others[i]] - b[c.others[i]]
-			q += d * d * w
+	for i := range dst {
+		x := b[i*in : (i+1)*in]
+		sum, all := c.constant, 0.0
+		for j, w := range c.inverse {
+			d := a[j] - x[j]
+			all += d * d * w
+			sum += c.linear[j] * a[j] * x[j]
 		}
 
-		m, _ = matern(q)
-		k += c.shared * m
+		part := 0.0
+		for j, w := range c.inverse2 {
+			d := a[c.others[j]] - x[c.others[j]]
+			part += d * d * w
+		}
+
+		dst[i], q[i], q2[i] = sum, all, part
 	}
 
-	return k
+	n := len(dst)
+	kernel.Matern(k[:n], slope[:n], q[:n], c.amplitude)
+
+	if c.shared > 0 {
+		kernel.Matern(k2[:n], slope[:n], q2[:n], c.shared)
+	}
+
+	for i := range dst {
+		dst[i] += k[i]
+		if c.shared > 0 {
+			dst[i] += k2[i]
+		}
+	}
+}
+
+// at is k(a, b).
+func (c *covariance) at(a, b []float64) float64 {
+	var k [1]float64
+	c.row(k[:], a, b)
+
+	return k[0]
 }

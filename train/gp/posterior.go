@@ -33,10 +33,7 @@ func (m *Model) Posterior(ctx context.Context, x []float64, pairs float64) (*Pos
 		v := m.process[j].whitened(c, m.workers, z)
 		cov, noise := make([]float64, n*n), make([]float64, n)
 		parallel(m.workers, n, func(i int) {
-			for b := range n {
-				cov[i*n+b] = c.at(at(i), at(b))
-			}
-
+			c.row(cov[i*n:(i+1)*n], at(i), z)
 			noise[i] = m.noise[j].at(at(i))/(2*pairs) + nugget
 		})
 
@@ -55,9 +52,7 @@ func (p *process) whitened(c covariance, workers int, z []float64) []float64 {
 	w := len(z) / in
 	v := make([]float64, p.n*w)
 	parallel(workers, p.n, func(i int) {
-		for b := range w {
-			v[i*w+b] = c.at(p.x[i*in:(i+1)*in], z[b*in:(b+1)*in])
-		}
+		c.row(v[i*w:(i+1)*w], p.x[i*in:(i+1)*in], z)
 	})
 
 	p.solve(v, w, 0)

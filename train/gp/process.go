@@ -113,11 +113,8 @@ func (m *Model) kernelMatrix(j int, x, spread []float64, jitter float64) []float
 
 	parallel(m.workers, n, func(i int) {
 		a := x[i*in : (i+1)*in]
-		for b := range i {
-			k[i*n+b] = c.at(a, x[b*in:(b+1)*in])
-		}
-
-		k[i*n+i] = c.at(a, a) + spread[i] + nugget + jitter
+		c.row(k[i*n:i*n+i+1], a, x[:(i+1)*in])
+		k[i*n+i] = k[i*n+i] + spread[i] + nugget + jitter
 	})
 
 	return k
@@ -154,10 +151,7 @@ func (p *process) latent(others []int, h Hyper, z []float64) (mean, variance, k 
 	c := newCovariance(h, others)
 	k = make([]float64, p.n*w)
 	for i := range p.n {
-		x := p.x[i*in : (i+1)*in]
-		for b := range w {
-			k[i*w+b] = c.at(x, z[b*in:(b+1)*in])
-		}
+		c.row(k[i*w:(i+1)*w], p.x[i*in:(i+1)*in], z)
 	}
 
 	mean, variance = make([]float64, w), make([]float64, w)

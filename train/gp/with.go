@@ -74,10 +74,7 @@ func (m *Model) remaining(j int, a, x, pairs []float64) (factor, cross []float64
 	v := p.whitened(c, m.workers, z)
 	k := make([]float64, n*both) // rows of a, columns of a and x
 	for i := range n {
-		for b := range both {
-			k[i*both+b] = c.at(at(z, i), at(z, b))
-		}
-
+		c.row(k[i*both:(i+1)*both], at(z, i), z)
 		k[i*both+i] += m.noise[j].at(at(z, i))/(2*pairs[i]) + h.Nugget*h.Nugget
 	}
 

@@ -278,19 +278,45 @@ func bitsFast2(dst []uint16, drop uint16, s *Lanes) {
 }
 
 // products are the processor's tiles, fastest first.
-func products() (list []func(c, a, b *float64, k, ldc int)) {
+func products() (list []pair) {
+	type tile = func(c, a, b *float64, k, ldc int)
+	halves := func(f tile) tile { // half the columns at a time
+		return func(c, a, b *float64, k, ldc int) {
+			f(c, a, b, k, ldc)
+			next := func(p *float64) *float64 { return (*float64)(unsafe.Add(unsafe.Pointer(p), tileColumns/2*8)) }
+			f(next(c), a, next(b), k, ldc)
+		}
+	}
+
 	for _, s := range fast() {
 		if s.Name == "avx512" {
-			list = append(list, productAVX512)
-			continue
+			list = append(list, pair{productAVX512, roundedAVX512})
+		} else {
+			list = append(list, pair{halves(productAVX2), halves(roundedAVX2)})
 		}
-
-		list = append(list, func(c, a, b *float64, k, ldc int) { // half the columns at a time
-			productAVX2(c, a, b, k, ldc)
-			next := func(p *float64) *float64 { return (*float64)(unsafe.Add(unsafe.Pointer(p), tileColumns/2*8)) }
-			productAVX2(next(c), a, next(b), k, ldc)
-		})
 	}
 
 	return list
+}
+
+var has512 = len(fastSets) > 0 && fastSets[0].Name == "avx512"
+
+// maternFast does what Matern does, and returns how many it has done.
+func maternFast(k, slope, q []float64, variance float64) int {
+	n := len(q) &^ 7
+	if !has512 || n == 0 || maternAVX512(&k[0], &slope[0], &q[0], n, variance) != 0 {
+		return 0
+	}
+
+	return n
+}
+
+// tailsFast does what Tails does, and returns how many it has done.
+func tailsFast(erfc, gauss, x []float64) int {
+	n := len(x) &^ 7
+	if !has512 || n == 0 || tailsAVX512(&erfc[0], &gauss[0], &x[0], n) != 0 {
+		return 0
+	}
+
+	return n
 }

@@ -35,10 +35,37 @@ type packed struct {
 // packs are kept for the next product: a sampler makes millions of small ones.
 var packs = sync.Pool{New: func() any { return new(packed) }}
 
+// A tiler adds to or subtracts from a tile of c the product of one strip of a and one of b.
+// fast is in assembly, nil where the processor has none.
+type tiler struct {
+	fast  func(c, a, b *float64, k, ldc int)
+	plain func(c, a, b []float64, k, ldc int)
+}
+
+var fused, rounded = func() (f, r tiler) {
+	f.plain, r.plain = fusedPortable, roundedPortable
+	if p := products(); len(p) > 0 {
+		f.fast, r.fast = p[0].fused, p[0].rounded
+	}
+
+	return f, r
+}()
+
+// pair are a processor's tiles.
+type pair struct {
+	fused, rounded func(c, a, b *float64, k, ldc int)
+}
+
 // Subtract computes c −= a·b, where c is m×n with Col 1, a m×k and b k×n. Each
 // element goes through k fused multiply-adds in the order of the reduction: the
 // bytes are the same on every machine.
-func Subtract(m, n, k int, a, b, c View) {
+func Subtract(m, n, k int, a, b, c View) { fused.products(m, n, k, a, b, c) }
+
+// Add computes c += a·b as Subtract does, but rounds each product before it is added: the
+// bytes are those of a loop, and of gonum's routines that add multiples of rows.
+func Add(m, n, k int, a, b, c View) { rounded.products(m, n, k, a, b, c) }
+
+func (t *tiler) products(m, n, k int, a, b, c View) {
 	need(c.Col == 1, "the columns of c are not adjacent")
 
 	if m <= 0 || n <= 0 || k <= 0 {
@@ -58,7 +85,7 @@ func Subtract(m, n, k int, a, b, c View) {
 			for i := 0; i < m; i += blockRows {
 				mc := min(blockRows, m-i)
 				pack(packedA, a.From(i, l), mc, kc, tileRows)
-				tiles(packedA, packedB, c.From(i, j), mc, nc, kc)
+				t.tiles(packedA, packedB, c.From(i, j), mc, nc, kc)
 			}
 		}
 	}
@@ -93,8 +120,8 @@ func pack(dst []float64, v View, rows, k, strip int) {
 	}
 }
 
-// tiles subtracts the product of the packed a (m×k) and b (k×n) from c.
-func tiles(a, b []float64, c View, m, n, k int) {
+// tiles goes through the tiles of the product of the packed a (m×k) and b (k×n).
+func (t *tiler) tiles(a, b []float64, c View, m, n, k int) {
 	var edge [tileRows * tileColumns]float64
 	for j := 0; j < n; j += tileColumns {
 		for i := 0; i < m; i += tileRows {
@@ -102,7 +129,7 @@ func tiles(a, b []float64, c View, m, n, k int) {
 
 			ap, bp := a[i*k:][:tileRows*k], b[j*k:][:tileColumns*k]
 			if rows == tileRows && columns == tileColumns {
-				tile(c.Data[i*c.Row+j:][:(tileRows-1)*c.Row+tileColumns], ap, bp, k, c.Row)
+				t.tile(c.Data[i*c.Row+j:][:(tileRows-1)*c.Row+tileColumns], ap, bp, k, c.Row)
 				continue
 			}
 
@@ -110,7 +137,7 @@ func tiles(a, b []float64, c View, m, n, k int) {
 				copy(edge[r*tileColumns:][:columns], c.Data[(i+r)*c.Row+j:])
 			}
 
-			tile(edge[:], ap, bp, k, tileColumns)
+			t.tile(edge[:], ap, bp, k, tileColumns)
 
 			for r := range rows {
 				copy(c.Data[(i+r)*c.Row+j:][:columns], edge[r*tileColumns:])
@@ -119,31 +146,34 @@ func tiles(a, b []float64, c View, m, n, k int) {
 	}
 }
 
-// productTile is tile in assembly; nil where the processor has none.
-var productTile = func() func(c, a, b *float64, k, ldc int) {
-	if p := products(); len(p) > 0 {
-		return p[0]
-	}
-	return nil
-}()
-
-// tile subtracts the product of one strip of a and one of b from c.
-func tile(c, a, b []float64, k, ldc int) {
-	if productTile != nil {
-		productTile(&c[0], &a[0], &b[0], k, ldc)
+// tile does one tile.
+func (t *tiler) tile(c, a, b []float64, k, ldc int) {
+	if t.fast != nil {
+		t.fast(&c[0], &a[0], &b[0], k, ldc)
 		return
 	}
 
-	tilePortable(c, a, b, k, ldc)
+	t.plain(c, a, b, k, ldc)
 }
 
-func tilePortable(c, a, b []float64, k, ldc int) {
+func fusedPortable(c, a, b []float64, k, ldc int) {
 	for l := range k {
 		bl := b[l*tileColumns:][:tileColumns]
 		for r, x := range a[l*tileRows:][:tileRows] {
 			for j, y := range bl {
 				p := &c[r*ldc+j]
 				*p = math.FMA(-x, y, *p)
+			}
+		}
+	}
+}
+
+func roundedPortable(c, a, b []float64, k, ldc int) {
+	for l := range k {
+		bl := b[l*tileColumns:][:tileColumns]
+		for r, x := range a[l*tileRows:][:tileRows] {
+			for j, y := range bl {
+				c[r*ldc+j] += float64(x * y)
 			}
 		}
 	}

@@ -3,14 +3,18 @@ package kernel
 import (
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"testing"
+
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
 )
 
-// Witness: the definition, one fused multiply-add after the other. Every element
+// Witness: the definition, one multiply-add after the other, fused or not. Every element
 // is the same to the bit, for all shapes of the edges, with the portable tile and
 // the processor's, and nothing next to the matrix changes.
-func TestSubtract(t *testing.T) {
+func TestProducts(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 1))
 	random := func(n int) []float64 {
 		v := make([]float64, n)
@@ -21,8 +25,8 @@ func TestSubtract(t *testing.T) {
 		return v
 	}
 
-	fast := productTile
-	defer func() { productTile = fast }()
+	fast := []tiler{fused, rounded}
+	defer func() { fused, rounded = fast[0], fast[1] }()
 
 	for _, s := range [][3]int{
 		{1, 1, 1}, {6, 16, 1}, {7, 17, 3}, {5, 15, 193}, {97, 33, 40}, {100, 530, 200}, {12, 64, 385},
@@ -38,23 +42,26 @@ func TestSubtract(t *testing.T) {
 			}
 		}
 
-		av, want := View{Data: a, Row: k + 2, Col: 1}, slices.Clone(c)
+		av, want, sums := View{Data: a, Row: k + 2, Col: 1}, slices.Clone(c), slices.Clone(c)
 		for i := range m {
 			for j := range n {
 				for l := range k {
 					want[i*(n+3)+j] = math.FMA(-a[i*(k+2)+l], b[l*(n+2)+j], want[i*(n+3)+j])
+					sums[i*(n+3)+j] += float64(a[i*(k+2)+l] * b[l*(n+2)+j])
 				}
 			}
 		}
 
 		for _, bv := range []View{plain, turned} {
-			for _, tile := range []func(c, a, b *float64, k, ldc int){nil, fast} {
-				productTile = tile
-				got := slices.Clone(c)
+			for _, tile := range [][]tiler{{{plain: fusedPortable}, {plain: roundedPortable}}, fast} {
+				fused, rounded = tile[0], tile[1]
+				got, added := slices.Clone(c), slices.Clone(c)
 				Subtract(m, n, k, av, bv, View{Data: got, Row: n + 3, Col: 1})
+				Add(m, n, k, av, bv, View{Data: added, Row: n + 3, Col: 1})
 
-				if !slices.Equal(got, want) {
-					t.Errorf("%d×%d×%d, strides %d and %d, portable %v: another product", m, n, k, bv.Row, bv.Col, tile == nil)
+				if !slices.Equal(got, want) || !slices.Equal(added, sums) {
+					t.Errorf("%d×%d×%d, strides %d and %d, portable %v: another product",
+						m, n, k, bv.Row, bv.Col, fused.fast == nil)
 				}
 			}
 		}
@@ -79,14 +86,16 @@ func TestProductSets(t *testing.T) {
 		b[i] = math.Cos(float64(3 * i))
 	}
 
-	want := make([]float64, 6*16)
-	tilePortable(want, a, b, 50, 16)
+	want, sums := make([]float64, 6*16), make([]float64, 6*16)
+	fusedPortable(want, a, b, 50, 16)
+	roundedPortable(sums, a, b, 50, 16)
 
 	for i, p := range products() {
-		got := make([]float64, 6*16)
-		p(&got[0], &a[0], &b[0], 50, 16)
+		got, added := make([]float64, 6*16), make([]float64, 6*16)
+		p.fused(&got[0], &a[0], &b[0], 50, 16)
+		p.rounded(&added[0], &a[0], &b[0], 50, 16)
 
-		if !slices.Equal(got, want) {
+		if !slices.Equal(got, want) || !slices.Equal(added, sums) {
 			t.Errorf("set %d: another product", i)
 		}
 	}
@@ -101,6 +110,105 @@ func TestSubtractRefuses(t *testing.T) {
 	}()
 
 	Subtract(1, 1, 1, View{[]float64{1}, 1, 1}, View{[]float64{1}, 1, 1}, View{[]float64{1}, 1, 2})
+}
+
+// Witness: gonum, whose assembly is that of amd64. Every element is the same to the bit.
+func TestSolve(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skip("gonum adds in another order here")
+	}
+
+	rng := rand.New(rand.NewPCG(5, 1))
+	for _, n := range []int{1, 2, 5, 6, 7, 63, 64} {
+		l, b := make([]float64, n*(n+1)), make([]float64, n*50)
+		for i := range l {
+			l[i] = rng.NormFloat64()
+		}
+
+		for i := range b {
+			b[i] = rng.NormFloat64()
+		}
+
+		for _, rows := range []int{1, 16, 49} {
+			want, got := slices.Clone(b), slices.Clone(b)
+			blas64.Implementation().Dtrsm(blas.Right, blas.Lower, blas.Trans, blas.NonUnit, rows, n, 1, l, n+1, want, n)
+			SolveDots(View{Data: l, Row: n + 1, Col: 1}, View{Data: got, Row: n, Col: 1}, n, rows)
+
+			if !slices.Equal(got, want) {
+				t.Errorf("%d columns, %d rows: another solution", n, rows)
+			}
+		}
+
+		for _, columns := range []int{1, 16, 49} {
+			want, got := slices.Clone(b), slices.Clone(b)
+			blas64.Implementation().Dtrsm(blas.Left, blas.Lower, blas.NoTrans, blas.NonUnit, n, columns, 1, l, n+1, want, 50)
+			Solve(View{Data: l, Row: n + 1, Col: 1}, View{Data: got, Row: 50, Col: 1}, n, columns, false)
+
+			if !slices.Equal(got, want) {
+				t.Errorf("%d rows, %d columns: another solution", n, columns)
+			}
+		}
+	}
+}
+
+// Witness: the formula. Every element is the same to the bit, beyond the range of the
+// processor's, too.
+func TestMatern(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 2))
+	for _, most := range []float64{1e5, 97000, 10, 1e-9} {
+		q := []float64{0, 1e-12, most}
+		for range 2000 {
+			q = append(q, most*math.Pow(rng.Float64(), 4))
+		}
+
+		k, slope := make([]float64, len(q)), make([]float64, len(q))
+		Matern(k, slope, q, 0.7)
+
+		for i, v := range q {
+			a, b := matern(v)
+			if k[i] != 0.7*a || slope[i] != 0.7*b {
+				t.Fatalf("at %g found %g and %g, expected %g and %g", v, k[i], slope[i], 0.7*a, 0.7*b)
+			}
+		}
+	}
+
+	k := make([]float64, 8)
+	Matern(k, make([]float64, 8), []float64{0, 1, math.NaN(), math.Inf(1), 2, 3, 4, 5}, 1)
+
+	if !math.IsNaN(k[2]) || !math.IsNaN(k[3]) || k[1] != k[1] {
+		t.Errorf("of NaN and infinity %g", k)
+	}
+}
+
+// Witness: math. Every element is the same to the bit, beyond the range of the processor's,
+// too.
+func TestTails(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 3))
+	for _, most := range []float64{30, 6.5, 1, 1e-20} {
+		x := []float64{0, 0.25, 0.84375, 1.25, 1 / 0.35, most}
+		for range 20000 {
+			x = append(x, most*rng.Float64())
+		}
+
+		erfc, gauss := make([]float64, len(x)), make([]float64, len(x))
+		for from := 0; from < len(x); from += 40 {
+			to := min(from+40, len(x))
+			Tails(erfc[from:to], gauss[from:to], x[from:to])
+		}
+
+		for i, v := range x {
+			if erfc[i] != math.Erfc(v) || gauss[i] != math.Exp(-v*v) {
+				t.Fatalf("at %g found %g and %g, expected %g and %g", v, erfc[i], gauss[i], math.Erfc(v), math.Exp(-v*v))
+			}
+		}
+	}
+
+	erfc := make([]float64, 8)
+	Tails(erfc, make([]float64, 8), []float64{0, -1, math.NaN(), math.Inf(1), 2, 3, 4, 5})
+
+	if erfc[1] != math.Erfc(-1) || !math.IsNaN(erfc[2]) || erfc[3] != 0 {
+		t.Errorf("of a negative number, NaN and infinity %g", erfc)
+	}
 }
 
 func BenchmarkSubtract(b *testing.B) {

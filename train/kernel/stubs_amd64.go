@@ -49,6 +49,9 @@ func sumsAVX2(c *float32, w *float32, e *float32, n int, out *float64)
 func productAVX2(c *float64, a *float64, b *float64, k int, ldc int)
 
 //go:noescape
+func roundedAVX2(c *float64, a *float64, b *float64, k int, ldc int)
+
+//go:noescape
 func bitsAVX2(dst *uint16, blocks int, state *uint64, threshold *uint64)
 
 //go:noescape
@@ -77,6 +80,12 @@ func outer16AVX512(grad *float32, sum *float32, a *float32, d *float32, rows int
 func transposeAVX512(dst *float32, ldd int, src *float32, lds int, rows int, cols int)
 
 //go:noescape
+func maternAVX512(k *float64, slope *float64, q *float64, n int, variance float64) uint32
+
+//go:noescape
+func tailsAVX512(erfc *float64, gauss *float64, x *float64, n int) uint32
+
+//go:noescape
 func adamAVX512(w *float32, grad *float32, m *float32, v *float32, n int, c *float32)
 
 //go:noescape
@@ -101,6 +110,9 @@ func sumsAVX512(c *float32, w *float32, e *float32, n int, out *float64)
 
 //go:noescape
 func productAVX512(c *float64, a *float64, b *float64, k int, ldc int)
+
+//go:noescape
+func roundedAVX512(c *float64, a *float64, b *float64, k int, ldc int)
 
 //go:noescape
 func bitsAVX512(dst *uint16, blocks int, state *uint64, threshold *uint64)

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"doubletake/train/kernel"
 )
 
 // Predictor makes intervals for new groups. It is safe for concurrent use.
@@ -47,11 +49,16 @@ func (s *Scale) Predictor() *Predictor {
 }
 
 // Mixture is the law of one new measurement about the predicted mean: normal laws with
-// these variances and weights.
+// these variances and weights. It is not safe for concurrent use.
 type Mixture struct {
 	variance, weight []float64
 	epistemic, noise float64
 	merged           []merged
+
+	// Of the tails: √2v and √2πv of each law; its places, arguments and functions.
+	root, norm     []float64
+	at             []int
+	x, erfc, gauss []float64
 }
 
 // At returns the law at a condition where the model claims v̂ and states the noise σ²,
@@ -59,7 +66,7 @@ type Mixture struct {
 // the training outcomes' variance; a negative noise is none. m is used again.
 func (p *Predictor) At(m *Mixture, claim, distance, noise float64) {
 	noise = max(noise, 0)
-	*m = Mixture{variance: m.variance[:0], weight: m.weight[:0], merged: m.merged}
+	m.variance, m.weight, m.epistemic, m.noise = m.variance[:0], m.weight[:0], 0, 0
 	for i, kappa := range p.kappa {
 		m.noise += p.weight[i] * kappa * noise
 	}
@@ -109,9 +116,19 @@ const mergedBits = 5
 // merge replaces laws whose variances agree to 3 % by one with their mean variance.
 func (m *Mixture) merge() {
 	bin := func(v float64) int { return int(math.Float64bits(v) >> (52 - mergedBits)) }
-	smallest, largest := slices.Min(m.variance), slices.Max(m.variance)
-	if math.IsNaN(smallest) || math.IsInf(largest, 0) {
-		return // of predictions that are not finite
+	smallest, largest := math.Inf(1), 0.0
+	for _, v := range m.variance {
+		if !(v <= math.MaxFloat64) {
+			return // of predictions that are not finite
+		}
+
+		if v < smallest {
+			smallest = v
+		}
+
+		if v > largest {
+			largest = v
+		}
 	}
 
 	first := bin(smallest)
@@ -153,6 +170,11 @@ func (m *Mixture) Half(level float64) float64 {
 	z := NormalQuantile(level)
 	low, high := z*math.Sqrt(smallest), z*math.Sqrt(largest)
 	outside := (1 - level) / 2 * mass
+
+	m.root, m.norm = m.root[:0], m.norm[:0]
+	for _, v := range m.variance {
+		m.root, m.norm = append(m.root, math.Sqrt(2*v)), append(m.norm, math.Sqrt(2*math.Pi*v))
+	}
 
 	h := min(max(z*m.Uncertainty(), low), high)
 	for range 100 {
@@ -218,14 +240,20 @@ func NormalQuantile(level float64) float64 { return distuv.UnitNormal.Quantile((
 
 // tail is the mass above h, and its derivative with opposite sign.
 func (m *Mixture) tail(h float64) (mass, density float64) {
-	for k, v := range m.variance {
-		x := h / math.Sqrt(2*v)
-		if x > 6.5 {
-			continue // below 1e-19
+	m.at, m.x = m.at[:0], m.x[:0]
+	for k, root := range m.root {
+		if x := h / root; !(x > 6.5) { // beyond is below 1e-19
+			m.at, m.x = append(m.at, k), append(m.x, x)
 		}
+	}
 
-		mass += m.weight[k] * math.Erfc(x) / 2
-		density += m.weight[k] * math.Exp(-x*x) / math.Sqrt(2*math.Pi*v)
+	n := len(m.x)
+	m.erfc, m.gauss = slices.Grow(m.erfc[:0], n)[:n], slices.Grow(m.gauss[:0], n)[:n]
+	kernel.Tails(m.erfc, m.gauss, m.x)
+
+	for i, k := range m.at {
+		mass += m.weight[k] * m.erfc[i] / 2
+		density += m.weight[k] * m.gauss[i] / m.norm[k]
 	}
 
 	return mass, density
