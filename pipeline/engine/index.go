@@ -2,41 +2,62 @@ package engine
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"hash/crc32"
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"doubletake/pipeline/kv"
 )
 
-// The index is one file: a line with its version, every text once, the records, which
-// refer to the texts by number, and a checksum. All of it can be restored from the
-// objects' manifests.
-const indexMagic = "doubletake index 5\n"
+// The index is one file: a line with its version, four sections, each after its size, and a checksum.
+// The sections are every text once; SHA-256 sums, which are texts too, as bytes; what the results were
+// made of, which is read when it is asked for; and the records, which refer to the texts by number. All
+// of it can be restored from the objects' manifests.
+const indexMagic = "doubletake index 6\n"
 
 // indexWriter writes records. Names and digests occur several times, as a task's output
 // and as the next one's input.
 type indexWriter struct {
-	b     []byte
-	texts []byte
-	at    map[string]uint64 // number of each text
+	b, inputs, texts, sums []byte
+	numbers                map[string]uint64 // of the texts, even, and of the sums, odd
+	lists                  map[string]uint64 // numbers of the lists of settings, by their bytes
 }
 
 func (w *indexWriter) num(n uint64) { w.b = binary.AppendUvarint(w.b, n) }
 
-func (w *indexWriter) text(s string) {
-	n, ok := w.at[s]
-	if !ok {
-		n = uint64(len(w.at))
-		w.at[s] = n
+// number returns the number of a text.
+func (w *indexWriter) number(s string) uint64 {
+	n, ok := w.numbers[s]
+	if ok {
+		return n
+	}
+
+	var sum [sha256.Size]byte
+	if len(s) == 2*len(sum) && strings.ToLower(s) == s {
+		_, err := hex.Decode(sum[:], []byte(s))
+		ok = err == nil
+	}
+
+	if ok {
+		n = uint64(len(w.sums)/len(sum))<<1 | 1
+		w.sums = append(w.sums, sum[:]...)
+	} else {
+		n = uint64(len(w.numbers)-len(w.sums)/len(sum)) << 1
 		w.texts = append(binary.AppendUvarint(w.texts, uint64(len(s))), s...)
 	}
 
-	w.num(n)
+	w.numbers[s] = n
+
+	return n
 }
+
+func (w *indexWriter) text(s string) { w.num(w.number(s)) }
 
 func (w *indexWriter) pairs(list []kv.Pair) {
 	w.num(uint64(len(list)))
@@ -47,24 +68,53 @@ func (w *indexWriter) pairs(list []kv.Pair) {
 	}
 }
 
+// list writes settings that many tasks share: they are written where they occur first.
+func (w *indexWriter) list(list []kv.Pair) {
+	from := len(w.b)
+	w.pairs(list)
+	n, ok := w.lists[string(w.b[from:])]
+	if ok {
+		w.b = w.b[:from]
+		w.num(n)
+		return
+	}
+
+	n = uint64(len(w.lists))
+	w.lists[string(w.b[from:])] = n
+	w.b = slices.Insert(w.b, from, binary.AppendUvarint(nil, n)...)
+}
+
 func (w *indexWriter) stamp(s stamp) {
 	w.num(uint64(s.Size))
 	w.num(uint64(s.MTime))
 	w.num(s.Inode)
 }
 
-func (w *indexWriter) record(r *record) {
+// made writes what a result was made of: of inputs from other tasks the task and the output.
+func (w *indexWriter) made(list []input) {
+	from := len(w.inputs)
+	for _, in := range list {
+		task, output, of := strings.Cut(in.Name, arrow)
+		w.inputs = binary.AppendUvarint(w.inputs, w.number(task))
+
+		n := uint64(0)
+		if of {
+			n = w.number(output) + 1
+		}
+
+		w.inputs = binary.AppendUvarint(w.inputs, n)
+		w.inputs = binary.AppendUvarint(w.inputs, w.number(in.Digest))
+	}
+
+	w.num(uint64(len(w.inputs) - from))
+}
+
+func (w *indexWriter) record(r *record, inputs []input) {
 	w.text(r.Key)
 	w.num(uint64(r.Version))
 	w.text(r.Config)
-	w.pairs(r.Local)
-	w.num(uint64(len(r.Inputs)))
-
-	for _, in := range r.Inputs {
-		w.text(in.Name)
-		w.text(in.Digest)
-	}
-
+	w.list(r.Local)
+	w.made(inputs)
 	w.num(uint64(len(r.Outputs)))
 
 	for _, o := range r.Outputs {
@@ -91,7 +141,7 @@ func (w *indexWriter) record(r *record) {
 
 func (ix *index) encode() []byte {
 	const perTask = 6 // texts of its own, roughly
-	w := &indexWriter{at: make(map[string]uint64, perTask*len(ix.Tasks))}
+	w := &indexWriter{numbers: make(map[string]uint64, perTask*len(ix.Tasks)), lists: map[string]uint64{}}
 	w.num(uint64(len(ix.Configs)))
 
 	for _, k := range slices.Sorted(maps.Keys(ix.Configs)) {
@@ -103,7 +153,7 @@ func (ix *index) encode() []byte {
 
 	for _, k := range slices.Sorted(maps.Keys(ix.Tasks)) {
 		w.text(k)
-		w.record(ix.Tasks[k])
+		w.record(ix.Tasks[k], ix.Tasks[k].inputs())
 	}
 
 	w.num(uint64(len(ix.Files)))
@@ -114,8 +164,10 @@ func (ix *index) encode() []byte {
 		w.text(ix.Files[k].SHA256)
 	}
 
-	b := binary.AppendUvarint([]byte(indexMagic), uint64(len(w.at)))
-	b = slices.Concat(binary.AppendUvarint(b, uint64(len(w.texts))), w.texts, w.b)
+	b := []byte(indexMagic)
+	for _, section := range [][]byte{w.texts, w.sums, w.inputs, w.b} {
+		b = append(binary.AppendUvarint(b, uint64(len(section))), section...)
+	}
 
 	return binary.LittleEndian.AppendUint32(b, crc32.ChecksumIEEE(b))
 }
@@ -124,15 +176,22 @@ var errIndex = errors.New("damaged index")
 
 // indexReader reads what indexWriter wrote. After a fault it gives zeros.
 type indexReader struct {
-	b     []byte
-	texts []string
-	err   error
+	b       []byte
+	texts   []string
+	sums    string // as hex, one after the other
+	inputs  string
+	lists   [][]kv.Pair
+	outputs []output
+	stamps  []stamp
+	err     error
 }
+
+func (r *indexReader) fail() { r.b, r.err = nil, errIndex }
 
 func (r *indexReader) num() uint64 {
 	n, k := binary.Uvarint(r.b)
 	if k <= 0 {
-		r.b, r.err = nil, errIndex
+		r.fail()
 		return 0
 	}
 
@@ -141,84 +200,175 @@ func (r *indexReader) num() uint64 {
 	return n
 }
 
-func (r *indexReader) text() string {
-	n := r.num()
-	if n >= uint64(len(r.texts)) {
-		r.err = errIndex
-		return ""
-	}
-
-	return r.texts[n]
-}
-
-// readTexts reads all texts, which share one piece of memory.
-func (r *indexReader) readTexts() {
-	count, size := r.num(), r.num()
-	if size > uint64(len(r.b)) || count > size { // each has its length before it
-		r.b, r.err = nil, errIndex
-		return
-	}
-
-	records, all := r.b[size:], string(r.b[:size])
-	r.b, r.texts = r.b[:size], make([]string, count)
-
-	for i := range r.texts {
-		n := r.num()
-		if n > uint64(len(r.b)) {
-			r.b, r.err = nil, errIndex
-			return
-		}
-
-		at := uint64(len(all) - len(r.b))
-		r.texts[i], r.b = all[at:at+n], r.b[n:]
-	}
-
-	r.b = records
-}
-
-// readList reads as many values as it says first, of at least one byte each.
-func readList[T any](r *indexReader, read func() T) []T {
+// bytes reads as many bytes as it says first.
+func (r *indexReader) bytes() []byte {
 	n := r.num()
 	if n > uint64(len(r.b)) {
-		r.b, r.err = nil, errIndex
+		r.fail()
 		return nil
 	}
 
+	b := r.b[:n]
+	r.b = r.b[n:]
+
+	return b
+}
+
+// numbered returns the text of a number.
+func (r *indexReader) numbered(n uint64) string {
+	const size = 2 * sha256.Size
+	switch {
+	case n&1 == 0 && n>>1 < uint64(len(r.texts)):
+		return r.texts[n>>1]
+	case n&1 == 1 && n>>1 < uint64(len(r.sums)/size):
+		return r.sums[n>>1*size:][:size]
+	}
+
+	r.fail()
+
+	return ""
+}
+
+func (r *indexReader) text() string { return r.numbered(r.num()) }
+
+// sections reads the sections before the records, which are left. The texts share one piece of memory, and
+// so do the sums.
+func (r *indexReader) sections() {
+	texts, sums, inputs := r.bytes(), r.bytes(), r.bytes()
+	records := r.bytes()
+
+	if len(r.b) > 0 || len(sums)%sha256.Size != 0 {
+		r.fail()
+		return
+	}
+
+	r.sums, r.inputs = hex.EncodeToString(sums), string(inputs)
+	all := string(texts)
+	for r.b = texts; len(r.b) > 0; {
+		if n := len(r.bytes()); r.err == nil {
+			at := len(all) - len(r.b)
+			r.texts = append(r.texts, all[at-n:at])
+		}
+	}
+
+	if r.b = records; r.err != nil {
+		r.fail()
+	}
+}
+
+// count reads how many values follow, of at least size bytes each.
+func (r *indexReader) count(size int) int {
+	n := r.num()
+	if n > uint64(len(r.b)/size) {
+		r.fail()
+		return 0
+	}
+
+	return int(n)
+}
+
+// readList reads as many values as it says first. They share the memory of those read before.
+func readList[T any](r *indexReader, free *[]T, read func(r *indexReader) T) []T {
+	n := r.count(1)
 	if n == 0 {
 		return nil
 	}
 
-	out := make([]T, n)
+	const many = 4096
+	if n > len(*free) {
+		*free = make([]T, max(n, many))
+	}
+
+	out := (*free)[:n:n]
+	*free = (*free)[n:]
+
 	for i := range out {
-		out[i] = read()
+		out[i] = read(r)
 	}
 
 	return out
 }
 
-func (r *indexReader) pair() kv.Pair    { return kv.Pair{Key: r.text(), Value: r.text()} }
-func (r *indexReader) input() input     { return input{Name: r.text(), Digest: r.text()} }
-func (r *indexReader) stamp() stamp     { return stamp{int64(r.num()), int64(r.num()), r.num()} }
-func (r *indexReader) pairs() []kv.Pair { return readList(r, r.pair) }
+func (r *indexReader) pair() kv.Pair { return kv.Pair{Key: r.text(), Value: r.text()} }
+func (r *indexReader) stamp() stamp  { return stamp{int64(r.num()), int64(r.num()), r.num()} }
+
+func (r *indexReader) pairs() []kv.Pair {
+	var free []kv.Pair
+	return slices.Clip(readList(r, &free, (*indexReader).pair))
+}
+
+func (r *indexReader) list() []kv.Pair {
+	n := r.num()
+	if n < uint64(len(r.lists)) {
+		return r.lists[n]
+	}
+
+	list := r.pairs()
+	r.lists = append(r.lists, list)
+
+	return list
+}
+
+// made passes over what a result was made of.
+func (r *indexReader) made() packedInputs {
+	n := r.num()
+	if n > uint64(len(r.inputs)) {
+		r.fail()
+		return packedInputs{}
+	}
+
+	in := r.inputs[:n]
+	r.inputs = r.inputs[n:]
+
+	return packedInputs{in, r}
+}
 
 func (r *indexReader) output() output {
 	return output{Name: r.text(), Size: int64(r.num()), SHA256: r.text(), Digest: r.text()}
 }
 
-func (r *indexReader) record() *record {
-	return &record{
-		Key: r.text(), Version: int(r.num()), Config: r.text(), Local: r.pairs(), Inputs: readList(r, r.input),
-		Outputs: readList(r, r.output), Packed: r.num() != 0, Stamps: readList(r, r.stamp),
-		Seconds: math.Float64frombits(r.num()),
+func (r *indexReader) record() record {
+	return record{
+		Key: r.text(), Version: int(r.num()), Config: r.text(), Local: r.list(), packed: r.made(),
+		Outputs: readList(r, &r.outputs, (*indexReader).output), Packed: r.num() != 0,
+		Stamps: readList(r, &r.stamps, (*indexReader).stamp), Seconds: math.Float64frombits(r.num()),
 	}
 }
 
 // readMap reads as many entries as it says first.
 func readMap[T any](r *indexReader, read func() T) map[string]T {
-	out := map[string]T{}
-	for n := r.num(); n > 0 && r.err == nil; n-- {
+	n := r.count(1)
+
+	out := make(map[string]T, n)
+	for ; n > 0 && r.err == nil; n-- {
 		k := r.text()
 		out[k] = read()
+	}
+
+	return out
+}
+
+// packedInputs is what a result was made of, as the index has it.
+type packedInputs struct {
+	b  string
+	of *indexReader // has the texts
+}
+
+// inputs returns what the result was made of.
+func (r *record) inputs() []input {
+	in := indexReader{b: []byte(r.packed.b)}
+	if r.packed.of != nil {
+		in.texts, in.sums = r.packed.of.texts, r.packed.of.sums
+	}
+
+	out := r.Inputs
+	for len(in.b) > 0 {
+		name, output := in.text(), in.num()
+		if output > 0 {
+			name += arrow + in.numbered(output-1)
+		}
+
+		out = append(out, input{name, in.text()})
 	}
 
 	return out
@@ -234,16 +384,27 @@ func (ix *index) decode(b []byte) error {
 	}
 
 	r := &indexReader{b: b[len(indexMagic):n]}
-	r.readTexts()
+	r.sections()
 
-	*ix = index{
-		Configs: readMap(r, r.pairs), Tasks: readMap(r, r.record),
-		Files: readMap(r, func() fileRecord { return fileRecord{r.stamp(), r.text()} }),
+	*ix = index{Configs: readMap(r, r.pairs)}
+
+	const least = 10 // bytes of a record
+	tasks := make([]record, r.count(least))
+	ix.Tasks = make(map[string]*record, len(tasks))
+
+	for i := range tasks {
+		k := r.text()
+		tasks[i] = r.record()
+		ix.Tasks[k] = &tasks[i]
 	}
+
+	ix.Files = readMap(r, func() fileRecord { return fileRecord{r.stamp(), r.text()} })
 
 	if len(r.b) > 0 {
-		r.err = errIndex
+		r.fail()
 	}
+
+	*r = indexReader{texts: r.texts, sums: r.sums, err: r.err} // which inputs need
 
 	return r.err
 }

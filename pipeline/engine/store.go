@@ -58,7 +58,8 @@ type record struct {
 	Version int
 	Config  string // digest of the shared slice, in index.Configs
 	Local   []kv.Pair
-	Inputs  []input
+	Inputs  []input // nil where packed has them: see inputs
+	packed  packedInputs
 	Outputs []output
 	Packed  bool    // the object is a file
 	Stamps  []stamp // of the outputs, or of the object that holds them
