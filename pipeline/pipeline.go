@@ -165,8 +165,12 @@ func (p *Project) Swept() []string {
 func (p *Project) Sweeps(r *Result, s Selection) ([]report.Sweep, error) {
 	var out []report.Sweep
 	for _, t := range p.Plan.Tasks {
+		if t.ID != reportstage.CompareTask(t.Experiment) || !p.Plan.Selects(s, t) {
+			continue
+		}
+
 		path, ok := r.Output(t.ID, reportstage.SweepData)
-		if !ok || t.ID != reportstage.CompareTask(t.Experiment) || !p.Plan.Selects(s, t) {
+		if !ok {
 			continue
 		}
 

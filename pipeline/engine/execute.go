@@ -426,11 +426,7 @@ func (k *Worker) Make(ctx context.Context, spec Spec) (ran bool, err error) {
 		return false, err
 	}
 
-	s := &store{
-		dir: k.Plan.Dir, ix: newIndex(),
-		hashing: map[string]chan struct{}{},
-	}
-
+	s := newStore(k.Plan.Dir)
 	if sealed(s, spec.Key) {
 		os.RemoveAll(s.cache("scratch", spec.Key))
 		return false, nil

@@ -164,6 +164,7 @@ func (ix *index) encode() []byte {
 		w.text(ix.Files[k].SHA256)
 	}
 
+	w.texts = append(binary.AppendUvarint(nil, uint64(len(w.numbers)-len(w.sums)/sha256.Size)), w.texts...)
 	b := []byte(indexMagic)
 	for _, section := range [][]byte{w.texts, w.sums, w.inputs, w.b} {
 		b = append(binary.AppendUvarint(b, uint64(len(section))), section...)
@@ -242,13 +243,24 @@ func (r *indexReader) sections() {
 		return
 	}
 
-	r.sums, r.inputs = hex.EncodeToString(sums), string(inputs)
+	var asHex strings.Builder
+	asHex.Grow(2 * len(sums))
+
+	for part := range slices.Chunk(sums, sha256.Size) {
+		var b [2 * sha256.Size]byte
+		hex.Encode(b[:], part)
+		asHex.Write(b[:])
+	}
+
+	r.sums, r.inputs = asHex.String(), string(inputs)
 	all := string(texts)
-	for r.b = texts; len(r.b) > 0; {
-		if n := len(r.bytes()); r.err == nil {
-			at := len(all) - len(r.b)
-			r.texts = append(r.texts, all[at-n:at])
-		}
+	r.b = texts
+	r.texts = make([]string, r.count(1))
+
+	for i := range r.texts {
+		n := len(r.bytes())
+		at := len(all) - len(r.b)
+		r.texts[i] = all[at-n : at]
 	}
 
 	if r.b = records; r.err != nil {
@@ -274,9 +286,8 @@ func readList[T any](r *indexReader, free *[]T, read func(r *indexReader) T) []T
 		return nil
 	}
 
-	const many = 4096
 	if n > len(*free) {
-		*free = make([]T, max(n, many))
+		*free = make([]T, max(n, min(4096, len(r.b))))
 	}
 
 	out := (*free)[:n:n]
@@ -289,12 +300,19 @@ func readList[T any](r *indexReader, free *[]T, read func(r *indexReader) T) []T
 	return out
 }
 
-func (r *indexReader) pair() kv.Pair { return kv.Pair{Key: r.text(), Value: r.text()} }
-func (r *indexReader) stamp() stamp  { return stamp{int64(r.num()), int64(r.num()), r.num()} }
+func (r *indexReader) stamp() stamp { return stamp{int64(r.num()), int64(r.num()), r.num()} }
 
 func (r *indexReader) pairs() []kv.Pair {
-	var free []kv.Pair
-	return slices.Clip(readList(r, &free, (*indexReader).pair))
+	out := make([]kv.Pair, r.count(2))
+	for i := range out {
+		out[i] = kv.Pair{Key: r.text(), Value: r.text()}
+	}
+
+	if len(out) == 0 {
+		return nil
+	}
+
+	return out
 }
 
 func (r *indexReader) list() []kv.Pair {

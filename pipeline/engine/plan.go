@@ -131,7 +131,7 @@ type Plan struct {
 // Check reports the first fault of the plan itself: an ID used twice, a
 // dependency that is missing or comes later. Such a fault is the program's.
 func (p *Plan) Check() error {
-	seen := map[string]bool{}
+	seen := make(map[string]bool, len(p.Tasks))
 	for _, t := range p.Tasks {
 		if seen[t.ID] {
 			return fmt.Errorf("plan: task %s occurs twice", t.ID)
@@ -447,37 +447,42 @@ type hashed struct {
 // as many at a time as there are processors: of a large campaign this takes
 // seconds. Errors are left to assess, which meets them again in the plan's order.
 func (s *store) hashAll(p *Plan, later map[*Task]bool) map[string]*hashed {
-	var files []File
+	var files []*File
 
-	sums := map[string]*hashed{}
+	found := make(map[string]*hashed, len(p.Tasks)/2)
 	for _, t := range p.Tasks {
 		if later[t] {
 			continue
 		}
 
-		for _, f := range t.Files {
-			if sums[f.Path] == nil {
-				sums[f.Path] = &hashed{}
-				files = append(files, f)
+		for i, f := range t.Files {
+			if _, ok := found[f.Path]; !ok {
+				found[f.Path] = nil
+				files = append(files, &t.Files[i])
 			}
 		}
 	}
 
 	var next atomic.Int64
 
+	sums := make([]hashed, len(files))
+
 	var wg sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), len(files)) {
 		wg.Go(func() {
 			for i := next.Add(1) - 1; i < int64(len(files)); i = next.Add(1) - 1 {
-				x := sums[files[i].Path]
-				x.sum, x.stamp, _ = s.hash(files[i])
+				sums[i].sum, sums[i].stamp, _ = s.hash(*files[i])
 			}
 		})
 	}
 
 	wg.Wait()
 
-	return sums
+	for i, f := range files {
+		found[f.Path] = &sums[i]
+	}
+
+	return found
 }
 
 // assessAll assesses the plan's tasks, in its order; later as of readLater.
@@ -492,6 +497,10 @@ func (s *store) assessAll(p *Plan, later map[*Task]bool) ([]*Status, map[string]
 		st, err := s.assess(t, of, later[t])
 		if err != nil {
 			return nil, nil, err
+		}
+
+		if st.State == UpToDate {
+			st.digests, st.stamps = nil, nil // which are needed to make it
 		}
 
 		of[t.ID], list[i] = st, st
