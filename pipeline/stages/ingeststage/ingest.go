@@ -126,6 +126,7 @@ func Plan(exp plan.Experiment, sim simulatestage.Result) (Result, error) {
 	}
 
 	names := make([]string, len(rec.Files))
+	out.Results = make([]engine.Dep, 0, len(names))
 	for i := range rec.Files {
 		f := &rec.Files[i]
 		names[i] = f.Name
