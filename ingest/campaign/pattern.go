@@ -161,12 +161,21 @@ func (p *Pattern) match(file string) []string {
 
 // Match reads the conditions from a path; ok is false if it does not match.
 func (p *Pattern) Match(file string) (values map[string]float64, ok bool) {
-	m := p.match(file)
-	if m == nil {
+	values = make(map[string]float64, len(p.names))
+	if !p.AddTo(values, file) {
 		return nil, false
 	}
 
-	values = make(map[string]float64, len(p.names))
+	return values, true
+}
+
+// AddTo is Match, into values that are there.
+func (p *Pattern) AddTo(values map[string]float64, file string) (ok bool) {
+	m := p.match(file)
+	if m == nil {
+		return false
+	}
+
 	for _, name := range p.names {
 		text := m[1+slices.Index(p.field, name)]
 		if rest, minus := strings.CutPrefix(text, "m"); minus {
@@ -175,11 +184,11 @@ func (p *Pattern) Match(file string) (values map[string]float64, ok bool) {
 
 		v, err := strconv.ParseFloat(text, 64)
 		if err != nil {
-			return nil, false // beyond the range of a float64
+			return false // beyond the range of a float64
 		}
 
 		values[name] = v
 	}
 
-	return values, true
+	return true
 }

@@ -235,9 +235,12 @@ func (t *Task) key(digests []string) string {
 	}
 
 	h.Write(b)
+	b = h.Sum(b[:0])
+	n := len(b)
+	b = hex.AppendEncode(b, b)
 	*buffer = b
 
-	return hex.EncodeToString(h.Sum(nil))
+	return string(b[n:])
 }
 
 func hashFile(path string) (sum string, size int64, err error) {

@@ -350,8 +350,7 @@ func textOptions(in *config.Ingest) ingest.TextOptions {
 func (f *File) known(src *plan.Source) (out []map[string]float64, labels []map[string]string) {
 	base, named := maps.Clone(src.Constants), map[string]string{}
 	if src.Pattern != nil {
-		m, _ := src.Pattern.Match(f.Name)
-		maps.Copy(base, m)
+		src.Pattern.AddTo(base, f.Name)
 		maps.Copy(named, src.Pattern.Labels(f.Name))
 	}
 
