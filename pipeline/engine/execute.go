@@ -477,10 +477,9 @@ func (s *store) learn() {
 		}
 
 		path := s.cache("learned", e.Name())
-		b, err := ReadOwn(path)
 
 		var one index
-		if err != nil || one.decode(b) != nil {
+		if one.load(path) != nil {
 			continue
 		}
 

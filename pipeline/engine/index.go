@@ -1,12 +1,14 @@
 package engine
 
 import (
+	"bufio"
 	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"hash/crc32"
+	"io"
 	"maps"
 	"math"
 	"slices"
@@ -177,7 +179,7 @@ var errIndex = errors.New("damaged index")
 
 // indexReader reads what indexWriter wrote. After a fault it gives zeros.
 type indexReader struct {
-	b       []byte
+	b       string
 	texts   []string
 	sums    string // as hex, one after the other
 	inputs  string
@@ -187,32 +189,22 @@ type indexReader struct {
 	err     error
 }
 
-func (r *indexReader) fail() { r.b, r.err = nil, errIndex }
+func (r *indexReader) fail() { r.b, r.err = "", errIndex }
 
-func (r *indexReader) num() uint64 {
-	n, k := binary.Uvarint(r.b)
-	if k <= 0 {
-		r.fail()
-		return 0
+func (r *indexReader) num() (n uint64) {
+	for i := range min(len(r.b), binary.MaxVarintLen64) {
+		c := r.b[i]
+		n |= uint64(c&0x7f) << (7 * i)
+
+		if c < 0x80 {
+			r.b = r.b[i+1:]
+			return n
+		}
 	}
 
-	r.b = r.b[k:]
+	r.fail()
 
-	return n
-}
-
-// bytes reads as many bytes as it says first.
-func (r *indexReader) bytes() []byte {
-	n := r.num()
-	if n > uint64(len(r.b)) {
-		r.fail()
-		return nil
-	}
-
-	b := r.b[:n]
-	r.b = r.b[n:]
-
-	return b
+	return 0
 }
 
 // numbered returns the text of a number.
@@ -232,40 +224,66 @@ func (r *indexReader) numbered(n uint64) string {
 
 func (r *indexReader) text() string { return r.numbered(r.num()) }
 
-// sections reads the sections before the records, which are left. The texts share one piece of memory, and
-// so do the sums.
-func (r *indexReader) sections() {
-	texts, sums, inputs := r.bytes(), r.bytes(), r.bytes()
-	records := r.bytes()
+// sections is what comes in an index before its records.
+type sections struct {
+	file *bufio.Reader
+	most uint64 // bytes of all
+	err  error
+}
 
-	if len(r.b) > 0 || len(sums)%sha256.Size != 0 {
-		r.fail()
-		return
+// size reads how many bytes a section has.
+func (f *sections) size() int64 {
+	n, err := binary.ReadUvarint(f.file)
+	if f.err = errors.Join(f.err, err); f.err != nil || n > f.most {
+		f.err = errIndex
+		return 0
 	}
 
-	var asHex strings.Builder
-	asHex.Grow(2 * len(sums))
+	return int64(n)
+}
 
-	for part := range slices.Chunk(sums, sha256.Size) {
-		var b [2 * sha256.Size]byte
-		hex.Encode(b[:], part)
-		asHex.Write(b[:])
+func (f *sections) text() string {
+	var b strings.Builder
+	n := f.size()
+	b.Grow(int(n))
+	_, err := io.CopyN(&b, f.file, n)
+	f.err = errors.Join(f.err, err)
+
+	return b.String()
+}
+
+// sums reads sums as hex.
+func (f *sections) sums() string {
+	var b strings.Builder
+	var sum [sha256.Size]byte
+	var text [2 * len(sum)]byte
+
+	n := f.size()
+	b.Grow(int(2 * n))
+
+	for ; n > 0 && f.err == nil; n -= int64(len(sum)) {
+		_, f.err = io.ReadFull(f.file, sum[:])
+		hex.Encode(text[:], sum[:])
+		b.Write(text[:])
 	}
 
-	r.sums, r.inputs = asHex.String(), string(inputs)
-	all := string(texts)
-	r.b = texts
-	r.texts = make([]string, r.count(1))
+	return b.String()
+}
 
-	for i := range r.texts {
-		n := len(r.bytes())
-		at := len(all) - len(r.b)
-		r.texts[i] = all[at-n : at]
+// split finds the texts in the section that holds them.
+func split(texts string) []string {
+	r := indexReader{b: texts}
+	out := make([]string, r.count(1))
+	for i := range out {
+		n := r.count(1)
+		out[i], r.b = r.b[:n], r.b[n:]
 	}
 
-	if r.b = records; r.err != nil {
-		r.fail()
+	if r.err != nil || len(r.b) > 0 {
+		return nil
 	}
+
+	return out
 }
 
 // count reads how many values follow, of at least size bytes each.
@@ -374,7 +392,7 @@ type packedInputs struct {
 
 // inputs returns what the result was made of.
 func (r *record) inputs() []input {
-	in := indexReader{b: []byte(r.packed.b)}
+	in := indexReader{b: r.packed.b}
 	if r.packed.of != nil {
 		in.texts, in.sums = r.packed.of.texts, r.packed.of.sums
 	}
@@ -394,15 +412,43 @@ func (r *record) inputs() []input {
 
 // decode reads what encode wrote; anything else is an error, and ix is then
 // not to be used.
-func (ix *index) decode(b []byte) error {
-	n := len(b) - 4
-	if n < len(indexMagic) || !bytes.HasPrefix(b, []byte(indexMagic)) ||
-		crc32.ChecksumIEEE(b[:n]) != binary.LittleEndian.Uint32(b[n:]) {
+func (ix *index) decode(b []byte) error { return ix.read(bytes.NewReader(b), int64(len(b))) }
+
+// load is decode of a file.
+func (ix *index) load(path string) error {
+	f, err := OpenOwn(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+
+	fi, err := f.Stat()
+	if err != nil {
+		return err
+	}
+
+	return ix.read(f, fi.Size())
+}
+
+// read is decode of a file of that many bytes.
+func (ix *index) read(from io.Reader, size int64) error {
+	const end = crc32.Size
+	sum := crc32.NewIEEE()
+	f := &sections{file: bufio.NewReader(io.TeeReader(io.LimitReader(from, size-end), sum)), most: uint64(size)}
+
+	magic := make([]byte, len(indexMagic))
+	if _, err := io.ReadFull(f.file, magic); err != nil || string(magic) != indexMagic {
 		return errIndex
 	}
 
-	r := &indexReader{b: b[len(indexMagic):n]}
-	r.sections()
+	r := &indexReader{texts: split(f.text()), sums: f.sums(), inputs: f.text(), b: f.text()}
+
+	var told [end]byte
+	_, more := f.file.ReadByte()
+	_, err := io.ReadFull(from, told[:])
+	if err = errors.Join(f.err, err); err != nil || more == nil || binary.LittleEndian.Uint32(told[:]) != sum.Sum32() {
+		return errIndex
+	}
 
 	*ix = index{Configs: readMap(r, r.pairs)}
 

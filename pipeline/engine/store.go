@@ -120,8 +120,7 @@ func newStore(dir string) *store {
 // objects' manifests have all of it. It writes nothing.
 func openStore(dir string) *store {
 	s := newStore(dir)
-	b, err := ReadOwn(s.cache("index"))
-	if err != nil || s.ix.decode(b) != nil {
+	if s.ix.load(s.cache("index")) != nil {
 		s.ix = newIndex()
 	}
 
