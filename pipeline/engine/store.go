@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"sort"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -395,12 +396,20 @@ func (s *store) lookup(t *Task, key string) (r *record, damage string) {
 }
 
 func configDigest(kvs []kv.Pair) string {
-	h := sha256.New()
+	buffer := keyBuffers.Get().(*[]byte)
+	defer keyBuffers.Put(buffer)
+	b := (*buffer)[:0]
 	for _, kv := range kvs {
-		fmt.Fprintf(h, "%d:%s%d:%s", len(kv.Key), kv.Key, len(kv.Value), kv.Value)
+		for _, s := range []string{kv.Key, kv.Value} {
+			b = append(strconv.AppendInt(b, int64(len(s)), 10), ':')
+			b = append(b, s...)
+		}
 	}
 
-	return hex.EncodeToString(h.Sum(nil))[:16]
+	*buffer = b
+	sum := sha256.Sum256(b)
+
+	return hex.EncodeToString(sum[:8])
 }
 
 // remember puts the record of a result into the index; durable: the result is on
