@@ -83,11 +83,7 @@ func CheckRepeats(exp plan.Experiment, ing ingeststage.Result) error {
 func copies(j *engine.Job, results []engine.Dep) error {
 	var names, sums []string
 	for _, d := range results {
-		err := plan.EachJSON(j.Input(d.Task, d.Output), func(res *struct { // what is needed of a FileResult
-			Path    string               `json:"path"`
-			SHA256  string               `json:"sha256"`
-			Skipped *ingeststage.Skipped `json:"skipped"`
-		}) {
+		err := plan.EachJSON(j.Input(d.Task, d.Output), func(res *ingeststage.FileResult) {
 			if res.Skipped == nil {
 				names, sums = append(names, res.Path), append(sums, res.SHA256)
 			}
