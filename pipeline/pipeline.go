@@ -91,6 +91,8 @@ type Project struct {
 	Plan     *engine.Plan
 	Program  plan.Program
 	Warnings []ingest.Warning
+
+	planned *stages.Planned
 }
 
 // RefusePrograms returns an error if the configuration at path names a program that
@@ -125,10 +127,11 @@ func Load(path string, extra ...config.Split) (*Project, error) {
 	}
 
 	p := &Project{File: f, Program: plan.Program{Version: Version(), Kernels: kernels}}
-	p.Plan, p.Warnings, err = stages.Plan(f, p.Program, extra)
-	if err != nil {
+	if p.planned, err = stages.Plan(f, p.Program, extra); err != nil {
 		return nil, err
 	}
+
+	p.Plan, p.Warnings = p.planned.Plan, p.planned.Warnings
 
 	return p, nil
 }
@@ -138,7 +141,7 @@ func Load(path string, extra ...config.Split) (*Project, error) {
 // too short, held-out values that do not occur, inputs that do not vary. What is only doubtful is a
 // warning.
 func (p *Project) CheckFiles(ctx context.Context) ([]ingest.Warning, error) {
-	return stages.Check(ctx, p.File, p.Program)
+	return p.planned.Check(ctx)
 }
 
 // shown lists the experiments that reports show: of the variants of a sweep, which a
@@ -165,8 +168,12 @@ func (p *Project) Swept() []string {
 func (p *Project) Sweeps(r *Result, s Selection) ([]report.Sweep, error) {
 	var out []report.Sweep
 	for _, t := range p.Plan.Tasks {
+		if t.ID != reportstage.CompareTask(t.Experiment) || !p.Plan.Selects(s, t) {
+			continue
+		}
+
 		path, ok := r.Output(t.ID, reportstage.SweepData)
-		if !ok || t.ID != reportstage.CompareTask(t.Experiment) || !p.Plan.Selects(s, t) {
+		if !ok {
 			continue
 		}
 

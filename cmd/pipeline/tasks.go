@@ -73,7 +73,10 @@ func runTasks(file string, sel pipeline.Selection, format string, stdout io.Writ
 		return err
 	}
 
-	at, marks := map[string]int{}, p.Plan.Marks()
+	at, marks := map[string]int{}, map[string]string{}
+	if format == "json" {
+		marks = p.Plan.Marks()
+	}
 
 	list := []listedTask{}
 	for i, st := range all {
@@ -151,6 +154,4 @@ func writeJobs(file string, sel pipeline.Selection, format string, parts int, im
 }
 
 // tsv writes a text so that it stays one cell.
-func tsv(s string) string {
-	return strings.NewReplacer(`\`, `\\`, "\t", `\t`, "\n", `\n`, "\r", `\r`).Replace(s)
-}
+var tsv = strings.NewReplacer(`\`, `\\`, "\t", `\t`, "\n", `\n`, "\r", `\r`).Replace

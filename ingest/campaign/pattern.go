@@ -125,8 +125,12 @@ func (p *Pattern) Names() []string { return slices.Clone(p.names) }
 // LabelNames returns the labels a match gives, in the pattern's order.
 func (p *Pattern) LabelNames() []string { return slices.Clone(p.texts) }
 
-// Labels reads the labels from a path; nil if it does not match.
+// Labels reads the labels from a path; nil if there are none or it does not match.
 func (p *Pattern) Labels(file string) map[string]string {
+	if len(p.texts) == 0 {
+		return nil
+	}
+
 	m := p.match(file)
 	if m == nil {
 		return nil
@@ -142,22 +146,36 @@ func (p *Pattern) Labels(file string) map[string]string {
 
 // match returns the texts of the fields of a path; nil if it does not match.
 func (p *Pattern) match(file string) []string {
-	elems := strings.Split(path.Clean(filepath.ToSlash(file)), "/")
-	if len(elems) < p.elems {
-		return nil
+	file = path.Clean(filepath.ToSlash(file))
+	from := len(file) + 1
+	for range p.elems {
+		if from == 0 {
+			return nil
+		}
+
+		from = strings.LastIndexByte(file[:from-1], '/') + 1
 	}
 
-	return p.re.FindStringSubmatch(strings.Join(elems[len(elems)-p.elems:], "/"))
+	return p.re.FindStringSubmatch(file[from:])
 }
 
 // Match reads the conditions from a path; ok is false if it does not match.
 func (p *Pattern) Match(file string) (values map[string]float64, ok bool) {
-	m := p.match(file)
-	if m == nil {
+	values = make(map[string]float64, len(p.names))
+	if !p.AddTo(values, file) {
 		return nil, false
 	}
 
-	values = make(map[string]float64, len(p.names))
+	return values, true
+}
+
+// AddTo is Match, into values that are there.
+func (p *Pattern) AddTo(values map[string]float64, file string) (ok bool) {
+	m := p.match(file)
+	if m == nil {
+		return false
+	}
+
 	for _, name := range p.names {
 		text := m[1+slices.Index(p.field, name)]
 		if rest, minus := strings.CutPrefix(text, "m"); minus {
@@ -166,11 +184,11 @@ func (p *Pattern) Match(file string) (values map[string]float64, ok bool) {
 
 		v, err := strconv.ParseFloat(text, 64)
 		if err != nil {
-			return nil, false // beyond the range of a float64
+			return false // beyond the range of a float64
 		}
 
 		values[name] = v
 	}
 
-	return values, true
+	return true
 }

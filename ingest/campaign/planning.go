@@ -113,8 +113,9 @@ func (c *Conditions) FilesOf(files []string) [][]int {
 
 // CheckNames reports the first file whose name the pattern does not match.
 func (p *Pattern) CheckNames(files []string) error {
+	values := map[string]float64{}
 	for _, f := range files {
-		if _, ok := p.Match(f); !ok {
+		if !p.AddTo(values, f) {
 			return p.mismatch(f)
 		}
 	}

@@ -1070,12 +1070,17 @@ func TestCollect(t *testing.T) {
 
 // The index comes back as it was written, and a damaged one is noticed.
 func TestIndex(t *testing.T) {
+	sum := strings.Repeat("0123456789abcdef", 4)
+	inputs := []input{{"f → out", "d1"}, {"f", sum}}
+	outputs := []output{
+		{"out", 12, "s1", ""}, {"a", 1, sum, ""}, {"c", 2, strings.ToUpper(sum), "→"}, {"b", 0, "s2", "d2"},
+	}
 	ix := index{
 		Configs: map[string][]kv.Pair{"c1": {{Key: "a.b", Value: "1"}, {Key: "a.c", Value: ""}}, "c2": nil},
 		Tasks: map[string]*record{
 			"x/y": {
-				Key: "k", Version: 3, Config: "c1", Local: []kv.Pair{{Key: "seed", Value: "0"}}, Inputs: []input{{"f → out", "d1"}},
-				Outputs: []output{{"out", 12, "s1", ""}, {"b", 0, "s2", "d2"}}, Stamps: []stamp{{12, -5, 7}, {0, 1 << 60, 8}},
+				Key: "k", Version: 3, Config: "c1", Local: []kv.Pair{{Key: "seed", Value: "0"}}, Inputs: inputs,
+				Outputs: outputs, Stamps: []stamp{{12, -5, 7}, {0, 1 << 60, 8}},
 				Seconds: 0.25, Packed: true,
 			},
 			"z": {},
@@ -1088,6 +1093,10 @@ func TestIndex(t *testing.T) {
 	var got index
 	if err := got.decode(b); err != nil {
 		t.Fatal(err)
+	}
+
+	for _, r := range got.Tasks {
+		r.Inputs, r.packed = r.inputs(), packedInputs{}
 	}
 
 	if !reflect.DeepEqual(ix, got) {

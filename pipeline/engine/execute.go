@@ -157,7 +157,7 @@ type Spec struct {
 
 // Spec returns the task's description for a worker process.
 func (w *Work) Spec() Spec {
-	s := Spec{Task: w.Task.ID, Key: w.Key, Inputs: w.st.inputs[len(w.Task.Files):]}
+	s := Spec{Task: w.Task.ID, Key: w.Key, Inputs: w.Task.inputs(w.st.digests)[len(w.Task.Files):]}
 	for _, d := range w.Task.Deps {
 		s.Objects = append(s.Objects, w.of[d.Task].rec.Key)
 	}
@@ -264,7 +264,8 @@ func (m maker) make(ctx context.Context, t *Task, st *Status, object func(task s
 		j.Dir = dir
 	}
 
-	for _, in := range st.inputs {
+	inputs := t.inputs(st.digests)
+	for _, in := range inputs {
 		j.made[in.Name] = in.Digest
 	}
 
@@ -312,7 +313,7 @@ func (m maker) make(ctx context.Context, t *Task, st *Status, object func(task s
 	rec, err = m.s.seal(t, st.key, dir, manifest{
 		Task: t.ID, Stage: t.Stage, Version: t.Version, Program: m.program, Host: host,
 		Start: began.UTC().Format(time.RFC3339), Seconds: time.Since(began).Seconds(),
-		Config: append(slices.Clone(t.Config), t.Local...), Inputs: st.inputs,
+		Config: append(slices.Clone(t.Config), t.Local...), Inputs: inputs,
 		Annotate: append(slices.Clone(m.annotate), j.notes...),
 	}, j, m.worker)
 	if err != nil {
@@ -425,11 +426,7 @@ func (k *Worker) Make(ctx context.Context, spec Spec) (ran bool, err error) {
 		return false, err
 	}
 
-	s := &store{
-		dir: k.Plan.Dir, ix: newIndex(),
-		hashing: map[string]chan struct{}{},
-	}
-
+	s := newStore(k.Plan.Dir)
 	if sealed(s, spec.Key) {
 		os.RemoveAll(s.cache("scratch", spec.Key))
 		return false, nil
@@ -449,16 +446,16 @@ func (k *Worker) Make(ctx context.Context, spec Spec) (ran bool, err error) {
 			return false, err
 		}
 
-		st.inputs = append(st.inputs, input{f.Path, sum})
+		st.digests = append(st.digests, sum)
 		st.stamps = append(st.stamps, stamp)
 	}
 
 	for i, d := range t.Deps {
 		object[d.Task] = spec.Objects[i]
+		st.digests = append(st.digests, spec.Inputs[i].Digest)
 	}
 
-	st.inputs = append(st.inputs, spec.Inputs...)
-	if st.key = t.key(st.inputs); st.key != spec.Key {
+	if st.key = t.key(st.digests); st.key != spec.Key {
 		return false, &SpecError{t.ID, "its key here is not the driver's: the configuration, a raw file or the numeric " +
 			"kernels differ between the two, or were changed since; start the run again"}
 	}
@@ -480,10 +477,9 @@ func (s *store) learn() {
 		}
 
 		path := s.cache("learned", e.Name())
-		b, err := ReadOwn(path)
 
 		var one index
-		if err != nil || one.decode(b) != nil {
+		if one.load(path) != nil {
 			continue
 		}
 

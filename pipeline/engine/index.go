@@ -1,42 +1,65 @@
 package engine
 
 import (
+	"bufio"
 	"bytes"
+	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"hash/crc32"
+	"io"
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"doubletake/pipeline/kv"
 )
 
-// The index is one file: a line with its version, every text once, the records, which
-// refer to the texts by number, and a checksum. All of it can be restored from the
-// objects' manifests.
-const indexMagic = "doubletake index 5\n"
+// The index is one file: a line with its version, four sections, each after its size, and a checksum.
+// The sections are every text once; SHA-256 sums, which are texts too, as bytes; what the results were
+// made of, which is read when it is asked for; and the records, which refer to the texts by number. All
+// of it can be restored from the objects' manifests.
+const indexMagic = "doubletake index 6\n"
 
 // indexWriter writes records. Names and digests occur several times, as a task's output
 // and as the next one's input.
 type indexWriter struct {
-	b     []byte
-	texts []byte
-	at    map[string]uint64 // number of each text
+	b, inputs, texts, sums []byte
+	numbers                map[string]uint64 // of the texts, even, and of the sums, odd
+	lists                  map[string]uint64 // numbers of the lists of settings, by their bytes
 }
 
 func (w *indexWriter) num(n uint64) { w.b = binary.AppendUvarint(w.b, n) }
 
-func (w *indexWriter) text(s string) {
-	n, ok := w.at[s]
-	if !ok {
-		n = uint64(len(w.at))
-		w.at[s] = n
+// number returns the number of a text.
+func (w *indexWriter) number(s string) uint64 {
+	n, ok := w.numbers[s]
+	if ok {
+		return n
+	}
+
+	var sum [sha256.Size]byte
+	if len(s) == 2*len(sum) && strings.ToLower(s) == s {
+		_, err := hex.Decode(sum[:], []byte(s))
+		ok = err == nil
+	}
+
+	if ok {
+		n = uint64(len(w.sums)/len(sum))<<1 | 1
+		w.sums = append(w.sums, sum[:]...)
+	} else {
+		n = uint64(len(w.numbers)-len(w.sums)/len(sum)) << 1
 		w.texts = append(binary.AppendUvarint(w.texts, uint64(len(s))), s...)
 	}
 
-	w.num(n)
+	w.numbers[s] = n
+
+	return n
 }
+
+func (w *indexWriter) text(s string) { w.num(w.number(s)) }
 
 func (w *indexWriter) pairs(list []kv.Pair) {
 	w.num(uint64(len(list)))
@@ -47,24 +70,53 @@ func (w *indexWriter) pairs(list []kv.Pair) {
 	}
 }
 
+// list writes settings that many tasks share: they are written where they occur first.
+func (w *indexWriter) list(list []kv.Pair) {
+	from := len(w.b)
+	w.pairs(list)
+	n, ok := w.lists[string(w.b[from:])]
+	if ok {
+		w.b = w.b[:from]
+		w.num(n)
+		return
+	}
+
+	n = uint64(len(w.lists))
+	w.lists[string(w.b[from:])] = n
+	w.b = slices.Insert(w.b, from, binary.AppendUvarint(nil, n)...)
+}
+
 func (w *indexWriter) stamp(s stamp) {
 	w.num(uint64(s.Size))
 	w.num(uint64(s.MTime))
 	w.num(s.Inode)
 }
 
-func (w *indexWriter) record(r *record) {
+// made writes what a result was made of: of inputs from other tasks the task and the output.
+func (w *indexWriter) made(list []input) {
+	from := len(w.inputs)
+	for _, in := range list {
+		task, output, of := strings.Cut(in.Name, arrow)
+		w.inputs = binary.AppendUvarint(w.inputs, w.number(task))
+
+		n := uint64(0)
+		if of {
+			n = w.number(output) + 1
+		}
+
+		w.inputs = binary.AppendUvarint(w.inputs, n)
+		w.inputs = binary.AppendUvarint(w.inputs, w.number(in.Digest))
+	}
+
+	w.num(uint64(len(w.inputs) - from))
+}
+
+func (w *indexWriter) record(r *record, inputs []input) {
 	w.text(r.Key)
 	w.num(uint64(r.Version))
 	w.text(r.Config)
-	w.pairs(r.Local)
-	w.num(uint64(len(r.Inputs)))
-
-	for _, in := range r.Inputs {
-		w.text(in.Name)
-		w.text(in.Digest)
-	}
-
+	w.list(r.Local)
+	w.made(inputs)
 	w.num(uint64(len(r.Outputs)))
 
 	for _, o := range r.Outputs {
@@ -91,7 +143,7 @@ func (w *indexWriter) record(r *record) {
 
 func (ix *index) encode() []byte {
 	const perTask = 6 // texts of its own, roughly
-	w := &indexWriter{at: make(map[string]uint64, perTask*len(ix.Tasks))}
+	w := &indexWriter{numbers: make(map[string]uint64, perTask*len(ix.Tasks)), lists: map[string]uint64{}}
 	w.num(uint64(len(ix.Configs)))
 
 	for _, k := range slices.Sorted(maps.Keys(ix.Configs)) {
@@ -103,7 +155,7 @@ func (ix *index) encode() []byte {
 
 	for _, k := range slices.Sorted(maps.Keys(ix.Tasks)) {
 		w.text(k)
-		w.record(ix.Tasks[k])
+		w.record(ix.Tasks[k], ix.Tasks[k].inputs())
 	}
 
 	w.num(uint64(len(ix.Files)))
@@ -114,8 +166,11 @@ func (ix *index) encode() []byte {
 		w.text(ix.Files[k].SHA256)
 	}
 
-	b := binary.AppendUvarint([]byte(indexMagic), uint64(len(w.at)))
-	b = slices.Concat(binary.AppendUvarint(b, uint64(len(w.texts))), w.texts, w.b)
+	w.texts = append(binary.AppendUvarint(nil, uint64(len(w.numbers)-len(w.sums)/sha256.Size)), w.texts...)
+	b := []byte(indexMagic)
+	for _, section := range [][]byte{w.texts, w.sums, w.inputs, w.b} {
+		b = append(binary.AppendUvarint(b, uint64(len(section))), section...)
+	}
 
 	return binary.LittleEndian.AppendUint32(b, crc32.ChecksumIEEE(b))
 }
@@ -124,99 +179,204 @@ var errIndex = errors.New("damaged index")
 
 // indexReader reads what indexWriter wrote. After a fault it gives zeros.
 type indexReader struct {
-	b     []byte
-	texts []string
-	err   error
+	b       string
+	texts   []string
+	sums    string // as hex, one after the other
+	inputs  string
+	lists   [][]kv.Pair
+	outputs []output
+	stamps  []stamp
+	err     error
 }
 
-func (r *indexReader) num() uint64 {
-	n, k := binary.Uvarint(r.b)
-	if k <= 0 {
-		r.b, r.err = nil, errIndex
+func (r *indexReader) fail() { r.b, r.err = "", errIndex }
+
+func (r *indexReader) num() (n uint64) {
+	for i := range min(len(r.b), binary.MaxVarintLen64) {
+		c := r.b[i]
+		n |= uint64(c&0x7f) << (7 * i)
+
+		if c < 0x80 {
+			r.b = r.b[i+1:]
+			return n
+		}
+	}
+
+	r.fail()
+
+	return 0
+}
+
+// numbered returns the text of a number.
+func (r *indexReader) numbered(n uint64) string {
+	const size = 2 * sha256.Size
+	switch {
+	case n&1 == 0 && n>>1 < uint64(len(r.texts)):
+		return r.texts[n>>1]
+	case n&1 == 1 && n>>1 < uint64(len(r.sums)/size):
+		return r.sums[n>>1*size:][:size]
+	}
+
+	r.fail()
+
+	return ""
+}
+
+func (r *indexReader) text() string { return r.numbered(r.num()) }
+
+// sections is what comes in an index before its records.
+type sections struct {
+	file *bufio.Reader
+	most uint64 // bytes of all
+	err  error
+}
+
+// size reads how many bytes a section has.
+func (f *sections) size() int64 {
+	n, err := binary.ReadUvarint(f.file)
+	if f.err = errors.Join(f.err, err); f.err != nil || n > f.most {
+		f.err = errIndex
 		return 0
 	}
 
-	r.b = r.b[k:]
-
-	return n
+	return int64(n)
 }
 
-func (r *indexReader) text() string {
-	n := r.num()
-	if n >= uint64(len(r.texts)) {
-		r.err = errIndex
-		return ""
-	}
+func (f *sections) text() string {
+	var b strings.Builder
+	n := f.size()
+	b.Grow(int(n))
+	_, err := io.CopyN(&b, f.file, n)
+	f.err = errors.Join(f.err, err)
 
-	return r.texts[n]
+	return b.String()
 }
 
-// readTexts reads all texts, which share one piece of memory.
-func (r *indexReader) readTexts() {
-	count, size := r.num(), r.num()
-	if size > uint64(len(r.b)) || count > size { // each has its length before it
-		r.b, r.err = nil, errIndex
-		return
+// sums reads sums as hex.
+func (f *sections) sums() string {
+	var b strings.Builder
+	var sum [sha256.Size]byte
+	var text [2 * len(sum)]byte
+
+	n := f.size()
+	b.Grow(int(2 * n))
+
+	for ; n > 0 && f.err == nil; n -= int64(len(sum)) {
+		_, f.err = io.ReadFull(f.file, sum[:])
+		hex.Encode(text[:], sum[:])
+		b.Write(text[:])
 	}
 
-	records, all := r.b[size:], string(r.b[:size])
-	r.b, r.texts = r.b[:size], make([]string, count)
-
-	for i := range r.texts {
-		n := r.num()
-		if n > uint64(len(r.b)) {
-			r.b, r.err = nil, errIndex
-			return
-		}
-
-		at := uint64(len(all) - len(r.b))
-		r.texts[i], r.b = all[at:at+n], r.b[n:]
-	}
-
-	r.b = records
+	return b.String()
 }
 
-// readList reads as many values as it says first, of at least one byte each.
-func readList[T any](r *indexReader, read func() T) []T {
-	n := r.num()
-	if n > uint64(len(r.b)) {
-		r.b, r.err = nil, errIndex
-		return nil
-	}
-
-	if n == 0 {
-		return nil
-	}
-
-	out := make([]T, n)
+// split finds the texts in the section that holds them.
+func split(texts string) []string {
+	r := indexReader{b: texts}
+	out := make([]string, r.count(1))
 	for i := range out {
-		out[i] = read()
+		n := r.count(1)
+		out[i], r.b = r.b[:n], r.b[n:]
+	}
+
+	if r.err != nil || len(r.b) > 0 {
+		return nil
 	}
 
 	return out
 }
 
-func (r *indexReader) pair() kv.Pair    { return kv.Pair{Key: r.text(), Value: r.text()} }
-func (r *indexReader) input() input     { return input{Name: r.text(), Digest: r.text()} }
-func (r *indexReader) stamp() stamp     { return stamp{int64(r.num()), int64(r.num()), r.num()} }
-func (r *indexReader) pairs() []kv.Pair { return readList(r, r.pair) }
+// count reads how many values follow, of at least size bytes each.
+func (r *indexReader) count(size int) int {
+	n := r.num()
+	if n > uint64(len(r.b)/size) {
+		r.fail()
+		return 0
+	}
+
+	return int(n)
+}
+
+// readList reads as many values as it says first. They share the memory of those read before.
+func readList[T any](r *indexReader, free *[]T, read func(r *indexReader) T) []T {
+	n := r.count(1)
+	if n == 0 {
+		return nil
+	}
+
+	if n > len(*free) {
+		*free = make([]T, max(n, min(4096, len(r.b))))
+	}
+
+	out := (*free)[:n:n]
+	*free = (*free)[n:]
+
+	for i := range out {
+		out[i] = read(r)
+	}
+
+	return out
+}
+
+func (r *indexReader) stamp() stamp { return stamp{int64(r.num()), int64(r.num()), r.num()} }
+
+func (r *indexReader) pairs() []kv.Pair {
+	out := make([]kv.Pair, r.count(2))
+	for i := range out {
+		out[i] = kv.Pair{Key: r.text(), Value: r.text()}
+	}
+
+	if len(out) == 0 {
+		return nil
+	}
+
+	return out
+}
+
+func (r *indexReader) list() []kv.Pair {
+	n := r.num()
+	if n < uint64(len(r.lists)) {
+		return r.lists[n]
+	}
+
+	list := r.pairs()
+	r.lists = append(r.lists, list)
+
+	return list
+}
+
+// made passes over what a result was made of.
+func (r *indexReader) made() packedInputs {
+	n := r.num()
+	if n > uint64(len(r.inputs)) {
+		r.fail()
+		return packedInputs{}
+	}
+
+	in := r.inputs[:n]
+	r.inputs = r.inputs[n:]
+
+	return packedInputs{in, r}
+}
 
 func (r *indexReader) output() output {
 	return output{Name: r.text(), Size: int64(r.num()), SHA256: r.text(), Digest: r.text()}
 }
 
-func (r *indexReader) record() *record {
-	return &record{
-		Key: r.text(), Version: int(r.num()), Config: r.text(), Local: r.pairs(), Inputs: readList(r, r.input),
-		Outputs: readList(r, r.output), Packed: r.num() != 0, Stamps: readList(r, r.stamp),
-		Seconds: math.Float64frombits(r.num()),
+func (r *indexReader) record() record {
+	return record{
+		Key: r.text(), Version: int(r.num()), Config: r.text(), Local: r.list(), packed: r.made(),
+		Outputs: readList(r, &r.outputs, (*indexReader).output), Packed: r.num() != 0,
+		Stamps: readList(r, &r.stamps, (*indexReader).stamp), Seconds: math.Float64frombits(r.num()),
 	}
 }
 
 // readMap reads as many entries as it says first.
 func readMap[T any](r *indexReader, read func() T) map[string]T {
-	out := map[string]T{}
-	for n := r.num(); n > 0 && r.err == nil; n-- {
+	n := r.count(1)
+
+	out := make(map[string]T, n)
+	for ; n > 0 && r.err == nil; n-- {
 		k := r.text()
 		out[k] = read()
 	}
@@ -224,26 +384,91 @@ func readMap[T any](r *indexReader, read func() T) map[string]T {
 	return out
 }
 
+// packedInputs is what a result was made of, as the index has it.
+type packedInputs struct {
+	b  string
+	of *indexReader // has the texts
+}
+
+// inputs returns what the result was made of.
+func (r *record) inputs() []input {
+	in := indexReader{b: r.packed.b}
+	if r.packed.of != nil {
+		in.texts, in.sums = r.packed.of.texts, r.packed.of.sums
+	}
+
+	out := r.Inputs
+	for len(in.b) > 0 {
+		name, output := in.text(), in.num()
+		if output > 0 {
+			name += arrow + in.numbered(output-1)
+		}
+
+		out = append(out, input{name, in.text()})
+	}
+
+	return out
+}
+
 // decode reads what encode wrote; anything else is an error, and ix is then
 // not to be used.
-func (ix *index) decode(b []byte) error {
-	n := len(b) - 4
-	if n < len(indexMagic) || !bytes.HasPrefix(b, []byte(indexMagic)) ||
-		crc32.ChecksumIEEE(b[:n]) != binary.LittleEndian.Uint32(b[n:]) {
+func (ix *index) decode(b []byte) error { return ix.read(bytes.NewReader(b), int64(len(b))) }
+
+// load is decode of a file.
+func (ix *index) load(path string) error {
+	f, err := OpenOwn(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+
+	fi, err := f.Stat()
+	if err != nil {
+		return err
+	}
+
+	return ix.read(f, fi.Size())
+}
+
+// read is decode of a file of that many bytes.
+func (ix *index) read(from io.Reader, size int64) error {
+	const end = crc32.Size
+	sum := crc32.NewIEEE()
+	f := &sections{file: bufio.NewReader(io.TeeReader(io.LimitReader(from, size-end), sum)), most: uint64(size)}
+
+	magic := make([]byte, len(indexMagic))
+	if _, err := io.ReadFull(f.file, magic); err != nil || string(magic) != indexMagic {
 		return errIndex
 	}
 
-	r := &indexReader{b: b[len(indexMagic):n]}
-	r.readTexts()
+	r := &indexReader{texts: split(f.text()), sums: f.sums(), inputs: f.text(), b: f.text()}
 
-	*ix = index{
-		Configs: readMap(r, r.pairs), Tasks: readMap(r, r.record),
-		Files: readMap(r, func() fileRecord { return fileRecord{r.stamp(), r.text()} }),
+	var told [end]byte
+	_, more := f.file.ReadByte()
+	_, err := io.ReadFull(from, told[:])
+	if err = errors.Join(f.err, err); err != nil || more == nil || binary.LittleEndian.Uint32(told[:]) != sum.Sum32() {
+		return errIndex
 	}
+
+	*ix = index{Configs: readMap(r, r.pairs)}
+
+	const least = 10 // bytes of a record
+	tasks := make([]record, r.count(least))
+	ix.Tasks = make(map[string]*record, len(tasks))
+
+	for i := range tasks {
+		k := r.text()
+		tasks[i] = r.record()
+		ix.Tasks[k] = &tasks[i]
+	}
+
+	ix.Files = readMap(r, func() fileRecord { return fileRecord{r.stamp(), r.text()} })
 
 	if len(r.b) > 0 {
-		r.err = errIndex
+		r.fail()
 	}
+
+	*r = indexReader{texts: r.texts, sums: r.sums, err: r.err} // which inputs need
 
 	return r.err
 }

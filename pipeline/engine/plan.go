@@ -71,10 +71,10 @@ type Status struct {
 	State   State
 	Reasons []Reason
 	key     string
-	inputs  []input
-	stamps  []stamp // of the raw files, as they were hashed
-	chosen  bool    // by the run's selection
-	rec     *record // the result, when up to date
+	digests []string // of what it reads: raw files, then inputs
+	stamps  []stamp  // of the raw files, as they were hashed
+	chosen  bool     // by the run's selection
+	rec     *record  // the result, when up to date
 }
 
 // mostReasons are listed, of more the first ones.
@@ -131,7 +131,7 @@ type Plan struct {
 // Check reports the first fault of the plan itself: an ID used twice, a
 // dependency that is missing or comes later. Such a fault is the program's.
 func (p *Plan) Check() error {
-	seen := map[string]bool{}
+	seen := make(map[string]bool, len(p.Tasks))
 	for _, t := range p.Tasks {
 		if seen[t.ID] {
 			return fmt.Errorf("plan: task %s occurs twice", t.ID)
@@ -179,7 +179,7 @@ func (t *Task) worksFor(experiment string) bool {
 // Raw files that changed are hashed, or, if later, left to be hashed when the
 // task's turn comes.
 func (s *store) assess(t *Task, of map[string]*Status, later bool) (*Status, error) {
-	st := &Status{Task: t, inputs: make([]input, 0, len(t.Files)+len(t.Deps)), stamps: make([]stamp, 0, len(t.Files))}
+	st := &Status{Task: t, digests: make([]string, 0, len(t.Files)+len(t.Deps)), stamps: make([]stamp, 0, len(t.Files))}
 	if err := s.readFiles(st, later); err != nil {
 		return nil, err
 	}
@@ -188,7 +188,7 @@ func (s *store) assess(t *Task, of map[string]*Status, later bool) (*Status, err
 	old := s.ix.Tasks[t.ID]
 	s.mu.Unlock()
 
-	if err := st.readDeps(of, old); err != nil {
+	if err := st.readDeps(of); err != nil {
 		return nil, err
 	}
 
@@ -210,11 +210,11 @@ func (s *store) assess(t *Task, of map[string]*Status, later bool) (*Status, err
 		return st, nil
 	}
 
-	st.key = t.key(st.inputs)
+	st.key = t.key(st.digests)
 	rec, damage := s.lookup(t, st.key)
 	switch {
 	case rec != nil:
-		st.State, st.rec, st.key, st.inputs = UpToDate, rec, rec.Key, rec.Inputs // kept once
+		st.State, st.rec, st.key = UpToDate, rec, rec.Key // kept once
 	case damage != "":
 		st.State, st.Reasons = Stale, []Reason{{Kind: "damaged", Name: damage}}
 	case old == nil:
@@ -225,7 +225,7 @@ func (s *store) assess(t *Task, of map[string]*Status, later bool) (*Status, err
 			st.Reasons = append(st.Reasons, Reason{"version", t.Stage, fmt.Sprint(old.Version), fmt.Sprint(t.Version)})
 		}
 
-		st.Reasons = slices.Concat(st.Reasons, settings(), inputReasons(t, old.Inputs, st.inputs))
+		st.Reasons = slices.Concat(st.Reasons, settings(), inputReasons(t, old.inputs(), t.inputs(st.digests)))
 		if len(st.Reasons) == 0 {
 			st.Reasons = []Reason{{Kind: "damaged", Name: "it is gone from the cache"}}
 		}
@@ -259,16 +259,15 @@ func (s *store) readFiles(st *Status, later bool) error {
 			}
 		}
 
-		st.inputs, st.stamps = append(st.inputs, input{f.Path, x.sum}), append(st.stamps, x.stamp)
+		st.digests, st.stamps = append(st.digests, x.sum), append(st.stamps, x.stamp)
 	}
 
 	return nil
 }
 
-// readDeps takes the digests of what other tasks give the task. Names that the task's last
-// record has are taken from there.
-func (st *Status) readDeps(of map[string]*Status, old *record) error {
-	for i, d := range st.Task.Deps {
+// readDeps takes the digests of what other tasks give the task.
+func (st *Status) readDeps(of map[string]*Status) error {
+	for _, d := range st.Task.Deps {
 		up := of[d.Task]
 		if up.rec == nil {
 			if n := len(st.Reasons); n == 0 || st.Reasons[n-1].Name != d.Task {
@@ -282,27 +281,10 @@ func (st *Status) readDeps(of map[string]*Status, old *record) error {
 			return fmt.Errorf("plan: task %s has no output %s, which %s needs", d.Task, d.Output, st.Task.ID)
 		}
 
-		name := ""
-		if n := len(st.Task.Files) + i; old != nil && n < len(old.Inputs) {
-			name = old.Inputs[n].Name
-		}
-
-		if !d.named(name) {
-			name = d.Task + arrow + d.Output
-		}
-
-		st.inputs = append(st.inputs, input{name, up.rec.Outputs[k].digest()})
+		st.digests = append(st.digests, up.rec.Outputs[k].digest())
 	}
 
 	return nil
-}
-
-const arrow = " → "
-
-// named reports whether an input of that name is d.
-func (d Dep) named(name string) bool {
-	return len(name) == len(d.Task)+len(arrow)+len(d.Output) && strings.HasPrefix(name, d.Task) &&
-		strings.HasSuffix(name, d.Output) && name[len(d.Task):len(d.Task)+len(arrow)] == arrow
 }
 
 // inputReasons lists the files and inputs that changed, came or went.
@@ -465,37 +447,42 @@ type hashed struct {
 // as many at a time as there are processors: of a large campaign this takes
 // seconds. Errors are left to assess, which meets them again in the plan's order.
 func (s *store) hashAll(p *Plan, later map[*Task]bool) map[string]*hashed {
-	var files []File
+	var files []*File
 
-	sums := map[string]*hashed{}
+	found := make(map[string]*hashed, len(p.Tasks)/2)
 	for _, t := range p.Tasks {
 		if later[t] {
 			continue
 		}
 
-		for _, f := range t.Files {
-			if sums[f.Path] == nil {
-				sums[f.Path] = &hashed{}
-				files = append(files, f)
+		for i, f := range t.Files {
+			if _, ok := found[f.Path]; !ok {
+				found[f.Path] = nil
+				files = append(files, &t.Files[i])
 			}
 		}
 	}
 
 	var next atomic.Int64
 
+	sums := make([]hashed, len(files))
+
 	var wg sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), len(files)) {
 		wg.Go(func() {
 			for i := next.Add(1) - 1; i < int64(len(files)); i = next.Add(1) - 1 {
-				x := sums[files[i].Path]
-				x.sum, x.stamp, _ = s.hash(files[i])
+				sums[i].sum, sums[i].stamp, _ = s.hash(*files[i])
 			}
 		})
 	}
 
 	wg.Wait()
 
-	return sums
+	for i, f := range files {
+		found[f.Path] = &sums[i]
+	}
+
+	return found
 }
 
 // assessAll assesses the plan's tasks, in its order; later as of readLater.
@@ -510,6 +497,10 @@ func (s *store) assessAll(p *Plan, later map[*Task]bool) ([]*Status, map[string]
 		st, err := s.assess(t, of, later[t])
 		if err != nil {
 			return nil, nil, err
+		}
+
+		if st.State == UpToDate {
+			st.digests, st.stamps = nil, nil // which are needed to make it
 		}
 
 		of[t.ID], list[i] = st, st

@@ -439,11 +439,13 @@ func (r *runner) run(ctx context.Context, todo []*Task) error {
 }
 
 // speeds returns by stage how many seconds a unit of load took in earlier
-// runs: the median over the index's records.
+// runs: the median over the index's records, of many over the first ones.
 func (r *runner) speeds() map[string]float64 {
+	const many = 1000
+
 	ratios := map[string][]float64{}
 	for _, t := range r.p.Tasks {
-		if rec := r.s.ix.Tasks[t.ID]; rec != nil && rec.Seconds > 0 && t.Weight > 0 {
+		if rec := r.s.ix.Tasks[t.ID]; rec != nil && rec.Seconds > 0 && t.Weight > 0 && len(ratios[t.Stage]) < many {
 			ratios[t.Stage] = append(ratios[t.Stage], rec.Seconds/load(t))
 		}
 	}

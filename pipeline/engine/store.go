@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"sort"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -58,7 +59,8 @@ type record struct {
 	Version int
 	Config  string // digest of the shared slice, in index.Configs
 	Local   []kv.Pair
-	Inputs  []input
+	Inputs  []input // nil where packed has them: see inputs
+	packed  packedInputs
 	Outputs []output
 	Packed  bool    // the object is a file
 	Stamps  []stamp // of the outputs, or of the object that holds them
@@ -79,12 +81,13 @@ type index struct {
 
 // store is the cache below the work directory.
 type store struct {
-	dir   string // the work directory
-	mu    sync.Mutex
-	ix    index
-	dirty bool
-	saved time.Time
-	pause time.Duration // until the index may be written again
+	dir     string // the work directory
+	objects string // folder of the results
+	mu      sync.Mutex
+	ix      index
+	dirty   bool
+	saved   time.Time
+	pause   time.Duration // until the index may be written again
 
 	looked  map[string]*hashed       // raw files, while a plan is assessed: each is looked at once
 	hashing map[string]chan struct{} // raw files that are being hashed, by path; closed at the end
@@ -100,16 +103,25 @@ func (s *store) cache(elem ...string) string {
 	return filepath.Join(append([]string{s.dir, ".cache"}, elem...)...)
 }
 
-func (s *store) object(key string) string { return s.cache("objects", key[:2], key) }
+func (s *store) object(key string) string {
+	const sep = string(filepath.Separator)
+	return s.objects + sep + key[:2] + sep + key
+}
+
+func newStore(dir string) *store {
+	s := &store{
+		dir: dir, ix: newIndex(), saved: time.Now(), hashing: map[string]chan struct{}{}, pending: map[string]*record{},
+	}
+	s.objects = s.cache("objects")
+
+	return s
+}
 
 // openStore reads the index; a missing or damaged one is empty, because the
 // objects' manifests have all of it. It writes nothing.
 func openStore(dir string) *store {
-	s := &store{
-		dir: dir, saved: time.Now(), hashing: map[string]chan struct{}{}, pending: map[string]*record{},
-	}
-	b, err := ReadOwn(s.cache("index"))
-	if err != nil || s.ix.decode(b) != nil {
+	s := newStore(dir)
+	if s.ix.load(s.cache("index")) != nil {
 		s.ix = newIndex()
 	}
 
@@ -167,19 +179,17 @@ const racy = 50 * time.Millisecond
 
 // look returns the stamp of a raw file.
 func look(f File) (stamp, error) {
-	fi, err := os.Stat(f.Open)
-	if err != nil {
+	st, kind, err := lookAt(f.Open, true)
+	switch {
+	case err != nil:
 		return stamp{}, &FileError{f.Path, err}
-	}
-
-	switch mode := fi.Mode(); {
-	case mode.IsDir():
+	case kind.IsDir():
 		return stamp{}, &FileError{f.Path, errors.New("it is a folder, expected a file")}
-	case !mode.IsRegular(): // reading it may wait for ever
+	case !kind.IsRegular(): // reading it may wait for ever
 		return stamp{}, &FileError{f.Path, errors.New("it is a FIFO, a socket or a device, expected a file")}
 	}
 
-	return stampOf(f.Open, fi), nil
+	return st, nil
 }
 
 // known reports whether a raw file's hash is known, so that hash need not read
@@ -260,9 +270,9 @@ func (s *store) hash(f File) (string, stamp, error) {
 // their sizes and times.
 func (s *store) whole(r *record) bool {
 	dir, as := s.object(r.Key), func(path string, i int) bool {
-		fi, err := Own(path)
-		return err == nil && i < len(r.Stamps) && fi.Size() == r.Stamps[i].Size &&
-			fi.ModTime().UnixNano() == r.Stamps[i].MTime
+		st, kind, err := lookAt(path, false)
+		return err == nil && kind.IsRegular() && i < len(r.Stamps) && st.Size == r.Stamps[i].Size &&
+			st.MTime == r.Stamps[i].MTime
 	}
 
 	if r.Packed {
@@ -386,12 +396,20 @@ func (s *store) lookup(t *Task, key string) (r *record, damage string) {
 }
 
 func configDigest(kvs []kv.Pair) string {
-	h := sha256.New()
+	buffer := keyBuffers.Get().(*[]byte)
+	defer keyBuffers.Put(buffer)
+	b := (*buffer)[:0]
 	for _, kv := range kvs {
-		fmt.Fprintf(h, "%d:%s%d:%s", len(kv.Key), kv.Key, len(kv.Value), kv.Value)
+		for _, s := range []string{kv.Key, kv.Value} {
+			b = append(strconv.AppendInt(b, int64(len(s)), 10), ':')
+			b = append(b, s...)
+		}
 	}
 
-	return hex.EncodeToString(h.Sum(nil))[:16]
+	*buffer = b
+	sum := sha256.Sum256(b)
+
+	return hex.EncodeToString(sum[:8])
 }
 
 // remember puts the record of a result into the index; durable: the result is on

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // unwritten are the errors after which data may be lost: the disk failed, is full, has a
@@ -41,6 +43,33 @@ func fileNumber(_ string, fi fs.FileInfo) uint64 {
 	}
 
 	return 0
+}
+
+// lookAt returns the stamp of a file and of which kind it is, that of a link itself unless follow. It is
+// os.Stat and os.Lstat without what they allocate.
+func lookAt(path string, follow bool) (st stamp, kind fs.FileMode, err error) {
+	var x unix.Stat_t
+	for err = unix.EINTR; err == unix.EINTR; { //nolint:errorlint // as the system returns it
+		if follow {
+			err = unix.Stat(path, &x)
+		} else {
+			err = unix.Lstat(path, &x)
+		}
+	}
+
+	if err != nil {
+		return st, 0, &fs.PathError{Op: "stat", Path: path, Err: err}
+	}
+
+	switch x.Mode & unix.S_IFMT {
+	case unix.S_IFREG:
+	case unix.S_IFDIR:
+		kind = fs.ModeDir
+	default:
+		kind = fs.ModeIrregular
+	}
+
+	return stamp{Size: x.Size, MTime: x.Mtim.Nano(), Inode: x.Ino}, kind, nil
 }
 
 // protect makes a file read-only.

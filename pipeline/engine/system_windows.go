@@ -61,6 +61,26 @@ func fileNumber(path string, _ fs.FileInfo) uint64 {
 	return uint64(info.FileIndexHigh)<<32 | uint64(info.FileIndexLow)
 }
 
+// lookAt returns the stamp of a file and of which kind it is, that of a link itself, without the file's
+// number, unless follow.
+func lookAt(path string, follow bool) (stamp, fs.FileMode, error) {
+	if follow {
+		fi, err := os.Stat(path)
+		if err != nil {
+			return stamp{}, 0, err
+		}
+
+		return stampOf(path, fi), fi.Mode().Type(), nil
+	}
+
+	fi, err := os.Lstat(path)
+	if err != nil {
+		return stamp{}, 0, err
+	}
+
+	return stamp{Size: fi.Size(), MTime: fi.ModTime().UnixNano()}, fi.Mode().Type(), nil
+}
+
 // protect leaves a file writable: the attribute belongs to all names of a file, and
 // with it none of them can be synced, replaced or removed.
 func protect(*os.File) error { return nil }

@@ -98,7 +98,7 @@ func (j *Job) Scratch() (string, error) {
 func (j *Job) FileDigest(path string) string { return j.made[path] }
 
 // InputDigest returns the digest of an output of another task.
-func (j *Job) InputDigest(task, output string) string { return j.made[task+" → "+output] }
+func (j *Job) InputDigest(task, output string) string { return j.made[task+arrow+output] }
 
 // Input returns the path of an output of another task, which must be among Deps.
 func (j *Job) Input(task, output string) string {
@@ -166,18 +166,44 @@ type manifest struct {
 	Annotate []kv.Pair `json:"annotate,omitempty"`
 }
 
+// inputs lists what the task reads, with the digests in that order.
+func (t *Task) inputs(digests []string) []input {
+	out := make([]input, len(digests))
+	for i, d := range digests {
+		out[i].Digest = d
+		if k := i - len(t.Files); k < 0 {
+			out[i].Name = t.Files[i].Path
+		} else {
+			out[i].Name = t.Deps[k].Task + arrow + t.Deps[k].Output
+		}
+	}
+
+	return out
+}
+
+const arrow = " → "
+
 var keyBuffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// key computes the task's key from the digests of its inputs.
-func (t *Task) key(inputs []input) string {
+// key computes the task's key from the digests of its raw files and its inputs, in their order.
+func (t *Task) key(digests []string) string {
 	buffer := keyBuffers.Get().(*[]byte)
 	defer keyBuffers.Put(buffer)
 	b, h := (*buffer)[:0], sha256.New()
 	num := func(n int) { b = append(strconv.AppendInt(b, int64(n), 10), ':') }
-	put := func(s string) {
-		num(len(s))
+	put := func(parts ...string) {
+		n := 0
+		for _, s := range parts {
+			n += len(s)
+		}
 
-		if b = append(b, s...); len(b) > 1<<14 {
+		num(n)
+
+		for _, s := range parts {
+			b = append(b, s...)
+		}
+
+		if len(b) > 1<<14 {
 			h.Write(b)
 			b = b[:0]
 		}
@@ -196,17 +222,25 @@ func (t *Task) key(inputs []input) string {
 		}
 	}
 
-	num(len(inputs))
+	num(len(digests))
 
-	for _, in := range inputs {
-		put(in.Name)
-		put(in.Digest)
+	for i, d := range digests {
+		if k := i - len(t.Files); k < 0 {
+			put(t.Files[i].Path)
+		} else {
+			put(t.Deps[k].Task, arrow, t.Deps[k].Output)
+		}
+
+		put(d)
 	}
 
 	h.Write(b)
+	b = h.Sum(b[:0])
+	n := len(b)
+	b = hex.AppendEncode(b, b)
 	*buffer = b
 
-	return hex.EncodeToString(h.Sum(nil))
+	return string(b[n:])
 }
 
 func hashFile(path string) (sum string, size int64, err error) {

@@ -23,13 +23,13 @@ experiments:
 		return
 	}
 
-	p, _, err := stages.Plan(f, plan.Program{}, nil)
+	p, err := stages.Plan(f, plan.Program{}, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 
-	for _, t := range p.Tasks {
+	for _, t := range p.Plan.Tasks {
 		var from []string
 		for _, d := range t.Deps {
 			if d := strings.TrimPrefix(d.Task, "toy/"); !slices.Contains(from, d) { // a task may take several outputs of another

@@ -69,36 +69,42 @@ func planExperiment(exp plan.Experiment) (*planned, error) {
 	return &planned{exp, ing, trip, trained}, nil
 }
 
+// Planned are the tasks of every experiment of a file.
+type Planned struct {
+	Plan        *engine.Plan
+	Warnings    []ingest.Warning
+	experiments []*planned
+}
+
 // Plan lists the tasks of every experiment of f. For that it reads globs,
 // conditions tables and table headers, no samples. extra adds
 // splits to the experiments they fit (report --held-out).
-func Plan(f *config.File, prog plan.Program, extra []config.Split) (*engine.Plan, []ingest.Warning, error) {
+func Plan(f *config.File, prog plan.Program, extra []config.Split) (*Planned, error) {
 	tasks, all, err := build(f, prog, extra)
-	if err != nil {
-		return nil, nil, err
-	}
-
-	var warnings []ingest.Warning
-	for _, p := range all {
-		for _, w := range p.ing.Warnings { // experiments on the same files have the same warnings
-			if !slices.Contains(warnings, w) {
-				warnings = append(warnings, w)
-			}
-		}
-	}
-
-	return tasks.Plan, warnings, nil
-}
-
-// Check opens the files of every experiment and reads their headers
-// (ingeststage.CheckFiles), then checks the splits against the conditions found.
-func Check(ctx context.Context, f *config.File, prog plan.Program) (warnings []ingest.Warning, err error) {
-	_, all, err := build(f, prog, nil)
 	if err != nil {
 		return nil, err
 	}
 
+	out := &Planned{Plan: tasks.Plan, experiments: all}
 	for _, p := range all {
+		for _, w := range p.ing.Warnings { // experiments on the same files have the same warnings
+			if !slices.Contains(out.Warnings, w) {
+				out.Warnings = append(out.Warnings, w)
+			}
+		}
+
+		if r := p.ing.Recordings; r != nil && !r.Simulated {
+			p.ing.Known, p.ing.KnownLabels = nil, nil // Check reads the files
+		}
+	}
+
+	return out, nil
+}
+
+// Check opens the files of every experiment and reads their headers
+// (ingeststage.CheckFiles), then checks the splits against the conditions found.
+func (p *Planned) Check(ctx context.Context) (warnings []ingest.Warning, err error) {
+	for _, p := range p.experiments {
 		ing, w, err := ingeststage.CheckFiles(ctx, p.ing)
 		if err != nil {
 			return warnings, err

@@ -400,10 +400,46 @@ func (t *Table) WriteFile(path string) (digest string, err error) {
 
 // file is an open table and its batches, read one at a time.
 type file struct {
-	in   *pack.Reader
-	path string
-	r    *ipc.FileReader
+	in    *pack.Reader
+	path  string
+	r     *ipc.FileReader
+	batch reused
 }
+
+// reused is memory for one batch after the other. What is not copied of a batch is lost with the next one.
+type reused struct {
+	b    []byte
+	used int
+}
+
+// Allocate returns memory that Apache's library fills.
+func (m *reused) Allocate(size int) []byte {
+	const align, least = 64, 16 << 10
+
+	from := (m.used + align - 1) / align * align
+	if from+size > len(m.b) {
+		m.b, from = make([]byte, max(size, 2*len(m.b), least)), 0
+	}
+
+	m.used = from + size
+
+	return m.b[from:m.used:m.used]
+}
+
+// Reallocate returns larger memory with the same bytes.
+func (m *reused) Reallocate(size int, b []byte) []byte {
+	if size <= cap(b) {
+		return b[:size]
+	}
+
+	out := m.Allocate(size)
+	copy(out, b)
+
+	return out
+}
+
+// Free does nothing: the next batch takes all.
+func (m *reused) Free([]byte) {}
 
 // openFile opens a table, which may lie in a pack.
 func openFile(path string) (f *file, err error) {
@@ -418,7 +454,7 @@ func openFile(path string) (f *file, err error) {
 
 	f = &file{in: in, path: path}
 	err = guard(func() (err error) {
-		if f.r, err = ipc.NewFileReader(in); err != nil {
+		if f.r, err = ipc.NewFileReader(in, ipc.WithAllocator(&f.batch)); err != nil {
 			err = fmt.Errorf("expected an Arrow IPC file: %w", err)
 		}
 		return err
@@ -436,6 +472,7 @@ func (f *file) Close() error { return errors.Join(f.r.Close(), f.in.Close()) }
 // each passes the batches in their order to do.
 func (f *file) each(do func(rec arrow.Record) error) error {
 	for i := range f.r.NumRecords() {
+		f.batch.used = 0
 		err := guard(func() error {
 			rec, err := f.r.RecordAt(i)
 			if err != nil {

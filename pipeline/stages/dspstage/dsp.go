@@ -71,7 +71,7 @@ type stage struct {
 	spectra    bool        // the construction computes some
 	background *engine.Dep // nil without
 	pairs      string      // their kind
-	cfg        []kv.Pair   // settings that the tasks of files read
+	cfg, local []kv.Pair   // settings that the tasks of files read
 }
 
 // Plan adds the tasks from recordings, or from a table of pairs, to triplets.arrow and
@@ -89,23 +89,31 @@ func Plan(exp plan.Experiment, ing ingeststage.Result) (Result, error) {
 	}
 
 	s.cfg = s.settingsRead()
+	s.local = append([]kv.Pair{
+		{Key: "conditions", Value: strings.Join(rec.Conditions, ",")},
+		{Key: "on_bad_recording", Value: rec.In.OnBadRecording},
+	}, rec.LabelSetting()...)
 	s.background = planBackground(exp, rec)
 
-	files := make([][]engine.Dep, len(rec.Files)) // their tables
-	for i, f := range rec.Files {
-		var err error
-		if files[i], err = s.planFile(f); err != nil {
+	const most = 3 // outputs of a file's task
+	parts := make([]engine.Dep, 0, most*len(rec.Files))
+	for i := range rec.Files {
+		t, err := s.planFile(&rec.Files[i])
+		if err != nil {
 			return Result{}, err
 		}
+
+		parts = s.appendOutputs(parts, t)
 	}
 
-	var parts []engine.Dep
-	for _, r := range ing.Shards {
-		parts = append(parts, s.planShard(rec.Files[r[0]].Name, slices.Concat(files[r[0]:r[1]]...))...)
-	}
+	if ing.Shards != nil {
+		each, files := len(parts)/len(rec.Files), parts
 
-	if ing.Shards == nil {
-		parts = slices.Concat(files...)
+		parts = nil
+		for _, r := range ing.Shards {
+			t := s.planShard(rec.Files[r[0]].Name, files[each*r[0]:each*r[1]])
+			parts = s.appendOutputs(parts, t)
+		}
 	}
 
 	if s.background != nil {
@@ -118,16 +126,12 @@ func Plan(exp plan.Experiment, ing ingeststage.Result) (Result, error) {
 	return out, nil
 }
 
-// planFile adds the task that makes the rows of one file, and returns its outputs.
-func (s *stage) planFile(f ingeststage.File) ([]engine.Dep, error) {
+// planFile adds the task that makes the rows of one file.
+func (s *stage) planFile(f *ingeststage.File) (*engine.Task, error) {
 	src, bg := s.rec.Source, s.background
 	t := &engine.Task{
-		ID: s.exp.ID("dsp", f.Name), Stage: "dsp", Version: version + s.cons.Version, Config: s.cfg, Weight: 0.012,
-		Local: append([]kv.Pair{
-			{Key: "conditions", Value: strings.Join(src.Conditions, ",")},
-			{Key: "on_bad_recording", Value: src.In.OnBadRecording},
-		}, src.LabelSetting()...),
-		Deps: []engine.Dep{f.Result}, Packed: true,
+		ID: s.exp.ID("dsp", f.Name), Stage: "dsp", Version: version + s.cons.Version, Config: s.cfg, Local: s.local,
+		Weight: 0.012, Deps: []engine.Dep{f.Result}, Packed: true,
 	}
 
 	f.Needs(t)
@@ -177,23 +181,21 @@ func (s *stage) planFile(f ingeststage.File) ([]engine.Dep, error) {
 		return errors.Join(err, plan.WriteJSON(j, NotesJSON, notes))
 	}
 
-	s.exp.Add(t)
-
-	return s.outputs(t), nil
+	return s.exp.Add(t), nil
 }
 
-// outputs are those of a task that makes rows.
-func (s *stage) outputs(t *engine.Task) []engine.Dep {
-	outputs := []engine.Dep{{Task: t.ID, Output: tripletsArrow}, {Task: t.ID, Output: NotesJSON}}
+// appendOutputs appends the outputs of a task that makes rows.
+func (s *stage) appendOutputs(to []engine.Dep, t *engine.Task) []engine.Dep {
+	to = append(to, engine.Dep{Task: t.ID, Output: tripletsArrow}, engine.Dep{Task: t.ID, Output: NotesJSON})
 	if s.spectra {
-		outputs = append(outputs, engine.Dep{Task: t.ID, Output: spectraArrow})
+		to = append(to, engine.Dep{Task: t.ID, Output: spectraArrow})
 	}
 
-	return outputs
+	return to
 }
 
-// planShard adds the task that joins the tables of consecutive files, and returns its outputs.
-func (s *stage) planShard(first string, parts []engine.Dep) []engine.Dep {
+// planShard adds the task that joins the tables of consecutive files.
+func (s *stage) planShard(first string, parts []engine.Dep) *engine.Task {
 	t := &engine.Task{
 		ID: s.exp.ID("triplets", first), Stage: "dsp", Version: version, Deps: parts, Weight: 0.05, Replaces: true,
 		Run: func(ctx context.Context, j *engine.Job) error {
@@ -211,9 +213,7 @@ func (s *stage) planShard(first string, parts []engine.Dep) []engine.Dep {
 		},
 	}
 
-	s.exp.Add(t)
-
-	return s.outputs(t)
+	return s.exp.Add(t)
 }
 
 // settingsRead returns the settings that the tasks of files read: only those of
@@ -327,8 +327,9 @@ func (s *stage) planTriplets(parts []engine.Dep, ing ingeststage.Result) Result 
 	meta := append(s.exp.Meta(plan.Settings("ingest", s.rec.In), s.cfg),
 		kv.Pair{Key: "pairs", Value: s.pairs},
 		kv.Pair{Key: "construction", Value: s.exp.DSP.Triplets})
+	results, points := ing.Results, ing.Points // and no more of what is known
 	t.Run = func(ctx context.Context, j *engine.Job) error {
-		if err := copies(j, ing.Results); err != nil {
+		if err := copies(j, results); err != nil {
 			return err
 		}
 
@@ -344,7 +345,7 @@ func (s *stage) planTriplets(parts []engine.Dep, ing ingeststage.Result) Result 
 			}
 		}
 
-		if err := ing.Points.AddSetPoints(within, all.triplets); err != nil {
+		if err := points.AddSetPoints(within, all.triplets); err != nil {
 			return err
 		}
 

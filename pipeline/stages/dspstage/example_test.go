@@ -21,13 +21,13 @@ experiments:
 		return
 	}
 
-	p, _, err := stages.Plan(f, plan.Program{}, nil)
+	p, err := stages.Plan(f, plan.Program{}, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 
-	for _, t := range p.Tasks {
+	for _, t := range p.Plan.Tasks {
 		if t.Stage == "dsp" {
 			fmt.Println(t.ID)
 		}

@@ -25,7 +25,7 @@ type Tare struct{ name, open string }
 
 // NeedsTare makes the recording without wind of a file an input of a task, and returns
 // it; nil without one.
-func NeedsTare(conf *config.File, src *plan.Source, t *engine.Task, f ingeststage.File) (*Tare, error) {
+func NeedsTare(conf *config.File, src *plan.Source, t *engine.Task, f *ingeststage.File) (*Tare, error) {
 	if src.In.Balance == nil || src.In.Balance.Tare == nil {
 		return nil, nil
 	}

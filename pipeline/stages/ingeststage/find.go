@@ -222,6 +222,10 @@ func trimPath(list []ingest.Warning) []ingest.Warning {
 // does not depend on someone reading the configuration. The table of conditions is read,
 // though not as a recording.
 func excluded(table string, all, used []string) []ingest.Warning {
+	if len(all) == len(used) {
+		return nil
+	}
+
 	table = filepath.Clean(table)
 	known := map[string]bool{}
 	for _, f := range used {

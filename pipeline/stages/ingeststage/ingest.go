@@ -126,6 +126,7 @@ func Plan(exp plan.Experiment, sim simulatestage.Result) (Result, error) {
 	}
 
 	names := make([]string, len(rec.Files))
+	out.Results = make([]engine.Dep, 0, len(names))
 	for i := range rec.Files {
 		f := &rec.Files[i]
 		names[i] = f.Name
@@ -349,8 +350,7 @@ func textOptions(in *config.Ingest) ingest.TextOptions {
 func (f *File) known(src *plan.Source) (out []map[string]float64, labels []map[string]string) {
 	base, named := maps.Clone(src.Constants), map[string]string{}
 	if src.Pattern != nil {
-		m, _ := src.Pattern.Match(f.Name)
-		maps.Copy(base, m)
+		src.Pattern.AddTo(base, f.Name)
 		maps.Copy(named, src.Pattern.Labels(f.Name))
 	}
 

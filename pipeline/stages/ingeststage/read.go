@@ -50,10 +50,10 @@ type FileResult struct {
 // planFile adds the task that opens one file, assembles its runs, and
 // computes their statistics.
 func (r *Recordings) planFile(exp plan.Experiment, f *File) {
-	src, raw := r.Source, *f
-	handoff := engine.NewHandoff[*plan.Reading](exp.ID("dsp", raw.Name))
+	src := r.Source
+	handoff := engine.NewHandoff[*plan.Reading](exp.ID("dsp", f.Name))
 	t := &engine.Task{
-		ID: exp.ID("ingest", raw.Name), Stage: "ingest", Version: version, Config: src.Settings, Local: raw.keyed(src),
+		ID: exp.ID("ingest", f.Name), Stage: "ingest", Version: version, Config: src.Settings, Local: f.keyed(src),
 		Weight: 0.0075, Packed: true,
 		Run: func(ctx context.Context, j *engine.Job) error {
 			cal, err := Sensitivities(src, j)
@@ -67,23 +67,23 @@ func (r *Recordings) planFile(exp plan.Experiment, f *File) {
 				handoff.Put(j, reading)
 			}
 
-			res, err := (&reader{src: src, cal: cal, reading: reading, file: raw, path: raw.Path(j)}).read(ctx)
+			res, err := (&reader{src: src, cal: cal, reading: reading, file: *f, path: f.Path(j)}).read(ctx)
 			if err != nil {
 				reason, bad := BadRecording(src, err)
 				if !bad {
 					return err
 				}
 
-				res = &FileResult{Path: raw.Name, Skipped: &Skipped{raw.Name, reason}}
+				res = &FileResult{Path: f.Name, Skipped: &Skipped{f.Name, reason}}
 			}
 
-			res.SHA256 = raw.SHA256(j)
+			res.SHA256 = f.SHA256(j)
 
 			return plan.WriteJSON(j, fileJSON, res)
 		},
 	}
 
-	raw.Needs(t)
+	f.Needs(t)
 
 	if src.Calibrator != nil {
 		t.Deps = append(t.Deps, *src.Calibrator)

@@ -85,6 +85,7 @@ func Plan(exp plan.Experiment, ing ingeststage.Result, trip dspstage.Result, tra
 
 	t.Publish = append(t.Publish, engine.Link{Output: "figures/", Path: filepath.Join(folder, "figures")})
 	exp.Add(t)
+	x.ing.Known, x.ing.KnownLabels = nil, nil // planning ends
 }
 
 // experiment is the report of one experiment: the outputs it is made from.

@@ -52,7 +52,7 @@ func planSeries(exp plan.Experiment, ing ingeststage.Result) *engine.Dep {
 		Config: made.Config, Local: made.Local, Deps: made.Deps, Files: made.Files,
 	})
 
-	tare, err := dspstage.NeedsTare(exp.File, rec.Source, &engine.Task{}, file) // among made's files
+	tare, err := dspstage.NeedsTare(exp.File, rec.Source, &engine.Task{}, &file) // among made's files
 	if err != nil {
 		return nil // reported where the task was made
 	}
