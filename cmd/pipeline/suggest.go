@@ -74,7 +74,7 @@ func runSuggest(c *cli.Context, stdout, stderr io.Writer) error {
 		return usage("--grid: %v", err)
 	}
 
-	configured, err := suggest.Configured(c.String("config"), m.Card.Experiment)
+	configured, err := suggest.Configured(c.String("config"), c.Args().First(), m.Card.Experiment)
 	if err != nil {
 		return err
 	}

@@ -1068,6 +1068,8 @@ func TestCollect(t *testing.T) {
 	}
 }
 
+func decode(ix *index, b []byte) error { return ix.read(bytes.NewReader(b), int64(len(b))) }
+
 // The index comes back as it was written, and a damaged one is noticed.
 func TestIndex(t *testing.T) {
 	sum := strings.Repeat("0123456789abcdef", 4)
@@ -1091,7 +1093,7 @@ func TestIndex(t *testing.T) {
 	b := ix.encode()
 
 	var got index
-	if err := got.decode(b); err != nil {
+	if err := decode(&got, b); err != nil {
 		t.Fatal(err)
 	}
 
@@ -1106,7 +1108,7 @@ func TestIndex(t *testing.T) {
 	for i := range b {
 		c := bytes.Clone(b)
 		c[i] ^= 0x41
-		if got.decode(c) == nil || got.decode(b[:i]) == nil {
+		if decode(&got, c) == nil || decode(&got, b[:i]) == nil {
 			t.Fatalf("a change or cut at byte %d went unnoticed", i)
 		}
 	}
@@ -1118,9 +1120,9 @@ func FuzzIndex(f *testing.F) {
 	f.Add(ix.encode())
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var got index
-		got.decode(b)
+		decode(&got, b)
 		b = append([]byte(indexMagic), b...)
-		got.decode(binary.LittleEndian.AppendUint32(b, crc32.ChecksumIEEE(b)))
+		decode(&got, binary.LittleEndian.AppendUint32(b, crc32.ChecksumIEEE(b)))
 	})
 }
 

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"bufio"
-	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -410,11 +409,7 @@ func (r *record) inputs() []input {
 	return out
 }
 
-// decode reads what encode wrote; anything else is an error, and ix is then
-// not to be used.
-func (ix *index) decode(b []byte) error { return ix.read(bytes.NewReader(b), int64(len(b))) }
-
-// load is decode of a file.
+// load reads the index at path.
 func (ix *index) load(path string) error {
 	f, err := OpenOwn(path)
 	if err != nil {
@@ -430,7 +425,8 @@ func (ix *index) load(path string) error {
 	return ix.read(f, fi.Size())
 }
 
-// read is decode of a file of that many bytes.
+// read reads what encode wrote, of that many bytes; anything else is an error, and ix is then
+// not to be used.
 func (ix *index) read(from io.Reader, size int64) error {
 	const end = crc32.Size
 	sum := crc32.NewIEEE()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -23,9 +24,14 @@ type Costs struct {
 	Unit   string // "min", or "" for numbers without unit
 }
 
-// Configured is what measurements of an experiment cost by a configuration; "" is pipeline.yaml, if there is one.
-func Configured(path, experiment string) (config.Suggest, error) {
+// Configured is what measurements of an experiment cost by a configuration; "" is pipeline.yaml, if there is one
+// and the model's folder lies below it or below its work directory.
+func Configured(path, model, experiment string) (config.Suggest, error) {
 	f, err := config.LoadDefault(path)
+	if path == "" && !below(".", model) && (err != nil || !below(f.Workdir, model)) {
+		return config.Suggest{}, nil // of another project
+	}
+
 	if err != nil {
 		return config.Suggest{}, err
 	}
@@ -35,6 +41,15 @@ func Configured(path, experiment string) (config.Suggest, error) {
 	}
 
 	return config.Suggest{}, nil
+}
+
+// below reports whether a path lies in a folder.
+func below(dir, path string) bool {
+	from, err := filepath.Abs(dir)
+	to, err2 := filepath.Abs(path)
+	rel, err3 := filepath.Rel(from, to)
+
+	return errors.Join(err, err2, err3) == nil && filepath.IsLocal(rel)
 }
 
 // ReadCosts reads what measurements and changes of the axes of these names cost, and a budget. Texts of the command

@@ -43,7 +43,7 @@ func (x *experiment) budget(tab *table.Table) (*report.Sheet, error) {
 	s := budget.Sheet(budget.LeastCertain(results))
 	text := "Each outcome at the condition where it is least certain"
 	if len(results) == len(shown)*budgetConditions {
-		text += fmt.Sprintf(", of %d evenly selected", budgetConditions)
+		text += fmt.Sprintf(", of %d conditions, evenly selected where there are more", budgetConditions)
 	}
 
 	if len(shown) < len(outcomes) {
