@@ -535,8 +535,8 @@ func (t *trainer[T]) fill(data []T, idx []int32, swapped []bool, rows int) {
 		}
 
 		z := t.z[i*ld:][:ld]
-		for j, v := range x { // faster than copy, and rows wait for memory together
-			z[j] = v
+		for j := range in { // faster than copy, and rows wait for memory together
+			z[j] = x[j]
 		}
 
 		t1, t2 := t.t1[i*d:][:len(y1)], t.t2[i*d:][:len(y1)]
@@ -553,8 +553,8 @@ func (t *trainer[T]) fill(data []T, idx []int32, swapped []bool, rows int) {
 		}
 
 		f := t.z[(B+i)*ld:][:ld]
-		for j, v := range x {
-			f[j] = v
+		for j := range in {
+			f[j] = x[j]
 		}
 
 		fed, next1, next2 := f[in:][:len(y1)], t.t1[(B+i)*d:][:len(y1)], t.t2[(B+i)*d:][:len(y1)]
@@ -571,8 +571,8 @@ func (t *trainer[T]) fill(data []T, idx []int32, swapped []bool, rows int) {
 		}
 
 		f = t.z[(2*B+i)*ld:][:ld]
-		for j, v := range x {
-			f[j] = v
+		for j := range in {
+			f[j] = x[j]
 		}
 
 		fed, next1, next2 = f[in:][:len(y2)], t.t1[(2*B+i)*d:][:len(y2)], t.t2[(2*B+i)*d:][:len(y2)]
