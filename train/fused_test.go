@@ -36,9 +36,13 @@ func TestNothingFused(t *testing.T) {
 
 	fused := regexp.MustCompile(`\bFN?M(ADD|SUB)[SD]\b`)
 
-	seen, multiplied := 0, 0
+	seen, multiplied, asked := 0, 0, false
 	for line := range strings.Lines(string(asm)) {
-		if strings.Contains(line, "_test.go:") {
+		if strings.HasPrefix(line, "TEXT ") {
+			asked = strings.Contains(line, ".fusedPortable(") // by math.FMA
+		}
+
+		if asked || strings.Contains(line, "_test.go:") {
 			continue
 		}
 

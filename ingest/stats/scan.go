@@ -407,22 +407,27 @@ func (a *accumulator) begin(step float64) {
 	}
 }
 
-// addFast is addTo for samples that are usually finite and rarely three times
-// the same, which needs no look at each.
+// addFast is addTo, to the last bit, for samples that are usually finite and rarely three
+// times the same, which needs no look at each.
 func (a *accumulator) addFast(k *kernel.Set, x []float32) {
 	if len(x) == 0 {
 		return
 	}
 
-	if v := float64(x[0]); a.finite == 0 && (a.step == 0 || v-v != 0) {
-		addTo(a, x)
-		return
-	} else if a.finite == 0 {
+	// Sums of steps of a power of two are exact in any order.
+	fraction, _ := math.Frexp(a.step)
+	exact, v := fraction == 0.5, float64(x[0])
+	if a.finite == 0 {
+		if !exact || v-v != 0 {
+			addTo(a, x)
+			return
+		}
 		a.shift = v
 	}
 
 	sum, low, high, pair, triple := k.Describe(x, a.shift)
-	if sum-sum != 0 || a.step == 0 && !(a.apart(x) && !triple) { // only addTo knows least
+	slow := triple || !a.apart(x)
+	if sum-sum != 0 || slow && !exact {
 		addTo(a, x)
 		return
 	}
@@ -432,7 +437,11 @@ func (a *accumulator) addFast(k *kernel.Set, x []float32) {
 	n := int64(len(x))
 	a.n += n
 	mean := sum / float64(n)
-	a.join(mean, k.Squares(x, a.shift+mean), n)
+	if slow {
+		a.join(mean, squares(x, a.shift, mean), n)
+	} else {
+		a.join(mean, k.Squares(x, a.shift+mean), n)
+	}
 }
 
 // apart tells whether no stretch of equal samples goes on in x.
@@ -505,15 +514,18 @@ func addTo[T floats](a *accumulator, x []T) {
 	}
 
 	mean := sum / float64(k)
+	a.join(mean, squares(x, a.shift, mean), k)
+}
 
-	m2 := 0.0
+// squares adds the squared deviations of the finite samples less shift from mean, in order.
+func squares[T floats](x []T, shift, mean float64) (m2 float64) {
 	for _, v := range x {
-		if d := float64(v) - a.shift - mean; d-d == 0 {
+		if d := float64(v) - shift - mean; d-d == 0 {
 			m2 += float64(d * d)
 		}
 	}
 
-	a.join(mean, m2, k)
+	return m2
 }
 
 // follow looks at samples one by one: extremes, stretches of equal samples and those that
