@@ -94,9 +94,8 @@ const (
 var dots = sync.Pool{New: func() any { return new([dotParts * blockRows * dotColumns]float64) }}
 
 // SubtractDots subtracts from c (m×n, Col 1) the products of the rows of a with those of b,
-// which has up to 64. Each has k numbers, a multiple of 4, and is the sum of four, of every
-// fourth number: the bytes are those of gonum's
-// dot products on amd64.
+// which has up to 64. Rows have k numbers, a multiple of 4. A product is added up in four parts,
+// each of every fourth number: the bytes are those of gonum's dot products on amd64.
 func SubtractDots(m, n, k int, a, b, c View) {
 	need(c.Col == 1 && n <= dotColumns && k%dotParts == 0, "a shape that is not for dot products")
 
