@@ -1,5 +1,5 @@
-// Command asm generates the assembly of the packages kernel of dsp, train and ingest:
-// kernel_amd64.s, and its declarations in Go, stubs_amd64.go, in the working folder.
+// Command asm generates the assembly of the packages kernel of dsp, train, ingest and
+// pipeline/engine: kernel_amd64.s, and its declarations in Go, stubs_amd64.go, in the working folder.
 // Run by `go generate` in those packages:
 //
 //	go run doubletake/cmd/asm ROOM
@@ -20,7 +20,9 @@ import (
 )
 
 // rooms are the rooms and what generates the assembly of each.
-var rooms = map[string]func(*build.Context){"dsp": transforms, "train": training, "ingest": reading}
+var rooms = map[string]func(*build.Context){
+	"dsp": transforms, "train": training, "ingest": reading, "pipeline/engine": hashing,
+}
 
 func main() {
 	if err := run(os.Args[1:]); err != nil {
@@ -31,7 +33,7 @@ func main() {
 
 func run(args []string) error {
 	if len(args) != 1 || rooms[args[0]] == nil {
-		return fmt.Errorf("expected dsp, train or ingest, found %q", args)
+		return fmt.Errorf("expected dsp, train, ingest or pipeline/engine, found %q", args)
 	}
 	files, err := generate(args[0])
 	if err != nil {

@@ -34,7 +34,8 @@ var imports = []struct{ of, may string }{
 
 	{"pipeline/kv", ""},
 	{"pipeline/pack", ""},
-	{"pipeline/engine", "pipeline/kv pipeline/pack"},
+	{"pipeline/engine", "pipeline/kv pipeline/pack pipeline/engine/kernel"},
+	{"pipeline/engine/kernel", ""},
 	{"pipeline/engine/slurm", "pipeline/kv pipeline/engine pipeline/engine/slurm/job"},
 	{"pipeline/engine/slurm/job", ""},
 	{"pipeline/engine/command", "pipeline/kv pipeline/engine pipeline/engine/slurm pipeline/engine/slurm/job"},
@@ -81,6 +82,7 @@ var imports = []struct{ of, may string }{
 // foreign lists the packages that may import a module of others.
 var foreign = []struct{ module, by string }{
 	{"github.com/apache/arrow", "pipeline/table ingest/format/arrow"},
+	{"github.com/klauspost/cpuid", "pipeline/engine/kernel"},
 	{"github.com/klauspost/compress", "ingest/format/internal/inflate ingest/format/parquet"},
 	{"github.com/mewkiz/flac", "ingest/format/flac"},
 	{"github.com/parquet-go/parquet-go", "ingest/format/parquet pipeline/export"},

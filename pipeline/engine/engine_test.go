@@ -3,6 +3,7 @@ package engine
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"flag"
@@ -602,6 +603,47 @@ func TestHashOnce(t *testing.T) {
 	}
 }
 
+// Expected values: crypto/sha256, of each file by itself.
+func TestHashPair(t *testing.T) {
+	if !canPair {
+		t.Skip("two files are not hashed together here")
+	}
+
+	dir := t.TempDir()
+
+	path := func(size int) (string, string) {
+		b := make([]byte, size)
+		for i := range b {
+			b[i] = byte(i * i / (size%7 + 1))
+		}
+
+		name := filepath.Join(dir, fmt.Sprint(size))
+		if err := os.WriteFile(name, b, 0o644); err != nil {
+			t.Fatal(err)
+		}
+
+		return name, fmt.Sprintf("%x", sha256.Sum256(b))
+	}
+
+	sizes := []int{0, 1, 63, 64, 1000, 1 << 17, 1<<17 + 1, 1 << 18, 400_000}
+	for _, m := range sizes {
+		for _, n := range sizes {
+			a, sumA := path(m)
+			b, sumB := path(n)
+
+			want := [2]sized{{sumA, int64(m), nil}, {sumB, int64(n), nil}}
+			if got := hashPair(a, b); got != want {
+				t.Errorf("%d and %d bytes: %v, want %v", m, n, got, want)
+			}
+		}
+
+		a, sum := path(m)
+		if got := hashPair(a, dir); got[0] != (sized{sum, int64(m), nil}) || got[1].err == nil {
+			t.Errorf("%d bytes and a folder: %v", m, got)
+		}
+	}
+}
+
 // A damaged result is noticed, named and made again; the same for a lost one.
 func TestDamage(t *testing.T) {
 	w := newWorld(t.TempDir())
@@ -883,13 +925,13 @@ func TestImports(t *testing.T) {
 	}
 
 	for _, i := range p.Imports {
-		ours := i == "doubletake/pipeline/kv" || i == "doubletake/pipeline/pack"
+		ours := slices.Contains([]string{"kv", "pack", "engine/kernel"}, strings.TrimPrefix(i, "doubletake/pipeline/"))
 		if ours || strings.HasPrefix(i, "golang.org/x/sys/") {
 			continue
 		}
 
 		if strings.Contains(strings.SplitN(i, "/", 2)[0], ".") || strings.HasPrefix(i, "doubletake/") {
-			t.Errorf("the engine imports %s; it may import the standard library, x/sys, pipeline/kv and pipeline/pack", i)
+			t.Errorf("the engine imports %s; it may import the standard library, x/sys, pipeline/kv, pack and engine/kernel", i)
 		}
 	}
 }

@@ -177,10 +177,10 @@ func (t *Task) worksFor(experiment string) bool {
 
 // assess determines the status of t, given the status of its dependencies.
 // Raw files that changed are hashed, or, if later, left to be hashed when the
-// task's turn comes.
-func (s *store) assess(t *Task, of map[string]*Status, later bool) (*Status, error) {
+// task's turn comes; next are files whose turn comes after them.
+func (s *store) assess(t *Task, of map[string]*Status, later bool, next ...File) (*Status, error) {
 	st := &Status{Task: t, digests: make([]string, 0, len(t.Files)+len(t.Deps)), stamps: make([]stamp, 0, len(t.Files))}
-	if err := s.readFiles(st, later); err != nil {
+	if err := s.readFiles(st, later, next); err != nil {
 		return nil, err
 	}
 
@@ -235,8 +235,8 @@ func (s *store) assess(t *Task, of map[string]*Status, later bool) (*Status, err
 }
 
 // readFiles hashes the task's raw files.
-func (s *store) readFiles(st *Status, later bool) error {
-	for _, f := range st.Task.Files {
+func (s *store) readFiles(st *Status, later bool, next []File) error {
+	for i, f := range st.Task.Files {
 		if later {
 			known, err := s.known(f)
 			if err != nil {
@@ -254,7 +254,9 @@ func (s *store) readFiles(st *Status, later bool) error {
 			x = *one
 		} else {
 			var err error
-			if x.sum, x.stamp, err = s.hash(f); err != nil {
+
+			after := slices.Concat(st.Task.Files[i+1:min(i+4, len(st.Task.Files))], next)
+			if x.sum, x.stamp, err = s.hash(f, after...); err != nil {
 				return err
 			}
 		}
@@ -447,7 +449,7 @@ type hashed struct {
 // as many at a time as there are processors: of a large campaign this takes
 // seconds. Errors are left to assess, which meets them again in the plan's order.
 func (s *store) hashAll(p *Plan, later map[*Task]bool) map[string]*hashed {
-	var files []*File
+	var files []File
 
 	found := make(map[string]*hashed, len(p.Tasks)/2)
 	for _, t := range p.Tasks {
@@ -455,10 +457,10 @@ func (s *store) hashAll(p *Plan, later map[*Task]bool) map[string]*hashed {
 			continue
 		}
 
-		for i, f := range t.Files {
+		for _, f := range t.Files {
 			if _, ok := found[f.Path]; !ok {
 				found[f.Path] = nil
-				files = append(files, &t.Files[i])
+				files = append(files, f)
 			}
 		}
 	}
@@ -471,7 +473,7 @@ func (s *store) hashAll(p *Plan, later map[*Task]bool) map[string]*hashed {
 	for range min(runtime.GOMAXPROCS(0), len(files)) {
 		wg.Go(func() {
 			for i := next.Add(1) - 1; i < int64(len(files)); i = next.Add(1) - 1 {
-				sums[i].sum, sums[i].stamp, _ = s.hash(*files[i])
+				sums[i].sum, sums[i].stamp, _ = s.hash(files[i], files[i+1:min(int(i)+4, len(files))]...)
 			}
 		})
 	}

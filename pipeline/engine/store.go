@@ -215,8 +215,9 @@ func (s *store) known(f File) (bool, error) {
 	return false, x.Close()
 }
 
-// hash returns the content hash of a raw file; unchanged files are not read again.
-func (s *store) hash(f File) (string, stamp, error) {
+// hash returns the content hash of a raw file; unchanged files are not read again. If
+// it has to be read, one of next, which are to be hashed after it, is read with it.
+func (s *store) hash(f File, next ...File) (string, stamp, error) {
 	st, err := look(f)
 	if err != nil {
 		return "", stamp{}, err
@@ -238,32 +239,74 @@ func (s *store) hash(f File) (string, stamp, error) {
 
 	mine := make(chan struct{})
 	s.hashing[f.Path] = mine
+	other, otherStamp := s.partner(st, next)
+	if other != nil {
+		s.hashing[other.Path] = mine
+	}
+
 	s.mu.Unlock()
 	defer func() {
 		s.mu.Lock()
 		delete(s.hashing, f.Path)
+		if other != nil {
+			delete(s.hashing, other.Path)
+		}
 		s.mu.Unlock()
 		close(mine)
 	}()
 
-	sum, n, err := hashFile(f.Open)
+	if other == nil {
+		sum, n, err := hashFile(f.Open)
+		return sum, st, s.learnHash(f, st, sum, n, err)
+	}
+
+	both := hashPair(f.Open, other.Open)
+	_ = s.learnHash(*other, otherStamp, both[1].sum, both[1].size, both[1].err) // at its turn
+
+	return both[0].sum, st, s.learnHash(f, st, both[0].sum, both[0].size, both[0].err)
+}
+
+// pairBytes is the size up to which raw files are hashed in pairs: the second is still in
+// memory when its turn comes.
+const pairBytes = 64 << 20
+
+// partner returns a file that can be hashed together with one of stamp st; the store's mutex
+// is held.
+func (s *store) partner(st stamp, next []File) (*File, stamp) {
+	if !canPair || st.Size > pairBytes {
+		return nil, stamp{}
+	}
+
+	for i, f := range next {
+		x, err := look(f)
+		if err == nil && x.Size <= pairBytes && s.ix.Files[f.Path].Stamp != x && s.hashing[f.Path] == nil {
+			return &next[i], x
+		}
+	}
+
+	return nil, stamp{}
+}
+
+// learnHash keeps the hash of a raw file of n bytes, unless the file is no longer what st
+// says or err tells why it could not be read.
+func (s *store) learnHash(f File, st stamp, sum string, n int64, err error) error {
 	if err != nil {
-		return "", stamp{}, &FileError{f.Path, err}
+		return &FileError{f.Path, err}
 	}
 
-	fi, err := os.Stat(f.Open)
-	if err != nil || stampOf(f.Open, fi) != st || n != st.Size {
-		return "", stamp{}, &FileError{f.Path, errors.New("it changes while it is read; run again when it is complete")}
+	now, _, err := lookAt(f.Open, true)
+	if err != nil || now != st || n != st.Size {
+		return &FileError{f.Path, errors.New("it changes while it is read; run again when it is complete")}
 	}
 
-	if time.Since(fi.ModTime()) > racy {
+	if time.Since(time.Unix(0, st.MTime)) > racy {
 		s.mu.Lock()
 		s.ix.Files[f.Path] = fileRecord{st, sum}
 		s.dirty = true
 		s.mu.Unlock()
 	}
 
-	return sum, st, nil
+	return nil
 }
 
 // whole reports whether a result's files are as they were when it was sealed, by
