@@ -454,6 +454,12 @@ func (a *Analyser) lines(run *RotorRun, s *RotorSettings, lf *lineFinder) (floor
 	orders := s.Blades * s.Harmonics
 	floorBins := resizeOuter(a.floorBins, orders+1) // per shaft order
 	a.floorBins = floorBins
+
+	var spectra [2][][]float32
+	if s.KeepSpectra {
+		spectra = a.powers32()
+	}
+
 	for h, shaft := range run.ShaftHz {
 		bpf := float64(s.Blades) * shaft
 		for j := 1; j <= orders; j++ {
@@ -499,7 +505,7 @@ func (a *Analyser) lines(run *RotorRun, s *RotorSettings, lf *lineFinder) (floor
 			}
 
 			if s.KeepSpectra {
-				half.Spectrum = a.Power32(h, c)
+				half.Spectrum = spectra[h][c]
 			}
 		}
 	}

@@ -172,7 +172,6 @@ type Analyser struct {
 	again     bool        // they were, and Auto took float64
 	single    []float64
 	power     []float64
-	narrow    []float32
 	speed     speedFinder
 	mean      [2][][]float64   // half, channel: mean spectrum
 	segs      [2][][][]float32 // half, segment, channel: first bins of the spectrum
@@ -293,15 +292,24 @@ func (a *Analyser) Power(half, channel int) []float64 {
 	return a.mean[half][channel]
 }
 
-// Power32 returns Power as float32, in memory of its own.
-func (a *Analyser) Power32(half, channel int) []float32 {
-	p := a.Power(half, channel)
-	a.narrow = slices.Grow(a.narrow[:0], len(p))[:len(p)]
-	for k, v := range p {
-		a.narrow[k] = float32(v)
+// powers32 returns Power of each half and channel as float32, in memory of their own: of
+// a channel one half after the other, and one channel after the other.
+func (a *Analyser) powers32() (all [2][][]float32) {
+	bins := a.welch.Bins()
+	memory := make([]float32, 2*len(a.mean[0])*bins)
+	for c := range a.mean[0] {
+		for h := range all {
+			p := memory[:bins]
+			for k, v := range a.Power(h, c) {
+				p[k] = float32(v)
+			}
+
+			all[h] = append(all[h], p)
+			memory = memory[bins:]
+		}
 	}
 
-	return slices.Clone(a.narrow) // not zeroed first
+	return all
 }
 
 // readHalves reads both halves through read and fills a.mean and a.segs.

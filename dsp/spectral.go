@@ -242,12 +242,17 @@ func (c halfSpectra) Pairs(ctx context.Context, src Source, r *Run, a *Analyser)
 	p.Flags = append(p.Flags, a.flags()...)
 
 	outcomes := c.outcomes(r.Settings)
+	var spectra [2][][]float32
+	if run == nil {
+		spectra = a.powers32()
+	}
+
 	for i := range r.Microphones {
 		halves := [2]Half{{ShaftHz: p.ShaftHz[0]}, {ShaftHz: p.ShaftHz[1]}}
 		if run != nil {
 			halves = run.Channels[i].Halves
 		} else {
-			halves[0].Spectrum, halves[1].Spectrum = a.Power32(0, i), a.Power32(1, i)
+			halves[0].Spectrum, halves[1].Spectrum = spectra[0][i], spectra[1][i]
 		}
 
 		p.Spectra = append(p.Spectra, Spectra{i, halves})

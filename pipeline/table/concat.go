@@ -57,6 +57,7 @@ type concat struct {
 	last   *arrow.Schema // that was compared
 	out    *ipc.FileWriter
 	rows   int
+	batch  reused
 }
 
 func (c *concat) open() (err error) {
@@ -65,7 +66,7 @@ func (c *concat) open() (err error) {
 }
 
 func (c *concat) add(path string) error {
-	f, err := openFile(path)
+	f, err := openFile(path, &c.batch)
 	if err != nil {
 		return err
 	}

@@ -25,6 +25,7 @@ import (
 
 	"github.com/apache/arrow/go/v17/arrow"
 	"github.com/apache/arrow/go/v17/arrow/array"
+	"github.com/apache/arrow/go/v17/arrow/endian"
 	"github.com/apache/arrow/go/v17/arrow/ipc"
 	"github.com/apache/arrow/go/v17/arrow/memory"
 
@@ -243,19 +244,14 @@ func (t *Table) write(w io.WriteSeeker) error {
 		return fmt.Errorf("write arrow schema: %w", err)
 	}
 
-	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
-	defer b.Release()
-
+	columns := make([]arrow.Array, len(t.Columns))
 	for lo := 0; lo < n || lo == 0; lo += batchRows {
 		hi := min(lo+batchRows, n)
 		for i := range t.Columns {
-			t.Columns[i].appendTo(b.Field(i), lo, hi)
+			columns[i] = t.Columns[i].array(lo, hi)
 		}
 
-		rec := b.NewRecord()
-		err := fw.Write(rec)
-		rec.Release()
-		if err != nil {
+		if err := fw.Write(array.NewRecord(schema, columns, int64(hi-lo))); err != nil {
 			return errors.Join(fmt.Errorf("write arrow batch: %w", err), fw.Close())
 		}
 	}
@@ -267,44 +263,73 @@ func (t *Table) write(w io.WriteSeeker) error {
 	return nil
 }
 
-func (c *Column) appendTo(b array.Builder, lo, hi int) {
-	switch b := b.(type) {
-	case *array.StringBuilder:
-		b.AppendValues(c.Strings[lo:hi], nil)
-	case *array.Int64Builder:
-		b.AppendValues(c.Ints[lo:hi], nil)
-	case *array.BooleanBuilder:
-		b.AppendValues(c.Bools[lo:hi], nil)
-	case *array.Float64Builder:
-		b.Reserve(hi - lo)
-
-		for _, v := range c.Floats[lo:hi] {
-			if v != v {
-				b.UnsafeAppendBoolToBitmap(false)
-			} else {
-				b.UnsafeAppend(v)
-			}
-		}
-
-	case *array.ListBuilder:
-		vb := b.ValueBuilder().(*array.Float32Builder)
-
-		total := 0
-		for _, l := range c.Lists[lo:hi] {
-			total += len(l)
-		}
-
-		b.Reserve(hi - lo)
-		vb.Reserve(total)
-
-		for _, l := range c.Lists[lo:hi] {
-			b.Append(true)
-			vb.AppendValues(l, nil)
-		}
-
-	default:
-		panic(fmt.Sprintf("table: no builder for column %q", c.Name))
+// array returns the values of rows lo to hi-1; the memory may be the column's.
+func (c *Column) array(lo, hi int) arrow.Array {
+	data := func(n int, b []byte, children ...arrow.ArrayData) arrow.ArrayData {
+		return array.NewData(c.dataType(), n, []*memory.Buffer{nil, memory.NewBufferBytes(b)}, children, 0, 0)
 	}
+
+	switch {
+	case c.Strings != nil:
+		b := array.NewStringBuilder(memory.DefaultAllocator)
+		b.AppendValues(c.Strings[lo:hi], nil)
+		return b.NewArray()
+
+	case c.Bools != nil:
+		b := array.NewBooleanBuilder(memory.DefaultAllocator)
+		b.AppendValues(c.Bools[lo:hi], nil)
+		return b.NewArray()
+
+	case c.Ints != nil:
+		return array.MakeFromData(data(hi-lo, arrow.Int64Traits.CastToBytes(c.Ints[lo:hi])))
+
+	case c.Lists != nil:
+		ends := make([]int32, 1, hi-lo+1)
+		for _, l := range c.Lists[lo:hi] {
+			ends = append(ends, ends[len(ends)-1]+int32(len(l)))
+		}
+
+		values := array.NewData(arrow.PrimitiveTypes.Float32, int(ends[hi-lo]), []*memory.Buffer{
+			nil, memory.NewBufferBytes(arrow.Float32Traits.CastToBytes(join(c.Lists[lo:hi]))),
+		}, nil, 0, 0)
+
+		return array.MakeFromData(data(hi-lo, arrow.Int32Traits.CastToBytes(ends), values))
+
+	case !slices.ContainsFunc(c.Floats[lo:hi], math.IsNaN):
+		return array.MakeFromData(data(hi-lo, arrow.Float64Traits.CastToBytes(c.Floats[lo:hi])))
+	}
+
+	b := array.NewFloat64Builder(memory.DefaultAllocator)
+	b.Reserve(hi - lo)
+
+	for _, v := range c.Floats[lo:hi] {
+		if v != v {
+			b.UnsafeAppendBoolToBitmap(false)
+		} else {
+			b.UnsafeAppend(v)
+		}
+	}
+
+	return b.NewArray()
+}
+
+// join returns the values of all lists one after the other: the memory of the lists, if
+// they lie so.
+func join(lists [][]float32) []float32 {
+	if len(lists) == 0 {
+		return nil
+	}
+
+	all := lists[0][:0]
+	for _, l := range lists {
+		n := len(all) + len(l)
+		if len(l) > 0 && (n > cap(all) || &all[:n][len(all)] != &l[0]) {
+			return slices.Concat(lists...)
+		}
+		all = all[:n]
+	}
+
+	return all
 }
 
 // Digest returns the SHA-256, as hex, of names, units, types and values.
@@ -365,13 +390,15 @@ func (t *Table) Digest() string {
 		for _, l := range c.Lists {
 			number(uint64(len(l)))
 
-			for l := range slices.Chunk(l, part/4) {
-				n := len(buf)
-				buf = slices.Grow(buf, 4*len(l))[:n+4*len(l)]
-				for k, v := range l {
-					binary.LittleEndian.PutUint32(buf[n+4*k:], math.Float32bits(v))
-				}
+			if !endian.IsBigEndian && 4*len(l) > part {
+				h.Write(buf)
+				h.Write(arrow.Float32Traits.CastToBytes(l))
+				buf = buf[:0]
+				continue
+			}
 
+			for _, v := range l {
+				buf = binary.LittleEndian.AppendUint32(buf, math.Float32bits(v))
 				flush()
 			}
 		}
@@ -403,7 +430,7 @@ type file struct {
 	in    *pack.Reader
 	path  string
 	r     *ipc.FileReader
-	batch reused
+	batch *reused
 }
 
 // reused is memory for one batch after the other. What is not copied of a batch is lost with the next one.
@@ -441,8 +468,8 @@ func (m *reused) Reallocate(size int, b []byte) []byte {
 // Free does nothing: the next batch takes all.
 func (m *reused) Free([]byte) {}
 
-// openFile opens a table, which may lie in a pack.
-func openFile(path string) (f *file, err error) {
+// openFile opens a table, which may lie in a pack; its batches are read into batch.
+func openFile(path string, batch *reused) (f *file, err error) {
 	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() { // a FIFO may wait for ever
 		return nil, fmt.Errorf("open table %s: expected a file", path)
 	}
@@ -452,9 +479,9 @@ func openFile(path string) (f *file, err error) {
 		return nil, fmt.Errorf("open table: %w", err)
 	}
 
-	f = &file{in: in, path: path}
+	f = &file{in: in, path: path, batch: batch}
 	err = guard(func() (err error) {
-		if f.r, err = ipc.NewFileReader(in, ipc.WithAllocator(&f.batch)); err != nil {
+		if f.r, err = ipc.NewFileReader(in, ipc.WithAllocator(batch)); err != nil {
 			err = fmt.Errorf("expected an Arrow IPC file: %w", err)
 		}
 		return err
@@ -507,7 +534,7 @@ func guard(do func() error) (err error) {
 // deceive may take any memory. Files from elsewhere are verified first, by
 // ingest/format/arrow. The values take at most 16 MiB and 256 times the file.
 func Read(path string) (t *Table, err error) {
-	f, err := openFile(path)
+	f, err := openFile(path, &reused{})
 	if err != nil {
 		return nil, err
 	}
