@@ -13,6 +13,7 @@ type Source struct {
 	io.ReaderAt
 	Size   int64     // in bytes, above 0
 	Closer io.Closer // nil where there is nothing to close
+	Held   []byte    // the whole file, not to be changed; nil where it is not in memory
 }
 
 // OpenSource opens a regular file that is not empty. Errors are *fault.Error.

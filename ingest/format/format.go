@@ -92,7 +92,11 @@ func Titles() string {
 //
 // Options that contradict themselves give a plain error, everything else is a
 // *fault.Error. The caller closes the Reader.
-func Open(path string, o ingest.Options) (ingest.Reader, error) {
+func Open(path string, o ingest.Options) (ingest.Reader, error) { return OpenHeld(path, nil, o) }
+
+// OpenHeld is Open of a file whose contents are in memory, which stay as they are until
+// the Reader is closed; with none it opens the file.
+func OpenHeld(path string, held []byte, o ingest.Options) (ingest.Reader, error) {
 	if err := Check(o); err != nil {
 		return nil, err
 	}
@@ -101,9 +105,12 @@ func Open(path string, o ingest.Options) (ingest.Reader, error) {
 		return program.Open(path, o)
 	}
 
-	src, err := ingest.OpenSource(path)
-	if err != nil {
-		return nil, err
+	src := ingest.Source{Path: path, ReaderAt: bytes.NewReader(held), Size: int64(len(held)), Held: held}
+	if len(held) == 0 {
+		var err error
+		if src, err = ingest.OpenSource(path); err != nil {
+			return nil, err
+		}
 	}
 
 	r, err := open(src, o)

@@ -604,7 +604,7 @@ func TestHashOnce(t *testing.T) {
 }
 
 // Expected values: crypto/sha256, of each file by itself.
-func TestHashPair(t *testing.T) {
+func TestHashFiles(t *testing.T) {
 	if !canPair {
 		t.Skip("two files are not hashed together here")
 	}
@@ -631,15 +631,26 @@ func TestHashPair(t *testing.T) {
 			a, sumA := path(m)
 			b, sumB := path(n)
 
-			want := [2]sized{{sumA, int64(m), nil}, {sumB, int64(n), nil}}
-			if got := hashPair(a, b); got != want {
-				t.Errorf("%d and %d bytes: %v, want %v", m, n, got, want)
+			both := []*reading{{file: File{Open: a}}, {file: File{Open: b}, held: make([]byte, n)}}
+			hashFiles(both)
+
+			for i, want := range []string{sumA, sumB} {
+				if r := both[i]; r.err != nil || r.sum != want || r.size != int64([]int{m, n}[i]) {
+					t.Errorf("%d and %d bytes: %d, %s, %v, want %s", m, n, r.size, r.sum, r.err, want)
+				}
+			}
+
+			if sum := fmt.Sprintf("%x", sha256.Sum256(both[1].held)); sum != sumB {
+				t.Errorf("%d and %d bytes: kept %s, want %s", m, n, sum, sumB)
 			}
 		}
 
 		a, sum := path(m)
-		if got := hashPair(a, dir); got[0] != (sized{sum, int64(m), nil}) || got[1].err == nil {
-			t.Errorf("%d bytes and a folder: %v", m, got)
+		both := []*reading{{file: File{Open: a}}, {file: File{Open: dir}}}
+		hashFiles(both)
+
+		if r := both[0]; r.err != nil || r.sum != sum || r.size != int64(m) || both[1].err == nil {
+			t.Errorf("%d bytes and a folder: %s, %v, %v", m, r.sum, r.err, both[1].err)
 		}
 	}
 }

@@ -264,6 +264,9 @@ func (m maker) make(ctx context.Context, t *Task, st *Status, object func(task s
 		j.Dir = dir
 	}
 
+	j.held = m.s.take(st)
+	defer m.s.release(j.held...)
+
 	inputs := t.inputs(st.digests)
 	for _, in := range inputs {
 		j.made[in.Name] = in.Digest

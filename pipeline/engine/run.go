@@ -163,6 +163,7 @@ func Run(ctx context.Context, p *Plan, o Options) (*Result, error) {
 		r.ex = Local{o.Jobs}
 	}
 
+	_, s.holds = r.ex.(Local)
 	r.gate = make(chan struct{}, max(64, o.Jobs))
 	r.res.output, r.res.digest = s.outputs(of), digests(of)
 	todo, err := r.choose(list)

@@ -91,6 +91,9 @@ type store struct {
 
 	looked  map[string]*hashed       // raw files, while a plan is assessed: each is looked at once
 	hashing map[string]chan struct{} // raw files that are being hashed, by path; closed at the end
+	holds   bool                     // contents of raw files that are hashed are kept for their tasks
+	held    []*reading               // the latest last
+	spare   [][]byte                 // memory for more
 
 	learned []string // indices left by workers, to be removed once they are in the main one
 
@@ -213,100 +216,6 @@ func (s *store) known(f File) (bool, error) {
 	}
 
 	return false, x.Close()
-}
-
-// hash returns the content hash of a raw file; unchanged files are not read again. If
-// it has to be read, one of next, which are to be hashed after it, is read with it.
-func (s *store) hash(f File, next ...File) (string, stamp, error) {
-	st, err := look(f)
-	if err != nil {
-		return "", stamp{}, err
-	}
-
-	s.mu.Lock()
-
-	for s.hashing[f.Path] != nil { // for another task
-		other := s.hashing[f.Path]
-		s.mu.Unlock()
-		<-other
-		s.mu.Lock()
-	}
-
-	if r, ok := s.ix.Files[f.Path]; ok && r.Stamp == st {
-		s.mu.Unlock()
-		return r.SHA256, st, nil
-	}
-
-	mine := make(chan struct{})
-	s.hashing[f.Path] = mine
-	other, otherStamp := s.partner(st, next)
-	if other != nil {
-		s.hashing[other.Path] = mine
-	}
-
-	s.mu.Unlock()
-	defer func() {
-		s.mu.Lock()
-		delete(s.hashing, f.Path)
-		if other != nil {
-			delete(s.hashing, other.Path)
-		}
-		s.mu.Unlock()
-		close(mine)
-	}()
-
-	if other == nil {
-		sum, n, err := hashFile(f.Open)
-		return sum, st, s.learnHash(f, st, sum, n, err)
-	}
-
-	both := hashPair(f.Open, other.Open)
-	_ = s.learnHash(*other, otherStamp, both[1].sum, both[1].size, both[1].err) // at its turn
-
-	return both[0].sum, st, s.learnHash(f, st, both[0].sum, both[0].size, both[0].err)
-}
-
-// pairBytes is the size up to which raw files are hashed in pairs: the second is still in
-// memory when its turn comes.
-const pairBytes = 64 << 20
-
-// partner returns a file that can be hashed together with one of stamp st; the store's mutex
-// is held.
-func (s *store) partner(st stamp, next []File) (*File, stamp) {
-	if !canPair || st.Size > pairBytes {
-		return nil, stamp{}
-	}
-
-	for i, f := range next {
-		x, err := look(f)
-		if err == nil && x.Size <= pairBytes && s.ix.Files[f.Path].Stamp != x && s.hashing[f.Path] == nil {
-			return &next[i], x
-		}
-	}
-
-	return nil, stamp{}
-}
-
-// learnHash keeps the hash of a raw file of n bytes, unless the file is no longer what st
-// says or err tells why it could not be read.
-func (s *store) learnHash(f File, st stamp, sum string, n int64, err error) error {
-	if err != nil {
-		return &FileError{f.Path, err}
-	}
-
-	now, _, err := lookAt(f.Open, true)
-	if err != nil || now != st || n != st.Size {
-		return &FileError{f.Path, errors.New("it changes while it is read; run again when it is complete")}
-	}
-
-	if time.Since(time.Unix(0, st.MTime)) > racy {
-		s.mu.Lock()
-		s.ix.Files[f.Path] = fileRecord{st, sum}
-		s.dirty = true
-		s.mu.Unlock()
-	}
-
-	return nil
 }
 
 // whole reports whether a result's files are as they were when it was sealed, by

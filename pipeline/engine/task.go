@@ -20,16 +20,13 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"os"
 	"path/filepath"
 	"strconv"
 	"sync"
 
-	"doubletake/pipeline/engine/kernel"
 	"doubletake/pipeline/kv"
 	"doubletake/pipeline/pack"
 )
@@ -77,6 +74,7 @@ type Job struct {
 	follows func(task string) bool
 	passing map[string]Freer // by Handoff, by the task that gets it
 	passed  Freer            // to this task
+	held    []*reading       // raw files that were read to be hashed
 }
 
 // Note records a fact about how the result was made (not about the result) in its
@@ -95,6 +93,18 @@ func (j *Job) Scratch() (string, error) {
 		return "", fmt.Errorf("make scratch folder: %w", err)
 	}
 	return j.scratch, nil
+}
+
+// Held returns the contents of a raw file of the task if the engine has just read them, or
+// nil. They must not be changed, and last as long as the task.
+func (j *Job) Held(path string) []byte {
+	for _, r := range j.held {
+		if r.file.Path == path {
+			return r.held
+		}
+	}
+
+	return nil
 }
 
 // FileDigest returns the SHA-256 of a raw file of the task, as hex.
@@ -263,80 +273,11 @@ func hashOpen(f io.Reader) (sum string, size int64, err error) {
 	b := hashBuffers.Get().(*[1 << 18]byte)
 	defer hashBuffers.Put(b)
 
-	return hashRest(sha256.New(), f, b[:])
-}
-
-// hashRest adds what is left of a file to h; size is its.
-func hashRest(h hash.Hash, f io.Reader, buffer []byte) (sum string, size int64, err error) {
-	n, err := io.CopyBuffer(h, struct{ io.Reader }{f}, buffer)
+	h := sha256.New()
+	n, err := io.CopyBuffer(h, struct{ io.Reader }{f}, b[:])
 	if err != nil {
 		return "", 0, err
 	}
 
 	return hex.EncodeToString(h.Sum(nil)), n, nil
-}
-
-// canPair: two files are hashed together in less time than one after the other.
-var canPair = kernel.Fast() && readsAhead
-
-// sized is the hash of a file of that size.
-type sized struct {
-	sum  string
-	size int64
-	err  error
-}
-
-// hashPair hashes two files.
-func hashPair(paths ...string) (both [2]sized) {
-	b := hashBuffers.Get().(*[1 << 18]byte)
-	defer hashBuffers.Put(b)
-
-	var files [2]*os.File
-	for i, p := range paths {
-		if files[i], both[i].err = OpenOwn(p); both[i].err == nil {
-			defer files[i].Close()
-			readAhead(files[i])
-		}
-	}
-
-	const half = len(b) / 2
-	parts, full := [2][]byte{b[:0:half], b[half:half]}, true
-	pair := kernel.NewPair()
-
-	var done int // bytes of parts that are in pair
-	for full && both[0].err == nil && both[1].err == nil {
-		for i, f := range files {
-			n, err := io.ReadFull(f, parts[i][:half])
-			parts[i], full = parts[i][:n], full && n == half
-			if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-				both[i].err = err
-			}
-		}
-
-		done = pair.Write(parts[0], parts[1])
-		for i, p := range parts {
-			both[i].size += int64(len(p))
-		}
-	}
-
-	for i, f := range files {
-		x := &both[i]
-		if x.err != nil {
-			continue
-		}
-
-		h, err := pair.Hash(i)
-		if err != nil {
-			x.err = err
-			continue
-		}
-
-		h.Write(parts[i][done:])
-
-		var rest int64
-		x.sum, rest, x.err = hashRest(h, f, parts[i][:half])
-		x.size += rest
-	}
-
-	return both
 }

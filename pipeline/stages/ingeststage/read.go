@@ -67,7 +67,9 @@ func (r *Recordings) planFile(exp plan.Experiment, f *File) {
 				handoff.Put(j, reading)
 			}
 
-			res, err := (&reader{src: src, cal: cal, reading: reading, file: *f, path: f.Path(j)}).read(ctx)
+			rd := &reader{src: src, cal: cal, reading: reading, file: *f, path: f.Path(j), held: f.Held(j)}
+
+			res, err := rd.read(ctx)
 			if err != nil {
 				reason, bad := BadRecording(src, err)
 				if !bad {
@@ -146,10 +148,11 @@ type reader struct {
 	reading *plan.Reading // what it keeps for stage dsp; nil: nothing
 	file    File
 	path    string // that it is opened by
+	held    []byte // its contents, nil where they are not in memory
 }
 
 func (r *reader) open(ctx context.Context) (ingest.Reader, error) {
-	return format.Open(r.path, r.src.Options.In(ctx))
+	return format.OpenHeld(r.path, r.held, r.src.Options.In(ctx))
 }
 
 func (r *reader) named(err error) error { return Named(err, r.path, r.file.Name) }

@@ -35,6 +35,14 @@ func (r RawFile) Path(j *engine.Job) string {
 	return j.Input(r.Dep.Task, r.Dep.Output)
 }
 
+// Held returns the contents if they are in memory, or nil: see engine.Job.Held.
+func (r RawFile) Held(j *engine.Job) []byte {
+	if r.File != nil {
+		return j.Held(r.File.Path)
+	}
+	return nil
+}
+
 // SHA256 is the hex digest of the contents.
 func (r RawFile) SHA256(j *engine.Job) string {
 	if r.File != nil {

@@ -314,8 +314,12 @@ func readPlanes[T floats](r *Reader, channels []int, start int64, dst [][]T, n i
 	return nil
 }
 
-// fetch reads n bytes at an offset into the reusable buffer.
+// fetch returns n bytes at an offset, read into the reusable buffer.
 func (r *Reader) fetch(at int64, n int) ([]byte, error) {
+	if held := r.src.Held; at+int64(n) <= int64(len(held)) {
+		return held[at:][:n:n], nil
+	}
+
 	if r.buf == nil {
 		r.buf = buffers.Get().(*[]byte)
 	}
