@@ -44,6 +44,7 @@ var ErrNotStarted = errors.New("not started")
 type Session struct {
 	Dir     string            // the work directory
 	Current map[string]string // keys of the plan's tasks as they are now, "" where not known yet
+	s       *store
 }
 
 // Cache returns a path below the cache folder of the work directory.
@@ -53,7 +54,7 @@ func (s *Session) Cache(elem ...string) string {
 
 // Sealed reports whether the result of that key is in the store.
 func (s *Session) Sealed(key string) bool {
-	return sealedAt(s.Cache("objects", key[:2], key))
+	return sealed(s.s, key)
 }
 
 // Work is one task that is ready: its inputs exist, its result does not.

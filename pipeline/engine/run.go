@@ -373,7 +373,7 @@ func (r *runner) run(ctx context.Context, todo []*Task) error {
 		}
 	}
 
-	session := &Session{Dir: r.p.Dir, Current: map[string]string{}}
+	session := &Session{Dir: r.p.Dir, Current: map[string]string{}, s: r.s}
 	for id, st := range r.of {
 		session.Current[id] = st.key
 	}
