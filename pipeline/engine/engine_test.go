@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"go/build"
 	"hash/crc32"
+	"io"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -123,12 +124,7 @@ func (w *world) plan() *Plan {
 				return err
 			}
 
-			if t.Packed {
-				j.Put("out", []byte(s))
-				return nil
-			}
-
-			return os.WriteFile(j.Output("out"), []byte(s), 0o644)
+			return put(j, "out", s)
 		}
 
 		t.Run = run
@@ -809,6 +805,17 @@ func TestDamagedPack(t *testing.T) {
 	}
 }
 
+func put(j *Job, output, text string) error {
+	w, err := j.Create(output)
+	if err != nil {
+		return err
+	}
+
+	_, err = io.WriteString(w, text)
+
+	return errors.Join(err, w.Close())
+}
+
 func TestFailures(t *testing.T) {
 	w := newWorld(t.TempDir())
 	w.write(t)
@@ -817,8 +824,7 @@ func TestFailures(t *testing.T) {
 		p := w.plan()
 		i := slices.IndexFunc(p.Tasks, func(t *Task) bool { return t.ID == "count/b" })
 		p.Tasks[i].Run = func(_ context.Context, j *Job) error {
-			j.Put("half", []byte("half done"))
-			return boom
+			return errors.Join(put(j, "half", "half done"), boom)
 		}
 
 		return p

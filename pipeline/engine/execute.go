@@ -266,7 +266,13 @@ func (m maker) make(ctx context.Context, t *Task, st *Status, object func(task s
 	}
 
 	j.held = m.s.take(st)
-	defer m.s.release(j.held...)
+	defer func() {
+		m.s.release(j.held...)
+
+		for _, p := range j.packed {
+			outputBuffers.Put(p.Buffer)
+		}
+	}()
 
 	inputs := t.inputs(st.digests)
 	for _, in := range inputs {

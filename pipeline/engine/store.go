@@ -489,9 +489,12 @@ func (s *store) name(r *record, dir string, keep bool) (there bool, err error) {
 
 // pack writes a packed task's outputs and its manifest as one file.
 func (r *record) pack(path string, m manifest, j *Job) error {
+	files := make([]pack.File, 1, 1+len(j.packed))
 	for _, p := range j.packed {
-		sum := sha256.Sum256(p.Data)
-		r.Outputs = append(r.Outputs, output{p.Name, int64(len(p.Data)), hex.EncodeToString(sum[:]), j.digests[p.Name]})
+		data := p.Bytes()
+		sum := sha256.Sum256(data)
+		r.Outputs = append(r.Outputs, output{p.name, int64(len(data)), hex.EncodeToString(sum[:]), j.digests[p.name]})
+		files = append(files, pack.File{Name: p.name, Data: data})
 	}
 
 	b, err := r.manifest(m)
@@ -505,7 +508,7 @@ func (r *record) pack(path string, m manifest, j *Job) error {
 	}
 	defer f.Close()
 
-	files := append([]pack.File{{Name: "manifest.json", Data: b}}, j.packed...)
+	files[0] = pack.File{Name: "manifest.json", Data: b}
 	if err = pack.Write(f, files...); err == nil {
 		err = protect(f)
 	}

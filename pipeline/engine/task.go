@@ -17,6 +17,7 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -28,7 +29,6 @@ import (
 	"sync"
 
 	"doubletake/pipeline/kv"
-	"doubletake/pipeline/pack"
 )
 
 // Task is one unit of caching and of parallelism.
@@ -66,7 +66,7 @@ type Job struct {
 	Dir     string // empty folder for its outputs
 	digests map[string]string
 	inputs  map[Dep]string
-	packed  []pack.File       // outputs of a task whose results are packed
+	packed  []packed          // outputs of a task whose results are packed
 	scratch string            // folder that Scratch makes
 	made    map[string]string // digests of raw files by path, of inputs by "task → output"
 	notes   []kv.Pair
@@ -132,11 +132,32 @@ func (j *Job) Output(name string) string {
 	return filepath.Join(j.Dir, name)
 }
 
-// Packed reports whether the task gives its outputs by Put.
-func (j *Job) Packed() bool { return j.Dir == "" }
+// Create begins an output, of any task, that the caller writes and closes.
+func (j *Job) Create(name string) (io.WriteCloser, error) {
+	if j.Dir != "" {
+		return os.Create(filepath.Join(j.Dir, name))
+	}
 
-// Put gives an output of a task that is Packed.
-func (j *Job) Put(name string, b []byte) { j.packed = append(j.packed, pack.File{Name: name, Data: b}) }
+	b := outputBuffers.Get().(*bytes.Buffer)
+	b.Reset()
+	j.packed = append(j.packed, packed{name, b})
+
+	return inPack{b}, nil
+}
+
+// packed is an output of a task that is Packed.
+type packed struct {
+	name string
+	*bytes.Buffer
+}
+
+// outputBuffers hold the outputs of one task after the other.
+var outputBuffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// inPack ends with its task.
+type inPack struct{ io.Writer }
+
+func (inPack) Close() error { return nil }
 
 // SetDigest gives the digest that tasks which take this output are keyed with,
 // where it is not that of the file's bytes: a table whose metadata may change

@@ -11,7 +11,6 @@ package table
 
 import (
 	"bufio"
-	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -211,23 +210,6 @@ func (t *Table) Write(w io.Writer) (digest string, err error) {
 	}
 
 	return t.Digest(), nil
-}
-
-// Encode returns the bytes that Write writes, and the digest.
-func (t *Table) Encode() (b []byte, digest string, err error) {
-	size := 4 << 10 // of the schema, twice, and more for each column
-	for i := range t.Columns {
-		c := &t.Columns[i]
-		size += 1<<10 + 16*c.Len()
-		for _, l := range c.Lists {
-			size += 4 * len(l)
-		}
-	}
-
-	to := bytes.NewBuffer(make([]byte, 0, size))
-	digest, err = t.Write(to)
-
-	return to.Bytes(), digest, err
 }
 
 func (t *Table) write(w io.WriteSeeker) error {

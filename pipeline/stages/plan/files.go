@@ -48,19 +48,15 @@ func EachJSON[T any](path string, do func(v *T)) error {
 
 // WriteJSON writes a value, or several one after the other, as an output of a task: JSON with a
 // newline after each.
-func WriteJSON[T any](j *engine.Job, output string, values ...T) (err error) {
-	var b []byte
-	for _, v := range values {
-		one, failure := json.Marshal(v)
-		b, err = append(append(b, one...), '\n'), errors.Join(err, failure)
-	}
+func WriteJSON[T any](j *engine.Job, output string, values ...T) error {
+	w, err := j.Create(output)
+	if err == nil {
+		e := json.NewEncoder(w)
+		for _, v := range values {
+			err = errors.Join(err, e.Encode(v))
+		}
 
-	switch {
-	case err != nil:
-	case j.Packed():
-		j.Put(output, b)
-	default:
-		err = os.WriteFile(j.Output(output), b, 0o644)
+		err = errors.Join(err, w.Close())
 	}
 
 	if err != nil {
@@ -72,20 +68,20 @@ func WriteJSON[T any](j *engine.Job, output string, values ...T) (err error) {
 
 // WriteTable writes a table as an output of a task, with the digest of its values.
 func WriteTable(j *engine.Job, output string, t *table.Table) error {
-	var digest string
+	w, err := j.Create(output)
+	if err == nil {
+		var digest string
 
-	var err error
-	if j.Packed() {
-		var b []byte
-		b, digest, err = t.Encode()
-		j.Put(output, b)
-	} else {
-		digest, err = t.WriteFile(j.Output(output))
+		digest, err = t.Write(w)
+		j.SetDigest(output, digest)
+		err = errors.Join(err, w.Close())
 	}
 
-	j.SetDigest(output, digest)
+	if err != nil {
+		return fmt.Errorf("write table %s: %w", output, err)
+	}
 
-	return err
+	return nil
 }
 
 // gobTypes are the types that WriteGob takes.

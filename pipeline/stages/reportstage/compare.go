@@ -418,10 +418,7 @@ func writeMethods(exp plan.Experiment, j *engine.Job, e report.Experiment) error
 		}
 	}
 
-	dg, err := t.WriteFile(j.Output(methodsArrow))
-	j.SetDigest(methodsArrow, dg)
-
-	return err
+	return plan.WriteTable(j, methodsArrow, t)
 }
 
 // mergeFlags keeps one entry per identity and part, from the worst seed.

@@ -56,10 +56,8 @@ func writeReport(exp plan.Experiment, j *engine.Job, e report.Experiment) error 
 
 	t := metricsTable(e)
 	t.Meta = exp.Meta()
-	dg, err := t.WriteFile(j.Output("metrics.arrow"))
-	j.SetDigest("metrics.arrow", dg)
 
-	return err
+	return plan.WriteTable(j, "metrics.arrow", t)
 }
 
 // valueCells adds a number over seeds to a table in long form.

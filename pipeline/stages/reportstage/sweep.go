@@ -173,10 +173,7 @@ func (x *sweep) run(ctx context.Context, j *engine.Job) error {
 		out.Splits = append(out.Splits, sp)
 	}
 
-	dg, err := scores.WriteFile(j.Output("scores.arrow"))
-	j.SetDigest("scores.arrow", dg)
-
-	return errors.Join(err, plan.WriteGob("comparison", j.Output(SweepData), out),
+	return errors.Join(plan.WriteTable(j, "scores.arrow", scores), plan.WriteGob("comparison", j.Output(SweepData), out),
 		os.WriteFile(j.Output("compare.md"), report.SweepMarkdown(out, 1), 0o644))
 }
 

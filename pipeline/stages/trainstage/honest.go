@@ -188,8 +188,8 @@ func (pl *planner) honestTask(s config.Split, left *leftOut) {
 			kv.Pair{Key: "base", Value: tr.Honest.Base})
 
 		return errors.Join(plan.WriteJSON(j, HonestJSON, m),
-			plan.WriteGob("calibration", j.Output(HonestData), m.Result()), writeTable(j, honestArrow, out),
-			writeTable(j, LeftOutData, groups))
+			plan.WriteGob("calibration", j.Output(HonestData), m.Result()), plan.WriteTable(j, honestArrow, out),
+			plan.WriteTable(j, LeftOutData, groups))
 	}
 }
 

@@ -150,7 +150,7 @@ func (pl *planner) methodTask(r reads, s config.Split, name string, k int) {
 		asked := time.Now()
 		out := methodTable(set, r)
 		out.Meta = append(out.Meta, provenance(pl.exp, s, k, cfg, local)...)
-		if err := writeTable(j, MethodArrow, out); err != nil {
+		if err := plan.WriteTable(j, MethodArrow, out); err != nil {
 			return err
 		}
 

@@ -85,7 +85,7 @@ func (pl *planner) stopTask(s config.Split, k int) {
 		h := stoppingTable(history)
 		h.Meta = append(provenance(pl.exp, s, k, cfg, local), kv.Pair{Key: "inner_group", Value: group})
 
-		return writeTable(j, StoppingArrow, h)
+		return plan.WriteTable(j, StoppingArrow, h)
 	}
 }
 

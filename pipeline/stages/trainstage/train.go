@@ -255,7 +255,7 @@ func (pl *planner) trainTask(s config.Split, k int) {
 		h, p := historyTable(history), predictionTable(trip, set, est)
 		h.Meta, p.Meta = meta, slices.Concat(meta, p.Meta)
 
-		return errors.Join(writeTable(j, "history.arrow", h), writeTable(j, "predictions.arrow", p))
+		return errors.Join(plan.WriteTable(j, "history.arrow", h), plan.WriteTable(j, "predictions.arrow", p))
 	}
 }
 
@@ -359,12 +359,6 @@ func provenance(exp plan.Experiment, s config.Split, k int, cfg, local []kv.Pair
 	return append(exp.Meta(cfg, local),
 		kv.Pair{Key: "split", Value: s.Name}, kv.Pair{Key: "held_out", Value: s.Test.String()},
 		kv.Pair{Key: "seed", Value: strconv.Itoa(k)}, kv.Pair{Key: "kernels", Value: exp.Program.Kernels})
-}
-
-func writeTable(j *engine.Job, output string, t *table.Table) error {
-	digest, err := t.WriteFile(j.Output(output))
-	j.SetDigest(output, digest)
-	return err
 }
 
 // kinds are the kinds of recalibration that are learned.
