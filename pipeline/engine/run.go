@@ -387,31 +387,46 @@ func (r *runner) run(ctx context.Context, todo []*Task) error {
 	started := map[string]bool{}
 	drained := false
 	limit := r.ex.Limit()
+
+	next := func() *Task { // to begin; the mutex is held
+		if r.stop || r.ready.Len() == 0 || limit > 0 && r.busy >= limit {
+			return nil
+		}
+
+		t := heap.Pop(r.ready).(*Task)
+		r.busy++
+
+		if !started[t.Stage] {
+			started[t.Stage] = true
+			r.first[t.Stage] = time.Now()
+		}
+
+		return t
+	}
+
 	r.mu.Lock()
 
 	for {
-		for !r.stop && r.ready.Len() > 0 && (limit <= 0 || r.busy < limit) {
-			t := heap.Pop(r.ready).(*Task)
-			r.busy++
-
-			if !started[t.Stage] {
-				started[t.Stage] = true
-				r.first[t.Stage] = time.Now()
-			}
-
+		for t := next(); t != nil; t = next() {
 			go func() {
-				began := time.Now()
-
-				ran, secs, err := r.do(ctx, t)
-				if secs == 0 {
-					secs = time.Since(began).Seconds()
-				}
-
 				r.mu.Lock()
 				defer r.mu.Unlock()
-				r.busy--
-				r.finish(ctx, t, ran, secs, err)
-				r.cond.Broadcast()
+
+				for t := t; t != nil; t = next() { // one after the other: a stack takes time to grow
+					r.mu.Unlock()
+
+					began := time.Now()
+
+					ran, secs, err := r.do(ctx, t)
+					if secs == 0 {
+						secs = time.Since(began).Seconds()
+					}
+
+					r.mu.Lock()
+					r.busy--
+					r.finish(ctx, t, ran, secs, err)
+					r.cond.Broadcast()
+				}
 			}()
 		}
 
