@@ -146,13 +146,15 @@ func (s *stage) planFile(f *ingeststage.File) (*engine.Task, error) {
 	}
 
 	t.Run = func(ctx context.Context, j *engine.Job) error {
-		var res ingeststage.FileResult
-		if err := plan.ReadJSON(j.Input(f.Result.Task, f.Result.Output), &res); err != nil {
+		tables := &fileTables{src: src, loads: &Loads{Src: src, Tare: tare}}
+
+		var res *ingeststage.FileResult
+		if reading, ok := f.Reading.Get(j); ok {
+			tables.reading, res = reading, reading.Found.(*ingeststage.FileResult)
+		} else if err := plan.ReadJSON(j.Input(f.Result.Task, f.Result.Output), &res); err != nil {
 			return err
 		}
 
-		tables := &fileTables{src: src, loads: &Loads{Src: src, Tare: tare}}
-		tables.reading, _ = f.Reading.Get(j)
 		if bg != nil {
 			var err error
 			if tables.background, err = ReadBackground(j.Input(bg.Task, bg.Output)); err != nil {
@@ -162,7 +164,7 @@ func (s *stage) planFile(f *ingeststage.File) (*engine.Task, error) {
 
 		notes := &FileNotes{Skipped: res.Skipped}
 		if res.Skipped == nil {
-			if err := tables.file(ctx, &res, f.Path(j), notes); err != nil {
+			if err := tables.file(ctx, res, f.Path(j), notes); err != nil {
 				reason, bad := ingeststage.BadRecording(src, err)
 				if !bad {
 					return err

@@ -80,6 +80,9 @@ func (r *Recordings) planFile(exp plan.Experiment, f *File) {
 			}
 
 			res.SHA256 = f.SHA256(j)
+			if reading != nil {
+				reading.Found = res
+			}
 
 			return plan.WriteJSON(j, fileJSON, res)
 		},

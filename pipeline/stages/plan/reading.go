@@ -19,6 +19,7 @@ func Idle(a *dsp.Analyser) { analysers.Put(a) }
 // task of stage dsp: of microphones the spectra, of a balance the samples. The
 // task gives the same bytes without it. A nil Reading holds nothing.
 type Reading struct {
+	Found    any                    // the result of the task that read, as stage dsp would decode it
 	analyser *dsp.Analyser          // holds spectra; nil: none
 	series   map[string][][]float64 // by run: the balance's columns
 	held     int                    // samples in series
