@@ -498,7 +498,7 @@ func addPair[T, S kernel.Number](p *lanePairs[T], sum []float64, seg1, seg2 []fl
 	p.low = slices.Grow(p.low[:0], 2*rows*p.n1)[:2*rows*p.n1]
 	p.high = slices.Grow(p.high[:0], len(p.low))[:len(p.low)]
 	powers(p.lanePlan, sum, p.low, p.high, first, second, mean1, mean2, p.window, fresh)
-	untanglePair(seg1, seg2, p.low, p.high, scale, p.n)
+	untanglePair(p.k, seg1, seg2, p.low, p.high, scale, p.n)
 }
 
 // segmentMean returns the mean of a segment and whether its samples differ. Of
@@ -546,32 +546,20 @@ func zeros[T kernel.Number](w *Welch) []T {
 // real sequences behind Z, from k = 0 on: X_k = (Z_k + Z̄_(n−k))/2 and
 // Y_k = (Z_k − Z̄_(n−k))/2i. low holds Z_0 …, high … Z_(n−1), as pairs. Powers
 // are multiplied by scale, half of it at 0 Hz and the Nyquist frequency.
-func untanglePair[T kernel.Number](x, y []float32, low, high []T, scale float64, n int) {
+func untanglePair[T kernel.Number](k *kernel.Set[T], x, y []float32, low, high []T, scale float64, n int) {
+	if len(y) == 0 {
+		y = x
+	}
+
 	scale *= 0.25
-
-	at := len(high) - 2
-	for k := 1; k < len(x); k, at = k+1, at-2 {
-		zr, zi, yr, yi := float64(low[2*k]), float64(low[2*k+1]), float64(high[at]), float64(high[at+1])
-
-		s := scale
-		if 2*k == n {
-			s *= 0.5
-		}
-
-		a, b := zr+yr, zi-yi
-		x[k] = float32((float64(a*a) + float64(b*b)) * s)
-		if k < len(y) {
-			c, d := zr-yr, zi+yi
-			y[k] = float32((float64(c*c) + float64(d*d)) * s)
-		}
+	k.Untangle(x[1:], y[1:], low[2:], high, scale)
+	if m := n / 2; 2*m == n && m < len(x) {
+		k.Untangle(x[m:m+1], y[m:m+1], low[2*m:], high[:len(high)-2*m+2], 0.5*scale)
 	}
 
 	zr, zi := float64(low[0]), float64(low[1])
+	y[0] = float32(float64(zi*zi) * 2 * scale)
 	x[0] = float32(float64(zr*zr) * 2 * scale)
-
-	if len(y) > 0 {
-		y[0] = float32(float64(zi*zi) * 2 * scale)
-	}
 }
 
 // segment transforms a single segment.

@@ -23,6 +23,7 @@ func transforms(ctx *build.Context) {
 		s.stages()
 		s.twist()
 		s.addPower()
+		s.untangle()
 		if s.single {
 			s.loadPair(4)
 			continue
@@ -557,6 +558,67 @@ func (s set) addPower() {
 		}
 		s.advance(vec, x)
 		s.ADDQ(stride, sum)
+	})
+	s.end()
+}
+
+// untangle makes blocks of eight powers of two spectra from pairs of numbers, low's upwards
+// and high's downwards. A sum of pairs is a and d of the portable twin, a difference c and b.
+func (s set) untangle() {
+	s.begin("untangle", "x, y *float32, low, high *"+s.float()+", scale float64, blocks int")
+	x, y, low, high := s.param("x"), s.param("y"), s.param("low"), s.param("high")
+	size, d := s.size(), s // powers are float64
+	d.single = false
+	scale, blocks := d.broadcastParam("scale"), s.param("blocks")
+	registers, step := 2*d.parts(), d.lanes()*size
+	var order VecVirtual
+	if s.wide {
+		order = s.index("order8", 0, 2, 4, 6, 1, 3, 5, 7)
+	}
+	load := func(m Mem) VecVirtual {
+		if !s.single {
+			return s.load(m)
+		}
+		v := s.vec()
+		s.VCVTPS2PD(m, v)
+		return v
+	}
+
+	s.repeat("untangle"+s.name+"_block", blocks, 1, func() {
+		for part := range d.parts() {
+			var sums, differences []VecVirtual
+			for i := 2 * part; i < 2*part+2; i++ {
+				v, w := load(at(low, i*step)), load(at(high, (registers-1-i)*step))
+				if s.wide {
+					s.VSHUFF64X2(Imm(0x1B), w, w, w)
+				} else {
+					s.VPERM2F128(Imm(1), w, w, w)
+				}
+				a, c := d.add(v, w), d.sub(v, w)
+				sums, differences = append(sums, d.mul(a, a)), append(differences, d.mul(c, c))
+			}
+			a, b, c, d2 := s.vec(), s.vec(), s.vec(), s.vec()
+			s.VUNPCKLPD(sums[1], sums[0], a)
+			s.VUNPCKHPD(differences[1], differences[0], b)
+			s.VUNPCKLPD(differences[1], differences[0], c)
+			s.VUNPCKHPD(sums[1], sums[0], d2)
+			// y first, as x may be the same.
+			for i, p := range []VecVirtual{d.add(c, d2), d.add(a, b)} {
+				p, to := d.mul(p, scale), at([]GPVirtual{y, x}[i], 4*part*d.lanes())
+				if s.wide {
+					s.VPERMPD(p, order, p)
+					s.VCVTPD2PS(p, p.AsY())
+					s.VMOVUPS(p.AsY(), to)
+				} else {
+					s.VPERMPD(Imm(0xD8), p, p)
+					s.VCVTPD2PSY(p, p.AsX())
+					s.VMOVUPS(p.AsX(), to)
+				}
+			}
+		}
+		s.advance(32, x, y)
+		s.advance(16*size, low)
+		s.advance(-16*size, high)
 	})
 	s.end()
 }

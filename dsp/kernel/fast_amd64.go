@@ -23,28 +23,32 @@ var avx512 = &Set[float64]{
 	Name: "avx512", Stages: stagesFast(stagesAVX512), Twist: twistFast(twistAVX512),
 	LoadPair: pairFast(loadPair64AVX512), LoadPair32: pairFast(loadPair32AVX512),
 	LoadComplex: loadFast(loadComplexAVX512), StoreComplex: storeFast(storeComplexAVX512),
-	AddPower: powerFast(addPowerAVX512), Sum: sumFast, Sum32: sum32Fast,
+	AddPower: powerFast(addPowerAVX512), Untangle: untangleFast(untangleAVX512),
+	Sum: sumFast, Sum32: sum32Fast,
 }
 
 var avx2 = &Set[float64]{
 	Name: "avx2", Stages: stagesFast(stagesAVX2), Twist: twistFast(twistAVX2),
 	LoadPair: pairFast(loadPair64AVX2), LoadPair32: pairFast(loadPair32AVX2),
 	LoadComplex: loadFast(loadComplexAVX2), StoreComplex: storeFast(storeComplexAVX2),
-	AddPower: powerFast(addPowerAVX2), Sum: sumFast, Sum32: sum32Fast,
+	AddPower: powerFast(addPowerAVX2), Untangle: untangleFast(untangleAVX2),
+	Sum: sumFast, Sum32: sum32Fast,
 }
 
 var single512 = &Set[float32]{
 	Name: "avx512", Stages: stagesFast(stagesSingleAVX512), Twist: twistFast(twistSingleAVX512),
 	LoadPair32:  pairSingleFast(loadPairSingleAVX512),
 	LoadComplex: loadComplex[float32], StoreComplex: storeComplex[float32],
-	AddPower: powerFast(addPowerSingleAVX512), Sum: sumFast, Sum32: sum32Fast,
+	AddPower: powerFast(addPowerSingleAVX512), Untangle: untangleFast(untangleSingleAVX512),
+	Sum: sumFast, Sum32: sum32Fast,
 }
 
 var single2 = &Set[float32]{
 	Name: "avx2", Stages: stagesFast(stagesSingleAVX2), Twist: twistFast(twistSingleAVX2),
 	LoadPair32:  pairSingleFast(loadPairSingleAVX2),
 	LoadComplex: loadComplex[float32], StoreComplex: storeComplex[float32],
-	AddPower: powerFast(addPowerSingleAVX2), Sum: sumFast, Sum32: sum32Fast,
+	AddPower: powerFast(addPowerSingleAVX2), Untangle: untangleFast(untangleSingleAVX2),
+	Sum: sumFast, Sum32: sum32Fast,
 }
 
 // The wrappers check shapes, which the assembly does not.
@@ -124,6 +128,19 @@ func powerFast[T Number](f func(sum *float64, x *T, stride, rows int)) func(sum 
 	return func(sum []float64, x []T, stride, rows int) {
 		checkPower(sum, x, stride, rows)
 		f(&sum[0], &x[0], stride, rows)
+	}
+}
+
+func untangleFast[T Number](f func(x, y *float32, low, high *T, scale float64, blocks int)) func(x, y []float32,
+	low, high []T, scale float64) {
+	return func(x, y []float32, low, high []T, scale float64) {
+		checkUntangle(x, y, low, high)
+		n, rest := len(x)&^7, len(high)-2*(len(x)&^7)
+		if n > 0 {
+			f(&x[0], &y[0], &low[0], &high[len(high)-16], scale, n/8)
+		}
+
+		untangle(x[n:], y[n:], low[2*n:], high[:rest], scale)
 	}
 }
 

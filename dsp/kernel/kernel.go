@@ -75,6 +75,11 @@ type Set[T Number] struct {
 	// AddPower adds the squared magnitudes of row r of x to sum from r·stride on.
 	AddPower func(sum []float64, x []T, stride, rows int)
 
+	// Untangle fills x and y, of one length, with scale times the squared magnitudes
+	// of the sums and the differences of the pairs of low, from the first on, and the
+	// conjugate pairs of high, from the last down. y may be x, which keeps its own.
+	Untangle func(x, y []float32, low, high []T, scale float64)
+
 	// Sum and Sum32 add a sequence in 32 lanes, in float64.
 	Sum   func(x []float64) float64
 	Sum32 func(x []float32) float64
@@ -150,6 +155,10 @@ func checkComplex[T Number](vectors, numbers []T, stride, rows int) {
 
 func checkPower[T Number](sum []float64, x []T, stride, rows int) {
 	need(rows > 0 && stride >= 0 && len(x) >= rows*Vec[T]() && len(sum) >= (rows-1)*stride+Lanes[T]())
+}
+
+func checkUntangle[T Number](x, y []float32, low, high []T) {
+	need(len(x) == len(y) && len(low) >= 2*len(x) && len(high) >= 2*len(x))
 }
 
 // finish joins the eight sums of the whole blocks of 32 and adds the rest.

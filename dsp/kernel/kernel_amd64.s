@@ -943,6 +943,82 @@ addPowerAVX2_row:
 	VZEROUPPER
 	RET
 
+// func untangleAVX2(x *float32, y *float32, low *float64, high *float64, scale float64, blocks int)
+// Requires: AVX, AVX2
+TEXT ·untangleAVX2(SB), NOSPLIT, $0-48
+	MOVQ         x+0(FP), AX
+	MOVQ         y+8(FP), CX
+	MOVQ         low+16(FP), DX
+	MOVQ         high+24(FP), BX
+	VBROADCASTSD scale+32(FP), Y0
+	MOVQ         blocks+40(FP), SI
+
+untangleAVX2_block:
+	VMOVUPD    (DX), Y1
+	VMOVUPD    96(BX), Y2
+	VPERM2F128 $0x01, Y2, Y2, Y2
+	VADDPD     Y2, Y1, Y3
+	VSUBPD     Y2, Y1, Y1
+	VMULPD     Y3, Y3, Y2
+	VMULPD     Y1, Y1, Y1
+	VMOVUPD    32(DX), Y3
+	VMOVUPD    64(BX), Y4
+	VPERM2F128 $0x01, Y4, Y4, Y4
+	VADDPD     Y4, Y3, Y5
+	VSUBPD     Y4, Y3, Y3
+	VMULPD     Y5, Y5, Y4
+	VMULPD     Y3, Y3, Y3
+	VUNPCKLPD  Y4, Y2, Y5
+	VUNPCKHPD  Y3, Y1, Y6
+	VUNPCKLPD  Y3, Y1, Y1
+	VUNPCKHPD  Y4, Y2, Y2
+	VADDPD     Y2, Y1, Y1
+	VADDPD     Y6, Y5, Y2
+	VMULPD     Y0, Y1, Y1
+	VPERMPD    $0xd8, Y1, Y1
+	VCVTPD2PSY Y1, X1
+	VMOVUPS    X1, (CX)
+	VMULPD     Y0, Y2, Y1
+	VPERMPD    $0xd8, Y1, Y1
+	VCVTPD2PSY Y1, X1
+	VMOVUPS    X1, (AX)
+	VMOVUPD    64(DX), Y1
+	VMOVUPD    32(BX), Y2
+	VPERM2F128 $0x01, Y2, Y2, Y2
+	VADDPD     Y2, Y1, Y3
+	VSUBPD     Y2, Y1, Y1
+	VMULPD     Y3, Y3, Y2
+	VMULPD     Y1, Y1, Y1
+	VMOVUPD    96(DX), Y3
+	VMOVUPD    (BX), Y4
+	VPERM2F128 $0x01, Y4, Y4, Y4
+	VADDPD     Y4, Y3, Y5
+	VSUBPD     Y4, Y3, Y3
+	VMULPD     Y5, Y5, Y4
+	VMULPD     Y3, Y3, Y3
+	VUNPCKLPD  Y4, Y2, Y5
+	VUNPCKHPD  Y3, Y1, Y6
+	VUNPCKLPD  Y3, Y1, Y1
+	VUNPCKHPD  Y4, Y2, Y2
+	VADDPD     Y2, Y1, Y1
+	VADDPD     Y6, Y5, Y2
+	VMULPD     Y0, Y1, Y1
+	VPERMPD    $0xd8, Y1, Y1
+	VCVTPD2PSY Y1, X1
+	VMOVUPS    X1, 16(CX)
+	VMULPD     Y0, Y2, Y1
+	VPERMPD    $0xd8, Y1, Y1
+	VCVTPD2PSY Y1, X1
+	VMOVUPS    X1, 16(AX)
+	ADDQ       $+32, AX
+	ADDQ       $+32, CX
+	ADDQ       $+128, DX
+	ADDQ       $-128, BX
+	DECQ       SI
+	JNZ        untangleAVX2_block
+	VZEROUPPER
+	RET
+
 // func loadPair64AVX2(dst *float64, a *float64, b *float64, row *float64, lane *float64, meanA float64, meanB float64, stride int, rows int, jump int, groups int)
 // Requires: AVX
 TEXT ·loadPair64AVX2(SB), NOSPLIT, $0-88
@@ -2233,6 +2309,65 @@ addPowerAVX512_row:
 	VZEROUPPER
 	RET
 
+// func untangleAVX512(x *float32, y *float32, low *float64, high *float64, scale float64, blocks int)
+// Requires: AVX, AVX512F
+TEXT ·untangleAVX512(SB), NOSPLIT, $0-48
+	MOVQ         x+0(FP), AX
+	MOVQ         y+8(FP), CX
+	MOVQ         low+16(FP), DX
+	MOVQ         high+24(FP), BX
+	VBROADCASTSD scale+32(FP), Z0
+	MOVQ         blocks+40(FP), SI
+	VMOVDQU64    order8<>+0(SB), Z1
+
+untangleAVX512_block:
+	VMOVUPD    (DX), Z2
+	VMOVUPD    64(BX), Z3
+	VSHUFF64X2 $0x1b, Z3, Z3, Z3
+	VADDPD     Z3, Z2, Z4
+	VSUBPD     Z3, Z2, Z2
+	VMULPD     Z4, Z4, Z3
+	VMULPD     Z2, Z2, Z2
+	VMOVUPD    64(DX), Z4
+	VMOVUPD    (BX), Z5
+	VSHUFF64X2 $0x1b, Z5, Z5, Z5
+	VADDPD     Z5, Z4, Z6
+	VSUBPD     Z5, Z4, Z4
+	VMULPD     Z6, Z6, Z5
+	VMULPD     Z4, Z4, Z4
+	VUNPCKLPD  Z5, Z3, Z6
+	VUNPCKHPD  Z4, Z2, Z7
+	VUNPCKLPD  Z4, Z2, Z2
+	VUNPCKHPD  Z5, Z3, Z3
+	VADDPD     Z3, Z2, Z2
+	VADDPD     Z7, Z6, Z3
+	VMULPD     Z0, Z2, Z2
+	VPERMPD    Z2, Z1, Z2
+	VCVTPD2PS  Z2, Y2
+	VMOVUPS    Y2, (CX)
+	VMULPD     Z0, Z3, Z2
+	VPERMPD    Z2, Z1, Z2
+	VCVTPD2PS  Z2, Y2
+	VMOVUPS    Y2, (AX)
+	ADDQ       $+32, AX
+	ADDQ       $+32, CX
+	ADDQ       $+128, DX
+	ADDQ       $-128, BX
+	DECQ       SI
+	JNZ        untangleAVX512_block
+	VZEROUPPER
+	RET
+
+DATA order8<>+0(SB)/8, $0x0000000000000000
+DATA order8<>+8(SB)/8, $0x0000000000000002
+DATA order8<>+16(SB)/8, $0x0000000000000004
+DATA order8<>+24(SB)/8, $0x0000000000000006
+DATA order8<>+32(SB)/8, $0x0000000000000001
+DATA order8<>+40(SB)/8, $0x0000000000000003
+DATA order8<>+48(SB)/8, $0x0000000000000005
+DATA order8<>+56(SB)/8, $0x0000000000000007
+GLOBL order8<>(SB), RODATA|NOPTR, $64
+
 // func loadPair64AVX512(dst *float64, a *float64, b *float64, row *float64, lane *float64, meanA float64, meanB float64, stride int, rows int, jump int, groups int)
 // Requires: AVX, AVX512F
 TEXT ·loadPair64AVX512(SB), NOSPLIT, $0-88
@@ -3408,6 +3543,82 @@ addPowerSingleAVX2_row:
 	VZEROUPPER
 	RET
 
+// func untangleSingleAVX2(x *float32, y *float32, low *float32, high *float32, scale float64, blocks int)
+// Requires: AVX, AVX2
+TEXT ·untangleSingleAVX2(SB), NOSPLIT, $0-48
+	MOVQ         x+0(FP), AX
+	MOVQ         y+8(FP), CX
+	MOVQ         low+16(FP), DX
+	MOVQ         high+24(FP), BX
+	VBROADCASTSD scale+32(FP), Y0
+	MOVQ         blocks+40(FP), SI
+
+untangleSingleAVX2_block:
+	VCVTPS2PD  (DX), Y1
+	VCVTPS2PD  48(BX), Y2
+	VPERM2F128 $0x01, Y2, Y2, Y2
+	VADDPD     Y2, Y1, Y3
+	VSUBPD     Y2, Y1, Y1
+	VMULPD     Y3, Y3, Y2
+	VMULPD     Y1, Y1, Y1
+	VCVTPS2PD  16(DX), Y3
+	VCVTPS2PD  32(BX), Y4
+	VPERM2F128 $0x01, Y4, Y4, Y4
+	VADDPD     Y4, Y3, Y5
+	VSUBPD     Y4, Y3, Y3
+	VMULPD     Y5, Y5, Y4
+	VMULPD     Y3, Y3, Y3
+	VUNPCKLPD  Y4, Y2, Y5
+	VUNPCKHPD  Y3, Y1, Y6
+	VUNPCKLPD  Y3, Y1, Y1
+	VUNPCKHPD  Y4, Y2, Y2
+	VADDPD     Y2, Y1, Y1
+	VADDPD     Y6, Y5, Y2
+	VMULPD     Y0, Y1, Y1
+	VPERMPD    $0xd8, Y1, Y1
+	VCVTPD2PSY Y1, X1
+	VMOVUPS    X1, (CX)
+	VMULPD     Y0, Y2, Y1
+	VPERMPD    $0xd8, Y1, Y1
+	VCVTPD2PSY Y1, X1
+	VMOVUPS    X1, (AX)
+	VCVTPS2PD  32(DX), Y1
+	VCVTPS2PD  16(BX), Y2
+	VPERM2F128 $0x01, Y2, Y2, Y2
+	VADDPD     Y2, Y1, Y3
+	VSUBPD     Y2, Y1, Y1
+	VMULPD     Y3, Y3, Y2
+	VMULPD     Y1, Y1, Y1
+	VCVTPS2PD  48(DX), Y3
+	VCVTPS2PD  (BX), Y4
+	VPERM2F128 $0x01, Y4, Y4, Y4
+	VADDPD     Y4, Y3, Y5
+	VSUBPD     Y4, Y3, Y3
+	VMULPD     Y5, Y5, Y4
+	VMULPD     Y3, Y3, Y3
+	VUNPCKLPD  Y4, Y2, Y5
+	VUNPCKHPD  Y3, Y1, Y6
+	VUNPCKLPD  Y3, Y1, Y1
+	VUNPCKHPD  Y4, Y2, Y2
+	VADDPD     Y2, Y1, Y1
+	VADDPD     Y6, Y5, Y2
+	VMULPD     Y0, Y1, Y1
+	VPERMPD    $0xd8, Y1, Y1
+	VCVTPD2PSY Y1, X1
+	VMOVUPS    X1, 16(CX)
+	VMULPD     Y0, Y2, Y1
+	VPERMPD    $0xd8, Y1, Y1
+	VCVTPD2PSY Y1, X1
+	VMOVUPS    X1, 16(AX)
+	ADDQ       $+32, AX
+	ADDQ       $+32, CX
+	ADDQ       $+64, DX
+	ADDQ       $-64, BX
+	DECQ       SI
+	JNZ        untangleSingleAVX2_block
+	VZEROUPPER
+	RET
+
 // func loadPairSingleAVX2(dst *float32, a *float32, b *float32, row *float32, lane *float32, meanA float32, meanB float32, restA float32, restB float32, stride int, rows int, jump int, groups int)
 // Requires: AVX
 TEXT ·loadPairSingleAVX2(SB), NOSPLIT, $0-88
@@ -4391,6 +4602,55 @@ addPowerSingleAVX512_row:
 	ADDQ      DX, AX
 	DECQ      BX
 	JNZ       addPowerSingleAVX512_row
+	VZEROUPPER
+	RET
+
+// func untangleSingleAVX512(x *float32, y *float32, low *float32, high *float32, scale float64, blocks int)
+// Requires: AVX, AVX512F
+TEXT ·untangleSingleAVX512(SB), NOSPLIT, $0-48
+	MOVQ         x+0(FP), AX
+	MOVQ         y+8(FP), CX
+	MOVQ         low+16(FP), DX
+	MOVQ         high+24(FP), BX
+	VBROADCASTSD scale+32(FP), Z0
+	MOVQ         blocks+40(FP), SI
+	VMOVDQU64    order8<>+0(SB), Z1
+
+untangleSingleAVX512_block:
+	VCVTPS2PD  (DX), Z2
+	VCVTPS2PD  32(BX), Z3
+	VSHUFF64X2 $0x1b, Z3, Z3, Z3
+	VADDPD     Z3, Z2, Z4
+	VSUBPD     Z3, Z2, Z2
+	VMULPD     Z4, Z4, Z3
+	VMULPD     Z2, Z2, Z2
+	VCVTPS2PD  32(DX), Z4
+	VCVTPS2PD  (BX), Z5
+	VSHUFF64X2 $0x1b, Z5, Z5, Z5
+	VADDPD     Z5, Z4, Z6
+	VSUBPD     Z5, Z4, Z4
+	VMULPD     Z6, Z6, Z5
+	VMULPD     Z4, Z4, Z4
+	VUNPCKLPD  Z5, Z3, Z6
+	VUNPCKHPD  Z4, Z2, Z7
+	VUNPCKLPD  Z4, Z2, Z2
+	VUNPCKHPD  Z5, Z3, Z3
+	VADDPD     Z3, Z2, Z2
+	VADDPD     Z7, Z6, Z3
+	VMULPD     Z0, Z2, Z2
+	VPERMPD    Z2, Z1, Z2
+	VCVTPD2PS  Z2, Y2
+	VMOVUPS    Y2, (CX)
+	VMULPD     Z0, Z3, Z2
+	VPERMPD    Z2, Z1, Z2
+	VCVTPD2PS  Z2, Y2
+	VMOVUPS    Y2, (AX)
+	ADDQ       $+32, AX
+	ADDQ       $+32, CX
+	ADDQ       $+64, DX
+	ADDQ       $-64, BX
+	DECQ       SI
+	JNZ        untangleSingleAVX512_block
 	VZEROUPPER
 	RET
 

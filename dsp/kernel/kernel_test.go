@@ -68,6 +68,18 @@ func agrees[T Number](t *testing.T, set, portable *Set[T]) {
 		agreeOnRows(t, set, portable, lanes+3, rows, rows, 1)
 	}
 
+	for _, n := range []int{0, 1, 7, 8, 9, 37} {
+		low, high := numbers[T](2*n, 1), numbers[T](2*n+2, 2)
+		x, y, alone := make([]float32, n), make([]float32, n), make([]float32, n)
+		wantX, wantY := make([]float32, n), make([]float32, n)
+		set.Untangle(x, y, low, high, 0.3)
+		portable.Untangle(wantX, wantY, low, high, 0.3)
+		same(t, "sums", x, wantX)
+		same(t, "differences", y, wantY)
+		set.Untangle(alone, alone, low, high, 0.3)
+		same(t, "sums alone", alone, wantX)
+	}
+
 	agreeOnRows(t, set, portable, lanes+1, 2, 4, 3) // three groups of two rows, the groups four rows apart
 }
 
@@ -174,6 +186,26 @@ func TestSum(t *testing.T) {
 	}
 }
 
+// Expected values: of pairs (k, 3) and (2k, 1) the sum with the second's conjugate is
+// (3k, 2), the difference (−k, 4).
+func TestUntangle(t *testing.T) {
+	for _, set := range Sets() {
+		const n = 20
+		x, y, low, high := make([]float32, n), make([]float32, n), make([]float64, 2*n), make([]float64, 2*n)
+		for k := range n {
+			copy(low[2*k:], []float64{float64(k), 3})
+			copy(high[2*(n-1-k):], []float64{float64(2 * k), 1})
+		}
+
+		set.Untangle(x, y, low, high, 0.5)
+		for k := range n {
+			if x[k] != float32(9*k*k+4)/2 || y[k] != float32(k*k+16)/2 {
+				t.Errorf("%s, pair %d: %v and %v", set.Name, k, x[k], y[k])
+			}
+		}
+	}
+}
+
 func TestMisusePanics(t *testing.T) {
 	for _, set := range Sets() {
 		for name, f := range map[string]func(){
@@ -187,6 +219,9 @@ func TestMisusePanics(t *testing.T) {
 				set.Stages(make([]float64, 256), make([]float64, 256), make([]float64, 23), make([]float64, 256), 4, 4, 1, 1, true)
 			},
 			"short power": func() { set.AddPower(make([]float64, 17), make([]float64, 32), 10, 2) },
+			"short high": func() {
+				set.Untangle(make([]float32, 8), make([]float32, 8), make([]float64, 16), make([]float64, 15), 1)
+			},
 			"short pair": func() {
 				set.LoadPair(make([]float64, 16), make([]float64, 8), make([]float64, 7), make([]float64, 2), make([]float64, 16),
 					0, 0, 1, 1, 1, 1)
@@ -233,5 +268,17 @@ func BenchmarkRadix(b *testing.B) {
 				}
 			})
 		}
+	}
+}
+
+func BenchmarkUntangle(b *testing.B) {
+	for _, set := range Sets() {
+		b.Run(set.Name, func(b *testing.B) {
+			const n = 1200
+			x, y, low, high := make([]float32, n), make([]float32, n), numbers[float64](2*n, 1), numbers[float64](2*n, 2)
+			for b.Loop() {
+				set.Untangle(x, y, low, high, 0.5)
+			}
+		})
 	}
 }

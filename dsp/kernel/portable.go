@@ -12,7 +12,8 @@ func portable[T Number]() *Set[T] {
 	set := &Set[T]{
 		Name: "portable", Stages: stages[T], Twist: twist[T], LoadPair32: loadPair[T, float32],
 		LoadComplex: loadComplex[T], StoreComplex: storeComplex[T], AddPower: addPower[T],
-		Sum: sum[float64], Sum32: sum[float32],
+		Untangle: untangle[T],
+		Sum:      sum[float64], Sum32: sum[float32],
 	}
 
 	if wide, ok := any(set).(*Set[float64]); ok {
@@ -275,6 +276,18 @@ func addPower[T Number](sum []float64, x []T, stride, rows int) {
 		for l := range to {
 			to[l] += square(re[l], im[l])
 		}
+	}
+}
+
+func untangle[T Number](x, y []float32, low, high []T, scale float64) {
+	checkUntangle(x, y, low, high)
+
+	at := len(high) - 2
+	for k := range x {
+		zr, zi, wr, wi := float64(low[2*k]), float64(low[2*k+1]), float64(high[at]), float64(high[at+1])
+		y[k] = float32(square(zr-wr, zi+wi) * scale)
+		x[k] = float32(square(zr+wr, zi-wi) * scale)
+		at -= 2
 	}
 }
 

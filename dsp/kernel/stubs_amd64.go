@@ -16,6 +16,9 @@ func twistAVX2(y *float64, x *float64, near *float64, far *float64, stride int, 
 func addPowerAVX2(sum *float64, x *float64, stride int, rows int)
 
 //go:noescape
+func untangleAVX2(x *float32, y *float32, low *float64, high *float64, scale float64, blocks int)
+
+//go:noescape
 func loadPair64AVX2(dst *float64, a *float64, b *float64, row *float64, lane *float64, meanA float64,
 	meanB float64, stride int, rows int, jump int, groups int)
 
@@ -47,6 +50,9 @@ func twistAVX512(y *float64, x *float64, near *float64, far *float64, stride int
 func addPowerAVX512(sum *float64, x *float64, stride int, rows int)
 
 //go:noescape
+func untangleAVX512(x *float32, y *float32, low *float64, high *float64, scale float64, blocks int)
+
+//go:noescape
 func loadPair64AVX512(dst *float64, a *float64, b *float64, row *float64, lane *float64, meanA float64,
 	meanB float64, stride int, rows int, jump int, groups int)
 
@@ -72,6 +78,9 @@ func twistSingleAVX2(y *float32, x *float32, near *float32, far *float32, stride
 func addPowerSingleAVX2(sum *float64, x *float32, stride int, rows int)
 
 //go:noescape
+func untangleSingleAVX2(x *float32, y *float32, low *float32, high *float32, scale float64, blocks int)
+
+//go:noescape
 func loadPairSingleAVX2(dst *float32, a *float32, b *float32, row *float32, lane *float32, meanA float32,
 	meanB float32, restA float32, restB float32, stride int, rows int, jump int, groups int)
 
@@ -85,6 +94,9 @@ func twistSingleAVX512(y *float32, x *float32, near *float32, far *float32, stri
 
 //go:noescape
 func addPowerSingleAVX512(sum *float64, x *float32, stride int, rows int)
+
+//go:noescape
+func untangleSingleAVX512(x *float32, y *float32, low *float32, high *float32, scale float64, blocks int)
 
 //go:noescape
 func loadPairSingleAVX512(dst *float32, a *float32, b *float32, row *float32, lane *float32, meanA float32,
