@@ -2,7 +2,8 @@ package dsp
 
 import (
 	"math"
-	"slices"
+
+	"doubletake/dsp/kernel"
 )
 
 // Line is one spectral line as found in one half's mean spectrum. Bins count
@@ -64,9 +65,10 @@ type lineFinder struct {
 	emergence float64 // ρ above which a line counts as one, linear
 	tone      float64 // Welch.ToneFactor
 	peakOnly  bool    // Amplitude "peak"
+	kernels   *kernel.Set[float64]
 	scratch   []float64
-	spare     []float64
-	guard     int // smallest guard any floor had to fall back to
+	guess     float64 // of a median: the last one
+	guard     int     // smallest guard any floor had to fall back to
 }
 
 // searchBins returns the bins searched for a line expected at hz: within
@@ -140,94 +142,53 @@ func (f *lineFinder) floor(p []float64, bins []int) float64 {
 		f.scratch = append(f.scratch, p[k])
 	}
 
-	return median(f.scratch, &f.spare)
+	f.guess = f.median(f.scratch, f.guess)
+	return f.guess
 }
 
-// median reorders x and returns its median, the mean of the two middle values of
-// an even number, NaN of none. spare is scratch, grown as needed.
-func median(x []float64, spare *[]float64) float64 {
+// median returns the median of x, none negative or NaN, the mean of the two middle values
+// of an even number, NaN of none. It counts the values below marks, the first of them
+// guess, until a mark has as many on both sides: marks are placed between the values
+// known so far by their number in order, on the scale of their bits, which is nearly
+// logarithmic.
+func (f *lineFinder) median(x []float64, guess float64) float64 {
 	n := len(x)
 	if n == 0 {
 		return math.NaN()
 	}
 
-	*spare = slices.Grow((*spare)[:0], n)[:n]
-	m := selectNth(x, *spare, n/2)
-	if n%2 == 0 { // the other middle value is the largest below
-		return 0.5 * (slices.Max(x[:n/2]) + m)
+	none := math.Float64bits(math.Inf(1))
+	low, high, first, last := uint64(0), none, 0, n-1 // around the middle, and their number in order
+	mark := math.Float64bits(guess)
+	for octave := uint64(1 << 52); ; octave *= 2 {
+		below, under, over := f.kernels.Around(x, math.Float64frombits(mark))
+		switch k := n / 2; {
+		case below == k && n%2 == 0:
+			return 0.5 * (under + over)
+		case below == k:
+			return over
+		case below == k+1 && n%2 == 1:
+			return under
+		case below < k:
+			low, first = math.Float64bits(over), below
+		default:
+			high, last = math.Float64bits(under), below-1
+		}
+
+		if low == high {
+			return math.Float64frombits(low)
+		}
+
+		from, to := low, high
+		if high == none {
+			to = min(high, low+octave)
+		} else if low == 0 {
+			from = high - min(high, octave)
+		}
+
+		share := (0.5*float64(n-1) - float64(first)) / float64(last-first)
+		mark = max(low+1, min(high, from+uint64(float64(to-from)*share)))
 	}
-
-	return m
-}
-
-// selectNth reorders x so that none of x[:k] is greater and none of x[k+1:] less
-// than x[k], and returns x[k], the value at k after sorting, in linear
-// time. x holds no NaN; spare is as long as x.
-//
-// It is quickselect, the pivot a median of three, partitioned without branches:
-// each value is written to both parts and one of them moves on. In noise a
-// branch would be wrong half the time, which costs more than the write.
-func selectNth(x, spare []float64, k int) float64 {
-	for len(x) > 10 {
-		n := len(x)
-		a, b, c := x[0], x[n/2], x[n-1]
-		pivot := max(min(a, b), min(max(a, b), c))
-		rest := spare[:n]
-
-		low, high := 0, 0
-		for _, v := range x {
-			x[low], rest[high] = v, v
-
-			less := 0
-			if v < pivot {
-				less = 1
-			}
-
-			low += less
-			high += 1 - less
-		}
-
-		if low == 0 { // the pivot is the least: take all that equal it
-			high = 0
-			for _, v := range rest { // x has lost its first value
-				x[low], rest[high] = v, v
-
-				equal := 0
-				if v == pivot {
-					equal = 1
-				}
-
-				low += equal
-				high += 1 - equal
-			}
-
-			if k < low {
-				copy(x[low:], rest[:high])
-				return pivot
-			}
-		}
-
-		copy(x[low:], rest[:high])
-
-		if k < low {
-			x = x[:low]
-		} else {
-			x, k = x[low:], k-low
-		}
-	}
-
-	for i := 1; i < len(x); i++ {
-		v := x[i]
-
-		j := i
-		for ; j > 0 && v < x[j-1]; j-- {
-			x[j] = x[j-1]
-		}
-
-		x[j] = v
-	}
-
-	return x[k]
 }
 
 // rho is peak over floor, finite whatever the floor.
@@ -337,5 +298,7 @@ func (f *lineFinder) emergent(p [2][]float64, hz [2]float64, shaft float64, bins
 		f.scratch = append(f.scratch, at(k))
 	}
 
-	return rho(peak, median(f.scratch, &f.spare))
+	f.guess = f.median(f.scratch, f.guess)
+
+	return rho(peak, f.guess)
 }

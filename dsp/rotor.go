@@ -306,7 +306,7 @@ func (a *Analyser) Harmonics(ctx context.Context, src Source, s RotorSettings) (
 	}
 
 	lf := &lineFinder{
-		binHz: run.BinHz, tolerance: s.Tolerance, minBins: s.MinBins, averages: a.averages,
+		kernels: a.welch.kernels, binHz: run.BinHz, tolerance: s.Tolerance, minBins: s.MinBins, averages: a.averages,
 		emergence: math.Pow(10, s.EmergenceDB/10), tone: a.welch.ToneFactor(),
 		peakOnly: s.Amplitude == "peak", widen: windows[windowOf(s.Window)].lobe - windows[0].lobe,
 	}

@@ -237,17 +237,8 @@ func (a *Analyser) wide() bool {
 	const share, ratio = 16, 1e-14
 	for _, half := range a.mean {
 		for _, m := range half {
-			// Powers are not negative, and so in the order of their bits.
-			top, below := uint64(0), 0
-			for _, p := range m[1:] {
-				top = max(top, math.Float64bits(p))
-			}
-
-			limit := math.Float64bits(ratio * math.Float64frombits(top))
-			for _, p := range m[1:] {
-				below += int((math.Float64bits(p) - limit) >> 63)
-			}
-
+			_, top, _ := a.welch.kernels.Around(m[1:], math.Inf(1))
+			below, _, _ := a.welch.kernels.Around(m[1:], ratio*top)
 			if below > len(m)/share {
 				return true
 			}

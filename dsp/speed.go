@@ -10,17 +10,15 @@ import (
 // speedFinder finds the shaft speed of one half from the spectra of all its
 // channels: they share the shaft. Its buffers serve half after half.
 type speedFinder struct {
-	lines   *lineFinder
-	power   [][]float64 // mean spectrum per channel
-	blades  int
-	harm    int
-	last    int       // highest bin of interest
-	sums    []float64 // per bin, per channel: running sums of the spectrum over its floor
-	parts   []scored  // of a grid: its first point, and a bound
-	scores  []scored  // points of a grid
-	floors  []keptFloors
-	scratch []float64
-	spare   []float64
+	lines  *lineFinder
+	power  [][]float64 // mean spectrum per channel
+	blades int
+	harm   int
+	last   int       // highest bin of interest
+	sums   []float64 // per bin, per channel: running sums of the spectrum over its floor
+	parts  []scored  // of a grid: its first point, and a bound
+	scores []scored  // points of a grid
+	floors []keptFloors
 }
 
 // scored is a point of a grid of speeds and its score.
@@ -69,7 +67,7 @@ func (f *speedFinder) whiten(half int, spans ...[2]int) {
 	for c, p := range f.power {
 		guess := p[0]
 		node := func(k int) float64 {
-			guess = f.median(p[max(1, min(k, n-1)-half):min(n, k+half+1)], guess)
+			guess = f.lines.median(p[max(1, min(k, n-1)-half):min(n, k+half+1)], guess)
 			return guess
 		}
 
@@ -122,55 +120,6 @@ func (f *speedFinder) teeth(lo, hi float64) (spans [][2]int) {
 	}
 
 	return spans
-}
-
-// median returns the median of x, powers, which it leaves as they are. A guess with
-// few of the values between it and the median spares the selection: of neighbouring
-// windows the other's median is one. Numbers that are not negative are in the order
-// of their bits, so that one comparison finds a value between the guess and the
-// furthest of those wanted so far: it is rarely true, a branch that costs little.
-func (f *speedFinder) median(x []float64, guess float64) float64 {
-	const few = 12
-
-	n, below, mark := len(x), 0, math.Float64bits(guess)
-	for _, v := range x {
-		below += int((math.Float64bits(v) - mark) >> 63)
-	}
-
-	flip, count := uint64(0), n/2-below+1 // wanted of the values from the guess on
-	if n/2 < below {                      // wanted of those below it
-		mark, flip, count = mark-1, math.MaxUint64, below-(n-1)/2
-	}
-
-	even := 1 - n%2
-	if count > few || count <= even || !(guess > 0) { // an even number's two middle values on both sides
-		f.scratch = append(f.scratch[:0], x...)
-		return median(f.scratch, &f.spare)
-	}
-
-	var nearest [few]uint64 // distances in bits, in order
-	near := nearest[:count]
-	for i := range near {
-		near[i] = math.MaxInt64
-	}
-
-	for _, v := range x {
-		if d := (math.Float64bits(v) - mark ^ flip) - flip; d < near[count-1] { // mark − v if flipped
-			i := count - 1
-			for ; i > 0 && d < near[i-1]; i-- {
-				near[i] = near[i-1]
-			}
-
-			near[i] = d
-		}
-	}
-
-	value := func(i int) float64 { return math.Float64frombits(mark + (near[i] ^ flip - flip)) }
-	if even == 1 {
-		return 0.5 * (value(count-2) + value(count-1))
-	}
-
-	return value(count - 1)
 }
 
 // at is the log amplitude about hz, in nats above the floor: the whitened

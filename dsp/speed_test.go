@@ -3,45 +3,10 @@ package dsp
 import (
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
+
+	"doubletake/dsp/kernel"
 )
-
-// Expected value: the middle of the sorted values. The guesses are the median of a
-// neighbouring window, as whiten has them, and far off.
-func TestMedianNearGuess(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 2))
-
-	x := make([]float64, 3000)
-	for i := range x {
-		x[i] = rng.ExpFloat64()
-		if rng.IntN(4) == 0 { // ties
-			x[i] = math.Round(4*x[i]) / 4
-		}
-	}
-
-	var f speedFinder
-	for range 3000 {
-		n := 1 + rng.IntN(260)
-		at := rng.IntN(len(x) - n - 30)
-		window := x[at : at+n]
-		sorted := slices.Sorted(slices.Values(window))
-		want := 0.5 * (sorted[(n-1)/2] + sorted[n/2])
-		before := slices.Clone(window)
-
-		for _, guess := range []float64{
-			median(slices.Clone(x[at+n/9:at+n/9+n]), &f.spare), want, sorted[0], sorted[n-1], 0, 100,
-		} {
-			if got := f.median(window, guess); got != want {
-				t.Fatalf("median of %d values guessed %v: %v, want %v", n, guess, got, want)
-			}
-		}
-
-		if !slices.Equal(before, window) {
-			t.Fatal("the values were moved")
-		}
-	}
-}
 
 // Expected value: the same scores by at alone, of every speed of the grid.
 func TestSpeedSearchRulesOutNothing(t *testing.T) {
@@ -49,7 +14,7 @@ func TestSpeedSearchRulesOutNothing(t *testing.T) {
 	for round := range turns(12, 4) {
 		bins, channels, blades, harm := 400+rng.IntN(900), 1+rng.IntN(40), 1+rng.IntN(5), 1+rng.IntN(6)
 		f := speedFinder{
-			lines: &lineFinder{binHz: 0.5 + rng.Float64()}, blades: blades, harm: harm, last: bins - 1,
+			lines: &lineFinder{kernels: kernel.Best(), binHz: 0.5 + rng.Float64()}, blades: blades, harm: harm, last: bins - 1,
 			power: make([][]float64, channels),
 		}
 

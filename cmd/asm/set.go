@@ -8,6 +8,7 @@ import (
 
 	"github.com/mmcloughlin/avo/attr"
 	"github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/gotypes"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
 )
@@ -144,12 +145,15 @@ func (s set) broadcastParam(name string) VecVirtual {
 }
 
 // addr is the place of an argument.
-func (s set) addr(name string) Mem {
-	c, err := s.Param(name).Resolve()
+func (s set) addr(name string) Mem { return s.place(s.Param(name)) }
+
+// place is that of an argument or a result.
+func (s set) place(c gotypes.Component) Mem {
+	b, err := c.Resolve()
 	if err != nil {
 		panic(err)
 	}
-	return c.Addr
+	return b.Addr
 }
 
 // repeat generates a loop around body while the counter, less by each turn, is not zero.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/mmcloughlin/avo/build"
@@ -34,6 +35,7 @@ func transforms(ctx *build.Context) {
 		s.loadComplex()
 		s.storeComplex()
 		if !s.wide { // AVX2 is enough: the memory sets the pace
+			s.around()
 			s.sum(8)
 			s.sum(4)
 		}
@@ -620,6 +622,54 @@ func (s set) untangle() {
 		s.advance(16*size, low)
 		s.advance(-16*size, high)
 	})
+	s.end()
+}
+
+// around takes eight numbers at a time, then the last eight again, of which it counts those
+// that are new.
+func (s set) around() {
+	s.begin("around", "x *float64, n int, mark float64", "below int, low, high float64")
+	x, n, mark := s.param("x"), s.param("n"), s.broadcastParam("mark")
+	ones := ^uint64(0)
+	table := s.table("fresh", 0, 0, 0, 0, 0, 0, 0, 0, ones, ones, ones, ones, ones, ones, ones)
+	acc := append(s.zeros(2), s.number(s.constant(math.Inf(1))))
+	count, low, high := acc[0], acc[1], acc[2]
+	take := func(p, fresh Register) {
+		for part := range s.parts() {
+			v, less, under, over := s.load(at(p, part*s.bytes())), s.vec(), s.vec(), s.vec()
+			s.VCMPPD(Imm(1), mark, v, less)
+			s.VANDPD(less, v, under)
+			s.VMAXPD(under, low, low)
+			s.VORPD(less, v, over)
+			s.VMINPD(high, over, high) // the first operand where the second is all ones, no number
+			if fresh != nil {
+				s.VANDPD(at(fresh, part*s.bytes()), less, less)
+			}
+			s.VPSUBQ(less, count, count)
+		}
+	}
+
+	end, blocks, fresh := s.GP64(), s.copyOf(n), s.GP64()
+	s.LEAQ(Mem{Base: x, Index: n, Scale: 8, Disp: -64}, end)
+	s.SHRQ(Imm(3), blocks)
+	s.repeat("around"+s.name+"_block", blocks, 1, func() {
+		take(x, nil)
+		s.advance(64, x)
+	})
+	s.ANDQ(Imm(7), n)
+	s.LEAQ(table, fresh)
+	s.LEAQ(Mem{Base: fresh, Index: n, Scale: 8}, fresh)
+	take(end, fresh)
+
+	for i, v := range acc {
+		join := []func(...Op){s.VPADDQ, s.VMAXPD, s.VMINPD}[i]
+		a, b := v.AsX(), s.XMM()
+		s.VEXTRACTF128(Imm(1), v, b)
+		join(b, a, a)
+		s.VUNPCKHPD(a, a, b)
+		join(b, a, a)
+		s.VMOVQ(a, s.place(s.ReturnIndex(i)))
+	}
 	s.end()
 }
 

@@ -1,5 +1,6 @@
-// Package kernel holds the inner loops of the Fourier transform: butterflies,
-// loads, transposes and power sums, for float64 and float32.
+// Package kernel holds the inner loops of spectra: butterflies, loads, transposes
+// and power sums of the Fourier transform, for float64 and float32, and the counts
+// that find medians.
 //
 // A Set is one implementation of all of them: "portable" in plain Go, "avx2"
 // and "avx512" in assembly for amd64. They do the same operations in the same
@@ -79,6 +80,10 @@ type Set[T Number] struct {
 	// of the sums and the differences of the pairs of low, from the first on, and the
 	// conjugate pairs of high, from the last down. y may be x, which keeps its own.
 	Untangle func(x, y []float32, low, high []T, scale float64)
+
+	// Around counts the values of x, none negative or NaN, that are below mark, and
+	// returns the greatest of them, or 0, and the least of the others, or +Inf.
+	Around func(x []float64, mark float64) (below int, low, high float64)
 
 	// Sum and Sum32 add a sequence in 32 lanes, in float64.
 	Sum   func(x []float64) float64

@@ -1233,6 +1233,97 @@ storeComplexAVX2_row:
 	VZEROUPPER
 	RET
 
+// func aroundAVX2(x *float64, n int, mark float64) (below int, low float64, high float64)
+// Requires: AVX, AVX2
+TEXT ·aroundAVX2(SB), NOSPLIT, $0-48
+	MOVQ         x+0(FP), AX
+	MOVQ         n+8(FP), CX
+	VBROADCASTSD mark+16(FP), Y0
+	VXORPS       Y1, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	VBROADCASTSD c7ff0000000000000<>+0(SB), Y3
+	MOVQ         CX, BX
+	LEAQ         -64(AX)(CX*8), DX
+	SHRQ         $0x03, BX
+
+aroundAVX2_block:
+	VMOVUPD      (AX), Y4
+	VCMPPD       $0x01, Y0, Y4, Y5
+	VANDPD       Y5, Y4, Y6
+	VMAXPD       Y6, Y2, Y2
+	VORPD        Y5, Y4, Y4
+	VMINPD       Y3, Y4, Y3
+	VPSUBQ       Y5, Y1, Y1
+	VMOVUPD      32(AX), Y4
+	VCMPPD       $0x01, Y0, Y4, Y5
+	VANDPD       Y5, Y4, Y6
+	VMAXPD       Y6, Y2, Y2
+	VORPD        Y5, Y4, Y4
+	VMINPD       Y3, Y4, Y3
+	VPSUBQ       Y5, Y1, Y1
+	ADDQ         $+64, AX
+	DECQ         BX
+	JNZ          aroundAVX2_block
+	ANDQ         $0x07, CX
+	LEAQ         fresh<>+0(SB), AX
+	LEAQ         (AX)(CX*8), AX
+	VMOVUPD      (DX), Y4
+	VCMPPD       $0x01, Y0, Y4, Y5
+	VANDPD       Y5, Y4, Y6
+	VMAXPD       Y6, Y2, Y2
+	VORPD        Y5, Y4, Y4
+	VMINPD       Y3, Y4, Y3
+	VANDPD       (AX), Y5, Y5
+	VPSUBQ       Y5, Y1, Y1
+	VMOVUPD      32(DX), Y4
+	VCMPPD       $0x01, Y0, Y4, Y0
+	VANDPD       Y0, Y4, Y5
+	VMAXPD       Y5, Y2, Y2
+	VORPD        Y0, Y4, Y4
+	VMINPD       Y3, Y4, Y3
+	VANDPD       32(AX), Y0, Y0
+	VPSUBQ       Y0, Y1, Y1
+	VEXTRACTF128 $0x01, Y1, X0
+	VPADDQ       X0, X1, X1
+	VUNPCKHPD    X1, X1, X0
+	VPADDQ       X0, X1, X1
+	VMOVQ        X1, below+24(FP)
+	VEXTRACTF128 $0x01, Y2, X0
+	VMAXPD       X0, X2, X2
+	VUNPCKHPD    X2, X2, X0
+	VMAXPD       X0, X2, X2
+	VMOVQ        X2, low+32(FP)
+	VEXTRACTF128 $0x01, Y3, X0
+	VMINPD       X0, X3, X3
+	VUNPCKHPD    X3, X3, X0
+	VMINPD       X0, X3, X3
+	VMOVQ        X3, high+40(FP)
+	VZEROUPPER
+	RET
+
+DATA fresh<>+0(SB)/8, $0x0000000000000000
+DATA fresh<>+8(SB)/8, $0x0000000000000000
+DATA fresh<>+16(SB)/8, $0x0000000000000000
+DATA fresh<>+24(SB)/8, $0x0000000000000000
+DATA fresh<>+32(SB)/8, $0x0000000000000000
+DATA fresh<>+40(SB)/8, $0x0000000000000000
+DATA fresh<>+48(SB)/8, $0x0000000000000000
+DATA fresh<>+56(SB)/8, $0x0000000000000000
+DATA fresh<>+64(SB)/8, $0xffffffffffffffff
+DATA fresh<>+72(SB)/8, $0xffffffffffffffff
+DATA fresh<>+80(SB)/8, $0xffffffffffffffff
+DATA fresh<>+88(SB)/8, $0xffffffffffffffff
+DATA fresh<>+96(SB)/8, $0xffffffffffffffff
+DATA fresh<>+104(SB)/8, $0xffffffffffffffff
+DATA fresh<>+112(SB)/8, $0xffffffffffffffff
+GLOBL fresh<>(SB), RODATA|NOPTR, $120
+
+DATA c7ff0000000000000<>+0(SB)/8, $0x7ff0000000000000
+DATA c7ff0000000000000<>+8(SB)/8, $0x7ff0000000000000
+DATA c7ff0000000000000<>+16(SB)/8, $0x7ff0000000000000
+DATA c7ff0000000000000<>+24(SB)/8, $0x7ff0000000000000
+GLOBL c7ff0000000000000<>(SB), RODATA|NOPTR, $32
+
 // func sum64AVX2(dst *float64, x *float64, blocks int)
 // Requires: AVX
 TEXT ·sum64AVX2(SB), NOSPLIT, $0-24

@@ -134,6 +134,33 @@ func sumsAgree(t *testing.T, set *Set[float64]) {
 	}
 }
 
+// Expected values: counted one by one.
+func TestAround(t *testing.T) {
+	for _, set := range Sets() {
+		for n := range 40 {
+			x := numbers[float64](n, 1)
+			for i := range x {
+				x[i] = math.Round(4*math.Abs(x[i])) / 4 // ties
+			}
+
+			for mark := 0.0; mark <= 4; mark += 0.125 {
+				below, low, high := 0, 0.0, math.Inf(1)
+				for _, v := range x {
+					if v < mark {
+						below, low = below+1, max(low, v)
+					} else {
+						high = min(high, v)
+					}
+				}
+
+				if b, l, h := set.Around(x, mark); b != below || l != low || h != high {
+					t.Fatalf("%s, %v around %v: %d, %v, %v", set.Name, x, mark, b, l, h)
+				}
+			}
+		}
+	}
+}
+
 // checkStagesOf compares stages with those of the portable set, to the bit.
 func checkStagesOf[T Number](t *testing.T, set, portable *Set[T], a, b int) {
 	t.Helper()

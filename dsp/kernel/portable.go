@@ -1,5 +1,7 @@
 package kernel
 
+import "math"
+
 // Portable is the set in plain Go, Portable32 that for float32. Every product is
 // rounded by an explicit conversion, so that no architecture fuses it into an
 // addition and all machines agree to the bit.
@@ -12,8 +14,7 @@ func portable[T Number]() *Set[T] {
 	set := &Set[T]{
 		Name: "portable", Stages: stages[T], Twist: twist[T], LoadPair32: loadPair[T, float32],
 		LoadComplex: loadComplex[T], StoreComplex: storeComplex[T], AddPower: addPower[T],
-		Untangle: untangle[T],
-		Sum:      sum[float64], Sum32: sum[float32],
+		Untangle: untangle[T], Around: around, Sum: sum[float64], Sum32: sum[float32],
 	}
 
 	if wide, ok := any(set).(*Set[float64]); ok {
@@ -289,6 +290,19 @@ func untangle[T Number](x, y []float32, low, high []T, scale float64) {
 		x[k] = float32(square(zr+wr, zi-wi) * scale)
 		at -= 2
 	}
+}
+
+// around compares bits, which of numbers that are not negative are in the same order.
+func around(x []float64, mark float64) (below int, low, high float64) {
+	limit, most, least := math.Float64bits(mark), uint64(0), math.Float64bits(math.Inf(1))
+	for _, v := range x {
+		b := math.Float64bits(v)
+		less := uint64(int64(b-limit) >> 63) // all bits, or none
+		below -= int(less)
+		most, least = max(most, b&less), min(least, b|less)
+	}
+
+	return below, math.Float64frombits(most), math.Float64frombits(least)
 }
 
 func sum[T Number](x []T) float64 {

@@ -33,6 +33,9 @@ func loadComplexAVX2(dst *float64, src *float64, stride int, rows int, jump int,
 func storeComplexAVX2(dst *float64, src *float64, stride int, rows int)
 
 //go:noescape
+func aroundAVX2(x *float64, n int, mark float64) (below int, low float64, high float64)
+
+//go:noescape
 func sum64AVX2(dst *float64, x *float64, blocks int)
 
 //go:noescape
