@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"slices"
 	"strings"
+	"sync"
 	"text/template"
 )
 
@@ -31,14 +32,16 @@ const maxCardFiles = 1000
 //go:embed card.md.tmpl
 var cardText string
 
-var cardTemplate = template.Must(template.New("").Funcs(template.FuncMap{
-	"md": mdEscape,
-	"table": func(t table) string {
-		var b bytes.Buffer
-		mdTable(&b, t)
-		return b.String()
-	},
-}).Parse(cardText))
+var cardTemplate = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("").Funcs(template.FuncMap{
+		"md": mdEscape,
+		"table": func(t table) string {
+			var b bytes.Buffer
+			mdTable(&b, t)
+			return b.String()
+		},
+	}).Parse(cardText))
+})
 
 // Markdown returns CARD.md: what the data are, where they come from, their units,
 // splits and exclusions. It contains no date, so equal inputs give an equal file.
@@ -53,7 +56,7 @@ func (c Card) Markdown() []byte {
 	listed := c.Files[:min(len(c.Files), maxCardFiles)]
 
 	var b bytes.Buffer
-	err := cardTemplate.Execute(&b, map[string]any{
+	err := cardTemplate().Execute(&b, map[string]any{
 		"Card": c, "Title": isolate(shorten(c.title(), 2*longName)), "What": c.what(),
 		"From":     strings.TrimSuffix(c.PairsFrom, "."),
 		"Licensed": slices.ContainsFunc(c.About, func(f Fact) bool { return f.Name == "licence" }),

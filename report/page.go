@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"doubletake/docs"
 	"doubletake/report/figure"
@@ -23,7 +24,9 @@ var pageJS string
 //go:embed page.html.tmpl
 var pageHTML string
 
-var pageTemplate = template.Must(template.New("").Parse(pageHTML))
+var pageTemplate = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("").Parse(pageHTML))
+})
 
 // Page returns runs/report.html: one file that holds everything it shows, asks
 // no network for anything and is the same for the same details. Its figures
@@ -33,7 +36,7 @@ func Page(details []*Detail, sweeps ...Sweep) []byte {
 	for i, of := range onPage {
 		b.Reset()
 
-		if err := pageTemplate.ExecuteTemplate(&b, "page", newPageView(details, sweeps, of, i > 0)); err != nil {
+		if err := pageTemplate().ExecuteTemplate(&b, "page", newPageView(details, sweeps, of, i > 0)); err != nil {
 			panic("report: write page: " + err.Error()) // plain values only
 		}
 

@@ -3,13 +3,16 @@ package report
 import (
 	_ "embed"
 	"strings"
+	"sync"
 	"text/template"
 )
 
 //go:embed words.tmpl
 var wordsText string
 
-var wordsTemplate = template.Must(template.New("").Parse(wordsText))
+var wordsTemplate = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("").Parse(wordsText))
+})
 
 // text is a paragraph of words.tmpl in one line.
 func text(name string, data any) string { return strings.Join(paragraphs(name, data), " ") }
@@ -17,7 +20,7 @@ func text(name string, data any) string { return strings.Join(paragraphs(name, d
 // paragraphs are those of words.tmpl between blank lines.
 func paragraphs(name string, data any) []string {
 	var b strings.Builder
-	if err := wordsTemplate.ExecuteTemplate(&b, name, data); err != nil {
+	if err := wordsTemplate().ExecuteTemplate(&b, name, data); err != nil {
 		panic("report: " + err.Error()) // the templates and the values are this package's
 	}
 

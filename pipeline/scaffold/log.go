@@ -6,7 +6,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -89,14 +88,14 @@ func named(dir, log string, files []string) int {
 // terms are names of conditions in logs, by the program's names. The unit decides where given.
 var terms = []struct {
 	name, unit string // a unit of the same dimension
-	words      *regexp.Regexp
+	words      pattern
 }{
-	{"rpm", "1/min", regexp.MustCompile(`(?i)^(rpm|drehzahl|n|((shaft|rotor|fan|rotational) )?speed|umdrehungen)$`)},
-	{"u_inf_m_s", "m/s", regexp.MustCompile(`(?i)^(u|v|u_inf|uinf|u∞|((air|wind|tunnel) ?)?speed|velocity|wind|` +
+	{"rpm", "1/min", lazy(`(?i)^(rpm|drehzahl|n|((shaft|rotor|fan|rotational) )?speed|umdrehungen)$`)},
+	{"u_inf_m_s", "m/s", lazy(`(?i)^(u|v|u_inf|uinf|u∞|((air|wind|tunnel) ?)?speed|velocity|wind|` +
 		`(wind|anström)?geschwindigkeit|anströmung)$`)},
-	{"alpha_deg", "deg", regexp.MustCompile(`(?i)^(a|α|alpha|aoa|angle of attack|incidence|anstellwinkel)$`)},
-	{"theta_deg", "deg", regexp.MustCompile(`(?i)^(θ|theta|angle|winkel|mic angle|microphone angle|mikrofonwinkel)$`)},
-	{"blades", "", regexp.MustCompile(`(?i)^(blades|blade count|number of blades|no\.? of blades|b|z|blätter|blattzahl|` +
+	{"alpha_deg", "deg", lazy(`(?i)^(a|α|alpha|aoa|angle of attack|incidence|anstellwinkel)$`)},
+	{"theta_deg", "deg", lazy(`(?i)^(θ|theta|angle|winkel|mic angle|microphone angle|mikrofonwinkel)$`)},
+	{"blades", "", lazy(`(?i)^(blades|blade count|number of blades|no\.? of blades|b|z|blätter|blattzahl|` +
 		`schaufeln|schaufelzahl|flügel|flügelzahl)$`)},
 }
 
@@ -123,7 +122,7 @@ func termOf(name, unit string) string {
 }
 
 // counter are names of columns that number or date the rows.
-var counter = regexp.MustCompile(`(?i)^(nr|no|number|nummer|lfd|lfd\.? *nr|run|run *no|index|idx|id|#|messung|lauf|` +
+var counter = lazy(`(?i)^(nr|no|number|nummer|lfd|lfd\.? *nr|run|run *no|index|idx|id|#|messung|lauf|` +
 	`versuch|test|point|messpunkt|date|datum|time|zeit|uhrzeit|day|tag|take|rec|recording|file *no|datei *nr|seq|serial|` +
 	`stamp|timestamp|time *stamp)\.?$`)
 

@@ -95,10 +95,10 @@ func isCounter(members []int, tails []string, k int) bool {
 }
 
 var (
-	compactDate = regexp.MustCompile(`^(19|20)[0-9]{2}(0[1-9]|1[0-2])(0[1-9]|[12][0-9]|3[01])$`)
-	year        = regexp.MustCompile(`^(19|20)[0-9]{2}$`)
-	twoDigits   = regexp.MustCompile(`^[0-5][0-9]$`)
-	clock       = regexp.MustCompile(`^[0-2][0-9][0-5][0-9]([0-5][0-9])?$`)
+	compactDate = lazy(`^(19|20)[0-9]{2}(0[1-9]|1[0-2])(0[1-9]|[12][0-9]|3[01])$`)
+	year        = lazy(`^(19|20)[0-9]{2}$`)
+	twoDigits   = lazy(`^[0-5][0-9]$`)
+	clock       = lazy(`^[0-2][0-9][0-5][0-9]([0-5][0-9])?$`)
 )
 
 // isDate reports whether the k-th number is part of a date or of the time after

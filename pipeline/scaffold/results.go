@@ -3,7 +3,6 @@ package scaffold
 import (
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -271,17 +270,17 @@ func (s *sheet) counts(c *column) bool {
 
 var (
 	// known are words of columns that are settings even where their values scatter.
-	known = regexp.MustCompile(`(?i)^(rpm|rps|n|blades|alpha|aoa|angle|theta|phi|beta|pitch|tsr|mach|u|speed|velocity|` +
+	known = lazy(`(?i)^(rpm|rps|n|blades|alpha|aoa|angle|theta|phi|beta|pitch|tsr|mach|u|speed|velocity|` +
 		`airspeed|throttle|pwm|esc|nom|nominal|set|setpoint|command|advance|j|frequency|propeller|prop|motor)$`)
 	// spread are words of columns that state an uncertainty.
-	spread  = regexp.MustCompile(`(?i)^(std|sd|sigma|unc|uncertainty|dof|err|error|sem|var|variance|ci)$`)
-	nominal = regexp.MustCompile(`(?i)^(nom|nominal|set|setpoint|command)$`)
-	runs    = regexp.MustCompile(`(?i)^(run|id|name|test|tow|trial|case|point|label|file|serial)$`)
+	spread  = lazy(`(?i)^(std|sd|sigma|unc|uncertainty|dof|err|error|sem|var|variance|ci)$`)
+	nominal = lazy(`(?i)^(nom|nominal|set|setpoint|command)$`)
+	runs    = lazy(`(?i)^(run|id|name|test|tow|trial|case|point|label|file|serial)$`)
 )
 
 // says reports whether a word of the header is one of those; a letter is a word where
 // it is the whole name.
-func (c *column) says(re *regexp.Regexp) bool {
+func (c *column) says(re pattern) bool {
 	return re.MatchString(c.name) || slices.ContainsFunc(words.FindAllString(c.name+" "+c.head, -1),
 		func(w string) bool { return len(w) > 1 && re.MatchString(w) })
 }

@@ -22,6 +22,7 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+	"sync"
 	"text/template"
 
 	"doubletake/ingest"
@@ -348,7 +349,16 @@ func list(dir string) ([]string, error) {
 }
 
 // tableName are names of tables of conditions, which may have a fault that the user is told of.
-var tableName = regexp.MustCompile(`(?i)condition|protokoll|logbook|(^|[-_ ])log([-_ .]|$)`)
+// pattern is a regular expression that is compiled when it is first used.
+type pattern func() *regexp.Regexp
+
+func lazy(expr string) pattern {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+}
+
+func (p pattern) MatchString(s string) bool { return p().MatchString(s) }
+
+var tableName = lazy(`(?i)condition|protokoll|logbook|(^|[-_ ])log([-_ .]|$)`)
 
 // isConditions reports whether a file is a table of conditions: its header
 // has a column file.
@@ -1115,19 +1125,21 @@ const SchemaFile = "pipeline.schema.json"
 //go:embed pipeline.yaml.tmpl
 var configuration string
 
-var yaml = template.Must(template.New("pipeline.yaml").Funcs(template.FuncMap{
-	"schema": func() string { return SchemaFile },
-	"quote":  quote,
-	"quoted": quoted,
-	"plain":  plain,
-	"pairs":  pairs,
-	"list":   func(names []string) string { return strings.Join(names, ", ") },
-}).Parse(configuration))
+var yaml = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("pipeline.yaml").Funcs(template.FuncMap{
+		"schema": func() string { return SchemaFile },
+		"quote":  quote,
+		"quoted": quoted,
+		"plain":  plain,
+		"pairs":  pairs,
+		"list":   func(names []string) string { return strings.Join(names, ", ") },
+	}).Parse(configuration))
+})
 
 // render writes the plan as commented YAML.
 func render(p plan) string {
 	var b strings.Builder
-	if err := yaml.Execute(&b, &p); err != nil {
+	if err := yaml().Execute(&b, &p); err != nil {
 		panic("scaffold: " + err.Error()) // the template and its values are this package's
 	}
 
@@ -1155,7 +1167,7 @@ func plain(names []string) []string {
 	return out
 }
 
-var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var identifier = lazy(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 func pairs(list []config.NamedString) string {
 	q := make([]string, len(list))

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"doubletake/report/figure"
@@ -21,7 +22,9 @@ import (
 //go:embed page.html.tmpl page.css page.js
 var files embed.FS
 
-var page = template.Must(template.ParseFS(files, "page.html.tmpl"))
+var page = sync.OnceValue(func() *template.Template {
+	return template.Must(template.ParseFS(files, "page.html.tmpl"))
+})
 
 // reportFile is the page of all experiments, in the work directory.
 const reportFile = "report.html"
@@ -52,7 +55,7 @@ func style() string {
 
 func render(name string, v any) string {
 	var b bytes.Buffer
-	if err := page.ExecuteTemplate(&b, name, v); err != nil {
+	if err := page().ExecuteTemplate(&b, name, v); err != nil {
 		panic("watch: " + err.Error()) // the templates and the values are this package's
 	}
 

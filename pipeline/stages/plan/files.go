@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"reflect"
+	"sync"
 
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/pack"
@@ -84,20 +85,27 @@ func WriteTable(j *engine.Job, output string, t *table.Table) error {
 	return nil
 }
 
-// gobTypes are the types that WriteGob takes.
-var gobTypes = map[reflect.Type]bool{}
+// gobValues has a value of each type that WriteGob takes.
+var gobValues []any
 
-// GobTypes names the types of the values that a package writes with WriteGob. gob numbers
-// types in the order in which a process meets them, so a package names its types while
-// it is initialised: equal values are then equal bytes, whichever tasks came before.
-func GobTypes(values ...any) {
-	for _, v := range values {
-		gobTypes[reflect.TypeOf(v)] = true
+// GobTypes names the types of the values that a package writes with WriteGob. A package
+// calls it while it is initialised.
+func GobTypes(values ...any) { gobValues = append(gobValues, values...) }
+
+// NumberGobTypes returns the types that WriteGob takes. gob numbers types in the order in which
+// a process meets them, so the first call lets it meet these, before any other use of gob:
+// equal values are then equal bytes, whichever tasks came before.
+var NumberGobTypes = sync.OnceValue(func() map[reflect.Type]bool {
+	types := map[reflect.Type]bool{}
+	for _, v := range gobValues {
+		types[reflect.TypeOf(v)] = true
 		if err := gob.NewEncoder(io.Discard).Encode(v); err != nil {
 			panic(fmt.Sprintf("plan: write an empty %T: %v", v, err))
 		}
 	}
-}
+
+	return types
+})
 
 // WriteGob writes values, or what they point to, for a task of this program.
 func WriteGob(what, path string, values ...any) error {
@@ -106,14 +114,14 @@ func WriteGob(what, path string, values ...any) error {
 		return fmt.Errorf("write %s: %w", what, err)
 	}
 
-	e := gob.NewEncoder(f)
+	types, e := NumberGobTypes(), gob.NewEncoder(f)
 	for _, v := range values {
 		t := reflect.TypeOf(v)
 		if t.Kind() == reflect.Pointer {
 			t = t.Elem()
 		}
 
-		if !gobTypes[t] {
+		if !types[t] {
 			panic(fmt.Sprintf("plan: write %s: GobTypes does not name %v", what, t))
 		}
 
@@ -130,6 +138,8 @@ func WriteGob(what, path string, values ...any) error {
 // ReadGob reads what WriteGob wrote. Values after the first may be missing, and stay as
 // they are.
 func ReadGob(what, path string, values ...any) error {
+	NumberGobTypes()
+
 	b, err := os.ReadFile(path)
 	d := gob.NewDecoder(bytes.NewReader(b))
 	for i, v := range values {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"doubletake/pipeline/engine"
+	"doubletake/pipeline/stages/plan"
 	"doubletake/train"
 	"doubletake/train/baseline"
 	"doubletake/train/triplets"
@@ -80,6 +81,8 @@ func keep(j *engine.Job, o *train.FitOptions, wentOn func(train.Resumption) stri
 			os.Remove(p)
 		}
 	}
+
+	plan.NumberGobTypes() // checkpoints are gob too
 
 	o.Resume, o.Every = resume, CheckpointEvery
 	o.Save = func(b []byte) error {

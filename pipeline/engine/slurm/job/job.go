@@ -30,11 +30,6 @@ const (
 	maxFactor  = 16
 )
 
-var (
-	timeForm = regexp.MustCompile(`^(\d+(:\d+(:\d+)?)?|\d+-\d+(:\d+(:\d+)?)?|UNLIMITED|INFINITE)$`)
-	memForm  = regexp.MustCompile(`^\d+[KMGTkmgt]?$`)
-)
-
 // Check calls fail for each setting that no job can ask for, with the setting's
 // name in the configuration and a text "expected …, found …".
 func (s Settings) Check(fail func(setting, text string)) {
@@ -44,11 +39,12 @@ func (s Settings) Check(fail func(setting, text string)) {
 		}
 	}
 
-	if s.Time != "" && !timeForm.MatchString(s.Time) {
+	timeForm := `^(\d+(:\d+(:\d+)?)?|\d+-\d+(:\d+(:\d+)?)?|UNLIMITED|INFINITE)$`
+	if s.Time != "" && !regexp.MustCompile(timeForm).MatchString(s.Time) {
 		fail("time", fmt.Sprintf("expected a time as sbatch takes it (90, 1:30:00, 2-12:00), found %q", s.Time))
 	}
 
-	if s.Mem != "" && !memForm.MatchString(s.Mem) {
+	if s.Mem != "" && !regexp.MustCompile(`^\d+[KMGTkmgt]?$`).MatchString(s.Mem) {
 		fail("mem", fmt.Sprintf("expected an amount of memory (500M, 2G), found %q", s.Mem))
 	}
 

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"sync"
 	"text/template"
 )
 
@@ -75,7 +76,7 @@ func (w Workflow) Write(out io.Writer, name string) error {
 				"no line ends", s.Title)
 		}
 
-		err := scripts.ExecuteTemplate(out, s.template, struct {
+		err := scripts().ExecuteTemplate(out, s.template, struct {
 			Workflow
 			S scheduler
 		}{w, s})
@@ -168,14 +169,15 @@ func (a Array) Numbers() []int {
 	return out
 }
 
-var scripts = template.Must(template.New("").Funcs(template.FuncMap{
-	"q": Quote,
-	// In arguments of HTCondor's new syntax, within '…', quotation marks are doubled.
-	"condor": func(s string) string { return strings.NewReplacer("'", "''", `"`, `""`).Replace(s) },
-	"node":   func(s string) string { return strings.ReplaceAll(s, "-", "_") },
-	"json":   strconv.Quote,
-	"prev":   func(list []Array, i int) Array { return list[i-1] },
-}).Parse(`
+var scripts = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("").Funcs(template.FuncMap{
+		"q": Quote,
+		// In arguments of HTCondor's new syntax, within '…', quotation marks are doubled.
+		"condor": func(s string) string { return strings.NewReplacer("'", "''", `"`, `""`).Replace(s) },
+		"node":   func(s string) string { return strings.ReplaceAll(s, "-", "_") },
+		"json":   strconv.Quote,
+		"prev":   func(list []Array, i int) Array { return list[i-1] },
+	}).Parse(`
 {{- define "head"}}#!/bin/sh
 # Submits the stages of {{.Plan}} to {{.S.Title}} as array jobs, each after the one before.
 # Written by pipeline tasks.
@@ -333,3 +335,4 @@ until kubectl wait --for=condition=complete --timeout=10s job/{{$name}} 2>/dev/n
   fi
 done
 {{end}}{{end}}`))
+})
