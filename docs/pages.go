@@ -36,12 +36,19 @@ func newPage(p, text string) Page {
 func Pages() []Page {
 	var out []Page
 
+	for _, p := range Paths() {
+		text, _ := fs.ReadFile(files, p) // it is embedded
+		out = append(out, newPage(p, string(text)))
+	}
+
+	return out
+}
+
+// Paths returns the paths of the documents.
+func Paths() (out []string) {
 	for _, pattern := range []string{"*.md", "reference/*.md"} {
 		names, _ := fs.Glob(files, pattern) // the patterns are right, and the names sorted
-		for _, p := range names {
-			text, _ := fs.ReadFile(files, p) // it is embedded
-			out = append(out, newPage(p, string(text)))
-		}
+		out = append(out, names...)
 	}
 
 	return out

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"path"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -44,8 +45,8 @@ func newHelpCommand(stdout io.Writer) *cli.Command {
 // topics are the names of the documents.
 func topics() string {
 	var names []string
-	for _, p := range docs.Pages() {
-		names = append(names, p.Name)
+	for _, p := range docs.Paths() {
+		names = append(names, strings.TrimSuffix(path.Base(p), ".md"))
 	}
 
 	return strings.Join(names, ", ")
