@@ -137,6 +137,8 @@ func selection(c *cli.Context) pipeline.Selection {
 }
 
 func runRun(ctx context.Context, o runOptions, stdout, stderr io.Writer) error {
+	hugePages()
+
 	p, err := pipeline.Load(o.file)
 	if err != nil {
 		return err
