@@ -208,12 +208,7 @@ func hashFiles(files []*reading) {
 			continue
 		}
 
-		h, err := pair.Hash(i)
-		if err != nil {
-			r.err = err
-			continue
-		}
-
+		h := pair.Hash(i)
 		h.Write(r.part[min(done, len(r.part)):])
 
 		for !r.ended {

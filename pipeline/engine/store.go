@@ -492,8 +492,12 @@ func (r *record) pack(path string, m manifest, j *Job) error {
 	files := make([]pack.File, 1, 1+len(j.packed))
 	for _, p := range j.packed {
 		data := p.Bytes()
-		sum := sha256.Sum256(data)
-		r.Outputs = append(r.Outputs, output{p.name, int64(len(data)), hex.EncodeToString(sum[:]), j.digests[p.name]})
+		if p.sum == "" {
+			sum := sha256.Sum256(data)
+			p.sum = hex.EncodeToString(sum[:])
+		}
+
+		r.Outputs = append(r.Outputs, output{p.name, int64(len(data)), p.sum, j.digests[p.name]})
 		files = append(files, pack.File{Name: p.name, Data: data})
 	}
 

@@ -28,6 +28,7 @@ import (
 	"strconv"
 	"sync"
 
+	"doubletake/pipeline/engine/kernel"
 	"doubletake/pipeline/kv"
 )
 
@@ -140,14 +141,14 @@ func (j *Job) Create(name string) (io.WriteCloser, error) {
 
 	b := outputBuffers.Get().(*bytes.Buffer)
 	b.Reset()
-	j.packed = append(j.packed, packed{name, b})
+	j.packed = append(j.packed, packed{name, "", b})
 
 	return inPack{b}, nil
 }
 
 // packed is an output of a task that is Packed.
 type packed struct {
-	name string
+	name, sum string // "": not known
 	*bytes.Buffer
 }
 
@@ -163,6 +164,27 @@ func (inPack) Close() error { return nil }
 // where it is not that of the file's bytes: a table whose metadata may change
 // while its values do not.
 func (j *Job) SetDigest(output, digest string) { j.digests[output] = digest }
+
+// SetContent is SetDigest of the SHA-256 of what content writes.
+func (j *Job) SetContent(output string, content func(w io.Writer)) {
+	for i, p := range j.packed {
+		if p.name == output { // which is to be hashed, too
+			b := outputBuffers.Get().(*bytes.Buffer)
+			defer outputBuffers.Put(b)
+			b.Reset()
+			content(b)
+
+			sums := kernel.Sums(b.Bytes(), p.Bytes())
+			j.digests[output], j.packed[i].sum = hex.EncodeToString(sums[0][:]), hex.EncodeToString(sums[1][:])
+
+			return
+		}
+	}
+
+	h := sha256.New()
+	content(h)
+	j.digests[output] = hex.EncodeToString(h.Sum(nil))
+}
 
 // output is one file of an object.
 type output struct {

@@ -200,16 +200,10 @@ func (w *buffered) Close() error {
 	return err
 }
 
-// Write writes the table as an Arrow IPC file and returns the digest of its
-// contents (without the schema metadata). Columns of unequal length panic.
-func (t *Table) Write(w io.Writer) (digest string, err error) {
+// Write writes the table as an Arrow IPC file. Columns of unequal length panic.
+func (t *Table) Write(w io.Writer) error {
 	to := newBuffered(w)
-	err = t.write(to)
-	if err := errors.Join(err, to.Close()); err != nil {
-		return "", err
-	}
-
-	return t.Digest(), nil
+	return errors.Join(t.write(to), to.Close())
 }
 
 func (t *Table) write(w io.WriteSeeker) error {
@@ -314,10 +308,19 @@ func join(lists [][]float32) []float32 {
 	return all
 }
 
-// Digest returns the SHA-256, as hex, of names, units, types and values.
+// Digest returns the SHA-256, as hex, of what WriteContent writes.
 func (t *Table) Digest() string {
-	const part = 1 << 13 // bytes that are given to the sum at a time
-	h, buf := sha256.New(), make([]byte, 0, 2*part)
+	h := sha256.New()
+	t.WriteContent(h)
+
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// WriteContent writes names, units, types and values to a hash or to memory, which do
+// not fail.
+func (t *Table) WriteContent(h io.Writer) {
+	const part = 1 << 13 // bytes that are written at a time
+	buf := make([]byte, 0, 2*part)
 	flush := func() {
 		if len(buf) > part {
 			h.Write(buf)
@@ -387,8 +390,6 @@ func (t *Table) Digest() string {
 	}
 
 	h.Write(buf)
-
-	return hex.EncodeToString(h.Sum(nil))
 }
 
 // WriteFile writes the table to path (created or truncated; the caller makes
@@ -399,12 +400,11 @@ func (t *Table) WriteFile(path string) (digest string, err error) {
 		return "", fmt.Errorf("create table: %w", err)
 	}
 
-	digest, err = t.Write(f)
-	if err := errors.Join(err, f.Close()); err != nil {
+	if err := errors.Join(t.Write(f), f.Close()); err != nil {
 		return "", fmt.Errorf("write table %s: %w", path, err)
 	}
 
-	return digest, nil
+	return t.Digest(), nil
 }
 
 // file is an open table and its batches, read one at a time.

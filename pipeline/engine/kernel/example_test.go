@@ -14,12 +14,7 @@ func ExamplePair() {
 	n := p.Write(messages[0], messages[1])
 
 	for i, m := range messages {
-		h, err := p.Hash(i)
-		if err != nil {
-			fmt.Println(err)
-			return
-		}
-
+		h := p.Hash(i)
 		h.Write(m[n:])
 		fmt.Printf("%x\n", h.Sum(nil))
 	}

@@ -1,4 +1,4 @@
-// Package kernel hashes two files at a time with the SHA instructions of a processor,
+// Package kernel hashes two messages at a time with the SHA instructions of a processor,
 // which wait for each other within one file.
 package kernel
 
@@ -54,8 +54,22 @@ func (p *Pair) Write(a, b []byte) int {
 	return n * sha256.BlockSize
 }
 
+// Sums returns the hashes of two messages.
+func Sums(a, b []byte) (sums [2][sha256.Size]byte) {
+	p := NewPair()
+	n := p.Write(a, b)
+
+	for i, m := range [2][]byte{a, b} {
+		h := p.Hash(i)
+		h.Write(m[n:])
+		h.Sum(sums[i][:0])
+	}
+
+	return sums
+}
+
 // Hash returns one of the two, to write the rest of its message to.
-func (p *Pair) Hash(i int) (hash.Hash, error) {
+func (p *Pair) Hash(i int) hash.Hash {
 	b := make([]byte, len(magic)+4*len(order)+sha256.BlockSize+8)
 	copy(b, magic)
 
@@ -66,6 +80,9 @@ func (p *Pair) Hash(i int) (hash.Hash, error) {
 	binary.BigEndian.PutUint64(b[len(b)-8:], uint64(p.n))
 
 	h := sha256.New()
+	if err := h.(encoding.BinaryUnmarshaler).UnmarshalBinary(b); err != nil {
+		panic(err) // the state is not as crypto/sha256 of this Go keeps it
+	}
 
-	return h, h.(encoding.BinaryUnmarshaler).UnmarshalBinary(b)
+	return h
 }

@@ -71,11 +71,8 @@ func WriteJSON[T any](j *engine.Job, output string, values ...T) error {
 func WriteTable(j *engine.Job, output string, t *table.Table) error {
 	w, err := j.Create(output)
 	if err == nil {
-		var digest string
-
-		digest, err = t.Write(w)
-		j.SetDigest(output, digest)
-		err = errors.Join(err, w.Close())
+		err = errors.Join(t.Write(w), w.Close())
+		j.SetContent(output, t.WriteContent)
 	}
 
 	if err != nil {
