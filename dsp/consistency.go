@@ -125,8 +125,13 @@ func (a *Analyser) segmentLevels(run *RotorRun, c, m, stride int) []float64 {
 				return nil
 			}
 
-			levels = append(levels, nepersToDB*math.Log(sum))
+			levels = append(levels, sum)
 		}
+	}
+
+	a.welch.kernels.Log(levels)
+	for i, v := range levels {
+		levels[i] = nepersToDB * v
 	}
 
 	return levels
@@ -144,13 +149,13 @@ func (a *Analyser) segmentFloors(c int, floors [2][]int, stride int) []float64 {
 				bins = bins[:len(bins)-1]
 			}
 
-			sum, left := 0.0, bins
+			left, logs := bins, a.logs[:0]
 
 			// Logarithms are added by multiplying a few powers first: six float32
 			// neither overflow a float64 nor vanish in it.
 			for ; len(left) >= 6; left = left[6:] {
 				x, y := float64(p[left[0]])*float64(p[left[1]]), float64(p[left[2]])*float64(p[left[3]])
-				sum += math.Log(x * y * (float64(p[left[4]]) * float64(p[left[5]])))
+				logs = append(logs, x*y*(float64(p[left[4]])*float64(p[left[5]])))
 			}
 
 			product := 1.0
@@ -158,8 +163,16 @@ func (a *Analyser) segmentFloors(c int, floors [2][]int, stride int) []float64 {
 				product *= float64(p[k])
 			}
 
+			a.logs = append(logs, product)
+			a.welch.kernels.Log(a.logs)
+
+			sum := 0.0
+			for _, v := range a.logs {
+				sum += v
+			}
+
 			// One that is not positive makes the sum no finite number.
-			if sum += math.Log(product); len(bins) == 0 || sum-sum != 0 {
+			if len(bins) == 0 || sum-sum != 0 {
 				return nil
 			}
 

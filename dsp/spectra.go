@@ -176,6 +176,7 @@ type Analyser struct {
 	mean      [2][][]float64   // half, channel: mean spectrum
 	segs      [2][][][]float32 // half, segment, channel: first bins of the spectrum
 	floorBins [][]int          // per shaft order, of a half
+	logs      []float64        // scratch of segmentFloors
 }
 
 // NewAnalyser returns an Analyser.

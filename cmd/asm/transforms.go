@@ -36,6 +36,7 @@ func transforms(ctx *build.Context) {
 		s.storeComplex()
 		if !s.wide { // AVX2 is enough: the memory sets the pace
 			s.around()
+			s.logs()
 			s.sum(8)
 			s.sum(4)
 		}
@@ -670,6 +671,58 @@ func (s set) around() {
 		join(b, a, a)
 		s.VMOVQ(a, s.place(s.ReturnIndex(i)))
 	}
+	s.end()
+}
+
+// logs does what math.archLog of amd64 does, in four lanes.
+func (s set) logs() {
+	s.begin("log", "x *float64, blocks int")
+	x, blocks := s.param("x"), s.param("blocks")
+	zero, one := s.zeros(1)[0], s.number(s.constant(1))
+	with := func(f func(...Op), a VecVirtual, c Mem) VecVirtual {
+		r := s.vec()
+		f(c, a, r)
+		return r
+	}
+
+	s.repeat("log"+s.name+"_block", blocks, 1, func() {
+		v, k, small, ratio := s.load(at(x, 0)), s.vec(), s.vec(), s.vec()
+		f := with(s.VORPD, with(s.VANDPD, v, s.constBits(1<<52-1)), s.constant(0.5)) // v = f·2^k
+		s.VPSRLQ(Imm(52), v, k)
+		k = with(s.VSUBPD, with(s.VORPD, k, s.constant(1<<52)), s.constant(1<<52+1022))
+		s.VCMPPD(Imm(2), s.constant(math.Sqrt2/2), f, small) // less or equal: f doubled
+		s.VANDPD(one, small, small)
+		k = s.sub(k, small)
+		f = s.sub(s.mul(f, s.add(small, one)), one)
+		s.VDIVPD(with(s.VADDPD, f, s.constant(2)), f, ratio)
+		s2 := s.mul(ratio, ratio)
+		s4 := s.mul(s2, s2)
+		series := func(last float64, l ...float64) VecVirtual {
+			p := with(s.VMULPD, s4, s.constant(last))
+			for i, l := range l {
+				if i > 0 {
+					p = s.mul(p, s4)
+				}
+				p = with(s.VADDPD, p, s.constant(l))
+			}
+			return p
+		}
+		t1 := s.mul(s2, series(1.479819860511658591e-01, 1.818357216161805012e-01, 2.857142874366239149e-01,
+			6.666666666666735130e-01))
+		t2 := s.mul(s4, series(1.531383769920937332e-01, 2.222219843214978396e-01, 3.999999999940941908e-01))
+		half := s.mul(with(s.VMULPD, f, s.constant(0.5)), f)
+		rest := s.mul(ratio, s.add(half, s.add(t1, t2)))
+		rest = s.add(rest, with(s.VMULPD, k, s.constant(1.90821492927058770002e-10)))
+		r := s.sub(with(s.VMULPD, k, s.constant(6.93147180369123816490e-01)), s.sub(s.sub(half, rest), f))
+
+		special, least := s.vec(), s.number(s.constant(math.Inf(-1)))
+		s.VCMPPD(Imm(5), s.constant(math.Inf(1)), v, special) // not below
+		s.VBLENDVPD(special, v, r, r)
+		s.VCMPPD(Imm(0), zero, v, special)
+		s.VBLENDVPD(special, least, r, r)
+		s.move(r, at(x, 0))
+		s.advance(32, x)
+	})
 	s.end()
 }
 

@@ -24,7 +24,7 @@ var avx512 = &Set[float64]{
 	LoadPair: pairFast(loadPair64AVX512), LoadPair32: pairFast(loadPair32AVX512),
 	LoadComplex: loadFast(loadComplexAVX512), StoreComplex: storeFast(storeComplexAVX512),
 	AddPower: powerFast(addPowerAVX512), Untangle: untangleFast(untangleAVX512),
-	Around: aroundFast, Sum: sumFast, Sum32: sum32Fast,
+	Around: aroundFast, Log: logFast, Sum: sumFast, Sum32: sum32Fast,
 }
 
 var avx2 = &Set[float64]{
@@ -32,7 +32,7 @@ var avx2 = &Set[float64]{
 	LoadPair: pairFast(loadPair64AVX2), LoadPair32: pairFast(loadPair32AVX2),
 	LoadComplex: loadFast(loadComplexAVX2), StoreComplex: storeFast(storeComplexAVX2),
 	AddPower: powerFast(addPowerAVX2), Untangle: untangleFast(untangleAVX2),
-	Around: aroundFast, Sum: sumFast, Sum32: sum32Fast,
+	Around: aroundFast, Log: logFast, Sum: sumFast, Sum32: sum32Fast,
 }
 
 var single512 = &Set[float32]{
@@ -40,7 +40,7 @@ var single512 = &Set[float32]{
 	LoadPair32:  pairSingleFast(loadPairSingleAVX512),
 	LoadComplex: loadComplex[float32], StoreComplex: storeComplex[float32],
 	AddPower: powerFast(addPowerSingleAVX512), Untangle: untangleFast(untangleSingleAVX512),
-	Around: aroundFast, Sum: sumFast, Sum32: sum32Fast,
+	Around: aroundFast, Log: logFast, Sum: sumFast, Sum32: sum32Fast,
 }
 
 var single2 = &Set[float32]{
@@ -48,7 +48,7 @@ var single2 = &Set[float32]{
 	LoadPair32:  pairSingleFast(loadPairSingleAVX2),
 	LoadComplex: loadComplex[float32], StoreComplex: storeComplex[float32],
 	AddPower: powerFast(addPowerSingleAVX2), Untangle: untangleFast(untangleSingleAVX2),
-	Around: aroundFast, Sum: sumFast, Sum32: sum32Fast,
+	Around: aroundFast, Log: logFast, Sum: sumFast, Sum32: sum32Fast,
 }
 
 // The wrappers check shapes, which the assembly does not.
@@ -149,6 +149,14 @@ func aroundFast(x []float64, mark float64) (below int, low, high float64) {
 		return around(x, mark)
 	}
 	return aroundAVX2(&x[0], len(x), mark)
+}
+
+func logFast(x []float64) {
+	if n := len(x) / 4; n > 0 {
+		logAVX2(&x[0], n)
+	}
+
+	logs(x[len(x)&^3:])
 }
 
 // The sums call their assembly by name: through a variable the compiler could

@@ -85,6 +85,10 @@ type Set[T Number] struct {
 	// returns the greatest of them, or 0, and the least of the others, or +Inf.
 	Around func(x []float64, mark float64) (below int, low, high float64)
 
+	// Log replaces the numbers of x, none negative, by their logarithms as math.Log of
+	// this machine gives them.
+	Log func(x []float64)
+
 	// Sum and Sum32 add a sequence in 32 lanes, in float64.
 	Sum   func(x []float64) float64
 	Sum32 func(x []float32) float64

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -157,6 +158,31 @@ func TestAround(t *testing.T) {
 					t.Fatalf("%s, %v around %v: %d, %v, %v", set.Name, x, mark, b, l, h)
 				}
 			}
+		}
+	}
+}
+
+// Expected values: those of math.Log, to the bit.
+func TestLog(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	x := []float64{
+		0, 1, math.Sqrt2, math.Sqrt2 / 2, math.Nextafter(math.Sqrt2/2, 0), math.Nextafter(math.Sqrt2/2, 1), 1e-310,
+		math.SmallestNonzeroFloat64, math.MaxFloat64, math.Inf(1), math.NaN(), 0x1p-1022,
+	}
+	for range 100000 {
+		x = append(x, 1+0.01*rng.NormFloat64(), math.Float64frombits(rng.Uint64()>>1))
+	}
+
+	want := make([]float64, len(x))
+	for i, v := range x {
+		want[i] = math.Log(v)
+	}
+
+	for _, set := range Sets() {
+		for _, n := range []int{0, 1, 3, 4, 7, len(x)} {
+			got := append(slices.Clone(x[:n]), -1)
+			set.Log(got[:n])
+			same(t, set.Name, got, append(slices.Clone(want[:n]), -1))
 		}
 	}
 }

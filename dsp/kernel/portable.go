@@ -14,7 +14,7 @@ func portable[T Number]() *Set[T] {
 	set := &Set[T]{
 		Name: "portable", Stages: stages[T], Twist: twist[T], LoadPair32: loadPair[T, float32],
 		LoadComplex: loadComplex[T], StoreComplex: storeComplex[T], AddPower: addPower[T],
-		Untangle: untangle[T], Around: around, Sum: sum[float64], Sum32: sum[float32],
+		Untangle: untangle[T], Around: around, Log: logs, Sum: sum[float64], Sum32: sum[float32],
 	}
 
 	if wide, ok := any(set).(*Set[float64]); ok {
@@ -303,6 +303,12 @@ func around(x []float64, mark float64) (below int, low, high float64) {
 	}
 
 	return below, math.Float64frombits(most), math.Float64frombits(least)
+}
+
+func logs(x []float64) {
+	for i, v := range x {
+		x[i] = math.Log(v)
+	}
 }
 
 func sum[T Number](x []T) float64 {

@@ -36,6 +36,9 @@ func storeComplexAVX2(dst *float64, src *float64, stride int, rows int)
 func aroundAVX2(x *float64, n int, mark float64) (below int, low float64, high float64)
 
 //go:noescape
+func logAVX2(x *float64, blocks int)
+
+//go:noescape
 func sum64AVX2(dst *float64, x *float64, blocks int)
 
 //go:noescape
