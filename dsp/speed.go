@@ -219,8 +219,9 @@ func (f *speedFinder) comb(at amplitude, shaft, offset float64) float64 {
 // best returns the shaft speed from lo to hi with the greatest score, the first of
 // equals, on a grid so fine that the highest harmonic moves by an eighth of a
 // bin. No score is above comb's. Bounds of comb rule out most of the grid, scores by near
-// all but a few speeds of the rest; at decides between those.
-func (f *speedFinder) best(lo, hi float64, score func(at amplitude, shaft float64) float64) float64 {
+// all but a few speeds of the rest; at decides between those. A score below least may be
+// any bound of it below least.
+func (f *speedFinder) best(lo, hi float64, score func(at amplitude, shaft, least float64) float64) float64 {
 	const most = 4 // speeds of a part
 	steps := int(math.Ceil((hi - lo) * 8 * float64(f.blades*f.harm) / f.lines.binHz))
 	speed := func(i int) float64 { return lo + (hi-lo)*float64(i)/float64(max(1, steps)) }
@@ -239,7 +240,7 @@ func (f *speedFinder) best(lo, hi float64, score func(at amplitude, shaft float6
 		}
 
 		for i := p.at; i < min(p.at+most, steps+1); i++ {
-			v := score(f.near, speed(i))
+			v := score(f.near, speed(i), top-combMargin)
 			f.scores = append(f.scores, scored{i, v})
 			top = max(top, v)
 		}
@@ -253,7 +254,7 @@ func (f *speedFinder) best(lo, hi float64, score func(at amplitude, shaft float6
 			continue
 		}
 
-		if v := score(f.at, speed(p.at)); v > top || v == top && p.at < best {
+		if v := score(f.at, speed(p.at), math.Inf(-1)); v > top || v == top && p.at < best {
 			best, top = p.at, v
 		}
 	}
@@ -287,7 +288,7 @@ func (f *speedFinder) bound(lo, hi float64) float64 {
 func (f *speedFinder) refine(nominal float64) (shaft float64, ok bool) {
 	lo, hi := nominal*(1-f.lines.tolerance), nominal*(1+f.lines.tolerance)
 	f.whiten(int(0.5*float64(f.blades)*nominal/f.lines.binHz), f.teeth(lo, hi)...)
-	shaft, count := f.polish(f.best(lo, hi, func(at amplitude, s float64) float64 { return f.comb(at, s, 0) }))
+	shaft, count := f.polish(f.best(lo, hi, func(at amplitude, s, _ float64) float64 { return f.comb(at, s, 0) }))
 	if count == 0 {
 		return nominal, false
 	}
@@ -311,11 +312,17 @@ func (f *speedFinder) track(lo, hi float64) (shaft float64, count int) {
 //   - k/n of it, or half or a third, has only every p-th tooth on a harmonic
 //     of the BPF and the others on shaft orders or nothing, p = 2 … n: those
 //     teeth are higher than their neighbours. That is how n separates BPF from shaft order.
-func (f *speedFinder) fundamental(at amplitude, shaft float64) float64 {
-	score := f.comb(at, shaft, 0)
-	between := max(f.comb(at, shaft, -1./2), 0.5*(f.comb(at, shaft, -1./3)+f.comb(at, shaft, -2./3)))
+//
+// Below least it is a bound, the score with fewer penalties.
+func (f *speedFinder) fundamental(at amplitude, shaft, least float64) float64 {
 	const weaker = 0.69 // 3 dB
-	penalty := 2 * max(0, between-(score-weaker))
+	score, between := f.comb(at, shaft, 0), f.comb(at, shaft, -1./2)
+	penalty := func() float64 { return 2 * max(0, between-(score-weaker)) }
+	if bound := score - penalty(); bound < least {
+		return bound
+	}
+
+	between = max(between, 0.5*(f.comb(at, shaft, -1./3)+f.comb(at, shaft, -2./3)))
 	bpf := float64(f.blades) * shaft
 
 	worst := 0.0
@@ -339,7 +346,7 @@ func (f *speedFinder) fundamental(at amplitude, shaft float64) float64 {
 		}
 	}
 
-	return score - penalty - 1.5*worst
+	return score - penalty() - 1.5*worst
 }
 
 // polish sharpens a speed below the bin width by the centroids of the lines

@@ -34,8 +34,8 @@ func TestSpeedSearchRulesOutNothing(t *testing.T) {
 			f.power[c] = p
 		}
 
-		for name, score := range map[string]func(at amplitude, shaft float64) float64{
-			"comb":        func(at amplitude, shaft float64) float64 { return f.comb(at, shaft, 0) },
+		for name, score := range map[string]func(at amplitude, shaft, least float64) float64{
+			"comb":        func(at amplitude, shaft, _ float64) float64 { return f.comb(at, shaft, 0) },
 			"fundamental": f.fundamental,
 		} {
 			lo, hi := 0.7*shaft, 1.3*shaft
@@ -50,8 +50,8 @@ func TestSpeedSearchRulesOutNothing(t *testing.T) {
 			want, top := lo, math.Inf(-1)
 			for i := range steps + 1 {
 				s := lo + (hi-lo)*float64(i)/float64(max(1, steps))
-				v := score(f.at, s)
-				if d := score(f.near, s) - v; math.Abs(d) > combMargin/1000 {
+				v := score(f.at, s, math.Inf(-1))
+				if d := score(f.near, s, math.Inf(-1)) - v; math.Abs(d) > combMargin/1000 {
 					t.Fatalf("%s of %v rev/s: %v by near, %v by at", name, s, d+v, v)
 				}
 
