@@ -566,7 +566,8 @@ func (s set) addPower() {
 }
 
 // untangle makes blocks of eight powers of two spectra from pairs of numbers, low's upwards
-// and high's downwards. A sum of pairs is a and d of the portable twin, a difference c and b.
+// and high's downwards. x is from the first numbers of sums of pairs and the second ones of
+// differences, y from the others.
 func (s set) untangle() {
 	s.begin("untangle", "x, y *float32, low, high *"+s.float()+", scale float64, blocks int")
 	x, y, low, high := s.param("x"), s.param("y"), s.param("low"), s.param("high")
@@ -600,13 +601,14 @@ func (s set) untangle() {
 				a, c := d.add(v, w), d.sub(v, w)
 				sums, differences = append(sums, d.mul(a, a)), append(differences, d.mul(c, c))
 			}
-			a, b, c, d2 := s.vec(), s.vec(), s.vec(), s.vec()
-			s.VUNPCKLPD(sums[1], sums[0], a)
-			s.VUNPCKHPD(differences[1], differences[0], b)
-			s.VUNPCKLPD(differences[1], differences[0], c)
-			s.VUNPCKHPD(sums[1], sums[0], d2)
-			// y first, as x may be the same.
-			for i, p := range []VecVirtual{d.add(c, d2), d.add(a, b)} {
+			unpack := func(f func(...Op), v []VecVirtual) VecVirtual {
+				r := s.vec()
+				f(v[1], v[0], r)
+				return r
+			}
+			px := d.add(unpack(s.VUNPCKLPD, sums), unpack(s.VUNPCKHPD, differences))
+			py := d.add(unpack(s.VUNPCKLPD, differences), unpack(s.VUNPCKHPD, sums))
+			for i, p := range []VecVirtual{py, px} { // y first: it may be x
 				p, to := d.mul(p, scale), at([]GPVirtual{y, x}[i], 4*part*d.lanes())
 				if s.wide {
 					s.VPERMPD(p, order, p)
@@ -674,7 +676,7 @@ func (s set) around() {
 	s.end()
 }
 
-// logs does what math.archLog of amd64 does, in four lanes.
+// logs is math.archLog of amd64, in four lanes.
 func (s set) logs() {
 	s.begin("log", "x *float64, blocks int")
 	x, blocks := s.param("x"), s.param("blocks")

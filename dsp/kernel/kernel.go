@@ -78,7 +78,7 @@ type Set[T Number] struct {
 
 	// Untangle fills x and y, of one length, with scale times the squared magnitudes
 	// of the sums and the differences of the pairs of low, from the first on, and the
-	// conjugate pairs of high, from the last down. y may be x, which keeps its own.
+	// conjugate pairs of high, from the last down. If y is x, it keeps those of the sums.
 	Untangle func(x, y []float32, low, high []T, scale float64)
 
 	// Around counts the values of x, none negative or NaN, that are below mark, and
