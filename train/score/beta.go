@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 
 	"gonum.org/v1/gonum/optimize"
 )
@@ -67,14 +68,14 @@ func (m BetaMap) sigmas(z float64) float64 {
 
 // grid holds the values of z over which recalibrated laws are integrated, with
 // ln Φ(z) and ln Φ(−z).
-var grid = func() (g struct{ z, below, above []float64 }) {
+var grid = sync.OnceValue(func() (g struct{ z, below, above []float64 }) {
 	for i := -gridHalf; i <= gridHalf; i++ {
 		z := gridStep * float64(i)
 		g.z, g.below, g.above = append(g.z, z), append(g.below, logNormCDF(z)), append(g.above, logNormCDF(-z))
 	}
 
 	return g
-}()
+})
 
 const (
 	gridStep = 0.05
@@ -83,7 +84,7 @@ const (
 
 // secondMoment is the mean square of (y − μ)/σ under the recalibrated law.
 func (m BetaMap) secondMoment() float64 {
-	sum := 0.0
+	grid, sum := grid(), 0.0
 	for i, z := range grid.z {
 		log := m.logDensity(grid.below[i], grid.above[i]) - z*z/2 - logSqrt2Pi
 		sum += z * z * math.Exp(log) * gridStep
@@ -96,6 +97,7 @@ func (m BetaMap) secondMoment() float64 {
 // σ: the integral of F² below the value and of (1 − F)² above it (Gneiting &
 // Raftery 2007, eq. 20) by trapezoids.
 func (m BetaMap) crps(z1, z2 float64) (float64, float64) {
+	grid := grid()
 	n := len(grid.z)
 	below, above := make([]float64, n), make([]float64, n) // ∫ F² and ∫ (1−F)² up to each point
 

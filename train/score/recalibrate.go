@@ -464,7 +464,7 @@ func (r *Recalibration) Apply(kind string, mu, total, cov []float64) (newTotal, 
 // secondMoment is the mean square of (y − μ)/σ under the map of quantiles.
 func (o OutcomeRecalibration) secondMoment() float64 {
 	sum := 0.0
-	for _, z := range grid.z {
+	for _, z := range grid().z {
 		s := o.Sigmas(z)
 		sum += s * s * math.Exp(-z*z/2-logSqrt2Pi) * gridStep
 	}
