@@ -145,7 +145,10 @@ func (c harmonicLevels) add(m *sound) error {
 			emergent = 1
 		}
 
-		m.outcomes = append(m.outcomes, c.outcome(m, k))
+		if m.pairs.Outcomes == nil { // else the first microphone gave them
+			m.outcomes = append(m.outcomes, c.outcome(m, k))
+		}
+
 		m.values = append(m.values, c.value(m, k, lines, emergent))
 	}
 
@@ -193,7 +196,7 @@ func (harmonicLevels) value(m *sound, k int, lines [2]Line, emergent float64) Va
 		}
 	}
 
-	v.ByProducts = [][2]float64{rhoDB, sd, hz, bound}
+	v.ByProducts = append(make([][2]float64, 0, 7), rhoDB, sd, hz, bound)
 	if m.mic.Background != nil {
 		v.ByProducts = append(v.ByProducts, background)
 	}

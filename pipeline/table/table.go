@@ -138,7 +138,7 @@ func (t *Table) schema() *arrow.Schema {
 	for i := range t.Columns {
 		c := &t.Columns[i]
 
-		keys, vals := []string{}, []string{}
+		keys, vals := make([]string, 0, 2), make([]string, 0, 2)
 		if c.Unit != "" {
 			keys, vals = append(keys, "unit"), append(vals, c.Unit)
 		}
