@@ -137,8 +137,6 @@ func selection(c *cli.Context) pipeline.Selection {
 }
 
 func runRun(ctx context.Context, o runOptions, stdout, stderr io.Writer) error {
-	hugePages()
-
 	p, err := pipeline.Load(o.file)
 	if err != nil {
 		return err
@@ -234,7 +232,12 @@ func perform(ctx context.Context, p *pipeline.Project, o runOptions, stderr io.W
 		return nil, err
 	}
 
-	eo := pipeline.Options{Selection: o.sel, Jobs: o.jobs, KeepGoing: o.keep, Observe: pr.observe}
+	eo := pipeline.Options{Selection: o.sel, Jobs: o.jobs, KeepGoing: o.keep, Observe: func(e pipeline.Event) {
+		if e.Kind == "plan" { // there is something to do
+			hugePages()
+		}
+		pr.observe(e)
+	}}
 
 	x, err := p.Executor(o.executor, o.file, o.added, pr.note)
 	if err != nil {
