@@ -27,10 +27,10 @@ import (
 func main() {
 	// The garbage collector runs each time the heap has doubled, and stages ingest and
 	// dsp use a few MiB. So it first runs at 32 MiB, which short commands never reach. From
-	// then on the heap has 32 MiB more; they are never touched, so they take no memory.
+	// then on the heap has 16 MiB more; they are never touched, so they take no memory.
 	var heap []byte
 	runtime.AddCleanup(new([64]byte), func(percent int) {
-		heap = make([]byte, 32<<20)
+		heap = make([]byte, 16<<20)
 		debug.SetGCPercent(percent)
 	}, debug.SetGCPercent(800))
 	code := run(os.Args[1:], os.Stdout, os.Stderr)
