@@ -651,6 +651,49 @@ func TestHashFiles(t *testing.T) {
 	}
 }
 
+// A task is given the contents of its raw file, as they were hashed: of a file that changed since, none.
+func TestHeld(t *testing.T) {
+	dir := t.TempDir()
+	f := File{"raw", filepath.Join(dir, "raw")}
+	write := func(text string, age time.Duration) {
+		then := time.Now().Add(-age)
+		if err := errors.Join(os.WriteFile(f.Open, []byte(text), 0o644), os.Chtimes(f.Open, then, then)); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	s := newStore(dir)
+	s.holds = true
+
+	hash := func() *Status {
+		_, st, err := s.hash(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &Status{Task: &Task{Files: []File{f}}, stamps: []stamp{st}}
+	}
+
+	write("one", 2*time.Hour)
+	st := hash()
+
+	j := &Job{held: s.take(st)}
+	if got := string(j.Held("raw")); got != "one" {
+		t.Errorf("%q, want one", got)
+	}
+
+	s.release(j.held...)
+	if got := s.take(st); got != nil {
+		t.Errorf("%d files are held twice", len(got))
+	}
+
+	write("three", time.Hour)
+	hash()
+
+	if got := s.take(st); got != nil {
+		t.Errorf("a task that knows the former file gets the present one")
+	}
+}
+
 // A cache whose folders have the two digits of earlier programs is read and added to.
 func TestTwoDigitFolders(t *testing.T) {
 	w := newWorld(t.TempDir())
@@ -679,7 +722,7 @@ func TestTwoDigitFolders(t *testing.T) {
 	}
 
 	if left, _ := filepath.Glob(filepath.Join(w.dir, ".cache", "objects", "?")); len(left) > 0 {
-		t.Errorf("%v beside folders of two digits", left)
+		t.Errorf("found folders of one digit, %v, want two digits only", left)
 	}
 }
 

@@ -108,8 +108,8 @@ func (s *store) prepareHash(mine chan struct{}, first *reading, next []File) []*
 	return files
 }
 
-// learnHash keeps the hash of a raw file, unless the file is no longer what it was. The
-// store's mutex is held.
+// learnHash puts the hash of a raw file into the index. A file that changed while it was
+// read has an error instead. The store's mutex is held.
 func (s *store) learnHash(r *reading) {
 	if r.err == nil {
 		now, _, err := lookAt(r.file.Open, true)

@@ -1,5 +1,5 @@
 // Package kernel hashes two messages at a time with the SHA instructions of a processor,
-// which wait for each other within one file.
+// which wait for each other within one message.
 package kernel
 
 import (
@@ -18,7 +18,7 @@ type Pair struct {
 // Fast reports whether this machine has the instructions.
 func Fast() bool { return fast }
 
-// order is which word of a hash stands where in a Pair.
+// order has the numbers of a hash's words in the order of a Pair.
 var order = [8]int{5, 4, 1, 0, 7, 6, 3, 2}
 
 // magic begins the state of a hash as crypto/sha256 keeps it: eight words, a block
