@@ -29,7 +29,7 @@ func TestExtensions(t *testing.T) {
 		{"method", 2, "TestConformance/ridge", "./train/baseline"},
 		{"metric", 2, "TestExtension", "./train/score"},
 		{"split", 3, "TestExtension", "./pipeline/stages"},
-		{"executor", 5, "TestExtension", "./cmd/pipeline"},
+		{"executor", 5, "TestExtension", "./cmd/app"},
 		{"setting", 2, "TestExtension", "./pipeline/config"}, // of the training
 	} {
 		t.Run(c.patch, func(t *testing.T) {

@@ -1,0 +1,362 @@
+package app
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/urfave/cli/v2"
+	"pgregory.net/rapid"
+
+	"doubletake/docs"
+	"doubletake/pipeline"
+	"doubletake/pipeline/engine"
+)
+
+// parse gives what `pipeline run` understands of its arguments.
+func parse(args ...string) (o runOptions, err error) {
+	app := newApp(io.Discard, io.Discard)
+
+	called := false
+	for _, c := range app.Commands {
+		if c.Name == "run" {
+			c.Action = func(c *cli.Context) error {
+				called = true
+				o, err = parseRun(c)
+				return err
+			}
+		}
+	}
+
+	args, err = arrange(app, append([]string{"run"}, args...))
+	if err == nil {
+		err = app.Run(append([]string{"pipeline"}, args...))
+	}
+
+	if err == nil && !called {
+		err = errors.New("the command was not run")
+	}
+
+	return o, err
+}
+
+// permutations calls f with every order of the groups, each kept together.
+func permutations(groups [][]string, f func(args []string)) {
+	if len(groups) == 0 {
+		f(nil)
+		return
+	}
+
+	for i := range groups {
+		rest := slices.Concat(groups[:i], groups[i+1:])
+		permutations(rest, func(tail []string) { f(slices.Concat(groups[i], tail)) })
+	}
+}
+
+// The library stops at the first positional (STYLE §3); whatever the order,
+// the same options must come out. Expected values are read off the lines.
+func TestEveryOrder(t *testing.T) {
+	for _, c := range []struct {
+		groups [][]string
+		want   runOptions
+	}{
+		{
+			[][]string{{"my.yaml"}, {"--stage", "train"}, {"--force"}},
+			runOptions{file: "my.yaml", progress: "auto", sel: pipeline.Selection{Stages: []string{"train"}, Force: true}},
+		},
+		{
+			[][]string{{"my.yaml"}, {"--stage=train"}, {"--force"}, {"-jobs=3"}},
+			runOptions{
+				file: "my.yaml", progress: "auto", jobs: 3,
+				sel: pipeline.Selection{Stages: []string{"train"}, Force: true},
+			},
+		},
+		{
+			[][]string{
+				{"my.yaml"},
+				{"--from", "dsp", "--to", "report"},
+				{"--experiment", "drone"},
+				{"--dry-run"},
+				{"--explain=true"},
+			},
+			runOptions{
+				file: "my.yaml", progress: "auto", dryRun: true, explain: true,
+				sel: pipeline.Selection{From: "dsp", To: "report", Experiments: []string{"drone"}},
+			},
+		},
+		{
+			[][]string{{"--keep-going"}, {"--json"}, {"--progress", "none"}, {"--split", "2-blades"}, {"--force=false"}},
+			runOptions{
+				file: "pipeline.yaml", progress: "none", keep: true, json: true,
+				sel: pipeline.Selection{Splits: []string{"2-blades"}},
+			},
+		},
+	} {
+		n := 0
+		permutations(c.groups, func(args []string) {
+			n++
+
+			got, err := parse(args...)
+			if err != nil {
+				t.Errorf("%q: %v", args, err)
+			} else if !reflect.DeepEqual(normal(got), normal(c.want)) {
+				t.Errorf("%q:\n%+v, expected\n%+v", args, got, c.want)
+			}
+		})
+
+		if want := []int{1, 1, 2, 6, 24, 120}[len(c.groups)]; n != want {
+			t.Errorf("%d orders of %d words", n, len(c.groups))
+		}
+	}
+}
+
+// normal makes no list and an empty list the same.
+func normal(o runOptions) runOptions {
+	for _, l := range []*[]string{&o.sel.Stages, &o.sel.Experiments, &o.sel.Splits} {
+		if len(*l) == 0 {
+			*l = nil
+		}
+	}
+
+	return o
+}
+
+func TestRepeatedAndDashes(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		want runOptions
+	}{
+		{
+			[]string{"--stage", "dsp", "x.yaml", "--stage", "train"},
+			runOptions{file: "x.yaml", sel: pipeline.Selection{Stages: []string{"dsp", "train"}}},
+		},
+		{[]string{"--stage=dsp,train"}, runOptions{
+			file: "pipeline.yaml",
+			sel:  pipeline.Selection{Stages: []string{"dsp", "train"}},
+		}},
+		{
+			[]string{"--experiment", "a", "--experiment=b"},
+			runOptions{file: "pipeline.yaml", sel: pipeline.Selection{Experiments: []string{"a", "b"}}},
+		},
+		// After -- everything is a file's name, whatever it looks like.
+		{
+			[]string{"--stage", "dsp", "--", "-odd.yaml"},
+			runOptions{file: "-odd.yaml", sel: pipeline.Selection{Stages: []string{"dsp"}}},
+		},
+		{[]string{"--", "--force"}, runOptions{file: "--force"}},
+		{[]string{"--force", "--"}, runOptions{file: "pipeline.yaml", sel: pipeline.Selection{Force: true}}},
+		// A value that begins with "-" is given with =.
+		{
+			[]string{"--experiment=-a", "x.yaml"},
+			runOptions{file: "x.yaml", sel: pipeline.Selection{Experiments: []string{"-a"}}},
+		},
+	} {
+		c.want.progress = "auto"
+		got, err := parse(c.args...)
+		if err != nil {
+			t.Errorf("%q: %v", c.args, err)
+		} else if !reflect.DeepEqual(normal(got), normal(c.want)) {
+			t.Errorf("%q:\n%+v, expected\n%+v", c.args, got, c.want)
+		}
+	}
+}
+
+// Every fault of the command line: exit status 2, nothing on standard output,
+// one message on standard error. The messages are written by hand.
+func TestUsageErrors(t *testing.T) {
+	const commands = "run, status, check, report, simulate"
+	for _, c := range []struct{ line, want string }{
+		{"rnu", `unknown command "rnu", did you mean "run"?; the commands are ` + commands},
+		{"xyzzy pipeline.yaml", `unknown command "xyzzy"; the commands are ` + commands},
+		{"--stage train run", `expected a command before --stage: pipeline COMMAND [flags] [FILE]; the commands are ` +
+			commands},
+		{"help rnu", `unknown command "rnu", did you mean "run"?; the commands are ` + commands},
+		{"run --forse", `unknown flag --forse of pipeline run; did you mean --force?`},
+		{"run pipeline.yaml --forse", `unknown flag --forse of pipeline run; did you mean --force?`},
+		{"run pipeline.yaml --stages=train", `unknown flag --stages of pipeline run; did you mean --stage?`},
+		{"run --xyzzyx", `unknown flag --xyzzyx of pipeline run; pipeline run --help lists them`},
+		{"status --force", `unknown flag --force of pipeline status; `},
+		{"run --stage", `--stage of pipeline run wants a value, found the end of the line`},
+		{
+			"run --stage --force",
+			`--stage of pipeline run wants a value, found --force; if that is the value, write --stage=--force`,
+		},
+		{"run --stage=", `--stage of pipeline run wants a value, found nothing after =`},
+		{"run --jobs many", `--jobs of pipeline run wants a whole number, found "many"`},
+		{"run --jobs 1.5", `--jobs of pipeline run wants a whole number, found "1.5"`},
+		{"run --force=yes", `--force of pipeline run is true or false, found "yes"`},
+		{"run -5", `"-5" begins with "-" but is no flag of pipeline run; if a file is meant, write ./-5`},
+		{"run -", `"-" begins with "-" but is no flag of pipeline run; if a file is meant, write ./-`},
+		{"run a.yaml b.yaml", `pipeline run takes one FILE, found ["a.yaml" "b.yaml"]`},
+		{"run --force true", `true: no such file; name your configuration: pipeline run FILE`},
+		{"version x", `pipeline version takes no arguments, found ["x"]`},
+		{"simulate rotor", `pipeline simulate takes a campaign (rotor, airfoil or toy) and a folder, found ["rotor"]`},
+		{"simulate rotor DIR --seed -1", `--seed of pipeline simulate wants a whole number, not negative, found "-1"`},
+		{"simulate toy DIR --rate-hz 5", `--rate-hz does not belong to the toy campaign`},
+	} {
+		var stdout, stderr bytes.Buffer
+		if code := run(strings.Fields(c.line), &stdout, &stderr); code != 2 {
+			t.Errorf("%s: exit status %d, expected 2", c.line, code)
+		}
+
+		if !strings.HasPrefix(stderr.String(), "pipeline: "+c.want) || strings.Count(stderr.String(), "\n") != 1 {
+			t.Errorf("%s:\n%sexpected\npipeline: %s", c.line, stderr.String(), c.want)
+		}
+
+		if stdout.Len() > 0 {
+			t.Errorf("%s: on standard output: %s", c.line, stdout.String())
+		}
+	}
+}
+
+// Help goes to standard output with status 0, wherever it is asked for, and
+// shows an example and the exit statuses.
+func TestHelp(t *testing.T) {
+	app := newApp(io.Discard, io.Discard)
+
+	lines := [][]string{nil, {"--help"}, {"-h"}, {"help"}}
+	for _, c := range app.Commands {
+		if c.Name == "help" {
+			continue
+		}
+
+		lines = append(lines, []string{c.Name, "--help"}, []string{c.Name, "x.yaml", "-h"})
+		if _, document := docs.FindPage(c.Name); !document {
+			lines = append(lines, []string{"help", c.Name})
+		}
+	}
+
+	if len(lines) < 4+3*6 {
+		t.Fatalf("only %d commands", len(app.Commands))
+	}
+
+	for _, args := range lines {
+		var stdout, stderr bytes.Buffer
+		if code := run(args, &stdout, &stderr); code != 0 || stderr.Len() > 0 {
+			t.Errorf("%q: exit status %d, on standard error: %s", args, code, stderr.String())
+		}
+
+		for _, want := range []string{"Example: pipeline ", "Exit status: 0 success", "USAGE:"} {
+			if !strings.Contains(stdout.String(), want) {
+				t.Errorf("%q: %q is missing in:\n%s", args, want, stdout.String())
+			}
+		}
+
+		for _, a := range args {
+			if c := app.Command(a); c != nil && a != "help" && !strings.Contains(stdout.String(), "pipeline "+c.Name) {
+				t.Errorf("%q shows another command's help:\n%s", args, stdout.String())
+			}
+		}
+	}
+
+	// A document comes before the command of its name, and names that.
+	for name, want := range map[string]string{
+		"idea": "The idea\n========\n", "honest": "The command of this name: pipeline honest --help\n",
+		"tables": "triplets.arrow\n",
+	} {
+		var stdout, stderr bytes.Buffer
+		if code := run([]string{"help", name}, &stdout, &stderr); code != 0 || !strings.Contains(stdout.String(), want) {
+			t.Errorf("help %s: exit status %d, %q is missing: %s%s", name, code, want, stderr.String(), stdout.String())
+		}
+	}
+
+	var stdout, stderr bytes.Buffer
+	if code := run([]string{"--version"}, &stdout, &stderr); code != 0 ||
+		!strings.HasPrefix(stdout.String(), "doubletake pipeline ") {
+		t.Errorf("--version: exit status %d: %s%s", code, stdout.String(), stderr.String())
+	}
+}
+
+// Whatever the words: nothing is dropped silently. Either the line is refused,
+// or every flag's value and every file name has arrived.
+func TestNothingDropped(t *testing.T) {
+	word := rapid.SampledFrom([]string{
+		"--force", "--stage", "--stage=dsp", "train", "x.yaml", "--", "-", "-5", "--jobs",
+		"3", "--experiment=a", "--json", "--jsn", "--to", "ingest",
+	})
+
+	rapid.Check(t, func(t *rapid.T) {
+		args := rapid.SliceOfN(word, 0, 6).Draw(t, "args")
+		o, err := parse(args...)
+		if err != nil {
+			return
+		}
+
+		var given []string
+		lastJobs := ""
+
+		add := func(s ...string) { given = append(given, s...) }
+		for i, p := 0, false; i < len(args); i++ {
+			switch a := args[i]; {
+			case p, !strings.HasPrefix(a, "-"):
+				add("FILE " + a)
+			case a == "--":
+				p = true
+			case a == "--stage", a == "--to", a == "--jobs":
+				i++
+				add(a + " " + args[i])
+
+				if a == "--jobs" {
+					lastJobs = args[i]
+				}
+
+			case strings.Contains(a, "="):
+				add(strings.Replace(a, "=", " ", 1))
+			default:
+				add(a)
+			}
+		}
+
+		for _, g := range given {
+			k, v, _ := strings.Cut(g, " ")
+
+			ok := false
+			switch k {
+			case "FILE":
+				ok = o.file == v
+			case "--force":
+				ok = o.sel.Force
+			case "--json":
+				ok = o.json
+			case "--stage":
+				ok = slices.Contains(o.sel.Stages, v)
+			case "--experiment":
+				ok = slices.Contains(o.sel.Experiments, v)
+			case "--to":
+				ok = o.sel.To != "" // the last one counts
+			case "--jobs":
+				ok = strconv.Itoa(o.jobs) == lastJobs
+			}
+
+			if !ok {
+				t.Fatalf("%q: %q did not arrive: %+v", args, g, o)
+			}
+		}
+	})
+}
+
+// The command that a refused partial run names must be one a shell reads right.
+func TestFirstRun(t *testing.T) {
+	lacks := &engine.NotReadyError{Needs: &engine.Status{Task: &engine.Task{Stage: "dsp", Experiment: "my rotor"}}}
+	for _, c := range []struct {
+		o    runOptions
+		want string
+	}{
+		{runOptions{file: "pipeline.yaml"}, "pipeline run --to dsp"},
+		{runOptions{file: "a/b.yaml"}, "pipeline run a/b.yaml --to dsp"},
+		{runOptions{file: "it's mine.yaml"}, `pipeline run 'it'\''s mine.yaml' --to dsp`},
+		{
+			runOptions{file: "pipeline.yaml", sel: pipeline.Selection{Experiments: []string{"my rotor"}}},
+			"pipeline run --experiment 'my rotor' --to dsp",
+		},
+	} {
+		if got := firstRun(c.o, lacks); got != c.want {
+			t.Errorf("%s, expected %s", got, c.want)
+		}
+	}
+}

@@ -1,0 +1,104 @@
+package app
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/urfave/cli/v2"
+
+	"doubletake/pipeline/library"
+)
+
+func newHonestCommand(stdout, stderr io.Writer) *cli.Command {
+	return &cli.Command{
+		Name: "honest", Usage: "learn a prior of the intervals from the left-out groups of finished runs",
+		ArgsUsage: "library DIR…",
+		Description: "Each DIR is the work directory of a campaign, or the folder of one experiment in it: a family. From " +
+			"the errors on the left-out groups it learns how far errors exceed claims, and leaves out each family " +
+			"to see what the others say of it. The file is for campaigns that are not among these: " +
+			"docs/honest.md.\n\n" +
+			"Example: pipeline honest library runs-rotor runs-wing runs-boat --out prior.json\n\n" +
+			"Exit status: 0 success, 2 usage error, 3 input data error, 130 interrupted.",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "out", Value: "prior.json", Usage: "the file to write"},
+			&cli.StringFlag{Name: "name", Value: "own", Usage: "the name of the prior in reports"},
+		},
+		Action: func(c *cli.Context) error { return runHonest(c, stdout, stderr) },
+	}
+}
+
+func runHonest(c *cli.Context, stdout, stderr io.Writer) error {
+	args, name, out := c.Args().Slice(), c.String("name"), c.String("out")
+
+	var dirs []string
+	for _, dir := range args[min(1, len(args)):] {
+		if dir = filepath.Clean(dir); slices.Contains(dirs, dir) {
+			return usage("pipeline honest library: %s is given twice", dir)
+		}
+		dirs = append(dirs, dir)
+	}
+
+	switch {
+	case len(dirs) == 0 || args[0] != "library":
+		return usage("pipeline honest takes the word library and work directories of finished runs, found %q", args)
+	case library.BuiltIn(name):
+		return usage("--name wants a name of its own, found %q, which comes with the program", name)
+	}
+
+	l, err := library.Learn(c.Context, dirs, name)
+	if err != nil {
+		return err
+	}
+
+	if err := writeFamilies(stdout, l); err != nil {
+		return err
+	}
+
+	if err := l.Write(out); err != nil {
+		return err
+	}
+
+	printNotes(stderr, l.Notes)
+	fmt.Fprintf(stdout, "wrote %s; for campaigns that are not among these, write in pipeline.yaml: "+
+		"train: {honest: {prior: %s}}\n", out, out)
+
+	return nil
+}
+
+// writeFamilies lists what the prior was learned from, and each family under the prior of
+// the others.
+func writeFamilies(w io.Writer, l *library.Library) error {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(tw, "family\tdata\texperiments\tsplits\tgroups\tprior of the others\tsteps\tln evidence\twith %s\n",
+		l.Like)
+
+	for _, f := range l.Families {
+		fmt.Fprintf(tw, "%s\t%s\t%d\t%d\t%d", f.Dir, strings.Join(f.Data, ", "), len(f.Experiments), f.Splits, f.Groups)
+		if o := f.Without; o != nil {
+			fmt.Fprintf(tw, "\t%s\t%d\t%.1f\t%.1f\n", numbers(o.Prior.M, o.Prior.MStd, o.Prior.Tau, o.Prior.TauStd),
+				o.Steps, o.Learned, o.Like)
+		} else {
+			fmt.Fprint(tw, "\tnone\n")
+		}
+	}
+
+	if err := tw.Flush(); err != nil {
+		return fmt.Errorf("print families: %w", err)
+	}
+
+	p := l.Prior
+	fmt.Fprintf(w, "\nprior %s: %s; errors exceed claims by a factor about %.2g, between groups by factors about %.2g "+
+		"either way\nfrom %s\n", p.Name, numbers(p.M, p.MStd, p.Tau, p.TauStd), math.Exp(p.M), math.Exp(p.Tau), p.Origin)
+
+	return nil
+}
+
+// numbers writes the four numbers of a prior as docs/honest.md names them.
+func numbers(m, mStd, tau, tauStd float64) string {
+	return fmt.Sprintf("m %.4g ± %g, τ %g, ln τ ± %g", m, mStd, tau, tauStd)
+}

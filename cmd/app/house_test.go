@@ -1,0 +1,388 @@
+package app
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/doc"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"unicode/utf8"
+)
+
+// pkg is a package of the module: import path, name, folder and imports.
+type pkg struct{ path, name, dir, imports string }
+
+var listed = sync.OnceValues(func() (list []pkg, err error) {
+	c := exec.Command("go", "list", "-f", "{{.ImportPath}}\t{{.Name}}\t{{.Dir}}\t{{join .Imports \" \"}}", "./...")
+	c.Dir = repository
+	out, err := c.Output()
+	for _, l := range strings.Split(strings.TrimSpace(string(out)), "\n") {
+		if f := strings.Split(l, "\t"); len(f) == 4 {
+			list = append(list, pkg{f[0], f[1], f[2], f[3]})
+		}
+	}
+
+	if err == nil && len(list) < 20 {
+		err = fmt.Errorf("only %d packages", len(list))
+	}
+
+	return list, err
+})
+
+// packages lists the packages of the module.
+func packages(t *testing.T) []pkg {
+	t.Helper()
+
+	list, err := listed()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+
+	return list
+}
+
+// Every package has a comment, and every package that can be imported has an
+// example that is run (it has an Output).
+func TestEveryPackageHasAnExample(t *testing.T) {
+	for _, p := range packages(t) {
+		files, err := filepath.Glob(filepath.Join(p.dir, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		comment, run := "", 0
+
+		set := token.NewFileSet()
+		for _, name := range files {
+			f, err := parser.ParseFile(set, name, nil, parser.ParseComments)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			if !strings.HasSuffix(name, "_test.go") {
+				comment += f.Doc.Text()
+				continue
+			}
+
+			for _, e := range doc.Examples([]*ast.File{f}...) {
+				if e.Output != "" {
+					run++
+				} else {
+					t.Errorf("%s: Example%s never runs: its last comment does not begin with Output:", p.path, e.Name)
+				}
+			}
+		}
+
+		begins := "Package " + p.name + " "
+		if p.name == "main" {
+			begins = "Command " + path.Base(p.path) + " "
+		}
+
+		if !strings.HasPrefix(comment, begins) {
+			t.Errorf("%s: its comment begins %.40q, expected %q", p.path, comment, begins)
+		}
+
+		// slurmtest brings up a cluster, which no example can show.
+		if run == 0 && p.name != "main" && p.name != "slurmtest" {
+			t.Errorf("%s has no example with an Output", p.path)
+		}
+	}
+}
+
+var (
+	ticked    = regexp.MustCompile("`([^`]+)`")
+	plainFile = regexp.MustCompile(`^[\w*-][\w*./-]*\.(?:json|h5|mat|npy|npz|wav|tdms|svg|csv|gz|txt|txtar|yml|css|mjs)$`)
+)
+
+// Every folder testdata has a README with the origin of its files: each file is
+// named in it, by name, pattern or folder, and every name in it exists.
+// docs/witnesses.md links all of them.
+func TestTestdataSources(t *testing.T) {
+	overview := document(t, "docs/witnesses.md")
+	folders, files := 0, 0
+	err := filepath.WalkDir(repository, func(dir string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+
+		if d.IsDir() && dir != repository && (strings.HasPrefix(d.Name(), ".") ||
+			slices.Contains([]string{"runs", "bin", "data", "node_modules"}, d.Name())) {
+			return fs.SkipDir
+		}
+
+		if !d.IsDir() || d.Name() != "testdata" {
+			return nil
+		}
+
+		folders++
+
+		rel, err := filepath.Rel(repository, dir)
+		if err != nil {
+			return err
+		}
+
+		if link := "../" + filepath.ToSlash(rel) + "/README.md"; !strings.Contains(overview, "("+link+")") {
+			t.Errorf("docs/witnesses.md does not link %s", link)
+		}
+
+		files += checkSources(t, dir)
+
+		return fs.SkipDir
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if folders < 15 || files < 200 {
+		t.Errorf("only %d folders with %d files were looked at", folders, files)
+	}
+}
+
+// checkSources looks at one folder testdata and returns the number of its files.
+func checkSources(t *testing.T, dir string) (n int) {
+	b, err := os.ReadFile(filepath.Join(dir, "README.md"))
+	if err != nil {
+		t.Errorf("%v: write in it where every file comes from", err)
+		return 0
+	}
+
+	var tokens []string
+	for _, m := range ticked.FindAllStringSubmatch(string(b), -1) {
+		tokens = append(tokens, strings.ReplaceAll(m[1], "…", "*"))
+	}
+
+	named := map[string]bool{}
+	err = filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+
+		rel, err := filepath.Rel(dir, p)
+		if err != nil {
+			return err
+		}
+
+		rel = filepath.ToSlash(rel)
+		if d.IsDir() {
+			if d.Name() == "node_modules" {
+				return fs.SkipDir
+			}
+
+			if _, err := os.Stat(filepath.Join(p, "README.md")); rel != "." && err == nil {
+				return fs.SkipDir // it has a README of its own
+			}
+
+			return nil
+		}
+
+		if rel == "README.md" {
+			return nil
+		}
+
+		n++
+
+		found := false
+		for _, k := range tokens {
+			whole, _ := path.Match(k, rel)
+			base, _ := path.Match(k, path.Base(rel))
+
+			below := strings.HasSuffix(k, "/") && strings.HasPrefix(rel, k)
+			if whole || base || below {
+				found, named[k] = true, true
+			}
+		}
+
+		if !found {
+			t.Errorf("%s/README.md has no origin of %s", dir, rel)
+		}
+
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for _, k := range tokens {
+		there, _ := filepath.Glob(filepath.Join(dir, k)) // also in a folder with a README of its own
+		if plainFile.MatchString(k) && !named[k] && len(there) == 0 {
+			t.Errorf("%s/README.md names %s, which is not there", dir, k)
+		}
+	}
+
+	return n
+}
+
+// What CONTRIBUTING.md calls by its name in Go (`ingest.Open`) is there.
+func TestContributingNames(t *testing.T) {
+	dirs := map[string]string{}
+	for _, p := range packages(t) {
+		if _, taken := dirs[p.name]; !taken {
+			dirs[p.name] = p.dir
+		}
+	}
+
+	n := 0
+	for _, m := range regexp.MustCompile("`([a-z]+)\\.([A-Z]\\w+)`").FindAllStringSubmatch(document(t, "CONTRIBUTING.md"),
+		-1) {
+		if dirs[m[1]] == "" {
+			continue // the standard library's
+		}
+
+		files, err := filepath.Glob(filepath.Join(dirs[m[1]], "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		declared, found := regexp.MustCompile(`(?m)^(?:func|type|var|const) `+m[2]+`\b`), false
+		for _, f := range files {
+			b := contents(t, f)
+
+			found = found || declared.Match(b)
+		}
+
+		if n++; !found {
+			t.Errorf("CONTRIBUTING.md names %s.%s, which does not exist", m[1], m[2])
+		}
+	}
+
+	if n < 6 {
+		t.Errorf("only %d names", n)
+	}
+}
+
+// Tests that a page names are there.
+func TestDocumentTests(t *testing.T) {
+	names := map[string]bool{}
+	goFiles(t, func(_ string, content []byte) {
+		for _, m := range regexp.MustCompile(`(?m)^func (Test\w+)\(`).FindAllSubmatch(content, -1) {
+			names[string(m[1])] = true
+		}
+	})
+
+	pages, err := filepath.Glob(filepath.Join(repository, "docs", "*.md"))
+	if err != nil || len(pages) < 10 {
+		t.Fatal(pages, err)
+	}
+
+	n := 0
+	for _, page := range pages {
+		b := contents(t, page)
+
+		for _, m := range regexp.MustCompile("`(Test[A-Z]\\w+)`").FindAllSubmatch(b, -1) {
+			if n++; !names[string(m[1])] {
+				t.Errorf("%s names %s, which does not exist", filepath.Base(page), m[1])
+			}
+		}
+	}
+
+	if n < 20 {
+		t.Errorf("only %d names", n)
+	}
+}
+
+// goFiles calls see with the path in the repository and the content of every Go
+// file, those of the generators' modules too.
+func goFiles(t *testing.T, see func(name string, content []byte)) {
+	t.Helper()
+	n := 0
+	err := filepath.WalkDir(repository, func(file string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+
+		if d.IsDir() && file != repository && (strings.HasPrefix(d.Name(), ".") ||
+			slices.Contains([]string{"runs", "bin", "data", "node_modules"}, d.Name())) {
+			return fs.SkipDir
+		}
+
+		if d.IsDir() || path.Ext(file) != ".go" {
+			return nil
+		}
+
+		n++
+
+		rel, err := filepath.Rel(repository, file)
+		if err != nil {
+			return err
+		}
+
+		b, err := os.ReadFile(file)
+		see(filepath.ToSlash(rel), b)
+
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if n < 500 {
+		t.Errorf("only %d files", n)
+	}
+}
+
+// No line of Go is longer than 120 columns; a tab is one.
+func TestLineWidth(t *testing.T) {
+	goFiles(t, func(name string, content []byte) {
+		at := 0
+		for line := range strings.Lines(string(content)) {
+			at++
+			if n := utf8.RuneCountInString(strings.TrimRight(line, "\r\n")); n > 120 {
+				t.Errorf("%s:%d: expected at most 120 columns, found %d: wrap the line", name, at, n)
+			}
+		}
+	})
+}
+
+// longFunctions are the functions that may be longer than 100 lines, at most
+// five, each with its reason.
+var longFunctions = map[string]string{} // "path of the file, name of the function": reason
+
+// No function outside the tests is longer than 100 lines.
+func TestFunctionLength(t *testing.T) {
+	if len(longFunctions) > 5 {
+		t.Errorf("expected at most 5 long functions, found %d: split some", len(longFunctions))
+	}
+
+	goFiles(t, func(name string, content []byte) {
+		if strings.HasSuffix(name, "_test.go") {
+			return
+		}
+
+		set := token.NewFileSet()
+		f, err := parser.ParseFile(set, name, content, parser.SkipObjectResolution)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+
+		for _, d := range f.Decls {
+			fn, ok := d.(*ast.FuncDecl)
+			if !ok || longFunctions[name+" "+fn.Name.Name] != "" {
+				continue
+			}
+
+			body := content[set.Position(fn.Pos()).Offset:set.Position(fn.End()).Offset]
+			n := 0
+			for line := range bytes.Lines(body) { // blank lines cost nothing: they separate the steps
+				if len(bytes.TrimSpace(line)) > 0 {
+					n++
+				}
+			}
+
+			if n > 100 {
+				t.Errorf("%s: expected at most 100 lines, found %d in %s: split it by what its parts do", name, n, fn.Name.Name)
+			}
+		}
+	})
+}

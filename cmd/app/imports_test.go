@@ -1,0 +1,158 @@
+package app
+
+import (
+	"strings"
+	"testing"
+)
+
+// imports lists the packages of the module that a package may import, as the rooms
+// of docs/architecture.md are ordered. The longest name that a package begins
+// with counts; "x/..." means x and all below it.
+var imports = []struct{ of, may string }{
+	// The four packages that do the work exchange plain values.
+	{"dsp", "dsp/... ingest/fault"},
+	{"dsp/kernel", ""},
+	{"ingest", "ingest/..."},
+	{"ingest/fault", ""},
+	{"ingest/kernel", ""},
+	{"ingest/setpoint", ""},
+	{"ingest/spelling", ""},
+	{"ingest/simulate", ""},
+	{"train", "train/..."},
+	{"train/kernel", ""},
+	{"train/honest", "train train/baseline train/form train/gp train/honest/interval train/honest/scale train/score " +
+		"train/triplets"},
+	// Results and intervals, without what fits them.
+	{"train/honest/interval", "train/form train/honest/scale train/score"},
+	{"train/honest/scale", "train/kernel"},
+	{"train/contrast", ""},
+	{"train/form", ""},
+	{"train/gp", "train/kernel train/triplets"},
+	{"train/holdout", ""},
+	{"report", "report/... train/score train/honest/interval train/honest/scale docs"}, // the results that it shows
+	{"docs", ""},
+
+	{"pipeline/kv", ""},
+	{"pipeline/pack", ""},
+	{"pipeline/engine", "pipeline/kv pipeline/pack pipeline/engine/kernel"},
+	{"pipeline/engine/kernel", ""},
+	{"pipeline/engine/slurm", "pipeline/kv pipeline/engine pipeline/engine/slurm/job"},
+	{"pipeline/engine/slurm/job", ""},
+	{"pipeline/engine/command", "pipeline/kv pipeline/engine pipeline/engine/slurm pipeline/engine/slurm/job"},
+	{"pipeline/engine/slurm/slurmtest", ""},
+	{"pipeline/table", "pipeline/kv pipeline/pack"},
+	{"pipeline/table/tabletest", "pipeline/kv pipeline/table"},
+	// The configuration reads the settings of the packages that use them.
+	{"pipeline/config", "pipeline/kv pipeline/engine/slurm/job ingest/campaign ingest/fault ingest/setpoint " +
+		"ingest/spelling ingest/simulate ingest/format dsp train train/baseline train/form train/holdout train/honest"},
+	{"pipeline/export", "pipeline/kv pipeline/predict pipeline/table ingest/fault train train/gp " +
+		"train/honest train/honest/interval train/honest/scale"},
+	{"pipeline/watch", "pipeline/engine pipeline/table report/figure docs"},
+	{"pipeline/scaffold", "pipeline/config ingest/..."},
+	{"pipeline/stages", "pipeline/stages/... pipeline/budget pipeline/config pipeline/engine pipeline/kv pipeline/pack " +
+		"pipeline/table ingest/... dsp train/... report"},
+	{"pipeline/predict", "pipeline/stages/trainstage ingest/derive ingest/fault ingest/spelling train/..."},
+	{"pipeline/budget", "pipeline/config pipeline/stages/plan pipeline/table ingest/campaign ingest/derive ingest/fault " +
+		"ingest/spelling report"},
+	{"pipeline/judge", "pipeline/config pipeline/stages/ingeststage pipeline/stages/plan pipeline/stages/reportstage " +
+		"pipeline/table ingest/campaign ingest/fault ingest/spelling report train/honest train/honest/interval " +
+		"train/score train/triplets"},
+	{"pipeline/contrast", "pipeline/config pipeline/predict pipeline/stages/plan pipeline/table ingest/fault " +
+		"train/contrast report report/figure"},
+	{"pipeline/suggest", "pipeline/config pipeline/predict train/honest train/honest/interval"},
+	{"pipeline/library", "pipeline/engine pipeline/stages/trainstage pipeline/table ingest/fault train/honest " +
+		"train/honest/scale"},
+	{"pipeline/inspect", "pipeline/predict pipeline/config pipeline/kv pipeline/table pipeline/stages/ingeststage " +
+		"ingest/... dsp"},
+	{"pipeline/runs", "pipeline/config pipeline/engine pipeline/table pipeline/stages/reportstage ingest/fault " +
+		"ingest/spelling report"},
+	// The façade knows neither models nor recordings: those who want them go to their rooms.
+	{"pipeline", "pipeline/config pipeline/engine pipeline/engine/command pipeline/engine/slurm " +
+		"pipeline/engine/slurm/job pipeline/kv pipeline/runs pipeline/stages " +
+		"pipeline/stages/plan pipeline/stages/reportstage pipeline/watch ingest ingest/fault ingest/spelling report train " +
+		"train/holdout"},
+	{"pipeline/pipelinetest", "pipeline"},
+	{"cmd", "pipeline pipeline/budget pipeline/contrast pipeline/export pipeline/inspect pipeline/judge " +
+		"pipeline/library pipeline/predict pipeline/runs pipeline/scaffold pipeline/suggest ingest ingest/fault " +
+		"ingest/spelling ingest/simulate train train/score report docs"},
+	{"cmd/pipeline", "cmd/app"},
+	{"cmd/asm", ""},
+	{"cmd/site", "docs"},
+}
+
+// foreign lists the packages that may import a module of others.
+var foreign = []struct{ module, by string }{
+	{"github.com/apache/arrow", "pipeline/table ingest/format/arrow"},
+	{"github.com/klauspost/cpuid", "pipeline/engine/kernel"},
+	{"github.com/klauspost/compress", "ingest/format/internal/inflate ingest/format/parquet"},
+	{"github.com/mewkiz/flac", "ingest/format/flac"},
+	{"github.com/parquet-go/parquet-go", "ingest/format/parquet pipeline/export"},
+	{"github.com/expr-lang/expr", "ingest/derive"},
+	{"github.com/urfave/cli", "cmd/app"},
+	{"github.com/cpuguy83/go-md2man", "cmd/app"}, // which cli has for man pages
+	{"github.com/russross/blackfriday", "docs"},       // which go-md2man needs
+	{"go.yaml.in/yaml", "pipeline/config"},
+	{"github.com/mjibson/go-dsp", "dsp"},
+	{"codeberg.org/go-pdf/fpdf", "report/figure/paper"},
+	{"codeberg.org/go-fonts/liberation", "report/figure/paper"},
+	{"git.sr.ht/~sbinet/gg", "report/figure/paper"},
+	{"golang.org/x/image", "report/figure/paper"},
+	{"github.com/mmcloughlin/avo", "cmd/asm"},
+	{"golang.org/x/text", "report"},
+	{"gonum.org/v1/gonum", "dsp train/... pipeline/budget pipeline/export"},
+	{"golang.org/x/sys", "dsp/kernel pipeline/engine ingest/... train/kernel cmd/app"},
+}
+
+// has reports whether a list of names holds a package.
+func has(list, pkg string) bool {
+	for _, p := range strings.Fields(list) {
+		below, all := strings.CutSuffix(p, "/...")
+		if pkg == p || all && (pkg == below || strings.HasPrefix(pkg, below+"/")) {
+			return true
+		}
+	}
+
+	return false
+}
+
+// No package imports one that it must not know.
+func TestImports(t *testing.T) {
+	n := 0
+	for _, p := range packages(t) {
+		pkg, _ := strings.CutPrefix(p.path, "doubletake/")
+
+		rule, may := "", ""
+		for _, r := range imports {
+			if len(r.of) > len(rule) && has(r.of+"/...", pkg) {
+				rule, may = r.of, r.may
+			}
+		}
+
+		if rule == "" {
+			t.Errorf("%s has no rule: list the packages it may import", pkg)
+		}
+
+		for _, i := range strings.Fields(p.imports) {
+			if own, ok := strings.CutPrefix(i, "doubletake/"); ok {
+				if n++; !has(may, own) {
+					t.Errorf("%s imports %s; %s may import: %s", pkg, own, rule, may)
+				}
+			} else if strings.Contains(strings.SplitN(i, "/", 2)[0], ".") {
+				by, known := "", false
+				for _, f := range foreign {
+					if strings.HasPrefix(i, f.module) {
+						by, known = f.by, true
+					}
+				}
+
+				if !known || !has(by, pkg) {
+					t.Errorf("%s imports %s, which only these may: %s", pkg, i, by)
+				}
+			}
+		}
+	}
+
+	if n < 50 {
+		t.Errorf("only %d imports", n)
+	}
+}

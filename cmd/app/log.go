@@ -1,0 +1,277 @@
+package app
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"doubletake/pipeline/runs"
+	"doubletake/train/score"
+)
+
+func newLogCommand(stdout, stderr io.Writer) *cli.Command {
+	return &cli.Command{
+		Name: "log", Usage: "list past runs of a work directory: changes, and their effect on the numbers",
+		ArgsUsage: "[FILE]",
+		Description: "FILE is a configuration, pipeline.yaml by default, or a work directory, which is only read. Every " +
+			"run that makes something, fails, or has another configuration than the run before leaves a small record. gc " +
+			"keeps them; the newest 500 stay.\n\n" +
+			"A run is named by its number (-1 is the last) or by the beginning of its ID. --diff A B compares two, --diff A " +
+			"one with the last. An error is called better or worse where it differs by more than two standard errors, those " +
+			"of both runs together, on the same held-out set of the same triplets.\n\n" +
+			"Example: pipeline log --diff 1 2\n\nExit status: 0 success, 1 failed, 2 usage or configuration error.",
+		Flags: []cli.Flag{
+			&cli.StringSliceFlag{Name: "diff", Usage: "the two runs to compare; also twice, as --diff -2 --diff -1"},
+			&cli.StringFlag{Name: "config", Usage: "print the configuration of this run"},
+			&cli.BoolFlag{Name: "all", Usage: "every run; with --diff: every place and every number"},
+			&cli.BoolFlag{Name: "json", Usage: "as one JSON document"},
+		},
+		Action: func(c *cli.Context) error { return runLog(c, stdout, stderr) },
+	}
+}
+
+func runLog(c *cli.Context, stdout, stderr io.Writer) error {
+	names, args := c.StringSlice("diff"), c.Args().Slice()
+	if len(names) == 1 {
+		names = append(names, "-1")
+		if i := slices.IndexFunc(args, namesRun); i >= 0 {
+			names[1] = args[i]
+			args = slices.Delete(args, i, i+1)
+		}
+	}
+
+	file := "pipeline.yaml"
+	switch {
+	case len(args) == 1:
+		file = args[0]
+	case len(args) > 1:
+		return usage("pipeline log takes one FILE, found %q", args)
+	case len(names) > 2:
+		return usage("pipeline log compares two runs: --diff A B, found %q", names)
+	}
+
+	list, damaged, err := runs.History(file)
+	if err != nil {
+		return err
+	}
+
+	for _, path := range damaged {
+		fmt.Fprintf(stderr, "warning: %s is no record of a run; it is left out\n", path)
+	}
+
+	if name := c.String("config"); name != "" {
+		r, err := runs.Find(list, name)
+		if err == nil && r.Config == "" {
+			err = fmt.Errorf("the record of run %s has no configuration: an older program wrote it, or it was too long", r.ID)
+		}
+
+		if err != nil {
+			return err
+		}
+
+		_, err = io.WriteString(stdout, r.Config)
+
+		return err
+	}
+
+	if len(names) == 0 {
+		if c.Bool("json") {
+			return printJSON(stdout, list)
+		}
+
+		printLog(stdout, list, c.Bool("all"))
+
+		return nil
+	}
+
+	var of [2]*runs.Record
+	for i, name := range names {
+		if of[i], err = runs.Find(list, name); err != nil {
+			return err
+		}
+	}
+
+	d := runs.DiffRecords(of[0], of[1])
+	if c.Bool("json") {
+		return printJSON(stdout, d)
+	}
+
+	printDiff(stdout, d, c.Bool("all"))
+
+	return nil
+}
+
+// namesRun reports whether an argument is a run's number or ID rather than a FILE.
+func namesRun(arg string) bool {
+	if arg == "" || arg[0] < '0' || arg[0] > '9' {
+		return false
+	}
+
+	_, err := os.Stat(arg)
+
+	return err != nil
+}
+
+// fewRuns is the number of runs that are listed without --all.
+const fewRuns = 20
+
+// printLog prints of every run the tasks made and what changed since the run before,
+// then a line per split, compared with the last run that had the split.
+func printLog(w io.Writer, list []runs.Record, all bool) {
+	if len(list) == 0 {
+		fmt.Fprintln(w, "no run has made anything here")
+		return
+	}
+
+	from := 0
+	if n := len(list) - fewRuns; n > 1 && !all {
+		from = n
+		fmt.Fprintf(w, "%d earlier runs; --all lists them\n", n)
+	}
+
+	last := map[[2]string]*runs.Record{}
+
+	var settings *runs.Record // the last that has them
+	for i := range list {
+		r, before := &list[i], settings
+		if len(r.Settings) > 0 {
+			settings = r
+		}
+
+		if i < from {
+			for _, s := range r.Splits {
+				last[[2]string{s.Experiment, s.Split}] = r
+			}
+			continue
+		}
+
+		fmt.Fprintf(w, "%3d  %s  %d tasks, %.1f s", i+1, r.ID, r.Ran, r.Seconds)
+
+		if r.Digest != "" {
+			fmt.Fprintf(w, ", configuration %.8s", r.Digest)
+		}
+
+		if before != nil && settings == r {
+			fmt.Fprint(w, changes(runs.DiffRecords(before, r)))
+		}
+
+		fmt.Fprintln(w)
+
+		if r.Failed != "" {
+			lines := strings.Split(r.Failed, "\n")
+			fmt.Fprintf(w, "     failed: %s\n", lines[0])
+
+			if n := len(lines); n > 1 {
+				fmt.Fprintf(w, "     %d lines in all; --json has them\n", n)
+			}
+		}
+
+		const most = 8
+
+		verdicts := map[*runs.Record]map[runs.MetricKey]string{nil: nil}
+		for k, s := range r.Splits {
+			id := [2]string{s.Experiment, s.Split}
+			if before := last[id]; k < most {
+				if _, done := verdicts[before]; !done {
+					verdicts[before] = map[runs.MetricKey]string{}
+					for _, m := range runs.DiffRecords(before, r).Metrics {
+						verdicts[before][m.MetricKey] = m.Verdict
+					}
+				}
+
+				printSplit(w, r, s, verdicts[before])
+			}
+
+			last[id] = r
+		}
+
+		if n := len(r.Splits); n > most {
+			fmt.Fprintf(w, "     %d splits in all; --json has them\n", n)
+		}
+	}
+}
+
+// printSplit prints the verdict of a split, its errors, how many of the held-out values
+// are inside their intervals, and R². Of the outcomes of a unit it prints the worst.
+func printSplit(w io.Writer, r *runs.Record, s runs.SplitRecord, verdicts map[runs.MetricKey]string) {
+	var parts []string
+	if words := score.Grade(s.Verdict).Words(); words != "" {
+		parts = append(parts, words)
+	}
+
+	calibrated := false
+	for _, metric := range []string{"rmse", "coverage", "r2"} {
+		for _, m := range r.Metrics {
+			if m.Experiment != s.Experiment || m.Split != s.Split || m.Set != "test" || m.Metric != metric ||
+				math.IsNaN(m.Value.Mean) || better(m, r.Metrics) {
+				continue
+			}
+
+			calibrated = calibrated || m.Prediction == "calibrated" // before "network"
+
+			k := m.MetricKey
+			if !calibrated {
+				k.Prediction = ""
+			}
+
+			part := nameOf(k) + " " + valueText(k, m.Value)
+			if v := verdicts[m.MetricKey]; v != "" {
+				part += " (" + v + ")"
+			}
+
+			parts = append(parts, part)
+		}
+	}
+
+	fmt.Fprintf(w, "     %s: %s\n", brief(s.Experiment+"/"+s.Split), strings.Join(parts, "; "))
+}
+
+// better reports whether another outcome of the unit has a larger error, or fewer values inside.
+func better(m runs.MetricRecord, list []runs.MetricRecord) bool {
+	return slices.ContainsFunc(list, func(o runs.MetricRecord) bool {
+		k := o.MetricKey
+		k.Outcomes = m.Outcomes
+		if m.Metric == "coverage" {
+			return k == m.MetricKey && o.Value.Mean < m.Value.Mean
+		}
+
+		return k == m.MetricKey && o.Value.Mean > m.Value.Mean
+	})
+}
+
+// percent writes a share with its standard error.
+func percent(n runs.Number) string {
+	if n.SE >= 0.005 {
+		return fmt.Sprintf("%.0f ± %.0f %%", 100*n.Mean, 100*n.SE)
+	}
+	return fmt.Sprintf("%.0f %%", 100*n.Mean)
+}
+
+// changes names what changed between two runs with settings, each key once.
+func changes(d *runs.Difference) string {
+	const most = 3
+	var keys []string
+
+	seen := map[string]bool{}
+	for _, c := range d.Settings {
+		text := fmt.Sprintf("%s %s → %s", c.Key, brief(c.A), brief(c.B))
+		if !seen[text] {
+			seen[text] = true
+			keys = append(keys, text)
+		}
+	}
+
+	switch n := len(keys); {
+	case n == 0:
+		return ", same settings"
+	case n > most:
+		keys = append(keys[:most], fmt.Sprintf("and %d more", n-most))
+	}
+
+	return ", changed: " + strings.Join(keys, "; ")
+}

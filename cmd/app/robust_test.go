@@ -1,0 +1,358 @@
+package app
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"doubletake/pipeline"
+)
+
+var (
+	kills = flag.Int("kills", often(1, 20), "how often TestKilled kills a run")
+	cuts  = flag.Int("cuts", often(1, 5), "how often TestPowerCut cuts the power")
+)
+
+// often is the number of repetitions of a test, and that with DOUBLETAKE_LONG=1.
+func often(short, long int) int {
+	if os.Getenv("DOUBLETAKE_LONG") != "" {
+		return long
+	}
+	return short
+}
+
+// long skips a test that takes seconds of processor time, and says what it does.
+func long(t *testing.T, does string) {
+	t.Helper()
+	if os.Getenv("DOUBLETAKE_LONG") == "" {
+		t.Skipf("%s; DOUBLETAKE_LONG=1 runs it", does)
+	}
+}
+
+// smallRun is a real run of all stages in well under a second.
+const smallRun = `version: 1
+kernels: portable
+experiments:
+  rotor:
+    ingest: {simulate: {campaign: rotor, seed: 3, duration_s: 1, blades: [2, 3, 4], rpm: [4000, 8000],
+      theta_deg: [-30, 30]}}
+    dsp: {triplets: split-half-spectrum, harmonics: 1}
+    train:
+      inputs: [blades, rpm, theta_deg]
+      model: {hidden: [8]}
+      optimizer: {epochs: 20, batch: 8}
+      estimate: {samples: 20}
+      seeds: 2
+      splits: {2-blades: {test: {blades: 2}}}
+  toy:
+    ingest: {simulate: {campaign: toy, seed: 3, triplets: 100}}
+    train:
+      inputs: [x]
+      standardise: false
+      model: {hidden: [8]}
+      optimizer: {epochs: 20}
+      seeds: 2
+      splits: {gap: {test: {x: {min: 2, max: 4}}}}
+`
+
+// project writes a configuration into a fresh folder.
+func project(t *testing.T, yaml string) string {
+	t.Helper()
+
+	dir := t.TempDir()
+	put(t, dir, "pipeline.yaml", yaml)
+
+	return dir
+}
+
+// command is the program in dir: this test binary's main, by the name that testscript put
+// on the PATH.
+func command(dir string, args ...string) *exec.Cmd {
+	c := exec.Command("pipeline", args...)
+	c.Dir = dir
+	return c
+}
+
+// resultHashes hashes every result below runs, but for the cache and the lock.
+func resultHashes(t *testing.T, dir string) string {
+	t.Helper()
+	var b strings.Builder
+	root := filepath.Join(dir, "runs")
+	err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+
+		rel, _ := filepath.Rel(root, p)
+		if d.IsDir() {
+			if rel == ".cache" {
+				return fs.SkipDir
+			}
+			return nil
+		}
+
+		if rel == ".lock" || rel == pipeline.ProgressFile {
+			return nil
+		}
+
+		data, err := os.ReadFile(p)
+		if err != nil {
+			return err
+		}
+
+		sum := sha256.Sum256(data)
+		fmt.Fprintf(&b, "%s %s\n", hex.EncodeToString(sum[:8]), rel)
+
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return b.String()
+}
+
+// differing lists the lines that only one of two listings has.
+func differing(want, got string) string {
+	var b strings.Builder
+	only := func(sign, one, other string) {
+		for line := range strings.Lines(one) {
+			if !strings.Contains(other, line) {
+				b.WriteString(sign + line)
+			}
+		}
+	}
+
+	only("- ", want, got)
+	only("+ ", got, want)
+
+	return b.String()
+}
+
+// A run killed at any instant leaves nothing to repair: the next one finishes
+// and gives the bytes of a run that was left alone. `-kills 200` for the longest form.
+func TestKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("kills real runs; not with -short")
+	}
+
+	whole := project(t, smallRun)
+	events := runUntil(t, command(whole), -1, 0) // left alone
+	want := resultHashes(t, whole)
+
+	rng := rand.New(rand.NewPCG(1, 2))
+	for i := range *kills {
+		dir := project(t, smallRun)
+
+		left := events
+		for range 2 { // killed, started again, killed again
+			at := rng.IntN(left)
+			// The kill falls up to 5 ms after the event: within the next tasks, or while a result is sealed.
+			left = max(left-runUntil(t, command(dir), at, time.Duration(rng.IntN(5000))*time.Microsecond), 1)
+		}
+
+		if out, err := command(dir, "run", "--progress", "none").CombinedOutput(); err != nil {
+			t.Fatalf("kill %d: the next run failed: %v\n%s", i, err, out)
+		}
+
+		if got := resultHashes(t, dir); got != want {
+			t.Fatalf("kill %d: results differ:\n%s", i, differing(want, got))
+		}
+
+		for _, kind := range []string{"tmp", ".tmp-*", "published/.*", "scratch/*"} {
+			if left, _ := filepath.Glob(filepath.Join(dir, "runs", ".cache", kind)); len(left) > 0 {
+				t.Errorf("kill %d: leftovers stay: %v", i, left)
+			}
+		}
+	}
+
+	t.Logf("%d runs of %d events each killed twice: every next run finished with the same bytes", *kills, events)
+}
+
+// A power cut leaves nothing to repair: a run is killed at a random moment on an ext4
+// file system, of which what reached its image by then is kept. The file system
+// commits by itself only every 300 s. `-cuts 200` for the long form; package engine
+// tests orders of writing that ext4 never takes.
+func TestPowerCut(t *testing.T) {
+	long(t, "runs a campaign on a disk of its own")
+
+	if testing.Short() {
+		t.Skip("kills real runs; not with -short")
+	}
+
+	whole := project(t, smallRun)
+	events := runUntil(t, command(whole), -1, 0)
+	want := resultHashes(t, whole)
+	rng := rand.New(rand.NewPCG(3, 4))
+	sealed := func(disk string) int {
+		list, _ := filepath.Glob(filepath.Join(disk, "runs", ".cache", "objects", "*", "*", "manifest.json"))
+		return len(list)
+	}
+
+	lost := 0
+	for i := range *cuts {
+		dir := project(t, strings.Replace(smallRun, "version: 1", "version: 1\nworkdir: disk/runs", 1))
+		disk, image := filepath.Join(dir, "disk"), filepath.Join(dir, "image")
+		sh := func(name string, args ...string) error {
+			if out, err := exec.Command(name, args...).CombinedOutput(); err != nil {
+				return fmt.Errorf("%s: %w: %s", name, err, out)
+			}
+			return nil
+		}
+
+		mount := func() error { return sh("mount", "-o", "loop,commit=300", image, disk) }
+
+		err := errors.Join(os.Mkdir(disk, 0o755), os.WriteFile(image, nil, 0o600), os.Truncate(image, 48<<20),
+			sh("mkfs.ext4", "-q", "-F", image))
+		if err == nil {
+			err = mount()
+		}
+
+		if err != nil {
+			t.Skipf("no file system can be mounted here: %v", err)
+		}
+
+		unmount := func() error { return sh("umount", disk) }
+		t.Cleanup(func() { _ = unmount() })
+		runUntil(t, command(dir), rng.IntN(events), time.Duration(rng.IntN(5000))*time.Microsecond)
+		before := sealed(disk)
+
+		kept, err := os.ReadFile(image)
+		if err == nil {
+			err = unmount()
+		}
+
+		if err := errors.Join(err, os.WriteFile(image, kept, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+
+		if err := mount(); err != nil {
+			t.Fatal(err)
+		}
+
+		lost += before - sealed(disk)
+
+		if out, err := command(dir, "run", "--progress", "none").CombinedOutput(); err != nil {
+			t.Fatalf("cut %d: the next run failed: %v\n%s", i, err, out)
+		}
+
+		if got := resultHashes(t, disk); got != want {
+			t.Fatalf("cut %d: results differ:\n%s", i, differing(want, got))
+		}
+
+		if err := unmount(); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	t.Logf("%d power cuts; %d results that had their name were not on the disk, and were made again", *cuts, lost)
+}
+
+// runUntil starts a run by the program, kills it a moment after its event number at (from
+// 0; negative: never), and returns how many events it reported.
+func runUntil(t *testing.T, c *exec.Cmd, at int, delay time.Duration) (events int) {
+	t.Helper()
+	c.Args = append(c.Args, "run", "--progress", "json")
+	stderr, err := c.StderrPipe()
+	if err == nil {
+		err = c.Start()
+	}
+
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	lines := bufio.NewScanner(stderr)
+	for lines.Scan() {
+		if events == at {
+			time.Sleep(delay)
+			c.Process.Kill()
+		}
+
+		events++
+	}
+
+	if err := c.Wait(); err != nil && at < 0 {
+		t.Fatal(err)
+	}
+
+	return events
+}
+
+// A full disk stops the run with a clear message, loses nothing that was
+// finished, and the next run goes on when there is room.
+func TestDiskFull(t *testing.T) {
+	dir := project(t, strings.Replace(smallRun, "version: 1", "version: 1\nworkdir: disk/runs", 1))
+	disk := filepath.Join(dir, "disk")
+	if err := os.Mkdir(disk, 0o755); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=600k"); err != nil {
+		t.Skipf("no small file system can be mounted here: %v", err)
+	}
+
+	defer syscall.Unmount(disk, syscall.MNT_DETACH)
+	c := command(dir, "run", "--progress", "none")
+	var stderr bytes.Buffer
+	c.Stderr = &stderr
+	err := c.Run()
+	if code := c.ProcessState.ExitCode(); err == nil || code != 1 {
+		t.Fatalf("exit %d on a full disk: %s", code, stderr.String())
+	}
+
+	if !strings.Contains(stderr.String(), "no space left on device") {
+		t.Errorf("the message does not name the cause: %s", stderr.String())
+	}
+
+	if err := syscall.Mount("tmpfs", disk, "tmpfs", syscall.MS_REMOUNT, "size=64m"); err != nil {
+		t.Fatal(err)
+	}
+
+	out, err := command(dir, "run", "--progress", "plain").CombinedOutput()
+	if err != nil {
+		t.Fatalf("with room again: %v\n%s", err, out)
+	}
+
+	whole := project(t, smallRun)
+	if out, err := command(whole, "run", "--progress", "none").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+
+	if got, want := resultHashes(t, disk), resultHashes(t, whole); got != want {
+		t.Errorf("results differ after a full disk:\n%s", differing(want, got))
+	}
+}
+
+// put writes a file into a folder.
+func put(t testing.TB, dir, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// contents reads a file.
+func contents(t testing.TB, path string) []byte {
+	t.Helper()
+
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return b
+}
