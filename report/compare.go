@@ -125,9 +125,9 @@ func (e Experiment) claims() []string {
 func comparisonJSON(s Split) array {
 	var out array
 	for _, m := range s.Methods {
-		o := object{{"method", m.Method}}
+		o := object{"method", m.Method}
 		for _, v := range m.Values {
-			o = append(o, member{v.Key, valueJSON(v.Value)})
+			o = append(o, v.Key, valueJSON(v.Value))
 		}
 
 		out = append(out, o)

@@ -46,9 +46,9 @@ func between(v, se score.Value) string {
 func eventsJSON(list []Event) array {
 	var out array
 	for _, e := range list {
-		o := object{{"event", e.Name}, {"expression", e.Text}}
+		o := object{"event", e.Name, "expression", e.Text}
 		for _, v := range e.Values {
-			o = append(o, member{v.Key, valueJSON(v.Value)})
+			o = append(o, v.Key, valueJSON(v.Value))
 		}
 
 		out = append(out, o)

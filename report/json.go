@@ -1,13 +1,11 @@
 package report
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"math"
 	"strings"
 
+	"doubletake/train/numbers"
 	"doubletake/train/score"
 )
 
@@ -50,7 +48,7 @@ func (e Experiment) MetricsJSON() ([]byte, error) {
 			unit = e.OutcomeUnits[i]
 		}
 
-		outcomes = append(outcomes, object{{"name", name}, {"unit", unit}})
+		outcomes = append(outcomes, object{"name", name, "unit", unit})
 	}
 
 	splits := array{}
@@ -59,24 +57,24 @@ func (e Experiment) MetricsJSON() ([]byte, error) {
 	}
 
 	o := object{
-		{"experiment", e.Name},
-		{"data", e.Data},
-		{"pairs", e.Pairs},
-		{"construction", e.Construction},
-		{"couples", e.Couples},
-		{"inputs", stringArray(e.Inputs)},
-		{"outcomes", outcomes},
-		{"recordings", e.Recordings},
-		{"runs", e.Runs},
-		{"triplets", e.Triplets},
-		{"config_digest", e.ConfigDigest},
-		{"version", e.Version},
-		{"warnings", stringArray(e.Warnings)},
-		{"skipped", stringArray(e.Skipped)},
-		{"splits", splits},
+		"experiment", e.Name,
+		"data", e.Data,
+		"pairs", e.Pairs,
+		"construction", e.Construction,
+		"couples", e.Couples,
+		"inputs", stringArray(e.Inputs),
+		"outcomes", outcomes,
+		"recordings", e.Recordings,
+		"runs", e.Runs,
+		"triplets", e.Triplets,
+		"config_digest", e.ConfigDigest,
+		"version", e.Version,
+		"warnings", stringArray(e.Warnings),
+		"skipped", stringArray(e.Skipped),
+		"splits", splits,
 	}
 	if p := e.pooledJSON(); len(p) > 0 {
-		o = append(o, member{"pooled", p})
+		o = append(o, "pooled", p)
 	}
 
 	out, err := json.MarshalIndent(o, "", "  ")
@@ -93,32 +91,32 @@ func splitJSON(s Split) object {
 	reasons := object{}
 	for _, q := range papers {
 		pct, why := difference(s.Train.Get(q.key), s.Test.Get(q.key))
-		diff = append(diff, member{q.key, pct})
+		diff = append(diff, q.key, pct)
 
 		if why != "" {
-			reasons = append(reasons, member{q.key, why})
+			reasons = append(reasons, q.key, why)
 		}
 	}
 
 	if len(reasons) > 0 {
-		diff = append(diff, member{"undefined", reasons})
+		diff = append(diff, "undefined", reasons)
 	}
 
 	o := object{
-		{"name", s.Name},
-		{"held_out", s.HeldOut},
-		{"seeds", s.Seeds},
-		{"mc_samples", s.MCSamples},
-		{"sampler", s.Sampler},
-		{"cov_method", s.CovMethod},
-		{"kernels", s.Kernels},
-		{"train", setJSON(s.Train)},
-		{"test", setJSON(s.Test)},
-		{"difference_pct", diff},
+		"name", s.Name,
+		"held_out", s.HeldOut,
+		"seeds", s.Seeds,
+		"mc_samples", s.MCSamples,
+		"sampler", s.Sampler,
+		"cov_method", s.CovMethod,
+		"kernels", s.Kernels,
+		"train", setJSON(s.Train),
+		"test", setJSON(s.Test),
+		"difference_pct", diff,
 	}
 
 	if s.Reach != "" {
-		o = append(o, member{"reach", s.Reach})
+		o = append(o, "reach", s.Reach)
 	}
 
 	o = append(o, verdictJSON(s)...)
@@ -128,84 +126,47 @@ func splitJSON(s Split) object {
 			list = append(list, f.String())
 		}
 
-		o = append(o, member{"diagnostics", stringArray(list)})
+		o = append(o, "diagnostics", stringArray(list))
 	}
 
 	if len(s.Events) > 0 {
-		o = append(o, member{"events", eventsJSON(s.Events)})
+		o = append(o, "events", eventsJSON(s.Events))
 	}
 
 	if c := comparisonJSON(s); c != nil {
-		o = append(o, member{"methods", c})
+		o = append(o, "methods", c)
 	}
 
 	return o
 }
 
 func setJSON(m SetMetrics) object {
-	o := append(object{{"rows", m.Rows}, {"conditions", m.Conditions}, {"runs", m.Runs}}, valuesJSON(m.Values)...)
+	o := append(object{"rows", m.Rows, "conditions", m.Conditions, "runs", m.Runs}, valuesJSON(m.Values)...)
 
 	outcomes := object{}
 	for _, out := range m.Outcomes {
-		outcomes = append(outcomes, member{out.Name, append(object{{"unit", out.Unit}}, valuesJSON(out.Values)...)})
+		outcomes = append(outcomes, out.Name, append(object{"unit", out.Unit}, valuesJSON(out.Values)...))
 	}
 
-	return append(o, member{"outcomes", outcomes}, member{"notes", stringArray(m.Notes)})
+	return append(o, "outcomes", outcomes, "notes", stringArray(m.Notes))
 }
 
 // valuesJSON writes every metric of a part, those not computed too.
 func valuesJSON(v score.Values) (o object) {
 	for _, m := range score.MetricsOf(score.Parts) {
-		o = append(o, member{m.Key, valueJSON(v.Get(m.Key))})
+		o = append(o, m.Key, valueJSON(v.Get(m.Key)))
 	}
 	return o
 }
 
 func valueJSON(v score.Value) object {
 	if !v.Defined() {
-		return object{{"mean", nil}, {"std", nil}, {"n", v.N}, {"undefined", v.Reason()}}
+		return object{"mean", nil, "std", nil, "n", v.N, "undefined", v.Reason()}
 	}
-	return object{{"mean", v.Mean}, {"std", v.Std}, {"n", v.N}}
+	return object{"mean", v.Mean, "std", v.Std, "n", v.N}
 }
 
-// object is a JSON object whose members keep their order.
-type object []member
-
-type member struct {
-	key   string
-	value any
-}
-
-// MarshalJSON writes the members in order; floats that are not finite are null.
-func (o object) MarshalJSON() ([]byte, error) {
-	var b bytes.Buffer
-	for i, m := range o {
-		if f, ok := m.value.(float64); ok {
-			m.value = f + 0 // no negative zero
-			if math.IsNaN(f) || math.IsInf(f, 0) {
-				m.value = nil
-			}
-		}
-
-		key, err1 := json.Marshal(m.key)
-
-		value, err2 := json.Marshal(m.value)
-		if err := errors.Join(err1, err2); err != nil {
-			return nil, fmt.Errorf("member %s: %w", m.key, err)
-		}
-
-		b.WriteByte("{,"[min(i, 1)])
-		b.Write(append(append(key, ':'), value...))
-	}
-
-	if len(o) == 0 {
-		b.WriteByte('{')
-	}
-
-	b.WriteByte('}')
-
-	return b.Bytes(), nil
-}
+type object = numbers.Object
 
 type array []any
 

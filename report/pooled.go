@@ -106,17 +106,17 @@ func (e Experiment) pooledJSON() array {
 		v := p.verdict()
 		lower, upper := p.Bounds()
 		o := object{
-			{"condition", p.condition},
-			{"groups", stringArray(p.groups)},
-			{"verdict", string(p.Grade())},
-			{"sentence", v.Head + " " + v.Rest},
-			{"lower_bound", lower},
-			{"upper_bound", upper},
+			"condition", p.condition,
+			"groups", stringArray(p.groups),
+			"verdict", string(p.Grade()),
+			"sentence", v.Head + " " + v.Rest,
+			"lower_bound", lower,
+			"upper_bound", upper,
 		}
 
 		for l, at := range p.at {
 			key := fmt.Sprintf("coverage_%g", 100*score.Levels[l])
-			o = append(o, member{key, at}, member{key + "_se", p.se[l]})
+			o = append(o, key, at, key+"_se", p.se[l])
 		}
 
 		out = append(out, o)

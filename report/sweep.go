@@ -361,32 +361,32 @@ func (s Sweep) Document() json.Marshaler {
 			ranks := array{}
 			for _, r := range b.Ranks {
 				ranks = append(ranks, object{
-					{"variant", s.Variants[r.Variant].Name},
-					{"value", r.Value.Mean},
-					{"std", r.Value.Std},
-					{"above_best", r.Above},
-					{"se", r.SE},
-					{"p", r.P},
-					{"p_holm", r.Holm},
-					{"worse", r.Worse},
+					"variant", s.Variants[r.Variant].Name,
+					"value", r.Value.Mean,
+					"std", r.Value.Std,
+					"above_best", r.Above,
+					"se", r.SE,
+					"p", r.P,
+					"p_holm", r.Holm,
+					"worse", r.Worse,
 				})
 			}
 
-			by = append(by, member{b.Key, ranks})
+			by = append(by, b.Key, ranks)
 		}
 
-		return object{{"pairing", c.Pairing}, {"unpaired", c.Unpaired}, {"runs", c.Runs}, {"by", by}}
+		return object{"pairing", c.Pairing, "unpaired", c.Unpaired, "runs", c.Runs, "by", by}
 	}
 
 	splits := array{}
 	for _, sp := range s.Splits {
-		o := object{{"split", sp.Name}, {"held_out", sp.HeldOut}, {"seeds", sp.Seeds}, {"test", part(sp.Held)}}
+		o := object{"split", sp.Name, "held_out", sp.HeldOut, "seeds", sp.Seeds, "test", part(sp.Held)}
 		if ranks := sp.Inner.by(s.By).Ranks; len(ranks) > 0 {
-			o = append(o, member{"inner", part(sp.Inner)}, member{"selected", s.Variants[ranks[0].Variant].Name})
+			o = append(o, "inner", part(sp.Inner), "selected", s.Variants[ranks[0].Variant].Name)
 		}
 
 		splits = append(splits, o)
 	}
 
-	return object{{"experiment", s.Name}, {"data", s.Data}, {"splits", splits}, {"warnings", s.warnings()}}
+	return object{"experiment", s.Name, "data", s.Data, "splits", splits, "warnings", s.warnings()}
 }

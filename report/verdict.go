@@ -469,15 +469,15 @@ func (e Experiment) verdicts() []string {
 func verdictJSON(s Split) object {
 	var o object
 	if t := s.Sentence(); t != "" {
-		o = append(o, member{"verdict", string(s.Verdict())}, member{"sentence", t}, member{"network", trustJSON(s.Network)})
+		o = append(o, "verdict", string(s.Verdict()), "sentence", t, "network", trustJSON(s.Network))
 	}
 
 	switch h := s.Honest; {
 	case h == nil:
 	case h.Absent != "":
-		o = append(o, member{"honest_absent", h.Absent})
+		o = append(o, "honest_absent", h.Absent)
 	default:
-		o = append(o, member{"honest", honestJSON(h)})
+		o = append(o, "honest", honestJSON(h))
 	}
 
 	return o
@@ -487,26 +487,26 @@ func trustJSON(list []score.OutcomeTrust) array {
 	out := array{}
 	for _, t := range list {
 		o := object{
-			{"outcome", t.Outcome},
-			{"unit", t.Unit},
-			{"verdict", string(t.Grade())},
-			{"runs", t.Runs},
-			{"rmse", t.RMSE},
-			{"rmse_se", t.RMSESE},
-			{"r2", t.R2},
-			{"noise_ceiling", t.Ceiling},
-			{"sd", t.ClaimedSigma},
-			{"sd_epistemic", t.ClaimedEpistemic},
-			{"sd_noise", math.Sqrt(t.ClaimedSigma*t.ClaimedSigma - t.ClaimedEpistemic*t.ClaimedEpistemic)},
-			{"level", t.Level},
-			{"coverage", t.Inside},
-			{"coverage_se", t.InsideSE},
-			{"half_width", t.Half},
-			{"width_over_spread", t.WidthOverSpread},
-			{"error_over_claim", t.Ratio},
+			"outcome", t.Outcome,
+			"unit", t.Unit,
+			"verdict", string(t.Grade()),
+			"runs", t.Runs,
+			"rmse", t.RMSE,
+			"rmse_se", t.RMSESE,
+			"r2", t.R2,
+			"noise_ceiling", t.Ceiling,
+			"sd", t.ClaimedSigma,
+			"sd_epistemic", t.ClaimedEpistemic,
+			"sd_noise", math.Sqrt(t.ClaimedSigma*t.ClaimedSigma - t.ClaimedEpistemic*t.ClaimedEpistemic),
+			"level", t.Level,
+			"coverage", t.Inside,
+			"coverage_se", t.InsideSE,
+			"half_width", t.Half,
+			"width_over_spread", t.WidthOverSpread,
+			"error_over_claim", t.Ratio,
 		}
 		for l, at := range t.At {
-			o = append(o, member{fmt.Sprintf("coverage_%g", 100*score.Levels[l]), at})
+			o = append(o, fmt.Sprintf("coverage_%g", 100*score.Levels[l]), at)
 		}
 
 		out = append(out, o)
@@ -521,59 +521,59 @@ func honestJSON(h *interval.Result) object {
 	left, groups := array{}, array{}
 	for _, l := range c.Groups {
 		left = append(left, object{
-			{"group", l.Name},
-			{"distance", l.Distance},
-			{"claim", l.Claim},
-			{"e", l.E},
-			{"e_se", l.Error()},
-			{"inside", l.Inside},
-			{"half_width", l.Half},
+			"group", l.Name,
+			"distance", l.Distance,
+			"claim", l.Claim,
+			"e", l.E,
+			"e_se", l.Error(),
+			"inside", l.Inside,
+			"half_width", l.Half,
 		})
 		groups = append(groups, l.Name)
 	}
 
 	conformal := object{
-		{"coverage", r.Conformal.Coverage}, {"width", r.Conformal.Width}, {"guarantee", c.Conformal.Guarantee},
+		"coverage", r.Conformal.Coverage, "width", r.Conformal.Width, "guarantee", c.Conformal.Guarantee,
 	}
 
 	o := object{
-		{"base", c.Base},
-		{"method", "hierarchical-scale"},
-		{"condition", c.Condition},
-		{"kind", string(c.Kind)},
-		{"groups", groups},
-		{"k", c.K},
-		{"level", c.Level},
-		{"scale", scaleJSON(c.Scale)},
-		{"r2", r.R2},
-		{"e", r.E},
-		{"e_se", r.ESE},
-		{"ratio_before", r.RatioBefore},
-		{"ratio_after", r.RatioAfter},
-		{"ratio_se", r.RatioSE},
-		{"coverage_before", r.Before.Coverage},
-		{"coverage", r.After.Coverage},
-		{"coverage_68", r.At[0]},
-		{"coverage_90", r.At[1]},
-		{"coverage_95", r.At[2]},
-		{"coverage_98", r.At[3]},
-		{"width", r.After.Width},
-		{"width_over_spread", r.WidthOverSpread},
-		{"interval_score_before", r.Before.Score},
-		{"interval_score", r.After.Score},
-		{"interval_score_model_free", r.ModelFree.Score},
-		{"crps", r.CRPS},
-		{"noise_ratio", c.NoiseRatio},
-		{"conformal", conformal},
-		{"left_out", left},
-		{"before_measuring", c.BeforeMeasuring()},
-		{"forecast", forecastJSON(r.Forecast)},
-		{"notes", stringArray(c.Notes())},
-		{"outcomes", trustJSON(r.Outcomes)},
+		"base", c.Base,
+		"method", "hierarchical-scale",
+		"condition", c.Condition,
+		"kind", string(c.Kind),
+		"groups", groups,
+		"k", c.K,
+		"level", c.Level,
+		"scale", scaleJSON(c.Scale),
+		"r2", r.R2,
+		"e", r.E,
+		"e_se", r.ESE,
+		"ratio_before", r.RatioBefore,
+		"ratio_after", r.RatioAfter,
+		"ratio_se", r.RatioSE,
+		"coverage_before", r.Before.Coverage,
+		"coverage", r.After.Coverage,
+		"coverage_68", r.At[0],
+		"coverage_90", r.At[1],
+		"coverage_95", r.At[2],
+		"coverage_98", r.At[3],
+		"width", r.After.Width,
+		"width_over_spread", r.WidthOverSpread,
+		"interval_score_before", r.Before.Score,
+		"interval_score", r.After.Score,
+		"interval_score_model_free", r.ModelFree.Score,
+		"crps", r.CRPS,
+		"noise_ratio", c.NoiseRatio,
+		"conformal", conformal,
+		"left_out", left,
+		"before_measuring", c.BeforeMeasuring(),
+		"forecast", forecastJSON(r.Forecast),
+		"notes", stringArray(c.Notes()),
+		"outcomes", trustJSON(r.Outcomes),
 	}
 
 	if c.Representation != nil {
-		o = append(o, member{"representation", c.Representation})
+		o = append(o, "representation", c.Representation)
 	}
 
 	return o
@@ -588,18 +588,18 @@ func scaleJSON(s *scale.Scale) object {
 			sum += v
 		}
 
-		shapes = append(shapes, member{name, sum})
+		shapes = append(shapes, name, sum)
 	}
 
 	return object{
-		{"prior", s.Prior.Name},
-		{"m", s.M},
-		{"tau", s.Tau},
-		{"claim_factor", s.Factor},
-		{"log_evidence", s.LogEvidence},
-		{"noise", s.Noise.Scale},
-		{"noise_freedom", s.Noise.Freedom},
-		{"shapes", shapes},
+		"prior", s.Prior.Name,
+		"m", s.M,
+		"tau", s.Tau,
+		"claim_factor", s.Factor,
+		"log_evidence", s.LogEvidence,
+		"noise", s.Noise.Scale,
+		"noise_freedom", s.Noise.Freedom,
+		"shapes", shapes,
 	}
 }
 
@@ -613,7 +613,7 @@ func forecastJSON(list []interval.Forecast) array {
 			half = append(half, v)
 		}
 
-		out = append(out, object{{"runs", f.Runs}, {"half_width", half}})
+		out = append(out, object{"runs", f.Runs, "half_width", half})
 	}
 
 	return out

@@ -23,13 +23,15 @@ var imports = []struct{ of, may string }{
 	{"train/honest", "train train/baseline train/form train/gp train/honest/interval train/honest/scale train/score " +
 		"train/triplets"},
 	// Results and intervals, without what fits them.
-	{"train/honest/interval", "train/form train/honest/scale train/score"},
+	{"train/honest/interval", "train/form train/honest/scale train/numbers train/score"},
 	{"train/honest/scale", "train/kernel"},
+	{"train/numbers", ""},
 	{"train/contrast", ""},
 	{"train/form", ""},
 	{"train/gp", "train/kernel train/triplets"},
 	{"train/holdout", ""},
-	{"report", "report/... train/score train/honest/interval train/honest/scale docs"}, // the results that it shows
+	// The results that it shows.
+	{"report", "report/... train/numbers train/score train/honest/interval train/honest/scale docs"},
 	{"docs", ""},
 
 	{"pipeline/kv", ""},
@@ -51,21 +53,21 @@ var imports = []struct{ of, may string }{
 	{"pipeline/scaffold", "pipeline/config ingest/..."},
 	{"pipeline/stages", "pipeline/stages/... pipeline/budget pipeline/config pipeline/engine pipeline/kv pipeline/pack " +
 		"pipeline/table ingest/... dsp train/... report"},
-	{"pipeline/predict", "pipeline/stages/trainstage ingest/derive ingest/fault ingest/spelling train/..."},
-	{"pipeline/budget", "pipeline/config pipeline/stages/plan pipeline/table ingest/campaign ingest/derive ingest/fault " +
-		"ingest/spelling report"},
+	{"pipeline/predict", "pipeline/kv pipeline/stages/trainstage ingest/derive ingest/fault ingest/spelling train/..."},
+	{"pipeline/budget", "pipeline/kv pipeline/config pipeline/stages/plan pipeline/table ingest/campaign ingest/derive " +
+		"ingest/fault ingest/spelling report train/numbers"},
 	{"pipeline/judge", "pipeline/config pipeline/stages/ingeststage pipeline/stages/plan pipeline/stages/reportstage " +
 		"pipeline/table ingest/campaign ingest/fault ingest/spelling report train/honest train/honest/interval " +
 		"train/score train/triplets"},
-	{"pipeline/contrast", "pipeline/config pipeline/predict pipeline/stages/plan pipeline/table ingest/fault " +
+	{"pipeline/contrast", "pipeline/kv pipeline/config pipeline/predict pipeline/stages/plan pipeline/table ingest/fault " +
 		"train/contrast report report/figure"},
-	{"pipeline/suggest", "pipeline/config pipeline/predict train/honest train/honest/interval"},
+	{"pipeline/suggest", "pipeline/kv pipeline/config pipeline/predict train/honest train/honest/interval"},
 	{"pipeline/library", "pipeline/engine pipeline/stages/trainstage pipeline/table ingest/fault train/honest " +
 		"train/honest/scale"},
 	{"pipeline/inspect", "pipeline/predict pipeline/config pipeline/kv pipeline/table pipeline/stages/ingeststage " +
-		"ingest/... dsp"},
+		"ingest/... dsp train/numbers"},
 	{"pipeline/runs", "pipeline/config pipeline/engine pipeline/table pipeline/stages/reportstage ingest/fault " +
-		"ingest/spelling report"},
+		"ingest/spelling report train/numbers"},
 	// The façade knows neither models nor recordings: those who want them go to their rooms.
 	{"pipeline", "pipeline/config pipeline/engine pipeline/engine/command pipeline/engine/slurm " +
 		"pipeline/engine/slurm/job pipeline/kv pipeline/runs pipeline/stages " +
@@ -90,7 +92,7 @@ var foreign = []struct{ module, by string }{
 	{"github.com/expr-lang/expr", "ingest/derive"},
 	{"github.com/urfave/cli", "cmd/app"},
 	{"github.com/cpuguy83/go-md2man", "cmd/app"}, // which cli has for man pages
-	{"github.com/russross/blackfriday", "docs"},       // which go-md2man needs
+	{"github.com/russross/blackfriday", "docs"},  // which go-md2man needs
 	{"go.yaml.in/yaml", "pipeline/config"},
 	{"github.com/mjibson/go-dsp", "dsp"},
 	{"codeberg.org/go-pdf/fpdf", "report/figure/paper"},

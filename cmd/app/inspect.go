@@ -139,7 +139,7 @@ func printInspection(w io.Writer, in *inspect.Description, draw int) {
 	}
 }
 
-func num(n inspect.Number) string {
+func num[T ~float64](n T) string {
 	if math.IsNaN(float64(n)) {
 		return "–"
 	}

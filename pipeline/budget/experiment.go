@@ -1,6 +1,7 @@
 package budget
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -14,6 +15,7 @@ import (
 	"doubletake/ingest/fault"
 	"doubletake/ingest/spelling"
 	"doubletake/pipeline/config"
+	"doubletake/pipeline/kv"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/table"
 )
@@ -54,17 +56,14 @@ func Read(name string, o Options) ([]Budget, float64, error) {
 // parseAt reads "blades=3,rpm=5000".
 func parseAt(text string) (map[string]float64, error) {
 	at := map[string]float64{}
-	for _, part := range strings.Split(text, ",") {
-		if strings.TrimSpace(part) == "" {
-			continue
-		}
+	terms, err := kv.Parse(text)
+	for _, t := range terms {
+		v, wrong := kv.Number(t.Value)
+		at[t.Key], err = v, cmp.Or(err, wrong)
+	}
 
-		name, value, _ := strings.Cut(part, "=")
-		v, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
-		if err != nil {
-			return nil, &config.UsageError{Text: fmt.Sprintf("--at wants condition=value,…, found %q", part)}
-		}
-		at[strings.TrimSpace(name)] = v
+	if err != nil {
+		return nil, &config.UsageError{Text: fmt.Sprintf("--at wants condition=value,…: %v", err)}
 	}
 
 	return at, nil

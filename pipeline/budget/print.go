@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"doubletake/report"
+	"doubletake/train/numbers"
 )
 
 // kind is the type of the evaluation.
@@ -156,51 +157,48 @@ func CSV(list []Result) [][]string {
 // JSON is budgets as one document. Infinite degrees of freedom are null.
 func JSON(list []Result) any {
 	type source struct {
-		Source       string   `json:"source"`
-		Type         string   `json:"type"`
-		Value        float64  `json:"value"`
-		Law          string   `json:"distribution"`
-		U            float64  `json:"standard_u"`
-		DoF          *float64 `json:"dof"`
-		Sensitivity  float64  `json:"sensitivity"`
-		Contribution float64  `json:"contribution"`
-		Share        float64  `json:"share"`
+		Source       string        `json:"source"`
+		Type         string        `json:"type"`
+		Value        float64       `json:"value"`
+		Law          string        `json:"distribution"`
+		U            float64       `json:"standard_u"`
+		DoF          numbers.Float `json:"dof"`
+		Sensitivity  float64       `json:"sensitivity"`
+		Contribution float64       `json:"contribution"`
+		Share        float64       `json:"share"`
 	}
 	type document struct {
-		Outcome    string      `json:"outcome"`
-		Unit       string      `json:"unit"`
-		At         string      `json:"at"`
-		Value      float64     `json:"value"`
-		U          float64     `json:"standard_u"`
-		DoF        *float64    `json:"dof"`
-		K          float64     `json:"k"`
-		Expanded   float64     `json:"expanded_u"`
-		Level      float64     `json:"level"`
-		Naive      *float64    `json:"naive_standard_error"`
-		Pooled     string      `json:"scatter_pooled_over"`
-		Sources    []source    `json:"sources"`
-		MonteCarlo *MonteCarlo `json:"monte_carlo"`
-		Unseen     []string    `json:"not_in_this_budget"`
-	}
-
-	finite := func(v float64, ok bool) *float64 {
-		if !ok || math.IsInf(v, 0) {
-			return nil
-		}
-		return &v
+		Outcome    string        `json:"outcome"`
+		Unit       string        `json:"unit"`
+		At         string        `json:"at"`
+		Value      float64       `json:"value"`
+		U          float64       `json:"standard_u"`
+		DoF        numbers.Float `json:"dof"`
+		K          float64       `json:"k"`
+		Expanded   float64       `json:"expanded_u"`
+		Level      float64       `json:"level"`
+		Naive      numbers.Float `json:"naive_standard_error"`
+		Pooled     string        `json:"scatter_pooled_over"`
+		Sources    []source      `json:"sources"`
+		MonteCarlo *MonteCarlo   `json:"monte_carlo"`
+		Unseen     []string      `json:"not_in_this_budget"`
 	}
 
 	out := []document{}
 	for _, r := range list {
 		d := document{
-			Outcome: r.Outcome, Unit: r.Unit, At: r.At, Value: r.Value, U: r.U, DoF: finite(r.DoF, true), K: r.K,
-			Expanded: r.Expanded, Level: r.Level, Naive: finite(r.Naive, r.Naive > 0), Pooled: r.Pooled,
+			Outcome: r.Outcome, Unit: r.Unit, At: r.At, Value: r.Value, U: r.U, DoF: numbers.Float(r.DoF), K: r.K,
+			Expanded: r.Expanded, Level: r.Level, Naive: numbers.NaN, Pooled: r.Pooled,
 			MonteCarlo: r.MonteCarlo, Unseen: r.Unseen,
 		}
+		if r.Naive > 0 {
+			d.Naive = numbers.Float(r.Naive)
+		}
+
 		for _, c := range r.Components {
 			if c.U > 0 {
 				d.Sources = append(d.Sources, source{
-					c.Source, c.kind(), c.Value, c.Law, c.U, finite(c.DoF, true), c.Sensitivity, c.Contribution, c.Share,
+					c.Source, c.kind(), c.Value, c.Law, c.U, numbers.Float(c.DoF), c.Sensitivity, c.Contribution, c.Share,
 				})
 			}
 		}

@@ -11,6 +11,7 @@ import (
 
 	"doubletake/ingest/fault"
 	"doubletake/pipeline/config"
+	"doubletake/pipeline/kv"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/table"
 )
@@ -30,22 +31,20 @@ type term struct {
 	pattern       *regexp.Regexp
 }
 
-var terms = regexp.MustCompile(`^([^=,]+)=(/[^/]*/|[^,/]*)(?:,|$)`)
-
 // parseSide reads "blades=2,run=/^a/".
 func parseSide(flag, text string) (list []term, err error) {
-	for rest := text; rest != ""; {
-		m := terms.FindStringSubmatch(rest)
-		if m == nil {
-			return nil, usage("--%s wants column=value or column=/pattern/, joined by commas, found %q", flag, text)
-		}
+	pairs, err := kv.Parse(text)
+	if err != nil {
+		return nil, usage("--%s wants column=value or column=/pattern/, joined by commas: %v", flag, err)
+	}
 
-		t := term{column: strings.TrimSpace(m[1]), value: strings.TrimSpace(m[2])}
+	for _, p := range pairs {
+		t := term{column: p.Key, value: p.Value}
 		if t.pattern, err = pattern(flag, t.value); err != nil {
 			return nil, err
 		}
 
-		list, rest = append(list, t), rest[len(m[0]):]
+		list = append(list, t)
 	}
 
 	return list, nil

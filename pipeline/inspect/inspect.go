@@ -4,7 +4,6 @@ package inspect
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -26,18 +25,8 @@ import (
 	"doubletake/pipeline/predict"
 	"doubletake/pipeline/stages/ingeststage"
 	"doubletake/pipeline/table"
+	"doubletake/train/numbers"
 )
-
-// Number is a number that JSON has no word for when it is not finite: null.
-type Number float64
-
-// MarshalJSON implements json.Marshaler.
-func (n Number) MarshalJSON() ([]byte, error) {
-	if v := float64(n); math.IsNaN(v) || math.IsInf(v, 0) {
-		return []byte("null"), nil
-	}
-	return json.Marshal(float64(n))
-}
 
 // Description is what File found in a file. Exactly one of Recording, Table
 // and Model is set.
@@ -71,16 +60,16 @@ type Channel struct {
 	Clock      bool               `json:"clock,omitempty"`
 	Role       string             `json:"role,omitempty"` // of what is no recording: time, coordinate or setting
 	Attributes []ingest.Attribute `json:"attributes,omitempty"`
-	Min        Number             `json:"min"`
-	Max        Number             `json:"max"`
-	DC         Number             `json:"mean"`
-	RMS        Number             `json:"rms"`
-	Std        Number             `json:"std"`
+	Min        numbers.Float      `json:"min"`
+	Max        numbers.Float      `json:"max"`
+	DC         numbers.Float      `json:"mean"`
+	RMS        numbers.Float      `json:"rms"`
+	Std        numbers.Float      `json:"std"`
 	Clipped    int64              `json:"clipped"`
 	Constant   int64              `json:"longest_constant"`
 	NaN        int64              `json:"not_finite"`
 	FirstNaN   int64              `json:"first_not_finite"` // −1: none
-	First      []Number           `json:"first"`            // the first samples
+	First      []numbers.Float    `json:"first"`            // the first samples
 	Spectrum   *Spectrum          `json:"spectrum,omitempty"`
 
 	// The channel as a calibrator's recording, after MeasureCalibrator.
@@ -90,10 +79,10 @@ type Channel struct {
 // Spectrum is the mean power spectrum of segments spread over a channel:
 // Welch's, Hann window, a sine on a bin reads its mean square.
 type Spectrum struct {
-	BinHz    float64  `json:"bin_hz"`
-	Segments int      `json:"segments"`
-	Power    []Number `json:"power"` // from 0 Hz on, unit²
-	Peaks    []Peak   `json:"peaks"` // the strongest local maxima, strongest first
+	BinHz    float64         `json:"bin_hz"`
+	Segments int             `json:"segments"`
+	Power    []numbers.Float `json:"power"` // from 0 Hz on, unit²
+	Peaks    []Peak          `json:"peaks"` // the strongest local maxima, strongest first
 }
 
 // Peak is a line of a spectrum.
@@ -112,16 +101,16 @@ type Table struct {
 
 // Column is a column of a table.
 type Column struct {
-	Name        string   `json:"name"`
-	Type        string   `json:"type"`
-	Unit        string   `json:"unit,omitempty"`
-	Description string   `json:"description,omitempty"`
-	Missing     int      `json:"missing"`
-	Distinct    int      `json:"distinct"`
-	Min         Number   `json:"min"`
-	Max         Number   `json:"max"`
-	Mean        Number   `json:"mean"`
-	First       []string `json:"first"` // the first values
+	Name        string        `json:"name"`
+	Type        string        `json:"type"`
+	Unit        string        `json:"unit,omitempty"`
+	Description string        `json:"description,omitempty"`
+	Missing     int           `json:"missing"`
+	Distinct    int           `json:"distinct"`
+	Min         numbers.Float `json:"min"`
+	Max         numbers.Float `json:"max"`
+	Mean        numbers.Float `json:"mean"`
+	First       []string      `json:"first"` // the first values
 }
 
 // previewRows is how many values File shows as they are.
@@ -263,8 +252,8 @@ func inspectRecording(ctx context.Context, r ingest.Reader) (*Recording, []inges
 		ch := Channel{
 			Name: c.Name, Unit: c.Unit, RateHz: c.RateHz, Samples: c.Samples, Clock: c.IsTime(), Role: c.Role(),
 			Attributes: c.Attributes,
-			Min:        Number(s.Min), Max: Number(s.Max), DC: Number(s.Mean), RMS: Number(s.RMS),
-			Std:     Number(s.Std),
+			Min:        numbers.Float(s.Min), Max: numbers.Float(s.Max), DC: numbers.Float(s.Mean), RMS: numbers.Float(s.RMS),
+			Std:     numbers.Float(s.Std),
 			Clipped: s.Clipped, Constant: s.Constant, NaN: s.NaN, FirstNaN: s.FirstNaN,
 		}
 
@@ -277,7 +266,7 @@ func inspectRecording(ctx context.Context, r ingest.Reader) (*Recording, []inges
 		}
 
 		for _, v := range heads[i] {
-			ch.First = append(ch.First, Number(v))
+			ch.First = append(ch.First, numbers.Float(v))
 		}
 
 		out.Channels = append(out.Channels, ch)
@@ -385,7 +374,7 @@ func spectrum(r ingest.Reader, channel int, samples int64, rate float64) (*Spect
 
 	s := &Spectrum{BinHz: rate / float64(n), Segments: segments}
 	for _, p := range mean {
-		s.Power = append(s.Power, Number(p))
+		s.Power = append(s.Power, numbers.Float(p))
 	}
 
 	s.Peaks = peaks(mean, s.BinHz)
@@ -420,8 +409,8 @@ func inspectTable(t *table.Table) *Table {
 	for i := range t.Columns {
 		c := &t.Columns[i]
 		ic := Column{
-			Name: c.Name, Unit: c.Unit, Description: c.Description, Min: Number(math.NaN()),
-			Max: Number(math.NaN()), Mean: Number(math.NaN()),
+			Name: c.Name, Unit: c.Unit, Description: c.Description, Min: numbers.Float(math.NaN()),
+			Max: numbers.Float(math.NaN()), Mean: numbers.Float(math.NaN()),
 		}
 
 		var text func(int) string
@@ -438,13 +427,13 @@ func inspectTable(t *table.Table) *Table {
 			ic.Type, text = "float64", func(i int) string { return fmt.Sprintf("%.6g", c.Floats[i]) }
 		}
 
-		numbers := c.Floats
+		floats := c.Floats
 		for _, v := range c.Ints {
-			numbers = append(numbers, float64(v))
+			floats = append(floats, float64(v))
 		}
 
 		lo, hi, sum, n := math.Inf(1), math.Inf(-1), 0.0, 0
-		for _, v := range numbers {
+		for _, v := range floats {
 			if math.IsNaN(v) {
 				ic.Missing++
 				continue
@@ -454,7 +443,7 @@ func inspectTable(t *table.Table) *Table {
 		}
 
 		if n > 0 {
-			ic.Min, ic.Max, ic.Mean = Number(lo), Number(hi), Number(sum/float64(n))
+			ic.Min, ic.Max, ic.Mean = numbers.Float(lo), numbers.Float(hi), numbers.Float(sum/float64(n))
 		}
 
 		seen := map[string]bool{}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 
+	"doubletake/train/numbers"
 	"doubletake/train/score"
 )
 
@@ -137,14 +138,8 @@ var Columns = []Column{
 	}},
 }
 
-// value is a column of one outcome at one condition.
-type value struct {
-	name string
-	v    any // float64, NaN where there is none, or string
-}
-
-// values are the columns at condition i: the calibrated predictions, then the networks'.
-func (a *Answer) values(i int) (out []value) {
+// values are the columns at condition i by name: the calibrated predictions, then the networks'.
+func (a *Answer) values(i int) (out numbers.Object) {
 	for _, network := range []bool{false, true} {
 		for j, o := range a.Card.Outcomes {
 			for _, c := range Columns {
@@ -160,7 +155,7 @@ func (a *Answer) values(i int) (out []value) {
 					v = c.of(at)
 				}
 
-				out = append(out, value{c.Name(o.Name), v})
+				out = append(out, c.Name(o.Name), v)
 			}
 		}
 	}

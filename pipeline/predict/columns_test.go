@@ -128,15 +128,15 @@ func TestWithoutCalibration(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	for _, v := range a.values(0) {
-		n, isNumber := v.v.(float64)
-		network := strings.HasPrefix(v.name, "network_")
+	for name, v := range a.values(0).All() {
+		n, isNumber := v.(float64)
+		network := strings.HasPrefix(name, "network_")
 		switch {
-		case strings.Contains(v.name, "_mean_"): // none where C ≤ 0
+		case strings.Contains(name, "_mean_"): // none where C ≤ 0
 		case isNumber && math.IsNaN(n) == network:
-			t.Errorf("%s is %g", v.name, n)
-		case strings.HasSuffix(v.name, "_no_interval") && v.v != "no calibrated model":
-			t.Errorf("%s: %q", v.name, v.v)
+			t.Errorf("%s is %g", name, n)
+		case strings.HasSuffix(name, "_no_interval") && v != "no calibrated model":
+			t.Errorf("%s: %q", name, v)
 		}
 	}
 }

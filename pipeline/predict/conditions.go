@@ -6,13 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
 
 	"doubletake/ingest/fault"
 	"doubletake/ingest/spelling"
+	"doubletake/pipeline/kv"
 	"doubletake/train/honest/interval"
 )
 
@@ -25,24 +25,23 @@ func (m *Models) ParseAt(s string) ([]float64, error) {
 	names := m.InputNames()
 	for _, part := range strings.Split(s, ";") {
 		row, seen := make([]float64, len(names)), make([]bool, len(names))
-		for _, term := range strings.Split(part, ",") {
-			name, value, ok := strings.Cut(term, "=")
-			name = strings.TrimSpace(name)
-			if !ok || name == "" {
-				return nil, fmt.Errorf("expected input=value, found %q", term)
-			}
+		terms, err := kv.Parse(part)
+		if err != nil {
+			return nil, err
+		}
 
-			i, err := m.Input(name)
+		for _, t := range terms {
+			i, err := m.Input(t.Key)
 			if err != nil {
 				return nil, err
 			}
 
 			if seen[i] {
-				return nil, fmt.Errorf("%s occurs twice", name)
+				return nil, fmt.Errorf("%s occurs twice", t.Key)
 			}
 
-			if row[i], err = ParseNumber(value); err != nil {
-				return nil, fmt.Errorf("%s: %w", name, err)
+			if row[i], err = kv.Number(t.Value); err != nil {
+				return nil, fmt.Errorf("%s: %w", t.Key, err)
 			}
 
 			seen[i] = true
@@ -73,16 +72,6 @@ func (m *Models) Input(name string) (int, error) {
 	}
 
 	return 0, fmt.Errorf("%q is no input of the model, whose inputs are %s%s", name, strings.Join(names, ", "), hint)
-}
-
-// ParseNumber reads a finite number.
-func ParseNumber(s string) (float64, error) {
-	v, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
-	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
-		return 0, fmt.Errorf("expected a number, found %q", s)
-	}
-
-	return v, nil
 }
 
 // maxTable bounds a table of conditions, which is held in memory.
@@ -148,7 +137,7 @@ func parseConditions(f io.Reader, names []string) ([]float64, error) {
 
 		line, _ := r.FieldPos(0)
 		for i, k := range column {
-			v, err := ParseNumber(rec[k])
+			v, err := kv.Number(rec[k])
 			if err != nil {
 				return nil, &fault.Error{
 					Place: fmt.Sprintf("line %d, column %s", line, names[i]), Want: "a number", Found: strconv.Quote(rec[k]),

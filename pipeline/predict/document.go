@@ -1,14 +1,12 @@
 package predict
 
 import (
-	"bytes"
-	"encoding/json"
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
 
 	"doubletake/train/honest/interval"
+	"doubletake/train/numbers"
 )
 
 // CSV is a header and one row a condition; a number that is not there is empty.
@@ -28,8 +26,8 @@ func (a *Answer) CSV() (rows [][]string) {
 			add(name, a.at(i)[k])
 		}
 
-		for _, v := range a.values(i) {
-			add(v.name, v.v)
+		for name, v := range a.values(i).All() {
+			add(name, v)
 		}
 
 		for _, e := range a.Chance {
@@ -107,16 +105,16 @@ type conditionDocument struct {
 	At            map[string]float64 `json:"at"`
 	Extrapolation []string           `json:"extrapolation"`
 	Position      *positionJSON      `json:"position"`
-	Prediction    object             `json:"prediction"` // by name, as in CSV
+	Prediction    numbers.Object     `json:"prediction"` // by name, as in CSV
 	Events        []eventJSON        `json:"events,omitempty"`
 }
 
 // positionJSON is where a condition lies among the measured groups.
 type positionJSON struct {
-	Words    string   `json:"words"`
-	Distance *float64 `json:"distance"`
-	Below    *float64 `json:"below"`
-	Above    *float64 `json:"above"`
+	Words    string        `json:"words"`
+	Distance numbers.Float `json:"distance"`
+	Below    numbers.Float `json:"below"`
+	Above    numbers.Float `json:"above"`
 }
 
 // eventJSON is the probability of an event.
@@ -200,43 +198,9 @@ func (a *Answer) positionJSON(i int) *positionJSON {
 
 	w := r.Where[i]
 
-	return &positionJSON{r.Position[i], defined(w.Distance), defined(w.Below), defined(w.Above)}
-}
-
-// object is a JSON object whose fields keep their order.
-type object []value
-
-// MarshalJSON implements json.Marshaler.
-func (o object) MarshalJSON() ([]byte, error) {
-	var b bytes.Buffer
-	for _, f := range o {
-		v := f.v
-		if n, ok := v.(float64); ok {
-			v = defined(n)
-		}
-
-		name, err := json.Marshal(f.name)
-		if err != nil {
-			return nil, err
-		}
-
-		text, err := json.Marshal(v)
-		if err != nil {
-			return nil, err
-		}
-
-		fmt.Fprintf(&b, ",%s:%s", name, text)
+	return &positionJSON{
+		r.Position[i], numbers.Float(w.Distance), numbers.Float(w.Below), numbers.Float(w.Above),
 	}
-
-	return append(append([]byte("{"), bytes.TrimPrefix(b.Bytes(), []byte(","))...), '}'), nil
-}
-
-// defined returns nil for NaN, which JSON does not have.
-func defined(v float64) *float64 {
-	if math.IsNaN(v) {
-		return nil
-	}
-	return &v
 }
 
 // ends is an interval, nil where it has none.

@@ -362,7 +362,7 @@ func TestParseAt(t *testing.T) {
 		{"a=1,a=2,b=1", "occurs twice"},
 		{"a=one,b=2", "expected a number"},
 		{"a=NaN,b=2", "expected a number"},
-		{"", "expected input=value"},
+		{"", "a is missing"},
 	} {
 		if _, err := m.ParseAt(c[0]); err == nil || !strings.Contains(err.Error(), c[1]) {
 			t.Errorf("%q: %v, want %q", c[0], err, c[1])

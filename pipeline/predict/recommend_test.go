@@ -50,14 +50,14 @@ func TestRecommendAgreesWithTraining(t *testing.T) {
 
 		compared := 0
 		for i := range a {
-			for _, v := range answer.values(i) {
-				if tab.Column(v.name) == nil {
+			for name, v := range answer.values(i).All() {
+				if tab.Column(name) == nil {
 					continue
 				}
 
-				want := stagetest.Floats(t, tab, v.name)[i]
-				if got := v.v.(float64); !(math.Abs(got-want) <= 1e-9*math.Max(1, math.Abs(want))) {
-					t.Fatalf("%s: %s at row %d: %v, training wrote %v", path, v.name, i, got, want)
+				want := stagetest.Floats(t, tab, name)[i]
+				if got := v.(float64); !(math.Abs(got-want) <= 1e-9*math.Max(1, math.Abs(want))) {
+					t.Fatalf("%s: %s at row %d: %v, training wrote %v", path, name, i, got, want)
 				}
 
 				compared++

@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"doubletake/pipeline/table"
+	"doubletake/train/numbers"
 )
 
 // Change is one setting that differs between two work directories; "" means
@@ -33,12 +34,12 @@ type Number struct{ Mean, Std, SE float64 }
 
 // UnmarshalJSON reads what MarshalJSON writes.
 func (n *Number) UnmarshalJSON(b []byte) error {
-	var v struct{ Mean, Std, SE *float64 }
+	v := struct{ Mean, Std, SE numbers.Float }{numbers.NaN, numbers.NaN, numbers.NaN}
 	if err := json.Unmarshal(b, &v); err != nil {
 		return err
 	}
 
-	*n = Number{orNaN(v.Mean), orNaN(v.Std), orNaN(v.SE)}
+	*n = Number{float64(v.Mean), float64(v.Std), float64(v.SE)}
 
 	return nil
 }
@@ -52,18 +53,11 @@ func orNaN(v *float64) float64 {
 
 // MarshalJSON writes {"mean": …, "std": …}, or {"mean": …, "se": …}.
 func (n Number) MarshalJSON() ([]byte, error) {
-	f := func(v float64) *float64 {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return nil
-		}
-		return &v
-	}
-
 	if !math.IsNaN(n.SE) {
-		return json.Marshal(map[string]*float64{"mean": f(n.Mean), "se": f(n.SE)})
+		return json.Marshal(numbers.Object{"mean", n.Mean, "se", n.SE})
 	}
 
-	return json.Marshal(map[string]*float64{"mean": f(n.Mean), "std": f(n.Std)})
+	return json.Marshal(numbers.Object{"mean", n.Mean, "std", n.Std})
 }
 
 // MetricKey names a number of a report.

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"doubletake/pipeline/config"
+	"doubletake/pipeline/kv"
 	"doubletake/pipeline/predict"
 	"doubletake/train/honest"
 	"doubletake/train/honest/interval"
@@ -61,13 +62,14 @@ func ReadCosts(names []string, cost, budget string, s config.Suggest) (c Costs, 
 	})
 
 	if cost != "" {
+		terms, err := kv.Parse(cost)
+		if err != nil {
+			return c, 0, fmt.Errorf("cost: what a change costs, such as %s=60min: %w", names[0], err)
+		}
+
 		s.Cost = nil
-		for _, term := range strings.Split(cost, ",") {
-			name, value, ok := strings.Cut(term, "=")
-			if !ok {
-				return c, 0, fmt.Errorf("cost: expected what a change costs, such as %s=60min, found %q", names[0], term)
-			}
-			s.Cost = append(s.Cost, config.NamedString{Name: strings.TrimSpace(name), Value: value})
+		for _, t := range terms {
+			s.Cost = append(s.Cost, config.NamedString{Name: t.Key, Value: t.Value})
 		}
 	}
 

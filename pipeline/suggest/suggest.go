@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"doubletake/pipeline/kv"
 	"doubletake/pipeline/predict"
 	"doubletake/train/honest/interval"
 )
@@ -30,14 +31,14 @@ const maxGrid = 1_000_000
 func ParseGrid(m *predict.Models, s string) ([]Axis, error) {
 	var axes []Axis
 
-	points := 1
-	for _, term := range strings.Split(s, ",") {
-		name, spec, ok := strings.Cut(term, "=")
-		name = strings.TrimSpace(name)
-		if !ok || name == "" {
-			return nil, fmt.Errorf("expected input=value or input=from:to:step, found %q", term)
-		}
+	terms, err := kv.Parse(s)
+	if err != nil {
+		return nil, err
+	}
 
+	points := 1
+	for _, t := range terms {
+		name, spec := t.Key, t.Value
 		i, err := m.Input(name)
 		if err != nil {
 			return nil, err
@@ -51,7 +52,7 @@ func ParseGrid(m *predict.Models, s string) ([]Axis, error) {
 		parts := strings.Split(spec, ":")
 		v := make([]float64, len(parts))
 		for k, p := range parts {
-			if v[k], err = predict.ParseNumber(p); err != nil {
+			if v[k], err = kv.Number(p); err != nil {
 				return nil, fmt.Errorf("%s: %w", name, err)
 			}
 		}

@@ -381,7 +381,7 @@ func TestReadCosts(t *testing.T) {
 
 	for _, c := range [][3]string{
 		{"speed=1min", "4h", `cost: expected repeat or one of blades, rpm, found "speed"`},
-		{"blades", "4h", `such as blades=60min, found "blades"`},
+		{"blades", "4h", `such as blades=60min: expected name=value, found "blades"`},
 		{"rpm=1week", "4h", `cost.rpm: expected a number, or a time in s, min, h or d, found "1week"`},
 		{"rpm=-1", "4", `found "-1"`},
 		{"rpm=NaN", "4", `found "NaN"`},

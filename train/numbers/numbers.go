@@ -1,0 +1,77 @@
+// Package numbers writes numbers as JSON, which has no word for those that are not finite: they are
+// null. It imports nothing.
+package numbers
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"math"
+)
+
+// Float is a number that is null where it is not finite.
+type Float float64
+
+// NaN is no number.
+var NaN = Float(math.NaN())
+
+// MarshalJSON writes the shortest form that reads back to the same bits, without a negative zero.
+func (f Float) MarshalJSON() ([]byte, error) {
+	if v := float64(f); !math.IsNaN(v) && !math.IsInf(v, 0) {
+		return json.Marshal(v + 0)
+	}
+
+	return []byte("null"), nil
+}
+
+// UnmarshalJSON reads a number; null is NaN.
+func (f *Float) UnmarshalJSON(b []byte) error {
+	if string(b) == "null" {
+		*f = NaN
+		return nil
+	}
+
+	return json.Unmarshal(b, (*float64)(f))
+}
+
+// Object is a JSON object whose members keep their order: keys, each followed by its value.
+type Object []any
+
+// All are the members.
+func (o Object) All() iter.Seq2[string, any] {
+	return func(yield func(string, any) bool) {
+		for i := 0; i < len(o) && yield(o[i].(string), o[i+1]); i += 2 {
+		}
+	}
+}
+
+// MarshalJSON writes the members; floats that are not finite are null.
+func (o Object) MarshalJSON() ([]byte, error) {
+	b := bytes.NewBufferString("{")
+	for name, v := range o.All() {
+		key, err := json.Marshal(name)
+		if err != nil {
+			return nil, err
+		}
+
+		if f, ok := v.(float64); ok {
+			v = Float(f)
+		}
+
+		value, err := json.Marshal(v)
+		if err != nil {
+			return nil, fmt.Errorf("member %s: %w", key, err)
+		}
+
+		if b.Len() > 1 {
+			b.WriteByte(',')
+		}
+
+		b.Write(append(append(key, ':'), value...))
+	}
+
+	b.WriteByte('}')
+
+	return b.Bytes(), nil
+}

@@ -1,0 +1,45 @@
+package numbers_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"testing"
+
+	"doubletake/train/numbers"
+)
+
+func ExampleObject() {
+	b, err := json.Marshal(numbers.Object{"mean", 0.1, "std", math.NaN(), "n", 3, "range", []numbers.Float{-1, numbers.NaN}})
+	fmt.Println(string(b), err)
+	// Output: {"mean":0.1,"std":null,"n":3,"range":[-1,null]} <nil>
+}
+
+// What is written reads back: null as NaN, a number to its bits, negative zero as zero.
+func TestFloat(t *testing.T) {
+	for _, v := range []float64{0.1, math.Copysign(0, -1), 1e300, math.NaN(), math.Inf(-1)} {
+		b, err := json.Marshal(numbers.Float(v))
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		want := v + 0
+		if math.IsInf(v, 0) {
+			want = math.NaN()
+		}
+
+		var got numbers.Float
+		if err := json.Unmarshal(b, &got); err != nil || math.Float64bits(float64(got)) != math.Float64bits(want) &&
+			!(math.IsNaN(want) && math.IsNaN(float64(got))) {
+			t.Errorf("%g: %s reads as %g, %v", v, b, got, err)
+		}
+	}
+
+	if b, err := json.Marshal(numbers.Object{"f", func() {}}); err == nil {
+		t.Errorf("a function is %s", b)
+	}
+
+	if b, err := json.Marshal(numbers.Object(nil)); err != nil || string(b) != "{}" {
+		t.Errorf("an empty object is %s, %v", b, err)
+	}
+}
