@@ -507,7 +507,7 @@ func TestStudyPage(t *testing.T) {
 		measuredSentences(t)))
 }
 
-// So does the section of docs/method.md on what the methods claim.
+// So does docs/research/methods.md on what the methods claim.
 func TestMethodPage(t *testing.T) {
 	all := tableOf(t, "methods")
 	var out []string
@@ -537,7 +537,7 @@ func TestMethodPage(t *testing.T) {
 		t.Error("the page says that hmc has not converged")
 	}
 
-	quotes(t, "../../method.md", "<!-- tables/methods.csv -->", "<!-- end -->", out)
+	quotes(t, "../methods.md", "<!-- tables/methods.csv -->", "<!-- end -->", out)
 }
 
 // So does its table of simple methods, by means over the held-out groups.
@@ -561,5 +561,5 @@ func TestRivalsTable(t *testing.T) {
 		out = append(out, line)
 	}
 
-	quotes(t, "../../method.md", "<!-- tables/rivals.csv -->", "<!-- end -->", out)
+	quotes(t, "../methods.md", "<!-- tables/rivals.csv -->", "<!-- end -->", out)
 }
