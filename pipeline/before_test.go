@@ -11,7 +11,7 @@ import (
 )
 
 // The grade before measuring, by the left-out groups alone, against the grade of the group that
-// was then measured: of groups graded "holds" none fails. docs/honest.md has the table. The
+// was then measured: of groups graded "holds" none fails. docs/research/intervals.md has the table. The
 // networks are small: the calibrated model is judged.
 func TestBeforeAgainstAfter(t *testing.T) {
 	long(t, "calibrates 29 splits of measured campaigns")

@@ -8,13 +8,13 @@ import (
 	"testing"
 )
 
-// docs/honest.md compares the intervals with the former ones, μ ± t_K·√(v̂ + C + σ²), set
+// docs/research/intervals.md compares the intervals with the former ones, μ ± t_K·√(v̂ + C + σ²), set
 // by set on the same trainings. The former figures, tables/intervals-before.csv, are those of
 // the page of commit ceef37c, the last program that could make them. The marks, of the issue that
 // asked for the change, are for the process: at most 0.82 of the width and 0.88 of
 // the interval score.
 func TestAgainstFormerIntervals(t *testing.T) {
-	b, err := os.ReadFile("../../honest.md")
+	b, err := os.ReadFile("../intervals.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestAgainstFormerIntervals(t *testing.T) {
 		width, score = math.Exp(width/float64(sets)), math.Exp(score/float64(sets))
 		want := fmt.Sprintf("| %s | %d | %d → %d | × %.2f | × %.2f |", row.title, sets, was, is, width, score)
 		if !strings.Contains(page, want) {
-			t.Errorf("docs/honest.md does not say what the tables do: %s", want)
+			t.Errorf("docs/research/intervals.md does not say what the tables do: %s", want)
 		}
 
 		if row.marked && (width > 0.82 || score > 0.88) {
@@ -77,7 +77,7 @@ func TestAgainstFormerIntervals(t *testing.T) {
 	}
 }
 
-// The measured examples before and after, at four levels: docs/honest.md has the means. The table was made by the
+// The measured examples before and after, at four levels: docs/research/intervals.md has the means. The table was made by the
 // program of commit ceef37c and by this one on the same examples. The former law of a value is Student's t with K
 // degrees of freedom, its scale the half width over t_K; quantiles and CRPS are scipy's and its closed form. The
 // figures now are those of the study where it has the same set: the turbine.
@@ -97,7 +97,7 @@ func TestLevelsAgainstFormer(t *testing.T) {
 		turbine++
 	}
 
-	b, err := os.ReadFile("../../honest.md")
+	b, err := os.ReadFile("../intervals.md")
 	if err != nil || turbine != 5 {
 		t.Fatal(turbine, err)
 	}
@@ -125,7 +125,7 @@ func TestLevelsAgainstFormer(t *testing.T) {
 		fmt.Sprintf("The %d groups of the **measured** examples", table.count()),
 	} {
 		if !strings.Contains(string(b), want) {
-			t.Errorf("docs/honest.md does not say what levels-before.csv does: %s", want)
+			t.Errorf("docs/research/intervals.md does not say what levels-before.csv does: %s", want)
 		}
 	}
 }
