@@ -98,7 +98,7 @@ func TestCampaignIntervals(t *testing.T) {
 //
 // Witness: the simulation, as above.
 func TestCampaignIntervalsByNetworks(t *testing.T) {
-	long(t, "takes ten minutes")
+	study(t)
 
 	config := "version: 1\nexperiments:\n" + drones(1, 3, `
       optimizer: {learning_rate: 1e-3, batch: 32, epochs: 500}
@@ -141,7 +141,7 @@ func TestCampaignIntervalsByNetworks(t *testing.T) {
 // process holds there. Witness: the law the toy is drawn from; the prototype's
 // interval by networks covered 32 to 80 %.
 func TestToyOutside(t *testing.T) {
-	long(t, "trains ensembles without each of eight blocks")
+	study(t)
 	const config = `version: 1
 experiments:
   ensemble:

@@ -17,6 +17,16 @@ import (
 	"doubletake/report"
 )
 
+// study skips a test that belongs to the studies by simulation, which docs/research/studies runs
+// before a release.
+func study(t testing.TB) {
+	t.Helper()
+
+	if os.Getenv("DOUBLETAKE_LONG") != "all" {
+		t.Skip("a study: docs/research/studies runs it")
+	}
+}
+
 // long skips a test that takes seconds of processor time, and says what it does.
 func long(t testing.TB, does string) {
 	t.Helper()

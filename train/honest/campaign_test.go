@@ -172,7 +172,7 @@ func TestHeldOutRotors(t *testing.T) {
 
 // Speeds held out of a simulated wing, by the additive process.
 func TestHeldOutSpeeds(t *testing.T) {
-	long(t)
+	study(t)
 
 	o := honest.Options{Prior: prior(t, "wide"), SawGroups: true}
 	all := judgeEach(t, airfoilCampaign(t), "gp", closedForm, o)
@@ -188,7 +188,7 @@ func TestHeldOutSpeeds(t *testing.T) {
 // Rotors held out, by networks: an ensemble, and one with signed random functions. Witness:
 // the simulation. R² is not paid for the interval.
 func TestHeldOutRotorsByNetworks(t *testing.T) {
-	long(t)
+	study(t)
 	epochs := func(int, int) int { return 350 }
 
 	plain := 0.0

@@ -176,7 +176,7 @@ func stand(n int) set {
 // tenths of the held-out group within intervals of 95 % at least, as of any group, and by
 // cells of half the number the same means and widths. Time and memory are logged.
 func TestManyConditions(t *testing.T) {
-	long(t)
+	study(t)
 
 	ctx := context.Background()
 	for _, n := range []int{18182, 109091} {

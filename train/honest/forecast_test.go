@@ -214,7 +214,7 @@ func TestForecastWords(t *testing.T) {
 // is learned anew. Witness: the simulation. What forecasts do with the distance was chosen on
 // these eight rotors.
 func TestForecastAgainstMeasuring(t *testing.T) {
-	long(t)
+	study(t)
 
 	const groups = 8
 	at := [3][]int{{}, {7}, {2, 7, 12}} // of the 15 speeds, ascending

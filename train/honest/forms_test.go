@@ -392,7 +392,7 @@ func TestFormOfMeasuredForces(t *testing.T) {
 // separate harmonics is smaller over all of them. Witness: the simulation follows the theory of the order form. With
 // DOUBLETAKE_LONG=all eight campaigns instead of two.
 func TestFormOfRotors(t *testing.T) {
-	long(t)
+	study(t)
 
 	seeds := uint64(2)
 	if os.Getenv("DOUBLETAKE_LONG") == "all" {
@@ -422,7 +422,7 @@ func TestFormOfRotors(t *testing.T) {
 // Of more than four forms a screen picks three to fit in full. Truth: a force ρu²c²·g(α) over speeds
 // and chords, and a frequency without effect.
 func TestFormScreen(t *testing.T) {
-	long(t)
+	study(t)
 
 	rng := rand.New(rand.NewPCG(7, 32))
 

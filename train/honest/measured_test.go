@@ -49,6 +49,16 @@ func elsewhere(t testing.TB, env, folder string, parts ...string) string {
 	return path
 }
 
+// study skips a test that belongs to the studies by simulation, which docs/research/studies
+// runs before a release and when this package changes.
+func study(t testing.TB) {
+	t.Helper()
+
+	if os.Getenv("DOUBLETAKE_LONG") != "all" {
+		t.Skip("a study: docs/research/studies runs it")
+	}
+}
+
 // long skips a test that takes minutes unless DOUBLETAKE_LONG=1.
 func long(t testing.TB) {
 	t.Helper()
@@ -576,7 +586,7 @@ func steps(n int) func(rows, batch int) int {
 }
 
 func TestMeasuredEnsemble(t *testing.T) {
-	long(t)
+	study(t)
 	var all []interval.Record
 
 	o := honest.Options{Prior: prior(t, "networks")}

@@ -18,7 +18,7 @@ import (
 // anew: the mean half width at the conditions that are left, over eight simulated rotors and three
 // measured campaigns, of which a random third is known at first. Witness: simulation and measurements.
 func TestPromisedWidths(t *testing.T) {
-	long(t)
+	study(t)
 
 	type campaign struct {
 		name, condition string

@@ -215,7 +215,7 @@ func heldOut(t testing.TB, name string, s triplets.Set, condition string) (recor
 // What the tests of simulated campaigns read is the simulation: at 0 degrees the mean of the
 // samples is near the truth that it is drawn about, and the second harmonic is weaker.
 func TestSimulatedSets(t *testing.T) {
-	long(t)
+	study(t)
 
 	wing := simulatedWing(t, 1)
 	if wing.N != 225*250 || wing.Conditions() != 225 {
