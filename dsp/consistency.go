@@ -35,18 +35,18 @@ type test struct {
 //
 // Amplitude modulation that is the same in both halves spreads the segments'
 // powers, and so widens what the tests allow: it is no flag.
-func (a *Analyser) consistency(run *RotorRun, s *RotorSettings, measured [2]float64, floors [2][]int) []Flag {
+func (a *Analyser) consistency(run *rotorRun, s *rotor, measured [2]float64, floors [2][]int) []Flag {
 	var flags []Flag
 	if f, ok := shiftFlag(run, s, measured); ok {
 		flags = append(flags, f)
 	}
 
 	var tests []test
-	stride := a.settings.disjoint() // the tests take segments that do not overlap
-	segments := (s.Segments + stride - 1) / stride
+	stride := s.segments.disjoint() // the tests take segments that do not overlap
+	segments := (s.segments.perHalf + stride - 1) / stride
 	for c := range run.Channels {
 		ch := &run.Channels[c]
-		for m := range s.Harmonics {
+		for m := range s.harmonics {
 			levels := a.segmentLevels(run, c, m, stride)
 			if levels == nil {
 				continue
@@ -77,14 +77,14 @@ func (a *Analyser) consistency(run *RotorRun, s *RotorSettings, measured [2]floa
 
 // shiftFlag compares the halves' speeds: more than 0.2 % and more than the
 // spectra resolve (half a bin at the highest harmonic).
-func shiftFlag(run *RotorRun, s *RotorSettings, measured [2]float64) (Flag, bool) {
+func shiftFlag(run *rotorRun, s *rotor, measured [2]float64) (Flag, bool) {
 	if measured[0] == 0 || measured[1] == 0 {
 		return Flag{}, false
 	}
 
 	shift := (measured[1] - measured[0]) / measured[0]
 
-	resolved := math.Abs(measured[1]-measured[0])*float64(s.Blades*s.Harmonics) > 0.5*run.BinHz
+	resolved := math.Abs(measured[1]-measured[0])*float64(s.blades*s.harmonics) > 0.5*run.BinHz
 	if math.Abs(shift) <= speedShift || !resolved {
 		return Flag{}, false
 	}
@@ -100,7 +100,7 @@ func shiftFlag(run *RotorRun, s *RotorSettings, measured [2]float64) (Flag, bool
 // segments of both halves that are apart, in dB of an arbitrary reference: over the bins that
 // either half's band covers, counted from each half's expected frequency so
 // that both halves sum equally many. Nil if a segment has no power.
-func (a *Analyser) segmentLevels(run *RotorRun, c, m, stride int) []float64 {
+func (a *Analyser) segmentLevels(run *rotorRun, c, m, stride int) []float64 {
 	ch := &run.Channels[c]
 	lo, hi := math.MaxInt, math.MinInt
 

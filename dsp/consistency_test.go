@@ -123,10 +123,7 @@ func TestConsistencyFlags(t *testing.T) {
 			for i := range runs {
 				r := rand.New(rand.NewPCG(uint64(i), 5))
 				x := memory{consistencySignal(r, c.gain, c.level), consistencySignal(r, c.gain, c.level)}
-				run, err := a.Run(t.Context(), x, RotorSettings{
-					RateHz: 1000, Samples: 16000, Channels: []int{0, 1}, Blades: 2,
-					ShaftHz: 20,
-				})
+				run, err := a.run(t.Context(), x, rotorAt(x, 1000, 2, 20))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -182,7 +179,7 @@ func TestSpeedShiftFlag(t *testing.T) {
 			x[i] += 0.2 * r.NormFloat64()
 		}
 
-		run := analyse(t, memory{x}, RotorSettings{RateHz: 2000, Blades: 2, ShaftHz: 20.1})
+		run := analyse(t, memory{x}, rotorAt(memory{x}, 2000, 2, 20.1))
 
 		found := false
 		for _, f := range run.Flags {

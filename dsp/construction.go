@@ -34,7 +34,7 @@ type OfSpectra interface {
 	Construction
 	// Spectra returns the spectra that Pairs needs of a run. A run that cannot be
 	// analysed is a *fault.Error.
-	Spectra(r *Run) (SpectrumSettings, error)
+	Spectra(r *Run) (*Segments, error)
 	// Pairs makes the pairs of a run whose spectra a holds. src delivers the
 	// samples again, where spectra do not suffice.
 	Pairs(ctx context.Context, src Source, r *Run, a *Analyser) (*Pairs, error)
@@ -196,10 +196,8 @@ type Distance struct {
 // DefaultSettings returns the settings where nothing else is stated.
 func DefaultSettings() Settings {
 	return Settings{
-		Segments: defaultSegments, Window: DefaultWindow, Harmonics: defaultHarmonics, Tolerance: defaultTolerance,
-		MinBins:   defaultMinBins,
-		Amplitude: defaultAmplitude, Output: "dB", Speed: defaultSpeed, EmergenceDB: defaultEmergenceDB, Censored: "keep",
-		Samples: 250,
+		Segments: 8, Window: DefaultWindow, Harmonics: 5, Tolerance: 0.03, MinBins: 2, Amplitude: "band", Output: "dB",
+		Speed: "refine", EmergenceDB: 6, Censored: "keep", Samples: 250,
 	}
 }
 
@@ -324,22 +322,20 @@ func (r *Run) condition(name string) (float64, error) {
 
 // rate returns the sampling rate; none is a *fault.Error.
 func (r *Run) rate() (float64, error) {
-	if r.RateHz == 0 {
+	switch {
+	case r.RateHz == 0:
 		return 0, &fault.Error{
 			Want: "a sampling rate", Found: "none in the file",
 			Hint: "state it in the configuration: ingest: {rate_hz: …}",
 		}
+
+	case !(r.RateHz > 0) || !finite(r.RateHz):
+		return 0, &fault.Error{
+			Want: "a sampling rate above 0 Hz", Found: fmt.Sprint(r.RateHz), Hint: "state the rate if the file does not",
+		}
 	}
 
 	return r.RateHz, nil
-}
-
-// channels returns the microphones' channels and scales.
-func (r *Run) channels() (channels []int, scale []float64) {
-	for _, m := range r.Microphones {
-		channels, scale = append(channels, m.Channel), append(scale, m.Scale)
-	}
-	return channels, scale
 }
 
 // Series is one outcome of a balance, sample by sample.
@@ -510,24 +506,6 @@ func (s *Settings) segLen(rateHz float64) int {
 	}
 
 	return 0
-}
-
-// spectra are the settings of the spectra of a run without a rotor.
-func (r *Run) spectra() (s SpectrumSettings, err error) {
-	rate, err := r.rate()
-	if err != nil {
-		return s, err
-	}
-
-	o := r.Settings
-	s = SpectrumSettings{
-		RateHz: rate, Start: r.Start, Samples: r.Samples, Segments: o.Segments, SegLen: o.segLen(rate), Overlap: o.Overlap,
-		Window: o.Window, Precision: o.Precision,
-	}
-
-	s.Channels, s.Scale = r.channels()
-
-	return s, s.check()
 }
 
 // loadSettings are the keys of what makes outcomes of a balance's channels,

@@ -22,9 +22,8 @@ func TestContradiction(t *testing.T) {
 	}
 
 	for _, c := range []struct{ truth, stated, found float64 }{{40, 50, 40}, {50, 50, 0}, {0, 50, 0}, {60, 50, 60}} {
-		run := analyse(t, signal(c.truth), RotorSettings{
-			RateHz: 8000, Samples: 32000, Channels: []int{0}, Blades: 2, Harmonics: 4, ShaftHz: c.stated,
-		})
+		x := signal(c.truth)
+		run := analyse(t, x, rotorAt(x, 8000, 2, c.stated, func(s *Settings) { s.Harmonics = 4 }))
 
 		found := 0.0
 		for _, f := range run.Flags {

@@ -3,8 +3,6 @@ package dsp
 import (
 	"fmt"
 	"math"
-
-	"doubletake/ingest/fault"
 )
 
 // harmonicLevels are the levels of the harmonics of a rotor's blade passing
@@ -30,7 +28,7 @@ func (harmonicLevels) names(s *Settings) (out []string) {
 // harmonicName names harmonic k+1.
 func harmonicName(k int) string { return fmt.Sprintf("bpf%d", k+1) }
 
-func (harmonicLevels) fits(*Settings, float64, int) error { return nil } // RotorSettings.Spectra does
+func (harmonicLevels) fits(*Settings, float64, int) error { return nil } // newRotor does
 
 func (harmonicLevels) check(s *Settings, fail Fail) {
 	if s.Harmonics < 1 || s.Harmonics > maxHarmonics {
@@ -49,54 +47,6 @@ func (harmonicLevels) check(s *Settings, fail Fail) {
 		!(t.RangeHz[0] > 0 && t.RangeHz[0] < t.RangeHz[1] && t.RangeHz[1] <= maxShaftHz)) {
 		fail("track", "expected range_hz: [from, to] with 0 < from < to, up to %g Hz, found %v", maxShaftHz, t.RangeHz)
 	}
-}
-
-// rotorSettings are those of the microphones of a run.
-func (c halfSpectra) rotorSettings(r *Run) (s RotorSettings, err error) {
-	var given [3]float64
-	for i, name := range []string{"blades", "rpm", "rps"} {
-		if given[i], err = r.condition(name); err != nil {
-			return s, err
-		}
-	}
-
-	blades := given[0]
-	if blades != math.Trunc(blades) || blades < 1 || blades > 1000 {
-		return s, &fault.Error{Want: "a whole number of blades", Found: fmt.Sprintf("blades = %g", blades)}
-	}
-
-	rate, err := r.rate()
-	if err != nil {
-		return s, err
-	}
-
-	o := r.Settings
-	s = RotorSettings{
-		RateHz: rate, Start: r.Start, Samples: r.Samples, Segments: o.Segments, SegLen: o.segLen(rate), Overlap: o.Overlap,
-		Window: o.Window, Precision: o.Precision, Blades: int(blades), Harmonics: o.Harmonics,
-		Tolerance: o.Tolerance, MinBins: o.MinBins, Amplitude: o.Amplitude, Speed: o.Speed, EmergenceDB: o.EmergenceDB,
-		Pulses: r.Pulses, ShaftHz: given[1] / 60, KeepSpectra: true,
-	}
-
-	s.Channels, s.Scale = r.channels()
-	if _, ok := r.Microphones[0].Conditions["rps"]; ok {
-		s.ShaftHz = given[2]
-	}
-
-	switch {
-	case r.Pulses != nil:
-	case o.Track != nil:
-		s.ShaftHz, s.TrackLoHz, s.TrackHiHz = 0, o.Track.RangeHz[0], o.Track.RangeHz[1]
-	case !(s.ShaftHz > 0):
-		return s, &fault.Error{Want: "a shaft speed above zero", Found: fmt.Sprintf("%g rev/s", s.ShaftHz)}
-	}
-
-	bpf := float64(s.Blades) * max(s.ShaftHz, s.TrackHiHz) * (1 + s.Tolerance)
-	if bpf > 0 && !c.makes(o, "harmonics") {
-		s.Harmonics = max(1, min(s.Harmonics, int(rate/2/bpf))) // none was asked for
-	}
-
-	return s, nil
 }
 
 // outcome is the level of harmonic k+1.

@@ -39,25 +39,78 @@ func (m memory) Read(channels []int, start int64, dst [][]float64) (int, error) 
 	return n, nil
 }
 
-func analyse(t testing.TB, src memory, s RotorSettings) *RotorRun {
+// microphones are a run of the whole of src at the default settings, edited.
+func microphones(src memory, rateHz float64, edit ...func(*Settings)) *Run {
+	s := DefaultSettings()
+	for _, e := range edit {
+		e(&s)
+	}
+
+	r := &Run{RateHz: rateHz, Samples: int64(len(src[0])), Settings: &s}
+	for c := range src {
+		r.Microphones = append(r.Microphones, Microphone{Channel: c, Scale: 1})
+	}
+
+	return r
+}
+
+// rotorAt are microphones near a rotor of that many blades at that speed in rev/s.
+func rotorAt(src memory, rateHz float64, blades int, shaftHz float64, edit ...func(*Settings)) *Run {
+	r := microphones(src, rateHz, edit...)
+	for i := range r.Microphones {
+		r.Microphones[i].Conditions = map[string]float64{"blades": float64(blades), "rps": shaftHz}
+	}
+
+	return r
+}
+
+// tracked looks for the speed in a range.
+func tracked(loHz, hiHz float64) func(*Settings) {
+	return func(s *Settings) { s.Track = &Track{RangeHz: []float64{loHz, hiHz}} }
+}
+
+func overlapped(overlap float64, window string) func(*Settings) {
+	return func(s *Settings) { s.Overlap, s.Window = overlap, window }
+}
+
+// run finds the harmonics of a run.
+func (a *Analyser) run(ctx context.Context, src Source, r *Run) (*rotorRun, error) {
+	s, err := newRotor(r, true)
+	if err != nil {
+		return nil, err
+	}
+
+	if err := a.Load(ctx, src, s.segments); err != nil {
+		return nil, err
+	}
+
+	return a.harmonics(ctx, src, s)
+}
+
+func analyse(t testing.TB, src memory, r *Run) *rotorRun {
 	t.Helper()
 
-	if s.Samples == 0 {
-		s.Samples = int64(len(src[0]))
-	}
-
-	if s.Channels == nil {
-		for c := range src {
-			s.Channels = append(s.Channels, c)
-		}
-	}
-
-	run, err := NewAnalyser().Run(context.Background(), src, s)
+	run, err := NewAnalyser().run(context.Background(), src, r)
 	if err != nil {
 		t.Fatal(err)
 	}
 
 	return run
+}
+
+// segmentsOf are the spectra of a run without a rotor, of which so many bins of each segment
+// are kept.
+func segmentsOf(t testing.TB, r *Run, keep int) *Segments {
+	t.Helper()
+
+	s, err := r.segments(floorMinBins, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	s.keep = keep
+
+	return s
 }
 
 func readJSON(t testing.TB, name string, v any) {

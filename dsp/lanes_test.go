@@ -109,21 +109,19 @@ func (m memory32) Read32(channels []int, start int64, dst [][]float32) (int, err
 // that are float32 come, whatever the number of segments.
 func TestFloat32SourceGivesTheSame(t *testing.T) {
 	for _, segments := range []int{5, 8} {
-		x := memory{rotor(6400, 4, 2, constant(100), 3, 20, 0.5, 1), rotor(6400, 4, 2, constant(100), 3, 10, 0.5, 2)}
+		x := memory{spinning(6400, 4, 2, constant(100), 3, 20, 0.5, 1), spinning(6400, 4, 2, constant(100), 3, 10, 0.5, 2)}
 		for _, c := range x {
 			for i, v := range c {
 				c[i] = float64(float32(v))
 			}
 		}
 
-		s := RotorSettings{
-			RateHz: 6400, Channels: []int{0, 1}, Blades: 2, ShaftHz: 100, Samples: int64(len(x[0])),
-			Segments: segments, Scale: []float64{1, 0.3}, KeepSpectra: true,
-		}
+		s := rotorAt(x, 6400, 2, 100, func(s *Settings) { s.Segments = segments })
+		s.Microphones[1].Scale = 0.3
 
 		want := analyse(t, x, s)
 
-		got, err := NewAnalyser().Run(t.Context(), memory32{x, t}, s)
+		got, err := NewAnalyser().run(t.Context(), memory32{x, t}, s)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -153,18 +151,18 @@ func (p planes) Read(channels []int, start int64, dst [][]float64) (int, error) 
 func TestByChannelGivesTheSame(t *testing.T) {
 	for _, segments := range []int{1, 5, 8} {
 		x := memory{
-			rotor(6400, 4, 2, constant(100), 3, 20, 0.5, 1), rotor(6400, 4, 2, constant(100), 3, 10, 0.5, 2),
-			rotor(6400, 4, 2, constant(100), 3, 5, 0.5, 3),
+			spinning(6400, 4, 2, constant(100), 3, 20, 0.5, 1), spinning(6400, 4, 2, constant(100), 3, 10, 0.5, 2),
+			spinning(6400, 4, 2, constant(100), 3, 5, 0.5, 3),
 		}
 
-		s := RotorSettings{
-			RateHz: 6400, Channels: []int{2, 0, 1}, Blades: 2, ShaftHz: 100, Samples: int64(len(x[0])),
-			Segments: segments, Scale: []float64{1, 0.3, 2}, KeepSpectra: true,
+		s := rotorAt(x, 6400, 2, 100, func(s *Settings) { s.Segments = segments })
+		for i, scale := range []float64{1, 0.3, 2} {
+			s.Microphones[i].Channel, s.Microphones[i].Scale = (i+2)%3, scale
 		}
 
 		want := analyse(t, x, s)
 		most := 0
-		got, err := NewAnalyser().Run(t.Context(), planes{x, &most}, s)
+		got, err := NewAnalyser().run(t.Context(), planes{x, &most}, s)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -182,17 +180,14 @@ func TestByChannelGivesTheSame(t *testing.T) {
 // Expected value: no flag of a change, no NaN. A segment without any sound has
 // no level; its partner in the transform must not leave it one of rounding.
 func TestSilentSegment(t *testing.T) {
-	x := rotor(6400, 4, 2, constant(100), 3, 20, 0.5, 1)
+	x := spinning(6400, 4, 2, constant(100), 3, 20, 0.5, 1)
 	n := len(x) / 16
 	for i := 5 * n; i < 6*n; i++ {
 		x[i] = 0.125
 	}
 
 	a := NewAnalyser()
-	run, err := a.Run(t.Context(), memory{x}, RotorSettings{
-		RateHz: 6400, Channels: []int{0}, Blades: 2, ShaftHz: 100,
-		Samples: int64(len(x)),
-	})
+	run, err := a.run(t.Context(), memory{x}, rotorAt(memory{x}, 6400, 2, 100))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -288,9 +283,7 @@ func TestSinglePrecision(t *testing.T) {
 		load := func(precision string) *Analyser {
 			a := NewAnalyser()
 
-			s := SpectrumSettings{
-				RateHz: n, Samples: int64(len(x[0])), Channels: []int{0}, SegmentBins: 3000, Precision: precision,
-			}
+			s := segmentsOf(t, microphones(x, n, func(s *Settings) { s.Precision = precision }), 3000)
 			if err := a.Load(t.Context(), memory32{x, t}, s); err != nil {
 				t.Fatal(err)
 			}
@@ -334,11 +327,9 @@ func TestSinglePrecision(t *testing.T) {
 // double precision, gives its bits and says so.
 func TestAutoPrecision(t *testing.T) {
 	x := lines32(6400, -400, 0, -20)
-	s := SpectrumSettings{RateHz: 6400, Samples: int64(len(x[0])), Channels: []int{0}}
-
 	double, auto := NewAnalyser(), NewAnalyser()
 	for a, precision := range map[*Analyser]string{double: Double, auto: Auto} {
-		s.Precision = precision
+		s := segmentsOf(t, microphones(x, 6400, func(s *Settings) { s.Precision = precision }), 1)
 		if err := a.Load(t.Context(), memory32{x, t}, s); err != nil {
 			t.Fatal(err)
 		}
@@ -360,9 +351,7 @@ func TestSinglePrecisionGivesTheSameBits(t *testing.T) {
 		for _, set := range kernel.Sets() {
 			t.Setenv(kernel.EnvVar, set.Name)
 			x := memory{noise(4*n, 1)}
-			s := SpectrumSettings{
-				RateHz: 1, Samples: int64(len(x[0])), Channels: []int{0}, Segments: 2, SegmentBins: 9, Precision: Single,
-			}
+			s := segmentsOf(t, microphones(x, 1, func(s *Settings) { s.Segments, s.Precision = 2, Single }), 9)
 
 			a := NewAnalyser()
 			if err := a.Load(t.Context(), memory32{x, t}, s); err != nil {

@@ -7,12 +7,12 @@ import (
 )
 
 // Line is one spectral line as found in one half's mean spectrum. Bins count
-// from 0 Hz; bin k lies at k·RotorRun.BinHz.
+// from 0 Hz; bin k lies at k times the distance of bins.
 type Line struct {
 	Order      int     // m for Half.Lines (m·BPF), the shaft order for Half.ShaftOrders
 	Hz         float64 // where it was expected
 	PeakHz     float64 // place of its largest bin, interpolated between bins
-	Power      float64 // mean square of the line in unit², by RotorSettings.Amplitude; an upper bound if UpperBound
+	Power      float64 // mean square of the line in unit², by Settings.Amplitude; an upper bound if UpperBound
 	PeakPower  float64 // power of the largest bin, sine-calibrated
 	Floor      float64 // floor ν around the line, power per bin
 	Rho        float64 // ρ = PeakPower/Floor, linear; at most maxRho

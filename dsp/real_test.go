@@ -40,7 +40,7 @@ func TestTrackMeasuredRotor(t *testing.T) {
 		for _, hold := range [][2]float64{{250, 500}, {150, 900}} {
 			t.Run(fmt.Sprintf("%s/%g-%g", f.name, hold[0], hold[1]), func(t *testing.T) {
 				x, rate := floatWAV(t, measured(t, "lcav-crazyflie-propeller", "propellers", f.name+".wav"))
-				run := analyse(t, memory{x}, RotorSettings{RateHz: rate, Blades: 2, TrackLoHz: hold[0], TrackHiHz: hold[1]})
+				run := analyse(t, memory{x}, rotorAt(memory{x}, rate, 2, 0, tracked(hold[0], hold[1])))
 				for h, want := range f.shaft {
 					if !near(run.ShaftHz[h], want, 0.003*want) {
 						t.Errorf("half %d: %.2f rev/s, want %.1f", h+1, run.ShaftHz[h], want)
@@ -77,13 +77,12 @@ func TestNominalMissesMeasuredRotor(t *testing.T) {
 	missed, total, short := 0, 0, 0.0
 	for _, f := range lcav {
 		x, rate := floatWAV(t, measured(t, "lcav-crazyflie-propeller", "propellers", f.name+".wav"))
-		tracked := analyse(t, memory{x}, RotorSettings{RateHz: rate, Blades: 2, TrackLoHz: 250, TrackHiHz: 500})
-		nominal := RotorSettings{RateHz: rate, Blades: 2, ShaftHz: median, Speed: "nominal", Tolerance: 0.01}
-		fixed := analyse(t, memory{x}, nominal)
-		nominal.ShaftHz = 0.5 * (f.shaft[0] + f.shaft[1])
-		own := analyse(t, memory{x}, nominal)
+		found := analyse(t, memory{x}, rotorAt(memory{x}, rate, 2, 0, tracked(250, 500)))
+		nominal := func(s *Settings) { s.Speed, s.Tolerance = "nominal", 0.01 }
+		fixed := analyse(t, memory{x}, rotorAt(memory{x}, rate, 2, median, nominal))
+		own := analyse(t, memory{x}, rotorAt(memory{x}, rate, 2, 0.5*(f.shaft[0]+f.shaft[1]), nominal))
 		for h := range 2 {
-			for m, l := range tracked.Channels[0].Halves[h].Lines {
+			for m, l := range found.Channels[0].Halves[h].Lines {
 				total++
 
 				if p := fixed.Channels[0].Halves[h].Lines[m]; p.PeakPower < l.PeakPower/10 {
@@ -123,7 +122,7 @@ func TestTrackFourMicrophones(t *testing.T) {
 		x[i/4%4] = append(x[i/4%4], float64(math.Float32frombits(binary.LittleEndian.Uint32(b[i:]))))
 	}
 
-	run := analyse(t, x, RotorSettings{RateHz: 48000, Blades: 2, TrackLoHz: 250, TrackHiHz: 500})
+	run := analyse(t, x, rotorAt(x, 48000, 2, 0, tracked(250, 500)))
 	t.Logf("%.2f rev/s", run.ShaftHz)
 
 	for h, s := range run.ShaftHz {
@@ -210,8 +209,8 @@ func TestMeasuredBalance(t *testing.T) {
 // than one of the two.
 func TestTrackedHalvesDisagree(t *testing.T) {
 	x, rate := floatWAV(t, measured(t, "lcav-crazyflie-propeller", "propellers", "40000.wav"))
-	_, err := NewAnalyser().Run(context.Background(), memory{x},
-		RotorSettings{RateHz: rate, Samples: int64(len(x)), Channels: []int{0}, Blades: 2, TrackLoHz: 20, TrackHiHz: 500})
+	_, err := NewAnalyser().run(context.Background(), memory{x},
+		rotorAt(memory{x}, rate, 2, 0, tracked(20, 500)))
 
 	var e *fault.Error
 	if !errors.As(err, &e) || e.Want != "one shaft speed in both halves" {

@@ -75,10 +75,9 @@ func TestAmplitudeBias(t *testing.T) {
 				x[i] = r.NormFloat64() + math.Sqrt(2*p)*math.Sin(2*math.Pi*f*float64(i)/n+phase)
 			}
 
-			run, err := a.Run(t.Context(), memory{x}, RotorSettings{
-				RateHz: n, Samples: int64(len(x)), Channels: []int{0},
-				Blades: 4, Harmonics: 1, ShaftHz: f / 4, Speed: "nominal", Amplitude: c.amplitude,
-			})
+			run, err := a.run(t.Context(), memory{x}, rotorAt(memory{x}, n, 4, f/4, func(s *Settings) {
+				s.Harmonics, s.Speed, s.Amplitude = 1, "nominal", c.amplitude
+			}))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -100,10 +99,10 @@ func TestAmplitudeBias(t *testing.T) {
 	}
 }
 
-// rotor makes a rotor's sound: n blades at shaft(t) rev/s, harmonics of the
+// spinning makes a rotor's sound: n blades at shaft(t) rev/s, harmonics of the
 // BPF falling by fall dB each from 0 dB (amplitude 1), shaft orders side dB
 // below their neighbours, noise of the given deviation.
-func rotor(rate, seconds float64, blades int, shaft func(t float64) float64, fall, side, sigma float64,
+func spinning(rate, seconds float64, blades int, shaft func(t float64) float64, fall, side, sigma float64,
 	seed uint64,
 ) []float64 {
 	r := rand.New(rand.NewPCG(seed, 7))
@@ -150,11 +149,11 @@ func TestRefine(t *testing.T) {
 		{83.3, 85.5, 3, 1e-3},
 	} {
 		x := memory{
-			rotor(6400, 8, 3, constant(c.shaft), 4, 25, c.sigma, uint64(i)),
-			rotor(6400, 8, 3, constant(c.shaft), 6, 25, c.sigma, uint64(i+50)),
+			spinning(6400, 8, 3, constant(c.shaft), 4, 25, c.sigma, uint64(i)),
+			spinning(6400, 8, 3, constant(c.shaft), 6, 25, c.sigma, uint64(i+50)),
 		}
 
-		run := analyse(t, x, RotorSettings{RateHz: 6400, Blades: 3, ShaftHz: c.nominal})
+		run := analyse(t, x, rotorAt(x, 6400, 3, c.nominal))
 		for h, got := range run.ShaftHz {
 			if !near(got, c.shaft, c.within*c.shaft) {
 				t.Errorf("case %d, half %d: %.5f rev/s, want %.5f", i, h, got, c.shaft)
@@ -168,8 +167,8 @@ func TestRefine(t *testing.T) {
 // right: 10 log10(a²/2), the drift moves power between bins only.
 func TestDrift(t *testing.T) {
 	shaft := func(t float64) float64 { return 80 * (1 + 0.004*t) }
-	x := rotor(6400, 8, 3, shaft, 6, 40, 0.05, 3)
-	run := analyse(t, memory{x}, RotorSettings{RateHz: 6400, Blades: 3, ShaftHz: 80})
+	x := spinning(6400, 8, 3, shaft, 6, 40, 0.05, 3)
+	run := analyse(t, memory{x}, rotorAt(memory{x}, 6400, 3, 80))
 	for h, got := range run.ShaftHz {
 		if want := shaft(2 + 4*float64(h)); !near(got, want, 1e-3*want) {
 			t.Errorf("half %d: %.3f rev/s, want %.3f", h, got, want)
@@ -190,7 +189,8 @@ func TestDrift(t *testing.T) {
 // Noise alone leaves nothing to refine: the nominal speed stays, flagged, and
 // every level is a finite upper bound.
 func TestRefineWithoutLines(t *testing.T) {
-	run := analyse(t, memory{noise(51200, 1)}, RotorSettings{RateHz: 6400, Blades: 3, ShaftHz: 50})
+	x := memory{noise(51200, 1)}
+	run := analyse(t, x, rotorAt(x, 6400, 3, 50))
 	if run.ShaftHz != [2]float64{50, 50} {
 		t.Errorf("speeds %v", run.ShaftHz)
 	}
@@ -220,11 +220,8 @@ func TestTrack(t *testing.T) {
 	for _, blades := range []int{2, 3, 4, 5}[:turns(4, 2)] {
 		for _, shaft := range []float64{41.7, 66.6, 93.1} {
 			for _, fall := range []float64{2, 8} {
-				x := rotor(12800, 4, blades, constant(shaft), fall, 10, 0.2, uint64(shaft))
-				run := analyse(t, memory{x}, RotorSettings{
-					RateHz: 12800, Blades: blades, TrackLoHz: 0.3 * shaft,
-					TrackHiHz: 2.2 * shaft,
-				})
+				x := spinning(12800, 4, blades, constant(shaft), fall, 10, 0.2, uint64(shaft))
+				run := analyse(t, memory{x}, rotorAt(memory{x}, 12800, blades, 0, tracked(0.3*shaft, 2.2*shaft)))
 
 				for h, got := range run.ShaftHz {
 					if !near(got, shaft, 5e-4*shaft) {
@@ -239,13 +236,14 @@ func TestTrack(t *testing.T) {
 // A range whose upper part has its harmonics above the Nyquist frequency does
 // not mislead; a speed found there is an error that names the harmonic.
 func TestTrackAcrossNyquist(t *testing.T) {
-	s := RotorSettings{RateHz: 6400, Samples: 25600, Channels: []int{0}, Blades: 3, TrackLoHz: 50, TrackHiHz: 900}
-	run := analyse(t, memory{rotor(6400, 4, 3, constant(66.6), 6, 20, 0.2, 1)}, s)
+	x := memory{spinning(6400, 4, 3, constant(66.6), 6, 20, 0.2, 1)}
+	s := rotorAt(x, 6400, 3, 0, tracked(50, 900))
+	run := analyse(t, x, s)
 	if !near(run.ShaftHz[0], 66.6, 0.02) {
 		t.Errorf("tracked %v", run.ShaftHz)
 	}
 
-	_, err := NewAnalyser().Run(t.Context(), memory{rotor(6400, 4, 3, constant(401), 3, 20, 0.01, 1)}, s)
+	_, err := NewAnalyser().run(t.Context(), memory{spinning(6400, 4, 3, constant(401), 3, 20, 0.01, 1)}, s)
 	if err == nil || !strings.HasPrefix(err.Error(), "harmonic 3 of the blade passing frequency: expected less than the "+
 		"Nyquist frequency 3200 Hz, found 3609 Hz (3 blades at 401 rev/s)") {
 		t.Errorf("error %v", err)
@@ -253,8 +251,8 @@ func TestTrackAcrossNyquist(t *testing.T) {
 }
 
 func TestTrackFindsNothing(t *testing.T) {
-	_, err := NewAnalyser().Run(t.Context(), memory{noise(51200, 1)},
-		RotorSettings{RateHz: 6400, Samples: 51200, Channels: []int{0}, Blades: 2, TrackLoHz: 30, TrackHiHz: 60})
+	x := memory{noise(51200, 1)}
+	_, err := NewAnalyser().run(t.Context(), x, rotorAt(x, 6400, 2, 0, tracked(30, 60)))
 
 	var e *fault.Error
 	if !errors.As(err, &e) || e.Place != "first half" ||
@@ -265,53 +263,44 @@ func TestTrackFindsNothing(t *testing.T) {
 
 // Expected texts: what a person needs to mend the input.
 func TestErrors(t *testing.T) {
-	x := memory{rotor(6400, 2, 2, constant(100), 3, 20, 0.1, 1), make([]float64, 12800)}
+	x := memory{spinning(6400, 2, 2, constant(100), 3, 20, 0.1, 1), make([]float64, 12800)}
 	bad := slices.Clone(x[0])
 	bad[9000] = math.NaN()
 	x = append(x, bad)
 
-	base := RotorSettings{RateHz: 6400, Samples: 12800, Channels: []int{0}, Blades: 2, ShaftHz: 100}
 	for _, c := range []struct {
 		name string
-		edit func(*RotorSettings)
+		edit func(*Run)
 		want string
 	}{
-		{"short", func(s *RotorSettings) { s.Samples = 1000 }, "expected at least 2048 samples (2 halves of 8 segments, " +
+		{"short", func(r *Run) { r.Samples = 1000 }, "expected at least 2048 samples (2 halves of 8 segments, " +
 			"each 4 periods of the blade passing frequency 200 Hz), found 1000 (record longer or ask for fewer segments)"},
 		{
-			"Nyquist", func(s *RotorSettings) { s.Harmonics = 20 },
+			"Nyquist", func(r *Run) { r.Settings.Harmonics = 20 },
 			"harmonic 16 of the blade passing frequency: expected less than the Nyquist frequency 3200 Hz, found 3200 Hz (2 " +
 				"blades at 100 rev/s) (set harmonics to 15 or less, or record at more than 8000 Hz)",
 		},
-		{"end", func(s *RotorSettings) { s.Samples = 14400 }, "sample 12800: expected 14400 samples from 0 on, found the " +
+		{"end", func(r *Run) { r.Samples = 14400 }, "sample 12800: expected 14400 samples from 0 on, found the " +
 			"end of the data"},
 		{
-			"silence", func(s *RotorSettings) { s.Channels = []int{0, 1} },
+			"silence", func(r *Run) { r.Microphones[0].Channel = 1 },
 			"channel 2, first half: expected sound, found silence (all samples equal) (leave the channel out if it was not " +
 				"connected)",
 		},
-		{"NaN", func(s *RotorSettings) { s.Channels = []int{2} }, "channel 3, sample 9000: expected a finite number, found " +
+		{"NaN", func(r *Run) { r.Microphones[0].Channel = 2 }, "channel 3, sample 9000: expected a finite number, found " +
 			"NaN"},
-		{"no speed", func(s *RotorSettings) { s.ShaftHz = 0 }, "expected a shaft speed, found neither the condition rpm " +
-			"nor a range to track it in (give rpm with the conditions, or track: {range_hz: [a, b]})"},
 		{
-			"range", func(s *RotorSettings) { s.ShaftHz, s.TrackLoHz, s.TrackHiHz = 0, 9, 5 },
-			"expected a range of shaft speeds 0 < a < b to track in, found 9 … 5 rev/s",
+			"no speed", func(r *Run) { delete(r.Microphones[0].Conditions, "rps") },
+			"expected a shaft speed above zero, found 0 rev/s",
 		},
-		{
-			"amplitude", func(s *RotorSettings) { s.Amplitude = "rms" },
-			`expected amplitude "band", "peak" or "synchronous", found "rms"`,
-		},
-		{"speed", func(s *RotorSettings) { s.Speed = "auto" }, `expected speed "refine" or "nominal", found "auto"`},
-		{"rate", func(s *RotorSettings) { s.RateHz = 0 }, "expected a sampling rate above 0 Hz, found 0 (state the rate if " +
+		{"rate", func(r *Run) { r.RateHz = -1 }, "expected a sampling rate above 0 Hz, found -1 (state the rate if " +
 			"the file does not)"},
-		{"blades", func(s *RotorSettings) { s.Blades = 0 }, "expected at least 1 blade, found 0 (the number of blades is a " +
-			"condition of the run)"},
-		{"tolerance", func(s *RotorSettings) { s.Tolerance = 3 }, "expected a tolerance between 0 and 0.5, found 3"},
+		{"blades", func(r *Run) { r.Microphones[0].Conditions["blades"] = 0 }, "expected a whole number of blades, found " +
+			"blades = 0"},
 	} {
-		s := base
-		c.edit(&s)
-		_, err := NewAnalyser().Run(t.Context(), x, s)
+		r := rotorAt(x[:1], 6400, 2, 100)
+		c.edit(r)
+		_, err := NewAnalyser().run(t.Context(), x, r)
 
 		var e *fault.Error
 		if !errors.As(err, &e) || err.Error() != c.want {
@@ -329,8 +318,8 @@ func (b *broken) Read([]int, int64, [][]float64) (int, error) {
 }
 
 func TestSourceErrorsAndCancel(t *testing.T) {
-	s := RotorSettings{RateHz: 6400, Samples: 51200, Channels: []int{0}, Blades: 2, ShaftHz: 100}
-	if _, err := NewAnalyser().Run(t.Context(), &broken{}, s); !errors.Is(err, io.ErrClosedPipe) {
+	s := rotorAt(memory{make([]float64, 51200)}, 6400, 2, 100)
+	if _, err := NewAnalyser().run(t.Context(), &broken{}, s); !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("error %v", err)
 	}
 
@@ -338,7 +327,7 @@ func TestSourceErrorsAndCancel(t *testing.T) {
 	cancel()
 
 	src := &broken{}
-	if _, err := NewAnalyser().Run(ctx, src, s); !errors.Is(err, context.Canceled) || src.asked != 0 {
+	if _, err := NewAnalyser().run(ctx, src, s); !errors.Is(err, context.Canceled) || src.asked != 0 {
 		t.Errorf("error %v after %d reads", err, src.asked)
 	}
 }
@@ -364,24 +353,20 @@ func (o *ordered) Read(channels []int, start int64, dst [][]float64) (int, error
 // The interval, not the file, is analysed, and an Analyser leaves nothing of
 // one run in the next; a result does not change under the caller.
 func TestIntervalAndReuse(t *testing.T) {
-	x := rotor(6400, 4, 2, constant(100), 3, 20, 0.5, 1)
+	x := spinning(6400, 4, 2, constant(100), 3, 20, 0.5, 1)
 	cut := memory{x}
 	padded := memory{slices.Concat(noise(777, 4), x, noise(999, 5))}
-	s := RotorSettings{
-		RateHz: 6400, Channels: []int{0}, Blades: 2, ShaftHz: 100, Samples: int64(len(x)),
-		KeepSpectra: true,
-	}
-
+	s := rotorAt(cut, 6400, 2, 100)
 	want := analyse(t, cut, s)
 	a := NewAnalyser()
-	long := s
-	long.Start, long.Samples, long.Segments = 100, 20000, 4
-	if _, err := a.Run(t.Context(), padded, long); err != nil {
+	long := rotorAt(cut, 6400, 2, 100, func(s *Settings) { s.Segments = 4 })
+	long.Start, long.Samples = 100, 20000
+	if _, err := a.run(t.Context(), padded, long); err != nil {
 		t.Fatal(err)
 	}
 
 	s.Start = 777
-	got, err := a.Run(t.Context(), &ordered{memory: padded, t: t, size: 2 * want.SegLen}, s)
+	got, err := a.run(t.Context(), &ordered{memory: padded, t: t, size: 2 * int(6400/want.BinHz)}, s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -390,7 +375,7 @@ func TestIntervalAndReuse(t *testing.T) {
 		t.Error("results differ")
 	}
 
-	if _, err := a.Run(t.Context(), padded, long); err != nil {
+	if _, err := a.run(t.Context(), padded, long); err != nil {
 		t.Fatal(err)
 	}
 
@@ -405,16 +390,16 @@ func TestScaleAndChannels(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		scale := math.Ldexp(1, rapid.IntRange(-20, 20).Draw(t, "log2 scale")) // exact
 		seed := rapid.Uint64().Draw(t, "seed")
-		src := memory{rotor(1600, 4, 2, constant(50), 3, 20, 0.3, seed), rotor(1600, 4, 2, constant(50), 6, 10, 0.6, seed+1)}
-		s := RotorSettings{RateHz: 1600, Samples: 6400, Blades: 2, ShaftHz: 50, Speed: "nominal"}
-		s.Channels = []int{0, 1}
-		both, err := NewAnalyser().Run(context.Background(), src, s)
+		src := memory{spinning(1600, 4, 2, constant(50), 3, 20, 0.3, seed), spinning(1600, 4, 2, constant(50), 6, 10, 0.6, seed+1)}
+		s := rotorAt(src, 1600, 2, 50, func(s *Settings) { s.Speed = "nominal" })
+		both, err := NewAnalyser().run(context.Background(), src, s)
 		if err != nil {
 			t.Fatal(err)
 		}
 
-		s.Channels, s.Scale = []int{1}, []float64{scale}
-		alone, err := NewAnalyser().Run(context.Background(), src, s)
+		s.Microphones = s.Microphones[1:]
+		s.Microphones[0].Scale = scale
+		alone, err := NewAnalyser().run(context.Background(), src, s)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -481,11 +466,8 @@ func TestLevelSD(t *testing.T) {
 }
 
 func ExampleAnalyser() {
-	x := rotor(12800, 8, 3, constant(66.2), 6, 30, 0.01, 1)
-	run, err := NewAnalyser().Run(context.Background(), memory{x}, RotorSettings{
-		RateHz: 12800, Samples: int64(len(x)), Channels: []int{0},
-		Blades: 3, ShaftHz: 66, // nominal, refined per half
-	})
+	x := spinning(12800, 8, 3, constant(66.2), 6, 30, 0.01, 1)
+	run, err := NewAnalyser().run(context.Background(), memory{x}, rotorAt(memory{x}, 12800, 3, 66)) // nominal, refined per half
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -505,21 +487,21 @@ func ExampleAnalyser() {
 // BenchmarkAnalyser reports MB/s of float64 samples: 13 channels, 8 s at
 // 51.2 kHz (segments of 25 600).
 func BenchmarkAnalyser(b *testing.B) {
-	x := rotor(51200, 8, 3, constant(66.2), 6, 30, 0.1, 1)
+	x := spinning(51200, 8, 3, constant(66.2), 6, 30, 0.1, 1)
 	src := make(memory, 13)
 
-	s := RotorSettings{RateHz: 51200, Samples: int64(len(x)), Blades: 3, ShaftHz: 66}
 	for c := range src {
 		src[c] = x
-		s.Channels = append(s.Channels, c)
 	}
+
+	s := rotorAt(src, 51200, 3, 66)
 
 	a := NewAnalyser()
 	b.SetBytes(int64(13 * 8 * len(x)))
 	b.ReportAllocs()
 
 	for b.Loop() {
-		if _, err := a.Run(context.Background(), src, s); err != nil {
+		if _, err := a.run(context.Background(), src, s); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -14,21 +14,14 @@ import (
 	"doubletake/ingest/fault"
 )
 
-// SpectrumSettings select samples of a source and define their spectra: each
-// half of the interval is cut into Segments segments, the tail dropped
-// (docs/method.md#split-half-spectra). Overlap is within a half: the halves
-// share no sample, so that they stay independent.
-type SpectrumSettings struct {
-	RateHz         float64   // sampling rate
-	Start, Samples int64     // interval of the run in the source
-	Channels       []int     // channels of the source, microphones of one run
-	Scale          []float64 // per channel, factor to the physical unit; nil: 1
-	Segments       int       // per half; 8; with SegLen as many as fit
-	Overlap        float64   // share of a segment that the next one has too, 0 … maxOverlap
-	SegLen         int       // samples per segment; 0: as many as Segments allow
-	Window         string    // DefaultWindow, "hamming", "blackman" or "flattop"
-	SegmentBins    int       // bins of each segment's own spectrum to keep, from 0 Hz on; 1
-	Precision      string    // of the transforms: Double, Single or Auto; "" is Double
+// Segments are the spectra of a run: each half of its samples is cut into segments,
+// the tail dropped (docs/method.md#split-half-spectra). Segments overlap within a half
+// only: the halves share no sample, so that they stay independent.
+type Segments struct {
+	run              *Run
+	perHalf, samples int // number of segments of a half, samples of a segment
+	hop              int // samples from one segment to the next
+	keep             int // bins of each segment's own spectrum that are kept, from 0 Hz on
 }
 
 // Precisions of the transforms. Single transforms samples that are float32 exactly
@@ -40,130 +33,101 @@ const (
 	Auto   = "auto"
 )
 
-// segLen is the length of a segment in samples, hop the distance of two.
-func (s *SpectrumSettings) segLen() (n int) {
-	switch half := s.Samples / 2; {
-	case s.SegLen > 0:
-		return s.SegLen
-	case s.Overlap == 0:
-		return int(half / int64(s.Segments))
-	default:
-		n = int(float64(half) / (1 + float64(s.Segments-1)*(1-s.Overlap)))
-		for n > 0 && int64(n)+int64(s.Segments-1)*int64(n-s.shared(n)) > half {
-			n-- // the hop is rounded up
-		}
-
-		return n
-	}
-}
-
-func (s *SpectrumSettings) hop() int { n := s.segLen(); return n - s.shared(n) }
-
-// shared is the number of samples that two segments of n have in common.
-func (s *SpectrumSettings) shared(n int) int { return int(s.Overlap * float64(n)) }
-
-// disjoint is the number of segments from one to the next that it does not overlap.
-func (s *SpectrumSettings) disjoint() int {
-	n, hop := s.segLen(), s.hop()
-	return (n + hop - 1) / hop
-}
-
-// power is the factor from the power spectrum of a segment of channel c to its
-// part of the mean, in the physical unit. Segment spectra keep it: only their
-// ratios matter.
-func (s *SpectrumSettings) power(c int) float64 {
-	p := 1 / float64(s.Segments)
-	if s.Scale != nil {
-		p *= s.Scale[c] * s.Scale[c]
-	}
-
-	return p
-}
-
-// check fills in defaults and checks values. It panics on shapes that only a
-// programmer can get wrong.
-func (s *SpectrumSettings) check() error {
-	checkShape(s.Channels, s.Scale)
-
-	if s.Segments == 0 {
-		s.Segments = defaultSegments
-	}
-
-	if s.Window == "" {
-		s.Window = DefaultWindow
-	}
-
-	s.SegmentBins = max(1, s.SegmentBins)
-	switch {
-	case !(s.Overlap >= 0 && s.Overlap <= maxOverlap):
-		return &fault.Error{Want: fmt.Sprintf("an overlap from 0 to %g", maxOverlap), Found: fmt.Sprint(s.Overlap)}
-	case s.SegLen > 0 && int64(s.SegLen) <= s.Samples/4:
-		s.Segments = 1 + int((s.Samples/2-int64(s.SegLen))/int64(s.hop()))
-	}
-
-	switch {
-	case !(s.RateHz > 0) || math.IsInf(s.RateHz, 0):
-		return &fault.Error{
-			Want: "a sampling rate above 0 Hz", Found: strconv.FormatFloat(s.RateHz, 'g', 6, 64),
-			Hint: "state the rate if the file does not",
-		}
-
-	case s.Segments < 1:
-		return &fault.Error{Want: "at least 1 segment per half", Found: strconv.Itoa(s.Segments)}
-
-	case s.SegLen > 0 && int64(s.SegLen) > s.Samples/4:
-		return &fault.Error{
-			Want:  fmt.Sprintf("at least %d samples (2 halves of 2 segments of %d)", 4*int64(s.SegLen), s.SegLen),
-			Found: strconv.FormatInt(s.Samples, 10), Hint: "record longer or ask for shorter segments",
-		}
-
-	case s.SegLen > 0 && s.SegLen < floorMinBins:
-		return &fault.Error{
-			Want: fmt.Sprintf("segments of at least %d samples", floorMinBins), Found: strconv.Itoa(s.SegLen),
-			Hint: "ask for longer segments",
-		}
-
-	case s.SegLen == 0 && s.segLen() < floorMinBins:
-		return &fault.Error{
-			Want: fmt.Sprintf("at least %d samples (2 halves of %d segments)",
-				int(float64(2*floorMinBins)*(1+float64(s.Segments-1)*(1-s.Overlap))), s.Segments),
-			Found: strconv.FormatInt(s.Samples, 10), Hint: "record longer or ask for fewer segments",
-		}
-	}
-
-	return nil
-}
-
-// Check reports settings that the samples are too few for, or that have no rate.
-func (s SpectrumSettings) Check() error { return s.check() }
-
-func checkShape(channels []int, scale []float64) {
-	if len(channels) == 0 {
+// segments cuts the halves of the run. Segments have at least so many samples; because
+// says why, "" where it is for the floor alone.
+func (r *Run) segments(least int, because string) (*Segments, error) {
+	if len(r.Microphones) == 0 {
 		panic("dsp: spectra of no channels")
 	}
 
-	if scale != nil && len(scale) != len(channels) {
-		panic(fmt.Sprintf("dsp: %d scale factors for %d channels", len(scale), len(channels)))
+	rate, err := r.rate()
+	if err != nil {
+		return nil, err
 	}
+
+	set := r.Settings
+	shared := func(n int) int { return int(set.Overlap * float64(n)) }
+	half, n, count := r.Samples/2, set.segLen(rate), set.Segments
+
+	if n == 0 {
+		n = int(float64(half) / (1 + float64(count-1)*(1-set.Overlap)))
+		for n > 0 && int64(n)+int64(count-1)*int64(n-shared(n)) > half {
+			n-- // the hop is rounded up
+		}
+
+		if n < least {
+			of := ""
+			if because != "" {
+				of = ", each " + because
+			}
+
+			return nil, &fault.Error{
+				Want: fmt.Sprintf("at least %d samples (2 halves of %d segments%s)", 2*(least+(count-1)*(least-shared(least))),
+					count, of),
+				Found: strconv.FormatInt(r.Samples, 10), Hint: "record longer or ask for fewer segments",
+			}
+		}
+
+		return &Segments{run: r, perHalf: count, samples: n, hop: n - shared(n), keep: 1}, nil
+	}
+
+	if n < least {
+		of := ""
+		if because != "" {
+			of = ", " + because
+		}
+
+		return nil, &fault.Error{
+			Want: fmt.Sprintf("segments of at least %d samples%s", least, of), Found: strconv.Itoa(n),
+			Hint: "ask for longer segments",
+		}
+	}
+
+	if int64(n) > r.Samples/4 {
+		return nil, &fault.Error{
+			Want:  fmt.Sprintf("at least %d samples (2 halves of 2 segments of %d)", 4*int64(n), n),
+			Found: strconv.FormatInt(r.Samples, 10), Hint: "record longer or ask for shorter segments",
+		}
+	}
+
+	hop := n - shared(n)
+
+	return &Segments{run: r, perHalf: 1 + int((half-int64(n))/int64(hop)), samples: n, hop: hop, keep: 1}, nil
 }
 
-// equal reports whether both ask for the same spectra.
-func (s *SpectrumSettings) equal(o *SpectrumSettings) bool {
-	return s.RateHz == o.RateHz && s.Start == o.Start && s.Samples == o.Samples && s.Segments == o.Segments &&
-		s.SegLen == o.SegLen && s.Overlap == o.Overlap && s.Window == o.Window &&
-		s.SegmentBins == o.SegmentBins && s.Precision == o.Precision && slices.Equal(s.Channels, o.Channels) &&
-		slices.Equal(s.Scale, o.Scale)
+// binHz is the distance of two bins of the spectra, bins their number.
+func (s *Segments) binHz() float64 { return s.run.RateHz / float64(s.samples) }
+func (s *Segments) bins() int      { return s.samples/2 + 1 }
+
+// disjoint is the number of segments from one to the next that it does not overlap.
+func (s *Segments) disjoint() int { return (s.samples + s.hop - 1) / s.hop }
+
+// power is the factor from the power spectrum of a segment of microphone c to its
+// part of the mean, in the physical unit. Segment spectra keep it: only their
+// ratios matter.
+func (s *Segments) power(c int) float64 {
+	scale := s.run.Microphones[c].Scale
+	return 1 / float64(s.perHalf) * (scale * scale)
+}
+
+// equal reports whether both are the same spectra.
+func (s *Segments) equal(o *Segments) bool {
+	return s.perHalf == o.perHalf && s.samples == o.samples && s.hop == o.hop && s.keep == o.keep &&
+		s.run.RateHz == o.run.RateHz && s.run.Start == o.run.Start && s.run.Samples == o.run.Samples &&
+		s.run.Settings.Window == o.run.Settings.Window && s.run.Settings.Precision == o.run.Settings.Precision &&
+		slices.EqualFunc(s.run.Microphones, o.run.Microphones, func(a, b Microphone) bool {
+			return a.Channel == b.Channel && a.Scale == b.Scale
+		})
 }
 
 // Analyser reads the samples of a run and keeps their spectra. It reuses its
 // buffers: make one per worker and do not share it. Memory holds one block (two
 // segments or more of all channels, two of one channel where ByChannel), the
-// channels' sums, the mean spectra of both halves, and the first SegmentBins of
+// channels' sums, the mean spectra of both halves, and the first bins of
 // every segment's spectrum as float32.
 type Analyser struct {
-	settings  SpectrumSettings // of Load
-	averages  averages         // of one half
-	loaded    bool
+	loaded    *Segments // nil: none
+	averages  averages  // of one half
 	welch     *Welch
 	block     [][]float64
 	block32   [][]float32
@@ -188,18 +152,15 @@ func NewAnalyser() *Analyser { return &Analyser{} }
 //
 // Errors that are the data's fault are *fault.Error; errors of the source and of ctx
 // are wrapped.
-func (a *Analyser) Load(ctx context.Context, src Source, s SpectrumSettings) error {
-	a.loaded = false
+func (a *Analyser) Load(ctx context.Context, src Source, s *Segments) error {
+	a.loaded = nil
 
-	if err := s.check(); err != nil {
-		return err
+	set := s.run.Settings
+	if a.welch == nil || a.welch.SegLen() != s.samples || a.welch.name != set.Window {
+		a.welch = newWelch(s.samples, set.Window)
 	}
 
-	if segLen := s.segLen(); a.welch == nil || a.welch.SegLen() != segLen || a.welch.name != s.Window {
-		a.welch = newWelch(segLen, s.Window)
-	}
-
-	together := len(s.Channels) // channels read at a time
+	together := len(s.run.Microphones) // channels read at a time
 	if by, ok := src.(ByChannel); ok && by.ByChannel() {
 		together = 1
 	}
@@ -208,15 +169,15 @@ func (a *Analyser) Load(ctx context.Context, src Source, s SpectrumSettings) err
 	ok = ok && narrow.Exact32() && a.welch.lanes != nil
 	read := func() error {
 		if ok {
-			return readHalves(ctx, a, &a.block32, narrow.Read32, together, &s)
+			return readHalves(ctx, a, &a.block32, narrow.Read32, together, s)
 		}
-		return readHalves(ctx, a, &a.block, src.Read, together, &s)
+		return readHalves(ctx, a, &a.block, src.Read, together, s)
 	}
 
-	a.inSingle = ok && (s.Precision == Single || s.Precision == Auto) && a.welch.inSingle()
+	a.inSingle = ok && (set.Precision == Single || set.Precision == Auto) && a.welch.inSingle()
 
 	err := read()
-	if a.again = err == nil && a.inSingle && s.Precision == Auto && a.wide(); a.again {
+	if a.again = err == nil && a.inSingle && set.Precision == Auto && a.wide(); a.again {
 		a.inSingle = false
 		err = read()
 	}
@@ -225,8 +186,8 @@ func (a *Analyser) Load(ctx context.Context, src Source, s SpectrumSettings) err
 		return err
 	}
 
-	a.settings, a.loaded = s, true
-	a.averages = a.welch.averagesOf(s.Segments, s.hop())
+	a.loaded = s
+	a.averages = a.welch.averagesOf(s.perHalf, s.hop)
 
 	return nil
 }
@@ -261,24 +222,19 @@ func (a *Analyser) flags() []Flag {
 	}}
 }
 
-// Holds reports whether the Analyser holds the spectra that Load would make
-// with these settings of the same source.
-func (a *Analyser) Holds(s SpectrumSettings) bool {
-	return a.loaded && s.check() == nil && s.equal(&a.settings)
-}
-
-// SegLen returns the samples per segment, BinHz the distance of the bins.
-func (a *Analyser) SegLen() int { return a.welch.SegLen() }
+// Holds reports whether the Analyser holds the spectra that Load would make of the
+// same source.
+func (a *Analyser) Holds(s *Segments) bool { return a.loaded != nil && s.equal(a.loaded) }
 
 // BinHz returns the distance of two bins in Hz; the first lies at 0 Hz.
-func (a *Analyser) BinHz() float64 { return a.settings.RateHz / float64(a.welch.SegLen()) }
+func (a *Analyser) BinHz() float64 { return a.loaded.binHz() }
 
 // Power returns the mean one-sided power spectrum of a half (0 or 1) of a
-// channel (a position in SpectrumSettings.Channels), in the square of the
+// microphone (a position in Run.Microphones), in the square of the
 // physical unit; a sine on a bin reads its mean square. It stays valid until
 // the next Load and must not be changed. It panics before Load has succeeded.
 func (a *Analyser) Power(half, channel int) []float64 {
-	if !a.loaded {
+	if a.loaded == nil {
 		panic("dsp: spectrum before Load")
 	}
 	return a.mean[half][channel]
@@ -306,11 +262,15 @@ func (a *Analyser) powers32() (all [2][][]float32) {
 
 // readHalves reads both halves through read and fills a.mean and a.segs.
 func readHalves[T kernel.Number](ctx context.Context, a *Analyser, block *[][]T,
-	read func(channels []int, start int64, dst [][]T) (int, error), together int, s *SpectrumSettings,
+	read func(channels []int, start int64, dst [][]T) (int, error), together int, s *Segments,
 ) error {
-	n, hop, bins, channels := a.welch.SegLen(), s.hop(), a.welch.Bins(), len(s.Channels)
-	keep := min(s.SegmentBins, bins)
-	half := s.Samples / 2
+	n, hop, bins := s.samples, s.hop, s.bins()
+	half, first := s.run.Samples/2, s.run.Start
+
+	var channels []int
+	for _, m := range s.run.Microphones {
+		channels = append(channels, m.Channel)
+	}
 
 	// Of channels that come together as many segments are read at a time as a
 	// block may hold: a channel's sums then stay cached from pair to pair.
@@ -318,15 +278,15 @@ func readHalves[T kernel.Number](ctx context.Context, a *Analyser, block *[][]T,
 
 	per := 2
 	if size := together * n * int(unsafe.Sizeof(sample)); together > 1 {
-		per = max(2, min(blockBytes/size, s.Segments)&^1)
+		per = max(2, min(blockBytes/size, s.perHalf)&^1)
 	}
 
-	a.sums = resize(a.sums, channels, n)
+	a.sums = resize(a.sums, len(channels), n)
 	for h := range a.mean {
-		a.mean[h] = resize(a.mean[h], channels, bins)
-		a.segs[h] = resizeOuter(a.segs[h], s.Segments)
-		for g := range s.Segments {
-			a.segs[h][g] = resize(a.segs[h][g], channels, keep)
+		a.mean[h] = resize(a.mean[h], len(channels), bins)
+		a.segs[h] = resizeOuter(a.segs[h], s.perHalf)
+		for g := range s.perHalf {
+			a.segs[h][g] = resize(a.segs[h][g], len(channels), s.keep)
 		}
 
 		if a.welch.lanes == nil {
@@ -335,13 +295,13 @@ func readHalves[T kernel.Number](ctx context.Context, a *Analyser, block *[][]T,
 			}
 		}
 
-		for c := 0; c < channels; c += together {
-			for g := 0; g < s.Segments; g += per {
+		for c := 0; c < len(channels); c += together {
+			for g := 0; g < s.perHalf; g += per {
 				if err := ctx.Err(); err != nil {
 					return fmt.Errorf("analyse run: %w", err)
 				}
 
-				count, shared := min(per, s.Segments-g), 0
+				count, shared := min(per, s.perHalf-g), 0
 				if g > 0 { // the end of the block before
 					shared = n - hop
 					for _, x := range *block {
@@ -349,10 +309,10 @@ func readHalves[T kernel.Number](ctx context.Context, a *Analyser, block *[][]T,
 					}
 				}
 
-				start := s.Start + int64(h)*half + int64(g*hop)
+				start := first + int64(h)*half + int64(g*hop)
 
 				*block = resize(*block, together, n+(count-1)*hop)
-				if err := fill(*block, shared, read, s.Channels[c:c+together], start, s); err != nil {
+				if err := fill(*block, shared, read, channels[c:c+together], start, s.run); err != nil {
 					return err
 				}
 
@@ -371,12 +331,12 @@ func readHalves[T kernel.Number](ctx context.Context, a *Analyser, block *[][]T,
 
 			total := a.welch.kernels.Sum(m) // of powers: finite if all are, unless it is too large itself
 			if !finite(total) && slices.ContainsFunc(m, func(p float64) bool { return !finite(p) }) {
-				return tooLarge(s.Channels[c], s.Start+int64(h)*half)
+				return tooLarge(channels[c], first+int64(h)*half)
 			}
 
 			if total == 0 {
 				return &fault.Error{
-					Place: fmt.Sprintf("channel %d, %s half", s.Channels[c]+1, halfName(h)),
+					Place: fmt.Sprintf("channel %d, %s half", channels[c]+1, halfName(h)),
 					Want:  "sound", Found: "silence (all samples equal)",
 					Hint: "leave the channel out if it was not connected",
 				}
@@ -389,7 +349,7 @@ func readHalves[T kernel.Number](ctx context.Context, a *Analyser, block *[][]T,
 
 // fill reads a block, whose first sample is start, from its sample number shared on.
 func fill[T kernel.Number](block [][]T, shared int, read func(channels []int, start int64, dst [][]T) (int, error),
-	channels []int, start int64, s *SpectrumSettings,
+	channels []int, start int64, r *Run,
 ) error {
 	size := len(block[0])
 
@@ -403,7 +363,7 @@ func fill[T kernel.Number](block [][]T, shared int, read func(channels []int, st
 		if err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 			return &fault.Error{
 				Place: fmt.Sprintf("sample %d", start+int64(got)),
-				Want:  fmt.Sprintf("%d samples from %d on", s.Samples, s.Start), Found: "the end of the data",
+				Want:  fmt.Sprintf("%d samples from %d on", r.Samples, r.Start), Found: "the end of the data",
 			}
 		}
 
@@ -421,8 +381,8 @@ const blockBytes = 8 << 20
 
 // addSegments transforms the segments of channel c that x holds, from segment g
 // of half h on: two at a time, or singly where the length is none for lanes.
-func addSegments[T kernel.Number](a *Analyser, x []T, h, g, c int, s *SpectrumSettings, start int64) error {
-	w, n, hop := a.welch, a.welch.SegLen(), s.hop()
+func addSegments[T kernel.Number](a *Analyser, x []T, h, g, c int, s *Segments, start int64) error {
+	w, n, hop, channel := a.welch, s.samples, s.hop, s.run.Microphones[c].Channel
 	for ; len(x) >= n; g, start = g+2, start+int64(2*hop) {
 		first, second := x[:n], x[:0]
 		if len(x) >= hop+n {
@@ -434,11 +394,11 @@ func addSegments[T kernel.Number](a *Analyser, x []T, h, g, c int, s *SpectrumSe
 		mean2, live2 := segmentMean(w, second)
 
 		if !finite(mean1) {
-			return badSample(first, s.Channels[c], start)
+			return badSample(first, channel, start)
 		}
 
 		if !finite(mean2) {
-			return badSample(second, s.Channels[c], start+int64(hop))
+			return badSample(second, channel, start+int64(hop))
 		}
 
 		if w.lanes == nil {
@@ -555,7 +515,7 @@ func untanglePair[T kernel.Number](k *kernel.Set[T], x, y []float32, low, high [
 }
 
 // segment transforms a single segment.
-func segment[T kernel.Number](a *Analyser, x []T, h, g, c int, s *SpectrumSettings) {
+func segment[T kernel.Number](a *Analyser, x []T, h, g, c int, s *Segments) {
 	a.single = slices.Grow(a.single[:0], len(x))[:len(x)]
 	for i, v := range x {
 		a.single[i] = float64(v)

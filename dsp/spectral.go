@@ -185,29 +185,32 @@ func (halfSpectra) Check(s *Settings, fail Fail) {
 	}
 }
 
-func (c halfSpectra) Spectra(r *Run) (load SpectrumSettings, err error) {
-	if c.rotor(r.Settings) {
-		s, err := c.rotorSettings(r)
-		if err != nil {
-			return load, err
-		}
-
-		load, err = s.Spectra()
-		if err != nil {
-			return load, err
-		}
-	} else if load, err = r.spectra(); err != nil {
-		return load, err
+func (c halfSpectra) Spectra(r *Run) (*Segments, error) {
+	s, err := c.segments(r)
+	if err != nil {
+		return nil, err
 	}
 
-	n := load.segLen()
 	for _, o := range c.outcomes(r.Settings) {
-		if err := o.fits(r.Settings, load.RateHz/float64(n), n/2+1); err != nil {
-			return load, err
+		if err := o.fits(r.Settings, s.binHz(), s.bins()); err != nil {
+			return nil, err
 		}
 	}
 
-	return load, nil
+	return s, nil
+}
+
+func (c halfSpectra) segments(r *Run) (*Segments, error) {
+	if !c.rotor(r.Settings) {
+		return r.segments(floorMinBins, "")
+	}
+
+	s, err := newRotor(r, c.makes(r.Settings, "harmonics"))
+	if err != nil {
+		return nil, err
+	}
+
+	return s.segments, nil
 }
 
 func (c halfSpectra) Pairs(ctx context.Context, src Source, r *Run, a *Analyser) (*Pairs, error) {
@@ -216,17 +219,17 @@ func (c halfSpectra) Pairs(ctx context.Context, src Source, r *Run, a *Analyser)
 		p.Members = [2]string{", first run", ", second run"}
 	}
 
-	var run *RotorRun
+	var run *rotorRun
 
 	var err error
 	switch {
 	case c.rotor(r.Settings):
-		s, err := c.rotorSettings(r)
+		s, err := newRotor(r, c.makes(r.Settings, "harmonics"))
 		if err != nil {
 			return nil, err
 		}
 
-		if run, err = a.Harmonics(ctx, src, s); err != nil {
+		if run, err = a.harmonics(ctx, src, s); err != nil {
 			return nil, err
 		}
 
@@ -288,7 +291,7 @@ type sound struct {
 	r        *Run
 	i        int // position of the microphone
 	mic      *Microphone
-	rotor    *RotorRun // nil without
+	rotor    *rotorRun // nil without
 	pairs    *Pairs    // takes counts and flags
 	repeats  bool      // both halves are one estimate
 	level    leveler
@@ -303,7 +306,7 @@ type sound struct {
 	values   []Value
 }
 
-func newSound(r *Run, i int, a *Analyser, run *RotorRun, p *Pairs, repeats bool) (*sound, error) {
+func newSound(r *Run, i int, a *Analyser, run *rotorRun, p *Pairs, repeats bool) (*sound, error) {
 	m := &sound{
 		r: r, i: i, mic: &r.Microphones[i], rotor: run, pairs: p, repeats: repeats, binHz: a.BinHz(),
 		noise: NoiseBins(r.Settings.Window), power: [2][]float64{a.Power(0, i), a.Power(1, i)}, averages: a.averages,

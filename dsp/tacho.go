@@ -213,43 +213,31 @@ const (
 	pulseLossDB  = 0.05
 )
 
-// byTachometer sets the shaft speed and that of each half by the pulses.
-func (s RotorSettings) byTachometer() (RotorSettings, error) {
-	var err error
-	if s.halves, err = s.Pulses.HalvesHz(s.RateHz, s.Samples); err != nil {
-		return s, err
-	}
-
-	s.stated, s.ShaftHz = s.ShaftHz, (s.halves[0]+s.halves[1])/2
-
-	return s, nil
-}
-
 // tachometerFlags are the doubts about the tachometer and the speed by it.
-func (s *RotorSettings) tachometerFlags() []Flag {
+func (s *rotor) tachometerFlags() []Flag {
 	if s.Pulses == nil {
 		return nil
 	}
 
 	flags := s.Pulses.Check()
-	if s.Amplitude == "synchronous" && 2*s.Pulses.Sharp > len(s.Pulses.Times) {
-		perRev := s.RateHz / s.ShaftHz
-		if loss := PulseLossDB(s.Harmonics*s.Blades, perRev); loss > pulseLossDB {
+	if s.Settings.Amplitude == "synchronous" && 2*s.Pulses.Sharp > len(s.Pulses.Times) {
+		perRev := s.RateHz / s.shaftHz
+		if loss := PulseLossDB(s.harmonics*s.blades, perRev); loss > pulseLossDB {
 			flags = append(flags, Flag{
 				Code: "tacho-resolution", Channel: -1, Statistic: loss,
 				Text: fmt.Sprintf("the tachometer's pulses rise within a sample and are known to ±½ of %.0f per revolution: "+
 					"harmonic %d reads about %.2g dB low, lower ones less with the square of their number; sample faster, or smooth "+
 					"the pulses before they are sampled",
-					perRev, s.Harmonics, loss),
+					perRev, s.harmonics, loss),
 			})
 		}
 	}
 
-	if d := s.ShaftHz/s.stated - 1; s.stated > 0 && math.Abs(d) > speedDiffers {
+	if d := s.shaftHz/s.stated - 1; s.stated > 0 && math.Abs(d) > speedDiffers {
 		flags = append(flags, Flag{
 			Code: "speed-differs", Channel: -1, Statistic: d,
 			Text: fmt.Sprintf("the tachometer has %.6g rev/min, the conditions %.6g (%+.1f %%): is the speed in rev/s, or "+
-				"pulses_per_rev another?", 60*s.ShaftHz, 60*s.stated, 100*d),
+				"pulses_per_rev another?", 60*s.shaftHz, 60*s.stated, 100*d),
 		})
 	}
 
@@ -259,22 +247,17 @@ func (s *RotorSettings) tachometerFlags() []Flag {
 // synchronous replaces the lines' powers by those of the time-synchronous
 // average. Its noise is the floor in one part of R revolutions: from that come
 // the predicted deviation and, where the line is not above it, the upper bound.
-func (s *RotorSettings) synchronous(ctx context.Context, src Source, run *RotorRun) error {
+func (s *rotor) synchronous(ctx context.Context, src Source, run *rotorRun) error {
 	half := float64(s.Samples / 2)
-	for c := range run.Channels {
+	for c, mic := range s.Microphones {
 		for h := range 2 {
 			lines := run.Channels[c].Halves[h].Lines
 			orders := make([]int, len(lines))
 			for m := range lines {
-				orders[m] = (m + 1) * s.Blades
+				orders[m] = (m + 1) * s.blades
 			}
 
-			scale := 1.0
-			if s.Scale != nil {
-				scale = s.Scale[c]
-			}
-
-			p, revs, err := Synchronous(ctx, src, s.Start, s.Channels[c], scale, s.Pulses, float64(h)*half, float64(h+1)*half,
+			p, revs, err := Synchronous(ctx, src, s.Start, mic.Channel, mic.Scale, s.Pulses, float64(h)*half, float64(h+1)*half,
 				orders)
 			if err != nil {
 				return err
@@ -284,7 +267,7 @@ func (s *RotorSettings) synchronous(ctx context.Context, src Source, run *RotorR
 				l := &lines[m]
 
 				// The floor is per bin of a Hann window, 1.5 bins wide in noise.
-				noise := l.Floor / (NoiseBins(s.Window) * run.BinHz) * run.ShaftHz[h] / float64(revs)
+				noise := l.Floor / (NoiseBins(s.Settings.Window) * run.BinHz) * run.ShaftHz[h] / float64(revs)
 				l.UpperBound = p[m] < 4*noise // 6 dB, as for spectra
 				l.Power = math.Max(p[m], noise*1e-3)
 				l.SDdB = 20 / math.Ln10 * math.Sqrt(noise/(2*l.Power))

@@ -202,12 +202,10 @@ func TestRunSynchronous(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	s := RotorSettings{
-		RateHz: rate, Samples: n, Channels: []int{1}, Scale: []float64{2}, Blades: 3, Harmonics: 2,
-		Pulses: pulses, ShaftHz: 78, Amplitude: "synchronous",
-	}
+	s := rotorAt(memory(src[1:]), rate, 3, 78, func(s *Settings) { s.Harmonics, s.Amplitude = 2, "synchronous" })
+	s.Pulses, s.Microphones[0].Channel, s.Microphones[0].Scale = pulses, 1, 2
 
-	got, err := NewAnalyser().Run(t.Context(), src, s)
+	got, err := NewAnalyser().run(t.Context(), src, s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,8 +214,8 @@ func TestRunSynchronous(t *testing.T) {
 		t.Errorf("flags %v, want speed-differs first: the conditions have 78 rev/s", got.Flags)
 	}
 
-	s.Amplitude = "band"
-	band, err := NewAnalyser().Run(t.Context(), src, s)
+	s.Settings.Amplitude = "band"
+	band, err := NewAnalyser().run(t.Context(), src, s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,15 +238,15 @@ func TestRunSynchronous(t *testing.T) {
 		}
 	}
 
-	s.Amplitude, s.Pulses = "synchronous", nil
-	if _, err := NewAnalyser().Run(t.Context(), src, s); err == nil || !strings.Contains(err.Error(), "tachometer") {
+	s.Settings.Amplitude, s.Pulses = "synchronous", nil
+	if _, err := NewAnalyser().run(t.Context(), src, s); err == nil || !strings.Contains(err.Error(), "tachometer") {
 		t.Errorf("without a tachometer: %v", err)
 	}
 
 	short := *pulses
 	short.Times = short.Times[:100]
 	s.Pulses = &short
-	if _, err := NewAnalyser().Run(t.Context(), src, s); err == nil ||
+	if _, err := NewAnalyser().run(t.Context(), src, s); err == nil ||
 		err.Error() != "tachometer: expected a whole revolution in each half, found none in half 2" {
 		t.Errorf("a tachometer that stops: %v", err)
 	}

@@ -78,14 +78,13 @@ func unsteady(r *Run, series []Series, p *Pairs, repeats bool) (*Pairs, error) {
 		all.Microphones = append(all.Microphones, Microphone{Channel: i, Scale: 1, Unit: x.Unit})
 	}
 
-	load, err := all.spectra()
+	load, err := all.segments(floorMinBins, "")
 	if err != nil {
 		return nil, err
 	}
 
 	if slices.Contains(s.Outcomes, "bands") {
-		n := load.segLen()
-		if err := (bandLevels{}).fits(s, load.RateHz/float64(n), n/2+1); err != nil {
+		if err := (bandLevels{}).fits(s, load.binHz(), load.bins()); err != nil {
 			return nil, err
 		}
 	}

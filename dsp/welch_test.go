@@ -92,10 +92,9 @@ func TestRotorFeaturesGolden(t *testing.T) {
 	}
 
 	readJSON(t, "features.json", &g)
-	run := analyse(t, g.X, RotorSettings{
-		RateHz: g.Fs, Blades: g.N, ShaftHz: g.RPM / 60, Speed: "nominal",
-		Amplitude: "peak", Tolerance: g.Tolerance, MinBins: g.MinBins,
-	})
+	run := analyse(t, g.X, rotorAt(g.X, g.Fs, g.N, g.RPM/60, func(s *Settings) {
+		s.Speed, s.Amplitude, s.Tolerance, s.MinBins = "nominal", "peak", g.Tolerance, g.MinBins
+	}))
 
 	for c, ch := range run.Channels {
 		for h, want := range [][]float64{g.Y1[c], g.Y2[c]} {
@@ -169,7 +168,7 @@ func TestWelchMisusePanics(t *testing.T) {
 		"wrong dst":     func() { NewWelch(8).SegmentPower(make([]float64, 4), make([]float64, 8)) },
 		"too few":       func() { NewWelch(8).Power(nil, make([]float64, 15), 2) },
 		"no segments":   func() { NewWelch(8).Power(nil, make([]float64, 15), 0) },
-		"no channels":   func() { _, _ = NewAnalyser().Run(t.Context(), memory{}, RotorSettings{}) },
+		"no channels":   func() { _, _ = (&Run{}).segments(floorMinBins, "") },
 		"ragged balance": func() {
 			_, _ = CheckBalance([][]float64{make([]float64, 99), make([]float64, 98)}, 1)
 		},
@@ -225,7 +224,7 @@ func TestRunEncodes(t *testing.T) {
 		x[i] = math.Round(1000*math.Sin(2*math.Pi*float64(i)/25)) / 1000
 	}
 
-	run := analyse(t, memory{x}, RotorSettings{RateHz: 1000, Blades: 2, Harmonics: 3, ShaftHz: 20, KeepSpectra: true})
+	run := analyse(t, memory{x}, rotorAt(memory{x}, 1000, 2, 20, func(s *Settings) { s.Harmonics = 3 }))
 	if _, err := json.Marshal(run); err != nil {
 		t.Error(err)
 	}

@@ -46,11 +46,9 @@ func TestWindowsGolden(t *testing.T) {
 
 	for _, c := range g.Cases {
 		a := NewAnalyser()
-		err := a.Load(t.Context(), memory{g.X}, SpectrumSettings{
-			RateHz: g.Rate, Samples: int64(len(g.X)), Channels: []int{0}, SegLen: c.Segment, Overlap: c.Overlap,
-			Window: c.Window,
-		})
-		if err != nil {
+		r := microphones(memory{g.X}, g.Rate, overlapped(c.Overlap, c.Window))
+		r.Settings.SegmentS = float64(c.Segment) / g.Rate
+		if err := a.Load(t.Context(), memory{g.X}, segmentsOf(t, r, 1)); err != nil {
 			t.Fatal(err)
 		}
 
@@ -76,17 +74,16 @@ func TestOverlapReads(t *testing.T) {
 	const n = 40_000
 	src := memory{noise(n, 1), noise(n, 2), noise(n, 3)}
 	for _, overlap := range []float64{0.5, 0.75, 0.4} {
-		s := SpectrumSettings{
-			RateHz: 1, Start: 11, Samples: n - 20, Channels: []int{0, 1, 2}, Segments: 9, Overlap: overlap,
-			SegmentBins: 5,
-		}
+		r := microphones(src, 1, overlapped(overlap, DefaultWindow))
+		r.Start, r.Samples, r.Settings.Segments = 11, n-20, 9
+		s := segmentsOf(t, r, 5)
 
 		a := NewAnalyser()
 		if err := a.Load(t.Context(), src, s); err != nil {
 			t.Fatal(err)
 		}
 
-		size, hop := s.segLen(), s.hop()
+		size, hop := s.samples, s.hop
 		if used := size + 8*hop; used > (n-20)/2 || used < (n-20)/2-2*9 {
 			t.Errorf("overlap %g: %d samples of a half used", overlap, used)
 		}
@@ -135,10 +132,10 @@ func TestEffectiveAverages(t *testing.T) {
 		{"blackman", 0.6, 0},
 		{"flattop", 0.75, 0},
 	} {
-		s := SpectrumSettings{RateHz: 1, Channels: []int{0}, Segments: segments, Overlap: c.overlap, Window: c.window}
-		s.Samples = int64(2 * (n + (segments-1)*(n-s.shared(n)) + 1))
+		x := make([]float64, 2*(n+(segments-1)*(n-int(c.overlap*n))+1))
+		s := segmentsOf(t, microphones(memory{x}, 1, overlapped(c.overlap, c.window)), 1)
 		rng := rand.New(rand.NewPCG(5, 9))
-		a, x := NewAnalyser(), make([]float64, s.Samples)
+		a := NewAnalyser()
 		const from, to = 8, 25
 		var mean, square [to]float64
 		var sum, sumSquare, product, predicted float64
@@ -207,12 +204,12 @@ func TestEffectiveAverages(t *testing.T) {
 func TestLineScatterWithOverlap(t *testing.T) {
 	const n, segments, estimates, rho = 64, 8, 3000, 10.
 	for _, overlap := range []float64{0, 0.5, 0.75} {
-		s := SpectrumSettings{RateHz: 1, Channels: []int{0}, Segments: segments, Overlap: overlap}
-		s.Samples = int64(2 * (n + (segments-1)*(n-s.shared(n)) + 1))
+		x := make([]float64, 2*(n+(segments-1)*(n-int(overlap*n))+1))
+		s := segmentsOf(t, microphones(memory{x}, 1, overlapped(overlap, DefaultWindow)), 1)
 		noiseBin := NoiseBins("") * 2 / n // of unit variance, sine-calibrated
 		amplitude := math.Sqrt(2 * (rho - 1) * noiseBin)
 		rng := rand.New(rand.NewPCG(6, 2))
-		a, x := NewAnalyser(), make([]float64, s.Samples)
+		a := NewAnalyser()
 
 		var mean, square float64
 		for range estimates / 2 {

@@ -38,7 +38,7 @@ func (r *Reading) SetSpectra(a *dsp.Analyser) {
 }
 
 // Spectra returns the analyser if it holds the spectra asked for, else nil.
-func (r *Reading) Spectra(s dsp.SpectrumSettings) *dsp.Analyser {
+func (r *Reading) Spectra(s *dsp.Segments) *dsp.Analyser {
 	if r == nil || r.analyser == nil || !r.analyser.Holds(s) {
 		return nil
 	}

@@ -24,7 +24,23 @@ func (saw) Read(_ []int, start int64, dst [][]float64) (int, error) {
 // A Reading gives its spectra to who asks for the same, and its analyser back
 // at most once.
 func TestReadingSpectra(t *testing.T) {
-	s := dsp.SpectrumSettings{RateHz: 1000, Samples: 1024, Channels: []int{0}, Segments: 2, SegmentBins: 5}
+	segments := func(change func(r *dsp.Run)) *dsp.Segments {
+		settings := dsp.DefaultSettings()
+		r := &dsp.Run{
+			RateHz: 1000, Samples: 8192, Settings: &settings,
+			Microphones: []dsp.Microphone{{Scale: 1, Conditions: map[string]float64{"blades": 2, "rps": 20}}},
+		}
+		change(r)
+
+		s, err := dsp.Find("split-half-spectrum", false).(dsp.OfSpectra).Spectra(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		return s
+	}
+
+	s := segments(func(*dsp.Run) {})
 
 	r := NewReading()
 	if r.Spectra(s) != nil {
@@ -42,17 +58,14 @@ func TestReadingSpectra(t *testing.T) {
 		t.Error("the spectra are not found")
 	}
 
-	for name, change := range map[string]func(*dsp.SpectrumSettings){
-		"interval": func(s *dsp.SpectrumSettings) { s.Samples = 1000 },
-		"channels": func(s *dsp.SpectrumSettings) { s.Channels = []int{1} },
-		"scale":    func(s *dsp.SpectrumSettings) { s.Scale = []float64{2} },
-		"segments": func(s *dsp.SpectrumSettings) { s.Segments = 4 },
-		"bins":     func(s *dsp.SpectrumSettings) { s.SegmentBins = 6 },
+	for name, change := range map[string]func(*dsp.Run){
+		"interval": func(r *dsp.Run) { r.Samples = 8000 },
+		"channels": func(r *dsp.Run) { r.Microphones[0].Channel = 1 },
+		"scale":    func(r *dsp.Run) { r.Microphones[0].Scale = 2 },
+		"segments": func(r *dsp.Run) { r.Settings.Segments = 4 },
+		"bins":     func(r *dsp.Run) { r.Settings.Harmonics = 6 },
 	} {
-		o := s
-		change(&o)
-
-		if r.Spectra(o) != nil {
+		if r.Spectra(segments(change)) != nil {
 			t.Errorf("other %s: the same spectra", name)
 		}
 	}

@@ -121,11 +121,21 @@ func one(a *dsp.Analyser, path, what, precision string, rate float64, blades int
 			rate = r
 		}
 
-		_, err := a.Run(context.Background(), rd, dsp.RotorSettings{
-			RateHz: rate, Samples: n, Channels: channels, Precision: precision, Blades: blades, ShaftHz: rpm / 60,
-			KeepSpectra: true,
-		})
+		ctx, settings := context.Background(), dsp.DefaultSettings()
+		settings.Precision = precision
 
+		r := &dsp.Run{RateHz: rate, Samples: n, Settings: &settings}
+		for c := range channels {
+			r.Microphones = append(r.Microphones, dsp.Microphone{
+				Channel: c, Scale: 1, Conditions: map[string]float64{"blades": float64(blades), "rpm": rpm},
+			})
+		}
+
+		construction := dsp.Find("split-half-spectrum", false).(dsp.OfSpectra)
+		load, err := construction.Spectra(r)
+		fatal(err)
+		fatal(a.Load(ctx, rd, load))
+		_, err = construction.Pairs(ctx, rd, r, a)
 		fatal(err)
 	}
 }
