@@ -13,9 +13,9 @@ import (
 var constructions = []Construction{
 	randomSamples{},
 	splitHalves{},
-	halfSpectra{name: "split-half-spectrum", standard: "harmonics", version: 1},
-	halfSpectra{name: "split-half-bands", standard: "bands", version: 2},
-	halfSpectra{name: "repeats", standard: "harmonics", repeats: true, version: 1},
+	halfSpectra{name: "split-half-spectrum", standard: "harmonics", version: 2},
+	halfSpectra{name: "split-half-bands", standard: "bands", version: 3},
+	halfSpectra{name: "repeats", standard: "harmonics", repeats: true, version: 2},
 	repeatedMeans{},
 }
 
