@@ -84,9 +84,10 @@ var imports = []struct{ of, may string }{
 
 // foreign lists the packages that may import a module of others.
 var foreign = []struct{ module, by string }{
-	{"github.com/apache/arrow", "pipeline/table ingest/format/arrow"},
+	{"github.com/apache/arrow", "pipeline/table"},
 	{"github.com/klauspost/cpuid", "pipeline/engine/kernel"},
 	{"github.com/klauspost/compress", "ingest/format/internal/inflate ingest/format/parquet"},
+	{"github.com/pierrec/lz4", "ingest/format/arrow"},
 	{"github.com/mewkiz/flac", "ingest/format/flac"},
 	{"github.com/parquet-go/parquet-go", "ingest/format/parquet pipeline/export"},
 	{"github.com/expr-lang/expr", "ingest/derive"},

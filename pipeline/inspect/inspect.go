@@ -152,7 +152,7 @@ func File(ctx context.Context, path string, o ingest.Options) (*Description, err
 		// may come from anywhere, so it is verified first.
 		var t *table.Table
 
-		err := arrow.Verify(path)
+		err := arrow.VerifyTable(path)
 		if err == nil {
 			t, err = table.Read(path)
 		}

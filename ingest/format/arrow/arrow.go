@@ -1,20 +1,20 @@
-// Package arrow reads Arrow IPC files (Feather version 2) of any writer as
-// recordings. The file's metadata are verified before Apache's library, which
-// believes them, reads the file: see verify.go. Batches are read one at a
-// time; two are kept. Reading one allocates at most 32 MiB and twice the file.
+// Package arrow reads Arrow IPC files (Feather version 2) of any writer, and streams,
+// as recordings. It believes no offset, length or number in a file before it has
+// compared it with what the file holds. Columns of numbers are read where they lie, or
+// decompressed a batch at a time; other columns are passed over. What is decompressed
+// takes at most 32 MiB and twice the file.
 //
 // The program's own tables are package pipeline/table's.
 package arrow
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"math"
-
-	"github.com/apache/arrow/go/v17/arrow"
+	"slices"
 
 	"doubletake/ingest"
+	"doubletake/ingest/fault"
 	"doubletake/ingest/format/internal/arrays"
 	"doubletake/ingest/format/internal/raw"
 )
@@ -22,12 +22,13 @@ import (
 // Format is Arrow IPC.
 var Format = ingest.Format{
 	Name: "arrow", Title: "Arrow IPC", Endings: []string{".arrow", ".feather"}, Attributes: true,
-	Magic: []string{"ARROW1"}, Open: open,
+	Magic: []string{magic}, Open: open,
 }
 
-// Verify returns a *fault.Error if the Arrow file at path contradicts itself or
-// would take much more memory than its size explains.
-func Verify(path string) error {
+// VerifyTable returns a *fault.Error if the Arrow file at path contradicts itself,
+// would take much more memory than its size explains, or has columns that no table of
+// this program has. Package pipeline/table reads others.
+func VerifyTable(path string) error {
 	src, err := ingest.OpenSource(path)
 	if err != nil {
 		return err
@@ -38,10 +39,18 @@ func Verify(path string) error {
 	if err != nil {
 		return err
 	}
-	defer f.ipc.Close()
 
-	for i := range f.rows {
-		if err := f.batch(i); err != nil {
+	for i, c := range f.columns {
+		list := c.kind == typeList && c.children[0].title == "float32" && !c.children[0].indexed
+		if f.dictionaries > 0 || c.indexed || !list && !slices.Contains([]string{"utf8", "int64", "bool", "float64"}, c.title) {
+			return &fault.Error{
+				Place: fmt.Sprintf("schema, field %d", i+1), Want: "utf8, int64, bool, float64 or lists of float32", Found: c.title,
+			}
+		}
+	}
+
+	for _, k := range f.batches {
+		if err := f.verify(k); err != nil {
 			return err
 		}
 	}
@@ -49,195 +58,216 @@ func Verify(path string) error {
 	return nil
 }
 
-// open makes a channel of each column of numbers, the unit from the field's
-// metadata ("unit"), the rate from the field's or the schema's ("rate_hz" and the
-// like) or from a column of time. A missing number is NaN. Other columns are
-// listed as not read.
+// verify decompresses a batch and compares its buffers with its columns.
+func (f *file) verify(k block) error {
+	b, err := f.batch(k)
+	if err != nil || b.codec == noCodec { // compared when the file was opened
+		return err
+	}
+
+	left := f.most
+	for i, s := range b.spans {
+		place := fmt.Sprintf("%s, buffer %d", k.place, i+1)
+
+		out, err := f.unpack(place, b.codec, s)
+		if err != nil {
+			return err
+		}
+
+		if left -= int64(len(out)); left < 0 {
+			return damaged(place, fmt.Sprintf("at most %d bytes of a batch", f.most), "more")
+		}
+
+		b.unpacked = append(b.unpacked, int64(len(out)))
+	}
+
+	return b.columns(f.columns, false)
+}
+
+// open reads a file as a recording.
 func open(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
 	f, err := openFile(src, src.Size)
 	if err != nil {
 		return nil, err
 	}
 
-	a := &recording{f: f, ends: make([]int64, len(f.rows))}
-
-	samples := int64(0)
-	for i, n := range f.rows {
-		samples += n
-		a.ends[i] = samples
-	}
-
-	schema := f.ipc.Schema()
-	attributes := func(m arrow.Metadata) (out []ingest.Attribute, unit string) {
-		for i, k := range m.Keys() {
-			if k == "unit" {
-				unit = m.Values()[i]
-			} else {
-				out = append(out, ingest.Attribute{Name: k, Value: m.Values()[i]})
-			}
-		}
-
-		return out, unit
-	}
-
-	r := arrays.New(ingest.Info{
-		Path: src.Path, Format: "arrow",
-		Encoding: fmt.Sprintf("Arrow IPC, %d batches", len(f.rows)),
-	}, a, src)
-
-	own, _ := attributes(schema.Metadata())
-	for _, at := range own {
-		r.Attribute(at.Name, at.Value)
-	}
-
-	for i, field := range schema.Fields() {
-		if _, number := kinds[field.Type.ID()]; !number {
-			r.Unread(field.Name, false, "a column of type "+typeName(field.Type)+", not of numbers")
-			continue
-		}
-
-		c := arrays.Array{Name: field.Name, Dims: []int64{samples}, Plane: &plane{a, i}}
-		c.Attributes, c.Unit = attributes(field.Metadata)
-		c.Attributes = append(c.Attributes, ingest.Attribute{Name: "type", Value: field.Type.String()})
-		if err := r.Add(c); err != nil {
-			return nil, err
-		}
-	}
-
-	if err := r.Finish(o); err != nil {
-		return nil, errors.Join(err, a.Close())
-	}
-
-	return r, nil
+	return f.recording(src, o)
 }
 
-// typeName names a type; of nested ones only the outermost: their full names can
-// be many times as long as the file.
-func typeName(t arrow.DataType) string {
-	if d, ok := t.(*arrow.DictionaryType); ok {
-		t = d.ValueType
+// OpenOutput reads what a program wrote as a recording: a stream, or a file. If it fails its
+// caller closes src.
+func OpenOutput(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
+	var head [len(magic)]byte
+	if n, _ := src.ReadAt(head[:], 0); string(head[:n]) == magic {
+		return open(src, o)
 	}
 
-	if _, ok := t.(arrow.NestedType); ok {
-		return t.Name()
-	}
-
-	return t.String()
-}
-
-// recording gives access to the batches of a file.
-type recording struct {
-	f    *file
-	ends []int64 // sample after the last of each batch
-	kept [2]struct {
-		number int // from 1; 0: none
-		rec    arrow.Record
-	}
-}
-
-// plane is a column as an array.
-type plane struct {
-	a     *recording
-	index int
-}
-
-// Read implements arrays.Plane.
-func (c *plane) Read(channels []int, start int64, dst [][]float64) (n int, err error) {
-	for i := range channels {
-		if n, err = c.a.read(c.index, start, dst[i]); err != nil {
-			return n, err
-		}
-	}
-
-	return n, nil
-}
-
-// Close lets go of the batches.
-func (a *recording) Close() error {
-	for _, k := range a.kept {
-		if k.rec != nil {
-			k.rec.Release()
-		}
-	}
-
-	return a.f.ipc.Close()
-}
-
-func (a *recording) batch(i int) (arrow.Record, error) {
-	for _, k := range a.kept {
-		if k.number == i+1 {
-			return k.rec, nil
-		}
-	}
-
-	slot := &a.kept[i%len(a.kept)]
-	if slot.rec != nil {
-		slot.rec.Release()
-		slot.number, slot.rec = 0, nil
-	}
-
-	rec, err := a.f.load(i)
+	f, err := openStream(src, src.Size)
 	if err != nil {
 		return nil, err
 	}
 
-	slot.number, slot.rec = i+1, rec
-
-	return rec, nil
+	return f.recording(src, o)
 }
 
-func (a *recording) read(column int, start int64, dst []float64) (n int, err error) {
-	from := int64(0)
-	for i, end := range a.ends {
-		if at := start + int64(n); n < len(dst) && at < end {
-			rec, err := a.batch(i)
-			if err != nil {
-				return n, err
-			}
+// recording makes a channel of each column of numbers, the unit from the field's
+// metadata ("unit"), the rate from the field's or the schema's ("rate_hz" and the
+// like) or from a column of time. A missing number is NaN. Other columns are
+// listed as not read.
+func (f *file) recording(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
+	r := arrays.New(ingest.Info{
+		Path: src.Path, Format: "arrow", Encoding: fmt.Sprintf("Arrow IPC, %d batches", len(f.batches)),
+	}, src)
 
-			err = guard(a.f.batches[i].place, func() error {
-				n += numbers(dst[n:], rec.Column(column), int(at-from))
-				return nil
-			})
-			if err != nil {
-				return n, err
-			}
-		}
-
-		from = end
+	for _, a := range f.attributes {
+		r.Attribute(a.Name, a.Value)
 	}
 
-	if n < len(dst) {
-		return n, io.EOF
+	samples := int64(0)
+	if n := len(f.ends); n > 0 {
+		samples = f.ends[n-1]
+	}
+
+	for _, c := range f.columns {
+		if !c.number {
+			r.Unread(c.name, false, "a column of type "+c.title+", not of numbers")
+			continue
+		}
+
+		err := r.Add(arrays.Array{
+			Name: c.name, Dims: []int64{samples}, Unit: c.unit, Plane: &plane{f: f, c: c},
+			Attributes: append(c.attributes, ingest.Attribute{Name: "type", Value: c.title}),
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+
+	return r, r.Finish(o)
+}
+
+// plane is a column as an array.
+type plane struct {
+	f *file
+	c *column
+
+	batch            int // that is held decompressed, from 1; 0: none
+	validity, values []byte
+}
+
+// Read implements arrays.Plane.
+func (p *plane) Read(channels []int, start int64, dst [][]float64) (n int, err error) {
+	for i := range channels {
+		n = 0
+
+		from := int64(0)
+		for k, end := range p.f.ends {
+			if at := start + int64(n); n < len(dst[i]) && at < end {
+				x := dst[i][n:][:min(int64(len(dst[i])-n), end-at)]
+				if err := p.read(k, at-from, x); err != nil {
+					return n, err
+				}
+
+				n += len(x)
+			}
+
+			from = end
+		}
+
+		if n < len(dst[i]) {
+			return n, io.EOF
+		}
 	}
 
 	return n, nil
 }
 
-// kinds are the types of columns that are read.
-var kinds = map[arrow.Type]raw.Kind{
-	arrow.FLOAT16: raw.F16, arrow.FLOAT32: raw.F32, arrow.FLOAT64: raw.F64,
-	arrow.INT8: raw.I8, arrow.INT16: raw.I16, arrow.INT32: raw.I32, arrow.INT64: raw.I64,
-	arrow.UINT8: raw.U8, arrow.UINT16: raw.U16, arrow.UINT32: raw.U32, arrow.UINT64: raw.U64,
-}
-
-// numbers copies numbers of an array from its element at on.
-func numbers(dst []float64, a arrow.Array, at int) int {
-	n := min(len(dst), a.Len()-at)
-
-	kind := kinds[a.DataType().ID()]
-	if buffer := a.Data().Buffers()[1]; n > 0 {
-		b := buffer.Bytes()[(a.Data().Offset()+at)*kind.Bytes():]
-		raw.Decode(dst[:n], b, kind, !raw.LittleEndian, kind.Bytes())
+// read reads values of batch i from one on.
+func (p *plane) read(i int, at int64, dst []float64) error {
+	k, size, n := p.c.parts[i], int64(p.c.stored.Bytes()), int64(len(dst))
+	if err := p.hold(i); err != nil {
+		return err
 	}
 
-	if a.NullN() > 0 {
-		for i := range n {
-			if a.IsNull(at + i) {
-				dst[i] = math.NaN()
-			}
+	values, err := p.bytes(k, p.values, k.values, at*size, (at+n)*size)
+	if err != nil {
+		return err
+	}
+
+	raw.Decode(dst, values, p.c.stored, p.f.bigEndian, int(size))
+
+	if !k.missing {
+		return nil
+	}
+
+	validity, err := p.bytes(k, p.validity, k.validity, at/8, (at+n+7)/8)
+	if err != nil {
+		return err
+	}
+
+	for i := range dst {
+		if bit := int(at%8) + i; validity[bit/8]>>(bit%8)&1 == 0 {
+			dst[i] = math.NaN()
 		}
 	}
 
-	return n
+	return nil
+}
+
+// bytes returns some bytes of a buffer: of held, or of the file where it is not
+// compressed.
+func (p *plane) bytes(k part, held []byte, s span, from, to int64) ([]byte, error) {
+	if k.codec == noCodec {
+		held = make([]byte, to-from)
+		return held, readFull(p.f.r, held, s.at+from, k.place)
+	}
+
+	if to > int64(len(held)) {
+		return nil, damaged(k.place, fmt.Sprintf("%d bytes", to), "%d bytes in its buffer", len(held))
+	}
+
+	return held[from:to], nil
+}
+
+// hold decompresses batch i of the column. Other columns are dropped where all
+// together were too large.
+func (p *plane) hold(i int) (err error) {
+	k := p.c.parts[i]
+	if k.codec == noCodec || p.batch == i+1 {
+		return nil
+	}
+
+	p.batch, p.validity, p.values = 0, nil, nil
+	if k.missing {
+		if p.validity, err = p.f.unpack(k.place, k.codec, k.validity); err != nil {
+			return err
+		}
+	}
+
+	if p.values, err = p.f.unpack(k.place, k.codec, k.values); err != nil {
+		return err
+	}
+
+	p.batch = i + 1
+	held := int64(0)
+
+	for _, other := range p.f.held {
+		held += int64(len(other.validity) + len(other.values))
+	}
+
+	if held > p.f.most {
+		for _, other := range p.f.held {
+			if other != p {
+				other.batch, other.validity, other.values = 0, nil, nil
+			}
+		}
+
+		p.f.held = nil
+	}
+
+	if !slices.Contains(p.f.held, p) {
+		p.f.held = append(p.f.held, p)
+	}
+
+	return nil
 }

@@ -4,14 +4,13 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"io/fs"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/apache/arrow/go/v17/arrow"
-	"github.com/apache/arrow/go/v17/arrow/ipc"
 
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
@@ -24,64 +23,68 @@ type damage struct {
 	footer int // where it begins
 }
 
-func (d *damage) root() node {
-	f := d.b[d.footer : len(d.b)-10]
-	return node{f, int(binary.LittleEndian.Uint32(f))}
-}
+func (d *damage) root() table { return root(d.b[d.footer:len(d.b)-10], "footer") }
 
 // schema returns the schema, and field the field of that number, from 1.
-func (d *damage) schema() node {
-	s, ok := d.root().table(1)
+func (d *damage) schema() table { return d.part(d.root(), 1) }
+
+func (d *damage) field(i int) table { return d.schema().tables(1, "")[i-1] }
+
+// part returns the table in a slot of another.
+func (d *damage) part(t table, slot int) table {
+	p, ok := t.table(slot, "")
 	if !ok {
-		d.t.Fatal("no schema")
+		d.t.Fatal("no table")
 	}
 
-	return s
+	return p
 }
 
-func (d *damage) field(i int) node { return d.schema().tables(1)[i-1] }
-
-// block returns batch i, or dictionary i, from 1, with its metadata read.
-func (d *damage) block(dictionary bool, i int) block {
+// message returns the metadata of batch i, from 1, batch the batch in it and data where its
+// data begin.
+func (d *damage) message(i int) (m, batch table, data int64) {
 	f, err := openFile(bytes.NewReader(d.b), int64(len(d.b)))
 	if err != nil {
 		d.t.Fatal(err)
 	}
 
-	slot := 3
-	if dictionary {
-		slot = 2
-	}
+	k := f.batches[i-1]
+	m = root(d.b[k.at+8:k.at+k.meta], "")
 
-	blocks, err := f.blocks(d.root(), slot, "block", int64(d.footer))
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	return m, d.part(m, 2), k.at + k.meta
+}
 
-	k := blocks[i-1]
-	k.dictionary = dictionary
-	if _, err := f.meta(&k); err != nil {
-		d.t.Fatal(err)
-	}
+// of returns a batch's bytes from a slot's value on, and those of a vector's elements.
+func (d *damage) of(batch, slot int) []byte {
+	_, b, _ := d.message(batch)
+	return b.b[b.slot(slot, 1):]
+}
 
-	// The same bytes in the file, not a copy.
-	k.batch.b = d.b[k.at+8 : k.at+k.meta]
+func (d *damage) elements(batch, slot int) []byte {
+	_, b, _ := d.message(batch)
+	at, _ := b.vector(slot, 1, "")
+	return b.b[at:]
+}
 
-	return k
+func (d *damage) count(batch, slot int) []byte {
+	_, b, _ := d.message(batch)
+	at, _ := b.vector(slot, 1, "")
+	return b.b[at-4:]
 }
 
 func put4(b []byte, v uint32) { binary.LittleEndian.PutUint32(b, v) }
 func put8(b []byte, v uint64) { binary.LittleEndian.PutUint64(b, v) }
 
 // content returns the bytes of a batch's buffer, from 1.
-func (d *damage) content(k block, i int) []byte {
-	at, n := k.buffer(i - 1)
-	return d.b[k.at+k.meta+at:][:n]
+func (d *damage) content(batch, i int) []byte {
+	_, _, data := d.message(batch)
+	at, n := pair(d.elements(batch, 2), i-1)
+	return d.b[data+at:][:n]
 }
 
 // Files damaged by hand are refused, with place and reason in the error. Expected:
 // the words of the error; sound files of each kind are in kindFiles. Given
-// to the library alone in 6 GB, five of these and the shared children below end the
+// to Apache's library alone in 6 GB, five of these and the shared children below end the
 // program for want of memory, and a third of the others are read as if nothing
 // were wrong.
 func TestVerifyRefuses(t *testing.T) {
@@ -90,7 +93,12 @@ func TestVerifyRefuses(t *testing.T) {
 		files[k.name] = k.bytes
 	}
 
-	length := func(n node, slot int) []byte { at, _ := n.vector(slot); return n.b[at-4:] }
+	length := func(t table, slot int) []byte { at, _ := t.vector(slot, 1, ""); return t.b[at-4:] }
+	value := func(t table, slot int) []byte { return t.b[t.slot(slot, 1):] }
+	zstd := func(frame ...byte) func(d *damage) { // behind its magic
+		return func(d *damage) { copy(d.content(1, 2)[8:], append([]byte{0x28, 0xB5, 0x2F, 0xFD}, frame...)) }
+	}
+
 	for _, c := range []struct {
 		name, file string
 		do         func(d *damage)
@@ -98,64 +106,48 @@ func TestVerifyRefuses(t *testing.T) {
 	}{
 		{
 			"vector of 2^30 fields", "numbers", func(d *damage) { put4(length(d.schema(), 1), 1<<30) },
-			"footer, schema, field: expected a vector within",
+			"schema, field: expected a vector within",
 		},
 		{
-			"key of 4 GiB", "numbers", func(d *damage) { put4(length(d.schema().tables(2)[0], 0), 0xFFFFFFFF) },
-			"footer, schema, metadata 1, key: expected a vector within",
+			"key of 4 GiB", "numbers", func(d *damage) { put4(length(d.schema().tables(2, "")[0], 0), 0xFFFFFFFF) },
+			"schema, metadata 1, key: expected a vector within",
 		},
 		{
 			"name of 4 GiB", "numbers", func(d *damage) { put4(length(d.field(3), 0), 0xFFFFFFF0) },
-			"footer, schema, field 3, name: expected a vector within",
+			"schema, field 3, name: expected a vector within",
 		},
 		{
 			"2^27 batches", "numbers", func(d *damage) { put4(length(d.root(), 3), 1<<27) },
 			"footer, batches: expected a vector within",
 		},
 		{
-			"schema outside", "numbers", func(d *damage) { put4(d.root().b[d.root().slot(1):], 1<<20) },
-			"footer, schema: expected a table within",
+			"schema outside", "numbers", func(d *damage) { put4(value(d.root(), 1), 1<<20) },
+			"schema: expected a table within",
 		},
 		{
 			"offset that wraps around to itself", "numbers",
-			func(d *damage) { r := d.root(); put4(r.b[r.slot(1):], uint32(r.at-r.slot(1))) },
-			"footer, schema: expected a table within",
+			func(d *damage) { r := d.root(); put4(value(r, 1), uint32(r.at-r.slot(1, 1))) },
+			"schema: expected a table within",
 		},
 		{
 			"layout outside", "numbers", func(d *damage) { f := d.field(2); put4(f.b[f.at:], 1<<30) },
-			"footer, schema, field 2: expected a layout within",
+			"schema, field 2: expected a layout within",
 		},
 		{"layout of odd length", "numbers", func(d *damage) {
 			r := d.root()
-			v := r.at - int(int32(binary.LittleEndian.Uint32(r.b[r.at:])))
-			r.b[v]++
+			r.b[r.at-int(int32(binary.LittleEndian.Uint32(r.b[r.at:])))]++
 		}, "footer: expected a table's layout"},
 		{"value outside of its table", "numbers", func(d *damage) {
 			f := d.field(2)
-			v := f.at - int(int32(binary.LittleEndian.Uint32(f.b[f.at:])))
-			binary.LittleEndian.PutUint16(f.b[v+4:], 4000)
-		}, "name: expected a value within"},
+			binary.LittleEndian.PutUint16(f.slots, 4000)
+		}, ": expected a value within"},
 		{
-			"unknown type", "bool", func(d *damage) { f := d.field(1); f.b[f.slot(2)] = 99 },
-			"type of a known kind, found kind 99",
+			"unknown type", "bool", func(d *damage) { value(d.field(1), 2)[0] = 99 },
+			"schema, field 1: expected a type of a known kind, found kind 99",
 		},
-		{"bits of an integer", "dictionary in a struct", func(d *damage) {
-			e, _ := d.field(1).tables(5)[0].table(4)
-			i, _ := e.table(1)
-			put4(i.b[i.slot(0):], 24)
-		}, "schema, field 1, child 1: expected integers that count"},
 		{
-			"bytes of a negative size", "bytes of a size",
-			func(d *damage) { i, _ := d.field(1).table(3); put4(i.b[i.slot(0):], 1<<31) },
+			"bits of an integer", "numbers", func(d *damage) { put4(value(d.part(d.field(1), 3), 0), 24) },
 			"schema, field 1: expected a type of a size",
-		},
-		{
-			"lists of none", "list of a size", func(d *damage) { i, _ := d.field(1).table(3); put4(i.b[i.slot(0):], 0) },
-			"schema, field 1: expected a list of 1 value or more",
-		},
-		{
-			"lists of 2^31", "list of a size", func(d *damage) { i, _ := d.field(1).table(3); put4(i.b[i.slot(0):], 1<<31-1) },
-			"batch 1, column 1, child 1: expected 6442450941 values or more, found 6",
 		},
 		{
 			"list without a child", "list", func(d *damage) { put4(length(d.field(1), 5), 0) },
@@ -167,119 +159,98 @@ func TestVerifyRefuses(t *testing.T) {
 		},
 		{"cut", "numbers", func(d *damage) { d.b = d.b[:len(d.b)/2] }, "begins and ends with ARROW1"},
 		{
-			"block beyond the file", "numbers", func(d *damage) { at, _ := d.root().vector(3); put8(d.root().b[at+16:], 1<<40) },
+			"block beyond the file", "numbers", func(d *damage) { put8(length(d.root(), 3)[20:], 1<<40) },
 			"batch 1: expected multiples of 8 bytes between",
 		},
 		{
-			"block that is not aligned", "numbers", func(d *damage) { at, _ := d.root().vector(3); d.root().b[at]++ },
+			"block that is not aligned", "numbers", func(d *damage) { length(d.root(), 3)[4]++ },
 			"batch 1: expected multiples of 8",
 		},
-		{"one batch twice", "numbers", func(d *damage) {
-			at,
-				_ := d.root().vector(3)
-			copy(d.root().b[at+24:], d.root().b[at:at+24])
-		}, "expected it behind batch"},
-		{"batch in a dictionary", "dictionary", func(d *damage) {
-			r := d.root()
-			from, _ := r.vector(2)
-			to, _ := r.vector(3)
-			copy(r.b[to:to+24], r.b[from:])
-		}, "expected it behind"},
-		{"message of no kind", "numbers", func(d *damage) {
-			k := d.block(false, 1)
-			m := node{k.batch.b, int(binary.LittleEndian.Uint32(k.batch.b))}
-			m.b[m.slot(1)] = 1
-		}, "batch 1, header: expected header of a known kind, found kind 1"},
-		{"dictionary for a batch", "dictionary", func(d *damage) {
-			r := d.root()
-			one, _ := r.vector(2)
-
-			other, _ := r.vector(3)
-			for i := range 24 {
-				r.b[one+i], r.b[other+i] = r.b[other+i], r.b[one+i]
-			}
-		}, "dictionary 1: expected a message of kind 2, found kind 3"},
 		{
-			"negative rows", "numbers", func(d *damage) { k := d.block(false, 1); put8(k.batch.b[k.batch.slot(0):], 1<<63) },
-			"batch 1: expected 0 to",
+			"one batch twice", "numbers", func(d *damage) { b := length(d.root(), 3); copy(b[28:], b[4:28]) },
+			"expected it behind batch",
 		},
+		{
+			"message of no batch", "numbers", func(d *damage) { m, _, _ := d.message(1); value(m, 1)[0] = 1 },
+			"batch 1: expected a message of kind 3, found kind 1",
+		},
+		{
+			"dictionary for a batch", "dictionary",
+			func(d *damage) { copy(length(d.root(), 3)[4:28], length(d.root(), 2)[4:]) },
+			"batch 1: expected a message of kind 3, found kind 2",
+		},
+		{"negative rows", "numbers", func(d *damage) { put8(d.of(1, 0), 1<<63) }, "batch 1: expected 0 to"},
 		{"2^62 rows of nothing", "null", func(d *damage) {
-			k := d.block(false, 1)
-			put8(k.batch.b[k.batch.slot(0):], 1<<62)
-			put8(k.batch.b[k.nodesAt:], 1<<62)
+			lengths, rows := d.elements(1, 1), d.of(1, 0)
+			put8(lengths, 1<<62)
+			put8(rows, 1<<62)
 		}, "batch 1: expected 0 to 281474976710656 rows, found 4611686018427387904"},
 		{
-			"rows other than the columns'", "numbers",
-			func(d *damage) { k := d.block(false, 1); put8(k.batch.b[k.batch.slot(0):], 2) },
+			"rows other than the columns'", "numbers", func(d *damage) { put8(d.of(1, 0), 2) },
 			"batch 1, column 1: expected 2 rows, as the batch, found 3",
 		},
 		{
-			"negative length", "numbers", func(d *damage) { k := d.block(false, 1); put8(k.batch.b[k.nodesAt+16:], 1<<63) },
+			"negative length", "numbers", func(d *damage) { put8(d.elements(1, 1)[16:], 1<<63) },
 			"batch 1, column 2: expected 0 to",
 		},
 		{
-			"more missing than there are", "numbers",
-			func(d *damage) { k := d.block(false, 1); put8(k.batch.b[k.nodesAt+8:], 4) }, "batch 1, column 1: expected 0 to",
+			"more missing than there are", "numbers", func(d *damage) { put8(d.elements(1, 1)[8:], 4) },
+			"batch 1, column 1: expected 0 to",
 		},
 		{
-			"buffer outside", "numbers", func(d *damage) { k := d.block(false, 1); put8(k.batch.b[k.buffsAt+16:], 1<<40) },
+			"buffer outside", "numbers", func(d *damage) { put8(d.elements(1, 2)[16:], 1<<40) },
 			"batch 1: expected buffer 2 within",
 		},
 		{"buffers that share", "numbers", func(d *damage) {
-			k := d.block(false, 1)
-			for i := range k.buffers {
-				put8(k.batch.b[k.buffsAt+16*i:], 0)
-				put8(k.batch.b[k.buffsAt+16*i+8:], uint64(k.body))
+			buffers := d.elements(1, 2)
+			size := binary.LittleEndian.Uint64(buffers[21*16:]) + 8 // of the data: the last buffer's end
+			for i := range 22 {
+				put8(buffers[16*i:], 0)
+				put8(buffers[16*i+8:], size)
 			}
 		}, "batch 1: expected buffers of"},
 		{
-			"values too short", "numbers", func(d *damage) { k := d.block(false, 1); put8(k.batch.b[k.buffsAt+16*7+8:], 8) },
+			"values too short", "numbers", func(d *damage) { put8(d.elements(1, 2)[16*7+8:], 8) },
 			"batch 1, column 4: expected 24 bytes for 3 values, found 8 bytes in buffer 8",
 		},
 		{
-			"validity too short", "numbers", func(d *damage) { k := d.block(false, 1); put8(k.batch.b[k.buffsAt+8:], 0) },
+			"validity too short", "numbers", func(d *damage) { put8(d.elements(1, 2)[8:], 0) },
 			"batch 1, column 1: expected 1 bytes for 3 values, found 0 bytes in buffer 1",
 		},
 		{
-			"fewer buffers than columns need", "numbers",
-			func(d *damage) { k := d.block(false, 1); put4(k.batch.b[k.buffsAt-4:], 21) },
+			"fewer buffers than columns need", "numbers", func(d *damage) { put4(d.count(1, 2), 21) },
 			"batch 1, column 11: expected buffers for each column, found 21",
 		},
 		{
-			"fewer lengths than columns", "numbers",
-			func(d *damage) { k := d.block(false, 1); put4(k.batch.b[k.nodesAt-4:], 10) },
-			"batch 1, column 11: expected a length for each column, found 10",
+			"fewer lengths than columns", "numbers", func(d *damage) { put4(d.count(1, 1), 10) },
+			"batch 1, column 11: expected a length for each column, found fewer",
 		},
 		{
-			"2^40 buffers of a view", "text views",
-			func(d *damage) { k := d.block(false, 1); put8(k.batch.b[k.countsAt:], 1<<40) },
+			"2^40 buffers of a view", "text views", func(d *damage) { put8(d.elements(1, 4), 1<<40) },
 			"batch 1, column 1: expected 0 to 3 buffers, found 1099511627776",
 		},
 		{
-			"no number of a view's buffers", "text views",
-			func(d *damage) { k := d.block(false, 1); put4(k.batch.b[k.countsAt-4:], 0) },
+			"no number of a view's buffers", "text views", func(d *damage) { put4(d.count(1, 4), 0) },
 			"batch 1, column 1: expected the number of its buffers",
 		},
+		{"unknown compression", "numbers, Zstandard", func(d *damage) {
+			_, b, _ := d.message(1)
+			value(d.part(b, 3), 0)[0] = 7
+		}, "batch 1: expected LZ4 or Zstandard for each buffer, found compression 7"},
 		{
-			"struct longer than its fields", "struct",
-			func(d *damage) { k := d.block(false, 1); put8(k.batch.b[k.nodesAt+16:], 1) },
-			"batch 1, column 1, child 1: expected",
+			"decompressed length of 2^40", "long, Zstandard", func(d *damage) { put8(d.content(1, 2), 1<<40) },
+			"batch 1, column 1: expected at most",
 		},
 		{
-			"unknown compression", "numbers, Zstandard",
-			func(d *damage) { c, _ := d.block(false, 1).batch.table(3); c.b[c.slot(0)] = 7 },
-			"batch 1: expected LZ4 or Zstandard for each buffer, found compression 7",
+			"decompressed length of 30 MB, LZ4", "long, LZ4", func(d *damage) { put8(d.content(1, 2), 30e6) },
+			"batch 1, column 1: expected at most",
 		},
 		{
-			"decompressed length of 2^40", "long, Zstandard", func(d *damage) { put8(d.content(d.block(false, 1), 2), 1<<40) },
-			"batch 1, buffer 2: expected at most 393216 bytes from",
-		},
-		{
-			"decompressed length of 2^40, LZ4", "long, LZ4", func(d *damage) { put8(d.content(d.block(false, 1), 2), 1<<40) },
-			"batch 1, buffer 2: expected at most",
+			"decompressed length of 30 MB", "long, Zstandard", func(d *damage) { put8(d.content(1, 2), 30e6) },
+			"batch 1, column 1: decompress: unexpected EOF",
 		},
 		{"100 MB of blocks that repeat a byte", "noise, Zstandard", func(d *damage) {
-			c := d.content(d.block(false, 1), 2)
+			c := d.content(1, 2)
 			put8(c, 100e6)
 			copy(c[8:], []byte{0x28, 0xB5, 0x2F, 0xFD, 0, 11 << 3})
 
@@ -292,54 +263,30 @@ func TestVerifyRefuses(t *testing.T) {
 			copy(c, []byte{1<<1 | 1, 0, 1 << (17 + 3 - 16), 0}) // the last
 			put4(c[4:], 0x184D2A50)                             // the rest is skipped
 			put4(c[8:], uint32(len(c)-12))
-		}, "batch 1: expected at most"},
+		}, "batch 1, column 1: expected at most"},
 		{
-			"negative decompressed length", "long, LZ4", func(d *damage) { put8(d.content(d.block(false, 1), 2), 1<<63) },
-			"batch 1, buffer 2: expected its decompressed length",
+			"negative decompressed length", "long, LZ4", func(d *damage) { put8(d.content(1, 2), 1<<63) },
+			"batch 1, column 1: expected its decompressed length",
 		},
 		{
-			"decompressed length too short", "long, LZ4", func(d *damage) { put8(d.content(d.block(false, 1), 2), 319999) },
-			"expected 320000 bytes for 40000 values, found 319999",
+			"decompressed length too short", "long, LZ4", func(d *damage) { put8(d.content(1, 2), 319999) },
+			"batch 1, column 1: expected 320000 bytes, found 319999 bytes in its buffer",
 		},
-		{"window of 512 MiB", "long, Zstandard", func(d *damage) {
-			copy(d.content(d.block(false, 1), 2)[8:], []byte{0x28, 0xB5, 0x2F, 0xFD, 0, 19 << 3})
-		}, "batch 1, buffer 2: expected a window of at most 16777216 bytes, found one of 536870912"},
-		{"window of 512 MiB behind a frame", "long, Zstandard", func(d *damage) {
-			copy(d.content(d.block(false, 1), 2)[8:], []byte{
-				0x28, 0xB5, 0x2F, 0xFD, 0x20, 0, 1, 0, 0, 0x28, 0xB5, 0x2F, 0xFD, 0,
-				19 << 3,
-			})
-		}, "found one of 536870912"},
-		{"content of 2^62 bytes in one", "long, Zstandard", func(d *damage) {
-			copy(d.content(d.block(false, 1), 2)[8:], []byte{0x28, 0xB5, 0x2F, 0xFD, 0xE0, 0, 0, 0, 0, 0, 0, 0, 0x40})
-		}, "found one of 4611686018427387904"},
+		{"window of 512 MiB", "long, Zstandard", zstd(0, 19<<3), "batch 1, column 1: decompress"},
+		{"window of 512 MiB behind a frame", "long, Zstandard", zstd(
+			0x20, 0, 1, 0, 0, 0x28, 0xB5, 0x2F, 0xFD, 0, 19<<3), "batch 1, column 1: decompress"},
+		{"content of 2^62 bytes in one", "long, Zstandard", zstd(0xE0, 0, 0, 0, 0, 0, 0, 0, 0x40), "column 1: decompress"},
 		{
-			"frame of another kind", "long, Zstandard", func(d *damage) { d.content(d.block(false, 1), 2)[8]++ },
-			"expected a frame of Zstandard",
+			"frame of another kind", "long, Zstandard", func(d *damage) { d.content(1, 2)[8]++ },
+			"batch 1, column 1: decompress",
 		},
 		{
-			"older frame of LZ4", "long, LZ4", func(d *damage) { d.content(d.block(false, 1), 2)[8] = 2 },
+			"older frame of LZ4", "long, LZ4", func(d *damage) { d.content(1, 2)[8] = 2 },
 			"expected a frame of LZ4",
 		},
-		{"block of Zstandard beyond its buffer", "long, Zstandard", func(d *damage) {
-			c := d.content(d.block(false, 1), 2)
-			copy(c[8:], []byte{0x28, 0xB5, 0x2F, 0xFD, 0, 0, 1, 0xFF, 0xFF})
-		}, "batch 1, buffer 2: expected the end of the frame"},
 		{
-			"dictionary of no column", "two dictionaries",
-			func(d *damage) { e, _ := d.field(1).tables(5)[1].table(4); put8(e.b[e.slot(0):], 7) },
-			"dictionary 2: expected a dictionary that a column has, found id 1",
-		},
-		{"addition before its dictionary", "growing dictionary", func(d *damage) {
-			r := d.root()
-			at, _ := r.vector(2)
-			for i := range 24 {
-				r.b[at+i], r.b[at+24+i] = r.b[at+24+i], r.b[at+i]
-			}
-		}, "dictionary 1: expected a dictionary before its additions"},
-		{
-			"text that ends behind its buffer", "text", func(d *damage) { put4(d.content(d.block(false, 1), 2)[12:], 1000) },
-			"batch 1: expected values that agree with each other",
+			"block of Zstandard beyond its buffer", "long, Zstandard", zstd(0, 0, 1, 0xFF, 0xFF),
+			"batch 1, column 1: decompress",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -355,13 +302,43 @@ func TestVerifyRefuses(t *testing.T) {
 	}
 }
 
-// refused wants an error with these words on opening b or reading its batches.
+// readAll opens b and reads the first and last values of its columns.
+func readAll(b []byte) error {
+	f, err := openFile(bytes.NewReader(b), int64(len(b)))
+	if err != nil {
+		return err
+	}
+
+	x := make([]float64, 300)
+	for _, c := range f.columns {
+		for i, p := range c.parts {
+			from := int64(0)
+			if i > 0 {
+				from = f.ends[i-1]
+			}
+
+			n := min(f.ends[i]-from, 300)
+			for _, at := range []int64{from, f.ends[i] - n} {
+				if _, err := (&plane{f: f, c: c}).Read([]int{0}, at, [][]float64{x[:n]}); err != nil {
+					return fmt.Errorf("%s: %w", p.place, err)
+				}
+			}
+		}
+	}
+
+	return nil
+}
+
+// refused wants an error with these words on opening b or reading its batches, without
+// much memory.
 func refused(t *testing.T, b []byte, want string) {
 	t.Helper()
 
-	f, err := openFile(bytes.NewReader(b), int64(len(b)))
-	for i := 0; err == nil && i < len(f.rows); i++ {
-		_, err = f.load(i)
+	var err error
+	used := allocated(func() { err = readAll(b) })
+
+	if most := int64(16<<20 + loadTimes*len(b)); used > most {
+		t.Errorf("%d bytes allocated %d, expected at most %d", len(b), used, most)
 	}
 
 	var e *fault.Error
@@ -371,8 +348,7 @@ func refused(t *testing.T, b []byte, want string) {
 }
 
 // A schema may describe more than its length: fields that share their children,
-// each twice those of the next, and maps of maps, of which the library makes all arrays
-// twice. Expected: 2^60 fields from 2 kB, 2^12 arrays from 12 maps.
+// each twice those of the next. Expected: 2^60 fields from 2 kB.
 func TestVerifyRefusesExponential(t *testing.T) {
 	b := []byte{
 		0, 0, 0, 0,
@@ -393,45 +369,14 @@ func TestVerifyRefusesExponential(t *testing.T) {
 
 	put4(b[len(b)-12:], 0)
 	const schema = 12
-	file := appendFooter([]byte("ARROW1\x00\x00"), node{b, schema}, nil, nil)
-	refused(t, file, "expected tables of their own, found parts that are shared over and over")
+	refused(t, schemaFile(b, schema), "expected tables of their own, found parts that are shared over and over")
 
-	maps := arrow.PrimitiveTypes.Int8
-	lists := maps
-
-	for range 12 {
-		maps = arrow.MapOf(arrow.BinaryTypes.String, maps)
-	}
-
+	lists := arrow.PrimitiveTypes.Int8
 	for range 70 {
 		lists = arrow.ListOf(lists)
 	}
 
-	for _, c := range []struct {
-		t    arrow.DataType
-		want string
-	}{{maps, "schema: expected few maps of maps"}, {lists, "expected at most 64 levels"}} {
-		f, err := os.Create(filepath.Join(t.TempDir(), "deep"))
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		w, err := ipc.NewFileWriter(f, ipc.WithSchema(arrow.NewSchema([]arrow.Field{{Name: "x", Type: c.t}}, nil)))
-		if err == nil {
-			err = errors.Join(w.Close(), f.Close())
-		}
-
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		b, err := os.ReadFile(f.Name())
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		refused(t, b, c.want)
-	}
+	refused(t, write(t, arrow.NewSchema([]arrow.Field{{Name: "x", Type: lists}}, nil), nil), "expected at most 64 levels")
 }
 
 // A batch that is damaged is an error each time, and the others are read.
@@ -442,7 +387,7 @@ func TestRecordingDamagedBatch(t *testing.T) {
 		}
 
 		d := &damage{t, bytes.Clone(k.bytes), len(k.bytes) - 10 - int(binary.LittleEndian.Uint32(k.bytes[len(k.bytes)-10:]))}
-		c := d.content(d.block(false, 1), 2)
+		c := d.content(1, 2)
 		copy(c[8:], bytes.Repeat([]byte{0xFF}, 4))
 
 		r, err := openBytes("d.arrow", d.b, ingest.Options{})
@@ -498,7 +443,7 @@ func TestVerifySharedAllocations(t *testing.T) {
 	})
 
 	for _, schema := range [][]byte{field, text} {
-		b := appendFooter([]byte("ARROW1\x00\x00"), node{schema, 16}, nil, nil)
+		b := schemaFile(schema, 16)
 		var f *file
 		var err error
 		used := allocated(func() { f, err = openFile(bytes.NewReader(b), int64(len(b))) })
@@ -506,8 +451,8 @@ func TestVerifySharedAllocations(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		if s := f.ipc.Schema(); s.NumFields()+s.Metadata().Len() != n {
-			t.Fatalf("%v", s.NumFields())
+		if len(f.columns)+len(f.attributes) != n {
+			t.Fatalf("%d columns", len(f.columns))
 		}
 
 		t.Logf("%d bytes: %d allocated, %.0f times", len(b), used, float64(used)/float64(len(b)))
@@ -518,19 +463,31 @@ func TestVerifySharedAllocations(t *testing.T) {
 	}
 }
 
-// Panics of the library are distinguished: an error of the disk is no damage of
-// the file, an index out of range is.
-func TestGuard(t *testing.T) {
-	err := guard("batch 2", func() error { panic(fs.ErrPermission) })
-	if !errors.Is(err, fs.ErrPermission) || strings.Contains(err.Error(), "damaged") ||
-		!strings.HasPrefix(err.Error(), "batch 2: ") {
-		t.Error(err)
+// Tables are of the columns that package pipeline/table reads, without dictionaries; of
+// compressed ones every buffer is decompressed.
+func TestVerifyTable(t *testing.T) {
+	files := map[string][]byte{}
+	for _, k := range kindFiles(t) {
+		files[k.name] = k.bytes
 	}
 
-	none := []int{}
-	err = guard("batch 2", func() error { _ = none[len(none)]; return nil })
-	if err == nil || !strings.Contains(err.Error(), "batch 2: expected values that agree with each other, found runtime "+
-		"error: index out of range") {
-		t.Error(err)
+	damaged := bytes.Clone(files["long, LZ4"])
+	d := &damage{t, damaged, len(damaged) - 10 - int(binary.LittleEndian.Uint32(damaged[len(damaged)-10:]))}
+	put8(d.content(1, 2), 30e6)
+	files["damaged"] = damaged
+
+	for name, want := range map[string]string{
+		"text": "", "bool": "", "list": "", "noise, LZ4": "", "long, Zstandard": "", "no batch": "found int8",
+		"dictionary": "found utf8", "struct": "found struct", "large list": "found large_list",
+		"damaged": "batch 1, buffer 2: expected at most",
+	} {
+		path := filepath.Join(t.TempDir(), "t.arrow")
+		if err := os.WriteFile(path, files[name], 0o600); err != nil {
+			t.Fatal(err)
+		}
+
+		if err := VerifyTable(path); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, expected %q", name, err, want)
+		}
 	}
 }

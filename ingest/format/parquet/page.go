@@ -7,16 +7,15 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"sync"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/snappy"
-	"github.com/klauspost/compress/zstd"
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/encoding/rle"
 	"github.com/parquet-go/parquet-go/format"
 
 	"doubletake/ingest/fault"
+	"doubletake/ingest/format/internal/inflate"
 	"doubletake/ingest/format/internal/raw"
 )
 
@@ -153,12 +152,6 @@ func (c *column) dictionary(body []byte, codec format.CompressionCodec, h *forma
 	return c.decode(format.Plain, body, int64(d.NumValues))
 }
 
-// zstandard makes the decoder of all pages, whose buffers take a megabyte. It writes no
-// further than the capacity that it is given.
-var zstandard = sync.OnceValues(func() (*zstd.Decoder, error) {
-	return zstd.NewReader(nil, zstd.WithDecodeAllCapLimit(true), zstd.WithDecoderMaxMemory(1<<31))
-})
-
 // unpack decompresses a page that is size bytes long.
 func unpack(b []byte, codec format.CompressionCodec, size int64) ([]byte, error) {
 	if size < 0 {
@@ -187,18 +180,7 @@ func unpack(b []byte, codec format.CompressionCodec, size int64) ([]byte, error)
 		}
 
 	default:
-		var z *zstd.Decoder
-		if z, err = zstandard(); err != nil {
-			return nil, err
-		}
-
-		// A page may claim more than it holds, so memory for all of it comes last.
-		for room := min(size, int64(len(b))<<6); ; room = min(size, room<<3) {
-			out, err = z.DecodeAll(b, make([]byte, 0, room))
-			if room == size || !errors.Is(err, zstd.ErrDecoderSizeExceeded) {
-				break
-			}
-		}
+		out, err = inflate.Zstandard(b, size)
 	}
 
 	if err == nil && int64(len(out)) != size {

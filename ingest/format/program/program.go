@@ -75,49 +75,20 @@ func (s *spool) Close() error {
 
 // read runs the program and opens out.
 func read(path string, size int64, out *os.File, o ingest.Options, closer io.Closer) (ingest.Reader, error) {
-	if _, err := out.WriteString(arrow.Header); err != nil {
-		return nil, fmt.Errorf("keep a program's output: %w", err)
-	}
-
 	n, err := run(path, size, out, o)
 	if err != nil {
 		return nil, err
 	}
 
 	name := filepath.Base(o.Program.Command[0])
-	found := ingest.Source{Path: path, ReaderAt: out, Size: int64(len(arrow.Header)) + n, Closer: closer}
+	o.Program, o.Format = nil, ""
 
-	head := make([]byte, min(n, 8))
-	if _, err := out.ReadAt(head, int64(len(arrow.Header))); err != nil && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("read a program's output: %w", err)
-	}
-
-	fail := func(err error) error {
-		return &fault.Error{
+	r, err := arrow.OpenOutput(ingest.Source{Path: path, ReaderAt: out, Size: n, Closer: closer}, o)
+	if err != nil {
+		return nil, &fault.Error{
 			Path: path, Place: "output of " + name, Err: err,
 			Hint: "it must be an Arrow IPC stream: see docs/readers.md",
 		}
-	}
-
-	if arrow.IsFile(head) {
-		found.ReaderAt, found.Size = io.NewSectionReader(out, int64(len(arrow.Header)), n), n
-	} else {
-		end, footer, err := arrow.Footer(out, found.Size)
-		if err != nil {
-			return nil, fail(err)
-		}
-
-		if _, err := out.WriteAt(footer, end); err != nil {
-			return nil, fmt.Errorf("keep a program's output: %w", err)
-		}
-
-		found.Size = end + int64(len(footer))
-	}
-
-	o.Program, o.Format = nil, ""
-	r, err := arrow.Format.Open(found, o)
-	if err != nil {
-		return nil, fail(err)
 	}
 
 	return r, nil

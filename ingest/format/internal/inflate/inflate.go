@@ -1,5 +1,5 @@
 // Package inflate decompresses deflate (RFC 1951) and zlib (RFC 1950) streams,
-// with errors in this program's words. The work is that of
+// with errors in this program's words, and frames of Zstandard (RFC 8878). The work is that of
 // github.com/klauspost/compress; the compressed data (archives, chunks, variables)
 // is the callers' matter.
 package inflate
@@ -8,9 +8,11 @@ import (
 	"bufio"
 	"errors"
 	"io"
+	"sync"
 
 	"github.com/klauspost/compress/flate"
 	"github.com/klauspost/compress/zlib"
+	"github.com/klauspost/compress/zstd"
 )
 
 // Errors of damaged data; data that end too early are io.ErrUnexpectedEOF.
@@ -112,4 +114,27 @@ func explained(err error) error {
 	}
 
 	return err
+}
+
+// zstandard makes the decoder of all frames, whose buffers take a megabyte. It writes no
+// further than the capacity that it is given.
+var zstandard = sync.OnceValues(func() (*zstd.Decoder, error) {
+	return zstd.NewReader(nil, zstd.WithDecodeAllCapLimit(true), zstd.WithDecoderMaxMemory(1<<31))
+})
+
+// Zstandard decompresses frames of Zstandard, which may become at most size bytes. They
+// may claim more than they hold, so memory for all of it comes last. The library has
+// several errors for too little room, so any makes it try again.
+func Zstandard(b []byte, size int64) (out []byte, err error) {
+	z, err := zstandard()
+	if err != nil {
+		return nil, err
+	}
+
+	for room := min(size, int64(len(b))<<6); ; room = min(size, room<<3) {
+		out, err = z.DecodeAll(b, make([]byte, 0, room))
+		if room == size || err == nil {
+			return out, err
+		}
+	}
 }
