@@ -42,9 +42,12 @@ func VerifyTable(path string) error {
 
 	for i, c := range f.columns {
 		list := c.kind == typeList && c.children[0].title == "float32" && !c.children[0].indexed
-		if f.dictionaries > 0 || c.indexed || !list && !slices.Contains([]string{"utf8", "int64", "bool", "float64"}, c.title) {
+		flat := slices.Contains([]string{"utf8", "int64", "bool", "float64"}, c.title)
+
+		if f.dictionaries > 0 || c.indexed || !list && !flat {
 			return &fault.Error{
-				Place: fmt.Sprintf("schema, field %d", i+1), Want: "utf8, int64, bool, float64 or lists of float32", Found: c.title,
+				Place: fmt.Sprintf("schema, field %d", i+1), Want: "utf8, int64, bool, float64 or lists of float32",
+				Found: c.title,
 			}
 		}
 	}
