@@ -14,11 +14,11 @@ import (
 
 func newExportCommand(stdout, stderr io.Writer) *cli.Command {
 	return &cli.Command{
-		Name: "export", Usage: "write tables as CSV, Parquet, NPZ or MAT files, models as ONNX graphs",
+		Name: "export", Usage: "write tables as CSV or Parquet files, models as ONNX graphs",
 		ArgsUsage: "RUNS|MODEL DIR",
 		Description: "RUNS is a folder with tables, such as runs/EXPERIMENT, or one .arrow file. Each table becomes a file " +
 			"in DIR under its own name and folders. " +
-			"Numbers read back equal. Units and descriptions are kept: for CSV in NAME.csv-metadata.json, for the others in " +
+			"Numbers read back equal. Units and descriptions are kept: for CSV in NAME.csv-metadata.json, for Parquet in " +
 			"the file (docs/export.md).\n\n" +
 			"With --format onnx, MODEL is a model.json, its folder, or a split's folder with models of several seeds, which " +
 			"then predict together. DIR gets first.onnx " +
@@ -38,6 +38,9 @@ func newExportCommand(stdout, stderr io.Writer) *cli.Command {
 
 			format := c.String("format")
 			switch {
+			case format == "mat" || format == "npz":
+				return usage("--format %s went with version 0.2: csv is read by MATLAB, NumPy and all others, parquet by MATLAB's "+
+					"parquetread and pandas", format)
 			case !slices.Contains(exportFormats(), format):
 				return usage("--format of pipeline export is one of %s, found %q", strings.Join(exportFormats(), ", "), format)
 			case format == "onnx" && c.String("tables") != "":

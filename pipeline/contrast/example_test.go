@@ -13,5 +13,5 @@ func ExampleCompare() {
 		Dirs: []string{"runs/drone"}, A: "2 blades", B: "blades=3", Unit: "run", Level: 0.95,
 	})
 	fmt.Println(err)
-	// Output: pipeline contrast: --a wants column=value or column=/pattern/, joined by commas: expected name=value, found "2 blades"
+	// Output: pipeline contrast: --a wants column=value or column=/pattern/: expected name=value, found "2 blades"
 }

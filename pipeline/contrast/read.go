@@ -35,7 +35,7 @@ type term struct {
 func parseSide(flag, text string) (list []term, err error) {
 	pairs, err := kv.Parse(text)
 	if err != nil {
-		return nil, usage("--%s wants column=value or column=/pattern/, joined by commas: %v", flag, err)
+		return nil, usage("--%s wants column=value or column=/pattern/: %v", flag, err)
 	}
 
 	for _, p := range pairs {

@@ -1,5 +1,5 @@
 // Package export writes the pipeline's tables and models for other programs:
-// tables as CSV, Parquet, NPZ and MAT files, models as ONNX graphs. Every
+// tables as CSV and Parquet files, models as ONNX graphs. Every
 // number reads back equal, and every unit goes along.
 //
 // The writers are small because they write one subset of each format. They
@@ -24,7 +24,7 @@ import (
 )
 
 // Formats lists the formats of tables.
-func Formats() []string { return []string{"csv", "parquet", "npz", "mat"} }
+func Formats() []string { return []string{"csv", "parquet"} }
 
 // Source is one table to export.
 type Source struct {
@@ -117,10 +117,6 @@ func Write(dir, format string, src Source) (paths []string, rows, columns int, e
 
 		write = func(w io.Writer, t *table.Table) error { return Parquet(w, t, schema) }
 
-	case "npz":
-		write = NPZ
-	case "mat":
-		write = MAT
 	default:
 		panic("export: unknown format " + format)
 	}
@@ -160,47 +156,7 @@ func WriteFile(path string, write func(io.Writer) error) (err error) {
 	return nil
 }
 
-// described is how JSON documents describe a column.
-type described struct {
-	Name        string `json:"name"`
-	Unit        string `json:"unit,omitempty"`
-	Description string `json:"description,omitempty"`
-}
-
-// metadata is the document about a table in an NPZ archive.
-type metadata struct {
-	Columns  []described       `json:"columns"`
-	Metadata map[string]string `json:"metadata"`
-}
-
-func describe(t *table.Table) metadata {
-	m := metadata{Columns: []described{}, Metadata: map[string]string{}}
-	for i := range t.Columns {
-		c := &t.Columns[i]
-		m.Columns = append(m.Columns, described{c.Name, c.Unit, c.Description})
-	}
-
-	for _, kv := range t.Meta {
-		m.Metadata[kv.Key] = kv.Value
-	}
-
-	return m
-}
-
-// equalLengths returns the common length of lists, and whether they have one.
-// A table without rows has none.
-func equalLengths(lists [][]float32) (n int, ok bool) {
-	for i, l := range lists {
-		if i > 0 && len(l) != n {
-			return 0, false
-		}
-		n = len(l)
-	}
-
-	return n, len(lists) > 0
-}
-
-// littleEndian are the bytes of numbers, truth values or characters.
+// littleEndian are the bytes of numbers.
 func littleEndian(v any) []byte {
 	b, err := binary.Append(nil, binary.LittleEndian, v)
 	if err != nil {

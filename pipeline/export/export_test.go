@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"doubletake/ingest"
-	"doubletake/ingest/format/matfile"
 	"doubletake/ingest/format/parquet"
 	"doubletake/ingest/ingesttest"
 	"doubletake/pipeline/export"
@@ -140,7 +139,7 @@ func exported(t *testing.T, format string) (names, paths []string) {
 	n := 0
 	for name, tab := range tabletest.Tables() {
 		if name == "long" && format != "parquet" {
-			continue // the others have no groups of rows
+			continue // CSV has no groups of rows
 		}
 
 		n++
@@ -199,13 +198,10 @@ func read(t *testing.T, format string, names, paths []string, command ...string)
 	}
 }
 
-// Python reads CSV, numpy NPZ, scipy MAT files: equal values and units.
+// Python reads CSV files: equal values and units.
 func TestPythonReads(t *testing.T) {
-	p := python(t, "scipy.io")
-	for _, format := range []string{"csv", "npz", "mat"} {
-		names, paths := exported(t, format)
-		read(t, format, names, paths, p, "testdata/read.py")
-	}
+	names, paths := exported(t, "csv")
+	read(t, "csv", names, paths, python(t, "numpy"), "testdata/read.py")
 }
 
 // hyparquet and DuckDB read Parquet files: equal values and units.
@@ -275,33 +271,6 @@ func TestParquetGroups(t *testing.T) {
 	}
 }
 
-// The house's own reader reads the numbers of a MAT-file too.
-func TestMatfileReads(t *testing.T) {
-	var b bytes.Buffer
-	if err := export.MAT(&b, tabletest.Tables()["types"]); err != nil {
-		t.Fatal(err)
-	}
-
-	f, err := matfile.Open(bytes.NewReader(b.Bytes()), int64(b.Len()), false)
-	if err != nil || len(f.Unread) > 0 {
-		t.Fatalf("%v, unread %v", err, f.Unread)
-	}
-
-	found := map[string]string{}
-	for _, v := range f.Vars {
-		found[v.Name] = v.Class + fmt.Sprint(v.Dims)
-	}
-
-	for name, want := range map[string]string{
-		"rpm": "double[5 1]", "x_2_x": "double[5 1]", "x_2_x_2": "int64[5 1]",
-		"same": "single[5 2]",
-	} {
-		if found[name] != want {
-			t.Errorf("%s is %q, expected %q; there are %v", name, found[name], want, found)
-		}
-	}
-}
-
 // Equal tables give equal files.
 func TestEqualFiles(t *testing.T) {
 	for _, format := range export.Formats() {
@@ -340,12 +309,6 @@ func TestErrors(t *testing.T) {
 	if _, _, _, err := export.Write(dir, "csv", export.Source{Path: bad, Name: "bad"}); err == nil ||
 		!strings.HasPrefix(err.Error(), bad) && !strings.Contains(err.Error(), bad) {
 		t.Errorf("no table: %v", err)
-	}
-
-	zero := &table.Table{Columns: []table.Column{{Name: "run", Strings: []string{"a", "b\x00"}}}}
-	if err := export.NPZ(new(bytes.Buffer), zero); err == nil ||
-		!strings.Contains(err.Error(), "column run, row 2: expected a text that does not end with a zero byte") {
-		t.Errorf("a zero at a text's end: %v", err)
 	}
 
 	if left, _ := filepath.Glob(filepath.Join(dir, ".tmp*")); left != nil {

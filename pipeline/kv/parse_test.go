@@ -30,7 +30,8 @@ func TestParse(t *testing.T) {
 		{"a=1,b,c=2", `"b"`},
 		{",a=1", `""`},
 	} {
-		if list, err := kv.Parse(c.text); err == nil || !strings.HasSuffix(err.Error(), "expected name=value, found "+c.found) {
+		list, err := kv.Parse(c.text)
+		if err == nil || !strings.HasSuffix(err.Error(), "expected name=value, found "+c.found) {
 			t.Errorf("%q: %v, %v", c.text, list, err)
 		}
 	}

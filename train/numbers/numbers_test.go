@@ -10,7 +10,8 @@ import (
 )
 
 func ExampleObject() {
-	b, err := json.Marshal(numbers.Object{"mean", 0.1, "std", math.NaN(), "n", 3, "range", []numbers.Float{-1, numbers.NaN}})
+	o := numbers.Object{"mean", 0.1, "std", math.NaN(), "n", 3, "range", []numbers.Float{-1, numbers.NaN}}
+	b, err := json.Marshal(o)
 	fmt.Println(string(b), err)
 	// Output: {"mean":0.1,"std":null,"n":3,"range":[-1,null]} <nil>
 }
