@@ -127,7 +127,7 @@ func comparisonJSON(s Split) array {
 	for _, m := range s.Methods {
 		o := object{"method", m.Method}
 		for _, v := range m.Values {
-			o = append(o, v.Key, valueJSON(v.Value))
+			o = append(o, v.Key, v.Value)
 		}
 
 		out = append(out, o)

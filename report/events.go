@@ -12,6 +12,7 @@ import (
 // their ratio), with the standard errors happened_se, e_se and sum_e_ratio_se.
 type Event struct {
 	Name, Text string // Text is its expression
+	HeldOut    string // where a list has several splits'
 	score.Values
 }
 
@@ -43,16 +44,22 @@ func between(v, se score.Value) string {
 	return text
 }
 
-func eventsJSON(list []Event) array {
-	var out array
-	for _, e := range list {
-		o := object{"event", e.Name, "expression", e.Text}
-		for _, v := range e.Values {
-			o = append(o, v.Key, valueJSON(v.Value))
-		}
-
-		out = append(out, o)
+// MarshalJSON writes the event as metrics.json has it.
+func (e Event) MarshalJSON() ([]byte, error) {
+	o := object{"event", e.Name, "expression", e.Text}
+	if e.HeldOut != "" {
+		o = append(o, "held_out", e.HeldOut)
 	}
 
-	return out
+	for _, v := range e.Values {
+		o = append(o, v.Key, v.Value)
+	}
+
+	return o.MarshalJSON()
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote: of the values the probabilities.
+func (e *Event) UnmarshalJSON(b []byte) error {
+	*e = Event{Values: score.Values{{Key: "claimed"}, {Key: "happened"}, {Key: "happened_se"}}}
+	return readValues(object{"event", &e.Name, "expression", &e.Text}, e.Values).UnmarshalJSON(b)
 }

@@ -130,7 +130,7 @@ func splitJSON(s Split) object {
 	}
 
 	if len(s.Events) > 0 {
-		o = append(o, "events", eventsJSON(s.Events))
+		o = append(o, "events", s.Events)
 	}
 
 	if c := comparisonJSON(s); c != nil {
@@ -154,16 +154,9 @@ func setJSON(m SetMetrics) object {
 // valuesJSON writes every metric of a part, those not computed too.
 func valuesJSON(v score.Values) (o object) {
 	for _, m := range score.MetricsOf(score.Parts) {
-		o = append(o, m.Key, valueJSON(v.Get(m.Key)))
+		o = append(o, m.Key, v.Get(m.Key))
 	}
 	return o
-}
-
-func valueJSON(v score.Value) object {
-	if !v.Defined() {
-		return object{"mean", nil, "std", nil, "n", v.N, "undefined", v.Reason()}
-	}
-	return object{"mean", v.Mean, "std", v.Std, "n", v.N}
 }
 
 type object = numbers.Object

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"doubletake/train/honest/interval"
-	"doubletake/train/honest/scale"
 	"doubletake/train/score"
 )
 
@@ -469,7 +468,8 @@ func (e Experiment) verdicts() []string {
 func verdictJSON(s Split) object {
 	var o object
 	if t := s.Sentence(); t != "" {
-		o = append(o, "verdict", string(s.Verdict()), "sentence", t, "network", trustJSON(s.Network))
+		o = append(o, "verdict", string(s.Verdict()), "sentence", t, "network",
+			append([]score.OutcomeTrust{}, s.Network...))
 	}
 
 	switch h := s.Honest; {
@@ -477,144 +477,8 @@ func verdictJSON(s Split) object {
 	case h.Absent != "":
 		o = append(o, "honest_absent", h.Absent)
 	default:
-		o = append(o, "honest", honestJSON(h))
+		o = append(o, "honest", h.Document())
 	}
 
 	return o
-}
-
-func trustJSON(list []score.OutcomeTrust) array {
-	out := array{}
-	for _, t := range list {
-		o := object{
-			"outcome", t.Outcome,
-			"unit", t.Unit,
-			"verdict", string(t.Grade()),
-			"runs", t.Runs,
-			"rmse", t.RMSE,
-			"rmse_se", t.RMSESE,
-			"r2", t.R2,
-			"noise_ceiling", t.Ceiling,
-			"sd", t.ClaimedSigma,
-			"sd_epistemic", t.ClaimedEpistemic,
-			"sd_noise", math.Sqrt(t.ClaimedSigma*t.ClaimedSigma - t.ClaimedEpistemic*t.ClaimedEpistemic),
-			"level", t.Level,
-			"coverage", t.Inside,
-			"coverage_se", t.InsideSE,
-			"half_width", t.Half,
-			"width_over_spread", t.WidthOverSpread,
-			"error_over_claim", t.Ratio,
-		}
-		for l, at := range t.At {
-			o = append(o, fmt.Sprintf("coverage_%g", 100*score.Levels[l]), at)
-		}
-
-		out = append(out, o)
-	}
-
-	return out
-}
-
-func honestJSON(h *interval.Result) object {
-	c, r := h.Calibration, h.Record
-
-	left, groups := array{}, array{}
-	for _, l := range c.Groups {
-		left = append(left, object{
-			"group", l.Name,
-			"distance", l.Distance,
-			"claim", l.Claim,
-			"e", l.E,
-			"e_se", l.Error(),
-			"inside", l.Inside,
-			"half_width", l.Half,
-		})
-		groups = append(groups, l.Name)
-	}
-
-	conformal := object{
-		"coverage", r.Conformal.Coverage, "width", r.Conformal.Width, "guarantee", c.Conformal.Guarantee,
-	}
-
-	o := object{
-		"base", c.Base,
-		"method", "hierarchical-scale",
-		"condition", c.Condition,
-		"kind", string(c.Kind),
-		"groups", groups,
-		"k", c.K,
-		"level", c.Level,
-		"scale", scaleJSON(c.Scale),
-		"r2", r.R2,
-		"e", r.E,
-		"e_se", r.ESE,
-		"ratio_before", r.RatioBefore,
-		"ratio_after", r.RatioAfter,
-		"ratio_se", r.RatioSE,
-		"coverage_before", r.Before.Coverage,
-		"coverage", r.After.Coverage,
-		"coverage_68", r.At[0],
-		"coverage_90", r.At[1],
-		"coverage_95", r.At[2],
-		"coverage_98", r.At[3],
-		"width", r.After.Width,
-		"width_over_spread", r.WidthOverSpread,
-		"interval_score_before", r.Before.Score,
-		"interval_score", r.After.Score,
-		"interval_score_model_free", r.ModelFree.Score,
-		"crps", r.CRPS,
-		"noise_ratio", c.NoiseRatio,
-		"conformal", conformal,
-		"left_out", left,
-		"before_measuring", c.BeforeMeasuring(),
-		"forecast", forecastJSON(r.Forecast),
-		"notes", stringArray(c.Notes()),
-		"outcomes", trustJSON(r.Outcomes),
-	}
-
-	if c.Representation != nil {
-		o = append(o, "representation", c.Representation)
-	}
-
-	return o
-}
-
-// scaleJSON is what the left-out groups taught of the scale of a new one.
-func scaleJSON(s *scale.Scale) object {
-	var shapes object
-	for k, name := range [...]string{"claim", "both", "distance"} {
-		sum := 0.0
-		for _, v := range s.Evidence[k] {
-			sum += v
-		}
-
-		shapes = append(shapes, name, sum)
-	}
-
-	return object{
-		"prior", s.Prior.Name,
-		"m", s.M,
-		"tau", s.Tau,
-		"claim_factor", s.Factor,
-		"log_evidence", s.LogEvidence,
-		"noise", s.Noise.Scale,
-		"noise_freedom", s.Noise.Freedom,
-		"shapes", shapes,
-	}
-}
-
-// forecastJSON are the half widths without and with some runs of the held-out group, one
-// for each unit of the outcomes.
-func forecastJSON(list []interval.Forecast) array {
-	out := array{}
-	for _, f := range list {
-		half := array{}
-		for _, v := range f.Half {
-			half = append(half, v)
-		}
-
-		out = append(out, object{"runs", f.Runs, "half_width", half})
-	}
-
-	return out
 }

@@ -21,7 +21,7 @@ func (a *Answer) cell(i, j int) cell { return cell{a, i, j, i*len(a.Card.Outcome
 // interval is that of one measurement by the networks, NaN outside the training range and where
 // nothing checked it: by their recalibrated laws, or the normal law.
 func (c cell) interval() (lo, hi float64) {
-	if !c.options.Extrapolate && (c.silent(c.i) || c.networkRecord(c.j) == "") {
+	if !c.options.Extrapolate && (c.silent(c.i) || c.recordIn(c.Record, c.j) == "") {
 		return math.NaN(), math.NaN()
 	}
 

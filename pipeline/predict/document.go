@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"doubletake/report"
 	"doubletake/train/honest/interval"
 	"doubletake/train/numbers"
 )
@@ -68,37 +69,14 @@ type document struct {
 	Units      map[string]string   `json:"units"` // of inputs and outcomes
 	Alpha      float64             `json:"alpha"`
 	Calibrated string              `json:"calibrated"`
-	Honest     *calibrationJSON    `json:"honest"`
+	Level      *float64            `json:"level"`  // of the calibrated intervals; null without
+	Honest     any                 `json:"honest"` // as in metrics.json; null without
 	Absent     string              `json:"honest_absent"`
 	Notes      []string            `json:"notes"`
 	Conditions []conditionDocument `json:"conditions"`
 
-	Network []Record      `json:"network_record"`
-	Events  []EventRecord `json:"event_record,omitempty"`
-}
-
-type calibrationJSON struct {
-	Base      string                 `json:"base"`
-	Condition string                 `json:"condition"`
-	Groups    []string               `json:"groups"`
-	Level     float64                `json:"level"`
-	Scale     scaleJSON              `json:"scale"`
-	Guarantee float64                `json:"largest_left_out_guarantee"`
-	LeftOut   []interval.GroupResult `json:"left_out"`
-	Noise     float64                `json:"noise_ratio"`
-	Notes     []string               `json:"notes"`
-
-	Before interval.BeforeMeasuring `json:"before_measuring"`
-	Record *interval.Record         `json:"record"`
-}
-
-// scaleJSON is how far errors exceed claims, with the names of metrics.json.
-type scaleJSON struct {
-	K      int     `json:"k"`
-	Prior  string  `json:"prior"`
-	M      float64 `json:"m"`
-	Tau    float64 `json:"tau"`
-	Factor float64 `json:"claim_factor"`
+	Network []numbers.Object `json:"network_record"`
+	Events  []report.Event   `json:"event_record,omitempty"`
 }
 
 type conditionDocument struct {
@@ -130,8 +108,14 @@ type eventJSON struct {
 func (a *Answer) JSON() any {
 	d := document{
 		Models: a.Paths, Experiment: a.Card.Experiment, Data: a.Card.Data, Split: a.Card.Split, HeldOut: a.Card.HeldOut,
-		Alpha: a.options.Alpha, Calibrated: a.options.Calibrated, Honest: a.calibrationJSON(),
-		Notes: append([]string{}, a.Warnings...), Network: append([]Record{}, a.Record...), Units: map[string]string{},
+		Alpha: a.options.Alpha, Calibrated: a.options.Calibrated,
+		Notes: append([]string{}, a.Warnings...), Network: []numbers.Object{}, Units: map[string]string{},
+	}
+
+	for _, r := range a.Record {
+		d.Network = append(d.Network, numbers.Object{
+			"held_out", r.HeldOut, "unit", r.Unit, "outcome", r.Outcome, "rmse", r.RMSE, "coverage", r.Inside,
+		})
 	}
 
 	for _, in := range a.Card.Inputs {
@@ -144,6 +128,10 @@ func (a *Answer) JSON() any {
 
 	if a.Honest != nil {
 		d.Absent = a.Honest.Absent
+	}
+
+	if a.Recommended != nil {
+		d.Level, d.Honest = &a.Recommended.Level, a.Honest.Result().Document()
 	}
 
 	for i := range a.Network.N {
@@ -164,30 +152,10 @@ func (a *Answer) JSON() any {
 	}
 
 	for _, e := range a.Chance {
-		d.Events = append(d.Events, e.EventRecord)
+		d.Events = append(d.Events, e.Event)
 	}
 
 	return d
-}
-
-func (a *Answer) calibrationJSON() *calibrationJSON {
-	if a.Honest == nil || a.Honest.Calibration == nil {
-		return nil
-	}
-
-	c := a.Honest.Calibration
-	out := &calibrationJSON{
-		Base: c.Base, Condition: c.Condition, Level: a.Recommended.Level,
-		Scale:     scaleJSON{c.K, c.Scale.Prior.Name, c.Scale.M, c.Scale.Tau, c.Scale.Factor},
-		Guarantee: c.Conformal.Guarantee, LeftOut: c.Groups, Noise: c.NoiseRatio,
-		Notes: append([]string{}, c.Notes()...), Record: a.Honest.Record, Before: c.BeforeMeasuring(),
-	}
-
-	for _, g := range c.Groups {
-		out.Groups = append(out.Groups, g.Name)
-	}
-
-	return out
 }
 
 func (a *Answer) positionJSON(i int) *positionJSON {

@@ -7,28 +7,13 @@ import (
 	"slices"
 
 	"doubletake/ingest/derive"
+	"doubletake/report"
 	"doubletake/train"
 )
 
-// EventRecord is an event of the experiment (docs/method.md#events), with how its claimed
-// probabilities did on held-out conditions, mean over seeds.
-type EventRecord struct {
-	Name     string      `json:"event"`
-	Text     string      `json:"expression"`
-	HeldOut  string      `json:"held_out"`
-	Claimed  EventNumber `json:"claimed"`     // mean probability
-	Happened EventNumber `json:"happened"`    // share of values
-	SE       EventNumber `json:"happened_se"` // its standard error
-}
-
-// EventNumber is a number of metrics.json; Mean is nil where it is undefined.
-type EventNumber struct {
-	Mean *float64 `json:"mean"`
-}
-
 // EventProbability is the models' joint claim of an event at N conditions.
 type EventProbability struct {
-	EventRecord
+	report.Event
 	P []float64 // probability that one measurement is in the event's range, mean over the models
 	V []float64 // epistemic variance of P, mean over the models
 }
@@ -60,7 +45,7 @@ func (m *Models) PredictEvents(ctx context.Context, x []float64) ([]EventProbabi
 		}
 
 		n := len(x) / len(m.Card.Inputs)
-		e := EventProbability{EventRecord: r, P: make([]float64, n), V: make([]float64, n)}
+		e := EventProbability{Event: r, P: make([]float64, n), V: make([]float64, n)}
 		for _, net := range m.nets {
 			p, v, err := net.Event(ctx, x, slices.Index(outcomes, event.Outcome), event.Holds)
 			if err != nil {

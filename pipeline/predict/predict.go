@@ -18,6 +18,7 @@ import (
 
 	"doubletake/ingest/fault"
 	"doubletake/pipeline/stages/trainstage"
+	"doubletake/report"
 	"doubletake/train"
 	"doubletake/train/holdout"
 	"doubletake/train/honest"
@@ -34,13 +35,13 @@ type (
 // Models are the trained networks of one split, one per seed, that predict
 // together.
 type Models struct {
-	Card      Card          // of the first: names, units, where it was trained
-	Paths     []string      // of the model.json files
-	Warnings  []string      // what limits the trust in them, in words
-	Honest    *honest.Model // the calibrated model of their split; nil where there is none
-	Events    []EventRecord // the experiment's events, and how their probabilities did; nil without a report
-	Record    []Record      // how the networks did on what their split held out; nil where no report states it
-	Intervals []Record      // the same of the calibrated intervals of other splits, for a final model
+	Card      Card                 // of the first: names, units, where it was trained
+	Paths     []string             // of the model.json files
+	Warnings  []string             // what limits the trust in them, in words
+	Honest    *honest.Model        // the calibrated model of their split; nil where there is none
+	Events    []report.Event       // the experiment's events, and how their probabilities did; nil without a report
+	Record    []score.OutcomeTrust // how the networks did on what their split held out; nil where no report states it
+	Intervals []score.OutcomeTrust // the same of the calibrated intervals
 
 	nets        []*train.Model
 	estimates   []trainstage.Estimate  // how each one's covariance was sampled in training

@@ -166,7 +166,7 @@ func (a *Answer) recommendedRows(b *strings.Builder, i int) {
 			cells = append(cells, a.parts(j, k)...)
 		}
 
-		rows = append(rows, append(cells, a.cell(i, j).grade(), cmp.Or(a.intervalRecord(j), unheld)))
+		rows = append(rows, append(cells, a.cell(i, j).grade(), cmp.Or(a.recordIn(a.Intervals, j), unheld)))
 	}
 
 	align(b, rows)
@@ -196,7 +196,7 @@ func (a *Answer) networkRows(b *strings.Builder, i int) {
 
 	unchecked := false
 	for j, out := range a.Card.Outcomes {
-		k, record, sd := i*p.Out+j, a.networkRecord(j), "none: C ≤ 0"
+		k, record, sd := i*p.Out+j, a.recordIn(a.Record, j), "none: C ≤ 0"
 		if p.Cov[k] > 0 {
 			sd = digits(out.Unit, math.Sqrt(p.Cov[k]))(math.Sqrt(p.Cov[k]))
 		}
@@ -231,10 +231,10 @@ func (a *Answer) eventRows(b *strings.Builder, i int) {
 			within = fmt.Sprintf("%.3f … %.3f", lo, hi)
 		}
 
-		if e.Claimed.Mean != nil && e.Happened.Mean != nil {
-			record = fmt.Sprintf("%s: claimed %.3f, happened %.3f", e.HeldOut, *e.Claimed.Mean, *e.Happened.Mean)
-			if e.SE.Mean != nil {
-				record += fmt.Sprintf(" ± %.3f", *e.SE.Mean)
+		if claimed, happened := e.Get("claimed"), e.Get("happened"); claimed.Defined() && happened.Defined() {
+			record = fmt.Sprintf("%s: claimed %.3f, happened %.3f", e.HeldOut, claimed.Mean, happened.Mean)
+			if se := e.Get("happened_se"); se.Defined() {
+				record += fmt.Sprintf(" ± %.3f", se.Mean)
 			}
 		}
 

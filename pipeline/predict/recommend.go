@@ -13,8 +13,10 @@ import (
 
 	"doubletake/ingest/fault"
 	"doubletake/pipeline/stages/trainstage"
+	"doubletake/report"
 	"doubletake/train/honest"
 	"doubletake/train/honest/interval"
+	"doubletake/train/score"
 )
 
 // splitDir is the folder of the split that the first model belongs to.
@@ -56,32 +58,17 @@ func (m *Models) readHonest() error {
 	return nil
 }
 
-// Record is how the intervals of an outcome did on held-out conditions; of networks the mean
-// over seeds. A number that is undefined is nil.
-type Record struct {
-	HeldOut  string   `json:"held_out"`
-	Unit     string   `json:"unit"`
-	Outcome  string   `json:"outcome"`
-	RMSE     *float64 `json:"rmse"`
-	Coverage *float64 `json:"coverage"`
-}
-
 // readRecord reads the networks' record and the events from the metrics.json of their experiment's
 // report, where there is one. A model that was trained on everything has the record of
 // the split on whose values its intervals did worst.
 func (m *Models) readRecord() error {
-	path := filepath.Join(m.splitDir(), "..", "..", "report", "metrics.json")
-	var doc struct {
-		Experiment string
-		Splits     []struct {
-			Name    string
-			HeldOut string `json:"held_out"`
-			Network []Record
-			Honest  struct{ Outcomes []Record }
-			Events  []EventRecord
-		}
+	if m.Honest != nil && m.Honest.Record != nil {
+		m.Intervals = worst(nil, m.Honest.Record.Outcomes, m.Honest.HeldOut)
 	}
 
+	path := filepath.Join(m.splitDir(), "..", "..", "report", "metrics.json")
+
+	var doc report.Metrics
 	if err := readJSON(path, maxMetrics, "the metrics of an experiment", &doc); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	} else if err != nil {
@@ -103,29 +90,30 @@ func (m *Models) readRecord() error {
 		}
 
 		for _, r := range s.Events {
-			if !slices.ContainsFunc(m.Events, func(o EventRecord) bool { return o.Name == r.Name }) {
+			if !slices.ContainsFunc(m.Events, func(o report.Event) bool { return o.Name == r.Name }) {
 				r.HeldOut = s.HeldOut
 				m.Events = append(m.Events, r)
 			}
 		}
 
 		m.Record = worst(m.Record, s.Network, s.HeldOut)
-		m.Intervals = worst(m.Intervals, s.Honest.Outcomes, s.HeldOut)
+		if m.Honest == nil || m.Honest.Record == nil { // a final model
+			m.Intervals = worst(m.Intervals, s.Honest.Outcomes, s.HeldOut)
+		}
 	}
 
 	return nil
 }
 
-// worst adds the records on what a split holds out, those of an outcome where its intervals
-// covered less than those in the list.
-func worst(list, records []Record, heldOut string) []Record {
+// worst keeps, for each outcome, the record with the lowest coverage.
+func worst(list, records []score.OutcomeTrust, heldOut string) []score.OutcomeTrust {
 	for _, r := range records {
 		r.HeldOut = heldOut
-		at := slices.IndexFunc(list, func(o Record) bool { return o.Outcome == r.Outcome })
+		at := slices.IndexFunc(list, func(o score.OutcomeTrust) bool { return o.Outcome == r.Outcome })
 		switch {
 		case at < 0:
 			list = append(list, r)
-		case r.Coverage != nil && (list[at].Coverage == nil || *r.Coverage < *list[at].Coverage):
+		case r.Inside < list[at].Inside || math.IsNaN(list[at].Inside) && !math.IsNaN(r.Inside):
 			list[at] = r
 		}
 	}
@@ -136,33 +124,17 @@ func worst(list, records []Record, heldOut string) []Record {
 // maxMetrics bounds a metrics.json, which is held in memory.
 const maxMetrics = 256 << 20
 
-// Unchecked reports whether nothing, left out or held out, shows how the calibrated intervals do.
-func (m *Models) Unchecked() bool { return m.Honest.Calibration.K == 0 && m.intervalRecord(0) == "" }
-
-// intervalRecord is how the calibrated intervals of an outcome did on what was held out: by the
-// split, or, of a final model, by the others; "" where that is not known.
-func (m *Models) intervalRecord(outcome int) string {
-	h := m.Honest
-	if h.Record == nil { // a final model
-		return m.recordIn(m.Intervals, outcome)
-	}
-
-	for _, o := range h.Record.Outcomes {
-		if o.Outcome == m.Card.Outcomes[outcome].Name && !math.IsNaN(o.RMSE) && !math.IsNaN(o.Inside) {
-			return recordText(h.HeldOut, o.Unit, o.RMSE, o.Inside)
-		}
-	}
-
-	return ""
+// Unchecked reports that no left-out group and no held-out value tested the calibrated intervals.
+func (m *Models) Unchecked() bool {
+	return m.Honest.Calibration.K == 0 && m.recordIn(m.Intervals, 0) == ""
 }
 
-// networkRecord is the same of the network.
-func (m *Models) networkRecord(outcome int) string { return m.recordIn(m.Record, outcome) }
-
-func (m *Models) recordIn(list []Record, outcome int) string {
+// recordIn is how intervals of an outcome did on what was held out: by the split, or, of a final model, by
+// the others; "" where that is not known.
+func (m *Models) recordIn(list []score.OutcomeTrust, outcome int) string {
 	for _, r := range list {
-		if r.Outcome == m.Card.Outcomes[outcome].Name && r.RMSE != nil && r.Coverage != nil {
-			return recordText(r.HeldOut, r.Unit, *r.RMSE, *r.Coverage)
+		if r.Outcome == m.Card.Outcomes[outcome].Name && !math.IsNaN(r.RMSE) && !math.IsNaN(r.Inside) {
+			return recordText(r.HeldOut, r.Unit, r.RMSE, r.Inside)
 		}
 	}
 

@@ -16,7 +16,9 @@ import (
 	"strings"
 
 	"doubletake/pipeline/table"
+	"doubletake/report"
 	"doubletake/train/numbers"
+	"doubletake/train/score"
 )
 
 // Change is one setting that differs between two work directories; "" means
@@ -304,104 +306,71 @@ func readWorkdir(dir string) (*Record, error) {
 			return nil, fmt.Errorf("read workdir: %w", err)
 		}
 
-		x, err := readMetrics(b)
-		if err != nil {
+		if err := r.addMetrics(b); err != nil {
 			return nil, fmt.Errorf("read %s: it is not a metrics.json of this program: %w", path, err)
 		}
-
-		r.Splits, r.Metrics = append(r.Splits, x.splits...), append(r.Metrics, x.numbers...)
 	}
 
 	return r, nil
 }
 
-// headlines are the numbers of a metrics.json that are compared.
-type headlines struct {
-	splits  []SplitRecord
-	numbers []MetricRecord
-}
-
-// readMetrics reads them: R², E|cov|, C and e of both parts, Σe/ΣC with its standard error,
-// and errors and intervals in the outcomes' units with theirs.
-func readMetrics(b []byte) (*headlines, error) {
-	type trust struct {
-		Unit     string
-		Outcome  string
-		RMSE     *float64
-		RMSESE   *float64 `json:"rmse_se"`
-		Inside   *float64 `json:"coverage"`
-		InsideSE *float64 `json:"coverage_se"`
-		Half     *float64 `json:"half_width"`
-	}
-
-	type part map[string]json.RawMessage
-	var doc struct {
-		Experiment string
-		Splits     []struct {
-			Name        string
-			HeldOut     string `json:"held_out"`
-			Verdict     string
-			Train, Test part
-			Network     []trust
-			Honest      struct{ Outcomes []trust }
-		}
-	}
-
+// addMetrics adds the verdicts and the numbers of a metrics.json that are compared: R², E|cov|, C and e of both parts, Σe/ΣC
+// with its standard error, and errors and intervals in the outcomes' units with theirs.
+func (r *Record) addMetrics(b []byte) error {
+	var doc report.Metrics
 	if err := json.Unmarshal(b, &doc); err != nil {
-		return nil, err
+		return err
 	}
 
-	out := &headlines{}
+	var list []MetricRecord
 	for _, s := range doc.Splits {
-		put := func(k MetricKey, v Number) {
+		put := func(k MetricKey, v, std, se float64) {
 			k.Experiment, k.Split = doc.Experiment, s.Name
-			out.numbers = append(out.numbers, MetricRecord{k, v})
+			list = append(list, MetricRecord{k, Number{v, std, se}})
 		}
 
-		x := SplitRecord{Experiment: doc.Experiment, Split: s.Name, HeldOut: s.HeldOut, Verdict: s.Verdict}
-		if err := json.Unmarshal(s.Test["rows"], &x.Rows); err != nil {
-			return nil, fmt.Errorf("rows of the test part: %w", err)
-		}
+		r.Splits = append(r.Splits, SplitRecord{doc.Experiment, s.Name, s.HeldOut, s.Test.Rows, s.Verdict})
 
-		out.splits = append(out.splits, x)
-
-		for set, p := range map[string]part{"train": s.Train, "test": s.Test} {
-			get := func(metric string) (n Number) {
-				if err := json.Unmarshal(p[metric], &n); err != nil {
-					return Number{math.NaN(), math.NaN(), math.NaN()}
-				}
-				return n
-			}
-
+		for set, p := range map[string]report.SetMetrics{"train": s.Train, "test": s.Test} {
 			for _, m := range []string{"r2", "abs_cov", "cov_centred", "e"} {
-				put(MetricKey{Set: set, Metric: m}, get(m))
+				v := known(p.Get(m))
+				put(MetricKey{Set: set, Metric: m}, v.Mean, v.Std, math.NaN())
 			}
 
-			ratio := get("sum_e_ratio")
-			ratio.Std, ratio.SE = math.NaN(), get("sum_e_ratio_se").Mean
-			put(MetricKey{Set: set, Metric: "sum_e_ratio"}, ratio)
+			ratio, se := known(p.Get("sum_e_ratio")), known(p.Get("sum_e_ratio_se"))
+			put(MetricKey{Set: set, Metric: "sum_e_ratio"}, ratio.Mean, math.NaN(), se.Mean)
 		}
 
-		for prediction, list := range map[string][]trust{"network": s.Network, "calibrated": s.Honest.Outcomes} {
-			for _, t := range list {
+		for prediction, outcomes := range map[string][]score.OutcomeTrust{"network": s.Network, "calibrated": s.Honest.Outcomes} {
+			for _, t := range outcomes {
 				k := MetricKey{Set: "test", Prediction: prediction, Unit: t.Unit}
-				if len(list) > 1 {
+				if len(outcomes) > 1 {
 					k.Outcomes = t.Outcome
 				}
 
-				for metric, v := range map[string][2]*float64{
-					"rmse": {t.RMSE, t.RMSESE}, "coverage": {t.Inside, t.InsideSE}, "half_width": {t.Half, nil},
+				for metric, v := range map[string][2]float64{
+					"rmse": {t.RMSE, t.RMSESE}, "coverage": {t.Inside, t.InsideSE}, "half_width": {t.Half, math.NaN()},
 				} {
 					k.Metric = metric
-					put(k, Number{orNaN(v[0]), math.NaN(), orNaN(v[1])})
+					put(k, v[0], math.NaN(), v[1])
 				}
 			}
 		}
 	}
 
-	slices.SortFunc(out.numbers, func(a, b MetricRecord) int {
+	slices.SortFunc(list, func(a, b MetricRecord) int {
 		return strings.Compare(fmt.Sprint(a.MetricKey), fmt.Sprint(b.MetricKey))
 	})
 
-	return out, nil
+	r.Metrics = append(r.Metrics, list...)
+
+	return nil
+}
+
+// known is a value whose numbers are NaN where it is undefined.
+func known(v score.Value) score.Value {
+	if !v.Defined() {
+		return score.Value{Mean: math.NaN(), Std: math.NaN()}
+	}
+	return v
 }

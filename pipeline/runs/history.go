@@ -228,12 +228,10 @@ func (run Run) addNumbers(rec *Record) {
 			continue
 		}
 
-		x, err := readMetrics(b)
-		if err != nil {
+		if err := rec.addMetrics(b); err != nil {
 			continue
 		}
 
-		rec.Splits, rec.Metrics = append(rec.Splits, x.splits...), append(rec.Metrics, x.numbers...)
 		rec.Data = append(rec.Data, Setting{e.Name, "recordings", strconv.Itoa(e.Recordings)},
 			Setting{e.Name, "triplets", strconv.Itoa(e.Triplets)})
 

@@ -287,12 +287,12 @@ func TestRecordedNumbers(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		x, err := readMetrics(b)
-		if err != nil {
+		r := &Record{Digest: "1"}
+		if err := r.addMetrics(b); err != nil {
 			t.Fatal(err)
 		}
 
-		return &Record{Digest: "1", Splits: x.splits, Metrics: x.numbers}
+		return r
 	}
 
 	a := read("rpm = 1", 5)

@@ -16,6 +16,7 @@ import (
 
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/table"
+	"doubletake/report"
 )
 
 // Bounds of what is read and kept.
@@ -250,16 +251,8 @@ func (c *curve) readHistory(path string) {
 
 // verdicts are an experiment's, from metrics.json.
 type verdicts struct {
-	stamp  stamp
-	Splits []splitVerdict `json:"splits"`
-	Data   string         `json:"data"` // "simulated", "measured", …
-}
-
-type splitVerdict struct {
-	Name     string `json:"name"`
-	HeldOut  string `json:"held_out"`
-	Verdict  string `json:"verdict"`
-	Sentence string `json:"sentence"`
+	stamp stamp
+	report.Metrics
 }
 
 // refreshResults reads the verdicts and looks for the page.
@@ -287,7 +280,7 @@ func (w *Watcher) refreshResults() {
 		v := &verdicts{stamp: stamp}
 		w.verdicts[experiment] = v
 		if b, err := engine.ReadOwn(w.path(p)); err == nil {
-			_ = json.Unmarshal(b, v) // one that is being written is read later
+			_ = json.Unmarshal(b, &v.Metrics) // one that is being written is read later
 		}
 	}
 

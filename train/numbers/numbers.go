@@ -54,9 +54,11 @@ func (o Object) MarshalJSON() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-
-		if f, ok := v.(float64); ok {
+		switch f := v.(type) {
+		case float64:
 			v = Float(f)
+		case *float64:
+			v = Float(*f)
 		}
 
 		value, err := json.Marshal(v)
@@ -74,4 +76,33 @@ func (o Object) MarshalJSON() ([]byte, error) {
 	b.WriteByte('}')
 
 	return b.Bytes(), nil
+}
+
+// UnmarshalJSON reads members into their values, which are pointers or objects of pointers: the
+// members that write an object read it too. A number that is missing is NaN.
+func (o Object) UnmarshalJSON(b []byte) error {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(b, &members); err != nil {
+		return err
+	}
+
+	for name, into := range o.All() {
+		switch v := into.(type) {
+		case *float64:
+			*v, into = math.NaN(), (*Float)(v)
+		case Object:
+			into = &v
+		}
+
+		text, ok := members[name]
+		if !ok {
+			continue
+		}
+
+		if err := json.Unmarshal(text, into); err != nil {
+			return fmt.Errorf("member %q: %w", name, err)
+		}
+	}
+
+	return nil
 }

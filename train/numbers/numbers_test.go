@@ -44,3 +44,29 @@ func TestFloat(t *testing.T) {
 		t.Errorf("an empty object is %s, %v", b, err)
 	}
 }
+
+// An object of pointers reads what it writes.
+func TestObjectReads(t *testing.T) {
+	var a, b float64
+
+	var n int
+	o := numbers.Object{"a", &a, "n", &n, "of", numbers.Object{"b", &b}}
+	for text, want := range map[string]string{
+		`{"a":0.5,"n":3,"of":{"b":null}}`: `{"a":0.5,"n":3,"of":{"b":null}}`,
+		`{"n":4,"x":1,"of":{"b":2}}`:      `{"a":null,"n":4,"of":{"b":2}}`,
+	} {
+		if err := json.Unmarshal([]byte(text), &o); err != nil {
+			t.Fatal(err)
+		}
+
+		if got, err := json.Marshal(o); err != nil || string(got) != want {
+			t.Errorf("%s reads as %s, %v", text, got, err)
+		}
+	}
+
+	for _, text := range []string{`{"a":"x"}`, `[1]`, `{"of":3}`} {
+		if err := json.Unmarshal([]byte(text), &o); err == nil {
+			t.Errorf("%s is read", text)
+		}
+	}
+}

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"doubletake/train/numbers"
 )
 
 // Metric describes a number that models are judged by. Metrics lists all of
@@ -291,6 +293,19 @@ func (v Value) Reason() string {
 	}
 
 	return "not a finite number"
+}
+
+// MarshalJSON writes an undefined value as null, with the reason.
+func (v Value) MarshalJSON() ([]byte, error) {
+	if !v.Defined() {
+		return numbers.Object{"mean", nil, "std", nil, "n", v.N, "undefined", v.Reason()}.MarshalJSON()
+	}
+	return numbers.Object{"mean", v.Mean, "std", v.Std, "n", v.N}.MarshalJSON()
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (v *Value) UnmarshalJSON(b []byte) error {
+	return numbers.Object{"mean", &v.Mean, "std", &v.Std, "n", &v.N, "undefined", &v.Undefined}.UnmarshalJSON(b)
 }
 
 // Keyed is a value with the key of its metric.

@@ -1,11 +1,58 @@
 package score
 
-import "doubletake/train/triplets"
+import (
+	"fmt"
+	"math"
+
+	"doubletake/train/numbers"
+	"doubletake/train/triplets"
+)
 
 // OutcomeTrust is the Trust of one outcome.
 type OutcomeTrust struct {
 	Outcome, Unit string // Unit is "" when it has none
+	HeldOut       string // what it was judged on, where a list has several splits'; not in documents
 	Trust
+}
+
+// members are what documents state of an outcome's trust. The verdict and the noise follow from
+// the others and are not read.
+func (t *OutcomeTrust) members() numbers.Object {
+	verdict := t.Grade()
+	noise := math.Sqrt(t.ClaimedSigma*t.ClaimedSigma - t.ClaimedEpistemic*t.ClaimedEpistemic)
+	o := numbers.Object{
+		"outcome", &t.Outcome,
+		"unit", &t.Unit,
+		"verdict", &verdict,
+		"runs", &t.Runs,
+		"rmse", &t.RMSE,
+		"rmse_se", &t.RMSESE,
+		"r2", &t.R2,
+		"noise_ceiling", &t.Ceiling,
+		"sd", &t.ClaimedSigma,
+		"sd_epistemic", &t.ClaimedEpistemic,
+		"sd_noise", &noise,
+		"level", &t.Level,
+		"coverage", &t.Inside,
+		"coverage_se", &t.InsideSE,
+		"half_width", &t.Half,
+		"width_over_spread", &t.WidthOverSpread,
+		"error_over_claim", &t.Ratio,
+	}
+	for l := range t.At {
+		o = append(o, fmt.Sprintf("coverage_%g", 100*Levels[l]), &t.At[l])
+	}
+
+	return o
+}
+
+// MarshalJSON writes the numbers that documents state; an undefined one is null.
+func (t OutcomeTrust) MarshalJSON() ([]byte, error) { return t.members().MarshalJSON() }
+
+// UnmarshalJSON reads what MarshalJSON wrote. It has not all that a grade needs.
+func (t *OutcomeTrust) UnmarshalJSON(b []byte) error {
+	*t = OutcomeTrust{}
+	return t.members().UnmarshalJSON(b)
 }
 
 // TrustByOutcome compares predictions for the test part of s, one row for each of its
@@ -26,7 +73,9 @@ func TrustByOutcome(s triplets.Set, mu, total, epistemic []float64, intervals *I
 
 	var list []OutcomeTrust
 	for k, o := range s.Outcomes {
-		list = append(list, OutcomeTrust{o.Name, o.Unit, TrustOf(set, total, epistemic, spread, []int{k}, intervals)})
+		list = append(list, OutcomeTrust{
+			Outcome: o.Name, Unit: o.Unit, Trust: TrustOf(set, total, epistemic, spread, []int{k}, intervals),
+		})
 	}
 
 	return list

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"doubletake/train/honest/scale"
+	"doubletake/train/numbers"
 	"doubletake/train/score"
 )
 
@@ -32,22 +33,14 @@ func (c *Calibration) Before() score.Evidence {
 	return withHalf(v, half)
 }
 
-// BeforeMeasuring is Before, graded, as it stands in metrics.json and in predictions.
-type BeforeMeasuring struct {
-	Grade           score.Grade `json:"grade"`
-	Half            *float64    `json:"expected_half_width"` // in deviations of the training outcomes
-	WidthOverSpread *float64    `json:"width_over_spread"`
-	Inside          int         `json:"left_out_inside"` // groups of which at least 90 % of the values were inside
-	Of              int         `json:"of"`
-	Enough          int         `json:"enough"` // groups like these that would decide; 0: decided, or none
-}
-
-// BeforeMeasuring returns the grade of a new group with its evidence.
-func (c *Calibration) BeforeMeasuring() BeforeMeasuring {
+// beforeMeasuring is Before, graded: the half width is in deviations of the training outcomes, left_out_inside
+// counts the groups of which at least 90 % of the values were inside, enough those that would decide (0: decided, or
+// none).
+func (c *Calibration) beforeMeasuring() numbers.Object {
 	v := c.Before()
-	return BeforeMeasuring{
-		Grade: v.Grade(), Half: defined(v.Half), WidthOverSpread: defined(v.WidthOverSpread), Inside: c.LeftOutInside(),
-		Of: c.K, Enough: v.Enough(),
+	return numbers.Object{
+		"grade", v.Grade(), "expected_half_width", v.Half, "width_over_spread", v.WidthOverSpread,
+		"left_out_inside", c.LeftOutInside(), "of", c.K, "enough", v.Enough(),
 	}
 }
 

@@ -1,12 +1,15 @@
 package interval_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"strings"
 	"testing"
 
 	"doubletake/train/honest/interval"
+	"doubletake/train/honest/scale"
+	"doubletake/train/numbers"
 	"doubletake/train/score"
 )
 
@@ -40,7 +43,16 @@ func TestBefore(t *testing.T) {
 		{calibration(1.6, 1, 1, 0.95, 1, 0.97, 0.98, 1), score.Wide, "holds, but wide: 7 of 7 groups"},
 		{calibration(0.5, 0.1, 0.2, 0.1, 0.3, 0.1, 0.1, 0.95), score.Fails, "does not hold: 1 of 7 groups"},
 	} {
-		b := c.c.BeforeMeasuring()
+		var b struct {
+			Grade           score.Grade
+			Of, Enough      int
+			Half            numbers.Float `json:"expected_half_width"`
+			WidthOverSpread numbers.Float `json:"width_over_spread"`
+		}
+
+		c.c.Scale = &scale.Scale{}
+		document(t, (&interval.Result{Calibration: c.c}).Document(), "before_measuring", &b)
+
 		words := c.c.BeforeWords(units, amounts)
 		if b.Grade != c.grade || !strings.HasPrefix(words, c.words) || b.Of != c.c.K {
 			t.Errorf("%d groups: %+v, %q, expected %q", c.c.K, b, words, c.words)
@@ -51,17 +63,14 @@ func TestBefore(t *testing.T) {
 			t.Errorf("%d groups: %d would decide, %q", c.c.K, b.Enough, words)
 		}
 
-		if b.Of == 0 {
-			if b.Half != nil || b.WidthOverSpread != nil {
-				t.Errorf("without groups: %+v", b)
-			}
-
-			continue
+		half, over := math.NaN(), math.NaN()
+		if b.Of > 0 {
+			half = c.c.Groups[0].Half
+			over = half / 1.959963984540054
 		}
 
-		half := c.c.Groups[0].Half
-		if math.Abs(*b.Half-half) > 1e-12 || math.Abs(*b.WidthOverSpread-half/1.959963984540054) > 1e-12 {
-			t.Errorf("half width %g, over spread %g", *b.Half, *b.WidthOverSpread)
+		if !near(float64(b.Half), half) || !near(float64(b.WidthOverSpread), over) {
+			t.Errorf("half width %g, over spread %g", b.Half, b.WidthOverSpread)
 		}
 	}
 
@@ -79,3 +88,19 @@ func TestBefore(t *testing.T) {
 		t.Errorf("reach %g, expected that of the seventh group", d)
 	}
 }
+
+// document reads a member of a document.
+func document(t *testing.T, o numbers.Object, key string, into any) {
+	t.Helper()
+
+	b, err := json.Marshal(o)
+	if err == nil {
+		err = numbers.Object{key, into}.UnmarshalJSON(b)
+	}
+
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func near(a, b float64) bool { return math.Abs(a-b) <= 1e-12 || math.IsNaN(a) && math.IsNaN(b) }

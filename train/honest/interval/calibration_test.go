@@ -2,6 +2,8 @@ package interval_test
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"reflect"
@@ -11,6 +13,7 @@ import (
 
 	"doubletake/train/honest/interval"
 	"doubletake/train/honest/scale"
+	"doubletake/train/score"
 )
 
 // calibration is one of two outcomes, learned from k left-out speeds.
@@ -313,33 +316,44 @@ func TestWinkler(t *testing.T) {
 	}
 }
 
-// A stored record has the numbers that predictions are printed with; an undefined one is
+// A record reads back from its own document and from that of a calibration; an undefined number is
 // null.
 func TestRecordIsStored(t *testing.T) {
 	r := interval.Record{
-		R2: math.NaN(), RatioBefore: 9, RatioAfter: 1.25, RatioSE: math.NaN(), WidthOverSpread: 0.5,
-		At: [4]float64{0.7, 0.9, 0.94, 0.99},
+		R2: math.NaN(), E: 0.25, ESE: 0.125, RatioBefore: 9, RatioAfter: 1.25, RatioSE: math.Inf(1), WidthOverSpread: 0.5,
+		Before95: 0.5, At: [4]float64{0.7, 0.9, 0.94, 0.99}, CRPS: 2, Forecast: []interval.Forecast{{Runs: 1, Half: []float64{3}}},
+		Outcomes: []score.OutcomeTrust{{Outcome: "lift", Unit: "N", Trust: score.Trust{
+			Runs: 7, RMSE: 1, R2: math.NaN(), ClaimedSigma: 5, ClaimedEpistemic: 4, Inside: 0.75, At: [4]float64{1, 2, 3, 4},
+		}}},
 	}
-	r.Before.Coverage, r.After.Coverage = 0.5, 0.94
-	b, err := json.Marshal(r)
-	if err != nil {
+	r.After, r.Before.Score, r.ModelFree.Score = interval.Interval{Coverage: 0.94, Width: 6, Score: 7}, 8, 9
+	c := calibration(t, 0)
+
+	alone, err1 := json.Marshal(r)
+
+	of, err2 := json.Marshal((&interval.Result{Calibration: c, Record: &r}).Document())
+	if err := errors.Join(err1, err2); err != nil {
 		t.Fatal(err)
 	}
 
-	for _, want := range []string{`"r2":null`, `"ratio_se":null`, `"coverage_95":0.94`, `"coverage_98":0.99`} {
-		if !strings.Contains(string(b), want) {
-			t.Errorf("%s is not in %s", want, b)
+	want := r
+	want.RatioSE = math.NaN()
+	for _, b := range [][]byte{alone, of} {
+		for _, text := range []string{`"r2":null`, `"ratio_se":null`, `"coverage_95_before":0.5`, `"coverage":0.94`, `"sd_noise":3`} {
+			if !strings.Contains(string(b), text) {
+				t.Errorf("%s is not in %s", text, b)
+			}
+		}
+
+		var again interval.Record
+		if err := json.Unmarshal(b, &again); err != nil || fmt.Sprint(again) != fmt.Sprint(want) {
+			t.Errorf("%+v, %v", again, err)
 		}
 	}
 
-	var again interval.Record
-	if err := json.Unmarshal(b, &again); err != nil {
-		t.Fatal(err)
-	}
-
-	if !math.IsNaN(again.R2) || !math.IsNaN(again.RatioSE) || again.RatioBefore != 9 || again.RatioAfter != 1.25 ||
-		again.At != r.At || again.After != r.After || again.Before != r.Before || again.WidthOverSpread != 0.5 {
-		t.Errorf("%+v", again)
+	if err := json.Unmarshal([]byte(`{"forecast": [{"runs": 1, "half_width": [1]}]}`), &r); err == nil ||
+		!strings.Contains(err.Error(), "forecast of 1 runs: expected 0 half widths, found 1") {
+		t.Errorf("%v", err)
 	}
 }
 

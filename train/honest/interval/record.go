@@ -1,13 +1,13 @@
 package interval
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"strconv"
 	"strings"
 
 	"doubletake/train/honest/scale"
+	"doubletake/train/numbers"
 	"doubletake/train/score"
 )
 
@@ -30,6 +30,7 @@ type Record struct {
 	RatioSE     float64 // of RatioAfter, clustered by run; NaN with one run
 
 	Before, After   Interval   // μ ± z·√(v̂+σ²); the calibrated intervals
+	Before95        float64    // coverage by μ ± 1.96·√(v̂+σ²)
 	At              [4]float64 // coverage by the calibrated intervals of Levels
 	CRPS            float64    // mean continuous ranked probability score; lower is better
 	ModelFree       Interval   // training mean ± z·training deviation, without a model
@@ -125,89 +126,127 @@ type Result struct {
 	Record      *Record      `json:"record,omitempty"` // on the test part
 }
 
-// storedRecord is the JSON form of a Record: what predictions are printed with.
-type storedRecord struct {
-	R2              *float64        `json:"r2"`
-	RatioBefore     *float64        `json:"ratio_before"`
-	RatioAfter      *float64        `json:"ratio_after"`
-	RatioSE         *float64        `json:"ratio_se"`
-	CoverageBefore  *float64        `json:"coverage_95_before"`
-	Coverage68      *float64        `json:"coverage_68"`
-	Coverage90      *float64        `json:"coverage_90"`
-	Coverage95      *float64        `json:"coverage_95"`
-	Coverage98      *float64        `json:"coverage_98"`
-	Coverage        *float64        `json:"coverage"`
-	WidthOverSpread *float64        `json:"width_over_spread"`
-	Outcomes        []storedOutcome `json:"outcomes"`
-	Forecast        []Forecast      `json:"forecast,omitempty"`
-}
-
-type storedOutcome struct {
-	Outcome  string   `json:"outcome"`
-	Unit     string   `json:"unit"`
-	RMSE     *float64 `json:"rmse"`
-	Coverage *float64 `json:"coverage"`
-}
-
-// MarshalJSON writes the ratios, the coverage and the errors. An undefined number is null.
-func (r Record) MarshalJSON() ([]byte, error) {
-	s := storedRecord{
-		R2: defined(r.R2), RatioBefore: defined(r.RatioBefore), RatioAfter: defined(r.RatioAfter),
-		RatioSE: defined(r.RatioSE), CoverageBefore: defined(r.Before.Coverage), Coverage: defined(r.After.Coverage),
-		Coverage68: defined(r.At[0]), Coverage90: defined(r.At[1]), Coverage95: defined(r.At[2]),
-		Coverage98: defined(r.At[3]), WidthOverSpread: defined(r.WidthOverSpread), Forecast: r.Forecast,
+// members are the numbers of a record that documents state.
+func (r *Record) members() numbers.Object {
+	return numbers.Object{
+		"r2", &r.R2,
+		"e", &r.E,
+		"e_se", &r.ESE,
+		"ratio_before", &r.RatioBefore,
+		"ratio_after", &r.RatioAfter,
+		"ratio_se", &r.RatioSE,
+		"coverage_95_before", &r.Before95,
+		"coverage", &r.After.Coverage,
+		"coverage_68", &r.At[0],
+		"coverage_90", &r.At[1],
+		"coverage_95", &r.At[2],
+		"coverage_98", &r.At[3],
+		"width", &r.After.Width,
+		"width_over_spread", &r.WidthOverSpread,
+		"interval_score_before", &r.Before.Score,
+		"interval_score", &r.After.Score,
+		"interval_score_model_free", &r.ModelFree.Score,
+		"crps", &r.CRPS,
+		"forecast", &r.Forecast,
+		"outcomes", &r.Outcomes,
 	}
-
-	for _, t := range r.Outcomes {
-		s.Outcomes = append(s.Outcomes, storedOutcome{t.Outcome, t.Unit, defined(t.RMSE), defined(t.Inside)})
-	}
-
-	return json.Marshal(s)
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote. Numbers that are not stored are zero.
+// document is members to be written: a list is never null.
+func (r Record) document() numbers.Object {
+	r.Forecast = append([]Forecast{}, r.Forecast...)
+	return r.members()
+}
+
+// MarshalJSON writes the numbers that documents state; an undefined one is null.
+func (r Record) MarshalJSON() ([]byte, error) { return r.document().MarshalJSON() }
+
+// UnmarshalJSON reads what MarshalJSON wrote, alone or among the members of Document. Numbers that
+// are not stored are zero.
 func (r *Record) UnmarshalJSON(data []byte) error {
-	var s storedRecord
-	if err := json.Unmarshal(data, &s); err != nil {
+	*r = Record{}
+	if err := r.members().UnmarshalJSON(data); err != nil {
 		return fmt.Errorf("decode record of a calibration: %w", err)
 	}
 
-	*r = Record{
-		R2: number(s.R2), RatioBefore: number(s.RatioBefore), RatioAfter: number(s.RatioAfter),
-		RatioSE: number(s.RatioSE), WidthOverSpread: number(s.WidthOverSpread),
-		At:       [4]float64{number(s.Coverage68), number(s.Coverage90), number(s.Coverage95), number(s.Coverage98)},
-		Forecast: s.Forecast,
-	}
-	r.Before.Coverage, r.After.Coverage = number(s.CoverageBefore), number(s.Coverage)
-
-	for _, f := range s.Forecast {
-		if len(f.Half) != len(s.Outcomes) {
+	for _, f := range r.Forecast {
+		if len(f.Half) != len(r.Outcomes) {
 			return fmt.Errorf("decode record of a calibration: forecast of %d runs: expected %d half widths, found %d",
-				f.Runs, len(s.Outcomes), len(f.Half))
+				f.Runs, len(r.Outcomes), len(f.Half))
 		}
-	}
-
-	for _, o := range s.Outcomes {
-		t := score.OutcomeTrust{Outcome: o.Outcome, Unit: o.Unit}
-		t.RMSE, t.Inside = number(o.RMSE), number(o.Coverage)
-		r.Outcomes = append(r.Outcomes, t)
 	}
 
 	return nil
 }
 
-func defined(v float64) *float64 {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return nil
+// Document is what metrics.json and predictions state of a calibration and, where a part was held
+// out, of its record there.
+func (r *Result) Document() numbers.Object {
+	c := r.Calibration
+	left, groups := []numbers.Object{}, []string{}
+	for _, g := range c.Groups {
+		groups = append(groups, g.Name)
+		left = append(left, numbers.Object{
+			"group", g.Name, "distance", g.Distance, "claim", g.Claim, "e", g.E, "e_se", g.Error(), "inside", g.Inside,
+			"half_width", g.Half,
+		})
 	}
-	return &v
+
+	o := numbers.Object{
+		"base", c.Base,
+		"method", "hierarchical-scale",
+		"condition", c.Condition,
+		"kind", c.Kind,
+		"groups", groups,
+		"k", c.K,
+		"level", c.Level,
+		"scale", c.scale(),
+	}
+
+	var conformal numbers.Object
+	if r.Record != nil {
+		o = append(o, r.Record.document()...)
+		conformal = numbers.Object{"coverage", r.Record.Conformal.Coverage, "width", r.Record.Conformal.Width}
+	}
+
+	o = append(o,
+		"noise_ratio", c.NoiseRatio,
+		"conformal", append(conformal, "guarantee", c.Conformal.Guarantee),
+		"left_out", left,
+		"before_measuring", c.beforeMeasuring(),
+		"notes", append([]string{}, c.Notes()...),
+	)
+	if c.Representation != nil {
+		o = append(o, "representation", c.Representation)
+	}
+
+	return o
 }
 
-func number(v *float64) float64 {
-	if v == nil {
-		return math.NaN()
+// scale is what the left-out groups taught of the scale of a new one.
+func (c *Calibration) scale() numbers.Object {
+	s := c.Scale
+
+	var shapes numbers.Object
+	for k, name := range [...]string{"claim", "both", "distance"} {
+		sum := 0.0
+		for _, v := range s.Evidence[k] {
+			sum += v
+		}
+
+		shapes = append(shapes, name, sum)
 	}
-	return *v
+
+	return numbers.Object{
+		"prior", s.Prior.Name,
+		"m", s.M,
+		"tau", s.Tau,
+		"claim_factor", s.Factor,
+		"log_evidence", s.LogEvidence,
+		"noise", s.Noise.Scale,
+		"noise_freedom", s.Noise.Freedom,
+		"shapes", shapes,
+	}
 }
 
 // Intervals are the intervals that Judge has judged, of the level.
@@ -231,9 +270,10 @@ func (c *Calibration) Judge(p *Prediction, noise, y1, y2 []float64, run []int) R
 
 	values := float64(n * out)
 	e, full, cluster := make([]float64, n), make([]float64, n*out), make([]int, n*out)
-	claim, epistemic, normal := make([]float64, n*out), make([]float64, n*out), make([]float64, n*out)
+	claim, epistemic := make([]float64, n*out), make([]float64, n*out)
+	normal, normal95 := make([]float64, n*out), make([]float64, n*out)
 	mean, free, widest := make([]float64, n*out), make([]float64, n*out), make([]float64, n*out)
-	z, within := scale.NormalQuantile(c.Level), [4]float64{}
+	z, z95, within := scale.NormalQuantile(c.Level), scale.NormalQuantile(0.95), [4]float64{}
 
 	for k, mu := range p.Mu {
 		j := k % out
@@ -243,7 +283,7 @@ func (c *Calibration) Judge(p *Prediction, noise, y1, y2 []float64, run []int) R
 		e[k/out] += full[k] / float64(out)
 		cluster[k] = run[k/out]
 		claim[k], epistemic[k] = p.Claim[k]/s2, p.Epistemic[k]/s2
-		normal[k] = z * math.Sqrt(p.Claim[k]+noise[k])
+		normal[k], normal95[k] = z*math.Sqrt(p.Claim[k]+noise[k]), z95*math.Sqrt(p.Claim[k]+noise[k])
 		mean[k], free[k], widest[k] = c.Mean[j], z*s, c.Conformal.Half[j]
 		r.Epistemic += epistemic[k] / values
 	}
@@ -285,6 +325,7 @@ func (c *Calibration) Judge(p *Prediction, noise, y1, y2 []float64, run []int) R
 	}
 
 	r.Before, r.After = c.Against(p.Mu, normal, y1, y2), c.Against(p.Mu, p.Half, y1, y2)
+	r.Before95 = c.Against(p.Mu, normal95, y1, y2).Coverage
 	r.ModelFree, r.Conformal = c.Against(mean, free, y1, y2), c.Against(p.Mu, widest, y1, y2)
 	r.Conformal.Score = math.NaN()
 	r.WidthOverSpread = r.After.Width / r.ModelFree.Width
