@@ -149,7 +149,8 @@ func judged(e Experiment) Experiment {
 				Record: &interval.Record{
 					R2: 0.935, E: 0.06, ESE: 0.01, WidthOverSpread: 0.6, ModelFree: interval.Interval{Score: 3.9},
 					RatioBefore: 0.96, RatioAfter: 0.71, RatioSE: 0.02, Before: interval.Interval{Coverage: 0.85},
-					After: interval.Interval{Coverage: 0.96, Width: 1.4, Score: 1.6}, At: [4]float64{0.75, 0.92, 0.96, 0.99},
+					Before95: 0.85,
+					After:    interval.Interval{Coverage: 0.96, Width: 1.4, Score: 1.6}, At: [4]float64{0.75, 0.92, 0.96, 0.99},
 					CRPS: 0.14,
 					Forecast: []interval.Forecast{
 						{Half: []float64{24.8, 7.1}}, {Runs: 1, Half: []float64{11.2, 4.8}}, {Runs: 3, Half: []float64{7.9, 4.1}},

@@ -49,11 +49,12 @@ var imports = []struct{ of, may string }{
 		"ingest/spelling ingest/simulate ingest/format dsp train train/baseline train/form train/holdout train/honest"},
 	{"pipeline/export", "pipeline/kv pipeline/predict pipeline/table ingest/fault train train/gp " +
 		"train/honest train/honest/interval train/honest/scale"},
-	{"pipeline/watch", "pipeline/engine pipeline/table report/figure docs"},
+	{"pipeline/watch", "pipeline/engine pipeline/table report report/figure docs"},
 	{"pipeline/scaffold", "pipeline/config ingest/..."},
 	{"pipeline/stages", "pipeline/stages/... pipeline/budget pipeline/config pipeline/engine pipeline/kv pipeline/pack " +
 		"pipeline/table ingest/... dsp train/... report"},
-	{"pipeline/predict", "pipeline/kv pipeline/stages/trainstage ingest/derive ingest/fault ingest/spelling train/..."},
+	{"pipeline/predict", "pipeline/kv pipeline/stages/trainstage ingest/derive ingest/fault ingest/spelling report " +
+		"train/..."},
 	{"pipeline/budget", "pipeline/kv pipeline/config pipeline/stages/plan pipeline/table ingest/campaign ingest/derive " +
 		"ingest/fault ingest/spelling report train/numbers"},
 	{"pipeline/judge", "pipeline/config pipeline/stages/ingeststage pipeline/stages/plan pipeline/stages/reportstage " +
@@ -67,7 +68,7 @@ var imports = []struct{ of, may string }{
 	{"pipeline/inspect", "pipeline/predict pipeline/config pipeline/kv pipeline/table pipeline/stages/ingeststage " +
 		"ingest/... dsp train/numbers"},
 	{"pipeline/runs", "pipeline/config pipeline/engine pipeline/table pipeline/stages/reportstage ingest/fault " +
-		"ingest/spelling report train/numbers"},
+		"ingest/spelling report train/numbers train/score"},
 	// The façade knows neither models nor recordings: those who want them go to their rooms.
 	{"pipeline", "pipeline/config pipeline/engine pipeline/engine/command pipeline/engine/slurm " +
 		"pipeline/engine/slurm/job pipeline/kv pipeline/runs pipeline/stages " +

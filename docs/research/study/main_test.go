@@ -265,7 +265,7 @@ experiments:
 		Splits []struct {
 			Name   string
 			Honest struct {
-				Before float64 `json:"coverage_before"`
+				Before float64 `json:"coverage_95_before"`
 				After  float64 `json:"coverage_95"`
 				R2     float64
 				K      int

@@ -40,8 +40,9 @@ import (
 // side, directivities over the angle, residuals; 22: claims of left-out groups, in words;
 // 23: why a method has no C_x; 24: one table value for all outputs;
 // 25: the scale of new groups; 26: grades by outcome and by condition; 27: forms and the hint at one,
-// the worst warnings first; 28: mistakes in the data; 29: budgets of uncertainty, smaller far runs.
-const version = 29
+// the worst warnings first; 28: mistakes in the data; 29: budgets of uncertainty, smaller far runs;
+// 30: one key for each number of intervals.
+const version = 30
 
 // weight is the seconds that the report takes on one processor, roughly: by the
 // conditions that its figures show for each split.

@@ -321,7 +321,8 @@ func TestWinkler(t *testing.T) {
 func TestRecordIsStored(t *testing.T) {
 	r := interval.Record{
 		R2: math.NaN(), E: 0.25, ESE: 0.125, RatioBefore: 9, RatioAfter: 1.25, RatioSE: math.Inf(1), WidthOverSpread: 0.5,
-		Before95: 0.5, At: [4]float64{0.7, 0.9, 0.94, 0.99}, CRPS: 2, Forecast: []interval.Forecast{{Runs: 1, Half: []float64{3}}},
+		Before95: 0.5, At: [4]float64{0.7, 0.9, 0.94, 0.99}, CRPS: 2,
+		Forecast: []interval.Forecast{{Runs: 1, Half: []float64{3}}},
 		Outcomes: []score.OutcomeTrust{{Outcome: "lift", Unit: "N", Trust: score.Trust{
 			Runs: 7, RMSE: 1, R2: math.NaN(), ClaimedSigma: 5, ClaimedEpistemic: 4, Inside: 0.75, At: [4]float64{1, 2, 3, 4},
 		}}},
@@ -339,7 +340,9 @@ func TestRecordIsStored(t *testing.T) {
 	want := r
 	want.RatioSE = math.NaN()
 	for _, b := range [][]byte{alone, of} {
-		for _, text := range []string{`"r2":null`, `"ratio_se":null`, `"coverage_95_before":0.5`, `"coverage":0.94`, `"sd_noise":3`} {
+		for _, text := range []string{
+			`"r2":null`, `"ratio_se":null`, `"coverage_95_before":0.5`, `"coverage":0.94`, `"sd_noise":3`,
+		} {
 			if !strings.Contains(string(b), text) {
 				t.Errorf("%s is not in %s", text, b)
 			}
