@@ -25,6 +25,8 @@ type Warning struct {
 	Path string `json:"path"` // the file it concerns
 	Code string `json:"code"` // stable short name: "stuck-column", "misnamed-file", "unit-not-stated", "clipping", …
 	Text string `json:"text"` // one sentence for people
+
+	Column string `json:"column,omitempty"` // of a table, that it concerns; "" of all or none
 }
 
 // Attribute is a name and value a file carries about itself or one channel.

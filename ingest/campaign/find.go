@@ -401,7 +401,7 @@ func misnamed(dir, pattern string, matched []string, found map[string]bool,
 
 			ws = append(ws, ingest.Warning{
 				Path: rel, Code: "misnamed-file",
-				Text: fmt.Sprintf("%s is not matched by %q: %s? it is left out", rel, pattern, why),
+				Text: fmt.Sprintf("is not matched by %q: %s? it is left out", pattern, why),
 			})
 		}
 	}

@@ -45,7 +45,7 @@ func TestFind(t *testing.T) {
 		{
 			[]string{"S2/angle*.txt"},
 			nil, "[S2/angle5.txt]",
-			[]string{`S2/angle30txt is not matched by "S2/angle*.txt": a dot missing? it is left out`},
+			[]string{`is not matched by "S2/angle*.txt": a dot missing? it is left out`},
 		},
 		{[]string{"S*/angle*.txt", "S1/*0.txt"}, nil, "[S1/angle0.txt S1/angle10.txt S2/angle5.txt]", nil},
 		{
@@ -77,7 +77,7 @@ func TestFind(t *testing.T) {
 
 	var got []string
 	for _, w := range ws {
-		got = append(got, w.Text)
+		got = append(got, w.Path+" "+w.Text)
 	}
 
 	// Sorted by name within the folder; the backup and the hidden file are not spoken of.

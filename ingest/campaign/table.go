@@ -403,7 +403,7 @@ func (r *tableReader) findColumns() error {
 	}
 
 	for _, w := range info.Warnings {
-		isText := func(c int) bool { return c >= 0 && strings.HasPrefix(w.Text, "column "+columns[c]+" ") }
+		isText := func(c int) bool { return c >= 0 && w.Column == columns[c] }
 		if w.Code == "text-column" && (isText(r.runCol) || slices.ContainsFunc(r.textCol, isText)) {
 			continue // names of runs and labels are text
 		}

@@ -46,7 +46,7 @@ func TestRealPrinceton(t *testing.T) {
 	}
 
 	if len(ws) != 1 || ws[0].Code != "misnamed-file" ||
-		ws[0].Text != `Speed2/angle30txt is not matched by "Speed*/angle*.txt": a dot missing? it is left out` {
+		ws[0].Text != `is not matched by "Speed*/angle*.txt": a dot missing? it is left out` {
 		t.Error(ws)
 	}
 

@@ -147,7 +147,7 @@ func (r Rotor) Validate() error {
 	}
 
 	if full := r.fullScalePa(); loudest > full {
-		return &FieldError{"rotor", "FullScaleV", fmt.Sprintf(
+		return &FieldError{Kind: "rotor", Field: "FullScaleV", Text: fmt.Sprintf(
 			"expected at least %.3g V, so that %s (up to %.3g Pa at %g V/Pa) does not clip, found %g V",
 			loudest*r.SensitivityVPerPa, name, loudest, r.SensitivityVPerPa, r.FullScaleV)}
 	}

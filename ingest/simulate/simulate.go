@@ -73,11 +73,12 @@ type Campaign interface {
 // FieldError reports a field of a campaign that is out of its limits.
 type FieldError struct {
 	Kind  string // of the campaign
-	Field string // its name in Go; of an element of a list with its index: "RPM[1]"
+	Field string // its name in Go
+	Place string // of an element of a list its index: "[1]"
 	Text  string // "expected …, found …"
 }
 
-func (e *FieldError) Error() string { return e.Kind + ": " + e.Field + ": " + e.Text }
+func (e *FieldError) Error() string { return e.Kind + ": " + e.Field + e.Place + ": " + e.Text }
 
 // faults gathers what is unusable in the fields of a campaign.
 type faults struct {
@@ -86,20 +87,25 @@ type faults struct {
 }
 
 func (f *faults) add(field, want string, found any) {
-	f.list = append(f.list, &FieldError{f.kind, field, fmt.Sprintf("expected %s, found %v", want, found)})
+	f.list = append(f.list, &FieldError{Kind: f.kind, Field: field, Text: fmt.Sprintf("expected %s, found %v", want, found)})
 }
 
 // checkList reports values of a list that are out of range or stand in it twice; what names one
 // of them.
 func checkList[T comparable](f *faults, field string, list []T, what, want string, good func(T) bool) {
 	for i, v := range list {
-		at := fmt.Sprintf("%s[%d]", field, i)
+		bad := func(want string) {
+			f.list = append(f.list, &FieldError{
+				f.kind, field, fmt.Sprintf("[%d]", i), fmt.Sprintf("expected %s, found %v", want, v),
+			})
+		}
+
 		if !good(v) {
-			f.add(at, want, v)
+			bad(want)
 		}
 
 		if slices.Contains(list[:i], v) {
-			f.add(at, "every "+what+" once", v)
+			bad("every " + what + " once")
 		}
 	}
 }

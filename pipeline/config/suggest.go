@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -36,7 +37,7 @@ func (s Suggest) Prices(conditions []string) (p Prices, err error) {
 		v, unit, e := amount(text)
 		switch {
 		case e != nil && err == nil:
-			err = fmt.Errorf("%s: %w", key, e)
+			err = badPrice(key, "%v", e)
 		case unit:
 			timed = key
 		case v > 0:
@@ -48,7 +49,7 @@ func (s Suggest) Prices(conditions []string) (p Prices, err error) {
 
 	for _, c := range s.Cost {
 		if !slices.Contains(names, c.Name) {
-			return p, fmt.Errorf("cost: expected repeat or one of %s, found %q%s", strings.Join(conditions, ", "), c.Name,
+			return p, badPrice("cost", "expected repeat or one of %s, found %q%s", strings.Join(conditions, ", "), c.Name,
 				spelling.DidYouMean(c.Name, names))
 		}
 
@@ -63,11 +64,11 @@ func (s Suggest) Prices(conditions []string) (p Prices, err error) {
 	switch p.Timed = timed != ""; {
 	case err != nil:
 	case timed != "" && plain != "":
-		err = fmt.Errorf("%s: expected times or numbers without unit, found both, there and at %s", plain, timed)
+		err = badPrice(plain, "expected times or numbers without unit, found both, there and at %s", timed)
 	case len(s.Cost) > 0 && sum == 0:
-		err = fmt.Errorf("cost: expected a cost above zero, found none")
+		err = badPrice("cost", "expected a cost above zero, found none")
 	case s.Budget != "" && p.Budget == 0:
-		err = fmt.Errorf("budget: expected a budget above zero, found %q", s.Budget)
+		err = badPrice("budget", "expected a budget above zero, found %q", s.Budget)
 	}
 
 	return p, err
@@ -86,9 +87,17 @@ func amount(text string) (v float64, timed bool, err error) {
 	return v * minutes, unit != "", nil
 }
 
+// priceError is a price that is none, and its key below suggest.
+type priceError struct{ key, text string }
+
+func (e *priceError) Error() string { return e.key + ": " + e.text }
+
+func badPrice(key, format string, args ...any) error { return &priceError{key, fmt.Sprintf(format, args...)} }
+
 func (s Suggest) validate(e *Experiment, key string, fail failFunc) {
 	if _, err := s.Prices(e.Train.Inputs); err != nil {
-		at, text, _ := strings.Cut(err.Error(), ": ")
-		fail(key+"."+at, "%s", text)
+		var e *priceError
+		errors.As(err, &e)
+		fail(key+"."+e.key, "%s", e.text)
 	}
 }

@@ -218,7 +218,7 @@ func (p *plan) fromNames(files []string, r *Result) (used []string, rows []map[s
 		}
 
 		p.Conditions, r.Conditions = "conditions.csv", b.String()
-		r.note(noConditions + "conditions.csv lists the files; add a column per condition")
+		r.note(noConditions)
 
 		return files, nil
 
@@ -1077,12 +1077,12 @@ func (p *plan) perChannel(info ingest.Info, r *Result) {
 
 	if len(p.Inside) > 0 && r.Conditions != "" { // a list of files without a condition
 		p.Conditions, r.Conditions = "", ""
-		r.Notes = slices.DeleteFunc(r.Notes, func(s string) bool { return strings.HasPrefix(s, noConditions) })
+		r.Notes = slices.DeleteFunc(r.Notes, func(s string) bool { return s == noConditions })
 	}
 }
 
-// noConditions begins the note about names without conditions.
-const noConditions = "the file names contain no conditions: "
+// noConditions is the note about names without conditions.
+const noConditions = "the file names contain no conditions: conditions.csv lists the files; add a column per condition"
 
 var notWord = regexp.MustCompile(`[^A-Za-z0-9]+`)
 

@@ -1394,7 +1394,7 @@ func (h *header) findNumeric() error {
 			}
 
 			h.warn = append(h.warn, ingest.Warning{
-				Path: h.path, Code: "text-column",
+				Path: h.path, Code: "text-column", Column: h.names[i],
 				Text: fmt.Sprintf("column %s %s: it is no channel", h.names[i], what),
 			})
 		}

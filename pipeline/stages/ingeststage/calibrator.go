@@ -287,7 +287,7 @@ func measureTone(ctx context.Context, rd ingest.Reader, info ingest.Info, k int,
 
 	var de *fault.Error
 	if errors.As(err, &de) && de.Path == "" {
-		return s, nil, bad(de.Want, strings.TrimSuffix(de.Found, "; "+de.Place), de.Hint)
+		return s, nil, bad(de.Want, de.Found, de.Hint)
 	}
 
 	if err != nil {

@@ -66,7 +66,7 @@ func findMeasured(exp plan.Experiment) (*found, error) {
 		}
 	}
 
-	f.warnings = append(trimPath(warnings), excluded(f.in.Conditions, all, listed)...)
+	f.warnings = append(warnings, excluded(f.in.Conditions, all, listed)...)
 
 	files, err := f.withoutBackground(exp, listed)
 	if err != nil {
@@ -208,14 +208,6 @@ func (f *found) rows() ([]*campaign.Conditions, error) {
 	}
 
 	return rows, nil
-}
-
-// trimPath removes a path from texts that are printed after the path anyway.
-func trimPath(list []ingest.Warning) []ingest.Warning {
-	for i, w := range list {
-		list[i].Text = strings.TrimPrefix(w.Text, w.Path+" ")
-	}
-	return list
 }
 
 // excluded names the files that were left out knowingly, so that the report

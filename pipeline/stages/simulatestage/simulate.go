@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/simulate"
@@ -137,8 +136,7 @@ func placed(exp plan.Experiment, err error) error {
 
 		var fe *simulate.FieldError
 		if errors.As(e, &fe) {
-			name, _, _ := strings.Cut(fe.Field, "[")
-			if k, ok := keys[name]; ok {
+			if k, ok := keys[fe.Field]; ok {
 				key, text = key+"."+k, fe.Text
 			}
 		}
