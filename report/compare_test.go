@@ -19,18 +19,9 @@ func comparedExperiment() Experiment {
 		{
 			Name: "b=1", HeldOut: "b = 1", Reach: "interpolation in b", Seeds: 5,
 			Flags: []Violation{
-				{
-					Code: "kappa", Part: "test", Text: "κ = 0 is violated: by 20 %", Do: "train longer", Seeds: 1, Of: 5, Value: 0.2,
-					Limit: 0.1,
-				},
-				{
-					Code: "delta", Part: "train", Text: "δ = 0 is violated: by 0.6", Do: "read C", Seeds: 2, Of: 5, Value: 0.6,
-					Limit: 0.5,
-				},
-				{
-					Code: "delta", Part: "test", Text: "δ = 0 is violated: by 1.2", Do: "read C", Seeds: 4, Of: 5, Value: 1.2,
-					Limit: 0.5,
-				},
+				{score.Flag{Code: "kappa", How: "by 20 %", Do: "train longer", Value: 0.2, Limit: 0.1}, "test", 1, 5},
+				{score.Flag{Code: "delta", How: "by 0.6", Do: "read C", Value: 0.6, Limit: 0.5}, "train", 2, 5},
+				{score.Flag{Code: "delta", How: "by 1.2", Do: "read C", Value: 1.2, Limit: 0.5}, "test", 4, 5},
 			},
 			Methods: []Compared{
 				{Method: "pair, C", Claim: "C", Values: values("r2", v(0.81234, 0.0123), "sum_e_ratio", v(54.321, 9.27),

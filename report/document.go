@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"doubletake/train/score"
 )
@@ -56,8 +55,7 @@ const (
 	fewRows      = 2
 )
 
-// summaryDocument is the report in a few lines: of each verdict and finding what comes before
-// numbers of runs and remedies.
+// summaryDocument is the report in a few lines: of each verdict and finding at most two.
 func (e Experiment) summaryDocument() document {
 	full := e.document()
 	d := document{title: e.line(), lines: 2}
@@ -74,8 +72,7 @@ func (e Experiment) summaryDocument() document {
 	for i := 0; i < mostFindings; i++ {
 		for _, f := range lists {
 			if i < len(f.items) && len(d.findings) < mostFindings {
-				item, _, _ := strings.Cut(f.items[i], "; ")
-				f.items = []string{item}
+				f.items = f.items[i : i+1]
 				d.findings = append(d.findings, f)
 			}
 		}
@@ -114,25 +111,22 @@ func (d *document) summarise(e Experiment) {
 	some.Splits = nil
 	for _, i := range shown {
 		some.Splits = append(some.Splits, e.Splits[i])
-		views = append(views, newVerdict(e.Splits[i]))
+		views = append(views, e.Splits[i].verdict())
 	}
 
 	d.tables = []table{some.summary()}
 	d.tables[0].Title = ""
 
-	end := "; "
 	if len(e.Splits)*rows > fewRows {
-		d.lines, end = 1, ": "
+		d.lines = 1
 	}
 
 	for _, v := range views {
-		what, grade, judged := strings.Cut(v.Head, ": ")
-		if judged {
-			grade, _, _ = strings.Cut(grade, end)
-			what += ": " + strings.TrimSuffix(grade, ".") + "."
+		if d.lines == 1 {
+			v.why = ""
 		}
 
-		d.verdicts = append(d.verdicts, what)
+		d.verdicts = append(d.verdicts, v.Head())
 	}
 
 	if rest := len(e.Splits) - len(shown); rest > 0 {

@@ -19,7 +19,8 @@ type FigureFile struct {
 
 // plot is a figure with its caption.
 type plot struct {
-	file, split string
+	kind, split string
+	file        string // name without extension, made by add
 	heading     string
 	caption     string
 	fig         *figure.Figure
@@ -83,16 +84,21 @@ type maker struct {
 	d     *Detail
 	limit int
 	every int
-	polar bool // directivities are polar
+	polar bool   // directivities are polar
+	only  string // the split of figures; "": all, which have it in their names
 	out   []plot
 	used  map[string]bool
 }
 
 // add finishes a figure: names, note, simulated in the title.
 func (m *maker) add(p plot) {
-	name := p.file
-	if p.split != "" {
-		name = p.split + "-" + p.file
+	if m.only != "" && p.split != m.only {
+		return
+	}
+
+	name := p.kind
+	if p.split != "" && m.only == "" {
+		name = p.split + "-" + name
 	}
 
 	p.file = fileName(name)
@@ -468,7 +474,7 @@ func (m *maker) profiles(s *SplitDetail) {
 		})
 
 		m.add(plot{
-			file: "profile-" + d.Outcomes[outcome].Name, split: s.Name,
+			kind: "profile-" + d.Outcomes[outcome].Name, split: s.Name,
 			heading: d.Outcomes[outcome].Word() + " along " + along, caption: caption,
 			fig: &figure.Figure{
 				Columns: len(s.Profiles), Width: 720, Panels: slices.Concat(above, middle, below),

@@ -93,7 +93,7 @@ func (m *maker) bandLevels(s *SplitDetail) {
 	}
 
 	m.add(plot{
-		file: "bands", split: s.Name, heading: "Band levels over frequency", fig: f, page: true,
+		kind: "bands", split: s.Name, heading: "Band levels over frequency", fig: f, page: true,
 		caption: text("figure-bands", map[string]any{"Data": d.data(), "N": len(bands), "Seeds": len(s.Seeds)}),
 	})
 }

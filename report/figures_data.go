@@ -59,7 +59,7 @@ func (m *maker) spectrum() {
 	}
 
 	m.add(plot{
-		file: "spectrum", heading: heading, caption: s.caption(),
+		kind: "spectrum", heading: heading, caption: s.caption(),
 		fig: &figure.Figure{Width: 720, Panels: []figure.Panel{p}}, page: true,
 	})
 }
@@ -209,7 +209,7 @@ func (m *maker) levels() {
 	}
 
 	if f.Columns = len(f.Panels); f.Columns > 0 {
-		m.add(plot{file: "levels", heading: "Overall and band levels", caption: caption, fig: f, page: true})
+		m.add(plot{kind: "levels", heading: "Overall and band levels", caption: caption, fig: f, page: true})
 	}
 }
 
@@ -290,7 +290,7 @@ func (m *maker) series() {
 	}
 
 	m.add(plot{
-		file: "series", heading: "Force series and the samples drawn from it", page: true, fig: f,
+		kind: "series", heading: "Force series and the samples drawn from it", page: true, fig: f,
 		caption: text("figure-series", map[string]any{"N": len(s.Time), "Of": s.Of, "Run": clean(s.Run)}),
 	})
 }
@@ -318,5 +318,5 @@ func (m *maker) drift() {
 	}
 
 	sameRange(f.Panels, 0.05, 0.05)
-	m.add(plot{file: "drift", heading: "Half-to-half drift", caption: text("figure-drift", nil), fig: f, page: true})
+	m.add(plot{kind: "drift", heading: "Half-to-half drift", caption: text("figure-drift", nil), fig: f, page: true})
 }

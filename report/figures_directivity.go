@@ -215,7 +215,7 @@ func (m *maker) directivity(r *radiation, outcome int) {
 	}
 
 	m.add(plot{
-		file: file, split: r.s.Name, heading: "Directivity, " + d.Outcomes[outcome].Word() + where,
+		kind: file, split: r.s.Name, heading: "Directivity, " + d.Outcomes[outcome].Word() + where,
 		caption: r.caption(d, outcome, where), fig: f, page: r.onPage,
 	})
 }

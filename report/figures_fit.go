@@ -53,7 +53,7 @@ func (m *maker) calibration(s *SplitDetail) {
 	}
 
 	m.add(plot{
-		file: "calibration", split: s.Name, heading: "Calibration", caption: text("figure-calibration", words), fig: f,
+		kind: "calibration", split: s.Name, heading: "Calibration", caption: text("figure-calibration", words), fig: f,
 		page: true,
 	})
 }
@@ -232,7 +232,7 @@ func (m *maker) parity(s *SplitDetail) {
 	})
 
 	m.add(plot{
-		file: "parity", split: s.Name, heading: "Predicted and " + d.data() + " outcome", caption: caption, fig: f,
+		kind: "parity", split: s.Name, heading: "Predicted and " + d.data() + " outcome", caption: caption, fig: f,
 		page: true,
 	})
 }
@@ -401,7 +401,7 @@ func (m *maker) training(s *SplitDetail) {
 	}
 
 	m.add(plot{
-		file: "training", split: s.Name, heading: "Training", fig: f, page: true,
+		kind: "training", split: s.Name, heading: "Training", fig: f, page: true,
 		caption: text("figure-training", map[string]any{"Stopped": stopped, "Inner": innerGroups(s)}),
 	})
 }

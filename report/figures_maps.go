@@ -64,7 +64,7 @@ func (m *maker) maps(s *SplitDetail) {
 	}
 
 	caption := text("figure-map", map[string]any{"Data": d.data(), "Seeds": len(s.Seeds), "Blank": blank})
-	m.add(plot{file: "map", split: s.Name, heading: "Claim and error", caption: caption, fig: f, page: true})
+	m.add(plot{kind: "map", split: s.Name, heading: "Claim and error", caption: caption, fig: f, page: true})
 }
 
 // mapPlaces are the conditions of a map.

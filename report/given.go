@@ -48,11 +48,11 @@ func Judgement(w io.Writer, e Experiment, width int, color bool) error {
 	if len(e.Splits) > 1 { // the tables have their numbers
 		d.verdicts = nil
 		for _, v := range e.pooledVerdicts() {
-			d.verdicts = append(d.verdicts, v.Head+" "+v.Rest)
+			d.verdicts = append(d.verdicts, v.String())
 		}
 
 		for _, s := range e.Splits {
-			d.verdicts = append(d.verdicts, newVerdict(s).Head)
+			d.verdicts = append(d.verdicts, s.verdict().Head())
 		}
 	}
 

@@ -158,7 +158,7 @@ func (m *maker) claims(splits []Split) {
 	}}
 
 	caption := text("figure-claims", missing)
-	m.add(plot{file: "honest-claims", heading: "Claims on the held-out sets", caption: caption, fig: f, page: true})
+	m.add(plot{kind: "honest-claims", heading: "Claims on the held-out sets", caption: caption, fig: f, page: true})
 }
 
 // plainLevel is levelText for names of series, which CSV files have too.
@@ -205,7 +205,7 @@ func (m *maker) coverage(splits []Split) {
 		Height: 250,
 	}}}
 	m.add(plot{
-		file: "honest-coverage", heading: "Intervals at four levels", caption: text("figure-coverage", nil), fig: f,
+		kind: "honest-coverage", heading: "Intervals at four levels", caption: text("figure-coverage", nil), fig: f,
 		page: true,
 	})
 }
@@ -245,7 +245,7 @@ func (m *maker) leftOut(s Split) {
 
 	sameRange(f.Panels, 0.04, 0.1) // with room for the names above the bars
 	m.add(plot{
-		file: "honest-left-out", split: s.Name, page: true, fig: f,
+		kind: "honest-left-out", split: s.Name, page: true, fig: f,
 		heading: "Left-out groups of " + clean(c.Condition) + ", " + clean(s.HeldOut) + " held out",
 		caption: text("figure-left-out", clean(s.HeldOut)),
 	})
@@ -288,7 +288,7 @@ func (m *maker) heldOutLevels(s *SplitDetail) {
 
 	sameRange(f.Panels, 0.04, 0.04)
 	m.add(plot{
-		file: "honest-levels", split: s.Name, fig: f, page: true, spread: spread,
+		kind: "honest-levels", split: s.Name, fig: f, page: true, spread: spread,
 		heading: "Held-out " + d.Outcomes[widest].Word() + " before and after" + where,
 		caption: text("figure-levels", dim > 1),
 	})
@@ -309,7 +309,7 @@ func (m *maker) heldOutLevels(s *SplitDetail) {
 	}
 
 	m.add(plot{
-		file: "honest-outcomes", split: s.Name, fig: all, page: true,
+		kind: "honest-outcomes", split: s.Name, fig: all, page: true,
 		heading: "Held-out outcomes with their calibrated intervals" + where, caption: text("figure-outcomes", nil),
 	})
 }

@@ -146,7 +146,7 @@ func (m *maker) joint(list []*Detail, split string, outcome int, onPage bool) {
 	}
 
 	m.add(plot{
-		file: "joint-" + j.q.Name + "-along-" + j.along.Name, split: split,
+		kind: "joint-" + j.q.Name + "-along-" + j.along.Name, split: split,
 		heading: "Side by side: " + j.q.Word() + " along " + j.along.Word(),
 		fig:     f, page: onPage,
 		caption: text("figure-joint", map[string]any{

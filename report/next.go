@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"doubletake/train/honest/interval"
 )
@@ -18,8 +17,7 @@ const leastGain = 0.9
 // known of either.
 func (d *Detail) next() string {
 	measure, noise := d.nextRun()
-	return strings.Join(slices.DeleteFunc([]string{measure, noise, d.Experiment.nextForm()},
-		func(s string) bool { return s == "" }), " ")
+	return joinTexts(" ", measure, noise, d.Experiment.nextForm())
 }
 
 // nextForm says what another form of inputs and outcomes would do, by the split with most evidence.

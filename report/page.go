@@ -66,7 +66,7 @@ type (
 		ID, Name, Data, DataClass, What string
 
 		// Shown: the verdict of each split, one figure, one table. All else is folded.
-		Verdicts []verdictView
+		Verdicts []verdict
 		Next     string // what would help most
 		Lead     *figureView
 		Summary  []table
@@ -83,8 +83,6 @@ type (
 		Provenance                      factsView
 		Folded                          []factsView
 	}
-
-	verdictView struct{ Grade, Head, Rest string }
 
 	figureGroup struct {
 		Before, Name string
@@ -290,24 +288,17 @@ func (v *experimentView) addFigures(d *Detail, of amount) {
 const pageSplits = 12
 
 // newVerdicts are the verdicts of all splits, or why there are none.
-func newVerdicts(e Experiment) []verdictView {
+func newVerdicts(e Experiment) []verdict {
 	out := e.pooledVerdicts()
 	for _, s := range e.Splits {
-		out = append(out, newVerdict(s))
+		out = append(out, s.verdict())
 	}
 
 	if len(e.Splits) == 0 {
-		out = []verdictView{{Head: "No split was trained.", Rest: "Nothing shows how good a model is."}}
+		out = []verdict{{held: "No split was trained", Rest: "Nothing shows how good a model is."}}
 	}
 
 	return out
-}
-
-func newVerdict(s Split) verdictView {
-	if head, rest := s.sentence(); head != "" {
-		return verdictView{string(s.Verdict()), head + ".", rest}
-	}
-	return verdictView{Head: nameOf(s.Name) + ".", Rest: "Its claims were not judged."}
 }
 
 // doubts counts what limits the trust in the numbers.
@@ -330,8 +321,7 @@ func (v experimentView) doubts() string {
 	return strings.Join(out, ", ")
 }
 
-// leads are the figures that show best whether the intervals hold, best first, by the
-// end of their files' names.
+// leads are the kinds of figures that show best whether the intervals hold, best first.
 var leads = []string{"honest-levels", "honest-claims", "calibration", "parity"}
 
 // leadOf is the index of the figure that is not folded, of several alike the one with the
@@ -340,7 +330,7 @@ func leadOf(list []plot) int {
 	for _, name := range leads {
 		best := -1
 		for i, f := range list {
-			if (f.file == name || strings.HasSuffix(f.file, "-"+name)) && (best < 0 || f.spread > list[best].spread) {
+			if f.kind == name && (best < 0 || f.spread > list[best].spread) {
 				best = i
 			}
 		}
@@ -400,8 +390,8 @@ func newViolationViews(e Experiment) []violationView {
 	for _, d := range e.violated() {
 		worst := d.list[0]
 		out = append(out, violationView{
-			Name: d.name, Summary: d.summary(2 * len(e.Splits)),
-			Text: sentence(clean(worst.Text)), Do: clean(worst.Do), Tables: pageTables(d.table()),
+			Name: d.name(), Summary: d.summary(2 * len(e.Splits)),
+			Text: sentence(clean(worst.Violated())), Do: clean(worst.Do), Tables: pageTables(d.table()),
 		})
 	}
 

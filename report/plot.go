@@ -26,28 +26,12 @@ type Plots struct{ list []plot }
 
 // NewPlots makes the figures of one experiment, of one split alone where it is named.
 func NewPlots(d *Detail, split string, polar bool) *Plots {
-	m := &maker{d: d, limit: inFiles.points, every: inFiles.every, polar: polar}
-
-	p := &Plots{}
-	for _, f := range m.plots() {
-		if split == "" || f.split == split {
-			f.file = strings.TrimPrefix(f.file, prefix(split))
-			p.list = append(p.list, f)
-		}
-	}
-
-	return p
+	m := &maker{d: d, limit: inFiles.points, every: inFiles.every, polar: polar, only: split}
+	return &Plots{m.plots()}
 }
 
 // NewJointPlots makes the figures that show several experiments side by side.
 func NewJointPlots(details []*Detail) *Plots { return &Plots{list: joints(details, inFiles)} }
-
-func prefix(split string) string {
-	if split == "" {
-		return ""
-	}
-	return fileName(split) + "-"
-}
 
 // Names lists the figures.
 func (p *Plots) Names() []string {

@@ -71,27 +71,22 @@ func (e Experiment) pool(condition string) pooled {
 }
 
 // verdict is the grade of the groups together, in words.
-func (p pooled) verdict() verdictView {
-	head := fmt.Sprintf("%s, %d groups held out: %s", clean(p.condition), len(p.groups), p.Grade().Words())
-	if why := reason(p.Evidence, "group"); why != "" {
-		head += ": " + why
-	}
-
+func (p pooled) verdict() verdict {
 	rest := "Of the values of a group"
 	for l, at := range p.at {
 		sep := []string{" ", ", ", " and "}[l]
 		rest += fmt.Sprintf("%s%s ± %s", sep, fixed(100*at, 0), share(p.se[l]))
 	}
 
-	return verdictView{
-		string(p.Grade()), head + ".",
-		rest + " lie inside the intervals of 68, 90 and 95\u00a0% (mean and standard error over groups).",
+	return verdict{
+		string(p.Grade()), fmt.Sprintf("%s, %d groups held out", clean(p.condition), len(p.groups)), p.Grade().Words(),
+		reason(p.Evidence, "group"), rest + " lie inside the intervals of 68, 90 and 95\u00a0% (mean and standard error over groups).",
 	}
 }
 
 // pooledVerdicts are the grades of conditions of which several groups were held out.
-func (e Experiment) pooledVerdicts() []verdictView {
-	var out []verdictView
+func (e Experiment) pooledVerdicts() []verdict {
+	var out []verdict
 	for _, p := range e.pooled() {
 		out = append(out, p.verdict())
 	}
@@ -109,7 +104,7 @@ func (e Experiment) pooledJSON() array {
 			"condition", p.condition,
 			"groups", stringArray(p.groups),
 			"verdict", string(p.Grade()),
-			"sentence", v.Head + " " + v.Rest,
+			"sentence", v.String(),
 			"lower_bound", lower,
 			"upper_bound", upper,
 		}

@@ -116,10 +116,7 @@ func TestSummaryIsShort(t *testing.T) {
 func TestCoverageRemedy(t *testing.T) {
 	e := judged(rotor())
 	for i := range e.Splits {
-		e.Splits[i].Flags = []Violation{{
-			Code: "coverage", Part: "test", Text: "coverage = 0.95 is violated", Do: "measure",
-			Value: 0.2,
-		}}
+		e.Splits[i].Flags = []Violation{{Flag: score.Flag{Code: "coverage", Do: "measure", Value: 0.2}, Part: "test"}}
 	}
 
 	a, b := e.Splits[0].flags()[0].Do, e.Splits[1].flags()[0].Do
@@ -216,7 +213,7 @@ func TestWidestFirst(t *testing.T) {
 		t.Errorf("%s: %s, %v", lead.file, lead.heading, lead.spread)
 	}
 
-	if i := leadOf(append(list, plot{file: "3-blades-honest-levels", spread: 1})); i != len(list) {
+	if i := leadOf(append(list, plot{kind: "honest-levels", spread: 1})); i != len(list) {
 		t.Errorf("figure %d of %d", i, len(list))
 	}
 

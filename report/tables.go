@@ -294,20 +294,24 @@ func spans(list []score.OutcomeTrust, unit string) (rms, inside, half number) {
 		return none, none, none
 	}
 
-	short := func(low, high string) number {
-		return number{text: strings.Replace(rangeOf(low, high), " to ", "–", 1)}
+	short := func(low, high, unit string) number {
+		if low != high {
+			high = low + "–" + high
+		}
+
+		return number{text: rangeOf(high, high, unit)}
 	}
 
 	amount := func(of func(score.OutcomeTrust) float64) number {
 		low, high := extent(list, of)
 		cell := func(v float64) string { return unitOf(list[0]).cell(v, math.NaN()).plain() }
 
-		return short(cell(low), cell(high))
+		return short(cell(low), cell(high), "")
 	}
 
 	low, high := extent(list, func(t score.OutcomeTrust) float64 { return t.Inside })
 
-	return amount(func(t score.OutcomeTrust) float64 { return t.RMSE }), short(share(low), share(high)),
+	return amount(func(t score.OutcomeTrust) float64 { return t.RMSE }), short(inPercent(low), inPercent(high), percentSign),
 		amount(func(t score.OutcomeTrust) float64 { return t.Half })
 }
 
@@ -356,13 +360,13 @@ func (t *table) claims(s Split, prediction string, list []score.OutcomeTrust, se
 			rms = number{text: "below noise"}
 		}
 
-		inside := share(c.Inside)
-		if se := share(c.InsideSE); se != undefinedText && inside != undefinedText {
-			inside = strings.TrimSuffix(inside, "\u00a0%") + " ± " + se
+		inside := inPercent(c.Inside)
+		if se := inPercent(c.InsideSE); se != undefinedText && inside != undefinedText {
+			inside += " ± " + se
 		}
 
 		t.add(s.Name, append(cells, rms, q.cell(c.ClaimedSigma, nan), q.cell(c.ClaimedEpistemic, nan),
-			number{text: share(c.At[0])}, number{text: inside}, q.cell(c.Half, nan))...)
+			number{text: share(c.At[0])}, number{text: rangeOf(inside, inside, percentSign)}, q.cell(c.Half, nan))...)
 	}
 }
 
@@ -641,12 +645,11 @@ func (s Split) events() table {
 
 // table lists where the identity is violated, and how strongly.
 func (d identity) table() table {
-	t := table{Title: d.name + ", where", Corner: "split"}
+	t := table{Title: d.name() + ", where", Corner: "split"}
 	t.words("part", "seeds")
 
 	if d.list[0].Limit == 0 {
-		symbol, _, _ := strings.Cut(d.name, " =")
-		t.numbers("", symbol)
+		t.numbers("", d.list[0].Symbol())
 	} else {
 		t.numbers("", "times the limit")
 	}

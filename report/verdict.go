@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -24,26 +25,50 @@ func (s Split) recommended() []score.OutcomeTrust {
 // held-out set.
 func (s Split) Verdict() score.Grade { return score.Worst(score.Grades(s.recommended())...) }
 
+// verdict is what held-out data show of predictions.
+type verdict struct {
+	Grade   string // of score; "" where nothing was judged
+	held    string // what was held out
+	finding string // the grade in words, and of which outcomes
+	why     string // why it is no better; ""
+	Rest    string // the numbers
+}
+
+// Head is the verdict without its numbers.
+func (v verdict) Head() string { return joinTexts(": ", v.held, v.finding, v.why) + "." }
+
+// String is the verdict with its numbers.
+func (v verdict) String() string { return v.Head() + " " + v.Rest }
+
+// joinTexts joins the texts that are not empty.
+func joinTexts(sep string, texts ...string) string {
+	return strings.Join(slices.DeleteFunc(texts, func(s string) bool { return s == "" }), sep)
+}
+
 // Sentence states the verdict of a split with its numbers: the error, the claim, and
 // the share of held-out values inside their intervals.
 func (s Split) Sentence() string {
-	head, rest := s.sentence()
-	if head == "" {
+	if len(s.recommended()) == 0 {
 		return ""
 	}
-
-	return head + ". " + rest
+	return s.verdict().String()
 }
 
-// sentence is Sentence in two: the verdict, and its numbers.
-func (s Split) sentence() (head, rest string) {
+// verdict is that of the split.
+func (s Split) verdict() verdict {
 	if len(s.recommended()) == 0 {
-		return "", ""
+		return verdict{held: nameOf(s.Name), Rest: "Its claims were not judged."}
 	}
 
-	held := cmp.Or(clean(s.HeldOut), clean(s.Name))
+	v := verdict{Grade: string(s.Verdict()), held: cmp.Or(clean(s.HeldOut), clean(s.Name)) + " held out"}
+	v.finding, v.why = s.grade()
+	v.Rest = sentence(strings.Join(s.numbers(), "; ") + ".")
 
-	var parts []string
+	return v
+}
+
+// numbers are those of a verdict, in words.
+func (s Split) numbers() (parts []string) {
 	if s.calibrated() {
 		r := s.Honest.Record
 		parts = append(parts, byUnit(r.Outcomes, func(list []score.OutcomeTrust) string {
@@ -91,11 +116,11 @@ func (s Split) sentence() (head, rest string) {
 		})+grade)
 	}
 
-	return fmt.Sprintf("%s held out: %s", held, s.grade()), sentence(strings.Join(parts, "; ") + ".")
+	return parts
 }
 
-// grade is the verdict in words, with its reason.
-func (s Split) grade() string {
+// grade is the grade in words, with the reason why it is no better.
+func (s Split) grade() (text, why string) {
 	grade := s.Verdict()
 
 	var worst []score.OutcomeTrust
@@ -105,7 +130,11 @@ func (s Split) grade() string {
 		}
 	}
 
-	text := grade.Words()
+	text = grade.Words()
+	if !s.calibrated() && grade == score.Undecided {
+		text = "is " + text
+	}
+
 	if n := len(s.recommended()); len(worst) < n {
 		if of := outcomes(worst); len(worst) < 4 {
 			text += " for " + of
@@ -115,31 +144,25 @@ func (s Split) grade() string {
 	}
 
 	if !s.calibrated() {
-		why := "none was asked for"
+		absent := "none was asked for"
 		if s.Honest != nil {
-			why = clean(strings.TrimSuffix(s.Honest.Absent, "."))
+			absent = clean(s.Honest.Absent)
 		}
 
-		text = strings.Replace(text, score.Undecided.Words(), "is "+score.Undecided.Words(), 1)
 		if s.given() {
-			return s.stated(text, why)
+			return s.stated(text, absent), ""
 		}
 
-		return fmt.Sprintf("no calibrated interval (%s), and the network's own claim %s", why, text)
+		return fmt.Sprintf("no calibrated interval (%s), and the network's own claim %s", absent, text), ""
 	}
 
-	var why string
 	for _, t := range worst {
 		if why = reason(t.Evidence(), "run"); why != "" {
 			break
 		}
 	}
 
-	if why != "" {
-		text += ": " + why
-	}
-
-	return text
+	return text, why
 }
 
 // reason says why evidence by some kind of units has its grade; "" where it holds.
@@ -156,7 +179,7 @@ func reason(e score.Evidence, unit string) string {
 		return "at most " + share(upper) + " lie inside"
 
 	case score.Undecided:
-		text := rangeOf(share(lower), share(upper)) + " lie inside, judged from " + numbered(e.Units, unit, unit+"s")
+		text := shareRange(lower, upper) + " lie inside, judged from " + numbered(e.Units, unit, unit+"s")
 		if n := e.Enough(); n > 0 {
 			text += fmt.Sprintf(" (about %d such %ss would decide)", n, unit)
 		}
@@ -218,7 +241,7 @@ func span(list []score.OutcomeTrust, of func(score.OutcomeTrust) float64) string
 // shares writes the range of the shares inside.
 func shares(list []score.OutcomeTrust) string {
 	low, high := extent(list, func(t score.OutcomeTrust) float64 { return t.Inside })
-	return rangeOf(share(low), share(high))
+	return shareRange(low, high)
 }
 
 // fits writes the range of R² of the mean, or of the noise ceiling.
@@ -233,7 +256,7 @@ func fits(list []score.OutcomeTrust, mean bool) string {
 		return "undefined"
 	}
 
-	return rangeOf(fixed(low, 2), fixed(high, 2))
+	return rangeOf(fixed(low, 2), fixed(high, 2), "")
 }
 
 // rms writes the errors of the means; 0 where the pairs' noise exceeds it.
@@ -248,17 +271,23 @@ func rms(list []score.OutcomeTrust) string {
 	}
 }
 
-// rangeOf writes a range; what follows the numbers of both ends is written once.
-func rangeOf(low, high string) string {
-	if low == high {
-		return low
+// rangeOf writes a range with its unit, if it is defined.
+func rangeOf(low, high, unit string) string {
+	text := low
+	if low != high {
+		text += " to " + high
 	}
 
-	if at := strings.IndexAny(high, " \u00a0"); at >= 0 {
-		low = strings.TrimSuffix(low, high[at:])
+	if high != undefinedText {
+		text += unit
 	}
 
-	return low + " to " + high
+	return text
+}
+
+// shareRange writes a range of shares in percent.
+func shareRange(low, high float64) string {
+	return rangeOf(inPercent(low), inPercent(high), percentSign)
 }
 
 // unitOf is a quantity of the outcomes' unit.
@@ -266,17 +295,17 @@ func unitOf(t score.OutcomeTrust) Quantity { return Quantity{Unit: t.Unit} }
 
 // amount writes a difference in the quantity's unit: one decimal of a level, in dB, else
 // two significant digits.
-func (q Quantity) amount(v float64) string {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return undefinedText
-	}
-	return strings.TrimSpace(q.cell(v, math.NaN()).plain() + " " + q.difference())
-}
+func (q Quantity) amount(v float64) string { return amountsIn(q.Unit, v, v) }
 
 // amountsIn writes a range of differences in a unit.
 func amountsIn(unit string, low, high float64) string {
 	q := Quantity{Unit: unit}
-	return rangeOf(q.amount(low), q.amount(high))
+	text := func(v float64) string { return q.cell(v, math.NaN()).plain() }
+	if unit = q.difference(); unit != "" {
+		unit = " " + unit
+	}
+
+	return rangeOf(text(low), text(high), unit)
 }
 
 // cell is a difference in the quantity's unit with its standard error, NaN without.
@@ -299,16 +328,22 @@ func (q Quantity) cell(v, se float64) number {
 }
 
 // share writes a share in percent.
-func share(v float64) string {
+func share(v float64) string { return shareRange(v, v) }
+
+// percentSign follows a number in percent on the same line.
+const percentSign = "\u00a0%"
+
+// inPercent is a share in percent without the sign.
+func inPercent(v float64) string {
 	if math.IsNaN(v) {
 		return undefinedText
 	}
-	return fixed(100*v, 0) + " %"
+	return fixed(100*v, 0)
 }
 
 // levelText writes a level in percent, with as many decimals as it has.
 func levelText(level float64) string {
-	return strconv.FormatFloat(100*level, 'g', 4, 64) + "\u00a0%"
+	return strconv.FormatFloat(100*level, 'g', 4, 64) + percentSign
 }
 
 // intervalWords explains the intervals and their limits.
@@ -323,7 +358,7 @@ func (e Experiment) intervalWords() []string {
 			continue
 		case h.Absent != "":
 			out = append(out, fmt.Sprintf("%s: no calibrated interval: %s.", clean(s.Name),
-				clean(strings.TrimSuffix(h.Absent, "."))))
+				clean(h.Absent)))
 			continue
 		}
 
@@ -369,8 +404,8 @@ func (e Experiment) intervalWords() []string {
 		}
 	}
 
-	if forms := e.forms(); strings.Contains(forms, ";") {
-		out = append(out, "The splits have different forms of inputs and outcomes: "+forms+".")
+	if forms := e.forms(); len(forms) > 1 {
+		out = append(out, "The splits have different forms of inputs and outcomes: "+strings.Join(forms, "; ")+".")
 	}
 
 	if any {
@@ -406,7 +441,7 @@ func (e Experiment) hint() string {
 }
 
 // forms lists the forms that were chosen, with their splits, in order of first appearance.
-func (e Experiment) forms() string {
+func (e Experiment) forms() []string {
 	var names []string
 	splits := map[string][]string{}
 	for _, s := range e.Splits {
@@ -426,7 +461,7 @@ func (e Experiment) forms() string {
 		names[i] = clean(name) + " for " + strings.Join(splits[name], ", ")
 	}
 
-	return strings.Join(names, "; ")
+	return names
 }
 
 // BeforeMeasuring is the grade of the intervals of a new group, by the left-out groups alone.
@@ -452,7 +487,7 @@ func guarantee(c *interval.Calibration) string {
 func (e Experiment) verdicts() []string {
 	var out []string
 	for _, v := range e.pooledVerdicts() {
-		out = append(out, v.Head+" "+v.Rest)
+		out = append(out, v.String())
 	}
 
 	for _, s := range e.Splits {

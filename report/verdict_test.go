@@ -38,7 +38,7 @@ func calibratedBy(list ...score.OutcomeTrust) *interval.Result {
 // 13.4 % inside are at most 28 %.
 func TestSentence(t *testing.T) {
 	s := judgedSplit()
-	s.Honest = &interval.Result{Absent: "one group alone."}
+	s.Honest = &interval.Result{Absent: "one group alone"}
 
 	want := "blades = 2 held out: no calibrated interval (one group alone), and the network's own claim does not hold. " +
 		"Error 7.2 dB, claimed 0.9 dB, 13\u00a0% inside its own 95\u00a0% intervals, R² of the mean 0.45 (noise ceiling " +

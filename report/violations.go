@@ -6,18 +6,17 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"doubletake/train/score"
 )
 
 // Violation is an identity of the theory (docs/method.md#diagnostics) that models violate on the
-// train or the test part of a split, in the words of the seed that does so most, or of
-// the mean over the seeds.
+// train or the test part of a split: the flag of the seed that does so most, or of the mean over
+// the seeds. Without a Limit its Value alone ranks it.
 type Violation struct {
-	Code         string  // of the identity: "delta"
-	Part         string  // "train" or "test"
-	Text         string  // "δ = 0 is violated: what and by how much"
-	Do           string  // what to do about it
-	Seeds, Of    int     // seeds that violate it, of so many; both 0 where Text states the mean over seeds
-	Value, Limit float64 // of the worst seed; beyond Limit it is a violation. Limit 0: Value alone ranks it
+	score.Flag
+	Part      string // "train" or "test"
+	Seeds, Of int    // seeds that violate it, of so many; both 0 of the mean over seeds
 }
 
 // where names the part and the number of seeds.
@@ -30,7 +29,7 @@ func (v Violation) where() string {
 
 // String is the violation in one line.
 func (v Violation) String() string {
-	s := v.where() + ": " + v.Text
+	s := v.where() + ": " + v.Violated()
 	if v.Do != "" {
 		s += "; " + v.Do
 	}
@@ -60,10 +59,9 @@ type placed struct {
 func (p placed) set() string { return p.split + " " + p.Part }
 
 // identity is one identity with all that violates it, most serious first.
-type identity struct {
-	name string // "δ = 0"
-	list []placed
-}
+type identity struct{ list []placed }
+
+func (d identity) name() string { return d.list[0].Identity() }
 
 // flags are the split's violations. Where σ is too small and the split has a calibrated
 // interval, that is the remedy.
@@ -86,9 +84,8 @@ func (e Experiment) violated() []identity {
 		for _, f := range s.flags() {
 			i := slices.IndexFunc(out, func(d identity) bool { return d.list[0].Code == f.Code })
 			if i < 0 {
-				name, _, _ := strings.Cut(f.Text, " is violated")
 				i = len(out)
-				out = append(out, identity{name: name})
+				out = append(out, identity{})
 			}
 
 			out[i].list = append(out[i].list, placed{f, s.Name})
@@ -136,15 +133,12 @@ func (e Experiment) diagnostics() []string {
 	var out []string
 	for _, d := range e.violated() {
 		worst := d.list[0]
-		_, what, _ := strings.Cut(worst.Text, " is violated")
-
-		line := d.name + " is " + d.summary(2*len(e.Splits))
+		line := d.name() + " is " + d.summary(2*len(e.Splits))
 		if worst.Of > 1 {
 			line += fmt.Sprintf(" (%d of %d seeds, the worst shown)", worst.Seeds, worst.Of)
 		}
 
-		line += " " + strings.TrimLeft(what, " ")
-		line = strings.Replace(line, " :", ":", 1)
+		line += worst.Detail()
 		if worst.Do != "" {
 			line += "; " + worst.Do
 		}

@@ -96,10 +96,13 @@ const longName = 40
 // explanations are the sentences under the tables: what the numbers are, in
 // which units, and what the kind of pairs makes of them.
 func (e Experiment) explanations() []string {
-	return paragraphs("explained", map[string]any{
-		"Single": e.single(), "Law": e.has(identities[0]), "Couples": e.Couples, "Pairs": e.Pairs,
-	})
+	return append([]string{e.spread()}, paragraphs("explained", map[string]any{
+		"Law": e.has(identities[0]), "Couples": e.Couples, "Pairs": e.Pairs,
+	})...)
 }
+
+// spread explains the numbers with their spread.
+func (e Experiment) spread() string { return text("spread", e.single()) }
 
 // gathered are texts in the order in which they came, each with the places it is about.
 type gathered struct {
@@ -130,22 +133,20 @@ func (g *gathered) where(text string) string { return names(g.places[text], nil)
 func explainAll(experiments []Experiment) []string {
 	var g gathered
 
-	trained, spreads := 0, map[bool]bool{}
+	spreads := map[string]bool{}
 	for _, e := range experiments {
 		if len(e.Splits) == 0 {
 			continue
 		}
 
-		trained++
-
-		spreads[e.single()] = true
+		spreads[e.spread()] = true
 		for _, s := range e.explanations() {
 			g.add(s, e.Name)
 		}
 	}
 
 	for i, s := range g.texts {
-		if len(spreads) > 1 && len(g.places[s]) < trained && strings.HasPrefix(s, "All but R²") {
+		if len(spreads) > 1 && spreads[s] {
 			g.texts[i] = g.where(s) + ": " + s
 		}
 	}

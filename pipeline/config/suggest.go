@@ -92,7 +92,9 @@ type priceError struct{ key, text string }
 
 func (e *priceError) Error() string { return e.key + ": " + e.text }
 
-func badPrice(key, format string, args ...any) error { return &priceError{key, fmt.Sprintf(format, args...)} }
+func badPrice(key, format string, args ...any) error {
+	return &priceError{key, fmt.Sprintf(format, args...)}
+}
 
 func (s Suggest) validate(e *Experiment, key string, fail failFunc) {
 	if _, err := s.Prices(e.Train.Inputs); err != nil {

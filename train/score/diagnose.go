@@ -21,16 +21,38 @@ const (
 	LimitAbove    = 0.05 // fraction of C > σ²
 )
 
-// Flag is one identity of the theory that a model violates, in words.
+// Flag is one identity of the theory that a model violates.
 type Flag struct {
-	Code     string  // "delta", "kappa", "negative-cov", "cov-above-var", "calibration", "coverage"
-	Violated string  // what, and by how much
-	Do       string  // what to do about it
-	Value    float64 // the number that is compared with Limit
-	Limit    float64
+	Code  string  // one of identities
+	Where string  // "at 12 % of the conditions"; "" of all
+	How   string  // what is violated, and by how much, in words
+	Do    string  // what to do about it
+	Value float64 // the number that is compared with Limit
+	Limit float64
 }
 
-func (f Flag) String() string { return f.Violated + "; " + f.Do }
+// identities are a symbol and what it should be, by code.
+var identities = map[string][2]string{
+	"delta": {"δ", "= 0"}, "kappa": {"κ", "= 0"}, "negative-cov": {"C", "≥ 0"}, "cov-above-var": {"C", "≤ σ²"},
+	"calibration": {"Σe/ΣC", "= 1"}, "coverage": {"coverage", "= 0.95"},
+}
+
+// Symbol is what the identity is about: "κ".
+func (f Flag) Symbol() string { return identities[f.Code][0] }
+
+// Identity is "κ = 0".
+func (f Flag) Identity() string { return f.Symbol() + " " + identities[f.Code][1] }
+
+// Detail is where and how the identity is violated, after a sentence that says that it is.
+func (f Flag) Detail() string {
+	if f.Where != "" {
+		return " " + f.Where + ": " + f.How
+	}
+	return ": " + f.How
+}
+
+// Violated says that the identity is violated.
+func (f Flag) Violated() string { return f.Identity() + " is violated" + f.Detail() }
 
 // Diagnose checks the identities that hold where two answers are a consistent
 // joint distribution: δ = 0, κ = 0, C ≥ 0 and C ≤ σ²
@@ -39,9 +61,9 @@ func (f Flag) String() string { return f.Violated + "; " + f.Do }
 // beyond its limit, in this order.
 func Diagnose(a triplets.Answers) []Flag {
 	var flags []Flag
-	add := func(code string, value, limit float64, violated, do string) {
+	add := func(code string, value, limit float64, where, how, do string) {
 		if value > limit { // false for NaN
-			flags = append(flags, Flag{Code: code, Violated: violated, Do: do, Value: value, Limit: limit})
+			flags = append(flags, Flag{code, where, how, do, value, limit})
 		}
 	}
 
@@ -54,19 +76,20 @@ func Diagnose(a triplets.Answers) []Flag {
 		return s / float64(len(v))
 	}
 
+	share := func(v float64) string { return fmt.Sprintf("at %.0f %% of the conditions", 100*v) }
 	square := func(x float64) float64 { return x * x }
 	if len(a.Delta) > 0 && len(a.Cov) > 0 {
 		v := math.Sqrt(meanOf(a.Delta, square) / meanOf(a.Cov, math.Abs))
-		add("delta", v, LimitDelta,
-			fmt.Sprintf("δ = 0 is violated: given its own answers the model shifts its mean by %.2g of √C (rms), so the "+
+		add("delta", v, LimitDelta, "",
+			fmt.Sprintf("given its own answers the model shifts its mean by %.2g of √C (rms), so the "+
 				"paper's E|cov| = C + μδ depends on where the outcome's zero lies", v),
 			"read C instead of the raw covariance; train longer, with pairs: symmetrised, or with feedback: flag")
 	}
 
 	if len(a.Kappa) > 0 && len(a.Var) > 0 {
 		v := meanOf(a.Kappa, math.Abs) / meanOf(a.Var, math.Abs)
-		add("kappa", v, LimitKappa,
-			fmt.Sprintf("κ = 0 is violated: variance and mean of the second answer do not add up to the first answer's "+
+		add("kappa", v, LimitKappa, "",
+			fmt.Sprintf("variance and mean of the second answer do not add up to the first answer's "+
 				"variance, by %.0f %% of σ² on average", 100*v),
 			"the split of the total into aleatoric and epistemic is uncertain by as much; train longer, lower beta, or "+
 				"compare seeds")
@@ -74,9 +97,7 @@ func Diagnose(a triplets.Answers) []Flag {
 
 	if len(a.Cov) > 0 {
 		v := meanOf(a.Cov, func(x float64) float64 { return indicator(x < 0, x) })
-		add("negative-cov", v, LimitNegative,
-			fmt.Sprintf("C ≥ 0 is violated at %.0f %% of the conditions: no variance can be negative, and there is no "+
-				"interval", 100*v),
+		add("negative-cov", v, LimitNegative, share(v), "no variance can be negative, and there is no interval",
 			"take such conditions as \"ignorance not resolved\", not as certainty; average C over seeds, or measure more pairs")
 	}
 
@@ -86,9 +107,7 @@ func Diagnose(a triplets.Answers) []Flag {
 			v += indicator(c > a.Var[k], c+a.Var[k]) / float64(len(a.Cov))
 		}
 
-		add("cov-above-var", v, LimitAbove,
-			fmt.Sprintf("C ≤ σ² is violated at %.0f %% of the conditions: the model claims more ignorance than total "+
-				"uncertainty", 100*v),
+		add("cov-above-var", v, LimitAbove, share(v), "the model claims more ignorance than total uncertainty",
 			"do not read σ² − C as noise there; these conditions usually lie far outside the training data: measure there")
 	}
 
@@ -128,14 +147,14 @@ func DiagnoseCalibration(v Values, runs int) []Flag {
 
 	ratio, se := v.Get("sum_e_ratio").Mean, v.Get("sum_e_ratio_se").Mean
 	f := Flag{Code: "calibration", Value: math.Abs(ratio - 1), Limit: wide}
-	f.Violated = fmt.Sprintf("Σe/ΣC = 1 is violated: the measured squared error is %s times C (standard error %s), so "+
+	f.How = fmt.Sprintf("the measured squared error is %s times C (standard error %s), so "+
 		"the model ", upTo(ratio, v.Get("sum_e_ratio").Std), short(se))
 	if sign > 0 {
-		f.Violated += "is overconfident"
+		f.How += "is overconfident"
 		f.Do = "do not take √C for the error there: recalibrate on runs set aside (calibration: 0.2), which serves " +
 			"conditions like theirs, or measure there"
 	} else {
-		f.Violated += "is underconfident"
+		f.How += "is underconfident"
 		f.Do = "intervals from C are too wide there: recalibrate on runs set aside (calibration: 0.2)"
 	}
 
@@ -198,7 +217,7 @@ func DiagnoseCoverage(t Trust) []Flag {
 		size, f.Do = "large", "intervals from σ are wider than needed there"
 	}
 
-	f.Violated = fmt.Sprintf("coverage = 0.95 is violated: %.0f %% of the held-out values lie inside μ ± 1.96σ (standard "+
+	f.How = fmt.Sprintf("%.0f %% of the held-out values lie inside μ ± 1.96σ (standard "+
 		"error %.1g %%), so σ is too %s", 100*t.Inside, 100*t.InsideSE, size)
 
 	return []Flag{f}

@@ -13,7 +13,7 @@ func ExampleDiagnose() {
 	flags := score.Diagnose(triplets.Answers{Var: []float64{1, 1, 1, 1}, Cov: []float64{0.2, 0.1, -0.1, 0.2}})
 	for _, f := range flags {
 		fmt.Println(f.Code)
-		fmt.Println(f.Violated)
+		fmt.Println(f.Violated())
 	}
 	// Output:
 	// negative-cov

@@ -242,7 +242,7 @@ func TestDiagnose(t *testing.T) {
 	}
 
 	// By hand: rms δ = 1, mean |C| = 0.875.
-	if f := Diagnose(bad)[0]; !near(f.Value, 1/math.Sqrt(0.875), 1e-12) || !strings.Contains(f.String(), "1.1 of √C") {
+	if f := Diagnose(bad)[0]; !near(f.Value, 1/math.Sqrt(0.875), 1e-12) || !strings.Contains(f.How, "1.1 of √C") {
 		t.Errorf("delta: %v", f)
 	}
 
@@ -301,7 +301,7 @@ func TestDiagnoseCalibration(t *testing.T) {
 
 		for factor, word := range map[float64]string{0.25: "overconfident", 4: "underconfident"} {
 			if f := flagged(seed, factor); len(f) != 1 || f[0].Code != "calibration" ||
-				!strings.Contains(f[0].Violated, word) || !(f[0].Value > f[0].Limit) || f[0].Do == "" {
+				!strings.Contains(f[0].Violated(), word) || !(f[0].Value > f[0].Limit) || f[0].Do == "" {
 				t.Fatalf("seed %d, C %v times the squared error: %v", seed, factor, f)
 			}
 		}
@@ -339,7 +339,7 @@ func TestCalibrationOverSeeds(t *testing.T) {
 
 	f := DiagnoseCalibration(seeds([]float64{40, 62}, []float64{4, 6}), 5)
 	if len(f) != 1 || !near(f[0].Limit, 13.882, 1e-3) || f[0].Value != 50 ||
-		!strings.Contains(f[0].Violated, "is 51 times C (standard error 5), so the model is over") {
+		!strings.Contains(f[0].Violated(), "is 51 times C (standard error 5), so the model is over") {
 		t.Errorf("%+v", f)
 	}
 
@@ -381,7 +381,7 @@ func TestDiagnoseCoverage(t *testing.T) {
 
 		for factor, word := range map[float64]string{0.5: "too small", 2: "too large"} {
 			if f := flagged(seed, factor); len(f) != 1 || f[0].Code != "coverage" || f[0].Do == "" ||
-				!strings.HasPrefix(f[0].Violated, "coverage = 0.95 is violated: ") || !strings.HasSuffix(f[0].Violated, word) {
+				!strings.HasPrefix(f[0].Violated(), "coverage = 0.95 is violated: ") || !strings.HasSuffix(f[0].Violated(), word) {
 				t.Fatalf("seed %d, σ %g times the deviation: %v", seed, factor, f)
 			}
 		}

@@ -359,9 +359,8 @@ func samplingWords(seeds []baseline.Sampling) (words, doubt string) {
 func calibrationFlags(test report.SetMetrics) []report.Violation {
 	var out []report.Violation
 	for _, f := range score.DiagnoseCalibration(test.Values, test.Runs) {
-		out = append(out, report.Violation{
-			Code: f.Code, Part: "test", Text: f.Violated, Do: f.Do, Value: test.Get("sum_e_ratio").Mean,
-		})
+		f.Value, f.Limit = test.Get("sum_e_ratio").Mean, 0
+		out = append(out, report.Violation{Flag: f, Part: "test"})
 	}
 
 	return out
@@ -384,10 +383,10 @@ func coverageFlags(network []score.OutcomeTrust) []report.Violation {
 	}
 
 	if len(network) > 1 {
-		flag.Violated += " of " + worst.Outcome
+		flag.How += " of " + worst.Outcome
 	}
 
-	return []report.Violation{{Code: flag.Code, Part: "test", Text: flag.Violated, Do: flag.Do, Value: flag.Value}}
+	return []report.Violation{{Flag: flag, Part: "test"}}
 }
 
 const methodsArrow = "methods.arrow"
@@ -447,11 +446,7 @@ func mergeFlags(seeds []trainstage.SeedFlags) []report.Violation {
 		}
 
 		for _, c := range codes {
-			f := worst[c]
-			out = append(out, report.Violation{
-				Code: c, Part: part.name, Text: f.Violated, Do: f.Do,
-				Seeds: count[c], Of: len(seeds), Value: f.Value, Limit: f.Limit,
-			})
+			out = append(out, report.Violation{Flag: worst[c], Part: part.name, Seeds: count[c], Of: len(seeds)})
 		}
 	}
 

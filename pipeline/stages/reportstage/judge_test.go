@@ -148,7 +148,7 @@ func TestOverSeeds(t *testing.T) {
 // limit, with their number.
 func TestMergeFlags(t *testing.T) {
 	flag := func(code string, value float64) score.Flag {
-		return score.Flag{Code: code, Value: value, Limit: 0.5, Violated: code + " is violated", Do: "train longer"}
+		return score.Flag{Code: code, Value: value, Limit: 0.5, Do: "train longer"}
 	}
 	seeds := []trainstage.SeedFlags{
 		{Test: []score.Flag{flag("kappa", 1), flag("delta", 2)}},
@@ -157,9 +157,9 @@ func TestMergeFlags(t *testing.T) {
 	}
 
 	want := []report.Violation{
-		{Code: "delta", Part: "train", Text: "delta is violated", Do: "train longer", Seeds: 1, Of: 3, Value: 1, Limit: 0.5},
-		{Code: "kappa", Part: "test", Text: "kappa is violated", Do: "train longer", Seeds: 1, Of: 3, Value: 1, Limit: 0.5},
-		{Code: "delta", Part: "test", Text: "delta is violated", Do: "train longer", Seeds: 3, Of: 3, Value: 3, Limit: 0.5},
+		{Flag: flag("delta", 1), Part: "train", Seeds: 1, Of: 3},
+		{Flag: flag("kappa", 1), Part: "test", Seeds: 1, Of: 3},
+		{Flag: flag("delta", 3), Part: "test", Seeds: 3, Of: 3},
 	}
 
 	if got := mergeFlags(seeds); !slices.Equal(got, want) {

@@ -36,8 +36,8 @@ import (
 // another result for the same input: its tasks then run again.
 // 2: card.json; 3: diagnostics.json, timing.json; 4: estimates round otherwise;
 // 5: other points for C with five outcomes and more, _kappa; 6: held-out loss in the
-// history.
-const version = 6
+// history; 7: diagnostics.json in parts.
+const version = 7
 
 // Result is what later stages need of stage train.
 type Result struct {
