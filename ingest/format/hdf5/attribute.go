@@ -1,10 +1,14 @@
 package hdf5
 
 import (
+	"bytes"
 	"fmt"
 	"sort"
 	"strconv"
 	"strings"
+
+	"doubletake/ingest/format/internal/arrays"
+	"doubletake/ingest/format/internal/raw"
 )
 
 // Attribute is a named small value of a group or dataset.
@@ -12,10 +16,9 @@ type Attribute struct {
 	Name string
 	Type Type
 	Dims []int64 // nil for a single value
-	// Value is a float64, int64, uint64 or string, a slice of one of these
-	// (row-major) when Dims is not nil, or nil when the attribute is empty or Err
-	// is set.
-	Value any
+	// One of these holds the value, none if it is empty or Err is set.
+	texts  []string
+	stored []byte // numbers, as in the file
 	// Err is why the value could not be read.
 	Err error
 
@@ -23,95 +26,59 @@ type Attribute struct {
 	scales []uint64 // of DIMENSION_LIST: the address of each axis's first scale, 0 where there is none
 }
 
-// Float returns the value of an attribute that is one number, whether stored
-// as a single value or as an array of one.
-func (a Attribute) Float() (float64, bool) {
-	switch v := a.Value.(type) {
-	case float64:
-		return v, true
-	case int64:
-		return float64(v), true
-	case uint64:
-		return float64(v), true
-	case []float64:
-		if len(v) == 1 {
-			return v[0], true
-		}
+// numbers returns the values of an attribute of numbers.
+func (a *Attribute) numbers() []float64 {
+	v := make([]float64, len(a.stored)/max(a.Type.Size, 1))
+	a.Type.floats(v, a.stored, a.Type.Size)
 
-	case []int64:
-		if len(v) == 1 {
-			return float64(v[0]), true
-		}
-
-	case []uint64:
-		if len(v) == 1 {
-			return float64(v[0]), true
-		}
-	}
-
-	return 0, false
+	return v
 }
 
 // Text returns the value of an attribute that is one string, whether stored as
 // a single value or as an array of one.
-func (a Attribute) Text() (string, bool) {
-	switch v := a.Value.(type) {
-	case string:
-		return v, true
-	case []string:
-		if len(v) == 1 {
-			return v[0], true
-		}
+func (a *Attribute) Text() (string, bool) {
+	if len(a.texts) != 1 {
+		return "", false
 	}
-
-	return "", false
+	return a.texts[0], true
 }
 
 // String returns the value for people: numbers in their shortest exact form,
 // arrays in brackets.
 func (a Attribute) String() string {
-	float := func(v float64) string {
-		bits := 64
-		if a.Type.conv == convF32 {
-			bits = 32
-		}
-
-		return strconv.FormatFloat(v, 'g', -1, bits)
+	if a.Err != nil {
+		return "(" + a.Err.Error() + ")"
 	}
 
-	switch v := a.Value.(type) {
-	case nil:
-		if a.Err != nil {
-			return "(" + a.Err.Error() + ")"
-		}
+	if a.texts == nil && a.stored == nil {
 		return ""
-
-	case float64:
-		return float(v)
-	case []float64:
-		return bracketed(v, float)
-	case []int64:
-		return bracketed(v, func(x int64) string { return strconv.FormatInt(x, 10) })
-	case []uint64:
-		return bracketed(v, func(x uint64) string { return strconv.FormatUint(x, 10) })
-	case []string:
-		return bracketed(v, func(x string) string { return x })
-	default:
-		return fmt.Sprint(v)
-	}
-}
-
-func bracketed[T any](vs []T, text func(T) string) string {
-	s := make([]string, len(vs))
-	for i, v := range vs {
-		s[i] = text(v)
 	}
 
+	s := a.elements()
 	if len(s) == 1 {
 		return s[0]
 	}
 
 	return "[" + strings.Join(s, " ") + "]"
+}
+
+// elements returns the texts, or the numbers as such.
+func (a *Attribute) elements() []string {
+	s, t := a.texts, &a.Type
+	for b := a.stored; len(b) > 0; b = b[t.Size:] {
+		switch {
+		case t.Class == Float && t.stored == raw.F32 && t.conv == convWhole:
+			s = append(s, strconv.FormatFloat(t.float(b), 'g', -1, 32))
+		case t.Class == Float:
+			s = append(s, arrays.Number(t.float(b)))
+		case t.Signed:
+			s = append(s, strconv.FormatInt(int64(t.integer(b)), 10))
+		default:
+			s = append(s, strconv.FormatUint(t.integer(b), 10))
+		}
+	}
+
+	return s
 }
 
 func findAttribute(as []Attribute, name string) (Attribute, bool) {
@@ -290,7 +257,7 @@ func (w *walker) attribute(b []byte) (Attribute, error) {
 			return err
 		}
 
-		a.Dims = s.dimsInt(s.dims)
+		a.Dims = s.dimsInt()
 
 		if s.null {
 			return nil
@@ -306,7 +273,20 @@ func (w *walker) attribute(b []byte) (Attribute, error) {
 			return err
 		}
 
-		a.Value, err = w.p.value(w.heaps, &a.Type, data, int(n), len(s.dims) == 0)
+		if a.Type.conv != convNone {
+			a.stored = bytes.Clone(data[:n*uint64(a.Type.Size)])
+			return nil
+		}
+
+		if a.Type.Class != String && a.Type.Class != Sequence {
+			return w.p.unsupported(a.Type.why)
+		}
+
+		if err := w.p.charge(8 * int64(n)); err != nil {
+			return err
+		}
+
+		a.texts, err = w.p.strings(w.heaps, &a.Type, data, int(n))
 
 		return err
 	}()
@@ -331,51 +311,4 @@ func (p *parser) scales(h globalHeaps, t *Type, b []byte, n int) ([]uint64, erro
 	}
 
 	return v, nil
-}
-
-// value reads n elements as the exact type of Go there is for them.
-func (p *parser) value(h globalHeaps, t *Type, b []byte, n int, single bool) (any, error) {
-	if err := p.charge(8 * int64(n)); err != nil {
-		return nil, err
-	}
-
-	switch {
-	case t.Class == Float && t.conv != convNone:
-		v := make([]float64, n)
-		t.floats(v, 1, b, t.Size, n)
-		return one(v, single), nil
-
-	case t.conv != convNone && t.Signed:
-		v := make([]int64, n)
-		for i := range v {
-			v[i] = int64(t.integer(b[i*t.Size:]))
-		}
-
-		return one(v, single), nil
-
-	case t.conv != convNone:
-		v := make([]uint64, n)
-		for i := range v {
-			v[i] = t.integer(b[i*t.Size:])
-		}
-
-		return one(v, single), nil
-
-	case t.Class == String || t.Class == Sequence:
-		v, err := p.strings(h, t, b, n)
-		if err != nil {
-			return nil, err
-		}
-
-		return one(v, single), nil
-	}
-
-	return nil, p.unsupported(t.why)
-}
-
-func one[T any](v []T, single bool) any {
-	if single {
-		return v[0]
-	}
-	return v
 }

@@ -16,7 +16,6 @@ type Dataset struct {
 	Attributes []Attribute
 	Type       Type
 	Dims       []int64 // the shape, slowest axis first; nil for a single value
-	MaxDims    []int64 // its largest shape, −1 without limit
 	Null       bool    // it has no elements and no shape
 
 	src   source
@@ -225,7 +224,7 @@ func (w *walker) dataset(d *Dataset, ms []message) error {
 		return p.errorf(undefined, "datatype, dataspace or layout is missing in the header")
 	}
 
-	d.Dims, d.MaxDims, d.Null = s.dimsInt(s.dims), s.dimsInt(s.max), s.null
+	d.Dims, d.Null = s.dimsInt(), s.null
 
 	st.dims, st.max = s.dims, s.max
 	if len(st.dims) == 0 {

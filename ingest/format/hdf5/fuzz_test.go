@@ -99,7 +99,7 @@ func readAll(t *testing.T, b []byte, lax bool) {
 
 			dst := make([]float64, 300)
 			for _, start := range []int64{0, n / 2, max(0, n-299), n} {
-				k, err := r.ReadFloat64(dst, start)
+				k, err := readFloat64(d, r, dst, start)
 				if want := min(300, n-start); err == nil && k != 300 || err == io.EOF && int64(k) != want {
 					t.Fatalf("read %d of %d at %d of %d: %v", k, want, start, n, err)
 				}

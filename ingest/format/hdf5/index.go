@@ -115,35 +115,44 @@ type btree1Node struct {
 	childs []stored // size and mask belong to chunks, at level 0
 }
 
+// btree1Node reads a node of a version 1 B-tree, of groups (kind 0) or chunks (1): its
+// entries, a key of that many bytes and an address each, how many, and the level,
+// which must be the one given unless that is negative.
+func (p *parser) btree1Node(addr uint64, kind uint8, key, level int) (c *cursor, entries, own int, err error) {
+	b, err := p.bytes(addr, uint64(8+2*p.so))
+	if err != nil {
+		return nil, 0, 0, err
+	}
+
+	c = p.cursor(b)
+	if string(c.take(4)) != "TREE" || c.u8() != kind {
+		return nil, 0, 0, p.errorf(addr, "no B-tree of %s (TREE) at address %d", []string{"a group", "chunks"}[kind], addr)
+	}
+
+	if own = int(c.u8()); level >= 0 && own != level {
+		return nil, 0, 0, p.errorf(addr, "a B-tree node of level %d where %d should be", own, level)
+	}
+
+	entries = int(c.u16())
+	if b, err = p.bytes(addr+uint64(len(b)), uint64(entries)*uint64(key+p.so)); err != nil {
+		return nil, 0, 0, err
+	}
+
+	return p.cursor(b), entries, own, nil
+}
+
 func (x *btree1Index) node(depth int, addr uint64, level int) (*btree1Node, error) {
 	if depth < len(x.nodes) && x.nodes[depth].addr == addr {
 		return x.nodes[depth], nil
 	}
 
 	p, rank := x.p, len(x.st.dims)
-	b, err := p.bytes(addr, uint64(8+2*p.so))
+	c, entries, level, err := p.btree1Node(addr, 1, 8+8*(rank+1), level)
 	if err != nil {
 		return nil, err
 	}
 
-	c := p.cursor(b)
-	if string(c.take(4)) != "TREE" || c.u8() != 1 {
-		return nil, p.errorf(addr, "no B-tree of chunks (TREE) at address %d", addr)
-	}
-
-	n := &btree1Node{addr: addr, level: int(c.u8())}
-	if level >= 0 && n.level != level {
-		return nil, p.errorf(addr, "a B-tree node of level %d where %d should be", n.level, level)
-	}
-
-	entries := int(c.u16())
-
-	key := 8 + 8*(rank+1)
-	if b, err = p.bytes(addr+uint64(len(b)), uint64(entries)*uint64(key+p.so)); err != nil {
-		return nil, err
-	}
-
-	c = p.cursor(b)
+	n := &btree1Node{addr: addr, level: level}
 	n.keys = make([]uint64, 0, entries*rank)
 	n.childs = make([]stored, 0, entries)
 	for range entries {

@@ -163,29 +163,11 @@ func (p *parser) link(b []byte) (Link, error) {
 // symbols reads the version 1 B-tree of a group down to its symbols. The level
 // falls with each step, so it ends. level −1 means the root's own.
 func (p *parser) symbols(ls []Link, addr uint64, names []byte, level int) ([]Link, error) {
-	b, err := p.bytes(addr, uint64(8+2*p.so))
+	c, n, level, err := p.btree1Node(addr, 0, p.sl, level)
 	if err != nil {
 		return nil, err
 	}
 
-	c := p.cursor(b)
-	if string(c.take(4)) != "TREE" || c.u8() != 0 {
-		return nil, p.errorf(addr, "no B-tree of a group (TREE) at address %d", addr)
-	}
-
-	if l := int(c.u8()); level < 0 {
-		level = l
-	} else if l != level {
-		return nil, p.errorf(addr, "a B-tree node of level %d where %d should be", l, level)
-	}
-
-	n := uint64(c.u16())
-	body, err := p.bytes(addr+uint64(len(b)), n*uint64(p.sl+p.so))
-	if err != nil {
-		return nil, err
-	}
-
-	c = p.cursor(body)
 	for range n {
 		c.skip(p.sl)
 

@@ -129,6 +129,10 @@ func (d *Dataset) NewReader(cache *Cache) (*Reader, error) {
 		return nil, d.err
 	}
 
+	return d.reader(cache)
+}
+
+func (d *Dataset) reader(cache *Cache) (*Reader, error) {
 	// Four are held at most: in the cache, as it is stored and between two filters.
 	if most := maxChunk + d.src.size; len(d.st.filters) > 0 && int64(d.st.chunkSize) > most {
 		return nil, &fault.Error{
@@ -142,86 +146,11 @@ func (d *Dataset) NewReader(cache *Cache) (*Reader, error) {
 	}
 
 	r := &Reader{d: d, st: d.st, cache: cache, p: &parser{source: d.src}}
-	if d.st.fill != nil {
+	if d.st.fill != nil && d.Type.Numeric() {
 		r.fill = d.Type.float(d.st.fill[d.field:])
 	}
 
 	return r, nil
-}
-
-// ReadFloat64 fills dst with elements from start on, the last axis running
-// fastest. It returns how many it read, fewer than asked only at the end, then
-// with io.EOF. Integers beyond ±2^53 are rounded to the nearest float64.
-//
-// Each call begins without cache: a Reader serves repeated reading better.
-func (d *Dataset) ReadFloat64(dst []float64, start int64) (int, error) {
-	r, err := d.NewReader(nil)
-	if err != nil {
-		return 0, err
-	}
-
-	return r.ReadFloat64(dst, start)
-}
-
-// ReadFloat64 is Dataset.ReadFloat64 with the Reader's cache. It panics if
-// start is negative.
-func (r *Reader) ReadFloat64(dst []float64, start int64) (int, error) {
-	if start < 0 {
-		panic("hdf5: negative start")
-	}
-
-	total := r.d.Elements()
-
-	if len(dst) == 0 {
-		return 0, nil
-	}
-
-	if start >= total {
-		return 0, io.EOF
-	}
-
-	n := int(min(int64(len(dst)), total-start))
-
-	// The run is cut into boxes: each takes as many whole rows of as slow an axis
-	// as the place and the remainder allow.
-	rank := len(r.st.dims)
-	from, count := make([]uint64, rank), make([]uint64, rank)
-	for done := 0; done < n; {
-		pos := uint64(start) + uint64(done)
-		left := uint64(n - done)
-
-		for i := rank - 1; i >= 0; i-- {
-			from[i] = pos % r.st.dims[i]
-			pos /= r.st.dims[i]
-			count[i] = 1
-		}
-
-		sub, i := uint64(1), rank-1 // sub: elements of one step along axis i
-		for i > 0 && from[i] == 0 && left/sub >= r.st.dims[i] {
-			count[i] = r.st.dims[i]
-			sub *= count[i]
-			i--
-		}
-
-		count[i] = min(r.st.dims[i]-from[i], left/sub)
-
-		box := uint64(1)
-		for _, c := range count {
-			box *= c
-		}
-
-		if err := r.box(dst[done:done+int(box)], from, count); err != nil {
-			return 0, err
-		}
-
-		done += int(box)
-	}
-
-	if n < len(dst) {
-		return n, io.EOF
-	}
-
-	return n, nil
 }
 
 // ReadChannels reads time series. Axis is the one along which time runs; every
@@ -302,7 +231,7 @@ func (r *Reader) ReadChannels(axis int, channels []int, start int64, dst [][]flo
 				continue
 			}
 
-			r.d.Type.floats(out, 1, data[first-off+uint64(r.d.field):], int(row), int(run))
+			r.d.Type.floats(out, data[first-off+uint64(r.d.field):], int(row))
 		}
 
 		done += run
@@ -318,95 +247,6 @@ func (r *Reader) ReadChannels(axis int, channels []int, start int64, dst [][]flo
 func (r *Reader) fillUp(dst []float64) {
 	for i := range dst {
 		dst[i] = r.fill
-	}
-}
-
-// box reads a box that lies within the shape and is not empty.
-func (r *Reader) box(dst []float64, from, count []uint64) error {
-	st := r.st
-	rank := len(from)
-	ints := make([]uint64, 6*rank)
-	cut := func() []uint64 { v := ints[:rank]; ints = ints[rank:]; return v }
-	at, lo, n, pos, outStep, last := cut(), cut(), cut(), cut(), cut(), cut()
-
-	step := uint64(1)
-	for i := rank - 1; i >= 0; i-- {
-		outStep[i] = step
-		step *= count[i]
-		at[i] = from[i] / st.chunk[i]
-		last[i] = (from[i] + count[i] - 1) / st.chunk[i]
-	}
-
-	for {
-		// The part of the box in chunk at, and its place in both.
-		inner := rank - 1
-
-		src, end, out := uint64(0), uint64(0), uint64(0)
-		for i := range at {
-			begin := max(at[i]*st.chunk[i], from[i])
-			stop := min((at[i]+1)*st.chunk[i], from[i]+count[i])
-			lo[i], n[i] = begin-at[i]*st.chunk[i], stop-begin
-			src += lo[i] * st.stride[i]
-			end += (lo[i] + n[i] - 1) * st.stride[i]
-			out += (begin - from[i]) * outStep[i]
-			pos[i] = 0
-		}
-
-		for inner > 0 && n[inner] == 1 {
-			inner--
-		}
-
-		esize := uint64(st.esize)
-		data, off, err := r.fetch(at, src*esize, (end+1)*esize)
-		if err != nil {
-			return err
-		}
-
-		for {
-			if data == nil {
-				if outStep[inner] == 1 {
-					r.fillUp(dst[out : out+n[inner]])
-				} else {
-					for k := range n[inner] {
-						dst[out+k*outStep[inner]] = r.fill
-					}
-				}
-			} else {
-				r.d.Type.floats(dst[out:], int(outStep[inner]), data[src*esize-off+uint64(r.d.field):], int(st.stride[inner]*esize),
-					int(n[inner]))
-			}
-
-			i := inner - 1
-			for ; i >= 0; i-- {
-				pos[i]++
-				src += st.stride[i]
-				out += outStep[i]
-
-				if pos[i] < n[i] {
-					break
-				}
-
-				src -= n[i] * st.stride[i]
-				out -= n[i] * outStep[i]
-				pos[i] = 0
-			}
-
-			if i < 0 {
-				break
-			}
-		}
-
-		i := rank - 1
-		for ; i >= 0; i-- {
-			if at[i]++; at[i] <= last[i] {
-				break
-			}
-			at[i] = from[i] / st.chunk[i]
-		}
-
-		if i < 0 {
-			return nil
-		}
 	}
 }
 
@@ -613,6 +453,17 @@ func (d *Dataset) ReadStrings() ([]string, error) {
 	return out, err
 }
 
+// floats returns all elements of a small dataset of numbers.
+func (d *Dataset) floats() ([]float64, error) {
+	x := make([]float64, 0, 1)
+	err := d.elements(func(_ *parser, b []byte) error {
+		x = append(x, d.Type.float(b))
+		return nil
+	})
+
+	return x, err
+}
+
 // ReadReferences returns what the elements of a dataset of object references
 // point to: *Group, *Dataset or nil. MATLAB stores the cells of a cell array so.
 func (f *File) ReadReferences(d *Dataset) ([]any, error) {
@@ -655,7 +506,12 @@ func (d *Dataset) elements(visit func(p *parser, b []byte) error) error {
 	}
 
 	st := d.st
-	r := &Reader{d: d, st: st, cache: NewCache(0), p: &parser{source: d.src}}
+
+	r, err := d.reader(nil)
+	if err != nil {
+		return about(err, "dataset "+d.Path)
+	}
+
 	p := &parser{source: d.src, left: 16*d.src.size + 1<<20}
 	rank := len(st.dims)
 	at := make([]uint64, rank)

@@ -2,7 +2,6 @@ package hdf5
 
 import (
 	"fmt"
-	"io"
 	"path"
 	"slices"
 	"strings"
@@ -52,7 +51,7 @@ func openRecording(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
 		}
 	}
 
-	if a, _ := f.root.Attribute("Conventions"); a.Value != nil {
+	if a, _ := f.root.Attribute("Conventions"); a.texts != nil {
 		text, _ := a.Text()
 		h.sofa = text == "SOFA"
 	}
@@ -365,9 +364,9 @@ func (h *recording) role(d *Dataset) string {
 // labels; nil if there are none. A scale with a unit of time is named "time", as is N
 // of SOFA.
 func (h *recording) axes(d *Dataset) []string {
-	if labels, ok := d.Attribute("DIMENSION_LABELS"); ok {
-		if names, ok := labels.Value.([]string); ok && slices.ContainsFunc(names, arrays.IsTime) {
-			return names
+	if labels, ok := d.Attribute("DIMENSION_LABELS"); ok && labels.Dims != nil {
+		if slices.ContainsFunc(labels.texts, arrays.IsTime) {
+			return labels.texts
 		}
 	}
 
@@ -447,8 +446,8 @@ func (h *recording) table(d *Dataset, name string, attrs []ingest.Attribute) err
 
 // charRows reads a character array of MATLAB, a line for each of its rows.
 func charRows(d *Dataset) (string, error) {
-	text := make([]float64, d.Elements())
-	if _, err := d.ReadFloat64(text, 0); err != nil && err != io.EOF {
+	text, err := d.floats()
+	if err != nil {
 		return "", err
 	}
 
@@ -492,21 +491,8 @@ func (h *recording) packing(d *Dataset) (*arrays.Packing, error) {
 			return arrays.Numbers{}, false
 		}
 
-		switch v := a.Value.(type) {
-		case string:
-			return arrays.TextNumber(v), true
-		case float64:
-			return arrays.Numbers{Values: []float64{v}}, true
-		case []float64:
-			return arrays.Numbers{Values: slices.Clone(v)}, true
-		case int64:
-			return arrays.Numbers{Values: []float64{float64(v)}, Integer: true}, true
-		case uint64:
-			return arrays.Numbers{Values: []float64{float64(v)}, Integer: true}, true
-		case []int64:
-			return arrays.Numbers{Values: floats(v), Integer: true}, true
-		case []uint64:
-			return arrays.Numbers{Values: floats(v), Integer: true}, true
+		if a.stored != nil {
+			return arrays.Numbers{Values: a.numbers(), Integer: a.Type.Class != Float}, true
 		}
 
 		if s, ok := a.Text(); ok {
@@ -517,26 +503,17 @@ func (h *recording) packing(d *Dataset) (*arrays.Packing, error) {
 	})
 }
 
-func floats[T int64 | uint64](v []T) []float64 {
-	x := make([]float64, len(v))
-	for i := range v {
-		x[i] = float64(v[i])
-	}
-
-	return x
-}
-
 // channels adds a dataset or a field of one.
 func (h *recording) channels(d *Dataset, name string, attrs []ingest.Attribute, of string, packing *arrays.Packing,
 ) error {
 	if d.Elements() == 1 {
-		var v [1]float64
-		if _, err := d.ReadFloat64(v[:], 0); err != nil && err != io.EOF {
+		v, err := d.floats()
+		if err != nil {
 			return err
 		}
 
 		if packing != nil {
-			packing.Apply(v[:])
+			packing.Apply(v)
 		}
 
 		h.r.Attribute(name, arrays.Number(v[0]))

@@ -320,7 +320,7 @@ func checkDataset(t *testing.T, f *File, d *Dataset, want truthData) {
 			t.Errorf("%s: error %v, want %q", d.Path, d.Err(), want.Error)
 		}
 
-		if _, err := d.ReadFloat64(make([]float64, 1), 0); err == nil || err.Error() != d.Err().Error() {
+		if _, err := d.NewReader(nil); err == nil || err.Error() != d.Err().Error() {
 			t.Errorf("%s: reading gives %v, Err %v", d.Path, err, d.Err())
 		}
 
@@ -359,7 +359,7 @@ func checkValues(t *testing.T, d *Dataset, want []float64) {
 	}
 
 	got := make([]float64, n+1)
-	if k, err := d.ReadFloat64(got, 0); k != n || err != io.EOF {
+	if k, err := readFloat64(d, nil, got, 0); k != n || err != io.EOF {
 		t.Errorf("%s (%s): read %d of %d: %v", d.Path, d.Layout(), k, n, err)
 		return
 	}
@@ -381,7 +381,7 @@ func checkValues(t *testing.T, d *Dataset, want []float64) {
 			got[i] = -77
 		}
 
-		if m, err := r.ReadFloat64(got[:k], int64(at)); m != k || err != nil {
+		if m, err := readFloat64(d, r, got[:k], int64(at)); m != k || err != nil {
 			t.Errorf("%s: read %d of %d at %d: %v", d.Path, m, k, at, err)
 			return
 		}
@@ -452,8 +452,8 @@ func checkAttributes(t *testing.T, path string, got []Attribute, want map[string
 			var text string
 			json.Unmarshal(w.Values[0], &text)
 
-			if a.Err == nil || !strings.Contains(a.Err.Error(), text) || a.Value != nil {
-				t.Errorf("attribute %s of %s: %v, error %v; want %s", a.Name, path, a.Value, a.Err, text)
+			if a.Err == nil || !strings.Contains(a.Err.Error(), text) || a.texts != nil || a.stored != nil {
+				t.Errorf("attribute %s of %s: %v, error %v; want %s", a.Name, path, a, a.Err, text)
 			}
 
 			continue
@@ -515,44 +515,26 @@ func checkAttributes(t *testing.T, path string, got []Attribute, want map[string
 
 // attributeText gives the kind and the elements of a value.
 func attributeText(a Attribute) (string, []string) {
-	var kind string
-	var text []string
-	add := func(k string, v any) { kind, text = k, append(text, fmt.Sprint(v)) }
-	float := func(v float64) { add("float", strconv.FormatFloat(v, 'g', -1, 64)) }
-	switch v := a.Value.(type) {
-	case nil:
-		kind = "null"
-	case float64:
-		float(v)
-	case int64:
-		add("int", v)
-	case uint64:
-		add("uint", v)
-	case string:
-		add("string", v)
-	case []float64:
-		kind = "float"
-		for _, x := range v {
-			float(x)
+	kind := "null"
+	switch {
+	case a.texts != nil:
+		kind = "string"
+	case a.stored == nil:
+	case a.Type.Class == Float:
+		text := []string{}
+		for _, v := range a.numbers() {
+			text = append(text, strconv.FormatFloat(v, 'g', -1, 64))
 		}
 
-	case []int64:
-		for _, x := range v {
-			add("int", x)
-		}
+		return "float", text
 
-	case []uint64:
-		for _, x := range v {
-			add("uint", x)
-		}
-
-	case []string:
-		for _, x := range v {
-			add("string", x)
-		}
+	case a.Type.Signed:
+		kind = "int"
+	default:
+		kind = "uint"
 	}
 
-	return kind, text
+	return kind, a.elements()
 }
 
 // TestFilters compares packed datasets with what the HDF5 library reads from them

@@ -49,10 +49,9 @@ type Type struct {
 	BigEndian bool
 	Variable  bool     // strings of variable length
 	Members   []Member // of a compound
-	Names     []string // of an enum's values
-	Values    []int64  // of an enum (unsigned ones of 64 bits wrap around)
 
 	conv      conv
+	stored    raw.Kind
 	lead      int // lowest bit that counts
 	prec      int // bits that count
 	signBit   int
@@ -74,30 +73,21 @@ type Member struct {
 	Type   Type
 }
 
-// conv is how bytes become a float64; those of loops are read many at once.
+// conv is how bytes become a float64.
 type conv int
 
 const (
-	convNone conv = iota
-	convF32
-	convF64
-	convI8
-	convI16
-	convI32
-	convI64
-	convU8
-	convU16
-	convU32
-	convU64
-	convInt   // integers of odd sizes
-	convFloat // floats of odd sizes
+	convNone  conv = iota
+	convWhole      // of the kind Type.stored, many at once
+	convInt        // integers of odd sizes
+	convFloat      // floats of odd sizes
 )
 
-// loops are the conversions that have a loop of their own.
-var loops = map[conv]raw.Kind{
-	convF32: raw.F32, convF64: raw.F64, convI8: raw.I8, convI16: raw.I16, convI32: raw.I32, convI64: raw.I64,
-	convU8: raw.U8, convU16: raw.U16, convU32: raw.U32, convU64: raw.U64,
-}
+// unsigned and signed are the kinds of integers all bits of which count, by their bytes.
+var (
+	unsigned = map[int]raw.Kind{1: raw.U8, 2: raw.U16, 4: raw.U32, 8: raw.U64}
+	signed   = map[int]raw.Kind{1: raw.I8, 2: raw.I16, 4: raw.I32, 8: raw.I64}
+)
 
 // Numeric reports whether elements are read as numbers.
 func (t Type) Numeric() bool { return t.conv != convNone }
@@ -298,7 +288,7 @@ func (p *parser) compound(c *cursor, t *Type, fields, version, depth int) error 
 	return nil
 }
 
-// enum reads the base, the names and the values of an enum.
+// enum reads the base of an enum and passes its names and values.
 func (p *parser) enum(c *cursor, t Type, names, version, depth int) (Type, error) {
 	base, err := p.typ(c, depth+1)
 	if err != nil {
@@ -315,18 +305,10 @@ func (p *parser) enum(c *cursor, t Type, names, version, depth int) (Type, error
 			return base, err
 		}
 
-		base.Names = append(base.Names, c.text(version < 3))
-
-		if c.bad {
-			break
-		}
+		c.text(version < 3)
 	}
 
-	for range base.Names {
-		if v := c.take(base.Size); v != nil && base.conv != convNone {
-			base.Values = append(base.Values, int64(base.integer(v)))
-		}
-	}
+	c.skip(names * base.Size)
 
 	return base, nil
 }
@@ -361,22 +343,14 @@ func (t *Type) setInt() {
 		return
 	}
 
-	t.conv = convInt
-	if t.prec == 8*t.Size {
-		switch t.Size {
-		case 1:
-			t.conv = convU8
-		case 2:
-			t.conv = convU16
-		case 4:
-			t.conv = convU32
-		case 8:
-			t.conv = convU64
-		}
+	kinds := unsigned
+	if t.Signed {
+		kinds = signed
+	}
 
-		if t.Signed && t.conv != convInt {
-			t.conv -= convU8 - convI8
-		}
+	t.conv = convInt
+	if kind, ok := kinds[t.Size]; ok && t.prec == 8*t.Size {
+		t.conv, t.stored = convWhole, kind
 	}
 }
 
@@ -401,9 +375,9 @@ func (t *Type) setFloat(flags uint64) {
 
 	switch {
 	case is(4, 31, 23, 8, 23, 127):
-		t.conv = convF32
+		t.conv, t.stored = convWhole, raw.F32
 	case is(8, 63, 52, 11, 52, 1023):
-		t.conv = convF64
+		t.conv, t.stored = convWhole, raw.F64
 	default:
 		t.conv = convFloat
 	}
@@ -439,11 +413,8 @@ func (t *Type) integer(b []byte) uint64 {
 // float returns an element of a numeric type.
 func (t *Type) float(b []byte) float64 {
 	switch t.conv {
-	case convF32:
-		return float64(math.Float32frombits(uint32(t.raw(b))))
-
-	case convF64:
-		return math.Float64frombits(t.raw(b))
+	case convWhole:
+		return raw.Value(t.stored, t.BigEndian, b)
 
 	case convFloat:
 		v := t.raw(b)
@@ -476,20 +447,15 @@ func (t *Type) float(b []byte) float64 {
 	}
 }
 
-// floats reads n elements that lie stride bytes apart, the first at the start
-// of src, into dst, step apart.
-func (t *Type) floats(dst []float64, step int, src []byte, stride, n int) {
-	if n == 0 {
+// floats reads elements that lie stride bytes apart, the first at the start of src.
+func (t *Type) floats(dst []float64, src []byte, stride int) {
+	if t.conv == convWhole {
+		raw.Decode(dst, src, t.stored, t.BigEndian, stride)
 		return
 	}
 
-	if kind, ok := loops[t.conv]; ok && step == 1 {
-		raw.Decode(dst[:n], src, kind, t.BigEndian, stride)
-		return
-	}
-
-	for i := range n {
-		dst[i*step] = t.float(src[i*stride:])
+	for i := range dst {
+		dst[i] = t.float(src[i*stride:])
 	}
 }
 
@@ -648,14 +614,14 @@ func (s space) count() uint64 {
 }
 
 // dimsInt are the dims as the package's users see them, nil for a scalar.
-func (s space) dimsInt(dims []uint64) []int64 {
-	if len(dims) == 0 {
+func (s space) dimsInt() []int64 {
+	if len(s.dims) == 0 {
 		return nil
 	}
 
-	out := make([]int64, len(dims))
-	for i, d := range dims {
-		out[i] = int64(d) // undefined becomes −1
+	out := make([]int64, len(s.dims))
+	for i, d := range s.dims {
+		out[i] = int64(d)
 	}
 
 	return out
