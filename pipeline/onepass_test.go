@@ -41,7 +41,7 @@ func (c counted) Read(channels []int, start int64, dst [][]float64) (int, error)
 }
 
 func init() {
-	format.Register(ingest.Format{
+	err := format.Register(ingest.Format{
 		Name: "counted", Magic: []string{"COUNTED"},
 		Open: func(src ingest.Source, _ ingest.Options) (ingest.Reader, error) {
 			rng := rand.New(rand.NewPCG(1, uint64(len(src.Path))))
@@ -64,6 +64,9 @@ func init() {
 			return counted{m, src}, nil
 		},
 	})
+	if err != nil {
+		panic(err)
+	}
 }
 
 // Where ingest and dsp both run a file's samples are read once, those of

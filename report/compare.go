@@ -9,10 +9,8 @@ import (
 
 // Compared are the metrics of one method on a split's test part
 // (docs/method.md#scores), over seeds, in standardised units: each method's own
-// mean and variances are judged. Some values are not among score.Metrics: the shares of
-// y below predicted quantiles, below_0.05 and so on; and, of methods that sample weights,
-// rhat (largest split R̂ of a predicted mean), ess (smallest effective number of draws),
-// acceptance and divergent (shares of transitions).
+// mean and variances are judged. The shares of
+// y below predicted quantiles, below_0.05 and so on, are not among score.Metrics.
 type Compared struct {
 	Method string
 	Claim  string // what its v̂ is, in words; "" when not stated
@@ -20,14 +18,13 @@ type Compared struct {
 	FitS score.Value // seconds to train, on the machine and load of that run; not part of metrics.json
 	AskS score.Value // seconds to predict all conditions
 
-	Sampling string // how the sampling of weights went, in words; "" where none are sampled
-	Doubt    string // "not converged …": why v̂ is not the posterior's; "" where nothing fails
+	Doubt string // "2 of 5 seeds: the chains disagree": why v̂ is not what the method claims; "" where nothing is known
 }
 
 // label is the method's name in a table, with a warning.
 func (m Compared) label() string {
 	if m.Doubt != "" {
-		return m.Method + ", not converged"
+		return m.Method + ", doubtful"
 	}
 	return m.Method
 }
@@ -61,7 +58,7 @@ func (e Experiment) comparisonWords() []string {
 		return words
 	}
 
-	return slices.Concat(words, e.samplings(), paragraphs("compared", map[string]any{
+	return slices.Concat(words, e.doubts(), paragraphs("compared", map[string]any{
 		"Crossed": slices.ContainsFunc(e.Splits, Split.crossed), "Without": e.withoutScaled(),
 		"Claims": strings.Join(e.claims(), "; "),
 	}))
@@ -86,21 +83,14 @@ func (e Experiment) withoutScaled() []string {
 	return out
 }
 
-// samplings describes how the weights of methods were sampled on every split.
-func (e Experiment) samplings() []string {
+// doubts says of which methods v̂ is not what they claim.
+func (e Experiment) doubts() []string {
 	var out []string
 	for _, s := range e.Splits {
 		for _, m := range s.Methods {
-			if m.Sampling == "" {
-				continue
-			}
-
-			text := clean(m.Method) + " on " + clean(s.Name) + ": " + m.Sampling
 			if m.Doubt != "" {
-				text += ". It has " + m.Doubt + ". Its v̂ is not the posterior's"
+				out = append(out, clean(m.Method)+" on "+clean(s.Name)+" is doubtful in "+m.Doubt+".")
 			}
-
-			out = append(out, text+".")
 		}
 	}
 

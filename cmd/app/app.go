@@ -23,9 +23,14 @@ import (
 	"doubletake/pipeline"
 )
 
-// Main runs the program with the arguments and streams of this process, and returns
-// the exit status.
-func Main() int {
+// Main runs the program, with what a program of one's own adds, with the arguments and
+// streams of this process, and returns the exit status.
+func Main(e Extensions) int {
+	if err := e.register(); err != nil {
+		fmt.Fprintln(os.Stderr, "pipeline: "+err.Error())
+		return pipeline.ExitUsage
+	}
+
 	// The garbage collector runs each time the heap has doubled, and stages ingest and
 	// dsp use a few MiB. So it first runs at 32 MiB, which short commands never reach. From
 	// then on the heap has 16 MiB more; they are never touched, so they take no memory.

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -107,54 +106,6 @@ func TestTrainingResumes(t *testing.T) {
 				t.Errorf("manifests with the note: %q, %v", out, err)
 			}
 		})
-	}
-}
-
-const samplingYAML = `version: 1
-kernels: portable
-experiments:
-  toy:
-    ingest: {simulate: {campaign: toy, seed: 3, triplets: 40}}
-    train:
-      inputs: [x]
-      model: {hidden: [4]}
-      optimizer: {epochs: 1}
-      estimate: {samples: 4}
-      compare: [hmc]
-      honest: {base: none}
-      seeds: 1
-      splits: {gap: {test: {x: {min: 2, max: 4}}}}
-`
-
-// A sampling of weights that is killed goes on from its checkpoint and gives the same
-// bytes, and states whether it converged. Expected values: an undisturbed run.
-func TestSamplingResumes(t *testing.T) {
-	long(t, "samples weights")
-	whole := undisturbed(t, samplingYAML)
-	page, err := os.ReadFile(filepath.Join(whole, "runs", "report.md"))
-	warned := strings.Contains(string(page), "not converged in 1 of 1 seeds")
-	if err != nil || !strings.Contains(string(page), "hmc on gap: 4 chains of 60 draws, split R̂ up to ") ||
-		strings.Contains(string(page), "| hmc, not converged |") != warned {
-		t.Errorf("%v\n%s", err, page)
-	}
-
-	t.Setenv("TEST_CHECKPOINT_EVERY", "10ms")
-	dir, _ := stopped(t, samplingYAML, syscall.SIGKILL, true)
-	note := runNotes(t, dir)
-	if !regexp.MustCompile(`^toy/train/gap/hmc/seed-0 checkpoint: went on after [1-9]\d* transitions$`).MatchString(note) {
-		t.Errorf("the note is %q", note)
-	}
-
-	t.Log(note)
-
-	// The report itself has the seconds that a method took.
-	for _, file := range []string{"splits/gap/seed-0/hmc.arrow", "report/metrics.json", "report/methods.arrow"} {
-		want, err := os.ReadFile(filepath.Join(whole, "runs", "toy", file))
-
-		got, err2 := os.ReadFile(filepath.Join(dir, "runs", "toy", file))
-		if err != nil || err2 != nil || !bytes.Equal(got, want) {
-			t.Errorf("%s differs: %v, %v", file, err, err2)
-		}
 	}
 }
 

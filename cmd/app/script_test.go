@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	// The tests start the program hundreds of times: with a large heap it collects no garbage
 	// as it starts.
 	os.Setenv("GOGC", "400")
-	testscript.Main(m, map[string]func(){"pipeline": func() { os.Exit(Main()) }})
+	testscript.Main(m, map[string]func(){"pipeline": func() { os.Exit(Main(Extensions{})) }})
 }
 
 // TestScripts runs testdata/script/*.txtar. Messages in them are written by

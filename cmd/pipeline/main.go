@@ -1,5 +1,5 @@
 // Command pipeline turns raw physical measurements into models that state their
-// own uncertainty. Package app is the program.
+// own uncertainty. Package app is the program; a program of one's own passes it extensions.
 package main
 
 import (
@@ -8,4 +8,4 @@ import (
 	"doubletake/cmd/app"
 )
 
-func main() { os.Exit(app.Main()) }
+func main() { os.Exit(app.Main(app.Extensions{})) }

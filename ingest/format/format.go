@@ -1,6 +1,6 @@
 // Package format lists the file formats that are read and opens files of any of
 // them. Each has a package below this one; to add one is to write its package
-// and to name its Format in the list.
+// and to name its Format in the list, or in a program of one's own to Register it.
 package format
 
 import (
@@ -50,13 +50,18 @@ var formats = []ingest.Format{
 	text.Format,
 }
 
-// Register adds a format to the list, for programs that bring a reader of their
-// own and for tests; to be called from init. A name that is in the list panics.
-func Register(f ingest.Format) {
-	if slices.Contains(Names(), f.Name) {
-		panic(fmt.Sprintf("format: %q is registered twice", f.Name))
+// Register adds formats of a program of one's own, before a configuration is read. A name
+// that is known is an error.
+func Register(more ...ingest.Format) error {
+	for _, f := range more {
+		if slices.Contains(Names(), f.Name) || f.Name == "" || f.Open == nil {
+			return fmt.Errorf("register format %q: expected Open and a name other than %s", f.Name, strings.Join(Names(), ", "))
+		}
+
+		formats = append(formats, f)
 	}
-	formats = append(formats, f)
+
+	return nil
 }
 
 // All returns the formats that are read.

@@ -155,8 +155,15 @@ func TestCompareAll(t *testing.T) {
 	}
 
 	got := f.Experiments[0].Train.Compare
-	if !slices.Contains(got, "ensemble") || !slices.Contains(got, "mc-dropout") || slices.Contains(got, "laplace-full") {
+	if !slices.Contains(got, "ensemble") || !slices.Contains(got, "mc-dropout") || slices.Contains(got, "binned") {
 		t.Errorf("all: %v", got)
+	}
+
+	for _, gone := range []string{"hmc", "laplace-kronecker", "laplace-full", "laplace-natural"} {
+		_, err := Parse("p.yaml", []byte(text+"compare: [gp, "+gone+"]\n"))
+		if err == nil || !strings.Contains(err.Error(), gone+" left the program in version 0.2; the research's program") {
+			t.Errorf("%s: %v", gone, err)
+		}
 	}
 
 	if f, err = Parse("p.yaml", []byte(text+"compare: all\n      model: {dropout: 0}\n")); err != nil {

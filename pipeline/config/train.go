@@ -179,6 +179,9 @@ func (t *Train) validateMethods(key string, fail failFunc) {
 		switch {
 		case m == "all":
 			fail(key+".compare", "all stands alone, found other methods with it")
+		case !slices.Contains(known, m) && (m == "hmc" || strings.HasPrefix(m, "laplace-")):
+			fail(key+".compare", "%s left the program in version 0.2; the research's program has it: "+
+				"go run ./pipeline in docs/research", m)
 		case !slices.Contains(known, m):
 			fail(key+".compare", "expected some of %s, found %q%s", strings.Join(known, ", "), m, spelling.DidYouMean(m, known))
 		case slices.Contains(t.Compare[:i], m):

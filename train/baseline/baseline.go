@@ -2,8 +2,9 @@
 // the epistemic part of it, behind one interface, so that they can be compared
 // on the same data by the same scores (docs/method.md#scores): the model of pairs
 // itself and the methods it is measured against. A new method is one file, a type
-// with Fit, and its line in methods; TestConformance then holds it to the
-// contract of Method. The scores themselves are in package score.
+// with Fit, and its Info, in the list methods or, from a program of one's own, by
+// Register; package baselinetest holds it to the contract of Method. The scores
+// themselves are in package score.
 //
 // All methods see the same triplets and, as far as they are networks, the same
 // layers, optimiser and number of steps.
@@ -31,14 +32,6 @@ type Method interface {
 	Fit(ctx context.Context, data triplets.Set, seed uint64) (Predictor, error)
 }
 
-// Resumer is a method whose Fit goes on from a checkpoint. The result does not depend on
-// that.
-type Resumer interface {
-	Method
-	// FitWith is Fit with Save, Every, Resume and Resumed of o.
-	FitWith(ctx context.Context, data triplets.Set, seed uint64, o train.FitOptions) (Predictor, error)
-}
-
 // Predictor is a fitted method. x is row-major n×In in the data's own units;
 // Predict panics if it is not. The prediction at a condition does not depend on
 // the others asked for. Predict returns an error that wraps ctx's when ctx is
@@ -55,11 +48,11 @@ type Prediction struct {
 	Mu        []float64 // mean
 	Total     []float64 // variance of one measurement about Mu, everything included
 	Epistemic []float64 // v̂: the part of it that is ignorance of the true mean; C may be negative
-
-	Sampling *Sampling // how the sampling of weights went; nil where none are sampled
+	Doubt     string    // why Epistemic is not what the method claims: "the chains disagree"; "" where nothing is known
 }
 
-func newPrediction(n, out int) *Prediction {
+// NewPrediction returns a prediction whose numbers are zero.
+func NewPrediction(n, out int) *Prediction {
 	v := func() []float64 { return make([]float64, n*out) }
 	return &Prediction{N: n, Out: out, Mu: v(), Total: v(), Epistemic: v()}
 }
@@ -70,7 +63,7 @@ type Settings struct {
 	Config   train.Config          // network and training; its Seed is replaced by Fit's
 	Estimate train.EstimateOptions // pair: how C is computed
 	Members  int                   // ensemble: networks, default 5
-	Samples  int                   // mc-dropout: passes, default 200; hmc: draws of a chain, default 60
+	Samples  int                   // mc-dropout: passes, default 200
 }
 
 // Info describes a method.
@@ -83,83 +76,78 @@ type Info struct {
 	Closed  bool   // fitted without epochs
 	Version int    // of its results, where it was raised for this method alone
 	Shared  bool   // v̂ is what the two outcomes of a pair share: with couples it is the total
-	make    func(s Settings) Method
-	needs   func(c train.Config) string                         // see Needs; may be nil
-	limit   func(c train.Config, inputs, conditions int) string // see Limit; may be nil
+	New     func(s Settings) Method
+	Needs   func(c train.Config) string // what the settings lack, see Needs; nil: nothing
 }
 
 // methods are the methods that New knows, in the order of tables.
 var methods = []Info{
-	{Name: "pair", Claim: "C", Shared: true, make: func(s Settings) Method { return Pair{s.Config, s.Estimate} }},
+	{Name: "pair", Claim: "C", Shared: true, New: func(s Settings) Method { return Pair{s.Config, s.Estimate} }},
 	{
 		Name: "ensemble", Claim: "the variance of the members' means", Members: true,
-		make: func(s Settings) Method { return Ensemble{s.Config, s.Members} },
+		New: func(s Settings) Method { return Ensemble{s.Config, s.Members} },
 	},
 	{
-		Name: "mc-dropout", Claim: "the variance of the sampled means", needs: dropoutNeeds,
-		make: func(s Settings) Method { return MCDropout{s.Config, s.Samples} },
+		Name: "mc-dropout", Claim: "the variance of the sampled means", Needs: dropoutNeeds,
+		New: func(s Settings) Method { return MCDropout{s.Config, s.Samples} },
 	},
-	{Name: "zigzag", Claim: "u²", make: func(s Settings) Method { return ZigZag{s.Config} }},
+	{Name: "zigzag", Claim: "u²", New: func(s Settings) Method { return ZigZag{s.Config} }},
 	{
 		Name: "joint", Claim: "C of the head", Shared: true,
-		make: func(s Settings) Method { return JointHead{s.Config, train.Joint} },
+		New: func(s Settings) Method { return JointHead{s.Config, train.Joint} },
 	},
 	{
 		Name: "joint-full", Claim: "C of the head", Shared: true,
-		make: func(s Settings) Method { return JointHead{s.Config, train.JointFull} },
+		New: func(s Settings) Method { return JointHead{s.Config, train.JointFull} },
 	},
 	{
 		Name: "binned", Claim: "C of the head's tables", Shared: true, Slow: true,
-		make: func(s Settings) Method { return JointHead{s.Config, train.Binned} },
+		New: func(s Settings) Method { return JointHead{s.Config, train.Binned} },
 	},
 	{
 		Name: "laplace", Claim: "the variance of the mean by the last layer's posterior",
-		make: func(s Settings) Method { return Laplace{s.Config, LastLayer} },
-	},
-	{
-		Name: "laplace-kronecker", Claim: "the variance of the mean by a posterior of Kronecker blocks",
-		make: func(s Settings) Method { return Laplace{s.Config, Kronecker} },
-	},
-	{
-		Name: "laplace-full", Claim: "the variance of the mean by the posterior of all weights", Slow: true,
-		limit: fullLimit,
-		make:  func(s Settings) Method { return Laplace{s.Config, Full} },
-	},
-	{
-		Name: "laplace-natural", Claim: "the variance of the mean by the posterior of all weights for mean and noise",
-		Slow: true, limit: fullLimit,
-		make: func(s Settings) Method { return Laplace{s.Config, Natural} },
-	},
-	{
-		Name: "hmc", Claim: "the variance of the mean over sampled weights of a small tanh network", Slow: true, Closed: true,
-		limit: hmcLimit,
-		make:  func(s Settings) Method { return HMC{Config: s.Config, Draws: s.Samples} },
+		New: func(s Settings) Method { return Laplace{s.Config} },
 	},
 	{
 		// 2: the additive process, with noise that varies; 3: cells above 4,000 rows, the search of many outcomes.
 		Name: "gp", Claim: "the posterior variance of the process", Closed: true, Version: 3,
-		make: func(Settings) Method { return GP{} },
+		New: func(Settings) Method { return GP{} },
 	},
 	{
 		Name: "linear", Claim: "the squared error on left-out groups", Closed: true, Simple: true,
-		make: func(Settings) Method { return Linear{} },
+		New: func(Settings) Method { return Linear{} },
 	},
 	{
 		Name: "nearest-group", Claim: "the squared error on left-out groups", Closed: true, Simple: true,
-		make: func(Settings) Method { return NearestGroup{} },
+		New: func(Settings) Method { return NearestGroup{} },
 	},
 	{
 		Name: "conformal", Claim: "the variance beyond the noise of a constant interval", Closed: true, Simple: true,
-		make: func(Settings) Method { return Conformal{} },
+		New: func(Settings) Method { return Conformal{} },
 	},
 	{
 		Name: "conformal-relative", Claim: "the variance beyond the noise of an interval in deviations of gp",
-		Closed: true, Simple: true, make: func(Settings) Method { return Conformal{Relative: true} },
+		Closed: true, Simple: true, New: func(Settings) Method { return Conformal{Relative: true} },
 	},
 	{
 		Name: "constant", Claim: "the variance of the training mean", Closed: true,
-		make: func(Settings) Method { return Constant{} },
+		New: func(Settings) Method { return Constant{} },
 	},
+}
+
+// Register adds methods of a program of one's own, before a configuration is read. A name
+// that is known is an error.
+func Register(more ...Info) error {
+	for _, m := range more {
+		if _, known := Describe(m.Name); known || m.Name == "" || m.Name == "all" || m.New == nil {
+			return fmt.Errorf("register method %q: expected New and a name other than all, %s", m.Name,
+				strings.Join(names(), ", "))
+		}
+
+		methods = append(methods, m)
+	}
+
+	return nil
 }
 
 // Compared returns the names of the methods that the model of pairs, the first of
@@ -201,17 +189,8 @@ func Describe(name string) (m Info, ok bool) {
 // Needs returns what the settings of the network lack for the method of that name,
 // in the words of the configuration: "model.dropout above 0"; "" when nothing.
 func Needs(name string, c train.Config) string {
-	if m, ok := Describe(name); ok && m.needs != nil {
-		return m.needs(c)
-	}
-	return ""
-}
-
-// Limit states why the method of that name cannot learn from so many conditions, "" where it
-// can as far as is known before the training.
-func Limit(name string, c train.Config, inputs, conditions int) string {
-	if m, ok := Describe(name); ok && m.limit != nil {
-		return m.limit(c, inputs, conditions)
+	if m, ok := Describe(name); ok && m.Needs != nil {
+		return m.Needs(c)
 	}
 	return ""
 }
@@ -223,7 +202,7 @@ func New(name string, s Settings) (Method, error) {
 		return nil, fmt.Errorf("choose method: expected one of %s, found %q", strings.Join(names(), ", "), name)
 	}
 
-	return m.make(s), nil
+	return m.New(s), nil
 }
 
 // derive gives the k-th member of a method its seed (splitmix64's finaliser).

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -39,6 +40,40 @@ func settings() Settings {
 	c := train.DefaultConfig()
 	c.Epochs, c.Batch, c.Hidden = 500, 16, []int{32, 32}
 	return Settings{Config: c, Members: 3, Samples: 100, Estimate: train.EstimateOptions{Samples: 2}}
+}
+
+// long reports whether tests may take minutes.
+func long() bool { return os.Getenv("DOUBLETAKE_LONG") != "" }
+
+// fitted is a method fitted in a moment.
+func fitted(t *testing.T, name string, data triplets.Set, seed uint64) Predictor {
+	t.Helper()
+
+	s := settings()
+	s.Config.Epochs, s.Config.Hidden, s.Samples = 6, []int{8}, 4
+
+	m, err := New(name, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	p, err := m.Fit(ctx, data, seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return p
+}
+
+func predicted(t *testing.T, p Predictor, x []float64) *Prediction {
+	t.Helper()
+
+	r, err := p.Predict(ctx, x)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return r
 }
 
 // Every method learns the function in its own units and gives the same numbers
@@ -234,27 +269,22 @@ func TestMethodErrors(t *testing.T) {
 	}
 }
 
-// Of three inputs, hidden layers of 64 and 64 have 4·64 + 65·64 + 65 weights, of 128 and 128
-// 4·128 + 129·128 + 129 = 17153.
-func TestLimit(t *testing.T) {
-	c := train.Config{Network: train.Network{Hidden: []int{64, 64}}}
-	wide := train.Config{Network: train.Network{Hidden: []int{128, 128}}}
-	for _, l := range []struct {
-		name       string
-		c          train.Config
-		conditions int
-		want       string
-	}{
-		{"hmc", c, 4000, ""},
-		{"hmc", c, 4001, "4001 distinct conditions are more than 4000"},
-		{"laplace-full", c, 1e5, ""},
-		{"laplace-full", wide, 6000, ""},
-		{"laplace-full", wide, 6001, "6001 rows and 17153 weights are more than 6000"},
-		{"laplace-natural", wide, 6001, "take laplace-kronecker"},
-		{"gp", wide, 1e5, ""},
-	} {
-		if got := Limit(l.name, l.c, 3, l.conditions); (got == "") != (l.want == "") || !strings.Contains(got, l.want) {
-			t.Errorf("%s, %d conditions: %q, want %q", l.name, l.conditions, got, l.want)
+// A method of a program of one's own is known by its name, and once.
+func TestRegister(t *testing.T) {
+	defer func(all []Info) { methods = all }(slices.Clone(methods))
+
+	far := Info{Name: "far", Claim: "1", New: func(Settings) Method { return Constant{} }}
+	if err := Register(far); err != nil {
+		t.Fatal(err)
+	}
+
+	if m, ok := Describe("far"); !ok || m.Claim != "1" || !slices.Contains(Compared(), "far") {
+		t.Errorf("%+v", m)
+	}
+
+	for _, m := range []Info{far, {Name: "gp", New: far.New}, {Name: "all", New: far.New}, {Name: "near"}} {
+		if err := Register(m); err == nil || !strings.Contains(err.Error(), `register method "`+m.Name) {
+			t.Errorf("%s: %v", m.Name, err)
 		}
 	}
 }

@@ -35,6 +35,3 @@ func collapse(d triplets.Set) collapsed {
 
 	return c
 }
-
-// predictBlock is the number of conditions that are predicted together.
-const predictBlock = 128

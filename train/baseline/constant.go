@@ -16,7 +16,7 @@ type Constant struct{}
 
 // Fit computes the moments; the inputs and the seed are not used.
 func (Constant) Fit(ctx context.Context, data triplets.Set, _ uint64) (Predictor, error) {
-	values, err := learnable(ctx, data)
+	values, err := Learnable(ctx, data)
 	if err != nil {
 		return nil, fmt.Errorf("fit constant: %w", err)
 	}

@@ -52,7 +52,7 @@ func (e Ensemble) Fit(ctx context.Context, data triplets.Set, seed uint64) (Pred
 
 // Predict returns the moments of the mixture; safe for concurrent use.
 func (p ensemblePredictor) Predict(ctx context.Context, x []float64) (*Prediction, error) {
-	r := newPrediction(len(x)/p[0].In, p[0].Out)
+	r := NewPrediction(len(x)/p[0].In, p[0].Out)
 	means := make([][]float64, len(p))
 
 	n := float64(len(p))

@@ -2,75 +2,37 @@ package baseline
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/mat"
 
 	"doubletake/train"
-	"doubletake/train/gp"
-	"doubletake/train/kernel"
 	"doubletake/train/triplets"
 )
 
-// Laplace puts a normal posterior around the weights of one network with mean and
-// variance (MacKay 1992; Immer et al. 2021): mean θ̂, precision
+// Laplace puts a normal posterior around the last layer's weights of one network with
+// mean and variance (MacKay 1992; Immer et al. 2021), per outcome: the precision is
 //
-//	H = Σ N_i·J_iᵀJ_i/σ²(x_i) + λI,  J = ∂μ/∂θ,
+//	H = Σ N_i·φ_iφ_iᵀ/σ²(x_i) + λI
 //
-// over the conditions x_i with N_i measurements and the network's own noise, the
-// generalised Gauss–Newton matrix of the mean. Of the Fisher information of
-// mean and variance it is the part of the mean; in the last layer the two are
-// apart. Natural has all of it,
-//
-//	H = Σ N_i·(J_iᵀJ_i/σ² + K_iᵀK_i/2σ⁴) + λI,  K = ∂σ²/∂θ,
-//
-// which is the Gauss–Newton matrix of the likelihood in the natural parameters μ/σ² and
-// −1/2σ² (Immer et al. 2023): the weights below the head must serve the noise too, and
-// v̂ is smaller. v̂ = J·H⁻¹·Jᵀ, the total adds σ². λ maximises the evidence, in steps of a
-// quarter of a decade.
-type Laplace struct {
-	Config  train.Config
-	Weights string // which have a posterior: "last-layer", "kronecker", "full", "natural"
-}
-
-// Values of Laplace.Weights.
-const (
-	LastLayer = "last-layer" // those of the head, per outcome, each with its own λ
-	Kronecker = "kronecker"  // all, a layer's block as the product of two moments
-	Full      = "full"       // all, in the space of the data where that is smaller
-	Natural   = "natural"    // all, of mean and variance together
-)
-
-// maxLaplace bounds the size of the matrix that Full factorises.
-const maxLaplace = 6000
-
-// evidenceRows is the number of rows by which Full chooses λ, each counted for as
-// many as it stands for.
-const evidenceRows = 500
-
-// posterior writes the epistemic variances of the conditions of t, per outcome, in
-// network units. It is safe for concurrent use.
-type posterior interface {
-	variance(t *tangent, dst []float64)
-}
+// over the conditions x_i with N_i measurements and the network's own noise, φ the last
+// activations and one. v̂ = φᵀH⁻¹φ, the total adds σ². λ maximises the evidence, in steps
+// of a quarter of a decade.
+type Laplace struct{ Config train.Config }
 
 type laplacePredictor struct {
-	m *train.Model
-	p posterior
+	m    *train.Model
+	head []headPosterior // of each outcome
 }
 
-// derivatives are those of which p is a posterior.
-func (p laplacePredictor) derivatives() *train.Derivatives {
-	d := p.m.Derivatives()
-	if w, ok := p.p.(*whole); ok && w.variances {
-		d.WithVariances()
-	}
-
-	return d
+// headPosterior is that of the weights of one outcome: H by the eigenvalues and vectors
+// of the sum.
+type headPosterior struct {
+	values  []float64
+	vectors *mat.Dense
+	lambda  float64
 }
 
 // Fit trains the network as a member of Ensemble, then forms the posterior.
@@ -81,142 +43,18 @@ func (l Laplace) Fit(ctx context.Context, data triplets.Set, seed uint64) (Predi
 		return nil, fmt.Errorf("fit laplace: %w", err)
 	}
 
-	p, err := linearise(ctx, m, data, l.Weights)
-	if err != nil {
+	p := laplacePredictor{m: m}
+	if p.head, err = lastLayer(ctx, m, collapse(data)); err != nil {
 		return nil, fmt.Errorf("fit laplace: %w", err)
 	}
 
-	return laplacePredictor{m, p}, nil
+	return p, nil
 }
 
-func linearise(ctx context.Context, m *train.Model, data triplets.Set, weights string) (posterior, error) {
-	c := collapse(data)
-	switch weights {
-	case LastLayer:
-		return lastLayer(ctx, m, c)
-	case Kronecker:
-		return kronecker(ctx, m, c)
-	case Full:
-		return fullPosterior(ctx, m, m.Derivatives(), m.Out, c)
-	case Natural:
-		return fullPosterior(ctx, m, m.Derivatives().WithVariances(), 2*m.Out, c)
-	}
-
-	return nil, fmt.Errorf("expected weights %s, %s, %s or %s, found %q", LastLayer, Kronecker, Full, Natural, weights)
-}
-
-// Predict evaluates mean and posterior; safe for concurrent use.
-func (p laplacePredictor) Predict(ctx context.Context, x []float64) (*Prediction, error) {
-	r := &Prediction{N: len(x) / p.m.In, Out: p.m.Out}
-	r.Mu, r.Total = p.m.Predict(x)
-	r.Epistemic = make([]float64, len(r.Mu))
-
-	d, scale := p.derivatives(), p.m.OutcomeScale()
-	for s := 0; s <= r.N; s += predictBlock {
-		if err := ctx.Err(); err != nil {
-			return nil, fmt.Errorf("predict with laplace: %w", err)
-		}
-
-		n := min(predictBlock, r.N-s)
-		if n == 0 {
-			break
-		}
-
-		t := newTangent(d, n, r.Out)
-		for i := range n {
-			d.At(x[(s+i)*p.m.In : (s+i+1)*p.m.In])
-			t.set(i, d)
-		}
-
-		p.p.variance(t, r.Epistemic[s*r.Out:(s+n)*r.Out])
-	}
-
-	for k := range r.Epistemic {
-		u := scale.Std[k%r.Out]
-		r.Epistemic[k] *= u * u
-		r.Total[k] += r.Epistemic[k]
-	}
-
-	return r, nil
-}
-
-// lambdas are the candidates of λ.
-func lambdas() (l []float64) {
-	for e := -16; e <= 16; e++ {
-		l = append(l, math.Pow(10, float64(e)/4))
-	}
-	return l
-}
-
-// bestLambda maximises −½(λ·square + ln|H| − p·ln λ); logDet is ln|H| at λ.
-func bestLambda(square float64, p int, logDet func(lambda float64) float64) float64 {
-	best, at := math.Inf(-1), 1.0
-	for _, l := range lambdas() {
-		if e := -0.5 * (l*square + logDet(l) - float64(p)*math.Log(l)); e > best {
-			best, at = e, l
-		}
-	}
-
-	return at
-}
-
-// eigen is a symmetric matrix by its eigenvalues and vectors, not below zero.
-type eigen struct {
-	n       int
-	values  []float64
-	vectors *mat.Dense
-}
-
-func eigenOf(s *mat.SymDense) (eigen, error) {
-	var e mat.EigenSym
-	if !e.Factorize(s, true) {
-		return eigen{}, fmt.Errorf("the eigenvalues of a matrix of %d rows do not converge", s.SymmetricDim())
-	}
-
-	r := eigen{n: s.SymmetricDim(), values: e.Values(nil), vectors: &mat.Dense{}}
-	e.VectorsTo(r.vectors)
-
-	for i, v := range r.values {
-		r.values[i] = max(v, 0)
-	}
-
-	return r, nil
-}
-
-// squares returns the squared coordinates of v.
-func (e eigen) squares(v []float64) []float64 {
-	out, raw := make([]float64, e.n), e.vectors.RawMatrix()
-	for k, x := range v {
-		for q, c := range raw.Data[k*raw.Stride : k*raw.Stride+e.n] {
-			out[q] += x * c
-		}
-	}
-
-	for q, x := range out {
-		out[q] = x * x
-	}
-
-	return out
-}
-
-// addOuter adds w·vvᵀ to s; a one belongs to v if biased.
-func addOuter(s *mat.SymDense, w float64, v []float64, biased bool) {
-	if biased {
-		v = append(append(make([]float64, 0, len(v)+1), v...), 1)
-	}
-	s.SymRankOne(s, w, mat.NewVecDense(len(v), v))
-}
-
-// headPosterior is that of the last layer.
-type headPosterior struct {
-	head   []eigen // Σ N·φφᵀ/σ² per outcome
-	lambda []float64
-}
-
-func lastLayer(ctx context.Context, m *train.Model, c collapsed) (posterior, error) {
-	d := m.Derivatives()
-	top := d.Layers() - 1
-	n := len(d.Input(top)) + 1
+func lastLayer(ctx context.Context, m *train.Model, c collapsed) ([]headPosterior, error) {
+	a := m.Activations()
+	top := a.Layers() - 1
+	n := len(a.Input(top)) + 1
 
 	sum := make([]*mat.SymDense, m.Out)
 	for j := range sum {
@@ -228,435 +66,106 @@ func lastLayer(ctx context.Context, m *train.Model, c collapsed) (posterior, err
 			return nil, err
 		}
 
-		_, v := d.At(c.x[i*m.In : (i+1)*m.In])
+		_, v := a.At(c.x[i*m.In : (i+1)*m.In])
+		phi := mat.NewVecDense(n, features(a))
 		for j := range sum {
-			addOuter(sum[j], c.count[i]/v[j], d.Input(top), true)
+			sum[j].SymRankOne(sum[j], c.count[i]/v[j], phi)
 		}
 	}
 
-	p := headPosterior{}
+	var head []headPosterior
 	for j, s := range sum {
-		e, err := eigenOf(s)
-		if err != nil {
-			return nil, err
+		var e mat.EigenSym
+		if !e.Factorize(s, true) {
+			return nil, fmt.Errorf("the eigenvalues of a matrix of %d rows do not converge", n)
 		}
 
-		p.head = append(p.head, e)
-		p.lambda = append(p.lambda, bestLambda(d.HeadSquare(j), n, e.logDet))
+		h := headPosterior{values: e.Values(nil), vectors: &mat.Dense{}}
+		e.VectorsTo(h.vectors)
+
+		for i, v := range h.values {
+			h.values[i] = max(v, 0)
+		}
+
+		square := math.Pow(a.Parameter(top, n-1, j), 2)
+		for k := range n - 1 {
+			square += math.Pow(a.Parameter(top, k, j), 2)
+		}
+
+		h.lambda = BestLambda(square, n, h.logDet)
+		head = append(head, h)
 	}
 
-	return p, nil
+	return head, nil
 }
 
-// logDet is ln|E + λI|.
-func (e eigen) logDet(lambda float64) (sum float64) {
-	for _, v := range e.values {
+// features are the last activations and one.
+func features(a *train.Activations) []float64 {
+	return append(slices.Clone(a.Input(a.Layers()-1)), 1)
+}
+
+// BestLambda maximises the evidence −½(λ·square + ln|H| − p·ln λ) of p weights with the
+// sum of squares; logDet is ln|H| at λ.
+func BestLambda(square float64, p int, logDet func(lambda float64) float64) float64 {
+	best, at := math.Inf(-1), 1.0
+	for e := -16; e <= 16; e++ {
+		l := math.Pow(10, float64(e)/4)
+		if v := -0.5 * (l*square + logDet(l) - float64(p)*math.Log(l)); v > best {
+			best, at = v, l
+		}
+	}
+
+	return at
+}
+
+// logDet is ln|H| at λ.
+func (h headPosterior) logDet(lambda float64) (sum float64) {
+	for _, v := range h.values {
 		sum += math.Log(v + lambda)
 	}
 	return sum
 }
 
-func (p headPosterior) variance(t *tangent, dst []float64) {
-	top := t.a[len(t.a)-1]
-	for k := range dst {
-		j := k % t.out
-
-		dst[k] = 0
-		for q, s := range p.head[j].squares(top.RawRowView(k / t.out)) {
-			dst[k] += s / (p.head[j].values[q] + p.lambda[j])
-		}
-	}
-}
-
-// blocks is the posterior whose precision in a layer is A⊗G + λI: A the mean of
-// aaᵀ over the measurements, G the sum of ggᵀ/σ² over measurements and outcomes
-// (Martens & Grosse 2015; Ritter et al. 2018).
-type blocks struct {
-	a, g   []eigen
-	lambda float64
-}
-
-func kronecker(ctx context.Context, m *train.Model, c collapsed) (posterior, error) {
-	d := m.Derivatives()
-	var a, g []*mat.SymDense
-
-	g0 := d.Gradient(0)
-	for i := range d.Layers() {
-		a, g = append(a, mat.NewSymDense(len(d.Input(i))+1, nil)), append(g, mat.NewSymDense(len(g0[i]), nil))
-	}
-
-	all := 0.0
-	for _, n := range c.count {
-		all += n
-	}
-
-	for i := range c.n {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-
-		_, v := d.At(c.x[i*m.In : (i+1)*m.In])
-
-		for k := range a {
-			addOuter(a[k], c.count[i]/all, d.Input(k), true)
-		}
-
-		for j := range m.Out {
-			for k, by := range d.Gradient(j) {
-				addOuter(g[k], c.count[i]/v[j], by, false)
-			}
+// variance is φᵀH⁻¹φ.
+func (h headPosterior) variance(phi []float64) (sum float64) {
+	along := make([]float64, len(phi))
+	for k, x := range phi {
+		for q, c := range h.vectors.RawRowView(k) {
+			along[q] += x * c
 		}
 	}
 
-	p, size, square := blocks{}, 0, 0.0
-	for k := range a {
-		ea, err := eigenOf(a[k])
-		if err != nil {
-			return nil, err
-		}
-
-		eg, err := eigenOf(g[k])
-		if err != nil {
-			return nil, err
-		}
-
-		p.a, p.g = append(p.a, ea), append(p.g, eg)
-		size += ea.n * eg.n
-		square += d.Square(k)
-	}
-
-	p.lambda = bestLambda(square, size, p.logDet)
-
-	return p, nil
-}
-
-func (p blocks) logDet(lambda float64) (sum float64) {
-	for k := range p.a {
-		for _, a := range p.a[k].values {
-			for _, g := range p.g[k].values {
-				sum += math.Log(a*g + lambda)
-			}
-		}
+	for q, x := range along {
+		sum += x * x / (h.values[q] + h.lambda)
 	}
 
 	return sum
 }
 
-func (p blocks) variance(t *tangent, dst []float64) {
-	clear(dst)
+// Predict evaluates mean and posterior; safe for concurrent use.
+func (p laplacePredictor) Predict(ctx context.Context, x []float64) (*Prediction, error) {
+	r := &Prediction{N: len(x) / p.m.In, Out: p.m.Out}
+	r.Mu, r.Total = p.m.Predict(x)
+	r.Epistemic = make([]float64, len(r.Mu))
 
-	for layer := range p.a {
-		var as []float64
-		for k := range dst {
-			if k%t.out == 0 {
-				as = p.a[layer].squares(t.a[layer].RawRowView(k / t.out))
-			}
-
-			gs := p.g[layer].squares(t.g[layer].RawRowView(k))
-			for q, a := range p.a[layer].values {
-				sum := 0.0
-				for r, g := range p.g[layer].values {
-					sum += gs[r] / (a*g + p.lambda)
-				}
-
-				dst[k] += as[q] * sum
-			}
-		}
-	}
-}
-
-// tangent holds activations and gradients of rows (condition × outcome), of which
-// the products of two rows of J follow without J: Σ over layers of
-// (a·a' + 1)·(g·g').
-type tangent struct {
-	out  int
-	a, g []*mat.Dense // per layer: conditions × inputs and one, rows × outputs
-}
-
-func newTangent(d *train.Derivatives, n, out int) *tangent {
-	t := &tangent{out: out}
-
-	g0 := d.Gradient(0)
-	for k := range d.Layers() {
-		t.a = append(t.a, mat.NewDense(n, len(d.Input(k))+1, nil))
-		t.g = append(t.g, mat.NewDense(n*out, len(g0[k]), nil))
-	}
-
-	return t
-}
-
-// set stores what d has at a condition as condition i.
-func (t *tangent) set(i int, d *train.Derivatives) {
-	for k, a := range t.a {
-		row := a.RawRowView(i)
-		row[copy(row, d.Input(k))] = 1
-	}
-
-	for j := range t.out {
-		for k, by := range d.Gradient(j) {
-			copy(t.g[k].RawRowView(i*t.out+j), by)
-		}
-	}
-}
-
-// products writes J·J'ᵀ for the rows of t and u.
-func (t *tangent) products(u *tangent) *mat.Dense {
-	n, m := t.g[0].RawMatrix().Rows, u.g[0].RawMatrix().Rows
-	out := mat.NewDense(n, m, nil)
-
-	var aa, gg mat.Dense
-	for k := range t.a {
-		aa.Reset()
-		gg.Reset()
-		aa.Mul(t.a[k], u.a[k].T())
-		gg.Mul(t.g[k], u.g[k].T())
-
-		for i := range n {
-			to, g, a := out.RawRowView(i), gg.RawRowView(i), aa.RawRowView(i/t.out)
-			for q := range to {
-				to[q] += g[q] * a[q/u.out]
-			}
-		}
-	}
-
-	return out
-}
-
-// jacobian writes J, row by row.
-func (t *tangent) jacobian() *mat.Dense {
-	n, p := t.g[0].RawMatrix().Rows, 0
-	for k := range t.a {
-		p += t.a[k].RawMatrix().Cols * t.g[k].RawMatrix().Cols
-	}
-
-	j := mat.NewDense(n, p, nil)
-	for i := range n {
-		row, at := j.RawRowView(i), 0
-		for k := range t.a {
-			for _, a := range t.a[k].RawRowView(i / t.out) {
-				for _, g := range t.g[k].RawRowView(i) {
-					row[at] = a * g
-					at++
-				}
-			}
-		}
-	}
-
-	return j
-}
-
-// whole is the posterior of all weights: in the space of the data, K + λS with
-// K = JJᵀ and S = σ²/N, or in that of the weights, H.
-type whole struct {
-	lambda    float64
-	data      *tangent    // nil in the space of the weights
-	n         int         // rows of the factor
-	factor    kernel.View // lower Cholesky factor
-	logDet    float64     // ln|H|
-	variances bool        // the variances have rows of J too
-}
-
-func tooLarge(rows, weights int) string {
-	if min(rows, weights) <= maxLaplace {
-		return ""
-	}
-
-	return fmt.Sprintf("%d rows and %d weights are more than %d, for which a full posterior is affordable; take "+
-		"laplace-kronecker", rows, weights, maxLaplace)
-}
-
-// fullLimit is tooLarge for the least that a network has: one outcome, whose value is not fed
-// back.
-func fullLimit(c train.Config, in, conditions int) string {
-	weights := 0
-	for _, h := range append(slices.Clone(c.Hidden), 1) {
-		weights += (in + 1) * h
-		in = h
-	}
-
-	return tooLarge(conditions, weights)
-}
-
-// fullPosterior is the posterior of all weights of which d has derivatives; out rows of J
-// a condition: the means, and the variances where there are twice as many.
-func fullPosterior(ctx context.Context, m *train.Model, d *train.Derivatives, out int, c collapsed) (posterior, error) {
-	size, square := 0, 0.0
-
-	g0 := d.Gradient(0)
-	for k := range d.Layers() {
-		size += (len(d.Input(k)) + 1) * len(g0[k])
-		square += d.Square(k)
-	}
-
-	if text := tooLarge(c.n*out, size); text != "" {
-		return nil, errors.New(text)
-	}
-
-	step := (c.n*out + evidenceRows - 1) / evidenceRows
-	few, noise, err := gather(ctx, m, d, out, c, step)
-	if err != nil {
-		return nil, err
-	}
-
-	for i := range noise {
-		noise[i] *= float64(len(noise)) / float64(c.n*out) // each for as many as it stands for
-	}
-
-	k := few.products(few)
-	lambda := bestLambda(square, size, func(l float64) float64 {
-		var f mat.Cholesky
-		if !f.Factorize(dual(k, noise, l)) {
-			return math.Inf(1)
-		}
-
-		return logDetDual(f.LogDet(), noise, size, l)
-	})
-
-	t, noise, err := gather(ctx, m, d, out, c, 1)
-	if err != nil {
-		return nil, err
-	}
-
-	w, err := newWhole(t, noise, lambda, size)
-	if err != nil {
-		return nil, err
-	}
-
-	w.variances = out > m.Out
-
-	return w, nil
-}
-
-// gather returns every step-th condition's rows of J, and S: the variance with which its
-// measurements tell each number.
-func gather(ctx context.Context, m *train.Model, d *train.Derivatives, out int, c collapsed, step int) (*tangent,
-	[]float64, error,
-) {
-	n := (c.n + step - 1) / step
-	t, s := newTangent(d, n, out), make([]float64, 0, n*out)
-	for i := range n {
+	a, scale := p.m.Activations(), p.m.OutcomeScale()
+	for i := 0; i <= r.N; i++ {
 		if err := ctx.Err(); err != nil {
-			return nil, nil, err
+			return nil, fmt.Errorf("predict with laplace: %w", err)
 		}
 
-		at := i * step
-		_, v := d.At(c.x[at*m.In : (at+1)*m.In])
-		t.set(i, d)
-
-		for j := range out {
-			of := v[j%m.Out]
-			if j >= m.Out {
-				of *= 2 * of // one measurement tells σ² with the variance 2σ⁴
-			}
-
-			s = append(s, of/c.count[at])
-		}
-	}
-
-	return t, s, nil
-}
-
-// dual is K + λS.
-func dual(k *mat.Dense, noise []float64, lambda float64) *mat.SymDense {
-	n := len(noise)
-	s := mat.NewSymDense(n, nil)
-	for i := range n {
-		copy(s.RawSymmetric().Data[i*n+i:(i+1)*n], k.RawRowView(i)[i:])
-		s.SetSym(i, i, k.At(i, i)+lambda*noise[i])
-	}
-
-	return s
-}
-
-// logDetDual is ln|H| = ln|K + λS| − ln|S| + (p − n)·ln λ (Sylvester) from ln|K + λS|.
-func logDetDual(of float64, noise []float64, p int, lambda float64) float64 {
-	for _, v := range noise {
-		of -= math.Log(v)
-	}
-	return of + float64(p-len(noise))*math.Log(lambda)
-}
-
-func newWhole(t *tangent, noise []float64, lambda float64, size int) (*whole, error) {
-	w := &whole{lambda: lambda, n: min(size, len(noise))}
-	if len(noise) < size {
-		w.data = t
-
-		k := t.products(t)
-		for i, v := range noise {
-			k.Set(i, i, k.At(i, i)+lambda*v)
+		if i == r.N {
+			break
 		}
 
-		w.factor = view(k)
-	} else {
-		j := t.jacobian()
-		for i, v := range noise {
-			blas64.Scal(1/math.Sqrt(v), vector(j.RawRowView(i)))
-		}
-
-		h := mat.NewDense(size, size, nil)
-		w.factor = view(h)
-		kernel.Subtract(size, size, len(noise), view(j).T(), view(j), w.factor)
-		h.Scale(-1, h)
-
-		for i := range size {
-			h.Set(i, i, h.At(i, i)+lambda)
+		a.At(x[i*p.m.In : (i+1)*p.m.In])
+		phi := features(a)
+		for j, h := range p.head {
+			k, u := i*r.Out+j, scale.Std[j]
+			r.Epistemic[k] = h.variance(phi) * (u * u)
+			r.Total[k] += r.Epistemic[k]
 		}
 	}
 
-	if err := gp.Factorise(w.factor, w.n); err != nil {
-		return nil, fmt.Errorf("factorise the precision of %d weights: %w", size, err)
-	}
-
-	for i := range w.n {
-		w.logDet += 2 * math.Log(w.factor.From(i, i).Data[0])
-	}
-
-	if w.data != nil {
-		w.logDet = logDetDual(w.logDet, noise, size, lambda)
-	}
-
-	return w, nil
+	return r, nil
 }
-
-func view(m *mat.Dense) kernel.View {
-	raw := m.RawMatrix()
-	return kernel.View{Data: raw.Data, Row: raw.Stride, Col: 1}
-}
-
-func (w *whole) variance(t *tangent, dst []float64) {
-	var b *mat.Dense
-	if w.data != nil {
-		b = w.data.products(t)
-	} else {
-		b = mat.DenseCopyOf(t.jacobian().T())
-	}
-
-	gp.SolveLeft(w.factor, view(b), w.n, len(dst))
-	clear(dst)
-
-	for i := range b.RawMatrix().Rows {
-		for k, v := range b.RawRowView(i) {
-			dst[k] += v * v
-		}
-	}
-
-	if w.data == nil {
-		return
-	}
-
-	for k, less := range dst {
-		dst[k] = max(t.square(k)-less, 0) / w.lambda
-	}
-}
-
-// square is the length of row k of J, squared.
-func (t *tangent) square(k int) (sum float64) {
-	for layer := range t.a {
-		a, g := t.a[layer].RawRowView(k/t.out), t.g[layer].RawRowView(k)
-		sum += blas64.Dot(vector(a), vector(a)) * blas64.Dot(vector(g), vector(g))
-	}
-
-	return sum
-}
-
-func vector(v []float64) blas64.Vector { return blas64.Vector{N: len(v), Inc: 1, Data: v} }

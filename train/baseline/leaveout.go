@@ -56,9 +56,9 @@ func (c cells) at(k int) []float64 {
 	return c.x[k*in : (k+1)*in]
 }
 
-// learnable returns the scale of the outcomes, and an error where nothing can be learned
+// Learnable returns the scale of the outcomes, and an error where nothing can be learned
 // from the data.
-func learnable(ctx context.Context, d triplets.Set) (triplets.Scale, error) {
+func Learnable(ctx context.Context, d triplets.Set) (triplets.Scale, error) {
 	if err := ctx.Err(); err != nil {
 		return triplets.Scale{}, err
 	}
@@ -95,7 +95,7 @@ func (p steady) Predict(ctx context.Context, x []float64) (*Prediction, error) {
 		panic(fmt.Sprintf("baseline: %d numbers are not rows of %d inputs", len(x), p.in))
 	}
 
-	r := newPrediction(len(x)/p.in, len(p.total))
+	r := NewPrediction(len(x)/p.in, len(p.total))
 	for i := range r.N {
 		p.mean(x[i*p.in:(i+1)*p.in], r.Mu[i*r.Out:(i+1)*r.Out])
 		copy(r.Total[i*r.Out:], p.total)

@@ -61,7 +61,7 @@ type sums struct {
 
 // Fit chooses the terms and solves for their slopes; the seed is not used.
 func (Linear) Fit(ctx context.Context, data triplets.Set, _ uint64) (Predictor, error) {
-	scale, err := learnable(ctx, data)
+	scale, err := Learnable(ctx, data)
 	if err != nil {
 		return nil, fmt.Errorf("fit linear: %w", err)
 	}

@@ -27,7 +27,7 @@ type nearest struct {
 
 // Fit keeps the conditions; the seed is not used.
 func (NearestGroup) Fit(ctx context.Context, data triplets.Set, _ uint64) (Predictor, error) {
-	if _, err := learnable(ctx, data); err != nil {
+	if _, err := Learnable(ctx, data); err != nil {
 		return nil, fmt.Errorf("fit nearest-group: %w", err)
 	}
 

@@ -24,9 +24,7 @@ func TestExtensions(t *testing.T) {
 		most     int // files of code that are no tests
 		test, of string
 	}{
-		{"reader", 2, "TestExtension", "./ingest/format"},
 		{"outcome", 2, "TestExtension", "./pipeline"},
-		{"method", 2, "TestConformance/ridge", "./train/baseline"},
 		{"metric", 2, "TestExtension", "./train/score"},
 		{"split", 3, "TestExtension", "./pipeline/stages"},
 		{"executor", 5, "TestExtension", "./cmd/app"},

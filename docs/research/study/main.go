@@ -23,9 +23,11 @@ import (
 	"strconv"
 	"strings"
 
+	"doubletake/docs/research/methods"
 	"doubletake/pipeline"
 	"doubletake/pipeline/table"
 	"doubletake/report"
+	"doubletake/train/baseline"
 	"doubletake/train/score"
 )
 
@@ -83,14 +85,19 @@ var parts = []part{
 }
 
 func methodsTable(_ context.Context, r *results) ([]*sheet, error) {
-	return []*sheet{methods(r.all)}, nil
+	return []*sheet{methodScores(r.all)}, nil
 }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 
-	if err := study(ctx, os.Args[1:], "tables", os.Stderr); err != nil {
+	err := baseline.Register(methods.All...)
+	if err == nil {
+		err = study(ctx, os.Args[1:], "tables", os.Stderr)
+	}
+
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "study: "+err.Error())
 		stop()
 		os.Exit(1)
@@ -188,7 +195,7 @@ func (p part) run(ctx context.Context, tables string, progress io.Writer) error 
 // simulated makes the tables of study.yaml.
 func simulated(_ context.Context, r *results) ([]*sheet, error) {
 	toy, err := toys(r)
-	return []*sheet{splits(r.all), methods(r.all), diagnostics(r.all), toy}, err
+	return []*sheet{splits(r.all), methodScores(r.all), diagnostics(r.all), toy}, err
 }
 
 // toys compares the estimates of the first split of each toy with the law, which is known:
@@ -309,7 +316,7 @@ func meansOf(t *table.Table, set string, gamma float64) ([]float64, error) {
 // widths makes the tables of widths.yaml: the pair network, and the ensemble with the
 // deviation between its members' means, in the outcomes' own units.
 func widths(_ context.Context, r *results) ([]*sheet, error) {
-	s := methods(r.all)
+	s := methodScores(r.all)
 	s.head = append(s.head, "deviation_train", "deviation_train_sd", "deviation_test", "deviation_test_sd")
 
 	var rows [][]string

@@ -163,7 +163,7 @@ func splits(all []report.Experiment) *sheet {
 
 // methods is the table of the methods compared on held-out sets: each one's scores, its
 // place by CRPS, and scaled where left-out groups taught it.
-func methods(all []report.Experiment) *sheet {
+func methodScores(all []report.Experiment) *sheet {
 	s := &sheet{head: []string{
 		"experiment", "split", "method", "converged", "place", "crps_above_best", "crps_above_best_se",
 	}}

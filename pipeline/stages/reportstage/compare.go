@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
@@ -59,7 +58,7 @@ type method struct {
 	name, claim string // claim describes its v̂
 	scores      []score.Scores
 	times       []trainstage.Timing
-	sampling    []baseline.Sampling
+	doubts      []string // of the seeds that have one
 	cross       []interval.Result
 	crps, nll   [][]float64 // of every row; nil where it is not ranked
 }
@@ -215,8 +214,8 @@ func compare(
 		of.Mu = a.Mu
 		info, _ := baseline.Describe(name)
 		m := add(name, info.Claim, score.Judge(of, a.Var, a.Cov))
-		if p.Sampling != nil {
-			m.sampling = append(m.sampling, *p.Sampling)
+		if p.Doubt != "" {
+			m.doubts = append(m.doubts, p.Doubt)
 		}
 
 		c.rank(m, of, a.Var)
@@ -259,8 +258,11 @@ func (c *compared) finish(sp *report.Split) {
 			}))
 		}
 
-		r.Values = append(append(r.Values, samplingValues(m.sampling)...), m.afterScaled()...)
-		r.Sampling, r.Doubt = samplingWords(m.sampling)
+		r.Values = append(r.Values, m.afterScaled()...)
+		if len(m.doubts) > 0 {
+			r.Doubt = fmt.Sprintf("%d of %d seeds: %s", len(m.doubts), len(m.scores), m.doubts[0])
+		}
+
 		if len(m.times) > 0 {
 			r.FitS = meanOver("", m.times, func(t trainstage.Timing) float64 { return t.Fit }).Value
 			r.AskS = meanOver("", m.times, func(t trainstage.Timing) float64 { return t.Predict }).Value
@@ -305,21 +307,6 @@ func (c *compared) standing(best float64, r score.Rank, nll, nllOfBest [][]float
 	return is
 }
 
-// samplingValues are the diagnostics of sampled weights over seeds; none where none are
-// sampled.
-func samplingValues(seeds []baseline.Sampling) (out score.Values) {
-	if len(seeds) == 0 {
-		return nil
-	}
-
-	return score.Values{
-		meanOver("rhat", seeds, func(s baseline.Sampling) float64 { return s.RHat }),
-		meanOver("ess", seeds, func(s baseline.Sampling) float64 { return s.ESS }),
-		meanOver("acceptance", seeds, func(s baseline.Sampling) float64 { return s.Acceptance }),
-		meanOver("divergent", seeds, func(s baseline.Sampling) float64 { return s.Divergent }),
-	}
-}
-
 // meanOver is a number's mean over seeds.
 func meanOver[T any](key string, seeds []T, of func(T) float64) score.Keyed {
 	v := make([]float64, len(seeds))
@@ -328,30 +315,6 @@ func meanOver[T any](key string, seeds []T, of func(T) float64) score.Keyed {
 	}
 
 	return score.Keyed{Key: key, Value: score.Mean(v)}
-}
-
-// samplingWords describes the worst of the seeds; doubt is why the numbers are not those
-// of the posterior, "" where nothing fails.
-func samplingWords(seeds []baseline.Sampling) (words, doubt string) {
-	if len(seeds) == 0 {
-		return "", ""
-	}
-
-	w, failed := baseline.Worst(seeds), 0
-	for _, s := range seeds {
-		if len(s.Doubts()) > 0 {
-			failed++
-		}
-	}
-
-	words = fmt.Sprintf("%d chains of %d draws, split R̂ up to %.3g, at least %.0f independent draws, %.0f %% of "+
-		"transitions accepted, %.2g %% diverged", w.Chains, w.Draws, w.RHat, w.ESS, 100*w.Acceptance, 100*w.Divergent)
-
-	if failed > 0 {
-		doubt = fmt.Sprintf("not converged in %d of %d seeds: %s", failed, len(seeds), strings.Join(w.Doubts(), "; "))
-	}
-
-	return words, doubt
 }
 
 // calibrationFlags checks Σe/ΣC by its mean over the seeds, which the tables show and

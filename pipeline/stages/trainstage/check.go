@@ -11,7 +11,6 @@ import (
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/ingeststage"
 	"doubletake/pipeline/stages/plan"
-	"doubletake/train/baseline"
 	"doubletake/train/holdout"
 )
 
@@ -146,10 +145,6 @@ func (pl *planner) checkSplit(at string, s config.Split) error {
 		}
 	}
 
-	if err := pl.checkMethods(s, train); err != nil {
-		return err
-	}
-
 	if n := pl.ing.PairsPerRow(); n > 0 {
 		return checkBatch(pl.exp, s, len(train)*n)
 	}
@@ -217,34 +212,6 @@ func WarnEach(exp plan.Experiment, ing ingeststage.Result) (out []ingest.Warning
 	}
 
 	return out, nil
-}
-
-// checkMethods reports a method of the comparison that the known training rows are too many
-// for.
-func (pl *planner) checkMethods(s config.Split, train []int) error {
-	distinct := map[string]bool{}
-	for _, i := range train {
-		key := ""
-		for _, in := range pl.exp.Train.Inputs {
-			v, ok := pl.ing.Known[i][in]
-			if !ok {
-				return nil
-			}
-
-			key += fmt.Sprint(v, " ")
-		}
-
-		distinct[key] = true
-	}
-
-	for _, name := range pl.exp.Train.Compare {
-		text := baseline.Limit(name, pl.exp.Train.Config, len(pl.exp.Train.Inputs), len(distinct))
-		if text != "" {
-			return pl.exp.Errorf("train.compare", "%s cannot learn from the training set of split %q: %s", name, s.Name, text)
-		}
-	}
-
-	return nil
 }
 
 // checkBatch reports a batch of the configuration that is larger than the

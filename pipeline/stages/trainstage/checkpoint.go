@@ -12,7 +12,6 @@ import (
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/train"
-	"doubletake/train/baseline"
 	"doubletake/train/triplets"
 )
 
@@ -32,37 +31,16 @@ const checkpointFile = "checkpoint"
 func fit(ctx context.Context, j *engine.Job, data triplets.Set, c train.Config, o train.FitOptions) (*train.Model,
 	[]train.Epoch, error,
 ) {
-	err := keep(j, &o, func(r train.Resumption) string {
-		return fmt.Sprintf("went on after %d of %d epochs", r.Epochs, c.Epochs)
-	})
-	if err != nil {
+	if err := keep(j, &o, c.Epochs); err != nil {
 		return nil, nil, err
 	}
 
 	return train.FitWith(ctx, data, c, o)
 }
 
-// fitMethod is fit of a method to compare with; those that are no Resumer begin anew.
-func fitMethod(
-	ctx context.Context, j *engine.Job, m baseline.Method, data triplets.Set, seed uint64,
-) (baseline.Predictor, error) {
-	r, ok := m.(baseline.Resumer)
-	if !ok {
-		return m.Fit(ctx, data, seed)
-	}
-
-	var o train.FitOptions
-	err := keep(j, &o, func(r train.Resumption) string { return fmt.Sprintf("went on after %d transitions", r.Steps) })
-	if err != nil {
-		return nil, err
-	}
-
-	return r.FitWith(ctx, data, seed, o)
-}
-
-// keep lets o go on from and save the checkpoint in the task's scratch folder; wentOn
-// describes a resumption.
-func keep(j *engine.Job, o *train.FitOptions, wentOn func(train.Resumption) string) error {
+// keep lets o, a training of so many epochs, go on from and save the checkpoint in the
+// task's scratch folder.
+func keep(j *engine.Job, o *train.FitOptions, epochs int) error {
 	dir, err := j.Scratch()
 	if err != nil {
 		return err
@@ -96,7 +74,7 @@ func keep(j *engine.Job, o *train.FitOptions, wentOn func(train.Resumption) stri
 		case r.Ignored != nil:
 			j.Note("checkpoint", fmt.Sprintf("not used, trained from the start: %v", r.Ignored))
 		case r.Steps > 0:
-			j.Note("checkpoint", wentOn(r))
+			j.Note("checkpoint", fmt.Sprintf("went on after %d of %d epochs", r.Epochs, epochs))
 		}
 	}
 

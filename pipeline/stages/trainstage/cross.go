@@ -143,7 +143,7 @@ func predictOnce(ctx context.Context, j *engine.Job, m baseline.Method, data tri
 		j.Note("checkpoint", fmt.Sprintf("not used: %v", err))
 	}
 
-	fitted, err := fitMethod(ctx, j, m, data, seed)
+	fitted, err := m.Fit(ctx, data, seed)
 	if err != nil {
 		return nil, err
 	}

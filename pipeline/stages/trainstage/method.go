@@ -17,7 +17,7 @@ import (
 )
 
 // methodVersion is the version of the results of the methods compared with.
-// 2: estimates round otherwise; 3: gp counts weighted repeats once, laplace-full rounds
+// 2: estimates round otherwise; 3: gp counts weighted repeats once, laplace-full rounded
 // otherwise.
 const methodVersion = 3
 
@@ -135,7 +135,7 @@ func (pl *planner) methodTask(r reads, s config.Split, name string, k int) {
 
 		start := time.Now()
 
-		p, err := fitMethod(ctx, j, m, set.Of(triplets.Train), seed)
+		p, err := m.Fit(ctx, set.Of(triplets.Train), seed)
 		if err != nil {
 			return fitError(pl.exp, s, err)
 		}

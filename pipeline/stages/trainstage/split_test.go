@@ -377,31 +377,6 @@ func TestCheckSplits(t *testing.T) {
 	}
 }
 
-// A method that cannot learn from the known conditions is reported while planning. Expected:
-// distinct training conditions count, so that one more held out is allowed.
-func TestCheckMethods(t *testing.T) {
-	var rows [][]float64
-	for i := range 4002 {
-		rows = append(rows, []float64{float64(i), 2}, []float64{float64(i), 2})
-	}
-
-	train := func(test, compare string) string {
-		return "{inputs: [rpm], compare: [" + compare + "], splits: {s: {test: {rpm: " + test + "}}}}"
-	}
-
-	err := checked(known(t, train("0", "gp, hmc"), []string{"rpm", "blades"}, rows...))
-	if err == nil || !strings.Contains(err.Error(), `experiments.x.train.compare: hmc cannot learn from the training set `+
-		`of split "s": 4001 distinct conditions are more than 4000`) {
-		t.Error(err)
-	}
-
-	for _, c := range []string{train("[0, 1]", "gp, hmc"), train("0", "gp, laplace-full")} {
-		if err := checked(known(t, c, []string{"rpm", "blades"}, rows...)); err != nil {
-			t.Errorf("%s: %v", c, err)
-		}
-	}
-}
-
 // A batch that the file sets must not exceed the training set; the default may.
 func TestCheckBatch(t *testing.T) {
 	b := stagetest.New(t, "{inputs: [rpm], optimizer: {batch: 32}, splits: {s: {test: {rpm: 1}}}}", nil)

@@ -1,7 +1,6 @@
 package trainstage
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -158,13 +157,8 @@ func methodTable(s triplets.Set, p *baseline.Prediction) *table.Table {
 		}
 	}
 
-	if p.Sampling != nil {
-		text, err := json.Marshal(p.Sampling)
-		if err != nil {
-			panic("trainstage: " + err.Error()) // numbers, all finite
-		}
-
-		t.Meta = append(t.Meta, kv.Pair{Key: "sampling", Value: string(text)})
+	if p.Doubt != "" {
+		t.Meta = append(t.Meta, kv.Pair{Key: "doubt", Value: p.Doubt})
 	}
 
 	return t
@@ -172,7 +166,7 @@ func methodTable(s triplets.Set, p *baseline.Prediction) *table.Table {
 
 // ReadMethod reads what methodTable wrote.
 func ReadMethod(t *table.Table, s triplets.Set) (*baseline.Prediction, error) {
-	p := &baseline.Prediction{N: t.Rows(), Out: s.Out}
+	p := &baseline.Prediction{N: t.Rows(), Out: s.Out, Doubt: t.Get("doubt")}
 
 	var errs []error
 	for _, c := range methodColumns {
@@ -183,10 +177,6 @@ func ReadMethod(t *table.Table, s triplets.Set) (*baseline.Prediction, error) {
 
 	if p.N != s.Conditions() {
 		errs = append(errs, fmt.Errorf("expected %d conditions, found %d", s.Conditions(), p.N))
-	}
-
-	if text := t.Get("sampling"); text != "" {
-		errs = append(errs, json.Unmarshal([]byte(text), &p.Sampling))
 	}
 
 	return p, errors.Join(errs...)

@@ -1,20 +1,19 @@
-package baseline
+package methods
 
 import (
 	"context"
-	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/mat"
 
-	"doubletake/train"
+	"doubletake/train/baseline"
+	"doubletake/train/baseline/baselinetest"
 	"doubletake/train/triplets"
 )
 
@@ -80,7 +79,7 @@ func TestHMCLinear(t *testing.T) {
 
 	l := newLinear()
 	s := sampling{target: l, seed: 3, chains: 4, draws: draws}
-	chains, err := s.run(ctx, train.FitOptions{})
+	chains, err := s.run(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +121,7 @@ func TestHMCLinear(t *testing.T) {
 		}
 	}
 
-	if doubts := d.Doubts(); len(doubts) > 0 || math.Abs(d.Acceptance-acceptance) > 0.15 {
+	if doubts := d.doubts(); len(doubts) > 0 || math.Abs(d.acceptance-acceptance) > 0.15 {
 		t.Errorf("%+v: %q", d, doubts)
 	}
 }
@@ -159,13 +158,13 @@ func TestDiagnose(t *testing.T) {
 		}
 	}
 
-	good := Sampling{RHat: 1.05, ESS: 100, Acceptance: 0.6, Divergent: 0.01}
-	if d := good.Doubts(); d != nil {
+	good := sampled{rhat: 1.05, ess: 100, acceptance: 0.6, divergent: 0.01}
+	if d := good.doubts(); d != nil {
 		t.Errorf("%q", d)
 	}
 
-	bad := Worst([]Sampling{good, {RHat: 1.2, ESS: 30, Acceptance: 0.5, Divergent: 0.2}, good})
-	if d := strings.Join(bad.Doubts(), "; "); d != "the chains disagree: R̂ is 1.2, above 1.05; 30 independent draws are "+
+	bad := sampled{rhat: 1.2, ess: 30, acceptance: 0.5, divergent: 0.2}
+	if d := strings.Join(bad.doubts(), "; "); d != "the chains disagree: R̂ is 1.2, above 1.05; 30 independent draws are "+
 		"fewer than 100; 20 % of the transitions diverged; 50 % of the transitions were accepted, fewer than 60 %" {
 		t.Errorf("%q", d)
 	}
@@ -181,8 +180,8 @@ func TestHMCNetwork(t *testing.T) {
 	}
 
 	for _, hidden := range [][]int{{7}, {5, 40}} {
-		data := toy(30, 2)
-		data.In, data.X = 2, append(slices.Clone(data.X), toy(30, 5).X...)
+		data := baselinetest.Toy(30, 2)
+		data.In, data.X = 2, append(slices.Clone(data.X), baselinetest.Toy(30, 5).X...)
 		p := &hmcPredictor{
 			in: triplets.ScaleOf(2, data.X), out: data.OutcomeScale(), net: newTanhNet(2, 2, hidden),
 			noise: []func([]float64) float64{
@@ -250,70 +249,17 @@ func TestHMCNetwork(t *testing.T) {
 	}
 }
 
-// A sampling that was stopped, however often, gives the same bits from its checkpoints;
-// one that is damaged or of other data is not used.
-func TestHMCResumes(t *testing.T) {
-	data, x := toy(40, 1), []float64{-2, 0.5, 4}
-	h := HMC{quick().Config, 4, 2}
-	whole := &fuse{ctx, math.MaxInt, 0}
-	p, err := h.Fit(whole, data, 7)
-	if err != nil {
-		t.Fatal(err)
+// Above the limit Fit refuses; of 4,001 rows at 4,000 conditions it does not say so.
+func TestHMCLimit(t *testing.T) {
+	d := triplets.Set{In: 1, Out: 1}
+	for i := range 4001 {
+		x := float64(i)
+		d.N, d.X, d.Y1, d.Y2 = d.N+1, append(d.X, x), append(d.Y1, x), append(d.Y2, x+1)
 	}
 
-	want := predicted(t, p, x)
-	var last []byte
-	var steps []int
-	o := train.FitOptions{
-		Every:   time.Hour,
-		Save:    func(b []byte) error { last = b; return nil },
-		Resumed: func(r train.Resumption) { steps = append(steps, r.Steps); err = r.Ignored },
-	}
-
-	for stops := 0; ; stops++ {
-		if stops > 30 {
-			t.Fatal("it does not get on")
-		}
-
-		o.Resume = last
-		var p Predictor
-
-		var stopped error
-		if p, stopped = h.FitWith(&fuse{ctx, 2 * whole.asked / 3, 0}, data, 7, o); stopped == nil {
-			got := predicted(t, p, x)
-			if !equalBits(got.Mu, want.Mu) || !equalBits(got.Epistemic, want.Epistemic) || *got.Sampling != *want.Sampling {
-				t.Errorf("%+v, undisturbed %+v", got, want)
-			}
-
-			break
-		} else if !errors.Is(stopped, context.Canceled) {
-			t.Fatal(stopped)
-		}
-	}
-
-	if err != nil || len(steps) == 0 || steps[len(steps)-1] == 0 || !slices.IsSorted(steps) {
-		t.Errorf("went on after %v transitions: %v", steps, err)
-	}
-
-	for name, c := range map[string]struct {
-		b    []byte
-		seed uint64
-		want error
-	}{
-		"damaged": {append(slices.Clone(last[:100]), last[101:]...), 7, train.ErrCheckpointDamaged},
-		"empty":   {[]byte{}, 7, train.ErrCheckpointDamaged},
-		"foreign": {last, 8, train.ErrCheckpointForeign},
-	} {
-		o.Resume, err = c.b, nil
-		if _, fit := h.FitWith(ctx, data, c.seed, o); fit != nil || !errors.Is(err, c.want) {
-			t.Errorf("%s: %v, %v", name, fit, err)
-		}
-	}
-
-	full := errors.New("the disk is full")
-	o.Resume, o.Every, o.Save = nil, 1, func([]byte) error { return full }
-	if _, err := h.FitWith(ctx, data, 7, o); !errors.Is(err, full) {
-		t.Errorf("%v", err)
+	_, err := HMC{Config: settings().Config}.Fit(t.Context(), d, 1)
+	if err == nil || !strings.Contains(err.Error(), "fit hmc: 4001 distinct conditions are more than 4000") {
+		t.Error(err)
 	}
 }
 
@@ -322,18 +268,22 @@ func TestHMCResumes(t *testing.T) {
 func TestHMCSmall(t *testing.T) {
 	s := settings()
 	s.Config.Hidden = []int{6}
-	p, err := HMC{Config: s.Config, Draws: 8, Chains: 2}.Fit(ctx, sine(60, -3, 3, 1), 1)
+	p, err := HMC{Config: s.Config, Draws: 8, Chains: 2}.Fit(t.Context(), sine(60, -3, 3, 1), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 
 	fresh := sine(400, -3, 3, 50)
-	r := predicted(t, p, fresh.X)
-	e, v, in := againstSine(fresh, r)
-	t.Logf("error²/v̂ %.2f, %.3f in 95 %%, %+v", e/v, in, *r.Sampling)
+	r, sampled, err := p.(*hmcPredictor).predict(t.Context(), fresh.X)
+	if err != nil {
+		t.Fatal(err)
+	}
 
-	if e/v < 0.1 || e/v > 10 || in < 0.88 || r.Sampling.Acceptance < 0.4 {
-		t.Errorf("error²/v̂ %.2f, %.3f in 95 %%, %+v", e/v, in, *r.Sampling)
+	e, v, in := againstSine(fresh, r)
+	t.Logf("error²/v̂ %.2f, %.3f in 95 %%, %+v", e/v, in, *sampled)
+
+	if e/v < 0.1 || e/v > 10 || in < 0.88 || sampled.acceptance < 0.4 {
+		t.Errorf("error²/v̂ %.2f, %.3f in 95 %%, %+v", e/v, in, *sampled)
 	}
 }
 
@@ -355,7 +305,7 @@ func sine(n int, from, to float64, seed uint64) triplets.Set {
 
 // againstSine compares predictions with the mean of the toy and with values that were not trained on: Σ error², Σ v̂,
 // and the share of the values in 95 % intervals.
-func againstSine(fresh triplets.Set, r *Prediction) (e, v, in float64) {
+func againstSine(fresh triplets.Set, r *baseline.Prediction) (e, v, in float64) {
 	for i, x := range fresh.X {
 		d := r.Mu[i] - x*math.Sin(x)
 		e, v = e+d*d, v+r.Epistemic[i]
@@ -383,20 +333,23 @@ func TestHMCToy(t *testing.T) {
 
 	e, v, in := 0.0, 0.0, 0.0
 	for seed := range uint64(3) {
-		p, err := HMC{Config: s.Config, Draws: 20}.Fit(ctx, sine(300, -6, 5, seed+1), 1)
+		p, err := HMC{Config: s.Config, Draws: 20}.Fit(t.Context(), sine(300, -6, 5, seed+1), 1)
 		if err != nil {
 			t.Fatal(err)
 		}
 
 		fresh := sine(1000, -6, 5, 50+seed)
-		r := predicted(t, p, fresh.X)
+		r, d, err := p.(*hmcPredictor).predict(t.Context(), fresh.X)
+		if err != nil {
+			t.Fatal(err)
+		}
+
 		e1, v1, in1 := againstSine(fresh, r)
 		e, v, in = e+e1, v+v1, in+in1/3
-		d := r.Sampling
 		t.Logf("after %d sets: error²/v̂ %.2f, %.3f in 95 %%, %+v", seed+1, e/v, in*3/float64(seed+1), *d)
 
-		if doubts := strings.Join(d.Doubts(), ""); (d.RHat > MaxRHat) != strings.Contains(doubts, "R̂") {
-			t.Errorf("R̂ is %g, the doubts are %q", d.RHat, doubts)
+		if doubts := strings.Join(d.doubts(), ""); (d.rhat > mostRHat) != strings.Contains(doubts, "R̂") {
+			t.Errorf("R̂ is %g, the doubts are %q", d.rhat, doubts)
 		}
 	}
 

@@ -1,21 +1,14 @@
-package baseline
+package methods
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/gob"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
-	"time"
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
-
-	"doubletake/train"
 )
 
 // target is a density to sample: −ln of it up to a constant, with its gradient, and
@@ -44,8 +37,7 @@ const (
 	divergence = 1000 // error of the energy above which a transition diverged
 )
 
-// chain is the state of one chain between two transitions, all that the later ones
-// depend on.
+// chain is the state of one chain between two transitions.
 type chain struct {
 	T                   int       // transitions made
 	Around, Seen        []float64 // places, one after the other: of the present metric, and of the next
@@ -55,9 +47,7 @@ type chain struct {
 	Draws               []float64
 	Accepted            float64 // sum of the probabilities of the draws
 	Divergent           int     // of the draws
-	Random              []byte  // state of its generator
 	random              *rand.Rand
-	source              *rand.PCG
 	metric              blas64.Triangular
 	z, grad, p, q       []float64
 }
@@ -65,69 +55,17 @@ type chain struct {
 func (s sampling) adapting() int { return s.draws * 5 / 3 }
 
 // run makes all transitions of all chains.
-func (s sampling) run(ctx context.Context, o train.FitOptions) ([]chain, error) {
-	id, err := s.identity(ctx)
-	if err != nil {
-		return nil, err
-	}
-
+func (s sampling) run(ctx context.Context) ([]chain, error) {
 	var chains []chain
-	if o.Resume != nil {
-		chains, err = s.restore(o.Resume, id)
-	}
-
-	if o.Resume != nil && o.Resumed != nil {
-		r := train.Resumption{Ignored: err}
-		for _, c := range chains {
-			r.Steps += c.T
-		}
-
-		o.Resumed(r)
-	}
-
-	save := func() error {
-		if o.Save == nil || len(chains) == 0 {
-			return nil
-		}
-
-		b, err := s.checkpoint(chains, id)
-		if err == nil {
-			err = o.Save(b)
-		}
-
-		if err != nil {
-			return fmt.Errorf("save checkpoint: %w", err)
-		}
-
-		return nil
-	}
-
-	every, saved := o.Every, time.Now()
-	if every <= 0 {
-		every = 5 * time.Second
-	}
-
 	for k := range s.chains {
-		if k == len(chains) {
-			c, err := s.begin(ctx, k)
-			if err != nil {
-				return nil, errors.Join(err, save())
-			}
-
-			chains = append(chains, c)
+		c, err := s.begin(ctx, k)
+		if err != nil {
+			return nil, err
 		}
 
-		c := &chains[k]
 		for c.T < s.adapting()+s.draws {
 			if err := ctx.Err(); err != nil {
-				return nil, errors.Join(fmt.Errorf("stopped in transition %d of chain %d: %w", c.T+1, k+1, err), save())
-			}
-
-			if time.Since(saved) >= every {
-				if err := save(); err != nil {
-					return nil, err
-				}
-				saved = time.Now()
+				return nil, fmt.Errorf("stopped in transition %d of chain %d: %w", c.T+1, k+1, err)
 			}
 
 			c.transition(s.target, s.adapting())
@@ -138,6 +76,8 @@ func (s sampling) run(ctx context.Context, o train.FitOptions) ([]chain, error) 
 				}
 			}
 		}
+
+		chains = append(chains, c)
 	}
 
 	return chains, nil
@@ -145,7 +85,7 @@ func (s sampling) run(ctx context.Context, o train.FitOptions) ([]chain, error) 
 
 func (s sampling) begin(ctx context.Context, k int) (chain, error) {
 	c := chain{Step: math.Log(firstStep), Bar: math.Log(firstStep), First: math.Log(10 * firstStep)}
-	c.generator(derive(s.seed, k))
+	c.random = rand.New(rand.NewPCG(derive(s.seed, k), 0x686d63))
 
 	var err error
 	if c.Z, err = s.target.start(ctx, c.random); err != nil {
@@ -165,9 +105,12 @@ func (s sampling) begin(ctx context.Context, k int) (chain, error) {
 	return c, nil
 }
 
-func (c *chain) generator(seed uint64) {
-	c.source = rand.NewPCG(seed, 0x686d63)
-	c.random = rand.New(c.source)
+// derive gives the k-th chain its seed (splitmix64's finaliser).
+func derive(seed uint64, k int) uint64 {
+	z := seed + 0x9E3779B97F4A7C15*uint64(k+1)
+	z = (z ^ z>>30) * 0xBF58476D1CE4E5B9
+	z = (z ^ z>>27) * 0x94D049BB133111EB
+	return z ^ z>>31
 }
 
 // transition makes one transition of the chain. The first adapting ones adapt the step.
@@ -282,147 +225,51 @@ func add(dst []float64, s float64, v []float64) {
 	}
 }
 
-// savedChains is a checkpoint.
-type savedChains struct {
-	Identity [sha256.Size]byte
-	Chains   []chain
-}
-
-// identity hashes everything that determines the chains: settings, seed, and the target
-// by its values at two places, which any change of data, network or arithmetic moves.
-func (s sampling) identity(ctx context.Context) (id [sha256.Size]byte, err error) {
-	if err := ctx.Err(); err != nil {
-		return id, err
-	}
-
-	r := rand.New(rand.NewPCG(1, 2))
-	h := sha256.New()
-	z, g := make([]float64, s.target.size()), make([]float64, s.target.size())
-	fmt.Fprintln(h, s.seed, s.chains, s.draws, leapfrogs)
-
-	for range 2 {
-		for i := range z {
-			z[i] = r.NormFloat64()
-		}
-		fmt.Fprintln(h, s.target.value(z, g), g)
-	}
-
-	h.Sum(id[:0])
-
-	return id, nil
-}
-
-func (s sampling) checkpoint(chains []chain, id [sha256.Size]byte) ([]byte, error) {
-	for i := range chains {
-		b, err := chains[i].source.MarshalBinary()
-		if err != nil {
-			return nil, err
-		}
-
-		chains[i].Random = b
-	}
-
-	var b bytes.Buffer
-	if err := gob.NewEncoder(&b).Encode(savedChains{id, chains}); err != nil {
-		return nil, err
-	}
-
-	sum := sha256.Sum256(b.Bytes())
-
-	return append(b.Bytes(), sum[:]...), nil
-}
-
-// restore reads a checkpoint of the same chains.
-func (s sampling) restore(b []byte, id [sha256.Size]byte) ([]chain, error) {
-	body := b[:max(0, len(b)-sha256.Size)]
-	if sum := sha256.Sum256(body); !bytes.Equal(sum[:], b[len(body):]) {
-		return nil, fmt.Errorf("%w: its checksum differs", train.ErrCheckpointDamaged)
-	}
-
-	var v savedChains
-	if err := gob.NewDecoder(bytes.NewReader(body)).Decode(&v); err != nil {
-		return nil, fmt.Errorf("%w: %w", train.ErrCheckpointOld, err)
-	}
-
-	if v.Identity != id {
-		return nil, fmt.Errorf("%w: settings, data or arithmetic differ", train.ErrCheckpointForeign)
-	}
-
-	for i := range v.Chains {
-		c := &v.Chains[i]
-		c.generator(0)
-
-		if err := c.source.UnmarshalBinary(c.Random); err != nil {
-			return nil, fmt.Errorf("%w: %w", train.ErrCheckpointDamaged, err)
-		}
-
-		var err error
-		if c.metric, err = s.target.metric(c.Around); err != nil {
-			return nil, err
-		}
-	}
-
-	return v.Chains, nil
-}
-
-// Sampling tells how far sampled numbers can be trusted, the worst of all predictions
+// sampled tells how far sampled numbers can be trusted, the worst of all predictions
 // asked for together.
-type Sampling struct {
-	Chains, Draws int     // draws of a chain
-	RHat          float64 // largest split R̂ of a mean (Gelman et al. 2013): 1 where all halves of all chains agree
-	ESS           float64 // smallest number of independent draws worth as much
-	Acceptance    float64 // mean probability of accepting a transition
-	Divergent     float64 // share of transitions that left the energy's level
+type sampled struct {
+	rhat       float64 // largest split R̂ of a mean (Gelman et al. 2013): 1 where all halves of all chains agree
+	ess        float64 // smallest number of independent draws worth as much
+	acceptance float64 // mean probability of accepting a transition
+	divergent  float64 // share of transitions that left the energy's level
 }
 
-// Limits of Sampling.
+// Limits of sampled.
 const (
-	MaxRHat       = 1.05
-	MinESS        = 100
-	MaxDivergent  = 0.01
-	MinAcceptance = 0.6
+	mostRHat        = 1.05
+	leastESS        = 100
+	mostDivergent   = 0.01
+	leastAcceptance = 0.6
 )
 
 // maxRHat is R̂ where it is larger or infinite.
 const maxRHat = 1000
 
-// Doubts lists what fails, in words; none where the chains have converged as far as
+// doubts lists what fails, in words; none where the chains have converged as far as
 // these numbers can tell.
-func (s Sampling) Doubts() (out []string) {
+func (s sampled) doubts() (out []string) {
 	fails := func(is bool, format string, a ...any) {
 		if is {
 			out = append(out, fmt.Sprintf(format, a...))
 		}
 	}
 
-	fails(!(s.RHat <= MaxRHat), "the chains disagree: R̂ is %.3g, above %g", s.RHat, MaxRHat)
-	fails(!(s.ESS >= MinESS), "%.0f independent draws are fewer than %d", s.ESS, MinESS)
-	fails(!(s.Divergent <= MaxDivergent), "%.2g %% of the transitions diverged", 100*s.Divergent)
-	fails(!(s.Acceptance >= MinAcceptance), "%.0f %% of the transitions were accepted, fewer than %g %%",
-		100*s.Acceptance, 100*MinAcceptance)
+	fails(!(s.rhat <= mostRHat), "the chains disagree: R̂ is %.3g, above %g", s.rhat, mostRHat)
+	fails(!(s.ess >= leastESS), "%.0f independent draws are fewer than %d", s.ess, leastESS)
+	fails(!(s.divergent <= mostDivergent), "%.2g %% of the transitions diverged", 100*s.divergent)
+	fails(!(s.acceptance >= leastAcceptance), "%.0f %% of the transitions were accepted, fewer than %g %%",
+		100*s.acceptance, 100*leastAcceptance)
 
 	return out
 }
 
-// Worst returns the worst of several samplings; all is not empty.
-func Worst(all []Sampling) Sampling {
-	w := all[0]
-	for _, s := range all[1:] {
-		w.RHat, w.ESS = max(w.RHat, s.RHat), min(w.ESS, s.ESS)
-		w.Acceptance, w.Divergent = min(w.Acceptance, s.Acceptance), max(w.Divergent, s.Divergent)
-	}
-
-	return w
-}
-
 // summary starts the diagnosis of predictions.
-func (p *hmcPredictor) summary() *Sampling {
-	s := &Sampling{Chains: len(p.chain), ESS: math.Inf(1)}
+func (p *hmcPredictor) summary() *sampled {
+	s := &sampled{ess: math.Inf(1)}
 	for _, c := range p.chain {
-		s.Draws = len(c.Draws) / p.net.weights
-		n := float64(len(p.chain) * s.Draws)
-		s.Acceptance += c.Accepted / n
-		s.Divergent += float64(c.Divergent) / n
+		n := float64(len(p.chain) * (len(c.Draws) / p.net.weights))
+		s.acceptance += c.Accepted / n
+		s.divergent += float64(c.Divergent) / n
 	}
 
 	return s
@@ -430,7 +277,7 @@ func (p *hmcPredictor) summary() *Sampling {
 
 // add returns mean and variance of a quantity of which every chain has a series, and
 // keeps the worst of their diagnoses.
-func (s *Sampling) add(series [][]float64) (mean, variance float64) {
+func (s *sampled) add(series [][]float64) (mean, variance float64) {
 	var all []float64
 	for _, c := range series {
 		all = append(all, c...)
@@ -438,7 +285,7 @@ func (s *Sampling) add(series [][]float64) (mean, variance float64) {
 
 	mean, variance = meanVariance(all)
 	rhat, ess := diagnose(series)
-	s.RHat, s.ESS = max(s.RHat, rhat), min(s.ESS, ess)
+	s.rhat, s.ess = max(s.rhat, rhat), min(s.ess, ess)
 
 	return mean, variance
 }

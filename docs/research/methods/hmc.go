@@ -1,4 +1,4 @@
-package baseline
+package methods
 
 import (
 	"cmp"
@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/optimize"
 
 	"doubletake/train"
+	"doubletake/train/baseline"
 	"doubletake/train/gp"
 	"doubletake/train/kernel"
 	"doubletake/train/triplets"
@@ -20,14 +22,15 @@ import (
 
 // HMC samples the weights of a small tanh network from their posterior by
 // Hamiltonian Monte Carlo (Neal 2011), so that its v̂ is what Bayes' rule gives for
-// that network and prior if the chains have converged; Sampling reports whether.
+// that network and prior if the chains have converged.
 //
 // The network has the model's first two hidden layers, each at most MaxHMCWidth
 // wide. Weights are normal with deviation 2/√fan-in, biases with 2 in the first
 // layer and 1 above it, in standardised units. The noise is fixed beforehand: σ²(x) of
 // ½(y1−y2)² (gp.PairNoise) plus hmcFloor. Every chain starts from the most probable
 // weights near a start of its own, so that chains which find different modes
-// disagree. Epistemic is the variance of the sampled means, the total adds the noise.
+// disagree. Prediction.Doubt says where they do. Epistemic is the variance of the sampled
+// means, the total adds the noise.
 type HMC struct {
 	Config train.Config // Hidden alone is used
 	Draws  int          // a chain keeps, 4 at least, default 60
@@ -54,24 +57,9 @@ type hmcPredictor struct {
 	chain []chain
 }
 
-func hmcLimit(_ train.Config, _, conditions int) string {
-	if conditions <= hmcMaxRows {
-		return ""
-	}
-
-	return fmt.Sprintf("%d distinct conditions are more than %d, for which sampling is affordable; leave hmc out of the "+
-		"comparison", conditions, hmcMaxRows)
-}
-
-// Fit is FitWith without interruptions.
-func (h HMC) Fit(ctx context.Context, data triplets.Set, seed uint64) (Predictor, error) {
-	return h.FitWith(ctx, data, seed, train.FitOptions{})
-}
-
-// FitWith samples the chains one after the other. Of o it uses Save, Every, Resume and
-// Resumed, whose steps are transitions.
-func (h HMC) FitWith(ctx context.Context, data triplets.Set, seed uint64, o train.FitOptions) (Predictor, error) {
-	p, err := h.fit(ctx, data, seed, o)
+// Fit samples the chains one after the other.
+func (h HMC) Fit(ctx context.Context, data triplets.Set, seed uint64) (baseline.Predictor, error) {
+	p, err := h.fit(ctx, data, seed)
 	if err != nil {
 		return nil, fmt.Errorf("fit hmc: %w", err)
 	}
@@ -79,7 +67,7 @@ func (h HMC) FitWith(ctx context.Context, data triplets.Set, seed uint64, o trai
 	return p, nil
 }
 
-func (h HMC) fit(ctx context.Context, data triplets.Set, seed uint64, o train.FitOptions) (*hmcPredictor, error) {
+func (h HMC) fit(ctx context.Context, data triplets.Set, seed uint64) (*hmcPredictor, error) {
 	h.Draws = cmp.Or(h.Draws, 60)
 
 	h.Chains = cmp.Or(h.Chains, 4)
@@ -88,13 +76,14 @@ func (h HMC) fit(ctx context.Context, data triplets.Set, seed uint64, o train.Fi
 		return nil, fmt.Errorf("expected at least 4 draws of 2 chains, found %d of %d", h.Draws, h.Chains)
 	}
 
-	if _, err := learnable(ctx, data); err != nil {
+	if _, err := baseline.Learnable(ctx, data); err != nil {
 		return nil, err
 	}
 
 	c := collapse(data)
-	if text := hmcLimit(h.Config, data.In, c.n); text != "" {
-		return nil, errors.New(text)
+	if c.n > hmcMaxRows {
+		return nil, fmt.Errorf("%d distinct conditions are more than %d, for which sampling is affordable; leave hmc out of "+
+			"the comparison", c.n, hmcMaxRows)
 	}
 
 	p := &hmcPredictor{in: triplets.ScaleOf(data.In, data.X), out: data.OutcomeScale()}
@@ -119,7 +108,7 @@ func (h HMC) fit(ctx context.Context, data triplets.Set, seed uint64, o train.Fi
 	p.net = newTanhNet(data.In, data.Out, hidden)
 	t := p.target(c)
 	s := sampling{target: t, seed: seed, chains: h.Chains, draws: h.Draws}
-	chains, err := s.run(ctx, o)
+	chains, err := s.run(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -168,19 +157,28 @@ func transposed(v []float64, n int) []float64 {
 }
 
 // Predict evaluates every draw; safe for concurrent use.
-func (p *hmcPredictor) Predict(ctx context.Context, x []float64) (*Prediction, error) {
+func (p *hmcPredictor) Predict(ctx context.Context, x []float64) (*baseline.Prediction, error) {
+	r, s, err := p.predict(ctx, x)
+	if err == nil && r.N > 0 {
+		r.Doubt = strings.Join(s.doubts(), "; ")
+	}
+
+	return r, err
+}
+
+func (p *hmcPredictor) predict(ctx context.Context, x []float64) (*baseline.Prediction, *sampled, error) {
 	in, out := p.net.size[0], len(p.noise)
 	if len(x)%in != 0 {
-		panic(fmt.Sprintf("baseline: %d numbers are not rows of %d inputs", len(x), in))
+		panic(fmt.Sprintf("methods: %d numbers are not rows of %d inputs", len(x), in))
 	}
 
 	z := single(p.in.Standardise(x))
-	r := newPrediction(len(x)/in, out)
+	r := baseline.NewPrediction(len(x)/in, out)
 
 	s := p.summary()
 	for from := 0; from <= r.N; from += predictBlock {
 		if err := ctx.Err(); err != nil {
-			return nil, fmt.Errorf("predict with hmc: %w", err)
+			return nil, nil, fmt.Errorf("predict with hmc: %w", err)
 		}
 
 		n := min(predictBlock, r.N-from)
@@ -200,11 +198,7 @@ func (p *hmcPredictor) Predict(ctx context.Context, x []float64) (*Prediction, e
 		}
 	}
 
-	if r.N > 0 {
-		r.Sampling = s
-	}
-
-	return r, nil
+	return r, s, nil
 }
 
 // series returns the means of all draws at the conditions z: per outcome and

@@ -1,0 +1,20 @@
+// Command pipeline is the program with the research's methods to compare with, and with the
+// examples of extensions: a program of one's own.
+package main
+
+import (
+	"os"
+
+	"doubletake/cmd/app"
+	"doubletake/docs/research/extensions/ridge"
+	"doubletake/docs/research/extensions/tape"
+	"doubletake/docs/research/methods"
+	"doubletake/ingest"
+)
+
+func main() {
+	os.Exit(app.Main(app.Extensions{
+		Formats: []ingest.Format{tape.Format},
+		Methods: append(methods.All, ridge.Info),
+	}))
+}
