@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/predict"

@@ -77,7 +77,8 @@ var imports = []struct{ of, may string }{
 	{"pipeline/pipelinetest", "pipeline"},
 	{"cmd", "pipeline pipeline/budget pipeline/contrast pipeline/export pipeline/inspect pipeline/judge " +
 		"pipeline/library pipeline/predict pipeline/runs pipeline/scaffold pipeline/suggest ingest ingest/fault " +
-		"ingest/spelling ingest/simulate train train/score report docs ingest/format train/baseline"}, // of Extensions
+		"ingest/spelling ingest/simulate train train/score report docs " +
+		"ingest/format train/baseline"}, // of Extensions
 	{"cmd/pipeline", "cmd/app"},
 	{"cmd/asm", ""},
 	{"cmd/site", "docs"},
