@@ -14,8 +14,7 @@ import (
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/engine/command"
-	"doubletake/pipeline/engine/slurm"
-	"doubletake/pipeline/engine/slurm/job"
+	"doubletake/pipeline/engine/job"
 	"doubletake/pipeline/kv"
 )
 
@@ -35,21 +34,17 @@ func (p *Project) facts() ([]kv.Pair, error) {
 	}, nil
 }
 
-// executor makes tasks outside of this process. Cancel makes an interrupted run cancel
-// what it has handed out.
-type executor interface {
-	engine.Executor
-	Cancel()
-}
-
 // executors are the executors by name. A new one is a package below engine and a line here;
 // its settings are a section of config.Executor.
 var executors = []struct {
 	name string
-	open func(p *Project, path string, heldOut []string, notify func(string)) (executor, error)
+	open func(p *Project, path string, heldOut []string, notify func(string)) (engine.Executor, error)
 }{
-	{"slurm", slurmJobs},
-	{"command", commandParts},
+	{"slurm", byScheduler("slurm")},
+	{"sge", byScheduler("sge")},
+	{"pbs", byScheduler("pbs")},
+	{"htcondor", byScheduler("htcondor")},
+	{"command", byCommand},
 }
 
 // Executors lists the names of the places where tasks are made: local is this process.
@@ -65,7 +60,7 @@ func Executors() []string {
 // Executor returns the executor of that name for one run, for Options.Executor; nil for
 // local. It opens the configuration at path, relative to the current folder, with the splits
 // of HeldOut(heldOut). notify receives messages that concern no single task.
-func (p *Project) Executor(name, path string, heldOut []string, notify func(string)) (executor, error) {
+func (p *Project) Executor(name, path string, heldOut []string, notify func(string)) (engine.Executor, error) {
 	for _, x := range executors {
 		if x.name == name {
 			return x.open(p, path, heldOut, notify)
@@ -95,45 +90,44 @@ func (p *Project) place() (binary, dir string, facts []kv.Pair, err error) {
 	return binary, dir, facts, err
 }
 
-// slurmJobs makes tasks as jobs of a Slurm cluster, as executor.slurm of the configuration
+// byScheduler makes tasks as jobs of a scheduler, as its section of executor in the configuration
 // describes them.
-func slurmJobs(p *Project, path string, heldOut []string, notify func(string)) (executor, error) {
-	binary, dir, facts, err := p.place()
-	if err != nil {
-		return nil, err
+func byScheduler(name string) func(*Project, string, []string, func(string)) (engine.Executor, error) {
+	return func(p *Project, path string, heldOut []string, notify func(string)) (engine.Executor, error) {
+		all, train := p.File.Jobs(name)
+
+		return p.parts(command.Options{
+			Scheduler: job.Find(name), Settings: all, Stages: map[string]job.Settings{"train": train},
+			Config: path, Added: heldOut, Notify: notify,
+		})
 	}
-
-	all, stages := p.File.SlurmJobs()
-
-	return slurm.New(slurm.Options{
-		Settings: all, Stages: stages, Policy: p.File.Executor.Slurm.Policy(),
-		Binary: binary, Config: path, Added: heldOut, Dir: dir, Facts: facts, Notify: notify,
-	}), nil
 }
 
-// commandParts makes tasks in parts that executor.command of the configuration starts.
-func commandParts(p *Project, path string, heldOut []string, notify func(string)) (executor, error) {
+// byCommand makes tasks in parts that executor.command of the configuration starts.
+func byCommand(p *Project, path string, heldOut []string, notify func(string)) (engine.Executor, error) {
 	x := p.File.Executor
 	if x.Command == "" {
 		return nil, p.File.Errorf("executor.command", "--executor command needs one, as qsub -cwd")
 	}
 
-	words, err := job.Words(x.Command)
-	if err != nil {
-		return nil, fmt.Errorf("read executor.command: %w", err)
+	o := command.Options{Config: path, Added: heldOut, Notify: notify}
+	for text, words := range map[string]*[]string{x.Command: &o.Command, x.Status: &o.Status, x.Cancel: &o.Cancel} {
+		if text != "" {
+			*words, _ = job.Words(text) // checked with the configuration
+		}
 	}
 
-	status, _ := job.Words(x.Status) // none, or checked with the configuration
+	return p.parts(o)
+}
 
-	binary, dir, facts, err := p.place()
-	if err != nil {
+// parts returns an executor of parts.
+func (p *Project) parts(o command.Options) (_ engine.Executor, err error) {
+	o.Parts = p.File.Executor.Parts
+	if o.Binary, o.Dir, o.Facts, err = p.place(); err != nil {
 		return nil, err
 	}
 
-	return command.New(command.Options{
-		Command: words, Status: status, Parts: x.Parts, Binary: binary, Config: path, Added: heldOut, Dir: dir,
-		Facts: facts, Notify: notify,
-	}), nil
+	return command.New(o), nil
 }
 
 // Schedulers lists the names that WriteJobs knows.
@@ -165,7 +159,7 @@ func (p *Project) WriteJobs(w io.Writer, path, scheduler string, parts int, imag
 		Plan: path, Dir: dir, Logs: logs, Image: image, Run: hex.EncodeToString(run[:4]),
 		User: os.Getuid(), Group: os.Getgid(),
 	}
-	all, stages := p.File.SlurmJobs()
+	all, train := p.File.Jobs(scheduler)
 
 	for _, stage := range p.Plan.Stages {
 		var tasks []*engine.Task
@@ -186,8 +180,8 @@ func (p *Project) WriteJobs(w io.Writer, path, scheduler string, parts int, imag
 
 		for i, wave := range engine.Waves(tasks) {
 			a := job.Array{Settings: all, Name: stage, Parts: min(parts, len(wave)), Words: append(words, "--part")}
-			if set, ok := stages[stage]; ok {
-				a.Settings = set
+			if stage == "train" {
+				a.Settings = train
 			}
 
 			if i > 0 {
@@ -205,7 +199,7 @@ func (p *Project) WriteJobs(w io.Writer, path, scheduler string, parts int, imag
 	return flow.Write(w, scheduler)
 }
 
-// CancelJobs cancels the Slurm jobs of the configuration's work directory and
+// CancelJobs cancels the jobs of the configuration's work directory and
 // returns how many there were.
 func CancelJobs(path string) (int, error) {
 	f, err := config.Load(path)
@@ -213,23 +207,22 @@ func CancelJobs(path string) (int, error) {
 		return 0, err
 	}
 
-	return slurm.Cancel(f.Resolve(f.Workdir))
+	return command.Cancel(f.Resolve(f.Workdir))
 }
 
-// ErrNoBatch reports a file that is not a batch of jobs.
-var ErrNoBatch = errors.New("not a plan.json of a batch")
+// ErrNoBatch reports a file that is not the plan of a part.
+var ErrNoBatch = errors.New("not the plan.json of a part")
 
-// IsBatch reports whether a file is a plan.json that the Slurm executor wrote.
+// IsBatch reports whether a file is the plan.json of a part.
 func IsBatch(path string) (bool, error) {
-	_, is, err := slurm.ReadBatch(path)
+	_, is, err := command.ReadBatch(path)
 	return is, err
 }
 
-// WorkBatch makes the tasks of one job of a batch: element index of the array in
-// plan.json. log receives a line per task. status is the exit status of the
+// WorkBatch makes the tasks of a part by its plan.json. log receives a line per task. status is the exit status of the
 // worker; err is set where nothing could be made.
-func WorkBatch(ctx context.Context, plan string, index int, log io.Writer) (status int, err error) {
-	batch, is, err := slurm.ReadBatch(plan)
+func WorkBatch(ctx context.Context, plan string, log io.Writer) (status int, err error) {
+	batch, is, err := command.ReadBatch(plan)
 	if err != nil {
 		return ExitFailed, err
 	}
@@ -254,5 +247,5 @@ func WorkBatch(ctx context.Context, plan string, index int, log io.Writer) (stat
 		return p.worker(), facts, err
 	}
 
-	return slurm.Work(ctx, filepath.Dir(plan), batch, index, load, ExitStatus, log)
+	return command.Work(ctx, filepath.Dir(plan), batch, load, ExitStatus, log)
 }

@@ -176,11 +176,8 @@ var limits = []struct{ base, key, refused, legal string }{
 	{"reader", "ingest.reader.timeout_s", "0 -1 1e7", "1 600"},
 	{"toy", "version", "0 -1 2 1.5 1e300", "1"},
 	{"toy", "executor.parts", "-1 0 100001 0.5 1e300", "1 100000"},
-	{"toy", "executor.slurm.cpus", "-1 65537 0.5 1e300", "0 1 65536"},
-	{"toy", "executor.slurm.max_running", "-1 1048577 1e300", "0 1 1048576"},
-	{"toy", "executor.slurm.retries", "-1 101 1e300", "0 100"},
-	{"toy", "executor.slurm.retry_mem", "-1 0 0.5 17 1e300", "1 16"},
-	{"toy", "executor.slurm.stages.STAGE.cpus", "-1 65537 0.5 1e300", "0 1 65536"},
+	{"toy", "executor.SECTION.cpus", "-1 65537 0.5 1e300", "0 1 65536"},
+	{"toy", "executor.SECTION.max_running", "-1 1048577 1e300", "0 1 1048576"},
 
 	{"rotor", "ingest.simulate.seed", "-1 0.5 1e300", "0 1 9007199254740992"},
 	{"rotor", "ingest.simulate.rate_hz", "-1 999 1000001 1000.5 1e300", "0 10240"},
@@ -313,10 +310,10 @@ func TestLimitsOfEveryKey(t *testing.T) {
 	covered := map[string]bool{}
 	for _, l := range limits {
 		keys := []string{l.key}
-		if strings.Contains(l.key, "STAGE") {
+		if strings.Contains(l.key, "SECTION") {
 			keys = nil
-			for _, s := range Stages() {
-				keys = append(keys, strings.Replace(l.key, "STAGE", s, 1))
+			for _, s := range []string{"slurm", "sge", "pbs", "htcondor", "train"} {
+				keys = append(keys, strings.Replace(l.key, "SECTION", s, 1))
 			}
 		}
 

@@ -1,9 +1,9 @@
 package app
 
 import (
+	"context"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -20,13 +20,12 @@ func newExecCommand(stdout, stderr io.Writer) *cli.Command {
 			"--stage dsp --part 3/64 is the third of 64 parts of a stage. The parts are of about equal weight, and the same " +
 			"plan gives the same parts. A task that joins the results of other parts is made by the part that ends last, " +
 			"or, where such tasks take more than a minute, by the same parts called once more.\n\n" +
-			"With --plan plan.json, written by pipeline run for a cluster, and --index of the job in the array, all tasks " +
-			"of that job are made.\n\n" +
+			"With --plan plan.json, written by pipeline run for a cluster, all tasks of that job are made.\n\n" +
 			"Example: pipeline exec --plan pipeline.yaml --stage dsp --part 3/64\n\n" +
 			"Exit status: 0 success, 1 a task failed, 2 usage or configuration error, 3 input data error, 130 interrupted.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "plan", Value: "pipeline.yaml", Usage: "a configuration, or a plan.json"},
-			&cli.StringFlag{Name: "index", Usage: "indices of tasks, as 7 or 5-9,12, or of the job of a plan.json"},
+			&cli.StringFlag{Name: "index", Usage: "indices of tasks, as 7 or 5-9,12"},
 			&cli.StringFlag{Name: "task", Usage: "name of the task, instead of its index"},
 			&cli.StringFlag{Name: "part", Usage: "a part of a stage, as 3/64"},
 			&cli.StringFlag{Name: "stage", Usage: "the stage of --part: " + strings.Join(pipeline.Stages(), ", ")},
@@ -47,6 +46,10 @@ func runExec(c *cli.Context, stdout, stderr io.Writer) error {
 	plan, index, task := c.String("plan"), c.String("index"), c.String("task")
 	part, stage := c.String("part"), c.String("stage")
 
+	if is, err := pipeline.IsBatch(plan); is {
+		return workBatch(c.Context, plan, err, stderr)
+	}
+
 	given := 0
 	for _, v := range []string{index, task, part} {
 		if v != "" {
@@ -63,14 +66,6 @@ func runExec(c *cli.Context, stdout, stderr io.Writer) error {
 		return usage("--stage and --part go together: --stage dsp --part 3/64")
 	case part == "" && (c.IsSet("experiment") || c.IsSet("split")):
 		return usage("--experiment and --split go with --part")
-	}
-
-	if is, err := pipeline.IsBatch(plan); is {
-		if err != nil {
-			return err
-		}
-
-		return workBatch(c, plan, index, stderr)
 	}
 
 	p, err := pipeline.Load(plan)
@@ -103,14 +98,13 @@ func runExec(c *cli.Context, stdout, stderr io.Writer) error {
 	return err
 }
 
-// workBatch makes the tasks of one job of a plan.json.
-func workBatch(c *cli.Context, plan, index string, stderr io.Writer) error {
-	i, err := strconv.Atoi(index)
+// workBatch makes the tasks of a plan.json, which err may be a fault of.
+func workBatch(ctx context.Context, plan string, err error, stderr io.Writer) error {
 	if err != nil {
-		return usage("the jobs of %s have numbers only; give one with --index", plan)
+		return err
 	}
 
-	code, err := pipeline.WorkBatch(c.Context, plan, i, stderr)
+	code, err := pipeline.WorkBatch(ctx, plan, stderr)
 	if err != nil || code == 0 {
 		return err
 	}

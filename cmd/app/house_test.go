@@ -93,8 +93,7 @@ func TestEveryPackageHasAnExample(t *testing.T) {
 			t.Errorf("%s: its comment begins %.40q, expected %q", p.path, comment, begins)
 		}
 
-		// slurmtest brings up a cluster, which no example can show.
-		if run == 0 && p.name != "main" && p.name != "slurmtest" {
+		if run == 0 && p.name != "main" {
 			t.Errorf("%s has no example with an Output", p.path)
 		}
 	}

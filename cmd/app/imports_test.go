@@ -38,14 +38,12 @@ var imports = []struct{ of, may string }{
 	{"pipeline/pack", ""},
 	{"pipeline/engine", "pipeline/kv pipeline/pack pipeline/engine/kernel"},
 	{"pipeline/engine/kernel", ""},
-	{"pipeline/engine/slurm", "pipeline/kv pipeline/engine pipeline/engine/slurm/job"},
-	{"pipeline/engine/slurm/job", ""},
-	{"pipeline/engine/command", "pipeline/kv pipeline/engine pipeline/engine/slurm pipeline/engine/slurm/job"},
-	{"pipeline/engine/slurm/slurmtest", ""},
+	{"pipeline/engine/job", ""},
+	{"pipeline/engine/command", "pipeline/kv pipeline/engine pipeline/engine/job"},
 	{"pipeline/table", "pipeline/kv pipeline/pack"},
 	{"pipeline/table/tabletest", "pipeline/kv pipeline/table"},
 	// The configuration reads the settings of the packages that use them.
-	{"pipeline/config", "pipeline/kv pipeline/engine/slurm/job ingest/campaign ingest/fault ingest/setpoint " +
+	{"pipeline/config", "pipeline/kv pipeline/engine/job ingest/campaign ingest/fault ingest/setpoint " +
 		"ingest/spelling ingest/simulate ingest/format dsp train train/baseline train/form train/holdout train/honest"},
 	{"pipeline/export", "pipeline/kv pipeline/predict pipeline/table ingest/fault train train/gp " +
 		"train/honest train/honest/interval train/honest/scale"},
@@ -70,8 +68,8 @@ var imports = []struct{ of, may string }{
 	{"pipeline/runs", "pipeline/config pipeline/engine pipeline/table pipeline/stages/reportstage ingest/fault " +
 		"ingest/spelling report train/numbers train/score"},
 	// The façade knows neither models nor recordings: those who want them go to their rooms.
-	{"pipeline", "pipeline/config pipeline/engine pipeline/engine/command pipeline/engine/slurm " +
-		"pipeline/engine/slurm/job pipeline/kv pipeline/runs pipeline/stages " +
+	{"pipeline", "pipeline/config pipeline/engine pipeline/engine/command " +
+		"pipeline/engine/job pipeline/kv pipeline/runs pipeline/stages " +
 		"pipeline/stages/plan pipeline/stages/reportstage pipeline/watch ingest ingest/fault ingest/spelling report train " +
 		"train/holdout"},
 	{"pipeline/pipelinetest", "pipeline"},

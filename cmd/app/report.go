@@ -32,7 +32,7 @@ func newReportCommand(stdout, stderr io.Writer) *cli.Command {
 		Description: "Example: pipeline report pipeline.yaml --held-out blades=3\n\n" +
 			"--held-out takes a value (blades=3), a list held out together (blades=2,3), a range (rpm=3000:5000), a name " +
 			"(propeller=APC-8x6), or every value in turn (blades=each); " +
-			"it may be given several times. Each split is stored under that name. With --executor slurm its trainings are " +
+			"it may be given several times. Each split is stored under that name. With --executor its trainings are " +
 			"jobs of the cluster.\n\n" +
 			"--format writes the report to standard output instead of a summary for a terminal: html, the page; md, Markdown; " +
 			"tex, LaTeX tables for booktabs; json, the metrics as one document; csv, the metrics one a line. " +

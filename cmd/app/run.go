@@ -100,7 +100,7 @@ func progressFlag() cli.Flag {
 func executorFlag() cli.Flag {
 	return &cli.StringFlag{
 		Name: "executor", Value: "local",
-		Usage: "where tasks are made: " + strings.Join(pipeline.Executors(), ", or ") +
+		Usage: "where tasks are made: " + strings.Join(pipeline.Executors(), ", ") +
 			" (see executor in the configuration)",
 	}
 }
@@ -109,7 +109,7 @@ func executorFlag() cli.Flag {
 func executor(c *cli.Context) (string, error) {
 	x := c.String("executor")
 	if known := pipeline.Executors(); !slices.Contains(known, x) {
-		return "", usage("--executor wants %s, found %q", strings.Join(known, " or "), x)
+		return "", usage("--executor wants %s, found %q", strings.Join(known, ", "), x)
 	}
 
 	if x == "local" {
@@ -245,7 +245,6 @@ func perform(ctx context.Context, p *pipeline.Project, o runOptions, stderr io.W
 	}
 
 	if x != nil {
-		defer onSecondInterrupt(x.Cancel)()
 		eo.Executor = x
 	}
 

@@ -1,11 +1,14 @@
+//go:build unix
+
 package app
 
 import (
-	"bytes"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
+	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,333 +18,190 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
-	"github.com/rogpeppe/go-internal/testscript"
-
-	"doubletake/pipeline"
-	"doubletake/pipeline/engine/slurm/slurmtest"
 	"doubletake/pipeline/runs"
 )
 
-// drive makes every task of pipeline.yaml by pipeline exec, in the order in
-// which pipeline tasks lists them, and wants that each was made.
-func drive(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 0 {
-		ts.Fatalf("usage: drive")
-	}
+//go:embed testdata/slurm.sh
+var slurmScript []byte
 
-	ts.Check(ts.Exec("pipeline", "tasks", "--format", "json"))
-	var doc struct {
-		Tasks []struct {
-			Index int
-			Needs []int
-		}
-	}
-
-	ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), &doc))
-
-	if len(doc.Tasks) < 8 {
-		ts.Fatalf("%d tasks", len(doc.Tasks))
-	}
-
-	for _, t := range doc.Tasks {
-		if slices.ContainsFunc(t.Needs, func(n int) bool { return n >= t.Index }) {
-			ts.Fatalf("task %d needs later ones: %v", t.Index, t.Needs)
-		}
-
-		ts.Check(ts.Exec("pipeline", "exec", "--index", strconv.Itoa(t.Index)))
-
-		if out := ts.ReadFile("stdout"); !strings.HasSuffix(out, ": made\n") {
-			ts.Fatalf("task %d: %q", t.Index, out)
-		}
-	}
+// slurmCluster is a running Slurm cluster of two nodes, of three processors each.
+type slurmCluster struct {
+	*clusterProject
+	root, script string
+	guard        *exec.Cmd // ends the cluster when this process closes hold, or ends
+	hold         io.Closer
 }
 
-// clusterRun is a real project, small: sound is simulated, read, analysed,
-// learned from, with groups left out, and reported.
-const clusterRun = `version: 1
-workdir: WORK
-executor:
-  slurm: {mem: 300M, time: 10, stages: {train: {time: 20}}}
-experiments:
-  rotor:
-    ingest:
-      simulate: {campaign: rotor, seed: 3, duration_s: 1, blades: [2, 3, 4, 5], rpm: [4000, 6000], theta_deg: [0, 40]}
-    dsp: {triplets: split-half-spectrum, segments: 4}
-    train:
-      inputs: [blades, rpm, theta_deg]
-      optimizer: {epochs: 30}
-      seeds: 2
-      members: 2
-      honest: {base: ensemble}
-      splits:
-        2-blades: {test: {blades: 2}}
-`
-
-// publishedBy reads everything a run published except files about the run itself:
-// the lock, the cache and the page.
-func publishedBy(t *testing.T, dir string) map[string][]byte {
-	t.Helper()
-	files := map[string][]byte{}
-	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-
-		if d.Name() == ".cache" {
-			return fs.SkipDir
-		}
-
-		if d.IsDir() || d.Name() == ".lock" || d.Name() == "report.html" || d.Name() == pipeline.ProgressFile {
-			return nil
-		}
-
-		rel, err := filepath.Rel(dir, p)
-		if err == nil {
-			files[rel], err = os.ReadFile(p)
-		}
-
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	return files
-}
-
-// realCluster returns an empty project on a real cluster, with the program.
-func realCluster(t *testing.T) *slurmProject {
+// newSlurm brings up a cluster, which ends with the test, or with this process even if it is killed.
+func newSlurm(t *testing.T) *slurmCluster {
 	t.Helper()
 
 	if testing.Short() || os.Getenv("DOUBLETAKE_REQUIRE_SLURM") != "1" {
 		t.Skip("a real cluster takes minutes: DOUBLETAKE_REQUIRE_SLURM=1")
 	}
 
-	bin := filepath.Join(t.TempDir(), "pipeline") // removed after the cluster is down
-	c, why := slurmtest.Up()
-	slurmtest.Required(t, c, why)
-	t.Cleanup(c.Down)
-
-	if out, err := exec.Command("go", "build", "-o", bin, ".").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
+	if _, err := os.Stat("/usr/sbin/slurmctld"); err != nil || os.Geteuid() != 0 {
+		t.Fatal("Slurm is not installed, or this is not root: apt-get install slurmctld slurmd slurm-client munge")
 	}
 
-	return &slurmProject{c: c, env: c.Env(), bin: bin, dir: t.TempDir()}
+	c := &slurmCluster{clusterProject: newClusterProject(t, "slurm", "{slurm: {mem: 300M, time: 10}, train: {time: 20}}", nil)}
+
+	var err error
+	for range 3 { // a port may have been taken between the look and its use
+		if err = c.up(); err == nil {
+			t.Cleanup(c.down)
+			return c
+		}
+	}
+
+	t.Fatal(err)
+
+	return nil
 }
 
-// The program itself on a real cluster.
+func (c *slurmCluster) up() (err error) {
+	base := os.TempDir()
+	if len(base) > 60 { // a socket's path has 107 bytes
+		base = "/tmp"
+	}
+
+	if c.root, err = os.MkdirTemp(base, "slurm-"); err != nil {
+		return err
+	}
+
+	// An empty HOME: programs that a developer's profile starts must neither delay jobs nor be killed with them.
+	c.script = filepath.Join(c.root, "slurm.sh")
+	home := filepath.Join(c.root, "home")
+	env := slices.DeleteFunc(os.Environ(), func(kv string) bool {
+		return strings.HasPrefix(kv, "SLURM_CONF=") || strings.HasPrefix(kv, "HOME=")
+	})
+	c.env = append(env, "HOME="+home, "SLURM_CONF="+filepath.Join(c.root, "slurm.conf"))
+
+	port, err := freePorts(5)
+	if err = errors.Join(err, os.WriteFile(c.script, slurmScript, 0o755), os.Mkdir(home, 0o755)); err != nil {
+		return err
+	}
+
+	c.guard = exec.Command(c.script, "guard", c.root)
+	c.guard.Env = c.env[:len(c.env)-1]                       // it looks for processes that carry SLURM_CONF, and is none
+	c.guard.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // what ends this process must not end it
+	if c.hold, err = c.guard.StdinPipe(); err != nil {
+		return err
+	}
+
+	if err := c.guard.Start(); err != nil {
+		return err
+	}
+
+	// Daemons that stay have files for output.
+	if out, err := exec.Command(c.script, "up", c.root, strconv.Itoa(port), "test:2:3:Default=YES DefaultTime=10").
+		CombinedOutput(); err != nil {
+		c.down()
+		return fmt.Errorf("start cluster: %w: %s", err, out)
+	}
+
+	return nil
+}
+
+func (c *slurmCluster) down() {
+	c.hold.Close()
+	_ = c.guard.Wait()
+}
+
+// do runs one of the commands of slurm.sh: controller-off, node-off n1, …
+func (c *slurmCluster) do(t *testing.T, args ...string) {
+	t.Helper()
+
+	if out, err := exec.Command(c.script, append([]string{args[0], c.root}, args[1:]...)...).CombinedOutput(); err != nil {
+		t.Fatalf("slurm.sh %v: %v: %s", args, err, out)
+	}
+}
+
+// jobs counts the jobs of runs, each of an array, in the states named.
+func (c *slurmCluster) jobs(t *testing.T, states string) int {
+	t.Helper()
+	return strings.Count("\n"+c.program(t, "squeue", "-h", "-r", "--states="+states, "-o", "%j"), "\ndt-")
+}
+
+// ready waits until both nodes are idle.
+func (c *slurmCluster) ready(t *testing.T) {
+	t.Helper()
+
+	if !eventually(func() bool {
+		return len(strings.Fields(c.program(t, "sinfo", "-h", "-N", "-t", "idle", "-o", "%N"))) == 2
+	}) {
+		t.Fatalf("the nodes do not become idle:\n%s", c.program(t, "sinfo", "-N"))
+	}
+}
+
+// freePorts finds n free ports in a row, below those that the system gives to
+// connections.
+func freePorts(n int) (int, error) {
+	const first, step, many = 20000, 32, 390
+	for i := range many {
+		base := first + (os.Getpid()+i)%many*step
+
+		free := true
+		for i := range n {
+			l, err := net.Listen("tcp", ":"+strconv.Itoa(base+i))
+			if err != nil {
+				free = false
+				break
+			}
+
+			l.Close()
+		}
+
+		if free {
+			return base, nil
+		}
+	}
+
+	return 0, errors.New("no free ports")
+}
+
+// The program itself on a real cluster. Expected everywhere: the bytes of a run on this machine.
 func TestSlurm(t *testing.T) {
 	// The project's folder and the work directory are named as nobody should.
-	x := realCluster(t)
+	x := newSlurm(t)
 	x.dir = filepath.Join(x.dir, "o'neill $(touch evil) %j")
 	if err := os.MkdirAll(x.dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
 
-	x.config(t, "here.yaml", "here", "")
+	x.config(t, clusterRun, "here", "the work\\dir")
 	x.run(t, "run", "here.yaml")
-	walltime := x.walltime(t)
 	t.Run("same bytes", x.sameBytes)
-	t.Run("driver killed", x.driverKilled)
 	t.Run("held out", x.heldOut)
+	t.Run("sweep", x.sweep)
+	t.Run("killed", func(t *testing.T) {
+		x.killed(t, func(t *testing.T) { x.program(t, "scancel", "--state=RUNNING", "--user=root") })
+	})
 	t.Run("mixed kernels", x.mixedKernels)
-	t.Run("interrupted twice", x.interruptedTwice)
 	t.Run("cancelled", x.cancelled)
-	t.Run("walltime", walltime)
+	t.Run("controller away", x.controllerAway)
+	t.Run("nodes full", func(t *testing.T) {
+		x.program(t, "sbatch", "--job-name=other", "--array=1-2", "--exclusive", "--output=/dev/null", "--wrap=sleep 600")
+		x.noPlace(t, `says:\n *\d+\S* PENDING (Resources|Priority)`, func(t *testing.T) { x.program(t, "scancel", "--name=other") })
+	})
+	t.Run("nodes drained", func(t *testing.T) {
+		x.ready(t)
+		x.program(t, "scontrol", "update", "NodeName=n[1-2]", "State=DRAIN", "Reason=disk")
+		x.noPlace(t, `says:\n *\d+\S* PENDING Nodes required for job are DOWN, DRAINED`, func(t *testing.T) {
+			x.program(t, "scontrol", "update", "NodeName=n[1-2]", "State=RESUME")
+		})
+	})
+	t.Run("blind node", x.blindNode)
 
 	if list, _ := filepath.Glob(filepath.Join(x.dir, "*evil*")); len(list) > 0 {
 		t.Errorf("a shell made %q", list)
 	}
 }
 
-// longRun trains for some ten seconds, in which checkpoints are left, in jobs
-// that may take a minute.
-const longRun = `version: 1
-workdir: WORK
-executor:
-  slurm: {mem: 300M, time: 10, stages: {train: {time: 1}}}
-experiments:
-  toy:
-    ingest: {simulate: {campaign: toy, seed: 3, triplets: 1000}}
-    train:
-      inputs: [x]
-      standardise: false
-      optimizer: {epochs: 15000}
-      seeds: 1
-      splits: {gap: {test: {x: {min: 2, max: 4}}}}
-`
-
-// walltime starts a run whose training exceeds the time limit of its job, and
-// returns a function that waits for its end, so that other tests run meanwhile: it
-// takes more than a minute. The training is stopped (SIGSTOP) after its first checkpoint, so that
-// no machine is fast enough to come to its end in time. Slurm ends the job at
-// its limit; the next one goes on from the checkpoint, which costs no attempt,
-// and gives the bytes of a training that was left alone.
-func (x *slurmProject) walltime(t *testing.T) func(*testing.T) {
-	t.Helper()
-
-	y := &slurmProject{c: x.c, env: x.env, bin: x.bin, dir: t.TempDir()}
-	for _, work := range []string{"here", "there"} {
-		if err := os.WriteFile(filepath.Join(y.dir, work+".yaml"), []byte(strings.Replace(longRun, "WORK", work, 1)),
-			0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-
-	cmd, stderr := y.command(t, "run", "there.yaml", "--executor", "slurm", "--progress", "plain")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-
-	ended, stopped := make(chan error, 1), make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
-	go func() {
-		cache := filepath.Join(y.dir, "there", ".cache")
-		if !eventually(func() bool {
-			left, _ := filepath.Glob(filepath.Join(cache, "scratch", "*", "checkpoint"))
-			return len(left) > 0
-		}) {
-			stopped <- errors.New("no checkpoint comes about")
-			return
-		}
-
-		// The worker is the process whose program lies in the cache.
-		n := 0
-
-		links, _ := filepath.Glob("/proc/[0-9]*/exe")
-		for _, l := range links {
-			if exe, err := os.Readlink(l); err == nil && strings.HasPrefix(exe, cache) {
-				pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(l)))
-				if syscall.Kill(pid, syscall.SIGSTOP) == nil {
-					n++
-				}
-			}
-		}
-
-		if n != 1 {
-			stopped <- fmt.Errorf("%d workers were stopped, expected one", n)
-			return
-		}
-
-		stopped <- nil
-	}()
-
-	return func(t *testing.T) {
-		y.run(t, "run", "here.yaml")
-
-		if err := <-stopped; err != nil {
-			_ = cmd.Process.Kill()
-			t.Fatalf("%v: %s", err, stderr)
-		}
-
-		if err := <-ended; err != nil {
-			t.Fatalf("%v: %s", err, stderr)
-		}
-
-		if s := stderr.String(); !strings.Contains(s, "toy/train/gap/seed-0: tried again, it goes on where it stopped: its "+
-			"job reached its time limit (1)") {
-			t.Errorf("no reason for the second start of the training in %s", s)
-		}
-
-		manifests, _ := filepath.Glob(filepath.Join(y.dir, "there", ".cache", "objects", "*", "*", "manifest.json"))
-
-		notes := ""
-		for _, m := range manifests {
-			b := contents(t, m)
-
-			notes += regexp.MustCompile(`went on after [1-9]\d* of 15000 epochs`).FindString(string(b))
-		}
-
-		t.Log(notes)
-
-		if notes == "" {
-			t.Errorf("the training did not go on from its checkpoint: no such note in %d manifests", len(manifests))
-		}
-
-		y.same(t, "there")
-	}
-}
-
-// slurmProject is the project, for which a run on this machine has made here.
-type slurmProject struct {
-	c        *slurmtest.Cluster // nil on another engine
-	env      []string
-	bin, dir string
-}
-
-func (x *slurmProject) config(t *testing.T, name, work, setup string) {
-	t.Helper()
-
-	yaml := strings.NewReplacer("WORK", strconv.Quote(work), "slurm: {", "slurm: {"+setup).Replace(clusterRun)
-	put(t, x.dir, name, yaml)
-}
-
-// command is the program's, with its standard error so far.
-func (x *slurmProject) command(t *testing.T, args ...string) (*exec.Cmd, fmt.Stringer) {
-	t.Helper()
-
-	f, err := os.CreateTemp(t.TempDir(), "stderr")
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	t.Cleanup(func() { f.Close() })
-	cmd := exec.Command(x.bin, args...)
-	cmd.Dir, cmd.Env, cmd.Stderr = x.dir, x.env, f
-
-	return cmd, content(f.Name())
-}
-
-// content is the path of a file that prints as its contents.
-type content string
-
-func (c content) String() string { b, _ := os.ReadFile(string(c)); return string(b) }
-
-// eventually waits for a condition, for as long as a machine under load may need.
-func eventually(ok func() bool) bool {
-	for end := time.Now().Add(3 * time.Minute); !ok(); time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(end) {
-			return false
-		}
-	}
-
-	return true
-}
-
-// run fails the test unless the program succeeds, and returns its messages.
-func (x *slurmProject) run(t *testing.T, args ...string) string {
-	t.Helper()
-
-	cmd, stderr := x.command(t, append(args, "--progress", "plain")...)
-	if err := cmd.Run(); err != nil {
-		t.Fatalf("%v: %v: %s", args, err, stderr)
-	}
-
-	return stderr.String()
-}
-
-// same compares what lies in a work directory with what a local run has made.
-func (x *slurmProject) same(t *testing.T, work string) {
-	t.Helper()
-
-	want, got := publishedBy(t, filepath.Join(x.dir, "here")), publishedBy(t, filepath.Join(x.dir, work))
-	if len(want) < 20 || len(got) != len(want) {
-		t.Errorf("%d files in %s, %d by a local run", len(got), work, len(want))
-	}
-
-	for name, b := range want {
-		if !bytes.Equal(got[name], b) {
-			t.Errorf("%s/%s differs from that of a local run", work, name)
-		}
-	}
-}
-
 // The same bytes as on this machine; the second run submits nothing.
-func (x *slurmProject) sameBytes(t *testing.T) {
-	x.config(t, "there.yaml", "the work\\dir", "")
-	x.run(t, "run", "there.yaml", "--executor", "slurm")
+func (x *slurmCluster) sameBytes(t *testing.T) {
+	x.run(t, "run", "the work\\dir.yaml", "--executor", "slurm")
 	x.same(t, "the work\\dir")
 
 	// The trainings that leave a group out: on 3, 4 and 5 blades, and on two of them each.
@@ -368,68 +228,32 @@ func (x *slurmProject) sameBytes(t *testing.T) {
 		t.Errorf("%+v", d.Settings)
 	}
 
-	jobs := x.c.Jobs(t, x.dir)
+	jobs := x.jobs(t, "all")
 
-	s := x.run(t, "run", "there.yaml", "--executor", "slurm")
-	if n := x.c.Jobs(t, x.dir); !strings.Contains(s, "everything is up to date") || jobs == 0 || n != jobs {
+	s := x.run(t, "run", "the work\\dir.yaml", "--executor", "slurm")
+	if n := x.jobs(t, "all"); !strings.Contains(s, "everything is up to date") || jobs == 0 || n != jobs {
 		t.Errorf("the second run: %d jobs after %d, %s", n, jobs, s)
 	}
-}
 
-// A killed driver's run is finished by the next.
-func (x *slurmProject) driverKilled(t *testing.T) {
-	x.config(t, "killed.yaml", "killed", "")
-
-	cmd, stderr := x.command(t, "run", "killed.yaml", "--executor", "slurm", "--progress", "none")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
+	// The trainings' own time limit.
+	limits := x.program(t, "squeue", "-h", "-r", "--states=all", "-o", "%l")
+	if !strings.Contains(limits, "10:00") || !strings.Contains(limits, "20:00") {
+		t.Errorf("the jobs' time limits: %q", limits)
 	}
-
-	some := eventually(func() bool {
-		done, _ := filepath.Glob(filepath.Join(x.dir, "killed", ".cache", "objects", "*", "*"))
-		return len(done) >= 8
-	})
-
-	_ = cmd.Process.Kill()
-	_ = cmd.Wait()
-
-	if !some {
-		t.Fatalf("nothing comes about: %s", stderr)
-	}
-
-	x.run(t, "run", "killed.yaml", "--executor", "slurm")
-	x.same(t, "killed")
 }
 
 // report --held-out uses the executor too, for a split that is in no file. The
 // models are those that the local report trains.
-func (x *slurmProject) heldOut(t *testing.T) {
-	before := x.c.Jobs(t, x.dir)
-	s := x.run(t, "report", "there.yaml", "--held-out", "blades=4", "--held-out", "blades = 3", "--executor", "slurm")
-
-	for _, stage := range []string{"train", "report"} {
-		made := x.c.Slurm(t, "squeue", "-h", "-r", "--states=all", "-o", "%j %Z")
-		if !strings.Contains(made, "dt-"+stage+"-") {
-			t.Errorf("no job of stage %s: %s", stage, made)
-		}
-	}
-
-	if n := x.c.Jobs(t, x.dir); n-before < 2 {
-		t.Errorf("%d jobs, expected at least one of trainings and one of the report; its messages: %s", n-before, s)
-	}
-
-	made := append(x.madeByNodes(t, "rotor/train/blades=3/"), x.madeByNodes(t, "rotor/train/blades=4/")...)
-	if len(made) < 4 {
-		t.Errorf("nodes made %q, expected 2 splits × 2 seeds", made)
-	}
-
-	x.run(t, "report", "here.yaml", "--held-out", "blades=4", "--held-out", "blades = 3")
+func (x *slurmCluster) heldOut(t *testing.T) {
+	held := []string{"--held-out", "blades=4", "--held-out", "blades = 3"}
+	x.run(t, append([]string{"report", "the work\\dir.yaml", "--executor", "slurm"}, held...)...)
+	x.run(t, append([]string{"report", "here.yaml"}, held...)...)
 	x.same(t, "the work\\dir")
 }
 
 // madeByNodes lists the tasks with a prefix that sameBytes' runs have made, and fails
 // the test if the driver made one.
-func (x *slurmProject) madeByNodes(t *testing.T, prefix string) (made []string) {
+func (x *slurmCluster) madeByNodes(t *testing.T, prefix string) (made []string) {
 	t.Helper()
 	host, _ := os.Hostname()
 
@@ -451,121 +275,139 @@ func (x *slurmProject) madeByNodes(t *testing.T, prefix string) (made []string) 
 	return made
 }
 
-// Nodes whose numeric kernels are others are refused by the probe, by name and
-// with the key that mends it; with that key they agree. Here the environment of
-// the jobs makes them other.
-func (x *slurmProject) mixedKernels(t *testing.T) {
+// What the variants of a sweep share is made once on a cluster too: of 8 recordings 8 simulations, readings and
+// analyses, of two variants with two seeds and one group left out of each training set's three 2·2·(1+3) trainings.
+func (x *slurmCluster) sweep(t *testing.T) {
+	y := x.in(t.TempDir())
+	y.config(t, strings.Replace(clusterRun, "honest: {base: ensemble}", "honest: {base: none}", 1)+
+		"    sweep: {loss.beta: [0, 0.5]}\n    select: {on: blades}\n", "here", "there")
+	y.run(t, "run", "here.yaml")
+	y.run(t, "run", "there.yaml", "--executor", "slurm")
+	y.same(t, "there")
+
+	objects := func(work string) int {
+		list, _ := filepath.Glob(filepath.Join(y.dir, work, ".cache", "objects", "*", "*"))
+		return len(list)
+	}
+
+	// With conditions.csv and README.txt, the two tables, two reports, the comparison and
+	// the page.
+	if want := 8 + 2 + 8 + 1 + 8 + 1 + 16 + 2 + 1 + 1; objects("here") != want || objects("there") != want {
+		t.Errorf("%d results here, %d on the cluster, expected %d", objects("here"), objects("there"), want)
+	}
+}
+
+// A node whose numeric kernels are others refuses its tasks, by name and with the key that mends it. Here the
+// environment of the jobs makes them other.
+func (x *slurmCluster) mixedKernels(t *testing.T) {
 	if out, _ := exec.Command(x.bin, "version", "--json").Output(); strings.Contains(string(out), `"portable"`) {
 		t.Skip("this machine has the portable kernels alone")
 	}
 
-	x.config(t, "mixed.yaml", "mixed", "setup: ['export DOUBLETAKE_KERNELS=portable'], ")
-	cmd, stderr := x.command(t, "run", "mixed.yaml", "--executor", "slurm", "--progress", "plain")
+	y := x.in(t.TempDir())
+	y.settings = "{slurm: {setup: ['export DOUBLETAKE_KERNELS=portable']}}"
+	y.config(t, clusterRun, "mixed")
+
+	cmd, stderr := y.command(t, "run", "mixed.yaml", "--executor", "slurm", "--progress", "plain")
 	err := cmd.Run()
-	if s := stderr.String(); err == nil || !strings.Contains(s, "probe the nodes: node n") ||
+
+	var exit *exec.ExitError
+	if s := stderr.String(); !errors.As(err, &exit) || exit.ExitCode() != 2 ||
+		!strings.Contains(s, "does not agree with the machine of the run") ||
 		!strings.Contains(s, `with the key kernels) is "portable" there and "`) {
 		t.Errorf("%v: %s", err, s)
 	}
-
-	if n := x.c.Jobs(t, filepath.Join(x.dir, "mixed")); n != 0 {
-		t.Errorf("%d jobs were submitted all the same", n)
-	}
 }
 
-// trainingWaits starts a run of which the trainings do not come to an end, and
-// returns when they run.
-func (x *slurmProject) trainingWaits(t *testing.T, work string) (*exec.Cmd, fmt.Stringer) {
-	t.Helper()
-	x.config(t, work+".yaml", work, "")
-	file := filepath.Join(x.dir, work+".yaml")
-	b, err := os.ReadFile(file)
-	if err == nil {
-		err = os.WriteFile(file, bytes.Replace(b, []byte("{time: 20}"), []byte("{time: 20, setup: [sleep 600]}"), 1), 0o644)
-	}
+// An interrupt cancels the jobs, and so does pipeline cancel, whether the driver lives or not. The next run makes
+// the missing results.
+func (x *slurmCluster) cancelled(t *testing.T) {
+	y := x.in(t.TempDir())
+	y.config(t, longRun, "here", "there")
+	y.run(t, "run", "here.yaml")
 
-	if err != nil {
-		t.Fatal(err)
-	}
+	empty := func(what string) {
+		t.Helper()
 
-	cmd, stderr := x.command(t, "run", work+".yaml", "--executor", "slurm", "--progress", "plain")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-
-	if !eventually(func() bool { return x.training(t, work) }) {
-		_ = cmd.Process.Kill()
-		t.Fatalf("no training begins: %v, %s", cmd.Wait(), stderr)
-	}
-
-	return cmd, stderr
-}
-
-// training reports whether jobs of trainings run.
-func (x *slurmProject) training(t *testing.T, work string) bool {
-	for _, l := range strings.Split(x.c.Slurm(t, "squeue", "-h", "-r", "--states=RUNNING", "-o", "%j %Z"), "\n") {
-		if name, at, _ := strings.Cut(l, " "); strings.HasPrefix(name, "dt-train-") &&
-			strings.HasPrefix(at, filepath.Join(x.dir, work)) {
-			return true
+		if !eventually(func() bool { return x.jobs(t, "PENDING,RUNNING,COMPLETING") == 0 }) {
+			t.Fatalf("after %s jobs stay:\n%s", what, x.program(t, "squeue"))
 		}
 	}
 
-	return false
-}
-
-func (x *slurmProject) queueEmpties(t *testing.T, work string) {
-	t.Helper()
-
-	if !eventually(func() bool {
-		return x.c.Jobs(t, filepath.Join(x.dir, work), "PENDING", "RUNNING",
-			"COMPLETING") == 0
-	}) {
-		t.Fatalf("jobs stay:\n%s", x.c.Slurm(t, "squeue"))
-	}
-}
-
-// The second interrupt cancels the jobs that the first would have left.
-func (x *slurmProject) interruptedTwice(t *testing.T) {
-	cmd, stderr := x.trainingWaits(t, "twice")
-	_ = cmd.Process.Signal(os.Interrupt)
-
-	if !eventually(func() bool { return strings.Contains(stderr.String(), "jobs stay in the queue or go on") }) {
-		t.Errorf("no word about the jobs left: %s", stderr)
-	}
-
-	_ = cmd.Process.Signal(os.Interrupt)
-	err := cmd.Wait()
+	d := y.start(t, "there")
+	y.checkpoint(t, "there", d)
+	_ = d.cmd.Process.Signal(os.Interrupt)
 
 	var exit *exec.ExitError
-	if !errors.As(err, &exit) || exit.ExitCode() != 130 {
-		t.Errorf("%v: %s", err, stderr)
+	if err := d.cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != 130 ||
+		!strings.Contains(d.stderr.String(), " jobs are withdrawn") {
+		t.Errorf("%v: %s", err, d.stderr)
 	}
 
-	x.queueEmpties(t, "twice")
+	empty("an interrupt")
+
+	for _, driver := range []string{"lives", "is dead"} {
+		d := y.start(t, "there")
+		if !eventually(func() bool { return x.jobs(t, "RUNNING") > 0 }) {
+			t.Fatalf("no job runs: %s", d.stderr)
+		}
+
+		if driver == "is dead" {
+			_ = d.cmd.Process.Kill()
+			_ = d.cmd.Wait()
+		}
+
+		cancel, stderr := y.command(t, "cancel", "there.yaml")
+		out, err := cancel.Output()
+		if err != nil || !regexp.MustCompile(`^cancelled [1-9]\d* jobs\n$`).Match(out) {
+			t.Errorf("%q, %v: %s", out, err, stderr)
+		}
+
+		if driver == "lives" {
+			if err := d.cmd.Wait(); err == nil || !strings.Contains(d.stderr.String(), "cancelled by pipeline cancel") {
+				t.Errorf("%v: %s", err, d.stderr)
+			}
+		}
+
+		empty("pipeline cancel")
+	}
+
+	y.run(t, "run", "there.yaml", "--executor", "slurm")
+	y.same(t, "there")
 }
 
-// pipeline cancel ends the jobs of a driver that was killed; the next run makes
-// the missing results.
-func (x *slurmProject) cancelled(t *testing.T) {
-	cmd, _ := x.trainingWaits(t, "left")
-	_ = cmd.Process.Kill()
-	_ = cmd.Wait()
+// A controller that is away when the driver comes to submit is waited for.
+func (x *slurmCluster) controllerAway(t *testing.T) {
+	y := x.in(t.TempDir())
+	y.config(t, clusterRun, "here", "there")
+	y.run(t, "run", "here.yaml")
 
-	if !x.training(t, "left") {
-		t.Error("the jobs ended with their driver")
+	x.do(t, "controller-off")
+	d := y.start(t, "there")
+	d.says(t, "jobs cannot be submitted now")
+	x.do(t, "controller-on")
+	d.ends(t)
+	y.same(t, "there")
+}
+
+// A node that does not see the project's folder: what falls on it is made on the other, and it is told once.
+func (x *slurmCluster) blindNode(t *testing.T) {
+	y := x.in(t.TempDir())
+	y.config(t, clusterRun, "here", "there")
+	y.run(t, "run", "here.yaml")
+
+	x.ready(t)
+	x.do(t, "node-off", "n1")
+	x.do(t, "node-blind", "n1", y.dir)
+	x.ready(t)
+
+	d := y.start(t, "there")
+	d.ends(t)
+	t.Logf("%s", d.stderr)
+
+	if s := d.stderr.String(); strings.Count(s, `a job on node "n1" `) != 1 || strings.Contains(s, "attempt") {
+		t.Errorf("%s", s)
 	}
 
-	cancel, stderr := x.command(t, "cancel", "left.yaml")
-	out, err := cancel.Output()
-	if err != nil || !regexp.MustCompile(`^cancelled [1-9]\d* jobs\n$`).Match(out) {
-		t.Errorf("%q, %v: %s", out, err, stderr)
-	}
-
-	x.queueEmpties(t, "left")
-	x.config(t, "left.yaml", "left", "")
-	x.run(t, "run", "left.yaml", "--executor", "slurm")
-
-	// As it is without what report --held-out has added to the other two.
-	if _, err := os.Stat(filepath.Join(x.dir, "left", "rotor", "report", "metrics.json")); err != nil {
-		t.Error(err)
-	}
+	y.same(t, "there")
 }

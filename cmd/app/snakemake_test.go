@@ -24,7 +24,7 @@ func TestSnakemake(t *testing.T) {
 
 	dir := t.TempDir()
 	bin := filepath.Join(dir, "pipeline")
-	if out, err := exec.Command("go", "build", "-o", bin, ".").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-o", bin, "../pipeline").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 

@@ -26,9 +26,8 @@ func newTasksCommand(stdout io.Writer) *cli.Command {
 			"task it needs.\n\n" +
 			"--format pbs, torque, sge, slurm, htcondor or k8s writes array jobs instead, which make all selected stages by " +
 			"pipeline exec --part, each after the one before: a shell script to be run where jobs are submitted, for " +
-			"htcondor the input of condor_submit_dag. Time, memory, processors, account and queue are those of " +
-			"executor.slurm in the " +
-			"configuration.\n\n" +
+			"htcondor the input of condor_submit_dag. Time, memory, processors, account and queue are those of the " +
+			"scheduler's section of executor in the configuration (torque: of pbs; k8s: of the first section).\n\n" +
 			"Example: pipeline tasks pipeline.yaml --format tsv, then pipeline exec --plan pipeline.yaml --index 0\n\n" +
 			"Exit status: 0 success, 2 usage or configuration error, 3 input data error.",
 		Flags: append(selectionFlags(), &cli.StringFlag{

@@ -54,7 +54,7 @@ func underWine(t *testing.T) (program func(dir string, args ...string) *exec.Cmd
 		}
 	}
 
-	build := call("go", "build", "-o", exe, ".")
+	build := call("go", "build", "-o", exe, "../pipeline")
 	build.Env = append(env, "GOOS=windows", "GOARCH=amd64", "CGO_ENABLED=0")
 	must(build)
 

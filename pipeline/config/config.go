@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"doubletake/dsp"
-	"doubletake/pipeline/engine/slurm/job"
 )
 
 // File is a whole pipeline.yaml.
@@ -23,7 +22,7 @@ type File struct {
 	// machine; avx2 and avx512 insist on one set
 	Kernels string `key:"kernels" enum:"auto|portable|avx2|avx512"`
 
-	// how run --executor slurm and command use a cluster
+	// how run --executor uses a cluster
 	Executor Executor `key:"executor"`
 
 	// the experiments, by name
@@ -104,10 +103,9 @@ type NamedString struct{ Name, Value string }
 
 // Default values; others are zero.
 func defaultFile() File {
-	p := job.DefaultPolicy()
 	return File{
 		Version: 1, Workdir: "runs", Kernels: "auto",
-		Executor: Executor{Parts: 16, Slurm: Slurm{MaxRunning: p.MaxRunning, Retries: p.Retries, RetryMem: p.RetryMem}},
+		Executor: Executor{Parts: 16},
 	}
 }
 

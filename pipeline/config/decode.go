@@ -478,11 +478,24 @@ func (d *decoder) object(n *yaml.Node, path string, v reflect.Value) {
 			}
 		}
 
+		if text := former[join(path, k.Value)]; text != "" {
+			d.fail(k, join(path, k.Value), "%s", text)
+			return
+		}
+
 		keys := keysOf(v.Type())
 		hint := cmp.Or(spelling.DidYouMean(k.Value, keys), "; known keys here: "+strings.Join(keys, ", "))
 
 		d.fail(k, join(path, k.Value), "unknown key%s", hint)
 	})
+}
+
+// former are keys of earlier versions, with what takes their place.
+var former = map[string]string{
+	"executor.slurm.stages": "gone; executor.train has the values for trainings, the stages that take long",
+	"executor.slurm.retries": "gone; a task is tried three times, and one that left a new checkpoint goes on there " +
+		"without being counted",
+	"executor.slurm.retry_mem": "gone; give mem what the largest job needs, of trainings in executor.train",
 }
 
 func orList(s []string) string {

@@ -4,21 +4,17 @@ import (
 	"reflect"
 	"testing"
 
-	"doubletake/pipeline/engine/slurm/job"
+	"doubletake/pipeline/engine/job"
 )
 
-// A stage's settings replace those for all stages one by one; an empty list that
-// is written out is an empty list.
-func TestSlurmJobs(t *testing.T) {
+// The trainings' settings replace those of a scheduler one by one; an empty list that is written out is an empty list.
+// Torque has the section of PBS, Kubernetes the first that there is.
+func TestJobs(t *testing.T) {
 	f, err := Parse("pipeline.yaml", []byte(`version: 1
 executor:
-  slurm:
-    partition: batch
-    time: 10
-    mem: 1G
-    setup: module load gcc
-    stages:
-      train: {time: 4:00:00, cpus: 2, setup: []}
+  sge: {partition: batch, time: 10, mem: 1G, setup: module load gcc}
+  pbs: {partition: long}
+  train: {time: 4:00:00, cpus: 2, setup: []}
 experiments:
   e:
     ingest: {files: "*.wav", conditions: c.csv}
@@ -28,22 +24,18 @@ experiments:
 		t.Fatal(err)
 	}
 
-	all, stages := f.SlurmJobs()
-	if want := (job.Settings{
-		Partition: "batch", Time: "10", Mem: "1G",
-		Setup: []string{"module load gcc"},
-	}); !reflect.DeepEqual(all, want) {
-		t.Errorf("all: %+v", all)
-	}
+	sge := job.Settings{Partition: "batch", Time: "10", Mem: "1G", Setup: []string{"module load gcc"}}
+	train := job.Settings{Partition: "batch", Time: "4:00:00", Mem: "1G", CPUs: 2, Setup: []string{}}
+	pbs := job.Settings{Partition: "long"}
 
-	if want := (job.Settings{
-		Partition: "batch", Time: "4:00:00", Mem: "1G", CPUs: 2,
-		Setup: []string{},
-	}); len(stages) != 1 || !reflect.DeepEqual(stages["train"], want) {
-		t.Errorf("stages: %+v", stages)
-	}
+	for name, want := range map[string]job.Settings{"sge": sge, "k8s": sge, "pbs": pbs, "torque": pbs, "slurm": {}} {
+		all, of := f.Jobs(name)
+		if !reflect.DeepEqual(all, want) {
+			t.Errorf("%s: %+v", name, all)
+		}
 
-	if s := f.Executor.Slurm; s.Retries != 2 || s.RetryMem != 1 {
-		t.Errorf("defaults: %+v", s)
+		if name == "sge" && !reflect.DeepEqual(of, train) {
+			t.Errorf("trainings: %+v", of)
+		}
 	}
 }

@@ -153,7 +153,7 @@ func (e *loggedError) LogPath() string { return e.path }
 // failing returns an error whose log is below the work directory.
 func (s *stub) failing() error {
 	s.t.Helper()
-	path := filepath.Join(s.dir, ".cache", "slurm", "batches", "b", "log", "0.log")
+	path := filepath.Join(s.dir, ".cache", "command", "parts", "b", "log")
 	text := "line of the log\n"
 	err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path,
 		[]byte("first line\n"+strings.Repeat(text, 1000)+"<script>last()</script> line\n"), 0o644))

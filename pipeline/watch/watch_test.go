@@ -69,7 +69,7 @@ func TestWatcher(t *testing.T) {
 
 	f := w.failedView()
 	if f.Count != 1 || f.Tasks[0].ID != "e/ingest/c.wav" || f.Tasks[0].Text != "the microphone fell <i>down</i>" ||
-		f.Tasks[0].Log != ".cache/slurm/batches/b/log/0.log" {
+		f.Tasks[0].Log != ".cache/command/parts/b/log" {
 		t.Fatalf("failed: %.300v", f)
 	}
 

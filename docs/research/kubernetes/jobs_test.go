@@ -9,7 +9,7 @@ import (
 	batch "k8s.io/api/batch/v1"
 	"sigs.k8s.io/yaml"
 
-	"doubletake/pipeline/engine/slurm/job"
+	"doubletake/pipeline/engine/job"
 )
 
 // Strict decoding knows every field, and the values are those that an Indexed Job needs: kubernetes.io,

@@ -1,46 +1,61 @@
-// Package command makes a run's tasks in parts that a command of the user's starts
-// somewhere: qsub, bsub, a script of their own. The command gets the path of a shell script
-// as its last word. It may return at once or when the script ends.
+// Package command makes a run's tasks in parts that a scheduler starts somewhere: Slurm, Grid
+// Engine, PBS or HTCondor, whose words package job has, or a command of the user's, which gets the
+// path of a shell script as its last word and may return at once or when the script ends.
 //
-// The scheduler behind the command is asked nothing. What became of a part is read in
-// the work directory: results in the store, notes of failures, and a file that the part's
-// process touches while it lives. A part whose file is silent is dead; its tasks are
-// submitted again. A part that was never started cannot be told from one that waits: the
-// user is told, and the run goes on waiting.
+// What counts is the work directory: results in the store, notes of failures, and a file that the
+// part's process touches while it lives. A part whose file is silent is dead; its tasks are submitted
+// again. The scheduler is only asked for parts that have not begun or are silent: whether they are in
+// the queue, and why they wait. Of a user's command nothing is known; a part that was never started
+// cannot be told from one that waits, the user is told, and the run goes on waiting.
+//
+// Below .cache/command are a copy of the program, so that workers run what the driver is though the
+// original is rebuilt meanwhile, jobs, which lists the commands that cancel what was submitted, and a
+// folder for each part: plan.json, alive.json, log, failed/*.json. A part without plan.json is
+// withdrawn.
+//
+// One goroutine decides (command.go: look, submit); submit.go calls the scheduler, worker.go is the
+// other side, in the jobs.
 package command
 
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"doubletake/pipeline/engine"
-	"doubletake/pipeline/engine/slurm"
-	"doubletake/pipeline/engine/slurm/job"
+	"doubletake/pipeline/engine/job"
 	"doubletake/pipeline/kv"
 )
 
 // Options are the settings of the executor. The zero value of a duration means the default.
 type Options struct {
-	Command []string // the command and its words
-	Status  []string // a command that prints why jobs wait; may be empty
-	Parts   int      // at a time
-	Binary  string   // the program
-	Config  string   // its configuration, relative to Dir
-	Added   []string // further arguments of the driver that change the plan
-	Dir     string   // the workers' working directory
-	Facts   []kv.Pair
-	Notify  func(text string)
+	Scheduler *job.Scheduler // nil: Command starts parts
+	Command   []string       // a command and its words
+	Status    []string       // a command that prints why jobs wait; may be empty
+	Cancel    []string       // a command that cancels the job that follows; may be empty
+
+	Settings job.Settings            // of the jobs of a Scheduler
+	Stages   map[string]job.Settings // by stage, instead of Settings
+	Parts    int                     // at a time, where the settings have no number
+	Binary   string                  // the program
+	Config   string                  // its configuration, relative to Dir
+	Added    []string                // further arguments of the driver that change the plan
+	Dir      string                  // the workers' working directory
+	Facts    []kv.Pair               // what the nodes must agree on with this machine: version, kernels
+	Notify   func(text string)       // messages that concern no single task
 
 	Silent time.Duration // after which a part whose process shows no life is dead; default 30 s
-	Grace  time.Duration // after which parts that did not begin are reported; default 15 s
+	Grace  time.Duration // after which parts that did not begin are reported; default 12 s
 }
 
 // Times between looks at the work directory, and how long tasks that become ready together
@@ -51,79 +66,118 @@ const (
 	settle = 4 * time.Second // until a result is visible after its process has ended
 )
 
-// worth is how many seconds of work a part is at least given, where there is as much.
-const worth = 5
+const (
+	worth    = 5 // seconds of work that a part is at least given, where there is as much
+	attempts = 3 // of a task that failed or was killed
+	starts   = 5 // of a task, by jobs in which the program never began
+)
 
-// folder is the executor's in the cache.
-const folder = "command"
-
-// launches is how often the command is tried.
-const launches = 3
-
-// Executor makes tasks by a command. It works for one run.
+// Executor makes tasks in parts. It works for one run.
 type Executor struct {
-	slurm.Hand
-	o     Options
-	drain chan struct{}
-	ended chan error // of launches; nil where it worked
-	quit  chan struct{}
-	gone  chan struct{}
-	run   string
+	o    Options
+	ctx  context.Context //nolint:containedctx // of the run, from Open to Close
+	root string          // .cache/command, absolute
+	bin  string          // the program's copy, from a part's folder
+
+	in        chan *task
+	todo      chan func() // for the loop
+	quit      chan struct{}
+	gone      chan struct{} // the loop has ended
+	launching atomic.Int32
 
 	// The rest belongs to the loop.
-	pending  []*slurm.Task
-	parts    []*part
-	attempts map[string]int
-	fatal    error
-	draining bool
-	seq      int
-	told     bool // that nothing begins
-	quiet    time.Time
+	pending     []*task
+	parts       []*part
+	submissions []*submission
+	attempts    map[string]int // by key
+	starts      map[string]int
+	blind       []string // nodes on which the program did not begin: told, and avoided
+	fatal       error
+	draining    bool
+	seq         int
+	run         string // distinguishes this run's jobs
+	told        bool   // that nothing begins
+	quiet       time.Time
+	asking      bool
+	nextAsk     time.Time
+	askEvery    time.Duration
+	understood  bool // a job of this run was found in the queue
 }
 
-// part is one job: its own folder with one element.
+// task is one task in hand, from Do to its end.
+type task struct {
+	w      *engine.Work
+	came   time.Time
+	done   chan error
+	before time.Time // its progress when it was submitted last, by the clock of whoever wrote it
+}
+
+// part is one folder with its tasks, and one job or one of an array.
 type part struct {
-	dir       string
-	tasks     []*slurm.Task // nil where resolved
-	submitted time.Time
-	life      slurm.Life
-	beat      time.Time // when the life last changed, by this machine's clock
-	read      map[string]bool
-	failed    bool
+	dir    string
+	of     *submission
+	n      int     // in the submission, from 1
+	tasks  []*task // nil where resolved
+	life   life
+	beat   time.Time // when the life last changed, by this machine's clock; zero: it has not begun
+	read   map[string]bool
+	failed bool // some task of it failed: its log stays
+
+	seen  bool // in the queue
+	state job.State
+	runs  time.Time // since when its job runs
+	left  time.Time // since when its job has left the queue
 }
 
 // New returns an executor for one run.
 func New(o Options) *Executor {
-	o.Silent = cmp.Or(o.Silent, 30*time.Second)
-
-	o.Grace = cmp.Or(o.Grace, 15*time.Second)
+	o.Silent, o.Grace = cmp.Or(o.Silent, 30*time.Second), cmp.Or(o.Grace, 12*time.Second)
 
 	return &Executor{
-		Hand: slurm.NewHand(folder), o: o, drain: make(chan struct{}, 1), ended: make(chan error, 64),
-		quit: make(chan struct{}), gone: make(chan struct{}), attempts: map[string]int{},
-		run: strconv.FormatInt(time.Now().UnixNano(), 36),
+		o: o, in: make(chan *task, 1024), todo: make(chan func(), 64), quit: make(chan struct{}),
+		gone: make(chan struct{}), attempts: map[string]int{}, starts: map[string]int{},
+		run: strconv.FormatInt(time.Now().UnixNano(), 36), askEvery: firstAsk,
 	}
 }
 
-// Cancel does nothing more than an interrupt: parts that have not begun find nothing to do,
-// others end after their present task.
-func (e *Executor) Cancel() {}
+// Limit keeps the number of goroutines within reason.
+func (e *Executor) Limit() int { return 20000 }
 
-// Open takes away what an earlier driver left: its parts find nothing to do.
+// Open cancels and takes away what an earlier driver left.
 func (e *Executor) Open(ctx context.Context, s *engine.Session) error {
-	if _, err := exec.LookPath(e.o.Command[0]); err != nil {
-		return fmt.Errorf("%s, which executor.command names, is not here: run on a machine that submits jobs, or with "+
-			"--executor local", e.o.Command[0])
+	first := e.o.Command
+	if e.o.Scheduler != nil {
+		first, _ = e.o.Scheduler.Submit(job.Array{})
 	}
 
-	os.RemoveAll(s.Cache(folder, "parts"))
-
-	if err := e.Enter(ctx, s, "parts"); err != nil {
-		return err
+	if _, err := exec.LookPath(first[0]); err != nil {
+		return fmt.Errorf("%s, which submits jobs, is not here: run on a machine that submits to the cluster, or with "+
+			"--executor local", first[0])
 	}
 
-	if err := e.Copy(e.o.Binary, true); err != nil {
-		return err
+	dir, err := filepath.Abs(s.Dir)
+	if err != nil {
+		return fmt.Errorf("find workdir: %w", err)
+	}
+
+	e.ctx, e.root = ctx, folder(dir)
+	if n := withdraw(ctx, e.root); n > 0 {
+		e.o.Notify(fmt.Sprintf("%d jobs of an earlier run are withdrawn; what they lack is submitted again", n))
+	}
+
+	clearParts(e.root)
+
+	err = os.MkdirAll(filepath.Join(e.root, "parts"), 0o755)
+	if err == nil {
+		err = os.WriteFile(e.jobs(), nil, 0o644)
+	}
+
+	if err != nil {
+		return &engine.WorkdirError{Dir: dir, Err: err}
+	}
+
+	if err := e.copyProgram(); err != nil {
+		return fmt.Errorf("copy program for the nodes: %w", err)
 	}
 
 	go e.loop()
@@ -131,26 +185,91 @@ func (e *Executor) Open(ctx context.Context, s *engine.Session) error {
 	return nil
 }
 
-// Drain ends what has not begun.
-func (e *Executor) Drain() { e.drain <- struct{}{} }
+// folder is the executor's in a work directory.
+func folder(workdir string) string { return filepath.Join(workdir, ".cache", "command") }
 
-// Close ends the executor. Parts that still wait or work find their folder gone.
+// jobs is the file that lists the commands that cancel what was submitted.
+func (e *Executor) jobs() string { return filepath.Join(e.root, "jobs") }
+
+// copyProgram puts the program into the folder, named by its content, unless it is there.
+func (e *Executor) copyProgram() error {
+	b, err := os.ReadFile(e.o.Binary)
+	if err != nil {
+		return err
+	}
+
+	name := fmt.Sprintf("%x", sha256.Sum256(b))[:24]
+	e.bin = "../../bin/" + name
+
+	to := filepath.Join(e.root, "bin", name)
+	if _, err := os.Stat(to); err == nil {
+		return nil
+	}
+
+	os.RemoveAll(filepath.Dir(to))
+
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return err
+	}
+
+	tmp := to + ".tmp"
+
+	return errors.Join(engine.WriteFile(tmp, b), os.Chmod(tmp, 0o755), os.Rename(tmp, to))
+}
+
+// Do has one task made.
+func (e *Executor) Do(ctx context.Context, w *engine.Work) error {
+	t := &task{w: w, done: make(chan error, 1), came: time.Now()}
+	select {
+	case e.in <- t:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+
+	select {
+	case err := <-t.done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Drain ends what has not begun.
+func (e *Executor) Drain() { e.post(func() { e.draining = e.ctx.Err() == nil }) }
+
+// Close ends the executor. Jobs that still wait or work are cancelled where the scheduler is known, and
+// find their folder gone.
 func (e *Executor) Close() error {
+	for end := time.Now().Add(10 * time.Second); e.launching.Load() > 0 && time.Now().Before(end); {
+		time.Sleep(20 * time.Millisecond) // its job is then known
+	}
+
 	close(e.quit)
 	<-e.gone
+
+	if n := len(e.parts); n > 0 && e.ctx.Err() != nil {
+		e.o.Notify(fmt.Sprintf("interrupted; %d jobs are withdrawn: those that wait find nothing to do, those at work end "+
+			"after their present task, or now if they can be cancelled", n))
+	}
 
 	for _, p := range e.parts {
 		e.forget(p)
 	}
 
-	if e.Ctx.Err() != nil && len(e.parts) > 0 {
-		e.o.Notify(fmt.Sprintf("interrupted; %d parts are withdrawn: those that wait will find nothing to do, those at work "+
-			"end after their present task", len(e.parts)))
-	}
+	e.cancelOpen()
 
 	return nil
 }
 
+// post has the loop call f.
+func (e *Executor) post(f func()) {
+	select {
+	case e.todo <- f:
+	case <-e.gone:
+	}
+}
+
+// loop is the one goroutine that decides.
 func (e *Executor) loop() {
 	defer close(e.gone)
 	ticker := time.NewTicker(tick)
@@ -161,16 +280,11 @@ func (e *Executor) loop() {
 	var last time.Time
 	for {
 		select {
-		case t := <-e.In:
+		case t := <-e.in:
 			e.pending = append(e.pending, t)
 			continue
-		case <-e.drain:
-			e.draining = e.Ctx.Err() == nil
-			continue
-		case err := <-e.ended:
-			if e.fatal == nil {
-				e.fatal = err
-			}
+		case f := <-e.todo:
+			f()
 			continue
 		case <-e.quit:
 			return
@@ -184,72 +298,109 @@ func (e *Executor) loop() {
 
 		last = now
 		e.look(now)
+		e.ask(now)
 		e.submit(now)
 		e.waiting(now)
 	}
 }
 
-func (e *Executor) resolve(t *slurm.Task, err error) {
-	e.quiet = time.Now()
-	t.End(err)
+func (e *Executor) stir() { e.quiet, e.askEvery = time.Now(), firstAsk }
+
+func (e *Executor) resolve(t *task, err error) {
+	e.stir()
+	t.done <- err
 }
 
 // look reads what became of the parts.
 func (e *Executor) look(now time.Time) {
-	var left []*part
+	if _, err := os.Stat(e.jobs()); errors.Is(err, os.ErrNotExist) && e.fatal == nil {
+		e.fatal = errors.New("cancelled by pipeline cancel; run again to have it made")
+		for _, p := range e.parts {
+			e.end(p, e.fatal)
+		}
+	}
+
+	var rest []*part
 	for _, p := range e.parts {
-		if life, ok := slurm.ReadLife(p.dir); ok && life != p.life {
-			p.life, p.beat = life, now
+		if l, ok := readLife(p.dir); ok && l != p.life {
+			p.life, p.beat = l, now
 			e.told = false
 		}
 
-		open := 0
-		for i, t := range p.tasks {
-			switch {
-			case t == nil:
-			case t.W.Sealed():
-				p.tasks[i] = nil
-				e.resolve(t, nil)
-			case e.fatal != nil && p.beat.IsZero():
-				p.tasks[i] = nil
-				e.resolve(t, e.fatal)
-			case e.draining && p.beat.IsZero():
-				p.tasks[i] = nil
-				e.resolve(t, engine.ErrNotStarted)
-			default:
-				open++
-				if !p.beat.IsZero() {
-					t.W.Started(p.life.Node)
-				}
-			}
-		}
-
 		e.failures(p)
+		e.results(p)
 
-		if dead := e.dead(p, now); dead != "" {
-			e.bury(p, dead)
-			open = 0
+		switch {
+		case !p.beat.IsZero():
+			if text := e.dead(p, now); text != "" {
+				e.bury(p, text)
+			}
+		case e.fatal != nil:
+			e.end(p, e.fatal)
+		case e.draining:
+			e.end(p, engine.ErrNotStarted)
+		default:
+			e.restart(p, now)
 		}
 
-		if open == 0 {
+		if p.open() {
+			rest = append(rest, p)
+		} else {
 			e.forget(p)
-			continue
 		}
-
-		left = append(left, p)
 	}
 
-	e.parts = left
+	e.parts = rest
+}
+
+func (p *part) open() bool {
+	for _, t := range p.tasks {
+		if t != nil {
+			return true
+		}
+	}
+
+	return false
+}
+
+// results resolves tasks whose results are there.
+func (e *Executor) results(p *part) {
+	for i, t := range p.tasks {
+		switch {
+		case t == nil:
+		case t.w.Sealed():
+			p.tasks[i] = nil
+			e.resolve(t, nil)
+		default: // they are made in this order
+			if !p.beat.IsZero() {
+				t.w.Started(p.life.Node)
+			}
+
+			return
+		}
+	}
+}
+
+// end resolves the tasks of a part without a result.
+func (e *Executor) end(p *part, err error) {
+	for i, t := range p.tasks {
+		if t != nil {
+			p.tasks[i] = nil
+			e.resolve(t, err)
+		}
+	}
 }
 
 // dead reports how a part ended that leaves tasks without result, "" where it goes on.
 func (e *Executor) dead(p *part, now time.Time) string {
 	quiet := now.Sub(p.beat)
 	switch {
-	case p.beat.IsZero():
-		return ""
+	case p.life.Ended && p.life.Stopped && quiet > settle:
+		return "its process was told to end: its time limit, a cancelled job, or a node that shuts down"
 	case p.life.Ended && quiet > settle:
 		return "its process ended, and its result is not there; does the node see the same work directory?"
+	case quiet > 3*beat && !p.left.IsZero() && now.Sub(p.left) > settle:
+		return "its job has left the queue: it was cancelled or killed (memory, time limit), or its node failed"
 	case quiet > e.o.Silent:
 		return fmt.Sprintf("its process has shown no sign of life for %.0f s: it was killed (memory, time limit, qdel), "+
 			"or its node is gone", quiet.Seconds())
@@ -260,210 +411,115 @@ func (e *Executor) dead(p *part, now time.Time) string {
 
 // failures reads the notes of tasks that failed.
 func (e *Executor) failures(p *part) {
-	for _, f := range slurm.ReadFailures(p.dir, p.read) {
+	for _, f := range p.notes() {
 		for i, t := range p.tasks {
-			if t != nil && t.W.Key == f.Key {
+			if t != nil && t.w.Key == f.Key {
 				p.tasks[i], p.failed = nil, true
-				e.died(t, &slurm.TaskError{Task: f.Task, Text: f.Text, Code: f.Code, Node: f.Node, Log: p.log()}, f.Code == 1)
+				e.died(t, &TaskError{Text: f.Text, Code: f.Code, Node: f.Node, Log: p.log()}, false)
 			}
 		}
 	}
 }
 
-func (p *part) log() string { return filepath.Join(p.dir, "log", "0.log") }
+func (p *part) log() string { return filepath.Join(p.dir, "log") }
 
 // bury books the tasks of a part that died.
 func (e *Executor) bury(p *part, text string) {
 	for i, t := range p.tasks {
-		if t != nil {
-			p.tasks[i], p.failed = nil, true
-			err := &slurm.TaskError{Task: t.W.Task.ID, Text: text, Code: 1, Node: p.life.Node, Log: p.log()}
-			err.Tail = slurm.Tail(err.Log, 8)
-			e.died(t, err, true)
+		if t == nil {
+			continue
 		}
+
+		p.tasks[i] = nil
+
+		t.w.Refresh()
+
+		if t.w.Sealed() {
+			e.resolve(t, nil)
+			continue
+		}
+
+		p.failed = true
+		e.died(t, &TaskError{Text: text, Code: 1, Node: p.life.Node, Log: p.log(), Tail: tail(p.log(), 8)}, true)
 	}
 }
 
-// died books the end of a task without a result, and has it made again where that may help.
-func (e *Executor) died(t *slurm.Task, err *slurm.TaskError, again bool) {
-	e.attempts[t.W.Key]++
-	n, most := e.attempts[t.W.Key], job.DefaultPolicy().Retries+1
+// died books the end of a task without a result, and has it made again where that may help. One that was cut
+// short and left a new checkpoint goes on there, which is no attempt.
+func (e *Executor) died(t *task, err *TaskError, cut bool) {
+	last := t.w.Progress()
+	progress := cut && !last.IsZero() && !last.Equal(t.before) // clocks of nodes differ
+
+	if !progress {
+		e.attempts[t.w.Key]++
+	}
+
+	n := e.attempts[t.w.Key]
 	err.Of = n
 
-	switch {
+	switch again := err.Code == 1; {
 	case again && e.draining:
 		e.resolve(t, engine.ErrNotStarted)
-	case !again || n >= most:
+	case !again || n >= attempts:
 		e.resolve(t, err)
 	default:
+		how := fmt.Sprintf("attempt %d of %d", n+1, attempts)
+		if progress {
+			how = "it goes on where it stopped"
+		}
+
 		text, _, _ := strings.Cut(err.Text, "\n")
-		t.W.Note(fmt.Sprintf("tried again, attempt %d of %d: %s", n+1, most, text))
+		t.w.Note(fmt.Sprintf("tried again, %s: %s", how, text))
 		e.pending = append(e.pending, t)
-		e.quiet = time.Now()
+		e.stir()
 	}
 }
 
-// submit makes parts of what is ready, as many as may be in hand.
-func (e *Executor) submit(now time.Time) {
-	if e.draining || e.fatal != nil {
-		err := cmp.Or(e.fatal, engine.ErrNotStarted)
-
-		for _, t := range e.pending {
-			e.resolve(t, err)
+// restart has a part submitted again whose job has ended, or runs, and has not begun. This is no attempt of its
+// tasks; its node gets no further jobs.
+func (e *Executor) restart(p *part, now time.Time) {
+	text := "ended before the program began"
+	switch {
+	case !p.left.IsZero() && now.Sub(p.left) > settle:
+		if b := tail(p.log(), 8); b != "" { // the node sees the folder
+			e.bury(p, "its job "+text+", in a command of setup perhaps")
+			return
 		}
-
-		e.pending = nil
-	}
-
-	free := e.o.Parts - len(e.parts)
-	if len(e.pending) == 0 || free <= 0 || e.Ctx.Err() != nil || now.Sub(e.pending[len(e.pending)-1].Came) < gather {
+	case !p.runs.IsZero() && now.Sub(p.runs) > e.o.Silent:
+		text = "runs, and the program does not begin"
+	default:
 		return
 	}
 
-	of := map[*engine.Task]*slurm.Task{}
-
-	var tasks []*engine.Task
-
-	work := 0.0
-	for _, t := range e.pending {
-		of[t.W.Task] = t
-		tasks = append(tasks, t.W.Task)
-		work += t.W.Expect
+	text = fmt.Sprintf("a job on node %q %s: see whether it sees %s and can run %s", p.state.Node, text,
+		filepath.Join(e.root, "parts"), filepath.Join(e.root, "bin"))
+	if !slices.Contains(e.blind, p.state.Node) {
+		e.blind = append(e.blind, p.state.Node)
+		e.o.Notify(text + "; its tasks are submitted again")
 	}
 
-	e.pending = nil
-	n := min(free, len(tasks), int(work/worth)+1)
-	for i := range n {
-		var list []*slurm.Task
-		for _, t := range engine.Part(tasks, i+1, n) {
-			list = append(list, of[t])
+	for i, t := range p.tasks {
+		if t == nil {
+			continue
 		}
 
-		if len(list) > 0 {
-			e.start(list, now)
-		}
-	}
-}
-
-// start writes a part and has the command start it.
-func (e *Executor) start(list []*slurm.Task, now time.Time) {
-	e.seq++
-	p := &part{
-		dir: e.Root("parts", fmt.Sprintf("%s-%d", e.run, e.seq)), tasks: list, submitted: now, read: map[string]bool{},
-	}
-	e.parts = append(e.parts, p)
-
-	var specs []engine.Spec
-	for _, t := range list {
-		if err := t.W.Clear(); err != nil {
-			e.fatal = err
-			return
+		p.tasks[i] = nil
+		if e.starts[t.w.Key]++; e.starts[t.w.Key] >= starts {
+			e.resolve(t, &TaskError{Text: fmt.Sprintf("started %d times: %s", starts, text), Code: 1})
+			continue
 		}
 
-		specs = append(specs, t.W.Spec())
+		e.pending = append(e.pending, t)
+		e.stir()
 	}
-
-	x := &slurm.Batch{
-		Format: slurm.BatchFormat, Name: filepath.Base(p.dir), Config: []byte(e.o.Config), Added: e.o.Added,
-		Dir: []byte(e.o.Dir), Facts: e.o.Facts, Written: now, Alive: true, Elements: [][]engine.Spec{specs},
-	}
-
-	script := filepath.Join(p.dir, "dt-part.sh")
-	text := fmt.Sprintf("#!/bin/sh\ncd -- %s || exit 1\nexec >>log/0.log 2>&1\nexec %s exec --plan plan.json --index 0\n",
-		job.Quote(p.dir), e.Bin)
-
-	err := x.Write(p.dir)
-	if err == nil {
-		err = engine.WriteFile(script, []byte(text))
-	}
-
-	if err == nil {
-		err = os.Chmod(script, 0o755)
-	}
-
-	if err != nil {
-		e.fatal = err
-		return
-	}
-
-	go e.launch(p.dir, script)
-}
-
-// launch calls the command. A launch that fails is no attempt of the tasks.
-func (e *Executor) launch(dir, script string) {
-	var err error
-	for try := range launches {
-		c := exec.CommandContext(e.Ctx, e.o.Command[0], append(e.o.Command[1:len(e.o.Command):len(e.o.Command)], script)...)
-		c.Dir = dir
-
-		var out []byte
-		if out, err = c.CombinedOutput(); err == nil || e.Ctx.Err() != nil {
-			return
-		}
-
-		if _, began := slurm.ReadLife(dir); began { // it returned with the part, whose state is known
-			return
-		}
-
-		err = fmt.Errorf("submit by %q: %w: %s", strings.Join(e.o.Command, " "), err, strings.TrimSpace(string(out)))
-
-		select {
-		case <-time.After(time.Second << try):
-		case <-e.gone:
-			return
-		}
-	}
-
-	select {
-	case e.ended <- err:
-	case <-e.gone:
-	}
-}
-
-// waiting reports once that no part begins or works.
-func (e *Executor) waiting(now time.Time) {
-	if e.told || len(e.parts) == 0 {
-		return
-	}
-
-	for _, p := range e.parts {
-		if !p.beat.IsZero() || now.Sub(p.submitted) < e.o.Grace {
-			return
-		}
-	}
-
-	e.told = true
-	e.o.Notify(fmt.Sprintf("nothing runs: %d parts that were submitted by %q %.0f s ago have not begun. %s"+
-		"If they ended, see whether the nodes can run %s and write to %s. To submit "+
-		"them again, interrupt and run again", len(e.parts), strings.Join(e.o.Command, " "),
-		now.Sub(e.parts[0].submitted).Seconds(), e.reason(), e.Root("bin"), e.Root("parts")))
-}
-
-// reason is the scheduler's status of waiting jobs, or advice to ask for it.
-func (e *Executor) reason() string {
-	if len(e.o.Status) == 0 {
-		return "Ask the scheduler why they wait (qstat; executor.status has it asked). "
-	}
-
-	ctx, cancel := context.WithTimeout(e.Ctx, 5*time.Second)
-	defer cancel()
-
-	c := exec.CommandContext(ctx, e.o.Status[0], e.o.Status[1:]...)
-	c.WaitDelay = time.Second // a child of the command's may live on and hold its output open
-	out, err := c.CombinedOutput()
-	text := strings.TrimSpace(string(out))
-	if err != nil {
-		text += fmt.Sprintf(" (%v)", err)
-	}
-
-	const most = 2000
-	text = strings.ToValidUTF8(text[:min(len(text), most)], "?")
-
-	return fmt.Sprintf("%q says:\n    %s\n", strings.Join(e.o.Status, " "), strings.ReplaceAll(text, "\n", "\n    "))
 }
 
 // forget drops a part of which nothing is in hand: without its plan a process does nothing.
 func (e *Executor) forget(p *part) {
+	if !p.beat.IsZero() && !p.open() && !p.failed {
+		p.of.open--
+	}
+
 	if !p.failed {
 		os.RemoveAll(p.dir)
 		return

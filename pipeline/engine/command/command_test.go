@@ -94,5 +94,5 @@ func ExampleNew() {
 	x := command.New(command.Options{Command: []string{"no-such-qsub"}, Parts: 16})
 	err := x.Open(context.Background(), &engine.Session{Dir: "runs"})
 	fmt.Println(strings.Split(err.Error(), ": ")[0])
-	// Output: no-such-qsub, which executor.command names, is not here
+	// Output: no-such-qsub, which submits jobs, is not here
 }

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"errors"
 	"math"
 	"os/exec"
 	"reflect"
@@ -89,22 +90,32 @@ func FuzzWords(f *testing.F) {
 }
 
 func TestCheckExtra(t *testing.T) {
-	for _, ok := range []string{
-		"--constraint=avx512", "--exclusive", "--nodelist=n[1-3]", "--gres=gpu:1", "--nice=100",
-		"--comment=a b",
+	for of, list := range map[string][]string{
+		"slurm": {
+			"--constraint=avx512", "--exclusive", "--nodelist=n[1-3]", "--gres=gpu:1", "--nice=100", "--comment=a b",
+		},
+		"sge": {"-l gpu=1", "-R y"}, "pbs": {"-l place=excl"}, "htcondor": {"requirements = HasAVX2", "+Project = \"x\""},
 	} {
-		if err := CheckExtra(ok); err != nil {
-			t.Error(err)
+		for _, o := range list {
+			if err := errors.Join(checkExtra(of, o), checkExtra("", o)); err != nil {
+				t.Error(err)
+			}
 		}
 	}
 
 	// sbatch takes abbreviations, so that --arr is --array.
-	for _, bad := range []string{
-		"constraint=x", "-C x", "--", "--array=0-3", "--arr=1", "--wrap=x", "--job-name=x",
-		"--output=x", "--no-requeue", "--a b",
+	for of, list := range map[string][]string{
+		"slurm": {
+			"constraint=x", "-C x", "--", "--array=0-3", "--arr=1", "--wrap=x", "--job-name=x", "--output=x", "--no-requeue",
+			"--a b",
+		},
+		"sge": {"-t 1-3", "-sync y", "-l a;b", "--constraint=x"}, "pbs": {"-J 1-3", "-o x"},
+		"htcondor": {"queue = 3", "executable = x", "-l a"}, "": {"--array=0-3", "-t 1-3", "x"},
 	} {
-		if CheckExtra(bad) == nil {
-			t.Errorf("%q is taken", bad)
+		for _, o := range list {
+			if checkExtra(of, o) == nil {
+				t.Errorf("%s: %q is taken", of, o)
+			}
 		}
 	}
 }
@@ -112,26 +123,30 @@ func TestCheckExtra(t *testing.T) {
 // Limits written by hand; each fault is reported under the configuration's key.
 func TestCheck(t *testing.T) {
 	for _, c := range []struct {
-		s    Settings
-		want string
+		s        Settings
+		want, of string
 	}{
-		{Settings{}, ""},
+		{Settings{}, "", "slurm"},
 		{Settings{
 			Partition: "batch", Time: "2-12:00", Mem: "2G", CPUs: 4, Setup: []string{"module load gcc"},
 			Extra: []string{"--exclusive"},
-		}, ""},
-		{Settings{Partition: "a b"}, "partition"},
-		{Settings{Account: "a\n"}, "account"},
-		{Settings{QOS: "\t"}, "qos"},
-		{Settings{Time: "soon"}, "time"},
-		{Settings{Mem: "-1G"}, "mem"},
-		{Settings{CPUs: -1}, "cpus"},
-		{Settings{CPUs: math.MaxInt}, "cpus"},
-		{Settings{Setup: []string{"a; b"}}, "setup"},
-		{Settings{Extra: []string{"--array=0-3"}}, "extra"},
+		}, "", "slurm"},
+		{Settings{Partition: "a b"}, "partition", "slurm"},
+		{Settings{Account: "a\n"}, "account", "slurm"},
+		{Settings{QOS: "\t"}, "qos", "slurm"},
+		{Settings{Time: "soon"}, "time", "slurm"},
+		{Settings{Mem: "-1G"}, "mem", "slurm"},
+		{Settings{CPUs: -1}, "cpus", "slurm"},
+		{Settings{QOS: "night"}, "", ""},
+		{Settings{QOS: "night"}, "qos", "sge"},
+		{Settings{MaxRunning: -1}, "max_running", "pbs"},
+		{Settings{MaxRunning: math.MaxInt}, "max_running", "pbs"},
+		{Settings{CPUs: math.MaxInt}, "cpus", "slurm"},
+		{Settings{Setup: []string{"a; b"}}, "setup", "slurm"},
+		{Settings{Extra: []string{"--array=0-3"}}, "extra", "slurm"},
 	} {
 		var got []string
-		c.s.Check(func(setting, _ string) { got = append(got, setting) })
+		c.s.Check(c.of, func(setting, _ string) { got = append(got, setting) })
 
 		if strings.Join(got, " ") != c.want {
 			t.Errorf("%+v: %q, expected %q", c.s, got, c.want)
@@ -139,15 +154,14 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-func TestCheckPolicy(t *testing.T) {
-	DefaultPolicy().Check(func(setting, text string) { t.Errorf("default %s: %s", setting, text) })
-	var got []string
-	note := func(setting, _ string) { got = append(got, setting) }
-	Policy{MaxRunning: -1, Retries: -1, RetryMem: 0.5}.Check(note)
-	Policy{MaxRunning: math.MaxInt, Retries: 101, RetryMem: math.NaN()}.Check(note)
+// What is given for some jobs replaces that of all; a zero or an empty list that is given is a value.
+func TestOver(t *testing.T) {
+	all := Settings{Partition: "batch", Time: "10", CPUs: 4, Setup: []string{"module load gcc"}}
+	got := Settings{Time: "4:00:00", Setup: []string{}}.Over(all, func(key string) bool {
+		return slices.Contains([]string{"time", "cpus", "setup"}, key)
+	})
 
-	if want := []string{"max_running", "retries", "retry_mem", "max_running", "retries", "retry_mem"}; !slices.Equal(got,
-		want) {
-		t.Errorf("%q", got)
+	if want := (Settings{Partition: "batch", Time: "4:00:00", Setup: []string{}}); !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v", got)
 	}
 }

@@ -3,26 +3,22 @@
 # and the Debian packages slurmctld, slurmd, slurm-client and munge; touches
 # nothing outside DIR.
 #
-#   cluster.sh up DIR PORT NAME:NODES:CPUS:OPTIONS…   start partitions, each on nodes of its own, and wait
+#   slurm.sh up DIR PORT NAME:NODES:CPUS:OPTIONS…   start partitions, each on nodes of its own, and wait
 #                                  until all are idle; the ports from PORT on are used, one per node and one more
-#                                  with SLURMTEST_ACCOUNTING=1 also MariaDB and slurmdbd, for programs that need sacct
-#                                  (mariadb-server, slurmdbd, slurm-wlm-mysql-plugin); three ports more
-#   cluster.sh guard DIR           wait for the end of standard input, then end everything that was started,
+#   slurm.sh guard DIR           wait for the end of standard input, then end everything that was started,
 #                                  jobs too, and remove DIR
-#   cluster.sh controller-off DIR  end the controller, as in an outage; it saves its state (one that is killed
+#   slurm.sh controller-off DIR  end the controller, as in an outage; it saves its state (one that is killed
 #                                  forgets the last seconds, gives job numbers again and has nodes drained)
-#   cluster.sh controller-on DIR   start it again, with its state
-#   cluster.sh node-off DIR NODE   a node loses power: daemon, steps and tasks die at once
-#   cluster.sh daemon-off DIR NODE only its daemon dies: tasks go on, unseen by the controller
-#   cluster.sh node-on DIR NODE    start the daemon again
-#   cluster.sh node-blind DIR NODE FOLDER  start it where FOLDER is empty, as without the shared file system
-#   cluster.sh logs DIR            the ends of the daemons' logs
+#   slurm.sh controller-on DIR   start it again, with its state
+#   slurm.sh node-off DIR NODE   a node loses power: daemon, steps and tasks die at once
+#   slurm.sh node-blind DIR NODE FOLDER  start it where FOLDER is empty, as without the shared file system
+#   slurm.sh logs DIR            the ends of the daemons' logs
 set -uo pipefail
 PATH=$PATH:/usr/sbin:/sbin
 what=$1 dir=$2
 export SLURM_CONF=$dir/slurm.conf
 
-die() { echo "cluster.sh: $*" >&2; exit 1; }
+die() { echo "slurm.sh: $*" >&2; exit 1; }
 run() { # NAME COMMAND…: in the background, its pid remembered
 	local name=$1
 	shift
@@ -61,41 +57,6 @@ steps_of() { # PID…: the slurmstepd above each
 logs() { tail -n 20 "$dir"/log/*; }
 controller() { run slurmctld slurmctld -D; }
 node() { run "slurmd-$1" slurmd -D -N "$1"; }
-
-accounting() { # PORT: of slurmdbd; the next is the database's
-	mkdir "$dir/mysql" && chown mysql: "$dir/mysql"
-	mysql_install_db --no-defaults --user=mysql --datadir="$dir/mysql/data" --skip-test-db --force \
-		--auth-root-authentication-method=normal >"$dir/log/mysql-install.out" 2>&1 || { cat "$dir/log/mysql-install.out" >&2; die "no database"; }
-	run mariadbd mariadbd --no-defaults --user=mysql --datadir="$dir/mysql/data" --socket="$dir/mysql/s" --bind-address=127.0.0.1 --port=$(($1 + 1)) \
-		--pid-file="$dir/mysql/pid" --innodb-buffer-pool-size=64M --innodb-lock-wait-timeout=900
-	until_true 60 mysqladmin --no-defaults -S "$dir/mysql/s" ping || die "mariadbd does not answer"
-	mysql --no-defaults -S "$dir/mysql/s" -e "create user slurm@'%' identified by 'slurm'; create user slurm@localhost identified by 'slurm';
-		grant all on slurm_acct_db.* to slurm@'%'; grant all on slurm_acct_db.* to slurm@localhost;"
-	(umask 077 && cat >"$dir/slurmdbd.conf") <<-CONF
-		AuthType=auth/munge
-		AuthInfo=socket=$dir/munge/socket
-		DbdHost=$host
-		DbdAddr=127.0.0.1
-		DbdPort=$1
-		SlurmUser=root
-		LogFile=$dir/log/slurmdbd.log
-		PidFile=$dir/slurmdbd.pid
-		StorageType=accounting_storage/mysql
-		StorageHost=127.0.0.1
-		StoragePort=$(($1 + 1))
-		StorageUser=slurm
-		StoragePass=slurm
-		StorageLoc=slurm_acct_db
-	CONF
-	cat >>"$dir/slurm.conf" <<-CONF
-		AccountingStorageType=accounting_storage/slurmdbd
-		AccountingStorageHost=127.0.0.1
-		AccountingStoragePort=$1
-		AccountingStoragePass=$dir/munge/socket
-	CONF
-	run slurmdbd slurmdbd -D
-	until_true 60 sacctmgr -n show cluster || die "slurmdbd does not answer"
-}
 
 down() {
 	local p i
@@ -144,6 +105,7 @@ up)
 		TaskPlugin=task/none
 		JobAcctGatherType=jobacct_gather/none
 		SwitchType=switch/none
+		AccountingStorageType=accounting_storage/none
 		MpiDefault=none
 		$listen
 		SlurmdParameters=config_overrides
@@ -181,11 +143,6 @@ up)
 	run munged setpriv --reuid munge --regid munge --clear-groups munged --foreground --force --key-file="$dir/munge/key" \
 		--socket="$dir/munge/socket" --pid-file="$dir/munge/pid" --seed-file="$dir/munge/seed" --log-file="$dir/munge/log"
 	until_true 60 munge -S "$dir/munge/socket" -n || { cat "$dir/log/munged.out" >&2; die "munged does not answer"; }
-	if [ "${SLURMTEST_ACCOUNTING:-}" = 1 ]; then
-		accounting $((port + nodes + 1))
-	else
-		echo AccountingStorageType=accounting_storage/none >>"$dir/slurm.conf"
-	fi
 	controller
 	for i in $(seq "$nodes"); do
 		mkdir -p "$dir/spool/n$i"
@@ -206,8 +163,6 @@ node-off)
 	t=$(tasks "$3")
 	kill -9 $(steps_of $t) $t 2>/dev/null
 	;;
-daemon-off) end "slurmd-$3" KILL ;;
-node-on) node "$3" ;;
 node-blind) run "slurmd-$3" unshare -m sh -c 'mount -t tmpfs none "$0" && exec slurmd -D -N "$1"' "$4" "$3" ;;
 logs) logs ;;
 *) die "unknown command $what" ;;

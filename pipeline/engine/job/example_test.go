@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"doubletake/pipeline/engine/slurm/job"
+	"doubletake/pipeline/engine/job"
 )
 
 // A command before the program is split into words; nothing of it is left to a

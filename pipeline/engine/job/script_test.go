@@ -1,7 +1,9 @@
 package job
 
 import (
+	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -51,17 +53,17 @@ func TestScripts(t *testing.T) {
 			"-N train -j oe -o LOGS -S /bin/sh -t 1-2 -W depend=afterok:2[].server",
 		}},
 		{"sge", "qsub", "%d.1-9:1", "SGE_TASK_ID", [3]string{
-			"-terse -N dsp -cwd -V -j y -o LOGS -S /bin/sh -t 1-3 -q long -A acoustics " +
+			"-terse -N dsp -wd / -V -j y -o LOGS -S /bin/sh -t 1-3 -q long -A acoustics " +
 				"-l h_rt=95400 -l mem_free=1536M -pe smp 4",
-			"-terse -N dsp-2 -cwd -V -j y -o LOGS -S /bin/bash -t 1-1 -hold_jid 1",
-			"-terse -N train -cwd -V -j y -o LOGS -S /bin/sh -t 1-2 -hold_jid 2",
+			"-terse -N dsp-2 -wd / -V -j y -o LOGS -S /bin/bash -t 1-1 -hold_jid 1",
+			"-terse -N train -wd / -V -j y -o LOGS -S /bin/sh -t 1-2 -hold_jid 2",
 		}},
 		{"slurm", "sbatch", "%d;cluster", "SLURM_ARRAY_TASK_ID", [3]string{
-			"--parsable --job-name=dsp --array=1-3 --chdir=DIR --output=LOGS/%x-%a.log --partition=long " +
+			"--parsable --job-name=dsp --array=1-3 --chdir=/ --output=LOGS/%x-%a.log --partition=long " +
 				"--account=acoustics --time=1-02:30 --mem=1536M --cpus-per-task=4",
-			"--parsable --job-name=dsp-2 --array=1-1 --chdir=DIR --output=LOGS/%x-%a.log --dependency=afterok:1 " +
+			"--parsable --job-name=dsp-2 --array=1-1 --chdir=/ --output=LOGS/%x-%a.log --dependency=afterok:1 " +
 				"--kill-on-invalid-dep=yes",
-			"--parsable --job-name=train --array=1-2 --chdir=DIR --output=LOGS/%x-%a.log --dependency=afterok:2 " +
+			"--parsable --job-name=train --array=1-2 --chdir=/ --output=LOGS/%x-%a.log --dependency=afterok:2 " +
 				"--kill-on-invalid-dep=yes",
 		}},
 	} {
@@ -188,6 +190,173 @@ func TestSeconds(t *testing.T) {
 	}
 }
 
+// Submissions of the executor, by the documents that TestScripts names, and condor_submit of the HTCondor manual 23.0
+// (executable, arguments in the new syntax, queue N, +attributes): the settings' words, options of the user's, and
+// jobs that leave nothing where they run.
+func TestSubmit(t *testing.T) {
+	set := Settings{Partition: "long", Account: "acoustics", QOS: "night", Time: "2:00:00", Mem: "1G", CPUs: 4}
+	for _, c := range []struct{ name, extra, want, cancel, why, avoid string }{
+		{
+			"slurm", "--comment=a b", "sbatch|--parsable|--job-name=dt-train|--array=1-3|--chdir=/|--output=/dev/null|" +
+				"--partition=long|--account=acoustics|--qos=night|--time=2:00:00|--mem=1G|--cpus-per-task=4|--comment=a b",
+			"scancel|7", "squeue|--noheader|--jobs=7|--format=%i %T %r", "--exclude=n1,n2,n3",
+		},
+		{
+			"sge", "-l gpu=1", "qsub|-terse|-N|dt-train|-wd|/|-V|-j|y|-o|/dev/null|-S|/bin/sh|-t|1-3|-q|long|-A|acoustics|" +
+				"-l|h_rt=7200|-l|mem_free=1024M|-pe|smp|4|-l|gpu=1", "qdel|7", "qstat|-f|-explain|a", "hostname=!(n1|n2)",
+		},
+		{
+			"pbs", "-l place=excl", "qsub|-N|dt-train|-j|oe|-o|/dev/null|-S|/bin/sh|-J|1-3|-q|long|-A|acoustics|" +
+				"-l|walltime=7200|-l|select=1:ncpus=4:mem=1024mb|-l|place=excl", "qdel|7[]", "qstat|-s|7[]", "",
+		},
+		{"htcondor", "requirements = HasAVX2", "condor_submit|-terse", "condor_rm|7", "condor_q|-better-analyze|7.0", ""},
+	} {
+		s, a := Find(c.name), Array{Settings: set, Name: "dt-train", Parts: 3}
+		a.Extra = []string{c.extra}
+
+		got, err := s.Submit(a)
+		if err != nil || strings.Join(got, "|") != c.want {
+			t.Errorf("%s: %q, %v", c.name, got, err)
+		}
+
+		a.Extra, a.Avoid = []string{"--exclude=n3"}, []string{"n1", "n2"}
+		if c.name != "slurm" {
+			a.Extra = nil
+		}
+
+		got, err = s.Submit(a)
+		if err != nil || c.avoid != "" && got[len(got)-1] != c.avoid {
+			t.Errorf("%s: %q, %v", c.name, got, err)
+		}
+
+		j := Job{"7", 3}
+		if w := strings.Join(s.Cancel(j), "|"); w != c.cancel {
+			t.Errorf("%s cancels by %q", c.name, w)
+		}
+
+		if w := strings.Join(s.Why(j), "|"); w != c.why {
+			t.Errorf("%s explains by %q", c.name, w)
+		}
+	}
+
+	want := `
+    universe = vanilla
+    executable = /bin/sh
+    arguments = "'/a ''b''/dt.sh' $(Process)"
+    initialdir = /
+    should_transfer_files = NO
+    getenv = true
+    requirements = TARGET.Machine =!= "n1" && TARGET.Machine =!= "n2"
+    request_cpus = 2
+    request_memory = 1024MB
+    +Project = "x"
+    queue 3
+`
+
+	got := Find("htcondor").Describe(Array{
+		Settings: Settings{Mem: "1G", CPUs: 2, Extra: []string{`+Project = "x"`}}, Parts: 3,
+		Avoid: []string{"n1", "n2"},
+	}, "/a 'b'/dt.sh")
+	if got != want {
+		t.Errorf("%s", got)
+	}
+}
+
+// The script of a part is run by a shell, as each scheduler would: the folder is that of the part, words of the setup
+// are quoted, and what is printed is in its log. A part that does not see the work directory
+// holds its place and fails.
+func TestScript(t *testing.T) {
+	for _, s := range schedulers {
+		if s.queue == "" {
+			continue
+		}
+
+		dir := filepath.Join(t.TempDir(), "it's a folder")
+		at := filepath.Join(dir, "dt-x-2")
+		if err := os.MkdirAll(at, 0o755); err != nil {
+			t.Fatal(err)
+		}
+
+		a := Array{
+			Settings: Settings{Setup: []string{`echo "a  b" "it's"`, "cd /"}}, Name: "dt-x", Parts: 2, Dir: dir,
+			Words: []string{"/bin/echo", "x y"},
+		}
+
+		text, err := s.Script(a, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		run := func() error {
+			c := exec.Command("/bin/bash", "-c", text, "script", "1")
+			for _, name := range []string{"PBS_ARRAY_INDEX", "SGE_TASK_ID", "SLURM_ARRAY_TASK_ID"} {
+				c.Env = append(c.Env, name+"=2")
+			}
+
+			return c.Run()
+		}
+
+		err = run()
+		log, _ := os.ReadFile(filepath.Join(at, "log"))
+		if err != nil || string(log) != "a  b it's\nx y\n" {
+			t.Errorf("%s: %q, %v", s.Name, log, err)
+		}
+
+		if err := errors.Join(os.RemoveAll(at), run()); err != nil {
+			t.Errorf("%s: a part that is withdrawn: %v", s.Name, err)
+		}
+
+		if err := os.RemoveAll(dir); err != nil {
+			t.Fatal(err)
+		}
+
+		if err := run(); err == nil {
+			t.Errorf("%s: a part that sees no work directory succeeds", s.Name)
+		}
+
+		if text, err := s.Script(a, 300); err != nil || !strings.Contains(text, "|| { sleep 300; exit 1; }") {
+			t.Errorf("%s: %s", text, err)
+		}
+	}
+}
+
+// Listings: of Slurm 22.05 and Grid Engine 8.1.9 as their programs printed them, of PBS from the PBS Professional
+// User's Guide 2021.1, section 10.1 and "Viewing Status of Job Arrays", of HTCondor from its manual 23.0, condor_q,
+// -autoformat, and JobStatus 1 idle, 2 running.
+func TestRead(t *testing.T) {
+	for name, c := range map[string]struct {
+		queue string
+		want  map[Part]State
+	}{
+		"slurm": {"12 1 RUNNING n1\n12 2 PENDING \n13 N/A PENDING \n", map[Part]State{
+			{"12", 1}: {true, "n1"}, {"12", 2}: {},
+		}},
+		"sge": {
+			`job-ID  prior   name       user         state submit/start at     queue                          slots ja-task-ID
+-----------------------------------------------------------------------------------------------------------------
+      5 0.55500 dt-x       root         r     11/26/2026 05:00:01 all.q@node1                        1 2
+      5 0.55500 dt-x       root         qw    11/26/2026 05:00:01                                    1 3,5-6:1
+`,
+			map[Part]State{{"5", 2}: {true, "node1"}, {"5", 3}: {}, {"5", 5}: {}, {"5", 6}: {}},
+		},
+		"pbs": {
+			`Job id            Name             User              Time Use S Queue
+----------------  ---------------- ----------------  -------- - -----
+1235[].host       dt-x             user1             0        B workq
+1235[1].host      dt-x             user1             00:00:07 R workq
+1235[2].host      dt-x             user1             0        Q workq
+1236.host         dt-y             user1             0        Q workq
+`,
+			map[Part]State{{"1235", 1}: {Running: true}, {"1235", 2}: {}, {"1236", 1}: {}},
+		},
+		"htcondor": {"5 0 2 slot1@node1\n5 1 1 undefined\n", map[Part]State{{"5", 1}: {true, "node1"}, {"5", 2}: {Node: "undefined"}}},
+	} {
+		if got := Find(name).Read(c.queue); !maps.Equal(got, c.want) {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
 // An array of 2 parts for Grid Engine.
 func ExampleWorkflow_Write() {
 	w := Workflow{Plan: "pipeline.yaml", Dir: "/data", Logs: "/data/logs", Arrays: []Array{
@@ -200,5 +369,5 @@ func ExampleWorkflow_Write() {
 	}
 
 	fmt.Print(b.String()[strings.Index(b.String(), "after="):strings.Index(b.String(), "#!/bin/sh\nset -e\n")])
-	// Output: after=$(qsub -terse -N dsp -cwd -V -j y -o '/data/logs' -S /bin/sh -t 1-2 <<'END'
+	// Output: after=$(qsub -terse -N dsp -wd / -V -j y -o '/data/logs' -S /bin/sh -t 1-2 <<'END'
 }
