@@ -75,7 +75,7 @@ experiments:
         2-blades: {test: {blades: 2}}
 `
 
-// longRun trains twice for some ten seconds, in which checkpoints are left.
+// longRun trains twice for some twenty seconds, in which checkpoints are left.
 const longRun = `version: 1
 workdir: WORK
 executor: SCHEDULER
@@ -87,6 +87,7 @@ experiments:
       standardise: false
       optimizer: {epochs: 40000}
       seeds: 2
+      honest: {base: none}
       splits: {gap: {test: {x: {min: 2, max: 4}}}}
 `
 
