@@ -357,17 +357,12 @@ func (x *clusterProject) killed(t *testing.T, cancel func(t *testing.T)) {
 }
 
 // noPlace is a run while no job can begin: reported within 20 s, with words of the scheduler's. Once there is
-// place it goes on: the default campaign, which ingest and dsp make in many parts.
+// place it goes on.
 func (x *clusterProject) noPlace(t *testing.T, why string, free func(t *testing.T)) {
 	t.Helper()
 
 	y := x.in(t.TempDir())
-
-	whole := string(contents(t, filepath.Join(repository, "pipeline.yaml")))
-	for work, executor := range map[string]string{"here": "", "there": "executor: " + x.settings + "\n"} {
-		put(t, y.dir, work+".yaml", strings.Replace(whole, "workdir: runs\n", "workdir: "+work+"\n"+executor, 1))
-	}
-
+	y.config(t, clusterRun, "here", "there")
 	y.run(t, "run", "here.yaml")
 
 	d := y.start(t, "there")
@@ -386,6 +381,5 @@ func (x *clusterProject) noPlace(t *testing.T, why string, free func(t *testing.
 
 	free(t)
 	d.ends(t)
-	t.Logf("the default campaign after %.0f s", time.Since(d.began).Seconds())
 	y.same(t, "there")
 }

@@ -694,38 +694,6 @@ func TestHeld(t *testing.T) {
 	}
 }
 
-// A cache whose folders have the two digits of earlier programs is read and added to.
-func TestTwoDigitFolders(t *testing.T) {
-	w := newWorld(t.TempDir())
-	w.write(t)
-
-	if _, err := w.run(Options{}); err != nil {
-		t.Fatal(err)
-	}
-
-	old, _ := filepath.Glob(filepath.Join(w.dir, ".cache", "objects", "*", "*"))
-	for _, p := range old {
-		to := filepath.Join(w.dir, ".cache", "objects", filepath.Base(p)[:2])
-		if err := errors.Join(os.MkdirAll(to, 0o755), os.Rename(p, filepath.Join(to, filepath.Base(p)))); err != nil {
-			t.Fatal(err)
-		}
-
-		_ = os.Remove(filepath.Dir(p))
-	}
-
-	if res, err := w.run(Options{}); err != nil || res.Ran > 0 {
-		t.Errorf("%+v, %v; want nothing to do", res, err)
-	}
-
-	if res, err := w.run(Options{Selection: Selection{Force: true}}); err != nil || res.Ran == 0 {
-		t.Errorf("%+v, %v; want all made again", res, err)
-	}
-
-	if left, _ := filepath.Glob(filepath.Join(w.dir, ".cache", "objects", "?")); len(left) > 0 {
-		t.Errorf("found folders of one digit, %v, want two digits only", left)
-	}
-}
-
 // A damaged result is noticed, named and made again; the same for a lost one.
 func TestDamage(t *testing.T) {
 	w := newWorld(t.TempDir())

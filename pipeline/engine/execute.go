@@ -41,21 +41,7 @@ type Executor interface {
 var ErrNotStarted = errors.New("not started")
 
 // Session is the run an executor works for.
-type Session struct {
-	Dir     string            // the work directory
-	Current map[string]string // keys of the plan's tasks as they are now, "" where not known yet
-	s       *store
-}
-
-// Cache returns a path below the cache folder of the work directory.
-func (s *Session) Cache(elem ...string) string {
-	return filepath.Join(append([]string{s.Dir, ".cache"}, elem...)...)
-}
-
-// Sealed reports whether the result of that key is in the store.
-func (s *Session) Sealed(key string) bool {
-	return sealed(s.s, key)
-}
+type Session struct{ Dir string } // the work directory
 
 // Work is one task that is ready: its inputs exist, its result does not.
 type Work struct {

@@ -20,14 +20,13 @@ import (
 // The sections are every text once; SHA-256 sums, which are texts too, as bytes; what the results were
 // made of, which is read when it is asked for; and the records, which refer to the texts by number. All
 // of it can be restored from the objects' manifests.
-const indexMagic = "doubletake index 6\n"
+const indexMagic = "doubletake index 7\n"
 
 // indexWriter writes records. Names and digests occur several times, as a task's output
 // and as the next one's input.
 type indexWriter struct {
 	b, inputs, texts, sums []byte
 	numbers                map[string]uint64 // of the texts, even, and of the sums, odd
-	lists                  map[string]uint64 // numbers of the lists of settings, by their bytes
 }
 
 func (w *indexWriter) num(n uint64) { w.b = binary.AppendUvarint(w.b, n) }
@@ -69,22 +68,6 @@ func (w *indexWriter) pairs(list []kv.Pair) {
 	}
 }
 
-// list writes settings that many tasks share: they are written where they occur first.
-func (w *indexWriter) list(list []kv.Pair) {
-	from := len(w.b)
-	w.pairs(list)
-	n, ok := w.lists[string(w.b[from:])]
-	if ok {
-		w.b = w.b[:from]
-		w.num(n)
-		return
-	}
-
-	n = uint64(len(w.lists))
-	w.lists[string(w.b[from:])] = n
-	w.b = slices.Insert(w.b, from, binary.AppendUvarint(nil, n)...)
-}
-
 func (w *indexWriter) stamp(s stamp) {
 	w.num(uint64(s.Size))
 	w.num(uint64(s.MTime))
@@ -114,7 +97,7 @@ func (w *indexWriter) record(r *record, inputs []input) {
 	w.text(r.Key)
 	w.num(uint64(r.Version))
 	w.text(r.Config)
-	w.list(r.Local)
+	w.pairs(r.Local)
 	w.made(inputs)
 	w.num(uint64(len(r.Outputs)))
 
@@ -142,7 +125,7 @@ func (w *indexWriter) record(r *record, inputs []input) {
 
 func (ix *index) encode() []byte {
 	const perTask = 6 // texts of its own, roughly
-	w := &indexWriter{numbers: make(map[string]uint64, perTask*len(ix.Tasks)), lists: map[string]uint64{}}
+	w := &indexWriter{numbers: make(map[string]uint64, perTask*len(ix.Tasks))}
 	w.num(uint64(len(ix.Configs)))
 
 	for _, k := range slices.Sorted(maps.Keys(ix.Configs)) {
@@ -182,7 +165,6 @@ type indexReader struct {
 	texts   []string
 	sums    string // as hex, one after the other
 	inputs  string
-	lists   [][]kv.Pair
 	outputs []output
 	stamps  []stamp
 	err     error
@@ -332,18 +314,6 @@ func (r *indexReader) pairs() []kv.Pair {
 	return out
 }
 
-func (r *indexReader) list() []kv.Pair {
-	n := r.num()
-	if n < uint64(len(r.lists)) {
-		return r.lists[n]
-	}
-
-	list := r.pairs()
-	r.lists = append(r.lists, list)
-
-	return list
-}
-
 // made passes over what a result was made of.
 func (r *indexReader) made() packedInputs {
 	n := r.num()
@@ -364,7 +334,7 @@ func (r *indexReader) output() output {
 
 func (r *indexReader) record() record {
 	return record{
-		Key: r.text(), Version: int(r.num()), Config: r.text(), Local: r.list(), packed: r.made(),
+		Key: r.text(), Version: int(r.num()), Config: r.text(), Local: r.pairs(), packed: r.made(),
 		Outputs: readList(r, &r.outputs, (*indexReader).output), Packed: r.num() != 0,
 		Stamps: readList(r, &r.stamps, (*indexReader).stamp), Seconds: math.Float64frombits(r.num()),
 	}

@@ -373,12 +373,7 @@ func (r *runner) run(ctx context.Context, todo []*Task) error {
 		}
 	}
 
-	session := &Session{Dir: r.p.Dir, Current: map[string]string{}, s: r.s}
-	for id, st := range r.of {
-		session.Current[id] = st.key
-	}
-
-	if err := r.ex.Open(ctx, session); err != nil {
+	if err := r.ex.Open(ctx, &Session{r.p.Dir}); err != nil {
 		return fmt.Errorf("open executor: %w", err)
 	}
 

@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -84,7 +83,6 @@ type index struct {
 type store struct {
 	dir     string // the work directory
 	objects string // folder of the results
-	digits  int    // of their keys, that name the folders in it
 	mu      sync.Mutex
 	ix      index
 	dirty   bool
@@ -110,7 +108,7 @@ func (s *store) cache(elem ...string) string {
 
 func (s *store) object(key string) string {
 	const sep = string(filepath.Separator)
-	return s.objects + sep + key[:s.digits] + sep + key
+	return s.objects + sep + key[:1] + sep + key // one folder a digit: to make one takes as long as a small result
 }
 
 func newStore(dir string) *store {
@@ -118,24 +116,8 @@ func newStore(dir string) *store {
 		dir: dir, ix: newIndex(), saved: time.Now(), hashing: map[string]chan struct{}{}, pending: map[string]*record{},
 	}
 	s.objects = s.cache("objects")
-	s.digits = folderDigits(s.objects)
 
 	return s
-}
-
-// folderDigits returns how many digits of a key name the folders of results: one, because to
-// make a folder takes as long as a small result, or two in the cache of an earlier program.
-func folderDigits(objects string) int {
-	list, _ := os.ReadDir(objects)
-	of := func(n int) func(fs.DirEntry) bool {
-		return func(e fs.DirEntry) bool { return len(e.Name()) == n }
-	}
-
-	if slices.ContainsFunc(list, of(2)) && !slices.ContainsFunc(list, of(1)) {
-		return 2
-	}
-
-	return 1
 }
 
 // openStore reads the index; a missing or damaged one is empty, because the
