@@ -12,7 +12,8 @@ import (
 func newCancelCommand(stdout io.Writer) *cli.Command {
 	return &cli.Command{
 		Name: "cancel", Usage: "cancel the jobs of this work directory, queued and running", ArgsUsage: "[FILE]",
-		Description: "Cancels the jobs of a run with --executor, which then ends, and jobs that a killed run left in the queue. " +
+		Description: "Cancels the jobs of a run with --executor, which then ends, and jobs that a killed run left in " +
+			"the queue. " +
 			"Existing results stay, trainings keep their checkpoints, and the next run makes the missing ones.\n\n" +
 			"Example: pipeline cancel pipeline.yaml\n\nExit status: 0 success, 1 failed, 2 usage or configuration error.",
 		Action: onFile(func(_ *cli.Context, file string) error {

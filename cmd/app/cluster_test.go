@@ -102,7 +102,9 @@ type clusterProject struct {
 func newClusterProject(t *testing.T, name, settings string, env []string) *clusterProject {
 	t.Helper()
 
-	x := &clusterProject{name: name, settings: settings, env: env, bin: filepath.Join(t.TempDir(), "pipeline"), dir: t.TempDir()}
+	x := &clusterProject{
+		name: name, settings: settings, env: env, bin: filepath.Join(t.TempDir(), "pipeline"), dir: t.TempDir(),
+	}
 	if out, err := exec.Command("go", "build", "-o", x.bin, "../pipeline").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}

@@ -70,7 +70,9 @@ func TestGridEngine(t *testing.T) {
 	// d is the queue's state, which is disabled.
 	t.Run("drained", func(t *testing.T) {
 		x.program(t, "qmod", "-d", "all.q")
-		x.noPlace(t, `"qstat -f -explain a" says:\n[^;]*all\.q@.* d\b`, func(t *testing.T) { x.program(t, "qmod", "-e", "all.q") })
+		x.noPlace(t, `"qstat -f -explain a" says:\n[^;]*all\.q@.* d\b`, func(t *testing.T) {
+			x.program(t, "qmod", "-e", "all.q")
+		})
 	})
 
 	t.Run("arrays", func(t *testing.T) {

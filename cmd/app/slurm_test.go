@@ -45,7 +45,8 @@ func newSlurm(t *testing.T) *slurmCluster {
 		t.Fatal("Slurm is not installed, or this is not root: apt-get install slurmctld slurmd slurm-client munge")
 	}
 
-	c := &slurmCluster{clusterProject: newClusterProject(t, "slurm", "{slurm: {mem: 300M, time: 10}, train: {time: 20}}", nil)}
+	const settings = "{slurm: {mem: 300M, time: 10}, train: {time: 20}}"
+	c := &slurmCluster{clusterProject: newClusterProject(t, "slurm", settings, nil)}
 
 	var err error
 	for range 3 { // a port may have been taken between the look and its use
@@ -183,7 +184,9 @@ func TestSlurm(t *testing.T) {
 	t.Run("controller away", x.controllerAway)
 	t.Run("nodes full", func(t *testing.T) {
 		x.program(t, "sbatch", "--job-name=other", "--array=1-2", "--exclusive", "--output=/dev/null", "--wrap=sleep 600")
-		x.noPlace(t, `says:\n *\d+\S* PENDING (Resources|Priority)`, func(t *testing.T) { x.program(t, "scancel", "--name=other") })
+		x.noPlace(t, `says:\n *\d+\S* PENDING (Resources|Priority)`, func(t *testing.T) {
+			x.program(t, "scancel", "--name=other")
+		})
 	})
 	t.Run("nodes drained", func(t *testing.T) {
 		x.ready(t)

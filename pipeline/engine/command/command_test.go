@@ -139,11 +139,12 @@ func TestSchedulers(t *testing.T) {
 		var notes []string
 
 		o, told := scheduler(t, name, dir)
-		res, err := engine.Run(t.Context(), plan(dir), engine.Options{Executor: command.New(o), Observe: func(e engine.Event) {
+		observe := func(e engine.Event) {
 			if e.Kind == "note" {
 				notes = append(notes, e.Note)
 			}
-		}})
+		}
+		res, err := engine.Run(t.Context(), plan(dir), engine.Options{Executor: command.New(o), Observe: observe})
 
 		if err != nil || res.Ran != 2 || told() != "" {
 			t.Errorf("%s: %+v, %v, %s", name, res, err, told())

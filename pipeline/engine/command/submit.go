@@ -226,8 +226,10 @@ func call(ctx context.Context, dir string, words []string) (string, error) {
 	c := exec.CommandContext(ctx, words[0], words[1:]...)
 	c.Dir, c.WaitDelay = dir, time.Second // a child of the command's may live on and hold its output open
 	c.Env = slices.DeleteFunc(os.Environ(), func(kv string) bool {
-		return !strings.HasPrefix(kv, "SLURM_CONF=") && slices.ContainsFunc([]string{"SLURM_", "SBATCH_", "SQUEUE_", "SCANCEL_"},
-			func(prefix string) bool { return strings.HasPrefix(kv, prefix) })
+		own := []string{"SLURM_", "SBATCH_", "SQUEUE_", "SCANCEL_"}
+		has := func(prefix string) bool { return strings.HasPrefix(kv, prefix) }
+
+		return !has("SLURM_CONF=") && slices.ContainsFunc(own, has)
 	})
 
 	out, err := c.CombinedOutput()

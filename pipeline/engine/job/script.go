@@ -103,8 +103,9 @@ var schedulers = []Scheduler{
 		Name: "slurm", Title: "Slurm", template: "script", Index: "${SLURM_ARRAY_TASK_ID:-1}", Trim: ";",
 		After: `--dependency=afterok:"$after" --kill-on-invalid-dep=yes`,
 		submit: `sbatch --parsable --job-name={{.Name}} --array=1-{{.Parts}} --chdir=/ --output={{q .Output}}` +
-			`{{if .Logs}}/%x-%a.log{{end}}{{with .Partition}} --partition={{q .}}{{end}}{{with .Account}} --account={{q .}}{{end}}` +
-			`{{with .QOS}} --qos={{q .}}{{end}}{{with .Time}} --time={{q .}}{{end}}{{with .Mem}} --mem={{q .}}{{end}}` +
+			`{{if .Logs}}/%x-%a.log{{end}}{{with .Partition}} --partition={{q .}}{{end}}` +
+			`{{with .Account}} --account={{q .}}{{end}}{{with .QOS}} --qos={{q .}}{{end}}` +
+			`{{with .Time}} --time={{q .}}{{end}}{{with .Mem}} --mem={{q .}}{{end}}` +
 			`{{with .CPUs}} --cpus-per-task={{.}}{{end}}{{range .Extra}} {{q .}}{{end}}` +
 			`{{with .Excluded}} --exclude={{q .}}{{end}}`,
 		cancel: "scancel {{.ID}}", queue: `squeue --noheader --me --array "--format=%F %K %T %N"`,

@@ -349,7 +349,9 @@ func TestRead(t *testing.T) {
 `,
 			map[Part]State{{"1235", 1}: {Running: true}, {"1235", 2}: {}, {"1236", 1}: {}},
 		},
-		"htcondor": {"5 0 2 slot1@node1\n5 1 1 undefined\n", map[Part]State{{"5", 1}: {true, "node1"}, {"5", 2}: {Node: "undefined"}}},
+		"htcondor": {"5 0 2 slot1@node1\n5 1 1 undefined\n", map[Part]State{
+			{"5", 1}: {true, "node1"}, {"5", 2}: {Node: "undefined"},
+		}},
 	} {
 		if got := Find(name).Read(c.queue); !maps.Equal(got, c.want) {
 			t.Errorf("%s: %v", name, got)
