@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"fmt"
 	"io"
 	"os"
 
@@ -36,6 +37,11 @@ func OpenSource(path string) (Source, error) {
 	}
 
 	return Source{Path: path, ReaderAt: f, Size: st.Size(), Closer: f}, nil
+}
+
+// Fault returns the error of a byte of the file.
+func (s Source) Fault(at int64, want, found, hint string) error {
+	return &fault.Error{Path: s.Path, Place: fmt.Sprintf("byte %d", at), Want: want, Found: found, Hint: hint}
 }
 
 // Close closes the file.

@@ -226,16 +226,9 @@ func (c *column) settle(t table) bool {
 	}
 
 	if c.kind == typeInt || c.kind == typeFloat {
-		c.stored, c.number = stored[c.title]
+		c.stored, c.number = raw.Named(c.title)
 		return c.number
 	}
 
 	return true
-}
-
-// stored are the types of columns that are read.
-var stored = map[string]raw.Kind{
-	"float16": raw.F16, "float32": raw.F32, "float64": raw.F64,
-	"int8": raw.I8, "int16": raw.I16, "int32": raw.I32, "int64": raw.I64,
-	"uint8": raw.U8, "uint16": raw.U16, "uint32": raw.U32, "uint64": raw.U64,
 }

@@ -226,7 +226,7 @@ func (w *walker) attribute(b []byte) (Attribute, error) {
 		return v
 	}
 
-	a.Name = utf8Text(cut(field(nName)))
+	a.Name = raw.Latin1(cut(field(nName)))
 	typ, spc := field(nType), field(nSpace)
 
 	if c.bad {

@@ -8,6 +8,7 @@ import (
 	"io"
 
 	"doubletake/ingest/format/internal/inflate"
+	"doubletake/ingest/format/internal/raw"
 )
 
 // The filters that are undone.
@@ -93,7 +94,7 @@ func (p *parser) filters(b []byte) (fs []filter, why string, err error) {
 
 		known, ok := filterNames[f.id]
 		if !ok {
-			known = utf8Text(cut(name))
+			known = raw.Latin1(cut(name))
 		}
 
 		if known != "" {

@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"sort"
 	"strings"
-	"unicode/utf8"
+
+	"doubletake/ingest/format/internal/raw"
 )
 
 // links reads the entries of a group, from whichever of its three forms.
@@ -133,19 +134,19 @@ func (p *parser) link(b []byte) (Link, error) {
 		return Link{}, p.errorf(undefined, "the name of a link is longer than its message")
 	}
 
-	l.Name = utf8Text(c.take(int(n)))
+	l.Name = raw.Latin1(c.take(int(n)))
 	switch kind {
 	case 0:
 		l.addr = c.addr()
 	case 1:
 		l.Kind = SoftLink
-		l.Target = utf8Text(c.take(int(c.u16())))
+		l.Target = raw.Latin1(c.take(int(c.u16())))
 	case 64:
 		l.Kind = ExternalLink
 
 		v := c.take(int(c.u16()))
 		if len(v) > 0 {
-			l.Target = strings.Replace(strings.TrimRight(utf8Text(v[1:]), "\x00"), "\x00", ":", 1)
+			l.Target = strings.Replace(strings.TrimRight(raw.Latin1(v[1:]), "\x00"), "\x00", ":", 1)
 		}
 
 	default:
@@ -210,7 +211,7 @@ func (p *parser) symbolNode(ls []Link, addr uint64, names []byte) ([]Link, error
 			return "", p.errorf(addr, "a name beyond the local heap")
 		}
 
-		s := utf8Text(cut(names[off:]))
+		s := raw.Latin1(cut(names[off:]))
 
 		return s, p.charge(64 + int64(len(s)))
 	}
@@ -239,19 +240,4 @@ func (p *parser) symbolNode(ls []Link, addr uint64, names []byte) ([]Link, error
 	}
 
 	return ls, nil
-}
-
-// utf8Text returns b as text. Writers mark Latin-1 as ASCII often enough (°, µ
-// in units): bytes that are no UTF-8 are taken for Latin-1.
-func utf8Text(b []byte) string {
-	if utf8.Valid(b) {
-		return string(b)
-	}
-
-	r := make([]rune, len(b))
-	for i, x := range b {
-		r[i] = rune(x)
-	}
-
-	return string(r)
 }

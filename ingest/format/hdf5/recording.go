@@ -532,7 +532,7 @@ func (h *recording) channels(d *Dataset, name string, attrs []ingest.Attribute, 
 
 	axes := h.axes(d)
 	if h.matlab {
-		a.Group = parent(name)
+		a.Group = arrays.Parent(name)
 		a.Dims = slices.Clone(d.Dims)
 		slices.Reverse(a.Dims)
 		slices.Reverse(axes)
@@ -586,6 +586,3 @@ type plane struct {
 func (p *plane) Read(channels []int, start int64, dst [][]float64) (int, error) {
 	return p.r.ReadChannels(p.axis, channels, start, dst)
 }
-
-// parent is the struct a value of MATLAB's belongs to, "" at the top.
-func parent(name string) string { return name[:max(0, strings.LastIndexByte(name, '.'))] }

@@ -471,7 +471,7 @@ func (t *Type) text(b []byte) string {
 		b = bytes.TrimRight(b, "\x00")
 	}
 
-	return utf8Text(b)
+	return raw.Latin1(b)
 }
 
 // variable returns the bytes of an element of variable length.
@@ -518,7 +518,7 @@ func (p *parser) strings(h globalHeaps, t *Type, b []byte, n int) ([]string, err
 				return nil, err
 			}
 
-			s = utf8Text(cut(v))
+			s = raw.Latin1(cut(v))
 
 		default:
 			return nil, p.unsupported("datatype " + t.String())

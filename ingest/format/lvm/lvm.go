@@ -78,10 +78,6 @@ type file struct {
 	told      bool // the rate's digits
 }
 
-func (f *file) fail(at int64, want, found, hint string) error {
-	return &fault.Error{Path: f.src.Path, Place: fmt.Sprintf("byte %d", at), Want: want, Found: found, Hint: hint}
-}
-
 func open(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
 	f := &file{
 		src: src, o: o, in: lines.New(src, maxLine), separator: []byte("\t"), decimal: '.', header: map[string]string{},
@@ -91,7 +87,7 @@ func open(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
 	}
 
 	if f.first == nil || f.rows == 0 {
-		return nil, f.fail(f.in.At(), "a segment of numbers", "the end of the file", damaged)
+		return nil, f.src.Fault(f.in.At(), "a segment of numbers", "the end of the file", damaged)
 	}
 
 	return f.reader()
@@ -114,7 +110,7 @@ func (f *file) cells(b []byte) []string {
 func (f *file) next() ([]byte, int64, error) {
 	b, at, err := f.in.Next()
 	if err == nil && len(b) >= maxLine-1 {
-		err = f.fail(at, fmt.Sprintf("lines of less than %d bytes", maxLine), "a longer one", damaged)
+		err = f.src.Fault(at, fmt.Sprintf("lines of less than %d bytes", maxLine), "a longer one", damaged)
 	}
 
 	return b, at, err
@@ -124,7 +120,7 @@ func (f *file) next() ([]byte, int64, error) {
 func (f *file) scan() error {
 	b, at, err := f.next()
 	if err != nil || !bytes.HasPrefix(b, []byte(magic)) {
-		return errors.Join(notEOF(err), f.fail(at, strconv.Quote(magic), "another line", "this is no LVM file"))
+		return errors.Join(notEOF(err), f.src.Fault(at, strconv.Quote(magic), "another line", "this is no LVM file"))
 	}
 
 	if bytes.HasPrefix(b, []byte(magic+",")) {
@@ -138,7 +134,7 @@ func (f *file) scan() error {
 	switch f.header["X_Columns"] {
 	case "", "No", "One", "Multi":
 	default:
-		return f.fail(0, "X_Columns No, One or Multi", f.header["X_Columns"], damaged)
+		return f.src.Fault(0, "X_Columns No, One or Multi", f.header["X_Columns"], damaged)
 	}
 
 	for {
@@ -194,7 +190,7 @@ func (f *file) readHeader() error {
 	for {
 		b, at, err := f.next()
 		if errors.Is(err, io.EOF) {
-			return f.fail(at, endMark, "the end of the file", damaged)
+			return f.src.Fault(at, endMark, "the end of the file", damaged)
 		}
 
 		if err != nil {
@@ -231,7 +227,7 @@ func (f *file) readSegment() error {
 			if f.first != nil {
 				return nil // text after the last segment
 			}
-			return f.fail(at, "a line that begins with X_Value", "the end of the file", damaged)
+			return f.src.Fault(at, "a line that begins with X_Value", "the end of the file", damaged)
 		}
 
 		if err != nil {
@@ -259,7 +255,7 @@ func (f *file) readSegment() error {
 			}
 
 			if !s.same(f.first) {
-				return f.fail(s.at, "segments of the same channels", "one of other channels, units or increments",
+				return f.src.Fault(s.at, "segments of the same channels", "one of other channels, units or increments",
 					"save one segment a file")
 			}
 
@@ -293,7 +289,7 @@ func (f *file) complete() error {
 
 	found := fmt.Sprintf("the header claims %d samples, there are %d", claimed, f.rows-f.start)
 	if f.o.Truncated != "use" {
-		return f.fail(f.current.at, "", found, "copy the file again, or use the samples there are with truncated: use")
+		return f.src.Fault(f.current.at, "", found, "copy the file again, or use the samples there are with truncated: use")
 	}
 
 	f.warnings = append(f.warnings, ingest.Warning{
@@ -446,7 +442,7 @@ func (f *file) Read(channels []int, start int64, dst [][]float64) (int, error) {
 
 		b, at, err := f.next()
 		if err != nil {
-			return 0, errors.Join(notEOF(err), f.fail(at, "a row of numbers", "the end of the file",
+			return 0, errors.Join(notEOF(err), f.src.Fault(at, "a row of numbers", "the end of the file",
 				"is the file still being written?"))
 		}
 

@@ -2,7 +2,6 @@ package matfile
 
 import (
 	"fmt"
-	"io"
 
 	"doubletake/ingest"
 	"doubletake/ingest/format/internal/arrays"
@@ -50,7 +49,7 @@ func openRecording(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
 	clocks := map[string]int64{}
 	for _, v := range f.Vars {
 		if arrays.IsTime(v.Name) {
-			clocks[parent(v.Name)] = int64(v.Len())
+			clocks[arrays.Parent(v.Name)] = int64(v.Len())
 		}
 	}
 
@@ -61,16 +60,13 @@ func openRecording(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
 			continue
 
 		case v.Len() == 1:
-			var x [1]float64
-			if _, err := v.ReadFloat64(x[:], 0); err != nil && err != io.EOF {
+			if err := r.Single(v.Name, &plane{v, 0}); err != nil {
 				return nil, err
 			}
-
-			r.Attribute(v.Name, arrays.Number(x[0]))
 			continue
 		}
 
-		axis, err := arrays.Axes(v.Dims, nil, clocks[parent(v.Name)], o.Arrays)
+		axis, err := arrays.Axes(v.Dims, nil, clocks[arrays.Parent(v.Name)], o.Arrays)
 		if err != nil {
 			r.Unread(v.Name, true, err.Error())
 			continue
@@ -82,7 +78,7 @@ func openRecording(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
 		}
 
 		err = r.Add(arrays.Array{
-			Name: v.Name, Dims: v.Dims, Axis: axis, ColumnMajor: true, Group: parent(v.Name), Attributes: attrs,
+			Name: v.Name, Dims: v.Dims, Axis: axis, ColumnMajor: true, Group: arrays.Parent(v.Name), Attributes: attrs,
 			Quantum: arrays.QuantumOf(v.Class), Plane: &plane{v, axis},
 		})
 		if err != nil {
@@ -91,17 +87,6 @@ func openRecording(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
 	}
 
 	return r, r.Finish(o)
-}
-
-// parent is the struct a value belongs to, "" at the top.
-func parent(name string) string {
-	for i := len(name) - 1; i > 0; i-- {
-		if name[i] == '.' {
-			return name[:i]
-		}
-	}
-
-	return ""
 }
 
 // plane is an array as channels.

@@ -3,7 +3,6 @@ package netcdf
 import (
 	"bufio"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -35,7 +34,7 @@ type file struct {
 // fail returns the first error.
 func (f *file) fail(at int64, want, found, hint string) error {
 	if f.err == nil {
-		f.err = &fault.Error{Path: f.src.Path, Place: fmt.Sprintf("byte %d", at), Want: want, Found: found, Hint: hint}
+		f.err = f.src.Fault(at, want, found, hint)
 	}
 
 	return f.err
@@ -340,16 +339,8 @@ func (p *plane) read(at, extent int64, offsets []int64, start int64, dst [][]flo
 		from := p.v.begin + at + (start+int64(done))*p.step
 
 		b := p.f.buf[:int64(m-1)*p.step+extent]
-		if got, err := p.f.src.ReadAt(b, from); got < len(b) {
-			place := fmt.Sprintf("byte %d", from+int64(got))
-			if err == nil || errors.Is(err, io.EOF) {
-				return &fault.Error{
-					Path: p.f.src.Path, Place: place, Found: "the file became shorter while it was read",
-					Hint: "is it still being written?",
-				}
-			}
-
-			return &fault.Error{Path: p.f.src.Path, Place: place, Err: fmt.Errorf("read samples: %w", err)}
+		if err := raw.Fill(p.f.src, b, from); err != nil {
+			return err
 		}
 
 		for i, o := range offsets {

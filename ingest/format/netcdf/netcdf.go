@@ -31,13 +31,12 @@ const maxTexts = 4096
 // kinds are the types of numbers, by their number in the file; 2 is char.
 var kinds = map[uint32]struct {
 	kind raw.Kind
-	name string
 	fill float64 // of elements that were never written; NaN: a byte's are values
 }{
-	1: {raw.I8, "int8", math.NaN()}, 3: {raw.I16, "int16", -32767}, 4: {raw.I32, "int32", -2147483647},
-	5: {raw.F32, "float32", float64(float32(9.9692099683868690e+36))}, 6: {raw.F64, "float64", 9.9692099683868690e+36},
-	7: {raw.U8, "uint8", math.NaN()}, 8: {raw.U16, "uint16", 65535}, 9: {raw.U32, "uint32", 4294967295},
-	10: {raw.I64, "int64", -9223372036854775806}, 11: {raw.U64, "uint64", 18446744073709551614},
+	1: {raw.I8, math.NaN()}, 3: {raw.I16, -32767}, 4: {raw.I32, -2147483647},
+	5: {raw.F32, float64(float32(9.9692099683868690e+36))}, 6: {raw.F64, 9.9692099683868690e+36},
+	7: {raw.U8, math.NaN()}, 8: {raw.U16, 65535}, 9: {raw.U32, 4294967295},
+	10: {raw.I64, -9223372036854775806}, 11: {raw.U64, 18446744073709551614},
 }
 
 const char = 2
@@ -237,10 +236,10 @@ func (f *file) add(r *arrays.Reader, v *variable, o ingest.Options) error {
 		attrs = append(attrs, ingest.Attribute{Name: a.name, Value: a.String()})
 	}
 
-	attrs = append(attrs, ingest.Attribute{Name: "type", Value: kinds[v.kind].name},
+	attrs = append(attrs, ingest.Attribute{Name: "type", Value: kinds[v.kind].kind.String()},
 		ingest.Attribute{Name: "shape", Value: fmt.Sprint(v.dims)})
 	a := arrays.Array{
-		Name: v.name, Dims: v.dims, Attributes: attrs, Quantum: arrays.QuantumOf(kinds[v.kind].name), Plane: p,
+		Name: v.name, Dims: v.dims, Attributes: attrs, Quantum: arrays.QuantumOf(kinds[v.kind].kind.String()), Plane: p,
 	}
 	if n == 1 {
 		a.Dims = []int64{1}
@@ -258,14 +257,7 @@ func (f *file) add(r *arrays.Reader, v *variable, o ingest.Options) error {
 	}
 
 	if n == 1 {
-		x := make([]float64, 1)
-		if _, err := a.Plane.Read([]int{0}, 0, [][]float64{x}); err != nil {
-			return err
-		}
-
-		r.Attribute(v.name, arrays.Number(x[0]))
-
-		return nil
+		return r.Single(v.name, a.Plane)
 	}
 
 	return r.Add(a)
@@ -315,7 +307,7 @@ func (f *file) text(r *arrays.Reader, v *variable, n int64) error {
 // packing returns the packing that the attributes state, nil if none.
 func (v *variable) packing() (*arrays.Packing, error) {
 	k := kinds[v.kind]
-	t := arrays.Stored{Bits: 8 * k.kind.Bytes(), Integer: k.kind.Integer(), Signed: strings.HasPrefix(k.name, "int")}
+	t := arrays.Stored{Bits: 8 * k.kind.Bytes(), Integer: k.kind.Integer(), Signed: k.kind.Signed()}
 
 	var fill []float64
 	if !math.IsNaN(k.fill) {

@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"strconv"
 	"strings"
@@ -45,7 +44,7 @@ func Open(src ingest.Source, o ingest.Options) (*raw.Reader, error) {
 
 	kind, big, name, err := kindOf(h.descr)
 	if err != nil {
-		return nil, fail(src, at, "an array of float32, float64 or integers", err.Error(),
+		return nil, src.Fault(at, "an array of float32, float64 or integers", err.Error(),
 			"save it with numpy.save(path, array.astype('float64'))")
 	}
 
@@ -66,12 +65,12 @@ func Open(src ingest.Source, o ingest.Options) (*raw.Reader, error) {
 		}
 
 	default:
-		return nil, fail(src, at, "one or two axes", fmt.Sprintf("%d, shape %v", len(h.shape), h.shape),
+		return nil, src.Fault(at, "one or two axes", fmt.Sprintf("%d, shape %v", len(h.shape), h.shape),
 			"save one file per run, with the axes time and channel")
 	}
 
 	if frames == 0 || chans == 0 {
-		return nil, fail(src, at, "samples", fmt.Sprintf("an empty array, shape %v", h.shape), "the file holds no samples")
+		return nil, src.Fault(at, "samples", fmt.Sprintf("an empty array, shape %v", h.shape), "the file holds no samples")
 	}
 
 	// In memory the last axis runs fastest, in Fortran order the first.
@@ -87,7 +86,7 @@ func Open(src ingest.Source, o ingest.Options) (*raw.Reader, error) {
 	// The file holds frames·chans samples, so chans is bounded by its size; the
 	// memory of a channel other than its samples must stay small too.
 	if chans > 1<<16 {
-		return nil, fail(src, at, "at most 65536 channels", strconv.FormatInt(chans, 10), "")
+		return nil, src.Fault(at, "at most 65536 channels", strconv.FormatInt(chans, 10), "")
 	}
 
 	l.Frames, l.Channels = frames, int(chans)
@@ -98,10 +97,6 @@ func Open(src ingest.Source, o ingest.Options) (*raw.Reader, error) {
 	}
 
 	return raw.New(src, info, l), nil
-}
-
-func fail(src ingest.Source, at int64, want, found, hint string) error {
-	return &fault.Error{Path: src.Path, Place: fmt.Sprintf("byte %d", at), Want: want, Found: found, Hint: hint}
 }
 
 // readHeader reads the header of an array and returns the byte where its
@@ -115,7 +110,7 @@ func readHeader(src ingest.Source) (h header, at int64, err error) {
 	}
 
 	if string(pre[:6]) != magic {
-		return h, 0, fail(src, 0, `"\x93NUMPY"`, strconv.Quote(string(pre[:6])), "this is no NPY file")
+		return h, 0, src.Fault(0, `"\x93NUMPY"`, strconv.Quote(string(pre[:6])), "this is no NPY file")
 	}
 
 	at = 10
@@ -130,15 +125,15 @@ func readHeader(src ingest.Source) (h header, at int64, err error) {
 		at, length = 12, int64(binary.LittleEndian.Uint32(pre[8:]))
 
 	default:
-		return h, 0, fail(src, 6, "NPY version 1, 2 or 3", strconv.Itoa(int(pre[6])), "")
+		return h, 0, src.Fault(6, "NPY version 1, 2 or 3", strconv.Itoa(int(pre[6])), "")
 	}
 
 	if length > 1<<20 {
-		return h, 0, fail(src, 8, "a header of at most 1 MiB", fault.Plural(length, "byte"), "is the file damaged?")
+		return h, 0, src.Fault(8, "a header of at most 1 MiB", fault.Plural(length, "byte"), "is the file damaged?")
 	}
 
 	if at+length > src.Size {
-		return h, 0, fail(src, src.Size, fmt.Sprintf("a header of %d bytes", length), "the end of the file",
+		return h, 0, src.Fault(src.Size, fmt.Sprintf("a header of %d bytes", length), "the end of the file",
 			"the file is cut short")
 	}
 
@@ -187,9 +182,9 @@ func usable(src ingest.Source, l raw.Layout, frames, chans int64, o ingest.Optio
 
 	switch {
 	case whole == 0:
-		return 0, nil, fail(src, src.Size, "", what, "the file is cut short")
+		return 0, nil, src.Fault(src.Size, "", what, "the file is cut short")
 	case o.Truncated != "use":
-		return 0, nil, fail(src, src.Size, "", what,
+		return 0, nil, src.Fault(src.Size, "", what,
 			"is the file complete? with truncated: use, the whole frames are used")
 	}
 
@@ -198,42 +193,20 @@ func usable(src ingest.Source, l raw.Layout, frames, chans int64, o ingest.Optio
 
 // Scalar reads an array without axes, a single number, as text; false if it is
 // none.
-func Scalar(src io.ReaderAt) (string, bool) {
-	var pre [12]byte
-	if n, _ := src.ReadAt(pre[:], 0); n < len(pre) {
-		return "", false
-	}
-
-	at, length := int64(10), int64(pre[8])|int64(pre[9])<<8
-	if pre[6] > 1 {
-		at, length = 12, length|int64(pre[10])<<16|int64(pre[11])<<24
-	}
-
-	if length > 1<<16 {
-		return "", false
-	}
-
-	head := make([]byte, length)
-	if n, _ := src.ReadAt(head, at); n < len(head) {
-		return "", false
-	}
-
-	h, err := parseHeader(string(head))
+func Scalar(src ingest.Source) (string, bool) {
+	h, at, err := readHeader(src)
 	if err != nil || len(h.shape) != 0 {
 		return "", false
 	}
 
 	kind, big, _, err := kindOf(h.descr)
-	if err != nil {
-		return "", false
-	}
-
 	b := make([]byte, kind.Bytes())
-	if n, _ := src.ReadAt(b, at+length); n < len(b) {
+
+	if err != nil || raw.ReadHeader(src, b, at+h.length, "a number") != nil {
 		return "", false
 	}
 
-	return strconv.FormatFloat(raw.Value(kind, big, b), 'g', -1, 64), true
+	return arrays.Number(raw.Value(kind, big, b)), true
 }
 
 // kindOf reads an array-protocol type string such as "<f4".
@@ -255,30 +228,12 @@ func kindOf(descr string) (kind raw.Kind, big bool, name string, err error) {
 		typ = descr
 	}
 
-	switch typ {
-	case "f2":
-		kind, name = raw.F16, "float16"
-	case "f4":
-		kind, name = raw.F32, "float32"
-	case "f8":
-		kind, name = raw.F64, "float64"
-	case "i1":
-		kind, name = raw.I8, "int8"
-	case "i2":
-		kind, name = raw.I16, "int16"
-	case "i4":
-		kind, name = raw.I32, "int32"
-	case "i8":
-		kind, name = raw.I64, "int64"
-	case "u1":
-		kind, name = raw.U8, "uint8"
-	case "u2":
-		kind, name = raw.U16, "uint16"
-	case "u4":
-		kind, name = raw.U32, "uint32"
-	case "u8":
-		kind, name = raw.U64, "uint64"
-	default:
+	letters := map[byte]string{'f': "float", 'i': "int", 'u': "uint"}
+	size, _ := strconv.Atoi(typ[1:])
+	name = fmt.Sprintf("%s%d", letters[typ[0]], 8*size)
+
+	kind, known := raw.Named(name)
+	if !known || len(typ) != 2 {
 		switch typ[0] {
 		case 'O':
 			return 0, false, "", errors.New("a pickled array of Python objects")

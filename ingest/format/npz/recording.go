@@ -2,7 +2,6 @@ package npz
 
 import (
 	"errors"
-	"io"
 	"strings"
 
 	"doubletake/ingest"
@@ -61,7 +60,7 @@ func openRecording(src ingest.Source, o ingest.Options) (_ ingest.Reader, err er
 		}
 
 		if err != nil {
-			if v, ok := npy.Scalar(d); ok {
+			if v, ok := npy.Scalar(member); ok {
 				r.Attribute(m.Name, v)
 				continue
 			}
@@ -78,12 +77,9 @@ func openRecording(src ingest.Source, o ingest.Options) (_ ingest.Reader, err er
 		}
 
 		if x.Frames == 1 && x.Channels == 1 {
-			var v [1]float64
-			if _, err := x.Read([]int{0}, 0, [][]float64{v[:]}); err != nil && err != io.EOF {
+			if err := r.Single(m.Name, x); err != nil {
 				return nil, err
 			}
-
-			r.Attribute(m.Name, arrays.Number(v[0]))
 			continue
 		}
 

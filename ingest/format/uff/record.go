@@ -45,12 +45,12 @@ func (f *file) function(b []byte, at int64, binary bool) error {
 		d.little = p[0] == "1"
 
 		if p[0] != "1" && p[0] != "2" {
-			return f.fail(at+7, "a byte order of 1 or 2", strconv.Quote(p[0]), damaged)
+			return f.src.Fault(at+7, "a byte order of 1 or 2", strconv.Quote(p[0]), damaged)
 		}
 
 		if p[1] != "2" {
 			known := map[string]string{"1": "DEC VMS", "3": "IBM 5/370"}
-			return f.fail(at+13, "floats of IEEE 754 (2)", strings.TrimSpace(p[1]+" "+known[p[1]]), "export it as text")
+			return f.src.Fault(at+13, "floats of IEEE 754 (2)", strings.TrimSpace(p[1]+" "+known[p[1]]), "export it as text")
 		}
 
 		if v, err := strconv.Atoi(p[2]); err == nil && v >= headerLines && v < 100 {
@@ -64,7 +64,7 @@ func (f *file) function(b []byte, at int64, binary bool) error {
 	for i := range header {
 		b, _, err := f.in.Next()
 		if errors.Is(err, io.EOF) {
-			return f.fail(f.in.At(), fmt.Sprintf("%d lines of a dataset's header", n), "the end of the file", damaged)
+			return f.src.Fault(f.in.At(), fmt.Sprintf("%d lines of a dataset's header", n), "the end of the file", damaged)
 		}
 
 		if err != nil {
@@ -201,7 +201,7 @@ func (f *file) binary(d *record) error {
 	want := d.points * frame
 
 	if mixed := frame - 4; d.double && !d.even && d.bytes == d.points*mixed {
-		return f.fail(d.at, "numbers of one size", "binary points of 4 and 8 bytes", "export it as text")
+		return f.src.Fault(d.at, "numbers of one size", "binary points of 4 and 8 bytes", "export it as text")
 	}
 
 	for _, n := range []int64{want, d.bytes} {
@@ -237,7 +237,7 @@ func (f *file) binary(d *record) error {
 		return nil
 	}
 
-	return f.fail(at+want, `a delimiter ("    -1") after the numbers`, "other bytes", damaged)
+	return f.src.Fault(at+want, `a delimiter ("    -1") after the numbers`, "other bytes", damaged)
 }
 
 // delimited reports whether a delimiter is at a byte, after line ends and padding
@@ -386,7 +386,7 @@ func (l *decimals) Read(channels []int, start int64, dst [][]float64) (int, erro
 	for at := l.marks[i].values; at < to; {
 		b, begin, err := l.f.in.Next()
 		if err != nil || begin >= l.end {
-			return 0, errors.Join(err, l.f.fail(begin, "numbers", "the end of the dataset", "is the file still being written?"))
+			return 0, errors.Join(err, l.f.src.Fault(begin, "numbers", "the end of the dataset", "is the file still being written?"))
 		}
 
 		if at, err = l.parse(b, begin, at, from, to, to64); err != nil {

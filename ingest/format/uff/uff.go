@@ -111,10 +111,6 @@ type file struct {
 	closers []io.Closer
 }
 
-func (f *file) fail(at int64, want, found, hint string) error {
-	return &fault.Error{Path: f.src.Path, Place: fmt.Sprintf("byte %d", at), Want: want, Found: found, Hint: hint}
-}
-
 // ends reports whether a line is a delimiter. Exporters put blanks after it.
 func ends(line []byte) bool {
 	line = trimLeft(line)
@@ -177,7 +173,7 @@ func (f *file) scan() error {
 		binary := len(b) > 6 && b[6]|0x20 == 'b'
 		if number == "58" {
 			if len(f.records) >= 1<<16 {
-				return f.fail(at, "at most 65536 datasets 58", "more", "")
+				return f.src.Fault(at, "at most 65536 datasets 58", "more", "")
 			}
 
 			if err := f.function(b, at, binary); err != nil {

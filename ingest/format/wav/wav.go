@@ -86,11 +86,6 @@ type file struct {
 	pipe    bool  // the claim is the placeholder of a writer that could not seek back
 }
 
-// fail returns the error of a byte of the file.
-func (f *file) fail(at int64, want, found, hint string) error {
-	return &fault.Error{Path: f.src.Path, Place: fmt.Sprintf("byte %d", at), Want: want, Found: found, Hint: hint}
-}
-
 // warn adds a warning.
 func (f *file) warn(code, text string) {
 	f.info.Warnings = append(f.info.Warnings, ingest.Warning{Path: f.src.Path, Code: code, Text: text})
@@ -112,7 +107,7 @@ func (f *file) header(at int64, n int) ([]byte, error) {
 func open(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
 	f := &file{src: src, info: ingest.Info{Path: src.Path, Format: "wav"}, order: binary.LittleEndian, ds64: -1}
 	if src.Size < 12 {
-		return nil, f.fail(src.Size, "a RIFF header of 12 bytes",
+		return nil, f.src.Fault(src.Size, "a RIFF header of 12 bytes",
 			fmt.Sprintf("the end of the file after %s", fault.Plural(src.Size, "byte")), raw.CutShort)
 	}
 
@@ -128,7 +123,7 @@ func open(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
 	case "riff":
 		f.long = true
 	default:
-		return nil, f.fail(0, `"RIFF", "RIFX", "RF64" or Wave64`, strconv.Quote(string(h[:4])), "this is no WAV file")
+		return nil, f.src.Fault(0, `"RIFF", "RIFX", "RF64" or Wave64`, strconv.Quote(string(h[:4])), "this is no WAV file")
 	}
 
 	kind, at := string(h[8:]), int64(8)
@@ -143,7 +138,7 @@ func open(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
 	}
 
 	if kind != "WAVE" {
-		return nil, f.fail(at, `"WAVE"`, strconv.Quote(kind), "a RIFF file, but not of sound")
+		return nil, f.src.Fault(at, `"WAVE"`, strconv.Quote(kind), "a RIFF file, but not of sound")
 	}
 
 	end, err := f.walk()
@@ -157,11 +152,11 @@ func open(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
 			hint = raw.CutShort
 		}
 
-		return nil, f.fail(min(end, src.Size), `a "fmt " chunk`, "the end of the file", hint)
+		return nil, f.src.Fault(min(end, src.Size), `a "fmt " chunk`, "the end of the file", hint)
 	}
 
 	if !f.hasData {
-		return nil, f.fail(min(end, src.Size), `a "data" chunk`, "the end of the file", noSamples)
+		return nil, f.src.Fault(min(end, src.Size), `a "data" chunk`, "the end of the file", noSamples)
 	}
 
 	if err := f.checkFormat(); err != nil {
@@ -180,7 +175,7 @@ func (f *file) walk() (int64, error) {
 
 	for n := 0; at+header <= f.src.Size; n++ {
 		if n == maxChunks {
-			return at, f.fail(at, "a sound file", fmt.Sprintf("more than %d chunks", maxChunks), damaged)
+			return at, f.src.Fault(at, "a sound file", fmt.Sprintf("more than %d chunks", maxChunks), damaged)
 		}
 
 		h, err := f.header(at, int(header))
@@ -197,7 +192,7 @@ func (f *file) walk() (int64, error) {
 		}
 
 		if length < 0 {
-			return at, f.fail(at, "a chunk's length", strconv.FormatInt(length, 10), damaged)
+			return at, f.src.Fault(at, "a chunk's length", strconv.FormatInt(length, 10), damaged)
 		}
 
 		left := f.src.Size - at - header
@@ -224,7 +219,7 @@ func (f *file) chunk(id string, body, length, left int64) (int64, error) {
 		var d [16]byte
 
 		if length < 24 || left < 24 {
-			return 0, f.fail(body, "a ds64 chunk of at least 24 bytes", fault.Plural(min(length, left), "byte"), "")
+			return 0, f.src.Fault(body, "a ds64 chunk of at least 24 bytes", fault.Plural(min(length, left), "byte"), "")
 		}
 
 		if err := f.get(d[:], body); err != nil {
@@ -233,7 +228,7 @@ func (f *file) chunk(id string, body, length, left int64) (int64, error) {
 
 		v := f.order.Uint64(d[8:])
 		if v > math.MaxInt64 {
-			return 0, f.fail(body+8, "a data size", strconv.FormatUint(v, 10)+" bytes", damaged)
+			return 0, f.src.Fault(body+8, "a data size", strconv.FormatUint(v, 10)+" bytes", damaged)
 		}
 
 		f.ds64 = int64(v)
@@ -302,11 +297,11 @@ func (f *file) looksLikeChunk(at int64) bool {
 
 func (f *file) readFormat(body, length, left int64) (*format, error) {
 	if length < 16 {
-		return nil, f.fail(body-4, "a fmt chunk of at least 16 bytes", fault.Plural(length, "byte"), "")
+		return nil, f.src.Fault(body-4, "a fmt chunk of at least 16 bytes", fault.Plural(length, "byte"), "")
 	}
 
 	if left < 16 {
-		return nil, f.fail(body, "16 bytes of format", "the end of the file", raw.CutShort)
+		return nil, f.src.Fault(body, "16 bytes of format", "the end of the file", raw.CutShort)
 	}
 
 	var b [40]byte
@@ -324,7 +319,7 @@ func (f *file) readFormat(body, length, left int64) (*format, error) {
 
 	if x.tag == extensible {
 		if n < 40 {
-			return nil, f.fail(body, "an extensible format of 40 bytes", fault.Plural(n, "byte"), "")
+			return nil, f.src.Fault(body, "an extensible format of 40 bytes", fault.Plural(n, "byte"), "")
 		}
 
 		x.valid = int(bo.Uint16(b[18:]))
@@ -341,7 +336,7 @@ func (f *file) readFormat(body, length, left int64) (*format, error) {
 		case bo.Uint32(g) <= math.MaxUint16 && bo.Uint16(g[4:]) == 0 && bo.Uint16(g[6:]) == 0x0010 && string(g[8:]) == tail:
 			x.tag = uint16(bo.Uint32(g))
 		default:
-			return nil, f.fail(body+24, "the sub-format PCM or IEEE float", fmt.Sprintf("GUID %x", g), "")
+			return nil, f.src.Fault(body+24, "the sub-format PCM or IEEE float", fmt.Sprintf("GUID %x", g), "")
 		}
 	}
 
@@ -351,7 +346,7 @@ func (f *file) readFormat(body, length, left int64) (*format, error) {
 // checkFormat checks the format and names the encoding.
 func (f *file) checkFormat() error {
 	x := f.fmt
-	fail := func(off int64, want, found, hint string) error { return f.fail(x.at+off, want, found, hint) }
+	fail := func(off int64, want, found, hint string) error { return f.src.Fault(x.at+off, want, found, hint) }
 	if x.tag != pcm && x.tag != ieeeFloat {
 		name, ok := tags[x.tag]
 		if !ok {
@@ -406,7 +401,7 @@ func (f *file) checkFormat() error {
 func (f *file) samples(o ingest.Options) (ingest.Reader, error) {
 	rateAt := f.fmt.at + 4
 	if f.fmt.rate == 0 {
-		return nil, f.fail(rateAt, "a sampling rate above 0 Hz", "0", damaged)
+		return nil, f.src.Fault(rateAt, "a sampling rate above 0 Hz", "0", damaged)
 	}
 
 	rate, err := o.Rate(f.src.Path, fmt.Sprintf("byte %d", rateAt), float64(f.fmt.rate), 0)
@@ -430,7 +425,7 @@ func (f *file) samples(o ingest.Options) (ingest.Reader, error) {
 	}
 
 	if l.Frames == 0 {
-		return nil, f.fail(f.dataAt, "samples", "an empty data chunk", noSamples)
+		return nil, f.src.Fault(f.dataAt, "samples", "an empty data chunk", noSamples)
 	}
 
 	if f.fmt.bits == 24 && f.kind == raw.I32 {
@@ -470,7 +465,7 @@ func (f *file) padding(l raw.Layout) error {
 			}
 
 			if b[pad] != 0 {
-				return f.fail(l.Offset+at+int64(pad), "a padding byte of 0 in samples of 24 bits in 4 bytes",
+				return f.src.Fault(l.Offset+at+int64(pad), "a padding byte of 0 in samples of 24 bits in 4 bytes",
 					strconv.Itoa(int(b[pad])), "the samples may lie in the other three bytes: record them in 3 bytes "+
 						"(arecord -f S24_3LE) or 32 bits")
 			}
@@ -513,7 +508,7 @@ func (f *file) frames(frame int64, o ingest.Options) (int64, error) {
 	}
 
 	if frames == 0 || o.Truncated != "use" {
-		return 0, f.fail(f.claimAt, "", found, hint)
+		return 0, f.src.Fault(f.claimAt, "", found, hint)
 	}
 
 	f.warn("truncated", found+": these are used")

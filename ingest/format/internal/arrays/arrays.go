@@ -19,6 +19,7 @@ import (
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/format/internal/clock"
+	"doubletake/ingest/format/internal/raw"
 )
 
 // Customary names, lower case (docs/method.md#layouts-of-published-files).
@@ -75,21 +76,9 @@ func Integers(bits int, signed bool) Quantum {
 // QuantumOf returns the quantum of a type by its usual name: integers of up to
 // 32 bits, "int8" … "uint32".
 func QuantumOf(name string) Quantum {
-	switch name {
-	case "int8":
-		return Integers(8, true)
-	case "int16":
-		return Integers(16, true)
-	case "int32":
-		return Integers(32, true)
-	case "uint8":
-		return Integers(8, false)
-	case "uint16":
-		return Integers(16, false)
-	case "uint32":
-		return Integers(32, false)
+	if k, ok := raw.Named(name); ok && k.Integer() && k.Bytes() <= 4 {
+		return Integers(8*k.Bytes(), k.Signed())
 	}
-
 	return Quantum{}
 }
 
@@ -271,9 +260,12 @@ func Axes(dims []int64, names []string, clock int64, o ingest.ArrayOptions) (axi
 // IsTime reports whether an array or an axis of that name, or of a path that ends so,
 // holds or counts the time.
 func IsTime(name string) bool {
-	leaf := strings.ToLower(name[strings.LastIndexAny(name, "/.")+1:])
+	leaf := strings.ToLower(leaf(name))
 	return clock.Named(leaf, "") || leaf == "sample" || leaf == "samples"
 }
+
+// leaf is the end of a path.
+func leaf(name string) string { return name[strings.LastIndexAny(name, "/.")+1:] }
 
 // split returns the samples of a channel and the number of channels of a shape.
 func split(dims []int64, axis int) (frames, channels int64) {
@@ -350,6 +342,21 @@ func (r *Reader) Add(a Array) error {
 
 	return nil
 }
+
+// Single adds the number of an array of one as an attribute.
+func (r *Reader) Single(name string, p Plane) error {
+	var x [1]float64
+	if _, err := p.Read([]int{0}, 0, [][]float64{x[:]}); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+
+	r.Attribute(name, Number(x[0]))
+
+	return nil
+}
+
+// Parent is the struct of a value by MATLAB's names: "a.b" of "a.b.c"; "" at the top.
+func Parent(name string) string { return name[:max(0, strings.LastIndexByte(name, '.'))] }
 
 // Attribute adds an attribute of the file, or of a group as "/group@name".
 func (r *Reader) Attribute(name, value string) {
@@ -537,7 +544,7 @@ func (r *Reader) findClock(o ingest.Options) error {
 				continue
 			}
 
-			leaf := c.Name[strings.LastIndexAny(c.Name, "/.")+1:]
+			leaf := leaf(c.Name)
 			short := leaf[strings.LastIndexByte(leaf, '-')+1:] // Ds01-Time
 			axis := clock.Unit(c.Unit) && (c.Role() == "coordinate" || strings.Contains(c.Unit, " since "))
 			if c.IsTime() || axis || clock.Named(leaf, c.Unit) || clock.Named(short, c.Unit) || r.steady(i) {
@@ -625,14 +632,7 @@ func (r *Reader) TimeSeries(channels []int) error {
 	info := r.info
 	n := info.Channels[channels[0]].Samples
 	for i, c := range info.Channels {
-		leaf := c.Name
-		for k := len(leaf) - 1; k >= 0; k-- {
-			if leaf[k] == '/' || leaf[k] == '.' {
-				leaf = leaf[k+1:]
-				break
-			}
-		}
-
+		leaf := leaf(c.Name)
 		if c.Samples != n || n < 8 || !frequencyName.MatchString(leaf) {
 			continue
 		}

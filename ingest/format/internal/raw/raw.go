@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -40,6 +41,24 @@ const (
 	F64
 	F16
 )
+
+// names are the kinds' usual ones.
+var names = [...]string{
+	U8: "uint8", I8: "int8", U16: "uint16", I16: "int16", U32: "uint32", I32: "int32", U64: "uint64", I64: "int64",
+	F32: "float32", F64: "float64", F16: "float16",
+}
+
+// String returns the usual name: "int16", "float64", …; "" for I24.
+func (k Kind) String() string { return names[k] }
+
+// Named returns the kind of a usual name, and whether there is one.
+func Named(name string) (Kind, bool) {
+	i := slices.Index(names[:], name)
+	return Kind(i), i >= 0 && name != ""
+}
+
+// Signed reports whether samples are signed integers.
+func (k Kind) Signed() bool { return k == I8 || k == I16 || k == I24 || k == I32 || k == I64 }
 
 // Bytes returns the size of one sample.
 func (k Kind) Bytes() int {
@@ -117,20 +136,25 @@ func ReadHeader(src ingest.Source, b []byte, at int64, want string) error {
 	}
 }
 
-// Text ends a text at its zero byte and reads bytes that are not UTF-8 as Latin-1.
+// Text ends a text at its zero byte and cuts blanks off; see Latin1.
 func Text(b []byte) string {
 	b, _, _ = bytes.Cut(b, []byte{0})
-	s := string(b)
-	if !utf8.ValidString(s) {
-		rs := make([]rune, len(b))
-		for i, c := range b {
-			rs[i] = rune(c)
-		}
+	return strings.TrimSpace(Latin1(b))
+}
 
-		s = string(rs)
+// Latin1 returns b as text: as Latin-1 where it is no UTF-8, as which writers mark °
+// and µ often enough.
+func Latin1(b []byte) string {
+	if utf8.Valid(b) {
+		return string(b)
 	}
 
-	return strings.TrimSpace(s)
+	r := make([]rune, len(b))
+	for i, c := range b {
+		r[i] = rune(c)
+	}
+
+	return string(r)
 }
 
 // Decode fills dst with numbers of a kind that lie stride bytes apart in b.
@@ -168,12 +192,11 @@ func (r *Reader) Quantum() (step, low, high float64) {
 	}
 
 	bits := 8 * r.Kind.Bytes()
-	switch r.Kind {
-	case U8, U16, U32, U64:
-		return r.Scale, (0 - r.Bias) * r.Scale, (math.Ldexp(1, bits) - 1 - r.Bias) * r.Scale
-	default:
+	if r.Kind.Signed() {
 		return r.Scale, -math.Ldexp(1, bits-1) * r.Scale, (math.Ldexp(1, bits-1) - 1) * r.Scale
 	}
+
+	return r.Scale, (0 - r.Bias) * r.Scale, (math.Ldexp(1, bits) - 1 - r.Bias) * r.Scale
 }
 
 // Read implements ingest.Reader. It panics if channels and dst do not fit together.
@@ -293,7 +316,7 @@ func readPlanes[T floats](r *Reader, channels []int, start int64, dst [][]T, n i
 	for i, c := range channels {
 		at := r.Offset + (int64(c)*r.Frames+start)*int64(size)
 		if b := r.same(dst[i][:n]); b != nil {
-			if err := r.fill(b, at); err != nil {
+			if err := Fill(r.src, b, at); err != nil {
 				return err
 			}
 			continue
@@ -330,25 +353,20 @@ func (r *Reader) fetch(at int64, n int) ([]byte, error) {
 
 	b := (*r.buf)[:n]
 
-	return b, r.fill(b, at)
+	return b, Fill(r.src, b, at)
 }
 
-// fill reads len(b) bytes at an offset.
-func (r *Reader) fill(b []byte, at int64) error {
-	got, err := r.src.ReadAt(b, at)
-	if got == len(b) {
+// Fill reads len(b) bytes of samples from a byte of a file on.
+func Fill(src ingest.Source, b []byte, at int64) error {
+	got, err := src.ReadAt(b, at)
+	switch {
+	case got == len(b):
 		return nil
+	case err == nil || errors.Is(err, io.EOF):
+		return src.Fault(at+int64(got), "", "the file became shorter while it was read", "is it still being written?")
 	}
 
-	place := fmt.Sprintf("byte %d", at+int64(got))
-	if err == nil || errors.Is(err, io.EOF) {
-		return &fault.Error{
-			Path: r.info.Path, Place: place, Found: "the file became shorter while it was read",
-			Hint: "is it still being written?",
-		}
-	}
-
-	return &fault.Error{Path: r.info.Path, Place: place, Err: fmt.Errorf("read samples: %w", err)}
+	return &fault.Error{Path: src.Path, Place: fmt.Sprintf("byte %d", at+int64(got)), Err: fmt.Errorf("read samples: %w", err)}
 }
 
 // LittleEndian reports how this machine stores numbers.
