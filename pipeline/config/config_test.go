@@ -175,11 +175,11 @@ func TestCompareAll(t *testing.T) {
 	}
 
 	for add, want := range map[string]string{
-		"compare: [all, gp]\n":                   "alone",
-		"calibration: {kind: beta}\n":            "share of the training runs",
-		"model: {head: jiont}\n":                 "joint",
-		"calibration: {share: 0.7}\n":            "from 0 to 0.5",
-		"model: {head: joint, feedback: flag}\n": "belongs to two answers",
+		"compare: [all, gp]\n":                    "alone",
+		"calibration: {share: 0.2, kind: beta}\n": "went in 0.2.0",
+		"model: {head: jiont}\n":                  "joint",
+		"calibration: {share: 0.7}\n":             "from 0 to 0.5",
+		"model: {head: joint, feedback: flag}\n":  "belongs to two answers",
 	} {
 		if _, err := Parse("p.yaml", []byte(text+add)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", add, err)

@@ -471,6 +471,12 @@ func (d *decoder) object(n *yaml.Node, path string, v reflect.Value) {
 	}
 
 	d.eachKey(n, path, func(k, e *yaml.Node) {
+		if v.Type() == reflect.TypeFor[Recalibrate]() && k.Value == "kind" {
+			d.fail(k, join(path, k.Value), "the maps beta and gp-beta went in 0.2.0; scaled, isotonic and quantile are "+
+				"learned of every share: leave the key out")
+			return
+		}
+
 		for _, sf := range fields(v.Type()) {
 			if key := sf.Tag.Get("key"); key == k.Value {
 				d.decode(e, join(path, key), v.FieldByIndex(sf.Index), enum(sf))

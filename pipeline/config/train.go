@@ -40,7 +40,7 @@ type Train struct {
 	// compare: networks of an ensemble
 	Members int `key:"members"`
 
-	// share of the training runs set aside to recalibrate the uncertainties, e.g. 0.2, or {share, kind}
+	// share of the training runs set aside to recalibrate the uncertainties, e.g. 0.2
 	Calibration Recalibrate `key:"calibration"`
 
 	// how the calibrated process sees inputs and outcomes: raw, as they are; auto, the form that predicts
@@ -63,10 +63,6 @@ type Train struct {
 type Recalibrate struct {
 	// share of the training runs, chosen by whole runs; 0: none
 	Share float64 `key:"share" default:"0"`
-
-	// a map of the predicted levels, learned in addition to scaled, isotonic and quantile: beta, the same
-	// everywhere, or gp-beta, which varies with the prediction
-	Kind string `key:"kind" enum:"beta|gp-beta"`
 }
 
 // EarlyStop ends trainings where inner held-out pairs are predicted best.
@@ -124,12 +120,8 @@ func (t *Train) validate(f *File, key string, fail failFunc) {
 		fail(key+".seeds", "expected 1 to %d seeds, found %d", maxSeeds, t.Seeds)
 	}
 
-	switch c := t.Calibration; {
-	case !(c.Share >= 0 && c.Share <= maxCalibration):
-		fail(key+".calibration", "expected a share from 0 to %g, found %g", maxCalibration, c.Share)
-	case c.Share == 0 && c.Kind != "":
-		fail(key+".calibration", "%s is learned on a share of the training runs, found none: {share: 0.2, kind: %s}",
-			c.Kind, c.Kind)
+	if share := t.Calibration.Share; !(share >= 0 && share <= maxCalibration) {
+		fail(key+".calibration", "expected a share from 0 to %g, found %g", maxCalibration, share)
 	}
 
 	if len(t.Events) > 0 && t.Head != train.Binned {

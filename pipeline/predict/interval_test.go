@@ -11,12 +11,12 @@ import (
 // rounding of numbers that are large against σ.
 func TestIntervalOfLargeNumbers(t *testing.T) {
 	r := &score.Recalibration{Outcomes: []score.OutcomeRecalibration{
-		{TotalFactor: 1, Beta: &score.BetaMap{A: 1, B: 1}},
+		{TotalFactor: 1, QuantileMap: score.Curve{X: []float64{-1, 0, 1}, Y: []float64{-1, 0, 1}}},
 	}}
 	for _, c := range []struct{ mu, sd float64 }{{10, 1}, {101325, 0.01}, {1.7e9, 10}} {
 		p := &Predictions{
 			N: 1, Out: 1, Mu: []float64{c.mu}, Total: []float64{c.sd * c.sd},
-			laws: []law{{r, score.Beta, []float64{0}, []float64{1}, []float64{c.mu}, []float64{c.sd}}},
+			laws: []law{{r, []float64{0}, []float64{1}, []float64{c.mu}, []float64{c.sd}}},
 		}
 
 		lo, hi, ok := p.Interval(0, 0.95)

@@ -256,13 +256,11 @@ func readCalibration(path string, net *train.Model) (*score.Recalibration, error
 		return nil, err
 	}
 
-	err := r.Check()
 	if len(r.Outcomes) != net.Out {
-		err = fmt.Errorf("it has %d outcomes, the model %d", len(r.Outcomes), net.Out)
-	}
-
-	if err != nil {
-		return nil, &fault.Error{Path: path, Want: "the model's calibration", Found: "none", Err: err}
+		return nil, &fault.Error{
+			Path: path, Want: fmt.Sprintf("a calibration of the model's %d outcomes", net.Out),
+			Found: fmt.Sprintf("one of %d", len(r.Outcomes)),
+		}
 	}
 
 	return r, nil
@@ -306,7 +304,6 @@ type Predictions struct {
 // law is a model's law of one measurement, recalibrated.
 type law struct {
 	r       *score.Recalibration
-	kind    string
 	mu, v   []float64 // N×Out, as the network claims them, standardised units
 	mean, s []float64 // of the outcomes' scale
 }
@@ -326,7 +323,7 @@ func (p *Predictions) quantile(k int, level float64) float64 {
 	j := k % p.Out
 	below := func(y float64) (sum float64) {
 		for _, l := range p.laws {
-			sum += l.r.Below(l.kind, j, l.mu[k], l.v[k], (y-l.mean[j])/l.s[j]) / float64(len(p.laws))
+			sum += l.r.Below(j, l.mu[k], l.v[k], (y-l.mean[j])/l.s[j]) / float64(len(p.laws))
 		}
 		return sum
 	}
@@ -373,14 +370,9 @@ func (m *Models) Predict(ctx context.Context, x []float64, recalibrate string) (
 
 	for i, c := range m.calibration {
 		if recalibrate != "" && !c.Has(recalibrate) {
-			hint := "set more runs aside: train.calibration"
-			if recalibrate == score.Beta || recalibrate == score.GPBeta {
-				hint = fmt.Sprintf("set train.calibration: {share: 0.2, kind: %s} and run again", recalibrate)
-			}
-
 			return nil, &fault.Error{
 				Path: filepath.Join(filepath.Dir(m.Paths[i]), trainstage.CalibrationJSON),
-				Want: "a calibration of kind " + recalibrate, Found: "none", Hint: hint,
+				Want: "a calibration of kind " + recalibrate, Found: "none", Hint: "set more runs aside: train.calibration",
 			}
 		}
 	}
@@ -403,11 +395,11 @@ func (m *Models) Predict(ctx context.Context, x []float64, recalibrate string) (
 
 		if recalibrate != "" {
 			scale := net.OutcomeScale()
-			if score.IsLaw(recalibrate) {
-				r.laws = append(r.laws, law{m.calibration[i], recalibrate, e.Mu, e.Var, scale.Mean, scale.Std})
+			if recalibrate == score.Quantile {
+				r.laws = append(r.laws, law{m.calibration[i], e.Mu, e.Var, scale.Mean, scale.Std})
 			}
 
-			e.Var, e.Cov = m.calibration[i].Apply(recalibrate, e.Mu, e.Var, e.Cov)
+			e.Var, e.Cov = m.calibration[i].Apply(recalibrate, e.Var, e.Cov)
 		}
 
 		own := e.Own(net.OutcomeScale())

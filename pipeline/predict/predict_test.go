@@ -227,7 +227,7 @@ func TestPredictCalibrated(t *testing.T) {
 }
 
 // A recalibrated law gives an interval of one measurement: of one model with a map
-// of quantiles μ + s(±z)·σ with the map in the file; of several with a beta map the
+// of quantiles μ + s(±z)·σ with the map in the file; of several the
 // ends below which a mean of 2.5 and 97.5 % of their laws lie.
 func TestPredictCalibratedLaw(t *testing.T) {
 	dir := split(t)
@@ -255,19 +255,10 @@ func TestPredictCalibratedLaw(t *testing.T) {
 		t.Error("an interval of a law that was not recalibrated")
 	}
 
-	_, err := m.Predict(context.Background(), x, score.Beta)
-	if err == nil || !strings.Contains(err.Error(), "kind: beta") {
-		t.Errorf("a map that was not learned: %v", err)
-	}
-
 	m = opened(t, dir)
-	for i, c := range m.calibration {
-		for j := range c.Outcomes {
-			c.Outcomes[j].Beta = &score.BetaMap{A: 0.5 + 0.2*float64(i), B: 1.5, C: 0.3}
-		}
-	}
 
-	if q, err = m.Predict(context.Background(), x, score.Beta); err != nil {
+	var err error
+	if q, err = m.Predict(context.Background(), x, score.Quantile); err != nil {
 		t.Fatal(err)
 	}
 
@@ -280,7 +271,7 @@ func TestPredictCalibratedLaw(t *testing.T) {
 
 			s := net.OutcomeScale().Std[k%2]
 			for e, y := range []float64{lo, hi} {
-				below[e] += m.calibration[i].Below(score.Beta, k%2, 0, v[k]/(s*s), (y-mu[k])/s) / 3
+				below[e] += m.calibration[i].Below(k%2, 0, v[k]/(s*s), (y-mu[k])/s) / 3
 			}
 		}
 
@@ -390,4 +381,17 @@ func FuzzParseAt(f *testing.F) {
 			t.Errorf("%q: %v", s, x)
 		}
 	})
+}
+
+// A map that was not learned is asked for in vain.
+func TestPredictWithoutMap(t *testing.T) {
+	m := opened(t, filepath.Join(split(t), "seed-1"))
+	for j := range m.calibration[0].Outcomes {
+		m.calibration[0].Outcomes[j].QuantileMap = score.Curve{}
+	}
+
+	if _, err := m.Predict(context.Background(), []float64{1, 3}, score.Quantile); err == nil ||
+		!strings.Contains(err.Error(), "a calibration of kind quantile") {
+		t.Error(err)
+	}
 }

@@ -14,17 +14,11 @@ import (
 const (
 	Scaled   = "scaled"   // variances times one factor per outcome
 	Isotonic = "isotonic" // variances through a non-decreasing curve per outcome
-	Quantile = "quantile" // quantiles of y through a non-decreasing curve per outcome; see JudgeLaw
-	Beta     = "beta"     // after Scaled, levels of y through a map of three parameters per outcome
-	GPBeta   = "gp-beta"  // the same map, varying with the law that is predicted
+	Quantile = "quantile" // quantiles of y through a non-decreasing curve per outcome; see JudgeQuantiles
 )
 
 // Kinds returns all kinds of recalibration.
-func Kinds() []string { return []string{Scaled, Isotonic, Quantile, Beta, GPBeta} }
-
-// IsLaw reports whether a kind recalibrates the distribution of y and not two
-// variances.
-func IsLaw(kind string) bool { return kind == Quantile || kind == Beta || kind == GPBeta }
+func Kinds() []string { return []string{Scaled, Isotonic, Quantile} }
 
 // Recalibration maps the variances a model claims to those a calibration set
 // found, per outcome, in standardised units². It changes no mean. The
@@ -42,10 +36,6 @@ type OutcomeRecalibration struct {
 	TotalFactor float64 `json:"total_factor"` // mean of squared residual over σ²: σ-scaling by maximum likelihood
 	TotalCurve  Curve   `json:"total_curve"`  // isotonic regression of the squared residual on σ²
 
-	// LawFactor is TotalFactor with far residuals bounded, for Beta and GPBeta; 0 where no
-	// residual is far, and TotalFactor is used.
-	LawFactor float64 `json:"law_factor,omitempty"`
-
 	// QuantileMap takes a quantile of the standard normal to that of the
 	// calibration set's residuals in units of σ, at levels from 1/40 to 39/40
 	// where there are values enough (Kuleshov et al. 2018, in units of σ instead
@@ -55,63 +45,35 @@ type OutcomeRecalibration struct {
 	CovFactor *float64 `json:"cov_factor"` // Σe/ΣC; nil where undefined or not positive
 	CovWhyNot string   `json:"cov_why_not,omitempty"`
 	CovCurve  Curve    `json:"cov_curve"` // isotonic regression of e on C, not below 0
-
-	Beta   *BetaMap    `json:"beta,omitempty"`    // where it was asked for
-	GPBeta *VaryingMap `json:"gp_beta,omitempty"` // where it was asked for
 }
 
 // Has reports whether a kind was learned of every outcome.
 func (r *Recalibration) Has(kind string) bool {
-	for _, o := range r.Outcomes {
-		if kind == Quantile && len(o.QuantileMap.X) == 0 || kind == Beta && o.Beta == nil ||
-			kind == GPBeta && o.GPBeta == nil {
-			return false
-		}
-	}
-
-	return slices.Contains(Kinds(), kind)
+	return slices.Contains(Kinds(), kind) && !(kind == Quantile && slices.ContainsFunc(r.Outcomes,
+		func(o OutcomeRecalibration) bool { return len(o.QuantileMap.X) == 0 }))
 }
 
-// Check reports a calibration, read from a file, that Recalibrate did not write.
-func (r *Recalibration) Check() error {
-	for j, o := range r.Outcomes {
-		if o.Beta != nil && !o.Beta.ok() {
-			return fmt.Errorf("outcome column %d: its beta map is damaged", j)
-		}
-
-		if o.GPBeta != nil {
-			if err := o.GPBeta.check(); err != nil {
-				return fmt.Errorf("outcome column %d: %w", j, err)
-			}
-		}
-	}
-
-	return nil
+// Below is the level that the law of outcome j, its quantiles recalibrated, gives to y where the
+// model predicted N(mu, v). It panics where no map was learned.
+func (r *Recalibration) Below(j int, mu, v, y float64) float64 {
+	return math.Exp(logNormCDF(r.Outcomes[j].normal((y - mu) / math.Sqrt(v))))
 }
 
-// betaMap is the map of kind Beta or GPBeta for the law N(mu, v).
-func (o OutcomeRecalibration) betaMap(kind string, mu, v float64) BetaMap {
-	if kind == Beta {
-		return *o.Beta
-	}
-	return o.GPBeta.at(mu, v)
-}
-
-// Below is the level that the recalibrated law of outcome j gives to y where the
-// model predicted N(mu, v); without a law (kind "") the level of N(mu, v). It
-// panics where the kind was not learned.
-func (r *Recalibration) Below(kind string, j int, mu, v, y float64) float64 {
-	z := (y - mu) / math.Sqrt(v)
-	switch kind {
-	case Quantile:
-		z = r.Outcomes[j].normal(z)
-	case Beta, GPBeta:
-		o := r.Outcomes[j]
-		return 1 / (1 + math.Exp(-o.betaMap(kind, mu, v).logit(z/math.Sqrt(o.lawFactor()))))
+// logNormCDF is ln Φ(z).
+func logNormCDF(z float64) float64 {
+	switch {
+	case z > 5:
+		return math.Log1p(-0.5 * math.Erfc(z/math.Sqrt2))
+	case z > -30:
+		return math.Log(0.5 * math.Erfc(-z/math.Sqrt2))
 	}
 
-	return math.Exp(logNormCDF(z))
+	q := 1 / (z * z)
+
+	return -z*z/2 - math.Log(-z) - logSqrt2Pi + math.Log1p(-q*(1-q*(3-q*(15-q*105))))
 }
+
+var logSqrt2Pi = 0.5 * math.Log(2*math.Pi)
 
 // Curve is a non-decreasing function through knots, linear between them,
 // constant below the first. Above the last it goes on in proportion to x, so
@@ -255,11 +217,10 @@ func (o OutcomeRecalibration) normal(sigmas float64) float64 {
 const minCalibration = 10
 
 // Recalibrate learns from a calibration set: s.Mu, the claimed total variances
-// and covariances C (N×Out; cov may be nil). law is Beta, or GPBeta, which learns
-// both, or "" for the other kinds alone. Errors: fewer than ten rows,
+// and covariances C (N×Out; cov may be nil). Errors: fewer than ten rows,
 // training pairs, a total variance that is not positive. For couples the
 // covariance is left alone. It panics on slices of other lengths.
-func Recalibrate(s Set, total, cov []float64, law string) (*Recalibration, error) {
+func Recalibrate(s Set, total, cov []float64) (*Recalibration, error) {
 	s = s.check()
 	if len(total) != s.N*s.Out || cov != nil && len(cov) != s.N*s.Out {
 		panic(fmt.Sprintf("score: %d and %d variances for %d rows × %d outcomes", len(total), len(cov), s.N, s.Out))
@@ -296,9 +257,6 @@ func Recalibrate(s Set, total, cov []float64, law string) (*Recalibration, error
 		lowest := FloorShare * average(q, nil)
 		o.TotalCurve = isotonic(t, q, lowest)
 		o.QuantileMap = quantileMap(s, j, t)
-		if err := o.learnLaw(s, j, t, law); err != nil {
-			return nil, fmt.Errorf("recalibrate: outcome column %d: %w", j, err)
-		}
 
 		switch {
 		case cov == nil:
@@ -330,89 +288,14 @@ func Recalibrate(s Set, total, cov []float64, law string) (*Recalibration, error
 	return r, nil
 }
 
-// learnLaw learns the maps of levels of outcome j.
-func (o *OutcomeRecalibration) learnLaw(s Set, j int, total []float64, law string) error {
-	if law != Beta && law != GPBeta {
-		return nil
-	}
-
-	var z []float64
-	for i, v := range total {
-		k, sd := i*s.Out+j, math.Sqrt(v*o.TotalFactor)
-		z = append(z, (s.Y1[k]-s.Mu[k])/sd, (s.Y2[k]-s.Mu[k])/sd)
-	}
-
-	if bound(z) {
-		square := 0.0
-		for _, x := range z {
-			square += x * x / float64(len(z))
-		}
-
-		for i := range z {
-			z[i] /= math.Sqrt(square)
-		}
-
-		o.LawFactor = o.TotalFactor * square
-	}
-
-	m, err := fitBeta(z)
-	if err != nil {
-		return err
-	}
-
-	o.Beta = &m
-	if law == GPBeta {
-		run, _ := dense(s.Run)
-		o.GPBeta, err = fitVaryingMap(m, column(s.Mu, s.Out, j), total, z, run)
-	}
-
-	return err
-}
-
-// lawFactor returns the factor of the variance that Beta and GPBeta start from.
-func (o *OutcomeRecalibration) lawFactor() float64 {
-	if o.LawFactor > 0 {
-		return o.LawFactor
-	}
-	return o.TotalFactor
-}
-
-// farResidual is how many robust deviations from zero a residual may be. Normal
-// residuals are never that far. The loss grows with the square of a residual, so that
-// one at 50 would outweigh hundreds of others.
-const farResidual = 8
-
-// bound moves residuals beyond that limit to it, and reports whether there were any.
-func bound(z []float64) (far bool) {
-	size := make([]float64, len(z))
-	for i, x := range z {
-		size[i] = math.Abs(x)
-	}
-
-	slices.Sort(size)
-
-	limit := farResidual * 1.4826 * size[len(size)/2]
-	if limit == 0 {
-		return false
-	}
-
-	for i, x := range z {
-		if math.Abs(x) > limit {
-			z[i], far = math.Copysign(limit, x), true
-		}
-	}
-
-	return far
-}
-
 // Apply returns the recalibrated total variances and covariances (N×Out, of as
-// many outcomes as were calibrated, with means mu). The total of a kind that is a
-// law is the mean square deviation from mu under it, and its covariances are those
+// many outcomes as were calibrated). The total of
+// Quantile is the mean square deviation from the mean under its law, and its covariances are those
 // claimed. cov may be nil, and what could not be calibrated stays as it is.
 // It panics where the kind was not learned.
-func (r *Recalibration) Apply(kind string, mu, total, cov []float64) (newTotal, newCov []float64) {
+func (r *Recalibration) Apply(kind string, total, cov []float64) (newTotal, newCov []float64) {
 	d := len(r.Outcomes)
-	if len(total)%d != 0 || len(mu) != len(total) || !r.Has(kind) {
+	if len(total)%d != 0 || !r.Has(kind) {
 		panic(fmt.Sprintf("score: %q recalibration of %d variances of %d outcomes", kind, len(total), d))
 	}
 
@@ -422,13 +305,10 @@ func (r *Recalibration) Apply(kind string, mu, total, cov []float64) (newTotal, 
 		newCov = make([]float64, len(cov))
 	}
 
-	moment := make([]float64, d) // of laws that are the same everywhere
-	for j, o := range r.Outcomes {
-		switch kind {
-		case Quantile:
-			moment[j] = o.secondMoment()
-		case Beta:
-			moment[j] = o.lawFactor() * o.Beta.secondMoment()
+	var moment []float64
+	if kind == Quantile {
+		for _, o := range r.Outcomes {
+			moment = append(moment, o.secondMoment())
 		}
 	}
 
@@ -439,8 +319,6 @@ func (r *Recalibration) Apply(kind string, mu, total, cov []float64) (newTotal, 
 			newTotal[k] = t * o.TotalFactor
 		case Isotonic:
 			newTotal[k] = o.TotalCurve.At(t)
-		case GPBeta:
-			newTotal[k] = t * o.lawFactor() * o.GPBeta.at(mu[k], t).secondMoment()
 		default:
 			newTotal[k] = t * moment[k%d]
 		}
@@ -463,10 +341,13 @@ func (r *Recalibration) Apply(kind string, mu, total, cov []float64) (newTotal, 
 
 // secondMoment is the mean square of (y − μ)/σ under the map of quantiles.
 func (o OutcomeRecalibration) secondMoment() float64 {
+	const step, half = 0.05, 600 // z up to 30
+
 	sum := 0.0
-	for _, z := range grid().z {
+	for i := -half; i <= half; i++ {
+		z := step * float64(i)
 		s := o.Sigmas(z)
-		sum += s * s * math.Exp(-z*z/2-logSqrt2Pi) * gridStep
+		sum += s * s * math.Exp(-z*z/2-logSqrt2Pi) * step
 	}
 
 	return sum
@@ -475,13 +356,11 @@ func (o OutcomeRecalibration) secondMoment() float64 {
 // crpsLevels is the number of quantiles whose pinball losses make a CRPS.
 const crpsLevels = 200
 
-// JudgeLaw is Judge with the distribution of y recalibrated by a kind that is a
-// law: coverage, width, quantile calibration and CRPS are those of the law, NLL
-// where it has a density (Beta, GPBeta). The CRPS of Quantile is twice the mean
-// pinball loss (Gneiting & Ranjan 2011). Numbers that want a variance
+// JudgeQuantiles is Judge with the quantiles of y recalibrated: coverage, width, quantile calibration and CRPS, twice
+// the mean pinball loss (Gneiting & Ranjan 2011), are those of the law. Numbers that want a density or a variance
 // are undefined; what rests on v̂ and e stays. Undefined where no map was
 // learned. It panics where r was learned of another number of outcomes.
-func (r *Recalibration) JudgeLaw(kind string, s Set, total, epistemic []float64) Scores {
+func (r *Recalibration) JudgeQuantiles(s Set, total, epistemic []float64) Scores {
 	if len(r.Outcomes) != s.Out {
 		panic(fmt.Sprintf("score: quantiles of %d outcomes for a set of %d", len(r.Outcomes), s.Out))
 	}
@@ -491,17 +370,10 @@ func (r *Recalibration) JudgeLaw(kind string, s Set, total, epistemic []float64)
 		return out
 	}
 
-	variance := []string{"ence", "ence_ref", "ence_ref95"}
-	if kind != Quantile && r.Has(kind) {
-		r.judgeBeta(kind, s, total, &out)
-		out.undefine("a recalibrated law is not described by its variance", variance...)
-		return out
-	}
+	out.undefine("recalibrated quantiles are no density and no variance", "ence", "ence_ref", "ence_ref95", "nll")
 
-	out.undefine("recalibrated quantiles are no density and no variance", append(variance, "nll")...)
-
-	if !r.Has(kind) {
-		out.undefine("no "+kind+" map was learned", "crps", "coverage68", "coverage95", "width95")
+	if !r.Has(Quantile) {
+		out.undefine("no quantile map was learned", "crps", "coverage68", "coverage95", "width95")
 		out.Quantiles = nil
 		return out
 	}

@@ -23,7 +23,7 @@ func TestRecalibrate(t *testing.T) {
 		total[k] /= 3
 	}
 
-	r, err := Recalibrate(s, total, v, "")
+	r, err := Recalibrate(s, total, v)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func TestRecalibrate(t *testing.T) {
 
 	before := Judge(fresh, ft, fv)
 	for _, kind := range []string{Scaled, Isotonic} {
-		nt, nv := r.Apply(kind, fresh.Mu, ft, fv)
+		nt, nv := r.Apply(kind, ft, fv)
 		after := Judge(fresh, nt, nv)
 		if after.Get("nll") >= before.Get("nll") || after.Get("ence") > 0.08 || before.Get("ence") < 0.5 ||
 			math.Abs(after.Get("sum_e_ratio")-1) > 5*after.Get("sum_e_ratio_se") {
@@ -116,27 +116,27 @@ func TestIsotonicInvariants(t *testing.T) {
 func TestRecalibrateErrors(t *testing.T) {
 	s, total, v := honest(1, 30, 1)
 	few := Set{triplets.Set{N: 3, Out: 1, Y1: s.Y1[:3], Y2: s.Y2[:3]}, triplets.Answers{Mu: s.Mu[:3]}}
-	if _, err := Recalibrate(few, total[:3], v[:3], ""); err == nil || !strings.Contains(err.Error(), "at least 10") {
+	if _, err := Recalibrate(few, total[:3], v[:3]); err == nil || !strings.Contains(err.Error(), "at least 10") {
 		t.Errorf("three rows: %v", err)
 	}
 
 	s.Part = make([]triplets.Part, s.N)
-	if _, err := Recalibrate(s, total, v, ""); err == nil || !strings.Contains(err.Error(), "trained on") {
+	if _, err := Recalibrate(s, total, v); err == nil || !strings.Contains(err.Error(), "trained on") {
 		t.Errorf("training pairs: %v", err)
 	}
 
 	s.Part, s.Couples = nil, true
-	r, err := Recalibrate(s, total, v, "")
+	r, err := Recalibrate(s, total, v)
 	if err != nil || r.Outcomes[0].CovFactor != nil || !strings.Contains(r.Outcomes[0].CovWhyNot, "couples") {
 		t.Errorf("couples: %+v, %v", r, err)
 	}
 
-	if _, c := r.Apply(Isotonic, s.Mu, total, v); !reflect.DeepEqual(c, v) {
+	if _, c := r.Apply(Isotonic, total, v); !reflect.DeepEqual(c, v) {
 		t.Error("a covariance that could not be calibrated was changed")
 	}
 
 	total[4] = 0
-	if _, err := Recalibrate(s, total, v, ""); err == nil || !strings.Contains(err.Error(), "row 4") {
+	if _, err := Recalibrate(s, total, v); err == nil || !strings.Contains(err.Error(), "row 4") {
 		t.Errorf("no variance: %v", err)
 	}
 }
@@ -163,7 +163,7 @@ func TestRecalibrateQuantiles(t *testing.T) {
 	}
 
 	s, total := skewed(31)
-	r, err := Recalibrate(s, total, nil, "")
+	r, err := Recalibrate(s, total, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +183,7 @@ func TestRecalibrateQuantiles(t *testing.T) {
 	}
 
 	fresh, ft := skewed(32)
-	before, after := Judge(fresh, ft, nil), r.JudgeLaw(Quantile, fresh, ft, nil)
+	before, after := Judge(fresh, ft, nil), r.JudgeQuantiles(fresh, ft, nil)
 	worst := func(q []QuantilePoint) float64 {
 		w := 0.0
 		for _, p := range q {
@@ -214,7 +214,7 @@ func TestRecalibrateQuantiles(t *testing.T) {
 		QuantileMap: Curve{X: []float64{-1, 1}, Y: []float64{-1, 1}},
 	}}}
 
-	q := same.JudgeLaw(Quantile, fresh, ft, nil)
+	q := same.JudgeQuantiles(fresh, ft, nil)
 	if math.Abs(q.Get("crps")-before.Get("crps")) > 2e-3*before.Get("crps") ||
 		math.Abs(q.Get("width95")-before.Get("width95")) > 1e-12 ||
 		math.Abs(q.Get("coverage68")-before.Get("coverage68")) > 1e-9 ||
@@ -224,7 +224,7 @@ func TestRecalibrateQuantiles(t *testing.T) {
 	}
 
 	none := &Recalibration{Outcomes: []OutcomeRecalibration{{TotalFactor: 1}}}
-	if q := none.JudgeLaw(Quantile, fresh, ft, nil); q.Reason("crps") != "no quantile map was learned" ||
+	if q := none.JudgeQuantiles(fresh, ft, nil); q.Reason("crps") != "no quantile map was learned" ||
 		!math.IsNaN(q.Get("coverage95")) {
 		t.Errorf("without a map: %v, %q", q.Get("coverage95"), q.Reason("crps"))
 	}

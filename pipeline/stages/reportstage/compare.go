@@ -179,13 +179,13 @@ func compare(
 		}
 
 		for _, kind := range score.Kinds() {
-			switch {
-			case kind == score.Quantile || score.IsLaw(kind) && r.Has(kind):
-				add("pair, "+kind, "C", r.JudgeLaw(kind, test, test.Var, test.Cov))
-			case !score.IsLaw(kind):
-				v, cov := r.Apply(kind, test.Mu, test.Var, test.Cov)
-				add("pair, "+kind, "C, "+kind, score.Judge(test, v, cov))
+			if kind == score.Quantile {
+				add("pair, "+kind, "C", r.JudgeQuantiles(test, test.Var, test.Cov))
+				continue
 			}
+
+			v, cov := r.Apply(kind, test.Var, test.Cov)
+			add("pair, "+kind, "C, "+kind, score.Judge(test, v, cov))
 		}
 	}
 

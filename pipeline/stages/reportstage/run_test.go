@@ -23,7 +23,7 @@ import (
 )
 
 // small is a section train whose tasks take milliseconds.
-const small = "{inputs: [x], seeds: 2, calibration: {share: 0.2, kind: gp-beta}, " +
+const small = "{inputs: [x], seeds: 2, calibration: 0.2, " +
 	"model: {hidden: [8], feedback: flag}, " +
 	"optimizer: {epochs: 60, learning_rate: 0.01}, estimate: {samples: 16}, compare: [constant], " +
 	"honest: {base: none}, splits: {high: {test: {x: {min: 4}}}}}"
@@ -270,8 +270,7 @@ func TestMethodsTable(t *testing.T) {
 	}
 
 	want := []string{
-		"pair, C", "pair, |raw|", "pair, scaled", "pair, isotonic", "pair, quantile", "pair, beta", "pair, gp-beta",
-		"constant",
+		"pair, C", "pair, |raw|", "pair, scaled", "pair, isotonic", "pair, quantile", "constant",
 	}
 
 	if !slices.Equal(names, want) {

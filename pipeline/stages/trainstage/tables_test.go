@@ -270,7 +270,7 @@ func TestRecalibrate(t *testing.T) {
 	set.Y1[0], set.Y2[1] = 1e6, 1e6
 	set.Scale = triplets.Scale{Mean: []float64{10}, Std: []float64{2}}
 	est := &train.Estimates{Answers: triplets.Answers{Mu: []float64{0}, Var: []float64{0.25}, Cov: []float64{0.5}}}
-	r, err := recalibrate(set, est, "")
+	r, err := recalibrate(set, est)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -281,7 +281,7 @@ func TestRecalibrate(t *testing.T) {
 	}
 
 	set.Part[2] = triplets.Train
-	if _, err := recalibrate(set, est, ""); err == nil || !strings.Contains(err.Error(), "calibrate: ") ||
+	if _, err := recalibrate(set, est); err == nil || !strings.Contains(err.Error(), "calibrate: ") ||
 		!strings.Contains(err.Error(), "found 9") {
 		t.Error(err)
 	}

@@ -168,7 +168,7 @@ func (pl *planner) trainTask(s config.Split, k int) {
 
 	if tr.Calibration.Share > 0 {
 		// The kinds learned; without calibration this is not part of the key.
-		local = append(local, kv.Pair{Key: "calibration", Value: strings.Join(kinds(tr.Calibration), ", ")})
+		local = append(local, kv.Pair{Key: "calibration", Value: strings.Join(score.Kinds(), ", ")})
 	}
 
 	// The card states what the triplets' values do not.
@@ -237,7 +237,7 @@ func (pl *planner) trainTask(s config.Split, k int) {
 		}
 
 		if tr.Calibration.Share > 0 {
-			r, err := recalibrate(set, est, tr.Calibration.Kind)
+			r, err := recalibrate(set, est)
 			if err != nil {
 				return err
 			}
@@ -361,18 +361,11 @@ func provenance(exp plan.Experiment, s config.Split, k int, cfg, local []kv.Pair
 		kv.Pair{Key: "seed", Value: strconv.Itoa(k)}, kv.Pair{Key: "kernels", Value: exp.Program.Kernels})
 }
 
-// kinds are the kinds of recalibration that are learned.
-func kinds(c config.Recalibrate) []string {
-	return slices.DeleteFunc(score.Kinds(), func(k string) bool {
-		return k == score.Beta && c.Kind == "" || k == score.GPBeta && c.Kind != score.GPBeta
-	})
-}
-
 // recalibrate learns from the runs set aside, in standardised units.
-func recalibrate(s triplets.Set, est *train.Estimates, law string) (*score.Recalibration, error) {
+func recalibrate(s triplets.Set, est *train.Estimates) (*score.Recalibration, error) {
 	part := s.Of(triplets.Calibration).Standardised()
 	set := score.Set{Set: part, Answers: est.Rows(part.Condition, s.Out)}
-	r, err := score.Recalibrate(set, set.Var, set.Cov, law)
+	r, err := score.Recalibrate(set, set.Var, set.Cov)
 	if err != nil {
 		return nil, fmt.Errorf("calibrate: %w", err)
 	}
