@@ -158,7 +158,6 @@ type Detail struct {
 	Splits  []SplitDetail
 	Spectra []Spectrum
 	Shown   *SpectrumDetail
-	Series  *Series
 	Quality []Fact
 	Budget  *Sheet // uncertainty of a measurement; nil without
 	Config  []Fact // settings, as in the tables' metadata
@@ -244,7 +243,7 @@ type Spectrum struct {
 // SpectrumDetail is one recording's spectrum with all that was read off it.
 type SpectrumDetail struct {
 	Recording string
-	Fixed     string // its conditions in words
+	Condition int    // its place in Detail.X
 	Unit      string // of the levels
 	BinHz     float64
 	Shaft     [2]float64 // Hz
@@ -269,15 +268,3 @@ type SpectrumLine struct {
 
 // ThirdOctave is the level of a one-third-octave band.
 type ThirdOctave struct{ Lo, Hi, Centre, Level float64 }
-
-// Series is a stretch of a balance run with the samples drawn from it.
-type Series struct {
-	Run      string
-	Fixed    string
-	Outcomes []Quantity
-	Time     []float64   // s
-	Value    [][]float64 // per outcome
-	First    []int       // indices into Time that belong to y1
-	Second   []int
-	Of       int // samples of the whole run
-}

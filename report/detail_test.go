@@ -139,7 +139,7 @@ func (d *Detail) invented(i, blades, seeds int, rng *rand.Rand) SplitDetail {
 // inventedSpectrum is a spectrum of five harmonics with noise.
 func inventedSpectrum(rng *rand.Rand) *SpectrumDetail {
 	sd := &SpectrumDetail{
-		Recording: "run 0 0#1", Fixed: "blades 2", Unit: "dB re 20 µPa", BinHz: 2,
+		Recording: "run 0 0#1", Unit: "dB re 20 µPa", BinHz: 2,
 		Shaft: [2]float64{33.3, 33.4},
 	}
 
@@ -262,21 +262,6 @@ func airfoilOf(name string) *Detail {
 	q.At, q.HeldOut, q.Trained = []float64{0, 10}, false, [][2]float64{{-10, 10}}
 	s.Profiles = []Profile{p, q}
 	d.Splits = []SplitDetail{s}
-	d.Series = &Series{Run: name, Fixed: name, Outcomes: d.Outcomes, Of: 10000}
-	for i := range 200 {
-		d.Series.Time = append(d.Series.Time, float64(i)/1000)
-	}
-
-	for range 2 {
-		var v []float64
-		for i := range 200 {
-			v = append(v, math.Sin(float64(i)/10))
-		}
-
-		d.Series.Value = append(d.Series.Value, v)
-	}
-
-	d.Series.First, d.Series.Second = []int{3, 50}, []int{10, 170}
 	d.Quality = []Fact{{name, name}}
 	d.Config, d.Digests = d.Quality, d.Quality
 	d.Budget = sheetOf(name)

@@ -8,61 +8,7 @@ import (
 	"slices"
 )
 
-// The types below are what page.js explores. Numbers are packed: 32-bit floats and
-// 16-bit integers, little-endian, in base64.
-type (
-	explored struct {
-		ID       string             `json:"id"`
-		Name     string             `json:"name"`
-		Data     string             `json:"data"`
-		Pairs    string             `json:"pairs"`
-		Inputs   []exploredQuantity `json:"inputs"`
-		Outcomes []exploredQuantity `json:"outcomes"`
-		All      int                `json:"all"`    // conditions of the experiment
-		N        int                `json:"n"`      // conditions here
-		Values   [][]float64        `json:"values"` // distinct values of each input
-		X        string             `json:"x"`      // per condition and input, the number of its value
-		Row      string             `json:"row"`    // per triplet, its condition
-		Y        string             `json:"y"`      // per triplet and outcome, y1 and y2
-		Splits   []exploredSplit    `json:"splits"`
-		Spectra  *exploredSpectra   `json:"spectra,omitempty"`
-	}
-
-	exploredQuantity struct {
-		Name       string `json:"n"`
-		Label      string `json:"l"`
-		Word       string `json:"w"`
-		Unit       string `json:"u"`
-		Difference string `json:"d"` // unit of a difference
-		Square     string `json:"s"` // unit of a variance
-	}
-
-	exploredSplit struct {
-		Name  string         `json:"n"`
-		Held  string         `json:"held"`
-		Test  string         `json:"test"` // per condition, 1 where it is held out
-		Seeds []exploredSeed `json:"seeds"`
-	}
-
-	// exploredSeed holds μ, σ² and C per condition and outcome.
-	exploredSeed struct {
-		Mu  string `json:"m"`
-		Var string `json:"v"`
-		Cov string `json:"c"`
-	}
-
-	exploredSpectra struct {
-		At     string  `json:"at"`     // per spectrum, its condition
-		To     string  `json:"to"`     // its highest frequency, Hz
-		Line   string  `json:"line"`   // its lines, Hz
-		Lines  int     `json:"lines"`  // of each spectrum
-		Points int     `json:"points"` // of each spectrum
-		Level  string  `json:"level"`  // a byte each, half decibels above Offset
-		Offset float64 `json:"offset"`
-		Unit   string  `json:"unit"`
-		Bin    float64 `json:"bin"`
-	}
-)
+// Numbers that page.js explores are packed: 32-bit floats and 16-bit integers, little-endian, in base64.
 
 func f32(v []float64) string {
 	b := make([]byte, 0, 4*len(v))
@@ -94,7 +40,7 @@ func explorerData(details []*Detail, numbers int) []byte {
 
 	every := max(1, (total+numbers-1)/numbers)
 
-	list := []*explored{}
+	list := array{}
 	for i, d := range details {
 		list = append(list, newExplored(i, d, every))
 	}
@@ -108,7 +54,9 @@ func explorerData(details []*Detail, numbers int) []byte {
 	return b
 }
 
-func newExplored(i int, d *Detail, every int) *explored {
+// newExplored is an experiment: n of all conditions, the distinct values of its inputs, per condition and input
+// the number of its value in x, and per triplet its condition in row, and y1 and y2 of each outcome in y.
+func newExplored(i int, d *Detail, every int) object {
 	keep, place := []int{}, map[int]int{} // conditions, and their numbers here
 
 	runOf := make([]int, d.conditions())
@@ -123,39 +71,47 @@ func newExplored(i int, d *Detail, every int) *explored {
 		}
 	}
 
-	e := &explored{
-		ID: sectionID(i), Name: clean(d.Experiment.Name), Data: clean(d.Experiment.Data), Pairs: clean(d.Experiment.Pairs),
-		Inputs: exploredQuantities(d.Inputs), Outcomes: exploredQuantities(d.Outcomes), All: d.AllConditions, N: len(keep),
-		Splits: []exploredSplit{},
-	}
-
+	var values [][]float64
 	for k := range d.Inputs {
-		e.Values = append(e.Values, d.values(k))
+		values = append(values, d.values(k))
 	}
 
 	var index []int
 	for _, c := range keep {
 		for k := range d.Inputs {
-			j, _ := slices.BinarySearch(e.Values[k], d.x(c, k))
+			j, _ := slices.BinarySearch(values[k], d.x(c, k))
 			index = append(index, j)
 		}
 	}
 
-	e.X = u16(index)
-	e.Row, e.Y = exploredPairs(d, place)
+	splits := array{}
 	for _, s := range d.Splits {
-		e.Splits = append(e.Splits, newExploredSplit(d, s, keep))
+		splits = append(splits, newExploredSplit(d, s, keep))
 	}
 
-	e.Spectra = newExploredSpectra(d, place)
+	row, y := exploredPairs(d, place)
+
+	e := object{
+		"id", sectionID(i), "name", clean(d.Experiment.Name), "data", clean(d.Experiment.Data),
+		"pairs", clean(d.Experiment.Pairs),
+		"inputs", exploredQuantities(d.Inputs), "outcomes", exploredQuantities(d.Outcomes),
+		"all", d.AllConditions, "n", len(keep), "values", values, "x", u16(index), "row", row, "y", y, "splits", splits,
+	}
+
+	if s := newExploredSpectra(d, place); s != nil {
+		e = append(e, "spectra", s)
+	}
 
 	return e
 }
 
-func exploredQuantities(q []Quantity) []exploredQuantity {
-	out := []exploredQuantity{}
+// exploredQuantities are name, label, word, unit, and the units of a difference and a variance.
+func exploredQuantities(q []Quantity) array {
+	out := array{}
 	for _, x := range q {
-		out = append(out, exploredQuantity{clean(x.Name), x.Label(), x.Word(), clean(x.Unit), x.difference(), x.square()})
+		out = append(out, object{
+			"n", clean(x.Name), "l", x.Label(), "w", x.Word(), "u", clean(x.Unit), "d", x.difference(), "s", x.square(),
+		})
 	}
 
 	return out
@@ -184,9 +140,8 @@ func exploredPairs(d *Detail, place map[int]int) (row, values string) {
 	return u16(cond), f32(y)
 }
 
-func newExploredSplit(d *Detail, s SplitDetail, keep []int) exploredSplit {
-	out := exploredSplit{Name: clean(s.Name), Held: clean(s.HeldOut), Seeds: []exploredSeed{}}
-
+// newExploredSplit has, per condition, 1 where it is held out in test, and of each seed μ, σ² and C by outcome.
+func newExploredSplit(d *Detail, s SplitDetail, keep []int) object {
 	var test []int
 	for _, c := range keep {
 		t := 0
@@ -197,7 +152,6 @@ func newExploredSplit(d *Detail, s SplitDetail, keep []int) exploredSplit {
 		test = append(test, t)
 	}
 
-	out.Test = u16(test)
 	kept := func(v []float64) string {
 		var out []float64
 		for _, c := range keep {
@@ -207,16 +161,17 @@ func newExploredSplit(d *Detail, s SplitDetail, keep []int) exploredSplit {
 		return f32(out)
 	}
 
+	seeds := array{}
 	for _, k := range s.Seeds {
-		out.Seeds = append(out.Seeds, exploredSeed{kept(k.Mu), kept(k.Var), kept(k.Cov)})
+		seeds = append(seeds, object{"m", kept(k.Mu), "v", kept(k.Var), "c", kept(k.Cov)})
 	}
 
-	return out
+	return object{"n", clean(s.Name), "held", clean(s.HeldOut), "test", u16(test), "seeds", seeds}
 }
 
-// newExploredSpectra packs up to 2000 spectra of conditions that have a place;
-// nil without any.
-func newExploredSpectra(d *Detail, place map[int]int) *exploredSpectra {
+// newExploredSpectra packs up to 2000 spectra of conditions that have a place: the condition of each in at, its
+// highest frequency in to, its lines in line, and its levels, a byte each, half decibels above offset; nil without any.
+func newExploredSpectra(d *Detail, place map[int]int) object {
 	if d.Shown == nil || len(d.Spectra) == 0 {
 		return nil
 	}
@@ -260,8 +215,9 @@ func newExploredSpectra(d *Detail, place map[int]int) *exploredSpectra {
 		return nil
 	}
 
-	return &exploredSpectra{
-		At: u16(at), To: f32(to), Line: f32(line), Lines: len(first.Line), Points: len(first.Peak),
-		Level: base64.StdEncoding.EncodeToString(levels), Offset: offset, Unit: clean(d.Shown.Unit), Bin: d.Shown.BinHz,
+	return object{
+		"at", u16(at), "to", f32(to), "line", f32(line), "lines", len(first.Line), "points", len(first.Peak),
+		"level", base64.StdEncoding.EncodeToString(levels), "offset", offset, "unit", clean(d.Shown.Unit),
+		"bin", d.Shown.BinHz,
 	}
 }

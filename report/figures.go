@@ -74,7 +74,6 @@ func (m *maker) plots() []plot {
 	m.calibrations()
 	m.spectrum()
 	m.levels()
-	m.series()
 	m.drift()
 
 	return m.out
@@ -350,6 +349,11 @@ func place(q []Quantity, at []float64, which []int) string {
 	}
 
 	return strings.Join(s, ", ")
+}
+
+// placeOf writes the inputs of a condition.
+func (d *Detail) placeOf(c int) string {
+	return place(d.Inputs, d.X[c*d.in():(c+1)*d.in()], others(d.in()))
 }
 
 func others(n int, but ...int) []int {

@@ -76,7 +76,7 @@ func (m *maker) bandLevels(s *SplitDetail) {
 
 		line := figure.Mark{Kind: figure.Line, Class: "mean", Quiet: true, Thin: true, X: model.X, Y: model.Y}
 
-		title := place(d.Inputs, d.X[c*d.in():(c+1)*d.in()], others(d.in()))
+		title := d.placeOf(c)
 		if held == 1 {
 			title += ", held out"
 		}

@@ -16,7 +16,7 @@ func (m *maker) spectrum() {
 	}
 
 	p := figure.Panel{
-		Title: s.Fixed, Height: 300,
+		Title: m.d.placeOf(s.Condition), Height: 300,
 		X: figure.Axis{Label: "frequency f (Hz)", Max: s.BinHz * float64(len(s.Level[0])-1)},
 		Y: figure.Axis{Label: fmt.Sprintf("level L per bin of %s Hz (%s)", number6(s.BinHz), clean(s.Unit))},
 	}
@@ -205,7 +205,7 @@ func (m *maker) levels() {
 			Y:     figure.Axis{Label: "band level L (" + clean(d.Shown.Unit) + ")"}, Height: 220, Marks: []figure.Mark{mk},
 		})
 
-		caption += text("figure-third-octaves", d.Shown.Fixed)
+		caption += text("figure-third-octaves", d.placeOf(d.Shown.Condition))
 	}
 
 	if f.Columns = len(f.Panels); f.Columns > 0 {
@@ -255,44 +255,6 @@ func (m *maker) overall(angle, facet int, at []float64) figure.Panel {
 	}
 
 	return p
-}
-
-// series draws a stretch of a force record with both sets of samples.
-func (m *maker) series() {
-	s := m.d.Series
-	if s == nil {
-		return
-	}
-
-	f := &figure.Figure{Width: 720}
-	for k, q := range s.Outcomes {
-		p := figure.Panel{X: figure.Axis{Label: "time t (s)"}, Y: figure.Axis{Label: q.Axis()}, Height: 130}
-		if k == 0 {
-			p.Title = s.Fixed
-		}
-
-		p.Marks = append(p.Marks, figure.Mark{
-			Kind: figure.Line, Name: "recorded", Class: "grey", Thin: true, X: s.Time, Y: s.Value[k],
-		})
-		first := figure.Mark{Kind: figure.Points, Name: "drawn for y1", Class: "mean", Size: 2.8}
-		second := figure.Mark{Kind: figure.Points, Name: "drawn for y2", Class: "test", Shape: "diamond", Size: 2.2}
-
-		for _, j := range s.First {
-			first.Point(s.Time[j], s.Value[k][j])
-		}
-
-		for _, j := range s.Second {
-			second.Point(s.Time[j], s.Value[k][j])
-		}
-
-		p.Marks = append(p.Marks, first, second)
-		f.Panels = append(f.Panels, p)
-	}
-
-	m.add(plot{
-		kind: "series", heading: "Force series and the samples drawn from it", page: true, fig: f,
-		caption: text("figure-series", map[string]any{"N": len(s.Time), "Of": s.Of, "Run": clean(s.Run)}),
-	})
 }
 
 func (m *maker) drift() {

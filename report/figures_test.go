@@ -249,3 +249,16 @@ func TestDirectivityCrosses(t *testing.T) {
 		}
 	}
 }
+
+// The conditions of a place are written with their units; blades are counted.
+func TestPlace(t *testing.T) {
+	q := []Quantity{{Name: "blades"}, {Name: "rpm", Unit: "1/min"}, {Name: "theta_deg", Unit: "deg"}, {Name: "tip"}}
+	at := []float64{3, 5000, -12.5, 0.5}
+	if got := place(q, at, others(4)); got != "3 blades, shaft speed 5000 1/min, polar angle θ −12.5 deg, tip = 0.5" {
+		t.Errorf("%q", got)
+	}
+
+	if got := place(q, at, []int{0}); got != "3 blades" {
+		t.Errorf("%q", got)
+	}
+}

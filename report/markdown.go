@@ -21,13 +21,14 @@ func SweepMarkdown(s Sweep, level int) []byte {
 }
 
 // RunMarkdown returns runs/report.md: all comparisons of variants and all experiments
-// under one title, after the notes, which concern the whole.
-func RunMarkdown(experiments []Experiment, sweeps []Sweep, notes ...string) []byte {
+// under one title.
+func RunMarkdown(experiments []Experiment, sweeps []Sweep) []byte {
+	head := document{title: "doubletake: results"}
 	if len(experiments)+len(sweeps) == 0 {
-		notes = append(notes, "No experiment has results yet.")
+		head.what = "No experiment has results yet."
 	}
 
-	parts := [][]byte{document{title: "doubletake: results", more: notes}.markdown(1)}
+	parts := [][]byte{head.markdown(1)}
 	for _, s := range sweeps {
 		parts = append(parts, SweepMarkdown(s, 2))
 	}

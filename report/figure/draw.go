@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/csv"
 	"fmt"
+	"html"
 	"math"
 	"slices"
 	"strconv"
@@ -1147,27 +1148,12 @@ func shorten(s string, n int) string {
 // Escape makes a text safe in XML and HTML, as text and as an attribute in
 // double quotes, with the characters that Printable gives.
 func Escape(s string) string {
-	var b strings.Builder
-	for _, r := range s {
-		switch {
-		case r == '&':
-			b.WriteString("&amp;")
-		case r == '<':
-			b.WriteString("&lt;")
-		case r == '>':
-			b.WriteString("&gt;")
-		case r == '"':
-			b.WriteString("&#34;")
-		case r == '\'':
-			b.WriteString("&#39;")
-		case r == '\t' || r == '\n':
-			b.WriteByte(' ')
-		default:
-			b.WriteRune(Printable(r))
+	return html.EscapeString(strings.Map(func(r rune) rune {
+		if r == '\t' || r == '\n' {
+			return ' '
 		}
-	}
-
-	return b.String()
+		return Printable(r)
+	}, s))
 }
 
 // Printable returns the character to write for r in XML and HTML: "�" for one that

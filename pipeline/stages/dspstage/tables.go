@@ -52,7 +52,9 @@ func (f *fileTables) file(ctx context.Context, res *ingeststage.FileResult, path
 				place = strings.TrimSuffix(strings.TrimPrefix(run.Run.ID, res.Path)+", "+place, ", ")
 			}
 
-			err = &fault.Error{Path: res.Path, Place: place, Want: de.Want, Found: de.Found, Hint: de.Hint}
+			c := *de
+			c.Path, c.Place = res.Path, place
+			err = &c
 		}
 
 		if err != nil {

@@ -3,9 +3,6 @@ package reportstage
 import (
 	"fmt"
 	"math"
-	"slices"
-	"strconv"
-	"strings"
 
 	"doubletake/dsp"
 	"doubletake/ingest/simulate"
@@ -270,27 +267,3 @@ var nominal = func() []float64 {
 
 	return append(p, 0.99)
 }()
-
-// fixed writes the values of inputs: "blades = 3, rpm = 5000 1/min".
-func fixed(q []report.Quantity, at []float64, but ...int) string {
-	var s []string
-	for k, v := range q {
-		if slices.Contains(but, k) {
-			continue
-		}
-
-		if v.Name == "blades" {
-			s = append(s, strconv.FormatFloat(at[k], 'g', 6, 64)+" blades")
-			continue
-		}
-
-		t := v.Word() + " " + strconv.FormatFloat(at[k], 'g', 6, 64)
-		if v.Unit != "" {
-			t += " " + v.Unit
-		}
-
-		s = append(s, t)
-	}
-
-	return strings.Join(s, ", ")
-}

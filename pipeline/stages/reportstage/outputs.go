@@ -24,7 +24,7 @@ const (
 	PageData   = "page.gob"
 )
 
-func init() { plan.GobTypes(report.Experiment{}, report.Detail{}, report.Sweep{}, excerpt{}) }
+func init() { plan.GobTypes(report.Experiment{}, report.Detail{}, report.Sweep{}) }
 
 // ReadExperiment reads what an experiment's report task wrote.
 func ReadExperiment(path string) (e report.Experiment, err error) {

@@ -13,7 +13,6 @@ import (
 	"doubletake/ingest/simulate"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/dspstage"
-	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/stages/stagetest"
 	"doubletake/pipeline/table"
 	"doubletake/report"
@@ -152,20 +151,6 @@ b   b         2 1   3`)
 	}
 }
 
-// The conditions of a place are written with their units; blades are counted.
-func TestFixed(t *testing.T) {
-	q := []report.Quantity{{Name: "blades"}, {Name: "rpm", Unit: "1/min"}, {Name: "theta_deg", Unit: "deg"}}
-
-	at := []float64{3, 5000, -12.5}
-	if got := fixed(q, at); got != "3 blades, shaft speed 5000 1/min, polar angle θ -12.5 deg" {
-		t.Errorf("%q", got)
-	}
-
-	if got := fixed(q, at, 1, 2); got != "3 blades" {
-		t.Errorf("%q", got)
-	}
-}
-
 // spectraTable holds the spectra of two recordings in both halves: 1 Pa² everywhere,
 // 4 Pa² in bin 4 of the second recording's halves, 10 Hz apart.
 func spectraTable() *table.Table {
@@ -245,7 +230,7 @@ c   c#1       1250       1       2`)
 	}
 
 	s := d.d.Shown
-	if s.Recording != "b#1" || s.Unit != "dB re 20 µPa" || s.BinHz != 10 || s.Fixed != "shaft speed 1200 1/min" ||
+	if s.Recording != "b#1" || s.Unit != "dB re 20 µPa" || s.BinHz != 10 || d.d.X[s.Condition] != 1200 ||
 		s.Shaft != [2]float64{19, 21} {
 		t.Errorf("%+v", s)
 	}
@@ -408,54 +393,5 @@ b#1       51200   10         1     nan`)
 
 	if q := d.d.Quality; q[20].Value != "t" || q[21].Value != "… and 5 more, in recordings.arrow" {
 		t.Errorf("%d facts: %+v", len(q), q)
-	}
-}
-
-// The excerpt of a balance run is shown where its samples are those of the
-// triplets, bit for bit.
-func TestAddSeries(t *testing.T) {
-	tab := stagetest.Table(`
-run recording alpha_deg[deg] cl_1 cl_2
-a   a         2              0.5  0.25
-b   b         4              0.7  0.8
-b   b         4              0.9  1`)
-
-	path := filepath.Join(t.TempDir(), seriesData)
-
-	of := func(run, outcome string, y1, y2 []float64) excerpt {
-		return excerpt{&report.Series{Run: run}, []string{outcome}, [][]float64{y1}, [][]float64{y2}}
-	}
-	for _, c := range []struct {
-		name  string
-		x     excerpt
-		shown bool
-	}{
-		{"the samples", of("b", "cl", []float64{0.7, 0.9}, []float64{0.8, 1}), true},
-		{"none", excerpt{}, false},
-		{"another value", of("b", "cl", []float64{0.7, 0.9}, []float64{0.8, 1.1}), false},
-		{"another number", of("a", "cl", []float64{0.5, 1}, []float64{0.25, 1}), false},
-		{"another run", of("z", "cl", []float64{}, []float64{}), false},
-		{"another outcome", of("a", "cd", []float64{0.5}, []float64{0.25}), false},
-	} {
-		if err := plan.WriteGob("series", path, c.x); err != nil {
-			t.Fatal(err)
-		}
-
-		d := details(t, tab, "alpha_deg", false)
-		if err := d.addSeries(path); err != nil || (d.d.Series != nil) != c.shown {
-			t.Errorf("%s: shown %v, %v", c.name, d.d.Series != nil, err)
-		}
-
-		if c.shown && d.d.Series.Fixed != "angle of attack α 4 deg" {
-			t.Errorf("%q", d.d.Series.Fixed)
-		}
-	}
-
-	if err := os.WriteFile(path, []byte("?"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-
-	if err := details(t, tab, "alpha_deg", false).addSeries(path); err == nil || !strings.Contains(err.Error(), path) {
-		t.Error(err)
 	}
 }

@@ -41,8 +41,8 @@ import (
 // 23: why a method has no C_x; 24: one table value for all outputs;
 // 25: the scale of new groups; 26: grades by outcome and by condition; 27: forms and the hint at one,
 // the worst warnings first; 28: mistakes in the data; 29: budgets of uncertainty, smaller far runs;
-// 30: one key for each number of intervals.
-const version = 30
+// 30: one key for each number of intervals; 31: no excerpt of forces, no experiments side by side.
+const version = 31
 
 // weight is the seconds that the report takes on one processor, roughly: by the
 // conditions that its figures show for each split.
@@ -57,7 +57,7 @@ func ReportTask(experiment string) string { return experiment + "/report" }
 // metrics and figures.
 func Plan(exp plan.Experiment, ing ingeststage.Result, trip dspstage.Result, trained trainstage.Result) {
 	exp.Train.Splits = trained.Splits
-	x := &experiment{exp: exp, ing: ing, trip: trip, series: planSeries(exp, ing)}
+	x := &experiment{exp: exp, ing: ing, trip: trip}
 	if len(exp.Train.Inputs) > 0 {
 		for _, s := range exp.Train.Splits {
 			if s.Final() {
@@ -96,13 +96,12 @@ type experiment struct {
 	trip   dspstage.Result
 	splits []config.Split // that were trained and hold something out
 	final  []config.Split // of final models: nothing is held out
-	series *engine.Dep    // an excerpt of a balance's run; nil without
 	deps   []engine.Dep   // all outputs
 }
 
 func (x *experiment) dependencies() []engine.Dep {
 	deps := append([]engine.Dep{x.trip.Triplets, x.trip.Notes}, x.ing.Results...)
-	for _, d := range []*engine.Dep{x.trip.Spectra, x.ing.Index, x.series, x.trip.Background} {
+	for _, d := range []*engine.Dep{x.trip.Spectra, x.ing.Index, x.trip.Background} {
 		if d != nil {
 			deps = append(deps, *d)
 		}
@@ -256,12 +255,6 @@ func (x *experiment) addData(j *engine.Job, det *detail, found findings) error {
 		}
 
 		if err := det.spectra(t); err != nil {
-			return err
-		}
-	}
-
-	if x.series != nil {
-		if err := det.addSeries(j.Input(x.series.Task, x.series.Output)); err != nil {
 			return err
 		}
 	}

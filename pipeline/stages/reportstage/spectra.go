@@ -104,10 +104,8 @@ func (d *detail) shown(t *table.Table, i int, unit string, level func(float64) f
 	shaft, _ := t.Floats("shaft_hz")
 	blades, _ := t.Floats("blades")
 	row := d.rowOf[t.Column("recording").Strings[i]]
-	c := d.d.Cond[row]
 	s := &report.SpectrumDetail{
-		Recording: t.Column("recording").Strings[i], Unit: unit, BinHz: bin[i],
-		Fixed: fixed(d.d.Inputs, d.d.X[c*d.set.In:(c+1)*d.set.In]),
+		Recording: t.Column("recording").Strings[i], Unit: unit, BinHz: bin[i], Condition: d.d.Cond[row],
 	}
 
 	list := func(name string, i int) []float32 {
