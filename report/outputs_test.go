@@ -238,7 +238,7 @@ func TestRunOutputs(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	md := string(RunMarkdown(list, nil, "Made by pipeline report."))
+	md := string(RunMarkdown(list, nil))
 	for _, text := range []string{b.String(), md} {
 		for _, want := range []string{"drone: simulated data", "crazyflie: measured data"} {
 			if !strings.Contains(text, want) {
@@ -255,7 +255,7 @@ func TestRunOutputs(t *testing.T) {
 		t.Error("the spreads are not told apart")
 	}
 
-	if !strings.HasPrefix(md, "# doubletake: results\n\nMade by pipeline report.\n\n## drone") {
+	if !strings.HasPrefix(md, "# doubletake: results\n\n## drone") {
 		t.Errorf("%.80s", md)
 	}
 
