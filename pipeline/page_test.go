@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/xml"
-	"errors"
 	"io"
 	"math"
 	"os"
@@ -199,130 +198,6 @@ func TestFiguresAreTheTables(t *testing.T) {
 	// missing band.
 	if values != 3*(3*3+6) || crosses != 0 {
 		t.Errorf("%d values compared, %d more crosses than missing bands", values, crosses)
-	}
-}
-
-// TestJointFigure runs the toy for two noise levels and once with couples and
-// reads the figure that shows them side by side: the points are those of each
-// experiment's triplets.arrow; the law is the paper's, x·sin x with noise
-// γ·exp(−x²/2), worked out here; total² = aleatoric² + epistemic² wherever both
-// are drawn; and the bands on the left are two of the deviations on the right.
-// Without the second experiment of the kind there is nothing to show, and the
-// file disappears.
-func TestJointFigure(t *testing.T) {
-	dir := t.TempDir()
-	const head = "version: 1\nworkdir: runs\nkernels: portable\nexperiments:\n"
-	entry := func(name, gamma, more string) string {
-		return "  " + name + ":\n    ingest: {simulate: {campaign: toy, seed: 1, gamma: " + gamma + ", triplets: 60}}\n" +
-			more +
-			"    train: {inputs: [x], standardise: false, model: {hidden: [8]}, optimizer: {epochs: 3}, seeds: 2, " +
-			"splits: {outside: {test: {x: {min: 5}}}}}\n"
-	}
-
-	run := func(cfg string) {
-		t.Helper()
-		runConfig(t, dir, cfg, engine.Options{Jobs: 2})
-	}
-
-	one := entry("one", "1", "")
-	run(head + one + entry("three", "3", "") + entry("twice", "3", "    dsp: {couples: true}\n"))
-	svg := filepath.Join(dir, "runs/report/figures/outside-joint-y-along-x.svg")
-	of := map[string]struct {
-		name  string
-		gamma float64
-	}{"γ = 1, triplets": {"one", 1}, "γ = 3, triplets": {"three", 3}, "γ = 3, couples": {"twice", 3}}
-
-	found := map[string]map[string]mark{}
-	for _, m := range marks(t, svg) {
-		if found[m.panel] == nil {
-			found[m.panel] = map[string]mark{}
-		}
-		found[m.panel][m.series] = m
-	}
-
-	if len(found) != 2*len(of) {
-		t.Fatalf("%d panels, want %d", len(found), 2*len(of))
-	}
-
-	for panel, e := range of {
-		left, right := found[panel], found[panel+", deviations"]
-
-		trip := readTable(t, dir, "runs", e.name, "triplets.arrow")
-
-		x, err1 := trip.Floats("x")
-		y1, err2 := trip.Floats("y_1")
-
-		y2, err3 := trip.Floats("y_2")
-		if err := errors.Join(err1, err2, err3); err != nil {
-			t.Fatal(err)
-		}
-
-		points := 0
-		for _, series := range []string{"simulated, trained on", "simulated, held out"} {
-			m := left[series]
-			for i, v := range m.num["x"] {
-				points++
-
-				r := slices.Index(x, v)
-				if r < 0 || m.num["y"][i] != y1[r] && m.num["y"][i] != y2[r] {
-					t.Fatalf("%s, %s: (%v, %v) is not in the table", panel, series, v, m.num["y"][i])
-				}
-
-				if (v >= 5) != (series == "simulated, held out") {
-					t.Errorf("%s: x = %v is %s", panel, v, series)
-				}
-			}
-		}
-
-		if points != 2*len(x) {
-			t.Errorf("%s: %d points, the table has %d pairs", panel, points, len(x))
-		}
-
-		grid := left["mean μ"].num["x"]
-		total, noise, know := right["σ, total"].num["y"], right["√(σ² − C), aleatoric"].num["y"],
-			right["√C, epistemic"].num["y"]
-
-		both := 0
-		for i, v := range grid {
-			mean, sd := v*math.Sin(v), e.gamma*math.Exp(-v*v/2)
-			if g := left["mean the data were made with"].num["y"][i]; math.Abs(g-mean) > 1e-12 {
-				t.Fatalf("%s: the law at %v is %v, want %v", panel, v, g, mean)
-			}
-
-			if g := right["noise the data were made with"].num["y"][i]; math.Abs(g-sd) > 1e-12 {
-				t.Fatalf("%s: the noise at %v is %v, want %v", panel, v, g, sd)
-			}
-
-			if math.IsNaN(noise[i]) || math.IsNaN(know[i]) {
-				continue
-			}
-
-			both++
-
-			if d := total[i]*total[i] - noise[i]*noise[i] - know[i]*know[i]; math.Abs(d) > 1e-9*total[i]*total[i] {
-				t.Fatalf("%s at %v: %v² is not %v² + %v²", panel, v, total[i], noise[i], know[i])
-			}
-
-			b := left["mean ± 2√C, epistemic"].num
-			if d := b["hi"][i] - b["lo"][i] - 4*know[i]; math.Abs(d) > 1e-9 {
-				t.Fatalf("%s at %v: the epistemic band is off by %v", panel, v, d)
-			}
-		}
-
-		if both < 10 {
-			t.Errorf("%s: compared at %d places", panel, both)
-		}
-	}
-
-	raw, err := os.ReadFile(filepath.Join(dir, "runs/report.html"))
-	if err != nil || !strings.Contains(string(raw), "Experiments side by side") {
-		t.Errorf("the page does not show them side by side: %v", err)
-	}
-
-	run(head + one)
-
-	if _, err := os.Stat(svg); !os.IsNotExist(err) {
-		t.Errorf("the figure of experiments that are gone is still there: %v", err)
 	}
 }
 

@@ -140,7 +140,6 @@ func cutBoth(s, prefix, suffix string) (string, bool) {
 // AllRows and AllConditions are their numbers.
 type Detail struct {
 	Experiment Experiment
-	Variant    string     // its difference from experiments of its kind: "γ = 1.5, couples"; or ""
 	Inputs     []Quantity // the network's inputs
 	Outcomes   []Quantity // the quantities it predicts
 	Runs       []string
@@ -218,9 +217,9 @@ type Profile struct {
 	Mu, Var, Cov [][]float64 // per seed: grid × outcomes
 	Trained      [][2]float64
 
-	// The law that simulated data were made with: grid × outcomes; nil where it
+	// The deviation that simulated data were made with: grid × outcomes; nil where it
 	// is not known.
-	TrueMean, TrueSigma []float64
+	TrueSigma []float64
 }
 
 // Map is the epistemic variance over two inputs, mean over seeds.

@@ -371,7 +371,7 @@ func others(n int, but ...int) []int {
 type curve struct {
 	grid, mu, va, co []float64
 	seeds            [][]float64 // C of each
-	mean, noise      []float64   // what simulated data were made with; nil where it is not known
+	noise            []float64   // that simulated data were made with; nil where it is not known
 }
 
 // curve takes one in so many points of the grid, and its end.
@@ -409,7 +409,7 @@ func (p *Profile) curve(outcome, dim, every int) curve {
 
 	c := curve{
 		grid: column(p.Grid, 1, 0), mu: mean(p.Mu), va: mean(p.Var), co: mean(p.Cov),
-		mean: column(p.TrueMean, dim, outcome), noise: column(p.TrueSigma, dim, outcome),
+		noise: column(p.TrueSigma, dim, outcome),
 	}
 
 	for _, v := range p.Cov {
@@ -491,20 +491,40 @@ func (m *maker) profiles(s *SplitDetail) {
 // profile returns the three panels of one profile and outcome.
 func (m *maker) profile(s *SplitDetail, p *Profile, outcome int) (up, spread, down figure.Panel) {
 	c := p.curve(outcome, m.d.dim(), m.every)
-	up, spread = m.outcomePanels(s, p, outcome, c,
+	q := m.d.Outcomes[outcome]
+	x := figure.Axis{Label: m.d.Inputs[p.Input].Axis(), Min: c.grid[0], Max: c.grid[len(c.grid)-1]}
+	bands := []figure.Mark{
 		c.band("μ ± 3σ", "sigma3", func(i int) float64 { return 3 * c.total(i) }),
 		c.band("μ ± 2σ", "sigma2", func(i int) float64 { return 2 * c.total(i) }),
 		c.band("μ ± σ", "sigma1", c.total),
-		c.band("μ ± 2√C, epistemic", "epi", func(i int) float64 { return 2 * c.epistemic(i) }))
+		c.band("μ ± 2√C, epistemic", "epi", func(i int) float64 { return 2 * c.epistemic(i) }),
+	}
+	mean := figure.Mark{Kind: figure.Line, Name: "mean μ", Class: "mean", X: c.grid, Y: c.mu}
+	up = figure.Panel{
+		X: x, Y: figure.Axis{Label: q.Axis()}, Height: 240,
+		Marks: slices.Concat(p.trainedOn(), bands, m.pairs(s, p, outcome), []figure.Mark{mean}),
+	}
 
-	up.Height, spread.Height = 240, 110
+	spread = figure.Panel{
+		X: x, Y: figure.Axis{Label: in("deviation", q.difference()), Zero: true}, Height: 110,
+		Marks: append(p.trainedOn(),
+			c.line("σ, total", "mean", false, c.total),
+			c.line("√(σ² − C), aleatoric", "floor", true, c.aleatoric),
+			c.line("√C, epistemic", "epi", false, c.epistemic)),
+	}
+	if c.noise != nil {
+		spread.Marks = append(spread.Marks, figure.Mark{
+			Kind: figure.Line, Name: "noise the data were made with", Class: "aux", Dashed: true, X: c.grid, Y: c.noise,
+		})
+	}
+
 	up.Title = place(m.d.Inputs, p.At, others(m.d.in(), p.Input))
 	if up.Title != "" && p.HeldOut {
 		up.Title += ", held out"
 	}
 
 	down = figure.Panel{
-		X: up.X, Y: figure.Axis{Label: in("covariance C", m.d.Outcomes[outcome].square())}, Height: 100,
+		X: up.X, Y: figure.Axis{Label: in("covariance C", q.square())}, Height: 100,
 		Marks: append(p.trainedOn(), zero()),
 	}
 
@@ -519,36 +539,6 @@ func (m *maker) profile(s *SplitDetail, p *Profile, outcome int) (up, spread, do
 	})
 
 	return up, spread, down
-}
-
-// outcomePanels are an outcome along a profile, its mean and pairs over bands, and the
-// deviations below or beside it.
-func (m *maker) outcomePanels(s *SplitDetail, p *Profile, outcome int, c curve, bands ...figure.Mark) (
-	values, deviations figure.Panel,
-) {
-	q := m.d.Outcomes[outcome]
-	x := figure.Axis{Label: m.d.Inputs[p.Input].Axis(), Min: c.grid[0], Max: c.grid[len(c.grid)-1]}
-	mean := figure.Mark{Kind: figure.Line, Name: "mean μ", Class: "mean", X: c.grid, Y: c.mu}
-	values = figure.Panel{
-		X: x, Y: figure.Axis{Label: q.Axis()},
-		Marks: slices.Concat(p.trainedOn(), bands, m.pairs(s, p, outcome), []figure.Mark{mean}),
-	}
-
-	deviations = figure.Panel{
-		X: x, Y: figure.Axis{Label: in("deviation", q.difference()), Zero: true},
-		Marks: append(p.trainedOn(),
-			c.line("σ, total", "mean", false, c.total),
-			c.line("√(σ² − C), aleatoric", "floor", true, c.aleatoric),
-			c.line("√C, epistemic", "epi", false, c.epistemic)),
-	}
-
-	if c.noise != nil {
-		deviations.Marks = append(deviations.Marks, figure.Mark{
-			Kind: figure.Line, Name: "noise the data were made with", Class: "aux", Dashed: true, X: c.grid, Y: c.noise,
-		})
-	}
-
-	return values, deviations
 }
 
 // pairs are the outcomes on a profile, y1 and y2.

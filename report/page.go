@@ -55,7 +55,6 @@ type (
 		Style                template.CSS
 		Experiments          []experimentView
 		Sweeps               []sweepView
-		Together             []figureView
 		Meaning              []string
 		Glossary             []docs.Term
 		Data, Script         template.JS
@@ -152,14 +151,6 @@ func newPageView(details []*Detail, sweeps []Sweep, of amount, fewer bool) pageV
 	case simulated > 0:
 		v.Note = fmt.Sprintf("%d experiments, %d of them on simulated data, marked so.",
 			len(details)+len(sweeps), simulated)
-	}
-
-	for _, f := range joints(details, of) {
-		if f.page {
-			fig := newFigureView("report/figures/", f)
-			fig.Top = true
-			v.Together = append(v.Together, fig)
-		}
 	}
 
 	v.Glossary = docs.Glossary()

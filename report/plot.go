@@ -30,9 +30,6 @@ func NewPlots(d *Detail, split string, polar bool) *Plots {
 	return &Plots{m.plots()}
 }
 
-// NewJointPlots makes the figures that show several experiments side by side.
-func NewJointPlots(details []*Detail) *Plots { return &Plots{list: joints(details, inFiles)} }
-
 // Names lists the figures.
 func (p *Plots) Names() []string {
 	out := make([]string, len(p.list))

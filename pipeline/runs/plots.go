@@ -64,19 +64,15 @@ func OpenPlots(path string, polar bool) (*Plots, error) {
 		}
 	}
 
-	var all []*report.Detail
 	for _, f := range found {
 		d, err := reportstage.ReadDetail(f)
 		if err != nil {
 			return nil, &fault.Error{Path: f, Want: "the numbers of a report", Err: err, Hint: "pipeline run makes it again"}
 		}
 
-		all = append(all, d)
 		name := nameBelow(folder, filepath.Dir(filepath.Dir(f)))
 		p.parts = append(p.parts, plotPart{name + "/", report.NewPlots(d, "", polar)})
 	}
-
-	p.parts = append(p.parts, plotPart{"", report.NewJointPlots(all)})
 
 	return p, nil
 }

@@ -228,14 +228,13 @@ func (d *detail) stretches(sp *report.SplitDetail, k int, place []float64) (trai
 	return trained, len(here) > 0 && trained == nil
 }
 
-// law adds what the toy's data were made with, which is known in closed form.
+// law adds the deviation that the toy's data were made with, which is known in closed form.
 func (d *detail) law(p *report.Profile) {
 	if d.toy == nil || d.set.Out != 1 {
 		return
 	}
 
 	for _, x := range p.Grid {
-		p.TrueMean = append(p.TrueMean, simulate.ToyMean(x))
 		p.TrueSigma = append(p.TrueSigma, simulate.ToySigma(x, d.toy.Gamma))
 	}
 }

@@ -58,10 +58,6 @@ func newDetail(tab *table.Table, set triplets.Set, ordered bool, toy *simulate.T
 	}
 
 	d.d.AllRows, d.d.AllConditions, d.d.Runs = set.N, d.conditions(), set.Runs
-	if toy != nil {
-		d.d.Variant = fmt.Sprintf("γ = %g, %s", toy.Gamma, map[bool]string{true: "couples", false: "triplets"}[set.Couples])
-	}
-
 	d.choose()
 	d.rows()
 	d.drift()

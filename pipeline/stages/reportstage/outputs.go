@@ -162,7 +162,6 @@ func PlanPage(f *config.File, p *engine.Plan) {
 		Publish: []engine.Link{
 			{Output: "report.md", Path: "report.md"},
 			{Output: PageFile, Path: PageFile},
-			{Output: "figures/", Path: filepath.Join("report", "figures")},
 		},
 		Run: func(_ context.Context, j *engine.Job) error {
 			compared, err1 := read(j, sweeps, SweepData, ReadSweep)
@@ -175,8 +174,7 @@ func PlanPage(f *config.File, p *engine.Plan) {
 
 			return errors.Join(
 				os.WriteFile(j.Output("report.md"), report.RunMarkdown(all, compared), 0o644),
-				os.WriteFile(j.Output(PageFile), report.Page(details, compared...), 0o644),
-				writeFigureFiles(j, report.JointFigures(details)))
+				os.WriteFile(j.Output(PageFile), report.Page(details, compared...), 0o644))
 		},
 	})
 }

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"doubletake/dsp"
-	"doubletake/ingest/simulate"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/dspstage"
 	"doubletake/pipeline/stages/stagetest"
@@ -87,11 +86,6 @@ b   b#1       1 7   6`)
 	set.Couples = true
 	if d := newDetail(tab, set, true, nil).d; d.Drift != nil {
 		t.Error("a drift of couples, whose y2 is y1")
-	}
-
-	toy := simulate.Toy{}.WithDefaults()
-	if d := newDetail(tab, set, true, &toy).d; d.Variant != "γ = 1.5, couples" {
-		t.Errorf("%q", d.Variant)
 	}
 }
 
