@@ -80,7 +80,8 @@ func (p pooled) verdict() verdict {
 
 	return verdict{
 		string(p.Grade()), fmt.Sprintf("%s, %d groups held out", clean(p.condition), len(p.groups)), p.Grade().Words(),
-		reason(p.Evidence, "group"), rest + " lie inside the intervals of 68, 90 and 95\u00a0% (mean and standard error over groups).",
+		reason(p.Evidence, "group"),
+		rest + " lie inside the intervals of 68, 90 and 95\u00a0% (mean and standard error over groups).",
 	}
 }
 

@@ -311,7 +311,8 @@ func spans(list []score.OutcomeTrust, unit string) (rms, inside, half number) {
 
 	low, high := extent(list, func(t score.OutcomeTrust) float64 { return t.Inside })
 
-	return amount(func(t score.OutcomeTrust) float64 { return t.RMSE }), short(inPercent(low), inPercent(high), percentSign),
+	return amount(func(t score.OutcomeTrust) float64 { return t.RMSE }),
+		short(inPercent(low), inPercent(high), percentSign),
 		amount(func(t score.OutcomeTrust) float64 { return t.Half })
 }
 

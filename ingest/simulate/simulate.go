@@ -87,7 +87,8 @@ type faults struct {
 }
 
 func (f *faults) add(field, want string, found any) {
-	f.list = append(f.list, &FieldError{Kind: f.kind, Field: field, Text: fmt.Sprintf("expected %s, found %v", want, found)})
+	text := fmt.Sprintf("expected %s, found %v", want, found)
+	f.list = append(f.list, &FieldError{Kind: f.kind, Field: field, Text: text})
 }
 
 // checkList reports values of a list that are out of range or stand in it twice; what names one
