@@ -150,7 +150,7 @@ func (s *stage) planFile(f *ingeststage.File) (*engine.Task, error) {
 
 		var res *ingeststage.FileResult
 		if reading, ok := f.Reading.Get(j); ok {
-			tables.reading, res = reading, reading.Found.(*ingeststage.FileResult)
+			tables.reading, res = reading, reading.Found
 		} else if err := plan.ReadJSON(j.Input(f.Result.Task, f.Result.Output), &res); err != nil {
 			return err
 		}

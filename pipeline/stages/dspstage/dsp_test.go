@@ -174,7 +174,7 @@ func TestFileOfMicrophones(t *testing.T) {
 	}
 
 	// The same from spectra read before.
-	again := &fileTables{src: b.Source, loads: f.loads, reading: plan.NewReading()}
+	again := &fileTables{src: b.Source, loads: f.loads, reading: ingeststage.NewReading()}
 	run := res.Runs[0]
 	load, err := b.Construction.(dsp.OfSpectra).Spectra(ingeststage.NewRun(b.Source, res.Info, run.Run, 8000, run.Scale,
 		run.Units))
@@ -182,7 +182,7 @@ func TestFileOfMicrophones(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	an := plan.Analyser()
+	an := ingeststage.BorrowAnalyser()
 	if err := an.Load(context.Background(), arrays{sound(1), sound(2)}, load); err != nil {
 		t.Fatal(err)
 	}

@@ -22,9 +22,9 @@ import (
 type fileTables struct {
 	src        *plan.Source
 	loads      *Loads
-	background *Background   // nil: none was recorded
-	reading    *plan.Reading // what the ingest stage left; nil: nothing
-	names      []string      // of the outcomes
+	background *Background          // nil: none was recorded
+	reading    *ingeststage.Reading // what the ingest stage left; nil: nothing
+	names      []string             // of the outcomes
 	trip, spec table.Table
 }
 
@@ -114,8 +114,8 @@ func (f *fileTables) spectraRun(ctx context.Context, rd ingest.Reader, c dsp.OfS
 
 	an := f.reading.Spectra(load)
 	if an == nil {
-		an = plan.Analyser()
-		defer plan.Idle(an)
+		an = ingeststage.BorrowAnalyser()
+		defer ingeststage.ReturnAnalyser(an)
 
 		if err := an.Load(ctx, rd, load); err != nil {
 			return err

@@ -71,10 +71,10 @@ type Recordings struct {
 // File is a raw file with what is known of it before it is opened.
 type File struct {
 	plan.RawFile
-	Rows    *campaign.Conditions           // its rows of the table of conditions; nil without one
-	Sidecar []config.NamedNumber           // the conditions in the file next to it
-	Result  engine.Dep                     // its FileResult
-	Reading *engine.Handoff[*plan.Reading] // from its task to that of stage dsp
+	Rows    *campaign.Conditions      // its rows of the table of conditions; nil without one
+	Sidecar []config.NamedNumber      // the conditions in the file next to it
+	Result  engine.Dep                // its FileResult
+	Reading *engine.Handoff[*Reading] // from its task to that of stage dsp
 }
 
 // Plan adds the tasks that read the files of an experiment.

@@ -140,7 +140,7 @@ func TestReadBalance(t *testing.T) {
 	b := planned(t, map[string]string{"a5_u10.csv": text},
 		`{files: "*.csv", pattern: "a{alpha_deg}_u{u_inf_m_s}.csv", columns: {lift_n: Fz, drag_n: Fx}}`,
 		`{triplets: split-halves}`)
-	reading := plan.NewReading()
+	reading := NewReading()
 	res, err := read(b, 0, reading)
 	if err != nil {
 		t.Fatal(err)
@@ -185,7 +185,7 @@ func TestReadLoadsSpectra(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	reading := plan.NewReading()
+	reading := NewReading()
 	res, err := read(b, 0, reading)
 	if err != nil {
 		t.Fatal(err)

@@ -51,7 +51,7 @@ type FileResult struct {
 // computes their statistics.
 func (r *Recordings) planFile(exp plan.Experiment, f *File) {
 	src := r.Source
-	handoff := engine.NewHandoff[*plan.Reading](exp.ID("dsp", f.Name))
+	handoff := engine.NewHandoff[*Reading](exp.ID("dsp", f.Name))
 	t := &engine.Task{
 		ID: exp.ID("ingest", f.Name), Stage: "ingest", Version: version, Config: src.Settings, Local: f.keyed(src),
 		Weight: 0.0075, Packed: true,
@@ -61,9 +61,9 @@ func (r *Recordings) planFile(exp plan.Experiment, f *File) {
 				return err
 			}
 
-			var reading *plan.Reading // nil: each task reads by itself
+			var reading *Reading // nil: each task reads by itself
 			if src.In.Tachometer == nil && handoff.Wanted(j) {
-				reading = plan.NewReading()
+				reading = NewReading()
 				handoff.Put(j, reading)
 			}
 
@@ -148,7 +148,7 @@ func Named(err error, path, name string) error {
 type reader struct {
 	src     *plan.Source
 	cal     []Sensitivity // of the calibrator's recordings; nil without them
-	reading *plan.Reading // what it keeps for stage dsp; nil: nothing
+	reading *Reading      // what it keeps for stage dsp; nil: nothing
 	file    File
 	path    string // that it is opened by
 	held    []byte // its contents, nil where they are not in memory
@@ -301,7 +301,7 @@ func (r *reader) balanceRun(ctx context.Context, rd ingest.Reader, info ingest.I
 	[]ingest.Warning, error,
 ) {
 	n, channels := length(info, run), run.Recordings[0].Channels
-	wanted := info.Channels[channels[0]].RateHz > 0 || r.reading != nil && n*int64(len(channels)) <= plan.MaxHeld
+	wanted := info.Channels[channels[0]].RateHz > 0 || r.reading != nil && n*int64(len(channels)) <= MaxHeld
 
 	var series [][]float64
 	var unread error
@@ -360,11 +360,11 @@ func (r *reader) loadSpectra(ctx context.Context, info ingest.Info, rd ingest.Re
 
 	pass := stats.NewPass(rd, run)
 
-	an := plan.Analyser()
+	an := BorrowAnalyser()
 	if err := an.Load(ctx, pass, load); err == nil {
 		r.reading.SetSpectra(an)
 	} else {
-		plan.Idle(an)
+		ReturnAnalyser(an)
 	}
 
 	return pass.Stats(ctx, r.open)

@@ -1,4 +1,4 @@
-package plan
+package ingeststage
 
 import (
 	"context"
@@ -47,7 +47,7 @@ func TestReadingSpectra(t *testing.T) {
 		t.Error("spectra of nothing")
 	}
 
-	a := Analyser()
+	a := BorrowAnalyser()
 	if err := a.Load(context.Background(), saw{}, s); err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func TestReadingSpectra(t *testing.T) {
 
 	r.Free()
 
-	if first, second := Analyser(), Analyser(); first == second {
+	if first, second := BorrowAnalyser(), BorrowAnalyser(); first == second {
 		t.Error("the analyser was given back twice")
 	}
 

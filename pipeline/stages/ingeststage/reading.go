@@ -1,4 +1,4 @@
-package plan
+package ingeststage
 
 import (
 	"sync"
@@ -9,17 +9,17 @@ import (
 // analysers are idle ones: to make one costs more than to analyse a short file.
 var analysers = sync.Pool{New: func() any { return dsp.NewAnalyser() }}
 
-// Analyser returns one that nobody uses; Idle takes it back.
-func Analyser() *dsp.Analyser { return analysers.Get().(*dsp.Analyser) }
+// BorrowAnalyser returns an idle analyser, to be given back to ReturnAnalyser.
+func BorrowAnalyser() *dsp.Analyser { return analysers.Get().(*dsp.Analyser) }
 
-// Idle takes an analyser back.
-func Idle(a *dsp.Analyser) { analysers.Put(a) }
+// ReturnAnalyser makes an analyser idle.
+func ReturnAnalyser(a *dsp.Analyser) { analysers.Put(a) }
 
 // Reading is what one pass over the samples of a file leaves in memory for the
 // task of stage dsp: of microphones the spectra, of a balance the samples. The
 // task gives the same bytes without it. A nil Reading holds nothing.
 type Reading struct {
-	Found    any                    // the result of the task that read, as stage dsp would decode it
+	Found    *FileResult            // of the task that read, as stage dsp would decode it
 	analyser *dsp.Analyser          // holds spectra; nil: none
 	series   map[string][][]float64 // by run: the balance's columns
 	held     int                    // samples in series
@@ -75,7 +75,7 @@ func (r *Reading) Series(run string, columns int, samples int64) [][]float64 {
 // Free gives the analyser back.
 func (r *Reading) Free() {
 	if r != nil && r.analyser != nil {
-		Idle(r.analyser)
+		ReturnAnalyser(r.analyser)
 		r.analyser = nil
 	}
 }
