@@ -9,7 +9,8 @@ import (
 	"doubletake/ingest/fault"
 )
 
-// constructions are all there are. A new one is a file and a line here.
+// constructions are all there are. A new one is a file and a line here; a program of one's
+// own registers further ones.
 var constructions = []Construction{
 	randomSamples{},
 	splitHalves{},

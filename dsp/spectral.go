@@ -33,7 +33,8 @@ type outcomeFacts struct {
 	rotor    bool     // it needs blades and a shaft speed
 }
 
-// spectralOutcomes are all there are. A new one is a file and a line here.
+// spectralOutcomes are all there are. A new one is a file and a line here; a program of
+// one's own registers further ones.
 var spectralOutcomes = []spectralOutcome{harmonicLevels{}, bandLevels{}, overallLevel{}, broadbandLevel{}}
 
 // Outcomes lists the names of all outcomes, of microphones and of balances.
@@ -158,6 +159,9 @@ func (c halfSpectra) Describe() Description {
 	for _, o := range c.outcomes(s) {
 		f := o.describe(s)
 		d.Settings, words = append(d.Settings, f.settings...), append(words, f.words)
+		if own, is := o.(ownOutcome); is {
+			d.Version += 1000 * own.Version
+		}
 	}
 
 	overlap := "without overlap"

@@ -1,6 +1,9 @@
 package app
 
 import (
+	"errors"
+
+	"doubletake/dsp"
 	"doubletake/ingest"
 	"doubletake/ingest/format"
 	"doubletake/train/baseline"
@@ -10,16 +13,15 @@ import (
 // name them as they name what the program has: pipeline.yaml, its schema, the completion
 // and all messages know them. A name that is taken is an error.
 type Extensions struct {
-	Formats []ingest.Format // readers of raw files: ingest: {format: NAME}, or by their first bytes
-	Methods []baseline.Info // to compare with: train: {compare: [NAME]}
+	Formats       []ingest.Format       // readers of raw files: ingest: {format: NAME}, or by their first bytes
+	Outcomes      []dsp.SpectralOutcome // of microphones: dsp: {outcomes: [NAME]}
+	Constructions []dsp.Construction    // of the outcomes y1 and y2: dsp: {triplets: NAME}
+	Methods       []baseline.Info       // to compare with: train: {compare: [NAME]}
 }
 
 // register hands the extensions to the packages that know them by name, before anything
 // is read.
 func (e Extensions) register() error {
-	if err := format.Register(e.Formats...); err != nil {
-		return err
-	}
-
-	return baseline.Register(e.Methods...)
+	return errors.Join(format.Register(e.Formats...), dsp.RegisterOutcomes(e.Outcomes...),
+		dsp.RegisterConstructions(e.Constructions...), baseline.Register(e.Methods...))
 }

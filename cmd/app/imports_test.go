@@ -76,7 +76,7 @@ var imports = []struct{ of, may string }{
 	{"cmd", "pipeline pipeline/budget pipeline/contrast pipeline/export pipeline/inspect pipeline/judge " +
 		"pipeline/library pipeline/predict pipeline/runs pipeline/scaffold pipeline/suggest ingest ingest/fault " +
 		"ingest/spelling ingest/simulate train train/score report docs " +
-		"ingest/format train/baseline"}, // of Extensions
+		"ingest/format train/baseline dsp"}, // of Extensions
 	{"cmd/pipeline", "cmd/app"},
 	{"cmd/asm", ""},
 	{"cmd/site", "docs"},

@@ -24,7 +24,6 @@ func TestExtensions(t *testing.T) {
 		most     int // files of code that are no tests
 		test, of string
 	}{
-		{"outcome", 2, "TestExtension", "./pipeline"},
 		{"metric", 2, "TestExtension", "./train/score"},
 		{"split", 3, "TestExtension", "./pipeline/stages"},
 		{"executor", 5, "TestExtension", "./cmd/app"},

@@ -6,15 +6,18 @@ import (
 	"os"
 
 	"doubletake/cmd/app"
+	"doubletake/docs/research/extensions/centroid"
 	"doubletake/docs/research/extensions/ridge"
 	"doubletake/docs/research/extensions/tape"
 	"doubletake/docs/research/methods"
+	"doubletake/dsp"
 	"doubletake/ingest"
 )
 
 func main() {
 	os.Exit(app.Main(app.Extensions{
-		Formats: []ingest.Format{tape.Format},
-		Methods: append(methods.All, ridge.Info),
+		Formats:  []ingest.Format{tape.Format},
+		Outcomes: []dsp.SpectralOutcome{centroid.Outcome},
+		Methods:  append(methods.All, ridge.Info),
 	}))
 }

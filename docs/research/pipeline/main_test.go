@@ -18,7 +18,7 @@ experiments:
     ingest:
       files: data/*.tape
       pattern: 'b{blades}_r{rpm}.tape'
-    dsp: {triplets: split-half-spectrum, segments: 4, outcomes: [overall]}
+    dsp: {triplets: split-half-spectrum, segments: 4, outcomes: [overall, centroid]}
     train:
       inputs: [blades, rpm]
       seeds: 1
@@ -47,7 +47,7 @@ func tapes(t *testing.T, dir string) {
 	}
 }
 
-// The program of this folder knows a reader and methods that this module has; the program
+// The program of this folder knows a reader, an outcome and methods that this module has; the program
 // itself refuses them.
 func TestProgram(t *testing.T) {
 	dir := t.TempDir()
@@ -85,7 +85,7 @@ func TestProgram(t *testing.T) {
 	}
 
 	page, err := os.ReadFile(filepath.Join(dir, "runs", "report.md"))
-	for _, want := range []string{"| ridge ", "| laplace-kronecker "} {
+	for _, want := range []string{"| ridge ", "| laplace-kronecker ", "spectral centroid"} {
 		if err != nil || !strings.Contains(string(page), want) {
 			t.Errorf("no %q in the report: %v\n%s", want, err, page)
 		}
