@@ -548,20 +548,3 @@ func TestLongSkipList(t *testing.T) {
 		t.Errorf("metrics.json lists %d", n)
 	}
 }
-
-func BenchmarkTerminal(b *testing.B) {
-	e := rotor()
-
-	var w bytes.Buffer
-	for b.Loop() {
-		w.Reset()
-		_ = Terminal(&w, e, 100, false)
-	}
-}
-
-func BenchmarkMetricsJSON(b *testing.B) {
-	e := rotor()
-	for b.Loop() {
-		_, _ = e.MetricsJSON()
-	}
-}

@@ -291,10 +291,3 @@ func TestMetricsCSV(t *testing.T) {
 		t.Errorf("found %d of two numbers", found)
 	}
 }
-
-func BenchmarkPage(b *testing.B) {
-	d := campaign(4, 15, 13, 4, 5)
-	for b.Loop() {
-		Page([]*Detail{d})
-	}
-}

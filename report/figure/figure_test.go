@@ -5,7 +5,6 @@ import (
 	"encoding/csv"
 	"encoding/xml"
 	"fmt"
-	"io"
 	"math"
 	"regexp"
 	"slices"
@@ -540,17 +539,6 @@ func ExampleDraw() {
 	svg := Draw(f, Options{})
 	fmt.Println(strings.Contains(string(svg), `data-y="0 0.84 0.91 0.14"`))
 	// Output: true
-}
-
-func BenchmarkDraw(b *testing.B) {
-	f := every()
-	for range 5 {
-		f.Panels = append(f.Panels, f.Panels[:2]...)
-	}
-
-	for b.Loop() {
-		_, _ = io.Discard.Write(Draw(f, Options{}))
-	}
 }
 
 // Of 43 names on an axis those are drawn that have room, with as many lines: the room that

@@ -90,18 +90,7 @@ func metricsTable(e report.Experiment) *table.Table {
 
 	if len(t.Columns) == 0 { // no split: an empty table with the same columns
 		row(report.Number{})
-
-		for i := range t.Columns {
-			c := &t.Columns[i]
-			switch {
-			case c.Strings != nil:
-				c.Strings = []string{}
-			case c.Floats != nil:
-				c.Floats = []float64{}
-			case c.Ints != nil:
-				c.Ints = []int64{}
-			}
-		}
+		t = t.Select(nil)
 	}
 
 	return t
