@@ -183,11 +183,12 @@ func writeOut(p *pipeline.Project, o runOptions, format, out string) error {
 
 // concerned lists the experiments that have splits in p and not in plain.
 func concerned(plain, p *pipeline.Project) []string {
-	splits := func(p *pipeline.Project) []string {
-		var out []string
+	type split struct{ experiment, name string }
+	splits := func(p *pipeline.Project) []split {
+		var out []split
 		for _, t := range p.Plan.Tasks {
 			if t.Split != "" {
-				out = append(out, t.Experiment+"\x00"+t.Split)
+				out = append(out, split{t.Experiment, t.Split})
 			}
 		}
 
@@ -198,13 +199,12 @@ func concerned(plain, p *pipeline.Project) []string {
 
 	var fresh, all []string
 	for _, s := range splits(p) {
-		e, _, _ := strings.Cut(s, "\x00")
-		if !slices.Contains(all, e) {
-			all = append(all, e)
+		if !slices.Contains(all, s.experiment) {
+			all = append(all, s.experiment)
 		}
 
-		if !slices.Contains(before, s) && !slices.Contains(fresh, e) {
-			fresh = append(fresh, e)
+		if !slices.Contains(before, s) && !slices.Contains(fresh, s.experiment) {
+			fresh = append(fresh, s.experiment)
 		}
 	}
 
