@@ -2,7 +2,6 @@ package format
 
 import (
 	"encoding/json"
-	"io"
 	"os"
 	"path/filepath"
 	"sort"
@@ -81,40 +80,7 @@ func TestTruth(t *testing.T) {
 				}
 			}
 
-			n := len(want.Data[0])
-
-			// All at once; then channels in another order, one twice, from an
-			// odd start; then backwards sample by sample.
-			for c, got := range ingesttest.ReadAll(t, r) {
-				ingesttest.Equal(t, got, want.Data[c])
-			}
-
-			pick := []int{len(want.Data) - 1, 0, len(want.Data) - 1}
-
-			dst := [][]float64{make([]float64, 5), make([]float64, 5), make([]float64, 5)}
-			if got, err := r.Read(pick, 3, dst); got != 5 || err != nil {
-				t.Fatalf("Read = %d, %v", got, err)
-			}
-
-			for i, c := range pick {
-				ingesttest.Equal(t, dst[i], want.Data[c][3:8])
-			}
-
-			one := [][]float64{make([]float64, 1)}
-			for k := n - 1; k >= 0; k-- {
-				if got, err := r.Read([]int{0}, int64(k), one); got != 1 || err != nil {
-					t.Fatalf("Read(%d) = %d, %v", k, got, err)
-				}
-				ingesttest.Equal(t, one[0], want.Data[0][k:k+1])
-			}
-
-			if got, err := r.Read([]int{0}, int64(n-2), [][]float64{make([]float64, 4)}); got != 2 || err != io.EOF {
-				t.Fatalf("Read at the end = %d, %v; want 2, EOF", got, err)
-			}
-
-			if got, err := r.Read([]int{0}, int64(n), one); got != 0 || err != io.EOF {
-				t.Fatalf("Read past the end = %d, %v; want 0, EOF", got, err)
-			}
+			ingesttest.Access(t, r, want.Data)
 		})
 	}
 }

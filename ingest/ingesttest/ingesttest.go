@@ -179,6 +179,54 @@ func Equal(t testing.TB, got, want []float64) {
 	}
 }
 
+// Access fails the test unless a file has these samples, in channels of one length: read
+// at once, backwards by threes from channels in another order, one twice, and across
+// the end.
+func Access(t testing.TB, r ingest.Reader, want [][]float64) {
+	t.Helper()
+
+	if n := len(r.Info().Channels); n != len(want) {
+		t.Fatalf("%d channels, want %d", n, len(want))
+	}
+
+	for c, x := range ReadAll(t, r) {
+		Equal(t, x, want[c])
+	}
+
+	n, last := len(want[0]), len(want)-1
+	dst := [][]float64{make([]float64, 3), make([]float64, 3), make([]float64, 3)}
+	for at := n - 3; at >= 0; at-- {
+		pick := []int{last, 0, last}
+		if got, err := r.Read(pick, int64(at), dst); got != 3 || err != nil {
+			t.Fatalf("from %d: %d, %v", at, got, err)
+		}
+
+		for i, c := range pick {
+			Equal(t, dst[i], want[c][at:at+3])
+		}
+	}
+
+	for left := range 2 {
+		if got, err := r.Read([]int{0}, int64(n-left), dst[:1]); got != left || !errors.Is(err, io.EOF) {
+			t.Fatalf("%d before the end: %d, %v", left, got, err)
+		}
+	}
+}
+
+// Refused opens damaged files of a format, which must be refused with these words.
+func Refused(t testing.TB, f ingest.Format, files []struct {
+	File []byte
+	Want string
+},
+) {
+	t.Helper()
+
+	for _, d := range files {
+		r, err := f.Open(Source(d.File), ingest.Options{})
+		WantDataError(t, r, err, d.Want)
+	}
+}
+
 // Codes joins the codes of warnings.
 func Codes(ws []ingest.Warning) string {
 	var s []string

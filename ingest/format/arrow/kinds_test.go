@@ -355,42 +355,6 @@ func number(t *testing.T, a arrow.Array, i int) string {
 	return fmt.Sprint(v)
 }
 
-// Numbers of every type come as channels, batch after batch, and a missing one is
-// NaN. Expected: the values that were written, 1, none, 3 and 100.
-func TestRecordingKinds(t *testing.T) {
-	for _, k := range kindFiles(t) {
-		if !strings.HasPrefix(k.name, "numbers") {
-			continue
-		}
-
-		r, err := openBytes(k.name, k.bytes, ingest.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		if n := len(r.Info().Channels); n != 11 {
-			t.Fatalf("%s: %d channels", k.name, n)
-		}
-
-		for c, ch := range r.Info().Channels {
-			if ch.RateHz != 6400 || ch.Unit != "Pa" || ch.Samples != 4 {
-				t.Errorf("%s: %+v", k.name, ch)
-			}
-
-			x := make([]float64, 4)
-			if n, err := r.Read([]int{c}, 0, [][]float64{x}); n != 4 || err != nil {
-				t.Fatalf("%s: %s: %d, %v", k.name, ch.Name, n, err)
-			}
-
-			if x[0] != 1 || !math.IsNaN(x[1]) || x[2] != 3 || x[3] != 100 {
-				t.Errorf("%s: %s: %v", k.name, ch.Name, x)
-			}
-		}
-
-		r.Close()
-	}
-}
-
 // openBytes opens bytes as a recording.
 func openBytes(name string, b []byte, o ingest.Options) (ingest.Reader, error) {
 	return open(ingest.Source{Path: name, ReaderAt: bytes.NewReader(b), Size: int64(len(b))}, o)

@@ -3,9 +3,7 @@ package lvm
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"log"
 	"math"
 	"testing"
@@ -75,29 +73,7 @@ func TestTruth(t *testing.T) {
 			}
 			defer r.Close()
 
-			if got := len(r.Info().Channels); got != len(want) {
-				t.Fatalf("%d channels, want %d", got, len(want))
-			}
-
-			for c, x := range ingesttest.ReadAll(t, r) {
-				ingesttest.Equal(t, x, want[c])
-			}
-
-			n, last := len(want[0]), len(want)-1
-			for at := n - 3; at >= 0; at-- { // backwards, channels in another order, one twice
-				dst := [][]float64{make([]float64, 3), make([]float64, 3), make([]float64, 3)}
-				if got, err := r.Read([]int{last, 0, last}, int64(at), dst); got != 3 || err != nil {
-					t.Fatalf("from %d: %d, %v", at, got, err)
-				}
-
-				ingesttest.Equal(t, dst[0], want[last][at:at+3])
-				ingesttest.Equal(t, dst[1], want[0][at:at+3])
-				ingesttest.Equal(t, dst[2], want[last][at:at+3])
-			}
-
-			if got, err := r.Read([]int{0}, int64(n-1), [][]float64{make([]float64, 4)}); got != 1 || !errors.Is(err, io.EOF) {
-				t.Errorf("at the end: %d, %v", got, err)
-			}
+			ingesttest.Access(t, r, want)
 		})
 	}
 }
@@ -173,9 +149,9 @@ func TestRefused(t *testing.T) {
 		return bytes.ReplaceAll(b, []byte(old), []byte(with))
 	}
 
-	for _, c := range []struct {
-		b    []byte
-		want string
+	ingesttest.Refused(t, Format, []struct {
+		File []byte
+		Want string
 	}{
 		{b[:100], "expected ***End_of_Header***, found the end of the file"},
 		{b[:400], "expected a line that begins with X_Value, found the end of the file"},
@@ -187,10 +163,7 @@ func TestRefused(t *testing.T) {
 			"expected segments of the same channels",
 		},
 		{[]byte("LabVIEW Measurement\t\n***End_of_Header***\t\n"), "expected a segment of numbers"},
-	} {
-		r, err := openBytes(c.b, ingest.Options{})
-		ingesttest.WantDataError(t, r, err, c.want)
-	}
+	})
 
 	r, err := openBytes(swap(b, "1.953125E-5", "0.000163"), ingest.Options{})
 	if err != nil {

@@ -153,9 +153,9 @@ func TestRefused(t *testing.T) {
 		return b
 	}
 
-	for _, c := range []struct {
-		b    []byte
-		want string
+	ingesttest.Refused(t, Format, []struct {
+		File []byte
+		Want string
 	}{
 		{records[:len(records)-40], "byte 4: the header claims 19 records, there are 17 (copy the file again"},
 		{records[:90], "expected "},
@@ -168,10 +168,7 @@ func TestRefused(t *testing.T) {
 			"expected at least one array of numbers",
 		},
 		{[]byte("CDF\x03\x00\x00\x00\x00"), `expected "CDF" and version 1, 2 or 5`},
-	} {
-		r, err := openBytes(c.b, ingest.Options{})
-		ingesttest.WantDataError(t, r, err, c.want)
-	}
+	})
 
 	r, err := openBytes(records[:len(records)-40], ingest.Options{Truncated: "use"})
 	if err != nil {

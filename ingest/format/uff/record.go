@@ -386,7 +386,8 @@ func (l *decimals) Read(channels []int, start int64, dst [][]float64) (int, erro
 	for at := l.marks[i].values; at < to; {
 		b, begin, err := l.f.in.Next()
 		if err != nil || begin >= l.end {
-			return 0, errors.Join(err, l.f.src.Fault(begin, "numbers", "the end of the dataset", "is the file still being written?"))
+			return 0, errors.Join(err, l.f.src.Fault(begin, "numbers", "the end of the dataset",
+				"is the file still being written?"))
 		}
 
 		if at, err = l.parse(b, begin, at, from, to, to64); err != nil {

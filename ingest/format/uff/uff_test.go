@@ -3,9 +3,7 @@ package uff
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"log"
 	"math"
 	"os"
@@ -126,30 +124,13 @@ func TestTruth(t *testing.T) {
 			defer r.Close()
 
 			info := r.Info()
-			if len(info.Channels) != len(want) || len(info.Warnings) > 0 {
-				t.Fatalf("%d channels, want %d; %v", len(info.Channels), len(want), info.Warnings)
+			if len(info.Warnings) > 0 {
+				t.Fatal(info.Warnings)
 			}
 
-			for c, x := range ingesttest.ReadAll(t, r) {
-				ingesttest.Equal(t, x, want[c])
-			}
+			ingesttest.Access(t, r, want)
 
 			last := len(want) - 1
-			for at := len(want[0]) - 3; at >= 0; at-- { // backwards, channels in another order, one twice
-				dst := [][]float64{make([]float64, 3), make([]float64, 3), make([]float64, 3)}
-				if n, err := r.Read([]int{last, 0, last}, int64(at), dst); n != 3 || err != nil {
-					t.Fatalf("from %d: %d, %v", at, n, err)
-				}
-
-				ingesttest.Equal(t, dst[0], want[last][at:at+3])
-				ingesttest.Equal(t, dst[1], want[0][at:at+3])
-				ingesttest.Equal(t, dst[2], want[last][at:at+3])
-			}
-
-			if n, err := r.Read([]int{0}, 22, [][]float64{make([]float64, 4)}); n != 1 || !errors.Is(err, io.EOF) {
-				t.Errorf("at the end: %d, %v", n, err)
-			}
-
 			spectrum := strings.Contains(name, "complex") || strings.HasSuffix(name, "_4.uff")
 			if err := ingest.RequireTimeSeries(r, []int{last}); spectrum != (err != nil) && name != "mixed.uff" &&
 				name != "crlf_before.uff" {
@@ -238,9 +219,9 @@ func TestRefused(t *testing.T) {
 		return bytes.Replace(b, []byte(old), []byte(with), 1)
 	}
 
-	for _, c := range []struct {
-		b    []byte
-		want string
+	ingesttest.Refused(t, Format, []struct {
+		File []byte
+		Want string
 	}{
 		{text[:300], "expected 11 lines of a dataset's header, found the end of the file"},
 		{text[:1100], "byte 7: dataset 58: the header claims 23 points, there are "},
@@ -256,10 +237,7 @@ func TestRefused(t *testing.T) {
 			[]byte("    -1\n    15\n         1         0\n    -1\n"),
 			"expected a dataset 58 with a function, found datasets 15",
 		},
-	} {
-		r, err := openBytes(c.b, ingest.Options{})
-		ingesttest.WantDataError(t, r, err, c.want)
-	}
+	})
 
 	wrong := bytes.Clone(text)
 	wrong[len(wrong)-10] = 'x' // in the last number
