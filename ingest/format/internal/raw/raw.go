@@ -359,14 +359,16 @@ func (r *Reader) fetch(at int64, n int) ([]byte, error) {
 // Fill reads len(b) bytes of samples from a byte of a file on.
 func Fill(src ingest.Source, b []byte, at int64) error {
 	got, err := src.ReadAt(b, at)
-	switch {
-	case got == len(b):
+	if got == len(b) {
 		return nil
-	case err == nil || errors.Is(err, io.EOF):
-		return src.Fault(at+int64(got), "", "the file became shorter while it was read", "is it still being written?")
 	}
 
-	return &fault.Error{Path: src.Path, Place: fmt.Sprintf("byte %d", at+int64(got)), Err: fmt.Errorf("read samples: %w", err)}
+	at += int64(got)
+	if err == nil || errors.Is(err, io.EOF) {
+		return src.Fault(at, "", "the file became shorter while it was read", "is it still being written?")
+	}
+
+	return &fault.Error{Path: src.Path, Place: fmt.Sprintf("byte %d", at), Err: fmt.Errorf("read samples: %w", err)}
 }
 
 // LittleEndian reports how this machine stores numbers.
