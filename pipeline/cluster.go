@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
@@ -34,12 +35,16 @@ func (p *Project) facts() ([]kv.Pair, error) {
 	}, nil
 }
 
-// executors are the executors by name. A new one is a package below engine and a line here;
-// its settings are a section of config.Executor.
-var executors = []struct {
-	name string
-	open func(p *Project, path string, heldOut []string, notify func(string)) (engine.Executor, error)
-}{
+// Executor is a place where tasks are made, other than this process.
+type Executor struct {
+	Name string // of --executor
+	// Open is Project.Executor of this one.
+	Open func(p *Project, path string, heldOut []string, notify func(string)) (engine.Executor, error)
+}
+
+// executors are the executors by name. A new one is a package below engine and a line here,
+// its settings a section of config.Executor; a program of one's own registers further ones.
+var executors = []Executor{
 	{"slurm", byScheduler("slurm")},
 	{"sge", byScheduler("sge")},
 	{"pbs", byScheduler("pbs")},
@@ -47,11 +52,25 @@ var executors = []struct {
 	{"command", byCommand},
 }
 
+// RegisterExecutors adds executors of a program of one's own, before a configuration is
+// read. A name that is known is an error.
+func RegisterExecutors(more ...Executor) error {
+	for _, x := range more {
+		if slices.Contains(append(Executors(), ""), x.Name) || x.Open == nil {
+			return fmt.Errorf("register executor %q: expected Open and a name other than %q", x.Name, Executors())
+		}
+
+		executors = append(executors, x)
+	}
+
+	return nil
+}
+
 // Executors lists the names of the places where tasks are made: local is this process.
 func Executors() []string {
 	names := []string{"local"}
 	for _, x := range executors {
-		names = append(names, x.name)
+		names = append(names, x.Name)
 	}
 
 	return names
@@ -62,8 +81,8 @@ func Executors() []string {
 // of HeldOut(heldOut). notify receives messages that concern no single task.
 func (p *Project) Executor(name, path string, heldOut []string, notify func(string)) (engine.Executor, error) {
 	for _, x := range executors {
-		if x.name == name {
-			return x.open(p, path, heldOut, notify)
+		if x.Name == name {
+			return x.Open(p, path, heldOut, notify)
 		}
 	}
 

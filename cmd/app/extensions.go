@@ -6,6 +6,7 @@ import (
 	"doubletake/dsp"
 	"doubletake/ingest"
 	"doubletake/ingest/format"
+	"doubletake/pipeline"
 	"doubletake/train/baseline"
 )
 
@@ -17,11 +18,13 @@ type Extensions struct {
 	Outcomes      []dsp.SpectralOutcome // of microphones: dsp: {outcomes: [NAME]}
 	Constructions []dsp.Construction    // of the outcomes y1 and y2: dsp: {triplets: NAME}
 	Methods       []baseline.Info       // to compare with: train: {compare: [NAME]}
+	Executors     []pipeline.Executor   // of tasks outside of this process: pipeline run --executor NAME
 }
 
 // register hands the extensions to the packages that know them by name, before anything
 // is read.
 func (e Extensions) register() error {
 	return errors.Join(format.Register(e.Formats...), dsp.RegisterOutcomes(e.Outcomes...),
-		dsp.RegisterConstructions(e.Constructions...), baseline.Register(e.Methods...))
+		dsp.RegisterConstructions(e.Constructions...), baseline.Register(e.Methods...),
+		pipeline.RegisterExecutors(e.Executors...))
 }

@@ -26,7 +26,6 @@ func TestExtensions(t *testing.T) {
 	}{
 		{"metric", 2, "TestExtension", "./train/score"},
 		{"split", 3, "TestExtension", "./pipeline/stages"},
-		{"executor", 5, "TestExtension", "./cmd/app"},
 		{"setting", 2, "TestExtension", "./pipeline/config"}, // of the training
 	} {
 		t.Run(c.patch, func(t *testing.T) {

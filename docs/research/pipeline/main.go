@@ -9,15 +9,18 @@ import (
 	"doubletake/docs/research/extensions/centroid"
 	"doubletake/docs/research/extensions/ridge"
 	"doubletake/docs/research/extensions/tape"
+	"doubletake/docs/research/extensions/turns"
 	"doubletake/docs/research/methods"
 	"doubletake/dsp"
 	"doubletake/ingest"
+	"doubletake/pipeline"
 )
 
 func main() {
 	os.Exit(app.Main(app.Extensions{
-		Formats:  []ingest.Format{tape.Format},
-		Outcomes: []dsp.SpectralOutcome{centroid.Outcome},
-		Methods:  append(methods.All, ridge.Info),
+		Formats:   []ingest.Format{tape.Format},
+		Executors: []pipeline.Executor{turns.Two},
+		Outcomes:  []dsp.SpectralOutcome{centroid.Outcome},
+		Methods:   append(methods.All, ridge.Info),
 	}))
 }

@@ -47,7 +47,7 @@ func tapes(t *testing.T, dir string) {
 	}
 }
 
-// The program of this folder knows a reader, an outcome and methods that this module has; the program
+// The program of this folder knows a reader, an outcome, an executor and methods that this module has; the program
 // itself refuses them.
 func TestProgram(t *testing.T) {
 	dir := t.TempDir()
@@ -80,7 +80,7 @@ func TestProgram(t *testing.T) {
 		t.Fatalf("check: %v\n%s", err, out)
 	}
 
-	if out, err := run(own, "run", "--progress", "none"); err != nil {
+	if out, err := run(own, "run", "--progress", "none", "--executor", "turns"); err != nil {
 		t.Fatalf("run: %v\n%s", err, out)
 	}
 
