@@ -129,9 +129,8 @@ func (a *Analyser) segmentLevels(run *rotorRun, c, m, stride int) []float64 {
 		}
 	}
 
-	a.welch.kernels.Log(levels)
 	for i, v := range levels {
-		levels[i] = nepersToDB * v
+		levels[i] = nepersToDB * math.Log(v)
 	}
 
 	return levels
@@ -149,13 +148,13 @@ func (a *Analyser) segmentFloors(c int, floors [2][]int, stride int) []float64 {
 				bins = bins[:len(bins)-1]
 			}
 
-			left, logs := bins, a.logs[:0]
+			left, sum := bins, 0.0
 
 			// Logarithms are added by multiplying a few powers first: six float32
 			// neither overflow a float64 nor vanish in it.
 			for ; len(left) >= 6; left = left[6:] {
 				x, y := float64(p[left[0]])*float64(p[left[1]]), float64(p[left[2]])*float64(p[left[3]])
-				logs = append(logs, x*y*(float64(p[left[4]])*float64(p[left[5]])))
+				sum += math.Log(x * y * (float64(p[left[4]]) * float64(p[left[5]])))
 			}
 
 			product := 1.0
@@ -163,13 +162,7 @@ func (a *Analyser) segmentFloors(c int, floors [2][]int, stride int) []float64 {
 				product *= float64(p[k])
 			}
 
-			a.logs = append(logs, product)
-			a.welch.kernels.Log(a.logs)
-
-			sum := 0.0
-			for _, v := range a.logs {
-				sum += v
-			}
+			sum += math.Log(product)
 
 			// One that is not positive makes the sum no finite number.
 			if len(bins) == 0 || sum-sum != 0 {

@@ -49,7 +49,7 @@ func NewFFT(n int) *FFT {
 	points := n
 	if n%2 == 0 {
 		points = n / 2
-		f.lanes = newLanePlan(points, kernel.Best())
+		f.lanes = newLanePlan(points, kernel.Best[float64]())
 	}
 
 	switch {
@@ -209,7 +209,7 @@ func newBluestein(n int) *bluestein {
 	c := &bluestein{n: n, chirp: make([]complex128, n)}
 
 	m := nextSmooth(max(64, 2*n-1)) // the least with a plan
-	for c.plan = newLanePlan(m, kernel.Best()); c.plan == nil; c.plan = newLanePlan(m, kernel.Best()) {
+	for c.plan = newLanePlan(m, kernel.Best[float64]()); c.plan == nil; c.plan = newLanePlan(m, kernel.Best[float64]()) {
 		m = nextSmooth(m + 1)
 	}
 

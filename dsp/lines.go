@@ -65,7 +65,6 @@ type lineFinder struct {
 	emergence float64 // ρ above which a line counts as one, linear
 	tone      float64 // Welch.ToneFactor
 	peakOnly  bool    // Amplitude "peak"
-	kernels   *kernel.Set[float64]
 	scratch   []float64
 	guess     float64 // of a median: the last one
 	guard     int     // smallest guard any floor had to fall back to
@@ -142,16 +141,14 @@ func (f *lineFinder) floor(p []float64, bins []int) float64 {
 		f.scratch = append(f.scratch, p[k])
 	}
 
-	f.guess = f.median(f.scratch, f.guess)
+	f.guess = median(f.scratch, f.guess)
 	return f.guess
 }
 
 // median returns the median of x, none negative or NaN, the mean of the two middle values
-// of an even number, NaN of none. It counts the values below marks, the first of them
-// guess, until a mark has as many on both sides: marks are placed between the values
-// known so far by their number in order, on the scale of their bits, which is nearly
-// logarithmic.
-func (f *lineFinder) median(x []float64, guess float64) float64 {
+// of an even number, NaN of none. It bisects on the bits of the numbers, whose scale is
+// nearly logarithmic: it counts the values below a mark, first guess, and moves the mark.
+func median(x []float64, guess float64) float64 {
 	n := len(x)
 	if n == 0 {
 		return math.NaN()
@@ -161,7 +158,7 @@ func (f *lineFinder) median(x []float64, guess float64) float64 {
 	low, high, first, last := uint64(0), none, 0, n-1 // around the middle, and their number in order
 	mark := math.Float64bits(guess)
 	for octave := uint64(1 << 52); ; octave *= 2 {
-		below, under, over := f.kernels.Around(x, math.Float64frombits(mark))
+		below, under, over := kernel.Around(x, math.Float64frombits(mark))
 		switch k := n / 2; {
 		case below == k && n%2 == 0:
 			return 0.5 * (under + over)
@@ -298,7 +295,7 @@ func (f *lineFinder) emergent(p [2][]float64, hz [2]float64, shaft float64, bins
 		f.scratch = append(f.scratch, at(k))
 	}
 
-	f.guess = f.median(f.scratch, f.guess)
+	f.guess = median(f.scratch, f.guess)
 
 	return rho(peak, f.guess)
 }

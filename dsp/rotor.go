@@ -158,7 +158,7 @@ func (a *Analyser) harmonics(ctx context.Context, src Source, s *rotor) (*rotorR
 
 	set := s.Settings
 	lf := &lineFinder{
-		kernels: a.welch.kernels, binHz: run.BinHz, tolerance: set.Tolerance, minBins: set.MinBins, averages: a.averages,
+		binHz: run.BinHz, tolerance: set.Tolerance, minBins: set.MinBins, averages: a.averages,
 		emergence: math.Pow(10, set.EmergenceDB/10), tone: a.welch.ToneFactor(),
 		peakOnly: set.Amplitude == "peak", widen: windows[windowOf(set.Window)].lobe - windows[0].lobe,
 	}

@@ -140,7 +140,6 @@ type Analyser struct {
 	mean      [2][][]float64   // half, channel: mean spectrum
 	segs      [2][][][]float32 // half, segment, channel: first bins of the spectrum
 	floorBins [][]int          // per shaft order, of a half
-	logs      []float64        // scratch of segmentFloors
 }
 
 // NewAnalyser returns an Analyser.
@@ -199,8 +198,8 @@ func (a *Analyser) wide() bool {
 	const share, ratio = 16, 1e-14
 	for _, half := range a.mean {
 		for _, m := range half {
-			_, top, _ := a.welch.kernels.Around(m[1:], math.Inf(1))
-			below, _, _ := a.welch.kernels.Around(m[1:], ratio*top)
+			_, top, _ := kernel.Around(m[1:], math.Inf(1))
+			below, _, _ := kernel.Around(m[1:], ratio*top)
 			if below > len(m)/share {
 				return true
 			}
@@ -329,7 +328,7 @@ func readHalves[T kernel.Number](ctx context.Context, a *Analyser, block *[][]T,
 				a.welch.fold(m, a.sums[c], s.power(c))
 			}
 
-			total := a.welch.kernels.Sum(m) // of powers: finite if all are, unless it is too large itself
+			total := kernel.Sum(m) // of powers: finite if all are, unless it is too large itself
 			if !finite(total) && slices.ContainsFunc(m, func(p float64) bool { return !finite(p) }) {
 				return tooLarge(channels[c], first+int64(h)*half)
 			}
@@ -390,8 +389,8 @@ func addSegments[T kernel.Number](a *Analyser, x []T, h, g, c int, s *Segments, 
 		}
 
 		x = x[min(2*hop, len(x)):]
-		mean1, live1 := segmentMean(w, first)
-		mean2, live2 := segmentMean(w, second)
+		mean1, live1 := segmentMean(first)
+		mean2, live2 := segmentMean(second)
 
 		if !finite(mean1) {
 			return badSample(first, channel, start)
@@ -455,7 +454,7 @@ func addPair[T, S kernel.Number](p *lanePairs[T], sum []float64, seg1, seg2 []fl
 
 // segmentMean returns the mean of a segment and whether its samples differ. Of
 // equal samples it is exact.
-func segmentMean[T kernel.Number](w *Welch, x []T) (mean float64, live bool) {
+func segmentMean[T kernel.Number](x []T) (mean float64, live bool) {
 	if len(x) == 0 {
 		return 0, false
 	}
@@ -471,14 +470,7 @@ func segmentMean[T kernel.Number](w *Welch, x []T) (mean float64, live bool) {
 		return float64(x[0]), false
 	}
 
-	switch x := any(x).(type) {
-	case []float64:
-		mean = w.kernels.Sum(x)
-	case []float32:
-		mean = w.kernels.Sum32(x)
-	}
-
-	return mean / float64(len(x)), true
+	return kernel.Sum(x) / float64(len(x)), true
 }
 
 // zeros is the partner of a segment that has none.

@@ -67,7 +67,7 @@ func (f *speedFinder) whiten(half int, spans ...[2]int) {
 	for c, p := range f.power {
 		guess := p[0]
 		node := func(k int) float64 {
-			guess = f.lines.median(p[max(1, min(k, n-1)-half):min(n, k+half+1)], guess)
+			guess = median(p[max(1, min(k, n-1)-half):min(n, k+half+1)], guess)
 			return guess
 		}
 

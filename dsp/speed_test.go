@@ -4,8 +4,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
-
-	"doubletake/dsp/kernel"
 )
 
 // Expected value: the same scores by at alone, of every speed of the grid.
@@ -14,7 +12,7 @@ func TestSpeedSearchRulesOutNothing(t *testing.T) {
 	for round := range turns(12, 4) {
 		bins, channels, blades, harm := 400+rng.IntN(900), 1+rng.IntN(40), 1+rng.IntN(5), 1+rng.IntN(6)
 		f := speedFinder{
-			lines: &lineFinder{kernels: kernel.Best(), binHz: 0.5 + rng.Float64()}, blades: blades, harm: harm, last: bins - 1,
+			lines: &lineFinder{binHz: 0.5 + rng.Float64()}, blades: blades, harm: harm, last: bins - 1,
 			power: make([][]float64, channels),
 		}
 

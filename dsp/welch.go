@@ -28,7 +28,6 @@ type Welch struct {
 	pair           []float64           // sum of the squared magnitudes of pairs, n points
 	zeros          []float64           // partner of a segment left over
 	zeros32        []float32
-	kernels        *kernel.Set[float64]
 }
 
 // lanePairs transforms pairs of segments under the Hann window.
@@ -50,7 +49,7 @@ func newLanePairs[T kernel.Number](n int, k *kernel.Set[T]) *lanePairs[T] {
 // inSingle reports whether segments can be transformed in float32.
 func (w *Welch) inSingle() bool {
 	if w.lanes != nil && w.single == nil {
-		w.single = newLanePairs(w.n, kernel.Best32())
+		w.single = newLanePairs(w.n, kernel.Best[float32]())
 	}
 	return w.single != nil
 }
@@ -72,9 +71,8 @@ func newWelch(segLen int, name string) *Welch {
 		seg:    make([]float64, segLen/2+1),
 	}
 
-	w.kernels = kernel.Best()
 	if w.name == DefaultWindow { // the lanes know no other
-		w.lanes = newLanePairs(segLen, w.kernels)
+		w.lanes = newLanePairs(segLen, kernel.Best[float64]())
 	}
 
 	if w.lanes != nil {
@@ -145,10 +143,10 @@ func (w *Welch) Power(dst, x []float64, segments int) []float64 {
 			meanB := 0.0
 			if s+1 < segments {
 				b = x[(s+1)*w.n : (s+2)*w.n]
-				meanB = w.lanes.k.Sum(b) / float64(w.n)
+				meanB = kernel.Sum(b) / float64(w.n)
 			}
 
-			powers(w.lanes.lanePlan, w.pair, nil, nil, a, b, w.lanes.k.Sum(a)/float64(w.n), meanB, w.lanes.window, s == 0)
+			powers(w.lanes.lanePlan, w.pair, nil, nil, a, b, kernel.Sum(a)/float64(w.n), meanB, w.lanes.window, s == 0)
 		}
 
 		w.fold(dst, w.pair, 1/float64(segments))

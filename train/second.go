@@ -75,7 +75,7 @@ func (p *points) addGroups(eps []float32, weights []float64, d, base int) {
 		group := pointGroup{reach: float32(math.Sqrt(norm[part[len(part)-1]]))}
 		for len(part) > 0 {
 			b := pointBlock{n: min(blockWidth, len(part)), nodes: weights != nil}
-			b.pad = (b.n + kernel.WideLane - 1) / kernel.WideLane * kernel.WideLane
+			b.pad = kernel.PadLane(b.n)
 			b.eps, b.weights = aligned[float32](base*b.pad), aligned[float32](b.pad)
 			for s, i := range part[:b.n] {
 				for j, e := range eps[i*d : (i+1)*d] {
@@ -261,7 +261,7 @@ func (s *second) rewrite(shift []float32, reach float32) {
 		}
 
 		s.classify(i, rows-s.base, form, norm, w, reach)
-		kept := kernel.PadWideRows(len(s.kept))
+		kept := kernel.PadRows(len(s.kept))
 
 		// The basis must stay a multiple of KStep too.
 		next := kernel.PadK(rows + kept)
@@ -321,7 +321,7 @@ func (s *second) rewrite(shift []float32, reach float32) {
 		q[d*w+j] -= m
 	}
 
-	outs := kernel.PadWideRows(2 * d)
+	outs := kernel.PadRows(2 * d)
 	a := s.a[coef:][:outs*rows]
 	for t := range rows {
 		for o, x := range q[t*w:][:2*d] {
@@ -388,7 +388,7 @@ func (s *second) classify(i, at int, form, norm []float32, w int, reach float32)
 		return // nothing is bounded after the last
 	}
 
-	end := kernel.PadK(s.base+at+kernel.PadWideRows(len(s.kept))) - s.base
+	end := kernel.PadK(s.base+at+kernel.PadRows(len(s.kept))) - s.base
 	for j := range d + 1 {
 		clear(s.relaxed[j*s.stride+at+len(s.kept) : j*s.stride+end])
 	}
@@ -466,7 +466,7 @@ func (s *second) evaluate(b *pointBlock, outs int) []float32 {
 	}
 
 	l := s.plan[len(s.plan)-1]
-	s.k.Dense(s.answer, s.a[l.at:], l.width, s.x, s.zero, kernel.PadWideRows(outs), l.width, b.pad, 1)
+	s.k.Dense(s.answer, s.a[l.at:], l.width, s.x, s.zero, kernel.PadRows(outs), l.width, b.pad, 1)
 
 	return s.answer
 }

@@ -2,9 +2,9 @@
 // and power sums of the Fourier transform, for float64 and float32, and the counts
 // that find medians.
 //
-// A Set is one implementation of all of them: "portable" in plain Go, "avx2"
-// and "avx512" in assembly for amd64. They do the same operations in the same
-// order, every product rounded (no fused multiply-add), so that all sets give
+// A Set is one implementation of the transform: "portable" in plain Go, "avx2"
+// in assembly for amd64. They do the same operations in the same
+// order, every product rounded (no fused multiply-add), so that both give
 // the same bits on every machine; only the speed differs. Cache keys therefore
 // do not contain the set.
 //
@@ -20,7 +20,6 @@ package kernel
 
 import (
 	"os"
-	"slices"
 	"unsafe"
 )
 
@@ -80,46 +79,26 @@ type Set[T Number] struct {
 	// of the sums and the differences of the pairs of low, from the first on, and the
 	// conjugate pairs of high, from the last down. If y is x, it keeps those of the sums.
 	Untangle func(x, y []float32, low, high []T, scale float64)
-
-	// Around counts the values of x, none negative or NaN, that are below mark, and
-	// returns the greatest of them, or 0, and the least of the others, or +Inf.
-	Around func(x []float64, mark float64) (below int, low, high float64)
-
-	// Log replaces the numbers of x, none negative, by their logarithms as math.Log of
-	// this machine gives them.
-	Log func(x []float64)
-
-	// Sum and Sum32 add a sequence in 32 lanes, in float64.
-	Sum   func(x []float64) float64
-	Sum32 func(x []float32) float64
 }
 
-// EnvVar names the environment variable that overrides the choice.
+// EnvVar names the environment variable that forces the portable set.
 const EnvVar = "DOUBLETAKE_KERNELS"
 
-// Sets returns the sets for float64 that run on this machine, fastest first.
-func Sets() []*Set[float64] { return append(slices.Clone(fastSets), Portable) }
-
-// Sets32 returns those for float32.
-func Sets32() []*Set[float32] { return append(slices.Clone(fastSets32), Portable32) }
-
-// Best returns the fastest set for float64 that this machine runs, or the one the
-// environment variable DOUBLETAKE_KERNELS names, if it runs here.
-func Best() *Set[float64] { return best(Sets()) }
-
-// Best32 returns that for float32.
-func Best32() *Set[float32] { return best(Sets32()) }
-
-func best[T Number](sets []*Set[T]) *Set[T] {
-	if name := os.Getenv(EnvVar); name != "" {
-		for _, s := range sets {
-			if s.Name == name {
-				return s
-			}
-		}
+// Sets returns the sets that run on this machine, fastest first.
+func Sets[T Number]() []*Set[T] {
+	if s := fast[T](); s != nil {
+		return []*Set[T]{s, Portable[T]()}
 	}
+	return []*Set[T]{Portable[T]()}
+}
 
-	return sets[0]
+// Best returns the fastest set that this machine runs, or the portable one if the
+// environment variable DOUBLETAKE_KERNELS is "portable".
+func Best[T Number]() *Set[T] {
+	if s := fast[T](); s != nil && os.Getenv(EnvVar) != "portable" {
+		return s
+	}
+	return Portable[T]()
 }
 
 func need(ok bool) {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
 )
 
@@ -33,21 +32,16 @@ func same[T Number](t *testing.T, what string, got, want []T) {
 // computes is checked by the transforms of package dsp against their
 // definition and scipy.
 func TestSetsAgree(t *testing.T) {
-	if len(Sets()) == 1 {
+	t.Run("float64", agree[float64])
+	t.Run("float32", agree[float32])
+}
+
+func agree[T Number](t *testing.T) {
+	set, portable := fast[T](), Portable[T]()
+	if set == nil {
 		t.Skip("this machine runs the portable set only")
 	}
 
-	for _, set := range Sets()[:len(Sets())-1] {
-		t.Run(set.Name, func(t *testing.T) { agrees(t, set, Portable) })
-		t.Run(set.Name+"/sum", func(t *testing.T) { sumsAgree(t, set) })
-	}
-
-	for _, set := range Sets32()[:len(Sets32())-1] {
-		t.Run(set.Name+"/float32", func(t *testing.T) { agrees(t, set, Portable32) })
-	}
-}
-
-func agrees[T Number](t *testing.T, set, portable *Set[T]) {
 	lanes, vec := Lanes[T](), Vec[T]()
 
 	for a := 2; a <= 5; a++ {
@@ -122,22 +116,9 @@ func agreeOnRows[T Number](t *testing.T, set, portable *Set[T], stride, rows, ju
 	same(t, "power", gotP, wantP)
 }
 
-func sumsAgree(t *testing.T, set *Set[float64]) {
-	for _, n := range []int{0, 1, 31, 32, 33, 64, 1000, 1024} {
-		x, x32 := numbers[float64](n, 1), numbers[float32](n, 1)
-		if a, b := set.Sum(x), Portable.Sum(x); a != b {
-			t.Errorf("sum of %d: %v, portable %v", n, a, b)
-		}
-
-		if a, b := set.Sum32(x32), Portable.Sum32(x32); a != b {
-			t.Errorf("sum of %d float32: %v, portable %v", n, a, b)
-		}
-	}
-}
-
 // Expected values: counted one by one.
 func TestAround(t *testing.T) {
-	for _, set := range Sets() {
+	for name, f := range map[string]func([]float64, float64) (int, float64, float64){"portable": around, "fast": Around} {
 		for n := range 40 {
 			x := numbers[float64](n, 1)
 			for i := range x {
@@ -154,35 +135,10 @@ func TestAround(t *testing.T) {
 					}
 				}
 
-				if b, l, h := set.Around(x, mark); b != below || l != low || h != high {
-					t.Fatalf("%s, %v around %v: %d, %v, %v", set.Name, x, mark, b, l, h)
+				if b, l, h := f(x, mark); b != below || l != low || h != high {
+					t.Fatalf("%s, %v around %v: %d, %v, %v", name, x, mark, b, l, h)
 				}
 			}
-		}
-	}
-}
-
-// Expected values: those of math.Log, to the bit.
-func TestLog(t *testing.T) {
-	rng := rand.New(rand.NewPCG(5, 6))
-	x := []float64{
-		0, 1, math.Sqrt2, math.Sqrt2 / 2, math.Nextafter(math.Sqrt2/2, 0), math.Nextafter(math.Sqrt2/2, 1), 1e-310,
-		math.SmallestNonzeroFloat64, math.MaxFloat64, math.Inf(1), math.NaN(), 0x1p-1022,
-	}
-	for range 100000 {
-		x = append(x, 1+0.01*rng.NormFloat64(), math.Float64frombits(rng.Uint64()>>1))
-	}
-
-	want := make([]float64, len(x))
-	for i, v := range x {
-		want[i] = math.Log(v)
-	}
-
-	for _, set := range Sets() {
-		for _, n := range []int{0, 1, 3, 4, 7, len(x)} {
-			got := append(slices.Clone(x[:n]), -1)
-			set.Log(got[:n])
-			same(t, set.Name, got, append(slices.Clone(want[:n]), -1))
 		}
 	}
 }
@@ -223,18 +179,22 @@ func checkStagesOf[T Number](t *testing.T, set, portable *Set[T], a, b int) {
 	}
 }
 
-// Expected value: the sum of the first n whole numbers, which is exact.
+// Expected value: the sum of the first n whole numbers, which is exact; of others the
+// portable sum, to the bit.
 func TestSum(t *testing.T) {
-	for _, set := range Sets() {
-		for _, n := range []int{0, 5, 32, 100, 4097} {
-			x := make([]float64, n)
-			for i := range x {
-				x[i] = float64(i + 1)
-			}
+	for _, n := range []int{0, 1, 5, 31, 32, 33, 64, 100, 1000, 4097} {
+		x := make([]float64, n)
+		for i := range x {
+			x[i] = float64(i + 1)
+		}
 
-			if got, want := set.Sum(x), float64(n*(n+1)/2); got != want {
-				t.Errorf("%s: sum of 1 … %d is %v, want %v", set.Name, n, got, want)
-			}
+		if got, want := Sum(x), float64(n*(n+1)/2); got != want || sum(x) != want {
+			t.Errorf("sum of 1 … %d is %v, portable %v, want %v", n, got, sum(x), want)
+		}
+
+		y, z := numbers[float64](n, 1), numbers[float32](n, 1)
+		if Sum(y) != sum(y) || Sum(z) != sum(z) {
+			t.Errorf("sums of %d are %v and %v, portable %v and %v", n, Sum(y), Sum(z), sum(y), sum(z))
 		}
 	}
 }
@@ -242,7 +202,7 @@ func TestSum(t *testing.T) {
 // Expected values: of pairs (k, 3) and (2k, 1) the sum with the second's conjugate is
 // (3k, 2), the difference (−k, 4).
 func TestUntangle(t *testing.T) {
-	for _, set := range Sets() {
+	for _, set := range Sets[float64]() {
 		const n = 20
 		x, y, low, high := make([]float32, n), make([]float32, n), make([]float64, 2*n), make([]float64, 2*n)
 		for k := range n {
@@ -260,7 +220,7 @@ func TestUntangle(t *testing.T) {
 }
 
 func TestMisusePanics(t *testing.T) {
-	for _, set := range Sets() {
+	for _, set := range Sets[float64]() {
 		for name, f := range map[string]func(){
 			"short x": func() {
 				set.Stages(make([]float64, 64), make([]float64, 63), make([]float64, 6), nil, 4, 1, 1, 1, false)
@@ -296,19 +256,19 @@ func TestMisusePanics(t *testing.T) {
 func TestBest(t *testing.T) {
 	t.Setenv(EnvVar, "portable")
 
-	if s := Best(); s != Portable {
+	if s := Best[float64](); s.Name != "portable" {
 		t.Errorf("%s=portable chose %s", EnvVar, s.Name)
 	}
 
 	t.Setenv(EnvVar, "auto")
 
-	if s := Best(); s != Sets()[0] {
+	if s := Best[float64](); s.Name != Sets[float64]()[0].Name {
 		t.Errorf("%s=auto chose %s", EnvVar, s.Name)
 	}
 }
 
 func BenchmarkRadix(b *testing.B) {
-	for _, set := range Sets() {
+	for _, set := range Sets[float64]() {
 		for r := 2; r <= 5; r++ {
 			b.Run(fmt.Sprintf("%s/%d", set.Name, r), func(b *testing.B) {
 				const q = 32
@@ -325,7 +285,7 @@ func BenchmarkRadix(b *testing.B) {
 }
 
 func BenchmarkUntangle(b *testing.B) {
-	for _, set := range Sets() {
+	for _, set := range Sets[float64]() {
 		b.Run(set.Name, func(b *testing.B) {
 			const n = 1200
 			x, y, low, high := make([]float32, n), make([]float32, n), numbers[float64](2*n, 1), numbers[float64](2*n, 2)

@@ -2,19 +2,14 @@ package kernel
 
 import "math"
 
-// Portable is the set in plain Go, Portable32 that for float32. Every product is
-// rounded by an explicit conversion, so that no architecture fuses it into an
-// addition and all machines agree to the bit.
-var (
-	Portable   = portable[float64]()
-	Portable32 = portable[float32]()
-)
-
-func portable[T Number]() *Set[T] {
+// Portable returns the set in plain Go. Every product is rounded by an explicit
+// conversion, so that no architecture fuses it into an addition and all machines
+// agree to the bit.
+func Portable[T Number]() *Set[T] {
 	set := &Set[T]{
 		Name: "portable", Stages: stages[T], Twist: twist[T], LoadPair32: loadPair[T, float32],
 		LoadComplex: loadComplex[T], StoreComplex: storeComplex[T], AddPower: addPower[T],
-		Untangle: untangle[T], Around: around, Log: logs, Sum: sum[float64], Sum32: sum[float32],
+		Untangle: untangle[T],
 	}
 
 	if wide, ok := any(set).(*Set[float64]); ok {
@@ -303,12 +298,6 @@ func around(x []float64, mark float64) (below int, low, high float64) {
 	}
 
 	return below, math.Float64frombits(most), math.Float64frombits(least)
-}
-
-func logs(x []float64) {
-	for i, v := range x {
-		x[i] = math.Log(v)
-	}
 }
 
 func sum[T Number](x []T) float64 {

@@ -6,12 +6,12 @@ import (
 	"doubletake/ingest/kernel"
 )
 
-// The sums behind a channel's statistics, from the fastest set of this machine.
-func ExampleBest() {
+// The sums behind a channel's statistics.
+func ExampleDescribe() {
 	x := []float32{1, 2, 2, 2, 5, -3, 0, 1}
-	sum, low, high, pair, triple := kernel.Best().Describe(x, 0)
+	sum, low, high, pair, triple := kernel.Describe(x, 0)
 	fmt.Println(sum, low, high, pair, triple)
-	fmt.Println(kernel.Best().Squares(x, sum/float64(len(x))))
+	fmt.Println(kernel.Squares(x, sum/float64(len(x))))
 	// Output:
 	// 10 -3 5 true true
 	// 35.5

@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -18,34 +19,53 @@ func samples(n int, levels float64, seed uint64) []float32 {
 	return x
 }
 
-// Expected values: the portable set, to the bit; of that, see the other tests.
+// inBoth runs a test with the portable versions and with this machine's.
+func inBoth(t *testing.T, test func(t *testing.T)) {
+	own := fast
+	defer func() { fast = own }()
+
+	for _, fast = range []bool{false, own} {
+		t.Run(fmt.Sprintf("fast %v", fast), test)
+	}
+}
+
+// Expected values: those of the portable versions, to the bit; of them, see the other tests.
 func TestSetsAgree(t *testing.T) {
-	if fast == nil {
-		t.Skip("this machine runs the portable set only")
+	type described struct {
+		sum, squares float64
+		low, high    float32
+		pair, triple bool
 	}
 
-	for n := 1; n < 300; n++ {
-		for _, levels := range []float64{1, 3, 10, 1e6} {
-			x := samples(n, levels, uint64(n))
-			s1, l1, h1, p1, t1 := fast.Describe(x, 0.25)
+	var first []described
 
-			s2, l2, h2, p2, t2 := Portable.Describe(x, 0.25)
-			if s1 != s2 || l1 != l2 || h1 != h2 || p1 != p2 || t1 != t2 {
-				t.Fatalf("%d samples: %v %v %v %v %v, portable %v %v %v %v %v", n, s1, l1, h1, p1, t1, s2, l2, h2, p2, t2)
-			}
+	inBoth(t, func(t *testing.T) {
+		i := 0
+		for n := 1; n < 300; n++ {
+			for _, levels := range []float64{1, 3, 10, 1e6} {
+				x := samples(n, levels, uint64(n))
+				d := described{squares: Squares(x, 0.1)}
+				d.sum, d.low, d.high, d.pair, d.triple = Describe(x, 0.25)
 
-			if a, b := fast.Squares(x, 0.1), Portable.Squares(x, 0.1); a != b {
-				t.Fatalf("%d samples: squares %v, portable %v", n, a, b)
+				if !fast {
+					first = append(first, d)
+				}
+
+				if d != first[i] {
+					t.Fatalf("%d samples: %+v, portable %+v", n, d, first[i])
+				}
+
+				i++
 			}
 		}
-	}
+	})
 }
 
 // Expected values: the samples the frames were made of, every set and size; their
 // last byte is the last of the memory.
 func TestUnpack8(t *testing.T) {
 	const scale = 1. / 128
-	for _, set := range []*Set{Portable, Best()} {
+	inBoth(t, func(t *testing.T) {
 		for _, size := range []int{2, 3, 4} {
 			for _, channels := range []int{8, 9, 13, 32} {
 				for _, n := range []int{0, 7, 8, 9, 33} {
@@ -74,20 +94,16 @@ func TestUnpack8(t *testing.T) {
 							got[c] = make([]float32, n+5)
 						}
 
-						k := 0
-						if n > 0 {
-							k = set.Unpack8[size](&got, 2, src[first*size:], channels*size, n, scale)
-						}
-
+						k := Unpack8(&got, 2, src[min(first*size, len(src)):], channels*size, n, size, scale)
 						if k != n/8*8 {
-							t.Fatalf("%s: %d samples of %d", set.Name, k, n)
+							t.Fatalf("%d samples of %d", k, n)
 						}
 
 						for c := range got {
 							for i := range k {
 								if want := x[i*channels+first+c]; got[c][2+i] != want {
-									t.Fatalf("%s, %d bytes, %d channels, channel %d, sample %d: %v, want %v", set.Name, size, channels,
-										first+c, i, got[c][2+i], want)
+									t.Fatalf("%d bytes, %d channels, channel %d, sample %d: %v, want %v", size, channels, first+c, i,
+										got[c][2+i], want)
 								}
 							}
 						}
@@ -95,48 +111,48 @@ func TestUnpack8(t *testing.T) {
 				}
 			}
 		}
-	}
+	})
 }
 
 // Expected values: sums of whole numbers, which are exact, and where the
 // neighbours were made equal.
 func TestDescribe(t *testing.T) {
-	for _, set := range []*Set{Portable, Best()} {
+	inBoth(t, func(t *testing.T) {
 		for n := 3; n < 100; n++ {
 			x := make([]float32, n)
 			for i := range x {
 				x[i] = float32(i)
 			}
 
-			sum, low, high, pair, triple := set.Describe(x, 1)
+			sum, low, high, pair, triple := Describe(x, 1)
 			if sum != float64(n*(n-1)/2-n) || low != 0 || high != float32(n-1) || pair || triple {
-				t.Fatalf("%s, %d: %v %v %v %v %v", set.Name, n, sum, low, high, pair, triple)
+				t.Fatalf("%d: %v %v %v %v %v", n, sum, low, high, pair, triple)
 			}
 
-			if got, want := set.Squares(x, 0), float64((n-1)*n*(2*n-1)/6); got != want {
-				t.Fatalf("%s, %d: squares %v, want %v", set.Name, n, got, want)
+			if got, want := Squares(x, 0), float64((n-1)*n*(2*n-1)/6); got != want {
+				t.Fatalf("%d: squares %v, want %v", n, got, want)
 			}
 
 			for at := 0; at+1 < n; at++ {
 				y := append([]float32(nil), x...)
 				y[at+1] = y[at]
-				_, _, _, pair, triple := set.Describe(y, 0)
+				_, _, _, pair, triple := Describe(y, 0)
 				if !pair || triple {
-					t.Fatalf("%s, %d, equal from %d: %v %v", set.Name, n, at, pair, triple)
+					t.Fatalf("%d, equal from %d: %v %v", n, at, pair, triple)
 				}
 
 				if at+2 < n {
 					y[at+2] = y[at]
-					if _, _, _, pair, triple = set.Describe(y, 0); !pair || !triple {
-						t.Fatalf("%s, %d, three equal from %d: %v %v", set.Name, n, at, pair, triple)
+					if _, _, _, pair, triple = Describe(y, 0); !pair || !triple {
+						t.Fatalf("%d, three equal from %d: %v %v", n, at, pair, triple)
 					}
 				}
 
 				y[at] = float32(math.NaN())
-				if sum, _, _, _, _ := set.Describe(y, 0); sum == sum {
-					t.Fatalf("%s, %d: NaN at %d left no trace", set.Name, n, at)
+				if sum, _, _, _, _ := Describe(y, 0); sum == sum {
+					t.Fatalf("%d: NaN at %d left no trace", n, at)
 				}
 			}
 		}
-	}
+	})
 }

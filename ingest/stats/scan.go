@@ -112,7 +112,6 @@ type scan struct {
 	acc      []accumulator
 	per      int            // samples per channel that are added at a time
 	narrow   ingest.Float32 // r, if its samples are read as float32
-	kernels  *kernel.Set
 	clock    int // channel of time; -1: none
 	steps    stepRange
 	step     float64 // of the quantisation, and its limits
@@ -122,7 +121,7 @@ type scan struct {
 }
 
 func newScan(r ingest.Reader, run ingest.Run, tolerant bool) (*scan, error) {
-	s := &scan{r: r, run: run, tolerant: tolerant, clock: -1, kernels: kernel.Best()}
+	s := &scan{r: r, run: run, tolerant: tolerant, clock: -1}
 	info := s.r.Info()
 	s.info, s.used = info, make([]bool, len(info.Channels))
 	for _, rec := range s.run.Recordings {
@@ -246,7 +245,7 @@ func (s *scan) add(c int, x []float64) {
 	}
 }
 
-func (s *scan) add32(c int, x []float32) { s.acc[c].addFast(s.kernels, x) }
+func (s *scan) add32(c int, x []float32) { s.acc[c].addFast(x) }
 
 // verdict returns what Scan does.
 func (s *scan) verdict() ([]Summary, []ingest.Warning) {
@@ -409,7 +408,7 @@ func (a *accumulator) begin(step float64) {
 
 // addFast is addTo, to the last bit, for samples that are usually finite and rarely three
 // times the same, which needs no look at each.
-func (a *accumulator) addFast(k *kernel.Set, x []float32) {
+func (a *accumulator) addFast(x []float32) {
 	if len(x) == 0 {
 		return
 	}
@@ -425,14 +424,14 @@ func (a *accumulator) addFast(k *kernel.Set, x []float32) {
 		a.shift = v
 	}
 
-	sum, low, high, pair, triple := k.Describe(x, a.shift)
+	sum, low, high, pair, triple := kernel.Describe(x, a.shift)
 	slow := triple || !a.apart(x)
 	if sum-sum != 0 || slow && !exact {
 		addTo(a, x)
 		return
 	}
 
-	a.stretches(k, x, low, high, pair, triple)
+	a.stretches(x, low, high, pair, triple)
 
 	n := int64(len(x))
 	a.n += n
@@ -440,7 +439,7 @@ func (a *accumulator) addFast(k *kernel.Set, x []float32) {
 	if slow {
 		a.join(mean, squares(x, a.shift, mean), n)
 	} else {
-		a.join(mean, k.Squares(x, a.shift+mean), n)
+		a.join(mean, kernel.Squares(x, a.shift+mean), n)
 	}
 }
 
@@ -451,14 +450,14 @@ func (a *accumulator) apart(x []float32) bool {
 
 // stretches follows the stretches of equal samples in x, of which Describe says the
 // rest: piece by piece where it has one of three or more.
-func (a *accumulator) stretches(k *kernel.Set, x []float32, low, high float32, pair, triple bool) {
+func (a *accumulator) stretches(x []float32, low, high float32, pair, triple bool) {
 	const piece = 256
 	n := len(x)
 	if triple || !a.apart(x) {
 		for at := 0; n > piece && at < n; at += piece {
 			p := x[at:min(at+piece, n)]
-			_, low, high, pair, triple = k.Describe(p, 0)
-			a.stretches(k, p, low, high, pair, triple)
+			_, low, high, pair, triple = kernel.Describe(p, 0)
+			a.stretches(p, low, high, pair, triple)
 		}
 
 		if n <= piece {

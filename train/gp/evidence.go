@@ -10,8 +10,6 @@ import (
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/optimize"
-
-	"doubletake/train/kernel"
 )
 
 // shape holds what the covariances of some conditions are computed from: squared
@@ -79,7 +77,10 @@ func (e *evidence) maternOf(k, slope []float64, variance float64, inputs []int, 
 		}
 	}
 
-	kernel.Matern(k, slope, q, variance)
+	for p := range q {
+		a, b := matern(q[p])
+		k[p], slope[p] = variance*a, variance*b
+	}
 }
 
 // value returns the objective at v and sets its gradient unless nil. It is +∞

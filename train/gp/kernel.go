@@ -1,10 +1,6 @@
 package gp
 
-import (
-	"math"
-
-	"doubletake/train/kernel"
-)
+import "math"
 
 // Hyper are the hyperparameters of one outcome's kernel, for standardised
 // inputs and outcomes. Amplitudes are deviations, lengths are per varying input.
@@ -100,16 +96,21 @@ func (t theta) logarithms(h Hyper) []float64 {
 	return v
 }
 
-// Tiny is added to squared scaled distances.
-const Tiny = kernel.Tiny
+// Tiny is added to squared scaled distances: the derivative of a distance stays finite where
+// two inputs are equal.
+const Tiny = 1e-12
 
 // one is the correlation of a condition with itself.
-var one = func() float64 {
-	var k, slope, q [1]float64
-	kernel.Matern(k[:], slope[:], q[:], 1)
+var one, _ = matern(0)
 
-	return k[0]
-}()
+// matern is the Matérn-5/2 correlation at a squared scaled distance q, and −2·(its derivative
+// with respect to q).
+func matern(q float64) (k, slope float64) {
+	r := math.Sqrt(5 * (q + Tiny))
+	e := math.Exp(-r)
+
+	return (1 + r + r*r/3) * e, 5.0 / 3 * (1 + r) * e
+}
 
 // covariance evaluates k(a, b) without the nugget. others are the inputs of the
 // second kernel.
@@ -135,19 +136,9 @@ func newCovariance(h Hyper, others []int) covariance {
 	}
 }
 
-// rowBlock is the number of conditions whose covariances are computed together.
-const rowBlock = 64
-
 // row sets dst to k(a, b) at the conditions b, rows of len(a).
 func (c *covariance) row(dst, a, b []float64) {
-	var q, q2, k, k2, slope [rowBlock]float64
-
 	in := len(a)
-	for len(dst) > rowBlock {
-		c.row(dst[:rowBlock], a, b[:rowBlock*in])
-		dst, b = dst[rowBlock:], b[rowBlock*in:]
-	}
-
 	for i := range dst {
 		x := b[i*in : (i+1)*in]
 		sum, all := c.constant, 0.0
@@ -157,27 +148,21 @@ func (c *covariance) row(dst, a, b []float64) {
 			sum += c.linear[j] * a[j] * x[j]
 		}
 
-		part := 0.0
-		for j, w := range c.inverse2 {
-			d := a[c.others[j]] - x[c.others[j]]
-			part += d * d * w
-		}
+		k, _ := matern(all)
+		sum += float64(c.amplitude * k)
 
-		dst[i], q[i], q2[i] = sum, all, part
-	}
-
-	n := len(dst)
-	kernel.Matern(k[:n], slope[:n], q[:n], c.amplitude)
-
-	if c.shared > 0 {
-		kernel.Matern(k2[:n], slope[:n], q2[:n], c.shared)
-	}
-
-	for i := range dst {
-		dst[i] += k[i]
 		if c.shared > 0 {
-			dst[i] += k2[i]
+			part := 0.0
+			for j, w := range c.inverse2 {
+				d := a[c.others[j]] - x[c.others[j]]
+				part += d * d * w
+			}
+
+			k, _ = matern(part)
+			sum += float64(c.shared * k)
 		}
+
+		dst[i] = sum
 	}
 }
 

@@ -1,12 +1,12 @@
 // Package kernel holds the inner loops of training: dense layers, their
 // gradients, the β-NLL and Adam, for networks of a few thousand weights.
 //
-// A Set is one implementation of all of them. There are three: "portable" in
+// A Set is one implementation of all of them. There are two: "portable" in
 // plain Go, which gives the same bytes on every machine (no fused
-// multiply-add, own exp and log), and "avx2" and "avx512" in assembly for
-// amd64, which use fused multiply-add and therefore differ from it in the last
-// bits. Within one set results do not depend on the machine. Subtract, products
-// of float64 matrices, belongs to no set: its bytes are the same everywhere.
+// multiply-add, own exp and log), and "avx2" in assembly for amd64, which uses
+// fused multiply-add and therefore differs from it in the last bits, and gives the
+// same bytes on every such machine. Subtract, products of float64 matrices, belongs
+// to no set: its bytes are the same everywhere.
 //
 // # Layout
 //
@@ -21,7 +21,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 )
 
 // Float is the element type: networks are trained in float32; float64 checks them.
@@ -30,12 +29,7 @@ type Float interface{ ~float32 | ~float64 }
 const (
 	Lane    = 16 // columns are padded to a multiple of this
 	KStep   = 4  // reductions are padded to a multiple of this
-	RowStep = 8  // rows are padded to a multiple of this
-
-	// Where columns come in multiples of WideLane, rows in multiples of
-	// WideRowStep will do for Dense, DenseReLU and Back.
-	WideLane    = 64
-	WideRowStep = 4
+	RowStep = 4  // rows are padded to a multiple of this
 )
 
 // PadLane, PadK and PadRows round a size up to the padding of its kind.
@@ -46,9 +40,6 @@ func PadK(k int) int { return (k + KStep - 1) / KStep * KStep }
 
 // PadRows rounds a number of rows up to a multiple of RowStep.
 func PadRows(r int) int { return (r + RowStep - 1) / RowStep * RowStep }
-
-// PadWideRows rounds a number of rows up to a multiple of WideRowStep.
-func PadWideRows(r int) int { return (r + WideRowStep - 1) / WideRowStep * WideRowStep }
 
 // AdamStep are the scalars of one Adam update, with ε outside the root:
 //
@@ -169,12 +160,10 @@ var ErrUnavailable = errors.New("not available on this CPU")
 
 // Names returns the sets that run on this machine, fastest first.
 func Names() []string {
-	var names []string
-	for _, s := range fast() {
-		names = append(names, s.Name)
+	if avx2 == nil {
+		return []string{"portable"}
 	}
-
-	return append(names, "portable")
+	return []string{"avx2", "portable"}
 }
 
 // Resolve returns the set of that name; "auto" and "" take the fastest this
@@ -182,27 +171,24 @@ func Names() []string {
 func Resolve(name string) (*Set[float32], error) {
 	if name == "" || name == "auto" {
 		name = os.Getenv(EnvVar)
-		if name == "" || name == "auto" {
-			name = Names()[0]
-		}
 	}
 
-	if name == "portable" {
+	switch {
+	case name == "portable", (name == "" || name == "auto") && avx2 == nil:
 		return portable32, nil
+	case name == "avx2" && avx2 == nil:
+		return nil, fmt.Errorf("choose kernels %q: %w; here: portable", name, ErrUnavailable)
+	case name == "", name == "auto", name == "avx2":
+		return avx2, nil
+	case name == "avx512":
+		return nil, fmt.Errorf("choose kernels %q: %s", name, Gone)
 	}
 
-	for _, s := range fast() {
-		if s.Name == name {
-			return s, nil
-		}
-	}
-
-	if name == "avx2" || name == "avx512" {
-		return nil, fmt.Errorf("choose kernels %q: %w; here: %s", name, ErrUnavailable, strings.Join(Names(), ", "))
-	}
-
-	return nil, fmt.Errorf("choose kernels %q: expected auto, portable, avx2 or avx512", name)
+	return nil, fmt.Errorf("choose kernels %q: expected auto, portable or avx2", name)
 }
+
+// Gone tells who asks for a former set what to ask for.
+const Gone = "avx512 went in 0.2.0; avx2 gives the same bytes on every x86 machine"
 
 var portable32 = Portable[float32]()
 
@@ -213,8 +199,7 @@ func need(ok bool, what string) {
 }
 
 func checkGemm(z, a, lda, w, rows, k, n int) {
-	need((rows%RowStep == 0 || rows%WideRowStep == 0 && n%WideLane == 0) && k%KStep == 0 && n%Lane == 0 && rows > 0 &&
-		k > 0 && n > 0, "size is not padded")
+	need(rows%RowStep == 0 && k%KStep == 0 && n%Lane == 0 && rows > 0 && k > 0 && n > 0, "size is not padded")
 	need(lda >= k && z >= rows*n && a >= (rows-1)*lda+k && w >= k*n, "slice is too short for its shape")
 }
 

@@ -35,37 +35,21 @@ type packed struct {
 // packs are kept for the next product: a sampler makes millions of small ones.
 var packs = sync.Pool{New: func() any { return new(packed) }}
 
-// A tiler adds to or subtracts from a tile of c the product of one strip of a and one of b.
-// fast is in assembly, nil where the processor has none.
-type tiler struct {
-	fast  func(c, a, b *float64, k, ldc int)
-	plain func(c, a, b []float64, k, ldc int)
-}
+// A tile adds to or subtracts from a tile of c the product of one strip of a and one of b.
+type tile func(c, a, b []float64, k, ldc int)
 
-var fused, rounded = func() (f, r tiler) {
-	f.plain, r.plain = fusedPortable, roundedPortable
-	if p := products(); len(p) > 0 {
-		f.fast, r.fast = p[0].fused, p[0].rounded
-	}
-
-	return f, r
-}()
-
-// pair are a processor's tiles.
-type pair struct {
-	fused, rounded func(c, a, b *float64, k, ldc int)
-}
+var fused, rounded = tiles()
 
 // Subtract computes c −= a·b, where c is m×n with Col 1, a m×k and b k×n. Each
 // element goes through k fused multiply-adds in the order of the reduction: the
 // bytes are the same on every machine.
-func Subtract(m, n, k int, a, b, c View) { fused.products(m, n, k, a, b, c) }
+func Subtract(m, n, k int, a, b, c View) { fused.product(m, n, k, a, b, c) }
 
 // Add computes c += a·b as Subtract does, but rounds each product before it is added: the
 // bytes are those of a loop, and of gonum's routines that add multiples of rows.
-func Add(m, n, k int, a, b, c View) { rounded.products(m, n, k, a, b, c) }
+func Add(m, n, k int, a, b, c View) { rounded.product(m, n, k, a, b, c) }
 
-func (t *tiler) products(m, n, k int, a, b, c View) {
+func (t tile) product(m, n, k int, a, b, c View) {
 	need(c.Col == 1, "the columns of c are not adjacent")
 
 	if m <= 0 || n <= 0 || k <= 0 {
@@ -85,7 +69,7 @@ func (t *tiler) products(m, n, k int, a, b, c View) {
 			for i := 0; i < m; i += blockRows {
 				mc := min(blockRows, m-i)
 				pack(packedA, a.From(i, l), mc, kc, tileRows)
-				t.tiles(packedA, packedB, c.From(i, j), mc, nc, kc)
+				t.all(packedA, packedB, c.From(i, j), mc, nc, kc)
 			}
 		}
 	}
@@ -120,8 +104,8 @@ func pack(dst []float64, v View, rows, k, strip int) {
 	}
 }
 
-// tiles goes through the tiles of the product of the packed a (m×k) and b (k×n).
-func (t *tiler) tiles(a, b []float64, c View, m, n, k int) {
+// all goes through the tiles of the product of the packed a (m×k) and b (k×n).
+func (t tile) all(a, b []float64, c View, m, n, k int) {
 	var edge [tileRows * tileColumns]float64
 	for j := 0; j < n; j += tileColumns {
 		for i := 0; i < m; i += tileRows {
@@ -129,7 +113,7 @@ func (t *tiler) tiles(a, b []float64, c View, m, n, k int) {
 
 			ap, bp := a[i*k:][:tileRows*k], b[j*k:][:tileColumns*k]
 			if rows == tileRows && columns == tileColumns {
-				t.tile(c.Data[i*c.Row+j:][:(tileRows-1)*c.Row+tileColumns], ap, bp, k, c.Row)
+				t(c.Data[i*c.Row+j:][:(tileRows-1)*c.Row+tileColumns], ap, bp, k, c.Row)
 				continue
 			}
 
@@ -137,23 +121,13 @@ func (t *tiler) tiles(a, b []float64, c View, m, n, k int) {
 				copy(edge[r*tileColumns:][:columns], c.Data[(i+r)*c.Row+j:])
 			}
 
-			t.tile(edge[:], ap, bp, k, tileColumns)
+			t(edge[:], ap, bp, k, tileColumns)
 
 			for r := range rows {
 				copy(c.Data[(i+r)*c.Row+j:][:columns], edge[r*tileColumns:])
 			}
 		}
 	}
-}
-
-// tile does one tile.
-func (t *tiler) tile(c, a, b []float64, k, ldc int) {
-	if t.fast != nil {
-		t.fast(&c[0], &a[0], &b[0], k, ldc)
-		return
-	}
-
-	t.plain(c, a, b, k, ldc)
 }
 
 func fusedPortable(c, a, b []float64, k, ldc int) {

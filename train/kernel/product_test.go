@@ -25,8 +25,7 @@ func TestProducts(t *testing.T) {
 		return v
 	}
 
-	fast := []tiler{fused, rounded}
-	defer func() { fused, rounded = fast[0], fast[1] }()
+	defer func() { fused, rounded = tiles() }()
 
 	for _, s := range [][3]int{
 		{1, 1, 1}, {6, 16, 1}, {7, 17, 3}, {5, 15, 193}, {97, 33, 40}, {100, 530, 200}, {12, 64, 385},
@@ -53,52 +52,25 @@ func TestProducts(t *testing.T) {
 		}
 
 		for _, bv := range []View{plain, turned} {
-			for _, tile := range [][]tiler{{{plain: fusedPortable}, {plain: roundedPortable}}, fast} {
-				fused, rounded = tile[0], tile[1]
+			for _, portable := range []bool{false, true} {
+				fused, rounded = tiles()
+				if portable {
+					fused, rounded = fusedPortable, roundedPortable
+				}
+
 				got, added := slices.Clone(c), slices.Clone(c)
 				Subtract(m, n, k, av, bv, View{Data: got, Row: n + 3, Col: 1})
 				Add(m, n, k, av, bv, View{Data: added, Row: n + 3, Col: 1})
 
 				if !slices.Equal(got, want) || !slices.Equal(added, sums) {
 					t.Errorf("%d×%d×%d, strides %d and %d, portable %v: another product",
-						m, n, k, bv.Row, bv.Col, fused.fast == nil)
+						m, n, k, bv.Row, bv.Col, portable)
 				}
 			}
 		}
 	}
 
 	Subtract(0, 3, 3, View{}, View{}, View{Col: 1}) // nothing to do
-}
-
-// The order in which AVX2 and AVX-512 add is the same: Resolve's choice of a set
-// does not change these products.
-func TestProductSets(t *testing.T) {
-	if len(products()) < 2 {
-		t.Skip("this processor has one set")
-	}
-
-	a, b := make([]float64, 6*50), make([]float64, 16*50)
-	for i := range a {
-		a[i] = math.Sin(float64(i))
-	}
-
-	for i := range b {
-		b[i] = math.Cos(float64(3 * i))
-	}
-
-	want, sums := make([]float64, 6*16), make([]float64, 6*16)
-	fusedPortable(want, a, b, 50, 16)
-	roundedPortable(sums, a, b, 50, 16)
-
-	for i, p := range products() {
-		got, added := make([]float64, 6*16), make([]float64, 6*16)
-		p.fused(&got[0], &a[0], &b[0], 50, 16)
-		p.rounded(&added[0], &a[0], &b[0], 50, 16)
-
-		if !slices.Equal(got, want) || !slices.Equal(added, sums) {
-			t.Errorf("set %d: another product", i)
-		}
-	}
 }
 
 // Refused: columns of the result that are not adjacent.
@@ -148,66 +120,6 @@ func TestSolve(t *testing.T) {
 				t.Errorf("%d rows, %d columns: another solution", n, columns)
 			}
 		}
-	}
-}
-
-// Witness: the formula. Every element is the same to the bit, beyond the range of the
-// processor's, too.
-func TestMatern(t *testing.T) {
-	rng := rand.New(rand.NewPCG(5, 2))
-	for _, most := range []float64{1e5, 97000, 10, 1e-9} {
-		q := []float64{0, 1e-12, most}
-		for range 2000 {
-			q = append(q, most*math.Pow(rng.Float64(), 4))
-		}
-
-		k, slope := make([]float64, len(q)), make([]float64, len(q))
-		Matern(k, slope, q, 0.7)
-
-		for i, v := range q {
-			a, b := matern(v)
-			if k[i] != 0.7*a || slope[i] != 0.7*b {
-				t.Fatalf("at %g found %g and %g, expected %g and %g", v, k[i], slope[i], 0.7*a, 0.7*b)
-			}
-		}
-	}
-
-	k := make([]float64, 8)
-	Matern(k, make([]float64, 8), []float64{0, 1, math.NaN(), math.Inf(1), 2, 3, 4, 5}, 1)
-
-	if !math.IsNaN(k[2]) || !math.IsNaN(k[3]) || k[1] != k[1] {
-		t.Errorf("of NaN and infinity %g", k)
-	}
-}
-
-// Witness: math. Every element is the same to the bit, beyond the range of the processor's,
-// too.
-func TestTails(t *testing.T) {
-	rng := rand.New(rand.NewPCG(5, 3))
-	for _, most := range []float64{30, 6.5, 1, 1e-20} {
-		x := []float64{0, 0.25, 0.84375, 1.25, 1 / 0.35, most}
-		for range 20000 {
-			x = append(x, most*rng.Float64())
-		}
-
-		erfc, gauss := make([]float64, len(x)), make([]float64, len(x))
-		for from := 0; from < len(x); from += 40 {
-			to := min(from+40, len(x))
-			Tails(erfc[from:to], gauss[from:to], x[from:to])
-		}
-
-		for i, v := range x {
-			if erfc[i] != math.Erfc(v) || gauss[i] != math.Exp(-v*v) {
-				t.Fatalf("at %g found %g and %g, expected %g and %g", v, erfc[i], gauss[i], math.Erfc(v), math.Exp(-v*v))
-			}
-		}
-	}
-
-	erfc := make([]float64, 8)
-	Tails(erfc, make([]float64, 8), []float64{0, -1, math.NaN(), math.Inf(1), 2, 3, 4, 5})
-
-	if erfc[1] != math.Erfc(-1) || !math.IsNaN(erfc[2]) || erfc[3] != 0 {
-		t.Errorf("of a negative number, NaN and infinity %g", erfc)
 	}
 }
 

@@ -61,7 +61,7 @@ func (s *solving) solve(n int, divide bool) {
 	for i := 0; i < n; i += tileRows {
 		tile, strip := s.b[i*tileColumns:][:tileRows*tileColumns], s.l[i*n:]
 		if i > 0 {
-			rounded.tile(tile, strip, s.b[:], i, tileColumns)
+			rounded(tile, strip, s.b[:], i, tileColumns)
 		}
 
 		rows := min(tileRows, n-i)
@@ -79,7 +79,7 @@ func (s *solving) solve(n int, divide bool) {
 			}
 
 			if r+1 < rows { // the others' places in the strip are zero
-				rounded.tile(tile, strip[(i+r)*tileRows:], row, 1, tileColumns)
+				rounded(tile, strip[(i+r)*tileRows:], row, 1, tileColumns)
 			}
 		}
 	}
@@ -154,7 +154,7 @@ func SolveDots(l, b View, n, rows int) {
 				clear(s.sums[p][:])
 				if j > 0 {
 					part := s.dots[(j+p)*strip:]
-					rounded.tile(s.sums[p][:], part, s.columns[p][0][:], j/dotParts, tileColumns)
+					rounded(s.sums[p][:], part, s.columns[p][0][:], j/dotParts, tileColumns)
 				}
 			}
 

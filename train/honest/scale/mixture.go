@@ -5,8 +5,6 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/stat/distuv"
-
-	"doubletake/train/kernel"
 )
 
 // Predictor makes intervals for new groups. It is safe for concurrent use.
@@ -55,10 +53,7 @@ type Mixture struct {
 	epistemic, noise float64
 	merged           []merged
 
-	// Of the tails: √2v and √2πv of each law; its places, arguments and functions.
-	root, norm     []float64
-	at             []int
-	x, erfc, gauss []float64
+	root, norm []float64 // √2v and √2πv of each law
 }
 
 // At returns the law at a condition where the model claims v̂ and states the noise σ²,
@@ -240,20 +235,11 @@ func NormalQuantile(level float64) float64 { return distuv.UnitNormal.Quantile((
 
 // tail is the mass above h, and its derivative with opposite sign.
 func (m *Mixture) tail(h float64) (mass, density float64) {
-	m.at, m.x = m.at[:0], m.x[:0]
 	for k, root := range m.root {
 		if x := h / root; !(x > 6.5) { // beyond is below 1e-19
-			m.at, m.x = append(m.at, k), append(m.x, x)
+			mass += m.weight[k] * math.Erfc(x) / 2
+			density += m.weight[k] * math.Exp(-x*x) / m.norm[k]
 		}
-	}
-
-	n := len(m.x)
-	m.erfc, m.gauss = slices.Grow(m.erfc[:0], n)[:n], slices.Grow(m.gauss[:0], n)[:n]
-	kernel.Tails(m.erfc, m.gauss, m.x)
-
-	for i, k := range m.at {
-		mass += m.weight[k] * m.erfc[i] / 2
-		density += m.weight[k] * m.gauss[i] / m.norm[k]
 	}
 
 	return mass, density

@@ -107,8 +107,7 @@ type Reader struct {
 	info ingest.Info
 	Layout
 
-	buf     *[]byte // of buffers, once there is one
-	kernels *kernel.Set
+	buf *[]byte // of buffers, once there is one
 }
 
 // New returns a Reader of src, which it closes. info describes the file; its
@@ -247,10 +246,6 @@ func readRaw[T floats](r *Reader, channels []int, start int64, dst [][]T) (int, 
 }
 
 func readFrames[T floats](r *Reader, channels []int, start int64, dst [][]T, n int) error {
-	if r.kernels == nil { // the first time
-		r.kernels = kernel.Best()
-	}
-
 	size := r.Kind.Bytes()
 	frame := size * r.Channels
 	per := max(1, block/frame)
@@ -285,7 +280,7 @@ func unpack[T floats](r *Reader, channels []int, dst [][]T, done, m int, b []byt
 		// The last eight may repeat some of those before them.
 		if at := min(i, len(channels)-8); ok && at >= 0 && channels[at+7] == channels[at]+7 && neighbours(channels[at:at+8]) {
 			c := channels[at]
-			k := r.kernels.Unpack8[size]((*[8][]float32)(narrow[at:at+8]), done, b[c*size:], frame, m, float32(r.Scale))
+			k := kernel.Unpack8((*[8][]float32)(narrow[at:at+8]), done, b[c*size:], frame, m, size, float32(r.Scale))
 			for j := range 8 {
 				if k < m {
 					decode(r, dst[at+j][done+k:done+m], b[k*frame+(c+j)*size:], frame)

@@ -26,25 +26,19 @@ const (
 )
 
 // plus, minus and by are a with a constant, in place.
-func (s set) plus(a VecVirtual, x float64)  { s.with(s.VADDPS, s.VADDPS_BCST, s.constant(x), a, a) }
-func (s set) minus(a VecVirtual, x float64) { s.with(s.VSUBPS, s.VSUBPS_BCST, s.constant(x), a, a) }
-func (s set) by(a VecVirtual, x float64)    { s.with(s.VMULPS, s.VMULPS_BCST, s.constant(x), a, a) }
+func (s set) plus(a VecVirtual, x float64)  { s.VADDPS(s.constant(x), a, a) }
+func (s set) minus(a VecVirtual, x float64) { s.VSUBPS(s.constant(x), a, a) }
+func (s set) by(a VecVirtual, x float64)    { s.VMULPS(s.constant(x), a, a) }
 
 // addBy adds x·a to sum.
-func (s set) addBy(sum, a VecVirtual, x float64) {
-	s.with(s.VFMADD231PS, s.VFMADD231PS_BCST, s.constant(x), a, sum)
-}
+func (s set) addBy(sum, a VecVirtual, x float64) { s.VFMADD231PS(s.constant(x), a, sum) }
 
 func (s set) all(x float64) VecVirtual { return s.number(s.constant(x)) }
 
 // and is x with only the bits of the mask.
 func (s set) and(x VecVirtual, mask uint64) VecVirtual {
 	y := s.vec()
-	if s.wide {
-		s.VPANDD_BCST(s.constBits(mask), x, y)
-	} else {
-		s.VPAND(s.constBits(mask), x, y)
-	}
+	s.VPAND(s.constBits(mask), x, y)
 	return y
 }
 
@@ -63,13 +57,7 @@ func (s set) elements(name string, n GPVirtual, body func(place func(GPVirtual) 
 // flush zeroes the lanes of x below tiny; NaN stays.
 func (s set) flush(x VecVirtual) {
 	t := s.and(x, absBits)
-	if s.wide {
-		k := s.K()
-		s.VCMPPS_BCST(Imm(5), s.constant(tiny), t, k) // not less than
-		s.VMOVAPS_Z(x, k, x)
-		return
-	}
-	s.VCMPPS(Imm(5), s.constant(tiny), t, t)
+	s.VCMPPS(Imm(5), s.constant(tiny), t, t) // not less than
 	s.VANDPS(t, x, x)
 }
 
@@ -109,7 +97,7 @@ func (s set) adam() {
 func (s set) poly(x VecVirtual, c ...float64) VecVirtual {
 	p := s.all(c[0])
 	for _, k := range c[1:] {
-		s.with(s.VFMADD213PS, s.VFMADD213PS_BCST, s.constant(k), x, p)
+		s.VFMADD213PS(s.constant(k), x, p)
 	}
 	return p
 }
@@ -118,13 +106,13 @@ func (s set) poly(x VecVirtual, c ...float64) VecVirtual {
 func (s set) exp(x VecVirtual) VecVirtual {
 	s.VMAXPS(x, s.all(expMin), x) // keeps NaN
 	n, f := s.vec(), s.vec()
-	s.with(s.VMULPS, s.VMULPS_BCST, s.constant(log2e), x, n)
+	s.VMULPS(s.constant(log2e), x, n)
 	s.VCVTPS2DQ(n, n)
 	s.VCVTDQ2PS(n, f)
-	s.with(s.VFNMADD231PS, s.VFNMADD231PS_BCST, s.constant(ln2Hi), f, x)
-	s.with(s.VFNMADD231PS, s.VFNMADD231PS_BCST, s.constant(ln2Lo), f, x)
+	s.VFNMADD231PS(s.constant(ln2Hi), f, x)
+	s.VFNMADD231PS(s.constant(ln2Lo), f, x)
 	p := s.poly(x, 1.0/5040, 1.0/720, 1.0/120, 1.0/24, 1.0/6, 0.5, 1, 1)
-	s.with(s.VPADDD, s.VPADDD_BCST, s.constBits(127), n, n)
+	s.VPADDD(s.constBits(127), n, n)
 	s.VPSLLD(Imm(23), n, n)
 	return s.mul(p, n)
 }
@@ -132,12 +120,12 @@ func (s set) exp(x VecVirtual) VecVirtual {
 func (s set) log(x VecVirtual) VecVirtual {
 	b, n, q := s.vec(), s.vec(), s.vec()
 	half := s.constBits(sqrtHalfBits)
-	s.with(s.VPSUBD, s.VPSUBD_BCST, half, x, b)
+	s.VPSUBD(half, x, b)
 	s.VPSRAD(Imm(23), b, n)
 	s.VCVTDQ2PS(n, n)
 	m := s.and(b, mantissa)
-	s.with(s.VPADDD, s.VPADDD_BCST, half, m, m)
-	s.with(s.VADDPS, s.VADDPS_BCST, s.constant(1), m, q)
+	s.VPADDD(half, m, m)
+	s.VADDPS(s.constant(1), m, q)
 	s.minus(m, 1)
 	s.VDIVPS(q, m, q) // s
 	z := s.mul(q, q)
@@ -151,7 +139,7 @@ func (s set) log(x VecVirtual) VecVirtual {
 
 func (s set) log1p(x VecVirtual) VecVirtual {
 	q := s.vec()
-	s.with(s.VADDPS, s.VADDPS_BCST, s.constant(2), x, q)
+	s.VADDPS(s.constant(2), x, q)
 	s.VDIVPS(q, x, q)
 	z := s.mul(q, q)
 	p := s.mul(s.poly(z, 2.0/17, 2.0/15, 2.0/13, 2.0/11, 2.0/9, 2.0/7, 2.0/5, 2.0/3), z)
@@ -192,13 +180,7 @@ func (s set) softplusSlope(r VecVirtual, floor float64) (v, den, f VecVirtual) {
 	v = s.softplus(r, e, floor)
 	one := s.all(1)
 	den, f = s.add(e, one), s.vec()
-	if s.wide {
-		zero, k := s.zeros(1)[0], s.K()
-		s.VCMPPS(Imm(1), zero, r, k) // r < 0
-		s.VBLENDMPS(h, one, k, f)
-	} else {
-		s.VBLENDVPS(r, h, one, f) // by r's sign; −0 has h = 1
-	}
+	s.VBLENDVPS(r, h, one, f) // by r's sign; −0 has h = 1
 	return v, den, f
 }
 
@@ -291,16 +273,9 @@ func (s set) jointGrad() {
 
 // folded adds the lanes of v that are 128 bits apart; t is for scratch.
 func (s set) folded(v VecVirtual) (sum, t VecVirtual) {
-	add, y := either(s, s.VADDPD, s.VADDPS), s.YMM()
-	if s.wide {
-		s.VEXTRACTF64X4(Imm(1), v, y)
-		add(v.AsY(), y, y)
-	} else {
-		either(s, s.VMOVAPD, s.VMOVAPS)(v, y)
-	}
 	sum, t = s.XMM(), s.XMM()
-	s.VEXTRACTF128(Imm(1), y, sum)
-	add(y.AsX(), sum, sum)
+	s.VEXTRACTF128(Imm(1), v, sum)
+	either(s, s.VADDPD, s.VADDPS)(v.AsX(), sum, sum)
 	return sum, t
 }
 
@@ -324,7 +299,7 @@ func (s set) sums() {
 		for u := range 2 {
 			wide := func(p GPVirtual) VecVirtual {
 				v := s.vec()
-				s.VCVTPS2PD(place(p).Offset(u*s.bytes()/2), v)
+				s.VCVTPS2PD(place(p).Offset(u*registerBytes/2), v)
 				return v
 			}
 			cv, wv, ev := wide(c), wide(w), wide(e)
@@ -435,7 +410,7 @@ func (s set) run() {
 // outputs generates a step of r outputs, where it is one with the functions.
 func (t step) outputs(r int) {
 	next := LabelRef(t.runLabel("next"))
-	part := func(m Mem, u int) Mem { return m.Offset(u * t.bytes()) }
+	part := func(m Mem, u int) Mem { return m.Offset(u * registerBytes) }
 	t.Label(t.runLabel("", r))
 	acc := t.vecs(2 * r)
 	init := t.each(t.pointer(stepInit), stepInit+1, r)
@@ -448,7 +423,7 @@ func (t step) outputs(r int) {
 	p, q, pStep, qStep := t.pointer(stepP), t.pointer(stepQ), t.number(stepP+1), t.number(stepQ+1)
 	qs := t.each(q, stepQ+2, r)
 	t.repeat(t.runLabel("product", r), n, 1, func() {
-		x := []VecVirtual{t.load(at(p, 0)), t.load(at(p, t.bytes()))}
+		x := []VecVirtual{t.load(at(p, 0)), t.load(at(p, registerBytes))}
 		for i, v := range acc {
 			t.VFMADD231PS(part(qs[i/2], i%2), x[i%2], v)
 		}
@@ -470,7 +445,7 @@ func (t step) outputs(r int) {
 		t.DECQ(kind)
 		t.JNZ(LabelRef(t.runLabel("function")))
 	}
-	by := []VecVirtual{t.load(at(scale, 0)), t.load(at(scale, t.bytes()))}
+	by := []VecVirtual{t.load(at(scale, 0)), t.load(at(scale, registerBytes))}
 	for i, m := range t.each(also, stepAlso+1, r) {
 		for u, x := range by {
 			t.VMOVUPS(t.mul(acc[2*i+u], x), part(m, u))
@@ -510,6 +485,6 @@ func (s set) functions(kind, to, scale, also GPVirtual) {
 			s.VMOVUPS(f(), at(also, 0))
 			s.Label(other)
 		}
-		s.advance(s.bytes(), to, scale, also)
+		s.advance(registerBytes, to, scale, also)
 	})
 }

@@ -10,17 +10,12 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// The assembly of the transforms. One description serves both instruction sets and both
-// precisions. Lanes are eight to a vector in memory, of float32 sixteen; AVX-512 takes
-// them in one register, AVX2 in two, one after the other. No fused multiply-add: every
-// product is rounded, as in the portable twin, so that all sets give the same bits.
+// The assembly of the transforms. One description serves both precisions. Lanes are eight to
+// a vector in memory, of float32 sixteen, which are two registers, one after the other. No
+// fused multiply-add: every product is rounded, as in the portable twin, so that both sets
+// give the same bits.
 func transforms(ctx *build.Context) {
-	for _, s := range []set{
-		{ctx, "AVX2", false, false},
-		{ctx, "AVX512", true, false},
-		{ctx, "SingleAVX2", false, true},
-		{ctx, "SingleAVX512", true, true},
-	} {
+	for _, s := range []set{{ctx, "AVX2", false}, {ctx, "SingleAVX2", true}} {
 		s.stages()
 		s.twist()
 		s.addPower()
@@ -34,19 +29,16 @@ func transforms(ctx *build.Context) {
 		s.loadPair(4)
 		s.loadComplex()
 		s.storeComplex()
-		if !s.wide { // AVX2 is enough: the memory sets the pace
-			s.around()
-			s.logs()
-			s.sum(8)
-			s.sum(4)
-		}
+		s.around()
+		s.sum(8)
+		s.sum(4)
 	}
 }
 
 const vec = 128 // bytes of a complex vector: 64 of real parts, 64 of imaginary parts
 
 // parts is how many registers hold the real parts of a vector.
-func (s set) parts() int { return 64 / s.bytes() }
+const parts = 64 / registerBytes
 
 type complexes struct{ re, im VecVirtual }
 
@@ -84,7 +76,7 @@ func (s set) factor(m Mem) complexes {
 // times is a by a constant.
 func (s set) times(a VecVirtual, x float64) VecVirtual {
 	r := s.vec()
-	s.with(either(s, s.VMULPD, s.VMULPS), either(s, s.VMULPD_BCST, s.VMULPS_BCST), s.constant(x), a, r)
+	either(s, s.VMULPD, s.VMULPS)(s.constant(x), a, r)
 	return r
 }
 
@@ -156,10 +148,6 @@ func (s set) stages() {
 	between1, between3 := distance("in2")
 	out1, out3 := distance("out2")
 	between := func(p GPVirtual) { // the place in tmp
-		if s.wide {
-			s.Load(s.Param("tmp"), p)
-			return
-		}
 		s.MOVQ(k, p)
 		s.ANDQ(Imm(32), p) // of the half
 		s.ADDQ(s.addr("tmp"), p)
@@ -220,14 +208,10 @@ func (s set) stages() {
 	}
 
 	s.Label(label("next"))
-	s.advance(s.bytes(), k)
-	if s.wide {
-		s.advance(64, k)
-	} else { // after the second half of the real parts, the imaginary ones are passed over
-		s.MOVQ(k, left)
-		s.ANDQ(Imm(64), left)
-		s.ADDQ(left, k)
-	}
+	s.advance(registerBytes, k) // after the second half of the real parts, the imaginary ones are passed over
+	s.MOVQ(k, left)
+	s.ANDQ(Imm(64), left)
+	s.ADDQ(left, k)
 	s.CMPQ(k, s.addr("vectors"))
 	s.JNE(to("vector"))
 	s.ADDQ(s.addr("nextX"), x)
@@ -277,28 +261,22 @@ func fan(base, step, step3 GPVirtual) []Mem {
 //	far   a number for each row: w^(base·k)
 //	y     groups × L vectors, stride numbers between groups
 //
-// Eight rows are transposed at once, or four, in each block of four lanes of a register,
-// which is stored for itself.
+// Four rows are transposed at once, in each block of four lanes of a register, which is
+// stored for itself.
 func (s set) twist() {
 	s.begin("twist", strings.ReplaceAll("y, x, near, far *T, stride, groups int", "T", s.float()))
 	label := func(l string) string { return "twist" + s.name + "_" + l }
 	y, x, near, far := s.param("y"), s.param("x"), s.param("near"), s.param("far")
 	stride, groups := s.stride("stride", s.size()), s.param("groups")
 	size, lanes := s.size(), 64/s.size()
-	atOnce, transpose := 4, s.transposeQuarters
-	switch {
-	case s.single:
-	case s.wide:
-		atOnce, transpose = 8, s.transpose8
-	default:
-		transpose = s.transpose4
-	}
+	const atOnce = 4
+	transpose := either(s, s.transpose4, s.transposeQuarters)
 
 	s.repeat(label("group"), groups, 1, func() {
 		to, rows := s.copyOf(y), s.copyOf(U32(lanes/atOnce))
 		s.repeat(label("rows"), rows, 1, func() {
-			parts := s.copyOf(U32(s.parts()))
-			block := func() {
+			left := s.copyOf(U32(parts))
+			s.repeat(label("part"), left, 1, func() {
 				var re, im []VecVirtual
 				for k := range atOnce {
 					w := s.cmul(s.complexAt(at(near, vec*k)), s.factor(at(far, 2*size*k)))
@@ -312,18 +290,11 @@ func (s set) twist() {
 						}
 					}
 				}
-			}
-			if s.parts() == 1 {
-				block()
-			} else {
-				s.repeat(label("part"), parts, 1, func() {
-					block()
-					s.advance(s.bytes(), near, x)
-					s.advance(vec*s.lanes(), to)
-				})
-				s.advance(-64, near, x)
-				s.advance(-vec*lanes, to)
-			}
+				s.advance(registerBytes, near, x)
+				s.advance(vec*s.lanes(), to)
+			})
+			s.advance(-64, near, x)
+			s.advance(-vec*lanes, to)
 			s.advance(vec*atOnce, near, x)
 			s.advance(2*size*atOnce, far)
 			s.advance(size*atOnce, to)
@@ -353,8 +324,6 @@ func (s set) storeQuarter(v VecVirtual, quarter int, to Mem) {
 		s.VMOVUPD(v, to)
 	case quarter == 0:
 		s.VMOVUPS(v.AsX(), to)
-	case s.wide:
-		s.VEXTRACTF32X4(Imm(uint64(quarter)), v, to)
 	default:
 		s.VEXTRACTF128(Imm(uint64(quarter)), v, to)
 	}
@@ -368,30 +337,6 @@ func (s set) transpose4(a []VecVirtual) []VecVirtual {
 	}
 	for i := range o {
 		s.VPERM2F128(Imm([]uint64{0x20, 0x31}[i/2]), b[i%2+2], b[i%2], o[i])
-	}
-	return o
-}
-
-func (s set) transpose8(a []VecVirtual) []VecVirtual {
-	// Pairs of rows: lane l of u[2i] is a[2i][2l'], a[2i+1][2l'].
-	u, t, o := s.vecs(8), s.vecs(8), s.vecs(8)
-	for i := 0; i < 8; i += 2 {
-		s.VUNPCKLPD(a[i+1], a[i], u[i])
-		s.VUNPCKHPD(a[i+1], a[i], u[i+1])
-	}
-	halves := []uint64{0x88, 0xDD}
-	// 128-bit blocks: u[0] holds columns 0 2 4 6 of rows 0 1, u[2] of rows 2 3.
-	for i := range 2 { // columns of even, odd number
-		for h := range 2 { // rows 0–3, 4–7
-			for m, half := range halves { // columns 0 4 of both, columns 2 6
-				s.VSHUFF64X2(Imm(half), u[4*h+2+i], u[4*h+i], t[4*i+2*h+m])
-			}
-		}
-		for m := range 2 { // columns 0 4 or 2 6
-			for k, half := range halves { // rows 01 23 45 67 of the first, of the second
-				s.VSHUFF64X2(Imm(half), t[4*i+2+m], t[4*i+m], o[i+2*m+4*k])
-			}
-		}
 	}
 	return o
 }
@@ -421,15 +366,15 @@ func (s set) loadPair(size int) {
 	s.IMUL3Q(U32(2*s.size()), turns, turns)
 	half := s.number(s.constant(0.5))
 	var angle []complexes
-	for part := range s.parts() {
-		angle = append(angle, s.complexAt(at(lane, part*s.bytes())))
+	for part := range parts {
+		angle = append(angle, s.complexAt(at(lane, part*registerBytes)))
 	}
 
 	s.repeat(name+s.name+"_group", groups, 1, func() {
 		left := s.copyOf(rows)
 		s.repeat(name+s.name+"_row", left, 1, func() {
 			turn := s.factor(at(row, 0))
-			for part := range s.parts() {
+			for part := range parts {
 				win := s.add(s.sub(half, s.mul(turn.re, angle[part].re)), s.mul(turn.im, angle[part].im))
 				for i, src := range []GPVirtual{a, b} {
 					v, m := s.vec(), at(src, part*s.lanes()*size)
@@ -441,7 +386,7 @@ func (s set) loadPair(size int) {
 					for k := i; k < len(mean); k += 2 {
 						v = s.sub(v, mean[k])
 					}
-					s.move(s.mul(v, win), at(dst, 64*i+part*s.bytes()))
+					s.move(s.mul(v, win), at(dst, 64*i+part*registerBytes))
 				}
 			}
 			s.advance(vec, dst)
@@ -456,13 +401,6 @@ func (s set) loadPair(size int) {
 	s.end()
 }
 
-// index returns the numbers of the lanes for a permutation.
-func (s set) index(name string, v ...uint64) VecVirtual {
-	r := s.vec()
-	s.VMOVDQU64(s.table(name, v...), r)
-	return r
-}
-
 // loadComplex parts rows of eight complex numbers, stride numbers apart, groups of them
 // jump rows apart.
 func (s set) loadComplex() {
@@ -471,29 +409,18 @@ func (s set) loadComplex() {
 	back, groups := s.param("jump"), s.param("groups")
 	s.SUBQ(rows, back)
 	s.IMULQ(stride, back) // from a group's end to the next one's start
-	var even, odd VecVirtual
-	if s.wide {
-		even, odd = s.index("even8", 0, 2, 4, 6, 8, 10, 12, 14), s.index("odd8", 1, 3, 5, 7, 9, 11, 13, 15)
-	}
 
 	s.repeat("loadComplex"+s.name+"_group", groups, 1, func() {
 		left := s.copyOf(rows)
 		s.repeat("loadComplex"+s.name+"_row", left, 1, func() {
-			for part := range s.parts() {
-				lo, hi := s.load(at(src, 2*s.bytes()*part)), s.load(at(src, 2*s.bytes()*part+s.bytes()))
+			for part := range parts {
+				lo, hi := s.load(at(src, 2*registerBytes*part)), s.load(at(src, 2*registerBytes*part+registerBytes))
 				x := complexes{s.vec(), s.vec()}
-				if s.wide {
-					s.VMOVDQU64(even, x.re)
-					s.VPERMI2PD(hi, lo, x.re)
-					s.VMOVDQU64(odd, x.im)
-					s.VPERMI2PD(hi, lo, x.im)
-				} else {
-					s.VUNPCKLPD(hi, lo, x.re)
-					s.VUNPCKHPD(hi, lo, x.im)
-					s.VPERMPD(Imm(0xD8), x.re, x.re)
-					s.VPERMPD(Imm(0xD8), x.im, x.im)
-				}
-				s.store(at(dst, part*s.bytes()), x)
+				s.VUNPCKLPD(hi, lo, x.re)
+				s.VUNPCKHPD(hi, lo, x.im)
+				s.VPERMPD(Imm(0xD8), x.re, x.re)
+				s.VPERMPD(Imm(0xD8), x.im, x.im)
+				s.store(at(dst, part*registerBytes), x)
 			}
 			s.advance(vec, dst)
 			s.ADDQ(stride, src)
@@ -507,28 +434,17 @@ func (s set) loadComplex() {
 func (s set) storeComplex() {
 	s.begin("storeComplex", "dst, src *float64, stride, rows int")
 	dst, src, stride, rows := s.param("dst"), s.param("src"), s.stride("stride", 16), s.param("rows")
-	var low, high VecVirtual
-	if s.wide {
-		low, high = s.index("low8", 0, 8, 1, 9, 2, 10, 3, 11), s.index("high8", 4, 12, 5, 13, 6, 14, 7, 15)
-	}
 
 	s.repeat("storeComplex"+s.name+"_row", rows, 1, func() {
-		for part := range s.parts() {
-			x := s.complexAt(at(src, part*s.bytes()))
+		for part := range parts {
+			x := s.complexAt(at(src, part*registerBytes))
 			lo, hi := s.vec(), s.vec()
-			if s.wide {
-				s.VMOVDQU64(low, lo)
-				s.VPERMI2PD(x.im, x.re, lo)
-				s.VMOVDQU64(high, hi)
-				s.VPERMI2PD(x.im, x.re, hi)
-			} else {
-				s.VPERMPD(Imm(0xD8), x.re, x.re)
-				s.VPERMPD(Imm(0xD8), x.im, x.im)
-				s.VUNPCKLPD(x.im, x.re, lo)
-				s.VUNPCKHPD(x.im, x.re, hi)
-			}
-			s.move(lo, at(dst, 2*s.bytes()*part))
-			s.move(hi, at(dst, 2*s.bytes()*part+s.bytes()))
+			s.VPERMPD(Imm(0xD8), x.re, x.re)
+			s.VPERMPD(Imm(0xD8), x.im, x.im)
+			s.VUNPCKLPD(x.im, x.re, lo)
+			s.VUNPCKHPD(x.im, x.re, hi)
+			s.move(lo, at(dst, 2*registerBytes*part))
+			s.move(hi, at(dst, 2*registerBytes*part+registerBytes))
 		}
 		s.advance(vec, src)
 		s.ADDQ(stride, dst)
@@ -555,7 +471,7 @@ func (s set) addPower() {
 			} else {
 				v = s.complexAt(from)
 			}
-			p, to := d.add(d.mul(v.re, v.re), d.mul(v.im, v.im)), at(sum, part*s.bytes())
+			p, to := d.add(d.mul(v.re, v.re), d.mul(v.im, v.im)), at(sum, part*registerBytes)
 			s.VADDPD(to, p, p)
 			s.VMOVUPD(p, to)
 		}
@@ -574,11 +490,8 @@ func (s set) untangle() {
 	size, d := s.size(), s // powers are float64
 	d.single = false
 	scale, blocks := d.broadcastParam("scale"), s.param("blocks")
-	registers, step := 2*d.parts(), d.lanes()*size
-	var order VecVirtual
-	if s.wide {
-		order = s.index("order8", 0, 2, 4, 6, 1, 3, 5, 7)
-	}
+	const registers = 2 * parts
+	step := d.lanes() * size
 	load := func(m Mem) VecVirtual {
 		if !s.single {
 			return s.load(m)
@@ -589,15 +502,11 @@ func (s set) untangle() {
 	}
 
 	s.repeat("untangle"+s.name+"_block", blocks, 1, func() {
-		for part := range d.parts() {
+		for part := range parts {
 			var sums, differences []VecVirtual
 			for i := 2 * part; i < 2*part+2; i++ {
 				v, w := load(at(low, i*step)), load(at(high, (registers-1-i)*step))
-				if s.wide {
-					s.VSHUFF64X2(Imm(0x1B), w, w, w)
-				} else {
-					s.VPERM2F128(Imm(1), w, w, w)
-				}
+				s.VPERM2F128(Imm(1), w, w, w)
 				a, c := d.add(v, w), d.sub(v, w)
 				sums, differences = append(sums, d.mul(a, a)), append(differences, d.mul(c, c))
 			}
@@ -610,15 +519,9 @@ func (s set) untangle() {
 			py := d.add(unpack(s.VUNPCKLPD, differences), unpack(s.VUNPCKHPD, sums))
 			for i, p := range []VecVirtual{py, px} { // y first: it may be x
 				p, to := d.mul(p, scale), at([]GPVirtual{y, x}[i], 4*part*d.lanes())
-				if s.wide {
-					s.VPERMPD(p, order, p)
-					s.VCVTPD2PS(p, p.AsY())
-					s.VMOVUPS(p.AsY(), to)
-				} else {
-					s.VPERMPD(Imm(0xD8), p, p)
-					s.VCVTPD2PSY(p, p.AsX())
-					s.VMOVUPS(p.AsX(), to)
-				}
+				s.VPERMPD(Imm(0xD8), p, p)
+				s.VCVTPD2PSY(p, p.AsX())
+				s.VMOVUPS(p.AsX(), to)
 			}
 		}
 		s.advance(32, x, y)
@@ -638,15 +541,15 @@ func (s set) around() {
 	acc := append(s.zeros(2), s.number(s.constant(math.Inf(1))))
 	count, low, high := acc[0], acc[1], acc[2]
 	take := func(p, fresh Register) {
-		for part := range s.parts() {
-			v, less, under, over := s.load(at(p, part*s.bytes())), s.vec(), s.vec(), s.vec()
+		for part := range parts {
+			v, less, under, over := s.load(at(p, part*registerBytes)), s.vec(), s.vec(), s.vec()
 			s.VCMPPD(Imm(1), mark, v, less)
 			s.VANDPD(less, v, under)
 			s.VMAXPD(under, low, low)
 			s.VORPD(less, v, over)
 			s.VMINPD(high, over, high) // the first operand where the second is all ones, no number
 			if fresh != nil {
-				s.VANDPD(at(fresh, part*s.bytes()), less, less)
+				s.VANDPD(at(fresh, part*registerBytes), less, less)
 			}
 			s.VPSUBQ(less, count, count)
 		}
@@ -676,64 +579,12 @@ func (s set) around() {
 	s.end()
 }
 
-// logs is math.archLog of amd64, in four lanes.
-func (s set) logs() {
-	s.begin("log", "x *float64, blocks int")
-	x, blocks := s.param("x"), s.param("blocks")
-	zero, one := s.zeros(1)[0], s.number(s.constant(1))
-	with := func(f func(...Op), a VecVirtual, c Mem) VecVirtual {
-		r := s.vec()
-		f(c, a, r)
-		return r
-	}
-
-	s.repeat("log"+s.name+"_block", blocks, 1, func() {
-		v, k, small, ratio := s.load(at(x, 0)), s.vec(), s.vec(), s.vec()
-		f := with(s.VORPD, with(s.VANDPD, v, s.constBits(1<<52-1)), s.constant(0.5)) // v = f·2^k
-		s.VPSRLQ(Imm(52), v, k)
-		k = with(s.VSUBPD, with(s.VORPD, k, s.constant(1<<52)), s.constant(1<<52+1022))
-		s.VCMPPD(Imm(2), s.constant(math.Sqrt2/2), f, small) // less or equal: f doubled
-		s.VANDPD(one, small, small)
-		k = s.sub(k, small)
-		f = s.sub(s.mul(f, s.add(small, one)), one)
-		s.VDIVPD(with(s.VADDPD, f, s.constant(2)), f, ratio)
-		s2 := s.mul(ratio, ratio)
-		s4 := s.mul(s2, s2)
-		series := func(last float64, l ...float64) VecVirtual {
-			p := with(s.VMULPD, s4, s.constant(last))
-			for i, l := range l {
-				if i > 0 {
-					p = s.mul(p, s4)
-				}
-				p = with(s.VADDPD, p, s.constant(l))
-			}
-			return p
-		}
-		t1 := s.mul(s2, series(1.479819860511658591e-01, 1.818357216161805012e-01, 2.857142874366239149e-01,
-			6.666666666666735130e-01))
-		t2 := s.mul(s4, series(1.531383769920937332e-01, 2.222219843214978396e-01, 3.999999999940941908e-01))
-		half := s.mul(with(s.VMULPD, f, s.constant(0.5)), f)
-		rest := s.mul(ratio, s.add(half, s.add(t1, t2)))
-		rest = s.add(rest, with(s.VMULPD, k, s.constant(1.90821492927058770002e-10)))
-		r := s.sub(with(s.VMULPD, k, s.constant(6.93147180369123816490e-01)), s.sub(s.sub(half, rest), f))
-
-		special, least := s.vec(), s.number(s.constant(math.Inf(-1)))
-		s.VCMPPD(Imm(5), s.constant(math.Inf(1)), v, special) // not below
-		s.VBLENDVPD(special, v, r, r)
-		s.VCMPPD(Imm(0), zero, v, special)
-		s.VBLENDVPD(special, least, r, r)
-		s.move(r, at(x, 0))
-		s.advance(32, x)
-	})
-	s.end()
-}
-
 // sum adds blocks of 32 samples lane by lane and joins them to eight sums.
 func (s set) sum(size int) {
 	name := fmt.Sprintf("sum%d", 8*size)
 	s.begin(name, fmt.Sprintf("dst *float64, x *float%d, blocks int", 8*size))
 	dst, x, blocks := s.param("dst"), s.param("x"), s.param("blocks")
-	acc := s.zeros(4 * s.parts())
+	acc := s.zeros(4 * parts)
 
 	s.repeat(name+s.name+"_block", blocks, 1, func() {
 		for i, a := range acc {
@@ -748,9 +599,9 @@ func (s set) sum(size int) {
 		}
 		s.advance(32*size, x)
 	})
-	for part := range s.parts() {
-		a := func(i int) VecVirtual { return acc[i*s.parts()+part] }
-		s.move(s.add(s.add(a(0), a(1)), s.add(a(2), a(3))), at(dst, part*s.bytes()))
+	for part := range parts {
+		a := func(i int) VecVirtual { return acc[i*parts+part] }
+		s.move(s.add(s.add(a(0), a(1)), s.add(a(2), a(3))), at(dst, part*registerBytes))
 	}
 	s.end()
 }

@@ -1,16 +1,15 @@
-// Command asm generates the assembly of the packages kernel of dsp, train, ingest and
-// pipeline/engine: kernel_amd64.s, and its declarations in Go, stubs_amd64.go, in the working folder.
-// Run by `go generate` in those packages:
+// Command asm generates the assembly of the packages kernel of dsp, train and ingest: kernel_amd64.s,
+// and its declarations in Go, stubs_amd64.go, for processors with AVX2 and FMA. Run it in this folder:
 //
-//	go run doubletake/cmd/asm ROOM
+//	go run .
 //
 // Loops stay loops: what differs from turn to turn is counted, or read from a table.
 package main
 
 import (
-	"fmt"
 	"log"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -20,34 +19,26 @@ import (
 )
 
 // rooms are the rooms and what generates the assembly of each.
-var rooms = map[string]func(*build.Context){
-	"dsp": transforms, "train": training, "ingest": reading, "pipeline/engine": hashing,
-}
+var rooms = map[string]func(*build.Context){"dsp": transforms, "train": training, "ingest": reading}
+
+// repository is the product's folder.
+var repository = filepath.Join("..", "..", "..")
 
 func main() {
-	if err := run(os.Args[1:]); err != nil {
-		fmt.Fprintln(os.Stderr, "asm:", err)
-		os.Exit(1)
-	}
-}
-
-func run(args []string) error {
-	if len(args) != 1 || rooms[args[0]] == nil {
-		return fmt.Errorf("expected dsp, train, ingest or pipeline/engine, found %q", args)
-	}
-	files, err := generate(args[0])
-	if err != nil {
-		return err
-	}
-	for name, text := range files {
-		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
-			return err
+	for room := range rooms {
+		files, err := generate(room)
+		if err != nil {
+			log.Fatal(err)
+		}
+		for name, text := range files {
+			if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
+				log.Fatal(err)
+			}
 		}
 	}
-	return nil
 }
 
-// generate returns the files of a room by name.
+// generate returns the files of a room by their paths.
 func generate(room string) (map[string]string, error) {
 	c := build.NewContext()
 	c.ConstraintExpr("amd64")
@@ -60,7 +51,7 @@ func generate(room string) (map[string]string, error) {
 	if err := pass.Compile.Execute(f); err != nil {
 		return nil, err
 	}
-	cfg := printer.Config{Name: "doubletake/cmd/asm", Pkg: "kernel"}
+	cfg := printer.Config{Name: "docs/research/asm", Pkg: "kernel"}
 	code, err := printer.NewGoAsm(cfg).Print(f)
 	if err != nil {
 		return nil, err
@@ -69,7 +60,10 @@ func generate(room string) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return map[string]string{"kernel_amd64.s": string(code), "stubs_amd64.go": wrap(string(stubs))}, nil
+	dir := filepath.Join(repository, room, "kernel")
+	return map[string]string{
+		filepath.Join(dir, "kernel_amd64.s"): string(code), filepath.Join(dir, "stubs_amd64.go"): wrap(string(stubs)),
+	}, nil
 }
 
 // wrap breaks the lines that are longer than 116 bytes.

@@ -8,10 +8,9 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// The assembly of reading. AVX2 is enough there: the memory sets the pace, not the
-// arithmetic.
+// The assembly of reading.
 func reading(ctx *build.Context) {
-	s := set{ctx, "AVX2", false, true}
+	s := set{ctx, "AVX2", true}
 	for _, size := range []int{2, 3, 4} {
 		s.unpack(size)
 	}

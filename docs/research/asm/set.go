@@ -13,14 +13,15 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// set is an instruction set and a precision: what differs between the functions of one
-// description.
+// set is a precision: what differs between the functions of one description.
 type set struct {
 	*build.Context
 	name   string // suffix of the functions
-	wide   bool   // AVX-512
 	single bool   // float32
 }
+
+// registerBytes is the size of a register.
+const registerBytes = 32
 
 // size is that of a number, in bytes.
 func (s set) size() int {
@@ -41,23 +42,10 @@ func either[F any](s set, double, single F) F {
 	return double
 }
 
-// bytes is the size of a register.
-func (s set) bytes() int {
-	if s.wide {
-		return 64
-	}
-	return 32
-}
-
 // lanes is how many numbers a register holds.
-func (s set) lanes() int { return s.bytes() / s.size() }
+func (s set) lanes() int { return registerBytes / s.size() }
 
-func (s set) vec() VecVirtual {
-	if s.wide {
-		return s.ZMM()
-	}
-	return s.YMM()
-}
+func (s set) vec() VecVirtual { return s.YMM() }
 
 func (s set) vecs(n int) []VecVirtual {
 	v := make([]VecVirtual, n)
@@ -69,11 +57,7 @@ func (s set) vecs(n int) []VecVirtual {
 
 func (s set) zero(v ...VecVirtual) {
 	for _, v := range v {
-		if s.wide {
-			s.VPXORD(v, v, v)
-		} else {
-			s.VXORPS(v, v, v)
-		}
+		s.VXORPS(v, v, v)
 	}
 }
 
@@ -136,8 +120,7 @@ func (s set) stride(name string, size int) GPVirtual {
 	return r
 }
 
-// broadcastParam takes an argument to all lanes, straight from memory: the scalar load has
-// no form for registers 16–31.
+// broadcastParam takes an argument to all lanes.
 func (s set) broadcastParam(name string) VecVirtual {
 	v := s.vec()
 	s.broadcast(s.addr(name), v)
@@ -205,7 +188,7 @@ func (s set) table(name string, data ...uint64) Mem {
 	return m
 }
 
-// constBits is a table of a pattern of bits in all lanes of an AVX2 register.
+// constBits is a table of a pattern of bits in all lanes of a register.
 func (s set) constBits(b uint64) Mem {
 	name := fmt.Sprintf("c%016x", b)
 	if s.single {
@@ -226,13 +209,4 @@ func (s set) number(m Mem) VecVirtual {
 	v := s.vec()
 	s.broadcast(m, v)
 	return v
-}
-
-// with executes an instruction, of which AVX-512 has a form that repeats a number of the
-// memory in all lanes, on a constant.
-func (s set) with(plain, repeating func(...Op), c Mem, rest ...Op) {
-	if s.wide {
-		plain = repeating
-	}
-	plain(append([]Op{c}, rest...)...)
 }

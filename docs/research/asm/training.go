@@ -1,0 +1,377 @@
+package main
+
+import (
+	"github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+// The assembly of training. Tiles of products hold their sums in registers over the whole
+// reduction: 6 rows × 16 columns (12 registers), for the last rows 4 × 16.
+func training(ctx *build.Context) {
+	s := set{ctx, "AVX2", true}
+	s.gemm("6", 6)
+	s.gemm("4", 4)
+	s.outer()
+	s.transpose()
+	s.gather()
+	s.adam()
+	s.lossGrad()
+	s.jointGrad()
+	s.variance()
+	s.run()
+	s.addRows()
+	s.sums()
+	s.product("product")
+	s.product("rounded")
+	s.bits()
+}
+
+// bases returns pointers to every third row: with an index register of scale 0,
+// 1 or 2 they reach all rows.
+func (s set) bases(first, stride GPVirtual, rows int) []GPVirtual {
+	p := []GPVirtual{first}
+	for r := 3; r < rows; r += 3 {
+		q := s.GP64()
+		s.LEAQ(Mem{Base: p[len(p)-1], Index: stride, Scale: 2}, q)
+		s.ADDQ(stride, q)
+		p = append(p, q)
+	}
+	return p
+}
+
+// rowAt is a place of row r of bases.
+func rowAt(p []GPVirtual, stride GPVirtual, r, disp int) Mem {
+	m := at(p[r/3], disp)
+	if r%3 > 0 {
+		m.Index, m.Scale = stride, uint8(r%3)
+	}
+	return m
+}
+
+// unrolled is how many steps of a reduction a turn of the loop has.
+const unrolled = 2
+
+// vecs is how many registers a row of a panel of 16 columns fills.
+const vecs = 2
+
+// gemm generates z = epilogue(a·w) over all rows of one panel of columns:
+//
+//	α·acc + b                       or, where there is keep,
+//	max(0, α·acc + b)               where its bit is set, 0 elsewhere, or, where there is h,
+//	α·acc                           where h > 0, 0 elsewhere
+func (s set) gemm(name string, rows int) {
+	name = "gemm" + name
+	s.begin(name, "z, a, w, b *float32, rows, k, lda, n int, alpha float32, keep *uint16, keepBytes int, h *float32")
+	label := func(l string) string { return name + s.name + "_" + l }
+	z, a, left := s.param("z"), s.param("a"), s.param("rows")
+	lda, ldn := s.stride("lda", 4), s.stride("n", 4)
+	keep, h := s.param("keep"), s.param("h")
+
+	s.repeat(label("rows"), left, rows, func() {
+		acc := s.zeros(rows * vecs)
+		ap := s.bases(s.copyOf(a), lda, rows)
+		w, k := s.param("w"), s.param("k")
+		wv, x := s.vecs(vecs), s.vec()
+		s.repeat(label("k"), k, unrolled, func() {
+			for u := range unrolled {
+				for c, v := range wv {
+					s.VMOVUPS(at(w, c*registerBytes), v)
+				}
+				s.ADDQ(ldn, w)
+				for r := range rows {
+					s.VBROADCASTSS(rowAt(ap, lda, r, 4*u), x)
+					for c, v := range wv {
+						s.VFMADD231PS(v, x, acc[r*vecs+c])
+					}
+				}
+			}
+			s.advance(4*unrolled, ap...)
+		})
+
+		alpha := s.broadcastParam("alpha")
+		s.TESTQ(h, h)
+		s.JZ(LabelRef(label("bias")))
+		zero := s.zeros(1)[0]
+		for i, v := range acc {
+			s.keepWhere(v, zero, alpha, at(h, i%vecs*registerBytes))
+			if i%vecs == vecs-1 {
+				s.ADDQ(ldn, h)
+			}
+		}
+		s.JMP(LabelRef(label("store")))
+		s.Label(label("bias"))
+		b := s.param("b")
+		for c, v := range wv {
+			s.VMOVUPS(at(b, c*registerBytes), v)
+		}
+		for i, v := range acc {
+			s.VFMADD213PS(wv[i%vecs], alpha, v)
+		}
+		s.TESTQ(keep, keep)
+		s.JZ(LabelRef(label("store")))
+		keepPositive := s.keepPositive()
+		for i, v := range acc {
+			keepPositive(v, at(keep, i%vecs*s.lanes()/8))
+			if i%vecs == vecs-1 {
+				s.ADDQ(s.addr("keepBytes"), keep)
+			}
+		}
+		s.Label(label("store"))
+		for i, v := range acc {
+			s.VMOVUPS(v, at(z, i%vecs*registerBytes))
+			if i%vecs == vecs-1 {
+				s.ADDQ(ldn, z)
+			}
+		}
+		t := s.GP64()
+		s.IMUL3Q(U32(rows), lda, t)
+		s.ADDQ(t, a)
+	})
+	s.end()
+}
+
+// keepPositive returns what sets the lanes of v to zero that are negative or whose bit at
+// m is not set.
+func (s set) keepPositive() func(v VecVirtual, m Mem) {
+	zero := s.zeros(1)[0]
+
+	// 1<<i in each byte of lane i picks bit i of a byte that is in all of them.
+	bits := s.vec()
+	s.VMOVDQU(s.table("laneBits", 0x0202020201010101, 0x0808080804040404, 0x2020202010101010, 0x8080808040404040), bits)
+	return func(v VecVirtual, m Mem) {
+		s.VMAXPS(v, zero, v) // the NaN of the second operand (first here) survives
+		b := s.vec()
+		s.VPBROADCASTB(m, b)
+		s.VPAND(bits, b, b)
+		s.VPCMPEQD(bits, b, b)
+		s.VANDPS(b, v, v)
+	}
+}
+
+// keepWhere multiplies v by alpha where m is positive, and sets the other lanes to zero.
+func (s set) keepWhere(v, zero, alpha VecVirtual, m Mem) {
+	b := s.vec()
+	s.VCMPPS(Imm(1), m, zero, b)
+	s.VMULPS(alpha, v, v)
+	s.VANDPS(b, v, v)
+}
+
+// outer generates g += α·aᵀ·d for one panel of columns, four rows of g at a time. Where
+// there is sum, it gets the column sums of d.
+func (s set) outer() {
+	const kr, name = 4, "outer"
+	s.begin(name, "grad, sum, a, d *float32, rows, k, lda, n int, alpha float32")
+	label := func(l string) string { return name + s.name + "_" + l }
+	g, a, k, sum := s.param("grad"), s.param("a"), s.param("k"), s.param("sum")
+	lda, ldn := s.stride("lda", 4), s.stride("n", 4)
+	s.repeat(label("k"), k, kr, func() {
+		acc, sums := s.zeros(kr*vecs), s.zeros(vecs)
+		ap, d, rows := s.copyOf(a), s.param("d"), s.param("rows")
+		dv, x := s.vecs(vecs), s.vec()
+		loop := func(label string, withSums bool) {
+			s.repeat(label, rows, 1, func() {
+				for c, v := range dv {
+					s.VMOVUPS(at(d, c*registerBytes), v)
+					if withSums {
+						s.VADDPS(v, sums[c], sums[c])
+					}
+				}
+				for i := range kr {
+					s.VBROADCASTSS(at(ap, 4*i), x)
+					for c := range dv {
+						s.VFMADD231PS(dv[c], x, acc[i*vecs+c])
+					}
+				}
+				s.ADDQ(ldn, d)
+				s.ADDQ(lda, ap)
+			})
+		}
+		s.TESTQ(sum, sum)
+		s.JZ(LabelRef(label("rows")))
+		loop(label("summed"), true)
+		for c, v := range sums {
+			m := at(sum, c*registerBytes)
+			s.VADDPS(m, v, v)
+			s.VMOVUPS(v, m)
+		}
+		s.XORQ(sum, sum) // once is enough
+		s.JMP(LabelRef(label("store")))
+		loop(label("rows"), false)
+
+		s.Label(label("store"))
+		alpha := s.broadcastParam("alpha")
+		for i, v := range acc {
+			m := at(g, i%vecs*registerBytes)
+			s.VFMADD213PS(m, alpha, v)
+			s.VMOVUPS(v, m)
+			if i%vecs == vecs-1 {
+				s.ADDQ(ldn, g)
+			}
+		}
+		s.advance(4*kr, a)
+	})
+	s.end()
+}
+
+// addRows adds rows to sum, a register of columns after the other.
+func (s set) addRows() {
+	s.begin("addRows", "sum, d *float32, rows, n int")
+	sum, d, left, ldn := s.param("sum"), s.param("d"), s.param("n"), s.stride("n", 4)
+	s.repeat("addRows"+s.name+"_columns", left, s.lanes(), func() {
+		p, rows := s.copyOf(d), s.param("rows")
+		v := s.load(at(sum, 0))
+		s.repeat("addRows"+s.name+"_rows", rows, 1, func() {
+			s.VADDPS(at(p, 0), v, v)
+			s.ADDQ(ldn, p)
+		})
+		s.VMOVUPS(v, at(sum, 0))
+		s.advance(registerBytes, sum, d)
+	})
+	s.end()
+}
+
+// product subtracts a·b from a tile of c, in float64: 6 rows of two registers. a
+// and b are packed, 6 and 16 numbers for each step of the reduction. rounded adds it, and
+// rounds each product first.
+func (s set) product(name string) {
+	s.single = false
+	s.begin(name, "c, a, b *float64, k, ldc int")
+	first, a, b, k, ldc := s.param("c"), s.param("a"), s.param("b"), s.param("k"), s.stride("ldc", 8)
+	c, acc := s.bases(first, ldc, 6), s.vecs(12)
+	for i, v := range acc {
+		s.VMOVUPD(rowAt(c, ldc, i/2, i%2*registerBytes), v)
+	}
+	s.repeat(name+s.name+"_k", k, 1, func() {
+		bv, x := []VecVirtual{s.load(at(b, 0)), s.load(at(b, registerBytes))}, s.vec()
+		for i, v := range acc {
+			if i%2 == 0 {
+				s.VBROADCASTSD(at(a, 4*i), x)
+			}
+			if name == "product" {
+				s.VFNMADD231PD(bv[i%2], x, v)
+			} else {
+				s.VADDPD(s.mul(x, bv[i%2]), v, v)
+			}
+		}
+		s.advance(48, a)
+		s.advance(128, b)
+	})
+	for i, v := range acc {
+		s.VMOVUPD(v, rowAt(c, ldc, i/2, i%2*registerBytes))
+	}
+	s.end()
+}
+
+// bits fills halves of 64-byte blocks with Bernoulli bits from four of the eight xoshiro256++
+// lanes: dst and state point at them. majority(res, u, bit) is res|u for a one bit of the
+// threshold and res&u for a zero bit.
+func (s set) bits() {
+	s.begin("bits", "dst *uint16, blocks int, state, threshold *uint64")
+	dst, n, state, threshold := s.param("dst"), s.param("blocks"), s.param("state"), s.param("threshold")
+	st, ones := s.vecs(4), s.vec()
+	for i, v := range st {
+		s.VMOVUPS(at(state, 64*i), v)
+	}
+	s.VPCMPEQD(ones, ones, ones)
+	res, u, t, b := s.vec(), s.vec(), s.vec(), s.vec()
+	rotate := func(k uint64, v VecVirtual) {
+		s.VPSLLQ(Imm(k), v, t)
+		s.VPSRLQ(Imm(64-k), v, v)
+		s.VPOR(t, v, v)
+	}
+
+	s.repeat("bits"+s.name+"_block", n, 1, func() {
+		s.zero(res)
+		bit, left := s.copyOf(threshold), s.copyOf(U32(16))
+		s.repeat("bits"+s.name+"_bit", left, 1, func() {
+			s.VPADDQ(st[3], st[0], u)
+			rotate(23, u)
+			s.VPADDQ(st[0], u, u)
+			s.VPBROADCASTQ(at(bit, 0), b)
+			s.VPOR(u, res, t)
+			s.VPAND(u, res, res)
+			s.VPAND(b, t, t)
+			s.VPOR(t, res, res)
+			s.VPSLLQ(Imm(17), st[1], u)
+			s.VPXOR(st[0], st[2], st[2])
+			s.VPXOR(st[1], st[3], st[3])
+			s.VPXOR(st[2], st[1], st[1])
+			s.VPXOR(st[3], st[0], st[0])
+			s.VPXOR(u, st[2], st[2])
+			rotate(45, st[3])
+			s.advance(8, bit)
+		})
+		s.VPXOR(ones, res, res)
+		s.VMOVUPS(res, at(dst, 0))
+		s.advance(64, dst)
+	})
+	for i, v := range st {
+		s.VMOVUPS(v, at(state, 64*i))
+	}
+	s.end()
+}
+
+// gather copies rows in parts of 4 numbers; the last part is loaded where n allows.
+func (s set) gather() {
+	s.begin("gather", "dst *float32, ldd int, src *float32, lds int, idx *int32, rows, n int")
+	dst, src, idx, rows := s.param("dst"), s.param("src"), s.param("idx"), s.param("rows")
+	ldd, lds := s.stride("ldd", 4), s.stride("lds", 4)
+	most := s.param("n") // parts before the last, of which rest numbers are taken
+	s.DECQ(most)
+	rest := s.copyOf(most)
+	s.ANDQ(Imm(3), rest)
+	s.SHRQ(Imm(2), most)
+	window, p, last := s.table("lastLanes", ^uint64(0), ^uint64(0), 0, 0), s.GP64(), s.XMM()
+	s.LEAQ(window.Offset(12), p)
+	s.SHLQ(Imm(2), rest)
+	s.SUBQ(rest, p)
+	s.VMOVDQU(at(p, 0), last)
+	x, from := s.XMM(), s.GP64()
+	s.repeat("gather_rows", rows, 1, func() {
+		s.MOVLQSX(at(idx, 0), from)
+		s.IMULQ(lds, from)
+		s.ADDQ(src, from)
+		to, left := s.copyOf(dst), s.copyOf(most)
+		s.TESTQ(left, left)
+		s.JZ(LabelRef("gather_last"))
+		s.repeat("gather_part", left, 1, func() {
+			s.VMOVUPS(at(from, 0), x)
+			s.VMOVUPS(x, at(to, 0))
+			s.advance(16, from, to)
+		})
+		s.Label("gather_last")
+		s.VMASKMOVPS(at(from, 0), last, x)
+		s.VMOVUPS(x, at(to, 0))
+		s.advance(4, idx)
+		s.ADDQ(ldd, dst)
+	})
+	s.end()
+}
+
+// transpose goes through blocks of 4 rows × 8 columns.
+func (s set) transpose() {
+	s.begin("transpose", "dst *float32, ldd int, src *float32, lds, rows, cols int")
+	dst, src, ldd, lds := s.param("dst"), s.param("src"), s.stride("ldd", 4), s.stride("lds", 4)
+	left := s.param("rows")
+	s.repeat("transpose_rows", left, 4, func() {
+		from, to, cols := s.copyOf(src), s.copyOf(dst), s.param("cols")
+		s.repeat("transpose_cols", cols, 8, func() {
+			a, p := s.vecs(4), s.bases(from, lds, 4)
+			for i, v := range a {
+				s.VMOVUPS(rowAt(p, lds, i, 0), v)
+			}
+			a = s.transposeQuarters(a) // columns 0 and 4, 1 and 5 …
+			for half := range 2 {
+				for _, v := range a {
+					s.storeQuarter(v, half, at(to, 0))
+					s.ADDQ(ldd, to)
+				}
+			}
+			s.advance(32, from)
+		})
+		s.LEAQ(Mem{Base: src, Index: lds, Scale: 4}, src)
+		s.advance(16, dst)
+	})
+	s.end()
+}
