@@ -48,7 +48,7 @@ type Config struct {
 	Standardise bool `key:"standardise" json:"standardise"`
 
 	Seed    uint64 `json:"seed"`    // of weights, order and dropout, each with its own stream
-	Kernels string `json:"kernels"` // "auto" (default), "portable", "avx2", "avx512"
+	Kernels string `json:"kernels"` // "auto" (default), "portable", "avx2"
 }
 
 // Network is the network's shape and what it answers.
@@ -184,8 +184,8 @@ func (c Config) Check(fail func(setting, text string)) {
 	bad(c.Stop >= 0 && c.Stop <= max(c.Epochs, 0), "optimizer.stop", "expected 0 to %d epochs, found %d", c.Epochs, c.Stop)
 	bad(slices.Contains([]string{ConstantRate, Cosine}, c.Schedule), "optimizer.schedule",
 		"expected %s or %s, found %q", ConstantRate, Cosine, c.Schedule)
-	bad(slices.Contains([]string{"", "auto", "portable", "avx2", "avx512"}, c.Kernels), "kernels",
-		"expected auto, portable, avx2 or avx512, found %q", c.Kernels)
+	bad(slices.Contains([]string{"", "auto", "portable", "avx2"}, c.Kernels), "kernels",
+		"expected auto, portable or avx2, found %q", c.Kernels)
 }
 
 func (c Config) bins() int {

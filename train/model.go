@@ -25,7 +25,7 @@ const (
 type Model struct {
 	In, Out int    // inputs, outcomes
 	Config  Config // settings of its training
-	Kernels string // set of kernels it was trained with: "portable", "avx2", "avx512"
+	Kernels string // set of kernels it was trained with: "portable", "avx2", of 0.1.0 also "avx512"
 
 	shape   *layout
 	params  []float32 // flat, ordered by layout
@@ -337,6 +337,10 @@ func (m *Model) UnmarshalJSON(data []byte) error {
 	if j.Inputs < 1 || j.Outcomes < 1 || j.Inputs > maxWidth || j.Outcomes > maxWidth {
 		return fmt.Errorf("decode model: expected 1 to %d inputs and outcomes, found %d and %d", maxWidth, j.Inputs,
 			j.Outcomes)
+	}
+
+	if j.Config.Kernels == "avx512" { // of 0.1.0
+		j.Config.Kernels = "auto"
 	}
 
 	if err := j.Config.Validate(); err != nil {

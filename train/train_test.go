@@ -644,6 +644,13 @@ func TestModelJSON(t *testing.T) {
 			t.Fatalf("%s: written differently after reading (%v)", name, err)
 		}
 
+		// One of 0.1.0, trained with a set that is gone.
+		former := bytes.ReplaceAll(b, []byte(`"kernels":"`+m.Kernels), []byte(`"kernels":"avx512`))
+		former = bytes.ReplaceAll(former, []byte(`"kernels":"auto`), []byte(`"kernels":"avx512`))
+		if err := json.Unmarshal(former, &r); err != nil {
+			t.Fatalf("%s, of avx512: %v", name, err)
+		}
+
 		x := []float64{0.1, -0.4, 2}
 		mu, v := m.PredictGiven(x, []float64{0.5, 1})
 

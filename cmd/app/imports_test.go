@@ -36,8 +36,7 @@ var imports = []struct{ of, may string }{
 
 	{"pipeline/kv", ""},
 	{"pipeline/pack", ""},
-	{"pipeline/engine", "pipeline/kv pipeline/pack pipeline/engine/kernel"},
-	{"pipeline/engine/kernel", ""},
+	{"pipeline/engine", "pipeline/kv pipeline/pack"},
 	{"pipeline/engine/job", ""},
 	{"pipeline/engine/command", "pipeline/kv pipeline/engine pipeline/engine/job"},
 	{"pipeline/table", "pipeline/kv pipeline/pack"},
@@ -78,14 +77,12 @@ var imports = []struct{ of, may string }{
 		"ingest/spelling ingest/simulate train train/score report docs " +
 		"ingest/format train/baseline dsp"}, // of Extensions
 	{"cmd/pipeline", "cmd/app"},
-	{"cmd/asm", ""},
 	{"cmd/site", "docs"},
 }
 
 // foreign lists the packages that may import a module of others.
 var foreign = []struct{ module, by string }{
 	{"github.com/apache/arrow", "pipeline/table"},
-	{"github.com/klauspost/cpuid", "pipeline/engine/kernel"},
 	{"github.com/klauspost/compress", "ingest/format/internal/inflate ingest/format/parquet"},
 	{"github.com/pierrec/lz4", "ingest/format/arrow"},
 	{"github.com/mewkiz/flac", "ingest/format/flac"},
@@ -100,7 +97,6 @@ var foreign = []struct{ module, by string }{
 	{"codeberg.org/go-fonts/liberation", "report/figure/paper"},
 	{"git.sr.ht/~sbinet/gg", "report/figure/paper"},
 	{"golang.org/x/image", "report/figure/paper"},
-	{"github.com/mmcloughlin/avo", "cmd/asm"},
 	{"golang.org/x/text", "report"},
 	{"gonum.org/v1/gonum", "dsp train/... pipeline/budget pipeline/export"},
 	{"golang.org/x/sys", "dsp/kernel pipeline/engine ingest/... train/kernel cmd/app"},

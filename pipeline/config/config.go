@@ -18,9 +18,9 @@ type File struct {
 	// folder for everything the pipeline writes, relative to this file
 	Workdir string `key:"workdir"`
 
-	// numeric kernels: auto takes the fastest set this machine has; portable gives the same bytes on any
-	// machine; avx2 and avx512 insist on one set
-	Kernels string `key:"kernels" enum:"auto|portable|avx2|avx512"`
+	// numeric kernels: auto takes avx2 where the machine has it, else portable; avx2 gives the same bytes on
+	// every x86 machine, portable on any
+	Kernels string `key:"kernels" enum:"auto|portable|avx2"`
 
 	// how run --executor uses a cluster
 	Executor Executor `key:"executor"`

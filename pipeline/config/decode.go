@@ -285,6 +285,11 @@ func (d *decoder) value(n *yaml.Node, path string, out any) {
 	d.decode(resolve(n), path, reflect.ValueOf(out).Elem(), "")
 }
 
+// gone are values that a key had, and why it has them no more.
+var gone = map[string]string{
+	"kernels: avx512": "avx512 went in 0.2.0: avx2 gives the same bytes on every x86 machine",
+}
+
 func (d *decoder) decode(n *yaml.Node, path string, v reflect.Value, enum string) {
 	n = resolve(n)
 	if v.Type() == holdoutType {
@@ -330,7 +335,12 @@ func (d *decoder) decode(n *yaml.Node, path string, v reflect.Value, enum string
 				}
 			}
 
-			d.fail(n, path, "expected %s, found %s%s", orList(allowed), describe(n), spelling.DidYouMean(n.Value, allowed))
+			hint := spelling.DidYouMean(n.Value, allowed)
+			if why, ok := gone[path+": "+n.Value]; ok {
+				hint = "; " + why
+			}
+
+			d.fail(n, path, "expected %s, found %s%s", orList(allowed), describe(n), hint)
 
 			return
 		}

@@ -50,10 +50,3 @@ func syncAll(within string) error {
 
 	return err
 }
-
-// readsAhead: readAhead does what it says, so that two files read in turn are read from
-// the disk one after the other.
-const readsAhead = true
-
-// readAhead begins to read a whole file into memory.
-func readAhead(f *os.File) { _ = unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_WILLNEED) }

@@ -2,11 +2,5 @@
 
 package engine
 
-import "os"
-
 // syncAll is nil: no call is known that waits until a file system is on the disk.
 var syncAll func(within string) error
-
-const readsAhead = false
-
-func readAhead(*os.File) {}

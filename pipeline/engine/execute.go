@@ -251,10 +251,8 @@ func (m maker) make(ctx context.Context, t *Task, st *Status, object func(task s
 		j.Dir = dir
 	}
 
-	j.held = m.s.take(st)
+	j.held = st.held
 	defer func() {
-		m.s.release(j.held...)
-
 		for _, p := range j.packed {
 			outputBuffers.Put(p.Buffer)
 		}
@@ -437,13 +435,13 @@ func (k *Worker) Make(ctx context.Context, spec Spec) (ran bool, err error) {
 	object := map[string]string{}
 
 	for _, f := range t.Files {
-		sum, stamp, err := s.hash(f)
+		x, err := s.hash(f, false)
 		if err != nil {
 			return false, err
 		}
 
-		st.digests = append(st.digests, sum)
-		st.stamps = append(st.stamps, stamp)
+		st.digests = append(st.digests, x.sum)
+		st.stamps = append(st.stamps, x.stamp)
 	}
 
 	for i, d := range t.Deps {

@@ -73,6 +73,7 @@ type Status struct {
 	key     string
 	digests []string // of what it reads: raw files, then inputs
 	stamps  []stamp  // of the raw files, as they were hashed
+	held    []hashed // raw files with contents, for its making
 	chosen  bool     // by the run's selection
 	rec     *record  // the result, when up to date
 }
@@ -177,10 +178,10 @@ func (t *Task) worksFor(experiment string) bool {
 
 // assess determines the status of t, given the status of its dependencies.
 // Raw files that changed are hashed, or, if later, left to be hashed when the
-// task's turn comes; next are files whose turn comes after them.
-func (s *store) assess(t *Task, of map[string]*Status, later bool, next ...File) (*Status, error) {
+// task's turn comes.
+func (s *store) assess(t *Task, of map[string]*Status, later bool) (*Status, error) {
 	st := &Status{Task: t, digests: make([]string, 0, len(t.Files)+len(t.Deps)), stamps: make([]stamp, 0, len(t.Files))}
-	if err := s.readFiles(st, later, next); err != nil {
+	if err := s.readFiles(st, later); err != nil {
 		return nil, err
 	}
 
@@ -235,8 +236,8 @@ func (s *store) assess(t *Task, of map[string]*Status, later bool, next ...File)
 }
 
 // readFiles hashes the task's raw files.
-func (s *store) readFiles(st *Status, later bool, next []File) error {
-	for i, f := range st.Task.Files {
+func (s *store) readFiles(st *Status, later bool) error {
+	for _, f := range st.Task.Files {
 		if later {
 			known, err := s.known(f)
 			if err != nil {
@@ -255,10 +256,13 @@ func (s *store) readFiles(st *Status, later bool, next []File) error {
 		} else {
 			var err error
 
-			after := slices.Concat(st.Task.Files[i+1:min(i+4, len(st.Task.Files))], next)
-			if x.sum, x.stamp, err = s.hash(f, after...); err != nil {
+			if x, err = s.hash(f, s.holds && len(st.held) < holdFiles); err != nil {
 				return err
 			}
+		}
+
+		if x.held != nil {
+			st.held = append(st.held, x)
 		}
 
 		st.digests, st.stamps = append(st.digests, x.sum), append(st.stamps, x.stamp)
@@ -439,12 +443,6 @@ func (s *store) readLater(p *Plan, o Options) map[*Task]bool {
 	return later
 }
 
-// hashed is the content hash of a raw file and its stamp then.
-type hashed struct {
-	sum   string
-	stamp stamp
-}
-
 // hashAll hashes the plan's raw files that changed and are not left for later,
 // as many at a time as there are processors: of a large campaign this takes
 // seconds. Errors are left to assess, which meets them again in the plan's order.
@@ -473,7 +471,7 @@ func (s *store) hashAll(p *Plan, later map[*Task]bool) map[string]*hashed {
 	for range min(runtime.GOMAXPROCS(0), len(files)) {
 		wg.Go(func() {
 			for i := next.Add(1) - 1; i < int64(len(files)); i = next.Add(1) - 1 {
-				sums[i].sum, sums[i].stamp, _ = s.hash(files[i], files[i+1:min(int(i)+4, len(files))]...)
+				sums[i], _ = s.hash(files[i], false)
 			}
 		})
 	}

@@ -592,18 +592,20 @@ func (r *runner) do(ctx context.Context, t *Task) (ran bool, secs float64, err e
 		of[d.Task] = r.of[d.Task]
 	}
 
-	var next []File
-	for _, x := range r.ready.tasks[:min(4, r.ready.Len())] {
-		next = append(next, x.Files...)
-	}
-
 	r.mu.Unlock()
 	r.gate <- struct{}{}
-	st, err := r.s.assess(t, of, false, next...)
+	st, err := r.s.assess(t, of, false)
 	<-r.gate
 	if err != nil {
 		return false, 0, err
 	}
+
+	defer func() {
+		for i := range st.held {
+			st.held[i].release()
+		}
+		st.held = nil
+	}()
 
 	if st.rec == nil {
 		waited, release := r.alone(st.key)

@@ -92,8 +92,6 @@ type store struct {
 	looked  map[string]*hashed       // raw files, while a plan is assessed: each is looked at once
 	hashing map[string]chan struct{} // raw files that are being hashed, by path; closed at the end
 	holds   bool                     // contents of raw files that are hashed are kept for their tasks
-	held    []*reading               // the latest last
-	spare   [][]byte                 // memory for more
 
 	learned []string // indices left by workers, to be removed once they are in the main one
 
@@ -474,12 +472,8 @@ func (r *record) pack(path string, m manifest, j *Job) error {
 	files := make([]pack.File, 1, 1+len(j.packed))
 	for _, p := range j.packed {
 		data := p.Bytes()
-		if p.sum == "" {
-			sum := sha256.Sum256(data)
-			p.sum = hex.EncodeToString(sum[:])
-		}
-
-		r.Outputs = append(r.Outputs, output{p.name, int64(len(data)), p.sum, j.digests[p.name]})
+		sum := sha256.Sum256(data)
+		r.Outputs = append(r.Outputs, output{p.name, int64(len(data)), hex.EncodeToString(sum[:]), j.digests[p.name]})
 		files = append(files, pack.File{Name: p.name, Data: data})
 	}
 

@@ -28,7 +28,6 @@ import (
 	"strconv"
 	"sync"
 
-	"doubletake/pipeline/engine/kernel"
 	"doubletake/pipeline/kv"
 )
 
@@ -75,7 +74,7 @@ type Job struct {
 	follows func(task string) bool
 	passing map[string]Freer // by Handoff, by the task that gets it
 	passed  Freer            // to this task
-	held    []*reading       // raw files that were read to be hashed
+	held    []hashed         // raw files that were read to be hashed
 }
 
 // Note records a fact about how the result was made (not about the result) in its
@@ -99,9 +98,9 @@ func (j *Job) Scratch() (string, error) {
 // Held returns the contents of a raw file of the task if the engine has just read them, or
 // nil. They must not be changed, and last as long as the task.
 func (j *Job) Held(path string) []byte {
-	for _, r := range j.held {
-		if r.file.Path == path {
-			return r.held
+	for _, x := range j.held {
+		if x.path == path {
+			return *x.held
 		}
 	}
 
@@ -141,14 +140,14 @@ func (j *Job) Create(name string) (io.WriteCloser, error) {
 
 	b := outputBuffers.Get().(*bytes.Buffer)
 	b.Reset()
-	j.packed = append(j.packed, packed{name, "", b})
+	j.packed = append(j.packed, packed{name, b})
 
 	return inPack{b}, nil
 }
 
 // packed is an output of a task that is Packed.
 type packed struct {
-	name, sum string // "": not known
+	name string
 	*bytes.Buffer
 }
 
@@ -167,20 +166,6 @@ func (j *Job) SetDigest(output, digest string) { j.digests[output] = digest }
 
 // SetContent is SetDigest of the SHA-256 of what content writes.
 func (j *Job) SetContent(output string, content func(w io.Writer)) {
-	for i, p := range j.packed {
-		if p.name == output { // which is to be hashed, too
-			b := outputBuffers.Get().(*bytes.Buffer)
-			defer outputBuffers.Put(b)
-			b.Reset()
-			content(b)
-
-			sums := kernel.Sums(b.Bytes(), p.Bytes())
-			j.digests[output], j.packed[i].sum = hex.EncodeToString(sums[0][:]), hex.EncodeToString(sums[1][:])
-
-			return
-		}
-	}
-
 	h := sha256.New()
 	content(h)
 	j.digests[output] = hex.EncodeToString(h.Sum(nil))
