@@ -112,7 +112,7 @@ type scan struct {
 	acc      []accumulator
 	per      int            // samples per channel that are added at a time
 	narrow   ingest.Float32 // r, if its samples are read as float32
-	clock    int // channel of time; -1: none
+	clock    int            // channel of time; -1: none
 	steps    stepRange
 	step     float64 // of the quantisation, and its limits
 	low      float64
