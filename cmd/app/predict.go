@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -33,6 +34,10 @@ func newPredictCommand(stdout, stderr io.Writer) *cli.Command {
 			&cli.BoolFlag{Name: "network", Usage: "also list the network's own mean, interval and √C"},
 			&cli.BoolFlag{Name: "details", Usage: "also list what the calibrated model was learned from: the left-out groups, " +
 				"the parts of the variance, the largest left-out deviation and what it promises"},
+			&cli.StringFlag{Name: "only", Usage: "of CSV and JSON only the calibrated columns, or only network, without the " +
+				"sampled raw covariance: quicker"},
+			&cli.BoolFlag{Name: "given", Usage: "the networks' second answer as CSV: --conditions has the outcomes, too, which " +
+				"are fed back"},
 			&cli.BoolFlag{Name: "json", Usage: "as one JSON document"},
 			&cli.BoolFlag{Name: "csv", Usage: "as CSV, one row a condition"},
 		},
@@ -44,7 +49,7 @@ func runPredict(c *cli.Context, stdout, stderr io.Writer) error {
 	at, conditions := c.String("at"), c.String("conditions")
 	o := predict.Options{
 		Calibrated: c.String("calibrated"), Alpha: c.Float64("alpha"), Extrapolate: c.Bool("extrapolate"),
-		Network: c.Bool("network"), Details: c.Bool("details"),
+		Network: c.Bool("network"), Details: c.Bool("details"), Only: c.String("only"),
 	}
 
 	if c.IsSet("alpha") {
@@ -59,6 +64,12 @@ func runPredict(c *cli.Context, stdout, stderr io.Writer) error {
 		return usage("pipeline predict wants --at or --conditions, one of them")
 	case c.Bool("json") && c.Bool("csv"):
 		return usage("pipeline predict: --json and --csv exclude each other")
+	case o.Only != "" && o.Only != predict.OnlyCalibrated && o.Only != predict.OnlyNetwork:
+		return usage("--only wants calibrated or network, found %q", o.Only)
+	case o.Only != "" && !c.Bool("json") && !c.Bool("csv"):
+		return usage("pipeline predict: --only belongs to --csv or --json")
+	case c.Bool("given") && conditions == "":
+		return usage("pipeline predict: --given wants --conditions with a column for each input and outcome")
 	case !(o.Alpha > 0 && o.Alpha < 1):
 		return usage("--alpha wants a number between 0 and 1, found %g", o.Alpha)
 	case o.Calibrated != "" && !slices.Contains(score.Kinds(), o.Calibrated):
@@ -77,6 +88,10 @@ func runPredict(c *cli.Context, stdout, stderr io.Writer) error {
 		}
 	} else if x, err = m.ReadConditions(conditions); err != nil {
 		return err
+	}
+
+	if c.Bool("given") {
+		return printGiven(stdout, m, x, conditions)
 	}
 
 	a, err := m.Answer(c.Context, x, o)
@@ -98,6 +113,38 @@ func runPredict(c *cli.Context, stdout, stderr io.Writer) error {
 	}
 
 	return a.Table(stdout)
+}
+
+// printGiven prints the second answers at conditions x, given the outcomes in a file.
+func printGiven(w io.Writer, m *predict.Models, x []float64, path string) error {
+	y, err := m.ReadOutcomes(path)
+	if err != nil {
+		return err
+	}
+
+	head := m.InputNames()
+	for _, o := range m.Card.Outcomes {
+		head = append(head, "network_"+o.Name, "network_"+o.Name+"_var")
+	}
+
+	rows := [][]string{head}
+	mu, variance := m.Given(x, y)
+	in, out := len(m.Card.Inputs), len(m.Card.Outcomes)
+	for i := range len(x) / in {
+		values := slices.Clone(x[i*in : (i+1)*in])
+		for k := i * out; k < (i+1)*out; k++ {
+			values = append(values, mu[k], variance[k])
+		}
+
+		var row []string
+		for _, v := range values {
+			row = append(row, strconv.FormatFloat(v, 'g', -1, 64))
+		}
+
+		rows = append(rows, row)
+	}
+
+	return printCSV(w, "second answers", rows)
 }
 
 // printNotes prints what limits the trust in a result.

@@ -162,7 +162,7 @@ Provides-Extra: pandas
 Requires-Dist: pandas; extra == "pandas"
 Description-Content-Type: text/markdown
 
-The program pipeline, and the package doubletake, which reads its tables and evaluates its models with numpy alone.
+The program pipeline, and the package doubletake, which asks it and gives its answers as numpy arrays.
 `
 
 // write writes the wheel (PEP 427): the package, the program among the scripts,

@@ -3,30 +3,22 @@ package main
 import (
 	"archive/zip"
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"math"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
 
-	"doubletake/pipeline/predict"
 	"doubletake/pipeline/table"
 	"doubletake/pipeline/table/tabletest"
-	"doubletake/train"
-	"doubletake/train/honest"
-	"doubletake/train/triplets"
 )
 
 // absent skips a test, or fails it where the environment requires what it needs.
@@ -188,109 +180,6 @@ func kind(c *table.Column) string {
 	return "float64"
 }
 
-// writeModels trains a network of every rule of integration and every kind of
-// feedback, and writes its predictions.
-func writeModels(t *testing.T, dir string) {
-	type expected struct {
-		Name          string      `json:"name"`
-		X             [][]float64 `json:"x"`
-		Mean          []float64   `json:"mean"`
-		Variance      []float64   `json:"variance"`
-		Cov           []float64   `json:"cov"`
-		Delta         []float64   `json:"delta"`
-		Kappa         []float64   `json:"kappa"`
-		ZigZag        []float64   `json:"zigzag"`
-		GivenMean     []float64   `json:"given_mean"`
-		GivenVariance []float64   `json:"given_variance"`
-	}
-
-	var list []expected
-	for i, c := range []struct {
-		out      int
-		feedback string
-		hidden   []int
-		plain    bool
-	}{
-		{1, train.DropWeights, []int{64, 64}, false},
-		{1, train.Flag, []int{32}, true},
-		{1, train.Constant, []int{20, 10, 12}, false},
-		{2, train.DropWeights, []int{64, 64}, false},
-		{2, train.Flag, []int{16, 16}, false},
-		{3, train.Constant, []int{16}, false},
-		{4, train.DropWeights, []int{16, 8}, true},
-		{5, train.DropWeights, []int{64, 64}, false},
-		{6, train.DropWeights, []int{16}, false},
-		{21, train.DropWeights, []int{16}, false},
-	} {
-		const in, n = 2, 200
-		rng := rand.New(rand.NewPCG(uint64(i), 1))
-
-		set := triplets.Set{N: n, In: in, Out: c.out}
-		for range n {
-			a, b := 3000+2000*rng.Float64(), rng.NormFloat64()
-			if c.plain {
-				a /= 3000
-			}
-
-			set.X = append(set.X, a, b)
-			for j := range c.out {
-				own := rng.NormFloat64() // of the condition: both outcomes have it
-
-				scale := 1.0
-				if !c.plain {
-					scale = math.Pow(10, float64(j%3))
-				}
-
-				f := math.Sin(b+float64(j)) + a/3000 + 0.5*own
-				set.Y1 = append(set.Y1, scale*(f+0.2*rng.NormFloat64()))
-				set.Y2 = append(set.Y2, scale*(f+0.2*rng.NormFloat64()))
-			}
-		}
-
-		cfg := train.DefaultConfig()
-		cfg.Hidden, cfg.Feedback, cfg.Standardise, cfg.Epochs, cfg.Kernels, cfg.LearningRate = c.hidden, c.feedback, !c.plain,
-			30, "portable", 5e-3
-		if c.feedback == train.Constant {
-			cfg.FeedbackValue = -2.5
-		}
-
-		m, _, err := train.Fit(context.Background(), set, cfg, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		e := expected{Name: fmt.Sprintf("%d-%s-%d.json", i, c.feedback, c.out)}
-
-		x := set.X[:2*40]
-		for k := 0; k < len(x); k += 2 {
-			e.X = append(e.X, []float64{x[k], x[k+1]})
-		}
-
-		est, err := m.Estimate(context.Background(), x, train.EstimateOptions{Samples: 2})
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		scale := m.OutcomeScale()
-		mean, std := scale.Mean, scale.Std
-
-		fed := make([]float64, len(est.Mu))
-		for k := range est.Mu {
-			m, s := mean[k%c.out], std[k%c.out]
-			e.Mean, e.Variance = append(e.Mean, m+s*est.Mu[k]), append(e.Variance, s*s*est.Var[k])
-			e.Cov, e.Delta = append(e.Cov, s*s*est.Cov[k]), append(e.Delta, s*est.Delta[k])
-			e.Kappa, e.ZigZag = append(e.Kappa, s*s*est.Kappa[k]), append(e.ZigZag, s*est.ZigZag[k])
-			fed[k] = e.Mean[k] + math.Sqrt(e.Variance[k])
-		}
-
-		e.GivenMean, e.GivenVariance = m.PredictGiven(x, fed)
-		writeJSON(t, filepath.Join(dir, e.Name), m)
-		list = append(list, e)
-	}
-
-	writeJSON(t, filepath.Join(dir, "models.json"), list)
-}
-
 const configuration = `version: 1
 workdir: runs
 experiments:
@@ -314,97 +203,6 @@ experiments:
       splits: {plain: {test: {b: 3}}}
 `
 
-// calibrations are configurations whose splits are calibrated: over values and blocks of
-// a condition and over labels, on many groups, on two and on none, with a rate that enters
-// as its logarithm, with two outcomes, in order form, and as coefficients.
-const calibrations = `version: 1
-workdir: calibrated
-experiments:
-`
-
-func calibrated(name, file, inputs, honest, test string) string {
-	conditions := map[string]string{"wing": "alpha_deg, u_m_s", "rotor": "blades, rpm"}[file]
-
-	return fmt.Sprintf(`  %s:
-    ingest: {table: {file: %s.csv, inputs: [%s], run: run}}
-    train:
-      inputs: [%s]
-      model: {hidden: [8]}
-      optimizer: {epochs: 2}
-      seeds: 1
-      honest: {%s}
-      splits: {out: {test: {%s}}}
-`, name, file, conditions, inputs, honest, test)
-}
-
-// writeCalibrated runs a campaign, and writes what its calibrated models predict
-// within and beyond the training range.
-func writeCalibrated(t *testing.T, dir string) {
-	t.Helper()
-	rng := rand.New(rand.NewPCG(5, 6))
-	wing, rotor := tabletest.Pairs(rng)
-	yaml := calibrations + calibrated("values", "wing", "alpha_deg, u_m_s", "level: 0.9", "u_m_s: 10") +
-		calibrated("blocks", "wing", "alpha_deg, u_m_s", "groups: alpha_deg, blocks: 5", "u_m_s: 10") +
-		calibrated("two", "wing", "alpha_deg, u_m_s", "prior: library", "u_m_s: {min: 17}") +
-		calibrated("labels", "wing", "alpha_deg", "labels: true, level: 0.8", "u_m_s: 10") +
-		calibrated("none", "wing", "alpha_deg", "labels: true", "u_m_s: {min: 11}") +
-		calibrated("rotor", "rotor", "blades, rpm", "prior: library", "blades: 5") +
-		strings.NewReplacer(
-			"run: run}", "run: run, units: {lift: N, drag: N}}", "honest:", "form: coefficient(u_m_s)\n      honest:",
-		).Replace(calibrated("form", "wing", "alpha_deg, u_m_s", "level: 0.9", "u_m_s: 10"))
-
-	for name, text := range map[string]string{"calibrated.yaml": yaml, "wing.csv": wing, "rotor.csv": rotor} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-
-	c := exec.Command(program(t), "run", "calibrated.yaml", "--to", "train", "--progress", "none")
-	c.Dir = dir
-	if out, err := c.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-
-	type expected struct {
-		Split                                          string `json:"split"`
-		X                                              [][]float64
-		Mean, Claim, Epistemic, Variance, Half, Half68 []float64
-		Refused                                        []string
-	}
-
-	var list []expected
-	for split, at := range map[string][2]float64{
-		"values/splits/out": {3, 15}, "blocks/splits/out": {3, 15}, "two/splits/out": {3, 15}, "labels/splits/out": {3},
-		"none/splits/out": {3}, "rotor/splits/out": {4, 4000}, "form/splits/out": {3, 15},
-	} {
-		h, err := honest.Read(filepath.Join(dir, "calibrated", split, "honest.json"))
-		if err != nil || h.Calibration == nil || strings.HasPrefix(split, "form") && h.Representation.Form == nil {
-			t.Fatalf("%s: %v", split, err)
-		}
-
-		in := len(h.Inputs)
-		e := expected{Split: split, X: [][]float64{[]float64{4, 18}[:in], []float64{7, 26}[:in]}} // measured
-		for range 40 {
-			e.X = append(e.X, []float64{at[0] * (1 + 0.9*(2*rng.Float64()-1)), at[1] * (1 + 0.6*(2*rng.Float64()-1))}[:in])
-		}
-
-		p, err := h.Predict(context.Background(), slices.Concat(e.X...), 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		e.Mean, e.Claim, e.Epistemic, e.Variance = p.Mu, p.Claim, p.Epistemic, p.Total
-		e.Half, e.Half68 = p.Half, p.Half68
-		for i, w := range p.Where {
-			e.Refused = append(e.Refused, strings.Join(h.Calibration.Uncovered(e.X[i], w), "; "))
-		}
-
-		list = append(list, e)
-	}
-
-	writeJSON(t, filepath.Join(dir, "calibrated.json"), list)
-}
-
 func writeProject(t *testing.T, dir string) {
 	t.Helper()
 
@@ -421,34 +219,25 @@ func writeProject(t *testing.T, dir string) {
 	}
 }
 
-// The package's own tests, with Python and numpy alone: tables and models of
-// this program read back equal, and a run.
+// The package's own tests, with Python and numpy alone: tables read back equal, predictions, judgements and a run.
 func TestPackage(t *testing.T) {
+	if os.Getenv("DOUBLETAKE_LONG") == "" {
+		t.Skip("builds the program; DOUBLETAKE_LONG=1 runs it")
+	}
+
 	p := python(t, "numpy", "python3-numpy")
 	dir := t.TempDir()
 	writeTables(t, dir)
-	writeModels(t, dir)
 	writeProject(t, dir)
-	writeCalibrated(t, dir)
 
 	here, err := os.Getwd()
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	c := exec.Command(p, "-B", "-W", "error", "-m", "unittest", "-q")
+	c := exec.Command(p, "-B", "-W", "error", "-m", "unittest", "-q", "test_doubletake")
 	c.Dir = "testdata"
-	c.Env = append(os.Environ(), "DOUBLETAKE_TEST_DATA="+dir, "PYTHONPATH="+here)
-	if os.Getenv("DOUBLETAKE_LONG") == "" { // the program is not built: what the package does itself
-		c.Args = append(c.Args, "test_doubletake.Tables", "test_doubletake.Program",
-			"test_doubletake.Models.test_equal_to_the_program",
-			"test_doubletake.Models.test_calibrated_equal_to_the_program", "test_doubletake.Models.test_cells",
-			"test_doubletake.Models.test_scaled_erfc")
-	} else {
-		c.Args = append(c.Args, "test_doubletake")
-		c.Env = append(c.Env, "DOUBLETAKE_PIPELINE="+program(t))
-	}
-
+	c.Env = append(os.Environ(), "DOUBLETAKE_TEST_DATA="+dir, "PYTHONPATH="+here, "DOUBLETAKE_PIPELINE="+program(t))
 	if out, err := c.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	} else if !strings.Contains(string(out), "OK") || strings.Contains(string(out), "skipped") {
@@ -692,35 +481,7 @@ assert runs.model("wing/splits/b3").predict([1, 3]).mean.shape == (1, 1)
 	}
 }
 
-var update = flag.Bool("update", false, "write doubletake/_columns.py and the notebook anew")
-
-// The frame of the Python package has the columns of the program's list.
-func TestColumns(t *testing.T) {
-	want := `"""The columns of predictions, and the attributes of a Prediction that hold them. Made from the
-program's list by: go test ./cmd/wheel -run TestColumns -update"""
-
-COLUMNS = (
-`
-
-	for _, c := range predict.Columns {
-		if c.Python != "" {
-			want += fmt.Sprintf("    (%q, %q),\n", c.Name("%s"), c.Python)
-		}
-	}
-
-	want += ")\n"
-
-	const path = "doubletake/_columns.py"
-	if *update {
-		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-
-	if got, err := os.ReadFile(path); err != nil || string(got) != want {
-		t.Errorf("%s differs from the program's list (%v); renew it with -update", path, err)
-	}
-}
+var update = flag.Bool("update", false, "write the notebooks anew")
 
 // What cannot be built is refused before anything is written.
 func TestArguments(t *testing.T) {

@@ -31,13 +31,21 @@ import (
 // Description is what File found in a file. Exactly one of Recording, Table
 // and Model is set.
 type Description struct {
-	Path      string        `json:"path"`
-	Kind      string        `json:"kind"` // "recording", "table", "model"
-	Bytes     int64         `json:"bytes"`
-	Recording *Recording    `json:"recording,omitempty"`
-	Table     *Table        `json:"table,omitempty"`
-	Model     *predict.Card `json:"model,omitempty"`
-	Warnings  []string      `json:"warnings,omitempty"`
+	Path      string     `json:"path"`
+	Kind      string     `json:"kind"` // "recording", "table", "model"
+	Bytes     int64      `json:"bytes"`
+	Recording *Recording `json:"recording,omitempty"`
+	Table     *Table     `json:"table,omitempty"`
+	Model     *Model     `json:"model,omitempty"`
+	Warnings  []string   `json:"warnings,omitempty"`
+}
+
+// Model is a trained model, with its card.
+type Model struct {
+	predict.Card
+	Paths        []string `json:"paths"`           // of the networks, which predict together
+	Uncalibrated string   `json:"uncalibrated"`    // why there is no calibrated prediction, "" where there is one
+	Level        float64  `json:"level,omitempty"` // of the calibrated intervals
 }
 
 // Recording is a raw file.
@@ -144,7 +152,12 @@ func File(ctx context.Context, path string, o ingest.Options) (*Description, err
 			}
 		}
 
-		return &Description{Path: path, Kind: "model", Bytes: st.Size(), Model: &card, Warnings: m.Warnings}, nil
+		model := &Model{Card: card, Paths: m.Paths, Uncalibrated: m.Uncalibrated()}
+		if model.Uncalibrated == "" {
+			model.Level = m.Honest.Calibration.Level
+		}
+
+		return &Description{Path: path, Kind: "model", Bytes: st.Size(), Model: model, Warnings: m.Warnings}, nil
 	}
 
 	if err == nil && o.Format == "" && hasMagic(path, "ARROW1") {

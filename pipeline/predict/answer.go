@@ -13,11 +13,19 @@ type Options struct {
 	Alpha       float64 // the networks' intervals have the confidence 1 − Alpha
 	Level       float64 // of the calibrated intervals; 0: that of the calibration
 	Extrapolate bool    // also intervals outside the training range, or without a record
+	Only        string  // of CSV and JSON: "" for all columns, OnlyCalibrated or OnlyNetwork, which are quicker
 
 	// Of Table alone.
 	Network bool // the networks' own prediction too
 	Details bool // what the calibrated model was learned from
 }
+
+// OnlyCalibrated leaves the networks' columns out of an Answer, OnlyNetwork all others and the networks' sampled raw
+// covariance.
+const (
+	OnlyCalibrated = "calibrated"
+	OnlyNetwork    = "network"
+)
 
 // Answer is what a split's models predict at N conditions, to be printed: for people (Table),
 // as CSV and for JSON.
@@ -37,8 +45,16 @@ func (m *Models) Answer(ctx context.Context, x []float64, o Options) (*Answer, e
 	a := &Answer{Models: m, X: x, options: o}
 
 	var err error
-	if a.Network, err = m.Predict(ctx, x, o.Calibrated); err != nil {
-		return nil, err
+	switch o.Only {
+	case OnlyCalibrated:
+		a.Network = &Predictions{N: len(x) / len(m.Card.Inputs), Out: len(m.Card.Outcomes)}
+	case OnlyNetwork:
+		a.Network, err = m.Quick(ctx, x)
+		return a, err
+	default:
+		if a.Network, err = m.Predict(ctx, x, o.Calibrated); err != nil {
+			return nil, err
+		}
 	}
 
 	if a.Recommended, err = m.Recommend(ctx, x, o.Level, o.Extrapolate); err != nil {
@@ -49,11 +65,11 @@ func (m *Models) Answer(ctx context.Context, x []float64, o Options) (*Answer, e
 		a.before = m.Honest.Calibration.Before()
 	}
 
-	if a.Chance, err = m.PredictEvents(ctx, x); err != nil {
-		return nil, err
+	if o.Only == "" {
+		a.Chance, err = m.PredictEvents(ctx, x)
 	}
 
-	return a, nil
+	return a, err
 }
 
 // outcomeUnits are the units of the outcomes.

@@ -49,7 +49,7 @@ func (c cell) chebyshev() float64 {
 // refused says why there is no calibrated interval, "" where there is one.
 func (c cell) refused() string {
 	if c.Recommended == nil {
-		return c.absent()
+		return c.Uncalibrated()
 	}
 	return strings.Join(c.Recommended.Refused[c.i], "; ")
 }
@@ -66,21 +66,24 @@ func (c cell) grade() string {
 	return fmt.Sprintf("%s, %.2g of the spread", e.Grade().Words(), e.WidthOverSpread)
 }
 
-// absent says why the split has no calibrated model.
-func (m *Models) absent() string {
-	if m.Honest == nil {
+// Uncalibrated says why the split has no calibrated model, "" where it has one.
+func (m *Models) Uncalibrated() string {
+	switch {
+	case m.Honest == nil:
 		return "no calibrated model"
+	case m.Honest.Calibration == nil:
+		return cmp.Or(m.Honest.Absent, "no calibration")
 	}
-	return cmp.Or(m.Honest.Absent, "no calibration")
+
+	return ""
 }
 
 // Column is a value of an outcome's prediction, under its name in all outputs.
 type Column struct {
 	Network bool   // of the networks alone, not the calibrated prediction
 	Suffix  string // after the outcome's name
-	Python  string // attribute of the Python package's Prediction, "" for none
 
-	of  func(cell) float64 // nil: text, or in Python alone
+	of  func(cell) float64 // nil: text
 	why func(cell) string
 }
 
@@ -95,70 +98,89 @@ func (c Column) Name(outcome string) string {
 // Columns lists the values of an outcome's prediction. This is the only place that names them:
 // CSV, JSON, the Python package and graphs follow it.
 var Columns = []Column{
-	{Python: "mean", of: func(c cell) float64 { return c.Recommended.Mu[c.k] }},
-	{Suffix: "_low", Python: "low", of: func(c cell) float64 { return c.Recommended.Mu[c.k] - c.Recommended.Half[c.k] }},
-	{Suffix: "_high", Python: "high", of: func(c cell) float64 { return c.Recommended.Mu[c.k] + c.Recommended.Half[c.k] }},
-	{Suffix: "_sd", Python: "sd", of: func(c cell) float64 { return math.Sqrt(c.Recommended.Total[c.k]) }},
-	{Suffix: "_sd_epistemic", Python: "sd_epistemic", of: func(c cell) float64 {
+	{of: func(c cell) float64 { return c.Recommended.Mu[c.k] }},
+	{Suffix: "_low", of: func(c cell) float64 { return c.Recommended.Mu[c.k] - c.Recommended.Half[c.k] }},
+	{Suffix: "_high", of: func(c cell) float64 { return c.Recommended.Mu[c.k] + c.Recommended.Half[c.k] }},
+	{Suffix: "_sd", of: func(c cell) float64 { return math.Sqrt(c.Recommended.Total[c.k]) }},
+	{Suffix: "_sd_epistemic", of: func(c cell) float64 {
 		return math.Sqrt(c.Recommended.Epistemic[c.k])
 	}},
-	{Suffix: "_sd_noise", Python: "sd_noise", of: func(c cell) float64 {
+	{Suffix: "_sd_noise", of: func(c cell) float64 {
 		return math.Sqrt(max(c.Recommended.Total[c.k]-c.Recommended.Epistemic[c.k], 0))
 	}},
-	{Suffix: "_sd_claimed", Python: "sd_claimed", of: func(c cell) float64 { return math.Sqrt(c.Recommended.Claim[c.k]) }},
+	{Suffix: "_sd_claimed", of: func(c cell) float64 { return math.Sqrt(c.Recommended.Claim[c.k]) }},
 	{Suffix: "_largest_left_out", of: func(c cell) float64 { return c.Honest.Calibration.Conformal.Half[c.j] }},
-	{Suffix: "_no_interval", Python: "no_interval", why: cell.refused},
+	{Suffix: "_no_interval", why: cell.refused},
 	{Suffix: "_before_measuring", why: cell.grade},
 
-	{Network: true, Python: "network.mean", of: func(c cell) float64 { return c.Network.Mu[c.k] }},
-	{Network: true, Suffix: "_low", Python: "network.low", of: func(c cell) float64 {
+	{Network: true, of: func(c cell) float64 { return c.Network.Mu[c.k] }},
+	{Network: true, Suffix: "_low", of: func(c cell) float64 {
 		lo, _ := c.interval()
 		return lo
 	}},
-	{Network: true, Suffix: "_high", Python: "network.high", of: func(c cell) float64 {
+	{Network: true, Suffix: "_high", of: func(c cell) float64 {
 		_, hi := c.interval()
 		return hi
 	}},
-	{Network: true, Suffix: "_var", Python: "network.variance", of: func(c cell) float64 { return c.Network.Total[c.k] }},
-	{Network: true, Suffix: "_cov", Python: "network.cov", of: func(c cell) float64 { return c.Network.Cov[c.k] }},
+	{Network: true, Suffix: "_var", of: func(c cell) float64 { return c.Network.Total[c.k] }},
+	{Network: true, Suffix: "_cov", of: func(c cell) float64 { return c.Network.Cov[c.k] }},
 	{Network: true, Suffix: "_cov_raw", of: func(c cell) float64 { return c.Network.Raw[c.k] }},
-	{Network: true, Suffix: "_delta", Python: "network.delta", of: func(c cell) float64 { return c.Network.Delta[c.k] }},
-	{Network: true, Suffix: "_kappa", Python: "network.kappa"},
-	{Network: true, Suffix: "_zigzag", Python: "network.zigzag", of: func(c cell) float64 {
+	{Network: true, Suffix: "_delta", of: func(c cell) float64 { return c.Network.Delta[c.k] }},
+	{Network: true, Suffix: "_kappa", of: func(c cell) float64 { return c.Network.Kappa[c.k] }},
+	{Network: true, Suffix: "_zigzag", of: func(c cell) float64 {
 		return c.Network.ZigZag[c.k]
 	}},
-	{Network: true, Suffix: "_between_seeds_var", Python: "network.spread", of: func(c cell) float64 {
+	{Network: true, Suffix: "_between_seeds_var", of: func(c cell) float64 {
 		return c.Network.Spread[c.k]
 	}},
-	{Network: true, Suffix: "_mean_low", Python: "network.mean_low", of: func(c cell) float64 {
+	{Network: true, Suffix: "_mean_low", of: func(c cell) float64 {
 		return c.Network.Mu[c.k] - c.chebyshev()
 	}},
-	{Network: true, Suffix: "_mean_high", Python: "network.mean_high", of: func(c cell) float64 {
+	{Network: true, Suffix: "_mean_high", of: func(c cell) float64 {
 		return c.Network.Mu[c.k] + c.chebyshev()
 	}},
 }
 
-// values are the columns at condition i by name: the calibrated predictions, then the networks'.
-func (a *Answer) values(i int) (out numbers.Object) {
+// column is a value of one outcome.
+type column struct {
+	Column
+	name    string
+	outcome int
+}
+
+// columns are those of the answer: the calibrated predictions, then the networks'.
+func (a *Answer) columns() (out []column) {
 	for _, network := range []bool{false, true} {
 		for j, o := range a.Card.Outcomes {
 			for _, c := range Columns {
-				if c.Network != network || c.of == nil && c.why == nil {
-					continue
+				left := a.options.Only == OnlyNetwork && (!network || c.Suffix == "_cov_raw") ||
+					a.options.Only == OnlyCalibrated && network
+				if c.Network == network && !left {
+					out = append(out, column{c, c.Name(o.Name), j})
 				}
-
-				v := any(math.NaN())
-				switch at := a.cell(i, j); {
-				case c.why != nil:
-					v = c.why(at)
-				case c.Network || a.Recommended != nil:
-					v = c.of(at)
-				}
-
-				out = append(out, c.Name(o.Name), v)
 			}
 		}
 	}
 
+	return out
+}
+
+// value is a column at condition i: a float64, NaN where there is none, or a text.
+func (a *Answer) value(i int, c column) any {
+	switch at := a.cell(i, c.outcome); {
+	case c.why != nil:
+		return c.why(at)
+	case c.Network || a.Recommended != nil:
+		return c.of(at)
+	}
+
+	return math.NaN()
+}
+
+// values are the columns at condition i by name.
+func (a *Answer) values(i int) (out numbers.Object) {
+	for _, c := range a.columns() {
+		out = append(out, c.name, a.value(i, c))
+	}
 	return out
 }

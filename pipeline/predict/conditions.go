@@ -80,6 +80,20 @@ const maxTable = 64 << 20
 // ReadConditions reads a CSV file with a column per input; other columns are
 // left alone. A fault of the file is a *fault.Error.
 func (m *Models) ReadConditions(path string) ([]float64, error) {
+	return readColumns(path, m.InputNames())
+}
+
+// ReadOutcomes reads a CSV file with a column per outcome, as ReadConditions does.
+func (m *Models) ReadOutcomes(path string) ([]float64, error) {
+	var names []string
+	for _, o := range m.Card.Outcomes {
+		names = append(names, o.Name)
+	}
+
+	return readColumns(path, names)
+}
+
+func readColumns(path string, names []string) ([]float64, error) {
 	const want = "a CSV file with conditions"
 	b, err := fault.ReadFile(path, maxTable, want)
 	if err != nil && !errors.As(err, new(*fault.Error)) {
@@ -90,7 +104,7 @@ func (m *Models) ReadConditions(path string) ([]float64, error) {
 		return nil, err
 	}
 
-	x, err := parseConditions(bytes.NewReader(b), m.InputNames())
+	x, err := parseConditions(bytes.NewReader(b), names)
 
 	return x, fault.In(path, err)
 }

@@ -12,6 +12,7 @@ import (
 
 // CSV is a header and one row a condition; a number that is not there is empty.
 func (a *Answer) CSV() (rows [][]string) {
+	columns := a.columns()
 	for i := range a.Network.N {
 		var head, row []string
 		add := func(name string, v any) {
@@ -20,15 +21,18 @@ func (a *Answer) CSV() (rows [][]string) {
 				text = strconv.FormatFloat(v.(float64), 'g', -1, 64)
 			}
 
-			head, row = append(head, name), append(row, text)
+			row = append(row, text)
+			if i == 0 {
+				head = append(head, name)
+			}
 		}
 
 		for k, name := range a.InputNames() {
 			add(name, a.at(i)[k])
 		}
 
-		for name, v := range a.values(i).All() {
-			add(name, v)
+		for _, c := range columns {
+			add(c.name, a.value(i, c))
 		}
 
 		for _, e := range a.Chance {

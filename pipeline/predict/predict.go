@@ -295,6 +295,7 @@ type Predictions struct {
 	Cov    []float64 // C, mean over the models
 	Raw    []float64 // the paper's C + μδ, mean over the models
 	Delta  []float64 // δ, mean over the models
+	Kappa  []float64 // κ, mean over the models
 	ZigZag []float64 // |m(μ) − μ|, mean over the models
 	Spread []float64 // sample variance of the models' means (n−1); NaN for one model
 
@@ -378,7 +379,7 @@ func (m *Models) Predict(ctx context.Context, x []float64, recalibrate string) (
 	}
 
 	r := &Predictions{N: len(x) / len(m.Card.Inputs), Out: d, Seeds: len(m.nets)}
-	for _, v := range []*[]float64{&r.Mu, &r.Total, &r.Cov, &r.Raw, &r.Delta, &r.ZigZag, &r.Spread} {
+	for _, v := range []*[]float64{&r.Mu, &r.Total, &r.Cov, &r.Raw, &r.Delta, &r.Kappa, &r.ZigZag, &r.Spread} {
 		*v = make([]float64, r.N*d)
 	}
 
@@ -411,6 +412,7 @@ func (m *Models) Predict(ctx context.Context, x []float64, recalibrate string) (
 			r.Cov[k] += own.Cov[k] / n
 			r.Raw[k] += own.CovRaw[k] / n
 			r.Delta[k] += own.Delta[k] / n
+			r.Kappa[k] += own.Kappa[k] / n
 			r.ZigZag[k] += own.ZigZag[k] / n
 		}
 	}
@@ -426,6 +428,29 @@ func (m *Models) Predict(ctx context.Context, x []float64, recalibrate string) (
 	}
 
 	return r, nil
+}
+
+// Given is the networks' second answer: outcomes y (row-major, own units) are fed back. Of several networks it is the
+// mean, with the variance of their mixture.
+func (m *Models) Given(x, y []float64) (mu, variance []float64) {
+	mu, variance = make([]float64, len(y)), make([]float64, len(y))
+	means, n := make([][]float64, len(m.nets)), float64(len(m.nets))
+	for i, net := range m.nets {
+		var v []float64
+		means[i], v = net.PredictGiven(x, y)
+		for k := range y {
+			mu[k] += means[i][k] / n
+			variance[k] += v[k] / n
+		}
+	}
+
+	for _, one := range means {
+		for k := range y {
+			variance[k] += (one[k] - mu[k]) * (one[k] - mu[k]) / n
+		}
+	}
+
+	return mu, variance
 }
 
 // Quick is Predict without the sampled raw covariance, whose place holds a coarse estimate.

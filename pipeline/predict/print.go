@@ -75,7 +75,7 @@ func (a *Answer) head(b *strings.Builder) {
 	case h == nil:
 		b.WriteString("no calibrated model: the intervals are the network's own\n")
 	case h.Calibration == nil:
-		fmt.Fprintf(b, "no calibrated model, the intervals are the network's own: %s\n", a.absent())
+		fmt.Fprintf(b, "no calibrated model, the intervals are the network's own: %s\n", a.Uncalibrated())
 
 	default:
 		a.calibration(b, h.Calibration)

@@ -252,7 +252,7 @@ func (m *Model) Predict(ctx context.Context, x []float64, level float64) (*inter
 		return nil, err
 	}
 
-	return c.Predict(m.Inside(x), z, mu, claim, noise), nil
+	return c.PredictLevel(m.Inside(x), z, mu, claim, noise), nil
 }
 
 // coordinates returns those of the groups at conditions x. Where they are no input and not
