@@ -34,10 +34,10 @@ func newPredictCommand(stdout, stderr io.Writer) *cli.Command {
 			&cli.BoolFlag{Name: "network", Usage: "also list the network's own mean, interval and √C"},
 			&cli.BoolFlag{Name: "details", Usage: "also list what the calibrated model was learned from: the left-out groups, " +
 				"the parts of the variance, the largest left-out deviation and what it promises"},
-			&cli.StringFlag{Name: "only", Usage: "of CSV and JSON only the calibrated columns, or only network, without the " +
-				"sampled raw covariance: quicker"},
-			&cli.BoolFlag{Name: "given", Usage: "the networks' second answer as CSV: --conditions has the outcomes, too, which " +
-				"are fed back"},
+			&cli.StringFlag{Name: "only", Usage: "of CSV and JSON only the calibrated columns, or only network, without " +
+				"the sampled raw covariance: quicker"},
+			&cli.BoolFlag{Name: "given", Usage: "the networks' second answer as CSV: --conditions has the outcomes, too, " +
+				"which are fed back"},
 			&cli.BoolFlag{Name: "json", Usage: "as one JSON document"},
 			&cli.BoolFlag{Name: "csv", Usage: "as CSV, one row a condition"},
 		},
