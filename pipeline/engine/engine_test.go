@@ -1116,7 +1116,7 @@ func TestCollect(t *testing.T) {
 	}
 }
 
-func decode(ix *index, b []byte) error { return ix.read(bytes.NewReader(b), int64(len(b))) }
+func decode(ix *index, b []byte) error { return ix.decode(string(b)) }
 
 // The index comes back as it was written, and a damaged one is noticed.
 func TestIndex(t *testing.T) {

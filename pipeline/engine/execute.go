@@ -192,17 +192,16 @@ func (l Local) Close() error { return nil }
 // checked.
 func (s *store) adopt(t *Task, key string, durable bool) (*record, error) {
 	dir := s.object(key)
-	m, err := readManifest(dir)
+	r, err := readRecord(key, dir)
+	if err == nil {
+		err = r.stampAll(dir)
+	}
+
 	if err != nil {
 		return nil, fmt.Errorf("read result: %w", err)
 	}
 
-	r := &record{Key: key, Version: m.Version, Inputs: m.Inputs, Outputs: m.Outputs, Seconds: m.Seconds}
-	if err := r.stampAll(dir); err != nil {
-		return nil, fmt.Errorf("read result: %w", err)
-	}
-
-	for i, o := range m.Outputs {
+	for i, o := range r.Outputs {
 		if !r.Packed && r.Stamps[i].Size != o.Size {
 			return nil, fmt.Errorf("read result: %s has %d bytes, expected %d", o.Name, r.Stamps[i].Size, o.Size)
 		}

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"bufio"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -205,48 +204,23 @@ func (r *indexReader) numbered(n uint64) string {
 
 func (r *indexReader) text() string { return r.numbered(r.num()) }
 
-// sections is what comes in an index before its records.
-type sections struct {
-	file *bufio.Reader
-	most uint64 // bytes of all
-	err  error
+// section reads a section after its size.
+func (r *indexReader) section() string {
+	n := r.count(1)
+	out := r.b[:n]
+	r.b = r.b[n:]
+
+	return out
 }
 
-// size reads how many bytes a section has.
-func (f *sections) size() int64 {
-	n, err := binary.ReadUvarint(f.file)
-	if f.err = errors.Join(f.err, err); f.err != nil || n > f.most {
-		f.err = errIndex
-		return 0
-	}
+// inParts reads a text in parts: a writer that takes bytes would copy it whole.
+func inParts(text string) io.Reader { return struct{ io.Reader }{strings.NewReader(text)} }
 
-	return int64(n)
-}
-
-func (f *sections) text() string {
+// hexSums are the sums of a section, as hex.
+func hexSums(section string) string {
 	var b strings.Builder
-	n := f.size()
-	b.Grow(int(n))
-	_, err := io.CopyN(&b, f.file, n)
-	f.err = errors.Join(f.err, err)
-
-	return b.String()
-}
-
-// sums reads sums as hex.
-func (f *sections) sums() string {
-	var b strings.Builder
-	var sum [sha256.Size]byte
-	var text [2 * len(sum)]byte
-
-	n := f.size()
-	b.Grow(int(2 * n))
-
-	for ; n > 0 && f.err == nil; n -= int64(len(sum)) {
-		_, f.err = io.ReadFull(f.file, sum[:])
-		hex.Encode(text[:], sum[:])
-		b.Write(text[:])
-	}
+	b.Grow(2 * len(section))
+	_, _ = io.Copy(hex.NewEncoder(&b), inParts(section)) // which cannot fail
 
 	return b.String()
 }
@@ -392,27 +366,34 @@ func (ix *index) load(path string) error {
 		return err
 	}
 
-	return ix.read(f, fi.Size())
+	var b strings.Builder // of which a string is no copy
+	b.Grow(int(fi.Size()))
+
+	if _, err := io.Copy(&b, f); err != nil {
+		return err
+	}
+
+	return ix.decode(b.String())
 }
 
-// read reads what encode wrote, of that many bytes; anything else is an error, and ix is then
-// not to be used.
-func (ix *index) read(from io.Reader, size int64) error {
-	const end = crc32.Size
-	sum := crc32.NewIEEE()
-	f := &sections{file: bufio.NewReader(io.TeeReader(io.LimitReader(from, size-end), sum)), most: uint64(size)}
-
-	magic := make([]byte, len(indexMagic))
-	if _, err := io.ReadFull(f.file, magic); err != nil || string(magic) != indexMagic {
+// decode reads what encode wrote; anything else is an error, and ix is then not to be used.
+func (ix *index) decode(text string) error {
+	end := len(text) - crc32.Size
+	if end < 0 || !strings.HasPrefix(text, indexMagic) {
 		return errIndex
 	}
 
-	r := &indexReader{texts: split(f.text()), sums: f.sums(), inputs: f.text(), b: f.text()}
+	sum := crc32.NewIEEE()
+	_, _ = io.Copy(sum, inParts(text[:end]))
 
-	var told [end]byte
-	_, more := f.file.ReadByte()
-	_, err := io.ReadFull(from, told[:])
-	if err = errors.Join(f.err, err); err != nil || more == nil || binary.LittleEndian.Uint32(told[:]) != sum.Sum32() {
+	if binary.LittleEndian.Uint32([]byte(text[end:])) != sum.Sum32() {
+		return errIndex
+	}
+
+	in := &indexReader{b: text[len(indexMagic):end]}
+	r := &indexReader{texts: split(in.section()), sums: hexSums(in.section()), inputs: in.section(), b: in.section()}
+
+	if in.err != nil || len(in.b) > 0 {
 		return errIndex
 	}
 

@@ -47,6 +47,8 @@ type StageSummary struct {
 	Failed  int     `json:"failed"`
 	Seconds float64 `json:"task_seconds"` // summed over tasks
 	Wall    float64 `json:"wall_seconds"` // from the first start to the last end of the stage
+
+	first, last time.Time // of which Wall is the difference
 }
 
 // Result is the summary of a run.
@@ -107,22 +109,21 @@ type runner struct {
 	of    map[string]*Status
 	level map[*Task]float64
 	// ready tasks that read a file which was just read, or to which something was passed
-	near        map[*Task]bool
-	passed      map[string]passed // by the task that gets it
-	wait        map[*Task]int
-	users       map[string][]*Task
-	ready       *queue
-	making      map[string]bool // keys of the results that are being made
-	busy        int
-	ex          Executor
-	expect      map[string]float64 // seconds per unit of weight, by stage
-	gate        chan struct{}      // tasks looked at by this process at a time: each may block a thread
-	failed      []error
-	stop        bool
-	stats       map[string]*StageSummary
-	first, last map[string]time.Time
-	res         *Result
-	journal     *journalWriter // nil where nothing is to be made
+	near    map[*Task]bool
+	passed  map[string]passed // by the task that gets it
+	wait    map[*Task]int
+	users   map[string][]*Task
+	ready   *queue
+	making  map[string]bool // keys of the results that are being made
+	busy    int
+	ex      Executor
+	expect  map[string]float64 // seconds per unit of weight, by stage
+	gate    chan struct{}      // tasks looked at by this process at a time: each may block a thread
+	failed  []error
+	stop    bool
+	stats   map[string]*StageSummary
+	res     *Result
+	journal *journalWriter // nil where nothing is to be made
 }
 
 // Run makes the selected tasks of the plan that are not up to date. It holds
@@ -154,8 +155,7 @@ func Run(ctx context.Context, p *Plan, o Options) (*Result, error) {
 	r := &runner{
 		s: s, p: p, o: o, of: of, level: map[*Task]float64{}, near: map[*Task]bool{}, passed: map[string]passed{},
 		wait: map[*Task]int{}, users: map[string][]*Task{}, making: map[string]bool{},
-		stats: map[string]*StageSummary{}, first: map[string]time.Time{}, last: map[string]time.Time{},
-		res: &Result{Killed: killed(p.Dir)},
+		stats: map[string]*StageSummary{}, res: &Result{Killed: killed(p.Dir)},
 	}
 
 	r.cond = sync.NewCond(&r.mu)
@@ -206,7 +206,7 @@ func Run(ctx context.Context, p *Plan, o Options) (*Result, error) {
 
 	for _, st := range p.Stages {
 		if x := r.stats[st]; x != nil {
-			x.Wall = r.last[st].Sub(r.first[st]).Seconds()
+			x.Wall = x.last.Sub(x.first).Seconds()
 			r.res.Stages = append(r.res.Stages, *x)
 			r.res.Ran += x.Ran
 			r.res.Cached += x.Cached
@@ -320,10 +320,9 @@ func (r *runner) choose(list []*Status) ([]*Task, error) {
 func (r *runner) stage(name string) *StageSummary {
 	x := r.stats[name]
 	if x == nil {
-		x = &StageSummary{Stage: name}
+		now := time.Now()
+		x = &StageSummary{Stage: name, first: now, last: now}
 		r.stats[name] = x
-		r.first[name] = time.Now()
-		r.last[name] = r.first[name]
 	}
 
 	return x
@@ -393,7 +392,7 @@ func (r *runner) run(ctx context.Context, todo []*Task) error {
 
 		if !started[t.Stage] {
 			started[t.Stage] = true
-			r.first[t.Stage] = time.Now()
+			r.stage(t.Stage).first = time.Now()
 		}
 
 		return t
@@ -492,7 +491,7 @@ func (r *runner) expected(t *Task) float64 {
 func (r *runner) finish(ctx context.Context, t *Task, ran bool, secs float64, err error) {
 	r.free(t.ID) // if its result was there after all
 	sum := r.stage(t.Stage)
-	r.last[t.Stage] = time.Now()
+	sum.last = time.Now()
 	if errors.Is(err, ErrNotStarted) {
 		return
 	}

@@ -311,7 +311,7 @@ func (s *store) lookup(t *Task, key string) (r *record, damage string) {
 	}
 
 	dir := s.object(key)
-	m, err := readManifest(dir)
+	r, err := readRecord(key, dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Stat(dir); err == nil {
 			return nil, "manifest.json is missing"
@@ -323,8 +323,7 @@ func (s *store) lookup(t *Task, key string) (r *record, damage string) {
 		return nil, "manifest.json cannot be read"
 	}
 
-	r = &record{Key: key, Version: m.Version, Inputs: m.Inputs, Outputs: m.Outputs, Seconds: m.Seconds}
-	for _, o := range m.Outputs {
+	for _, o := range r.Outputs {
 		sum, n, err := hashOutput(dir, o.Name)
 		switch {
 		case err != nil:
@@ -343,6 +342,13 @@ func (s *store) lookup(t *Task, key string) (r *record, damage string) {
 	s.remember(t, r, false)
 
 	return r, ""
+}
+
+// readRecord reads what the manifest of an object says.
+func readRecord(key, dir string) (*record, error) {
+	m, err := readManifest(dir)
+
+	return &record{Key: key, Version: m.Version, Inputs: m.Inputs, Outputs: m.Outputs, Seconds: m.Seconds}, err
 }
 
 func configDigest(kvs []kv.Pair) string {
