@@ -448,7 +448,7 @@ func (e *Executor) waiting(now time.Time) {
 
 	first := e.parts[0].of
 	for _, p := range e.parts {
-		if !p.beat.IsZero() || p.of.accepted.IsZero() || now.Sub(p.of.accepted) < e.o.Grace {
+		if !p.beat.IsZero() || !p.runs.IsZero() || p.of.accepted.IsZero() || now.Sub(p.of.accepted) < e.o.Grace {
 			return
 		}
 	}
