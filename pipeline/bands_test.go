@@ -72,9 +72,8 @@ experiments:
 func TestEveryOutcome(t *testing.T) {
 	dir := t.TempDir()
 
-	c := simulate.Rotor{
-		DurationS: 2, Blades: []int{2, 3, 4}, RPM: []float64{4000, 5000}, ThetaDeg: []float64{-30, 0, 30},
-	}
+	c := simulate.DefaultRotor()
+	c.DurationS, c.Blades, c.RPM, c.ThetaDeg = 2, []int{2, 3, 4}, []float64{4000, 5000}, []float64{-30, 0, 30}
 	if err := simulate.WriteDir(t.Context(), c, dir, 4, nil); err != nil {
 		t.Fatal(err)
 	}

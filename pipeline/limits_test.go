@@ -281,7 +281,8 @@ var limits = []struct{ base, key, refused, legal string }{
 func limitData(t *testing.T, dir string) {
 	t.Helper()
 
-	c := simulate.Rotor{DurationS: 1, Blades: []int{2}, RPM: []float64{4000, 5000, 6000}, ThetaDeg: []float64{0, 30}}
+	c := simulate.DefaultRotor()
+	c.DurationS, c.Blades, c.RPM, c.ThetaDeg = 1, []int{2}, []float64{4000, 5000, 6000}, []float64{0, 30}
 	if err := simulate.WriteDir(t.Context(), c, filepath.Join(dir, "sound"), 1, nil); err != nil {
 		t.Fatal(err)
 	}

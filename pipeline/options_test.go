@@ -43,10 +43,9 @@ func runDSP(t *testing.T, dir, ingest, base string, variants map[string]string) 
 // closed forms of the levels of the run without the key.
 func TestSpectraOptions(t *testing.T) {
 	dir := t.TempDir()
-	c := simulate.Rotor{
-		Seed: 5, Blades: []int{2, 4}, RPM: []float64{3000, 5000}, ThetaDeg: []float64{-30, 0, 60},
-		DurationS: 2,
-	}
+	c := simulate.DefaultRotor()
+	c.Seed, c.DurationS = 5, 2
+	c.Blades, c.RPM, c.ThetaDeg = []int{2, 4}, []float64{3000, 5000}, []float64{-30, 0, 60}
 
 	if err := simulate.WriteDir(context.Background(), c, filepath.Join(dir, "data"), 2, nil); err != nil {
 		t.Fatal(err)
@@ -138,7 +137,8 @@ func TestSpectraOptions(t *testing.T) {
 func TestLoadsOptions(t *testing.T) {
 	dir := t.TempDir()
 
-	c := simulate.Airfoil{Seed: 2, AlphaDeg: []float64{2, 6}, SpeedMS: []float64{9.1}, DurationS: 2}
+	c := simulate.DefaultAirfoil()
+	c.Seed, c.AlphaDeg, c.SpeedMS, c.DurationS = 2, []float64{2, 6}, []float64{9.1}, 2
 	if err := simulate.WriteDir(context.Background(), c, filepath.Join(dir, "data"), 2, nil); err != nil {
 		t.Fatal(err)
 	}

@@ -100,7 +100,8 @@ func (c jittering) write(t testing.TB, dir string, jitter float64) (yaml string)
 
 	// Both campaigns have the same draws. Repeats at exact speeds differ by parts of a million,
 	// because a file is named after its speed.
-	r := simulate.Rotor{Seed: jitteringSeed, Blades: c.blades, ThetaDeg: c.angles, DurationS: 2}
+	r := simulate.DefaultRotor()
+	r.Seed, r.Blades, r.ThetaDeg, r.DurationS = jitteringSeed, c.blades, c.angles, 2
 	stated := map[string]float64{}
 	for k := range jitteringRepeats {
 		for _, v := range c.speeds {
@@ -295,7 +296,9 @@ func (c jittering) law(angle, speed float64) (out []float64) {
 		return []float64{force(cl, speed)}
 	}
 
-	a := simulate.Rotor{Seed: jitteringSeed}.AmplitudesPa(c.predicted(), speed, angle)
+	r := simulate.DefaultRotor()
+	r.Seed = jitteringSeed
+	a := r.AmplitudesPa(c.predicted(), speed, angle)
 	for m := 1; m <= 3; m++ {
 		out = append(out, 20*math.Log10(a[m*c.predicted()]/math.Sqrt2/20e-6))
 	}

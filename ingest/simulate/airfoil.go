@@ -22,31 +22,22 @@ const (
 // Airfoil is a campaign of force-balance recordings of a NACA 0012 (chord
 // 0.10 m, span 0.25 m, air of 1.204 kg/m³): one CSV file per (angle of attack,
 // speed) with the columns time_s, Fx, Fz in wind axes: drag is Fx, lift is Fz,
-// both in N. A zero field means its default.
+// both in N. Start from DefaultAirfoil.
 type Airfoil struct {
 	Seed      uint64    `json:"seed"`
-	RateHz    float64   `json:"rate_hz"`    // default 1000
-	DurationS float64   `json:"duration_s"` // default 10
-	AlphaDeg  []float64 `json:"alpha_deg"`  // default −11 to 11 by 0.5
-	SpeedMS   []float64 `json:"speed_m_s"`  // default 4.7, 7.3, 9.1, 11.9, 14.1
+	RateHz    float64   `json:"rate_hz"`
+	DurationS float64   `json:"duration_s"`
+	AlphaDeg  []float64 `json:"alpha_deg"`
+	SpeedMS   []float64 `json:"speed_m_s"`
 }
 
 var _ Campaign = Airfoil{}
 
-// WithDefaults returns a copy in which every unset field has its default.
-func (a Airfoil) WithDefaults() Airfoil {
-	setDefault(&a.RateHz, 1000)
-	setDefault(&a.DurationS, 10)
-
-	if len(a.AlphaDeg) == 0 {
-		a.AlphaDeg = steps(-11, 11, 0.5)
+// DefaultAirfoil is the campaign where nothing else is stated.
+func DefaultAirfoil() Airfoil {
+	return Airfoil{
+		RateHz: 1000, DurationS: 10, AlphaDeg: steps(-11, 11, 0.5), SpeedMS: []float64{4.7, 7.3, 9.1, 11.9, 14.1},
 	}
-
-	if len(a.SpeedMS) == 0 {
-		a.SpeedMS = []float64{4.7, 7.3, 9.1, 11.9, 14.1}
-	}
-
-	return a
 }
 
 // Kind returns "airfoil".
@@ -54,7 +45,6 @@ func (a Airfoil) Kind() string { return "airfoil" }
 
 // Validate returns every unusable field with the expected range.
 func (a Airfoil) Validate() error {
-	a = a.WithDefaults()
 	f := faults{kind: "airfoil"}
 
 	// Vortex shedding is simulated up to 300 Hz.
@@ -90,7 +80,6 @@ func airfoilName(alphaDeg, speedMS float64) string {
 
 // Files lists one file per speed and angle, angles varying fastest.
 func (a Airfoil) Files() []File {
-	a = a.WithDefaults()
 	files := make([]File, len(a.AlphaDeg)*len(a.SpeedMS))
 	for i := range files {
 		al, u := a.condition(i)
@@ -114,7 +103,6 @@ func (a Airfoil) Conditions(w io.Writer) error {
 
 // Readme describes the campaign.
 func (a Airfoil) Readme() string {
-	a = a.WithDefaults()
 	var b strings.Builder
 	fmt.Fprintf(&b, "simulated airfoil campaign: no measurement\n\n")
 	fmt.Fprintf(&b, "generator version  %s\n", Version)
@@ -202,7 +190,6 @@ func airfoilAmplitudes(alphaDeg, u float64) airfoilState {
 // Write makes the recording of file i. Forces have 6 decimals: a resolution of
 // 1 µN against sensor noise of 1500 µN and more.
 func (a Airfoil) Write(ctx context.Context, w io.Writer, i int) error {
-	a = a.WithDefaults()
 	if err := a.Validate(); err != nil {
 		return err
 	}

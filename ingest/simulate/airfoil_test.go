@@ -14,7 +14,7 @@ import (
 // Expected: the campaign of docs/method.md#random-samples (10 s at 1 kHz), names
 // and columns as the documentation promises them.
 func TestAirfoilFile(t *testing.T) {
-	a := Airfoil{}
+	a := DefaultAirfoil()
 	files := a.Files()
 	if len(files) != 225 || files[0].Name != "simulated_naca0012_a-11_u4.7.csv" ||
 		files[22].Name != "simulated_naca0012_a0_u4.7.csv" ||
@@ -159,11 +159,20 @@ func TestAirfoilValidate(t *testing.T) {
 		a    Airfoil
 		want []string
 	}{
-		{Airfoil{}, nil},
-		{Airfoil{RateHz: 100, DurationS: -1}, []string{"RateHz", "700", "DurationS"}},
-		{Airfoil{DurationS: 1e-6}, []string{"at least 1 sample"}},
-		{Airfoil{AlphaDeg: []float64{1, 91, 1}}, []string{"AlphaDeg[1]", "AlphaDeg[2]: expected every angle once"}},
-		{Airfoil{SpeedMS: []float64{2, 5, 5}}, []string{"SpeedMS[0]", "3 to 60", "SpeedMS[2]: expected every speed once"}},
+		{DefaultAirfoil(), nil},
+		{
+			with(DefaultAirfoil(), func(a *Airfoil) { a.RateHz, a.DurationS = 100, -1 }),
+			[]string{"RateHz", "700", "DurationS"},
+		},
+		{with(DefaultAirfoil(), func(a *Airfoil) { a.DurationS = 1e-6 }), []string{"at least 1 sample"}},
+		{
+			with(DefaultAirfoil(), func(a *Airfoil) { a.AlphaDeg = []float64{1, 91, 1} }),
+			[]string{"AlphaDeg[1]", "AlphaDeg[2]: expected every angle once"},
+		},
+		{
+			with(DefaultAirfoil(), func(a *Airfoil) { a.SpeedMS = []float64{2, 5, 5} }),
+			[]string{"SpeedMS[0]", "3 to 60", "SpeedMS[2]: expected every speed once"},
+		},
 	} {
 		err := c.a.Validate()
 		if (err == nil) != (len(c.want) == 0) {
@@ -179,7 +188,8 @@ func TestAirfoilValidate(t *testing.T) {
 	}
 
 	// −0° is 0°.
-	if n := (Airfoil{AlphaDeg: []float64{math.Copysign(0, -1)}}).Files()[0].Name; n != "simulated_naca0012_a0_u4.7.csv" {
+	level := with(DefaultAirfoil(), func(a *Airfoil) { a.AlphaDeg = []float64{math.Copysign(0, -1)} })
+	if n := level.Files()[0].Name; n != "simulated_naca0012_a0_u4.7.csv" {
 		t.Error(n)
 	}
 }
@@ -208,7 +218,7 @@ func ExampleAirfoilMean() {
 }
 
 func BenchmarkAirfoilWrite(b *testing.B) {
-	a := Airfoil{}.WithDefaults()
+	a := DefaultAirfoil()
 	b.ReportAllocs()
 
 	for b.Loop() {

@@ -88,7 +88,7 @@ func TestOrdersAgreeWithReference(t *testing.T) {
 	g := loadGolden(t)
 	r := g.rig()
 
-	thetas := Rotor{}.WithDefaults().ThetaDeg
+	thetas := DefaultRotor().ThetaDeg
 	for _, c := range g.Orders {
 		if len(c.A) != len(thetas) {
 			t.Fatalf("golden data has %d angles", len(c.A))
@@ -114,7 +114,7 @@ func TestRigsSpreadAsInReference(t *testing.T) {
 		for i, th := range c.Theta {
 			var sum, square [13]float64
 			for seed := range uint64(seeds) {
-				p := Rotor{Seed: seed, ToneModulation: -1}.TonePower(c.Blades, c.RPM, th)
+				p := with(DefaultRotor(), func(r *Rotor) { r.Seed, r.ToneModulation = seed, 0 }).TonePower(c.Blades, c.RPM, th)
 				for k := 1; k <= 12; k++ {
 					l := 10 * math.Log10(p[k])
 					sum[k] += l / seeds

@@ -2,7 +2,6 @@ package simulate
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -23,7 +22,7 @@ const (
 
 // Rotor is a campaign of small rotors recorded by far-field microphones on an
 // arc: one WAV file per (blade number, shaft speed), one channel per polar
-// angle. A zero field means its default.
+// angle. Start from DefaultRotor.
 //
 // A sample is pressure/(FullScaleV/SensitivityVPerPa), in parts of full scale.
 // Broadband noise is set by its rms over the recorder's whole band, as in the
@@ -32,18 +31,18 @@ const (
 // anti-aliasing filter would.
 type Rotor struct {
 	Seed      uint64    `json:"seed"`
-	RateHz    float64   `json:"rate_hz"`    // whole number; default 10240
-	DurationS float64   `json:"duration_s"` // default 8
-	Encoding  string    `json:"encoding"`   // EncodingPCM16 (default) or EncodingFloat32
-	Blades    []int     `json:"blades"`     // default 2, 3, 4, 5
-	RPM       []float64 `json:"rpm"`        // default 2000 to 9000 by 500
-	ThetaDeg  []float64 `json:"theta_deg"`  // polar angle from the rotor plane, one channel each; default −60 to 60 by 10
+	RateHz    float64   `json:"rate_hz"` // whole number
+	DurationS float64   `json:"duration_s"`
+	Encoding  string    `json:"encoding"` // EncodingPCM16 or EncodingFloat32
+	Blades    []int     `json:"blades"`
+	RPM       []float64 `json:"rpm"`
+	ThetaDeg  []float64 `json:"theta_deg"` // polar angle from the rotor plane, one channel each
 
-	// Draws name the random numbers of each speed's runs; default the speeds. Campaigns of equal
+	// Draws name the random numbers of each speed's runs; nil: the speeds. Campaigns of equal
 	// draws at other speeds differ by the speeds alone.
 	Draws []string `json:"draws,omitempty"`
 
-	// FullScaleV is the voltage of full scale, peak. Default: what 1 Pa
+	// FullScaleV is the voltage of full scale, peak. By default it is what 1 Pa
 	// gives, 1 Pa·SensitivityVPerPa (0.05 V). The loudest run of the default
 	// campaign stays below 0.65 Pa even if all tones and 6.5 standard
 	// deviations of noise meet, so nothing clips (Validate checks this for any
@@ -51,17 +50,16 @@ type Rotor struct {
 	// noise 8.8 µPa rms, 13 dB below the microphone's own floor of 40 µPa and
 	// much further below the rotor's broadband noise.
 	FullScaleV        float64 `json:"full_scale_v"`
-	SensitivityVPerPa float64 `json:"sensitivity_v_per_pa"` // default 0.05
+	SensitivityVPerPa float64 `json:"sensitivity_v_per_pa"`
 
-	// How unsteady a run is; for none of it, set a negative value.
-	// standard deviation over runs of the relative set-point error; default 5e-4
+	// How unsteady a run is.
+	// standard deviation over runs of the relative set-point error
 	SpeedError float64 `json:"speed_error"`
-	// standard deviation over runs of the relative linear drift during a run; default 2e-4
+	// standard deviation over runs of the relative linear drift during a run
 	SpeedDrift float64 `json:"speed_drift"`
-	// rms relative speed fluctuation within a run, correlation time 1.5 s; default 3e-4
+	// rms relative speed fluctuation within a run, correlation time 1.5 s
 	SpeedJitter float64 `json:"speed_jitter"`
-	// rms relative amplitude fluctuation of each blade tone, correlation time 0.5 s;
-	// default 0.08
+	// rms relative amplitude fluctuation of each blade tone, correlation time 0.5 s
 	ToneModulation float64 `json:"tone_modulation"`
 }
 
@@ -73,38 +71,12 @@ const (
 
 var _ Campaign = Rotor{}
 
-// WithDefaults returns a copy in which every unset field has its default.
-func (r Rotor) WithDefaults() Rotor {
-	setDefault(&r.RateHz, 10240)
-	setDefault(&r.DurationS, 8)
-
-	r.Encoding = cmp.Or(r.Encoding, EncodingPCM16)
-
-	if len(r.Blades) == 0 {
-		r.Blades = []int{2, 3, 4, 5}
-	}
-
-	if len(r.RPM) == 0 {
-		r.RPM = steps(2000, 9000, 500)
-	}
-
-	if len(r.ThetaDeg) == 0 {
-		r.ThetaDeg = steps(-60, 60, 10)
-	}
-
-	setDefault(&r.SensitivityVPerPa, 0.05)
-	setDefault(&r.FullScaleV, r.SensitivityVPerPa*1)
-	setDefault(&r.SpeedError, 5e-4)
-	setDefault(&r.SpeedDrift, 2e-4)
-	setDefault(&r.SpeedJitter, 3e-4)
-	setDefault(&r.ToneModulation, 0.08)
-
-	return r
-}
-
-func setDefault(v *float64, d float64) {
-	if *v == 0 {
-		*v = d
+// DefaultRotor is the campaign where nothing else is stated.
+func DefaultRotor() Rotor {
+	return Rotor{
+		RateHz: 10240, DurationS: 8, Encoding: EncodingPCM16, Blades: []int{2, 3, 4, 5}, RPM: steps(2000, 9000, 500),
+		ThetaDeg: steps(-60, 60, 10), FullScaleV: 0.05, SensitivityVPerPa: 0.05,
+		SpeedError: 5e-4, SpeedDrift: 2e-4, SpeedJitter: 3e-4, ToneModulation: 0.08,
 	}
 }
 
@@ -127,7 +99,6 @@ func (r Rotor) Kind() string { return "rotor" }
 
 // Validate returns every unusable field with the expected range.
 func (r Rotor) Validate() error {
-	r = r.WithDefaults()
 	if err := r.validateFields(); err != nil {
 		return err
 	}
@@ -155,7 +126,7 @@ func (r Rotor) Validate() error {
 	return nil
 }
 
-// validateFields checks the fields one by one; r has its defaults.
+// validateFields checks the fields one by one.
 func (r Rotor) validateFields() error {
 	f := faults{kind: "rotor"}
 	if !(r.RateHz >= 1000 && r.RateHz <= 1e6) || r.RateHz != math.Trunc(r.RateHz) {
@@ -190,8 +161,8 @@ func (r Rotor) validateFields() error {
 	}
 
 	unsteady := func(field string, v float64) {
-		if math.IsNaN(v) || v > 0.5 {
-			f.add(field, "at most 0.5 (negative for none)", v)
+		if !(v >= 0 && v <= 0.5) {
+			f.add(field, "0 to 0.5", v)
 		}
 	}
 
@@ -236,7 +207,6 @@ func (r Rotor) condition(i int) (blades int, rpm float64) {
 
 // Files lists one file per blade number and speed, speeds varying fastest.
 func (r Rotor) Files() []File {
-	r = r.WithDefaults()
 	files := make([]File, len(r.Blades)*len(r.RPM))
 	for i := range files {
 		n, rpm := r.condition(i)
@@ -267,7 +237,6 @@ func (r Rotor) Conditions(w io.Writer) error {
 
 // Readme describes the campaign.
 func (r Rotor) Readme() string {
-	r = r.WithDefaults()
 	var b strings.Builder
 	fmt.Fprintf(&b, "simulated rotor campaign: no measurement\n\n")
 	fmt.Fprintf(&b, "generator version  %s\n", Version)
@@ -283,7 +252,7 @@ func (r Rotor) Readme() string {
 	fmt.Fprintf(&b, "sensitivity        %s V/Pa, so full scale is %s Pa peak\n", plain(r.SensitivityVPerPa),
 		plain(r.fullScalePa()))
 	fmt.Fprintf(&b, "unsteadiness       speed error %g, drift %g, jitter %g (relative, rms); tone modulation %g\n",
-		max(r.SpeedError, 0), max(r.SpeedDrift, 0), max(r.SpeedJitter, 0), max(r.ToneModulation, 0))
+		r.SpeedError, r.SpeedDrift, r.SpeedJitter, r.ToneModulation)
 
 	return b.String()
 }
@@ -364,7 +333,6 @@ const blockLen = 2048
 // Write makes the recording of file i. Integer samples beyond full scale are
 // an error, not a clipped file; Validate excludes them.
 func (r Rotor) Write(ctx context.Context, w io.Writer, i int) error {
-	r = r.WithDefaults()
 	if err := r.validateFields(); err != nil {
 		return err
 	}
@@ -500,11 +468,11 @@ func newRun(r Rotor, g rig, blades int, rpm float64) *run {
 	s := key("shaft")
 	q := &run{
 		rate: r.RateHz, revs: rpm / 60, samples: r.samples(), blades: blades,
-		offset: max(r.SpeedError, 0) * s.norm(),
-		drift:  max(r.SpeedDrift, 0) * s.norm(),
+		offset: r.SpeedError * s.norm(),
+		drift:  r.SpeedDrift * s.norm(),
 		phase:  s.uniform(),
-		jitter: max(r.SpeedJitter, 0),
-		am:     max(r.ToneModulation, 0),
+		jitter: r.SpeedJitter,
+		am:     r.ToneModulation,
 		speed:  newSlow(key("jitter"), jitterTauS, r.RateHz),
 		top:    topOrder(rpm, r.RateHz),
 		imb:    g.imbalance(blades),
@@ -691,7 +659,7 @@ func (r Rotor) peakPa(blades int, rpm float64) float64 {
 
 		for k, amp := range r.AmplitudesPa(blades, rpm, th)[:top+1] {
 			if k%blades == 0 {
-				amp *= 1 + 5*max(r.ToneModulation, 0)
+				amp *= 1 + 5*r.ToneModulation
 			}
 
 			sum += amp

@@ -124,7 +124,7 @@ func recordWAV(t testing.TB, c Campaign, i int) *wav {
 // Expected: docs/method.md#layouts-of-published-files (n ∈ 2…5, 15 speeds, 13
 // angles = 780 recordings).
 func TestRotorDefaults(t *testing.T) {
-	r := Rotor{}
+	r := DefaultRotor()
 	files := r.Files()
 	if len(files) != 60 || files[0].Name != "simulated_rotor_n2_rpm2000.wav" ||
 		files[59].Name != "simulated_rotor_n5_rpm9000.wav" {
@@ -148,7 +148,6 @@ func TestRotorDefaults(t *testing.T) {
 	}
 
 	// The comment on FullScaleV.
-	r = r.WithDefaults()
 
 	loudest := 0.0
 	for _, n := range r.Blades {
@@ -169,7 +168,7 @@ func TestRotorDefaults(t *testing.T) {
 // Expected: the RIFF specification (readWAV), and that both
 // encodings hold the same signal to within half a step.
 func TestRotorFile(t *testing.T) {
-	pcm := Rotor{DurationS: 0.7, Seed: 3}
+	pcm := with(DefaultRotor(), func(r *Rotor) { r.DurationS, r.Seed = 0.7, 3 })
 	flt := pcm
 	flt.Encoding = EncodingFloat32
 
@@ -211,7 +210,7 @@ func TestRotorFile(t *testing.T) {
 func TestRotorSpectrumAgreesWithReference(t *testing.T) {
 	g := loadGolden(t)
 
-	r := Rotor{Encoding: EncodingFloat32}.WithDefaults()
+	r := with(DefaultRotor(), func(r *Rotor) { r.Encoding = EncodingFloat32 })
 	for _, c := range g.RotorRecord {
 		var b bytes.Buffer
 		if err := r.write(context.Background(), &b, g.rig(), c.Blades, c.RPM); err != nil {
@@ -300,10 +299,10 @@ func welch(x []float64, n int, rate float64) []float64 {
 // bin, and NoiseDensity between the orders. Two independent routes: the
 // formulas on one side, the written file on the other.
 func TestRotorTruth(t *testing.T) {
-	r := Rotor{
-		Encoding: EncodingFloat32, SpeedError: -1, SpeedDrift: -1, SpeedJitter: -1, ToneModulation: -1,
-		Blades: []int{3}, RPM: []float64{6000}, ThetaDeg: []float64{-40, 0, 20},
-	}
+	r := with(DefaultRotor(), func(r *Rotor) {
+		r.Encoding, r.SpeedError, r.SpeedDrift, r.SpeedJitter = EncodingFloat32, 0, 0, 0
+		r.ToneModulation, r.Blades, r.RPM, r.ThetaDeg = 0, []int{3}, []float64{6000}, []float64{-40, 0, 20}
+	})
 
 	w := recordWAV(t, r, 0)
 	const n, perOrder = 81920, 800 // 8 s; 100 Hz
@@ -338,7 +337,7 @@ func TestRotorTruth(t *testing.T) {
 
 	// All of the power together: the closed-form variances.
 	for c, th := range r.ThetaDeg {
-		want, got := r.WithDefaults().noisePower(3, 6000, th), 0.0
+		want, got := r.noisePower(3, 6000, th), 0.0
 		for _, p := range r.TonePower(3, 6000, th) {
 			want += p
 		}
@@ -353,7 +352,7 @@ func TestRotorTruth(t *testing.T) {
 	}
 
 	// An upper rate leaves orders out: at 6000 rpm and 1 kHz those from 495 Hz on.
-	slow := Rotor{RateHz: 1000}
+	slow := with(DefaultRotor(), func(r *Rotor) { r.RateHz = 1000 })
 	p := slow.TonePower(3, 6000, 20)
 	if p[4] <= 0 || p[5] != 0 {
 		t.Errorf("powers %g at order 4, %g at order 5", p[4], p[5])
@@ -363,9 +362,9 @@ func TestRotorTruth(t *testing.T) {
 // Expected: the modulation's mean square, averaged over runs, raises a blade
 // tone's power by am²·slowPower; other orders stay.
 func TestRotorModulation(t *testing.T) {
-	steady := Rotor{ToneModulation: -1}.TonePower(2, 5000, 30)
+	steady := with(DefaultRotor(), func(r *Rotor) { r.ToneModulation = 0 }).TonePower(2, 5000, 30)
 
-	loose := Rotor{ToneModulation: 0.5}.TonePower(2, 5000, 30)
+	loose := with(DefaultRotor(), func(r *Rotor) { r.ToneModulation = 0.5 }).TonePower(2, 5000, 30)
 	if got, want := loose[2]/steady[2], 1+0.25*slowPower(0.5); math.Abs(got-want) > 1e-12 || loose[3] != steady[3] {
 		t.Errorf("blade tone × %g, want %g; order 3 × %g", got, want, loose[3]/steady[3])
 	}
@@ -374,11 +373,11 @@ func TestRotorModulation(t *testing.T) {
 
 	sum, square := 0.0, 0.0
 	for seed := range uint64(runs) {
-		r := Rotor{
-			Seed: seed, RateHz: 2000, DurationS: 4, Encoding: EncodingFloat32, SpeedError: -1, SpeedDrift: -1, SpeedJitter: -1,
-			ToneModulation: 0.4,
-			Blades:         []int{2}, RPM: []float64{9000}, ThetaDeg: []float64{60},
-		}
+		r := with(DefaultRotor(), func(r *Rotor) {
+			r.Seed, r.RateHz, r.DurationS, r.Encoding = seed, 2000, 4, EncodingFloat32
+			r.SpeedError, r.SpeedDrift, r.SpeedJitter, r.ToneModulation = 0, 0, 0, 0.4
+			r.Blades, r.RPM, r.ThetaDeg = []int{2}, []float64{9000}, []float64{60}
+		})
 
 		x := recordWAV(t, r, 0).x[0]
 
@@ -409,9 +408,11 @@ func TestRotorModulation(t *testing.T) {
 
 // Expected: by contract a run depends on seed and condition only.
 func TestRotorRunsAreIndependent(t *testing.T) {
-	all := Rotor{DurationS: 0.5}
+	all := with(DefaultRotor(), func(r *Rotor) { r.DurationS = 0.5 })
 	want := recordWAV(t, all, 31) // 4 blades, 2500 rpm
-	one := Rotor{DurationS: 0.5, Blades: []int{4}, RPM: []float64{2500}, ThetaDeg: []float64{10, -60}}
+	one := with(DefaultRotor(), func(r *Rotor) {
+		r.DurationS, r.Blades, r.RPM, r.ThetaDeg = 0.5, []int{4}, []float64{2500}, []float64{10, -60}
+	})
 	got := recordWAV(t, one, 0)
 	for i, c := range []int{7, 0} {
 		for s := range want.x[c] {
@@ -423,7 +424,8 @@ func TestRotorRunsAreIndependent(t *testing.T) {
 
 	// A longer recording begins like a shorter one but for the drift, which
 	// spans the recording.
-	long, short := Rotor{DurationS: 2, SpeedDrift: -1}, Rotor{DurationS: 0.3, SpeedDrift: -1}
+	long := with(DefaultRotor(), func(r *Rotor) { r.DurationS, r.SpeedDrift = 2, 0 })
+	short := with(DefaultRotor(), func(r *Rotor) { r.DurationS, r.SpeedDrift = 0.3, 0 })
 	a, b := recordWAV(t, long, 3), recordWAV(t, short, 3)
 	for s := range b.x[5] {
 		if a.x[5][s] != b.x[5][s] {
@@ -431,7 +433,7 @@ func TestRotorRunsAreIndependent(t *testing.T) {
 		}
 	}
 
-	other := Rotor{DurationS: 0.5, Seed: 1}
+	other := with(DefaultRotor(), func(r *Rotor) { r.DurationS, r.Seed = 0.5, 1 })
 	if bytes.Equal(record(t, other, 31), record(t, all, 31)) {
 		t.Error("two seeds give the same recording")
 	}
@@ -440,7 +442,7 @@ func TestRotorRunsAreIndependent(t *testing.T) {
 // Expected: sim.py's structure: one imbalance per rotor (blade number), rising
 // with the square of the speed and cos θ, the same in all its runs.
 func TestImbalanceBelongsToRotor(t *testing.T) {
-	r := Rotor{Seed: 9}
+	r := with(DefaultRotor(), func(r *Rotor) { r.Seed = 9 })
 	a, b := r.Orders(3, 3000, 0), r.Orders(3, 6000, 60)
 	for _, k := range []int{1, 2, 4, 29} { // no blade tones
 		if d := cmplx.Abs(b[k] - a[k]*4*0.5); d > 1e-12*cmplx.Abs(b[k]) {
@@ -460,25 +462,43 @@ func TestRotorValidate(t *testing.T) {
 		r    Rotor
 		want []string
 	}{
-		{Rotor{}, nil},
-		{Rotor{RateHz: 51200, DurationS: 16, Encoding: EncodingFloat32}, nil},
-		{Rotor{SensitivityVPerPa: 0.5}, nil},
-		{Rotor{RateHz: 10240.5}, []string{"RateHz", "whole number", "10240.5"}},
-		{Rotor{RateHz: nan, DurationS: -1}, []string{"RateHz", "NaN", "DurationS", "-1"}},
-		{Rotor{Encoding: "pcm24"}, []string{"Encoding", "pcm16 or float32", `"pcm24"`}},
-		{Rotor{Blades: []int{2, 0}}, []string{"Blades[1]", "1 to 30", "found 0"}},
+		{DefaultRotor(), nil},
+		{with(DefaultRotor(), func(r *Rotor) { r.RateHz, r.DurationS, r.Encoding = 51200, 16, EncodingFloat32 }), nil},
+		{with(DefaultRotor(), func(r *Rotor) { r.FullScaleV, r.SensitivityVPerPa = 0.5, 0.5 }), nil},
+		{with(DefaultRotor(), func(r *Rotor) { r.RateHz = 10240.5 }), []string{"RateHz", "whole number", "10240.5"}},
 		{
-			Rotor{Blades: []int{2, 2}, RPM: []float64{-3, nan}},
+			with(DefaultRotor(), func(r *Rotor) { r.RateHz, r.DurationS = nan, -1 }),
+			[]string{"RateHz", "NaN", "DurationS", "-1"},
+		},
+		{
+			with(DefaultRotor(), func(r *Rotor) { r.Encoding = "pcm24" }),
+			[]string{"Encoding", "pcm16 or float32", `"pcm24"`},
+		},
+		{with(DefaultRotor(), func(r *Rotor) { r.Blades = []int{2, 0} }), []string{"Blades[1]", "1 to 30", "found 0"}},
+		{
+			with(DefaultRotor(), func(r *Rotor) { r.Blades, r.RPM = []int{2, 2}, []float64{-3, nan} }),
 			[]string{"Blades[1]: expected every number once", "RPM[0]", "RPM[1]"},
 		},
-		{Rotor{RPM: []float64{2000, 2000}}, []string{"RPM[1]: expected every speed once"}},
-		{Rotor{ThetaDeg: []float64{0, 0}}, []string{"ThetaDeg[1]: expected every angle once"}},
-		{Rotor{ThetaDeg: []float64{181}}, []string{"ThetaDeg[0]"}},
-		{Rotor{FullScaleV: -1, SensitivityVPerPa: math.Inf(1)}, []string{"FullScaleV", "SensitivityVPerPa"}},
-		{Rotor{FullScaleV: 0.005}, []string{"FullScaleV: expected at least", "does not clip", "found 0.005 V"}},
-		{Rotor{SpeedJitter: 2}, []string{"SpeedJitter", "negative for none"}},
-		{Rotor{RateHz: 51200, DurationS: 3600}, []string{"DurationS", "4 GiB"}},
-		{Rotor{DurationS: 1e-5}, []string{"at least 2 samples"}},
+		{
+			with(DefaultRotor(), func(r *Rotor) { r.RPM = []float64{2000, 2000} }),
+			[]string{"RPM[1]: expected every speed once"},
+		},
+		{
+			with(DefaultRotor(), func(r *Rotor) { r.ThetaDeg = []float64{0, 0} }),
+			[]string{"ThetaDeg[1]: expected every angle once"},
+		},
+		{with(DefaultRotor(), func(r *Rotor) { r.ThetaDeg = []float64{181} }), []string{"ThetaDeg[0]"}},
+		{
+			with(DefaultRotor(), func(r *Rotor) { r.FullScaleV, r.SensitivityVPerPa = -1, math.Inf(1) }),
+			[]string{"FullScaleV", "SensitivityVPerPa"},
+		},
+		{
+			with(DefaultRotor(), func(r *Rotor) { r.FullScaleV = 0.005 }),
+			[]string{"FullScaleV: expected at least", "does not clip", "found 0.005 V"},
+		},
+		{with(DefaultRotor(), func(r *Rotor) { r.SpeedJitter = 2 }), []string{"SpeedJitter", "0 to 0.5"}},
+		{with(DefaultRotor(), func(r *Rotor) { r.RateHz, r.DurationS = 51200, 3600 }), []string{"DurationS", "4 GiB"}},
+		{with(DefaultRotor(), func(r *Rotor) { r.DurationS = 1e-5 }), []string{"at least 2 samples"}},
 	} {
 		err := c.r.Validate()
 		if (err == nil) != (len(c.want) == 0) {
@@ -497,19 +517,21 @@ func TestRotorValidate(t *testing.T) {
 // Expected: a recording that would clip is an error with its place, never a
 // clipped file; a missing file is the caller's mistake.
 func TestRotorWriteErrors(t *testing.T) {
-	err := Rotor{FullScaleV: 0.001, DurationS: 1}.Write(context.Background(), io.Discard, 59)
+	loud := with(DefaultRotor(), func(r *Rotor) { r.FullScaleV, r.DurationS = 0.001, 1 })
+	err := loud.Write(context.Background(), io.Discard, 59)
 	if err == nil || !strings.Contains(err.Error(), "beyond full scale, 0.02 Pa: raise FullScaleV") {
 		t.Errorf("clipping: %v", err)
 	}
 
-	if err := (Rotor{Encoding: "mp3"}).Write(context.Background(), io.Discard, 0); err == nil {
+	bad := with(DefaultRotor(), func(r *Rotor) { r.Encoding = "mp3" })
+	if err := bad.Write(context.Background(), io.Discard, 0); err == nil {
 		t.Error("an unknown encoding was written")
 	}
 
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 
-	if err := (Rotor{}).Write(ctx, io.Discard, 0); !errors.Is(err, context.Canceled) {
+	if err := DefaultRotor().Write(ctx, io.Discard, 0); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 
@@ -519,7 +541,7 @@ func TestRotorWriteErrors(t *testing.T) {
 		}
 	}()
 
-	_ = Rotor{}.Write(ctx, io.Discard, 60)
+	_ = DefaultRotor().Write(ctx, io.Discard, 60)
 }
 
 // Expected: memory does not grow with the recording.
@@ -528,7 +550,8 @@ func TestRotorMemoryIsBounded(t *testing.T) {
 		var a, b runtime.MemStats
 		runtime.ReadMemStats(&a)
 
-		if err := (Rotor{DurationS: duration}).Write(context.Background(), io.Discard, 0); err != nil {
+		r := with(DefaultRotor(), func(r *Rotor) { r.DurationS = duration })
+		if err := r.Write(context.Background(), io.Discard, 0); err != nil {
 			t.Fatal(err)
 		}
 
@@ -547,17 +570,16 @@ func TestRotorMemoryIsBounded(t *testing.T) {
 // unchanged when made again.
 func TestRotorAnyCampaign(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		r := Rotor{
-			Seed:      rapid.Uint64().Draw(t, "seed"),
-			RateHz:    float64(rapid.IntRange(1000, 60000).Draw(t, "rate")),
-			DurationS: rapid.Float64Range(0.01, 0.06).Draw(t, "duration"),
-			Encoding:  rapid.SampledFrom([]string{EncodingPCM16, EncodingFloat32}).Draw(t, "encoding"),
-			Blades:    []int{rapid.IntRange(1, 30).Draw(t, "blades")},
-			RPM:       []float64{rapid.Float64Range(1, 12000).Draw(t, "rpm")},
-			ThetaDeg:  steps(-30, float64(-30+5*rapid.IntRange(0, 6).Draw(t, "angles")), 5),
-			// Enough for the loudest combination drawn here.
-			FullScaleV: 10,
-		}
+		r := with(DefaultRotor(), func(r *Rotor) {
+			r.Seed = rapid.Uint64().Draw(t, "seed")
+			r.RateHz = float64(rapid.IntRange(1000, 60000).Draw(t, "rate"))
+			r.DurationS = rapid.Float64Range(0.01, 0.06).Draw(t, "duration")
+			r.Encoding = rapid.SampledFrom([]string{EncodingPCM16, EncodingFloat32}).Draw(t, "encoding")
+			r.Blades = []int{rapid.IntRange(1, 30).Draw(t, "blades")}
+			r.RPM = []float64{rapid.Float64Range(1, 12000).Draw(t, "rpm")}
+			r.ThetaDeg = steps(-30, float64(-30+5*rapid.IntRange(0, 6).Draw(t, "angles")), 5)
+			r.FullScaleV = 10
+		})
 
 		if err := r.Validate(); err != nil {
 			t.Fatal(err)
@@ -593,7 +615,7 @@ func TestRotorAnyCampaign(t *testing.T) {
 
 // One default recording: 8 s of 13 channels at 10.24 kHz.
 func BenchmarkRotorWrite(b *testing.B) {
-	r := Rotor{}.WithDefaults()
+	r := DefaultRotor()
 	b.SetBytes(r.dataBytes())
 	b.ReportAllocs()
 

@@ -14,10 +14,10 @@ import (
 func TestRotorWaveform(t *testing.T) {
 	const n, perOrder, df = 81920, 800, 1.0 / 8
 	for _, blades := range []int{2, 3, 5} {
-		r := Rotor{
-			Encoding: EncodingFloat32, SpeedError: -1, SpeedDrift: -1, SpeedJitter: -1, ToneModulation: -1,
-			Blades: []int{blades}, RPM: []float64{6000}, ThetaDeg: []float64{20},
-		}
+		r := with(DefaultRotor(), func(r *Rotor) {
+			r.Encoding, r.SpeedError, r.SpeedDrift, r.SpeedJitter = EncodingFloat32, 0, 0, 0
+			r.ToneModulation, r.Blades, r.RPM, r.ThetaDeg = 0, []int{blades}, []float64{6000}, []float64{20}
+		})
 
 		z := fourier.NewFFT(n).Coefficients(nil, recordWAV(t, r, 0).x[0])
 		a := r.Orders(blades, 6000, 20)
@@ -56,10 +56,10 @@ func TestRotorWaveform(t *testing.T) {
 // Expected: at 51.2 kHz and the lowest speed only the microphone's floor is left
 // just below half the rate: 4·10⁻⁵ Pa rms, white.
 func TestMicrophoneFloor(t *testing.T) {
-	r := Rotor{
-		RateHz: 51200, DurationS: 2, Encoding: EncodingFloat32, Blades: []int{2}, RPM: []float64{2000},
-		ThetaDeg: []float64{0},
-	}
+	r := with(DefaultRotor(), func(r *Rotor) {
+		r.RateHz, r.DurationS, r.Encoding, r.Blades = 51200, 2, EncodingFloat32, []int{2}
+		r.RPM, r.ThetaDeg = []float64{2000}, []float64{0}
+	})
 
 	p := welch(recordWAV(t, r, 0).x[0], 1024, 51200)
 
@@ -80,7 +80,6 @@ func TestMicrophoneFloor(t *testing.T) {
 // block, the nominal ones taken off, and the mean square of the relative speed.
 func turn(r Rotor, seed uint64) (late []float64, square float64) {
 	r.Seed = seed
-	r = r.WithDefaults()
 	q := newRun(r, newRig(seed), 2, 6000)
 	last := q.phase
 
@@ -110,17 +109,20 @@ func turn(r Rotor, seed uint64) (late []float64, square float64) {
 // middle and back in step at the end.
 func TestShaft(t *testing.T) {
 	const runs, turns = 300, 100 * 4.0 // 100 rev/s, 4 s
-	base := Rotor{DurationS: 4, RateHz: 1024, SpeedError: -1, SpeedDrift: -1, SpeedJitter: -1, ThetaDeg: []float64{0}}
+	base := with(DefaultRotor(), func(r *Rotor) {
+		r.DurationS, r.RateHz, r.SpeedError, r.SpeedDrift = 4, 1024, 0, 0
+		r.SpeedJitter, r.ThetaDeg = 0, []float64{0}
+	})
 
 	var setPoint, drift, jitter float64
 	for seed := range uint64(runs) {
 		r := base
-		r.SpeedError = 0
+		r.SpeedError = DefaultRotor().SpeedError
 		late, _ := turn(r, seed)
 		e := late[len(late)-1] / turns
 		setPoint += e * e / runs
 		r = base
-		r.SpeedDrift = 0
+		r.SpeedDrift = DefaultRotor().SpeedDrift
 		late, _ = turn(r, seed)
 		if len(late) != 2 {
 			t.Fatalf("%d blocks", len(late))
@@ -136,7 +138,7 @@ func TestShaft(t *testing.T) {
 		}
 
 		r = base
-		r.SpeedJitter = 0
+		r.SpeedJitter = DefaultRotor().SpeedJitter
 		_, sq := turn(r, seed)
 		jitter += sq / runs
 	}
@@ -165,7 +167,7 @@ func TestShaft(t *testing.T) {
 // Expected: every blade tone is modulated on its own, by the documented rms.
 func TestTonesAreModulatedIndependently(t *testing.T) {
 	const runs = 400
-	r := Rotor{RateHz: 2048, DurationS: 1, ThetaDeg: []float64{0}}.WithDefaults()
+	r := with(DefaultRotor(), func(r *Rotor) { r.RateHz, r.DurationS, r.ThetaDeg = 2048, 1, []float64{0} })
 
 	var s11, s22, s12 float64
 	for seed := range uint64(runs) {
@@ -193,7 +195,7 @@ func TestTonesAreModulatedIndependently(t *testing.T) {
 func TestNoiseStartsStationary(t *testing.T) {
 	const runs = 800
 
-	r := Rotor{RateHz: 10240, DurationS: 1, ThetaDeg: []float64{30}}.WithDefaults()
+	r := with(DefaultRotor(), func(r *Rotor) { r.RateHz, r.DurationS, r.ThetaDeg = 10240, 1, []float64{30} })
 	for _, rpm := range []float64{2000, 9000} {
 		sum := 0.0
 		for seed := range uint64(runs) {

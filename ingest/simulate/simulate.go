@@ -7,9 +7,8 @@
 // balance resonances); every run draws from its own generator derived from
 // (seed, campaign, condition), so any file can be made alone, in any order.
 //
-// A campaign is a plain struct ([Rotor], [Airfoil], [Toy]) whose zero fields
-// mean their defaults; WithDefaults returns the copy in which they are filled
-// in, for whoever records the configuration. [WriteDir] writes a whole
+// A campaign is a plain struct ([Rotor], [Airfoil], [Toy]) that starts from
+// [DefaultRotor], [DefaultAirfoil] or [DefaultToy]; zero is a value. [WriteDir] writes a whole
 // campaign; [Campaign.Write] streams one file of it in memory that does not
 // grow with the recording.
 //
@@ -47,8 +46,7 @@ type File struct {
 }
 
 // Campaign is a set of raw files that can be made independently of each other.
-// [Rotor], [Airfoil] and [Toy] implement it; unset fields count as their
-// defaults in every method.
+// [Rotor], [Airfoil] and [Toy] implement it.
 type Campaign interface {
 	// Kind is "rotor", "airfoil" or "toy".
 	Kind() string
@@ -114,16 +112,15 @@ func checkList[T comparable](f *faults, field string, list []T, what, want strin
 // Kinds are the names New knows, in order.
 func Kinds() []string { return []string{"rotor", "airfoil", "toy"} }
 
-// New returns the named campaign with its defaults filled in: a [Rotor],
-// [Airfoil] or [Toy] value.
+// New returns the named campaign by default: a [Rotor], [Airfoil] or [Toy] value.
 func New(kind string) (Campaign, error) {
 	switch kind {
 	case "rotor":
-		return Rotor{}.WithDefaults(), nil
+		return DefaultRotor(), nil
 	case "airfoil":
-		return Airfoil{}.WithDefaults(), nil
+		return DefaultAirfoil(), nil
 	case "toy":
-		return Toy{}.WithDefaults(), nil
+		return DefaultToy(), nil
 	}
 
 	return nil, fmt.Errorf("unknown campaign %q: expected rotor, airfoil or toy", kind)

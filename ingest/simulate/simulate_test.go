@@ -51,7 +51,7 @@ func TestNew(t *testing.T) {
 // independent (docs/method.md#synthetic-data-and-couples); standard errors of
 // normal variables.
 func TestToy(t *testing.T) {
-	toy := Toy{N: 20000, Gamma: 3, Seed: 4}
+	toy := with(DefaultToy(), func(t *Toy) { t.N, t.Gamma, t.Seed = 20000, 3, 4 })
 	lines := strings.Split(strings.TrimSuffix(string(record(t, toy, 0)), "\n"), "\n")
 	if lines[0] != "x,y_1,y_2" || len(lines) != 20001 {
 		t.Fatalf("%q, %d lines", lines[0], len(lines))
@@ -110,25 +110,36 @@ func TestToy(t *testing.T) {
 		t.Errorf("x from %g to %g", xs[0], xs[len(xs)-1])
 	}
 
-	for _, bad := range []Toy{
-		{N: -1},
-		{Gamma: -1},
-		{Lo: 1, Hi: 1},
-		{Lo: 2, Hi: -2},
-		{Lo: math.Inf(-1), Hi: 1},
-		{Gamma: math.NaN()},
+	for _, edit := range []func(t *Toy){
+		func(t *Toy) { t.N = 0 },
+		func(t *Toy) { t.Gamma = 0 },
+		func(t *Toy) { t.Lo, t.Hi = 0, 0 },
+		func(t *Toy) { t.Lo, t.Hi = 2, -2 },
+		func(t *Toy) { t.Lo = math.Inf(-1) },
+		func(t *Toy) { t.Gamma = math.NaN() },
 	} {
+		bad := with(DefaultToy(), edit)
 		if bad.Validate() == nil || bad.Write(context.Background(), io.Discard, 0) == nil {
 			t.Errorf("%+v is accepted", bad)
 		}
 	}
 }
 
+// with returns a campaign with some settings changed.
+func with[T any](c T, edit func(*T)) T {
+	edit(&c)
+	return c
+}
+
 func small() []Campaign {
 	return []Campaign{
-		Rotor{DurationS: 0.2, Blades: []int{2, 3}, RPM: []float64{4000, 4500.5}, ThetaDeg: []float64{-10, 0, 7.5}},
-		Airfoil{DurationS: 0.5, AlphaDeg: []float64{-2, 0, 2.25}, SpeedMS: []float64{4.7, 9.1}},
-		Toy{N: 50},
+		with(DefaultRotor(), func(r *Rotor) {
+			r.DurationS, r.Blades, r.RPM, r.ThetaDeg = 0.2, []int{2, 3}, []float64{4000, 4500.5}, []float64{-10, 0, 7.5}
+		}),
+		with(DefaultAirfoil(), func(a *Airfoil) {
+			a.DurationS, a.AlphaDeg, a.SpeedMS = 0.5, []float64{-2, 0, 2.25}, []float64{4.7, 9.1}
+		}),
+		with(DefaultToy(), func(t *Toy) { t.N = 50 }),
 	}
 }
 
@@ -274,7 +285,8 @@ func TestWriteDirLeavesNoPieces(t *testing.T) {
 
 	// An invalid campaign touches nothing.
 	dir = filepath.Join(t.TempDir(), "none")
-	if err := WriteDir(context.Background(), Rotor{Encoding: "mp3"}, dir, 1, nil); err == nil {
+	bad := with(DefaultRotor(), func(r *Rotor) { r.Encoding = "mp3" })
+	if err := WriteDir(context.Background(), bad, dir, 1, nil); err == nil {
 		t.Error("an invalid campaign was written")
 	}
 
@@ -303,7 +315,7 @@ func ExampleWriteDir() {
 	}
 	defer os.RemoveAll(dir)
 
-	c := Rotor{Seed: 1, DurationS: 1, Blades: []int{3}, RPM: []float64{5000}}
+	c := with(DefaultRotor(), func(r *Rotor) { r.Seed, r.DurationS, r.Blades, r.RPM = 1, 1, []int{3}, []float64{5000} })
 	if err := WriteDir(context.Background(), c, dir, 0, nil); err != nil {
 		panic(err)
 	}

@@ -2,7 +2,6 @@ package simulate
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,13 +12,13 @@ import (
 
 // Toy is the paper's synthetic experiment (docs/method.md#synthetic-data-and-couples): one CSV
 // table of triplets x, y_1, y_2 with x ~ U[Lo, Hi] and both y drawn
-// independently from N(x·sin x, σ²(x)), σ(x) = γ·exp(−x²/2). A zero field
-// means its default.
+// independently from N(x·sin x, σ²(x)), σ(x) = γ·exp(−x²/2). Start from
+// DefaultToy.
 type Toy struct {
 	Seed  uint64  `json:"seed"`
-	N     int     `json:"n"`     // triplets; default 1000
-	Gamma float64 `json:"gamma"` // noise level; default 1.5, the paper has 1, 1.5 and 3
-	Lo    float64 `json:"lo"`    // Lo and Hi both 0 mean −6 and 6
+	N     int     `json:"n"`     // triplets
+	Gamma float64 `json:"gamma"` // noise level
+	Lo    float64 `json:"lo"`
 	Hi    float64 `json:"hi"`
 }
 
@@ -31,26 +30,14 @@ const (
 
 var _ Campaign = Toy{}
 
-// WithDefaults returns a copy in which every unset field has its default.
-func (t Toy) WithDefaults() Toy {
-	t.N = cmp.Or(t.N, 1000)
-
-	setDefault(&t.Gamma, 1.5)
-
-	if t.Lo == 0 && t.Hi == 0 {
-		t.Lo, t.Hi = -6, 6
-	}
-
-	return t
-}
+// DefaultToy is the campaign where nothing else is stated; the paper has γ = 1, 1.5 and 3.
+func DefaultToy() Toy { return Toy{N: 1000, Gamma: 1.5, Lo: -6, Hi: 6} }
 
 // Kind returns "toy".
 func (t Toy) Kind() string { return "toy" }
 
 // Validate returns every unusable field with the expected range.
 func (t Toy) Validate() error {
-	t = t.WithDefaults()
-
 	f := faults{kind: "toy"}
 	if t.N < 1 || t.N > maxTriplets {
 		f.add("N", fmt.Sprintf("1 to %d", maxTriplets), t.N)
@@ -77,7 +64,6 @@ func (t Toy) Conditions(io.Writer) error { return nil }
 
 // Readme describes the campaign.
 func (t Toy) Readme() string {
-	t = t.WithDefaults()
 	return fmt.Sprintf(`simulated toy campaign: no measurement
 
 generator version  %s
@@ -96,7 +82,6 @@ func ToySigma(x, gamma float64) float64 { return gamma * math.Exp(-x*x/2) }
 
 // Inputs are the values of x, in the order of the table.
 func (t Toy) Inputs() []float64 {
-	t = t.WithDefaults()
 	v, xs := make([]float64, t.N), newStream(t.Seed, "toy", "x")
 	for i := range v {
 		v[i] = t.Lo + (t.Hi-t.Lo)*xs.uniform()
@@ -107,8 +92,6 @@ func (t Toy) Inputs() []float64 {
 
 // Write makes the table, i = 0. Numbers have as many digits as identify them.
 func (t Toy) Write(ctx context.Context, w io.Writer, i int) error {
-	t = t.WithDefaults()
-
 	if i != 0 {
 		panic(fmt.Sprintf("simulate: toy campaign has 1 file, asked for file %d", i))
 	}

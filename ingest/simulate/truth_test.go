@@ -17,7 +17,6 @@ func (r Rotor) Orders(blades int, rpm, thetaDeg float64) []complex128 {
 // blade number raised by the mean square of the tone modulation, 0 for orders that the recorder's
 // rate leaves out.
 func (r Rotor) TonePower(blades int, rpm, thetaDeg float64) []float64 {
-	r = r.WithDefaults()
 	a := r.Orders(blades, rpm, thetaDeg)
 	am := max(r.ToneModulation, 0)
 
@@ -35,7 +34,6 @@ func (r Rotor) TonePower(blades int, rpm, thetaDeg float64) []float64 {
 // NoiseDensity is the one-sided power density in Pa²/Hz of the broadband noise, without that of
 // the quantisation.
 func (r Rotor) NoiseDensity(blades int, rpm, thetaDeg, fHz float64) float64 {
-	r = r.WithDefaults()
 	f1, f2, rms := hump(blades, rpm, r.RateHz)
 	h := rms * directivity(thetaDeg)
 	p := h*h*newBandPass(f1, f2, r.RateHz).power(fHz, r.RateHz) +

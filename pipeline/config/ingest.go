@@ -2,11 +2,13 @@ package config
 
 import (
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/setpoint"
+	"doubletake/ingest/simulate"
 )
 
 // Ingest selects the files and describes their channels and conditions.
@@ -453,12 +455,37 @@ func (in *Ingest) validateSimulate(f *File, key string, fail failFunc) {
 		}
 	}
 
+	s.complete(func(k string) bool { return f.Has(key + ".simulate." + k) })
+
 	for _, k := range []string{
 		"conditions", "log", "pattern", "constants", "attributes", "sidecar", "inside", "arrays", "balance", "tachometer",
 		"calibration", "background", "columns", "format", "reader", "exclude", "channels", "theta_from",
 	} {
 		if f.Has(key + "." + k) {
 			fail(key+"."+k, "a simulated campaign brings its own; leave the key out")
+		}
+	}
+}
+
+// complete takes the campaign's own value of every key that is not given: zero is a value, and
+// the values belong into the tables' metadata.
+func (s *Simulate) complete(given func(key string) bool) {
+	own := *s
+	switch s.Campaign {
+	case "rotor":
+		r := simulate.DefaultRotor()
+		own.RateHz, own.DurationS, own.Encoding, own.ThetaDeg = r.RateHz, r.DurationS, r.Encoding, r.ThetaDeg
+	case "airfoil":
+		a := simulate.DefaultAirfoil()
+		own.RateHz, own.DurationS = a.RateHz, a.DurationS
+	case "toy":
+		t := simulate.DefaultToy()
+		own.Triplets, own.Gamma = t.N, t.Gamma
+	}
+
+	for _, f := range fields(reflect.TypeFor[Simulate]()) {
+		if !given(f.Tag.Get("key")) {
+			reflect.ValueOf(s).Elem().FieldByIndex(f.Index).Set(reflect.ValueOf(own).FieldByIndex(f.Index))
 		}
 	}
 }

@@ -103,19 +103,23 @@ func TestPattern(t *testing.T) {
 // A simulated campaign's folder gives a configuration that is valid, names the
 // campaign's conditions, and holds out something training can do without.
 func TestLookAtCampaigns(t *testing.T) {
+	rotor, airfoil := simulate.DefaultRotor(), simulate.DefaultAirfoil()
+	rotor.DurationS, rotor.Blades, rotor.RPM, rotor.ThetaDeg = 1, []int{2, 3, 4}, []float64{3000, 5000}, []float64{0}
+	airfoil.DurationS, airfoil.AlphaDeg, airfoil.SpeedMS = 1, []float64{-4, 0, 4}, []float64{7, 9}
+
 	for _, c := range []struct {
 		campaign simulate.Campaign
 		wants    []string
 	}{
 		{
-			simulate.Rotor{DurationS: 1, Blades: []int{2, 3, 4}, RPM: []float64{3000, 5000}, ThetaDeg: []float64{0}},
+			rotor,
 			[]string{
 				`files: ["*.wav"]`, "data: simulated", `conditions: "conditions.csv"`, "triplets: split-half-spectrum",
 				"inputs: [blades, rpm]", "held-out: {test: {blades: 3}}",
 			},
 		},
 		{
-			simulate.Airfoil{DurationS: 1, AlphaDeg: []float64{-4, 0, 4}, SpeedMS: []float64{7, 9}},
+			airfoil,
 			[]string{
 				"data: simulated", `columns: {drag_n: "Fx", lift_n: "Fz"}`, "triplets: random-samples",
 				"inputs: [alpha_deg, u_inf_m_s]", "held-out: {test: {alpha_deg: 0}}",
@@ -402,7 +406,8 @@ func TestOutcomesThatFit(t *testing.T) {
 	} {
 		dir := t.TempDir()
 
-		rotor := simulate.Rotor{DurationS: 1, Blades: []int{2}, RPM: []float64{3000, 4000, 5000}, ThetaDeg: []float64{0}}
+		rotor := simulate.DefaultRotor()
+		rotor.DurationS, rotor.Blades, rotor.RPM, rotor.ThetaDeg = 1, []int{2}, []float64{3000, 4000, 5000}, []float64{0}
 		if err := simulate.WriteDir(t.Context(), rotor, dir, 1, nil); err != nil {
 			t.Fatal(err)
 		}

@@ -23,12 +23,13 @@ import (
 func largeRotors(t testing.TB, seed uint64) set {
 	t.Helper()
 
-	c := simulate.Rotor{Seed: seed, DurationS: 4}
+	c := simulate.DefaultRotor()
+	c.Seed, c.DurationS = seed, 4
 	for k := range 32 {
 		c.ThetaDeg = append(c.ThetaDeg, float64(4*k-62))
 	}
 
-	d := rotorsOf(t, c.WithDefaults())
+	d := rotorsOf(t, c)
 	blades := make([]float64, d.N)
 	for i := range blades {
 		blades[i] = d.X[3*i]

@@ -76,7 +76,10 @@ func quantities(names ...string) (list []triplets.Quantity) {
 // angles.
 func simulatedRotors(t testing.TB, seed uint64) triplets.Set {
 	t.Helper()
-	return rotorsOf(t, simulate.Rotor{Seed: seed}.WithDefaults())
+	c := simulate.DefaultRotor()
+	c.Seed = seed
+
+	return rotorsOf(t, c)
 }
 
 // rotorsOf are the pairs of a campaign: levels of five harmonics of both halves of a run.
@@ -139,7 +142,8 @@ func simulatedWing(t testing.TB, seed uint64) triplets.Set {
 	t.Helper()
 
 	const chord, span, density = 0.10, 0.25, 1.204
-	c := simulate.Airfoil{Seed: seed}.WithDefaults()
+	c := simulate.DefaultAirfoil()
+	c.Seed = seed
 
 	var x, y1, y2 []float64
 	var runs []string

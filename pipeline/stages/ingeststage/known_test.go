@@ -62,7 +62,8 @@ func TestValues(t *testing.T) {
 		t.Errorf("without the file: %v", err)
 	}
 
-	toy := simulate.Toy{N: 7}.WithDefaults()
+	toy := simulate.DefaultToy()
+	toy.N = 7
 	r = &Result{Pairs: &Pairs{Toy: &toy}}
 	if v, err := r.Values("x"); err != nil || len(v) == 0 || !slices.IsSorted(v) {
 		t.Errorf("of the toy: %v, %v", v, err)

@@ -206,7 +206,8 @@ func TestStretches(t *testing.T) {
 // The noise of the toy is shown with its profile: γ·exp(−x²/2).
 func TestLaw(t *testing.T) {
 	tab := stagetest.Table("run recording x y_1 y_2\na a 1 1 2\nb b 2 2 3")
-	toy := simulate.Toy{Gamma: 3}.WithDefaults()
+	toy := simulate.DefaultToy()
+	toy.Gamma = 3
 	d := newDetail(tab, details(t, tab, "x", false).set, false, &toy)
 	p := report.Profile{Grid: []float64{0, 1, 2}}
 	d.law(&p)

@@ -21,31 +21,41 @@ import (
 // another result for the same input: its tasks then run again.
 const version = 1
 
-// described returns the campaign a configuration describes; keys that are not
-// there leave the campaign's own defaults.
-func described(s *config.Simulate) (simulate.Campaign, error) {
-	var c simulate.Campaign
+// described returns the campaign a configuration describes; lists that are not
+// there leave the campaign's own.
+func described(s *config.Simulate) (c simulate.Campaign, err error) {
 	switch s.Campaign {
 	case "rotor":
-		c = simulate.Rotor{
-			Seed: s.Seed, RateHz: s.RateHz, DurationS: s.DurationS, Encoding: s.Encoding, Blades: s.Blades,
-			RPM: s.RPM, ThetaDeg: s.ThetaDeg,
-		}.WithDefaults()
+		r := simulate.DefaultRotor()
+		r.Seed, r.RateHz, r.DurationS, r.Encoding, r.ThetaDeg = s.Seed, s.RateHz, s.DurationS, s.Encoding, s.ThetaDeg
+		replace(&r.Blades, s.Blades)
+		replace(&r.RPM, s.RPM)
+		c = r
 
 	case "airfoil":
-		c = simulate.Airfoil{
-			Seed: s.Seed, RateHz: s.RateHz, DurationS: s.DurationS, AlphaDeg: s.AlphaDeg,
-			SpeedMS: s.SpeedMS,
-		}.WithDefaults()
+		a := simulate.DefaultAirfoil()
+		a.Seed, a.RateHz, a.DurationS = s.Seed, s.RateHz, s.DurationS
+		replace(&a.AlphaDeg, s.AlphaDeg)
+		replace(&a.SpeedMS, s.SpeedMS)
+		c = a
 
 	case "toy":
-		c = simulate.Toy{Seed: s.Seed, N: s.Triplets, Gamma: s.Gamma}.WithDefaults()
+		t := simulate.DefaultToy()
+		t.Seed, t.N, t.Gamma = s.Seed, s.Triplets, s.Gamma
+		c = t
 
 	default:
 		return nil, fmt.Errorf("campaign %q: expected rotor, airfoil or toy", s.Campaign)
 	}
 
 	return c, c.Validate()
+}
+
+// replace takes a list that is stated.
+func replace[T any](to *[]T, stated []T) {
+	if len(stated) > 0 {
+		*to = stated
+	}
 }
 
 // heavy is the seconds that one file takes on one processor, roughly.
@@ -73,7 +83,7 @@ func Plan(exp plan.Experiment) (Result, error) {
 
 	// The files follow from the lists of conditions; each file reads only its own
 	// condition (and the microphone angles, which are channels of every file).
-	of := effective(s, c)
+	of := *s
 	of.Blades, of.RPM, of.AlphaDeg, of.SpeedMS = nil, nil, nil, nil
 	shared := plan.Settings("ingest.simulate", of)
 	add := func(name string, local kv.Pair, weight float64, run func(ctx context.Context, path string) error) engine.Dep {
@@ -147,29 +157,9 @@ func placed(exp plan.Experiment, err error) error {
 	return out
 }
 
-// effective returns s with the campaign's defaults filled in, so that they are
-// part of the key and of the tables' metadata.
-func effective(s *config.Simulate, c simulate.Campaign) config.Simulate {
-	e := *s
-	switch c := c.(type) {
-	case simulate.Rotor:
-		e.RateHz, e.DurationS, e.Encoding, e.ThetaDeg = c.RateHz, c.DurationS, c.Encoding, c.ThetaDeg
-	case simulate.Airfoil:
-		e.RateHz, e.DurationS = c.RateHz, c.DurationS
-	case simulate.Toy:
-		e.Triplets, e.Gamma = c.N, c.Gamma
-	}
-
-	return e
-}
-
 // Ingest returns the ingest settings of the experiment with what the simulated
-// campaign states. Defaults are filled in, because they are in no file and belong into
-// the tables' metadata.
+// campaign states.
 func (r *Result) Ingest(in config.Ingest) config.Ingest {
-	e := effective(in.Simulate, r.Campaign)
-	in.Simulate = &e
-
 	switch c := r.Campaign.(type) {
 	case simulate.Rotor:
 		in.Calibration = &config.Calibration{
