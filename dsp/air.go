@@ -20,7 +20,7 @@ type Atmosphere struct {
 
 	// length of the sound's path in m; with distance leave it out, from_m and to_m are the paths before and
 	// after
-	PathM float64 `key:"path_m"`
+	PathM float64 `key:"path_m" zero:"unset"`
 }
 
 // weather is the state of air.

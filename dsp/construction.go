@@ -70,10 +70,10 @@ type Description struct {
 	Version  int      // raise it where the same input gives another result
 }
 
-// Settings are those of all constructions. Zero values mean no value, not
-// for a default: start with DefaultSettings. The tags are for configuration
-// files: key is the setting's name, enum lists its values. The comments are the
-// documentation of the keys.
+// Settings are those of all constructions: start with DefaultSettings. Zero is a value, but of
+// fields with the tag zero:"unset" it means that the key is not given, and files may not state it. The
+// tags are for configuration files: key is the setting's name, enum lists its values. The comments are
+// the documentation of the keys.
 type Settings struct {
 	// microphones: harmonics, bands (fractional octaves or bands of your own), overall (weighted sums),
 	// broadband (the sum without the lines of the shaft's orders, and these lines); not given: harmonics, of
@@ -85,10 +85,10 @@ type Settings struct {
 	Segments int `key:"segments"`
 
 	// spectra: instead of segments: the length of a segment in s; as many as fit
-	SegmentS float64 `key:"segment_s" omit:"zero"`
+	SegmentS float64 `key:"segment_s" omit:"zero" zero:"unset"`
 
 	// spectra: instead of segments: the distance of two bins in Hz, 1 over the length of a segment
-	ResolutionHz float64 `key:"resolution_hz" omit:"zero"`
+	ResolutionHz float64 `key:"resolution_hz" omit:"zero" zero:"unset"`
 
 	// spectra: share of a segment that the next one has too, up to 0.75, within a half; not given: 0
 	Overlap float64 `key:"overlap" omit:"zero"`
@@ -143,7 +143,7 @@ type Settings struct {
 	BandsHz []float64 `key:"bands_hz"`
 
 	// bands: fractional octaves 1/1, 1/3, 1/6 or 1/12, as 1, 3, 6 or 12; not given: 3
-	BandsPerOctave int `key:"bands_per_octave" omit:"zero"`
+	BandsPerOctave int `key:"bands_per_octave" omit:"zero" zero:"unset"`
 
 	// bands: instead of fractional octaves your own, [[lo, hi], …]
 	Bands [][]float64 `key:"bands"`
@@ -161,19 +161,19 @@ type Settings struct {
 	Samples int `key:"samples"`
 
 	// balance: chord in m; with span_m forces become coefficients
-	ChordM float64 `key:"chord_m"`
+	ChordM float64 `key:"chord_m" zero:"unset"`
 
 	// balance: span in m
-	SpanM float64 `key:"span_m"`
+	SpanM float64 `key:"span_m" zero:"unset"`
 
 	// balance: air density in kg/m3
-	DensityKgM3 float64 `key:"density_kg_m3"`
+	DensityKgM3 float64 `key:"density_kg_m3" zero:"unset"`
 
 	// balance: air temperature in °C, with pressure_pa instead of the density
 	TemperatureC float64 `key:"temperature_c"`
 
 	// balance: static pressure in Pa
-	PressurePa float64 `key:"pressure_pa"`
+	PressurePa float64 `key:"pressure_pa" zero:"unset"`
 
 	// random-samples: seed of the draw
 	Seed uint64 `key:"seed" default:"0"`

@@ -180,17 +180,17 @@ var limits = []struct{ base, key, refused, legal string }{
 	{"toy", "executor.SECTION.max_running", "-1 1048577 1e300", "0 1 1048576"},
 
 	{"rotor", "ingest.simulate.seed", "-1 0.5 1e300", "0 1 9007199254740992"},
-	{"rotor", "ingest.simulate.rate_hz", "-1 999 1000001 1000.5 1e300", "0 10240"},
-	{"airfoil", "ingest.simulate.rate_hz", "-1 699 1000001 1e300", "0 1000"},
-	{"rotor", "ingest.simulate.duration_s", "-1 1e-9 1e6 1e300", "0 8"},
-	{"airfoil", "ingest.simulate.duration_s", "-1 1e-9 86401 1e300", "0 10"},
+	{"rotor", "ingest.simulate.rate_hz", "-1 0 999 1000001 1000.5 1e300", "10240"},
+	{"airfoil", "ingest.simulate.rate_hz", "-1 0 699 1000001 1e300", "1000"},
+	{"rotor", "ingest.simulate.duration_s", "-1 0 1e-9 1e6 1e300", "8"},
+	{"airfoil", "ingest.simulate.duration_s", "-1 0 1e-9 86401 1e300", "10"},
 	{"rotor", "ingest.simulate.blades", "-1 0 0.5 1e300 [2,2] 1000000", "2 [2,5]"},
 	{"rotor", "ingest.simulate.rpm", "-1 0 30001 1e300 [4000,4000]", "1 9000"},
 	{"rotor", "ingest.simulate.theta_deg", "-181 181 1e300 [0,0]", "-180 0 180"},
 	{"airfoil", "ingest.simulate.alpha_deg", "-91 91 1e300 [0,0]", "-90 0 90"},
 	{"airfoil", "ingest.simulate.u_inf_m_s", "-1 0 2.9 61 1e300", "3 60"},
-	{"toy", "ingest.simulate.triplets", "-1 10000001 0.5 1e300", "0 1000 10000000"},
-	{"toy", "ingest.simulate.gamma", "-1 1e7 1e300", "0 0.001 1000000"},
+	{"toy", "ingest.simulate.triplets", "-1 0 10000001 0.5 1e300", "1000 10000000"},
+	{"toy", "ingest.simulate.gamma", "-1 0 1e7 1e300", "0.001 1000000"},
 	{
 		"microphones", "ingest.constants", "{radius_m:1e300} {radius_m:-1e300} {radius_m:.nan} 3",
 		"{radius_m:-1} {radius_m:0} {radius_m:1e9}",
@@ -221,10 +221,10 @@ var limits = []struct{ base, key, refused, legal string }{
 	{"microphones", "dsp.min_bins", "-1 1000001 0.5 1e300", "0 2"},
 	{"microphones", "dsp.track.range_hz", "0 [1] [0,5] [5,1] [-5,5] [1,1e300] [1,2,3]", "[250,500]"},
 	{"microphones", "dsp.bands_hz", "5 [9,100] [200,100] [100,1e300] [1,2,3]", "[100,1000]"},
-	{"microphones", "dsp.segment_s", "-1 10001 1e300", "0.05"},
-	{"microphones", "dsp.resolution_hz", "-1 1000001 1e300", "20"},
+	{"microphones", "dsp.segment_s", "-1 0 10001 1e300", "0.05"},
+	{"microphones", "dsp.resolution_hz", "-1 0 1000001 1e300", "20"},
 	{"microphones", "dsp.overlap", "-0.1 0.76 1 1e300", "0 0.5 0.75"},
-	{"microphones", "dsp.bands_per_octave", "-1 2 24 1.5 1e300", "1 3 6 12"},
+	{"microphones", "dsp.bands_per_octave", "-1 0 2 24 1.5 1e300", "1 3 6 12"},
 	{
 		"microphones", "dsp.bands", "5 [5] [[5]] [[5,5]] [[9,5]] [[-1,5]] [[1,1e300]] [[1,2,3]]",
 		"[[100,200]] [[100,200],[150,900]]",
@@ -242,9 +242,9 @@ var limits = []struct{ base, key, refused, legal string }{
 	{"balance", "dsp.samples", "-1 0 0.5 100000001 1e300", "1 250"},
 	{"balance", "dsp.chord_m", "-1 0 1001 1e300", "0.1"},
 	{"balance", "dsp.span_m", "-1 0 1001 1e300", "0.25"},
-	{"balance", "dsp.density_kg_m3", "-1 10001 1e300", "1.2"},
+	{"balance", "dsp.density_kg_m3", "-1 0 10001 1e300", "1.2"},
 	{"balance", "dsp.temperature_c", "-274 10001 1e300", ""},
-	{"balance", "dsp.pressure_pa", "-1 101325 1e300", ""}, // the density is given already
+	{"balance", "dsp.pressure_pa", "-1 0 101325 1e300", ""}, // the density is given already
 	{"microphones", "dsp.seed", "-1 0.5 1e300", "0 1 9007199254740992"},
 	{"rotor", "ingest.within", "{rpm:0} {rpm:-1} {rpm:1e300} {rpm:21%} {rpm:2x} 3", "{rpm:20} {rpm:0.5%} {rpm:20%}"},
 	{"calibrator", "dsp.within", "{rpm:-1} {rpm:1e300} 3", "{rpm:0} {rpm:20}"},
@@ -373,6 +373,15 @@ func TestLimitsOfEveryKey(t *testing.T) {
 func loadWith(t *testing.T, dir, base, key, value string) error {
 	t.Helper()
 
+	_, err := Load(writeWith(t, dir, base, key, value))
+
+	return err
+}
+
+// writeWith writes a base with one value changed.
+func writeWith(t *testing.T, dir, base, key, value string) (path string) {
+	t.Helper()
+
 	var x map[string]any
 	if err := yaml.Unmarshal([]byte(bases[base]), &x); err != nil {
 		t.Fatal(err)
@@ -404,12 +413,10 @@ func loadWith(t *testing.T, dir, base, key, value string) error {
 		t.Fatal(err)
 	}
 
-	path := filepath.Join(dir, "pipeline.yaml")
+	path = filepath.Join(dir, "pipeline.yaml")
 	if err := os.WriteFile(path, b, 0o600); err != nil {
 		t.Fatal(err)
 	}
 
-	_, err = Load(path)
-
-	return err
+	return path
 }

@@ -489,7 +489,13 @@ func (d *decoder) object(n *yaml.Node, path string, v reflect.Value) {
 
 		for _, sf := range fields(v.Type()) {
 			if key := sf.Tag.Get("key"); key == k.Value {
-				d.decode(e, join(path, key), v.FieldByIndex(sf.Index), enum(sf))
+				before, f := len(d.errs), v.FieldByIndex(sf.Index)
+				d.decode(e, join(path, key), f, enum(sf))
+
+				if sf.Tag.Get("zero") == "unset" && f.IsZero() && len(d.errs) == before {
+					d.fail(e, join(path, key), "expected a number above 0, found 0; leave the key out where there is none")
+				}
+
 				return
 			}
 		}

@@ -1,0 +1,116 @@
+package pipeline_test
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"doubletake/ingest/simulate"
+	"doubletake/pipeline/engine"
+	"doubletake/pipeline/pipelinetest"
+	"doubletake/pipeline/table"
+)
+
+// 0 is what computes: a number next to it gives the same outcomes, the default or another number does not.
+func TestZeroIsAValue(t *testing.T) {
+	dir := t.TempDir()
+
+	c := simulate.DefaultRotor()
+	c.DurationS, c.Blades, c.RPM, c.ThetaDeg = 1, []int{2}, []float64{4000, 5000}, []float64{0, 30}
+	if err := simulate.WriteDir(t.Context(), c, filepath.Join(dir, "sound"), 1, nil); err != nil {
+		t.Fatal(err)
+	}
+
+	write(t, dir, "force_a1.csv", "U1,U2\nN,V\n1,2\n2,2\n3,3\n4,2\n5,3\n")
+
+	const sound = "ingest: {files: sound/*.wav, conditions: sound/conditions.csv%s}\n    dsp: {triplets: split-half-spectrum%s}"
+
+	const force = `ingest: {files: force_*.csv, pattern: "force_a{alpha_deg}.csv", columns: {lift_n: U1}, axes: wind,
+      balance: {blockage: none%s}}
+    dsp: {triplets: random-samples, samples: 1, chord_m: 0.1, span_m: 0.25%s}`
+
+	tachometer := ", tachometer: {channel: 1, pulses_per_rev: 2, threshold: %s}, channels: [2]"
+
+	cases := []struct{ key, base, ingest, dsp, near, other string }{
+		{"emergence_db", sound, "", ", emergence_db: %s", "1e-9", "6"},
+		{"min_bins", sound, "", ", amplitude: peak, speed: nominal, tolerance: 0.0001, min_bins: %s", "0", "2"},
+		{"overlap", sound, "", ", overlap: %s", "1e-9", "0.5"},
+		{"seed", force, ", flow: {column: U2}", ", density_kg_m3: 1.2, seed: %s", "0", "1"},
+		{"threshold", sound, tachometer, "", "1e-9", "0.003"},
+		{"zero", force, ", flow: {column: U2, zero: %s}", ", density_kg_m3: 1.2", "1e-9", "0.5"},
+		{"temperature_c", force, ", flow: {column: U2}", ", pressure_pa: 101325, temperature_c: %s", "1e-9", "20"},
+		{"gain_db", sound, ", calibration: {full_scale_v: 10, sensitivity_v_per_pa: 0.05, gain_db: %s}", "", "1e-9", "20"},
+	}
+
+	var text strings.Builder
+	for _, c := range cases {
+		for i, v := range []string{"0", c.near, c.other} {
+			in, dsp := c.ingest, c.dsp
+			if strings.Contains(in, "%s") {
+				in = fmt.Sprintf(in, v)
+			} else if strings.Contains(dsp, "%s") {
+				dsp = fmt.Sprintf(dsp, v)
+			}
+
+			fmt.Fprintf(&text, "  %s_%d:\n    %s\n", c.key, i, fmt.Sprintf(c.base, in, dsp))
+		}
+	}
+
+	err := pipelinetest.Run(dir, map[string]string{"pipeline.yaml": "version: 1\nexperiments:\n" + text.String()},
+		engine.Options{Jobs: 2, Selection: engine.Selection{To: "dsp"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for _, c := range cases {
+		var tabs [3]*table.Table
+		for i := range tabs {
+			tabs[i] = readTable(t, dir, "runs", fmt.Sprintf("%s_%d", c.key, i), "triplets.arrow")
+		}
+
+		if !alike(tabs[0], tabs[1]) {
+			t.Errorf("%s: 0 does not give what %s gives", c.key, c.near)
+		}
+
+		if alike(tabs[0], tabs[2]) {
+			t.Errorf("%s: 0 gives what %s gives", c.key, c.other)
+		}
+	}
+}
+
+// alike reports whether two tables have the same values but for rounding.
+func alike(a, b *table.Table) bool {
+	return slices.EqualFunc(a.Columns, b.Columns, func(x, y table.Column) bool {
+		return slices.Equal(x.Bools, y.Bools) && slices.EqualFunc(x.Floats, y.Floats, func(v, w float64) bool {
+			return math.Abs(v-w) <= 1e-6*(1+math.Abs(v))
+		})
+	})
+}
+
+// An angle outside those of the tare by less than the default tolerance is an error with none.
+func TestZeroTolerance(t *testing.T) {
+	for value, want := range map[string]bool{"0": false, "1.5": true} {
+		dir := t.TempDir()
+		err := pipelinetest.Run(dir, map[string]string{
+			"force_a1.csv": "U1,alpha\nV,deg\n1,21\n2,21\n3,21\n4,21\n",
+			"tare.csv":     "U1,alpha\nV,deg\n1,0\n1,10\n1,20\n1,15\n",
+			"pipeline.yaml": `version: 1
+experiments:
+  x:
+    ingest:
+      files: force_*.csv
+      pattern: force_a{number}.csv
+      columns: {lift_n: Fz}
+      balance: {voltages: [U1], components: [Fz], matrix: [[1]], angle: alpha, tolerance_deg: ` + value + `, tare: {file: tare.csv}}
+    dsp: {triplets: split-halves}
+`,
+		}, engine.Options{Jobs: 1, Selection: engine.Selection{To: "dsp"}})
+
+		if (err == nil) != want || err != nil && !strings.Contains(err.Error(), "an angle within those of the tare") {
+			t.Errorf("tolerance_deg: %s: %v", value, err)
+		}
+	}
+}
