@@ -49,40 +49,85 @@ func (harmonicLevels) check(s *Settings, fail Fail) {
 	}
 }
 
-// outcome is the level of harmonic k+1.
-func (harmonicLevels) outcome(m *sound, k int) Outcome {
-	s, l := m.r.Settings, m.level
-	o := Outcome{
-		Name: harmonicName(k) + "_" + l.suffix, Unit: l.unit,
-		Description: fmt.Sprintf("%s of harmonic %d of the blade passing frequency (%s)", l.meaning, k+1, s.Amplitude),
-		ByProducts: []ByProduct{
-			{Suffix: sufRho, Unit: "dB", Description: "line above the floor, per bin"},
-			{Suffix: sufSD, Unit: "dB", Description: "predicted standard deviation of the level"},
-			{Suffix: sufHz, Unit: "Hz", Description: "frequency of the line"},
-			{Suffix: sufBound, Description: "the level is an upper bound", Bool: true},
+// lineLevel is a line with what its level takes beside the power.
+type lineLevel struct {
+	Line
+	emergent              bool // over both halves
+	airDB, backgroundPart float64
+}
+
+// lineByProduct is a by-product of the level of a line.
+type lineByProduct struct {
+	ByProduct
+	value func(l *lineLevel) float64
+}
+
+func flag(v bool) float64 {
+	if v {
+		return 1
+	}
+	return 0
+}
+
+// byProducts of the levels of a microphone's lines.
+func (harmonicLevels) byProducts(m *sound) []lineByProduct {
+	level := m.level
+	list := []lineByProduct{
+		{
+			ByProduct{Suffix: sufRho, Unit: "dB", Description: "line above the floor, per bin"},
+			func(l *lineLevel) float64 { return 10 * math.Log10(l.Rho) },
+		},
+		{
+			ByProduct{Suffix: sufSD, Unit: "dB", Description: "predicted standard deviation of the level"},
+			func(l *lineLevel) float64 { return l.SDdB },
+		},
+		{
+			ByProduct{Suffix: sufHz, Unit: "Hz", Description: "frequency of the line"},
+			func(l *lineLevel) float64 { return l.PeakHz },
+		},
+		{
+			ByProduct{Suffix: sufBound, Description: "the level is an upper bound", Bool: true},
+			func(l *lineLevel) float64 { return flag(l.UpperBound) },
 		},
 	}
 
 	if m.mic.Background != nil {
-		o.ByProducts = append(o.ByProducts,
-			ByProduct{Suffix: sufBackground, Unit: l.unit, Description: "level of the background's recordings in the same " +
-				"bins, not subtracted"})
+		list = append(list, lineByProduct{
+			ByProduct{
+				Suffix: sufBackground, Unit: level.unit,
+				Description: "level of the background's recordings in the same bins, not subtracted",
+			},
+			func(l *lineLevel) float64 { return level.value(l.backgroundPart * math.Pow(10, l.airDB/10)) },
+		})
 	}
 
-	o.ByProducts = append(o.ByProducts, ByProduct{
-		Suffix: sufEmergent, Description: fmt.Sprintf("the line is %g dB above the floor over both halves together",
-			s.EmergenceDB), Single: true, Bool: true,
+	list = append(list, lineByProduct{
+		ByProduct{
+			Suffix: sufEmergent, Single: true, Bool: true,
+			Description: fmt.Sprintf("the line is %g dB above the floor over both halves together",
+				m.r.Settings.EmergenceDB),
+		},
+		func(l *lineLevel) float64 { return flag(l.emergent) },
 	})
 
 	if m.air != nil {
-		o.ByProducts = append(o.ByProducts, ByProduct{Suffix: sufAir, Unit: "dB", Description: m.air.words()})
+		list = append(list, lineByProduct{
+			ByProduct{Suffix: sufAir, Unit: "dB", Description: m.air.words()},
+			func(l *lineLevel) float64 { return l.airDB },
+		})
 	}
 
-	return o
+	return list
 }
 
 func (c harmonicLevels) add(m *sound) error {
-	ch := m.rotor.Channels[m.i]
+	ch, list := m.rotor.Channels[m.i], c.byProducts(m)
+
+	of := make([]ByProduct, len(list))
+	for i, b := range list {
+		of[i] = b.ByProduct
+	}
+
 	for k := range m.r.Settings.Harmonics {
 		lines := [2]Line{ch.Halves[0].Lines[k], ch.Halves[1].Lines[k]}
 		if m.repeats { // one value a run: both are it until runs are paired
@@ -90,71 +135,62 @@ func (c harmonicLevels) add(m *sound) error {
 			lines[1] = lines[0]
 		}
 
-		emergent := 0.0
-		if ch.Emergent[k] {
-			emergent = 1
-		}
-
 		if m.pairs.Outcomes == nil { // else the first microphone gave them
-			m.outcomes = append(m.outcomes, c.outcome(m, k))
+			m.outcomes = append(m.outcomes, Outcome{
+				Name: harmonicName(k) + "_" + m.level.suffix, Unit: m.level.unit, ByProducts: of,
+				Description: fmt.Sprintf("%s of harmonic %d of the blade passing frequency (%s)", m.level.meaning, k+1,
+					m.r.Settings.Amplitude),
+			})
 		}
 
-		m.values = append(m.values, c.value(m, k, lines, emergent))
+		v := Value{ByProducts: make([][2]float64, len(list))}
+		for h, l := range lines {
+			level := c.level(m, k, h, l, ch.Emergent[k])
+			v.Y[h] = m.level.value(l.Power * math.Pow(10, level.airDB/10))
+			for i, b := range list {
+				v.ByProducts[i][h] = b.value(&level)
+			}
+		}
+
+		m.values = append(m.values, v)
 	}
 
 	return nil
 }
 
-// value is the pair of levels of harmonic k+1. It counts levels and adds flags.
-func (harmonicLevels) value(m *sound, k int, lines [2]Line, emergent float64) Value {
-	var v Value
+// level is the line of harmonic k+1 in half h. It counts levels and adds flags.
+func (harmonicLevels) level(m *sound, k, h int, l Line, emergent bool) lineLevel {
+	out := lineLevel{Line: l, emergent: emergent}
+	m.pairs.Levels++
 
-	var rhoDB, sd, hz, bound, background, air [2]float64
-	for h, l := range lines {
-		if m.air != nil {
-			air[h] = m.air.db(l.PeakHz)
-		}
-
-		v.Y[h] = m.level.value(l.Power * math.Pow(10, air[h]/10))
-		rhoDB[h], sd[h], hz[h] = 10*math.Log10(l.Rho), l.SDdB, l.PeakHz
-		m.pairs.Levels++
-
-		if l.UpperBound {
-			bound[h] = 1
-			m.pairs.Bounds++
-		}
-
-		if m.mic.Background == nil {
-			continue
-		}
-
-		lo, hi := l.Between(m.binHz, m.noise, m.r.Settings.Amplitude)
-		b, tone, file := BackgroundBetween(m.mic.Background, lo, hi)
-		background[h] = m.level.value(b * math.Pow(10, air[h]/10))
-
-		if l.Power < b*math.Pow(10, NearBackgroundDB/10.) {
-			m.pairs.Near++
-		}
-
-		if tone != nil && tone.MeanSquare > l.Power*math.Pow(10, -BackgroundToneDB/10.) {
-			above := 10 * math.Log10(tone.MeanSquare/l.Power)
-			m.pairs.Flags = append(m.pairs.Flags, Flag{
-				Code: "background-tone", Channel: m.i, Statistic: above,
-				Text: fmt.Sprintf("harmonic %d at %.5g Hz%s has a tone of the background (%s) at %.5g Hz in its bins, "+
-					"%+.1f dB re the line: it is not subtracted", k+1, l.PeakHz, m.pairs.Members[h], file, tone.Hz, above),
-			})
-		}
+	if l.UpperBound {
+		m.pairs.Bounds++
 	}
 
-	v.ByProducts = append(make([][2]float64, 0, 7), rhoDB, sd, hz, bound)
-	if m.mic.Background != nil {
-		v.ByProducts = append(v.ByProducts, background)
-	}
-
-	v.ByProducts = append(v.ByProducts, [2]float64{emergent})
 	if m.air != nil {
-		v.ByProducts = append(v.ByProducts, air)
+		out.airDB = m.air.db(l.PeakHz)
 	}
 
-	return v
+	if m.mic.Background == nil {
+		return out
+	}
+
+	lo, hi := l.Between(m.binHz, m.noise, m.r.Settings.Amplitude)
+	b, tone, file := BackgroundBetween(m.mic.Background, lo, hi)
+	out.backgroundPart = b
+
+	if l.Power < b*math.Pow(10, NearBackgroundDB/10.) {
+		m.pairs.Near++
+	}
+
+	if tone != nil && tone.MeanSquare > l.Power*math.Pow(10, -BackgroundToneDB/10.) {
+		above := 10 * math.Log10(tone.MeanSquare/l.Power)
+		m.pairs.Flags = append(m.pairs.Flags, Flag{
+			Code: "background-tone", Channel: m.i, Statistic: above,
+			Text: fmt.Sprintf("harmonic %d at %.5g Hz%s has a tone of the background (%s) at %.5g Hz in its bins, "+
+				"%+.1f dB re the line: it is not subtracted", k+1, l.PeakHz, m.pairs.Members[h], file, tone.Hz, above),
+		})
+	}
+
+	return out
 }
