@@ -57,8 +57,8 @@ var imports = []struct{ of, may string }{
 	{"pipeline/judge", "pipeline/config pipeline/stages/ingeststage pipeline/stages/plan pipeline/stages/reportstage " +
 		"pipeline/table ingest/campaign ingest/fault ingest/spelling report train/honest train/honest/interval " +
 		"train/score train/triplets"},
-	{"pipeline/contrast", "pipeline/kv pipeline/config pipeline/predict pipeline/stages/plan pipeline/table ingest/fault " +
-		"train/contrast report report/figure"},
+	{"pipeline/contrast", "pipeline/kv pipeline/config pipeline/predict pipeline/stages/plan pipeline/table " +
+		"ingest/fault train/contrast report report/figure"},
 	{"pipeline/suggest", "pipeline/kv pipeline/config pipeline/predict train/honest train/honest/interval"},
 	{"pipeline/library", "pipeline/engine pipeline/stages/trainstage pipeline/table ingest/fault train/honest " +
 		"train/honest/scale"},
