@@ -153,12 +153,7 @@ func fileName(s string) string {
 }
 
 // data is the kind of the outcomes, as figures name it.
-func (d *Detail) data() string {
-	if d.Experiment.Data == "" {
-		return "measured"
-	}
-	return clean(d.Experiment.Data)
-}
+func (d *Detail) data() string { return cmp.Or(clean(d.Experiment.Data), "measured") }
 
 func (d *Detail) in() int  { return len(d.Inputs) }
 func (d *Detail) dim() int { return len(d.Outcomes) }
@@ -265,12 +260,7 @@ func (s *SplitDetail) heldOut(n int, condition func(i int) int) (of [2][]int) {
 	return of
 }
 
-func root(v float64) float64 {
-	if v <= 0 {
-		return 0
-	}
-	return math.Sqrt(v)
-}
+func root(v float64) float64 { return math.Sqrt(math.Max(v, 0)) }
 
 // epistemic is √C, NaN where C ≤ 0: there is no interval then.
 func epistemic(c float64) float64 {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -165,23 +166,14 @@ func (n number) parts() (left, right string) {
 	case n.text != "":
 		return n.text, ""
 	case n.exp != 0 && n.std != "":
-		return "(" + n.mean, " ± " + n.std + ")e" + signed(n.exp)
+		return "(" + n.mean, " ± " + n.std + fmt.Sprintf(")e%+d", n.exp)
 	case n.exp != 0:
-		return n.mean + "e" + signed(n.exp), ""
+		return n.mean + fmt.Sprintf("e%+d", n.exp), ""
 	case n.std != "":
 		return n.mean, " ± " + n.std
 	}
 
 	return n.mean, ""
-}
-
-func signed(e int) string {
-	s := strconv.Itoa(e)
-	if e >= 0 {
-		s = "+" + s
-	}
-
-	return s
 }
 
 // tex writes the number in LaTeX's mathematics.

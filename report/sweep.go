@@ -83,12 +83,7 @@ func (c Comparison) by(key string) ByCriterion {
 var shownAs = map[string]string{"nll": "NLL", "crps": "CRPS (sd)", "rmse": "RMSE (sd)", "ratio": "Σe/Σv̂"}
 
 // primary is the criterion that the tables are sorted by.
-func (s Sweep) primary() string {
-	if s.By != "" {
-		return s.By
-	}
-	return "nll"
-}
+func (s Sweep) primary() string { return cmp.Or(s.By, "nll") }
 
 // tables returns the tables of the comparison, split by split.
 func (s Sweep) tables() []table {

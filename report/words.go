@@ -156,13 +156,8 @@ func explainAll(experiments []Experiment) []string {
 
 // single reports whether every split has one seed.
 func (e Experiment) single() bool {
-	for _, s := range e.Splits {
-		if s.Seeds != 1 {
-			return false
-		}
-	}
-
-	return len(e.Splits) > 0
+	several := func(s Split) bool { return s.Seeds != 1 }
+	return len(e.Splits) > 0 && !slices.ContainsFunc(e.Splits, several)
 }
 
 // methods states how the numbers were computed, once for all splits that agree.

@@ -1,6 +1,7 @@
 package reportstage
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -100,12 +101,7 @@ func PlanSweep(variants []Variant) {
 	first.Tasks.Plan.Tasks = append(first.Tasks.Plan.Tasks, t)
 }
 
-func (x *sweep) by() string {
-	if by := x.variants[0].Select.By; by != "" {
-		return by
-	}
-	return "nll"
-}
+func (x *sweep) by() string { return cmp.Or(x.variants[0].Select.By, "nll") }
 
 func (x *sweep) run(ctx context.Context, j *engine.Job) error {
 	first := x.variants[0]
