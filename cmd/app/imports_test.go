@@ -77,7 +77,6 @@ var imports = []struct{ of, may string }{
 		"ingest/spelling ingest/simulate train train/score report docs " +
 		"ingest/format train/baseline dsp"}, // of Extensions
 	{"cmd/pipeline", "cmd/app"},
-	{"cmd/site", "docs"},
 }
 
 // foreign lists the packages that may import a module of others.
