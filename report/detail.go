@@ -1,6 +1,10 @@
 package report
 
-import "strings"
+import (
+	"strings"
+
+	"doubletake/ingest/units"
+)
 
 // Quantity is a condition or an outcome, as figures name it.
 type Quantity struct {
@@ -54,10 +58,7 @@ func (q Quantity) Word() string { return Quantity{Name: q.Name}.Label() }
 // difference is the unit of a difference or a deviation: levels relative to
 // anything differ by plain dB.
 func (q Quantity) difference() string {
-	if strings.HasPrefix(q.Unit, "dB") {
-		return "dB"
-	}
-	return clean(q.Unit)
+	return clean(units.Difference(q.Unit))
 }
 
 // square is the unit of a variance.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"doubletake/report/figure"
+	"doubletake/train/numbers"
 )
 
 // calibration draws coverage, and the covariance against the measured error.
@@ -321,12 +322,12 @@ func (m *maker) rmse(s *SplitDetail, outcome int) float64 {
 
 // number2 writes two significant digits.
 func number2(v float64) string {
-	decimals := 1 - int(math.Floor(math.Log10(v)))
+	decimals := numbers.Decimals(v, 2)
 	if decimals > 6 || decimals < -5 {
 		return strconv.FormatFloat(v, 'g', 2, 64)
 	}
 
-	return strconv.FormatFloat(v, 'f', max(0, decimals), 64)
+	return numbers.Fixed(v, max(0, decimals))
 }
 
 // training draws the losses over the epochs, of the pairs trained on and of those held

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"doubletake/train/numbers"
 	"doubletake/train/score"
 )
 
@@ -49,18 +50,18 @@ func round(v score.Value, scale float64) number {
 	}
 
 	if size != 0 && (size < 1e-4 || size >= 1e6) {
-		n.exp = exponent(size, 3)
-		mean, std = shift(mean, -n.exp), shift(std, -n.exp)
+		n.exp = numbers.Exponent(size, 3)
+		mean, std = numbers.Shift(mean, -n.exp), numbers.Shift(std, -n.exp)
 	}
 
 	switch {
 	case math.IsNaN(std):
-		n.mean = fixed(mean, 2-exponent(mean, 3))
+		n.mean = numbers.Fixed(mean, numbers.Decimals(mean, 3))
 	case std == 0:
-		n.mean = fixed(mean, 3-exponent(mean, 4))
+		n.mean = numbers.Fixed(mean, numbers.Decimals(mean, 4))
 	default:
-		d := 1 - exponent(std, 2)
-		n.mean, n.std = fixed(mean, d), fixed(std, d)
+		d := 1 - numbers.Exponent(std, 2)
+		n.mean, n.std = numbers.Fixed(mean, d), numbers.Fixed(std, d)
 	}
 
 	return n
@@ -82,7 +83,7 @@ func percent(pct float64) number {
 	if math.Abs(pct) >= 1e6 {
 		s = strconv.FormatFloat(pct, 'e', 1, 64)
 	} else {
-		s = fixed(pct, d)
+		s = numbers.Fixed(pct, d)
 	}
 
 	if pct > 0 {
@@ -90,46 +91,6 @@ func percent(pct float64) number {
 	}
 
 	return number{text: s + " %"}
-}
-
-// exponent is the decimal exponent of v once rounded to so many digits: 0.0996
-// to two digits is 0.10, so −1.
-func exponent(v float64, digits int) int {
-	if v == 0 {
-		return 0
-	}
-
-	s := strconv.FormatFloat(v, 'e', digits-1, 64)
-	e, err := strconv.Atoi(s[strings.IndexByte(s, 'e')+1:])
-	if err != nil {
-		panic("report: exponent of " + s)
-	}
-
-	return e
-}
-
-// shift returns v·10^k, rounded once more than exact at most.
-func shift(v float64, k int) float64 {
-	if k < 0 {
-		return v / math.Pow10(-k)
-	}
-	return v * math.Pow10(k)
-}
-
-// fixed writes v with so many decimals; negative ones round to tens, hundreds….
-// What rounds to zero has no sign.
-func fixed(v float64, decimals int) string {
-	if decimals < 0 {
-		v = shift(math.Round(shift(v, decimals)), -decimals)
-		decimals = 0
-	}
-
-	s := strconv.FormatFloat(v, 'f', decimals, 64)
-	if strings.Trim(s, "-0.") == "" {
-		s = strings.TrimPrefix(s, "-")
-	}
-
-	return s
 }
 
 // twoDigits writes a standard error times scale: two significant digits, and
@@ -142,8 +103,8 @@ func twoDigits(v score.Value, scale float64) number {
 	v.Std = math.NaN()
 	n := round(v, scale)
 	if n.text == "" {
-		m := shift(v.Mean*scale, -n.exp)
-		n.mean = fixed(m, 1-exponent(m, 2))
+		m := numbers.Shift(v.Mean*scale, -n.exp)
+		n.mean = numbers.Fixed(m, numbers.Decimals(m, 2))
 	}
 
 	return n

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"doubletake/train/numbers"
 	"doubletake/train/score"
 )
 
@@ -75,7 +76,7 @@ func (p pooled) verdict() verdict {
 	rest := "Of the values of a group"
 	for l, at := range p.at {
 		sep := []string{" ", ", ", " and "}[l]
-		rest += fmt.Sprintf("%s%s ± %s", sep, fixed(100*at, 0), share(p.se[l]))
+		rest += fmt.Sprintf("%s%s ± %s", sep, numbers.Fixed(100*at, 0), share(p.se[l]))
 	}
 
 	return verdict{

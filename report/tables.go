@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"doubletake/train/numbers"
 	"doubletake/train/score"
 )
 
@@ -506,7 +507,7 @@ func (e Experiment) intervals() table {
 		}
 
 		c, r := s.Honest.Calibration, s.Honest.Record
-		t.add(s.Name, number{text: fixed(r.R2, 3)},
+		t.add(s.Name, number{text: numbers.Fixed(r.R2, 3)},
 			number{text: share(r.Before.Coverage)}, number{text: share(r.At[0])}, number{text: share(r.At[1])},
 			number{text: share(r.At[2])}, number{text: share(r.At[3])},
 			two(r.RatioBefore), two(r.RatioAfter), two(r.RatioSE),

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"doubletake/train/honest/interval"
+	"doubletake/train/numbers"
 	"doubletake/train/score"
 )
 
@@ -256,7 +257,7 @@ func fits(list []score.OutcomeTrust, mean bool) string {
 		return "undefined"
 	}
 
-	return rangeOf(fixed(low, 2), fixed(high, 2), "")
+	return rangeOf(numbers.Fixed(low, 2), numbers.Fixed(high, 2), "")
 }
 
 // rms writes the errors of the means; 0 where the pairs' noise exceeds it.
@@ -313,9 +314,9 @@ func (q Quantity) cell(v, se float64) number {
 	value := score.Value{Mean: v, Std: se, N: 2}
 	switch size := math.Abs(v); {
 	case q.difference() == "dB" && size >= 0.05 && size < 1e6:
-		n := number{mean: fixed(v, 1)}
+		n := number{mean: numbers.Fixed(v, 1)}
 		if se >= 0.05 {
-			n.std = fixed(se, 1)
+			n.std = numbers.Fixed(se, 1)
 		}
 
 		return n
@@ -338,7 +339,7 @@ func inPercent(v float64) string {
 	if math.IsNaN(v) {
 		return undefinedText
 	}
-	return fixed(100*v, 0)
+	return numbers.Fixed(100*v, 0)
 }
 
 // levelText writes a level in percent, with as many decimals as it has.

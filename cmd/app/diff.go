@@ -10,7 +10,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"doubletake/ingest/units"
 	"doubletake/pipeline/runs"
+	"doubletake/train/numbers"
 	"doubletake/train/score"
 )
 
@@ -218,7 +220,7 @@ func amount(n runs.Number, unit string) string {
 		return "–"
 
 	case spread > 0: // two digits of it
-		digits := 1 - int(math.Floor(math.Log10(spread)))
+		digits := numbers.Decimals(spread, 2)
 		if digits < 0 || digits > 9 {
 			s = fmt.Sprintf("%.4g ± %.2g", n.Mean, spread)
 			break
@@ -227,11 +229,7 @@ func amount(n runs.Number, unit string) string {
 		s = fmt.Sprintf("%.*f ± %.*f", digits, n.Mean, digits, spread)
 	}
 
-	if strings.HasPrefix(unit, "dB") {
-		unit = "dB" // of a difference of levels
-	}
-
-	return strings.TrimSpace(s + " " + unit)
+	return strings.TrimSpace(s + " " + units.Difference(unit))
 }
 
 // brief shortens a value to fit on a line.

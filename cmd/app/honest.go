@@ -80,7 +80,7 @@ func writeFamilies(w io.Writer, l *library.Library) error {
 	for _, f := range l.Families {
 		fmt.Fprintf(tw, "%s\t%s\t%d\t%d\t%d", f.Dir, strings.Join(f.Data, ", "), len(f.Experiments), f.Splits, f.Groups)
 		if o := f.Without; o != nil {
-			fmt.Fprintf(tw, "\t%s\t%d\t%.1f\t%.1f\n", numbers(o.Prior.M, o.Prior.MStd, o.Prior.Tau, o.Prior.TauStd),
+			fmt.Fprintf(tw, "\t%s\t%d\t%.1f\t%.1f\n", priorText(o.Prior.M, o.Prior.MStd, o.Prior.Tau, o.Prior.TauStd),
 				o.Steps, o.Learned, o.Like)
 		} else {
 			fmt.Fprint(tw, "\tnone\n")
@@ -93,12 +93,12 @@ func writeFamilies(w io.Writer, l *library.Library) error {
 
 	p := l.Prior
 	fmt.Fprintf(w, "\nprior %s: %s; errors exceed claims by a factor about %.2g, between groups by factors about %.2g "+
-		"either way\nfrom %s\n", p.Name, numbers(p.M, p.MStd, p.Tau, p.TauStd), math.Exp(p.M), math.Exp(p.Tau), p.Origin)
+		"either way\nfrom %s\n", p.Name, priorText(p.M, p.MStd, p.Tau, p.TauStd), math.Exp(p.M), math.Exp(p.Tau), p.Origin)
 
 	return nil
 }
 
-// numbers writes the four numbers of a prior as docs/honest.md names them.
-func numbers(m, mStd, tau, tauStd float64) string {
+// priorText writes the four numbers of a prior as docs/honest.md names them.
+func priorText(m, mStd, tau, tauStd float64) string {
 	return fmt.Sprintf("m %.4g ± %g, τ %g, ln τ ± %g", m, mStd, tau, tauStd)
 }

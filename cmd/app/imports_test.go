@@ -20,8 +20,8 @@ var imports = []struct{ of, may string }{
 	{"ingest/simulate", ""},
 	{"train", "train/..."},
 	{"train/kernel", ""},
-	{"train/honest", "train train/baseline train/form train/gp train/honest/interval train/honest/scale train/score " +
-		"train/triplets"},
+	{"train/honest", "ingest/units train train/baseline train/form train/gp train/honest/interval train/honest/scale " +
+		"train/score train/triplets"},
 	// Results and intervals, without what fits them.
 	{"train/honest/interval", "train/form train/honest/scale train/numbers train/score"},
 	{"train/honest/scale", "train/kernel"},
@@ -31,7 +31,7 @@ var imports = []struct{ of, may string }{
 	{"train/gp", "train/kernel train/triplets"},
 	{"train/holdout", ""},
 	// The results that it shows.
-	{"report", "report/... train/numbers train/score train/honest/interval train/honest/scale docs"},
+	{"report", "report/... ingest/units train/numbers train/score train/honest/interval train/honest/scale docs"},
 	{"docs", ""},
 
 	{"pipeline/kv", ""},
@@ -50,16 +50,16 @@ var imports = []struct{ of, may string }{
 	{"pipeline/scaffold", "pipeline/config ingest/..."},
 	{"pipeline/stages", "pipeline/stages/... pipeline/budget pipeline/config pipeline/engine pipeline/kv pipeline/pack " +
 		"pipeline/table ingest/... dsp train/... report"},
-	{"pipeline/predict", "pipeline/kv pipeline/stages/trainstage ingest/derive ingest/fault ingest/spelling report " +
-		"train/..."},
+	{"pipeline/predict", "pipeline/kv pipeline/stages/trainstage ingest/derive ingest/fault ingest/spelling ingest/units " +
+		"report train/..."},
 	{"pipeline/budget", "pipeline/kv pipeline/config pipeline/stages/plan pipeline/table ingest/campaign ingest/derive " +
-		"ingest/fault ingest/spelling report train/numbers"},
+		"ingest/fault ingest/spelling ingest/units report train/numbers"},
 	{"pipeline/judge", "pipeline/config pipeline/stages/ingeststage pipeline/stages/plan pipeline/stages/reportstage " +
 		"pipeline/table ingest/campaign ingest/fault ingest/spelling report train/honest train/honest/interval " +
 		"train/score train/triplets"},
 	{"pipeline/contrast", "pipeline/kv pipeline/config pipeline/predict pipeline/stages/plan pipeline/table " +
-		"ingest/fault train/contrast report report/figure"},
-	{"pipeline/suggest", "pipeline/kv pipeline/config pipeline/predict train/honest train/honest/interval"},
+		"ingest/fault ingest/units train/contrast train/numbers report report/figure"},
+	{"pipeline/suggest", "ingest/units pipeline/kv pipeline/config pipeline/predict train/honest train/honest/interval"},
 	{"pipeline/library", "pipeline/engine pipeline/stages/trainstage pipeline/table ingest/fault train/honest " +
 		"train/honest/scale"},
 	{"pipeline/inspect", "pipeline/predict pipeline/config pipeline/kv pipeline/table pipeline/stages/ingeststage " +
@@ -74,7 +74,7 @@ var imports = []struct{ of, may string }{
 	{"pipeline/pipelinetest", "pipeline"},
 	{"cmd", "pipeline pipeline/budget pipeline/contrast pipeline/export pipeline/inspect pipeline/judge " +
 		"pipeline/library pipeline/predict pipeline/runs pipeline/scaffold pipeline/suggest ingest ingest/fault " +
-		"ingest/spelling ingest/simulate train train/score report docs " +
+		"ingest/spelling ingest/simulate ingest/units train train/numbers train/score report docs " +
 		"ingest/format train/baseline dsp"}, // of Extensions
 	{"cmd/pipeline", "cmd/app"},
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"doubletake/ingest/units"
 	"doubletake/pipeline/predict"
 	"doubletake/pipeline/suggest"
 )
@@ -269,17 +270,17 @@ func (p suggestedPlan) csv(w io.Writer, names []string, outcomes []predict.Outco
 
 // halfWidths are half widths by unit, from the narrowest to the widest outcome of it.
 func halfWidths(m *predict.Models, half []float64) string {
-	var units, texts []string
+	var kinds, texts []string
 	of := map[string][]float64{}
 	for k, o := range m.Card.Outcomes {
-		unit, _, _ := strings.Cut(o.Unit, " re ") // differences of levels are in dB
+		unit := units.Difference(o.Unit)
 		if of[unit] == nil {
-			units = append(units, unit)
+			kinds = append(kinds, unit)
 		}
 		of[unit] = append(of[unit], half[k])
 	}
 
-	for _, u := range units {
+	for _, u := range kinds {
 		low, high := fmt.Sprintf("%.2g", slices.Min(of[u])), fmt.Sprintf("%.2g", slices.Max(of[u]))
 		if low != high {
 			low += " to " + high

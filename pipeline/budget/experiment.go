@@ -14,6 +14,7 @@ import (
 	"doubletake/ingest/derive"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/spelling"
+	"doubletake/ingest/units"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/kv"
 	"doubletake/pipeline/stages/plan"
@@ -416,7 +417,7 @@ func (b *Budget) stated(c *campaignOf, outcome string, row int, mean float64) er
 	}
 
 	in := c.experiment.Ingest
-	level := strings.HasPrefix(b.Unit, "dB")
+	level := units.IsLevel(b.Unit)
 	if in.Calibration != nil && (level || strings.HasPrefix(b.Unit, "Pa")) {
 		model = append(model, b.chain(in.Calibration.Uncertainty, level)...)
 		if len(in.Calibration.Uncertainty) == 0 {
@@ -587,7 +588,7 @@ var references = map[string]string{
 
 // coefficient adds the references of a balance's coefficient, and returns its factors.
 func (b *Budget) coefficient(c *campaignOf, outcome string, statements map[string]Quantity) (factors string) {
-	isCoefficient := c.experiment.DSP.ChordM > 0 && strings.HasPrefix(outcome, "c") && !strings.HasPrefix(b.Unit, "dB")
+	isCoefficient := c.experiment.DSP.ChordM > 0 && strings.HasPrefix(outcome, "c") && !units.IsLevel(b.Unit)
 	for _, n := range slices.Sorted(maps.Keys(statements)) {
 		q := statements[n]
 		form := references[n]

@@ -40,17 +40,9 @@ func rounded(v, u float64) (value, uncertainty string) {
 		return digits(v), "0"
 	}
 
-	decimals := 1 - int(math.Floor(math.Log10(u)))
-	if scale := math.Pow10(decimals); math.Round(u*scale) >= 100 { // 0.0999 is 0.10
-		decimals--
-	}
+	decimals := numbers.Decimals(u, 2)
 
-	if decimals < 0 {
-		scale := math.Pow10(-decimals)
-		v, u, decimals = math.Round(v/scale)*scale, math.Round(u/scale)*scale, 0
-	}
-
-	return strconv.FormatFloat(v, 'f', decimals, 64), strconv.FormatFloat(u, 'f', decimals, 64)
+	return numbers.Fixed(v, decimals), numbers.Fixed(u, decimals)
 }
 
 // title names the outcome and where it is.

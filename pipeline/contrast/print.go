@@ -6,8 +6,10 @@ import (
 	"strconv"
 	"strings"
 
+	"doubletake/ingest/units"
 	"doubletake/report"
 	"doubletake/report/figure"
+	"doubletake/train/numbers"
 )
 
 // Sheet is the comparison for people: a sentence and the differences of each outcome.
@@ -43,7 +45,7 @@ func (r *Result) Sheet() report.Sheet {
 
 // sentence is the answer in one outcome.
 func (r *Result) sentence(o Outcome) string {
-	unit, _, _ := strings.Cut(o.Unit, " re ") // differences of levels are in dB
+	unit := units.Difference(o.Unit)
 	if o.Untested != "" {
 		return strings.TrimSpace(fmt.Sprintf("%s: %s (A %d, B %d); the difference found is %.3g %s", o.Name, o.Untested,
 			o.UnitsA, o.UnitsB, o.Difference, unit))
@@ -92,7 +94,7 @@ func (r *Result) sentence(o Outcome) string {
 func digits(deviation float64) func(float64) string {
 	decimals := 6
 	if deviation > 0 && !math.IsInf(deviation, 0) {
-		decimals = max(0, min(12, 1-int(math.Floor(math.Log10(deviation)))))
+		decimals = max(0, min(12, numbers.Decimals(deviation, 2)))
 	}
 
 	return func(v float64) string { return strconv.FormatFloat(v, 'f', decimals, 64) }
@@ -116,7 +118,7 @@ func (r *Result) figure() *figure.Figure {
 	}
 
 	for _, o := range r.Outcomes {
-		unit, _, _ := strings.Cut(o.Unit, " re ")
+		unit := units.Difference(o.Unit)
 		for _, c := range o.Curves {
 			band := figure.Mark{Kind: figure.Band, Name: fmt.Sprintf("all inside with %.4g %%", 100*r.Level), Class: "sigma2"}
 			line := figure.Mark{Kind: figure.Line, Name: "B − A", Class: "mean"}

@@ -9,7 +9,9 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"doubletake/ingest/units"
 	"doubletake/train/honest/interval"
+	"doubletake/train/numbers"
 	"doubletake/train/score"
 )
 
@@ -310,11 +312,7 @@ func recordText(held, unit string, rmse, coverage float64) string {
 
 // amount writes a difference in a unit.
 func amount(unit string, v float64) string {
-	if strings.HasPrefix(unit, "dB") {
-		unit = "dB"
-	}
-
-	return strings.TrimSpace(digits(unit, v)(v) + " " + unit)
+	return strings.TrimSpace(digits(unit, v)(v) + " " + units.Difference(unit))
 }
 
 // amounts writes a range of differences in a unit.
@@ -331,21 +329,14 @@ func amounts(unit string, low, high float64) string {
 // the deviation.
 func digits(unit string, deviation float64) func(float64) string {
 	decimals := 1
-	if !strings.HasPrefix(unit, "dB") {
+	if !units.IsLevel(unit) {
 		if !(deviation > 0) || math.IsInf(deviation, 0) {
 			return short
 		}
-		decimals = 1 - int(math.Floor(math.Log10(deviation)))
+		decimals = min(12, numbers.Decimals(deviation, 2))
 	}
 
-	return func(v float64) string {
-		if decimals < 0 {
-			scale := math.Pow10(-decimals)
-			return strconv.FormatFloat(math.Round(v/scale)*scale, 'f', 0, 64)
-		}
-
-		return strconv.FormatFloat(v, 'f', min(decimals, 12), 64)
-	}
+	return func(v float64) string { return numbers.Fixed(v, decimals) }
 }
 
 // align prints rows whose cells are below one another.

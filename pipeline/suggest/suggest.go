@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"doubletake/ingest/units"
 	"doubletake/pipeline/kv"
 	"doubletake/pipeline/predict"
 	"doubletake/train/honest/interval"
@@ -397,7 +398,7 @@ func Forecast(m *predict.Models) string {
 	}
 
 	return m.Honest.Record.ForecastWords(func(unit string, low, high float64) string {
-		unit, _, _ = strings.Cut(unit, " re ") // differences of levels are in dB
+		unit = units.Difference(unit)
 		text := fmt.Sprintf("%.2g", high)
 		if least := fmt.Sprintf("%.2g", low); least != text {
 			text = least + " to " + text

@@ -7,12 +7,12 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"doubletake/ingest/units"
 	"doubletake/train/triplets"
 )
 
@@ -175,7 +175,7 @@ func (f *runResiduals) forget(run int) {
 // standardise sets the tests, with the scales of the runs that are there.
 func (f *runResiduals) standardise() {
 	s := f.set
-	levels := s.Out > 1 && !slices.ContainsFunc(s.Outcomes, func(q triplets.Quantity) bool { return !inDB(q) })
+	levels := s.Out > 1 && !slices.ContainsFunc(s.Outcomes, func(q triplets.Quantity) bool { return !units.IsLevel(q.Unit) })
 	add := func(outcome int, least, chance float64) {
 		t := runTest{outcome, farRun, least, 1}
 		runs := float64(len(s.Runs))
@@ -201,7 +201,7 @@ func (f *runResiduals) standardise() {
 
 	for j, q := range s.Outcomes {
 		least := leastDB
-		if !inDB(q) {
+		if !units.IsLevel(q.Unit) {
 			least = leastShare * stat.PopStdDev(column(s.Y1, s.Out, j), nil)
 		}
 
@@ -359,8 +359,6 @@ func column(v []float64, width, k int) (out []float64) {
 	}
 	return out
 }
-
-func inDB(q triplets.Quantity) bool { return strings.HasPrefix(q.Unit, "dB") }
 
 // Tuning of deviation: values farther than this many of the first estimate do not count, and the
 // estimate has this share of the freedom of the standard deviation (simulated, TestDeviation).

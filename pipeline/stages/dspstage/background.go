@@ -156,7 +156,10 @@ func measureChannel(ctx context.Context, rd ingest.Reader, src *plan.Source, cal
 
 	var de *fault.Error
 	if errors.As(err, &de) && de.Path == "" {
-		return nil, &fault.Error{Path: info.Path, Place: "channel " + ch.Name, Want: de.Want, Found: de.Found, Hint: de.Hint}
+		placed := *de
+		placed.Path, placed.Place = info.Path, "channel "+ch.Name
+
+		return nil, &placed
 	}
 
 	if err != nil {
