@@ -26,7 +26,8 @@ func TestZeroIsAValue(t *testing.T) {
 
 	write(t, dir, "force_a1.csv", "U1,U2\nN,V\n1,2\n2,2\n3,3\n4,2\n5,3\n")
 
-	const sound = "ingest: {files: sound/*.wav, conditions: sound/conditions.csv%s}\n    dsp: {triplets: split-half-spectrum%s}"
+	const sound = "ingest: {files: sound/*.wav, conditions: sound/conditions.csv%s}\n" +
+		"    dsp: {triplets: split-half-spectrum%s}"
 
 	const force = `ingest: {files: force_*.csv, pattern: "force_a{alpha_deg}.csv", columns: {lift_n: U1}, axes: wind,
       balance: {blockage: none%s}}
@@ -104,7 +105,8 @@ experiments:
       files: force_*.csv
       pattern: force_a{number}.csv
       columns: {lift_n: Fz}
-      balance: {voltages: [U1], components: [Fz], matrix: [[1]], angle: alpha, tolerance_deg: ` + value + `, tare: {file: tare.csv}}
+      balance:
+        {voltages: [U1], components: [Fz], matrix: [[1]], angle: alpha, tare: {file: tare.csv}, tolerance_deg: ` + value + `}
     dsp: {triplets: split-halves}
 `,
 		}, engine.Options{Jobs: 1, Selection: engine.Selection{To: "dsp"}})
