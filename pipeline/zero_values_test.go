@@ -106,7 +106,8 @@ experiments:
       pattern: force_a{number}.csv
       columns: {lift_n: Fz}
       balance:
-        {voltages: [U1], components: [Fz], matrix: [[1]], angle: alpha, tare: {file: tare.csv}, tolerance_deg: ` + value + `}
+        {voltages: [U1], components: [Fz], matrix: [[1]], angle: alpha, tare: {file: tare.csv},
+         tolerance_deg: ` + value + `}
     dsp: {triplets: split-halves}
 `,
 		}, engine.Options{Jobs: 1, Selection: engine.Selection{To: "dsp"}})

@@ -50,7 +50,8 @@ var imports = []struct{ of, may string }{
 	{"pipeline/scaffold", "pipeline/config ingest/..."},
 	{"pipeline/stages", "pipeline/stages/... pipeline/budget pipeline/config pipeline/engine pipeline/kv pipeline/pack " +
 		"pipeline/table ingest/... dsp train/... report"},
-	{"pipeline/predict", "pipeline/kv pipeline/stages/trainstage ingest/derive ingest/fault ingest/spelling ingest/units " +
+	{"pipeline/predict", "pipeline/kv pipeline/stages/trainstage ingest/derive ingest/fault ingest/spelling " +
+		"ingest/units " +
 		"report train/..."},
 	{"pipeline/budget", "pipeline/kv pipeline/config pipeline/stages/plan pipeline/table ingest/campaign ingest/derive " +
 		"ingest/fault ingest/spelling ingest/units report train/numbers"},

@@ -175,7 +175,8 @@ func (f *runResiduals) forget(run int) {
 // standardise sets the tests, with the scales of the runs that are there.
 func (f *runResiduals) standardise() {
 	s := f.set
-	levels := s.Out > 1 && !slices.ContainsFunc(s.Outcomes, func(q triplets.Quantity) bool { return !units.IsLevel(q.Unit) })
+	other := func(q triplets.Quantity) bool { return !units.IsLevel(q.Unit) }
+	levels := s.Out > 1 && !slices.ContainsFunc(s.Outcomes, other)
 	add := func(outcome int, least, chance float64) {
 		t := runTest{outcome, farRun, least, 1}
 		runs := float64(len(s.Runs))
