@@ -254,8 +254,8 @@ func (a *Analyser) speeds(run *rotorRun, s *rotor, lf *lineFinder) (measured [2]
 				return measured, &fault.Error{
 					Place: halfName(h) + " half",
 					Want:  fmt.Sprintf("lines at multiples of %d × %.6g … %.6g Hz", s.blades, s.trackLoHz, s.trackHiHz),
-					Found: fmt.Sprintf("%d at least %g dB above the floor at the best candidate, %.6g rev/s", count, s.Settings.EmergenceDB,
-						shaft),
+					Found: fmt.Sprintf("%d at least %g dB above the floor at the best candidate, %.6g rev/s", count,
+						s.Settings.EmergenceDB, shaft),
 					Hint: "check the range and the number of blades, or give rpm with the conditions",
 				}
 			}

@@ -390,7 +390,9 @@ func TestScaleAndChannels(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		scale := math.Ldexp(1, rapid.IntRange(-20, 20).Draw(t, "log2 scale")) // exact
 		seed := rapid.Uint64().Draw(t, "seed")
-		src := memory{spinning(1600, 4, 2, constant(50), 3, 20, 0.3, seed), spinning(1600, 4, 2, constant(50), 6, 10, 0.6, seed+1)}
+		src := memory{
+			spinning(1600, 4, 2, constant(50), 3, 20, 0.3, seed), spinning(1600, 4, 2, constant(50), 6, 10, 0.6, seed+1),
+		}
 		s := rotorAt(src, 1600, 2, 50, func(s *Settings) { s.Speed = "nominal" })
 		both, err := NewAnalyser().run(context.Background(), src, s)
 		if err != nil {
@@ -467,7 +469,9 @@ func TestLevelSD(t *testing.T) {
 
 func ExampleAnalyser() {
 	x := spinning(12800, 8, 3, constant(66.2), 6, 30, 0.01, 1)
-	run, err := NewAnalyser().run(context.Background(), memory{x}, rotorAt(memory{x}, 12800, 3, 66)) // nominal, refined per half
+
+	// The nominal speed is refined per half.
+	run, err := NewAnalyser().run(context.Background(), memory{x}, rotorAt(memory{x}, 12800, 3, 66))
 	if err != nil {
 		fmt.Println(err)
 		return
