@@ -54,7 +54,7 @@ func TestSetsGiveTheSameBits(t *testing.T) {
 		x := noise(4*n, 1)
 
 		var want []float64
-		for _, set := range kernel.Sets[float64]() {
+		for _, set := range kernelSets[float64]() {
 			t.Setenv(kernel.EnvVar, set.Name)
 
 			got := NewWelch(n).Power(nil, x, 4)
@@ -216,7 +216,7 @@ func TestPowerAllocations(t *testing.T) {
 func BenchmarkWelchPower(b *testing.B) {
 	const n, segments = 51200, 8
 	x := noise(n*segments, 1)
-	for _, set := range kernel.Sets[float64]() {
+	for _, set := range kernelSets[float64]() {
 		b.Run(fmt.Sprintf("%s/%d", set.Name, n), func(b *testing.B) {
 			b.Setenv(kernel.EnvVar, set.Name)
 			w := NewWelch(n)
@@ -233,7 +233,7 @@ func BenchmarkWelchPower(b *testing.B) {
 	}
 
 	sum := make([]float64, n)
-	for _, set := range kernel.Sets[float32]() {
+	for _, set := range kernelSets[float32]() {
 		p := newLanePairs(n, set)
 		b.Run(fmt.Sprintf("single/%s/%d", set.Name, n), func(b *testing.B) {
 			least(b, 2, func() { powers(p.lanePlan, sum, nil, nil, narrow[:n], narrow[n:], 0, 0, p.window, false) })
@@ -347,7 +347,7 @@ func TestAutoPrecision(t *testing.T) {
 func TestSinglePrecisionGivesTheSameBits(t *testing.T) {
 	for _, n := range []int{256, 400, 1000, 6000, 51200} {
 		var want [2][][]float64
-		for _, set := range kernel.Sets[float64]() {
+		for _, set := range kernelSets[float64]() {
 			t.Setenv(kernel.EnvVar, set.Name)
 			x := memory{noise(4*n, 1)}
 			s := segmentsOf(t, microphones(x, 1, func(s *Settings) { s.Segments, s.Precision = 2, Single }), 9)
@@ -366,4 +366,13 @@ func TestSinglePrecisionGivesTheSameBits(t *testing.T) {
 			}
 		}
 	}
+}
+
+// kernelSets returns the sets that run on this machine, the fastest first.
+func kernelSets[T kernel.Number]() []*kernel.Set[T] {
+	if best := kernel.Best[T](); best.Name != "portable" {
+		return []*kernel.Set[T]{best, kernel.Portable[T]()}
+	}
+
+	return []*kernel.Set[T]{kernel.Portable[T]()}
 }

@@ -101,7 +101,7 @@ func (c jittering) write(t testing.TB, dir string, jitter float64) (yaml string)
 	// Both campaigns have the same draws. Repeats at exact speeds differ by parts of a million,
 	// because a file is named after its speed.
 	r := simulate.DefaultRotor()
-	r.Seed, r.Blades, r.ThetaDeg, r.DurationS = jitteringSeed, c.blades, c.angles, 2
+	r.Seed, r.Blades, r.RPM, r.ThetaDeg, r.DurationS = jitteringSeed, c.blades, nil, c.angles, 2
 	stated := map[string]float64{}
 	for k := range jitteringRepeats {
 		for _, v := range c.speeds {

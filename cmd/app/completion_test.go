@@ -25,7 +25,7 @@ var completionCases = []struct {
 	{[]string{"run", "--stage", ""}, []string{"simulate", "ingest", "dsp", "train", "report"}},
 	{[]string{"run", "pipeline.yaml", "--stage", "dsp", "--to", "r"}, []string{"report"}},
 	{[]string{"run", "--f"}, []string{"--from", "--force"}},
-	{[]string{"run", "--executor", "s"}, []string{"slurm"}},
+	{[]string{"run", "--executor", "s"}, []string{"sge", "slurm"}},
 	{[]string{"report", "--format", ""}, []string{"html", "md", "tex", "json", "csv"}},
 	{
 		[]string{"tasks", "--format", ""},

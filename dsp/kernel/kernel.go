@@ -84,14 +84,6 @@ type Set[T Number] struct {
 // EnvVar names the environment variable that forces the portable set.
 const EnvVar = "DOUBLETAKE_KERNELS"
 
-// Sets returns the sets that run on this machine, fastest first.
-func Sets[T Number]() []*Set[T] {
-	if s := fast[T](); s != nil {
-		return []*Set[T]{s, Portable[T]()}
-	}
-	return []*Set[T]{Portable[T]()}
-}
-
 // Best returns the fastest set that this machine runs, or the portable one if the
 // environment variable DOUBLETAKE_KERNELS is "portable".
 func Best[T Number]() *Set[T] {

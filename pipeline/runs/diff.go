@@ -46,13 +46,6 @@ func (n *Number) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-func orNaN(v *float64) float64 {
-	if v == nil {
-		return math.NaN()
-	}
-	return *v
-}
-
 // MarshalJSON writes {"mean": …, "std": …}, or {"mean": …, "se": …}.
 func (n Number) MarshalJSON() ([]byte, error) {
 	if !math.IsNaN(n.SE) {

@@ -14,7 +14,6 @@ import (
 // target is a density to sample: −ln of it up to a constant, with its gradient, and
 // where a chain starts.
 type target interface {
-	size() int
 	value(z, grad []float64) float64
 	start(ctx context.Context, r *rand.Rand) ([]float64, error)
 	// metric is the upper Cholesky factor of a precision that resembles the density's at

@@ -421,8 +421,6 @@ type posteriorOf struct {
 	w               []float64
 }
 
-func (t *posteriorOf) size() int { return t.net.weights }
-
 func (t *posteriorOf) value(z, grad []float64) float64 {
 	if t.w == nil {
 		t.w = make([]float64, t.net.weights)

@@ -38,8 +38,6 @@ func newLinear() linear {
 	return l
 }
 
-func (l linear) size() int { return 3 }
-
 func (l linear) value(z, grad []float64) float64 {
 	u := 0.0
 	for j, q := range z {
@@ -191,7 +189,7 @@ func TestHMCNetwork(t *testing.T) {
 
 		c := collapse(data)
 		u := p.target(c)
-		n := u.size()
+		n := u.net.weights
 		r := rand.New(rand.NewPCG(3, 3))
 
 		z, g, other := make([]float64, n), make([]float64, n), make([]float64, n)
