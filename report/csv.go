@@ -2,12 +2,10 @@ package report
 
 import (
 	"bytes"
-	"encoding/csv"
 	"iter"
 	"math"
-	"strconv"
-	"strings"
 
+	"doubletake/train/numbers"
 	"doubletake/train/score"
 )
 
@@ -15,38 +13,26 @@ import (
 // headings; undefined numbers are empty with the reason in the last column, and
 // floats read back to the same bits.
 func MetricsCSV(experiments []Experiment) []byte {
-	var b bytes.Buffer
-	w := csv.NewWriter(&b)
-	put := func(row ...string) {
-		for i, s := range row {
-			// A name must not become a formula in a spreadsheet.
-			if _, err := strconv.ParseFloat(s, 64); err != nil && s != "" && strings.ContainsRune("=+-@\t\r", rune(s[0])) {
-				row[i] = "'" + s
-			}
-		}
-
-		if err := w.Write(row); err != nil {
-			panic("report: write to memory: " + err.Error())
-		}
-	}
-
-	put("experiment", "data", "split", "held_out", "set", "outcome", "unit", "metric", "mean", "std", "seeds", "undefined")
-
+	var records []numbers.Object
 	for _, e := range experiments {
 		for n := range e.Numbers() {
-			number := func(x float64) string {
-				if !n.Defined() || math.IsNaN(x) {
-					return ""
-				}
-				return strconv.FormatFloat(x, 'g', -1, 64)
+			mean, std := n.Mean, n.Std
+			if !n.Defined() {
+				mean, std = math.NaN(), math.NaN()
 			}
 
-			put(e.Name, e.Data, n.Split, n.HeldOut, n.Set, n.Outcome, n.Unit, n.Key, number(n.Mean), number(n.Std),
-				strconv.Itoa(n.N), n.Reason())
+			records = append(records, numbers.Object{
+				"experiment", e.Name, "data", e.Data, "split", n.Split, "held_out", n.HeldOut, "set", n.Set,
+				"outcome", n.Outcome, "unit", n.Unit, "metric", n.Key, "mean", mean, "std", std, "seeds", n.N,
+				"undefined", n.Reason(),
+			})
 		}
 	}
 
-	w.Flush()
+	var b bytes.Buffer
+	if err := CSV(&b, records); err != nil {
+		panic("report: write to memory: " + err.Error())
+	}
 
 	return b.Bytes()
 }

@@ -14,6 +14,7 @@ type table struct {
 	Rows   []row
 	Below  string // a sentence; "" without
 	Long   bool   // not for the terminal
+	open   bool   // in a terminal without a rule below the heads
 }
 
 // head is the heading of a column.

@@ -291,7 +291,9 @@ func (t *terminal) part(tab table, label int) {
 	}
 
 	t.line(names)
-	t.line(strings.Repeat("─", total))
+	if !tab.open {
+		t.line(strings.Repeat("─", total))
+	}
 
 	for _, r := range tab.Rows {
 		line := pad(isolate(shorten(clean(r.Label), label)), label, false)

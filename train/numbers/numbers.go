@@ -38,6 +38,14 @@ func (f *Float) UnmarshalJSON(b []byte) error {
 // Object is a JSON object whose members keep their order: keys, each followed by its value.
 type Object []any
 
+// Named are members of these names and values.
+func Named(names []string, values []float64) (o Object) {
+	for i, n := range names {
+		o = append(o, n, values[i])
+	}
+	return o
+}
+
 // All are the members.
 func (o Object) All() iter.Seq2[string, any] {
 	return func(yield func(string, any) bool) {
