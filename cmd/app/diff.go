@@ -12,6 +12,7 @@ import (
 
 	"doubletake/ingest/units"
 	"doubletake/pipeline/runs"
+	"doubletake/report"
 	"doubletake/train/numbers"
 	"doubletake/train/score"
 )
@@ -64,13 +65,14 @@ func printDiff(w io.Writer, d *runs.Difference, all bool) {
 			fmt.Fprintln(w, strings.Join(groupChanges([]runs.Change{c}), ""))
 		}
 
-		fmt.Fprintf(w, "\n%-14s %-14s %-6s %-22s %22s %22s\n", "experiment", "split", "set", "number", "A", "B")
-
+		l := report.Listing{Heads: []string{"experiment", "split", "set", "number", "A", "B", ""}}
 		for _, m := range d.Metrics {
 			name := strings.Join(strings.Fields(m.Prediction+" "+m.Metric+" "+m.Outcomes), " ")
-			fmt.Fprintf(w, "%-14s %-14s %-6s %-22s %22s %22s  %s\n", m.Experiment, m.Split, m.Set, name,
-				amount(m.A, m.Unit), amount(m.B, m.Unit), m.Verdict)
+			l.Add(m.Experiment, m.Split, m.Set, name, amount(m.A, m.Unit), amount(m.B, m.Unit), m.Verdict)
 		}
+
+		fmt.Fprintln(w)
+		l.Write(w, width(w))
 
 		return
 	}

@@ -6,12 +6,13 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/urfave/cli/v2"
 
 	"doubletake/pipeline/library"
+	"doubletake/report"
 )
 
 func newHonestCommand(stdout, stderr io.Writer) *cli.Command {
@@ -73,22 +74,24 @@ func runHonest(c *cli.Context, stdout, stderr io.Writer) error {
 // writeFamilies lists what the prior was learned from, and each family under the prior of
 // the others.
 func writeFamilies(w io.Writer, l *library.Library) error {
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(tw, "family\tdata\texperiments\tsplits\tgroups\tprior of the others\tsteps\tln evidence\twith %s\n",
-		l.Like)
-
+	list := report.Listing{Heads: []string{
+		"family", "data", "experiments", "splits", "groups", "prior of the others", "steps", "ln evidence", "with " + l.Like,
+	}}
 	for _, f := range l.Families {
-		fmt.Fprintf(tw, "%s\t%s\t%d\t%d\t%d", f.Dir, strings.Join(f.Data, ", "), len(f.Experiments), f.Splits, f.Groups)
-		if o := f.Without; o != nil {
-			fmt.Fprintf(tw, "\t%s\t%d\t%.1f\t%.1f\n", priorText(o.Prior.M, o.Prior.MStd, o.Prior.Tau, o.Prior.TauStd),
-				o.Steps, o.Learned, o.Like)
-		} else {
-			fmt.Fprint(tw, "\tnone\n")
+		cells := []string{
+			f.Dir, strings.Join(f.Data, ", "), strconv.Itoa(len(f.Experiments)), strconv.Itoa(f.Splits), strconv.Itoa(f.Groups),
+			"none",
 		}
+		if o := f.Without; o != nil {
+			cells = append(cells[:5], priorText(o.Prior.M, o.Prior.MStd, o.Prior.Tau, o.Prior.TauStd), strconv.Itoa(o.Steps),
+				fmt.Sprintf("%.1f", o.Learned), fmt.Sprintf("%.1f", o.Like))
+		}
+
+		list.Add(cells...)
 	}
 
-	if err := tw.Flush(); err != nil {
-		return fmt.Errorf("print families: %w", err)
+	if err := list.Write(w, width(w)); err != nil {
+		return err
 	}
 
 	p := l.Prior

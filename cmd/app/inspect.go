@@ -7,12 +7,12 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/urfave/cli/v2"
 
 	"doubletake/ingest"
 	"doubletake/pipeline/inspect"
+	"doubletake/report"
 )
 
 func newInspectCommand(stdout io.Writer) *cli.Command {
@@ -159,20 +159,21 @@ func printRecording(w io.Writer, r *inspect.Recording, draw int) {
 	}
 
 	fmt.Fprintln(w)
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "#\tchannel\tunit\trate Hz\tsamples\tduration s\tmin\tmax\tmean (DC)\trms\tclipped\tconstant\tnot "+
-		"finite")
+	l := report.Listing{Heads: []string{
+		"#", "channel", "unit", "rate Hz", "samples", "duration s", "min", "max", "mean (DC)", "rms", "clipped", "constant",
+		"not finite",
+	}}
+	orDash := func(v float64) string {
+		if v == 0 {
+			return "–"
+		}
+		return strconv.FormatFloat(v, 'g', 8, 64)
+	}
+	count := func(n int64) string { return strconv.FormatInt(n, 10) }
 
 	for i, c := range r.Channels {
 		if i == most {
 			break
-		}
-
-		orDash := func(v float64) string {
-			if v == 0 {
-				return "–"
-			}
-			return strconv.FormatFloat(v, 'g', 8, 64)
 		}
 
 		unit := c.Unit
@@ -188,12 +189,11 @@ func printRecording(w io.Writer, r *inspect.Recording, draw int) {
 			name += " (" + c.Role + ")"
 		}
 
-		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\n", i+1, name, unit, orDash(c.RateHz), c.Samples,
-			orDash(c.DurationS),
-			num(c.Min), num(c.Max), num(c.DC), num(c.RMS), c.Clipped, c.Constant, c.NaN)
+		l.Add(strconv.Itoa(i+1), name, unit, orDash(c.RateHz), count(c.Samples), orDash(c.DurationS), num(c.Min),
+			num(c.Max), num(c.DC), num(c.RMS), count(c.Clipped), count(c.Constant), count(c.NaN))
 	}
 
-	t.Flush()
+	l.Write(w, width(w))
 
 	if n := len(r.Channels) - most; n > 0 {
 		fmt.Fprintf(w, "… and %d more channels (--json lists them)\n", n)
@@ -263,24 +263,21 @@ func printCalibrator(w io.Writer, r *inspect.Recording) {
 
 // printRows previews the first samples.
 func printRows(w io.Writer, r *inspect.Recording) {
-	fmt.Fprintln(w, "\nfirst samples:")
-
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for i, c := range r.Channels {
-		if i == most {
-			break
+	l := report.Listing{Heads: []string{"channel"}}
+	for _, c := range r.Channels[:min(most, len(r.Channels))] {
+		cells := []string{c.Name}
+		for k, v := range c.First {
+			cells = append(cells, num(v))
+			if len(l.Heads) < len(cells) {
+				l.Heads = append(l.Heads, strconv.Itoa(k+1))
+			}
 		}
 
-		fmt.Fprintf(t, "  %s", c.Name)
-
-		for _, v := range c.First {
-			fmt.Fprintf(t, "\t%s", num(v))
-		}
-
-		fmt.Fprintln(t)
+		l.Add(cells...)
 	}
 
-	t.Flush()
+	fmt.Fprintln(w, "\nfirst samples:")
+	l.Write(w, width(w))
 }
 
 // drawSpectrum draws levels over a linear frequency axis: each column is the
@@ -349,8 +346,9 @@ func printTable(w io.Writer, t *inspect.Table) {
 	}
 
 	fmt.Fprintln(w)
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "column\ttype\tunit\tmissing\tdistinct\tmin\tmax\tmean\tfirst values")
+	l := report.Listing{Heads: []string{
+		"column", "type", "unit", "missing", "distinct", "min", "max", "mean", "first values",
+	}}
 
 	for _, c := range t.Columns {
 		first := strings.Join(c.First[:min(3, len(c.First))], ", ")
@@ -366,27 +364,25 @@ func printTable(w io.Writer, t *inspect.Table) {
 			}
 		}
 
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%d\t%d\t%s\t%s\t%s\t%s\n", c.Name, c.Type, unit, c.Missing, c.Distinct, num(c.Min),
-			num(c.Max), num(c.Mean), first)
+		l.Add(c.Name, c.Type, unit, strconv.Itoa(c.Missing), strconv.Itoa(c.Distinct), num(c.Min), num(c.Max), num(c.Mean),
+			first)
 	}
 
-	tw.Flush()
+	l.Write(w, width(w))
 }
 
 func printModel(w io.Writer, in *inspect.Description) {
 	m := in.Model
 	fmt.Fprintf(w, "experiment %s, split %s, seed %d: held out %s; %s data, %s pairs, %d training triplets\n\n",
 		m.Experiment, m.Split, m.Seed, m.HeldOut, m.Data, m.Pairs, m.Triplets)
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "\tname\tunit\ttrained from\tto")
-
+	l := report.Listing{Heads: []string{"", "name", "unit", "trained from", "to"}}
 	for _, i := range m.Inputs {
-		fmt.Fprintf(tw, "input\t%s\t%s\t%g\t%g\n", i.Name, i.Unit, i.Min, i.Max)
+		l.Add("input", i.Name, i.Unit, fmt.Sprint(i.Min), fmt.Sprint(i.Max))
 	}
 
 	for _, o := range m.Outcomes {
-		fmt.Fprintf(tw, "outcome\t%s\t%s\t\t\n", o.Name, o.Unit)
+		l.Add("outcome", o.Name, o.Unit)
 	}
 
-	tw.Flush()
+	l.Write(w, width(w))
 }

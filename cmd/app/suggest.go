@@ -7,13 +7,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/urfave/cli/v2"
 
 	"doubletake/ingest/units"
 	"doubletake/pipeline/predict"
 	"doubletake/pipeline/suggest"
+	"doubletake/report"
+	"doubletake/train/numbers"
 )
 
 func newSuggestCommand(stdout, stderr io.Writer) *cli.Command {
@@ -136,15 +137,23 @@ func runSuggest(c *cli.Context, stdout, stderr io.Writer) error {
 
 	switch {
 	case c.Bool("json"):
-		return suggestJSON(stdout, m, names, list, by, total)
+		records := suggestRecords(names, list)
+		for i, s := range list {
+			records[i] = append(records[i], "extrapolation", append([]string{}, s.Outside...))
+		}
+
+		return printJSON(stdout, numbers.Object{
+			"models", m.Paths, "experiment", m.Card.Experiment, "data", m.Card.Data, "by", by, "candidates", total,
+			"notes", append([]string{}, m.Warnings...), "suggestions", records,
+		})
 	case c.Bool("csv"):
-		return suggestCSV(stdout, names, list)
+		return report.CSV(stdout, suggestRecords(names, list))
 	}
 
 	fmt.Fprintf(stdout, "%d of %d candidates by %s, %s; variances in units of the outcomes' training variance\n",
 		len(list), total, by, order)
 
-	if err := suggestTable(stdout, names, list); err != nil {
+	if err := suggestListing(names, list).Write(stdout, width(stdout)); err != nil {
 		return err
 	}
 
@@ -153,6 +162,52 @@ func runSuggest(c *cli.Context, stdout, stderr io.Writer) error {
 	}
 
 	return nil
+}
+
+// suggestRecords are suggestions in CSV, and in JSON with what is outside of the training range.
+func suggestRecords(names []string, list []suggest.Suggestion) []numbers.Object {
+	out := make([]numbers.Object, len(list))
+	for i, s := range list {
+		out[i] = numbers.Object{
+			"at", numbers.Named(names, s.At), "gain", s.Gain, "epistemic", s.Epistemic, "aleatoric", s.Aleatoric,
+			"epistemic_share", s.Share, "measured", s.Measured, "advice", s.Advice,
+		}
+	}
+
+	return out
+}
+
+func suggestListing(names []string, list []suggest.Suggestion) report.Listing {
+	l := report.Listing{Heads: slices.Concat([]string{"rank"}, names, []string{
+		"gain", "epistemic", "aleatoric", "advice",
+	})}
+	for i, s := range list {
+		advice := s.Advice
+		if len(s.Outside) > 0 {
+			advice += " (extrapolation: " + strings.Join(s.Outside, ", ") + ")"
+		}
+
+		gain := "" // ranked otherwise
+		if s.Gain > 0 {
+			gain = fmt.Sprintf("%.2g %%", 100*s.Gain)
+		}
+
+		l.Add(slices.Concat(condition(i, s), []string{
+			gain, fmt.Sprintf("%.4g", s.Epistemic), fmt.Sprintf("%.4g", s.Aleatoric), advice,
+		})...)
+	}
+
+	return l
+}
+
+// condition is the number of a suggestion, and where it is.
+func condition(i int, s suggest.Suggestion) []string {
+	cells := []string{strconv.Itoa(i + 1)}
+	for _, v := range s.At {
+		cells = append(cells, fmt.Sprintf("%.10g", v))
+	}
+
+	return cells
 }
 
 // planSuggested prints the measurements that a budget pays for, with what they promise.
@@ -169,27 +224,30 @@ func planSuggested(c *cli.Context, w io.Writer, m *predict.Models, axes []sugges
 			costs.Format(budget), len(list))
 	}
 
-	plan := suggestedPlan{Now: map[string]float64{}, Unit: costs.Unit, Budget: budget, Steps: []plannedStep{}}
-	for k, o := range m.Card.Outcomes {
-		plan.Now[o.Name] = now[k]
+	var outcomes, widths []string
+	for _, o := range m.Card.Outcomes {
+		outcomes, widths = append(outcomes, o.Name), append(widths, o.Name+"_half_width")
 	}
 
-	for _, s := range steps {
-		p := plannedStep{At: map[string]float64{}, Cost: s.Cost, Sum: s.Sum, Half: map[string]float64{}, Measured: s.Measured}
-		for k, n := range names {
-			p.At[n] = s.At[k]
+	records := make([]numbers.Object, len(steps))
+	for i, s := range steps {
+		records[i] = numbers.Object{
+			"at", numbers.Named(names, s.At), "cost", s.Cost, "cost_in_all", s.Sum, "measured", s.Measured,
 		}
-		for k, o := range m.Card.Outcomes {
-			p.Half[o.Name] = s.Half[k]
+		if c.Bool("csv") {
+			records[i] = append(records[i], numbers.Named(widths, s.Half)...)
+		} else {
+			records[i] = append(records[i], "half_width", numbers.Named(outcomes, s.Half))
 		}
-		plan.Steps = append(plan.Steps, p)
 	}
 
 	switch {
 	case c.Bool("json"):
-		return printJSON(w, plan)
+		return printJSON(w, numbers.Object{
+			"half_width_now", numbers.Named(outcomes, now), "cost_unit", costs.Unit, "budget", budget, "steps", records,
+		})
 	case c.Bool("csv"):
-		return plan.csv(w, names, m.Card.Outcomes)
+		return report.CSV(w, records)
 	}
 
 	spent := ""
@@ -200,72 +258,22 @@ func planSuggested(c *cli.Context, w io.Writer, m *predict.Models, axes []sugges
 	fmt.Fprintf(w, "%d measurements%s; half width of an interval at the candidates, on average: %s now\n", len(steps),
 		spent, halfWidths(m, now))
 
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	columns := "half width after it (forecast)\tadvice"
+	l := report.Listing{Heads: append([]string{""}, names...)}
 	if priced {
-		columns = "cost\tin all\t" + columns
+		l.Heads = append(l.Heads, "cost", "in all")
 	}
 
-	fmt.Fprintf(tw, "\t%s\t%s\n", strings.Join(names, "\t"), columns)
+	l.Heads = append(l.Heads, "half width after it (forecast)", "advice")
 	for i, s := range steps {
-		fmt.Fprintf(tw, "%d", i+1)
-		for _, v := range s.At {
-			fmt.Fprintf(tw, "\t%.10g", v)
-		}
-
+		cells := condition(i, s.Suggestion)
 		if priced {
-			fmt.Fprintf(tw, "\t%s\t%s", costs.Format(s.Cost), costs.Format(s.Sum))
+			cells = append(cells, costs.Format(s.Cost), costs.Format(s.Sum))
 		}
 
-		fmt.Fprintf(tw, "\t%s\t%s\n", halfWidths(m, s.Half), s.Advice)
+		l.Add(append(cells, halfWidths(m, s.Half), s.Advice)...)
 	}
 
-	if err := tw.Flush(); err != nil {
-		return fmt.Errorf("print the plan: %w", err)
-	}
-
-	return nil
-}
-
-// suggestedPlan is the document of suggest --cost --json.
-type suggestedPlan struct {
-	Now    map[string]float64 `json:"half_width_now"` // by outcome
-	Unit   string             `json:"cost_unit"`
-	Budget float64            `json:"budget"`
-	Steps  []plannedStep      `json:"steps"`
-}
-
-type plannedStep struct {
-	At       map[string]float64 `json:"at"`
-	Cost     float64            `json:"cost"`
-	Sum      float64            `json:"cost_in_all"`
-	Half     map[string]float64 `json:"half_width"` // after it, by outcome
-	Measured bool               `json:"measured"`
-}
-
-func (p suggestedPlan) csv(w io.Writer, names []string, outcomes []predict.Outcome) error {
-	head := append(slices.Clone(names), "cost", "cost_in_all", "measured")
-	for _, o := range outcomes {
-		head = append(head, o.Name+"_half_width")
-	}
-
-	number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
-	rows := [][]string{head}
-	for _, s := range p.Steps {
-		var r []string
-		for _, n := range names {
-			r = append(r, number(s.At[n]))
-		}
-
-		r = append(r, number(s.Cost), number(s.Sum), strconv.FormatBool(s.Measured))
-		for _, o := range outcomes {
-			r = append(r, number(s.Half[o.Name]))
-		}
-
-		rows = append(rows, r)
-	}
-
-	return printCSV(w, "the plan", rows)
+	return l.Write(w, width(w))
 }
 
 // halfWidths are half widths by unit, from the narrowest to the widest outcome of it.
@@ -289,87 +297,4 @@ func halfWidths(m *predict.Models, half []float64) string {
 	}
 
 	return strings.Join(texts, ", ")
-}
-
-func suggestTable(w io.Writer, names []string, list []suggest.Suggestion) error {
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(tw, "rank\t%s\tgain\tepistemic\taleatoric\tadvice\n", strings.Join(names, "\t"))
-
-	for i, s := range list {
-		fmt.Fprintf(tw, "%d", i+1)
-
-		for _, v := range s.At {
-			fmt.Fprintf(tw, "\t%.10g", v)
-		}
-
-		advice := s.Advice
-		if len(s.Outside) > 0 {
-			advice += " (extrapolation: " + strings.Join(s.Outside, ", ") + ")"
-		}
-
-		gain := "" // ranked otherwise
-		if s.Gain > 0 {
-			gain = fmt.Sprintf("%.2g %%", 100*s.Gain)
-		}
-
-		fmt.Fprintf(tw, "\t%s\t%.4g\t%.4g\t%s\n", gain, s.Epistemic, s.Aleatoric, advice)
-	}
-
-	if err := tw.Flush(); err != nil {
-		return fmt.Errorf("print suggestions: %w", err)
-	}
-
-	return nil
-}
-
-func suggestJSON(
-	w io.Writer, m *predict.Models, names []string, list []suggest.Suggestion, by string, total int,
-) error {
-	type suggestion struct {
-		At            map[string]float64 `json:"at"`
-		Gain          float64            `json:"gain"`
-		Epistemic     float64            `json:"epistemic"`
-		Aleatoric     float64            `json:"aleatoric"`
-		Share         float64            `json:"epistemic_share"`
-		Measured      bool               `json:"measured"`
-		Extrapolation []string           `json:"extrapolation"`
-		Advice        string             `json:"advice"`
-	}
-
-	out := make([]suggestion, len(list))
-	for i, s := range list {
-		out[i] = suggestion{
-			At: map[string]float64{}, Gain: s.Gain, Epistemic: s.Epistemic, Aleatoric: s.Aleatoric, Share: s.Share,
-			Measured: s.Measured, Extrapolation: append([]string{}, s.Outside...), Advice: s.Advice,
-		}
-
-		for k, n := range names {
-			out[i].At[n] = s.At[k]
-		}
-	}
-
-	return printJSON(w, struct {
-		Models      []string     `json:"models"`
-		Experiment  string       `json:"experiment"`
-		Data        string       `json:"data"`
-		By          string       `json:"by"`
-		Candidates  int          `json:"candidates"`
-		Notes       []string     `json:"notes"`
-		Suggestions []suggestion `json:"suggestions"`
-	}{m.Paths, m.Card.Experiment, m.Card.Data, by, total, append([]string{}, m.Warnings...), out})
-}
-
-func suggestCSV(w io.Writer, names []string, list []suggest.Suggestion) error {
-	head := append(slices.Clone(names), "gain", "epistemic", "aleatoric", "epistemic_share", "measured", "advice")
-	rows := [][]string{head}
-	for _, s := range list {
-		var r []string
-		for _, v := range append(slices.Clone(s.At), s.Gain, s.Epistemic, s.Aleatoric, s.Share) {
-			r = append(r, strconv.FormatFloat(v, 'g', -1, 64))
-		}
-
-		rows = append(rows, append(r, strconv.FormatBool(s.Measured), s.Advice))
-	}
-
-	return printCSV(w, "suggestions", rows)
 }
