@@ -89,7 +89,7 @@ func runBudget(c *cli.Context, stdout io.Writer) error {
 
 	switch {
 	case c.Bool("csv"):
-		return printCSV(stdout, "budgets", budget.CSV(results))
+		return report.CSV(stdout, budget.CSV(results))
 	case c.Bool("json"):
 		return printJSON(stdout, budget.JSON(results))
 	case c.Bool("tex"):

@@ -116,86 +116,54 @@ func Sheet(list []Result) report.Sheet {
 	return s
 }
 
-// CSV is budgets with a row for each source, in full digits.
-func CSV(list []Result) [][]string {
-	number := func(v float64) string {
-		if math.IsInf(v, 0) {
-			return "inf"
-		}
-		return strconv.FormatFloat(v, 'g', -1, 64)
+// document is the source in JSON and CSV.
+func (c Component) document() numbers.Object {
+	return numbers.Object{
+		"source", c.Source, "type", c.kind(), "value", c.Value, "distribution", c.Law, "standard_u", c.U, "dof", c.DoF,
+		"sensitivity", c.Sensitivity, "contribution", c.Contribution, "share", c.Share,
 	}
+}
 
-	rows := [][]string{{
-		"outcome", "unit", "at", "source", "type", "value", "distribution", "standard_u", "dof", "sensitivity",
-		"contribution", "share", "result", "result_u", "result_dof", "k", "expanded_u", "level",
-	}}
+// CSV is budgets with a record for each source, in full digits.
+func CSV(list []Result) (out []numbers.Object) {
 	for _, r := range list {
 		for _, c := range r.Components {
 			if c.U == 0 {
 				continue
 			}
 
-			rows = append(rows, []string{
-				r.Outcome, r.Unit, r.At, c.Source, c.kind(), number(c.Value), c.Law, number(c.U), number(c.DoF),
-				number(c.Sensitivity), number(c.Contribution), number(c.Share), number(r.Value), number(r.U), number(r.DoF),
-				number(r.K), number(r.Expanded), number(r.Level),
-			})
+			out = append(out, slices.Concat(numbers.Object{"outcome", r.Outcome, "unit", r.Unit, "at", r.At}, c.document(),
+				numbers.Object{
+					"result", r.Value, "result_u", r.U, "result_dof", r.DoF, "k", r.K, "expanded_u", r.Expanded,
+					"level", r.Level,
+				}))
 		}
 	}
 
-	return rows
+	return out
 }
 
 // JSON is budgets as one document. Infinite degrees of freedom are null.
-func JSON(list []Result) any {
-	type source struct {
-		Source       string        `json:"source"`
-		Type         string        `json:"type"`
-		Value        float64       `json:"value"`
-		Law          string        `json:"distribution"`
-		U            float64       `json:"standard_u"`
-		DoF          numbers.Float `json:"dof"`
-		Sensitivity  float64       `json:"sensitivity"`
-		Contribution float64       `json:"contribution"`
-		Share        float64       `json:"share"`
-	}
-	type document struct {
-		Outcome    string        `json:"outcome"`
-		Unit       string        `json:"unit"`
-		At         string        `json:"at"`
-		Value      float64       `json:"value"`
-		U          float64       `json:"standard_u"`
-		DoF        numbers.Float `json:"dof"`
-		K          float64       `json:"k"`
-		Expanded   float64       `json:"expanded_u"`
-		Level      float64       `json:"level"`
-		Naive      numbers.Float `json:"naive_standard_error"`
-		Pooled     string        `json:"scatter_pooled_over"`
-		Sources    []source      `json:"sources"`
-		MonteCarlo *MonteCarlo   `json:"monte_carlo"`
-		Unseen     []string      `json:"not_in_this_budget"`
-	}
-
-	out := []document{}
+func JSON(list []Result) []numbers.Object {
+	out := []numbers.Object{}
 	for _, r := range list {
-		d := document{
-			Outcome: r.Outcome, Unit: r.Unit, At: r.At, Value: r.Value, U: r.U, DoF: numbers.Float(r.DoF), K: r.K,
-			Expanded: r.Expanded, Level: r.Level, Naive: numbers.NaN, Pooled: r.Pooled,
-			MonteCarlo: r.MonteCarlo, Unseen: r.Unseen,
-		}
-		if r.Naive > 0 {
-			d.Naive = numbers.Float(r.Naive)
-		}
-
+		var sources []numbers.Object
 		for _, c := range r.Components {
 			if c.U > 0 {
-				d.Sources = append(d.Sources, source{
-					c.Source, c.kind(), c.Value, c.Law, c.U, numbers.Float(c.DoF), c.Sensitivity, c.Contribution, c.Share,
-				})
+				sources = append(sources, c.document())
 			}
 		}
 
-		out = append(out, d)
+		naive := r.Naive
+		if naive <= 0 {
+			naive = math.NaN()
+		}
+
+		out = append(out, numbers.Object{
+			"outcome", r.Outcome, "unit", r.Unit, "at", r.At, "value", r.Value, "standard_u", r.U, "dof", r.DoF, "k", r.K,
+			"expanded_u", r.Expanded, "level", r.Level, "naive_standard_error", naive, "scatter_pooled_over", r.Pooled,
+			"sources", sources, "monte_carlo", r.MonteCarlo, "not_in_this_budget", r.Unseen,
+		})
 	}
 
 	return out
