@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"doubletake/pipeline/predict"
+	"doubletake/report"
+	"doubletake/train/numbers"
 	"doubletake/train/score"
 )
 
@@ -49,7 +50,7 @@ func runPredict(c *cli.Context, stdout, stderr io.Writer) error {
 	at, conditions := c.String("at"), c.String("conditions")
 	o := predict.Options{
 		Calibrated: c.String("calibrated"), Alpha: c.Float64("alpha"), Extrapolate: c.Bool("extrapolate"),
-		Network: c.Bool("network"), Details: c.Bool("details"), Only: c.String("only"),
+		Network: c.Bool("network"), Details: c.Bool("details"), Only: c.String("only"), Width: width(stdout),
 	}
 
 	if c.IsSet("alpha") {
@@ -109,7 +110,7 @@ func runPredict(c *cli.Context, stdout, stderr io.Writer) error {
 	case c.Bool("json"):
 		return printJSON(stdout, a.JSON())
 	case c.Bool("csv"):
-		return printCSV(stdout, "predictions", a.CSV())
+		return report.CSV(stdout, a.CSV())
 	}
 
 	return a.Table(stdout)
@@ -122,29 +123,24 @@ func printGiven(w io.Writer, m *predict.Models, x []float64, path string) error 
 		return err
 	}
 
-	head := m.InputNames()
+	names := m.InputNames()
 	for _, o := range m.Card.Outcomes {
-		head = append(head, "network_"+o.Name, "network_"+o.Name+"_var")
+		names = append(names, "network_"+o.Name, "network_"+o.Name+"_var")
 	}
 
-	rows := [][]string{head}
 	mu, variance := m.Given(x, y)
 	in, out := len(m.Card.Inputs), len(m.Card.Outcomes)
-	for i := range len(x) / in {
+	records := make([]numbers.Object, len(x)/in)
+	for i := range records {
 		values := slices.Clone(x[i*in : (i+1)*in])
 		for k := i * out; k < (i+1)*out; k++ {
 			values = append(values, mu[k], variance[k])
 		}
 
-		var row []string
-		for _, v := range values {
-			row = append(row, strconv.FormatFloat(v, 'g', -1, 64))
-		}
-
-		rows = append(rows, row)
+		records[i] = numbers.Named(names, values)
 	}
 
-	return printCSV(w, "second answers", rows)
+	return report.CSV(w, records)
 }
 
 // printNotes prints what limits the trust in a result.

@@ -3,7 +3,6 @@ package app
 import (
 	"cmp"
 	"context"
-	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -348,15 +347,6 @@ func tasksJSON(list []*pipeline.Status) []taskJSON {
 	}
 
 	return out
-}
-
-// printCSV prints rows, which an error calls by that name.
-func printCSV(w io.Writer, name string, rows [][]string) error {
-	if err := csv.NewWriter(w).WriteAll(rows); err != nil {
-		return fmt.Errorf("print %s: %w", name, err)
-	}
-
-	return nil
 }
 
 func printJSON(w io.Writer, v any) error {

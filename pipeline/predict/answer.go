@@ -18,6 +18,7 @@ type Options struct {
 	// Of Table alone.
 	Network bool // the networks' own prediction too
 	Details bool // what the calibrated model was learned from
+	Width   int  // of the terminal in columns; 0: lines as long as they are
 }
 
 // OnlyCalibrated leaves the networks' columns out of an Answer, OnlyNetwork all others and the networks' sampled raw

@@ -3,11 +3,14 @@ package predict
 import (
 	"bytes"
 	"context"
+	"encoding/csv"
 	"encoding/json"
 	"math"
 	"strconv"
 	"strings"
 	"testing"
+
+	"doubletake/report"
 )
 
 // The table, CSV and JSON have the same numbers under the same names, of conditions within and
@@ -26,8 +29,13 @@ func TestOutputsAgree(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	rows := a.CSV()
-	if len(rows) != 4 {
+	var text bytes.Buffer
+	if err := report.CSV(&text, a.CSV()); err != nil {
+		t.Fatal(err)
+	}
+
+	rows, err := csv.NewReader(&text).ReadAll()
+	if err != nil || len(rows) != 4 {
 		t.Fatalf("%d rows", len(rows))
 	}
 

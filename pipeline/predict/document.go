@@ -2,45 +2,21 @@ package predict
 
 import (
 	"math"
-	"strconv"
-	"strings"
 
 	"doubletake/report"
 	"doubletake/train/honest/interval"
 	"doubletake/train/numbers"
 )
 
-// CSV is a header and one row a condition; a number that is not there is empty.
-func (a *Answer) CSV() (rows [][]string) {
-	columns := a.columns()
-	for i := range a.Network.N {
-		var head, row []string
-		add := func(name string, v any) {
-			text, isText := v.(string)
-			if !isText && !math.IsNaN(v.(float64)) {
-				text = strconv.FormatFloat(v.(float64), 'g', -1, 64)
-			}
-
-			row = append(row, text)
-			if i == 0 {
-				head = append(head, name)
-			}
-		}
-
-		for k, name := range a.InputNames() {
-			add(name, a.at(i)[k])
-		}
-
-		for _, c := range columns {
-			add(c.name, a.value(i, c))
-		}
-
+// CSV is a record for each condition; a number that is not there is NaN.
+func (a *Answer) CSV() []numbers.Object {
+	out := make([]numbers.Object, a.Network.N)
+	for i := range out {
+		o := append(numbers.Named(a.InputNames(), a.at(i)), a.values(i)...)
 		for _, e := range a.Chance {
 			lo, hi := a.bound(e, i)
-			add(e.Name+"_probability", e.P[i])
-			add(e.Name+"_probability_var", e.V[i])
-			add(e.Name+"_low", lo)
-			add(e.Name+"_high", hi)
+			o = append(o, e.Name+"_probability", e.P[i], e.Name+"_probability_var", e.V[i], e.Name+"_low", lo,
+				e.Name+"_high", hi)
 		}
 
 		at := interval.Where{Distance: math.NaN(), Below: math.NaN(), Above: math.NaN()}
@@ -48,137 +24,91 @@ func (a *Answer) CSV() (rows [][]string) {
 			at = a.Recommended.Where[i]
 		}
 
-		add("distance", at.Distance)
-		add("below", at.Below)
-		add("above", at.Above)
-		add("extrapolation", strings.Join(a.Outside(a.at(i)), "; "))
-
-		if i == 0 {
-			rows = append(rows, head)
-		}
-
-		rows = append(rows, row)
+		out[i] = append(o, "distance", at.Distance, "below", at.Below, "above", at.Above,
+			"extrapolation", a.Outside(a.at(i)))
 	}
 
-	return rows
+	return out
 }
 
-// document is the answer in JSON.
-type document struct {
-	Models     []string            `json:"models"`
-	Experiment string              `json:"experiment"`
-	Data       string              `json:"data"`
-	Split      string              `json:"split"`
-	HeldOut    string              `json:"held_out"`
-	Units      map[string]string   `json:"units"` // of inputs and outcomes
-	Alpha      float64             `json:"alpha"`
-	Calibrated string              `json:"calibrated"`
-	Level      *float64            `json:"level"`  // of the calibrated intervals; null without
-	Honest     any                 `json:"honest"` // as in metrics.json; null without
-	Absent     string              `json:"honest_absent"`
-	Notes      []string            `json:"notes"`
-	Conditions []conditionDocument `json:"conditions"`
-
-	Network []numbers.Object `json:"network_record"`
-	Events  []report.Event   `json:"event_record,omitempty"`
-}
-
-type conditionDocument struct {
-	At            map[string]float64 `json:"at"`
-	Extrapolation []string           `json:"extrapolation"`
-	Position      *positionJSON      `json:"position"`
-	Prediction    numbers.Object     `json:"prediction"` // by name, as in CSV
-	Events        []eventJSON        `json:"events,omitempty"`
-}
-
-// positionJSON is where a condition lies among the measured groups.
-type positionJSON struct {
-	Words    string        `json:"words"`
-	Distance numbers.Float `json:"distance"`
-	Below    numbers.Float `json:"below"`
-	Above    numbers.Float `json:"above"`
-}
-
-// eventJSON is the probability of an event.
-type eventJSON struct {
-	Event       string  `json:"event"`
-	Expression  string  `json:"expression"`
-	Probability float64 `json:"probability"`
-	Variance    float64 `json:"variance"`
-	Range       any     `json:"range"` // of the confidence 1 − alpha at least; null outside the training range
-}
-
-// JSON returns the answer for encoding/json.
-func (a *Answer) JSON() any {
-	d := document{
-		Models: a.Paths, Experiment: a.Card.Experiment, Data: a.Card.Data, Split: a.Card.Split, HeldOut: a.Card.HeldOut,
-		Alpha: a.options.Alpha, Calibrated: a.options.Calibrated,
-		Notes: append([]string{}, a.Warnings...), Network: []numbers.Object{}, Units: map[string]string{},
-	}
-
+// JSON is the answer as one document.
+func (a *Answer) JSON() numbers.Object {
+	network, conditions := []numbers.Object{}, make([]numbers.Object, a.Network.N)
 	for _, r := range a.Record {
-		d.Network = append(d.Network, numbers.Object{
+		network = append(network, numbers.Object{
 			"held_out", r.HeldOut, "unit", r.Unit, "outcome", r.Outcome, "rmse", r.RMSE, "coverage", r.Inside,
 		})
 	}
 
+	units := map[string]string{}
 	for _, in := range a.Card.Inputs {
-		d.Units[in.Name] = in.Unit
+		units[in.Name] = in.Unit
 	}
 
 	for _, o := range a.Card.Outcomes {
-		d.Units[o.Name] = o.Unit
+		units[o.Name] = o.Unit
 	}
 
+	absent := ""
 	if a.Honest != nil {
-		d.Absent = a.Honest.Absent
+		absent = a.Honest.Absent
 	}
 
+	var level, record any // null without a calibrated model
 	if a.Recommended != nil {
-		d.Level, d.Honest = &a.Recommended.Level, a.Honest.Result().Document()
+		level, record = a.Recommended.Level, a.Honest.Result().Document()
 	}
 
-	for i := range a.Network.N {
-		c := conditionDocument{
-			At: map[string]float64{}, Extrapolation: append([]string{}, a.Outside(a.at(i))...), Position: a.positionJSON(i),
-			Prediction: a.values(i),
-		}
-		for k, name := range a.InputNames() {
-			c.At[name] = a.at(i)[k]
-		}
-
-		for _, e := range a.Chance {
-			lo, hi := a.bound(e, i)
-			c.Events = append(c.Events, eventJSON{e.Name, e.Text, e.P[i], e.V[i], ends(lo, hi)})
-		}
-
-		d.Conditions = append(d.Conditions, c)
+	for i := range conditions {
+		conditions[i] = a.condition(i)
 	}
 
+	o := numbers.Object{
+		"models", a.Paths, "experiment", a.Card.Experiment, "data", a.Card.Data, "split", a.Card.Split,
+		"held_out", a.Card.HeldOut, "units", units, "alpha", a.options.Alpha, "calibrated", a.options.Calibrated,
+		"level", level, "honest", record, "honest_absent", absent, "notes", append([]string{}, a.Warnings...),
+		"conditions", conditions, "network_record", network,
+	}
+	if len(a.Chance) == 0 {
+		return o
+	}
+
+	var events []report.Event
 	for _, e := range a.Chance {
-		d.Events = append(d.Events, e.Event)
+		events = append(events, e.Event)
 	}
 
-	return d
+	return append(o, "event_record", events)
 }
 
-func (a *Answer) positionJSON(i int) *positionJSON {
-	r := a.Recommended
-	if r == nil {
-		return nil
+// condition is the answer at the i-th condition in JSON: values are named as in CSV.
+func (a *Answer) condition(i int) numbers.Object {
+	var position any // among the measured groups
+	if r := a.Recommended; r != nil {
+		w := r.Where[i]
+		position = numbers.Object{"words", r.Position[i], "distance", w.Distance, "below", w.Below, "above", w.Above}
 	}
 
-	w := r.Where[i]
-
-	return &positionJSON{
-		r.Position[i], numbers.Float(w.Distance), numbers.Float(w.Below), numbers.Float(w.Above),
+	o := numbers.Object{
+		"at", numbers.Named(a.InputNames(), a.at(i)), "extrapolation", append([]string{}, a.Outside(a.at(i))...),
+		"position", position, "prediction", a.values(i),
 	}
-}
 
-// ends is an interval, nil where it has none.
-func ends(lo, hi float64) any {
-	if math.IsNaN(lo) || math.IsNaN(hi) {
-		return nil
+	var events []numbers.Object
+	for _, e := range a.Chance {
+		var within any // null outside the training range
+		if lo, hi := a.bound(e, i); !math.IsNaN(lo) && !math.IsNaN(hi) {
+			within = [2]float64{lo, hi}
+		}
+
+		events = append(events, numbers.Object{
+			"event", e.Name, "expression", e.Text, "probability", e.P[i], "variance", e.V[i], "range", within,
+		})
 	}
-	return [2]float64{lo, hi}
+
+	if events == nil {
+		return o
+	}
+
+	return append(o, "events", events)
 }

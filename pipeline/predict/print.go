@@ -7,9 +7,9 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"doubletake/ingest/units"
+	"doubletake/report"
 	"doubletake/train/honest/interval"
 	"doubletake/train/numbers"
 	"doubletake/train/score"
@@ -111,20 +111,20 @@ func (a *Answer) calibration(b *strings.Builder, c *interval.Calibration) {
 	fmt.Fprintf(b, "\nerrors exceed claims by a factor about %s, between groups by factors about %s either way; "+
 		"prior: %s\n", two(math.Exp(c.Scale.M)*c.Scale.Factor), two(math.Exp(c.Scale.Tau)), c.Scale.Prior.Name)
 
-	rows := [][]string{{"left out", "distance", "squared error ± SE", "claimed", "expected by the others", "inside", "±"}}
+	l := report.Listing{Heads: []string{
+		"left out", "distance", "squared error ± SE", "claimed", "expected by the others", "inside", "±",
+	}}
 	for _, g := range c.Groups {
 		e := two(g.E)
 		if g.ESE != nil {
 			e += " ± " + two(*g.ESE)
 		}
 
-		rows = append(rows, []string{
-			c.Condition + " " + g.Name, two(g.Distance), e, two(g.Claim), two(g.Variance),
-			fmt.Sprintf("%.0f %%", 100*g.Inside), two(g.Half),
-		})
+		l.Add(c.Condition+" "+g.Name, two(g.Distance), e, two(g.Claim), two(g.Variance),
+			fmt.Sprintf("%.0f %%", 100*g.Inside), two(g.Half))
 	}
 
-	align(b, rows)
+	l.Write(b, a.options.Width) // a Builder takes everything
 
 	noise := "the pairs show no noise"
 	if c.NoiseRatio > 0 {
@@ -159,7 +159,7 @@ func (a *Answer) recommendedRows(b *strings.Builder, i int) {
 		unheld = fmt.Sprintf("%d of %d left-out groups covered", c.LeftOutInside(), c.K)
 	}
 
-	rows := [][]string{append(head, "before measuring", "record")}
+	l := report.Listing{Heads: append(head, "before measuring", "record")}
 	for j, out := range a.Card.Outcomes {
 		k := i*r.Out + j
 		cells := outcomeRow(out, r.Mu[k], r.Half[k], r.Total[k])
@@ -168,10 +168,10 @@ func (a *Answer) recommendedRows(b *strings.Builder, i int) {
 			cells = append(cells, a.parts(j, k)...)
 		}
 
-		rows = append(rows, append(cells, a.cell(i, j).grade(), cmp.Or(a.recordIn(a.Intervals, j), unheld)))
+		l.Add(append(cells, a.cell(i, j).grade(), cmp.Or(a.recordIn(a.Intervals, j), unheld))...)
 	}
 
-	align(b, rows)
+	l.Write(b, a.options.Width) // a Builder takes everything
 
 	for _, s := range r.Refused[i] {
 		fmt.Fprintln(b, "no interval: "+s+" (--extrapolate gives the interval)")
@@ -194,7 +194,7 @@ func (a *Answer) parts(j, k int) []string {
 // networkRows prints the networks' prediction at condition i.
 func (a *Answer) networkRows(b *strings.Builder, i int) {
 	p := a.Network
-	rows := [][]string{{"outcome", "unit", "mean", intervalHead(1 - a.options.Alpha), "√C", "record"}}
+	l := report.Listing{Heads: []string{"outcome", "unit", "mean", intervalHead(1 - a.options.Alpha), "√C", "record"}}
 
 	unchecked := false
 	for j, out := range a.Card.Outcomes {
@@ -210,10 +210,10 @@ func (a *Answer) networkRows(b *strings.Builder, i int) {
 			cells[3] = number(lo) + " … " + number(hi)
 		}
 
-		rows = append(rows, append(cells, sd, cmp.Or(record, "none")))
+		l.Add(append(cells, sd, cmp.Or(record, "none"))...)
 	}
 
-	align(b, rows)
+	l.Write(b, a.options.Width) // a Builder takes everything
 
 	if unchecked && !a.options.Extrapolate {
 		b.WriteString("no interval: it was checked on no held-out value (--extrapolate gives the interval)\n")
@@ -226,7 +226,7 @@ func (a *Answer) eventRows(b *strings.Builder, i int) {
 		return
 	}
 
-	rows := [][]string{{"event", "when", "probability", "range (" + a.confidence() + " %)", "record"}}
+	l := report.Listing{Heads: []string{"event", "when", "probability", "range (" + a.confidence() + " %)", "record"}}
 	for _, e := range a.Chance {
 		within, record := "none", "none"
 		if lo, hi := a.bound(e, i); !math.IsNaN(lo) {
@@ -240,12 +240,10 @@ func (a *Answer) eventRows(b *strings.Builder, i int) {
 			}
 		}
 
-		rows = append(rows, []string{
-			e.Name, e.Text, fmt.Sprintf("%.3f ± %.3f", e.P[i], math.Sqrt(e.V[i])), within, record,
-		})
+		l.Add(e.Name, e.Text, fmt.Sprintf("%.3f ± %.3f", e.P[i], math.Sqrt(e.V[i])), within, record)
 	}
 
-	align(b, rows)
+	l.Write(b, a.options.Width) // a Builder takes everything
 }
 
 // legend explains the columns that were printed.
@@ -337,16 +335,6 @@ func digits(unit string, deviation float64) func(float64) string {
 	}
 
 	return func(v float64) string { return numbers.Fixed(v, decimals) }
-}
-
-// align prints rows whose cells are below one another.
-func align(b *strings.Builder, rows [][]string) {
-	tw := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-	for _, r := range rows {
-		fmt.Fprintln(tw, strings.Join(r, "\t"))
-	}
-
-	tw.Flush() // a Builder takes everything
 }
 
 // short writes a number with four digits, two one with two.
