@@ -177,9 +177,9 @@ func (a *Answer) value(i int, c column) any {
 	return math.NaN()
 }
 
-// values are the columns at condition i by name.
-func (a *Answer) values(i int) (out numbers.Object) {
-	for _, c := range a.columns() {
+// values are columns at condition i by name.
+func (a *Answer) values(i int, columns []column) (out numbers.Object) {
+	for _, c := range columns {
 		out = append(out, c.name, a.value(i, c))
 	}
 	return out

@@ -10,9 +10,9 @@ import (
 
 // CSV is a record for each condition; a number that is not there is NaN.
 func (a *Answer) CSV() []numbers.Object {
-	out := make([]numbers.Object, a.Network.N)
+	out, columns := make([]numbers.Object, a.Network.N), a.columns()
 	for i := range out {
-		o := append(numbers.Named(a.InputNames(), a.at(i)), a.values(i)...)
+		o := append(numbers.Named(a.InputNames(), a.at(i)), a.values(i, columns)...)
 		for _, e := range a.Chance {
 			lo, hi := a.bound(e, i)
 			o = append(o, e.Name+"_probability", e.P[i], e.Name+"_probability_var", e.V[i], e.Name+"_low", lo,
@@ -59,8 +59,9 @@ func (a *Answer) JSON() numbers.Object {
 		level, record = a.Recommended.Level, a.Honest.Result().Document()
 	}
 
+	columns := a.columns()
 	for i := range conditions {
-		conditions[i] = a.condition(i)
+		conditions[i] = a.condition(i, columns)
 	}
 
 	o := numbers.Object{
@@ -82,7 +83,7 @@ func (a *Answer) JSON() numbers.Object {
 }
 
 // condition is the answer at the i-th condition in JSON: values are named as in CSV.
-func (a *Answer) condition(i int) numbers.Object {
+func (a *Answer) condition(i int, columns []column) numbers.Object {
 	var position any // among the measured groups
 	if r := a.Recommended; r != nil {
 		w := r.Where[i]
@@ -91,7 +92,7 @@ func (a *Answer) condition(i int) numbers.Object {
 
 	o := numbers.Object{
 		"at", numbers.Named(a.InputNames(), a.at(i)), "extrapolation", append([]string{}, a.Outside(a.at(i))...),
-		"position", position, "prediction", a.values(i),
+		"position", position, "prediction", a.values(i, columns),
 	}
 
 	var events []numbers.Object
