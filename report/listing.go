@@ -51,17 +51,19 @@ func (l Listing) Write(w io.Writer, width int) error {
 // CSV writes records as rows below the names of their members. The members of an object in a record are columns
 // too, lists are joined, a number that is NaN is empty, and floats read back to the same bits.
 func CSV(w io.Writer, records []numbers.Object) error {
-	var rows [][]string
+	c := csv.NewWriter(w)
 	for i, r := range records {
 		head, cells := flat(r)
 		if i == 0 {
-			rows = append(rows, head)
+			c.Write(head)
 		}
 
-		rows = append(rows, cells)
+		c.Write(cells)
 	}
 
-	if err := csv.NewWriter(w).WriteAll(rows); err != nil {
+	c.Flush()
+
+	if err := c.Error(); err != nil {
 		return fmt.Errorf("write CSV: %w", err)
 	}
 
@@ -70,6 +72,7 @@ func CSV(w io.Writer, records []numbers.Object) error {
 
 // flat returns the names and the texts of a record's members.
 func flat(record numbers.Object) (head, cells []string) {
+	head, cells = make([]string, 0, len(record)/2), make([]string, 0, len(record)/2)
 	for name, v := range record.All() {
 		text := ""
 		switch v := v.(type) {

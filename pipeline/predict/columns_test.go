@@ -136,7 +136,7 @@ func TestWithoutCalibration(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	for name, v := range a.values(0).All() {
+	for name, v := range a.values(0, a.columns()).All() {
 		n, isNumber := v.(float64)
 		network := strings.HasPrefix(name, "network_")
 		switch {

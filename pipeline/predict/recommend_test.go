@@ -50,7 +50,7 @@ func TestRecommendAgreesWithTraining(t *testing.T) {
 
 		compared := 0
 		for i := range a {
-			for name, v := range answer.values(i).All() {
+			for name, v := range answer.values(i, answer.columns()).All() {
 				if tab.Column(name) == nil {
 					continue
 				}
