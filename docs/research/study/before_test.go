@@ -79,8 +79,8 @@ func TestAgainstFormerIntervals(t *testing.T) {
 
 // The measured examples before and after, at four levels: docs/research/intervals.md has the means. The table was
 // made by the program of commit ceef37c and by this one on the same examples. The former law of a value is
-// Student's t with K degrees of freedom, its scale the half width over t_K; quantiles and CRPS are scipy's and its closed form. The
-// figures now are those of the study where it has the same set: the turbine.
+// Student's t with K degrees of freedom, its scale the half width over t_K; quantiles and CRPS are scipy's and its
+// closed form. The figures now are those of the study where it has the same set: the turbine.
 func TestLevelsAgainstFormer(t *testing.T) {
 	table := tableOf(t, "levels-before")
 
