@@ -326,6 +326,7 @@ func (x *slurmCluster) mixedKernels(t *testing.T) {
 func (x *slurmCluster) cancelled(t *testing.T) {
 	y := x.in(t.TempDir())
 	y.config(t, longRun, "there")
+	y.program(t, x.bin, "run", "there.yaml", "--to", "dsp", "--progress", "none") // trainings are left, which last
 
 	empty := func(what string) {
 		t.Helper()
