@@ -25,6 +25,7 @@ func largeRotors(t testing.TB, seed uint64) set {
 
 	c := simulate.DefaultRotor()
 	c.Seed, c.DurationS = seed, 4
+	c.ThetaDeg = nil
 	for k := range 32 {
 		c.ThetaDeg = append(c.ThetaDeg, float64(4*k-62))
 	}
