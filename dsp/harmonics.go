@@ -49,7 +49,7 @@ func (harmonicLevels) check(s *Settings, fail Fail) {
 	}
 }
 
-// lineLevel is a line with what its level takes beside the power.
+// lineLevel is a line with its emergence, the correction for the air and the share of the background.
 type lineLevel struct {
 	Line
 	emergent              bool // over both halves

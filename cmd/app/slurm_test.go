@@ -398,7 +398,7 @@ func (x *slurmCluster) controllerAway(t *testing.T) {
 	y.same(t, "there")
 }
 
-// A node that does not see the project's folder: what falls on it is made on the other, and it is told once.
+// A node cannot see the project's folder: its tasks are made on the other node, and the run names it once.
 func (x *slurmCluster) blindNode(t *testing.T) {
 	y := x.in(t.TempDir())
 	y.config(t, clusterRun, "here", "there")
