@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"doubletake/internal/lists"
 )
 
 //go:embed glossary.md
@@ -78,16 +80,11 @@ func Find(word string, more ...Term) []Term {
 		return named
 	}
 
-	var holding []Term
-
 	word = strings.ToLower(strings.TrimSpace(word))
-	for _, t := range slices.Concat(Glossary(), Columns()) {
-		if word != "" && strings.Contains(strings.ToLower(t.Name+" "+t.Meaning), word) {
-			holding = append(holding, t)
-		}
-	}
 
-	return holding
+	return lists.Keep(slices.Concat(Glossary(), Columns()), func(t Term) bool {
+		return word != "" && strings.Contains(strings.ToLower(t.Name+" "+t.Meaning), word)
+	})
 }
 
 // Named returns the terms that have the word as one of their names: of the glossary, or else

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"doubletake/internal/must"
 )
 
 // Every row of the glossary is a term without markup; the rows are counted here in the file itself.
@@ -11,9 +13,7 @@ func TestGlossary(t *testing.T) {
 	rows := strings.Count(glossary, "\n| ") - strings.Count(glossary, "\n|---|") // each table has a head and a rule
 
 	list := Glossary()
-	if len(list) != rows || len(list) < 50 {
-		t.Errorf("%d terms of %d rows", len(list), rows)
-	}
+	must.Not(t, len(list) != rows || len(list) < 50, "%d terms of %d rows", len(list), rows)
 
 	for _, term := range list {
 		if term.Section == "" || term.Name == "" || term.Meaning == "" ||
@@ -34,9 +34,7 @@ func TestFind(t *testing.T) {
 		"halton-1024": "exact-1d, tensor-15, halton-1024",
 	} {
 		got := Find(word)
-		if len(got) != 1 || got[0].Name != want {
-			t.Errorf("%s: %+v, expected %s", word, got, want)
-		}
+		must.Not(t, len(got) != 1 || got[0].Name != want, "%s: %+v, expected %s", word, got, want)
 	}
 
 	// The beginning of a column is explained, and the longest ending that it has.
@@ -49,9 +47,8 @@ func TestFind(t *testing.T) {
 		t.Errorf("a name of more: %+v", got)
 	}
 
-	if len(Find("Gauss–Hermite")) != 1 || Find("no such word") != nil || Find("") != nil {
-		t.Error("a word of a meaning, none, and nothing")
-	}
+	must.Not(t, len(Find("Gauss–Hermite")) != 1 || Find("no such word") != nil || Find("") != nil,
+		"a word of a meaning, none, and nothing")
 }
 
 func ExampleFind() {

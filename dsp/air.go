@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"doubletake/ingest/fault"
+	"doubletake/internal/lists"
 )
 
 // Atmosphere is the air that levels are corrected to, and the path through it.
@@ -62,8 +63,9 @@ func (o *Atmosphere) check(s *Settings, fail Fail) {
 		{"humidity_pct", o.HumidityPct, 0, 100},
 		{"pressure_pa", o.PressurePa, minAirPa, maxAirPa},
 	} {
-		if v.value != nil && !(*v.value >= v.lo && *v.value <= v.hi) {
-			fail("atmosphere."+v.key, "expected %g to %g, found %g", v.lo, v.hi, *v.value)
+		if v.value != nil {
+			fail.unless(*v.value >= v.lo && *v.value <= v.hi, "atmosphere."+v.key, "expected %g to %g, found %g", v.lo, v.hi,
+				*v.value)
 		}
 	}
 
@@ -83,11 +85,11 @@ type air struct {
 }
 
 // air returns the correction for a run's conditions, nil where the settings ask for
-// none. Conditions that are missing or impossible are an *Error.
-func (s *Settings) air(conditions map[string]float64) (*air, error) {
+// none. Conditions that are missing or impossible raise an error.
+func (s *Settings) air(conditions map[string]float64) *air {
 	o := s.Atmosphere
 	if o == nil {
-		return nil, nil
+		return nil
 	}
 
 	a := &air{from: standard, to: standard, fromPathM: o.PathM, pathM: o.PathM}
@@ -120,17 +122,17 @@ func (s *Settings) air(conditions map[string]float64) (*air, error) {
 				found = fmt.Sprint(measured)
 			}
 
-			return nil, &fault.Error{
+			fault.Raise(&fault.Error{
 				Want: fmt.Sprintf("a condition %s from %g to %g, which the correction to another atmosphere needs",
 					v.condition, v.lo, v.hi),
 				Found: found, Hint: "give it with the conditions, or leave atmosphere out",
-			}
+			})
 		}
 
 		*v.from = measured
 	}
 
-	return a, nil
+	return a
 }
 
 // db is the correction of a level at hz: the absorption on the path it was measured
@@ -155,12 +157,7 @@ func (a *air) gains(gain []float64, bins int, binHz float64) []float64 {
 		return a.gain
 	}
 
-	out := make([]float64, bins)
-	for k := range out {
-		out[k] = gain[k] * a.gain[k]
-	}
-
-	return out
+	return lists.Make(bins, func(k int) float64 { return gain[k] * a.gain[k] })
 }
 
 // words describe the correction.

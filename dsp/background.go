@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"doubletake/ingest/fault"
+	"doubletake/internal/lists"
 )
 
 // Tone is a line of a spectrum.
@@ -83,43 +84,33 @@ const (
 // MeasureBackground averages the spectrum of a channel over an interval:
 // segments of half a second (a power of two of samples), shorter where there
 // would be fewer than eight. An interval of less than 512 samples is a *fault.Error.
-func MeasureBackground(ctx context.Context, src Source, channel int, start, samples int64, rateHz float64) (*Background,
-	error,
-) {
+func MeasureBackground(ctx context.Context, src Source, channel int, start, samples int64, rateHz float64,
+) (_ *Background, err error) {
+	defer fault.Catch(&err)
+
 	n := segmentFor(rateHz / 2)
 	for n > 64 && int64(backgroundLeast*n) > samples {
 		n /= 2
 	}
 
-	if int64(backgroundLeast*n) > samples {
-		return nil, &fault.Error{
-			Want:  fmt.Sprintf("at least %d samples of background", backgroundLeast*n),
-			Found: fmt.Sprintf("%d", samples),
-		}
-	}
+	unless(int64(backgroundLeast*n) <= samples, "", fmt.Sprintf("at least %d samples of background", backgroundLeast*n),
+		fmt.Sprint(samples), "")
 
 	w := NewWelch(n)
-	p, err := averagePower(ctx, src, w, channel, start, samples)
-	if err != nil {
-		return nil, err
-	}
+	p := averagePower(ctx, src, w, channel, start, samples)
 
 	b := &Background{BinHz: rateHz / float64(n)}
 
 	density := w.DensityFactor(rateHz)
-	for _, v := range p {
-		b.Density = append(b.Density, v*density)
-	}
+	b.Density = lists.Each(p, func(v float64) float64 { return v * density })
 
 	for k := 2; k+2 < len(p); k++ {
 		if p[k] < p[k-1] || p[k] <= p[k+1] || p[k] < p[k-2] || p[k] < p[k+2] {
 			continue
 		}
 
-		around := slices.Clone(p[max(1, k-backgroundAround):min(len(p), k+backgroundAround+1)])
-		slices.Sort(around)
-
-		floor := around[len(around)/2]
+		around := p[max(1, k-backgroundAround):min(len(p), k+backgroundAround+1)]
+		floor := slices.Sorted(slices.Values(around))[len(around)/2]
 		if !(p[k] > floor*math.Pow(10, toneAboveDB/10.)) {
 			continue
 		}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"math"
 	"testing"
+
+	"doubletake/internal/must"
 )
 
 // Expected values: closed form. White noise of variance σ² has the density
@@ -12,13 +14,9 @@ func TestBackground(t *testing.T) {
 	rate, sigma, a := 20480.0, 0.02, 0.01
 	src := tones(rate, 440.6, a, sigma, int(30*rate), steady)
 	b, err := MeasureBackground(context.Background(), src, 0, 0, int64(len(src[0])), rate)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	if len(b.Tones) != 1 || !near(b.Tones[0].Hz, 440.6, 0.05) || !near(b.Tones[0].MeanSquare, a*a/2, 0.05*a*a/2) {
-		t.Errorf("tones %+v, expected one of %g at 440.6 Hz", b.Tones, a*a/2)
-	}
+	must.Do(t, err)
+	must.Not(t, len(b.Tones) != 1 || !near(b.Tones[0].Hz, 440.6, 0.05) || !near(b.Tones[0].MeanSquare, a*a/2, 0.05*a*a/2),
+		"tones %+v, expected one of %g at 440.6 Hz", b.Tones, a*a/2)
 
 	if got, want := b.MeanSquare(2000, 6000), 2*sigma*sigma/rate*4000; !near(got/want, 1, 0.03) {
 		t.Errorf("2 to 6 kHz: %g, expected %g", got, want)
@@ -57,20 +55,13 @@ func TestBackgroundBin(t *testing.T) {
 		t.Errorf("a line on the bin: %g, expected 0.02", got)
 	}
 
-	if got := 10 * math.Log10(line.Bin(1004, 8)/0.02); !near(got, -1.4236, 0.02) {
-		t.Errorf("a line between bins: %.3f dB, expected -1.424", got)
-	}
-
-	if got := line.Bin(1032, 8); got != 0 {
-		t.Errorf("a line four bins off: %g", got)
-	}
+	must.Near(t, 10*math.Log10(line.Bin(1004, 8)/0.02), -1.4236, 0.02, "a line between bins: dB")
+	must.Equal(t, line.Bin(1032, 8), 0, "a line four bins off")
 
 	const rate, sigma, a = 20480.0, 0.02, 0.01
 	src := tones(rate, 440.6, a, sigma, int(30*rate), steady)
 	b, err := MeasureBackground(context.Background(), src, 0, 0, int64(len(src[0])), rate)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	for _, n := range []int{2560, 5120, 8192, 10240} { // bins of 8, 4, 2.5 and 2 Hz; its own are of 1.25 or so
 		bin := rate / float64(n)
@@ -95,9 +86,7 @@ func TestBackgroundBin(t *testing.T) {
 			sumB, sumW = sumB+b.Bin(bin*float64(k), bin), sumW+mean[k]
 		}
 
-		if !near(sumB/sumW, 1, 0.02) {
-			t.Errorf("noise in bins of %g Hz: %g, Welch has %g", bin, sumB, sumW)
-		}
+		must.Not(t, !near(sumB/sumW, 1, 0.02), "noise in bins of %g Hz: %g, Welch has %g", bin, sumB, sumW)
 	}
 }
 
@@ -119,16 +108,13 @@ func TestBackgroundBetween(t *testing.T) {
 	}
 
 	got, tone, file := BackgroundBetween(list, 45, 55)
-	if !near(got, 25, 1e-12) || tone == nil || tone.MeanSquare != 0.4 || file != "b.wav" {
-		t.Errorf("%g, %v of %s; want 25 and the tone of b.wav", got, tone, file)
-	}
+	must.Not(t, !near(got, 25, 1e-12) || tone == nil || tone.MeanSquare != 0.4 || file != "b.wav",
+		"%g, %v of %s; want 25 and the tone of b.wav", got, tone, file)
 
 	if _, tone, _ := BackgroundBetween(list, 80, 90); tone != nil {
 		t.Errorf("a tone %v where there is none", tone)
 	}
 
 	// White noise of density D reads 1.5·2 Hz·D in bins of 2 Hz.
-	if got := BackgroundBin(list, 100, 2, 1.5); !near(got, 1.5*2*2.5, 1e-9) {
-		t.Errorf("a bin reads %g", got)
-	}
+	must.Near(t, BackgroundBin(list, 100, 2, 1.5), 1.5*2*2.5, 1e-9, "a bin")
 }

@@ -5,7 +5,7 @@ import (
 	"math"
 	"strconv"
 
-	"doubletake/ingest/fault"
+	"doubletake/internal/lists"
 
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
@@ -22,6 +22,21 @@ func WindAxes(fx, fz, alphaDeg float64) (lift, drag float64) {
 // Coefficient divides a force in N by q·c·b, dynamic pressure in Pa times chord times
 // span in m.
 func Coefficient(forceN, qPa, chordM, spanM float64) float64 { return forceN / (qPa * chordM * spanM) }
+
+// MomentsAbout moves moments about the origin in N·m to the point at r in m, in place: M − r × F of each sample.
+// Moments may be nil, and forces whose arm is 0.
+func MomentsAbout(moments, forces [3][]float64, r [3]float64) {
+	for i, m := range moments {
+		for s, j := range []int{(i + 1) % 3, (i + 2) % 3} {
+			arm := float64(1-2*s) * r[j]
+			for k := range m {
+				if arm != 0 {
+					m[k] -= float64(arm * forces[3-i-j][k])
+				}
+			}
+		}
+	}
+}
 
 // DynamicPressure is ½ρU² in Pa for ρ in kg/m³ and U in m/s.
 func DynamicPressure(densityKgM3, speedMS float64) float64 {
@@ -80,25 +95,18 @@ func CheckBalance(channels [][]float64, rateHz float64) (*BalanceConsistency, er
 
 	switch {
 	case !(rateHz > 0) || math.IsInf(rateHz, 0):
-		return nil, &fault.Error{
-			Want: "a sampling rate above 0 Hz", Found: strconv.FormatFloat(rateHz, 'g', 6, 64),
-			Hint: "state the rate if the file does not",
-		}
+		return nil, wrong("", "a sampling rate above 0 Hz", strconv.FormatFloat(rateHz, 'g', 6, 64),
+			"state the rate if the file does not")
 
 	case n < 4*minBlocks:
-		return nil, &fault.Error{
-			Want: fmt.Sprintf("at least %d samples to compare halves", 4*minBlocks), Found: strconv.Itoa(n),
-			Hint: "record longer",
-		}
+		return nil, wrong("", fmt.Sprintf("at least %d samples to compare halves", 4*minBlocks), strconv.Itoa(n),
+			"record longer")
 	}
 
 	for c, x := range channels {
 		for i, v := range x {
 			if !finite(v) {
-				return nil, &fault.Error{
-					Place: fmt.Sprintf("channel %d, sample %d", c+1, i), Want: "a finite number",
-					Found: fmt.Sprint(v),
-				}
+				return nil, wrong(fmt.Sprintf("channel %d, sample %d", c+1, i), "a finite number", fmt.Sprint(v), "")
 			}
 		}
 	}
@@ -215,13 +223,7 @@ func (b *BalanceConsistency) flagDrift(channels [][]float64) {
 // blockMeans cuts x into blocks contiguous blocks, tail dropped.
 func blockMeans(x []float64, blocks int) []float64 {
 	n := len(x) / blocks
-
-	m := make([]float64, blocks)
-	for i := range m {
-		m[i] = mean(x[i*n : (i+1)*n])
-	}
-
-	return m
+	return lists.Make(blocks, func(i int) float64 { return mean(x[i*n : (i+1)*n]) })
 }
 
 // autocorrelation computes integral times of records of one length.

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"doubletake/ingest/fault"
+	"doubletake/internal/must"
 
 	"pgregory.net/rapid"
 )
@@ -22,21 +22,15 @@ func TestRandomSamples(t *testing.T) {
 		n := rapid.IntRange(2*k, 2*k+5000).Draw(t, "n")
 		seed := rapid.Uint64().Draw(t, "seed")
 		a, b, err := RandomSamples(n, k, seed)
-		if err != nil || len(a) != k || len(b) != k {
-			t.Fatalf("%d and %d samples, %v", len(a), len(b), err)
-		}
+		must.Never(t, err != nil || len(a) != k || len(b) != k, "%d and %d samples, %v", len(a), len(b), err)
 
 		all := slices.Concat(a, b)
 		slices.Sort(all)
 
-		if all[0] < 0 || all[2*k-1] >= n || len(slices.Compact(all)) != 2*k {
-			t.Fatalf("samples %v of %d", all, n)
-		}
+		must.Never(t, all[0] < 0 || all[2*k-1] >= n || len(slices.Compact(all)) != 2*k, "samples %v of %d", all, n)
 
 		c, d, _ := RandomSamples(n, k, seed)
-		if !slices.Equal(a, c) || !slices.Equal(b, d) {
-			t.Fatal("the same seed gives other samples")
-		}
+		must.Never(t, !slices.Equal(a, c) || !slices.Equal(b, d), "the same seed gives other samples")
 
 		if n > 100 && k > 10 {
 			if e, _, _ := RandomSamples(n, k, seed+1); slices.Equal(a, e) {
@@ -63,9 +57,7 @@ func TestRandomSamplesUniform(t *testing.T) {
 	var counts [6][10]float64
 	for seed := range uint64(draws) {
 		a, b, err := RandomSamples(10, 3, seed)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		for i, v := range append(a, b...) {
 			counts[i][v]++
@@ -79,14 +71,10 @@ func TestRandomSamplesUniform(t *testing.T) {
 		}
 	}
 
-	if chi > 99.2 {
-		t.Errorf("χ² = %.1f", chi)
-	}
+	must.Not(t, chi > 99.2, "χ² = %.1f", chi)
 
 	a, b, _ := RandomSamples(1234, 5, 42)
-	if got := fmt.Sprint(a, b); got != pinnedSamples {
-		t.Errorf("samples %s, want %s", got, pinnedSamples)
-	}
+	must.Equal(t, fmt.Sprint(a, b), pinnedSamples, "samples")
 }
 
 const pinnedSamples = "[1009 415 467 1171 604] [847 1002 908 17 241]"
@@ -101,39 +89,27 @@ func TestWindAxes(t *testing.T) {
 		{1, 0, -30, 0.5, math.Sqrt(3) / 2},
 	} {
 		l, d := WindAxes(c.fx, c.fz, c.alpha)
-		if !near(l, c.lift, 1e-15) || !near(d, c.drag, 1e-15) {
-			t.Errorf("%+v: lift %g, drag %g", c, l, d)
-		}
+		must.Not(t, !near(l, c.lift, 1e-15) || !near(d, c.drag, 1e-15), "%+v: lift %g, drag %g", c, l, d)
 	}
 }
 
 // Expected values: by hand; dry air at 15 °C, 101 325 Pa has 1.225 kg/m³ (ISA).
 func TestCoefficients(t *testing.T) {
-	if rho := AirDensity(101325, 15); !near(rho, 1.225, 1e-4) {
-		t.Errorf("density %g", rho)
-	}
+	must.Near(t, AirDensity(101325, 15), 1.225, 1e-4, "density")
 
 	q := DynamicPressure(1.2, 10)
-	if !near(q, 60, 1e-12) {
-		t.Errorf("dynamic pressure %g", q)
-	}
+	must.Near(t, q, 60, 1e-12, "dynamic pressure")
 
 	for force, want := range map[float64]float64{1.5: 1, -3: -2} {
-		if got := Coefficient(force, q, 0.1, 0.25); !near(got, want, 1e-12) {
-			t.Errorf("%g N: coefficient %g", force, got)
-		}
+		must.Near(t, Coefficient(force, q, 0.1, 0.25), want, 1e-12, "%g N: coefficient", force)
 	}
 
-	if !near(DistanceDB(2, 1), 6.0206, 1e-4) {
-		t.Error("twice the distance is 6.02 dB")
-	}
+	must.Not(t, !near(DistanceDB(2, 1), 6.0206, 1e-4), "twice the distance is 6.02 dB")
 }
 
 func TestSplitHalves(t *testing.T) {
 	a, b := SplitHalves([][]float64{{1, 2, 3, 4, 100}, {0, 0, 5, 5, 5}})
-	if !slices.Equal(a, []float64{1.5, 0}) || !slices.Equal(b, []float64{3.5, 5}) {
-		t.Errorf("halves %v, %v", a, b)
-	}
+	must.Not(t, !slices.Equal(a, []float64{1.5, 0}) || !slices.Equal(b, []float64{3.5, 5}), "halves %v, %v", a, b)
 }
 
 // ar1 is an autoregressive process x_i = φ·x_{i−1} + e_i of unit variance.
@@ -160,20 +136,15 @@ func TestIntegralTime(t *testing.T) {
 		for range repeats {
 			x := ar1(n, phi, r)
 			b, err := CheckBalance([][]float64{x}, rate)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 
 			sum += 2 * rate * b.IntegralTimeS[0] / repeats
 
-			if !near(b.NEff[0]*2*rate*b.IntegralTimeS[0], n, 1e-6*n) {
-				t.Errorf("φ = %g: n_eff %g, integral time %g", phi, b.NEff[0], b.IntegralTimeS[0])
-			}
+			must.Not(t, !near(b.NEff[0]*2*rate*b.IntegralTimeS[0], n, 1e-6*n), "φ = %g: n_eff %g, integral time %g", phi,
+				b.NEff[0], b.IntegralTimeS[0])
 		}
 
-		if !near(sum, want, 0.1*want+0.02) {
-			t.Errorf("φ = %g: 1 + 2Σρ = %.3f, want %.3f", phi, sum, want)
-		}
+		must.Near(t, sum, want, 0.1*want+0.02, "φ = %g: 1 + 2Σρ", phi)
 	}
 }
 
@@ -189,13 +160,8 @@ func TestCheckBalanceLevelAndPower(t *testing.T) {
 	var detectable float64
 	for range repeats {
 		b, err := CheckBalance([][]float64{ar1(n, 0.95, r)}, rate)
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		if b.Blocks != 10 || !near(b.BlockS, 0.5, 1e-12) {
-			t.Fatalf("%d blocks of %g s", b.Blocks, b.BlockS)
-		}
+		must.Do(t, err)
+		must.Never(t, b.Blocks != 10 || !near(b.BlockS, 0.5, 1e-12), "%d blocks of %g s", b.Blocks, b.BlockS)
 
 		detectable += b.Power / float64(repeats)
 
@@ -215,9 +181,7 @@ func TestCheckBalanceLevelAndPower(t *testing.T) {
 		}
 
 		b, err := CheckBalance([][]float64{x}, rate)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		if slices.ContainsFunc(b.Flags, func(f Flag) bool { return f.Code == "drift" }) {
 			found++
@@ -228,17 +192,9 @@ func TestCheckBalanceLevelAndPower(t *testing.T) {
 	t.Logf("false %.1f %%, detectable %.2f σ found %.1f %%, naive false %.0f %%", share(false1), detectable,
 		share(found), share(naive))
 
-	if false1 < repeats/100 || false1 > repeats*9/100 {
-		t.Errorf("%d false alarms in %d", false1, repeats)
-	}
-
-	if found < repeats*72/100 || found > repeats*88/100 {
-		t.Errorf("%d of %d drifts found", found, repeats)
-	}
-
-	if naive < repeats/2 {
-		t.Errorf("naive standard errors reject only %d of %d: the test shows nothing", naive, repeats)
-	}
+	must.Not(t, false1 < repeats/100 || false1 > repeats*9/100, "%d false alarms in %d", false1, repeats)
+	must.Not(t, found < repeats*72/100 || found > repeats*88/100, "%d of %d drifts found", found, repeats)
+	must.Not(t, naive < repeats/2, "naive standard errors reject only %d of %d: the test shows nothing", naive, repeats)
 }
 
 // Blocks by length of record, by hand from CheckBalance's rule.
@@ -260,14 +216,11 @@ func TestCheckBalanceBlocks(t *testing.T) {
 		{16, 100, 4, 0.02, true},
 	} {
 		b, err := CheckBalance([][]float64{noise(c.n, 1)}, c.rate)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		short := slices.ContainsFunc(b.Flags, func(f Flag) bool { return f.Code == "short-blocks" })
-		if b.Blocks != c.blocks || !near(b.BlockS, c.length, 1e-9) || short != c.short {
-			t.Errorf("%d samples at %g Hz: %d blocks of %g s, short %t; want %+v", c.n, c.rate, b.Blocks, b.BlockS, short, c)
-		}
+		must.Not(t, b.Blocks != c.blocks || !near(b.BlockS, c.length, 1e-9) || short != c.short,
+			"%d samples at %g Hz: %d blocks of %g s, short %t; want %+v", c.n, c.rate, b.Blocks, b.BlockS, short, c)
 	}
 
 	for name, want := range map[string]string{
@@ -286,9 +239,8 @@ func TestCheckBalanceBlocks(t *testing.T) {
 	}
 
 	b, err := CheckBalance([][]float64{make([]float64, 100), noise(100, 2)}, 10)
-	if err != nil || b.Flags[0].Code != "constant" || b.Flags[0].Channel != 0 {
-		t.Errorf("constant channel: %+v, %v", b, err)
-	}
+	must.Not(t, err != nil || b.Flags[0].Code != "constant" || b.Flags[0].Channel != 0, "constant channel: %+v, %v", b,
+		err)
 
 	slow, err := CheckBalance([][]float64{ar1(1000, 0.995, rand.New(rand.NewPCG(1, 1)))}, 100)
 	if err != nil || !slices.ContainsFunc(slow.Flags, func(f Flag) bool {
@@ -307,9 +259,7 @@ func TestCorrelatedBlocksAtLowRate(t *testing.T) {
 	flagged := func(phi float64) (n int) {
 		for range records {
 			b, err := CheckBalance([][]float64{ar1(80, phi, r)}, 4)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 
 			if slices.ContainsFunc(b.Flags, func(f Flag) bool { return f.Code == "correlated-blocks" }) {
 				n++
@@ -322,73 +272,8 @@ func TestCorrelatedBlocksAtLowRate(t *testing.T) {
 	white, slow := flagged(0), flagged(math.Exp(-0.25))
 	t.Logf("of %d records flagged: white %d, correlated over 1 s %d", records, white, slow)
 
-	if white > records*15/100 || slow < records*85/100 {
-		t.Errorf("of %d records flagged: white %d, correlated over 1 s %d", records, white, slow)
-	}
-}
-
-// Expected pairs by hand.
-func TestPairRepeats(t *testing.T) {
-	x := [][]float64{
-		{0, 10},
-		{5, 10},
-		{0.4, 10},
-		{0, 20},
-		{5, 10.05},
-		{-0.4, 10},
-		{0, 10},
-		{math.NaN(), 10},
-		{math.NaN(), 10},
-	}
-
-	within := func(tol []float64) func(k int, a, b float64) bool {
-		return func(k int, a, b float64) bool { return math.Abs(a-b) <= tol[k] }
-	}
-	pairs, groups := PairRepeats(x, within([]float64{0.5, 0.1}))
-
-	// Run 5 (−0.4) is 0.8 from run 2 (0.4) and starts its own group; run 6 (0) joins the first.
-	if want := [][]int{{0, 2, 6}, {1, 4}, {3}, {5}, {7}, {8}}; !reflect.DeepEqual(groups, want) {
-		t.Errorf("groups %v, want %v", groups, want)
-	}
-
-	if want := [][2]int{{0, 2}, {1, 4}}; !reflect.DeepEqual(pairs, want) {
-		t.Errorf("pairs %v, want %v", pairs, want)
-	}
-
-	if pairs, groups := PairRepeats(nil, nil); pairs != nil || groups != nil {
-		t.Errorf("of nothing: %v, %v", pairs, groups)
-	}
-
-	rapid.Check(t, func(t *rapid.T) {
-		x := rapid.SliceOf(rapid.SliceOfN(rapid.Float64Range(0, 3), 2, 2)).Draw(t, "x")
-		tol := []float64{0.5, 1}
-		pairs, groups := PairRepeats(x, within(tol))
-		seen := map[int]bool{}
-
-		want := 0
-		for _, g := range groups {
-			want += len(g) / 2
-
-			for _, i := range g {
-				if seen[i] {
-					t.Fatalf("run %d twice", i)
-				}
-
-				seen[i] = true
-				for _, j := range g {
-					for c := range tol {
-						if math.Abs(x[i][c]-x[j][c]) > tol[c] {
-							t.Fatalf("runs %d and %d grouped", i, j)
-						}
-					}
-				}
-			}
-		}
-
-		if len(seen) != len(x) || len(pairs) != want {
-			t.Fatalf("%d of %d runs, %d of %d pairs", len(seen), len(x), len(pairs), want)
-		}
-	})
+	must.Not(t, white > records*15/100 || slow < records*85/100,
+		"of %d records flagged: white %d, correlated over 1 s %d", records, white, slow)
 }
 
 func ExampleCheckBalance() {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"doubletake/ingest/fault"
+	"doubletake/internal/lists"
 )
 
 // bandLevels are the levels of fractional octaves or of bands of one's own
@@ -19,10 +20,7 @@ var bandKeys = []string{"bands_hz", "bands_per_octave", "bands", "bands_unit"}
 
 // perOctave is the number of bands of an octave.
 func (s *Settings) perOctave() int {
-	if s.BandsPerOctave == 0 {
-		return 3
-	}
-	return s.BandsPerOctave
+	return cmp.Or(s.BandsPerOctave, 3)
 }
 
 func (bandLevels) describe(s *Settings) outcomeFacts {
@@ -33,27 +31,20 @@ func (bandLevels) describe(s *Settings) outcomeFacts {
 }
 
 func (bandLevels) check(s *Settings, fail Fail) {
-	if r := s.BandsHz; len(r) > 0 && (len(r) != 2 || !(r[0] >= 10 && r[0] <= r[1] && r[1] <= maxBandHz)) {
-		fail("bands_hz", "expected [from, to] with 10 <= from <= to <= %g, found %v", maxBandHz, r)
-	}
-
-	if octaveWord(s.perOctave()) == "" {
-		fail("bands_per_octave", "expected 1, 3, 6 or 12, found %d", s.BandsPerOctave)
-	}
+	r := s.BandsHz
+	fail.unless(len(r) == 0 || len(r) == 2 && r[0] >= 10 && r[0] <= r[1] && r[1] <= maxBandHz, "bands_hz",
+		"expected [from, to] with 10 <= from <= to <= %g, found %v", maxBandHz, r)
+	fail.unless(octaveWord(s.perOctave()) != "", "bands_per_octave", "expected 1, 3, 6 or 12, found %d", s.BandsPerOctave)
 
 	for _, b := range s.Bands {
-		if len(b) != 2 || !(b[0] >= 0 && b[0] < b[1] && b[1] <= maxBandHz) {
-			fail("bands", "expected [[lo, hi], …] with 0 <= lo < hi <= %g, found %v", maxBandHz, b)
-		}
+		fail.unless(len(b) == 2 && b[0] >= 0 && b[0] < b[1] && b[1] <= maxBandHz, "bands",
+			"expected [[lo, hi], …] with 0 <= lo < hi <= %g, found %v", maxBandHz, b)
 	}
 
-	if s.BandsUnit == "orders" && len(s.Bands) == 0 {
-		fail("bands_unit", "is the unit of bands, and there are none: expected bands: [[lo, hi], …]")
-	}
-
-	if len(s.Bands) > 0 && len(s.BandsHz) > 0 {
-		fail("bands_hz", "selects fractional octaves; bands lists bands of your own: keep one of them")
-	}
+	fail.unless(s.BandsUnit != "orders" || len(s.Bands) > 0, "bands_unit",
+		"is the unit of bands, and there are none: expected bands: [[lo, hi], …]")
+	fail.unless(len(s.Bands) == 0 || len(r) == 0, "bands_hz",
+		"selects fractional octaves; bands lists bands of your own: keep one of them")
 }
 
 // namedBand is a band with the middle of its outcome's name.
@@ -62,10 +53,7 @@ type namedBand struct {
 	name, words string
 }
 
-func (bandLevels) fits(s *Settings, binHz float64, bins int) error {
-	_, err := wantedBands(s, binHz, bins)
-	return err
-}
+func (bandLevels) fits(s *Settings, binHz float64, bins int) { fault.Get(wantedBands(s, binHz, bins)) }
 
 // wantedBands lists the bands of the settings. Of fractional octaves these are those
 // with nominal mid-frequencies in BandsHz, else those that the spectrum resolves. A
@@ -109,44 +97,33 @@ func wantedBands(s *Settings, binHz float64, bins int) (out []namedBand, err err
 	}
 
 	if len(out) == 0 {
-		return nil, &fault.Error{
-			Want:  "a " + octaveWord(per) + " band",
-			Found: fmt.Sprintf("none in bands_hz: %v that bins of %.4g Hz resolve", s.BandsHz, binHz),
-			Hint:  "widen bands_hz, or record longer",
-		}
+		return nil, wrong("", "a "+octaveWord(per)+" band",
+			fmt.Sprintf("none in bands_hz: %v that bins of %.4g Hz resolve", s.BandsHz, binHz),
+			"widen bands_hz, or record longer")
 	}
 
 	return out, nil
 }
 
 // names lists the bands that a spectrum of any resolution has.
-func (bandLevels) names(s *Settings) (out []string) {
+func (bandLevels) names(s *Settings) []string {
 	list, _ := wantedBands(s, 1e-9, math.MaxInt64)
-	for _, b := range list {
-		out = append(out, b.column())
-	}
-
-	return s.levelNames(out...)
+	return s.levelNames(lists.Each(list, namedBand.column)...)
 }
 
 // column is the name of the band's level, without the end that leveler adds.
 func (b namedBand) column() string { return "l_" + strings.ReplaceAll(b.name, ".", "_") }
 
-func (bandLevels) add(m *sound) error {
-	list, err := wantedBands(m.r.Settings, m.binHz, len(m.power[0]))
-	for _, b := range list {
+func (bandLevels) add(m *sound) {
+	for _, b := range fault.Get(wantedBands(m.r.Settings, m.binHz, len(m.power[0]))) {
 		both := [2]Band{b.Band, b.Band}
 		if len(m.r.Settings.Bands) > 0 && m.r.Settings.BandsUnit == "orders" {
 			for h, hz := range m.shaftHz {
 				both[h] = Band{b.Lo * hz, b.Centre * hz, b.Hi * hz}
-				err = cmp.Or(err, unresolved(both[h], m.binHz, len(m.power[h]), 1, b.words, "change bands"))
+				fault.Raise(unresolved(both[h], m.binHz, len(m.power[h]), 1, b.words, "change bands"))
 			}
 		}
 
-		if err == nil {
-			err = m.add(b.column(), b.words, m.sum(both, nil))
-		}
+		m.add(b.column(), b.words, m.sum(both, nil))
 	}
-
-	return err
 }

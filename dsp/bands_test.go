@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"doubletake/internal/must"
 )
 
 // bandsOf runs split-half-bands on the channels of src, in Pa.
@@ -23,9 +25,7 @@ func bandsOf(t testing.TB, src memory, s Settings, rate float64) (*Pairs, *Analy
 	}
 
 	a := NewAnalyser()
-	if err := a.Load(t.Context(), src, load); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, a.Load(t.Context(), src, load))
 
 	p, err := c.Pairs(t.Context(), src, r, a)
 
@@ -52,9 +52,7 @@ func TestBandsOfWhiteNoise(t *testing.T) {
 		}
 
 		p, _, err := bandsOf(t, memory{x}, s, rate)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		if mean == nil {
 			for _, o := range p.Outcomes {
@@ -107,9 +105,7 @@ func TestBandsOfATone(t *testing.T) {
 	}
 
 	p, an, err := bandsOf(t, memory{x}, s, rate)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	for h := range 2 {
 		sum := 0.0
@@ -132,9 +128,8 @@ func TestBandsOfATone(t *testing.T) {
 			want += v / 1.5 * max(0, to-from) / an.BinHz()
 		}
 
-		if len(list) != len(p.Outcomes) || math.Abs(sum/want-1) > 1e-9 {
-			t.Errorf("half %d: %d bands sum to %g, %g wanted of %d", h+1, len(p.Outcomes), sum, want, len(list))
-		}
+		must.Not(t, len(list) != len(p.Outcomes) || math.Abs(sum/want-1) > 1e-9,
+			"half %d: %d bands sum to %g, %g wanted of %d", h+1, len(p.Outcomes), sum, want, len(list))
 	}
 }
 
@@ -144,9 +139,7 @@ func TestBandsBackground(t *testing.T) {
 	const rate, n = 8192.0, 8192 * 2
 	src := drifting(rate, 40, 0, n, 1, 0.1)
 	pulses, err := FindPulses(t.Context(), src, 0, n, Tachometer{PulsesPerRev: 1, Threshold: 2.5})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	s := DefaultSettings()
 	s.BandsHz = []float64{500, 1000}
@@ -162,23 +155,15 @@ func TestBandsBackground(t *testing.T) {
 	}}}
 	c := Find("split-half-bands", false).(OfSpectra)
 	load, err := c.Spectra(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	a := NewAnalyser()
-	if err := a.Load(t.Context(), src, load); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, a.Load(t.Context(), src, load))
 
 	p, err := c.Pairs(t.Context(), src, r, a)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	if !near(p.ShaftHz[0], 40, 0.01) || p.Near != p.Levels || p.Levels != 8 {
-		t.Errorf("%g rev/s, %d of %d levels near the background", p.ShaftHz, p.Near, p.Levels)
-	}
+	must.Do(t, err)
+	must.Not(t, !near(p.ShaftHz[0], 40, 0.01) || p.Near != p.Levels || p.Levels != 8,
+		"%g rev/s, %d of %d levels near the background", p.ShaftHz, p.Near, p.Levels)
 
 	ref, _ := Reference("Pa")
 
@@ -214,7 +199,5 @@ func TestBandErrors(t *testing.T) {
 	s.BandsHz = []float64{5}
 	CheckSettings(&s, func(key, format string, args ...any) { text = append(text, key) })
 
-	if len(text) != 1 || text[0] != "bands_hz" {
-		t.Errorf("faults of %v", text)
-	}
+	must.Not(t, len(text) != 1 || text[0] != "bands_hz", "faults of %v", text)
 }

@@ -19,15 +19,15 @@ func (broadbandLevel) names(s *Settings) []string { return s.weightedNames("broa
 
 func (broadbandLevel) check(*Settings, Fail) {} // overallLevel does
 
-func (broadbandLevel) fits(s *Settings, binHz float64, bins int) error {
-	return overallLevel{}.fits(s, binHz, bins)
+func (broadbandLevel) fits(s *Settings, binHz float64, bins int) {
+	overallLevel{}.fits(s, binHz, bins)
 }
 
-func (broadbandLevel) add(m *sound) error {
+func (broadbandLevel) add(m *sound) {
 	b := overallBand(m.r.Settings, m.binHz, len(m.power[0]))
 	cuts := [2]*cut{m.cut(0, b.Hi), m.cut(1, b.Hi)}
 
-	return m.weighted(func(suffix, words string, gain []float64) error {
+	m.weighted(func(suffix, words string, gain []float64) {
 		broad, tonal := m.sum([2]Band{b, b}, gain), estimate{bound: &[2]float64{}}
 		for h, c := range cuts {
 			all := m.air.gains(gain, len(c.power), m.binHz)
@@ -50,11 +50,9 @@ func (broadbandLevel) add(m *sound) error {
 			tonal.sd[h] = 10 / math.Ln10 * spread / tonal.power[h]
 		}
 
-		if err := m.add("broadband"+suffix, "sum"+words+", without the lines of the shaft's orders", broad); err != nil {
-			return err
-		}
+		m.add("broadband"+suffix, "sum"+words+", without the lines of the shaft's orders", broad)
 
-		return m.add("tonal"+suffix, "lines of the shaft's orders"+words, tonal)
+		m.add("tonal"+suffix, "lines of the shaft's orders"+words, tonal)
 	})
 }
 

@@ -8,6 +8,8 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"doubletake/internal/lists"
 )
 
 // Thresholds of the flags that are no tests, or need more than significance.
@@ -60,12 +62,7 @@ func (a *Analyser) consistency(run *rotorRun, s *rotor, measured [2]float64, flo
 		}
 	}
 
-	p := make([]float64, len(tests))
-	for i, t := range tests {
-		p[i] = t.flag.P
-	}
-
-	for i, adjusted := range Holm(p) {
+	for i, adjusted := range Holm(lists.Each(tests, func(t test) float64 { return t.flag.P })) {
 		if t := tests[i]; t.show && adjusted < testLevel {
 			t.flag.P, t.flag.Text = adjusted, t.text()
 			flags = append(flags, t.flag)
@@ -319,11 +316,7 @@ func arrangements(n int) []float64 {
 // method, in the order given: rejecting where the adjusted value is below α
 // keeps the chance of any false rejection below α whatever the dependence.
 func Holm(p []float64) []float64 {
-	order := make([]int, len(p))
-	for i := range order {
-		order[i] = i
-	}
-
+	order := lists.Numbers(len(p))
 	sort.SliceStable(order, func(i, j int) bool { return p[order[i]] < p[order[j]] })
 	adjusted := make([]float64, len(p))
 
@@ -344,15 +337,10 @@ func Holm(p []float64) []float64 {
 // positions in the order of removal, and the last one's statistic.
 func outliers(x []float64, most int) (which []int, t, p float64, ok bool) {
 	p = 1
-
-	left := make([]int, len(x))
-	for i := range left {
-		left[i] = i
-	}
+	left := lists.Numbers(len(x))
 
 	var removed []int
 
-	rest := make([]float64, 0, len(x))
 	for range most {
 		n := len(left)
 		if n < 4 {
@@ -375,12 +363,7 @@ func outliers(x []float64, most int) (which []int, t, p float64, ok bool) {
 		left = append(left[:worst], left[worst+1:]...)
 		removed = append(removed, i)
 
-		rest = rest[:0]
-		for _, j := range left {
-			rest = append(rest, x[j])
-		}
-
-		m, v := stat.MeanVariance(rest, nil)
+		m, v := stat.MeanVariance(lists.Rows(x, 1, left), nil)
 		if !(v > 0) {
 			break
 		}

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"doubletake/internal/must"
 )
 
 // Expected values: scipy's ttest_ind and kendalltau (testdata/README.md).
@@ -20,20 +22,16 @@ func TestWelchTAndReverseArrangements(t *testing.T) {
 
 	readJSON(t, "tests.json", &cases)
 
-	if len(cases) == 0 {
-		t.Fatal("no cases")
-	}
+	must.Never(t, len(cases) == 0, "no cases")
 
 	for i, c := range cases {
 		stat, dof, p, ok := WelchT(c.First, c.Second)
-		if !ok || !near(stat, c.T, 1e-12) || !near(dof, c.Dof, 1e-10) || !near(p, c.P, 1e-10) {
-			t.Errorf("case %d: t %g, dof %g, p %g; want %g, %g, %g", i, stat, dof, p, c.T, c.Dof, c.P)
-		}
+		must.Not(t, !ok || !near(stat, c.T, 1e-12) || !near(dof, c.Dof, 1e-10) || !near(p, c.P, 1e-10),
+			"case %d: t %g, dof %g, p %g; want %g, %g, %g", i, stat, dof, p, c.T, c.Dof, c.P)
 
 		n, p := ReverseArrangements(append(c.First, c.Second...))
-		if n != c.Reverse || !near(p, c.ReverseP, 1e-12) {
-			t.Errorf("case %d: %g reverse arrangements, p %g; want %g, %g", i, n, p, c.Reverse, c.ReverseP)
-		}
+		must.Not(t, n != c.Reverse || !near(p, c.ReverseP, 1e-12), "case %d: %g reverse arrangements, p %g; want %g, %g", i,
+			n, p, c.Reverse, c.ReverseP)
 	}
 
 	if _, _, p, ok := WelchT([]float64{1, 1}, []float64{1, 1}); ok || p != 1 {
@@ -46,17 +44,13 @@ func TestWelchTAndReverseArrangements(t *testing.T) {
 func TestHolm(t *testing.T) {
 	got := Holm([]float64{0.03, 0.01, 0.2, 0.02})
 	for i, want := range []float64{0.06, 0.04, 0.2, 0.06} {
-		if !near(got[i], want, 1e-15) {
-			t.Errorf("p %d: %g, want %g", i, got[i], want)
-		}
+		must.Near(t, got[i], want, 1e-15, "p %d", i)
 	}
 
 	rapid.Check(t, func(t *rapid.T) {
 		p := rapid.SliceOf(rapid.Float64Range(0, 1)).Draw(t, "p")
 		for i, a := range Holm(p) {
-			if a < p[i] || a > 1 {
-				t.Fatalf("adjusted %g of %g", a, p[i])
-			}
+			must.Never(t, a < p[i] || a > 1, "adjusted %g of %g", a, p[i])
 		}
 	})
 }
@@ -124,9 +118,7 @@ func TestConsistencyFlags(t *testing.T) {
 				r := rand.New(rand.NewPCG(uint64(i), 5))
 				x := memory{consistencySignal(r, c.gain, c.level), consistencySignal(r, c.gain, c.level)}
 				run, err := a.run(t.Context(), x, rotorAt(x, 1000, 2, 20))
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 
 				hit := false
 				for _, f := range run.Flags {
@@ -144,9 +136,7 @@ func TestConsistencyFlags(t *testing.T) {
 
 			t.Logf("%d of %d runs flagged, %d with %q", any, runs, hits, c.code)
 
-			if c.code == "" && float64(any) > 0.1*float64(runs) {
-				t.Errorf("%d of %d runs flagged", any, runs)
-			}
+			must.Not(t, c.code == "" && float64(any) > 0.1*float64(runs), "%d of %d runs flagged", any, runs)
 
 			if c.code != "" && float64(hits) < 0.9*float64(runs) {
 				t.Errorf("%d of %d runs flagged %s", hits, runs, c.code)
@@ -185,15 +175,11 @@ func TestSpeedShiftFlag(t *testing.T) {
 		for _, f := range run.Flags {
 			if f.Code == "speed-shift" {
 				found = true
-				if !near(f.Statistic, c.shift, 5e-4) {
-					t.Errorf("shift %g, want %g", f.Statistic, c.shift)
-				}
+				must.Near(t, f.Statistic, c.shift, 5e-4, "shift")
 			}
 		}
 
-		if found != c.want {
-			t.Errorf("shift %g: flagged %t", c.shift, found)
-		}
+		must.Equal(t, found, c.want, "shift %g: flagged", c.shift)
 	}
 }
 

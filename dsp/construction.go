@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"doubletake/ingest/fault"
+	"doubletake/internal/lists"
 )
 
 // constructions are all there are. A new one is a file and a line here; a program of one's
@@ -59,6 +60,12 @@ type PerRun interface {
 // Fail reports a fault of a setting. key is its name, or "" for several.
 type Fail func(key, format string, args ...any)
 
+func (f Fail) unless(ok bool, key, format string, args ...any) {
+	if !ok {
+		f(key, format, args...)
+	}
+}
+
 // Description holds the facts about a construction.
 type Description struct {
 	Name     string   // in the configuration: "split-half-spectrum"
@@ -66,7 +73,6 @@ type Description struct {
 	Settings []string // keys of the Settings that change the result
 	Shaft    bool     // a run needs the condition blades and a shaft speed
 	Repeats  bool     // a run gives one value; y1 and y2 come from runs at equal conditions
-	Ordered  bool     // y2 was measured after y1
 	Version  int      // raise it where the same input gives another result
 }
 
@@ -95,11 +101,6 @@ type Settings struct {
 
 	// spectra: window (periodic)
 	Window string `key:"window" enum:"hann|hamming|blackman|flattop"`
-
-	// spectra: of the transforms; single: float32 for samples that are float32 exactly (integers up to 24 bits
-	// are), under the Hann window; auto: single, but double where levels lie more than 140 dB below the
-	// strongest; not given: double
-	Precision string `key:"precision" enum:"double|single|auto"`
 
 	// spectra: harmonics of the blade passing frequency
 	Harmonics int `key:"harmonics"`
@@ -202,40 +203,19 @@ func DefaultSettings() Settings {
 	}
 }
 
-// Limits of the settings: larger numbers are a mistake.
+// Limits of several settings: larger numbers are a mistake.
 const (
-	maxSegments     = 1_000_000
-	maxOverlap      = 0.75
-	maxSegmentS     = 1e4
-	maxResolutionHz = 1e6
-	maxHarmonics    = 100
-	maxBins         = 1_000_000
-	maxTolerance    = 0.5
-	maxShaftHz      = 1e5
-	maxBandHz       = 1e6
-	minAirC         = -73
-	maxAirC         = 100
-	minAirPa        = 1e4
-	maxAirPa        = 2e5
-	maxEmergenceDB  = 1000
-	maxDistanceM    = 1e6
-	maxSamples      = 100_000_000
-	maxLengthM      = 1000
-	maxDensityKgM3  = 1e4
-	maxPressurePa   = 1e9
-	minTemperatureC = -273
-	maxTemperatureC = 10_000
+	maxBandHz    = 1e6
+	minAirC      = -73
+	maxAirC      = 100
+	minAirPa     = 1e4
+	maxAirPa     = 2e5
+	maxDistanceM = 1e6
 )
 
 // Constructions lists the names of all constructions.
 func Constructions() []string {
-	var names []string
-	for _, c := range constructions {
-		if n := c.Describe().Name; !slices.Contains(names, n) {
-			names = append(names, n)
-		}
-	}
-
+	_, names := lists.Index(lists.Each(constructions, func(c Construction) string { return c.Describe().Name }))
 	return names
 }
 
@@ -306,37 +286,25 @@ type Microphone struct {
 }
 
 // condition returns a condition of the whole run, 0 where it is not one.
-// Microphones with different values are a *fault.Error.
-func (r *Run) condition(name string) (float64, error) {
+// Microphones with different values raise an error.
+func (r *Run) condition(name string) float64 {
 	first := r.Microphones[0].Conditions[name]
 	for _, m := range r.Microphones {
-		if v := m.Conditions[name]; v != first {
-			return 0, &fault.Error{
-				Want:  "one value of " + name + " for all channels of a run",
-				Found: fmt.Sprintf("%g and %g", first, v),
-			}
-		}
+		v := m.Conditions[name]
+		unless(v == first, "", "one value of "+name+" for all channels of a run", fmt.Sprintf("%g and %g", first, v), "")
 	}
 
-	return first, nil
+	return first
 }
 
-// rate returns the sampling rate; none is a *fault.Error.
-func (r *Run) rate() (float64, error) {
-	switch {
-	case r.RateHz == 0:
-		return 0, &fault.Error{
-			Want: "a sampling rate", Found: "none in the file",
-			Hint: "state it in the configuration: ingest: {rate_hz: …}",
-		}
+// rate returns the sampling rate; none raises an error.
+func (r *Run) rate() float64 {
+	unless(r.RateHz != 0, "", "a sampling rate", "none in the file",
+		"state it in the configuration: ingest: {rate_hz: …}")
+	unless(r.RateHz > 0 && finite(r.RateHz), "", "a sampling rate above 0 Hz", fmt.Sprint(r.RateHz),
+		"state the rate if the file does not")
 
-	case !(r.RateHz > 0) || !finite(r.RateHz):
-		return 0, &fault.Error{
-			Want: "a sampling rate above 0 Hz", Found: fmt.Sprint(r.RateHz), Hint: "state the rate if the file does not",
-		}
-	}
-
-	return r.RateHz, nil
+	return r.RateHz
 }
 
 // Series is one outcome of a balance, sample by sample.
@@ -460,36 +428,19 @@ func (l *leveler) value(meanSquare float64) float64 {
 
 // checkSpectra checks the settings that all constructions of spectra read.
 func (s *Settings) checkSpectra(fail Fail) {
-	if s.Segments < 2 || s.Segments > maxSegments {
-		fail("segments", "expected 2 to %d segments, found %d", maxSegments, s.Segments)
-	}
-
-	if !(s.SegmentS >= 0 && s.SegmentS <= maxSegmentS) {
-		fail("segment_s", "expected a length above 0 and up to %g s, found %g", maxSegmentS, s.SegmentS)
-	}
-
-	if !(s.ResolutionHz >= 0 && s.ResolutionHz <= maxResolutionHz) {
-		fail("resolution_hz", "expected a distance of bins above 0 and up to %g Hz, found %g", maxResolutionHz,
-			s.ResolutionHz)
-	}
-
-	if !(s.Overlap >= 0 && s.Overlap <= maxOverlap) {
-		fail("overlap", "expected a share from 0 to %g, found %g", maxOverlap, s.Overlap)
-	}
-
+	fail.unless(s.Segments >= 2 && s.Segments <= 1e6, "segments", "expected 2 to 1000000 segments, found %d", s.Segments)
+	fail.unless(s.SegmentS >= 0 && s.SegmentS <= 1e4, "segment_s", "expected a length above 0 and up to 10000 s, found %g",
+		s.SegmentS)
+	fail.unless(s.ResolutionHz >= 0 && s.ResolutionHz <= 1e6, "resolution_hz",
+		"expected a distance of bins above 0 and up to 1e+06 Hz, found %g", s.ResolutionHz)
+	fail.unless(s.Overlap >= 0 && s.Overlap <= 0.75, "overlap", "expected a share from 0 to 0.75, found %g", s.Overlap)
 	s.Atmosphere.check(s, fail)
-
-	if !(math.Abs(s.EmergenceDB) <= maxEmergenceDB) {
-		fail("emergence_db", "expected a level from -%d to %d dB, found %g", maxEmergenceDB, maxEmergenceDB, s.EmergenceDB)
-	}
+	fail.unless(math.Abs(s.EmergenceDB) <= 1000, "emergence_db", "expected a level from -1000 to 1000 dB, found %g",
+		s.EmergenceDB)
 
 	if d := s.Distance; d != nil {
-		if !(d.FromM > 0 && d.FromM <= maxDistanceM) {
-			fail("distance.from_m", "expected a distance above 0 and up to %g m, found %g", maxDistanceM, d.FromM)
-		}
-
-		if !(d.ToM > 0 && d.ToM <= maxDistanceM) {
-			fail("distance.to_m", "expected a distance above 0 and up to %g m, found %g", maxDistanceM, d.ToM)
+		for key, m := range map[string]float64{"distance.from_m": d.FromM, "distance.to_m": d.ToM} {
+			fail.unless(m > 0 && m <= maxDistanceM, key, "expected a distance above 0 and up to %g m, found %g", maxDistanceM, m)
 		}
 	}
 }
@@ -515,41 +466,30 @@ var loadSettings = []string{"chord_m", "span_m", "density_kg_m3", "temperature_c
 
 // checkLoads checks them.
 func (s *Settings) checkLoads(fail Fail) {
-	if (s.ChordM > 0) != (s.SpanM > 0) {
-		fail("", "chord_m and span_m make coefficients together; only one is given")
-	}
+	fail.unless((s.ChordM > 0) == (s.SpanM > 0), "", "chord_m and span_m make coefficients together; only one is given")
 
 	for _, v := range []struct {
 		key, unit string
 		value, hi float64
 	}{
-		{"chord_m", "m", s.ChordM, maxLengthM},
-		{"span_m", "m", s.SpanM, maxLengthM},
-		{"density_kg_m3", "kg/m3", s.DensityKgM3, maxDensityKgM3},
-		{"pressure_pa", "Pa", s.PressurePa, maxPressurePa},
+		{"chord_m", "m", s.ChordM, 1000},
+		{"span_m", "m", s.SpanM, 1000},
+		{"density_kg_m3", "kg/m3", s.DensityKgM3, 1e4},
+		{"pressure_pa", "Pa", s.PressurePa, 1e9},
 	} {
-		if !(v.value >= 0 && v.value <= v.hi) {
-			fail(v.key, "expected a number above 0 and up to %g %s, found %g", v.hi, v.unit, v.value)
-		}
+		fail.unless(v.value >= 0 && v.value <= v.hi, v.key, "expected a number above 0 and up to %g %s, found %g", v.hi,
+			v.unit, v.value)
 	}
 
-	if !(s.TemperatureC >= minTemperatureC && s.TemperatureC <= maxTemperatureC) {
-		fail("temperature_c", "expected %d to %d °C, found %g", minTemperatureC, maxTemperatureC, s.TemperatureC)
-	}
-
-	if s.PressurePa != 0 && s.DensityKgM3 != 0 {
-		fail("density_kg_m3", "the density is given twice: here, and by temperature_c and pressure_pa")
-	}
+	fail.unless(s.TemperatureC >= -273 && s.TemperatureC <= 1e4, "temperature_c", "expected -273 to 10000 °C, found %g",
+		s.TemperatureC)
+	fail.unless(s.PressurePa == 0 || s.DensityKgM3 == 0, "density_kg_m3",
+		"the density is given twice: here, and by temperature_c and pressure_pa")
 }
 
 // loadOutcomes are the outcomes of series.
 func loadOutcomes(series []Series) []Outcome {
-	out := make([]Outcome, len(series))
-	for i, s := range series {
-		out[i] = Outcome{Name: s.Name, Unit: s.Unit, Note: s.Note}
-	}
-
-	return out
+	return lists.Each(series, func(s Series) Outcome { return Outcome{Name: s.Name, Unit: s.Unit, Note: s.Note} })
 }
 
 // loadMembers describe the values of a balance's pair.
@@ -579,10 +519,15 @@ func loadPairs(r *Run, series []Series, rows ...Row) *Pairs {
 }
 
 func values(series []Series) [][]float64 {
-	out := make([][]float64, len(series))
-	for i, s := range series {
-		out[i] = s.Values
-	}
+	return lists.Each(series, func(s Series) []float64 { return s.Values })
+}
 
-	return out
+// wrong is the error of data: where, what is expected and found there, and what to do about it.
+func wrong(place, want, found, hint string) error { return fault.At("", place, want, found, hint) }
+
+// unless raises such an error, unless ok.
+func unless(ok bool, place, want, found, hint string) {
+	if !ok {
+		fault.Raise(wrong(place, want, found, hint))
+	}
 }

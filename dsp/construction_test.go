@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"doubletake/internal/must"
 )
 
 // Every construction names itself and only settings that exist, passes with the
@@ -30,14 +32,11 @@ func TestConstructions(t *testing.T) {
 			t.Errorf("%s takes spectra and series, or neither", d.Name)
 		}
 
-		if Find(d.Name, series) != c || d.Name == "" || !strings.HasPrefix(d.Doc, "y1 and y2 ") {
-			t.Errorf("%s: %+v", d.Name, d)
-		}
+		must.Not(t, Find(d.Name, series) != c || d.Name == "" || !strings.HasPrefix(d.Doc, "y1 and y2 "), "%s: %+v", d.Name,
+			d)
 
 		for _, k := range d.Settings {
-			if !slices.Contains(keys, k) {
-				t.Errorf("%s reads %q, which is no setting", d.Name, k)
-			}
+			must.Not(t, !slices.Contains(keys, k), "%s reads %q, which is no setting", d.Name, k)
 		}
 	}
 
@@ -48,13 +47,10 @@ func TestConstructions(t *testing.T) {
 		})
 
 		for _, k := range Configure(Find("split-half-spectrum", false), &s).Describe().Settings {
-			if !slices.Contains(keys, k) {
-				t.Errorf("outcome %s reads %q, which is no setting", name, k)
-			}
+			must.Not(t, !slices.Contains(keys, k), "outcome %s reads %q, which is no setting", name, k)
 		}
 	}
 
-	if Find("none", true) != nil || Find("split-halves", false) == nil {
-		t.Error("found by another name, or not where there is one kind only")
-	}
+	must.Not(t, Find("none", true) != nil || Find("split-halves", false) == nil,
+		"found by another name, or not where there is one kind only")
 }

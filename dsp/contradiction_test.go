@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"doubletake/internal/must"
 )
 
 // Expected values: the speed of a simulated rotor whose stated speed is 25 % too high, and no flag
@@ -32,8 +34,6 @@ func TestContradiction(t *testing.T) {
 			}
 		}
 
-		if math.Abs(found-c.found) > 0.01*c.found {
-			t.Errorf("%g rev/s stated as %g: found %g, expected %g", c.truth, c.stated, found, c.found)
-		}
+		must.Near(t, found, c.found, 0.01*c.found, "%g rev/s stated as %g: found", c.truth, c.stated)
 	}
 }

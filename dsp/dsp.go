@@ -15,9 +15,7 @@ package dsp
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 
 	"doubletake/ingest/fault"
 )
@@ -69,27 +67,16 @@ type ByChannel interface {
 // its place from start on.
 func blocks(ctx context.Context, src Source, channel int, start, samples, size int64,
 	f func(at int64, x []float64),
-) error {
+) {
 	buf := [][]float64{make([]float64, size)}
 	for at := int64(0); at < samples; at += size {
 		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("read samples: %w", err)
+			fault.Raise(fmt.Errorf("read samples: %w", err))
 		}
 
 		buf[0] = buf[0][:min(size, samples-at)]
-		n, err := src.Read([]int{channel}, start+at, buf)
-		switch {
-		case n < len(buf[0]) && (err == nil || errors.Is(err, io.EOF)):
-			return &fault.Error{
-				Place: fmt.Sprintf("sample %d", start+at+int64(n)), Want: "a sample", Found: "the end of the data",
-			}
-
-		case err != nil && !errors.Is(err, io.EOF):
-			return fmt.Errorf("read samples: %w", err)
-		}
+		fill(buf, 0, src.Read, []int{channel}, start+at, start, samples)
 
 		f(at, buf[0])
 	}
-
-	return nil
 }

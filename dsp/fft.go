@@ -6,8 +6,6 @@ import (
 	"slices"
 	"unsafe"
 
-	"doubletake/dsp/kernel"
-
 	"gonum.org/v1/gonum/dsp/fourier"
 )
 
@@ -27,11 +25,11 @@ import (
 //   - otherwise gonum's dsp/fourier.
 type FFT struct {
 	n     int
-	plain *fourier.FFT       // gonum, where neither of the following applies
-	lanes *lanePlan[float64] // n/2 points
-	chirp *bluestein         // n/2 points of even n, else n
-	twist []complex128       // exp(−2πik/n), k = 0 … n/4, splits the half-length transform
-	z     []complex128       // scratch
+	plain *fourier.FFT // gonum, where neither of the following applies
+	lanes *lanePlan    // n/2 points
+	chirp *bluestein   // n/2 points of even n, else n
+	twist []complex128 // exp(−2πik/n), k = 0 … n/4, splits the half-length transform
+	z     []complex128 // scratch
 }
 
 // maxGonumFactor is the largest prime factor left to gonum; above it
@@ -49,7 +47,7 @@ func NewFFT(n int) *FFT {
 	points := n
 	if n%2 == 0 {
 		points = n / 2
-		f.lanes = newLanePlan(points, kernel.Best[float64]())
+		f.lanes = newLanePlan(points)
 	}
 
 	switch {
@@ -201,7 +199,7 @@ type bluestein struct {
 	n      int
 	chirp  []complex128 // exp(−iπj²/n), j < n
 	filter []complex128 // transform of the conjugate chirp, wrapped, over m
-	plan   *lanePlan[float64]
+	plan   *lanePlan
 	z      []complex128 // m points
 }
 
@@ -209,7 +207,7 @@ func newBluestein(n int) *bluestein {
 	c := &bluestein{n: n, chirp: make([]complex128, n)}
 
 	m := nextSmooth(max(64, 2*n-1)) // the least with a plan
-	for c.plan = newLanePlan(m, kernel.Best[float64]()); c.plan == nil; c.plan = newLanePlan(m, kernel.Best[float64]()) {
+	for c.plan = newLanePlan(m); c.plan == nil; c.plan = newLanePlan(m) {
 		m = nextSmooth(m + 1)
 	}
 

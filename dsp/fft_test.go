@@ -10,6 +10,8 @@ import (
 	godsp "github.com/mjibson/go-dsp/fft"
 	"gonum.org/v1/gonum/dsp/fourier"
 	"pgregory.net/rapid"
+
+	"doubletake/internal/must"
 )
 
 func noise(n int, seed uint64) []float64 {
@@ -99,9 +101,7 @@ func TestFFTAgainstLibraries(t *testing.T) {
 
 		again := f.Coefficients(nil, x)
 		for k := range got {
-			if got[k] != again[k] {
-				t.Fatalf("n = %d: second transform differs at bin %d", n, k)
-			}
+			must.Never(t, got[k] != again[k], "n = %d: second transform differs at bin %d", n, k)
 		}
 	}
 }
@@ -171,9 +171,8 @@ func TestFFTProperties(t *testing.T) {
 func TestFFTAllocations(t *testing.T) {
 	for _, n := range []int{4096, 6000, 2021, 7007, 1009} {
 		f, x, dst := NewFFT(n), noise(n, 1), make([]complex128, n/2+1)
-		if a := testing.AllocsPerRun(5, func() { f.Coefficients(dst, x) }); a != 0 {
-			t.Errorf("n = %d: %g allocations a transform", n, a)
-		}
+		must.Equal(t, testing.AllocsPerRun(5, func() { f.Coefficients(dst, x) }), 0, "n = %d: allocations a transform",
+			n)
 	}
 }
 
@@ -185,46 +184,11 @@ func TestFFTMisusePanics(t *testing.T) {
 	} {
 		func() {
 			defer func() {
-				if recover() == nil {
-					t.Errorf("%s: no panic", name)
-				}
+				must.Not(t, recover() == nil, "%s: no panic", name)
 			}()
 
 			f()
 		}()
-	}
-}
-
-func BenchmarkFFT(b *testing.B) {
-	for _, n := range []int{4096, 13781, 51200, 65536} {
-		x := noise(n, 1)
-		b.Run(fmt.Sprintf("own/%d", n), func(b *testing.B) {
-			f, dst := NewFFT(n), make([]complex128, n/2+1)
-			b.ReportAllocs()
-			b.SetBytes(int64(8 * n))
-
-			for b.Loop() {
-				f.Coefficients(dst, x)
-			}
-		})
-
-		b.Run(fmt.Sprintf("gonum/%d", n), func(b *testing.B) {
-			f, dst := fourier.NewFFT(n), make([]complex128, n/2+1)
-			b.SetBytes(int64(8 * n))
-
-			for b.Loop() {
-				f.Coefficients(dst, x)
-			}
-		})
-
-		b.Run(fmt.Sprintf("go-dsp/%d", n), func(b *testing.B) {
-			b.ReportAllocs()
-			b.SetBytes(int64(8 * n))
-
-			for b.Loop() {
-				godsp.FFTReal(x)
-			}
-		})
 	}
 }
 

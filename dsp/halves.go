@@ -18,7 +18,7 @@ func (c splitHalves) configure(s *Settings) Construction { c.s = s; return c }
 func (c splitHalves) Describe() Description {
 	return Description{
 		Name: "split-halves", Doc: "y1 and y2 are the means of a run's two halves",
-		Settings: slices.Concat(loadSettings, unsteadyKeys(c.s)), Ordered: true,
+		Settings: slices.Concat(loadSettings, unsteadyKeys(c.s)),
 	}
 }
 
@@ -26,11 +26,13 @@ func (splitHalves) Check(s *Settings, fail Fail) { s.checkLoads(fail) }
 
 func (splitHalves) PairsPerRun(*Settings) int { return 1 }
 
-func (splitHalves) Pairs(r *Run, series []Series) (*Pairs, error) {
-	if n := len(series[0].Values); n < 2 {
-		return nil, &fault.Error{Want: "at least 2 samples to make two halves", Found: strconv.Itoa(n)}
-	}
-	return unsteady(r, series, loadPairs(r, series, loadRow(SplitHalves(values(series)))), false)
+func (splitHalves) Pairs(r *Run, series []Series) (_ *Pairs, err error) {
+	defer fault.Catch(&err)
+
+	n := len(series[0].Values)
+	unless(n >= 2, "", "at least 2 samples to make two halves", strconv.Itoa(n), "")
+
+	return unsteady(r, series, loadPairs(r, series, loadRow(SplitHalves(values(series)))), false), nil
 }
 
 // SplitHalves returns each channel's mean over the first and the second half

@@ -3,6 +3,8 @@ package dsp
 import (
 	"fmt"
 	"math"
+
+	"doubletake/internal/lists"
 )
 
 // harmonicLevels are the levels of the harmonics of a rotor's blade passing
@@ -18,34 +20,25 @@ func (harmonicLevels) describe(*Settings) outcomeFacts {
 	return outcomeFacts{name: "harmonics", words: "levels of harmonics", rotor: true}
 }
 
-func (harmonicLevels) names(s *Settings) (out []string) {
-	for k := range s.Harmonics {
-		out = append(out, harmonicName(k))
-	}
-	return s.levelNames(out...)
+func (harmonicLevels) names(s *Settings) []string {
+	return s.levelNames(lists.Make(s.Harmonics, harmonicName)...)
 }
 
 // harmonicName names harmonic k+1.
 func harmonicName(k int) string { return fmt.Sprintf("bpf%d", k+1) }
 
-func (harmonicLevels) fits(*Settings, float64, int) error { return nil } // newRotor does
+func (harmonicLevels) fits(*Settings, float64, int) {} // newRotor does
 
 func (harmonicLevels) check(s *Settings, fail Fail) {
-	if s.Harmonics < 1 || s.Harmonics > maxHarmonics {
-		fail("harmonics", "expected 1 to %d harmonics, found %d", maxHarmonics, s.Harmonics)
-	}
+	fail.unless(s.Harmonics >= 1 && s.Harmonics <= 100, "harmonics", "expected 1 to 100 harmonics, found %d", s.Harmonics)
+	fail.unless(s.Tolerance > 0 && s.Tolerance < 0.5, "tolerance",
+		"expected a relative tolerance between 0 and 0.5, found %v", s.Tolerance)
+	fail.unless(s.MinBins >= 0 && s.MinBins <= 1e6, "min_bins", "expected 0 to 1000000 bins, found %d", s.MinBins)
 
-	if !(s.Tolerance > 0 && s.Tolerance < maxTolerance) {
-		fail("tolerance", "expected a relative tolerance between 0 and %g, found %v", maxTolerance, s.Tolerance)
-	}
-
-	if s.MinBins < 0 || s.MinBins > maxBins {
-		fail("min_bins", "expected 0 to %d bins, found %d", maxBins, s.MinBins)
-	}
-
-	if t := s.Track; t != nil && (len(t.RangeHz) != 2 ||
-		!(t.RangeHz[0] > 0 && t.RangeHz[0] < t.RangeHz[1] && t.RangeHz[1] <= maxShaftHz)) {
-		fail("track", "expected range_hz: [from, to] with 0 < from < to, up to %g Hz, found %v", maxShaftHz, t.RangeHz)
+	if s.Track != nil {
+		r := s.Track.RangeHz
+		fail.unless(len(r) == 2 && r[0] > 0 && r[0] < r[1] && r[1] <= 1e5, "track",
+			"expected range_hz: [from, to] with 0 < from < to, up to 100000 Hz, found %v", r)
 	}
 }
 
@@ -71,62 +64,39 @@ func flag(v bool) float64 {
 
 // byProducts of the levels of a microphone's lines.
 func (harmonicLevels) byProducts(m *sound) []lineByProduct {
-	level := m.level
-	list := []lineByProduct{
-		{
-			ByProduct{Suffix: sufRho, Unit: "dB", Description: "line above the floor, per bin"},
-			func(l *lineLevel) float64 { return 10 * math.Log10(l.Rho) },
-		},
-		{
-			ByProduct{Suffix: sufSD, Unit: "dB", Description: "predicted standard deviation of the level"},
-			func(l *lineLevel) float64 { return l.SDdB },
-		},
-		{
-			ByProduct{Suffix: sufHz, Unit: "Hz", Description: "frequency of the line"},
-			func(l *lineLevel) float64 { return l.PeakHz },
-		},
-		{
-			ByProduct{Suffix: sufBound, Description: "the level is an upper bound", Bool: true},
-			func(l *lineLevel) float64 { return flag(l.UpperBound) },
-		},
-	}
+	var list []lineByProduct
+	add := func(b ByProduct, value func(l *lineLevel) float64) { list = append(list, lineByProduct{b, value}) }
+	add(ByProduct{Suffix: sufRho, Unit: "dB", Description: "line above the floor, per bin"},
+		func(l *lineLevel) float64 { return 10 * math.Log10(l.Rho) })
+	add(ByProduct{Suffix: sufSD, Unit: "dB", Description: "predicted standard deviation of the level"},
+		func(l *lineLevel) float64 { return l.SDdB })
+	add(ByProduct{Suffix: sufHz, Unit: "Hz", Description: "frequency of the line"},
+		func(l *lineLevel) float64 { return l.PeakHz })
+	add(ByProduct{Suffix: sufBound, Description: "the level is an upper bound", Bool: true},
+		func(l *lineLevel) float64 { return flag(l.UpperBound) })
 
 	if m.mic.Background != nil {
-		list = append(list, lineByProduct{
-			ByProduct{
-				Suffix: sufBackground, Unit: level.unit,
-				Description: "level of the background's recordings in the same bins, not subtracted",
-			},
-			func(l *lineLevel) float64 { return level.value(l.backgroundPart * math.Pow(10, l.airDB/10)) },
+		words := "level of the background's recordings in the same bins, not subtracted"
+		add(ByProduct{Suffix: sufBackground, Unit: m.level.unit, Description: words}, func(l *lineLevel) float64 {
+			return m.level.value(l.backgroundPart * math.Pow(10, l.airDB/10))
 		})
 	}
 
-	list = append(list, lineByProduct{
-		ByProduct{
-			Suffix: sufEmergent, Single: true, Bool: true,
-			Description: fmt.Sprintf("the line is %g dB above the floor over both halves together",
-				m.r.Settings.EmergenceDB),
-		},
-		func(l *lineLevel) float64 { return flag(l.emergent) },
-	})
+	words := fmt.Sprintf("the line is %g dB above the floor over both halves together", m.r.Settings.EmergenceDB)
+	add(ByProduct{Suffix: sufEmergent, Single: true, Bool: true, Description: words},
+		func(l *lineLevel) float64 { return flag(l.emergent) })
 
 	if m.air != nil {
-		list = append(list, lineByProduct{
-			ByProduct{Suffix: sufAir, Unit: "dB", Description: m.air.words()},
-			func(l *lineLevel) float64 { return l.airDB },
-		})
+		add(ByProduct{Suffix: sufAir, Unit: "dB", Description: m.air.words()},
+			func(l *lineLevel) float64 { return l.airDB })
 	}
 
 	return list
 }
 
-func (c harmonicLevels) add(m *sound) error {
+func (c harmonicLevels) add(m *sound) {
 	ch, list := m.rotor.Channels[m.i], c.byProducts(m)
-
-	of := make([]ByProduct, len(list))
-	for i, b := range list {
-		of[i] = b.ByProduct
-	}
+	of := lists.Each(list, func(b lineByProduct) ByProduct { return b.ByProduct })
 
 	for k := range m.r.Settings.Harmonics {
 		lines := [2]Line{ch.Halves[0].Lines[k], ch.Halves[1].Lines[k]}
@@ -154,8 +124,6 @@ func (c harmonicLevels) add(m *sound) error {
 
 		m.values = append(m.values, v)
 	}
-
-	return nil
 }
 
 // level is the line of harmonic k+1 in half h. It counts levels and adds flags.

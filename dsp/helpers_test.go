@@ -10,11 +10,14 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"doubletake/ingest/fault"
+	"doubletake/internal/must"
 )
 
-// turns is how many repetitions a simulation has: fewer, unless DOUBLETAKE_LONG is set.
+// turns is how many repetitions a simulation has: fewer, unless DOUBLETAKE_LONG is "all".
 func turns(all, fewer int) int {
-	if os.Getenv("DOUBLETAKE_LONG") != "" {
+	if os.Getenv("DOUBLETAKE_LONG") == "all" {
 		return all
 	}
 	return fewer
@@ -74,26 +77,20 @@ func overlapped(overlap float64, window string) func(*Settings) {
 }
 
 // run finds the harmonics of a run.
-func (a *Analyser) run(ctx context.Context, src Source, r *Run) (*rotorRun, error) {
-	s, err := newRotor(r, true)
-	if err != nil {
-		return nil, err
-	}
+func (a *Analyser) run(ctx context.Context, src Source, r *Run) (_ *rotorRun, err error) {
+	defer fault.Catch(&err)
 
-	if err := a.Load(ctx, src, s.segments); err != nil {
-		return nil, err
-	}
+	s := newRotor(r, true)
+	fault.Raise(a.Load(ctx, src, s.segments))
 
-	return a.harmonics(ctx, src, s)
+	return a.harmonics(ctx, src, s), nil
 }
 
 func analyse(t testing.TB, src memory, r *Run) *rotorRun {
 	t.Helper()
 
 	run, err := NewAnalyser().run(context.Background(), src, r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	return run
 }
@@ -103,11 +100,7 @@ func analyse(t testing.TB, src memory, r *Run) *rotorRun {
 func segmentsOf(t testing.TB, r *Run, keep int) *Segments {
 	t.Helper()
 
-	s, err := r.segments(floorMinBins, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-
+	s := r.segments(floorMinBins, "")
 	s.keep = keep
 
 	return s
@@ -116,14 +109,8 @@ func segmentsOf(t testing.TB, r *Run, keep int) *Segments {
 func readJSON(t testing.TB, name string, v any) {
 	t.Helper()
 
-	b, err := os.ReadFile(filepath.Join("testdata", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	if err := json.Unmarshal(b, v); err != nil {
-		t.Fatal(err)
-	}
+	b := must.Read(t, filepath.Join("testdata", name))
+	must.Do(t, json.Unmarshal(b, v))
 }
 
 func near(got, want, tolerance float64) bool { return math.Abs(got-want) <= tolerance }
@@ -150,10 +137,7 @@ func measured(t testing.TB, parts ...string) string {
 func floatWAV(t testing.TB, path string) (x []float64, rate float64) {
 	t.Helper()
 
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Read(t, path)
 
 	for at := 12; at+8 <= len(b); {
 		size := int(binary.LittleEndian.Uint32(b[at+4:]))

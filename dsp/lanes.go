@@ -8,8 +8,8 @@ import (
 )
 
 // lanePlan transforms complex sequences of n = n1·n2 points in two steps, each
-// as many small transforms at a time as there are lanes in the vector registers:
-// eight, or sixteen of float32 (Bailey's four-step method):
+// eight small transforms at a time, one to a lane of the vector registers
+// (Bailey's four-step method):
 //
 //	A[k1][j2] = Σ_j1 x[j1·n2 + j2]·w_n1^(j1·k1)          columns, a block of j2 at a time
 //	X[k1 + n1·k2] = Σ_j2 w_n^(j2·k1)·A[k1][j2]·w_n2^(j2·k2)   rows, a block of k1 at a time
@@ -22,42 +22,40 @@ import (
 //
 // Where n1 or n2 is no multiple of the lanes the last block overlaps the one
 // before it and computes some transforms twice.
-type lanePlan[T kernel.Number] struct {
-	k      *kernel.Set[T]
+type lanePlan struct {
+	k      *kernel.Set
 	n      int
-	lanes  int // of a vector
-	vec    int // numbers of a vector
 	n1, n2 int
-	first  smallPlan[T] // n1 points
-	second smallPlan[T] // n2 points
-	near   []T          // w_n^(l·k1): a vector of lanes l per k1, padded to blocks
-	far    []T          // w_n^(base·k1): per block of j2, per k1 as near
-	mid    []T          // between the steps: per block of k1, per j2, a vector of k1
-	a, b   []T          // of one small transform
-	tmp    []T          // of one group of a pair of stages
+	first  smallPlan // n1 points
+	second smallPlan // n2 points
+	near   []float64 // w_n^(l·k1): a vector of lanes l per k1, padded to blocks
+	far    []float64 // w_n^(base·k1): per block of j2, per k1 as near
+	mid    []float64 // between the steps: per block of k1, per j2, a vector of k1
+	a, b   []float64 // of one small transform
+	tmp    []float64 // of one group of a pair of stages
 }
 
 const (
+	lanes        = kernel.Lanes
+	vec          = kernel.Vec
 	largestGroup = 25 // vectors in a group of a pair of stages
 	loadVectors  = 64 // vectors loaded at a time: they stay in the first-level cache
 )
 
 // smallPlan is a Stockham transform over lanes.
-type smallPlan[T kernel.Number] struct {
-	stages []laneStage[T]
-}
+type smallPlan []laneStage
 
 // laneStage is one call of kernel.Set.Stages: of radix a and b at once, or of a alone.
-type laneStage[T kernel.Number] struct {
+type laneStage struct {
 	a, b, q, s int
-	twiddle    []T // each of the q groups has as many
+	twiddle    []float64 // each of the q groups has as many
 }
 
 // laneSides splits n into n1·n2, both at least a block of lanes; ok is false where n
 // is not 5-smooth or cannot be split so. Of the ways to split the one with the
 // least work is taken (blocks that overlap count whole), then the most even,
 // then the larger n2.
-func laneSides(n, lanes int) (n1, n2 int, ok bool) {
+func laneSides(n int) (n1, n2 int, ok bool) {
 	if n < lanes*lanes || largestPrimeFactor(n) > 5 {
 		return 0, 0, false
 	}
@@ -83,40 +81,37 @@ func laneSides(n, lanes int) (n1, n2 int, ok bool) {
 }
 
 // newLanePlan returns a plan, or nil where n cannot be split.
-func newLanePlan[T kernel.Number](n int, k *kernel.Set[T]) *lanePlan[T] {
-	lanes, vec := kernel.Lanes[T](), kernel.Vec[T]()
-	n1, n2, ok := laneSides(n, lanes)
+func newLanePlan(n int) *lanePlan {
+	n1, n2, ok := laneSides(n)
 	if !ok {
 		return nil
 	}
 
-	p := &lanePlan[T]{
-		k: k, n: n, lanes: lanes, vec: vec, n1: n1, n2: n2, first: newSmallPlan[T](n1), second: newSmallPlan[T](n2),
-	}
+	p := &lanePlan{k: kernel.Best(), n: n, n1: n1, n2: n2, first: newSmallPlan(n1), second: newSmallPlan(n2)}
 	blocks1, blocks2 := p.blocks(n1), p.blocks(n2)
-	p.near = make([]T, blocks1*lanes*vec)
-	p.far = make([]T, blocks2*blocks1*lanes*2)
+	p.near = make([]float64, blocks1*lanes*vec)
+	p.far = make([]float64, blocks2*blocks1*lanes*2)
 	for i := range blocks1 * lanes {
 		k1 := p.start(i/lanes, n1) + i%lanes
 		for l := range lanes {
 			w := unit(l*k1, n)
-			p.near[i*vec+l], p.near[i*vec+lanes+l] = T(real(w)), T(imag(w))
+			p.near[i*vec+l], p.near[i*vec+lanes+l] = real(w), imag(w)
 		}
 
 		for b := range blocks2 {
 			w := unit(p.start(b, n2)*k1%n, n)
 			at := 2 * (b*blocks1*lanes + i)
-			p.far[at], p.far[at+1] = T(real(w)), T(imag(w))
+			p.far[at], p.far[at+1] = real(w), imag(w)
 		}
 	}
 
-	p.mid = make([]T, blocks1*n2*vec)
+	p.mid = make([]float64, blocks1*n2*vec)
 
 	// Half a page off each other: a load that follows a store to the same place
 	// of another page waits for it.
 	const aside = 256
 	size := max(n1, n2) * vec
-	both := make([]T, 2*size+aside+largestGroup*vec)
+	both := make([]float64, 2*size+aside+largestGroup*vec)
 	p.a, p.b = both[:size:size], both[size+aside:2*size+aside]
 	p.tmp = both[2*size+aside:]
 
@@ -124,14 +119,14 @@ func newLanePlan[T kernel.Number](n int, k *kernel.Set[T]) *lanePlan[T] {
 }
 
 // blocks is the number of blocks of lanes that cover n.
-func (p *lanePlan[T]) blocks(n int) int { return (n + p.lanes - 1) / p.lanes }
+func (p *lanePlan) blocks(n int) int { return (n + lanes - 1) / lanes }
 
 // start is where block b of n begins: the last one ends at n.
-func (p *lanePlan[T]) start(b, n int) int { return min(b*p.lanes, n-p.lanes) }
+func (p *lanePlan) start(b, n int) int { return min(b*lanes, n-lanes) }
 
 // newSmallPlan takes radices two at a time, the first alone if their number is odd.
-func newSmallPlan[T kernel.Number](n int) smallPlan[T] {
-	var p smallPlan[T]
+func newSmallPlan(n int) smallPlan {
+	var p smallPlan
 
 	var radices []int
 	for l := n; l > 1; {
@@ -154,7 +149,7 @@ func newSmallPlan[T kernel.Number](n int) smallPlan[T] {
 	}
 
 	for l, s, i := n, 1, 0; i < len(radices); i += 2 {
-		st := laneStage[T]{a: radices[i], b: radices[i+1], s: s}
+		st := laneStage{a: radices[i], b: radices[i+1], s: s}
 		st.q = l / (st.a * st.b)
 		for j := range st.q {
 			for b := range st.b {
@@ -166,7 +161,7 @@ func newSmallPlan[T kernel.Number](n int) smallPlan[T] {
 			}
 		}
 
-		p.stages = append(p.stages, st)
+		p = append(p, st)
 		l, s = st.q, s*st.a*st.b
 	}
 
@@ -174,23 +169,23 @@ func newSmallPlan[T kernel.Number](n int) smallPlan[T] {
 }
 
 // factors appends the twiddles of butterfly j of a stage over l points.
-func (st *laneStage[T]) factors(radix, j, l int) {
+func (st *laneStage) factors(radix, j, l int) {
 	for k := 1; k < radix; k++ {
 		w := unit(j*k, l)
-		st.twiddle = append(st.twiddle, T(real(w)), T(imag(w)))
+		st.twiddle = append(st.twiddle, real(w), imag(w))
 	}
 }
 
 // transform transforms x from stage number from on and returns where the result
 // is: p.a or p.b. x may be one of them.
-func (p *lanePlan[T]) transform(small *smallPlan[T], from int, x []T) []T {
+func (p *lanePlan) transform(small smallPlan, from int, x []float64) []float64 {
 	y, other := p.b, p.a
 	if &x[0] == &p.b[0] {
 		y, other = p.a, p.b
 	}
 
-	for i := from; i < len(small.stages); i++ {
-		st := &small.stages[i]
+	for i := from; i < len(small); i++ {
+		st := &small[i]
 		if st.q == 1 && &x[0] == &other[0] { // ours to overwrite
 			y = x
 		}
@@ -204,78 +199,78 @@ func (p *lanePlan[T]) transform(small *smallPlan[T], from int, x []T) []T {
 
 // samples are the input of a transform: complex numbers as pairs, or two real
 // sequences under a window, float64 or float32.
-type samples[T kernel.Number] struct {
-	complex      []T
+type samples struct {
+	complex      []float64
 	x, y         []float64
 	x32, y32     []float32
 	meanX, meanY float64
-	window       *hann[T]
+	window       *hann
 }
 
 // load fills dst with the lanes of a block from row on: groups of rows, the first
 // rows of groups jump apart.
-func (p *lanePlan[T]) load(dst []T, s *samples[T], block, row, rows, jump, groups int) {
+func (p *lanePlan) load(dst []float64, s *samples, block, row, rows, jump, groups int) {
 	at := p.start(block, p.n2) + row*p.n2
 	if s.complex != nil {
 		p.k.LoadComplex(dst, s.complex[2*at:], p.n2, rows, jump, groups)
 		return
 	}
 
-	turns, lanes := s.window.rows[2*row:], s.window.lanes[block*p.vec:]
+	turns, angles := s.window.rows[2*row:], s.window.lanes[block*vec:]
 	if s.x32 != nil {
-		p.k.LoadPair32(dst, s.x32[at:], s.y32[at:], turns, lanes, s.meanX, s.meanY, p.n2, rows, jump, groups)
+		p.k.LoadPair32(dst, s.x32[at:], s.y32[at:], turns, angles, s.meanX, s.meanY, p.n2, rows, jump, groups)
 		return
 	}
 
-	p.k.LoadPair(dst, s.x[at:], s.y[at:], turns, lanes, s.meanX, s.meanY, p.n2, rows, jump, groups)
+	p.k.LoadPair(dst, s.x[at:], s.y[at:], turns, angles, s.meanX, s.meanY, p.n2, rows, jump, groups)
 }
 
 // columns transforms the columns of a block and puts them between the steps,
 // turned. The first stage takes its groups as they are loaded, a few at a time.
-func (p *lanePlan[T]) columns(block int, s *samples[T]) {
-	st := &p.first.stages[0]
+func (p *lanePlan) columns(block int, s *samples) {
+	st := &p.first[0]
 	r, q := st.a*st.b, st.q
 
-	var y []T
+	var y []float64
 	if q == 1 {
 		p.load(p.a, s, block, 0, p.n1, p.n1, 1)
-		y = p.transform(&p.first, 0, p.a)
+		y = p.transform(p.first, 0, p.a)
 	} else {
 		per := len(st.twiddle) / q
 		for j, step := 0, max(1, loadVectors/r); j < q; j += step {
 			some := min(step, q-j)
 			p.load(p.a, s, block, j, some, q, r)
-			p.k.Stages(p.b[j*r*p.vec:], p.a, st.twiddle[j*per:], p.tmp, st.a, st.b, some, 1, false)
+			p.k.Stages(p.b[j*r*vec:], p.a, st.twiddle[j*per:], p.tmp, st.a, st.b, some, 1, false)
 		}
 
-		y = p.transform(&p.first, 1, p.b)
+		y = p.transform(p.first, 1, p.b)
 	}
 
-	width := p.blocks(p.n1) * p.lanes
+	width := p.blocks(p.n1) * lanes
 	n2 := p.n2
 	base := p.start(block, n2)
 	far := p.far[2*block*width:]
-	whole := p.n1 / p.lanes
-	p.k.Twist(p.mid[base*p.vec:], y, p.near, far, n2*p.vec, whole)
+	whole := p.n1 / lanes
+	p.k.Twist(p.mid[base*vec:], y, p.near, far, n2*vec, whole)
 
-	if p.n1%p.lanes != 0 {
-		k1 := p.n1 - p.lanes
-		at := whole * p.lanes
-		p.k.Twist(p.mid[(whole*n2+base)*p.vec:], y[k1*p.vec:], p.near[at*p.vec:], far[2*at:], n2*p.vec, 1)
+	if p.n1%lanes != 0 {
+		k1 := p.n1 - lanes
+		at := whole * lanes
+		p.k.Twist(p.mid[(whole*n2+base)*vec:], y[k1*vec:], p.near[at*vec:], far[2*at:], n2*vec, 1)
 	}
 }
 
 // rows transforms the rows of a block: vector k2 holds X[k1 + n1·k2] of its k1. The
 // vectors are valid until the next call.
-func (p *lanePlan[T]) rows(block int) []T {
-	x := p.mid[block*p.n2*p.vec : (block+1)*p.n2*p.vec]
-	return p.transform(&p.second, 0, x)
+func (p *lanePlan) rows(block int) []float64 {
+	x := p.mid[block*p.n2*vec : (block+1)*p.n2*vec]
+	return p.transform(p.second, 0, x)
 }
 
 // complex transforms src, n complex numbers as pairs, into dst, which may be
 // src.
-func (p *lanePlan[T]) complex(dst, src []T) {
-	s := samples[T]{complex: src}
+func (p *lanePlan) complex(dst, src []float64) {
+	s := samples{complex: src}
 	for b := range p.blocks(p.n2) {
 		p.columns(b, &s)
 	}
@@ -287,23 +282,23 @@ func (p *lanePlan[T]) complex(dst, src []T) {
 
 // hann is the periodic Hann window ½ − ½cos(2πj/n) in two small tables: of j =
 // j1·n2 + j2 the angles 2πj1/n1 of the rows and 2πj2/n of the lanes.
-type hann[T kernel.Number] struct {
-	rows  []T // ½cos, ½sin
-	lanes []T // per block a vector of cos and sin
+type hann struct {
+	rows  []float64 // ½cos, ½sin
+	lanes []float64 // per block a vector of cos and sin
 }
 
-func (p *lanePlan[T]) hann() *hann[T] {
-	h := &hann[T]{}
+func (p *lanePlan) hann() *hann {
+	h := &hann{}
 	for j1 := range p.n1 {
 		w := unit(-j1, p.n1)
-		h.rows = append(h.rows, T(0.5*real(w)), T(0.5*imag(w)))
+		h.rows = append(h.rows, 0.5*real(w), 0.5*imag(w))
 	}
 
-	h.lanes = make([]T, p.blocks(p.n2)*p.vec)
+	h.lanes = make([]float64, p.blocks(p.n2)*vec)
 	for b := range p.blocks(p.n2) {
-		for l := range p.lanes {
+		for l := range lanes {
 			w := unit(-p.start(b, p.n2)-l, p.n)
-			h.lanes[b*p.vec+l], h.lanes[b*p.vec+p.lanes+l] = T(real(w)), T(imag(w))
+			h.lanes[b*vec+l], h.lanes[b*vec+lanes+l] = real(w), imag(w)
 		}
 	}
 
@@ -317,14 +312,14 @@ func (p *lanePlan[T]) hann() *hann[T] {
 //
 // For two real sequences |Z_k|² + |Z_(n−k)|² = 2(|X_k|² + |Y_k|²): where only
 // the sum of their powers is wanted, nothing need be untangled.
-func powers[T, S kernel.Number](p *lanePlan[T], sum []float64, low, high []T, x, y []S, meanX, meanY float64,
-	window *hann[T], fresh bool,
+func powers[S kernel.Number](p *lanePlan, sum []float64, low, high []float64, x, y []S, meanX, meanY float64,
+	window *hann, fresh bool,
 ) {
 	if fresh {
 		clear(sum)
 	}
 
-	s := samples[T]{meanX: meanX, meanY: meanY, window: window}
+	s := samples{meanX: meanX, meanY: meanY, window: window}
 	switch x := any(x).(type) {
 	case []float64:
 		s.x, s.y = x, any(y).([]float64)
@@ -339,15 +334,15 @@ func powers[T, S kernel.Number](p *lanePlan[T], sum []float64, low, high []T, x,
 	lowRows := len(low) / (2 * p.n1)
 	for b := range p.blocks(p.n1) {
 		at, z := p.start(b, p.n1), p.rows(b)
-		switch done := b*p.lanes - at; {
+		switch done := b*lanes - at; {
 		case done == 0:
 			p.k.AddPower(sum[at:], z, p.n1, p.n2)
 
 		default: // some lanes were added with the block before
 			for k2 := range p.n2 {
-				v := z[k2*p.vec : (k2+1)*p.vec]
-				for l := done; l < p.lanes; l++ {
-					re, im := float64(v[l]), float64(v[p.lanes+l])
+				v := z[k2*vec : (k2+1)*vec]
+				for l := done; l < lanes; l++ {
+					re, im := float64(v[l]), float64(v[lanes+l])
 					sum[at+l+k2*p.n1] += float64(re*re) + float64(im*im)
 				}
 			}
@@ -355,7 +350,7 @@ func powers[T, S kernel.Number](p *lanePlan[T], sum []float64, low, high []T, x,
 
 		if lowRows > 0 {
 			p.k.StoreComplex(low[2*at:], z, p.n1, lowRows)
-			p.k.StoreComplex(high[2*at:], z[(p.n2-lowRows)*p.vec:], p.n1, lowRows)
+			p.k.StoreComplex(high[2*at:], z[(p.n2-lowRows)*vec:], p.n1, lowRows)
 		}
 	}
 }

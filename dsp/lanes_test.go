@@ -1,15 +1,44 @@
 package dsp
 
 import (
-	"fmt"
 	"io"
 	"math"
 	"reflect"
 	"testing"
-	"time"
 
 	"doubletake/dsp/kernel"
+	"doubletake/internal/must"
 )
+
+// power is the mean of the power spectra of contiguous segments of x, as a run's are formed: two at a time where
+// the length allows it.
+func power(w *Welch, x []float64, segments int) []float64 {
+	dst, n := make([]float64, w.Bins()), w.n
+	if w.lanes != nil {
+		sum := make([]float64, n)
+		for s := 0; s < segments; s += 2 {
+			a, b := x[s*n:(s+1)*n], make([]float64, n)
+			if s+1 < segments {
+				b = x[(s+1)*n : (s+2)*n]
+			}
+
+			powers(w.lanes.lanePlan, sum, nil, nil, a, b, kernel.Sum(a)/float64(n), kernel.Sum(b)/float64(n), w.lanes.window,
+				s == 0)
+		}
+
+		w.fold(dst, sum, 1/float64(segments))
+
+		return dst
+	}
+
+	for s := range segments {
+		for k, p := range w.SegmentPower(nil, x[s*n:(s+1)*n]) {
+			dst[k] += p / float64(segments)
+		}
+	}
+
+	return dst
+}
 
 // Expected values: one-by-one powers, whose spectra the golden test ties to
 // scipy; lengths that need overlapping blocks among them, odd ones, and an odd
@@ -23,11 +52,9 @@ func TestPairsAgreeWithSingles(t *testing.T) {
 			}
 
 			w := NewWelch(n)
-			if w.lanes == nil {
-				t.Fatalf("%d points: no lanes", n)
-			}
+			must.Never(t, w.lanes == nil, "%d points: no lanes", n)
 
-			got := w.Power(nil, x, segments)
+			got := power(w, x, segments)
 			want := make([]float64, w.Bins())
 
 			top := 0.0
@@ -39,9 +66,8 @@ func TestPairsAgreeWithSingles(t *testing.T) {
 			}
 
 			for k := range want {
-				if !near(got[k], want[k], 1e-13*top) {
-					t.Fatalf("%d points, %d segments, bin %d: %g, want %g", n, segments, k, got[k], want[k])
-				}
+				must.Never(t, !near(got[k], want[k], 1e-13*top), "%d points, %d segments, bin %d: %g, want %g", n, segments, k,
+					got[k], want[k])
 			}
 		}
 	}
@@ -54,10 +80,10 @@ func TestSetsGiveTheSameBits(t *testing.T) {
 		x := noise(4*n, 1)
 
 		var want []float64
-		for _, set := range kernelSets[float64]() {
+		for _, set := range kernelSets() {
 			t.Setenv(kernel.EnvVar, set.Name)
 
-			got := NewWelch(n).Power(nil, x, 4)
+			got := power(NewWelch(n), x, 4)
 			for _, c := range NewFFT(n).Coefficients(nil, x[:n]) {
 				got = append(got, real(c), imag(c))
 			}
@@ -67,9 +93,8 @@ func TestSetsGiveTheSameBits(t *testing.T) {
 			}
 
 			for k := range want {
-				if math.Float64bits(got[k]) != math.Float64bits(want[k]) {
-					t.Fatalf("%d points, %s: number %d is %v, want %v", n, set.Name, k, got[k], want[k])
-				}
+				must.Never(t, math.Float64bits(got[k]) != math.Float64bits(want[k]), "%d points, %s: number %d is %v, want %v", n,
+					set.Name, k, got[k], want[k])
 			}
 		}
 	}
@@ -122,13 +147,8 @@ func TestFloat32SourceGivesTheSame(t *testing.T) {
 		want := analyse(t, x, s)
 
 		got, err := NewAnalyser().run(t.Context(), memory32{x, t}, s)
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		if !reflect.DeepEqual(got, want) {
-			t.Errorf("%d segments: results differ", segments)
-		}
+		must.Do(t, err)
+		must.Not(t, !reflect.DeepEqual(got, want), "%d segments: results differ", segments)
 	}
 }
 
@@ -163,17 +183,9 @@ func TestByChannelGivesTheSame(t *testing.T) {
 		want := analyse(t, x, s)
 		most := 0
 		got, err := NewAnalyser().run(t.Context(), planes{x, &most}, s)
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		if !reflect.DeepEqual(got, want) {
-			t.Errorf("%d segments: results differ", segments)
-		}
-
-		if most != 1 {
-			t.Errorf("%d segments: %d channels were read at a time", segments, most)
-		}
+		must.Do(t, err)
+		must.Not(t, !reflect.DeepEqual(got, want), "%d segments: results differ", segments)
+		must.Equal(t, most, 1, "%d segments: channels were read at a time", segments)
 	}
 }
 
@@ -188,191 +200,30 @@ func TestSilentSegment(t *testing.T) {
 
 	a := NewAnalyser()
 	run, err := a.run(t.Context(), memory{x}, rotorAt(memory{x}, 6400, 2, 100))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	for k, p := range a.segs[0][5][0] {
-		if p != 0 {
-			t.Fatalf("bin %d of the silent segment has %g", k, p)
-		}
+		must.Be(t, p, 0, "bin %d of the silent segment", k)
 	}
 
 	for _, f := range run.Flags {
-		if f.Code == "harmonic-drift" || f.Code == "trend" {
-			t.Errorf("flagged: %s %s", f.Code, f.Text)
-		}
+		must.Not(t, f.Code == "harmonic-drift" || f.Code == "trend", "flagged: %s %s", f.Code, f.Text)
 	}
 }
 
 func TestPowerAllocations(t *testing.T) {
-	w, x := NewWelch(6400), noise(4*6400, 1)
-	dst := make([]float64, w.Bins())
-	if a := testing.AllocsPerRun(5, func() { w.Power(dst, x, 4) }); a != 0 {
-		t.Errorf("%g allocations", a)
-	}
-}
-
-func BenchmarkWelchPower(b *testing.B) {
-	const n, segments = 51200, 8
-	x := noise(n*segments, 1)
-	for _, set := range kernelSets[float64]() {
-		b.Run(fmt.Sprintf("%s/%d", set.Name, n), func(b *testing.B) {
-			b.Setenv(kernel.EnvVar, set.Name)
-			w := NewWelch(n)
-			dst := make([]float64, w.Bins())
-			b.SetBytes(4 * n * segments) // as float32 files have them
-			least(b, segments, func() { w.Power(dst, x, segments) })
-		})
-	}
-
-	// Two segments, as the Analyser transforms them, without the means.
-	narrow := make([]float32, 2*n)
-	for i := range narrow {
-		narrow[i] = float32(x[i])
-	}
-
-	sum := make([]float64, n)
-	for _, set := range kernelSets[float32]() {
-		p := newLanePairs(n, set)
-		b.Run(fmt.Sprintf("single/%s/%d", set.Name, n), func(b *testing.B) {
-			least(b, 2, func() { powers(p.lanePlan, sum, nil, nil, narrow[:n], narrow[n:], 0, 0, p.window, false) })
-		})
-	}
-}
-
-// least measures f, and the least time it took for each of so many segments: other work
-// on the machine disturbs that less.
-func least(b *testing.B, segments int, f func()) {
-	b.ReportAllocs()
-
-	best := math.Inf(1)
-	for b.Loop() {
-		start := time.Now()
-		f()
-		best = min(best, float64(time.Since(start).Nanoseconds()))
-	}
-
-	b.ReportMetric(best/1e3/float64(segments), "least-us/segment")
-}
-
-// lines32 are sines between bins, levels in dB, over noise of that level per bin, as
-// float32.
-func lines32(n int, noiseDB float64, levels ...float64) memory {
-	x := noise(16*n, 3)
-	for i, v := range x {
-		v *= math.Pow(10, noiseDB/20) * math.Sqrt(float64(n)) / 2
-		for k, db := range levels {
-			v += math.Sqrt2 * math.Pow(10, db/20) * math.Sin(2*math.Pi*(float64(n/20*(k+1))+0.2)*float64(i)/float64(n))
-		}
-
-		x[i] = float64(float32(v + 0.3)) // the mean is removed
-	}
-
-	return memory{x}
-}
-
-// Expected values: the same samples in double precision. Bounds: 0.001 dB for lines
-// down to 80 dB below the strongest, 0.01 dB for the floor.
-func TestSinglePrecision(t *testing.T) {
-	const n = 51200
-
-	levels := []float64{0, -20, -40, -60, -70, -80}
-	for _, floor := range []float64{-136, -120, -90}[:turns(3, 1)] {
-		x := lines32(n, floor, levels...)
-		load := func(precision string) *Analyser {
-			a := NewAnalyser()
-
-			s := segmentsOf(t, microphones(x, n, func(s *Settings) { s.Precision = precision }), 3000)
-			if err := a.Load(t.Context(), memory32{x, t}, s); err != nil {
-				t.Fatal(err)
-			}
-
-			return a
-		}
-
-		double, single := load(Double), load(Auto)
-		if double.inSingle || !single.inSingle {
-			t.Fatalf("floor %g dB: precision is not as asked", floor)
-		}
-
-		for k := range levels {
-			bin := n / 20 * (k + 1)
-			d := 10 * math.Log10(single.Power(1, 0)[bin]/double.Power(1, 0)[bin])
-			if !near(d, 0, 0.001) {
-				t.Errorf("floor %g dB, line at %g dB: off by %g dB", floor, levels[k], d)
-			}
-		}
-
-		for h := range 2 {
-			got, want := single.Power(h, 0)[17000:n/2-10], double.Power(h, 0)[17000:n/2-10]
-
-			if d := 10 * math.Log10(kernel.Sum(got)/kernel.Sum(want)); !near(d, 0, 0.01) {
-				t.Errorf("floor %g dB: off by %g dB", floor, d)
-			}
-
-			for g, seg := range single.segs[h] {
-				for k, p := range seg[0] {
-					if w := float64(double.segs[h][g][0][k]); !near(math.Sqrt(float64(p)), math.Sqrt(w), 1e-8+2e-6*math.Sqrt(w)) {
-						t.Fatalf("segment %d, bin %d: %g, want %g", g, k, p, w)
-					}
-				}
-			}
-		}
-	}
-}
-
-// Expected: without noise nothing but rounding lies between the lines; Auto takes
-// double precision, gives its bits and says so.
-func TestAutoPrecision(t *testing.T) {
-	x := lines32(6400, -400, 0, -20)
-	double, auto := NewAnalyser(), NewAnalyser()
-	for a, precision := range map[*Analyser]string{double: Double, auto: Auto} {
-		s := segmentsOf(t, microphones(x, 6400, func(s *Settings) { s.Precision = precision }), 1)
-		if err := a.Load(t.Context(), memory32{x, t}, s); err != nil {
-			t.Fatal(err)
-		}
-	}
-
-	if !reflect.DeepEqual(auto.mean, double.mean) || !reflect.DeepEqual(auto.segs, double.segs) {
-		t.Error("not the spectra of double precision")
-	}
-
-	if f := auto.flags(); len(f) != 1 || f[0].Code != "precision" || len(double.flags()) > 0 {
-		t.Errorf("flags %v, of double %v", f, double.flags())
-	}
-}
-
-// Expected values: the portable set's, to the bit.
-func TestSinglePrecisionGivesTheSameBits(t *testing.T) {
-	for _, n := range []int{256, 400, 1000, 6000, 51200} {
-		var want [2][][]float64
-		for _, set := range kernelSets[float64]() {
-			t.Setenv(kernel.EnvVar, set.Name)
-			x := memory{noise(4*n, 1)}
-			s := segmentsOf(t, microphones(x, 1, func(s *Settings) { s.Segments, s.Precision = 2, Single }), 9)
-
-			a := NewAnalyser()
-			if err := a.Load(t.Context(), memory32{x, t}, s); err != nil {
-				t.Fatal(err)
-			}
-
-			if want[0] == nil {
-				want = a.mean
-			}
-
-			if !a.inSingle || !reflect.DeepEqual(a.mean, want) {
-				t.Errorf("%d points, %s: other bits", n, set.Name)
-			}
-		}
-	}
+	const n = 6400
+	p, x, sum := NewWelch(n).lanes, noise(2*n, 1), make([]float64, n)
+	must.Equal(t, testing.AllocsPerRun(5, func() {
+		powers(p.lanePlan, sum, nil, nil, x[:n], x[n:], 0, 0, p.window, true)
+	}), 0, "allocations")
 }
 
 // kernelSets returns the sets that run on this machine, the fastest first.
-func kernelSets[T kernel.Number]() []*kernel.Set[T] {
-	if best := kernel.Best[T](); best.Name != "portable" {
-		return []*kernel.Set[T]{best, kernel.Portable[T]()}
+func kernelSets() []*kernel.Set {
+	if best := kernel.Best(); best.Name != "portable" {
+		return []*kernel.Set{best, kernel.Portable()}
 	}
 
-	return []*kernel.Set[T]{kernel.Portable[T]()}
+	return []*kernel.Set{kernel.Portable()}
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"testing"
+
+	"doubletake/internal/must"
 )
 
 // Expected values: 1 Pa is 93.979 dB re 20 µPa; a full-scale sine has the mean
@@ -18,13 +20,8 @@ func TestReference(t *testing.T) {
 		{"V", "dB re 1 V", 100, 20},
 	} {
 		ref, unit := Reference(c.unit)
-		if unit != c.level {
-			t.Errorf("%s: %q, want %q", c.unit, unit, c.level)
-		}
-
-		if got := LevelDB(c.meanSquare, ref); math.Abs(got-c.db) > 1e-12 {
-			t.Errorf("%s: %g, want %g", c.unit, got, c.db)
-		}
+		must.Equal(t, unit, c.level, "%s", c.unit)
+		must.Near(t, LevelDB(c.meanSquare, ref), c.db, 1e-12, "%s", c.unit)
 	}
 
 	if got := DistanceDB(1, 2); math.Abs(got+6.020599913279624) > 1e-12 {

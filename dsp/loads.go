@@ -1,6 +1,7 @@
 package dsp
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"strings"
 
 	"doubletake/ingest/fault"
+	"doubletake/internal/lists"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -32,41 +34,29 @@ type loadFactor struct {
 // first one for each of the voltages, then one for each of terms. A term is a
 // product of voltages by number from 1, with powers and magnitudes: "1*2",
 // "3^2", "|1|", "|1|*2". A shape or a term that cannot be is a *fault.Error.
-func NewLoadMatrix(rows [][]float64, voltages int, terms []string) (*LoadMatrix, error) {
+func NewLoadMatrix(rows [][]float64, voltages int, terms []string) (_ *LoadMatrix, err error) {
+	defer fault.Catch(&err)
+
 	m := &LoadMatrix{rows: rows, voltages: voltages}
 	for _, s := range terms {
-		t, err := parseTerm(s, voltages)
-		if err != nil {
-			return nil, err
-		}
-
-		m.terms = append(m.terms, t)
+		m.terms = append(m.terms, parseTerm(s, voltages))
 	}
 
-	if len(rows) == 0 {
-		return nil, &fault.Error{Place: "balance matrix", Want: "a row for each load", Found: "none"}
-	}
+	unless(len(rows) > 0, "balance matrix", "a row for each load", "none", "")
 
 	for i, r := range rows {
-		if want := voltages + len(terms); len(r) != want {
-			return nil, &fault.Error{
-				Place: fmt.Sprintf("balance matrix, row %d", i+1),
-				Want:  fmt.Sprintf("%d coefficients (%d voltages, %d further terms)", want, voltages, len(terms)),
-				Found: strconv.Itoa(len(r)),
-			}
-		}
+		want := voltages + len(terms)
+		unless(len(r) == want, fmt.Sprintf("balance matrix, row %d", i+1),
+			fmt.Sprintf("%d coefficients (%d voltages, %d further terms)", want, voltages, len(terms)), strconv.Itoa(len(r)), "")
 	}
 
 	return m, nil
 }
 
-func parseTerm(s string, voltages int) (loadTerm, error) {
+func parseTerm(s string, voltages int) loadTerm {
 	bad := func(found string) error {
-		return &fault.Error{
-			Place: "balance term " + strconv.Quote(s),
-			Want:  fmt.Sprintf(`a product of voltages by number from 1 to %d, as "1*2", "3^2" or "|1|*2"`, voltages),
-			Found: found,
-		}
+		return wrong("balance term "+strconv.Quote(s),
+			fmt.Sprintf(`a product of voltages by number from 1 to %d, as "1*2", "3^2" or "|1|*2"`, voltages), found, "")
 	}
 
 	var t loadTerm
@@ -74,9 +64,8 @@ func parseTerm(s string, voltages int) (loadTerm, error) {
 		power := 1
 		if base, p, ok := strings.Cut(f, "^"); ok {
 			var err error
-			if power, err = strconv.Atoi(p); err != nil || power < 1 || power > 9 {
-				return nil, bad("the power " + strconv.Quote(p))
-			}
+			power, err = strconv.Atoi(p)
+			fault.Unless(err == nil && power >= 1 && power <= 9, bad("the power "+strconv.Quote(p)))
 
 			f = base
 		}
@@ -87,14 +76,12 @@ func parseTerm(s string, voltages int) (loadTerm, error) {
 		}
 
 		v, err := strconv.Atoi(f)
-		if err != nil || v < 1 || v > voltages {
-			return nil, bad("the factor " + strconv.Quote(f))
-		}
+		fault.Unless(err == nil && v >= 1 && v <= voltages, bad("the factor "+strconv.Quote(f)))
 
 		t = append(t, loadFactor{v - 1, power, abs})
 	}
 
-	return t, nil
+	return t
 }
 
 // Loads returns one series per load from one series per voltage.
@@ -154,6 +141,9 @@ type Polar struct {
 	coef  [][]float64 // harmonic: per load a, b, c of a + b·cos α + c·sin α
 	angle []float64   // linear: the angles' bins
 	mean  [][]float64 // linear: per load
+
+	before, after *Polar // of a polar between two
+	share         float64
 }
 
 // polarBinDeg is the width of the bins linear interpolation runs between.
@@ -183,16 +173,12 @@ func NewPolar(method string, angleDeg []float64, loads [][]float64) (*Polar, err
 
 	switch method {
 	case "mean":
-		for _, l := range loads {
-			p.coef = append(p.coef, []float64{mean(l), 0, 0})
-		}
+		p.coef = lists.Each(loads, func(l []float64) []float64 { return []float64{mean(l), 0, 0} })
 
 	case "harmonic":
 		if p.Hi-p.Lo < 10 {
-			return nil, &fault.Error{
-				Place: "tare", Want: "angles over at least 10° to separate weight and zero",
-				Found: fmt.Sprintf("%.3g° … %.3g°", p.Lo, p.Hi), Hint: "use interpolation: mean for a wind-off zero at one angle",
-			}
+			return nil, wrong("tare", "angles over at least 10° to separate weight and zero",
+				fmt.Sprintf("%.3g° … %.3g°", p.Lo, p.Hi), "use interpolation: mean for a wind-off zero at one angle")
 		}
 
 		a := mat.NewDense(n, 3, nil)
@@ -214,22 +200,8 @@ func NewPolar(method string, angleDeg []float64, loads [][]float64) (*Polar, err
 		}
 
 	case "linear":
-		order := make([]int, n)
-		for k := range order {
-			order[k] = k
-		}
-
-		slices.SortStableFunc(order, func(a, b int) int {
-			switch {
-			case angleDeg[a] < angleDeg[b]:
-				return -1
-			case angleDeg[a] > angleDeg[b]:
-				return 1
-			}
-
-			return 0
-		})
-
+		order := lists.Numbers(n)
+		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(angleDeg[a], angleDeg[b]) })
 		p.mean = make([][]float64, len(loads))
 		for from := 0; from < n; {
 			to, bin := from, math.Floor(angleDeg[order[from]]/polarBinDeg)
@@ -237,29 +209,23 @@ func NewPolar(method string, angleDeg []float64, loads [][]float64) (*Polar, err
 				to++
 			}
 
-			sum := 0.0
-			for _, k := range order[from:to] {
-				sum += angleDeg[k]
+			mean := func(of []float64) (m float64) {
+				for _, k := range order[from:to] {
+					m += of[k]
+				}
+				return m / float64(to-from)
 			}
 
-			p.angle = append(p.angle, sum/float64(to-from))
+			p.angle = append(p.angle, mean(angleDeg))
 			for i, l := range loads {
-				sum := 0.0
-				for _, k := range order[from:to] {
-					sum += l[k]
-				}
-
-				p.mean[i] = append(p.mean[i], sum/float64(to-from))
+				p.mean[i] = append(p.mean[i], mean(l))
 			}
 
 			from = to
 		}
 
 		if len(p.angle) < 2 {
-			return nil, &fault.Error{
-				Place: "tare", Want: "at least two angles 1° apart",
-				Found: fmt.Sprintf("%.3g° … %.3g°", p.Lo, p.Hi),
-			}
+			return nil, wrong("tare", "at least two angles 1° apart", fmt.Sprintf("%.3g° … %.3g°", p.Lo, p.Hi), "")
 		}
 
 	default:
@@ -285,6 +251,10 @@ func NewPolar(method string, angleDeg []float64, loads [][]float64) (*Polar, err
 }
 
 func (p *Polar) at(load int, deg float64) float64 {
+	if p.after != nil {
+		return float64((1-p.share)*p.before.at(load, deg)) + float64(p.share*p.after.at(load, deg))
+	}
+
 	if p.coef != nil {
 		c := p.coef[load]
 		sin, cos := math.Sincos(deg * math.Pi / 180)
@@ -300,17 +270,26 @@ func (p *Polar) at(load int, deg float64) float64 {
 	return float64((1-f)*p.mean[load][i-1]) + float64(f*p.mean[load][i])
 }
 
+// Toward is the polar at a share of the way from p to a later one: where the zero drifts evenly.
+func (p *Polar) Toward(later *Polar, share float64) *Polar {
+	return &Polar{Lo: max(p.Lo, later.Lo), Hi: min(p.Hi, later.Hi), RMS: p.RMS, before: p, after: later, share: share}
+}
+
+// Moved is how far a later polar lies from p in each load, at the angle nearest to 0° that was measured.
+func (p *Polar) Moved(later *Polar) []float64 {
+	deg := max(p.Lo, min(p.Hi, 0))
+	return lists.Make(len(p.RMS), func(i int) float64 { return later.at(i, deg) - p.at(i, deg) })
+}
+
 // Subtract takes the polar from loads, in place. angleDeg holds one angle per
 // sample, or one for all. An angle more than marginDeg outside of those measured
 // is a *fault.Error: a polar is not extrapolated.
 func (p *Polar) Subtract(loads [][]float64, angleDeg []float64, marginDeg float64) error {
 	for k, a := range angleDeg {
 		if !(a >= p.Lo-marginDeg && a <= p.Hi+marginDeg) {
-			return &fault.Error{
-				Place: fmt.Sprintf("sample %d", k), Want: fmt.Sprintf("an angle within those of the tare, %.4g° … %.4g° (± %g°)",
-					p.Lo, p.Hi, marginDeg), Found: fmt.Sprintf("%.4g°", a),
-				Hint: "measure the polar over all angles, or state the angle's unit and sign",
-			}
+			return wrong(fmt.Sprintf("sample %d", k),
+				fmt.Sprintf("an angle within those of the tare, %.4g° … %.4g° (± %g°)", p.Lo, p.Hi, marginDeg),
+				fmt.Sprintf("%.4g°", a), "measure the polar over all angles, or state the angle's unit and sign")
 		}
 	}
 

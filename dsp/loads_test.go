@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"doubletake/ingest/fault"
+	"doubletake/ingest/ingesttest"
+	"doubletake/internal/must"
 
 	"pgregory.net/rapid"
 )
@@ -14,14 +16,10 @@ import (
 // By hand: 2·3 + 0.5·(3·4) + 1·4² − 2·|−1| = 6 + 6 + 16 − 2.
 func TestLoadMatrix(t *testing.T) {
 	m, err := NewLoadMatrix([][]float64{{2, 0, 0, 0.5, 1, -2}, {0, 1, 0, 0, 0, 0}}, 3, []string{"1*2", "2^2", "|3|"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	out := m.Loads([][]float64{{3, 0}, {4, 7}, {-1, 0}})
-	if out[0][0] != 26 || out[0][1] != 49 || out[1][0] != 4 || out[1][1] != 7 {
-		t.Errorf("%v", out)
-	}
+	must.Not(t, out[0][0] != 26 || out[0][1] != 49 || out[1][0] != 4 || out[1][1] != 7, "%v", out)
 
 	for _, c := range []struct {
 		rows  [][]float64
@@ -35,9 +33,7 @@ func TestLoadMatrix(t *testing.T) {
 		{[][]float64{{1, 2, 3, 4}}, []string{""}, `the factor ""`},
 	} {
 		_, err := NewLoadMatrix(c.rows, 3, c.terms)
-		if !errors.As(err, new(*fault.Error)) || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%v %v: %v", c.rows, c.terms, err)
-		}
+		ingesttest.WantDataError(t, nil, err, c.want)
 	}
 }
 
@@ -57,9 +53,7 @@ func TestPolarClosedForms(t *testing.T) {
 	}
 
 	h, err := NewPolar("harmonic", angle, f[:1])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	sin, cos := math.Sincos(61.5 * math.Pi / 180)
 	loads := [][]float64{{7 + 1.5 - 3*cos + 0.25*sin}}
@@ -68,9 +62,7 @@ func TestPolarClosedForms(t *testing.T) {
 	}
 
 	l, err := NewPolar("linear", angle, f[1:])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	loads = [][]float64{{2 + 1.23, 0}}
 	if err := l.Subtract(loads, []float64{12.3, 12.3}, 0); err != nil || math.Abs(loads[0][0]) > 1e-12 {
@@ -78,9 +70,7 @@ func TestPolarClosedForms(t *testing.T) {
 	}
 
 	m, err := NewPolar("mean", nil, [][]float64{{1, 2, 6}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	loads = [][]float64{{5}}
 	if err := m.Subtract(loads, []float64{1000}, 0); err != nil || loads[0][0] != 2 {
@@ -88,9 +78,7 @@ func TestPolarClosedForms(t *testing.T) {
 	}
 
 	err = h.Subtract(loads, []float64{63}, 2)
-	if !errors.As(err, new(*fault.Error)) || !strings.Contains(err.Error(), "63°") {
-		t.Errorf("beyond the polar: %v", err)
-	}
+	ingesttest.WantDataError(t, nil, err, "63°")
 
 	for _, c := range []struct{ method, want string }{
 		{"harmonic", "10°"},
@@ -102,6 +90,37 @@ func TestPolarClosedForms(t *testing.T) {
 			t.Errorf("%s: %v", c.method, err)
 		}
 	}
+}
+
+// Between two polars the zero is at a share of the way; how far it moved is the mean over the angles of both.
+// Expected: 2 + 3 cos α and the same + 0.4.
+func TestPolarDrift(t *testing.T) {
+	var angle, first, later []float64
+	for a := -10.0; a <= 20; a++ {
+		angle = append(angle, a)
+		first = append(first, 2+3*math.Cos(a*math.Pi/180))
+		later = append(later, first[len(first)-1]+0.4)
+	}
+
+	p, err1 := NewPolar("harmonic", angle, [][]float64{first})
+	q, err2 := NewPolar("harmonic", angle, [][]float64{later})
+	must.Do(t, errors.Join(err1, err2))
+	must.Near(t, p.Moved(q)[0], 0.4, 1e-9, "moved")
+
+	l := [][]float64{{5, 5}}
+	must.Do(t, p.Toward(q, 0.25).Subtract(l, []float64{7}, 0))
+	must.Near(t, l[0][1], 5-(2.1+3*math.Cos(7*math.Pi/180)), 1e-9, "load")
+}
+
+// Expected by hand: a force up of 2 N at the origin pitches down by 2·0.1 N·m about a point 0.1 m in front of it (−x).
+func TestMomentsAbout(t *testing.T) {
+	moments, forces := [3][]float64{{0, 0}, {1, 0}, nil}, [3][]float64{nil, nil, {2, 2}}
+	MomentsAbout(moments, forces, [3]float64{-0.1, 0, 0})
+	must.Equal(t, moments, [3][]float64{{0, 0}, {0.8, -0.2}, nil}, "moments")
+
+	moments = [3][]float64{{0}, {0}, {0}}
+	MomentsAbout(moments, [3][]float64{{1}, {2}, {4}}, [3]float64{1, 1, 1})
+	must.Equal(t, moments, [3][]float64{{-2}, {3}, {-1}}, "moments")
 }
 
 // Whatever is measured, subtracting a polar from its own samples leaves the

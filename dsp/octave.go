@@ -75,15 +75,9 @@ func ThirdOctave(k int) Band { return FractionalOctave(3, k-30) }
 // ThirdOctaves returns the one-third-octave bands from 10 Hz on that a spectrum
 // of that many bins, binHz apart from 0 Hz on, resolves: at least two bins wide,
 // above half a bin, below half a bin under the last one.
-func ThirdOctaves(binHz float64, bins int) []Band {
-	var out []Band
+func ThirdOctaves(binHz float64, bins int) (out []Band) {
 	for k := 10; k <= 60; k++ {
-		b := ThirdOctave(k)
-		if b.Hi > binHz*(float64(bins)-0.5) {
-			break
-		}
-
-		if b.Lo >= binHz/2 && b.Hi-b.Lo >= 2*binHz {
+		if b := ThirdOctave(k); unresolved(b, binHz, bins, 2, "", "") == nil {
 			out = append(out, b)
 		}
 	}
@@ -118,17 +112,6 @@ func MeanSpectrum(halves [2][]float32, noiseBins float64) []float64 {
 	}
 
 	return out
-}
-
-// OverallPower returns the mean square of a recording by the power spectra of
-// its halves, without bin 0, and the noise bandwidth of their window.
-func OverallPower(halves [2][]float32, noiseBins float64) float64 {
-	sum := 0.0
-	for k := 1; k < min(len(halves[0]), len(halves[1])); k++ {
-		sum += (float64(halves[0][k]) + float64(halves[1][k])) / 2 / noiseBins
-	}
-
-	return sum
 }
 
 // PeakSpectrum reduces the mean power spectrum of a recording's halves to that

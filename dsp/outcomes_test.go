@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"doubletake/internal/must"
 )
 
 // outcomesOf runs a construction on the channels of src, in Pa, at conditions.
@@ -27,9 +29,7 @@ func outcomesOf(t testing.TB, name string, src memory, s Settings, rate float64,
 		return nil, nil, err
 	}
 
-	if err := outcomesAnalyser.Load(t.Context(), src, load); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, outcomesAnalyser.Load(t.Context(), src, load))
 
 	p, err := c.Pairs(t.Context(), src, r, outcomesAnalyser)
 	if err == nil && len(p.Rows) > 0 {
@@ -44,9 +44,7 @@ func (p *Pairs) named(t testing.TB, foretold []string) {
 	t.Helper()
 
 	for _, o := range p.Outcomes {
-		if !slices.Contains(foretold, o.Name) {
-			t.Errorf("outcome %s is not among %v", o.Name, foretold)
-		}
+		must.Not(t, !slices.Contains(foretold, o.Name), "outcome %s is not among %v", o.Name, foretold)
 	}
 }
 
@@ -89,18 +87,12 @@ func TestFractionalOctavesGolden(t *testing.T) {
 		s.Outcomes, s.BandsPerOctave, s.Output, s.Overlap = []string{"bands"}, n, "power", 0.5
 		s.SegmentS = 250 / g.Rate
 		p, _, err := outcomesOf(t, "split-half-spectrum", memory{g.X}, s, g.Rate, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		if len(p.Outcomes) != len(rows) || len(rows) == 0 {
-			t.Fatalf("1/%s octave: %d bands, want %d", per, len(p.Outcomes), len(rows))
-		}
+		must.Do(t, err)
+		must.Never(t, len(p.Outcomes) != len(rows) || len(rows) == 0, "1/%s octave: %d bands, want %d", per, len(p.Outcomes),
+			len(rows))
 
 		for k, want := range rows {
-			if got := p.Rows[0].Values[k].Y[0]; math.Abs(got/want[3]-1) > 1e-9 {
-				t.Errorf("1/%s octave, %s: %.12g, want %.12g", per, p.Outcomes[k].Name, got, want[3])
-			}
+			must.Near(t, p.Rows[0].Values[k].Y[0], want[3], 1e-9*want[3], "1/%s octave, %s", per, p.Outcomes[k].Name)
 		}
 	}
 }
@@ -127,9 +119,7 @@ func TestNominalFrequencies(t *testing.T) {
 		{12, 11, 1940},
 		{12, -1, 970},
 	} {
-		if got := nominalHz(c.per, c.x); got != c.hz {
-			t.Errorf("1/%d octave, band %d: %g Hz, want %g", c.per, c.x, got, c.hz)
-		}
+		must.Equal(t, nominalHz(c.per, c.x), c.hz, "1/%d octave, band %d: Hz", c.per, c.x)
 	}
 
 	seen := map[float64]bool{}
@@ -170,9 +160,7 @@ func TestBandsOfWhiteNoiseChiSquare(t *testing.T) {
 			}
 
 			p, _, err := outcomesOf(t, "split-half-spectrum", memory{x}, s, rate, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 
 			if chi == nil {
 				chi, mean, sd = make([]float64, len(p.Outcomes)), make([]float64, len(p.Outcomes)), make([]float64, len(p.Outcomes))
@@ -228,9 +216,7 @@ func TestToneAtAnEdge(t *testing.T) {
 	}
 
 	p, _, err := outcomesOf(t, "split-half-spectrum", memory{x}, s, rate, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	// Hann: the bin of the tone reads a²/2, its neighbours a quarter of it, over a bandwidth of 1.5 bins.
 	full := a * a / 2 / 1.5
@@ -238,9 +224,8 @@ func TestToneAtAnEdge(t *testing.T) {
 
 	second, _ := p.value(t, 0, "l_1005to2000hz_power", "sd")
 	for h := range 2 {
-		if !near(first[h], full*(0.25+0.75), 1e-12) || !near(second[h], full*(0.25+0.25), 1e-12) {
-			t.Errorf("half %d: %g and %g, want %g and %g", h+1, first[h], second[h], full*1, full*0.5)
-		}
+		must.Not(t, !near(first[h], full*(0.25+0.75), 1e-12) || !near(second[h], full*(0.25+0.25), 1e-12),
+			"half %d: %g and %g, want %g and %g", h+1, first[h], second[h], full*1, full*0.5)
 	}
 }
 
@@ -265,9 +250,7 @@ func TestWeightingTable(t *testing.T) {
 		hz := ThirdOctave(10 + i).Centre
 		for w, want := range map[string]float64{"A": a[i], "C": c[i], "Z": 0} {
 			// 0.05 dB is the rounding of the table.
-			if got := WeightingDB(w, hz); math.Abs(got-want) > 0.05+1e-9 {
-				t.Errorf("%s at %.5g Hz: %.3f dB, want %.1f", w, hz, got, want)
-			}
+			must.Near(t, WeightingDB(w, hz), want, 0.05+1e-9, "%s at %.5g Hz: dB", w, hz)
 		}
 	}
 }
@@ -285,23 +268,17 @@ func TestOverall(t *testing.T) {
 	}
 
 	p, _, err := outcomesOf(t, "split-half-spectrum", memory{x}, s, rate, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	z, _ := p.value(t, 0, "oaspl_db", "sd")
 
 	want := LevelDB(a*a/2, 20e-6)
-	if !near(z[0], want, 1e-9) {
-		t.Errorf("%g dB, want %g", z[0], want)
-	}
+	must.Near(t, z[0], want, 1e-9, "dB")
 
 	for w, at := range map[string]float64{"a": WeightingDB("A", 100), "c": WeightingDB("C", 100)} {
 		// Two neighbouring bins read an eighth of the mean square each: weighted at 90 and 110 Hz.
 		got, _ := p.value(t, 0, "oaspl_"+w+"_db", "sd")
-		if !near(got[1], want+at, 0.05) {
-			t.Errorf("%s: %g dB, want %g", w, got[1], want+at)
-		}
+		must.Near(t, got[1], want+at, 0.05, "%s: dB", w)
 	}
 
 	for _, f := range []struct {
@@ -356,9 +333,7 @@ func TestBroadbandAndTonal(t *testing.T) {
 	for i := range recordings {
 		x := rotorSound(4*10_240, rate, shaft, lines, uint64(i))
 		p, _, err := outcomesOf(t, "split-half-spectrum", memory{x}, s, rate, at)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		total, _ := p.value(t, 0, "oaspl_power", "sd")
 		broad, sdB := p.value(t, 0, "broadband_power", "sd")
@@ -366,9 +341,8 @@ func TestBroadbandAndTonal(t *testing.T) {
 
 		_, bound := p.value(t, 0, "tonal_power", "bound")
 		for h := range 2 {
-			if math.Abs(total[h]/(broad[h]+tonal[h])-1) > 1e-12 || bound[h] != 0 {
-				t.Errorf("total %g, broadband %g and tonal %g, bound %v", total[h], broad[h], tonal[h], bound)
-			}
+			must.Not(t, math.Abs(total[h]/(broad[h]+tonal[h])-1) > 1e-12 || bound[h] != 0,
+				"total %g, broadband %g and tonal %g, bound %v", total[h], broad[h], tonal[h], bound)
 
 			for k, d := range []float64{10 * math.Log10(broad[h]/noise) / sdB[h], 10 * math.Log10(tonal[h]/tones) / sdT[h]} {
 				db[k] += d / float64(2*recordings)
@@ -380,16 +354,13 @@ func TestBroadbandAndTonal(t *testing.T) {
 	t.Logf("broadband and tonal: mean %.3f, mean square %.3f of the prediction", db, square)
 
 	for k, name := range []string{"broadband", "tonal"} {
-		if math.Abs(db[k]) > 0.5 || square[k] > 1.5 || square[k] < 0.6 {
-			t.Errorf("%s: mean %.2f, mean square %.2f of the predicted deviation", name, db[k], square[k])
-		}
+		must.Not(t, math.Abs(db[k]) > 0.5 || square[k] > 1.5 || square[k] < 0.6,
+			"%s: mean %.2f, mean square %.2f of the predicted deviation", name, db[k], square[k])
 	}
 
 	s.Speed = "nominal"
 	p, _, err := outcomesOf(t, "split-half-spectrum", memory{rotorSound(4*10_240, rate, shaft, nil, 1)}, s, rate, at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	broad, sd := p.value(t, 0, "broadband_power", "sd")
 
@@ -399,9 +370,7 @@ func TestBroadbandAndTonal(t *testing.T) {
 		t.Errorf("without lines: broadband %+.3f dB ± %.3f, tonal %g of %g, bound %v", d, sd[0], tonal[0], noise, bound)
 	}
 
-	if p.Bounds != 2 {
-		t.Errorf("%d bounds", p.Bounds)
-	}
+	must.Equal(t, p.Bounds, 2, "bounds")
 }
 
 // Expected: bands in shaft orders follow the speed of the run: the second order's
@@ -413,23 +382,17 @@ func TestBandsInOrders(t *testing.T) {
 	s.Harmonics = 2
 	x := rotorSound(4*10_240, rate, shaft, map[int]float64{2: 3, 4: 2}, 5)
 	p, _, err := outcomesOf(t, "split-half-spectrum", memory{x}, s, rate, map[string]float64{"blades": 2, "rpm": 3600})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	y, sd := p.value(t, 0, "l_1_5to2_5so_power", "sd")
 	if want := 4.5 + 2/rate*shaft; math.Abs(10*math.Log10(y[0]/want)) > 4*sd[0] {
 		t.Errorf("%g, want %g", y[0], want)
 	}
 
-	if p.Outcomes[0].Name != "bpf1_power" || len(p.Outcomes) != 3 {
-		t.Errorf("%d outcomes", len(p.Outcomes))
-	}
+	must.Not(t, p.Outcomes[0].Name != "bpf1_power" || len(p.Outcomes) != 3, "%d outcomes", len(p.Outcomes))
 
 	d := Configure(Find("split-half-spectrum", false), &s).Describe()
-	if !d.Shaft || !strings.Contains(d.Doc, "levels of bands") {
-		t.Errorf("%+v", d)
-	}
+	must.Not(t, !d.Shaft || !strings.Contains(d.Doc, "levels of bands"), "%+v", d)
 
 	s.BandsUnit, s.Outcomes = "", []string{"bands", "overall"}
 	if d := Configure(Find("split-half-spectrum", false), &s).Describe(); d.Shaft || slices.Contains(d.Settings, "track") {
@@ -445,20 +408,15 @@ func TestBandsOfRepeats(t *testing.T) {
 	s.Outcomes, s.Output = []string{"bands", "overall"}, "power"
 	src := memory{noise(8192, 4)}
 	halves, _, err := outcomesOf(t, "split-half-spectrum", src, s, rate, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	both, _, err := outcomesOf(t, "repeats", src, s, rate, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	for k, v := range both.Rows[0].Values {
 		h := halves.Rows[0].Values[k]
-		if !near(v.Y[0], (h.Y[0]+h.Y[1])/2, 1e-12) || v.Y[0] != v.Y[1] {
-			t.Errorf("%s: %g of %g", both.Outcomes[k].Name, v.Y, h.Y)
-		}
+		must.Not(t, !near(v.Y[0], (h.Y[0]+h.Y[1])/2, 1e-12) || v.Y[0] != v.Y[1], "%s: %g of %g", both.Outcomes[k].Name, v.Y,
+			h.Y)
 
 		if sd := v.ByProducts[0][0] * math.Sqrt2; math.Abs(sd/h.ByProducts[0][0]-1) > 0.5 || v.ByProducts[1][0] != 16 {
 			t.Errorf("%s: %g dB, %g averages", both.Outcomes[k].Name, sd, v.ByProducts[1][0])
@@ -486,9 +444,8 @@ func TestAbsorptionTable(t *testing.T) {
 		for i, want := range c.want {
 			hz := 1000 * math.Pow(10, 0.3*float64(i-4)) // the tables' exact mid-frequencies
 			got := 1000 * Absorption(hz, c.temperature, c.humidity, 101325)
-			if math.Abs(got-want) > max(c.absolute, c.relative*want) {
-				t.Errorf("%g °C, %g %%, %.4g Hz: %.4g dB/km, want %g", c.temperature, c.humidity, hz, got, want)
-			}
+			must.Near(t, got, want, max(c.absolute, c.relative*want), "%g °C, %g %%, %.4g Hz: dB/km", c.temperature,
+				c.humidity, hz)
 		}
 	}
 }
@@ -504,16 +461,12 @@ func TestAtmosphere(t *testing.T) {
 	x := rotorSound(8*4096, rate, 500, map[int]float64{2: 3}, 9)
 	at := map[string]float64{"blades": 2, "rpm": 30_000, "temperature_c": 5, "humidity_pct": 30}
 	plain, _, err := outcomesOf(t, "split-half-spectrum", memory{x}, s, rate, at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	s.Distance = &Distance{FromM: 20, ToM: 10}
 	s.Atmosphere = &Atmosphere{}
 	p, _, err := outcomesOf(t, "split-half-spectrum", memory{x}, s, rate, at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	for _, o := range p.Outcomes {
 		y, air := p.value(t, 0, o.Name, "air")
@@ -529,9 +482,7 @@ func TestAtmosphere(t *testing.T) {
 	_, air := p.value(t, 0, "bpf1_db", "air")
 
 	_, hz := p.value(t, 0, "bpf1_db", "hz")
-	if want := 20*Absorption(hz[0], 5, 30, 101325) - 10*Absorption(hz[0], 20, 70, 101325); !near(air[0], want, 1e-12) {
-		t.Errorf("%g dB, want %g", air[0], want)
-	}
+	must.Near(t, air[0], 20*Absorption(hz[0], 5, 30, 101325)-10*Absorption(hz[0], 20, 70, 101325), 1e-12, "dB")
 
 	_, air = p.value(t, 0, "l_16000hz_db", "air")
 	lo, hi := ThirdOctave(42).Lo, ThirdOctave(42).Hi
@@ -543,10 +494,8 @@ func TestAtmosphere(t *testing.T) {
 
 	delete(at, "humidity_pct")
 
-	if _, _, err := outcomesOf(t, "split-half-spectrum", memory{x}, s, rate, at); err == nil ||
-		!strings.Contains(err.Error(), "a condition humidity_pct from 0 to 100") {
-		t.Errorf("without humidity: %v", err)
-	}
+	_, _, err = outcomesOf(t, "split-half-spectrum", memory{x}, s, rate, at)
+	must.Refuse(t, err, "a condition humidity_pct from 0 to 100")
 }
 
 // Expected: an rms of a·/√2 of a sine, its predicted deviation in noise over 300
@@ -568,9 +517,7 @@ func TestUnsteadyLoads(t *testing.T) {
 		r := &Run{RateHz: rate, Samples: 2000, Settings: &s}
 		c := Configure(Find("split-halves", true), &s).(OfSeries)
 		p, err := c.Pairs(r, []Series{{Name: "lift_n", Unit: "N", Values: x}, {Name: "drag_n", Unit: "N", Values: x}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		var names []string
 		for _, o := range p.Outcomes {
@@ -595,9 +542,7 @@ func TestUnsteadyLoads(t *testing.T) {
 	}
 
 	for k, v := range chi { // standard error √(2/600) = 0.06
-		if math.Abs(v-1) > 0.25 {
-			t.Errorf("%s: χ²/n %.3f", []string{"rms", "band"}[k], v)
-		}
+		must.Near(t, v, 1, 0.25, "%s: χ²/n", []string{"rms", "band"}[k])
 	}
 
 	s.Outcomes = []string{"rms"}
@@ -609,9 +554,7 @@ func TestUnsteadyLoads(t *testing.T) {
 	}
 
 	p, err := c.Pairs(&Run{RateHz: rate, Settings: &s}, []Series{{Name: "cl", Values: x}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	if y, _ := p.value(t, 0, "cl_rms", "sd"); len(p.Outcomes) != 1 || !near(y[0], math.Sqrt2, 1e-9) || y[0] != y[1] {
 		t.Errorf("%g of %v", y, p.Outcomes)
@@ -656,8 +599,6 @@ func TestCheckOutcomes(t *testing.T) {
 			got = key + ": " + fmt.Sprintf(format, args...)
 		})
 
-		if got != c.want {
-			t.Errorf("%s %v: %q, want %q", c.name, c.outcomes, got, c.want)
-		}
+		must.Equal(t, got, c.want, "%s %v", c.name, c.outcomes)
 	}
 }

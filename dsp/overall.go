@@ -4,6 +4,9 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"doubletake/ingest/fault"
+	"doubletake/internal/lists"
 )
 
 // overallLevel is the level of the sum over a range of frequencies, weighted or
@@ -17,9 +20,9 @@ func (overallLevel) describe(*Settings) outcomeFacts {
 func (overallLevel) names(s *Settings) []string { return s.weightedNames("oaspl") }
 
 func (overallLevel) check(s *Settings, fail Fail) {
-	if r := s.OverallHz; len(r) > 0 && (len(r) != 2 || !(r[0] >= 0 && r[0] < r[1] && r[1] <= maxBandHz)) {
-		fail("overall_hz", "expected [from, to] with 0 <= from < to <= %g, found %v", maxBandHz, r)
-	}
+	r := s.OverallHz
+	fail.unless(len(r) == 0 || len(r) == 2 && r[0] >= 0 && r[0] < r[1] && r[1] <= maxBandHz, "overall_hz",
+		"expected [from, to] with 0 <= from < to <= %g, found %v", maxBandHz, r)
 
 	for i, w := range s.Weighting {
 		if !slices.Contains([]string{"Z", "A", "C"}, w) {
@@ -30,8 +33,8 @@ func (overallLevel) check(s *Settings, fail Fail) {
 	}
 }
 
-func (overallLevel) fits(s *Settings, binHz float64, bins int) error {
-	return unresolved(overallBand(s, binHz, bins), binHz, bins, 1, "overall_hz", "change overall_hz")
+func (overallLevel) fits(s *Settings, binHz float64, bins int) {
+	fault.Raise(unresolved(overallBand(s, binHz, bins), binHz, bins, 1, "overall_hz", "change overall_hz"))
 }
 
 // overallBand is the range of the sum: all bins but the first where the settings
@@ -45,10 +48,10 @@ func overallBand(s *Settings, binHz float64, bins int) Band {
 	return b
 }
 
-func (overallLevel) add(m *sound) error {
+func (overallLevel) add(m *sound) {
 	b := overallBand(m.r.Settings, m.binHz, len(m.power[0]))
-	return m.weighted(func(suffix, words string, gain []float64) error {
-		return m.add("oaspl"+suffix, "sum"+words, m.sum([2]Band{b, b}, gain))
+	m.weighted(func(suffix, words string, gain []float64) {
+		m.add("oaspl"+suffix, "sum"+words, m.sum([2]Band{b, b}, gain))
 	})
 }
 
@@ -70,9 +73,7 @@ func weightingSuffix(w string) string {
 
 func (s *Settings) weightedNames(names ...string) (out []string) {
 	for _, w := range s.weightings() {
-		for _, n := range names {
-			out = append(out, n+weightingSuffix(w))
-		}
+		out = append(out, lists.Each(names, func(n string) string { return n + weightingSuffix(w) })...)
 	}
 
 	return s.levelNames(out...)
@@ -80,7 +81,7 @@ func (s *Settings) weightedNames(names ...string) (out []string) {
 
 // weighted calls f for each weighting of the settings with the gain of each bin,
 // nil for 1, and ends of names and descriptions.
-func (m *sound) weighted(f func(suffix, words string, gain []float64) error) error {
+func (m *sound) weighted(f func(suffix, words string, gain []float64)) {
 	for _, w := range m.r.Settings.weightings() {
 		suffix, words, gain := weightingSuffix(w), " over all frequencies", []float64(nil)
 		if r := m.r.Settings.OverallHz; len(r) == 2 {
@@ -90,18 +91,13 @@ func (m *sound) weighted(f func(suffix, words string, gain []float64) error) err
 		if w != "Z" {
 			words += ", weighted by " + w
 
-			gain = make([]float64, len(m.power[0]))
-			for k := range gain {
-				gain[k] = math.Pow(10, WeightingDB(w, float64(k)*m.binHz)/10)
-			}
+			gain = lists.Make(len(m.power[0]), func(k int) float64 {
+				return math.Pow(10, WeightingDB(w, float64(k)*m.binHz)/10)
+			})
 		}
 
-		if err := f(suffix, words, gain); err != nil {
-			return err
-		}
+		f(suffix, words, gain)
 	}
-
-	return nil
 }
 
 // WeightingDB is the frequency weighting A or C of IEC 61672-1 in dB, 0 of any

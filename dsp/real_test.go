@@ -6,13 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"doubletake/ingest/fault"
+	"doubletake/internal/must"
 )
 
 // lcav are the files of ../shared/real/lcav-crazyflie-propeller (2 blades, no
@@ -42,25 +42,19 @@ func TestTrackMeasuredRotor(t *testing.T) {
 				x, rate := floatWAV(t, measured(t, "lcav-crazyflie-propeller", "propellers", f.name+".wav"))
 				run := analyse(t, memory{x}, rotorAt(memory{x}, rate, 2, 0, tracked(hold[0], hold[1])))
 				for h, want := range f.shaft {
-					if !near(run.ShaftHz[h], want, 0.003*want) {
-						t.Errorf("half %d: %.2f rev/s, want %.1f", h+1, run.ShaftHz[h], want)
-					}
+					must.Near(t, run.ShaftHz[h], want, 0.003*want, "half %d: rev/s", h+1)
 
 					for _, l := range run.Channels[0].Halves[h].Lines {
 						if db := LevelDB(l.Rho, 1); db < 13 || db > 50 {
 							t.Errorf("half %d, harmonic %d: %.1f dB over the floor", h+1, l.Order, db)
 						}
 
-						if l.UpperBound || math.Abs(l.PeakHz-l.Hz) > 0.03*l.Hz {
-							t.Errorf("half %d: %+v", h+1, l)
-						}
+						must.Not(t, l.UpperBound || math.Abs(l.PeakHz-l.Hz) > 0.03*l.Hz, "half %d: %+v", h+1, l)
 					}
 				}
 
 				for m, e := range run.Channels[0].Emergent {
-					if !e {
-						t.Errorf("harmonic %d does not emerge", m+1)
-					}
+					must.Not(t, !e, "harmonic %d does not emerge", m+1)
 				}
 			})
 		}
@@ -97,23 +91,15 @@ func TestNominalMissesMeasuredRotor(t *testing.T) {
 	t.Logf("±1 %% around %d rev/s misses %d of %d lines by 10 dB and more; around each file's mean the peak is up to "+
 		"%.1f dB short", median, missed, total, short)
 
-	if missed < total/2 {
-		t.Errorf("only %d of %d lines missed", missed, total)
-	}
-
-	if short < 1 {
-		t.Errorf("around each file's mean the peak is only %.2f dB short", short)
-	}
+	must.Not(t, missed < total/2, "only %d of %d lines missed", missed, total)
+	must.Not(t, short < 1, "around each file's mean the peak is only %.2f dB short", short)
 }
 
 // Expected value: 43000's neighbours among the commands, 324 … 348 rev/s
 // (40000 and 44000); four microphones of one motor vote together. The file is
 // NPY, float32 (240000, 4), 48 kHz, C order; its header ends at a newline.
 func TestTrackFourMicrophones(t *testing.T) {
-	b, err := os.ReadFile(measured(t, "lcav-crazyflie-propeller", "propellers_only_4mics", "m1.npy"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Read(t, measured(t, "lcav-crazyflie-propeller", "propellers_only_4mics", "m1.npy"))
 
 	b = b[10+int(binary.LittleEndian.Uint16(b[8:])):]
 
@@ -126,16 +112,12 @@ func TestTrackFourMicrophones(t *testing.T) {
 	t.Logf("%.2f rev/s", run.ShaftHz)
 
 	for h, s := range run.ShaftHz {
-		if s < 315 || s > 355 {
-			t.Errorf("half %d: %.2f rev/s", h+1, s)
-		}
+		must.Not(t, s < 315 || s > 355, "half %d: %.2f rev/s", h+1, s)
 	}
 
 	for c, ch := range run.Channels {
 		for m, e := range ch.Emergent {
-			if !e && m < 3 {
-				t.Errorf("microphone %d: harmonic %d does not emerge", c+1, m+1)
-			}
+			must.Not(t, !e && m < 3, "microphone %d: harmonic %d does not emerge", c+1, m+1)
 		}
 	}
 }
@@ -145,10 +127,7 @@ func TestTrackFourMicrophones(t *testing.T) {
 // errors (its NOTE), so the effective number of samples must be well below the
 // number, and block means must flag far fewer segments than naive errors do.
 func TestMeasuredBalance(t *testing.T) {
-	b, err := os.ReadFile(measured(t, "cyclone-ojf-force-balance", "17_11_17__14_50.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Read(t, measured(t, "cyclone-ojf-force-balance", "17_11_17__14_50.txt"))
 
 	// Row 1 of the calibration matrix of the NOTE: Fx of the six voltages.
 	c := [6]float64{0.10573, -0.04946, -0.03339, 6.31374, -0.04072, -6.35659}
@@ -163,9 +142,7 @@ func TestMeasuredBalance(t *testing.T) {
 		v := 0.0
 		for i := range c {
 			x, err := strconv.ParseFloat(f[i+1], 64)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 
 			v += c[i] * x
 		}
@@ -180,9 +157,7 @@ func TestMeasuredBalance(t *testing.T) {
 	for at := 0; at+rows <= len(fx); at += rows {
 		x := fx[at : at+rows]
 		r, err := CheckBalance([][]float64{x}, 100)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		segments++
 		ratio += r.NEff[0] / rows
@@ -199,9 +174,8 @@ func TestMeasuredBalance(t *testing.T) {
 	t.Logf("%d segments: naive errors reject %d, block means %d; n_eff/n %.3f on average", segments, naive, flagged,
 		ratio/float64(segments))
 
-	if segments < 5 || flagged >= naive || ratio/float64(segments) > 0.5 {
-		t.Errorf("%d segments, naive %d, flagged %d, n_eff/n %.3f", segments, naive, flagged, ratio/float64(segments))
-	}
+	must.Not(t, segments < 5 || flagged >= naive || ratio/float64(segments) > 0.5,
+		"%d segments, naive %d, flagged %d, n_eff/n %.3f", segments, naive, flagged, ratio/float64(segments))
 }
 
 // Over a range of more than an octave one half of 40000.wav looks like half its
@@ -213,7 +187,5 @@ func TestTrackedHalvesDisagree(t *testing.T) {
 		rotorAt(memory{x}, rate, 2, 0, tracked(20, 500)))
 
 	var e *fault.Error
-	if !errors.As(err, &e) || e.Want != "one shaft speed in both halves" {
-		t.Errorf("error %v", err)
-	}
+	must.Not(t, !errors.As(err, &e) || e.Want != "one shaft speed in both halves", "error %v", err)
 }

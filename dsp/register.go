@@ -2,10 +2,7 @@ package dsp
 
 import (
 	"fmt"
-	"math"
 	"slices"
-
-	"doubletake/ingest/fault"
 )
 
 // RegisterConstructions adds constructions of a program of one's own, before a
@@ -66,25 +63,19 @@ func (o ownOutcome) describe(*Settings) outcomeFacts {
 	return outcomeFacts{name: o.Name, words: o.Description}
 }
 
-func (o ownOutcome) names(*Settings) []string         { return []string{o.Column} }
-func (ownOutcome) check(*Settings, Fail)              {}
-func (ownOutcome) fits(*Settings, float64, int) error { return nil }
+func (o ownOutcome) names(*Settings) []string   { return []string{o.Column} }
+func (ownOutcome) check(*Settings, Fail)        {}
+func (ownOutcome) fits(*Settings, float64, int) {}
 
-func (o ownOutcome) add(m *sound) error {
+func (o ownOutcome) add(m *sound) {
 	var v Value
 	for h, power := range m.power {
 		y := o.Value(HalfSpectrum{power, m.binHz, m.noise, m.shaftHz[h], m.mic.Unit})
-		if math.IsNaN(y) || math.IsInf(y, 0) {
-			return &fault.Error{
-				Place: fmt.Sprintf("channel %d, %s half", m.mic.Channel+1, halfName(h)),
-				Want:  "a finite " + o.Description, Found: fmt.Sprint(y),
-			}
-		}
+		unless(finite(y), fmt.Sprintf("channel %d, %s half", m.mic.Channel+1, halfName(h)), "a finite "+o.Description,
+			fmt.Sprint(y), "")
 
 		v.Y[h] = y
 	}
 
 	m.give(Outcome{Name: o.Column, Unit: o.Unit, Description: o.Description}, v)
-
-	return nil
 }

@@ -5,6 +5,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"doubletake/ingest/fault"
+	"doubletake/internal/must"
 )
 
 // An outcome of a program of one's own is known by its name, and once; its version is part
@@ -18,9 +21,7 @@ func TestRegister(t *testing.T) {
 		Name: "largest", Column: "largest_hz", Unit: "Hz", Description: "frequency of the largest bin", Version: 2,
 		Value: func(HalfSpectrum) float64 { return math.NaN() },
 	}
-	if err := RegisterOutcomes(peak); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, RegisterOutcomes(peak))
 
 	s := DefaultSettings()
 	before := Configure(Find("split-half-spectrum", false), &s).Describe().Version
@@ -31,21 +32,15 @@ func TestRegister(t *testing.T) {
 	}
 
 	m := &sound{mic: &Microphone{Channel: 1}, power: [2][]float64{{1}, {1}}}
-	if err := (ownOutcome{&peak}).add(m); err == nil || !strings.Contains(err.Error(), "channel 2, first half") {
-		t.Error(err)
-	}
+	must.Refuse(t, fault.Try(func() { ownOutcome{&peak}.add(m) }), "channel 2, first half")
 
 	known, none := peak, peak
 	known.Name, none.Value = "overall", nil
 	for _, o := range []SpectralOutcome{peak, known, none} {
-		if err := RegisterOutcomes(o); err == nil || !strings.Contains(err.Error(), "register outcome") {
-			t.Errorf("%s: %v", o.Name, err)
-		}
+		must.Refuse(t, RegisterOutcomes(o), "register outcome")
 	}
 
-	if err := RegisterConstructions(splitHalves{}); err == nil || !strings.Contains(err.Error(), "split-halves") {
-		t.Error(err)
-	}
+	must.Refuse(t, RegisterConstructions(splitHalves{}), "split-halves")
 
 	own := halfSpectra{name: "split-half-own", standard: "largest", version: 1}
 	if err := RegisterConstructions(own); err != nil || Find("split-half-own", false) == nil {

@@ -49,45 +49,31 @@ type Half struct {
 
 // newRotor derives them. With levels the harmonics are outcomes; else they only find the
 // speed, and there are fewer where the rate is too low. A run that cannot be analysed is
-// a *fault.Error.
-func newRotor(r *Run, levels bool) (*rotor, error) {
-	var given [3]float64
-	for i, name := range []string{"blades", "rpm", "rps"} {
-		var err error
-		if given[i], err = r.condition(name); err != nil {
-			return nil, err
-		}
-	}
+// raises an error.
+func newRotor(r *Run, levels bool) *rotor {
+	blades, rpm, rps := r.condition("blades"), r.condition("rpm"), r.condition("rps")
+	unless(blades == math.Trunc(blades) && blades >= 1 && blades <= 1000, "", "a whole number of blades",
+		fmt.Sprintf("blades = %g", blades), "")
 
-	blades := given[0]
-	if blades != math.Trunc(blades) || blades < 1 || blades > 1000 {
-		return nil, &fault.Error{Want: "a whole number of blades", Found: fmt.Sprintf("blades = %g", blades)}
-	}
-
-	rate, err := r.rate()
-	if err != nil {
-		return nil, err
-	}
+	rate := r.rate()
 
 	set := r.Settings
-	s := &rotor{Run: r, blades: int(blades), harmonics: set.Harmonics, shaftHz: given[1] / 60}
+	s := &rotor{Run: r, blades: int(blades), harmonics: set.Harmonics, shaftHz: rpm / 60}
 	if _, ok := r.Microphones[0].Conditions["rps"]; ok {
-		s.shaftHz = given[2]
+		s.shaftHz = rps
 	}
 
 	switch {
 	case r.Pulses != nil:
-		if s.halves, err = r.Pulses.HalvesHz(rate, r.Samples); err != nil {
-			return nil, err
-		}
+		s.halves = fault.Get(r.Pulses.HalvesHz(rate, r.Samples))
 		s.stated, s.shaftHz = s.shaftHz, (s.halves[0]+s.halves[1])/2
 
 	case set.Amplitude == "synchronous":
-		return nil, &fault.Error{Want: "a tachometer for amplitude \"synchronous\"", Found: "none"}
+		fault.Raise(&fault.Error{Want: "a tachometer for amplitude \"synchronous\"", Found: "none"})
 	case set.Track != nil:
 		s.shaftHz, s.trackLoHz, s.trackHiHz = 0, set.Track.RangeHz[0], set.Track.RangeHz[1]
 	case !(s.shaftHz > 0) || !finite(s.shaftHz):
-		return nil, &fault.Error{Want: "a shaft speed above zero", Found: fmt.Sprintf("%g rev/s", s.shaftHz)}
+		fault.Raise(&fault.Error{Want: "a shaft speed above zero", Found: fmt.Sprintf("%g rev/s", s.shaftHz)})
 	}
 
 	if !levels {
@@ -101,24 +87,22 @@ func newRotor(r *Run, levels bool) (*rotor, error) {
 	// bins wide.
 	periods := 2 * windows[windowOf(set.Window)].lobe
 	least := int(math.Ceil(float64(periods) * rate / (blades * lowest)))
-	s.segments, err = r.segments(max(least, floorMinBins),
+	s.segments = r.segments(max(least, floorMinBins),
 		fmt.Sprintf("%d periods of the blade passing frequency %.6g Hz", periods, blades*lowest))
-	if err != nil {
-		return nil, err
-	}
 
 	s.segments.keep = s.lastBin() + 1
 
-	return s, s.checkNyquist(lowest)
+	s.checkNyquist(lowest)
+	return s
 }
 
 // checkNyquist reports the first harmonic of shaft above the Nyquist frequency.
-func (s *rotor) checkNyquist(shaft float64) error {
+func (s *rotor) checkNyquist(shaft float64) {
 	bpf := float64(s.blades) * shaft
 
 	nyquist := s.RateHz / 2
 	if float64(s.harmonics)*bpf < nyquist {
-		return nil
+		return
 	}
 
 	m := 1
@@ -133,12 +117,9 @@ func (s *rotor) checkNyquist(shaft float64) error {
 		hint = "check blades and speed, or " + hint
 	}
 
-	return &fault.Error{
-		Place: fmt.Sprintf("harmonic %d of the blade passing frequency", m),
-		Want:  fmt.Sprintf("less than the Nyquist frequency %.6g Hz", nyquist),
-		Found: fmt.Sprintf("%.6g Hz (%d blades at %.6g rev/s)", float64(m)*bpf, s.blades, shaft),
-		Hint:  hint,
-	}
+	fault.Raise(wrong(fmt.Sprintf("harmonic %d of the blade passing frequency", m),
+		fmt.Sprintf("less than the Nyquist frequency %.6g Hz", nyquist),
+		fmt.Sprintf("%.6g Hz (%d blades at %.6g rev/s)", float64(m)*bpf, s.blades, shaft), hint))
 }
 
 // harmonics analyses the run whose spectra Load has kept: the shaft speed per
@@ -147,7 +128,7 @@ func (s *rotor) checkNyquist(shaft float64) error {
 // reads the channels again; otherwise src is not used.
 //
 // It panics unless the Analyser holds s.segments. Errors are those of Load.
-func (a *Analyser) harmonics(ctx context.Context, src Source, s *rotor) (*rotorRun, error) {
+func (a *Analyser) harmonics(ctx context.Context, src Source, s *rotor) *rotorRun {
 	if !a.Holds(s.segments) {
 		panic("dsp: harmonics of other spectra than those loaded")
 	}
@@ -166,15 +147,9 @@ func (a *Analyser) harmonics(ctx context.Context, src Source, s *rotor) (*rotorR
 	most := floorGuardBins + lf.widen
 	lf.guard, run.finder = most, lf
 	run.Flags = s.tachometerFlags()
-	measured, err := a.speeds(run, s, lf)
-	if err != nil {
-		return nil, err
-	}
+	measured := a.speeds(run, s, lf)
 
-	floors, err := a.lines(run, s, lf)
-	if err != nil {
-		return nil, err
-	}
+	floors := a.lines(run, s, lf)
 
 	if f, ok := a.contradiction(run, s); ok {
 		run.Flags = append(run.Flags, f)
@@ -195,21 +170,17 @@ func (a *Analyser) harmonics(ctx context.Context, src Source, s *rotor) (*rotorR
 
 	run.Flags = append(run.Flags, a.consistency(run, s, measured, floors)...)
 	if set.Amplitude == "synchronous" {
-		err = s.synchronous(ctx, src, run)
+		s.synchronous(ctx, src, run)
 	}
 
-	return run, err
+	return run
 }
 
 // lastBin is the highest bin the harmonics, their searches and floors touch.
 func (s *rotor) lastBin() int {
 	binHz, bins := s.segments.binHz(), s.segments.bins()
 
-	hi := s.shaftHz
-	if hi == 0 {
-		hi = s.trackHiHz
-	}
-
+	hi := cmp.Or(s.shaftHz, s.trackHiHz)
 	top := float64(s.harmonics) + 0.5
 	if s.shaftHz == 0 {
 		top = float64(max(s.harmonics, s.blades, 3)) + 1.5 // fundamental looks that far
@@ -226,7 +197,7 @@ func (s *rotor) lastBin() int {
 // speeds fills run.ShaftHz and returns the speeds measured from the sound,
 // both zero where none could be (for the speed-shift flag, also when the
 // nominal speed is used).
-func (a *Analyser) speeds(run *rotorRun, s *rotor, lf *lineFinder) (measured [2]float64, err error) {
+func (a *Analyser) speeds(run *rotorRun, s *rotor, lf *lineFinder) (measured [2]float64) {
 	last := s.lastBin()
 
 	var found [2]bool
@@ -250,15 +221,13 @@ func (a *Analyser) speeds(run *rotorRun, s *rotor, lf *lineFinder) (measured [2]
 			}
 		} else {
 			shaft, count := sf.track(s.trackLoHz, s.trackHiHz)
-			if count < min(2, s.harmonics) {
-				return measured, &fault.Error{
-					Place: halfName(h) + " half",
-					Want:  fmt.Sprintf("lines at multiples of %d × %.6g … %.6g Hz", s.blades, s.trackLoHz, s.trackHiHz),
-					Found: fmt.Sprintf("%d at least %g dB above the floor at the best candidate, %.6g rev/s", count,
-						s.Settings.EmergenceDB, shaft),
-					Hint: "check the range and the number of blades, or give rpm with the conditions",
-				}
-			}
+			fault.Unless(count >= min(2, s.harmonics), &fault.Error{
+				Place: halfName(h) + " half",
+				Want:  fmt.Sprintf("lines at multiples of %d × %.6g … %.6g Hz", s.blades, s.trackLoHz, s.trackHiHz),
+				Found: fmt.Sprintf("%d at least %g dB above the floor at the best candidate, %.6g rev/s", count,
+					s.Settings.EmergenceDB, shaft),
+				Hint: "check the range and the number of blades, or give rpm with the conditions",
+			})
 
 			measured[h], found[h], run.ShaftHz[h] = shaft, true, shaft
 			if edge := 0.005 * shaft; shaft < s.trackLoHz+edge || shaft > s.trackHiHz-edge {
@@ -270,29 +239,26 @@ func (a *Analyser) speeds(run *rotorRun, s *rotor, lf *lineFinder) (measured [2]
 			}
 		}
 
-		if err := s.checkNyquist(run.ShaftHz[h]); err != nil {
-			return measured, err
-		}
+		s.checkNyquist(run.ShaftHz[h])
 	}
 
 	if !found[0] || !found[1] {
-		return [2]float64{}, nil
+		return [2]float64{}
 	}
 
 	if s.shaftHz == 0 {
 		// Speeds drift by percents; a larger step is one half taken for a multiple of the other.
-		if lo, hi := min(measured[0], measured[1]), max(measured[0], measured[1]); hi > maxSpeedStep*lo {
-			return measured, &fault.Error{
-				Want:  "one shaft speed in both halves",
-				Found: fmt.Sprintf("%.6g rev/s in the first and %.6g in the second", measured[0], measured[1]),
-				Hint: fmt.Sprintf("one is likely a multiple of the true speed: narrow the range it is looked for in to less than "+
-					"a factor of two, such as %.0f to %.0f rev/s where %.6g is right",
-					0.74*hi, 1.4*hi, hi),
-			}
-		}
+		lo, hi := min(measured[0], measured[1]), max(measured[0], measured[1])
+		fault.Unless(hi <= maxSpeedStep*lo, &fault.Error{
+			Want:  "one shaft speed in both halves",
+			Found: fmt.Sprintf("%.6g rev/s in the first and %.6g in the second", measured[0], measured[1]),
+			Hint: fmt.Sprintf("one is likely a multiple of the true speed: narrow the range it is looked for in to less than "+
+				"a factor of two, such as %.0f to %.0f rev/s where %.6g is right",
+				0.74*hi, 1.4*hi, hi),
+		})
 	}
 
-	return measured, nil
+	return measured
 }
 
 // maxSpeedStep is how far apart, as a ratio, tracked speeds of the halves of one
@@ -303,7 +269,7 @@ func halfName(h int) string { return [2]string{"first", "second"}[h] }
 
 // lines measures every channel's lines and returns, per half, the floor bins
 // of all harmonics, each bin once.
-func (a *Analyser) lines(run *rotorRun, s *rotor, lf *lineFinder) (floors [2][]int, err error) {
+func (a *Analyser) lines(run *rotorRun, s *rotor, lf *lineFinder) (floors [2][]int) {
 	last := a.welch.Bins() - 1
 	orders := s.blades * s.harmonics
 	floorBins := resizeOuter(a.floorBins, orders+1) // per shaft order
@@ -342,11 +308,9 @@ func (a *Analyser) lines(run *rotorRun, s *rotor, lf *lineFinder) (floors [2][]i
 				l := lf.measure(p, order, hz, shaft, lf.floor(p, floorBins[j]))
 				if harmonic {
 					if !(l.Power > 0) {
-						return floors, &fault.Error{
-							Place: fmt.Sprintf("channel %d, %s half", s.Microphones[c].Channel+1, halfName(h)),
-							Want:  fmt.Sprintf("sound at harmonic %d (%.6g Hz)", order, l.Hz), Found: "silence (power is zero)",
-							Hint: "leave the channel out if it was not connected",
-						}
+						fault.Raise(wrong(fmt.Sprintf("channel %d, %s half", s.Microphones[c].Channel+1, halfName(h)),
+							fmt.Sprintf("sound at harmonic %d (%.6g Hz)", order, l.Hz), "silence (power is zero)",
+							"leave the channel out if it was not connected"))
 					}
 
 					half.Lines = append(half.Lines, l)
@@ -372,5 +336,5 @@ func (a *Analyser) lines(run *rotorRun, s *rotor, lf *lineFinder) (floors [2][]i
 		}
 	}
 
-	return floors, nil
+	return floors
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"doubletake/ingest/fault"
+	"doubletake/internal/must"
 
 	"pgregory.net/rapid"
 )
@@ -78,9 +79,7 @@ func TestAmplitudeBias(t *testing.T) {
 			run, err := a.run(t.Context(), memory{x}, rotorAt(memory{x}, n, 4, f/4, func(s *Settings) {
 				s.Harmonics, s.Speed, s.Amplitude = 1, "nominal", c.amplitude
 			}))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 
 			for _, h := range run.Channels[0].Halves {
 				e := LevelDB(h.Lines[0].Power/p, 1)
@@ -92,10 +91,9 @@ func TestAmplitudeBias(t *testing.T) {
 		sd := math.Sqrt(square/count - mean*mean)
 		t.Logf("%s at %g dB, between bins %t: %+.2f ± %.2f dB", c.amplitude, c.db, c.between, mean, sd)
 
-		if !near(mean, c.mean, c.in) || !near(sd, c.sd, c.sdIn) {
-			t.Errorf("%s at %g dB, between bins %t: %+.3f ± %.3f dB, want %+.2f ± %.2f", c.amplitude, c.db, c.between, mean, sd,
-				c.mean, c.sd)
-		}
+		must.Not(t, !near(mean, c.mean, c.in) || !near(sd, c.sd, c.sdIn),
+			"%s at %g dB, between bins %t: %+.3f ± %.3f dB, want %+.2f ± %.2f", c.amplitude, c.db, c.between, mean, sd, c.mean,
+			c.sd)
 	}
 }
 
@@ -155,9 +153,7 @@ func TestRefine(t *testing.T) {
 
 		run := analyse(t, x, rotorAt(x, 6400, 3, c.nominal))
 		for h, got := range run.ShaftHz {
-			if !near(got, c.shaft, c.within*c.shaft) {
-				t.Errorf("case %d, half %d: %.5f rev/s, want %.5f", i, h, got, c.shaft)
-			}
+			must.Near(t, got, c.shaft, c.within*c.shaft, "case %d, half %d: rev/s", i, h)
 		}
 	}
 }
@@ -175,15 +171,11 @@ func TestDrift(t *testing.T) {
 		}
 
 		for m, l := range run.Channels[0].Halves[h].Lines {
-			if want := -3.01 - 6*float64(m); !near(LevelDB(l.Power, 1), want, 0.25) {
-				t.Errorf("half %d, harmonic %d: %.2f dB, want %.2f", h, m+1, LevelDB(l.Power, 1), want)
-			}
+			must.Near(t, LevelDB(l.Power, 1), -3.01-6*float64(m), 0.25, "half %d, harmonic %d: dB", h, m+1)
 		}
 	}
 
-	if !run.Channels[0].Emergent[4] {
-		t.Error("harmonic 5 does not emerge")
-	}
+	must.Not(t, !run.Channels[0].Emergent[4], "harmonic 5 does not emerge")
 }
 
 // Noise alone leaves nothing to refine: the nominal speed stays, flagged, and
@@ -191,26 +183,17 @@ func TestDrift(t *testing.T) {
 func TestRefineWithoutLines(t *testing.T) {
 	x := memory{noise(51200, 1)}
 	run := analyse(t, x, rotorAt(x, 6400, 3, 50))
-	if run.ShaftHz != [2]float64{50, 50} {
-		t.Errorf("speeds %v", run.ShaftHz)
-	}
-
-	if len(run.Flags) != 2 || run.Flags[0].Code != "speed-not-refined" {
-		t.Errorf("flags %v", run.Flags)
-	}
+	must.Equal(t, run.ShaftHz, [2]float64{50, 50}, "speeds")
+	must.Not(t, len(run.Flags) != 2 || run.Flags[0].Code != "speed-not-refined", "flags %v", run.Flags)
 
 	for _, h := range run.Channels[0].Halves {
 		for _, l := range h.Lines {
-			if !l.UpperBound || !finite(LevelDB(l.Power, 1)) || l.Power < l.PeakPower {
-				t.Errorf("line %+v", l)
-			}
+			must.Not(t, !l.UpperBound || !finite(LevelDB(l.Power, 1)) || l.Power < l.PeakPower, "line %+v", l)
 		}
 	}
 
 	for m, e := range run.Channels[0].Emergent {
-		if e {
-			t.Errorf("harmonic %d of noise emerges, ρ %.1f", m+1, run.Channels[0].EmergenceRho[m])
-		}
+		must.Not(t, e, "harmonic %d of noise emerges, ρ %.1f", m+1, run.Channels[0].EmergenceRho[m])
 	}
 }
 
@@ -224,9 +207,8 @@ func TestTrack(t *testing.T) {
 				run := analyse(t, memory{x}, rotorAt(memory{x}, 12800, blades, 0, tracked(0.3*shaft, 2.2*shaft)))
 
 				for h, got := range run.ShaftHz {
-					if !near(got, shaft, 5e-4*shaft) {
-						t.Errorf("%d blades, %g rev/s, fall %g dB, half %d: tracked %.3f", blades, shaft, fall, h, got)
-					}
+					must.Not(t, !near(got, shaft, 5e-4*shaft), "%d blades, %g rev/s, fall %g dB, half %d: tracked %.3f", blades,
+						shaft, fall, h, got)
 				}
 			}
 		}
@@ -239,9 +221,7 @@ func TestTrackAcrossNyquist(t *testing.T) {
 	x := memory{spinning(6400, 4, 3, constant(66.6), 6, 20, 0.2, 1)}
 	s := rotorAt(x, 6400, 3, 0, tracked(50, 900))
 	run := analyse(t, x, s)
-	if !near(run.ShaftHz[0], 66.6, 0.02) {
-		t.Errorf("tracked %v", run.ShaftHz)
-	}
+	must.Not(t, !near(run.ShaftHz[0], 66.6, 0.02), "tracked %v", run.ShaftHz)
 
 	_, err := NewAnalyser().run(t.Context(), memory{spinning(6400, 4, 3, constant(401), 3, 20, 0.01, 1)}, s)
 	if err == nil || !strings.HasPrefix(err.Error(), "harmonic 3 of the blade passing frequency: expected less than the "+
@@ -303,9 +283,7 @@ func TestErrors(t *testing.T) {
 		_, err := NewAnalyser().run(t.Context(), x, r)
 
 		var e *fault.Error
-		if !errors.As(err, &e) || err.Error() != c.want {
-			t.Errorf("%s:\n got %v\nwant %s", c.name, err, c.want)
-		}
+		must.Not(t, !errors.As(err, &e) || err.Error() != c.want, "%s:\n got %v\nwant %s", c.name, err, c.want)
 	}
 }
 
@@ -361,27 +339,17 @@ func TestIntervalAndReuse(t *testing.T) {
 	a := NewAnalyser()
 	long := rotorAt(cut, 6400, 2, 100, func(s *Settings) { s.Segments = 4 })
 	long.Start, long.Samples = 100, 20000
-	if _, err := a.run(t.Context(), padded, long); err != nil {
-		t.Fatal(err)
-	}
+	_, err := a.run(t.Context(), padded, long)
+	must.Do(t, err)
 
 	s.Start = 777
 	got, err := a.run(t.Context(), &ordered{memory: padded, t: t, size: 2 * int(6400/want.BinHz)}, s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	must.Not(t, !reflect.DeepEqual(got, want), "results differ")
 
-	if !reflect.DeepEqual(got, want) {
-		t.Error("results differ")
-	}
-
-	if _, err := a.run(t.Context(), padded, long); err != nil {
-		t.Fatal(err)
-	}
-
-	if !reflect.DeepEqual(got, want) {
-		t.Error("a later run changed an earlier result")
-	}
+	_, err = a.run(t.Context(), padded, long)
+	must.Do(t, err)
+	must.Not(t, !reflect.DeepEqual(got, want), "a later run changed an earlier result")
 }
 
 // Invariants: a factor to the physical unit multiplies powers by its square
@@ -395,16 +363,12 @@ func TestScaleAndChannels(t *testing.T) {
 		}
 		s := rotorAt(src, 1600, 2, 50, func(s *Settings) { s.Speed = "nominal" })
 		both, err := NewAnalyser().run(context.Background(), src, s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		s.Microphones = s.Microphones[1:]
 		s.Microphones[0].Scale = scale
 		alone, err := NewAnalyser().run(context.Background(), src, s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		for h := range 2 {
 			for m, l := range alone.Channels[0].Halves[h].Lines {
@@ -430,9 +394,7 @@ func TestSearchAndFloorBins(t *testing.T) {
 		{1000, 40, [2]int{490, 510}},  // clipped midway, ±20 Hz
 		{101, 1, [2]int{51, 51}},      // no bin within ±0.5 Hz: the nearest
 	} {
-		if got := lf.searchBins(c.hz, c.shaft, 6400); got != c.want {
-			t.Errorf("%g Hz, shaft %g: bins %v, want %v", c.hz, c.shaft, got, c.want)
-		}
+		must.Equal(t, lf.searchBins(c.hz, c.shaft, 6400), c.want, "%g Hz, shaft %g: bins", c.hz, c.shaft)
 	}
 
 	// BPF 300 = 3 × 100 Hz, second harmonic: 525 … 675 Hz, orders at 600 only
@@ -458,13 +420,8 @@ func TestSearchAndFloorBins(t *testing.T) {
 // The predicted deviation at ρ = 0 and for large ρ, by hand from
 // docs/method.md#split-half-spectra: 4.343/√8 and 4.343·√(2/(8ρ)).
 func TestLevelSD(t *testing.T) {
-	if got := independent(8).lineSD(0); !near(got, 1.5355, 1e-4) {
-		t.Errorf("ρ = 0: %g", got)
-	}
-
-	if got := independent(8).lineSD(1e6); !near(got, 4.3429*math.Sqrt(2/8e6), 1e-6) {
-		t.Errorf("ρ = 1e6: %g", got)
-	}
+	must.Near(t, independent(8).lineSD(0), 1.5355, 1e-4, "ρ = 0")
+	must.Near(t, independent(8).lineSD(1e6), 4.3429*math.Sqrt(2/8e6), 1e-6, "ρ = 1e6")
 }
 
 func ExampleAnalyser() {
@@ -486,27 +443,4 @@ func ExampleAnalyser() {
 	// 3 × BPF at 596 Hz: -15.0 dB re full scale
 	// 4 × BPF at 794 Hz: -21.0 dB re full scale
 	// 5 × BPF at 993 Hz: -27.0 dB re full scale
-}
-
-// BenchmarkAnalyser reports MB/s of float64 samples: 13 channels, 8 s at
-// 51.2 kHz (segments of 25 600).
-func BenchmarkAnalyser(b *testing.B) {
-	x := spinning(51200, 8, 3, constant(66.2), 6, 30, 0.1, 1)
-	src := make(memory, 13)
-
-	for c := range src {
-		src[c] = x
-	}
-
-	s := rotorAt(src, 51200, 3, 66)
-
-	a := NewAnalyser()
-	b.SetBytes(int64(13 * 8 * len(x)))
-	b.ReportAllocs()
-
-	for b.Loop() {
-		if _, err := a.run(context.Background(), src, s); err != nil {
-			b.Fatal(err)
-		}
-	}
 }

@@ -21,9 +21,8 @@ func (randomSamples) Describe() Description {
 }
 
 func (randomSamples) Check(s *Settings, fail Fail) {
-	if s.Samples < 1 || s.Samples > maxSamples {
-		fail("samples", "expected 1 to %d triplets per run, found %d", maxSamples, s.Samples)
-	}
+	fail.unless(s.Samples >= 1 && s.Samples <= 1e8, "samples", "expected 1 to 100000000 triplets per run, found %d",
+		s.Samples)
 	s.checkLoads(fail)
 }
 
@@ -72,10 +71,8 @@ func RandomSamples(n, k int, seed uint64) (first, second []int, err error) {
 	}
 
 	if n/2 < k {
-		return nil, nil, &fault.Error{
-			Want:  fmt.Sprintf("at least %d samples for two draws of %d without replacement", 2*k, k),
-			Found: strconv.Itoa(n), Hint: "record longer or draw fewer samples",
-		}
+		return nil, nil, wrong("", fmt.Sprintf("at least %d samples for two draws of %d without replacement", 2*k, k),
+			strconv.Itoa(n), "record longer or draw fewer samples")
 	}
 
 	// The first 2k steps of Fisher and Yates' shuffle; only positions that

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strconv"
 	"unsafe"
 
 	"doubletake/dsp/kernel"
 	"doubletake/ingest/fault"
+	"doubletake/internal/lists"
 )
 
 // Segments are the spectra of a run: each half of its samples is cut into segments,
@@ -24,26 +24,14 @@ type Segments struct {
 	keep             int // bins of each segment's own spectrum that are kept, from 0 Hz on
 }
 
-// Precisions of the transforms. Single transforms samples that are float32 exactly
-// in float32, and sums powers in float64; other samples in float64. Auto is Single,
-// but transforms again in float64 what has too wide a range of levels (see wide).
-const (
-	Double = "double"
-	Single = "single"
-	Auto   = "auto"
-)
-
 // segments cuts the halves of the run. Segments have at least so many samples; because
 // says why, "" where it is for the floor alone.
-func (r *Run) segments(least int, because string) (*Segments, error) {
+func (r *Run) segments(least int, because string) *Segments {
 	if len(r.Microphones) == 0 {
 		panic("dsp: spectra of no channels")
 	}
 
-	rate, err := r.rate()
-	if err != nil {
-		return nil, err
-	}
+	rate := r.rate()
 
 	set := r.Settings
 	shared := func(n int) int { return int(set.Overlap * float64(n)) }
@@ -61,38 +49,28 @@ func (r *Run) segments(least int, because string) (*Segments, error) {
 				of = ", each " + because
 			}
 
-			return nil, &fault.Error{
+			fault.Raise(&fault.Error{
 				Want: fmt.Sprintf("at least %d samples (2 halves of %d segments%s)", 2*(least+(count-1)*(least-shared(least))),
 					count, of),
 				Found: strconv.FormatInt(r.Samples, 10), Hint: "record longer or ask for fewer segments",
-			}
+			})
 		}
 
-		return &Segments{run: r, perHalf: count, samples: n, hop: n - shared(n), keep: 1}, nil
+		return &Segments{run: r, perHalf: count, samples: n, hop: n - shared(n), keep: 1}
 	}
 
-	if n < least {
-		of := ""
-		if because != "" {
-			of = ", " + because
-		}
-
-		return nil, &fault.Error{
-			Want: fmt.Sprintf("segments of at least %d samples%s", least, of), Found: strconv.Itoa(n),
-			Hint: "ask for longer segments",
-		}
+	if because != "" {
+		because = ", " + because
 	}
 
-	if int64(n) > r.Samples/4 {
-		return nil, &fault.Error{
-			Want:  fmt.Sprintf("at least %d samples (2 halves of 2 segments of %d)", 4*int64(n), n),
-			Found: strconv.FormatInt(r.Samples, 10), Hint: "record longer or ask for shorter segments",
-		}
-	}
+	unless(n >= least, "", fmt.Sprintf("segments of at least %d samples%s", least, because), strconv.Itoa(n),
+		"ask for longer segments")
+	unless(int64(n) <= r.Samples/4, "", fmt.Sprintf("at least %d samples (2 halves of 2 segments of %d)", 4*int64(n), n),
+		strconv.FormatInt(r.Samples, 10), "record longer or ask for shorter segments")
 
 	hop := n - shared(n)
 
-	return &Segments{run: r, perHalf: 1 + int((half-int64(n))/int64(hop)), samples: n, hop: hop, keep: 1}, nil
+	return &Segments{run: r, perHalf: 1 + int((half-int64(n))/int64(hop)), samples: n, hop: hop, keep: 1}
 }
 
 // binHz is the distance of two bins of the spectra, bins their number.
@@ -114,7 +92,7 @@ func (s *Segments) power(c int) float64 {
 func (s *Segments) equal(o *Segments) bool {
 	return s.perHalf == o.perHalf && s.samples == o.samples && s.hop == o.hop && s.keep == o.keep &&
 		s.run.RateHz == o.run.RateHz && s.run.Start == o.run.Start && s.run.Samples == o.run.Samples &&
-		s.run.Settings.Window == o.run.Settings.Window && s.run.Settings.Precision == o.run.Settings.Precision &&
+		s.run.Settings.Window == o.run.Settings.Window &&
 		slices.EqualFunc(s.run.Microphones, o.run.Microphones, func(a, b Microphone) bool {
 			return a.Channel == b.Channel && a.Scale == b.Scale
 		})
@@ -132,8 +110,6 @@ type Analyser struct {
 	block     [][]float64
 	block32   [][]float32
 	sums      [][]float64 // per channel: Welch.fold's sum over the half's segments
-	inSingle  bool        // transforms are in float32
-	again     bool        // they were, and Auto took float64
 	single    []float64
 	power     []float64
 	speed     speedFinder
@@ -151,12 +127,14 @@ func NewAnalyser() *Analyser { return &Analyser{} }
 //
 // Errors that are the data's fault are *fault.Error; errors of the source and of ctx
 // are wrapped.
-func (a *Analyser) Load(ctx context.Context, src Source, s *Segments) error {
+func (a *Analyser) Load(ctx context.Context, src Source, s *Segments) (err error) {
+	defer fault.Catch(&err)
+
 	a.loaded = nil
 
-	set := s.run.Settings
-	if a.welch == nil || a.welch.SegLen() != s.samples || a.welch.name != set.Window {
-		a.welch = newWelch(s.samples, set.Window)
+	window := s.run.Settings.Window
+	if a.welch == nil || a.welch.SegLen() != s.samples || a.welch.name != window {
+		a.welch = newWelch(s.samples, window)
 	}
 
 	together := len(s.run.Microphones) // channels read at a time
@@ -165,60 +143,17 @@ func (a *Analyser) Load(ctx context.Context, src Source, s *Segments) error {
 	}
 
 	narrow, ok := src.(Source32)
-	ok = ok && narrow.Exact32() && a.welch.lanes != nil
-	read := func() error {
-		if ok {
-			return readHalves(ctx, a, &a.block32, narrow.Read32, together, s)
-		}
-		return readHalves(ctx, a, &a.block, src.Read, together, s)
-	}
 
-	a.inSingle = ok && (set.Precision == Single || set.Precision == Auto) && a.welch.inSingle()
-
-	err := read()
-	if a.again = err == nil && a.inSingle && set.Precision == Auto && a.wide(); a.again {
-		a.inSingle = false
-		err = read()
-	}
-
-	if err != nil {
-		return err
+	if ok && narrow.Exact32() && a.welch.lanes != nil {
+		readHalves(ctx, a, &a.block32, narrow.Read32, together, s)
+	} else {
+		readHalves(ctx, a, &a.block, src.Read, together, s)
 	}
 
 	a.loaded = s
 	a.averages = a.welch.averagesOf(s.perHalf, s.hop)
 
 	return nil
-}
-
-// wide reports whether a spectrum has more than a sixteenth of its bins more than
-// 140 dB below its strongest: there the rounding of float32 transforms, some 180 dB
-// below it, moves levels by up to 0.005 dB.
-func (a *Analyser) wide() bool {
-	const share, ratio = 16, 1e-14
-	for _, half := range a.mean {
-		for _, m := range half {
-			_, top, _ := kernel.Around(m[1:], math.Inf(1))
-			below, _, _ := kernel.Around(m[1:], ratio*top)
-			if below > len(m)/share {
-				return true
-			}
-		}
-	}
-
-	return false
-}
-
-// flags says where Auto took float64 for samples that are float32.
-func (a *Analyser) flags() []Flag {
-	if !a.again {
-		return nil
-	}
-
-	return []Flag{{
-		Code: "precision", Channel: -1,
-		Text: "levels lie more than 140 dB below the strongest: transformed in double precision",
-	}}
 }
 
 // Holds reports whether the Analyser holds the spectra that Load would make of the
@@ -262,14 +197,11 @@ func (a *Analyser) powers32() (all [2][][]float32) {
 // readHalves reads both halves through read and fills a.mean and a.segs.
 func readHalves[T kernel.Number](ctx context.Context, a *Analyser, block *[][]T,
 	read func(channels []int, start int64, dst [][]T) (int, error), together int, s *Segments,
-) error {
+) {
 	n, hop, bins := s.samples, s.hop, s.bins()
 	half, first := s.run.Samples/2, s.run.Start
 
-	var channels []int
-	for _, m := range s.run.Microphones {
-		channels = append(channels, m.Channel)
-	}
+	channels := lists.Each(s.run.Microphones, func(m Microphone) int { return m.Channel })
 
 	// Of channels that come together as many segments are read at a time as a
 	// block may hold: a channel's sums then stay cached from pair to pair.
@@ -297,7 +229,7 @@ func readHalves[T kernel.Number](ctx context.Context, a *Analyser, block *[][]T,
 		for c := 0; c < len(channels); c += together {
 			for g := 0; g < s.perHalf; g += per {
 				if err := ctx.Err(); err != nil {
-					return fmt.Errorf("analyse run: %w", err)
+					fault.Raise(fmt.Errorf("analyse run: %w", err))
 				}
 
 				count, shared := min(per, s.perHalf-g), 0
@@ -311,14 +243,10 @@ func readHalves[T kernel.Number](ctx context.Context, a *Analyser, block *[][]T,
 				start := first + int64(h)*half + int64(g*hop)
 
 				*block = resize(*block, together, n+(count-1)*hop)
-				if err := fill(*block, shared, read, channels[c:c+together], start, s.run); err != nil {
-					return err
-				}
+				fill(*block, shared, read, channels[c:c+together], start, first, s.run.Samples)
 
 				for i, x := range *block {
-					if err := addSegments(a, x, h, g, c+i, s, start); err != nil {
-						return err
-					}
+					addSegments(a, x, h, g, c+i, s, start)
 				}
 			}
 		}
@@ -330,48 +258,34 @@ func readHalves[T kernel.Number](ctx context.Context, a *Analyser, block *[][]T,
 
 			total := kernel.Sum(m) // of powers: finite if all are, unless it is too large itself
 			if !finite(total) && slices.ContainsFunc(m, func(p float64) bool { return !finite(p) }) {
-				return tooLarge(channels[c], first+int64(h)*half)
+				fault.Raise(tooLarge(channels[c], first+int64(h)*half))
 			}
 
-			if total == 0 {
-				return &fault.Error{
-					Place: fmt.Sprintf("channel %d, %s half", channels[c]+1, halfName(h)),
-					Want:  "sound", Found: "silence (all samples equal)",
-					Hint: "leave the channel out if it was not connected",
-				}
-			}
+			unless(total != 0, fmt.Sprintf("channel %d, %s half", channels[c]+1, halfName(h)), "sound",
+				"silence (all samples equal)", "leave the channel out if it was not connected")
 		}
 	}
-
-	return nil
 }
 
-// fill reads a block, whose first sample is start, from its sample number shared on.
+// fill reads a block, whose first sample is start, from its sample number shared on, of an
+// interval of samples from from on.
 func fill[T kernel.Number](block [][]T, shared int, read func(channels []int, start int64, dst [][]T) (int, error),
-	channels []int, start int64, r *Run,
-) error {
+	channels []int, start, from, samples int64,
+) {
 	size := len(block[0])
 
-	fresh := make([][]T, len(block))
-	for i, x := range block {
-		fresh[i] = x[shared:]
-	}
+	fresh := lists.Each(block, func(x []T) []T { return x[shared:] })
 
 	got, err := read(channels, start+int64(shared), fresh)
 	if got += shared; got < size {
-		if err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			return &fault.Error{
-				Place: fmt.Sprintf("sample %d", start+int64(got)),
-				Want:  fmt.Sprintf("%d samples from %d on", r.Samples, r.Start), Found: "the end of the data",
-			}
-		}
-
-		return fmt.Errorf("read samples %d … %d: %w", start, start+int64(size), err)
-	} else if err != nil && !errors.Is(err, io.EOF) {
-		return fmt.Errorf("read samples %d … %d: %w", start, start+int64(size), err)
+		unless(err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF),
+			fmt.Sprintf("sample %d", start+int64(got)), fmt.Sprintf("%d samples from %d on", samples, from),
+			"the end of the data", "")
 	}
 
-	return nil
+	if err != nil && !errors.Is(err, io.EOF) {
+		fault.Raise(fmt.Errorf("read samples %d … %d: %w", start, start+int64(size), err))
+	}
 }
 
 // blockBytes bounds a block of several channels, unless two segments of them are
@@ -380,7 +294,7 @@ const blockBytes = 8 << 20
 
 // addSegments transforms the segments of channel c that x holds, from segment g
 // of half h on: two at a time, or singly where the length is none for lanes.
-func addSegments[T kernel.Number](a *Analyser, x []T, h, g, c int, s *Segments, start int64) error {
+func addSegments[T kernel.Number](a *Analyser, x []T, h, g, c int, s *Segments, start int64) {
 	w, n, hop, channel := a.welch, s.samples, s.hop, s.run.Microphones[c].Channel
 	for ; len(x) >= n; g, start = g+2, start+int64(2*hop) {
 		first, second := x[:n], x[:0]
@@ -393,11 +307,11 @@ func addSegments[T kernel.Number](a *Analyser, x []T, h, g, c int, s *Segments, 
 		mean2, live2 := segmentMean(second)
 
 		if !finite(mean1) {
-			return badSample(first, channel, start)
+			fault.Raise(badSample(first, channel, start))
 		}
 
 		if !finite(mean2) {
-			return badSample(second, channel, start+int64(hop))
+			fault.Raise(badSample(second, channel, start+int64(hop)))
 		}
 
 		if w.lanes == nil {
@@ -416,15 +330,11 @@ func addSegments[T kernel.Number](a *Analyser, x []T, h, g, c int, s *Segments, 
 		if len(second) > 0 {
 			seg2 = a.segs[h][g+1][c]
 		} else {
-			second = zeros[T](w)
+			second = make([]T, n) // once in a half of a channel
 		}
 
 		scale := 2 * s.power(c) / (w.sum * w.sum)
-		if a.inSingle {
-			addPair(w.single, a.sums[c], seg1, seg2, first, second, mean1, mean2, scale, g == 0)
-		} else {
-			addPair(w.lanes, a.sums[c], seg1, seg2, first, second, mean1, mean2, scale, g == 0)
-		}
+		addPair(w.lanes, a.sums[c], seg1, seg2, first, second, mean1, mean2, scale, g == 0)
 
 		// A transform of nothing but zeros leaves a trace of its partner's
 		// rounding; a segment without sound has none.
@@ -436,13 +346,11 @@ func addSegments[T kernel.Number](a *Analyser, x []T, h, g, c int, s *Segments, 
 			clear(seg2)
 		}
 	}
-
-	return nil
 }
 
 // addPair adds the powers of two segments to sum and fills seg1 and seg2 with the
 // first bins of their own spectra, times scale.
-func addPair[T, S kernel.Number](p *lanePairs[T], sum []float64, seg1, seg2 []float32, first, second []S, mean1,
+func addPair[S kernel.Number](p *lanePairs, sum []float64, seg1, seg2 []float32, first, second []S, mean1,
 	mean2, scale float64, fresh bool,
 ) {
 	rows := (len(seg1) + p.n1 - 1) / p.n1
@@ -473,24 +381,11 @@ func segmentMean[T kernel.Number](x []T) (mean float64, live bool) {
 	return kernel.Sum(x) / float64(len(x)), true
 }
 
-// zeros is the partner of a segment that has none.
-func zeros[T kernel.Number](w *Welch) []T {
-	var z []T
-	switch p := any(&z).(type) {
-	case *[]float64:
-		*p = w.zeros
-	case *[]float32:
-		*p = w.zeros32
-	}
-
-	return z
-}
-
 // untanglePair fills x and y, unless empty, with the power spectra of the two
 // real sequences behind Z, from k = 0 on: X_k = (Z_k + Z̄_(n−k))/2 and
 // Y_k = (Z_k − Z̄_(n−k))/2i. low holds Z_0 …, high … Z_(n−1), as pairs. Powers
 // are multiplied by scale, half of it at 0 Hz and the Nyquist frequency.
-func untanglePair[T kernel.Number](k *kernel.Set[T], x, y []float32, low, high []T, scale float64, n int) {
+func untanglePair(k *kernel.Set, x, y []float32, low, high []float64, scale float64, n int) {
 	if len(y) == 0 {
 		y = x
 	}
@@ -501,7 +396,7 @@ func untanglePair[T kernel.Number](k *kernel.Set[T], x, y []float32, low, high [
 		k.Untangle(x[m:m+1], y[m:m+1], low[2*m:], high[:len(high)-2*m+2], 0.5*scale)
 	}
 
-	zr, zi := float64(low[0]), float64(low[1])
+	zr, zi := low[0], low[1]
 	y[0] = float32(float64(zi*zi) * 2 * scale)
 	x[0] = float32(float64(zr*zr) * 2 * scale)
 }
@@ -532,10 +427,8 @@ func segment[T kernel.Number](a *Analyser, x []T, h, g, c int, s *Segments) {
 func badSample[T kernel.Number](x []T, channel int, start int64) error {
 	for i, v := range x {
 		if v-v != 0 {
-			return &fault.Error{
-				Place: fmt.Sprintf("channel %d, sample %d", channel+1, start+int64(i)), Want: "a finite number",
-				Found: fmt.Sprint(v),
-			}
+			return wrong(fmt.Sprintf("channel %d, sample %d", channel+1, start+int64(i)), "a finite number",
+				fmt.Sprint(v), "")
 		}
 	}
 
@@ -543,10 +436,8 @@ func badSample[T kernel.Number](x []T, channel int, start int64) error {
 }
 
 func tooLarge(channel int, start int64) error {
-	return &fault.Error{
-		Place: fmt.Sprintf("channel %d, samples from %d on", channel+1, start),
-		Want:  "samples whose squares are finite", Found: "values too large",
-	}
+	return wrong(fmt.Sprintf("channel %d, samples from %d on", channel+1, start),
+		"samples whose squares are finite", "values too large", "")
 }
 
 // resizeOuter returns x with n elements, keeping their contents.

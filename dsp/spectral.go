@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"doubletake/ingest/fault"
+	"doubletake/internal/lists"
 )
 
 // spectralOutcome makes outcomes of the spectra of a microphone's two halves.
@@ -19,10 +20,10 @@ type spectralOutcome interface {
 	names(s *Settings) []string
 	// check calls fail for every setting outside its limits that add reads.
 	check(s *Settings, fail Fail)
-	// fits returns an *Error where spectra with so many bins cannot give it.
-	fits(s *Settings, binHz float64, bins int) error
+	// fits raises an error where spectra with so many bins cannot give it.
+	fits(s *Settings, binHz float64, bins int)
 	// add appends the outcomes of one microphone.
-	add(m *sound) error
+	add(m *sound)
 }
 
 // outcomeFacts are the facts about a spectralOutcome.
@@ -39,18 +40,9 @@ var spectralOutcomes = []spectralOutcome{harmonicLevels{}, bandLevels{}, overall
 
 // Outcomes lists the names of all outcomes, of microphones and of balances.
 func Outcomes() []string {
-	var names []string
-
 	s := DefaultSettings()
-	for _, o := range spectralOutcomes {
-		names = append(names, o.describe(&s).name)
-	}
-
-	for _, n := range loadOutcomeNames {
-		if !slices.Contains(names, n) {
-			names = append(names, n)
-		}
-	}
+	names := lists.Each(spectralOutcomes, func(o spectralOutcome) string { return o.describe(&s).name })
+	_, names = lists.Index(append(names, loadOutcomeNames...))
 
 	return names
 }
@@ -73,9 +65,7 @@ func CheckOutcomes(name string, series bool, s *Settings, fail Fail) {
 		}
 
 	case halfSpectra:
-		for _, o := range spectralOutcomes {
-			can = append(can, o.describe(s).name)
-		}
+		can = lists.Each(spectralOutcomes, func(o spectralOutcome) string { return o.describe(s).name })
 
 		if len(c.outcomes(s)) > 0 && !c.makes(s, "harmonics") && s.Amplitude == "synchronous" {
 			fail("amplitude", "synchronous is for harmonics, which are not among the outcomes")
@@ -106,11 +96,8 @@ type halfSpectra struct {
 }
 
 // outcomeNames lists the names of all outcomes that spectra can give.
-func (c halfSpectra) outcomeNames(s *Settings) (out []string) {
-	for _, o := range c.outcomes(s) {
-		out = append(out, o.names(s)...)
-	}
-	return out
+func (c halfSpectra) outcomeNames(s *Settings) []string {
+	return slices.Concat(lists.Each(c.outcomes(s), func(o spectralOutcome) []string { return o.names(s) })...)
 }
 
 // outcomes lists the outcomes in the order of spectralOutcomes.
@@ -147,8 +134,8 @@ func (c halfSpectra) Describe() Description {
 	}
 
 	d := Description{
-		Name: c.name, Shaft: c.rotor(s), Ordered: !c.repeats, Repeats: c.repeats, Version: c.version,
-		Settings: append([]string{"output", "distance", "outcomes", "atmosphere", "precision"}, averagingKeys...),
+		Name: c.name, Shaft: c.rotor(s), Repeats: c.repeats, Version: c.version,
+		Settings: append([]string{"output", "distance", "outcomes", "atmosphere"}, averagingKeys...),
 	}
 
 	if d.Shaft {
@@ -189,35 +176,28 @@ func (halfSpectra) Check(s *Settings, fail Fail) {
 	}
 }
 
-func (c halfSpectra) Spectra(r *Run) (*Segments, error) {
-	s, err := c.segments(r)
-	if err != nil {
-		return nil, err
-	}
+func (c halfSpectra) Spectra(r *Run) (_ *Segments, err error) {
+	defer fault.Catch(&err)
 
+	s := c.segments(r)
 	for _, o := range c.outcomes(r.Settings) {
-		if err := o.fits(r.Settings, s.binHz(), s.bins()); err != nil {
-			return nil, err
-		}
+		o.fits(r.Settings, s.binHz(), s.bins())
 	}
 
 	return s, nil
 }
 
-func (c halfSpectra) segments(r *Run) (*Segments, error) {
+func (c halfSpectra) segments(r *Run) *Segments {
 	if !c.rotor(r.Settings) {
 		return r.segments(floorMinBins, "")
 	}
 
-	s, err := newRotor(r, c.makes(r.Settings, "harmonics"))
-	if err != nil {
-		return nil, err
-	}
-
-	return s.segments, nil
+	return newRotor(r, c.makes(r.Settings, "harmonics")).segments
 }
 
-func (c halfSpectra) Pairs(ctx context.Context, src Source, r *Run, a *Analyser) (*Pairs, error) {
+func (c halfSpectra) Pairs(ctx context.Context, src Source, r *Run, a *Analyser) (_ *Pairs, err error) {
+	defer fault.Catch(&err)
+
 	p := &Pairs{Members: [2]string{", first half", ", second half"}, BinHz: a.BinHz()}
 	if c.repeats {
 		p.Members = [2]string{", first run", ", second run"}
@@ -225,28 +205,15 @@ func (c halfSpectra) Pairs(ctx context.Context, src Source, r *Run, a *Analyser)
 
 	var run *rotorRun
 
-	var err error
 	switch {
 	case c.rotor(r.Settings):
-		s, err := newRotor(r, c.makes(r.Settings, "harmonics"))
-		if err != nil {
-			return nil, err
-		}
-
-		if run, err = a.harmonics(ctx, src, s); err != nil {
-			return nil, err
-		}
-
+		run = a.harmonics(ctx, src, newRotor(r, c.makes(r.Settings, "harmonics")))
 		p.ShaftHz, p.Flags = run.ShaftHz, slices.Clone(run.Flags)
 
 	case r.Pulses != nil: // the speed is a condition of the run
-		if p.ShaftHz, err = r.Pulses.HalvesHz(r.RateHz, r.Samples); err != nil {
-			return nil, err
-		}
+		p.ShaftHz = fault.Get(r.Pulses.HalvesHz(r.RateHz, r.Samples))
 		p.Flags = r.Pulses.Check()
 	}
-
-	p.Flags = append(p.Flags, a.flags()...)
 
 	outcomes := c.outcomes(r.Settings)
 	var spectra [2][][]float32
@@ -269,15 +236,10 @@ func (c halfSpectra) Pairs(ctx context.Context, src Source, r *Run, a *Analyser)
 			continue
 		}
 
-		m, err := newSound(r, i, a, run, p, c.repeats)
-		if err != nil {
-			return nil, err
-		}
+		m := newSound(r, i, a, run, p, c.repeats)
 
 		for _, o := range outcomes {
-			if err := o.add(m); err != nil {
-				return nil, err
-			}
+			o.add(m)
 		}
 
 		if p.Outcomes == nil {
@@ -310,19 +272,14 @@ type sound struct {
 	values   []Value
 }
 
-func newSound(r *Run, i int, a *Analyser, run *rotorRun, p *Pairs, repeats bool) (*sound, error) {
+func newSound(r *Run, i int, a *Analyser, run *rotorRun, p *Pairs, repeats bool) *sound {
 	m := &sound{
 		r: r, i: i, mic: &r.Microphones[i], rotor: run, pairs: p, repeats: repeats, binHz: a.BinHz(),
 		noise: NoiseBins(r.Settings.Window), power: [2][]float64{a.Power(0, i), a.Power(1, i)}, averages: a.averages,
 		shaftHz: p.ShaftHz,
 	}
 
-	m.level = r.Settings.leveler(m.mic.Unit)
-
-	var err error
-	if m.air, err = r.Settings.air(m.mic.Conditions); err != nil {
-		return nil, err
-	}
+	m.level, m.air = r.Settings.leveler(m.mic.Unit), r.Settings.air(m.mic.Conditions)
 
 	if repeats {
 		both := slices.Clone(m.power[0])
@@ -334,7 +291,7 @@ func newSound(r *Run, i int, a *Analyser, run *rotorRun, p *Pairs, repeats bool)
 		m.power, m.averages, m.shaftHz = [2][]float64{both, both}, m.averages.double(), [2]float64{mean, mean}
 	}
 
-	return m, nil
+	return m
 }
 
 // sum returns the mean square of each half in a band of frequencies, bins counted
@@ -382,7 +339,7 @@ type estimate struct {
 }
 
 // add appends a level. what describes it: "one-third-octave band of 125 Hz".
-func (m *sound) add(name, what string, e estimate) error {
+func (m *sound) add(name, what string, e estimate) {
 	o := Outcome{
 		Name: name + "_" + m.level.suffix, Unit: m.level.unit, Description: m.level.meaning + " of the " + what,
 		ByProducts: []ByProduct{{Suffix: sufSD, Unit: "dB", Description: "predicted standard deviation of the level"}},
@@ -395,12 +352,8 @@ func (m *sound) add(name, what string, e estimate) error {
 
 	var background, near [2]float64
 	for h, p := range e.power {
-		if !(p > 0) {
-			return &fault.Error{
-				Place: fmt.Sprintf("channel %d, %s half", m.mic.Channel+1, halfName(h)),
-				Want:  "sound in the " + what, Found: "silence (power is zero)",
-			}
-		}
+		unless(p > 0, fmt.Sprintf("channel %d, %s half", m.mic.Channel+1, halfName(h)), "sound in the "+what,
+			"silence (power is zero)", "")
 
 		v.Y[h] = m.level.value(p)
 		m.pairs.Levels++
@@ -441,8 +394,6 @@ func (m *sound) add(name, what string, e estimate) error {
 	}
 
 	m.give(o, v)
-
-	return nil
 }
 
 // give appends an outcome in any unit.

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"doubletake/internal/must"
 )
 
 // Expected value: the same scores by at alone, of every speed of the grid.
@@ -58,9 +60,7 @@ func TestSpeedSearchRulesOutNothing(t *testing.T) {
 				}
 			}
 
-			if got := f.best(lo, hi, score); got != want {
-				t.Errorf("round %d, %s, %d speeds: %v, want %v", round, name, steps, got, want)
-			}
+			must.Equal(t, f.best(lo, hi, score), want, "round %d, %s, %d speeds", round, name, steps)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"doubletake/ingest/fault"
+	"doubletake/internal/lists"
 )
 
 // Tachometer is the channel of a source that counts the shaft's revolutions.
@@ -34,19 +35,21 @@ type Pulses struct {
 // is no pulse. Of an edge that rises within a sample (Pulses.Sharp) only the two
 // samples it lies between are known (PulseLossDB). Samples are read twice, block
 // by block. A channel without pulses is a *fault.Error.
-func FindPulses(ctx context.Context, src Source, start, samples int64, t Tachometer) (*Pulses, error) {
-	each := func(f func(at int64, x []float64)) error {
-		err := blocks(ctx, src, t.Channel, start, samples, tachoBlock, f)
+func FindPulses(ctx context.Context, src Source, start, samples int64, t Tachometer) (_ *Pulses, err error) {
+	defer fault.Catch(&err)
+
+	each := func(f func(at int64, x []float64)) {
+		err := fault.Try(func() { blocks(ctx, src, t.Channel, start, samples, tachoBlock, f) })
 		if f, ok := err.(*fault.Error); ok {
 			f.Place = "tachometer, " + f.Place
 		}
 
-		return err
+		fault.Raise(err)
 	}
 
 	lo, hi := math.Inf(1), math.Inf(-1)
 	bad := int64(-1)
-	err := each(func(at int64, x []float64) {
+	each(func(at int64, x []float64) {
 		for i, v := range x {
 			if !finite(v) && bad < 0 {
 				bad = start + at + int64(i)
@@ -54,20 +57,8 @@ func FindPulses(ctx context.Context, src Source, start, samples int64, t Tachome
 			lo, hi = min(lo, v), max(hi, v)
 		}
 	})
-	if err != nil {
-		return nil, err
-	}
-
-	switch {
-	case bad >= 0:
-		return nil, &fault.Error{Place: fmt.Sprintf("tachometer, sample %d", bad), Want: "a finite number", Found: "none"}
-
-	case !(hi > lo):
-		return nil, &fault.Error{
-			Place: "tachometer", Want: "pulses", Found: fmt.Sprintf("a channel stuck at %g", lo),
-			Hint: "was it connected?",
-		}
-	}
+	unless(bad < 0, fmt.Sprintf("tachometer, sample %d", bad), "a finite number", "none", "")
+	unless(hi > lo, "tachometer", "pulses", fmt.Sprintf("a channel stuck at %g", lo), "was it connected?")
 
 	level := t.Threshold
 	if math.IsNaN(level) {
@@ -83,7 +74,7 @@ func FindPulses(ctx context.Context, src Source, start, samples int64, t Tachome
 	before, edge := math.NaN(), math.NaN()
 	p := &Pulses{PerRev: t.PulsesPerRev}
 	armed, steep := false, false
-	err = each(func(at int64, x []float64) {
+	each(func(at int64, x []float64) {
 		for i, v := range x {
 			v = sign * (v - level)
 			if before < 0 && v >= 0 { // of the crossings on one edge the last counts
@@ -107,16 +98,9 @@ func FindPulses(ctx context.Context, src Source, start, samples int64, t Tachome
 			before = v
 		}
 	})
-	if err != nil {
-		return nil, err
-	}
-
-	if need := 2*t.PulsesPerRev + 1; len(p.Times) < need {
-		return nil, &fault.Error{
-			Place: "tachometer", Want: fmt.Sprintf("at least %d pulses (2 revolutions)", need),
-			Found: strconv.Itoa(len(p.Times)), Hint: "check the channel, pulses_per_rev and threshold",
-		}
-	}
+	need := 2*t.PulsesPerRev + 1
+	unless(len(p.Times) >= need, "tachometer", fmt.Sprintf("at least %d pulses (2 revolutions)", need),
+		strconv.Itoa(len(p.Times)), "check the channel, pulses_per_rev and threshold")
 
 	return p, nil
 }
@@ -143,9 +127,7 @@ func (p *Pulses) Check() []Flag {
 		return nil
 	}
 
-	sorted := slices.Clone(rev)
-	slices.Sort(sorted)
-	med := sorted[len(sorted)/2]
+	med := slices.Sorted(slices.Values(rev))[len(rev)/2]
 
 	n := 0
 	for _, r := range rev {
@@ -182,10 +164,7 @@ func (p *Pulses) HalvesHz(rateHz float64, samples int64) (hz [2]float64, err err
 	half := float64(samples / 2)
 	for h := range hz {
 		if hz[h] = p.ShaftHz(rateHz, float64(h)*half, float64(h+1)*half); !(hz[h] > 0) {
-			return hz, &fault.Error{
-				Place: "tachometer", Want: "a whole revolution in each half",
-				Found: fmt.Sprintf("none in half %d", h+1),
-			}
+			return hz, wrong("tachometer", "a whole revolution in each half", fmt.Sprintf("none in half %d", h+1), "")
 		}
 	}
 
@@ -247,21 +226,15 @@ func (s *rotor) tachometerFlags() []Flag {
 // synchronous replaces the lines' powers by those of the time-synchronous
 // average. Its noise is the floor in one part of R revolutions: from that come
 // the predicted deviation and, where the line is not above it, the upper bound.
-func (s *rotor) synchronous(ctx context.Context, src Source, run *rotorRun) error {
+func (s *rotor) synchronous(ctx context.Context, src Source, run *rotorRun) {
 	half := float64(s.Samples / 2)
 	for c, mic := range s.Microphones {
 		for h := range 2 {
 			lines := run.Channels[c].Halves[h].Lines
-			orders := make([]int, len(lines))
-			for m := range lines {
-				orders[m] = (m + 1) * s.blades
-			}
-
+			orders := lists.Make(len(lines), func(m int) int { return (m + 1) * s.blades })
 			p, revs, err := Synchronous(ctx, src, s.Start, mic.Channel, mic.Scale, s.Pulses, float64(h)*half, float64(h+1)*half,
 				orders)
-			if err != nil {
-				return err
-			}
+			fault.Raise(err)
 
 			for m := range lines {
 				l := &lines[m]
@@ -274,8 +247,6 @@ func (s *rotor) synchronous(ctx context.Context, src Source, run *rotorRun) erro
 			}
 		}
 	}
-
-	return nil
 }
 
 // Synchronous returns the mean squares of shaft orders in a channel by the
@@ -288,10 +259,10 @@ func (s *rotor) synchronous(ctx context.Context, src Source, run *rotorRun) erro
 func Synchronous(ctx context.Context, src Source, start int64, channel int, scale float64, p *Pulses, from, to float64,
 	orders []int,
 ) (power []float64, revs int, err error) {
+	defer fault.Catch(&err)
+
 	lo, hi := p.revolutions(from, to)
-	if hi <= lo {
-		return nil, 0, &fault.Error{Place: "tachometer", Want: "a whole revolution", Found: "none in the half"}
-	}
+	unless(hi > lo, "tachometer", "a whole revolution", "none in the half", "")
 
 	times := p.Times[lo : hi+1]
 	revs = (hi - lo) / p.PerRev
@@ -309,7 +280,7 @@ func Synchronous(ctx context.Context, src Source, start int64, channel int, scal
 
 	total := step * float64(len(times)-1)
 	prev := 0.0 // angle halfway to the sample before
-	err = blocks(ctx, src, channel, start+first, last-first+1, tachoBlock, func(at int64, x []float64) {
+	blocks(ctx, src, channel, start+first, last-first+1, tachoBlock, func(at int64, x []float64) {
 		for i, v := range x {
 			at := first + at + int64(i)
 			theta := angle(float64(at))
@@ -330,10 +301,6 @@ func Synchronous(ctx context.Context, src Source, start int64, channel int, scal
 			}
 		}
 	})
-	if err != nil {
-		return nil, 0, err
-	}
-
 	for _, s := range sum {
 		a := scale / (math.Pi * float64(revs))
 		re, im := real(s)*a, imag(s)*a

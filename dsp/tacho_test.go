@@ -2,14 +2,13 @@ package dsp
 
 import (
 	"context"
-	"errors"
 	"io"
 	"math"
 	"math/rand/v2"
-	"strings"
 	"testing"
 
-	"doubletake/ingest/fault"
+	"doubletake/ingest/ingesttest"
+	"doubletake/internal/must"
 )
 
 // tachoSource is a Source in memory.
@@ -54,9 +53,7 @@ func TestTachometer(t *testing.T) {
 		src := drifting(rate, f0, g, n, ppr, 0)
 		ctx := context.Background()
 		pulses, err := FindPulses(ctx, src, 0, n, Tachometer{Channel: 0, PulsesPerRev: ppr, Threshold: math.NaN()})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		if f := pulses.Check(); f != nil {
 			t.Errorf("flags %v", f)
@@ -70,14 +67,10 @@ func TestTachometer(t *testing.T) {
 			from, to := float64(h*n/2), float64((h+1)*n/2)
 
 			want := f0 + g*(2+4*float64(h))
-			if got := pulses.ShaftHz(rate, from, to); math.Abs(got-want) > 1e-4*want {
-				t.Errorf("half %d: %g rev/s, want %g", h+1, got, want)
-			}
+			must.Near(t, pulses.ShaftHz(rate, from, to), want, 1e-4*want, "half %d: rev/s", h+1)
 
 			p, revs, err := Synchronous(ctx, src, 0, 1, 2, pulses, from, to, []int{3, 6, 5})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 
 			for i, w := range []float64{4 * 0.125, 4 * 0.0002} {
 				if d := 10 * math.Log10(p[i]/w); math.Abs(d) > 0.02 {
@@ -85,9 +78,7 @@ func TestTachometer(t *testing.T) {
 				}
 			}
 
-			if p[2] > 1e-6 {
-				t.Errorf("order 5: %g", p[2])
-			}
+			must.Not(t, p[2] > 1e-6, "order 5: %g", p[2])
 		}
 	}
 }
@@ -100,9 +91,7 @@ func TestSynchronousNoise(t *testing.T) {
 	src := drifting(rate, 80, 0.3, n, 1, 1)
 	ctx := context.Background()
 	pulses, err := FindPulses(ctx, src, 0, n, Tachometer{PulsesPerRev: 1, Threshold: 2.5})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	orders := []int{3}
 	for k := 7; k < 67; k++ {
@@ -110,9 +99,7 @@ func TestSynchronousNoise(t *testing.T) {
 	}
 
 	p, _, err := Synchronous(ctx, src, 0, 1, 1, pulses, 0, n, orders)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	mean := 0.0
 	for _, v := range p[1:] {
@@ -133,16 +120,12 @@ func TestTachometerErrors(t *testing.T) {
 	ctx := context.Background()
 	flat := tachoSource{make([]float64, 5000)}
 	_, err := FindPulses(ctx, flat, 0, 5000, Tachometer{PulsesPerRev: 1, Threshold: math.NaN()})
-	if !errors.As(err, new(*fault.Error)) || !strings.Contains(err.Error(), "stuck") {
-		t.Errorf("%v", err)
-	}
+	ingesttest.WantDataError(t, nil, err, "stuck")
 
 	one := tachoSource{make([]float64, 5000)}
 	one[0][10] = 5
 	_, err = FindPulses(ctx, one, 0, 5000, Tachometer{PulsesPerRev: 1, Threshold: math.NaN()})
-	if !errors.As(err, new(*fault.Error)) || !strings.Contains(err.Error(), "at least 3 pulses") {
-		t.Errorf("%v", err)
-	}
+	ingesttest.WantDataError(t, nil, err, "at least 3 pulses")
 
 	missed := &Pulses{Times: []float64{0, 10, 20, 40, 50, 60, 70}, PerRev: 1}
 	if f := missed.Check(); len(f) != 1 || f[0].Statistic != 1 {
@@ -170,14 +153,10 @@ func TestPulseLoss(t *testing.T) {
 
 	ctx := context.Background()
 	pulses, err := FindPulses(ctx, src, 0, n, Tachometer{PulsesPerRev: 1, Threshold: math.NaN()})
-	if err != nil || pulses.Sharp != len(pulses.Times) {
-		t.Fatalf("%+v, %v: not all pulses are sharp", pulses, err)
-	}
+	must.Never(t, err != nil || pulses.Sharp != len(pulses.Times), "%+v, %v: not all pulses are sharp", pulses, err)
 
 	p, _, err := Synchronous(ctx, src, 0, 1, 1, pulses, 0, n, []int{6, 12, 18})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	for i, order := range []int{6, 12, 18} {
 		if got, want := -10*math.Log10(p[i]/0.5), PulseLossDB(order, 64); math.Abs(got-want) > 0.1*want {
@@ -198,27 +177,19 @@ func TestRunSynchronous(t *testing.T) {
 	const rate, f0, g, n = 12800.0, 80.0, 0.3, 8 * 12800
 	src := drifting(rate, f0, g, n, 1, 0.01)
 	pulses, err := FindPulses(t.Context(), src, 0, n, Tachometer{PulsesPerRev: 1, Threshold: 2.5})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	s := rotorAt(memory(src[1:]), rate, 3, 78, func(s *Settings) { s.Harmonics, s.Amplitude = 2, "synchronous" })
 	s.Pulses, s.Microphones[0].Channel, s.Microphones[0].Scale = pulses, 1, 2
 
 	got, err := NewAnalyser().run(t.Context(), src, s)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	if len(got.Flags) == 0 || got.Flags[0].Code != "speed-differs" {
-		t.Errorf("flags %v, want speed-differs first: the conditions have 78 rev/s", got.Flags)
-	}
+	must.Do(t, err)
+	must.Not(t, len(got.Flags) == 0 || got.Flags[0].Code != "speed-differs",
+		"flags %v, want speed-differs first: the conditions have 78 rev/s", got.Flags)
 
 	s.Settings.Amplitude = "band"
 	band, err := NewAnalyser().run(t.Context(), src, s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	for h := range 2 {
 		if want := f0 + g*(2+4*float64(h)); math.Abs(got.ShaftHz[h]-want) > 1e-4*want {
@@ -232,16 +203,13 @@ func TestRunSynchronous(t *testing.T) {
 			}
 
 			l.Power, l.SDdB, l.UpperBound = b.Power, b.SDdB, b.UpperBound
-			if l != b {
-				t.Errorf("half %d, harmonic %d: %+v, with band %+v", h+1, m+1, l, b)
-			}
+			must.Not(t, l != b, "half %d, harmonic %d: %+v, with band %+v", h+1, m+1, l, b)
 		}
 	}
 
 	s.Settings.Amplitude, s.Pulses = "synchronous", nil
-	if _, err := NewAnalyser().run(t.Context(), src, s); err == nil || !strings.Contains(err.Error(), "tachometer") {
-		t.Errorf("without a tachometer: %v", err)
-	}
+	_, err = NewAnalyser().run(t.Context(), src, s)
+	must.Refuse(t, err, "tachometer")
 
 	short := *pulses
 	short.Times = short.Times[:100]

@@ -16,7 +16,7 @@ type CalibratorSettings struct {
 	Start, Samples int64
 	Channel        int
 	FrequencyHz    float64 // nominal; 0: the strongest line above 20 Hz
-	Blocks         int     // for the stability check; 0: 10
+	Blocks         int     // for the stability check, fewer of a short recording; 0: 10
 }
 
 // CalibratorTone is what a calibrator's recording holds, in its own unit.
@@ -29,6 +29,9 @@ type CalibratorTone struct {
 	AboveDB     float64    // the tone's power over that of the noise in its band; beyond 55 dB limited by the window
 }
 
+// leastBlocks are the fewest blocks whose levels show a drift.
+const leastBlocks = 4
+
 // calibratorAboveDB is how far a calibrator's tone must be above the noise of
 // its band: the noise, which is not taken off, then adds less than 0.05 dB.
 const calibratorAboveDB = 20
@@ -39,13 +42,12 @@ const calibratorAboveDB = 20
 // it. The bins are 1/104 of the frequency wide or narrower, 24 and more to the
 // band, so that what a Hann window spreads beyond it is below 1e-6 of the tone.
 //
-// It is a *fault.Error when the recording is too short for a segment in each block,
+// It is a *fault.Error when the recording is too short for a segment in each of 4 blocks,
 // and when nothing is 20 dB above the noise of the band.
-func Calibrator(ctx context.Context, src Source, s CalibratorSettings) (*CalibratorTone, error) {
-	if s.Blocks == 0 {
-		s.Blocks = 10
-	}
+func Calibrator(ctx context.Context, src Source, s CalibratorSettings) (_ *CalibratorTone, err error) {
+	defer fault.Catch(&err)
 
+	s.Blocks = cmp.Or(s.Blocks, 10)
 	if s.Blocks < 2 {
 		panic(fmt.Sprintf("dsp: calibrator in %d blocks", s.Blocks))
 	}
@@ -58,29 +60,26 @@ func Calibrator(ctx context.Context, src Source, s CalibratorSettings) (*Calibra
 		}
 
 		w := NewWelch(n)
-		p, err := averagePower(ctx, src, w, s.Channel, s.Start, s.Samples)
-		if err != nil {
-			return nil, err
-		}
+		p := averagePower(ctx, src, w, s.Channel, s.Start, s.Samples)
 
 		bin := s.RateHz / float64(n)
 		from, to := int(math.Ceil(20/bin)), int(0.45*float64(n))
 		f = bin * float64(from+argmax(p[from:to]))
 	}
 
-	if !(f > 0) || f*math.Pow(2, 1./6) >= s.RateHz/2 {
-		return nil, &fault.Error{
-			Want:  fmt.Sprintf("a tone below half of the sampling rate of %g Hz", s.RateHz),
-			Found: fmt.Sprintf("%g Hz", f),
-		}
-	}
+	unless(f > 0 && f*math.Pow(2, 1./6) < s.RateHz/2, "",
+		fmt.Sprintf("a tone below half of the sampling rate of %g Hz", s.RateHz), fmt.Sprintf("%g Hz", f), "")
 
 	n := segmentFor(104 * s.RateHz / f)
 
-	per := s.Samples / int64(s.Blocks)
-	if per < int64(n) {
-		return nil, tooShortFor(s, n)
+	if most := int(s.Samples / int64(n)); most < s.Blocks {
+		if s.Blocks = most; most < leastBlocks {
+			s.Blocks = leastBlocks
+			return nil, tooShortFor(s, n)
+		}
 	}
+
+	per := s.Samples / int64(s.Blocks)
 
 	w := NewWelch(n)
 	bin := s.RateHz / float64(n)
@@ -90,10 +89,7 @@ func Calibrator(ctx context.Context, src Source, s CalibratorSettings) (*Calibra
 
 	quiet, loud, all := math.Inf(1), 0.0, 0.0
 	for b := range s.Blocks {
-		p, err := averagePower(ctx, src, w, s.Channel, s.Start+int64(b)*per, per)
-		if err != nil {
-			return nil, err
-		}
+		p := averagePower(ctx, src, w, s.Channel, s.Start+int64(b)*per, per)
 
 		sum := 0.0
 		for k := lo; k <= hi; k++ {
@@ -145,7 +141,7 @@ func tooShortFor(s CalibratorSettings, n int) error {
 	return &fault.Error{
 		Want: fmt.Sprintf("at least %d samples (%.3g s) for %d blocks", int64(n)*int64(s.Blocks),
 			float64(n)*float64(s.Blocks)/s.RateHz, s.Blocks),
-		Found: fmt.Sprintf("%d", s.Samples), Hint: "record longer, or take fewer blocks",
+		Found: fmt.Sprintf("%d", s.Samples), Hint: "record longer",
 	}
 }
 
@@ -191,14 +187,14 @@ func between(p []float64, k int) float64 {
 // averagePower is the mean of the power spectra of the contiguous segments of
 // an interval, the rest at its end dropped; segment by segment, so
 // that memory does not grow with the interval.
-func averagePower(ctx context.Context, src Source, w *Welch, channel int, start, samples int64) ([]float64, error) {
+func averagePower(ctx context.Context, src Source, w *Welch, channel int, start, samples int64) []float64 {
 	n := int64(w.SegLen())
 	segments := samples / n
 	mean, one := make([]float64, w.Bins()), make([]float64, w.Bins())
-	var bad error
-	err := blocks(ctx, src, channel, start, segments*n, n, func(at int64, x []float64) {
-		if bad == nil && slices.ContainsFunc(x, func(v float64) bool { return !finite(v) }) {
-			bad = badSample(x, channel, start+at)
+
+	blocks(ctx, src, channel, start, segments*n, n, func(at int64, x []float64) {
+		if slices.ContainsFunc(x, func(v float64) bool { return !finite(v) }) {
+			fault.Raise(badSample(x, channel, start+at))
 		}
 
 		w.SegmentPower(one, x)
@@ -208,5 +204,5 @@ func averagePower(ctx context.Context, src Source, w *Welch, channel int, start,
 		}
 	})
 
-	return mean, cmp.Or(err, bad)
+	return mean
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"doubletake/ingest/fault"
+	"doubletake/internal/must"
 )
 
 // tones is a sine of level(t) times amplitude a over noise of deviation sigma.
@@ -40,25 +41,17 @@ func TestCalibratorTone(t *testing.T) {
 		src := tones(c.rate, c.hz, c.a, c.sigma, int(12*c.rate), steady)
 		got, err := Calibrator(context.Background(), src,
 			CalibratorSettings{RateHz: c.rate, Samples: int64(len(src[0])), FrequencyHz: c.nominal})
-		if err != nil {
-			t.Fatalf("%v: %v", c, err)
-		}
+		must.Never(t, err != nil, "%v: %v", c, err)
 
 		band := (got.BandHz[1] - got.BandHz[0]) / (c.rate / 2) * c.sigma * c.sigma
 		want := math.Sqrt(c.a*c.a/2 + band)
 
 		// Noise in the line's own bins moves it, by √(3/N)·σ/a.
-		if !near(got.RMS/want, 1, 2e-5+4*c.sigma/c.a*math.Sqrt(3/float64(len(src[0])))) {
-			t.Errorf("%v: rms %.9g, expected %.9g", c, got.RMS, want)
-		}
-
-		if !near(got.FrequencyHz/c.hz, 1, 2e-5) {
-			t.Errorf("%v: %.6f Hz", c, got.FrequencyHz)
-		}
-
-		if len(got.BlockRMS) != 10 || got.SpreadDB < 0 || got.SpreadDB > 0.02 {
-			t.Errorf("%v: %d blocks, spread %g dB", c, len(got.BlockRMS), got.SpreadDB)
-		}
+		must.Not(t, !near(got.RMS/want, 1, 2e-5+4*c.sigma/c.a*math.Sqrt(3/float64(len(src[0])))),
+			"%v: rms %.9g, expected %.9g", c, got.RMS, want)
+		must.Not(t, !near(got.FrequencyHz/c.hz, 1, 2e-5), "%v: %.6f Hz", c, got.FrequencyHz)
+		must.Not(t, len(got.BlockRMS) != 10 || got.SpreadDB < 0 || got.SpreadDB > 0.02, "%v: %d blocks, spread %g dB", c,
+			len(got.BlockRMS), got.SpreadDB)
 
 		// Beyond 55 dB what the window spreads of the tone is the floor.
 		if w := min(55, 10*math.Log10(c.a*c.a/2/band)); !near(min(55, got.AboveDB), w, 1) {
@@ -75,17 +68,26 @@ func TestCalibratorSpread(t *testing.T) {
 		func(t float64) float64 { return math.Pow(10, 0.5*t/seconds/20) })
 	got, err := Calibrator(context.Background(), src,
 		CalibratorSettings{RateHz: rate, Samples: int64(len(src[0])), FrequencyHz: 1000})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	// Each block's segments leave out its tail, up to a seventh of it.
-	if !near(got.SpreadDB, 0.45, 0.003) {
-		t.Errorf("spread %.4f dB, expected 0.45", got.SpreadDB)
-	}
+	must.Near(t, got.SpreadDB, 0.45, 0.003, "spread dB")
+	must.Not(t, got.BlockRMS[9] <= got.BlockRMS[0], "blocks %v", got.BlockRMS)
+}
 
-	if got.BlockRMS[9] <= got.BlockRMS[0] {
-		t.Errorf("blocks %v", got.BlockRMS)
+// A pistonphone of 5 s has 7 blocks of 32768 samples, one of 1 s at 1000 Hz 5 of 8192; the rms is a/√2.
+func TestCalibratorShort(t *testing.T) {
+	for _, c := range []struct {
+		hz, seconds float64
+		blocks      int
+	}{{250, 5, 7}, {1000, 1, 5}, {250, 2.8, 4}, {250, 7, 10}} {
+		src := tones(48000, c.hz, 0.3, 1e-5, int(48000*c.seconds), steady)
+		got, err := Calibrator(context.Background(), src,
+			CalibratorSettings{RateHz: 48000, Samples: int64(len(src[0])), FrequencyHz: c.hz})
+		must.Do(t, err)
+		must.Near(t, got.RMS, 0.3/math.Sqrt2, 1e-5, "rms")
+		must.Not(t, len(got.BlockRMS) != c.blocks || got.SpreadDB > 0.01, "%v: %d blocks, spread %g dB", c,
+			len(got.BlockRMS), got.SpreadDB)
 	}
 }
 
@@ -95,18 +97,17 @@ func TestCalibratorErrors(t *testing.T) {
 		src memory
 		s   CalibratorSettings
 	}{
-		"noise alone":   {tones(rate, 1000, 0, 0.1, 480000, steady), CalibratorSettings{FrequencyHz: 1000}},
-		"another tone":  {tones(rate, 250, 1, 0.001, 480000, steady), CalibratorSettings{FrequencyHz: 1000}},
-		"silence":       {memory{make([]float64, 480000)}, CalibratorSettings{FrequencyHz: 1000}},
-		"too short":     {tones(rate, 1000, 1, 0, 48000, steady), CalibratorSettings{FrequencyHz: 1000}},
-		"above Nyquist": {tones(rate, 1000, 1, 0, 480000, steady), CalibratorSettings{FrequencyHz: 22000}},
+		"noise alone":    {tones(rate, 1000, 0, 0.1, 480000, steady), CalibratorSettings{FrequencyHz: 1000}},
+		"another tone":   {tones(rate, 250, 1, 0.001, 480000, steady), CalibratorSettings{FrequencyHz: 1000}},
+		"silence":        {memory{make([]float64, 480000)}, CalibratorSettings{FrequencyHz: 1000}},
+		"too short":      {tones(rate, 1000, 1, 0, 30000, steady), CalibratorSettings{FrequencyHz: 1000}},
+		"too short, 250": {tones(rate, 250, 1, 0, 130000, steady), CalibratorSettings{FrequencyHz: 250}},
+		"above Nyquist":  {tones(rate, 1000, 1, 0, 480000, steady), CalibratorSettings{FrequencyHz: 22000}},
 	} {
 		c.s.RateHz, c.s.Samples = rate, int64(len(c.src[0]))
 		_, err := Calibrator(context.Background(), c.src, c.s)
 
 		var e *fault.Error
-		if !errors.As(err, &e) {
-			t.Errorf("%s: %v", name, err)
-		}
+		must.Not(t, !errors.As(err, &e), "%s: %v", name, err)
 	}
 }

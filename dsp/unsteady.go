@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"doubletake/ingest/fault"
+	"doubletake/internal/lists"
 )
 
 // loadOutcomeNames are the outcomes of a balance's run (docs/method.md#unsteady-loads).
@@ -44,9 +45,7 @@ func OutcomeNames(c Construction, s *Settings, series []string) (out []string) {
 	}
 
 	for _, x := range series {
-		for _, m := range more {
-			out = append(out, x+"_"+m)
-		}
+		out = append(out, lists.Each(more, func(m string) string { return x + "_" + m })...)
 	}
 
 	return out
@@ -55,10 +54,10 @@ func OutcomeNames(c Construction, s *Settings, series []string) (out []string) {
 // unsteady adds the rms and the band levels of the series to the means in the one
 // row of p, or leaves the means out, as Settings.Outcomes wants. With repeats both
 // halves are one estimate.
-func unsteady(r *Run, series []Series, p *Pairs, repeats bool) (*Pairs, error) {
+func unsteady(r *Run, series []Series, p *Pairs, repeats bool) *Pairs {
 	s, row := r.Settings, &p.Rows[0]
 	if len(s.Outcomes) == 0 {
-		return p, nil
+		return p
 	}
 
 	if !slices.Contains(s.Outcomes, "mean") {
@@ -66,51 +65,38 @@ func unsteady(r *Run, series []Series, p *Pairs, repeats bool) (*Pairs, error) {
 	}
 
 	if !slices.Contains(s.Outcomes, "rms") && !slices.Contains(s.Outcomes, "bands") {
-		return p, nil
+		return p
 	}
 
 	all := *r // its series as microphones
 	all.Start, all.Samples, all.Microphones = 0, int64(len(series[0].Values)), nil
 	for i, x := range series {
-		if slices.Min(x.Values) == slices.Max(x.Values) {
-			return nil, &fault.Error{Place: x.Name, Want: "a load that varies", Found: fmt.Sprintf("%g throughout", x.Values[0])}
-		}
+		unless(slices.Min(x.Values) != slices.Max(x.Values), x.Name, "a load that varies",
+			fmt.Sprintf("%g throughout", x.Values[0]), "")
 		all.Microphones = append(all.Microphones, Microphone{Channel: i, Scale: 1, Unit: x.Unit})
 	}
 
-	load, err := all.segments(floorMinBins, "")
-	if err != nil {
-		return nil, err
-	}
+	load := all.segments(floorMinBins, "")
 
 	if slices.Contains(s.Outcomes, "bands") {
-		if err := (bandLevels{}).fits(s, load.binHz(), load.bins()); err != nil {
-			return nil, err
-		}
+		(bandLevels{}).fits(s, load.binHz(), load.bins())
 	}
 
 	a := NewAnalyser()
-	if err := a.Load(context.Background(), memorySource(values(series)), load); err != nil {
-		return nil, err
-	}
+	fault.Raise(a.Load(context.Background(), memorySource(values(series)), load))
 
 	plain := *s // distance and atmosphere are those of sound
 	plain.Distance, plain.Atmosphere = nil, nil
 	all.Settings = &plain
 	for i, x := range series {
-		m, err := newSound(&all, i, a, nil, p, repeats)
-		if err != nil {
-			return nil, err
-		}
+		m := newSound(&all, i, a, nil, p, repeats)
 
 		if slices.Contains(s.Outcomes, "rms") {
 			m.rms(x, repeats)
 		}
 
 		if slices.Contains(s.Outcomes, "bands") {
-			if err := (bandLevels{}).add(m); err != nil {
-				return nil, err
-			}
+			(bandLevels{}).add(m)
 		}
 
 		for k := range m.outcomes {
@@ -120,7 +106,7 @@ func unsteady(r *Run, series []Series, p *Pairs, repeats bool) (*Pairs, error) {
 		p.Outcomes, row.Values = append(p.Outcomes, m.outcomes...), append(row.Values, m.values...)
 	}
 
-	return p, nil
+	return p
 }
 
 // rms appends the standard deviation of a series about its mean, whose own one

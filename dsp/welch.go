@@ -3,8 +3,6 @@ package dsp
 import (
 	"fmt"
 	"math"
-
-	"doubletake/dsp/kernel"
 )
 
 // Welch estimates one-sided power spectra from segments of one length: per
@@ -22,36 +20,14 @@ type Welch struct {
 	sum, sumSquare float64 // Σw, Σw²
 	buf            []float64
 	coef           []complex128
-	seg            []float64           // power of one segment
-	lanes          *lanePairs[float64] // two segments at a time; nil where the length or the window is none for it
-	single         *lanePairs[float32] // the same in float32, made by the first who wants it
-	pair           []float64           // sum of the squared magnitudes of pairs, n points
-	zeros          []float64           // partner of a segment left over
-	zeros32        []float32
+	lanes          *lanePairs // two segments at a time; nil where the length or the window is none for it
 }
 
 // lanePairs transforms pairs of segments under the Hann window.
-type lanePairs[T kernel.Number] struct {
-	*lanePlan[T]
-	window    *hann[T]
-	low, high []T // ends of a pair's transform
-}
-
-func newLanePairs[T kernel.Number](n int, k *kernel.Set[T]) *lanePairs[T] {
-	p := newLanePlan(n, k)
-	if p == nil {
-		return nil
-	}
-
-	return &lanePairs[T]{lanePlan: p, window: p.hann()}
-}
-
-// inSingle reports whether segments can be transformed in float32.
-func (w *Welch) inSingle() bool {
-	if w.lanes != nil && w.single == nil {
-		w.single = newLanePairs(w.n, kernel.Best[float32]())
-	}
-	return w.single != nil
+type lanePairs struct {
+	*lanePlan
+	window    *hann
+	low, high []float64 // ends of a pair's transform
 }
 
 // NewWelch returns a plan for segments of segLen samples under the Hann window.
@@ -68,15 +44,12 @@ func newWelch(segLen int, name string) *Welch {
 		window: periodic(name, segLen),
 		buf:    make([]float64, segLen),
 		coef:   make([]complex128, segLen/2+1),
-		seg:    make([]float64, segLen/2+1),
 	}
 
 	if w.name == DefaultWindow { // the lanes know no other
-		w.lanes = newLanePairs(segLen, kernel.Best[float64]())
-	}
-
-	if w.lanes != nil {
-		w.pair, w.zeros, w.zeros32 = make([]float64, segLen), make([]float64, segLen), make([]float32, segLen)
+		if p := newLanePlan(segLen); p != nil {
+			w.lanes = &lanePairs{lanePlan: p, window: p.hann()}
+		}
 	}
 
 	for _, v := range w.window {
@@ -122,49 +95,6 @@ func (w *Welch) SegmentPower(dst, x []float64) []float64 {
 	dst[0] *= 0.5
 	if w.n%2 == 0 {
 		dst[len(dst)-1] *= 0.5
-	}
-
-	return dst
-}
-
-// Power computes the mean of the power spectra of the first segments
-// contiguous segments of x into dst (nil allocates) and returns it; samples
-// after them are dropped. It panics if x is too short or segments < 1.
-func (w *Welch) Power(dst, x []float64, segments int) []float64 {
-	if segments < 1 || len(x) < segments*w.n {
-		panic(fmt.Sprintf("dsp: %d Welch segments of %d samples from %d samples", segments, w.n, len(x)))
-	}
-
-	dst = w.grow(dst)
-	if w.lanes != nil {
-		for s := 0; s < segments; s += 2 {
-			a, b := x[s*w.n:(s+1)*w.n], w.zeros
-
-			meanB := 0.0
-			if s+1 < segments {
-				b = x[(s+1)*w.n : (s+2)*w.n]
-				meanB = kernel.Sum(b) / float64(w.n)
-			}
-
-			powers(w.lanes.lanePlan, w.pair, nil, nil, a, b, kernel.Sum(a)/float64(w.n), meanB, w.lanes.window, s == 0)
-		}
-
-		w.fold(dst, w.pair, 1/float64(segments))
-
-		return dst
-	}
-
-	clear(dst)
-
-	for s := range segments {
-		w.SegmentPower(w.seg, x[s*w.n:(s+1)*w.n])
-		for k, p := range w.seg {
-			dst[k] += p
-		}
-	}
-
-	for k := range dst {
-		dst[k] /= float64(segments)
 	}
 
 	return dst

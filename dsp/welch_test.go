@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"doubletake/internal/must"
 )
 
 type goldenWelch struct {
@@ -28,9 +30,7 @@ func TestWelchGolden(t *testing.T) {
 	var cases map[string]goldenWelch
 	readJSON(t, "welch.json", &cases)
 
-	if len(cases) != 5 {
-		t.Fatalf("%d cases", len(cases))
-	}
+	must.Be(t, len(cases), 5, "cases")
 
 	for name, g := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -40,7 +40,7 @@ func TestWelchGolden(t *testing.T) {
 				t.Fatalf("%d points, %d bins; want %d, %d", w.SegLen(), w.Bins(), g.Nperseg, len(g.Spectrum))
 			}
 
-			p := w.Power(nil, g.X, g.Nseg)
+			p := power(w, g.X, g.Nseg)
 			compare(t, "spectrum", p, g.Spectrum, 1)
 			compare(t, "density", p, g.Density, w.DensityFactor(g.Fs))
 			lf := lineFinder{
@@ -55,9 +55,7 @@ func TestWelchGolden(t *testing.T) {
 
 			for m, want := range g.Peaks {
 				hz := float64(m+1) * g.F0
-				if got := lf.measure(p, m+1, hz, g.F0, 1).Power; !near(got, want, 1e-12*top) {
-					t.Errorf("peak %d: %g, want %g", m+1, got, want)
-				}
+				must.Near(t, lf.measure(p, m+1, hz, g.F0, 1).Power, want, 1e-12*top, "peak %d", m+1)
 			}
 		})
 	}
@@ -72,9 +70,8 @@ func compare(t *testing.T, what string, got, want []float64, factor float64) {
 	}
 
 	for k, v := range want {
-		if !near(got[k]*factor, v, 1e-12*top) {
-			t.Fatalf("%s, bin %d: %g, want %g within %g", what, k, got[k]*factor, v, 1e-12*top)
-		}
+		must.Never(t, !near(got[k]*factor, v, 1e-12*top), "%s, bin %d: %g, want %g within %g", what, k, got[k]*factor, v,
+			1e-12*top)
 	}
 }
 
@@ -100,13 +97,11 @@ func TestRotorFeaturesGolden(t *testing.T) {
 		for h, want := range [][]float64{g.Y1[c], g.Y2[c]} {
 			for m, w := range want {
 				power := 20e-6 * 20e-6 * math.Pow(10, w/10)
-				if got := ch.Halves[h].Lines[m].Power; !near(got, power, 1e-9*power) {
-					t.Errorf("channel %d, half %d, harmonic %d: %g, want %g", c, h, m+1, got, power)
-				}
+				must.Near(t, ch.Halves[h].Lines[m].Power, power, 1e-9*power, "channel %d, half %d, harmonic %d", c, h,
+					m+1)
 
-				if got := LevelDB(ch.Halves[h].Lines[m].Power, 20e-6); !near(got, w, 1e-8) {
-					t.Errorf("channel %d, half %d, harmonic %d: %g dB, want %g", c, h, m+1, got, w)
-				}
+				must.Near(t, LevelDB(ch.Halves[h].Lines[m].Power, 20e-6), w, 1e-8,
+					"channel %d, half %d, harmonic %d: dB", c, h, m+1)
 			}
 		}
 	}
@@ -149,7 +144,7 @@ func TestWelchProperties(t *testing.T) {
 func TestWelchDensity(t *testing.T) {
 	const n, segments, rate = 1000, 200, 8000.
 	w := NewWelch(n)
-	p := w.Power(nil, noise(n*segments+17, 3), segments)
+	p := power(w, noise(n*segments+17, 3), segments)
 
 	var sum float64
 	for _, v := range p {
@@ -166,18 +161,14 @@ func TestWelchMisusePanics(t *testing.T) {
 		"1 sample":      func() { NewWelch(1) },
 		"wrong segment": func() { NewWelch(8).SegmentPower(nil, make([]float64, 9)) },
 		"wrong dst":     func() { NewWelch(8).SegmentPower(make([]float64, 4), make([]float64, 8)) },
-		"too few":       func() { NewWelch(8).Power(nil, make([]float64, 15), 2) },
-		"no segments":   func() { NewWelch(8).Power(nil, make([]float64, 15), 0) },
-		"no channels":   func() { _, _ = (&Run{}).segments(floorMinBins, "") },
+		"no channels":   func() { (&Run{}).segments(floorMinBins, "") },
 		"ragged balance": func() {
 			_, _ = CheckBalance([][]float64{make([]float64, 99), make([]float64, 98)}, 1)
 		},
 	} {
 		func() {
 			defer func() {
-				if recover() == nil {
-					t.Errorf("%s: no panic", name)
-				}
+				must.Not(t, recover() == nil, "%s: no panic", name)
 			}()
 
 			f()
@@ -186,14 +177,14 @@ func TestWelchMisusePanics(t *testing.T) {
 }
 
 func ExampleWelch() {
-	// One second of a sine of amplitude 2 on bin 50.
-	x := make([]float64, 1000)
+	// Half a second of a sine of amplitude 2 on bin 25.
+	x := make([]float64, 500)
 	for i := range x {
 		x[i] = 2 * math.Sin(2*math.Pi*50*float64(i)/1000)
 	}
 
 	w := NewWelch(500)
-	p := w.Power(nil, x, 2)
+	p := w.SegmentPower(nil, x)
 	fmt.Printf("%.3f at %g Hz, as a tone %.3f\n", p[25], 25*1000./500, w.ToneFactor()*(p[24]+p[25]+p[26]))
 	// Output: 2.000 at 50 Hz, as a tone 2.000
 }
@@ -202,18 +193,6 @@ func ExampleFFT() {
 	f := NewFFT(4)
 	fmt.Printf("%.0f\n", f.Coefficients(nil, []float64{1, 2, 0, 0}))
 	// Output: [(3+0i) (1-2i) (-1+0i)]
-}
-
-func BenchmarkWelchSegment(b *testing.B) {
-	const n = 51200
-	w, x := NewWelch(n), noise(n, 1)
-	dst := make([]float64, w.Bins())
-	b.SetBytes(8 * n)
-	b.ReportAllocs()
-
-	for b.Loop() {
-		w.SegmentPower(dst, x)
-	}
 }
 
 // Results must survive encoding: no NaN, no infinity anywhere in a run's
@@ -225,7 +204,6 @@ func TestRunEncodes(t *testing.T) {
 	}
 
 	run := analyse(t, memory{x}, rotorAt(memory{x}, 1000, 2, 20, func(s *Settings) { s.Harmonics = 3 }))
-	if _, err := json.Marshal(run); err != nil {
-		t.Error(err)
-	}
+	_, err := json.Marshal(run)
+	must.Do(t, err)
 }

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"doubletake/internal/must"
 )
 
 // goldenWindows is testdata/windows.json, which testdata/make_windows.py writes.
@@ -30,39 +32,28 @@ func TestWindowsGolden(t *testing.T) {
 
 	for name, want := range g.Windows {
 		for i, v := range periodic(name, len(want.W)) {
-			if !near(v, want.W[i], 1e-15) {
-				t.Errorf("%s[%d]: %g, want %g", name, i, v, want.W[i])
-			}
+			must.Near(t, v, want.W[i], 1e-15, "%s[%d]", name, i)
 		}
 
-		if !near(NoiseBins(name), want.NoiseBins, 1e-12) {
-			t.Errorf("%s: noise bandwidth %g, want %g", name, NoiseBins(name), want.NoiseBins)
-		}
+		must.Near(t, NoiseBins(name), want.NoiseBins, 1e-12, "%s: noise bandwidth", name)
 	}
 
-	if len(g.Windows) != len(windows) || len(g.Cases) != 4*len(windows) {
-		t.Fatalf("%d windows, %d cases", len(g.Windows), len(g.Cases))
-	}
+	must.Never(t, len(g.Windows) != len(windows) || len(g.Cases) != 4*len(windows), "%d windows, %d cases",
+		len(g.Windows), len(g.Cases))
 
 	for _, c := range g.Cases {
 		a := NewAnalyser()
 		r := microphones(memory{g.X}, g.Rate, overlapped(c.Overlap, c.Window))
 		r.Settings.SegmentS = float64(c.Segment) / g.Rate
-		if err := a.Load(t.Context(), memory{g.X}, segmentsOf(t, r, 1)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, a.Load(t.Context(), memory{g.X}, segmentsOf(t, r, 1)))
 
 		for h, want := range c.Halves {
 			got := a.Power(h, 0)
-			if len(got) != len(want) {
-				t.Fatalf("%s, %d samples: %d bins, want %d", c.Window, c.Segment, len(got), len(want))
-			}
+			must.Be(t, len(got), len(want), "%s, %d samples: bins", c.Window, c.Segment)
 
 			for k := range want {
-				if !near(got[k], want[k], 1e-12) {
-					t.Errorf("%s, %d samples, overlap %g, half %d, bin %d: %g, want %g", c.Window, c.Segment, c.Overlap, h+1, k,
-						got[k], want[k])
-				}
+				must.Near(t, got[k], want[k], 1e-12, "%s, %d samples, overlap %g, half %d, bin %d", c.Window, c.Segment,
+					c.Overlap, h+1, k)
 			}
 		}
 	}
@@ -79,9 +70,7 @@ func TestOverlapReads(t *testing.T) {
 		s := segmentsOf(t, r, 5)
 
 		a := NewAnalyser()
-		if err := a.Load(t.Context(), src, s); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, a.Load(t.Context(), src, s))
 
 		size, hop := s.samples, s.hop
 		if used := size + 8*hop; used > (n-20)/2 || used < (n-20)/2-2*9 {
@@ -98,15 +87,12 @@ func TestOverlapReads(t *testing.T) {
 						want[k] += p[k] / 9
 					}
 
-					if got := float64(a.segs[h][g][c][3]); !near(got, p[3]/9, 1e-6*p[3]) {
-						t.Errorf("segment %d: %g, want %g", g, got, p[3]/9)
-					}
+					must.Near(t, float64(a.segs[h][g][c][3]), p[3]/9, 1e-6*p[3], "segment %d", g)
 				}
 
 				for k, p := range a.Power(h, c) {
-					if !near(p, want[k], 1e-12) {
-						t.Fatalf("overlap %g, half %d, channel %d, bin %d: %g, want %g", overlap, h+1, c, k, p, want[k])
-					}
+					must.Never(t, !near(p, want[k], 1e-12), "overlap %g, half %d, channel %d, bin %d: %g, want %g", overlap, h+1, c,
+						k, p, want[k])
 				}
 			}
 		}
@@ -146,9 +132,7 @@ func TestEffectiveAverages(t *testing.T) {
 				x[i] = rng.NormFloat64()
 			}
 
-			if err := a.Load(t.Context(), memory{x}, s); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, a.Load(t.Context(), memory{x}, s))
 
 			for h := range 2 {
 				_, sd := a.averages.level(a.Power(h, 0), 1, Band{Lo: from - 0.5, Hi: to - 0.5}, nil)
@@ -180,9 +164,8 @@ func TestEffectiveAverages(t *testing.T) {
 			t.Errorf("%s, overlap %g: %g averages, want %g", c.window, c.overlap, count, c.count)
 		}
 
-		if math.Abs(relative*count-1) > 0.03 {
-			t.Errorf("%s, overlap %g: variance %g, predicted %g", c.window, c.overlap, relative, 1/count)
-		}
+		must.Not(t, math.Abs(relative*count-1) > 0.03, "%s, overlap %g: variance %g, predicted %g", c.window, c.overlap,
+			relative, 1/count)
 
 		band := sumSquare/sum/sum - 1
 		if math.Abs(band/predicted-1) > 0.1 { // standard error 2.2 %
@@ -217,9 +200,7 @@ func TestLineScatterWithOverlap(t *testing.T) {
 				x[i] = rng.NormFloat64() + amplitude*math.Sin(2*math.Pi*16*float64(i)/n)
 			}
 
-			if err := a.Load(t.Context(), memory{x}, s); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, a.Load(t.Context(), memory{x}, s))
 
 			for h := range 2 {
 				p := a.Power(h, 0)[16]
@@ -230,9 +211,7 @@ func TestLineScatterWithOverlap(t *testing.T) {
 
 		// ρ is (line + noise)/noise, of which the formula's ρ is the line's share.
 		got, want := 10/math.Ln10*math.Sqrt(square/mean/mean-1), a.averages.lineSD(rho-1)
-		if math.Abs(got/want-1) > 4/math.Sqrt(2*estimates) {
-			t.Errorf("overlap %g: %.4f dB, predicted %.4f", overlap, got, want)
-		}
+		must.Near(t, got, want, 4/math.Sqrt(2*estimates)*want, "overlap %g: dB", overlap)
 	}
 }
 
@@ -254,9 +233,7 @@ func TestFlattopBetweenBins(t *testing.T) {
 		worst = max(worst, math.Abs(10*math.Log10(top/(amplitude*amplitude/2))))
 	}
 
-	if worst > 0.01 {
-		t.Errorf("off by %.4f dB", worst)
-	}
+	must.Not(t, worst > 0.01, "off by %.4f dB", worst)
 
 	t.Logf("worst %.4f dB", worst)
 }

@@ -1,9 +1,9 @@
 package ingest
 
 import (
-	"errors"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Calibration is how delivered samples become a physical unit
@@ -30,101 +30,72 @@ type Calibration struct {
 //
 // Settings that contradict each other or the channel's unit are an error.
 func (c Calibration) Factor(channelUnit string) (factor float64, unit string, err error) {
+	fail := func(format string, args ...any) (float64, string, error) {
+		return 0, "", fmt.Errorf("calibration: "+format, args...)
+	}
+
 	for _, v := range []struct {
 		name  string
 		value float64
 	}{{"full_scale_v", c.FullScaleV}, {"sensitivity_v_per_pa", c.SensitivityVPerPa}, {"pa_per_unit", c.PaPerUnit}} {
 		if v.value < 0 || !finite(v.value) {
-			return 0, "", fmt.Errorf("calibration: %s is %v: it must be a positive number", v.name, v.value)
+			return fail("%s is %v: it must be a positive number", v.name, v.value)
 		}
 	}
 
-	if !finite(c.GainDB) {
-		return 0, "", fmt.Errorf("calibration: gain_db is %v: it must be a number", c.GainDB)
-	}
-
-	switch c.Reading {
-	case "", "peak", "rms":
-	default:
-		return 0, "", fmt.Errorf(`calibration: reading is %q: it is "peak" or "rms"`, c.Reading)
-	}
-
-	switch c.Unit {
-	case "", "Pa", "full-scale":
-	default:
-		return 0, "", fmt.Errorf(`calibration: unit is %q: it is "Pa" or "full-scale"`, c.Unit)
-	}
-
-	chain := c.FullScaleV > 0 || c.SensitivityVPerPa > 0
-	switch {
+	switch chain := c.FullScaleV > 0 || c.SensitivityVPerPa > 0; {
+	case !finite(c.GainDB):
+		return fail("gain_db is %v: it must be a number", c.GainDB)
+	case !slices.Contains([]string{"", "peak", "rms"}, c.Reading):
+		return fail(`reading is %q: it is "peak" or "rms"`, c.Reading)
+	case !slices.Contains([]string{"", "Pa", "full-scale"}, c.Unit):
+		return fail(`unit is %q: it is "Pa" or "full-scale"`, c.Unit)
 	case chain && c.PaPerUnit > 0:
-		return 0, "", errors.New("calibration: both a chain (full_scale_v, sensitivity_v_per_pa) and pa_per_unit are " +
-			"given: keep one")
+		return fail("both a chain (full_scale_v, sensitivity_v_per_pa) and pa_per_unit are given: keep one")
 	case chain && c.Unit != "":
-		return 0, "", fmt.Errorf("calibration: both a chain (full_scale_v, sensitivity_v_per_pa) and unit: %s are given: "+
-			"keep one", c.Unit)
+		return fail("both a chain (full_scale_v, sensitivity_v_per_pa) and unit: %s are given: keep one", c.Unit)
 	case c.PaPerUnit > 0 && c.Unit != "":
-		return 0, "", fmt.Errorf("calibration: both pa_per_unit and unit: %s are given: keep one", c.Unit)
+		return fail("both pa_per_unit and unit: %s are given: keep one", c.Unit)
 	case c.Reading != "" && c.FullScaleV == 0:
-		return 0, "", errors.New("calibration: reading describes full_scale_v, but full_scale_v is missing")
+		return fail("reading describes full_scale_v, but full_scale_v is missing")
 	case c.GainDB != 0 && c.SensitivityVPerPa == 0:
-		return 0, "", errors.New("calibration: gain_db is part of a chain, but sensitivity_v_per_pa is missing")
-	}
-
-	switch {
-	case chain:
-		factor = 1
-		switch channelUnit {
-		case "full-scale":
-			if c.FullScaleV == 0 {
-				return 0, "", errors.New("calibration: samples are a fraction of full scale: sensitivity_v_per_pa needs " +
-					"full_scale_v too")
-			}
-
-			factor = c.FullScaleV
-			if c.Reading == "rms" {
-				factor *= math.Sqrt2 // a sine that fills the scale has this peak
-			}
-
-		case "":
-			if c.FullScaleV == 0 {
-				return 0, "", errors.New("calibration: the file does not state the samples' unit: sensitivity_v_per_pa alone " +
-					"would take them as volts; give pa_per_unit")
-			}
-
-			// A file without a unit, and volts at full scale stated: integers
-			// of any scaling would pass unseen, so this is refused too.
-			return 0, "", errors.New("calibration: full_scale_v needs samples that are a fraction of full scale, the file " +
-				"does not state the samples' unit; give pa_per_unit")
-
-		case "V":
-			if c.FullScaleV > 0 {
-				return 0, "", errors.New("calibration: the channel is in V already: leave out full_scale_v")
-			}
-
-		default:
-			return 0, "", fmt.Errorf("calibration: a chain of volts needs samples in full scale or V, the channel is in %s",
-				channelUnit)
-		}
-
-		if c.SensitivityVPerPa == 0 {
-			return factor, "V", nil
-		}
-
-		return factor / c.SensitivityVPerPa / math.Pow(10, c.GainDB/20), "Pa", nil
-
+		return fail("gain_db is part of a chain, but sensitivity_v_per_pa is missing")
+	case c.PaPerUnit > 0 && channelUnit == "Pa":
+		return fail("pa_per_unit is given, but the channel is in Pa already")
 	case c.PaPerUnit > 0:
-		if channelUnit == "Pa" {
-			return 0, "", errors.New("calibration: pa_per_unit is given, but the channel is in Pa already")
-		}
 		return c.PaPerUnit, "Pa", nil
-
+	case c.Unit != "" && !slices.Contains([]string{"", "full-scale", c.Unit}, channelUnit):
+		return fail("unit: %s is declared, but the channel is in %s", c.Unit, channelUnit)
 	case c.Unit != "":
-		if channelUnit != "" && channelUnit != "full-scale" && channelUnit != c.Unit {
-			return 0, "", fmt.Errorf("calibration: unit: %s is declared, but the channel is in %s", c.Unit, channelUnit)
-		}
 		return 1, c.Unit, nil
+	case !chain:
+		return 1, channelUnit, nil
+	case channelUnit == "full-scale" && c.FullScaleV == 0:
+		return fail("samples are a fraction of full scale: sensitivity_v_per_pa needs full_scale_v too")
+	case channelUnit == "" && c.FullScaleV == 0:
+		return fail("the file does not state the samples' unit: sensitivity_v_per_pa alone would take them as volts; give " +
+			"pa_per_unit")
+	case channelUnit == "": // integers of any scaling would pass unseen
+		return fail("full_scale_v needs samples that are a fraction of full scale, the file does not state the samples' " +
+			"unit; give pa_per_unit")
+	case channelUnit == "V" && c.FullScaleV > 0:
+		return fail("the channel is in V already: leave out full_scale_v")
+	case channelUnit != "V" && channelUnit != "full-scale":
+		return fail("a chain of volts needs samples in full scale or V, the channel is in %s", channelUnit)
 	}
 
-	return 1, channelUnit, nil
+	factor = 1
+	if channelUnit == "full-scale" {
+		factor = c.FullScaleV
+	}
+
+	if c.Reading == "rms" {
+		factor *= math.Sqrt2 // a sine that fills the scale has this peak
+	}
+
+	if c.SensitivityVPerPa == 0 {
+		return factor, "V", nil
+	}
+
+	return factor / c.SensitivityVPerPa / math.Pow(10, c.GainDB/20), "Pa", nil
 }

@@ -2,8 +2,9 @@ package ingest
 
 import (
 	"math"
-	"strings"
 	"testing"
+
+	"doubletake/internal/must"
 )
 
 // TestCalibration: factors by hand. A microphone of 50 mV/Pa behind 20 dB of
@@ -31,9 +32,8 @@ func TestCalibration(t *testing.T) {
 		{Calibration{Unit: "full-scale"}, "full-scale", 1, "full-scale"},
 	} {
 		f, u, err := c.c.Factor(c.channel)
-		if err != nil || math.Abs(f-c.factor) > 1e-12*c.factor || u != c.unit {
-			t.Errorf("%+v on %q: %v %s %v; want %v %s", c.c, c.channel, f, u, err, c.factor, c.unit)
-		}
+		must.Not(t, err != nil || math.Abs(f-c.factor) > 1e-12*c.factor || u != c.unit,
+			"%+v on %q: %v %s %v; want %v %s", c.c, c.channel, f, u, err, c.factor, c.unit)
 	}
 
 	for _, c := range []struct {
@@ -58,8 +58,7 @@ func TestCalibration(t *testing.T) {
 		{Calibration{PaPerUnit: math.NaN()}, "full-scale", "positive"},
 		{Calibration{SensitivityVPerPa: 1, GainDB: math.Inf(1)}, "V", "a number"},
 	} {
-		if f, u, err := c.c.Factor(c.channel); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%+v on %q: %v %q %v; want %q", c.c, c.channel, f, u, err, c.want)
-		}
+		_, _, err := c.c.Factor(c.channel)
+		must.Refuse(t, err, c.want)
 	}
 }

@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,27 +15,14 @@ import (
 // ("Time (s)"), or by its number from 1. An unknown or ambiguous name is a
 // *fault.Error that lists the names there are.
 func FindChannel(info Info, name string) (int, error) {
-	name = strings.TrimSpace(name)
-
-	names := make([]string, len(info.Channels))
-	for i, c := range info.Channels {
-		names[i] = c.Name
-	}
-
-	header := func(c Channel) string {
-		for _, a := range c.Attributes {
-			if a.Name == "header" {
-				return a.Value
-			}
-		}
-
-		return ""
-	}
+	name = spelling.Composed(strings.TrimSpace(name))
+	names := info.Names()
+	isHeader := func(a Attribute) bool { return a.Name == "header" && a.Value != "" && strings.EqualFold(a.Value, name) }
 
 	for _, same := range []func(c Channel) bool{
 		func(c Channel) bool { return c.Name == name },
-		func(c Channel) bool { return strings.EqualFold(c.Name, name) },
-		func(c Channel) bool { h := header(c); return h != "" && strings.EqualFold(h, name) },
+		func(c Channel) bool { return strings.EqualFold(spelling.Composed(c.Name), name) },
+		func(c Channel) bool { return slices.ContainsFunc(c.Attributes, isHeader) },
 	} {
 		at := -1
 		for i, c := range info.Channels {
@@ -43,10 +31,8 @@ func FindChannel(info Info, name string) (int, error) {
 			}
 
 			if at >= 0 {
-				return 0, &fault.Error{
-					Path: info.Path, Found: fmt.Sprintf("channels %d and %d are both named %q", at+1, i+1, c.Name),
-					Hint: "name the channel by its number",
-				}
+				return 0, fault.At(info.Path, "", "", fmt.Sprintf("channels %d and %d are both named %q", at+1, i+1, c.Name),
+					"name the channel by its number")
 			}
 
 			at = i
@@ -80,71 +66,12 @@ func FindChannel(info Info, name string) (int, error) {
 		return at, nil
 	}
 
-	e := &fault.Error{
-		Path: info.Path, Want: fmt.Sprintf("a channel %q", name), Found: "only " + fault.Quoted(names),
-		Hint: "name one of these in the configuration, or correct the header",
-	}
+	e := fault.At(info.Path, "", fmt.Sprintf("a channel %q", name), "only "+fault.Quoted(names),
+		"name one of these in the configuration, or correct the header")
 
 	if near := spelling.Nearest(name, names, 1); len(near) > 0 && spelling.Distance(near[0], name) <= 2 && len(name) > 2 {
 		e.Hint = fmt.Sprintf("is %q meant?", near[0])
 	}
 
 	return 0, e
-}
-
-// AttributeNumber finds a number a file states about itself: an attribute of the file
-// or of a group ("/Table1@alpha"), a single number among its arrays
-// ("opp_jprop.vInf"), or an element of one ("opp.RPS_M1[2]"), by its name or,
-// where only one fits, by the end of it.
-func AttributeNumber(info Info, name string) (float64, error) {
-	var hits []Attribute
-	for _, a := range info.Attributes {
-		if a.Name == name {
-			hits = []Attribute{a}
-			break
-		}
-
-		if rest, ok := strings.CutSuffix(strings.ToLower(a.Name), strings.ToLower(name)); ok &&
-			(rest == "" || strings.ContainsAny(rest[len(rest)-1:], "/.@")) {
-			hits = append(hits, a)
-		}
-	}
-
-	if len(hits) == 0 {
-		known := make([]string, 0, len(info.Attributes))
-		for _, a := range info.Attributes {
-			known = append(known, a.Name)
-		}
-
-		e := &fault.Error{Path: info.Path, Want: fmt.Sprintf("an attribute %q", name), Found: "none of that name"}
-		if len(known) == 0 {
-			e.Found = "a file without attributes"
-		} else if near := spelling.Nearest(name, known, 3); len(near) > 0 {
-			e.Hint = "there is " + fault.Quoted(near)
-		}
-
-		return 0, e
-	}
-
-	if len(hits) > 1 {
-		var found []string
-		for _, a := range hits {
-			found = append(found, a.Name)
-		}
-
-		return 0, &fault.Error{
-			Path: info.Path, Want: fmt.Sprintf("one attribute %q", name), Found: fault.Quoted(found),
-			Hint: "write its full name",
-		}
-	}
-
-	v, err := strconv.ParseFloat(strings.Trim(strings.TrimSpace(hits[0].Value), "[]"), 64)
-	if err != nil || !finite(v) {
-		return 0, &fault.Error{
-			Path: info.Path, Place: "attribute " + hits[0].Name, Want: "a number",
-			Found: strconv.Quote(fault.Clip(hits[0].Value)),
-		}
-	}
-
-	return v, nil
 }

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"doubletake/ingest/fault"
+	"doubletake/internal/lists"
 )
 
 // Warning is something worth telling that does not stop the work.
@@ -27,6 +28,11 @@ type Warning struct {
 	Text string `json:"text"` // one sentence for people
 
 	Column string `json:"column,omitempty"` // of a table, that it concerns; "" of all or none
+}
+
+// Warn returns a warning about a file.
+func Warn(path, code, format string, args ...any) Warning {
+	return Warning{Path: path, Code: code, Text: fmt.Sprintf(format, args...)}
 }
 
 // Attribute is a name and value a file carries about itself or one channel.
@@ -87,11 +93,17 @@ type Info struct {
 	Warnings   []Warning   `json:"warnings,omitempty"`
 }
 
+// Names are those of the channels.
+func (i Info) Names() []string {
+	return lists.Each(i.Channels, func(c Channel) string { return c.Name })
+}
+
 // Options guide a format's Open where a file does not describe itself completely.
 type Options struct {
-	Format    string  // name of the format; "" decides by content
-	RateHz    float64 // rate of the samples when the file does not state it; a contradiction with the file is an error
-	Truncated string  // "error" (default) or "use": what to do with a file that holds less than its header claims
+	Format    string    // name of the format; "" decides by content
+	RateHz    float64   // rate of the samples when the file does not state it; a contradiction with the file is an error
+	Truncated string    // "error" (default) or "use": what to do with a file that holds less than its header claims
+	Missing   []float64 // samples that are codes for a value that is not there: they are interpolated
 	Text      TextOptions
 	Arrays    ArrayOptions
 	Program   *Program // reads the files in place of a format; nil: none
@@ -173,10 +185,8 @@ func (o Options) Rate(path, place string, file, tolerance float64) (float64, err
 	}
 
 	if math.Abs(file-o.RateHz) > tolerance*file {
-		return 0, &fault.Error{
-			Path: path, Place: place, Want: fmt.Sprintf("a rate of %g Hz as configured", o.RateHz),
-			Found: fmt.Sprintf("%g Hz", file), Hint: "leave the rate out: the file states it",
-		}
+		return 0, fault.At(path, place, fmt.Sprintf("a rate of %g Hz as configured", o.RateHz),
+			fmt.Sprintf("%g Hz", file), "leave the rate out: the file states it")
 	}
 
 	return file, nil

@@ -10,6 +10,7 @@ import (
 
 	"doubletake/ingest/fault"
 	"doubletake/ingest/spelling"
+	"doubletake/internal/lists"
 )
 
 // PathError returns an error of the operating system about a path as a *fault.Error
@@ -41,16 +42,10 @@ func PathError(path string, err error) error {
 	dir = filepath.Clean(dir)
 	entries, _ := os.ReadDir(dir) // without entries there is no suggestion
 
-	var names, near []string
-	for _, d := range entries {
-		names = append(names, d.Name())
-	}
-
-	for _, n := range spelling.Nearest(base, names, 3) {
-		if !strings.HasPrefix(n, ".") && spelling.Distance(base, n) <= max(2, len(base)/3) {
-			near = append(near, n)
-		}
-	}
+	names := lists.Each(entries, fs.DirEntry.Name)
+	near := lists.Keep(spelling.Nearest(base, names, 3), func(n string) bool {
+		return !strings.HasPrefix(n, ".") && spelling.Distance(base, n) <= max(2, len(base)/3)
+	})
 
 	_, missing := os.Stat(dir)
 	switch {

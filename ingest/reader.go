@@ -47,6 +47,12 @@ type Tolerant interface {
 	Tolerate(channels []bool)
 }
 
+// Gapped is a Reader that interpolates samples that are codes for no value (Options.Missing).
+type Gapped interface {
+	// Filled returns how many samples of a channel were interpolated, of those that were read.
+	Filled(channel int) int64
+}
+
 // Spectral is a Reader of files that may hold processed spectra.
 type Spectral interface {
 	// TimeSeries returns a *fault.Error if these channels are spectra: if an axis

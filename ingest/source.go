@@ -25,10 +25,8 @@ func OpenSource(path string) (Source, error) {
 	}
 
 	if st.Size() == 0 {
-		return Source{}, &fault.Error{
-			Path: path, Want: "a recording", Found: "an empty file",
-			Hint: "record or copy it again, or leave it out with exclude",
-		}
+		return Source{}, fault.At(path, "", "a recording", "an empty file",
+			"record or copy it again, or leave it out with exclude")
 	}
 
 	f, err := os.Open(path)
@@ -42,6 +40,13 @@ func OpenSource(path string) (Source, error) {
 // Fault returns the error of a byte of the file.
 func (s Source) Fault(at int64, want, found, hint string) error {
 	return &fault.Error{Path: s.Path, Place: fmt.Sprintf("byte %d", at), Want: want, Found: found, Hint: hint}
+}
+
+// Unless raises the error of a byte of the file (fault.Raise), unless ok.
+func (s Source) Unless(ok bool, at int64, want, found, hint string) {
+	if !ok {
+		fault.Raise(s.Fault(at, want, found, hint))
+	}
 }
 
 // Close closes the file.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"doubletake/ingest"
+	"doubletake/internal/must"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/inspect"
 	"doubletake/pipeline/kv"
@@ -31,9 +32,8 @@ func TestArrowCampaign(t *testing.T) {
 			Meta:    []kv.Pair{{Key: "fs", Value: "6400"}},
 		}
 
-		if _, err := rec.WriteFile(filepath.Join(dir, []string{"a.arrow", "b.arrow"}[i])); err != nil {
-			t.Fatal(err)
-		}
+		_, err := rec.WriteFile(filepath.Join(dir, []string{"a.arrow", "b.arrow"}[i]))
+		must.Do(t, err)
 	}
 
 	runConfig(t, dir, `version: 1
@@ -46,14 +46,10 @@ experiments:
 	tab := readTable(t, dir, "runs", "rotor", "triplets.arrow")
 
 	got, err := tab.Floats("bpf1_db_1")
-	if err != nil || len(got) != 2 || tab.Column("bpf1_db_1").Unit != "dB re 20 µPa" {
-		t.Fatalf("%v, %v", got, err)
-	}
+	must.Never(t, err != nil || len(got) != 2 || tab.Column("bpf1_db_1").Unit != "dB re 20 µPa", "%v, %v", got, err)
 
 	for i, a := range amplitude {
-		if want := 20 * math.Log10(a/math.Sqrt2/20e-6); math.Abs(got[i]-want) > 0.01 {
-			t.Errorf("%g Pa: %.3f dB, expected %.3f", a, got[i], want)
-		}
+		must.Near(t, got[i], 20*math.Log10(a/math.Sqrt2/20e-6), 0.01, "%g Pa: dB", a)
 	}
 
 	in, err := inspect.File(context.Background(), filepath.Join(dir, "a.arrow"), ingest.Options{Format: "arrow"})

@@ -5,6 +5,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"doubletake/internal/must"
 )
 
 // Forces with the speed (or the dynamic pressure), the pressure and the
@@ -77,10 +79,7 @@ experiments:
 			func(_, _, p, temp float64) float64 { return density(p, temp) * 12 * 12 / 2 },
 		},
 	} {
-		write(t, dir, "pipeline.yaml", fmt.Sprintf(yaml, c.constants, c.flow, blockage, c.density))
-		tripletsIn(t, dir)
-
-		tab := readTable(t, dir, "runs", "wing", "triplets.arrow")
+		tab := tripletsOf(t, dir, "wing", fmt.Sprintf(yaml, c.constants, c.flow, blockage, c.density))
 		for h := range 2 {
 			want := 0.0
 			for i := h * n / 2; i < (h+1)*n/2; i++ {
@@ -89,9 +88,8 @@ experiments:
 			}
 
 			for name, of := range map[string]float64{"cl": 1, "cd": 1. / 8} {
-				if got := column(t, tab, fmt.Sprintf("%s_%d", name, h+1))[0]; math.Abs(got-of*want) > 1e-9 {
-					t.Errorf("%s: %s, half %d: %v, expected %v", c.name, name, h+1, got, of*want)
-				}
+				must.Near(t, column(t, tab, fmt.Sprintf("%s_%d", name, h+1))[0], of*want, 1e-9, "%s: %s, half %d",
+					c.name, name, h+1)
 			}
 		}
 	}
@@ -101,18 +99,13 @@ experiments:
 		{"per: sample", "expected column: the sensor's column, or pressure and temperature"},
 		{"column: speed", `expected a channel "speed"`},
 	} {
-		write(t, dir, "pipeline.yaml", fmt.Sprintf(yaml, "", c.flow, blockage, ", density_kg_m3: 1.2"))
-		if err := tryIn(dir); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v", c.flow, err)
-		}
+		refuses(t, dir, fmt.Sprintf(yaml, "", c.flow, blockage, ", density_kg_m3: 1.2"), c.want)
 	}
 
 	write(t, dir, "pipeline.yaml", strings.Replace(fmt.Sprintf(yaml, "", "column: u", blockage, ", density_kg_m3: 1.2"),
 		"balance: {", "balance: {components: [A], ", 1))
 
-	if err := tryIn(dir); err == nil || !strings.Contains(err.Error(), "belongs to a balance of voltages") {
-		t.Errorf("components: %v", err)
-	}
+	says(t, tryIn(dir), "belongs to a balance of voltages")
 }
 
 // Zero and weight of a model from a polar without wind, over the angle of the arm
@@ -149,7 +142,7 @@ func TestGravityTareOfForces(t *testing.T) {
 		interpolation string
 		tolerance     float64
 	}{{"harmonic", 1e-9}, {"linear", 1e-3}} { // a chord of 1° of 5 cos α is off by 5·(1°)²/8 = 2e-4
-		write(t, dir, "pipeline.yaml", fmt.Sprintf(`version: 1
+		tab := tripletsOf(t, dir, "wing", fmt.Sprintf(`version: 1
 experiments:
   wing:
     ingest:
@@ -161,22 +154,15 @@ experiments:
       balance: {angle: arm, angle_unit: rad, tare: {file: windoff.csv, interpolation: %s}}
     dsp: {triplets: split-halves}
 `, how.interpolation))
-
-		tripletsIn(t, dir)
-
-		tab := readTable(t, dir, "runs", "wing", "triplets.arrow")
 		for i, k := range column(t, tab, "k") {
 			sin, cos := math.Sincos(angles[int(k)] * deg)
 			for name, want := range map[string]float64{"lift_n": 10*cos - 2*sin, "drag_n": 2*cos + 10*sin} {
 				for h := 1; h <= 2; h++ {
-					if got := column(t, tab, fmt.Sprintf("%s_%d", name, h))[i]; math.Abs(got-want) > how.tolerance {
-						t.Errorf("%s at %g°: %s_%d %v, expected %v", how.interpolation, angles[int(k)], name, h, got, want)
-					}
+					must.Near(t, column(t, tab, fmt.Sprintf("%s_%d", name, h))[i], want, how.tolerance,
+						"%s at %g°: %s_%d", how.interpolation, angles[int(k)], name, h)
 				}
 
-				if u := tab.Column(name + "_1").Unit; u != "N" {
-					t.Errorf("%s in %q", name, u)
-				}
+				must.Equal(t, tab.Column(name+"_1").Unit, "N", "%s in", name)
 			}
 		}
 	}

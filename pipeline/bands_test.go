@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"doubletake/ingest/simulate"
+	"doubletake/internal/must"
 )
 
 // Third-octave bands need neither blades nor a shaft speed, and go all the way to
@@ -57,13 +58,10 @@ experiments:
 		}
 	}
 
-	page := contents(t, filepath.Join(dir, "runs", "report.html"))
+	page := must.Read(t, filepath.Join(dir, "runs", "report.html"))
 
-	for _, s := range []string{"y1 and y2 are the one-third-octave levels of a recording", "Spectrum of one recording"} {
-		if !strings.Contains(string(page), s) {
-			t.Errorf("the page has no %q", s)
-		}
-	}
+	must.Contain(t, string(page), "y1 and y2 are the one-third-octave levels of a recording",
+		"Spectrum of one recording")
 }
 
 // All outcomes at once on a simulated rotor, corrected for distance and air. Expected:
@@ -74,9 +72,7 @@ func TestEveryOutcome(t *testing.T) {
 
 	c := simulate.DefaultRotor()
 	c.DurationS, c.Blades, c.RPM, c.ThetaDeg = 2, []int{2, 3, 4}, []float64{4000, 5000}, []float64{-30, 0, 30}
-	if err := simulate.WriteDir(t.Context(), c, dir, 4, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, simulate.WriteDir(t.Context(), c, dir, 4, nil))
 
 	write(t, dir, "pipeline.yaml", `version: 1
 experiments:
@@ -104,9 +100,7 @@ experiments:
 
 	want := "bpf1_db bpf2_db l_31_5hz_db l_63hz_db l_125hz_db l_250hz_db l_500hz_db l_1000hz_db l_2000hz_db " +
 		"oaspl_db oaspl_a_db broadband_db tonal_db broadband_a_db tonal_a_db"
-	if got := strings.Join(e.Outcomes, " "); got != want {
-		t.Errorf("outcomes %s", got)
-	}
+	must.Equal(t, strings.Join(e.Outcomes, " "), want, "outcomes")
 
 	tab := readTable(t, dir, "runs", "rotor", "triplets.arrow")
 	power := func(name string, i int) float64 { return math.Pow(10, column(t, tab, name)[i]/10) }
@@ -127,9 +121,7 @@ experiments:
 
 		// Cold dry air absorbs more than the standard's, on twice the path.
 		low, high := column(t, tab, "l_125hz_db_air_1")[i], column(t, tab, "l_2000hz_db_air_1")[i]
-		if !(low > 0 && low < high && high < 0.1) {
-			t.Errorf("corrections %g and %g dB", low, high)
-		}
+		must.Not(t, !(low > 0 && low < high && high < 0.1), "corrections %g and %g dB", low, high)
 	}
 
 	meta := map[string]string{}
@@ -143,9 +135,8 @@ experiments:
 	}
 
 	for _, f := range []string{"three-bands.svg", "levels.svg", "three-directivity-oaspl_a_db-rpm-5000.svg"} {
-		if _, err := os.Stat(filepath.Join(dir, "runs", "rotor", "report", "figures", f)); err != nil {
-			t.Error(err)
-		}
+		_, err := os.Stat(filepath.Join(dir, "runs", "rotor", "report", "figures", f))
+		must.Do(t, err)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"doubletake/internal/must"
 	"doubletake/train/score"
 )
 
@@ -14,7 +15,7 @@ import (
 // was then measured: of groups graded "holds" none fails. docs/research/intervals.md has the table. The
 // networks are small: the calibrated model is judged.
 func TestBeforeAgainstAfter(t *testing.T) {
-	long(t, "calibrates 29 splits of measured campaigns")
+	study(t)
 	dir := t.TempDir()
 
 	turbine := "rm2-turbine/runs.csv, inputs: [tow_speed_m_s, tsr], repeats: [cp, cd]"
@@ -72,9 +73,7 @@ func TestBeforeAgainstAfter(t *testing.T) {
 		err = os.WriteFile(filepath.Join(dir, "pipeline.yaml"), []byte(yaml), 0o644)
 	}
 
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	table, rigs := map[[2]score.Grade]int{}, map[[2]score.Grade]int{}
 	for name, e := range runIn(t, dir) {

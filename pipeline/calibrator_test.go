@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"doubletake/internal/must"
 	"doubletake/pipeline"
 	"doubletake/pipeline/engine"
 )
@@ -66,21 +67,7 @@ experiments:
 
 func write(t testing.TB, dir, name, text string) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// contents reads a file.
-func contents(t testing.TB, path string) []byte {
-	t.Helper()
-
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	return b
+	must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 }
 
 // Expected levels: closed form, 20 lg(a/√2/20 µPa) of the pascal the signal was
@@ -92,16 +79,12 @@ func TestCalibratorChain(t *testing.T) {
 	runIn(t, dir)
 
 	tab := readTable(t, dir, "runs", "rotor", "triplets.arrow")
-	if u := tab.Column("bpf1_db_1").Unit; u != "dB re 20 µPa" {
-		t.Errorf("levels in %q", u)
-	}
+	must.Equal(t, tab.Column("bpf1_db_1").Unit, "dB re 20 µPa", "levels in")
 
 	for c, a := range []float64{0.5, 0.2} {
 		for h := 1; h <= 2; h++ {
 			got := column(t, tab, fmt.Sprintf("bpf1_db_%d", h))[c]
-			if want := 20 * math.Log10(a/math.Sqrt2/20e-6); math.Abs(got-want) > 0.02 {
-				t.Errorf("microphone %d, half %d: %.4f dB, expected %.4f", c+1, h, got, want)
-			}
+			must.Near(t, got, 20*math.Log10(a/math.Sqrt2/20e-6), 0.02, "microphone %d, half %d: dB", c+1, h)
 		}
 	}
 
@@ -123,9 +106,8 @@ func TestCalibratorChain(t *testing.T) {
 	}
 
 	page, err := os.ReadFile(filepath.Join(dir, "runs", "report.html"))
-	if err != nil || !strings.Contains(string(page), "calibrator cal2.npy, channel 2: 94 dB at 1000.3 Hz") {
-		t.Errorf("the page does not name the calibrator (%v)", err)
-	}
+	must.Not(t, err != nil || !strings.Contains(string(page), "calibrator cal2.npy, channel 2: 94 dB at 1000.3 Hz"),
+		"the page does not name the calibrator (%v)", err)
 
 	// What the calibrator's file holds is part of the key: at half the level the
 	// second microphone is twice as sensitive, 6.02 dB less.
@@ -139,16 +121,12 @@ func TestCalibratorChain(t *testing.T) {
 	tripletsIn(t, dir)
 
 	after := column(t, readTable(t, dir, "runs", "rotor", "triplets.arrow"), "bpf1_db_1")
-	if math.Abs(after[0]-before[0]) > 1e-9 || math.Abs(after[1]-before[1]+20*math.Log10(2)) > 1e-4 {
-		t.Errorf("levels %v became %v", before, after)
-	}
+	must.Not(t, math.Abs(after[0]-before[0]) > 1e-9 || math.Abs(after[1]-before[1]+20*math.Log10(2)) > 1e-4,
+		"levels %v became %v", before, after)
 
 	// gain_db: the runs were recorded with 20 dB more than the calibrator.
-	write(t, dir, "pipeline.yaml", strings.Replace(calibratedYAML, "level_db: 94,", "level_db: 94, gain_db: 20,", 1))
-	tripletsIn(t, dir)
-
-	if got := column(t, readTable(t, dir, "runs", "rotor", "triplets.arrow"),
-		"bpf1_db_1"); math.Abs(got[0]-before[0]+20) > 1e-9 {
+	tab = tripletsOf(t, dir, "rotor", strings.Replace(calibratedYAML, "level_db: 94,", "level_db: 94, gain_db: 20,", 1))
+	if got := column(t, tab, "bpf1_db_1"); math.Abs(got[0]-before[0]+20) > 1e-9 {
 		t.Errorf("with gain_db: 20 %v, expected 20 dB less than %v", got, before)
 	}
 }
@@ -195,9 +173,7 @@ func TestCalibratorFaults(t *testing.T) {
 		write(t, dir, "pipeline.yaml", strings.Replace(calibratedYAML, c.old, c.new, 1))
 
 		err := tryIn(dir)
-		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
-			t.Errorf("%s: %v, expected %q", c.name, err, c.want)
-		}
+		must.Refuse(t, err, c.want)
 	}
 }
 
@@ -210,23 +186,17 @@ func TestCalibratorIsInTheKey(t *testing.T) {
 		calibrated(t, dir, edit)
 
 		p, err := pipeline.Load(filepath.Join(dir, "pipeline.yaml"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		res, err := p.Run(context.Background(), engine.Options{Jobs: 2})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		return res.Ran
 	}
 
 	first := ran(nil)
 
-	if again := ran(nil); again != 0 {
-		t.Errorf("nothing changed, %d tasks ran", again)
-	}
+	must.Equal(t, ran(nil), 0, "nothing changed, tasks ran")
 
 	if again := ran(func(x []float64) { x[100] *= 1.01 }); again != first {
 		t.Errorf("the calibrator changed: %d tasks ran, expected all %d", again, first)

@@ -5,6 +5,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"doubletake/internal/must"
 )
 
 // drones are experiments on simulated rotors of these seeds, each blade number held out in turn.
@@ -31,7 +33,7 @@ func drones(from, to int, training string) (yaml string) {
 // Witness: the simulation, whose outcomes of the held-out group enter nowhere. The earlier
 // intervals of this program, with Student's t of few groups, were .42 as wide.
 func TestCampaignIntervals(t *testing.T) {
-	long(t, "takes two minutes")
+	study(t)
 
 	config := "version: 1\nexperiments:\n" + drones(31, 34, `
       model: {hidden: [4]}
@@ -58,9 +60,7 @@ func TestCampaignIntervals(t *testing.T) {
 	for name, e := range runIn(t, dir) {
 		for _, s := range e.Splits {
 			h := s.Honest
-			if h == nil || h.Absent != "" {
-				t.Fatalf("%s %s: no calibration: %+v", name, s.Name, h)
-			}
+			must.Never(t, h == nil || h.Absent != "", "%s %s: no calibration: %+v", name, s.Name, h)
 
 			r := h.Record
 			t.Logf("%s %-14s R² %.3f, coverage %.3f → %.3f at %.3f, Σe/Σv̂ %.2f → %.2f ± %.2f, width over spread %.2f, "+
@@ -71,9 +71,7 @@ func TestCampaignIntervals(t *testing.T) {
 			m := &wings
 			if strings.HasPrefix(name, "drone") {
 				m = &rotors
-				if !strings.Contains(h.Calibration.Base, "order form") {
-					t.Errorf("%s %s: by %s", name, s.Name, h.Calibration.Base)
-				}
+				must.Contain(t, h.Calibration.Base, "order form")
 			}
 
 			*m = means{m.sets + 1, m.r2 + r.R2, m.coverage + r.After.Coverage, m.width + r.WidthOverSpread}
@@ -112,9 +110,7 @@ func TestCampaignIntervalsByNetworks(t *testing.T) {
 	for name, e := range runIn(t, dir) {
 		for _, s := range e.Splits {
 			h := s.Honest
-			if h == nil || h.Absent != "" {
-				t.Fatalf("%s %s: no calibration: %+v", name, s.Name, h)
-			}
+			must.Never(t, h == nil || h.Absent != "", "%s %s: no calibration: %+v", name, s.Name, h)
 
 			r := h.Record
 			sets++
@@ -167,7 +163,7 @@ experiments:
 	dir := t.TempDir()
 	write(t, dir, "pipeline.yaml", config)
 	all := runIn(t, dir)
-	const words = "held out: does not hold"
+	const words = "never shown. Does not hold"
 	networks, process := all["ensemble"].Splits[0], all["process"].Splits[0]
 	k, r := networks.Honest.Calibration.K, networks.Honest.Record.After
 	if k != 8 || r.Coverage >= 0.9 || !strings.Contains(networks.Sentence(), words) {
@@ -175,14 +171,13 @@ experiments:
 	}
 
 	k, r = process.Honest.Calibration.K, process.Honest.Record.After
-	if k != 8 || r.Coverage < 0.9 || !strings.Contains(process.Sentence(), "held out: holds") {
+	if k != 8 || r.Coverage < 0.9 || !strings.Contains(process.Sentence(), "never shown. Holds") {
 		t.Errorf("process: K = %d, coverage %.3f: %s", k, r.Coverage, process.Sentence())
 	}
 
 	page, err := os.ReadFile(dir + "/runs/report.md")
-	if err != nil || !strings.Contains(strings.Join(strings.Fields(string(page)), " "), words) {
-		t.Errorf("report.md does not say %q, %v", words, err)
-	}
+	must.Not(t, err != nil || !strings.Contains(strings.Join(strings.Fields(string(page)), " "), words),
+		"report.md does not say %q, %v", words, err)
 
 	t.Log(networks.Sentence())
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"doubletake/ingest"
+	"doubletake/internal/must"
 	"doubletake/pipeline"
 )
 
@@ -19,14 +20,10 @@ func TestCheckThousandFiles(t *testing.T) {
 	writeWAV(t, filepath.Join(dir, "first.wav"), 6000, x)
 
 	for i := range 999 {
-		if err := os.Link(filepath.Join(dir, "first.wav"), filepath.Join(dir, fmt.Sprintf("r%d.wav", 1000+i))); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Link(filepath.Join(dir, "first.wav"), filepath.Join(dir, fmt.Sprintf("r%d.wav", 1000+i))))
 	}
 
-	if err := os.Remove(filepath.Join(dir, "first.wav")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(filepath.Join(dir, "first.wav")))
 
 	writeWAV(t, filepath.Join(dir, "r3000.wav"), 8000, x)
 	write(t, dir, "pipeline.yaml", `version: 1
@@ -37,9 +34,7 @@ experiments:
 `)
 
 	w, err := checkFiles(t, dir)
-	if err != nil {
-		t.Error(err)
-	}
+	must.Do(t, err)
 
 	if len(w) != 1 || !strings.Contains(w[0].Text, "6000 Hz in 999 (first r1000.wav), 8000 Hz in 1 (first r3000.wav)") {
 		t.Errorf("warnings %v", w)
@@ -51,7 +46,7 @@ experiments:
 func TestCheckClock(t *testing.T) {
 	dir := t.TempDir()
 
-	b := contents(t, "../ingest/format/parquet/testdata/times/integer.parquet")
+	b := must.Read(t, "../ingest/format/parquet/testdata/times/integer.parquet")
 
 	for _, name := range []string{"a1.parquet", "a2.parquet"} {
 		write(t, dir, name, string(b))
@@ -126,12 +121,23 @@ func TestCheckFindsBeforeRun(t *testing.T) {
 	}
 
 	writeWAV(t, filepath.Join(dir, "a1900.wav"), 10000, sound[:10000])
+	writeWAV(t, filepath.Join(dir, "calibrator.wav"), 10000, sound[:100])
+	write(t, dir, "d1500.csv", noise)
+	write(t, dir, "wind-off.csv", strings.Replace(noise, "t,f", "t,other", 1))
+	write(t, dir, "tares.csv", "file,rpm,zero\nd1500.csv,1500,gone.csv\n")
+	write(t, dir, "tares2.csv", "file,rpm,zero\nd1500.csv,1500,wind-off.csv\n")
+	write(t, dir, "names.csv", "propeller,rpm,lift_1,lift_2\nAPC,1,1,2\nAPC,2,3,4\nHQ,1,5,6\nHQ,2,4,4\n")
+	const names = "    train: {inputs: [%s], splits: {x: {test: {propeller: HQ}}}%s}\n"
+	write(t, dir, "pairs.csv", "rpm,lift_1,lift_2,drag_1,drag_2\n1,1,2,0,0\n2,3,4,0,0\n3,5,6,0,0\n")
 	write(t, dir, "c1600.csv", strings.Replace(bad, "4.17,1.5", "4.17,NaN", 1))
 
 	const fan = "    ingest: {files: \"%s*.wav\", pattern: \"%s{rpm}.wav\", constants: {blades: 2}%s}\n" +
 		"    dsp: {triplets: split-half-spectrum}\n"
 	const balance = "    ingest: {files: \"%s*.csv\", pattern: \"%s{rpm}.csv\", columns: {lift: f}}\n" +
 		"    dsp: {triplets: random-samples, samples: %d}\n"
+	const loads = "    ingest: {files: \"d*.csv\", conditions: %s, columns: {load: Fz}, " +
+		"balance: {voltages: [f], matrix: [[2]], components: [Fz], tare: {column: zero, interpolation: mean}}}\n" +
+		"    dsp: {triplets: random-samples, samples: 20}\n"
 	const train = "    train: {inputs: [rpm], splits: {x: {test: {rpm: 1600}}}%s}\n"
 
 	for _, c := range []struct {
@@ -169,6 +175,30 @@ func TestCheckFindsBeforeRun(t *testing.T) {
 			[]string{`train.outcomes: "lifd" is not an outcome of this experiment, which has [lift]; did you mean "lift"?`},
 		},
 		{
+			"short calibrator", strings.Replace(fmt.Sprintf(fan, "a", "a", ", calibration: {calibrator: {file: calibrator.wav, "+
+				"level_db: 94}}, exclude: [a1900.wav]"), "split-half-spectrum", "split-half-bands", 1),
+			[]string{"calibrator.wav: channel 1: expected at least 20480 samples (2.05 s) for 10 blocks, found 100"},
+		},
+		{"no tare", fmt.Sprintf(loads, "tares.csv"), []string{"read gone.csv: no such file"}},
+		{
+			"no voltage in the tare", fmt.Sprintf(loads, "tares2.csv"),
+			[]string{`wind-off.csv: expected a channel "f", found only "t", "other"`},
+		},
+		{
+			"constant outcome", "    ingest: {table: pairs.csv}\n" +
+				strings.Replace(fmt.Sprintf(train, ", outcomes: [lift, drag]"), "1600", "2", 1),
+			[]string{"pairs.csv: expected outcomes that vary, found drag is 0 in all 3 pairs (nothing can be learnt of it"},
+		},
+		{
+			"names alone as inputs", "    ingest: {table: names.csv}\n" + fmt.Sprintf(names, "propeller", ""),
+			[]string{"train.inputs: [propeller] are names: expected a condition of numbers too"},
+		},
+		{
+			"names without a process", "    ingest: {table: names.csv}\n" +
+				fmt.Sprintf(names, "propeller, rpm", ", honest: {base: none}"),
+			[]string{"train.inputs: [propeller] are names, which the process", "expected honest: {base: gp}, found none"},
+		},
+		{
 			"more blocks than values", fmt.Sprintf(balance, "b", "b", 20) + fmt.Sprintf(train, ", honest: {blocks: 5}"),
 			[]string{
 				"train.honest.blocks: expected up to 3 blocks of rpm, as many as it has values in the training set of split " +
@@ -176,17 +206,8 @@ func TestCheckFindsBeforeRun(t *testing.T) {
 			},
 		},
 	} {
-		w, err := checkIn(t, dir, c.yaml)
-		if err == nil {
-			t.Errorf("%s: nothing found, warnings %v", c.name, w)
-			continue
-		}
-
-		for _, text := range c.wants {
-			if !strings.Contains(err.Error(), text) {
-				t.Errorf("%s: no %q in\n%v", c.name, text, err)
-			}
-		}
+		_, err := checkIn(t, dir, c.yaml)
+		must.Refuse(t, err, c.wants...)
 	}
 
 	pair := "time (s),p1 (Pa),p2 (Pa)\n"
@@ -198,8 +219,17 @@ func TestCheckFindsBeforeRun(t *testing.T) {
 
 	w, err := checkIn(t, dir, "    ingest: {files: two.csv, constants: {blades: 2, rpm: 6000}}\n"+
 		"    dsp: {triplets: split-half-spectrum, harmonics: 2}\n")
-	if err != nil || !strings.Contains(w, "2 microphones of one run have equal conditions, in 1 of 1 files; give what") {
+	if err != nil || !strings.Contains(w, "2 microphones of one run have equal conditions; give what") {
 		t.Errorf("two microphones: %v, %v", w, err)
+	}
+
+	w, err = checkIn(t, dir, "    ingest: {table: pairs.csv}\n"+strings.Replace(fmt.Sprintf(train, ""), "1600", "2", 1))
+	must.Not(t, err != nil || !strings.Contains(w, "drag is 0 in all 3 pairs: nothing is trained on it"),
+		"an outcome that is one number: %v, %v", w, err)
+
+	for _, table := range []string{"names.csv", "{file: names.csv, inputs: [propeller, rpm]}"} {
+		_, err := checkIn(t, dir, "    ingest: {table: "+table+"}\n"+fmt.Sprintf(names, "propeller, rpm", ""))
+		must.Do(t, err)
 	}
 
 	bands := strings.Replace(fmt.Sprintf(fan, "s", "s", ""), "spectrum}", "bands}", 1)
@@ -234,9 +264,8 @@ func TestCheckEach(t *testing.T) {
 	} {
 		w, err := checkIn(t, dir, "    ingest: {table: {file: t.csv, inputs: [rpm, u]}"+c.within+"}\n"+
 			"    train: {inputs: [rpm, u], splits: "+c.each+"}\n")
-		if err != nil || !strings.Contains(w, c.want) || c.want == "" && w != "[]" {
-			t.Errorf("%s%s: %v, %v", c.each, c.within, w, err)
-		}
+		must.Not(t, err != nil || !strings.Contains(w, c.want) || c.want == "" && w != "[]",
+			"%s%s: %v, %v", c.each, c.within, w, err)
 	}
 }
 
@@ -256,9 +285,7 @@ func TestCheckExamples(t *testing.T) {
 			}
 
 			w, err := checkFiles(t, dir)
-			if err != nil {
-				t.Error(err)
-			}
+			must.Do(t, err)
 
 			for _, w := range w {
 				if w.Code == "each" || w.Code == "rate-unit" {

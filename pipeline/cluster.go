@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -12,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 
+	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/engine/command"
@@ -20,19 +20,14 @@ import (
 )
 
 // facts are what a node must agree on with the machine of the run.
-func (p *Project) facts() ([]kv.Pair, error) {
-	b, err := os.ReadFile(p.File.Path)
-	if err != nil {
-		return nil, fmt.Errorf("read configuration: %w", err)
-	}
-
-	sum := sha256.Sum256(b)
+func (p *Project) facts() []kv.Pair {
+	sum := sha256.Sum256([]byte(p.File.Text()))
 
 	return []kv.Pair{
 		{Key: "the program's version", Value: p.Program.Version},
 		{Key: "the set of numeric kernels (name one that both have with the key kernels)", Value: p.Program.Kernels},
 		{Key: "the digest of " + p.File.Path, Value: hex.EncodeToString(sum[:8])},
-	}, nil
+	}
 }
 
 // Executor is a place where tasks are made, other than this process.
@@ -68,12 +63,7 @@ func RegisterExecutors(more ...Executor) error {
 
 // Executors lists the names of the places where tasks are made: local is this process.
 func Executors() []string {
-	names := []string{"local"}
-	for _, x := range executors {
-		names = append(names, x.Name)
-	}
-
-	return names
+	return append([]string{"local"}, lists.Each(executors, func(x Executor) string { return x.Name })...)
 }
 
 // Executor returns the executor of that name for one run, for Options.Executor; nil for
@@ -90,23 +80,21 @@ func (p *Project) Executor(name, path string, heldOut []string, notify func(stri
 }
 
 // place is where workers find this program and its configuration.
-func (p *Project) place() (binary, dir string, facts []kv.Pair, err error) {
+func (p *Project) place() (binary, dir string, err error) {
 	if runtime.GOOS == "windows" {
-		return "", "", nil, &UsageError{Text: "jobs of a cluster cannot be made on Windows: their scripts are for " +
+		return "", "", &UsageError{Text: "jobs of a cluster cannot be made on Windows: their scripts are for " +
 			"the shell of its machines; log in to one of them, or run here without --executor"}
 	}
 
 	if binary, err = os.Executable(); err != nil {
-		return "", "", nil, fmt.Errorf("find the program: %w", err)
+		return "", "", fmt.Errorf("find the program: %w", err)
 	}
 
 	if dir, err = os.Getwd(); err != nil {
-		return "", "", nil, fmt.Errorf("find the folder: %w", err)
+		return "", "", fmt.Errorf("find the folder: %w", err)
 	}
 
-	facts, err = p.facts()
-
-	return binary, dir, facts, err
+	return binary, dir, nil
 }
 
 // byScheduler makes tasks as jobs of a scheduler, as its section of executor in the configuration
@@ -141,8 +129,8 @@ func byCommand(p *Project, path string, heldOut []string, notify func(string)) (
 
 // parts returns an executor of parts.
 func (p *Project) parts(o command.Options) (_ engine.Executor, err error) {
-	o.Parts = p.File.Executor.Parts
-	if o.Binary, o.Dir, o.Facts, err = p.place(); err != nil {
+	o.Parts, o.Facts = p.File.Executor.Parts, p.facts()
+	if o.Binary, o.Dir, err = p.place(); err != nil {
 		return nil, err
 	}
 
@@ -159,7 +147,7 @@ func (p *Project) WriteJobs(w io.Writer, path, scheduler string, parts int, imag
 		return err
 	}
 
-	binary, dir, _, err := p.place()
+	binary, dir, err := p.place()
 	if err != nil {
 		return err
 	}
@@ -181,13 +169,7 @@ func (p *Project) WriteJobs(w io.Writer, path, scheduler string, parts int, imag
 	all, train := p.File.Jobs(scheduler)
 
 	for _, stage := range p.Plan.Stages {
-		var tasks []*engine.Task
-		for _, t := range p.Plan.Tasks {
-			if t.Stage == stage && p.Plan.Selects(s, t) {
-				tasks = append(tasks, t)
-			}
-		}
-
+		tasks := lists.Keep(p.Plan.Tasks, func(t *engine.Task) bool { return t.Stage == stage && p.Plan.Selects(s, t) })
 		words := []string{binary, "exec", "--plan", path, "--stage", stage}
 		for _, e := range s.Experiments {
 			words = append(words, "--experiment", e)
@@ -229,25 +211,12 @@ func CancelJobs(path string) (int, error) {
 	return command.Cancel(f.Resolve(f.Workdir))
 }
 
-// ErrNoBatch reports a file that is not the plan of a part.
-var ErrNoBatch = errors.New("not the plan.json of a part")
-
-// IsBatch reports whether a file is the plan.json of a part.
-func IsBatch(path string) (bool, error) {
-	_, is, err := command.ReadBatch(path)
-	return is, err
-}
-
-// WorkBatch makes the tasks of a part by its plan.json. log receives a line per task. status is the exit status of the
-// worker; err is set where nothing could be made.
-func WorkBatch(ctx context.Context, plan string, log io.Writer) (status int, err error) {
+// WorkBatch makes the tasks of a part if the file is its plan.json, and reports whether it is. log receives a line per
+// task. status is the exit status of the worker; err is set where nothing could be made.
+func WorkBatch(ctx context.Context, plan string, log io.Writer) (is bool, status int, err error) {
 	batch, is, err := command.ReadBatch(plan)
-	if err != nil {
-		return ExitFailed, err
-	}
-
-	if !is {
-		return ExitUsage, fmt.Errorf("read plan %s: %w", plan, ErrNoBatch)
+	if err != nil || !is {
+		return is, ExitFailed, err
 	}
 
 	load := func(path string, heldOut []string) (*engine.Worker, []kv.Pair, error) {
@@ -261,10 +230,10 @@ func WorkBatch(ctx context.Context, plan string, log io.Writer) (status int, err
 			return nil, nil, err
 		}
 
-		facts, err := p.facts()
-
-		return p.worker(), facts, err
+		return p.worker(), p.facts(), nil
 	}
 
-	return command.Work(ctx, filepath.Dir(plan), batch, load, ExitStatus, log)
+	status, err = command.Work(ctx, filepath.Dir(plan), batch, load, ExitStatus, log)
+
+	return true, status, err
 }

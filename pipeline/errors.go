@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"doubletake/ingest/fault"
@@ -23,42 +25,55 @@ const (
 	ExitInterrupted = 130 // by a signal
 )
 
+// Panicked is the error of a panic, whose stack it writes to a file.
+func Panicked(value any) error {
+	e := engine.NewPanicError(value)
+	e.Keep(filepath.Join(os.TempDir(), "doubletake-fault.txt"))
+
+	return e
+}
+
+// as returns the error of that type in a chain, nil without one.
+func as[T error](err error) error {
+	var e T
+	if errors.As(err, &e) {
+		return e
+	}
+
+	return nil
+}
+
+// ofUsage find errors of the configuration and of how the program is used.
+var ofUsage = []func(error) error{
+	as[*UsageError], as[config.Errors], as[*config.Error], as[*engine.NotReadyError], as[*engine.WorkdirError],
+	as[*engine.LockedError],
+}
+
 // ExitStatus returns the exit status that an error of this package means, and
 // its text for people.
 func ExitStatus(err error) (status int, text string) {
-	var (
-		usage    *UsageError
-		one      *config.Error
-		all      config.Errors
-		workdir  *engine.WorkdirError
-		locked   *engine.LockedError
-		notReady *engine.NotReadyError
-		data     *fault.Error
-		file     *engine.FileError
-		task     *engine.TaskError
-		worker   interface {
-			error
-			ExitStatus() int
-		}
-	)
-
-	switch {
-	case errors.Is(err, context.Canceled):
+	if errors.Is(err, context.Canceled) {
 		return ExitInterrupted, "interrupted; finished results are kept, run again to go on"
-	case errors.As(err, &usage):
-		return ExitUsage, usage.Error()
-	case errors.As(err, &all):
-		return ExitUsage, all.Error()
-	case errors.As(err, &one):
-		return ExitUsage, one.Error()
-	case errors.As(err, &notReady):
-		return ExitUsage, notReady.Error()
-	case errors.As(err, &workdir):
-		return ExitUsage, workdir.Error()
-	case errors.As(err, &locked):
-		return ExitUsage, locked.Error()
-	case errors.As(err, &worker): // the status of a worker process, with its message
+	}
+
+	for _, find := range ofUsage {
+		if e := find(err); e != nil {
+			return ExitUsage, e.Error()
+		}
+	}
+
+	var worker interface {
+		error
+		ExitStatus() int
+	}
+	if errors.As(err, &worker) { // the status of a worker process, with its message
 		return worker.ExitStatus(), failures(err, worker.Error())
+	}
+
+	var data *fault.Error
+	var file *engine.FileError
+	var task *engine.TaskError
+	switch {
 	case errors.As(err, &data):
 		return ExitData, failures(err, data.Error())
 	case errors.As(err, &file):

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"doubletake/ingest/ingesttest"
+	"doubletake/internal/must"
 	"doubletake/pipeline"
 	"doubletake/pipeline/table"
 )
@@ -25,9 +26,7 @@ type growing struct {
 
 func newGrowing(t *testing.T, n int) *growing {
 	g := &growing{dir: t.TempDir()}
-	if err := os.Mkdir(filepath.Join(g.dir, "data"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(filepath.Join(g.dir, "data"), 0o755))
 
 	const config = `version: 1
 experiments:
@@ -68,14 +67,10 @@ func (g *growing) add(t *testing.T, number int) {
 
 func (g *growing) run(t *testing.T) *pipeline.Result {
 	p, err := pipeline.Load(filepath.Join(g.dir, "pipeline.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	r, err := p.Run(t.Context(), pipeline.Options{Jobs: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	return r
 }
@@ -94,19 +89,17 @@ func (g *growing) cache(t *testing.T) (size int64) {
 
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	return size
 }
 
 // A campaign grows file by file: each step makes the file's tasks, the shard it is in and what
 // joins all, and the cache grows by what belongs to the file. The joined tables are in the end, byte
-// by byte, one whole join of the files' tables. DOUBLETAKE_LONG=1 adds 200 files to 5000.
+// by byte, one whole join of the files' tables. DOUBLETAKE_LONG=all adds 200 files to 5000.
 func TestGrowth(t *testing.T) {
 	n, steps := 520, 3
-	if os.Getenv("DOUBLETAKE_LONG") != "" {
+	if os.Getenv("DOUBLETAKE_LONG") == "all" {
 		n, steps = 5000, 200
 	}
 
@@ -139,13 +132,11 @@ func TestGrowth(t *testing.T) {
 
 // compare compares the joined tables with one join of the files' tables.
 func (g *growing) compare(t *testing.T, r *pipeline.Result) {
-	if r.Ran != 0 {
-		t.Errorf("%d tasks of an unchanged campaign", r.Ran)
-	}
+	must.Equal(t, r.Ran, 0, "tasks of an unchanged campaign")
 
 	joined := func(name string) (*table.Table, []byte) {
 		path := filepath.Join(g.dir, "runs/fan", name)
-		b := contents(t, path)
+		b := must.Read(t, path)
 
 		found := readTable(t, path)
 
@@ -171,19 +162,14 @@ func (g *growing) compare(t *testing.T, r *pipeline.Result) {
 	}
 
 	var want bytes.Buffer
-	if err := all.Write(&want); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, all.Write(&want))
 
-	if !bytes.Equal(got, want.Bytes()) {
-		t.Error("the joined triplets are not those of one join")
-	}
+	must.Not(t, !bytes.Equal(got, want.Bytes()), "the joined triplets are not those of one join")
 
 	found, got = joined("spectra.arrow")
 	path := filepath.Join(t.TempDir(), "spectra.arrow")
-	if _, err := table.Concat(path, found.Meta, spectra); err != nil {
-		t.Fatal(err)
-	}
+	_, err := table.Concat(path, found.Meta, spectra)
+	must.Do(t, err)
 
 	if b, err := os.ReadFile(path); err != nil || !bytes.Equal(got, b) {
 		t.Error("the joined spectra are not those of one join", err)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"testing"
 
+	"doubletake/internal/must"
 	"doubletake/pipeline"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
@@ -21,9 +22,7 @@ import (
 func TestRecordWithoutReport(t *testing.T) {
 	f, err := config.Parse("pipeline.yaml", []byte("version: 1\nexperiments: {a: {ingest: {simulate: {campaign: toy}}}, "+
 		"b: {ingest: {simulate: {campaign: toy}}}}\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	p := &pipeline.Project{File: f, Plan: &engine.Plan{Dir: t.TempDir(), Stages: []string{"dsp"}}}
 
@@ -32,20 +31,21 @@ func TestRecordWithoutReport(t *testing.T) {
 			ID: reportstage.ReportTask(name), Stage: "dsp", Experiment: name, Version: version,
 			Run: func(_ context.Context, j *engine.Job) error {
 				var b bytes.Buffer
-				err := gob.NewEncoder(&b).Encode(report.Experiment{Name: name, Triplets: 12, Splits: []report.Split{{Name: "s"}}})
+				err := gob.NewEncoder(&b).Encode(report.Detail{
+					Experiment: report.Experiment{Name: name, Triplets: 12, Splits: []report.Split{{Name: "s"}}},
+				})
 
 				if name == "b" {
 					b.Truncate(b.Len() / 2)
 				}
 
-				return errors.Join(err, os.WriteFile(j.Output(reportstage.ReportData), b.Bytes(), 0o644))
+				return errors.Join(err, os.WriteFile(j.Output(reportstage.PageData), b.Bytes(), 0o644))
 			},
 		})
 	}
 
-	if _, err := p.Run(t.Context(), pipeline.Options{Jobs: 1}); err != nil {
-		t.Fatal(err)
-	}
+	_, err = p.Run(t.Context(), pipeline.Options{Jobs: 1})
+	must.Do(t, err)
 
 	list, _, err := runs.History(p.Plan.Dir)
 	if err != nil || len(list) != 1 {

@@ -7,11 +7,11 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	"doubletake/ingest"
+	"doubletake/internal/must"
 	"doubletake/pipeline"
 	"doubletake/pipeline/inspect"
 )
@@ -25,7 +25,7 @@ func layoutData(t *testing.T, names ...string) string {
 
 	dir := t.TempDir()
 	for _, n := range names {
-		b := contents(t, filepath.Join("..", "ingest", "format", "testdata", "arrays", n))
+		b := must.Read(t, filepath.Join("..", "ingest", "format", "testdata", "arrays", n))
 
 		write(t, dir, n, string(b))
 	}
@@ -39,9 +39,7 @@ func TestLayoutISAE(t *testing.T) {
 	dir := example(t, "isae-spectra", layoutData(t, "ISAE_2_square20_L0.h5"))
 	in, err := inspect.File(context.Background(), filepath.Join(dir, "data", "ISAE_2_square20_L0.h5"),
 		ingest.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	spectra := 0
 	for _, c := range in.Recording.Channels {
@@ -50,15 +48,11 @@ func TestLayoutISAE(t *testing.T) {
 		}
 	}
 
-	if spectra != 13*2 {
-		t.Errorf("%d spectra of 60 frequencies, expected 26", spectra)
-	}
+	must.Equal(t, spectra, 13*2, "spectra of 60 frequencies")
 
 	err = tryIn(dir)
-	if err == nil || !strings.Contains(err.Error(), "expected a time series, found a spectrum over "+
-		"/ISAE_2_square20_L0/frequency_Hz (60 frequencies in steps of 25 Hz)") {
-		t.Error(err)
-	}
+	must.Refuse(t, err, "expected a time series, found a spectrum over "+
+		"/ISAE_2_square20_L0/frequency_Hz (60 frequencies in steps of 25 Hz)")
 }
 
 // A wind tunnel's acquisitions: eight files by h5py (testdata/make_tunnel.py), two
@@ -67,32 +61,19 @@ func TestLayoutISAE(t *testing.T) {
 // the shaft in closed form, and levels
 // 20 lg(a/√2/20 µPa) of the amplitudes; then a report of each angle held out.
 func TestLayoutTunnel(t *testing.T) {
-	long(t, "runs the example of the tunnel, whose pins run always")
-
-	data, err := filepath.Abs(filepath.Join("testdata", "tunnel"))
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	dir := example(t, "tunnel-acquisition", data)
+	dir, all := finishedIn(t, "tunnel-acquisition")
 	in, err := inspect.File(context.Background(), filepath.Join(dir, "data", "tunnel_U10_a4.h5"), ingest.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	var names []string
 	for _, c := range in.Recording.Channels {
 		names = append(names, c.Name)
-		if c.RateHz != 12800 || c.Samples != 16000 || c.Clock != (c.Name == "/Table1/Ds01-Time") {
-			t.Errorf("%+v", c)
-		}
+		must.Not(t, c.RateHz != 12800 || c.Samples != 16000 || c.Clock != (c.Name == "/Table1/Ds01-Time"), "%+v", c)
 	}
 
-	if !slices.Equal(names, []string{"/Table1/Ds01-Time", "/Table1/Ds02-TACHO", "/Table1/Ds03-MIC"}) {
-		t.Errorf("channels %v", names)
-	}
+	must.Equal(t, names, []string{"/Table1/Ds01-Time", "/Table1/Ds02-TACHO", "/Table1/Ds03-MIC"}, "channels")
 
-	b := contents(t, filepath.Join(data, "truth.json"))
+	b := must.Read(t, filepath.Join("testdata", "tunnel", "truth.json"))
 
 	var truth map[string]struct {
 		U         float64    `json:"u_inf_m_s"`
@@ -101,35 +82,21 @@ func TestLayoutTunnel(t *testing.T) {
 		RPM       [3]float64 `json:"rpm"`
 	}
 
-	if err := json.Unmarshal(b, &truth); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(b, &truth))
 
-	b = contents(t, filepath.Join(dir, "pipeline.yaml"))
-
-	// The configuration as it is, but that these files are simulated, and that
-	// two seeds of few epochs are enough here.
-	text := strings.Replace(string(b), "    ingest:\n", "    ingest:\n      data: simulated\n", 1)
-	text = strings.Replace(text, "    train:\n", "    train:\n      seeds: 2\n      optimizer: {epochs: 20}\n", 1)
-	write(t, dir, "pipeline.yaml", text)
-
-	e := runIn(t, dir)["propeller"]
-	if e.Runs != 8 || e.Recordings != 8 || e.Triplets != 8 || e.Data != "simulated" {
-		t.Errorf("%d runs, %d recordings, %d triplets, %s; expected 8, 8, 8, simulated", e.Runs, e.Recordings, e.Triplets,
+	e := all["propeller"]
+	if e.Runs != 8 || e.Recordings != 8 || e.Triplets != 8 || e.Data != "measured" {
+		t.Errorf("%d runs, %d recordings, %d triplets, %s; expected 8, 8, 8, measured", e.Runs, e.Recordings, e.Triplets,
 			e.Data)
 	}
 
 	tab := readTable(t, dir, "runs", "propeller", "triplets.arrow")
-	if u := tab.Column("bpf1_db_1").Unit; u != "dB re 20 µPa" {
-		t.Errorf("levels in %q", u)
-	}
+	must.Equal(t, tab.Column("bpf1_db_1").Unit, "dB re 20 µPa", "levels in")
 
 	seen := 0
 	for i, run := range tab.Column("run").Strings {
 		w, ok := truth[filepath.Base(run)]
-		if !ok {
-			t.Fatalf("a run %q", run)
-		}
+		must.Never(t, !ok, "a run %q", run)
 
 		seen++
 
@@ -137,31 +104,24 @@ func TestLayoutTunnel(t *testing.T) {
 			t.Errorf("%s: %g m/s, %g°", run, u, a)
 		}
 
-		if got := column(t, tab, "rpm_measured")[i]; math.Abs(got-w.RPM[2]) > 2e-4*w.RPM[2] {
-			t.Errorf("%s: %g rev/min, expected %g", run, got, w.RPM[2])
-		}
+		must.Near(t, column(t, tab, "rpm_measured")[i], w.RPM[2], 2e-4*w.RPM[2], "%s: rev/min", run)
 
 		for m, a := range w.Amplitude {
 			for h := 1; h <= 2; h++ {
 				got := column(t, tab, fmt.Sprintf("bpf%d_db_%d", m+1, h))[i]
-				if want := 20 * math.Log10(a/math.Sqrt2/20e-6); math.Abs(got-want) > 0.05 {
-					t.Errorf("%s: harmonic %d, half %d: %.3f dB, expected %.3f", run, m+1, h, got, want)
-				}
+				must.Near(t, got, 20*math.Log10(a/math.Sqrt2/20e-6), 0.05, "%s: harmonic %d, half %d: dB", run, m+1,
+					h)
 			}
 		}
 	}
 
-	if seen != len(truth) {
-		t.Errorf("%d of %d files", seen, len(truth))
-	}
+	must.Not(t, seen != len(truth), "%d of %d files", seen, len(truth))
 
 	m := readMetrics(t, dir, "propeller")
-	if len(m.Splits) != 4 {
-		t.Fatalf("%d splits, expected an angle held out in each of four", len(m.Splits))
-	}
+	must.Be(t, len(m.Splits), 4, "splits")
 
 	for _, s := range m.Splits {
-		if s.Seeds != 2 || s.Train.R2.Mean == nil || s.Test.R2.Mean == nil || s.Test.AbsCov.Mean == nil ||
+		if s.Seeds != 5 || s.Train.R2.Mean == nil || s.Test.R2.Mean == nil || s.Test.AbsCov.Mean == nil ||
 			s.Test.E.Mean == nil {
 			t.Errorf("split %s: %+v, %+v", s.Name, s.Train, s.Test)
 		}
@@ -202,31 +162,28 @@ func TestLayoutDrone(t *testing.T) {
 	}
 
 	dir := example(t, "drone-set", data)
-	b := contents(t, filepath.Join(dir, "pipeline.yaml"))
+	b := must.Read(t, filepath.Join(dir, "pipeline.yaml"))
 
 	// The configuration as it is, but with two seeds of few epochs.
 	write(t, dir, "pipeline.yaml", strings.Replace(string(b), "    train:\n",
 		"    train:\n      seeds: 2\n      optimizer: {epochs: 20}\n", 1))
 
 	e := runIn(t, dir)["drone"]
-	if e.Runs != 6 || e.Recordings != 18 || e.Triplets != 18 {
-		t.Errorf("%d runs, %d recordings, %d triplets; expected 6, 18, 18", e.Runs, e.Recordings, e.Triplets)
-	}
+	must.Not(t, e.Runs != 6 || e.Recordings != 18 || e.Triplets != 18,
+		"%d runs, %d recordings, %d triplets; expected 6, 18, 18", e.Runs, e.Recordings, e.Triplets)
 
 	tab := readTable(t, dir, "runs", "drone", "triplets.arrow")
 	blades, rpm, th, level := column(t, tab, "blades"), column(t, tab, "rpm"), column(t, tab, "theta_deg"),
 		column(t, tab, "bpf1_db_1")
 	for i := range level {
-		if want := 20 * math.Log10(amplitude(blades[i], rpm[i], th[i])/math.Sqrt2/20e-6); math.Abs(level[i]-want) > 0.05 {
-			t.Errorf("%g blades, %g/min, %g°: %.3f dB, expected %.3f", blades[i], rpm[i], th[i], level[i], want)
-		}
+		must.Near(t, level[i], 20*math.Log10(amplitude(blades[i], rpm[i], th[i])/math.Sqrt2/20e-6), 0.05,
+			"%g blades, %g/min, %g°: dB", blades[i], rpm[i], th[i])
 	}
 
 	// Both splits to a report, with the held-out sets.
 	m := readMetrics(t, dir, "drone")
-	if len(m.Splits) != 2 || m.Splits[0].Name != "2-blades" || m.Splits[1].Name != "3-blades" {
-		t.Fatalf("splits %+v", m.Splits)
-	}
+	must.Never(t, len(m.Splits) != 2 || m.Splits[0].Name != "2-blades" || m.Splits[1].Name != "3-blades",
+		"splits %+v", m.Splits)
 
 	for _, s := range m.Splits {
 		if s.Seeds != 2 || s.Train.R2.Mean == nil || s.Test.R2.Mean == nil || s.Test.AbsCov.Mean == nil ||
@@ -252,9 +209,7 @@ func TestLayoutDrone(t *testing.T) {
 	write(t, dir, "pipeline.yaml", string(b))
 
 	p, err := pipeline.Load(filepath.Join(dir, "pipeline.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	trainings := 0
 	for _, task := range p.Plan.Tasks {

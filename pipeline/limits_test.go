@@ -6,13 +6,13 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
 	"go.yaml.in/yaml/v3"
 
 	"doubletake/ingest/simulate"
+	"doubletake/internal/must"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages"
 	"doubletake/pipeline/stages/plan"
@@ -52,14 +52,10 @@ experiments:
     dsp: {triplets: split-halves}
 `,
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 
-	if err := planned(t, path, "rpm=4000"); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, planned(t, path, "rpm=4000"))
 }
 
 // planned plans a configuration and compares it with another reading of it. It
@@ -76,9 +72,7 @@ func planned(t *testing.T, path string, heldOut ...string) error {
 	}
 
 	extra, err := HeldOut(heldOut)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	_, err = stages.Plan(f[0], plan.Program{Kernels: "portable"}, extra)
 
@@ -93,9 +87,7 @@ func planned(t *testing.T, path string, heldOut ...string) error {
 		}
 	}
 
-	if !slices.Equal(held[0], held[1]) {
-		t.Errorf("%s: splits were changed by planning: %q, expected %q", path, held[0], held[1])
-	}
+	must.Equal(t, held[0], held[1], "%s: splits were changed by planning", path)
 
 	if !reflect.DeepEqual(f[0], f[1]) {
 		t.Errorf("%s was changed by planning:\n%+v\nexpected:\n%+v", path, f[0].Experiments, f[1].Experiments)
@@ -142,7 +134,7 @@ dsp: {triplets: split-half-spectrum}`,
 ingest:
   files: force/*.csv
   pattern: force_a{alpha_deg}.csv
-  columns: {fx_n: Fx, fz_n: Fz}
+  columns: {fx_n: Fx, fz_n: Fz, my_nm: -Fz}
   axes: body
   balance:
     voltages: [U1, U2]
@@ -199,6 +191,7 @@ var limits = []struct{ base, key, refused, legal string }{
 	{"tachometer", "ingest.tachometer.pulses_per_rev", "-1 0 0.5 100001 1e300", "1 100000"},
 	{"tachometer", "ingest.tachometer.threshold", "1e300 -1e300", "-1 0 2.5"},
 	{"balance", "ingest.balance.matrix", "[[1,0],[0,1e300]] [[1,0]] [[1],[1]] 3", "[[-1,0],[0,1e9]]"},
+	{"balance", "ingest.balance.reference_m", "[1e300,0,0] [0,0] 3", "[0,0,0] [0.1,0,-0.2]"},
 	{"balance", "ingest.balance.tare.row0", "-1 0.5 1e300", "0 3"},
 	{"balance", "ingest.balance.tare.row1", "-1 0.5 1e300", "0 3"},
 	{"balance", "ingest.balance.flow.zero", "1e300 -1e300", "-1 0 2.5"},
@@ -207,6 +200,7 @@ var limits = []struct{ base, key, refused, legal string }{
 	{"chain", "ingest.calibration.full_scale_v", "-1 0 1e300", "1e-3 10"},
 	{"chain", "ingest.calibration.sensitivity_v_per_pa", "-1 0 1e300", "1e-6 0.05"},
 	{"chain", "ingest.calibration.gain_db", "1e300 -1e300 1001", "-20 0 40"},
+	{"chain", "ingest.calibration.channel_gain_db", "{1:1e300} {1:-1001} 3", "{1:-6.02} {1:0}"},
 	{"factor", "ingest.calibration.pa_per_unit", "-1 0 1e300", "1e-6 2"},
 	{"calibrator", "ingest.calibration.calibrator.level_db", "-1 0 19 201 1e300", "20 94 200"},
 	{"calibrator", "ingest.calibration.calibrator.frequency_hz", "-1 1e10 1e300", "0 1000"},
@@ -250,7 +244,6 @@ var limits = []struct{ base, key, refused, legal string }{
 	{"calibrator", "dsp.within", "{rpm:-1} {rpm:1e300} 3", "{rpm:0} {rpm:20}"},
 
 	{"toy", "train.model.hidden", "-1 0 4097 0.5 1e300 [] [8,0] [1,1,1,1,1,1,1,1,1]", "1 4096 [16,16]"},
-	{"toy", "train.model.bins", "-1 1 2 16 65 1e300", "0"}, // belongs to head: binned
 	{"toy", "train.model.dropout", "-1 0.95 1 2 1e300", "0 0.9"},
 	{"toy", "train.model.feedback_value", "-1 0 1 1e300", ""}, // belongs to feedback: constant
 	{"toy", "train.loss.beta", "-1 1.5 1e300", "0 1"},
@@ -265,13 +258,10 @@ var limits = []struct{ base, key, refused, legal string }{
 	{"toy", "train.seed", "-1 0.5 1e300", "0 1 9007199254740992"},
 	{"toy", "train.estimate.samples", "-1 0 1 0.5 100000001 1e300", "2 1000"},
 	{"toy", "train.members", "-1 0 1 0.5 1001 1e300", "2 1000"},
-	{"toy", "train.calibration", "-1 0.6 1e300", "0 0.5"},
-	{"toy", "train.calibration.share", "-1 0.6 1e300", "0 0.5"},
 	{
 		"toy", "train.splits.gap.test", "{x:.nan} {x:{near:1,within:-1}} {x:{min:2,max:1}} {x:[]} {} 3",
 		"{x:{min:2}} {x:{near:1,within:0.5}}",
 	},
-	{"toy", "train.early_stopping.patience", "-1 0 0.5 10000001 1e300 50", ""}, // belongs to on
 	{"toy", "train.honest.blocks", "-1 1 0.5 1001 1e300", "0 2"},
 	{"toy", "train.honest.level", "-1 0 0.5 1 1.5 1e300", "0.68 0.95"},
 	{"blocks", "train.splits.each.blocks", "-1 1 0.5 1001 1e300", "0 2"},
@@ -283,19 +273,12 @@ func limitData(t *testing.T, dir string) {
 
 	c := simulate.DefaultRotor()
 	c.DurationS, c.Blades, c.RPM, c.ThetaDeg = 1, []int{2}, []float64{4000, 5000, 6000}, []float64{0, 30}
-	if err := simulate.WriteDir(t.Context(), c, filepath.Join(dir, "sound"), 1, nil); err != nil {
-		t.Fatal(err)
-	}
-
-	if err := os.Mkdir(filepath.Join(dir, "force"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, simulate.WriteDir(t.Context(), c, filepath.Join(dir, "sound"), 1, nil))
+	must.Do(t, os.Mkdir(filepath.Join(dir, "force"), 0o700))
 
 	for _, a := range []string{"0", "2", "4", "6"} {
 		path := filepath.Join(dir, "force", "force_a"+a+".csv")
-		if err := os.WriteFile(path, []byte("U1,U2,Fz\nV,V,N\n1,2,3\n1,2,3\n1,2,3\n1,2,3\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte("U1,U2,Fz\nV,V,N\n1,2,3\n1,2,3\n1,2,3\n1,2,3\n"), 0o600))
 	}
 }
 
@@ -363,9 +346,8 @@ func TestLimitsOfEveryKey(t *testing.T) {
 		key := strings.TrimPrefix(k.Path, "experiments.<name>.")
 		key = strings.Replace(key, "splits.<name>.test", "splits.gap.test", 1)
 		key = strings.Replace(key, "splits.<name>.blocks", "splits.each.blocks", 1)
-		if (strings.Contains(k.Type, "number") || k.Type == "held-out conditions") && !covered[key] {
-			t.Errorf("%s has no limits in the table", k.Path)
-		}
+		must.Not(t, (strings.Contains(k.Type, "number") || k.Type == "held-out conditions") && !covered[key],
+			"%s has no limits in the table", k.Path)
 	}
 }
 
@@ -383,9 +365,7 @@ func writeWith(t *testing.T, dir, base, key, value string) (path string) {
 	t.Helper()
 
 	var x map[string]any
-	if err := yaml.Unmarshal([]byte(bases[base]), &x); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, yaml.Unmarshal([]byte(bases[base]), &x))
 
 	file := map[string]any{"version": 1, "experiments": map[string]any{"x": x}}
 	at := file
@@ -402,21 +382,15 @@ func writeWith(t *testing.T, dir, base, key, value string) (path string) {
 	}
 
 	var v yaml.Node
-	if err := yaml.Unmarshal([]byte(strings.ReplaceAll(value, ":", ": ")), &v); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, yaml.Unmarshal([]byte(strings.ReplaceAll(value, ":", ": ")), &v))
 
 	at[parts[len(parts)-1]] = v.Content[0]
 
 	b, err := yaml.Marshal(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	path = filepath.Join(dir, "pipeline.yaml")
-	if err := os.WriteFile(path, b, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, b, 0o600))
 
 	return path
 }

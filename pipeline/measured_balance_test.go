@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"doubletake/internal/must"
 )
 
 // The Princeton balance data run through to R² and E|cov|. Expected: 43 runs by
@@ -13,28 +15,22 @@ import (
 // each must be named in the report: the stuck velocity column, the file that
 // lacks its dot, the unit nobody states, the file without an angle.
 func TestPrincetonBalance(t *testing.T) {
-	long(t, "runs a measured example")
-	dir := example(t, "princeton-balance", measuredData(t, "princeton-mae224-lift-drag"))
-	got := runIn(t, dir)
+	dir, got := finishedIn(t, "princeton-balance")
 	for _, name := range []string{"speed", "stall"} {
 		m := readMetrics(t, dir, name)
-		if m.Data != "measured" || m.Pairs != "same-run" || len(m.Splits) != 1 || m.Splits[0].Seeds != 5 {
-			t.Errorf("%s: %+v", name, m)
-		}
+		must.Not(t, m.Data != "measured" || m.Pairs != "same-run" || len(m.Splits) != 1 || m.Splits[0].Seeds != 5,
+			"%s: %+v", name, m)
 
 		e := got[name]
-		if e.Runs != 43 || e.Recordings != 43 || e.Triplets != 43*40 {
-			t.Errorf("%s: %d runs, %d recordings, %d triplets; want 43, 43, 1720", name, e.Runs, e.Recordings, e.Triplets)
-		}
+		must.Not(t, e.Runs != 43 || e.Recordings != 43 || e.Triplets != 43*40,
+			"%s: %d runs, %d recordings, %d triplets; want 43, 43, 1720", name, e.Runs, e.Recordings, e.Triplets)
 
 		for _, s := range m.Splits {
 			for what, v := range map[string]number{
 				"R² train": s.Train.R2, "R² test": s.Test.R2, "E|cov| train": s.Train.AbsCov, "E|cov| test": s.Test.AbsCov,
 				"e test": s.Test.E,
 			} {
-				if v.Mean == nil || v.Std == nil || math.IsNaN(*v.Mean) {
-					t.Fatalf("%s: %s is not a number", name, what)
-				}
+				must.Never(t, v.Mean == nil || v.Std == nil || math.IsNaN(*v.Mean), "%s: %s is not a number", name, what)
 			}
 
 			t.Logf("%s, held out %s: R² %.3f → %.3f, E|cov| %.4f → %.4f, e %.3f", name, s.HeldOut, *s.Train.R2.Mean,
@@ -45,39 +41,28 @@ func TestPrincetonBalance(t *testing.T) {
 			}
 		}
 
-		md := contents(t, filepath.Join(dir, "runs", name, "report", "tables.md"))
+		md := must.Read(t, filepath.Join(dir, "runs", name, "report", "tables.md"))
 
 		all := strings.Join(m.Warnings, "\n")
-		for _, trap := range []string{
+		must.Contain(t, all,
 			`data/Speed2/angle30txt: is not matched by "data/Speed*/*.txt": a dot missing?`,
 			"column Velocity is stuck at 48.006121",
 			"the unit of column Lift is stated neither in the file nor",
 			"the unit of column Drag is stated neither in the file nor",
 			"data/Speed1R/angle0.txt: left out by exclude, as are data/Speed4/force.txt",
-		} {
-			if !strings.Contains(all, trap) {
-				t.Errorf("%s: no warning %q:\n%s", name, trap, all)
-			}
-		}
+		)
 
-		for _, file := range []string{"angle30txt", "Velocity", "force.txt", "file unit", "measured data"} {
-			if !strings.Contains(string(md), file) {
-				t.Errorf("%s: tables.md does not name %q", name, file)
-			}
-		}
+		must.Contain(t, string(md), "angle30txt", "Velocity", "force.txt", "file unit", "measured data")
 
-		if len(e.OutcomeUnits) != 2 || e.OutcomeUnits[0] != "file unit" || e.OutcomeUnits[1] != "file unit" {
-			t.Errorf("%s: units %q: no file states one", name, e.OutcomeUnits)
-		}
+		must.Not(t, len(e.OutcomeUnits) != 2 || e.OutcomeUnits[0] != "file unit" || e.OutcomeUnits[1] != "file unit",
+			"%s: units %q: no file states one", name, e.OutcomeUnits)
 	}
 
 	// A network that does not see the speed cannot know of a new one; one that
 	// does must be less sure of it than of its training conditions.
 	speed, stall := readMetrics(t, dir, "speed"), readMetrics(t, dir, "stall")
-	if w := strings.Join(speed.Warnings, "\n"); !strings.Contains(w,
-		"holds out u_inf_m_s, which is not among the inputs (alpha_deg, sweep): 8 of the 12 held-out conditions") {
-		t.Errorf("no warning that the speed is not seen:\n%s", w)
-	}
+	must.Contain(t, strings.Join(speed.Warnings, "\n"),
+		"holds out u_inf_m_s, which is not among the inputs (alpha_deg, sweep): 8 of the 12 held-out conditions")
 
 	if w := strings.Join(stall.Warnings, "\n"); strings.Contains(w, "not among the inputs") {
 		t.Errorf("a warning that the speed is not seen, which it is:\n%s", w)
@@ -90,7 +75,7 @@ func TestPrincetonBalance(t *testing.T) {
 	// The samples: every first and second outcome is a row of the run's file.
 	tab := readTable(t, dir, "runs", "speed", "triplets.arrow")
 	const name = "data/Speed2/angle23.txt" // 80 rows, all of them used
-	b := contents(t, filepath.Join(dir, filepath.FromSlash(name)))
+	b := must.Read(t, filepath.Join(dir, filepath.FromSlash(name)))
 
 	left := map[[2]string]int{}
 	for _, line := range strings.Split(strings.TrimSpace(string(b)), "\n")[1:] {
@@ -119,7 +104,5 @@ func TestPrincetonBalance(t *testing.T) {
 		}
 	}
 
-	if used != 80 {
-		t.Errorf("%d samples of %s used, want all 80", used, name)
-	}
+	must.Equal(t, used, 80, "samples of %s used", name)
 }

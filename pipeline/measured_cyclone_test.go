@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"doubletake/internal/must"
 )
 
 // The Cyclone campaign from row intervals of long recordings, through matrix and
@@ -16,28 +18,18 @@ import (
 // (its notes) are named: the attempt at 20 m/s is left out by name, the clock
 // jitters, halves drift, and blocks are short against the integral time scale.
 func TestCyclone(t *testing.T) {
-	long(t, "runs a measured example")
-	data := measuredData(t, "cyclone-ojf-force-balance")
-	dir := example(t, "cyclone-balance", data)
-	e := runIn(t, dir)["cyclone"]
-	if e.Runs != 81 || e.Triplets != 81 {
-		t.Errorf("%d runs, %d triplets", e.Runs, e.Triplets)
-	}
+	dir, all := finishedIn(t, "cyclone-balance")
+	e := all["cyclone"]
+	must.Not(t, e.Runs != 81 || e.Triplets != 81, "%d runs, %d triplets", e.Runs, e.Triplets)
 
 	m := readMetrics(t, dir, "cyclone")
-	all := strings.Join(m.Warnings, "\n")
-	for _, trap := range []string{
+	warnings := strings.Join(m.Warnings, "\n")
+	must.Contain(t, warnings,
 		"17_11_17__15_31.txt", "steps of column t_unix vary from", "runs are flagged \"drift\"", "integral time scales",
 		"the recording pauses or changes its rate",
-	} {
-		if !strings.Contains(all, trap) {
-			t.Errorf("no warning %q:\n%s", trap, all)
-		}
-	}
+	)
 
-	if len(m.Splits) != 2 {
-		t.Fatalf("%d splits", len(m.Splits))
-	}
+	must.Be(t, len(m.Splits), 2, "splits")
 
 	for _, s := range m.Splits {
 		if s.Train.R2.Mean == nil || *s.Train.R2.Mean < 0.9 || s.Test.AbsCov.Mean == nil {
@@ -56,9 +48,7 @@ func TestCyclone(t *testing.T) {
 			want = "N·m"
 		}
 
-		if u := tab.Column(name).Unit; u != want {
-			t.Errorf("%s in %q", name, u)
-		}
+		must.Equal(t, tab.Column(name).Unit, want, "%s in", name)
 	}
 
 	const python = "/usr/bin/python3"
@@ -66,10 +56,9 @@ func TestCyclone(t *testing.T) {
 		t.Skipf("%s with numpy is not here: %v", python, err)
 	}
 
-	out, err := exec.Command(python, filepath.Join("testdata", "cyclone.py"), data).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out, err := exec.Command(python, filepath.Join("testdata", "cyclone.py"),
+		measuredData(t, "cyclone-ojf-force-balance")).Output()
+	must.Do(t, err)
 
 	var want map[string]struct {
 		First  []float64 `json:"first"`
@@ -78,27 +67,19 @@ func TestCyclone(t *testing.T) {
 		Random float64   `json:"random"`
 	}
 
-	if err := json.Unmarshal(out, &want); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(out, &want))
 
-	if len(want) != tab.Rows() {
-		t.Fatalf("%d rows, numpy has %d", tab.Rows(), len(want))
-	}
+	must.Be(t, tab.Rows(), len(want), "rows")
 
 	naive, random := 0.0, 0.0
 	for i, run := range tab.Column("run").Strings {
 		w, ok := want[run]
-		if !ok {
-			t.Fatalf("a run %q", run)
-		}
+		must.Never(t, !ok, "a run %q", run)
 
 		for k, name := range map[int]string{0: "fx", 2: "fz", 4: "my"} {
 			for h, v := range [][]float64{w.First, w.Second} {
 				got := column(t, tab, fmt.Sprintf("%s_%d", name, h+1))[i]
-				if math.Abs(got-v[k]) > 1e-9 {
-					t.Errorf("%s, %s_%d: %v, numpy %v", run, name, h+1, got, v[k])
-				}
+				must.Near(t, got, v[k], 1e-9, "%s, %s_%d", run, name, h+1)
 			}
 		}
 
@@ -192,8 +173,6 @@ experiments:
 		write("pipeline.yaml", strings.Replace(yaml, c.old, c.new, 1))
 
 		err := tryIn(dir)
-		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
-			t.Errorf("%s → %s: %v", c.old, c.new, err)
-		}
+		must.Refuse(t, err, c.want)
 	}
 }

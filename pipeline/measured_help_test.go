@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"doubletake/internal/must"
 	"doubletake/pipeline"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/stagetest"
@@ -24,14 +25,6 @@ func study(t testing.TB) {
 
 	if os.Getenv("DOUBLETAKE_LONG") != "all" {
 		t.Skip("a study: docs/research/studies runs it")
-	}
-}
-
-// long skips a test that takes seconds of processor time, and says what it does.
-func long(t testing.TB, does string) {
-	t.Helper()
-	if os.Getenv("DOUBLETAKE_LONG") == "" {
-		t.Skipf("%s; DOUBLETAKE_LONG=1 runs it", does)
 	}
 }
 
@@ -56,9 +49,7 @@ func elsewhere(t testing.TB, env, folder, what string, parts ...string) string {
 	}
 
 	path, err := filepath.Abs(filepath.Join(append([]string{root}, parts...)...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
 		t.Skipf("%s %s is not here (%s names the folder)", what, filepath.Join(parts...), env)
@@ -80,9 +71,7 @@ func example(t testing.TB, name, data string) string {
 			continue
 		}
 
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		write(t, dir, f, string(b))
 	}
@@ -94,26 +83,95 @@ func example(t testing.TB, name, data string) string {
 	return dir
 }
 
+// kept is a test whose folders last until all tests of the package have ended.
+type kept struct{ testing.TB }
+
+// keptFolders is where they are.
+var keptFolders string
+
+func (k kept) TempDir() string {
+	dir, err := os.MkdirTemp(keptFolders, "")
+	if err != nil {
+		k.Fatal(err)
+	}
+
+	return dir
+}
+
+func TestMain(m *testing.M) {
+	var err error
+	if keptFolders, err = os.MkdirTemp("", "pipeline"); err != nil {
+		panic(err)
+	}
+
+	status := m.Run()
+	os.RemoveAll(keptFolders)
+	os.Exit(status)
+}
+
+// configurations are the default one, examples and those of testdata/pins, each with what makes its folder.
+var configurations = []struct {
+	name string
+	make func(t testing.TB) (dir string)
+}{
+	{"default", func(t testing.TB) string { return configured(t, filepath.Join("..", "pipeline.yaml")) }},
+	{"methods", func(t testing.TB) string { return configured(t, "testdata/pins/methods.yaml") }},
+	{"constructions", func(t testing.TB) string { return configured(t, "testdata/pins/constructions.yaml") }},
+	{"tunnel-acquisition", func(t testing.TB) string {
+		return example(t, "tunnel-acquisition", absolute(t, filepath.Join("testdata", "tunnel")))
+	}},
+	{"princeton-balance", measured("princeton-balance", "princeton-mae224-lift-drag")},
+	{"lcav-propeller", measured("lcav-propeller", "lcav-crazyflie-propeller", "propellers")},
+	{"lcav-microphones", measured("lcav-microphones", "lcav-crazyflie-propeller", "propellers_only_4mics")},
+	{"cyclone-balance", measured("cyclone-balance", "cyclone-ojf-force-balance")},
+	{"crisscl-motor", measured("crisscl-motor", "crisscl-motor-9450-propeller")},
+}
+
+// measured returns what makes the folder of an example of measured data.
+func measured(name string, data ...string) func(t testing.TB) string {
+	return func(t testing.TB) string { return example(t, name, measuredData(t, data...)) }
+}
+
+// finished are the configurations that ran, by name.
+var finished = map[string]*finishedRun{}
+
+type finishedRun struct {
+	dir string
+	all map[string]report.Experiment
+}
+
+// finishedIn returns the folder of one of the configurations after a whole run, and its reports. There is one run
+// for all tests: they change nothing in the folder.
+func finishedIn(t testing.TB, name string) (dir string, all map[string]report.Experiment) {
+	t.Helper()
+	must.BeLong(t, "runs "+name)
+
+	if finished[name] == nil {
+		for _, c := range configurations {
+			if c.name == name {
+				dir := c.make(kept{t})
+				finished[name] = &finishedRun{dir, runIn(t, dir)}
+			}
+		}
+	}
+
+	return finished[name].dir, finished[name].all
+}
+
 // runIn runs the pipeline.yaml of a folder and returns its reports. Any error,
 // which the command would turn into an exit status other than 0, fails the test.
 func runIn(t testing.TB, dir string, experiments ...string) map[string]report.Experiment {
 	t.Helper()
 
 	p, err := pipeline.Load(filepath.Join(dir, "pipeline.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	sel := engine.Selection{Experiments: experiments}
 	res, err := p.Run(context.Background(), engine.Options{Selection: sel, Jobs: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	list, err := p.Reports(res, sel)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	out := map[string]report.Experiment{}
 	for _, e := range list {
@@ -132,9 +190,37 @@ func tripletsIn(t testing.TB, dir string) {
 		_, err = p.Run(context.Background(), engine.Options{Selection: engine.Selection{To: "dsp"}, Jobs: 2})
 	}
 
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+}
+
+// tripletsOf writes a configuration into a folder, runs it up to the triplets and reads those of an experiment.
+func tripletsOf(t testing.TB, dir, experiment, yaml string) *table.Table {
+	t.Helper()
+	write(t, dir, "pipeline.yaml", yaml)
+	tripletsIn(t, dir)
+
+	return readTable(t, dir, "runs", experiment, "triplets.arrow")
+}
+
+// has reports a column that has other values.
+func has(t testing.TB, tab *table.Table, name string, want []float64) {
+	t.Helper()
+
+	must.Equal(t, column(t, tab, name), want, "%s is", name)
+}
+
+// refuses writes a configuration into a folder, whose run must fail with these words.
+func refuses(t testing.TB, dir, yaml, words string) {
+	t.Helper()
+	write(t, dir, "pipeline.yaml", yaml)
+	says(t, tryIn(dir), words)
+}
+
+// says reports an error that has not these words.
+func says(t testing.TB, err error, words string) {
+	t.Helper()
+
+	must.Refuse(t, err, words)
 }
 
 // metrics is what a reader of metrics.json finds, after CONTRACT; null numbers
@@ -167,12 +253,10 @@ type number struct {
 func readMetrics(t testing.TB, dir, experiment string) metrics {
 	t.Helper()
 
-	b := contents(t, filepath.Join(dir, "runs", experiment, "report", "metrics.json"))
+	b := must.Read(t, filepath.Join(dir, "runs", experiment, "report", "metrics.json"))
 
 	var m metrics
-	if err := json.Unmarshal(b, &m); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(b, &m))
 
 	return m
 }
@@ -192,19 +276,15 @@ func amend(t testing.TB, dir string, change ...string) {
 	t.Helper()
 
 	path := filepath.Join(dir, "pipeline.yaml")
-	b := contents(t, path)
+	b := must.Read(t, path)
 
 	text := string(b)
 	for i := 0; i < len(change); i += 2 {
-		if n := strings.Count(text, change[i]); n != 1 {
-			t.Fatalf("%s has %q %d times", path, change[i], n)
-		}
+		must.Be(t, strings.Count(text, change[i]), 1, "%s has %q times", path, change[i])
 		text = strings.Replace(text, change[i], change[i+1], 1)
 	}
 
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(text), 0o644))
 }
 
 // number6 writes a number as the balance's files do.

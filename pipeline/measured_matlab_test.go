@@ -1,12 +1,10 @@
 package pipeline_test
 
 import (
-	"errors"
-	"math"
-	"strings"
 	"testing"
 
-	"doubletake/ingest/fault"
+	"doubletake/ingest/ingesttest"
+	"doubletake/internal/must"
 )
 
 // A MATLAB level 5 recording of a throttle step, cut in seconds. Expected from the
@@ -15,25 +13,18 @@ import (
 func TestCrissclMotor(t *testing.T) {
 	dir := example(t, "crisscl-motor", measuredData(t, "crisscl-motor-9450-propeller"))
 	e := runIn(t, dir)["motor"]
-	if e.Runs != 2 || e.Triplets != 2 {
-		t.Errorf("%d runs, %d triplets", e.Runs, e.Triplets)
-	}
+	must.Not(t, e.Runs != 2 || e.Triplets != 2, "%d runs, %d triplets", e.Runs, e.Triplets)
 
 	tab := readTable(t, dir, "runs", "motor", "triplets.arrow")
 	rpm := column(t, tab, "rpm_tracked")
 	for i, esc := range column(t, tab, "esc_us") {
 		want := map[float64]float64{1200: 105.5, 1400: 183.5}[esc] // Hz
-		if bpf := rpm[i] / 30; math.Abs(bpf-want) > 1 {
-			t.Errorf("at %g µs: BPF %.1f Hz, want %g", esc, bpf, want)
-		}
+		must.Near(t, rpm[i]/30, want, 1, "at %g µs: BPF Hz", esc)
 	}
 
 	amend(t, dir, "rate_hz: 44100", "")
 
-	var d *fault.Error
-	if err := tryIn(dir); !errors.As(err, &d) || !strings.Contains(err.Error(), "states no sampling rate") {
-		t.Errorf("without a rate: %v", err)
-	}
+	ingesttest.WantDataError(t, nil, tryIn(dir), "states no sampling rate")
 }
 
 // Processed spectra are refused by name, with the axis that gave them away, rate
@@ -43,10 +34,6 @@ func TestTUDelftSpectra(t *testing.T) {
 	for _, rate := range []string{"", "      rate_hz: 51200\n"} {
 		amend(t, dir, "      channels:", rate+"      channels:")
 
-		var d *fault.Error
-		if err := tryIn(dir); !errors.As(err, &d) ||
-			!strings.Contains(err.Error(), "a spectrum over f_jprop{1} (4097 frequencies in steps of 6.25 Hz)") {
-			t.Errorf("%q: %v", rate, err)
-		}
+		ingesttest.WantDataError(t, nil, tryIn(dir), "a spectrum over f_jprop{1} (4097 frequencies in steps of 6.25 Hz)")
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"doubletake/internal/must"
 )
 
 // bandLevels are the levels of a half by testdata/band_levels.py: bands from 200 to
@@ -29,9 +31,7 @@ func scipyBands(t *testing.T, segmentS float64, recordings any) map[string][2]ba
 	}
 
 	in, err := json.Marshal(recordings)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	cmd := exec.Command(python, filepath.Join("testdata", "band_levels.py"), fmt.Sprint(segmentS), "0.5", "200", "10000")
 	var complaints bytes.Buffer
@@ -42,9 +42,7 @@ func scipyBands(t *testing.T, segmentS float64, recordings any) map[string][2]ba
 	}
 
 	out := map[string][2]bandLevels{}
-	if err := json.Unmarshal(b, &out); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(b, &out))
 
 	return out
 }
@@ -63,9 +61,7 @@ func holdBands(t *testing.T, dir, experiment, condition string, want map[string]
 	worst := 0.0
 	for i, c := range column(t, tab, condition) {
 		w, ok := want[fmt.Sprint(c)]
-		if !ok {
-			t.Fatalf("no levels at %g", c)
-		}
+		must.Never(t, !ok, "no levels at %g", c)
 
 		for h := range 2 {
 			for k, hz := range nominalThirds {
@@ -82,30 +78,25 @@ func holdBands(t *testing.T, dir, experiment, condition string, want map[string]
 		}
 	}
 
-	if !(worst <= 1e-6) {
-		t.Errorf("levels differ by up to %g dB from scipy's", worst)
-	}
+	must.Not(t, !(worst <= 1e-6), "levels differ by up to %g dB from scipy's", worst)
 
 	t.Logf("%d recordings, largest difference %.2g dB", tab.Rows(), worst)
 
 	for _, f := range []string{"levels.svg", "levels.csv", "spectrum.svg"} {
 		b, err := os.ReadFile(filepath.Join(dir, "runs", experiment, "report", "figures", f))
-		if err != nil || len(b) == 0 {
-			t.Errorf("figure %s: %v", f, err)
-		}
+		must.Not(t, err != nil || len(b) == 0, "figure %s: %v", f, err)
 	}
 }
 
 // The recordings of LCAV through harmonics, bands, overall and broadband. Expected:
 // scipy's levels to 1e-6 dB; overall = broadband + tonal; and a rotor is tonal.
 func TestLCAVOutcomes(t *testing.T) {
-	long(t, "runs a measured example")
+	must.BeLong(t, "runs a measured example")
 	data := measuredData(t, "lcav-crazyflie-propeller", "propellers")
 	dir := example(t, "lcav-outcomes", data)
 	e := runIn(t, dir)["outcomes"]
-	if e.Triplets != 7 || !slices.Contains(e.Outcomes, "broadband_a_db") {
-		t.Errorf("%d triplets, outcomes %v", e.Triplets, e.Outcomes)
-	}
+	must.Not(t, e.Triplets != 7 || !slices.Contains(e.Outcomes, "broadband_a_db"),
+		"%d triplets, outcomes %v", e.Triplets, e.Outcomes)
 
 	recordings := map[string]map[string]any{}
 	for _, c := range thrustCommands {
@@ -136,7 +127,7 @@ func TestLCAVOutcomes(t *testing.T) {
 // The throttle step of a motor, cut in seconds, through bands without blades and
 // speed. Expected: scipy's levels to 1e-6 dB.
 func TestCrissclBands(t *testing.T) {
-	long(t, "runs a measured example")
+	must.BeLong(t, "runs a measured example")
 	data := measuredData(t, "crisscl-motor-9450-propeller")
 	dir := example(t, "crisscl-motor", data)
 	amend(t, dir, "      constants: {blades: 2} # by the propeller's type\n", "",

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"doubletake/internal/must"
 	"doubletake/pipeline/table"
 	"doubletake/report"
 )
@@ -28,15 +29,6 @@ type rotorLevels struct {
 	RhoDB   [2][]float64 `json:"rho_db"`
 	Bound   [2][]bool    `json:"bound"`
 	PeakHz  [2][]float64 `json:"peak_hz"`
-}
-
-// runLCAV runs the example, changed by pairs of old and new text.
-func runLCAV(t *testing.T, change ...string) (dir string, e report.Experiment) {
-	t.Helper()
-	dir = example(t, "lcav-propeller", measuredData(t, "lcav-crazyflie-propeller", "propellers"))
-	amend(t, dir, change...)
-
-	return dir, runIn(t, dir)["lcav"]
 }
 
 // rows finds the row of each command in the triplets.
@@ -77,12 +69,10 @@ func shaftSpeeds(t *testing.T, dir string) map[string][2]float64 {
 // trained on and one is held out, so R² there is undefined, and in words: seven
 // distinct conditions are too few for R².
 func TestLCAVReport(t *testing.T) {
-	long(t, "runs a measured example")
-
-	dir, e := runLCAV(t)
-	if e.Runs != 7 || e.Recordings != 7 || e.Triplets != 7 || e.Data != "measured" || e.Pairs != "same-run" {
-		t.Errorf("%d runs, %d recordings, %d triplets, %s, %s", e.Runs, e.Recordings, e.Triplets, e.Data, e.Pairs)
-	}
+	dir, all := finishedIn(t, "lcav-propeller")
+	e := all["lcav"]
+	must.Not(t, e.Runs != 7 || e.Recordings != 7 || e.Triplets != 7 || e.Data != "measured" || e.Pairs != "same-run",
+		"%d runs, %d recordings, %d triplets, %s, %s", e.Runs, e.Recordings, e.Triplets, e.Data, e.Pairs)
 
 	m := readMetrics(t, dir, "lcav")
 	if len(m.Splits) != 1 || m.Splits[0].Test.R2.Mean != nil || m.Splits[0].Train.R2.Mean == nil ||
@@ -90,30 +80,21 @@ func TestLCAVReport(t *testing.T) {
 		t.Fatalf("splits %+v: expected an R² in training, none held out, E|cov| in both", m.Splits)
 	}
 
-	if w := strings.Join(m.Warnings, "\n"); !strings.Contains(w, "seven distinct conditions are too few for R²") {
-		t.Errorf("no warning that seven conditions are too few:\n%s", w)
-	}
+	must.Contain(t, strings.Join(m.Warnings, "\n"), "seven distinct conditions are too few for R²")
 
 	var page bytes.Buffer
-	if err := report.Terminal(&page, e, 1000, false); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, report.Terminal(&page, e, 1000, false))
 
-	md := contents(t, filepath.Join(dir, "runs", "lcav", "report", "tables.md"))
+	md := must.Read(t, filepath.Join(dir, "runs", "lcav", "report", "tables.md"))
 
 	for what, text := range map[string]string{"terminal": page.String(), "tables.md": string(md)} {
-		for _, want := range []string{
+		must.Contain(t, text,
 			"seven distinct conditions are too few for R²",
 			"six distinct conditions are too few for R²", "one condition only", "dBFS",
-		} {
-			if !strings.Contains(text, want) {
-				t.Errorf("%s lacks %q", what, want)
-			}
-		}
+		)
 
-		if strings.Contains(text, "Pa)") || strings.Contains(text, "re 20") {
-			t.Errorf("%s has pascal, which the files do not state", what)
-		}
+		must.Not(t, strings.Contains(text, "Pa)") || strings.Contains(text, "re 20"),
+			"%s has pascal, which the files do not state", what)
 	}
 
 	tab := readTable(t, dir, "runs", "lcav", "triplets.arrow")
@@ -125,9 +106,7 @@ func TestLCAVReport(t *testing.T) {
 			t.Errorf("%s: rpm_tracked %g, halves at %g rev/s", name, tracked[i], s)
 		}
 
-		if b := column(t, tab, "blades")[i]; b != 2 {
-			t.Errorf("%s: %g blades", name, b)
-		}
+		must.Equal(t, column(t, tab, "blades")[i], 2, "%s: blades", name)
 	}
 
 	for m := 1; m <= 5; m++ {
@@ -144,34 +123,27 @@ func TestLCAVReport(t *testing.T) {
 // same samples at the same speeds. The speeds themselves lie within 0.3 % of the
 // script's own, found another way.
 func TestLCAVLevels(t *testing.T) {
-	long(t, "runs a measured example")
-	dir, _ := runLCAV(t)
+	dir, _ := finishedIn(t, "lcav-propeller")
 	tab := readTable(t, dir, "runs", "lcav", "triplets.arrow")
 	speeds := shaftSpeeds(t, dir)
 	golden := filepath.Join("testdata", "lcav_levels.json")
 	t.Run("scipy now", func(t *testing.T) {
 		b := scipyLevels(t, speeds, 0.03)
 		if *updateLCAV {
-			if err := os.WriteFile(golden, b, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(golden, b, 0o644))
 		}
 
 		var want map[string]rotorLevels
-		if err := json.Unmarshal(b, &want); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(b, &want))
 
 		compareLevels(t, tab, speeds, want, 0.003)
 	})
 
 	t.Run("committed", func(t *testing.T) {
-		b := contents(t, golden)
+		b := must.Read(t, golden)
 
 		var want map[string]rotorLevels
-		if err := json.Unmarshal(b, &want); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(b, &want))
 
 		compareLevels(t, tab, speeds, want, 0.003)
 	})
@@ -184,9 +156,7 @@ func compareLevels(t *testing.T, tab *table.Table, speeds map[string][2]float64,
 ) (bounds int) {
 	t.Helper()
 
-	if len(want) != len(thrustCommands) {
-		t.Fatalf("levels of %d files", len(want))
-	}
+	must.Be(t, len(want), len(thrustCommands), "levels of files")
 
 	worst, compared := 0.0, 0
 	for name, i := range rows(t, tab) {
@@ -226,9 +196,7 @@ func compareLevels(t *testing.T, tab *table.Table, speeds map[string][2]float64,
 		}
 	}
 
-	if compared != 70 {
-		t.Errorf("%d levels compared, expected 7 files × 2 halves × 5 harmonics", compared)
-	}
+	must.Equal(t, compared, 70, "levels compared")
 
 	t.Logf("%d levels, largest difference %.2g dB", compared, worst)
 
@@ -245,9 +213,7 @@ func scipyLevels(t *testing.T, speeds map[string][2]float64, tolerance float64) 
 	}
 
 	in, err := json.Marshal(speeds)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	cmd := exec.Command(python, filepath.Join("testdata", "rotor_levels.py"),
 		measuredData(t, "lcav-crazyflie-propeller", "propellers"), fmt.Sprint(tolerance))
@@ -268,13 +234,14 @@ func scipyLevels(t *testing.T, speeds map[string][2]float64, tolerance float64) 
 // is 6 dB above the floor in its half; the search has missed it if its line is
 // more than two bins away.
 func TestLCAVNominalSpeedMissesLines(t *testing.T) {
-	long(t, "runs a measured example")
 	const nominal = 376
-	dir, _ := runLCAV(t)
+	dir, _ := finishedIn(t, "lcav-propeller")
 	tracked := readTable(t, dir, "runs", "lcav", "triplets.arrow")
-	dir, _ = runLCAV(t,
+	dir = example(t, "lcav-propeller", measuredData(t, "lcav-crazyflie-propeller", "propellers"))
+	amend(t, dir,
 		"track: {range_hz: [250, 500]}", "speed: nominal\n      tolerance: 0.01",
 		"constants: {blades: 2}", fmt.Sprintf("constants: {blades: 2, rpm: %d}", 60*nominal))
+	tripletsIn(t, dir)
 	fixed := readTable(t, dir, "runs", "lcav", "triplets.arrow")
 	fixedSpeeds := shaftSpeeds(t, dir)
 	bin := 44100.0 / 13781
@@ -318,16 +285,12 @@ func TestLCAVNominalSpeedMissesLines(t *testing.T) {
 	}
 
 	// Only 52000 (376.3 and 376.2 rev/s) lies within ±1 % in both halves.
-	if missed < 50 || missed > 60 {
-		t.Errorf("%d of %d lines missed", missed, found)
-	}
+	must.Not(t, missed < 50 || missed > 60, "%d of %d lines missed", missed, found)
 
 	// Where nothing is found the level is an upper bound: scipy has the same ones.
 	t.Run("scipy now", func(t *testing.T) {
 		var want map[string]rotorLevels
-		if err := json.Unmarshal(scipyLevels(t, fixedSpeeds, 0.01), &want); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(scipyLevels(t, fixedSpeeds, 0.01), &want))
 
 		if n := compareLevels(t, fixed, fixedSpeeds, want, 0); n < bounds {
 			t.Errorf("%d upper bounds, %d of them in the place of lines", n, bounds)
@@ -340,17 +303,13 @@ func TestLCAVNominalSpeedMissesLines(t *testing.T) {
 // number, and all share one speed. Expected: the files' shape (240000, 4), two
 // files; speeds within those of the neighbouring commands, 315 … 355 rev/s.
 func TestLCAVMicrophones(t *testing.T) {
-	long(t, "runs a measured example")
-	dir := example(t, "lcav-microphones", measuredData(t, "lcav-crazyflie-propeller", "propellers_only_4mics"))
-	e := runIn(t, dir)["microphones"]
-	if e.Runs != 2 || e.Recordings != 8 || e.Triplets != 8 {
-		t.Errorf("%d runs, %d recordings, %d triplets", e.Runs, e.Recordings, e.Triplets)
-	}
+	dir, all := finishedIn(t, "lcav-microphones")
+	e := all["microphones"]
+	must.Not(t, e.Runs != 2 || e.Recordings != 8 || e.Triplets != 8,
+		"%d runs, %d recordings, %d triplets", e.Runs, e.Recordings, e.Triplets)
 
-	if w := strings.Join(e.Warnings, "\n"); !strings.Contains(w, "eight distinct conditions are too few for R²") ||
-		!strings.Contains(w, "no split is trained") {
-		t.Errorf("warnings:\n%s", w)
-	}
+	must.Contain(t, strings.Join(e.Warnings, "\n"), "eight distinct conditions are too few for R²",
+		"no split is trained")
 
 	rec := readTable(t, dir, "runs", "microphones", "recordings.arrow")
 	for i, rate := range column(t, rec, "rate_hz") {
@@ -366,8 +325,7 @@ func TestLCAVMicrophones(t *testing.T) {
 			t.Errorf("row %d: motor %g, microphone %g", i, motor, mic)
 		}
 
-		if rpm < 60*315 || rpm > 60*355 || rpm != column(t, tab, "rpm_tracked")[i/4*4] {
-			t.Errorf("row %d: %g rev/min", i, rpm)
-		}
+		must.Not(t, rpm < 60*315 || rpm > 60*355 || rpm != column(t, tab, "rpm_tracked")[i/4*4],
+			"row %d: %g rev/min", i, rpm)
 	}
 }

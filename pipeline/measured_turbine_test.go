@@ -3,6 +3,8 @@ package pipeline_test
 import (
 	"math"
 	"testing"
+
+	"doubletake/internal/must"
 )
 
 // The turbine's 125 measured repeats, each tow speed held out in turn. Expected:
@@ -10,12 +12,11 @@ import (
 // epochs), within the spread of its seeds; examples/rm2-turbine/README.md has
 // this program's numbers.
 func TestTurbine(t *testing.T) {
-	long(t, "trains 25 networks")
+	must.BeLong(t, "trains 25 networks")
 	dir := shipped(t, "rm2-turbine", "runs.csv")
 	e := runIn(t, dir)["turbine"]
-	if e.Triplets != 125 || e.Data != "measured" || e.Pairs != "repeat-run" {
-		t.Errorf("%d triplets, %s, %s; expected 125 measured repeats", e.Triplets, e.Data, e.Pairs)
-	}
+	must.Not(t, e.Triplets != 125 || e.Data != "measured" || e.Pairs != "repeat-run",
+		"%d triplets, %s, %s; expected 125 measured repeats", e.Triplets, e.Data, e.Pairs)
 
 	m := readMetrics(t, dir, "turbine")
 	want := map[string]struct{ r2, off, rise, e float64 }{
@@ -24,9 +25,7 @@ func TestTurbine(t *testing.T) {
 		"tow_speed_m_s=1.2": {0.984, 0.004, 2.54, 0.0103},
 	}
 
-	if len(m.Splits) != 5 {
-		t.Errorf("%d splits, expected one for each of five speeds", len(m.Splits))
-	}
+	must.Equal(t, len(m.Splits), 5, "splits")
 
 	for _, s := range m.Splits {
 		if r := *s.Train.R2.Mean; math.Abs(r-0.998) > 0.001 {

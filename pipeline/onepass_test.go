@@ -14,6 +14,7 @@ import (
 	"doubletake/ingest"
 	"doubletake/ingest/format"
 	"doubletake/ingest/ingesttest"
+	"doubletake/internal/must"
 	"doubletake/pipeline"
 	"doubletake/pipeline/engine"
 )
@@ -99,15 +100,12 @@ experiments:
 
 	run := func(dir string, sel engine.Selection) (read int64) {
 		p, err := pipeline.Load(filepath.Join(dir, "pipeline.yaml"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		samplesRead.Store(0)
 
-		if _, err := p.Run(context.Background(), engine.Options{Jobs: 2, Selection: sel}); err != nil {
-			t.Fatal(err)
-		}
+		_, err = p.Run(context.Background(), engine.Options{Jobs: 2, Selection: sel})
+		must.Do(t, err)
 
 		return samplesRead.Load()
 	}
@@ -133,12 +131,10 @@ experiments:
 		"rotor/recordings.arrow", "rotor/triplets.arrow", "rotor/spectra.arrow",
 		"forces/recordings.arrow", "forces/triplets.arrow",
 	} {
-		a := contents(t, filepath.Join(whole, "runs", name))
+		a := must.Read(t, filepath.Join(whole, "runs", name))
 
-		b := contents(t, filepath.Join(staged, "runs", name))
+		b := must.Read(t, filepath.Join(staged, "runs", name))
 
-		if !bytes.Equal(a, b) {
-			t.Errorf("%s is not the same", name)
-		}
+		must.Not(t, !bytes.Equal(a, b), "%s is not the same", name)
 	}
 }

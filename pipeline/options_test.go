@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"doubletake/ingest/simulate"
+	"doubletake/internal/must"
 	"doubletake/pipeline"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/table"
@@ -47,9 +48,7 @@ func TestSpectraOptions(t *testing.T) {
 	c.Seed, c.DurationS = 5, 2
 	c.Blades, c.RPM, c.ThetaDeg = []int{2, 4}, []float64{3000, 5000}, []float64{-30, 0, 60}
 
-	if err := simulate.WriteDir(context.Background(), c, filepath.Join(dir, "data"), 2, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, simulate.WriteDir(context.Background(), c, filepath.Join(dir, "data"), 2, nil))
 
 	tab := runDSP(t, dir, "files: data/*.wav, conditions: data/conditions.csv, data: simulated",
 		"triplets: split-half-spectrum, harmonics: 5", map[string]string{
@@ -62,9 +61,7 @@ func TestSpectraOptions(t *testing.T) {
 
 	base := tab["base"]
 	n := base.Rows()
-	if n != 12 {
-		t.Fatalf("%d triplets, expected 2 × 2 × 3", n)
-	}
+	must.Be(t, n, 12, "triplets")
 
 	kept := make([]bool, n) // all five lines are 1 dB above the floor
 	for i := range kept {
@@ -83,14 +80,11 @@ func TestSpectraOptions(t *testing.T) {
 
 			narrow, wide := half("narrow", ""), half("wide", "")
 			for i, l := range level {
-				if want := l - 20*math.Log10(2); math.Abs(far[i]-want) > 1e-9 {
-					t.Errorf("%s, row %d: %.6f at twice the distance, expected %.6f", name, i, far[i], want)
-				}
+				must.Near(t, far[i], l-20*math.Log10(2), 1e-9, "%s, row %d: at twice the distance", name, i)
 
 				// dBFS is relative to a full-scale sine, whose mean square is a half.
-				if got := 10 * math.Log10(2*power[i]); math.Abs(got-l) > 1e-9 {
-					t.Errorf("%s, row %d: a mean square of %g is %.6f dBFS, expected %.6f", name, i, power[i], got, l)
-				}
+				must.Near(t, 10*math.Log10(2*power[i]), l, 1e-9, "%s, row %d: a mean square of %g is dBFS", name, i,
+					power[i])
 
 				// docs/method.md#split-half-spectra: 4.343·√((1+2ρ)/segments)/(1+ρ).
 				r := math.Pow(10, rho[i]/10)
@@ -103,9 +97,7 @@ func TestSpectraOptions(t *testing.T) {
 				}
 			}
 
-			if slices.Equal(wide, narrow) && m > 2 {
-				t.Errorf("%s: the weak lines are the same in 2 bins and in 8", name)
-			}
+			must.Not(t, slices.Equal(wide, narrow) && m > 2, "%s: the weak lines are the same in 2 bins and in 8", name)
 		}
 
 		easy, loose, strict := tab["easy"].Column(name+"_emergent").Bools, tab["loose"].Column(name+"_emergent").Bools,
@@ -139,9 +131,7 @@ func TestLoadsOptions(t *testing.T) {
 
 	c := simulate.DefaultAirfoil()
 	c.Seed, c.AlphaDeg, c.SpeedMS, c.DurationS = 2, []float64{2, 6}, []float64{9.1}, 2
-	if err := simulate.WriteDir(context.Background(), c, filepath.Join(dir, "data"), 2, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, simulate.WriteDir(context.Background(), c, filepath.Join(dir, "data"), 2, nil))
 
 	tab := runDSP(t, dir, "files: data/*.csv, conditions: data/conditions.csv, columns: {lift_n: Fz, drag_n: Fx}, data: "+
 		"simulated, exclude: data/conditions.csv", "chord_m: 0.1, span_m: 0.25, triplets: ", map[string]string{
@@ -163,22 +153,18 @@ func TestLoadsOptions(t *testing.T) {
 		}
 	}
 
-	if slices.Equal(dense, column(t, tab["seeded"], "cl_1")) {
-		t.Error("another seed draws the same samples")
-	}
+	must.Not(t, slices.Equal(dense, column(t, tab["seeded"], "cl_1")), "another seed draws the same samples")
 
 	// Excluded files are listed, except for the table of conditions, which is used.
 	p, err := pipeline.Load(filepath.Join(dir, "pipeline.yaml"))
-	if err != nil || len(p.Warnings) > 0 {
-		t.Errorf("%v, warnings %v", err, p.Warnings)
-	}
+	must.Not(t, err != nil || len(p.Warnings) > 0, "%v, warnings %v", err, p.Warnings)
 }
 
 // TestTrainOptions: the keys of train reach the model: its file states them, and
 // its weights are not those of the defaults; those of the estimate reach the
 // numbers without touching the weights.
 func TestTrainOptions(t *testing.T) {
-	long(t, "trains with each option")
+	must.BeLong(t, "trains with each option")
 
 	dir := t.TempDir()
 	variants := []struct {
@@ -197,9 +183,6 @@ func TestTrainOptions(t *testing.T) {
 			true,
 		},
 		{"flag", "model: {hidden: [8], feedback: flag}", map[string]any{"feedback": "flag"}, true},
-		{"joint", "model: {hidden: [8], head: joint}", map[string]any{"head": "joint"}, true},
-		{"joint-full", "model: {hidden: [8], head: joint-full}", map[string]any{"head": "joint-full"}, true},
-		{"binned", "model: {hidden: [8], head: binned, bins: 6}", map[string]any{"head": "binned", "bins": 6.0}, true},
 		{"beta", "loss: {beta: 0}", map[string]any{"beta": 0.0}, true},
 		{"swap", "loss: {pairs: swap}", map[string]any{"pairs": "swap"}, true},
 		{"plain", "loss: {pairs: plain}", map[string]any{"pairs": "plain"}, true},
@@ -241,11 +224,9 @@ func TestTrainOptions(t *testing.T) {
 			t.Fatal(list, err)
 		}
 
-		raw := contents(t, list[0])
+		raw := must.Read(t, list[0])
 
-		if err := json.Unmarshal(raw, &m); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(raw, &m))
 
 		return m
 	}
@@ -254,9 +235,7 @@ func TestTrainOptions(t *testing.T) {
 	for _, v := range variants {
 		m := read(v.name)
 		for key, want := range v.config {
-			if m.Config[key] != want {
-				t.Errorf("%s: the model states %s: %v, expected %v", v.name, key, m.Config[key], want)
-			}
+			must.Equal(t, m.Config[key], want, "%s: the model states %s", v.name, key)
 		}
 
 		same := len(m.Layers[1].Weights) == len(base.Layers[1].Weights)
@@ -264,28 +243,11 @@ func TestTrainOptions(t *testing.T) {
 			same = same && slices.Equal(m.Layers[1].Weights[i], base.Layers[1].Weights[i])
 		}
 
-		if same == v.retrained {
-			t.Errorf("%s: weights the same as with the defaults: %v", v.name, same)
-		}
+		must.Not(t, same == v.retrained, "%s: weights the same as with the defaults: %v", v.name, same)
 	}
 
 	predictions := func(name string) *table.Table {
 		return readTable(t, dir, "runs", name, "splits/right/seed-0/predictions.arrow")
-	}
-
-	// Of a joint head C is the network's own: positive everywhere, and both identities
-	// of the theory hold by construction.
-	for _, name := range []string{"joint", "joint-full", "binned"} {
-		tab := predictions(name)
-		if m := tab.Get("cov_method"); m != name {
-			t.Errorf("%s: the covariance is by %q", name, m)
-		}
-
-		for i, c := range column(t, tab, "y_cov") {
-			if d, k := column(t, tab, "y_delta")[i], column(t, tab, "y_kappa")[i]; !(c > 0) || d != 0 || k != 0 {
-				t.Fatalf("%s, row %d: C %g, δ %g, κ %g", name, i, c, d, k)
-			}
-		}
 	}
 
 	a, p := predictions("base"), predictions("sampler")
@@ -305,10 +267,8 @@ func TestTrainOptions(t *testing.T) {
 // order of the rows, under the name and unit the configuration gives them.
 func TestTableOptions(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "single.csv"), []byte("angle,load,note\n0,1,7\n2,5,7\n0,1.5,7\n2,4,7\n"),
-		0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "single.csv"), []byte("angle,load,note\n0,1,7\n2,5,7\n0,1.5,7\n2,4,7\n"),
+		0o644))
 
 	runConfig(t, dir, `version: 1
 experiments:
@@ -336,10 +296,8 @@ experiments:
 func TestTextOptions(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"a0.txt", "a5.txt"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte("0.0;1;9\n0.1;2;9.5\n0.2;3;9\n0.3;4;9.5\n"),
-			0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte("0.0;1;9\n0.1;2;9.5\n0.2;3;9\n0.3;4;9.5\n"),
+			0o644))
 	}
 
 	runConfig(t, dir, `version: 1
@@ -356,9 +314,8 @@ experiments:
 
 	tab := readTable(t, dir, "runs/wing/recordings.arrow")
 	rate, mean := column(t, tab, "rate_hz"), column(t, tab, "mean")
-	if len(rate) != 2 || math.Abs(rate[0]-10) > 1e-9 || mean[0] != 2.5 {
-		t.Errorf("rates %v, means %v, expected two of 10 Hz and 2.5", rate, mean)
-	}
+	must.Not(t, len(rate) != 2 || math.Abs(rate[0]-10) > 1e-9 || mean[0] != 2.5,
+		"rates %v, means %v, expected two of 10 Hz and 2.5", rate, mean)
 }
 
 // TestTachometerOptions: 40 revolutions a second with a pulse of 5 V each and

@@ -18,6 +18,7 @@ import (
 	"unicode/utf8"
 
 	"doubletake/ingest"
+	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages"
@@ -31,58 +32,51 @@ import (
 // Of a released program; .ci/release sets them.
 var release, commit, commitDate string
 
+// built returns the version of the module and what else Go noted when it made the program, by key.
+func built() (version string, of map[string]string) {
+	of = map[string]string{}
+
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown", of
+	}
+
+	for _, s := range info.Settings {
+		of[s.Key] = s.Value
+	}
+
+	return info.Main.Version, of
+}
+
 // Commit returns the commit that the program was built from and its date, "" where
 // neither a release nor the build information states them.
 func Commit() (hash, date string) {
-	hash, date = commit, commitDate
-	if info, ok := debug.ReadBuildInfo(); ok && hash == "" {
-		for _, s := range info.Settings {
-			switch s.Key {
-			case "vcs.revision":
-				hash = s.Value
-			case "vcs.time":
-				date = s.Value
-			}
-		}
+	if commit != "" {
+		return commit, commitDate
 	}
 
-	return hash, date
+	_, of := built()
+
+	return of["vcs.revision"], of["vcs.time"]
 }
 
 // Version returns the program's version: that of a release, or one from the
 // build information.
 func Version() string {
-	if release != "" {
+	v, of := built()
+	rev := of["vcs.revision"]
+	switch {
+	case release != "":
 		return release
+	case v != "" && v != "(devel)":
+		return v
+	case rev == "":
+		return "devel"
+	case of["vcs.modified"] == "true":
+		return "devel-" + rev[:min(len(rev), 12)] + "+changed"
 	}
 
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-
-	v := info.Main.Version
-
-	var rev, dirty string
-	for _, s := range info.Settings {
-		switch s.Key {
-		case "vcs.revision":
-			rev = s.Value
-		case "vcs.modified":
-			if s.Value == "true" {
-				dirty = "+changed"
-			}
-		}
-	}
-
-	if v == "" || v == "(devel)" {
-		v = "devel"
-		if rev != "" {
-			v += "-" + rev[:min(len(rev), 12)] + dirty
-		}
-	}
-
-	return v
+	return "devel-" + rev[:min(len(rev), 12)]
 }
 
 // Project is a loaded configuration with its plan.
@@ -154,25 +148,27 @@ func (p *Project) shown(s Selection) []config.Experiment {
 
 // Swept lists the experiments that have a sweep whose variants are trained and compared.
 func (p *Project) Swept() []string {
-	var out []string
-	for _, t := range p.Plan.Tasks {
-		if t.ID == reportstage.CompareTask(t.Experiment) {
-			out = append(out, t.Experiment)
-		}
+	compared := lists.Keep(p.Plan.Tasks, func(t *engine.Task) bool {
+		return t.ID == reportstage.CompareTask(t.Experiment)
+	})
+
+	return lists.Each(compared, func(t *engine.Task) string { return t.Experiment })
+}
+
+// output returns the path of a task's output that the selection is about, if it is up to date.
+func (p *Project) output(r *Result, s Selection, task, name string) (path string, ok bool) {
+	if t := r.Task(task); t == nil || !p.Plan.Selects(s, t) {
+		return "", false
 	}
 
-	return out
+	return r.Output(task, name)
 }
 
 // Sweeps returns the comparisons of variants a run selected that are up to date.
 func (p *Project) Sweeps(r *Result, s Selection) ([]report.Sweep, error) {
 	var out []report.Sweep
-	for _, t := range p.Plan.Tasks {
-		if t.ID != reportstage.CompareTask(t.Experiment) || !p.Plan.Selects(s, t) {
-			continue
-		}
-
-		path, ok := r.Output(t.ID, reportstage.SweepData)
+	for _, e := range p.Swept() {
+		path, ok := p.output(r, s, reportstage.CompareTask(e), reportstage.SweepData)
 		if !ok {
 			continue
 		}
@@ -189,34 +185,15 @@ func (p *Project) Sweeps(r *Result, s Selection) ([]report.Sweep, error) {
 }
 
 // Details returns what the page shows of the experiments a run selected whose
-// reports are up to date.
-func (p *Project) Details(r *Result, s Selection) ([]*report.Detail, error) {
-	return reported(p, r, s, reportstage.PageData, reportstage.ReadDetail)
-}
-
-// Reports returns the experiments a run selected whose reports are up to date. With an
-// error it returns those that can be read.
-func (p *Project) Reports(r *Result, s Selection) ([]report.Experiment, error) {
-	return reported(p, r, s, reportstage.ReportData, reportstage.ReadExperiment)
-}
-
-// reported reads an output of the reports of the experiments that a run selected.
-func reported[T any](p *Project, r *Result, s Selection, output string, read func(path string) (T, error)) (out []T,
-	err error,
-) {
+// reports are up to date. With an error it returns those that can be read.
+func (p *Project) Details(r *Result, s Selection) (out []*report.Detail, err error) {
 	for _, e := range p.shown(s) {
-		id := reportstage.ReportTask(e.Name)
-		i := slices.IndexFunc(p.Plan.Tasks, func(t *engine.Task) bool { return t.ID == id })
-		if i < 0 || !p.Plan.Selects(s, p.Plan.Tasks[i]) {
-			continue
-		}
-
-		path, ok := r.Output(id, output)
+		path, ok := p.output(r, s, reportstage.ReportTask(e.Name), reportstage.PageData)
 		if !ok {
 			continue
 		}
 
-		x, failure := read(path)
+		x, failure := reportstage.ReadDetail(path)
 		if failure != nil {
 			err = errors.Join(err, failure)
 			continue
@@ -226,6 +203,25 @@ func reported[T any](p *Project, r *Result, s Selection, output string, read fun
 	}
 
 	return out, err
+}
+
+// Reports returns the experiments of Details.
+func (p *Project) Reports(r *Result, s Selection) ([]report.Experiment, error) {
+	details, err := p.Details(r, s)
+	return lists.Each(details, func(d *report.Detail) report.Experiment { return d.Experiment }), err
+}
+
+// Reported reports whether a report of experiments that a run selected is up to date.
+func (p *Project) Reported(r *Result, s Selection) bool {
+	return slices.ContainsFunc(p.Plan.Tasks, func(t *engine.Task) bool {
+		if t.Stage != "report" || t.Experiment == "" {
+			return false
+		}
+
+		_, ok := p.output(r, s, t.ID, reportstage.PageData)
+
+		return ok
+	})
 }
 
 // Page returns the path of the page of all experiments.

@@ -1,9 +1,15 @@
 package pipeline_test
 
 import (
+	"bytes"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"doubletake/internal/must"
+	"doubletake/report"
+	"doubletake/train"
 )
 
 // The default pipeline.yaml, as committed, shows what the paper is about on the
@@ -13,33 +19,20 @@ import (
 // training, a worse one held out, and an E|cov| that rises there, more for 2
 // blades, which is extrapolated to, than for 3, which lies between.
 func TestDefaultCampaigns(t *testing.T) {
-	long(t, "simulates and trains the default experiments")
-	dir := t.TempDir()
-
-	b := contents(t, filepath.Join("..", "pipeline.yaml"))
-
-	write(t, dir, "pipeline.yaml", string(b))
-
-	runIn(t, dir, "drone", "airfoil")
+	dir, _ := finishedIn(t, "default")
 	type figures struct{ r2Train, r2Test, ratio float64 }
 
 	got := map[string]figures{}
 	for _, name := range []string{"drone", "airfoil"} {
 		m := readMetrics(t, dir, name)
-		if m.Data != "simulated" {
-			t.Errorf("%s is called %s", name, m.Data)
-		}
+		must.Equal(t, m.Data, "simulated", "%s is called", name)
 
-		md := contents(t, filepath.Join(dir, "runs", name, "report", "tables.md"))
+		md := must.Read(t, filepath.Join(dir, "runs", name, "report", "tables.md"))
 
-		if !strings.Contains(string(md), "simulated data") {
-			t.Errorf("tables.md of %s lacks the word simulated", name)
-		}
+		must.Contain(t, string(md), "simulated data")
 
 		for _, s := range m.Splits {
-			if s.Seeds != 5 {
-				t.Errorf("%s: %d seeds", s.Name, s.Seeds)
-			}
+			must.Equal(t, s.Seeds, 5, "%s: seeds", s.Name)
 
 			f := figures{*s.Train.R2.Mean, *s.Test.R2.Mean, *s.Test.AbsCov.Mean / *s.Train.AbsCov.Mean}
 			got[s.Name] = f
@@ -61,8 +54,30 @@ func TestDefaultCampaigns(t *testing.T) {
 		"airfoil: R² test below R² train":                               slow.r2Test < slow.r2Train,
 		"airfoil: E|cov| test/train ≥ 2 with the lowest speed held out": slow.ratio >= 2,
 	} {
-		if !ok {
-			t.Errorf("not so: %s", what)
+		must.Not(t, !ok, "not so: %s", what)
+	}
+}
+
+// The sample of the README is what the default configuration prints of the drone, where the kernels are those that
+// made it.
+func TestReadmeSample(t *testing.T) {
+	if best, err := train.KernelSet("auto"); err != nil || best != "avx2" {
+		t.Skipf("the sample was made by avx2, here are %s: %v", best, err)
+	}
+
+	_, all := finishedIn(t, "default")
+
+	var printed bytes.Buffer
+	must.Do(t, report.Summary(&printed, []report.Experiment{all["drone"]}, 0, false))
+
+	_, sample, ok := strings.Cut(string(must.Read(t, filepath.Join("..", "README.md"))), "```\ndrone: simulated data")
+	sample, _, ended := strings.Cut(sample, "```")
+	must.Never(t, !ok || !ended, "README.md has no sample that begins with drone: simulated data")
+
+	lines := strings.Split(printed.String(), "\n")
+	for _, want := range strings.Split(strings.TrimSpace("drone: simulated data"+sample), "\n") {
+		if !slices.Contains(lines, want) {
+			t.Fatalf("the default run does not print %q any more; it prints\n%s", want, &printed)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"doubletake/internal/must"
 	"doubletake/train"
 )
 
@@ -90,7 +91,7 @@ experiments:
 // what "the same" means for each of the 20 numbers (a five-seed s is itself
 // uncertain by a third).
 func TestReferenceTables(t *testing.T) {
-	long(t, "trains 25 networks")
+	must.BeLong(t, "trains 25 networks")
 	dir := t.TempDir()
 
 	yaml := fmt.Sprintf(referenceYAML, referenceData(t, "data", "aero_s0.csv"), referenceData(t, "data", "drone_s0.csv"),
@@ -115,9 +116,7 @@ func TestReferenceTables(t *testing.T) {
 				continue
 			}
 
-			if s.Seeds != 5 {
-				t.Errorf("%s: %d seeds", row.what, s.Seeds)
-			}
+			must.Equal(t, s.Seeds, 5, "%s: seeds", row.what)
 
 			fmt.Fprintf(&text, "\n%-40s", row.what)
 
@@ -138,18 +137,14 @@ func TestReferenceTables(t *testing.T) {
 				off := (mean - c.ref[0]) / math.Sqrt((std*std+c.ref[1]*c.ref[1])/5+c.digit*c.digit)
 				fmt.Fprintf(&text, "  %s %.3f ± %.3f (%.3f ± %.3f, %+.1f)", c.name, mean, std, c.ref[0], c.ref[1], off)
 
-				if math.Abs(mean-c.ref[0]) > allowed {
-					t.Errorf("%s: %s %.4f ± %.4f, the reference has %.3f ± %.3f", row.what, c.name, mean, std, c.ref[0], c.ref[1])
-				}
+				must.Near(t, mean, c.ref[0], allowed, "%s: %s ± %.4f, the ± %.3f", row.what, c.name, std, c.ref[1])
 			}
 
 			ratio[row.experiment+row.split] = *s.Test.AbsCov.Mean / *s.Train.AbsCov.Mean
 			r2[row.experiment+row.split+" train"], r2[row.experiment+row.split+" test"] = s.Train.R2, s.Test.R2
 			key := row.experiment + row.split
 			in := func(what string, v float64, lo, hi float64) {
-				if !(v >= lo && v <= hi) {
-					t.Errorf("%s: %s is %.4g, bars.json has %g … %g", row.what, what, v, lo, hi)
-				}
+				must.Not(t, !(v >= lo && v <= hi), "%s: %s is %.4g, bars.json has %g … %g", row.what, what, v, lo, hi)
 			}
 
 			switch row.experiment {
@@ -200,18 +195,14 @@ func airfoilSeeds(t *testing.T, dir string) {
 	var ratios, beyond []string
 	for k := range 5 {
 		folder := filepath.Join(dir, "runs", "aero-0", "splits", "slow", fmt.Sprintf("seed-%d", k))
-		b := contents(t, filepath.Join(folder, "model.json"))
+		b := must.Read(t, filepath.Join(folder, "model.json"))
 
 		var m train.Model
-		if err := json.Unmarshal(b, &m); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(b, &m))
 
 		size := func(x []float64) float64 {
 			e, err := m.Estimate(context.Background(), x, train.EstimateOptions{Samples: 1000, Seed: 1})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 
 			sum := 0.0
 			for _, c := range e.CovRaw {

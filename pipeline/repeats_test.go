@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"doubletake/internal/must"
 )
 
 // Runs of a balance at equal conditions are paired in the order of their files,
@@ -44,22 +46,16 @@ experiments:
 	write(t, dir, "pipeline.yaml", fmt.Sprintf(yaml, ", within: {alpha_deg: 0.1}"))
 
 	e := runIn(t, dir)["wing"]
-	if e.Pairs != "repeat-run" || e.Triplets != 2 {
-		t.Errorf("%s pairs, %d triplets", e.Pairs, e.Triplets)
-	}
+	must.Not(t, e.Pairs != "repeat-run" || e.Triplets != 2, "%s pairs, %d triplets", e.Pairs, e.Triplets)
 
 	tab := readTable(t, dir, "runs", "wing", "triplets.arrow")
-	if got := tab.Column("run").Strings; !slices.Equal(got, []string{"a.csv + b.csv", "d.csv + e.csv"}) {
-		t.Errorf("runs %v", got)
-	}
+	must.Equal(t, tab.Column("run").Strings, []string{"a.csv + b.csv", "d.csv + e.csv"}, "runs")
 
 	for name, want := range map[string][]float64{
 		"lift_n_1": {1, 10}, "lift_n_2": {1.5, 11}, "drag_n_1": {0.1, 1}, "drag_n_2": {0.15, 1.1}, "alpha_deg": {0, 4},
 	} {
 		for i, got := range column(t, tab, name) {
-			if math.Abs(got-want[i]) > 1e-12 {
-				t.Errorf("%s, pair %d: %v, expected %v", name, i+1, got, want[i])
-			}
+			must.Near(t, got, want[i], 1e-12, "%s, pair %d", name, i+1)
 		}
 	}
 
@@ -72,10 +68,39 @@ experiments:
 	write(t, dir, "pipeline.yaml", strings.Replace(fmt.Sprintf(yaml, ""), `"?.csv"`, "[a.csv, d.csv, f.csv]", 1))
 	write(t, dir, "conditions.csv", "file,alpha_deg\na.csv,0\nd.csv,4\nf.csv,8\n")
 
-	if err := tryIn(dir); err == nil || !strings.Contains(err.Error(),
-		"expected conditions that were measured more than once, found 3 runs, all at different conditions") {
-		t.Error(err)
+	says(t, tryIn(dir),
+		"expected conditions that were measured more than once, found 3 runs, all at different conditions")
+}
+
+// Recordings are paired across days, each as the first of a pair: with one of another day where there is one, else
+// of its own day, and one alone with itself. By hand.
+func TestRepeatsAcrossDays(t *testing.T) {
+	dir := t.TempDir()
+
+	table := "file,alpha_deg,Day\n"
+	for i, r := range []string{"a,0,Mon", "b,0,Tue", "c,0,Wed", "d,4,Mon", "e,4,Mon", "f,8,Tue"} {
+		write(t, dir, r[:1]+".csv", strings.Repeat(fmt.Sprintf("%d\n%d\n", i, i+2), 20))
+		table += strings.Replace(r, ",", ".csv,", 1) + "\n"
 	}
+
+	write(t, dir, "conditions.csv", table)
+	const yaml = `version: 1
+experiments:
+  wing:
+    ingest: {files: "?.csv", conditions: conditions.csv, rate_hz: 10, columns: {lift_n: "1"}}
+    dsp: {triplets: repeats, across: %s}
+`
+
+	tab := tripletsOf(t, dir, "wing", fmt.Sprintf(yaml, "Day"))
+	got := fmt.Sprint(tab.Column("run").Strings, column(t, tab, "lift_n_1"), column(t, tab, "lift_n_2"),
+		column(t, tab, "weight"), tab.Column("recording").Strings[1:4], tab.Column("Day").Strings)
+	if want := "[a.csv b.csv c.csv d.csv e.csv f.csv] [1 2 3 4 5 6] [2 3 1 5 4 6] [0.5 0.5 0.5 0.5 0.5 0.5] " +
+		"[a.csv a.csv d.csv] [Mon Tue Wed Mon Mon Tue]"; got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+
+	write(t, dir, "pipeline.yaml", fmt.Sprintf(yaml, "Tag"))
+	says(t, tryIn(dir), `dsp.across: "Tag" is not a column of names of this experiment, which has [Day]`)
 }
 
 // Runs of one condition but of two wings, by their names, are no repeats. By hand: at 0° the runs
@@ -94,17 +119,13 @@ func TestRepeatsOfNames(t *testing.T) {
 		"{each: wing}":      "a.csv + c.csv: W; b.csv + d.csv: V; e.csv + g.csv: W; f.csv + h.csv: V",
 		"{s: {test: none}}": "a.csv + b.csv; c.csv + d.csv; e.csv + f.csv; g.csv + h.csv",
 	} {
-		write(t, dir, "pipeline.yaml", `version: 1
+		tab := tripletsOf(t, dir, "wing", `version: 1
 experiments:
   wing:
     ingest: {files: "?.csv", conditions: conditions.csv, rate_hz: 10, columns: {lift_n: "1"}}
     dsp: {triplets: repeats}
     train: {inputs: [alpha_deg], splits: `+splits+`}
 `)
-
-		tripletsIn(t, dir)
-
-		tab := readTable(t, dir, "runs", "wing", "triplets.arrow")
 		got := slices.Clone(tab.Column("run").Strings)
 		if c := tab.Column("wing"); c != nil {
 			for i, name := range c.Strings {
@@ -166,9 +187,7 @@ experiments:
 		}
 
 		for i, run := range tab.Column("run").Strings {
-			if run != "a.npy + b.npy" {
-				t.Errorf("pair %d of %q", i+1, run)
-			}
+			must.Equal(t, run, "a.npy + b.npy", "pair %d of", i+1)
 
 			for m := range 2 {
 				if got, want := column(t, tab, fmt.Sprintf("bpf1_db_%d", m+1))[i], level(c.want[i][m]); math.Abs(got-want) > 0.05 {

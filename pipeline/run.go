@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"doubletake/ingest/spelling"
+	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/kv"
@@ -47,13 +49,14 @@ func Stages() []string { return stages.Names() }
 // as *config.Error.
 func (p *Project) Check(s Selection) error {
 	var experiments, splits []string
+	seen := map[[2]string]bool{}
 	for _, t := range p.Plan.Tasks {
-		if t.Experiment != "" && !slices.Contains(experiments, t.Experiment) {
-			experiments = append(experiments, t.Experiment)
+		if e := [2]string{t.Experiment}; t.Experiment != "" && !seen[e] {
+			seen[e], experiments = true, append(experiments, t.Experiment)
 		}
 
-		if t.Split != "" && !slices.Contains(splits, t.Split) {
-			splits = append(splits, t.Split)
+		if s := [2]string{"", t.Split}; t.Split != "" && !seen[s] {
+			seen[s], splits = true, append(splits, t.Split)
 		}
 	}
 
@@ -90,10 +93,7 @@ func (p *Project) Run(ctx context.Context, o Options) (*Result, error) {
 	o.Program = p.Program.Version
 	o.Annotate = append(o.Annotate, p.kernels())
 	start := time.Now()
-	stop := p.keepPage()
 	r, err := engine.Run(ctx, p.Plan, o)
-	stop(r != nil && (r.Ran > 0 || err != nil))
-
 	kept := runs.Run{
 		File: p.File, Plan: p.Plan, Program: p.Program.Version, Kernels: p.Program.Kernels,
 		Start: start, Result: r, Failure: err,
@@ -103,11 +103,7 @@ func (p *Project) Run(ctx context.Context, o Options) (*Result, error) {
 		},
 	}
 
-	if failed := kept.Keep(); err == nil {
-		err = failed
-	}
-
-	return r, err
+	return r, cmp.Or(err, kept.Keep())
 }
 
 // Finished returns the selected results, all of which must be up to date; else the
@@ -168,12 +164,11 @@ func (p *Project) Make(ctx context.Context, tasks, siblings []*engine.Task, note
 	return w.MakePart(ctx, tasks, siblings, func(t *engine.Task, made bool) { done(t.ID, made) })
 }
 
-// Pick returns the tasks that a text names: a task's name, indices in the plan as 5-9,12, or, of the
-// tasks that s selects, a part as 3/64; then siblings are all of these. What it does not find is a *UsageError.
-func (p *Project) Pick(task, indices, part string, s Selection) (tasks, siblings []*engine.Task, err error) {
+// Pick returns the task of a name, or, of the tasks that s selects, a part as 3/64; then siblings are all of these.
+// What it does not find is a *UsageError.
+func (p *Project) Pick(task, part string, s Selection) (tasks, siblings []*engine.Task, err error) {
 	all := p.Plan.Tasks
-	switch {
-	case task != "":
+	if task != "" {
 		i := slices.IndexFunc(all, func(t *engine.Task) bool { return t.ID == task })
 		if i < 0 {
 			return nil, nil, &UsageError{Text: task + ": no such task in the plan; pipeline tasks lists them"}
@@ -181,17 +176,6 @@ func (p *Project) Pick(task, indices, part string, s Selection) (tasks, siblings
 
 		return all[i : i+1], nil, nil
 
-	case indices != "":
-		list, err := engine.ParseIndices(indices, len(all))
-		if err != nil {
-			return nil, nil, &UsageError{Text: "--index: " + err.Error()}
-		}
-
-		for _, i := range list {
-			tasks = append(tasks, all[i])
-		}
-
-		return tasks, nil, nil
 	}
 
 	i, n, err := engine.ParsePart(part)
@@ -203,11 +187,7 @@ func (p *Project) Pick(task, indices, part string, s Selection) (tasks, siblings
 		return nil, nil, err
 	}
 
-	for _, t := range all {
-		if p.Plan.Selects(s, t) {
-			siblings = append(siblings, t)
-		}
-	}
+	siblings = lists.Keep(all, func(t *engine.Task) bool { return p.Plan.Selects(s, t) })
 
 	return engine.Part(siblings, i, n), siblings, nil
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"doubletake/ingest/simulate"
+	"doubletake/internal/must"
 	"doubletake/pipeline/predict"
 	"doubletake/report"
 	"doubletake/train/honest"
@@ -122,9 +123,7 @@ func (c jittering) write(t testing.TB, dir string, jitter float64) (yaml string)
 		stated[fmt.Sprint(c.stray)] = c.stray
 	}
 
-	if err := simulate.WriteDir(context.Background(), r, filepath.Join(dir, c.name), 2, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, simulate.WriteDir(context.Background(), r, filepath.Join(dir, c.name), 2, nil))
 
 	var log strings.Builder
 	fmt.Fprintf(&log, "file,channel,blades,rpm,theta_deg\n")
@@ -155,7 +154,7 @@ func TestJitteringCampaigns(t *testing.T) {
 	for _, c := range jitteringCampaigns {
 		t.Run(c.name, func(t *testing.T) {
 			if c.name == "jittering-rig" {
-				long(t, "simulates a rig with five blade counts, twice")
+				must.BeLong(t, "simulates a rig with five blade counts, twice")
 			}
 
 			exact, scattered := c.halfWidths(t, 0), c.halfWidths(t, 0.003)
@@ -191,9 +190,7 @@ func (c jittering) halfWidths(t *testing.T, jitter float64) map[string]float64 {
 	t.Helper()
 
 	dir, e := c.run(t, jitter)
-	if len(e.Splits) != len(c.speeds) {
-		t.Fatalf("%d splits of %d set points", len(e.Splits), len(c.speeds))
-	}
+	must.Never(t, len(e.Splits) != len(c.speeds), "%d splits of %d set points", len(e.Splits), len(c.speeds))
 
 	out := map[string]float64{}
 	condition, _, _ := strings.Cut(c.within, ":")
@@ -204,9 +201,8 @@ func (c jittering) halfWidths(t *testing.T, jitter float64) map[string]float64 {
 	emergent, levels := c.emergent(t, dir, condition), 0
 	for k, s := range e.Splits {
 		title := fmt.Sprintf("%s = %g", condition, c.speeds[k])
-		if jitter == 0 && s.HeldOut != title || jitter > 0 && !strings.HasPrefix(s.HeldOut, title+" ± ") {
-			t.Errorf("a split is called %q, expected %q", s.HeldOut, title)
-		}
+		must.Not(t, jitter == 0 && s.HeldOut != title || jitter > 0 && !strings.HasPrefix(s.HeldOut, title+" ± "),
+			"a split is called %q, expected %q", s.HeldOut, title)
 
 		noRepeatIsTrainedOn(t, filepath.Join(dir, "splits", s.Name), condition, c.speeds[k])
 
@@ -240,9 +236,7 @@ func (c jittering) halfWidths(t *testing.T, jitter float64) map[string]float64 {
 		}
 	}
 
-	if c.blades != nil && levels < 2 {
-		t.Errorf("%d levels were compared with the law", levels)
-	}
+	must.Not(t, c.blades != nil && levels < 2, "%d levels were compared with the law", levels)
 
 	return out
 }
@@ -311,14 +305,10 @@ func (c jittering) predict(t *testing.T, path, condition string, speed float64) 
 	t.Helper()
 
 	m, err := honest.Read(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
-	p, err := m.Predict(context.Background(), c.at(condition, speed), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p, err := m.Predict(context.Background(), c.at(condition, speed), 0, nil)
+	must.Do(t, err)
 
 	return p
 }
@@ -341,17 +331,13 @@ func (c jittering) scatterIsInside(t *testing.T, dir, condition string) {
 	t.Helper()
 
 	m, err := predict.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	highest := c.speeds[len(c.speeds)-1]
 	for by, inside := range map[float64]bool{1.0045: true, 1.02: false} {
 		x := c.at(condition, highest*by)
-		r, err := m.Recommend(context.Background(), x, 0, false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r, err := m.Recommend(context.Background(), x, 0, false, nil)
+		must.Do(t, err)
 
 		outside := m.Outside(x[:len(x)/len(c.angles)])
 		if want := fmt.Sprintf("%s %g was simulated", condition, highest); (r.Position[0] == want) != inside ||
@@ -368,9 +354,7 @@ func noRepeatIsTrainedOn(t *testing.T, split, condition string, setPoint float64
 	p := readTable(t, split, "seed-0", "predictions.arrow")
 
 	v, err := p.Floats(condition)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	for i, set := range p.Column("set").Strings {
 		if near := math.Abs(v[i]/setPoint-1) < 0.005; near != (set == "test") {
@@ -406,7 +390,6 @@ func TestBlocksOfSetPoints(t *testing.T) {
 	want := []string{
 		"rpm = 1200 ± 3.6", "rpm = 1600 ± 3.6", "rpm = 2000 ± 5.4", "rpm = 2400 ± 8.4, 3000 ± 6",
 	}
-	if len(single) != 5 || !slices.Equal(held, want) || blocks > 2*each {
-		t.Errorf("blocks %q, half-widths up to %.3g, of single set points %.3g", held, blocks, each)
-	}
+	must.Not(t, len(single) != 5 || !slices.Equal(held, want) || blocks > 2*each,
+		"blocks %q, half-widths up to %.3g, of single set points %.3g", held, blocks, each)
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"doubletake/internal/must"
 	"doubletake/pipeline"
 	"doubletake/pipeline/engine"
 )
@@ -35,14 +36,10 @@ func runCounted(t *testing.T, dir, yaml string, o engine.Options) (made map[stri
 	t.Helper()
 
 	path := filepath.Join(dir, "pipeline.yaml")
-	if err := os.WriteFile(path, []byte(yaml), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(yaml), 0o644))
 
 	p, err := pipeline.Load(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	made = map[string]int{}
 	o.Observe = func(e engine.Event) {
@@ -51,9 +48,8 @@ func runCounted(t *testing.T, dir, yaml string, o engine.Options) (made map[stri
 		}
 	}
 
-	if _, err := p.Run(context.Background(), o); err != nil {
-		t.Fatal(err)
-	}
+	_, err = p.Run(context.Background(), o)
+	must.Do(t, err)
 
 	return made, p
 }
@@ -65,15 +61,13 @@ func runCounted(t *testing.T, dir, yaml string, o engine.Options) (made map[stri
 // value that was analysed before, and an experiment
 // that gets a sweep keeps what it has.
 func TestSweepSharesStages(t *testing.T) {
-	long(t, "runs a sweep of many variants")
+	must.BeLong(t, "runs a sweep of many variants")
 
 	dir := t.TempDir()
 	o := engine.Options{Jobs: 2}
 	check := func(what string, made map[string]int, want map[string]int) {
 		t.Helper()
-		if fmt.Sprint(made) != fmt.Sprint(want) {
-			t.Errorf("%s: %v made, expected %v", what, made, want)
-		}
+		must.Not(t, fmt.Sprint(made) != fmt.Sprint(want), "%s: %v made, expected %v", what, made, want)
 	}
 
 	made, _ := runCounted(t, dir, sweepConfig(""), o)
@@ -82,9 +76,7 @@ func TestSweepSharesStages(t *testing.T) {
 	made, p := runCounted(t, dir, sweepConfig(twelve), o)
 	check("12 variants", made, map[string]int{"train": 24, "report": 14})
 
-	if n := len(p.Plan.Tasks); n != 20+19+19+12*3+12+1+1 {
-		t.Errorf("%d tasks", n)
-	}
+	must.Equal(t, len(p.Plan.Tasks), 20+19+19+12*3+12+1+1, "tasks")
 
 	made, _ = runCounted(t, t.TempDir(), sweepConfig(twelve), o)
 	check("12 variants at once", made, map[string]int{"simulate": 20, "ingest": 19, "dsp": 19, "train": 25, "report": 14})
@@ -105,9 +97,7 @@ func TestSweepSharesStages(t *testing.T) {
 			err = p.Plan.Check()
 		}
 
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		tasks := map[string]int{}
 		for _, name := range []string{"drone/segments=2", "drone/segments=2,beta=1"} {
@@ -122,11 +112,14 @@ func TestSweepSharesStages(t *testing.T) {
 	}
 
 	for _, f := range []string{
-		"drone/recordings.arrow", "drone/triplets.arrow", "drone/segments=8/triplets.arrow",
-		"drone/hidden=4-4,beta=0.25/splits/two/seed-1/model.json", "drone/hidden=4-4,beta=0.25/report/metrics.json",
+		"drone/recordings.arrow", "drone/triplets.arrow", "drone/hidden=4-4,beta=0.25/splits/two/seed-1/model.json",
+		"drone/hidden=4-4,beta=0.25/report/metrics.json",
 	} {
-		if _, err := os.Stat(filepath.Join(dir, "runs", f)); err != nil {
-			t.Error(err)
-		}
+		_, err := os.Stat(filepath.Join(dir, "runs", f))
+		must.Do(t, err)
+	}
+
+	if _, err := os.Stat(filepath.Join(dir, "runs", "drone/segments=8/triplets.arrow")); err == nil {
+		t.Error("files of a variant that is gone stayed")
 	}
 }

@@ -10,15 +10,14 @@ import (
 	"testing"
 
 	"doubletake/ingest/ingesttest"
+	"doubletake/internal/must"
 )
 
 // writeNPY writes columns as an (N, C) array of float64.
 func writeNPY(t *testing.T, path string, columns ...[]float64) {
 	t.Helper()
 
-	if err := os.WriteFile(path, ingesttest.Columns(true, columns...), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, ingesttest.Columns(true, columns...), 0o644))
 }
 
 // A rotor of three blades whose speed drifts by 3 % in closed form (angle
@@ -59,20 +58,14 @@ experiments:
 		e := runIn(t, dir)["rotor"]
 
 		tab := readTable(t, dir, "runs", "rotor", "triplets.arrow")
-		if tab.Rows() != 1 {
-			t.Fatalf("%d triplets: the tachometer is no microphone", tab.Rows())
-		}
+		must.Be(t, tab.Rows(), 1, "triplets: the tachometer is no microphone")
 
-		if got := column(t, tab, "rpm_measured")[0]; math.Abs(got-4872) > 1 {
-			t.Errorf("%g rev/min, want 4872", got)
-		}
+		must.Near(t, column(t, tab, "rpm_measured")[0], 4872, 1, "rev/min")
 
 		for m, a := range []float64{0.5, 0.05} {
 			for h := 1; h <= 2; h++ {
 				got := column(t, tab, fmt.Sprintf("bpf%d_db_%d", m+1, h))[0]
-				if want := 20 * math.Log10(a/math.Sqrt2/20e-6); math.Abs(got-want) > 0.05 {
-					t.Errorf("harmonic %d, half %d: %.3f dB, want %.3f", m+1, h, got, want)
-				}
+				must.Near(t, got, 20*math.Log10(a/math.Sqrt2/20e-6), 0.05, "harmonic %d, half %d: dB", m+1, h)
 			}
 		}
 
@@ -97,10 +90,8 @@ experiments:
 
 	write(t, dir, "pipeline.yaml", fmt.Sprintf(yaml, "rps"))
 
-	if text := strings.Join(runIn(t, dir)["rotor"].Warnings, "\n"); !strings.Contains(text,
-		"±½ of 79 per revolution: harmonic 2 reads about 0.055 dB low") {
-		t.Errorf("square pulses: %s", text)
-	}
+	must.Contain(t, strings.Join(runIn(t, dir)["rotor"].Warnings, "\n"),
+		"±½ of 79 per revolution: harmonic 2 reads about 0.055 dB low")
 
 	for _, c := range []struct{ old, new, want string }{
 		{
@@ -111,13 +102,9 @@ experiments:
 		{"amplitude: synchronous", "track: {range_hz: [60, 100]}", "leave one of them out"},
 		{"{blades: 3, rps: 80}", "{blades: 3, rps: 80, rpm: 4800}", "both rpm (1/min) and rps (rev/s) are given"},
 	} {
-		if err := os.WriteFile(filepath.Join(dir, "pipeline.yaml"),
-			[]byte(strings.Replace(fmt.Sprintf(yaml, "rps"), c.old, c.new, 1)), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, "pipeline.yaml"),
+			[]byte(strings.Replace(fmt.Sprintf(yaml, "rps"), c.old, c.new, 1)), 0o644))
 
-		if err := tryIn(dir); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v", c.new, err)
-		}
+		says(t, tryIn(dir), c.want)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"doubletake/internal/must"
 )
 
 // writeWAV writes one channel as 16-bit integers, ±1 is full scale.
@@ -23,9 +25,7 @@ func writeWAV(t *testing.T, path string, rate uint32, x []float64) {
 		b = le.AppendUint16(b, uint16(int16(math.Round(v*32767))))
 	}
 
-	if err := os.WriteFile(path, b, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, b, 0o644))
 }
 
 // A line of half of full scale, through every chain of units to the level and its
@@ -33,7 +33,7 @@ func writeWAV(t *testing.T, path string, rate uint32, x []float64) {
 // over 20 µPa; dBFS over that of a full-scale sine (AES17); and 20 lg(from/to) of
 // a change of distance, 20 lg(r/r0).
 func TestUnitsAndDistance(t *testing.T) {
-	long(t, "trains networks or runs a campaign")
+	must.BeLong(t, "trains networks or runs a campaign")
 
 	const a = 0.5
 	dir := t.TempDir()
@@ -69,15 +69,12 @@ func TestUnitsAndDistance(t *testing.T) {
 		{"", ", output: power", a * a / 2, "full-scale²"},
 	} {
 		what := c.calibration + c.dsp
-		write(t, dir, "pipeline.yaml", fmt.Sprintf(`version: 1
+		tab := tripletsOf(t, dir, "rotor", fmt.Sprintf(`version: 1
 experiments:
   rotor:
     ingest: {files: run.wav, constants: {blades: 2, rpm: 2400}%s}
     dsp: {triplets: split-half-spectrum, harmonics: 1%s}
 `, strings.TrimSuffix(", "+c.calibration, ", "), c.dsp))
-
-		tripletsIn(t, dir)
-		tab := readTable(t, dir, "runs", "rotor", "triplets.arrow")
 
 		name := "bpf1_db"
 		if strings.Contains(c.dsp, "power") {
@@ -91,13 +88,8 @@ experiments:
 				tol = 2e-3 * c.want
 			}
 
-			if math.Abs(got-c.want) > tol {
-				t.Errorf("%s: half %d: %.4f, expected %.4f", what, h, got, c.want)
-			}
-
-			if u := tab.Column(col).Unit; u != c.unit {
-				t.Errorf("%s: in %q, expected %q", what, u, c.unit)
-			}
+			must.Near(t, got, c.want, tol, "%s: half %d", what, h)
+			must.Equal(t, tab.Column(col).Unit, c.unit, "%s: in", what)
 		}
 
 		if d := tab.Column(name + "_1").Description; strings.Contains(c.dsp, "distance") != strings.Contains(d,

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"doubletake/ingest/simulate"
+	"doubletake/internal/must"
 	"doubletake/pipeline/config"
 	"doubletake/train"
 	"doubletake/train/triplets"
@@ -32,8 +33,8 @@ var zeros = map[string]string{
 
 	"dsp.min_bins": "", "dsp.overlap": "", "dsp.emergence_db": "", "dsp.seed": "",
 
-	"train.model.bins": "0: 16", "train.model.dropout": "", "train.loss.beta": "", "train.optimizer.weight_decay": "",
-	"train.seed": "", "train.calibration": "share", "train.calibration.share": "0: none",
+	"train.model.dropout": "", "train.loss.beta": "", "train.optimizer.weight_decay": "",
+	"train.seed":          "",
 	"train.honest.blocks": "0: the blocks of the split", "train.splits.each.blocks": "0: single values",
 }
 
@@ -94,17 +95,13 @@ func TestZeroTrains(t *testing.T) {
 	} {
 		fitted := func(value string) []float64 {
 			f, err := config.Load(writeWith(t, dir, "toy", "experiments.x.train."+c.key, value))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 
 			cfg := f.Experiments[0].Train.Config
 			cfg.Seed, cfg.Hidden, cfg.Epochs, cfg.Kernels = f.Experiments[0].Train.Seed, []int{8}, 3, "portable"
 
 			m, _, err := train.FitSingle(t.Context(), set, cfg, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 
 			mu, variance := m.Predict(x)
 
@@ -112,12 +109,7 @@ func TestZeroTrains(t *testing.T) {
 		}
 
 		zero := fitted("0")
-		if !slices.Equal(zero, fitted(c.near)) {
-			t.Errorf("%s: 0 does not give what %s gives", c.key, c.near)
-		}
-
-		if slices.Equal(zero, fitted(c.other)) {
-			t.Errorf("%s: 0 gives what %s gives", c.key, c.other)
-		}
+		must.Not(t, !slices.Equal(zero, fitted(c.near)), "%s: 0 does not give what %s gives", c.key, c.near)
+		must.Not(t, slices.Equal(zero, fitted(c.other)), "%s: 0 gives what %s gives", c.key, c.other)
 	}
 }

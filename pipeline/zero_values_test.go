@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"doubletake/ingest/simulate"
+	"doubletake/internal/must"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/pipelinetest"
 	"doubletake/pipeline/table"
@@ -20,9 +21,7 @@ func TestZeroIsAValue(t *testing.T) {
 
 	c := simulate.DefaultRotor()
 	c.DurationS, c.Blades, c.RPM, c.ThetaDeg = 1, []int{2}, []float64{4000, 5000}, []float64{0, 30}
-	if err := simulate.WriteDir(t.Context(), c, filepath.Join(dir, "sound"), 1, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, simulate.WriteDir(t.Context(), c, filepath.Join(dir, "sound"), 1, nil))
 
 	write(t, dir, "force_a1.csv", "U1,U2\nN,V\n1,2\n2,2\n3,3\n4,2\n5,3\n")
 
@@ -62,9 +61,7 @@ func TestZeroIsAValue(t *testing.T) {
 
 	err := pipelinetest.Run(dir, map[string]string{"pipeline.yaml": "version: 1\nexperiments:\n" + text.String()},
 		engine.Options{Jobs: 2, Selection: engine.Selection{To: "dsp"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	for _, c := range cases {
 		var tabs [3]*table.Table
@@ -72,13 +69,8 @@ func TestZeroIsAValue(t *testing.T) {
 			tabs[i] = readTable(t, dir, "runs", fmt.Sprintf("%s_%d", c.key, i), "triplets.arrow")
 		}
 
-		if !alike(tabs[0], tabs[1]) {
-			t.Errorf("%s: 0 does not give what %s gives", c.key, c.near)
-		}
-
-		if alike(tabs[0], tabs[2]) {
-			t.Errorf("%s: 0 gives what %s gives", c.key, c.other)
-		}
+		must.Not(t, !alike(tabs[0], tabs[1]), "%s: 0 does not give what %s gives", c.key, c.near)
+		must.Not(t, alike(tabs[0], tabs[2]), "%s: 0 gives what %s gives", c.key, c.other)
 	}
 }
 

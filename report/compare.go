@@ -2,7 +2,6 @@ package report
 
 import (
 	"slices"
-	"strings"
 
 	"doubletake/train/score"
 )
@@ -15,9 +14,6 @@ type Compared struct {
 	Method string
 	Claim  string // what its v̂ is, in words; "" when not stated
 	score.Values
-	FitS score.Value // seconds to train, on the machine and load of that run; not part of metrics.json
-	AskS score.Value // seconds to predict all conditions
-
 	Doubt string // "2 of 5 seeds: the chains disagree": why v̂ is not what the method claims; "" where nothing is known
 }
 
@@ -39,62 +35,13 @@ type Ranked struct {
 	Is     string  // "best", "worse", "as good" or "undecided", and where it is as good whether it is by NLL
 }
 
-// Keys of Compared.Values with the claims scaled as groups left out of the method's own
-// training taught (docs/honest.md).
-const (
-	RatioScaled    = "sum_e_ratio_scaled" // Σe over the sum of the scaled variances
-	CoverageScaled = "coverage95_scaled"  // share of values inside the intervals
-)
-
-// crossed reports whether any method was calibrated on its left-out groups.
-func (s Split) crossed() bool {
-	return slices.ContainsFunc(s.Methods, func(m Compared) bool { return m.Get(RatioScaled).Defined() })
-}
-
-// comparisonWords explains events and the comparison.
+// comparisonWords explains the comparison.
 func (e Experiment) comparisonWords() []string {
-	words := e.eventWords()
 	if !slices.ContainsFunc(e.Splits, func(s Split) bool { return len(s.Methods) > 0 }) {
-		return words
+		return nil
 	}
 
-	return slices.Concat(words, e.doubts(), paragraphs("compared", map[string]any{
-		"Crossed": slices.ContainsFunc(e.Splits, Split.crossed), "Without": e.withoutScaled(),
-		"Claims": strings.Join(e.claims(), "; "),
-	}))
-}
-
-// withoutScaled says which methods have no scaled number on a split, and why.
-func (e Experiment) withoutScaled() []string {
-	var out []string
-	for _, s := range e.Splits {
-		var g gathered
-		for _, m := range s.Methods {
-			if why := m.Get(RatioScaled).Undefined; why != "" {
-				g.add(why, m.Method)
-			}
-		}
-
-		for _, why := range g.texts {
-			out = append(out, g.where(why)+" on "+clean(s.Name)+": no scaled number: "+clean(why)+".")
-		}
-	}
-
-	return out
-}
-
-// doubts says of which methods v̂ is not what they claim.
-func (e Experiment) doubts() []string {
-	var out []string
-	for _, s := range e.Splits {
-		for _, m := range s.Methods {
-			if m.Doubt != "" {
-				out = append(out, clean(m.Method)+" on "+clean(s.Name)+" is doubtful in "+m.Doubt+".")
-			}
-		}
-	}
-
-	return out
+	return paragraphs("compared", e)
 }
 
 // claims lists what v̂ is of each method, once for all splits.

@@ -129,10 +129,10 @@ func levelWords(name string) string {
 }
 
 func cutBoth(s, prefix, suffix string) (string, bool) {
-	if len(s) < len(prefix)+len(suffix) || s[:len(prefix)] != prefix || s[len(s)-len(suffix):] != suffix {
-		return "", false
-	}
-	return s[len(prefix) : len(s)-len(suffix)], true
+	s, begins := strings.CutPrefix(s, prefix)
+	s, ends := strings.CutSuffix(s, suffix)
+
+	return s, begins && ends
 }
 
 // Detail is what an experiment's figures and its part of the page are made of.
@@ -150,29 +150,18 @@ type Detail struct {
 	Cond   []int     // per row
 	Run    []int     // per row
 	Y1, Y2 []float64 // rows × outcomes
-	Level  []float64 // per row: overall level over all frequencies, mean of both halves, NaN where unknown; or nil
 
 	AllRows, AllConditions int
 
-	Drift   []Drift
 	Splits  []SplitDetail
 	Spectra []Spectrum
 	Shown   *SpectrumDetail
 	Quality []Fact
-	Budget  *Sheet // uncertainty of a measurement; nil without
 	Config  []Fact // settings, as in the tables' metadata
-	Digests []Fact // of tables, as the pipeline keys them
 }
 
 // Fact is one line of a table of facts.
 type Fact struct{ Name, Value string }
-
-// Drift is the change of one outcome from first to second value, per run.
-type Drift struct {
-	Outcome  int
-	Run      []float64 // number of the run in order of appearance, from 1
-	Mean, SE []float64 // of y2 − y1 over the run's recordings; SE NaN with one
-}
 
 // SplitDetail is what one train/test rule gave.
 type SplitDetail struct {
@@ -181,20 +170,13 @@ type SplitDetail struct {
 	Seeds         []SeedDetail
 	Bins          [][]Bin     // per seed: covariance against measured error, all outcomes together, standardised units
 	Coverage      [2]Coverage // of the training pairs, of the test pairs
-	Profiles      []Profile
-	Maps          []Map
+	Reference     []float64   // means of another program, conditions × outcomes, NaN where it has none; or nil
+	ReferenceName string
 	Calibrated    *Intervals // at held-out conditions; nil without a calibration
 }
 
-// SeedDetail is one trained model's answers at the conditions, in the
-// outcomes' own units (variances in unit²), and its training.
-type SeedDetail struct {
-	Mu, Var, Cov   []float64 // conditions × outcomes
-	Loss           []float64 // per epoch
-	HeldOutLoss    []float64 // per epoch, NaN where it was not taken; or nil
-	ValidationLoss []float64 // with early stopping: per epoch of the training without the inner group
-	InnerGroup     string
-}
+// SeedDetail is one trained model's answers, conditions × outcomes, in the outcomes' own units (variances in unit²).
+type SeedDetail struct{ Mu, Var, Cov []float64 }
 
 // Bin is a bin of the covariance with the mean measured error in it.
 type Bin struct {
@@ -207,28 +189,6 @@ type Bin struct {
 type Coverage struct {
 	Nominal  []float64
 	Observed [][]float64 // per seed
-}
-
-// Profile is the models' answer along one input with the others fixed.
-type Profile struct {
-	Input        int       // index of the input that varies
-	At           []float64 // the fixed inputs (the varying one's place is not used)
-	HeldOut      bool      // the fixed inputs belong to the test part
-	Grid         []float64
-	Mu, Var, Cov [][]float64 // per seed: grid × outcomes
-	Trained      [][2]float64
-
-	// The deviation that simulated data were made with: grid × outcomes; nil where it
-	// is not known.
-	TrueSigma []float64
-}
-
-// Map is the epistemic variance over two inputs, mean over seeds.
-type Map struct {
-	XInput, YInput, Outcome int
-	At                      []float64 // the fixed inputs
-	X, Y                    []float64 // grid
-	Cov                     []float64 // len(Y) × len(X), unit²
 }
 
 // Spectrum is one recording's spectrum, reduced to be looked at: the largest
@@ -252,11 +212,9 @@ type SpectrumDetail struct {
 	Orders    [2][]SpectrumLine // shaft orders that are no harmonic
 	Third     []ThirdOctave
 
-	// What the background's recordings would read in these bins, and their own
-	// tones there; none without them.
-	Background      []float64
-	BackgroundTones []SpectrumLine
-	BackgroundFrom  []string
+	// What the background's recordings would read in these bins; none without them.
+	Background     []float64
+	BackgroundFrom []string
 }
 
 // SpectrumLine is one line: where it was expected, found, and the bins used.

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"doubletake/internal/must"
 	"doubletake/train/score"
 )
 
@@ -38,8 +39,6 @@ func campaign(blades, speeds, angles, splits, seeds int) *Detail {
 					d.Y1, d.Y2, d.Mean = append(d.Y1, y1), append(d.Y2, y2), append(d.Mean, (y1+y2)/2)
 				}
 
-				d.Level = append(d.Level, 70+float64(b)+math.Cos(float64(a)))
-
 				sp := Spectrum{Row: c, ToHz: 800}
 				for k := range 160 {
 					sp.Peak = append(sp.Peak, float32(20+5*math.Sin(float64(k)/9)))
@@ -63,19 +62,8 @@ func campaign(blades, speeds, angles, splits, seeds int) *Detail {
 	}
 
 	d.Shown = inventedSpectrum(rng)
-	for m := range dim {
-		dr := Drift{Outcome: m}
-		for r := range d.Runs {
-			dr.Run, dr.Mean, dr.SE = append(dr.Run, float64(r+1)), append(dr.Mean, 0.3*math.Sin(float64(r*(m+1)))),
-				append(dr.SE, 0.1)
-		}
-
-		d.Drift = append(d.Drift, dr)
-	}
-
 	d.Quality = []Fact{{"recordings", fmt.Sprint(n)}, {"sampling rate", "10240 Hz"}}
 	d.Config = []Fact{{"dsp.segments", "8"}, {"train.seeds", "5"}}
-	d.Digests = []Fact{{"triplets.arrow", "5f3a90c1"}}
 
 	return d
 }
@@ -101,10 +89,6 @@ func (d *Detail) invented(i, blades, seeds int, rng *rand.Rand) SplitDetail {
 			e.Cov = append(e.Cov, 0.3*rng.Float64()-0.03)
 		}
 
-		for t := range 500 {
-			e.Loss = append(e.Loss, 2*math.Exp(-float64(t)/80)+0.1*float64(k))
-		}
-
 		s.Seeds = append(s.Seeds, e)
 
 		var bins []Bin
@@ -118,20 +102,6 @@ func (d *Detail) invented(i, blades, seeds int, rng *rand.Rand) SplitDetail {
 			s.Coverage[p].Observed = append(s.Coverage[p].Observed, []float64{0.2 + 0.01*float64(k), 0.41, 0.66, 0.9})
 		}
 	}
-
-	g := Map{XInput: 1, YInput: 2, At: []float64{2, 0, 0}}
-	for x := range 24 {
-		g.X = append(g.X, 1500+400*float64(x))
-	}
-
-	for y := range 16 {
-		g.Y = append(g.Y, -75+10*float64(y))
-		for x := range 24 {
-			g.Cov = append(g.Cov, 0.02*float64(x)+0.01*float64(y)-0.05)
-		}
-	}
-
-	s.Maps = []Map{g}
 
 	return s
 }
@@ -172,18 +142,9 @@ func inventedSpectrum(rng *rand.Rand) *SpectrumDetail {
 func comparedMethods() []Compared {
 	var out []Compared
 	for _, name := range []string{"pair, |raw|", "ensemble"} {
-		m := Compared{
-			Method: name, FitS: score.Value{Mean: 12.3, Std: 0.45, N: 5},
-			AskS: score.Value{Mean: 0.00123, Std: 0.0004, N: 5},
-		}
-
-		for _, g := range comparedBy {
-			for _, q := range g.columns {
-				m.Values = append(m.Values, score.Keyed{Key: q.key, Value: score.Value{Mean: 0.04196, Std: 0.00032, N: 5}})
-				if q.se != "" {
-					m.Values = append(m.Values, score.Keyed{Key: q.se, Value: score.Value{Mean: 0.52, Std: 0.1, N: 5}})
-				}
-			}
+		m := Compared{Method: name}
+		for _, key := range []string{"e", "nll", "coverage95", "sum_e_ratio"} {
+			m.Values = append(m.Values, score.Keyed{Key: key, Value: score.Value{Mean: 0.04196, Std: 0.00032, N: 5}})
 		}
 
 		out = append(out, m)
@@ -237,51 +198,15 @@ func airfoilOf(name string) *Detail {
 				append(sd.Cov, 0.002*float64(k)-0.0005)
 		}
 
-		sd.Loss = []float64{1, 0.5, 0.4}
-		sd.HeldOutLoss = []float64{math.NaN(), 8, 9}
 		s.Seeds = append(s.Seeds, sd)
 		s.Bins = append(s.Bins, []Bin{{Cov: -0.1, E: 0.2, SE: math.NaN()}, {Cov: 0.1, E: -0.2, SE: 0.1}})
 	}
 
-	p := Profile{Input: 0, At: []float64{0, 5}, HeldOut: true}
-	for i := range 41 {
-		p.Grid = append(p.Grid, -12+0.6*float64(i))
-	}
-
-	for range 2 {
-		var mu, va, co []float64
-		for i := range p.Grid {
-			mu, va, co = append(mu, math.Sin(p.Grid[i]/6), 2), append(va, 0.01, 0.02),
-				append(co, 0.001*math.Cos(p.Grid[i]), 0.001)
-		}
-
-		p.Mu, p.Var, p.Cov = append(p.Mu, mu), append(p.Var, va), append(p.Cov, co)
-	}
-
-	q := p
-	q.At, q.HeldOut, q.Trained = []float64{0, 10}, false, [][2]float64{{-10, 10}}
-	s.Profiles = []Profile{p, q}
 	d.Splits = []SplitDetail{s}
 	d.Quality = []Fact{{name, name}}
-	d.Config, d.Digests = d.Quality, d.Quality
-	d.Budget = sheetOf(name)
+	d.Config = d.Quality
 
 	return d
-}
-
-// sheetOf is an invented budget everywhere named by the given text.
-func sheetOf(name string) *Sheet {
-	return &Sheet{
-		Title: "Uncertainty of a measurement", After: []string{name}, Notes: []string{name},
-		Grids: []Grid{{
-			Title: name, Below: name + " = 2.0", Words: []string{"type", "distribution"},
-			Heads: []string{"source", "type", "value", "distribution", "u", "dof", "sensitivity", "contribution", "share"},
-			Rows: [][]string{
-				{name, "A", "0", "normal", "0.5287", "27", "1", "0.5287", "58.5 %"},
-				{"area_m2", "B", "0.867", name, "0.001001", "∞", "-83.74", "0.08384", "41.5 %"},
-			},
-		}},
-	}
 }
 
 // Expected words by hand.
@@ -292,8 +217,6 @@ func TestLabelsOfLevels(t *testing.T) {
 		"oaspl_a_db": "overall level, weighted A", "tonal_c_db": "tonal level, weighted C", "broadband_db": "broadband level",
 		"l_length_db": "l_length_db", "oaspl_x_db": "oaspl_x_db", "bpf2_db": "BPF harmonic 2", "lift": "lift",
 	} {
-		if got := (Quantity{Name: name}).Word(); got != want {
-			t.Errorf("%s: %q, want %q", name, got, want)
-		}
+		must.Equal(t, (Quantity{Name: name}).Word(), want, "%s", name)
 	}
 }

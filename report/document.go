@@ -4,8 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-
-	"doubletake/train/score"
+	"strings"
 )
 
 // document is a report in the order of reading. Terminal and Markdown write the same
@@ -19,7 +18,7 @@ type document struct {
 	more        []string // not for the terminal
 	findings    []findings
 	provenance  string
-	lines       int // of a verdict or finding at most, without blank lines between findings; 0: all
+	brief       bool // two lines of a verdict, one of a finding, and few blank ones
 }
 
 // findings limit the trust in the numbers.
@@ -32,7 +31,8 @@ type findings struct {
 
 func (e Experiment) document() document {
 	d := document{
-		title: e.title(), what: e.what(), verdicts: e.verdicts(), findings: e.findings(), provenance: e.provenance(),
+		title: e.title(), what: e.what(), findings: e.findings(), provenance: e.provenance(),
+		verdicts: slices.DeleteFunc(append([]string{e.first()}, e.verdicts()...), func(s string) bool { return s == "" }),
 	}
 	switch {
 	case len(e.Splits) > 0:
@@ -47,31 +47,38 @@ func (e Experiment) document() document {
 	return d
 }
 
-// Of a summary: how many findings and rows of the table it shows, and up to how many rows
-// verdicts have their reasons and findings two lines.
+// Of a summary.
 const (
-	mostFindings = 3
-	mostRows     = 5
-	fewRows      = 2
+	mostFindings = 2 // that it shows
+	mostRows     = 6 // of the table of results
+	fewOutcomes  = 4 // of a unit, up to which each has a row
+	fewSplits    = 2 // up to which verdicts have their reasons
 )
 
-// summaryDocument is the report in a few lines: of each verdict and finding at most two.
+// first names what the gravest warnings accuse; "" where there is none.
+func (e Experiment) first() string {
+	if len(e.Suspects) == 0 {
+		return ""
+	}
+	return "Check first: " + strings.Join(e.Suspects, ", ") + "."
+}
+
+// summaryDocument is the report in a few lines.
 func (e Experiment) summaryDocument() document {
 	full := e.document()
-	d := document{title: e.line(), lines: 2}
-
+	d := document{title: e.line(), brief: true}
+	d.what = e.first()
 	if len(e.Splits) == 0 {
 		d.words = full.words
 	} else {
 		d.summarise(e)
 	}
 
-	// The first of each kind, then the second of each, and so on.
-	lists, all := full.findings, 0
-	slices.Reverse(lists)
-	for i := 0; i < mostFindings; i++ {
-		for _, f := range lists {
-			if i < len(f.items) && len(d.findings) < mostFindings {
+	// The first of each kind, then the second of each, and so on; checks of the network are on the page.
+	all := 0
+	for i := range mostFindings {
+		for _, f := range full.findings {
+			if i < len(f.items) && f.kind != checkKind && len(d.findings) < mostFindings {
 				f.items = f.items[i : i+1]
 				d.findings = append(d.findings, f)
 			}
@@ -92,18 +99,15 @@ func (e Experiment) summaryDocument() document {
 
 // summarise adds the verdicts and the table; of many splits those with the worst grades.
 func (d *document) summarise(e Experiment) {
-	views := e.pooledVerdicts()
+	var views []verdict
 	order := slices.SortedStableFunc(slices.Values(others(len(e.Splits))), func(a, b int) int {
-		switch x, y := e.Splits[a].Verdict(), e.Splits[b].Verdict(); {
-		case x == y:
-			return 0
-		case x == score.Worst(x, y):
-			return -1
-		}
-
-		return 1
+		return e.Splits[b].Verdict().Rank() - e.Splits[a].Verdict().Rank()
 	})
-	rows := max(1, len(e.units())) // of a split
+	rows := 1 // of a split
+	for _, s := range e.Splits {
+		rows = max(rows, len(grouped(s.recommended(), fewOutcomes)))
+	}
+
 	shown := order[:min(len(order), max(1, mostRows/rows))]
 	slices.Sort(shown)
 
@@ -114,15 +118,18 @@ func (d *document) summarise(e Experiment) {
 		views = append(views, e.Splits[i].verdict())
 	}
 
-	d.tables = []table{some.summary()}
-	d.tables[0].Title = ""
+	found, network := some.results(fewOutcomes), some.fit(papers).oneLine()
+	found.Title, found.Below, network.Title, network.Corner = "", "", "", "network alone"
+	found.open, network.open = true, true
 
-	if len(e.Splits)*rows > fewRows {
-		d.lines = 1
+	for _, r := range network.Rows {
+		r.Cells[0].std, r.Cells[2].std = "", "" // of R² and E|cov| on the training part
 	}
 
-	for _, v := range views {
-		if d.lines == 1 {
+	d.tables = []table{found, network}
+
+	for _, v := range append(views, e.pooledVerdicts()...) {
+		if len(shown) > fewSplits {
 			v.why = ""
 		}
 
@@ -134,6 +141,9 @@ func (d *document) summarise(e Experiment) {
 	}
 }
 
+// checkKind is that of the identities of the network's two answers.
+const checkKind = "check"
+
 // findings are lists of what limits the trust in the numbers, none empty.
 func (e Experiment) findings() []findings {
 	skipped := findings{
@@ -142,10 +152,10 @@ func (e Experiment) findings() []findings {
 	}
 
 	return slices.DeleteFunc([]findings{
-		{kind: "note", title: "Notes", items: e.notes()},
-		{kind: "check", title: "Diagnostics", items: e.diagnostics()},
 		{kind: "warning", title: "Warnings", items: e.Warnings, severe: true},
 		skipped,
+		{kind: "note", title: "Notes", items: e.notes()},
+		{kind: checkKind, title: "Checks", items: e.checks()},
 	}, func(f findings) bool { return len(f.items) == 0 })
 }
 

@@ -30,7 +30,7 @@ func ExampleTerminal() {
 	// rotor: simulated data
 	// repeat-run pairs
 	//
-	// Fit of the mean, and covariance of the two answers
+	// The network alone: fit of its mean, and covariance of its two answers
 	//           R²                                          E|cov| ×10⁻²
 	// split     train            test           difference  train        test         difference
 	// ──────────────────────────────────────────────────────────────────────────────────────────

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"math"
 	"slices"
+
+	"doubletake/internal/lists"
 )
 
 // Numbers that page.js explores are packed: 32-bit floats and 16-bit integers, little-endian, in base64.
@@ -42,7 +44,9 @@ func explorerData(details []*Detail, numbers int) []byte {
 
 	list := array{}
 	for i, d := range details {
-		list = append(list, newExplored(i, d, every))
+		if d.in() > 0 { // else there is nothing to choose
+			list = append(list, newExplored(i, d, every))
+		}
 	}
 
 	// json escapes <, > and &, so nothing in a name can end the element.
@@ -71,11 +75,7 @@ func newExplored(i int, d *Detail, every int) object {
 		}
 	}
 
-	var values [][]float64
-	for k := range d.Inputs {
-		values = append(values, d.values(k))
-	}
-
+	values := lists.Make(d.in(), d.values)
 	var index []int
 	for _, c := range keep {
 		for k := range d.Inputs {
@@ -142,23 +142,9 @@ func exploredPairs(d *Detail, place map[int]int) (row, values string) {
 
 // newExploredSplit has, per condition, 1 where it is held out in test, and of each seed μ, σ² and C by outcome.
 func newExploredSplit(d *Detail, s SplitDetail, keep []int) object {
-	var test []int
-	for _, c := range keep {
-		t := 0
-		if s.Test[c] {
-			t = 1
-		}
-
-		test = append(test, t)
-	}
-
+	test := lists.Each(keep, func(c int) int { return map[bool]int{true: 1}[s.Test[c]] })
 	kept := func(v []float64) string {
-		var out []float64
-		for _, c := range keep {
-			out = append(out, v[c*d.dim():(c+1)*d.dim()]...)
-		}
-
-		return f32(out)
+		return f32(lists.Rows(v, d.dim(), keep))
 	}
 
 	seeds := array{}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode"
 
+	"doubletake/internal/lists"
 	"doubletake/report/figure"
 )
 
@@ -31,50 +32,35 @@ type plot struct {
 	spread float64
 }
 
-// amount is how much of the data is drawn.
-type amount struct {
-	points  int // of one series, beyond which an even selection is drawn
-	every   int // of the points of a curve, one in so many
-	numbers int // of the models' answers held in the page for exploring
-}
+// filePoints of one series are in files: all that can be distinguished. Of more an even selection is.
+const filePoints = 1500
 
-// Files have all points that can be distinguished.
-var inFiles = amount{points: 1500, every: 1}
-
-// On the page as much as keeps it below pageBytes: the first that does.
-var onPage = []amount{{110, 1, 270_000}, {80, 2, 180_000}, {50, 3, 90_000}, {30, 4, 40_000}}
+// onPage are points of a series, and the models' answers held in the page for exploring: the first that keeps it below
+// pageBytes.
+var onPage = []struct{ points, answers int }{{110, 270_000}, {80, 180_000}, {50, 90_000}, {30, 40_000}}
 
 // pageBytes is what a page should not exceed.
 const pageBytes = 3_000_000
 
 // Figures returns the experiment's figures as files, in the order of the page.
 func Figures(d *Detail) []FigureFile {
-	return filesOf(plots(d, inFiles))
+	return lists.Each(plots(d, filePoints, ""), func(p plot) FigureFile {
+		return FigureFile{File: p.file, SVG: figure.Draw(p.fig, figure.Options{}), CSV: p.fig.CSV()}
+	})
 }
 
-func filesOf(list []plot) []FigureFile {
-	var out []FigureFile
-	for _, p := range list {
-		out = append(out, FigureFile{File: p.file, SVG: figure.Draw(p.fig, figure.Options{}), CSV: p.fig.CSV()})
-	}
-
-	return out
-}
-
-func plots(d *Detail, of amount) []plot {
-	return (&maker{d: d, limit: of.points, every: of.every}).plots()
-}
-
-func (m *maker) plots() []plot {
-	d := m.d
+// plots are the figures, with so many points of a series; of one split alone where it is named.
+func plots(d *Detail, points int, split string) []plot {
+	m := &maker{d: d, limit: points, only: split, used: map[string]bool{}}
 	for i := range d.Splits {
+		m.heldOutLevels(&d.Splits[i])
+		m.variance(&d.Splits[i])
 		m.split(&d.Splits[i])
 	}
 
-	m.calibrations()
+	m.rises()
 	m.spectrum()
 	m.levels()
-	m.drift()
 
 	return m.out
 }
@@ -82,11 +68,10 @@ func (m *maker) plots() []plot {
 type maker struct {
 	d     *Detail
 	limit int
-	every int
-	polar bool   // directivities are polar
 	only  string // the split of figures; "": all, which have it in their names
 	out   []plot
 	used  map[string]bool
+	rows  [][]int // by condition, for rowsOf
 }
 
 // add finishes a figure: names, note, simulated in the title.
@@ -101,10 +86,6 @@ func (m *maker) add(p plot) {
 	}
 
 	p.file = fileName(name)
-
-	if m.used == nil {
-		m.used = map[string]bool{}
-	}
 
 	for k, base := 2, p.file; m.used[p.file]; k++ {
 		p.file = base + "-" + strconv.Itoa(k)
@@ -158,8 +139,8 @@ func (d *Detail) data() string { return cmp.Or(clean(d.Experiment.Data), "measur
 func (d *Detail) in() int  { return len(d.Inputs) }
 func (d *Detail) dim() int { return len(d.Outcomes) }
 func (d *Detail) conditions() int {
-	if d.in() == 0 {
-		return 0
+	if d.in() == 0 { // all triplets are of one
+		return min(1, len(d.Cond))
 	}
 	return len(d.X) / d.in()
 }
@@ -167,11 +148,7 @@ func (d *Detail) x(c, k int) float64 { return d.X[c*d.in()+k] }
 
 // values are the distinct values of input k, ascending.
 func (d *Detail) values(k int) []float64 {
-	var v []float64
-	for c := range d.conditions() {
-		v = append(v, d.x(c, k))
-	}
-
+	v := lists.Column(d.X, d.in(), k)
 	slices.Sort(v)
 
 	return slices.Compact(v)
@@ -215,24 +192,20 @@ func (d *Detail) sorted(cs []int, by int) []int {
 	return slices.SortedStableFunc(slices.Values(cs), func(a, b int) int { return cmp.Compare(d.x(a, by), d.x(b, by)) })
 }
 
-// answers are means over seeds, one for each condition and outcome.
-type answers struct{ mu, va, co []float64 }
-
-func (s *SplitDetail) answers() (a answers) {
+// answers are means over seeds of μ and σ², one for each condition and outcome.
+func (s *SplitDetail) answers() (mu, variance []float64) {
 	for k, seed := range s.Seeds {
 		if k == 0 {
-			n := len(seed.Mu)
-			a = answers{make([]float64, n), make([]float64, n), make([]float64, n)}
+			mu, variance = make([]float64, len(seed.Mu)), make([]float64, len(seed.Mu))
 		}
 
 		for i := range seed.Mu {
-			a.mu[i] += seed.Mu[i] / float64(len(s.Seeds))
-			a.va[i] += seed.Var[i] / float64(len(s.Seeds))
-			a.co[i] += seed.Cov[i] / float64(len(s.Seeds))
+			mu[i] += seed.Mu[i] / float64(len(s.Seeds))
+			variance[i] += seed.Var[i] / float64(len(s.Seeds))
 		}
 	}
 
-	return a
+	return mu, variance
 }
 
 // known are the marks that have points.
@@ -262,35 +235,13 @@ func (s *SplitDetail) heldOut(n int, condition func(i int) int) (of [2][]int) {
 
 func root(v float64) float64 { return math.Sqrt(math.Max(v, 0)) }
 
-// epistemic is √C, NaN where C ≤ 0: there is no interval then.
-func epistemic(c float64) float64 {
-	if c <= 0 {
-		return math.NaN()
-	}
-	return math.Sqrt(c)
-}
-
-// aleatoric is what remains of the total deviation: √(σ² − C); where C ≤ 0 all
-// of it, where C > σ² NaN.
-func aleatoric(v, c float64) float64 {
-	if c > v {
-		return math.NaN()
-	}
-	return math.Sqrt(v - math.Max(0, c))
-}
-
 // thin picks at most n of a list, evenly.
 func thin[T any](list []T, n int) []T {
 	if len(list) <= n || n < 1 {
 		return list
 	}
 
-	out := make([]T, n)
-	for i := range out {
-		out[i] = list[i*len(list)/n]
-	}
-
-	return out
+	return lists.Make(n, func(i int) T { return list[i*len(list)/n] })
 }
 
 func (m *maker) split(s *SplitDetail) {
@@ -302,15 +253,9 @@ func (m *maker) split(s *SplitDetail) {
 		m.directivities(s, angle)
 	}
 
-	if len(s.Profiles) > 0 {
-		m.profiles(s)
-	}
-
 	m.bandLevels(s)
-	m.maps(s)
 	m.calibration(s)
 	m.parity(s)
-	m.training(s)
 }
 
 func number6(v float64) string {
@@ -347,211 +292,5 @@ func (d *Detail) placeOf(c int) string {
 }
 
 func others(n int, but ...int) []int {
-	var out []int
-	for k := range n {
-		if !slices.Contains(but, k) {
-			out = append(out, k)
-		}
-	}
-
-	return out
-}
-
-// curve is one outcome of a profile, means over the seeds.
-type curve struct {
-	grid, mu, va, co []float64
-	seeds            [][]float64 // C of each
-	noise            []float64   // that simulated data were made with; nil where it is not known
-}
-
-// curve takes one in so many points of the grid, and its end.
-func (p *Profile) curve(outcome, dim, every int) curve {
-	var at []int
-	for i := range p.Grid {
-		if i%max(every, 1) == 0 || i == len(p.Grid)-1 {
-			at = append(at, i)
-		}
-	}
-
-	column := func(v []float64, width, of int) []float64 {
-		if v == nil {
-			return nil
-		}
-
-		out := make([]float64, len(at))
-		for k, i := range at {
-			out[k] = v[i*width+of]
-		}
-
-		return out
-	}
-
-	mean := func(seeds [][]float64) []float64 {
-		out := make([]float64, len(at))
-		for _, v := range seeds {
-			for k, y := range column(v, dim, outcome) {
-				out[k] += 1 / float64(len(seeds)) * y
-			}
-		}
-
-		return out
-	}
-
-	c := curve{
-		grid: column(p.Grid, 1, 0), mu: mean(p.Mu), va: mean(p.Var), co: mean(p.Cov),
-		noise: column(p.TrueSigma, dim, outcome),
-	}
-
-	for _, v := range p.Cov {
-		c.seeds = append(c.seeds, column(v, dim, outcome))
-	}
-
-	return c
-}
-
-// The deviations at point i.
-func (c curve) total(i int) float64     { return root(c.va[i]) }
-func (c curve) aleatoric(i int) float64 { return aleatoric(c.va[i], c.co[i]) }
-func (c curve) epistemic(i int) float64 { return epistemic(c.co[i]) }
-
-// band is the mean ± half.
-func (c curve) band(name, class string, half func(i int) float64) figure.Mark {
-	b := figure.Mark{Kind: figure.Band, Name: name, Class: class}
-	for i, x := range c.grid {
-		b.Between(x, c.mu[i]-half(i), c.mu[i]+half(i))
-	}
-
-	return b
-}
-
-func (c curve) line(name, class string, dashed bool, y func(i int) float64) figure.Mark {
-	mk := figure.Mark{Kind: figure.Line, Name: name, Class: class, Dashed: dashed, X: c.grid}
-	for i := range c.grid {
-		mk.Y = append(mk.Y, y(i))
-	}
-
-	return mk
-}
-
-// trainedOn marks the ranges trained on; nil where nothing was.
-func (p *Profile) trainedOn() []figure.Mark {
-	span := figure.Mark{Kind: figure.Span, Name: "range trained on", Class: "span"}
-	for _, t := range p.Trained {
-		span.Lo, span.Hi = append(span.Lo, t[0]), append(span.Hi, t[1])
-	}
-
-	if span.Lo == nil {
-		return nil
-	}
-
-	return []figure.Mark{span}
-}
-
-// profiles draws outcomes along one input: bands above, deviations in the middle,
-// covariance below.
-func (m *maker) profiles(s *SplitDetail) {
-	d := m.d
-	for outcome := range d.Outcomes {
-		var above, middle, below []figure.Panel
-		for i := range s.Profiles {
-			up, spread, down := m.profile(s, &s.Profiles[i], outcome)
-			above, middle, below = append(above, up), append(middle, spread), append(below, down)
-		}
-
-		sameRange(above, 0.03, 0.03)
-		sameRange(middle, 0, 0.05)
-		sameRange(below, 0.05, 0.05)
-		along := d.Inputs[s.Profiles[0].Input].Word()
-		caption := text("figure-profile", map[string]any{
-			"What": d.Outcomes[outcome].Word(), "Along": along, "Data": d.data(), "Seeds": len(s.Seeds),
-			"Selected": d.AllRows > len(d.Cond) || len(d.Cond) > m.limit, "Couples": d.Experiment.Couples,
-		})
-
-		m.add(plot{
-			kind: "profile-" + d.Outcomes[outcome].Name, split: s.Name,
-			heading: d.Outcomes[outcome].Word() + " along " + along, caption: caption,
-			fig: &figure.Figure{
-				Columns: len(s.Profiles), Width: 720, Panels: slices.Concat(above, middle, below),
-			},
-			page: outcome < 2,
-		})
-	}
-}
-
-// profile returns the three panels of one profile and outcome.
-func (m *maker) profile(s *SplitDetail, p *Profile, outcome int) (up, spread, down figure.Panel) {
-	c := p.curve(outcome, m.d.dim(), m.every)
-	q := m.d.Outcomes[outcome]
-	x := figure.Axis{Label: m.d.Inputs[p.Input].Axis(), Min: c.grid[0], Max: c.grid[len(c.grid)-1]}
-	bands := []figure.Mark{
-		c.band("μ ± 3σ", "sigma3", func(i int) float64 { return 3 * c.total(i) }),
-		c.band("μ ± 2σ", "sigma2", func(i int) float64 { return 2 * c.total(i) }),
-		c.band("μ ± σ", "sigma1", c.total),
-		c.band("μ ± 2√C, epistemic", "epi", func(i int) float64 { return 2 * c.epistemic(i) }),
-	}
-	mean := figure.Mark{Kind: figure.Line, Name: "mean μ", Class: "mean", X: c.grid, Y: c.mu}
-	up = figure.Panel{
-		X: x, Y: figure.Axis{Label: q.Axis()}, Height: 240,
-		Marks: slices.Concat(p.trainedOn(), bands, m.pairs(s, p, outcome), []figure.Mark{mean}),
-	}
-
-	spread = figure.Panel{
-		X: x, Y: figure.Axis{Label: in("deviation", q.difference()), Zero: true}, Height: 110,
-		Marks: append(p.trainedOn(),
-			c.line("σ, total", "mean", false, c.total),
-			c.line("√(σ² − C), aleatoric", "floor", true, c.aleatoric),
-			c.line("√C, epistemic", "epi", false, c.epistemic)),
-	}
-	if c.noise != nil {
-		spread.Marks = append(spread.Marks, figure.Mark{
-			Kind: figure.Line, Name: "noise the data were made with", Class: "aux", Dashed: true, X: c.grid, Y: c.noise,
-		})
-	}
-
-	up.Title = place(m.d.Inputs, p.At, others(m.d.in(), p.Input))
-	if up.Title != "" && p.HeldOut {
-		up.Title += ", held out"
-	}
-
-	down = figure.Panel{
-		X: up.X, Y: figure.Axis{Label: in("covariance C", q.square())}, Height: 100,
-		Marks: append(p.trainedOn(), zero()),
-	}
-
-	for _, of := range c.seeds {
-		down.Marks = append(down.Marks, figure.Mark{
-			Kind: figure.Line, Name: "C of each seed", Class: "epi", Thin: true, X: c.grid, Y: of,
-		})
-	}
-
-	down.Marks = append(down.Marks, figure.Mark{
-		Kind: figure.Line, Name: "C, mean over seeds", Class: "aux", X: c.grid, Y: c.co,
-	})
-
-	return up, spread, down
-}
-
-// pairs are the outcomes on a profile, y1 and y2.
-func (m *maker) pairs(s *SplitDetail, p *Profile, outcome int) []figure.Mark {
-	d := m.d
-	marks := []figure.Mark{
-		{Kind: figure.Points, Name: d.data() + ", trained on", Class: "train", Size: 1.5},
-		{Kind: figure.Points, Name: d.data() + ", held out", Class: "test", Size: 1.5},
-	}
-
-	for k, list := range s.heldOut(len(d.Cond), func(i int) int { return d.Cond[i] }) {
-		list = slices.DeleteFunc(list, func(i int) bool { return !d.at(d.Cond[i], p.At, p.Input) })
-		for _, i := range thin(list, 2*m.limit) {
-			j, x := i*d.dim()+outcome, d.x(d.Cond[i], p.Input)
-			marks[k].Point(x, d.Y1[j])
-			marks[k].Point(x, d.Y2[j])
-		}
-	}
-
-	return known(marks...)
-}
-
-// at reports whether a condition has the inputs of a place, but for some.
-func (d *Detail) at(c int, place []float64, but ...int) bool {
-	return !slices.ContainsFunc(others(d.in(), but...), func(k int) bool { return d.x(c, k) != place[k] })
+	return lists.Where(n, func(k int) bool { return !slices.Contains(but, k) })
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"doubletake/internal/lists"
 	"doubletake/report/figure"
 )
 
@@ -34,21 +35,15 @@ func bandHz(name string) float64 {
 // conditions: in the middle of the held-out ones and of those of the training.
 func (m *maker) bandLevels(s *SplitDetail) {
 	d := m.d
+	hz := func(k int) float64 { return bandHz(d.Outcomes[k].Name) }
 
-	var bands []int
-	for k, q := range d.Outcomes {
-		if bandHz(q.Name) > 0 {
-			bands = append(bands, k)
-		}
-	}
-
+	bands := lists.Where(d.dim(), func(k int) bool { return hz(k) > 0 })
 	if len(bands) < fewestBands {
 		return
 	}
 
-	hz := func(k int) float64 { return bandHz(d.Outcomes[k].Name) }
 	slices.SortFunc(bands, func(a, b int) int { return cmp.Compare(hz(a), hz(b)) })
-	a := s.answers()
+	mu, variance := s.answers()
 	f := &figure.Figure{Width: 720}
 
 	parts := s.heldOut(len(s.Test), func(c int) int { return c })
@@ -64,7 +59,7 @@ func (m *maker) bandLevels(s *SplitDetail) {
 		data := figure.Mark{Kind: figure.Points, Name: m.d.data() + ", y1 and y2", Class: "test", Shape: "diamond", Size: 2.4}
 		for _, k := range bands {
 			at := c*d.dim() + k
-			model.Bar(hz(k), a.mu[at], 2*math.Sqrt(a.va[at]))
+			model.Bar(hz(k), mu[at], 2*math.Sqrt(variance[at]))
 
 			for i, cond := range d.Cond {
 				if cond == c {

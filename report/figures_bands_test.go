@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"doubletake/internal/must"
 )
 
 // The figure of band levels holds, by its CSV, the means of the seeds, two total
@@ -19,9 +21,7 @@ func TestBandLevelsNumbers(t *testing.T) {
 	figures := func() []FigureFile { return Figures(d) }
 
 	name := func(f FigureFile) bool { return f.File == "3-blades-bands" }
-	if slices.ContainsFunc(figures(), name) {
-		t.Error("harmonics are drawn as bands")
-	}
+	must.Not(t, slices.ContainsFunc(figures(), name), "harmonics are drawn as bands")
 
 	hz := []string{"31_5", "125", "63", "1000", "500"}
 	for k := range d.Outcomes {
@@ -30,14 +30,10 @@ func TestBandLevelsNumbers(t *testing.T) {
 
 	list := figures()
 	i := slices.IndexFunc(list, name)
-	if i < 0 {
-		t.Fatal("no such figure")
-	}
+	must.Never(t, i < 0, "no such figure")
 
 	rows, err := csv.NewReader(bytes.NewReader(list[i].CSV)).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	column := func(name string) int { return slices.Index(rows[0], name) }
 	s := &d.Splits[1]
@@ -57,9 +53,7 @@ func TestBandLevelsNumbers(t *testing.T) {
 			return s.Test[c] == held && (y == d.Y1[c*5+k] || y == d.Y2[c*5+k] || math.Abs(y-mean) < 1e-9)
 		})
 
-		if !found {
-			t.Errorf("%v: no level of the condition", r)
-		}
+		must.Not(t, !found, "%v: no level of the condition", r)
 
 		switch {
 		case strings.HasPrefix(r[1], "mean"):
@@ -69,16 +63,12 @@ func TestBandLevelsNumbers(t *testing.T) {
 		}
 	}
 
-	if means != 10 || pairs != 20 {
-		t.Errorf("%d means, %d values of pairs", means, pairs)
-	}
+	must.Not(t, means != 10 || pairs != 20, "%d means, %d values of pairs", means, pairs)
 
 	d.Outcomes = d.Outcomes[:5]
 	for k, n := range []string{"oaspl_db", "a", "b"} {
 		d.Outcomes[k].Name = n
 	}
 
-	if slices.ContainsFunc(figures(), name) {
-		t.Error("two bands are drawn")
-	}
+	must.Not(t, slices.ContainsFunc(figures(), name), "two bands are drawn")
 }

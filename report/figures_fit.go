@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"doubletake/internal/lists"
 	"doubletake/report/figure"
 	"doubletake/train/numbers"
 )
@@ -99,9 +100,6 @@ func (m *maker) bins(s *SplitDetail) (p *figure.Panel, lost int) {
 		}
 	}
 
-	missing := figure.Mark{
-		Kind: figure.Edge, Name: "bins beyond the axes, or ≤ 0", Class: "train", Shape: "cross", Size: 2.2,
-	}
 	for _, b := range all {
 		se := 2 * b.SE
 		if math.IsNaN(se) {
@@ -116,12 +114,8 @@ func (m *maker) bins(s *SplitDetail) (p *figure.Panel, lost int) {
 		mark.Between(b.Cov, low, b.E+se)
 
 		mark.Y = append(mark.Y, b.E)
-		switch {
-		case inside(b):
-		case b.Cov < a || b.Cov > z:
-			missing.Y = append(missing.Y, b.E)
-		default:
-			missing.X = append(missing.X, b.Cov)
+		if !inside(b) {
+			lost++
 		}
 	}
 
@@ -141,8 +135,8 @@ func (m *maker) bins(s *SplitDetail) (p *figure.Panel, lost int) {
 
 	return &figure.Panel{
 		Title: "Claim: C against the error e", Square: true, X: axis("C"), Y: axis("e"),
-		Marks: append([]figure.Mark{claimed, mark}, known(median, missing)...),
-	}, len(missing.X) + len(missing.Y)
+		Marks: append([]figure.Mark{claimed, mark}, known(median)...),
+	}, lost
 }
 
 // medians are the medians of every bin over the seeds.
@@ -156,7 +150,7 @@ func medians(seeds [][]Bin) []Bin {
 			}
 		}
 
-		out = append(out, Bin{Cov: median(c), E: median(e)})
+		out = append(out, Bin{Cov: lists.Median(c), E: lists.Median(e)})
 	}
 
 	return out
@@ -188,20 +182,13 @@ func binRange(middle, all []Bin) (a, z float64, log bool) {
 	return a, z, false
 }
 
-func median(v []float64) float64 {
-	v = slices.Sorted(slices.Values(v))
-	n := len(v)
-	return (v[(n-1)/2] + v[n/2]) / 2
-}
-
 // most outcomes that one figure shows
 const parityOutcomes = 6
 
-// parity draws the means of the outcomes against predicted ones, a square panel each,
-// with their differences below.
+// parity draws the means of the outcomes against predicted ones, a square panel each.
 func (m *maker) parity(s *SplitDetail) {
 	d := m.d
-	mu := s.answers().mu
+	mu, _ := s.answers()
 	parts := s.heldOut(d.conditions(), func(c int) int { return c })
 	all := len(parts[0]) + len(parts[1])
 	trained := len(parts[1]) == 0
@@ -211,18 +198,13 @@ func (m *maker) parity(s *SplitDetail) {
 	}
 
 	n := min(parityOutcomes, d.dim())
-	f := &figure.Figure{Columns: min(3, n), Width: 720, Stacked: true}
+	f := &figure.Figure{Columns: min(3, n), Width: 720}
 	if n == 1 {
 		f.Width = 420
 	}
 
-	for first := 0; first < n; first += f.Columns {
-		above, below := make([]figure.Panel, f.Columns), make([]figure.Panel, f.Columns)
-		for k := first; k < min(n, first+f.Columns); k++ {
-			above[k-first], below[k-first] = m.parityPanels(s, k, parts, mu)
-		}
-
-		f.Panels = slices.Concat(f.Panels, above, below)
+	for k := range n {
+		f.Panels = append(f.Panels, m.parityPanel(s, k, parts, mu))
 	}
 
 	shown := len(parts[0]) + len(parts[1])
@@ -238,9 +220,8 @@ func (m *maker) parity(s *SplitDetail) {
 	})
 }
 
-// parityPanels are the panel of outcome k and the strip of its residuals, of conditions
-// trained on and held out.
-func (m *maker) parityPanels(s *SplitDetail, k int, parts [2][]int, mu []float64) (above, below figure.Panel) {
+// parityPanel is the panel of outcome k, of conditions trained on and held out.
+func (m *maker) parityPanel(s *SplitDetail, k int, parts [2][]int, mu []float64) figure.Panel {
 	d := m.d
 	q := d.Outcomes[k]
 
@@ -254,42 +235,34 @@ func (m *maker) parityPanels(s *SplitDetail, k int, parts [2][]int, mu []float64
 		{Kind: figure.Points, Name: held, Class: "test", Shape: "ring", Size: 2},
 	}
 
-	lo, hi, most := math.Inf(1), math.Inf(-1), 0.0
+	lo, hi := math.Inf(1), math.Inf(-1)
 
-	var marks, strip []figure.Mark
+	var marks []figure.Mark
 	for i, mk := range styles {
-		r := mk
-		r.Name, r.Quiet = "residual, "+[]string{"trained on", "held out"}[i], true
 		for _, c := range parts[i] {
 			x, y := mu[c*d.dim()+k], d.Mean[c*d.dim()+k]
 			mk.Point(x, y)
-			r.Point(x, y-x)
-			lo, hi, most = min(lo, x, y), max(hi, x, y), max(most, math.Abs(y-x))
+			lo, hi = min(lo, x, y), max(hi, x, y)
 		}
 
-		marks, strip = append(marks, known(mk)...), append(strip, known(r)...)
+		marks = append(marks, known(mk)...)
 	}
 
 	if !(hi >= lo) {
-		return figure.Panel{}, figure.Panel{}
+		return figure.Panel{}
 	}
 
 	w := math.Max(0.04*(hi-lo), 1e-12+1e-6*math.Abs(hi))
-	axis := figure.Axis{Min: lo - w, Max: hi + w}
-	x, y := axis, axis
-	y.Label = in(d.data()+" mean", clean(q.Unit))
+	axis := func(of string) figure.Axis {
+		return figure.Axis{Label: in(of, clean(q.Unit)), Min: lo - w, Max: hi + w}
+	}
 	ends := []float64{lo - w, hi + w}
 	equal := figure.Mark{Kind: figure.Line, Name: "equal", Class: "grey", Dashed: true, X: ends, Y: ends}
-	above = figure.Panel{Title: q.Word(), X: x, Y: y, Square: true, Marks: append([]figure.Mark{equal}, marks...)}
-	x.Label = in("predicted mean μ", clean(q.Unit))
-	below = figure.Panel{X: x, Y: figure.Axis{Label: in("residual", q.difference())}, Height: 80}
-	if most = 1.08*most + 1e-12; !math.IsInf(most, 0) {
-		below.Y.Min, below.Y.Max = -most, most
+
+	return figure.Panel{
+		Title: q.Word(), X: axis("predicted mean μ"), Y: axis(d.data() + " mean"), Square: true,
+		Marks: append([]figure.Mark{equal}, marks...),
 	}
-
-	below.Marks = append([]figure.Mark{zero()}, strip...)
-
-	return above, below
 }
 
 // rmse is the error of the predicted mean of an outcome at the held-out conditions, as
@@ -328,137 +301,4 @@ func number2(v float64) string {
 	}
 
 	return numbers.Fixed(v, max(0, decimals))
-}
-
-// training draws the losses over the epochs, of the pairs trained on and of those held
-// out, and how well the trained networks predict both.
-func (m *maker) training(s *SplitDetail) {
-	f := &figure.Figure{Columns: 3, Width: 660}
-
-	epochs := 0
-	for _, seed := range s.Seeds {
-		epochs = max(epochs, len(seed.Loss), len(seed.ValidationLoss))
-	}
-
-	for _, loss := range []struct {
-		title, axis, class string
-		of                 func(SeedDetail) []float64
-	}{
-		{
-			"Inner group", "β-NLL, without dropout", "aux", func(s SeedDetail) []float64 { return s.ValidationLoss },
-		},
-		{"Training pairs", "mean loss, β-NLL", "mean", func(s SeedDetail) []float64 { return s.Loss }},
-		{"Held-out pairs", "β-NLL, without dropout", "test", func(s SeedDetail) []float64 { return s.HeldOutLoss }},
-	} {
-		p := figure.Panel{
-			Title: loss.title, X: figure.Axis{Label: "epoch", Max: float64(epochs)},
-			Y: figure.Axis{Label: loss.axis}, Height: 160,
-		}
-
-		for _, seed := range s.Seeds {
-			mk := m.lossLine(loss.of(seed))
-			if mk.Class = loss.class; len(mk.X) > 0 {
-				p.Marks = append(p.Marks, mk)
-			}
-		}
-
-		if len(p.Marks) > 0 {
-			f.Panels = append(f.Panels, p)
-		}
-	}
-
-	if len(f.Panels) == 0 {
-		return
-	}
-
-	after := figure.Panel{
-		Title: "Trained", X: figure.Axis{Label: "seed", Min: -0.5, Max: float64(len(s.Seeds)) - 0.5},
-		Y: figure.Axis{Label: "mean −log p (nats)"}, Height: 160,
-	}
-
-	for k := range s.Seeds {
-		after.X.Ticks = append(after.X.Ticks, float64(k))
-	}
-
-	parts := []figure.Mark{
-		{Kind: figure.Points, Name: "pairs trained on", Class: "train", Shape: "square", Size: 3},
-		{Kind: figure.Points, Name: "held-out pairs", Class: "test", Size: 3},
-	}
-
-	for i := range parts {
-		for k, seed := range s.Seeds {
-			if v := m.negativeLog(s, seed, i == 1); !math.IsNaN(v) {
-				parts[i].Point(float64(k), v)
-			}
-		}
-	}
-
-	after.Marks = known(parts...)
-	f.Panels = append(f.Panels, after)
-
-	stopped := s.Seeds[0].ValidationLoss != nil
-	if stopped {
-		f.Columns, f.Width = 2, 440
-	}
-
-	m.add(plot{
-		kind: "training", split: s.Name, heading: "Training", fig: f, page: true,
-		caption: text("figure-training", map[string]any{"Stopped": stopped, "Inner": innerGroups(s)}),
-	})
-}
-
-// innerGroups names the inner groups of the seeds.
-func innerGroups(s *SplitDetail) string {
-	var names []string
-	for _, seed := range s.Seeds {
-		names = append(names, clean(seed.InnerGroup))
-	}
-
-	slices.Sort(names)
-
-	return strings.Join(slices.Compact(names), ", ")
-}
-
-// lossLine is a line through the losses of epochs that are numbers, thinned.
-func (m *maker) lossLine(loss []float64) figure.Mark {
-	mk := figure.Mark{Kind: figure.Line, Name: "one line per seed", Thin: true}
-
-	var epochs []int
-	for i, v := range loss {
-		if !math.IsNaN(v) {
-			epochs = append(epochs, i)
-		}
-	}
-
-	every := max(1, len(epochs)/max(1, m.limit))
-	for k, i := range epochs {
-		if k%every == 0 || k == len(epochs)-1 {
-			mk.Point(float64(i+1), loss[i])
-		}
-	}
-
-	return mk
-}
-
-// negativeLog is the mean −log density of the outcomes of a part under the normal
-// distribution that a seed predicts, NaN without any.
-func (m *maker) negativeLog(s *SplitDetail, seed SeedDetail, held bool) float64 {
-	d := m.d
-
-	sum, n := 0.0, 0.0
-	for i, c := range d.Cond {
-		if s.Test[c] != held {
-			continue
-		}
-
-		for k := range d.dim() {
-			mu, v := seed.Mu[c*d.dim()+k], seed.Var[c*d.dim()+k]
-			for _, y := range []float64{d.Y1[i*d.dim()+k], d.Y2[i*d.dim()+k]} {
-				sum += 0.5*math.Log(2*math.Pi*v) + (y-mu)*(y-mu)/(2*v)
-				n++
-			}
-		}
-	}
-
-	return sum / n // 0/0: none
 }

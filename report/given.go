@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 
+	"doubletake/internal/lists"
 	"doubletake/train/score"
 )
 
@@ -46,14 +48,8 @@ func Judgement(w io.Writer, e Experiment, width int, color bool) error {
 	}
 
 	if len(e.Splits) > 1 { // the tables have their numbers
-		d.verdicts = nil
-		for _, v := range e.pooledVerdicts() {
-			d.verdicts = append(d.verdicts, v.String())
-		}
-
-		for _, s := range e.Splits {
-			d.verdicts = append(d.verdicts, s.verdict().Head())
-		}
+		d.verdicts = slices.Concat(lists.Each(e.pooledVerdicts(), verdict.String),
+			lists.Each(e.Splits, func(s Split) string { return s.verdict().Head() }))
 	}
 
 	return newTerminal(width, color).write(w, d)
@@ -74,16 +70,8 @@ func (e Experiment) given() table {
 			twoDigits(s.Test.Get("e_se"), 100),
 		}
 		add := func(prediction string, at [4]float64, values ...score.Value) {
-			cells := append([]number{words(prediction)}, mean...)
-			for _, v := range at {
-				cells = append(cells, number{text: share(v)})
-			}
-
-			for _, v := range values {
-				cells = append(cells, twoDigits(v, 1))
-			}
-
-			t.add(s.Name, cells...)
+			t.add(s.Name, slices.Concat([]number{words(prediction)}, mean, lists.Each(at[:], shareCell),
+				lists.Each(values, func(v score.Value) number { return twoDigits(v, 1) }))...)
 		}
 
 		if s.calibrated() {

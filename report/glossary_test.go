@@ -1,10 +1,13 @@
 package report
 
 import (
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"doubletake/docs"
+	"doubletake/internal/must"
 	"doubletake/train/score"
 )
 
@@ -29,11 +32,8 @@ func TestHeadingsAreExplained(t *testing.T) {
 	s.Splits = []SweptSplit{{Name: "gap", Held: held, Inner: held, Groups: 3}}
 	tables := s.tables()
 	for _, e := range outputExperiments() {
-		tables = append(tables, e.summary())
+		tables = append(tables, e.results(fewOutcomes))
 		tables = append(tables, e.tables()...)
-		for _, v := range e.violated() {
-			tables = append(tables, v.table())
-		}
 	}
 
 	seen := map[string]bool{"": true}
@@ -54,7 +54,28 @@ func TestHeadingsAreExplained(t *testing.T) {
 		}
 	}
 
-	if len(seen) < 60 {
-		t.Errorf("%d headings", len(seen))
+	must.Not(t, len(seen) < 60, "%d headings", len(seen))
+}
+
+// At most 20 words must be known, and each has its meaning.
+func TestReadersWords(t *testing.T) {
+	_, of := meanings()
+	for _, w := range readersWords {
+		must.Not(t, of[w] == "" || len(readersWords) > 20, "%q of %d words: %q", w, len(readersWords), of[w])
+	}
+
+	must.Be(t, string(hover("2 runs < grunt")), `2 <abbr title="`+of["run"]+`">runs</abbr> &lt; grunt`, "hover")
+}
+
+// No sentence of words.tmpl has more than 30 words, nor a part of one up to a colon or semicolon. What a template
+// puts in counts as a word.
+func TestShortSentences(t *testing.T) {
+	text := regexp.MustCompile(`\{\{-? ?else.*?\}\}`).ReplaceAllString(wordsText, ". ")
+	text = regexp.MustCompile(`(?s)\{\{-? ?(if|end|range|with|define|template|/\*).*?\}\}`).ReplaceAllString(text, " ")
+	text = regexp.MustCompile(`(?s)\{\{.*?\}\}`).ReplaceAllString(text, "x")
+	for _, s := range regexp.MustCompile(`[.:;?](\s|$)|\n\n`).Split(text, -1) {
+		if n := len(strings.Fields(s)); n > 30 {
+			t.Errorf("%d words: %s", n, strings.Join(strings.Fields(s), " "))
+		}
 	}
 }

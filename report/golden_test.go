@@ -9,6 +9,7 @@ import (
 	"slices"
 	"testing"
 
+	"doubletake/internal/must"
 	"doubletake/train/honest/interval"
 	"doubletake/train/honest/scale"
 	"doubletake/train/score"
@@ -22,20 +23,13 @@ func compare(t *testing.T, name string, got []byte) {
 
 	path := filepath.Join("testdata", name)
 	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, got, 0o644))
 		return
 	}
 
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Read(t, path)
 
-	if !bytes.Equal(got, want) {
-		t.Errorf("%s differs (run go test -update and read the change)\ngot:\n%s", path, got)
-	}
+	must.Not(t, !bytes.Equal(got, want), "%s differs (run go test -update and read the change)\ngot:\n%s", path, got)
 }
 
 func val(mean, std float64) score.Value { return score.Value{Mean: mean, Std: std, N: 5} }
@@ -221,9 +215,7 @@ func propeller() Experiment {
 func TestMetricsFiles(t *testing.T) {
 	for _, e := range []Experiment{judged(rotor()), propeller(), {Name: "empty", Data: "measured"}} {
 		raw, err := e.MetricsJSON()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		compare(t, e.Name+".json", raw)
 	}

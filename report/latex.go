@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"math"
 	"strings"
 	"unicode"
 )
@@ -26,18 +27,18 @@ func LaTeX(e Experiment) []byte {
 	}
 
 	explained := e.explanations()
-	notes := map[string][]string{"claims": e.verdicts(), "fit": e.notes(), "covariance": e.methods()}
+	notes := map[string][]string{"results": e.verdicts(), "fit": e.notes(), "covariance": e.methods()}
 
 	captions := map[string][]string{"fit": explained[:2], "covariance": explained[2:]}
 	for _, t := range []struct {
 		table
 		id string
 	}{
+		{e.results(math.MaxInt), "results"},
 		{e.claimed(), "claims"},
-		{e.fit(), "fit"},
+		{e.fit(compared), "fit"},
 		{e.parts(), "covariance"},
 		{e.consistent(), "law"},
-		{e.perOutcome(), "outcomes"},
 		{e.sets(), "sets"},
 	} {
 		texTable(&b, e.title(), slug(e.Name)+"-"+t.id, t.table, captions[t.id], notes[t.id])

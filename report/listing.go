@@ -83,9 +83,9 @@ func flat(record numbers.Object) (head, cells []string) {
 		case float64:
 			text = full(v)
 		case string:
-			text = harmless(v)
+			text = numbers.Harmless(v)
 		case []string:
-			text = harmless(strings.Join(v, "; "))
+			text = numbers.Harmless(strings.Join(v, "; "))
 		default:
 			text = fmt.Sprint(v)
 		}
@@ -106,12 +106,4 @@ func full(v float64) string {
 	}
 
 	return strconv.FormatFloat(v, 'g', -1, 64)
-}
-
-// harmless is a text that is no formula in a spreadsheet.
-func harmless(s string) string {
-	if _, err := strconv.ParseFloat(s, 64); err != nil && s != "" && strings.ContainsRune("=+-@\t\r", rune(s[0])) {
-		return "'" + s
-	}
-	return s
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"doubletake/internal/lists"
 )
 
 // Markdown returns tables.md: the tables of an experiment as GitHub-flavoured
@@ -28,14 +30,9 @@ func RunMarkdown(experiments []Experiment, sweeps []Sweep) []byte {
 		head.what = "No experiment has results yet."
 	}
 
-	parts := [][]byte{head.markdown(1)}
-	for _, s := range sweeps {
-		parts = append(parts, SweepMarkdown(s, 2))
-	}
-
-	for _, e := range experiments {
-		parts = append(parts, e.document().markdown(2))
-	}
+	parts := slices.Concat([][]byte{head.markdown(1)},
+		lists.Each(sweeps, func(s Sweep) []byte { return SweepMarkdown(s, 2) }),
+		lists.Each(experiments, func(e Experiment) []byte { return e.document().markdown(2) }))
 
 	return bytes.Join(parts, []byte("\n"))
 }
@@ -175,11 +172,5 @@ func mdEscape(s string) string {
 }
 
 func allDigits(r []rune) bool {
-	for _, c := range r {
-		if c < '0' || c > '9' {
-			return false
-		}
-	}
-
-	return len(r) > 0
+	return len(r) > 0 && !slices.ContainsFunc(r, func(c rune) bool { return c < '0' || c > '9' })
 }

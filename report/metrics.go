@@ -22,7 +22,6 @@ type SplitMetrics struct {
 	Train, Test SetMetrics // without outcomes and notes
 	Network     []score.OutcomeTrust
 	Honest      interval.Record
-	Events      []Event
 }
 
 // UnmarshalJSON reads the counts and the metrics of a part.
@@ -32,13 +31,10 @@ func (m *SetMetrics) UnmarshalJSON(b []byte) error {
 		m.Values = append(m.Values, score.Keyed{Key: k.Key})
 	}
 
-	return readValues(object{"rows", &m.Rows, "conditions", &m.Conditions, "runs", &m.Runs}, m.Values).UnmarshalJSON(b)
-}
-
-// readValues adds the members that the values are read from.
-func readValues(o object, v score.Values) object {
-	for i := range v {
-		o = append(o, v[i].Key, &v[i].Value)
+	o := object{"rows", &m.Rows, "conditions", &m.Conditions, "runs", &m.Runs}
+	for i := range m.Values {
+		o = append(o, m.Values[i].Key, &m.Values[i].Value)
 	}
-	return o
+
+	return o.UnmarshalJSON(b)
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"doubletake/internal/lists"
 	"doubletake/train/honest/interval"
 )
 
@@ -13,28 +14,10 @@ import (
 // measuring.
 const leastGain = 0.9
 
-// next says which measurement would narrow an interval most, and which setting; "" where nothing is
-// known of either.
+// next says which measurement would narrow an interval most; "" where nothing is known of it.
 func (d *Detail) next() string {
 	measure, noise := d.nextRun()
-	return joinTexts(" ", measure, noise, d.Experiment.nextForm())
-}
-
-// nextForm says what another form of inputs and outcomes would do, by the split with most evidence.
-func (e Experiment) nextForm() string {
-	least := math.Inf(1)
-	for _, s := range e.Splits {
-		if s.calibrated() && s.Honest.Calibration.Hint != nil {
-			least = min(least, s.Honest.Calibration.Hint.Score.Error)
-		}
-	}
-
-	if math.IsInf(least, 1) {
-		return ""
-	}
-
-	return fmt.Sprintf("The setting train: {form: auto} would lower the error on left-out groups, to × %.2f in one split "+
-		"(by a screen).", least)
+	return joinTexts(" ", measure, noise)
 }
 
 // nextRun says, by the forecasts of the splits, the group whose interval runs would narrow most,
@@ -101,12 +84,8 @@ func (d *Detail) widestAt(s *Split, outcome string) string {
 		return text
 	}
 
-	var asked []int
-	for c, test := range d.Splits[i].Test {
-		if test && !math.IsNaN(d.Splits[i].Calibrated.Half[c*d.dim()+k]) {
-			asked = append(asked, c)
-		}
-	}
+	test, widths := d.Splits[i].Test, d.Splits[i].Calibrated.Half
+	asked := lists.Where(len(test), func(c int) bool { return test[c] && !math.IsNaN(widths[c*d.dim()+k]) })
 
 	// The inputs that vary, but for an angle: a run has all of them.
 	fixed := slices.DeleteFunc(others(d.in()), func(j int) bool {

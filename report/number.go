@@ -79,11 +79,9 @@ func percent(pct float64) number {
 		d = 1
 	}
 
-	var s string
+	s := numbers.Fixed(pct, d)
 	if math.Abs(pct) >= 1e6 {
 		s = strconv.FormatFloat(pct, 'e', 1, 64)
-	} else {
-		s = numbers.Fixed(pct, d)
 	}
 
 	if pct > 0 {

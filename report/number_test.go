@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"doubletake/internal/must"
 	"doubletake/train/score"
 )
 
@@ -49,13 +50,8 @@ func TestRound(t *testing.T) {
 		}
 
 		n := round(c.v, c.scale)
-		if got := n.plain(); got != c.text {
-			t.Errorf("%s: %q, want %q", c.name, got, c.text)
-		}
-
-		if got := n.tex(); got != c.tex {
-			t.Errorf("%s: %q, want %q", c.name, got, c.tex)
-		}
+		must.Equal(t, n.plain(), c.text, "%s", c.name)
+		must.Equal(t, n.tex(), c.tex, "%s", c.name)
 	}
 }
 
@@ -71,9 +67,7 @@ func TestTwoDigits(t *testing.T) {
 		{score.Value{}, "–"},
 		{undef("one run only"), "–"},
 	} {
-		if got := twoDigits(c.v, 100).plain(); got != c.want {
-			t.Errorf("twoDigits(%v) = %q, want %q", c.v, got, c.want)
-		}
+		must.Equal(t, twoDigits(c.v, 100).plain(), c.want, "twoDigits(%v)", c.v)
 	}
 }
 
@@ -96,13 +90,8 @@ func TestDifference(t *testing.T) {
 		{val(0.5, 0), undef("x"), "–"},
 	} {
 		pct, why := difference(c.train, c.test)
-		if got := percent(pct).plain(); got != c.want {
-			t.Errorf("difference(%v, %v) = %q, want %q", c.train.Mean, c.test.Mean, got, c.want)
-		}
-
-		if (why == "") != (c.want != "–") {
-			t.Errorf("difference(%v, %v): reason %q", c.train.Mean, c.test.Mean, why)
-		}
+		must.Equal(t, percent(pct).plain(), c.want, "difference(%v, %v)", c.train.Mean, c.test.Mean)
+		must.Not(t, (why == "") != (c.want != "–"), "difference(%v, %v): reason %q", c.train.Mean, c.test.Mean, why)
 	}
 }
 

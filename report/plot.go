@@ -5,17 +5,16 @@ import (
 	"slices"
 	"strings"
 
+	"doubletake/internal/lists"
 	"doubletake/report/figure"
 	"doubletake/report/figure/paper"
 )
 
 // PlotOptions adapt a figure to the place it is drawn for.
 type PlotOptions struct {
-	Format string     // "svg", "pdf" or "png"
-	WidthM float64    // on paper, m
-	DPI    float64    // of a PNG
-	X, Y   [2]float64 // limits of the axes of the first panel and of those like it; equal: as on the page
-	Polar  bool       // directivities are polar
+	Format string  // "svg", "pdf" or "png"
+	WidthM float64 // on paper, m
+	DPI    float64 // of a PNG
 }
 
 // PlotFormats are those of a figure.
@@ -25,19 +24,16 @@ func PlotFormats() []string { return []string{"svg", "pdf", "png"} }
 type Plots struct{ list []plot }
 
 // NewPlots makes the figures of one experiment, of one split alone where it is named.
-func NewPlots(d *Detail, split string, polar bool) *Plots {
-	m := &maker{d: d, limit: inFiles.points, every: inFiles.every, polar: polar, only: split}
-	return &Plots{m.plots()}
-}
+func NewPlots(d *Detail, split string) *Plots { return &Plots{plots(d, filePoints, split)} }
 
 // Names lists the figures.
 func (p *Plots) Names() []string {
-	out := make([]string, len(p.list))
-	for i, f := range p.list {
-		out[i] = f.file
-	}
+	return lists.Each(p.list, func(f plot) string { return f.file })
+}
 
-	return out
+// Kinds are the kinds of the figures, in the order of Names: parity, directivity.
+func (p *Plots) Kinds() []string {
+	return lists.Each(p.list, func(f plot) string { return strings.Split(f.kind, "-")[0] })
 }
 
 // Draw returns a figure in one of the formats: texts of 8 pt at any width.
@@ -49,25 +45,6 @@ func (p *Plots) Draw(name string, o PlotOptions) ([]byte, error) {
 
 	mm := 1e3 * o.WidthM
 	f := p.list[i].fig.Fit(paper.Width(mm))
-	f.Panels = slices.Clone(f.Panels)
-	if len(f.Panels) > 0 {
-		x, y := f.Panels[0].X.Label, f.Panels[0].Y.Label
-		for k := range f.Panels {
-			p := &f.Panels[k]
-			if bad := p.X.Label == x && p.X.Log && o.X != [2]float64{} && o.X[0] <= 0; bad ||
-				p.Y.Label == y && p.Y.Log && o.Y != [2]float64{} && o.Y[0] <= 0 {
-				return nil, fmt.Errorf("figure %s has a logarithmic axis: expected limits above 0", name)
-			}
-
-			if p.X.Label == x {
-				p.X.Limit(o.X)
-			}
-
-			if p.Y.Label == y {
-				p.Y.Limit(o.Y)
-			}
-		}
-	}
 
 	switch o.Format {
 	case "svg":

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"doubletake/internal/lists"
 	"doubletake/train/numbers"
 	"doubletake/train/score"
 )
@@ -79,22 +80,20 @@ func (p pooled) verdict() verdict {
 		rest += fmt.Sprintf("%s%s ± %s", sep, numbers.Fixed(100*at, 0), share(p.se[l]))
 	}
 
+	finding, why := p.Grade().Words(), reason(p.Evidence, "group")
+	if n := p.Enough(); p.Grade() == score.Undecided && n > 0 {
+		why = ""
+		finding = fmt.Sprintf("too few to tell a 90\u00a0%% interval from a 99\u00a0%% one (%d would do)", n)
+	}
+
 	return verdict{
-		string(p.Grade()), fmt.Sprintf("%s, %d groups held out", clean(p.condition), len(p.groups)), p.Grade().Words(),
-		reason(p.Evidence, "group"),
+		string(p.Grade()), fmt.Sprintf("%s, %d groups held out", clean(p.condition), len(p.groups)), "", finding, why,
 		rest + " lie inside the intervals of 68, 90 and 95\u00a0% (mean and standard error over groups).",
 	}
 }
 
 // pooledVerdicts are the grades of conditions of which several groups were held out.
-func (e Experiment) pooledVerdicts() []verdict {
-	var out []verdict
-	for _, p := range e.pooled() {
-		out = append(out, p.verdict())
-	}
-
-	return out
-}
+func (e Experiment) pooledVerdicts() []verdict { return lists.Each(e.pooled(), pooled.verdict) }
 
 // pooledJSON is the member of metrics.json with them.
 func (e Experiment) pooledJSON() array {
@@ -103,12 +102,8 @@ func (e Experiment) pooledJSON() array {
 		v := p.verdict()
 		lower, upper := p.Bounds()
 		o := object{
-			"condition", p.condition,
-			"groups", stringArray(p.groups),
-			"verdict", string(p.Grade()),
-			"sentence", v.String(),
-			"lower_bound", lower,
-			"upper_bound", upper,
+			"condition", p.condition, "groups", stringArray(p.groups), "verdict", string(p.Grade()),
+			"sentence", v.String(), "lower_bound", lower, "upper_bound", upper,
 		}
 
 		for l, at := range p.at {

@@ -44,7 +44,7 @@ type Split struct {
 	Ranking   []Ranked             // those of them that were trained, best first; not part of metrics.json
 	Flags     []Violation          // identities of the theory that the models violate
 	Network   []score.OutcomeTrust // what the network claims on the test part, by outcome; means over seeds
-	Events    []Event              // claimed probabilities of events, compared with the test part; nil without
+	Rivals    []score.OutcomeTrust // of another program's predictions on the test part, named with their outcomes
 	Honest    *interval.Result     // the calibration on left-out groups; nil where none was asked for
 }
 
@@ -60,7 +60,9 @@ type Experiment struct {
 	Outcomes     []string
 	OutcomeUnits []string // one for each outcome, "" when it has none; or nil
 	Splits       []Split
+	Suspects     []string // files, runs and channels that warnings accuse, with what in a few words
 	Warnings     []string
+	Widening     int      // how many of the first warnings are of mistakes that widen intervals
 	Skipped      []string // recordings left out, with the reason
 	Final        []string // models trained on everything, and what judges them
 

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+
+	"doubletake/internal/lists"
 )
 
 // Sheet is tables of texts between sentences: an uncertainty budget, a comparison of two configurations.
@@ -27,47 +29,31 @@ type Grid struct {
 
 func (g Grid) table() table {
 	t := table{Title: clean(g.Title), Corner: clean(g.Heads[0]), Below: clean(g.Below)}
-	for _, name := range g.Heads[1:] {
-		t.Heads = append(t.Heads, head{Name: clean(name), Words: slices.Contains(g.Words, name)})
-	}
+	t.Heads = lists.Each(g.Heads[1:], func(name string) head {
+		return head{Name: clean(name), Words: slices.Contains(g.Words, name)}
+	})
 
 	for _, r := range g.Rows {
-		var cells []number
-		for _, c := range r[1:] {
-			cells = append(cells, words(c))
-		}
-		t.add(r[0], cells...)
+		t.add(r[0], lists.Each(r[1:], words)...)
 	}
 
 	return t
 }
 
-func (s Sheet) tables() (out []table) {
-	for _, g := range s.Grids {
-		if t := g.table(); !t.empty() {
-			out = append(out, t)
-		}
-	}
-
-	return out
+func (s Sheet) tables() []table {
+	return slices.DeleteFunc(lists.Each(s.Grids, Grid.table), table.empty)
 }
 
 // Sheets writes sheets for a terminal of so many columns, as Terminal does.
 func Sheets(w io.Writer, list []Sheet, width int, color bool) error {
-	var documents []document
-	for _, s := range list {
-		d := document{title: clean(s.Title), verdicts: s.Before, tables: s.tables()}
-		for _, text := range s.After {
-			d.words = append(d.words, clean(text))
-		}
-
+	return newTerminal(width, color).write(w, lists.Each(list, func(s Sheet) document {
+		d := document{title: clean(s.Title), verdicts: s.Before, tables: s.tables(), words: lists.Each(s.After, clean)}
 		if len(s.Notes) > 0 {
 			d.findings = []findings{{kind: "note", items: s.Notes}}
 		}
-		documents = append(documents, d)
-	}
 
-	return newTerminal(width, color).write(w, documents...)
+		return d
+	})...)
 }
 
 // SheetsLaTeX returns the tables of sheets as floats, like LaTeX.

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"doubletake/internal/lists"
 	"doubletake/train/score"
 )
 
@@ -120,11 +121,9 @@ func (s Sweep) table(title string, c Comparison) table {
 	}
 
 	for _, v := range order {
-		var cells []number
-		for _, name := range settings {
-			cells = append(cells, words(cmp.Or(s.Variants[v].setting(name), undefinedText)))
-		}
-
+		cells := lists.Each(settings, func(name string) number {
+			return words(cmp.Or(s.Variants[v].setting(name), undefinedText))
+		})
 		for _, b := range c.Criteria {
 			cells = append(cells, b.cells(v)...)
 		}
@@ -153,167 +152,42 @@ func (b ByCriterion) cells(variant int) []number {
 
 // setting is the value of a setting of the variant, "" where it does not vary there.
 func (v Variant) setting(name string) string {
-	for _, f := range v.Settings {
-		if f.Name == name {
-			return f.Value
-		}
+	i := slices.IndexFunc(v.Settings, func(f Fact) bool { return f.Name == name })
+	if i < 0 {
+		return ""
 	}
 
-	return ""
+	return v.Settings[i].Value
 }
 
 // settings lists the names of the settings that vary.
 func (s Sweep) settings() []string {
-	var out []string
+	var g gathered
 	for _, v := range s.Variants {
 		for _, f := range v.Settings {
-			if !slices.Contains(out, f.Name) {
-				out = append(out, f.Name)
-			}
+			g.add(f.Name, v.Name)
 		}
 	}
 
-	return out
+	return g.texts
 }
 
 // title names the comparison.
-func (s Sweep) title() string {
-	t := fmt.Sprintf("%s: %d variants compared", clean(s.Name), len(s.Variants))
-	if s.Data == "simulated" {
-		t += " (simulated data)"
-	}
-
-	return t
-}
+func (s Sweep) title() string { return text("sweep-title", s) }
 
 // verdicts name, per split, the selected variant, or the best by each score.
-func (s Sweep) verdicts() []string {
-	if len(s.Splits) == 0 {
-		return []string{"Not compared, because no split holds anything out."}
-	}
-
-	var out []string
-	for _, sp := range s.Splits {
-		switch ranks := sp.Inner.by(s.By).Ranks; {
-		case sp.Held.Unpaired != "":
-			out = append(out, clean(sp.Name)+": not compared, because "+sp.Held.Unpaired+".")
-		case len(ranks) > 0:
-			out = append(out, s.selected(sp, ranks[0].Variant))
-		case s.By != "":
-			out = append(out, fmt.Sprintf("%s: none is selected, because %s.", clean(sp.Name), cmp.Or(sp.Inner.Unpaired,
-				"no variant has "+shortName(s.By)+" on the groups of "+clean(s.On)+" in the training set")))
-		default:
-			out = append(out, clean(sp.Name)+": "+s.best(sp.Held)+".")
-		}
-	}
-
-	return out
-}
-
-// best names the best variant by each score.
-func (s Sweep) best(c Comparison) string {
-	var best []string
-	for _, b := range c.Criteria {
-		if len(b.Ranks) < 2 {
-			continue
-		}
-
-		worse := 0
-		for _, r := range b.Ranks {
-			if r.Worse {
-				worse++
-			}
-		}
-
-		best = append(best, fmt.Sprintf("by %s %s, better than %d of the %d others", shortName(b.Key),
-			s.Variants[b.Ranks[0].Variant].label(), worse, len(b.Ranks)-1))
-	}
-
-	if best == nil {
-		return "not compared, because no score is defined for two variants"
-	}
-
-	return "best " + strings.Join(best, "; ")
-}
+func (s Sweep) verdicts() []string { return paragraphs("sweep-verdicts", s) }
 
 func shortName(key string) string { return strings.TrimSuffix(shownAs[key], " (sd)") }
 
-// selected describes the variant that was selected for a split, with its scores on what
-// the split holds out.
-func (s Sweep) selected(sp SweptSplit, v int) string {
-	var held []string
-	for _, b := range sp.Held.Criteria {
-		for i, r := range b.Ranks {
-			if r.Variant == v {
-				held = append(held, fmt.Sprintf("%s %s (place %d of %d)", shortName(b.Key), Cell(r.Value, 1), i+1, len(b.Ranks)))
-			}
-		}
-	}
-
-	return fmt.Sprintf("%s: %s is selected by %s on %d groups of %s in the training set. On what was held out, which the "+
-		"selection did not use: %s.", clean(sp.Name), s.Variants[v].label(), shortName(s.By), sp.Groups, clean(s.On),
-		strings.Join(held, ", "))
-}
-
 // warnings lists what limits the trust in the comparison.
-func (s Sweep) warnings() []string {
-	var out []string
-	if s.On == "" && len(s.Splits) > 0 {
-		out = append(out, text("sweep-unselected", nil))
-	}
-
-	if s.Other {
-		out = append(out, text("sweep-other", strings.Join(s.Paths, ", ")))
-	}
-
-	if len(s.Splits) > 0 && s.Splits[0].Seeds == 1 {
-		out = append(out, text("sweep-one-seed", nil))
-	}
-
-	for _, sp := range s.Splits {
-		for _, a := range sp.Held.Apart {
-			out = append(out, fmt.Sprintf("%s is not compared: %s", s.Variants[a.Variant].label(), a.Why))
-		}
-
-		if ranked := len(sp.Inner.by(s.By).Ranks); ranked > 0 && ranked+len(sp.Inner.Apart) < len(s.Variants) {
-			out = append(out, fmt.Sprintf("%s: the selection leaves out %d of %d variants, whose %s on the groups of %s is not "+
-				"defined (a dash in the table); select: {by: nll} ranks them too", clean(sp.Name),
-				len(s.Variants)-len(sp.Inner.Apart)-ranked, len(s.Variants), shortName(s.By), clean(s.On)))
-		}
-
-		if sp.Held.Unpaired == "" && sp.Held.Runs < 2 {
-			out = append(out, fmt.Sprintf("%s holds out one run: no difference has a standard error", clean(sp.Name)))
-		}
-	}
-
-	return out
-}
+func (s Sweep) warnings() []string { return paragraphs("sweep-warnings", s) }
 
 // words explain the comparison; there are none where nothing is compared.
-func (s Sweep) words() []string {
-	var how []string
-	for _, sp := range s.Splits {
-		if sp.Held.Unpaired == "" {
-			how = append(how, fmt.Sprintf("%s %s in %d runs", clean(sp.Name), sp.Held.Pairing, sp.Held.Runs))
-		}
-	}
-
-	if how == nil {
-		return nil
-	}
-
-	return []string{text("sweep", strings.Join(how, "; "))}
-}
+func (s Sweep) words() []string { return paragraphs("sweep", s) }
 
 // list names the variants with their numbers.
-func (s Sweep) list() string {
-	var out []string
-	for i, v := range s.Variants {
-		out = append(out, fmt.Sprintf("%d %s", i+1, v.label()))
-	}
-
-	return "Variants: " + strings.Join(out, ", ") + "."
-}
+func (s Sweep) list() string { return text("sweep-list", s) }
 
 func (s Sweep) document() document {
 	d := document{
@@ -335,16 +209,11 @@ type sweepView struct {
 }
 
 func newSweepView(i int, s Sweep) sweepView {
-	v := sweepView{
+	return sweepView{
 		ID: "v" + strconv.Itoa(i+1), Name: nameOf(s.Name), Data: clean(s.Data), DataClass: dataClass(s.Data), List: s.list(),
 		Verdicts: s.verdicts(), Warnings: s.warnings(), Words: s.words(), Tables: pageTables(s.tables()...),
+		More: lists.Each(s.Variants, func(x Variant) string { return x.Name }),
 	}
-
-	for _, x := range s.Variants {
-		v.More = append(v.More, x.Name)
-	}
-
-	return v
 }
 
 // Document is the comparison for programs, to be written as JSON. An undefined number
@@ -356,14 +225,8 @@ func (s Sweep) Document() json.Marshaler {
 			ranks := array{}
 			for _, r := range b.Ranks {
 				ranks = append(ranks, object{
-					"variant", s.Variants[r.Variant].Name,
-					"value", r.Value.Mean,
-					"std", r.Value.Std,
-					"above_best", r.Above,
-					"se", r.SE,
-					"p", r.P,
-					"p_holm", r.Holm,
-					"worse", r.Worse,
+					"variant", s.Variants[r.Variant].Name, "value", r.Value.Mean, "std", r.Value.Std, "above_best", r.Above,
+					"se", r.SE, "p", r.P, "p_holm", r.Holm, "worse", r.Worse,
 				})
 			}
 

@@ -3,6 +3,9 @@ package report
 import (
 	"slices"
 	"strconv"
+	"strings"
+
+	"doubletake/internal/lists"
 )
 
 // table is rows of cells under named columns. What a table shows is decided in
@@ -13,7 +16,6 @@ type table struct {
 	Heads  []head
 	Rows   []row
 	Below  string // a sentence; "" without
-	Long   bool   // not for the terminal
 	open   bool   // in a terminal without a rule below the heads
 }
 
@@ -31,16 +33,12 @@ type row struct {
 
 // numbers adds columns of numbers under the heading of a group.
 func (t *table) numbers(group string, names ...string) {
-	for _, n := range names {
-		t.Heads = append(t.Heads, head{Group: group, Name: n})
-	}
+	t.Heads = append(t.Heads, lists.Each(names, func(n string) head { return head{Group: group, Name: n} })...)
 }
 
 // words adds columns of words.
 func (t *table) words(names ...string) {
-	for _, n := range names {
-		t.Heads = append(t.Heads, head{Name: n, Words: true})
-	}
+	t.Heads = append(t.Heads, lists.Each(names, func(n string) head { return head{Name: n, Words: true} })...)
 }
 
 // add adds a row; a long label is cut.
@@ -82,14 +80,34 @@ func (t table) Grouped() bool {
 	return slices.ContainsFunc(t.Heads, func(h head) bool { return h.Group != "" })
 }
 
-// columns is the table with the columns from and up to before to.
-func (t table) columns(from, to int) table {
-	rows := make([]row, len(t.Rows))
-	for i, r := range t.Rows {
-		rows[i] = row{Label: r.Label, Cells: r.Cells[from:to]}
+// oneLine is the table with the names of groups before those of their first columns.
+func (t table) oneLine() table {
+	heads := slices.Clone(t.Heads)
+	for _, g := range t.Groups() {
+		heads[g.from].Name = strings.TrimSpace(g.Head + " " + heads[g.from].Name)
+		for k := range g.Columns {
+			heads[g.from+k].Group = ""
+		}
 	}
 
-	t.Heads, t.Rows = t.Heads[from:to], rows
+	t.Heads = heads
+
+	return t
+}
+
+// columns is the table with the columns from and up to before to.
+func (t table) columns(from, to int) table {
+	t.Heads = t.Heads[from:to]
+	t.Rows = lists.Each(t.Rows, func(r row) row { return row{r.Label, r.Cells[from:to]} })
+
+	return t
+}
+
+// without is the table without the columns of a name.
+func (t table) without(name string) table {
+	kept := lists.Where(len(t.Heads), func(k int) bool { return t.Heads[k].Name != name })
+	t.Heads = lists.Rows(t.Heads, 1, kept)
+	t.Rows = lists.Each(t.Rows, func(r row) row { return row{r.Label, lists.Rows(r.Cells, 1, kept)} })
 
 	return t
 }

@@ -7,6 +7,9 @@ import (
 	"strconv"
 	"strings"
 
+	"doubletake/internal/lists"
+	"doubletake/train/honest/interval"
+	"doubletake/train/honest/scale"
 	"doubletake/train/numbers"
 	"doubletake/train/score"
 )
@@ -17,16 +20,11 @@ type quantity struct {
 	train, test bool   // parts it is shown of
 	se          string // key of its standard error on the test part, shown next to it; "" when there is none
 	change      bool   // with the difference of the parts
-	symbol      string // "": the metric's own
+	rise        bool   // with their ratio
 }
 
 // name is the quantity's symbol.
-func (q quantity) name() string {
-	if q.symbol != "" {
-		return q.symbol
-	}
-	return score.MetricOf(q.key).Symbol
-}
+func (q quantity) name() string { return score.MetricOf(q.key).Symbol }
 
 // head is the heading of its column.
 func (q quantity) head() string {
@@ -39,46 +37,43 @@ func (q quantity) head() string {
 // scale is the factor of its cells.
 func (q quantity) scale() float64 { return score.MetricOf(q.key).Factor }
 
-// cells are its numbers, in the order of addQuantity's columns.
-func (q quantity) cells(train, test score.Values) []number {
-	var out []number
-	if q.train {
-		out = append(out, round(train.Get(q.key), q.scale()))
+// columns are the names of its columns, and their cells.
+func (q quantity) columns(train, test score.Values) (names []string, cells []number) {
+	pct, _ := difference(train.Get(q.key), test.Get(q.key))
+	for _, c := range []struct {
+		shown bool
+		name  string
+		cell  number
+	}{
+		{q.train, "train", round(train.Get(q.key), q.scale())},
+		{q.test, "test", round(test.Get(q.key), q.scale())},
+		{q.se != "", "SE", twoDigits(test.Get(q.se), q.scale())},
+		{q.change, "difference", percent(pct)},
+		{q.rise, "rise", rise(train, test, q.key)},
+	} {
+		if c.shown {
+			names, cells = append(names, c.name), append(cells, c.cell)
+		}
 	}
 
-	if q.test {
-		out = append(out, round(test.Get(q.key), q.scale()))
-	}
-
-	if q.se != "" {
-		out = append(out, twoDigits(test.Get(q.se), q.scale()))
-	}
-
-	if q.change {
-		pct, _ := difference(train.Get(q.key), test.Get(q.key))
-		out = append(out, percent(pct))
-	}
-
-	return out
+	return names, cells
 }
 
-// addQuantity adds the columns of a quantity.
-func (t *table) addQuantity(q quantity) {
-	if q.train {
-		t.numbers(q.head(), "train")
+// addQuantities adds the columns of quantities.
+func (t *table) addQuantities(list []quantity) {
+	for _, q := range list {
+		names, _ := q.columns(nil, nil)
+		t.numbers(q.head(), names...)
 	}
+}
 
-	if q.test {
-		t.numbers(q.head(), "test")
+// cellsOf are the cells of quantities.
+func cellsOf(list []quantity, train, test score.Values) (out []number) {
+	for _, q := range list {
+		_, cells := q.columns(train, test)
+		out = append(out, cells...)
 	}
-
-	if q.se != "" {
-		t.numbers(q.head(), "SE")
-	}
-
-	if q.change {
-		t.numbers(q.head(), "difference")
-	}
+	return out
 }
 
 // The numbers of the tables: the paper's two, those that E|cov| consists of with
@@ -86,6 +81,11 @@ func (t *table) addQuantity(q quantity) {
 // (docs/method.md#diagnostics), and the scores by which methods are compared.
 var (
 	papers = []quantity{
+		{key: "r2", train: true, test: true},
+		{key: "abs_cov", train: true, test: true, rise: true},
+	}
+
+	compared = []quantity{
 		{key: "r2", train: true, test: true, change: true},
 		{key: "abs_cov", train: true, test: true, change: true},
 	}
@@ -104,42 +104,14 @@ var (
 		{key: "negative_cov", train: true, test: true},
 		{key: "cov_above_var", train: true, test: true},
 	}
-
-	ofOutcomes = []quantity{
-		{key: "r2", train: true, test: true},
-		{key: "abs_cov", train: true, test: true},
-		{key: "e", test: true},
-	}
-
-	comparedBy = []struct {
-		group   string
-		columns []quantity
-	}{
-		{"mean", []quantity{{key: "r2", test: true}, {key: "e", test: true}}},
-		{"distribution of y", []quantity{
-			{key: "nll", test: true},
-			{key: "crps", test: true},
-			{key: "coverage68", test: true},
-			{key: "coverage95", test: true},
-			{key: "width95", test: true},
-		}},
-		{"ENCE", []quantity{
-			{key: "ence", test: true, symbol: "found"},
-			{key: "ence_ref", test: true, symbol: "if calibrated"},
-			{key: "ence_ref95", test: true},
-		}},
-		{"v̂ against e", []quantity{
-			{key: "sum_e_ratio", test: true, symbol: "Σe/Σv̂", se: "sum_e_ratio_se"},
-			{key: "square", test: true},
-			{key: "qlike", test: true},
-			{key: "floored", test: true},
-		}},
-	}
 )
 
 // tables are the tables of an experiment with splits, the most important first.
 func (e Experiment) tables() []table {
-	list := []table{e.claimed(), e.fit(), e.intervals(), e.parts(), e.consistent(), e.perOutcome(), e.sets()}
+	list := []table{
+		e.results(math.MaxInt), e.fit(compared), e.claimed(), e.intervals(), e.parts(), e.consistent(), e.sets(),
+	}
+
 	return slices.DeleteFunc(append(list, e.comparisons()...), table.empty)
 }
 
@@ -147,43 +119,37 @@ func (e Experiment) tables() []table {
 // without rows where nothing was judged.
 func (e Experiment) claimed() table {
 	t := table{Title: "Error and claim on the held-out sets", Corner: "split"}
-	units := e.units()
-	t.words("prediction")
-
-	several := slices.ContainsFunc(e.Splits, func(s Split) bool { return max(len(s.recommended()), len(s.Network)) > 1 })
-	if several {
-		t.words("outcome")
-	}
-
-	switch {
-	case len(units) > 1:
-		t.words("unit")
-	case len(units) == 1 && units[0] != "":
-		t.Title += ", in " + units[0]
-	}
-
+	t.words("prediction", "outcome", "unit")
 	t.numbers("error", "rms ± SE")
 	t.numbers("claimed deviation", "σ", "epistemic")
-	t.numbers("held-out values inside", "68 %", e.levels()+" ± SE")
+	t.numbers("held-out values inside", "68 %", e.levels(Split.predicted)+" ± SE")
 	t.numbers("interval", "±")
 
 	for _, s := range e.Splits {
 		network := "network"
-		if s.given() {
+		switch {
+		case s.given():
 			network = AsStated
+		case s.calibrated():
+			network = "network alone"
 		}
 
 		if s.calibrated() {
-			if !s.given() {
-				network = "network alone"
-			}
-
-			t.claims(s, "calibrated", s.Honest.Record.Outcomes, several, len(units) > 1)
+			t.claims(s, "calibrated", s.Honest.Record.Outcomes)
 		}
 
 		if s.claims() {
-			t.claims(s, network, s.Network, several, len(units) > 1)
+			t.claims(s, network, s.Network)
 		}
+	}
+
+	if !slices.ContainsFunc(e.Splits, func(s Split) bool { return max(len(s.recommended()), len(s.Network)) > 1 }) {
+		t = t.without("outcome")
+	}
+
+	if units := e.units(); len(units) < 2 {
+		t = t.without("unit")
+		t.Title += strings.TrimSuffix(", in "+strings.Join(units, ""), ", in ")
 	}
 
 	return t
@@ -191,190 +157,222 @@ func (e Experiment) claimed() table {
 
 // units are those of the errors of all splits.
 func (e Experiment) units() []string {
-	var out []string
+	var g gathered
 	for _, s := range e.Splits {
-		for _, u := range s.units() {
-			if !slices.Contains(out, u) {
-				out = append(out, u)
-			}
+		for _, c := range s.predicted() {
+			g.add(unitOf(c).difference(), s.Name)
 		}
 	}
 
-	return out
+	return g.texts
 }
 
-// units are those of the errors of judged outcomes.
-func (s Split) units() []string {
-	var out []string
-	for _, c := range slices.Concat(s.recommended(), s.Network) {
-		if u := unitOf(c).difference(); !slices.Contains(out, u) {
-			out = append(out, u)
-		}
-	}
-
-	return out
-}
-
-// summary is the one table that a terminal and the page show unasked: the paper's numbers of each split,
-// and of each unit the errors, the shares of held-out values inside and the intervals.
-func (e Experiment) summary() table {
-	t := table{Title: "Fit, error and intervals on the held-out sets", Corner: "split"}
-	units, calibrated, unit := e.units(), slices.ContainsFunc(e.Splits, Split.calibrated), ""
-
-	switch {
-	case len(units) > 1:
-		t.words("unit")
-	case len(units) == 1 && units[0] != "":
+// results is the table of what was found on the held-out sets: of each outcome the error of the mean, the interval, the
+// share of the values inside, R², the rise of E|cov| and the grade. More than so many outcomes of a unit are one row,
+// with their ranges.
+func (e Experiment) results(most int) table {
+	t := table{Title: "Error and interval of what was never shown", Corner: "split", Below: e.risesWords()}
+	units, unit := e.units(), ""
+	if len(units) == 1 && units[0] != "" {
 		unit = ", " + units[0]
 	}
 
-	for _, q := range papers {
-		t.numbers(q.head(), "train", "test")
-	}
+	t.words("outcome", "unit")
+	t.numbers("", "error ± SE"+unit, e.levels(Split.recommended)+" ±", "inside", "R²")
+	t.words("grade")
+	t.numbers("", "E|cov|")
 
-	if calibrated {
-		t.numbers("calibrated"+unit, "error", e.levels(), "±")
-	}
-
-	if len(units) > 0 {
-		t.numbers("network", "95 %")
-	}
-
+	full := most == math.MaxInt // a summary has the rise with the network's numbers
 	for _, s := range e.Splits {
-		of := s.units()
-		if len(of) == 0 {
-			of = []string{""}
+		of := ""
+		switch {
+		case s.given():
+			of = " (" + AsStated + ")"
+		case !s.calibrated():
+			of = " (network alone)"
 		}
 
-		for i, u := range of {
-			var cells []number
-			if len(units) > 1 {
-				cells = append(cells, words(u))
-			}
-
-			for _, q := range papers {
-				train, test := round(s.Train.Get(q.key), q.scale()), round(s.Test.Get(q.key), q.scale())
-				train.std = ""
-				if i > 0 { // they are of all outcomes
-					train, test = number{}, number{}
-				}
-
-				cells = append(cells, train, test)
-			}
-
-			if calibrated {
-				var list []score.OutcomeTrust
-				if s.calibrated() {
-					list = s.Honest.Record.Outcomes
-				}
-
-				rms, inside, half := spans(list, u)
-				cells = append(cells, rms, inside, half)
-			}
-
-			if len(units) > 0 {
-				_, inside, _ := spans(s.Network, u)
-				cells = append(cells, inside)
-			}
-
+		add := func(name string, list []score.OutcomeTrust, cells []number, rise number) {
+			cells = slices.Concat([]number{words(name), words(unitOf(list[0]).difference())}, cells, []number{rise})
 			t.add(s.Name, cells...)
 		}
+
+		for _, list := range grouped(s.recommended(), most) {
+			name := list[0].Outcome
+			if n := len(list) - 1; n > 0 {
+				name += " … " + list[n].Outcome
+			}
+
+			add(name+of, list, spans(list), rise(s.Train.Values, s.Test.Values, "abs_cov"))
+		}
+
+		for _, g := range s.leftOut() {
+			if full {
+				t.add(s.Name, words("left out: "+clean(g.Name)), number{}, number{}, number{}, shareCell(g.Inside), number{},
+					number{}, timesCell(*g.Rise))
+			}
+		}
+
+		for _, v := range s.Rivals {
+			list := []score.OutcomeTrust{v}
+			cells := spans(list)
+			cells[len(cells)-1] = words("reference") // it claims no interval
+			add(v.Outcome, list, cells, number{})
+		}
+	}
+
+	if len(units) < 2 {
+		t = t.without("unit")
+	}
+
+	if !full {
+		t = t.without("E|cov|")
 	}
 
 	return t
 }
 
-// spans are the range of the errors, of the shares inside and of the half widths of the
-// outcomes of a unit.
-func spans(list []score.OutcomeTrust, unit string) (rms, inside, half number) {
-	list = slices.DeleteFunc(slices.Clone(list), func(t score.OutcomeTrust) bool {
-		return unitOf(t).difference() != unit
-	})
-	if len(list) == 0 {
-		none := number{text: undefinedText}
-		return none, none, none
-	}
-
-	short := func(low, high, unit string) number {
-		if low != high {
-			high = low + "–" + high
+// risesWords states what rises of E|cov| meant in other campaigns, and in these intervals where it scales them.
+func (e Experiment) risesWords() string {
+	record, ratios := scale.BuiltInRises(), []float64(nil)
+	for _, s := range e.Splits {
+		if !s.calibrated() {
+			continue
 		}
 
-		return number{text: rangeOf(high, high, unit)}
+		record = s.Honest.Calibration.Scale.Prior.RisesRecord()
+		for _, r := range s.Honest.Calibration.Rivals {
+			if r.Method == "plain" {
+				ratios = append(ratios, 1/r.Width.Ratio)
+			}
+		}
 	}
 
-	amount := func(of func(score.OutcomeTrust) float64) number {
-		low, high := extent(list, of)
-		cell := func(v float64) string { return unitOf(list[0]).cell(v, math.NaN()).plain() }
-
-		return short(cell(low), cell(high), "")
+	if ratios == nil {
+		return record.Words()
 	}
 
-	low, high := extent(list, func(t score.OutcomeTrust) float64 { return t.Inside })
-
-	return amount(func(t score.OutcomeTrust) float64 { return t.RMSE }),
-		short(inPercent(low), inPercent(high), percentSign),
-		amount(func(t score.OutcomeTrust) float64 { return t.Half })
+	return record.Words() + fmt.Sprintf(" Here it scales the intervals: their score on left-out groups is × %.2f to %.2f "+
+		"of that without (lower is better).", slices.Min(ratios), slices.Max(ratios))
 }
 
-// levels are those of the intervals, in words.
-func (e Experiment) levels() string {
+// leftOut are the left-out groups with a rise of E|cov|.
+func (s Split) leftOut() (list []interval.GroupResult) {
+	if s.calibrated() {
+		list = slices.DeleteFunc(slices.Clone(s.Honest.Calibration.Groups),
+			func(g interval.GroupResult) bool { return g.Rise == nil })
+	}
+
+	return list
+}
+
+// rise is a metric of what a split holds out over that of its training.
+func rise(train, test score.Values, key string) number {
+	return timesCell(test.Get(key).Mean / train.Get(key).Mean)
+}
+
+func timesCell(v float64) number {
+	ratio := score.Mean([]float64{v})
+	if !ratio.Defined() {
+		return number{text: undefinedText}
+	}
+
+	return number{text: "× " + twoDigits(ratio, 1).plain()}
+}
+
+// spans are the cells of outcomes of one unit: the error of one, or the range of several errors, half widths, shares
+// inside, R², and the worst grade, with its outcomes where they have others too.
+func spans(list []score.OutcomeTrust) []number {
+	amount := func(of func(score.OutcomeTrust) float64) number {
+		low, high := extent(list, of)
+		text := func(v float64) string { return unitOf(list[0]).cell(v, math.NaN()).plain() }
+
+		return number{text: strings.Replace(rangeOf(text(low), text(high), ""), " to ", "–", 1)}
+	}
+
+	rms := amount(func(t score.OutcomeTrust) float64 { return t.RMSE })
+	if len(list) == 1 {
+		rms = errorOf(list[0])
+	}
+
+	grades := score.Grades(list)
+	worst := score.Worst(grades...)
+	grade := string(worst)
+	better := func(t score.OutcomeTrust) bool { return t.Grade() != worst }
+
+	if of := slices.DeleteFunc(slices.Clone(list), better); len(of) < min(len(list), 3) {
+		grade += ": " + outcomes(of)
+	}
+
+	return []number{
+		rms, amount(func(t score.OutcomeTrust) float64 { return t.Half }),
+		{text: shares(list)},
+		{text: fits(list, true, undefinedText)},
+		words(grade),
+	}
+}
+
+// errorOf is the error of the mean with its standard error.
+func errorOf(t score.OutcomeTrust) number {
+	if t.RMSE == 0 {
+		return number{text: "below noise"}
+	}
+	return unitOf(t).cell(t.RMSE, t.RMSESE)
+}
+
+// levels are those of the intervals of some predictions, in words.
+func (e Experiment) levels(of func(Split) []score.OutcomeTrust) string {
 	var levels []float64
 	for _, s := range e.Splits {
-		own := 0.95 // of networks alone
-		if s.given() && len(s.Network) > 0 {
-			own = s.Network[0].Level
-		}
-
-		levels = append(levels, own)
-		if s.calibrated() {
-			levels = append(levels, s.Honest.Calibration.Level)
-		}
+		levels = append(levels, lists.Each(of(s), func(t score.OutcomeTrust) float64 { return t.Level })...)
 	}
 
 	slices.Sort(levels)
 
-	var text []string
-	for _, l := range slices.Compact(levels) {
-		text = append(text, levelText(l))
-	}
-
-	return strings.Join(text, ", ")
+	return strings.Join(lists.Each(slices.Compact(levels), levelText), ", ")
 }
 
-// claims adds a row for each outcome of a prediction, with its name and unit where they differ.
-func (t *table) claims(s Split, prediction string, list []score.OutcomeTrust, several, units bool) {
+// predicted is the trust of all predictions, the recommended ones first.
+func (s Split) predicted() []score.OutcomeTrust { return slices.Concat(s.recommended(), s.Network) }
+
+// claims adds a row for each outcome of a prediction.
+func (t *table) claims(s Split, prediction string, list []score.OutcomeTrust) {
 	nan := math.NaN()
 	for _, c := range list {
 		q := unitOf(c)
-
-		cells := []number{words(prediction)}
-		if several {
-			cells = append(cells, words(c.Outcome))
-		}
-
-		if units {
-			cells = append(cells, words(q.difference()))
-		}
-
-		rms := q.cell(c.RMSE, c.RMSESE)
-		if c.RMSE == 0 {
-			rms = number{text: "below noise"}
-		}
 
 		inside := inPercent(c.Inside)
 		if se := inPercent(c.InsideSE); se != undefinedText && inside != undefinedText {
 			inside += " ± " + se
 		}
 
-		t.add(s.Name, append(cells, rms, q.cell(c.ClaimedSigma, nan), q.cell(c.ClaimedEpistemic, nan),
-			number{text: share(c.At[0])}, number{text: rangeOf(inside, inside, percentSign)}, q.cell(c.Half, nan))...)
+		t.add(s.Name, words(prediction), words(c.Outcome), words(q.difference()), errorOf(c), q.cell(c.ClaimedSigma, nan),
+			q.cell(c.ClaimedEpistemic, nan), shareCell(c.At[0]), number{text: rangeOf(inside, inside, percentSign)},
+			q.cell(c.Half, nan))
 	}
 }
 
-// fit is the paper's pair of tables: R² and E|cov|, train, test, difference.
-func (e Experiment) fit() table {
-	return e.metrics("Fit of the mean, and covariance of the two answers", papers)
+// fit is the paper's pair of tables, R² and E|cov|, and how many held-out values are inside the network's own
+// intervals.
+func (e Experiment) fit(list []quantity) table {
+	t := e.metrics("The network alone: fit of its mean, and covariance of its two answers", list)
+	level := e.levels(func(s Split) []score.OutcomeTrust { return s.Network })
+	if level == "" {
+		return t
+	}
+
+	t.numbers(level, "inside")
+
+	for i, s := range e.Splits {
+		inside := number{text: undefinedText}
+		if len(s.Network) > 0 {
+			inside.text = shares(s.Network)
+		}
+
+		t.Rows[i].Cells = append(t.Rows[i].Cells, inside)
+	}
+
+	return t
 }
 
 // parts is the table of the parts of E|cov| and the measured error.
@@ -396,17 +394,10 @@ func (e Experiment) consistent() table {
 // metrics is a table of some quantities, a row for each split.
 func (e Experiment) metrics(title string, list []quantity) table {
 	t := table{Title: title, Corner: "split"}
-	for _, q := range list {
-		t.addQuantity(q)
-	}
+	t.addQuantities(list)
 
 	for _, s := range e.Splits {
-		var cells []number
-		for _, q := range list {
-			cells = append(cells, q.cells(s.Train.Values, s.Test.Values)...)
-		}
-
-		t.add(s.Name, cells...)
+		t.add(s.Name, cellsOf(list, s.Train.Values, s.Test.Values)...)
 	}
 
 	return t
@@ -419,65 +410,25 @@ func (e Experiment) has(q quantity) bool {
 	})
 }
 
-// perOutcome is the table of R² and E|cov| of each outcome; without rows when
-// there is one outcome only, because it would repeat the first table.
-func (e Experiment) perOutcome() table {
-	t := table{Title: "Per outcome", Corner: "split", Long: true}
-	t.words("outcome")
-
-	for _, q := range ofOutcomes {
-		t.addQuantity(q)
-	}
-
-	for _, s := range e.Splits {
-		if len(s.Test.Outcomes) < 2 {
-			continue
-		}
-
-		for j, test := range s.Test.Outcomes {
-			var train score.Values
-			if j < len(s.Train.Outcomes) && s.Train.Outcomes[j].Name == test.Name {
-				train = s.Train.Outcomes[j].Values
-			}
-
-			cells := []number{words(in(test.Name, test.Unit))}
-			for _, q := range ofOutcomes {
-				cells = append(cells, q.cells(train, test.Values)...)
-			}
-
-			t.add(s.Name, cells...)
-		}
-	}
-
-	return t
-}
-
 // sets is the table of what each split holds out.
 func (e Experiment) sets() table {
 	t := table{Title: "Held-out sets", Corner: "split"}
-	t.words("test part")
-
-	known := slices.ContainsFunc(e.Splits, func(s Split) bool { return s.Reach != "" })
-	if known {
-		t.words("is")
-	}
-
+	t.words("test part", "is")
 	t.numbers("", "seeds")
 	t.numbers("train", "triplets", "conditions", "runs")
 	t.numbers("test", "triplets", "conditions", "runs")
 
 	for _, s := range e.Splits {
-		cells := []number{words(s.HeldOut)}
-		if known {
-			cells = append(cells, words(s.Reach))
-		}
-
-		cells = append(cells, count(s.Seeds))
+		cells := []number{words(s.HeldOut), words(s.Reach), count(s.Seeds)}
 		for _, m := range []SetMetrics{s.Train, s.Test} {
 			cells = append(cells, count(m.Rows), count(m.Conditions), count(m.Runs))
 		}
 
 		t.add(s.Name, cells...)
+	}
+
+	if !slices.ContainsFunc(e.Splits, func(s Split) bool { return s.Reach != "" }) {
+		t = t.without("is")
 	}
 
 	return t
@@ -508,10 +459,9 @@ func (e Experiment) intervals() table {
 
 		c, r := s.Honest.Calibration, s.Honest.Record
 		t.add(s.Name, number{text: numbers.Fixed(r.R2, 3)},
-			number{text: share(r.Before.Coverage)}, number{text: share(r.At[0])}, number{text: share(r.At[1])},
-			number{text: share(r.At[2])}, number{text: share(r.At[3])},
+			shareCell(r.Before.Coverage), shareCell(r.At[0]), shareCell(r.At[1]), shareCell(r.At[2]), shareCell(r.At[3]),
 			two(r.RatioBefore), two(r.RatioAfter), two(r.RatioSE),
-			number{text: share(c.Level)}, two(r.WidthOverSpread), two(r.After.Score), two(r.ModelFree.Score), two(r.CRPS),
+			shareCell(c.Level), two(r.WidthOverSpread), two(r.After.Score), two(r.ModelFree.Score), two(r.CRPS),
 			words(fmt.Sprintf("%d of %d", c.LeftOutInside(), c.K)),
 			words(c.Base), words(fmt.Sprintf("%d groups of %s", c.K, c.Condition)))
 	}
@@ -519,97 +469,41 @@ func (e Experiment) intervals() table {
 	return t
 }
 
-// comparisons returns a table per split with events, and per split in which methods
-// were compared.
+// comparisons returns a table for each split in which methods were compared.
 func (e Experiment) comparisons() []table {
-	var out []table
-	for _, s := range e.Splits {
-		if len(s.Events) > 0 {
-			out = append(out, s.events())
-		}
-
-		if t := s.ranking(); len(t.Rows) > 1 {
-			out = append(out, t)
-		}
-
-		if len(s.Methods) > 0 {
-			out = append(out, s.methods())
-		}
-	}
-
-	return out
+	return slices.DeleteFunc(lists.Each(e.Splits, Split.methods), table.empty)
 }
 
-// ranking is the table of a split's methods, best first.
-func (s Split) ranking() table {
-	t := table{Title: "Methods by CRPS on what " + clean(s.Name) + " holds out", Corner: "method"}
-	t.words("place")
-	t.numbers("", "CRPS (sd)", "above the best", "SE", "RMSE (sd)", "NLL", "in 95 %", "Σe/Σv̂")
-
-	keys := []string{"nll", "coverage95", "sum_e_ratio"}
-	if s.crossed() {
-		keys = append(keys, RatioScaled, CoverageScaled)
-		t.numbers("", "scaled", "in 95 % scaled")
-	}
-
-	t.numbers("", "seconds")
-
-	for _, r := range s.Ranking {
-		at := slices.IndexFunc(s.Methods, func(m Compared) bool { return m.Method == r.Method })
-		if at < 0 {
-			continue
-		}
-
-		m := s.Methods[at]
-		cells := []number{
-			words(r.Is), single(r.CRPS), single(r.Above), single(r.SE),
-			single(math.Sqrt(m.Get("e").Mean)),
-		}
-
-		for _, key := range keys {
-			cells = append(cells, round(m.Get(key), 1))
-		}
-
-		t.add(m.label(), append(cells, round(m.FitS, 1))...)
-	}
-
-	return t
-}
-
-// single is a number without a spread.
-func single(v float64) number { return round(score.Mean([]float64{v}), 1) }
-
-// methods is the table of all scores of a split's methods.
+// methods is the table of a split's methods, best first, then those that have no CRPS.
 func (s Split) methods() table {
 	t := table{Title: "Methods compared on what " + clean(s.Name) + " holds out", Corner: "method"}
 	if s.Reach != "" {
 		t.Title += ": " + clean(s.Reach)
 	}
 
-	for _, g := range comparedBy {
-		for _, q := range g.columns {
-			t.numbers(g.group, q.head())
-			if q.se != "" {
-				t.numbers(g.group, "SE")
-			}
-		}
-	}
+	t.words("place")
+	t.numbers("", "CRPS (sd)", "above the best", "SE", "RMSE (sd)", "NLL", "in 95 %", "Σe/Σv̂")
 
-	timed := slices.ContainsFunc(s.Methods, func(m Compared) bool { return m.FitS.Defined() })
-	if timed {
-		t.numbers("seconds", "to train", "to predict")
-	}
-
-	for _, m := range s.Methods {
-		var cells []number
-		for _, g := range comparedBy {
-			for _, q := range g.columns {
-				cells = append(cells, q.cells(nil, m.Values)...)
-			}
+	place := func(m Compared) int {
+		i := slices.IndexFunc(s.Ranking, func(r Ranked) bool { return r.Method == m.Method })
+		if i < 0 {
+			return len(s.Ranking)
 		}
 
-		if timed {
-			cells = append(cells, round(m.FitS, 1), round(m.AskS, 1))
+		return i
+	}
+
+	byPlace := func(a, b Compared) int { return place(a) - place(b) }
+	for _, m := range slices.SortedStableFunc(slices.Values(s.Methods), byPlace) {
+		cells := slices.Repeat([]number{{text: undefinedText}}, 4)
+		if i := place(m); i < len(s.Ranking) {
+			r := s.Ranking[i]
+			cells = []number{words(r.Is), single(r.CRPS), single(r.Above), single(r.SE)}
+		}
+
+		cells = append(cells, single(math.Sqrt(m.Get("e").Mean)))
+		for _, key := range []string{"nll", "coverage95", "sum_e_ratio"} {
+			cells = append(cells, round(m.Get(key), 1))
 		}
 
 		t.add(m.label(), cells...)
@@ -618,57 +512,5 @@ func (s Split) methods() table {
 	return t
 }
 
-// eventKeys are the values of an event that its table shows.
-var eventKeys = []string{
-	"claimed", "happened", "happened_se", "e", "e_se", "v", "sum_e_ratio", "sum_e_ratio_se",
-}
-
-// events is the table of a split's events.
-func (s Split) events() table {
-	t := table{Title: "Events on what " + clean(s.Name) + " holds out (experimental)", Corner: "event"}
-	t.words("when")
-	t.numbers("", "claimed", "happened", "SE", "e", "SE", "V", "Σe/ΣV", "SE")
-
-	for _, e := range s.Events {
-		cells := []number{words(e.Text)}
-		for _, key := range eventKeys {
-			if strings.HasSuffix(key, "_se") {
-				cells = append(cells, twoDigits(e.Get(key), 1))
-			} else {
-				cells = append(cells, round(e.Get(key), 1))
-			}
-		}
-
-		t.add(e.Name, cells...)
-	}
-
-	return t
-}
-
-// table lists where the identity is violated, and how strongly.
-func (d identity) table() table {
-	t := table{Title: d.name() + ", where", Corner: "split"}
-	t.words("part", "seeds")
-
-	if d.list[0].Limit == 0 {
-		t.numbers("", d.list[0].Symbol())
-	} else {
-		t.numbers("", "times the limit")
-	}
-
-	for _, v := range d.list {
-		of := "mean"
-		if v.Of > 0 || v.Seeds > 0 {
-			of = fmt.Sprintf("%d of %d", v.Seeds, max(v.Of, v.Seeds))
-		}
-
-		size := v.times()
-		if v.Limit == 0 {
-			size = v.Value
-		}
-
-		t.add(v.split, words(v.Part), words(of), number{mean: times(size)})
-	}
-
-	return t
-}
+// single is a number without a spread.
+func single(v float64) number { return round(score.Mean([]float64{v}), 1) }

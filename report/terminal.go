@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"doubletake/internal/lists"
 )
 
 // Terminal writes the tables of an experiment for a terminal of so many columns
@@ -28,13 +30,12 @@ func RunTerminal(w io.Writer, experiments []Experiment, width int, color bool) e
 		return Terminal(w, experiments[0], width, color)
 	}
 
-	var documents []document
-	for _, e := range experiments {
+	documents := lists.Each(experiments, func(e Experiment) document {
 		d := e.document()
 		d.explained = nil
-		documents = append(documents, d)
-	}
 
+		return d
+	})
 	if all := explainAll(experiments); len(all) > 0 {
 		documents = append(documents, document{title: "What the numbers mean", what: moreWords, explained: all})
 	}
@@ -45,12 +46,7 @@ func RunTerminal(w io.Writer, experiments []Experiment, width int, color bool) e
 // Summary writes of each experiment the data in a line, the verdicts, one table and at most
 // three of the findings; the page and RunTerminal have the rest.
 func Summary(w io.Writer, experiments []Experiment, width int, color bool) error {
-	var documents []document
-	for _, e := range experiments {
-		documents = append(documents, e.summaryDocument())
-	}
-
-	return newTerminal(width, color).write(w, documents...)
+	return newTerminal(width, color).write(w, lists.Each(experiments, Experiment.summaryDocument)...)
 }
 
 // SweepTerminal writes a comparison of variants for a terminal, as Terminal does.
@@ -99,30 +95,32 @@ func (t *terminal) document(d document) {
 	t.paragraphs("", bold, d.title)
 	t.paragraphs("", "", d.what)
 
-	for i, v := range d.verdicts {
-		if i == 0 {
-			t.line("")
-		}
+	lines, each := 0, 0
+	if d.brief {
+		lines, each = 2, 1
+	} else if len(d.verdicts) > 0 {
+		t.line("")
+	}
 
-		for _, l := range cut(v, t.columns, d.lines) {
+	for _, v := range d.verdicts {
+		for _, l := range cut(v, t.columns, lines) {
 			t.line(t.paint(l, bold))
 		}
 	}
 
 	for _, tab := range d.tables {
-		if !tab.Long {
-			t.table(tab)
-		}
+		t.line("")
+		t.table(tab)
 	}
 
 	t.below("", "", append(d.explained, d.words...)...)
 
-	for i, f := range d.findings {
-		if i == 0 || d.lines == 0 {
+	for _, f := range d.findings {
+		if !d.brief {
 			t.line("")
 		}
 
-		t.findings(f, d.lines)
+		t.findings(f, each)
 	}
 
 	if d.provenance != "" {
@@ -257,9 +255,9 @@ func (t table) layout() []measure {
 func (t *terminal) table(tab table) {
 	label := tab.labelWidth(t.columns)
 	for i, part := range tab.fit(t.columns) {
-		t.line("")
-
-		if i == 0 {
+		if i > 0 {
+			t.line("")
+		} else {
 			t.paragraphs("", bold, part.Title)
 		}
 

@@ -106,36 +106,25 @@ func shorten(s string, w int) string {
 	}
 
 	tail := (w - 1) / 3
-	head := w - 1 - tail
-	var b strings.Builder
-
-	n := 0
-	for _, r := range s {
-		if n += runeWidth(r); n > head {
-			break
-		}
-		b.WriteRune(r)
-	}
-
-	b.WriteString("…")
-
-	// From the end, whole characters with the marks that follow them.
 	runes := []rune(s)
-	start, n := len(runes), 0
-	for i := len(runes) - 1; i >= 0; i-- {
-		n += runeWidth(runes[i])
-		if n > tail {
-			break
-		}
 
-		if runeWidth(runes[i]) > 0 {
-			start = i
-		}
+	head, n := 0, 0
+	for n+runeWidth(runes[head]) < w-tail {
+		n += runeWidth(runes[head])
+		head++
 	}
 
-	b.WriteString(string(runes[start:]))
+	at, n := len(runes), 0
+	for at > head && n+runeWidth(runes[at-1]) <= tail {
+		at--
+		n += runeWidth(runes[at])
+	}
 
-	return b.String()
+	for at < len(runes) && runeWidth(runes[at]) == 0 { // marks go with the character before them
+		at++
+	}
+
+	return string(runes[:head]) + "…" + string(runes[at:])
 }
 
 // wrap breaks text at blanks into lines of at most w columns; a word longer
@@ -143,41 +132,37 @@ func shorten(s string, w int) string {
 func wrap(text string, w int) []string {
 	w = max(w, 10)
 	var lines []string
+	var line strings.Builder
 
-	line, n := "", 0
+	n := 0 // columns of the line
+	end := func() {
+		if line.Len() > 0 {
+			lines = append(lines, line.String())
+		}
+
+		line.Reset()
+		n = 0
+	}
+
 	for _, word := range strings.Fields(text) {
-		k := width(word)
-		if line != "" && n+1+k <= w {
-			line, n = line+" "+word, n+1+k
-			continue
+		if line.Len() > 0 && n+1+width(word) <= w {
+			line.WriteByte(' ')
+			n++
+		} else {
+			end()
 		}
 
-		if line != "" {
-			lines = append(lines, line)
-		}
-
-		for k > w {
-			cut, c := 0, 0
-			for i, r := range word {
-				if c+runeWidth(r) > w {
-					cut = i
-					break
-				}
-
-				c += runeWidth(r)
+		for _, r := range word {
+			if n+runeWidth(r) > w {
+				end()
 			}
 
-			lines = append(lines, word[:cut])
-			word = word[cut:]
-			k = width(word)
+			line.WriteRune(r)
+			n += runeWidth(r)
 		}
-
-		line, n = word, k
 	}
 
-	if line != "" {
-		lines = append(lines, line)
-	}
+	end()
 
 	return lines
 }

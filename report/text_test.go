@@ -2,27 +2,24 @@ package report
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"unicode"
 
 	"pgregory.net/rapid"
+
+	"doubletake/internal/must"
 )
 
 // Expected widths: East_Asian_Width of Python's unicodedata (testdata/wide.py).
 func TestRuneWidthAgainstPython(t *testing.T) {
-	raw, err := os.ReadFile("testdata/wide.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Read(t, "testdata/wide.txt")
 
 	wide := map[rune]bool{}
 	for _, l := range strings.Split(strings.TrimSpace(string(raw)), "\n") {
 		var a, b rune
-		if _, err := fmt.Sscanf(l, "%X %X", &a, &b); err != nil {
-			t.Fatal(err)
-		}
+		_, err := fmt.Sscanf(l, "%X %X", &a, &b)
+		must.Do(t, err)
 
 		for ; a <= b; a++ {
 			wide[a] = true
@@ -46,9 +43,7 @@ func TestWidth(t *testing.T) {
 		"": 0, "rotor": 5, "±": 1, "E|μδ| ×10⁻²": 11, "羽根": 4, "e\u0301": 1, "אבג": 3, "\u2068אבג\u2069": 3, "Prüfstand": 9,
 		"🚁": 2,
 	} {
-		if got := width(s); got != want {
-			t.Errorf("width(%q) = %d, want %d", s, got, want)
-		}
+		must.Equal(t, width(s), want, "width(%q)", s)
 	}
 }
 
@@ -65,9 +60,7 @@ func TestShorten(t *testing.T) {
 		{"abcdefghij", 0, ""},
 		{"abcdefe\u0301", 5, "abc…e\u0301"},
 	} {
-		if got := shorten(c.s, c.w); got != c.want {
-			t.Errorf("shorten(%q, %d) = %q, want %q", c.s, c.w, got, c.want)
-		}
+		must.Equal(t, shorten(c.s, c.w), c.want, "shorten(%q, %d)", c.s, c.w)
 	}
 
 	rapid.Check(t, func(t *rapid.T) {
@@ -88,9 +81,7 @@ func TestClean(t *testing.T) {
 		" spaces around  ":  "spaces around",
 		"null\x00and\x7fde": "null�and�de",
 	} {
-		if got := clean(s); got != want {
-			t.Errorf("clean(%q) = %q, want %q", s, got, want)
-		}
+		must.Equal(t, clean(s), want, "clean(%q)", s)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"doubletake/internal/lists"
 	"doubletake/train/honest/interval"
 	"doubletake/train/numbers"
 	"doubletake/train/score"
@@ -30,16 +31,24 @@ func (s Split) Verdict() score.Grade { return score.Worst(score.Grades(s.recomme
 type verdict struct {
 	Grade   string // of score; "" where nothing was judged
 	held    string // what was held out
+	number  string // the interval and the error; ""
 	finding string // the grade in words, and of which outcomes
 	why     string // why it is no better; ""
-	Rest    string // the numbers
+	Rest    string // the other numbers
 }
 
-// Head is the verdict without its numbers.
-func (v verdict) Head() string { return joinTexts(": ", v.held, v.finding, v.why) + "." }
+// Head is the verdict in one or two sentences, the number first.
+func (v verdict) Head() string {
+	grade := joinTexts(": ", v.finding, v.why)
+	if v.number == "" {
+		return joinTexts(": ", v.held, grade) + "."
+	}
 
-// String is the verdict with its numbers.
-func (v verdict) String() string { return v.Head() + " " + v.Rest }
+	return joinTexts(". ", joinTexts(": ", v.held, v.number), sentence(grade)) + "."
+}
+
+// String is the verdict with all its numbers.
+func (v verdict) String() string { return joinTexts(" ", v.Head(), v.Rest) }
 
 // joinTexts joins the texts that are not empty.
 func joinTexts(sep string, texts ...string) string {
@@ -65,17 +74,29 @@ func (s Split) verdict() verdict {
 	v.finding, v.why = s.grade()
 	v.Rest = sentence(strings.Join(s.numbers(), "; ") + ".")
 
+	list := s.recommended()
+	v.number = byUnit(list, func(list []score.OutcomeTrust) string {
+		half := ""
+		if s.calibrated() || s.given() && s.states() {
+			half = "± " + span(list, func(t score.OutcomeTrust) float64 { return t.Half })
+		}
+
+		return joinTexts(", ", half, "error "+rms(list))
+	})
+	if runs := list[0].Runs; runs > 0 {
+		v.number += " on " + numbered(runs, "run", "runs") + " never shown"
+	}
+
 	return v
 }
 
-// numbers are those of a verdict, in words.
+// numbers are those of a verdict beside the interval and the error, in words.
 func (s Split) numbers() (parts []string) {
 	if s.calibrated() {
 		r := s.Honest.Record
 		parts = append(parts, byUnit(r.Outcomes, func(list []score.OutcomeTrust) string {
-			half := "± " + span(list, func(t score.OutcomeTrust) float64 { return t.Half })
-			return fmt.Sprintf("error %s (rms), interval %s (%s), %s of the held-out values inside, R² of the mean %s (noise "+
-				"ceiling %s)", rms(list), half, levelText(list[0].Level), shares(list), fits(list, true), fits(list, false))
+			return fmt.Sprintf("%s of the held-out values inside %s intervals, R² of the mean %s (noise ceiling %s)",
+				shares(list), levelText(list[0].Level), fits(list, true, "undefined"), fits(list, false, "undefined"))
 		}))
 
 		if c := s.Honest.Calibration; c != nil && c.K < 3 {
@@ -110,7 +131,8 @@ func (s Split) numbers() (parts []string) {
 			}
 
 			if !s.calibrated() {
-				text += fmt.Sprintf(", R² of the mean %s (noise ceiling %s)", fits(list, true), fits(list, false))
+				text += fmt.Sprintf(", R² of the mean %s (noise ceiling %s)", fits(list, true, "undefined"),
+					fits(list, false, "undefined"))
 			}
 
 			return text
@@ -124,13 +146,8 @@ func (s Split) numbers() (parts []string) {
 func (s Split) grade() (text, why string) {
 	grade := s.Verdict()
 
-	var worst []score.OutcomeTrust
-	for _, t := range s.recommended() {
-		if t.Grade() == grade {
-			worst = append(worst, t)
-		}
-	}
-
+	better := func(t score.OutcomeTrust) bool { return t.Grade() != grade }
+	worst := slices.DeleteFunc(slices.Clone(s.recommended()), better)
 	text = grade.Words()
 	if !s.calibrated() && grade == score.Undecided {
 		text = "is " + text
@@ -180,7 +197,7 @@ func reason(e score.Evidence, unit string) string {
 		return "at most " + share(upper) + " lie inside"
 
 	case score.Undecided:
-		text := shareRange(lower, upper) + " lie inside, judged from " + numbered(e.Units, unit, unit+"s")
+		text := shareRange(lower, upper) + " lie inside"
 		if n := e.Enough(); n > 0 {
 			text += fmt.Sprintf(" (about %d such %ss would decide)", n, unit)
 		}
@@ -191,36 +208,44 @@ func reason(e score.Evidence, unit string) string {
 	return ""
 }
 
-// byUnit writes the outcomes of each unit, with their names where there are several units.
+// byUnit writes the outcomes of each unit, of two each by itself, with their names where there are several texts.
 func byUnit(list []score.OutcomeTrust, write func([]score.OutcomeTrust) string) string {
-	var units []string
-	of := map[string][]score.OutcomeTrust{}
+	groups := grouped(list, 2)
+	texts := make([]string, len(groups))
+	for i, g := range groups {
+		if texts[i] = write(g); len(groups) > 1 {
+			texts[i] = outcomes(g) + ": " + texts[i]
+		}
+	}
+
+	return strings.Join(texts, "; ")
+}
+
+// grouped are the outcomes each by itself; those of a unit together where it has more than so many.
+func grouped(list []score.OutcomeTrust, most int) [][]score.OutcomeTrust {
+	of := map[string]int{}
 	for _, t := range list {
-		if of[t.Unit] == nil {
-			units = append(units, t.Unit)
-		}
-
-		of[t.Unit] = append(of[t.Unit], t)
+		of[t.Unit]++
 	}
 
-	for i, u := range units {
-		units[i] = write(of[u])
-		if len(of) > 1 {
-			units[i] = outcomes(of[u]) + ": " + units[i]
+	var out [][]score.OutcomeTrust
+	at := map[string]int{}
+	for _, t := range list {
+		if i, known := at[t.Unit]; known && of[t.Unit] > most {
+			out[i] = append(out[i], t)
+			continue
 		}
+
+		at[t.Unit] = len(out)
+		out = append(out, []score.OutcomeTrust{t})
 	}
 
-	return strings.Join(units, "; ")
+	return out
 }
 
 // outcomes are the names.
 func outcomes(list []score.OutcomeTrust) string {
-	var names []string
-	for _, t := range list {
-		names = append(names, clean(t.Outcome))
-	}
-
-	return strings.Join(names, ", ")
+	return strings.Join(lists.Each(list, func(t score.OutcomeTrust) string { return clean(t.Outcome) }), ", ")
 }
 
 // extent is the least and the largest number of the outcomes, NaN where one is undefined.
@@ -245,8 +270,8 @@ func shares(list []score.OutcomeTrust) string {
 	return shareRange(low, high)
 }
 
-// fits writes the range of R² of the mean, or of the noise ceiling.
-func fits(list []score.OutcomeTrust, mean bool) string {
+// fits writes the range of R² of the mean, or of the noise ceiling, or none where one is not defined.
+func fits(list []score.OutcomeTrust, mean bool, none string) string {
 	low, high := extent(list, func(t score.OutcomeTrust) float64 {
 		if mean {
 			return t.R2
@@ -254,7 +279,7 @@ func fits(list []score.OutcomeTrust, mean bool) string {
 		return t.Ceiling
 	})
 	if math.IsNaN(low) || math.IsInf(low, 0) {
-		return "undefined"
+		return none
 	}
 
 	return rangeOf(numbers.Fixed(low, 2), numbers.Fixed(high, 2), "")
@@ -313,6 +338,8 @@ func amountsIn(unit string, low, high float64) string {
 func (q Quantity) cell(v, se float64) number {
 	value := score.Value{Mean: v, Std: se, N: 2}
 	switch size := math.Abs(v); {
+	case math.IsInf(v, 1):
+		return number{text: "∞"}
 	case q.difference() == "dB" && size >= 0.05 && size < 1e6:
 		n := number{mean: numbers.Fixed(v, 1)}
 		if se >= 0.05 {
@@ -331,6 +358,9 @@ func (q Quantity) cell(v, se float64) number {
 // share writes a share in percent.
 func share(v float64) string { return shareRange(v, v) }
 
+// shareCell is share in a table.
+func shareCell(v float64) number { return number{text: share(v)} }
+
 // percentSign follows a number in percent on the same line.
 const percentSign = "\u00a0%"
 
@@ -348,73 +378,7 @@ func levelText(level float64) string {
 }
 
 // intervalWords explains the intervals and their limits.
-func (e Experiment) intervalWords() []string {
-	var out []string
-
-	any := false
-	for _, s := range e.Splits {
-		h := s.Honest
-		switch {
-		case h == nil:
-			continue
-		case h.Absent != "":
-			out = append(out, fmt.Sprintf("%s: no calibrated interval: %s.", clean(s.Name),
-				clean(h.Absent)))
-			continue
-		}
-
-		any = true
-		c := h.Calibration
-
-		var left []string
-		for _, l := range c.Groups {
-			text := fmt.Sprintf("%s %.2g", clean(l.Name), l.E)
-			if l.ESE != nil {
-				text += fmt.Sprintf(" ± %.1g", *l.ESE)
-			}
-
-			left = append(left, text+fmt.Sprintf(" (claimed %.2g, %s inside ± %.2g)", l.Claim, share(l.Inside), l.Half))
-		}
-
-		noise := ""
-		if c.NoiseRatio > 0 {
-			noise = fmt.Sprintf(" The model states %.2g times the noise of the pairs.", c.NoiseRatio)
-		}
-
-		head := fmt.Sprintf("%s: the intervals are %s. %s.", clean(s.Name), c.Learned(), e.BeforeMeasuring(c))
-		if c.K > 0 {
-			head += fmt.Sprintf(" Of each group the squared error (± SE, standardised units), and how it fared with the "+
-				"intervals of the others: %s.", strings.Join(left, ", "))
-		}
-
-		out = append(out, fmt.Sprintf("%s Errors exceed claims by a factor about %.2g, between groups by factors about %.2g "+
-			"either way.%s The largest left-out deviation covers %s here; %s.",
-			head, math.Exp(c.Scale.M)*c.Scale.Factor, math.Exp(c.Scale.Tau), noise, share(h.Record.Conformal.Coverage),
-			guarantee(c)))
-
-		if f := h.Record.ForecastWords(amountsIn); f != "" {
-			out = append(out, clean(s.Name)+": "+clean(f)+".")
-		}
-
-		if c.Representation != nil {
-			out = append(out, clean(s.Name)+": "+clean(c.Representation.String()))
-		}
-
-		for _, n := range c.Notes() {
-			out = append(out, clean(s.Name)+": "+clean(n))
-		}
-	}
-
-	if forms := e.forms(); len(forms) > 1 {
-		out = append(out, "The splits have different forms of inputs and outcomes: "+strings.Join(forms, "; ")+".")
-	}
-
-	if any {
-		out = append([]string{text("intervals", nil)}, out...)
-	}
-
-	return out
-}
+func (e Experiment) intervalWords() []string { return paragraphs("interval-words", e) }
 
 // hint is that of the split with the most evidence for another form, with how many have one; "" where
 // none has.
@@ -441,63 +405,15 @@ func (e Experiment) hint() string {
 	return fmt.Sprintf("%s (in %d of %d splits).", clean(text), n, calibrated)
 }
 
-// forms lists the forms that were chosen, with their splits, in order of first appearance.
-func (e Experiment) forms() []string {
-	var names []string
-	splits := map[string][]string{}
-	for _, s := range e.Splits {
-		if s.Honest == nil || s.Honest.Calibration == nil || s.Honest.Calibration.Representation == nil {
-			continue
-		}
-
-		name := s.Honest.Calibration.Representation.Chosen
-		if splits[name] == nil {
-			names = append(names, name)
-		}
-
-		splits[name] = append(splits[name], clean(s.Name))
-	}
-
-	for i, name := range names {
-		names[i] = clean(name) + " for " + strings.Join(splits[name], ", ")
-	}
-
-	return names
-}
-
 // BeforeMeasuring is the grade of the intervals of a new group, by the left-out groups alone.
 func (e Experiment) BeforeMeasuring(c *interval.Calibration) string {
 	return "Before measuring: " + clean(c.BeforeWords(e.OutcomeUnits, amountsIn))
 }
 
-func guarantee(c *interval.Calibration) string {
-	if g := c.Conformal.Guarantee; g > 0 {
-		return "it covers a new group with a probability of about " + share(g) +
-			", if that group is like the old ones"
-	}
-
-	if c.K == 0 {
-		return "it promises nothing"
-	}
-
-	return fmt.Sprintf("it promises nothing for a new group, because the model's hyperparameters saw the left-out groups "+
-		"(about %s if they had not)", share(float64(c.K)/float64(c.K+1)))
-}
-
 // verdicts are the sentences of the conditions and of all splits.
 func (e Experiment) verdicts() []string {
-	var out []string
-	for _, v := range e.pooledVerdicts() {
-		out = append(out, v.String())
-	}
-
-	for _, s := range e.Splits {
-		if t := s.Sentence(); t != "" {
-			out = append(out, t)
-		}
-	}
-
-	return out
+	out := slices.DeleteFunc(lists.Each(e.Splits, Split.Sentence), func(t string) bool { return t == "" })
+	return append(out, lists.Each(e.pooledVerdicts(), verdict.String)...)
 }
 
 // verdictJSON are the members of a split's metrics.json that judge its claims.
@@ -508,13 +424,38 @@ func verdictJSON(s Split) object {
 			append([]score.OutcomeTrust{}, s.Network...))
 	}
 
+	if len(s.Rivals) > 0 {
+		o = append(o, "reference", s.Rivals)
+	}
+
 	switch h := s.Honest; {
 	case h == nil:
 	case h.Absent != "":
 		o = append(o, "honest_absent", h.Absent)
 	default:
-		o = append(o, "honest", h.Document())
+		o = append(o, "honest", append(h.Document(), "ecov", s.ecov()))
 	}
 
 	return o
 }
+
+// ecov is the rise of E|cov| with the record that goes with it, and the rises of left-out groups where their networks
+// exist.
+func (s Split) ecov() object {
+	record := s.Honest.Calibration.Scale.Prior.RisesRecord()
+	like := record.Like(s.rise())
+	left := array{}
+	for _, g := range s.leftOut() {
+		left = append(left, object{"group", g.Name, "rise", *g.Rise})
+	}
+
+	return object{
+		"rise", s.rise(),
+		"record",
+		object{"inside_95", like.Inside, "groups", like.Groups, "rose_above", record.Ratio()},
+		"left_out", left,
+	}
+}
+
+// rise is E|cov| of what the split holds out over that of its training; NaN where nothing is held out.
+func (s Split) rise() float64 { return s.Test.Get("abs_cov").Mean / s.Train.Get("abs_cov").Mean }

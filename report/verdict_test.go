@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"doubletake/internal/must"
 	"doubletake/train/honest/interval"
 	"doubletake/train/honest/scale"
 	"doubletake/train/score"
@@ -40,16 +41,15 @@ func TestSentence(t *testing.T) {
 	s := judgedSplit()
 	s.Honest = &interval.Result{Absent: "one group alone"}
 
-	want := "blades = 2 held out: no calibrated interval (one group alone), and the network's own claim does not hold. " +
-		"Error 7.2 dB, claimed 0.9 dB, 13\u00a0% inside its own 95\u00a0% intervals, R² of the mean 0.45 (noise ceiling " +
-		"0.98)."
-	if got := s.Sentence(); got != want {
-		t.Errorf("%s\nexpected %s", got, want)
-	}
+	want := "blades = 2 held out: error 7.2 dB on 15 runs never shown. No calibrated interval (one group " +
+		"alone), and the network's own claim does not hold. Error 7.2 dB, claimed 0.9 dB, 13\u00a0% inside its " +
+		"own 95\u00a0% intervals, R² of the mean 0.45 (noise ceiling 0.98)."
+	must.Equal(t, s.Sentence(), want, "got")
 
 	// The network's own claim is never called good.
 	s.Network[0].Inside = 0.96
-	want = "blades = 2 held out: no calibrated interval (none was asked for), and the network's own claim is undecided. "
+	want = "blades = 2 held out: error 7.2 dB on 15 runs never shown. No calibrated interval (none was asked " +
+		"for), and the network's own claim is undecided. "
 	s.Honest = nil
 	if got := s.Sentence(); !strings.HasPrefix(got, want) || s.Verdict() != score.Undecided {
 		t.Errorf("%s\nexpected %s", got, want)
@@ -57,21 +57,14 @@ func TestSentence(t *testing.T) {
 
 	s = judgedSplit()
 	s.Honest = calibratedBy(holding("bpf1_db", "dB re 20 µPa", 5, 15, 0.5))
-	want = "blades = 2 held out: holds. Error 5.0 dB (rms), interval ± 15.0 dB (95\u00a0%), " +
-		"97\u00a0% of the held-out values inside, R² of the mean 0.94 (noise ceiling 0.99); " +
-		"the network alone: error 7.2 dB, claimed 0.9 dB, 13\u00a0% inside its own 95\u00a0% intervals (does not hold)."
-	if got := s.Sentence(); got != want {
-		t.Errorf("%s\nexpected %s", got, want)
-	}
+	want = "blades = 2 held out: ± 15.0 dB, error 5.0 dB on 15 runs never shown. Holds. 97\u00a0% of the " +
+		"held-out values inside 95\u00a0% intervals, R² of the mean 0.94 (noise ceiling 0.99); the network " +
+		"alone: error 7.2 dB, claimed 0.9 dB, 13\u00a0% inside its own 95\u00a0% intervals (does not hold)."
+	must.Equal(t, s.Sentence(), want, "got")
 
 	s.Network[0].RMSE = 0 // where the products of the residuals sum to less than zero
-	if got := s.Sentence(); !strings.Contains(got, "error below the noise, claimed 0.9 dB") {
-		t.Error(got)
-	}
-
-	if (Split{}).Sentence() != "" {
-		t.Error("a sentence about nothing")
-	}
+	must.Contain(t, s.Sentence(), "error below the noise, claimed 0.9 dB")
+	must.Not(t, (Split{}).Sentence() != "", "a sentence about nothing")
 }
 
 // Cases that were called good. Expected words: by the rules of docs/honest.md.
@@ -80,8 +73,8 @@ func TestSentenceOfWeakEvidence(t *testing.T) {
 	lift := holding("lift_n", "N", 94, 15, 0.3)
 	lift.Inside, lift.InsideSE, lift.At[0], lift.Runs, lift.Effective = 0.75, 0.25, 0.25, 2, 2
 	s := Split{HeldOut: "u = 4.7", Honest: calibratedBy(lift)}
-	want := "u = 4.7 held out: undecided: 10 to 100\u00a0% lie inside, judged from 2 runs (about 19 such runs would " +
-		"decide). Error 94 N (rms), interval ± 15 N"
+	want := "u = 4.7 held out: ± 15 N, error 94 N on 2 runs never shown. Undecided: 10 to 100\u00a0% lie inside " +
+		"(about 19 such runs would decide). 75\u00a0% of"
 	if got := s.Sentence(); !strings.HasPrefix(got, want) {
 		t.Errorf("%s\nexpected %s", got, want)
 	}
@@ -97,21 +90,16 @@ func TestSentenceOfWeakEvidence(t *testing.T) {
 		{Half: []float64{24.8, 13.7, 9, 10.3, 10.9}}, {Runs: 1, Half: []float64{8, 5, 4, 4, 4}},
 	}
 
-	want = "blades = 2 held out: holds, but wide for bpf1_db: the interval is 100\u00a0% as wide as the data's own " +
-		"spread. Error 3.0 dB (rms), interval ± 9.0 to 24.8 dB (95\u00a0%), 97\u00a0% of the held-out values inside, R² of " +
-		"the mean 0.94 (noise ceiling 0.99); one run of the new group would make the interval ± 4.0 to 8.0 dB instead of " +
-		"± 9.0 to 24.8 dB (forecast)."
-	if got := s.Sentence(); got != want {
-		t.Errorf("%s\nexpected %s", got, want)
-	}
-
-	if s.Verdict() != score.Wide {
-		t.Errorf("verdict %s", s.Verdict())
-	}
+	want = "blades = 2 held out: ± 9.0 to 24.8 dB, error 3.0 dB on 15 runs never shown. Holds, but wide for " +
+		"bpf1_db: the interval is 100\u00a0% as wide as the data's own spread. 97\u00a0% of the held-out values " +
+		"inside 95\u00a0% intervals, R² of the mean 0.94 (noise ceiling 0.99); one run of the new group would " +
+		"make the interval ± 4.0 to 8.0 dB instead of ± 9.0 to 24.8 dB (forecast)."
+	must.Equal(t, s.Sentence(), want, "got")
+	must.Equal(t, s.Verdict(), score.Wide, "verdict")
 
 	// A wide interval that does not hold does not hold.
 	s.Honest.Record.Outcomes[0].Inside = 0.5
-	want = "does not hold for bpf1_db: at most 61\u00a0% lie"
+	want = "Does not hold for bpf1_db: at most 61\u00a0% lie"
 	if got := s.Sentence(); s.Verdict() != score.Fails || !strings.Contains(got, want) {
 		t.Errorf("%s: %s", s.Verdict(), got)
 	}
@@ -126,11 +114,7 @@ func TestSentenceUnits(t *testing.T) {
 	})
 
 	got := s.Sentence()
-	for _, part := range []string{"Bpf1_db: error 7.2 dB", "lift_n: error 13 N, claimed 3.0 N, 50\u00a0% inside"} {
-		if !strings.Contains(got, part) {
-			t.Errorf("%s\nhas no %q", got, part)
-		}
-	}
+	must.Contain(t, got, "Bpf1_db: error 7.2 dB", "lift_n: error 13 N, claimed 3.0 N, 50\u00a0% inside")
 }
 
 // The verdict names a simple method that does as well on the left-out groups, by its error in
@@ -142,8 +126,8 @@ func TestSentenceOfRivals(t *testing.T) {
 	constant := interval.Rival{Method: "conformal", Width: interval.Against{Ratio: 0.87, More: -0.2, SE: 0.1}}
 	for want, rivals := range map[string][]interval.Rival{
 		"; least squares does as well on the left-out groups of blades: error 1.2 dB against 0.8 dB;": {constant, linear},
-		"; an interval of constant width from left-out errors does better on the left-out groups of blades: interval " +
-			"score 0.87 times that of the calibrated interval;": {constant},
+		"; an interval of constant width from left-out errors does better on the left-out groups of blades: " +
+			"interval score 0.87 times that of the calibrated interval;": {constant},
 		"(noise ceiling 0.99);": {{Method: "linear", EBy: linear.EBy, Error: worse, Width: worse}},
 	} {
 		s := judgedSplit()
@@ -159,7 +143,7 @@ func TestSentenceOfRivals(t *testing.T) {
 	}
 }
 
-// The groups of a condition are graded together, first, with the mean shares and their errors
+// The groups of a condition are graded together, last, with the mean shares and their errors
 // between groups. By hand: shares 0.9 and 1 have the mean 0.95 and the error 0.05. By scipy: the
 // lower bound of 95 % of two values, beta.ppf(.05, 1.9, 1.1), is 19 %.
 func TestPooled(t *testing.T) {
@@ -172,11 +156,10 @@ func TestPooled(t *testing.T) {
 	}
 
 	got := e.verdicts()
-	want := "blades, 2 groups held out: undecided: 19 to 100\u00a0% lie inside, judged from 2 groups ("
+	want := "blades, 2 groups held out: too few to tell a 90\u00a0% interval from a 99\u00a0% one ("
 	rest := "Of the values of a group 70 ± 10\u00a0%, 90 ± 10\u00a0% and 95 ± 5\u00a0% lie inside"
-	if len(got) != 4 || !strings.HasPrefix(got[0], want) || !strings.Contains(got[0], rest) {
-		t.Errorf("%q\nexpected %s… %s", got, want, rest)
-	}
+	must.Not(t, len(got) != 4 || !strings.HasPrefix(got[3], want) || !strings.Contains(got[3], rest),
+		"%q\nexpected %s… %s", got, want, rest)
 
 	if one := (Experiment{Splits: e.Splits[:1]}).pooled(); one != nil {
 		t.Errorf("%+v of one group", one)
@@ -199,9 +182,7 @@ func TestVerdictJSON(t *testing.T) {
 
 	e := Experiment{Name: "x", Splits: []Split{s, {Name: "b", Honest: &interval.Result{Absent: "too few groups"}}}}
 	b, err := e.MetricsJSON()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	var got struct {
 		Splits []struct {
@@ -221,14 +202,10 @@ func TestVerdictJSON(t *testing.T) {
 		}
 	}
 
-	if err := json.Unmarshal(b, &got); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(b, &got))
 
 	a, c := got.Splits[0], got.Splits[1]
-	if a.Verdict != "holds" || a.Sentence == "" || a.Network[0].RMSE != 7.23 {
-		t.Errorf("%+v", a)
-	}
+	must.Not(t, a.Verdict != "holds" || a.Sentence == "" || a.Network[0].RMSE != 7.23, "%+v", a)
 
 	h := a.Honest
 	if h == nil || h.K != 3 || *h.RatioAfter != 0.7 || h.RatioSE != nil || len(h.LeftOut) != 1 ||
@@ -236,9 +213,7 @@ func TestVerdictJSON(t *testing.T) {
 		t.Errorf("%+v", h)
 	}
 
-	if c.Absent != "too few groups" || c.Honest != nil || c.Sentence != "" {
-		t.Errorf("%+v", c)
-	}
+	must.Not(t, c.Absent != "too few groups" || c.Honest != nil || c.Sentence != "", "%+v", c)
 }
 
 // The table has a row for each calibrated split; its words name the groups, and
@@ -264,22 +239,16 @@ func TestIntervals(t *testing.T) {
 	}
 
 	list := e.intervals()
-	if len(list.Rows) != 1 || list.Rows[0].Label != "2-blades" {
-		t.Fatalf("%+v", list)
-	}
+	must.Never(t, len(list.Rows) != 1 || list.Rows[0].Label != "2-blades", "%+v", list)
 
 	words := strings.Join(e.intervalWords(), "\n")
-	for _, w := range []string{
-		"checked on 3 groups of blades left out. Before measuring: undecided: 1 of 3 groups of blades, each left out in " +
-			"turn, were covered; expected half-width ± 4.8 dB, 0.41 of the spread",
+	must.Contain(t, words,
+		"checked on 3 groups of blades left out. Before measuring: undecided: 1 of 3 groups of blades, each "+
+			"left out in turn, were covered; expected half-width ± 4.8 dB, 0.41 of the spread",
 		"3 0.24 ± 0.03", "4 0 (claimed 0.3, 49\u00a0% inside ± 1.2)",
 		"by a factor about 1.5, between groups by factors about 7.4", "promises nothing", "1.4 times the noise",
 		"b: no calibrated interval: too few groups.",
-	} {
-		if !strings.Contains(words, w) {
-			t.Errorf("no %q in\n%s", w, words)
-		}
-	}
+	)
 }
 
 // The table of errors and claims: a calibrated split has two rows for each outcome, the numbers are in
@@ -297,9 +266,8 @@ func TestClaimed(t *testing.T) {
 
 	e := judged(rotor())
 	tab := e.claimed()
-	if tab.Title != "Error and claim on the held-out sets, in dB" || len(tab.Rows) != 6 {
-		t.Fatalf("%q, %d rows", tab.Title, len(tab.Rows))
-	}
+	must.Never(t, tab.Title != "Error and claim on the held-out sets, in dB" || len(tab.Rows) != 6, "%q, %d rows",
+		tab.Title, len(tab.Rows))
 
 	for i, want := range []string{
 		"2-blades|calibrated|bpf1_db|2.5 ± 0.1|7.0|4.6|75 %|96 ± 1 %|24.8",
@@ -308,9 +276,7 @@ func TestClaimed(t *testing.T) {
 		"2-blades|network alone|bpf2_db|7.2 ± 0.5|0.9|0.042|7 %|13 ± 2 %|1.8",
 		"3-blades|network|bpf1_db|7.2 ± 0.5|0.9|0.042|7 %|13 ± 2 %|1.8",
 	} {
-		if got := row(tab, i); got != want {
-			t.Errorf("%s\nexpected %s", got, want)
-		}
+		must.Equal(t, row(tab, i), want, "got")
 	}
 
 	// Each outcome has its own unit.
@@ -326,7 +292,5 @@ func TestClaimed(t *testing.T) {
 		t.Errorf("%s\nexpected %s", got, want)
 	}
 
-	if tab.Title != "Error and claim on the held-out sets" {
-		t.Errorf("title %q of two units", tab.Title)
-	}
+	must.Not(t, tab.Title != "Error and claim on the held-out sets", "title %q of two units", tab.Title)
 }

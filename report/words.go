@@ -5,89 +5,28 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"doubletake/internal/lists"
 )
 
 // title names the experiment, and its data as simulated or measured.
-func (e Experiment) title() string {
-	t := clean(e.Name)
-	if e.Data != "" {
-		t += ": " + clean(e.Data) + " data"
-	}
-
-	return t
-}
+func (e Experiment) title() string { return text("title", e) }
 
 // line is the title with the numbers of the data.
-func (e Experiment) line() string {
-	parts := []string{e.title()}
-	if counts := e.counts(); counts != "" {
-		parts = append(parts, counts)
-	}
-
-	if len(e.Inputs) > 0 && len(e.Outcomes) > 0 {
-		parts = append(parts, numbered(len(e.Inputs), "input", "inputs")+", "+
-			numbered(len(e.Outcomes), "outcome", "outcomes"))
-	}
-
-	return strings.Join(parts, "; ")
-}
-
-// counts are the numbers of recordings, runs and triplets.
-func (e Experiment) counts() string {
-	var counts []string
-	for _, c := range []struct {
-		n         int
-		one, many string
-	}{{e.Recordings, "recording", "recordings"}, {e.Runs, "run", "runs"}, {e.Triplets, "triplet", "triplets"}} {
-		if c.n > 0 {
-			counts = append(counts, numbered(c.n, c.one, c.many))
-		}
-	}
-
-	return strings.Join(counts, ", ")
-}
+func (e Experiment) line() string { return text("line", e) }
 
 // what describes the data in a line or two.
-func (e Experiment) what() string {
-	var parts []string
-	if counts := e.counts(); counts != "" {
-		parts = append(parts, counts)
-	}
-
-	var pairs string
-	if e.Pairs != "" {
-		pairs = clean(e.Pairs) + " pairs"
-	}
-
-	if e.Construction != "" {
-		pairs += " (" + clean(e.Construction) + ")"
-	}
-
-	if pairs != "" {
-		parts = append(parts, strings.TrimSpace(pairs))
-	}
-
-	if len(e.Inputs) > 0 {
-		parts = append(parts, "inputs "+names(e.Inputs, nil))
-	}
-
-	if len(e.Outcomes) > 0 {
-		parts = append(parts, "outcomes "+names(e.Outcomes, e.OutcomeUnits))
-	}
-
-	return strings.Join(parts, "; ")
-}
+func (e Experiment) what() string { return text("what", e) }
 
 func names(list, units []string) string {
-	out := make([]string, len(list))
-	for i, n := range list {
-		out[i] = isolate(shorten(clean(n), longName))
-		if i < len(units) && units[i] != "" {
-			out[i] += " (" + clean(units[i]) + ")"
+	return strings.Join(lists.Make(len(list), func(i int) string {
+		name := isolate(shorten(clean(list[i]), longName))
+		if i >= len(units) {
+			return name
 		}
-	}
 
-	return strings.Join(out, ", ")
+		return in(name, clean(units[i]))
+	}), ", ")
 }
 
 // longName is the number of columns a name may occupy before its middle is cut.
@@ -164,22 +103,8 @@ func (e Experiment) single() bool {
 func (e Experiment) methods() []string {
 	var g gathered
 	for _, s := range e.Splits {
-		var p []string
-		if s.MCSamples > 0 {
-			sampler := strings.Join(strings.Fields(clean(s.Sampler)+" samples"), " ")
-			p = append(p, fmt.Sprintf("E|cov| from %d %s per input", s.MCSamples, sampler))
-		}
-
-		if s.CovMethod != "" {
-			p = append(p, covMethod(clean(s.CovMethod)))
-		}
-
-		if s.Kernels != "" {
-			p = append(p, "kernels "+clean(s.Kernels))
-		}
-
-		if len(p) > 0 {
-			g.add(strings.Join(p, "; ")+".", s.Name)
+		if t := text("methods", s); t != "" {
+			g.add(t, s.Name)
 		}
 	}
 
@@ -233,12 +158,8 @@ func (e Experiment) notes() []string {
 	}
 
 	for _, s := range e.Splits {
-		for _, n := range s.Train.Notes {
-			add(clean(n), s.Name+" train")
-		}
-
-		for _, n := range s.Test.Notes {
-			add(clean(n), s.Name+" test")
+		for i, n := range slices.Concat(s.Train.Notes, s.Test.Notes) {
+			add(clean(n), s.Name+map[bool]string{true: " train", false: " test"}[i < len(s.Train.Notes)])
 		}
 	}
 
@@ -256,26 +177,11 @@ func (e Experiment) notes() []string {
 		out = append(out, where+": "+t)
 	}
 
-	for _, f := range e.Final {
-		out = append(out, f+".")
-	}
-
-	return out
+	return append(out, lists.Each(e.Final, func(f string) string { return f + "." })...)
 }
 
 // provenance names the configuration and the program.
-func (e Experiment) provenance() string {
-	var p []string
-	if e.Version != "" {
-		p = append(p, "doubletake "+clean(e.Version))
-	}
-
-	if e.ConfigDigest != "" {
-		p = append(p, "configuration "+clean(e.ConfigDigest))
-	}
-
-	return strings.Join(p, ", ")
-}
+func (e Experiment) provenance() string { return text("provenance", e) }
 
 // pairConstruction explains the pairs and their consequences.
 func (e Experiment) pairConstruction() string {

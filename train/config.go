@@ -53,14 +53,6 @@ type Config struct {
 
 // Network is the network's shape and what it answers.
 type Network struct {
-	// without it the network answers twice; joint, it gives mean, noise and covariance of a pair at once, for
-	// each outcome separately; joint-full, with full matrices over the outcomes; binned (experimental), for
-	// each outcome a table of the probabilities of the bins of both values
-	Head string `key:"head" enum:"joint|joint-full|binned" json:"head,omitempty"`
-
-	// head binned: number of bins of each outcome, with as many training values in each; 0: 16
-	Bins int `key:"bins" default:"0" omit:"zero" json:"bins,omitempty"`
-
 	// widths of the hidden layers
 	Hidden []int `key:"hidden" json:"hidden"`
 
@@ -100,8 +92,6 @@ type Optimizer struct {
 	// passes over the training triplets
 	Epochs int `key:"epochs" json:"epochs"`
 
-	Stop int `json:"stop,omitempty"` // epochs after which a training of Epochs ends; 0: all of them
-
 	// the step size is constant, or falls to zero along a cosine over the epochs
 	Schedule string `key:"schedule" enum:"constant|cosine" json:"schedule"`
 }
@@ -133,10 +123,11 @@ const MaxEpochs = 10_000_000
 
 // Validate returns every setting that Fit would refuse, joined; nil when there
 // is none.
-func (c Config) Validate() error {
-	var errs []error
-	c.Check(func(setting, text string) { errs = append(errs, fmt.Errorf("%s: %s", setting, text)) })
-	return errors.Join(errs...)
+func (c Config) Validate() error { return refused(c.Check) }
+
+func refused(check func(fail func(setting, text string))) (err error) {
+	check(func(setting, text string) { err = errors.Join(err, fmt.Errorf("%s: %s", setting, text)) })
+	return err
 }
 
 // Check calls fail for every setting that Fit would refuse, with the setting's
@@ -156,15 +147,6 @@ func (c Config) Check(fail func(setting, text string)) {
 	}
 
 	bad(c.Dropout >= 0 && c.Dropout <= maxDropout, "model.dropout", "expected 0 to %g, found %g", maxDropout, c.Dropout)
-	bad(slices.Contains([]string{TwoAnswers, Joint, JointFull, Binned}, c.Head), "model.head",
-		"expected %s, %s or %s, or none, found %q", Joint, JointFull, Binned, c.Head)
-	bad(c.Bins == 0 || c.Head == Binned, "model.bins", "belongs to head: %s, found head: %q", Binned, c.Head)
-	bad(c.Bins == 0 || c.Bins >= 2 && c.Bins <= maxBins, "model.bins",
-		"expected 2 to %d bins, or 0 for %d, found %d", maxBins, DefaultBins, c.Bins)
-	bad(c.Head == TwoAnswers || c.Feedback == DropWeights, "model.feedback",
-		"belongs to two answers, found head: %s, which is given nothing back", c.Head)
-	bad(c.Head == TwoAnswers || c.Pairs == Symmetrised, "loss.pairs",
-		"belongs to two answers, found head: %s, whose loss is that of the pair", c.Head)
 	bad(slices.Contains([]string{DropWeights, Constant, Flag}, c.Feedback), "model.feedback",
 		"expected %s, %s or %s, found %q", DropWeights, Constant, Flag, c.Feedback)
 	bad(math.Abs(c.FeedbackValue) <= maxFeedback, "model.feedback_value",
@@ -181,18 +163,10 @@ func (c Config) Check(fail func(setting, text string)) {
 	bad(c.Batch >= 1 && c.Batch <= maxBatch, "optimizer.batch", "expected 1 to %d triplets, found %d", maxBatch, c.Batch)
 	bad(c.Epochs >= 1 && c.Epochs <= MaxEpochs, "optimizer.epochs",
 		"expected 1 to %d epochs, found %d", MaxEpochs, c.Epochs)
-	bad(c.Stop >= 0 && c.Stop <= max(c.Epochs, 0), "optimizer.stop", "expected 0 to %d epochs, found %d", c.Epochs, c.Stop)
 	bad(slices.Contains([]string{ConstantRate, Cosine}, c.Schedule), "optimizer.schedule",
 		"expected %s or %s, found %q", ConstantRate, Cosine, c.Schedule)
 	bad(slices.Contains([]string{"", "auto", "portable", "avx2"}, c.Kernels), "kernels",
 		"expected auto, portable or avx2, found %q", c.Kernels)
-}
-
-func (c Config) bins() int {
-	if c.Bins == 0 {
-		return DefaultBins
-	}
-	return c.Bins
 }
 
 // KernelSet resolves the name of a set of numeric kernels on this machine:

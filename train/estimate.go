@@ -3,11 +3,12 @@ package train
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
+	"doubletake/internal/lists"
 	"doubletake/train/kernel"
 	"doubletake/train/triplets"
 )
@@ -43,11 +44,7 @@ func DefaultEstimateOptions() EstimateOptions {
 
 // Validate returns every setting that Estimate would refuse, joined; nil when
 // there is none.
-func (o EstimateOptions) Validate() error {
-	var errs []error
-	o.Check(func(setting, text string) { errs = append(errs, fmt.Errorf("%s: %s", setting, text)) })
-	return errors.Join(errs...)
-}
+func (o EstimateOptions) Validate() error { return refused(o.Check) }
 
 // Check calls fail for every setting that Estimate would refuse, with its name
 // and a text "expected …, found …".
@@ -73,9 +70,17 @@ type Estimates struct {
 	Samples int    // M that was used
 	Sampler string // that was used
 	// Method that was used: "exact-1d", "tensor-5" (5-point Gauss–Hermite in each
-	// dimension; -7, -15, …), "halton-1024", "halton-2048", "sampled-2048"; of a joint
-	// head, whose C is its own number, "joint", "joint-full" or "binned".
+	// dimension; -7, -15, …), "halton-1024", "halton-2048", "sampled-2048".
 	Method string
+}
+
+// AbsCov is the mean over the outcomes of |CovRaw| at condition i, in deviations² of the training outcomes.
+func (e *Estimates) AbsCov(i int) (mean float64) {
+	for _, v := range e.CovRaw[i*e.Out : (i+1)*e.Out] {
+		mean += math.Abs(v) / float64(e.Out)
+	}
+
+	return mean
 }
 
 // Estimate feeds the model its own answers at n conditions x (row-major n×In,
@@ -115,20 +120,9 @@ func (m *Model) Estimate(ctx context.Context, x []float64, o EstimateOptions) (*
 		*s = make([]float64, n*d)
 	}
 
-	if m.Config.Head != TwoAnswers {
-		if err := e.laws(ctx, xs, e.l.closedForm(normals(o, d), r)); err != nil {
-			return nil, err
-		}
-		return r, nil
-	}
-
 	e.answers(xs, nil, r.Mu, r.Var)
 
-	fed := make([]float32, n*d)
-	for i, v := range r.Mu {
-		fed[i] = float32(v)
-	}
-
+	fed := lists.Each(r.Mu, func(v float64) float32 { return float32(v) })
 	again := make([]float64, n*d)
 	e.answers(xs, fed, r.ZigZag, again)
 
@@ -266,31 +260,22 @@ func newEstimator(m *Model) *estimator {
 	d := m.Out
 
 	e := &estimator{evaluator: newEvaluator(m)}
-	if m.Config.Head != TwoAnswers {
-		e.method = m.Config.Head
-		return e
-	}
-
 	if d > 1 {
-		e.method, e.nodes, e.weights = Cubature(d)
+		e.method, e.nodes, e.weights = cubature(d)
 		return e
 	}
 
-	p := make([]float64, len(m.params))
-	for i, w := range m.params {
-		p[i] = float64(w)
-	}
-
+	p := lists.Each(m.params, func(w float32) float64 { return float64(w) })
 	e.method, e.exact = "exact-1d", newPiecewise(m.shape, p)
 
 	return e
 }
 
-// Cubature returns the rule by which Estimate integrates the second answers of
+// cubature returns the rule by which Estimate integrates the second answers of
 // models with 2 and more outcomes: its name, P points of the standard normal
 // distribution (row-major P×outcomes, as the network reads them) and their P
 // weights, which sum to one. It panics with fewer outcomes.
-func Cubature(outcomes int) (method string, points []float32, weights []float64) {
+func cubature(outcomes int) (method string, points []float32, weights []float64) {
 	if outcomes < 2 {
 		panic(fmt.Sprintf("train: a cubature of %d outcomes", outcomes))
 	}
@@ -448,12 +433,8 @@ func haltonNormal(d, pairs int) []float64 {
 
 // normalPoints are pairs × d independent normals, the same ones always.
 func normalPoints(d, pairs int) []float64 {
-	x, p := make([]float64, pairs*d), newStream(0, streamNodes)
-	for i := range x {
-		x[i] = normQuantile(uniform(p))
-	}
-
-	return x
+	p := newStream(0, streamNodes)
+	return lists.Make(pairs*d, func(int) float64 { return normQuantile(uniform(p)) })
 }
 
 // pairSet adds to points (rows of d) their negatives, which centres the set
@@ -471,12 +452,25 @@ func pairSet(x []float64, d int) (nodes []float32, weights []float64) {
 		nodes[k], nodes[n*d+k] = float32(v), -float32(v)
 	}
 
-	weights = make([]float64, 2*n)
-	for i := range weights {
-		weights[i] = 1 / float64(2*n)
-	}
+	return nodes, slices.Repeat([]float64{1 / float64(2*n)}, 2*n)
+}
 
-	return nodes, weights
+// cholesky replaces the lower triangle of l, d×d, by its Cholesky factor.
+func cholesky(l []float64, d int) {
+	for a := range d {
+		for b := range a + 1 {
+			s := l[a*d+b]
+			for k := range b {
+				s -= float64(l[a*d+k] * l[b*d+k])
+			}
+
+			if a == b {
+				l[a*d+a] = math.Sqrt(s)
+			} else {
+				l[a*d+b] = s / l[b*d+b]
+			}
+		}
+	}
 }
 
 // whiten replaces the rows of x (d each) by L⁻¹x, L Lᵀ = (1/n) Σ x xᵀ.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"doubletake/internal/must"
 	"doubletake/train/triplets"
 )
 
@@ -38,9 +39,7 @@ func fitWaves(t *testing.T, out int, couples bool) *Model {
 	c := DefaultConfig()
 	c.Hidden, c.Epochs, c.Dropout = []int{32, 32}, 80, 0 // dropout shrinks the second answer
 	m, _, err := Fit(context.Background(), waves(1500, out, couples), c, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	return m
 }
@@ -51,7 +50,7 @@ func fitWaves(t *testing.T, out int, couples bool) *Model {
 // (docs/method.md#how-c-is-integrated). The paper's raw estimate tends to C + μδ.
 func TestCovarianceAgainstMonteCarlo(t *testing.T) {
 	draws := 200_000
-	if long() {
+	if study() {
 		draws = 1_000_000
 	}
 
@@ -97,18 +96,14 @@ func TestCovarianceAgainstMonteCarlo(t *testing.T) {
 				tol += 0.01 * e.Var[j]
 			}
 
-			if math.Abs(got-want) > tol {
-				t.Errorf("%d outcomes, outcome %d: C = %v, Monte Carlo %v ± %v (σ² = %v)", out, j, got, want, se, e.Var[j])
-			}
-
-			if math.Abs(e.Delta[j]-sm[j]/n) > 4*math.Sqrt(e.Var[j]/n)+0.01*math.Sqrt(e.Var[j]) {
-				t.Errorf("%d outcomes, outcome %d: δ = %v, Monte Carlo %v", out, j, e.Delta[j], sm[j]/n)
-			}
+			must.Not(t, math.Abs(got-want) > tol, "%d outcomes, outcome %d: C = %v, Monte Carlo %v ± %v (σ² = %v)", out, j, got,
+				want, se, e.Var[j])
+			must.Not(t, math.Abs(e.Delta[j]-sm[j]/n) > 4*math.Sqrt(e.Var[j]/n)+0.01*math.Sqrt(e.Var[j]),
+				"%d outcomes, outcome %d: δ = %v, Monte Carlo %v", out, j, e.Delta[j], sm[j]/n)
 
 			limit := e.Cov[j] + e.Mu[j]*e.Delta[j]
-			if math.Abs(e.CovRaw[j]-limit) > 0.02*e.Var[j] {
-				t.Errorf("%d outcomes, outcome %d: raw %v, its limit C + μδ %v", out, j, e.CovRaw[j], limit)
-			}
+			must.Not(t, math.Abs(e.CovRaw[j]-limit) > 0.02*e.Var[j], "%d outcomes, outcome %d: raw %v, its limit C + μδ %v",
+				out, j, e.CovRaw[j], limit)
 		}
 	}
 }
@@ -120,9 +115,7 @@ func TestCouplesGiveTotalVariance(t *testing.T) {
 	x := []float64{-1.6, -1.2, -0.8, -0.4, 0, 0.4, 0.8, 1.2, 1.6}
 	share := func(couples bool) float64 {
 		e, err := fitWaves(t, 1, couples).Estimate(context.Background(), x, EstimateOptions{Samples: 2})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		c, v := 0.0, 0.0
 		for i := range x {

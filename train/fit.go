@@ -3,7 +3,9 @@ package train
 import (
 	"context"
 	"fmt"
+	"slices"
 
+	"doubletake/internal/lists"
 	"doubletake/train/kernel"
 	"doubletake/train/triplets"
 )
@@ -40,12 +42,7 @@ func check(d triplets.Set) error {
 	}
 
 	for j := range d.In {
-		constant := true
-		for i := 1; i < d.N && constant; i++ {
-			constant = d.X[i*d.In+j] == d.X[j]
-		}
-
-		if constant {
+		if !slices.ContainsFunc(lists.Column(d.X, d.In, j), func(v float64) bool { return v != d.X[j] }) {
 			return &ConstantInputError{Column: j, Value: d.X[j]}
 		}
 	}
@@ -68,6 +65,193 @@ func Fit(ctx context.Context, data triplets.Set, cfg Config, hook func(Epoch)) (
 	return FitWith(ctx, data, cfg, FitOptions{Hook: hook})
 }
 
+// FitOptions are settings of FitWith in addition to those of training. With the
+// zero value it equals Fit.
+type FitOptions struct {
+	// Hook, unless nil, is called after each epoch.
+	Hook func(Epoch)
+
+	// HeldOut are rows that the training does not use, or none. Their loss is taken
+	// after every HeldOutEvery epochs (0: never) and after the last one, without dropout.
+	// It changes nothing.
+	HeldOut      triplets.Set
+	HeldOutEvery int
+
+	// Single trains the network of FitSingle.
+	Single bool
+}
+
+// FitWith is Fit with options.
+func FitWith(ctx context.Context, data triplets.Set, cfg Config, o FitOptions) (*Model, []Epoch, error) {
+	if o.Single {
+		cfg.Feedback, cfg.FeedbackValue, cfg.Pairs = DropWeights, 0, Symmetrised
+	}
+
+	k, in, out, rows, err := prepare(data, cfg)
+	if err != nil {
+		return nil, nil, err
+	}
+
+	t := newTrainer(newLayout(data.In, data.Out, flagInputs(cfg.Feedback), cfg.Hidden), k, cfg)
+	t.weight, t.second = rowWeights[float32](data)
+	t.initialise(cfg.Seed)
+
+	if t.single = o.Single; t.single {
+		t.deafen()
+	}
+
+	held := packRows[float32](o.HeldOut, in, out)
+	weight, second := rowWeights[float32](o.HeldOut)
+
+	history, err := t.fit(ctx, rows, cfg, o, func() float64 { return t.loss(held, weight, second) })
+	if err != nil {
+		return nil, nil, err
+	}
+
+	return newModel(t, cfg, in, out, k.Name), history, nil
+}
+
+// fit trains on so many rows. heldOut is the loss of o.HeldOut.
+func (t *trainer[T]) fit(ctx context.Context, rows []T, cfg Config, o FitOptions, heldOut func() float64) ([]Epoch,
+	error,
+) {
+	n := len(rows) / (t.in + 2*t.out)
+	shuffled, swaps := newStream(cfg.Seed, streamOrder), newStream(cfg.Seed, streamSwap)
+
+	order := lists.Make(n, func(i int) int32 { return int32(i) })
+	var swapped []bool
+	if cfg.Pairs == Swap {
+		swapped = make([]bool, n)
+	}
+
+	history := make([]Epoch, 0, cfg.Epochs)
+	for len(history) < cfg.Epochs {
+		shuffle(shuffled, order)
+
+		for i := range swapped {
+			swapped[i] = swaps.Uint64()>>63 == 1
+		}
+
+		e, err := t.pass(ctx, rows, order, swapped, len(history), cfg)
+		if err != nil {
+			return nil, err
+		}
+
+		if every := o.HeldOutEvery; o.HeldOut.N > 0 && every > 0 && (e.Epoch%every == 0 || e.Epoch == cfg.Epochs) {
+			if v := heldOut(); finite(v) {
+				e.HeldOut, e.Judged = v, true
+			}
+		}
+
+		history = append(history, e)
+		if o.Hook != nil {
+			o.Hook(e)
+		}
+	}
+
+	// The last step may still have spoilt the weights.
+	for _, w := range t.p {
+		if !finite(float64(w)) {
+			return nil, fmt.Errorf("train: a weight became %g in epoch %d: lower the learning rate (%g) or standardise "+
+				"the data", w, len(history), cfg.LearningRate)
+		}
+	}
+
+	return history, nil
+}
+
+// pass trains for one epoch, after so many others.
+func (t *trainer[T]) pass(ctx context.Context, rows []T, order []int32, swapped []bool, epoch int, cfg Config) (Epoch,
+	error,
+) {
+	n := len(order)
+	steps := max(1, n/cfg.Batch) // the last batch takes the remainder too
+	sum, rate := 0.0, cfg.LearningRate
+
+	for step := range steps {
+		if err := ctx.Err(); err != nil {
+			return Epoch{}, fmt.Errorf("train: stopped in epoch %d: %w", epoch+1, err)
+		}
+
+		a, b := step*cfg.Batch, (step+1)*cfg.Batch
+		if step == steps-1 {
+			b = n
+		}
+
+		var sw []bool
+		if swapped != nil {
+			sw = swapped[a:b]
+		}
+
+		if cfg.Schedule == Cosine {
+			rate = cfg.LearningRate * 0.5 * (1 + cosPi(float64(epoch*steps+step)/float64(cfg.Epochs*steps)))
+		}
+
+		sum += float64(t.gradient(rows, order[a:b], sw) * float64(b-a))
+		t.step(rate)
+
+		if t.single {
+			t.deafen()
+		}
+	}
+
+	e := Epoch{Epoch: epoch + 1, Loss: sum / float64(n), LearningRate: rate}
+	if !finite(e.Loss) {
+		return e, fmt.Errorf("train: the loss became %g in epoch %d: lower the learning rate (%g) or standardise the data",
+			e.Loss, e.Epoch, cfg.LearningRate)
+	}
+
+	return e, nil
+}
+
+// prepare checks settings and data, and returns what every training begins
+// with: kernels, scales and the rows in them.
+func prepare(data triplets.Set, cfg Config) (k *kernel.Set[float32], in, out triplets.Scale, rows []float32,
+	err error,
+) {
+	if err := cfg.Validate(); err != nil {
+		return nil, in, out, nil, fmt.Errorf("check settings: %w", err)
+	}
+
+	if err := check(data); err != nil {
+		return nil, in, out, nil, fmt.Errorf("check training data: %w", err)
+	}
+
+	if k, err = kernel.Resolve(cfg.Kernels); err != nil {
+		return nil, in, out, nil, err
+	}
+
+	if in, out, err = scalers(data, cfg); err != nil {
+		return nil, in, out, nil, err
+	}
+
+	return k, in, out, packRows[float32](data, in, out), nil
+}
+
+// scalers returns the scales of inputs and outcomes.
+func scalers(data triplets.Set, cfg Config) (in, out triplets.Scale, err error) {
+	if !cfg.Standardise {
+		return triplets.Identity(data.In), triplets.Identity(data.Out), nil
+	}
+
+	in, out = triplets.ScaleOf(data.In, data.X), data.OutcomeScale()
+	for j, s := range in.Std {
+		// Distinct numbers whose spread is lost to rounding.
+		if !(s > 0) {
+			return in, out, fmt.Errorf("check training data: %w", &ConstantInputError{Column: j, Value: in.Mean[j]})
+		}
+	}
+
+	for j, s := range out.Std {
+		if !(s > 0) {
+			return in, out, fmt.Errorf("check training data: outcome column %d is constant (%g): there is nothing to learn", j,
+				out.Mean[j])
+		}
+	}
+
+	return in, out, nil
+}
+
 func flagInputs(feedback string) int {
 	if feedback == Flag {
 		return 1
@@ -76,10 +260,11 @@ func flagInputs(feedback string) int {
 }
 
 // rowWeights are the weights of the triplets in the loss, 1 on average, so that the
-// mean over a batch estimates the weighted mean; nil without.
-func rowWeights[T kernel.Float](d triplets.Set) []T {
+// mean over a batch estimates the weighted mean; nil without. second are those of the second answer, zero for rows
+// that are alone: a network that is given their outcome has nothing to predict.
+func rowWeights[T kernel.Float](d triplets.Set) (weight, second []T) {
 	if d.Weight == nil {
-		return nil
+		return nil, nil
 	}
 
 	sum := 0.0
@@ -87,12 +272,15 @@ func rowWeights[T kernel.Float](d triplets.Set) []T {
 		sum += w
 	}
 
-	out := make([]T, d.N)
-	for i, w := range d.Weight {
-		out[i] = T(w * float64(d.N) / sum)
+	weight = lists.Each(d.Weight, func(w float64) T { return T(w * float64(d.N) / sum) })
+	second = slices.Clone(weight)
+	for i, alone := range d.Alone {
+		if alone {
+			second[i] = 0
+		}
 	}
 
-	return out
+	return weight, second
 }
 
 // packRows interleaves standardised x, y1, y2: one cache line or two a triplet.

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"doubletake/internal/must"
 )
 
 // The portable promise: "kernels: portable" gives the same bytes on any
@@ -30,9 +32,7 @@ func TestNothingFused(t *testing.T) {
 	}
 
 	asm, err := exec.Command("go", "tool", "objdump", "-s", "doubletake/train", bin).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	fused := regexp.MustCompile(`\bFN?M(ADD|SUB)[SD]\b`)
 
@@ -56,7 +56,5 @@ func TestNothingFused(t *testing.T) {
 		}
 	}
 
-	if multiplied < 100 {
-		t.Errorf("only %d multiplications seen: nothing was checked", multiplied)
-	}
+	must.Not(t, multiplied < 100, "only %d multiplications seen: nothing was checked", multiplied)
 }

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"testing"
 
+	"doubletake/internal/must"
 	"doubletake/train/kernel"
 	"doubletake/train/triplets"
 )
@@ -22,15 +23,10 @@ type golden map[string]any
 func loadGolden(t testing.TB, name string) golden {
 	t.Helper()
 
-	b, err := os.ReadFile("testdata/" + name + ".json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Read(t, "testdata/"+name+".json")
 
 	g := golden{}
-	if err := json.Unmarshal(b, &g); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(b, &g))
 
 	return g
 }
@@ -42,9 +38,7 @@ func (g golden) flat(t testing.TB, k string) []float64 {
 	t.Helper()
 
 	v, ok := g[k]
-	if !ok {
-		t.Fatalf("golden figures hold no %q", k)
-	}
+	must.Never(t, !ok, "golden figures hold no %q", k)
 
 	var out []float64
 	var walk func(any)
@@ -70,9 +64,8 @@ func (g golden) setParams(t testing.TB, l *layout, prefix string, set func(i int
 		w, b := g.flat(t, fmt.Sprintf("%sW%d", prefix, i+1)), g.flat(t, fmt.Sprintf("%sb%d", prefix, i+1))
 
 		in, out := l.fanIn(i), l.fanOut(i)
-		if len(w) != in*out || len(b) != out {
-			t.Fatalf("layer %d: golden figures have %d weights, layout %d×%d", i, len(w), in, out)
-		}
+		must.Never(t, len(w) != in*out || len(b) != out, "layer %d: golden figures have %d weights, layout %d×%d", i, len(w),
+			in, out)
 
 		for a := range in {
 			for o := range out {
@@ -105,9 +98,7 @@ func eachSet(t *testing.T, f64 func(*testing.T, *kernel.Set[float64]), f32 func(
 func near[T kernel.Float](t testing.TB, what string, got []T, want []float64, tol float64) {
 	t.Helper()
 
-	if len(got) != len(want) {
-		t.Fatalf("%s: %d figures, expected %d", what, len(got), len(want))
-	}
+	must.Be(t, len(got), len(want), "%s: figures", what)
 
 	scale := 0.0
 	for _, w := range want {
@@ -153,9 +144,7 @@ func resolved(t testing.TB, name string) *kernel.Set[float32] {
 	t.Helper()
 
 	k, err := kernel.Resolve(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	return k
 }
@@ -165,9 +154,7 @@ func estimated(t testing.TB, m *Model, x []float64, o EstimateOptions) *Estimate
 	t.Helper()
 
 	e, err := m.Estimate(t.Context(), x, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	return e
 }
@@ -202,7 +189,7 @@ func goldenNetwork[T kernel.Float](t *testing.T, name string, g golden, k *kerne
 			}
 
 			tr, rows, idx := goldenTrainer(t, g, k, cfg)
-			near(t, name+" "+tag+"loss", []float64{tr.loss(rows, nil)}, g.flat(t, tag+"loss"), tol)
+			near(t, name+" "+tag+"loss", []float64{tr.loss(rows, nil, nil)}, g.flat(t, tag+"loss"), tol)
 			loss := tr.gradient(rows, idx, nil)
 			near(t, name+" "+tag+"loss", []float64{loss}, g.flat(t, tag+"loss"), tol)
 
@@ -274,15 +261,11 @@ func compareParams[T kernel.Float](t *testing.T, what string, g golden, l *layou
 // β-NLL and its derivatives at extreme raw values: betanll_table.csv.
 func TestGoldenBetaNLL(t *testing.T) {
 	f, err := os.Open("testdata/betanll_table.csv")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer f.Close()
 
 	recs, err := csv.NewReader(f).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	table := make([][]float64, 0, len(recs))
 	for _, r := range recs[1:] {
@@ -370,9 +353,8 @@ func TestGoldenCov1D(t *testing.T) {
 			{"δ", delta, shift[i], 1e-6 * max(math.Abs(shift[i]), 1e-3*math.Abs(mu[i]))},
 			{"κ", kappa, kappaTrapezoid(pw, float32(x[i])), 1e-6 * v},
 		} {
-			if !(math.Abs(q.got-q.want) <= q.tol) {
-				t.Errorf("x = %g: %s = %.12g, expected %.12g ± %.1g", x[i], q.what, q.got, q.want, q.tol)
-			}
+			must.Not(t, !(math.Abs(q.got-q.want) <= q.tol), "x = %g: %s = %.12g, expected %.12g ± %.1g", x[i], q.what, q.got,
+				q.want, q.tol)
 		}
 	}
 
@@ -380,9 +362,7 @@ func TestGoldenCov1D(t *testing.T) {
 	for _, name := range kernel.Names() {
 		e, err := goldenModel(t, g, 1, 1, 64, name).Estimate(context.Background(), x,
 			EstimateOptions{Samples: 20000, Seed: 3})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		near(t, name+" Mu", e.Mu, mu, 1e-5)
 		near(t, name+" Var", e.Var, variance, 1e-5)
@@ -391,9 +371,7 @@ func TestGoldenCov1D(t *testing.T) {
 		// Antithetic sampling at M = 20000 is within a few 1e-3 of the limit.
 		near(t, name+" CovRaw", e.CovRaw, cov, 2e-2)
 
-		if e.Method != "exact-1d" {
-			t.Errorf("method %q, expected exact-1d", e.Method)
-		}
+		must.Equal(t, e.Method, "exact-1d", "method")
 	}
 }
 
@@ -448,9 +426,7 @@ func TestGoldenCov5D(t *testing.T) {
 			m := goldenModel(t, g, 3, 5, 64, name)
 			est := estimated(t, m, x, EstimateOptions{Samples: 40000, Seed: 1})
 
-			if est.Method != "halton-1024" {
-				t.Errorf("method %q, expected halton-1024", est.Method)
-			}
+			must.Equal(t, est.Method, "halton-1024", "method")
 
 			near(t, "Mu", est.Mu, mu, 1e-5)
 			near(t, "Var", est.Var, variance, 1e-5)
@@ -480,9 +456,7 @@ func TestGoldenCov5D(t *testing.T) {
 			}{{"cov_given_eps", both[:len(eps)]}, {"cov_given_pm_eps", both}} {
 				r := *est
 				r.CovRaw, r.Samples = make([]float64, len(cov)), len(c.eps)/5
-				if err := e.space(context.Background(), e.scaleX(x), c.eps, &r); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, e.space(context.Background(), e.scaleX(x), c.eps, &r))
 
 				near(t, c.key, r.CovRaw, g.flat(t, c.key), 1e-5)
 			}

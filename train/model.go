@@ -30,17 +30,11 @@ type Model struct {
 	shape   *layout
 	params  []float32 // flat, ordered by layout
 	in, out triplets.Scale
-	bins    []Bins // of a binned head
 }
 
 func newModel(t *trainer[float32], cfg Config, in, out triplets.Scale, kernels string) *Model {
 	cfg.Hidden = append([]int(nil), cfg.Hidden...)
-	m := &Model{In: t.in, Out: t.out, Config: cfg, Kernels: kernels, shape: t.layout, params: t.p, in: in, out: out}
-	if t.binned != nil {
-		m.bins = t.binned.bins
-	}
-
-	return m
+	return &Model{In: t.in, Out: t.out, Config: cfg, Kernels: kernels, shape: t.layout, params: t.p, in: in, out: out}
 }
 
 // OutcomeScale returns a copy of the scale by which the outcomes are standardised
@@ -52,12 +46,10 @@ func (m *Model) OutcomeScale() triplets.Scale {
 // set returns the kernels the model was trained with or, on a machine without
 // them, the ones chosen by default there.
 func (m *Model) set() *kernel.Set[float32] {
-	if k, err := kernel.Resolve(m.Kernels); err == nil {
-		return k
-	}
-
-	if k, err := kernel.Resolve("auto"); err == nil {
-		return k
+	for _, name := range []string{m.Kernels, "auto"} {
+		if k, err := kernel.Resolve(name); err == nil {
+			return k
+		}
 	}
 
 	k, _ := kernel.Resolve("portable")
@@ -111,7 +103,6 @@ type evaluator struct {
 	net[float32]
 	m *Model
 	v []float32 // raw variances of a block, dense
-	l pairLaw   // of a joint or binned head, else nil
 }
 
 // evalBlock rows are evaluated together.
@@ -121,7 +112,6 @@ func newEvaluator(m *Model) *evaluator {
 	e := &evaluator{net: *newNet(m.shape, m.set(), m.params, evalBlock), m: m}
 	e.prepare()
 	e.v = aligned[float32](kernel.PadLane(evalBlock * m.Out))
-	e.l = newPairLaw(m)
 
 	return e
 }
@@ -164,7 +154,7 @@ func (e *evaluator) answers(x, y []float32, mu, variance []float64) {
 			z := e.z[r*e.ldIn : (r+1)*e.ldIn]
 			copy(z, x[(s+r)*e.in:(s+r+1)*e.in])
 
-			f := z[e.in : e.in+e.fed]
+			f := z[e.in : e.in+e.out]
 			if y == nil {
 				for j := range f {
 					f[j] = e.none()
@@ -182,36 +172,17 @@ func (e *evaluator) answers(x, y []float32, mu, variance []float64) {
 		}
 
 		m, v := mu[s*e.out:(s+rows)*e.out], variance[s*e.out:(s+rows)*e.out]
-		e.run(rows, nil, m, v)
-
-		if e.l == nil || y == nil {
-			continue
-		}
-
-		for r := range rows { // a joint head's second answer follows from its law
-			e.l.read(e.o[r*e.headN : r*e.headN+e.heads])
-			to := r * e.out
-			e.l.given(y[(s+r)*e.out:(s+r+1)*e.out], m[to:to+e.out], v[to:to+e.out])
-		}
+		e.run(rows, m, v)
 	}
 }
 
-// run evaluates the first rows of z, with dropout where there are bits.
-func (e *evaluator) run(rows int, bits [][]uint16, mu, variance []float64) {
+// run evaluates the first rows of z.
+func (e *evaluator) run(rows int, mu, variance []float64) {
 	padded := kernel.PadRows(rows)
 	clear(e.z[rows*e.ldIn : padded*e.ldIn])
-	e.forward(padded, bits)
+	e.forward(padded, nil)
 
 	d := e.out
-	if e.l != nil {
-		for r := range rows {
-			e.l.read(e.o[r*e.headN : r*e.headN+e.heads])
-			e.l.first(mu[r*d:(r+1)*d], variance[r*d:(r+1)*d])
-		}
-
-		return
-	}
-
 	flat := e.v[:kernel.PadLane(rows*d)]
 	for r := range rows {
 		o := e.o[r*e.headN : r*e.headN+2*d]
@@ -229,9 +200,9 @@ func (e *evaluator) run(rows int, bits [][]uint16, mu, variance []float64) {
 	}
 }
 
-// modelJSON is the file format. Every weight is a float32 in the shortest
+// ModelFile is a model as its file has it. Every weight is a float32 in the shortest
 // decimal form that reads back as the same float32.
-type modelJSON struct {
+type ModelFile struct {
 	Format      string      `json:"format"`
 	Version     int         `json:"version"`
 	Description string      `json:"description"`
@@ -245,12 +216,18 @@ type modelJSON struct {
 	Feedback    string      `json:"feedback"`
 	None        float64     `json:"feedback_when_none"`
 	Kernels     string      `json:"kernels"`
-	Config      Config      `json:"config"`
-	Bins        []Bins      `json:"bins,omitempty"`
-	Layers      []layerJSON `json:"layers"`
+	Config      modelConfig `json:"config"`
+	Layers      []LayerFile `json:"layers"`
 }
 
-type layerJSON struct {
+// modelConfig are the settings of a model's training; Head is a kind of network that 0.1.0 had.
+type modelConfig struct {
+	Config
+	Head string `json:"head,omitempty"`
+}
+
+// LayerFile is a layer of a ModelFile.
+type LayerFile struct {
 	In         int         `json:"in"`
 	Out        int         `json:"out"`
 	Activation string      `json:"activation"`
@@ -265,34 +242,17 @@ const modelDescription = "z = [x, y, b], x = (input-input_mean)/input_std, y = (
 	"The last gives the means, then the raw variances: variance = log(1+exp(raw)) + 1e-6, standardised; times " +
 	"outcome_std and outcome_std^2."
 
-const jointDescription = "z = (input-input_mean)/input_std. " +
-	"Each layer: z = activation(z*weights + bias), weights[in][out], without dropout. " +
-	"The last gives d means, then A, then C: (y1,y2) is normal with these means twice, variances A+C, covariance C, in " +
-	"standardised units. Head \"joint\": d and d numbers, log(1+exp(raw)) + 1e-6 each. \"joint-full\": lower triangles " +
-	"of Cholesky factors row by row, diagonals log(1+exp(raw)), 1e-6 added to the diagonal of A. "
+// MarshalJSON writes what File returns. Reading it back gives the same weights bit for bit.
+func (m *Model) MarshalJSON() ([]byte, error) { return json.Marshal(m.File()) }
 
-const binnedDescription = "z = (input-input_mean)/input_std. " +
-	"Each layer: z = activation(z*weights + bias), weights[in][out], without dropout. " +
-	"The last gives, outcome by outcome, K logits of pi and K times K of q_1 ... q_K: " +
-	"P[a,b] = sum_m pi_m q_m[a] q_m[b] is the probability of bin a and bin b for the two outcomes of a pair. Bins, in " +
-	"standardised units: edges; mean and variance of the training values in each; some of these. "
-
-// MarshalJSON writes the open form of the model: one document that describes how
+// File returns the open form of the model: one document that describes how
 // to evaluate it (description), with the layers' weights as rows of numbers.
-// Reading it back gives the same weights bit for bit.
-func (m *Model) MarshalJSON() ([]byte, error) {
-	j := modelJSON{
+func (m *Model) File() ModelFile {
+	j := ModelFile{
 		Format: ModelFormat, Version: ModelVersion, Description: modelDescription, Inputs: m.In, Outcomes: m.Out,
 		Standardise: m.Config.Standardise, InputMean: m.in.Mean, InputStd: m.in.Std, OutputMean: m.out.Mean,
 		OutputStd: m.out.Std,
-		Feedback:  m.Config.Feedback, Kernels: m.Kernels, Config: m.Config,
-	}
-
-	switch m.Config.Head {
-	case Joint, JointFull:
-		j.Description = jointDescription
-	case Binned:
-		j.Description, j.Bins = binnedDescription, m.bins
+		Feedback:  m.Config.Feedback, Kernels: m.Kernels, Config: modelConfig{Config: m.Config},
 	}
 
 	if m.Config.Feedback == Constant {
@@ -301,7 +261,7 @@ func (m *Model) MarshalJSON() ([]byte, error) {
 
 	l := m.shape
 	for i := range l.depth() + 1 {
-		lj := layerJSON{In: l.fanIn(i), Out: l.fanOut(i), Activation: "relu"}
+		lj := LayerFile{In: l.fanIn(i), Out: l.fanOut(i), Activation: "relu"}
 		if i == l.depth() {
 			lj.Activation = "linear"
 		}
@@ -318,13 +278,13 @@ func (m *Model) MarshalJSON() ([]byte, error) {
 		j.Layers = append(j.Layers, lj)
 	}
 
-	return json.Marshal(j)
+	return j
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote and checks that it is a complete
 // network with finite numbers.
 func (m *Model) UnmarshalJSON(data []byte) error {
-	var j modelJSON
+	var j ModelFile
 	if err := json.Unmarshal(data, &j); err != nil {
 		return fmt.Errorf("decode model: %w", err)
 	}
@@ -341,6 +301,11 @@ func (m *Model) UnmarshalJSON(data []byte) error {
 
 	if j.Config.Kernels == "avx512" { // of 0.1.0
 		j.Config.Kernels = "auto"
+	}
+
+	if h := j.Config.Head; h != "" {
+		return fmt.Errorf("decode model: expected a network of two answers, found head: %s, which went in 0.2.0; train it "+
+			"again", h)
 	}
 
 	if err := j.Config.Validate(); err != nil {
@@ -363,25 +328,9 @@ func (m *Model) UnmarshalJSON(data []byte) error {
 
 	// Sizes are checked against what the document holds before anything of
 	// that size is made.
-	size := func(i int) (from, to int) {
-		from, to = j.Inputs, headColumns(j.Config, j.Outcomes)
-		if j.Config.Head == TwoAnswers {
-			from += j.Outcomes + flagInputs(j.Feedback)
-		}
-
-		if i > 0 {
-			from = hidden[i-1]
-		}
-
-		if i < len(hidden) {
-			to = hidden[i]
-		}
-
-		return from, to
-	}
-
+	l := newLayout(j.Inputs, j.Outcomes, flagInputs(j.Feedback), hidden)
 	for i, lj := range j.Layers {
-		from, to := size(i)
+		from, to := l.fanIn(i), l.fanOut(i)
 
 		want := "relu"
 		if i == len(hidden) {
@@ -404,17 +353,6 @@ func (m *Model) UnmarshalJSON(data []byte) error {
 		}
 	}
 
-	if j.Config.Head == Binned && len(j.Bins) != j.Outcomes || j.Config.Head != Binned && len(j.Bins) > 0 {
-		return fmt.Errorf("decode model: head %q of %d outcomes has the bins of %d", j.Config.Head, j.Outcomes, len(j.Bins))
-	}
-
-	for k, b := range j.Bins {
-		if err := b.check(j.Config.bins()); err != nil {
-			return fmt.Errorf("decode model: bins of outcome %d: %w", k+1, err)
-		}
-	}
-
-	l := layoutOf(j.Inputs, j.Outcomes, j.Config)
 	params := aligned[float32](l.size)
 	for i, lj := range j.Layers {
 		for a, row := range lj.Weights {
@@ -427,8 +365,8 @@ func (m *Model) UnmarshalJSON(data []byte) error {
 	}
 
 	*m = Model{
-		In: j.Inputs, Out: j.Outcomes, Config: j.Config, Kernels: j.Kernels, shape: l, params: params, in: in,
-		out: out, bins: j.Bins,
+		In: j.Inputs, Out: j.Outcomes, Config: j.Config.Config, Kernels: j.Kernels, shape: l, params: params, in: in,
+		out: out,
 	}
 
 	return nil

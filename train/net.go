@@ -2,8 +2,10 @@ package train
 
 import (
 	"math"
+	"slices"
 	"unsafe"
 
+	"doubletake/internal/lists"
 	"doubletake/train/kernel"
 )
 
@@ -13,13 +15,12 @@ import (
 const rowBlock = 96
 
 // layout is the padded shape of a network: layer 0..len(width)-1 are hidden,
-// the head has 2·out columns, means first, or those of a joint head. Hidden
-// weights are stored [in, out],
+// the head has 2·out columns, means first. Hidden weights are stored [in, out],
 // the head's [out, in], which makes its gradient a vector operation along the
 // wide side.
 type layout struct {
 	in, out, flag int // inputs, outcomes, presence bit (0 or 1)
-	fed, heads    int // outcomes fed back (out or 0), columns of the head
+	heads         int // columns of the head
 	width         []int
 
 	ldIn  int   // padded first-layer reduction = row stride of the input block
@@ -30,21 +31,9 @@ type layout struct {
 	size  int   // of the flat parameters
 }
 
-// newLayout is the shape of a network of two answers.
 func newLayout(in, out, flag int, width []int) *layout {
-	return shape(&layout{in: in, out: out, flag: flag, fed: out, heads: 2 * out, width: width})
-}
-
-// layoutOf is the shape of the network that cfg describes.
-func layoutOf(in, out int, cfg Config) *layout {
-	if cfg.Head == TwoAnswers {
-		return newLayout(in, out, flagInputs(cfg.Feedback), cfg.Hidden)
-	}
-	return shape(&layout{in: in, out: out, heads: headColumns(cfg, out), width: cfg.Hidden})
-}
-
-func shape(l *layout) *layout {
-	l.ldIn = kernel.PadK(l.in + l.fed + l.flag)
+	l := &layout{in: in, out: out, flag: flag, heads: 2 * out, width: width}
+	l.ldIn = kernel.PadK(l.in + l.out + l.flag)
 	k := l.ldIn
 	for _, h := range l.width {
 		n := kernel.PadLane(h)
@@ -70,7 +59,7 @@ func (l *layout) depth() int { return len(l.width) }
 // fanIn is the number of inputs of layer i (the head is layer depth).
 func (l *layout) fanIn(i int) int {
 	if i == 0 {
-		return l.in + l.fed + l.flag
+		return l.in + l.out + l.flag
 	}
 	return l.width[i-1]
 }
@@ -121,23 +110,12 @@ func aligned[T kernel.Float](n int) []T {
 func newNet[T kernel.Float](l *layout, k *kernel.Set[T], params []T, block int) *net[T] {
 	n := &net[T]{layout: l, k: k, p: params, block: block, scale: 1}
 	n.z = aligned[T](block * l.ldIn)
-	for _, w := range l.pad {
-		n.h = append(n.h, aligned[T](block*w))
-	}
+	n.h = lists.Each(l.pad, func(w int) []T { return aligned[T](block * w) })
 
 	last := l.pad[l.depth()-1]
 	n.head = aligned[T](last * l.headN)
 	n.o = aligned[T](block * l.headN)
-
-	widest := 0
-	for _, w := range l.pad {
-		widest = max(widest, w)
-	}
-
-	n.keep = make([]uint16, widest/kernel.Lane)
-	for i := range n.keep {
-		n.keep[i] = math.MaxUint16
-	}
+	n.keep = slices.Repeat([]uint16{math.MaxUint16}, slices.Max(l.pad)/kernel.Lane)
 
 	return n
 }
@@ -179,26 +157,18 @@ type trainer[T kernel.Float] struct {
 	dh      [][]T // gradients of the hidden layers' pre-activations
 	do      []T   // gradient of the head's output
 
-	// The loss sees mean and raw variances of all rows as dense arrays, that of a joint
-	// head what it calls for.
+	// The loss sees mean and raw variances of all rows as dense arrays.
 	mu, raw, gmu, graw, t1, t2, c []T
 
 	dropout uint16 // of 65536
 	lanes   *kernel.Lanes
 	bits    [][]uint16 // keep bits of the hidden layers
 
-	weight         []T // of each triplet, 1 on average; nil: 1
+	weight, second []T // of the first and the second answer of each triplet, 1 on average; nil: 1
 	none           T   // what feedback inputs read without feedback
 	symmetric      bool
-	single         bool // the feedback weights stay zero
-	pairs          bool // the head is a joint one
-	triplets       []T  // of a block, for a joint head, padded to tripletN numbers
-	turned         []T  // tripletN × triplets
-	tripletN       int
-	joint          *joint[T]       // of a joint head with full matrices, else nil
-	exact          *joint[float64] // the same for triplets that float32 is too short for
-	binned         *binned         // of a binned head, else nil; its bins are set with the data
-	beta1t, beta2t float64         // β^t
+	single         bool    // the feedback weights stay zero
+	beta1t, beta2t float64 // β^t
 	weightDecay    float64
 }
 
@@ -211,18 +181,9 @@ const (
 func newTrainer[T kernel.Float](l *layout, k *kernel.Set[T], cfg Config) *trainer[T] {
 	t := &trainer[T]{net: *newNet(l, k, aligned[T](l.size), rowBlock), beta: T(cfg.Beta)}
 	t.symmetric = cfg.Pairs == Symmetrised
-	t.passes = 1
-	switch {
-	case cfg.Head == Binned:
-		t.binned = newBinned(make([]Bins, l.out), cfg.bins())
-	case cfg.Head == JointFull:
-		t.pairs, t.joint, t.exact = true, newJoint[T](cfg, l), newJoint[float64](cfg, l)
-	case cfg.Head == Joint:
-		t.pairs = true
-	case t.symmetric:
+	t.passes = 2
+	if t.symmetric {
 		t.passes = 3
-	default:
-		t.passes = 2
 	}
 
 	t.tripBlock = rowBlock / t.passes
@@ -241,24 +202,15 @@ func newTrainer[T kernel.Float](l *layout, k *kernel.Set[T], cfg Config) *traine
 	t.do = aligned[T](rowBlock * l.headN)
 
 	flat := kernel.PadLane(rowBlock * l.out)
-	for _, s := range []*[]T{&t.mu, &t.gmu, &t.t1, &t.t2, &t.c} {
+	for _, s := range []*[]T{&t.mu, &t.raw, &t.gmu, &t.graw, &t.t1, &t.t2, &t.c} {
 		*s = aligned[T](flat)
-	}
-
-	flat = max(flat, rowBlock*l.headN)
-	t.raw, t.graw = aligned[T](flat), aligned[T](flat)
-	if t.pairs {
-		t.tripletN = kernel.PadLane(l.in + 2*l.out)
-		t.triplets, t.turned = aligned[T](rowBlock*t.tripletN), aligned[T](rowBlock*t.tripletN)
 	}
 
 	t.dropout = uint16(math.Round(cfg.Dropout * 65536))
 	if t.dropout > 0 {
 		t.scale = T(65536 / (65536 - float64(t.dropout)))
 		t.lanes = kernel.NewLanes(streamSeed(cfg.Seed, streamDropout))
-		for _, w := range l.pad {
-			t.bits = append(t.bits, make([]uint16, padBits(rowBlock*w)))
-		}
+		t.bits = lists.Each(l.pad, func(w int) []uint16 { return make([]uint16, padBits(rowBlock*w)) })
 	}
 
 	if cfg.Feedback == Constant {
@@ -276,12 +228,7 @@ func newTrainer[T kernel.Float](l *layout, k *kernel.Set[T], cfg Config) *traine
 func maskRows(n int) int { return (n + 11) / 12 * 12 }
 
 // rows is the number of network rows of a block of triplets.
-func (t *trainer[T]) rows(triplets int) int {
-	if t.pairs {
-		return kernel.PadLane(triplets)
-	}
-	return kernel.PadRows(t.passes * triplets)
-}
+func (t *trainer[T]) rows(triplets int) int { return kernel.PadRows(t.passes * triplets) }
 
 // padBits is the number of 16-bit words that kernel.Set.Bits fills for n bits.
 func padBits(n int) int { return (n/16 + 31) / 32 * 32 }
@@ -300,15 +247,6 @@ func (t *trainer[T]) initialise(seed uint64) {
 
 		for b := range out {
 			t.p[t.b[i]+b] = T(bound * (2*uniform(p) - 1))
-		}
-	}
-
-	if t.binned != nil {
-		k, b := t.binned.k, t.p[t.b[t.depth()]:]
-		for j := range t.out {
-			for m := range k {
-				b[j*k*(k+1)+(m+1)*k+m] += ownBin
-			}
 		}
 	}
 }
@@ -346,14 +284,8 @@ func (t *trainer[T]) gradientBlock(data []T, idx []int32, swapped []bool, norm f
 	var bits [][]uint16
 	if t.dropout > 0 {
 		bits = t.bits
-
-		masked := rows
-		if !t.pairs {
-			masked = maskRows(t.passes * len(idx))
-		}
-
 		for i, b := range t.bits {
-			t.k.Bits(b[:padBits(masked*t.pad[i])], t.dropout, t.lanes)
+			t.k.Bits(b[:padBits(maskRows(t.passes*len(idx))*t.pad[i])], t.dropout, t.lanes)
 		}
 	}
 
@@ -385,12 +317,12 @@ func (t *trainer[T]) backward(rows int) {
 	t.k.Outer(t.g[t.w[0]:], t.g[t.b[0]:], t.z, t.ldIn, t.dh[0], rows, t.ldIn, t.pad[0], 1)
 }
 
-// loss returns the mean loss over all rows of data, weighted by weight
+// loss returns the mean loss over all rows of data, weighted by weight and second
 // (nil: 1), with the network as it is, without dropout. It changes nothing that a training reads.
-func (t *trainer[T]) loss(data, weight []T) float64 {
+func (t *trainer[T]) loss(data, weight, second []T) float64 {
 	t.prepare()
-	defer func(s T, w []T) { t.scale, t.weight = s, w }(t.scale, t.weight)
-	t.scale, t.weight = 1, weight
+	defer func(s T, w, w2 []T) { t.scale, t.weight, t.second = s, w, w2 }(t.scale, t.weight, t.second)
+	t.scale, t.weight, t.second = 1, weight, second
 	n := len(data) / (t.in + 2*t.out)
 	idx := make([]int32, 0, t.tripBlock)
 
@@ -415,12 +347,6 @@ func (t *trainer[T]) lossBlock(data []T, idx []int32, swapped []bool, norm float
 	rows := t.rows(B)
 	t.fill(data, idx, swapped, rows)
 
-	if t.pairs {
-		t.weigh(idx, norm)
-		t.forward(rows, bits)
-		return t.jointLoss(n)
-	}
-
 	flat := kernel.PadLane(n * d)
 
 	// The kernel's loss is c·½[ℓ(t1)+ℓ(t2)].
@@ -439,17 +365,18 @@ func (t *trainer[T]) lossBlock(data []T, idx []int32, swapped []bool, norm float
 
 	if t.weight != nil {
 		for r := range n {
+			weight := t.weight
+			if r >= B {
+				weight = t.second
+			}
+
 			for j := range d {
-				t.c[r*d+j] *= t.weight[idx[r%B]]
+				t.c[r*d+j] *= weight[idx[r%B]]
 			}
 		}
 	}
 
 	t.forward(rows, bits)
-
-	if t.binned != nil {
-		return t.binnedLoss(n)
-	}
 
 	// Padding: weight zero, and a prediction that stays finite.
 	for i := n * d; i < flat; i++ {
@@ -483,50 +410,11 @@ func (t *trainer[T]) lossBlock(data []T, idx []int32, swapped []bool, norm float
 	return float64(loss)
 }
 
-// weigh writes the weights of a block of triplets for jointLoss, zero for padding.
-func (t *trainer[T]) weigh(idx []int32, norm float64) {
-	rows := kernel.PadLane(len(idx))
-	c := t.c[:rows]
-	for i := range c {
-		c[i] = T(norm)
-	}
-
-	if t.weight != nil {
-		for i, q := range idx {
-			c[i] *= t.weight[q]
-		}
-	}
-
-	clear(c[len(idx):])
-
-	for j := 1; j < t.out && t.joint == nil; j++ { // of all outcomes
-		copy(t.c[j*rows:], c)
-	}
-}
-
 // fill writes the input rows and targets of a block: all triplets without
 // feedback, then fed with y1, then (symmetrised) fed with y2.
 func (t *trainer[T]) fill(data []T, idx []int32, swapped []bool, rows int) {
 	B, in, d, ld := len(idx), t.in, t.out, t.ldIn
 	row := in + 2*d
-	if t.pairs {
-		t.k.Gather(t.z, ld, data, row, idx, in)
-		t.k.Gather(t.triplets, t.tripletN, data, row, idx, row)
-
-		for i := range swapped {
-			if swapped[i] {
-				y := t.triplets[i*t.tripletN+in:]
-				for j := range d {
-					y[j], y[d+j] = y[d+j], y[j]
-				}
-			}
-		}
-
-		clear(t.z[B*ld : rows*ld])
-
-		return
-	}
-
 	for i, q := range idx {
 		src := data[int(q)*row : (int(q)+1)*row]
 		x, y1, y2 := src[:in], src[in:in+d], src[in+d:]
@@ -540,14 +428,6 @@ func (t *trainer[T]) fill(data []T, idx []int32, swapped []bool, rows int) {
 		}
 
 		t1, t2 := t.t1[i*d:][:len(y1)], t.t2[i*d:][:len(y1)]
-		if t.passes == 1 {
-			for j, y := range y1 {
-				t1[j], t2[j] = y, y2[j]
-			}
-
-			continue
-		}
-
 		for j := in; j < in+d; j++ {
 			z[j] = t.none
 		}

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -129,7 +130,7 @@ func (p *piecewise) first(x []float32, none float64) (mu, variance float64) {
 
 	o := p.forms[p.depth()]
 
-	return o[0].a, softplus(o[1].a) + 1e-6
+	return o[0].a, Softplus(o[1].a) + 1e-6
 }
 
 // start sets the first pre-activations for y fed back with presence bit b,
@@ -212,16 +213,7 @@ func (p *piecewise) piece(i int, lo, hi float64) {
 		}
 	}
 
-	slices.SortFunc(k, func(a, b kink) int {
-		switch {
-		case a.at < b.at:
-			return -1
-		case a.at > b.at:
-			return 1
-		}
-
-		return a.unit - b.unit
-	})
+	slices.SortFunc(k, func(a, b kink) int { return cmp.Or(cmp.Compare(a.at, b.at), a.unit-b.unit) })
 
 	p.kinks[i] = k
 	p.next(i, lo)
@@ -284,7 +276,7 @@ func (p *piecewise) integral(m, r linear, lo, hi float64) {
 			mid := lo + float64((float64(i)+0.5)*h)
 			for _, q := range rule {
 				e := mid + float64(0.5*h*q.at)
-				v := softplus(r.a+float64(r.b*e)) + 1e-6
+				v := Softplus(r.a+float64(r.b*e)) + 1e-6
 				p.v += float64(0.5 * h * q.weight * v * normPDF(e))
 			}
 		}

@@ -14,7 +14,7 @@ const (
 	streamDropout = 3
 	streamSwap    = 4
 	streamSample  = 5
-	streamNodes   = 7 // 6 is streamPredict
+	streamNodes   = 7 // 6 was that of dropout at prediction
 )
 
 // streamSeed mixes a seed and a stream number (splitmix64's finaliser twice).
@@ -138,30 +138,16 @@ var logCoefficients = [12]float64{
 	1.0 / 7, 1.0 / 5, 1.0 / 3, 1,
 }
 
-// softplus is log(1+e^r).
-func softplus(r float64) float64 {
-	v, _ := softplusSlope(r)
-	return v
-}
-
-// softplusSlope is softplus and its derivative, 1/(1+e^−r).
-func softplusSlope(r float64) (v, slope float64) {
+// Softplus is log(1+e^r), by log1p with the argument's own rounding error (Kahan).
+func Softplus(r float64) float64 {
 	e := expNeg(math.Abs(r))
-
-	slope = 1
-	if r < 0 {
-		slope = e
-	}
-
-	// log1p by the argument's own rounding error (Kahan).
 	u := 1 + e
-
 	l := e
 	if u > 1 {
 		l = float64(logPos(u) * (e / (u - 1)))
 	}
 
-	return max(r, 0) + l, slope / u
+	return max(r, 0) + l
 }
 
 const invSqrt2Pi = 0.398942280401432677939946059934

@@ -185,10 +185,7 @@ func newSecond(n *net[float32]) *second {
 	s.norm0, s.norm = aligned[float32](n.pad[0]), aligned[float32](widest)
 	s.answer = aligned[float32](kernel.PadRows(2*n.out) * blockWidth)
 	s.zero = aligned[float32](max(widest, blockWidth))
-	s.all = make([]uint16, max(widest, blockWidth)/kernel.Lane)
-	for i := range s.all {
-		s.all[i] = math.MaxUint16
-	}
+	s.all = slices.Repeat([]uint16{math.MaxUint16}, max(widest, blockWidth)/kernel.Lane)
 
 	return s
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"doubletake/internal/must"
 	"doubletake/train/kernel"
 	"doubletake/train/triplets"
 )
@@ -132,9 +133,7 @@ func TestSecondAnswers(t *testing.T) {
 						}
 					}
 
-					if seen != n {
-						t.Fatalf("%d points came out of %d", seen, n)
-					}
+					must.Never(t, seen != n, "%d points came out of %d", seen, n)
 				}
 			}
 		}
@@ -209,23 +208,17 @@ func TestSecondBounds(t *testing.T) {
 				switch {
 				case slices.Contains(on, u):
 					decided++
-					if v < -1e-5 {
-						t.Fatalf("unit %d is called on, and is %g", u, v)
-					}
+					must.Never(t, v < -1e-5, "unit %d is called on, and is %g", u, v)
 
 				case !slices.Contains(last, u):
 					decided++
-					if v > 1e-5 {
-						t.Fatalf("unit %d is called off, and is %g", u, v)
-					}
+					must.Never(t, v > 1e-5, "unit %d is called off, and is %g", u, v)
 				}
 			}
 		}
 	}
 
-	if decided < 20*400*4 {
-		t.Errorf("only %d signs were decided", decided)
-	}
+	must.Not(t, decided < 20*400*4, "only %d signs were decided", decided)
 }
 
 func (l *layout) paramsBias(m *Model, i, u int) float32 { return m.params[l.b[i]+u] }
@@ -249,9 +242,7 @@ func TestSampledLine(t *testing.T) {
 			sum += y * second[0]
 		}
 
-		if want := sum/float64(len(eps)) - mu[0]*mu[0]; math.Abs(got.CovRaw[0]-want) > 1e-6 {
-			t.Errorf("%s: CovRaw = %.9g, expected %.9g", sampler, got.CovRaw[0], want)
-		}
+		must.Near(t, got.CovRaw[0], sum/float64(len(eps))-mu[0]*mu[0], 1e-6, "%s: CovRaw", sampler)
 	}
 }
 

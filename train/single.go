@@ -13,8 +13,8 @@ import (
 // the data and number of steps of Fit. Its feedback weights are zero, so that
 // Estimate finds C = 0 and δ = 0.
 //
-// cfg.Head, cfg.Feedback and cfg.Pairs are not used and are recorded as
-// TwoAnswers, DropWeights and Symmetrised. Errors and panics are those of Fit.
+// cfg.Feedback and cfg.Pairs are not used and are recorded as DropWeights and
+// Symmetrised. Errors and panics are those of Fit.
 func FitSingle(ctx context.Context, data triplets.Set, cfg Config, hook func(Epoch)) (*Model, []Epoch, error) {
 	return FitWith(ctx, data, cfg, FitOptions{Hook: hook, Single: true})
 }

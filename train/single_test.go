@@ -2,70 +2,12 @@ package train
 
 import (
 	"context"
-	"encoding/json"
 	"math"
-	"os"
 	"testing"
 
+	"doubletake/internal/must"
 	"doubletake/train/triplets"
 )
-
-// Expected values: enumeration of all 2¹¹ dropout masks in numpy; torch's
-// dropout agrees with it within its own standard error (testdata/README.md).
-func TestPredictDropoutAgainstEnumeration(t *testing.T) {
-	raw, err := os.ReadFile("testdata/dropout.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	var g struct {
-		Model                   Model
-		X, Mu, Variance, Spread []float64
-		Fourth                  []float64
-		TorchMu                 []float64 `json:"torch_mu"`
-		TorchSpread             []float64 `json:"torch_spread"`
-		TorchSamples            float64   `json:"torch_samples"`
-	}
-
-	if err := json.Unmarshal(raw, &g); err != nil {
-		t.Fatal(err)
-	}
-
-	const samples = 20000
-	mu, variance, spread, err := g.Model.PredictDropout(context.Background(), g.X, samples, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	for k := range mu {
-		if d, se := mu[k]-g.Mu[k], math.Sqrt(g.Spread[k]/samples); math.Abs(d) > 4*se {
-			t.Errorf("mean %d: %v, want %v ± %v", k, mu[k], g.Mu[k], se)
-		}
-
-		if d, se := spread[k]-g.Spread[k], math.Sqrt(g.Fourth[k]/samples); math.Abs(d) > 4*se {
-			t.Errorf("spread %d: %v, want %v ± %v", k, spread[k], g.Spread[k], se)
-		}
-
-		if math.Abs(variance[k]/g.Variance[k]-1) > 0.03 {
-			t.Errorf("variance %d: %v, want %v", k, variance[k], g.Variance[k])
-		}
-
-		se := math.Sqrt(g.Spread[k] * (1/g.TorchSamples + 1.0/samples))
-		if math.Abs(mu[k]-g.TorchMu[k]) > 4*se {
-			t.Errorf("mean %d: %v, torch %v ± %v", k, mu[k], g.TorchMu[k], se)
-		}
-	}
-
-	// A condition's numbers depend on the condition alone.
-	a, _, c, err := g.Model.PredictDropout(context.Background(), g.X[2:4], samples, 3)
-	if err != nil || a[0] != mu[2] || c[1] != spread[3] {
-		t.Errorf("asked alone: %v and %v, in company %v and %v (%v)", a, c, mu[2:4], spread[2:4], err)
-	}
-
-	if _, _, _, err := g.Model.PredictDropout(context.Background(), g.X, 1, 3); err == nil {
-		t.Error("one sample has no spread")
-	}
-}
 
 func sine(n int) triplets.Set {
 	d := triplets.Set{N: n, In: 1, Out: 1}
@@ -89,9 +31,7 @@ func TestFitSingleLoss(t *testing.T) {
 	c := DefaultConfig()
 	c.Dropout, c.Beta, c.LearningRate, c.Epochs, c.Kernels, c.Pairs, c.Feedback = 0, 0, 1e-12, 1, "portable", Plain, Flag
 	m, h, err := FitSingle(context.Background(), d, c, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	mu, v := m.Predict(d.X)
 	std := m.OutcomeScale().Std
@@ -105,13 +45,8 @@ func TestFitSingleLoss(t *testing.T) {
 		}
 	}
 
-	if math.Abs(h[0].Loss-want) > 1e-5*math.Abs(want) {
-		t.Errorf("loss %v, want %v", h[0].Loss, want)
-	}
-
-	if m.Config.Pairs != Symmetrised || m.Config.Feedback != DropWeights {
-		t.Errorf("recorded settings %+v", m.Config)
-	}
+	must.Near(t, h[0].Loss, want, 1e-5*math.Abs(want), "loss")
+	must.Not(t, m.Config.Pairs != Symmetrised || m.Config.Feedback != DropWeights, "recorded settings %+v", m.Config)
 }
 
 // A network that answers once ignores the feedback: its second answer is its first,
@@ -121,33 +56,23 @@ func TestFitSingleIsDeaf(t *testing.T) {
 	c := DefaultConfig()
 	c.Epochs, c.Hidden = 120, []int{24, 24}
 	m, h, err := FitSingle(context.Background(), d, c, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	if h[len(h)-1].Loss > h[0].Loss-1 {
-		t.Errorf("loss %v → %v: nothing was learned", h[0].Loss, h[len(h)-1].Loss)
-	}
+	must.Do(t, err)
+	must.Not(t, h[len(h)-1].Loss > h[0].Loss-1, "loss %v → %v: nothing was learned", h[0].Loss, h[len(h)-1].Loss)
 
 	x := []float64{-2.5, -1, 0, 0.7, 2.9}
 	mu, v := m.Predict(x)
 
 	again, w := m.PredictGiven(x, []float64{9, -3, 0, 1, 7})
 	for i := range mu {
-		if mu[i] != again[i] || v[i] != w[i] {
-			t.Errorf("x = %v: first %v (%v), second %v (%v)", x[i], mu[i], v[i], again[i], w[i])
-		}
-
-		if math.Abs(mu[i]-math.Sin(x[i])) > 0.2 {
-			t.Errorf("x = %v: mean %v, truth %v", x[i], mu[i], math.Sin(x[i]))
-		}
+		must.Not(t, mu[i] != again[i] || v[i] != w[i], "x = %v: first %v (%v), second %v (%v)", x[i], mu[i], v[i], again[i],
+			w[i])
+		must.Near(t, mu[i], math.Sin(x[i]), 0.2, "x = %v: mean", x[i])
 	}
 
 	e := estimated(t, m, x, EstimateOptions{})
 
 	for i := range x {
-		if math.Abs(e.Cov[i]) > 1e-6 || math.Abs(e.Delta[i]) > 1e-6 {
-			t.Errorf("x = %v: C = %v, δ = %v", x[i], e.Cov[i], e.Delta[i])
-		}
+		must.Not(t, math.Abs(e.Cov[i]) > 1e-6 || math.Abs(e.Delta[i]) > 1e-6, "x = %v: C = %v, δ = %v", x[i], e.Cov[i],
+			e.Delta[i])
 	}
 }

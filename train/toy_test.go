@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"doubletake/internal/must"
 	"doubletake/train/triplets"
 )
 
@@ -151,9 +152,8 @@ func (b bar) check(t *testing.T, name string, v []float64) {
 	t.Helper()
 	t.Logf("%-26s median %8.3g [%.3g, %.3g]", name, median(v), slices.Min(v), slices.Max(v))
 
-	if len(v) == 0 || b.Each == nil && b.Median == nil && b.CountAbove == nil {
-		t.Fatalf("%s: no figures or no range", name)
-	}
+	must.Never(t, len(v) == 0 || b.Each == nil && b.Median == nil && b.CountAbove == nil, "%s: no figures or no range",
+		name)
 
 	if b.Each != nil && (slices.Min(v) < b.Each[0] || slices.Max(v) > b.Each[1]) {
 		t.Errorf("%s: a seed is outside %v: %.3g", name, b.Each, v)
@@ -171,24 +171,20 @@ func (b bar) check(t *testing.T, name string, v []float64) {
 			}
 		}
 
-		if float64(n) < b.CountAbove[1] {
-			t.Errorf("%s: %d seeds above %g, expected %g: %.3g", name, n, b.CountAbove[0], b.CountAbove[1], v)
-		}
+		must.Not(t, float64(n) < b.CountAbove[1], "%s: %d seeds above %g, expected %g: %.3g", name, n, b.CountAbove[0],
+			b.CountAbove[1], v)
 	}
 }
 
 // TestToyBars trains the toy with ten seeds (data and weights) by the settings of
-// bars.json and checks every range given there for the toy. It needs half a
-// minute on two cores and runs only with DOUBLETAKE_LONG=1.
+// bars.json and checks the ranges given there for the toy, with DOUBLETAKE_LONG=all
+// those without dropout and of other noise too.
 func TestToyBars(t *testing.T) {
 	if testing.Short() || os.Getenv("DOUBLETAKE_LONG") == "" {
 		t.Skip("long test: set DOUBLETAKE_LONG=1")
 	}
 
-	raw, err := os.ReadFile("testdata/bars.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Read(t, "testdata/bars.json")
 
 	var bars struct {
 		Triplets map[string]bar       `json:"triplets"`
@@ -198,9 +194,7 @@ func TestToyBars(t *testing.T) {
 		Gamma    map[string][]float64 `json:"gamma3_over_gamma1_mean_mean|C|in"`
 	}
 
-	if err := json.Unmarshal(raw, &bars); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(raw, &bars))
 
 	const seeds = 10
 	run := func(gamma, dropout float64, couples bool) map[string][]float64 {
@@ -263,6 +257,11 @@ func TestToyBars(t *testing.T) {
 	}
 
 	bars.Over.check(t, "couples/triplets C_c", over)
+
+	if !study() {
+		return // fifty trainings more
+	}
+
 	checkAll("triplets, no dropout", run(1.5, 0, false), bars.P0)
 
 	for _, c := range []struct {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"doubletake/internal/must"
 	"doubletake/train/kernel"
 	"doubletake/train/triplets"
 
@@ -104,6 +105,9 @@ func naive(l *layout, p []float64, data []float64, n int, cfg Config, swapped []
 // long reports whether long trainings and samplings are wanted.
 func long() bool { return os.Getenv("DOUBLETAKE_LONG") != "" }
 
+// study reports whether those of docs/research/studies are wanted.
+func study() bool { return os.Getenv("DOUBLETAKE_LONG") == "all" }
+
 func eachVariant(f func(name string, cfg Config)) {
 	for _, fb := range []string{DropWeights, Constant, Flag} {
 		for _, pairs := range []string{Symmetrised, Swap, Plain} {
@@ -135,7 +139,7 @@ func TestGradientVariants(t *testing.T) {
 	idx := upTo(n)
 
 	every := 5 // parameters of which one is compared
-	if long() {
+	if study() {
 		every = 1
 	}
 
@@ -152,9 +156,7 @@ func TestGradientVariants(t *testing.T) {
 
 		var frozen []float64
 		want := naive(l, tr.p, rows, n, cfg, sw, nil, &frozen)
-		if got := tr.gradient(rows, idx, sw); math.Abs(got-want) > 1e-12*math.Abs(want) {
-			t.Errorf("%s: loss %.15g, expected %.15g", name, got, want)
-		}
+		must.Near(t, tr.gradient(rows, idx, sw), want, 1e-12*math.Abs(want), "%s: loss", name)
 
 		for i := range l.depth() + 1 {
 			for a := range l.fanIn(i) + 1 {
@@ -239,9 +241,8 @@ func TestGradientDropout(t *testing.T) {
 		fd := (up - loss()) / (2 * h)
 
 		tr.p[q] = p
-		if math.Abs(g[q]-fd) > 2e-6*math.Max(1, math.Abs(fd)) {
-			t.Fatalf("parameter %d: gradient %.9g, central difference %.9g", q, g[q], fd)
-		}
+		must.Never(t, math.Abs(g[q]-fd) > 2e-6*math.Max(1, math.Abs(fd)),
+			"parameter %d: gradient %.9g, central difference %.9g", q, g[q], fd)
 	}
 }
 
@@ -287,9 +288,7 @@ func TestDropoutUnbiased(t *testing.T) {
 	n := float64(rounds * rowBlock)
 	m := sum / n
 	se := math.Sqrt((sq/n - m*m) / n)
-	if se == 0 || math.Abs(m-want) > 4.5*se {
-		t.Errorf("mean over dropout %g ± %g, expected %g", m, se, want)
-	}
+	must.Not(t, se == 0 || math.Abs(m-want) > 4.5*se, "mean over dropout %g ± %g, expected %g", m, se, want)
 }
 
 func smallConfig() Config {
@@ -302,9 +301,7 @@ func mustFit(t testing.TB, data triplets.Set, cfg Config) *Model {
 	t.Helper()
 
 	m, _, err := Fit(context.Background(), data, cfg, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	return m
 }
@@ -315,19 +312,12 @@ func TestFitDeterministic(t *testing.T) {
 		cfg := smallConfig()
 		cfg.Kernels, cfg.Pairs = name, Swap
 		a, b := mustFit(t, data, cfg), mustFit(t, data, cfg)
-		if !slices.Equal(a.params, b.params) {
-			t.Errorf("%s: two runs differ", name)
-		}
+		must.Not(t, !slices.Equal(a.params, b.params), "%s: two runs differ", name)
 
 		cfg.Seed++
 
-		if slices.Equal(a.params, mustFit(t, data, cfg).params) {
-			t.Errorf("%s: another seed gave the same weights", name)
-		}
-
-		if a.Kernels != name {
-			t.Errorf("trained with %q, the model has %q", name, a.Kernels)
-		}
+		must.Not(t, slices.Equal(a.params, mustFit(t, data, cfg).params), "%s: another seed gave the same weights", name)
+		must.Not(t, a.Kernels != name, "trained with %q, the model has %q", name, a.Kernels)
 	}
 }
 
@@ -344,9 +334,7 @@ func TestPortableBytes(t *testing.T) {
 		sum = sum*0x100000001b3 ^ uint64(math.Float32bits(w))
 	}
 
-	if sum != portableBytes {
-		t.Errorf("weights hash to %#x, expected %#x", sum, uint64(portableBytes))
-	}
+	must.Not(t, sum != portableBytes, "weights hash to %#x, expected %#x", sum, uint64(portableBytes))
 
 	for out, want := range map[int]uint64{1: portableEstimate, 3: portableEstimate3} {
 		m := mustFit(t, exactData(101, 2, out), cfg)
@@ -359,9 +347,7 @@ func TestPortableBytes(t *testing.T) {
 			}
 		}
 
-		if sum != want {
-			t.Errorf("estimates of %d outcomes hash to %#x, expected %#x", out, sum, want)
-		}
+		must.Equal(t, sum, want, "estimates of %d outcomes hash to", out)
 	}
 }
 
@@ -405,9 +391,7 @@ func TestFitLearns(t *testing.T) {
 
 		var seen int
 		m, hist, err := Fit(context.Background(), data, cfg, func(e Epoch) { seen++ })
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		if len(hist) != 40 || seen != 40 || hist[0].Epoch != 1 || hist[39].Epoch != 40 || !(hist[39].Loss < hist[0].Loss) {
 			t.Errorf("%s: history of %d epochs, %d hooks, loss %g → %g", fb, len(hist), seen, hist[0].Loss,
@@ -431,17 +415,15 @@ func TestFitLearns(t *testing.T) {
 		}
 
 		rmse, vs := math.Sqrt(sq/float64(len(mu))), vs/float64(len(mu))
-		if rmse > 0.1 || vs < 0.06 || vs > 0.12 {
-			t.Errorf("%s: rmse %.3f (expected below 0.1), mean variance %.3f (expected about 0.09)", fb, rmse, vs)
-		}
+		must.Not(t, rmse > 0.1 || vs < 0.06 || vs > 0.12,
+			"%s: rmse %.3f (expected below 0.1), mean variance %.3f (expected about 0.09)", fb, rmse, vs)
 
 		// Couples-free data carries no information from y1 to y2: the feedback
 		// matters little where there are data.
 		again, _ := m.PredictGiven(x, mu)
 		for i := range mu {
-			if math.Abs(again[i]-mu[i]) > 0.3 {
-				t.Errorf("%s: second answer %g, first %g at %v", fb, again[i], mu[i], x[2*i:2*i+2])
-			}
+			must.Not(t, math.Abs(again[i]-mu[i]) > 0.3, "%s: second answer %g, first %g at %v", fb, again[i], mu[i],
+				x[2*i:2*i+2])
 		}
 	}
 }
@@ -460,17 +442,14 @@ func TestStandardise(t *testing.T) {
 	}
 
 	a, b := mustFit(t, data, smallConfig()), mustFit(t, scaled, smallConfig())
-	if !slices.Equal(a.params, b.params) {
-		t.Error("weights differ after a change of units")
-	}
+	must.Not(t, !slices.Equal(a.params, b.params), "weights differ after a change of units")
 
 	mu, v := a.Predict(data.X)
 
 	mu2, v2 := b.Predict(scaled.X)
 	for i := range mu {
-		if mu2[i] != mu[i]/8 || v2[i] != v[i]/64 {
-			t.Fatalf("prediction %d: %g, %g in other units, expected %g, %g", i, mu2[i], v2[i], mu[i]/8, v[i]/64)
-		}
+		must.Never(t, mu2[i] != mu[i]/8 || v2[i] != v[i]/64, "prediction %d: %g, %g in other units, expected %g, %g", i,
+			mu2[i], v2[i], mu[i]/8, v[i]/64)
 	}
 
 	// numpy: np.mean, np.std (population) of both outcomes pooled.
@@ -495,9 +474,7 @@ func TestStandardise(t *testing.T) {
 	cfg.Standardise = false
 	own := mustFit(t, data, cfg).OutcomeScale()
 	m, s = own.Mean, own.Std
-	if m[0] != 0 || s[0] != 1 {
-		t.Errorf("not standardised, but scales are %v, %v", m, s)
-	}
+	must.Not(t, m[0] != 0 || s[0] != 1, "not standardised, but scales are %v, %v", m, s)
 }
 
 func TestFitErrors(t *testing.T) {
@@ -551,8 +528,8 @@ func TestFitErrors(t *testing.T) {
 		}
 
 		m, _, err := Fit(context.Background(), c.data, cfg, nil)
-		if err == nil || !strings.Contains(err.Error(), c.want) || m != nil {
-			t.Errorf("%s: error %v, expected one with %q", c.name, err, c.want)
+		if must.Refuse(t, err, c.want); m != nil {
+			t.Errorf("%s: a model in spite of %v", c.name, err)
 		}
 
 		var ce *ConstantInputError
@@ -562,9 +539,7 @@ func TestFitErrors(t *testing.T) {
 	}
 
 	defer func() {
-		if recover() == nil {
-			t.Error("slices that do not fit the shape: no panic")
-		}
+		must.Not(t, recover() == nil, "slices that do not fit the shape: no panic")
 	}()
 
 	bad := good
@@ -573,9 +548,7 @@ func TestFitErrors(t *testing.T) {
 }
 
 func TestValidate(t *testing.T) {
-	if err := DefaultConfig().Validate(); err != nil {
-		t.Errorf("defaults: %v", err)
-	}
+	must.Do(t, DefaultConfig().Validate())
 
 	for want, f := range map[string]func(*Config){
 		"hidden: expected 1 to 8":       func(c *Config) { c.Hidden = nil },
@@ -595,9 +568,7 @@ func TestValidate(t *testing.T) {
 		c := DefaultConfig()
 		f(&c)
 
-		if err := c.Validate(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, expected one with %q", err, want)
-		}
+		must.Refuse(t, c.Validate(), want)
 	}
 }
 
@@ -611,9 +582,8 @@ func TestFitCancel(t *testing.T) {
 		}
 	})
 
-	if !errors.Is(err, context.Canceled) || m != nil || !strings.Contains(err.Error(), "epoch 3") {
-		t.Errorf("cancelled in the hook of epoch 2: %v", err)
-	}
+	must.Not(t, !errors.Is(err, context.Canceled) || m != nil || !strings.Contains(err.Error(), "epoch 3"),
+		"cancelled in the hook of epoch 2: %v", err)
 
 	model := mustFit(t, shapeData(50, 1, 1), smallConfig())
 	if _, err := model.Estimate(ctx, []float64{1}, EstimateOptions{}); !errors.Is(err, context.Canceled) {
@@ -626,23 +596,18 @@ func TestModelJSON(t *testing.T) {
 		cfg.Epochs, cfg.Seed = 2, 1<<63+7
 		m := mustFit(t, shapeData(40, 3, 2), cfg)
 		b, err := json.Marshal(m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		var r Model
 		if err := json.Unmarshal(b, &r); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 
-		if !slices.Equal(r.params, m.params) || r.Kernels != m.Kernels || r.Config.Seed != cfg.Seed {
-			t.Fatalf("%s: read back differently", name)
-		}
+		must.Never(t, !slices.Equal(r.params, m.params) || r.Kernels != m.Kernels || r.Config.Seed != cfg.Seed,
+			"%s: read back differently", name)
 
 		again, err := json.Marshal(&r)
-		if err != nil || !bytes.Equal(again, b) {
-			t.Fatalf("%s: written differently after reading (%v)", name, err)
-		}
+		must.Never(t, err != nil || !bytes.Equal(again, b), "%s: written differently after reading (%v)", name, err)
 
 		// One of 0.1.0, trained with a set that is gone.
 		former := bytes.ReplaceAll(b, []byte(`"kernels":"`+m.Kernels), []byte(`"kernels":"avx512`))
@@ -655,9 +620,7 @@ func TestModelJSON(t *testing.T) {
 		mu, v := m.PredictGiven(x, []float64{0.5, 1})
 
 		mu2, v2 := r.PredictGiven(x, []float64{0.5, 1})
-		if !slices.Equal(mu, mu2) || !slices.Equal(v, v2) {
-			t.Errorf("%s: predicts differently after reading", name)
-		}
+		must.Not(t, !slices.Equal(mu, mu2) || !slices.Equal(v, v2), "%s: predicts differently after reading", name)
 	})
 }
 
@@ -669,9 +632,7 @@ func TestModelDescription(t *testing.T) {
 		cfg.Epochs = 3
 		m := mustFit(t, data, cfg)
 		b, err := json.Marshal(m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		var f struct {
 			InputMean   []float64 `json:"input_mean"`
@@ -687,9 +648,7 @@ func TestModelDescription(t *testing.T) {
 			}
 		}
 
-		if err := json.Unmarshal(b, &f); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(b, &f))
 
 		eval := func(x, y []float64) (mu, v []float64) {
 			var z []float64
@@ -755,9 +714,7 @@ func TestModelDescription(t *testing.T) {
 func TestModelJSONErrors(t *testing.T) {
 	m := mustFit(t, shapeData(30, 2, 1), smallConfig())
 	good, err := json.Marshal(m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	for _, c := range []struct{ from, to, want string }{
 		{`"format":"doubletake-model"`, `"format":"other"`, `expected format "doubletake-model"`},
@@ -770,17 +727,14 @@ func TestModelJSONErrors(t *testing.T) {
 		{`"hidden":[64,64]`, `"hidden":[64,32]`, "layer 1: expected 64×32"},
 		{`"weights":[[`, `"weights":[[1,`, "row 0: expected 64 weights, found 65"},
 		{`"feedback":"drop-weights","feedback_when`, `"feedback":"flag","feedback_when`, `"flag", but "drop-weights"`},
+		{`"config":{`, `"config":{"head":"joint",`, "expected a network of two answers, found head: joint"},
 		{`{`, `[`, "decode model"},
 	} {
 		bad := strings.Replace(string(good), c.from, c.to, 1)
-		if bad == string(good) {
-			t.Fatalf("%q does not occur", c.from)
-		}
+		must.Never(t, bad == string(good), "%q does not occur", c.from)
 
 		var r Model
-		if err := r.UnmarshalJSON([]byte(bad)); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s → %s: error %v, expected one with %q", c.from, c.to, err, c.want)
-		}
+		must.Refuse(t, r.UnmarshalJSON([]byte(bad)), c.want)
 	}
 }
 
@@ -816,9 +770,8 @@ func TestEstimateOrder(t *testing.T) {
 				{all.Kappa, one.Kappa},
 				{all.ZigZag, one.ZigZag},
 			} {
-				if !slices.Equal(p[0][i*d:(i+1)*d], p[1]) {
-					t.Fatalf("figure %d of condition %d: %v among others, %v alone", j, i, p[0][i*d:(i+1)*d], p[1])
-				}
+				must.Never(t, !slices.Equal(p[0][i*d:(i+1)*d], p[1]), "figure %d of condition %d: %v among others, %v alone", j, i,
+					p[0][i*d:(i+1)*d], p[1])
 			}
 		})
 	}
@@ -829,7 +782,7 @@ func TestEstimateOrder(t *testing.T) {
 // own standard error is σ²·√(2/500 000) at C = σ², 0.2 %: of it four are allowed.
 func TestEstimateRules(t *testing.T) {
 	samples := 1_000_000
-	if !long() {
+	if !study() {
 		samples /= 10
 	}
 
@@ -853,13 +806,8 @@ func TestEstimateRules(t *testing.T) {
 		m := mustFit(t, data, cfg)
 		e, err := m.Estimate(context.Background(), []float64{0.2, 0.1, -1, 2, 3, 3, 0, -2},
 			EstimateOptions{Samples: samples, Seed: 5})
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		if e.Method != c.method {
-			t.Errorf("%d outcomes: method %q, expected %q", c.d, e.Method, c.method)
-		}
+		must.Do(t, err)
+		must.Equal(t, e.Method, c.method, "%d outcomes: method", c.d)
 
 		for i := range e.Cov {
 			if got := e.CovRaw[i] - e.Mu[i]*e.Delta[i]; math.Abs(got-e.Cov[i]) > (c.tol+sampling)*e.Var[i] {
@@ -895,9 +843,7 @@ func TestCovarianceIgnoresDraws(t *testing.T) {
 				{e.Kappa, want.Kappa},
 				{e.ZigZag, want.ZigZag},
 			} {
-				if !slices.Equal(p[0], p[1]) {
-					t.Errorf("%d outcomes, %+v: figure %d is %v, with 2 samples %v", d, o, j, p[0], p[1])
-				}
+				must.Not(t, !slices.Equal(p[0], p[1]), "%d outcomes, %+v: figure %d is %v, with 2 samples %v", d, o, j, p[0], p[1])
 			}
 		}
 	}
@@ -921,9 +867,8 @@ func TestPairSets(t *testing.T) {
 				fourth += w * x * x * x * x
 			}
 
-			if math.Abs(mean) > 1e-12 || math.Abs(fourth-3) > 0.6 {
-				t.Errorf("%d outcomes, %d: mean %g, fourth moment %g", d, a, mean, fourth)
-			}
+			must.Not(t, math.Abs(mean) > 1e-12 || math.Abs(fourth-3) > 0.6, "%d outcomes, %d: mean %g, fourth moment %g", d, a,
+				mean, fourth)
 
 			for b := range a + 1 {
 				s, want := 0.0, 0.0
@@ -935,9 +880,7 @@ func TestPairSets(t *testing.T) {
 					want = 1
 				}
 
-				if math.Abs(s-want) > 1e-6 {
-					t.Errorf("%d outcomes: covariance of %d and %d is %g", d, a, b, s)
-				}
+				must.Near(t, s, want, 1e-6, "%d outcomes: covariance of %d and %d is", d, a, b)
 			}
 		}
 	}
@@ -946,9 +889,8 @@ func TestPairSets(t *testing.T) {
 func TestEstimateOptions(t *testing.T) {
 	m := mustFit(t, shapeData(30, 1, 1), smallConfig())
 	e, err := m.Estimate(context.Background(), []float64{0, 1}, EstimateOptions{})
-	if err != nil || e.Samples != 1000 || e.Sampler != Antithetic || e.N != 2 || e.Out != 1 {
-		t.Errorf("defaults: %+v, %v", e, err)
-	}
+	must.Not(t, err != nil || e.Samples != 1000 || e.Sampler != Antithetic || e.N != 2 || e.Out != 1, "defaults: %+v, %v",
+		e, err)
 
 	if e, err := m.Estimate(context.Background(), nil, EstimateOptions{Samples: 7}); err != nil || e.N != 0 ||
 		e.Samples != 8 {
@@ -1029,7 +971,7 @@ func TestMath64(t *testing.T) {
 
 		r := 100*x - 50
 		want := math.Max(r, 0) + math.Log1p(math.Exp(-math.Abs(r)))
-		if d := math.Abs(softplus(r)/want - 1); d > 1e-14 {
+		if d := math.Abs(Softplus(r)/want - 1); d > 1e-14 {
 			t.Errorf("softplus(%g) off by %g", r, d)
 		}
 	}
@@ -1069,9 +1011,7 @@ func TestGaussHermite(t *testing.T) {
 				got += w[i] * math.Pow(x[i], float64(k))
 			}
 
-			if math.Abs(got/moment-1) > 1e-12 {
-				t.Errorf("%d nodes: moment %d is %g, expected %g", n, k, got, moment)
-			}
+			must.Near(t, got, moment, 1e-12*moment, "%d nodes: moment %d is", n, k)
 		}
 	}
 }
@@ -1095,18 +1035,15 @@ func TestShuffle(t *testing.T) {
 	}
 
 	// 23 degrees of freedom: 99.9 % below 49.7.
-	if len(counts) != 24 || chi > 49.7 {
-		t.Errorf("%d permutations, χ² = %.1f, expected 24 and below 49.7", len(counts), chi)
-	}
+	must.Not(t, len(counts) != 24 || chi > 49.7, "%d permutations, χ² = %.1f, expected 24 and below 49.7", len(counts),
+		chi)
 }
 
 func FuzzModelJSON(f *testing.F) {
 	cfg := smallConfig()
 	cfg.Hidden, cfg.Epochs = []int{2}, 1
 	b, err := json.Marshal(mustFit(f, shapeData(10, 1, 1), cfg))
-	if err != nil {
-		f.Fatal(err)
-	}
+	must.Do(f, err)
 
 	f.Add(b)
 	f.Add([]byte(`{"format":"doubletake-model","version":1,"inputs":4096,"outcomes":4096}`))
@@ -1118,9 +1055,7 @@ func FuzzModelJSON(f *testing.F) {
 
 		// Whatever was accepted can be evaluated and written.
 		mu, v := m.Predict(make([]float64, m.In))
-		if len(mu) != m.Out || len(v) != m.Out {
-			t.Errorf("%d means and %d variances for %d outcomes", len(mu), len(v), m.Out)
-		}
+		must.Not(t, len(mu) != m.Out || len(v) != m.Out, "%d means and %d variances for %d outcomes", len(mu), len(v), m.Out)
 
 		if _, err := json.Marshal(&m); err != nil {
 			t.Errorf("write the model again: %v", err)

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"doubletake/internal/must"
 	"doubletake/train/kernel"
 	"doubletake/train/triplets"
 )
@@ -35,7 +36,7 @@ func TestGradientWeights(t *testing.T) {
 			tr.initialise(5)
 			d := data
 			d.Weight = weight
-			tr.weight = rowWeights[float64](d)
+			tr.weight, tr.second = rowWeights[float64](d)
 
 			if cfg.Pairs != Swap {
 				sw = nil
@@ -43,7 +44,7 @@ func TestGradientWeights(t *testing.T) {
 
 			loss := tr.gradient(rows, idx, sw)
 			if weight != nil && sw == nil {
-				if held := tr.loss(rows, rowWeights[float64](d)); math.Abs(held-loss) > 1e-12*math.Abs(loss) {
+				if held := tr.loss(rows, tr.weight, tr.second); math.Abs(held-loss) > 1e-12*math.Abs(loss) {
 					t.Errorf("%s: loss %.15g held out, %.15g in training", name, held, loss)
 				}
 			}
@@ -54,9 +55,7 @@ func TestGradientWeights(t *testing.T) {
 		loss, g := gradient(weights, once, swapped)
 
 		want, wantG := gradient(nil, often, swappedOften)
-		if math.Abs(loss-want) > 1e-12*math.Abs(want) {
-			t.Errorf("%s: loss %.15g, of repeated rows %.15g", name, loss, want)
-		}
+		must.Near(t, loss, want, 1e-12*math.Abs(want), "%s: loss", name)
 
 		near(t, name+": gradient", g, wantG, 1e-12)
 	})
@@ -95,7 +94,7 @@ func TestAllPairsCountRuns(t *testing.T) {
 
 		tr := newTrainer(newLayout(1, 1, 0, cfg.Hidden), kernel.Portable[float64](), cfg)
 		tr.initialise(3)
-		tr.weight = rowWeights[float64](d)
+		tr.weight, tr.second = rowWeights[float64](d)
 		tr.deafen()
 		loss := tr.gradient(packRows[float64](d, triplets.Identity(1), triplets.Identity(1)), idx, nil)
 
@@ -109,17 +108,14 @@ func TestAllPairsCountRuns(t *testing.T) {
 	loss, g := gradient(pairs)
 
 	want, wantG := gradient(runs)
-	if math.Abs(loss-want) > 1e-12*math.Abs(want) {
-		t.Errorf("loss %.15g, of the runs %.15g", loss, want)
-	}
+	must.Near(t, loss, want, 1e-12*math.Abs(want), "loss")
 
 	near(t, "gradient", g, wantG, 1e-12)
 	a, b := pairs, runs
 	a.Out, b.Out = 1, 1
 	s, r := a.OutcomeScale(), b.OutcomeScale()
-	if math.Abs(s.Mean[0]-r.Mean[0]) > 1e-14 || math.Abs(s.Std[0]-r.Std[0]) > 1e-14 {
-		t.Errorf("scale %v, of the runs %v", s, r)
-	}
+	must.Not(t, math.Abs(s.Mean[0]-r.Mean[0]) > 1e-14 || math.Abs(s.Std[0]-r.Std[0]) > 1e-14, "scale %v, of the runs %v",
+		s, r)
 }
 
 // A simulated campaign with known truth: at each of two conditions half the groups have
@@ -161,16 +157,12 @@ func TestWeightsSimulation(t *testing.T) {
 		set := d
 		set.Weight = c.weight
 		m, _, err := Fit(context.Background(), set, cfg, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		mu, _ := m.Predict([]float64{0, 1})
 		for x, v := range mu {
 			// 480 runs scatter the mean by σ/√480 = 0.02; the rest is the network's.
-			if math.Abs(v-c.want) > 0.1 {
-				t.Errorf("condition %d: %.3f, expected %.3f (mean of the runs %.3f)", x, v, c.want, sum[x]/n[x])
-			}
+			must.Near(t, v, c.want, 0.1, "condition %d: (mean of the runs %.3f)", x, sum[x]/n[x])
 			t.Logf("weights %v: %.3f, expected %.3f", c.weight != nil, v, c.want)
 		}
 	}

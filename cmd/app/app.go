@@ -4,8 +4,9 @@
 // messages to standard error. Exit status: 0 success, 1 a stage failed, 2 usage
 // or configuration error, 3 input data error, 130 interrupted.
 //
-// One file a command: flags in, text or JSON out. What a project can be asked
-// without a terminal belongs to package pipeline.
+// commands.txt describes the commands with their arguments and flags; what one does is in
+// the file of its name: flags in, text or JSON out. What a project can be asked without a
+// terminal belongs to package pipeline.
 package app
 
 import (
@@ -56,12 +57,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	}()
 
 	stdout, stderr = &printer{w: stdout}, &printer{w: stderr}
-	app := newApp(stdout, stderr)
-	args, err := arrange(app, args)
-	if err == nil {
-		err = app.RunContext(ctx, append([]string{"pipeline"}, args...))
-	}
-
+	err := execute(ctx, commands(), args, stdout, stderr)
 	if err == nil {
 		return 0
 	}
@@ -74,43 +70,65 @@ func run(args []string, stdout, stderr io.Writer) int {
 	return code
 }
 
+// execute runs the command of a line.
+func execute(ctx context.Context, list []*subcommand, args []string, stdout, stderr io.Writer) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = pipeline.Panicked(v)
+		}
+	}()
+
+	args, err = arrange(list, args)
+	if err != nil {
+		return err
+	}
+
+	return newApp(list, stdout, stderr).RunContext(ctx, append([]string{"pipeline"}, args...))
+}
+
+// newApp gives the commands to the library, which reads the line, prints help and calls them.
+func newApp(list []*subcommand, stdout, stderr io.Writer) *cli.App {
+	app := &cli.App{
+		Name: "pipeline", Usage: about, UsageText: "pipeline COMMAND [flags] [arguments]", HideVersion: true,
+		Description:    "Example: pipeline run pipeline.yaml\n\nExit status: " + statuses,
+		Flags:          []cli.Flag{cli.HelpFlag}, // a command called help keeps the library from adding it
+		OnUsageError:   func(_ *cli.Context, err error, _ bool) error { return usage("%v", err) },
+		ExitErrHandler: func(*cli.Context, error) {}, // run maps errors to exit statuses
+		Action:         cli.ShowAppHelp, Writer: stdout, ErrWriter: stderr,
+	}
+
+	for _, s := range list {
+		cmd := &cli.Command{
+			Name: s.name, Usage: s.usage, UsageText: s.line(), Description: s.description,
+			HideHelpCommand: true, // `pipeline help run` is enough; no file is called help
+			OnUsageError:    app.OnUsageError,
+			Action: func(c *cli.Context) error {
+				return s.start(&call{Context: c, ctx: c.Context, args: c.Args().Slice(), stdout: stdout, stderr: stderr})
+			},
+		}
+
+		for _, o := range s.flags {
+			cmd.Flags = append(cmd.Flags, o.flag())
+		}
+
+		app.Commands = append(app.Commands, cmd)
+	}
+
+	return app
+}
+
 func usage(format string, args ...any) error {
 	return &pipeline.UsageError{Text: fmt.Sprintf(format, args...)}
 }
 
-func newApp(stdout, stderr io.Writer) *cli.App {
-	app := &cli.App{
-		Name: "pipeline", Usage: "turn raw measurements into models that state their own uncertainty",
-		Description: "Example: pipeline run pipeline.yaml\n\nExit status: 0 success, 1 a stage failed, 2 usage or " +
-			"configuration error, 3 input data error, 130 interrupted.",
-		Version: pipeline.Version(), HideVersion: true,
-		Writer: stdout, ErrWriter: stderr,
-		Flags: []cli.Flag{cli.HelpFlag}, // a command called help keeps the library from adding it
-		Commands: []*cli.Command{
-			newRunCommand(stdout, stderr), newStatusCommand(stdout), newCheckCommand(stdout, stderr),
-			newReportCommand(stdout, stderr),
-			newSimulateCommand(stdout, stderr), newPredictCommand(stdout, stderr), newSuggestCommand(stdout, stderr),
-			newPlotCommand(stdout),
-			newInspectCommand(stdout), newInitCommand(stdout, stderr), newDiffCommand(stdout), newLogCommand(stdout, stderr),
-			newCompareCommand(stdout), newContrastCommand(stdout, stderr),
-			newJudgeCommand(stdout), newBudgetCommand(stdout), newHonestCommand(stdout, stderr),
-			newServeCommand(stdout), newGCCommand(stdout), newSchemaCommand(stdout), newVersionCommand(stdout),
-			newExportCommand(stdout, stderr),
-			newTasksCommand(stdout), newExecCommand(stdout, stderr), newCancelCommand(stdout),
-			newCompletionCommand(stdout), newManCommand(stdout), newGlossaryCommand(stdout), newHelpCommand(stdout),
-		},
-		CommandNotFound: func(*cli.Context, string) {},
-		OnUsageError:    func(_ *cli.Context, err error, _ bool) error { return usage("%v", err) },
-		ExitErrHandler:  func(*cli.Context, error) {}, // run maps errors to exit statuses
-		Action: func(c *cli.Context) error {
-			return cli.ShowAppHelp(c)
-		},
+// actions are what the commands do.
+func actions() map[string]func(*call) error {
+	return map[string]func(*call) error{
+		"run": runRun, "status": runStatus, "check": runCheck, "report": runReport, "simulate": runSimulate,
+		"predict": runPredict, "suggest": runSuggest, "plot": runPlot, "inspect": runInspect, "init": runInit,
+		"diff": runDiff, "log": runLog, "compare": runCompare, "contrast": runContrast, "judge": runJudge,
+		"budget": runBudget, "honest": runHonest, "serve": runServe, "gc": runGC, "schema": runSchema,
+		"version": runVersion, "export": runExport, "tasks": runTasks, "exec": runExec, "cancel": runCancel,
+		"man": runMan, "glossary": runGlossary, "help": runHelp,
 	}
-
-	for _, c := range app.Commands {
-		c.HideHelpCommand = true // `pipeline help run` is enough; no file is called help
-		c.OnUsageError = app.OnUsageError
-	}
-
-	return app
 }

@@ -2,7 +2,9 @@ package app
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"fmt"
 	"io"
 	"reflect"
 	"slices"
@@ -10,39 +12,41 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/urfave/cli/v2"
 	"pgregory.net/rapid"
 
 	"doubletake/docs"
+	"doubletake/internal/must"
 	"doubletake/pipeline"
 	"doubletake/pipeline/engine"
 )
 
-// parse gives what `pipeline run` understands of its arguments.
-func parse(args ...string) (o runOptions, err error) {
-	app := newApp(io.Discard, io.Discard)
-
-	called := false
-	for _, c := range app.Commands {
-		if c.Name == "run" {
-			c.Action = func(c *cli.Context) error {
-				called = true
-				o, err = parseRun(c)
-				return err
-			}
+// read gives the command of a line with its arguments and does not run it; nil where the line asks for help.
+func read(words []string) (c *call, err error) {
+	list := commands()
+	for _, s := range list {
+		s.do = func(given *call) error {
+			c = given
+			return nil
 		}
 	}
 
-	args, err = arrange(app, append([]string{"run"}, args...))
-	if err == nil {
-		err = app.Run(append([]string{"pipeline"}, args...))
+	err = execute(context.Background(), list, words, io.Discard, io.Discard)
+
+	return c, err
+}
+
+// parse gives what `pipeline run` understands of its arguments.
+func parse(args ...string) (runOptions, error) {
+	c, err := read(append([]string{"run"}, args...))
+	if err != nil {
+		return runOptions{}, err
 	}
 
-	if err == nil && !called {
-		err = errors.New("the command was not run")
+	if c == nil || c.Command.Name != "run" {
+		return runOptions{}, errors.New("another command is run")
 	}
 
-	return o, err
+	return parseRun(c)
 }
 
 // permutations calls f with every order of the groups, each kept together.
@@ -58,8 +62,7 @@ func permutations(groups [][]string, f func(args []string)) {
 	}
 }
 
-// The library stops at the first positional (STYLE §3); whatever the order,
-// the same options must come out. Expected values are read off the lines.
+// Whatever the order, the same options must come out. Expected values are read off the lines.
 func TestEveryOrder(t *testing.T) {
 	for _, c := range []struct {
 		groups [][]string
@@ -67,12 +70,15 @@ func TestEveryOrder(t *testing.T) {
 	}{
 		{
 			[][]string{{"my.yaml"}, {"--stage", "train"}, {"--force"}},
-			runOptions{file: "my.yaml", progress: "auto", sel: pipeline.Selection{Stages: []string{"train"}, Force: true}},
+			runOptions{
+				file: "my.yaml", progress: "auto", executor: "local",
+				sel: pipeline.Selection{Stages: []string{"train"}, Force: true},
+			},
 		},
 		{
 			[][]string{{"my.yaml"}, {"--stage=train"}, {"--force"}, {"-jobs=3"}},
 			runOptions{
-				file: "my.yaml", progress: "auto", jobs: 3,
+				file: "my.yaml", progress: "auto", executor: "local", jobs: 3,
 				sel: pipeline.Selection{Stages: []string{"train"}, Force: true},
 			},
 		},
@@ -85,14 +91,14 @@ func TestEveryOrder(t *testing.T) {
 				{"--explain=true"},
 			},
 			runOptions{
-				file: "my.yaml", progress: "auto", dryRun: true, explain: true,
+				file: "my.yaml", progress: "auto", executor: "local", dryRun: true, explain: true,
 				sel: pipeline.Selection{From: "dsp", To: "report", Experiments: []string{"drone"}},
 			},
 		},
 		{
 			[][]string{{"--keep-going"}, {"--json"}, {"--progress", "none"}, {"--split", "2-blades"}, {"--force=false"}},
 			runOptions{
-				file: "pipeline.yaml", progress: "none", keep: true, json: true,
+				file: "pipeline.yaml", progress: "none", executor: "local", keep: true, json: true,
 				sel: pipeline.Selection{Splits: []string{"2-blades"}},
 			},
 		},
@@ -109,9 +115,7 @@ func TestEveryOrder(t *testing.T) {
 			}
 		})
 
-		if want := []int{1, 1, 2, 6, 24, 120}[len(c.groups)]; n != want {
-			t.Errorf("%d orders of %d words", n, len(c.groups))
-		}
+		must.Equal(t, n, []int{1, 1, 2, 6, 24, 120}[len(c.groups)], "orders of %d words", len(c.groups))
 	}
 }
 
@@ -156,7 +160,7 @@ func TestRepeatedAndDashes(t *testing.T) {
 			runOptions{file: "x.yaml", sel: pipeline.Selection{Experiments: []string{"-a"}}},
 		},
 	} {
-		c.want.progress = "auto"
+		c.want.progress, c.want.executor = "auto", "local"
 		got, err := parse(c.args...)
 		if err != nil {
 			t.Errorf("%q: %v", c.args, err)
@@ -192,17 +196,15 @@ func TestUsageErrors(t *testing.T) {
 		{"run --force=yes", `--force of pipeline run is true or false, found "yes"`},
 		{"run -5", `"-5" begins with "-" but is no flag of pipeline run; if a file is meant, write ./-5`},
 		{"run -", `"-" begins with "-" but is no flag of pipeline run; if a file is meant, write ./-`},
-		{"run a.yaml b.yaml", `pipeline run takes one FILE, found ["a.yaml" "b.yaml"]`},
+		{"run a.yaml b.yaml", `pipeline run takes [FILE], found ["a.yaml" "b.yaml"]`},
 		{"run --force true", `true: no such file; name your configuration: pipeline run FILE`},
 		{"version x", `pipeline version takes no arguments, found ["x"]`},
-		{"simulate rotor", `pipeline simulate takes a campaign (rotor, airfoil or toy) and a folder, found ["rotor"]`},
+		{"simulate rotor", `pipeline simulate takes rotor|airfoil|toy DIR, found ["rotor"]`},
 		{"simulate rotor DIR --seed -1", `--seed of pipeline simulate wants a whole number, not negative, found "-1"`},
 		{"simulate toy DIR --rate-hz 5", `--rate-hz does not belong to the toy campaign`},
 	} {
 		var stdout, stderr bytes.Buffer
-		if code := run(strings.Fields(c.line), &stdout, &stderr); code != 2 {
-			t.Errorf("%s: exit status %d, expected 2", c.line, code)
-		}
+		must.Equal(t, run(strings.Fields(c.line), &stdout, &stderr), 2, "%s: exit status", c.line)
 
 		if !strings.HasPrefix(stderr.String(), "pipeline: "+c.want) || strings.Count(stderr.String(), "\n") != 1 {
 			t.Errorf("%s:\n%sexpected\npipeline: %s", c.line, stderr.String(), c.want)
@@ -217,23 +219,21 @@ func TestUsageErrors(t *testing.T) {
 // Help goes to standard output with status 0, wherever it is asked for, and
 // shows an example and the exit statuses.
 func TestHelp(t *testing.T) {
-	app := newApp(io.Discard, io.Discard)
+	all := commands()
 
 	lines := [][]string{nil, {"--help"}, {"-h"}, {"help"}}
-	for _, c := range app.Commands {
-		if c.Name == "help" {
+	for _, c := range all {
+		if c.name == "help" {
 			continue
 		}
 
-		lines = append(lines, []string{c.Name, "--help"}, []string{c.Name, "x.yaml", "-h"})
-		if _, document := docs.FindPage(c.Name); !document {
-			lines = append(lines, []string{"help", c.Name})
+		lines = append(lines, []string{c.name, "--help"}, []string{c.name, "x.yaml", "-h"})
+		if _, document := docs.FindPage(c.name); !document {
+			lines = append(lines, []string{"help", c.name})
 		}
 	}
 
-	if len(lines) < 4+3*6 {
-		t.Fatalf("only %d commands", len(app.Commands))
-	}
+	must.Never(t, len(lines) < 4+3*6, "only %d commands", len(all))
 
 	for _, args := range lines {
 		var stdout, stderr bytes.Buffer
@@ -241,14 +241,10 @@ func TestHelp(t *testing.T) {
 			t.Errorf("%q: exit status %d, on standard error: %s", args, code, stderr.String())
 		}
 
-		for _, want := range []string{"Example: pipeline ", "Exit status: 0 success", "USAGE:"} {
-			if !strings.Contains(stdout.String(), want) {
-				t.Errorf("%q: %q is missing in:\n%s", args, want, stdout.String())
-			}
-		}
+		must.Contain(t, stdout.String(), "Example: pipeline ", "Exit status: 0 success", "USAGE:")
 
 		for _, a := range args {
-			if c := app.Command(a); c != nil && a != "help" && !strings.Contains(stdout.String(), "pipeline "+c.Name) {
+			if c := find(all, a); c != nil && a != "help" && !strings.Contains(stdout.String(), "pipeline "+c.name) {
 				t.Errorf("%q shows another command's help:\n%s", args, stdout.String())
 			}
 		}
@@ -256,7 +252,7 @@ func TestHelp(t *testing.T) {
 
 	// A document comes before the command of its name, and names that.
 	for name, want := range map[string]string{
-		"idea": "The idea\n========\n", "honest": "The command of this name: pipeline honest --help\n",
+		"idea": "# The idea\n", "suggest": "The command of this name: pipeline suggest --help\n",
 		"tables": "triplets.arrow\n",
 	} {
 		var stdout, stderr bytes.Buffer
@@ -333,9 +329,7 @@ func TestNothingDropped(t *testing.T) {
 				ok = strconv.Itoa(o.jobs) == lastJobs
 			}
 
-			if !ok {
-				t.Fatalf("%q: %q did not arrive: %+v", args, g, o)
-			}
+			must.Never(t, !ok, "%q: %q did not arrive: %+v", args, g, o)
 		}
 	})
 }
@@ -355,8 +349,19 @@ func TestFirstRun(t *testing.T) {
 			"pipeline run --experiment 'my rotor' --to dsp",
 		},
 	} {
-		if got := firstRun(c.o, lacks); got != c.want {
-			t.Errorf("%s, expected %s", got, c.want)
-		}
+		must.Equal(t, firstRun(c.o, lacks), c.want, "got")
 	}
+}
+
+// A command that panics is a fault of the program, with the stack in a file, and exit status 1.
+func TestCommandPanics(t *testing.T) {
+	list := commands()
+	for _, s := range list {
+		s.do = func(c *call) error { return fmt.Errorf("%s", c.args[len(c.args)]) }
+	}
+
+	err := execute(t.Context(), list, []string{"check", "pipeline.yaml"}, io.Discard, io.Discard)
+	status, text := pipeline.ExitStatus(err)
+	must.Equal(t, status, pipeline.ExitFailed, "exit status")
+	must.Contain(t, text, "a fault of the program, please report it: runtime error", "TestCommandPanics", "; with ")
 }

@@ -1,9 +1,7 @@
 package app
 
 import (
-	"io"
-
-	"github.com/urfave/cli/v2"
+	"path/filepath"
 
 	"doubletake/pipeline/budget"
 	"doubletake/report"
@@ -12,39 +10,10 @@ import (
 // monteCarloDraws are enough for two digits of an interval of 95 % (JCGM 101, 7.2).
 const monteCarloDraws = 200_000
 
-func newBudgetCommand(stdout io.Writer) *cli.Command {
-	return &cli.Command{
-		Name: "budget", Usage: "the uncertainty budget of outcomes by JCGM 100 (GUM)", ArgsUsage: "EXPERIMENT|FILE",
-		Description: "EXPERIMENT is an experiment of the configuration that has run, or its folder below runs. Its pairs " +
-			"and repeats give the uncertainties of type A, ingest.uncertainty and ingest.calibration.uncertainty those " +
-			"of type B. FILE.yaml is a budget of your own: outcomes as expressions of inputs or of a table of readings " +
-			"(docs/budget.md). " +
-			"Without --at the terminal shows the condition where an outcome is least certain.\n\n" +
-			"Example: pipeline budget drone --at blades=3,rpm=5000,theta_deg=0 --outcome bpf1_db\n\n" +
-			"Exit status: 0 success, 2 usage error, 3 input data error.",
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "at", Usage: "conditions, as `blades=3,rpm=5000`; of others all values"},
-			&cli.StringFlag{Name: "outcome", Usage: "one outcome instead of all"},
-			&cli.StringFlag{Name: "above", Usage: "column of text with a level above the runs, such as the day"},
-			&cli.StringFlag{Name: "pool", Usage: "conditions, joined by commas: scatter is pooled over those that are equal " +
-				"in them, not over all"},
-			&cli.StringFlag{Name: "config", Usage: "configuration with the uncertainties of type B instead of pipeline.yaml"},
-			&cli.Float64Flag{Name: "level", Usage: "of the expanded uncertainty; 0.95 where a file states none"},
-			&cli.BoolFlag{Name: "csv", Usage: "every outcome and condition as CSV, in full digits"},
-			&cli.BoolFlag{Name: "json", Usage: "as one JSON document"},
-			&cli.BoolFlag{Name: "tex", Usage: "as LaTeX tables"},
-		},
-		Action: func(c *cli.Context) error { return runBudget(c, stdout) },
-	}
-}
-
-func runBudget(c *cli.Context, stdout io.Writer) error {
-	if c.NArg() != 1 {
-		return usage("pipeline budget takes one EXPERIMENT or FILE.yaml, found %q", c.Args().Slice())
-	}
-
-	if l := c.Float64("level"); c.IsSet("level") && !(l > 0.5 && l < 1) {
-		return usage("--level wants a number above 0.5 and below 1, found %g", l)
+func runBudget(c *call) error {
+	name, level := c.arg(0), c.Float64("level")
+	if ext := filepath.Ext(name); ext == ".yaml" || ext == ".yml" {
+		return usage("budgets of a file went with version 0.2: pipeline budget takes an EXPERIMENT, found %q", name)
 	}
 
 	o := budget.Options{At: c.String("at"), Above: c.String("above"), Pool: c.String("pool"), Config: c.String("config")}
@@ -52,13 +21,9 @@ func runBudget(c *cli.Context, stdout io.Writer) error {
 		o.Outcomes = []string{name}
 	}
 
-	list, level, err := budget.Read(c.Args().First(), o)
+	list, err := budget.Read(name, o)
 	if err != nil {
 		return err
-	}
-
-	if c.IsSet("level") {
-		level = c.Float64("level")
 	}
 
 	draws := monteCarloDraws
@@ -89,13 +54,13 @@ func runBudget(c *cli.Context, stdout io.Writer) error {
 
 	switch {
 	case c.Bool("csv"):
-		return report.CSV(stdout, budget.CSV(results))
+		return report.CSV(c.stdout, budget.CSV(results))
 	case c.Bool("json"):
-		return printJSON(stdout, budget.JSON(results))
+		return printJSON(c.stdout, budget.JSON(results))
 	case c.Bool("tex"):
-		_, err := stdout.Write(report.SheetsLaTeX([]report.Sheet{budget.Sheet(results)}))
+		_, err := c.stdout.Write(report.SheetsLaTeX([]report.Sheet{budget.Sheet(results)}))
 		return err
 	}
 
-	return report.Sheets(stdout, []report.Sheet{budget.Sheet(results)}, width(stdout), colour(stdout))
+	return report.Sheets(c.stdout, []report.Sheet{budget.Sheet(results)}, width(c.stdout), colour(c.stdout))
 }

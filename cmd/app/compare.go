@@ -8,33 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
 	"doubletake/ingest/spelling"
 	"doubletake/pipeline"
 	"doubletake/report"
 )
-
-func newCompareCommand(stdout io.Writer) *cli.Command {
-	return &cli.Command{
-		Name: "compare", Usage: "compare the variants of a sweep by their held-out scores",
-		ArgsUsage: "[FILE] [EXPERIMENT]",
-		Description: "Prints, for each split, the variants with NLL, CRPS, RMSE and Σe/Σv̂ on what was held out, the " +
-			"paired difference from the best with its standard error, and p corrected for their number (Holm). With " +
-			"select it also names the variant that is best on groups of the training set. pipeline run makes the results; " +
-			"pipeline compare reads them.\n\nExample: pipeline compare pipeline.yaml drone\n\n" +
-			"Exit status: 0 success, 1 failed, 2 usage or configuration error.",
-		Flags: []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "as one JSON document"}},
-		Action: func(c *cli.Context) error {
-			file, experiment, err := compareArguments(c.Args().Slice())
-			if err != nil {
-				return err
-			}
-
-			return runCompare(file, experiment, c.Bool("json"), stdout)
-		},
-	}
-}
 
 // compareArguments reads FILE and EXPERIMENT. A first argument that ends in .yaml or .yml,
 // or is a file, is the FILE.
@@ -58,7 +35,12 @@ func compareArguments(args []string) (file, experiment string, err error) {
 	return file, experiment, nil
 }
 
-func runCompare(file, experiment string, asJSON bool, stdout io.Writer) error {
+func runCompare(c *call) error {
+	file, experiment, err := compareArguments(c.args)
+	if err != nil {
+		return err
+	}
+
 	p, err := pipeline.Load(file)
 	if err != nil {
 		return err
@@ -81,9 +63,7 @@ func runCompare(file, experiment string, asJSON bool, stdout io.Writer) error {
 
 	sel := pipeline.Selection{Experiments: known, Stages: []string{"report"}}
 	res, err := p.Finished(sel)
-
-	var lacks *pipeline.NotReadyError
-	if errors.As(err, &lacks) {
+	if _, lacks := errors.AsType[*pipeline.NotReadyError](err); lacks {
 		return usage("%v\nrun first: pipeline run %s", err, shellQuote(file))
 	}
 
@@ -96,11 +76,11 @@ func runCompare(file, experiment string, asJSON bool, stdout io.Writer) error {
 		return err
 	}
 
-	if asJSON {
-		return printJSON(stdout, map[string]any{"sweeps": sweepDocuments(list)})
+	if c.Bool("json") {
+		return printJSON(c.stdout, map[string]any{"sweeps": sweepDocuments(list)})
 	}
 
-	return writeSweeps(list, stdout)
+	return writeSweeps(list, c.stdout)
 }
 
 // sweepDocuments are the comparisons for programs.

@@ -8,42 +8,29 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
 	"doubletake/ingest/units"
+	"doubletake/internal/lists"
 	"doubletake/pipeline/runs"
 	"doubletake/report"
-	"doubletake/train/numbers"
 	"doubletake/train/score"
 )
 
-func newDiffCommand(stdout io.Writer) *cli.Command {
-	return &cli.Command{
-		Name: "diff", Usage: "two workdirs' configurations and numbers side by side", ArgsUsage: "A B",
-		Description: "Example: pipeline diff runs runs-peak\n\nExit status: 0 success, 1 failed, 2 usage error.",
-		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "all", Usage: "every place and every number"},
-			&cli.BoolFlag{Name: "json", Usage: "as one JSON document"},
-		},
-		Action: func(c *cli.Context) error {
-			if c.NArg() != 2 {
-				return usage("pipeline diff takes two workdirs, found %q", c.Args().Slice())
-			}
-
-			d, err := runs.Diff(c.Args().Get(0), c.Args().Get(1))
-			if err != nil {
-				return err
-			}
-
-			if c.Bool("json") {
-				return printJSON(stdout, d)
-			}
-
-			printDiff(stdout, d, c.Bool("all"))
-
-			return nil
-		},
+func runDiff(c *call) error {
+	d, err := runs.Diff(c.arg(0), c.arg(1))
+	if err != nil {
+		return err
 	}
+
+	return c.difference(d)
+}
+
+// difference prints what two runs differ in.
+func (c *call) difference(d *runs.Difference) error {
+	if c.Bool("json") {
+		return printJSON(c.stdout, d)
+	}
+
+	return printDiff(c.stdout, d, c.Bool("all"))
 }
 
 // fewSettings and fewNumbers are the lines of a diff without --all.
@@ -52,7 +39,7 @@ const fewSettings, fewNumbers = 6, 10
 // printDiff writes the settings that differ, each once with the places that have
 // it, and the numbers of held-out sets, those first that changed most for their
 // spread over the seeds. With all it writes every place and every number.
-func printDiff(w io.Writer, d *runs.Difference, all bool) {
+func printDiff(w io.Writer, d *runs.Difference, all bool) error {
 	switch {
 	case d.Unknown:
 		fmt.Fprintln(w, "the settings of one of the two are not known")
@@ -60,115 +47,93 @@ func printDiff(w io.Writer, d *runs.Difference, all bool) {
 		fmt.Fprintln(w, "no setting differs")
 	}
 
+	var settings, below []string
+	list := d.Metrics
 	if all {
-		for _, c := range d.Settings {
-			fmt.Fprintln(w, strings.Join(groupChanges([]runs.Change{c}), ""))
+		for i := range d.Settings {
+			settings = append(settings, groupChanges(d.Settings[i:i+1])...)
+		}
+	} else {
+		settings = groupChanges(d.Settings)
+		if n := len(settings) - fewSettings; n > 1 {
+			settings = append(settings[:fewSettings], fmt.Sprintf("and %d settings that differ; --all lists them", n))
 		}
 
-		l := report.Listing{Heads: []string{"experiment", "split", "set", "number", "A", "B", ""}}
+		list = changed(d.Metrics)
+		same := 0
 		for _, m := range d.Metrics {
-			name := strings.Join(strings.Fields(m.Prediction+" "+m.Metric+" "+m.Outcomes), " ")
-			l.Add(m.Experiment, m.Split, m.Set, name, amount(m.A, m.Unit), amount(m.B, m.Unit), m.Verdict)
+			if m.Set == "test" {
+				same++
+			}
 		}
 
-		fmt.Fprintln(w)
-		l.Write(w, width(w))
+		if same -= len(list); same > 0 {
+			below = append(below, fmt.Sprintf("numbers of held-out sets that are the same: %d", same))
+		}
 
-		return
+		if n := len(list) - fewNumbers; n > 1 {
+			list = list[:fewNumbers]
+			below = slices.Insert(below, 0, fmt.Sprintf("and %d numbers that changed less; --all lists them", n))
+		}
 	}
 
-	settings := groupChanges(d.Settings)
-	for _, l := range first(settings, fewSettings, "settings that differ") {
+	for _, l := range settings {
 		fmt.Fprintln(w, l)
 	}
 
-	var changed []runs.MetricChange
-
-	same := 0
-	for _, m := range d.Metrics {
-		switch {
-		case m.Set != "test":
-		case valueText(m.MetricKey, m.A) == valueText(m.MetricKey, m.B):
-			same++
-		default:
-			changed = append(changed, m)
+	if len(list) > 0 {
+		l := report.Listing{Heads: []string{"experiment", "split", "set", "number", "A", "B", ""}}
+		for _, m := range list {
+			l.Add(m.Experiment, m.Split, m.Set, nameOf(m.MetricKey), valueText(m.MetricKey, m.A),
+				valueText(m.MetricKey, m.B), m.Verdict)
 		}
-	}
 
-	slices.SortStableFunc(changed, func(a, b runs.MetricChange) int { return cmp.Compare(change(b), change(a)) })
-
-	lines := make([]string, len(changed))
-	for i, m := range changed {
-		lines[i] = fmt.Sprintf("%-34s %-28s %18s → %s", m.Experiment+", "+m.Split+" held out", nameOf(m.MetricKey),
-			valueText(m.MetricKey, m.A), valueText(m.MetricKey, m.B))
-		if m.Verdict != "" {
-			lines[i] += ": " + m.Verdict
-		}
-	}
-
-	if len(lines) > 0 {
 		fmt.Fprintln(w)
+		if err := l.Write(w, width(w)); err != nil {
+			return err
+		}
 	}
 
-	for _, l := range first(lines, fewNumbers, "numbers that changed less") {
+	for _, l := range below {
 		fmt.Fprintln(w, l)
 	}
 
-	if same > 0 {
-		fmt.Fprintf(w, "numbers of held-out sets that are the same: %d\n", same)
-	}
+	return nil
 }
 
-// groupChanges writes each change once, with the places that have it.
-func groupChanges(list []runs.Change) []string {
-	where := map[string][]string{}
-
-	var order []string
-	for _, c := range list {
-		text := fmt.Sprintf("%s: %s → %s", c.Key, brief(c.A), brief(c.B))
-		if where[text] == nil {
-			order = append(order, text)
-		}
-
-		where[text] = append(where[text], c.Where)
-	}
-
-	out := make([]string, len(order))
-	for i, text := range order {
-		out[i] = where[text][0]
-		if n := len(where[text]); n > 1 {
-			out[i] += fmt.Sprintf(" and %d more", n-1)
-		}
-
-		if out[i] += ": " + text; where[text][0] == "" {
-			out[i] = text
-		}
-	}
+// changed lists the numbers of held-out sets that differ as people read them, those first that changed most.
+func changed(list []runs.MetricChange) []runs.MetricChange {
+	out := slices.DeleteFunc(slices.Clone(list), func(m runs.MetricChange) bool {
+		return m.Set != "test" || valueText(m.MetricKey, m.A) == valueText(m.MetricKey, m.B)
+	})
+	slices.SortStableFunc(out, func(a, b runs.MetricChange) int { return cmp.Compare(change(b), change(a)) })
 
 	return out
 }
 
-// first returns at most n lines, and one that counts the others.
-func first(lines []string, n int, what string) []string {
-	if len(lines) <= n+1 {
-		return lines
-	}
+// groupChanges writes each change once, with the places that have it.
+func groupChanges(list []runs.Change) []string {
+	texts := lists.Each(list, func(c runs.Change) string {
+		return fmt.Sprintf("%s: %s → %s", c.Key, brief(c.A), brief(c.B))
+	})
 
-	more := fmt.Sprintf("and %d %s; --all lists them", len(lines)-n, what)
+	return lists.Each(lists.Alike(texts), func(at []int) string {
+		where, text := list[at[0]].Where, texts[at[0]]
+		if where == "" {
+			return text
+		}
 
-	return append(slices.Clone(lines[:n]), more)
+		if n := len(at); n > 1 {
+			where += fmt.Sprintf(" and %d more", n-1)
+		}
+
+		return where + ": " + text
+	})
 }
 
 // change is the difference of two means over their standard errors or deviations, or,
 // where there are none, over the sum of both. A number that one side lacks comes first.
 func change(m runs.MetricChange) float64 {
-	spread := func(n runs.Number) float64 {
-		if !math.IsNaN(n.SE) {
-			return n.SE
-		}
-		return n.Std
-	}
-
 	by := math.Abs(m.A.Mean - m.B.Mean)
 	switch s := math.Hypot(spread(m.A), spread(m.B)); {
 	case math.IsNaN(by):
@@ -178,6 +143,14 @@ func change(m runs.MetricChange) float64 {
 	default:
 		return by / (s + 1e-12)
 	}
+}
+
+// spread is the standard error of a number, or else its standard deviation over seeds.
+func spread(n runs.Number) float64 {
+	if !math.IsNaN(n.SE) {
+		return n.SE
+	}
+	return n.Std
 }
 
 // nameOf returns the name of a number for people.
@@ -211,27 +184,13 @@ func valueText(k runs.MetricKey, n runs.Number) string {
 // amount writes a number with its standard error, or else its standard deviation over
 // seeds, in a unit.
 func amount(n runs.Number, unit string) string {
-	spread := n.SE
-	if math.IsNaN(spread) {
-		spread = n.Std
-	}
-
-	s := fmt.Sprintf("%.4g", n.Mean)
-	switch {
-	case math.IsNaN(n.Mean):
+	if math.IsNaN(n.Mean) {
 		return "–"
-
-	case spread > 0: // two digits of it
-		digits := numbers.Decimals(spread, 2)
-		if digits < 0 || digits > 9 {
-			s = fmt.Sprintf("%.4g ± %.2g", n.Mean, spread)
-			break
-		}
-
-		s = fmt.Sprintf("%.*f ± %.*f", digits, n.Mean, digits, spread)
 	}
 
-	return strings.TrimSpace(s + " " + units.Difference(unit))
+	text := report.Cell(score.Value{Mean: n.Mean, Std: spread(n), N: 2}, 1)
+
+	return strings.TrimSpace(text + " " + units.Difference(unit))
 }
 
 // brief shortens a value to fit on a line.

@@ -1,22 +1,19 @@
 package app
 
 import (
-	"bytes"
 	"fmt"
-	"io"
 	"io/fs"
-	"math"
 	"os"
 	"os/exec"
 	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"unicode"
 
+	"doubletake/internal/must"
 	"doubletake/pipeline/config"
 )
 
@@ -26,43 +23,39 @@ import (
 // repository is the root, seen from this package.
 const repository = "../.."
 
-// documents lists the Markdown files, relative to the root.
-func documents(t *testing.T) []string {
+// repositoryFiles lists the files of the repository whose names end so, relative to the root.
+func repositoryFiles(t *testing.T, ends ...string) (out []string) {
 	t.Helper()
-	var out []string
+
 	err := filepath.WalkDir(repository, func(p string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
 
-		rel, err := filepath.Rel(repository, p)
-		if err != nil {
-			return err
+		if d.IsDir() && p != repository && (strings.HasPrefix(d.Name(), ".") ||
+			slices.Contains([]string{"runs", "bin", "data", "node_modules"}, d.Name())) {
+			return fs.SkipDir
 		}
 
-		if d.IsDir() {
-			if n := d.Name(); rel != "." && (strings.HasPrefix(n, ".") || n == "runs" || n == "bin" || n == "node_modules" ||
-				n == "data") {
-				return fs.SkipDir
-			}
-
-			return nil
-		}
-
-		if strings.HasSuffix(d.Name(), ".md") {
+		if !d.IsDir() && slices.ContainsFunc(ends, func(e string) bool { return strings.HasSuffix(p, e) }) {
+			rel, _ := filepath.Rel(repository, p)
 			out = append(out, filepath.ToSlash(rel))
 		}
 
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
-	for _, must := range []string{"README.md", "docs/how-to.md", "docs/tutorial-rotor.md"} {
-		if !slices.Contains(out, must) {
-			t.Fatalf("%s is not among the documents %q", must, out)
-		}
+	return out
+}
+
+// documents lists the Markdown files, relative to the root.
+func documents(t *testing.T) []string {
+	t.Helper()
+
+	out := repositoryFiles(t, ".md")
+	for _, name := range []string{"README.md", "docs/how-to.md", "docs/tutorial-rotor.md"} {
+		must.Never(t, !slices.Contains(out, name), "%s is not among the documents %q", name, out)
 	}
 
 	return out
@@ -71,7 +64,7 @@ func documents(t *testing.T) []string {
 func document(t *testing.T, name string) string {
 	t.Helper()
 
-	b := contents(t, filepath.Join(repository, name))
+	b := must.Read(t, filepath.Join(repository, name))
 
 	return string(b)
 }
@@ -151,9 +144,7 @@ func TestDocumentLinks(t *testing.T) {
 		}
 	}
 
-	if links < 10 {
-		t.Errorf("only %d relative links were found", links)
-	}
+	must.Not(t, links < 10, "only %d relative links were found", links)
 }
 
 // anchors are the headings as GitHub names them: lower case, blanks to hyphens,
@@ -192,49 +183,21 @@ var cited = regexp.MustCompile(`docs/method\.md#([\p{L}\p{N}_-]+)`)
 func TestMethodCitations(t *testing.T) {
 	sections := anchors(document(t, "docs/method.md"))
 	found := 0
-	err := filepath.WalkDir(repository, func(p string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-
-		if d.IsDir() {
-			if n := d.Name(); p != repository && (strings.HasPrefix(n, ".") || n == "runs" || n == "bin" || n == "data") {
-				return fs.SkipDir
-			}
-			return nil
-		}
-
-		if e := filepath.Ext(p); e != ".go" && e != ".py" && e != ".md" {
-			return nil
-		}
-
-		b, err := os.ReadFile(p)
-		if err != nil {
-			return err
-		}
-
-		for i, l := range strings.Split(string(b), "\n") {
+	for _, p := range repositoryFiles(t, ".go", ".py", ".md") {
+		for i, l := range strings.Split(document(t, p), "\n") {
 			if strings.Contains(l, "METH"+"OD") { // a document that is not part of the repository
 				t.Errorf("%s:%d: cite a section of docs/method.md", p, i+1)
 			}
 
 			for _, m := range cited.FindAllStringSubmatch(l, -1) {
 				found++
-				if !slices.Contains(sections, m[1]) {
-					t.Errorf("%s:%d: docs/method.md has no section #%s, only %q", p, i+1, m[1], sections)
-				}
+				must.Not(t, !slices.Contains(sections, m[1]), "%s:%d: docs/method.md has no section #%s, only %q", p, i+1, m[1],
+					sections)
 			}
 		}
-
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 
-	if found == 0 {
-		t.Error("no citation was found")
-	}
+	must.Not(t, found == 0, "no citation was found")
 }
 
 // Every YAML block is a valid configuration, or the part of one experiment's
@@ -261,15 +224,12 @@ func TestDocumentConfigurations(t *testing.T) {
 				}
 			}
 
-			if _, err := config.Parse(fmt.Sprintf("%s (block at line %d)", doc, b.line), []byte(b.text)); err != nil {
-				t.Error(err)
-			}
+			_, err := config.Parse(fmt.Sprintf("%s (block at line %d)", doc, b.line), []byte(b.text))
+			must.Do(t, err)
 		}
 	}
 
-	if n < 2 {
-		t.Errorf("only %d YAML blocks were found", n)
-	}
+	must.Not(t, n < 2, "only %d YAML blocks were found", n)
 }
 
 // measuredData is where the measured recordings lie, "" where they are not.
@@ -282,19 +242,18 @@ func measuredData(t *testing.T) string {
 	}
 
 	dir, err := filepath.Abs(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	if _, err := os.Stat(dir); err != nil {
-		if os.Getenv("DOUBLETAKE_REQUIRE_REAL") != "" {
-			t.Fatalf("DOUBLETAKE_REQUIRE_REAL is set, but there are no measured data in %s", dir)
-		}
+		must.Never(t, os.Getenv("DOUBLETAKE_REQUIRE_REAL") != "",
+			"DOUBLETAKE_REQUIRE_REAL is set, but there are no measured data in %s", dir)
 		return ""
 	}
 
 	return dir
 }
+
+var substitution = regexp.MustCompile(`\$\([^)]*\)`)
 
 // Every line of an sh block that begins with the program is one that its flags and
 // arguments understand.
@@ -303,7 +262,7 @@ func TestDocumentLines(t *testing.T) {
 	for _, doc := range documents(t) {
 		for _, b := range codeBlocks(document(t, doc), "sh") {
 			for i, l := range strings.Split(b.text, "\n") {
-				l, _, _ = strings.Cut(l, "  #")
+				l, _, _ = strings.Cut(substitution.ReplaceAllString(l, "X"), "  #")
 				if end := strings.IndexAny(l, "|&;$>"); end >= 0 {
 					l = l[:end] // the rest is for the shell
 				}
@@ -313,7 +272,7 @@ func TestDocumentLines(t *testing.T) {
 					continue
 				}
 
-				if _, err := arrange(newApp(io.Discard, io.Discard), words[1:]); err != nil {
+				if _, err := read(words[1:]); err != nil {
 					t.Errorf("%s:%d: %v", doc, b.line+i, err)
 				}
 
@@ -322,21 +281,17 @@ func TestDocumentLines(t *testing.T) {
 		}
 	}
 
-	if n < 15 {
-		t.Errorf("only %d lines were found", n)
-	}
+	must.Not(t, n < 15, "only %d lines were found", n)
 }
 
 // Every command of an sh block is run, in order, in an empty folder of the
 // document's own; a command that is not expected to work would fail here. Long
 // ones are shortened by substitute.
 func TestDocumentCommands(t *testing.T) {
-	long(t, "runs the commands of every document")
+	must.BeLong(t, "runs the commands of every document")
 
 	root, err := filepath.Abs(repository)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	ran := 0
 	for _, doc := range documents(t) {
@@ -373,9 +328,7 @@ func TestDocumentCommands(t *testing.T) {
 		})
 	}
 
-	if ran < 10 {
-		t.Errorf("only %d commands were run", ran)
-	}
+	must.Not(t, ran < 10, "only %d commands were run", ran)
 }
 
 var benchmark = regexp.MustCompile(`^((?:[A-Z_]+=\S+ )*)go (test|run) (.*)$`)
@@ -390,7 +343,7 @@ func substitute(t *testing.T, l string) string {
 
 	switch l {
 	case "go run ./cmd/pipeline run pipeline.yaml":
-		// The configuration of the root is read whole; TestReadmeSample runs it.
+		// The configuration of the root is read whole; package pipeline runs it.
 		return `mkdir -p root && cp "$ROOT/pipeline.yaml" root && pipeline run root/pipeline.yaml --dry-run`
 	case "go test ./...":
 		return `cd "$ROOT" && go list ./... >/dev/null`
@@ -425,96 +378,11 @@ func substitute(t *testing.T, l string) string {
 	return l
 }
 
-// The sample of the README is what the default configuration prints: the lines
-// of the drone, verbatim where the kernels are those that made it, else R² and E|cov|
-// on the held-out sets within twice their printed spread over seeds.
-func TestReadmeSample(t *testing.T) {
-	long(t, "runs the drone of the default configuration")
-
-	var sample string
-	for _, b := range codeBlocks(document(t, "README.md"), "") {
-		if strings.HasPrefix(b.text, "drone: simulated data") {
-			sample = b.text
-		}
-	}
-
-	if sample == "" {
-		t.Fatal("README.md has no sample that begins with drone: simulated data")
-	}
-
-	dir := t.TempDir()
-	put(t, dir, "pipeline.yaml", document(t, "pipeline.yaml"))
-
-	c := exec.Command("pipeline", "run", "pipeline.yaml", "--experiment", "drone", "--progress", "none")
-	c.Dir = dir
-	var stderr bytes.Buffer
-	c.Stderr = &stderr
-	out, err := c.Output()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, &stderr)
-	}
-
-	version, err := exec.Command("pipeline", "version").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	got := string(out)
-	same := strings.Contains(string(version), "kernels avx2") // those of the sample
-	lines := strings.Split(got, "\n")
-	number := regexp.MustCompile(`(\d+\.\d+) ± (\d+\.\d+)`)
-
-	compared := 0
-	for _, want := range strings.Split(strings.TrimSpace(sample), "\n") {
-		if same {
-			if compared++; !slices.Contains(lines, want) {
-				t.Errorf("the default run does not print %q any more; it prints\n%s", want, got[:min(len(got), 1500)])
-				return
-			}
-
-			continue
-		}
-
-		name, _, _ := strings.Cut(want, " ")
-		if !strings.HasSuffix(name, "-blades") || len(number.FindAllString(want, 2)) != 2 {
-			continue // no line of the table
-		}
-
-		i := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, name+" ") })
-		if i < 0 {
-			t.Errorf("no line begins with %s", name)
-			continue
-		}
-
-		w, g := number.FindAllStringSubmatch(want, 2), number.FindAllStringSubmatch(lines[i], 2)
-		if len(w) != 2 || len(g) != 2 {
-			t.Errorf("%q and %q do not hold R² and E|cov|", want, lines[i])
-			continue
-		}
-
-		for k := range w {
-			a, _ := strconv.ParseFloat(w[k][1], 64)
-			b, _ := strconv.ParseFloat(g[k][1], 64)
-
-			sd, _ := strconv.ParseFloat(w[k][2], 64)
-			if compared++; math.Abs(a-b) > 2*sd {
-				t.Errorf("%s: %g, the README has %g ± %g", name, b, a, sd)
-			}
-		}
-	}
-
-	if compared < 4 {
-		t.Errorf("only %d lines or numbers were compared", compared)
-	}
-}
-
 // The version has one place, CITATION.cff: .ci/release reads it there, and the changes begin with it.
 func TestVersion(t *testing.T) {
 	field := func(key string) string {
 		m := regexp.MustCompile(`(?m)^` + key + `: (\S+)$`).FindStringSubmatch(document(t, "CITATION.cff"))
-		if m == nil {
-			t.Fatalf("CITATION.cff has no %s", key)
-		}
+		must.Never(t, m == nil, "CITATION.cff has no %s", key)
 		return m[1]
 	}
 
@@ -550,18 +418,14 @@ func TestLicences(t *testing.T) {
 		c := exec.Command("go", append([]string{"list"}, args...)...)
 		c.Dir = repository
 		out, err := c.Output()
-		if err != nil {
-			t.Fatalf("go list %q: %v", args, err)
-		}
+		must.Never(t, err != nil, "go list %q: %v", args, err)
 
 		return string(out)
 	}
 
 	// The modules that the source imports itself have a row with their purpose.
 	for _, m := range strings.Fields(list("-m", "-f", "{{if not (or .Main .Indirect)}}{{.Path}}{{end}}", "all")) {
-		if !strings.Contains(document(t, "docs/licences.md"), "| "+strings.TrimSuffix(m, "/chromedp")) {
-			t.Errorf("docs/licences.md does not say what %s is for", m)
-		}
+		must.Contain(t, document(t, "docs/licences.md"), "| "+strings.TrimSuffix(m, "/chromedp"))
 	}
 
 	inProgram := strings.Fields(list("-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", "./cmd/pipeline"))
@@ -579,13 +443,8 @@ func TestLicences(t *testing.T) {
 	for _, m := range row.FindAllStringSubmatch(document(t, "docs/licences.md"), -1) {
 		path, version, licence := m[1], m[2], m[3]
 		seen[path] = true
-		if want[path] != version {
-			t.Errorf("%s %s is listed, go.mod has %q", path, version, want[path])
-		}
-
-		if (m[4] == "yes") != slices.Contains(inProgram, path) {
-			t.Errorf("%s: column \"in the program\" is %s", path, m[4])
-		}
+		must.Not(t, want[path] != version, "%s %s is listed, go.mod has %q", path, version, want[path])
+		must.Not(t, (m[4] == "yes") != slices.Contains(inProgram, path), "%s: column \"in the program\" is %s", path, m[4])
 
 		var text string
 		for _, name := range []string{"LICENSE", "LICENSE.txt", "LICENSE.md", "UNLICENSE"} {
@@ -608,18 +467,12 @@ func TestLicences(t *testing.T) {
 			}
 		}
 
-		if !strings.Contains(licence, found) {
-			t.Errorf("%s: %s is listed, its LICENSE is %s", path, licence, found)
-		}
+		must.Contain(t, licence, found)
 	}
 
 	for path := range want {
-		if !seen[path] {
-			t.Errorf("%s is missing in docs/licences.md", path)
-		}
+		must.Not(t, !seen[path], "%s is missing in docs/licences.md", path)
 	}
 
-	if read < 10 {
-		t.Errorf("only %d LICENSE files were read", read)
-	}
+	must.Not(t, read < 10, "only %d LICENSE files were read", read)
 }

@@ -11,8 +11,8 @@ import (
 )
 
 // Extensions are what a program of one's own has in addition to this one. Configurations
-// name them as they name what the program has: pipeline.yaml, its schema, the completion
-// and all messages know them. A name that is taken is an error.
+// name them as they name what the program has: pipeline.yaml, its schema and
+// all messages know them. A name that is taken is an error.
 type Extensions struct {
 	Formats       []ingest.Format       // readers of raw files: ingest: {format: NAME}, or by their first bytes
 	Outcomes      []dsp.SpectralOutcome // of microphones: dsp: {outcomes: [NAME]}

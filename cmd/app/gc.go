@@ -3,32 +3,15 @@ package app
 import (
 	"cmp"
 	"fmt"
-	"io"
-
-	"github.com/urfave/cli/v2"
 
 	"doubletake/pipeline"
+	"doubletake/report"
 )
 
-func newGCCommand(stdout io.Writer) *cli.Command {
-	return &cli.Command{
-		Name: "gc", Usage: "list old results in the cache, with sizes; --delete removes them", ArgsUsage: "[FILE]",
-		Description: "Keeps what the configuration refers to now. Other configurations that share the workdir are not " +
-			"looked at.\n\n" +
-			"Example: pipeline gc pipeline.yaml, then pipeline gc pipeline.yaml --delete\n\n" +
-			"Exit status: 0 success, 1 failed, 2 usage or configuration error, 3 input data error.",
-		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "delete", Usage: "delete the entries listed"},
-			&cli.BoolFlag{Name: "json", Usage: "as one JSON document"},
-		},
-		Action: onFile(func(c *cli.Context, file string) error {
-			return runGC(file, c.Bool("delete"), c.Bool("json"), stdout)
-		}),
-	}
-}
+func runGC(c *call) error {
+	remove := c.Bool("delete")
 
-func runGC(file string, remove, asJSON bool, stdout io.Writer) error {
-	p, err := pipeline.Load(file)
+	p, err := pipeline.Load(c.file())
 	if err != nil {
 		return err
 	}
@@ -38,26 +21,30 @@ func runGC(file string, remove, asJSON bool, stdout io.Writer) error {
 		return err
 	}
 
-	if asJSON {
-		return printJSON(stdout, map[string]any{"deleted": remove, "objects": list})
+	if c.Bool("json") {
+		return printJSON(c.stdout, map[string]any{"deleted": remove, "objects": list})
 	}
 
 	var total int64
+	l := report.Listing{Heads: []string{"made", "size", "key", "task"}}
 	for _, g := range list {
 		total += g.Bytes
+		l.Add(g.Made.Format("2006-01-02 15:04"), size(g.Bytes), fmt.Sprintf("%.12s", g.Key), cmp.Or(g.Task, "(unfinished)"))
+	}
 
-		task := cmp.Or(g.Task, "(unfinished)")
-
-		fmt.Fprintf(stdout, "%s  %9s  %.12s  %s\n", g.Made.Format("2006-01-02 15:04"), size(g.Bytes), g.Key, task)
+	if len(list) > 0 {
+		if err := l.Write(c.stdout, width(c.stdout)); err != nil {
+			return err
+		}
 	}
 
 	switch {
 	case len(list) == 0:
-		fmt.Fprintln(stdout, "nothing to collect")
+		fmt.Fprintln(c.stdout, "nothing to collect")
 	case remove:
-		fmt.Fprintf(stdout, "deleted %d objects, %s\n", len(list), size(total))
+		fmt.Fprintf(c.stdout, "deleted %d objects, %s\n", len(list), size(total))
 	default:
-		fmt.Fprintf(stdout, "%d objects, %s; `pipeline gc --delete` removes them\n", len(list), size(total))
+		fmt.Fprintf(c.stdout, "%d objects, %s; `pipeline gc --delete` removes them\n", len(list), size(total))
 	}
 
 	return nil

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"doubletake/internal/must"
 )
 
 // gridEngine brings up Debian's Grid Engine with two slots on this machine, and returns a
@@ -27,9 +29,7 @@ func gridEngine(t *testing.T) *clusterProject {
 	}
 
 	root, err := os.MkdirTemp("", "sge") // its daemons still write when the test's folders are removed
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	port := 20000 + os.Getpid()%20000
 	t.Cleanup(func() {
@@ -54,9 +54,7 @@ func gridEngine(t *testing.T) *clusterProject {
 		"PATH="+lib+":"+os.Getenv("PATH")))
 	x.dir = filepath.Join(x.dir, "o'neill & co")
 
-	if err := os.MkdirAll(x.dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(x.dir, 0o755))
 
 	return x
 }
@@ -79,9 +77,7 @@ func TestGridEngine(t *testing.T) {
 		cmd, stderr := x.command(t, "tasks", "arrays.yaml", "--format", "sge", "--parts", "2")
 
 		script, err := cmd.Output()
-		if err != nil {
-			t.Fatalf("%v: %s", err, stderr)
-		}
+		must.Never(t, err != nil, "%v: %s", err, stderr)
 
 		x.program(t, "sh", "-c", string(script))
 
@@ -115,9 +111,7 @@ func TestGridEngine(t *testing.T) {
 		starter := filepath.Join(filepath.Dir(x.bin), "starter")
 		text := fmt.Sprintf("#!/bin/sh\nexec unshare -m sh -c 'mount -t tmpfs none \"$0\"; exec \"$@\"' \"%s\" \"$@\"\n",
 			x.dir)
-		if err := os.WriteFile(starter, []byte(text), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(starter, []byte(text), 0o755))
 
 		x.program(t, "qconf", "-mattr", "queue", "starter_method", starter, "all.q")
 		x.config(t, clusterRun, "unseen")
@@ -126,9 +120,7 @@ func TestGridEngine(t *testing.T) {
 		d.says(t, "and can run ")
 		d.says(t, "nothing runs: ")
 
-		if err := d.cmd.Process.Signal(os.Interrupt); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, d.cmd.Process.Signal(os.Interrupt))
 
 		if err := d.cmd.Wait(); err == nil || !strings.Contains(d.stderr.String(), "jobs are withdrawn") ||
 			strings.Count(d.stderr.String(), "a job on node ") != 1 {
@@ -140,7 +132,5 @@ func TestGridEngine(t *testing.T) {
 		}
 	})
 
-	if !strings.Contains(x.program(t, "qstat", "-f"), "all.q") {
-		t.Error("the cluster did not live to the end")
-	}
+	must.Contain(t, x.program(t, "qstat", "-f"), "all.q")
 }

@@ -9,35 +9,15 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
 	"doubletake/pipeline/library"
 	"doubletake/report"
 )
 
-func newHonestCommand(stdout, stderr io.Writer) *cli.Command {
-	return &cli.Command{
-		Name: "honest", Usage: "learn a prior of the intervals from the left-out groups of finished runs",
-		ArgsUsage: "library DIR…",
-		Description: "Each DIR is the work directory of a campaign, or the folder of one experiment in it: a family. From " +
-			"the errors on the left-out groups it learns how far errors exceed claims, and leaves out each family " +
-			"to see what the others say of it. The file is for campaigns that are not among these: " +
-			"docs/honest.md.\n\n" +
-			"Example: pipeline honest library runs-rotor runs-wing runs-boat --out prior.json\n\n" +
-			"Exit status: 0 success, 2 usage error, 3 input data error, 130 interrupted.",
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "out", Value: "prior.json", Usage: "the file to write"},
-			&cli.StringFlag{Name: "name", Value: "own", Usage: "the name of the prior in reports"},
-		},
-		Action: func(c *cli.Context) error { return runHonest(c, stdout, stderr) },
-	}
-}
-
-func runHonest(c *cli.Context, stdout, stderr io.Writer) error {
-	args, name, out := c.Args().Slice(), c.String("name"), c.String("out")
+func runHonest(c *call) error {
+	args, name, out := c.args, c.String("name"), c.String("out")
 
 	var dirs []string
-	for _, dir := range args[min(1, len(args)):] {
+	for _, dir := range args[1:] {
 		if dir = filepath.Clean(dir); slices.Contains(dirs, dir) {
 			return usage("pipeline honest library: %s is given twice", dir)
 		}
@@ -45,18 +25,18 @@ func runHonest(c *cli.Context, stdout, stderr io.Writer) error {
 	}
 
 	switch {
-	case len(dirs) == 0 || args[0] != "library":
+	case args[0] != "library":
 		return usage("pipeline honest takes the word library and work directories of finished runs, found %q", args)
 	case library.BuiltIn(name):
 		return usage("--name wants a name of its own, found %q, which comes with the program", name)
 	}
 
-	l, err := library.Learn(c.Context, dirs, name)
+	l, err := library.Learn(c.ctx, dirs, name)
 	if err != nil {
 		return err
 	}
 
-	if err := writeFamilies(stdout, l); err != nil {
+	if err := writeFamilies(c.stdout, l); err != nil {
 		return err
 	}
 
@@ -64,8 +44,8 @@ func runHonest(c *cli.Context, stdout, stderr io.Writer) error {
 		return err
 	}
 
-	printNotes(stderr, l.Notes)
-	fmt.Fprintf(stdout, "wrote %s; for campaigns that are not among these, write in pipeline.yaml: "+
+	printNotes(c.stderr, l.Notes)
+	fmt.Fprintf(c.stdout, "wrote %s; for campaigns that are not among these, write in pipeline.yaml: "+
 		"train: {honest: {prior: %s}}\n", out, out)
 
 	return nil
@@ -97,6 +77,10 @@ func writeFamilies(w io.Writer, l *library.Library) error {
 	p := l.Prior
 	fmt.Fprintf(w, "\nprior %s: %s; errors exceed claims by a factor about %.2g, between groups by factors about %.2g "+
 		"either way\nfrom %s\n", p.Name, priorText(p.M, p.MStd, p.Tau, p.TauStd), math.Exp(p.M), math.Exp(p.Tau), p.Origin)
+
+	if p.RisesRecord() == p.Rises {
+		fmt.Fprintln(w, p.Rises.Words())
+	}
 
 	return nil
 }

@@ -13,11 +13,12 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"unicode/utf8"
+
+	"doubletake/internal/must"
 )
 
 // pkg is a package of the module: import path, name, folder and imports.
@@ -45,9 +46,7 @@ func packages(t *testing.T) []pkg {
 	t.Helper()
 
 	list, err := listed()
-	if err != nil {
-		t.Fatalf("go list: %v", err)
-	}
+	must.Never(t, err != nil, "go list: %v", err)
 
 	return list
 }
@@ -57,18 +56,14 @@ func packages(t *testing.T) []pkg {
 func TestEveryPackageHasAnExample(t *testing.T) {
 	for _, p := range packages(t) {
 		files, err := filepath.Glob(filepath.Join(p.dir, "*.go"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		comment, run := "", 0
 
 		set := token.NewFileSet()
 		for _, name := range files {
 			f, err := parser.ParseFile(set, name, nil, parser.ParseComments)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 
 			if !strings.HasSuffix(name, "_test.go") {
 				comment += f.Doc.Text()
@@ -89,9 +84,8 @@ func TestEveryPackageHasAnExample(t *testing.T) {
 			begins = "Command " + path.Base(p.path) + " "
 		}
 
-		if !strings.HasPrefix(comment, begins) {
-			t.Errorf("%s: its comment begins %.40q, expected %q", p.path, comment, begins)
-		}
+		must.Not(t, !strings.HasPrefix(comment, begins), "%s: its comment begins %.40q, expected %q", p.path, comment,
+			begins)
 
 		if run == 0 && p.name != "main" {
 			t.Errorf("%s has no example with an Output", p.path)
@@ -110,42 +104,22 @@ var (
 func TestTestdataSources(t *testing.T) {
 	overview := document(t, "docs/witnesses.md")
 	folders, files := 0, 0
-	err := filepath.WalkDir(repository, func(dir string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-
-		if d.IsDir() && dir != repository && (strings.HasPrefix(d.Name(), ".") ||
-			slices.Contains([]string{"runs", "bin", "data", "node_modules"}, d.Name())) {
-			return fs.SkipDir
-		}
-
-		if !d.IsDir() || d.Name() != "testdata" {
-			return nil
-		}
-
+	for _, readme := range repositoryFiles(t, "testdata/README.md") {
 		folders++
+		files += checkSources(t, filepath.Join(repository, filepath.Dir(readme)))
 
-		rel, err := filepath.Rel(repository, dir)
-		if err != nil {
-			return err
-		}
-
-		if link := "../" + filepath.ToSlash(rel) + "/README.md"; !strings.Contains(overview, "("+link+")") {
-			t.Errorf("docs/witnesses.md does not link %s", link)
-		}
-
-		files += checkSources(t, dir)
-
-		return fs.SkipDir
-	})
-	if err != nil {
-		t.Fatal(err)
+		must.Contain(t, overview, "(../"+readme+")")
 	}
 
-	if folders < 15 || files < 200 {
-		t.Errorf("only %d folders with %d files were looked at", folders, files)
+	for _, name := range repositoryFiles(t, "") {
+		if dir, _, ok := strings.Cut(name, "/testdata/"); ok {
+			if _, err := os.Stat(filepath.Join(repository, dir, "testdata/README.md")); err != nil {
+				t.Errorf("%s: write into %s/testdata/README.md where every file comes from", name, dir)
+			}
+		}
 	}
+
+	must.Not(t, folders < 15 || files < 200, "only %d folders with %d files were looked at", folders, files)
 }
 
 // checkSources looks at one folder testdata and returns the number of its files.
@@ -202,21 +176,16 @@ func checkSources(t *testing.T, dir string) (n int) {
 			}
 		}
 
-		if !found {
-			t.Errorf("%s/README.md has no origin of %s", dir, rel)
-		}
+		must.Not(t, !found, "%s/README.md has no origin of %s", dir, rel)
 
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	for _, k := range tokens {
 		there, _ := filepath.Glob(filepath.Join(dir, k)) // also in a folder with a README of its own
-		if plainFile.MatchString(k) && !named[k] && len(there) == 0 {
-			t.Errorf("%s/README.md names %s, which is not there", dir, k)
-		}
+		must.Not(t, plainFile.MatchString(k) && !named[k] && len(there) == 0, "%s/README.md names %s, which is not there",
+			dir, k)
 	}
 
 	return n
@@ -239,13 +208,11 @@ func TestContributingNames(t *testing.T) {
 		}
 
 		files, err := filepath.Glob(filepath.Join(dirs[m[1]], "*.go"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		declared, found := regexp.MustCompile(`(?m)^(?:func|type|var|const) `+m[2]+`\b`), false
 		for _, f := range files {
-			b := contents(t, f)
+			b := must.Read(t, f)
 
 			found = found || declared.Match(b)
 		}
@@ -255,9 +222,7 @@ func TestContributingNames(t *testing.T) {
 		}
 	}
 
-	if n < 6 {
-		t.Errorf("only %d names", n)
-	}
+	must.Not(t, n < 6, "only %d names", n)
 }
 
 // Tests that a page names are there.
@@ -276,7 +241,7 @@ func TestDocumentTests(t *testing.T) {
 
 	n := 0
 	for _, page := range pages {
-		b := contents(t, page)
+		b := must.Read(t, page)
 
 		for _, m := range regexp.MustCompile("`(Test[A-Z]\\w+)`").FindAllSubmatch(b, -1) {
 			if n++; !names[string(m[1])] {
@@ -285,47 +250,19 @@ func TestDocumentTests(t *testing.T) {
 		}
 	}
 
-	if n < 20 {
-		t.Errorf("only %d names", n)
-	}
+	must.Not(t, n < 20, "only %d names", n)
 }
 
 // goFiles calls see with the path in the repository and the content of every Go
 // file, those of the generators' modules too.
 func goFiles(t *testing.T, see func(name string, content []byte)) {
 	t.Helper()
-	n := 0
-	err := filepath.WalkDir(repository, func(file string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-
-		if d.IsDir() && file != repository && (strings.HasPrefix(d.Name(), ".") ||
-			slices.Contains([]string{"runs", "bin", "data", "node_modules"}, d.Name())) {
-			return fs.SkipDir
-		}
-
-		if d.IsDir() || path.Ext(file) != ".go" {
-			return nil
-		}
-
-		n++
-
-		rel, err := filepath.Rel(repository, file)
-		if err != nil {
-			return err
-		}
-
-		b, err := os.ReadFile(file)
-		see(filepath.ToSlash(rel), b)
-
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
+	files := repositoryFiles(t, ".go")
+	for _, name := range files {
+		see(name, must.Read(t, filepath.Join(repository, name)))
 	}
 
-	if n < 500 {
+	if n := len(files); n < 500 {
 		t.Errorf("only %d files", n)
 	}
 }
@@ -349,9 +286,7 @@ var longFunctions = map[string]string{} // "path of the file, name of the functi
 
 // No function outside the tests is longer than 100 lines.
 func TestFunctionLength(t *testing.T) {
-	if len(longFunctions) > 5 {
-		t.Errorf("expected at most 5 long functions, found %d: split some", len(longFunctions))
-	}
+	must.Not(t, len(longFunctions) > 5, "expected at most 5 long functions, found %d: split some", len(longFunctions))
 
 	goFiles(t, func(name string, content []byte) {
 		if strings.HasSuffix(name, "_test.go") {
@@ -379,9 +314,8 @@ func TestFunctionLength(t *testing.T) {
 				}
 			}
 
-			if n > 100 {
-				t.Errorf("%s: expected at most 100 lines, found %d in %s: split it by what its parts do", name, n, fn.Name.Name)
-			}
+			must.Not(t, n > 100, "%s: expected at most 100 lines, found %d in %s: split it by what its parts do", name, n,
+				fn.Name.Name)
 		}
 	})
 }

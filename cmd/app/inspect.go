@@ -5,122 +5,59 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
 	"doubletake/ingest"
+	"doubletake/ingest/format"
+	"doubletake/internal/lists"
 	"doubletake/pipeline/inspect"
 	"doubletake/report"
 )
 
-func newInspectCommand(stdout io.Writer) *cli.Command {
-	return &cli.Command{
-		Name: "inspect", Usage: "show a recording, a table or a model", ArgsUsage: "FILE",
-		Description: "FILE is a recording (WAV, NPY, NPZ, MAT, HDF5, TDMS, delimited text), a table of this program " +
-			"(.arrow), or a model.json or its folder.\n\n" +
-			"With --calibrator LEVEL a recording is also read as that of a sound calibrator: the sensitivity a run would " +
-			"take from each of its channels, " +
-			"and whether the tone is steady enough to be taken.\n\n" +
-			"Example: pipeline inspect data/run_12.h5 --channel /Table1/Ds02-TACHO\n\n" +
-			"Example: pipeline inspect data/calibrator.wav --calibrator 94\n\n" +
-			"Exit status: 0 success, 2 usage error, 3 input data error, 130 interrupted.",
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "channel", Usage: "the channel whose spectrum is drawn, by name or number from 1; not " +
-				"given: the first that has one"},
-			&cli.Float64Flag{Name: "rate", Usage: "sampling rate in Hz where the file does not state it"},
-			&cli.StringFlag{Name: "format", Usage: "format of the file, where its content does not show it"},
-			&cli.StringFlag{Name: "truncated", Usage: "use: look into a file that is cut short"},
-			&cli.Float64Flag{Name: "calibrator", Usage: "read it as a calibrator's recording: the level of its tone in dB re " +
-				"20 µPa, e.g. 94 or 114"},
-			&cli.Float64Flag{Name: "calibrator-hz", Usage: "frequency of its tone in Hz; not given: the strongest line above " +
-				"20 Hz"},
-			&cli.Float64Flag{Name: "from-s", Usage: "with --calibrator: first second of it to use"},
-			&cli.Float64Flag{Name: "to-s", Usage: "with --calibrator: last second of it to use; not given: to the end"},
-			&cli.BoolFlag{Name: "json", Usage: "as one JSON document"},
-		},
-		Action: func(c *cli.Context) error {
-			if c.NArg() != 1 {
-				return usage("pipeline inspect takes one FILE, found %q", c.Args().Slice())
-			}
-
-			o := ingest.Options{RateHz: c.Float64("rate"), Format: c.String("format"), Truncated: c.String("truncated")}
-			if err := inspect.CheckOptions(o); err != nil {
-				return usage("%v", err)
-			}
-
-			calibrator, err := calibratorOptions(c)
-			if err != nil {
-				return err
-			}
-
-			in, err := inspect.File(c.Context, c.Args().First(), o)
-			if err != nil {
-				return err
-			}
-
-			draw := -1
-			if rec := in.Recording; rec != nil && c.String("channel") != "" {
-				var info ingest.Info
-				info.Path = in.Path
-				for _, ch := range rec.Channels {
-					info.Channels = append(info.Channels, ingest.Channel{Name: ch.Name})
-				}
-
-				if draw, err = ingest.FindChannel(info, c.String("channel")); err != nil {
-					return err
-				}
-			}
-
-			if calibrator != nil {
-				if err := inspect.MeasureCalibrator(c.Context, in, o, draw, *calibrator); err != nil {
-					return err
-				}
-			}
-
-			if c.Bool("json") {
-				return printJSON(stdout, in)
-			}
-
-			printInspection(stdout, in, draw)
-
-			return nil
-		},
+func runInspect(c *call) error {
+	o := ingest.Options{RateHz: c.Float64("rate"), Format: c.String("format"), Truncated: c.String("truncated")}
+	if err := format.Check(o); err != nil {
+		return usage("%v", err)
 	}
-}
 
-// calibratorOptions reads the options of a calibrator's recording; nil without.
-func calibratorOptions(c *cli.Context) (*inspect.Calibrator, error) {
-	if !c.IsSet("calibrator") {
-		for _, name := range []string{"calibrator-hz", "from-s", "to-s"} {
-			if c.IsSet(name) {
-				return nil, usage("--%s belongs to --calibrator LEVEL", name)
-			}
+	in, err := inspect.File(c.ctx, c.arg(0), o)
+	if err != nil {
+		return err
+	}
+
+	draw := -1
+	if rec := in.Recording; rec != nil && c.String("channel") != "" {
+		info := ingest.Info{Path: in.Path, Channels: lists.Each(rec.Channels, func(c inspect.Channel) ingest.Channel {
+			return ingest.Channel{Name: c.Name}
+		})}
+		if draw, err = ingest.FindChannel(info, c.String("channel")); err != nil {
+			return err
 		}
-
-		return nil, nil
 	}
 
-	o := inspect.DefaultCalibrator(c.Float64("calibrator"))
-	o.FrequencyHz, o.FromS, o.ToS = c.Float64("calibrator-hz"), c.Float64("from-s"), c.Float64("to-s")
-	flags := map[string]string{
-		"level_db": "calibrator", "frequency_hz": "calibrator-hz", "from_s": "from-s",
-		"to_s": "to-s",
+	if c.Bool("json") {
+		return printJSON(c.stdout, in)
 	}
 
-	var err error
-	o.Check(func(setting, text string) {
-		if err == nil {
-			err = usage("--%s: %s", flags[setting], text)
-		}
-	})
+	printInspection(c.stdout, in, draw)
 
-	return &o, err
+	return nil
 }
 
 // most bounds how many channels, attributes or columns a terminal is shown.
 const most = 40
+
+// few are the first of a list.
+func few[T any](list []T) []T { return list[:min(most, len(list))] }
+
+// more counts the others.
+func more[T any](w io.Writer, list []T, words string) {
+	if n := len(list) - most; n > 0 {
+		fmt.Fprintf(w, words, n)
+	}
+}
 
 func printInspection(w io.Writer, in *inspect.Description, draw int) {
 	fmt.Fprintf(w, "%s: %s, %d bytes\n", in.Path, in.Kind, in.Bytes)
@@ -149,14 +86,11 @@ func num[T ~float64](n T) string {
 func printRecording(w io.Writer, r *inspect.Recording, draw int) {
 	fmt.Fprintf(w, "%s, %s\n", r.Format, r.Encoding)
 
-	for i, a := range r.Attributes {
-		if i == most {
-			fmt.Fprintf(w, "  … and %d more attributes (--json lists them)\n", len(r.Attributes)-most)
-			break
-		}
-
+	for _, a := range few(r.Attributes) {
 		fmt.Fprintf(w, "  %s: %s\n", a.Name, strings.ReplaceAll(a.Value, "\n", "; "))
 	}
+
+	more(w, r.Attributes, "  … and %d more attributes (--json lists them)\n")
 
 	fmt.Fprintln(w)
 	l := report.Listing{Heads: []string{
@@ -171,11 +105,7 @@ func printRecording(w io.Writer, r *inspect.Recording, draw int) {
 	}
 	count := func(n int64) string { return strconv.FormatInt(n, 10) }
 
-	for i, c := range r.Channels {
-		if i == most {
-			break
-		}
-
+	for i, c := range few(r.Channels) {
 		unit := c.Unit
 		switch {
 		case unit == "":
@@ -195,76 +125,29 @@ func printRecording(w io.Writer, r *inspect.Recording, draw int) {
 
 	l.Write(w, width(w))
 
-	if n := len(r.Channels) - most; n > 0 {
-		fmt.Fprintf(w, "… and %d more channels (--json lists them)\n", n)
-	}
+	more(w, r.Channels, "… and %d more channels (--json lists them)\n")
 
-	printCalibrator(w, r)
-
-	for i, u := range r.Unread {
-		if i == most {
-			fmt.Fprintf(w, "… and %d more\n", len(r.Unread)-most)
-			break
-		}
-
+	for _, u := range few(r.Unread) {
 		fmt.Fprintf(w, "not read: %s: %s\n", u.Name, u.Reason)
 	}
 
+	more(w, r.Unread, "… and %d more\n")
+
 	if draw < 0 {
-		for i, c := range r.Channels {
-			if c.Spectrum != nil {
-				draw = i
-				break
-			}
-		}
+		draw = slices.IndexFunc(r.Channels, func(c inspect.Channel) bool { return c.Spectrum != nil })
 	}
 
-	switch {
-	case draw < 0 || r.Channels[draw].Spectrum == nil:
+	if draw < 0 || r.Channels[draw].Spectrum == nil {
 		printRows(w, r)
-	default:
+	} else {
 		drawSpectrum(w, r.Channels[draw])
-	}
-}
-
-// printCalibrator prints each channel's sensitivity as a calibrator's recording
-// gives it, and whether it passes.
-func printCalibrator(w io.Writer, r *inspect.Recording) {
-	for _, c := range r.Channels {
-		t := c.Calibrator
-		if t == nil {
-			continue
-		}
-
-		unit := cmp.Or(c.Unit, "unit")
-
-		if t.PaPerUnit > 0 {
-			above := fmt.Sprintf("%.0f dB", t.AboveDB)
-			if t.AboveDB > 55 { // the window's own floor
-				above = "more than 55 dB"
-			}
-
-			fmt.Fprintf(w, "\n%s as a calibrator of %g dB re 20 µPa: tone at %.6g Hz of %.6g %s rms, %s above the noise "+
-				"around it\n", c.Name, t.LevelDB, t.FrequencyHz, t.RMS, unit, above)
-			fmt.Fprintf(w, "  sensitivity: %.6g %s/Pa (%.6g Pa per %s)\n", t.UnitPerPa, unit, t.PaPerUnit, unit)
-			fmt.Fprintf(w, "  steady: %.3f dB between %d blocks of %.3g s; %g dB are allowed\n", t.SpreadDB, t.Blocks, t.BlockS,
-				t.AllowedDB)
-		} else {
-			fmt.Fprintf(w, "\n%s as a calibrator of %g dB re 20 µPa:\n", c.Name, t.LevelDB)
-		}
-
-		if t.Accepted {
-			fmt.Fprintln(w, "  a run would take it")
-		} else {
-			fmt.Fprintln(w, "  a run would refuse it:", t.Fault)
-		}
 	}
 }
 
 // printRows previews the first samples.
 func printRows(w io.Writer, r *inspect.Recording) {
 	l := report.Listing{Heads: []string{"channel"}}
-	for _, c := range r.Channels[:min(most, len(r.Channels))] {
+	for _, c := range few(r.Channels) {
 		cells := []string{c.Name}
 		for k, v := range c.First {
 			cells = append(cells, num(v))

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"doubletake/internal/must"
 )
 
 // interruptYAML has trainings long enough (some tenths of a second each) that
@@ -41,13 +43,8 @@ func start(t *testing.T, dir string, args ...string) (cmd *exec.Cmd, lines chan 
 	stdout = &bytes.Buffer{}
 	cmd.Stdout = stdout
 	pipe, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	must.Do(t, cmd.Start())
 
 	lines = make(chan string, 10000)
 	go func() {
@@ -90,9 +87,7 @@ func TestInterrupted(t *testing.T) {
 		}
 	}
 
-	if err := cmd.Wait(); err != nil {
-		t.Fatalf("undisturbed run: %v", err)
-	}
+	must.Do(t, cmd.Wait())
 
 	// Interrupted after some tasks were done, and while a training is at work; with
 	// DOUBLETAKE_LONG=1 in every stage. SIGINT and SIGTERM are the same to it.
@@ -139,9 +134,7 @@ func TestInterrupted(t *testing.T) {
 
 			signalled = true
 
-			if err := cmd.Process.Signal(at.signal); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, cmd.Process.Signal(at.signal))
 		}
 
 		cmd.Wait()
@@ -170,19 +163,13 @@ func TestInterrupted(t *testing.T) {
 		}
 	}
 
-	if err := cmd.Wait(); err != nil {
-		t.Fatalf("the run after the interruptions: %v", err)
-	}
+	must.Do(t, cmd.Wait())
 
 	// Nothing that was finished is done again: a task that was up to date
 	// gives no event.
-	if done != total {
-		t.Errorf("%d tasks were done over all runs, expected the %d of one run", done, total)
-	}
+	must.Not(t, done != total, "%d tasks were done over all runs, expected the %d of one run", done, total)
 
-	if err := sameTrees(filepath.Join(undisturbed, "runs"), filepath.Join(disturbed, "runs")); err != nil {
-		t.Error(err)
-	}
+	sameRuns(t, "interrupted", undisturbed, disturbed)
 
 	if left, _ := filepath.Glob(filepath.Join(disturbed, "runs", ".cache", "tmp", "*")); len(left) > 0 {
 		t.Errorf("left behind: %q", left)
@@ -193,7 +180,7 @@ func TestInterrupted(t *testing.T) {
 // end while this test waits. Before that a second run of the same work directory is refused,
 // with the first one's process named.
 func TestInterruptedTraining(t *testing.T) {
-	long(t, "trains for a second, then is interrupted")
+	must.BeLong(t, "trains for a second, then is interrupted")
 
 	yaml := strings.NewReplacer("epochs: 1500", "epochs: 1000000", "seeds: 2", "seeds: 1").Replace(interruptYAML)
 	dir := project(t, yaml)
@@ -208,16 +195,12 @@ func TestInterruptedTraining(t *testing.T) {
 		second(t, dir, cmd.Process.Pid)
 		signalled = true
 
-		if err := cmd.Process.Signal(os.Interrupt); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, cmd.Process.Signal(os.Interrupt))
 	}
 
 	_ = cmd.Wait()
 
-	if code := cmd.ProcessState.ExitCode(); code != 130 {
-		t.Errorf("exit status %d, expected 130", code)
-	}
+	must.Equal(t, cmd.ProcessState.ExitCode(), 130, "exit status")
 }
 
 // second starts another run while that process runs.

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"doubletake/internal/must"
 )
 
 // docs/judge.md shows lines of what the program prints of the committed predictions of scikit-learn, and the numbers
@@ -13,17 +15,13 @@ import (
 func TestJudgeSample(t *testing.T) {
 	page := document(t, "docs/judge.md")
 	blocks := codeBlocks(page, "")
-	if len(blocks) != 1 {
-		t.Fatalf("docs/judge.md has %d blocks, expected one sample", len(blocks))
-	}
+	must.Be(t, len(blocks), 1, "docs/judge.md has blocks")
 
 	c := command(filepath.Join(repository, "examples", "propeller-stand"), "judge", "sklearn-gp.csv", "--against",
 		"pairs.csv", "--groups", "propeller")
 
 	out, err := c.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	must.Never(t, err != nil, "%v\n%s", err, out)
 
 	lines, n := strings.Split(string(out), "\n"), 0
 	for _, l := range strings.Split(blocks[0].text, "\n") {
@@ -32,9 +30,7 @@ func TestJudgeSample(t *testing.T) {
 		}
 	}
 
-	if n < 15 {
-		t.Errorf("only %d lines were compared", n)
-	}
+	must.Not(t, n < 15, "only %d lines were compared", n)
 
 	for _, c := range []struct{ printed, says string }{
 		{`all +as stated .* (\d+) ± \d+ % `, "Of its own 95 % intervals, N % of the values are inside"},
@@ -42,8 +38,7 @@ func TestJudgeSample(t *testing.T) {
 		{`propeller=5 +calibrated .* (\d+) ± \d+ % `, "the\nonly one with four blades, N %"},
 	} {
 		m := regexp.MustCompile(c.printed).FindSubmatch(out)
-		if m == nil || !strings.Contains(page, strings.Replace(c.says, "N", string(m[1]), 1)) {
-			t.Errorf("%q: the page does not say %q with it", m, c.says)
-		}
+		must.Not(t, m == nil || !strings.Contains(page, strings.Replace(c.says, "N", string(m[1]), 1)),
+			"%q: the page does not say %q with it", m, c.says)
 	}
 }

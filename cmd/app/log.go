@@ -8,35 +8,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
 	"doubletake/pipeline/runs"
 	"doubletake/train/score"
 )
 
-func newLogCommand(stdout, stderr io.Writer) *cli.Command {
-	return &cli.Command{
-		Name: "log", Usage: "list past runs of a work directory: changes, and their effect on the numbers",
-		ArgsUsage: "[FILE]",
-		Description: "FILE is a configuration, pipeline.yaml by default, or a work directory, which is only read. Every " +
-			"run that makes something, fails, or has another configuration than the run before leaves a small record. gc " +
-			"keeps them; the newest 500 stay.\n\n" +
-			"A run is named by its number (-1 is the last) or by the beginning of its ID. --diff A B compares two, --diff A " +
-			"one with the last. An error is called better or worse where it differs by more than two standard errors, those " +
-			"of both runs together, on the same held-out set of the same triplets.\n\n" +
-			"Example: pipeline log --diff 1 2\n\nExit status: 0 success, 1 failed, 2 usage or configuration error.",
-		Flags: []cli.Flag{
-			&cli.StringSliceFlag{Name: "diff", Usage: "the two runs to compare; also twice, as --diff -2 --diff -1"},
-			&cli.StringFlag{Name: "config", Usage: "print the configuration of this run"},
-			&cli.BoolFlag{Name: "all", Usage: "every run; with --diff: every place and every number"},
-			&cli.BoolFlag{Name: "json", Usage: "as one JSON document"},
-		},
-		Action: func(c *cli.Context) error { return runLog(c, stdout, stderr) },
-	}
-}
-
-func runLog(c *cli.Context, stdout, stderr io.Writer) error {
-	names, args := c.StringSlice("diff"), c.Args().Slice()
+func runLog(c *call) error {
+	names, args := c.StringSlice("diff"), slices.Clone(c.args)
 	if len(names) == 1 {
 		names = append(names, "-1")
 		if i := slices.IndexFunc(args, namesRun); i >= 0 {
@@ -61,7 +38,7 @@ func runLog(c *cli.Context, stdout, stderr io.Writer) error {
 	}
 
 	for _, path := range damaged {
-		fmt.Fprintf(stderr, "warning: %s is no record of a run; it is left out\n", path)
+		fmt.Fprintf(c.stderr, "warning: %s is no record of a run; it is left out\n", path)
 	}
 
 	if name := c.String("config"); name != "" {
@@ -74,17 +51,17 @@ func runLog(c *cli.Context, stdout, stderr io.Writer) error {
 			return err
 		}
 
-		_, err = io.WriteString(stdout, r.Config)
+		_, err = io.WriteString(c.stdout, r.Config)
 
 		return err
 	}
 
 	if len(names) == 0 {
 		if c.Bool("json") {
-			return printJSON(stdout, list)
+			return printJSON(c.stdout, list)
 		}
 
-		printLog(stdout, list, c.Bool("all"))
+		printLog(c.stdout, list, c.Bool("all"))
 
 		return nil
 	}
@@ -96,14 +73,7 @@ func runLog(c *cli.Context, stdout, stderr io.Writer) error {
 		}
 	}
 
-	d := runs.DiffRecords(of[0], of[1])
-	if c.Bool("json") {
-		return printJSON(stdout, d)
-	}
-
-	printDiff(stdout, d, c.Bool("all"))
-
-	return nil
+	return c.difference(runs.DiffRecords(of[0], of[1]))
 }
 
 // namesRun reports whether an argument is a run's number or ID rather than a FILE.
@@ -150,11 +120,7 @@ func printLog(w io.Writer, list []runs.Record, all bool) {
 			continue
 		}
 
-		fmt.Fprintf(w, "%3d  %s  %d tasks, %.1f s", i+1, r.ID, r.Ran, r.Seconds)
-
-		if r.Digest != "" {
-			fmt.Fprintf(w, ", configuration %.8s", r.Digest)
-		}
+		fmt.Fprintf(w, "%3d  %s  %d tasks, %.1f s, configuration %.8s", i+1, r.ID, r.Ran, r.Seconds, r.Digest)
 
 		if before != nil && settings == r {
 			fmt.Fprint(w, changes(runs.DiffRecords(before, r)))
@@ -256,12 +222,9 @@ func percent(n runs.Number) string {
 func changes(d *runs.Difference) string {
 	const most = 3
 	var keys []string
-
-	seen := map[string]bool{}
 	for _, c := range d.Settings {
 		text := fmt.Sprintf("%s %s → %s", c.Key, brief(c.A), brief(c.B))
-		if !seen[text] {
-			seen[text] = true
+		if !slices.Contains(keys, text) {
 			keys = append(keys, text)
 		}
 	}

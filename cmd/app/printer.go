@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"unicode"
 	"unicode/utf8"
 )
@@ -35,12 +36,8 @@ func (p *printer) Write(b []byte) (int, error) {
 	out := make([]byte, 0, len(b)+16)
 	for len(b) > 0 {
 		if painted && b[0] == 0x1b {
-			i := 0
-			for i < len(styles) && !bytes.HasPrefix(b, styles[i]) {
-				i++
-			}
-
-			if i < len(styles) {
+			i := slices.IndexFunc(styles, func(s []byte) bool { return bytes.HasPrefix(b, s) })
+			if i >= 0 {
 				out, b = append(out, styles[i]...), b[len(styles[i]):]
 				continue
 			}

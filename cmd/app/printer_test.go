@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"doubletake/internal/must"
 )
 
 // Control characters are escaped, also where a character comes in two parts.
@@ -41,9 +43,7 @@ func TestTerminalEscapes(t *testing.T) {
 	const evil = "a\x1b]0;owned\a\x1b[2J\u009b31m\rb"
 	put := func(name, text string) string {
 		p := filepath.Join(dir, name)
-		if err := os.WriteFile(p, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(p, []byte(text), 0o644))
 
 		return p
 	}
@@ -77,12 +77,8 @@ func TestTerminalEscapes(t *testing.T) {
 		run(args, &stdout, &stderr)
 
 		text := stdout.String() + stderr.String()
-		if strings.ContainsAny(text, "\x1b\a\r\u009b\u202e") {
-			t.Errorf("%q: %q", args, text)
-		}
-
-		if !strings.Contains(text, "owned") && args[1%len(args)] != recording {
-			t.Errorf("%q names nothing of it: %q", args, text)
-		}
+		must.Not(t, strings.ContainsAny(text, "\x1b\a\r\u009b\u202e"), "%q: %q", args, text)
+		must.Not(t, !strings.Contains(text, "owned") && args[1%len(args)] != recording, "%q names nothing of it: %q", args,
+			text)
 	}
 }

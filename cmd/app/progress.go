@@ -4,11 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"doubletake/pipeline"
+	"doubletake/report"
 )
 
 // progress reports a run on standard error: one line that is rewritten on a
@@ -29,25 +31,20 @@ type progress struct {
 
 // newProgress reports a run that makes jobs tasks at a time, 0 where a cluster
 // decides.
-func newProgress(mode string, keep bool, jobs int, p *pipeline.Project, w io.Writer) (*progress, error) {
+func newProgress(mode string, keep bool, jobs int, p *pipeline.Project, w io.Writer) *progress {
 	pr := &progress{
 		w: w, mode: mode, start: time.Now(), now: time.Now, left: pipeline.NewEstimate(jobs),
 		total: map[string]int{}, done: map[string]int{}, stage: p.Plan.Stages, keep: keep,
 	}
 
-	switch mode {
-	case "auto":
+	if mode == "auto" {
 		pr.mode = "plain"
 		if isTerminal(file(w)) {
 			pr.mode = "line"
 		}
-
-	case "plain", "json", "none":
-	default:
-		return nil, usage("--progress wants auto, plain, json or none, found %q", mode)
 	}
 
-	return pr, nil
+	return pr
 }
 
 func (p *progress) observe(e pipeline.Event) {
@@ -140,10 +137,8 @@ func (p *progress) note(text string) {
 	case "none":
 	case "json":
 		p.json(map[string]any{"event": "message", "text": text, "t": p.seconds()})
-	case "line":
-		p.clear()
-		fmt.Fprintln(p.w, text)
 	default:
+		p.clear()
 		fmt.Fprintln(p.w, text)
 	}
 }
@@ -209,17 +204,13 @@ func (p *progress) end(r *pipeline.Result, failed error) {
 		return
 	}
 
-	head, cell := "", func(int) string { return "" }
-	if broken > 0 {
-		head, cell = fmt.Sprintf(" %7s", "failed"), func(n int) string { return fmt.Sprintf(" %7d", n) }
-	}
-
-	fmt.Fprintf(p.w, "%-9s %6s %6s %11s%s %9s %9s\n", "stage", "tasks", "ran", "up to date", head, "task s", "wall s")
-
+	l := report.Listing{Heads: []string{"stage", "tasks", "ran", "up to date", "failed", "task s", "wall s"}}
 	for _, s := range r.Stages {
-		fmt.Fprintf(p.w, "%-9s %6d %6d %11d%s %9.2f %9.2f\n", s.Stage, s.Tasks, s.Ran, s.Cached, cell(s.Failed), s.Seconds,
-			s.Wall)
+		l.Add(s.Stage, strconv.Itoa(s.Tasks), strconv.Itoa(s.Ran), strconv.Itoa(s.Cached), strconv.Itoa(s.Failed),
+			fmt.Sprintf("%.2f", s.Seconds), fmt.Sprintf("%.2f", s.Wall))
 	}
+
+	_ = l.Write(p.w, width(p.w)) // what goes wrong with progress is of no consequence
 
 	if r.Slowest == "" {
 		return

@@ -3,15 +3,13 @@ package app
 import (
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
-	"github.com/urfave/cli/v2"
-
+	"doubletake/internal/must"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/table"
 )
@@ -27,26 +25,19 @@ func TestReferencePages(t *testing.T) {
 		"commands.md":      commandsPage(),
 		"configuration.md": configurationPage(),
 		"tables.md":        tablesPage(t),
-		"pipeline.1":       manPage(newApp(io.Discard, io.Discard)),
+		"pipeline.1":       manPage(),
 	} {
 		path := filepath.Join("..", "..", "docs", "reference", name)
 		if *update {
-			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-				t.Fatal(err)
-			}
-
-			if err := os.WriteFile(path, []byte(body), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
+			must.Do(t, os.WriteFile(path, []byte(body), 0o644))
 
 			continue
 		}
 
-		got := contents(t, path)
+		got := must.Read(t, path)
 
-		if string(got) != body {
-			t.Errorf("docs/reference/%s differs from the code; renew it with -update", name)
-		}
+		must.Not(t, string(got) != body, "docs/reference/%s differs from the code; renew it with -update", name)
 	}
 }
 
@@ -58,45 +49,29 @@ func commandsPage() string {
 		"progress and messages to standard error.\n\n" +
 		"Exit status: 0 success, 1 a stage failed, 2 usage or configuration error, 3 input data error, 130 interrupted.\n")
 
-	for _, c := range newApp(io.Discard, io.Discard).Commands {
-		if c.Hidden || c.Name == "help" {
+	for _, c := range commands() {
+		if c.name == "help" {
 			continue
 		}
 
-		fmt.Fprintf(&b, "\n## pipeline %s\n\n%s.\n\n```\npipeline %s\n```\n", c.Name, sentence(c.Usage),
-			strings.TrimSpace(c.Name+" [flags] "+c.ArgsUsage))
+		fmt.Fprintf(&b, "\n## pipeline %s\n\n%s.\n\n```\n%s\n```\n", c.name, sentence(c.usage), c.line())
+		c.paragraphs(func(line string) { fmt.Fprintf(&b, "\nExample: `%s`\n", line) },
+			func(text string) { fmt.Fprintf(&b, "\n%s\n", text) })
 
-		for _, p := range strings.Split(c.Description, "\n\n") {
-			switch {
-			case p == "", strings.HasPrefix(p, "Exit status"):
-			case strings.HasPrefix(p, "Example: "):
-				fmt.Fprintf(&b, "\nExample: `%s`\n", strings.TrimPrefix(p, "Example: "))
-			default:
-				fmt.Fprintf(&b, "\n%s\n", p)
-			}
+		if len(c.flags) > 0 {
+			b.WriteString("\n| flag | meaning |\n|---|---|\n")
 		}
 
-		if len(c.Flags) == 0 {
-			continue
-		}
-
-		b.WriteString("\n| flag | meaning |\n|---|---|\n")
-
-		for _, f := range c.Flags {
-			usage, value := "", ""
-			if d, ok := f.(cli.DocGenerationFlag); ok {
-				usage = d.GetUsage()
-				if d.TakesValue() {
-					value = " VALUE"
-					if v := strings.Trim(d.GetDefaultText(), `"`); v != "" && v != "0" && v != "[]" {
-						usage += " (default " + v + ")"
-					}
-				}
+		for _, o := range c.flags {
+			value, usage := "", o.usage
+			if o.kind != "" {
+				value = " VALUE"
+			}
+			if o.value != "" {
+				usage += " (default " + o.value + ")"
 			}
 
-			if f.Names()[0] != "help" {
-				fmt.Fprintf(&b, "| `--%s%s` | %s |\n", f.Names()[0], value, cell(usage))
-			}
+			fmt.Fprintf(&b, "| `--%s%s` | %s |\n", o.name, value, cell(usage))
 		}
 	}
 
@@ -153,9 +128,7 @@ func configurationPage() string {
 // the first are alike and left out.
 func tablesPage(t *testing.T) string {
 	dir := project(t, smallRun)
-	if out, err := command(dir, "run", "--progress", "none").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	quietRun(t, "run", dir)
 
 	var b strings.Builder
 	b.WriteString(generated + "# Tables\n\nArrow IPC files (random-access format, uncompressed) below `runs/`. Missing " +
@@ -175,9 +148,7 @@ func tablesPage(t *testing.T) string {
 		{"rotor/report/metrics.arrow", "metrics.json in long form."},
 	} {
 		tab, err := table.Read(filepath.Join(dir, "runs", f.path))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n| column | type | unit | meaning |\n|---|---|---|---|\n", filepath.Base(f.path),
 			f.what)

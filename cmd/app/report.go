@@ -2,7 +2,6 @@ package app
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,70 +10,20 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
 	"doubletake/pipeline"
 	"doubletake/report"
 )
 
-// formats are what report can write to standard output.
+// formats are what report can write.
 var formats = []string{"html", "md", "tex", "json", "csv"}
 
-// values collects a flag's values as they are, commas included.
-type values []string
-
-func (v *values) Set(s string) error { *v = append(*v, s); return nil }
-func (v *values) String() string     { return strings.Join(*v, " ") }
-
-func newReportCommand(stdout, stderr io.Writer) *cli.Command {
-	return &cli.Command{
-		Name: "report", Usage: "render the report; with --held-out also train missing models", ArgsUsage: "[FILE]",
-		Description: "Example: pipeline report pipeline.yaml --held-out blades=3\n\n" +
-			"--held-out takes a value (blades=3), a list held out together (blades=2,3), a range (rpm=3000:5000), a name " +
-			"(propeller=APC-8x6), or every value in turn (blades=each); " +
-			"it may be given several times. Each split is stored under that name. With --executor its trainings are " +
-			"jobs of the cluster.\n\n" +
-			"--format writes the report to standard output instead of a summary for a terminal: html, the page; md, Markdown; " +
-			"tex, LaTeX tables for booktabs; json, the metrics as one document; csv, the metrics one a line. " +
-			"The page always lies in the work directory as report.html.\n\n" +
-			"--out FILE writes the report to a file instead, in the format of its ending unless --format names one. Then " +
-			"nothing is made and the work directory is only read: it may be read-only, and an up-to-date report must be in " +
-			"it.\n\n" +
-			"Exit status: 0 success, 1 a stage failed, 2 usage or configuration error, 3 input data error, 130 interrupted.",
-		Flags: []cli.Flag{
-			&cli.StringSliceFlag{Name: "experiment", Usage: "only this experiment (repeatable)"},
-			&cli.GenericFlag{
-				Name: "held-out", Value: &values{},
-				Usage: "hold this out, e.g. blades=3 or blades=each (repeatable)",
-			},
-			&cli.StringFlag{Name: "format", Usage: "html, md, tex, json or csv on standard output"},
-			&cli.StringFlag{
-				Name: "out", Usage: "write the report to this file (.html, .md, .tex, .json, .csv) and make nothing",
-			},
-			jobsFlag(), executorFlag(), progressFlag(), tablesFlag(),
-			&cli.BoolFlag{Name: "json", Usage: "the same as --format json"},
-		},
-		Action: onFile(func(c *cli.Context, file string) error {
-			o := runOptions{
-				file: file, sel: pipeline.Selection{Experiments: experimentNames(c)}, jobs: c.Int("jobs"),
-				json: c.Bool("json"), tables: c.Bool("tables"), progress: c.String("progress"),
-			}
-
-			var err error
-			if o.executor, err = executor(c); err != nil {
-				return err
-			}
-
-			held, format := c.Generic("held-out").(*values), c.String("format")
-
-			return runReport(c.Context, o, held, format, c.String("out"), stdout, stderr)
-		}),
+func runReport(c *call) error {
+	format, out := c.String("format"), c.String("out")
+	o, err := parseRun(c)
+	if err != nil {
+		return err
 	}
-}
 
-func runReport(
-	ctx context.Context, o runOptions, held *values, format, out string, stdout, stderr io.Writer,
-) error {
 	if format == "" && !o.json && out != "" {
 		format = strings.TrimPrefix(filepath.Ext(out), ".")
 		if !slices.Contains(formats, format) {
@@ -83,16 +32,12 @@ func runReport(
 		}
 	}
 
-	if format != "" && !slices.Contains(formats, format) {
-		return usage("--format %q is unknown, expected one of %s", format, strings.Join(formats, ", "))
-	}
-
 	if o.json && format != "" && format != "json" {
 		return usage("--json is --format json, found --format %s too", format)
 	}
 
 	o.json = o.json || format == "json"
-	o.added = *held
+	o.added = *c.Generic("held-out").(*values)
 	extra, err := pipeline.HeldOut(o.added)
 	if err != nil {
 		return err
@@ -121,7 +66,7 @@ func runReport(
 		return writeOut(p, o, format, out)
 	}
 
-	res, err := perform(ctx, p, o, stderr)
+	res, err := perform(c, p, o)
 	if err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
@@ -129,7 +74,7 @@ func runReport(
 	if len(o.sel.Experiments) > 0 {
 		// The page is about all experiments; it is made anew if the others have
 		// results.
-		_, err := p.Run(ctx, pipeline.Options{
+		_, err := p.Run(c.ctx, pipeline.Options{
 			Selection: pipeline.Selection{Stages: []string{"report"}},
 			Jobs:      max(1, o.jobs),
 		})
@@ -137,25 +82,19 @@ func runReport(
 		var lacks *pipeline.NotReadyError
 		switch {
 		case errors.As(err, &lacks):
-			fmt.Fprintf(stderr, "report.html and report.md are as they were: %s lacks results\n", lacks.Needs.Task.ID)
+			fmt.Fprintf(c.stderr, "report.html and report.md are as they were: %s lacks results\n", lacks.Needs.Task.ID)
 		case err != nil:
 			return fmt.Errorf("report: %w", err)
 		}
 	}
 
-	if format == "" || o.json {
-		return show(p, res, o, stdout)
-	}
-
-	return write(p, res, o, format, stdout)
+	return write(p, res, o, format, c.stdout)
 }
 
 // writeOut writes the report that is in the work directory to a file.
 func writeOut(p *pipeline.Project, o runOptions, format, out string) error {
 	res, err := p.Finished(o.sel)
-
-	var notReady *pipeline.NotReadyError
-	if errors.As(err, &notReady) {
+	if _, lacks := errors.AsType[*pipeline.NotReadyError](err); lacks {
 		return usage("%v\nrun first: the same command without --out", err)
 	}
 
@@ -164,13 +103,7 @@ func writeOut(p *pipeline.Project, o runOptions, format, out string) error {
 	}
 
 	var b bytes.Buffer
-	if o.json {
-		err = show(p, res, o, &b)
-	} else {
-		err = write(p, res, o, format, &b)
-	}
-
-	if err != nil {
+	if err := write(p, res, o, format, &b); err != nil {
 		return err
 	}
 
@@ -184,27 +117,19 @@ func writeOut(p *pipeline.Project, o runOptions, format, out string) error {
 // concerned lists the experiments that have splits in p and not in plain.
 func concerned(plain, p *pipeline.Project) []string {
 	type split struct{ experiment, name string }
-	splits := func(p *pipeline.Project) []split {
-		var out []split
-		for _, t := range p.Plan.Tasks {
-			if t.Split != "" {
-				out = append(out, split{t.Experiment, t.Split})
-			}
-		}
-
-		return out
+	before := map[split]bool{}
+	for _, t := range plain.Plan.Tasks {
+		before[split{t.Experiment, t.Split}] = true
 	}
 
-	before := splits(plain)
-
 	var fresh, all []string
-	for _, s := range splits(p) {
-		if !slices.Contains(all, s.experiment) {
-			all = append(all, s.experiment)
+	for _, t := range p.Plan.Tasks {
+		if t.Split != "" && !slices.Contains(all, t.Experiment) {
+			all = append(all, t.Experiment)
 		}
 
-		if !slices.Contains(before, s) && !slices.Contains(fresh, s.experiment) {
-			fresh = append(fresh, s.experiment)
+		if t.Split != "" && !before[split{t.Experiment, t.Split}] && !slices.Contains(fresh, t.Experiment) {
+			fresh = append(fresh, t.Experiment)
 		}
 	}
 
@@ -215,8 +140,12 @@ func concerned(plain, p *pipeline.Project) []string {
 	return fresh
 }
 
-// write writes the chosen experiments in one format.
+// write writes the chosen experiments in one format; without one as a run prints them.
 func write(p *pipeline.Project, res *pipeline.Result, o runOptions, format string, stdout io.Writer) error {
+	if format == "" || o.json {
+		return show(p, res, o, stdout)
+	}
+
 	reports, sweeps, err := results(p, res, o)
 	if err != nil {
 		return err
@@ -247,9 +176,5 @@ func write(p *pipeline.Project, res *pipeline.Result, o runOptions, format strin
 		b = report.MetricsCSV(reports)
 	}
 
-	if _, err := stdout.Write(b); err != nil {
-		return fmt.Errorf("write report: %w", err)
-	}
-
-	return nil
+	return emit(stdout, "write report", b)
 }

@@ -3,12 +3,9 @@ package app
 import (
 	"bufio"
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"flag"
 	"fmt"
-	"io/fs"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -18,12 +15,12 @@ import (
 	"testing"
 	"time"
 
-	"doubletake/pipeline"
+	"doubletake/internal/must"
 )
 
 var (
-	kills = flag.Int("kills", often(1, 20), "how often TestKilled kills a run")
-	cuts  = flag.Int("cuts", often(1, 5), "how often TestPowerCut cuts the power")
+	kills = flag.Int("kills", often(1, 8), "how often TestKilled kills a run")
+	cuts  = flag.Int("cuts", often(1, 3), "how often TestPowerCut cuts the power")
 )
 
 // often is the number of repetitions of a test, and that with DOUBLETAKE_LONG=1.
@@ -32,14 +29,6 @@ func often(short, long int) int {
 		return long
 	}
 	return short
-}
-
-// long skips a test that takes seconds of processor time, and says what it does.
-func long(t *testing.T, does string) {
-	t.Helper()
-	if os.Getenv("DOUBLETAKE_LONG") == "" {
-		t.Skipf("%s; DOUBLETAKE_LONG=1 runs it", does)
-	}
 }
 
 // smallRun is a real run of all stages in well under a second.
@@ -86,60 +75,22 @@ func command(dir string, args ...string) *exec.Cmd {
 	return c
 }
 
-// resultHashes hashes every result below runs, but for the cache and the lock.
-func resultHashes(t *testing.T, dir string) string {
+// sameRuns reports, and when, that the results in two projects differ.
+func sameRuns(t testing.TB, when, whole, dir string) {
 	t.Helper()
-	var b strings.Builder
-	root := filepath.Join(dir, "runs")
-	err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
 
-		rel, _ := filepath.Rel(root, p)
-		if d.IsDir() {
-			if rel == ".cache" {
-				return fs.SkipDir
-			}
-			return nil
-		}
-
-		if rel == ".lock" || rel == pipeline.ProgressFile {
-			return nil
-		}
-
-		data, err := os.ReadFile(p)
-		if err != nil {
-			return err
-		}
-
-		sum := sha256.Sum256(data)
-		fmt.Fprintf(&b, "%s %s\n", hex.EncodeToString(sum[:8]), rel)
-
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
+	if err := sameTrees(filepath.Join(whole, "runs"), filepath.Join(dir, "runs")); err != nil {
+		t.Errorf("%s: %v", when, err)
 	}
-
-	return b.String()
 }
 
-// differing lists the lines that only one of two listings has.
-func differing(want, got string) string {
-	var b strings.Builder
-	only := func(sign, one, other string) {
-		for line := range strings.Lines(one) {
-			if !strings.Contains(other, line) {
-				b.WriteString(sign + line)
-			}
-		}
+// quietRun runs a project without a word.
+func quietRun(t testing.TB, when, dir string) {
+	t.Helper()
+
+	if out, err := command(dir, "run", "--progress", "none").CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", when, err, out)
 	}
-
-	only("- ", want, got)
-	only("+ ", got, want)
-
-	return b.String()
 }
 
 // A run killed at any instant leaves nothing to repair: the next one finishes
@@ -151,7 +102,6 @@ func TestKilled(t *testing.T) {
 
 	whole := project(t, smallRun)
 	events := runUntil(t, command(whole), -1, 0) // left alone
-	want := resultHashes(t, whole)
 
 	rng := rand.New(rand.NewPCG(1, 2))
 	for i := range *kills {
@@ -164,13 +114,8 @@ func TestKilled(t *testing.T) {
 			left = max(left-runUntil(t, command(dir), at, time.Duration(rng.IntN(5000))*time.Microsecond), 1)
 		}
 
-		if out, err := command(dir, "run", "--progress", "none").CombinedOutput(); err != nil {
-			t.Fatalf("kill %d: the next run failed: %v\n%s", i, err, out)
-		}
-
-		if got := resultHashes(t, dir); got != want {
-			t.Fatalf("kill %d: results differ:\n%s", i, differing(want, got))
-		}
+		quietRun(t, fmt.Sprintf("the run after kill %d", i), dir)
+		sameRuns(t, fmt.Sprintf("kill %d", i), whole, dir)
 
 		for _, kind := range []string{"tmp", ".tmp-*", "published/.*", "scratch/*"} {
 			if left, _ := filepath.Glob(filepath.Join(dir, "runs", ".cache", kind)); len(left) > 0 {
@@ -187,7 +132,7 @@ func TestKilled(t *testing.T) {
 // commits by itself only every 300 s. `-cuts 200` for the long form; package engine
 // tests orders of writing that ext4 never takes.
 func TestPowerCut(t *testing.T) {
-	long(t, "runs a campaign on a disk of its own")
+	must.BeLong(t, "runs a campaign on a disk of its own")
 
 	if testing.Short() {
 		t.Skip("kills real runs; not with -short")
@@ -195,7 +140,6 @@ func TestPowerCut(t *testing.T) {
 
 	whole := project(t, smallRun)
 	events := runUntil(t, command(whole), -1, 0)
-	want := resultHashes(t, whole)
 	rng := rand.New(rand.NewPCG(3, 4))
 	sealed := func(disk string) int {
 		list, _ := filepath.Glob(filepath.Join(disk, "runs", ".cache", "objects", "*", "*", "manifest.json"))
@@ -235,27 +179,15 @@ func TestPowerCut(t *testing.T) {
 			err = unmount()
 		}
 
-		if err := errors.Join(err, os.WriteFile(image, kept, 0o600)); err != nil {
-			t.Fatal(err)
-		}
-
-		if err := mount(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(err, os.WriteFile(image, kept, 0o600)))
+		must.Do(t, mount())
 
 		lost += before - sealed(disk)
 
-		if out, err := command(dir, "run", "--progress", "none").CombinedOutput(); err != nil {
-			t.Fatalf("cut %d: the next run failed: %v\n%s", i, err, out)
-		}
+		quietRun(t, fmt.Sprintf("the run after cut %d", i), dir)
+		sameRuns(t, fmt.Sprintf("cut %d", i), whole, disk)
 
-		if got := resultHashes(t, disk); got != want {
-			t.Fatalf("cut %d: results differ:\n%s", i, differing(want, got))
-		}
-
-		if err := unmount(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, unmount())
 	}
 
 	t.Logf("%d power cuts; %d results that had their name were not on the disk, and were made again", *cuts, lost)
@@ -271,9 +203,7 @@ func runUntil(t *testing.T, c *exec.Cmd, at int, delay time.Duration) (events in
 		err = c.Start()
 	}
 
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	lines := bufio.NewScanner(stderr)
 	for lines.Scan() {
@@ -297,9 +227,7 @@ func runUntil(t *testing.T, c *exec.Cmd, at int, delay time.Duration) (events in
 func TestDiskFull(t *testing.T) {
 	dir := project(t, strings.Replace(smallRun, "version: 1", "version: 1\nworkdir: disk/runs", 1))
 	disk := filepath.Join(dir, "disk")
-	if err := os.Mkdir(disk, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(disk, 0o755))
 
 	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=600k"); err != nil {
 		t.Skipf("no small file system can be mounted here: %v", err)
@@ -314,45 +242,19 @@ func TestDiskFull(t *testing.T) {
 		t.Fatalf("exit %d on a full disk: %s", code, stderr.String())
 	}
 
-	if !strings.Contains(stderr.String(), "no space left on device") {
-		t.Errorf("the message does not name the cause: %s", stderr.String())
-	}
-
-	if err := syscall.Mount("tmpfs", disk, "tmpfs", syscall.MS_REMOUNT, "size=64m"); err != nil {
-		t.Fatal(err)
-	}
+	must.Contain(t, stderr.String(), "no space left on device")
+	must.Do(t, syscall.Mount("tmpfs", disk, "tmpfs", syscall.MS_REMOUNT, "size=64m"))
 
 	out, err := command(dir, "run", "--progress", "plain").CombinedOutput()
-	if err != nil {
-		t.Fatalf("with room again: %v\n%s", err, out)
-	}
+	must.Never(t, err != nil, "with room again: %v\n%s", err, out)
 
 	whole := project(t, smallRun)
-	if out, err := command(whole, "run", "--progress", "none").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-
-	if got, want := resultHashes(t, disk), resultHashes(t, whole); got != want {
-		t.Errorf("results differ after a full disk:\n%s", differing(want, got))
-	}
+	quietRun(t, "alone", whole)
+	sameRuns(t, "a full disk", whole, disk)
 }
 
 // put writes a file into a folder.
 func put(t testing.TB, dir, name, text string) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// contents reads a file.
-func contents(t testing.TB, path string) []byte {
-	t.Helper()
-
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	return b
+	must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 }

@@ -2,7 +2,6 @@ package app
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,8 +14,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
+	"doubletake/ingest"
+	"doubletake/ingest/fault"
 	"doubletake/pipeline"
 	"doubletake/report"
 )
@@ -32,134 +31,65 @@ type runOptions struct {
 	json     bool
 	tables   bool // all tables, with explanations
 	progress string
-	executor string   // one of pipeline.Executors; "": here
+	executor string   // one of pipeline.Executors
 	added    []string // splits of report --held-out, for workers
 }
 
-func newRunCommand(stdout, stderr io.Writer) *cli.Command {
-	return &cli.Command{
-		Name: "run", Usage: "make every result that is out of date", ArgsUsage: "[FILE]",
-		Description: "FILE is a configuration, pipeline.yaml by default. Flags and FILE may come in any order.\n\n" +
-			"Example: pipeline run pipeline.yaml --experiment drone --to dsp\n\n" +
-			"Exit status: 0 success, 1 a stage failed, 2 usage or configuration error, 3 input data error, 130 interrupted.",
-		Flags: append(selectionFlags(),
-			&cli.BoolFlag{Name: "force", Usage: "also make tasks that are up to date"},
-			&cli.BoolFlag{Name: "verify", Usage: "hash all files and results, also those whose size and time are as before"},
-			&cli.BoolFlag{Name: "dry-run", Usage: "print what would be done, do nothing"},
-			&cli.BoolFlag{Name: "explain", Usage: "why, as old → new: equal reasons of a stage's tasks are one line"},
-			&cli.BoolFlag{Name: "keep-going", Usage: "after a failure, go on with what does not depend on it"},
-			jobsFlag(), executorFlag(), progressFlag(), tablesFlag(),
-			&cli.BoolFlag{Name: "json", Usage: "results, or the dry run, as one JSON document"},
-		),
-		Action: func(c *cli.Context) error {
-			o, err := parseRun(c)
-			if err != nil {
-				return err
-			}
-
-			return runRun(c.Context, o, stdout, stderr)
-		},
-	}
-}
-
-// parseRun reads the flags and arguments of run.
-func parseRun(c *cli.Context) (o runOptions, err error) {
-	file, err := fileArgument(c)
-	if err != nil {
-		return o, err
-	}
-
+// parseRun reads the flags and arguments of run, and those of report that it has too.
+func parseRun(c *call) (o runOptions, err error) {
 	o = runOptions{
-		file: file, sel: selection(c), jobs: c.Int("jobs"), keep: c.Bool("keep-going"), dryRun: c.Bool("dry-run"),
+		file: c.file(), sel: selection(c), jobs: c.Int("jobs"), keep: c.Bool("keep-going"), dryRun: c.Bool("dry-run"),
 		explain: c.Bool("explain"), json: c.Bool("json"), tables: c.Bool("tables"), progress: c.String("progress"),
+		executor: c.String("executor"),
 	}
 
 	o.sel.Force, o.sel.Verify = c.Bool("force"), c.Bool("verify")
-	if o.sel.Verify && o.dryRun {
+	switch {
+	case o.sel.Verify && o.dryRun:
 		return o, usage("--verify goes with a run, not with --dry-run")
+	case o.jobs < 0:
+		return o, usage("--jobs wants a number of tasks, found %d", o.jobs)
 	}
 
-	o.executor, err = executor(c)
-
-	return o, err
+	return o, nil
 }
 
-func jobsFlag() cli.Flag {
-	return &cli.IntFlag{Name: "jobs", Usage: "tasks at a time (0: one per processor)"}
-}
-
-func tablesFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "tables", Usage: "print all tables with explanations, not one an experiment"}
-}
-
-func progressFlag() cli.Flag {
-	return &cli.StringFlag{Name: "progress", Value: "auto", Usage: "auto, plain, json or none; goes to standard error"}
-}
-
-func executorFlag() cli.Flag {
-	return &cli.StringFlag{
-		Name: "executor", Value: "local",
-		Usage: "where tasks are made: " + strings.Join(pipeline.Executors(), ", ") +
-			" (see executor in the configuration)",
-	}
-}
-
-// executor reads the flag of that name; "" for local.
-func executor(c *cli.Context) (string, error) {
-	x := c.String("executor")
-	if known := pipeline.Executors(); !slices.Contains(known, x) {
-		return "", usage("--executor wants %s, found %q", strings.Join(known, ", "), x)
-	}
-
-	if x == "local" {
-		return "", nil
-	}
-
-	return x, nil
-}
-
-func selectionFlags() []cli.Flag {
-	return []cli.Flag{
-		&cli.StringSliceFlag{Name: "stage", Usage: "only this stage (repeatable): simulate, ingest, dsp, train or report"},
-		&cli.StringFlag{Name: "from", Usage: "from this stage on"},
-		&cli.StringFlag{Name: "to", Usage: "up to this stage"},
-		&cli.StringSliceFlag{Name: "experiment", Usage: "only this experiment (repeatable)"},
-		&cli.StringSliceFlag{Name: "split", Usage: "only this split's models (repeatable)"},
-	}
-}
-
-func selection(c *cli.Context) pipeline.Selection {
+func selection(c *call) pipeline.Selection {
 	return pipeline.Selection{
 		Stages: c.StringSlice("stage"), From: c.String("from"), To: c.String("to"),
-		Experiments: experimentNames(c), Splits: c.StringSlice("split"),
+		Experiments: c.experiments(), Splits: c.StringSlice("split"),
 	}
 }
 
-func runRun(ctx context.Context, o runOptions, stdout, stderr io.Writer) error {
+func runRun(c *call) error {
+	o, err := parseRun(c)
+	if err != nil {
+		return err
+	}
+
 	p, err := pipeline.Load(o.file)
 	if err != nil {
 		return err
 	}
 
 	if o.dryRun {
-		return dryRun(p, o, stdout)
+		return dryRun(p, o, c.stdout)
 	}
 
-	return execute(ctx, p, o, stdout, stderr)
-}
-
-// execute runs a project and prints its results.
-func execute(ctx context.Context, p *pipeline.Project, o runOptions, stdout, stderr io.Writer) error {
-	res, err := perform(ctx, p, o, stderr)
+	res, err := perform(c, p, o)
 	if err != nil {
 		return err
 	}
 
 	if res.Ran == 0 && !o.json && !o.tables {
-		return showPage(p, res, o, stdout)
+		if !p.Reported(res, o.sel) {
+			return nil
+		}
+
+		return printPage(p, c.stdout)
 	}
 
-	return show(p, res, o, stdout)
+	return show(p, res, o, c.stdout)
 }
 
 // results are what a run selected.
@@ -172,16 +102,6 @@ func results(p *pipeline.Project, res *pipeline.Result, o runOptions) ([]report.
 	sweeps, err := p.Sweeps(res, o.sel)
 
 	return reports, sweeps, err
-}
-
-// showPage names the page of results that were there already.
-func showPage(p *pipeline.Project, res *pipeline.Result, o runOptions, stdout io.Writer) error {
-	reports, sweeps, err := results(p, res, o)
-	if err != nil || len(reports)+len(sweeps) == 0 {
-		return err
-	}
-
-	return printPage(p, stdout)
 }
 
 func printPage(p *pipeline.Project, stdout io.Writer) error {
@@ -201,16 +121,10 @@ func shortPath(path string) string {
 }
 
 // perform runs a project.
-func perform(ctx context.Context, p *pipeline.Project, o runOptions, stderr io.Writer) (*pipeline.Result, error) {
-	if o.jobs < 0 {
-		return nil, usage("--jobs wants a number of tasks, found %d", o.jobs)
-	}
-
+func perform(c *call, p *pipeline.Project, o runOptions) (*pipeline.Result, error) {
 	o.jobs = cmp.Or(o.jobs, runtime.NumCPU())
 
-	for _, w := range p.Warnings {
-		fmt.Fprintf(stderr, "warning: %s: %s\n", w.Path, w.Text)
-	}
+	c.warn(p.Warnings)
 
 	if o.explain {
 		todo, _, err := p.Pending(o.sel)
@@ -218,19 +132,15 @@ func perform(ctx context.Context, p *pipeline.Project, o runOptions, stderr io.W
 			return nil, err
 		}
 
-		explain(todo, stderr)
+		explain(todo, c.stderr)
 	}
 
 	atOnce := o.jobs
-	if o.executor != "" {
+	if o.executor != "local" {
 		atOnce = 0
 	}
 
-	pr, err := newProgress(o.progress, o.keep, atOnce, p, stderr)
-	if err != nil {
-		return nil, err
-	}
-
+	pr := newProgress(o.progress, o.keep, atOnce, p, c.stderr)
 	eo := pipeline.Options{Selection: o.sel, Jobs: o.jobs, KeepGoing: o.keep, Observe: func(e pipeline.Event) {
 		if e.Kind == "plan" { // there is something to do
 			hugePages()
@@ -247,10 +157,8 @@ func perform(ctx context.Context, p *pipeline.Project, o runOptions, stderr io.W
 		eo.Executor = x
 	}
 
-	res, err := p.Run(ctx, eo)
-
-	var notReady *pipeline.NotReadyError
-	if errors.As(err, &notReady) {
+	res, err := p.Run(c.ctx, eo)
+	if notReady, ok := errors.AsType[*pipeline.NotReadyError](err); ok {
 		return nil, usage("%v\nrun first: %s", err, firstRun(o, notReady))
 	}
 
@@ -349,6 +257,21 @@ func tasksJSON(list []*pipeline.Status) []taskJSON {
 	return out
 }
 
+// warn prints what is doubtful of a configuration or its files.
+func (c *call) warn(list []ingest.Warning) {
+	for _, w := range list {
+		fmt.Fprintf(c.stderr, "warning: %s: %s\n", w.Path, w.Text)
+	}
+}
+
+// emit writes a document; what is done begins the error.
+func emit(w io.Writer, what string, document []byte) error {
+	if _, err := w.Write(document); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
+}
+
 func printJSON(w io.Writer, v any) error {
 	b, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
@@ -379,8 +302,25 @@ func dryRun(p *pipeline.Project, o runOptions, stdout io.Writer) error {
 	}
 
 	fmt.Fprintf(stdout, "%d to run, %d up to date\n", len(todo), cached)
+	writeCost(stdout, len(todo), func(i int) (string, float64) {
+		return todo[i].Task.Stage, todo[i].Task.Weight
+	})
 
 	return nil
+}
+
+// writeCost writes how many of so many tasks train, and about how long these take.
+func writeCost(w io.Writer, tasks int, of func(i int) (stage string, weight float64)) {
+	n, seconds := 0, 0.0
+	for i := range tasks {
+		if stage, weight := of(i); stage == "train" {
+			n, seconds = n+1, seconds+weight
+		}
+	}
+
+	if n > 0 {
+		fmt.Fprintf(w, "train: %s, about %.2g s of one processor\n", fault.Plural(int64(n), "task"), seconds)
+	}
 }
 
 // shared are the words for reasons that name another file or task for every task.

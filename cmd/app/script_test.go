@@ -20,7 +20,6 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"doubletake/pipeline"
 	"doubletake/pipeline/table"
 )
 
@@ -137,7 +136,7 @@ func nopartial(ts *testscript.TestScript, neg bool, args []string) {
 			return fmt.Errorf("a temporary file stayed: %s", rel)
 		case rel == filepath.Join(".cache", "tmp"):
 			return fmt.Errorf("the scratch folder stayed: %s", rel)
-		case d.IsDir() || inCache || rel == ".lock" || rel == pipeline.ProgressFile:
+		case d.IsDir() || inCache || rel == ".lock":
 			return nil
 		case !slices.Contains(args[1:], d.Name()):
 			return fmt.Errorf("published though the run failed: %s", rel)
@@ -231,7 +230,7 @@ func oneJSON(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // published lists what a work directory shows, without the pipeline's own.
-func published(dir string) (map[string][]byte, error) {
+func published(dir string, skip []string) (map[string][]byte, error) {
 	out := map[string][]byte{}
 	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
 		switch {
@@ -239,7 +238,7 @@ func published(dir string) (map[string][]byte, error) {
 			return err
 		case d.IsDir() && d.Name() == ".cache":
 			return fs.SkipDir
-		case d.IsDir() || d.Name() == ".lock" || d.Name() == pipeline.ProgressFile:
+		case d.IsDir() || d.Name() == ".lock" || slices.Contains(skip, d.Name()):
 			return nil
 		}
 
@@ -253,14 +252,14 @@ func published(dir string) (map[string][]byte, error) {
 	return out, err
 }
 
-// sameTrees reports the first difference between two work directories.
-func sameTrees(a, b string) error {
-	x, err := published(a)
+// sameTrees reports the first difference between two work directories, but for files of these names.
+func sameTrees(a, b string, skip ...string) error {
+	x, err := published(a, skip)
 	if err != nil {
 		return err
 	}
 
-	y, err := published(b)
+	y, err := published(b, skip)
 	if err != nil {
 		return err
 	}

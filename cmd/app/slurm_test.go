@@ -19,6 +19,7 @@ import (
 	"syscall"
 	"testing"
 
+	"doubletake/internal/must"
 	"doubletake/pipeline/runs"
 )
 
@@ -167,9 +168,7 @@ func TestSlurm(t *testing.T) {
 	// The project's folder and the work directory are named as nobody should.
 	x := newSlurm(t)
 	x.dir = filepath.Join(x.dir, "o'neill $(touch evil) %j")
-	if err := os.MkdirAll(x.dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(x.dir, 0o755))
 
 	x.config(t, clusterRun, "here", "the work\\dir")
 	x.run(t, "run", "here.yaml")
@@ -222,14 +221,10 @@ func (x *slurmCluster) sameBytes(t *testing.T) {
 
 	d := runs.DiffRecords(&here[0], &there[0])
 	for _, m := range d.Metrics {
-		if fmt.Sprint(m.A) != fmt.Sprint(m.B) {
-			t.Errorf("%+v", m)
-		}
+		must.Not(t, fmt.Sprint(m.A) != fmt.Sprint(m.B), "%+v", m)
 	}
 
-	if len(d.Settings) > 0 {
-		t.Errorf("%+v", d.Settings)
-	}
+	must.Not(t, len(d.Settings) > 0, "%+v", d.Settings)
 
 	jobs := x.jobs(t, "all")
 
@@ -240,9 +235,7 @@ func (x *slurmCluster) sameBytes(t *testing.T) {
 
 	// The trainings' own time limit.
 	limits := x.program(t, "squeue", "-h", "-r", "--states=all", "-o", "%l")
-	if !strings.Contains(limits, "10:00") || !strings.Contains(limits, "20:00") {
-		t.Errorf("the jobs' time limits: %q", limits)
-	}
+	must.Contain(t, limits, "10:00", "20:00")
 }
 
 // report --held-out uses the executor too, for a split that is in no file. The
@@ -269,9 +262,7 @@ func (x *slurmCluster) madeByNodes(t *testing.T, prefix string) (made []string) 
 
 		if strings.HasPrefix(doc.Task, prefix) {
 			made = append(made, doc.Task)
-			if doc.Host == host {
-				t.Errorf("%s was made by the driver", doc.Task)
-			}
+			must.Not(t, doc.Host == host, "%s was made by the driver", doc.Task)
 		}
 	}
 
@@ -340,9 +331,7 @@ func (x *slurmCluster) cancelled(t *testing.T) {
 		t.Helper()
 
 		d := y.start(t, "there")
-		if !eventually(func() bool { return x.jobs(t, "RUNNING") > 0 }) {
-			t.Fatalf("no job runs: %s", d.stderr)
-		}
+		must.Never(t, !eventually(func() bool { return x.jobs(t, "RUNNING") > 0 }), "no job runs: %s", d.stderr)
 
 		return d
 	}
@@ -367,9 +356,8 @@ func (x *slurmCluster) cancelled(t *testing.T) {
 
 		cancel, stderr := y.command(t, "cancel", "there.yaml")
 		out, err := cancel.Output()
-		if err != nil || !regexp.MustCompile(`^cancelled [1-9]\d* jobs\n$`).Match(out) {
-			t.Errorf("%q, %v: %s", out, err, stderr)
-		}
+		must.Not(t, err != nil || !regexp.MustCompile(`^cancelled [1-9]\d* jobs\n$`).Match(out), "%q, %v: %s", out, err,
+			stderr)
 
 		if driver == "lives" {
 			if err := d.cmd.Wait(); err == nil || !strings.Contains(d.stderr.String(), "cancelled by pipeline cancel") {

@@ -6,19 +6,20 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"doubletake/internal/must"
 )
 
 // The example of docs/scale.md: Snakemake drives every task of a small project,
 // two at a time; afterwards a run finds nothing to do.
 func TestSnakemake(t *testing.T) {
 	if os.Getenv("DOUBLETAKE_REQUIRE_SNAKEMAKE") == "" {
-		long(t, "starts Snakemake")
+		must.BeLong(t, "starts Snakemake")
 	}
 
 	if _, err := exec.LookPath("snakemake"); err != nil {
-		if os.Getenv("DOUBLETAKE_REQUIRE_SNAKEMAKE") != "" {
-			t.Fatal("snakemake is not installed: apt-get install snakemake")
-		}
+		must.Never(t, os.Getenv("DOUBLETAKE_REQUIRE_SNAKEMAKE") != "",
+			"snakemake is not installed: apt-get install snakemake")
 		t.Skip("snakemake is not installed")
 	}
 
@@ -29,9 +30,7 @@ func TestSnakemake(t *testing.T) {
 	}
 
 	snakefile, err := filepath.Abs("../../docs/Snakefile")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	yaml := "version: 1\nexperiments:\n  toy:\n    ingest: {simulate: {campaign: toy, triplets: 60, gamma: 1}}\n" +
 		"    train: {inputs: [x], optimizer: {epochs: 2}, seeds: 2, splits: {out: {test: {x: {min: 3}}}}}\n"
@@ -42,36 +41,27 @@ func TestSnakemake(t *testing.T) {
 		cmd.Dir = dir
 		cmd.Env = append(os.Environ(), "HOME="+dir, "XDG_CACHE_HOME="+dir)
 		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Fatalf("%s %v: %v: %s", name, args, err, out)
-		}
+		must.Never(t, err != nil, "%s %v: %v: %s", name, args, err, out)
 
 		return string(out)
 	}
 
 	run("snakemake", "--snakefile", snakefile, "-j2", "--config", "pipeline="+bin)
 
-	if _, err := os.Stat(filepath.Join(dir, "runs", "toy", "report", "metrics.json")); err != nil {
-		t.Error(err)
-	}
+	_, err = os.Stat(filepath.Join(dir, "runs", "toy", "report", "metrics.json"))
+	must.Do(t, err)
 
 	// Another setting of the training: its tasks run again, the others do not.
-	before := contents(t, filepath.Join(dir, "runs", "toy", "report", "metrics.json"))
+	before := must.Read(t, filepath.Join(dir, "runs", "toy", "report", "metrics.json"))
 
 	yaml = strings.Replace(yaml, "epochs: 2", "epochs: 3", 1)
 	put(t, dir, "pipeline.yaml", yaml)
 
 	out := run("snakemake", "--snakefile", snakefile, "-j2", "--config", "pipeline="+bin)
-	if strings.Contains(out, "output: done/0-") || !strings.Contains(out, "output: done/8-") {
-		t.Errorf("not only what depends on the setting ran again: %s", out)
-	}
+	must.Not(t, strings.Contains(out, "output: done/0-") || !strings.Contains(out, "output: done/8-"),
+		"not only what depends on the setting ran again: %s", out)
 
 	after, err := os.ReadFile(filepath.Join(dir, "runs", "toy", "report", "metrics.json"))
-	if err != nil || string(after) == string(before) {
-		t.Errorf("the report is that of the setting before: %v", err)
-	}
-
-	if out := run(bin, "run", "--progress", "plain"); !strings.Contains(out, "everything is up to date") {
-		t.Errorf("a run has still to do: %s", out)
-	}
+	must.Not(t, err != nil || string(after) == string(before), "the report is that of the setting before: %v", err)
+	must.Contain(t, run(bin, "run", "--progress", "plain"), "everything is up to date")
 }

@@ -2,24 +2,12 @@ package app
 
 import (
 	"fmt"
-	"io"
-
-	"github.com/urfave/cli/v2"
+	"slices"
+	"strconv"
 
 	"doubletake/pipeline"
+	"doubletake/report"
 )
-
-func newStatusCommand(stdout io.Writer) *cli.Command {
-	return &cli.Command{
-		Name: "status", Usage: "list tasks that are up to date, stale or missing, and why", ArgsUsage: "[FILE]",
-		Description: "Example: pipeline status pipeline.yaml\n\nExit status: 0 success, 2 configuration error, 3 input " +
-			"data error.",
-		Flags: append(selectionFlags(), &cli.BoolFlag{Name: "json", Usage: "as one JSON document"}),
-		Action: onFile(func(c *cli.Context, file string) error {
-			return runStatus(file, selection(c), c.Bool("json"), stdout)
-		}),
-	}
-}
 
 // loadStatus reads a configuration and the state of its tasks; the selection must
 // exist in it.
@@ -38,54 +26,42 @@ func loadStatus(file string, sel pipeline.Selection) (*pipeline.Project, []*pipe
 	return p, all, err
 }
 
-func runStatus(file string, sel pipeline.Selection, asJSON bool, stdout io.Writer) error {
-	p, all, err := loadStatus(file, sel)
+func runStatus(c *call) error {
+	sel := selection(c)
+
+	p, all, err := loadStatus(c.file(), sel)
 	if err != nil {
 		return err
 	}
 
-	var list []*pipeline.Status
-	for _, st := range all {
-		if p.Plan.Selects(sel, st.Task) {
-			list = append(list, st)
-		}
+	list := slices.DeleteFunc(all, func(st *pipeline.Status) bool { return !p.Plan.Selects(sel, st.Task) })
+
+	if c.Bool("json") {
+		return printJSON(c.stdout, map[string]any{"tasks": tasksJSON(list)})
 	}
 
-	if asJSON {
-		return printJSON(stdout, map[string]any{"tasks": tasksJSON(list)})
-	}
-
-	type count struct{ upToDate, stale, missing int }
-
-	counts := map[string]*count{}
+	counts := map[string]map[pipeline.State]int{}
 	for _, st := range list {
-		c := counts[st.Task.Stage]
-		if c == nil {
-			c = &count{}
-			counts[st.Task.Stage] = c
+		if counts[st.Task.Stage] == nil {
+			counts[st.Task.Stage] = map[pipeline.State]int{}
 		}
+		counts[st.Task.Stage][st.State]++
+	}
 
-		switch st.State {
-		case pipeline.UpToDate:
-			c.upToDate++
-		case pipeline.Stale:
-			c.stale++
-		case pipeline.Missing:
-			c.missing++
+	l := report.Listing{Heads: []string{"stage", "up to date", "stale", "missing"}}
+	for _, s := range p.Plan.Stages {
+		if n := counts[s]; n != nil {
+			l.Add(s, strconv.Itoa(n[pipeline.UpToDate]), strconv.Itoa(n[pipeline.Stale]), strconv.Itoa(n[pipeline.Missing]))
 		}
 	}
 
-	fmt.Fprintf(stdout, "%-9s %11s %6s %8s\n", "stage", "up to date", "stale", "missing")
-
-	for _, s := range p.Plan.Stages {
-		if c := counts[s]; c != nil {
-			fmt.Fprintf(stdout, "%-9s %11d %6d %8d\n", s, c.upToDate, c.stale, c.missing)
-		}
+	if err := l.Write(c.stdout, width(c.stdout)); err != nil {
+		return err
 	}
 
 	for _, st := range list {
 		if st.State == pipeline.Stale {
-			fmt.Fprintf(stdout, "stale: %s: %s\n", st.Task.ID, st.Because())
+			fmt.Fprintf(c.stdout, "stale: %s: %s\n", st.Task.ID, st.Because())
 		}
 	}
 

@@ -1,72 +1,34 @@
 package app
 
 import (
-	"cmp"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
 	"doubletake/ingest/units"
+	"doubletake/internal/lists"
 	"doubletake/pipeline/predict"
 	"doubletake/pipeline/suggest"
 	"doubletake/report"
 	"doubletake/train/numbers"
 )
 
-func newSuggestCommand(stdout, stderr io.Writer) *cli.Command {
-	return &cli.Command{
-		Name: "suggest", Usage: "where the next measurement pays most, and whether to measure longer or elsewhere",
-		ArgsUsage: "MODEL",
-		Description: "MODEL is a split's folder, or one model.json. Candidates are ranked by gain: by which share one " +
-			"measurement there would lower the mean expected squared error over all candidates, by the split's calibrated " +
-			"process (docs/honest.md); without one, by the expected error there. Inputs that are not in the grid are " +
-			"averaged over the values they were trained on. --batch N plans N measurements, each after the gain of those " +
-			"before, with the half width that is expected after each; --cost and --budget plan what a budget pays for, in " +
-			"an order with few expensive changes. docs/study.md compares these choices with random ones.\n\n" +
-			"Example: pipeline suggest runs/drone/splits/3-blades --grid blades=2:5:1,rpm=2000:9000:500\n\n" +
-			"Exit status: 0 success, 2 usage error, 3 input data error, 130 interrupted.",
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "grid", Usage: "candidates: input=value or input=from:to:step, joined by commas"},
-			&cli.StringFlag{Name: "by", Usage: "what counts as ignorance: gain, honest (variance of the split's calibrated " +
-				"model), or of the networks cov (C), spread (the seeds' disagreement) or both"},
-			&cli.IntFlag{Name: "count", Value: 10, Usage: "how many to show (0: all)"},
-			&cli.IntFlag{Name: "batch", Usage: "pick so many to measure together, each after the gain of the others"},
-			&cli.StringFlag{Name: "cost", Usage: "what a change of an input costs, and every measurement, such as " +
-				"blades=60min,rpm=1min,repeat=2min, or all without unit; instead of the configuration's"},
-			&cli.StringFlag{Name: "budget", Usage: "plan what this pays for, such as 4h; instead of the configuration's"},
-			&cli.StringFlag{Name: "config", Usage: "configuration with costs and a budget instead of pipeline.yaml"},
-			&cli.BoolFlag{Name: "json", Usage: "as one JSON document"},
-			&cli.BoolFlag{Name: "csv", Usage: "as CSV"},
-		},
-		Action: func(c *cli.Context) error { return runSuggest(c, stdout, stderr) },
-	}
-}
-
-func runSuggest(c *cli.Context, stdout, stderr io.Writer) error {
-	grid, by, count, batch := c.String("grid"), c.String("by"), c.Int("count"), c.Int("batch")
+func runSuggest(c *call) error {
+	grid, count, batch := c.String("grid"), c.Int("count"), c.Int("batch")
 	asked := c.IsSet("cost") || c.IsSet("budget")
 	switch {
-	case c.NArg() != 1:
-		return usage("pipeline suggest takes one MODEL, found %q", c.Args().Slice())
 	case grid == "":
 		return usage("pipeline suggest wants --grid, e.g. --grid blades=2:5:1,rpm=2000:9000:500")
-	case c.Bool("json") && c.Bool("csv"):
-		return usage("pipeline suggest: --json and --csv exclude each other")
 	case batch < 0:
 		return usage("--batch wants a number of conditions, found %d", batch)
 	case count < 0:
 		return usage("--count wants a number of conditions, found %d", count)
 	case asked && batch > 0:
 		return usage("pipeline suggest: --cost and --budget go without --batch")
-	case asked && by != "" && by != suggest.ByGain:
-		return usage("pipeline suggest: --cost and --budget plan by gain, found --by %s", by)
 	}
 
-	m, err := predict.Open(c.Args().First())
+	m, err := predict.Open(c.arg(0))
 	if err != nil {
 		return err
 	}
@@ -76,26 +38,12 @@ func runSuggest(c *cli.Context, stdout, stderr io.Writer) error {
 		return usage("--grid: %v", err)
 	}
 
-	configured, err := suggest.Configured(c.String("config"), c.Args().First(), m.Card.Experiment)
-	if err != nil {
-		return err
+	by := suggest.By(m)
+	if (asked || batch > 0) && by != suggest.ByGain {
+		return usage("pipeline suggest: a plan wants a split with a calibrated process, found none in %s", c.arg(0))
 	}
 
-	by = cmp.Or(by, suggest.DefaultBy(m))
-
-	// The configuration's costs and budget make a plan unless options ask for something else.
-	other := batch > 0 || c.IsSet("by") || c.IsSet("count")
-	priced := asked || !other && len(configured.Cost) > 0 && configured.Budget != ""
-	if priced && by != suggest.ByGain {
-		if asked {
-			return usage("pipeline suggest: costs want a split with a calibrated process, found none in %s", c.Args().First())
-		}
-
-		priced = false
-		m.Warnings = append(m.Warnings, "no plan by the configuration's costs: the split has no calibrated process")
-	}
-
-	list, err := suggest.Rank(c.Context, m, axes, by)
+	list, err := suggest.Rank(c.ctx, m, axes)
 	if err != nil {
 		if c.Err() != nil {
 			return err
@@ -103,22 +51,18 @@ func runSuggest(c *cli.Context, stdout, stderr io.Writer) error {
 		return usage("pipeline suggest: %v", err)
 	}
 
-	names := make([]string, len(axes))
-	for i, a := range axes {
-		names[i] = m.Card.Inputs[a.Input].Name
-	}
-
+	names := lists.Each(axes, func(a suggest.Axis) string { return m.Card.Inputs[a.Input].Name })
 	costs, budget := suggest.Costs{Change: make([]float64, len(axes)), Repeat: 1}, float64(batch)
-	if priced {
-		costs, budget, err = suggest.ReadCosts(names, c.String("cost"), c.String("budget"), configured)
+	if asked {
+		costs, budget, err = suggest.ReadCosts(names, c.String("cost"), c.String("budget"))
 		if err != nil {
 			return usage("pipeline suggest: %v", err)
 		}
 	}
 
 	if by == suggest.ByGain && budget > 0 {
-		printNotes(stderr, m.Warnings)
-		return planSuggested(c, stdout, m, axes, names, list, costs, budget, priced)
+		printNotes(c.stderr, m.Warnings)
+		return planSuggested(c, m, axes, names, list, costs, budget, asked)
 	}
 
 	total, order := len(list), "most expected error first"
@@ -126,14 +70,11 @@ func runSuggest(c *cli.Context, stdout, stderr io.Writer) error {
 		order = "the share first by which one measurement lowers the mean expected error over all"
 	}
 
-	if batch > 0 {
-		list = suggest.Batch(list, batch, suggest.Measured(m, axes))
-		order = "to be measured together, most expected error that the ones before leave first"
-	} else if count > 0 && count < total {
+	if count > 0 && count < total {
 		list = list[:count]
 	}
 
-	printNotes(stderr, m.Warnings)
+	printNotes(c.stderr, m.Warnings)
 
 	switch {
 	case c.Bool("json"):
@@ -142,23 +83,23 @@ func runSuggest(c *cli.Context, stdout, stderr io.Writer) error {
 			records[i] = append(records[i], "extrapolation", append([]string{}, s.Outside...))
 		}
 
-		return printJSON(stdout, numbers.Object{
+		return printJSON(c.stdout, numbers.Object{
 			"models", m.Paths, "experiment", m.Card.Experiment, "data", m.Card.Data, "by", by, "candidates", total,
 			"notes", append([]string{}, m.Warnings...), "suggestions", records,
 		})
 	case c.Bool("csv"):
-		return report.CSV(stdout, suggestRecords(names, list))
+		return report.CSV(c.stdout, suggestRecords(names, list))
 	}
 
-	fmt.Fprintf(stdout, "%d of %d candidates by %s, %s; variances in units of the outcomes' training variance\n",
+	fmt.Fprintf(c.stdout, "%d of %d candidates by %s, %s; variances in units of the outcomes' training variance\n",
 		len(list), total, by, order)
 
-	if err := suggestListing(names, list).Write(stdout, width(stdout)); err != nil {
+	if err := suggestListing(names, list).Write(c.stdout, width(c.stdout)); err != nil {
 		return err
 	}
 
-	if f := suggest.Forecast(m); f != "" {
-		fmt.Fprintln(stdout, f)
+	for _, line := range suggest.Forecast(m) {
+		fmt.Fprintln(c.stdout, line)
 	}
 
 	return nil
@@ -202,19 +143,15 @@ func suggestListing(names []string, list []suggest.Suggestion) report.Listing {
 
 // condition is the number of a suggestion, and where it is.
 func condition(i int, s suggest.Suggestion) []string {
-	cells := []string{strconv.Itoa(i + 1)}
-	for _, v := range s.At {
-		cells = append(cells, fmt.Sprintf("%.10g", v))
-	}
-
-	return cells
+	at := lists.Each(s.At, func(v float64) string { return fmt.Sprintf("%.10g", v) })
+	return append([]string{strconv.Itoa(i + 1)}, at...)
 }
 
 // planSuggested prints the measurements that a budget pays for, with what they promise.
-func planSuggested(c *cli.Context, w io.Writer, m *predict.Models, axes []suggest.Axis, names []string,
+func planSuggested(c *call, m *predict.Models, axes []suggest.Axis, names []string,
 	list []suggest.Suggestion, costs suggest.Costs, budget float64, priced bool,
 ) error {
-	steps, now, err := suggest.Plan(c.Context, m, axes, list, costs, budget)
+	steps, now, err := suggest.Plan(c.ctx, m, axes, list, costs, budget)
 	if err != nil {
 		return err
 	}
@@ -243,11 +180,11 @@ func planSuggested(c *cli.Context, w io.Writer, m *predict.Models, axes []sugges
 
 	switch {
 	case c.Bool("json"):
-		return printJSON(w, numbers.Object{
+		return printJSON(c.stdout, numbers.Object{
 			"half_width_now", numbers.Named(outcomes, now), "cost_unit", costs.Unit, "budget", budget, "steps", records,
 		})
 	case c.Bool("csv"):
-		return report.CSV(w, records)
+		return report.CSV(c.stdout, records)
 	}
 
 	spent := ""
@@ -255,8 +192,8 @@ func planSuggested(c *cli.Context, w io.Writer, m *predict.Models, axes []sugges
 		spent = fmt.Sprintf(" for %s of %s", costs.Format(steps[len(steps)-1].Sum), costs.Format(budget))
 	}
 
-	fmt.Fprintf(w, "%d measurements%s; half width of an interval at the candidates, on average: %s now\n", len(steps),
-		spent, halfWidths(m, now))
+	fmt.Fprintf(c.stdout, "%d measurements%s; half width of an interval at the candidates, on average: %s now\n",
+		len(steps), spent, halfWidths(m, now))
 
 	l := report.Listing{Heads: append([]string{""}, names...)}
 	if priced {
@@ -273,28 +210,21 @@ func planSuggested(c *cli.Context, w io.Writer, m *predict.Models, axes []sugges
 		l.Add(append(cells, halfWidths(m, s.Half), s.Advice)...)
 	}
 
-	return l.Write(w, width(w))
+	return l.Write(c.stdout, width(c.stdout))
 }
 
 // halfWidths are half widths by unit, from the narrowest to the widest outcome of it.
 func halfWidths(m *predict.Models, half []float64) string {
-	var kinds, texts []string
-	of := map[string][]float64{}
-	for k, o := range m.Card.Outcomes {
-		unit := units.Difference(o.Unit)
-		if of[unit] == nil {
-			kinds = append(kinds, unit)
-		}
-		of[unit] = append(of[unit], half[k])
-	}
-
-	for _, u := range kinds {
-		low, high := fmt.Sprintf("%.2g", slices.Min(of[u])), fmt.Sprintf("%.2g", slices.Max(of[u]))
+	kinds := lists.Make(len(half), func(k int) string { return units.Difference(m.Card.Outcomes[k].Unit) })
+	texts := lists.Each(lists.Alike(kinds), func(at []int) string {
+		of := lists.Rows(half, 1, at)
+		low, high := fmt.Sprintf("%.2g", slices.Min(of)), fmt.Sprintf("%.2g", slices.Max(of))
 		if low != high {
 			low += " to " + high
 		}
-		texts = append(texts, strings.TrimSpace("± "+low+" "+u))
-	}
+
+		return strings.TrimSpace("± " + low + " " + kinds[at[0]])
+	})
 
 	return strings.Join(texts, ", ")
 }

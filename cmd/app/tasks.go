@@ -2,69 +2,19 @@ package app
 
 import (
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
+	"doubletake/internal/lists"
 	"doubletake/pipeline"
-
-	"github.com/urfave/cli/v2"
 )
 
-func newTasksCommand(stdout io.Writer) *cli.Command {
-	return &cli.Command{
-		Name: "tasks", Usage: "list the tasks, for programs that drive them one by one", ArgsUsage: "[FILE]",
-		Description: "One task a line, each after the tasks it needs: index, task, stage, experiment, split, state, weight " +
-			"(expected cost, about seconds), " +
-			"needs (indices of other tasks) and outputs (paths that pipeline exec publishes). Lists are separated by commas " +
-			"in tsv; " +
-			"tabs, line ends, commas inside a list and backslashes are written \\t, \\n, \\r, \\c and \\\\. " +
-			"The index of a task is its place in the whole plan, whatever is selected. " +
-			"In json a task also has a mark, which is another one when its settings or raw files change, or those of a " +
-			"task it needs.\n\n" +
-			"--format pbs, torque, sge, slurm, htcondor or k8s writes array jobs instead, which make all selected stages by " +
-			"pipeline exec --part, each after the one before: a shell script to be run where jobs are submitted, for " +
-			"htcondor the input of condor_submit_dag. Time, memory, processors, account and queue are those of the " +
-			"scheduler's section of executor in the configuration (torque: of pbs; k8s: of the first section).\n\n" +
-			"Example: pipeline tasks pipeline.yaml --format tsv, then pipeline exec --plan pipeline.yaml --index 0\n\n" +
-			"Exit status: 0 success, 2 usage or configuration error, 3 input data error.",
-		Flags: append(selectionFlags(), &cli.StringFlag{
-			Name: "format", Value: "tsv",
-			Usage: "tsv, json, the stages as a graph: dot, mermaid, or array jobs: " + strings.Join(pipeline.Schedulers(), ", "),
-		},
-			&cli.IntFlag{Name: "parts", Value: 8, Usage: "of array jobs: in how many parts a stage is made"},
-			&cli.StringFlag{Name: "image", Usage: "of k8s: the container image that holds the program"}),
-		Action: onFile(func(c *cli.Context, file string) error {
-			if f := c.String("format"); slices.Contains(pipeline.Schedulers(), f) {
-				return writeJobs(file, selection(c), f, c.Int("parts"), c.String("image"), stdout)
-			}
-
-			return runTasks(file, selection(c), c.String("format"), stdout)
-		}),
-	}
-}
-
-var taskFormats = append([]string{"tsv", "json", "dot", "mermaid"}, pipeline.Schedulers()...)
-
-// listedTask is one task in the output of pipeline tasks.
-type listedTask struct {
-	Index      int            `json:"index"`
-	Task       string         `json:"task"`
-	Stage      string         `json:"stage"`
-	Experiment string         `json:"experiment"`
-	Split      string         `json:"split"`
-	State      pipeline.State `json:"state"`
-	Weight     float64        `json:"weight"`
-	Needs      []int          `json:"needs"`
-	Outputs    []string       `json:"outputs"`
-	Mark       string         `json:"mark"`
-}
-
-func runTasks(file string, sel pipeline.Selection, format string, stdout io.Writer) error {
-	if !slices.Contains(taskFormats, format) {
-		return usage("--format %q is unknown, expected %s", format, strings.Join(taskFormats, ", "))
+func runTasks(c *call) error {
+	file, sel, format := c.file(), selection(c), c.String("format")
+	if slices.Contains(pipeline.Schedulers(), format) {
+		return writeJobs(c, file, sel, format)
 	}
 
 	p, all, err := loadStatus(file, sel)
@@ -102,29 +52,19 @@ func runTasks(file string, sel pipeline.Selection, format string, stdout io.Writ
 		list = append(list, l)
 	}
 
-	switch format {
-	case "json":
-		return printJSON(stdout, map[string]any{"tasks": list})
-	case "dot", "mermaid":
-		return lineage(stdout, format, list)
+	if format == "json" {
+		return printJSON(c.stdout, map[string]any{"tasks": list})
 	}
 
-	if _, err := fmt.Fprintln(stdout, "index\ttask\tstage\texperiment\tsplit\tstate\tweight\tneeds\toutputs"); err != nil {
+	_, err = fmt.Fprintln(c.stdout, "index\ttask\tstage\texperiment\tsplit\tstate\tweight\tneeds\toutputs")
+	if err != nil {
 		return err
 	}
 
 	for _, l := range list {
-		needs := make([]string, len(l.Needs))
-		for i, n := range l.Needs {
-			needs[i] = strconv.Itoa(n)
-		}
-
-		outputs := make([]string, len(l.Outputs))
-		for i, o := range l.Outputs {
-			outputs[i] = strings.ReplaceAll(tsv(o), ",", `\c`)
-		}
-
-		_, err := fmt.Fprintf(stdout, "%d\t%s\t%s\t%s\t%s\t%s\t%g\t%s\t%s\n", l.Index, tsv(l.Task), l.Stage,
+		needs := lists.Each(l.Needs, strconv.Itoa)
+		outputs := lists.Each(l.Outputs, func(o string) string { return strings.ReplaceAll(tsv(o), ",", `\c`) })
+		_, err := fmt.Fprintf(c.stdout, "%d\t%s\t%s\t%s\t%s\t%s\t%g\t%s\t%s\n", l.Index, tsv(l.Task), l.Stage,
 			tsv(l.Experiment), tsv(l.Split), l.State, l.Weight,
 			strings.Join(needs, ","), strings.Join(outputs, ","))
 		if err != nil {
@@ -135,8 +75,23 @@ func runTasks(file string, sel pipeline.Selection, format string, stdout io.Writ
 	return nil
 }
 
+// listedTask is one task in the output of pipeline tasks.
+type listedTask struct {
+	Index      int            `json:"index"`
+	Task       string         `json:"task"`
+	Stage      string         `json:"stage"`
+	Experiment string         `json:"experiment"`
+	Split      string         `json:"split"`
+	State      pipeline.State `json:"state"`
+	Weight     float64        `json:"weight"`
+	Needs      []int          `json:"needs"`
+	Outputs    []string       `json:"outputs"`
+	Mark       string         `json:"mark"`
+}
+
 // writeJobs writes array jobs for a scheduler.
-func writeJobs(file string, sel pipeline.Selection, format string, parts int, image string, stdout io.Writer) error {
+func writeJobs(c *call, file string, sel pipeline.Selection, format string) error {
+	parts, image := c.Int("parts"), c.String("image")
 	switch {
 	case parts < 1:
 		return usage("--parts wants a number of parts, found %d", parts)
@@ -149,7 +104,7 @@ func writeJobs(file string, sel pipeline.Selection, format string, parts int, im
 		return err
 	}
 
-	return p.WriteJobs(stdout, file, format, parts, image, sel)
+	return p.WriteJobs(c.stdout, file, format, parts, image, sel)
 }
 
 // tsv writes a text so that it stays one cell.

@@ -17,6 +17,7 @@ import (
 	"sync"
 	"testing"
 
+	"doubletake/internal/must"
 	"doubletake/pipeline/table"
 	"doubletake/pipeline/table/tabletest"
 )
@@ -81,9 +82,7 @@ func program(t *testing.T) string {
 	t.Helper()
 
 	bin, err := built()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	return bin
 }
@@ -96,9 +95,7 @@ func writeJSON(t *testing.T, path string, v any) {
 		err = os.WriteFile(path, b, 0o644)
 	}
 
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 }
 
 // writeTables writes tables, and their contents: numbers as text, null where
@@ -120,9 +117,8 @@ func writeTables(t *testing.T, dir string) {
 
 	var files []file
 	for name, tab := range tabletest.Tables() {
-		if _, err := tab.WriteFile(filepath.Join(dir, name+".arrow")); err != nil {
-			t.Fatal(err)
-		}
+		_, err := tab.WriteFile(filepath.Join(dir, name+".arrow"))
+		must.Do(t, err)
 
 		f := file{File: name + ".arrow", Metadata: map[string]string{}}
 		for _, kv := range tab.Meta {
@@ -213,17 +209,13 @@ func writeProject(t *testing.T, dir string) {
 	}
 
 	for name, text := range map[string]string{"pipeline.yaml": configuration, "pairs.csv": rows} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 	}
 }
 
 // The package's own tests, with Python and numpy alone: tables read back equal, predictions, judgements and a run.
 func TestPackage(t *testing.T) {
-	if os.Getenv("DOUBLETAKE_LONG") == "" {
-		t.Skip("builds the program; DOUBLETAKE_LONG=1 runs it")
-	}
+	must.BeLong(t, "builds the program")
 
 	p := python(t, "numpy", "python3-numpy")
 	dir := t.TempDir()
@@ -231,9 +223,7 @@ func TestPackage(t *testing.T) {
 	writeProject(t, dir)
 
 	here, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	c := exec.Command(p, "-B", "-W", "error", "-m", "unittest", "-q", "test_doubletake")
 	c.Dir = "testdata"
@@ -273,9 +263,7 @@ func notebook(t *testing.T, name string, wanted ...string) {
 	}
 
 	here, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	root := filepath.Join(here, "..", "..")
 	source, dir := filepath.Join(root, "docs", name), filepath.Join(t.TempDir(), "docs")
@@ -286,13 +274,8 @@ func notebook(t *testing.T, name string, wanted ...string) {
 		err = os.CopyFS(filepath.Join(dir, "..", stand), os.DirFS(filepath.Join(root, stand)))
 	}
 
-	if err := errors.Join(err, os.MkdirAll(dir, 0o755)); err != nil {
-		t.Fatal(err)
-	}
-
-	if err := os.WriteFile(filepath.Join(dir, name), b, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(err, os.MkdirAll(dir, 0o755)))
+	must.Do(t, os.WriteFile(filepath.Join(dir, name), b, 0o644))
 
 	c := exec.Command(p, "-m", "nbconvert", "--to", "notebook", "--execute", "--ExecutePreprocessor.timeout=500",
 		"--ExecutePreprocessor.record_timing=False",
@@ -304,24 +287,17 @@ func notebook(t *testing.T, name string, wanted ...string) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 
-	out, err := os.ReadFile(filepath.Join(dir, "out.ipynb"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Read(t, filepath.Join(dir, "out.ipynb"))
 
 	// Its outputs are those of this run, but for digits, which belong to the kernels and the clock.
 	if now, shown := printed(t, out), printed(t, b); *update {
-		if err := os.WriteFile(source, out, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(source, out, 0o644))
 	} else if now != shown {
 		t.Errorf("docs/%s shows\n%s\nits run prints\n%s\nrenew it with -update", name, shown, now)
 	}
 
 	for _, want := range wanted {
-		if !bytes.Contains(out, []byte(want)) {
-			t.Errorf("no output of docs/%s has %s", name, want)
-		}
+		must.Not(t, !bytes.Contains(out, []byte(want)), "no output of docs/%s has %s", name, want)
 	}
 }
 
@@ -334,9 +310,7 @@ func printed(t *testing.T, notebook []byte) string {
 			Outputs []struct{ Text []string }
 		}
 	}
-	if err := json.Unmarshal(notebook, &n); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(notebook, &n))
 
 	var b strings.Builder
 	for _, c := range n.Cells {
@@ -352,16 +326,12 @@ func printed(t *testing.T, notebook []byte) string {
 func TestWheel(t *testing.T) {
 	dir := t.TempDir()
 	binary := filepath.Join(dir, "pipeline")
-	if err := os.WriteFile(binary, []byte("a program"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(binary, []byte("a program"), 0o755))
 
 	one, two := wheel(t, filepath.Join(dir, "1"), binary), wheel(t, filepath.Join(dir, "2"), binary)
 
 	const name = "doubletake-1.2.0.dev3-py3-none-manylinux_2_17_x86_64.manylinux2014_x86_64.musllinux_1_1_x86_64.whl"
-	if filepath.Base(one) != name {
-		t.Errorf("the wheel is called %s", one)
-	}
+	must.Not(t, filepath.Base(one) != name, "the wheel is called %s", one)
 
 	a, err1 := os.ReadFile(one)
 
@@ -371,9 +341,7 @@ func TestWheel(t *testing.T) {
 	}
 
 	z, err := zip.NewReader(bytes.NewReader(a), int64(len(a)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	for _, f := range z.File {
 		want := uint32(0o100644)
@@ -381,9 +349,7 @@ func TestWheel(t *testing.T) {
 			want = 0o100755
 		}
 
-		if f.ExternalAttrs>>16 != want {
-			t.Errorf("%s has mode %o, expected %o", f.Name, f.ExternalAttrs>>16, want)
-		}
+		must.Equal(t, f.ExternalAttrs>>16, want, "%s has mode", f.Name)
 	}
 }
 
@@ -392,29 +358,21 @@ func TestWheelForWindows(t *testing.T) {
 	dir := t.TempDir()
 
 	binary, plain := filepath.Join(dir, "pipeline"), filepath.Join(dir, "plain.zip")
-	if err := os.WriteFile(binary, []byte("a program"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(binary, []byte("a program"), 0o644))
 
 	args := []string{"-version", "1.2", "-platform", "windows/amd64", "-binary", binary, "-o", dir, "-zip", plain}
-	if err := run(args, io.Discard); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, run(args, io.Discard))
 
 	for name, member := range map[string]string{
 		plain: "pipeline.exe",
 		filepath.Join(dir, "doubletake-1.2-py3-none-win_amd64.whl"): "doubletake-1.2.data/scripts/pipeline.exe",
 	} {
 		z, err := zip.OpenReader(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		defer z.Close()
 
 		f, err := z.Open(member)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		if b, err := io.ReadAll(f); err != nil || string(b) != "a program" {
 			t.Errorf("%s: %q, %v", name, b, err)
@@ -427,14 +385,10 @@ func wheel(t *testing.T, dir, binary string) string {
 	t.Helper()
 
 	licence := filepath.Join(t.TempDir(), "LICENSE")
-	if err := os.WriteFile(licence, []byte("a licence\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(licence, []byte("a licence\n"), 0o644))
 
 	var out bytes.Buffer
-	if err := run([]string{"-version", "1.2.0.dev3", "-binary", binary, "-o", dir, licence}, &out); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, run([]string{"-version", "1.2.0.dev3", "-binary", binary, "-o", dir, licence}, &out))
 
 	return strings.TrimSpace(out.String())
 }
@@ -442,9 +396,7 @@ func wheel(t *testing.T, dir, binary string) string {
 // A wheel installs without network into a fresh environment, and gives the
 // program and the package: a run, its tables, its models.
 func TestWheelInstalls(t *testing.T) {
-	if os.Getenv("DOUBLETAKE_LONG") == "" {
-		t.Skip("makes a virtual environment; DOUBLETAKE_LONG=1 runs it")
-	}
+	must.BeLong(t, "makes a virtual environment")
 
 	p := python(t, "numpy, ensurepip, venv", "python3-numpy python3-venv")
 	dir := t.TempDir()
@@ -496,9 +448,6 @@ func TestArguments(t *testing.T) {
 		},
 		{[]string{"-binary", "/nowhere"}, "no such file"},
 	} {
-		if err := run(append(c.args, "-o", t.TempDir()), new(bytes.Buffer)); err == nil ||
-			!strings.Contains(err.Error(), c.want) {
-			t.Errorf("%q: %v, expected %s", c.args, err, c.want)
-		}
+		must.Refuse(t, run(append(c.args, "-o", t.TempDir()), new(bytes.Buffer)), c.want)
 	}
 }

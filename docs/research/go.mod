@@ -4,7 +4,10 @@ module doubletake/docs/research
 
 go 1.26.0
 
-require doubletake v0.0.0
+require (
+	doubletake v0.0.0
+	github.com/russross/blackfriday/v2 v2.1.0 // the documents as a web site
+)
 
 require (
 	k8s.io/api v0.34.1 // indirect

@@ -2,32 +2,19 @@ package kernel
 
 import "golang.org/x/sys/cpu"
 
-// The sets in assembly, which docs/research/asm generates.
-var (
-	avx2 = &Set[float64]{
-		Name: "avx2", Stages: stagesFast(stagesAVX2), Twist: twistFast(twistAVX2),
-		LoadPair: pairFast(loadPair64AVX2), LoadPair32: pairFast(loadPair32AVX2),
-		LoadComplex: loadComplexFast, StoreComplex: storeComplexFast,
-		AddPower: powerFast(addPowerAVX2), Untangle: untangleFast(untangleAVX2),
-	}
-	single = &Set[float32]{
-		Name: "avx2", Stages: stagesFast(stagesSingleAVX2), Twist: twistFast(twistSingleAVX2),
-		LoadPair32: pairSingleFast, LoadComplex: loadComplex[float32], StoreComplex: storeComplex[float32],
-		AddPower: powerFast(addPowerSingleAVX2), Untangle: untangleFast(untangleSingleAVX2),
-	}
-)
+// avx2 is the set in assembly, which docs/research/asm generates.
+var avx2 = &Set{
+	Name: "avx2", Stages: stagesFast, Twist: twistFast,
+	LoadPair: pairFast(loadPair64AVX2), LoadPair32: pairFast(loadPair32AVX2),
+	LoadComplex: loadComplexFast, StoreComplex: storeComplexFast, AddPower: powerFast, Untangle: untangleFast,
+}
 
 // fast returns the set in assembly, nil if this processor cannot run it.
-func fast[T Number]() *Set[T] {
-	if !cpu.X86.HasAVX2 {
-		return nil
+func fast() *Set {
+	if cpu.X86.HasAVX2 {
+		return avx2
 	}
-
-	if s, ok := any(avx2).(*Set[T]); ok {
-		return s
-	}
-
-	return any(single).(*Set[T])
+	return nil
 }
 
 // The wrappers check shapes, which the assembly does not.
@@ -35,37 +22,29 @@ func fast[T Number]() *Set[T] {
 // stagesFast tells the assembly of Stages what to do for each group, for each of its
 // interleaved vectors: the first butterflies from x to tmp, where outputs are neighbours,
 // and the second from there to y. Distances are bytes.
-func stagesFast[T Number](f func(y, x, tw, tmp *T, groups, vectors, nextX, nextY, nextTwiddles, radix, count, in,
-	nextIn, radix2, count2, in2, out2, nextOut2 int),
-) func(y, x, tw, tmp []T, a, b, q, s int, last bool) {
-	const vector, noTwiddles = 128, 4
-	factor := vector / Lanes[T]() // a complex number
+func stagesFast(y, x, tw, tmp []float64, a, b, q, s int, last bool) {
+	const vector, factor, noTwiddles = 8 * Vec, 16, 4
 
-	return func(y, x, tw, tmp []T, a, b, q, s int, last bool) {
-		checkStages(y, x, tw, tmp, a, b, q, s, last)
+	checkStages(y, x, tw, tmp, a, b, q, s, last)
 
-		stride := s * vector
-		if b == 1 { // the butterflies of all groups
-			f(&y[0], &x[0], &tw[0], &y[0], 1, stride, 0, 0, 0, a, q, q*stride, stride, 0, 0, 0, 0, 0)
-			return
-		}
-
-		second := b
-		if last {
-			second += noTwiddles
-		}
-
-		f(&y[0], &x[0], &tw[0], &tmp[0], q, stride, stride, a*b*stride, (a*b-1)*factor,
-			a, b, b*q*stride, q*stride, second, a, a*vector, a*stride, stride)
+	stride := s * vector
+	if b == 1 { // the butterflies of all groups
+		stagesAVX2(&y[0], &x[0], &tw[0], &y[0], 1, stride, 0, 0, 0, a, q, q*stride, stride, 0, 0, 0, 0, 0)
+		return
 	}
+
+	second := b
+	if last {
+		second += noTwiddles
+	}
+
+	stagesAVX2(&y[0], &x[0], &tw[0], &tmp[0], q, stride, stride, a*b*stride, (a*b-1)*factor,
+		a, b, b*q*stride, q*stride, second, a, a*vector, a*stride, stride)
 }
 
-func twistFast[T Number](f func(y, x, near, far *T, stride, groups int)) func(y, x, near, far []T, stride,
-	groups int) {
-	return func(y, x, near, far []T, stride, groups int) {
-		checkTwist(y, x, near, far, stride, groups)
-		f(&y[0], &x[0], &near[0], &far[0], stride, groups)
-	}
+func twistFast(y, x, near, far []float64, stride, groups int) {
+	checkTwist(y, x, near, far, stride, groups)
+	twistAVX2(&y[0], &x[0], &near[0], &far[0], stride, groups)
 }
 
 func pairFast[S Number](f func(dst *float64, a, b *S, row, lane *float64, meanA, meanB float64, stride, rows, jump,
@@ -75,13 +54,6 @@ func pairFast[S Number](f func(dst *float64, a, b *S, row, lane *float64, meanA,
 		checkPair(dst, a, b, row, lane, stride, rows, jump, groups)
 		f(&dst[0], &a[0], &b[0], &row[0], &lane[0], meanA, meanB, stride, rows, jump, groups)
 	}
-}
-
-func pairSingleFast(dst, a, b, row, lane []float32, meanA, meanB float64, stride, rows, jump, groups int) {
-	checkPair(dst, a, b, row, lane, stride, rows, jump, groups)
-	hiA, loA := parts[float32](meanA)
-	hiB, loB := parts[float32](meanB)
-	loadPairSingleAVX2(&dst[0], &a[0], &b[0], &row[0], &lane[0], hiA, hiB, loA, loB, stride, rows, jump, groups)
 }
 
 func loadComplexFast(dst, src []float64, stride, rows, jump, groups int) {
@@ -94,24 +66,19 @@ func storeComplexFast(dst, src []float64, stride, rows int) {
 	storeComplexAVX2(&dst[0], &src[0], stride, rows)
 }
 
-func powerFast[T Number](f func(sum *float64, x *T, stride, rows int)) func(sum []float64, x []T, stride, rows int) {
-	return func(sum []float64, x []T, stride, rows int) {
-		checkPower(sum, x, stride, rows)
-		f(&sum[0], &x[0], stride, rows)
-	}
+func powerFast(sum, x []float64, stride, rows int) {
+	checkPower(sum, x, stride, rows)
+	addPowerAVX2(&sum[0], &x[0], stride, rows)
 }
 
-func untangleFast[T Number](f func(x, y *float32, low, high *T, scale float64, blocks int)) func(x, y []float32,
-	low, high []T, scale float64) {
-	return func(x, y []float32, low, high []T, scale float64) {
-		checkUntangle(x, y, low, high)
-		n, rest := len(x)&^7, len(high)-2*(len(x)&^7)
-		if n > 0 {
-			f(&x[0], &y[0], &low[0], &high[len(high)-16], scale, n/8)
-		}
-
-		untangle(x[n:], y[n:], low[2*n:], high[:rest], scale)
+func untangleFast(x, y []float32, low, high []float64, scale float64) {
+	checkUntangle(x, y, low, high)
+	n, rest := len(x)&^7, len(high)-2*(len(x)&^7)
+	if n > 0 {
+		untangleAVX2(&x[0], &y[0], &low[0], &high[len(high)-16], scale, n/8)
 	}
+
+	untangle(x[n:], y[n:], low[2*n:], high[:rest], scale)
 }
 
 // Around counts the values of x, none negative or NaN, that are below mark, and

@@ -2,7 +2,7 @@
 
 package kernel
 
-func fast[T Number]() *Set[T] { return nil }
+func fast() *Set { return nil }
 
 // Around counts the values of x, none negative or NaN, that are below mark, and
 // returns the greatest of them, or 0, and the least of the others, or +Inf.

@@ -1,6 +1,5 @@
 // Package kernel holds the inner loops of spectra: butterflies, loads, transposes
-// and power sums of the Fourier transform, for float64 and float32, and the counts
-// that find medians.
+// and power sums of the Fourier transform, and the counts that find medians.
 //
 // A Set is one implementation of the transform: "portable" in plain Go, "avx2"
 // in assembly for amd64. They do the same operations in the same
@@ -10,34 +9,27 @@
 //
 // # Layout
 //
-// Transforms run eight at a time, those of float32 sixteen, one to a lane. A complex
-// vector is 128 bytes: the lanes' real parts, then their imaginary parts. Arrays of
-// vectors are slices of their numbers. Twiddles are complex numbers as pairs.
+// Transforms run eight at a time, one to a lane. A complex vector is the lanes'
+// real parts, then their imaginary parts. Arrays of vectors are slices of their
+// numbers. Twiddles are complex numbers as pairs.
 // Shapes are the caller's responsibility to a point: each function checks that its
 // slices are long enough, and panics if not. Which lengths there are, and in which
 // steps, is package dsp's to plan.
 package kernel
 
-import (
-	"os"
-	"unsafe"
-)
+import "os"
 
-// Number is a number of a transform.
+// Number is a sample.
 type Number interface{ float32 | float64 }
 
-// Lanes is the number of transforms side by side: 8, or 16 of float32.
-func Lanes[T Number]() int {
-	var v T
-	return 64 / int(unsafe.Sizeof(v))
-}
+const (
+	Lanes = 8         // transforms side by side
+	Vec   = 2 * Lanes // numbers of a complex vector
+)
 
-// Vec is how many numbers a complex vector holds.
-func Vec[T Number]() int { return 2 * Lanes[T]() }
-
-// Set is one implementation for numbers of type T. All functions are safe for
-// concurrent use on different data and allocate nothing.
-type Set[T Number] struct {
+// Set is one implementation. All functions are safe for concurrent use on
+// different data and allocate nothing.
+type Set struct {
 	Name string
 
 	// Stages runs two stages of the Stockham transform (decimation in frequency) at
@@ -48,12 +40,12 @@ type Set[T Number] struct {
 	// vectors. tw holds for each of the q groups the (a−1)·b twiddles of the first
 	// stage, of its butterflies j, j+q, j+2q …, then the b−1 of the second. The
 	// last radix of a transform has none, as they are all 1: q is 1, and y may be x.
-	Stages func(y, x, tw, tmp []T, a, b, q, s int, last bool)
+	Stages func(y, x, tw, tmp []float64, a, b, q, s int, last bool)
 
-	// Twist multiplies groups of as many vectors as there are lanes, L, by twiddles and
-	// transposes them: row k of x, times far[k] and lane by lane near[k], becomes lane
-	// k%L of the L vectors that start at y[k/L·stride].
-	Twist func(y, x, near, far []T, stride, groups int)
+	// Twist multiplies groups of eight vectors by twiddles and transposes them: row k
+	// of x, times far[k] and lane by lane near[k], becomes lane k%8 of the eight
+	// vectors that start at y[k/8·stride].
+	Twist func(y, x, near, far []float64, stride, groups int)
 
 	// LoadPair fills vectors from two real sequences under a Hann window: row r
 	// has (a−meanA)·w as real and (b−meanB)·w as imaginary part, lanes from
@@ -61,24 +53,24 @@ type Set[T Number] struct {
 	// groups jump apart. The window w = ½ − ½cos(φ_r + ψ_l) is made from
 	// row, ½cos φ and ½sin φ as a pair per row, and lane, a vector of cos ψ and
 	// sin ψ: a table of the whole window would crowd the samples out of the
-	// cache. LoadPair32 takes float32 samples; vectors of float32 take no others
-	// (LoadPair is nil).
-	LoadPair   func(dst []T, a, b []float64, row, lane []T, meanA, meanB float64, stride, rows, jump, groups int)
-	LoadPair32 func(dst []T, a, b []float32, row, lane []T, meanA, meanB float64, stride, rows, jump, groups int)
+	// cache. LoadPair32 takes float32 samples.
+	LoadPair   func(dst, a, b, row, lane []float64, meanA, meanB float64, stride, rows, jump, groups int)
+	LoadPair32 func(dst []float64, a, b []float32, row, lane []float64, meanA, meanB float64, stride, rows, jump,
+		groups int)
 
 	// LoadComplex fills vectors from complex numbers (pairs), rows stride
 	// numbers apart, in groups as LoadPair has them; StoreComplex is the inverse
 	// for one group.
-	LoadComplex  func(dst, src []T, stride, rows, jump, groups int)
-	StoreComplex func(dst, src []T, stride, rows int)
+	LoadComplex  func(dst, src []float64, stride, rows, jump, groups int)
+	StoreComplex func(dst, src []float64, stride, rows int)
 
 	// AddPower adds the squared magnitudes of row r of x to sum from r·stride on.
-	AddPower func(sum []float64, x []T, stride, rows int)
+	AddPower func(sum, x []float64, stride, rows int)
 
 	// Untangle fills x and y, of one length, with scale times the squared magnitudes
 	// of the sums and the differences of the pairs of low, from the first on, and the
 	// conjugate pairs of high, from the last down. If y is x, it keeps those of the sums.
-	Untangle func(x, y []float32, low, high []T, scale float64)
+	Untangle func(x, y []float32, low, high []float64, scale float64)
 }
 
 // EnvVar names the environment variable that forces the portable set.
@@ -86,11 +78,11 @@ const EnvVar = "DOUBLETAKE_KERNELS"
 
 // Best returns the fastest set that this machine runs, or the portable one if the
 // environment variable DOUBLETAKE_KERNELS is "portable".
-func Best[T Number]() *Set[T] {
-	if s := fast[T](); s != nil && os.Getenv(EnvVar) != "portable" {
+func Best() *Set {
+	if s := fast(); s != nil && os.Getenv(EnvVar) != "portable" {
 		return s
 	}
-	return Portable[T]()
+	return Portable()
 }
 
 func need(ok bool) {
@@ -99,8 +91,8 @@ func need(ok bool) {
 	}
 }
 
-func checkStages[T Number](y, x, tw, tmp []T, a, b, q, s int, last bool) {
-	n, group, factors := a*b*q*s*Vec[T](), a*b*Vec[T](), a*b-1
+func checkStages(y, x, tw, tmp []float64, a, b, q, s int, last bool) {
+	n, group, factors := a*b*q*s*Vec, a*b*Vec, a*b-1
 	if last {
 		factors -= b - 1
 	}
@@ -109,35 +101,34 @@ func checkStages[T Number](y, x, tw, tmp []T, a, b, q, s int, last bool) {
 	need(len(y) >= n && len(x) >= n && len(tw) >= 2*factors*q)
 }
 
-func checkTwist[T Number](y, x, near, far []T, stride, groups int) {
-	lanes := Lanes[T]()
-	block := lanes * Vec[T]()
+func checkTwist(y, x, near, far []float64, stride, groups int) {
+	const block = Lanes * Vec
 	need(groups > 0 && stride >= 0 && len(y) >= (groups-1)*stride+block && len(x) >= groups*block &&
-		len(near) >= groups*block && len(far) >= 2*groups*lanes)
+		len(near) >= groups*block && len(far) >= 2*groups*Lanes)
 }
 
-func checkPair[T, S Number](dst []T, a, b []S, row, lane []T, stride, rows, jump, groups int) {
+func checkPair[S Number](dst []float64, a, b []S, row, lane []float64, stride, rows, jump, groups int) {
 	last := (groups-1)*jump + rows - 1
-	n := last*stride + Lanes[T]()
-	need(rows > 0 && groups > 0 && jump >= 0 && stride >= 0 && len(dst) >= rows*groups*Vec[T]() && len(a) >= n &&
-		len(b) >= n && len(row) >= 2*(last+1) && len(lane) >= Vec[T]())
+	n := last*stride + Lanes
+	need(rows > 0 && groups > 0 && jump >= 0 && stride >= 0 && len(dst) >= rows*groups*Vec && len(a) >= n &&
+		len(b) >= n && len(row) >= 2*(last+1) && len(lane) >= Vec)
 }
 
-func checkLoad[T Number](vectors, numbers []T, stride, rows, jump, groups int) {
+func checkLoad(vectors, numbers []float64, stride, rows, jump, groups int) {
 	last := (groups-1)*jump + rows - 1
-	need(rows > 0 && groups > 0 && jump >= 0 && stride >= 0 && len(vectors) >= rows*groups*Vec[T]() &&
-		len(numbers) >= 2*(last*stride+Lanes[T]()))
+	need(rows > 0 && groups > 0 && jump >= 0 && stride >= 0 && len(vectors) >= rows*groups*Vec &&
+		len(numbers) >= 2*(last*stride+Lanes))
 }
 
-func checkComplex[T Number](vectors, numbers []T, stride, rows int) {
-	need(rows > 0 && stride >= 0 && len(vectors) >= rows*Vec[T]() && len(numbers) >= 2*((rows-1)*stride+Lanes[T]()))
+func checkComplex(vectors, numbers []float64, stride, rows int) {
+	need(rows > 0 && stride >= 0 && len(vectors) >= rows*Vec && len(numbers) >= 2*((rows-1)*stride+Lanes))
 }
 
-func checkPower[T Number](sum []float64, x []T, stride, rows int) {
-	need(rows > 0 && stride >= 0 && len(x) >= rows*Vec[T]() && len(sum) >= (rows-1)*stride+Lanes[T]())
+func checkPower(sum, x []float64, stride, rows int) {
+	need(rows > 0 && stride >= 0 && len(x) >= rows*Vec && len(sum) >= (rows-1)*stride+Lanes)
 }
 
-func checkUntangle[T Number](x, y []float32, low, high []T) {
+func checkUntangle(x, y []float32, low, high []float64) {
 	need(len(x) == len(y) && len(low) >= 2*len(x) && len(high) >= 2*len(x))
 }
 

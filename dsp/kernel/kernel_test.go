@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"doubletake/internal/must"
 )
 
 func numbers[T Number](n int, seed uint64) []T {
@@ -22,9 +24,8 @@ func same[T Number](t *testing.T, what string, got, want []T) {
 	t.Helper()
 
 	for i := range want {
-		if math.Float64bits(float64(got[i])) != math.Float64bits(float64(want[i])) {
-			t.Fatalf("%s: number %d is %v, portable %v", what, i, got[i], want[i])
-		}
+		must.Never(t, math.Float64bits(float64(got[i])) != math.Float64bits(float64(want[i])),
+			"%s: number %d is %v, portable %v", what, i, got[i], want[i])
 	}
 }
 
@@ -32,17 +33,10 @@ func same[T Number](t *testing.T, what string, got, want []T) {
 // computes is checked by the transforms of package dsp against their
 // definition and scipy.
 func TestSetsAgree(t *testing.T) {
-	t.Run("float64", agree[float64])
-	t.Run("float32", agree[float32])
-}
-
-func agree[T Number](t *testing.T) {
-	set, portable := fast[T](), Portable[T]()
+	set, portable := fast(), Portable()
 	if set == nil {
 		t.Skip("this machine runs the portable set only")
 	}
-
-	lanes, vec := Lanes[T](), Vec[T]()
 
 	for a := 2; a <= 5; a++ {
 		for b := 1; b <= 5; b++ {
@@ -51,20 +45,21 @@ func agree[T Number](t *testing.T) {
 	}
 
 	for groups := 1; groups <= 3; groups++ {
-		stride, block := (lanes+1)*vec, lanes*vec
-		x, near, far := numbers[T](groups*block, 1), numbers[T](groups*block, 2), numbers[T](2*groups*lanes, 3)
-		got, want := make([]T, (groups-1)*stride+block+1), make([]T, (groups-1)*stride+block+1)
+		stride, block := (Lanes+1)*Vec, Lanes*Vec
+		x, near := numbers[float64](groups*block, 1), numbers[float64](groups*block, 2)
+		far := numbers[float64](2*groups*Lanes, 3)
+		got, want := make([]float64, (groups-1)*stride+block+1), make([]float64, (groups-1)*stride+block+1)
 		set.Twist(got, x, near, far, stride, groups)
 		portable.Twist(want, x, near, far, stride, groups)
 		same(t, fmt.Sprintf("twist of %d groups", groups), got, want)
 	}
 
 	for rows := 1; rows <= 5; rows++ {
-		agreeOnRows(t, set, portable, lanes+3, rows, rows, 1)
+		agreeOnRows(t, set, portable, Lanes+3, rows, rows, 1)
 	}
 
 	for _, n := range []int{0, 1, 7, 8, 9, 37} {
-		low, high := numbers[T](2*n, 1), numbers[T](2*n+2, 2)
+		low, high := numbers[float64](2*n, 1), numbers[float64](2*n+2, 2)
 		x, y, alone := make([]float32, n), make([]float32, n), make([]float32, n)
 		wantX, wantY := make([]float32, n), make([]float32, n)
 		set.Untangle(x, y, low, high, 0.3)
@@ -75,29 +70,25 @@ func agree[T Number](t *testing.T) {
 		same(t, "sums alone", alone, wantX)
 	}
 
-	agreeOnRows(t, set, portable, lanes+1, 2, 4, 3) // three groups of two rows, the groups four rows apart
+	agreeOnRows(t, set, portable, Lanes+1, 2, 4, 3) // three groups of two rows, the groups four rows apart
 }
 
 // agreeOnRows compares what loads and stores groups of rows, jump rows apart, their
 // numbers stride apart.
-func agreeOnRows[T Number](t *testing.T, set, portable *Set[T], stride, rows, jump, groups int) {
-	lanes, vec := Lanes[T](), Vec[T]()
-	n := (jump*(groups-1)+rows-1)*stride + lanes
+func agreeOnRows(t *testing.T, set, portable *Set, stride, rows, jump, groups int) {
+	n := (jump*(groups-1)+rows-1)*stride + Lanes
 	a, b := numbers[float64](n, 1), numbers[float64](n, 2)
 	a32, b32 := numbers[float32](n, 1), numbers[float32](n, 2)
-	turn, lane := numbers[T](2*(jump*(groups-1)+rows), 3), numbers[T](vec, 6)
+	turn, lane := numbers[float64](2*(jump*(groups-1)+rows), 3), numbers[float64](Vec, 6)
 
-	got, want := make([]T, rows*groups*vec+1), make([]T, rows*groups*vec+1)
-	if portable.LoadPair != nil {
-		set.LoadPair(got, a, b, turn, lane, 0.25, -3, stride, rows, jump, groups)
-		portable.LoadPair(want, a, b, turn, lane, 0.25, -3, stride, rows, jump, groups)
-		same(t, "load of a pair", got, want)
-	}
-
+	got, want := make([]float64, rows*groups*Vec+1), make([]float64, rows*groups*Vec+1)
+	set.LoadPair(got, a, b, turn, lane, 0.25, -3, stride, rows, jump, groups)
+	portable.LoadPair(want, a, b, turn, lane, 0.25, -3, stride, rows, jump, groups)
+	same(t, "load of a pair", got, want)
 	set.LoadPair32(got, a32, b32, turn, lane, 0.1, -3.3, stride, rows, jump, groups)
 	portable.LoadPair32(want, a32, b32, turn, lane, 0.1, -3.3, stride, rows, jump, groups)
 	same(t, "load of a float32 pair", got, want)
-	src := numbers[T](2*n, 4)
+	src := numbers[float64](2*n, 4)
 	set.LoadComplex(got, src, stride, rows, jump, groups)
 	portable.LoadComplex(want, src, stride, rows, jump, groups)
 	same(t, "load of complex numbers", got, want)
@@ -106,7 +97,7 @@ func agreeOnRows[T Number](t *testing.T, set, portable *Set[T], stride, rows, ju
 		return
 	}
 
-	gotC, wantC := make([]T, 2*n+1), make([]T, 2*n+1)
+	gotC, wantC := make([]float64, 2*n+1), make([]float64, 2*n+1)
 	set.StoreComplex(gotC, want, stride, rows)
 	portable.StoreComplex(wantC, want, stride, rows)
 	same(t, "store of complex numbers", gotC, wantC)
@@ -144,21 +135,20 @@ func TestAround(t *testing.T) {
 }
 
 // checkStagesOf compares stages with those of the portable set, to the bit.
-func checkStagesOf[T Number](t *testing.T, set, portable *Set[T], a, b int) {
+func checkStagesOf(t *testing.T, set, portable *Set, a, b int) {
 	t.Helper()
 
-	vec := Vec[T]()
 	for _, q := range []int{1, 2, 3, 7} {
 		for _, s := range []int{1, 2, 3, 8} {
 			if b == 1 && s > 1 {
 				continue
 			}
 
-			n := a * b * q * s * vec
-			x, tw, tmp := numbers[T](n, uint64(n)), numbers[T](2*(a*b-1)*q, 5), make([]T, a*b*vec)
+			n := a * b * q * s * Vec
+			x, tw, tmp := numbers[float64](n, uint64(n)), numbers[float64](2*(a*b-1)*q, 5), make([]float64, a*b*Vec)
 
 			// One number more shows a write past the end.
-			got, want := make([]T, n+1), make([]T, n+1)
+			got, want := make([]float64, n+1), make([]float64, n+1)
 			what := fmt.Sprintf("radix %d and %d, q %d, s %d", a, b, q, s)
 			set.Stages(got, x, tw, tmp, a, b, q, s, false)
 			portable.Stages(want, x, tw, tmp, a, b, q, s, false)
@@ -202,7 +192,7 @@ func TestSum(t *testing.T) {
 // Expected values: of pairs (k, 3) and (2k, 1) the sum with the second's conjugate is
 // (3k, 2), the difference (−k, 4).
 func TestUntangle(t *testing.T) {
-	for _, set := range sets[float64]() {
+	for _, set := range sets() {
 		const n = 20
 		x, y, low, high := make([]float32, n), make([]float32, n), make([]float64, 2*n), make([]float64, 2*n)
 		for k := range n {
@@ -212,15 +202,14 @@ func TestUntangle(t *testing.T) {
 
 		set.Untangle(x, y, low, high, 0.5)
 		for k := range n {
-			if x[k] != float32(9*k*k+4)/2 || y[k] != float32(k*k+16)/2 {
-				t.Errorf("%s, pair %d: %v and %v", set.Name, k, x[k], y[k])
-			}
+			must.Not(t, x[k] != float32(9*k*k+4)/2 || y[k] != float32(k*k+16)/2, "%s, pair %d: %v and %v", set.Name, k, x[k],
+				y[k])
 		}
 	}
 }
 
 func TestMisusePanics(t *testing.T) {
-	for _, set := range sets[float64]() {
+	for _, set := range sets() {
 		for name, f := range map[string]func(){
 			"short x": func() {
 				set.Stages(make([]float64, 64), make([]float64, 63), make([]float64, 6), nil, 4, 1, 1, 1, false)
@@ -242,9 +231,7 @@ func TestMisusePanics(t *testing.T) {
 		} {
 			func() {
 				defer func() {
-					if recover() == nil {
-						t.Errorf("%s, %s: no panic", set.Name, name)
-					}
+					must.Not(t, recover() == nil, "%s, %s: no panic", set.Name, name)
 				}()
 
 				f()
@@ -256,51 +243,22 @@ func TestMisusePanics(t *testing.T) {
 func TestBest(t *testing.T) {
 	t.Setenv(EnvVar, "portable")
 
-	if s := Best[float64](); s.Name != "portable" {
+	if s := Best(); s.Name != "portable" {
 		t.Errorf("%s=portable chose %s", EnvVar, s.Name)
 	}
 
 	t.Setenv(EnvVar, "auto")
 
-	if s := Best[float64](); s.Name != sets[float64]()[0].Name {
+	if s := Best(); s.Name != sets()[0].Name {
 		t.Errorf("%s=auto chose %s", EnvVar, s.Name)
 	}
 }
 
-func BenchmarkRadix(b *testing.B) {
-	for _, set := range sets[float64]() {
-		for r := 2; r <= 5; r++ {
-			b.Run(fmt.Sprintf("%s/%d", set.Name, r), func(b *testing.B) {
-				const q = 32
-				n := r * q * Vec[float64]()
-				x, y, tw := numbers[float64](n, 1), make([]float64, n), numbers[float64](2*(r-1)*q, 2)
-				b.SetBytes(int64(8 * len(x)))
-
-				for b.Loop() {
-					set.Stages(y, x, tw, nil, r, 1, q, 1, false)
-				}
-			})
-		}
-	}
-}
-
-func BenchmarkUntangle(b *testing.B) {
-	for _, set := range sets[float64]() {
-		b.Run(set.Name, func(b *testing.B) {
-			const n = 1200
-			x, y, low, high := make([]float32, n), make([]float32, n), numbers[float64](2*n, 1), numbers[float64](2*n, 2)
-			for b.Loop() {
-				set.Untangle(x, y, low, high, 0.5)
-			}
-		})
-	}
-}
-
 // sets returns the sets that run on this machine, the fastest first.
-func sets[T Number]() []*Set[T] {
-	if best := Best[T](); best.Name != "portable" {
-		return []*Set[T]{best, Portable[T]()}
+func sets() []*Set {
+	if best := Best(); best.Name != "portable" {
+		return []*Set{best, Portable()}
 	}
 
-	return []*Set[T]{Portable[T]()}
+	return []*Set{Portable()}
 }

@@ -40,21 +40,3 @@ func sum64AVX2(dst *float64, x *float64, blocks int)
 
 //go:noescape
 func sum32AVX2(dst *float64, x *float32, blocks int)
-
-//go:noescape
-func stagesSingleAVX2(y *float32, x *float32, tw *float32, tmp *float32, groups int, vectors int, nextX int,
-	nextY int, nextTwiddles int, radix int, count int, in int, nextIn int, radix2 int, count2 int, in2 int, out2 int,
-	nextOut2 int)
-
-//go:noescape
-func twistSingleAVX2(y *float32, x *float32, near *float32, far *float32, stride int, groups int)
-
-//go:noescape
-func addPowerSingleAVX2(sum *float64, x *float32, stride int, rows int)
-
-//go:noescape
-func untangleSingleAVX2(x *float32, y *float32, low *float32, high *float32, scale float64, blocks int)
-
-//go:noescape
-func loadPairSingleAVX2(dst *float32, a *float32, b *float32, row *float32, lane *float32, meanA float32,
-	meanB float32, restA float32, restB float32, stride int, rows int, jump int, groups int)

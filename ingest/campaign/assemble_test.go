@@ -1,28 +1,29 @@
 package campaign
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"math"
-	"os"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"doubletake/ingest"
+	"doubletake/ingest/condition"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/ingesttest"
+	"doubletake/internal/must"
 )
 
 func conds(t testing.TB, s string) *Conditions {
 	t.Helper()
 
-	c, err := parseConditions("c.csv", []byte(s), LogOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c, err := ParseConditions("c.csv", []byte(s), LogOptions{})
+	must.Do(t, err)
 
 	return c
 }
@@ -32,25 +33,23 @@ func TestReadConditions(t *testing.T) {
 
 	text := "\xef\xbb\xbf# campaign 3\r\nFile;channel;t0_s;t1_s;alpha (deg);blades;wing\r\na.wav;2;0,5;;3.5;2;\"NACA; " +
 		"12\"\r\n\r\nb*.wav;;;;-1e1;3;x\r\n"
-	if err := os.WriteFile(path, []byte(strings.Replace(text, "0,5", "0.5", 1)), 0o644); err != nil {
-		t.Fatal(err)
+	must.Write(t, path, strings.Replace(text, "0,5", "0.5", 1))
+
+	c, err := ReadLog(path, LogOptions{})
+	must.Do(t, err)
+
+	got := fmt.Sprint(c.Names, c.Units, c.Labels)
+	for _, r := range c.Rows {
+		values, names := r.stated()
+		got += fmt.Sprintf("; %d %s %s %d:%d %v %g:%g", r.Line, r.File, r.Channel, r.Row0, r.Row1, r.Timed, r.T0, r.T1) +
+			fmt.Sprint(values, names)
 	}
 
-	c, err := ReadConditions(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := "[alpha blades] map[alpha:deg] [wing]; 3 a.wav 2 0:-1 true 0.5:+Inf[3.5 2] [NACA; 12]; " +
+		"5 b*.wav  0:-1 true 0:+Inf[-10 3] [x]"
+	must.Equal(t, got, want, "table")
 
-	got := fmt.Sprintf("%v %v %v %+v", c.Names, c.Units, c.Labels, c.Rows)
-
-	want := "[alpha blades] map[alpha:deg] [wing] [{Line:3 File:a.wav Channel:2 Row0:0 Row1:-1 Timed:true T0:0.5 " +
-		"T1:+Inf Values:[3.5 2] Labels:[NACA; 12]} " +
-		"{Line:5 File:b*.wav Channel: Row0:0 Row1:-1 Timed:true T0:0 T1:+Inf Values:[-10 3] Labels:[x]}]"
-	if got != want {
-		t.Errorf("%s\nwant\n%s", got, want)
-	}
-
-	c, err = ReadConditions(path + "x")
+	c, err = ReadLog(path+"x", LogOptions{})
 	ingesttest.WantDataError(t, c, err, "no such file", `"c.csv"`)
 }
 
@@ -63,8 +62,11 @@ func TestConditionsRefused(t *testing.T) {
 		{"only comments", "# a\n", []string{"only comments"}},
 		{"no rows", "file,a\n", []string{"rows below the header"}},
 		{"no file column", "name,a\nx,1\n", []string{`line 1: expected a column "file"`, `"name", "a"`}},
-		{"short row", "file,a,b\nx,1,2\ny,1\n", []string{"c.csv: line 3: expected 3 columns, found 2"}},
-		{"long row", "file,a\nx,1\ny,1,2\n", []string{"line 3: expected 2 columns, found 3"}},
+		{
+			"short row", "file,a,b\nx,1,2\ny,1\n",
+			[]string{"c.csv: line 3, column 3 (b): expected 3 columns, found 2 (the row is too short"},
+		},
+		{"long row", "file,a\nx,1\ny,1,2\n", []string{"line 3, column 3: expected 2 columns, found 3 (the row is too long"}},
 		{
 			"mixed column", "file,a\nx,1\ny,two\n",
 			[]string{`line 3, column 2 (a): expected a number, as in other rows of the column, found "two"`},
@@ -81,7 +83,7 @@ func TestConditionsRefused(t *testing.T) {
 		{"binary", "file\x00", []string{"binary data"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := parseConditions("c.csv", []byte(c.text), LogOptions{})
+			got, err := ParseConditions("c.csv", []byte(c.text), LogOptions{})
 			ingesttest.WantDataError(t, got, err, c.want...)
 		})
 	}
@@ -120,12 +122,49 @@ func show(runs []ingest.Run) string {
 	return b.String()
 }
 
+// assemble is Assemble of several files, with the conditions of their names and constants.
+func assemble(files []string, infos func(string) (ingest.Info, error), c *Conditions, pat *Pattern,
+	constants map[string]float64, group Grouping,
+) (runs []ingest.Run, warnings []ingest.Warning, err error) {
+	rows := make([]*Conditions, len(files))
+	if c != nil {
+		rows, err = c.ForFiles(files)
+	}
+
+	for i := 0; i < len(files) && err == nil; i++ {
+		set := condition.NewSet(files[i], nil)
+		for _, n := range slices.Sorted(maps.Keys(constants)) {
+			_ = set.Add(condition.Condition{Column: n, Value: constants[n], Origin: condition.Configured})
+		}
+
+		if pat != nil {
+			named, _ := pat.Match(files[i])
+			err = pat.CheckNames(files[i : i+1])
+			for _, c := range named {
+				err = cmp.Or(err, set.Add(c))
+			}
+		}
+
+		info, _ := infos(files[i])
+		if info.Path = files[i]; err == nil {
+			var r []ingest.Run
+			var w []ingest.Warning
+			r, w, err = Assemble(info, rows[i], set, group)
+			runs, warnings = append(runs, r...), append(warnings, w...)
+		}
+	}
+
+	if err != nil {
+		return nil, nil, err
+	}
+
+	return runs, warnings, nil
+}
+
 // TestAssemble: expected runs follow from the definitions in run.go.
 func TestAssemble(t *testing.T) {
 	pat, err := ParsePattern("S{speed}/a{alpha}.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	for _, c := range []struct {
 		name  string
@@ -196,27 +235,19 @@ func TestAssemble(t *testing.T) {
 				cs = conds(t, c.conds)
 			}
 
-			runs, ws, err := Assemble(c.files, fakeInfo, cs, c.pat, c.konst, c.group)
-			if err != nil {
-				t.Fatal(err)
-			}
+			runs, ws, err := assemble(c.files, fakeInfo, cs, c.pat, c.konst, c.group)
+			must.Do(t, err)
 
-			if got := show(runs); got != c.want {
-				t.Errorf("\n%swant\n%s", got, c.want)
-			}
+			must.Equal(t, show(runs), c.want, "runs")
 
-			if ingesttest.Codes(ws) != c.warns {
-				t.Errorf("warnings %v, want %q", ws, c.warns)
-			}
+			must.Equal(t, ingesttest.Codes(ws), c.warns, "warnings")
 		})
 	}
 }
 
 func TestAssembleRefused(t *testing.T) {
 	pat, err := ParsePattern("S{speed}/a{alpha}.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	for _, c := range []struct {
 		name  string
@@ -240,7 +271,7 @@ func TestAssembleRefused(t *testing.T) {
 		},
 		{
 			name: "a glob without a file", files: []string{"a1.wav"}, conds: "file,U\na1.wav,1\nb*.wav,2\n",
-			want: []string{`line 3`, `found "b*.wav", which matches none of the files`},
+			want: []string{`line 3`, `found "b*.wav", which is none of the files`},
 		},
 		{
 			name: "two rows", files: []string{"a1.wav"}, conds: "file,U\na1.wav,1\na*.wav,1\n",
@@ -293,15 +324,6 @@ func TestAssembleRefused(t *testing.T) {
 			want: []string{"condition speed: expected 2, as in the configuration, found 1 in the file's name"},
 		},
 		{
-			name: "attribute against table", files: []string{"a3.txt"}, conds: "file,rpm\na3.txt,4\n",
-			konst: map[string]float64{"rpm": 3}, group: Grouping{From: map[string]string{"rpm": "the attribute RPM"}},
-			want: []string{"condition rpm: expected 3, as in the attribute RPM, found 4 in c.csv, line 2"},
-		},
-		{
-			name: "no finite constant", files: []string{"S1/a3.txt"}, konst: map[string]float64{"speed": math.NaN()},
-			want: []string{"finite"},
-		},
-		{
 			name: "a name the pattern does not know", files: []string{"S1/a3.txt", "S4/force.txt"}, pat: pat,
 			want: []string{`S4/force.txt: expected a name like "S{speed}/a{alpha}.txt", found "S4/force.txt"`, "exclude"},
 		},
@@ -313,7 +335,6 @@ func TestAssembleRefused(t *testing.T) {
 			name: "one channel twice", files: []string{"S1/a3.txt"}, pat: pat, group: Grouping{Channels: []string{"Lift", "2"}},
 			want: []string{`"Lift" and "2" are the same channel`},
 		},
-		{name: "a file twice", files: []string{"x.wav", "x.wav"}, want: []string{"listed twice"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var cs *Conditions
@@ -321,21 +342,15 @@ func TestAssembleRefused(t *testing.T) {
 				cs = conds(t, c.conds)
 			}
 
-			runs, _, err := Assemble(c.files, fakeInfo, cs, c.pat, c.konst, c.group)
+			runs, _, err := assemble(c.files, fakeInfo, cs, c.pat, c.konst, c.group)
 			ingesttest.WantDataError(t, runs, err, c.want...)
 		})
-	}
-
-	boom := errors.New("boom")
-	if _, _, err := Assemble([]string{"x"}, func(string) (ingest.Info, error) { return ingest.Info{}, boom }, nil, nil,
-		nil, Grouping{}); !errors.Is(err, boom) {
-		t.Error(err)
 	}
 
 	noRate := func(p string) (ingest.Info, error) {
 		return ingest.Info{Path: p, Channels: []ingest.Channel{{Name: "1", Samples: 10}}}, nil
 	}
-	runs, _, err := Assemble([]string{"x"}, noRate, conds(t, "file,t0_s,U\nx,1,2\n"), nil, nil, Grouping{})
+	runs, _, err := assemble([]string{"x"}, noRate, conds(t, "file,t0_s,U\nx,1,2\n"), nil, nil, Grouping{})
 	ingesttest.WantDataError(t, runs, err, "line 2", "no sampling rate")
 	pauses := func(p string) (ingest.Info, error) {
 		i, _ := fakeInfo(p)
@@ -343,7 +358,7 @@ func TestAssembleRefused(t *testing.T) {
 		return i, nil
 	}
 
-	runs, _, err = Assemble([]string{"x"}, pauses, conds(t, "file,t0_s,U\nx,1,2\n"), nil, nil, Grouping{})
+	runs, _, err = assemble([]string{"x"}, pauses, conds(t, "file,t0_s,U\nx,1,2\n"), nil, nil, Grouping{})
 	ingesttest.WantDataError(t, runs, err, "line 2", "whose clock pauses", "row0")
 }
 
@@ -365,7 +380,7 @@ func TestAssembleUnique(t *testing.T) {
 			}
 		}
 
-		runs, _, err := Assemble(files, fakeInfo, conds(t, text), nil, nil, Grouping{})
+		runs, _, err := assemble(files, fakeInfo, conds(t, text), nil, nil, Grouping{})
 		if err != nil {
 			if strings.Contains(err.Error(), "one row for each recording") {
 				return // the draw gave one interval twice
@@ -398,25 +413,19 @@ func FuzzConditions(f *testing.F) {
 	f.Add([]byte("\xff\xfef\x00i\x00l\x00e\x00\t\x00U\x00\n\x00x\x00\t\x001\x00\n\x00"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		files := []string{"x.wav", "d/y.wav"}
-		c, err := parseConditions("c", b, LogOptions{Files: files})
+		c, err := ParseConditions("c", b, LogOptions{Files: files})
 		if err != nil {
-			if !errors.As(err, new(*fault.Error)) {
-				t.Fatalf("%T: %v", err, err)
-			}
+			must.Never(t, !errors.As(err, new(*fault.Error)), "%T: %v", err, err)
 			return
 		}
 
-		if len(c.Rows) == 0 {
-			t.Fatal("no rows and no error")
-		}
+		must.Never(t, len(c.Rows)+c.Others == 0, "no rows and no error")
 
 		for _, r := range c.Rows {
-			if len(r.Values) != len(c.Names) || len(r.Labels) != len(c.Labels) {
-				t.Fatal("ragged")
-			}
+			must.Never(t, len(r.States) != len(c.Names)+len(c.Labels), "ragged")
 		}
 
-		if runs, _, err := Assemble(files, fakeInfo, c, nil, nil, Grouping{}); err == nil &&
+		if runs, _, err := assemble(files, fakeInfo, c, nil, nil, Grouping{}); err == nil &&
 			len(runs) < 2 {
 			t.Fatal(runs)
 		}

@@ -13,11 +13,15 @@ func ExamplePattern_Match() {
 		log.Fatal(err)
 	}
 
-	v, ok := p.Match("data/Speed2/angle-3.5.txt")
-	fmt.Println(v, ok)
-	_, ok = p.Match("data/Speed4/force.txt")
+	stated, _ := p.Match("data/Speed2/angle-3.5.txt")
+	for _, c := range stated {
+		fmt.Println(c.Column, c.Value)
+	}
+
+	_, ok := p.Match("data/Speed4/force.txt")
 	fmt.Println(ok)
 	// Output:
-	// map[alpha_deg:-3.5 setting:2] true
+	// setting 2
+	// alpha_deg -3.5
 	// false
 }

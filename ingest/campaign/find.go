@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -20,6 +21,7 @@ import (
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/spelling"
+	"doubletake/internal/lists"
 )
 
 // Find lists the files that match at least one pattern and no exclusion.
@@ -29,7 +31,7 @@ import (
 // caller joins dir to open them; a pattern that is absolute gives absolute
 // results), with slashes, sorted, each once. Names beginning with a dot match
 // only patterns that do. An exclusion without a slash is matched against the
-// base name, in any folder.
+// base name, in any folder. A pattern that is the name of a file, "take [1].csv", is that file.
 //
 // A pattern without match is a *fault.Error that names the nearest existing
 // names. Warnings: "misnamed-file" for a file next to the matched ones whose
@@ -62,25 +64,28 @@ func Find(patterns, exclude []string, dir string) (files []string, warnings []in
 		}
 	}
 
-	usedExclude := make([]bool, len(exclude))
-	excluded := func(f string) bool {
-		out := false
+	// An exclusion is the name of a file that exists, which may have brackets, else a glob.
+	used, exact := make([]bool, len(exclude)), map[string]bool{}
+	for f := range found {
+		exact[f], exact[path.Base(f)] = true, true
+	}
+
+	excluded := func(f string) (out bool) {
 		for i, x := range exclude {
-			if globMatch(x, f) || !strings.Contains(filepath.ToSlash(x), "/") && globMatch(x, path.Base(f)) {
-				usedExclude[i], out = true, true
+			name, x := path.Base(f), filepath.ToSlash(x)
+			if strings.Contains(x, "/") {
+				name = f
+			}
+
+			if name == x || !exact[x] && globMatch(x, name) {
+				used[i], out = true, true
 			}
 		}
 
 		return out
 	}
 
-	for f := range found {
-		if !excluded(f) {
-			files = append(files, f)
-		}
-	}
-
-	slices.Sort(files)
+	files = slices.DeleteFunc(slices.Sorted(maps.Keys(found)), excluded)
 
 	// The files next to the matched ones, before judging the exclusions: one
 	// that excludes a misnamed file is of use.
@@ -88,20 +93,15 @@ func Find(patterns, exclude []string, dir string) (files []string, warnings []in
 		warnings = append(warnings, misnamed(dir, p, matchedBy[i], found, excluded)...)
 	}
 
-	for i, used := range usedExclude {
-		if !used {
-			warnings = append(warnings, ingest.Warning{
-				Path: exclude[i], Code: "unused-exclude",
-				Text: fmt.Sprintf("the exclusion %q excludes nothing", exclude[i]),
-			})
+	for i, x := range exclude {
+		if !used[i] {
+			warnings = append(warnings, UnusedExclude(x, x))
 		}
 	}
 
 	if len(files) == 0 && len(patterns) > 0 {
-		return nil, warnings, &fault.Error{
-			Path: strings.Join(patterns, ", "), Want: "files",
-			Found: fmt.Sprintf("none left: all %d are excluded", len(found)),
-		}
+		return nil, warnings, fault.At(strings.Join(patterns, ", "), "", "files",
+			fmt.Sprintf("none left: all %d are excluded", len(found)), "")
 	}
 
 	return files, warnings, nil
@@ -109,7 +109,7 @@ func Find(patterns, exclude []string, dir string) (files []string, warnings []in
 
 // globMatch matches a whole slash-separated name.
 func globMatch(pattern, name string) bool {
-	return matchElements(splitPath(pattern), splitPath(name))
+	return matchElements(splitPath(spelling.Composed(pattern)), splitPath(spelling.Composed(name)))
 }
 
 func splitPath(p string) []string {
@@ -118,39 +118,51 @@ func splitPath(p string) []string {
 }
 
 // matchElements matches path elements; ** matches any number of them.
-// Repeated ** cost no more than one row of a table each.
 func matchElements(pat, name []string) bool {
-	// ok[j]: pat[:i] matches name[:j]
-	ok := make([]bool, len(name)+1)
-	ok[0] = true
-	for _, p := range pat {
-		next := make([]bool, len(name)+1)
-		for j := range next {
-			switch {
-			case p == "**":
-				next[j] = ok[j] || j > 0 && next[j-1] && !hidden(name[j-1])
-			case j > 0 && ok[j-1]:
-				next[j] = matchElement(p, name[j-1])
-			}
-		}
-
-		ok = next
+	at := reach(pat, 0)
+	for _, n := range name {
+		at = step(pat, at, n, false)
 	}
 
-	return ok[len(name)]
+	return slices.Contains(at, len(pat))
 }
 
-// rooted splits a pattern into the root where it begins, "" where it is relative, and its
-// elements. On Windows the root has the drive or the share: C:/, //server/share/.
-func rooted(pattern string) (root string, elems []string) {
-	volume := filepath.VolumeName(pattern)
-
-	elems = splitPath(pattern[len(volume):])
-	if elems[0] != "" {
-		return "", splitPath(pattern)
+// reach lists place i of a pattern, and those behind it that need no further element: ** may be none.
+func reach(pat []string, i int) (at []int) {
+	for at = []int{i}; i < len(pat) && pat[i] == "**"; at = append(at, i) {
+		i++
 	}
 
-	return filepath.ToSlash(volume) + "/", elems[1:]
+	return at
+}
+
+// step lists the places of a pattern that a path at some of them has with one more element. ** goes through
+// no links: they may go in circles.
+func step(pat []string, at []int, name string, link bool) (next []int) {
+	for _, i := range at {
+		switch {
+		case i == len(pat):
+		case pat[i] == "**" && !hidden(name) && !link:
+			next = append(next, reach(pat, i)...)
+		case pat[i] != "**" && matchElement(pat[i], name):
+			next = append(next, reach(pat, i+1)...)
+		}
+	}
+
+	slices.Sort(next)
+
+	return slices.Compact(next)
+}
+
+// rooted splits a pattern into where it begins, with the folder that it is relative to, and its elements. On
+// Windows the beginning of an absolute one has the drive or the share: C:/, //server/share/.
+func rooted(dir, pattern string) (root, prefix string, elems []string) {
+	volume := filepath.VolumeName(pattern)
+	if elems = splitPath(pattern[len(volume):]); elems[0] != "" {
+		return dir, "", splitPath(pattern)
+	}
+
+	return "", filepath.ToSlash(volume) + "/", elems[1:]
 }
 
 func matchElement(p, name string) bool {
@@ -170,82 +182,62 @@ func hidden(name string) bool {
 // globFiles lists what matches and is no folder, relative as the pattern is: links
 // that lead nowhere and FIFOs too, which are errors when they are opened, not files
 // left out in silence. A folder that cannot be listed is a *fault.Error.
-func globFiles(dir, pattern string) ([]string, error) {
-	root := dir
-
-	prefix, elems := rooted(pattern)
-	if prefix != "" {
-		root = ""
-	}
-
-	seen := map[string]bool{}
-	var out []string
-	var failed error
-	list := func(rel string) []os.DirEntry {
-		es, err := readDir(root, rel)
-		if err != nil && failed == nil {
-			failed = err
-		}
-
-		return es
-	}
-
-	var walk func(rel string, pat []string)
-	walk = func(rel string, pat []string) {
-		if seen[rel+"\x00"+strings.Join(pat, "/")] {
-			return // ** reaches one folder by several ways
-		}
-
-		seen[rel+"\x00"+strings.Join(pat, "/")] = true
-		p := pat[0]
-		if p == "**" {
-			if len(pat) == 1 {
-				pat = []string{"**", "*"}
-			}
-
-			walk(rel, pat[1:])
-
-			for _, e := range list(rel) {
-				// Links to folders are not followed: they may go in circles.
-				if e.IsDir() && !hidden(e.Name()) {
-					walk(joinRel(rel, e.Name()), pat)
-				}
-			}
-
-			return
-		}
-
-		if !strings.ContainsAny(p, `*?[\`) { // a plain name, "." or ".."
-			next := joinRel(rel, p)
-			if len(pat) > 1 {
-				walk(next, pat[1:])
-			} else if _, err := os.Lstat(filepath.Join(root, next)); err == nil && !isDir(filepath.Join(root, next)) {
-				out = append(out, next)
-			}
-
-			return
-		}
-
-		for _, e := range list(rel) {
-			if !matchElement(p, e.Name()) {
-				continue
-			}
-
-			next := joinRel(rel, e.Name())
-			if len(pat) > 1 {
-				if e.IsDir() || isDir(filepath.Join(root, next)) {
-					walk(next, pat[1:])
-				}
-			} else if e.Type().IsRegular() || !e.IsDir() && !isDir(filepath.Join(root, next)) {
-				out = append(out, next)
-			}
+func globFiles(dir, pattern string) (out []string, err error) {
+	root, from, elems := rooted(dir, pattern)
+	whole := from + strings.Join(elems, "/")
+	if !strings.ContainsAny(whole, `*?\`) { // a name, which may have brackets
+		_, err := os.Lstat(filepath.Join(root, whole))
+		if there := err == nil && !isDir(filepath.Join(root, whole)); there {
+			return []string{whole}, nil
+		} else if !strings.Contains(whole, "[") {
+			return nil, nil
 		}
 	}
 
-	walk(prefix, elems)
-	slices.Sort(out)
+	for !strings.ContainsAny(elems[0], `*?[\`) { // folders that need no listing
+		from, elems = joinRel(from, elems[0]), elems[1:]
+	}
 
-	return slices.Compact(out), failed
+	w := walk{root: root, elems: elems}
+	err = w.folder(from, reach(elems, 0))
+	slices.Sort(w.found)
+
+	return w.found, err
+}
+
+// walk finds the files below root that match the elements of a pattern.
+type walk struct {
+	root  string
+	elems []string
+	found []string
+	depth int      // how many elements folders match
+	near  []string // what else they hold
+}
+
+// folder looks into a folder, which is at places of the pattern.
+func (w *walk) folder(rel string, at []int) error {
+	last := len(w.elems) - 1
+	depth := min(slices.Max(at), last)
+	if depth > w.depth {
+		w.depth, w.near = depth, nil
+	}
+
+	entries, err := readDir(w.root, rel)
+	for _, e := range entries {
+		path := joinRel(rel, e.Name())
+		folder := e.IsDir() || !e.Type().IsRegular() && isDir(filepath.Join(w.root, path))
+		next := step(w.elems, at, e.Name(), folder && !e.IsDir())
+		switch {
+		case folder && len(next) > 0 && next[0] <= last:
+			err = cmp.Or(err, w.folder(path, next))
+		case !folder && slices.Contains(next, len(w.elems)):
+			w.found = append(w.found, path)
+		case depth == w.depth && !hidden(e.Name()) && (folder || depth == last):
+			w.near = append(w.near, path)
+		}
+	}
+
+	return err
 }
 
 // joinRel keeps the two slashes that a share begins with.
@@ -283,75 +275,38 @@ func isDir(p string) bool {
 	return err == nil && st.IsDir()
 }
 
-// noMatch goes down the pattern as far as folders match and names the entries
-// there instead of the element that fails.
+// noMatch names what the folders that match a part of the pattern hold instead of the rest.
 func noMatch(dir, pattern string) error {
-	root := dir
-
-	prefix, elems := rooted(pattern)
-	if prefix != "" {
-		root = ""
+	root, from, elems := rooted(dir, pattern)
+	for len(elems) > 1 && elems[0] == ".." {
+		from, elems = joinRel(from, elems[0]), elems[1:]
 	}
 
-	at := []string{prefix}
-
-	for i, p := range elems {
-		last := i == len(elems)-1
-
-		var next, names []string
-		for _, rel := range at {
-			if p == "." || p == ".." {
-				next = append(next, joinRel(rel, p))
-				continue
-			}
-
-			entries, err := readDir(root, rel)
-			if err != nil {
-				return err
-			}
-
-			for _, e := range entries {
-				name := joinRel(rel, e.Name())
-				if !last && !e.IsDir() && !isDir(filepath.Join(root, name)) || hidden(e.Name()) {
-					continue
-				}
-
-				if p == "**" || !last && matchElement(p, e.Name()) {
-					next = append(next, name)
-				}
-
-				names = append(names, name)
-			}
-		}
-
-		if len(next) > 0 && !last && p != "**" {
-			at = next
-			continue
-		}
-
-		e := &fault.Error{Path: pattern, Want: "files that match", Found: "none"}
-		if !strings.ContainsAny(pattern, `*?[\`) {
-			e.Want = "a file"
-		}
-
-		if !last {
-			e.Found = fmt.Sprintf("no folder %q", prefix+path.Join(elems[:i+1]...))
-		}
-
-		near := spelling.Nearest(prefix+path.Join(elems[:i+1]...), names, 3)
-		switch {
-		case len(near) > 0:
-			e.Hint = "there is " + fault.Quoted(near)
-		case last:
-			e.Hint = "the folder is empty"
-		default:
-			e.Hint = "it is relative to " + strconv.Quote(filepath.ToSlash(root))
-		}
-
-		return e
+	w := walk{root: root, elems: elems}
+	if err := w.folder(from, reach(elems, 0)); err != nil {
+		return err
 	}
 
-	return &fault.Error{Path: pattern, Want: "files that match", Found: "none"}
+	e, sought := fault.At(pattern, "", "files that match", "none", ""), joinRel(from, path.Join(elems[:w.depth+1]...))
+	if !strings.ContainsAny(pattern, `*?[\`) {
+		e.Want = "a file"
+	}
+
+	last := w.depth == len(elems)-1
+	if !last {
+		e.Found = fmt.Sprintf("no folder %q", sought)
+	}
+
+	switch near := spelling.Nearest(sought, w.near, 3); {
+	case len(near) > 0:
+		e.Hint = "there is " + fault.Quoted(near)
+	case last:
+		e.Hint = "the folder is empty"
+	default:
+		e.Hint = "it is relative to " + strconv.Quote(filepath.ToSlash(root))
+	}
+
+	return e
 }
 
 // misnamed warns of files next to the matched ones that miss the last element
@@ -361,28 +316,12 @@ func misnamed(dir, pattern string, matched []string, found map[string]bool,
 ) []ingest.Warning {
 	elems := splitPath(pattern)
 	last := elems[len(elems)-1]
-	literal := strings.Map(func(r rune) rune {
-		if strings.ContainsRune(`*?[]\`, r) {
-			return -1
-		}
-		return r
-	}, last)
-
-	if len(literal) < 4 || !strings.ContainsAny(last, "*?[") {
+	if len(literal(last)) < 4 || !strings.ContainsAny(last, "*?[") {
 		return nil // too short to distinguish a slip from another file
 	}
 
-	root := dir
-	if prefix, _ := rooted(pattern); prefix != "" {
-		root = ""
-	}
-
-	var dirs []string
-	for _, f := range matched {
-		if d, _ := path.Split(f); !slices.Contains(dirs, d) {
-			dirs = append(dirs, d)
-		}
-	}
+	root, _, _ := rooted(dir, pattern)
+	_, dirs := lists.Index(lists.Each(matched, func(f string) string { d, _ := path.Split(f); return d }))
 
 	var ws []ingest.Warning
 	for _, d := range dirs {
@@ -399,10 +338,7 @@ func misnamed(dir, pattern string, matched []string, found map[string]bool,
 				continue
 			}
 
-			ws = append(ws, ingest.Warning{
-				Path: rel, Code: "misnamed-file",
-				Text: fmt.Sprintf("is not matched by %q: %s? it is left out", pattern, why),
-			})
+			ws = append(ws, ingest.Warn(rel, "misnamed-file", "is not matched by %q: %s? it is left out", pattern, why))
 		}
 	}
 
@@ -410,60 +346,51 @@ func misnamed(dir, pattern string, matched []string, found map[string]bool,
 }
 
 // otherFormats are extensions that make a file another one, not a misnamed one.
-var otherFormats = map[string]bool{
-	".csv": true, ".tsv": true, ".txt": true, ".dat": true, ".wav": true, ".npy": true, ".npz": true, ".mat": true,
-	".md": true,
-	".h5": true, ".json": true, ".xls": true, ".xlsx": true, ".xml": true, ".py": true, ".m": true, ".png": true,
-	".pdf": true, ".log": true, ".bak": true,
-}
+var otherFormats = strings.Fields(".csv .tsv .txt .dat .wav .npy .npz .mat .md .h5 .json .xls .xlsx .xml .py .m .png " +
+	".pdf .log .bak")
 
 // slip reports whether a name misses a glob by one inserted, missing or wrong
 // character or by letter case, and in which way.
 func slip(glob, name string) (why string, ok bool) {
 	pe, ne := strings.ToLower(path.Ext(glob)), strings.ToLower(path.Ext(name))
-	if ne != pe && otherFormats[ne] {
+	if ne != pe && slices.Contains(otherFormats, ne) {
 		return "", false
 	}
 
-	if m, err := path.Match(strings.ToLower(glob), strings.ToLower(name)); err == nil && m {
+	matches := func(glob, name string) bool { m, err := path.Match(glob, name); return err == nil && m }
+	if matches(strings.ToLower(glob), strings.ToLower(name)) {
 		return "other letter case", true
 	}
 
-	match := func(s string) bool {
-		m, err := path.Match(glob, s)
-		return err == nil && m
-	}
-
-	// A dot first, since it is the slip that hides a file's type as well.
-	for i := 0; i <= len(name); i++ {
-		if match(name[:i] + "." + name[i:]) {
-			return "a dot missing", true
-		}
-	}
-
-	for i := 0; i < len(name); i++ {
-		if match(name[:i] + name[i+1:]) {
-			return "a character too many", true
-		}
-
-		if i+1 < len(name) && match(name[:i]+name[i+1:i+2]+name[i:i+1]+name[i+2:]) {
-			return "two characters swapped", true
+	for i := 1; i < len(name); i++ {
+		if matches(glob, name[:i-1]+name[i:i+1]+name[i-1:i]+name[i+1:]) {
+			return "misspelled", true
 		}
 	}
 
 	// What may be missing or wrong can only be a character of the glob itself.
-	chars := slices.DeleteFunc([]byte(glob), func(c byte) bool { return strings.ContainsRune(`*?[]\/`, rune(c)) })
-	for i := 0; i <= len(name); i++ {
-		for _, c := range chars {
-			if match(name[:i] + string([]byte{c}) + name[i:]) {
-				return "a character missing", true
-			}
-
-			if i < len(name) && match(name[:i]+string([]byte{c})+name[i+1:]) {
-				return "a wrong character", true
+	chars := append(strings.Split(literal(glob), ""), "")
+	for cut := range 2 {
+		for i := range len(name) - cut + 1 {
+			edited := func(c string) bool { return matches(glob, name[:i]+c+name[i+cut:]) }
+			switch k := slices.IndexFunc(chars, edited); {
+			case k >= 0 && cut == 0 && chars[k] == ".": // it hides a file's type as well
+				return "a dot missing", true
+			case k >= 0:
+				return "misspelled", true
 			}
 		}
 	}
 
 	return "", false
+}
+
+// literal returns a glob without its wildcards and separators.
+func literal(glob string) string {
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune(`*?[]\/`, r) {
+			return -1
+		}
+		return r
+	}, glob)
 }

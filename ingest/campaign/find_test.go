@@ -11,7 +11,9 @@ import (
 
 	"pgregory.net/rapid"
 
+	"doubletake/ingest/condition"
 	"doubletake/ingest/ingesttest"
+	"doubletake/internal/must"
 )
 
 // tree makes empty files.
@@ -21,13 +23,7 @@ func tree(t testing.TB, names ...string) string {
 	dir := t.TempDir()
 	for _, n := range names {
 		p := filepath.Join(dir, n)
-		if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
-			t.Fatal(err)
-		}
-
-		if err := os.WriteFile(p, nil, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Write(t, p, "")
 	}
 
 	return dir
@@ -36,7 +32,7 @@ func tree(t testing.TB, names ...string) string {
 func TestFind(t *testing.T) {
 	dir := tree(t, "S1/angle0.txt", "S1/angle10.txt", "S2/angle30txt", "S2/angle5.txt", "S2/deep/er/angle7.txt",
 		"S4/force.txt", "conditions.csv", ".hidden/angle1.txt", "S1/.angle3.txt", "S2/angle5.txt~", "S1/Angle2.txt",
-		"S1/angle4.TXT", "S1/angel5.txt", "S1/angle6.tx", "S1/anglle7.txt")
+		"S1/angle4.TXT", "S1/angel5.txt", "S1/angle6.tx", "S1/anglle7.txt", "B/take [x].csv", "B/take x.csv", "B/take1.csv")
 	for _, c := range []struct {
 		patterns, exclude []string
 		want              string
@@ -55,25 +51,24 @@ func TestFind(t *testing.T) {
 			[]string{"excludes nothing"},
 		},
 		{[]string{"**/angle*.txt"}, []string{"angle7.txt", "S1/**"}, "[S2/angle5.txt]", nil},
-		{[]string{"**"}, []string{"S?/**"}, "[conditions.csv]", nil},
+		{[]string{"**"}, []string{"S?/**", "B/**"}, "[conditions.csv]", nil},
 		{[]string{"./S4/../S4/force.txt"}, nil, "[S4/force.txt]", nil},
+		// A name with brackets is that file, not those that it matches as a glob.
+		{[]string{"B/*.csv"}, []string{"take [x].csv"}, "[B/take x.csv B/take1.csv]", nil},
+		{[]string{"B/*.csv"}, []string{"B/take [x].csv"}, "[B/take x.csv B/take1.csv]", nil},
+		{[]string{"B/take [x].csv"}, nil, "[B/take [x].csv]", nil},
 	} {
 		got, ws, err := Find(c.patterns, c.exclude, dir)
-		if err != nil || fmt.Sprint(got) != c.want {
-			t.Errorf("%v − %v: %v, %v; want %s", c.patterns, c.exclude, got, err, c.want)
-		}
+		must.Not(t, err != nil || fmt.Sprint(got) != c.want,
+			"%v − %v: %v, %v; want %s", c.patterns, c.exclude, got, err, c.want)
 
 		for _, w := range c.warn {
-			if !strings.Contains(fmt.Sprint(ws), w) {
-				t.Errorf("%v: %q is missing in %v", c.patterns, w, ws)
-			}
+			must.Not(t, !strings.Contains(fmt.Sprint(ws), w), "%v: %q is missing in %v", c.patterns, w, ws)
 		}
 	}
 
 	_, ws, err := Find([]string{"S1/angle*.txt"}, nil, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	var got []string
 	for _, w := range ws {
@@ -83,15 +78,13 @@ func TestFind(t *testing.T) {
 	// Sorted by name within the folder; the backup and the hidden file are not spoken of.
 	want := []string{
 		`S1/Angle2.txt is not matched by "S1/angle*.txt": other letter case? it is left out`,
-		`S1/angel5.txt is not matched by "S1/angle*.txt": two characters swapped? it is left out`,
+		`S1/angel5.txt is not matched by "S1/angle*.txt": misspelled? it is left out`,
 		`S1/angle4.TXT is not matched by "S1/angle*.txt": other letter case? it is left out`,
-		`S1/angle6.tx is not matched by "S1/angle*.txt": a character missing? it is left out`,
-		`S1/anglle7.txt is not matched by "S1/angle*.txt": a character too many? it is left out`,
+		`S1/angle6.tx is not matched by "S1/angle*.txt": misspelled? it is left out`,
+		`S1/anglle7.txt is not matched by "S1/angle*.txt": misspelled? it is left out`,
 	}
 
-	if strings.Join(got, "\n") != strings.Join(want, "\n") {
-		t.Errorf("warnings:\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
-	}
+	must.Equal(t, strings.Join(got, "\n"), strings.Join(want, "\n"), "warnings:")
 
 	// A file that is matched in a folder above is not a misnamed one.
 	up, ws, err := Find([]string{"../S4/forc*.txt"}, nil, filepath.Join(dir, "S2"))
@@ -179,20 +172,16 @@ func TestPattern(t *testing.T) {
 		{"r{x}", "r1e999", ""},
 	} {
 		p, err := ParsePattern(c.pattern)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
-		m, ok := p.Match(c.path)
+		m, _, ok := matched(p, c.path)
 
 		got := ""
 		if ok {
 			got = fmt.Sprint(m)
 		}
 
-		if got != c.want {
-			t.Errorf("%s ~ %s: %s, want %q", c.pattern, c.path, got, c.want)
-		}
+		must.Equal(t, got, c.want, "%s ~ %s", c.pattern, c.path)
 	}
 
 	for pattern, want := range map[string]string{
@@ -213,14 +202,10 @@ func TestPattern(t *testing.T) {
 		{"{rig:text}{n}", "a/5", "map[] map[]"},
 	} {
 		p, err := ParsePattern(c[0])
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
-		m, _ := p.Match(c[1])
-		if got := fmt.Sprint(p.Labels(c[1]), m); got != c[2] {
-			t.Errorf("%s ~ %s: %s, want %s", c[0], c[1], got, c[2])
-		}
+		m, names, _ := matched(p, c[1])
+		must.Equal(t, fmt.Sprint(names, m), c[2], "%s ~ %s", c[0], c[1])
 	}
 
 	p, _ := ParsePattern("a{z}/{_}b{a}")
@@ -229,16 +214,25 @@ func TestPattern(t *testing.T) {
 	}
 }
 
+// matched are the numbers and names that a path gives.
+func matched(p *Pattern, path string) (numbers map[string]float64, names map[string]string, ok bool) {
+	named, ok := p.Match(path)
+	s := condition.NewSet(path, nil)
+	for _, c := range named {
+		_ = s.Add(c)
+	}
+
+	return s.Values().Numbers, s.Values().Names, ok
+}
+
 // TestPatternRoundTrip: any two numbers written into a name come back.
 func TestPatternRoundTrip(t *testing.T) {
 	p, err := ParsePattern("{_}/run_a{alpha}_u{u}.csv")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	rapid.Check(t, func(rt *rapid.T) {
 		a, u := rapid.Float64().Draw(rt, "a"), rapid.Float64().Draw(rt, "u")
-		m, ok := p.Match(fmt.Sprintf("x/y/run_a%v_u%v.csv", a, u))
+		m, _, ok := matched(p, fmt.Sprintf("x/y/run_a%v_u%v.csv", a, u))
 		if !ok || m["alpha"] != a || m["u"] != u {
 			rt.Fatal(m, ok)
 		}
@@ -256,25 +250,21 @@ func FuzzPattern(f *testing.F) {
 			return
 		}
 
-		m, ok := p.Match(file)
+		m, labels, ok := matched(p, file)
 		if ok && len(m) != len(p.Names()) {
 			t.Fatalf("%v for %v", m, p.Names())
 		}
 
-		if l := p.Labels(file); ok && len(l) != len(p.LabelNames()) {
+		if l := labels; ok && len(l) != len(p.LabelNames()) {
 			t.Fatalf("%v for %v", l, p.LabelNames())
 		}
 
-		for n, l := range p.Labels(file) {
-			if l == "" || strings.Contains(l, "/") {
-				t.Fatalf("label %s is %q", n, l)
-			}
+		for n, l := range labels {
+			must.Never(t, l == "" || strings.Contains(l, "/"), "label %s is %q", n, l)
 		}
 
 		for n, v := range m {
-			if !finite(v) {
-				t.Fatalf("%s = %v", n, v)
-			}
+			must.Never(t, !finite(v), "%s = %v", n, v)
 		}
 	})
 }
@@ -283,21 +273,13 @@ func FuzzPattern(f *testing.F) {
 // that are not there.
 func TestFindUnreadable(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "a1.wav"), []byte("x"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, filepath.Join(dir, "a1.wav"), "x")
 
-	if err := os.Symlink("nowhere.wav", filepath.Join(dir, "a2.wav")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink("nowhere.wav", filepath.Join(dir, "a2.wav")))
 
-	if err := syscall.Mkfifo(filepath.Join(dir, "a3.wav"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, syscall.Mkfifo(filepath.Join(dir, "a3.wav"), 0o644))
 
-	if err := os.Mkdir(filepath.Join(dir, "a4.wav"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(filepath.Join(dir, "a4.wav"), 0o755))
 
 	for pattern, want := range map[string]int{"a*.wav": 3, "**/a*.wav": 3, "a2.wav": 1} {
 		if files, _, err := Find([]string{pattern}, nil, dir); err != nil || len(files) != want {
@@ -317,9 +299,7 @@ func TestFindUnlistable(t *testing.T) {
 	}
 
 	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, "closed"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(filepath.Join(dir, "closed"), 0o755))
 
 	for _, p := range []string{"closed/*.wav", "*/x.wav", "*/*.wav", "**/*.wav"} {
 		files, _, err := Find([]string{p}, nil, dir)
@@ -330,18 +310,15 @@ func TestFindUnlistable(t *testing.T) {
 // A quoted cell may go on in the next lines, as spreadsheets write it; a quote that
 // never closes belongs to its text.
 func TestConditionsQuotedNewline(t *testing.T) {
-	c, err := ParseConditions("x", strings.NewReader("file,alpha_deg,note\na.wav,1,\"two\nlines, \"\"quoted\"\"\"\r\n"+
-		"b.wav,2,plain\nc.wav,3,\"never closes\nd.wav,4,5\" pipe\n"))
-	if err != nil || len(c.Rows) != 4 {
-		t.Fatalf("%+v, %v", c, err)
-	}
+	c, err := ParseConditions("x", []byte("file,alpha_deg,note\na.wav,1,\"two\nlines, \"\"quoted\"\"\"\r\n"+
+		"b.wav,2,plain\nc.wav,3,\"never closes\nd.wav,4,5\" pipe\n"), LogOptions{})
+	must.Never(t, err != nil || len(c.Rows) != 4, "%+v, %v", c, err)
 
 	want := []string{"two\nlines, \"quoted\"", "plain", "\"never closes", "5\" pipe"}
 
 	lines := []int{2, 4, 5, 6}
 	for i, r := range c.Rows {
-		if r.Values[0] != float64(i+1) || r.Labels[0] != want[i] || r.Line != lines[i] {
-			t.Errorf("row %d: %+v", i, r)
-		}
+		must.Not(t, r.States[0].Value != float64(i+1) || r.States[1].Name != want[i] || r.Line != lines[i],
+			"row %d: %+v", i, r)
 	}
 }

@@ -6,7 +6,8 @@ import (
 	"testing"
 
 	"doubletake/ingest"
-	"doubletake/ingest/setpoint"
+	"doubletake/ingest/condition"
+	"doubletake/internal/must"
 )
 
 // Rows are pairs, or repeats, of one propeller: by hand, at x = 1 rows 1 and 3 are of A, 2 and 4
@@ -21,7 +22,7 @@ func TestLabelsOfTable(t *testing.T) {
 		"as read": {func(*TableOptions) {}, "[10 20] [11 21] [A B] [x=1,propeller=A x=1,propeller=B]"},
 		"of runs": {func(o *TableOptions) { o.Run = "run" }, "[10 20] [11 21] [A B] [a+c b+d]"},
 		"tolerance": {
-			func(o *TableOptions) { o.Within = map[string]setpoint.Tolerance{"x": {Absolute: 0.1}} },
+			func(o *TableOptions) { o.Within = map[string]condition.Tolerance{"x": {Absolute: 0.1}} },
 			"[10 20] [11 21] [A B] [x=1,propeller=A x=1,propeller=B]",
 		},
 		"no label": {func(o *TableOptions) { o.Labels = nil }, "[10 11] [20 21] [] [x=1 x=1]"},
@@ -30,27 +31,20 @@ func TestLabelsOfTable(t *testing.T) {
 		c.change(&o)
 
 		p, err := readTable(writeFile(t, text), o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
-		if got := fmt.Sprint(p.Y1, p.Y2, p.Texts, p.Run); got != c.want {
-			t.Errorf("%s: %s, expected %s", name, got, c.want)
-		}
+		must.Equal(t, fmt.Sprint(p.Y1, p.Y2, p.Texts, p.Run), c.want, "%v", name)
 
 		told := strings.Contains(fmt.Sprint(p.Warnings), "column propeller holds text")
-		if told != (o.Labels == nil) {
-			t.Errorf("%s: %v", name, p.Warnings)
-		}
+		must.Not(t, told != (o.Labels == nil), "%s: %v", name, p.Warnings)
 	}
 
 	// Those that the files' names state.
 	o.Labels, o.Given = []string{"rig"}, []string{"rig"}
 	path := writeFile(t, text)
-	p, err := ReadTables([]TableFile{{Path: path, Name: "w", Labels: map[string]string{"rig": "west"}}}, o)
-	if err != nil || strings.Join(p.Texts, ",") != "west,west" {
-		t.Errorf("%v, %v", p, err)
-	}
+	west := condition.Values{Names: map[string]string{"rig": "west"}}
+	p, err := ReadTables([]TableFile{{Path: path, Name: "w", Values: west}}, o)
+	must.Not(t, err != nil || strings.Join(p.Texts, ",") != "west,west", "%v, %v", p, err)
 
 	for want, bad := range map[string]func(o *TableOptions){
 		"found an empty cell":       func(o *TableOptions) { o.Labels, o.Given = []string{"note"}, nil },
@@ -71,10 +65,8 @@ func TestLabelsOfTable(t *testing.T) {
 // that names nothing is a fault of a column by which rows are grouped alone.
 func TestLabelsOfRecordings(t *testing.T) {
 	parse := func(text string) *Conditions {
-		c, err := ParseConditions("conditions.csv", strings.NewReader(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		c, err := ParseConditions("conditions.csv", []byte(text), LogOptions{})
+		must.Do(t, err)
 
 		return c
 	}
@@ -84,28 +76,19 @@ func TestLabelsOfRecordings(t *testing.T) {
 	}
 
 	pat, err := ParsePattern("{rig:text}-{n}.wav")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	files := []string{"west-1.wav"}
 	c := parse("file,channel,propeller,comment\nwest-1.wav,a,APC,\nwest-1.wav,b,HQ,good\n")
-	runs, _, err := Assemble(files, info, c, pat, nil, Grouping{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	runs, _, err := assemble(files, info, c, pat, nil, Grouping{})
+	must.Do(t, err)
 
 	for i, want := range []string{"map[comment: propeller:APC rig:west]", "map[comment:good propeller:HQ rig:west]"} {
-		if got := fmt.Sprint(runs[0].Recordings[i].Labels); got != want {
-			t.Errorf("%s, expected %s", got, want)
-		}
+		must.Equal(t, fmt.Sprint(runs[0].Recordings[i].Labels), want, "labels")
 	}
 
-	_, _, err = Assemble(files, info, parse("file,rig\nwest-1.wav,east\n"), pat, nil, Grouping{})
-	if err == nil || !strings.Contains(err.Error(),
-		`expected "west", as in the file's name, found "east" in conditions.csv, line 2`) {
-		t.Error(err)
-	}
+	_, _, err = assemble(files, info, parse("file,rig\nwest-1.wav,east\n"), pat, nil, Grouping{})
+	must.Refuse(t, err, `expected "west", as in the file's name, found "east" in conditions.csv, line 2`)
 
 	if err := c.CheckLabels([]string{"propeller"}); err != nil {
 		t.Error(err)
@@ -116,8 +99,5 @@ func TestLabelsOfRecordings(t *testing.T) {
 		t.Error("a long comment names a group")
 	}
 
-	if err := c.CheckLabels([]string{"comment"}); err == nil ||
-		!strings.Contains(err.Error(), "line 2, column comment: expected a name of at most 100 bytes") {
-		t.Error(err)
-	}
+	must.Refuse(t, c.CheckLabels([]string{"comment"}), "line 2, column comment: expected a name of at most 100 bytes")
 }

@@ -7,9 +7,23 @@ import (
 	"strings"
 	"testing"
 
+	"doubletake/ingest/condition"
 	"doubletake/ingest/ingesttest"
-	"doubletake/ingest/setpoint"
+	"doubletake/internal/must"
 )
+
+// stated returns the numbers and the names of a row.
+func (r ConditionRow) stated() (values []float64, names []string) {
+	for _, c := range r.States {
+		if c.IsName {
+			names = append(names, c.Name)
+		} else {
+			values = append(values, c.Value)
+		}
+	}
+
+	return values, names
+}
 
 var lauf = []string{"raw/lauf_01.wav", "raw/lauf_02.wav", "raw/lauf_03.wav"}
 
@@ -34,7 +48,7 @@ func TestReadLog(t *testing.T) {
 		},
 		{
 			name: "labview.txt",
-			want: "[Speed u_inf_m_s] map[Speed:rpm u_inf_m_s:m/s] [date] Lauf_00.wav [900 0] [11/23/2026 09:10] " +
+			want: "[Speed u_inf_m_s] map[Speed:rpm u_inf_m_s:m/s] [date] " +
 				"Lauf_01.wav [1200 9.75] [11/23/2026 09:15] Lauf_02.wav [2400.5 NaN] [11/23/2026 09:20] " +
 				"Lauf_03.wav [3600 10.25] [11/23/2026 09:25]",
 		},
@@ -47,13 +61,12 @@ func TestReadLog(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			path := filepath.Join("testdata", "logs", c.name)
 			l, err := ReadLog(path, LogOptions{Files: lauf})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 
 			got := fmt.Sprint(l.Names, l.Units, l.Labels)
 			for _, r := range l.Rows {
-				got += fmt.Sprint(" ", r.File[strings.LastIndexByte(r.File, '\\')+1:], " ", r.Values, r.Labels)
+				values, names := r.stated()
+				got += fmt.Sprint(" ", r.File[strings.LastIndexByte(r.File, '\\')+1:], " ", values, names)
 			}
 
 			if got = strings.ReplaceAll(got, "][", "] ["); got != strings.ReplaceAll(c.want, "][", "] [") {
@@ -83,7 +96,22 @@ func TestReadLogCells(t *testing.T) {
 		want       string
 	}{
 		{name: "as before", text: "file;a;b\nx;1;1.205\ny;2;1.204\n", want: "[a b] [1 1.205] [2 1.204]"},
-		{name: "a comma of doubt", text: "file;a\nx;1,205\ny;1,204\n", want: "[a] [1.205] [1.204]"},
+		{
+			name: "a comma of doubt", text: "file;a\nx;1,205\ny;1,204\n", o: LogOptions{Decimal: ','},
+			want: "[a] [1.205] [1.204]",
+		},
+		{name: "another column shows", text: "file;a;b\nx;1,205;12,5\ny;1,204;13\n", want: "[a b] [1.205 12.5] [1.204 13]"},
+		{name: "a sign a column", text: "file;a;b\nx;0.5;1,5\ny;1.5;2,5\n", want: "[a b] [0.5 1.5] [1.5 2.5]"},
+		{name: "thousands in quotes", text: "file,a\nx,\"1,205\"\ny,900\n", want: "[a] [1205] [900]"},
+		{name: "seconds with commas", text: "file;t0_s;a\nx;0,5;1\ny;1,5;2\n", want: "[a] [1] [2]"},
+		{
+			name: "a column of names shows nothing", text: "file;t0_s;prop\nx;0,5;1.2\ny;1,5;1.3\n",
+			o: LogOptions{Names: []string{"prop"}}, want: "[] [] []",
+		},
+		{
+			name: "units behind", text: "file,alpha_deg,power\nx,5°,50 %\ny,-6 °,60 %\n",
+			want: "[alpha_deg power] [5 50] [-6 60]",
+		},
 		{name: "a comma of thousands", text: "file;a;b\nx;1,205;0.5\ny;2,204;1.5\n", want: "[a b] [1205 0.5] [2204 1.5]"},
 		{name: "marks", text: "file;a\nx;1'234,5\ny;1 234 567,25\n", want: "[a] [1234.5] [1.23456725e+06]"},
 		{name: "a minus of print", text: "file,a\nx,−3.5\ny,4\n", want: "[a] [-3.5] [4]"},
@@ -95,9 +123,18 @@ func TestReadLogCells(t *testing.T) {
 			o: LogOptions{Columns: map[string]string{"rpm": "Drehzahl [1/min]", "file": "take"}}, want: "[rpm] [1] [2]",
 		},
 		{name: "ignored", text: "file,a,b\nx,1,2\ny,2,z\n", o: LogOptions{Ignore: []string{"b"}}, want: "[a] [1] [2]"},
+		{name: "a header in two lines", text: "file,\"n\n(rpm)\"\nx,1\ny,2\n", want: "[n] [1] [2]"},
+		{name: "a quote that never closes", text: "file,note,a\nx,\"two,1\ny,\"z\",2\n", want: "[a] [1] [2]"},
+		{
+			name: "line breaks above the known rows", text: "take,note,a\nx,\"b\nc\",1\ny,d,2\n",
+			o: LogOptions{Files: []string{"y.wav"}}, want: "[a] [2]",
+		},
+		{name: "empty cells beyond the columns", text: "file,a\nx,1,,\"\"\ny,2\n", want: "[a] [1] [2]"},
+		{name: "lines of old spreadsheets", text: "file,a\rx,1\ry,2\r", want: "[a] [1] [2]"},
+		{name: "fixed width", text: "Day 1\n\nfile   a    b\nx    1.5   -2\ny     10    3\n", want: "[a b] [1.5 -2] [10 3]"},
 		{name: "columns without a name", text: "file,a,,\nx,1,,\ny,2,,\n", want: "[a] [1] [2]"},
 	} {
-		l, err := parseConditions("c", []byte(c.text), c.o)
+		l, err := ParseConditions("c", []byte(c.text), c.o)
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
@@ -105,16 +142,15 @@ func TestReadLogCells(t *testing.T) {
 
 		got := fmt.Sprint(l.Names)
 		for _, r := range l.Rows {
-			got += fmt.Sprint(" ", r.Values)
+			values, _ := r.stated()
+			got += fmt.Sprint(" ", values)
 		}
 
-		if got != c.want {
-			t.Errorf("%s: %s, want %s", c.name, got, c.want)
-		}
+		must.Equal(t, got, c.want, "%s", c.name)
 	}
 
-	l, err := parseConditions("c", []byte("file;a;b\nx;1.200;0,5\ny;2.400;1,5\n"), LogOptions{})
-	if err != nil || l.Rows[0].Values[0] != 1200 || len(l.Warnings) != 1 || l.Warnings[0].Text !=
+	l, err := ParseConditions("c", []byte("file;a;b\nx;1.200;0,5\ny;2.400;1,5\n"), LogOptions{})
+	if err != nil || l.Rows[0].States[0].Value != 1200 || len(l.Warnings) != 1 || l.Warnings[0].Text !=
 		`line 2, column 2 (a): "1.200" is read as 1200, since the decimal sign is ','` {
 		t.Errorf("%+v, %v", l, err)
 	}
@@ -146,14 +182,20 @@ func TestReadLogRefused(t *testing.T) {
 			LogOptions{Files: []string{"x.wav", "y.wav"}},
 			[]string{`line 4, column 2 (n): expected a number, as in other rows of the column, found "zwei"`},
 		},
-		{
-			"file;a;b\nx;0.5;1,5\ny;1.5;2,5\n",
+		{ // case thousands_comma
+			"file;rpm\nr1;900\nr2;1,200\nr3;1,500\nr4;2,000\n",
 			LogOptions{},
-			[]string{`line 2, column 3 (b): expected a number`, `found "1,5"`, `decimal sign '.'`},
+			[]string{`line 3, column 2 (rpm): expected a number that can be read in one way`, `found "1,200", which is 1.2 or ` +
+				`1200`, "log: {decimal: comma}"},
+		},
+		{
+			"file;a\nx;0.5\ny;1,5\n",
+			LogOptions{},
+			[]string{`line 3, column 2 (a): expected one decimal sign in a column, as in "0.5" (row 1), found "1,5"`},
 		},
 		{"\xff\xfef\x00i", LogOptions{}, []string{"byte 4", "half of one"}},
 	} {
-		l, err := parseConditions("c", []byte(c.text), c.o)
+		l, err := ParseConditions("c", []byte(c.text), c.o)
 		ingesttest.WantDataError(t, l, err, c.want...)
 	}
 }
@@ -164,10 +206,8 @@ func TestGaps(t *testing.T) {
 
 	files := []string{"a-1.wav", "a-2.wav"}
 	read := func() (*Conditions, string) {
-		l, err := parseConditions("log.csv", []byte(log), LogOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		l, err := ParseConditions("log.csv", []byte(log), LogOptions{Files: files})
+		must.Do(t, err)
 
 		kept, w := l.Without(files, files)
 
@@ -175,9 +215,8 @@ func TestGaps(t *testing.T) {
 	}
 
 	l, said := read()
-	if len(l.Rows) != 2 || !strings.Contains(said, "1 row of no file left out: a-9.wav (line 4)") {
-		t.Errorf("%+v: %s", l.Rows, said)
-	}
+	must.Not(t, len(l.Rows) != 2 || !strings.Contains(said, "1 row of no file left out: a-9.wav (line 4)"),
+		"%+v: %s", l.Rows, said)
 
 	uses := func(names ...string) func(string) bool {
 		return func(n string) bool { return strings.Contains(strings.Join(names, " "), n) }
@@ -190,23 +229,27 @@ func TestGaps(t *testing.T) {
 	l, _ = read()
 	w, err := l.FillGaps(uses("rpm"), []string{"rpm"})
 	if err != nil || fmt.Sprint(l.Names) != "[rpm]" || len(w) != 1 || !strings.Contains(w[0].Text,
-		`line 2, column 3 (humidity): "n/a"; 1 of 2 rows have no number there`) {
+		`line 2, column 3 (humidity): "n/a", of a-1.wav; 1 of 2 rows have no number there`) {
 		t.Errorf("%v, %v, %v", l.Names, w, err)
 	}
 
+	// The only condition of a campaign, case empty_cell.
+	only, err := ParseConditions("log.csv", []byte("file,rpm\nr1,1000\nr2,1100\nr3,\nr4,1200\n"), LogOptions{})
+	must.Do(t, err)
+
+	_, err = only.FillGaps(uses(), nil)
+	ingesttest.WantDataError(t, nil, err, "log.csv: line 4, column 2 (rpm): expected a number, since no other condition "+
+		"is known, found an empty cell", "leave r3 out with exclude")
+
 	pat, err := ParsePattern("{_}-{rpm}.wav")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	one := &Conditions{Path: "log.csv", Names: []string{"rpm"}, Rows: []ConditionRow{{
 		Line: 2, File: "a-2.wav", Row1: -1,
-		Values: []float64{math.NaN()},
+		States: []condition.Condition{{Column: "rpm", Value: math.NaN()}},
 	}}}
-	runs, _, err := Assemble(files[1:], fakeInfo, one, pat, nil, Grouping{})
-	if err != nil || runs[0].Recordings[0].Conditions["rpm"] != 2 {
-		t.Errorf("%+v, %v", runs, err)
-	}
+	runs, _, err := assemble(files[1:], fakeInfo, one, pat, nil, Grouping{})
+	must.Not(t, err != nil || runs[0].Recordings[0].Conditions["rpm"] != 2, "%+v, %v", runs, err)
 }
 
 // Names as people type them; the two sides that do not fit are named in full.
@@ -218,25 +261,19 @@ func TestTypedNames(t *testing.T) {
 		"run_1": "[0]", "RUN_1.wav": "[0]", "s1/run_2": "[1]", "run_2": "[1 2]", `C:\lab\s2\Run_2.wav`: "[2]",
 		"/lab/run_1": "[0]", "S3/run_2": "[]", "V1": "[4]", "run": "[]", "data/S1/run_2.wav": "[1]",
 	} {
-		if got := fmt.Sprint(x.of(ConditionRow{File: row})); got != want {
-			t.Errorf("%s: %s, want %s", row, got, want)
-		}
-	}
-
-	l, err := parseConditions("log.csv", []byte("file,U\na1,1\nb7,2\nb8,3\n"), LogOptions{})
-	if err != nil {
-		t.Fatal(err)
+		must.Equal(t, fmt.Sprint(x.of(ConditionRow{File: row})), want, "%v", row)
 	}
 
 	names := []string{"a1.wav", "c1.wav", "c2.wav"}
+	l, err := ParseConditions("log.csv", []byte("file,U\na1,1\nb7,2\nb8,3\n"), LogOptions{Files: names})
+	must.Do(t, err)
+
 	kept, w := l.Without(names, names)
 	_, err = kept.ForFiles(names)
 	ingesttest.WantDataError(t, nil, err, `line 3`, `found "b7", which is none of the files, as are b8 (line 4)`,
 		"files without a row: c1.wav, c2.wav")
 
-	if w != nil {
-		t.Errorf("%v", w)
-	}
+	must.Not(t, w != nil, "%v", w)
 
 	_, err = (&Conditions{Path: "log.csv", Rows: l.Rows[:1]}).ForFiles(names)
 	ingesttest.WantDataError(t, nil, err, "c1.wav: expected a row of log.csv for this file, found none, nor for c2.wav")
@@ -249,9 +286,7 @@ func TestNumbersOfFiles(t *testing.T) {
 	for row, want := range map[string]string{
 		"17": "[0]", "0018": "[1]", "170": "[2]", "20": "[]", "19": "[3]", "7": "[]", "5": "[]", "17.5": "[]", "-17": "[]",
 	} {
-		if got := fmt.Sprint(x.of(ConditionRow{File: row})); got != want {
-			t.Errorf("%s: %s, want %s", row, got, want)
-		}
+		must.Equal(t, fmt.Sprint(x.of(ConditionRow{File: row})), want, "%v", row)
 	}
 
 	for name, c := range map[string]struct{ text, want string }{
@@ -264,9 +299,9 @@ func TestNumbersOfFiles(t *testing.T) {
 			"[Nr. rpm] rec_0017_20c [18 2400] rec_0018_20c [17 3000]",
 		},
 		"other column":  {"rpm,n\n2400,17\n3000,18\n", "[rpm] 17 [2400] 18 [3000]"},
-		"several files": {"n,file\n1,20\n", "[n] 20 [1]"},
+		"several files": {"n,file\n1,20\n", "[n]"},
 	} {
-		l, err := parseConditions("log.csv", []byte(c.text), LogOptions{Files: files[:2]})
+		l, err := ParseConditions("log.csv", []byte(c.text), LogOptions{Files: files[:2]})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -274,54 +309,14 @@ func TestNumbersOfFiles(t *testing.T) {
 
 		got := fmt.Sprint(l.Names)
 		for _, r := range l.Rows {
-			got += fmt.Sprint(" ", r.File, " ", r.Values)
+			values, _ := r.stated()
+			got += fmt.Sprint(" ", r.File, " ", values)
 		}
 
-		if got != c.want {
-			t.Errorf("%s: %s, want %s", name, got, c.want)
-		}
+		must.Equal(t, got, c.want, "%s", name)
 
 		if _, err = l.ForFiles(files[:2]); (err != nil) != (name == "several files") {
 			t.Errorf("%s: %v", name, err)
 		}
-	}
-}
-
-// A set point in the name and a measured value within the tolerance do not contradict: the measured one holds,
-// whichever comes first. Expected values: those of the log, or of the attribute among the constants.
-func TestNamesOfSetPoints(t *testing.T) {
-	pat, err := ParsePattern("n{rpm}.wav")
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	measured := func(v float64) *Conditions {
-		return &Conditions{Path: "log.csv", Names: []string{"rpm"}, Rows: []ConditionRow{{
-			Line: 2, File: "n3000.wav", Row1: -1, Values: []float64{v},
-		}}}
-	}
-
-	g := Grouping{
-		Within: map[string]setpoint.Tolerance{"rpm": {Relative: 0.005}}, From: map[string]string{"rpm": "attribute"},
-	}
-	for _, c := range []struct {
-		log       *Conditions
-		constants map[string]float64
-		want      float64
-	}{
-		{measured(2997), nil, 2997},
-		{nil, map[string]float64{"rpm": 3010}, 3010},
-		{measured(2990), map[string]float64{"rpm": 2991}, 2990},
-	} {
-		runs, _, err := Assemble([]string{"n3000.wav"}, fakeInfo, c.log, pat, c.constants, g)
-		if err != nil || runs[0].Recordings[0].Conditions["rpm"] != c.want {
-			t.Errorf("expected %g, found %+v, %v", c.want, runs, err)
-		}
-	}
-
-	for v, tolerance := range map[float64]Grouping{2980: g, 2997: {}} {
-		_, _, err := Assemble([]string{"n3000.wav"}, fakeInfo, measured(v), pat, nil, tolerance)
-		ingesttest.WantDataError(t, nil, err,
-			fmt.Sprintf("expected 3000, as in the file's name, found %g in log.csv, line 2", v))
 	}
 }

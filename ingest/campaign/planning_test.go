@@ -1,11 +1,12 @@
 package campaign
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"doubletake/internal/must"
 )
 
 // Which columns make pairs, by hand from ResolveTable's comment. Numbered
@@ -18,17 +19,18 @@ func TestResolveTablePairs(t *testing.T) {
 		{"a,U,y1_0,y1_1,y2_0,y2_1", "a U", "y1_0 y1_1", "y2_0 y2_1"},
 		{"n,y1_0,y1_1,y1_2,y2_0,y2_1,y2_2", "n", "y1_0 y1_1 y1_2", "y2_0 y2_1 y2_2"},
 		{"n,y2_2,y2_1,y1_2,y1_1", "n", "y1_2 y1_1", "y2_2 y2_1"},
+		{"n,y1_1,y1_2,y1_3,y2_1,y2_2,y2_3", "n", "y1_1 y1_2 y1_3", "y2_1 y2_2 y2_3"},
+		{"n,ct_1,ct_2,ct_3", "pairs.csv: column ct_3: expected two values of ct, found a third", "", ""},
 	} {
 		path := filepath.Join(t.TempDir(), "pairs.csv")
 
 		row := strings.Repeat("1,", strings.Count(c.head, ",")) + "1\n"
-		if err := os.WriteFile(path, []byte(c.head+"\n"+row+row), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Write(t, path, c.head+"\n"+row+row)
 
 		o, _, err := ResolveTable(path, TableOptions{})
 		if err != nil {
-			t.Fatalf("%s: %v", c.head, err)
+			must.Contain(t, err.Error(), c.inputs)
+			continue
 		}
 
 		if !slices.Equal(o.Inputs, strings.Fields(c.inputs)) || !slices.Equal(o.Y1, strings.Fields(c.y1)) ||

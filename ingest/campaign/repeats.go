@@ -1,16 +1,18 @@
 package campaign
 
 import (
-	"encoding/binary"
+	"cmp"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 
 	"doubletake/ingest"
+	"doubletake/ingest/condition"
 	"doubletake/ingest/fault"
-	"doubletake/ingest/setpoint"
+	"doubletake/internal/lists"
 )
 
 // Law states how an outcome depends on a condition: as its power.
@@ -22,17 +24,13 @@ type Law struct {
 // ParseLaw reads "rpm^2", or "rpm" for the first power.
 func ParseLaw(s string) (Law, error) {
 	name, power, given := strings.Cut(strings.TrimSpace(s), "^")
-	l := Law{Condition: strings.TrimSpace(name), Power: 1}
-	if given {
-		v, err := strconv.ParseFloat(strings.TrimSpace(power), 64)
-		if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
-			return l, fmt.Errorf("expected a condition with its power, like rpm^2, found %q", s)
-		}
-
-		l.Power = v
+	if !given {
+		power = "1"
 	}
 
-	if l.Condition == "" {
+	v, err := strconv.ParseFloat(strings.TrimSpace(power), 64)
+	l := Law{Condition: strings.TrimSpace(name), Power: v}
+	if err != nil || !finite(v) || l.Condition == "" {
 		return l, fmt.Errorf("expected a condition with its power, like rpm^2, found %q", s)
 	}
 
@@ -48,89 +46,85 @@ type measurement struct {
 	row    rowPlace
 }
 
-// grouped reports whether rows are gathered into groups before they are paired.
-func (o TableOptions) grouped() bool {
-	return o.AllPairs || len(o.SetPoints) > 0 || len(o.Within) > 0 || len(o.Correct) > 0
+// measured returns a row of single measurements.
+func (r *tableReader) measured(i int) measurement {
+	nx, ny, nl := len(r.Inputs), len(r.Outcomes), len(r.Labels)
+	s := r.single
+	m := measurement{
+		x: s.X[i*nx:][:nx], y: s.Y1[i*ny:][:ny], at: r.at[i*nx:][:nx], labels: s.Texts[i*nl:][:nl], row: r.rows[i],
+	}
+	if r.named() {
+		m.run = s.Run[i]
+	}
+
+	return m
 }
 
-// pairGroups pairs the rows of equal conditions.
-func (r *tableReader) pairGroups() error {
-	laws := make([]map[int]float64, len(r.Outcomes)) // by outcome: condition, power
-	for k, name := range r.Outcomes {
-		laws[k] = map[int]float64{}
-		if l, ok := r.o.Correct[name]; ok {
-			i := slices.Index(r.Inputs, l.Condition)
-			if i < 0 {
-				return fmt.Errorf("read table %s: correct.%s: %q is not an input", r.path, name, l.Condition)
-			}
-
-			laws[k][i] = l.Power
+// pair pairs the rows of equal conditions.
+func (r *tableReader) pair() {
+	for _, name := range r.Outcomes {
+		if l, ok := r.o.Correct[name]; ok && !slices.Contains(r.Inputs, l.Condition) {
+			fault.Raise(fmt.Errorf("read table %s: correct.%s: %q is not an input", r.path, name, l.Condition))
 		}
 	}
 
-	var x []float64
-	for _, row := range r.rows {
-		x = append(x, row.x...)
+	s := *r.PairTable
+	r.single, r.at = &s, r.atSetPoints(s.X)
+	if r.o.Across != "" {
+		r.pairAcross()
+		return
 	}
 
-	for i, at := range slices.Collect(slices.Chunk(r.atSetPoints(x), len(r.Inputs))) {
-		r.rows[i].at = at
+	r.N, r.X, r.Y1, r.Texts, r.Run = 0, nil, nil, nil, nil
+	var pairs [][2]int
+	for g := range r.groups() {
+		from := len(pairs)
+		pairs = r.pairsOf(pairs, g)
+		if n := len(pairs) - from; r.o.AllPairs && n > 0 {
+			r.Weight = append(r.Weight, slices.Repeat([]float64{float64(len(g)) / 2 / float64(n)}, n)...)
+			r.Run = append(r.Run, slices.Repeat([]string{r.cluster(g)}, n)...)
+		}
 	}
 
-	groups := r.groups()
+	if r.exact() { // in the order in which the pairs are complete
+		slices.SortFunc(pairs, func(a, b [2]int) int { return cmp.Compare(a[1], b[1]) })
+	}
 
-	var alone []int
-	for _, g := range groups {
-		if r.o.AllPairs && len(g) > mostRepeats {
-			return &fault.Error{
-				Path: r.path, Place: fmt.Sprintf("condition %v", r.rows[g[0]].x),
-				Want: fmt.Sprintf("at most %d repeats, all pairs of which are used", mostRepeats), Found: strconv.Itoa(len(g)),
-				Hint: "leave out use: all",
-			}
-		}
-
-		pairs := r.pairsOf(g)
-		paired := map[int]bool{}
-		weight := float64(len(g)) / 2 / float64(max(len(pairs), 1))
-
-		var names []string
-		for _, i := range g {
-			names = append(names, r.rows[i].run)
-		}
-
-		for _, p := range pairs {
-			paired[p[0]], paired[p[1]] = true, true
-			if err := r.addPair(r.rows[p[0]], r.rows[p[1]], laws); err != nil {
-				return err
-			}
-
-			r.Weight = append(r.Weight, weight)
-			if r.o.AllPairs { // what is one group is one cluster
-				r.Run[r.N-1] = r.ids.of(r.rows[g[0]].at, r.rows[g[0]].labels)
-				if r.named() {
-					r.Run[r.N-1] = strings.Join(names, " + ")
-				}
-			}
-		}
-
-		for _, i := range g {
-			if !paired[i] {
-				alone = append(alone, i)
-			}
-		}
+	r.grow(len(pairs))
+	r.Recording = make([]string, 0, len(pairs))
+	paired := make([]bool, s.N)
+	for _, p := range pairs {
+		paired[p[0]], paired[p[1]] = true, true
+		r.addPair(p)
 	}
 
 	if !r.o.AllPairs {
-		r.Weight = nil // every pair is one of its own rows
+		r.Run = slices.Clone(r.Recording)
 	}
 
-	r.warnAlone(alone)
-
-	return nil
+	r.warnAlone(paired)
 }
 
-// atSetPoints returns the conditions of rows at their set points.
+// cluster is the name of a group whose pairs are all used.
+func (r *tableReader) cluster(group []int) string {
+	if first := r.measured(group[0]); !r.named() {
+		return r.id(first.at, first.labels)
+	}
+
+	return strings.Join(lists.Each(group, func(i int) string { return r.single.Run[i] }), " + ")
+}
+
+// exact reports whether rows are paired whose conditions are equal as they are, and each row once.
+func (r *tableReader) exact() bool {
+	return !r.o.AllPairs && len(r.o.SetPoints)+len(r.o.Within)+len(r.o.Correct) == 0
+}
+
+// atSetPoints returns the conditions of rows at their set points; x itself where none scatters.
 func (r *tableReader) atSetPoints(x []float64) []float64 {
+	if len(r.o.SetPoints) == 0 {
+		return x
+	}
+
 	out, in := slices.Clone(x), len(r.Inputs)
 	for k, name := range r.Inputs {
 		t, scatters := r.o.SetPoints[name]
@@ -143,190 +137,197 @@ func (r *tableReader) atSetPoints(x []float64) []float64 {
 			v = append(v, x[i])
 		}
 
-		points := setpoint.Of(v, t)
+		points := condition.SetPointsOf(v, t)
 		for i := k; i < len(x); i += in {
-			p, _ := points.Find(x[i])
-			out[i] = p.Nominal
+			out[i] = points.At(x[i])
 		}
 	}
 
 	return out
 }
 
-// span is a group of rows and the least and greatest values of their conditions.
-type span struct {
-	rows      []int
-	low, high []float64
-}
+// groups gathers the rows of equal conditions and labels, but for the one that pairs go across.
+func (r *tableReader) groups() iter.Seq[[]int] {
+	within := lists.Each(r.Inputs, func(name string) condition.Tolerance { return r.o.Within[name] })
+	across := slices.Index(r.Labels, r.o.Across)
 
-// groups gathers the rows: each joins the first group whose every member it equals,
-// which it does where it equals the least and the greatest. Only groups with its values
-// of the conditions without a tolerance, and its labels, are looked at.
-func (r *tableReader) groups() (groups [][]int) {
-	var spans []*span
-	like := map[string][]*span{} // by these values
-
-	within := make([]setpoint.Tolerance, len(r.Inputs))
-	for k, name := range r.Inputs {
-		within[k] = r.o.Within[name]
-	}
-
-	for i, row := range r.rows {
-		exact := []byte(strings.Join(row.labels, "\x00"))
-		for k, t := range within {
-			if t == (setpoint.Tolerance{}) {
-				exact = binary.LittleEndian.AppendUint64(exact, math.Float64bits(row.at[k]+0)) // −0 is 0
+	return condition.Groups(r.single.N, within, func(i int) []float64 { return r.measured(i).at }, func(i, j int) int {
+		a, b := r.measured(i).labels, r.measured(j).labels
+		for k, label := range a {
+			if c := cmp.Compare(label, b[k]); c != 0 && k != across {
+				return c
 			}
 		}
 
-		candidates := like[string(exact)]
-		n := slices.IndexFunc(candidates, func(g *span) bool {
-			for k, t := range within {
-				if !t.Equal(row.at[k], g.low[k]) || !t.Equal(row.at[k], g.high[k]) {
-					return false
-				}
-			}
-
-			return true
-		})
-
-		if n < 0 {
-			g := &span{[]int{i}, slices.Clone(row.at), slices.Clone(row.at)}
-			like[string(exact)], spans = append(candidates, g), append(spans, g)
-			continue
-		}
-
-		g := candidates[n]
-		g.rows = append(g.rows, i)
-		for k, v := range row.at {
-			g.low[k], g.high[k] = min(g.low[k], v), max(g.high[k], v)
-		}
-	}
-
-	for _, g := range spans {
-		groups = append(groups, g.rows)
-	}
-
-	return groups
+		return 0
+	})
 }
 
 // mostRepeats bounds a group whose pairs all count: there are half its square.
 const mostRepeats = 4096
 
-// pairsOf lists the pairs of a group, whose two rows are never of one run: all of
+// pairsOf appends the pairs of a group to out, whose two rows are never of one run: all of
 // them, or such that every row is used once.
-func (r *tableReader) pairsOf(group []int) (out [][2]int) {
-	used := map[int]bool{}
+func (r *tableReader) pairsOf(out [][2]int, group []int) [][2]int {
+	if r.o.AllPairs && len(group) > mostRepeats {
+		fault.Raise(r.fail(fmt.Sprintf("condition %v", r.measured(group[0]).x),
+			fmt.Sprintf("at most %d repeats, all pairs of which are used", mostRepeats), strconv.Itoa(len(group)),
+			"leave out use: all"))
+	}
+
+	sameRun := func(i, j int) bool { return r.named() && r.single.Run[i] == r.single.Run[j] }
+	var waiting []int // without a partner yet, all of one run
 	for k, i := range group {
-		for _, j := range group[k+1:] {
-			if !r.o.AllPairs && used[i] {
-				break
+		switch {
+		case r.o.AllPairs:
+			for _, j := range group[k+1:] {
+				if !sameRun(i, j) {
+					out = append(out, [2]int{i, j})
+				}
 			}
 
-			if r.named() && r.rows[i].run == r.rows[j].run || !r.o.AllPairs && used[j] {
-				continue
-			}
-
-			used[i], used[j] = true, true
-			out = append(out, [2]int{i, j})
+		case len(waiting) > 0 && !sameRun(waiting[0], i):
+			out, waiting = append(out, [2]int{waiting[0], i}), waiting[1:]
+		default:
+			waiting = append(waiting, i)
 		}
 	}
 
 	return out
 }
 
-// addPair adds a pair at the mean of the two conditions, the outcomes corrected to
-// it by their laws.
-func (r *tableReader) addPair(a, b measurement, laws []map[int]float64) error {
-	mean := func(a, b []float64) []float64 {
-		x := slices.Clone(a)
-		for i := range x {
-			if b[i] != a[i] {
-				x[i] += (b[i] - a[i]) / 2
-			}
+// pairAcross makes each row the first of a pair across occasions, and its own second until the partners of all
+// are chosen. The rows of a condition are one recording, by which they are found. What was read goes column by column.
+func (r *tableReader) pairAcross() {
+	across := slices.Index(r.Labels, r.o.Across)
+	p, s := r.PairTable, r.single
+	order := make([]int, 0, p.N)
+	p.Recording = make([]string, 0, p.N)
+
+	var lone []string
+	n := 0
+	for g := range r.groups() {
+		first := r.measured(g[0])
+		alike := slices.Clone(first.labels)
+		alike[across] = ""
+		name := r.id(first.at, alike)
+		several := slices.ContainsFunc(g, func(i int) bool { return r.measured(i).labels[across] != first.labels[across] })
+		if !several {
+			n += len(g)
 		}
 
-		return x
-	}
-
-	x := mean(a.x, b.x)
-
-	at := func(m measurement) ([]float64, error) {
-		y := append([]float64(nil), m.y...)
-		for k, law := range laws {
-			for i, power := range law {
-				if x[i] == m.x[i] {
-					continue
-				}
-
-				y[k] *= math.Pow(x[i]/m.x[i], power)
-				if m.x[i] == 0 || y[k]-y[k] != 0 {
-					return nil, &fault.Error{
-						Path: r.files[m.row.file].Path, Place: fmt.Sprintf("line %d", m.row.line),
-						Want:  "a condition other than 0 to correct " + r.Outcomes[k],
-						Found: fmt.Sprintf("%s = %g", r.Inputs[i], m.x[i]),
-					}
-				}
+		for _, i := range g {
+			if !several && len(lone) < few {
+				lone = append(lone, fmt.Sprintf("%s (%s)", name, r.place(r.rows[i])))
 			}
+
+			order, p.Recording = append(order, i), append(p.Recording, name)
 		}
-
-		return y, nil
 	}
 
-	y1, err := at(a)
-	if err != nil {
-		return err
+	p.X, s.X, r.at = lists.Rows(p.X, len(p.Inputs), order), nil, nil
+	p.Y1, s.Y1 = lists.Rows(p.Y1, len(p.Outcomes), order), nil
+	p.Texts, s.Texts = lists.Rows(p.Texts, len(p.Labels), order), nil
+	p.Run, s.Run = lists.Rows(p.Run, 1, order), nil
+	p.Y2, p.Weight = p.Y1, slices.Repeat([]float64{0.5}, p.N)
+	p.Files = lists.Each(order, func(i int) [2]int32 { return [2]int32{r.rows[i].file, r.rows[i].file} })
+	if names := map[string]string{}; !r.named() {
+		p.Run = lists.Make(p.N, func(i int) string {
+			label := p.Texts[i*len(p.Labels)+across]
+			if names[label] == "" {
+				names[label] = r.o.Across + "=" + label
+			}
+
+			return names[label]
+		})
 	}
 
-	y2, err := at(b)
-	if err != nil {
-		return err
-	}
-
-	run := r.ids.of(mean(a.at, b.at), a.labels)
-	name := run
-	if r.named() {
-		name = a.run + " + " + b.run
-		run = name
-	}
-
-	r.add(x, y1, y2, a.labels, run, [2]rowPlace{a.row, b.row})
-	r.Recording = append(r.Recording, name)
-
-	return nil
+	r.Warnings = append(r.Warnings, WarnLone(r.path, "row", r.o.Across, n, lone)...)
 }
 
-// mostNamed is how many rows without a partner a warning names.
-const mostNamed = 10
-
-// warnAlone names the rows that found no partner.
-func (r *tableReader) warnAlone(rows []int) {
-	var names []string
-	for _, i := range rows {
-		m := r.rows[i]
-		if m.run == "" {
-			m.run = r.ids.of(m.at, m.labels)
-		}
-
-		names = append(names, fmt.Sprintf("%s (%s)", m.run, r.place(m.row)))
-	}
-
-	r.Warnings = append(r.Warnings, WarnUnpaired(r.path, "row", names)...)
-}
-
-// WarnUnpaired is the warning about rows or recordings without a partner; nil of none.
-func WarnUnpaired(path, what string, names []string) []ingest.Warning {
-	n := int64(len(names))
+// WarnLone is the warning about n rows or recordings at conditions of one occasion, which names the first; nil of none.
+func WarnLone(path, what, across string, n int, first []string) []ingest.Warning {
 	if n == 0 {
 		return nil
 	}
 
-	if n > mostNamed {
-		names = append(names[:mostNamed:mostNamed], fmt.Sprintf("and %d more", n-mostNamed))
+	return []ingest.Warning{ingest.Warn(path, "one-occasion",
+		"%s measured on one %s only: the second value is of the same %[2]s, that of a single %s its own: %s",
+		fault.Plural(int64(n), what), across, what, someOf(n, first))}
+}
+
+// addPair adds a pair at the mean of the two conditions, the outcomes corrected to it by their laws.
+func (r *tableReader) addPair(p [2]int) {
+	a, b := r.measured(p[0]), r.measured(p[1])
+	mean := func(a, b []float64) []float64 {
+		return lists.Make(len(a), func(i int) float64 {
+			if a[i] == b[i] {
+				return a[i]
+			}
+
+			return a[i] + (b[i]-a[i])/2
+		})
 	}
 
-	return []ingest.Warning{{
-		Path: path, Code: "unpaired-" + what + "s", Text: fmt.Sprintf("%s without a partner of another run left out: %s",
-			fault.Plural(n, what), strings.Join(names, ", ")),
-	}}
+	run := r.id(mean(a.at, b.at), a.labels)
+	switch {
+	case r.named() && r.exact():
+		run = a.run + "+" + b.run
+	case r.named():
+		run = a.run + " + " + b.run
+	}
+
+	x := mean(a.x, b.x)
+	r.X, r.Texts, r.Recording = append(r.X, x...), append(r.Texts, a.labels...), append(r.Recording, run)
+	r.Y1, r.Y2 = append(r.Y1, r.corrected(a, x)...), append(r.Y2, r.corrected(b, x)...)
+	r.Files = append(r.Files, [2]int32{a.row.file, b.row.file})
+	r.N++
+}
+
+// corrected returns the outcomes of a row at the conditions x.
+func (r *tableReader) corrected(m measurement, x []float64) []float64 {
+	y := slices.Clone(m.y)
+	for k, name := range r.Outcomes {
+		law := r.o.Correct[name]
+		i := slices.Index(r.Inputs, law.Condition)
+		if i < 0 || x[i] == m.x[i] {
+			continue
+		}
+
+		y[k] *= math.Pow(x[i]/m.x[i], law.Power)
+		if m.x[i] == 0 || !finite(y[k]) {
+			fault.Raise(fault.At(r.files[m.row.file].Path, fmt.Sprintf("line %d", m.row.line),
+				"a condition other than 0 to correct "+name, fmt.Sprintf("%s = %g", r.Inputs[i], m.x[i]), ""))
+		}
+	}
+
+	return y
+}
+
+// warnAlone names the rows that found no partner.
+func (r *tableReader) warnAlone(paired []bool) {
+	var names []string
+	n := 0
+	for i, ok := range paired {
+		if ok {
+			continue
+		}
+
+		if n++; n <= few {
+			m := r.measured(i)
+			names = append(names, fmt.Sprintf("%s (%s)", cmp.Or(m.run, r.id(m.at, m.labels)), r.place(m.row)))
+		}
+	}
+
+	r.Warnings = append(r.Warnings, WarnUnpaired(r.path, "row", n, names)...)
+}
+
+// WarnUnpaired is the warning about n rows or recordings without a partner, which names the first; nil of none.
+func WarnUnpaired(path, what string, n int, first []string) []ingest.Warning {
+	if n == 0 {
+		return nil
+	}
+
+	return []ingest.Warning{ingest.Warn(path, "unpaired-"+what+"s", "%s without a partner of another run left out: %s",
+		fault.Plural(int64(n), what), someOf(n, first))}
 }

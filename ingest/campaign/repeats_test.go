@@ -3,12 +3,15 @@ package campaign
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
+	"doubletake/ingest/condition"
 	"doubletake/ingest/derive"
-	"doubletake/ingest/setpoint"
+	"doubletake/internal/must"
 )
 
 // Thrust that follows the square of the speed exactly, at speeds within 1 %:
@@ -27,18 +30,14 @@ func TestWithinAndCorrect(t *testing.T) {
 
 	o := TableOptions{
 		Inputs: []string{"rpm"}, Repeats: []string{"thrust_n"}, Run: "motor", AllPairs: true,
-		Within: map[string]setpoint.Tolerance{"rpm": {Relative: 0.01}}, Correct: map[string]Law{"thrust_n": {"rpm", 2}},
+		Within: map[string]condition.Tolerance{"rpm": {Relative: 0.01}}, Correct: map[string]Law{"thrust_n": {"rpm", 2}},
 	}
 
 	p, err := readTable(writeFile(t, b.String()), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	// By hand: a+b, a+c, b+a, b+c, a+c; not a+a.
-	if want := []string{"a + b", "a + c", "b + a", "b + c", "a + c"}; !slices.Equal(p.Recording, want) {
-		t.Errorf("pairs %v, expected %v", p.Recording, want)
-	}
+	must.Equal(t, p.Recording, []string{"a + b", "a + c", "b + a", "b + c", "a + c"}, "pairs")
 
 	for i, x := range p.X {
 		want := 3e-7 * x * x
@@ -59,9 +58,8 @@ func TestWithinAndCorrect(t *testing.T) {
 	// Disjoint: a 5000 with b, the second a with c.
 	o.AllPairs = false
 	p, err = readTable(writeFile(t, b.String()), o)
-	if err != nil || !slices.Equal(p.Recording, []string{"a + b", "a + c"}) || p.Weight != nil {
-		t.Errorf("%v %v %v", p.Recording, p.Weight, err)
-	}
+	must.Not(t, err != nil || !slices.Equal(p.Recording, []string{"a + b", "a + c"}) || p.Weight != nil,
+		"%v %v %v", p.Recording, p.Weight, err)
 
 	// All pairs of exact repeats count as their rows.
 	o = TableOptions{Inputs: []string{"x"}, Repeats: []string{"y"}, AllPairs: true}
@@ -73,10 +71,10 @@ func TestWithinAndCorrect(t *testing.T) {
 }
 
 func TestParseToleranceAndLaw(t *testing.T) {
-	for s, want := range map[string]setpoint.Tolerance{
+	for s, want := range map[string]condition.Tolerance{
 		"20": {Absolute: 20}, "1 %": {Relative: 0.01}, "0.5%": {Relative: 0.005}, "0": {},
 	} {
-		if got, err := setpoint.Parse(s); err != nil || got != want {
+		if got, err := condition.ParseTolerance(s); err != nil || got != want {
 			t.Errorf("%s: %+v %v", s, got, err)
 		}
 	}
@@ -88,7 +86,7 @@ func TestParseToleranceAndLaw(t *testing.T) {
 	}
 
 	for _, s := range []string{"", "x", "-1", "1 %%", "Inf", "1e10"} {
-		if _, err := setpoint.Parse(s); err == nil {
+		if _, err := condition.ParseTolerance(s); err == nil {
 			t.Errorf("tolerance %q", s)
 		}
 	}
@@ -108,19 +106,15 @@ func TestDerivedOfRepeats(t *testing.T) {
 
 	set, err := derive.New([]derive.Definition{
 		{Name: "ct", Text: "thrust_n/(rho*(rpm/60)^2*diameter_m^4)"}, {Name: "tip_speed_m_s", Text: "pi*diameter_m*rpm/60"},
-	}, map[string]float64{"rho": 1.25}, []string{"diameter_m", "rpm"}, []string{"thrust_n"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, map[string]float64{"rho": 1.25}, []string{"diameter_m", "rpm"}, nil, []string{"thrust_n"})
+	must.Do(t, err)
 
 	p, err := readTable(path, TableOptions{
 		Inputs: []string{"diameter_m", "rpm"}, Repeats: []string{"thrust_n"}, Derive: set,
-		Within:  map[string]setpoint.Tolerance{"rpm": {Relative: 0.02}},
+		Within:  map[string]condition.Tolerance{"rpm": {Relative: 0.02}},
 		Correct: map[string]Law{"thrust_n": {Condition: "rpm", Power: 2}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	ct := func(thrust, rpm float64) float64 { return thrust / (1.25 * (rpm / 60) * (rpm / 60) * 0.0625) }
 	wantY1 := []float64{2 * math.Pow(3015./3000, 2), ct(2, 3000), 8, ct(8, 6000)}
@@ -128,9 +122,8 @@ func TestDerivedOfRepeats(t *testing.T) {
 
 	wantX := []float64{0.5, 3015, math.Pi * 0.5 * 3015 / 60, 0.5, 6000, math.Pi * 0.5 * 100}
 	for _, c := range []struct{ got, want []float64 }{{p.Y1, wantY1}, {p.Y2, wantY2}, {p.X, wantX}} {
-		if !slices.EqualFunc(c.got, c.want, func(a, b float64) bool { return math.Abs(a-b) <= 1e-12*math.Abs(b) }) {
-			t.Errorf("%v, want %v", c.got, c.want)
-		}
+		must.Not(t, !slices.EqualFunc(c.got, c.want, func(a, b float64) bool { return math.Abs(a-b) <= 1e-12*math.Abs(b) }),
+			"%v, want %v", c.got, c.want)
 	}
 
 	if got := fmt.Sprint(p.Inputs, p.Outcomes, p.Units["tip_speed_m_s"], p.Run[0]); got !=
@@ -138,31 +131,24 @@ func TestDerivedOfRepeats(t *testing.T) {
 		t.Error(got)
 	}
 
-	if p.Converted["tip_speed_m_s"] != "derived: pi*diameter_m*rpm/60" {
-		t.Error(p.Converted)
-	}
+	must.Equal(t, p.Converted["tip_speed_m_s"], "derived: pi*diameter_m*rpm/60", "conversion")
 }
 
 // Of a table of pairs y1 gives the first derived outcome and y2 the second.
 func TestDerivedOfPairs(t *testing.T) {
-	set, err := derive.New([]derive.Definition{{Name: "ratio", Text: "lift_n/drag_n"}}, nil, []string{"x"},
+	set, err := derive.New([]derive.Definition{{Name: "ratio", Text: "lift_n/drag_n"}}, nil, []string{"x"}, nil,
 		[]string{"lift_n", "drag_n"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	o := TableOptions{
 		Inputs: []string{"x"}, Y1: []string{"lift_n_1", "drag_n_1"}, Y2: []string{"lift_n_2", "drag_n_2"}, Derive: set,
 	}
 	head := "x,lift_n_1 [N],lift_n_2,drag_n_1,drag_n_2\n"
 	p, err := readTable(writeFile(t, head+"1,6,7,3,2\n"), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
-	if !slices.Equal(p.Y1, []float64{6, 3, 2}) || !slices.Equal(p.Y2, []float64{7, 2, 3.5}) {
-		t.Errorf("%v, %v", p.Y1, p.Y2)
-	}
+	must.Not(t, !slices.Equal(p.Y1, []float64{6, 3, 2}) || !slices.Equal(p.Y2, []float64{7, 2, 3.5}),
+		"%v, %v", p.Y1, p.Y2)
 
 	_, err = readTable(writeFile(t, head+"1,6,7,3,2\n1,6,7,3,0\n"), o)
 	if want := "line 3, run x=1: expected a finite number, found ratio = lift_n/drag_n is +Inf with drag_n = 0, " +
@@ -175,16 +161,16 @@ func TestDerivedOfPairs(t *testing.T) {
 // time by the square of the rows, 40 s here.
 func TestLongTable(t *testing.T) {
 	const rows = 60000
-	for name, condition := range map[string]func(int) int{
+	for name, values := range map[string]func(int) int{
 		"conditions": func(i int) int { return i % (rows / 2) }, "repeats": func(int) int { return 1 },
 	} {
 		b := []byte("x,rpm,F\n")
 		for i := range rows {
-			b = fmt.Appendf(b, "%d,%d,%d\n", condition(i), 5000+i%3, i)
+			b = fmt.Appendf(b, "%d,%d,%d\n", values(i), 5000+i%3, i)
 		}
 
 		p, err := readTable(writeFile(t, string(b)), TableOptions{
-			Inputs: []string{"x", "rpm"}, Repeats: []string{"F"}, Within: map[string]setpoint.Tolerance{"rpm": {Absolute: 5}},
+			Inputs: []string{"x", "rpm"}, Repeats: []string{"F"}, Within: map[string]condition.Tolerance{"rpm": {Absolute: 5}},
 		})
 		if err != nil || p.N != rows/2 || p.Y2[0] != map[string]float64{"conditions": rows / 2, "repeats": 1}[name] {
 			t.Errorf("%s: %d pairs, first %v, %v", name, p.N, p.Y2[0], err)
@@ -198,27 +184,148 @@ func TestRowsAtSetPoints(t *testing.T) {
 	path := writeFile(t, "rpm,thrust_n\n4990,1\n8010,5\n5010,2\n5004,3\n8000,6\n4996,4\n9000,7\n")
 	o := TableOptions{
 		Inputs: []string{"rpm"}, Repeats: []string{"thrust_n"},
-		SetPoints: map[string]setpoint.Tolerance{"rpm": {Relative: 0.005}},
+		SetPoints: map[string]condition.Tolerance{"rpm": {Relative: 0.005}},
 	}
 
 	p, err := readTable(path, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	if !slices.Equal(p.X, []float64{5000, 5000, 8005}) || !slices.Equal(p.Y1, []float64{1, 3, 5}) ||
 		!slices.Equal(p.Y2, []float64{2, 4, 6}) || !slices.Equal(p.Run, []string{"rpm=5000", "rpm=5000", "rpm=8000"}) {
 		t.Errorf("pairs %v %v at %v of runs %v", p.Y1, p.Y2, p.X, p.Run)
 	}
 
-	if len(p.Warnings) != 1 || !strings.Contains(p.Warnings[0].Text, "rpm=9000 (line 8)") {
-		t.Errorf("%v", p.Warnings)
-	}
+	must.Not(t, len(p.Warnings) != 1 || !strings.Contains(p.Warnings[0].Text, "rpm=9000 (line 8)"), "%v", p.Warnings)
 
 	path = writeFile(t, "rpm,a_1,a_2\n4990,1,2\n5010,3,4\n")
 	o.Repeats, o.Y1, o.Y2 = nil, []string{"a_1"}, []string{"a_2"}
 	if p, err = readTable(path, o); err != nil || !slices.Equal(p.Run, []string{"rpm=5000", "rpm=5000"}) ||
 		!slices.Equal(p.X, []float64{4990, 5010}) {
 		t.Errorf("runs %v at %v, %v", p.Run, p.X, err)
+	}
+}
+
+// Repeats on several days: each row is the first of a pair and, until partners are chosen, also its second. The rows of
+// a condition are one recording. A warning names conditions that were measured on one day only. Written by hand.
+func TestAcross(t *testing.T) {
+	o := TableOptions{Inputs: []string{"x"}, Repeats: []string{"y"}, Labels: []string{"Day", "rig"}, Across: "Day"}
+
+	p, err := readTable(writeFile(t, "x,y,Day,rig\n1,10,Mon,A\n2,20,Mon,A\n1,13,Wed,A\n2,21,Tue,A\n3,30,Mon,A\n"+
+		"3,31,Mon,A\n3,32,Tue,B\n"), o)
+	must.Do(t, err)
+
+	got := fmt.Sprint(p.Y1, p.Y2, p.Run, p.Recording, p.Texts[:4], p.Weight)
+	if want := "[10 13 20 21 30 31 32] [10 13 20 21 30 31 32] [Day=Mon Day=Wed Day=Mon Day=Tue Day=Mon Day=Mon Day=Tue] " +
+		"[x=1,rig=A x=1,rig=A x=2,rig=A x=2,rig=A x=3,rig=A x=3,rig=A x=3,rig=B] [Mon A Wed A] " +
+		"[0.5 0.5 0.5 0.5 0.5 0.5 0.5]"; got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+
+	const text = "3 rows measured on one Day only: the second value is of the same Day, that of a single row its own: " +
+		"x=3,rig=A (line 6), x=3,rig=A (line 7), x=3,rig=B (line 8)"
+	must.Not(t, len(p.Warnings) != 1 || p.Warnings[0].Text != text, "%v", p.Warnings)
+
+	o.Run = "run" // a row's own run is its run
+	p, err = readTable(writeFile(t, "x,y,Day,rig,run\n1,10,Mon,A,a\n1,12,Wed,A,b\n"), o)
+	must.Not(t, err != nil || !slices.Equal(p.Run, []string{"a", "b"}), "%v, %v", p, err)
+
+	o.Run, o.Across = "", ""
+	_, err = readTable(writeFile(t, "x,y,Day,rig\n1,10,Mon,A\n1,11,Tue,A\n"), o)
+	if err == nil || !strings.Contains(err.Error(), "two rows of equal condition and Day, rig, found none among 2 rows "+
+		"(if repeats were measured on several of them, pair across: pairs: {across: Day})") {
+		t.Error(err)
+	}
+}
+
+// A column called run names the runs, and is no input; so is one of names that look like numbers.
+func TestRunColumn(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"run,x,y_1,y_2\nq1,1,2,3\n", "run [x] []"},
+		{"Run,x,y_1,y_2\n1,1,2,3\n", "Run [x] []"},
+		{"run_nr,x,y_1,y_2\n1,1,2,3\n", " [run_nr x] []"},
+		{"profile,x,y_1,y_2\n0012,1,2,3\n", " [x] [profile]"},
+	} {
+		o, texts, err := ResolveTable(writeFile(t, c.text), TableOptions{Names: []string{"profile"}})
+		if i := slices.Index(texts, "run"); i >= 0 {
+			texts = slices.Delete(texts, i, i+1)
+		}
+
+		if got := fmt.Sprint(o.Run, " ", o.Inputs, " ", texts); got != c.want || err != nil {
+			t.Errorf("%q: %s, want %s, %v", c.text, got, c.want, err)
+		}
+	}
+}
+
+// Pairs of a group as the words say them: each row with the first later one of another run that has no
+// partner yet.
+func TestPairsOfRuns(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 300 {
+		r := &tableReader{o: TableOptions{Run: "run"}, single: &PairTable{}}
+		var group []int
+		for i := range 1 + rng.IntN(9) {
+			group = append(group, i)
+			r.single.Run = append(r.single.Run, strconv.Itoa(rng.IntN(3)))
+		}
+
+		var want [][2]int
+		used := map[int]bool{}
+		for k, i := range group {
+			for _, j := range group[k+1:] {
+				if !used[i] && !used[j] && r.single.Run[i] != r.single.Run[j] {
+					used[i], used[j] = true, true
+					want = append(want, [2]int{i, j})
+				}
+			}
+		}
+
+		must.Equal(t, r.pairsOf(nil, group), want, "%+v", r.single.Run)
+	}
+}
+
+// Groups as the words say them: each row joins the first group whose every member it equals, by tolerances and labels.
+func TestGroups(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for i := range 300 {
+		r := &tableReader{
+			PairTable: &PairTable{Inputs: []string{"a", "b"}, Labels: []string{"wing", "day"}},
+			o:         TableOptions{Within: map[string]condition.Tolerance{}},
+		}
+		if i%3 > 0 {
+			r.o.Within["b"] = condition.Tolerance{Absolute: 2}
+		}
+
+		if i%2 > 0 {
+			r.o.Across = "day"
+		}
+
+		r.single = &PairTable{N: 1 + rng.IntN(12)}
+		for range r.single.N {
+			r.at = append(r.at, float64(rng.IntN(2))*math.Copysign(1, rng.Float64()-0.5), float64(rng.IntN(6)))
+			r.single.Texts = append(r.single.Texts, strconv.Itoa(rng.IntN(2)), strconv.Itoa(rng.IntN(2)))
+		}
+
+		r.single.X, r.rows = r.at, make([]rowPlace, r.single.N)
+
+		equal := func(i, j int) bool {
+			a, b := r.measured(i), r.measured(j)
+			return a.at[0] == b.at[0] && r.o.Within["b"].Equal(a.at[1], b.at[1]) && a.labels[0] == b.labels[0] &&
+				(r.o.Across == "day" || a.labels[1] == b.labels[1])
+		}
+
+		var want [][]int
+		for i := range r.single.N {
+			n := slices.IndexFunc(want, func(g []int) bool {
+				return !slices.ContainsFunc(g, func(j int) bool { return !equal(i, j) })
+			})
+
+			if n < 0 {
+				n, want = len(want), append(want, nil)
+			}
+
+			want[n] = append(want[n], i)
+		}
+
+		must.Equal(t, fmt.Sprint(slices.Collect(r.groups())), fmt.Sprint(want), "%+v", r.single)
 	}
 }

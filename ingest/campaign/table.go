@@ -2,20 +2,25 @@ package campaign
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
+	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"doubletake/ingest"
+	"doubletake/ingest/condition"
 	"doubletake/ingest/derive"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/format/parquet"
 	"doubletake/ingest/format/text"
-	"doubletake/ingest/setpoint"
 	"doubletake/ingest/spelling"
 	"doubletake/ingest/units"
+	"doubletake/internal/lists"
 )
 
 // TableOptions define the columns of a table that already holds pairs, or
@@ -36,10 +41,10 @@ type TableOptions struct {
 	Units map[string]string
 	// Within are tolerances of inputs, within which rows of Repeats are of equal
 	// condition; the condition of a pair is the mean of the two.
-	Within map[string]setpoint.Tolerance
+	Within map[string]condition.Tolerance
 	// SetPoints are tolerances of inputs that scatter about set points: rows at the same
 	// set points are of equal condition.
-	SetPoints map[string]setpoint.Tolerance
+	SetPoints map[string]condition.Tolerance
 	// Correct are the laws by which outcomes of Repeats are corrected to it.
 	Correct map[string]Law
 	// Derive defines further outcomes, computed of each measurement by itself, and
@@ -53,6 +58,16 @@ type TableOptions struct {
 	Run string
 	// Given are the inputs and labels that are no columns: their values are those of TableFile.
 	Given []string
+	// Across is one of Labels: rows of Repeats that are equal but for it are paired across it, each as the first of
+	// one pair, whose second the caller chooses.
+	Across string
+	// Names are columns whose cells are names, whatever they look like: no inputs, unless named.
+	Names []string
+	// Decimal is the decimal sign of numbers that do not show it; 0: not known.
+	Decimal byte
+	// Missing are numbers that mean a cell has no value: with them, rows without one are left out with a warning.
+	Missing []string
+	Exclude []Exclusion // rows that are left out
 	// Labels are columns of text by which rows differ as they do by a condition: rows of
 	// Repeats are paired within equal labels.
 	Labels []string
@@ -60,10 +75,9 @@ type TableOptions struct {
 
 // TableFile is one of the files that hold a table.
 type TableFile struct {
-	Path   string             // where it is opened
-	Name   string             // what messages call it
-	Values map[string]float64 // of the conditions that are no columns
-	Labels map[string]string  // of the labels that are no columns
+	Path             string // where it is opened
+	Name             string // what messages call it
+	condition.Values        // of the conditions and labels that are no columns
 }
 
 // PairTable holds the triplets of a table, row-major.
@@ -78,7 +92,7 @@ type PairTable struct {
 	Run      []string  // N: the run of each triplet, e.g. "alpha_deg=-11,U=4.7"
 	// N: the two runs of each pair, where Run is a group of more; nil: as Run
 	Recording []string
-	Files     [][2]int          // N: the files of y1 and y2, by index
+	Files     [][2]int32        // N: the files of y1 and y2, by index
 	Weight    []float64         // N: of each pair, so that r rows count as r; nil: 1
 	Units     map[string]string // of inputs and outcomes, where they are stated
 	// Converted describes, by input or outcome, how its values became values in the
@@ -91,79 +105,81 @@ type PairTable struct {
 // numbers are held in memory. All numbers of the named columns must be finite.
 //
 // With Repeats, a condition with r rows gives ⌊r/2⌋ pairs, an odd row is left
-// out with a warning. Where Run is given, two rows of one run at a condition are an
-// error, because they are not independent, and the run of a pair is "a+b".
-func ReadTables(files []TableFile, o TableOptions) (*PairTable, error) {
-	if err := (ingest.Options{Text: o.Text}).Check(); err != nil {
-		return nil, err
-	}
-
-	path := files[0].Name
-
-	pairs := len(o.Y1) > 0 || len(o.Y2) > 0
-	switch {
-	case len(o.Inputs) == 0:
-		return nil, fmt.Errorf("read table %s: no input columns are named", path)
-	case pairs && len(o.Repeats) > 0:
-		return nil, fmt.Errorf("read table %s: both pairs (y1, y2) and repeats are named: keep one", path)
-	case !pairs && len(o.Repeats) == 0:
-		return nil, fmt.Errorf("read table %s: neither pairs (y1, y2) nor repeats are named", path)
-	case len(o.Y1) != len(o.Y2):
-		return nil, fmt.Errorf("read table %s: y1 names %s, y2 %d: they must be as many", path,
-			fault.Plural(int64(len(o.Y1)), "column"), len(o.Y2))
-	}
-
-	p := &PairTable{Inputs: append([]string(nil), o.Inputs...), Units: map[string]string{}, Converted: map[string]string{}}
-	p.Labels = o.Labels
-	p.Outcomes = o.OutcomeNames()
-	if n := len(p.Outcomes); n != o.columns() {
-		return nil, fmt.Errorf("read table %s: %s named, but there are %d", path, fault.Plural(int64(n), "outcome"),
-			o.columns())
-	}
-
-	p.Outcomes = append(p.Outcomes, o.Derive.Outcomes()...)
-	for i, n := range p.Outcomes {
-		if slices.Contains(p.Outcomes[:i], n) || slices.Contains(p.Inputs, n) {
-			return nil, fmt.Errorf("read table %s: the name %q is used for two columns", path, n)
+// out with a warning. Where Run is given, two rows of one run are never a pair,
+// because they are not independent, and the run of a pair is "a + b".
+func ReadTables(files []TableFile, o TableOptions) (_ *PairTable, err error) {
+	defer fault.Catch(&err)
+	fault.Raise((ingest.Options{Text: o.Text}).Check())
+	o.Exclude = slices.Clone(o.Exclude)
+	r := &tableReader{PairTable: newPairTable(files[0].Name, o), o: o, files: files, ids: map[string]string{}}
+	for _, code := range o.Missing {
+		if v, ok := text.Number([]byte(code), condition.Point); ok {
+			r.missing = append(r.missing, v)
 		}
 	}
 
-	r := &tableReader{PairTable: p, o: o, files: files, ids: newRunIDs(p.Inputs, p.Labels), open: map[string]*repeat{}}
 	for i := range files {
-		if err := r.readFile(i); err != nil {
-			return nil, err
-		}
+		r.readFile(i)
 	}
 
 	if n := len(files) - 1; n > 0 {
 		r.path = fmt.Sprintf("%s and %d more", files[0].Name, n)
 	}
 
-	if err := r.pairGroups(); err != nil {
-		return nil, err
+	r.warnLeft()
+	n := int64(r.N)
+	switch {
+	case len(o.Repeats) > 0:
+		r.pair()
+	case !r.named():
+		at, nx, nl := r.atSetPoints(r.X), len(r.Inputs), len(r.Labels)
+		r.Run = lists.Make(r.N, func(i int) string { return r.id(at[i*nx:][:nx], r.Texts[i*nl:][:nl]) })
 	}
 
-	if len(o.SetPoints) > 0 && len(o.Repeats) == 0 && !r.named() {
-		at := r.atSetPoints(p.X)
-		for i := range p.N {
-			p.Run[i] = r.ids.of(at[i*len(p.Inputs):(i+1)*len(p.Inputs)], p.Texts[i*len(p.Labels):(i+1)*len(p.Labels)])
+	if r.N == 0 {
+		e := r.fail("", "two rows of equal condition", "none among "+fault.Plural(n, "row"), "")
+		if r.named() {
+			e.Want, e.Hint = "two rows of equal condition from different runs",
+				"average the rows of a run, or name pairs with y1 and y2"
+		} else if len(o.Labels) > 0 && o.Across == "" {
+			e.Want += " and " + strings.Join(o.Labels, ", ")
+			e.Hint = fmt.Sprintf("if repeats were measured on several of them, pair across: pairs: {across: %s}", o.Labels[0])
 		}
+
+		return nil, e
 	}
 
-	r.warnUnpaired()
+	r.deriveConditions(files[0].Name)
 
-	if p.N == 0 {
-		return nil, &fault.Error{
-			Path: r.path, Want: "two rows of equal condition",
-			Found: fmt.Sprintf("none among %s", fault.Plural(r.n, "row")),
-		}
+	return r.PairTable, nil
+}
+
+// newPairTable checks the roles of the columns.
+func newPairTable(path string, o TableOptions) *PairTable {
+	refuse := func(is bool, format string, args ...any) {
+		fault.Unless(!is, fmt.Errorf("read table %s: "+format, append([]any{path}, args...)...))
 	}
 
-	if err := p.deriveConditions(path, o.Derive); err != nil {
-		return nil, err
+	pairs := len(o.Y1) > 0 || len(o.Y2) > 0
+	refuse(len(o.Inputs) == 0, "no input columns are named")
+	refuse(pairs && len(o.Repeats) > 0, "both pairs (y1, y2) and repeats are named: keep one")
+	refuse(!pairs && len(o.Repeats) == 0, "neither pairs (y1, y2) nor repeats are named")
+	refuse(len(o.Y1) != len(o.Y2), "y1 names %s, y2 %d: they must be as many",
+		fault.Plural(int64(len(o.Y1)), "column"), len(o.Y2))
+
+	p := &PairTable{
+		Inputs: slices.Clone(o.Inputs), Labels: o.Labels, Outcomes: o.OutcomeNames(), Units: map[string]string{},
+		Converted: map[string]string{},
+	}
+	n := len(p.Outcomes)
+	refuse(n != o.columns(), "%s named, but there are %d", fault.Plural(int64(n), "outcome"), o.columns())
+
+	p.Outcomes = append(p.Outcomes, o.Derive.Outcomes()...)
+	for i, n := range p.Outcomes {
+		refuse(slices.Contains(p.Outcomes[:i], n) || slices.Contains(p.Inputs, n), "the name %q is used for two columns", n)
 	}
 
-	return p, nil
+	return p
 }
 
 // columns is how many outcomes are columns of the table.
@@ -171,42 +187,43 @@ func (o TableOptions) columns() int { return len(o.Y1) + len(o.Repeats) }
 
 // deriveConditions adds the derived conditions of each pair, and what the derived
 // columns are.
-func (p *PairTable) deriveConditions(path string, set *derive.Set) error {
+func (r *tableReader) deriveConditions(path string) {
+	set := r.o.Derive
 	names := set.Conditions()
 	for _, name := range slices.Concat(names, set.Outcomes()) {
-		p.Converted[name] = "derived: " + set.Text(name)
+		r.Converted[name] = "derived: " + set.Text(name)
 		if u, ok := units.OfName(name); ok {
-			p.Units[name] = u.Text
+			r.Units[name] = u.Text
 		}
 	}
 
 	if len(names) == 0 {
-		return nil
+		return
 	}
 
-	nx := len(p.Inputs)
-	all := make([]float64, 0, p.N*(nx+len(names)))
-
-	values := map[string]float64{}
-	for i := range p.N {
-		x := p.X[i*nx : (i+1)*nx]
-		for k, name := range p.Inputs {
-			values[name] = x[k]
+	nx, nl := len(r.Inputs), len(r.Labels)
+	all := make([]float64, 0, r.N*(nx+len(names)))
+	for i := range r.N {
+		x := r.X[i*nx:][:nx]
+		values, texts := named(r.Inputs, x), named(r.Labels, r.Texts[i*nl:][:nl])
+		if err := set.AddConditions(values, texts); err != nil {
+			fault.Raise(fault.At(path, "run "+r.Run[i], "a finite number", err.Error(), ""))
 		}
 
-		if err := set.AddConditions(values); err != nil {
-			return &fault.Error{Path: path, Place: "run " + p.Run[i], Want: "a finite number", Found: err.Error()}
-		}
-
-		all = append(all, x...)
-		for _, name := range names {
-			all = append(all, values[name])
-		}
+		all = append(append(all, x...), lists.Each(names, func(n string) float64 { return values[n] })...)
 	}
 
-	p.X, p.Inputs = all, append(p.Inputs, names...)
+	r.X, r.Inputs = all, append(r.Inputs, names...)
+}
 
-	return nil
+// named returns values by their names.
+func named[T any](names []string, values []T) map[string]T {
+	out := make(map[string]T, len(names))
+	for k, name := range names {
+		out[name] = values[k]
+	}
+
+	return out
 }
 
 // openText opens a file as delimited text.
@@ -216,13 +233,17 @@ func openText(path string, o ingest.TextOptions) (*text.Reader, error) {
 		return nil, err
 	}
 
-	if head := make([]byte, 4); src.Size > 4 {
-		if _, err := src.ReadAt(head, 0); err == nil && parquet.Format.Detect(head, src) {
-			if src, err = parquetText(src); err != nil {
-				return nil, err
-			}
-			o.Delimiter = "tab"
+	head := make([]byte, min(src.Size, ingest.HeadBytes))
+	n, _ := src.ReadAt(head, 0)
+	if err := ingest.NoTable(path, head[:n]); err != nil {
+		return nil, errors.Join(err, src.Close())
+	}
+
+	if parquet.Format.Detect(head[:n], src) {
+		if src, err = parquetText(src); err != nil {
+			return nil, err
 		}
+		o.Delimiter = "tab"
 	}
 
 	t, err := text.Open(src, ingest.Options{Text: o})
@@ -247,69 +268,58 @@ func parquetText(src ingest.Source) (ingest.Source, error) {
 // OutcomeNames returns the names of the outcomes: the given ones, or what the
 // columns of a pair have in common.
 func (o TableOptions) OutcomeNames() []string {
-	if len(o.Outcomes) > 0 {
-		return append([]string(nil), o.Outcomes...)
+	switch {
+	case len(o.Outcomes) > 0:
+		return slices.Clone(o.Outcomes)
+	case len(o.Repeats) > 0:
+		return slices.Clone(o.Repeats)
 	}
 
-	if len(o.Repeats) > 0 {
-		return append([]string(nil), o.Repeats...)
-	}
-
-	for _, cut := range []func(s, k string) (string, bool){
-		func(s, k string) (string, bool) { return strings.CutSuffix(s, "_"+k) },
-		func(s, k string) (string, bool) { return strings.CutPrefix(s, "y"+k+"_") },
-	} {
-		names := make([]string, 0, len(o.Y1))
-		for i := range o.Y1 {
-			a, ok1 := cut(o.Y1[i], "1")
-
-			b, ok2 := cut(o.Y2[i], "2")
-			if ok1 && ok2 && a == b && a != "" {
-				names = append(names, a)
+	for _, a := range affixes {
+		names := lists.Make(len(o.Y1), func(i int) string {
+			first, _ := a.outcome(o.Y1[i], 0)
+			if second, _ := a.outcome(o.Y2[i], 1); first != second {
+				return ""
 			}
-		}
 
-		if len(names) == len(o.Y1) {
+			return first
+		})
+		if !slices.Contains(names, "") {
 			return names
 		}
 	}
 
-	return append([]string(nil), o.Y1...)
+	return slices.Clone(o.Y1)
 }
 
 // tableReader makes triplets of the rows of a table.
 type tableReader struct {
-	*PairTable
-	files   []TableFile
-	o       TableOptions
-	file    int // being read
-	t       *text.Reader
-	path    string
-	columns []string      // inputs that are columns
-	names   []string      // of the columns read, in order
-	chans   []int         // their channels
-	convert []units.Named // of each, to the unit of its name
-	runCol  int           // column with the name of the run; −1: none
-	textCol []int         // columns of the labels; −1: the file's
-	n       int64         // rows
-	ids     *runIDs
-	open    map[string]*repeat // by condition
-	rows    []measurement      // of groups
-	order   []string           // conditions as they first appear
+	*PairTable // of Repeats the rows as read, with Y1 alone, until they are paired
+	files      []TableFile
+	o          TableOptions
+	missing    []float64         // codes of a value that is not there
+	rows       []rowPlace        // of Repeats
+	gaps       []string          // rows without a value
+	ids        map[string]string // names of conditions, by themselves
+	single     *PairTable        // the rows of Repeats, while they are paired
+	at         []float64         // X of single at its set points
+
+	file         int // being read
+	path         string
+	cells        *Texts
+	columns      []*typedColumn // all of those that follow, and those by which rows are excluded
+	x, y, labels []*typedColumn
+	run          *typedColumn // nil: the rows have no names of runs
 }
 
-// repeat is a measurement without its second yet.
-type repeat struct {
-	waiting bool
-	y       []float64
-	run     string
-	row     rowPlace
+// fail is an error of the file that is being read.
+func (r *tableReader) fail(place, want, found, hint string) *fault.Error {
+	return fault.At(r.path, place, want, found, hint)
 }
 
 // rowPlace is where a row was read.
 type rowPlace struct {
-	file int
-	line int64
+	file, line int32
 }
 
 // place names a row for people.
@@ -321,342 +331,297 @@ func (r *tableReader) place(p rowPlace) string {
 }
 
 // readFile reads the rows of a file.
-func (r *tableReader) readFile(i int) error {
+func (r *tableReader) readFile(i int) {
 	f := r.files[i]
-	t, err := openText(f.Path, r.o.Text)
-	if err != nil {
-		return err
-	}
+	t := fault.Get(openText(f.Path, r.o.Text))
 	defer t.Close()
 
-	r.file, r.t, r.path, r.runCol = i, t, t.Info().Path, -1
-	if err := r.findColumns(); err != nil {
-		return err
+	r.file, r.path = i, t.Info().Path
+	r.findColumns(t)
+
+	var warnings []ingest.Warning
+	r.cells, warnings = readResults(t, r.o, r.columns)
+	rows := r.cells.Rows
+	for _, c := range r.columns {
+		switch {
+		case c.index < 0 && c == r.run:
+			c.texts = slices.Repeat([]string{f.Name}, rows)
+		case c.index < 0 && c.isName:
+			c.texts = slices.Repeat([]string{f.Names[c.name]}, rows)
+		case c.index < 0:
+			c.Values = slices.Repeat([]float64{f.Numbers[c.name]}, rows)
+		case !c.isName && c.Values == nil:
+			fault.Raise(r.fail("column "+c.name, "numbers", "text",
+				"text is no input of a network; hold its names out with splits: {each: "+c.name+"}"))
+		}
 	}
 
-	// The number of rows is bounded by the bytes of the file.
-	rows := int(t.Info().Channels[0].Samples)
-	d := len(r.Outcomes)
-	r.X = slices.Grow(r.X, rows*len(r.Inputs))
-	r.Y1 = slices.Grow(r.Y1, rows*d)
-	r.Y2 = slices.Grow(r.Y2, rows*d)
-	r.Run = slices.Grow(r.Run, rows)
-	r.n += int64(rows)
+	r.warn(slices.Concat(t.Info().Warnings, warnings, r.unnamedRuns(t)))
+	r.convert()
 
-	return t.Rows(r.chans, r.row)
+	r.grow(rows) // bounded by the bytes of the file
+	for k := range rows {
+		r.row(k)
+	}
+
+	r.cells, r.columns, r.x, r.y, r.labels, r.run = nil, nil, nil, nil, nil, nil
 }
 
-// findColumns finds the channels of the named columns, their units, and the
-// column of the run.
-func (r *tableReader) findColumns() error {
-	info, o := r.t.Info(), r.o
-	r.columns = slices.DeleteFunc(slices.Clone(o.Inputs), func(n string) bool { return slices.Contains(o.Given, n) })
-	r.names = slices.Concat(r.columns, o.Y1, o.Y2, o.Repeats)
-	r.chans = make([]int, len(r.names))
+// findColumns finds the named columns. Those that the file gives as a whole have no index.
+func (r *tableReader) findColumns(t *text.Reader) {
+	columns, heads := t.Columns()
+	add := func(name string, index int, isName bool) *typedColumn {
+		c := &typedColumn{index: index, name: name, isName: isName}
+		r.columns = append(r.columns, c)
 
-	columns, heads := r.t.Columns()
-	used := map[int]string{}
-	for i, n := range r.names {
-		ch, err := ingest.FindChannel(info, n)
-		if err != nil && slices.Contains(columns, n) {
-			return &fault.Error{
-				Path: r.path, Place: "column " + n, Want: "numbers", Found: "text",
-				Hint: "text is no input of a network; hold its names out with splits: {each: " + n + "}",
-			}
+		return c
+	}
+	number := func(name string) *typedColumn {
+		i := slices.Index(columns, name)
+		if ch, err := ingest.FindChannel(t.Info(), name); err == nil {
+			i = t.Column(ch)
+		} else if i < 0 {
+			fault.Raise(err)
 		}
 
-		if err != nil {
-			return err
+		for _, c := range r.columns {
+			fault.Unless(c.index != i,
+				r.fail("", "columns that differ", fmt.Sprintf("%q and %q are the same column", c.name, name), ""))
 		}
 
-		if other, dup := used[ch]; dup {
-			return &fault.Error{
-				Path: r.path, Want: "columns that differ",
-				Found: fmt.Sprintf("%q and %q are the same column", other, n),
-			}
-		}
-
-		used[ch], r.chans[i] = n, ch
+		return add(name, i, false)
 	}
 
-	if err := r.findUnits(info); err != nil {
-		return err
-	}
-
-	if err := r.findLabels(columns); err != nil {
-		return err
-	}
-
-	if o.Run != "" {
-		for c, n := range columns {
-			if n == o.Run || r.runCol < 0 && (strings.EqualFold(n, o.Run) || heads[c] == o.Run) {
-				r.runCol = c
-			}
-		}
-
-		if r.runCol < 0 && o.Run != runIsFile {
-			return &fault.Error{
-				Path: r.path, Want: fmt.Sprintf("a column %q", o.Run), Found: "only " + fault.Quoted(columns),
-				Hint: "is " + fault.Quoted(spelling.Nearest(o.Run, columns, 1)) + " meant?",
-			}
+	for _, name := range r.Inputs {
+		if slices.Contains(r.o.Given, name) {
+			r.x = append(r.x, add(name, -1, false))
+		} else {
+			r.x = append(r.x, number(name))
 		}
 	}
 
-	for _, w := range info.Warnings {
-		isText := func(c int) bool { return c >= 0 && w.Column == columns[c] }
-		if w.Code == "text-column" && (isText(r.runCol) || slices.ContainsFunc(r.textCol, isText)) {
-			continue // names of runs and labels are text
+	r.y = lists.Each(slices.Concat(r.o.Y1, r.o.Y2, r.o.Repeats), number)
+	for _, name := range r.Labels {
+		i := slices.Index(columns, name)
+		fault.Unless(i >= 0 || slices.Contains(r.o.Given, name),
+			r.fail("", fmt.Sprintf("a column %q, as in %s", name, r.files[0].Name), "only "+fault.Quoted(columns), ""))
+		r.labels = append(r.labels, add(name, i, true))
+	}
+
+	if run := r.o.Run; run != "" {
+		i := slices.Index(columns, run)
+		if i < 0 {
+			i = slices.IndexFunc(columns, func(n string) bool { return strings.EqualFold(n, run) })
 		}
 
-		if slices.ContainsFunc(r.Warnings, func(o ingest.Warning) bool { return o.Code == w.Code && o.Text == w.Text }) {
-			continue // another file's
+		if i < 0 {
+			i = slices.Index(heads, run)
+		}
+
+		fault.Unless(i >= 0 || run == runIsFile, r.fail("", fmt.Sprintf("a column %q", run),
+			"only "+fault.Quoted(columns), "is "+fault.Quoted(spelling.Nearest(run, columns, 1))+" meant?"))
+		r.run = add(run, i, true)
+	}
+
+	for _, x := range r.o.Exclude {
+		for k, name := range slices.Concat(x.Numbers, x.Names) {
+			i, isName := slices.Index(columns, name), k >= len(x.Numbers)
+			read := func(c *typedColumn) bool { return c.index == i && c.isName == isName }
+			switch {
+			case slices.Contains(r.o.Given, name) || i >= 0 && slices.ContainsFunc(r.columns, read):
+			case i < 0:
+				fault.Raise(r.fail("", fmt.Sprintf("a column %q, by which rows are excluded", name),
+					"only "+fault.Quoted(columns), ""))
+			default:
+				add(name, i, isName)
+			}
+		}
+	}
+}
+
+var runWords = regexp.MustCompile(
+	`(?i)^(?:run|lauf|test|versuch|messung|trial|tow|take|essai)[ _.-]*(?:id|nr|no|number|name|#)?\.?$`)
+
+// unnamedRuns warns of a column that may name the runs, of several rows each, where none does.
+func (r *tableReader) unnamedRuns(t *text.Reader) (warnings []ingest.Warning) {
+	columns, _ := t.Columns()
+	for i, name := range columns {
+		if r.run != nil || slices.Contains(r.Labels, name) || !runWords.MatchString(name) {
+			continue
+		}
+
+		runs := map[string]bool{}
+		fault.Raise(t.Rows(func(_ int64, cells [][]byte) { runs[string(cells[i])] = true }))
+
+		if len(runs) > 1 && 2*len(runs) <= r.cells.Rows {
+			warnings = append(warnings, ingest.Warn(r.path, "unnamed-runs", "column %s has %d values in %d rows: if "+
+				"it names the runs, ingest: {run: %[1]q}", name, len(runs), r.cells.Rows))
+		}
+	}
+
+	return warnings
+}
+
+// warn adds the warnings of a file that no other file has, but for columns of text that are read.
+func (r *tableReader) warn(list []ingest.Warning) {
+	for _, w := range list {
+		read := func(c *typedColumn) bool { return c.name == w.Column }
+		told := func(o ingest.Warning) bool { return o.Code == w.Code && o.Text == w.Text }
+		if w.Code == "text-column" && slices.ContainsFunc(r.columns, read) || slices.ContainsFunc(r.Warnings, told) {
+			continue
 		}
 
 		r.Warnings = append(r.Warnings, w)
 	}
-
-	return nil
 }
 
-// findLabels finds the columns of the labels.
-func (r *tableReader) findLabels(columns []string) error {
-	r.textCol = make([]int, len(r.Labels))
-	for k, name := range r.Labels {
-		r.textCol[k] = slices.Index(columns, name)
-		if r.textCol[k] < 0 && !slices.Contains(r.o.Given, name) {
-			return &fault.Error{
-				Path: r.path, Want: fmt.Sprintf("a column %q, as in %s", name, r.files[0].Name),
-				Found: "only " + fault.Quoted(columns),
-			}
+// convert turns the inputs and outcomes into the units of their names, from those that the options or the header
+// state. Where only one of the two columns of an outcome states a unit, it is the other's too.
+func (r *tableReader) convert() {
+	stated := func(c *typedColumn, of string) string {
+		if u, ok := r.o.Units[of]; ok {
+			return u
 		}
+		return c.Unit
 	}
 
-	return nil
-}
-
-// labels returns the labels of a row.
-func (r *tableReader) labels(row text.Row) ([]string, error) {
-	out := make([]string, len(r.Labels))
-	for k, c := range r.textCol {
-		if c < 0 {
-			out[k] = r.files[r.file].Labels[r.Labels[k]]
+	unit := map[string]string{} // of what was converted
+	d := r.o.columns()
+	for i, c := range slices.Concat(r.x, r.y) {
+		of, other := c.name, c
+		if k := i - len(r.x); k >= 0 {
+			of, other = r.Outcomes[k%d], r.y[(k+d)%len(r.y)]
+		} else if c.index < 0 {
 			continue
 		}
 
-		out[k] = row.Text(c)
-		if err := checkLabel(out[k]); err != nil {
-			err.Path, err.Place = r.path, fmt.Sprintf("line %d, column %d (%s)", row.Line, c+1, r.Labels[k])
-			return nil, err
+		n := toName(r.path, c.name, of, cmp.Or(stated(c, of), stated(other, of)))
+		same := func(first, where string) {
+			fault.Unless(first == n.Unit, r.fail("column "+c.name, fmt.Sprintf("unit %q, as %s", first, where),
+				fmt.Sprintf("unit %q", n.Unit), "end the name with its unit, like lift_n"))
+		}
+		if first, known := unit[of]; known {
+			same(first, "of "+other.name)
+		} else if first, known := r.Units[of]; r.file > 0 && (known || n.Unit != "") {
+			same(first, "in "+r.files[0].Name)
+		}
+
+		if unit[of] = n.Unit; n.Unit != "" {
+			r.Units[of] = n.Unit
+		}
+
+		if text := n.String(); text != "" {
+			r.Converted[of] = text
+		}
+
+		for k, v := range c.Values {
+			if slices.Contains(r.missing, v) {
+				v = math.NaN()
+			}
+
+			if n.From != "" {
+				v = n.Apply(v)
+			}
+
+			c.Values[k] = v
 		}
 	}
-
-	return out, nil
 }
 
-// findUnits finds the units of the columns, stated by the options or the header,
-// and how they become those of their names. Where only one of the two columns of
-// an outcome states a unit, it is the other's too.
-func (r *tableReader) findUnits(info ingest.Info) error {
-	nx, d := len(r.columns), r.o.columns()
-	stated := make([]string, len(r.names))
-	name := func(i int) string {
-		if i < nx {
-			return r.columns[i]
-		}
-		return r.Outcomes[(i-nx)%d]
+// toName is the conversion of a column from a unit to that of a name.
+func toName(path, column, name, unit string) units.Named {
+	n, err := units.ToName(name, unit)
+	if u := (*units.Error)(nil); errors.As(err, &u) {
+		err = fault.At(path, "column "+column, u.Want, fmt.Sprintf("unit %q", u.Text),
+			fmt.Sprintf("state the unit with units: {%s: …}", name))
 	}
 
-	for i, ch := range r.chans {
-		stated[i] = info.Channels[ch].Unit
-		if u, ok := r.o.Units[name(i)]; ok {
-			stated[i] = u
-		}
-	}
-
-	r.convert = make([]units.Named, len(r.names))
-	for i := range r.names {
-		if stated[i] == "" && i >= nx {
-			if other := nx + (i-nx+d)%(len(r.names)-nx); stated[other] != "" {
-				stated[i] = stated[other]
-			}
-		}
-
-		c, err := units.ToName(name(i), stated[i])
-		if err != nil {
-			return unitFault(r.path, "column "+r.names[i], err, fmt.Sprintf("state the unit with units: {%s: …}", name(i)))
-		}
-
-		r.convert[i] = c
-		if i >= nx+len(r.o.Y1) && len(r.o.Y1) > 0 && c.Unit != r.convert[i-d].Unit {
-			return &fault.Error{
-				Path: r.path, Place: "column " + r.names[i],
-				Want:  fmt.Sprintf("unit %q, as of %s", r.convert[i-d].Unit, r.names[i-d]),
-				Found: fmt.Sprintf("unit %q", c.Unit), Hint: "end the outcome's name with its unit, like lift_n",
-			}
-		}
-
-		if first, known := r.Units[name(i)]; r.file > 0 && first != c.Unit && (known || c.Unit != "") {
-			return &fault.Error{
-				Path: r.path, Place: "column " + r.names[i], Want: fmt.Sprintf("unit %q, as in %s", first, r.files[0].Name),
-				Found: fmt.Sprintf("unit %q", c.Unit), Hint: "end the name with its unit, like lift_n",
-			}
-		}
-
-		if c.Unit != "" {
-			r.Units[name(i)] = c.Unit
-		}
-
-		if text := c.String(); text != "" {
-			r.Converted[name(i)] = text
-		}
-	}
-
-	return nil
+	return fault.Get(n, err)
 }
 
-// unitFault places the error of a unit in a file.
-func unitFault(path, place string, err error, hint string) error {
-	var u *units.Error
-	if !errors.As(err, &u) {
-		return err
+// row adds a row, unless it is left out: as a triplet, or as a single measurement.
+func (r *tableReader) row(k int) {
+	at := rowPlace{int32(r.file), int32(r.cells.lines[k])}
+	if r.excludes(k, at) {
+		return
 	}
 
-	return &fault.Error{Path: path, Place: place, Want: u.Want, Found: fmt.Sprintf("unit %q", u.Text), Hint: hint}
-}
+	for _, columns := range [][]*typedColumn{r.x, r.y} {
+		for _, c := range columns {
+			v := c.Values[k]
+			if math.IsNaN(v) && len(r.o.Missing) > 0 {
+				r.gaps = append(r.gaps, fmt.Sprintf("%s (%s)", r.place(at), c.name))
+				return
+			}
 
-// row adds a row: as a triplet, or as the first or the second of a pair.
-func (r *tableReader) row(row text.Row) error {
-	for i, v := range row.Values {
-		if v-v != 0 {
-			return &fault.Error{
-				Path: r.path, Place: fmt.Sprintf("line %d, column %d (%s)", row.Line, r.t.Column(r.chans[i])+1, r.names[i]),
-				Want: "a finite number", Found: strconv.FormatFloat(v, 'g', -1, 64),
+			if !finite(v) {
+				found := strconv.FormatFloat(v, 'g', -1, 64)
+				if math.IsNaN(v) && c.index >= 0 && r.cells.Text(k, c.index) == "" {
+					found = "an empty cell"
+				}
+
+				fault.Raise(r.fail(r.cells.place(k, c), "a finite number", found, ""))
 			}
 		}
 	}
 
-	for i, c := range r.convert {
-		if c.From != "" {
-			row.Values[i] = c.Apply(row.Values[i])
-		}
+	for _, c := range r.x {
+		r.X = append(r.X, c.Values[k])
 	}
 
-	x, y := r.conditions(row.Values), row.Values[len(r.columns):]
-	labels, err := r.labels(row)
-	if err != nil {
-		return err
-	}
-
-	id := r.ids.of(x, labels)
-	run := id
-	at := rowPlace{r.file, row.Line}
-	grouped := len(r.o.Repeats) > 0 && r.o.grouped()
-
-	switch {
-	case r.runCol >= 0:
-		if run = row.Text(r.runCol); run == "" {
-			return &fault.Error{
-				Path: r.path, Place: fmt.Sprintf("line %d, column %d (%s)", row.Line, r.runCol+1, r.o.Run),
-				Want: "the name of a run", Found: "an empty cell",
-			}
+	for _, c := range r.labels {
+		if err := checkLabel(c.texts[k]); err != nil && c.index >= 0 {
+			err.Path, err.Place = r.path, r.cells.place(k, c)
+			fault.Raise(err)
 		}
 
-	case r.named():
-		run = r.files[r.file].Name
+		r.Texts = append(r.Texts, c.texts[k])
+	}
+
+	if r.run != nil {
+		if r.run.texts[k] == "" {
+			fault.Raise(r.fail(r.cells.place(k, r.run), "the name of a run", "an empty cell", ""))
+		}
+
+		r.Run = append(r.Run, r.run.texts[k])
 	}
 
 	d := r.o.columns()
-	y1, err := r.derived(x, y[:d], row.Line, run)
-	if err != nil {
-		return err
+	r.Y1 = r.outcomes(r.Y1, r.y[:d], k)
+	if r.N++; len(r.o.Repeats) > 0 {
+		r.rows = append(r.rows, at)
+		return
 	}
 
-	if len(r.o.Repeats) == 0 {
-		y2, err := r.derived(x, y[d:], row.Line, run)
-		if err != nil {
-			return err
-		}
-
-		r.add(x, y1, y2, labels, run, [2]rowPlace{at, at})
-
-		return nil
-	}
-
-	y = y1
-	if grouped {
-		m := measurement{x: slices.Clone(x), y: slices.Clone(y), labels: labels, row: at}
-		if r.named() {
-			m.run = run
-		}
-
-		r.rows = append(r.rows, m)
-
-		return nil
-	}
-
-	first, ok := r.open[id]
-	if !ok {
-		first = &repeat{}
-		r.open[id] = first
-		r.order = append(r.order, id)
-	}
-
-	if !first.waiting {
-		*first = repeat{waiting: true, y: append(first.y[:0], y...), run: run, row: at}
-		return nil
-	}
-
-	if r.named() {
-		if first.run == run {
-			return &fault.Error{
-				Path: r.path, Place: fmt.Sprintf("line %d", row.Line), Want: "repeats at " + id + " from different runs",
-				Found: fmt.Sprintf("run %s, as in %s", run, r.place(first.row)),
-				Hint:  "average the rows of a run, or name pairs with y1 and y2",
-			}
-		}
-
-		run = first.run + "+" + run
-	}
-
-	r.add(x, first.y, y, labels, run, [2]rowPlace{first.row, at})
-	first.waiting = false
-
-	return nil
+	r.Y2 = r.outcomes(r.Y2, r.y[d:], k)
+	r.Files = append(r.Files, [2]int32{at.file, at.file})
 }
 
-// derived returns the outcomes y of a measurement with those derived of them.
-func (r *tableReader) derived(x, y []float64, line int64, run string) ([]float64, error) {
+// outcomes appends those of row k, which was added last, and what is derived of them.
+func (r *tableReader) outcomes(to []float64, columns []*typedColumn, k int) []float64 {
+	for _, c := range columns {
+		to = append(to, c.Values[k])
+	}
+
 	names := r.o.Derive.Outcomes()
 	if len(names) == 0 {
-		return y, nil
+		return to
 	}
 
-	values := make(map[string]float64, len(x)+len(r.Outcomes))
-	for i, v := range x {
-		values[r.Inputs[i]] = v
-	}
-
-	for i, v := range y {
-		values[r.Outcomes[i]] = v
-	}
-
-	err := r.o.Derive.AddConditions(values)
-	if err == nil {
-		err = r.o.Derive.AddOutcomes(values)
-	}
-
-	if err != nil {
-		return nil, &fault.Error{
-			Path: r.path, Place: fmt.Sprintf("line %d, run %s", line, run), Want: "a finite number", Found: err.Error(),
+	x, y := r.X[len(r.X)-len(r.Inputs):], to[len(to)-len(columns):]
+	values, texts := named(r.Inputs, x), named(r.Labels, r.Texts[len(r.Texts)-len(r.Labels):])
+	maps.Copy(values, named(r.Outcomes[:len(y)], y))
+	err := r.o.Derive.AddConditions(values, texts)
+	if err = cmp.Or(err, r.o.Derive.AddOutcomes(values, texts)); err != nil {
+		run := r.id(x, nil)
+		if r.run != nil {
+			run = r.run.texts[k]
 		}
+
+		fault.Raise(r.fail(fmt.Sprintf("line %d, run %s", r.cells.lines[k], run), "a finite number", err.Error(), ""))
 	}
 
-	y = slices.Clone(y)
-	for _, name := range names {
-		y = append(y, values[name])
-	}
-
-	return y, nil
+	return append(to, lists.Each(names, func(n string) float64 { return values[n] })...)
 }
 
 // runIsFile as TableOptions.Run makes each file a run, where no column has the name.
@@ -665,97 +630,46 @@ const runIsFile = "file"
 // named reports whether rows have the names of runs.
 func (r *tableReader) named() bool { return r.o.Run != "" }
 
-// conditions returns the conditions of a row, in the order of the inputs.
-func (r *tableReader) conditions(row []float64) []float64 {
-	if len(r.o.Given) == 0 {
-		return row[:len(r.columns)]
+// grow makes room for rows or pairs.
+func (r *tableReader) grow(n int) {
+	p, single := r.PairTable, len(r.o.Repeats) > 0 && r.single == nil
+	p.X, p.Y1 = slices.Grow(p.X, n*len(p.Inputs)), slices.Grow(p.Y1, n*len(p.Outcomes))
+	p.Texts = slices.Grow(p.Texts, n*len(p.Labels))
+	if r.named() && r.single == nil {
+		p.Run = slices.Grow(p.Run, n)
 	}
 
-	x := make([]float64, 0, len(r.Inputs))
-	for _, name := range r.Inputs {
-		if i := slices.Index(r.columns, name); i >= 0 {
-			x = append(x, row[i])
-		} else {
-			x = append(x, r.files[r.file].Values[name])
-		}
-	}
-
-	return x
-}
-
-// warnUnpaired warns of rows without a second.
-func (r *tableReader) warnUnpaired() {
-	odd := int64(0)
-
-	example := ""
-	for _, id := range r.order {
-		if r.open[id].waiting {
-			if odd++; odd == 1 {
-				example = fmt.Sprintf("%s, %s", r.place(r.open[id].row), id)
-			}
-		}
-	}
-
-	if odd > 0 {
-		r.Warnings = append(r.Warnings, ingest.Warning{
-			Path: r.path, Code: "unpaired-rows", Text: fmt.Sprintf("%s without a second one at its condition (%s) left out",
-				fault.Plural(odd, "row"), example),
-		})
+	if single {
+		r.rows = slices.Grow(r.rows, n)
+	} else {
+		p.Y2, p.Files = slices.Grow(p.Y2, n*len(p.Outcomes)), slices.Grow(p.Files, n)
 	}
 }
 
-func (p *PairTable) add(x, y1, y2 []float64, labels []string, run string, rows [2]rowPlace) {
-	p.X = append(p.X, x...)
-	p.Y1 = append(p.Y1, y1...)
-	p.Y2 = append(p.Y2, y2...)
-	p.Texts = append(p.Texts, labels...)
-	p.Run = append(p.Run, run)
-	p.Files = append(p.Files, [2]int{rows[0].file, rows[1].file})
-	p.N++
-}
+// maxKnown bounds the names of conditions that are kept to be given again.
+const maxKnown = 1 << 16
 
-// runIDs names conditions; equal ones get one and the same string.
-type runIDs struct {
-	inputs, labels []string
-	last           []float64
-	lastLabels     []string
-	id             string
-	known          map[string]string
-	buf            []byte
-}
-
-func newRunIDs(inputs, labels []string) *runIDs {
-	return &runIDs{inputs: inputs, labels: labels, known: map[string]string{}}
-}
-
-func (r *runIDs) of(x []float64, labels []string) string {
-	if slices.Equal(r.last, x) && slices.Equal(r.lastLabels, labels) {
-		return r.id
-	}
-
-	b := r.buf[:0]
+// id names conditions; equal ones get the same string.
+func (r *tableReader) id(x []float64, labels []string) string {
+	var b []byte
 	for i, v := range x {
-		b = append(b, ',')
-		b = append(b, r.inputs[i]...)
-		b = append(b, '=')
+		b = append(append(append(b, ','), r.Inputs[i]...), '=')
 		b = strconv.AppendFloat(b, v+0, 'g', -1, 64) // −0 + 0 is 0: they are equal
 	}
 
 	for i, label := range labels {
-		b = append(b, ',')
-		b = append(b, r.labels[i]...)
-		b = append(b, '=')
-		b = append(b, label...)
+		if label != "" { // the one that pairs go across
+			b = append(append(append(append(b, ','), r.Labels[i]...), '='), label...)
+		}
 	}
 
-	r.buf = b
-	id, ok := r.known[string(b)]
+	b = bytes.TrimPrefix(b, []byte(","))
+	id, ok := r.ids[string(b)]
 	if !ok {
-		id = string(bytes.TrimPrefix(b, []byte(",")))
-		r.known[string(b)] = id
+		if id = string(b); len(r.ids) < maxKnown {
+			r.ids[id] = id
+		}
 	}
-
-	r.last, r.lastLabels, r.id = append(r.last[:0], x...), labels, id
 
 	return id
 }

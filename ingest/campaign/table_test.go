@@ -3,34 +3,31 @@ package campaign
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
-	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
-	"time"
 
+	"doubletake/ingest/condition"
 	"doubletake/ingest/ingesttest"
-	"doubletake/ingest/setpoint"
+	"doubletake/internal/must"
 )
 
 func writeFile(t testing.TB, text string) string {
 	t.Helper()
 
 	path := filepath.Join(t.TempDir(), "pairs.csv")
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, path, text)
 
 	return path
 }
 
-// TestReadTable: what a person reads in these tables.
 // readTable is ReadTables of one file.
 func readTable(path string, o TableOptions) (*PairTable, error) {
 	return ReadTables([]TableFile{{Path: path, Name: path}}, o)
 }
 
+// What a person reads in these tables.
 func TestReadTable(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
@@ -73,21 +70,15 @@ func TestReadTable(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p, err := readTable(writeFile(t, c.text), c.o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 
 			if got := fmt.Sprint(p.N, p.Outcomes, p.X, p.Y1, p.Y2, p.Run); got != c.want {
 				t.Errorf("%s\nwant %s", got, c.want)
 			}
 
-			if got := fmt.Sprint(p.Units); got != c.units {
-				t.Errorf("units %s, want %s", got, c.units)
-			}
+			must.Equal(t, fmt.Sprint(p.Units), c.units, "units")
 
-			if ingesttest.Codes(p.Warnings) != c.warns {
-				t.Errorf("warnings %v", p.Warnings)
-			}
+			must.Equal(t, ingesttest.Codes(p.Warnings), c.warns, "warnings %v", p.Warnings)
 		})
 	}
 }
@@ -110,7 +101,10 @@ func TestReadTableRefused(t *testing.T) {
 			"one column twice", text, func(o *TableOptions) { o.Y2 = []string{"y1"}; o.Outcomes = []string{"y"} },
 			[]string{"the same column"},
 		},
-		{"text", strings.Replace(text, "7", "x", 1), nil, []string{`line 3, column 3 (y1): expected a number, found "x"`}},
+		{
+			"text", strings.Replace(text, "7", "x", 1), nil,
+			[]string{`line 3, column 3 (y1): expected a number, as in other rows of the column, found "x"`},
+		},
 		{
 			"NaN", strings.Replace(text, "7", "nan", 1), nil,
 			[]string{"line 3, column 3 (y1): expected a finite number, found NaN"},
@@ -125,7 +119,7 @@ func TestReadTableRefused(t *testing.T) {
 		{
 			"repeats of one run", "alpha,U,F,run\n1,2,3,r\n1,2,6,r\n",
 			func(o *TableOptions) { o.Y1, o.Y2, o.Repeats, o.Run = nil, nil, []string{"F"}, "run" },
-			[]string{"line 3", "from different runs", "run r, as in line 2"},
+			[]string{"two rows of equal condition from different runs, found none among 2 rows"},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -153,52 +147,12 @@ func TestReadTableRefused(t *testing.T) {
 	}
 }
 
-// TestReadTableLarge reads as many rows as the largest known table has, and
-// not in minutes: the bound is a hundred times its time on an idle machine.
-func TestReadTableLarge(t *testing.T) {
-	var b strings.Builder
-	b.WriteString("alpha_deg,U,y1_0,y1_1,y2_0,y2_1\n")
-	g := rand.New(rand.NewPCG(1, 1))
-
-	const n = 56250
-	for i := range n {
-		fmt.Fprintf(&b, "%d,%g,%.9g,%.9g,%.9g,%.9g\n", i/250%75-11, 4.7+float64(i/18750), g.NormFloat64(), g.NormFloat64(),
-			g.NormFloat64(), g.NormFloat64())
-	}
-
-	path := writeFile(t, b.String())
-	start := ingesttest.CPU()
-	p, err := readTable(path, TableOptions{
-		Inputs: []string{"alpha_deg", "U"}, Y1: []string{"y1_0", "y1_1"},
-		Y2: []string{"y2_0", "y2_1"},
-	})
-
-	if err != nil || p.N != n {
-		t.Fatal(err)
-	}
-
-	if d := ingesttest.CPU() - start; d > 10*time.Second {
-		t.Errorf("%v for %d rows", d, n)
-	}
-
-	distinct := map[string]bool{}
-	for _, r := range p.Run {
-		distinct[r] = true
-	}
-
-	if len(distinct) != 225 {
-		t.Errorf("%d runs, want 225", len(distinct))
-	}
-}
-
 // A Parquet file is a table as its text would be. Expected values are those given
 // to parquet-go (ingest/format/parquet/testdata/make.go.txt).
 func TestReadTableParquet(t *testing.T) {
 	o := TableOptions{Inputs: []string{"time"}, Y1: []string{"Fx"}, Y2: []string{"single"}, Run: "run"}
 	p, err := readTable("../format/parquet/testdata/zstd.parquet", o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	if p.N != 120 || p.X[8] != 8./1024 || p.Y1[1] != math.Sin(1) || p.Y2[1] != float64(float32(math.Cos(1))) ||
 		p.Run[13] != "run 3" || p.Units["Fx"] != "N" {
@@ -225,7 +179,7 @@ func TestUnitsOfAPair(t *testing.T) {
 // A law with a negative power has no value at 0.
 func TestLawAtZero(t *testing.T) {
 	p, err := readTable(writeFile(t, "rpm,T\n0,10\n1,12\n"), TableOptions{
-		Inputs: []string{"rpm"}, Repeats: []string{"T"}, Within: map[string]setpoint.Tolerance{"rpm": {Absolute: 2}},
+		Inputs: []string{"rpm"}, Repeats: []string{"T"}, Within: map[string]condition.Tolerance{"rpm": {Absolute: 2}},
 		Correct: map[string]Law{"T": {"rpm", -1}},
 	})
 
@@ -238,4 +192,131 @@ func TestTooManyRepeats(t *testing.T) {
 		Inputs: []string{"x"}, Repeats: []string{"F"}, AllPairs: true,
 	})
 	ingesttest.WantDataError(t, p, err, "condition [1]", "at most 4096 repeats", "found 4097")
+}
+
+// A table of results whose every cell has a unit has its header above. By hand.
+func TestUnitsInEveryCell(t *testing.T) {
+	path := writeFile(t, "v;F\n36 km/h;1 N\n5 m/s;2 N\n36 km/h;3,5 N\n5 m/s;4 N\n")
+	o, _, err := ResolveTable(path, TableOptions{Repeats: []string{"F"}})
+	must.Do(t, err)
+
+	p, err := readTable(path, o)
+	must.Not(t, err != nil || fmt.Sprint(p.X, p.Y1, p.Y2, p.Units) != "[36 18] [1 2] [3.5 4] map[F:N v:km/h]",
+		"%+v, %v", p, err)
+}
+
+// Numbers in a table of results as people write them: a column of text for programs. By hand.
+func TestTypedResults(t *testing.T) {
+	for _, c := range []struct{ alpha, want string }{
+		{"5°;6°;-7 °", "[alpha_deg u] [] [5 1 6 2 -7 3]"},
+		{"5 deg;6 deg;0.5 rad", "[alpha_deg u] [] [5 1 6 2 28.64788975654116 3]"},
+		{"50 %;60 %;70 %", ""},
+		{"5° a;6 b;7 c", "[u] [alpha_deg]"},
+		{"A;B;5 V", "[u] [alpha_deg]"},
+		{"5°;6;seven", ""},
+		{"5°;6 m;7°", `line 3, column 1 (alpha_deg): expected a number in °, found "6 m"`},
+		{"5°;6;7", `[alpha_deg u] [] [5 1 6 2 7 3] line 3, column 1 (alpha_deg): "6" states no unit, but other cells do: ` +
+			`it is read as 6 °`},
+		{"0.5;−6;7", "[alpha_deg u] [] [0.5 1 -6 2 7 3]"},
+		{"900;1,200;1,500", `line 3, column 1 (alpha_deg): expected a number that can be read in one way, found "1,200", ` +
+			`which is 1.2 or 1200, and no other cell shows which (state the decimal sign with log: {decimal: comma} or log: ` +
+			`{decimal: point})`},
+		{"comma: 900;1,200;1,500", "[alpha_deg u] [] [900 1 1.2 2 1.5 3]"},
+		{"point: 900;1,200;1,500", `[alpha_deg u] [] [900 1 1200 2 1500 3] line 3, column 1 (alpha_deg): "1,200" is read ` +
+			`as 1200, since the decimal sign is '.'`},
+		{"900;1,200;1,55", "[alpha_deg u] [] [900 1 1.2 2 1.55 3]"},
+		{"900;1\u2009200;1\u202f500", "[alpha_deg u] [] [900 1 1200 2 1500 3]"},
+		{"900;;1500", `line 3, column 1 (alpha_deg): expected a finite number, found an empty cell`},
+	} {
+		sign, text, stated := strings.Cut(c.alpha, ": ")
+		if !stated {
+			text = sign
+		}
+
+		in := TableOptions{Decimal: map[string]byte{"comma": ',', "point": '.'}[sign]}
+		cells := strings.Split(text, ";")
+		rows := "alpha_deg;u;y_1;y_2\n"
+		for i, cell := range cells {
+			rows += fmt.Sprintf("%s;%d;2;3\n", cell, i+1)
+		}
+
+		path := writeFile(t, rows)
+		o, texts, err := ResolveTable(path, in)
+		got := fmt.Sprint(o.Inputs, " ", texts)
+		if err != nil {
+			got = err.Error()
+		} else if slices.Contains(o.Inputs, "alpha_deg") {
+			slices.Sort(o.Inputs)
+
+			var p *PairTable
+			if p, err = readTable(path, o); err != nil {
+				got = err.Error()
+			} else {
+				got = fmt.Sprint(p.Inputs, " ", texts, " ", p.X)
+				for _, w := range p.Warnings {
+					got += " " + w.Text
+				}
+			}
+		}
+
+		must.Not(t, c.want != "" && !strings.HasSuffix(got, c.want) && !strings.Contains(got, c.want+" ("),
+			"%s: %s, want %s", c.alpha, got, c.want)
+	}
+}
+
+// Rows that are left out, by columns that are read anyway, others, of names, and of the file; rows with a code for a
+// value that is not there. By hand.
+func TestRowsLeftOut(t *testing.T) {
+	path := writeFile(t, "rpm,propeller,flag,note,y_1,y_2\n1000,APC,0,,1,2\n2000,APC,1,loose,3,-9999\n"+
+		"3000,HQ,1,,5,6\n4000,HQ,0,x,,8\n")
+	by := func(numbers, names []string, holds func(condition.Values) bool) []Exclusion {
+		return []Exclusion{{Text: "X", Numbers: numbers, Names: names, Holds: holds}}
+	}
+
+	for _, c := range []struct {
+		name    string
+		exclude []Exclusion
+		want    string
+		warning string
+	}{
+		{"nothing", nil, "[1000 3000]", "2 rows without a value left out: line 3 (y_2), line 5 (y_1)"},
+		{"inputs and names", by([]string{"rpm"}, []string{"propeller"}, func(v condition.Values) bool {
+			return v.Numbers["rpm"] == 3000 && v.Names["propeller"] == "HQ"
+		}), "[1000]", "1 row left out by exclude: X: line 4"},
+		{"other columns", by([]string{"flag"}, []string{"note"}, func(v condition.Values) bool {
+			return v.Numbers["flag"] == 1 && v.Names["note"] == "loose"
+		}), "[1000 3000]", "1 row left out by exclude: X: line 3"},
+		{
+			"outcomes", by([]string{"y_1"}, nil, func(v condition.Values) bool { return v.Numbers["y_1"] > 4 }),
+			"[1000]", "1 row left out by exclude: X: line 4",
+		},
+		{
+			"none", by([]string{"rpm"}, nil, func(v condition.Values) bool { return v.Numbers["rpm"] > 4000 }),
+			"[1000 3000]", `the exclusion "X" excludes nothing`,
+		},
+	} {
+		o := TableOptions{
+			Inputs: []string{"rpm"}, Y1: []string{"y_1"}, Y2: []string{"y_2"}, Missing: []string{"-9999"}, Exclude: c.exclude,
+		}
+		p, err := readTable(path, o)
+		must.Do(t, err)
+
+		texts := ""
+		for _, w := range p.Warnings {
+			texts += w.Text + "\n"
+		}
+
+		must.Not(t, fmt.Sprint(p.X) != c.want || !strings.Contains(texts, c.warning+"\n"),
+			"%s: rows %v, want %s; %s", c.name, p.X, c.want, texts)
+
+		o.Exclude = by([]string{"rmp"}, nil, nil)
+		if _, err = readTable(path, o); err == nil || !strings.Contains(err.Error(), `a column "rmp", by which`) {
+			t.Error(err)
+		}
+	}
+
+	o := TableOptions{Inputs: []string{"rpm"}, Y1: []string{"y_1"}, Y2: []string{"y_2"}}
+	if _, err := readTable(path, o); err == nil || !strings.Contains(err.Error(), "found an empty cell") {
+		t.Error(err)
+	}
 }

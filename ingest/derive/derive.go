@@ -4,9 +4,9 @@
 // An expression is arithmetic of named numbers, the constant pi and the functions sqrt,
 // abs, exp, log, log10, sin, cos, tan, asin, acos, atan, atan2, hypot, min, max, round
 // (halves away from 0) and floor; comparisons and "a > 1 ? x : y" are arithmetic too. All numbers are float64. A name
-// that is no word of letters, digits and underscores is put in quotes. An expression
-// has access to nothing else. Package expr-lang/expr parses and evaluates it. An
-// Event is a comparison of an outcome.
+// that is no word of letters, digits and underscores is put in quotes. A label, whose values are
+// names, is compared with a name in quotes: profile == "Clark-Y" ? 1 : 0. An expression
+// has access to nothing else. Package expr-lang/expr parses it.
 package derive
 
 import (
@@ -14,9 +14,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/expr-lang/expr"
-
 	"doubletake/ingest/spelling"
+	"doubletake/internal/lists"
 )
 
 // Definition is a number and the expression that gives it.
@@ -30,7 +29,8 @@ type Set struct {
 
 type derived struct {
 	Definition
-	f       *formula
+	names   []string // that its expression uses
+	value   evaluate
 	needs   []string // all names, also those of definitions it needs
 	outcome bool     // it needs an outcome
 }
@@ -46,16 +46,23 @@ func (e *Error) Error() string {
 	if e.Column == 0 {
 		return e.Message
 	}
-	return fmt.Sprintf("%q, character %d: %s", e.Text, e.Column, e.Message)
+
+	text, most := e.Text, 200
+	if len(text) > most {
+		from := min(max(e.Column-1-most/2, 0), len(text)-most) // near the fault
+		text = strings.ToValidUTF8(text[from:from+most], "") + "…"
+	}
+
+	return fmt.Sprintf("%q, character %d: %s", text, e.Column, e.Message)
 }
 
-// New checks definitions over conditions, outcomes, constants and each other. A
+// New checks definitions over conditions, labels, outcomes, constants and each other. A
 // definition that needs an outcome defines an outcome, any other one a condition. The
 // error is an *Error.
-func New(defs []Definition, constants map[string]float64, conditions, outcomes []string) (*Set, error) {
+func New(defs []Definition, constants map[string]float64, conditions, labels, outcomes []string) (*Set, error) {
 	s := &Set{constants: constants}
 
-	known := slices.Concat(conditions, outcomes)
+	known := slices.Concat(conditions, labels, outcomes)
 	for name := range constants {
 		if !slices.Contains(known, name) {
 			known = append(known, name)
@@ -70,18 +77,16 @@ func New(defs []Definition, constants map[string]float64, conditions, outcomes [
 		}
 	}
 
-	for _, d := range defs {
-		known = append(known, d.Name)
-	}
+	known = append(known, lists.Each(defs, func(d Definition) string { return d.Name })...)
 
 	open := make([]derived, len(defs))
 	for i, d := range defs {
-		f, err := parse(d.Text, known)
+		names, value, err := parse(d, known, labels)
 		if err != nil {
-			return nil, err.of(d)
+			return nil, err
 		}
 
-		open[i] = derived{Definition: d, f: f, needs: f.names}
+		open[i] = derived{Definition: d, names: names, value: value, needs: names}
 	}
 
 	for len(open) > 0 {
@@ -89,10 +94,7 @@ func New(defs []Definition, constants map[string]float64, conditions, outcomes [
 
 		open = slices.DeleteFunc(open, func(d derived) bool { return s.settle(d, open, outcomes) })
 		if len(open) == n {
-			names := make([]string, n)
-			for i, d := range open {
-				names[i] = d.Name
-			}
+			names := lists.Each(open, func(d derived) string { return d.Name })
 
 			return nil, &Error{Definition: open[0].Definition, Message: fmt.Sprintf(
 				"it needs itself, among %s; a derived number needs measured ones in the end", strings.Join(names, ", "))}
@@ -104,7 +106,7 @@ func New(defs []Definition, constants map[string]float64, conditions, outcomes [
 
 // settle appends d where all definitions it needs are there.
 func (s *Set) settle(d derived, open []derived, outcomes []string) bool {
-	for _, n := range d.f.names {
+	for _, n := range d.names {
 		if slices.ContainsFunc(open, func(o derived) bool { return o.Name == n }) {
 			return false
 		}
@@ -136,13 +138,9 @@ func (s *Set) names(outcomes bool) (out []string) {
 		return nil
 	}
 
-	for _, d := range s.all {
-		if d.outcome == outcomes {
-			out = append(out, d.Name)
-		}
-	}
+	held := lists.Keep(s.all, func(d derived) bool { return d.outcome == outcomes })
 
-	return out
+	return lists.Each(held, func(d derived) string { return d.Name })
 }
 
 // Text returns the expression of a name, "" where it has none.
@@ -179,47 +177,76 @@ func (e *ValueError) Error() string {
 	return fmt.Sprintf("%s = %s is %g with %s", e.Name, e.Text, e.Value, e.Inputs)
 }
 
-// AddConditions computes the conditions whose numbers values holds, and adds them to
-// it. A result that is not finite is a *ValueError.
-func (s *Set) AddConditions(values map[string]float64) error { return s.add(values, false) }
+// AddConditions computes the conditions whose numbers values holds, and whose labels have names,
+// and adds them to values. A result that is not finite is a *ValueError.
+func (s *Set) AddConditions(values map[string]float64, names map[string]string) error {
+	return s.add(values, names, false)
+}
 
-// AddOutcomes computes the outcomes whose numbers values holds, and adds them to it.
-func (s *Set) AddOutcomes(values map[string]float64) error { return s.add(values, true) }
+// AddOutcomes is AddConditions of the outcomes.
+func (s *Set) AddOutcomes(values map[string]float64, names map[string]string) error {
+	return s.add(values, names, true)
+}
 
-func (s *Set) add(values map[string]float64, outcomes bool) error {
+func (s *Set) add(values map[string]float64, names map[string]string, outcomes bool) error {
 	if s == nil {
 		return nil
 	}
 
-next:
+	number := func(name string) (Dual, bool) { v, ok := values[name]; return Dual{Value: v}, ok }
 	for _, d := range s.all {
-		if d.outcome != outcomes {
+		in := s.inputs(d, names, number)
+		if d.outcome != outcomes || in == nil {
 			continue
 		}
 
-		in := make([]float64, len(d.f.names))
-		for i, n := range d.f.names {
-			v, ok := values[n]
-			if !ok {
-				v, ok = s.constants[n]
-			}
-
-			if !ok {
-				continue next
-			}
-
-			in[i] = v
-		}
-
-		v := d.f.value(in)
+		v := d.value(in).Value
 		if v-v != 0 {
-			return &ValueError{Definition: d.Definition, Value: v, Inputs: d.f.describe(in)}
+			return &ValueError{Definition: d.Definition, Value: v, Inputs: d.describe(in, names)}
 		}
 
 		values[d.Name] = v
 	}
 
 	return nil
+}
+
+// Differentiate computes what is defined by numbers that values holds, with exact
+// derivatives (forward mode), and adds it to values; names are those of labels. s may be nil.
+func (s *Set) Differentiate(values map[string]Dual, names map[string]string) {
+	if s == nil {
+		return
+	}
+
+	number := func(name string) (Dual, bool) { v, ok := values[name]; return v, ok }
+	for _, d := range s.all {
+		if in := s.inputs(d, names, number); in != nil {
+			values[d.Name] = d.value(in)
+		}
+	}
+}
+
+// inputs are the numbers that d is computed of: those given, constants, and those of names; nil if one is not known.
+func (s *Set) inputs(d derived, names map[string]string, number func(name string) (Dual, bool)) map[string]Dual {
+	in := make(map[string]Dual, len(d.names))
+	for _, n := range d.names {
+		v, ok := number(n)
+		if c, constant := s.constants[n]; constant && !ok {
+			v, ok = Dual{Value: c}, true
+		}
+
+		if text, named := names[n]; named {
+			v, ok = Dual{Value: code(text)}, true
+		}
+
+		if !ok {
+			return nil
+		}
+
+		in[n] = v
+	}
+
+	return in
 }
 
 // didYouMean ends a message about an unknown name.
@@ -229,33 +256,3 @@ func didYouMean(name string, known []string) string {
 	}
 	return "; known are " + strings.Join(known, ", ")
 }
-
-// Event is a range of one outcome: "bpf1_db > 70".
-type Event struct {
-	Definition
-	Outcome string
-	f       *formula
-}
-
-// NewEvent checks a comparison over one of the outcomes. The error is an *Error.
-func NewEvent(d Definition, outcomes []string) (*Event, error) {
-	f, bad := parseAs(d.Text, outcomes, expr.AsBool())
-	if bad != nil {
-		return nil, bad.of(d)
-	}
-
-	if len(f.names) != 1 {
-		found := "none"
-		if len(f.names) > 1 {
-			found = strings.Join(f.names, ", ")
-		}
-
-		return nil, &Error{Definition: d, Column: 1, Message: fmt.Sprintf("expected a comparison of one outcome, found %s; "+
-			"ingest: {derive: …} makes one outcome of several; known are %s", found, strings.Join(outcomes, ", "))}
-	}
-
-	return &Event{Definition: d, Outcome: f.names[0], f: f}, nil
-}
-
-// Holds reports whether a value of the outcome is in the range.
-func (e *Event) Holds(value float64) bool { return e.f.run([]float64{value}).(bool) }

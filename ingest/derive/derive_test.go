@@ -3,26 +3,23 @@ package derive
 import (
 	"errors"
 	"math"
-	"os"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"doubletake/internal/must"
 )
 
 // value evaluates an expression over a = 3, b = 4 and the name with blanks = 5.
 func value(t *testing.T, text string) float64 {
 	t.Helper()
 
-	s, err := New([]Definition{{"z", text}}, map[string]float64{"b": 4}, []string{"a", "blade pitch"}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, err := New([]Definition{{"z", text}}, map[string]float64{"b": 4}, []string{"a", "blade pitch"}, nil, nil)
+	must.Do(t, err)
 
 	v := map[string]float64{"a": 3, "blade pitch": 5}
-	if err := s.AddConditions(v); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.AddConditions(v, nil))
 
 	return v["z"]
 }
@@ -38,10 +35,38 @@ func TestExpressions(t *testing.T) {
 		"abs(-a)": 3, "atan2(a, b)": math.Atan2(3, 4),
 		"round(2.5)": 3, "round(-2.5)": -3, "round(997/a)*a": 996, "floor(-a/2)": -2, "floor(b/a)": 1, "log10(a*1000/a)": 3,
 	} {
-		if got := value(t, text); got != want {
-			t.Errorf("%s: %v, want %v", text, got, want)
+		must.Equal(t, value(t, text), want, "%s", text)
+	}
+}
+
+// Names are compared, whatever they contain, and the error of a result shows them. "a" is a name here, although a
+// condition is called so.
+func TestNames(t *testing.T) {
+	for text, want := range map[string]float64{
+		"profile == 'Clark-Y' ? 1 : 0": 1, "profile != \"Clark-Y\" ? 1 : 0": 0, "'Clark-Y' == profile and a > 2 ? a : 0": 3,
+		"profile == 'a' ? 1 : 0": 0, "profile == 'blade type' ? 1 : 0": 0, "'blade type' == '3' ? a : 1": 3,
+		"profile == 'blade type' ? 1 : profile == \"clark-y\" ? 2 : 4": 4,
+	} {
+		s, err := New([]Definition{{"z", text}}, nil, []string{"a"}, []string{"profile", "blade type"}, nil)
+		must.Do(t, err)
+
+		names := map[string]string{"profile": "Clark-Y", "blade type": "3"}
+		v, d := map[string]float64{"a": 3}, map[string]Dual{"a": {3, []float64{1}}}
+		s.Differentiate(d, names)
+		if err := s.AddConditions(v, names); err != nil || v["z"] != want || d["z"].Value != want || len(v) != 2 {
+			t.Errorf("%s: %v, %v, want %v; %v", text, v, d, want, err)
 		}
 	}
+
+	s, err := New([]Definition{{"z", "1/a*(profile == 'B' ? 1 : 2)"}}, nil, []string{"a"}, []string{"profile"}, nil)
+	must.Do(t, err)
+
+	err = s.AddConditions(map[string]float64{"a": 0}, map[string]string{"profile": "C"})
+	if err == nil || !strings.HasSuffix(err.Error(), "is +Inf with a = 0, profile = C") {
+		t.Error(err)
+	}
+
+	must.Equal(t, Mentioned("a+'blade type'*b_2 == \"C-1\""), []string{"a", "blade type", "b_2", "C-1"}, "mentioned")
 }
 
 // The example of the issue: a Mach number of a tip, by hand.
@@ -49,23 +74,17 @@ func TestTipMach(t *testing.T) {
 	s, err := New([]Definition{
 		{"ct", "thrust_n/(rho*n_rps^2*diameter_m^4)"}, // before what it needs
 		{"tip_mach", "pi*diameter_m*rpm/60/sqrt(1.4*287*(273.15+temp_c))"}, {"n_rps", "rpm/60"},
-	}, map[string]float64{"rho": 1.2}, []string{"diameter_m", "rpm", "temp_c"}, []string{"thrust_n"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, map[string]float64{"rho": 1.2}, []string{"diameter_m", "rpm", "temp_c"}, nil, []string{"thrust_n"})
+	must.Do(t, err)
 
 	if c, o := s.Conditions(), s.Outcomes(); len(c) != 2 || c[0] != "tip_mach" || c[1] != "n_rps" || len(o) != 1 {
 		t.Fatalf("conditions %q, outcomes %q", c, o)
 	}
 
-	if !s.Needs("ct", "rpm") || s.Needs("ct", "temp_c") {
-		t.Error("needs go through n_rps")
-	}
+	must.Not(t, !s.Needs("ct", "rpm") || s.Needs("ct", "temp_c"), "needs go through n_rps")
 
 	v := map[string]float64{"diameter_m": 0.5, "rpm": 6000, "temp_c": 20}
-	if err := s.AddConditions(v); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.AddConditions(v, nil))
 
 	if got, want := v["tip_mach"], math.Pi*0.5*100/343.2; math.Abs(got-want) > 1e-4*want { // 343.2 m/s at 20 °C
 		t.Errorf("Mach number %v, want %v", got, want)
@@ -76,17 +95,15 @@ func TestTipMach(t *testing.T) {
 	}
 
 	v["thrust_n"] = 7.5
-	if err := s.AddOutcomes(v); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.AddOutcomes(v, nil))
 
-	if got, want := v["ct"], 7.5/(1.2*1e4*0.0625); math.Abs(got-want) > 1e-15 {
-		t.Errorf("thrust coefficient %v, want %v", got, want)
-	}
+	must.Near(t, v["ct"], 7.5/(1.2*1e4*0.0625), 1e-15, "thrust coefficient")
 }
 
 func TestErrors(t *testing.T) {
-	const known = "known are a, b, thrust_n, z"
+	const known = "known are a, b, profile, thrust_n, z"
+
+	const compare = `profile has names, no numbers: compare it with one, as profile == "NAME"`
 
 	const not = "expected arithmetic: numbers, names, operators and functions"
 	for _, c := range []struct{ text, want string }{
@@ -96,23 +113,33 @@ func TestErrors(t *testing.T) {
 		{"", `"", character 1: unexpected token EOF`},
 		{"sinn(a)", `"sinn(a)", character 1: unknown function "sinn"; there are abs, acos, asin, atan, atan2, cos, exp, ` +
 			`floor, hypot, log, log10, max, min, round, sin, sqrt, tan`},
-		{"a > b", `"a > b", character 1: expected float64, but got bool`},
+		{"a > b", `"a > b", character 3: expected a number, found a comparison`},
 		{"a % b", `"a % b", character 3: "%" is no operator here; there are + - * / ^ ** < <= > >= == != and or && || ! not`},
-		{"sqrt(a, b)", `"sqrt(a, b)", character 1: too many arguments to call sqrt`},
+		{"sqrt(a, b)", `"sqrt(a, b)", character 1: expected sqrt(x), found 2 arguments`},
 		{"[a, b]", `"[a, b]", character 1: ` + not},
 		{"a.b", `"a.b", character 3: ` + not},
 		{"$env", `"$env", character 1: unknown name "$env"; ` + known},
-		{"filter([a], true)", `"filter([a], true)", character 1: ` + not},
+		{"if a > b {[a]} else {b}", `"if a > b {[a]} else {b}", character 11: ` + not},
 		{"let c = a; c", `"let c = a; c", character 5: ` + not},
+		{"profile*2", `"profile*2", character 1: ` + compare},
+		{"a == 'Clark-Y' ? 1 : 0", `"a == 'Clark-Y' ? 1 : 0", character 6: unknown name "Clark-Y"; ` + known},
+		{
+			"profile == Clark ? 1 : 0",
+			`"profile == Clark ? 1 : 0", character 12: expected a name in quotes, profile == "Clark"`,
+		},
+		{"3 != profile ? 1 : 0", `"3 != profile ? 1 : 0", character 1: expected a name in quotes, as profile == "NAME"`},
+		{"profile < 'B' ? 1 : 0", `"profile < 'B' ? 1 : 0", character 1: ` + compare},
 		{"z+1", "it needs itself, among z; a derived number needs measured ones in the end"},
 	} {
-		_, err := New([]Definition{{"z", c.text}}, nil, []string{"a", "b"}, []string{"thrust_n"})
-		if err == nil || err.Error() != c.want {
-			t.Errorf("%s:\n got  %v\n want %s", c.text, err, c.want)
-		}
+		_, err := New([]Definition{{"z", c.text}}, nil, []string{"a", "b"}, []string{"profile"}, []string{"thrust_n"})
+		must.Not(t, err == nil || err.Error() != c.want, "%s:\n got  %v\n want %s", c.text, err, c.want)
 	}
 
-	_, err := New([]Definition{{"a", "b"}}, nil, []string{"a", "b"}, nil)
+	_, err := New([]Definition{{"z", strings.Repeat("a+", 100_000) + "*"}}, nil, []string{"a"}, nil, nil)
+	must.Not(t, err == nil || len(err.Error()) > 400 || !strings.Contains(err.Error(), "up to 2000 characters"),
+		"a long expression: %.500s", err)
+
+	_, err = New([]Definition{{"a", "b"}}, nil, []string{"a", "b"}, nil, nil)
 	if want := `"a" is a name of the data already; choose another`; err == nil || err.Error() != want {
 		t.Errorf("clash: %v", err)
 	}
@@ -124,17 +151,13 @@ func TestNotFinite(t *testing.T) {
 		"a/b": "z = a/b is +Inf with a = 1, b = 0", "b/b": "z = b/b is NaN with b = 0",
 		"sqrt(-a)": "z = sqrt(-a) is NaN with a = 1",
 	} {
-		s, err := New([]Definition{{"z", text}}, nil, []string{"a", "b"}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s, err := New([]Definition{{"z", text}}, nil, []string{"a", "b"}, nil, nil)
+		must.Do(t, err)
 
-		err = s.AddConditions(map[string]float64{"a": 1, "b": 0})
+		err = s.AddConditions(map[string]float64{"a": 1, "b": 0}, nil)
 
 		var bad *ValueError
-		if !errors.As(err, &bad) || err.Error() != want {
-			t.Errorf("%s: %v", text, err)
-		}
+		must.Not(t, !errors.As(err, &bad) || err.Error() != want, "%s: %v", text, err)
 	}
 }
 
@@ -142,13 +165,13 @@ func TestNotFinite(t *testing.T) {
 func TestAnyText(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringMatching(`[ab0-9.+*/^() <>?:!&|,'#\[\]{}$=;-]{0,24}|.{0,30}`).Draw(t, "text")
-		s, err := New([]Definition{{"z", text}}, nil, []string{"a", "b"}, nil)
+		s, err := New([]Definition{{"z", text}}, nil, []string{"a", "b"}, nil, nil)
 		if err != nil {
 			return
 		}
 
 		v := map[string]float64{"a": 1.5, "b": -2}
-		if err := s.AddConditions(v); err != nil {
+		if err := s.AddConditions(v, nil); err != nil {
 			return
 		}
 
@@ -158,50 +181,8 @@ func TestAnyText(t *testing.T) {
 	})
 }
 
-// An event holds where Go's own comparison does, and its errors have their place.
-func TestEvents(t *testing.T) {
-	outcomes := []string{"bpf1_db", "lift n"}
-	for text, in := range map[string]func(y float64) bool{
-		"bpf1_db > 70":                         func(y float64) bool { return y > 70 },
-		"bpf1_db >= 60 and not(bpf1_db > 70)":  func(y float64) bool { return y >= 60 && y <= 70 },
-		"abs('lift n') < 2^6 || 'lift n' > 80": func(y float64) bool { return math.Abs(y) < 64 || y > 80 },
-	} {
-		e, err := NewEvent(Definition{"e", text}, outcomes)
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		for _, y := range []float64{-80, -64, 59.9, 60, 64, 70, 70.1, 81} {
-			if e.Holds(y) != in(y) {
-				t.Errorf("%s at %g: %v", text, y, e.Holds(y))
-			}
-		}
-	}
-
-	const one = `expected a comparison of one outcome, found `
-
-	const derived = "; ingest: {derive: …} makes one outcome of several; known are bpf1_db, lift n"
-	for text, want := range map[string]string{
-		"bpf1_db + 1":        `"bpf1_db + 1", character 1: expected bool, but got float64`,
-		"bpf_db > 70":        `"bpf_db > 70", character 1: unknown name "bpf_db"; did you mean "bpf1_db"?`,
-		"70 > 60":            `"70 > 60", character 1: ` + one + "none" + derived,
-		"bpf1_db > 'lift n'": `"bpf1_db > 'lift n'", character 1: ` + one + "bpf1_db, lift n" + derived,
-		"bpf1_db > 70 and":   `"bpf1_db > 70 and", character 16: unexpected token EOF`,
-	} {
-		if _, err := NewEvent(Definition{"e", text}, outcomes); err == nil || err.Error() != want {
-			t.Errorf("%s:\n got  %v\n want %s", text, err, want)
-		}
-	}
-}
-
 // The list of functions in the configuration's reference, which is made of keys.txt, is complete.
 func TestFunctionsInReference(t *testing.T) {
-	b, err := os.ReadFile("../../pipeline/config/keys.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	if want := "Functions: " + strings.Join(functions(), " ") + "\n"; !strings.Contains(string(b), want) {
-		t.Errorf("keys.txt has no %q", want)
-	}
+	b := must.Read(t, "../../pipeline/config/keys.txt")
+	must.Contain(t, string(b), "Functions: "+strings.Join(functions(), " ")+"\n")
 }

@@ -10,7 +10,7 @@ func ExampleNew() {
 	set, err := derive.New([]derive.Definition{
 		{Name: "ct", Text: "thrust_n/(rho*n_rps^2*diameter_m^4)"},
 		{Name: "n_rps", Text: "rpm/60"},
-	}, map[string]float64{"rho": 1.25}, []string{"diameter_m", "rpm"}, []string{"thrust_n"})
+	}, map[string]float64{"rho": 1.25}, []string{"diameter_m", "rpm"}, nil, []string{"thrust_n"})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -19,16 +19,16 @@ func ExampleNew() {
 	fmt.Println("conditions", set.Conditions(), "outcomes", set.Outcomes())
 
 	values := map[string]float64{"diameter_m": 0.5, "rpm": 3000, "thrust_n": 2}
-	if err := set.AddConditions(values); err != nil {
+	if err := set.AddConditions(values, nil); err != nil {
 		fmt.Println(err)
 	}
 
-	if err := set.AddOutcomes(values); err != nil {
+	if err := set.AddOutcomes(values, nil); err != nil {
 		fmt.Println(err)
 	}
 
 	fmt.Println(values["n_rps"], values["ct"])
-	_, err = derive.New([]derive.Definition{{Name: "n_rps", Text: "rmp/60"}}, nil, []string{"diameter_m", "rpm"}, nil)
+	_, err = derive.New([]derive.Definition{{Name: "n_rps", Text: "rmp/60"}}, nil, []string{"diameter_m", "rpm"}, nil, nil)
 	fmt.Println(err)
 	// Output:
 	// conditions [n_rps] outcomes [ct]

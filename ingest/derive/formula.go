@@ -1,45 +1,55 @@
 package derive
 
 import (
+	"cmp"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"maps"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/expr-lang/expr"
 	"github.com/expr-lang/expr/ast"
 	"github.com/expr-lang/expr/file"
-	"github.com/expr-lang/expr/vm"
+	"github.com/expr-lang/expr/parser"
+
+	"doubletake/internal/lists"
 )
 
-// formula is an expression that was checked.
-type formula struct {
-	text    string
-	names   []string // that it uses, sorted
-	program *vm.Program
-}
+// evaluate computes a part of an expression from the numbers of its names. A comparison is 0 or 1.
+type evaluate func(in map[string]Dual) Dual
 
 // longest bounds an expression, in bytes.
 const longest = 2000
 
-// one and two are the functions of one number and of two.
-var (
-	one = map[string]func(float64) float64{
-		"sqrt": math.Sqrt, "abs": math.Abs, "exp": math.Exp, "log": math.Log, "log10": math.Log10, "sin": math.Sin,
-		"cos": math.Cos, "tan": math.Tan, "asin": math.Asin, "acos": math.Acos, "atan": math.Atan,
-		"round": math.Round, "floor": math.Floor,
+// code is the number that stands for a name in an expression. Names can only be compared.
+func code(name string) (c float64) {
+	h := sha256.Sum256([]byte(name))
+	for _, b := range h[:6] {
+		c = 256*c + float64(b)
 	}
-	two = map[string]func(a, b float64) float64{
-		"atan2": math.Atan2, "hypot": math.Hypot, "min": math.Min, "max": math.Max,
-	}
-	operators = strings.Fields("+ - * / ^ ** < <= > >= == != and or && || ! not")
-)
 
-// functions lists the functions of expressions. log is the natural logarithm; angles
-// are in radians.
+	return c
+}
+
+var mention = regexp.MustCompile(`"[^"]*"|'[^']*'|[\pL_][\pL\pN_]*`)
+
+// Mentioned lists the words and the quoted texts of an expression: its names are among them.
+func Mentioned(text string) []string {
+	words := mention.FindAllString(text, -1)
+	for i, w := range words {
+		words[i] = strings.Trim(w, `"'`)
+	}
+
+	return words
+}
+
+const operators = "+ - * / ^ ** < <= > >= == != and or && || ! not"
+
+// functions lists the functions of expressions.
 func functions() []string {
 	out := slices.AppendSeq(slices.Collect(maps.Keys(one)), maps.Keys(two))
 	slices.Sort(out)
@@ -47,172 +57,240 @@ func functions() []string {
 	return out
 }
 
-// position is an error at a character of an expression, from 1.
-type position struct {
-	column  int
-	message string
-}
-
-func (p *position) of(d Definition) *Error {
-	return &Error{Definition: d, Column: p.column, Message: p.message}
-}
-
-// parse checks an expression over the known names that gives a number.
-func parse(text string, known []string) (*formula, *position) {
-	return parseAs(text, known, expr.AsFloat64())
-}
-
-func parseAs(text string, known []string, kind expr.Option) (*formula, *position) {
-	if len(text) > longest {
-		return nil, &position{1, fmt.Sprintf("expected up to %d characters, found %d", longest, len(text))}
+// parse checks an expression over the known names that gives a number. labels are those of
+// them that are names. It returns the names that the expression uses, sorted.
+func parse(d Definition, known, labels []string) (names []string, v evaluate, bad *Error) {
+	if n := len(d.Text); n > longest {
+		return nil, nil, &Error{d, 1, fmt.Sprintf("expected up to %d characters, found %d", longest, n)}
 	}
 
-	c := &checker{known: known, functions: functions()}
-
-	env := map[string]any{"pi": math.Pi}
-	for _, n := range known {
-		env[n] = 0.
+	tree, err := parser.Parse(d.Text)
+	if at := (*file.Error)(nil); errors.As(err, &at) {
+		return nil, nil, &Error{d, at.From + 1, at.Message}
+	} else if err != nil {
+		return nil, nil, &Error{d, 1, err.Error()}
 	}
 
-	options := []expr.Option{expr.Env(env), expr.DisableAllBuiltins(), kind, expr.Patch(c)}
-	for n, f := range one {
-		options = append(options, expr.Function(n, func(p ...any) (any, error) { return f(p[0].(float64)), nil },
-			new(func(float64) float64)))
-	}
-
-	for n, f := range two {
-		options = append(options, expr.Function(n, func(p ...any) (any, error) {
-			return f(p[0].(float64), p[1].(float64)), nil
-		}, new(func(a, b float64) float64)))
-	}
-
-	program, err := expr.Compile(text, options...)
-
-	if c.bad != nil {
-		return nil, c.bad
-	}
-
-	if err != nil {
-		p := &position{1, err.Error()}
-
-		var at *file.Error
-		if errors.As(err, &at) {
-			p.column, p.message = at.From+1, at.Message
-		}
-
-		return nil, p
-	}
-
+	c := &compiler{of: d, known: known, labels: labels}
+	v = c.operand(tree.Node, number)
 	slices.Sort(c.names)
 
-	return &formula{text: text, names: slices.Compact(c.names), program: program}, nil
+	return slices.Compact(c.names), v, c.bad
 }
 
-// checker makes every number a float64 and every quoted text a name. It keeps the
-// names, and the first node that does not belong into an expression.
-type checker struct {
-	known, functions []string
-	names            []string
-	bad              *position
+// compiler checks the nodes of an expression and makes functions of them. It keeps the names, and
+// the first fault.
+type compiler struct {
+	of                   Definition
+	known, labels, names []string
+	bad                  *Error
 }
 
-// Visit implements ast.Visitor; it comes to the parts of a node before the node.
-func (c *checker) Visit(node *ast.Node) {
-	fail := func(format string, args ...any) {
-		if at := (*node).Location().From + 1; c.bad == nil || at < c.bad.column {
-			c.bad = &position{at, fmt.Sprintf(format, args...)}
-		}
-	}
+// kind is what a node gives.
+type kind string
 
-	operator := func(o string) {
-		if !slices.Contains(operators, o) {
-			fail("%q is no operator here; there are %s", o, strings.Join(operators, " "))
-		}
-	}
+const (
+	number     kind = "number"
+	comparison kind = "comparison"
+)
 
-	switch n := (*node).(type) {
-	case *ast.IntegerNode:
-		ast.Patch(node, &ast.FloatNode{Value: float64(n.Value)})
-	case *ast.StringNode:
-		ast.Patch(node, &ast.IdentifierNode{Value: n.Value})
-		c.Visit(node)
-	case *ast.IdentifierNode:
-		switch {
-		case slices.Contains(c.known, n.Value):
-			c.names = append(c.names, n.Value)
-		case n.Value == "pi", slices.Contains(c.functions, n.Value):
-		default:
-			fail("unknown name %q%s", n.Value, didYouMean(n.Value, c.known))
-		}
-
-	case *ast.CallNode:
-		callee, ok := n.Callee.(*ast.IdentifierNode)
-		if ok && !slices.Contains(c.functions, callee.Value) {
-			c.bad = nil // the function is what is wrong, not a name
-			fail("unknown function %q; there are %s", callee.Value, strings.Join(c.functions, ", "))
-		}
-
-	case *ast.UnaryNode:
-		operator(n.Operator)
-	case *ast.BinaryNode:
-		operator(n.Operator)
-	case *ast.ConditionalNode:
-		if a, b := c.kind(n.Exp1), c.kind(n.Exp2); a != b {
-			fail("expected two numbers or two comparisons to choose from, found a %s and a %s", a, b)
-		}
-
-	case *ast.FloatNode, *ast.BoolNode:
-	default:
-		fail("expected arithmetic: numbers, names, operators and functions")
+func (c *compiler) fail(node ast.Node, format string, args ...any) {
+	if c.bad == nil {
+		c.bad = &Error{c.of, node.Location().From + 1, fmt.Sprintf(format, args...)}
 	}
 }
 
-// kind is what a node that was visited gives: expr does not check that of a choice.
-func (c *checker) kind(node ast.Node) string {
+// node compiles a node. Its value is nil or useless after a fault.
+func (c *compiler) node(node ast.Node) (evaluate, kind) {
 	switch n := node.(type) {
+	case *ast.FloatNode:
+		return constant(n.Value), number
+	case *ast.IntegerNode:
+		return constant(float64(n.Value)), number
 	case *ast.BoolNode:
-		return "comparison"
-	case *ast.UnaryNode:
-		return c.kind(n.Node)
-	case *ast.BinaryNode:
-		if !slices.Contains(strings.Fields("+ - * / ^ **"), n.Operator) {
-			return "comparison"
-		}
-
-	case *ast.ConditionalNode:
-		return c.kind(n.Exp1)
+		return constant(truth(n.Value).Value), comparison
 	case *ast.IdentifierNode:
-		if !slices.Contains(c.known, n.Value) && slices.Contains(c.functions, n.Value) {
-			return "function"
+		return c.name(n, n.Value), number
+	case *ast.StringNode:
+		return c.name(n, n.Value), number
+	case *ast.UnaryNode:
+		return c.unary(n)
+	case *ast.BinaryNode:
+		return c.binary(n)
+	case *ast.ConditionalNode:
+		return c.choice(n)
+	case *ast.BuiltinNode:
+		return c.call(n, n.Name, n.Arguments), number
+	case *ast.CallNode:
+		if callee, ok := n.Callee.(*ast.IdentifierNode); ok {
+			return c.call(n, callee.Value, n.Arguments), number
 		}
 	}
 
-	return "number"
+	c.fail(node, "expected arithmetic: numbers, names, operators and functions")
+
+	return nil, number
 }
 
-// value evaluates the expression of a number; values are in the order of its names.
-func (f *formula) value(values []float64) float64 { return f.run(values).(float64) }
-
-func (f *formula) run(values []float64) any {
-	env := map[string]any{"pi": math.Pi}
-	for i, n := range f.names {
-		env[n] = values[i]
-	}
-
-	v, err := expr.Run(f.program, env)
-	if err != nil {
-		panic("derive: " + f.text + ": " + err.Error()) // parse has checked the types
+// operand compiles a node that must be of a kind.
+func (c *compiler) operand(node ast.Node, want kind) evaluate {
+	v, k := c.node(node)
+	if k != want {
+		c.fail(node, "expected a %s, found a %s", want, k)
 	}
 
 	return v
 }
 
-// describe writes the values of the names.
-func (f *formula) describe(values []float64) string {
-	parts := make([]string, len(values))
-	for i, n := range f.names {
-		parts[i] = n + " = " + strconv.FormatFloat(values[i], 'g', -1, 64)
+func constant(v float64) evaluate { return func(map[string]Dual) Dual { return Dual{Value: v} } }
+
+// use is the value of a name.
+func (c *compiler) use(name string) evaluate {
+	c.names = append(c.names, name)
+	return func(in map[string]Dual) Dual { return in[name] }
+}
+
+// name is the value of a name that has a number.
+func (c *compiler) name(node ast.Node, name string) evaluate {
+	switch {
+	case slices.Contains(c.labels, name):
+		c.fail(node, "%s has names, no numbers: compare it with one, as %[1]s == \"NAME\"", name)
+	case !slices.Contains(c.known, name) && name == "pi":
+		return constant(math.Pi)
+	case !slices.Contains(c.known, name):
+		c.fail(node, "unknown name %q%s", name, didYouMean(name, c.known))
 	}
+
+	return c.use(name)
+}
+
+// label is the value of a label and of the name that it is compared with; nil of a node that is no label.
+func (c *compiler) label(node, other ast.Node) (l, o evaluate) {
+	label := ""
+	switch n := node.(type) {
+	case *ast.IdentifierNode:
+		label = n.Value
+	case *ast.StringNode:
+		label = n.Value
+	}
+
+	if !slices.Contains(c.labels, label) {
+		return nil, nil
+	}
+
+	switch n := other.(type) {
+	case *ast.StringNode:
+		return c.use(label), constant(code(n.Value))
+	case *ast.IdentifierNode:
+		if !slices.Contains(c.labels, n.Value) {
+			c.fail(n, "expected a name in quotes, %s == %q", label, n.Value)
+		}
+
+		return c.use(label), c.use(n.Value)
+
+	case *ast.IntegerNode, *ast.FloatNode:
+		c.fail(n, "expected a name in quotes, as %s == \"NAME\"", label)
+	}
+
+	return c.name(node, label), nil
+}
+
+func (c *compiler) unary(n *ast.UnaryNode) (evaluate, kind) {
+	switch n.Operator {
+	case "-":
+		of := c.operand(n.Node, number)
+		return func(in map[string]Dual) Dual { a := of(in); return chain(-a.Value, a, -1, Dual{}, 0) }, number
+
+	case "+":
+		return c.operand(n.Node, number), number
+	}
+
+	of := c.operand(n.Node, comparison) // not, !
+
+	return func(in map[string]Dual) Dual { return truth(of(in).Value == 0) }, comparison
+}
+
+func (c *compiler) binary(n *ast.BinaryNode) (evaluate, kind) {
+	if f := arithmetic[n.Operator]; f != nil {
+		l, r := c.operand(n.Left, number), c.operand(n.Right, number)
+		return func(in map[string]Dual) Dual { return f(l(in), r(in)) }, number
+	}
+
+	f := comparisons[n.Operator]
+	if f == nil {
+		c.fail(n, "%q is no operator here; there are %s", n.Operator, operators)
+		return nil, number
+	}
+
+	var l, r evaluate
+	switch n.Operator {
+	case "and", "&&", "or", "||":
+		l, r = c.operand(n.Left, comparison), c.operand(n.Right, comparison)
+	case "==", "!=":
+		l, r = c.equals(n.Left, n.Right)
+	default:
+		l, r = c.operand(n.Left, number), c.operand(n.Right, number)
+	}
+
+	return func(in map[string]Dual) Dual { return truth(f(l(in).Value, r(in).Value)) }, comparison
+}
+
+// equals are two of a kind: a label and a name, numbers, or comparisons.
+func (c *compiler) equals(left, right ast.Node) (l, r evaluate) {
+	if l, r = c.label(left, right); l != nil {
+		return l, r
+	}
+
+	if r, l = c.label(right, left); r != nil {
+		return l, r
+	}
+
+	l, k := c.node(left)
+
+	return l, c.operand(right, k)
+}
+
+func (c *compiler) choice(n *ast.ConditionalNode) (evaluate, kind) {
+	yes := c.operand(n.Cond, comparison)
+	a, ka := c.node(n.Exp1)
+	b, kb := c.node(n.Exp2)
+	if ka != kb {
+		c.fail(n, "expected two numbers or two comparisons to choose from, found a %s and a %s", ka, kb)
+	}
+
+	return func(in map[string]Dual) Dual {
+		if yes(in).Value != 0 {
+			return a(in)
+		}
+		return b(in)
+	}, ka
+}
+
+// call compiles a function.
+func (c *compiler) call(node ast.Node, name string, arguments []ast.Node) evaluate {
+	switch f, g, n := one[name], two[name], len(arguments); {
+	case f.value == nil && g == nil:
+		c.fail(node, "unknown function %q; there are %s", name, strings.Join(functions(), ", "))
+	case g == nil && n != 1:
+		c.fail(node, "expected %s(x), found %d arguments", name, n)
+	case g == nil:
+		a := c.operand(arguments[0], number)
+		return func(in map[string]Dual) Dual { return f.of(a(in)) }
+	case n != 2:
+		c.fail(node, "expected %s(x, y), found %d arguments", name, n)
+	default:
+		a, b := c.operand(arguments[0], number), c.operand(arguments[1], number)
+		return func(in map[string]Dual) Dual { return g(a(in), b(in)) }
+	}
+
+	return nil
+}
+
+// describe writes the numbers and the names that d is computed of.
+func (d derived) describe(in map[string]Dual, names map[string]string) string {
+	parts := lists.Each(d.names, func(n string) string {
+		return n + " = " + cmp.Or(names[n], strconv.FormatFloat(in[n].Value, 'g', -1, 64))
+	})
 
 	return strings.Join(parts, ", ")
 }

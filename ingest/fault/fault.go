@@ -20,6 +20,11 @@ type Error struct {
 	Err   error  // the underlying error, if any
 }
 
+// At returns the error of a place in a file.
+func At(path, place, want, found, hint string) *Error {
+	return &Error{Path: path, Place: place, Want: want, Found: found, Hint: hint}
+}
+
 // Error joins the parts: "path: place: expected WANT, found FOUND: ERR (HINT)".
 func (e *Error) Error() string {
 	var b strings.Builder

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"doubletake/ingest/fault"
+	"doubletake/internal/must"
 )
 
 // Parts that are not known are left out.
@@ -39,12 +40,20 @@ func TestIn(t *testing.T) {
 		{io.ErrUnexpectedEOF, "a.mat: read: unexpected EOF"},
 	} {
 		err := fault.In("a.mat", c.err)
-		if err == nil || err.Error() != c.want || !errors.As(err, new(*fault.Error)) {
-			t.Errorf("In(%v) = %v, expected %s", c.err, err, c.want)
-		}
+		must.Not(t, err == nil || err.Error() != c.want || !errors.As(err, new(*fault.Error)),
+			"In(%v) = %v, expected %s", c.err, err, c.want)
 	}
 
-	if err := fault.In("a.mat", nil); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, fault.In("a.mat", nil))
+}
+
+// What is raised is the error of the function that catches it; other panics go on.
+func TestCatch(t *testing.T) {
+	wrong := errors.New("zeros")
+	must.Equal(t, fault.Try(func() { fault.Unless(false, wrong) }), wrong, "raised")
+	must.Do(t, fault.Try(func() { fault.Raise(nil) }))
+
+	defer func() { must.Equal(t, recover(), any("own"), "panic") }()
+
+	_ = fault.Try(func() { panic("own") })
 }

@@ -1,6 +1,7 @@
 package fault
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"io/fs"
@@ -61,14 +62,14 @@ func ReadFile(path string, limit int64, want string) ([]byte, error) {
 	}
 	defer f.Close()
 
-	b, err := io.ReadAll(io.LimitReader(f, limit+1)) // it may grow
-	if err != nil {
+	b := bytes.NewBuffer(make([]byte, 0, st.Size()+bytes.MinRead))
+	if _, err := b.ReadFrom(io.LimitReader(f, limit+1)); err != nil { // it may grow
 		return nil, err
 	}
 
-	if int64(len(b)) > limit {
-		return nil, large(int64(len(b)))
+	if int64(b.Len()) > limit {
+		return nil, large(int64(b.Len()))
 	}
 
-	return b, nil
+	return b.Bytes(), nil
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"doubletake/ingest/fault"
+	"doubletake/internal/must"
 )
 
 // Larger files are refused by their size, and what is no regular file at once.
@@ -18,18 +19,14 @@ func TestReadFile(t *testing.T) {
 	dir := t.TempDir()
 	small, large, fifo := filepath.Join(dir, "small"), filepath.Join(dir, "large"), filepath.Join(dir, "fifo")
 	for _, f := range []string{small, large} {
-		if err := os.WriteFile(f, []byte("text"), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(f, []byte("text"), 0o644))
 	}
 
 	if err := os.Truncate(large, 3<<30); err != nil { // it has no blocks
 		t.Fatal(err)
 	}
 
-	if err := syscall.Mkfifo(fifo, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, syscall.Mkfifo(fifo, 0o644))
 
 	if b, err := fault.ReadFile(small, 4, "a text"); err != nil || string(b) != "text" {
 		t.Errorf("%q, %v", b, err)
@@ -47,9 +44,8 @@ func TestReadFile(t *testing.T) {
 		_, err := fault.ReadFile(path, 3, "a text")
 
 		var data *fault.Error
-		if !errors.As(err, &data) || data.Path != path || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %s", path, err, want)
-		}
+		must.Not(t, !errors.As(err, &data) || data.Path != path || !strings.Contains(err.Error(), want),
+			"%s: %v, want %s", path, err, want)
 	}
 
 	if _, err := fault.ReadFile(small+"er", 3, "a text"); !errors.Is(err, fs.ErrNotExist) {

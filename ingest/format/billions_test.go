@@ -7,13 +7,13 @@ import (
 	"errors"
 	"io"
 	"math"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"doubletake/ingest"
 	"doubletake/ingest/ingesttest"
+	"doubletake/internal/must"
 )
 
 // Files of some thousand bytes that declare billions of samples are answered within a
@@ -35,16 +35,12 @@ func TestBillions(t *testing.T) {
 					var err error
 					ingesttest.Bounded(t, b, 64<<20, 0, func() { n, err = pass(b, f.Name, truncated) })
 					best = min(best, ingesttest.CPU()-start)
-					if err == nil && n > 1<<20 || n > 1<<26 {
-						t.Errorf("%s %d %s: %d samples", f.Name, i, truncated, n)
-					}
+					must.Not(t, err == nil && n > 1<<20 || n > 1<<26, "%s %d %s: %d samples", f.Name, i, truncated, n)
 
 					t.Logf("%s %d %s: %d samples, %v, %v", f.Name, i, truncated, n, ingesttest.CPU()-start, err)
 				}
 
-				if best > time.Second {
-					t.Errorf("%s %d %s: answered after %v of processor time", f.Name, i, truncated, best)
-				}
+				must.Not(t, best > time.Second, "%s %d %s: answered after %v of processor time", f.Name, i, truncated, best)
 			}
 		}
 	}
@@ -54,10 +50,7 @@ func TestBillions(t *testing.T) {
 func billions(t *testing.T) map[string][][]byte {
 	le, be := binary.LittleEndian, binary.BigEndian
 	read := func(name string) []byte {
-		b, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Read(t, name)
 
 		return b
 	}
@@ -65,9 +58,7 @@ func billions(t *testing.T) map[string][][]byte {
 	// change changes the bytes that follow the first text.
 	change := func(b []byte, after string, do func(b []byte)) []byte {
 		i := bytes.Index(b, []byte(after))
-		if i < 0 {
-			t.Fatalf("no %q", after)
-		}
+		must.Never(t, i < 0, "no %q", after)
 
 		do(b[i+len(after):])
 
@@ -76,9 +67,7 @@ func billions(t *testing.T) map[string][][]byte {
 
 	swap := func(name, old, with string) []byte {
 		b := read(name)
-		if !bytes.Contains(b, []byte(old)) {
-			t.Fatalf("no %q in %s", old, name)
-		}
+		must.Never(t, !bytes.Contains(b, []byte(old)), "no %q in %s", old, name)
 
 		return bytes.ReplaceAll(b, []byte(old), []byte(with))
 	}
@@ -92,9 +81,7 @@ func billions(t *testing.T) map[string][][]byte {
 		t.Fatal(err)
 	}
 
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, z.Close())
 
 	wav := ingesttest.PCM16(1, 1, 2, 3)
 	wav.Claim = 0xFFFFFFF0

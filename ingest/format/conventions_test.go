@@ -5,12 +5,12 @@ import (
 	"errors"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"doubletake/ingest"
+	"doubletake/internal/must"
 )
 
 // Packed numbers are unpacked after the conventions of netCDF, and MATLAB's axes
@@ -18,10 +18,7 @@ import (
 // the files with netCDF4, h5py and scipy; truth.json holds numpy's values, null
 // where a number is no sample.
 func TestConventions(t *testing.T) {
-	b, err := os.ReadFile("testdata/conventions/truth.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Read(t, "testdata/conventions/truth.json")
 
 	var files map[string][]struct {
 		TimeAxis   string                `json:"time_axis"`
@@ -30,22 +27,16 @@ func TestConventions(t *testing.T) {
 		Unread     map[string]string     `json:"unread"`
 	}
 
-	if err := json.Unmarshal(b, &files); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(b, &files))
 
-	if len(files) != 11 {
-		t.Fatalf("%d files", len(files))
-	}
+	must.Be(t, len(files), 11, "files")
 
 	for name, cases := range files {
 		for _, want := range cases {
 			t.Run(name+" "+want.TimeAxis, func(t *testing.T) {
 				o := ingest.Options{Arrays: ingest.ArrayOptions{TimeAxis: want.TimeAxis}}
 				r, err := Open(filepath.Join("testdata/conventions", name), o)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 				defer r.Close()
 
 				info := r.Info()
@@ -66,18 +57,15 @@ func TestConventions(t *testing.T) {
 				}
 
 				for k, v := range want.Attributes {
-					if attributes[k] != v {
-						t.Errorf("attribute %s is %q, want %q", k, attributes[k], v)
-					}
+					must.Equal(t, attributes[k], v, "attribute %s is", k)
 				}
 
 				for k, c := range info.Channels {
 					w, ok := want.Channels[c.Name]
 					got := make([]float64, len(w)+1)
 					n, err := r.Read([]int{k}, 0, [][]float64{got})
-					if !ok || n != len(w) || c.Samples != int64(n) || !errors.Is(err, io.EOF) {
-						t.Fatalf("%s: %d of %d samples, want %d: %v", c.Name, n, c.Samples, len(w), err)
-					}
+					must.Never(t, !ok || n != len(w) || c.Samples != int64(n) || !errors.Is(err, io.EOF),
+						"%s: %d of %d samples, want %d: %v", c.Name, n, c.Samples, len(w), err)
 
 					for i, v := range w {
 						if v == nil && !math.IsNaN(got[i]) || v != nil && got[i] != *v {
@@ -94,8 +82,6 @@ func TestConventions(t *testing.T) {
 func TestSquare(t *testing.T) {
 	for _, name := range []string{"square.npy", "square.npz"} {
 		_, err := Open("testdata/conventions/"+name, ingest.Options{})
-		if err == nil || !strings.Contains(err.Error(), "time_axis") || !strings.Contains(err.Error(), "[4 4]") {
-			t.Errorf("%s: %v", name, err)
-		}
+		must.Refuse(t, err, "time_axis", "[4 4]")
 	}
 }

@@ -29,6 +29,7 @@ import (
 	"doubletake/ingest/format/text"
 	"doubletake/ingest/format/uff"
 	"doubletake/ingest/format/wav"
+	"doubletake/internal/lists"
 )
 
 // formats are the formats there are. Their order is the one in which files are
@@ -69,20 +70,12 @@ func All() []ingest.Format { return slices.Clone(formats) }
 
 // Names returns the formats' names.
 func Names() []string {
-	names := make([]string, len(formats))
-	for i, f := range formats {
-		names[i] = f.Name
-	}
-
-	return names
+	return lists.Each(formats, func(f ingest.Format) string { return f.Name })
 }
 
 // Titles returns the formats' names as people write them, joined by commas.
 func Titles() string {
-	titles := make([]string, len(formats))
-	for i, f := range formats {
-		titles[i] = f.Title
-	}
+	titles := lists.Each(formats, func(f ingest.Format) string { return f.Title })
 
 	return strings.Join(titles, ", ")
 }
@@ -106,10 +99,6 @@ func OpenHeld(path string, held []byte, o ingest.Options) (ingest.Reader, error)
 		return nil, err
 	}
 
-	if o.Program != nil {
-		return program.Open(path, o)
-	}
-
 	src := ingest.Source{Path: path, ReaderAt: bytes.NewReader(held), Size: int64(len(held)), Held: held}
 	if len(held) == 0 {
 		var err error
@@ -119,12 +108,19 @@ func OpenHeld(path string, held []byte, o ingest.Options) (ingest.Reader, error)
 	}
 
 	r, err := open(src, o)
-	if err != nil {
+	if err != nil || o.Program != nil {
 		_ = src.Close()
-		return nil, err
 	}
 
-	return r, nil
+	if err == nil && o.Program != nil {
+		r, err = program.Open(path, o)
+	}
+
+	if err == nil && len(o.Missing) > 0 {
+		r = fill(r, o.Missing)
+	}
+
+	return r, err
 }
 
 // Check reports options that contradict themselves or name no format.
@@ -135,34 +131,50 @@ func Check(o ingest.Options) error {
 	return o.Check()
 }
 
-// open is Open of a source. If it fails its caller closes src.
+// open is Open of a source. If it fails its caller closes src; of a file for a program it
+// returns no Reader.
 func open(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
-	f, err := find(src, o.Format)
-	if err != nil {
-		return nil, err
-	}
-
-	r, err := f.Open(src, o)
-	if err != nil {
-		return nil, fault.In(src.Path, err)
-	}
-
-	return r, nil
-}
-
-// find returns the format of that name or, if it is empty, the file's.
-func find(src ingest.Source, name string) (*ingest.Format, error) {
-	if name != "" {
-		return &formats[slices.Index(Names(), name)], nil
-	}
-
-	head := make([]byte, min(src.Size, 1024))
+	head := make([]byte, min(src.Size, ingest.HeadBytes))
 	n, err := src.ReadAt(head, 0)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, &fault.Error{Path: src.Path, Place: "byte 0", Err: fmt.Errorf("read: %w", err)}
 	}
 
 	head = head[:n]
+	if err := ingest.NoMeasurement(src.Path, head, o.Program != nil); err != nil {
+		return nil, err
+	}
+
+	if o.Program != nil {
+		return nil, nil
+	}
+
+	f, err := find(src, head, o.Format)
+	if err != nil {
+		return nil, err
+	}
+
+	r, err := f.Open(src, o)
+	if err == nil {
+		return r, nil
+	}
+
+	var of *fault.Error
+
+	err = fault.In(src.Path, err)
+	if errors.As(err, &of) && of.Hint == "" && strings.Contains(of.Found, "the end of the file") {
+		of.Hint = "the file is cut short: copy or record it again"
+	}
+
+	return nil, err
+}
+
+// find returns the format of that name or, if it is empty, the file's.
+func find(src ingest.Source, head []byte, name string) (*ingest.Format, error) {
+	if name != "" {
+		return &formats[slices.Index(Names(), name)], nil
+	}
+
 	for i, f := range formats {
 		if slices.ContainsFunc(f.Magic, func(m string) bool { return bytes.HasPrefix(head, []byte(m)) }) {
 			return &formats[i], nil
@@ -182,62 +194,6 @@ func find(src ingest.Source, name string) (*ingest.Format, error) {
 
 // isRest reports whether a format reads files of no other format: text.
 func isRest(f ingest.Format) bool { return f.Magic == nil && f.Detect == nil }
-
-// Hints for files of formats that are not read.
-const (
-	asWAV   = "convert it to WAV, e.g. sox IN OUT.wav or ffmpeg -i IN OUT.wav, or name a program: reader: [program]"
-	asArray = "save the array with numpy.save(…, allow_pickle=False)"
-	asFile  = "write an Arrow IPC file: pyarrow.ipc.new_file, arrow::write_ipc_file"
-	noMP3   = "MP3 alters spectra; record as WAV"
-	unpack  = "unpack it"
-)
-
-// foreign lists the magics of formats that are known but not read. Text formats
-// must not be mistaken for one, so a magic of plain letters counts only if the
-// head of the file holds control bytes that no text has (binary below). Binary
-// files without a known magic are told by the ending of their name.
-var foreign = []struct {
-	magic, endings string
-	binary         bool
-	name, hint     string
-}{
-	{"FORM", ".aiff .aif .aifc", true, "AIFF", asWAV},
-	{".snd", ".au .snd", true, "AU", asWAV},
-	{"dns.", "", true, "AU", asWAV},
-	{"caff", ".caf", true, "CAF", asWAV},
-	{"MATLAB 7.3", "", false, "MATLAB 7.3 without its HDF5 part", "is the file cut short?"},
-	{"OggS", ".ogg .opus", true, "Ogg", asWAV},
-	{"ID3", ".mp3", true, "MP3", noMP3},
-	{"\xff\xfb", "", false, "MP3", noMP3},
-	{"\xff\xf3", "", false, "MP3", noMP3},
-	{"\xff\xf2", "", false, "MP3", noMP3},
-	{"\x1f\x8b", ".gz", false, "gzip", unpack},
-	{"7z\xbc\xaf\x27\x1c", ".7z", false, "7-zip", unpack},
-	{"BZh", ".bz2", true, "bzip2", unpack},
-	{"\xfd7zXZ\x00", ".xz", false, "xz", unpack},
-	{"\x28\xb5\x2f\xfd", ".zst", false, "zstd", unpack},
-	{"wvpk", ".wv", true, "WavPack", asWAV},
-	{"FEA1", "", true, "Feather version 1", "write version 2 with pyarrow.feather.write_feather(table, path)"},
-	{"\xff\xff\xff\xff", "", true, "Arrow IPC stream", asFile},
-	{"\xd0\xcf\x11\xe0", ".xls", false, "Excel (.xls)", "save it as CSV"},
-	{"\x80\x02", ".pkl", false, "Python pickle", asArray},
-	{"\x80\x03", "", false, "Python pickle", asArray},
-	{"\x80\x04", "", false, "Python pickle", asArray},
-	{"\x80\x05", "", false, "Python pickle", asArray},
-	{"%PDF", ".pdf", false, "PDF", ""},
-}
-
-// Unread returns the name of the format of files that end so and are not read, and
-// what to do with them; empty for other endings.
-func Unread(ending string) (name, hint string) {
-	for _, m := range foreign {
-		if ending != "" && slices.Contains(strings.Fields(m.endings), strings.ToLower(ending)) {
-			return m.name, m.hint
-		}
-	}
-
-	return "", ""
-}
 
 // matlab4 reports whether a file begins with a matrix of a MAT-file of level 4:
 // five numbers of 32 bits (type, rows, columns, imaginary, length of the name) and
@@ -270,11 +226,8 @@ func refuse(path string, head []byte) error {
 		return &fault.Error{Path: path, Place: "byte 0", Want: want, Found: found, Hint: hint}
 	}
 
-	binary := ingest.Binary(head)
-	for _, m := range foreign {
-		if bytes.HasPrefix(head, []byte(m.magic)) && (binary || !m.binary) {
-			return fail("", fmt.Sprintf("format %s, which is not read", m.name), m.hint)
-		}
+	if err := ingest.Foreign(path, head); err != nil {
+		return err
 	}
 
 	if matlab4(head) {
@@ -282,12 +235,18 @@ func refuse(path string, head []byte) error {
 			"save it in MATLAB with save -v7, by scipy with format='5', or name a program: reader: [program]")
 	}
 
-	if !binary || bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff")) { // UTF-16
+	utf16 := bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff"))
+	if utf16 || !ingest.Binary(head) {
 		return nil
 	}
 
+	if text := bytes.TrimRight(head, "\x00"); len(text) < len(head)-1 && !ingest.Binary(text) {
+		return fail("a recording", fmt.Sprintf("nothing but zeros from byte %d on", len(text)),
+			"the file was not written to its end: copy or record it again, or leave it out with exclude")
+	}
+
 	ext, begins := strings.ToLower(filepath.Ext(path)), head[:min(8, len(head))]
-	if name, hint := Unread(ext); name != "" {
+	if name, hint := ingest.UnreadEnding(ext); name != "" {
 		return fail("", fmt.Sprintf("format %s by its name, which is not read (it begins %q)", name, begins), hint)
 	}
 

@@ -13,6 +13,7 @@ import (
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/ingesttest"
+	"doubletake/internal/must"
 )
 
 // openBytes opens bytes as a file named x.
@@ -72,25 +73,80 @@ func matrix4(order binary.AppendByteOrder, kind uint32) string {
 	return string(append(b, "x\x00\x00\x00\x00\x00\x00\x00\xf0\x3f"...))
 }
 
+// zipped is a zip archive of empty files, as Python's zipfile writes their names.
+func zipped(names ...string) string {
+	var s string
+	for _, n := range names {
+		s += "PK\x03\x04\x14\x00" + strings.Repeat("\x00", 20) + string([]byte{byte(len(n)), 0, 0, 0}) + n
+	}
+
+	return s
+}
+
+// What is no measurement is named, with what to do, whatever its name and stated format, for a
+// recording and a table.
+func TestNoMeasurement(t *testing.T) {
+	for head, want := range map[string][2]string{
+		"version https://git-lfs.github.com/spec/v1\noid sha256:ab\nsize 264644\n": {
+			"a Git LFS pointer", "git lfs pull",
+		},
+		"/annex/objects/MD5E-s1234--abc.csv\n":              {"a git-annex pointer", "git annex get"},
+		"<!DOCTYPE html>\n<html><body>404\n1 2\n3 4\n":      {"a page of HTML", "download the file again"},
+		"\ufeff\n <HTML><head>\n1\n2\n":                     {"a page of HTML", "download the file again"},
+		"<?xml version=\"1.0\"?><Error><Code>Denied</Code>": {"a text of XML", "download the file again"},
+		"{\"error\": \"not found\", \"code\": 404}": {
+			"a server's error message", "download the file again",
+		},
+		".git/annex/objects/aa/MD5E-s1234--abc.csv": {"a link of git-annex", "git annex get"},
+		"{\"a\":[1,2,3]}": {"a text of JSON", "as CSV"},
+		zipped("[Content_Types].xml", "xl/workbook.xml"): {"an Excel workbook", "save its sheet as CSV"},
+		zipped("docProps/app.xml", "xl/workbook.xml"):    {"an Excel workbook", "save its sheet as CSV"},
+		zipped("mimetype") + "application/vnd.oasis.opendocument.spreadsheet": {
+			"an OpenDocument file", "save its sheet as CSV",
+		},
+		zipped("take1.csv"): {"zip", "zip"},
+		"\xd0\xcf\x11\xe0" + strings.Repeat("\x00", 600): {"Excel (.xls)", "save it as CSV"},
+		strings.Repeat("\x00", 5000):                     {"nothing but zeros from byte 0 on", "not written to its end"},
+		"a,b\n1,2\n" + strings.Repeat("\x00", 4096):      {"nothing but zeros from byte 8 on", "not written to its end"},
+		"":                           {"an empty file", "copy it again"},
+		"RIFF\xff\xff\x00\x00WAVEfm": {"the end of the file", "cut short: copy"},
+		"a,b\n":                      {"no data rows", "record again"},
+	} {
+		path := filepath.Join(t.TempDir(), "x.wav")
+		must.Do(t, os.WriteFile(path, []byte(head), 0o600))
+
+		r, err := Open(path, ingest.Options{})
+		ingesttest.WantDataError(t, r, err, path, want[0], want[1])
+
+		asTable := want[1]
+		switch want[1] {
+		case "not written to its end", "copy it again", "cut short: copy", "record again": // found by readers of recordings
+			asTable = ""
+		}
+
+		must.Refuse(t, ingest.NoTable(path, []byte(head)), asTable)
+	}
+
+	for _, head := range []string{"PK\x03\x04" + zipped("arr_0.npy")[4:], "time,F\n1,2\n", "<1,2\n"} {
+		if err := ingest.NoMeasurement("x", []byte(head), false); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func TestOpenErrors(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "run_12.wav"), []byte("x"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "run_12.wav"), []byte("x"), 0o644))
 
 	r, err := Open(filepath.Join(dir, "run_21.wav"), ingest.Options{})
 	ingesttest.WantDataError(t, r, err, "no such file", `there is "run_12.wav"`)
-	if !errors.Is(err, os.ErrNotExist) {
-		t.Error("not fs.ErrNotExist")
-	}
+	must.Not(t, !errors.Is(err, os.ErrNotExist), "not fs.ErrNotExist")
 
 	r, err = Open(dir, ingest.Options{})
 	ingesttest.WantDataError(t, r, err, "a directory")
 
 	empty := filepath.Join(dir, "empty.wav")
-	if err := os.WriteFile(empty, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(empty, nil, 0o644))
 
 	r, err = Open(empty, ingest.Options{})
 	ingesttest.WantDataError(t, r, err, "empty")
@@ -112,10 +168,7 @@ func TestOpenErrors(t *testing.T) {
 // endings are unique, one format reads what no other does, and a row of the
 // table of formats has its title.
 func TestFormats(t *testing.T) {
-	b, err := os.ReadFile("../../docs/how-to.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Read(t, "../../docs/how-to.md")
 
 	var rows []string
 	for _, l := range strings.Split(string(b), "\n") {
@@ -133,33 +186,24 @@ func TestFormats(t *testing.T) {
 		}
 
 		for _, s := range append([]string{f.Name, f.Title}, f.Endings...) {
-			if seen[s] || s == "" {
-				t.Errorf("%s: %q is not unique", f.Name, s)
-			}
+			must.Not(t, seen[s] || s == "", "%s: %q is not unique", f.Name, s)
 			seen[s] = true
 		}
 
 		for _, e := range f.Endings {
-			if e != strings.ToLower(filepath.Ext("x"+e)) {
-				t.Errorf("%s: ending %q", f.Name, e)
-			}
+			must.Equal(t, e, strings.ToLower(filepath.Ext("x"+e)), "%s: ending", f.Name)
 		}
 
-		if !slices.ContainsFunc(rows, func(r string) bool { return strings.Contains(r, f.Title) }) {
-			t.Errorf("docs/how-to.md has no row for %s", f.Title)
-		}
+		must.Not(t, !slices.ContainsFunc(rows, func(r string) bool { return strings.Contains(r, f.Title) }),
+			"docs/how-to.md has no row for %s", f.Title)
 	}
 
-	if rest != 1 {
-		t.Errorf("%d formats read what no other does", rest)
-	}
+	must.Equal(t, rest, 1, "formats read what no other does")
 }
 
 // The name of a registered format is not given twice.
 func TestRegisterTwice(t *testing.T) {
 	for _, f := range []ingest.Format{{Name: "wav", Open: formats[0].Open}, {Open: formats[0].Open}, {Name: "tape"}} {
-		if err := Register(f); err == nil || !strings.Contains(err.Error(), "register format") {
-			t.Errorf("%q: %v", f.Name, err)
-		}
+		must.Refuse(t, Register(f), "register format")
 	}
 }

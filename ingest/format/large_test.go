@@ -9,12 +9,12 @@ import (
 	"math"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"sync"
 	"testing"
 
 	"doubletake/ingest"
 	"doubletake/ingest/stats"
+	"doubletake/internal/must"
 )
 
 // largeWAV is a file of more than 4 GiB that exists only in the program: a header,
@@ -78,9 +78,7 @@ func TestWAVBeyond4GiB(t *testing.T) {
 		runtime.ReadMemStats(&before)
 
 		r, err := open(ingest.Source{Path: "large.wav", ReaderAt: f, Size: f.size()}, ingest.Options{})
-		if err != nil {
-			t.Fatalf("%s: %v", id, err)
-		}
+		must.Never(t, err != nil, "%s: %v", id, err)
 
 		info := r.Info()
 		if len(info.Channels) != 2 || info.Channels[1].Samples != f.frames || info.Channels[1].RateHz != 51200 ||
@@ -88,9 +86,7 @@ func TestWAVBeyond4GiB(t *testing.T) {
 			t.Fatalf("%s: %+v", id, info)
 		}
 
-		if got := fmt.Sprint(info.Attributes); !strings.Contains(got, "rotor") {
-			t.Errorf("%s: attributes %s", id, got)
-		}
+		must.Contain(t, fmt.Sprint(info.Attributes), "rotor")
 
 		dst := [][]float64{make([]float64, 1000), make([]float64, 1000)}
 		for _, at := range []int64{0, 1<<29 - 500, 1<<30 - 500, 5<<28 - 500, f.frames - 1000} {
@@ -100,9 +96,8 @@ func TestWAVBeyond4GiB(t *testing.T) {
 
 			for c, x := range dst {
 				for i, v := range x {
-					if want := float64(f.sample(at+int64(i), c)) / 32768; v != want {
-						t.Fatalf("%s: channel %d, frame %d: %v, expected %v", id, c+1, at+int64(i), v, want)
-					}
+					must.Be(t, v, float64(f.sample(at+int64(i), c))/32768, "%s: channel %d, frame %d", id, c+1,
+						at+int64(i))
 				}
 			}
 		}
@@ -119,10 +114,7 @@ func TestWAVBeyond4GiB(t *testing.T) {
 
 		// A file cut short is an error with both lengths.
 		_, err = open(ingest.Source{Path: "large.wav", ReaderAt: f, Size: 5 << 30}, ingest.Options{})
-		if err == nil || !strings.Contains(err.Error(),
-			fmt.Sprintf("the header claims %d frames, there are %d", f.frames, (5<<30-len(f.head))/4)) {
-			t.Errorf("%s, cut short: %v", id, err)
-		}
+		must.Refuse(t, err, fmt.Sprintf("the header claims %d frames, there are %d", f.frames, (5<<30-len(f.head))/4))
 	}
 }
 
@@ -132,9 +124,7 @@ func TestReadersInParallel(t *testing.T) {
 	files := 0
 	for _, dir := range []string{"truth", "arrays"} {
 		list, err := filepath.Glob(filepath.Join("testdata", dir, "*.*"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		for _, path := range list {
 			first, err := Open(path, ingest.Options{})
@@ -146,9 +136,7 @@ func TestReadersInParallel(t *testing.T) {
 			info := first.Info()
 			sums, _, err := stats.Describe(context.Background(), first)
 			first.Close()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 
 			want := fmt.Sprintf("%+v", sums)
 
@@ -165,9 +153,7 @@ func TestReadersInParallel(t *testing.T) {
 					}
 					defer r.Close()
 
-					if got := fmt.Sprintf("%+v", r.Info()); got != fmt.Sprintf("%+v", info) {
-						t.Errorf("%s: %s", path, got)
-					}
+					must.Equal(t, fmt.Sprintf("%+v", r.Info()), fmt.Sprintf("%+v", info), "%s", path)
 
 					s, _, err := stats.Describe(context.Background(), r)
 					if got := fmt.Sprintf("%+v", s); err != nil || got != want {
@@ -180,7 +166,5 @@ func TestReadersInParallel(t *testing.T) {
 		}
 	}
 
-	if files < 30 {
-		t.Errorf("only %d files", files)
-	}
+	must.Not(t, files < 30, "only %d files", files)
 }

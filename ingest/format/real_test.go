@@ -12,6 +12,7 @@ import (
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/ingesttest"
 	"doubletake/ingest/stats"
+	"doubletake/internal/must"
 )
 
 // realData returns a folder of measured data, which is not part of the
@@ -37,13 +38,9 @@ func realData(t testing.TB, name string) string {
 func TestRealPrinceton(t *testing.T) {
 	dir := realData(t, "princeton-mae224-lift-drag")
 	files, ws, err := campaign.Find([]string{"Speed*/angle*.txt"}, nil, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
-	if len(files) != 44 || files[0] != "Speed1/angle0.txt" {
-		t.Errorf("%d files: %v", len(files), files)
-	}
+	must.Not(t, len(files) != 44 || files[0] != "Speed1/angle0.txt", "%d files: %v", len(files), files)
 
 	if len(ws) != 1 || ws[0].Code != "misnamed-file" ||
 		ws[0].Text != `is not matched by "Speed*/angle*.txt": a dot missing? it is left out` {
@@ -51,9 +48,7 @@ func TestRealPrinceton(t *testing.T) {
 	}
 
 	pat, err := campaign.ParsePattern("Speed{setting}/angle{alpha_deg}.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	infos := func(p string) (ingest.Info, error) {
 		r, err := Open(filepath.Join(dir, p), ingest.Options{})
@@ -68,27 +63,21 @@ func TestRealPrinceton(t *testing.T) {
 	together := campaign.Grouping{Channels: []string{"lift", "drag"}, Together: true}
 
 	// Speed1R is no number: an error, so the user leaves it out.
-	runs, _, err := campaign.Assemble(files, infos, nil, pat, nil, together)
+	runs, err := assemble(files, infos, nil, pat, together)
 	ingesttest.WantDataError(t, runs, err, "Speed1R/angle0.txt", "Speed{setting}/angle{alpha_deg}.txt")
 
 	// Nor is there an angle in Speed4/force.txt.
 	all, _, err := campaign.Find([]string{"Speed*/*.txt"}, []string{"Speed1R/*"}, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
-	runs, _, err = campaign.Assemble(all, infos, nil, pat, nil, together)
+	runs, err = assemble(all, infos, nil, pat, together)
 	ingesttest.WantDataError(t, runs, err, "Speed4/force.txt", "exclude")
 
 	files, _, err = campaign.Find([]string{"Speed*/angle*.txt"}, []string{"Speed1R/*"}, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
-	runs, _, err = campaign.Assemble(files, infos, nil, pat, nil, together)
-	if err != nil || len(runs) != 30 {
-		t.Fatalf("%d runs, %v", len(runs), err)
-	}
+	runs, err = assemble(files, infos, nil, pat, together)
+	must.Never(t, err != nil || len(runs) != 30, "%d runs, %v", len(runs), err)
 
 	r := runs[0]
 	if r.ID != "Speed1/angle0.txt" || r.Recordings[0].Conditions["alpha_deg"] != 0 ||
@@ -97,9 +86,7 @@ func TestRealPrinceton(t *testing.T) {
 	}
 
 	f, err := Open(filepath.Join(dir, r.Path), ingest.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer f.Close()
 
 	i := f.Info()
@@ -108,9 +95,7 @@ func TestRealPrinceton(t *testing.T) {
 		t.Errorf("%+v", ch)
 	}
 
-	if i.Channels[0].Unit != "" {
-		t.Error("the unit of force is not stated")
-	}
+	must.Equal(t, i.Channels[0].Unit, "", "the unit of force is not stated")
 
 	s, ws, err := stats.Scan(context.Background(), f, r)
 	if err != nil || len(s) != 2 || s[0].Samples != 98 {
@@ -132,9 +117,7 @@ func TestRealCrazyflie(t *testing.T) {
 
 	for _, f := range files {
 		r, err := Open(filepath.Join(dir, f), ingest.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		i := r.Info()
 		if ch := i.Channels[0]; len(i.Channels) != 1 || ch.Samples != 220500 || ch.RateHz != 44100 ||
@@ -151,9 +134,7 @@ func TestRealCrazyflie(t *testing.T) {
 	}
 
 	r, err := Open(filepath.Join(dir, "propellers_only_4mics/m1.npy"), ingest.Options{RateHz: 48000})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer r.Close()
 
 	if i := r.Info(); len(i.Channels) != 4 || i.Channels[3].Samples != 240000 || i.Channels[3].RateHz != 48000 ||
@@ -166,10 +147,8 @@ func TestRealCrazyflie(t *testing.T) {
 // between the segments, 93 intervals in the conditions table (NOTE.md, wc).
 func TestRealCyclone(t *testing.T) {
 	dir := realData(t, "cyclone-ojf-force-balance")
-	c, err := campaign.ReadConditions(filepath.Join(dir, "conditions.csv"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c, err := campaign.ReadLog(filepath.Join(dir, "conditions.csv"), campaign.LogOptions{})
+	must.Do(t, err)
 
 	if strings.Join(c.Names, " ") != "U_from_sensor_mps arm_angle_deg servo1_us servo2_us motor_us" || len(c.Rows) != 93 {
 		t.Fatal(c.Names, len(c.Rows))
@@ -182,9 +161,7 @@ func TestRealCyclone(t *testing.T) {
 
 	open := func(p string) ingest.Reader {
 		r, err := Open(filepath.Join(dir, p), o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		return r
 	}
@@ -209,7 +186,7 @@ func TestRealCyclone(t *testing.T) {
 	}
 
 	if len(have) < len(files) {
-		runs, _, err := campaign.Assemble(files, infos, c, nil, nil, group)
+		runs, err := assemble(files, infos, c, nil, group)
 		ingesttest.WantDataError(t, runs, err, "a row of", "for this file, found none")
 	}
 
@@ -220,7 +197,7 @@ func TestRealCyclone(t *testing.T) {
 		}
 	}
 
-	runs, _, err := campaign.Assemble(kept, infos, c, nil, map[string]float64{"rho": 1.2}, group)
+	runs, err := assemble(kept, infos, c, nil, group)
 	if err != nil || len(runs) != 93 {
 		t.Fatal(len(runs), err)
 	}
@@ -229,72 +206,15 @@ func TestRealCyclone(t *testing.T) {
 		r := open(run.Path)
 		s, ws, err := stats.Scan(context.Background(), r, run)
 		r.Close()
-		if err != nil || len(s) != 6 || s[0].Samples != run.Row1-run.Row0 || len(run.Recordings[0].Conditions) != 6 {
+		if err != nil || len(s) != 6 || s[0].Samples != run.Row1-run.Row0 || len(run.Recordings[0].Conditions) != 5 {
 			t.Fatal(s, err)
 		}
 
-		if !strings.Contains(ingesttest.Codes(ws), "jittered-clock") {
-			t.Errorf("%s: %v", run.ID, ws)
-		}
-
-		if got := ingesttest.Codes(r.Info().Warnings); got != "clock-gaps" {
-			t.Errorf("%s: %s", run.Path, got)
-		}
+		must.Contain(t, ingesttest.Codes(ws), "jittered-clock")
+		must.Equal(t, ingesttest.Codes(r.Info().Warnings), "clock-gaps", "%s", run.Path)
 
 		if rate := r.Info().Channels[0].RateHz; rate < 95 || rate > 105 {
 			t.Errorf("%g Hz", rate)
 		}
-	}
-}
-
-// TestRealMATLAB: MATLAB level 5 files as they are published. Shapes and values
-// are scipy.io.loadmat's: x (882000, 1) of 16-bit origin, no rate; spectra
-// (4097, 6) in cells, with a struct that holds the speeds.
-func TestRealMATLAB(t *testing.T) {
-	r, err := Open(filepath.Join(realData(t, "crisscl-motor-9450-propeller"), "sonido_motor_1.mat"),
-		ingest.Options{RateHz: 44100})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-
-	info := r.Info()
-	if len(info.Channels) != 1 || info.Channels[0].Name != "x" || info.Channels[0].Samples != 882000 ||
-		info.Channels[0].RateHz != 44100 {
-		t.Fatalf("%+v", info.Channels)
-	}
-
-	x := make([]float64, 3)
-	if n, err := r.Read([]int{0}, 0, [][]float64{x}); n != 3 || err != nil || x[2] != -1.0/32768 {
-		t.Errorf("%v, %v", x, err)
-	}
-
-	s, err := Open(filepath.Join(realData(t, "tudelft-ae4115-6blade-spectra"), "jprop.mat"), ingest.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-
-	if len(s.Info().Unread) > 0 {
-		t.Errorf("unread: %v", s.Info().Unread)
-	}
-
-	for _, name := range []string{"PXX_jprop{1}[6]", "SPL_jprop{3}[1]", "f_jprop{2}", "opp_jprop.RPS_M1"} {
-		c, err := ingest.FindChannel(s.Info(), name)
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		if n := s.Info().Channels[c].Samples; n != 4097 && n != 3 {
-			t.Errorf("%s: %d samples", name, n)
-		}
-	}
-
-	c, _ := ingest.FindChannel(s.Info(), "opp_jprop.RPS_M1")
-
-	rps := make([]float64, 3)
-	if _, err := s.Read([]int{c}, 0, [][]float64{rps}); err != nil || math.Abs(rps[0]-93.74) > 0.01 ||
-		math.Abs(rps[2]-123.02) > 0.01 {
-		t.Errorf("%v, %v", rps, err)
 	}
 }

@@ -2,11 +2,11 @@ package format
 
 import (
 	"bytes"
-	"os"
 	"testing"
 
 	"doubletake/ingest"
 	"doubletake/ingest/ingesttest"
+	"doubletake/internal/must"
 )
 
 // Expected texts follow from the bytes changed here; the positions are those of
@@ -27,10 +27,7 @@ func TestSoundRefused(t *testing.T) {
 		{"sox_pipe.w64", put(0, ""), "expected a chunk's length, found -1"},
 		{"sox.w64", put(24, "xxxx"), `byte 24: expected "WAVE"`},
 	} {
-		b, err := os.ReadFile("testdata/sound/" + c.name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Read(t, "testdata/sound/"+c.name)
 
 		r, err := openBytes(c.change(bytes.Clone(b)), ingest.Options{})
 		t.Log(c.name, err)
@@ -47,24 +44,17 @@ func TestSoundTruncated(t *testing.T) {
 	}{
 		{"sox.w64", "sox.w64", 200},
 	} {
-		b, err := os.ReadFile("testdata/sound/" + c.name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Read(t, "testdata/sound/"+c.name)
 
 		if c.size > 0 {
 			b = b[:c.size]
 		}
 
 		r, err := openBytes(b, ingest.Options{Truncated: "use"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		w, err := Open("testdata/sound/"+c.whole, ingest.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		want, n := ingesttest.ReadAll(t, w), r.Info().Channels[0].Samples
 		if ingesttest.Codes(r.Info().Warnings) != "truncated" || n < 5 || n == 37 != (c.size == 0) {

@@ -1,6 +1,6 @@
 // Package ingesttest helps to test readers of file formats and what uses them:
-// small files made in memory, a Reader of numbers, and checks that every reader
-// must pass. It is imported by tests alone.
+// small files made in memory, a Reader of numbers, and comparisons. It is imported by
+// tests alone.
 package ingesttest
 
 import (
@@ -18,6 +18,7 @@ import (
 
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
+	"doubletake/internal/lists"
 )
 
 // WAV describes a WAV file by the format's definition, right or wrong.
@@ -61,27 +62,18 @@ func (w WAV) Bytes() []byte {
 
 // NPY returns an NPY file, version 1.0, of that dtype, memory order and shape.
 func NPY(dtype string, fortran bool, data []byte, shape ...int) []byte {
-	return NPYHeader(NPYDict(dtype, fortran, shape...), data)
-}
-
-// NPYDict returns the dictionary in the header of an NPY file.
-func NPYDict(dtype string, fortran bool, shape ...int) string {
-	order := "False"
+	order, axes := "False", ""
 	if fortran {
 		order = "True"
 	}
 
-	axes := ""
 	for _, n := range shape {
 		axes += fmt.Sprintf("%d, ", n)
 	}
 
-	return fmt.Sprintf("{'descr': '%s', 'fortran_order': %s, 'shape': (%s), }\n", dtype, order, axes)
-}
-
-// NPYHeader returns an NPY file, version 1.0, with that header.
-func NPYHeader(header string, data []byte) []byte {
+	header := fmt.Sprintf("{'descr': '%s', 'fortran_order': %s, 'shape': (%s), }\n", dtype, order, axes)
 	b := binary.LittleEndian.AppendUint16([]byte("\x93NUMPY\x01\x00"), uint16(len(header)))
+
 	return append(append(b, header...), data...)
 }
 
@@ -105,6 +97,20 @@ func Columns(fortran bool, channels ...[]float64) []byte {
 // Source returns bytes as a file named x.
 func Source(b []byte) ingest.Source {
 	return ingest.Source{Path: "x", ReaderAt: bytes.NewReader(b), Size: int64(len(b))}
+}
+
+// Open opens bytes as a file named x of a format, until the test ends.
+func Open(t testing.TB, f ingest.Format, b []byte, o ingest.Options) ingest.Reader {
+	t.Helper()
+
+	r, err := f.Open(Source(b), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	t.Cleanup(func() { r.Close() })
+
+	return r
 }
 
 // Memory is a Reader of numbers. It is ingest.Quantized.
@@ -179,40 +185,6 @@ func Equal(t testing.TB, got, want []float64) {
 	}
 }
 
-// Access fails the test unless a file has these samples, in channels of one length: read
-// at once, backwards by threes from channels in another order, one twice, and across
-// the end.
-func Access(t testing.TB, r ingest.Reader, want [][]float64) {
-	t.Helper()
-
-	if n := len(r.Info().Channels); n != len(want) {
-		t.Fatalf("%d channels, want %d", n, len(want))
-	}
-
-	for c, x := range ReadAll(t, r) {
-		Equal(t, x, want[c])
-	}
-
-	n, last := len(want[0]), len(want)-1
-	dst := [][]float64{make([]float64, 3), make([]float64, 3), make([]float64, 3)}
-	for at := n - 3; at >= 0; at-- {
-		pick := []int{last, 0, last}
-		if got, err := r.Read(pick, int64(at), dst); got != 3 || err != nil {
-			t.Fatalf("from %d: %d, %v", at, got, err)
-		}
-
-		for i, c := range pick {
-			Equal(t, dst[i], want[c][at:at+3])
-		}
-	}
-
-	for left := range 2 {
-		if got, err := r.Read([]int{0}, int64(n-left), dst[:1]); got != left || !errors.Is(err, io.EOF) {
-			t.Fatalf("%d before the end: %d, %v", left, got, err)
-		}
-	}
-}
-
 // Refused opens damaged files of a format, which must be refused with these words.
 func Refused(t testing.TB, f ingest.Format, files []struct {
 	File []byte
@@ -229,12 +201,7 @@ func Refused(t testing.TB, f ingest.Format, files []struct {
 
 // Codes joins the codes of warnings.
 func Codes(ws []ingest.Warning) string {
-	var s []string
-	for _, w := range ws {
-		s = append(s, w.Code)
-	}
-
-	return strings.Join(s, " ")
+	return strings.Join(lists.Each(ws, func(w ingest.Warning) string { return w.Code }), " ")
 }
 
 // WantDataError fails the test unless err is a *fault.Error that contains
@@ -281,98 +248,4 @@ func Testdata(t testing.TB, name string) []byte {
 	}
 
 	return b
-}
-
-// Fuzz drains any bytes of a format, without options and with truncated: use. The
-// seeds are the files of a pattern. Longer inputs than most bytes are left out.
-func Fuzz(f *testing.F, format ingest.Format, pattern string, most int) {
-	names, err := filepath.Glob(pattern)
-	if err != nil || len(names) < 3 {
-		f.Fatal(names, err)
-	}
-
-	for _, n := range names {
-		b, err := os.ReadFile(n)
-		if err != nil {
-			f.Fatal(err)
-		}
-
-		f.Add(b)
-	}
-
-	f.Fuzz(func(t *testing.T, b []byte) {
-		if len(b) > most {
-			return
-		}
-
-		Drain(t, format, b, ingest.Options{}, 1)
-		Drain(t, format, b, ingest.Options{Truncated: "use"}, 1)
-	})
-}
-
-// Drain opens and reads a file that a fuzz test made: no panic, no hang, errors
-// that are *fault.Error, never more samples than perByte times the bytes,
-// and the same samples when a part is read again. Opening and reading allocates
-// at most 1 MiB and 64 times the file, 8 bytes of each sample by Drain itself
-// among it.
-func Drain(t *testing.T, f ingest.Format, b []byte, o ingest.Options, perByte int64) {
-	Bounded(t, b, 1<<20, 64, func() { drain(t, f, b, o, perByte) })
-}
-
-func drain(t *testing.T, f ingest.Format, b []byte, o ingest.Options, perByte int64) {
-	if len(b) == 0 {
-		return // never opened
-	}
-
-	r, err := f.Open(Source(b), o)
-	if err != nil {
-		var de *fault.Error
-		if !errors.As(err, &de) {
-			t.Fatalf("%T is no *fault.Error: %v", err, err)
-		}
-
-		return
-	}
-
-	defer r.Close()
-
-	info := r.Info()
-	if len(info.Channels) == 0 {
-		t.Fatal("no channels and no error")
-	}
-
-	total := int64(0)
-	for _, c := range info.Channels {
-		if c.Samples <= 0 {
-			t.Fatalf("%d samples", c.Samples)
-		}
-		total += c.Samples
-	}
-
-	if total > perByte*int64(len(b)) {
-		t.Fatalf("%d samples in %d bytes", total, len(b))
-	}
-
-	chans := make([]int, len(info.Channels))
-	dst := make([][]float64, len(chans))
-	for c := range chans {
-		chans[c], dst[c] = c, make([]float64, info.Channels[0].Samples)
-	}
-
-	n, err := r.Read(chans, 0, dst)
-	if err != nil {
-		return
-	}
-
-	if int64(n) != info.Channels[0].Samples {
-		t.Fatalf("%d samples read of %d", n, info.Channels[0].Samples)
-	}
-
-	k := n / 2
-	again := [][]float64{make([]float64, n-k)}
-	if _, err := r.Read([]int{0}, int64(k), again); err != nil {
-		t.Fatal(err)
-	}
-
-	Equal(t, again[0], dst[0][k:])
 }

@@ -24,11 +24,11 @@ const (
 // speed) with the columns time_s, Fx, Fz in wind axes: drag is Fx, lift is Fz,
 // both in N. Start from DefaultAirfoil.
 type Airfoil struct {
-	Seed      uint64    `json:"seed"`
-	RateHz    float64   `json:"rate_hz"`
-	DurationS float64   `json:"duration_s"`
-	AlphaDeg  []float64 `json:"alpha_deg"`
-	SpeedMS   []float64 `json:"speed_m_s"`
+	Seed      uint64    `json:"seed" key:"seed"`
+	RateHz    float64   `json:"rate_hz" key:"rate_hz"`
+	DurationS float64   `json:"duration_s" key:"duration_s"`
+	AlphaDeg  []float64 `json:"alpha_deg" key:"alpha_deg"`
+	SpeedMS   []float64 `json:"speed_m_s" key:"u_inf_m_s"`
 }
 
 var _ Campaign = Airfoil{}
@@ -47,17 +47,11 @@ func (a Airfoil) Kind() string { return "airfoil" }
 func (a Airfoil) Validate() error {
 	f := faults{kind: "airfoil"}
 
-	// Vortex shedding is simulated up to 300 Hz.
-	if !(a.RateHz >= 700 && a.RateHz <= 1e6) {
-		f.add("RateHz", "700 to 1000000", a.RateHz)
-	}
+	f.need(a.RateHz >= 700 && a.RateHz <= 1e6, "RateHz", "700 to 1000000", a.RateHz) // shedding is up to 300 Hz
 
-	if !(a.DurationS > 0 && a.DurationS <= 86400) {
-		f.add("DurationS", "more than 0, at most 86400 s", a.DurationS)
-	} else if math.Round(a.RateHz*a.DurationS) < 1 {
-		f.add("DurationS", "at least 1 sample", a.DurationS)
-	}
-
+	fits := a.DurationS > 0 && a.DurationS <= 86400
+	f.need(fits, "DurationS", "more than 0, at most 86400 s", a.DurationS)
+	f.need(!fits || math.Round(a.RateHz*a.DurationS) >= 1, "DurationS", "at least 1 sample", a.DurationS)
 	checkList(&f, "AlphaDeg", a.AlphaDeg, "angle", "−90 to 90",
 		func(deg float64) bool { return deg >= -90 && deg <= 90 })
 	checkList(&f, "SpeedMS", a.SpeedMS, "speed", "3 to 60",
@@ -90,15 +84,13 @@ func (a Airfoil) Files() []File {
 }
 
 // Conditions writes "file,alpha_deg,u_inf_m_s".
-func (a Airfoil) Conditions(w io.Writer) error {
-	b := bufio.NewWriter(w)
-	fmt.Fprintln(b, "file,alpha_deg,u_inf_m_s")
-
+func (a Airfoil) Conditions() string {
+	b := []byte("file,alpha_deg,u_inf_m_s\n")
 	for _, f := range a.Files() {
-		fmt.Fprintf(b, "%s,%s,%s\n", f.Name, plain(f.Conditions["alpha_deg"]), plain(f.Conditions["u_inf_m_s"]))
+		b = fmt.Appendf(b, "%s,%s,%s\n", f.Name, plain(f.Conditions["alpha_deg"]), plain(f.Conditions["u_inf_m_s"]))
 	}
 
-	return b.Flush()
+	return string(b)
 }
 
 // Readme describes the campaign.
@@ -197,41 +189,27 @@ func (a Airfoil) Write(ctx context.Context, w io.Writer, i int) error {
 	al, u := a.condition(i)
 	digits := timeDigits(a.RateHz)
 	timeScale := math.Pow10(digits)
-	out := make([]byte, 0, 1<<16)
-	out = fmt.Appendf(out, "# simulated balance recording, not measured: NACA 0012 chord %s m span %s m alpha_deg=%s "+
+	b := bufio.NewWriterSize(w, 1<<16)
+	fmt.Fprintf(b, "# simulated balance recording, not measured: NACA 0012 chord %s m span %s m alpha_deg=%s "+
 		"u_inf_m_s=%s seed %d, wind axes (Fx drag, Fz lift)\n",
 		plain(chordM), plain(spanM), plain(al), plain(u), a.Seed)
-	out = append(out, "time_s,Fx,Fz\ns,N,N\n"...)
+	b.WriteString("time_s,Fx,Fz\ns,N,N\n")
 
 	balance := newBalance(a.Seed, a.RateHz, al, u)
 	for t := range int64(math.Round(a.RateHz * a.DurationS)) {
-		lift, drag := balance.next()
-		out = appendFixed(out, int64(math.Round(float64(t)/a.RateHz*timeScale)), digits)
-		out = append(out, ',')
-		out = appendFixed(out, int64(math.Round(drag*1e6)), 6)
-		out = append(out, ',')
-		out = appendFixed(out, int64(math.Round(lift*1e6)), 6)
-		out = append(out, '\n')
-		if len(out) > cap(out)-128 {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-
-			if _, err := w.Write(out); err != nil {
-				return err
-			}
-
-			out = out[:0]
+		if t%1024 == 0 && ctx.Err() != nil {
+			return ctx.Err()
 		}
+
+		lift, drag := balance.next()
+		seconds := math.Round(float64(t)/a.RateHz*timeScale) / timeScale
+		line := strconv.AppendFloat(b.AvailableBuffer(), seconds, 'f', digits, 64)
+		line = strconv.AppendFloat(append(line, ','), math.Round(drag*1e6)/1e6+0, 'f', 6, 64)
+		line = strconv.AppendFloat(append(line, ','), math.Round(lift*1e6)/1e6+0, 'f', 6, 64)
+		b.Write(append(line, '\n'))
 	}
 
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-
-	_, err := w.Write(out)
-
-	return err
+	return b.Flush()
 }
 
 // timeDigits is the number of decimals that states multiples of 1/rateHz
@@ -244,29 +222,6 @@ func timeDigits(rateHz float64) int {
 	}
 
 	return 9
-}
-
-// appendFixed appends v·10^−digits.
-func appendFixed(b []byte, v int64, digits int) []byte {
-	if v < 0 {
-		b = append(b, '-')
-		v = -v
-	}
-
-	unit := int64(math.Pow10(digits))
-	b = strconv.AppendInt(b, v/unit, 10)
-	if digits == 0 {
-		return b
-	}
-
-	b = append(b, '.')
-
-	frac := v % unit
-	for unit /= 10; unit > 0; unit /= 10 {
-		b = append(b, byte('0'+frac/unit%10))
-	}
-
-	return b
 }
 
 // balance is one airfoil recording in the making.

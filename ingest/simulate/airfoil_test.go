@@ -1,14 +1,13 @@
 package simulate
 
 import (
-	"bytes"
-	"context"
 	"fmt"
-	"io"
 	"math"
 	"strconv"
 	"strings"
 	"testing"
+
+	"doubletake/internal/must"
 )
 
 // Expected: the campaign of docs/method.md#random-samples (10 s at 1 kHz), names
@@ -27,9 +26,7 @@ func TestAirfoilFile(t *testing.T) {
 	}
 
 	lines := strings.Split(string(record(t, a, 105)), "\n")
-	if len(lines) != 10004 || lines[10003] != "" {
-		t.Fatalf("%d lines", len(lines))
-	}
+	must.Never(t, len(lines) != 10004 || lines[10003] != "", "%d lines", len(lines))
 
 	if !strings.HasPrefix(lines[0], "# simulated") || lines[1] != "time_s,Fx,Fz" || lines[2] != "s,N,N" {
 		t.Errorf("head %q", lines[:3])
@@ -52,12 +49,7 @@ func TestAirfoilFile(t *testing.T) {
 		}
 	}
 
-	var c bytes.Buffer
-	if err := a.Conditions(&c); err != nil {
-		t.Fatal(err)
-	}
-
-	if rows := strings.Split(c.String(), "\n"); len(rows) != 227 || rows[0] != "file,alpha_deg,u_inf_m_s" ||
+	if rows := strings.Split(a.Conditions(), "\n"); len(rows) != 227 || rows[0] != "file,alpha_deg,u_inf_m_s" ||
 		rows[106] != "simulated_naca0012_a-3.5_u9.1.csv,-3.5,9.1" {
 		t.Errorf("%d lines, %q, %q", len(rows), rows[0], rows[106])
 	}
@@ -117,9 +109,7 @@ func TestAirfoilStatisticsAgreeWithReference(t *testing.T) {
 			t.Helper()
 
 			own := math.Sqrt(max(got.s2-got.s*got.s, 0) / (records - 1))
-			if d := got.s - want; math.Abs(d) > 4*math.Hypot(own, se) {
-				t.Errorf("α=%g U=%g %s: %.4g ± %.2g, want %.4g ± %.2g", c.Alpha, c.U, what, got.s, own, want, se)
-			}
+			must.Near(t, got.s, want, 4*math.Hypot(own, se), "α=%g U=%g %s", c.Alpha, c.U, what)
 		}
 
 		sl, sd := airfoilStd(c.Alpha, c.U)
@@ -135,21 +125,9 @@ func TestAirfoilStatisticsAgreeWithReference(t *testing.T) {
 	}
 }
 
-// Expected: strconv's correctly rounded 'f' format.
-func TestAppendFixed(t *testing.T) {
-	for _, v := range []int64{0, 1, -1, 999999, 1000000, -1000001, 123456789, math.MaxInt32, -5} {
-		for _, digits := range []int{0, 3, 6, 9} {
-			want := strconv.FormatFloat(float64(v)/math.Pow10(digits), 'f', digits, 64)
-			if got := string(appendFixed(nil, v, digits)); got != want {
-				t.Errorf("appendFixed(%d, %d) = %s, want %s", v, digits, got, want)
-			}
-		}
-	}
-
+func TestTimeDigits(t *testing.T) {
 	for rate, want := range map[float64]int{1000: 3, 2000: 4, 1024: 9, 10000: 4, 12800: 9, 800: 5} {
-		if got := timeDigits(rate); got != want {
-			t.Errorf("timeDigits(%g) = %d, want %d", rate, got, want)
-		}
+		must.Equal(t, timeDigits(rate), want, "timeDigits(%g)", rate)
 	}
 }
 
@@ -174,24 +152,12 @@ func TestAirfoilValidate(t *testing.T) {
 			[]string{"SpeedMS[0]", "3 to 60", "SpeedMS[2]: expected every speed once"},
 		},
 	} {
-		err := c.a.Validate()
-		if (err == nil) != (len(c.want) == 0) {
-			t.Errorf("%+v: %v", c.a, err)
-			continue
-		}
-
-		for _, w := range c.want {
-			if !strings.Contains(err.Error(), w) {
-				t.Errorf("%+v: error %q lacks %q", c.a, err, w)
-			}
-		}
+		must.Refuse(t, c.a.Validate(), c.want...)
 	}
 
 	// −0° is 0°.
 	level := with(DefaultAirfoil(), func(a *Airfoil) { a.AlphaDeg = []float64{math.Copysign(0, -1)} })
-	if n := level.Files()[0].Name; n != "simulated_naca0012_a0_u4.7.csv" {
-		t.Error(n)
-	}
+	must.Equal(t, level.Files()[0].Name, "simulated_naca0012_a0_u4.7.csv", "got")
 }
 
 // airfoilStd is the standard deviation of single samples about AirfoilMean, over
@@ -215,15 +181,4 @@ func ExampleAirfoilMean() {
 	cl, cd, attached := AirfoilMean(5, 9.1)
 	fmt.Printf("cl %.3f, cd %.4f, attached %.2f\n", cl, cd, attached)
 	// Output: cl 0.484, cd 0.0302, attached 1.00
-}
-
-func BenchmarkAirfoilWrite(b *testing.B) {
-	a := DefaultAirfoil()
-	b.ReportAllocs()
-
-	for b.Loop() {
-		if err := a.Write(context.Background(), io.Discard, 105); err != nil {
-			b.Fatal(err)
-		}
-	}
 }

@@ -4,9 +4,10 @@ import (
 	"encoding/json"
 	"math"
 	"math/cmplx"
-	"os"
 	"strconv"
 	"testing"
+
+	"doubletake/internal/must"
 )
 
 // golden holds what testdata/make_golden.py computed with the project's Python
@@ -55,15 +56,10 @@ type golden struct {
 func loadGolden(t testing.TB) *golden {
 	t.Helper()
 
-	b, err := os.ReadFile("testdata/golden.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Read(t, "testdata/golden.json")
 
 	g := new(golden)
-	if err := json.Unmarshal(b, g); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(b, g))
 
 	return g
 }
@@ -90,9 +86,7 @@ func TestOrdersAgreeWithReference(t *testing.T) {
 
 	thetas := DefaultRotor().ThetaDeg
 	for _, c := range g.Orders {
-		if len(c.A) != len(thetas) {
-			t.Fatalf("golden data has %d angles", len(c.A))
-		}
+		must.Be(t, len(c.A), len(thetas), "golden data has angles")
 
 		for i, th := range thetas {
 			got := r.orders(c.Blades, c.RPM, th)
@@ -126,9 +120,8 @@ func TestRigsSpreadAsInReference(t *testing.T) {
 				mean, std := sum[k], math.Sqrt((square[k]-sum[k]*sum[k])*seeds/(seeds-1))
 
 				wantMean, wantStd := c.Mean[i][k-1], c.Std[i][k-1]
-				if se := math.Hypot(std, wantStd) / math.Sqrt(seeds); math.Abs(mean-wantMean) > 4*se {
-					t.Errorf("n=%d θ=%g order %d: mean level %.2f dB, want %.2f ± %.2f", c.Blades, th, k, mean, wantMean, se)
-				}
+				must.Near(t, mean, wantMean, 4*math.Hypot(std, wantStd)/math.Sqrt(seeds), "n=%d θ=%g order %d: level",
+					c.Blades, th, k)
 
 				// Levels in dB have heavy lower tails: a factor, not a χ² bound.
 				if r := std / wantStd; r < 0.7 || r > 1.4 {
@@ -160,9 +153,7 @@ func TestButterworthAgreesWithScipy(t *testing.T) {
 			}
 		}
 
-		if math.Abs(variance/c.Variance-1) > 1e-9 {
-			t.Errorf("%g–%g Hz at %g: variance %g, want %g", c.F1, c.F2, c.FS, variance, c.Variance)
-		}
+		must.Near(t, variance, c.Variance, 1e-9*c.Variance, "%g–%g Hz at %g: variance", c.F1, c.F2, c.FS)
 	}
 }
 
@@ -187,14 +178,10 @@ func TestFilterPower(t *testing.T) {
 			sum += c.power((float64(i)+0.5)*rate/n, rate) / n
 		}
 
-		if math.Abs(sum/c.variance-1) > 1e-9 {
-			t.Errorf("%s: mean power %g, variance %g", c.name, sum, c.variance)
-		}
+		must.Near(t, sum, c.variance, 1e-9*c.variance, "%s: mean power", c.name)
 
 		for _, f := range c.corners {
-			if p := c.power(f, rate); math.Abs(p-0.5) > 1e-12 {
-				t.Errorf("%s: power %g at its corner %g Hz, want 0.5", c.name, p, f)
-			}
+			must.Near(t, c.power(f, rate), 0.5, 1e-12, "%s: power at its corner %g Hz", c.name, f)
 		}
 	}
 }
@@ -204,9 +191,7 @@ func TestBessel(t *testing.T) {
 	table := make([]float64, 91)
 	for _, c := range loadGolden(t).Bessel {
 		besselJ(table, c.Z)
-		if got := table[c.N]; math.Abs(got-c.J) > 1e-12*math.Abs(c.J)+1e-300 {
-			t.Errorf("J_%d(%g) = %g, want %g", c.N, c.Z, got, c.J)
-		}
+		must.Near(t, table[c.N], c.J, 1e-12*math.Abs(c.J)+1e-300, "J_%d(%g)", c.N, c.Z)
 	}
 
 	for _, z := range []float64{-40, -2, 1e-17, 1e-3, 0.5, 3, 17.2, 60, 140} {
@@ -215,18 +200,14 @@ func TestBessel(t *testing.T) {
 		for n, got := range table {
 			// Relative in the decaying range; absolute where J oscillates.
 			want := math.Jn(n, z)
-			if math.Abs(got-want) > 1e-11*math.Abs(want)+1e-14 {
-				t.Errorf("J_%d(%g) = %g, want %g", n, z, got, want)
-			}
+			must.Near(t, got, want, 1e-11*math.Abs(want)+1e-14, "J_%d(%g)", n, z)
 		}
 	}
 
 	besselJ(table, 0)
 
 	for n, got := range table {
-		if want := math.Jn(n, 0); got != want {
-			t.Errorf("J_%d(0) = %g, want %g", n, got, want)
-		}
+		must.Equal(t, got, math.Jn(n, 0), "J_%d(0)", n)
 	}
 }
 

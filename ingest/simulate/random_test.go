@@ -4,20 +4,19 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"doubletake/internal/must"
 )
 
 // Expected: the layers of a ziggurat have equal area and close at the top of
 // the density, f(0) = 1; the lowest one's area is r·f(r) plus the tail,
 // √(π/2)·erfc(r/√2).
 func TestZigguratTable(t *testing.T) {
-	if tail := math.Sqrt(math.Pi/2) * math.Erfc(zigR/math.Sqrt2); math.Abs(zigR*math.Exp(-zigR*zigR/2)+tail-zigV) > 1e-13 {
-		t.Errorf("lowest layer has area %.15g, want %.15g", zigR*math.Exp(-zigR*zigR/2)+tail, zigV)
-	}
+	tail := math.Sqrt(math.Pi/2) * math.Erfc(zigR/math.Sqrt2)
+	must.Near(t, zigR*math.Exp(-zigR*zigR/2)+tail, zigV, 1e-13, "area of the lowest layer")
 
 	for i := 1; i < zigN; i++ {
-		if area := zigX[i] * (zigF[i+1] - zigF[i]); math.Abs(area-zigV) > 1e-11 {
-			t.Errorf("layer %d has area %.12g, want %.12g", i, area, zigV)
-		}
+		must.Near(t, zigX[i]*(zigF[i+1]-zigF[i]), zigV, 1e-11, "layer %d has area", i)
 
 		if !(zigX[i] > zigX[i+1]) {
 			t.Errorf("edges do not fall at %d: %g, %g", i, zigX[i], zigX[i+1])
@@ -67,9 +66,7 @@ func TestNormal(t *testing.T) {
 			}
 
 			se := math.Sqrt((moment[2*k] - moment[k]*moment[k]) / n)
-			if got := sum / n; math.Abs(got-moment[k]) > 4*se {
-				t.Errorf("%s: moment %d is %g, want %g ± %g", c.name, k, got, moment[k], se)
-			}
+			must.Near(t, sum/n, moment[k], 4*se, "%s: moment %d", c.name, k)
 		}
 
 		// Neighbours come from one 64-bit draw in fill: they and their squares
@@ -96,9 +93,7 @@ func TestNormal(t *testing.T) {
 				}
 			}
 
-			if se := math.Sqrt(n * p * (1 - p)); math.Abs(count-n*p) > 4*se+1 {
-				t.Errorf("%s: %g draws beyond %g, want %g ± %g", c.name, count, edge, n*p, se)
-			}
+			must.Near(t, count, n*p, 4*math.Sqrt(n*p*(1-p))+1, "%s: draws beyond %g", c.name, edge)
 		}
 
 		slices.Sort(x)
@@ -125,9 +120,7 @@ func TestStreams(t *testing.T) {
 	s.fill(parts[10:400])
 	s.fill(parts[400:])
 
-	if !slices.Equal(whole, parts) {
-		t.Error("a stream filled in parts differs from one filled at once")
-	}
+	must.Equal(t, whole, parts, "a stream filled in parts differs from one filled at once")
 
 	for _, o := range []*stream{newStream(8, "a", 2), newStream(7, "a", 3), newStream(7, "b", 2), newStream(7, "a")} {
 		o.fill(parts)
@@ -137,9 +130,7 @@ func TestStreams(t *testing.T) {
 			r += float64(whole[i]) * float64(parts[i])
 		}
 
-		if r /= float64(len(whole)); math.Abs(r) > 4/math.Sqrt(float64(len(whole))) {
-			t.Errorf("streams of different names are correlated: %g", r)
-		}
+		must.Near(t, r/float64(len(whole)), 0, 4/math.Sqrt(float64(len(whole))), "correlation of streams of different names")
 	}
 
 	for range 1000 {
@@ -199,14 +190,10 @@ func TestProcesses(t *testing.T) {
 
 		for k, got := range sum {
 			want := p.want(k)
-			if se := math.Sqrt((1 + want*want) / records); math.Abs(got-want) > 4.5*se {
-				t.Errorf("%s: covariance at lag %d is %.3f, want %.3f ± %.3f", p.name, k, got, want, se)
-			}
+			must.Near(t, got, want, 4.5*math.Sqrt((1+want*want)/records), "%s: covariance at lag %d", p.name, k)
 		}
 
-		if se := math.Sqrt(2.0 / records); math.Abs(last-1) > 4.5*se {
-			t.Errorf("%s: variance after %d samples is %.3f", p.name, length, last)
-		}
+		must.Near(t, last, 1, 4.5*math.Sqrt(2.0/records), "%s: variance after %d samples", p.name, length)
 	}
 }
 
@@ -224,9 +211,7 @@ func TestSlow(t *testing.T) {
 		at = end
 	}
 
-	if !slices.Equal(x, y) {
-		t.Error("a slow process depends on the blocks it is made in")
-	}
+	must.Equal(t, x, y, "a slow process depends on the blocks it is made in")
 
 	sum := 0.0
 	for _, v := range x {
@@ -234,30 +219,12 @@ func TestSlow(t *testing.T) {
 	}
 
 	want := slowPower(0.05)
-	if se := want * math.Sqrt(2*0.05/(n/rate)); math.Abs(sum-want) > 4*se {
-		t.Errorf("mean square %.3f, want %.3f ± %.3f", sum, want, se)
-	}
+	must.Near(t, sum, want, 4*want*math.Sqrt(2*0.05/(n/rate)), "mean square")
 
 	// Continuous, and no step larger than a grid interval's share.
 	for i := 1; i < n; i++ {
 		if math.Abs(x[i]-x[i-1]) > 8*slowRateHz/rate {
 			t.Fatalf("step of %g at sample %d", x[i]-x[i-1], i)
 		}
-	}
-}
-
-func BenchmarkFill(b *testing.B) {
-	s, x := newStream(1, "bench"), make([]float32, blockLen)
-	b.SetBytes(4 * blockLen)
-
-	for b.Loop() {
-		s.fill(x)
-	}
-}
-
-func BenchmarkNorm(b *testing.B) {
-	s := newStream(1, "bench")
-	for b.Loop() {
-		s.norm()
 	}
 }

@@ -1,7 +1,6 @@
 package simulate
 
 import (
-	"bufio"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -12,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"doubletake/internal/lists"
 )
 
 // Encodings of rotor recordings.
@@ -30,13 +31,13 @@ const (
 // Shaft orders at or above 0.495·RateHz are left out, as a recorder's
 // anti-aliasing filter would.
 type Rotor struct {
-	Seed      uint64    `json:"seed"`
-	RateHz    float64   `json:"rate_hz"` // whole number
-	DurationS float64   `json:"duration_s"`
-	Encoding  string    `json:"encoding"` // EncodingPCM16 or EncodingFloat32
-	Blades    []int     `json:"blades"`
-	RPM       []float64 `json:"rpm"`
-	ThetaDeg  []float64 `json:"theta_deg"` // polar angle from the rotor plane, one channel each
+	Seed      uint64    `json:"seed" key:"seed"`
+	RateHz    float64   `json:"rate_hz" key:"rate_hz"` // whole number
+	DurationS float64   `json:"duration_s" key:"duration_s"`
+	Encoding  string    `json:"encoding" key:"encoding"` // EncodingPCM16 or EncodingFloat32
+	Blades    []int     `json:"blades" key:"blades"`
+	RPM       []float64 `json:"rpm" key:"rpm"`
+	ThetaDeg  []float64 `json:"theta_deg" key:"theta_deg"` // polar angle from the rotor plane, one channel each
 
 	// Draws name the random numbers of each speed's runs; nil: the speeds. Campaigns of equal
 	// draws at other speeds differ by the speeds alone.
@@ -83,12 +84,7 @@ func DefaultRotor() Rotor {
 // steps lists lo, lo+by, … hi.
 func steps(lo, hi, by float64) []float64 {
 	n := int(math.Round((hi-lo)/by)) + 1
-	s := make([]float64, n)
-	for i := range s {
-		s[i] = lo + float64(i)*by
-	}
-
-	return s
+	return lists.Make(n, func(i int) float64 { return lo + float64(i)*by })
 }
 
 // plain writes a number without exponent and without more digits than needed.
@@ -129,43 +125,23 @@ func (r Rotor) Validate() error {
 // validateFields checks the fields one by one.
 func (r Rotor) validateFields() error {
 	f := faults{kind: "rotor"}
-	if !(r.RateHz >= 1000 && r.RateHz <= 1e6) || r.RateHz != math.Trunc(r.RateHz) {
-		f.add("RateHz", "a whole number from 1000 to 1000000", r.RateHz)
-	}
-
-	if !(r.DurationS > 0) || math.IsInf(r.DurationS, 0) {
-		f.add("DurationS", "more than 0 s", r.DurationS)
-	}
-
-	if r.Encoding != EncodingPCM16 && r.Encoding != EncodingFloat32 {
-		f.add("Encoding", EncodingPCM16+" or "+EncodingFloat32, strconv.Quote(r.Encoding))
-	}
-
+	positive := func(v float64) bool { return v > 0 && !math.IsInf(v, 0) }
+	f.need(r.RateHz >= 1000 && r.RateHz <= 1e6 && r.RateHz == math.Trunc(r.RateHz), "RateHz",
+		"a whole number from 1000 to 1000000", r.RateHz)
+	f.need(positive(r.DurationS), "DurationS", "more than 0 s", r.DurationS)
+	f.need(r.Encoding == EncodingPCM16 || r.Encoding == EncodingFloat32, "Encoding",
+		EncodingPCM16+" or "+EncodingFloat32, strconv.Quote(r.Encoding))
 	checkList(&f, "Blades", r.Blades, "number", fmt.Sprintf("1 to %d", maxOrder),
 		func(n int) bool { return n >= 1 && n <= maxOrder })
 	checkList(&f, "RPM", r.RPM, "speed", "more than 0, at most 30000",
 		func(rpm float64) bool { return rpm > 0 && rpm <= 30000 }) // tip Mach number 0.8
 	checkList(&f, "ThetaDeg", r.ThetaDeg, "angle", "−180 to 180",
 		func(deg float64) bool { return deg >= -180 && deg <= 180 })
+	f.need(len(r.ThetaDeg) <= 1000, "ThetaDeg", "at most 1000 channels", len(r.ThetaDeg))
+	f.need(positive(r.FullScaleV), "FullScaleV", "more than 0 V", r.FullScaleV)
+	f.need(positive(r.SensitivityVPerPa), "SensitivityVPerPa", "more than 0 V/Pa", r.SensitivityVPerPa)
 
-	if len(r.ThetaDeg) > 1000 {
-		f.add("ThetaDeg", "at most 1000 channels", len(r.ThetaDeg))
-	}
-
-	if !(r.FullScaleV > 0) || math.IsInf(r.FullScaleV, 0) {
-		f.add("FullScaleV", "more than 0 V", r.FullScaleV)
-	}
-
-	if !(r.SensitivityVPerPa > 0) || math.IsInf(r.SensitivityVPerPa, 0) {
-		f.add("SensitivityVPerPa", "more than 0 V/Pa", r.SensitivityVPerPa)
-	}
-
-	unsteady := func(field string, v float64) {
-		if !(v >= 0 && v <= 0.5) {
-			f.add(field, "0 to 0.5", v)
-		}
-	}
-
+	unsteady := func(field string, v float64) { f.need(v >= 0 && v <= 0.5, field, "0 to 0.5", v) }
 	unsteady("SpeedError", r.SpeedError)
 	unsteady("SpeedDrift", r.SpeedDrift)
 	unsteady("SpeedJitter", r.SpeedJitter)
@@ -173,13 +149,9 @@ func (r Rotor) validateFields() error {
 
 	if len(f.list) == 0 {
 		n := math.Round(r.RateHz * r.DurationS)
-		if n < 2 {
-			f.add("DurationS", "at least 2 samples", r.DurationS)
-		}
-
-		if n*float64(len(r.ThetaDeg)*r.sampleBytes()) > math.MaxUint32-65536 {
-			f.add("DurationS", "a recording below 4 GiB, the limit of a WAV file", r.DurationS)
-		}
+		f.need(n >= 2, "DurationS", "at least 2 samples", r.DurationS)
+		f.need(n*float64(len(r.ThetaDeg)*r.sampleBytes()) <= math.MaxUint32-65536, "DurationS",
+			"a recording below 4 GiB, the limit of a WAV file", r.DurationS)
 	}
 
 	return errors.Join(f.list...)
@@ -221,18 +193,17 @@ func (r Rotor) Files() []File {
 }
 
 // Conditions writes "file,channel,blades,rpm,theta_deg", channels from 1.
-func (r Rotor) Conditions(w io.Writer) error {
-	b := bufio.NewWriter(w)
-	fmt.Fprintln(b, "file,channel,blades,rpm,theta_deg")
+func (r Rotor) Conditions() string {
+	b := []byte("file,channel,blades,rpm,theta_deg\n")
 
 	for _, f := range r.Files() {
 		blades, rpm := plain(f.Conditions["blades"]), plain(f.Conditions["rpm"])
 		for c, th := range f.ThetaDeg {
-			fmt.Fprintf(b, "%s,%d,%s,%s,%s\n", f.Name, c+1, blades, rpm, plain(th))
+			b = fmt.Appendf(b, "%s,%d,%s,%s,%s\n", f.Name, c+1, blades, rpm, plain(th))
 		}
 	}
 
-	return b.Flush()
+	return string(b)
 }
 
 // Readme describes the campaign.
@@ -318,12 +289,7 @@ func (r Rotor) header(blades int, rpm float64) []byte {
 }
 
 func joinPlain(v []float64) string {
-	s := make([]string, len(v))
-	for i := range v {
-		s[i] = plain(v[i])
-	}
-
-	return strings.Join(s, ",")
+	return strings.Join(lists.Each(v, plain), ",")
 }
 
 // blockLen samples of all channels are made at a time. Even, because a noise
@@ -640,12 +606,8 @@ func (n *noise) add(dst []float32, white *[3][]float32) {
 
 // AmplitudesPa is the law of the tones: the peak amplitude of each shaft order at polar angle θ, from order 0.
 func (r Rotor) AmplitudesPa(blades int, rpm, thetaDeg float64) []float64 {
-	var out []float64
-	for _, a := range newRig(r.Seed).orders(blades, rpm, thetaDeg) {
-		out = append(out, cmplx.Abs(a))
-	}
-
-	return out
+	of := newRig(r.Seed).orders(blades, rpm, thetaDeg)
+	return lists.Each(of[:], cmplx.Abs)
 }
 
 // peakPa bounds the pressure of a run: all tones in phase, blade tones 5

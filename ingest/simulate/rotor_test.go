@@ -15,6 +15,8 @@ import (
 
 	"gonum.org/v1/gonum/dsp/fourier"
 	"pgregory.net/rapid"
+
+	"doubletake/internal/must"
 )
 
 // wav is what readWAV, written from the RIFF specification and not from the
@@ -103,9 +105,7 @@ func record(t testing.TB, c Campaign, i int) []byte {
 	t.Helper()
 
 	var b bytes.Buffer
-	if err := c.Write(context.Background(), &b, i); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Write(context.Background(), &b, i))
 
 	return b.Bytes()
 }
@@ -114,9 +114,7 @@ func recordWAV(t testing.TB, c Campaign, i int) *wav {
 	t.Helper()
 
 	w, err := readWAV(record(t, c, i))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	return w
 }
@@ -131,21 +129,14 @@ func TestRotorDefaults(t *testing.T) {
 		t.Errorf("%d files, %s … %s", len(files), files[0].Name, files[59].Name)
 	}
 
-	var b bytes.Buffer
-	if err := r.Conditions(&b); err != nil {
-		t.Fatal(err)
-	}
-
-	lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
+	lines := strings.Split(strings.TrimSuffix(r.Conditions(), "\n"), "\n")
 	if len(lines) != 781 || lines[0] != "file,channel,blades,rpm,theta_deg" ||
 		lines[1] != "simulated_rotor_n2_rpm2000.wav,1,2,2000,-60" ||
 		lines[780] != "simulated_rotor_n5_rpm9000.wav,13,5,9000,60" {
 		t.Errorf("%d lines: %q, %q … %q", len(lines), lines[0], lines[1], lines[len(lines)-1])
 	}
 
-	if err := r.Validate(); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, r.Validate())
 
 	// The comment on FullScaleV.
 
@@ -156,9 +147,7 @@ func TestRotorDefaults(t *testing.T) {
 		}
 	}
 
-	if loudest > 0.65 {
-		t.Errorf("the loudest run reaches %g Pa", loudest)
-	}
+	must.Not(t, loudest > 0.65, "the loudest run reaches %g Pa", loudest)
 
 	if q := r.fullScalePa() / 32768 / math.Sqrt(12); 20*math.Log10(microphonePa/q) < 13 {
 		t.Errorf("quantisation noise %g Pa", q)
@@ -174,23 +163,18 @@ func TestRotorFile(t *testing.T) {
 
 	const i = 17 // 3 blades, 3000 rpm
 	a, b := recordWAV(t, pcm, i), recordWAV(t, flt, i)
-	if a.tag != 1 || a.bits != 16 || b.tag != 3 || b.bits != 32 || b.fact != 7168 {
-		t.Errorf("tags %d, %d, bits %d, %d, fact %d", a.tag, b.tag, a.bits, b.bits, b.fact)
-	}
+	must.Not(t, a.tag != 1 || a.bits != 16 || b.tag != 3 || b.bits != 32 || b.fact != 7168,
+		"tags %d, %d, bits %d, %d, fact %d", a.tag, b.tag, a.bits, b.bits, b.fact)
 
 	for _, w := range []*wav{a, b} {
 		if w.channels != 13 || w.rate != 10240 || len(w.x[12]) != 7168 {
 			t.Fatalf("%d channels at %d Hz, %d samples", w.channels, w.rate, len(w.x[12]))
 		}
 
-		for _, want := range []string{
+		must.Contain(t, w.comment,
 			"simulated", "blades=3 rpm=3000", "full scale 0.05 V peak", "0.05 V/Pa", "seed 3",
 			"theta_deg=-60,-50,",
-		} {
-			if !strings.Contains(w.comment, want) {
-				t.Errorf("comment %q lacks %q", w.comment, want)
-			}
-		}
+		)
 	}
 
 	for c := range a.x {
@@ -213,14 +197,10 @@ func TestRotorSpectrumAgreesWithReference(t *testing.T) {
 	r := with(DefaultRotor(), func(r *Rotor) { r.Encoding = EncodingFloat32 })
 	for _, c := range g.RotorRecord {
 		var b bytes.Buffer
-		if err := r.write(context.Background(), &b, g.rig(), c.Blades, c.RPM); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, r.write(context.Background(), &b, g.rig(), c.Blades, c.RPM))
 
 		w, err := readWAV(b.Bytes())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		mean, count := 0.0, 0.0
 		for i, ch := range c.Channels {
@@ -232,9 +212,8 @@ func TestRotorSpectrumAgreesWithReference(t *testing.T) {
 				square += v * v / float64(len(x)) // full scale is 1 Pa
 			}
 
-			if d := 10 * math.Log10(square/c.Square[i]); math.Abs(d) > 0.8 {
-				t.Errorf("n=%d rpm=%g channel %d: mean square %+.2f dB off", c.Blades, c.RPM, ch, d)
-			}
+			must.Near(t, 10*math.Log10(square/c.Square[i]), 0, 0.8, "n=%d rpm=%g channel %d: mean square, dB off",
+				c.Blades, c.RPM, ch)
 
 			for k := range c.Band[i] {
 				sum := 0.0
@@ -254,9 +233,7 @@ func TestRotorSpectrumAgreesWithReference(t *testing.T) {
 			}
 		}
 
-		if mean /= count; math.Abs(mean) > 0.2 {
-			t.Errorf("n=%d rpm=%g: bands %+.2f dB off on average", c.Blades, c.RPM, mean)
-		}
+		must.Near(t, mean/count, 0, 0.2, "n=%d rpm=%g: bands on average, dB off", c.Blades, c.RPM)
 	}
 }
 
@@ -317,9 +294,7 @@ func TestRotorTruth(t *testing.T) {
 			d := r.NoiseDensity(3, 6000, th, float64(k)*100) / 8
 
 			got := math.Sqrt(power(k * perOrder))
-			if math.Abs(got-math.Sqrt(tones[k])) > 4*math.Sqrt(d) {
-				t.Errorf("θ=%g order %d: %g Pa rms, want %g ± %g", th, k, got, math.Sqrt(tones[k]), math.Sqrt(d))
-			}
+			must.Near(t, got, math.Sqrt(tones[k]), 4*math.Sqrt(d), "θ=%g order %d: Pa rms ± %g", th, k, math.Sqrt(d))
 		}
 
 		for _, band := range [][2]int{{8, 320}, {900, 1500}, {8100, 8700}, {20100, 20700}, {33700, 34300}, {40300, 40900}} {
@@ -346,9 +321,7 @@ func TestRotorTruth(t *testing.T) {
 			got += v * v / n
 		}
 
-		if math.Abs(got/want-1) > 0.03 {
-			t.Errorf("θ=%g: mean square %g, want %g", th, got, want)
-		}
+		must.Near(t, got, want, 0.03*want, "θ=%g: mean square", th)
 	}
 
 	// An upper rate leaves orders out: at 6000 rpm and 1 kHz those from 495 Hz on.
@@ -428,15 +401,11 @@ func TestRotorRunsAreIndependent(t *testing.T) {
 	short := with(DefaultRotor(), func(r *Rotor) { r.DurationS, r.SpeedDrift = 0.3, 0 })
 	a, b := recordWAV(t, long, 3), recordWAV(t, short, 3)
 	for s := range b.x[5] {
-		if a.x[5][s] != b.x[5][s] {
-			t.Fatalf("a longer recording differs at sample %d", s)
-		}
+		must.Never(t, a.x[5][s] != b.x[5][s], "a longer recording differs at sample %d", s)
 	}
 
 	other := with(DefaultRotor(), func(r *Rotor) { r.DurationS, r.Seed = 0.5, 1 })
-	if bytes.Equal(record(t, other, 31), record(t, all, 31)) {
-		t.Error("two seeds give the same recording")
-	}
+	must.Not(t, bytes.Equal(record(t, other, 31), record(t, all, 31)), "two seeds give the same recording")
 }
 
 // Expected: sim.py's structure: one imbalance per rotor (blade number), rising
@@ -500,17 +469,7 @@ func TestRotorValidate(t *testing.T) {
 		{with(DefaultRotor(), func(r *Rotor) { r.RateHz, r.DurationS = 51200, 3600 }), []string{"DurationS", "4 GiB"}},
 		{with(DefaultRotor(), func(r *Rotor) { r.DurationS = 1e-5 }), []string{"at least 2 samples"}},
 	} {
-		err := c.r.Validate()
-		if (err == nil) != (len(c.want) == 0) {
-			t.Errorf("%+v: %v", c.r, err)
-			continue
-		}
-
-		for _, w := range c.want {
-			if !strings.Contains(err.Error(), w) {
-				t.Errorf("%+v: error %q lacks %q", c.r, err, w)
-			}
-		}
+		must.Refuse(t, c.r.Validate(), c.want...)
 	}
 }
 
@@ -519,9 +478,7 @@ func TestRotorValidate(t *testing.T) {
 func TestRotorWriteErrors(t *testing.T) {
 	loud := with(DefaultRotor(), func(r *Rotor) { r.FullScaleV, r.DurationS = 0.001, 1 })
 	err := loud.Write(context.Background(), io.Discard, 59)
-	if err == nil || !strings.Contains(err.Error(), "beyond full scale, 0.02 Pa: raise FullScaleV") {
-		t.Errorf("clipping: %v", err)
-	}
+	must.Refuse(t, err, "beyond full scale, 0.02 Pa: raise FullScaleV")
 
 	bad := with(DefaultRotor(), func(r *Rotor) { r.Encoding = "mp3" })
 	if err := bad.Write(context.Background(), io.Discard, 0); err == nil {
@@ -536,9 +493,7 @@ func TestRotorWriteErrors(t *testing.T) {
 	}
 
 	defer func() {
-		if recover() == nil {
-			t.Error("file 60 of 60 did not panic")
-		}
+		must.Not(t, recover() == nil, "file 60 of 60 did not panic")
 	}()
 
 	_ = DefaultRotor().Write(ctx, io.Discard, 60)
@@ -551,9 +506,7 @@ func TestRotorMemoryIsBounded(t *testing.T) {
 		runtime.ReadMemStats(&a)
 
 		r := with(DefaultRotor(), func(r *Rotor) { r.DurationS = duration })
-		if err := r.Write(context.Background(), io.Discard, 0); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, r.Write(context.Background(), io.Discard, 0))
 
 		runtime.ReadMemStats(&b)
 
@@ -561,9 +514,7 @@ func TestRotorMemoryIsBounded(t *testing.T) {
 	}
 
 	short, long := allocated(0.1), allocated(4)
-	if long > short+100_000 || short > 4<<20 {
-		t.Errorf("%d bytes allocated for 0.1 s, %d for 4 s", short, long)
-	}
+	must.Not(t, long > short+100_000 || short > 4<<20, "%d bytes allocated for 0.1 s, %d for 4 s", short, long)
 }
 
 // Any valid small campaign gives well-formed files of the announced size,
@@ -581,23 +532,15 @@ func TestRotorAnyCampaign(t *testing.T) {
 			r.FullScaleV = 10
 		})
 
-		if err := r.Validate(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, r.Validate())
 
 		var a, b bytes.Buffer
-		if err := errors.Join(r.Write(context.Background(), &a, 0), r.Write(context.Background(), &b, 0)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(r.Write(context.Background(), &a, 0), r.Write(context.Background(), &b, 0)))
 
-		if !bytes.Equal(a.Bytes(), b.Bytes()) {
-			t.Fatal("not reproducible")
-		}
+		must.Never(t, !bytes.Equal(a.Bytes(), b.Bytes()), "not reproducible")
 
 		w, err := readWAV(a.Bytes())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		if int(w.channels) != len(r.ThetaDeg) || len(w.x[len(w.x)-1]) != int(math.Round(r.RateHz*r.DurationS)) {
 			t.Fatalf("%d channels, %d samples", w.channels, len(w.x[0]))
@@ -605,23 +548,8 @@ func TestRotorAnyCampaign(t *testing.T) {
 
 		for _, x := range w.x {
 			for _, v := range x {
-				if math.IsNaN(v) || math.Abs(v) > 1 {
-					t.Fatalf("sample %g", v)
-				}
+				must.Never(t, math.IsNaN(v) || math.Abs(v) > 1, "sample %g", v)
 			}
 		}
 	})
-}
-
-// One default recording: 8 s of 13 channels at 10.24 kHz.
-func BenchmarkRotorWrite(b *testing.B) {
-	r := DefaultRotor()
-	b.SetBytes(r.dataBytes())
-	b.ReportAllocs()
-
-	for b.Loop() {
-		if err := r.Write(context.Background(), io.Discard, 22); err != nil {
-			b.Fatal(err)
-		}
-	}
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/dsp/fourier"
+
+	"doubletake/internal/must"
 )
 
 // Expected: order k of a steady shaft is Re(A_k·exp(ikφ)), so that one shaft
@@ -71,9 +73,8 @@ func TestMicrophoneFloor(t *testing.T) {
 	floor := microphonePa * microphonePa * 2 / 51200
 
 	want := r.NoiseDensity(2, 2000, 0, 510*50)
-	if math.Abs(got/want-1) > 0.35 || want > 1.5*floor {
-		t.Errorf("%.3g Pa²/Hz at 25.5 kHz, want %.3g, of which the floor %.3g", got, want, floor)
-	}
+	must.Not(t, math.Abs(got/want-1) > 0.35 || want > 1.5*floor,
+		"%.3g Pa²/Hz at 25.5 kHz, want %.3g, of which the floor %.3g", got, want, floor)
 }
 
 // turn runs the shaft of one recording and returns its revolutions after every
@@ -124,9 +125,7 @@ func TestShaft(t *testing.T) {
 		r = base
 		r.SpeedDrift = DefaultRotor().SpeedDrift
 		late, _ = turn(r, seed)
-		if len(late) != 2 {
-			t.Fatalf("%d blocks", len(late))
-		}
+		must.Be(t, len(late), 2, "blocks")
 
 		d := -8 * late[0] / turns
 		drift += d * d / runs
@@ -152,9 +151,7 @@ func TestShaft(t *testing.T) {
 		{"jitter", math.Sqrt(jitter), 3e-4 * math.Sqrt(slowPower(jitterTauS))},
 	} {
 		// χ² of 300 (fewer effective for none): 4 standard errors of √: 16 %.
-		if math.Abs(c.got/c.want-1) > 4/math.Sqrt(2*runs) {
-			t.Errorf("%s: standard deviation %.3g, want %.3g", c.name, c.got, c.want)
-		}
+		must.Near(t, c.got, c.want, 4/math.Sqrt(2*runs)*c.want, "%s: standard deviation", c.name)
 	}
 
 	// A steady shaft keeps step exactly.
@@ -180,14 +177,10 @@ func TestTonesAreModulatedIndependently(t *testing.T) {
 	}
 
 	for _, v := range []float64{s11, s22} {
-		if math.Abs(math.Sqrt(v)/0.08-1) > 4/math.Sqrt(2*runs) {
-			t.Errorf("modulation %.4f rms, want 0.08", math.Sqrt(v))
-		}
+		must.Near(t, math.Sqrt(v), 0.08, 4/math.Sqrt(2*runs)*0.08, "modulation rms")
 	}
 
-	if rho := s12 / math.Sqrt(s11*s22); math.Abs(rho) > 4/math.Sqrt(runs) {
-		t.Errorf("modulations of two tones are correlated: %.2f", rho)
-	}
+	must.Near(t, s12/math.Sqrt(s11*s22), 0, 4/math.Sqrt(runs), "correlation of the modulations of two tones")
 }
 
 // Expected: a recording begins in the stationary state: the first sample's
@@ -206,8 +199,6 @@ func TestNoiseStartsStationary(t *testing.T) {
 			sum += float64(first[0]) * float64(first[0]) / runs
 		}
 
-		if want := r.noisePower(3, rpm, 30); math.Abs(sum/want-1) > 4*math.Sqrt(2.0/runs) {
-			t.Errorf("%g rpm: variance of the first sample %.3g, want %.3g", rpm, sum, want)
-		}
+		must.Near(t, sum/r.noisePower(3, rpm, 30), 1, 4*math.Sqrt(2.0/runs), "%g rpm: variance of the first sample", rpm)
 	}
 }

@@ -19,16 +19,18 @@
 package simulate
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"slices"
 	"sync"
+
+	"doubletake/internal/parallel"
 )
 
 // Version names the generator. Equal versions, seeds and settings give equal
@@ -56,16 +58,27 @@ type Campaign interface {
 	// panics if there is no file i. The bytes depend on the campaign and i
 	// alone. It stops with ctx's error when ctx ends.
 	Write(ctx context.Context, w io.Writer, i int) error
-	// Conditions writes the campaign's conditions.csv: a header line, then one
-	// row per recording. The toy has none (its table holds its conditions) and
-	// writes nothing.
-	Conditions(w io.Writer) error
+	// Conditions is the campaign's conditions.csv: a header line, then one row
+	// per recording. The toy has none (its table holds its conditions): "".
+	Conditions() string
 	// Validate returns a *FieldError for every unusable field, joined; nil when
 	// the campaign can be made.
 	Validate() error
 	// Readme describes the campaign for people: that it is simulated, by which
 	// version and seed, units, calibration.
 	Readme() string
+}
+
+// Keys are the configuration's names of a campaign's fields, by their names in Go.
+func Keys(c Campaign) map[string]string {
+	out := map[string]string{}
+	for _, f := range reflect.VisibleFields(reflect.TypeOf(c)) {
+		if key := f.Tag.Get("key"); key != "" {
+			out[f.Name] = key
+		}
+	}
+
+	return out
 }
 
 // FieldError reports a field of a campaign that is out of its limits.
@@ -84,9 +97,12 @@ type faults struct {
 	list []error
 }
 
-func (f *faults) add(field, want string, found any) {
-	text := fmt.Sprintf("expected %s, found %v", want, found)
-	f.list = append(f.list, &FieldError{Kind: f.kind, Field: field, Text: text})
+// need reports a field that is not ok.
+func (f *faults) need(ok bool, field, want string, found any) {
+	if !ok {
+		text := fmt.Sprintf("expected %s, found %v", want, found)
+		f.list = append(f.list, &FieldError{Kind: f.kind, Field: field, Text: text})
+	}
 }
 
 // checkList reports values of a list that are out of range or stand in it twice; what names one
@@ -108,9 +124,6 @@ func checkList[T comparable](f *faults, field string, list []T, what, want strin
 		}
 	}
 }
-
-// Kinds are the names New knows, in order.
-func Kinds() []string { return []string{"rotor", "airfoil", "toy"} }
 
 // New returns the named campaign by default: a [Rotor], [Airfoil] or [Toy] value.
 func New(kind string) (Campaign, error) {
@@ -152,73 +165,51 @@ func WriteDir(ctx context.Context, c Campaign, dir string, workers int, progress
 	defer cancel(nil)
 
 	var (
-		mu    sync.Mutex
-		done  int
-		wg    sync.WaitGroup
-		slots = make(chan struct{}, workers)
+		mu   sync.Mutex
+		done int
 	)
 
-	for i, f := range files {
-		slots <- struct{}{}
-
+	parallel.Do(workers, len(files), func(i int) {
 		if ctx.Err() != nil {
-			break
+			return
 		}
 
-		wg.Go(func() {
-			defer func() { <-slots }()
+		if err := writeFile(dir, files[i].Name, func(w io.Writer) error { return c.Write(ctx, w, i) }); err != nil {
+			cancel(err) // the first counts
+			return
+		}
 
-			err := writeFile(filepath.Join(dir, f.Name), func(w io.Writer) error { return c.Write(ctx, w, i) })
-			if err != nil {
-				cancel(fmt.Errorf("write %s: %w", f.Name, err)) // the first counts
-				return
-			}
+		mu.Lock()
+		defer mu.Unlock()
 
-			mu.Lock()
-			defer mu.Unlock()
-
-			done++
-			if progress != nil {
-				progress(done, len(files))
-			}
-		})
-	}
-
-	wg.Wait()
+		done++
+		if progress != nil {
+			progress(done, len(files))
+		}
+	})
 
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
 
-	var b bytes.Buffer
-	if err := c.Conditions(&b); err != nil {
-		return fmt.Errorf("write conditions.csv: %w", err)
-	}
-
-	texts := []struct{ name, text string }{{"conditions.csv", b.String()}, {"README.txt", c.Readme()}}
-	for _, t := range texts {
-		if t.text == "" {
-			continue
-		}
-
-		err := writeFile(filepath.Join(dir, t.name), func(w io.Writer) error {
-			_, err := io.WriteString(w, t.text)
-			return err
-		})
-		if err != nil {
-			return fmt.Errorf("write %s: %w", t.name, err)
+	var errs []error
+	for name, text := range map[string]string{"conditions.csv": c.Conditions(), "README.txt": c.Readme()} {
+		if text != "" {
+			errs = append(errs, writeFile(dir, name, func(w io.Writer) error {
+				_, err := io.WriteString(w, text)
+				return err
+			}))
 		}
 	}
 
-	return syncDir(dir)
+	return errors.Join(errs...)
 }
 
-// writeFile fills a temporary file in path's folder, syncs it and renames it to
-// path; on any error nothing of it remains.
-func writeFile(path string, fill func(io.Writer) error) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".tmp*")
+// writeFile fills a temporary file in a folder, syncs it and renames it; on any error nothing of it remains.
+func writeFile(dir, name string, fill func(io.Writer) error) error {
+	f, err := os.CreateTemp(dir, "."+name+".tmp*")
 	if err != nil {
-		return err
+		return fmt.Errorf("write %s: %w", name, err)
 	}
 
 	err = fill(f)
@@ -226,25 +217,13 @@ func writeFile(path string, fill func(io.Writer) error) error {
 	// CreateTemp makes private files; a campaign is meant to be read.
 	err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close())
 	if err == nil {
-		err = os.Rename(f.Name(), path)
+		err = os.Rename(f.Name(), filepath.Join(dir, name))
 	}
 
 	if err != nil {
 		os.Remove(f.Name())
+		return fmt.Errorf("write %s: %w", name, err)
 	}
 
-	return err
-}
-
-func syncDir(dir string) error {
-	if runtime.GOOS == "windows" {
-		return nil // which has no call for it
-	}
-
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-
-	return errors.Join(d.Sync(), d.Close())
+	return nil
 }

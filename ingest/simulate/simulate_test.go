@@ -13,27 +13,23 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"doubletake/internal/must"
 )
 
 func TestNew(t *testing.T) {
-	for _, kind := range Kinds() {
+	for _, kind := range []string{"rotor", "airfoil", "toy"} {
 		c, err := New(kind)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
-		if c.Kind() != kind {
-			t.Errorf("New(%q) is a %s", kind, c.Kind())
-		}
+		must.Equal(t, c.Kind(), kind, "kind of %q", kind)
 
 		if err := c.Validate(); err != nil {
 			t.Errorf("defaults of %s: %v", kind, err)
 		}
 
 		for _, f := range c.Files() {
-			if !strings.Contains(f.Name, "simulated") {
-				t.Errorf("%s lacks the word simulated", f.Name)
-			}
+			must.Contain(t, f.Name, "simulated")
 		}
 
 		if text := c.Readme(); !strings.HasPrefix(text, "simulated") ||
@@ -92,9 +88,7 @@ func TestToy(t *testing.T) {
 		d = max(d, math.Abs((x+6)/12-float64(i)/20000))
 	}
 
-	if d > 1.95/math.Sqrt(20000)+1.0/20000 {
-		t.Errorf("x is not uniform: Kolmogorov distance %g", d)
-	}
+	must.Not(t, d > 1.95/math.Sqrt(20000)+1.0/20000, "x is not uniform: Kolmogorov distance %g", d)
 
 	se := 1 / math.Sqrt(count)
 	for name, v := range map[string]float64{
@@ -119,9 +113,7 @@ func TestToy(t *testing.T) {
 		func(t *Toy) { t.Gamma = math.NaN() },
 	} {
 		bad := with(DefaultToy(), edit)
-		if bad.Validate() == nil || bad.Write(context.Background(), io.Discard, 0) == nil {
-			t.Errorf("%+v is accepted", bad)
-		}
+		must.Not(t, bad.Validate() == nil || bad.Write(context.Background(), io.Discard, 0) == nil, "%+v is accepted", bad)
 	}
 }
 
@@ -147,16 +139,11 @@ func readDir(t *testing.T, dir string) (names []string, content map[string][]byt
 	t.Helper()
 
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	content = map[string][]byte{}
 	for _, e := range entries {
-		b, err := os.ReadFile(filepath.Join(dir, e.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Read(t, filepath.Join(dir, e.Name()))
 
 		names = append(names, e.Name())
 		content[e.Name()] = b
@@ -176,9 +163,7 @@ func TestWriteDir(t *testing.T) {
 			err := WriteDir(context.Background(), c, dir, workers, func(done, total int) {
 				calls = append(calls, fmt.Sprintf("%d/%d", done, total))
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 
 			names, content := readDir(t, dir)
 
@@ -187,9 +172,8 @@ func TestWriteDir(t *testing.T) {
 				want = append(want, f.Name)
 				progress = append(progress, fmt.Sprintf("%d/%d", i+1, len(c.Files())))
 
-				if !bytes.Equal(content[f.Name], record(t, c, i)) {
-					t.Errorf("%d workers: %s is not what Write makes", workers, f.Name)
-				}
+				must.Not(t, !bytes.Equal(content[f.Name], record(t, c, i)),
+					"%d workers: %s is not what Write makes", workers, f.Name)
 			}
 
 			want = append(want, "README.txt")
@@ -199,26 +183,18 @@ func TestWriteDir(t *testing.T) {
 
 			slices.Sort(want)
 
-			if !slices.Equal(names, want) {
-				t.Errorf("found %v, want %v", names, want)
-			}
+			must.Equal(t, names, want, "files")
 
-			if !slices.Equal(calls, progress) {
-				t.Errorf("progress %v", calls)
-			}
+			must.Equal(t, calls, progress, "progress")
 
-			if string(content["README.txt"]) != c.Readme() {
-				t.Error("README.txt is not Readme")
-			}
+			must.Equal(t, string(content["README.txt"]), c.Readme(), "README.txt is not Readme")
 
 			if first == nil {
 				first = content
 			}
 
 			for name := range first {
-				if !bytes.Equal(first[name], content[name]) {
-					t.Errorf("%s differs with %d workers", name, workers)
-				}
+				must.Not(t, !bytes.Equal(first[name], content[name]), "%s differs with %d workers", name, workers)
 			}
 		}
 	}
@@ -257,9 +233,7 @@ func TestWriteDirLeavesNoPieces(t *testing.T) {
 	for _, workers := range []int{1, 4} {
 		dir := t.TempDir()
 		err := WriteDir(context.Background(), failing{c}, dir, workers, nil)
-		if err == nil || !strings.Contains(err.Error(), "write simulated_rotor_n3_rpm4000.wav: the disk is on fire") {
-			t.Errorf("error %v", err)
-		}
+		must.Refuse(t, err, "write simulated_rotor_n3_rpm4000.wav: the disk is on fire")
 
 		if n := whole(dir); workers == 1 && n != 2 {
 			t.Errorf("%d files before the failure, want 2", n)
@@ -275,13 +249,9 @@ func TestWriteDirLeavesNoPieces(t *testing.T) {
 		}
 	})
 
-	if !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled: %v", err)
-	}
+	must.Not(t, !errors.Is(err, context.Canceled), "cancelled: %v", err)
 
-	if n := whole(dir); n != 2 {
-		t.Errorf("%d files after cancellation at 2", n)
-	}
+	must.Equal(t, whole(dir), 2, "files after cancellation at 2")
 
 	// An invalid campaign touches nothing.
 	dir = filepath.Join(t.TempDir(), "none")
@@ -336,7 +306,5 @@ func TestCheckList(t *testing.T) {
 	checkList(&f, "RPM", []float64{1, -2, 1}, "speed", "more than 0", func(v float64) bool { return v > 0 })
 
 	want := "rotor: RPM[1]: expected more than 0, found -2\nrotor: RPM[2]: expected every speed once, found 1"
-	if got := errors.Join(f.list...).Error(); got != want {
-		t.Errorf("%s, want %s", got, want)
-	}
+	must.Equal(t, errors.Join(f.list...).Error(), want, "got")
 }

@@ -15,18 +15,12 @@ import (
 // independently from N(x·sin x, σ²(x)), σ(x) = γ·exp(−x²/2). Start from
 // DefaultToy.
 type Toy struct {
-	Seed  uint64  `json:"seed"`
-	N     int     `json:"n"`     // triplets
-	Gamma float64 `json:"gamma"` // noise level
+	Seed  uint64  `json:"seed" key:"seed"`
+	N     int     `json:"n" key:"triplets"`  // triplets
+	Gamma float64 `json:"gamma" key:"gamma"` // noise level
 	Lo    float64 `json:"lo"`
 	Hi    float64 `json:"hi"`
 }
-
-// Limits of a toy campaign.
-const (
-	maxTriplets = 10_000_000
-	maxGamma    = 1e6
-)
 
 var _ Campaign = Toy{}
 
@@ -39,17 +33,9 @@ func (t Toy) Kind() string { return "toy" }
 // Validate returns every unusable field with the expected range.
 func (t Toy) Validate() error {
 	f := faults{kind: "toy"}
-	if t.N < 1 || t.N > maxTriplets {
-		f.add("N", fmt.Sprintf("1 to %d", maxTriplets), t.N)
-	}
-
-	if !(t.Gamma > 0 && t.Gamma <= maxGamma) {
-		f.add("Gamma", fmt.Sprintf("more than 0, at most %g", maxGamma), t.Gamma)
-	}
-
-	if !(t.Lo < t.Hi) || math.IsInf(t.Hi-t.Lo, 0) {
-		f.add("Lo, Hi", "Lo < Hi, both finite", fmt.Sprintf("%v, %v", t.Lo, t.Hi))
-	}
+	f.need(t.N >= 1 && t.N <= 1e7, "N", "1 to 10000000", t.N)
+	f.need(t.Gamma > 0 && t.Gamma <= 1e6, "Gamma", "more than 0, at most 1e+06", t.Gamma)
+	f.need(t.Lo < t.Hi && !math.IsInf(t.Hi-t.Lo, 0), "Lo, Hi", "Lo < Hi, both finite", fmt.Sprintf("%v, %v", t.Lo, t.Hi))
 
 	return errors.Join(f.list...)
 }
@@ -60,7 +46,7 @@ func (t Toy) Files() []File {
 }
 
 // Conditions writes nothing: the table holds its conditions.
-func (t Toy) Conditions(io.Writer) error { return nil }
+func (t Toy) Conditions() string { return "" }
 
 // Readme describes the campaign.
 func (t Toy) Readme() string {

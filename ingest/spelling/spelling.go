@@ -1,13 +1,21 @@
 // Package spelling finds the known names that are most like a misspelt one, for
-// error messages. It is the only edit distance of the program and imports only
-// the standard library, so that readers and the configuration can both use it.
+// error messages, and writes names in one form. It is the only edit distance of the program and
+// imports no other package of it, so that readers and the configuration can both use it.
 package spelling
 
 import (
 	"fmt"
-	"sort"
+	"slices"
 	"strings"
+
+	"golang.org/x/text/unicode/norm"
+
+	"doubletake/internal/lists"
 )
+
+// Composed returns a name with its accents composed (NFC), as most keyboards write it: macOS decomposes those
+// of files, which look the same.
+func Composed(name string) string { return norm.NFC.String(name) }
 
 // longest bounds the names that are compared letter by letter: the work grows
 // with the product of their lengths.
@@ -58,19 +66,11 @@ func Nearest(name string, known []string, n int) []string {
 		distance int
 	}
 
-	list := make([]ranked, len(known))
-	for i, k := range known {
-		list[i] = ranked{k, Distance(name, k)}
-	}
+	list := lists.Each(known, func(k string) ranked { return ranked{k, Distance(name, k)} })
 
-	sort.SliceStable(list, func(i, j int) bool { return list[i].distance < list[j].distance })
+	slices.SortStableFunc(list, func(a, b ranked) int { return a.distance - b.distance })
 
-	var out []string
-	for _, r := range list[:max(0, min(n, len(list)))] {
-		out = append(out, r.name)
-	}
-
-	return out
+	return lists.Each(list[:max(0, min(n, len(list)))], func(r ranked) string { return r.name })
 }
 
 // Meant returns the known name that name probably misspells, or "" when none is

@@ -2,9 +2,10 @@ package spelling
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
+
+	"doubletake/internal/must"
 )
 
 // Expected distances are counted by hand.
@@ -22,26 +23,24 @@ func TestDistance(t *testing.T) {
 		{"ca", "abc", 3}, // optimal string alignment; unrestricted edits need 2
 		{"µPa", "uPa", 1},
 	} {
-		if got := Distance(c.a, c.b); got != c.want {
-			t.Errorf("%q, %q: %d, expected %d", c.a, c.b, got, c.want)
-		}
-
-		if got := Distance(c.b, c.a); got != c.want {
-			t.Errorf("%q, %q: %d, expected %d", c.b, c.a, got, c.want)
-		}
+		must.Equal(t, Distance(c.a, c.b), c.want, "%q, %q", c.a, c.b)
+		must.Equal(t, Distance(c.b, c.a), c.want, "%q, %q", c.b, c.a)
 	}
 
 	long := strings.Repeat("x", 1<<20)
-	if Distance(long, long) != 0 || Distance(long, "x") != 1<<20 {
-		t.Error("names too long to compare")
+	must.Not(t, Distance(long, long) != 0 || Distance(long, "x") != 1<<20, "names too long to compare")
+}
+
+// Names that look alike are alike: macOS writes ü as u and U+0308.
+func TestComposed(t *testing.T) {
+	for name, want := range map[string]string{"Flu\u0308gel_A\u030a": "Flügel_Å", "Flügel": "Flügel", "": "", "μ": "μ"} {
+		must.Equal(t, Composed(name), want, "%q", name)
 	}
 }
 
 func TestNearest(t *testing.T) {
 	known := []string{"Fx", "Fy", "Mx", "speed"}
-	if got := Nearest("fx", known, 2); !slices.Equal(got, []string{"Fx", "Fy"}) {
-		t.Errorf("%q", got)
-	}
+	must.Equal(t, Nearest("fx", known, 2), []string{"Fx", "Fy"}, "got")
 
 	if got := Nearest("x", nil, 3); got != nil {
 		t.Errorf("%q", got)
@@ -54,9 +53,7 @@ func TestMeant(t *testing.T) {
 		"segmnts": "segments", "tolerence": "tolerance", "amplitdue": "amplitude",
 		"xyzzy": "", "rpn": "rpm", "xyz": "", "": "",
 	} {
-		if got := Meant(in, known); got != want {
-			t.Errorf("%q: %q, expected %q", in, got, want)
-		}
+		must.Equal(t, Meant(in, known), want, "%q", in)
 	}
 }
 

@@ -2,7 +2,6 @@ package stats
 
 import (
 	"context"
-	"fmt"
 
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
@@ -51,9 +50,9 @@ func Describe(ctx context.Context, r ingest.Reader) ([]Summary, []ingest.Warning
 
 	for c, s := range stats {
 		if s.NaN > 0 {
-			warns = append(warns, ingest.Warning{Path: info.Path, Code: "not-finite", Text: fmt.Sprintf(
-				"channel %s: %s no finite numbers, the first is sample %d", info.Channels[c].Name, fault.Plural(s.NaN, "value"),
-				s.FirstNaN)})
+			warns = append(warns, ingest.Warn(info.Path, "not-finite",
+				"channel %s: %s no finite numbers, the first is sample %d", info.Channels[c].Name,
+				fault.Plural(s.NaN, "value"), s.FirstNaN))
 		}
 	}
 

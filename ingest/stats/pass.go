@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"doubletake/ingest"
+	"doubletake/ingest/fault"
 )
 
 // Pass is a Reader's samples for someone who reads the recordings of a run once,
@@ -43,8 +44,8 @@ type account[T floats] struct {
 func NewPass(r ingest.Reader, run ingest.Run) *Pass {
 	p := &Pass{r: r, run: run}
 
-	s, err := newScan(r, run, false)
-	if err != nil || len(s.used) == 0 || s.part {
+	var s *scan
+	if err := fault.Try(func() { s = newScan(r, run, false) }); err != nil || len(s.used) == 0 || s.part {
 		return p
 	}
 
@@ -107,18 +108,12 @@ func (p *Pass) Stats(ctx context.Context, again func(context.Context) (ingest.Re
 		p.finish(ctx)
 	}
 
-	sound := p.s != nil
-	for c := 0; sound && c < len(p.at); c++ {
-		sound = p.s.acc[c].nan == 0 || !p.s.used[c]
-	}
-
-	if p.s != nil {
-		p.s.tolerate(false)
-	}
-
-	if sound {
-		stats, warnings := p.s.verdict()
-		return stats, warnings, nil
+	if s := p.s; s != nil {
+		s.tolerate(false)
+		if !slices.ContainsFunc(s.order, func(c int) bool { return s.acc[c].nan > 0 }) {
+			stats, warnings := s.verdict()
+			return stats, warnings, nil
+		}
 	}
 
 	r := p.r
@@ -163,8 +158,8 @@ func pass[T floats](p *Pass, channels []int, start int64, dst [][]T, a *account[
 		return readTee(p, len(channels), start, dst, read)
 	}
 
-	for len(a.extra) < len(p.rest) {
-		a.extra = append(a.extra, nil)
+	if a.extra == nil {
+		a.extra = make([][]T, len(p.rest))
 	}
 
 	part := make([][]T, len(p.set))

@@ -18,6 +18,7 @@ import (
 	"doubletake/ingest/format/text"
 	"doubletake/ingest/format/wav"
 	"doubletake/ingest/ingesttest"
+	"doubletake/internal/must"
 )
 
 // passFiles are the same three channels of noise, equal neighbours and plateaus
@@ -107,9 +108,7 @@ func TestPass(t *testing.T) {
 		name := rapid.SampledFrom(names).Draw(t, "file")
 		open := func() ingest.Reader {
 			rd, err := files[name]()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 
 			return rd
 		}
@@ -236,14 +235,12 @@ func TestPassOnce(t *testing.T) {
 
 	p := NewPass(r, run)
 	for _, at := range []int64{100, 3100, 9900, 12900} {
-		if _, err := p.Read([]int{0, 2}, at, [][]float64{make([]float64, 3000), make([]float64, 3000)}); err != nil {
-			t.Fatal(err)
-		}
+		_, err := p.Read([]int{0, 2}, at, [][]float64{make([]float64, 3000), make([]float64, 3000)})
+		must.Do(t, err)
 	}
 
-	if _, _, err := p.Stats(context.Background(), nil); err != nil {
-		t.Fatal(err)
-	}
+	_, _, err := p.Stats(context.Background(), nil)
+	must.Do(t, err)
 
 	for c := range r.count {
 		for k, got := range r.count[c] {
@@ -252,9 +249,7 @@ func TestPassOnce(t *testing.T) {
 				want = 0
 			}
 
-			if got != want {
-				t.Fatalf("channel %d, sample %d was asked for %d times, expected %d", c, k, got, want)
-			}
+			must.Be(t, got, want, "channel %d, sample %d was asked for times", c, k)
 		}
 	}
 }
@@ -269,16 +264,13 @@ func TestPassNaN(t *testing.T) {
 	x[4000] = math.NaN()
 	run := ingest.Run{ID: "r", Path: "m", Row1: -1, Recordings: []ingest.Recording{{Channels: []int{0}}}}
 	p := NewPass(ingesttest.NewMemory(x), run)
-	if _, err := p.Read([]int{0}, 0, [][]float64{make([]float64, 5000)}); err != nil {
-		t.Fatal(err)
-	}
+	_, err := p.Read([]int{0}, 0, [][]float64{make([]float64, 5000)})
+	must.Do(t, err)
 
-	_, _, err := p.Stats(context.Background(), nil)
+	_, _, err = p.Stats(context.Background(), nil)
 
 	_, _, want := Scan(context.Background(), ingesttest.NewMemory(x), run)
-	if want == nil || err == nil || err.Error() != want.Error() {
-		t.Errorf("%v, expected %v", err, want)
-	}
+	must.Not(t, want == nil || err == nil || err.Error() != want.Error(), "%v, expected %v", err, want)
 }
 
 // broken is a Reader that fails from a sample on, and then for ever.
@@ -413,16 +405,12 @@ func TestPassMemory(t *testing.T) {
 	dst := [][]float64{make([]float64, n)}
 	ingesttest.Bounded(t, nil, 16*8*n/2, 0, func() {
 		p := NewPass(m, run)
-		if _, err := p.Read([]int{0}, 0, dst); err != nil {
-			t.Fatal(err)
-		}
+		_, err := p.Read([]int{0}, 0, dst)
+		must.Do(t, err)
 
-		if _, _, err := p.Stats(context.Background(), nil); err != nil {
-			t.Fatal(err)
-		}
+		_, _, err = p.Stats(context.Background(), nil)
+		must.Do(t, err)
 	})
 
-	if !slices.Equal(dst[0], x[0]) {
-		t.Error("other samples than the file's")
-	}
+	must.Equal(t, dst[0], x[0], "other samples than the file's")
 }

@@ -15,6 +15,7 @@ import (
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/kernel"
+	"doubletake/internal/lists"
 )
 
 // Summary are the statistics of one channel over a run, in the unit delivered.
@@ -56,6 +57,7 @@ const scanBlock = 8192
 // that stay at its extreme for three and more, if that extreme is the format's
 // limit or the plateau has steep flanks (the rounded peak of a slow quantised
 // wave has none), of floating-point samples ten of them at least;
+// "missing-code" and "spikes" for samples far from all others (outliers.go);
 // "jittered-clock" when the steps of a text file's time column
 // vary by more than 5 % of their mean, "clock-backwards" when one is not
 // positive. The clock is judged here and not in Open, which reads only its ends.
@@ -72,26 +74,25 @@ func ScanAll(ctx context.Context, r ingest.Reader, run ingest.Run) ([]Summary, [
 }
 
 // scanRun is Scan; tolerant counts samples that are not finite instead of ending there.
-func scanRun(ctx context.Context, r ingest.Reader, run ingest.Run, tolerant bool) ([]Summary, []ingest.Warning, error) {
-	s, err := newScan(r, run, tolerant)
-	if err != nil || len(s.used) == 0 {
-		return nil, nil, err
+func scanRun(ctx context.Context, r ingest.Reader, run ingest.Run, tolerant bool,
+) (stats []Summary, warns []ingest.Warning, err error) {
+	defer fault.Catch(&err)
+
+	s := newScan(r, run, tolerant)
+	if len(s.used) == 0 {
+		return nil, nil, nil
 	}
 
 	s.tolerate(true)
 	defer s.tolerate(false)
 
 	if s.narrow != nil {
-		err = scanBlocks(ctx, s, s.narrow.Read32, s.add32)
+		scanBlocks(ctx, s, s.narrow.Read32, s.add32)
 	} else {
-		err = scanBlocks(ctx, s, s.r.Read, s.add)
+		scanBlocks(ctx, s, s.r.Read, s.add)
 	}
 
-	if err != nil {
-		return nil, nil, err
-	}
-
-	stats, warns := s.verdict()
+	stats, warns = s.verdict()
 
 	return stats, warns, nil
 }
@@ -120,17 +121,14 @@ type scan struct {
 	tolerant bool
 }
 
-func newScan(r ingest.Reader, run ingest.Run, tolerant bool) (*scan, error) {
+func newScan(r ingest.Reader, run ingest.Run, tolerant bool) *scan {
 	s := &scan{r: r, run: run, tolerant: tolerant, clock: -1}
 	info := s.r.Info()
 	s.info, s.used = info, make([]bool, len(info.Channels))
 	for _, rec := range s.run.Recordings {
 		for _, c := range rec.Channels {
 			if c < 0 || c >= len(s.used) {
-				return nil, &fault.Error{
-					Path: info.Path, Want: fmt.Sprintf("channel %d", c+1),
-					Found: fault.Plural(int64(len(s.used)), "channel"),
-				}
+				fault.Raise(s.fail("", fmt.Sprintf("channel %d", c+1), fault.Plural(int64(len(s.used)), "channel")))
 			}
 
 			s.used[c] = true
@@ -139,28 +137,16 @@ func newScan(r ingest.Reader, run ingest.Run, tolerant bool) (*scan, error) {
 	}
 
 	if len(s.used) == 0 {
-		return s, nil
+		return s
 	}
 
-	if err := s.findChannels(); err != nil {
-		return nil, err
-	}
+	s.findChannels()
 
 	samples := info.Channels[s.all[0]].Samples
 	row0, row1 := s.run.Interval(samples)
-	if row1 > samples {
-		return nil, &fault.Error{
-			Path: info.Path, Place: fmt.Sprintf("samples %d to %d", row0, row1),
-			Found: fault.Plural(samples, "sample"), Want: fmt.Sprintf("%d samples", row1),
-		}
-	}
-
-	if row0 < 0 || row0 >= row1 {
-		return nil, &fault.Error{
-			Path: info.Path, Place: fmt.Sprintf("samples %d to %d", row0, row1),
-			Want: "at least one sample", Found: "none",
-		}
-	}
+	place := fmt.Sprintf("samples %d to %d", row0, row1)
+	fault.Unless(row1 <= samples, s.fail(place, fmt.Sprintf("%d samples", row1), fault.Plural(samples, "sample")))
+	fault.Unless(row0 >= 0 && row0 < row1, s.fail(place, "at least one sample", "none"))
 
 	s.row1 = row1
 
@@ -184,11 +170,15 @@ func newScan(r ingest.Reader, run ingest.Run, tolerant bool) (*scan, error) {
 		s.narrow = f
 	}
 
-	return s, nil
+	return s
+}
+
+func (s *scan) fail(place, want, found string) error {
+	return fault.At(s.info.Path, place, want, found, "")
 }
 
 // findChannels finds the channels to read, and those in use where no recordings name them.
-func (s *scan) findChannels() error {
+func (s *scan) findChannels() {
 	first := 0
 	if len(s.order) > 0 {
 		first = s.order[0]
@@ -200,10 +190,7 @@ func (s *scan) findChannels() error {
 			s.all = append(s.all, c)
 
 		case s.used[c]:
-			return &fault.Error{
-				Path: s.info.Path, Place: "channel " + ch.Name, Want: "channels of one length in a run",
-				Found: fault.Plural(ch.Samples, "sample"),
-			}
+			fault.Raise(s.fail("channel "+ch.Name, "channels of one length in a run", fault.Plural(ch.Samples, "sample")))
 		}
 	}
 
@@ -215,26 +202,21 @@ func (s *scan) findChannels() error {
 			s.used[c] = true
 		}
 	}
-
-	return nil
 }
 
 // tolerate lets bad cells of channels that are not used pass as NaN, or no longer.
 func (s *scan) tolerate(on bool) {
 	r, ok := s.r.(ingest.Tolerant)
-	switch {
-	case !ok:
-	case on:
-		channels := make([]bool, len(s.used))
-		for c, u := range s.used {
-			channels[c] = s.tolerant || !u
-		}
-
-		r.Tolerate(channels)
-
-	default:
-		r.Tolerate(nil)
+	if !ok {
+		return
 	}
+
+	var channels []bool
+	for c := 0; on && c < len(s.used); c++ {
+		channels = append(channels, s.tolerant || !s.used[c])
+	}
+
+	r.Tolerate(channels)
 }
 
 // add adds a block of a channel; add32 where the samples are taken as float32.
@@ -257,7 +239,7 @@ func (s *scan) verdict() ([]Summary, []ingest.Warning) {
 
 	var warns []ingest.Warning
 	warn := func(code, format string, args ...any) {
-		warns = append(warns, ingest.Warning{Path: s.info.Path, Code: code, Text: fmt.Sprintf(format, args...)})
+		warns = append(warns, ingest.Warn(s.info.Path, code, format, args...))
 	}
 
 	noun, row := "channel", "sample"
@@ -284,6 +266,20 @@ func (s *scan) verdict() ([]Summary, []ingest.Warning) {
 				"with less gain, or leave the run out", noun, ch.Name, st.Clipped, fault.Plural(st.Samples, row),
 				strconv.FormatFloat(st.Min, 'g', 6, 64), strconv.FormatFloat(st.Max, 'g', 6, 64))
 		}
+
+		if s.used[c] && ch.Role() == "" && suspect(st) {
+			warns = append(warns, s.outliers(c, st)...)
+		}
+
+		if s.used[c] && max(st.Max, -st.Min) > 1<<53 {
+			warn("large-integers", "%s %s goes up to %g: whole numbers above 2^53 (9.0e15) are rounded", noun, ch.Name,
+				max(st.Max, -st.Min))
+		}
+
+		if g, ok := s.r.(ingest.Gapped); ok && s.used[c] && g.Filled(c) > 0 {
+			warn("missing-samples", "%s %s: %d of %s are not there and are interpolated (ingest: missing)", noun, ch.Name,
+				g.Filled(c), fault.Plural(st.Samples, row))
+		}
 	}
 
 	if steps := &s.steps; s.clock >= 0 && steps.n > 1 {
@@ -308,16 +304,11 @@ func (s *scan) verdict() ([]Summary, []ingest.Warning) {
 // is no finite number.
 func scanBlocks[T floats](ctx context.Context, s *scan, read func(channels []int, start int64, dst [][]T) (int, error),
 	add func(c int, x []T),
-) error {
-	dst := make([][]T, len(s.all))
-	for i := range dst {
-		dst[i] = make([]T, s.per)
-	}
+) {
+	dst := lists.Make(len(s.all), func(int) []T { return make([]T, min(int64(s.per), s.row1-s.run.Row0)) })
 
 	for at := s.run.Row0; at < s.row1; {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
+		fault.Raise(ctx.Err())
 
 		m := int(min(int64(s.per), s.row1-at))
 		for i := range dst {
@@ -326,14 +317,11 @@ func scanBlocks[T floats](ctx context.Context, s *scan, read func(channels []int
 
 		n, err := read(s.all, at, dst)
 		if err != nil && !errors.Is(err, io.EOF) {
-			return fmt.Errorf("scan run %s: %w", s.run.ID, err)
+			fault.Raise(fmt.Errorf("scan run %s: %w", s.run.ID, err))
 		}
 
 		if n < m {
-			return &fault.Error{
-				Path: s.info.Path, Place: fmt.Sprintf("sample %d", at+int64(n)),
-				Want: fault.Plural(s.row1, "sample"), Found: "the end of the data",
-			}
+			fault.Raise(s.fail(fmt.Sprintf("sample %d", at+int64(n)), fault.Plural(s.row1, "sample"), "the end of the data"))
 		}
 
 		for k, c := range s.all {
@@ -342,18 +330,16 @@ func scanBlocks[T floats](ctx context.Context, s *scan, read func(channels []int
 
 			if s.used[c] && s.acc[c].nan > 0 && !s.tolerant {
 				i := s.acc[c].firstNaN
-				return &fault.Error{
-					Path: s.info.Path, Place: fmt.Sprintf("channel %s, sample %d", s.info.Channels[c].Name, s.run.Row0+i),
-					Want: "a finite number", Found: strconv.FormatFloat(float64(x[i-(at-s.run.Row0)]), 'g', -1, 64),
-					Hint: "leave the interval out with row0 and row1 in the conditions table, or the channel with channels",
-				}
+				place := fmt.Sprintf("channel %s, sample %d", s.info.Channels[c].Name, s.run.Row0+i)
+
+				fault.Raise(fault.At(s.info.Path, place, "a finite number",
+					strconv.FormatFloat(float64(x[i-(at-s.run.Row0)]), 'g', -1, 64),
+					"leave the interval out with row0 and row1 in the conditions table, or the channel with channels"))
 			}
 		}
 
 		at += int64(n)
 	}
-
-	return nil
 }
 
 // stepRange follows the steps of a clock.

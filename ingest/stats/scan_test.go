@@ -16,6 +16,7 @@ import (
 	"doubletake/ingest/format/text"
 	"doubletake/ingest/format/wav"
 	"doubletake/ingest/ingesttest"
+	"doubletake/internal/must"
 )
 
 func openWAV(w ingesttest.WAV) (ingest.Reader, error) {
@@ -37,9 +38,7 @@ func TestScanStatistics(t *testing.T) {
 		}
 
 		s, _, err := Scan(context.Background(), ingesttest.NewMemory(x), ingest.Run{Row1: -1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		f := func(v float64) *big.Float { return new(big.Float).SetPrec(200).SetFloat64(v) }
 		sum, sq := f(0), f(0)
@@ -127,17 +126,14 @@ func TestScanNaN(t *testing.T) {
 			t.Error(err)
 		}
 
-		if _, _, err := Scan(context.Background(), m, ingest.Run{Row0: 10, Row1: 8000}); err != nil {
-			t.Error(err)
-		}
+		_, _, err = Scan(context.Background(), m, ingest.Run{Row0: 10, Row1: 8000})
+		must.Do(t, err)
 	}
 
 	// In a text, and for a cell that is no number in a column not used.
 	text := "a,b\n1,2\n3,nan\n5,6\n7,8\n9,1\n"
 	r, err := openText(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	s, _, err := Scan(context.Background(), r, ingest.Run{Row1: -1})
 	ingesttest.WantDataError(t, s, err, "channel b, sample 1", "NaN")
@@ -199,9 +195,7 @@ func TestScanWarnings(t *testing.T) {
 		m := ingesttest.NewMemory(c.x)
 		m.Step = c.step
 		_, w, err := Scan(context.Background(), m, ingest.Run{Row1: -1})
-		if err != nil || ingesttest.Codes(w) != c.want {
-			t.Errorf("%s: %v, %v", c.name, w, err)
-		}
+		must.Not(t, err != nil || ingesttest.Codes(w) != c.want, "%s: %v, %v", c.name, w, err)
 	}
 
 	// Through a WAV file: at the format's limit.
@@ -211,9 +205,7 @@ func TestScanWarnings(t *testing.T) {
 	}
 
 	r, err := openWAV(ingesttest.PCM16(1, x...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	s, w, err := Scan(context.Background(), r, ingest.Run{Row1: -1})
 	if err != nil || ingesttest.Codes(w) != "clipping" || s[0].Clipped == 0 {
@@ -225,15 +217,13 @@ func TestScanWarnings(t *testing.T) {
 		"t,F\n0,1\n1,2\n2,3\n3,4\n":        "",
 		"t,F\n0,1\n1,2\n2.04,3\n3,4\n":     "",
 		"t,F\n0,1\n1,2\n2.2,3\n3,4\n":      "jittered-clock",
-		"t,F\n0,1\n2,2\n1,3\n3,4\n":        "clock-backwards",
-		"t,F\n0,1\n1,2\n1,3\n3,4\n":        "clock-backwards",
+		"time,F\n0,1\n2,2\n1,3\n3,4\n":     "clock-backwards",
+		"time,F\n0,1\n1,2\n1,3\n3,4\n":     "clock-backwards",
 		"F,G\n0,1\n1,2\n1,3\n3,4\n":        "",
 		"t (ms),F\n0,1\n9,2\n20,3\n30,4\n": "jittered-clock",
 	} {
 		r, err := openText(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		if _, w, err := Scan(context.Background(), r, ingest.Run{Row1: -1}); err != nil || ingesttest.Codes(w) != want {
 			t.Errorf("%q: %v, %v; want %s", text, w, err, want)
@@ -292,19 +282,13 @@ func TestScanFastAgrees(t *testing.T) {
 	}
 
 	rd, err := openWAV(ingesttest.Float32WAV(chans, data))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	got, _, err := Scan(context.Background(), rd, ingest.Run{Row1: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	want, _, err := Scan(context.Background(), ingesttest.NewMemory(x...), ingest.Run{Row1: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	for c := range want {
 		g, w := got[c], want[c]
@@ -313,56 +297,8 @@ func TestScanFastAgrees(t *testing.T) {
 		}
 
 		g.Mean, g.Std, g.RMS = w.Mean, w.Std, w.RMS
-		if g != w {
-			t.Errorf("channel %d: %+v, want %+v", c, g, w)
-		}
+		must.Equal(t, g, w, "channel %d", c)
 	}
-}
-
-func BenchmarkScanWAV(b *testing.B) {
-	const frames, channels = 51200, 13
-	x := make([]int16, frames*channels)
-
-	g := rand.New(rand.NewPCG(2, 2))
-	for i := range x {
-		x[i] = int16(3000 * g.NormFloat64())
-	}
-
-	file := ingesttest.PCM16(channels, x...).Bytes()
-	b.Run("read", func(b *testing.B) {
-		r, err := wav.Format.Open(ingesttest.Source(file), ingest.Options{})
-		if err != nil {
-			b.Fatal(err)
-		}
-
-		chans, dst := make([]int, channels), make([][]float64, channels)
-		for c := range chans {
-			chans[c], dst[c] = c, make([]float64, frames)
-		}
-
-		b.SetBytes(int64(len(file)))
-
-		for b.Loop() {
-			if _, err := r.Read(chans, 0, dst); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-
-	b.Run("scan", func(b *testing.B) {
-		b.SetBytes(int64(len(file)))
-
-		for b.Loop() {
-			r, err := wav.Format.Open(ingesttest.Source(file), ingest.Options{})
-			if err != nil {
-				b.Fatal(err)
-			}
-
-			if _, _, err := Scan(context.Background(), r, ingest.Run{Row1: -1}); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
 }
 
 // Channels of another length than the run's are not read, and none of a run.
@@ -376,9 +312,7 @@ func TestScanLengths(t *testing.T) {
 		return ingest.Run{Row1: -1, Recordings: []ingest.Recording{{Channels: channels}}}
 	}
 	s, _, err := Scan(t.Context(), m, run(2, 1))
-	if err != nil || len(s) != 2 || s[0].Max != 9 || s[1].Mean != 4 || s[1].Samples != 3 {
-		t.Errorf("%+v, %v", s, err)
-	}
+	must.Not(t, err != nil || len(s) != 2 || s[0].Max != 9 || s[1].Mean != 4 || s[1].Samples != 3, "%+v, %v", s, err)
 
 	s, _, err = Scan(t.Context(), m, run(1, 0))
 	ingesttest.WantDataError(t, s, err, "one length", "2 samples")

@@ -4,6 +4,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"doubletake/internal/must"
 )
 
 // Values in the unit of the name. Expected: the definitions of the units.
@@ -49,9 +51,8 @@ func TestToName(t *testing.T) {
 		{"lift_n", "kg", `unit "kg": expected a unit of N`},
 		{"alpha_deg", "-", `unit "-": expected a unit of deg`},
 	} {
-		if _, err := ToName(c[0], c[1]); err == nil || !strings.Contains(err.Error(), c[2]) {
-			t.Errorf("%s in %s: %v", c[0], c[1], err)
-		}
+		_, err := ToName(c[0], c[1])
+		must.Refuse(t, err, c[2])
 	}
 }
 

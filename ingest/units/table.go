@@ -1,6 +1,9 @@
 package units
 
-import "math"
+import (
+	"math"
+	"strings"
+)
 
 // symbol is one entry of the table of units: a value v in it is v·factor + offset
 // in SI units.
@@ -42,117 +45,92 @@ const (
 	torr    = 101325.0 / 760
 )
 
-var symbols = map[string]symbol{
+// symbols are the rows of the table by each of their names.
+var symbols = func() map[string]symbol {
+	all := map[string]symbol{}
+	for names, s := range rows {
+		for _, name := range strings.Fields(names) {
+			all[name] = s
+		}
+	}
+
+	return all
+}()
+
+// rows are the units by the names that people write, separated by blanks.
+var rows = map[string]symbol{
 	// SI, with prefixes.
-	"g":   {mass, 1e-3, 0, true},
-	"m":   {length, 1, 0, true},
-	"s":   {duration, 1, 0, true},
-	"A":   {current, 1, 0, true},
-	"K":   {temperature, 1, 0, true},
-	"rad": {angle, 1, 0, true},
-	"Hz":  {frequency, 1, 0, true},
-	"N":   {force, 1, 0, true},
-	"Pa":  {pressure, 1, 0, true},
-	"J":   {energy, 1, 0, true},
-	"Nm":  {energy, 1, 0, true}, // as torques are written
-	"W":   {power, 1, 0, true},
-	"V":   {voltage, 1, 0, true},
-	"Ω":   {resistance, 1, 0, true},
-	"ohm": {resistance, 1, 0, true},
-	"bar": {pressure, 1e5, 0, true},
-	"l":   {Dimension{0, 3}, 1e-3, 0, true},
-	"L":   {Dimension{0, 3}, 1e-3, 0, true},
+	"g":     {mass, 1e-3, 0, true},
+	"m":     {length, 1, 0, true},
+	"s":     {duration, 1, 0, true},
+	"A":     {current, 1, 0, true},
+	"K":     {temperature, 1, 0, true},
+	"rad":   {angle, 1, 0, true},
+	"Hz":    {frequency, 1, 0, true},
+	"N":     {force, 1, 0, true},
+	"Pa":    {pressure, 1, 0, true},
+	"J Nm":  {energy, 1, 0, true}, // Nm as torques are written
+	"W":     {power, 1, 0, true},
+	"V":     {voltage, 1, 0, true},
+	"Ω ohm": {resistance, 1, 0, true},
+	"bar":   {pressure, 1e5, 0, true},
+	"l L":   {Dimension{0, 3}, 1e-3, 0, true},
+
+	// The same, written out.
+	"radian radians":            {angle, 1, 0, false},
+	"newton Newton newtons":     {force, 1, 0, false},
+	"pascal Pascal pascals":     {pressure, 1, 0, false},
+	"volt Volt volts Volts":     {voltage, 1, 0, false},
+	"sec second seconds":        {duration, 1, 0, false},
+	"meter metre meters metres": {length, 1, 0, false},
+	"hertz Hertz":               {frequency, 1, 0, false},
 
 	// Angles and numbers.
-	"deg":   {angle, math.Pi / 180, 0, false},
-	"°":     {angle, math.Pi / 180, 0, false},
-	"grad":  {angle, math.Pi / 200, 0, false},
-	"%":     {number, 1e-2, 0, false},
-	"rev":   {number, 1, 0, false},
-	"r":     {number, 1, 0, false},
-	"count": {number, 1, 0, false},
+	"deg ° degree degrees": {angle, math.Pi / 180, 0, false},
+	"grad":                 {angle, math.Pi / 200, 0, false},
+	"% percent":            {number, 1e-2, 0, false},
+	"rev r count U":        {number, 1, 0, false},
 
 	// Time and rates.
-	"sec": {duration, 1, 0, false},
-	"min": {duration, 60, 0, false},
-	"h":   {duration, 3600, 0, false},
-	"hr":  {duration, 3600, 0, false},
-	"d":   {duration, 86400, 0, false},
-	"rpm": {frequency, 1.0 / 60, 0, false},
-	"RPM": {frequency, 1.0 / 60, 0, false},
-	"rps": {frequency, 1, 0, false},
+	"min":     {duration, 60, 0, false},
+	"h hr":    {duration, 3600, 0, false},
+	"d":       {duration, 86400, 0, false},
+	"rpm RPM": {frequency, 1.0 / 60, 0, false},
+	"rps":     {frequency, 1, 0, false},
 
 	// Lengths and speeds.
-	"in":  {length, inch, 0, false},
-	"ft":  {length, foot, 0, false},
-	"yd":  {length, 3 * foot, 0, false},
-	"mi":  {length, 5280 * foot, 0, false},
-	"kmh": {speed, 1.0 / 3.6, 0, false},
-	"kph": {speed, 1.0 / 3.6, 0, false},
-	"mph": {speed, 5280 * foot / 3600, 0, false},
-	"kn":  {speed, 1852.0 / 3600, 0, false},
-	"kt":  {speed, 1852.0 / 3600, 0, false},
-	"kts": {speed, 1852.0 / 3600, 0, false},
-	"fps": {speed, foot, 0, false},
+	"in":        {length, inch, 0, false},
+	"ft":        {length, foot, 0, false},
+	"yd":        {length, 3 * foot, 0, false},
+	"mi":        {length, 5280 * foot, 0, false},
+	"mps":       {speed, 1, 0, false},
+	"kmh kph":   {speed, 1.0 / 3.6, 0, false},
+	"mph":       {speed, 5280 * foot / 3600, 0, false},
+	"kn kt kts": {speed, 1852.0 / 3600, 0, false},
+	"fps":       {speed, foot, 0, false},
 
 	// Masses and forces.
-	"t":   {mass, 1e3, 0, false},
-	"lb":  {mass, pound, 0, false},
-	"lbm": {mass, pound, 0, false},
-	"oz":  {mass, pound / 16, 0, false},
-	"gf":  {force, 1e-3 * gravity, 0, false},
-	"kgf": {force, gravity, 0, false},
-	"kp":  {force, gravity, 0, false},
-	"lbf": {force, pound * gravity, 0, false},
-	"ozf": {force, pound * gravity / 16, 0, false},
-	"dyn": {force, 1e-5, 0, false},
+	"t":      {mass, 1e3, 0, false},
+	"lb lbm": {mass, pound, 0, false},
+	"oz":     {mass, pound / 16, 0, false},
+	"gf":     {force, 1e-3 * gravity, 0, false},
+	"kgf kp": {force, gravity, 0, false},
+	"lbf":    {force, pound * gravity, 0, false},
+	"ozf":    {force, pound * gravity / 16, 0, false},
+	"dyn":    {force, 1e-5, 0, false},
 
 	// Pressures.
-	"psi":   {pressure, pound * gravity / (inch * inch), 0, false},
-	"atm":   {pressure, 101325, 0, false},
-	"Torr":  {pressure, torr, 0, false},
-	"mmHg":  {pressure, torr, 0, false},
-	"mmH2O": {pressure, gravity, 0, false},
-	"inH2O": {pressure, 25.4 * gravity, 0, false},
+	"psi":       {pressure, pound * gravity / (inch * inch), 0, false},
+	"atm":       {pressure, 101325, 0, false},
+	"Torr mmHg": {pressure, torr, 0, false},
+	"mmH2O":     {pressure, gravity, 0, false},
+	"inH2O":     {pressure, 25.4 * gravity, 0, false},
 
 	// Power and temperature scales.
-	"hp":         {power, 550 * foot * pound * gravity, 0, false},
-	"PS":         {power, 75 * gravity, 0, false},
-	"°C":         {temperature, 1, 273.15, false},
-	"degC":       {temperature, 1, 273.15, false},
-	"C":          {temperature, 1, 273.15, false},
-	"Celsius":    {temperature, 1, 273.15, false},
-	"celsius":    {temperature, 1, 273.15, false},
-	"°F":         {temperature, 5.0 / 9, 459.67 * 5 / 9, false},
-	"degF":       {temperature, 5.0 / 9, 459.67 * 5 / 9, false},
-	"F":          {temperature, 5.0 / 9, 459.67 * 5 / 9, false},
-	"Fahrenheit": {temperature, 5.0 / 9, 459.67 * 5 / 9, false},
-	"fahrenheit": {temperature, 5.0 / 9, 459.67 * 5 / 9, false},
-
-	// Names people write out.
-	"degree":  {angle, math.Pi / 180, 0, false},
-	"degrees": {angle, math.Pi / 180, 0, false},
-	"radian":  {angle, 1, 0, false},
-	"radians": {angle, 1, 0, false},
-	"newton":  {force, 1, 0, false},
-	"Newton":  {force, 1, 0, false},
-	"newtons": {force, 1, 0, false},
-	"pascal":  {pressure, 1, 0, false},
-	"Pascal":  {pressure, 1, 0, false},
-	"pascals": {pressure, 1, 0, false},
-	"volt":    {voltage, 1, 0, false},
-	"Volt":    {voltage, 1, 0, false},
-	"volts":   {voltage, 1, 0, false},
-	"Volts":   {voltage, 1, 0, false},
-	"seconds": {duration, 1, 0, false},
-	"second":  {duration, 1, 0, false},
-	"meter":   {length, 1, 0, false},
-	"metre":   {length, 1, 0, false},
-	"meters":  {length, 1, 0, false},
-	"metres":  {length, 1, 0, false},
-	"hertz":   {frequency, 1, 0, false},
-	"Hertz":   {frequency, 1, 0, false},
-	"percent": {number, 1e-2, 0, false},
+	"hp":                              {power, 550 * foot * pound * gravity, 0, false},
+	"PS":                              {power, 75 * gravity, 0, false},
+	"°C degC C Celsius celsius":       {temperature, 1, 273.15, false},
+	"°F degF F Fahrenheit fahrenheit": {temperature, 5.0 / 9, 459.67 * 5 / 9, false},
 }
 
 var prefixes = []struct {

@@ -206,16 +206,7 @@ func (p *parser) power() (int, bool) {
 		s, marked = strings.CutPrefix(p.rest, "**")
 	}
 
-	end := 0
-	for end < len(s) {
-		r, n := utf8.DecodeRuneInString(s[end:])
-		if !unicode.IsDigit(r) && !strings.ContainsRune("-⁻⁰¹²³⁴", r) {
-			break
-		}
-
-		end += n
-	}
-
+	end := len(s) - len(strings.TrimLeft(s, "0123456789-⁻⁰¹²³⁴"))
 	if end == 0 {
 		return 1, !marked
 	}

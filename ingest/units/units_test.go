@@ -6,6 +6,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"doubletake/internal/must"
 )
 
 // Expected factors are those of scipy.constants 1.10 (scipy.constants.lbf,
@@ -81,9 +83,8 @@ func TestParse(t *testing.T) {
 		u, err := Parse(c.text)
 		if c.dim == "" {
 			var e *Error
-			if !errors.As(err, &e) || e.Text != c.text || !strings.Contains(err.Error(), fmt.Sprintf("%q", c.text)) {
-				t.Errorf("%q: %v, %+v; expected an Error that names it", c.text, err, u)
-			}
+			must.Not(t, !errors.As(err, &e) || e.Text != c.text || !strings.Contains(err.Error(), fmt.Sprintf("%q", c.text)),
+				"%q: %v, %+v; expected an Error that names it", c.text, err, u)
 
 			continue
 		}
@@ -144,22 +145,15 @@ func TestTo(t *testing.T) {
 			continue
 		}
 
-		if got := conv.Apply(c.v); math.Abs(got-c.want) > 1e-12*math.Max(1, math.Abs(c.want)) {
-			t.Errorf("%g %s = %.17g %s, expected %.17g", c.v, c.from, got, c.to, c.want)
-		}
-
-		if conv.Identity() != (c.from == c.to) {
-			t.Errorf("%s to %s: identity %v", c.from, c.to, conv.Identity())
-		}
+		must.Near(t, conv.Apply(c.v), c.want, 1e-12*math.Max(1, math.Abs(c.want)), "%g %s =%s", c.v, c.from, c.to)
+		must.Equal(t, conv.Identity(), (c.from == c.to), "%s to %s: identity", c.from, c.to)
 	}
 
 	for _, c := range [][2]string{{"kN", "Pa"}, {"rad", "1/min"}, {"V", "N"}, {"m", ""}} {
 		from, _ := Parse(c[0])
 		to, _ := Parse(c[1])
 		_, err := from.To(to)
-		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("%q", c[0])) {
-			t.Errorf("%s to %s: %v", c[0], c[1], err)
-		}
+		must.Refuse(t, err, fmt.Sprintf("%q", c[0]))
 	}
 }
 
@@ -172,9 +166,7 @@ func TestOfName(t *testing.T) {
 		"n": "", "c": "", "m": "", "blades": "", "cl": "", "in": "", "": "", "bpf1_db": "",
 	} {
 		u, ok := OfName(name)
-		if ok != (want != "") || u.Text != want {
-			t.Errorf("%q: %q %v, expected %q", name, u.Text, ok, want)
-		}
+		must.Not(t, ok != (want != "") || u.Text != want, "%q: %q %v, expected %q", name, u.Text, ok, want)
 	}
 
 	for end, text := range endings {
@@ -194,13 +186,9 @@ func FuzzParse(f *testing.F) {
 		u, err := Parse(s)
 
 		var e *Error
-		if err != nil && !errors.As(err, &e) {
-			t.Errorf("%q: %v is no *Error", s, err)
-		}
-
-		if err == nil && (!(u.Factor > 0) && !math.IsInf(u.Factor, 0) && u.Factor != 0 || math.IsNaN(u.Factor)) {
-			t.Errorf("%q: factor %v", s, u.Factor)
-		}
+		must.Not(t, err != nil && !errors.As(err, &e), "%q: %v is no *Error", s, err)
+		must.Not(t, err == nil && (!(u.Factor > 0) && !math.IsInf(u.Factor, 0) && u.Factor != 0 || math.IsNaN(u.Factor)),
+			"%q: factor %v", s, u.Factor)
 	})
 }
 

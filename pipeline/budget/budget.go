@@ -10,48 +10,43 @@ package budget
 import (
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
 
-	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"doubletake/ingest/derive"
+	"doubletake/internal/lists"
 )
 
 // Quantity is an input of a budget.
 type Quantity struct {
-	Name    string
-	Source  string  // in words
-	Value   float64 // estimate
-	U       float64 // standard uncertainty
-	DoF     float64 // degrees of freedom of U; +Inf: well known
-	A       bool    // evaluated from repeated observations (type A)
-	Law     string  // normal, rectangular, triangular or U-shaped
-	Group   int     // quantities of one group ≠ 0 share the degrees of freedom GroupDoF
-	Related []Relation
-}
-
-// Relation is a correlation with another quantity.
-type Relation struct {
-	Other int     // its place
-	R     float64 // correlation coefficient
+	Name     string
+	Source   string  // in words
+	Value    float64 // estimate
+	U        float64 // standard uncertainty
+	DoF      float64 // degrees of freedom of U; +Inf: well known
+	A        bool    // evaluated from repeated observations (type A)
+	Law      string  // normal, rectangular, triangular or U-shaped
+	Repeated bool    // a level of the campaign: all levels together have the degrees of freedom RepeatedDoF
 }
 
 // Budget is an outcome as a function of quantities.
 type Budget struct {
-	Outcome    string
-	Unit       string
-	At         string              // condition, in words
-	Model      string              // expression of the quantities' names (package derive)
-	Derive     []derive.Definition // of further names in it
-	Quantities []Quantity
-	GroupDoF   map[int]float64
-	Unseen     []string // what the campaign cannot see, in words
-	Pooled     string   // what the scatter is pooled over, in words
-	Naive      float64  // standard error by samples or segments taken as independent; 0: not known
-	NaiveOf    string   // which
+	Outcome     string
+	Unit        string
+	At          string              // condition, in words
+	Model       string              // expression of the quantities' names (package derive)
+	Derive      []derive.Definition // of further names in it
+	Names       map[string]string   // of the labels that Derive compares
+	Quantities  []Quantity
+	RepeatedDoF float64
+	Unseen      []string // what the campaign cannot see, in words
+	Pooled      string   // what the scatter is pooled over, in words
+	Naive       float64  // standard error by samples or segments taken as independent; 0: not known
+	NaiveOf     string   // which
 }
 
 // Component is what a quantity contributes.
@@ -59,7 +54,7 @@ type Component struct {
 	Quantity
 	Sensitivity  float64 // ∂y/∂x
 	Contribution float64 // |∂y/∂x|·u(x), in the outcome's unit
-	Share        float64 // of the variance, with half of its covariances
+	Share        float64 // of the variance
 }
 
 // Result is an evaluated budget.
@@ -100,12 +95,9 @@ const result = "budget result"
 // Evaluate propagates the uncertainties (JCGM 100, 5.1, 5.2 and G.4). draws > 0 asks for Monte
 // Carlo too.
 func (b Budget) Evaluate(level float64, draws int) (Result, error) {
-	names := make([]string, len(b.Quantities))
-	for i, q := range b.Quantities {
-		names[i] = q.Name
-	}
-
-	set, err := derive.New(append(slices.Clip(b.Derive), derive.Definition{Name: result, Text: b.Model}), nil, nil, names)
+	names := lists.Each(b.Quantities, func(q Quantity) string { return q.Name })
+	defs := append(slices.Clip(b.Derive), derive.Definition{Name: result, Text: b.Model})
+	set, err := derive.New(defs, nil, nil, slices.Collect(maps.Keys(b.Names)), names)
 	if err != nil {
 		return Result{}, &ModelError{b.Model, err}
 	}
@@ -117,7 +109,7 @@ func (b Budget) Evaluate(level float64, draws int) (Result, error) {
 		values[q.Name] = derive.Dual{Value: q.Value, D: d}
 	}
 
-	set.Differentiate(values)
+	set.Differentiate(values, b.Names)
 	y := values[result]
 	r := Result{Budget: b, Value: y.Value, Level: level}
 
@@ -125,13 +117,8 @@ func (b Budget) Evaluate(level float64, draws int) (Result, error) {
 	variance := 0.0
 	for i, q := range b.Quantities {
 		c := slope[i] * q.U
-		v := c * c
-		for _, x := range q.Related { // each pair is stated at both quantities
-			v += c * slope[x.Other] * b.Quantities[x.Other].U * x.R
-		}
-
-		variance += v
-		r.Components = append(r.Components, Component{q, slope[i], math.Abs(c), v})
+		variance += c * c
+		r.Components = append(r.Components, Component{q, slope[i], math.Abs(c), c * c})
 	}
 
 	if variance-variance != 0 || y.Value-y.Value != 0 {
@@ -156,20 +143,19 @@ func (b Budget) Evaluate(level float64, draws int) (Result, error) {
 	return r, err
 }
 
-// effective are Welch and Satterthwaite's degrees of freedom. Quantities of a group are one
-// component.
+// effective are Welch and Satterthwaite's degrees of freedom. The levels of the campaign are one component.
 func (r Result) effective() float64 {
-	groups, sum := map[int]float64{}, 0.0
+	repeated, sum := 0.0, 0.0
 	for _, c := range r.Components { // Share is still a variance
-		if c.Group != 0 {
-			groups[c.Group] += c.Share
+		if c.Repeated {
+			repeated += c.Share
 		} else {
 			sum += c.Share * c.Share / c.DoF
 		}
 	}
 
-	for g, v := range groups {
-		sum += v * v / r.GroupDoF[g]
+	if repeated > 0 {
+		sum += repeated * repeated / r.RepeatedDoF
 	}
 
 	if sum == 0 {
@@ -205,43 +191,29 @@ func Coverage(level, dof float64) float64 {
 	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: max(1, math.Floor(dof+1e-9))}.Quantile(p)
 }
 
-// monteCarlo draws from the laws of the quantities. Related quantities are drawn together, normal or, with
-// degrees of freedom, Student's.
+// monteCarlo draws from the laws of the quantities.
 func (r Result) monteCarlo(set *derive.Set, draws int) (*MonteCarlo, error) {
-	n := len(r.Quantities)
-	cov := mat.NewSymDense(n, nil)
-	for i, q := range r.Quantities {
-		cov.SetSym(i, i, 1+1e-12)
-		for _, x := range q.Related {
-			cov.SetSym(i, x.Other, x.R)
-		}
-	}
-
-	var chol mat.Cholesky
-	if !chol.Factorize(cov) {
-		return nil, &ModelError{r.Model, fmt.Errorf("the correlation coefficients contradict each other")}
-	}
-
-	var l mat.TriDense
-	chol.LTo(&l)
-
 	h := fnv.New64a()
 	fmt.Fprint(h, r.Outcome, r.At, r.Model)
 	src := rand.New(rand.NewPCG(h.Sum64(), 101))
 
-	out, z := make([]float64, draws), make([]float64, n)
-	values := make(map[string]float64, n+1)
+	out, z := make([]float64, draws), make([]float64, len(r.Quantities))
+	values := make(map[string]float64, len(z)+1)
 	for k := range out {
 		for i := range z {
 			z[i] = src.NormFloat64()
 		}
 
-		scale := map[int]float64{} // of the groups
+		repeated := 0.0 // factor of Student's law, which all levels of the campaign share
 		for i, q := range r.Quantities {
-			values[q.Name] = q.Value + q.U*r.draw(src, &l, z, i, scale)
+			if q.Repeated && repeated == 0 {
+				repeated = student(src, r.RepeatedDoF)
+			}
+
+			values[q.Name] = q.Value + q.U*q.draw(src, z[i], repeated)
 		}
 
-		if err := set.AddOutcomes(values); err != nil {
+		if err := set.AddOutcomes(values, r.Names); err != nil {
 			return nil, &ModelError{r.Model, fmt.Errorf("a draw: %w", err)}
 		}
 
@@ -265,16 +237,8 @@ func (r Result) monteCarlo(set *derive.Set, draws int) (*MonteCarlo, error) {
 	return m, nil
 }
 
-// draw is a draw of quantity i in units of its standard uncertainty.
-func (r Result) draw(src *rand.Rand, l *mat.TriDense, z []float64, i int, scale map[int]float64) float64 {
-	student := func(dof float64) float64 {
-		if dof > 1e6 {
-			return 1
-		}
-		return math.Sqrt(dof / (distuv.ChiSquared{K: dof, Src: src}).Rand())
-	}
-
-	q := r.Quantities[i]
+// draw is a draw in units of the standard uncertainty; z is one of the normal law.
+func (q Quantity) draw(src *rand.Rand, z, repeated float64) float64 {
 	switch {
 	case q.Law == "rectangular":
 		return math.Sqrt(3) * (2*src.Float64() - 1)
@@ -282,18 +246,17 @@ func (r Result) draw(src *rand.Rand, l *mat.TriDense, z []float64, i int, scale 
 		return math.Sqrt(6) * (src.Float64() - src.Float64())
 	case q.Law == "U-shaped":
 		return math.Sqrt2 * math.Sin(math.Pi*(src.Float64()-0.5))
-	case q.Group != 0:
-		if scale[q.Group] == 0 {
-			scale[q.Group] = student(r.GroupDoF[q.Group])
-		}
-	default:
-		return z[i] * student(q.DoF)
+	case q.Repeated:
+		return z * repeated
 	}
 
-	v := 0.0
-	for k := range i + 1 {
-		v += l.At(i, k) * z[k]
-	}
+	return z * student(src, q.DoF)
+}
 
-	return v * scale[q.Group]
+// student is a draw of the factor that makes a normal law Student's.
+func student(src *rand.Rand, dof float64) float64 {
+	if dof > 1e6 {
+		return 1
+	}
+	return math.Sqrt(dof / (distuv.ChiSquared{K: dof, Src: src}).Rand())
 }

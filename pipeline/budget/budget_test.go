@@ -1,73 +1,60 @@
 package budget
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+
+	"gonum.org/v1/gonum/stat"
+
+	"doubletake/internal/must"
+	"doubletake/pipeline/config"
 )
 
-func write(t *testing.T, dir, name, text string) string {
+// stated evaluates a model of quantities with their values and the statements of their uncertainties.
+func stated(t *testing.T, model string, level float64, list ...[2]string) Result {
 	t.Helper()
 
-	path := filepath.Join(dir, name)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
+	b := Budget{Outcome: "y", Model: model}
+	for _, q := range list {
+		name, value, _ := strings.Cut(q[0], " ")
+		v, err := strconv.ParseFloat(value, 64)
+		must.Do(t, err)
+
+		u, err := config.ParseUncertainty(q[1])
+		must.Do(t, err)
+
+		b.Quantities = append(b.Quantities, Quantity{Name: name, Value: v, U: u.U, DoF: u.DoF, A: u.Observed, Law: u.Law})
 	}
 
-	return path
-}
+	r, err := b.Evaluate(level, 200_000)
+	must.Do(t, err)
 
-func evaluated(t *testing.T, path string, draws int) []Result {
-	t.Helper()
-
-	list, level, err := Read(path, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	var out []Result
-	for _, b := range list {
-		r, err := b.Evaluate(level, draws)
-		if err != nil {
-			t.Fatal(err)
-		}
-		out = append(out, r)
-	}
-
-	return out
+	return r
 }
 
 func close(t *testing.T, what string, got, want, within float64) {
 	t.Helper()
 
-	if !(math.Abs(got-want) <= within) {
-		t.Errorf("%s: %.6g, expected %g ± %g", what, got, want, within)
-	}
+	must.Near(t, got, want, within, "%s: ± %g", what, within)
 }
 
 // JCGM 100:2008, H.1, calibration of an end gauge, in nm: the standard uncertainties of table H.1, 32 nm with 16
 // degrees of freedom, U99 = 2.92·32 nm = 93 nm. Its terms of second order make 34 nm (H.1.7), which the product of
 // the temperatures gives Monte Carlo; that also widens the laws with few degrees of freedom.
 func TestEndGauge(t *testing.T) {
-	path := write(t, t.TempDir(), "h1.yaml", `
-outcomes: {l_nm: lS + d + d1 + d2 - lS*(da*(tm + tc) + aS*dt)}
-level: 0.99
-inputs:
-  lS: 50000623 nm ± 75, k 3, dof 18
-  d: 215 nm, u 5.8, dof 24, type A
-  d1: 0 nm, u 3.9, dof 5
-  d2: 0 nm, u 6.7, dof 8
-  aS: 11.5e-6 ± 2e-6, rectangular
-  tm: -0.1, u 0.2
-  tc: 0 ± 0.5, U-shaped
-  da: 0 ± 1e-6, rectangular, dof 50
-  dt: 0 ± 0.05, rectangular, dof 2
-`)
-	r := evaluated(t, path, 200_000)[0]
+	r := stated(t, "lS + d + d1 + d2 - lS*(da*(tm + tc) + aS*dt)", 0.99,
+		[2]string{"lS 50000623", "± 75, k 3, dof 18"},
+		[2]string{"d 215", "u 5.8, dof 24, type A"},
+		[2]string{"d1 0", "u 3.9, dof 5"},
+		[2]string{"d2 0", "u 6.7, dof 8"},
+		[2]string{"aS 11.5e-6", "± 2e-6, rectangular"},
+		[2]string{"tm -0.1", "u 0.2"},
+		[2]string{"tc 0", "± 0.5, U-shaped"},
+		[2]string{"da 0", "± 1e-6, rectangular, dof 50"},
+		[2]string{"dt 0", "± 0.05, rectangular, dof 2"})
 	close(t, "length", r.Value, 50000838, 0.5)
 	close(t, "standard uncertainty", r.U, 32, 0.5)
 	close(t, "degrees of freedom", math.Floor(r.DoF), 16, 0)
@@ -89,48 +76,18 @@ inputs:
 	close(t, "Monte Carlo", r.MonteCarlo.U, math.Sqrt(spread), 0.4)
 }
 
-// JCGM 100:2008, H.2, resistance, reactance and impedance of readings that were taken together: tables
-// H.2 to H.4.
-func TestTogether(t *testing.T) {
-	dir := t.TempDir()
-	write(t, dir, "h2.csv", "V,I,phi\n5.007,0.019663,1.0456\n4.994,0.019639,1.0438\n5.005,0.019640,1.0468\n"+
-		"4.990,0.019685,1.0428\n4.999,0.019678,1.0433\n")
-	path := write(t, dir, "h2.yaml", "outcomes: {R: V/I*cos(phi), X: V/I*sin(phi), Z: V/I}\nreadings: h2.csv\n")
-
-	list := evaluated(t, path, 0)
-	for i, want := range []struct{ value, u float64 }{{127.732, 0.071}, {219.847, 0.295}, {254.260, 0.236}} {
-		close(t, list[i].Outcome, list[i].Value, want.value, 0.0005)
-		close(t, "u of "+list[i].Outcome, list[i].U, want.u, 0.0006) // 0.2956 of X, 0.2955 by approach 2
-		close(t, "degrees of freedom", list[i].DoF, 4, 1e-9)
-	}
-
-	q := list[0].Quantities // r(V, I) = −0.36, r(V, φ) = 0.86, r(I, φ) = −0.65
-	for _, c := range []struct {
-		of, to int
-		want   float64
-	}{{0, 1, -0.36}, {0, 2, 0.86}, {1, 2, -0.65}} {
-		for _, x := range q[c.of].Related {
-			if x.Other == c.to {
-				close(t, "correlation", x.R, c.want, 0.005)
-			}
-		}
-	}
-}
-
 // JCGM 100:2008, H.5, a Zener standard on ten days: table H.9 has mean and deviation of five readings a day.
 // Here the five readings are made to have them. s_a² = 5·(57 µV)², s_b = 85 µV, between days 43 µV, u = 18 µV with nine
 // degrees of freedom.
 func TestDays(t *testing.T) {
 	means := []float64{172, 116, 13, 144, 106, 31, 60, 125, 163, 41} // µV above 10 V
 	deviations := []float64{60, 77, 111, 101, 67, 93, 80, 73, 88, 86}
-	text := "day,V\n"
 	var y []float64
 	var days []int
 	for d, m := range means {
 		for _, p := range []float64{-2, -1, 0, 1, 2} { // of deviation √2.5
 			v := m + p*deviations[d]/math.Sqrt(2.5)
 			y, days = append(y, v), append(days, d)
-			text += fmt.Sprintf("%d,%.9f\n", d+1, 10+v*1e-6)
 		}
 	}
 
@@ -140,12 +97,15 @@ func TestDays(t *testing.T) {
 	close(t, "F", v.Squares[0]/v.Squares[1], 2.25, 0.05)
 	close(t, "between days", math.Sqrt(v.Components[0]), 43, 0.5)
 
-	dir := t.TempDir()
-	write(t, dir, "h5.csv", text)
-	r := evaluated(t, write(t, dir, "h5.yaml", "outcomes: {V_v: V}\nreadings: h5.csv\ngroups: day\n"), 0)[0]
-	close(t, "mean", r.Value, 10.000097, 5e-7)
-	close(t, "u, µV", 1e6*r.U, 18, 0.5)
-	close(t, "degrees of freedom", r.DoF, 9, 1e-6)
+	rows := make([]int, len(y))
+	for i := range rows {
+		rows[i] = i
+	}
+
+	parts, dof := v.OfMean([][]int{make([]int, len(y)), days}, rows)
+	close(t, "mean", stat.Mean(y, nil), 97, 0.5)
+	close(t, "u, µV", math.Sqrt(parts[0]+parts[1]), 18, 0.5)
+	close(t, "degrees of freedom", dof, 9, 1e-6)
 }
 
 // Nested variances of uneven numbers of observations: without bias, and their degrees of freedom say how they
@@ -298,8 +258,7 @@ func TestLargeValues(t *testing.T) {
 // A law that is far from linear: y = x² at x = 0 ± 1 is chi-squared; its linear law has no uncertainty at all, and
 // at x = 1 an interval from −1.96·2 + 1. Witness: chi-squared with one degree of freedom, noncentral.
 func TestFarFromLinear(t *testing.T) {
-	path := write(t, t.TempDir(), "square.yaml", "outcomes: {y: x^2}\ninputs: {x: \"1 ± 1, k 1\"}\n")
-	r := evaluated(t, path, 200_000)[0]
+	r := stated(t, "x^2", 0.95, [2]string{"x 1", "± 1, k 1"})
 	close(t, "u", r.U, 2, 1e-12)
 	close(t, "mean", r.MonteCarlo.Mean, 2, 0.03)
 	close(t, "u by Monte Carlo", r.MonteCarlo.U, math.Sqrt(6), 0.05)
@@ -308,29 +267,11 @@ func TestFarFromLinear(t *testing.T) {
 	}
 }
 
+// Models that cannot be evaluated.
 func TestFaults(t *testing.T) {
-	dir := t.TempDir()
-	write(t, dir, "one.csv", "V\n5\n")
-	write(t, dir, "text.csv", "V,W\n5,1\n6,x\n")
-	for text, want := range map[string]string{
-		"outcomes: {y: x}\ninputs: {x: 1 ± 2}\n":                   `expected "± 0.2, k 2"`,
-		"outcomes: {y: x}\ninputs: {x: u 2}\n":                     "expected a value before the uncertainty",
-		"outcomes: {y: x}\ninputs: {x: 1 ± 2, rectangular, k 2}\n": "inputs",
-		"outcomes: {y: x+z}\ninputs: {x: \"1, u 2\"}\n":            `unknown name "z"`,
-		"outcomes: {y: 1/x}\ninputs: {x: \"0, u 2\"}\n":            "expected finite numbers",
-		"outcomes: {y: V}\nreadings: one.csv\n":                    "one.csv: expected at least two readings, found 1",
-		"outcomes: {y: V}\nreadings: text.csv\n":                   `row 2, column W: expected a number, found "x"`,
-		"outcomes: {y: V}\nreadings: text.csv\ngroups: day\n":      "expected a column day, found V, W",
-		"outcome: {y: V}\n":                                        "outcomes",
-	} {
-		list, level, err := Read(write(t, dir, "b.yaml", text), Options{})
-		for _, b := range list {
-			if err == nil {
-				_, err = b.Evaluate(level, 0)
-			}
-		}
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, expected %q", text, err, want)
-		}
+	for model, want := range map[string]string{"x + z": `unknown name "z"`, "1/x": "expected finite numbers"} {
+		b := Budget{Model: model, Quantities: []Quantity{{Name: "x", U: 2, DoF: 1, Law: "normal"}}}
+		_, err := b.Evaluate(0.95, 0)
+		must.Refuse(t, err, want)
 	}
 }

@@ -1,12 +1,10 @@
 package budget
 
 import (
-	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,10 +13,11 @@ import (
 	"doubletake/ingest/fault"
 	"doubletake/ingest/spelling"
 	"doubletake/ingest/units"
+	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/kv"
+	"doubletake/pipeline/pairs"
 	"doubletake/pipeline/stages/plan"
-	"doubletake/pipeline/table"
 )
 
 // Options say which budgets of an experiment are wanted.
@@ -28,103 +27,52 @@ type Options struct {
 	Above    string   // column of text with a level above the runs, such as the day; "": none
 	Pool     string   // conditions, joined by commas; scatter is pooled over those that are equal in them; "": over all
 	Config   string   // configuration; "": pipeline.yaml, if there is one
-	Most     int      // conditions, an even selection of more; 0: all
 }
 
-// Read reads the budgets of a file of the user's, of an experiment's folder or of an experiment of the
-// configuration, by its name, and the level of the expanded uncertainty.
-func Read(name string, o Options) ([]Budget, float64, error) {
-	if x := filepath.Ext(name); x == ".yaml" || x == ".yml" {
-		return OfFile(name)
-	}
-
-	f, err := config.LoadDefault(o.Config)
+// Read makes the budgets of an experiment of the configuration, of its folder or of a table of pairs, by outcome and
+// condition. The uncertainties of type B are those that the configuration states.
+func Read(name string, o Options) ([]Budget, error) {
+	p, err := pairs.Open(name, o.Config, nil)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 
-	dir, of := name, filepath.Base(name)
-	e := f.Experiment(of)
-	if _, err := os.Stat(name); e != nil && err != nil {
-		dir = filepath.Join(f.Resolve(f.Workdir), of)
-	}
-
-	list, err := OfExperiment(dir, e, o)
-
-	return list, 0.95, err
-}
-
-// parseAt reads "blades=3,rpm=5000".
-func parseAt(text string) (map[string]float64, error) {
-	at := map[string]float64{}
-	terms, err := kv.Parse(text)
-	for _, t := range terms {
-		v, wrong := kv.Number(t.Value)
-		at[t.Key], err = v, cmp.Or(err, wrong)
-	}
-
-	if err != nil {
-		return nil, &config.UsageError{Text: fmt.Sprintf("--at wants condition=value,…: %v", err)}
-	}
-
-	return at, nil
+	return Of(p, o)
 }
 
 // campaignOf is the observations of an experiment.
 type campaignOf struct {
 	Options
-	at         map[string]float64
-	name       string             // of the experiment, in errors
-	experiment *config.Experiment // nil: no configuration, so nothing is stated
-	table      *table.Table
+	*pairs.Pairs
+	at         []kv.Axis
 	conditions []string
+	texts      []string      // labels of conditions
 	pools      []string      // those by which scatter is pooled
 	values     [][]float64   // of the conditions, by row
 	condition  []int         // of a row, numbered by first appearance
 	rows       map[int][]int // of a condition
-	units      [][]int       // of both values of a row, one after the other: condition, …, run
+	units      [][]int       // of an observation: condition, …, run
 	levels     []string      // names of the levels below the condition
-	of         []int         // row of an observation
+	of         [][]int       // the values whose mean is an observation: twice their rows, and 1 for second ones
+	differs    string        // why scatter is pooled by pools, where they were not asked for
 }
 
-// OfExperiment makes the budgets of a finished experiment's folder, by outcome and condition. The
-// uncertainties of type B are those its configuration states; e may be nil.
-func OfExperiment(dir string, e *config.Experiment, o Options) ([]Budget, error) {
-	path := filepath.Join(dir, "triplets.arrow")
-
-	t, err := table.Read(path)
-	if err != nil {
-		return nil, &fault.Error{
-			Path: path, Want: "the triplets of an experiment", Found: "none", Err: err, Hint: "pipeline run writes them",
-		}
-	}
-
-	return OfTable(t, dir, e, o)
-}
-
-// OfTable makes the budgets of an experiment's triplets, as OfExperiment does; name is that of the experiment in
-// errors.
-func OfTable(t *table.Table, name string, e *config.Experiment, o Options) ([]Budget, error) {
-	at, err := parseAt(o.At)
-	if err != nil {
-		return nil, err
-	}
-
-	c := &campaignOf{Options: o, at: at, name: name, experiment: e, table: t}
+// Of makes the budgets of an experiment's pairs, as Read does.
+func Of(p *pairs.Pairs, o Options) ([]Budget, error) {
+	c := &campaignOf{Options: o, Pairs: p}
 	if err := c.read(); err != nil {
 		return nil, err
 	}
 
-	all := plan.Outcomes(c.table)
+	all := plan.Outcomes(p.Table)
 	if o.Outcomes == nil {
 		o.Outcomes = all
 	}
 
 	var out []Budget
 	for _, outcome := range o.Outcomes {
-		if !slices.Contains(all, outcome) {
-			return nil, &config.UsageError{Text: fmt.Sprintf("--outcome: %s has no outcome %q, but %s%s", name, outcome,
-				strings.Join(all, ", "), spelling.DidYouMean(outcome, all))}
+		if err := p.Need("--outcome", "outcome", outcome, all); err != nil {
+			return nil, err
 		}
 
 		list, err := c.budgets(outcome)
@@ -136,54 +84,56 @@ func OfTable(t *table.Table, name string, e *config.Experiment, o Options) ([]Bu
 
 	if len(out) == 0 {
 		return nil, &config.UsageError{Text: fmt.Sprintf("--at: no row of %s has these conditions; pipeline inspect "+
-			"lists the values of its triplets.arrow", name)}
+			"lists the values of its triplets.arrow", p.Name)}
 	}
 
 	return out, nil
 }
 
 func (c *campaignOf) read() error {
-	numbers, texts := plan.Conditions(c.table)
+	numbers, texts := plan.Conditions(c.Table)
 	c.conditions = numbers
-	for name := range c.at {
-		if !slices.Contains(numbers, name) {
-			return &config.UsageError{Text: fmt.Sprintf("--at: %s has no condition %q, but %s", c.name, name,
-				strings.Join(numbers, ", "))}
+	var usage *config.UsageError
+	at, err := kv.Axes(c.At, func(name string) error { return c.Need("--at", "condition", name, numbers) })
+	if errors.As(err, &usage) {
+		return err
+	} else if err != nil {
+		return &config.UsageError{Text: fmt.Sprintf("--at wants condition=value,…: %v", err)}
+	}
+
+	c.at = at
+
+	c.pools = strings.FieldsFunc(c.Pool, func(r rune) bool { return r == ',' || r == ' ' })
+	for _, name := range c.pools {
+		if err := c.Need("--pool", "condition", name, numbers); err != nil {
+			return err
 		}
 	}
 
-	for _, name := range strings.FieldsFunc(c.Pool, func(r rune) bool { return r == ',' || r == ' ' }) {
-		if !slices.Contains(numbers, name) {
-			return &config.UsageError{Text: fmt.Sprintf("--pool: %s has no condition %q, but %s", c.name, name,
-				strings.Join(numbers, ", "))}
-		}
-		c.pools = append(c.pools, name)
-	}
-
-	by := []string(nil)
+	var by []string
 	if c.Above != "" {
-		if !slices.Contains(texts, c.Above) {
-			return &config.UsageError{Text: fmt.Sprintf("--above: %s has no column of text %q, but %s; a label is carried "+
-				"where a split or honest.groups names it", c.name, c.Above, strings.Join(texts, ", "))}
+		if err := c.Need("--above", "column of text", c.Above, texts); err != nil {
+			return fmt.Errorf("%w; a label is carried where a split or honest.groups names it", err)
 		}
-		by = c.table.Column(c.Above).Strings
+		by = c.Column(c.Above).Strings
 	}
 
 	for _, n := range numbers {
-		v, err := plan.AtSetPoints{Table: c.table}.Floats(n)
+		v, err := plan.AtSetPoints{Table: c.Table}.Floats(n)
 		if err != nil {
 			return fmt.Errorf("read conditions: %w", err)
 		}
 		c.values = append(c.values, v)
 	}
 
-	c.number(texts, by)
+	c.texts = slices.DeleteFunc(slices.Clone(texts), func(t string) bool { return t == c.Above })
+	c.number(by)
 
 	return nil
 }
 
 // number numbers the units of all levels.
-func (c *campaignOf) number(texts []string, by []string) {
+func (c *campaignOf) number(by []string) {
 	ids := map[string]int{}
 	id := func(key string) int {
 		if _, known := ids[key]; !known {
@@ -192,10 +142,10 @@ func (c *campaignOf) number(texts []string, by []string) {
 		return ids[key]
 	}
 
-	run := c.table.Column("run").Strings
-	repeats := c.table.Get("pairs") == "repeat-run"
+	run := c.Column("run").Strings
+	repeats := c.Get("pairs") == "repeat-run"
 	c.levels = []string{"runs", "halves of a recording"}
-	switch kind := c.table.Get("construction"); {
+	switch kind := c.Get("construction"); {
 	case repeats:
 		c.levels = []string{"repeats"} // a value is a run
 	case kind == "random-samples":
@@ -209,17 +159,15 @@ func (c *campaignOf) number(texts []string, by []string) {
 	}
 
 	c.units, c.rows = make([][]int, len(c.levels)), map[int][]int{}
-	seen := map[string]bool{}
-	for i := range c.table.Rows() {
+	seen := map[string]int{}
+	for i := range c.Rows() {
 		key := "c"
 		for _, v := range c.values {
 			key += " " + strconv.FormatFloat(v[i], 'g', -1, 64)
 		}
 
-		for _, t := range texts {
-			if t != c.Above {
-				key += "\x00" + c.table.Column(t).Strings[i]
-			}
+		for _, t := range c.texts {
+			key += "\x00" + c.Column(t).Strings[i]
 		}
 
 		at := id(key)
@@ -227,12 +175,19 @@ func (c *campaignOf) number(texts []string, by []string) {
 		c.rows[at] = append(c.rows[at], i)
 		names := strings.Split(run[i], " + ")
 		for k := range 2 {
-			if len(names) == 2 { // a run that is part of several pairs counts once
-				if mark := key + "\x01" + names[k]; seen[mark] {
-					continue
-				} else {
-					seen[mark] = true
+			mark := key + "\x01" + names[min(k, len(names)-1)]
+			if len(names) == 1 {
+				mark += "\x01" + strconv.Itoa(k)
+			}
+
+			if at, known := seen[mark]; !known {
+				seen[mark] = len(c.of)
+			} else { // rows of one run are no repeats; a run that is part of several pairs counts once
+				if len(names) == 1 {
+					c.of[at] = append(c.of[at], 2*i+k)
 				}
+
+				continue
 			}
 
 			l, unit := 1, key
@@ -247,18 +202,34 @@ func (c *campaignOf) number(texts []string, by []string) {
 				c.units[l] = append(c.units[l], id(unit+"\x03"+run[i]))
 			}
 
-			c.of = append(c.of, 2*i+k)
+			c.of = append(c.of, []int{2*i + k})
 		}
 	}
 }
 
 // budgets are those of an outcome at each condition that is wanted.
 func (c *campaignOf) budgets(outcome string) ([]Budget, error) {
-	pair := [2][]float64{c.table.Column(outcome + "_1").Floats, c.table.Column(outcome + "_2").Floats}
+	pair := [2][]float64{c.Column(outcome + "_1").Floats, c.Column(outcome + "_2").Floats}
 	pools, rows := map[string]*pool{}, map[int][]int{} // rows of a condition, in its pool
 	var order []int
-	for k, o := range c.of {
-		v, row := pair[o%2][o/2], o/2
+	values := make([]float64, len(c.of))
+	for k, of := range c.of {
+		n := 0.0
+		for _, o := range of {
+			if v := pair[o%2][o/2]; v-v == 0 {
+				values[k], n = values[k]+v, n+1
+			}
+		}
+
+		values[k] /= n // NaN where none is a number
+	}
+
+	if c.Pool == "" {
+		c.pools, c.differs = c.alike(values)
+	}
+
+	for k, v := range values {
+		row := c.of[k][0] / 2
 		if v-v != 0 {
 			continue
 		}
@@ -286,18 +257,11 @@ func (c *campaignOf) budgets(outcome string) ([]Budget, error) {
 	}
 
 	order = slices.DeleteFunc(order, func(at int) bool { return !c.wanted(c.rows[at][0]) })
-	if n := len(order); c.Most > 0 && n > c.Most {
-		for i := range c.Most {
-			order[i] = order[i*n/c.Most]
-		}
-		order = order[:c.Most]
-	}
-
 	var out []Budget
 	for _, at := range order {
 		row := c.rows[at][0]
 		p := pools[c.pooled(row)]
-		b := Budget{Outcome: outcome, Unit: c.table.Column(outcome + "_1").Unit, GroupDoF: map[int]float64{}}
+		b := Budget{Outcome: outcome, Unit: c.Column(outcome + "_1").Unit}
 		b.At = c.words(row)
 		mean := 0.0
 		for _, i := range rows[at] {
@@ -335,9 +299,11 @@ func (c *campaignOf) pooled(row int) (key string) {
 }
 
 func (c *campaignOf) wanted(row int) bool {
-	for k, name := range c.conditions {
-		want, asked := c.at[name]
-		if have := c.values[k][row]; asked && math.Abs(have-want) > 1e-9*max(math.Abs(have), math.Abs(want)) {
+	for _, a := range c.at {
+		have := c.values[slices.Index(c.conditions, a.Name)][row]
+		if !slices.ContainsFunc(a.Values, func(want float64) bool {
+			return math.Abs(have-want) <= 1e-9*max(math.Abs(have), math.Abs(want))
+		}) {
 			return false
 		}
 	}
@@ -346,10 +312,10 @@ func (c *campaignOf) wanted(row int) bool {
 }
 
 func (c *campaignOf) words(row int) string {
-	var parts []string
-	for k, name := range c.conditions {
-		parts = append(parts, name+" = "+strconv.FormatFloat(c.values[k][row], 'g', 6, 64))
-	}
+	parts := lists.Make(len(c.conditions), func(k int) string {
+		return c.conditions[k] + " = " + strconv.FormatFloat(c.values[k][row], 'g', 6, 64)
+	})
+	parts = append(parts, lists.Each(c.texts, func(name string) string { return c.Column(name).Strings[row] })...)
 
 	return strings.Join(parts, ", ")
 }
@@ -357,7 +323,7 @@ func (c *campaignOf) words(row int) string {
 // naive is the standard error of the mean of the levels whose deviation the spectra predict from independent
 // segments.
 func (b *Budget) naive(c *campaignOf, outcome string, at int) {
-	one, two := c.table.Column(outcome+"_sd_1"), c.table.Column(outcome+"_sd_2")
+	one, two := c.Column(outcome+"_sd_1"), c.Column(outcome+"_sd_2")
 	if one == nil || two == nil {
 		return
 	}
@@ -377,10 +343,10 @@ func (b *Budget) observed(c *campaignOf, p *pool, rows []int) {
 	parts, dof := v.OfMean(p.units, rows)
 	b.Pooled = fault.Plural(int64(p.conditions), "condition")
 	if len(c.pools) > 0 {
-		b.Pooled += " of equal " + strings.Join(c.pools, ", ")
+		b.Pooled += " of equal " + strings.Join(c.pools, ", ") + c.differs
 	}
 
-	b.GroupDoF[repeated] = dof
+	b.RepeatedDoF = dof
 	for l, name := range c.levels {
 		if v.Free[l] == 0 {
 			b.Unseen = append(b.Unseen, "no repeats of "+map[string]string{
@@ -395,20 +361,17 @@ func (b *Budget) observed(c *campaignOf, p *pool, rows []int) {
 
 		b.Quantities = append(b.Quantities, Quantity{
 			Name: "between " + name, Source: name,
-			U: math.Sqrt(parts[l]), DoF: v.DoF[l], A: true, Law: "normal", Group: repeated,
+			U: math.Sqrt(parts[l]), DoF: v.DoF[l], A: true, Law: "normal", Repeated: true,
 		})
 	}
 }
 
 // stated adds what the configuration states, and the model.
 func (b *Budget) stated(c *campaignOf, outcome string, row int, mean float64) error {
-	model := []string{quote(outcome)}
-	for _, q := range b.Quantities {
-		model = append(model, quote(q.Name))
-	}
-
+	model := lists.Each(b.Quantities, func(q Quantity) string { return quote(q.Name) })
+	model = slices.Insert(model, 0, quote(outcome))
 	own := Quantity{Name: outcome, Source: outcome, Value: mean, DoF: math.Inf(1), Law: "normal"}
-	if c.experiment == nil {
+	if c.Experiment == nil {
 		b.Quantities = append(b.Quantities, own)
 		b.Model = strings.Join(model, " + ")
 		b.Unseen = append(b.Unseen, "no configuration was read: what it states of type B is not in this budget")
@@ -416,7 +379,7 @@ func (b *Budget) stated(c *campaignOf, outcome string, row int, mean float64) er
 		return nil
 	}
 
-	in := c.experiment.Ingest
+	in := c.Experiment.Ingest
 	level := units.IsLevel(b.Unit)
 	if in.Calibration != nil && (level || strings.HasPrefix(b.Unit, "Pa")) {
 		model = append(model, b.chain(in.Calibration.Uncertainty, level)...)
@@ -483,7 +446,7 @@ func (b *Budget) chain(list []config.NamedString, level bool) (terms []string) {
 // base are the numbers at a condition that no expression gives: constants, conditions, outcomes and the
 // references of dsp.
 func (c *campaignOf) base(row int) map[string]float64 {
-	in, dsp := c.experiment.Ingest, c.experiment.DSP
+	in, dsp := c.Experiment.Ingest, c.Experiment.DSP
 	values := map[string]float64{
 		"chord_m": dsp.ChordM, "span_m": dsp.SpanM, "density_kg_m3": dsp.DensityKgM3, "pressure_pa": dsp.PressurePa,
 		"temperature_c": dsp.TemperatureC,
@@ -502,7 +465,7 @@ func (c *campaignOf) base(row int) map[string]float64 {
 		values[n] = c.values[k][row]
 	}
 
-	for _, o := range plan.Outcomes(c.table) {
+	for _, o := range plan.Outcomes(c.Table) {
 		values[o] = c.mean(o, c.condition[row])
 	}
 
@@ -515,7 +478,7 @@ func (c *campaignOf) base(row int) map[string]float64 {
 
 // mean is that of an outcome at a condition.
 func (c *campaignOf) mean(outcome string, at int) float64 {
-	one, two := c.table.Column(outcome+"_1").Floats, c.table.Column(outcome+"_2").Floats
+	one, two := c.Column(outcome+"_1").Floats, c.Column(outcome+"_2").Floats
 	sum, n := 0.0, 0.0
 	for _, i := range c.rows[at] {
 		if v := (one[i] + two[i]) / 2; v == v {
@@ -528,16 +491,16 @@ func (c *campaignOf) mean(outcome string, at int) float64 {
 
 // statements are the uncertainties that ingest.uncertainty states, at a condition.
 func (c *campaignOf) statements(row int) (map[string]Quantity, error) {
-	in, base, out := c.experiment.Ingest, c.base(row), map[string]Quantity{}
+	in, base, out := c.Experiment.Ingest, c.base(row), map[string]Quantity{}
 	for _, n := range in.Uncertainty {
 		v, known := base[n.Name]
 		if _, derived := config.Find(in.Derive, n.Name); derived {
-			v, known = c.mean(n.Name, c.condition[row]), c.table.Column(n.Name+"_1") != nil
+			v, known = c.mean(n.Name, c.condition[row]), c.Column(n.Name+"_1") != nil
 		}
 
 		if !known {
 			return nil, &config.UsageError{Text: fmt.Sprintf("ingest.uncertainty: expected constants, conditions, outcomes or "+
-				"references of %s, found %q%s", c.experiment.Name, n.Name,
+				"references of %s, found %q%s", c.Experiment.Name, n.Name,
 				spelling.DidYouMean(n.Name, slices.Collect(maps.Keys(base))))}
 		}
 
@@ -554,13 +517,19 @@ func (c *campaignOf) statements(row int) (map[string]Quantity, error) {
 
 // derived adds what an outcome's expression is of, and returns the term by which it changes.
 func (b *Budget) derived(c *campaignOf, outcome string, row int, statements map[string]Quantity) (string, error) {
-	for _, d := range c.experiment.Ingest.Derive {
+	for _, d := range c.Experiment.Ingest.Derive {
 		b.Derive = append(b.Derive, derive.Definition{Name: d.Name, Text: d.Value})
+	}
+
+	_, labels := plan.Conditions(c.Table)
+	b.Names = map[string]string{}
+	for _, l := range labels {
+		b.Names[l] = c.Column(l).Strings[row]
 	}
 
 	base := c.base(row)
 	names := slices.Sorted(maps.Keys(base))
-	set, err := derive.New(b.Derive, nil, nil, names)
+	set, err := derive.New(b.Derive, nil, nil, labels, names)
 	if err != nil {
 		return "", fmt.Errorf("ingest.derive: %w", err)
 	}
@@ -573,7 +542,7 @@ func (b *Budget) derived(c *campaignOf, outcome string, row int, statements map[
 		b.Quantities = append(b.Quantities, q)
 	}
 
-	if err := set.AddOutcomes(base); err != nil {
+	if err := set.AddOutcomes(base, b.Names); err != nil {
 		return "", fmt.Errorf("ingest.derive: %w", err)
 	}
 
@@ -588,7 +557,7 @@ var references = map[string]string{
 
 // coefficient adds the references of a balance's coefficient, and returns its factors.
 func (b *Budget) coefficient(c *campaignOf, outcome string, statements map[string]Quantity) (factors string) {
-	isCoefficient := c.experiment.DSP.ChordM > 0 && strings.HasPrefix(outcome, "c") && !units.IsLevel(b.Unit)
+	isCoefficient := c.Experiment.DSP.ChordM > 0 && strings.HasPrefix(outcome, "c") && !units.IsLevel(b.Unit)
 	for _, n := range slices.Sorted(maps.Keys(statements)) {
 		q := statements[n]
 		form := references[n]

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"math"
 	"slices"
+
+	"doubletake/internal/lists"
 )
 
 // Nested are variances of observations that are nested in units of several levels, such as samples in
@@ -36,25 +38,15 @@ func centred(y []float64, conditions []int) []float64 {
 		sum[c] += y[i]
 	}
 
-	out := make([]float64, len(y))
-	for i, c := range conditions {
-		out[i] = y[i] - sum[c]/n[c]
-	}
-
-	return out
+	return lists.Make(len(y), func(i int) float64 { return y[i] - sum[conditions[i]]/n[conditions[i]] })
 }
 
 // Variances estimates the components of variance of y by mean squares, without bias for any numbers of
 // observations (Henderson's method 1). units[0] are the conditions, units[l] the units of level l, each
 // within one of the level before; observations themselves are the last level.
 func Variances(y []float64, units [][]int) Nested {
-	own := make([]int, len(y))
-	for i := range own {
-		own[i] = i
-	}
-
 	y = centred(y, units[0])
-	units = append(slices.Clip(units), own)
+	units = append(slices.Clip(units), lists.Numbers(len(y)))
 	levels := len(units) - 1
 
 	// raw[l] is Σ n ȳ² over the units of level l; its expectation has coef[l][m] of component m.
@@ -161,11 +153,7 @@ func (v *Nested) vary(units [][]int) {
 		v.covariance[l] = make([]float64, levels)
 	}
 
-	sizes := make([]map[int]float64, len(units))
-	for l, of := range units {
-		sizes[l] = counts(of)
-	}
-
+	sizes := lists.Each(units, counts)
 	class := map[string]int{} // of observations whose units have equal sizes
 	of, one := make([]int, len(units[0])), []int{}
 	for i := range of {
@@ -264,11 +252,7 @@ func (v Nested) OfMean(units [][]int, rows []int) (parts []float64, dof float64)
 	for l := range parts {
 		share := 1 / float64(len(rows))
 		if l+1 < len(units) {
-			var of []int
-			for _, i := range rows {
-				of = append(of, units[l+1][i])
-			}
-
+			of := lists.Rows(units[l+1], 1, rows)
 			share = shared(make([]int, len(of)), of, map[int]float64{0: float64(len(of))}) / float64(len(of))
 		}
 

@@ -3,17 +3,12 @@ package config
 // Background names the recordings without the source under test.
 type Background struct {
 	// recordings of the background: one or more globs; files that are also the experiment's are left out there
-	Files []string `key:"files"`
-
-	// or a condition (a column of the table, or in the file names) that is not zero for recordings of the
-	// background
-	Condition string `key:"condition"`
+	Files []string `key:"files" path:"yes"`
 }
 
-func (b *Background) validate(e *Experiment, key string, fail failFunc) {
-	if (len(b.Files) > 0) == (b.Condition != "") {
-		fail(key, "expected files: GLOB or condition: NAME, found %s",
-			map[bool]string{true: "both", false: "neither"}[b.Condition != ""])
+func (b *Background) validate(_ *File, e *Experiment, key string, fail failFunc) {
+	if len(b.Files) == 0 {
+		fail(key, "expected files: GLOB")
 	}
 
 	if len(e.Ingest.Columns) > 0 {

@@ -15,6 +15,11 @@ type Balance struct {
 	// a row per load, in N or N·m per volt: a coefficient for each voltage, then one for each of the terms
 	Matrix [][]float64 `key:"matrix"`
 
+	// the matrix as it was delivered, in place of matrix: a table of text with a row per load. A column of names gives the
+	// components, a header the terms; 6 × 96 without a header has those of AIAA R-091: F, |F|, F², F|F|, FG, |FG|, F|G|,
+	// |F|G, F³, |F³|
+	MatrixFile string `key:"matrix_file" path:"yes"`
+
 	// terms beyond the linear ones: products of voltages by number, e.g. 1*2, 3^2, |1|
 	Terms []string `key:"terms"`
 
@@ -28,6 +33,10 @@ type Balance struct {
 
 	// unit of the angle's column
 	AngleUnit string `key:"angle_unit" enum:"deg|rad"`
+
+	// point that the moments are about, [x, y, z] in m from the balance's centre along Fx, Fy, Fz (aft, right, up): r × F
+	// is subtracted. With chord_m and span_m my_nm, mx_nm and mz_nm become cm, cl_roll and cn
+	ReferenceM []float64 `key:"reference_m"`
 
 	// the balance's reading without wind, to be subtracted from the loads
 	Tare *Tare `key:"tare"`
@@ -69,10 +78,21 @@ const maxBlockage = 0.5
 // Tare is a recording without wind.
 type Tare struct {
 	// the recording without wind, with the same columns
-	File string `key:"file"`
+	File string `key:"file" path:"yes"`
 
-	// instead of file: the column of the conditions table that names each run's own recording without wind
+	// instead of file: the column of the conditions table that names each run's own recording without wind, as it names
+	// recordings
 	Column string `key:"column"`
+
+	// the recording without wind after the runs: a file, or, with column, the column that names it. How far the zero
+	// moved is reported
+	After string `key:"after" path:"yes"`
+
+	// linear takes the zero between the two, by the run's row between those of the same recordings
+	Drift string `key:"drift" enum:"|linear"`
+
+	// the recording's column with the angle, where that of the runs is a condition; empty: the one in degrees
+	Angle string `key:"angle"`
 
 	// first row of the recording to use
 	Row0 int `key:"row0" default:"0"`
@@ -116,19 +136,25 @@ type Flow struct {
 
 func (f *Flow) setDefaults() { f.Quantity, f.Law, f.DivideBy, f.Per = "u_m_s", "linear", 1, "run" }
 
-func (b *Balance) validate(f *File, in *Ingest, key string, fail failFunc) {
+func (b *Balance) validate(f *File, e *Experiment, key string, fail failFunc) {
+	hasMatrix := len(b.Matrix) > 0 || b.MatrixFile != ""
 	switch {
-	case len(b.Voltages) == 0 && len(b.Matrix) == 0: // the columns hold forces
-		for _, k := range []string{"terms", "components"} {
-			if f.Has(key + "." + k) {
-				fail(key+"."+k, "belongs to a balance of voltages, with voltages and matrix")
-			}
-		}
-
+	case len(b.Voltages) == 0 && !hasMatrix: // the columns hold forces
+		fail.refuse(f, key, "belongs to a balance of voltages, with voltages and matrix", "terms", "components")
 	case len(b.Voltages) == 0:
 		fail(key, "expected voltages: the columns of the balance's channels")
-	case len(b.Matrix) == 0:
-		fail(key, "expected matrix: a row of coefficients for each load")
+	case !hasMatrix:
+		fail(key, "expected matrix: a row of coefficients for each load, or matrix_file: its file")
+	case len(b.Matrix) > 0 && b.MatrixFile != "":
+		fail(key, "expected matrix or matrix_file, found both")
+	}
+
+	if n := len(b.ReferenceM); n != 0 && n != 3 {
+		fail(key+".reference_m", "expected [x, y, z] in m, found %d numbers", n)
+	}
+
+	for _, v := range b.ReferenceM {
+		fail.within(key+".reference_m", "m", v, -most, most)
 	}
 
 	if n := len(b.Matrix); n > 0 && n != len(b.Components) {
@@ -158,6 +184,9 @@ func (b *Balance) validate(f *File, in *Ingest, key string, fail failFunc) {
 			fail(key+".tare", "expected file or column, found both")
 		case t.Row0 < 0 || t.Row1 < 0 || t.Row1 > 0 && t.Row1 <= t.Row0:
 			fail(key+".tare", "expected rows from 0 with row0 below row1, found %d and %d", t.Row0, t.Row1)
+		case t.Drift == "linear" && (t.After == "" || e.Ingest.Conditions == ""):
+			fail(key+".tare.drift", "needs after: the recording without wind after the runs, and conditions: a table whose "+
+				"rows are in their order")
 		case t.Interpolation != "mean" && b.Angle == "":
 			fail(key+".tare.interpolation", "%s runs over an angle; expected balance.angle, or interpolation: mean",
 				t.Interpolation)
@@ -187,7 +216,7 @@ func (b *Balance) validate(f *File, in *Ingest, key string, fail failFunc) {
 		}
 	}
 
-	if len(in.Columns) == 0 {
+	if len(e.Ingest.Columns) == 0 {
 		fail(key, "expected columns too, e.g. {fx_n: Fx, fz_n: Fz}: which load is which outcome")
 	}
 }

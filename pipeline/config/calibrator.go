@@ -1,9 +1,6 @@
 package config
 
-import (
-	"fmt"
-	"math"
-)
+import "fmt"
 
 // Calibrator is a recording of a sound calibrator on each microphone: its tone's
 // rms gives the pascal per sample unit.
@@ -16,7 +13,7 @@ type Calibrator struct {
 
 	// one recording for all channels: a file of one channel, or one whose channels have the names of the
 	// recordings' channels
-	File string `key:"file"`
+	File string `key:"file" path:"yes"`
 
 	// for file: the channel that recorded the calibrator, by name or number from 1, for all channels of the
 	// recordings
@@ -24,7 +21,7 @@ type Calibrator struct {
 
 	// instead of file: a recording for each channel (by name or number from 1), e.g. {1: cal/mic1.wav, 2:
 	// cal/mic2.wav}. Of its channels the one of that name is used, or #CHANNEL after the file name
-	Recordings []NamedString `key:"recordings"`
+	Recordings []NamedString `key:"recordings" path:"yes"`
 
 	// first second of the recording to use
 	FromS float64 `key:"from_s" default:"0"`
@@ -39,16 +36,9 @@ type Calibrator struct {
 	GainDB float64 `key:"gain_db" default:"0"`
 }
 
-// DefaultCalibrator returns a calibrator of that level with default settings.
-func DefaultCalibrator(levelDB float64) Calibrator {
-	c := Calibrator{LevelDB: levelDB}
-	c.setDefaults()
-	return c
-}
-
 func (c *Calibrator) setDefaults() { c.SpreadDB = 0.2 }
 
-func (c *Calibration) validate(f *File, key string, fail failFunc) {
+func (c *Calibration) validate(f *File, _ *Experiment, key string, fail failFunc) {
 	for _, v := range []struct {
 		name  string
 		value float64
@@ -59,17 +49,22 @@ func (c *Calibration) validate(f *File, key string, fail failFunc) {
 	}
 
 	fail.within(key+".gain_db", "a gain", c.GainDB, -maxDB, maxDB)
-	checkUncertainties(c.Uncertainty, key+".uncertainty", fail)
+	for _, g := range c.ChannelGainDB {
+		fail.within(key+".channel_gain_db."+g.Name, "a gain", g.Value, -maxDB, maxDB)
+	}
+
+	entries(fail, key+".uncertainty", c.Uncertainty, ParseUncertainty)
 
 	if c.Calibrator == nil {
 		return
 	}
 
-	for _, k := range []string{"unit", "full_scale_v", "reading", "sensitivity_v_per_pa", "gain_db", "pa_per_unit"} {
-		if f.Has(key + "." + k) {
-			fail(key+"."+k, "the calibrator's recording replaces the chain; keep one of them")
-		}
+	chain := []string{"unit", "full_scale_v", "reading", "sensitivity_v_per_pa", "pa_per_unit"}
+	if len(c.ChannelGainDB) == 0 {
+		chain = append(chain, "gain_db")
 	}
+
+	fail.refuse(f, key, "the calibrator's recording replaces the chain; keep one of them", chain...)
 
 	cal, key := c.Calibrator, key+".calibrator"
 	switch {
@@ -100,29 +95,15 @@ const (
 // Check calls fail for each number outside of its limits, with the setting's key
 // and a text "expected …, found …".
 func (c *Calibrator) Check(fail func(setting, text string)) {
-	if !(c.LevelDB >= minCalibratorDB && c.LevelDB <= maxCalibratorDB) {
-		fail("level_db", fmt.Sprintf("expected a level in dB re 20 µPa from %d to %d, e.g. 94 or 114, found %g",
-			minCalibratorDB, maxCalibratorDB, c.LevelDB))
-	}
+	check := failFunc(func(key, format string, args ...any) { fail(key, fmt.Sprintf(format, args...)) })
+	check.within("level_db", "a level in dB re 20 µPa, e.g. 94 or 114,", c.LevelDB, minCalibratorDB, maxCalibratorDB)
+	check.within("frequency_hz", "a frequency in Hz, or 0 for the strongest line,", c.FrequencyHz, 0, maxFrequencyHz)
+	check.within("from_s", "a second", c.FromS, 0, maxSeconds)
+	check.within("to_s", "a second, or 0 for the end,", c.ToS, 0, maxSeconds)
+	check.above("spread_db", "a difference in dB", c.SpreadDB, maxDB)
+	check.within("gain_db", "a gain in dB", c.GainDB, -maxDB, maxDB)
 
-	if !(c.FrequencyHz >= 0 && c.FrequencyHz <= maxFrequencyHz) {
-		fail("frequency_hz", fmt.Sprintf("expected a frequency up to %g Hz, or 0 for the strongest line, found %g",
-			float64(maxFrequencyHz), c.FrequencyHz))
-	}
-
-	if !(c.FromS >= 0 && c.FromS <= maxSeconds) {
-		fail("from_s", fmt.Sprintf("expected a second from 0 to %g, found %g", float64(maxSeconds), c.FromS))
-	}
-
-	if !(c.ToS >= 0 && c.ToS <= maxSeconds) || c.ToS > 0 && c.ToS <= c.FromS {
-		fail("to_s", fmt.Sprintf("expected a second after from_s (%g), or 0 for the end, found %g", c.FromS, c.ToS))
-	}
-
-	if !(c.SpreadDB > 0 && c.SpreadDB <= maxDB) {
-		fail("spread_db", fmt.Sprintf("expected a difference above 0 and up to %d dB, found %g", maxDB, c.SpreadDB))
-	}
-
-	if !(math.Abs(c.GainDB) <= maxDB) {
-		fail("gain_db", fmt.Sprintf("expected a gain from -%d to %d dB, found %g", maxDB, maxDB, c.GainDB))
+	if c.ToS > 0 && c.ToS <= c.FromS {
+		check("to_s", "expected a second after from_s (%g), or 0 for the end, found %g", c.FromS, c.ToS)
 	}
 }

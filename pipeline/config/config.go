@@ -53,7 +53,7 @@ func (f *File) Experiment(name string) *Experiment {
 type Experiment struct {
 	Name string
 
-	// words about the data, for CARD.md
+	// words about the data, for the page
 	About About `key:"about"`
 
 	// the files and their contents
@@ -74,10 +74,17 @@ type Experiment struct {
 	// outcome
 	Select Select `key:"select"`
 
-	// what measurements cost, for pipeline suggest, whose flags take precedence
-	Suggest Suggest `key:"suggest"`
+	// what the report shows besides the models
+	Report Report `key:"report"`
 
 	Variant *Variant // nil outside of a sweep
+}
+
+// Report has settings of the report alone.
+type Report struct {
+	// a table of predictions by another program (theory, CFD, a former campaign), with columns named as conditions and
+	// outcomes: drawn over measured values and intervals, and judged by the pairs of what splits hold out
+	Compare string `key:"compare"`
 }
 
 // About describes the data in words, for their data card.

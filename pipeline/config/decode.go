@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
-	"sort"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,6 +19,7 @@ import (
 
 	"doubletake/ingest/fault"
 	"doubletake/ingest/spelling"
+	"doubletake/internal/lists"
 )
 
 // maxConfiguration bounds a configuration, which is held in memory.
@@ -29,20 +30,7 @@ const maxConfiguration = 16 << 20
 func Load(path string) (*File, error) {
 	b, err := fault.ReadFile(path, maxConfiguration, "a configuration")
 	if err != nil {
-		text := err.Error()
-
-		var data *fault.Error
-		if errors.As(err, &data) {
-			c := *data
-			c.Path = "" // it follows anyway
-			text = c.Error()
-		}
-
-		var pe *fs.PathError
-		if errors.As(err, &pe) {
-			text = pe.Err.Error() // without the path, which follows anyway
-		}
-
+		text := withoutPath(err).Error()
 		if errors.Is(err, os.ErrNotExist) {
 			text = "no such file" + configsNear(path) + "; name your configuration: pipeline run FILE"
 		}
@@ -51,6 +39,23 @@ func Load(path string) (*File, error) {
 	}
 
 	return Parse(path, b)
+}
+
+// withoutPath is an error of reading a file without its path, which the caller prints.
+func withoutPath(err error) error {
+	var pe *fs.PathError
+	var data *fault.Error
+	switch {
+	case errors.As(err, &pe):
+		return pe.Err
+	case errors.As(err, &data):
+		c := *data
+		c.Path = ""
+
+		return &c
+	}
+
+	return err
 }
 
 // LoadDefault reads a configuration as Load does; "" is pipeline.yaml, without which there are no
@@ -119,9 +124,8 @@ func Parse(path string, b []byte) (*File, error) {
 	}
 
 	if len(d.errs) > 0 {
-		sort.SliceStable(d.errs, func(i, j int) bool {
-			a, b := d.errs[i], d.errs[j]
-			return a.Line < b.Line || a.Line == b.Line && a.Col < b.Col
+		slices.SortStableFunc(d.errs, func(a, b *Error) int {
+			return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col))
 		})
 
 		return nil, d.errs.distinct()
@@ -167,15 +171,12 @@ const FillIn = "FILL_IN"
 // fillIn reports the values that are to be filled in, with the comment of their line.
 func (d *decoder) fillIn(n *yaml.Node, path string) {
 	if n.Kind == yaml.ScalarNode && n.Value == FillIn {
-		p, what := pos{n.Line, n.Column}, ""
+		what := ""
 		if _, comment, ok := strings.Cut(d.lines[n.Line-1], "# "); ok {
 			what = ": " + comment
 		}
 
-		d.errs = append(d.errs, &Error{
-			File: d.file, Line: p.line, Col: p.col, Key: path, Text: "is to be filled in" + what,
-			Excerpt: excerpt(d.lines, p),
-		})
+		d.report(n, path, "is to be filled in"+what)
 	}
 
 	for i, c := range n.Content {
@@ -189,14 +190,15 @@ func (d *decoder) fillIn(n *yaml.Node, path string) {
 }
 
 func (d *decoder) fail(n *yaml.Node, path, format string, args ...any) {
-	if n.Kind == yaml.ScalarNode && n.Value == FillIn {
-		return // it is known
+	if n.Kind != yaml.ScalarNode || n.Value != FillIn { // else it is known
+		d.report(n, path, fmt.Sprintf(format, args...))
 	}
+}
 
-	p := pos{n.Line, n.Column}
+func (d *decoder) report(n *yaml.Node, path, text string) {
 	d.errs = append(d.errs, &Error{
-		File: d.file, Line: p.line, Col: p.col, Key: path, Text: fmt.Sprintf(format, args...),
-		Excerpt: excerpt(d.lines, p),
+		File: d.file, Line: n.Line, Col: n.Column, Key: path, Text: text,
+		Excerpt: excerpt(d.lines, pos{n.Line, n.Column}),
 	})
 }
 
@@ -206,6 +208,14 @@ func resolve(n *yaml.Node) *yaml.Node {
 		n = n.Alias
 	}
 	return n
+}
+
+// items are the nodes of a list; one value means a list of one.
+func items(n *yaml.Node) []*yaml.Node {
+	if n.Kind == yaml.SequenceNode {
+		return n.Content
+	}
+	return []*yaml.Node{n}
 }
 
 func describe(n *yaml.Node) string {
@@ -259,16 +269,10 @@ func join(path, key string) string {
 	return path + "." + key
 }
 
-func parseFloat(s string) (float64, error) {
-	return strconv.ParseFloat(strings.TrimSpace(s), 64)
-}
+func parseFloat(s string) (float64, error) { return strconv.ParseFloat(strings.TrimSpace(s), 64) }
 
 // number reads a finite number.
-func (d *decoder) number(n *yaml.Node, path string) (float64, bool) {
-	return d.numberAs(n, path, "a number")
-}
-
-func (d *decoder) numberAs(n *yaml.Node, path, want string) (float64, bool) {
+func (d *decoder) number(n *yaml.Node, path, want string) (float64, bool) {
 	if n.Kind == yaml.ScalarNode && n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) == 0 {
 		if x, err := parseFloat(strings.ReplaceAll(n.Value, "_", "")); err == nil && !math.IsNaN(x) && !math.IsInf(x, 0) {
 			return x, true
@@ -288,6 +292,21 @@ func (d *decoder) value(n *yaml.Node, path string, out any) {
 // gone are values that a key had, and why it has them no more.
 var gone = map[string]string{
 	"kernels: avx512": "avx512 went in 0.2.0: avx2 gives the same bytes on every x86 machine",
+	"experiments.*.train.honest.base: prior-ensemble": "prior-ensemble went in 0.2.0: ensemble has narrower " +
+		"intervals that hold about as often",
+	"experiments.*.train.honest.base: gp-refit": "gp-refit went in 0.2.0: gp leaves groups out in closed form, and " +
+		"its intervals cover as many groups",
+}
+
+// unnamed is a path with * for the name of the experiment.
+func unnamed(path string) string {
+	if rest, ok := strings.CutPrefix(path, "experiments."); ok {
+		if _, key, ok := strings.Cut(rest, "."); ok {
+			return "experiments.*." + key
+		}
+	}
+
+	return path
 }
 
 func (d *decoder) decode(n *yaml.Node, path string, v reflect.Value, enum string) {
@@ -308,11 +327,7 @@ func (d *decoder) decode(n *yaml.Node, path string, v reflect.Value, enum string
 
 	switch v.Kind() {
 	case reflect.Pointer:
-		p := reflect.New(v.Type().Elem())
-		if s, ok := p.Interface().(interface{ setDefaults() }); ok {
-			s.setDefaults()
-		}
-
+		p := section(v.Type())
 		d.decode(n, path, p.Elem(), enum)
 		v.Set(p)
 
@@ -326,17 +341,9 @@ func (d *decoder) decode(n *yaml.Node, path string, v reflect.Value, enum string
 			return
 		}
 
-		if enum != "" {
-			allowed := strings.Split(enum, "|")
-			for _, a := range allowed {
-				if n.Value == a {
-					v.SetString(a)
-					return
-				}
-			}
-
+		if allowed := strings.Split(enum, "|"); enum != "" && !slices.Contains(allowed, n.Value) {
 			hint := spelling.DidYouMean(n.Value, allowed)
-			if why, ok := gone[path+": "+n.Value]; ok {
+			if why, ok := gone[unnamed(path)+": "+n.Value]; ok {
 				hint = "; " + why
 			}
 
@@ -356,31 +363,21 @@ func (d *decoder) decode(n *yaml.Node, path string, v reflect.Value, enum string
 		v.SetBool(strings.EqualFold(n.Value, "true"))
 
 	case reflect.Int, reflect.Uint64:
-		x, ok := d.numberAs(n, path, "a whole number")
-		if !ok {
-			return
-		}
-
-		if x != math.Trunc(x) || math.Abs(x) > 1<<53 {
+		x, ok := d.number(n, path, "a whole number")
+		switch {
+		case !ok:
+		case x != math.Trunc(x) || math.Abs(x) > 1<<53:
 			d.fail(n, path, "expected a whole number, found %s", n.Value)
-			return
-		}
-
-		if v.Kind() == reflect.Uint64 {
-			if x < 0 {
-				d.fail(n, path, "expected a whole number that is not negative, found %s", n.Value)
-				return
-			}
-
+		case v.Kind() == reflect.Int:
+			v.SetInt(int64(x))
+		case x < 0:
+			d.fail(n, path, "expected a whole number that is not negative, found %s", n.Value)
+		default:
 			v.SetUint(uint64(x))
-
-			return
 		}
-
-		v.SetInt(int64(x))
 
 	case reflect.Float64:
-		if x, ok := d.number(n, path); ok {
+		if x, ok := d.number(n, path, "a number"); ok {
 			v.SetFloat(x)
 		}
 
@@ -425,14 +422,12 @@ func (d *decoder) slice(n *yaml.Node, path string, v reflect.Value) {
 		return
 	}
 
-	list := []*yaml.Node{n} // one value means a list of one
-	if n.Kind == yaml.SequenceNode {
-		list = n.Content
-	} else if n.Kind != yaml.ScalarNode {
+	if n.Kind != yaml.SequenceNode && n.Kind != yaml.ScalarNode {
 		d.fail(n, path, "expected a value or a list of values, found %s", describe(n))
 		return
 	}
 
+	list := items(n)
 	out := reflect.MakeSlice(v.Type(), 0, len(list))
 	for _, e := range list {
 		x := reflect.New(elem).Elem()
@@ -444,23 +439,9 @@ func (d *decoder) slice(n *yaml.Node, path string, v reflect.Value) {
 }
 
 func (d *decoder) object(n *yaml.Node, path string, v reflect.Value) {
-	if n.Kind == yaml.ScalarNode && v.Type() == reflect.TypeFor[Table]() && n.ShortTag() == "!!str" {
-		d.decode(n, path, v.FieldByName("File"), "") // a path alone
-		return
-	}
-
-	if n.Kind == yaml.ScalarNode && v.Type() == reflect.TypeFor[Sidecar]() && n.ShortTag() == "!!str" {
-		v.FieldByName("Ending").SetString(n.Value) // an ending alone
-		return
-	}
-
-	if n.Kind == yaml.ScalarNode && v.Type() == reflect.TypeFor[Recalibrate]() {
-		d.decode(n, path, v.FieldByName("Share"), "") // a share alone
-		return
-	}
-
-	if n.Kind == yaml.SequenceNode && v.Type() == reflect.TypeFor[Reader]() {
-		d.decode(n, path, v.FieldByName("Program"), "") // a program and its arguments alone
+	null := n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null"
+	if sf, ok := short(v.Type()); ok && n.Kind != yaml.MappingNode && !null {
+		d.decode(n, join(path, sf.Tag.Get("key")), v.FieldByIndex(sf.Index), "")
 		return
 	}
 
@@ -469,65 +450,61 @@ func (d *decoder) object(n *yaml.Node, path string, v reflect.Value) {
 		return
 	}
 
-	if n.Kind != yaml.MappingNode {
-		if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" {
-			d.fail(n, path, "expected keys, found nothing; %s", "known keys: "+strings.Join(keysOf(v.Type()), ", "))
-			return
-		}
-
+	switch {
+	case null:
+		d.fail(n, path, "expected keys, found nothing; known keys: %s", strings.Join(keysOf(v.Type()), ", "))
+	case n.Kind != yaml.MappingNode:
 		d.fail(n, path, "expected keys and values, found %s", describe(n))
+	default:
+		d.eachKey(n, path, func(k, e *yaml.Node) { d.key(k, e, join(path, k.Value), v) })
+	}
+}
 
+// key decodes the value e of one key of a section.
+func (d *decoder) key(k, e *yaml.Node, path string, section reflect.Value) {
+	t := section.Type()
+	if t == reflect.TypeFor[Table]() && k.Value == "pairs" && e.Kind == yaml.MappingNode {
+		d.across(e, path, section)
 		return
 	}
 
+	if t == reflect.TypeFor[Calibration]() && k.Value == "gain_db" && e.Kind == yaml.MappingNode {
+		d.decode(e, path, section.FieldByName("ChannelGainDB"), "")
+		return
+	}
+
+	keys := keysOf(t)
+	if i := slices.Index(keys, k.Value); i >= 0 {
+		sf := fields(t)[i]
+		before, f := len(d.errs), section.FieldByIndex(sf.Index)
+		d.decode(e, path, f, enum(sf))
+
+		if sf.Tag.Get("zero") == "unset" && f.IsZero() && len(d.errs) == before {
+			d.fail(e, path, "expected a number above 0, found 0; leave the key out where there is none")
+		}
+	} else if text := former()[t.String()+"."+k.Value]; text != "" {
+		d.fail(k, path, "%s", text)
+	} else {
+		d.fail(k, path, "unknown key%s",
+			cmp.Or(spelling.DidYouMean(k.Value, keys), "; known keys here: "+strings.Join(keys, ", ")))
+	}
+}
+
+// across decodes pairs: {across: COLUMN} of a table.
+func (d *decoder) across(n *yaml.Node, path string, table reflect.Value) {
 	d.eachKey(n, path, func(k, e *yaml.Node) {
-		if v.Type() == reflect.TypeFor[Recalibrate]() && k.Value == "kind" {
-			d.fail(k, join(path, k.Value), "the maps beta and gp-beta went in 0.2.0; scaled, isotonic and quantile are "+
-				"learned of every share: leave the key out")
+		if k.Value != "across" {
+			d.fail(k, join(path, k.Value), "unknown key; known keys here: across")
 			return
 		}
 
-		for _, sf := range fields(v.Type()) {
-			if key := sf.Tag.Get("key"); key == k.Value {
-				before, f := len(d.errs), v.FieldByIndex(sf.Index)
-				d.decode(e, join(path, key), f, enum(sf))
-
-				if sf.Tag.Get("zero") == "unset" && f.IsZero() && len(d.errs) == before {
-					d.fail(e, join(path, key), "expected a number above 0, found 0; leave the key out where there is none")
-				}
-
-				return
-			}
-		}
-
-		if text := former[join(path, k.Value)]; text != "" {
-			d.fail(k, join(path, k.Value), "%s", text)
-			return
-		}
-
-		keys := keysOf(v.Type())
-		hint := cmp.Or(spelling.DidYouMean(k.Value, keys), "; known keys here: "+strings.Join(keys, ", "))
-
-		d.fail(k, join(path, k.Value), "unknown key%s", hint)
+		d.decode(e, join(path, "across"), table.FieldByName("Across"), "")
+		table.FieldByName("Pairs").SetString("repeat-run")
 	})
 }
 
-// former are keys of earlier versions, with what takes their place.
-var former = map[string]string{
-	"executor.slurm.stages": "gone; executor.train has the values for trainings, the stages that take long",
-	"executor.slurm.retries": "gone; a task is tried three times, and one that left a new checkpoint goes on there " +
-		"without being counted",
-	"executor.slurm.retry_mem": "gone; give mem what the largest job needs, of trainings in executor.train",
-}
-
 func orList(s []string) string {
-	var t []string
-	for _, e := range s {
-		if e != "" {
-			t = append(t, e)
-		}
-	}
-
+	t := lists.Keep(s, func(e string) bool { return e != "" })
 	if len(t) == 1 {
 		return t[0]
 	}
@@ -536,10 +513,5 @@ func orList(s []string) string {
 }
 
 func keysOf(t reflect.Type) []string {
-	var keys []string
-	for _, sf := range fields(t) {
-		keys = append(keys, sf.Tag.Get("key"))
-	}
-
-	return keys
+	return lists.Each(fields(t), func(sf reflect.StructField) string { return sf.Tag.Get("key") })
 }

@@ -1,10 +1,11 @@
 package config
 
 import (
+	"slices"
 	"strings"
 
 	"doubletake/dsp"
-	"doubletake/ingest/setpoint"
+	"doubletake/ingest/condition"
 )
 
 // DSP is how a recording becomes triplets.
@@ -21,6 +22,10 @@ type DSP struct {
 	// repeats: conditions are equal within these tolerances, e.g. {rpm: 1 %, alpha_deg: 0.1}; a condition not
 	// named must be equal
 	Within []NamedString `key:"within"`
+
+	// repeats: occasion (a day, a session, a mounting) across which recordings are paired, each as the first of a pair
+	// of half the weight; each occasion can be held out
+	Across string `key:"across"`
 }
 
 func (e *Experiment) validateDSP(f *File, key string, fail failFunc) {
@@ -46,20 +51,10 @@ func (e *Experiment) validateDSP(f *File, key string, fail failFunc) {
 		fail(key+"."+k, format, args...)
 	})
 
-	given := 0
-	for _, k := range []string{"segments", "segment_s", "resolution_hz"} {
-		if f.Has(key + "." + k) {
-			given++
-		}
-	}
-
-	if given > 1 {
+	lengths := []string{"segments", "segment_s", "resolution_hz"}
+	if len(slices.DeleteFunc(lengths, func(k string) bool { return !f.Has(key + "." + k) })) > 1 {
 		fail(key, "segments, segment_s and resolution_hz each set the length of a segment; keep one of them")
 	}
 
-	for _, w := range d.Within {
-		if _, err := setpoint.Parse(w.Value); err != nil {
-			fail(key+".within."+w.Name, "%v", err)
-		}
-	}
+	entries(fail, key+".within", d.Within, condition.ParseTolerance)
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"doubletake/internal/lists"
 )
 
 type pos struct{ line, col int }
@@ -43,14 +45,7 @@ func (e *Error) Error() string {
 // Errors are all faults found in a file, in file order.
 type Errors []*Error
 
-func (es Errors) Error() string {
-	s := make([]string, len(es))
-	for i, e := range es {
-		s[i] = e.Error()
-	}
-
-	return strings.Join(s, "\n")
-}
+func (es Errors) Error() string { return strings.Join(lists.Each(es, (*Error).Error), "\n") }
 
 // distinct leaves out what is reported of several variants.
 func (es Errors) distinct() Errors {

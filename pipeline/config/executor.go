@@ -1,6 +1,10 @@
 package config
 
-import "doubletake/pipeline/engine/job"
+import (
+	"reflect"
+
+	"doubletake/pipeline/engine/job"
+)
 
 // Executor is how tasks are made outside of the program's own process. It does
 // not change results.
@@ -12,7 +16,7 @@ type Executor struct {
 	// run --executor sge: the same on Grid Engine
 	SGE job.Settings `key:"sge"`
 
-	// run --executor pbs: the same on OpenPBS and PBS Professional; tasks --format torque
+	// run --executor pbs: the same on OpenPBS and PBS Professional
 	PBS job.Settings `key:"pbs"`
 
 	// run --executor htcondor: the same on HTCondor
@@ -41,27 +45,21 @@ type Executor struct {
 // Limit of parts.
 const maxParts = 100_000
 
-// schedulers are the sections of schedulers, by name.
-func (e *Executor) schedulers() []struct {
-	name string
-	set  *job.Settings
-} {
-	return []struct {
-		name string
-		set  *job.Settings
-	}{{"slurm", &e.Slurm}, {"sge", &e.SGE}, {"pbs", &e.PBS}, {"htcondor", &e.HTCondor}}
+// schedulers are the keys of schedulers.
+var schedulers = []string{"slurm", "sge", "pbs", "htcondor"}
+
+// settings are those of a scheduler, or of the trainings.
+func (e *Executor) settings(key string) job.Settings {
+	v, _ := locate(reflect.ValueOf(e).Elem(), key)
+	return v.Interface().(job.Settings)
 }
 
-// Jobs returns what the jobs of a scheduler ask for: all, and the trainings. Torque has the section of PBS,
-// Kubernetes the first one that is given.
+// Jobs returns what the jobs of a scheduler ask for: all, and the trainings.
+// Kubernetes has the first one that is given.
 func (f *File) Jobs(scheduler string) (all, train job.Settings) {
-	if scheduler == "torque" {
-		scheduler = "pbs"
-	}
-
-	for _, s := range f.Executor.schedulers() {
-		if s.name == scheduler || scheduler == "k8s" && f.Has("executor."+s.name) {
-			all = *s.set
+	for _, s := range schedulers {
+		if s == scheduler || scheduler == "k8s" && f.Has("executor."+s) {
+			all = f.Executor.settings(s)
 			break
 		}
 	}
@@ -70,15 +68,15 @@ func (f *File) Jobs(scheduler string) (all, train job.Settings) {
 }
 
 func (e *Executor) validate(fail failFunc) {
-	check := func(scheduler, section string, s *job.Settings) {
-		s.Check(scheduler, func(setting, text string) { fail("executor."+section+"."+setting, "%s", text) })
+	check := func(scheduler, section string) {
+		e.settings(section).Check(scheduler, func(setting, text string) { fail("executor."+section+"."+setting, "%s", text) })
 	}
 
-	for _, s := range e.schedulers() {
-		check(s.name, s.name, s.set)
+	for _, s := range schedulers {
+		check(s, s)
 	}
 
-	check("", "train", &e.Train)
+	check("", "train")
 
 	for key, command := range map[string]string{"command": e.Command, "status": e.Status, "cancel": e.Cancel} {
 		if _, err := job.Words(command); command != "" && err != nil {
@@ -86,7 +84,5 @@ func (e *Executor) validate(fail failFunc) {
 		}
 	}
 
-	if e.Parts < 1 || e.Parts > maxParts {
-		fail("executor.parts", "expected 1 to %d parts, found %d", maxParts, e.Parts)
-	}
+	fail.whole("executor.parts", "parts", e.Parts, 1, maxParts)
 }

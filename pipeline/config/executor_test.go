@@ -4,11 +4,12 @@ import (
 	"reflect"
 	"testing"
 
+	"doubletake/internal/must"
 	"doubletake/pipeline/engine/job"
 )
 
 // The trainings' settings replace those of a scheduler one by one; an empty list that is written out is an empty list.
-// Torque has the section of PBS, Kubernetes the first that there is.
+// Kubernetes has the first section that there is.
 func TestJobs(t *testing.T) {
 	f, err := Parse("pipeline.yaml", []byte(`version: 1
 executor:
@@ -20,22 +21,16 @@ experiments:
     ingest: {files: "*.wav", conditions: c.csv}
     dsp: {triplets: split-halves}
 `))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	sge := job.Settings{Partition: "batch", Time: "10", Mem: "1G", Setup: []string{"module load gcc"}}
 	train := job.Settings{Partition: "batch", Time: "4:00:00", Mem: "1G", CPUs: 2, Setup: []string{}}
 	pbs := job.Settings{Partition: "long"}
 
-	for name, want := range map[string]job.Settings{"sge": sge, "k8s": sge, "pbs": pbs, "torque": pbs, "slurm": {}} {
+	for name, want := range map[string]job.Settings{"sge": sge, "k8s": sge, "pbs": pbs, "slurm": {}} {
 		all, of := f.Jobs(name)
-		if !reflect.DeepEqual(all, want) {
-			t.Errorf("%s: %+v", name, all)
-		}
+		must.Equal(t, all, want, "%s", name)
 
-		if name == "sge" && !reflect.DeepEqual(of, train) {
-			t.Errorf("trainings: %+v", of)
-		}
+		must.Not(t, name == "sge" && !reflect.DeepEqual(of, train), "trainings: %+v", of)
 	}
 }

@@ -1,7 +1,7 @@
 package config
 
 import (
-	_ "embed"
+	"embed"
 	"reflect"
 	"strings"
 	"sync"
@@ -11,9 +11,16 @@ import (
 	"doubletake/train/baseline"
 )
 
+// known has the results of fields, by type: files may have thousands of experiments.
+var known sync.Map
+
 // fields lists the fields of a type that are keys, those of embedded types
-// among them, in their order.
+// among them, in their order. The list is not to be changed.
 func fields(t reflect.Type) []reflect.StructField {
+	if list, ok := known.Load(t); ok {
+		return list.([]reflect.StructField)
+	}
+
 	var out []reflect.StructField
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -29,7 +36,30 @@ func fields(t reflect.Type) []reflect.StructField {
 		}
 	}
 
+	known.Store(t, out)
+
 	return out
+}
+
+// section returns a pointer to an optional section with its defaults.
+func section(pointer reflect.Type) reflect.Value {
+	p := reflect.New(pointer.Elem())
+	if s, ok := p.Interface().(interface{ setDefaults() }); ok {
+		s.setDefaults()
+	}
+
+	return p
+}
+
+// short is the field of a section that may be written as that value alone.
+func short(t reflect.Type) (reflect.StructField, bool) {
+	for _, f := range fields(t) {
+		if f.Tag.Get("short") != "" {
+			return f, true
+		}
+	}
+
+	return reflect.StructField{}, false
 }
 
 // choices are the lists that a field's tags "choices" and "of" name.
@@ -40,20 +70,26 @@ var choices = map[string]func() []string{
 	"outcomes":      dsp.Outcomes,
 }
 
-//go:embed keys.txt
-var keysText string
+//go:embed keys.txt former.txt
+var texts embed.FS
+
+// linesOf reads lines "key: text" of an embedded file.
+func linesOf(file string) func() map[string]string {
+	return sync.OnceValue(func() map[string]string {
+		b, _ := texts.ReadFile(file)
+		out := map[string]string{}
+		for l := range strings.Lines(string(b)) {
+			key, text, _ := strings.Cut(strings.TrimSpace(l), ": ")
+			out[key] = text
+		}
+
+		return out
+	})
+}
 
 // docs is the documentation of keys as "package.Type.key". It is that of the fields, in
-// keys.txt, which a test makes of their comments.
-var docs = sync.OnceValue(func() map[string]string {
-	out := map[string]string{}
-	for l := range strings.Lines(keysText) {
-		key, text, _ := strings.Cut(strings.TrimSpace(l), ": ")
-		out[key] = text
-	}
-
-	return out
-})
+// keys.txt, which a test makes of their comments. former are keys of earlier versions with what takes their place.
+var docs, former = linesOf("keys.txt"), linesOf("former.txt")
 
 // docKey is the name of a field of t in docs: its own type's, where t embeds it.
 func docKey(t reflect.Type, f reflect.StructField) string {

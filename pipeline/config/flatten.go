@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"doubletake/internal/lists"
 	"doubletake/pipeline/kv"
 )
 
@@ -61,13 +62,8 @@ func flatten(path string, v reflect.Value, leave []string, out *[]kv.Pair) {
 			}
 
 		default:
-			s := make([]string, v.Len())
-			for i := range s {
-				s[i] = canonical(v.Index(i))
-			}
-
-			if len(s) > 0 {
-				*out = append(*out, kv.Pair{Key: path, Value: "[" + strings.Join(s, ", ") + "]"})
+			if v.Len() > 0 {
+				*out = append(*out, kv.Pair{Key: path, Value: canonicalList(v)})
 			}
 		}
 
@@ -76,6 +72,11 @@ func flatten(path string, v reflect.Value, leave []string, out *[]kv.Pair) {
 			*out = append(*out, kv.Pair{Key: path, Value: s})
 		}
 	}
+}
+
+func canonicalList(v reflect.Value) string {
+	texts := lists.Make(v.Len(), func(i int) string { return canonical(v.Index(i)) })
+	return "[" + strings.Join(texts, ", ") + "]"
 }
 
 func canonical(v reflect.Value) string {

@@ -1,23 +1,25 @@
 package config
 
 import (
+	"cmp"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 
 	"doubletake/ingest/campaign"
-	"doubletake/ingest/setpoint"
+	"doubletake/ingest/condition"
 	"doubletake/ingest/simulate"
 )
 
 // Ingest selects the files and describes their channels and conditions.
 type Ingest struct {
 	// recordings: one or more globs, relative to this file
-	Files []string `key:"files"`
+	Files []string `key:"files" path:"yes"`
 
-	// globs of files to leave out
-	Exclude []string `key:"exclude"`
+	// what is left out: names or globs of files, recordings and rows of a table by their conditions, e.g. [take3.wav,
+	// {propeller: APC-8x6, rpm: 5000, reason: a blade was loose}], or {file: take4.wav, reason: …}. The page prints it
+	Exclude Exclusions `key:"exclude"`
 
 	// a simulated campaign instead of files
 	Simulate *Simulate `key:"simulate"`
@@ -30,13 +32,24 @@ type Ingest struct {
 
 	// CSV file, or a log as it was typed, with the columns file[,channel][,row0,row1] and one column per condition;
 	// names in a column of text can be held out and be groups
-	Conditions string `key:"conditions"`
+	Conditions string `key:"conditions" path:"yes"`
 
 	// how to read that table, where its content does not show it
 	Log Log `key:"log"`
 
 	// conditions from the file name, e.g. naca0012_a{alpha_deg}_u{u_inf_m_s}.csv, and names as {propeller:text}
-	Pattern string `key:"pattern"`
+	Pattern string `key:"pattern" path:"yes"`
+
+	// column (of the table of conditions or of results), field of pattern or attribute that names the run: rows and
+	// recordings of one run share its set-up. Empty: one called run, else a row or an interval of a file is a run
+	Run string `key:"run"`
+
+	// columns whose cells are names of things (propellers, wings, motors), even where they look like numbers. They
+	// are groups: repeats are those of one thing
+	Things []string `key:"things"`
+
+	// columns that name occasions (days, sessions, mountings), likewise
+	Occasions []string `key:"occasions"`
 
 	// conditions with the same value for every recording, e.g. blades: 2; of a table: numbers for derive
 	Constants []NamedNumber `key:"constants"`
@@ -47,8 +60,8 @@ type Ingest struct {
 	Within []NamedString `key:"within"`
 
 	// conditions and outcomes by expressions of conditions, constants and outcomes, e.g. ct:
-	// thrust_n/(rho*n_rps^2*diameter_m^4). Functions: abs acos asin atan atan2 cos exp floor hypot log log10 max
-	// min round sin sqrt tan
+	// thrust_n/(rho*n_rps^2*diameter_m^4); names are compared: 'profile == "Clark-Y" ? 0.03 : 0'. Functions: abs acos
+	// asin atan atan2 cos exp floor hypot log log10 max min round sin sqrt tan
 	Derive []NamedString `key:"derive"`
 
 	// uncertainties for budget of constants, conditions, outcomes and of the references of dsp, e.g. rho_kg_m3: "± 1 %, k
@@ -64,6 +77,10 @@ type Ingest struct {
 	// a program of yours that reads files of other formats: it and its arguments, e.g. [python3, convert.py,
 	// "{file}"], or a mapping
 	Reader *Reader `key:"reader"`
+
+	// numbers that mean a value is not there, e.g. [-9999]: rows of tables of results with one are left out, a log states
+	// nothing there, and such samples of recordings are interpolated between their neighbours; warnings count them
+	Missing []string `key:"missing" omit:"zero"`
 
 	// for a file shorter than its header claims: error refuses it, use takes the part that exists
 	Truncated string `key:"truncated" enum:"error|use"`
@@ -108,6 +125,10 @@ type Ingest struct {
 
 	// a balance that records voltages: its matrix, its tare, the flow
 	Balance *Balance `key:"balance"`
+
+	// table of the microphones: channel (name or number from 1), sensitivity_v_per_pa, gain_db, and conditions of each, as
+	// theta_deg. Its channels are used where channels names none
+	Microphones string `key:"microphones" path:"yes"`
 
 	// how microphone samples become Pa; without it levels are relative to full scale
 	Calibration *Calibration `key:"calibration"`
@@ -164,7 +185,7 @@ type Simulate struct {
 type Table struct {
 	// the table, or a list of files and globs whose rows are one table; pattern and conditions of ingest give
 	// conditions that are no columns
-	File []string `key:"file"`
+	File []string `key:"file" short:"yes" path:"yes"`
 
 	// columns that are conditions; empty: all that are no outcome
 	Inputs []string `key:"inputs"`
@@ -192,9 +213,14 @@ type Table struct {
 	// names of the outcomes; empty: from the columns
 	Outcomes []string `key:"outcomes"`
 
-	// column that names the run; file, where no column is called so: each file is a run; empty: rows of equal
-	// condition form a run
+	// column that names the run; file, where no column is called so: each file is a run; empty: a column run,
+	// else rows of equal condition form a run
 	Run string `key:"run"`
+
+	// repeats: column of an occasion (a day, a session, a mounting) across which rows are paired, each as the first
+	// of a pair of half the weight; each occasion can be held out, and its rows are one run; pairs: {across: Day} is
+	// short for it
+	Across string `key:"across"`
 
 	// units of the columns, by condition or outcome name; they replace those of the header. Values are
 	// converted to the unit that the name states
@@ -215,6 +241,9 @@ type Log struct {
 
 	// texts, besides -, n/a, NaN, #N/A and the like, that mean a value is not there
 	Missing []string `key:"missing"`
+
+	// decimal sign of numbers like 1,234 that no other cell shows, in tables of results too
+	Decimal string `key:"decimal" enum:"|point|comma"`
 }
 
 // Text guides the reader of delimited text.
@@ -263,6 +292,9 @@ type Calibration struct {
 	// amplifier gain in dB between microphone and recorder
 	GainDB float64 `key:"gain_db" default:"0"`
 
+	// the same by channel, beyond gain_db or the calibrator's; gain_db: {5: -6.02} is short for it
+	ChannelGainDB []NamedNumber `key:"channel_gain_db"`
+
 	// pascal per sample unit, instead of the chain
 	PaPerUnit float64 `key:"pa_per_unit"`
 
@@ -274,39 +306,46 @@ type Calibration struct {
 	Uncertainty []NamedString `key:"uncertainty"`
 }
 
+// Across is the occasion that repeats of an experiment are paired across, and the key that names it; "": none.
+func (e *Experiment) Across() (name, key string) {
+	if e.Ingest.Table == nil {
+		return e.DSP.Across, "dsp.across"
+	}
+	return e.Ingest.Table.Across, "ingest.table.across"
+}
+
 // resolve sets the origin of the pairs where it is not given.
 func (t *Table) resolve() {
-	switch {
-	case t.Pairs != "":
-	case len(t.Repeats) > 0:
+	if t.Pairs == "" && len(t.Repeats) > 0 {
 		t.Pairs = "repeat-run"
-	default:
-		t.Pairs = "same-run"
 	}
+
+	t.Pairs = cmp.Or(t.Pairs, "same-run")
 }
 
 // recordingKeys are the keys of ingest that a table does not read.
 var recordingKeys = []string{
 	"format", "rate_hz", "reader", "truncated", "attributes", "sidecar", "inside", "arrays", "theta_from", "channels",
-	"columns", "units", "axes", "tachometer", "balance", "calibration", "background", "on_bad_recording",
+	"columns", "units", "axes", "tachometer", "balance", "microphones", "calibration", "background", "on_bad_recording",
 }
 
 // validate reports faults of the section.
-func (t *Table) validate(key string, fail failFunc) {
+func (t *Table) validate(f *File, _ *Experiment, key string, fail failFunc) {
 	if len(t.File) == 0 || slices.Contains(t.File, "") {
 		fail(key, "expected file: PATH, found none")
 	}
 
-	for _, w := range t.Within {
-		if _, err := setpoint.Parse(w.Value); err != nil {
-			fail(key+".within."+w.Name, "%v", err)
-		}
+	fail.refuse(f, strings.TrimSuffix(key, ".table"), "belongs to recordings; a table of pairs is taken as it is",
+		recordingKeys...)
+	entries(fail, key+".within", t.Within, condition.ParseTolerance)
+	entries(fail, key+".correct", t.Correct, campaign.ParseLaw)
+
+	if t.Across != "" && t.Use != "" {
+		fail(key+".use", "across has pairs of its own; leave use out")
 	}
 
-	for _, c := range t.Correct {
-		if _, err := campaign.ParseLaw(c.Value); err != nil {
-			fail(key+".correct."+c.Name, "%v", err)
-		}
+	if t.Across != "" && len(t.Correct) > 0 {
+		fail(key+".correct", "across takes each row where it was measured; leave correct out")
 	}
 
 	if len(t.Repeats) > 0 {
@@ -316,23 +355,25 @@ func (t *Table) validate(key string, fail failFunc) {
 	for _, k := range []struct {
 		key   string
 		given bool
-	}{{"within", len(t.Within) > 0}, {"correct", len(t.Correct) > 0}, {"use", t.Use != ""}} {
+	}{
+		{"within", len(t.Within) > 0}, {"correct", len(t.Correct) > 0}, {"use", t.Use != ""}, {"across", t.Across != ""},
+	} {
 		if k.given {
 			fail(key+"."+k.key, "belongs to repeats, the columns of single measurements")
 		}
 	}
 }
 
+// optional is a section of ingest that may be there.
+type optional interface {
+	validate(f *File, e *Experiment, key string, fail failFunc)
+}
+
 // validate reports faults of the section. It returns false where nothing states
 // which data are meant, so that the other sections cannot be judged.
-func (in *Ingest) validate(f *File, key string, fail failFunc) bool {
-	sources := 0
-	for _, has := range []bool{len(in.Files) > 0, in.Simulate != nil, in.Table != nil} {
-		if has {
-			sources++
-		}
-	}
-
+func (in *Ingest) validate(f *File, e *Experiment, key string, fail failFunc) bool {
+	given := []bool{len(in.Files) > 0, in.Simulate != nil, in.Table != nil}
+	sources := len(slices.DeleteFunc(given, func(has bool) bool { return !has }))
 	if sources != 1 {
 		fail(key, "expected one of files, simulate or table, found %d of them", sources)
 	}
@@ -347,42 +388,14 @@ func (in *Ingest) validate(f *File, key string, fail failFunc) bool {
 		return false
 	}
 
-	if in.Simulate != nil {
-		in.validateSimulate(f, key, fail)
-	}
-
-	if in.Table != nil {
-		in.Table.validate(key+".table", fail)
-
-		for _, k := range recordingKeys {
-			if f.Has(key + "." + k) {
-				fail(key+"."+k, "belongs to recordings; a table of pairs is taken as it is")
-			}
+	for _, sf := range fields(reflect.TypeFor[Ingest]()) {
+		v := reflect.ValueOf(in).Elem().FieldByIndex(sf.Index)
+		if s, ok := v.Interface().(optional); ok && !v.IsNil() {
+			s.validate(f, e, key+"."+sf.Tag.Get("key"), fail)
 		}
 	}
 
-	if in.Tachometer != nil {
-		in.Tachometer.validate(key+".tachometer", fail)
-	}
-
-	checkUncertainties(in.Uncertainty, key+".uncertainty", fail)
-
-	if in.Calibration != nil {
-		in.Calibration.validate(f, key+".calibration", fail)
-	}
-
-	if in.Reader != nil {
-		in.Reader.validate(in, key+".reader", fail)
-	}
-
-	if in.Sidecar != nil {
-		in.Sidecar.validate(key+".sidecar", fail)
-	}
-
-	if in.Balance != nil {
-		in.Balance.validate(f, in, key+".balance", fail)
-	}
-
+	entries(fail, key+".uncertainty", in.Uncertainty, ParseUncertainty)
 	in.validateConditions(key, fail)
 
 	if f.Has(key + ".rate_hz") {
@@ -394,7 +407,12 @@ func (in *Ingest) validate(f *File, key string, fail failFunc) bool {
 
 // validateConditions reports conditions that come from two places, or from none.
 func (in *Ingest) validateConditions(key string, fail failFunc) {
-	if in.Conditions == "" && len(in.Log.Columns)+len(in.Log.Missing)+len(in.Log.Ignore) > 0 {
+	log := in.Log
+	if in.Table != nil {
+		log.Decimal = "" // of its numbers too
+	}
+
+	if in.Conditions == "" && len(Flatten("", log)) > 0 {
 		fail(key+".log", "expected conditions: the table that it belongs to, found none")
 	}
 
@@ -403,9 +421,9 @@ func (in *Ingest) validateConditions(key string, fail failFunc) {
 	}
 
 	for _, w := range in.Within {
-		if t, err := setpoint.Parse(w.Value); err != nil {
+		if t, err := condition.ParseTolerance(w.Value); err != nil {
 			fail(key+".within."+w.Name, "%v", err)
-		} else if t == (setpoint.Tolerance{}) || t.Relative > 0.2 {
+		} else if t == (condition.Tolerance{}) || t.Relative > 0.2 {
 			fail(key+".within."+w.Name, "expected a tolerance above 0 and up to 20 %%, found %q", w.Value)
 		}
 	}
@@ -432,97 +450,88 @@ var campaignKeys = map[string][]string{
 	"toy":     {"triplets", "gamma"},
 }
 
-// validateSimulate reports keys that do not go with a simulated campaign. The
+// validate reports keys that do not go with a simulated campaign. The
 // campaign itself checks its numbers when it is planned.
-func (in *Ingest) validateSimulate(f *File, key string, fail failFunc) {
-	if f.Has(key + ".data") {
-		fail(key+".data", "a simulated campaign is always called simulated; leave the key out")
-	}
+func (s *Simulate) validate(f *File, _ *Experiment, key string, fail failFunc) {
+	ingest := strings.TrimSuffix(key, ".simulate")
+	fail.refuse(f, ingest, "a simulated campaign is always called simulated; leave the key out", "data")
 
-	s := in.Simulate
 	if s.Campaign == "" {
-		fail(key+".simulate", "expected campaign: rotor, airfoil or toy, found none")
+		fail(key, "expected campaign: rotor, airfoil or toy, found none")
 		return
 	}
 
 	allowed := campaignKeys[s.Campaign]
 	for _, keys := range campaignKeys {
 		for _, k := range keys {
-			if f.Has(key+".simulate."+k) && !slices.Contains(allowed, k) {
-				fail(key+".simulate."+k, "does not belong to the %s campaign, which takes %s", s.Campaign,
-					strings.Join(allowed, ", "))
+			if f.Has(key+"."+k) && !slices.Contains(allowed, k) {
+				fail(key+"."+k, "does not belong to the %s campaign, which takes %s", s.Campaign, strings.Join(allowed, ", "))
 			}
 		}
 	}
 
-	s.complete(func(k string) bool { return f.Has(key + ".simulate." + k) })
-
-	for _, k := range []string{
-		"conditions", "log", "pattern", "constants", "attributes", "sidecar", "inside", "arrays", "balance", "tachometer",
-		"calibration", "background", "columns", "format", "reader", "exclude", "channels", "theta_from",
-	} {
-		if f.Has(key + "." + k) {
-			fail(key+"."+k, "a simulated campaign brings its own; leave the key out")
-		}
-	}
+	s.complete(func(k string) bool { return f.Has(key + "." + k) })
+	fail.refuse(f, ingest, "a simulated campaign brings its own; leave the key out", "conditions", "log", "pattern",
+		"constants", "attributes", "sidecar", "inside", "arrays", "balance", "tachometer", "microphones", "calibration",
+		"background",
+		"columns", "format", "reader", "exclude", "channels", "theta_from")
 }
 
 // complete takes the campaign's own value of every key that is not given: zero is a value, and
 // the values belong into the tables' metadata.
 func (s *Simulate) complete(given func(key string) bool) {
-	own := *s
-	switch s.Campaign {
-	case "rotor":
-		r := simulate.DefaultRotor()
-		own.RateHz, own.DurationS, own.Encoding, own.ThetaDeg = r.RateHz, r.DurationS, r.Encoding, r.ThetaDeg
-	case "airfoil":
-		a := simulate.DefaultAirfoil()
-		own.RateHz, own.DurationS = a.RateHz, a.DurationS
-	case "toy":
-		t := simulate.DefaultToy()
-		own.Triplets, own.Gamma = t.N, t.Gamma
+	c, err := simulate.New(s.Campaign)
+	if err != nil {
+		return // a fault that is known
 	}
 
-	for _, f := range fields(reflect.TypeFor[Simulate]()) {
-		if !given(f.Tag.Get("key")) {
-			reflect.ValueOf(s).Elem().FieldByIndex(f.Index).Set(reflect.ValueOf(own).FieldByIndex(f.Index))
+	for name, key := range simulate.Keys(c) {
+		to, _ := locate(reflect.ValueOf(s).Elem(), key)
+		if own := reflect.ValueOf(c).FieldByName(name); !given(key) && (own.Kind() != reflect.Slice || key == "theta_deg") {
+			to.Set(own) // other lists make the files, each of which has a task of its own
 		}
 	}
 }
 
-// slash gives the paths of the user's one separator, so that the same project has the same
-// settings, tables and pages on all systems.
-func (in *Ingest) slash() {
-	list := func(l []string) {
-		for i := range l {
-			l[i] = filepath.ToSlash(l[i])
+// Described is the campaign as it is stated; lists that are not there leave its own.
+func (s *Simulate) Described() (simulate.Campaign, error) {
+	c, err := simulate.New(s.Campaign)
+	if err != nil {
+		return nil, err
+	}
+
+	of := reflect.New(reflect.TypeOf(c)).Elem()
+	of.Set(reflect.ValueOf(c))
+	for name, key := range simulate.Keys(c) {
+		if v, _ := locate(reflect.ValueOf(s).Elem(), key); v.Kind() != reflect.Slice || v.Len() > 0 {
+			of.FieldByName(name).Set(v)
 		}
 	}
-	one := func(p *string) { *p = filepath.ToSlash(*p) }
 
-	list(in.Files)
-	list(in.Exclude)
-	one(&in.Conditions)
-	one(&in.Pattern)
+	c = of.Interface().(simulate.Campaign)
 
-	if in.Table != nil {
-		list(in.Table.File)
-	}
+	return c, c.Validate()
+}
 
-	if in.Background != nil {
-		list(in.Background.Files)
-	}
-
-	if in.Balance != nil && in.Balance.Tare != nil {
-		one(&in.Balance.Tare.File)
-	}
-
-	if in.Calibration != nil && in.Calibration.Calibrator != nil {
-		c := in.Calibration.Calibrator
-		one(&c.File)
-
-		for i := range c.Recordings {
-			one(&c.Recordings[i].Value)
+// slash gives the texts of fields with the tag path one separator, so that the same project has the same
+// settings, tables and pages on all systems.
+func slash(v reflect.Value, isPath bool) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			slash(v.Elem(), isPath)
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			slash(v.Index(i), isPath)
+		}
+	case reflect.Struct:
+		for _, sf := range reflect.VisibleFields(v.Type()) {
+			slash(v.FieldByIndex(sf.Index), sf.Tag.Get("path") != "" || isPath && sf.Name == "Value")
+		}
+	case reflect.String:
+		if isPath {
+			v.SetString(filepath.ToSlash(v.String()))
 		}
 	}
 }

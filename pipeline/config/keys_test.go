@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"doubletake/internal/must"
 )
 
 var update = flag.Bool("update", false, "rewrite keys.txt")
@@ -42,9 +44,7 @@ func TestKeysText(t *testing.T) {
 			}
 
 			text := packages[owner.PkgPath()][owner.Name()+"."+f.Tag.Get("key")]
-			if text == "" {
-				t.Errorf("%s.%s is a key without a comment", owner, f.Name)
-			}
+			must.Not(t, text == "", "%s.%s is a key without a comment", owner, f.Name)
 
 			if l := docKey(v, f) + ": " + text + "\n"; !slices.Contains(lines, l) {
 				lines = append(lines, l)
@@ -58,9 +58,7 @@ func TestKeysText(t *testing.T) {
 
 	want := strings.Join(lines, "")
 	if *update {
-		if err := os.WriteFile("keys.txt", []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile("keys.txt", []byte(want), 0o644))
 	}
 
 	if got, err := os.ReadFile("keys.txt"); err != nil || string(got) != want {
@@ -73,16 +71,12 @@ func comments(t *testing.T, pkg string) map[string]string {
 	t.Helper()
 	dir := filepath.Join("..", "..", filepath.FromSlash(strings.TrimPrefix(pkg, "doubletake/")))
 	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	out := map[string]string{}
 	for _, path := range files {
 		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments|parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		ast.Inspect(f, func(n ast.Node) bool {
 			spec, ok := n.(*ast.TypeSpec)

@@ -21,14 +21,12 @@ const maxPulses = 100_000
 
 func (t *Tachometer) setDefaults() { t.PulsesPerRev, t.Edge = 1, "rising" }
 
-func (t *Tachometer) validate(key string, fail failFunc) {
+func (t *Tachometer) validate(_ *File, _ *Experiment, key string, fail failFunc) {
 	if t.Channel == "" {
 		fail(key, "expected channel: which one counts the revolutions")
 	}
 
-	if t.PulsesPerRev < 1 || t.PulsesPerRev > maxPulses {
-		fail(key+".pulses_per_rev", "expected 1 to %d pulses, found %d", maxPulses, t.PulsesPerRev)
-	}
+	fail.whole(key+".pulses_per_rev", "pulses", t.PulsesPerRev, 1, maxPulses)
 
 	if t.Threshold != nil {
 		fail.within(key+".threshold", "a level", *t.Threshold, -most, most)

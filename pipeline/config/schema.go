@@ -32,14 +32,7 @@ func listKeys(path string, v reflect.Value, out *[]Key) {
 	for _, sf := range fields(v.Type()) {
 		key := sf.Tag.Get("key")
 		k := Key{Path: join(path, key), Doc: doc(v.Type(), sf)}
-		if e := enum(sf); e != "" {
-			for _, c := range strings.Split(e, "|") {
-				if c != "" {
-					k.Choices = append(k.Choices, c)
-				}
-			}
-		}
-
+		k.Choices = strings.FieldsFunc(enum(sf), func(c rune) bool { return c == '|' }) // without the empty one
 		field := v.FieldByIndex(sf.Index)
 		k.Default = sf.Tag.Get("default")
 		k.Type = typeName(field.Type())
@@ -51,12 +44,7 @@ func listKeys(path string, v reflect.Value, out *[]Key) {
 
 		case reflect.Slice:
 			if field.Len() > 0 && field.Type().Elem().Kind() != reflect.Struct {
-				s := make([]string, field.Len())
-				for j := range s {
-					s[j] = canonical(field.Index(j))
-				}
-
-				k.Default = "[" + strings.Join(s, ", ") + "]"
+				k.Default = canonicalList(field)
 			}
 		}
 
@@ -65,12 +53,7 @@ func listKeys(path string, v reflect.Value, out *[]Key) {
 		inner, below := field, k.Path
 		switch {
 		case field.Kind() == reflect.Pointer:
-			p := reflect.New(field.Type().Elem())
-			if s, ok := p.Interface().(interface{ setDefaults() }); ok {
-				s.setDefaults()
-			}
-
-			inner = p.Elem()
+			inner = section(field.Type()).Elem()
 
 		case field.Kind() == reflect.Slice && field.Type().Elem().Kind() == reflect.Struct:
 			below += ".<name>"
@@ -97,6 +80,8 @@ func typeName(t reflect.Type) string {
 		return "names with numbers"
 	case t == reflect.TypeFor[[]NamedString]():
 		return "names with texts"
+	case t == reflect.TypeFor[Exclusions]():
+		return "list of texts, or of conditions with values"
 	}
 
 	switch t.Kind() {
@@ -161,6 +146,8 @@ func schemaOf(path string, v reflect.Value) map[string]any {
 	switch t := v.Type(); t {
 	case holdoutType:
 		return holdoutSchema()
+	case reflect.TypeFor[Exclusions]():
+		return exclusionsSchema()
 	case reflect.TypeFor[[]NamedNumber]():
 		return map[string]any{"type": "object", "additionalProperties": number}
 	case reflect.TypeFor[[]NamedString]():
@@ -179,24 +166,7 @@ func schemaOf(path string, v reflect.Value) map[string]any {
 	case reflect.Float64:
 		return number
 	case reflect.Pointer:
-		p := reflect.New(v.Type().Elem())
-		if d, ok := p.Interface().(interface{ setDefaults() }); ok {
-			d.setDefaults()
-		}
-
-		s := schemaOf(path, p.Elem())
-		if e := v.Type().Elem(); e == reflect.TypeFor[Table]() || e == reflect.TypeFor[Sidecar]() {
-			return map[string]any{"oneOf": []any{map[string]any{"type": "string"}, s}}
-		}
-
-		if v.Type().Elem() == reflect.TypeFor[Reader]() {
-			return map[string]any{"oneOf": []any{
-				map[string]any{"type": "array", "items": map[string]any{"type": []string{"string", "number"}}}, s,
-			}}
-		}
-
-		return s
-
+		return schemaOf(path, section(v.Type()).Elem())
 	case reflect.Slice:
 		elem := reflect.New(v.Type().Elem()).Elem()
 		if v.Len() > 0 {
@@ -224,6 +194,17 @@ func schemaOf(path string, v reflect.Value) map[string]any {
 			p = map[string]any{"enum": strings.Split(strings.TrimPrefix(e, "|"), "|")}
 		}
 
+		if v.Type() == reflect.TypeFor[Table]() && key == "pairs" {
+			p = map[string]any{"oneOf": []any{p, map[string]any{
+				"type": "object", "propertyNames": map[string]any{"const": "across"}, "minProperties": 1,
+				"additionalProperties": map[string]any{"type": "string"},
+			}}}
+		}
+
+		if v.Type() == reflect.TypeFor[Calibration]() && key == "gain_db" {
+			p["type"], p["additionalProperties"] = []string{"number", "object"}, number
+		}
+
 		if sf.Tag.Get("default") == "0" {
 			p["default"] = 0
 		}
@@ -240,8 +221,8 @@ func schemaOf(path string, v reflect.Value) map[string]any {
 	}
 
 	s := map[string]any{"type": "object", "properties": props, "additionalProperties": false}
-	if v.Type() == reflect.TypeFor[Recalibrate]() {
-		return map[string]any{"oneOf": []any{number, s}}
+	if sf, ok := short(v.Type()); ok {
+		return map[string]any{"oneOf": []any{props[sf.Tag.Get("key")], s}}
 	}
 
 	return s

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io/fs"
 	"math"
 	"strings"
 
@@ -16,14 +15,14 @@ import (
 // Sidecar is a file next to each recording with its conditions.
 type Sidecar struct {
 	// ending of its name, e.g. .yaml: run_1.wav has run_1.yaml
-	Ending string `key:"ending"`
+	Ending string `key:"ending" short:"yes"`
 
 	// numbers by condition, as keys joined with dots, e.g. {rpm: motor.speed}; empty: all numbers at the top
 	// level
 	Values []NamedString `key:"values"`
 }
 
-func (s *Sidecar) validate(key string, fail failFunc) {
+func (s *Sidecar) validate(_ *File, _ *Experiment, key string, fail failFunc) {
 	if s.Ending == "" || strings.ContainsAny(s.Ending, `/\`) {
 		fail(key, "expected the ending of the files next to the recordings, e.g. .yaml, found %q", s.Ending)
 	}
@@ -37,20 +36,8 @@ const maxSidecar = 1 << 20
 // joined with dots. Texts, lists and numbers that are not finite are left out.
 func ReadNumbers(path string) ([]NamedNumber, error) {
 	b, err := fault.ReadFile(path, maxSidecar, "a file of conditions")
-	if err != nil { // without the path, which follows anyway
-		var pe *fs.PathError
-
-		var data *fault.Error
-		switch {
-		case errors.As(err, &pe):
-			err = pe.Err
-		case errors.As(err, &data):
-			c := *data
-			c.Path = ""
-			err = &c
-		}
-
-		return nil, err
+	if err != nil {
+		return nil, withoutPath(err)
 	}
 
 	var doc yaml.Node

@@ -1,6 +1,8 @@
 package config
 
 import (
+	_ "embed"
+	"encoding/json"
 	"reflect"
 	"slices"
 	"strings"
@@ -137,28 +139,16 @@ func isText(n *yaml.Node) bool {
 	return n.Kind == yaml.ScalarNode && slices.Contains([]string{"!!str", "!!bool", "!!timestamp"}, n.ShortTag())
 }
 
-// holdoutSchema is the JSON Schema of what holdout reads.
-func holdoutSchema() map[string]any {
-	number, name := map[string]any{"type": "number"}, map[string]any{"type": "string", "minLength": 1}
-	bounds := func(keys ...string) map[string]any {
-		of := map[string]any{}
-		for _, k := range keys {
-			of[k] = number
-		}
+//go:embed holdout.json
+var holdoutJSON []byte
 
-		return map[string]any{"type": "object", "properties": of, "additionalProperties": false}
+// holdoutSchema is the JSON Schema of what holdout reads.
+func holdoutSchema() (s map[string]any) {
+	if err := json.Unmarshal(holdoutJSON, &s); err != nil {
+		panic("config: " + err.Error()) // it is in this folder
 	}
 
-	ranged, near := bounds("min", "max"), bounds("near", "within")
-	ranged["minProperties"], near["required"] = 1, []string{"near", "within"}
-
-	list := func(of any) map[string]any { return map[string]any{"type": "array", "items": of, "minItems": 1} }
-	term := map[string]any{"oneOf": []any{number, name, list(number), list(name), ranged, near}}
-
-	return map[string]any{"oneOf": []any{
-		map[string]any{"const": "none"},
-		map[string]any{"type": "object", "additionalProperties": term, "minProperties": 1},
-	}}
+	return s
 }
 
 var holdoutType = reflect.TypeFor[holdout.Holdout]()

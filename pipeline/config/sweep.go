@@ -10,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"doubletake/ingest/spelling"
+	"doubletake/internal/lists"
 )
 
 // maxVariants bounds the variants of one experiment: each is trained per split and seed.
@@ -48,13 +49,8 @@ func (e *Experiment) Owner(stage string) string {
 		return e.Name
 	}
 
-	var read []string
-	switch stage {
-	case "simulate", "ingest":
-		read = []string{"ingest"}
-	case "dsp":
-		read = []string{"ingest", "dsp"}
-	default:
+	read := map[string][]string{"simulate": {"ingest"}, "ingest": {"ingest"}, "dsp": {"ingest", "dsp"}}[stage]
+	if read == nil {
 		return e.Name
 	}
 
@@ -77,12 +73,9 @@ func variantName(of string, settings []VariantSetting) string {
 		return of
 	}
 
-	var s []string
-	for _, v := range settings {
-		s = append(s, v.Name+"="+v.Value)
-	}
+	texts := lists.Each(settings, func(v VariantSetting) string { return v.Name + "=" + v.Value })
 
-	return of + "/" + strings.Join(s, ",")
+	return of + "/" + strings.Join(texts, ",")
 }
 
 func (s *Sweep) decodeNode(_ *decoder, n *yaml.Node, _ string) { s.node = n }
@@ -196,21 +189,18 @@ func (d *decoder) sweep(n *yaml.Node, at string) (out [][]swept, ok bool) {
 		d.eachKey(n, at, func(k, v *yaml.Node) {
 			path, known := d.sweptKey(k, at)
 			v = resolve(v)
-			values := []*yaml.Node{v}
-			if v.Kind == yaml.SequenceNode {
-				values = v.Content
-			}
-
+			values := items(v)
 			if len(values) == 0 {
 				d.fail(v, join(at, k.Value), "expected at least one value, found an empty list")
 			}
 
-			if !known || len(out)*len(values) > maxVariants {
-				if known {
-					d.fail(k, at, "expected up to %d variants, found at least %d; sweep fewer values, or list the variants",
-						maxVariants, len(out)*len(values))
-				}
+			if known && len(out)*len(values) > maxVariants {
+				d.fail(k, at, "expected up to %d variants, found at least %d; sweep fewer values, or list the variants",
+					maxVariants, len(out)*len(values))
+				known = false
+			}
 
+			if !known {
 				return
 			}
 
@@ -296,13 +286,10 @@ func (d *decoder) sweptKey(k *yaml.Node, at string) (path string, ok bool) {
 	default:
 		hint := spelling.DidYouMean(k.Value, sweptPaths())
 		if hint == "" {
-			var ends []string // of as many parts as the key has
-			for _, p := range sweptPaths() {
+			hint = spelling.DidYouMean(k.Value, lists.Each(sweptPaths(), func(p string) string { // of as many parts
 				parts := strings.Split(p, ".")
-				ends = append(ends, strings.Join(parts[max(len(parts)-strings.Count(k.Value, ".")-1, 0):], "."))
-			}
-
-			hint = spelling.DidYouMean(k.Value, ends)
+				return strings.Join(parts[max(len(parts)-strings.Count(k.Value, ".")-1, 0):], ".")
+			}))
 		}
 
 		hint = cmp.Or(hint, "; expected the dotted path of a value, e.g. model.hidden, loss.beta, dsp.segments")
@@ -316,32 +303,14 @@ func (d *decoder) sweptKey(k *yaml.Node, at string) (path string, ok bool) {
 // sweptPaths lists the keys of an experiment that a sweep can vary.
 func sweptPaths() []string {
 	var out []string
-	var walk func(path string, t reflect.Type)
-	walk = func(path string, t reflect.Type) {
-		if t.Kind() == reflect.Pointer {
-			t = t.Elem()
-		}
-
-		if t.Kind() != reflect.Struct {
-			return
-		}
-
-		for _, sf := range fields(t) {
-			if sf.Type.Kind() == reflect.Slice && sf.Type.Elem().Kind() == reflect.Struct {
-				continue // names of the user's own
-			}
-
-			p := join(path, sf.Tag.Get("key"))
-			if section, _, _ := strings.Cut(p, "."); !slices.Contains([]string{"ingest", "dsp", "train"}, section) {
-				continue
-			}
-
+	for _, k := range Keys() {
+		p := strings.TrimPrefix(k.Path, "experiments.<name>.")
+		section, _, _ := strings.Cut(p, ".")
+		if slices.Contains([]string{"ingest", "dsp", "train"}, section) && !strings.Contains(p, "<name>") &&
+			!strings.HasPrefix(k.Type, "names with") { // names of the user's own
 			out = append(out, p)
-			walk(p, sf.Type)
 		}
 	}
-
-	walk("", reflect.TypeFor[Experiment]())
 
 	return out
 }
@@ -351,12 +320,7 @@ func locate(v reflect.Value, path string) (field reflect.Value, choices string) 
 	for _, key := range strings.Split(path, ".") {
 		if v.Kind() == reflect.Pointer {
 			if v.IsNil() {
-				p := reflect.New(v.Type().Elem())
-				if s, ok := p.Interface().(interface{ setDefaults() }); ok {
-					s.setDefaults()
-				}
-
-				v.Set(p)
+				v.Set(section(v.Type()))
 			}
 
 			v = v.Elem()
@@ -376,10 +340,7 @@ func locate(v reflect.Value, path string) (field reflect.Value, choices string) 
 // nameOf is a value in the name of a variant, which is a folder's name, and a part of
 // addresses and of labels.
 func (d *decoder) nameOf(n *yaml.Node, at string) (text string, ok bool) {
-	list := []*yaml.Node{n}
-	if n.Kind == yaml.SequenceNode {
-		list = n.Content
-	}
+	list := items(n)
 
 	var parts []string
 	for _, e := range list {

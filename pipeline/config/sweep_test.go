@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"doubletake/internal/must"
 )
 
 // sweepFile is an experiment "drone" with a sweep.
@@ -26,9 +28,7 @@ func sweepNames(t *testing.T, sweep string) string {
 	t.Helper()
 
 	f, err := Parse("pipeline.yaml", []byte(sweepFile(sweep)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	var out []string
 	for _, e := range f.Experiments {
@@ -48,10 +48,10 @@ func TestSweepNames(t *testing.T) {
 		"{dsp.segments: [4, 8], optimizer.epochs: 50}": "drone/segments=4,epochs=50 drone/segments=8,epochs=50",
 		"[{}, {loss.beta: 1, hidden: [8, 8]}]":         "drone/default drone/beta=1,hidden=8-8",
 		"{train.model.hidden: [8, [4, 4]]}":            "drone/hidden=8 drone/hidden=4-4",
-		"{simulate.seed: [1, 2], model.head: [joint, joint-full]}": "drone/seed=1,head=joint drone/seed=1,head=joint-full " +
-			"drone/seed=2,head=joint drone/seed=2,head=joint-full",
-		"{ingest.simulate.rate_hz: [8000, 9000], train.calibration: [0, 0.2]}": "drone/rate_hz=8000,calibration=0 " +
-			"drone/rate_hz=8000,calibration=0.2 drone/rate_hz=9000,calibration=0 drone/rate_hz=9000,calibration=0.2",
+		"{simulate.seed: [1, 2], model.feedback: [flag, constant]}": "drone/seed=1,feedback=flag " +
+			"drone/seed=1,feedback=constant drone/seed=2,feedback=flag drone/seed=2,feedback=constant",
+		"{ingest.simulate.rate_hz: [8000, 9000], train.model.dropout: [0, 0.2]}": "drone/rate_hz=8000,dropout=0 " +
+			"drone/rate_hz=8000,dropout=0.2 drone/rate_hz=9000,dropout=0 drone/rate_hz=9000,dropout=0.2",
 	} {
 		if got := sweepNames(t, sweep); got != want {
 			t.Errorf("%s:\n%s\nexpected\n%s", sweep, got, want)
@@ -62,16 +62,12 @@ func TestSweepNames(t *testing.T) {
 // Results are kept under the settings that they depend on.
 func TestSweepOwners(t *testing.T) {
 	f, err := Parse("pipeline.yaml", []byte(sweepFile("{loss.beta: [0, 1], dsp.segments: [4, 16]}")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	e := f.Experiments[3]
 	got := fmt.Sprint(e.Owner("simulate"), " ", e.Owner("ingest"), " ", e.Owner("dsp"), " ", e.Owner("train"), " ",
 		e.Family(), " ", e.Train.Loss.Beta, " ", e.DSP.Segments, " ", e.Train.Seeds, " ", e.Ingest.Data)
-	if got != "drone drone drone/segments=16 drone/beta=1,segments=16 drone 1 16 2 simulated" {
-		t.Error(got)
-	}
+	must.Equal(t, got, "drone drone drone/segments=16 drone/beta=1,segments=16 drone 1 16 2 simulated", "got")
 }
 
 // A fault is placed where the sweep is written, or where the experiment is, once.
@@ -99,7 +95,7 @@ func TestSweepFaults(t *testing.T) {
 			"write train.loss.beta into the experiment and leave the sweep out"},
 		{"[{batch: 8, epochs: 3}]", "expected two variants or more, found one"},
 		{"[3]", "expected the settings of a variant, e.g. {loss.beta: 0.5}, found 3"},
-		{"{model: [{head: joint}]}", "expected a value, or a list of numbers or names, found a mapping; vary the keys of a"},
+		{"{model: [{dropout: 0.1}]}", "expected a value, or a list of numbers or names, found a mapping; vary the keys of a"},
 		{"{ingest.rate_hz: [1, 2], optimizer.learning_rate: [0.1/2]}", "because a folder is named after it, found \"0.1/2\""},
 		{"{loss.beta: [0, 1], beta: [0, 1]}", "train.loss.beta is varied twice"},
 		{
@@ -108,9 +104,7 @@ func TestSweepFaults(t *testing.T) {
 		},
 	} {
 		_, err := Parse("pipeline.yaml", []byte(sweepFile(c.sweep)))
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s:\n%v\nexpected\n%s", c.sweep, err, c.want)
-		}
+		must.Refuse(t, err, c.want)
 	}
 
 	text := strings.Replace(sweepFile("{loss.beta: [0, 0.5, 1]}"), "seeds: 2", "seeds: 0", 1)
@@ -148,16 +142,13 @@ func TestSweepIsFactorial(t *testing.T) {
 		sweep := strings.ReplaceAll(fmt.Sprintf("{epochs: %v, batch: %v}", epochs, batch), " ", ", ")
 		sweep = strings.NewReplacer(":,", ":", "],,", "],").Replace(sweep)
 		f, err := Parse("pipeline.yaml", []byte(sweepFile(sweep)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		seen := map[string]bool{}
 		for _, e := range f.Experiments {
 			o := e.Train.Optimizer
-			if e.Name != fmt.Sprintf("drone/epochs=%d,batch=%d", o.Epochs, o.Batch) {
-				t.Fatalf("%s has epochs %d, batch %d", e.Name, o.Epochs, o.Batch)
-			}
+			must.Be(t, e.Name, fmt.Sprintf("drone/epochs=%d,batch=%d", o.Epochs, o.Batch), "has epochs %d, batch %d",
+				o.Epochs, o.Batch)
 
 			seen[e.Name] = true
 		}

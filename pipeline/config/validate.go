@@ -2,6 +2,7 @@ package config
 
 import (
 	"path/filepath"
+	"reflect"
 	"strconv"
 	"strings"
 
@@ -18,6 +19,13 @@ func (fail failFunc) within(key, what string, v, lo, hi float64) {
 	}
 }
 
+// whole reports a whole number that is not from lo to hi.
+func (fail failFunc) whole(key, what string, v, lo, hi int) {
+	if v < lo || v > hi {
+		fail(key, "expected %d to %d %s, found %d", lo, hi, what, v)
+	}
+}
+
 // above reports a number that is not above zero and up to hi.
 func (fail failFunc) above(key, what string, v, hi float64) {
 	if !(v > 0 && v <= hi) {
@@ -26,6 +34,24 @@ func (fail failFunc) above(key, what string, v, hi float64) {
 }
 
 func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+
+// refuse reports the keys among these, below a key, that the file has.
+func (fail failFunc) refuse(f *File, key, text string, keys ...string) {
+	for _, k := range keys {
+		if f.Has(key + "." + k) {
+			fail(key+"."+k, "%s", text)
+		}
+	}
+}
+
+// entries reports the entries of a mapping that parse does not take.
+func entries[T any](fail failFunc, key string, list []NamedString, parse func(text string) (T, error)) {
+	for _, n := range list {
+		if _, err := parse(n.Value); err != nil {
+			fail(key+"."+n.Name, "%v", err)
+		}
+	}
+}
 
 // most bounds numbers that have a unit: a larger one is a mistake, and squares
 // of it would lose digits.
@@ -50,23 +76,25 @@ func (f *File) validate(d *decoder) {
 
 	f.Executor.validate(fail)
 
+	families := map[string]string{} // by their names in lower case
 	for i := range f.Experiments {
 		e := &f.Experiments[i]
 		e.validate(f, "experiments."+e.Name, fail)
 
-		for _, o := range f.Experiments[:i] {
-			if o.Family() != e.Family() && strings.EqualFold(o.Family(), e.Family()) {
-				fail("experiments."+e.Name, "its name differs from %q by letter case alone, and on Windows and macOS their "+
-					"folders would be one; rename one of them", o.Family())
-			}
+		lower := strings.ToLower(e.Family())
+		if other, taken := families[lower]; taken && other != e.Family() {
+			fail("experiments."+e.Name, "its name differs from %q by letter case alone, and on Windows and macOS their "+
+				"folders would be one; rename one of them", other)
 		}
+
+		families[lower] = e.Family()
 	}
 }
 
 func (e *Experiment) validate(f *File, at string, fail failFunc) {
 	fail.folder(at, e.Family())
 
-	if !e.Ingest.validate(f, at+".ingest", fail) {
+	if !e.Ingest.validate(f, e, at+".ingest", fail) {
 		return
 	}
 
@@ -76,8 +104,6 @@ func (e *Experiment) validate(f *File, at string, fail failFunc) {
 	if e.Select != (Select{}) {
 		e.Select.validate(e, at+".select", fail)
 	}
-
-	e.Suggest.validate(e, at+".suggest", fail)
 
 	if f.Has(at + ".train") { // without it a run ends with the triplets and their report
 		e.Train.validate(f, at+".train", fail)
@@ -105,10 +131,6 @@ func (e *Experiment) validateTogether(at string, fail failFunc) {
 		fail(at+".dsp.amplitude", "synchronous averages over the shaft's angle; "+
 			"expected ingest.tachometer: {channel: …, pulses_per_rev: …}")
 	}
-
-	if in.Background != nil {
-		in.Background.validate(e, at+".ingest.background", fail)
-	}
 }
 
 // folder reports a name of the user's that cannot name a folder. Windows' rules hold on all
@@ -123,8 +145,7 @@ func (fail failFunc) folder(key, name string) {
 // campaign are simulated, and pairs that are given are taken as they are. Paths get one
 // separator on all systems.
 func (e *Experiment) resolve() {
-	e.Ingest.slash()
-
+	slash(reflect.ValueOf(&e.Ingest), false)
 	if e.Ingest.Simulate != nil {
 		e.Ingest.Data = "simulated"
 	}

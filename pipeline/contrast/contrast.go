@@ -15,7 +15,7 @@ import (
 // Options tell what is compared. A side is values of columns, such as "blades=2,rpm=3000", or a pattern, such
 // as "run=/^a/"; of two directories it may be empty.
 type Options struct {
-	Dirs     []string // of one experiment, or of two
+	Runs     []string // one experiment, or two: names, folders or tables of pairs
 	A, B     string
 	Unit     string   // the column that names the units, or /the part of the run's name that does/
 	Outcomes []string // nil: all
@@ -40,7 +40,7 @@ type Result struct {
 }
 
 // Outcome is the difference of an outcome, the mean over the common conditions. Of one that cannot be
-// tested, Untested has the reason, and only the difference is stated.
+// tested, Untested has the reason, and only the difference and its curves are stated.
 type Outcome struct {
 	Name       string   `json:"name"`
 	Unit       string   `json:"unit"`
@@ -80,8 +80,7 @@ type comparison struct {
 	*Result
 	terms [2][]term
 	part  *regexp.Regexp    // of the run's name; nil: a column names the units
-	all   []quantity        // conditions of the tables
-	axes  []quantity        // those that the sides are compared at
+	axes  []quantity        // conditions of the tables, then those that the sides are compared at
 	unit  map[string]string // by outcome
 	rows  []row
 }
@@ -95,10 +94,9 @@ func Compare(ctx context.Context, o Options) (*Result, error) {
 
 	c.varying()
 
-	if c.By = c.meet(); c.By == byModel {
-		return c.Result, c.model(ctx)
+	if err := c.meet(); err != nil {
+		return nil, err
 	}
-
 	for k, name := range c.Options.Outcomes {
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("compare configurations: %w", err)
@@ -120,6 +118,17 @@ func (c *comparison) outcome(k int, name string) Outcome {
 
 	c.note(d.notes...)
 
+	for axis, q := range c.axes {
+		if at, band := c.curve(d, axis, q.name); band != nil {
+			curve := Curve{Condition: q.name, Unit: q.unit}
+			for p, e := range band {
+				curve.Points = append(curve.Points, Point{at[p], e.Difference, e.Low, e.High})
+			}
+
+			out.Curves = append(out.Curves, curve)
+		}
+	}
+
 	if d.untested != "" {
 		return out
 	}
@@ -130,26 +139,30 @@ func (c *comparison) outcome(k int, name string) Outcome {
 	out.Difference, out.SE, out.DF, out.Low, out.High = e.Difference, &e.SE, &e.DF, &e.Low, &e.High
 	out.Above, out.Deciding = &above, &n
 
-	for axis, q := range c.axes {
-		of, at := d.points(axis)
-		if len(at) < 2 {
-			continue
+	return out
+}
+
+// curve is the difference over a condition with its band; nil where there is none.
+func (c *comparison) curve(d *design, axis int, name string) (at []float64, band []contrast.Estimate) {
+	if d.matched != nil {
+		at, band = d.over(axis)
+		for p, e := range band { // one interval for each value at once (Bonferroni)
+			band[p] = e.Within(1 - (1-c.Options.Level)/float64(len(band)))
 		}
 
-		if len(at) > mostPoints {
-			c.note(fmt.Sprintf("no curve over the %d values of %s: more than %d", len(at), q.name, mostPoints))
-			continue
-		}
-
-		curve := Curve{Condition: q.name, Unit: q.unit}
-		for p, e := range contrast.Band(d.arms(of, len(at)), c.Options.Level) {
-			curve.Points = append(curve.Points, Point{at[p], e.Difference, e.Low, e.High})
-		}
-
-		out.Curves = append(out.Curves, curve)
+		return at, band
 	}
 
-	return out
+	of, at := d.points(axis)
+	switch {
+	case len(at) < 2 || d.untested != "":
+		return nil, nil
+	case len(at) > mostPoints:
+		c.note(fmt.Sprintf("no curve over the %d values of %s: more than %d", len(at), name, mostPoints))
+		return nil, nil
+	}
+
+	return at, contrast.Band(d.arms(of, len(at)), c.Options.Level)
 }
 
 // mostPoints of a curve: the time of its band grows with their square.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"doubletake/internal/must"
 	"doubletake/pipeline"
 	"doubletake/pipeline/pipelinetest"
 	"doubletake/report"
@@ -16,7 +17,7 @@ import (
 
 // experiment runs a simulated campaign: rotors 1 and 2 at equal speeds, 3 between them; three mountings
 // of each, the second rotor higher by 0.5, by 0.7 at the highest speed.
-func experiment(t *testing.T, to string) string {
+func experiment(t *testing.T) string {
 	t.Helper()
 
 	r := rand.New(rand.NewPCG(5, 5))
@@ -39,13 +40,6 @@ func experiment(t *testing.T, to string) string {
 		}
 	}
 
-	return runRotors(t, b.String(), to)
-}
-
-// runRotors runs pairs of rotors up to a stage, and returns the experiment's folder.
-func runRotors(t *testing.T, pairs, to string) string {
-	t.Helper()
-
 	dir := t.TempDir()
 	config := `version: 1
 experiments:
@@ -56,11 +50,9 @@ experiments:
       splits: {last: {test: {rotor: 3}}, final: {test: none}}}
 `
 
-	err := pipelinetest.Run(dir, map[string]string{"pairs.csv": pairs, "pipeline.yaml": config},
-		pipeline.Options{Jobs: 2, Selection: pipeline.Selection{To: to}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	err := pipelinetest.Run(dir, map[string]string{"pairs.csv": b.String(), "pipeline.yaml": config},
+		pipeline.Options{Jobs: 2, Selection: pipeline.Selection{To: "dsp"}})
+	must.Do(t, err)
 
 	return filepath.Join(dir, "runs", "wing")
 }
@@ -70,16 +62,14 @@ func compare(t *testing.T, o Options) *Result {
 
 	o.Level = 0.95
 	r, err := Compare(context.Background(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	return r
 }
 
 // The known difference, .55 on average, is found with each way of comparing.
 func TestCompare(t *testing.T) {
-	dir := experiment(t, "")
+	dir := experiment(t)
 	for _, c := range []struct {
 		name         string
 		o            Options
@@ -94,7 +84,7 @@ func TestCompare(t *testing.T) {
 		{"pairs", Options{A: "rotor=1", B: "rotor=2", Unit: "/[0-9]-/"}, 3, 0.45, 0.65, 4, byConditions, "", ""},
 		// Each run has one condition, which three runs repeat.
 		{"runs", Options{A: "rotor=1", B: "rotor=2", Unit: "run"}, 24, 0.45, 0.65, 4, byConditions, "", ""},
-		{"directories", Options{Dirs: []string{dir, dir}, Unit: "run"}, 72, 0, 0, 0, byConditions, "", ""},
+		{"directories", Options{Runs: []string{dir, dir}, Unit: "run"}, 72, 0, 0, 0, byConditions, "", ""},
 		{
 			"no repeats",
 			Options{A: "run=/^m10/", B: "run=/^m20/", Unit: "run"},
@@ -113,10 +103,9 @@ func TestCompare(t *testing.T) {
 			6, -0.02, 0.02, 4, byConditions,
 			"", "",
 		},
-		{"model", Options{A: "rotor=1", B: "rotor=3", Unit: "run"}, 24, 0.4, 1.4, 5, byModel, "calibrated model", ""},
 	} {
-		if c.o.Dirs == nil {
-			c.o.Dirs = []string{dir}
+		if c.o.Runs == nil {
+			c.o.Runs = []string{dir}
 		}
 
 		r := compare(t, c.o)
@@ -128,9 +117,8 @@ func TestCompare(t *testing.T) {
 				o.Untested, r.Notes)
 		}
 
-		if c.points > 0 && (len(o.Curves) == 0 || c.by != byModel && len(o.Curves[0].Points) != c.points) {
-			t.Errorf("%s: curves %v", c.name, o.Curves)
-		}
+		must.Not(t, c.points > 0 && (len(o.Curves) == 0 || len(o.Curves[0].Points) != c.points),
+			"%s: curves %v", c.name, o.Curves)
 
 		if c.no == "" && c.name != "directories" && !(*o.Low < o.Difference && o.Difference < *o.High) {
 			t.Errorf("%s: interval %g to %g", c.name, *o.Low, *o.High)
@@ -144,7 +132,7 @@ func TestCompare(t *testing.T) {
 		t.Log(c.name, b.String(), r.Notes)
 	}
 
-	r := compare(t, Options{Dirs: []string{dir}, A: "rotor=1", B: "rotor=2", Unit: "/^m../", Limit: 0.4})
+	r := compare(t, Options{Runs: []string{dir}, A: "rotor=1", B: "rotor=2", Unit: "/^m../", Limit: 0.4})
 	p := r.Outcomes[0].Curves[0].Points // true: .5, .5, .5, .7
 	if d := p[3].Difference - p[0].Difference; math.Abs(d-0.2) > 0.02 || p[3].Low < 0 || *r.Outcomes[0].Above < 0.8 ||
 		!strings.Contains(string(r.SVG()), `data-lo="`) {
@@ -154,26 +142,32 @@ func TestCompare(t *testing.T) {
 
 // What cannot be compared is refused with the place and what to do.
 func TestRefused(t *testing.T) {
-	dir := experiment(t, "dsp")
+	dir := experiment(t)
 	for _, c := range []struct {
 		o    Options
 		want string
 	}{
 		{Options{A: "rotor", B: "rotor=2", Unit: "run"}, "--a wants column=value"},
 		{Options{A: "rotor=/(/", B: "rotor=2", Unit: "run"}, "--a wants a regular expression"},
-		{Options{A: "wing=1", B: "rotor=2", Unit: "run"}, "expected a column wing, found run, recording, rotor, a, c"},
-		{Options{A: "rotor=1", B: "rotor=2", Unit: "day"}, "expected a column day"},
+		{
+			Options{A: "wing=1", B: "rotor=2", Unit: "run"},
+			`--a: DIR has no column "wing", but run, recording, rotor, a, c`,
+		},
+		{Options{A: "rotor=1", B: "rotor=2", Unit: "day"}, `--unit: DIR has no column "day", but run`},
 		{Options{A: "rotor=1", B: "rotor=9", Unit: "run"}, "expected rows with rotor=9, found none"},
-		{Options{A: "rotor=1", B: "rotor=2", Unit: "run", Outcomes: []string{"z"}}, "expected an outcome z, found y"},
-		{Options{A: "rotor=1", B: "rotor=3", Unit: "run"}, "expected equal conditions on both sides, or a calibrated final"},
-		{Options{Dirs: []string{"nowhere"}, Unit: "run"}, "expected the triplets of an experiment, found none"},
+		{
+			Options{A: "rotor=1", B: "rotor=2", Unit: "run", Outcomes: []string{"z"}},
+			`--outcome: DIR has no outcome "z", but y`,
+		},
+		{Options{A: "rotor=1", B: "rotor=3", Unit: "run"}, "expected equal conditions on both sides, or one"},
+		{Options{Runs: []string{"nowhere"}, Unit: "run"}, "expected an experiment, its folder, a triplets.arrow or"},
 	} {
-		if c.o.Dirs == nil {
-			c.o.Dirs = []string{dir}
+		if c.o.Runs == nil {
+			c.o.Runs = []string{dir}
 		}
 
-		if _, err := Compare(context.Background(), c.o); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%+v: %v, want %q", c.o, err, c.want)
-		}
+		want := strings.Replace(c.want, "DIR", dir, 1)
+		_, err := Compare(context.Background(), c.o)
+		must.Refuse(t, err, want)
 	}
 }

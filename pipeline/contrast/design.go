@@ -1,11 +1,13 @@
 package contrast
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
 	"slices"
 
+	"doubletake/internal/lists"
 	"doubletake/train/contrast"
 )
 
@@ -23,6 +25,13 @@ type design struct {
 	untested   string
 	difference float64 // where it is untested
 	notes      []string
+	matched    []match // where no condition was repeated: the difference at each
+}
+
+// match is the difference at a condition.
+type match struct {
+	x          []float64
+	difference float64
 }
 
 const within = "without repeats this holds within one set-up: how much a new mounting of the same configuration " +
@@ -96,6 +105,10 @@ func (c *comparison) design(outcome int) *design {
 	}
 
 	d.difference = d.mean()
+	if !repeated {
+		d.match()
+	}
+
 	switch {
 	case len(d.blocks) == 0:
 		d.untested = "the sides have no condition in common"
@@ -165,6 +178,54 @@ func (d *design) strata(at map[string][]float64, unit string) {
 	d.units = units
 }
 
+func (d *design) match() {
+	for _, b := range d.blocks {
+		for j, x := range b.cells {
+			d.matched = append(d.matched, match{x, column(b.side[1], j) - column(b.side[0], j)})
+		}
+	}
+}
+
+// over is the difference over a condition, the mean over the others, of pairs without repeats. Its scatter is that
+// about lines through the neighbours of each value at equal other conditions, which a bend makes larger (Gasser,
+// Sroka and Jennen-Steinmetz 1986). It is nil where no value has two neighbours, or it has few degrees of freedom.
+func (d *design) over(axis int) (at []float64, out []contrast.Estimate) {
+	series, sums := map[string][]match{}, map[float64][2]float64{}
+	for _, m := range d.matched {
+		rest := slices.Clone(m.x)
+		rest[axis] = 0
+		series[key(rest)] = append(series[key(rest)], m)
+		sum := sums[m.x[axis]]
+		sums[m.x[axis]] = [2]float64{sum[0] + m.difference, sum[1] + 1}
+	}
+
+	squares, n := 0.0, 0.0
+	for _, k := range slices.Sorted(maps.Keys(series)) {
+		list := series[k]
+		slices.SortFunc(list, func(a, b match) int { return cmp.Compare(a.x[axis], b.x[axis]) })
+		for i := 1; i < len(list)-1; i++ {
+			a, b, c := list[i-1], list[i], list[i+1]
+			w := (c.x[axis] - b.x[axis]) / (c.x[axis] - a.x[axis])
+			off := b.difference - w*a.difference - (1-w)*c.difference
+			squares, n = squares+off*off/(1+w*w+(1-w)*(1-w)), n+1
+		}
+	}
+
+	const perResidual = 1.94 // residuals that have one value in common are related
+	free := n / perResidual
+	if free < 2 {
+		return nil, nil
+	}
+
+	at = slices.Sorted(maps.Keys(sums))
+	for _, v := range at {
+		sum := sums[v]
+		out = append(out, contrast.Estimate{Difference: sum[0] / sum[1], SE: math.Sqrt(squares / n / sum[1]), DF: free})
+	}
+
+	return at, out
+}
+
 // between returns the differences of units without the conditions that vary between units alone, which are
 // averaged over.
 func between(pairs grid, at map[string][]float64) (out grid, places map[string][]float64, some bool) {
@@ -230,11 +291,7 @@ func (d *design) points(axis int) (of [][]int, at []float64) {
 
 	slices.Sort(at)
 	for _, b := range d.blocks {
-		var list []int
-		for _, x := range b.cells {
-			list = append(list, slices.Index(at, x[axis]))
-		}
-		of = append(of, list)
+		of = append(of, lists.Each(b.cells, func(x []float64) int { return slices.Index(at, x[axis]) }))
 	}
 
 	return of, at
@@ -413,11 +470,7 @@ func complete(g [2]grid, cells []string, at map[string][]float64) (out block, le
 	}
 
 	for _, u := range units {
-		var y []float64
-		for _, c := range cells {
-			y = append(y, u.curve[c])
-		}
-
+		y := lists.Each(cells, func(c string) float64 { return u.curve[c] })
 		out.side[u.side] = append(out.side[u.side], y)
 		left -= len(cells)
 	}
@@ -426,9 +479,7 @@ func complete(g [2]grid, cells []string, at map[string][]float64) (out block, le
 		return block{}, left
 	}
 
-	for _, c := range cells {
-		out.cells = append(out.cells, at[c])
-	}
+	out.cells = lists.Each(cells, func(c string) []float64 { return at[c] })
 
 	return out, left
 }

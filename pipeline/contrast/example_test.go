@@ -10,7 +10,7 @@ import (
 // Without sides there is nothing to compare.
 func ExampleCompare() {
 	_, err := contrast.Compare(context.Background(), contrast.Options{
-		Dirs: []string{"runs/drone"}, A: "2 blades", B: "blades=3", Unit: "run", Level: 0.95,
+		Runs: []string{"runs/drone"}, A: "2 blades", B: "blades=3", Unit: "run", Level: 0.95,
 	})
 	fmt.Println(err)
 	// Output: pipeline contrast: --a wants column=value or column=/pattern/: expected name=value, found "2 blades"

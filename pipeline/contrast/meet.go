@@ -6,13 +6,14 @@ import (
 	"math"
 	"slices"
 	"strconv"
+
+	"doubletake/ingest/fault"
 )
 
 // How the sides meet.
 const (
 	byConditions = "at equal conditions"
 	byPoints     = "at set points, between neighbours"
-	byModel      = "by the calibrated model"
 )
 
 // setPoints is the number of places at which curves of unequal conditions are compared.
@@ -29,12 +30,7 @@ func (c *comparison) varying() {
 	for k, q := range c.axes {
 		var low, high [2]float64
 		for side := range 2 {
-			low[side], high[side] = math.Inf(1), math.Inf(-1)
-			for _, r := range c.rows {
-				if r.side == side {
-					low[side], high[side] = min(low[side], r.all[k]), max(high[side], r.all[k])
-				}
-			}
+			low[side], high[side] = c.span(side, k)
 		}
 
 		switch {
@@ -46,20 +42,30 @@ func (c *comparison) varying() {
 		}
 	}
 
-	c.all, c.axes = c.axes, nil
+	all := c.axes
+	c.axes = nil
 	for _, k := range keep {
-		c.axes = append(c.axes, c.all[k])
-	}
-
-	for i := range c.rows {
-		for _, k := range keep {
+		c.axes = append(c.axes, all[k])
+		for i := range c.rows {
 			c.rows[i].x = append(c.rows[i].x, c.rows[i].all[k])
 		}
 	}
 }
 
+// span is the range of a condition on a side.
+func (c *comparison) span(side, k int) (low, high float64) {
+	low, high = math.Inf(1), math.Inf(-1)
+	for _, r := range c.rows {
+		if r.side == side {
+			low, high = min(low, r.all[k]), max(high, r.all[k])
+		}
+	}
+
+	return low, high
+}
+
 // meet keeps the rows at conditions that both sides have, or moves them to such.
-func (c *comparison) meet() string {
+func (c *comparison) meet() error {
 	has := [2]map[string]bool{{}, {}}
 	for _, r := range c.rows {
 		has[r.side][key(r.x)] = true
@@ -83,13 +89,18 @@ func (c *comparison) meet() string {
 
 		c.rows = common
 
-		return byConditions
+		c.By = byConditions
+		return nil
 	case len(c.axes) == 1:
 		c.interpolate()
-		return byPoints
+		c.By = byPoints
+		return nil
 	}
 
-	return byModel
+	return &fault.Error{
+		Path: c.Runs[0], Want: "equal conditions on both sides, or one condition that varies", Found: "few that are equal",
+		Hint: "where conditions scatter about set points, name these: ingest: {within: …}",
+	}
 }
 
 // filled reports whether units of several conditions have at least half of all conditions: where one varies

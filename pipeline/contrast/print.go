@@ -73,10 +73,6 @@ func (r *Result) sentence(o Outcome) string {
 		s += fmt.Sprintf("; above %g with probability %.3f", r.Limit, p)
 	}
 
-	if o.Deciding == nil {
-		return s
-	}
-
 	s += fmt.Sprintf("; units: A %d, B %d", o.UnitsA, o.UnitsB)
 	switch n := *o.Deciding; {
 	case *o.Low > r.Limit || *o.High < r.Limit:
@@ -107,8 +103,8 @@ func labelled(name, unit string) string {
 	return name + " (" + unit + ")"
 }
 
-// figure is the difference over each condition with its band; nil where there is no curve.
-func (r *Result) figure() *figure.Figure {
+// SVG draws the difference over each condition with its band; nil where there is no curve.
+func (r *Result) SVG() []byte {
 	f := &figure.Figure{
 		ID: "contrast", Title: fmt.Sprintf("B − A; A: %s; B: %s", r.A, r.B),
 		Desc: fmt.Sprintf("The difference of each outcome, the mean over the other conditions, with a band that holds all "+
@@ -149,16 +145,6 @@ func (r *Result) figure() *figure.Figure {
 	}
 
 	f.Columns = min(2, len(f.Panels))
-
-	return f
-}
-
-// SVG draws the figure; nil where there is no curve.
-func (r *Result) SVG() []byte {
-	f := r.figure()
-	if f == nil {
-		return nil
-	}
 
 	return figure.Draw(f, figure.Options{})
 }

@@ -3,7 +3,6 @@ package contrast
 import (
 	"fmt"
 	"math"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -12,6 +11,7 @@ import (
 	"doubletake/ingest/fault"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/kv"
+	"doubletake/pipeline/pairs"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/table"
 )
@@ -27,19 +27,19 @@ type row struct {
 
 // term is a column of a side, with its value or pattern.
 type term struct {
-	column, value string
-	pattern       *regexp.Regexp
+	flag, column, value string
+	pattern             *regexp.Regexp
 }
 
 // parseSide reads "blades=2,run=/^a/".
 func parseSide(flag, text string) (list []term, err error) {
-	pairs, err := kv.Parse(text)
+	terms, err := kv.Parse(text)
 	if err != nil {
 		return nil, usage("--%s wants column=value or column=/pattern/: %v", flag, err)
 	}
 
-	for _, p := range pairs {
-		t := term{column: p.Key, value: p.Value}
+	for _, p := range terms {
+		t := term{flag: flag, column: p.Key, value: p.Value}
 		if t.pattern, err = pattern(flag, t.value); err != nil {
 			return nil, err
 		}
@@ -94,40 +94,32 @@ func (c *comparison) read() (err error) {
 	}
 
 	c.Result.A, c.Result.B = c.Options.A, c.Options.B
-	for k, dir := range c.Dirs {
-		path := dir
-		if filepath.Ext(path) != ".arrow" {
-			path = filepath.Join(dir, "triplets.arrow")
-		}
-
-		t, err := table.Read(path)
+	for k, name := range c.Runs {
+		p, err := pairs.Open(name, "", nil)
 		if err != nil {
-			return &fault.Error{
-				Path: path, Want: "the triplets of an experiment", Found: "none", Err: err,
-				Hint: "pipeline run writes them; name the folder, such as runs/drone",
-			}
+			return err
 		}
 
-		if err := c.columns(t, path); err != nil {
+		if err := c.columns(p); err != nil {
 			return err
 		}
 
 		sides := []int{0, 1}
-		if len(c.Dirs) == 2 {
+		if len(c.Runs) == 2 {
 			sides = []int{k}
-			name := []*string{&c.Result.A, &c.Result.B}[k]
-			*name = strings.TrimSpace(dir + " " + *name)
+			title := []*string{&c.Result.A, &c.Result.B}[k]
+			*title = strings.TrimSpace(name + " " + *title)
 		}
 
 		for _, side := range sides {
-			c.add(t, side)
+			c.add(p.Table, side)
 		}
 	}
 
 	for side, name := range []string{c.Result.A, c.Result.B} {
 		if !slices.ContainsFunc(c.rows, func(r row) bool { return r.side == side }) {
 			return &fault.Error{
-				Path: c.Dirs[side%len(c.Dirs)], Want: "rows with " + name, Found: "none",
+				Path: c.Runs[side%len(c.Runs)], Want: "rows with " + name, Found: "none",
 				Hint: "pipeline inspect lists the values of triplets.arrow",
 			}
 		}
@@ -137,13 +129,13 @@ func (c *comparison) read() (err error) {
 }
 
 // columns checks the columns that are asked for.
-func (c *comparison) columns(t *table.Table, path string) error {
-	outcomes := plan.Outcomes(t)
-	axes, labels := plan.Conditions(t)
+func (c *comparison) columns(p *pairs.Pairs) error {
+	outcomes := plan.Outcomes(p.Table)
+	axes, labels := plan.Conditions(p.Table)
 	labels = append([]string{"run", "recording"}, labels...)
 	quantities := []quantity{}
 	for _, n := range axes {
-		quantities = append(quantities, quantity{n, t.Column(n).Unit})
+		quantities = append(quantities, quantity{n, p.Column(n).Unit})
 	}
 
 	if c.axes == nil {
@@ -153,45 +145,38 @@ func (c *comparison) columns(t *table.Table, path string) error {
 		}
 	}
 
-	asked := []string{c.Options.Unit}
-	if c.part != nil {
-		asked = nil
+	asked := slices.Concat(c.terms[0], c.terms[1])
+	if c.part == nil {
+		asked = append(asked, term{flag: "unit", column: c.Options.Unit})
 	}
 
-	for _, t := range slices.Concat(c.terms[0], c.terms[1]) {
-		asked = append(asked, t.column)
-	}
-
-	for _, n := range asked {
-		if !slices.Contains(axes, n) && !slices.Contains(labels, n) {
-			return &fault.Error{
-				Path: path, Want: "a column " + n, Found: strings.Join(slices.Concat(labels, axes), ", "),
-				Hint: "a label is in the table where splits or honest.groups name it",
-			}
+	for _, t := range asked {
+		if err := p.Need("--"+t.flag, "column", t.column, slices.Concat(labels, axes)); err != nil {
+			return fmt.Errorf("%w; a label is carried where a split or honest.groups names it", err)
 		}
 	}
 
 	for _, n := range c.Options.Outcomes {
-		if !slices.Contains(outcomes, n) {
-			return &fault.Error{Path: path, Want: "an outcome " + n, Found: strings.Join(outcomes, ", ")}
+		if err := p.Need("--outcome", "outcome", n, outcomes); err != nil {
+			return err
 		}
 
-		unit := t.Column(n + "_1").Unit
+		unit := p.Column(n + "_1").Unit
 		if first, known := c.unit[n]; known && first != unit {
-			return &fault.Error{Path: path, Want: n + " in " + first + ", as in " + c.Dirs[0], Found: unit}
+			return &fault.Error{Path: p.Name, Want: n + " in " + first + ", as in " + c.Runs[0], Found: unit}
 		}
 		c.unit[n] = unit
 	}
 
 	for _, q := range c.axes {
-		if i := slices.Index(quantities, q); i < 0 {
+		if !slices.Contains(quantities, q) {
 			return &fault.Error{
-				Path: path, Want: "a condition " + q.name + ", as in " + c.Dirs[0], Found: strings.Join(axes, ", "),
+				Path: p.Name, Want: "a condition " + q.name + ", as in " + c.Runs[0], Found: strings.Join(axes, ", "),
 			}
 		}
 	}
 
-	if kind := t.Get("data"); c.Data == "" || kind == "simulated" {
+	if kind := p.Get("data"); c.Data == "" || kind == "simulated" {
 		c.Data = kind
 	}
 
@@ -228,7 +213,7 @@ func (c *comparison) add(t *table.Table, side int) {
 				r.unit = c.part.FindString(run)
 			case c.Options.Unit != "run":
 				r.unit = text(c.Options.Unit, i)
-			case len(c.Dirs) == 2: // runs of two directories are never one
+			case len(c.Runs) == 2: // runs of two directories are never one
 				r.unit = strconv.Itoa(side) + run
 			}
 
@@ -239,6 +224,10 @@ func (c *comparison) add(t *table.Table, side int) {
 
 			for _, o := range c.Options.Outcomes {
 				a, b := t.Column(o + "_1").Floats[i], t.Column(o + "_2").Floats[i]
+				if t.Get("config:ingest.table.across") != "" {
+					b = a // of another occasion, where it is the first of a pair too
+				}
+
 				r.y = append(r.y, [][]float64{{(a + b) / 2}, {a, b}}[len(runs)-1][k])
 			}
 

@@ -109,9 +109,8 @@ func (s *store) syncObject(dir string, r *record, top string) error {
 	if r.Packed {
 		err = sync(dir)
 	} else {
-		err = sync(filepath.Join(dir, "manifest.json"))
-		for _, o := range r.Outputs {
-			err = errors.Join(err, sync(filepath.Join(dir, o.Name)))
+		for _, name := range r.names() {
+			err = errors.Join(err, sync(filepath.Join(dir, name)))
 		}
 	}
 
@@ -163,6 +162,10 @@ const saveShare = 20
 // save writes the index if it changed; not more often than every few seconds unless
 // now. What it lists is durable before it is.
 func (s *store) save(now bool) error {
+	if s.shared {
+		return nil
+	}
+
 	if !now && !s.saving.TryLock() {
 		return nil
 	}

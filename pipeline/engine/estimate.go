@@ -3,6 +3,8 @@ package engine
 import (
 	"os"
 	"time"
+
+	"doubletake/internal/lists"
 )
 
 // Estimate tells how long a run still takes. It learns from the tasks that have
@@ -14,18 +16,14 @@ type Estimate struct {
 	most    int // tasks that ran at the same time
 	expect  map[*Task]float64
 	started map[*Task]time.Time
-	all     pace
-	stages  map[string]*pace
 	groups  map[group]*pace
 }
 
-// group is the tasks that run the same code on data of the same kind.
+// group is the tasks that run the same code on data of the same kind, all of a stage, or all.
 type group struct {
 	stage, experiment string
 	version           int
 }
-
-func groupOf(t *Task) group { return group{t.Stage, t.Experiment, t.Version} }
 
 // pace compares the seconds that tasks took with those expected of them.
 type pace struct {
@@ -45,15 +43,10 @@ func (p *pace) ratio(before float64) float64 {
 	return (p.took + before*one) / (p.expected + one)
 }
 
-func (p *pace) add(expected float64) { p.tasks, p.load = p.tasks+1, p.load+expected }
-
 // NewEstimate returns the estimate of a run that makes jobs tasks at a time; 0
 // where that depends on a cluster.
 func NewEstimate(jobs int) *Estimate {
-	return &Estimate{
-		jobs: jobs, expect: map[*Task]float64{}, started: map[*Task]time.Time{},
-		stages: map[string]*pace{}, groups: map[group]*pace{},
-	}
+	return &Estimate{jobs: jobs, expect: map[*Task]float64{}, started: map[*Task]time.Time{}, groups: map[group]*pace{}}
 }
 
 // Observe learns from an event that happened at the time now.
@@ -68,7 +61,7 @@ func (e *Estimate) Observe(v Event, now time.Time) {
 
 			e.expect[t] = x
 			for _, p := range e.paces(t) {
-				p.add(x)
+				p.tasks, p.load = p.tasks+1, p.load+x
 			}
 		}
 
@@ -90,18 +83,15 @@ func (e *Estimate) Observe(v Event, now time.Time) {
 
 // paces lists what a task teaches, from the general to the particular.
 func (e *Estimate) paces(t *Task) []*pace {
-	s, g := e.stages[t.Stage], e.groups[groupOf(t)]
-	if s == nil {
-		s = &pace{}
-		e.stages[t.Stage] = s
-	}
+	of := []group{{version: -2}, {stage: t.Stage, version: -1}, {t.Stage, t.Experiment, t.Version}}
 
-	if g == nil {
-		g = &pace{}
-		e.groups[groupOf(t)] = g
-	}
+	return lists.Each(of, func(g group) *pace {
+		if e.groups[g] == nil {
+			e.groups[g] = &pace{}
+		}
 
-	return []*pace{&e.all, s, g}
+		return e.groups[g]
+	})
 }
 
 // Left returns how long the tasks that have not ended will take: their expected

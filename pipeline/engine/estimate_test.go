@@ -10,6 +10,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"doubletake/internal/must"
 )
 
 // Two tasks of one second each at a time: expected values worked out by hand.
@@ -20,9 +22,7 @@ func TestEstimateByHand(t *testing.T) {
 	e.Observe(Event{Kind: "plan", Todo: []*Task{a, b, c}, Expect: []float64{1, 1, 4}}, zero)
 	check := func(what string, now time.Time, want float64) {
 		t.Helper()
-		if got := e.Left(now).Seconds(); math.Abs(got-want) > 1e-6 {
-			t.Errorf("%s: %v s left, expected %v", what, got, want)
-		}
+		must.Near(t, e.Left(now).Seconds(), want, 1e-6, "%s: s left", what)
 	}
 
 	check("before the start", zero, 6)
@@ -45,17 +45,9 @@ func TestEstimateByHand(t *testing.T) {
 // A task that reads files is expected to take as long as they are large.
 func TestLoad(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.wav")
-	if err := os.WriteFile(path, make([]byte, 4_000_000), 0o644); err != nil {
-		t.Fatal(err)
-	}
-
-	if got := load(&Task{Weight: 0.02, Files: []File{{path, path}}}); math.Abs(got-0.02*2.1) > 1e-12 {
-		t.Errorf("4 MB: %v s, expected 0.042", got)
-	}
-
-	if got := load(&Task{Weight: 0.02, Files: []File{{"none", "none"}}}); got != 0.02 {
-		t.Errorf("a file not made yet: %v s, expected the weight", got)
-	}
+	must.Do(t, os.WriteFile(path, make([]byte, 4_000_000), 0o644))
+	must.Near(t, load(&Task{Weight: 0.02, Files: []File{{path, path}}}), 0.02*2.1, 1e-12, "4 MB: s")
+	must.Equal(t, load(&Task{Weight: 0.02, Files: []File{{"none", "none"}}}), 0.02, "a file not made yet: s")
 }
 
 // A run of two stages, two tasks at a time, on a machine 2.5 times as slow as the

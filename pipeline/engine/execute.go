@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -59,10 +59,9 @@ type Work struct {
 // Make makes the result in this process.
 func (w *Work) Make(ctx context.Context) error {
 	w.Started("")
-	m := w.r.maker()
-	m.note = w.Note
-	rec, err := m.make(ctx, w.Task, w.st, func(task string) string { return w.of[task].rec.Key })
-	w.rec = rec
+
+	var err error
+	w.rec, err = w.r.make(ctx, w)
 
 	return err
 }
@@ -75,7 +74,7 @@ func (w *Work) Started(where string) {
 
 	if !w.started {
 		w.started = true
-		w.r.observe(Event{Kind: "start", Task: w.Task, Key: w.Key, Where: where})
+		w.r.observe(Event{Kind: "start", Task: w.Task, Where: where})
 	}
 }
 
@@ -87,27 +86,27 @@ func (w *Work) Note(text string) {
 }
 
 // Sealed reports whether the result is in the store.
-func (w *Work) Sealed() bool { return sealed(w.r.s, w.Key) }
+func (w *Work) Sealed() bool { return w.r.s.sealed(w.Key) }
 
-// Clear moves away an object of that key that is damaged, or to be made again
-// by force, so that a worker's result can take its place. Other objects are left
+// Clear moves away an object of that key that is to be made again by force, so that
+// a worker's result can take its place. Other objects are left
 // alone: another task of the same content may just have made them.
 func (w *Work) Clear() error {
-	if w.st.State != UpToDate && !slices.ContainsFunc(w.st.Reasons, func(r Reason) bool { return r.Kind == "damaged" }) {
+	if w.st.State != UpToDate {
 		return nil
 	}
-	return w.r.maker().discard(w.Key)
+	return w.r.discard(w.Key)
 }
 
 // discard removes the object of a key, if there is one.
-func (m maker) discard(key string) error {
-	if _, err := os.Lstat(m.s.object(key)); errors.Is(err, fs.ErrNotExist) {
+func (r *runner) discard(key string) error {
+	if r.s.discarded(key) {
 		return nil
 	}
 
-	dir, err := m.folder(key, false)
+	dir, err := r.folder(key, false)
 	if err == nil {
-		at := m.s.object(key)
+		at := r.s.object(key)
 		err = errors.Join(rename(at, filepath.Join(dir, "old")), disk.dir(filepath.Dir(at)), os.RemoveAll(dir))
 	}
 
@@ -116,21 +115,6 @@ func (m maker) discard(key string) error {
 	}
 
 	return nil
-}
-
-// Progress is when the task last wrote into its scratch folder (a checkpoint), reports
-// aside; the zero time if never.
-func (w *Work) Progress() time.Time {
-	var last time.Time
-
-	list, _ := os.ReadDir(w.r.s.cache("scratch", w.Key))
-	for _, e := range list {
-		if fi, err := e.Info(); err == nil && e.Name() != ReportFile && fi.ModTime().After(last) {
-			last = fi.ModTime()
-		}
-	}
-
-	return last
 }
 
 // Spec describes a task to a worker process: enough to make it while reading only
@@ -152,10 +136,9 @@ func (w *Work) Spec() Spec {
 	return s
 }
 
-func sealed(s *store, key string) bool { return sealedAt(s.object(key)) }
-
-// sealedAt reports whether there is an object: a file, or a folder with a manifest.
-func sealedAt(dir string) bool {
+// sealed reports whether there is an object of that key: a file, or a folder with a manifest.
+func (s *store) sealed(key string) bool {
+	dir := s.object(key)
 	fi, err := os.Lstat(dir)
 	if err == nil && fi.IsDir() {
 		_, err = os.Stat(filepath.Join(dir, "manifest.json"))
@@ -187,12 +170,11 @@ func (l Local) Drain() {}
 // Close does nothing.
 func (l Local) Close() error { return nil }
 
-// adopt reads what a worker process sealed, durable for certain or not. Its manifest
-// is believed, because it was written a moment ago by this same program; sizes are
-// checked.
-func (s *store) adopt(t *Task, key string, durable bool) (*record, error) {
-	dir := s.object(key)
-	r, err := readRecord(key, dir)
+// adopt reads what a worker process sealed, durable for certain or not. It was written a
+// moment ago by this same program; sizes are checked.
+func (s *store) adopt(st *Status, durable bool) (*record, error) {
+	dir := s.object(st.key)
+	r, err := s.read(st)
 	if err == nil {
 		err = r.stampAll(dir)
 	}
@@ -207,29 +189,15 @@ func (s *store) adopt(t *Task, key string, durable bool) (*record, error) {
 		}
 	}
 
-	s.remember(t, r, durable)
+	s.remember(st.Task, r, durable)
 
 	return r, nil
 }
 
-// maker makes results, for a run or for a worker.
-type maker struct {
-	s        *store
-	program  string
-	annotate []kv.Pair
-	note     func(string)
-	worker   bool    // one of several processes: an existing object stays, mine is dropped
-	r        *runner // nil for workers: nothing is passed between tasks
-}
-
-func (r *runner) maker() maker {
-	return maker{s: r.s, program: r.o.Program, annotate: r.o.Annotate, r: r}
-}
-
-// make runs the task and seals its result. object gives the key of the object
-// that a task it depends on left.
-func (m maker) make(ctx context.Context, t *Task, st *Status, object func(task string) string) (*record, error) {
-	dir, err := m.folder(st.key, t.Packed)
+// make runs a task and seals its result.
+func (r *runner) make(ctx context.Context, w *Work) (*record, error) {
+	t, st := w.Task, w.st
+	dir, err := r.folder(st.key, t.Packed)
 	if err != nil {
 		return nil, err
 	}
@@ -242,15 +210,15 @@ func (m maker) make(ctx context.Context, t *Task, st *Status, object func(task s
 	}()
 
 	j := &Job{
-		scratch: m.s.cache("scratch", st.key), digests: map[string]string{}, inputs: map[Dep]string{},
-		made: map[string]string{}, note: m.note, passing: map[string]Freer{},
+		digests: map[string]string{}, inputs: map[Dep]string{}, held: st.held, fault: r.s.cache("fault.txt"),
+		made: map[string]string{}, passing: map[string]Freer{},
+		follows: func(task string) bool { return r.follows(t, task) },
 	}
 
 	if !t.Packed {
 		j.Dir = dir
 	}
 
-	j.held = st.held
 	defer func() {
 		for _, p := range j.packed {
 			outputBuffers.Put(p.Buffer)
@@ -262,11 +230,7 @@ func (m maker) make(ctx context.Context, t *Task, st *Status, object func(task s
 		j.made[in.Name] = in.Digest
 	}
 
-	if m.r != nil {
-		j.follows = func(task string) bool { return m.r.follows(t, task) }
-		j.passed = m.r.take(t, j.made)
-	}
-
+	j.passed = r.take(t, j.made)
 	defer func() {
 		if j.passed != nil {
 			j.passed.Free()
@@ -278,12 +242,12 @@ func (m maker) make(ctx context.Context, t *Task, st *Status, object func(task s
 	}()
 
 	for _, d := range t.Deps {
-		j.inputs[d] = filepath.Join(m.s.object(object(d.Task)), d.Output)
+		j.inputs[d] = filepath.Join(r.s.object(w.of[d.Task].rec.Key), d.Output)
 	}
 
 	began := time.Now()
 
-	if err := t.Run(ctx, j); err != nil {
+	if err := t.run(ctx, j); err != nil {
 		return nil, err
 	}
 
@@ -292,39 +256,27 @@ func (m maker) make(ctx context.Context, t *Task, st *Status, object func(task s
 	}
 
 	for i, f := range t.Files {
-		fi, err := os.Stat(f.Open)
-		if err != nil || stampOf(f.Open, fi) != st.stamps[i] {
+		x := hashed{sum: st.digests[i], stamp: st.stamps[i]}
+		if !x.unchanged(f) {
 			return nil, &FileError{f.Path, errors.New("it changed while it was read; run again when it is complete")}
 		}
 	}
 
 	host, _ := os.Hostname()
-	if n := os.Getenv("SLURMD_NODENAME"); n != "" && m.worker {
+	if n := os.Getenv("SLURMD_NODENAME"); n != "" && r.worker {
 		host = n
 	}
 
-	rec, err = m.s.seal(t, st.key, dir, manifest{
-		Task: t.ID, Stage: t.Stage, Version: t.Version, Program: m.program, Host: host,
+	rec, err = r.s.seal(t, st.key, dir, manifest{
+		Task: t.ID, Stage: t.Stage, Version: t.Version, Program: r.o.Program, Host: host,
 		Start: began.UTC().Format(time.RFC3339), Seconds: time.Since(began).Seconds(),
-		Config: append(slices.Clone(t.Config), t.Local...), Inputs: inputs,
-		Annotate: append(slices.Clone(m.annotate), j.notes...),
-	}, j, m.worker)
-	if err != nil {
-		return nil, err
+		Config: t.settings(), Inputs: inputs, Annotate: r.o.Annotate,
+	}, j, r.worker)
+	if err == nil {
+		r.pass(j)
 	}
 
-	if _, err := os.Lstat(j.scratch); err == nil {
-		if err := m.s.settle(); err != nil {
-			return nil, err
-		}
-		os.RemoveAll(j.scratch)
-	}
-
-	if m.r != nil {
-		m.r.pass(j)
-	}
-
-	return rec, nil
+	return rec, err
 }
 
 // follows reports whether the task of that name is made next after t, here. It
@@ -336,9 +288,7 @@ func (r *runner) follows(t *Task, task string) bool {
 		return false
 	}
 
-	r.s.mu.Lock()
-	old := r.s.ix.Tasks[task]
-	r.s.mu.Unlock()
+	old := r.s.last(task)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
@@ -356,12 +306,12 @@ func (r *runner) follows(t *Task, task string) bool {
 
 // folder makes a fresh folder for a task's outputs, or only says where they go if they
 // will be one file. Workers use a folder that the driver does not clean at startup.
-func (m maker) folder(key string, packed bool) (string, error) {
-	dir := m.s.cache("tmp", aside())
+func (r *runner) folder(key string, packed bool) (string, error) {
+	dir := r.s.cache("tmp", aside())
 
 	var err error
-	if m.worker {
-		dir = m.s.cache("work", key+"-"+aside())
+	if r.worker {
+		dir = r.s.cache("work", key+"-"+aside())
 		err = os.MkdirAll(filepath.Dir(dir), 0o755)
 	}
 
@@ -370,7 +320,7 @@ func (m maker) folder(key string, packed bool) (string, error) {
 	}
 
 	if err != nil {
-		return "", &WorkdirError{m.s.dir, err}
+		return "", &WorkdirError{r.s.dir, err}
 	}
 
 	return dir, nil
@@ -390,38 +340,19 @@ type SpecError struct{ Task, Text string }
 
 func (e *SpecError) Error() string { return e.Task + ": " + e.Text }
 
-func (k *Worker) find(id string) (*Task, error) {
-	i := slices.IndexFunc(k.Plan.Tasks, func(t *Task) bool { return t.ID == id })
-	if i < 0 {
-		return nil, &SpecError{id, "no such task in the plan; pipeline tasks lists them"}
-	}
-
-	return k.Plan.Tasks[i], nil
-}
-
-func (k *Worker) maker(s *store, id string) maker {
-	m := maker{s: s, program: k.Program, annotate: k.Annotate, worker: true, note: func(string) {}}
-	if k.Note != nil {
-		m.note = func(n string) { k.Note(id, n) }
-	}
-
-	return m
-}
-
 // Make makes one task as a driver planned it. It hashes the task's raw files
 // and takes the rest from the specification, so that it reads nothing that the
 // task does not; if that gives another key than the driver's, this machine sees
 // other files than the driver did, and the task is refused. ran is false when
 // the result was there already.
 func (k *Worker) Make(ctx context.Context, spec Spec) (ran bool, err error) {
-	t, err := k.find(spec.Task)
-	if err != nil {
-		return false, err
+	i := slices.IndexFunc(k.Plan.Tasks, func(t *Task) bool { return t.ID == spec.Task })
+	if i < 0 {
+		return false, &SpecError{spec.Task, "no such task in the plan; pipeline tasks lists them"}
 	}
 
-	s := newStore(k.Plan.Dir)
-	if sealed(s, spec.Key) {
-		os.RemoveAll(s.cache("scratch", spec.Key))
+	t, s, of := k.Plan.Tasks[i], newStore(k.Plan.Dir), map[string]*Status{}
+	if s.sealed(spec.Key) {
 		return false, nil
 	}
 
@@ -430,35 +361,34 @@ func (k *Worker) Make(ctx context.Context, spec Spec) (ran bool, err error) {
 			"changed since? start the run again"}
 	}
 
-	st := &Status{Task: t}
-	object := map[string]string{}
-
-	for _, f := range t.Files {
-		x, err := s.hash(f, false)
-		if err != nil {
-			return false, err
+	for i, d := range t.Deps {
+		if of[d.Task] == nil {
+			of[d.Task] = &Status{rec: &record{Key: spec.Objects[i]}}
 		}
 
-		st.digests = append(st.digests, x.sum)
-		st.stamps = append(st.stamps, x.stamp)
+		up := of[d.Task].rec
+		up.Outputs = append(up.Outputs, output{Name: d.Output, SHA256: spec.Inputs[i].Digest})
 	}
 
-	for i, d := range t.Deps {
-		object[d.Task] = spec.Objects[i]
-		st.digests = append(st.digests, spec.Inputs[i].Digest)
+	st, err := s.assess(t, of, false)
+	if err != nil {
+		return false, err
 	}
 
-	if st.key = t.key(st.digests); st.key != spec.Key {
+	if st.key != spec.Key {
 		return false, &SpecError{t.ID, "its key here is not the driver's: the configuration, a raw file or the numeric " +
 			"kernels differ between the two, or were changed since; start the run again"}
 	}
 
-	rec, err := k.maker(s, t.ID).make(ctx, t, st, func(task string) string { return object[task] })
-	if err != nil && sealed(s, spec.Key) {
-		err = nil // another copy was first, and took the scratch folder with it
+	r := newRunner(s, k.Plan, Options{Program: k.Program, Annotate: k.Annotate}, of)
+	r.worker = true
+
+	w := &Work{Task: t, Key: st.key, st: st, of: of, r: r}
+	if err = w.Make(ctx); err != nil && w.Sealed() {
+		err = nil // another copy was first
 	}
 
-	return rec != nil, err
+	return w.rec != nil, err
 }
 
 // learn takes up what workers left.
@@ -476,18 +406,9 @@ func (s *store) learn() {
 			continue
 		}
 
-		for k, v := range one.Configs {
-			s.ix.Configs[k] = v
-		}
-
-		for k, v := range one.Tasks {
-			s.ix.Tasks[k] = v
-		}
-
-		for k, v := range one.Files {
-			s.ix.Files[k] = v
-		}
-
+		maps.Copy(s.ix.Configs, one.Configs)
+		maps.Copy(s.ix.Tasks, one.Tasks)
+		maps.Copy(s.ix.Files, one.Files)
 		s.learned, s.dirty = append(s.learned, path), true
 	}
 }

@@ -24,10 +24,10 @@ type Garbage struct {
 const abandoned = 7 * 24 * time.Hour
 
 // Collect lists what can go from the cache, oldest first: objects that are no
-// task's result now, scratch of tasks that will not go on, and leftovers of
-// interrupted runs. Results of tasks that are up to date are kept, and so are
-// the last results of stale ones (they are what a partial run still shows).
-// With remove it deletes them; it holds the lock of the work directory then.
+// task's result now, and leftovers of interrupted runs and of earlier
+// versions. Results of tasks that are up to date are kept, and so are the last
+// results of stale ones (they are what a partial run still shows). With remove
+// it deletes them; it holds the lock of the work directory then.
 func Collect(p *Plan, remove bool) ([]Garbage, error) {
 	if remove {
 		unlock, err := lock(p.Dir)
@@ -47,7 +47,7 @@ func Collect(p *Plan, remove bool) ([]Garbage, error) {
 	for _, st := range list {
 		planned[st.Task.ID] = true
 		if st.key != "" {
-			keep[st.key] = true // also scratch of a task about to run
+			keep[st.key] = true
 		}
 
 		if r := s.ix.Tasks[st.Task.ID]; r != nil {
@@ -56,7 +56,7 @@ func Collect(p *Plan, remove bool) ([]Garbage, error) {
 	}
 
 	var out []Garbage
-	for _, kind := range []string{"objects/*", "scratch", "work"} {
+	for _, kind := range []string{"objects/*", "scratch", "work", "damaged"} {
 		dirs, err := filepath.Glob(filepath.Join(s.cache(), filepath.FromSlash(kind), "*"))
 		if err != nil {
 			return nil, fmt.Errorf("list cache: %w", err)
@@ -111,7 +111,7 @@ func inUse(dir string) bool {
 func measure(dir string) (Garbage, error) {
 	g := Garbage{Key: filepath.Base(dir), path: dir}
 
-	if m, err := readManifest(dir); err == nil {
+	if m, _, err := readManifest(dir); err == nil {
 		g.Task = m.Task
 	}
 

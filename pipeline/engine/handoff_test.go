@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"doubletake/internal/must"
 	"doubletake/pipeline/kv"
 )
 
@@ -90,9 +91,7 @@ func TestHandoff(t *testing.T) {
 	fresh := func() *world {
 		w := &world{dir: t.TempDir(), raw: t.TempDir(), setting: "1"}
 		for i := range 3 {
-			if err := os.WriteFile(filepath.Join(w.raw, fmt.Sprint(i)), []byte(strings.Repeat("x", i)), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(filepath.Join(w.raw, fmt.Sprint(i)), []byte(strings.Repeat("x", i)), 0o644))
 		}
 
 		return w
@@ -119,9 +118,7 @@ func TestHandoff(t *testing.T) {
 
 	expect := func(what, got, want string) {
 		t.Helper()
-		if got != want {
-			t.Errorf("%s: %s\nexpected %s", what, got, want)
-		}
+		must.Equal(t, got, want, "%s", what)
 	}
 
 	w := fresh()
@@ -133,9 +130,7 @@ func TestHandoff(t *testing.T) {
 		"0 follows true false false; 0 found true left of 0")
 
 	// A file that changed: it is not known before the first task ran whether the other must.
-	if err := os.WriteFile(filepath.Join(w.raw, "0"), []byte("other"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(w.raw, "0"), []byte("other"), 0o644))
 
 	expect("another file", run(w, 1, Options{Jobs: 1}), "0 follows false false false; 0 found false ")
 	expect("only the first", run(fresh(), 1, Options{Jobs: 1, Selection: Selection{To: "read"}}),
@@ -144,9 +139,7 @@ func TestHandoff(t *testing.T) {
 
 	w = fresh()
 	w.spoil = func() {
-		if err := os.WriteFile(filepath.Join(w.raw, "0"), []byte("changed in between"), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(w.raw, "0"), []byte("changed in between"), 0o644))
 	}
 
 	expect("changed in between", run(w, 1, Options{Jobs: 1}), "0 follows true false false; 0 found false ")

@@ -7,7 +7,6 @@ import (
 	"io"
 	"slices"
 	"sync"
-	"time"
 )
 
 // holdBytes is the size up to which the contents of a raw file are kept for the task that
@@ -61,14 +60,20 @@ func (s *store) hash(f File, hold bool) (x hashed, err error) {
 	s.hashing[f.Path] = mine
 	s.mu.Unlock()
 
+	stamp, fresh := x.stamp, !s.settled(x.stamp)
 	err = x.read(f, hold && x.stamp.Size <= holdBytes)
+	settled := err == nil && s.settled(stamp)
 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	if err == nil && time.Since(time.Unix(0, x.stamp.MTime)) > racy {
-		s.ix.Files[f.Path] = fileRecord{x.stamp, x.sum}
+	if settled {
+		s.ix.Files[f.Path] = fileRecord{stamp, x.sum}
 		s.dirty = true
+	}
+
+	if fresh { // a change may leave the stamp as it is: unchanged hashes the file again
+		x.stamp.CTime = -1
 	}
 
 	delete(s.hashing, f.Path)
@@ -90,7 +95,7 @@ func (x *hashed) read(f File, hold bool) error {
 
 	if err == nil {
 		now, _, lost := lookAt(f.Open, true)
-		if lost != nil || now != x.stamp || size != x.stamp.Size {
+		if now.CTime = x.stamp.CTime; lost != nil || now != x.stamp || size != x.stamp.Size {
 			err = errors.New("it changes while it is read; run again when it is complete")
 		}
 	}
@@ -101,6 +106,19 @@ func (x *hashed) read(f File, hold bool) error {
 	}
 
 	return nil
+}
+
+// unchanged reports whether the file is as it was when it was hashed. Where only its attributes were
+// changed, or its contents with the time put back, it is hashed again.
+func (x *hashed) unchanged(f File) bool {
+	now, _, err := lookAt(f.Open, true)
+	if err != nil || now == x.stamp {
+		return err == nil
+	}
+
+	again := hashed{path: f.Path, stamp: x.stamp}
+
+	return again.read(f, false) == nil && again.sum == x.sum
 }
 
 // readHeld hashes a file part by part, each while the caches have it, and keeps its contents.

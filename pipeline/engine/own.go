@@ -3,8 +3,10 @@ package engine
 import (
 	"bytes"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
+	"strings"
 )
 
 // ErrForeign is the error of something in a work directory that the program did not
@@ -59,4 +61,32 @@ func ReadOwn(path string) ([]byte, error) {
 	_, err = b.ReadFrom(f)
 
 	return b.Bytes(), err
+}
+
+// Tail returns the last lines of a log, or the first of its last panic; "" of one that Own does not accept.
+func Tail(path string, lines int) string {
+	const most = 8 << 10
+
+	f, err := OpenOwn(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+
+	if fi, err := f.Stat(); err == nil && fi.Size() > most {
+		_, _ = f.Seek(-most, io.SeekEnd)
+	}
+
+	b, _ := io.ReadAll(io.LimitReader(f, most))
+	all := strings.Split(strings.TrimRight(string(b), "\n"), "\n")
+	from := max(0, len(all)-lines)
+
+	for i := from - 1; i >= 0; i-- {
+		if strings.HasPrefix(all[i], "panic: ") || strings.HasPrefix(all[i], "fatal error: ") {
+			from = i // what follows is stacks
+			break
+		}
+	}
+
+	return strings.ToValidUTF8(strings.Join(all[from:min(from+lines, len(all))], "\n"), "?")
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"container/heap"
 	"context"
 	"errors"
@@ -9,8 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
+	"doubletake/internal/lists"
 	"doubletake/pipeline/kv"
 )
 
@@ -45,45 +46,30 @@ func Waves(tasks []*Task) [][]*Task {
 func Part(tasks []*Task, i, n int) []*Task {
 	mine := map[*Task]bool{}
 	for _, wave := range Waves(tasks) {
-		slices.SortStableFunc(wave, func(a, b *Task) int {
-			switch {
-			case a.Weight > b.Weight:
-				return -1
-			case a.Weight < b.Weight:
-				return 1
-			}
+		slices.SortStableFunc(wave, func(a, b *Task) int { return cmp.Compare(b.Weight, a.Weight) })
 
-			return 0
-		})
-
-		h := make(loads, n)
-		for k := range h {
-			h[k].part = k + 1
+		h := &queue[share]{list: make([]share, n), less: func(a, b share) bool {
+			return a.sum < b.sum || a.sum == b.sum && a.part < b.part
+		}}
+		for k := range h.list {
+			h.list[k].part = k + 1
 		}
 
 		for _, t := range wave {
-			mine[t] = h[0].part == i
-			h[0].sum += t.Weight
-			heap.Fix(&h, 0)
+			mine[t] = h.list[0].part == i
+			h.list[0].sum += t.Weight
+			heap.Fix(h, 0)
 		}
 	}
 
 	return slices.DeleteFunc(slices.Clone(tasks), func(t *Task) bool { return !mine[t] })
 }
 
-// loads is a heap of parts, the lightest first.
-type loads []struct {
+// share is the weight of a part so far.
+type share struct {
 	part int
 	sum  float64
 }
-
-func (h loads) Len() int { return len(h) }
-func (h loads) Less(i, j int) bool {
-	return h[i].sum < h[j].sum || h[i].sum == h[j].sum && h[i].part < h[j].part
-}
-func (h loads) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h loads) Push(any)      { panic("engine: a part is added") }
-func (h loads) Pop() any      { panic("engine: a part is removed") }
 
 // Marks returns a digest for each task of the plan, by ID, that changes when its settings, its stage's
 // version, or the size or time of a raw file change, or the mark of a task it needs. It reads no file.
@@ -98,10 +84,7 @@ func (p *Plan) Marks() map[string]string {
 			list = append(list, kv.Pair{Key: f.Path, Value: fmt.Sprint(st.Size, st.MTime, err != nil)})
 		}
 
-		for _, d := range t.Deps {
-			list = append(list, kv.Pair{Key: d.Task, Value: marks[d.Task]})
-		}
-
+		list = append(list, lists.Each(t.Deps, func(d Dep) kv.Pair { return kv.Pair{Key: d.Task, Value: marks[d.Task]} })...)
 		marks[t.ID] = configDigest(list)
 	}
 
@@ -127,43 +110,13 @@ func ParsePart(s string) (i, n int, err error) {
 
 const maxParts = 1_000_000
 
-// ParseIndices reads indices and ranges of them, as 5-9,12, each below n. They come back
-// in order, each once.
-func ParseIndices(s string, n int) ([]int, error) {
-	var out []int
-	for _, f := range strings.Split(s, ",") {
-		a, b, ranged := strings.Cut(f, "-")
-		if !ranged {
-			b = a
-		}
-
-		from, err1 := strconv.Atoi(a)
-		to, err2 := strconv.Atoi(b)
-
-		switch {
-		case err1 != nil || err2 != nil || from < 0 || to < from:
-			return nil, fmt.Errorf("expected indices of tasks, as 7 or 5-9,12, found %q", s)
-		case to >= n:
-			return nil, fmt.Errorf("%d is not in the plan, which has %d tasks", to, n)
-		}
-
-		for i := from; i <= to; i++ {
-			out = append(out, i)
-		}
-	}
-
-	slices.Sort(out)
-
-	return slices.Compact(out), nil
-}
-
 // shortWork is how many seconds of work, by their weights, the part that ends last makes
 // of the tasks that waited for all parts.
 const shortWork = 60
 
 // MakePart makes tasks that no driver planned, in the plan's order. It looks for itself
-// whether their inputs are up to date, and publishes the results. A failure ends neither
-// the part nor its journal; the errors come back together. Of siblings, which hold the
+// whether their inputs are up to date, and publishes the results. A failure does not end
+// the part; the errors come back together. Of siblings, which hold the
 // tasks of all parts, those that must wait for other parts are made if these have ended and
 // it is a minute's work together; left counts the tasks that are left to a later call.
 // done is told of each task that was looked at.
@@ -177,244 +130,9 @@ func (k *Worker) MakePart(ctx context.Context, tasks, siblings []*Task, done fun
 		return 0, err
 	}
 
-	c := &crew{k: k, s: openStore(k.Plan.Dir), of: map[string]*Status{}, done: done}
-	if _, err := c.assess(tasks, false); err != nil {
-		return 0, err
-	}
+	left, err = k.part(ctx, tasks, siblings, false, done)
 
-	if err := c.ready(tasks, siblings); err != nil {
-		return 0, err
-	}
-
-	c.begin(tasks)
-	defer func() { c.end(ctx.Err()) }()
-
-	waiting := 0
-	for _, t := range tasks {
-		waits, err := c.make(ctx, t)
-		if err != nil {
-			return 0, err
-		}
-
-		if waits {
-			waiting++
-		}
-	}
-
-	if err := c.leave(tasks); err != nil {
-		return 0, err
-	}
-
-	if c.failed == nil && len(siblings) > 0 {
-		if waiting, err = c.join(ctx, siblings, waiting); err != nil {
-			return 0, err
-		}
-	}
-
-	return waiting, c.failed
-}
-
-// crew makes the tasks of a part.
-type crew struct {
-	k      *Worker
-	s      *store
-	of     map[string]*Status
-	w      *journalWriter // nil where nothing is to be made
-	done   func(t *Task, ran bool)
-	failed error
-}
-
-// assess determines the status of tasks and of all that they depend on. With whole it stops, and
-// returns false, at a dependency that is not up to date or whose raw file nobody has hashed.
-func (c *crew) assess(tasks []*Task, whole bool) (bool, error) {
-	needed, own := map[string]bool{}, map[string]bool{}
-	for _, t := range tasks {
-		needed[t.ID], own[t.ID] = true, true
-	}
-
-	for _, u := range slices.Backward(c.k.Plan.Tasks) {
-		if needed[u.ID] {
-			for _, d := range u.Deps {
-				needed[d.Task] = true
-			}
-		}
-	}
-
-	for _, u := range c.k.Plan.Tasks {
-		if !needed[u.ID] || c.of[u.ID] != nil && c.of[u.ID].State == UpToDate {
-			continue
-		}
-
-		st, err := c.s.assess(u, c.of, whole)
-		if err != nil || whole && st.State != UpToDate && !own[u.ID] {
-			return false, err
-		}
-
-		c.of[u.ID] = st
-	}
-
-	return true, nil
-}
-
-// ready reports what tasks need of others than themselves and their siblings.
-func (c *crew) ready(tasks, siblings []*Task) error {
-	own := map[string]bool{}
-	for _, t := range slices.Concat(tasks, siblings) {
-		own[t.ID] = true
-	}
-
-	var lacks []*Status
-
-	stage := ""
-	for _, t := range tasks {
-		for _, d := range t.Deps {
-			if st := c.of[d.Task]; st.State != UpToDate && !own[d.Task] && !slices.Contains(lacks, st) {
-				lacks, stage = append(lacks, st), t.Stage
-			}
-		}
-	}
-
-	if len(lacks) > 0 {
-		return &NotReadyError{Stage: stage, Needs: lacks[0], Others: len(lacks) - 1}
-	}
-
-	return nil
-}
-
-// begin starts the journal of what is to be made of tasks.
-func (c *crew) begin(tasks []*Task) {
-	var todo []*Task
-
-	var expect []float64
-
-	for _, t := range tasks {
-		if st := c.of[t.ID]; st.State != UpToDate {
-			todo, expect = append(todo, t), append(expect, load(t))
-		}
-	}
-
-	if len(todo) > 0 {
-		head := journalHead(c.k.Program, 0, nil, todo, expect)
-		head[0].Plan = c.k.Plan.counts()
-		c.w = newJournal(c.s.dir, nameOf(todo)+".jsonl", false, head)
-	}
-}
-
-// nameOf names a file about tasks.
-func nameOf(tasks []*Task) string {
-	ids := make([]kv.Pair, len(tasks))
-	for i, t := range tasks {
-		ids[i].Key = t.ID
-	}
-
-	return configDigest(ids)
-}
-
-func (c *crew) observe(e Event) {
-	if c.w != nil {
-		c.w.observe(e)
-	}
-}
-
-func (c *crew) end(err error) {
-	if c.w != nil {
-		c.w.close(err)
-	}
-}
-
-// make makes one task. Its failure is kept in c.failed; err ends the part. waits is true
-// where an input of it is not up to date.
-func (c *crew) make(ctx context.Context, t *Task) (waits bool, err error) {
-	if err := ctx.Err(); err != nil {
-		return false, err
-	}
-
-	st := c.of[t.ID]
-	if st.key == "" {
-		if st, err = c.s.assess(t, c.of, false); err != nil {
-			return false, err
-		}
-		c.of[t.ID] = st
-	}
-
-	if st.key == "" {
-		return true, nil
-	}
-
-	ran, err := c.result(ctx, st)
-	if err == nil {
-		err = c.s.publish(t, st.rec)
-	}
-
-	switch {
-	case ctx.Err() != nil:
-		return false, ctx.Err()
-	case err != nil:
-		c.failed = errors.Join(c.failed, &TaskError{t, err})
-	default:
-		st.State = UpToDate
-		c.done(t, ran)
-	}
-
-	return false, nil
-}
-
-// result gets a task's result: the one that is there, else a new one.
-func (c *crew) result(ctx context.Context, st *Status) (ran bool, err error) {
-	t, s, k := st.Task, c.s, c.k
-	if st.rec == nil { // another process may have made it since
-		var damage string
-		if st.rec, damage = s.lookup(t, st.key); damage != "" {
-			if err := k.maker(s, t.ID).discard(st.key); err != nil && !s.discarded(st.key) {
-				return false, err
-			}
-		}
-	}
-
-	if st.rec != nil {
-		return false, nil
-	}
-
-	c.observe(Event{Kind: "start", Task: t, Key: st.key})
-
-	if c.w != nil {
-		c.w.flush()
-	}
-
-	m := k.maker(s, t.ID)
-	tell := m.note
-	m.note = func(text string) {
-		c.observe(Event{Kind: "note", Task: t, Note: text})
-		tell(text)
-	}
-
-	began := time.Now()
-	rec, err := m.make(ctx, t, st, func(task string) string { return c.of[task].rec.Key })
-	if err != nil && sealed(s, st.key) {
-		err = nil // another copy was first
-	}
-
-	ran = rec != nil
-	if err == nil {
-		st.rec, err = s.adopt(t, st.key, ran)
-	}
-
-	switch {
-	case ctx.Err() != nil:
-	case err != nil:
-		c.observe(Event{Kind: "failed", Task: t, Err: err})
-	default:
-		c.observe(Event{Kind: "done", Task: t, Ran: ran, Seconds: time.Since(began).Seconds()})
-	}
-
-	return ran, err
-}
-
-// join makes what waited for other parts, if these have ended: of parts that run at the
-// same time the last one finds all their results. It returns how many tasks still wait.
-func (c *crew) join(ctx context.Context, siblings []*Task, waiting int) (int, error) {
 	var late []*Task
-
 	work := 0.0
 	for i, wave := range Waves(siblings) {
 		if i > 0 {
@@ -425,33 +143,100 @@ func (c *crew) join(ctx context.Context, siblings []*Task, waiting int) (int, er
 		}
 	}
 
-	if len(late) == 0 || work > shortWork {
-		return waiting, nil
+	if err != nil || len(late) == 0 || work > shortWork {
+		return left, err
 	}
 
-	c.s.learn() // what the other parts found of raw files and results
+	// Of parts that run at the same time the last one finds all their results.
+	_, err = k.part(ctx, late, nil, true, done)
 
-	if whole, err := c.assess(late, true); err != nil || !whole {
-		return waiting, err
+	var waits *NotReadyError
+	if errors.As(err, &waits) {
+		return left, nil
 	}
 
-	c.end(nil)
-	c.w = nil
-	c.begin(late)
+	return 0, err
+}
 
-	for _, t := range late {
-		if waits, err := c.make(ctx, t); err != nil || waits {
-			return waiting, err
+// part makes tasks one after the other, and counts those that wait for siblings. With whole it reads no raw
+// file of others to see whether their results are up to date.
+func (k *Worker) part(ctx context.Context, tasks, siblings []*Task, whole bool, done func(t *Task, ran bool)) (left int,
+	err error,
+) {
+	own, needed, elsewhere := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	for _, t := range tasks {
+		own[t.ID], needed[t.ID] = true, true
+	}
+
+	for _, t := range siblings {
+		elsewhere[t.ID] = true
+	}
+
+	p, later := &Plan{Dir: k.Plan.Dir, Stages: k.Plan.Stages}, map[*Task]bool{}
+	for _, t := range slices.Backward(k.Plan.Tasks) {
+		if needed[t.ID] {
+			p.Tasks = append(p.Tasks, t)
+			later[t] = whole && !own[t.ID]
+			for _, d := range t.Deps {
+				needed[d.Task] = true
+			}
 		}
 	}
 
-	return 0, c.leave(late)
+	slices.Reverse(p.Tasks)
+
+	s := openStore(p.Dir)
+	s.shared = true
+
+	o := Options{
+		Jobs: 1, KeepGoing: true, Program: k.Program, Annotate: k.Annotate,
+		Observe: func(e Event) {
+			switch {
+			case e.Kind == "done":
+				done(e.Task, e.Ran)
+			case e.Kind == "note" && k.Note != nil:
+				k.Note(e.Task.ID, e.Note)
+			}
+		},
+	}
+
+	var r *runner
+	var todo []*Task
+	for first := true; first || s.doubt(todo, r.of); first = false {
+		list, of, err := s.assessAll(p, later)
+		if err != nil {
+			return 0, err
+		}
+
+		r = newRunner(s, p, o, of)
+		r.worker = true
+		if todo, err = r.choose(list, func(t *Task) bool { return own[t.ID] }, elsewhere); err != nil {
+			return 0, err
+		}
+	}
+
+	for _, t := range tasks {
+		if r.of[t.ID].State == UpToDate {
+			done(t, false)
+		}
+	}
+
+	if len(todo) > 0 {
+		err = r.makeAll(ctx, todo)
+	}
+
+	return len(r.left), errors.Join(r.outcome(ctx, err), r.leave(tasks))
+}
+
+// nameOf names a file about tasks.
+func nameOf(tasks []*Task) string {
+	return configDigest(lists.Each(tasks, func(t *Task) kv.Pair { return kv.Pair{Key: t.ID} }))
 }
 
 // leave writes the records of tasks and of their raw files as one separate index,
 // because only the holder of the lock may write the main one.
-func (c *crew) leave(tasks []*Task) error {
-	s := c.s
+func (r *runner) leave(tasks []*Task) error {
+	s := r.s
 	if err := s.settle(); err != nil {
 		return err
 	}
@@ -462,13 +247,13 @@ func (c *crew) leave(tasks []*Task) error {
 	s.mu.Lock()
 
 	for _, t := range tasks {
-		st := c.of[t.ID]
+		st := r.of[t.ID]
 		if st.State != UpToDate {
 			continue
 		}
 
-		r := s.ix.Tasks[t.ID]
-		one.Tasks[t.ID], one.Configs[r.Config] = r, s.ix.Configs[r.Config]
+		rec := s.ix.Tasks[t.ID]
+		one.Tasks[t.ID], one.Configs[rec.Config] = rec, s.ix.Configs[rec.Config]
 		known = append(known, t)
 
 		for _, f := range t.Files {

@@ -9,16 +9,14 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"doubletake/internal/must"
 )
 
 // makeOne makes one task, as pipeline exec does.
 func makeOne(k *Worker, id string) (left int, err error) {
-	t, err := k.find(id)
-	if err != nil {
-		return 0, err
-	}
-
-	return k.MakePart(context.Background(), []*Task{t}, nil, func(*Task, bool) {})
+	i := slices.IndexFunc(k.Plan.Tasks, func(t *Task) bool { return t.ID == id })
+	return k.MakePart(context.Background(), k.Plan.Tasks[i:i+1], nil, func(*Task, bool) {})
 }
 
 // Expected: every task is in one part, in the plan's order; in a wave no part has more than
@@ -46,9 +44,8 @@ func TestParts(t *testing.T) {
 		var sums []float64
 		for i := 1; i <= n; i++ {
 			part := Part(append(slices.Clone(tasks), join), i, n)
-			if !slices.Equal(part, Part(append(slices.Clone(tasks), join), i, n)) {
-				t.Fatal("another call gives another part")
-			}
+			must.Never(t, !slices.Equal(part, Part(append(slices.Clone(tasks), join), i, n)),
+				"another call gives another part")
 
 			sum, last := 0.0, -1
 			for _, x := range part {
@@ -56,9 +53,7 @@ func TestParts(t *testing.T) {
 				sum += x.Weight
 
 				at := slices.Index(append(slices.Clone(tasks), join), x)
-				if at <= last {
-					t.Fatal("not in the plan's order")
-				}
+				must.Never(t, at <= last, "not in the plan's order")
 				last = at
 			}
 
@@ -70,16 +65,14 @@ func TestParts(t *testing.T) {
 		}
 
 		for x, k := range seen {
-			if k != 1 {
-				t.Fatalf("%s is in %d parts", x.ID, k)
-			}
+			must.Never(t, k != 1, "%s is in %d parts", x.ID, k)
 		}
 	})
 }
 
 // Parts of each stage in any order give what a run gives (the world's own expectation); the
 // stage's last part makes what joins; a stage whose needs are missing makes nothing; the second
-// time nothing is made. Each part leaves one index and one journal, not one a task.
+// time nothing is made. Each part leaves one index, not one a task.
 func TestMakePart(t *testing.T) {
 	w := newWorld(t.TempDir())
 	for i := range 12 {
@@ -119,33 +112,11 @@ func TestMakePart(t *testing.T) {
 			}
 		}
 
-		if want := []int{len(p.Tasks), 0}[round]; made != want {
-			t.Errorf("round %d: %d made, expected %d", round, made, want)
-		}
+		must.Equal(t, made, []int{len(p.Tasks), 0}[round], "round %d: made", round)
 	}
 
-	for _, dir := range []string{"learned", "progress"} {
-		list, err := os.ReadDir(filepath.Join(w.dir, ".cache", dir))
-		if err != nil || len(list) > 3*n+1 {
-			t.Errorf("%s: %d files, %v", dir, len(list), err)
-		}
-	}
-
+	list, err := os.ReadDir(filepath.Join(w.dir, ".cache", "learned"))
+	must.Not(t, err != nil || len(list) > 3*n+1, "%d indices, %v", len(list), err)
 	r, err := Run(t.Context(), p, Options{Jobs: 1})
-	if err != nil || r.Ran != 0 {
-		t.Errorf("a run makes %d tasks, %v", r.Ran, err)
-	}
-}
-
-func TestParseIndices(t *testing.T) {
-	got, err := ParseIndices("5-9,12,6", 13)
-	if err != nil || !slices.Equal(got, []int{5, 6, 7, 8, 9, 12}) {
-		t.Errorf("%v, %v", got, err)
-	}
-
-	for _, bad := range []string{"", "-1", "3-", "4-2", "13", "a", "1,,2"} {
-		if got, err := ParseIndices(bad, 13); err == nil {
-			t.Errorf("%q gives %v", bad, got)
-		}
-	}
+	must.Not(t, err != nil || r.Ran != 0, "a run makes %d tasks, %v", r.Ran, err)
 }

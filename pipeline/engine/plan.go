@@ -1,14 +1,15 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 
+	"doubletake/internal/lists"
+	"doubletake/internal/parallel"
 	"doubletake/pipeline/kv"
 )
 
@@ -55,14 +56,7 @@ func (r Reason) String() string {
 		return fmt.Sprintf("%s changed: %.8s → %.8s", r.Name, r.Old, r.New)
 	}
 
-	none := func(s string) string {
-		if s == "" {
-			return "none"
-		}
-		return s
-	}
-
-	return fmt.Sprintf("%s: %s → %s", r.Name, none(r.Old), none(r.New))
+	return fmt.Sprintf("%s: %s → %s", r.Name, cmp.Or(r.Old, "none"), cmp.Or(r.New, "none"))
 }
 
 // Status is the planner's word on one task.
@@ -120,6 +114,11 @@ type Selection struct {
 	Splits      []string
 	Force       bool // run them though they are up to date
 	Verify      bool // hash all files and results, also those whose size and time are as before
+}
+
+// all reports whether all tasks are selected.
+func (s Selection) all() bool {
+	return len(s.Stages)+len(s.Experiments)+len(s.Splits) == 0 && s.From+s.To == ""
 }
 
 // Plan is an ordered list of tasks, each after its dependencies.
@@ -185,10 +184,7 @@ func (s *store) assess(t *Task, of map[string]*Status, later bool) (*Status, err
 		return nil, err
 	}
 
-	s.mu.Lock()
-	old := s.ix.Tasks[t.ID]
-	s.mu.Unlock()
-
+	old := s.last(t.ID)
 	if err := st.readDeps(of); err != nil {
 		return nil, err
 	}
@@ -212,7 +208,7 @@ func (s *store) assess(t *Task, of map[string]*Status, later bool) (*Status, err
 	}
 
 	st.key = t.key(st.digests)
-	rec, damage := s.lookup(t, st.key)
+	rec, damage := s.lookup(st)
 	switch {
 	case rec != nil:
 		st.State, st.rec, st.key = UpToDate, rec, rec.Key // kept once
@@ -226,7 +222,15 @@ func (s *store) assess(t *Task, of map[string]*Status, later bool) (*Status, err
 			st.Reasons = append(st.Reasons, Reason{"version", t.Stage, fmt.Sprint(old.Version), fmt.Sprint(t.Version)})
 		}
 
-		st.Reasons = slices.Concat(st.Reasons, settings(), inputReasons(t, old.inputs(), t.inputs(st.digests)))
+		st.Reasons = append(st.Reasons, settings()...)
+		if len(st.Reasons) > 0 && !s.explains {
+			break
+		}
+
+		if before, _, err := readManifest(s.object(old.Key)); err == nil {
+			st.Reasons = append(st.Reasons, inputReasons(t, before.Inputs, t.inputs(st.digests))...)
+		}
+
 		if len(st.Reasons) == 0 {
 			st.Reasons = []Reason{{Kind: "damaged", Name: "it is gone from the cache"}}
 		}
@@ -295,11 +299,8 @@ func (st *Status) readDeps(of map[string]*Status) error {
 
 // inputReasons lists the files and inputs that changed, came or went.
 func inputReasons(t *Task, old, now []input) []Reason {
-	pairs := func(list []input) (out []kv.Pair) {
-		for _, in := range list {
-			out = append(out, kv.Pair{Key: in.Name, Value: in.Digest})
-		}
-		return out
+	pairs := func(list []input) []kv.Pair {
+		return lists.Each(list, func(in input) kv.Pair { return kv.Pair{Key: in.Name, Value: in.Digest} })
 	}
 
 	reasons := configReasons(pairs(old), pairs(now))
@@ -341,71 +342,37 @@ func configReasons(old, now []kv.Pair) []Reason {
 // Assess determines for every task of the plan whether it is up to date, missing
 // or stale, and why. It takes no lock and writes nothing.
 func Assess(p *Plan) ([]*Status, error) {
+	list, _, err := assessPlan(p, true)
+	return list, err
+}
+
+// assessPlan is Assess, with the results that are there; explains: all reasons are wanted.
+func assessPlan(p *Plan, explains bool) ([]*Status, *Result, error) {
 	if err := p.Check(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 
 	s := openStore(p.Dir)
-	list, _, err := s.assessAll(p, nil)
-	if err != nil {
-		return nil, err
-	}
+	s.explains = explains
+	list, of, err := s.assessAll(p, nil)
 
-	return list, nil
+	return list, &Result{s: s, of: of}, err
 }
 
 // Finished returns the results of the selected tasks, all of which must be up to date;
 // else the error is a *NotReadyError. It takes no lock and writes nothing.
 func Finished(p *Plan, sel Selection) (*Result, error) {
-	if err := p.Check(); err != nil {
-		return nil, err
-	}
-
-	s := openStore(p.Dir)
-	list, of, err := s.assessAll(p, nil)
+	list, r, err := assessPlan(p, false)
 	if err != nil {
 		return nil, err
 	}
 
-	var lacks []*Status
-	for _, st := range list {
-		if p.Selects(sel, st.Task) && st.State != UpToDate {
-			lacks = append(lacks, st)
-		}
-	}
-
+	lacks := slices.DeleteFunc(list, func(st *Status) bool { return !p.Selects(sel, st.Task) || st.State == UpToDate })
 	if len(lacks) > 0 {
 		return nil, &NotReadyError{Stage: lacks[0].Task.Stage, Needs: lacks[0], Others: len(lacks) - 1}
 	}
 
-	return &Result{output: s.outputs(of), digest: digests(of)}, nil
-}
-
-// outputs returns a Result's output.
-func (s *store) outputs(of map[string]*Status) func(task, name string) (string, bool) {
-	return func(task, name string) (string, bool) {
-		st := of[task]
-		if st == nil || st.rec == nil {
-			return "", false
-		}
-
-		return filepath.Join(s.object(st.rec.Key), name), true
-	}
-}
-
-// digests returns what Result.Digest calls.
-func digests(of map[string]*Status) func(task, name string) (string, bool) {
-	return func(task, name string) (string, bool) {
-		if st := of[task]; st != nil && st.rec != nil {
-			for _, o := range st.rec.Outputs {
-				if o.Name == name {
-					return o.digest(), true
-				}
-			}
-		}
-
-		return "", false
-	}
+	return r, nil
 }
 
 // readLater returns the tasks whose raw files can be hashed when the task's turn
@@ -463,26 +430,53 @@ func (s *store) hashAll(p *Plan, later map[*Task]bool) map[string]*hashed {
 		}
 	}
 
-	var next atomic.Int64
-
 	sums := make([]hashed, len(files))
-
-	var wg sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(files)) {
-		wg.Go(func() {
-			for i := next.Add(1) - 1; i < int64(len(files)); i = next.Add(1) - 1 {
-				sums[i], _ = s.hash(files[i], false)
-			}
-		})
-	}
-
-	wg.Wait()
+	parallel.Do(runtime.GOMAXPROCS(0), len(files), func(i int) { sums[i], _ = s.hash(files[i], false) })
 
 	for i, f := range files {
 		found[f.Path] = &sums[i]
 	}
 
 	return found
+}
+
+// doubt hashes what tasks will read of results that are there, once a run, and takes the stamps of those whose bytes
+// changed while their size and time did not: they are then assessed as damaged. It reports whether there are any.
+func (s *store) doubt(todo []*Task, of map[string]*Status) bool {
+	type read struct {
+		r *record
+		o output
+	}
+
+	made, seen := map[string]bool{}, map[read]bool{}
+	var reads []read
+	for _, t := range todo {
+		made[t.ID] = true
+		for _, d := range t.Deps {
+			r := of[d.Task].rec
+			if made[d.Task] || r == nil || r.hashed {
+				continue
+			}
+
+			k := slices.IndexFunc(r.Outputs, func(o output) bool { return o.Name == d.Output })
+			if x := (read{r, r.Outputs[k]}); !seen[x] {
+				seen[x] = true
+				reads = append(reads, x)
+			}
+		}
+	}
+
+	var bad atomic.Bool
+	parallel.Do(runtime.GOMAXPROCS(0), len(reads), func(i int) {
+		if x := reads[i]; x.o.verify(s.object(x.r.Key)) != nil {
+			s.mu.Lock()
+			x.r.Stamps = nil
+			s.mu.Unlock()
+			bad.Store(true)
+		}
+	})
+
+	return bad.Load()
 }
 
 // assessAll assesses the plan's tasks, in its order; later as of readLater.

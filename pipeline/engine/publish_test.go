@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"doubletake/internal/must"
 	"doubletake/pipeline/kv"
 )
 
@@ -22,25 +23,18 @@ func TestPublishFolder(t *testing.T) {
 	p := figures(dir)
 
 	for range 2 {
-		if _, err := Run(context.Background(), p, Options{Jobs: 1}); err != nil {
-			t.Fatal(err)
-		}
+		_, err := Run(context.Background(), p, Options{Jobs: 1})
+		must.Do(t, err)
 
 		for n, want := range map[string]string{"one.svg": "1", "two.svg": "2"} {
 			got, err := os.ReadFile(filepath.Join(dir, "a/report/figures", n))
-			if err != nil || string(got) != want {
-				t.Errorf("%s: %q, %v; want %q", n, got, err, want)
-			}
+			must.Not(t, err != nil || string(got) != want, "%s: %q, %v; want %q", n, got, err, want)
 		}
 
 		list, err := os.ReadDir(filepath.Join(dir, "a/report/figures"))
-		if err != nil || len(list) != 2 {
-			t.Errorf("published %v, %v; want the two figures", list, err)
-		}
+		must.Not(t, err != nil || len(list) != 2, "published %v, %v; want the two figures", list, err)
 
-		if err := os.Remove(filepath.Join(dir, "a/report/figures/one.svg")); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Remove(filepath.Join(dir, "a/report/figures/one.svg")))
 	}
 }
 
@@ -64,9 +58,8 @@ func TestPublishTakesAway(t *testing.T) {
 			},
 		}}}
 
-		if _, err := Run(context.Background(), p, Options{Jobs: 1}); err != nil {
-			t.Fatal(err)
-		}
+		_, err := Run(context.Background(), p, Options{Jobs: 1})
+		must.Do(t, err)
 	}
 
 	holds := func(want ...string) {
@@ -78,16 +71,12 @@ func TestPublishTakesAway(t *testing.T) {
 			got = append(got, e.Name())
 		}
 
-		if err != nil || !slices.Equal(got, want) {
-			t.Errorf("%v, %v; want %v", got, err, want)
-		}
+		must.Not(t, err != nil || !slices.Equal(got, want), "%v, %v; want %v", got, err, want)
 	}
 
 	run("a", "b", "c")
 
-	if err := os.WriteFile(filepath.Join(dir, "figures", "mine"), nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "figures", "mine"), nil, 0o644))
 
 	holds("a", "b", "c", "mine")
 	run("a", "d")
@@ -99,16 +88,15 @@ func TestPublishTakesAway(t *testing.T) {
 }
 
 // What others put in place of files of the cache is not followed and not waited for:
-// FIFOs and links where the index, the journal, a manifest, a result or the list of
+// FIFOs, links and folders where the index, the journal, a manifest, a result or the list of
 // published files were. The run makes them again, and a NUL in the list does no harm.
 func TestTampered(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret")
-	if err := os.WriteFile(secret, []byte("secret"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(secret, []byte("secret"), 0o644))
 
 	fifo := func(path string) error { return syscall.Mkfifo(path, 0o644) }
 	link := func(path string) error { return os.Symlink(secret, path) }
+	folder := func(path string) error { return os.MkdirAll(filepath.Join(path, "inner"), 0o755) }
 	nul := func(path string) error { return os.WriteFile(path, []byte("a\x00b\none.svg\n../../gone"), 0o644) }
 
 	for _, c := range []struct {
@@ -126,6 +114,16 @@ func TestTampered(t *testing.T) {
 		{"FIFO", ".cache/published/*", fifo},
 		{"link", ".cache/published/*", link},
 		{"NUL", ".cache/published/*", nul},
+		{"folder", ".cache/index", folder},
+		{"folder", ".cache/*/run.jsonl", folder},
+		{"folder", ".cache/objects/*/*/manifest.json", folder},
+		{"folder", ".cache/objects/*/*/figures/one.svg", folder},
+		{"folder", ".cache/published/*", folder},
+		{"file", ".cache/objects", nul},
+		{"file", ".cache/objects/*", nul},
+		{"file", ".cache/objects/*/*", nul},
+		{"file", ".cache/published", nul},
+		{"file", ".cache/progress", nul},
 		{"FIFO", "a/report/figures/one.svg", fifo},
 		{"link", "a/report/figures/one.svg", link},
 	} {
@@ -139,9 +137,7 @@ func TestTampered(t *testing.T) {
 
 			select {
 			case err := <-done:
-				if err != nil {
-					t.Errorf("%s at %s: %v", c.what, c.glob, err)
-				}
+				must.Not(t, err != nil, "%s at %s: %v", c.what, c.glob, err)
 
 			case <-time.After(30 * time.Second):
 				t.Fatalf("%s at %s: the run waits", c.what, c.glob)
@@ -151,12 +147,10 @@ func TestTampered(t *testing.T) {
 		run()
 
 		paths, err := filepath.Glob(filepath.Join(dir, c.glob))
-		if err != nil || len(paths) != 1 {
-			t.Fatalf("%s: %v, %v", c.glob, paths, err)
-		}
+		must.Never(t, err != nil || len(paths) == 0, "%s: %v, %v", c.glob, paths, err)
 
-		if err := errors.Join(os.Chmod(filepath.Dir(paths[0]), 0o755), os.Remove(paths[0]), c.put(paths[0])); err != nil {
-			t.Fatal(err)
+		for _, path := range paths {
+			must.Do(t, errors.Join(os.Chmod(filepath.Dir(path), 0o755), os.RemoveAll(path), c.put(path)))
 		}
 
 		run()

@@ -4,6 +4,8 @@ import (
 	"context"
 	"os"
 	"testing"
+
+	"doubletake/internal/must"
 )
 
 // A task that replaces its result leaves one behind, the present one; the results of other
@@ -24,9 +26,8 @@ func TestReplace(t *testing.T) {
 			p.Tasks = append(p.Tasks, &other)
 		}
 
-		if _, err := Run(context.Background(), p, Options{Jobs: 2}); err != nil {
-			t.Fatal(err)
-		}
+		_, err := Run(context.Background(), p, Options{Jobs: 2})
+		must.Do(t, err)
 
 		keys := map[string]string{}
 		for id, r := range openStore(w.dir).ix.Tasks {
@@ -43,9 +44,8 @@ func TestReplace(t *testing.T) {
 
 	a := run("a", "")
 	b := run("b", "")
-	if there(a["join"]) || !there(b["join"]) || !there(a["count/a"]) || !there(a["fit/0"]) {
-		t.Error("the former join is there, or another result is gone")
-	}
+	must.Not(t, there(a["join"]) || !there(b["join"]) || !there(a["count/a"]) || !there(a["fit/0"]),
+		"the former join is there, or another result is gone")
 
 	if run("a", ""); len(w.ran) != 1 || w.ran[0] != "join" {
 		t.Errorf("going back made %v, expected the join", w.ran)

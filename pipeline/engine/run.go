@@ -5,11 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
 
+	"doubletake/internal/lists"
 	"doubletake/pipeline/kv"
 )
 
@@ -22,8 +23,7 @@ type Event struct {
 	Ran     bool      // of "done": the result was made, not found
 	Seconds float64
 	Err     error
-	Note    string // see Job.Note
-	Key     string // of "start": the result's
+	Note    string // of "note"
 	Where   string // of "start": the node that makes it, "" in this process
 }
 
@@ -59,17 +59,42 @@ type Result struct {
 	Wall           float64        `json:"wall_seconds"`
 	Slowest        string         `json:"slowest_task,omitempty"`
 	SlowestSeconds float64        `json:"slowest_seconds,omitempty"`
-	Killed         *Killed        `json:"-"` // the run before, where it ended without a word
 
-	output func(task, name string) (string, bool)
-	digest func(task, name string) (string, bool)
+	s  *store
+	of map[string]*Status // by task
 }
 
 // Output returns the path of a task's output, if the task is up to date now.
-func (r *Result) Output(task, name string) (path string, ok bool) { return r.output(task, name) }
+func (r *Result) Output(task, name string) (path string, ok bool) {
+	st := r.of[task]
+	if st == nil || st.rec == nil {
+		return "", false
+	}
+
+	return filepath.Join(r.s.object(st.rec.Key), name), true
+}
+
+// Task returns the task of that ID, nil without.
+func (r *Result) Task(id string) *Task {
+	if st := r.of[id]; st != nil {
+		return st.Task
+	}
+
+	return nil
+}
 
 // Digest returns the digest of a task's output, if the task is up to date now.
-func (r *Result) Digest(task, name string) (digest string, ok bool) { return r.digest(task, name) }
+func (r *Result) Digest(task, name string) (digest string, ok bool) {
+	if st := r.of[task]; st != nil && st.rec != nil {
+		for _, o := range st.rec.Outputs {
+			if o.Name == name {
+				return o.digest(), true
+			}
+		}
+	}
+
+	return "", false
+}
 
 // TaskError is the failure of a task.
 type TaskError struct {
@@ -109,21 +134,24 @@ type runner struct {
 	of    map[string]*Status
 	level map[*Task]float64
 	// ready tasks that read a file which was just read, or to which something was passed
-	near    map[*Task]bool
-	passed  map[string]passed // by the task that gets it
-	wait    map[*Task]int
-	users   map[string][]*Task
-	ready   *queue
+	near   map[*Task]bool
+	passed map[string]passed // by the task that gets it
+	wait   map[*Task]int
+	users  map[string][]*Task
+	// ready tasks; the one with the most work behind it goes first, but before it those that read the file just read:
+	// in a campaign larger than the memory every file would otherwise be fetched from the disk once more
+	ready   *queue[*Task]
 	making  map[string]bool // keys of the results that are being made
 	busy    int
 	ex      Executor
-	expect  map[string]float64 // seconds per unit of weight, by stage
-	gate    chan struct{}      // tasks looked at by this process at a time: each may block a thread
+	gate    chan struct{} // tasks looked at by this process at a time: each may block a thread
 	failed  []error
 	stop    bool
 	stats   map[string]*StageSummary
 	res     *Result
-	journal *journalWriter // nil where nothing is to be made
+	journal *journalWriter // the driver's; nil where nothing is to be made
+	left    []*Task        // that wait for other processes
+	worker  bool           // one of several processes, without the lock
 }
 
 // Run makes the selected tasks of the plan that are not up to date. It holds
@@ -143,32 +171,29 @@ func Run(ctx context.Context, p *Plan, o Options) (*Result, error) {
 	defer unlock()
 
 	s := openStore(p.Dir)
+	s.locked = true
 	if o.Verify {
 		s.forget()
 	}
 
-	list, of, err := s.assessAll(p, s.readLater(p, o))
-	if err != nil {
-		return nil, err
-	}
+	var r *runner
+	var todo []*Task
+	var clear func() error
+	for first := true; first || s.doubt(todo, r.of); first = false {
+		list, of, err := s.assessAll(p, s.readLater(p, o))
+		if err != nil {
+			return nil, err
+		}
 
-	r := &runner{
-		s: s, p: p, o: o, of: of, level: map[*Task]float64{}, near: map[*Task]bool{}, passed: map[string]passed{},
-		wait: map[*Task]int{}, users: map[string][]*Task{}, making: map[string]bool{},
-		stats: map[string]*StageSummary{}, res: &Result{Killed: killed(p.Dir)},
-	}
+		if clear, err = s.declare(p); err != nil {
+			return nil, err
+		}
 
-	r.cond = sync.NewCond(&r.mu)
-	if r.ex = o.Executor; r.ex == nil {
-		r.ex = Local{o.Jobs}
-	}
-
-	_, s.holds = r.ex.(Local)
-	r.gate = make(chan struct{}, max(64, o.Jobs))
-	r.res.output, r.res.digest = s.outputs(of), digests(of)
-	todo, err := r.choose(list)
-	if err != nil {
-		return nil, err
+		r = newRunner(s, p, o, of)
+		if todo, err = r.choose(list, func(t *Task) bool { return p.Selects(o.Selection, t) }, nil); err != nil {
+			s.clear()
+			return nil, err
+		}
 	}
 
 	var unable error // of the executor, not of a task
@@ -177,24 +202,7 @@ func Run(ctx context.Context, p *Plan, o Options) (*Result, error) {
 			return nil, err
 		}
 
-		r.expect = r.speeds()
-		expect := make([]float64, len(todo))
-		for i, t := range todo {
-			expect[i] = r.expected(t)
-		}
-
-		r.journal = r.newJournal(todo, expect)
-		r.observe(Event{Kind: "plan", Todo: todo, Expect: expect})
-
-		if err := r.run(ctx, todo); err != nil {
-			unable = err
-		}
-
-		r.journal.close(errors.Join(ctx.Err(), unable))
-
-		for task := range r.passed { // of a run that stopped
-			r.free(task)
-		}
+		unable = r.makeAll(ctx, todo)
 	}
 
 	if err := s.save(true); err != nil && len(todo) > 0 {
@@ -202,7 +210,6 @@ func Run(ctx context.Context, p *Plan, o Options) (*Result, error) {
 	}
 
 	s.clear()
-	os.Remove(s.cache("scratch")) // if it is empty
 
 	for _, st := range p.Stages {
 		if x := r.stats[st]; x != nil {
@@ -214,37 +221,80 @@ func Run(ctx context.Context, p *Plan, o Options) (*Result, error) {
 	}
 
 	r.res.Wall = time.Since(start).Seconds()
-	if err := ctx.Err(); err != nil {
+	if err := r.outcome(ctx, unable); err != nil || !o.all() {
 		return r.res, err
 	}
 
-	if unable != nil && len(r.failed) == 0 {
-		return r.res, unable
+	return r.res, clear()
+}
+
+func newRunner(s *store, p *Plan, o Options, of map[string]*Status) *runner {
+	r := &runner{
+		s: s, p: p, o: o, of: of, level: map[*Task]float64{}, near: map[*Task]bool{}, passed: map[string]passed{},
+		wait: map[*Task]int{}, users: map[string][]*Task{}, making: map[string]bool{},
+		stats: map[string]*StageSummary{}, res: &Result{s: s, of: of},
+		gate: make(chan struct{}, max(64, o.Jobs)),
 	}
 
-	if len(r.failed) > 0 {
-		// In the plan's order, whichever came first.
-		at := func(err error) int {
-			var te *TaskError
-			if errors.As(err, &te) {
-				return slices.Index(p.Tasks, te.Task)
-			}
+	r.cond = sync.NewCond(&r.mu)
+	if r.ex = o.Executor; r.ex == nil {
+		r.ex = Local{o.Jobs}
+	}
 
-			return len(p.Tasks)
+	_, s.holds = r.ex.(Local)
+
+	return r
+}
+
+// makeAll makes tasks.
+func (r *runner) makeAll(ctx context.Context, todo []*Task) error {
+	expect := lists.Each(todo, r.expected)
+	if !r.worker {
+		r.journal = newJournal(r.p.Dir, r.journalHead(todo, expect))
+	}
+
+	r.observe(Event{Kind: "plan", Todo: todo, Expect: expect})
+
+	unable := r.run(ctx, todo)
+	if r.journal != nil {
+		r.journal.close(errors.Join(ctx.Err(), unable))
+	}
+	for task := range r.passed { // of a run that stopped
+		r.free(task)
+	}
+
+	return unable
+}
+
+// outcome is the error of a run.
+func (r *runner) outcome(ctx context.Context, unable error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+
+	if len(r.failed) == 0 {
+		return unable
+	}
+
+	// In the plan's order, whichever came first.
+	at := func(err error) int {
+		var te *TaskError
+		if errors.As(err, &te) {
+			return slices.Index(r.p.Tasks, te.Task)
 		}
 
-		slices.SortStableFunc(r.failed, func(a, b error) int { return at(a) - at(b) })
-
-		return r.res, fmt.Errorf("%w: %w", ErrFailed, errors.Join(r.failed...))
+		return len(r.p.Tasks)
 	}
 
-	return r.res, nil
+	slices.SortStableFunc(r.failed, func(a, b error) int { return at(a) - at(b) })
+
+	return fmt.Errorf("%w: %w", ErrFailed, errors.Join(r.failed...))
 }
 
 // choose picks the selected tasks that must run and publishes the others'
 // results. A selected task that takes something not up to date from a task
-// outside the selection is refused.
-func (r *runner) choose(list []*Status) ([]*Task, error) {
+// outside the selection is refused, unless another process makes that: then it is left.
+func (r *runner) choose(list []*Status, selected func(t *Task) bool, elsewhere map[string]bool) ([]*Task, error) {
 	rerun := map[string]bool{}
 	var todo []*Task
 	var lacks []*Status
@@ -252,18 +302,28 @@ func (r *runner) choose(list []*Status) ([]*Task, error) {
 	var lackStage string
 	for _, st := range list {
 		t := st.Task
-		if !r.p.Selects(r.o.Selection, t) {
+		if !selected(t) {
 			continue
 		}
 
 		st.chosen = true
 		for _, d := range t.Deps {
-			if up := r.of[d.Task]; !up.chosen && up.State != UpToDate {
+			up := r.of[d.Task]
+			switch {
+			case up.chosen || up.State == UpToDate:
+			case elsewhere[d.Task]:
+				st.chosen = false
+			default:
 				if !slices.Contains(lacks, up) {
 					lacks = append(lacks, up)
 				}
 				lackStage = t.Stage
 			}
+		}
+
+		if !st.chosen {
+			r.left = append(r.left, t)
+			continue
 		}
 
 		sum := r.stage(t.Stage)
@@ -328,29 +388,29 @@ func (r *runner) stage(name string) *StageSummary {
 	return x
 }
 
-// queue holds the ready tasks; the one with the most work behind it goes first,
-// but before it those that read the file just read: in a campaign larger than
-// the memory every file would otherwise be fetched from the disk once more.
-type queue struct {
-	tasks []*Task
-	less  func(a, b *Task) bool
+// queue is a heap.
+type queue[T any] struct {
+	list []T
+	less func(a, b T) bool
 }
 
-func (q *queue) Len() int           { return len(q.tasks) }
-func (q *queue) Less(i, j int) bool { return q.less(q.tasks[i], q.tasks[j]) }
-func (q *queue) Swap(i, j int)      { q.tasks[i], q.tasks[j] = q.tasks[j], q.tasks[i] }
-func (q *queue) Push(x any)         { q.tasks = append(q.tasks, x.(*Task)) }
-func (q *queue) Pop() any {
-	t := q.tasks[len(q.tasks)-1]
-	q.tasks = q.tasks[:len(q.tasks)-1]
-	return t
+func (q *queue[T]) Len() int           { return len(q.list) }
+func (q *queue[T]) Less(i, j int) bool { return q.less(q.list[i], q.list[j]) }
+func (q *queue[T]) Swap(i, j int)      { q.list[i], q.list[j] = q.list[j], q.list[i] }
+func (q *queue[T]) Push(x any)         { q.list = append(q.list, x.(T)) }
+
+func (q *queue[T]) Pop() any {
+	x := q.list[len(q.list)-1]
+	q.list = q.list[:len(q.list)-1]
+
+	return x
 }
 
 // run passes the tasks of todo to the executor as they become ready, as many at
 // a time as it accepts.
 func (r *runner) run(ctx context.Context, todo []*Task) error {
 	order := map[*Task]int{}
-	r.ready = &queue{less: func(a, b *Task) bool {
+	r.ready = &queue[*Task]{less: func(a, b *Task) bool {
 		if r.near[a] != r.near[b] {
 			return r.near[a]
 		}
@@ -403,12 +463,7 @@ func (r *runner) run(ctx context.Context, todo []*Task) error {
 	for {
 		for t := next(); t != nil; t = next() {
 			go func() {
-				r.mu.Lock()
-				defer r.mu.Unlock()
-
-				for t := t; t != nil; t = next() { // one after the other: a stack takes time to grow
-					r.mu.Unlock()
-
+				for t := t; t != nil; { // one after the other: a stack takes time to grow
 					began := time.Now()
 
 					ran, secs, err := r.do(ctx, t)
@@ -419,7 +474,9 @@ func (r *runner) run(ctx context.Context, todo []*Task) error {
 					r.mu.Lock()
 					r.busy--
 					r.finish(ctx, t, ran, secs, err)
+					t = next()
 					r.cond.Broadcast()
+					r.mu.Unlock()
 				}
 			}()
 		}
@@ -448,40 +505,10 @@ func (r *runner) run(ctx context.Context, todo []*Task) error {
 	return nil
 }
 
-// speeds returns by stage how many seconds a unit of load took in earlier
-// runs: the median over the index's records, of many over the first ones.
-func (r *runner) speeds() map[string]float64 {
-	const many = 1000
-
-	ratios := map[string][]float64{}
-	for _, t := range r.p.Tasks {
-		if rec := r.s.ix.Tasks[t.ID]; rec != nil && rec.Seconds > 0 && t.Weight > 0 && len(ratios[t.Stage]) < many {
-			ratios[t.Stage] = append(ratios[t.Stage], rec.Seconds/load(t))
-		}
-	}
-
-	out := map[string]float64{}
-	for s, x := range ratios {
-		slices.Sort(x)
-		out[s] = x[len(x)/2]
-	}
-
-	return out
-}
-
-// expected is how many seconds a task may take: as long as last time, else by
-// its weight.
+// expected is how many seconds a task may take: as long as last time, else by its weight.
 func (r *runner) expected(t *Task) float64 {
-	r.s.mu.Lock()
-	rec := r.s.ix.Tasks[t.ID]
-	r.s.mu.Unlock()
-
-	if rec != nil && rec.Seconds > 0 {
+	if rec := r.s.last(t.ID); rec != nil && rec.Seconds > 0 {
 		return rec.Seconds
-	}
-
-	if x := r.expect[t.Stage]; x > 0 {
-		return load(t) * x
 	}
 
 	return load(t)
@@ -528,24 +555,6 @@ func (r *runner) finish(ctx context.Context, t *Task, ran bool, secs float64, er
 	}
 }
 
-// newJournal begins the journal of a run. A cluster makes as many tasks at a time as
-// it has room for.
-func (r *runner) newJournal(todo []*Task, expect []float64) *journalWriter {
-	jobs := 0
-	if _, here := r.ex.(Local); here {
-		jobs = r.ex.Limit()
-	}
-
-	var stages []StageSummary
-	for _, st := range r.p.Stages {
-		if x := r.stats[st]; x != nil {
-			stages = append(stages, *x)
-		}
-	}
-
-	return newJournal(r.p.Dir, "run.jsonl", true, journalHead(r.o.Program, jobs, stages, todo, expect))
-}
-
 func (r *runner) observe(e Event) {
 	if r.journal != nil && e.Task != nil {
 		r.journal.observe(e)
@@ -581,9 +590,7 @@ func (r *runner) alone(key string) (waited bool, release func()) {
 // before may have given the same as last time. secs is how long the making
 // took where another process knows it, else 0.
 func (r *runner) do(ctx context.Context, t *Task) (ran bool, secs float64, err error) {
-	r.s.mu.Lock()
-	former := r.s.ix.Tasks[t.ID]
-	r.s.mu.Unlock()
+	former := r.s.last(t.ID)
 	r.mu.Lock()
 
 	of := make(map[string]*Status, len(t.Deps))
@@ -613,17 +620,28 @@ func (r *runner) do(ctx context.Context, t *Task) (ran bool, secs float64, err e
 		if waited && !r.o.Force {
 			r.gate <- struct{}{}
 
-			if st.rec, _ = r.s.lookup(t, st.key); st.rec != nil {
+			if st.rec, _ = r.s.lookup(st); st.rec != nil {
 				st.State = UpToDate
 			}
 
 			<-r.gate
 		}
+
+		if err := r.setAside(st); err != nil {
+			return false, 0, err
+		}
 	}
 
 	if st.rec == nil || r.o.Force {
 		w := &Work{Task: t, Key: st.key, Expect: r.expected(t), st: st, of: of, r: r}
-		if err := r.ex.Do(ctx, w); err != nil {
+		if r.worker {
+			if err := w.Clear(); err != nil && !r.s.discarded(st.key) {
+				return false, 0, err
+			}
+		}
+
+		// Another process may have been first.
+		if err := r.ex.Do(ctx, w); err != nil && !(r.worker && w.Sealed()) {
 			return true, 0, err
 		}
 
@@ -633,7 +651,7 @@ func (r *runner) do(ctx context.Context, t *Task) (ran bool, secs float64, err e
 		if st.rec = w.rec; st.rec == nil { // made by another process
 			w.Started("")
 
-			if st.rec, err = r.s.adopt(t, st.key, true); err != nil {
+			if st.rec, err = r.s.adopt(st, true); err != nil {
 				return true, 0, err
 			}
 
@@ -651,13 +669,33 @@ func (r *runner) do(ctx context.Context, t *Task) (ran bool, secs float64, err e
 		return ran, secs, err
 	}
 
-	if t.Replaces && former != nil && former.Key != st.key {
+	if t.Replaces && former != nil && former.Key != st.key && !r.worker {
 		if err := r.replace(former.Key); err != nil {
 			return ran, secs, err
 		}
 	}
 
 	return ran, secs, r.s.save(false)
+}
+
+// setAside moves the damaged object of a task that is to be made away, and notes it.
+func (r *runner) setAside(st *Status) error {
+	for _, x := range st.Reasons {
+		if x.Kind != "damaged" || st.rec != nil || r.s.discarded(st.key) {
+			continue
+		}
+
+		if err := r.s.setAside(r.s.object(st.key)); err != nil {
+			return err
+		}
+
+		r.mu.Lock()
+		r.observe(Event{Kind: "note", Task: st.Task, Note: "damaged result " + x.Name +
+			"; it is in " + r.s.cache("damaged") + " now and is made again"})
+		r.mu.Unlock()
+	}
+
+	return nil
 }
 
 // replace removes the result that a task had before its present one, which becomes durable
@@ -677,5 +715,5 @@ func (r *runner) replace(key string) error {
 
 	r.s.mu.Unlock()
 
-	return r.maker().discard(key)
+	return r.discard(key)
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
@@ -10,12 +11,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"sort"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
+	"doubletake/internal/lists"
 	"doubletake/pipeline/kv"
 	"doubletake/pipeline/pack"
 )
@@ -27,7 +30,12 @@ type WorkdirError struct {
 }
 
 func (e *WorkdirError) Error() string {
-	return fmt.Sprintf("use workdir %s: %v (name another with the key workdir, or make this one writable)", e.Dir, e.Err)
+	remedy := "name another with the key workdir, or make this one writable"
+	if errors.Is(e.Err, syscall.ENOTDIR) || errors.Is(e.Err, syscall.EISDIR) || errors.Is(e.Err, ErrForeign) {
+		remedy = "a file is in the place of a folder, or a folder in that of a file: move it away, or name another workdir"
+	}
+
+	return fmt.Sprintf("use workdir %s: %v (%s)", e.Dir, e.Err, remedy)
 }
 
 func (e *WorkdirError) Unwrap() error { return e.Err }
@@ -46,25 +54,22 @@ type stamp struct {
 	Size  int64
 	MTime int64 // ns since 1970
 	Inode uint64
+	CTime int64 // of raw files, where the system has it: the last change of the file's contents or attributes, ns
 }
 
-func stampOf(path string, fi fs.FileInfo) stamp {
-	return stamp{Size: fi.Size(), MTime: fi.ModTime().UnixNano(), Inode: fileNumber(path, fi)}
-}
-
-// record is what the index knows of a task: its last key, what that was made
-// of, and the outputs as they were when the object was sealed.
+// record is what the index knows of a task: its last key, the settings it was made of, and
+// the outputs as they were when the object was sealed.
 type record struct {
 	Key     string
 	Version int
 	Config  string // digest of the shared slice, in index.Configs
 	Local   []kv.Pair
-	Inputs  []input // nil where packed has them: see inputs
-	packed  packedInputs
 	Outputs []output
 	Packed  bool    // the object is a file
 	Stamps  []stamp // of the outputs, or of the object that holds them
 	Seconds float64
+
+	hashed bool // the outputs, by this process
 }
 
 // fileRecord is one entry of the stat cache.
@@ -91,7 +96,14 @@ type store struct {
 
 	looked  map[string]*hashed       // raw files, while a plan is assessed: each is looked at once
 	hashing map[string]chan struct{} // raw files that are being hashed, by path; closed at the end
+	shared  bool                     // another process may hold the lock: the index is not written
 	holds   bool                     // contents of raw files that are hashed are kept for their tasks
+
+	explains bool // all reasons are wanted, also those that only a manifest tells
+
+	locked     bool // by this process: the work directory may be written
+	ticking    sync.Once
+	tick, late time.Duration // see settled
 
 	learned []string // indices left by workers, to be removed once they are in the main one
 
@@ -116,6 +128,14 @@ func newStore(dir string) *store {
 	s.objects = s.cache("objects")
 
 	return s
+}
+
+// last is the record of a task's last result, nil without one.
+func (s *store) last(task string) *record {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	return s.ix.Tasks[task]
 }
 
 // openStore reads the index; a missing or damaged one is empty, because the
@@ -144,27 +164,29 @@ func (s *store) forget() {
 func (s *store) prepare() error {
 	s.clear()
 
+	folders := []string{"tmp", "objects"}
+	for _, digit := range "0123456789abcdef" {
+		folders = append(folders, filepath.Join("objects", string(digit)))
+	}
+
+	for _, d := range folders {
+		if err := s.makeWay(true, d); err != nil {
+			return err
+		}
+	}
+
 	for _, d := range []string{s.cache("objects"), s.cache("tmp")} {
 		if err := os.MkdirAll(d, 0o755); err != nil {
 			return &WorkdirError{s.dir, err}
 		}
 	}
 
-	return nil
+	return s.makeWay(false, "index")
 }
 
-// clear takes away what an interrupted run was writing, here or into the index,
-// and checkpoints of tasks whose results are known to be whole and durable; the lock
+// clear takes away what an interrupted run was writing, here or into the index; the lock
 // must be held.
 func (s *store) clear() {
-	if kept, _ := os.ReadDir(s.cache("scratch")); len(kept) > 0 && s.settle() == nil {
-		for _, r := range s.ix.Tasks {
-			if s.whole(r) {
-				os.RemoveAll(s.cache("scratch", r.Key))
-			}
-		}
-	}
-
 	os.RemoveAll(s.cache("tmp"))
 
 	left, _ := filepath.Glob(s.cache(".tmp-*"))
@@ -173,10 +195,55 @@ func (s *store) clear() {
 	}
 }
 
-// racy is how close to now a file's change may be before its stamp may miss a
-// later change of equal size: the clock of file systems ticks in steps of some
-// milliseconds.
-const racy = 50 * time.Millisecond
+// slowTick is the coarsest step of the clock of a file system, that of FAT.
+const slowTick = 2 * time.Second
+
+// settled reports whether a file changed so long ago that a later change gives it another stamp: the clocks of file
+// systems tick in steps, some of whole seconds, and may differ from this machine's.
+func (s *store) settled(st stamp) bool {
+	last := max(st.MTime, st.CTime) // the time of a file may be put back
+	age := time.Since(time.Unix(0, last))
+	if age > 2*slowTick { // of a clock that is late by no more than that
+		return true
+	}
+
+	s.ticking.Do(s.measureTick)
+
+	tick := s.tick
+	if last%int64(time.Second) == 0 {
+		tick = slowTick
+	}
+
+	return age-s.late > tick
+}
+
+// measureTick measures by how much the time of a file changes at least, in the work directory, and how late that
+// clock is.
+func (s *store) measureTick() {
+	s.tick = slowTick
+
+	path := s.cache(".tmp-" + aside())
+	defer os.Remove(path)
+
+	var first time.Time
+	for began := time.Now(); s.locked && time.Since(began) < slowTick; time.Sleep(time.Millisecond) {
+		if os.WriteFile(path, []byte{0}, 0o644) != nil {
+			return
+		}
+
+		fi, err := os.Stat(path)
+		switch {
+		case err != nil:
+			return
+		case first.IsZero():
+			first, s.late = fi.ModTime(), time.Since(fi.ModTime())
+		case !fi.ModTime().Equal(first):
+			const margin = 3 // the times of two files may be a tick apart already
+			s.tick = max(margin*fi.ModTime().Sub(first), margin*time.Millisecond)
+			return
+		}
+	}
+}
 
 // look returns the stamp of a raw file.
 func look(f File) (stamp, error) {
@@ -216,6 +283,11 @@ func (s *store) known(f File) (bool, error) {
 	return false, x.Close()
 }
 
+// names are those of the files of an object that is a folder.
+func (r *record) names() []string {
+	return append(lists.Each(r.Outputs, func(o output) string { return o.Name }), "manifest.json")
+}
+
 // whole reports whether a result's files are as they were when it was sealed, by
 // their sizes and times.
 func (s *store) whole(r *record) bool {
@@ -229,8 +301,8 @@ func (s *store) whole(r *record) bool {
 		return as(dir, 0)
 	}
 
-	for i, o := range r.Outputs {
-		if !as(filepath.Join(dir, o.Name), i) {
+	for i, name := range r.names() {
+		if !as(filepath.Join(dir, name), i) {
 			return false
 		}
 	}
@@ -245,21 +317,34 @@ func isPack(dir string) bool {
 }
 
 // readManifest reads the manifest of an object.
-func readManifest(dir string) (m manifest, err error) {
+func readManifest(dir string) (m manifest, b []byte, err error) {
 	read, path := ReadOwn, filepath.Join(dir, "manifest.json")
 	if isPack(dir) {
 		read = pack.ReadFile
 	}
 
-	b, err := read(path)
-	if err == nil {
+	if b, err = read(path); err == nil {
 		err = json.Unmarshal(b, &m)
 	}
 
-	return m, err
+	return m, b, err
 }
 
-// hashOutput hashes an output of an object.
+// verify hashes an output of an object.
+func (o output) verify(dir string) error {
+	sum, n, err := hashOutput(dir, o.Name)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s is missing", o.Name)
+	case n != o.Size:
+		return fmt.Errorf("%s has %d bytes, expected %d", o.Name, n, o.Size)
+	case sum != o.SHA256:
+		return fmt.Errorf("%s was changed", o.Name)
+	}
+
+	return nil
+}
+
 func hashOutput(dir, name string) (sum string, size int64, err error) {
 	if !isPack(dir) {
 		return hashFile(filepath.Join(dir, name))
@@ -278,77 +363,103 @@ func hashOutput(dir, name string) (sum string, size int64, err error) {
 func (r *record) stampAll(dir string) error {
 	paths := []string{dir}
 	if r.Packed = isPack(dir); !r.Packed {
-		paths = paths[:0]
-		for _, o := range r.Outputs {
-			paths = append(paths, filepath.Join(dir, o.Name))
-		}
+		paths = lists.Each(r.names(), func(name string) string { return filepath.Join(dir, name) })
 	}
 
 	r.Stamps = nil
 	for _, p := range paths {
-		fi, err := Own(p)
+		st, kind, err := lookAt(p, false)
+		if err == nil && !kind.IsRegular() {
+			err = &fs.PathError{Op: "open", Path: p, Err: ErrForeign}
+		}
+
 		if err != nil {
 			return err
 		}
 
-		r.Stamps = append(r.Stamps, stampOf(p, fi))
+		r.Stamps = append(r.Stamps, st)
 	}
 
 	return nil
 }
 
-// lookup returns the record of the object of that key if it is there and
+// lookup returns the record of the object with the key of st if it is there and
 // whole. The index's record of the task is used if it has that key;
 // otherwise the object's manifest is read and its outputs are hashed. damage
 // describes the fault of an object that exists but is not whole.
-func (s *store) lookup(t *Task, key string) (r *record, damage string) {
-	s.mu.Lock()
-	old := s.ix.Tasks[t.ID]
-	s.mu.Unlock()
-
-	if old != nil && old.Key == key && s.whole(old) {
+func (s *store) lookup(st *Status) (r *record, damage string) {
+	if old := s.last(st.Task.ID); old != nil && old.Key == st.key && s.whole(old) {
 		return old, ""
 	}
 
-	dir := s.object(key)
-	r, err := readRecord(key, dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		if _, err := os.Stat(dir); err == nil {
-			return nil, "manifest.json is missing"
-		}
+	dir := s.object(st.key)
+	if s.discarded(st.key) {
 		return nil, ""
 	}
 
+	r, err := s.read(st)
+	for i := 0; err == nil && i < len(r.Outputs); i++ {
+		err = r.Outputs[i].verify(dir)
+	}
+
+	if err == nil {
+		err = r.stampAll(dir)
+		r.hashed = true
+	}
+
 	if err != nil {
-		return nil, "manifest.json cannot be read"
+		return nil, fmt.Sprintf("%s: %v", dir, err)
 	}
 
-	for _, o := range r.Outputs {
-		sum, n, err := hashOutput(dir, o.Name)
-		switch {
-		case err != nil:
-			return nil, o.Name + " is missing"
-		case n != o.Size:
-			return nil, fmt.Sprintf("%s has %d bytes, expected %d", o.Name, n, o.Size)
-		case sum != o.SHA256:
-			return nil, o.Name + " was changed"
-		}
-	}
-
-	if r.stampAll(dir) != nil {
-		return nil, "a file is missing"
-	}
-
-	s.remember(t, r, false)
+	s.remember(st.Task, r, false)
 
 	return r, ""
 }
 
-// readRecord reads what the manifest of an object says.
-func readRecord(key, dir string) (*record, error) {
-	m, err := readManifest(dir)
+// read reads the manifest of the object with the key of st.
+func (s *store) read(st *Status) (*record, error) {
+	m, b, err := readManifest(s.object(st.key))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, errors.New("manifest.json is missing")
+	case err != nil:
+		return nil, errors.New("manifest.json cannot be read")
+	case !m.describes(st, b):
+		return nil, errors.New("manifest.json was changed, or is that of another result")
+	}
 
-	return &record{Key: key, Version: m.Version, Inputs: m.Inputs, Outputs: m.Outputs, Seconds: m.Seconds}, err
+	return &record{Key: st.key, Version: m.Version, Outputs: m.Outputs, Seconds: m.Seconds}, nil
+}
+
+// setAside moves what is damaged, or in the way of a file or folder of the cache, to .cache/damaged.
+func (s *store) setAside(path string) error {
+	to := s.cache("damaged", filepath.Base(path)+"-"+aside())
+
+	err := os.MkdirAll(filepath.Dir(to), 0o755)
+	if err == nil {
+		err = rename(path, to)
+	}
+
+	if err == nil {
+		err = disk.dir(filepath.Dir(path))
+	}
+
+	if err == nil || errors.Is(err, fs.ErrNotExist) { // another process was first
+		return nil
+	}
+
+	return &WorkdirError{s.dir, err}
+}
+
+// makeWay sets aside what has the name of a file of the cache and is none, or that of a folder.
+func (s *store) makeWay(folder bool, elem ...string) error {
+	path := s.cache(elem...)
+	fi, err := os.Lstat(path)
+	if err != nil || fi.IsDir() == folder && (folder || fi.Mode().IsRegular()) {
+		return nil //nolint:nilerr // making it tells
+	}
+
+	return s.setAside(path)
 }
 
 func configDigest(kvs []kv.Pair) string {
@@ -394,14 +505,14 @@ func aside() string { return rand.Text() }
 // nil. With keep others may take the result at once, which is therefore made durable before
 // it has its name; without, settle does that.
 func (s *store) seal(t *Task, key, dir string, m manifest, j *Job, keep bool) (*record, error) {
-	r := &record{Key: key, Version: m.Version, Inputs: m.Inputs, Seconds: m.Seconds, Packed: t.Packed}
+	r := &record{Key: key, Version: m.Version, Seconds: m.Seconds, Packed: t.Packed}
 
-	write := r.fill
-	if r.Packed {
-		write = r.pack
+	err := r.describe(dir, j)
+	if err == nil {
+		m.Outputs = r.Outputs
+		err = r.write(dir, m, j)
 	}
 
-	err := write(dir, m, j)
 	if err == nil && keep {
 		err = s.syncObject(dir, r, dir)
 	}
@@ -444,7 +555,7 @@ func (s *store) name(r *record, dir string, keep bool) (there bool, err error) {
 	}
 
 	if taken(err) {
-		if keep && sealed(s, r.Key) {
+		if keep && s.sealed(r.Key) {
 			return true, nil
 		}
 
@@ -473,104 +584,84 @@ func (s *store) name(r *record, dir string, keep bool) (there bool, err error) {
 	return false, err
 }
 
-// pack writes a packed task's outputs and its manifest as one file.
-func (r *record) pack(path string, m manifest, j *Job) error {
-	files := make([]pack.File, 1, 1+len(j.packed))
+// describe lists what a task wrote, into its folder unless it is packed.
+func (r *record) describe(dir string, j *Job) error {
 	for _, p := range j.packed {
-		data := p.Bytes()
-		sum := sha256.Sum256(data)
-		r.Outputs = append(r.Outputs, output{p.name, int64(len(data)), hex.EncodeToString(sum[:]), j.digests[p.name]})
-		files = append(files, pack.File{Name: p.name, Data: data})
+		sum := sha256.Sum256(p.Bytes())
+		r.Outputs = append(r.Outputs, output{p.name, int64(p.Len()), hex.EncodeToString(sum[:]), j.digests[p.name]})
 	}
 
-	b, err := r.manifest(m)
-	if err != nil {
+	if r.Packed {
+		return nil
+	}
+
+	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+
+		o, err := sealFile(p)
+		name, _ := filepath.Rel(dir, p)
+		o.Name = filepath.ToSlash(name)
+		o.Digest = j.digests[o.Name]
+		r.Outputs = append(r.Outputs, o)
+
 		return err
+	})
+	slices.SortFunc(r.Outputs, func(a, b output) int { return cmp.Compare(a.Name, b.Name) })
+
+	return err
+}
+
+// write writes the manifest beside the outputs, with them as one file if they are packed.
+func (r *record) write(path string, m manifest, j *Job) error {
+	b, err := m.encode(r.Key)
+	switch {
+	case err != nil:
+	case r.Packed:
+		err = r.pack(path, b, j)
+	default:
+		err = os.WriteFile(filepath.Join(path, "manifest.json"), b, 0o644)
 	}
 
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
-		return err
-	}
-	defer f.Close()
-
-	files[0] = pack.File{Name: "manifest.json", Data: b}
-	if err = pack.Write(f, files...); err == nil {
-		err = protect(f)
-	}
-
-	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
 
 	return r.stampAll(path)
 }
 
-// manifest returns the manifest of a result whose outputs are known.
-func (r *record) manifest(m manifest) ([]byte, error) {
-	m.Outputs = r.Outputs
-	b, err := json.MarshalIndent(m, "", "  ")
-
-	return append(b, '\n'), err
-}
-
-// fill describes what a task wrote into its folder, and writes the manifest beside it.
-func (r *record) fill(dir string, m manifest, j *Job) error {
-	var names []string
-	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() {
-			n, _ := filepath.Rel(dir, p)
-			names = append(names, filepath.ToSlash(n))
-		}
-
-		return err
-	})
+func (r *record) pack(path string, manifest []byte, j *Job) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return err
 	}
 
-	sort.Strings(names)
-
-	for _, n := range names {
-		o, st, err := sealFile(filepath.Join(dir, n))
-		if err != nil {
-			return err
-		}
-
-		o.Name, o.Digest = n, j.digests[n]
-		r.Outputs, r.Stamps = append(r.Outputs, o), append(r.Stamps, st)
+	files := []pack.File{{Name: "manifest.json", Data: manifest}}
+	for _, p := range j.packed {
+		files = append(files, pack.File{Name: p.name, Data: p.Bytes()})
 	}
 
-	b, err := r.manifest(m)
-	if err != nil {
-		return err
+	if err = pack.Write(f, files...); err == nil {
+		err = protect(f)
 	}
 
-	return os.WriteFile(filepath.Join(dir, "manifest.json"), b, 0o644)
+	return errors.Join(err, f.Close())
 }
 
 // sealFile makes a file read-only and describes it.
-func sealFile(path string) (o output, st stamp, err error) {
+func sealFile(path string) (o output, err error) {
 	f, err := OpenOwn(path)
 	if err != nil {
-		return o, st, err
+		return o, err
 	}
 	defer f.Close()
 
 	if o.SHA256, o.Size, err = hashOpen(f); err != nil {
-		return o, st, err
+		return o, err
 	}
 
-	if err := protect(f); err != nil {
-		return o, st, err
-	}
-
-	fi, err := f.Stat()
-	if err != nil {
-		return o, st, err
-	}
-
-	return o, stampOf(path, fi), nil
+	return o, protect(f)
 }
 
 // links lists what the task publishes of a result, folders written out.
@@ -608,7 +699,12 @@ func (s *store) publish(t *Task, r *record) error {
 			return fmt.Errorf("publish %s: %w", l.Path, err)
 		}
 
-		if b, err := Own(to); err == nil {
+		b, err := Own(to)
+		if err != nil && b != nil && b.IsDir() {
+			return fmt.Errorf("publish %s: a folder has this name; move it away and run again", to)
+		}
+
+		if err == nil {
 			if os.SameFile(a, b) || a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) {
 				continue
 			}
@@ -687,76 +783,4 @@ func writeSynced(path string, b []byte) error {
 	_, err = f.Write(b)
 
 	return errors.Join(err, disk.file(f), f.Close())
-}
-
-// unpublish removes from the task's folders what an earlier result published
-// there and r does not hold, such as the figures of a split that is gone. The
-// cache keeps a list per folder; files that people put there are not on it. The
-// list is durable before the files on it appear, and loses a name after its file
-// is gone for good.
-func (s *store) unpublish(t *Task, r *record) error {
-	for _, l := range t.Publish {
-		if !strings.HasSuffix(l.Output, "/") {
-			continue
-		}
-
-		var now []string
-		for _, o := range r.Outputs {
-			if name, ok := strings.CutPrefix(o.Name, l.Output); ok {
-				now = append(now, name)
-			}
-		}
-
-		sort.Strings(now)
-		sum := sha256.Sum256([]byte(filepath.ToSlash(l.Path)))
-		list := s.cache("published", hex.EncodeToString(sum[:8]))
-		before, err := ReadOwn(list) // what is no file is replaced by one
-		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrForeign) {
-			return fmt.Errorf("publish %s: %w", l.Path, err)
-		}
-
-		text := strings.Join(now, "\n")
-		if err == nil && string(before) == text {
-			continue
-		}
-
-		gone := map[string]bool{} // folders that lost a file
-		for _, name := range strings.Split(string(before), "\n") {
-			if i := sort.SearchStrings(now, name); name == "" || i < len(now) && now[i] == name ||
-				!filepath.IsLocal(filepath.FromSlash(name)) || strings.Contains(name, "\x00") {
-				continue
-			}
-
-			path := filepath.Join(s.dir, l.Path, filepath.FromSlash(name))
-			err := os.Remove(path)
-			if err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return fmt.Errorf("clear %s: %w", l.Path, err)
-			}
-
-			if err == nil {
-				gone[filepath.Dir(path)] = true
-			}
-		}
-
-		for dir := range gone {
-			if err := disk.dir(dir); err != nil {
-				return fmt.Errorf("clear %s: %w", l.Path, err)
-			}
-		}
-
-		err = os.MkdirAll(filepath.Dir(list), 0o755)
-		if err == nil {
-			err = s.place(list, func(tmp string) error { return writeSynced(tmp, []byte(text)) })
-		}
-
-		if err == nil {
-			err = disk.dir(filepath.Dir(list))
-		}
-
-		if err != nil {
-			return fmt.Errorf("publish %s: %w", l.Path, err)
-		}
-	}
-
-	return nil
 }

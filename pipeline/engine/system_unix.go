@@ -36,15 +36,6 @@ func take(f *os.File) (ok bool, err error) {
 // just being started and holds the file until it is.
 func give(f *os.File) { _ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN) }
 
-// fileNumber is the number of a file in its file system.
-func fileNumber(_ string, fi fs.FileInfo) uint64 {
-	if st, ok := fi.Sys().(*syscall.Stat_t); ok {
-		return st.Ino
-	}
-
-	return 0
-}
-
 // lookAt returns the stamp of a file and of which kind it is, that of a link itself unless follow. It is
 // os.Stat and os.Lstat without what they allocate.
 func lookAt(path string, follow bool) (st stamp, kind fs.FileMode, err error) {
@@ -69,7 +60,12 @@ func lookAt(path string, follow bool) (st stamp, kind fs.FileMode, err error) {
 		kind = fs.ModeIrregular
 	}
 
-	return stamp{Size: x.Size, MTime: x.Mtim.Nano(), Inode: x.Ino}, kind, nil
+	st = stamp{Size: x.Size, MTime: x.Mtim.Nano(), Inode: x.Ino}
+	if follow { // of results it changes with each of their names
+		st.CTime = x.Ctim.Nano()
+	}
+
+	return st, kind, nil
 }
 
 // protect makes a file read-only.

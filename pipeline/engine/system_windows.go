@@ -39,7 +39,7 @@ func take(f *os.File) (ok bool, err error) {
 func give(f *os.File) { _ = windows.UnlockFileEx(windows.Handle(f.Fd()), 0, 1, 0, whence()) }
 
 // fileNumber is the number of a file in its volume, 0 where the system does not tell it.
-func fileNumber(path string, _ fs.FileInfo) uint64 {
+func fileNumber(path string) uint64 {
 	name, err := windows.UTF16PtrFromString(path)
 	if err != nil {
 		return 0
@@ -63,22 +63,20 @@ func fileNumber(path string, _ fs.FileInfo) uint64 {
 
 // lookAt returns the stamp of a file and of which kind it is, that of a link itself, without the file's
 // number, unless follow.
-func lookAt(path string, follow bool) (stamp, fs.FileMode, error) {
+func lookAt(path string, follow bool) (st stamp, kind fs.FileMode, err error) {
+	stat := os.Lstat
 	if follow {
-		fi, err := os.Stat(path)
-		if err != nil {
-			return stamp{}, 0, err
-		}
-
-		return stampOf(path, fi), fi.Mode().Type(), nil
+		stat, st.Inode = os.Stat, fileNumber(path)
 	}
 
-	fi, err := os.Lstat(path)
+	fi, err := stat(path)
 	if err != nil {
 		return stamp{}, 0, err
 	}
 
-	return stamp{Size: fi.Size(), MTime: fi.ModTime().UnixNano()}, fi.Mode().Type(), nil
+	st.Size, st.MTime = fi.Size(), fi.ModTime().UnixNano()
+
+	return st, fi.Mode().Type(), nil
 }
 
 // protect leaves a file writable: the attribute belongs to all names of a file, and

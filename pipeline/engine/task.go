@@ -7,10 +7,9 @@
 // of its inputs from other tasks. Its result is an object: a directory
 // .cache/objects/<key> with the task's outputs and a manifest, or one file that
 // holds them (package pack), written under another name and renamed, so that it
-// is complete or absent. The index
-// (.cache/index) caches the manifests and the parts of each task's last key, to
-// be fast and to explain; lost, it is made again. It is written when what it lists
-// is durable.
+// is complete or absent. The index (.cache/index) caches the outputs and settings
+// of each task's last result, to be fast and to explain; lost, it is made again of
+// the manifests. It is written when what it lists is durable.
 //
 // The engine knows nothing of microphones, networks, configuration files or
 // tables. Of the project it imports only the key-value pair.
@@ -18,16 +17,20 @@ package engine
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 
+	"doubletake/internal/parallel"
 	"doubletake/pipeline/kv"
 )
 
@@ -50,6 +53,57 @@ type Task struct {
 	Run        func(ctx context.Context, j *Job) error
 }
 
+// PanicError reports that a task panicked.
+type PanicError struct {
+	*parallel.Panic
+	File string // the first raw file the task reads, "" without one
+	Kept string // path of a file with the stack
+}
+
+// NewPanicError describes what recover returned, to the function that was deferred.
+func NewPanicError(value any) *PanicError { return &PanicError{Panic: parallel.Caught(value)} }
+
+// Keep writes the stack to a file.
+func (e *PanicError) Keep(path string) {
+	if os.WriteFile(path, fmt.Appendf(nil, "%v\n\n%s", e, e.Stack), 0o644) == nil {
+		e.Kept = path
+	}
+}
+
+func (e *PanicError) Error() string {
+	of := ""
+	if e.File != "" {
+		of = " reading " + e.File
+	}
+
+	text := fmt.Sprintf("a fault of the program%s, please report it: %v in %s", of, e.Value, e.Place)
+	if e.Kept != "" {
+		text += "; with " + e.Kept
+	}
+
+	return text
+}
+
+// run calls Run; a panic becomes an error.
+func (t *Task) run(ctx context.Context, j *Job) (err error) {
+	defer func() {
+		v := recover()
+		if v == nil {
+			return
+		}
+
+		e := NewPanicError(v)
+		if len(t.Files) > 0 {
+			e.File = t.Files[0].Path
+		}
+
+		e.Keep(j.fault)
+		err = e
+	}()
+
+	return t.Run(ctx, j)
+}
+
 // File is a raw file: Path as people know it, Open where it is.
 type File struct{ Path, Open string }
 
@@ -67,32 +121,12 @@ type Job struct {
 	digests map[string]string
 	inputs  map[Dep]string
 	packed  []packed          // outputs of a task whose results are packed
-	scratch string            // folder that Scratch makes
+	fault   string            // path for the stack of a panic
 	made    map[string]string // digests of raw files by path, of inputs by "task → output"
-	notes   []kv.Pair
-	note    func(text string)
 	follows func(task string) bool
 	passing map[string]Freer // by Handoff, by the task that gets it
 	passed  Freer            // to this task
 	held    []hashed         // raw files that were read to be hashed
-}
-
-// Note records a fact about how the result was made (not about the result) in its
-// manifest, and sends it to the run's observer: "checkpoint", "went on at epoch
-// 312 of 500".
-func (j *Job) Note(key, value string) {
-	j.notes = append(j.notes, kv.Pair{Key: key, Value: value})
-	j.note(key + ": " + value)
-}
-
-// Scratch returns a folder that outlives an interrupted run: what a task keeps
-// there (a training checkpoint) is found again when the same task, made from
-// the same things, runs again. It goes when the task's result is sealed.
-func (j *Job) Scratch() (string, error) {
-	if err := os.MkdirAll(j.scratch, 0o755); err != nil {
-		return "", fmt.Errorf("make scratch folder: %w", err)
-	}
-	return j.scratch, nil
 }
 
 // Held returns the contents of a raw file of the task if the engine has just read them, or
@@ -179,12 +213,7 @@ type output struct {
 	Digest string `json:"digest,omitempty"` // "" where it is the SHA-256
 }
 
-func (o output) digest() string {
-	if o.Digest != "" {
-		return o.Digest
-	}
-	return o.SHA256
-}
+func (o output) digest() string { return cmp.Or(o.Digest, o.SHA256) }
 
 // input is one thing a key was made of, kept to explain a change.
 type input struct {
@@ -192,7 +221,8 @@ type input struct {
 	Digest string `json:"digest"`
 }
 
-// manifest describes an object, in the same folder or pack as the outputs.
+// manifest describes an object, in the same folder or pack as the outputs. Its file ends with
+// the checksum of its fields and of the object's key.
 type manifest struct {
 	Task     string    `json:"task"`
 	Stage    string    `json:"stage"`
@@ -206,6 +236,35 @@ type manifest struct {
 	Outputs  []output  `json:"outputs"`
 	Annotate []kv.Pair `json:"annotate,omitempty"`
 }
+
+// encode returns the manifest as it is written for the object of that key.
+func (m manifest) encode(key string) ([]byte, error) {
+	b, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+
+	sum := sha256.Sum256(append([]byte(key+"\n"), b...))
+
+	return fmt.Appendf(b[:len(b)-2], ",\n  \"sum\": %q\n}\n", hex.EncodeToString(sum[:])), nil
+}
+
+// describes reports whether b is the manifest m of the object with the key of st. Results of version 0.1 have
+// no checksum: their manifests must name the stage, the settings and the inputs that the key is made of.
+func (m manifest) describes(st *Status, b []byte) bool {
+	if whole, err := m.encode(st.key); err == nil && bytes.Equal(whole, b) {
+		return true
+	}
+
+	t := st.Task
+	m.Stage, m.Version, m.Config, m.Inputs = t.Stage, t.Version, t.settings(), t.inputs(st.digests)
+	whole, err := json.MarshalIndent(m, "", "  ")
+
+	return err == nil && bytes.Equal(append(whole, '\n'), b)
+}
+
+// settings are all that the task reads.
+func (t *Task) settings() []kv.Pair { return append(slices.Clone(t.Config), t.Local...) }
 
 // inputs lists what the task reads, with the digests in that order.
 func (t *Task) inputs(digests []string) []input {

@@ -1,14 +1,11 @@
 package export
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"math"
-	"os"
 	"slices"
 
-	"doubletake/ingest/fault"
+	"doubletake/internal/lists"
 	"doubletake/pipeline/predict"
 	"doubletake/train/gp"
 	"doubletake/train/honest"
@@ -17,7 +14,7 @@ import (
 // calibrated is a honest.json with a Gaussian process.
 type calibrated struct {
 	*honest.Model
-	stored gp.Stored
+	stored gp.Data
 	digest string // of the file
 }
 
@@ -58,15 +55,8 @@ func readCalibrated(models *predict.Models) (m *calibrated, absent string, err e
 			len(m.stored.Hyper), size*8/1e6), nil
 	}
 
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return nil, "", fault.In(path, err)
-	}
-
-	sum := sha256.Sum256(b)
-	m.digest = hex.EncodeToString(sum[:])
-
-	return m, "", nil
+	m.digest, err = digestOf(path)
+	return m, "", err
 }
 
 // coordinate is the input whose values are the groups, -1 where it is none.
@@ -74,17 +64,8 @@ func (c *calibrated) coordinate() int {
 	return slices.IndexFunc(c.Inputs, func(in honest.Input) bool { return in.Name == c.Calibration.Condition })
 }
 
-// axisOf is the attribute that names an axis.
-func axisOf(axis int) (a proto) {
-	a.text(attributeName, "axis")
-	a.number(attributeInt, int64(axis))
-	a.number(attributeType, attributeIsInt)
-
-	return a
-}
-
-func axis(g *graph, kind string, axis int, inputs ...string) string {
-	return g.node(kind, axisOf(axis), inputs...)
+func axis(g *graph, kind string, axis int64, inputs ...string) string {
+	return g.node(kind, attribute("axis", axis), inputs...)
 }
 
 // columns picks columns of x.
@@ -112,14 +93,14 @@ func (c *calibrated) graph(m *Models) ([]byte, error) {
 	z := c.features(g)
 
 	var conditions []string
-	if c.stored.Cells == nil {
+	if c.stored.Averages == nil {
 		conditions = c.conditions(g, "conditions_", c.stored.X)
 	}
 
 	var all [3][]string // mean, variance of the latent function, noise
 	for j := range c.stored.Hyper {
-		if c.stored.Cells != nil {
-			conditions = c.conditions(g, "cells"+itoa(j)+"_", c.stored.Cells[j].X)
+		if c.stored.Averages != nil {
+			conditions = c.conditions(g, "cells"+itoa(j)+"_", c.stored.Averages[j].X)
 		}
 
 		a, b, s := c.outcome(g, j, z, conditions)
@@ -156,7 +137,7 @@ func (c *calibrated) graph(m *Models) ([]byte, error) {
 	}
 
 	return one.document(g, "calibrated", "A Gaussian process whose intervals were calibrated on "+
-		"left-out groups of "+learned.Condition+".", []value{m.x()}, [2]string{"method", "hierarchical-scale"},
+		"left-out groups of "+learned.Condition+".", [2]string{"method", "hierarchical-scale"},
 		[2]string{"level", fmt.Sprint(learned.Level)}, [2]string{"k", itoa(learned.K)},
 		[2]string{"prior", learned.Scale.Prior.Name})
 }
@@ -183,18 +164,9 @@ func (c *calibrated) uncovered(g *graph) string {
 }
 
 // conditions are what a process is conditioned on, transposed: a row each input.
-func (c *calibrated) conditions(g *graph, name string, x []float64) (rows []string) {
+func (c *calibrated) conditions(g *graph, name string, x []float64) []string {
 	in := len(c.stored.Columns)
-
-	column := make([]float64, len(x)/in)
-	for k := range in {
-		for i := range column {
-			column[i] = x[i*in+k]
-		}
-		rows = append(rows, g.row(name+itoa(k), column))
-	}
-
-	return rows
+	return lists.Make(in, func(k int) string { return g.row(name+itoa(k), lists.Column(x, in, k)) })
 }
 
 // features are the standardised inputs of the process: a row each condition, or
@@ -299,6 +271,13 @@ func (c *calibrated) outcome(g *graph, j int, z string, conditions []string) (me
 	n := len(weights)
 	solved := g.solve(k, id, lower, n)
 	variance := g.op("Sub", own, g.rowSum(g.op("Mul", solved, solved)))
+	if white, cov, fresh := c.Process.Offsets(j); white != nil { // of a new thing
+		w := len(white) / n
+		u := g.op("MatMul", solved, g.float64s(id+"offsets", white, n, w))
+		added := g.rowSum(g.op("Mul", u, g.op("MatMul", u, g.float64s(id+"offsets2", cov, w, w))))
+		variance = g.op("Add", variance, g.op("Add", added, g.scalar(fresh)))
+	}
+
 	variance = g.op("Add", g.op("Max", variance, g.scalar(gp.MinVariance)), g.scalar(h.Nugget*h.Nugget))
 
 	// ln σ² = coefficients of 1, x_i, and x_i·x_j for i ≤ j.

@@ -12,11 +12,11 @@ import (
 	"strings"
 	"testing"
 
+	"doubletake/internal/must"
 	"doubletake/pipeline"
 	"doubletake/pipeline/export"
 	"doubletake/pipeline/pipelinetest"
 	"doubletake/pipeline/predict"
-	"doubletake/pipeline/table/tabletest"
 	"doubletake/train/gp"
 	"doubletake/train/honest"
 )
@@ -78,12 +78,10 @@ experiments:
 func campaign(t *testing.T, yaml string) (runs string) {
 	t.Helper()
 	dir := t.TempDir()
-	wing, rotor := tabletest.Pairs(rand.New(rand.NewPCG(5, 6)))
+	wing, rotor := pairs(rand.New(rand.NewPCG(5, 6)))
 	err := pipelinetest.Run(dir, map[string]string{"pipeline.yaml": yaml, "wing.csv": wing, "rotor.csv": rotor},
 		pipeline.Options{Selection: pipeline.Selection{To: "train"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	return filepath.Join(dir, "runs")
 }
@@ -96,27 +94,19 @@ func expected(t *testing.T, split string, x []float64) (byGraph map[string]map[s
 	ctx := context.Background()
 
 	m, err := predict.Open(split)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
-	p, err := m.Predict(ctx, x, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	p, err := m.Predict(ctx, x)
+	must.Do(t, err)
 
 	h, err := honest.Read(filepath.Join(split, "honest.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
-	c, err := m.Recommend(ctx, x, 0, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c, err := m.Recommend(ctx, x, 0, false, nil)
+	must.Do(t, err)
 
 	rule := map[string][]float64{
-		"network": p.Mu, "network_var": p.Total, "network_cov": p.Cov, "network_delta": p.Delta,
+		"network": p.Mu, "network_var": p.Var, "network_cov": p.Cov, "network_delta": p.Delta,
 	}
 	own := map[string][]float64{"": c.Mu}
 	for k, mu := range c.Mu {
@@ -132,7 +122,7 @@ func expected(t *testing.T, split string, x []float64) (byGraph map[string]map[s
 	}
 
 	return map[string]map[string][]float64{
-		"first": {"network": p.Mu, "network_var": p.Total}, "rule": rule, "calibrated": own,
+		"first": {"network": p.Mu, "network_var": p.Var}, "rule": rule, "calibrated": own,
 	}, least
 }
 
@@ -141,46 +131,37 @@ func onCells(t *testing.T, path string) {
 	t.Helper()
 
 	h, err := honest.Read(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	s := h.Process.Stored()
 	n := h.Process.Conditions()
 	s.Version, s.Averaged = gp.CellsVersion, &gp.Cells{Rows: n, Cells: n, Largest: 1}
 	for j, hyper := range s.Hyper {
-		c := gp.StoredCells{X: s.X}
+		c := gp.Averages{X: s.X}
 		for i := range n {
 			k := i*s.Outcomes + j
 			c.Y, c.Variance = append(c.Y, s.Y[k]), append(c.Variance, s.Spread[k]+hyper.Nugget*hyper.Nugget)
 		}
 
-		s.Cells = append(s.Cells, c)
+		s.Averages = append(s.Averages, c)
 	}
 
 	s.X, s.Y, s.Spread = nil, nil, nil
 	b, err := json.Marshal(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	if err := json.Unmarshal(b, h.Process); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	must.Do(t, json.Unmarshal(b, h.Process))
 
 	if b, err = json.Marshal(h); err != nil {
 		t.Fatal(err)
 	}
 
-	if err := errors.Join(os.Remove(path), os.WriteFile(path, b, 0o644)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.Remove(path), os.WriteFile(path, b, 0o644)))
 }
 
 // ONNX Runtime evaluates the graphs of calibrated splits to 1e-5 of σ, or of σ², of what
 // the program computes, and ends of intervals to 5e-5 of σ, at conditions within and
 // beyond the training range.
-// With DOUBLETAKE_LONG=1 these are the toy, the airfoil and the drone of the default
+// With DOUBLETAKE_LONG=all these are the toy, the airfoil and the drone of the default
 // run, each at 1000 random conditions.
 func TestONNXCalibrated(t *testing.T) {
 	if testing.Short() {
@@ -188,11 +169,8 @@ func TestONNXCalibrated(t *testing.T) {
 	}
 
 	yaml, rows := campaigns, 200
-	if os.Getenv("DOUBLETAKE_LONG") != "" {
-		b, err := os.ReadFile("../../pipeline.yaml")
-		if err != nil {
-			t.Fatal(err)
-		}
+	if os.Getenv("DOUBLETAKE_LONG") == "all" {
+		b := must.Read(t, "../../pipeline.yaml")
 
 		yaml, rows = string(b), 1000
 	}
@@ -200,9 +178,7 @@ func TestONNXCalibrated(t *testing.T) {
 	node := runtime(t)
 
 	splits, err := filepath.Glob(filepath.Join(campaign(t, yaml), "*", "splits", "*"))
-	if err != nil || len(splits) < 3 {
-		t.Fatalf("%v: splits %q", err, splits)
-	}
+	must.Never(t, err != nil || len(splits) < 3, "%v: splits %q", err, splits)
 
 	var todo []evaluation
 	var calibrated []string
@@ -214,25 +190,17 @@ func TestONNXCalibrated(t *testing.T) {
 		}
 
 		m, err := export.OpenModels(split)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
-		if m.Uncalibrated() != "" {
-			t.Fatalf("%s: %s", split, m.Uncalibrated())
-		}
+		must.Be(t, m.Uncalibrated(), "", "%s", split)
 
 		paths, err := m.WriteONNX(filepath.Join(split, "onnx"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		calibrated = append(calibrated, paths[len(paths)-1])
 
 		models, err := predict.Open(split)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		inputs := models.Card.Inputs
 		rng := rand.New(rand.NewPCG(1, 2))
@@ -285,17 +253,13 @@ func describes(t *testing.T, paths []string) {
 
 	for i, g := range check(t, paths) {
 		h, err := honest.Read(filepath.Join(filepath.Dir(paths[i]), "..", "honest.json"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		named, c := 0, h.Calibration
 		for k, want := range map[string]string{
 			"method": "hierarchical-scale", "level": fmt.Sprint(c.Level), "k": fmt.Sprint(c.K), "prior": c.Scale.Prior.Name,
 		} {
-			if g.Metadata[k] != want {
-				t.Errorf("%s: metadata %s is %q, expected %q", paths[i], k, g.Metadata[k], want)
-			}
+			must.Equal(t, g.Metadata[k], want, "%s: metadata %s is", paths[i], k)
 		}
 
 		for _, o := range h.Outcomes {
@@ -319,4 +283,23 @@ func ends(inputs []predict.Input) (x []float64) {
 		x = append(x, q.Max)
 	}
 	return x
+}
+
+// pairs simulates pairs of the forces of a wing, and of the levels of a rotor, as CSV.
+func pairs(rng *rand.Rand) (wing, rotor string) {
+	var w, r strings.Builder
+	w.WriteString("run,alpha_deg,u_m_s,lift_1,lift_2,drag_1,drag_2\n")
+	r.WriteString("run,blades,rpm,bpf1_db_1,bpf1_db_2,bpf2_db_1,bpf2_db_2\n")
+
+	for i := range 80 {
+		a, u := float64(i%8), 10+4*float64(i/8%5)
+		lift, drag := 0.01*u*u*(0.1+0.1*a), 0.01*u*u*(0.02+0.01*a*a)
+		fmt.Fprintf(&w, "r%d,%g,%g,%g,%g,%g,%g\n", i, a, u, lift+0.1*rng.NormFloat64(), lift+0.1*rng.NormFloat64(),
+			drag+0.05*rng.NormFloat64(), drag+0.05*rng.NormFloat64())
+		n, rpm := 2+float64(i%5), 3000+500*float64(i/5%7)
+		level := func(m float64) float64 { return 60 + 50*math.Log10(rpm/3000) - 3*m*n + rng.NormFloat64() }
+		fmt.Fprintf(&r, "r%d,%g,%g,%g,%g,%g,%g\n", i, n, rpm, level(1), level(1), level(2), level(2))
+	}
+
+	return w.String(), r.String()
 }

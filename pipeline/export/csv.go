@@ -7,20 +7,19 @@ import (
 	"math"
 	"strconv"
 
+	"doubletake/internal/lists"
 	"doubletake/pipeline/table"
+	"doubletake/train/numbers"
 )
 
 // CSV writes a table as comma-separated text (RFC 4180, UTF-8, a header of
 // names). Numbers have as many digits as it takes to read them back equal; a
 // missing number is an empty field, infinity is INF or -INF. The values of a
-// list are separated by spaces.
+// list are separated by spaces. A text that a spreadsheet would take for a formula begins with '.
 func CSV(w io.Writer, t *table.Table) error {
 	cw := csv.NewWriter(w)
 
-	row := make([]string, len(t.Columns))
-	for i := range t.Columns {
-		row[i] = t.Columns[i].Name
-	}
+	row := lists.Each(t.Columns, func(c table.Column) string { return c.Name })
 
 	_ = cw.Write(row) // Error returns the first error of any write
 
@@ -40,7 +39,7 @@ func CSV(w io.Writer, t *table.Table) error {
 func cell(c *table.Column, r int) string {
 	switch {
 	case c.Strings != nil:
-		return c.Strings[r]
+		return numbers.Harmless(c.Strings[r])
 	case c.Ints != nil:
 		return strconv.FormatInt(c.Ints[r], 10)
 	case c.Bools != nil:

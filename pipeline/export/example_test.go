@@ -10,7 +10,7 @@ import (
 
 func ExampleCSV() {
 	t := &table.Table{Columns: []table.Column{
-		{Name: "run", Strings: []string{"a.wav", "b.wav"}},
+		{Name: "run", Strings: []string{"a.wav", "=b.wav"}},
 		{Name: "rpm", Unit: "1/min", Floats: []float64{5000, 5500.25}},
 	}}
 
@@ -20,5 +20,5 @@ func ExampleCSV() {
 	// Output:
 	// run,rpm
 	// a.wav,5000
-	// b.wav,5500.25
+	// '=b.wav,5500.25
 }

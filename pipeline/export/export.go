@@ -46,25 +46,15 @@ func Find(path string) ([]Source, error) {
 	}
 
 	var list []Source
-	err = filepath.WalkDir(path, func(p string, d fs.DirEntry, err error) error {
-		if err != nil {
+
+	err = fs.WalkDir(os.DirFS(path), ".", func(p string, d fs.DirEntry, err error) error {
+		switch name, ok := strings.CutSuffix(p, ".arrow"); {
+		case err != nil:
 			return err
-		}
-
-		if d.IsDir() {
-			if p != path && strings.HasPrefix(d.Name(), ".") {
-				return fs.SkipDir
-			}
-			return nil
-		}
-
-		if name, ok := strings.CutSuffix(d.Name(), ".arrow"); ok && name != "" {
-			rel, err := filepath.Rel(path, p)
-			if err != nil {
-				return err
-			}
-
-			list = append(list, Source{p, strings.TrimSuffix(filepath.ToSlash(rel), ".arrow")})
+		case d.IsDir() && p != "." && strings.HasPrefix(d.Name(), "."):
+			return fs.SkipDir
+		case ok && !d.IsDir() && d.Name() != ".arrow":
+			list = append(list, Source{filepath.Join(path, filepath.FromSlash(p)), name})
 		}
 
 		return nil
@@ -74,10 +64,8 @@ func Find(path string) ([]Source, error) {
 	}
 
 	if len(list) == 0 {
-		return nil, &fault.Error{
-			Path: path, Want: "tables (*.arrow)", Found: "none in the folder",
-			Hint: "pipeline run writes runs/EXPERIMENT/triplets.arrow and others",
-		}
+		return nil, fault.At(path, "", "tables (*.arrow)", "none in the folder",
+			"pipeline run writes runs/EXPERIMENT/triplets.arrow and others")
 	}
 
 	slices.SortFunc(list, func(a, b Source) int { return strings.Compare(a.Name, b.Name) })
@@ -90,7 +78,7 @@ func Find(path string) ([]Source, error) {
 // appears complete or not at all, and replaces one of that name. An error is a
 // *fault.Error where the table cannot be read or the format cannot hold it.
 func Write(dir, format string, src Source) (paths []string, rows, columns int, err error) {
-	t, err := table.Read(src.Path)
+	t, err := table.ReadVerified(src.Path)
 	if err != nil {
 		return nil, 0, 0, fault.In(src.Path, err)
 	}
@@ -110,13 +98,7 @@ func Write(dir, format string, src Source) (paths []string, rows, columns int, e
 		paths = []string{meta}
 
 	case "parquet":
-		schema, err := arrowSchema(src.Path)
-		if err != nil {
-			return nil, 0, 0, err
-		}
-
-		write = func(w io.Writer, t *table.Table) error { return Parquet(w, t, schema) }
-
+		write = Parquet
 	default:
 		panic("export: unknown format " + format)
 	}

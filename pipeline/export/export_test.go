@@ -15,6 +15,7 @@ import (
 	"doubletake/ingest"
 	"doubletake/ingest/format/parquet"
 	"doubletake/ingest/ingesttest"
+	"doubletake/internal/must"
 	"doubletake/pipeline/export"
 	"doubletake/pipeline/table"
 	"doubletake/pipeline/table/tabletest"
@@ -93,9 +94,7 @@ func compare(t *testing.T, name string, got, want file) {
 		}
 	}
 
-	if len(got.Columns) != len(want.Columns) {
-		t.Errorf("%s: %d columns, expected %d", name, len(got.Columns), len(want.Columns))
-	}
+	must.Equal(t, len(got.Columns), len(want.Columns), "%s: columns", name)
 
 	for k, v := range want.Metadata {
 		if g, ok := got.Metadata[k]; !ok || g != v {
@@ -145,25 +144,18 @@ func exported(t *testing.T, format string) (names, paths []string) {
 		n++
 
 		p := filepath.Join(dir, "runs", "sub", name+".arrow")
-		if err := os.MkdirAll(filepath.Dir(p), 0o777); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(p), 0o777))
 
-		if _, err := tab.WriteFile(p); err != nil {
-			t.Fatal(err)
-		}
+		_, err := tab.WriteFile(p)
+		must.Do(t, err)
 	}
 
 	list, err := export.Find(filepath.Join(dir, "runs"))
-	if err != nil || len(list) != n {
-		t.Fatalf("%d tables, %v", len(list), err)
-	}
+	must.Never(t, err != nil || len(list) != n, "%d tables, %v", len(list), err)
 
 	for _, s := range list {
 		written, rows, columns, err := export.Write(filepath.Join(dir, "out"), format, s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		name := strings.TrimPrefix(s.Name, "sub/")
 		tab := tabletest.Tables()[name]
@@ -229,14 +221,10 @@ func TestParquetReads(t *testing.T) {
 	tab.Columns = append(tab.Columns, table.Column{Name: "a", Unit: "m/s", Ints: make([]int64, tab.Rows())})
 
 	var b bytes.Buffer
-	if err := export.Parquet(&b, tab, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, export.Parquet(&b, tab))
 
 	r, err := parquet.Format.Open(ingesttest.Source(b.Bytes()), ingest.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	i := r.Info()
 	if i.Encoding != "Parquet, 2 row groups" || i.Channels[0].Name != "x" || i.Channels[1].Name != "a" ||
@@ -249,9 +237,7 @@ func TestParquetReads(t *testing.T) {
 
 // A group ends before 64 MiB, so that a reader need not hold more.
 func TestParquetGroups(t *testing.T) {
-	if os.Getenv("DOUBLETAKE_LONG") == "" {
-		t.Skip("writes 84 MB; DOUBLETAKE_LONG=1 runs it")
-	}
+	must.BeLong(t, "writes 84 MB")
 
 	list := make([]float32, 1<<20)
 
@@ -261,9 +247,7 @@ func TestParquetGroups(t *testing.T) {
 	}
 
 	var b bytes.Buffer
-	if err := export.Parquet(&b, tab, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, export.Parquet(&b, tab))
 
 	r, err := parquet.Format.Open(ingesttest.Source(b.Bytes()), ingest.Options{})
 	if err != nil || r.Info().Encoding != "Parquet, 2 row groups" {
@@ -291,20 +275,14 @@ func TestEqualFiles(t *testing.T) {
 // What cannot be exported is an error that names the place.
 func TestErrors(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := export.Find(filepath.Join(dir, "none")); err == nil ||
-		!strings.Contains(err.Error(), "expected a folder with tables") {
-		t.Errorf("a folder that is not there: %v", err)
-	}
+	_, err := export.Find(filepath.Join(dir, "none"))
+	must.Refuse(t, err, "expected a folder with tables")
 
-	if _, err := export.Find(dir); err == nil ||
-		!strings.Contains(err.Error(), "expected tables (*.arrow), found none in the folder") {
-		t.Errorf("an empty folder: %v", err)
-	}
+	_, err = export.Find(dir)
+	must.Refuse(t, err, "expected tables (*.arrow), found none in the folder")
 
 	bad := filepath.Join(dir, "bad.arrow")
-	if err := os.WriteFile(bad, []byte("no table"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(bad, []byte("no table"), 0o644))
 
 	if _, _, _, err := export.Write(dir, "csv", export.Source{Path: bad, Name: "bad"}); err == nil ||
 		!strings.HasPrefix(err.Error(), bad) && !strings.Contains(err.Error(), bad) {

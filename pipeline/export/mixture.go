@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"doubletake/internal/lists"
 	"doubletake/train/honest/interval"
 	"doubletake/train/honest/scale"
 )
@@ -90,11 +91,7 @@ func (c *calibrated) distance(g *graph) string {
 	below, above := g.op("Sub", g.scalar(a.Values[0]), z), g.op("Sub", z, g.scalar(a.Values[n-1]))
 	d := g.op("Mul", g.op("Max", g.op("Max", below, above), g.scalar(0)), g.scalar(2/a.Range))
 	if n > 1 {
-		lengths := make([]float64, n-1)
-		for i := range lengths {
-			lengths[i] = (a.Values[i+1] - a.Values[i]) * a.Range / 2
-		}
-
+		lengths := lists.Make(n-1, func(i int) float64 { return (a.Values[i+1] - a.Values[i]) * a.Range / 2 })
 		between := g.op("Mul", g.op("Sub", z, g.row("lower_values", a.Values[:n-1])),
 			g.op("Sub", g.row("upper_values", a.Values[1:]), z))
 		between = g.op("Max", g.op("Div", between, g.row("lengths", lengths)), g.scalar(0))
@@ -162,19 +159,12 @@ func quadrature(list []scale.Component, n int, of func(scale.Component) float64)
 	}
 
 	values = slices.Sorted(maps.Keys(law))
-	for _, v := range values {
-		weights = append(weights, law[v])
-	}
-
+	weights = lists.Each(values, func(v float64) float64 { return law[v] })
 	if len(values) <= n {
 		return values, weights
 	}
 
-	jacobi, next := mat.NewSymDense(n, nil), make([]float64, len(values))
-	for i, w := range weights {
-		next[i] = math.Sqrt(w)
-	}
-
+	jacobi, next := mat.NewSymDense(n, nil), lists.Each(weights, math.Sqrt)
 	var basis [][]float64
 	for k := range n {
 		norm := floats.Norm(next, 2)

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"doubletake/internal/must"
 	"doubletake/train/honest/scale"
 )
 
@@ -17,9 +18,7 @@ func TestScaledErfc(t *testing.T) {
 		}
 
 		want := (1 + 2*x) * math.Exp(x*x) * math.Erfc(x)
-		if !(math.Abs(p/want-1) < 1e-11) {
-			t.Errorf("at %g: %.15g, expected %.15g", x, p, want)
-		}
+		must.Not(t, !(math.Abs(p/want-1) < 1e-11), "at %g: %.15g, expected %.15g", x, p, want)
 	}
 }
 
@@ -28,9 +27,7 @@ func learned(t *testing.T, groups int) *scale.Scale {
 	t.Helper()
 
 	prior, err := scale.Named("wide")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	var left []scale.Group
 	var ratio []float64
@@ -67,9 +64,8 @@ func TestReduced(t *testing.T) {
 			sum += k.Weight
 		}
 
-		if len(few) > 3*lambdas*kappas || math.Abs(sum-1) > 1e-12 {
-			t.Errorf("%d groups: %d laws of the weight %g from %d", groups, len(few), sum, len(all))
-		}
+		must.Not(t, len(few) > 3*lambdas*kappas || math.Abs(sum-1) > 1e-12,
+			"%d groups: %d laws of the weight %g from %d", groups, len(few), sum, len(all))
 
 		rng, predictor := rand.New(rand.NewPCG(3, 4)), s.Predictor()
 

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"doubletake/internal/must"
 	"doubletake/pipeline/export"
 	"doubletake/pipeline/predict"
 	"doubletake/train"
@@ -49,13 +50,12 @@ func trained(t *testing.T, seed uint64, in, out int, change func(*train.Config))
 	}
 
 	m, _, err := train.Fit(context.Background(), set, cfg, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	return m
 }
 
+// writeModel writes a model with its card, one of x1, … and y1, … where card is empty.
 func writeModel(t *testing.T, dir string, m *train.Model, card string) {
 	t.Helper()
 
@@ -68,13 +68,25 @@ func writeModel(t *testing.T, dir string, m *train.Model, card string) {
 		err = os.WriteFile(filepath.Join(dir, "model.json"), b, 0o644)
 	}
 
-	if err == nil && card != "" {
+	if card == "" {
+		var x, y []string
+		for i := range m.In {
+			x = append(x, fmt.Sprintf(`{"name": "x%d", "unit": ""}`, i+1))
+		}
+
+		for i := range m.Out {
+			y = append(y, fmt.Sprintf(`{"name": "y%d", "unit": ""}`, i+1))
+		}
+
+		card = fmt.Sprintf(`{"format": "doubletake-card", "version": 1, "inputs": [%s], "outcomes": [%s]}`,
+			strings.Join(x, ","), strings.Join(y, ","))
+	}
+
+	if err == nil {
 		err = os.WriteFile(filepath.Join(dir, "card.json"), []byte(card), 0o644)
 	}
 
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 }
 
 // onnxCase is models that predict together, at rows of x.
@@ -86,21 +98,19 @@ type onnxCase struct {
 }
 
 // onnxCases are models like the toy's, the airfoil's and the drone's (1, 2 and 5
-// outcomes) at 1000 conditions, and small ones of the other kinds of feedback and
-// several seeds.
+// outcomes), and small ones of the other kinds of feedback and several seeds.
 func onnxCases(t *testing.T) []onnxCase {
+	const rows = 1000
 	small := func(kind string, value float64) func(*train.Config) {
 		return func(c *train.Config) {
 			c.Hidden, c.Feedback, c.FeedbackValue = []int{12, 9, 7}, kind, value
 		}
 	}
 
-	toy := func(c *train.Config) { c.Hidden = []int{32, 32} } // its rule has 2049 points
-
 	return []onnxCase{
-		{"toy", 1, []*train.Model{trained(t, 1, 1, 1, toy)}, 1000},
-		{"airfoil", 2, []*train.Model{trained(t, 1, 2, 2, nil)}, 1000},
-		{"drone", 3, []*train.Model{trained(t, 1, 3, 5, nil)}, 1000},
+		{"toy", 1, []*train.Model{trained(t, 1, 1, 1, nil)}, rows},
+		{"airfoil", 2, []*train.Model{trained(t, 1, 2, 2, nil)}, rows},
+		{"drone", 3, []*train.Model{trained(t, 1, 3, 5, nil)}, rows},
 		{"flag", 2, []*train.Model{trained(t, 1, 2, 3, small(train.Flag, 0)), trained(t, 2, 2, 3, small(train.Flag, 0))}, 60},
 		{"constant", 1, []*train.Model{trained(t, 1, 1, 1, small(train.Constant, -3))}, 60},
 	}
@@ -135,12 +145,9 @@ func nameOf(column, outcome string) string {
 	return predict.Column{Network: network, Suffix: suffix}.Name(outcome)
 }
 
-// ONNX Runtime evaluates the graphs to 1e-5 of σ (means, δ) or σ² (variances, C,
-// κ) of what package train does.
+// ONNX Runtime evaluates the graphs to 1e-5 of σ (means) or σ² (variances) of what package train does.
 func TestONNXRuntime(t *testing.T) {
-	if os.Getenv("DOUBLETAKE_LONG") == "" {
-		t.Skip("evaluates millions of second answers; DOUBLETAKE_LONG=1 runs it")
-	}
+	must.BeLong(t, "starts ONNX Runtime")
 
 	node := runtime(t)
 	dir := t.TempDir()
@@ -153,14 +160,10 @@ func TestONNXRuntime(t *testing.T) {
 		}
 
 		models, err := export.OpenModels(filepath.Join(dir, c.name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		paths, err := models.WriteONNX(filepath.Join(dir, "onnx", c.name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		rng := rand.New(rand.NewPCG(3, 3))
 
@@ -171,26 +174,13 @@ func TestONNXRuntime(t *testing.T) {
 			}
 		}
 
-		w, y := expectation(t, c, x)
-
-		xs := feed{c.in, x}
-		for i, path := range paths {
-			e := evaluation{Model: path, Inputs: map[string]feed{"x": xs}}
-			for j := range c.nets[0].Out {
-				e.outcomes = append(e.outcomes, fmt.Sprint("y", j+1)) // those of a model without a card
-			}
-
-			e.ask("network", "network_var")
-			if i == 1 {
-				e.Inputs["y"] = feed{c.nets[0].Out, y}
-			}
-
-			if i == 2 {
-				e.ask("network_cov", "network_delta", "network_kappa")
-			}
-
-			todo, want = append(todo, e), append(want, w[i])
+		e := evaluation{Model: paths[0], Inputs: map[string]feed{"x": {c.in, x}}}
+		for j := range c.nets[0].Out {
+			e.outcomes = append(e.outcomes, fmt.Sprint("y", j+1))
 		}
+
+		e.ask("network", "network_var")
+		todo, want = append(todo, e), append(want, expectation(c, x))
 	}
 
 	compareGraphs(t, todo, want, evaluate(t, node, todo))
@@ -217,17 +207,13 @@ func evaluate(t *testing.T, node string, todo []evaluation) (got []map[string][]
 	t.Helper()
 
 	b, err := json.Marshal(todo)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	spec := filepath.Join(t.TempDir(), "todo.json")
-	if err := os.WriteFile(spec, b, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(spec, b, 0o644))
 
 	c := exec.Command(node, "testdata/onnx/run.mjs", spec)
-	if os.Getenv("DOUBLETAKE_LONG") == "" { // to optimise the runtime's code takes longer than few conditions
+	if os.Getenv("DOUBLETAKE_LONG") != "all" { // to optimise the runtime's code takes longer than few conditions
 		c.Args = slices.Insert(c.Args, 1, "--liftoff-only")
 	}
 
@@ -239,9 +225,7 @@ func evaluate(t *testing.T, node string, todo []evaluation) (got []map[string][]
 	}
 
 	var decoded []map[string][]*float64
-	if err := json.Unmarshal(out, &decoded); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(out, &decoded))
 
 	for _, columns := range decoded {
 		list := map[string][]float64{}
@@ -284,9 +268,7 @@ func compareGraphs(t *testing.T, todo []evaluation, want, got []map[string][]flo
 
 			for k, v := range values {
 				list := got[i][nameOf(column, todo[i].outcomes[k%d])]
-				if len(list) != len(values)/d {
-					t.Fatalf("%s: %d values of %s, expected %d", graph, len(list), column, len(values)/d)
-				}
+				must.Be(t, len(list), len(values)/d, "%s: values of %s", graph, column)
 
 				scale := sigma2[k]
 				if least := todo[i].least; least != nil {
@@ -294,7 +276,7 @@ func compareGraphs(t *testing.T, todo []evaluation, want, got []map[string][]flo
 				}
 
 				switch column {
-				case "network_var", "network_cov", "network_kappa":
+				case "network_var":
 				default:
 					scale = math.Sqrt(scale)
 				}
@@ -320,62 +302,23 @@ func squares(v []float64) (out []float64) {
 	return out
 }
 
-// expectation is what package train makes of the three graphs, and the outcomes
-// that are fed back to the second.
-func expectation(t *testing.T, c onnxCase, x []float64) (want [3]map[string][]float64, y []float64) {
-	n, d := c.rows*c.nets[0].Out, c.nets[0].Out
-	var means, variances, means2, variances2 [][]float64
-
-	rule := map[string][]float64{
-		"network_cov": make([]float64, n), "network_delta": make([]float64, n), "network_kappa": make([]float64, n),
-	}
+// expectation is what package train makes of the graph: mean and variance of the networks' mixture.
+func expectation(c onnxCase, x []float64) map[string][]float64 {
+	n, k := c.rows*c.nets[0].Out, float64(len(c.nets))
+	mean, square := make([]float64, n), make([]float64, n)
 	for _, m := range c.nets {
 		mu, v := m.Predict(x)
-		if y == nil {
-			for k := range mu {
-				y = append(y, mu[k]+math.Sqrt(v[k]))
-			}
-		}
-
-		mu2, v2 := m.PredictGiven(x, y)
-		means, variances, means2, variances2 = append(means, mu), append(variances, v), append(means2, mu2),
-			append(variances2, v2)
-
-		e, err := m.Estimate(context.Background(), x, train.EstimateOptions{Samples: 2})
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		std := m.OutcomeScale().Std
-		for k := range n {
-			s := std[k%d]
-			rule["network_cov"][k] += s * s * e.Cov[k] / float64(len(c.nets))
-			rule["network_delta"][k] += s * e.Delta[k] / float64(len(c.nets))
-			rule["network_kappa"][k] += s * s * e.Kappa[k] / float64(len(c.nets))
+		for i := range mu {
+			mean[i] += mu[i] / k
+			square[i] += (v[i] + mu[i]*mu[i]) / k
 		}
 	}
 
-	mixture := func(means, variances [][]float64) map[string][]float64 {
-		mu, v := make([]float64, n), make([]float64, n)
-		for k := range n {
-			for i := range means {
-				mu[k] += means[i][k] / float64(len(means))
-			}
-
-			for i := range means {
-				v[k] += (variances[i][k] + (means[i][k]-mu[k])*(means[i][k]-mu[k])) / float64(len(means))
-			}
-		}
-
-		return map[string][]float64{"network": mu, "network_var": v}
+	for i, mu := range mean {
+		square[i] -= mu * mu
 	}
 
-	want[0], want[1], want[2] = mixture(means, variances), mixture(means2, variances2), mixture(means, variances)
-	for k, v := range rule {
-		want[2][k] = v
-	}
-
-	return want, y
+	return map[string][]float64{"network": mean, "network_var": square}
 }
 
 const onnxCard = `{"format": "doubletake-card", "version": 1, "program": "doubletake test", "experiment": "wing",
@@ -406,9 +349,7 @@ func check(t *testing.T, paths []string) (got []description) {
 	}
 
 	out, err := exec.Command(p, append([]string{"testdata/check.py"}, paths...)...).CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	must.Never(t, err != nil, "%v\n%s", err, out)
 
 	if err := json.Unmarshal(out, &got); err != nil || len(got) != len(paths) {
 		t.Fatalf("%v in %s", err, out)
@@ -423,18 +364,12 @@ func TestONNXChecker(t *testing.T) {
 	writeModel(t, dir, trained(t, 1, 2, 1, func(c *train.Config) { c.Hidden = []int{6} }), onnxCard)
 
 	models, err := export.OpenModels(filepath.Join(dir, "model.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	paths, err := models.WriteONNX(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
-	if len(paths) != 3 {
-		t.Fatalf("graphs %q, expected 3", paths)
-	}
+	must.Be(t, len(paths), 1, "graphs")
 
 	for i, g := range check(t, paths) {
 		if g.Opset != 13 || fmt.Sprint(g.Kinds["x"]) != "[11 n 2]" || fmt.Sprint(g.Kinds["network_lift"]) != "[11 n]" {
@@ -446,13 +381,7 @@ func TestONNXChecker(t *testing.T) {
 			"outcomes": `[{"name":"lift","unit":"N"}]`, "models": "1", "experiment": "wing", "held_out": "b = 3",
 			"data": "measured",
 		} {
-			if g.Metadata[k] != want {
-				t.Errorf("%s: metadata %s is %q, expected %q", paths[i], k, g.Metadata[k], want)
-			}
-		}
-
-		if i == 2 && g.Metadata["integration"] != "trapezoid-2049" {
-			t.Errorf("%s: integration %q", paths[i], g.Metadata["integration"])
+			must.Equal(t, g.Metadata[k], want, "%s: metadata %s is", paths[i], k)
 		}
 
 		if len(g.Metadata["model_sha256"]) != 64 {
@@ -472,47 +401,36 @@ func TestONNXFiles(t *testing.T) {
 	var bytesOf [2][]byte
 	for i := range bytesOf {
 		models, err := export.OpenModels(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		paths, err := models.WriteONNX(filepath.Join(dir, fmt.Sprint("out", i)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
-		for k, p := range paths {
+		for _, p := range paths {
 			b, err := os.ReadFile(p)
-			if err != nil || filepath.Base(p) != []string{"first.onnx", "given.onnx", "rule.onnx"}[k] {
-				t.Fatalf("%s: %v", p, err)
-			}
+			must.Never(t, err != nil || filepath.Base(p) != "first.onnx", "%s: %v", p, err)
 
 			bytesOf[i] = append(bytesOf[i], b...)
 		}
 	}
 
-	if !slices.Equal(bytesOf[0], bytesOf[1]) {
-		t.Error("two exports differ")
-	}
+	must.Not(t, !slices.Equal(bytesOf[0], bytesOf[1]), "two exports differ")
 
 	writeModel(t, filepath.Join(dir, "other", "seed-0"), m,
 		strings.Replace(onnxCard, `"outcomes": [`, `"outcomes": [{"name": "drag", "unit": "N"}, `, 1))
 	writeModel(t, filepath.Join(dir, "two", "seed-0"), m, onnxCard)
 	writeModel(t, filepath.Join(dir, "two", "seed-1"), trained(t, 1, 1, 1, nil), "")
 
-	if err := os.WriteFile(filepath.Join(dir, "bad.json"), []byte(`{"format": "x"}`), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "bad.json"), []byte(`{"format": "x"}`), 0o644))
 
 	for path, want := range map[string]string{
-		"none":     "expected a model.json, or a folder with models, found nothing",
+		"none":     "expected an experiment, EXPERIMENT/SPLIT, a folder with models or a model.json, found nothing",
 		"out0":     "expected model.json, or seed-*/model.json, found none in the folder",
 		"bad.json": `expected a trained model, found none: decode model: expected format "doubletake-model" version 1`,
 		"other":    "card.json: expected 2 inputs and 1 outcomes, as its model has, found 2 and 2",
 		"two":      "expected a model of the same inputs, outcomes and held-out set as ",
 	} {
-		if _, err := export.OpenModels(filepath.Join(dir, path)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, expected %q", path, err, want)
-		}
+		_, err := export.OpenModels(filepath.Join(dir, path))
+		must.Refuse(t, err, want)
 	}
 }

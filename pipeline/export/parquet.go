@@ -1,17 +1,12 @@
 package export
 
 import (
-	"encoding/base64"
-	"encoding/binary"
 	"io"
-	"math"
-	"os"
 	"reflect"
 
 	"github.com/parquet-go/parquet-go"
 
-	"doubletake/ingest/fault"
-	"doubletake/pipeline/kv"
+	"doubletake/internal/lists"
 	"doubletake/pipeline/table"
 )
 
@@ -24,9 +19,8 @@ const (
 
 // Parquet writes a table as a Parquet file: plain encoding, not compressed,
 // missing numbers null, lists of float as LIST. The table's metadata is the
-// file's, with the keys unit:COLUMN and description:COLUMN. schema is the table's
-// schema as an Arrow IPC message; Arrow's readers take units from it. It may be nil.
-func Parquet(w io.Writer, t *table.Table, schema []byte) error {
+// file's, with the keys unit:COLUMN and description:COLUMN.
+func Parquet(w io.Writer, t *table.Table) error {
 	p := parquet.NewWriter(w, parquet.NewSchema("table", columns(t)), parquet.Compression(&parquet.Uncompressed),
 		parquet.MaxRowsPerRowGroup(groupRows), parquet.PageBufferSize(pageBytes), parquet.DataPageVersion(1),
 		parquet.CreatedBy("doubletake", "", ""))
@@ -35,13 +29,14 @@ func Parquet(w io.Writer, t *table.Table, schema []byte) error {
 	}
 
 	for i := range t.Columns {
-		for _, a := range about(&t.Columns[i]) {
-			p.SetKeyValueMetadata(a.Key+":"+t.Columns[i].Name, a.Value)
+		c := &t.Columns[i]
+		if c.Unit != "" {
+			p.SetKeyValueMetadata("unit:"+c.Name, c.Unit)
 		}
-	}
 
-	if schema != nil {
-		p.SetKeyValueMetadata("ARROW:schema", base64.StdEncoding.EncodeToString(schema))
+		if c.Description != "" {
+			p.SetKeyValueMetadata("description:"+c.Name, c.Description)
+		}
 	}
 
 	size, inGroup := 0, 0
@@ -77,12 +72,7 @@ func Parquet(w io.Writer, t *table.Table, schema []byte) error {
 
 // columns is the root of the schema. The library's own groups are sorted by name.
 func columns(t *table.Table) parquet.Node {
-	r := root{}
-	for i := range t.Columns {
-		r.fields = append(r.fields, field{node(&t.Columns[i]), t.Columns[i].Name})
-	}
-
-	return r
+	return root{fields: lists.Each(t.Columns, func(c table.Column) parquet.Field { return field{node(&c), c.Name} })}
 }
 
 type root struct {
@@ -151,45 +141,4 @@ func cellBytes(c *table.Column, r int) int {
 	}
 
 	return 8
-}
-
-func about(c *table.Column) (list []kv.Pair) {
-	if c.Unit != "" {
-		list = append(list, kv.Pair{Key: "unit", Value: c.Unit})
-	}
-
-	if c.Description != "" {
-		list = append(list, kv.Pair{Key: "description", Value: c.Description})
-	}
-
-	return list
-}
-
-// arrowSchema returns the message of the schema, with which an Arrow file begins
-// after its magic.
-func arrowSchema(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fault.In(path, err)
-	}
-	defer f.Close()
-
-	head := make([]byte, 16)
-	if _, err := io.ReadFull(f, head); err != nil {
-		return nil, fault.In(path, err)
-	}
-
-	n := binary.LittleEndian.Uint32(head[12:])
-	if string(head[:8]) != "ARROW1\x00\x00" || binary.LittleEndian.Uint32(head[8:]) != math.MaxUint32 || n > 64<<20 {
-		return nil, nil // written by another program: its readers do without
-	}
-
-	b := make([]byte, 8+n)
-	copy(b, head[8:])
-
-	if _, err := io.ReadFull(f, b[8:]); err != nil {
-		return nil, fault.In(path, err)
-	}
-
-	return b, nil
 }

@@ -81,14 +81,16 @@ func (g *graph) name(out, kind string, attribute proto, inputs ...string) {
 	g.nodes = append(g.nodes, p)
 }
 
-func (g *graph) cast(x string, to int64) string {
-	var a proto
-	a.text(attributeName, "to")
-	a.number(attributeInt, to)
+// attribute is a whole number that a node has.
+func attribute(name string, v int64) (a proto) {
+	a.text(attributeName, name)
+	a.number(attributeInt, v)
 	a.number(attributeType, attributeIsInt)
 
-	return g.node("Cast", a, x)
+	return a
 }
+
+func (g *graph) cast(x string, to int64) string { return g.node("Cast", attribute("to", to), x) }
 
 func (g *graph) tensor(name string, kind int64, raw []byte, dims ...int) string {
 	if g.made[name] {

@@ -12,6 +12,7 @@ import (
 
 	"doubletake/ingest"
 	"doubletake/ingest/ingesttest"
+	"doubletake/internal/must"
 	"doubletake/pipeline/inspect"
 )
 
@@ -19,16 +20,11 @@ import (
 // anywhere, a table is shown or refused with its name; it never panics. Of one in
 // four the damage is in the footer, which the reader starts from.
 func TestDamagedArrow(t *testing.T) {
-	b, err := os.ReadFile("../../ingest/format/arrow/testdata/recording.arrow")
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Read(t, "../../ingest/format/arrow/testdata/recording.arrow")
 
 	path := filepath.Join(t.TempDir(), "damaged.arrow")
 	try := func(b []byte) {
-		if err := os.WriteFile(path, b, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, b, 0o644))
 
 		if _, err := inspect.File(context.Background(), path, ingest.Options{}); err != nil &&
 			!strings.Contains(err.Error(), path) {
@@ -69,24 +65,17 @@ func TestDamagedArrow(t *testing.T) {
 // that state where it lies, and 8 that state its length.
 func FuzzArrow(f *testing.F) {
 	seeds, err := filepath.Glob("../../ingest/format/arrow/testdata/polars/*.arrow")
-	if err != nil {
-		f.Fatal(err)
-	}
+	must.Do(f, err)
 
 	for _, p := range append(seeds, "../../ingest/format/arrow/testdata/recording.arrow") {
-		b, err := os.ReadFile(p)
-		if err != nil {
-			f.Fatal(err)
-		}
+		b := must.Read(f, p)
 
 		f.Add(b)
 	}
 
 	path := filepath.Join(f.TempDir(), "fuzz.arrow")
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if err := os.WriteFile(path, b, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, b, 0o644))
 
 		ingesttest.Bounded(t, b, 24*16<<20, 24*512+24*18<<20/24, func() {
 			if _, err := inspect.File(context.Background(), path, ingest.Options{}); err != nil &&

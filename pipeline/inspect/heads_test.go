@@ -10,6 +10,7 @@ import (
 	"doubletake/ingest"
 	"doubletake/ingest/format"
 	"doubletake/ingest/ingesttest"
+	"doubletake/internal/must"
 )
 
 // counting counts the calls of Read.
@@ -33,26 +34,18 @@ func TestReadHeads(t *testing.T) {
 
 	c := &counting{Reader: ingesttest.NewMemory(data...)}
 	heads := readHeads(c)
-	if c.calls != 1 || len(heads) != len(data) {
-		t.Fatalf("%d calls, %d heads", c.calls, len(heads))
-	}
+	must.Never(t, c.calls != 1 || len(heads) != len(data), "%d calls, %d heads", c.calls, len(heads))
 
 	for i, h := range heads {
-		if len(h) != previewRows || h[0] != float64(i) || h[4] != 4 {
-			t.Errorf("channel %d: %v", i, h)
-		}
+		must.Not(t, len(h) != previewRows || h[0] != float64(i) || h[4] != 4, "channel %d: %v", i, h)
 	}
 
 	// A cell that is no number is NaN, and costs the other channels nothing.
 	path := filepath.Join(t.TempDir(), "bad.csv")
-	if err := os.WriteFile(path, []byte("1,2\n3,4\n5,x\n7,8\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte("1,2\n3,4\n5,x\n7,8\n"), 0o644))
 
 	r, err := format.Open(path, ingest.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer r.Close()
 
 	if h := readHeads(r); !slices.Equal(h[0], []float64{1, 3, 5, 7}) || h[1][3] != 8 || !math.IsNaN(h[1][2]) {

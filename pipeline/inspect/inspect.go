@@ -17,13 +17,11 @@ import (
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/format"
-	"doubletake/ingest/format/arrow"
 	"doubletake/ingest/stats"
 	"doubletake/ingest/units"
-	"doubletake/pipeline/config"
+	"doubletake/internal/lists"
 	"doubletake/pipeline/kv"
 	"doubletake/pipeline/predict"
-	"doubletake/pipeline/stages/ingeststage"
 	"doubletake/pipeline/table"
 	"doubletake/train/numbers"
 )
@@ -79,9 +77,6 @@ type Channel struct {
 	FirstNaN   int64              `json:"first_not_finite"` // −1: none
 	First      []numbers.Float    `json:"first"`            // the first samples
 	Spectrum   *Spectrum          `json:"spectrum,omitempty"`
-
-	// The channel as a calibrator's recording, after MeasureCalibrator.
-	Calibrator *ingeststage.CalibratorTone `json:"calibrator,omitempty"`
 }
 
 // Spectrum is the mean power spectrum of segments spread over a channel:
@@ -124,10 +119,6 @@ type Column struct {
 // previewRows is how many values File shows as they are.
 const previewRows = 5
 
-// CheckOptions reports options for File that contradict themselves or name no
-// format.
-func CheckOptions(o ingest.Options) error { return format.Check(o) }
-
 // File describes a recording, a table (.arrow) or a model
 // (model.json, or its folder), without a configuration. o guides files that do
 // not explain themselves. Faults of the file are *fault.Error.
@@ -163,14 +154,7 @@ func File(ctx context.Context, path string, o ingest.Options) (*Description, err
 	if err == nil && o.Format == "" && hasMagic(path, "ARROW1") {
 		// A table of this program; else columns of numbers are a recording. The file
 		// may come from anywhere, so it is verified first.
-		var t *table.Table
-
-		err := arrow.VerifyTable(path)
-		if err == nil {
-			t, err = table.Read(path)
-		}
-
-		if err == nil {
+		if t, err := table.ReadVerified(path); err == nil {
 			return &Description{Path: path, Kind: "table", Bytes: st.Size(), Table: inspectTable(t)}, nil
 		}
 	}
@@ -187,51 +171,9 @@ func File(ctx context.Context, path string, o ingest.Options) (*Description, err
 	}
 
 	in := &Description{Path: path, Kind: "recording", Bytes: st.Size(), Recording: rec}
-	for _, w := range warnings {
-		in.Warnings = append(in.Warnings, w.Text)
-	}
+	in.Warnings = lists.Each(warnings, func(w ingest.Warning) string { return w.Text })
 
 	return in, nil
-}
-
-// Calibrator are the settings of a sound calibrator's recording, with the limits
-// that its method Check applies.
-type Calibrator = config.Calibrator
-
-// DefaultCalibrator returns the settings of a calibrator of that level in dB re
-// 20 µPa, with the configuration's defaults.
-func DefaultCalibrator(levelDB float64) Calibrator { return config.DefaultCalibrator(levelDB) }
-
-// MeasureCalibrator treats an inspected recording as that of a sound calibrator.
-// It adds to each channel the sensitivity that the recording gives and whether
-// the tone passes the test of steadiness. channel selects one channel (from 0);
-// −1 means all. A file that is no recording is a *fault.Error.
-func MeasureCalibrator(ctx context.Context, in *Description, o ingest.Options, channel int, c Calibrator) error {
-	if in.Recording == nil {
-		return &fault.Error{Path: in.Path, Want: "a calibrator's recording", Found: "a " + in.Kind}
-	}
-
-	r, err := format.Open(in.Path, o)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-
-	for k := range in.Recording.Channels {
-		ch := &in.Recording.Channels[k]
-		if ch.Clock || channel >= 0 && k != channel {
-			continue
-		}
-
-		t, err := ingeststage.MeasureCalibrator(ctx, r, k, c)
-		if err != nil {
-			return err
-		}
-
-		ch.Calibrator = &t
-	}
-
-	return nil
 }
 
 func hasMagic(path, magic string) bool {
@@ -256,7 +198,7 @@ func inspectRecording(ctx context.Context, r ingest.Reader) (*Recording, []inges
 
 	out := &Recording{
 		Format: info.Format, Encoding: info.Encoding, Attributes: info.Attributes,
-		Unread: info.Unread,
+		Unread: info.Unread, Channels: make([]Channel, 0, len(info.Channels)),
 	}
 
 	heads := readHeads(r)
@@ -278,10 +220,7 @@ func inspectRecording(ctx context.Context, r ingest.Reader) (*Recording, []inges
 			ch.DurationS = float64(c.Samples) / c.RateHz
 		}
 
-		for _, v := range heads[i] {
-			ch.First = append(ch.First, numbers.Float(v))
-		}
-
+		ch.First = lists.Each(heads[i], asFloat)
 		out.Channels = append(out.Channels, ch)
 	}
 
@@ -385,15 +324,11 @@ func spectrum(r ingest.Reader, channel int, samples int64, rate float64) (*Spect
 		}
 	}
 
-	s := &Spectrum{BinHz: rate / float64(n), Segments: segments}
-	for _, p := range mean {
-		s.Power = append(s.Power, numbers.Float(p))
-	}
-
-	s.Peaks = peaks(mean, s.BinHz)
-
-	return s, nil
+	bin := rate / float64(n)
+	return &Spectrum{BinHz: bin, Segments: segments, Power: lists.Each(mean, asFloat), Peaks: peaks(mean, bin)}, nil
 }
+
+func asFloat(v float64) numbers.Float { return numbers.Float(v) }
 
 // peaks lists the five strongest local maxima 10 dB above the median of the bins
 // around them.

@@ -12,11 +12,11 @@ import (
 	"strconv"
 	"strings"
 
-	"doubletake/ingest/campaign"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/spelling"
+	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
-	"doubletake/pipeline/stages/plan"
+	"doubletake/pipeline/pairs"
 	"doubletake/pipeline/stages/reportstage"
 	"doubletake/pipeline/table"
 	"doubletake/report"
@@ -44,67 +44,40 @@ const maxGroups = 100
 
 // Judge returns the judgement as an experiment without networks: a split, or one for each group.
 func Judge(ctx context.Context, o Options) (e report.Experiment, err error) {
-	cells, err := campaign.ReadCells(o.Predictions, maxRows)
+	cells, err := pairs.ReadCells(o.Predictions)
 	if err != nil {
 		return e, err
 	}
 
-	if len(cells.Rows) == 0 {
-		return e, &fault.Error{
-			Path: o.Predictions, Want: fmt.Sprintf("1 to %d rows of predictions", maxRows), Found: "another number",
-		}
+	if o.Groups != "" && !cells.Has(o.Groups) {
+		return e, &config.UsageError{Text: fmt.Sprintf("--groups: %s has no column %q, but %s%s", cells.Path, o.Groups,
+			strings.Join(cells.Columns, ", "), spelling.DidYouMean(o.Groups, cells.Columns))}
 	}
 
-	p := &predictions{Cells: cells, path: o.Predictions}
-	if o.Groups != "" && !p.has(o.Groups) {
-		return e, &config.UsageError{Text: fmt.Sprintf("--groups: %s has no column %q, but %s%s", p.path, o.Groups,
-			strings.Join(p.Columns, ", "), spelling.DidYouMean(o.Groups, p.Columns))}
-	}
-
-	a, err := readPairs(o, p.Columns)
+	found, err := pairs.Open(o.Against, "", cells.Columns)
 	if err != nil {
 		return e, err
 	}
 
-	known := plan.Outcomes(a.pairs)
-	outcomes := slices.DeleteFunc(slices.Clone(known), func(n string) bool { return p.mean(n) == "" })
-	if len(outcomes) == 0 {
-		return e, &fault.Error{
-			Path: p.path, Want: "a column named as an outcome of the pairs: " + strings.Join(known, ", "),
-			Found: strings.Join(p.Columns, ", "),
+	a := against{Pairs: found}
+	if o.Split != "" {
+		if err := a.readSplit(o.Split); err != nil {
+			return e, err
 		}
 	}
 
-	numbers, texts := a.conditions(outcomes)
-	shared := func(list []string) []string {
-		return slices.DeleteFunc(slices.Clone(list), func(n string) bool { return !p.has(n) })
+	m, err := cells.Match(found, a.inputs())
+	if err != nil {
+		return e, err
 	}
 
-	matched := shared(numbers)
+	p := &predictions{cells, m.Of}
 	e = report.Experiment{
-		Name: filepath.Base(p.path) + " against " + a.path, Data: a.pairs.Get("data"), Pairs: a.pairs.Get("pairs"),
-		Inputs: matched, Outcomes: outcomes, Triplets: a.pairs.Rows(),
-	}
-	if len(matched)+len(shared(texts)) == 0 {
-		return e, &fault.Error{
-			Path: p.path, Want: "columns of the pairs' conditions: " + strings.Join(slices.Concat(numbers, texts), ", "),
-			Found: strings.Join(p.Columns, ", "),
-		}
+		Name: filepath.Base(p.Path) + " against " + a.Name, Data: a.Get("data"), Pairs: a.Get("pairs"),
+		Inputs: m.Conditions, Outcomes: m.Outcomes, Triplets: a.Rows(), Warnings: m.Notes,
 	}
 
-	for _, n := range a.inputs(numbers) {
-		if !p.has(n) && !p.has("run") && !p.has("recording") {
-			e.Warnings = append(e.Warnings, n+" is no column of "+p.path+": a prediction counts for all its values")
-		}
-	}
-
-	notes, err := p.match(a, matched, shared(texts))
-	if err != nil {
-		return e, err
-	}
-
-	e.Warnings = append(e.Warnings, notes...)
-	set, err := a.set(outcomes, matched)
+	set, err := a.set(m)
 	if err != nil {
 		return e, err
 	}
@@ -116,25 +89,17 @@ func Judge(ctx context.Context, o Options) (e report.Experiment, err error) {
 
 	e.Warnings = append(e.Warnings, notes...)
 
-	for _, q := range set.Outcomes {
-		e.OutcomeUnits = append(e.OutcomeUnits, q.Unit)
-	}
-
+	e.OutcomeUnits = lists.Each(set.Outcomes, func(q triplets.Quantity) string { return q.Unit })
 	e.Runs = len(set.Runs)
 	err = g.splits(ctx, a, &e)
 
 	return e, err
 }
 
-// mean is the column with the mean of an outcome; "" without one.
-func (p *predictions) mean(outcome string) string {
-	for _, n := range []string{outcome, outcome + "_mu"} {
-		if p.has(n) {
-			return n
-		}
-	}
-
-	return ""
+// predictions are the cells of the user's table, and the row of each pair in it.
+type predictions struct {
+	*pairs.Cells
+	of []int // −1: none
 }
 
 // given are the predictions at the pairs of set, N×Out in own units, NaN where there are none.
@@ -148,43 +113,57 @@ type given struct {
 	trained  []bool   // whether the table calls a row trained on
 	has      []bool   // all that the table states
 	unstated bool     // nothing but means
+	open     bool     // some bounds are infinite
 }
 
 // column reads the columns of a suffix at the pairs, N×Out; nil where an outcome has none.
 func (p *predictions) column(s triplets.Set, suffix string) ([]float64, error) {
-	v := make([]float64, s.N*s.Out)
+	out := make([]float64, s.N*s.Out)
+	deviation, kind := strings.HasPrefix(suffix, "_sd"), pairs.Variances
+	switch {
+	case deviation || suffix == "_delta":
+		kind = pairs.Differences
+	case suffix == "":
+		kind = pairs.Values
+	case suffix == "_low" || suffix == "_high":
+		kind = pairs.Bounds
+	}
+
 	for j, q := range s.Outcomes {
 		name := q.Name + suffix
 		if suffix == "" {
-			name = p.mean(q.Name)
+			name = p.Mean(q.Name)
 		}
 
-		if !p.has(name) {
+		if !p.Has(name) {
 			return nil, nil
 		}
 
+		v, err := p.Numbers(name, q.Unit, kind)
+		if err != nil {
+			return nil, err
+		}
+
+		if !slices.ContainsFunc(v, func(x float64) bool { return !math.IsNaN(x) }) {
+			return nil, &fault.Error{
+				Path: p.Path, Place: "column " + name, Want: "numbers", Found: "none in " + fault.Plural(int64(len(v)), "row"),
+				Hint: "fill it or leave it out",
+			}
+		}
+
+		if row := slices.IndexFunc(v, func(x float64) bool { return x < 0 }); deviation && row >= 0 {
+			return nil, p.Fault(row, name, "a deviation that is not negative")
+		}
+
 		for i, row := range p.of {
-			k := i*s.Out + j
-			v[k] = math.NaN()
-			if row < 0 {
-				continue
-			}
-
-			var err error
-			if v[k], err = p.number(row, name); err == nil && v[k] < 0 && strings.HasPrefix(suffix, "_sd") {
-				err = &fault.Error{
-					Path: p.path, Place: fmt.Sprintf("row %d, column %s", row+1, name), Want: "a deviation that is not negative",
-					Found: p.text(row, name),
-				}
-			}
-
-			if err != nil {
-				return nil, err
+			out[i*s.Out+j] = math.NaN()
+			if row >= 0 {
+				out[i*s.Out+j] = v[row]
 			}
 		}
 	}
 
-	return v, nil
+	return out, nil
 }
 
 // read reads the columns of the outcomes.
@@ -192,9 +171,8 @@ func (p *predictions) read(s triplets.Set, o Options) (g *given, notes []string,
 	g = &given{Set: s, Options: o, group: make([]string, s.N), trained: make([]bool, s.N), has: make([]bool, s.N)}
 
 	suffixes := []string{"", "_low", "_high", "_epistemic", "_sd", "_sd_epistemic", "_sd_noise"}
-	for _, c := range triplets.AnswerColumns[1:] {
-		suffixes = append(suffixes, c.Suffix)
-	}
+	suffixes = append(suffixes, lists.Each(triplets.AnswerColumns[1:],
+		func(c triplets.AnswerColumn) string { return c.Suffix })...)
 
 	list := map[string][]float64{}
 	for _, suffix := range suffixes {
@@ -203,7 +181,7 @@ func (p *predictions) read(s triplets.Set, o Options) (g *given, notes []string,
 		}
 
 		for _, q := range s.Outcomes {
-			if suffix != "" && list[suffix] == nil && p.has(q.Name+suffix) {
+			if suffix != "" && list[suffix] == nil && p.Has(q.Name+suffix) {
 				notes = append(notes, q.Name+suffix+" is not judged: not all outcomes have such a column")
 			}
 		}
@@ -218,14 +196,15 @@ func (p *predictions) read(s triplets.Set, o Options) (g *given, notes []string,
 	}
 
 	g.answers.Mu = list[""]
+	if g.close(list["_low"], -1)+g.close(list["_high"], 1) > 0 {
+		g.open = true
+	}
+
 	g.variances(list)
 
 	if k := slices.IndexFunc(g.half, func(h float64) bool { return h < 0 }); k >= 0 {
 		row, name := p.of[k/s.Out], s.Outcomes[k%s.Out].Name
-		return nil, nil, &fault.Error{
-			Path: p.path, Place: fmt.Sprintf("row %d", row+1), Want: name + "_low of at most " + name + "_high",
-			Found: p.text(row, name+"_low"),
-		}
+		return nil, nil, p.Fault(row, name+"_low", "at most "+name+"_high")
 	}
 
 	for i, row := range p.of {
@@ -238,13 +217,28 @@ func (p *predictions) read(s triplets.Set, o Options) (g *given, notes []string,
 			g.has[i] = g.has[i] && (v == nil || !slices.ContainsFunc(v[i*s.Out:(i+1)*s.Out], math.IsNaN))
 		}
 
-		g.trained[i] = p.has("set") && p.text(row, "set") != "test"
+		g.trained[i] = p.Has("set") && p.Text(row, "set") != "test"
 		if o.Groups != "" {
-			g.group[i] = p.text(row, o.Groups)
+			g.group[i] = p.Text(row, o.Groups)
 		}
 	}
 
 	return g, notes, nil
+}
+
+// farAway, of the largest number, is where an infinite bound is taken to be, so that an interval has a middle.
+const farAway = 1e5
+
+// close replaces the infinite bounds of a side, and returns how many there are.
+func (g *given) close(bounds []float64, side int) (n int) {
+	for k, v := range bounds {
+		if math.IsInf(v, side) {
+			n++
+			bounds[k] = float64(side) * farAway * max(math.Abs(g.Y1[k]), math.Abs(g.Y2[k]), math.Abs(g.answers.Mu[k]))
+		}
+	}
+
+	return n
 }
 
 // variances sets what is stated of the uncertainty.
@@ -295,7 +289,7 @@ func (g *given) splits(ctx context.Context, a against, e *report.Experiment) err
 	missing := g.parts(a)
 	if len(missing) > 0 {
 		e.Warnings = append(e.Warnings, fmt.Sprintf("%s not predicted, or without an interval that others have: %s",
-			fault.Plural(int64(len(missing)), "condition"), some(missing)))
+			fault.Plural(int64(len(missing)), "condition"), pairs.Some(missing, len(missing))))
 	}
 
 	add := func(name, held string) (err error) {
@@ -366,7 +360,7 @@ func (g *given) splits(ctx context.Context, a against, e *report.Experiment) err
 // parts says which pairs are judged, and from which is learned: left-out predictions, or without groups
 // what a split trains on. It returns the conditions that lack a prediction.
 func (g *given) parts(a against) (missing []string) {
-	g.Part = slices.Repeat([]triplets.Part{triplets.Calibration}, g.N) // neither
+	g.Part = slices.Repeat([]triplets.Part{triplets.Neither}, g.N)
 	seen := map[int]bool{}
 	for i := range g.Part {
 		test := g.has[i] && !g.trained[i] && g.group[i] == ""
@@ -410,12 +404,9 @@ func (g *given) parts(a against) (missing []string) {
 
 // words are the inputs of a row.
 func (g *given) words(i int) string {
-	var parts []string
-	for k, q := range g.Inputs {
-		parts = append(parts, q.Name+" "+strconv.FormatFloat(g.X[i*g.In+k], 'g', 6, 64))
-	}
-
-	return strings.Join(parts, ", ")
+	return strings.Join(lists.Make(g.In, func(k int) string {
+		return g.Inputs[k].Name + " " + strconv.FormatFloat(g.X[i*g.In+k], 'g', 6, 64)
+	}), ", ")
 }
 
 // judge judges the test part of g.
@@ -439,9 +430,14 @@ func (g *given) judge(name, held string) report.Split {
 	}
 
 	sp.Network = score.TrustByOutcome(g.Set, rows.Mu, total, rows.Cov, intervals)
+	for j := range sp.Network {
+		if g.open { // widths are then no numbers
+			sp.Network[j].Half, sp.Network[j].ClaimedSigma = math.Inf(1), math.NaN()
+		}
+	}
 
 	sp.Methods = []report.Compared{{Method: report.AsStated}}
-	if rows.Var != nil {
+	if rows.Var != nil && !g.open {
 		level := &interval.Calibration{Level: g.Level, Deviation: g.Scale.Std}
 		values := score.OverSeeds([]score.Numbers{score.Judge(test, test.Var, test.Cov).Numbers})
 		sp.Methods[0].Values = append(values, score.Keyed{

@@ -3,31 +3,27 @@ package judge_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
-	"doubletake/ingest/fault"
+	"doubletake/ingest/ingesttest"
+	"doubletake/internal/must"
 	"doubletake/pipeline"
 	"doubletake/pipeline/export"
 	"doubletake/pipeline/judge"
 	"doubletake/pipeline/pipelinetest"
-	"doubletake/pipeline/stages/plan"
-	"doubletake/pipeline/table"
 	"doubletake/report"
-	"doubletake/train/baseline"
 	"doubletake/train/score"
 )
 
 // stand is every ninth pair of the propeller stand (examples/propeller-stand), trained with propeller 4
-// held out, and with least squares calibrated on its own left-out propellers.
+// held out.
 const stand = `version: 1
 experiments:
   stand:
@@ -36,20 +32,22 @@ experiments:
     train:
       inputs: [blades, pitch_in, rpm]
       compare: [linear]
-      honest: {labels: true, methods: true}
+      honest: {labels: true}
       seeds: 1
       estimate: {samples: 100}
       model: {hidden: [8]}
       optimizer: {epochs: 2}
       splits: {four: {test: {propeller: 4}}}
+    report: {compare: theory.csv}
 `
+
+// theory is a reference: one thrust coefficient for each propeller.
+const theory = "propeller,kt\n1,4.5\n2,4.6\n4,7.5\n5,4\n"
 
 func write(t *testing.T, path, text string) string {
 	t.Helper()
 
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 
 	return path
 }
@@ -58,10 +56,7 @@ func write(t *testing.T, path, text string) string {
 func runStand(t *testing.T) string {
 	t.Helper()
 
-	b, err := os.ReadFile(filepath.Join("..", "..", "examples", "propeller-stand", "pairs.csv"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Read(t, filepath.Join("..", "..", "examples", "propeller-stand", "pairs.csv"))
 
 	var some []string
 	for i, l := range strings.SplitAfter(string(b), "\n") {
@@ -71,11 +66,10 @@ func runStand(t *testing.T) string {
 	}
 
 	dir := t.TempDir()
-	err = pipelinetest.Run(dir, map[string]string{"pairs.csv": strings.Join(some, ""), "pipeline.yaml": stand},
+	files := map[string]string{"pairs.csv": strings.Join(some, ""), "pipeline.yaml": stand, "theory.csv": theory}
+	err := pipelinetest.Run(dir, files,
 		pipeline.Options{Jobs: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	return filepath.Join(dir, "runs", "stand")
 }
@@ -89,9 +83,7 @@ func document(t *testing.T, b []byte, err error) map[string]any {
 		err = json.Unmarshal(b, &d)
 	}
 
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	return d["splits"].([]any)[0].(map[string]any)
 }
@@ -102,9 +94,7 @@ func judged(t *testing.T, o judge.Options) map[string]any {
 	o.Level = 0.95
 
 	e, err := judge.Judge(context.Background(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	b, err := e.MetricsJSON()
 
@@ -158,16 +148,12 @@ func TestSameAsReport(t *testing.T) {
 	own := document(t, b, err)
 
 	list, err := export.Find(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	csv := map[string]string{}
 	for _, s := range list {
 		paths, _, _, err := export.Write(t.TempDir(), "csv", s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		csv[s.Name] = paths[0]
 	}
@@ -181,7 +167,7 @@ func TestSameAsReport(t *testing.T) {
 		got, n := judged(t, o), 0
 		pair := own["methods"].([]any)[0].(map[string]any)
 		for k := range pair {
-			if k == "method" || strings.HasPrefix(k, "below") || strings.HasSuffix(k, "scaled") {
+			if k == "method" || strings.HasPrefix(k, "below") {
 				delete(pair, k)
 			}
 		}
@@ -198,9 +184,20 @@ func TestSameAsReport(t *testing.T) {
 		}
 	}
 
+	// The report's reference, with the same numbers as here.
+	csv["theory"] = filepath.Join(dir, "..", "..", "theory.csv")
+	reference := judged(t, judge.Options{Predictions: csv["theory"], Against: dir, Split: "four"})
+	had, n := own["reference"].([]any)[0].(map[string]any), 0
+	must.Be(t, had["outcome"].(string), "kt (theory.csv)", "outcome")
+	for _, k := range []string{"rmse", "rmse_se", "r2", "noise_ceiling", "runs"} {
+		for _, d := range differences(k, reference["network"].([]any)[0].(map[string]any)[k], had[k], 1e-12, &n) {
+			t.Error(d)
+		}
+	}
+
 	// The calibrated predictions with their intervals: what an interval of one level tells, as exactly as its ends
 	// are rounded.
-	got, n := judged(t, judge.Options{Predictions: csv["splits/four/honest"], Against: dir, Split: "four"}), 0
+	got := judged(t, judge.Options{Predictions: csv["splits/four/honest"], Against: dir, Split: "four"})
 	want, stated := own["honest"].(map[string]any), got["network"].([]any)[0].(map[string]any)
 	outcome := want["outcomes"].([]any)[0].(map[string]any)
 	for _, k := range []string{
@@ -220,97 +217,20 @@ func TestSameAsReport(t *testing.T) {
 	) {
 		t.Error(d)
 	}
-
-	leftOut(t, dir, own)
 }
 
-// leftOut gives the judge what least squares predict of each propeller without it. The report's own calibration
-// of this method has the same numbers, to the last digit.
-func leftOut(t *testing.T, dir string, own map[string]any) {
-	tab, err := table.Read(filepath.Join(dir, "triplets.arrow"))
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	set, err := plan.Triplets(tab, []string{"blades", "pitch_in", "rpm"}, []string{"kt"})
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	propeller := tab.Column("propeller").Floats
-	for _, p := range propeller {
-		set.Group = append(set.Group, int(p))
-	}
-
-	text := "run,propeller,blades,pitch_in,rpm,kt_mu,kt_var,kt_epistemic,without\n"
-	for g := 1.0; g <= 8; g++ {
-		var rows, rest []int
-		for i, p := range propeller {
-			switch {
-			case p == g:
-				rows = append(rows, i)
-			case p != 4:
-				rest = append(rest, i)
-			}
-		}
-
-		fitted, err := baseline.Linear{}.Fit(context.Background(), set.Select(rest), 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		p, err := fitted.Predict(context.Background(), set.Select(rows).X)
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		for k, i := range rows {
-			cells := []string{set.Runs[set.Run[i]]}
-			for _, v := range slices.Concat([]float64{g}, set.X[3*i:3*i+3], []float64{p.Mu[k], p.Total[k], p.Epistemic[k]}) {
-				cells = append(cells, strconv.FormatFloat(v, 'g', -1, 64))
-			}
-
-			text += strings.Join(append(cells, "propeller "+strconv.Itoa(int(g))), ",") + "\n"
-		}
-	}
-
-	path := write(t, filepath.Join(t.TempDir(), "linear.csv"), text)
-	o := judge.Options{Predictions: path, Against: dir, Split: "four", Groups: "without"}
-	got := judged(t, o)["honest"].(map[string]any)
-	for _, m := range own["methods"].([]any) {
-		m := m.(map[string]any)
-		if m["method"] != "linear" {
-			continue
-		}
-
-		n := 0
-		for key, as := range map[string]string{"sum_e_ratio_scaled": "ratio_after", "coverage95_scaled": "coverage"} {
-			for _, d := range differences(as, m[key].(map[string]any)["mean"], got[as], 0, &n) {
-				t.Error(d)
-			}
-		}
-
-		if n == 2 {
-			return
-		}
-	}
-
-	t.Error("the report has no calibrated least squares")
-}
-
-// Numbers by hand: two pairs, intervals that are not central.
+// Numbers by hand: two pairs in N, predictions in kN with intervals that are not central.
 func TestByHand(t *testing.T) {
 	dir := t.TempDir()
 	o := judge.Options{
-		Against:     write(t, filepath.Join(dir, "pairs.csv"), "run,x,y_1,y_2\na,1,1,2\nb,2,4,6\nc,3,0,0\n"),
-		Predictions: write(t, filepath.Join(dir, "p.csv"), "x,y,y_low,y_high\n1,1.5,0,1.9\n2,4.5,4,8\n9,0,0,0\n"),
-		Level:       0.9,
+		Against: write(t, filepath.Join(dir, "pairs.csv"), "run,x,y_1 [N],y_2 [N]\na,1,1,2\nb,2,4,6\nc,3,0,0\n"),
+		Predictions: write(t, filepath.Join(dir, "p.csv"),
+			"x,y [kN],y_low [kN],y_high [kN]\n1,15e-4,-0,19e-4\n2,45e-4,4e-3,8e-3\n9,0,0,0\n"),
+		Level: 0.9,
 	}
 
 	e, err := judge.Judge(context.Background(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	// e = (−0.5)·0.5 and (−0.5)·1.5; inside [0, 1.9] is 1, inside [4, 8] both. The scores are the widths 1.9 and 4,
 	// and 2/0.1 times 0.1 outside, in deviations of the values 1, 2, 4, 6: √3.6875.
@@ -328,22 +248,45 @@ func TestByHand(t *testing.T) {
 		{"level", trust.Level, 0.9},
 		{"runs", float64(trust.Runs), 2},
 	} {
-		if math.Abs(c.got-c.want) > 1e-12 {
-			t.Errorf("%s is %v, expected %v", c.name, c.got, c.want)
-		}
+		must.Near(t, c.got, c.want, 1e-12, "%s is", c.name)
 	}
 
 	notes := strings.Join(e.Warnings, "\n")
-	for _, want := range []string{o.Predictions + " match no pair: 3", "1 condition not predicted", ": x 3"} {
-		if !strings.Contains(notes, want) {
-			t.Errorf("the notes lack %q:\n%s", want, notes)
+	must.Contain(t, notes, o.Predictions+" match no pair: 3", "1 condition not predicted", ": x 3")
+}
+
+// One interval in several units has one answer, and bounds may be infinite: shares inside and half widths by hand.
+func TestUnitsAndBounds(t *testing.T) {
+	dir := t.TempDir()
+	pairs := write(t, filepath.Join(dir, "pairs.csv"), "x [deg],y_1 [N],y_2 [N]\n-0,1,2\n90,4,6\n")
+	o := judge.Options{Against: pairs, Level: 0.9}
+	inf := math.Inf(1)
+	for text, want := range map[string][2]float64{
+		"x,y [N],y_low [N],y_high [N]\n0,1,0,1.9\n90,5,4,8\n":                              {0.75, 1.475},
+		"x [deg],y [kN],y_low [kN],y_high [kN]\n0,.001,0,.0019\n90,.005,.004,.008\n":       {0.75, 1.475},
+		"x [rad],y [mN],y_low [mN],y_high [mN]\n-0,1e3,0,1900\n1.5707963268,5e3,4e3,8e3\n": {0.75, 1.475},
+		"x,y,y_low,y_high\n0,1,-inf,inf\n90,5,-Inf,+Inf\n":                                 {1, inf},
+		"x,y [kN],y_low [kN],y_high [kN]\n0,.001,-inf,.0015\n90,.005,.005,inf\n":           {0.5, inf},
+		"x,y,y_low,y_high,y_sd\n0,1,-Infinity,1.5,1\n90,5,3.9,6.1,1\n":                     {0.75, inf},
+	} {
+		o.Predictions = write(t, filepath.Join(dir, "p.csv"), text)
+		e, err := judge.Judge(context.Background(), o)
+		must.Do(t, err)
+
+		got := e.Splits[0].Network[0]
+		must.Not(t, math.Abs(got.Inside-want[0]) > 1e-12 || got.Half != want[1] && math.Abs(got.Half-want[1]) > 1e-9,
+			"%q: %g inside ± %g, expected %g", text, got.Inside, got.Half, want)
+
+		said := e.Splits[0].Sentence()
+		if _, err := e.MetricsJSON(); err != nil || math.IsInf(want[1], 1) != strings.Contains(said, "± ∞") {
+			t.Errorf("%q: %s, %v", text, said, err)
 		}
 	}
 }
 
 // Simulated: groups have errors of the mean with the deviation 1, and noise 0.3; means alone are given. The
-// intervals that the other groups teach have the coverage asked for, and about half the width 1.96·√1.09 of the truth;
-// without groups there is no interval.
+// intervals that the other groups teach have the coverage asked for, and about half the width 1.96·√1.09 of the
+// truth; without groups there is no interval.
 func TestLearned(t *testing.T) {
 	const campaigns, groups, conditions = 4, 12, 2
 	dir, inside, half := t.TempDir(), 0.0, 0.0
@@ -367,13 +310,9 @@ func TestLearned(t *testing.T) {
 		write(t, o.Predictions, means)
 
 		e, err := judge.Judge(context.Background(), o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
-		if len(e.Splits) != 1+groups {
-			t.Fatalf("%d splits, expected all and %d groups", len(e.Splits), groups)
-		}
+		must.Be(t, len(e.Splits), 1+groups, "splits, expected all and %d groups", groups)
 
 		for _, s := range e.Splits[1:] {
 			inside += s.Honest.Record.After.Coverage / groups / campaigns
@@ -388,20 +327,33 @@ func TestLearned(t *testing.T) {
 
 	o.Groups = ""
 	e, err := judge.Judge(context.Background(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	if s := e.Splits[0]; s.Verdict() != score.Undecided || !math.IsNaN(s.Network[0].Inside) ||
-		!strings.Contains(s.Sentence(), "no interval was stated") {
+		!strings.Contains(s.Sentence(), "No interval was stated") {
 		t.Errorf("means alone: %s", s.Sentence())
+	}
+}
+
+// Names of runs that are all others' are said to count for nothing where there are conditions.
+func TestOtherRuns(t *testing.T) {
+	dir := t.TempDir()
+	o := judge.Options{
+		Predictions: write(t, filepath.Join(dir, "p.csv"), "run,x,y\nA,1,1\nB,2,4\n"), Level: 0.95,
+		Against: write(t, filepath.Join(dir, "pairs.csv"), "run,x,y_1,y_2\nr1,1,1,2\nr2,2,4,6\n"),
+	}
+	e, err := judge.Judge(context.Background(), o)
+	must.Do(t, err)
+
+	if got := strings.Join(e.Warnings, "; "); !strings.Contains(got, "column run of ") || e.Splits[0].Test.Rows != 2 {
+		t.Errorf("%d rows: %s", e.Splits[0].Test.Rows, got)
 	}
 }
 
 // What does not fit is named with its place.
 func TestRefused(t *testing.T) {
 	dir := t.TempDir()
-	pairs := write(t, filepath.Join(dir, "pairs.csv"), "x,y_1,y_2\n1,1,2\n2,4,6\n")
+	pairs := write(t, filepath.Join(dir, "pairs.csv"), "x [deg],y_1 [N],y_2 [N]\n1,1,2\n2,4,6\n")
 	for text, want := range map[string]string{
 		"x,z\n1,1\n":           "expected a column named as an outcome of the pairs: y",
 		"a,y\n1,1\n":           "expected columns of the pairs' conditions",
@@ -411,9 +363,13 @@ func TestRefused(t *testing.T) {
 		"x,y,rig\n1,1,a\n":     "expected 2 to 100 groups",
 		"x,y,set\n1,1,train\n": "expected predictions of pairs that were not trained on",
 		"x,y\n1,1\n2,inf\n5,1": "row 2, column y: expected a number",
+		"x,y,y\n1,1,2\n":       "expected one column y, found two",
+		"x,y [Pa]\n1,1\n":      "column y: expected a unit that becomes N, found Pa",
+		"x [rad],y\n1,1\n":     "expected conditions of pairs",
 
-		"x,y,y_sd\n1,1,1\n2,4,-1\n":            "row 2, column y_sd: expected a deviation that is not negative, found -1",
-		"x,y,y_low,y_high\n1,1,0,2\n2,4,5,3\n": "row 2: expected y_low of at most y_high, found 5",
+		"x,y,y_sd\n1,1,\n2,4,nan\n":            "column y_sd: expected numbers, found none in 2 rows",
+		"x,y,y_sd\n1,1,1\n2,4,-1\n":            "row 2, column y_sd: expected a deviation that is not negative, found \"-1\"",
+		"x,y,y_low,y_high\n1,1,0,2\n2,4,5,3\n": "row 2, column y_low: expected at most y_high, found \"5\"",
 	} {
 		o := judge.Options{Predictions: write(t, filepath.Join(dir, "p.csv"), text), Against: pairs, Level: 0.95}
 		if strings.Contains(text, "rig") {
@@ -421,8 +377,6 @@ func TestRefused(t *testing.T) {
 		}
 
 		_, err := judge.Judge(context.Background(), o)
-		if err == nil || !strings.Contains(err.Error(), want) || !errors.As(err, new(*fault.Error)) {
-			t.Errorf("%q: %v, expected %q", text, err, want)
-		}
+		ingesttest.WantDataError(t, nil, err, want)
 	}
 }

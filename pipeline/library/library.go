@@ -3,19 +3,24 @@
 package library
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"doubletake/ingest/fault"
+	"doubletake/internal/lists"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/trainstage"
 	"doubletake/pipeline/table"
+	"doubletake/report"
 	"doubletake/train/honest"
 	"doubletake/train/honest/scale"
 )
@@ -27,6 +32,8 @@ type Library struct {
 	Families []Family
 	Groups   int
 	Notes    []string // for people
+
+	rises, inside []float64 // of the held-out groups: E|cov| over that in training, share inside 95 % intervals
 }
 
 // Family is a work directory: what is left out at a time when a prior is judged.
@@ -49,6 +56,8 @@ type calibration struct {
 	left                        []scale.Group
 	outcomes                    int
 	like                        scale.Prior
+	rise, inside                float64 // of what the split held out: E|cov| over that in training, share inside; or NaN
+	scaled                      bool    // intervals by scale: ecov, whose share inside is no record of others
 }
 
 // fewGroups is the number of groups below which the built-in prior is safer.
@@ -61,39 +70,33 @@ func Learn(ctx context.Context, dirs []string, name string) (*Library, error) {
 	seen := map[string]string{}
 	l := &Library{Like: "wide"}
 
-	networks, processes := 0, 0
 	for _, dir := range dirs {
 		list, err := read(ctx, dir, seen)
 		if err != nil {
 			return nil, err
 		}
 
-		for _, c := range list {
-			if c.like.Name == l.Like {
-				processes++
-			} else {
-				networks++
-			}
-		}
-
 		files = append(files, list)
 	}
 
-	switch {
-	case processes == 0:
-		l.Like = files[0][0].like.Name
-	case networks > 0:
-		l.Notes = append(l.Notes, fmt.Sprintf("%s of networks left aside: their errors exceed their claims by other "+
-			"factors; give their work directories alone", fault.Plural(int64(networks), "calibration")))
+	other := func(c calibration) bool { return c.like.Name != l.Like }
+	like, networks := files[0][0].like, 0
+	if !slices.ContainsFunc(slices.Concat(files...), func(c calibration) bool { return !other(c) }) {
+		l.Like = like.Name
 	}
 
-	var like scale.Prior
 	for i, list := range files {
-		list = slices.DeleteFunc(list, func(c calibration) bool { return c.like.Name != l.Like })
-		if len(list) > 0 {
+		networks += len(list)
+		if list = slices.DeleteFunc(list, other); len(list) > 0 {
 			like = list[0].like
 			l.add(dirs[i], list)
 		}
+		networks -= len(list)
+	}
+
+	if networks > 0 {
+		l.Notes = append(l.Notes, fmt.Sprintf("%s of networks left aside: their errors exceed their claims by other "+
+			"factors; give their work directories alone", fault.Plural(int64(networks), "calibration")))
 	}
 
 	l.learn(like, name)
@@ -124,7 +127,7 @@ func read(ctx context.Context, dir string, seen map[string]string) (list []calib
 
 		found++
 
-		t, err := table.Read(path)
+		t, err := table.ReadVerified(path)
 		if err != nil {
 			return &fault.Error{Path: path, Err: err}
 		}
@@ -143,36 +146,58 @@ func read(ctx context.Context, dir string, seen map[string]string) (list []calib
 		case known && other == dir: // experiments that differ in their networks only
 			return nil
 		case known:
-			return &fault.Error{
-				Path: path, Want: "other measurements in each folder", Found: "left-out groups that are in " + other + " too",
-			}
+			return fault.At(path, "", "other measurements in each folder", "left-out groups that are in "+other+" too", "")
 		}
 
 		seen[digest] = dir
 		c.like = honest.Learner{Settings: honest.Settings{Base: t.Get("base")}}.ScalePrior()
+		c.scaled = t.Get("config:train.honest.scale") == "ecov"
+		if c.rise, c.inside, err = heldOut(filepath.Dir(path)); err != nil {
+			return err
+		}
+
 		list = append(list, c)
 
 		return nil
 	})
 
-	var wrong *fault.Error
 	switch {
-	case errors.As(err, &wrong), err != nil && ctx.Err() != nil:
-		return nil, err
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
 	case err != nil:
-		return nil, &fault.Error{Path: dir, Want: "a work directory", Err: err}
+		return nil, fault.In(dir, err)
 	case len(list) > 0:
 		return list, nil
 	case found > 0:
-		return nil, &fault.Error{
-			Path: dir, Want: "splits that leave out at least two groups each", Found: "fewer groups in all",
+		return nil, fault.At(dir, "", "splits that leave out at least two groups each", "fewer groups in all", "")
+	}
+
+	return nil, fault.At(dir, "", "finished calibrations ("+trainstage.LeftOutData+")", "none", "run the pipeline first")
+}
+
+// heldOut is the rise of E|cov| in what a split held out, and the share inside its 95 % intervals, by the metrics.json
+// of its experiment; NaN where there is none.
+func heldOut(split string) (rise, inside float64, err error) {
+	path := filepath.Join(split, "..", "..", "report", "metrics.json")
+	rise, inside = math.NaN(), math.NaN()
+
+	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return rise, inside, nil
+	}
+
+	var doc report.Metrics
+	if err = cmp.Or(err, json.Unmarshal(b, &doc)); err != nil {
+		return 0, 0, &fault.Error{Path: path, Want: "the metrics of an experiment", Err: err}
+	}
+
+	for _, s := range doc.Splits {
+		if s.Name == filepath.Base(split) {
+			rise, inside = s.Test.Get("abs_cov").Mean/s.Train.Get("abs_cov").Mean, s.Honest.At[2]
 		}
 	}
 
-	return nil, &fault.Error{
-		Path: dir, Want: "finished calibrations (" + trainstage.LeftOutData + ")", Found: "none",
-		Hint: "run the pipeline first",
-	}
+	return rise, inside, nil
 }
 
 // add adds a family.
@@ -197,11 +222,15 @@ func (l *Library) add(dir string, list []calibration) {
 		}
 	}
 
-	for _, e := range f.Experiments {
-		f.conditions = append(f.conditions, e+" ("+strings.Join(conditions[e], ", ")+")")
-	}
+	f.conditions = lists.Each(f.Experiments, func(e string) string {
+		return e + " (" + strings.Join(conditions[e], ", ") + ")"
+	})
 
 	for _, c := range list {
+		if !c.scaled && !math.IsNaN(c.rise+c.inside) {
+			l.rises, l.inside = append(l.rises, c.rise), append(l.inside, c.inside)
+		}
+
 		campaign := scale.NewCampaign(c.left, c.outcomes, c.like)
 		campaign.Weight = 1 / float64(splits[c.experiment])
 		f.campaigns = append(f.campaigns, campaign)
@@ -231,6 +260,16 @@ func (l *Library) learn(like scale.Prior, name string) {
 	p.Origin = fmt.Sprintf("%s of %s in %s, %s: %s", fault.Plural(int64(l.Groups), "left-out group"),
 		fault.Plural(int64(experiments), "experiment"), plural(len(families), "family", "families"),
 		strings.Join(slices.Compact(data), " and "), strings.Join(origin, "; "))
+
+	if r, enough := scale.LearnRises(l.rises, l.inside); enough {
+		r.Of, r.Origin = "the campaigns of prior "+name, p.Origin
+		p.Rises = r
+	} else {
+		l.Notes = append(l.Notes, fmt.Sprintf("E|cov| rose in %d of %s and did not in %d: from %d groups on, with five of "+
+			"each, they replace the record of measured sets", r.Rose.Groups, fault.Plural(int64(len(l.rises)), "held-out group"),
+			r.Steady.Groups, scale.FewestRises))
+	}
+
 	l.Prior = p
 
 	gain := 0.0

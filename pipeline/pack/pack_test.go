@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"doubletake/internal/must"
 	"doubletake/pipeline/pack"
 
 	"pgregory.net/rapid"
@@ -19,9 +20,7 @@ func put(t testing.TB, b []byte) string {
 	t.Helper()
 
 	path := filepath.Join(t.TempDir(), "pack")
-	if err := os.WriteFile(path, b, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, b, 0o644))
 
 	return path
 }
@@ -66,9 +65,7 @@ func TestReadsWhatWasPacked(t *testing.T) {
 // TestFolder has the same files in a folder.
 func TestFolder(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "a"), []byte("12"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "a"), []byte("12"), 0o644))
 
 	if b, err := pack.ReadFile(filepath.Join(dir, "a")); err != nil || string(b) != "12" {
 		t.Errorf("%q, %v", b, err)
@@ -103,8 +100,6 @@ func FuzzOpen(f *testing.F) {
 	f.Add([]byte("doubletake pack 1\n5 a\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		got, err := pack.ReadFile(filepath.Join(put(t, b), "a"))
-		if err == nil && !bytes.Contains(b, got) {
-			t.Errorf("%q of %q", got, b)
-		}
+		must.Not(t, err == nil && !bytes.Contains(b, got), "%q of %q", got, b)
 	})
 }

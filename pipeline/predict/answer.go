@@ -4,20 +4,20 @@ import (
 	"context"
 	"math"
 
+	"doubletake/internal/lists"
 	"doubletake/train/score"
 )
 
 // Options are what the user of a prediction chooses.
 type Options struct {
-	Calibrated  string  // the networks are recalibrated: "" or one of score.Kinds
-	Alpha       float64 // the networks' intervals have the confidence 1 − Alpha
-	Level       float64 // of the calibrated intervals; 0: that of the calibration
-	Extrapolate bool    // also intervals outside the training range, or without a record
-	Only        string  // of CSV and JSON: "" for all columns, OnlyCalibrated or OnlyNetwork, which are quicker
+	Alpha       float64             // the networks' intervals have the confidence 1 − Alpha
+	Level       float64             // of the calibrated intervals; 0: that of the calibration
+	Extrapolate bool                // also intervals outside the training range, or without a record
+	Things      []map[string]string // see ParseAt
+	Only        string              // of CSV and JSON: "" for all columns, or OnlyCalibrated or OnlyNetwork: quicker
 
 	// Of Table alone.
 	Network bool // the networks' own prediction too
-	Details bool // what the calibrated model was learned from
 	Width   int  // of the terminal in columns; 0: lines as long as they are
 }
 
@@ -35,10 +35,10 @@ type Answer struct {
 	X           []float64 // the conditions, N rows of inputs
 	Network     *Predictions
 	Recommended *Recommended // nil where the split has no calibrated model
-	Chance      []EventProbability
 
 	options Options
 	before  score.Evidence // of the left-out groups
+	graded  score.Grade    // of before
 }
 
 // Answer predicts at conditions x, row-major, inputs in the order of InputNames.
@@ -53,32 +53,26 @@ func (m *Models) Answer(ctx context.Context, x []float64, o Options) (*Answer, e
 		a.Network, err = m.Quick(ctx, x)
 		return a, err
 	default:
-		if a.Network, err = m.Predict(ctx, x, o.Calibrated); err != nil {
+		if a.Network, err = m.Predict(ctx, x); err != nil {
 			return nil, err
 		}
 	}
 
-	if a.Recommended, err = m.Recommend(ctx, x, o.Level, o.Extrapolate); err != nil {
+	if a.Recommended, err = m.Recommend(ctx, x, o.Level, o.Extrapolate, o.Things); err != nil {
 		return nil, err
 	}
 
 	if a.Recommended != nil {
 		a.before = m.Honest.Calibration.Before()
+		a.graded = a.before.Grade()
 	}
 
-	if o.Only == "" {
-		a.Chance, err = m.PredictEvents(ctx, x)
-	}
-
-	return a, err
+	return a, nil
 }
 
 // outcomeUnits are the units of the outcomes.
-func (m *Models) outcomeUnits() (out []string) {
-	for _, o := range m.Card.Outcomes {
-		out = append(out, o.Unit)
-	}
-	return out
+func (m *Models) outcomeUnits() []string {
+	return lists.Each(m.Card.Outcomes, func(o Outcome) string { return o.Unit })
 }
 
 // at is the i-th condition.
@@ -91,11 +85,10 @@ func (a *Answer) at(i int) []float64 {
 // outside the training range.
 func (a *Answer) silent(i int) bool { return !a.options.Extrapolate && a.Outside(a.at(i)) != nil }
 
-// bound returns the range of an event's probability at the i-th condition, NaN where the
-// networks are silent.
-func (a *Answer) bound(e EventProbability, i int) (lo, hi float64) {
-	if a.silent(i) {
-		return math.NaN(), math.NaN()
+// rise is E|cov| at the i-th condition over that of the training conditions; NaN where it was not sampled.
+func (a *Answer) rise(i int) float64 {
+	if a.options.Only != "" {
+		return math.NaN()
 	}
-	return e.Bound(i, a.options.Alpha)
+	return a.Network.Rise[i]
 }

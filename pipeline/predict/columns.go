@@ -6,6 +6,8 @@ import (
 	"math"
 	"strings"
 
+	"doubletake/internal/lists"
+	"doubletake/train/honest/interval"
 	"doubletake/train/numbers"
 	"doubletake/train/score"
 )
@@ -19,17 +21,13 @@ type cell struct {
 func (a *Answer) cell(i, j int) cell { return cell{a, i, j, i*len(a.Card.Outcomes) + j} }
 
 // interval is that of one measurement by the networks, NaN outside the training range and where
-// nothing checked it: by their recalibrated laws, or the normal law.
+// nothing checked it.
 func (c cell) interval() (lo, hi float64) {
 	if !c.options.Extrapolate && (c.silent(c.i) || c.recordIn(c.Record, c.j) == "") {
 		return math.NaN(), math.NaN()
 	}
 
-	if lo, hi, ok := c.Network.Interval(c.k, 1-c.options.Alpha); ok {
-		return lo, hi
-	}
-
-	half := score.HalfWidth(c.Network.Total[c.k], c.options.Alpha)
+	half := score.HalfWidth(c.Network.Var[c.k], c.options.Alpha)
 
 	return c.Network.Mu[c.k] - half, c.Network.Mu[c.k] + half
 }
@@ -63,7 +61,7 @@ func (c cell) grade() string {
 
 	e := c.Honest.Calibration.At(c.before, c.j, c.Recommended.Half[c.k])
 
-	return fmt.Sprintf("%s, %.2g of the spread", e.Grade().Words(), e.WidthOverSpread)
+	return fmt.Sprintf("%s, %.2g of the spread", e.Regrade(c.graded).Words(), e.WidthOverSpread)
 }
 
 // Uncalibrated says why the split has no calibrated model, "" where it has one.
@@ -97,18 +95,7 @@ func (c Column) Name(outcome string) string {
 
 // Columns lists the values of an outcome's prediction. This is the only place that names them:
 // CSV, JSON, the Python package and graphs follow it.
-var Columns = []Column{
-	{of: func(c cell) float64 { return c.Recommended.Mu[c.k] }},
-	{Suffix: "_low", of: func(c cell) float64 { return c.Recommended.Mu[c.k] - c.Recommended.Half[c.k] }},
-	{Suffix: "_high", of: func(c cell) float64 { return c.Recommended.Mu[c.k] + c.Recommended.Half[c.k] }},
-	{Suffix: "_sd", of: func(c cell) float64 { return math.Sqrt(c.Recommended.Total[c.k]) }},
-	{Suffix: "_sd_epistemic", of: func(c cell) float64 {
-		return math.Sqrt(c.Recommended.Epistemic[c.k])
-	}},
-	{Suffix: "_sd_noise", of: func(c cell) float64 {
-		return math.Sqrt(max(c.Recommended.Total[c.k]-c.Recommended.Epistemic[c.k], 0))
-	}},
-	{Suffix: "_sd_claimed", of: func(c cell) float64 { return math.Sqrt(c.Recommended.Claim[c.k]) }},
+var Columns = append(calibrated(), []Column{
 	{Suffix: "_largest_left_out", of: func(c cell) float64 { return c.Honest.Calibration.Conformal.Half[c.j] }},
 	{Suffix: "_no_interval", why: cell.refused},
 	{Suffix: "_before_measuring", why: cell.grade},
@@ -122,23 +109,22 @@ var Columns = []Column{
 		_, hi := c.interval()
 		return hi
 	}},
-	{Network: true, Suffix: "_var", of: func(c cell) float64 { return c.Network.Total[c.k] }},
+	{Network: true, Suffix: "_var", of: func(c cell) float64 { return c.Network.Var[c.k] }},
 	{Network: true, Suffix: "_cov", of: func(c cell) float64 { return c.Network.Cov[c.k] }},
-	{Network: true, Suffix: "_cov_raw", of: func(c cell) float64 { return c.Network.Raw[c.k] }},
+	{Network: true, Suffix: "_cov_raw", of: func(c cell) float64 { return c.Network.CovRaw[c.k] }},
 	{Network: true, Suffix: "_delta", of: func(c cell) float64 { return c.Network.Delta[c.k] }},
 	{Network: true, Suffix: "_kappa", of: func(c cell) float64 { return c.Network.Kappa[c.k] }},
-	{Network: true, Suffix: "_zigzag", of: func(c cell) float64 {
-		return c.Network.ZigZag[c.k]
-	}},
-	{Network: true, Suffix: "_between_seeds_var", of: func(c cell) float64 {
-		return c.Network.Spread[c.k]
-	}},
-	{Network: true, Suffix: "_mean_low", of: func(c cell) float64 {
-		return c.Network.Mu[c.k] - c.chebyshev()
-	}},
-	{Network: true, Suffix: "_mean_high", of: func(c cell) float64 {
-		return c.Network.Mu[c.k] + c.chebyshev()
-	}},
+	{Network: true, Suffix: "_zigzag", of: func(c cell) float64 { return c.Network.ZigZag[c.k] }},
+	{Network: true, Suffix: "_between_seeds_var", of: func(c cell) float64 { return c.Network.Spread[c.k] }},
+	{Network: true, Suffix: "_mean_low", of: func(c cell) float64 { return c.Network.Mu[c.k] - c.chebyshev() }},
+	{Network: true, Suffix: "_mean_high", of: func(c cell) float64 { return c.Network.Mu[c.k] + c.chebyshev() }},
+}...)
+
+// calibrated are those of the calibrated prediction.
+func calibrated() []Column {
+	return lists.Each(interval.Columns, func(x interval.Column) Column {
+		return Column{Suffix: x.Suffix, of: func(c cell) float64 { return x.Of(c.Recommended.Prediction, c.k) }}
+	})
 }
 
 // column is a value of one outcome.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"doubletake/internal/must"
 	"doubletake/report"
 )
 
@@ -20,24 +21,16 @@ func TestOutputsAgree(t *testing.T) {
 	m := opened(t, split(t))
 
 	a, err := m.Answer(context.Background(), []float64{1, 3, 2, 2, 9, 3}, Options{Alpha: 0.05, Network: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	var table bytes.Buffer
-	if err := a.Table(&table); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, a.Table(&table))
 
 	var text bytes.Buffer
-	if err := report.CSV(&text, a.CSV()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, report.CSV(&text, a.CSV()))
 
 	rows, err := csv.NewReader(&text).ReadAll()
-	if err != nil || len(rows) != 4 {
-		t.Fatalf("%d rows", len(rows))
-	}
+	must.Never(t, err != nil || len(rows) != 4, "%d rows", len(rows))
 
 	var doc struct {
 		Conditions []struct{ Prediction map[string]any }
@@ -48,9 +41,7 @@ func TestOutputsAgree(t *testing.T) {
 		err = json.Unmarshal(b, &doc)
 	}
 
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	var lines [][]string
 	for line := range strings.Lines(table.String()) {
@@ -120,9 +111,7 @@ func TestOutputsAgree(t *testing.T) {
 		}
 	}
 
-	if a.Warnings != nil || len(lines) != 6 {
-		t.Errorf("%q, %d lines of lift", a.Warnings, len(lines))
-	}
+	must.Not(t, a.Warnings != nil || len(lines) != 6, "%q, %d lines of lift", a.Warnings, len(lines))
 }
 
 // Without a calibrated model the plain names are empty and say why; the networks have theirs.
@@ -132,9 +121,7 @@ func TestWithoutCalibration(t *testing.T) {
 	m.Honest = nil
 
 	a, err := m.Answer(context.Background(), []float64{1, 2}, Options{Alpha: 0.05})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	for name, v := range a.values(0, a.columns()).All() {
 		n, isNumber := v.(float64)

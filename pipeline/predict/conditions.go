@@ -1,62 +1,73 @@
 package predict
 
 import (
-	"bytes"
-	"encoding/csv"
-	"errors"
 	"fmt"
-	"io"
+	"math"
 	"slices"
-	"strconv"
 	"strings"
 
-	"doubletake/ingest/fault"
 	"doubletake/ingest/spelling"
+	"doubletake/internal/lists"
 	"doubletake/pipeline/kv"
+	"doubletake/pipeline/pairs"
+	"doubletake/train/honest"
 	"doubletake/train/honest/interval"
 )
 
 // ParseAt reads conditions from the command line: "blades=3,rpm=5000", several
 // joined by ";". Every input must occur once. The result is row-major in the
-// order of InputNames.
-func (m *Models) ParseAt(s string) ([]float64, error) {
-	var x []float64
-
+// order of InputNames. things are, of each condition, the names of labels of the calibrated model that are
+// given ("wing=A"): of that thing its measurements count. A label that is not given is of a new thing.
+func (m *Models) ParseAt(s string) (x []float64, things []map[string]string, err error) {
 	names := m.InputNames()
-	for _, part := range strings.Split(s, ";") {
-		row, seen := make([]float64, len(names)), make([]bool, len(names))
-		terms, err := kv.Parse(part)
+	for part := range strings.SplitSeq(s, ";") {
+		named := map[string]string{}
+		items := slices.DeleteFunc(strings.Split(part, ","), func(item string) bool {
+			key, name, _ := strings.Cut(item, "=")
+			key = strings.TrimSpace(key)
+			if !m.isLabel(key) {
+				return false
+			}
+
+			named[key] = strings.TrimSpace(name)
+
+			return true
+		})
+
+		axes, err := m.Axes(strings.Join(items, ","))
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 
-		for _, t := range terms {
-			i, err := m.Input(t.Key)
-			if err != nil {
-				return nil, err
-			}
-
-			if seen[i] {
-				return nil, fmt.Errorf("%s occurs twice", t.Key)
-			}
-
-			if row[i], err = kv.Number(t.Value); err != nil {
-				return nil, fmt.Errorf("%s: %w", t.Key, err)
-			}
-
-			seen[i] = true
+		values := make([][]float64, len(names))
+		for _, a := range axes {
+			values[slices.Index(names, a.Name)] = a.Values
 		}
 
-		for i, ok := range seen {
-			if !ok {
-				return nil, fmt.Errorf("%s is missing; the model's inputs are %s", names[i], strings.Join(names, ", "))
-			}
+		if i := slices.IndexFunc(values, func(v []float64) bool { return v == nil }); i >= 0 {
+			return nil, nil, fmt.Errorf("%s is missing; the model's inputs are %s", names[i], strings.Join(names, ", "))
 		}
 
-		x = append(x, row...)
+		points := kv.Points(values...)
+		x = append(x, slices.Concat(points...)...)
+		things = append(things, slices.Repeat([]map[string]string{named}, len(points))...)
 	}
 
-	return x, nil
+	return x, things, nil
+}
+
+// isLabel reports whether names of a label have offsets in the calibrated model. What is predicted is of a new run.
+func (m *Models) isLabel(name string) bool {
+	return m.Honest != nil && name != honest.Runs && !slices.Contains(m.InputNames(), name) &&
+		slices.ContainsFunc(m.Honest.Labels, func(l honest.Names) bool { return l.Name == name })
+}
+
+// Axes reads "blades=2:5:1,rpm=2000:9000:500", inputs with their values.
+func (m *Models) Axes(s string) ([]kv.Axis, error) {
+	return kv.Axes(s, func(name string) error {
+		_, err := m.Input(name)
+		return err
+	})
 }
 
 // Input returns the place of an input among InputNames.
@@ -74,96 +85,55 @@ func (m *Models) Input(name string) (int, error) {
 	return 0, fmt.Errorf("%q is no input of the model, whose inputs are %s%s", name, strings.Join(names, ", "), hint)
 }
 
-// maxTable bounds a table of conditions, which is held in memory.
-const maxTable = 64 << 20
+// ReadConditions reads a table with a column for each input, in its unit; columns of names of a label of the calibrated
+// model say what ParseAt's things do, other columns are left alone. A fault of the file is a *fault.Error.
+func (m *Models) ReadConditions(path string) (x []float64, things []map[string]string, err error) {
+	columns := lists.Each(m.Card.Inputs, func(in Input) Outcome { return Outcome{Name: in.Name, Unit: in.Unit} })
+	c, err := pairs.ReadCells(path)
+	if err != nil {
+		return nil, nil, err
+	}
 
-// ReadConditions reads a CSV file with a column per input; other columns are
-// left alone. A fault of the file is a *fault.Error.
-func (m *Models) ReadConditions(path string) ([]float64, error) {
-	return readColumns(path, m.InputNames())
+	things = make([]map[string]string, c.Rows)
+	for i := range things {
+		things[i] = map[string]string{}
+		for _, name := range c.Columns {
+			if m.isLabel(name) && c.Text(i, name) != "" {
+				things[i][name] = c.Text(i, name)
+			}
+		}
+	}
+
+	x, err = columnsOf(c, columns)
+
+	return x, things, err
 }
 
-// ReadOutcomes reads a CSV file with a column per outcome, as ReadConditions does.
+// ReadOutcomes reads a table with a column for each outcome, as ReadConditions does.
 func (m *Models) ReadOutcomes(path string) ([]float64, error) {
-	var names []string
-	for _, o := range m.Card.Outcomes {
-		names = append(names, o.Name)
-	}
-
-	return readColumns(path, names)
-}
-
-func readColumns(path string, names []string) ([]float64, error) {
-	const want = "a CSV file with conditions"
-	b, err := fault.ReadFile(path, maxTable, want)
-	if err != nil && !errors.As(err, new(*fault.Error)) {
-		err = &fault.Error{Path: path, Want: want, Found: "none", Err: err}
-	}
-
+	c, err := pairs.ReadCells(path)
 	if err != nil {
 		return nil, err
 	}
 
-	x, err := parseConditions(bytes.NewReader(b), names)
-
-	return x, fault.In(path, err)
+	return columnsOf(c, m.Card.Outcomes)
 }
 
-func parseConditions(f io.Reader, names []string) ([]float64, error) {
-	r := csv.NewReader(f)
-	r.Comment, r.TrimLeadingSpace = '#', true
-
-	head, err := r.Read()
-	if errors.Is(err, io.EOF) {
-		err = nil
-	}
-
-	if head == nil {
-		return nil, &fault.Error{Want: "a header with the columns " + strings.Join(names, ", "), Found: "none", Err: err}
-	}
-
-	for i, h := range head {
-		head[i] = strings.TrimSpace(strings.TrimPrefix(h, "\ufeff"))
-	}
-
-	column := make([]int, len(names))
-	for i, n := range names {
-		column[i] = slices.Index(head, n)
-		if column[i] < 0 {
-			return nil, &fault.Error{Place: "line 1", Want: "a column " + n, Found: strings.Join(head, ", ")}
-		}
-
-		if slices.Contains(head[column[i]+1:], n) {
-			return nil, &fault.Error{Place: "line 1", Want: "one column " + n, Found: "two"}
-		}
-	}
-
-	var x []float64
-	for {
-		rec, err := r.Read()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-
+// columnsOf are the numbers of columns, row by row.
+func columnsOf(c *pairs.Cells, columns []Outcome) ([]float64, error) {
+	x := make([]float64, c.Rows*len(columns))
+	for j, q := range columns {
+		v, err := c.Numbers(q.Name, q.Unit, pairs.Values)
 		if err != nil {
-			return nil, &fault.Error{Want: "rows of equal length", Found: "another", Err: err}
+			return nil, err
 		}
 
-		line, _ := r.FieldPos(0)
-		for i, k := range column {
-			v, err := kv.Number(rec[k])
-			if err != nil {
-				return nil, &fault.Error{
-					Place: fmt.Sprintf("line %d, column %s", line, names[i]), Want: "a number", Found: strconv.Quote(rec[k]),
-				}
+		for i, n := range v {
+			if math.IsNaN(n) {
+				return nil, c.Fault(i, q.Name, "a number")
 			}
-
-			x = append(x, v)
+			x[i*len(columns)+j] = n
 		}
-	}
-
-	if len(x) == 0 {
-		return nil, &fault.Error{Want: "at least one condition", Found: "a header alone"}
 	}
 
 	return x, nil

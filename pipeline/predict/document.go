@@ -3,7 +3,6 @@ package predict
 import (
 	"math"
 
-	"doubletake/report"
 	"doubletake/train/honest/interval"
 	"doubletake/train/numbers"
 )
@@ -13,19 +12,13 @@ func (a *Answer) CSV() []numbers.Object {
 	out, columns := make([]numbers.Object, a.Network.N), a.columns()
 	for i := range out {
 		o := append(numbers.Named(a.InputNames(), a.at(i)), a.values(i, columns)...)
-		for _, e := range a.Chance {
-			lo, hi := a.bound(e, i)
-			o = append(o, e.Name+"_probability", e.P[i], e.Name+"_probability_var", e.V[i], e.Name+"_low", lo,
-				e.Name+"_high", hi)
-		}
-
 		at := interval.Where{Distance: math.NaN(), Below: math.NaN(), Above: math.NaN()}
 		if a.Recommended != nil {
 			at = a.Recommended.Where[i]
 		}
 
 		out[i] = append(o, "distance", at.Distance, "below", at.Below, "above", at.Above,
-			"extrapolation", a.Outside(a.at(i)))
+			"abs_cov_rise", a.rise(i), "extrapolation", a.Outside(a.at(i)))
 	}
 
 	return out
@@ -64,22 +57,12 @@ func (a *Answer) JSON() numbers.Object {
 		conditions[i] = a.condition(i, columns)
 	}
 
-	o := numbers.Object{
+	return numbers.Object{
 		"models", a.Paths, "experiment", a.Card.Experiment, "data", a.Card.Data, "split", a.Card.Split,
-		"held_out", a.Card.HeldOut, "units", units, "alpha", a.options.Alpha, "calibrated", a.options.Calibrated,
+		"held_out", a.Card.HeldOut, "units", units, "alpha", a.options.Alpha,
 		"level", level, "honest", record, "honest_absent", absent, "notes", append([]string{}, a.Warnings...),
 		"conditions", conditions, "network_record", network,
 	}
-	if len(a.Chance) == 0 {
-		return o
-	}
-
-	var events []report.Event
-	for _, e := range a.Chance {
-		events = append(events, e.Event)
-	}
-
-	return append(o, "event_record", events)
 }
 
 // condition is the answer at the i-th condition in JSON: values are named as in CSV.
@@ -90,26 +73,8 @@ func (a *Answer) condition(i int, columns []column) numbers.Object {
 		position = numbers.Object{"words", r.Position[i], "distance", w.Distance, "below", w.Below, "above", w.Above}
 	}
 
-	o := numbers.Object{
+	return numbers.Object{
 		"at", numbers.Named(a.InputNames(), a.at(i)), "extrapolation", append([]string{}, a.Outside(a.at(i))...),
-		"position", position, "prediction", a.values(i, columns),
+		"position", position, "abs_cov_rise", a.rise(i), "prediction", a.values(i, columns),
 	}
-
-	var events []numbers.Object
-	for _, e := range a.Chance {
-		var within any // null outside the training range
-		if lo, hi := a.bound(e, i); !math.IsNaN(lo) && !math.IsNaN(hi) {
-			within = [2]float64{lo, hi}
-		}
-
-		events = append(events, numbers.Object{
-			"event", e.Name, "expression", e.Text, "probability", e.P[i], "variance", e.V[i], "range", within,
-		})
-	}
-
-	if events == nil {
-		return o
-	}
-
-	return append(o, "events", events)
 }

@@ -9,10 +9,10 @@ import (
 // Conditions of the command line, in the order of the model's inputs.
 func ExampleModels_ParseAt() {
 	m := predict.New(predict.Card{Inputs: []predict.Input{{Name: "blades"}, {Name: "rpm"}}})
-	x, err := m.ParseAt("rpm=4000, blades=3; blades=3, rpm=5000")
+	x, _, err := m.ParseAt("rpm=4000, blades=3; blades=3, rpm=5000")
 	fmt.Println(x, err)
 
-	_, err = m.ParseAt("rmp=4000, blades=3")
+	_, _, err = m.ParseAt("rmp=4000, blades=3")
 	fmt.Println(err)
 	// Output:
 	// [3 4000 3 5000] <nil>

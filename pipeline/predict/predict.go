@@ -13,16 +13,17 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"doubletake/ingest/fault"
+	"doubletake/internal/lists"
+	"doubletake/pipeline/pairs"
 	"doubletake/pipeline/stages/trainstage"
-	"doubletake/report"
 	"doubletake/train"
 	"doubletake/train/holdout"
 	"doubletake/train/honest"
 	"doubletake/train/score"
+	"doubletake/train/triplets"
 )
 
 // The contents of a model's card.json.
@@ -39,20 +40,23 @@ type Models struct {
 	Paths     []string             // of the model.json files
 	Warnings  []string             // what limits the trust in them, in words
 	Honest    *honest.Model        // the calibrated model of their split; nil where there is none
-	Events    []report.Event       // the experiment's events, and how their probabilities did; nil without a report
 	Record    []score.OutcomeTrust // how the networks did on what their split held out; nil where no report states it
 	Intervals []score.OutcomeTrust // the same of the calibrated intervals
 
-	nets        []*train.Model
-	estimates   []trainstage.Estimate  // how each one's covariance was sampled in training
-	calibration []*score.Recalibration // one per network, or nil
+	nets      []*train.Model
+	estimates []trainstage.Estimate // how each one's covariance was sampled in training
+	trained   float64               // sum of E|cov| on their training conditions; NaN where a card does not have it
 }
 
-// Open reads a model.json, a folder seed-k that holds one, a split's
-// folder with several of them, which then predict together, or an experiment's folder with a final
-// model. A file that is
-// missing, damaged or of another split is a *fault.Error.
+// Open reads models by the name of an experiment of pipeline.yaml or EXPERIMENT/SPLIT, or by a path: a model.json,
+// together, or an experiment's folder with a final model or one split. A file that is missing, damaged or of another
+// split is a *fault.Error.
 func Open(path string) (*Models, error) {
+	path, err := pairs.Models(path)
+	if err != nil {
+		return nil, err
+	}
+
 	files, err := modelFiles(path)
 	if err != nil {
 		return nil, err
@@ -69,11 +73,7 @@ func Open(path string) (*Models, error) {
 		}
 
 		card, err := readCard(filepath.Join(filepath.Dir(f), "card.json"), net)
-		if errors.Is(err, fs.ErrNotExist) {
-			card = namelessCard(net)
-			m.Warnings = append(m.Warnings, f+" has no card.json next to it: inputs and outcomes have no names, and its "+
-				"training conditions are unknown")
-		} else if err != nil {
+		if err != nil {
 			return nil, err
 		}
 
@@ -82,33 +82,18 @@ func Open(path string) (*Models, error) {
 		} else if !slices.EqualFunc(card.Inputs, m.Card.Inputs,
 			func(a, b Input) bool { return a.Name == b.Name }) || !slices.Equal(card.Outcomes, m.Card.Outcomes) ||
 			card.HeldOut != m.Card.HeldOut {
-			return nil, &fault.Error{
-				Path: f, Want: "a model of the same inputs, outcomes and held-out set as " + files[0],
-				Found: "another", Hint: "name one split's folder, or one model.json",
-			}
+			return nil, fault.At(f, "", "a model of the same inputs, outcomes and held-out set as "+files[0], "another",
+				"name one split's folder, or one model.json")
 		}
 
 		m.nets, m.estimates = append(m.nets, net), append(m.estimates, card.Estimate)
-
-		r, err := readCalibration(filepath.Join(filepath.Dir(f), trainstage.CalibrationJSON), net)
-		if err != nil {
-			return nil, err
+		if m.trained += card.AbsCov; card.AbsCov == 0 {
+			m.trained = math.NaN()
 		}
 
-		if r != nil {
-			m.calibration = append(m.calibration, r)
-		}
 	}
 
-	if len(m.calibration) != len(m.nets) {
-		m.calibration = nil
-	}
-
-	if err := m.readHonest(); err != nil {
-		return nil, err
-	}
-
-	if err := m.readRecord(); err != nil {
+	if err := cmp.Or(m.readHonest(), m.readRecord()); err != nil {
 		return nil, err
 	}
 
@@ -127,10 +112,8 @@ func Open(path string) (*Models, error) {
 func modelFiles(path string) ([]string, error) {
 	fi, err := os.Stat(path)
 	if err != nil {
-		return nil, &fault.Error{
-			Path: path, Want: "a model.json, or a folder with models", Found: "nothing",
-			Hint: "pipeline run writes runs/EXPERIMENT/splits/SPLIT/seed-K/model.json",
-		}
+		return nil, fault.At(path, "", "an experiment, EXPERIMENT/SPLIT, a folder with models or a model.json", "nothing",
+			"pipeline run writes runs/EXPERIMENT/splits/SPLIT/seed-K/model.json")
 	}
 
 	if !fi.IsDir() {
@@ -147,17 +130,23 @@ func modelFiles(path string) ([]string, error) {
 			return modelFiles(final)
 		}
 
-		hint := "pipeline run trains some"
+		var splits []string
 		for _, pattern := range []string{"*/seed-*/model.json", "splits/*/seed-*/model.json"} {
-			if more := glob(path, pattern); len(more) > 0 {
-				hint = "name one split: " + filepath.Dir(filepath.Dir(more[0]))
+			for _, f := range glob(path, pattern) {
+				splits = append(splits, filepath.Dir(filepath.Dir(f)))
 			}
 		}
 
-		return nil, &fault.Error{
-			Path: path, Want: "model.json, or seed-*/model.json", Found: "none in the folder",
-			Hint: hint,
+		hint := "pipeline run trains some"
+		switch splits = slices.Compact(splits); len(splits) {
+		case 0:
+		case 1:
+			return modelFiles(splits[0])
+		default:
+			hint = "name one split: " + strings.Join(splits, ", ")
 		}
+
+		return nil, fault.At(path, "", "model.json, or seed-*/model.json", "none in the folder", hint)
 	}
 
 	slices.SortFunc(found, func(a, b string) int { // seed-2 before seed-10
@@ -215,174 +204,53 @@ func readJSON(path string, limit int64, want string, into any) error {
 
 func readCard(path string, net *train.Model) (Card, error) {
 	var c Card
-	if err := readJSON(path, train.MaxModelFile, "a model's card", &c); err != nil {
+	if err := readJSON(path, train.MaxModelFile, "a model's card", &c); errors.Is(err, fs.ErrNotExist) {
+		return c, fault.At(path, "", "the card of the model next to it, with names and units", "none", "copy them together")
+	} else if err != nil {
 		return c, err
 	}
 
 	if c.Format != trainstage.CardFormat || c.Version != trainstage.CardVersion {
-		return c, &fault.Error{Path: path, Want: fmt.Sprintf("format %s version %d", trainstage.CardFormat,
-			trainstage.CardVersion), Found: fmt.Sprintf("%q version %d", c.Format, c.Version)}
+		return c, fault.At(path, "", fmt.Sprintf("format %s version %d", trainstage.CardFormat, trainstage.CardVersion),
+			fmt.Sprintf("%q version %d", c.Format, c.Version), "")
 	}
 
 	if len(c.Inputs) != net.In || len(c.Outcomes) != net.Out {
-		return c, &fault.Error{
-			Path: path, Want: fmt.Sprintf("%d inputs and %d outcomes, as its model has", net.In, net.Out),
-			Found: fmt.Sprintf("%d and %d", len(c.Inputs), len(c.Outcomes)), Hint: "card and model are not of one training",
-		}
+		return c, fault.At(path, "", fmt.Sprintf("%d inputs and %d outcomes, as its model has", net.In, net.Out),
+			fmt.Sprintf("%d and %d", len(c.Inputs), len(c.Outcomes)), "card and model are not of one training")
 	}
 
 	return c, nil
 }
 
-// namelessCard names by position what has no card.
-func namelessCard(net *train.Model) Card {
-	var c Card
-	for i := range net.In {
-		c.Inputs = append(c.Inputs, Input{Name: "x" + strconv.Itoa(i+1), Min: math.Inf(-1), Max: math.Inf(1)})
-	}
-
-	for i := range net.Out {
-		c.Outcomes = append(c.Outcomes, Outcome{Name: "y" + strconv.Itoa(i+1)})
-	}
-
-	return c
-}
-
-func readCalibration(path string, net *train.Model) (*score.Recalibration, error) {
-	r := new(score.Recalibration)
-	if err := readJSON(path, train.MaxModelFile, "the model's calibration", r); errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	} else if err != nil {
-		return nil, err
-	}
-
-	if len(r.Outcomes) != net.Out {
-		return nil, &fault.Error{
-			Path: path, Want: fmt.Sprintf("a calibration of the model's %d outcomes", net.Out),
-			Found: fmt.Sprintf("one of %d", len(r.Outcomes)),
-		}
-	}
-
-	return r, nil
-}
-
 // InputNames returns the names of the inputs in the order of rows x.
 func (m *Models) InputNames() []string {
-	out := make([]string, len(m.Card.Inputs))
-	for i, in := range m.Card.Inputs {
-		out[i] = in.Name
-	}
-
-	return out
+	return lists.Each(m.Card.Inputs, func(in Input) string { return in.Name })
 }
 
-// Seeds is the number of networks.
-func (m *Models) Seeds() int { return len(m.nets) }
+// Networks are the trained networks, in the order of Paths.
+func (m *Models) Networks() []*train.Model { return m.nets }
 
 // OutcomeStd is the standard deviation of each outcome in the networks' training data.
 func (m *Models) OutcomeStd() []float64 { return m.nets[0].OutcomeScale().Std }
 
-// Calibrated reports whether every model has a calibration.
-func (m *Models) Calibrated() bool { return m.calibration != nil }
-
 // Predictions are the models' joint predictions at N conditions: N×Out each,
 // row-major, in the outcomes' own units, variances and covariances in unit².
 type Predictions struct {
-	N, Out int
-	Seeds  int
-	Mu     []float64 // mean of the models' means
-	Total  []float64 // variance of one measurement: mean σ² plus Spread, the variance of the equal mixture
-	Cov    []float64 // C, mean over the models
-	Raw    []float64 // the paper's C + μδ, mean over the models
-	Delta  []float64 // δ, mean over the models
-	Kappa  []float64 // κ, mean over the models
-	ZigZag []float64 // |m(μ) − μ|, mean over the models
-	Spread []float64 // sample variance of the models' means (n−1); NaN for one model
-
-	laws []law // of the models; nil unless recalibrated
-}
-
-// law is a model's law of one measurement, recalibrated.
-type law struct {
-	r       *score.Recalibration
-	mu, v   []float64 // N×Out, as the network claims them, standardised units
-	mean, s []float64 // of the outcomes' scale
-}
-
-// Interval returns the central interval of one measurement that the recalibrated
-// laws of the models, an equal mixture, give value k the probability level of; ok
-// is false where no law was recalibrated.
-func (p *Predictions) Interval(k int, level float64) (lo, hi float64, ok bool) {
-	if p.laws == nil {
-		return math.NaN(), math.NaN(), false
-	}
-	return p.quantile(k, (1-level)/2), p.quantile(k, (1+level)/2), true
-}
-
-// quantile bisects the mixture's distribution.
-func (p *Predictions) quantile(k int, level float64) float64 {
-	j := k % p.Out
-	below := func(y float64) (sum float64) {
-		for _, l := range p.laws {
-			sum += l.r.Below(j, l.mu[k], l.v[k], (y-l.mean[j])/l.s[j]) / float64(len(p.laws))
-		}
-		return sum
-	}
-
-	sd := math.Sqrt(p.Total[k])
-	lo, hi := p.Mu[k]-sd, p.Mu[k]+sd
-	for w := sd; below(lo) > level; w *= 2 {
-		lo -= w
-	}
-
-	for w := sd; below(hi) < level; w *= 2 {
-		hi += w
-	}
-
-	for hi-lo > 1e-9*sd {
-		mid := lo + (hi-lo)/2
-		if mid <= lo || mid >= hi { // neighbouring numbers
-			break
-		}
-
-		if below(mid) < level {
-			lo = mid
-		} else {
-			hi = mid
-		}
-	}
-
-	return lo + (hi-lo)/2
+	N, Out           int
+	Seeds            int
+	triplets.Answers           // means over the models; Var is the variance of their equal mixture, with that of the means
+	Spread           []float64 // sample variance of the models' means (n−1); NaN for one model
+	Rise             []float64 // N: E|cov| over that of the training conditions; NaN where the card does not have it
 }
 
 // Predict evaluates the models at conditions x (row-major, inputs in the order
-// of InputNames, own units). recalibrate is "" or one of score.Kinds: with it σ²
-// and C are recalibrated by the models' calibrations, an error where they have
-// not learned that.
-func (m *Models) Predict(ctx context.Context, x []float64, recalibrate string) (*Predictions, error) {
+// of InputNames, own units).
+func (m *Models) Predict(ctx context.Context, x []float64) (*Predictions, error) {
 	d := len(m.Card.Outcomes)
-
-	if recalibrate != "" && m.calibration == nil {
-		return nil, &fault.Error{
-			Path: m.Paths[0], Want: trainstage.CalibrationJSON + " next to the model", Found: "none",
-			Hint: "set train.calibration in the configuration and run again",
-		}
-	}
-
-	for i, c := range m.calibration {
-		if recalibrate != "" && !c.Has(recalibrate) {
-			return nil, &fault.Error{
-				Path: filepath.Join(filepath.Dir(m.Paths[i]), trainstage.CalibrationJSON),
-				Want: "a calibration of kind " + recalibrate, Found: "none", Hint: "set more runs aside: train.calibration",
-			}
-		}
-	}
-
 	r := &Predictions{N: len(x) / len(m.Card.Inputs), Out: d, Seeds: len(m.nets)}
-	for _, v := range []*[]float64{&r.Mu, &r.Total, &r.Cov, &r.Raw, &r.Delta, &r.Kappa, &r.ZigZag, &r.Spread} {
-		*v = make([]float64, r.N*d)
-	}
-
+	r.Answers = r.Map(func(triplets.AnswerColumn, []float64) []float64 { return make([]float64, r.N*d) })
+	r.Spread, r.Rise = make([]float64, r.N*d), make([]float64, r.N)
 	n := float64(len(m.nets))
 
 	means := make([][]float64, len(m.nets))
@@ -394,26 +262,18 @@ func (m *Models) Predict(ctx context.Context, x []float64, recalibrate string) (
 			return nil, fmt.Errorf("predict: %w", err)
 		}
 
-		if recalibrate != "" {
-			scale := net.OutcomeScale()
-			if recalibrate == score.Quantile {
-				r.laws = append(r.laws, law{m.calibration[i], e.Mu, e.Var, scale.Mean, scale.Std})
-			}
-
-			e.Var, e.Cov = m.calibration[i].Apply(recalibrate, e.Var, e.Cov)
+		for k := range r.Rise {
+			r.Rise[k] += e.AbsCov(k) / m.trained
 		}
 
 		own := e.Own(net.OutcomeScale())
 		means[i] = own.Mu
 
-		for k := range r.Mu {
-			r.Mu[k] += own.Mu[k] / n
-			r.Total[k] += own.Var[k] / n
-			r.Cov[k] += own.Cov[k] / n
-			r.Raw[k] += own.CovRaw[k] / n
-			r.Delta[k] += own.Delta[k] / n
-			r.Kappa[k] += own.Kappa[k] / n
-			r.ZigZag[k] += own.ZigZag[k] / n
+		for _, c := range triplets.AnswerColumns {
+			mean := *c.Field(&r.Answers)
+			for k, v := range *c.Field(&own) {
+				mean[k] += v / n
+			}
 		}
 	}
 
@@ -423,7 +283,7 @@ func (m *Models) Predict(ctx context.Context, x []float64, recalibrate string) (
 			ss += (mu[k] - r.Mu[k]) * (mu[k] - r.Mu[k])
 		}
 
-		r.Total[k] += ss / n
+		r.Var[k] += ss / n
 		r.Spread[k] = ss / (n - 1) // 0/0: one model has none
 	}
 
@@ -462,7 +322,7 @@ func (m *Models) Quick(ctx context.Context, x []float64) (*Predictions, error) {
 		q.estimates[i].Samples = 2
 	}
 
-	return q.Predict(ctx, x, "")
+	return q.Predict(ctx, x)
 }
 
 // Outside describes the inputs of a condition that lie outside of the training
@@ -506,5 +366,5 @@ func New(card Card, nets ...*train.Model) *Models {
 		}
 	}
 
-	return &Models{Card: card, nets: nets, estimates: make([]trainstage.Estimate, len(nets))}
+	return &Models{Card: card, nets: nets, estimates: make([]trainstage.Estimate, len(nets)), trained: math.NaN()}
 }

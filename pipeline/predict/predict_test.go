@@ -2,7 +2,6 @@ package predict
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -13,13 +12,12 @@ import (
 	"sync"
 	"testing"
 
-	"doubletake/ingest/fault"
+	"doubletake/ingest/ingesttest"
+	"doubletake/internal/must"
 	"doubletake/pipeline"
 	"doubletake/pipeline/pipelinetest"
 	"doubletake/pipeline/stages/stagetest"
-	"doubletake/pipeline/stages/trainstage"
 	"doubletake/pipeline/table"
-	"doubletake/train/score"
 )
 
 // trainedSplit is the folder of a split with three small networks, made once by
@@ -57,7 +55,6 @@ experiments:
       model: {hidden: [12, 12]}
       optimizer: {epochs: 30}
       seeds: 3
-      calibration: 0.25
       estimate: {samples: 50}
       splits: {b3: {test: {b: 3}}}
 `
@@ -80,9 +77,7 @@ func TestMain(m *testing.M) {
 
 func split(t *testing.T) string {
 	dir, err := trainedSplit()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	return dir
 }
@@ -92,9 +87,7 @@ func opened(t testing.TB, path string) *Models {
 	t.Helper()
 
 	m, err := Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	return m
 }
@@ -123,17 +116,13 @@ func TestPredictAgreesWithTraining(t *testing.T) {
 		t.Errorf("card %+v", c)
 	}
 
-	p, err := one.Predict(context.Background(), x, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	p, err := one.Predict(context.Background(), x)
+	must.Do(t, err)
 
 	all := opened(t, dir)
 
-	q, err := all.Predict(context.Background(), x, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	q, err := all.Predict(context.Background(), x)
+	must.Do(t, err)
 
 	if q.Seeds != 3 || p.Seeds != 1 || !math.IsNaN(p.Spread[0]) {
 		t.Errorf("%d and %d seeds, spread of one %v", q.Seeds, p.Seeds, p.Spread[0])
@@ -149,8 +138,8 @@ func TestPredictAgreesWithTraining(t *testing.T) {
 			{"_cov", p.Cov, q.Cov},
 			{"_delta", p.Delta, q.Delta},
 			{"_zigzag", p.ZigZag, q.ZigZag},
-			{"_cov_raw", p.Raw, q.Raw},
-			{"_var", p.Total, nil},
+			{"_cov_raw", p.CovRaw, q.CovRaw},
+			{"_var", p.Var, nil},
 		} {
 			w := [][]float64{column(0, c.suffix), column(1, c.suffix), column(2, c.suffix)}
 			for i := range a {
@@ -177,106 +166,9 @@ func TestPredictAgreesWithTraining(t *testing.T) {
 				s += d * d / 2
 			}
 
-			if k := 2*i + j; math.Abs(q.Spread[k]-s) > 1e-9*s || math.Abs(q.Total[k]-v-s*2/3) > 1e-9*q.Total[k] {
-				t.Fatalf("%s at %v: spread %v, total %v; want %v and %v", name, x[2*i:2*i+2], q.Spread[k], q.Total[k], s, v+s*2/3)
+			if k := 2*i + j; math.Abs(q.Spread[k]-s) > 1e-9*s || math.Abs(q.Var[k]-v-s*2/3) > 1e-9*q.Var[k] {
+				t.Fatalf("%s at %v: spread %v, total %v; want %v and %v", name, x[2*i:2*i+2], q.Spread[k], q.Var[k], s, v+s*2/3)
 			}
-		}
-	}
-}
-
-// With a calibration, variances are those claimed times the factor in the file.
-func TestPredictCalibrated(t *testing.T) {
-	dir := filepath.Join(split(t), "seed-1")
-	m := opened(t, dir)
-
-	var c score.Recalibration
-
-	raw, err := os.ReadFile(filepath.Join(dir, trainstage.CalibrationJSON))
-	if err == nil {
-		err = json.Unmarshal(raw, &c)
-	}
-
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	// A quarter of the 48 training runs, one row each, none of them trained on.
-	if c.Runs != 12 || c.Rows != 12 || m.Card.Triplets != 36 {
-		t.Errorf("%d runs and %d rows set aside, trained on %d", c.Runs, c.Rows, m.Card.Triplets)
-	}
-
-	set := seedTable(t, 1).Column("set").Strings
-	if n := len(slices.DeleteFunc(slices.Clone(set), func(s string) bool { return s != "calibration" })); n != 12 {
-		t.Errorf("%d rows are called calibration", n)
-	}
-
-	x := []float64{1, 3, 2.5, 0}
-	p, err1 := m.Predict(context.Background(), x, "")
-
-	q, err2 := m.Predict(context.Background(), x, score.Scaled)
-	if err := errors.Join(err1, err2); err != nil {
-		t.Fatal(err)
-	}
-
-	for k := range p.Mu {
-		want := p.Total[k] * c.Outcomes[k%2].TotalFactor
-		if q.Mu[k] != p.Mu[k] || math.Abs(q.Total[k]-want) > 1e-12*want {
-			t.Errorf("value %d: %v ± %v, want %v ± %v", k, q.Mu[k], q.Total[k], p.Mu[k], want)
-		}
-	}
-}
-
-// A recalibrated law gives an interval of one measurement: of one model with a map
-// of quantiles μ + s(±z)·σ with the map in the file; of several the
-// ends below which a mean of 2.5 and 97.5 % of their laws lie.
-func TestPredictCalibratedLaw(t *testing.T) {
-	dir := split(t)
-	m := opened(t, filepath.Join(dir, "seed-1"))
-
-	x := []float64{1, 3, 2.5, 0}
-	p, err1 := m.Predict(context.Background(), x, "")
-
-	q, err2 := m.Predict(context.Background(), x, score.Quantile)
-	if err := errors.Join(err1, err2); err != nil {
-		t.Fatal(err)
-	}
-
-	const z = 1.959963984540054
-	for k := range p.Mu {
-		o, sd := m.calibration[0].Outcomes[k%2], math.Sqrt(p.Total[k])
-
-		lo, hi, ok := q.Interval(k, 0.95)
-		if tol := 1e-8 * sd; !ok || math.Abs(lo-p.Mu[k]-o.Sigmas(-z)*sd) > tol || math.Abs(hi-p.Mu[k]-o.Sigmas(z)*sd) > tol {
-			t.Errorf("value %d: %v … %v about %v ± %v", k, lo, hi, p.Mu[k], sd)
-		}
-	}
-
-	if _, _, ok := p.Interval(0, 0.95); ok {
-		t.Error("an interval of a law that was not recalibrated")
-	}
-
-	m = opened(t, dir)
-
-	var err error
-	if q, err = m.Predict(context.Background(), x, score.Quantile); err != nil {
-		t.Fatal(err)
-	}
-
-	for k := range q.Mu {
-		lo, hi, _ := q.Interval(k, 0.95)
-
-		var below [2]float64
-		for i, net := range m.nets {
-			mu, v := net.Predict(x)
-
-			s := net.OutcomeScale().Std[k%2]
-			for e, y := range []float64{lo, hi} {
-				below[e] += m.calibration[i].Below(k%2, 0, v[k]/(s*s), (y-mu[k])/s) / 3
-			}
-		}
-
-		if math.Abs(below[0]-0.025) > 1e-6 || math.Abs(below[1]-0.975) > 1e-6 {
-			t.Errorf("value %d: %v below %v, %v below %v", k, below[0], lo, below[1], hi)
 		}
 	}
 }
@@ -286,112 +178,82 @@ func TestOpenErrors(t *testing.T) {
 	bad := t.TempDir()
 	write := func(name, body string) string {
 		p := filepath.Join(bad, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(p), 0o755), os.WriteFile(p, []byte(body), 0o644)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(os.MkdirAll(filepath.Dir(p), 0o755), os.WriteFile(p, []byte(body), 0o644)))
 
 		return p
 	}
 
-	model, err := os.ReadFile(filepath.Join(dir, "seed-0", "model.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	model := must.Read(t, filepath.Join(dir, "seed-0", "model.json"))
 
-	card, err := os.ReadFile(filepath.Join(dir, "seed-0", "card.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	card := must.Read(t, filepath.Join(dir, "seed-0", "card.json"))
 
 	write("other/seed-0/model.json", string(model))
 	write("other/seed-0/card.json", string(card))
 	write("other/seed-1/model.json", string(model))
 	write("other/seed-1/card.json", strings.Replace(string(card), "b = 3", "b = 2", 1))
 	write("short/model.json", string(model))
+	write("bare/model.json", string(model))
+	write("two/a/seed-0/model.json", string(model))
+	write("two/b/seed-0/model.json", string(model))
 	write("short/card.json", `{"format":"doubletake-card","version":1,"inputs":[{"name":"a"}]}`)
 
 	for _, c := range []struct{ path, want string }{
 		{filepath.Join(bad, "none"), "pipeline run writes"},
-		{bad, "name one split"},
+		{
+			filepath.Join(bad, "two"),
+			"name one split: " + filepath.Join(bad, "two", "a") + ", " + filepath.Join(bad, "two", "b"),
+		},
 		{t.TempDir(), "pipeline run trains some"},
-		{filepath.Dir(filepath.Dir(dir)), "name one split: " + dir},
 		{write("text/model.json", "hello"), "trained model"},
 		{filepath.Join(bad, "other"), "same inputs"},
 		{filepath.Join(bad, "short"), "2 inputs and 2 outcomes"},
+		{filepath.Join(bad, "bare"), "expected the card of the model next to it"},
 	} {
 		_, err := Open(c.path)
 
-		var data *fault.Error
-		if !errors.As(err, &data) || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v, want %q", c.path, err, c.want)
-		}
-	}
-
-	nameless := opened(t, write("bare/model.json", string(model)))
-
-	if len(nameless.Warnings) == 0 || !slices.Equal(nameless.InputNames(), []string{"x1", "x2"}) ||
-		nameless.Outside([]float64{1e9, -5}) != nil {
-		t.Errorf("a model without a card: %v, %v", nameless.InputNames(), nameless.Warnings)
-	}
-
-	if _, err := nameless.Predict(context.Background(), []float64{1, 2}, score.Scaled); err == nil {
-		t.Error("a calibration that is not there was applied")
+		ingesttest.WantDataError(t, nil, err, c.want)
 	}
 }
 
 func TestParseAt(t *testing.T) {
 	m := opened(t, split(t))
 
-	x, err := m.ParseAt(" b=3, a=1.5 ; a=-1e2,b=0")
-	if err != nil || !slices.Equal(x, []float64{1.5, 3, -100, 0}) {
-		t.Errorf("conditions %v, %v", x, err)
-	}
+	x, _, err := m.ParseAt(" b=3, a=1.5 ; a=-1e2,b=0:1:1")
+	must.Not(t, err != nil || !slices.Equal(x, []float64{1.5, 3, -100, 0, -100, 1}), "conditions %v, %v", x, err)
 
 	for _, c := range [][2]string{
 		{"a=1", "b is missing"},
 		{"a=1,b=2,c=3", `"c" is no input`},
 		{"a=1,a=2,b=1", "occurs twice"},
 		{"a=one,b=2", "expected a number"},
-		{"a=NaN,b=2", "expected a number"},
 		{"", "a is missing"},
 	} {
-		if _, err := m.ParseAt(c[0]); err == nil || !strings.Contains(err.Error(), c[1]) {
-			t.Errorf("%q: %v, want %q", c[0], err, c[1])
-		}
+		_, _, err := m.ParseAt(c[0])
+		must.Refuse(t, err, c[1])
 	}
 }
 
-// Whatever the text, ParseAt returns whole rows or an error.
-func FuzzParseAt(f *testing.F) {
-	for _, s := range []string{
-		"a=1,b=2", "a=1,b=2;a=0,b=0", "=", "a=1e309,b=1", "a=:,;",
+// Conditions of a table, in the units of the model's inputs (a in deg); the numbers are the table's, π/2 rad are 90°.
+func TestReadConditions(t *testing.T) {
+	m := opened(t, split(t))
+	path := filepath.Join(t.TempDir(), "c.csv")
+	for text, want := range map[string]string{
+		"\ufeffa, other,b\n# a remark\n1,x,2\n -3e2 ,,4\n": "[1 2 -300 4]",
+		"a [rad];b\n1.5707963267948966;1\n":                "[90 1]",
+		"a [N];b\n1;1\n":                                   "column a: expected a unit that becomes deg, found N",
+		"":                                                 "an empty file",
+		"a,c\n1,2\n":                                       "expected a column b, found a, c",
+		"a,b,a\n1,2,3\n":                                   "expected one column a, found two",
+		"a,b\n1,two\n":                                     `row 1, column b: expected a number, found "two"`,
+		"a,b\n1,2\n3\n":                                    "line 3, column 2 (b): expected 2 columns, found 1",
+		"a,b\n1,NaN\n":                                     `expected a number, found "NaN"`,
+		"a,b\n":                                            "no data rows",
 	} {
-		f.Add(s)
-	}
+		must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 
-	dir, err := trainedSplit()
-	if err != nil {
-		f.Fatal(err)
-	}
-
-	m := opened(f, filepath.Join(dir, "seed-0"))
-
-	f.Fuzz(func(t *testing.T, s string) {
-		if x, err := m.ParseAt(s); err == nil && (len(x) == 0 || len(x)%2 != 0) {
-			t.Errorf("%q: %v", s, x)
+		x, _, err := m.ReadConditions(path)
+		if got := fmt.Sprint(x, err); !strings.Contains(got, want) || (err == nil) != strings.HasPrefix(want, "[") {
+			t.Errorf("%q: %s, expected %s", text, got, want)
 		}
-	})
-}
-
-// A map that was not learned is asked for in vain.
-func TestPredictWithoutMap(t *testing.T) {
-	m := opened(t, filepath.Join(split(t), "seed-1"))
-	for j := range m.calibration[0].Outcomes {
-		m.calibration[0].Outcomes[j].QuantileMap = score.Curve{}
-	}
-
-	if _, err := m.Predict(context.Background(), []float64{1, 3}, score.Quantile); err == nil ||
-		!strings.Contains(err.Error(), "a calibration of kind quantile") {
-		t.Error(err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"doubletake/ingest/units"
+	"doubletake/internal/lists"
 	"doubletake/report"
 	"doubletake/train/honest/interval"
 	"doubletake/train/numbers"
@@ -38,7 +39,9 @@ func (a *Answer) Table(w io.Writer) error {
 			a.networkRows(&b, i)
 		}
 
-		a.eventRows(&b, i)
+		if rise := a.rise(i); !math.IsNaN(rise) {
+			fmt.Fprintf(&b, "E|cov|: × %.2g of the training conditions\n", rise)
+		}
 
 		for _, s := range a.Outside(a.at(i)) {
 			fmt.Fprintln(&b, "extrapolation: "+s)
@@ -84,8 +87,7 @@ func (a *Answer) head(b *strings.Builder) {
 	}
 }
 
-// calibration describes the calibrated model and its limits; with --details also what it was
-// learned from, and what it promises.
+// calibration describes the calibrated model and its limits.
 func (a *Answer) calibration(b *strings.Builder, c *interval.Calibration) {
 	fmt.Fprintf(b, "calibrated: %s, %s\n", c.Base, c.Learned())
 
@@ -99,47 +101,6 @@ func (a *Answer) calibration(b *strings.Builder, c *interval.Calibration) {
 	for _, n := range c.Notes() {
 		b.WriteString("note: " + n + "\n")
 	}
-
-	if !a.options.Details {
-		return
-	}
-
-	if c.Representation != nil {
-		fmt.Fprintf(b, "\n%v\n", c.Representation)
-	}
-
-	fmt.Fprintf(b, "\nerrors exceed claims by a factor about %s, between groups by factors about %s either way; "+
-		"prior: %s\n", two(math.Exp(c.Scale.M)*c.Scale.Factor), two(math.Exp(c.Scale.Tau)), c.Scale.Prior.Name)
-
-	l := report.Listing{Heads: []string{
-		"left out", "distance", "squared error ± SE", "claimed", "expected by the others", "inside", "±",
-	}}
-	for _, g := range c.Groups {
-		e := two(g.E)
-		if g.ESE != nil {
-			e += " ± " + two(*g.ESE)
-		}
-
-		l.Add(c.Condition+" "+g.Name, two(g.Distance), e, two(g.Claim), two(g.Variance),
-			fmt.Sprintf("%.0f %%", 100*g.Inside), two(g.Half))
-	}
-
-	l.Write(b, a.options.Width) // a Builder takes everything
-
-	noise := "the pairs show no noise"
-	if c.NoiseRatio > 0 {
-		noise = fmt.Sprintf("the stated noise is %s times that of the pairs", two(c.NoiseRatio))
-	}
-
-	promise := fmt.Sprintf("covers a new group with a probability of about %d/%d, only if the group is like these",
-		c.K, c.K+1)
-	if c.Conformal.Guarantee == 0 {
-		promise = fmt.Sprintf("promises nothing, because the hyperparameters saw these groups (%d/%d if they had not)",
-			c.K, c.K+1)
-	}
-
-	fmt.Fprintf(b, "squares are in units of the training outcomes' variance, ± in deviations; %s\nthe largest left-out "+
-		"deviation %s\n", noise, promise)
 }
 
 // recommendedRows prints the calibrated prediction at condition i.
@@ -149,45 +110,25 @@ func (a *Answer) recommendedRows(b *strings.Builder, i int) {
 		fmt.Fprintln(b, r.Position[i])
 	}
 
-	head := []string{"outcome", "unit", "mean", intervalHead(r.Level), "σ"}
-	if a.options.Details {
-		head = append(head, "√v̂", "epistemic", "noise", "k", "largest left-out")
-	}
-
 	c, unheld := a.Honest.Calibration, "none"
 	if c.K > 0 {
 		unheld = fmt.Sprintf("%d of %d left-out groups covered", c.LeftOutInside(), c.K)
 	}
 
-	l := report.Listing{Heads: append(head, "before measuring", "record")}
+	l := report.Listing{Heads: []string{
+		"outcome", "unit", "mean", intervalHead(r.Level), "σ", "before measuring", "record",
+	}}
 	for j, out := range a.Card.Outcomes {
 		k := i*r.Out + j
 		cells := outcomeRow(out, r.Mu[k], r.Half[k], r.Total[k])
-		cells = append(cells, digits(out.Unit, math.Sqrt(r.Total[k]))(math.Sqrt(r.Total[k])))
-		if a.options.Details {
-			cells = append(cells, a.parts(j, k)...)
-		}
-
-		l.Add(append(cells, a.cell(i, j).grade(), cmp.Or(a.recordIn(a.Intervals, j), unheld))...)
+		l.Add(append(cells, digits(out.Unit, math.Sqrt(r.Total[k]))(math.Sqrt(r.Total[k])), a.cell(i, j).grade(),
+			cmp.Or(a.recordIn(a.Intervals, j), unheld))...)
 	}
 
 	l.Write(b, a.options.Width) // a Builder takes everything
 
 	for _, s := range r.Refused[i] {
 		fmt.Fprintln(b, "no interval: "+s+" (--extrapolate gives the interval)")
-	}
-}
-
-// parts returns the parts of an outcome's interval: the model's own claim, the calibrated
-// deviation of the mean, the noise, and the factor of the standard uncertainty; then the largest
-// left-out deviation.
-func (a *Answer) parts(j, k int) []string {
-	r, out := a.Recommended, a.Card.Outcomes[j]
-	size := func(v float64) string { return "± " + digits(out.Unit, v)(v) }
-
-	return []string{
-		size(math.Sqrt(r.Claim[k])), size(math.Sqrt(r.Epistemic[k])), size(math.Sqrt(r.Total[k] - r.Epistemic[k])),
-		two(r.Half[k] / math.Sqrt(r.Total[k])), size(a.Honest.Calibration.Conformal.Half[j]),
 	}
 }
 
@@ -205,7 +146,7 @@ func (a *Answer) networkRows(b *strings.Builder, i int) {
 
 		unchecked = unchecked || record == "" && !a.silent(i)
 		lo, hi := a.cell(i, j).interval()
-		cells := outcomeRow(out, p.Mu[k], (hi-lo)/2, p.Total[k])
+		cells := outcomeRow(out, p.Mu[k], (hi-lo)/2, p.Var[k])
 		if number := digits(out.Unit, (hi-lo)/2); !math.IsNaN(lo) {
 			cells[3] = number(lo) + " … " + number(hi)
 		}
@@ -220,32 +161,6 @@ func (a *Answer) networkRows(b *strings.Builder, i int) {
 	}
 }
 
-// eventRows prints the probabilities of the experiment's events at condition i.
-func (a *Answer) eventRows(b *strings.Builder, i int) {
-	if len(a.Chance) == 0 {
-		return
-	}
-
-	l := report.Listing{Heads: []string{"event", "when", "probability", "range (" + a.confidence() + " %)", "record"}}
-	for _, e := range a.Chance {
-		within, record := "none", "none"
-		if lo, hi := a.bound(e, i); !math.IsNaN(lo) {
-			within = fmt.Sprintf("%.3f … %.3f", lo, hi)
-		}
-
-		if claimed, happened := e.Get("claimed"), e.Get("happened"); claimed.Defined() && happened.Defined() {
-			record = fmt.Sprintf("%s: claimed %.3f, happened %.3f", e.HeldOut, claimed.Mean, happened.Mean)
-			if se := e.Get("happened_se"); se.Defined() {
-				record += fmt.Sprintf(" ± %.3f", se.Mean)
-			}
-		}
-
-		l.Add(e.Name, e.Text, fmt.Sprintf("%.3f ± %.3f", e.P[i], math.Sqrt(e.V[i])), within, record)
-	}
-
-	l.Write(b, a.options.Width) // a Builder takes everything
-}
-
 // legend explains the columns that were printed.
 func (a *Answer) legend(b *strings.Builder) {
 	b.WriteString("\nThe interval is that of one new measurement. Record: the error of the mean (rms) and the share of " +
@@ -254,36 +169,22 @@ func (a *Answer) legend(b *strings.Builder) {
 	if a.Recommended != nil {
 		b.WriteString("σ: standard uncertainty of one measurement. Before measuring: the grade by the left-out groups, and " +
 			"the width of the interval over the spread of the training outcomes.\n")
-	}
-
-	if a.Recommended != nil && a.options.Details {
-		b.WriteString("√v̂: the model's own claim of the error of its mean; epistemic: that error by the left-out groups; " +
-			"noise: of one measurement; k: the factor of σ in the interval.\n")
+		b.WriteString(a.Honest.Calibration.Scale.Prior.RisesRecord().Words() + "\n")
 	}
 
 	if a.Recommended == nil || a.options.Network {
 		b.WriteString("√C: the network's claim of the error of its mean.\n")
 	}
-
-	if len(a.Chance) > 0 {
-		fmt.Fprintf(b, "Event (experimental): probability ± √V, its deviation by the head. If the head is right, "+
-			"the range contains the true probability with a confidence of %s %% at least.\n", a.confidence())
-	}
 }
-
-// confidence is that of the networks' intervals, in per cent.
-func (a *Answer) confidence() string { return short(100 * (1 - a.options.Alpha)) }
 
 func intervalHead(level float64) string { return "interval (" + short(100*level) + " %)" }
 
 // conditionText names the inputs of a condition with their values.
 func (a *Answer) conditionText(x []float64) string {
-	var s []string
-	for i, in := range a.Card.Inputs {
-		s = append(s, strings.TrimSpace(in.Name+" = "+strconv.FormatFloat(x[i], 'g', -1, 64)+" "+in.Unit))
-	}
-
-	return strings.Join(s, ", ")
+	return strings.Join(lists.Make(len(x), func(i int) string {
+		in := a.Card.Inputs[i]
+		return strings.TrimSpace(in.Name + " = " + strconv.FormatFloat(x[i], 'g', -1, 64) + " " + in.Unit)
+	}), ", ")
 }
 
 // outcomeRow is an outcome's name, unit, mean and interval.
@@ -337,6 +238,5 @@ func digits(unit string, deviation float64) func(float64) string {
 	return func(v float64) string { return numbers.Fixed(v, decimals) }
 }
 
-// short writes a number with four digits, two one with two.
+// short writes a number with four digits.
 func short(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }
-func two(v float64) string   { return strconv.FormatFloat(v, 'g', 2, 64) }

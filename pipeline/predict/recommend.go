@@ -16,6 +16,7 @@ import (
 	"doubletake/report"
 	"doubletake/train/honest"
 	"doubletake/train/honest/interval"
+	"doubletake/train/honest/scale"
 	"doubletake/train/score"
 )
 
@@ -47,10 +48,7 @@ func (m *Models) readHonest() error {
 	}
 
 	if h.Calibration != nil && !m.fits(h) {
-		return &fault.Error{
-			Path: path, Want: "a model of the inputs and outcomes of " + m.Paths[0], Found: "another",
-			Hint: "run the pipeline again",
-		}
+		return fault.At(path, "", "a model of the inputs and outcomes of "+m.Paths[0], "another", "run the pipeline again")
 	}
 
 	m.Honest = h
@@ -58,7 +56,7 @@ func (m *Models) readHonest() error {
 	return nil
 }
 
-// readRecord reads the networks' record and the events from the metrics.json of their experiment's
+// readRecord reads the networks' record from the metrics.json of their experiment's
 // report, where there is one. A model that was trained on everything has the record of
 // the split on whose values its intervals did worst.
 func (m *Models) readRecord() error {
@@ -87,13 +85,6 @@ func (m *Models) readRecord() error {
 	for _, s := range doc.Splits {
 		if !slices.Contains(names, s.Name) || len(m.Card.Record) == 0 && s.HeldOut != m.Card.HeldOut {
 			continue
-		}
-
-		for _, r := range s.Events {
-			if !slices.ContainsFunc(m.Events, func(o report.Event) bool { return o.Name == r.Name }) {
-				r.HeldOut = s.HeldOut
-				m.Events = append(m.Events, r)
-			}
 		}
 
 		m.Record = worst(m.Record, s.Network, s.HeldOut)
@@ -159,14 +150,16 @@ type Recommended struct {
 // inputs in the order of InputNames, own units). level is that of the intervals, 0
 // takes the calibration's. Where no left-out group and no record shows the model's error there is
 // no interval unless extrapolate is set. The result is nil where the split has no
-// calibrated model.
-func (m *Models) Recommend(ctx context.Context, x []float64, level float64, extrapolate bool) (*Recommended, error) {
+// calibrated model. things are as ParseAt reads them; nil: all are new.
+func (m *Models) Recommend(ctx context.Context, x []float64, level float64, extrapolate bool,
+	things []map[string]string,
+) (*Recommended, error) {
 	h := m.Honest
 	if h == nil || h.Calibration == nil {
 		return nil, nil
 	}
 
-	p, err := h.Predict(ctx, x, level)
+	p, err := h.Predict(ctx, x, level, things)
 	if err != nil {
 		return nil, err
 	}
@@ -180,6 +173,15 @@ func (m *Models) Recommend(ctx context.Context, x []float64, level float64, extr
 	for i := range p.N {
 		w := p.Where[i]
 		r.Position[i] = position(h.Calibration, w, kind)
+		for _, of := range h.Labels {
+			switch {
+			case of.Name == h.Condition, of.Name == honest.Runs:
+			case things != nil && slices.Contains(of.Names, things[i][of.Name]):
+				r.Position[i] += ", of a " + of.Name + " that was measured"
+			default:
+				r.Position[i] += ", taken for a new " + of.Name
+			}
+		}
 
 		if extrapolate {
 			continue
@@ -205,6 +207,8 @@ func (m *Models) Recommend(ctx context.Context, x []float64, level float64, extr
 func position(c *interval.Calibration, w interval.Where, kind string) string {
 	at := fmt.Sprintf("(distance %.2g)", w.Distance)
 	switch {
+	case c.Axis == nil && w.Distance == scale.Known:
+		return "of a " + c.Condition + " that was measured"
 	case c.Axis == nil, math.IsNaN(w.Below) && math.IsNaN(w.Above):
 		return "taken for a new " + c.Condition
 	case w.Below == w.Above:

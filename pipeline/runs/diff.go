@@ -4,18 +4,12 @@ package runs
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"math"
-	"os"
-	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
-	"doubletake/pipeline/table"
 	"doubletake/report"
 	"doubletake/train/numbers"
 	"doubletake/train/score"
@@ -98,20 +92,27 @@ type Difference struct {
 	Metrics  []MetricChange `json:"metrics"`                    // of splits both have, and of splits one has
 }
 
-// Diff compares two work directories: the configurations their tables were
-// made with, and the numbers of their reports (R² and E|cov|, all outcomes).
+// Diff compares the last runs with reports of two work directories, or of the configurations at these paths.
 func Diff(a, b string) (*Difference, error) {
-	from, err := readWorkdir(a)
-	if err != nil {
-		return nil, err
+	var of [2]*Record
+	for i, path := range []string{a, b} {
+		list, _, err := History(path)
+		if err != nil {
+			return nil, err
+		}
+
+		for k := range list {
+			if of[i] == nil || len(list[k].Splits) > 0 || len(of[i].Splits) == 0 {
+				of[i] = &list[k]
+			}
+		}
+
+		if of[i] == nil {
+			return nil, fmt.Errorf("read workdir %s: expected records of runs, found none; run the pipeline there first", path)
+		}
 	}
 
-	to, err := readWorkdir(b)
-	if err != nil {
-		return nil, err
-	}
-
-	return difference(from, to), nil
+	return DiffRecords(of[0], of[1]), nil
 }
 
 // byPlace lists settings by where they are and their key.
@@ -151,15 +152,14 @@ func difference(a, b *Record) *Difference {
 	}
 
 	heldA, heldB, from, to := of(a), of(b), numbers(a), numbers(b)
-	none := Number{math.NaN(), math.NaN(), math.NaN()}
+	value := func(of map[MetricKey]Number, k MetricKey) Number {
+		if v, ok := of[k]; ok {
+			return v
+		}
+		return Number{math.NaN(), math.NaN(), math.NaN()}
+	}
 	for _, k := range union(from, to) {
-		c := MetricChange{MetricKey: k, A: none, B: none}
-		if v, ok := from[k]; ok {
-			c.A = v
-		}
-		if v, ok := to[k]; ok {
-			c.B = v
-		}
+		c := MetricChange{MetricKey: k, A: value(from, k), B: value(to, k)}
 		if s := [2]string{k.Experiment, k.Split}; k.Metric == "rmse" && heldA[s] == heldB[s] {
 			c.Verdict = better(c.A, c.B)
 		}
@@ -196,119 +196,8 @@ func union[K comparable, V any](a, b map[K]V) []K {
 	return out
 }
 
-// below lists the experiments' files of that name in a work directory; variants of an
-// experiment are a level deeper.
-func below(dir, name string) []string {
-	out := glob(dir, path.Join("*", name))
-	return append(out, glob(dir, path.Join("*", "*", name))...)
-}
-
-// glob lists the files below dir whose paths from there match a pattern with slashes.
-func glob(dir, pattern string) []string {
-	found, _ := fs.Glob(os.DirFS(dir), pattern) // the patterns are well-formed
-	for i, f := range found {
-		found[i] = filepath.Join(dir, filepath.FromSlash(f))
-	}
-
-	return found
-}
-
-// nameBelow is the name of the experiment that a folder of the work directory is of.
-func nameBelow(dir, folder string) string {
-	rel, err := filepath.Rel(dir, folder)
-	if err != nil {
-		return filepath.Base(folder)
-	}
-
-	return filepath.ToSlash(rel)
-}
-
-// tripletsOf is the path of an experiment's triplets. Variants of a sweep have them in the
-// folder of the experiment, or in one that is named after some of their settings.
-func tripletsOf(dir, name string) string {
-	const file = "triplets.arrow"
-	family, variant, swept := strings.Cut(name, "/")
-	found := filepath.Join(dir, family, file)
-	if !swept {
-		return found
-	}
-
-	settings, most := strings.Split(variant, ","), 0
-	for _, path := range glob(filepath.Join(dir, family), "*/"+file) {
-		of := strings.Split(filepath.Base(filepath.Dir(path)), ",")
-		foreign := slices.ContainsFunc(of, func(s string) bool { return !slices.Contains(settings, s) })
-		if !foreign && len(of) > most {
-			found, most = path, len(of)
-		}
-	}
-
-	return found
-}
-
-// readWorkdir returns the settings, the data and the numbers of the reports in a work directory.
-func readWorkdir(dir string) (*Record, error) {
-	r := &Record{}
-
-	found := below(dir, "report/metrics.json")
-	if len(found) == 0 {
-		if _, serr := os.Stat(dir); errors.Is(serr, fs.ErrNotExist) {
-			return nil, fmt.Errorf("read workdir %s: no such folder", dir)
-		}
-
-		return nil, fmt.Errorf("read workdir %s: expected reports (EXPERIMENT/report/metrics.json), found none; run the "+
-			"pipeline there first", dir)
-	}
-
-	config := func(where, path string) (*table.Table, error) {
-		t, err := table.Read(path)
-		if errors.Is(err, fs.ErrNotExist) {
-			return &table.Table{}, nil
-		}
-
-		if err != nil {
-			return nil, err
-		}
-
-		for _, kv := range t.Meta {
-			if k, ok := strings.CutPrefix(kv.Key, "config:"); ok {
-				r.Settings = append(r.Settings, Setting{where, k, kv.Value})
-			}
-		}
-
-		return t, nil
-	}
-
-	for _, path := range found {
-		root := filepath.Dir(filepath.Dir(path))
-		name := nameBelow(dir, root)
-		t, err := config(name, tripletsOf(dir, name))
-		if err != nil {
-			return nil, err
-		}
-
-		r.Data = append(r.Data, Setting{name, dataDigest, t.Digest()})
-		for _, path := range glob(root, "splits/*/seed-0/predictions.arrow") {
-			split := filepath.Base(filepath.Dir(filepath.Dir(path)))
-			if _, err := config(name+"/"+split, path); err != nil {
-				return nil, err
-			}
-		}
-
-		b, err := os.ReadFile(path)
-		if err != nil {
-			return nil, fmt.Errorf("read workdir: %w", err)
-		}
-
-		if err := r.addMetrics(b); err != nil {
-			return nil, fmt.Errorf("read %s: it is not a metrics.json of this program: %w", path, err)
-		}
-	}
-
-	return r, nil
-}
-
-// addMetrics adds the verdicts and the numbers of a metrics.json that are compared: R², E|cov|, C and e of both parts, Σe/ΣC
-// with its standard error, and errors and intervals in the outcomes' units with theirs.
+// addMetrics adds the verdicts and the numbers of a metrics.json that are compared: R², E|cov|, C and e of both parts,
+// Σe/ΣC with its standard error, and errors and intervals in the outcomes' units with theirs.
 func (r *Record) addMetrics(b []byte) error {
 	var doc report.Metrics
 	if err := json.Unmarshal(b, &doc); err != nil {
@@ -334,7 +223,9 @@ func (r *Record) addMetrics(b []byte) error {
 			put(MetricKey{Set: set, Metric: "sum_e_ratio"}, ratio.Mean, math.NaN(), se.Mean)
 		}
 
-		for prediction, outcomes := range map[string][]score.OutcomeTrust{"network": s.Network, "calibrated": s.Honest.Outcomes} {
+		for prediction, outcomes := range map[string][]score.OutcomeTrust{
+			"network": s.Network, "calibrated": s.Honest.Outcomes,
+		} {
 			for _, t := range outcomes {
 				k := MetricKey{Set: "test", Prediction: prediction, Unit: t.Unit}
 				if len(outcomes) > 1 {

@@ -99,17 +99,8 @@ func (run Run) Keep() error {
 		return fmt.Errorf("write history: %w", err)
 	}
 
-	if err := keepKilled(dir, names, r.Killed); err != nil {
-		return fmt.Errorf("write history: %w", err)
-	}
-
-	for _, n := range slices.Backward(names) {
-		if strings.Contains(n, "-") { // a run with a configuration
-			if run.Failure == nil && r.Ran == 0 && strings.HasSuffix(n, rec.suffix()) {
-				return nil
-			}
-			break
-		}
+	if n := len(names); n > 0 && run.Failure == nil && r.Ran == 0 && strings.HasSuffix(names[n-1], rec.suffix()) {
+		return nil
 	}
 
 	if run.Failure != nil {
@@ -137,23 +128,6 @@ func (run Run) Keep() error {
 // timeID is the form of IDs.
 const timeID = "20060102T150405.000Z"
 
-// keepKilled writes the record that a killed run did not write, unless it is there.
-// Nobody knows its configuration.
-func keepKilled(dir string, names []string, k *engine.Killed) error {
-	if k == nil {
-		return nil
-	}
-
-	at := k.Run.Time.UTC()
-	rec := &Record{ID: at.Format(timeID), Time: at, Program: k.Run.Program, Ran: k.Made, Seconds: k.Last.Sub(at).Seconds()}
-	rec.Failed = fmt.Sprintf("killed: process %d on %s ended without a word", k.Run.Process, k.Run.Host)
-	if slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(n, rec.ID) }) {
-		return nil
-	}
-
-	return rec.write(dir)
-}
-
 func (r *Record) write(dir string) error {
 	b, err := r.encode()
 	if err == nil {
@@ -169,12 +143,7 @@ func (r *Record) write(dir string) error {
 
 // suffix ends the name of the record's file: a run that makes nothing finds there
 // whether its configuration is that of the last record.
-func (r *Record) suffix() string {
-	if r.Digest == "" {
-		return ".json"
-	}
-	return "-" + r.Digest[:16] + ".json"
-}
+func (r *Record) suffix() string { return "-" + r.Digest[:16] + ".json" }
 
 // failureText is the beginning of an error.
 func failureText(err error) string {
@@ -222,6 +191,11 @@ func settingsOf(f *config.File) []Setting {
 
 // addNumbers notes the data and the numbers of the reports.
 func (run Run) addNumbers(rec *Record) {
+	tasks := map[string][]*engine.Task{} // by experiment
+	for _, t := range run.Plan.Tasks {
+		tasks[t.Experiment] = append(tasks[t.Experiment], t)
+	}
+
 	for _, e := range run.Reports() {
 		b, err := e.MetricsJSON()
 		if err != nil {
@@ -235,11 +209,7 @@ func (run Run) addNumbers(rec *Record) {
 		rec.Data = append(rec.Data, Setting{e.Name, "recordings", strconv.Itoa(e.Recordings)},
 			Setting{e.Name, "triplets", strconv.Itoa(e.Triplets)})
 
-		for _, t := range run.Plan.Tasks {
-			if t.Experiment != e.Name {
-				continue
-			}
-
+		for _, t := range tasks[e.Name] {
 			for _, l := range t.Publish {
 				if d, ok := run.Result.Digest(t.ID, l.Output); ok && l.Output == "triplets.arrow" {
 					rec.Data = append(rec.Data, Setting{e.Name, dataDigest, d})
@@ -380,12 +350,8 @@ func readRecord(path string) (*Record, error) {
 		return nil, err
 	}
 
-	if r.ID == "" {
+	if r.ID == "" || r.Digest == "" {
 		return nil, errors.New("not a record")
-	}
-
-	if r.Digest == "" { // older programs noted the settings of tables instead
-		r.Settings, r.Metrics = nil, nil
 	}
 
 	return &r, nil

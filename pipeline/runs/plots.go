@@ -1,6 +1,8 @@
 package runs
 
 import (
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -8,6 +10,7 @@ import (
 
 	"doubletake/ingest/fault"
 	"doubletake/ingest/spelling"
+	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/reportstage"
 	"doubletake/report"
@@ -27,7 +30,7 @@ type plotPart struct {
 
 // OpenPlots finds the figures of a work directory, an experiment's folder in it, or a
 // split's folder or model in that. What holds no report is a *fault.Error.
-func OpenPlots(path string, polar bool) (*Plots, error) {
+func OpenPlots(path string) (*Plots, error) {
 	p := &Plots{from: path}
 
 	folder, split := filepath.Clean(path), ""
@@ -43,12 +46,12 @@ func OpenPlots(path string, polar bool) (*Plots, error) {
 
 	data := filepath.Join("report", reportstage.PageData)
 	if one := filepath.Join(folder, data); isFile(one) {
-		d, err := reportstage.ReadDetail(one)
+		d, err := readPage(one)
 		if err != nil {
-			return nil, &fault.Error{Path: one, Want: "the numbers of a report", Err: err, Hint: "pipeline run makes it again"}
+			return nil, err
 		}
 
-		p.parts = []plotPart{{"", report.NewPlots(d, split, polar)}}
+		p.parts = []plotPart{{"", report.NewPlots(d, split)}}
 		if split != "" && len(p.Names()) == 0 {
 			return nil, &fault.Error{Path: path, Want: "a split of the report", Found: "a split without figures"}
 		}
@@ -56,25 +59,34 @@ func OpenPlots(path string, polar bool) (*Plots, error) {
 		return p, nil
 	}
 
-	found := below(folder, filepath.ToSlash(data))
-	if _, err := os.Stat(path); err != nil || len(found) == 0 || split != "" {
-		return nil, &fault.Error{
-			Path: path, Want: "a work directory, runs/EXPERIMENT, or a split's folder in it", Found: "no report",
-			Hint: "pipeline run writes " + filepath.Join("runs", "EXPERIMENT", data),
-		}
+	below := os.DirFS(folder)
+	found, _ := fs.Glob(below, "*/report/"+reportstage.PageData)
+	variants, _ := fs.Glob(below, "*/*/report/"+reportstage.PageData)
+
+	if _, err := os.Stat(path); err != nil || len(found)+len(variants) == 0 || split != "" {
+		return nil, fault.At(path, "", "a work directory, runs/EXPERIMENT, or a split's folder in it", "no report",
+			"pipeline run writes "+filepath.Join("runs", "EXPERIMENT", data))
 	}
 
-	for _, f := range found {
-		d, err := reportstage.ReadDetail(f)
+	for _, f := range append(found, variants...) {
+		d, err := readPage(filepath.Join(folder, filepath.FromSlash(f)))
 		if err != nil {
-			return nil, &fault.Error{Path: f, Want: "the numbers of a report", Err: err, Hint: "pipeline run makes it again"}
+			return nil, err
 		}
 
-		name := nameBelow(folder, filepath.Dir(filepath.Dir(f)))
-		p.parts = append(p.parts, plotPart{name + "/", report.NewPlots(d, "", polar)})
+		p.parts = append(p.parts, plotPart{strings.TrimSuffix(f, "report/"+reportstage.PageData), report.NewPlots(d, "")})
 	}
 
 	return p, nil
+}
+
+func readPage(path string) (*report.Detail, error) {
+	d, err := reportstage.ReadDetail(path)
+	if err != nil {
+		return nil, &fault.Error{Path: path, Want: "the numbers of a report", Err: err, Hint: "pipeline run makes it again"}
+	}
+
+	return d, nil
 }
 
 func isFile(path string) bool {
@@ -92,6 +104,43 @@ func (p *Plots) Names() []string {
 	}
 
 	return out
+}
+
+// mostListed is how many figures are listed one by one.
+const mostListed = 40
+
+// List lists the figures of a kind; of "" all, or a line for each kind where they are many. It is nil where kind is
+// a figure, or none.
+func (p *Plots) List(kind string) []string {
+	kinds := slices.Concat(lists.Each(p.parts, func(part plotPart) []string { return part.plots.Kinds() })...)
+
+	return listed(kind, p.from, p.Names(), kinds)
+}
+
+func listed(kind, from string, names, kinds []string) (out []string) {
+	switch {
+	case slices.Contains(names, kind):
+		return nil
+	case kind == "" && len(names) <= mostListed:
+		return names
+	}
+
+	of := map[string][]string{}
+	for i, k := range kinds {
+		of[k] = append(of[k], names[i])
+	}
+
+	if kind != "" {
+		return of[kind]
+	}
+
+	for i, k := range kinds {
+		if of[k][0] == names[i] { // the first of its kind
+			out = append(out, fmt.Sprintf("%s: %s, as %s", k, fault.Plural(int64(len(of[k])), "figure"), names[i]))
+		}
+	}
+
+	return append(out, "pipeline plot "+from+" KIND lists those of a kind")
 }
 
 // Draw returns a figure as a file. A name that is none is a *config.UsageError.

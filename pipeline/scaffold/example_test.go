@@ -35,4 +35,6 @@ func ExampleLook() {
 	}
 	// Output:
 	// 3 text files; the first, a0_u9.5.csv: comma separated, 2 channels of 2 samples
+	// the names: input: alpha_deg
+	// the names: remark (the same everywhere): u_inf_m_s
 }

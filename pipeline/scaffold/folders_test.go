@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -18,6 +17,7 @@ import (
 
 	"doubletake/ingest"
 	"doubletake/ingest/ingesttest"
+	"doubletake/internal/must"
 	"doubletake/pipeline"
 	"doubletake/pipeline/config"
 )
@@ -174,8 +174,9 @@ var folders = []struct {
 		},
 		wants: []string{
 			`file: ["Ergebnisse.csv"]`, `inputs: ["U", "alpha"]`, `repeats: ["Auftrieb", "Widerstand"]`, `run: "Versuch"`,
+			`pairs: {across: "Datum"}`, `each: Datum`,
 		},
-		not: []string{`"Versuch",`, `Datum`},
+		not: []string{`"Versuch",`},
 	},
 	{
 		name: "results in Parquet", edits: 0,
@@ -212,12 +213,14 @@ var folders = []struct {
 				}
 			}
 
-			f.text("conditions.csv", "file,rpm\n")
+			f.text("conditions.csv", "file,rpm,date\n") // a spreadsheet's days
 			for i := range 8 {
-				f.text("conditions.csv", "take%d.lvm,%d\n", i+1, 2000+500*(i%4))
+				f.text("conditions.csv", "take%d.lvm,%d,%d\n", i+1, 2000+500*(i%4), 45323+i/4)
 			}
 		},
-		wants: []string{`files: ["*.lvm"]`, "inputs: [rpm]", "triplets: repeats"},
+		wants: []string{
+			`files: ["*.lvm"]`, "inputs: [rpm]", "triplets: repeats", `across: "date"`, `occasions: ["date"]`,
+		},
 	},
 	{
 		name: "arrays without a rate", edits: 2,
@@ -284,21 +287,12 @@ func TestFolders(t *testing.T) {
 
 			dir := t.TempDir()
 			for name, b := range f {
-				path := filepath.Join(dir, name)
-				if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-					t.Fatal(err)
-				}
-
-				if err := os.WriteFile(path, b, 0o644); err != nil {
-					t.Fatal(err)
-				}
+				write(t, dir, name, string(b))
 			}
 
 			start := time.Now()
 			r, err := Look(dir)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 
 			took := time.Since(start)
 			contains(t, r.YAML, c.wants...)
@@ -317,14 +311,10 @@ func TestFolders(t *testing.T) {
 			}
 
 			yaml, edits := fillIn(r.YAML)
-			if edits != c.edits || edits > 2 {
-				t.Errorf("%d edits, want %d", edits, c.edits)
-			}
+			must.Not(t, edits != c.edits || edits > 2, "%d edits, want %d", edits, c.edits)
 
 			warnings, err := checked(t, dir, r, yaml)
-			if err != nil {
-				t.Errorf("%v\n%s", err, yaml)
-			}
+			must.Not(t, err != nil, "%v\n%s", err, yaml)
 
 			t.Logf("%d edits, init took %v; warnings %v", edits, took.Round(time.Millisecond), warnings)
 		})
@@ -335,13 +325,9 @@ func TestFolders(t *testing.T) {
 func writeInit(t *testing.T, dir string, r *Result, yaml string) {
 	t.Helper()
 
-	files := map[string]string{"pipeline.yaml": yaml}
+	write(t, dir, "pipeline.yaml", yaml)
 	if r.Conditions != "" {
-		files["conditions.csv"] = r.Conditions
-	}
-
-	for name, text := range files {
-		write(t, dir, name, text)
+		write(t, dir, "conditions.csv", r.Conditions)
 	}
 }
 

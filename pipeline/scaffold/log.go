@@ -1,19 +1,22 @@
 package scaffold
 
 import (
-	"fmt"
-	"math"
+	"errors"
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
 	"doubletake/ingest/campaign"
-	"doubletake/ingest/setpoint"
+	"doubletake/ingest/fault"
 	"doubletake/ingest/units"
+	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 )
+
+var digits = regexp.MustCompile(`\d+`)
 
 // A log is a table that people typed or a program kept during a campaign: a row a recording,
 // with the columns of the conditions, of counters, dates and readings.
@@ -25,31 +28,27 @@ const (
 // splitLog takes the table of conditions off the files: one with a column file, else the table
 // whose cells name the most of the other files.
 func splitLog(dir string, files []string, r *Result) (log string, rest []string) {
+	number := func(f string) string { return digits.ReplaceAllString(f, "0") }
 	alike := map[string]int{}
 	for _, f := range files {
-		alike[numbers.ReplaceAllString(f, "0")]++
+		alike[number(f)]++
 	}
 
 	most := 0
 	var logs []string
 	for _, f := range files {
 		fi, err := os.Stat(filepath.Join(dir, f))
-		ext := strings.ToLower(path.Ext(f))
-		if err != nil || fi.Size() > mostLog || !slices.Contains([]string{".csv", ".txt", ".tsv", ".dat", ".log"}, ext) ||
-			note(f) || alike[numbers.ReplaceAllString(f, "0")] >= manyAlike {
+		if err != nil || fi.Size() > mostLog || !slices.Contains(logEndings, strings.ToLower(path.Ext(f))) ||
+			prose.MatchString(path.Base(f)) || alike[number(f)] >= manyAlike {
 			continue
 		}
 
-		n := len(files) // a table that has its own column file comes first
-		if !isConditions(filepath.Join(dir, f)) {
-			n = named(dir, f, files)
+		n := named(dir, f, files)
+		if n > 0 {
+			logs = append(logs, f)
 		}
 
-		if n == 0 {
-			continue
-		}
-
-		if logs = append(logs, f); n > most {
+		if n > most {
 			most, log = n, f
 		}
 	}
@@ -63,57 +62,61 @@ func splitLog(dir string, files []string, r *Result) (log string, rest []string)
 	return log, slices.DeleteFunc(slices.Clone(files), func(f string) bool { return slices.Contains(logs, f) })
 }
 
-// named is how many other files the rows of a table name, 0 of one that is no log of them.
+var logEndings = []string{".csv", ".txt", ".tsv", ".dat", ".log"}
+
+// tableName matches names of tables of conditions.
+var tableName = regexp.MustCompile(`(?i)condition|protokoll|logbook|(^|[-_ ])log([-_ .]|$)`)
+
+// named is how many other files the rows of a table name, 0 of one that is no log of them. A table
+// with its own column file comes first.
 func named(dir, log string, files []string) int {
+	var data *fault.Error
+	switch _, err := campaign.ReadLog(filepath.Join(dir, log), campaign.LogOptions{}); {
+	case err == nil, errors.As(err, &data) && tableName.MatchString(path.Base(log)):
+		return len(files)
+	}
+
 	others := slices.DeleteFunc(slices.Clone(files), func(f string) bool { return f == log })
 	c, err := campaign.ReadLog(filepath.Join(dir, log), campaign.LogOptions{Files: others})
 	if err != nil {
 		return 0
 	}
 
-	seen := map[int]bool{}
-	for _, of := range c.FilesOf(others) {
-		for _, i := range of {
-			seen[i] = true
-		}
-	}
-
-	if n := len(seen); 2*n >= len(c.Rows) && (n > 1 || len(c.Rows) == 1) {
+	n := len(slices.Compact(slices.Sorted(slices.Values(slices.Concat(c.FilesOf(others)...)))))
+	if rows := len(c.Rows) + c.Others; 2*n >= rows && (n > 1 || rows == 1) {
 		return n
 	}
 
 	return 0
 }
 
-// terms are names of conditions in logs, by the program's names. The unit decides where given.
-var terms = []struct {
+type term struct {
 	name, unit string // a unit of the same dimension
 	words      pattern
-}{
-	{"rpm", "1/min", lazy(`(?i)^(rpm|drehzahl|n|((shaft|rotor|fan|rotational) )?speed|umdrehungen)$`)},
-	{"u_inf_m_s", "m/s", lazy(`(?i)^(u|v|u_inf|uinf|u∞|((air|wind|tunnel) ?)?speed|velocity|wind|` +
-		`(wind|anström)?geschwindigkeit|anströmung)$`)},
-	{"alpha_deg", "deg", lazy(`(?i)^(a|α|alpha|aoa|angle of attack|incidence|anstellwinkel)$`)},
-	{"theta_deg", "deg", lazy(`(?i)^(θ|theta|angle|winkel|mic angle|microphone angle|mikrofonwinkel)$`)},
-	{"blades", "", lazy(`(?i)^(blades|blade count|number of blades|no\.? of blades|b|z|blätter|blattzahl|` +
-		`schaufeln|schaufelzahl|flügel|flügelzahl)$`)},
 }
 
-// termOf is the program's name of a log's column; "" of none.
+// terms are names of conditions in logs, by the program's names. The unit decides where given.
+var terms = []term{
+	{"rpm", "1/min", lazy(`rpm|drehzahl|n|((shaft|rotor|motor|propeller|fan|rotational) )?speed|umdrehungen`)},
+	{"u_inf_m_s", "m/s", lazy(`u|v|u_inf|uinf|u∞|((air|wind|tunnel) ?)?speed|velocity|wind|` +
+		`(wind|anström)?geschwindigkeit|anströmung`)},
+	{"alpha_deg", "deg", lazy(`a|α|alpha|aoa|angle of attack|incidence|anstellwinkel`)},
+	{"theta_deg", "deg", lazy(`θ|theta|angle|winkel|mic angle|microphone angle|mikrofonwinkel`)},
+	{"blades", "", lazy(`blades|blade count|number of blades|no\.? of blades|blätter|blattzahl|schaufeln|schaufelzahl|` +
+		`flügel|flügelzahl`)},
+}
+
+// termOf is the program's name of a log's column; "" of none. A letter without a unit has no meaning.
 func termOf(name, unit string) string {
+	words := strings.TrimSpace(strings.ReplaceAll(name, "_", " "))
 	for _, t := range terms {
-		if name == t.name {
-			return name
-		}
-	}
-
-	for _, t := range terms {
-		if !t.words.MatchString(strings.TrimSpace(strings.ReplaceAll(name, "_", " "))) && !t.words.MatchString(name) {
-			continue
+		fits := t.unit == "" || unit == "" && len(name) > 1 && !strings.EqualFold(name, "speed")
+		if unit != "" && t.unit != "" {
+			_, err := units.ToName(t.name, unit)
+			fits = err == nil
 		}
 
-		if _, err := units.ToName(t.name, unit); unit != "" && t.unit != "" && err == nil || unit == "" && name != "speed" &&
-			name != "Speed" || t.unit == "" {
+		if name == t.name || fits && (t.words.MatchString(words) || t.words.MatchString(name)) {
 			return t.name
 		}
 	}
@@ -121,75 +124,31 @@ func termOf(name, unit string) string {
 	return ""
 }
 
-// counter are names of columns that number or date the rows.
-var counter = lazy(`(?i)^(nr|no|number|nummer|lfd|lfd\.? *nr|run|run *no|index|idx|id|#|messung|lauf|` +
-	`versuch|test|point|messpunkt|date|datum|time|zeit|uhrzeit|day|tag|take|rec|recording|file *no|datei *nr|seq|serial|` +
-	`stamp|timestamp|time *stamp)\.?$`)
-
-// countsRows reports whether a column counts the rows, by its name or by its values, which go up by 1.
-func countsRows(name string, v []float64) bool {
-	if counter.MatchString(strings.TrimSpace(strings.ReplaceAll(name, "_", " "))) {
-		return true
-	}
-
-	for i := 1; i < len(v); i++ {
-		if v[i] != v[i-1]+1 {
-			return false
-		}
-	}
-
-	return len(v) > 3 && (v[0] == 0 || v[0] == 1)
-}
-
-// fromLog reads the conditions from a table in the folder. Counters, dates and readings are no
-// inputs; files without a row, or without a value of an input, are left out.
-func (p *plan) fromLog(dir string, files []string, r *Result) (used []string, rows []map[string]float64) {
+// fromLog reads the conditions from a table in the folder. Files without a row, or without a value
+// of an input, are left out.
+func (p *plan) fromLog(dir string, files []string, r *Result) (used []string, s *sheet) {
 	c, err := campaign.ReadLog(filepath.Join(dir, p.Conditions), campaign.LogOptions{Files: files})
 	if err != nil {
 		r.note("the table of conditions does not fit yet: %v", err)
-		return files, nil
+		return files, &sheet{}
 	}
 
-	rowsOf := make([][]campaign.ConditionRow, len(files))
-	texts := make([][]string, len(c.Labels))
-	var values []map[string]float64
+	rowsOf := make([][]int, len(files)) // of each file, by places among the rows
+	var all, rows []campaign.ConditionRow
 	for k, of := range c.FilesOf(files) {
-		if len(of) == 0 {
-			continue
-		}
-
-		m := map[string]float64{}
-		for i, v := range c.Rows[k].Values {
-			m[c.Names[i]] = v
-		}
-
-		for i, t := range c.Rows[k].Labels {
-			texts[i] = append(texts[i], t)
-		}
-
-		values = append(values, m)
 		for _, i := range of {
-			rowsOf[i] = append(rowsOf[i], c.Rows[k])
+			rowsOf[i], all = append(rowsOf[i], len(all)), append(all, c.Rows[k])
 		}
 	}
 
-	at := p.chooseColumns(c, values, r)
+	// The inputs are chosen by all rows; then the rows without a value of one are left out.
+	s = p.typed(c, all)
+	lacks := func(k int) bool {
+		return slices.ContainsFunc(s.of(input), func(f *field) bool { return f.text(k) == "" })
+	}
 	for i, f := range files {
-		if len(rowsOf[i]) == 0 || slices.ContainsFunc(rowsOf[i], func(row campaign.ConditionRow) bool {
-			return slices.ContainsFunc(p.Inputs, func(n string) bool { return math.IsNaN(row.Values[at[n]]) })
-		}) {
-			continue
-		}
-
-		used = append(used, f)
-		for _, row := range rowsOf[i] {
-			p.takeInterval(row)
-			m := map[string]float64{}
-			for _, n := range p.Inputs {
-				m[n] = row.Values[at[n]]
-			}
-
-			rows = append(rows, m)
+		if len(rowsOf[i]) > 0 && !slices.ContainsFunc(rowsOf[i], lacks) {
+			used, rows = append(used, f), append(rows, lists.Rows(all, 1, rowsOf[i])...)
 		}
 	}
 
@@ -200,132 +159,151 @@ func (p *plan) fromLog(dir string, files []string, r *Result) (used []string, ro
 			p.Conditions)
 
 	case n > 0:
-		p.Exclude = slices.DeleteFunc(slices.Clone(files), func(f string) bool { return slices.Contains(used, f) })
-		r.note("%s left out: no row of %s matches, or it has no value of an input", count(n, "file"), p.Conditions)
+		r.note("%s left out: no row of %s matches, or it has no value of an input", are(n, "file"), p.Conditions)
 	}
 
-	for k, name := range c.Labels {
-		if !countsRows(name, nil) {
-			p.byName(name, texts[k], files, r)
+	for _, row := range rows {
+		p.intervals = p.intervals || row.Row1 > 0 || row.Row0 > 0 || row.Timed
+		if n := row.Row1 - row.Row0; !row.Timed && row.Row1 > 0 && (p.shortest == 0 || n < p.shortest) {
+			p.shortest = n
 		}
 	}
 
-	p.scatter(rows, r)
-	p.repeated(rows)
+	s = p.typed(c, rows)
+	p.log(s)
 
-	return used, rows
+	return used, s
 }
 
-// takeInterval remembers the shortest interval of samples.
-func (p *plan) takeInterval(row campaign.ConditionRow) {
-	p.intervals = p.intervals || row.Row1 > 0 || row.Row0 > 0 || row.Timed
-	if n := row.Row1 - row.Row0; !row.Timed && row.Row1 > 0 && (p.shortest == 0 || n < p.shortest) {
-		p.shortest = n
-	}
-}
-
-// chooseColumns finds the inputs among a log's columns: settings, whose names are known or whose
-// values repeat. It returns the column of each. Where it finds none, all that are no counters are.
-func (p *plan) chooseColumns(c *campaign.Conditions, rows []map[string]float64, r *Result) map[string]int {
-	at := map[string]int{}
-	var others, counters []string
-	for i, name := range c.Names {
-		v := make([]float64, len(rows))
-		for k, m := range rows {
-			v[k] = m[name]
+// typed makes columns of rows of a log, and decides what they are for.
+func (p *plan) typed(c *campaign.Conditions, rows []campaign.ConditionRow) *sheet {
+	s := &sheet{from: p.Conditions, rows: len(rows)}
+	for i, name := range slices.Concat(c.Names, c.Labels) {
+		f := s.field(name)
+		f.unit = c.Units[name]
+		for k, row := range rows {
+			if stated := row.States[i]; stated.IsName {
+				f.texts[k], f.values = stated.Name, nil
+			} else {
+				f.values[k], f.texts[k] = stated.Value, decimal(stated.Value)
+			}
 		}
+	}
 
-		term := termOf(name, c.Units[name])
+	p.LogColumns = nil
+	for _, f := range s.fields {
+		if term := termOf(f.head, f.unit); f.values != nil && term != "" && (term == f.head || !s.has(term)) {
+			if f.name, f.known = term, true; term != f.head {
+				p.LogColumns = append(p.LogColumns, config.NamedString{Name: term, Value: f.head})
+			}
+		}
+	}
+
+	s.decideLog(false)
+
+	return s
+}
+
+// log states how the columns of the log are read: where set points of one thing repeat, runs that
+// differ in readings alone are repeats.
+func (p *plan) log(s *sheet) {
+	_, sizes := s.groups(append(s.of(input), s.of(thing)...)...)
+	p.Repeated = !p.intervals && len(s.of(input)) > 0 && 5*paired(sizes) >= 4*s.rows && len(sizes) > 1
+	for _, f := range s.of(runs, remark) {
+		constant := f.distinct() < 2
 		switch {
-		case term != "" && at[term] == 0 && !slices.Contains(p.Inputs, term):
-			if at[term] = i; term != name {
-				p.LogColumns = append(p.LogColumns, config.NamedString{Name: term, Value: name})
+		case f.values == nil || f.known && constant:
+		case f.role != remark || p.Repeated && !constant || f.isNumbered() || f.says(clockWords):
+			p.Ignored = append(p.Ignored, f.head)
+		}
+	}
+}
+
+// rig are the files about the set-up: no recordings of the campaign.
+type rig struct {
+	Microphones string   // a table of them
+	Matrix      string   // a balance's, in a file
+	Voltages    []string // the channels it is for
+	TareColumns []string // of the log: recordings without wind before and after
+	components  []string // the rows of the matrix
+	tares       []string // files that these columns name
+	places      []string // conditions that the microphones have
+	found       []string // all other files
+}
+
+// setupName matches names of a matrix and of a table of microphones.
+var setupName = regexp.MustCompile(`(?i)matri[xz]|^(mic|mik)[^0-9]*$`)
+
+// mostSetup is the most rows of such a table.
+const mostSetup = 1000
+
+// loadOf are the outcomes of a matrix's rows that are proposed.
+var loadOf = map[string]string{"fx": "fx_n", "fz": "fz_n", "my": "my_nm"}
+
+// findRig takes the table of microphones and the matrix off the files.
+func findRig(dir string, files []string) (g rig, rest []string) {
+	for _, f := range files {
+		var c campaign.Cells
+		if setupName.MatchString(strings.TrimSuffix(path.Base(f), path.Ext(f))) {
+			if table, err := campaign.ReadCells(filepath.Join(dir, f), mostSetup); err == nil && table.Rows > 0 {
+				c = *table
 			}
+		}
 
-			p.Inputs = append(p.Inputs, term)
-
-		case countsRows(name, v):
-			counters = append(counters, name)
-		case repeat(v) || (&column{name: name}).says(known):
-			at[name], p.Inputs = i, append(p.Inputs, name)
+		switch {
+		case slices.Contains(c.Columns, "channel"):
+			g.Microphones = f
+			g.places = slices.DeleteFunc(c.Columns, func(n string) bool { return !strings.HasSuffix(n, "_deg") })
+		case len(c.Columns) > 1 && len(c.Columns) == len(c.Units)+1:
+			g.Matrix, g.components = f, c.Column(nil, 0)
 		default:
-			others = append(others, name)
+			g.found = append(g.found, f)
 		}
 	}
 
-	if len(p.Inputs) == 0 {
-		for _, name := range others {
-			at[name], p.Inputs = slices.Index(c.Names, name), append(p.Inputs, name)
-		}
-
-		others = nil
-	}
-
-	if p.Ignored = counters; len(counters) > 0 {
-		r.note("%s of %s counts or dates the runs, and is no input", strings.Join(counters, ", "), p.Conditions)
-	}
-
-	if p.Readings = others; len(others) > 0 {
-		r.note("%s of %s has another value in each row and is no input; add it to inputs where it was set",
-			strings.Join(others, ", "), p.Conditions)
-	}
-
-	return at
+	return g, g.found
 }
 
-// repeat reports whether the values are settings: each occurs twice, or they scatter about as few.
-func repeat(v []float64) bool {
-	seen := map[float64]bool{}
-	for _, x := range v {
-		seen[x] = true
+// ofVolts proposes the loads of a balance whose matrix there is, if all channels are voltages.
+func (p *plan) ofVolts() bool {
+	volts := !slices.ContainsFunc(p.units, func(u string) bool { return u != "V" && u != "mV" })
+	if p.Matrix == "" || !volts || !p.sheet.has("alpha_deg") {
+		return false
 	}
 
-	points, ok := setpoint.Discover(v)
+	for _, c := range p.components {
+		if to := loadOf[strings.ToLower(c)]; to != "" {
+			p.Columns = append(p.Columns, config.NamedString{Name: to, Value: c})
+		}
+	}
 
-	return 2*len(seen) <= len(v) || len(seen) < 2 || ok && 2*len(points.List) <= len(v)
+	if len(p.Columns) > 0 {
+		p.Voltages = p.Channels
+	}
+
+	return len(p.Columns) > 0
 }
 
-// scatter finds inputs that scatter about set points, which rows then have instead.
-func (p *plan) scatter(rows []map[string]float64, r *Result) {
-	for _, name := range p.Inputs {
-		v := make([]float64, len(rows))
-		for k, m := range rows {
-			v[k] = m[name]
-		}
-
-		points, ok := setpoint.Discover(v)
-		if !ok {
-			continue
-		}
-
-		for k, m := range rows {
-			if at, ok := points.Find(v[k]); ok {
-				m[name] = at.Nominal
-			}
-		}
-
-		text := fmt.Sprintf("%s: %s", name, points)
-		p.Within = append(p.Within, config.NamedString{Name: name, Value: points.Tolerance.String()})
-		p.Found = append(p.Found, text)
-		r.note("%s; within names them", text)
+// namesTares reports whether a column of the log names files that have no row: recordings without wind.
+func (p *plan) namesTares(f *field) bool {
+	c := campaign.Conditions{}
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(f.texts))) {
+		c.Rows = append(c.Rows, campaign.ConditionRow{File: name})
 	}
+
+	of := c.FilesOf(p.found)
+	if p.Spectra || p.Results != nil || slices.ContainsFunc(of, func(k []int) bool { return len(k) != 1 }) {
+		return false
+	}
+
+	for _, k := range of {
+		p.tares = append(p.tares, p.found[k[0]])
+	}
+
+	p.TareColumns = append(p.TareColumns, f.head)
+
+	return true
 }
 
-// repeated finds whether set points repeat.
-func (p *plan) repeated(rows []map[string]float64) {
-	n := map[string]int{}
-	for _, m := range rows {
-		n[fmt.Sprint(m)]++
-	}
-
-	repeated := 0
-	for _, k := range n {
-		if k > 1 {
-			repeated += k
-		}
-	}
-
-	if p.Repeated = !p.intervals && len(p.Inputs) > 0 && 5*repeated >= 4*len(rows) && len(n) > 1; p.Repeated {
-		p.Ignored, p.Readings = append(p.Ignored, p.Readings...), nil // runs that differ in readings are repeats
-	}
-}
+// Alpha reports whether the angle of attack is known.
+func (p *plan) Alpha() bool { return p.sheet.has("alpha_deg") }

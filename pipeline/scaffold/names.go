@@ -1,154 +1,482 @@
 package scaffold
 
 import (
+	"cmp"
+	"encoding/csv"
+	"fmt"
+	"maps"
+	"math"
+	"path"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+
+	"doubletake/ingest/campaign"
+	"doubletake/ingest/condition"
+	"doubletake/internal/lists"
 )
 
-// signed are the words of angles, which an m for minus may follow: am5.
-var signed = map[string]bool{
-	"a": true, "alpha": true, "aoa": true, "angle": true, "theta": true, "phi": true, "beta": true,
+// piece is what a name states at one place: a number with the word before it and the unit
+// behind it, a text, a date or a time of day.
+type piece struct {
+	kind     kind
+	key      string // the word before a number, then the name of its column
+	unit     string // the word behind it
+	text     string // as written; of a number with its sign
+	from, to int    // with the word and the unit
+	at, end  int    // of the number or the text
+	doubt    bool   // the hyphen before the number may be a minus
 }
 
-// after are the words that follow their number: 2blades, 3000rpm, 10deg.
-var after = map[string]string{
-	"blades": "blades", "blade": "blades", "bl": "blades", "rpm": "rpm", "deg": "alpha", "degrees": "alpha", "ms": "u",
-	"mps": "u",
+type kind byte
+
+const (
+	separator kind = iota
+	number
+	word
+	date
+	clock
+)
+
+var (
+	dateForm  = regexp.MustCompile(`^(?:19|20)\d\d([-_.]?)(?:0[1-9]|1[0-2])[-_.]?(?:0[1-9]|[12]\d|3[01])`)
+	clockForm = regexp.MustCompile(`^(?:[01]\d|2[0-3])[-_.h:]?[0-5]\d(?:[-_.m:]?[0-5]\d)?`)
+)
+
+// standard are the names conditions have in this program, by the words of file names.
+var standard = map[string]string{
+	"a": "alpha_deg", "alpha": "alpha_deg", "aoa": "alpha_deg", "angle": "alpha_deg",
+	"u": "u_inf_m_s", "v": "u_inf_m_s", "speed": "u_inf_m_s", "vel": "u_inf_m_s", "uinf": "u_inf_m_s",
+	"velocity": "u_inf_m_s", "b": "blades", "blades": "blades", "rpm": "rpm", "theta": "theta_deg", "phi": "phi_deg",
 }
 
-// numbering are the words of numbers that name a run and say nothing of what was
-// measured.
-var numbering = map[string]bool{
-	"run": true, "rep": true, "repeat": true, "repetition": true, "take": true, "rec": true, "recording": true,
-	"test":  true,
-	"trial": true, "nr": true, "no": true, "num": true, "number": true, "idx": true, "index": true, "date": true,
-	"session": true, "part": true, "copy": true, "measurement": true, "meas": true, "messung": true, "day": true,
-	"track": true,
-	"file":  true, "audio": true, "sample": true,
+// behind are the units that follow numbers in names: the condition of a number without a word,
+// and the end of a name with another word.
+var behind = map[string][2]string{
+	"blades": {"blades", ""}, "blade": {"blades", ""}, "bl": {"blades", ""}, "rpm": {"rpm", "rpm"},
+	"deg": {"alpha_deg", "deg"}, "degrees": {"alpha_deg", "deg"}, "°": {"alpha_deg", "deg"},
+	"ms": {"u_inf_m_s", "m_s"}, "mps": {"u_inf_m_s", "m_s"}, "kmh": {"u_inf_km_h", "km_h"}, "krpm": {"krpm", "krpm"},
+	"hz": {"frequency_hz", "hz"}, "khz": {"frequency_khz", "khz"},
+	"mm": {"length_mm", "mm"}, "cm": {"length_cm", "cm"}, "pct": {"percent", "percent"}, "percent": {"percent", "percent"},
+	"%": {"percent", "percent"}, "k": {"", "k"}, "kn": {"", "kn"}, "v": {"voltage_v", "v"},
 }
 
-var leading = regexp.MustCompile(`^ ?[A-Za-z]+`)
+func unitWord(w string) bool { _, ok := behind[strings.ToLower(w)]; return ok }
 
-// unitAfter is the word directly after a number, or after a blank behind it, if it is one
-// that follows its number.
-func unitAfter(text string) string {
-	w := leading.FindString(text)
-	if quantity(w) == "" || w[0] == ' ' && w == text { // "B2 rpm3000" is about the number after it
-		return ""
+func digit(c byte) bool { return c >= '0' && c <= '9' }
+
+// tokens splits a name that is cut into numbers.
+func tokens(s string, c condition.Cut) (out []piece) {
+	add := func(k kind, at, n int) {
+		out = append(out, piece{kind: k, text: s[at : at+n], from: at, at: at, end: at + n, to: at + n})
+	}
+
+	// stamp reads a date or, behind one, a time of day, at a number.
+	stamp := func(at int) (k kind, n int) {
+		ends := func(n int) bool { return n > 0 && (at+n == len(s) || !digit(s[at+n])) }
+		last := len(out) - 1
+		dated := last >= 0 && out[last].kind == date || last > 0 && out[last-1].kind == date
+		if n = len(dateForm.FindString(s[at:])); ends(n) {
+			return date, n
+		}
+
+		n = len(clockForm.FindString(s[at:]))
+		if dated && ends(n) && (at+n == len(s) || !unicode.IsLetter(rune(s[at+n]))) {
+			return clock, n
+		}
+
+		return number, 0
+	}
+
+	at, done := 0, 0 // stamps are read as far as done
+	for k, text := range c.Texts {
+		for _, m := range tokenForm.FindAllStringIndex(text, -1) {
+			kind := separator
+			if wordForm.MatchString(text[m[0]:m[1]]) {
+				kind = word
+			}
+
+			if at >= done {
+				add(kind, at+m[0], m[1]-m[0])
+			}
+		}
+
+		if at += len(text); k == len(c.Numbers) {
+			break
+		}
+
+		digits := at + strings.IndexFunc(c.Numbers[k], unicode.IsDigit)
+		if of, n := stamp(digits); n > 0 && at >= done {
+			add(of, digits, n)
+			done = digits + n
+		} else if at >= done {
+			add(number, at, len(c.Numbers[k]))
+			out[len(out)-1].doubt = slices.Contains(c.Doubtful, k)
+		}
+
+		at += len(c.Numbers[k])
+	}
+
+	return out
+}
+
+var (
+	wordForm  = regexp.MustCompile(`^[\pL°%∞]+$`)
+	tokenForm = regexp.MustCompile(`[\pL°%∞]+|[^\pL°%∞]+`)
+)
+
+// isKnown reports whether a word before a number says what it is.
+func isKnown(w string) bool {
+	return standard[strings.ToLower(w)] != "" || numbering.MatchString(w) || inputWords.MatchString(w)
+}
+
+// pieces reads a name without its ending.
+func pieces(name string, c condition.Cut) (out []piece) {
+	for t := tokens(name, c); len(t) > 0; {
+		n := slices.IndexFunc(t, func(p piece) bool { return p.kind == separator })
+		if n < 0 {
+			n = len(t)
+		}
+
+		out = append(out, readRun(name, t[:n])...)
+		t = t[min(n+1, len(t)):]
+	}
+
+	return joinWords(name, out)
+}
+
+// readRun reads tokens without a separator: a5, 5deg, B2, alpha5U10, NACA0012, 8x6.
+func readRun(name string, t []piece) (out []piece) {
+	at := func(k int, of kind) bool { return k < len(t) && t[k].kind == of }
+	for k := 0; k < len(t); k++ {
+		p := t[k]
+		if at(k, word) && at(k+1, number) {
+			k++
+			w := p
+			p = t[k]
+			p.key, p.from = w.text, w.from
+		}
+
+		if p.kind == number && at(k+1, word) {
+			next := t[k+1]
+			switch {
+			case unitWord(next.text) && !(at(k+2, number) && isKnown(next.text)):
+				p.unit, p.to = next.text, next.to
+				k++
+			case !isKnown(p.key):
+				return []piece{textPiece(name, t[0].from, t[len(t)-1].to)} // the name of a thing
+			}
+		}
+
+		out = append(out, p)
+	}
+
+	return out
+}
+
+func textPiece(name string, from, to int) piece {
+	return piece{kind: word, text: name[from:to], from: from, at: from, end: to, to: to}
+}
+
+// joinWords gives numbers the words and units that separators part from them: take_3, 3000 rpm.
+// Texts that a hyphen joins are one: APC-8x6.
+func joinWords(name string, in []piece) (out []piece) {
+	bare := func(i int) bool { return i < len(in) && in[i].kind == number && in[i].key == "" }
+	for i := 0; i < len(in); i++ {
+		p, last := in[i], len(out)-1
+		after := last >= 0 && out[last].kind == word // a word is right before it
+		if bare(i) {
+			if w := out[max(last, 0):]; after && wordForm.MatchString(w[0].text) &&
+				(p.unit == "" || isKnown(w[0].text)) && !strings.Contains(name[w[0].to:p.from], "/") {
+				p.key, p.from, out = w[0].text, w[0].from, out[:last]
+			}
+
+			if next := i + 1; p.unit == "" && next < len(in) && in[next].kind == word && unitWord(in[next].text) &&
+				(p.key == "" || !bare(next+1)) && strings.Trim(name[p.to:in[next].from], "_ ") == "" {
+				p.unit, p.to = in[next].text, in[next].to
+				i++
+			}
+		} else if after && p.kind == word && name[out[last].to:p.from] == "-" && !(isKnown(p.text) && bare(i+1)) {
+			p, out = textPiece(name, out[last].from, p.to), out[:last]
+		}
+
+		out = append(out, p)
+	}
+
+	return out
+}
+
+// condition is the name of a number's condition.
+func (p piece) condition() string {
+	w, unit := strings.ToLower(p.key), behind[strings.ToLower(p.unit)]
+	std := standard[w]
+	switch {
+	case w == "":
+		return cmp.Or(unit[0], "condition")
+	case std != "" && strings.HasSuffix(std, unit[1]):
+		return std
+	case w == "n" && unit[1] == "rpm":
+		return "rpm"
+	case unit[1] != "" && !strings.HasSuffix(w, unit[1]):
+		return w + "_" + unit[1]
 	}
 
 	return w
 }
 
-// quantity is what a word after a number tells of it; "" of other words.
-func quantity(word string) string { return after[strings.ToLower(strings.TrimSpace(word))] }
-
-// label returns the text that names the k-th number: the word after it where that
-// is a quantity's, else the text before it in the same element of the path, without
-// the word that follows the number before.
-func label(texts []string, k int) string {
-	if w := unitAfter(texts[k+1]); w != "" {
-		return quantity(w)
-	}
-
-	t := texts[k]
-	if k > 0 {
-		t = strings.TrimPrefix(t, unitAfter(t))
-	}
-
-	return t[strings.LastIndexByte(t, '/')+1:]
-}
-
-// isNumbering reports whether the k-th number names the run: a repeat, a take, an
-// index, a date.
-func isNumbering(texts, numbers []string, k int) bool {
-	if unitAfter(texts[k+1]) == "" {
-		if w := words.FindAllString(label(texts, k), -1); len(w) > 0 && numbering[strings.ToLower(w[len(w)-1])] {
-			return true
-		}
-	}
-
-	return isDate(texts, numbers, k)
-}
-
-// isCounter reports whether the k-th number counts the files: with leading zeros, another in each
-// of them, in steps of one.
-func isCounter(members []int, tails []string, k int) bool {
-	var v []float64
-	zero := false
-	for _, i := range members {
-		_, nums := cut(tails[i])
-		zero = zero || len(nums[k]) > 1 && nums[k][0] == '0'
-		v = append(v, value(nums[k]))
-	}
-
-	slices.Sort(v)
-	for i := 1; i < len(v); i++ {
-		if v[i] != v[i-1]+1 {
-			return false
-		}
-	}
-
-	return zero
-}
-
 var (
-	compactDate = lazy(`^(19|20)[0-9]{2}(0[1-9]|1[0-2])(0[1-9]|[12][0-9]|3[01])$`)
-	year        = lazy(`^(19|20)[0-9]{2}$`)
-	twoDigits   = lazy(`^[0-5][0-9]$`)
-	clock       = lazy(`^[0-2][0-9][0-5][0-9]([0-5][0-9])?$`)
+	instances = lazy(`prop|propeller|wing|motor|airfoil|aerofoil|profile|profil|model|modell|rotor|fan|specimen|config|` +
+		`configuration|mic|microphone`)
+	typeWord = regexp.MustCompile(`^[A-Z]{2,}$`)
 )
 
-// isDate reports whether the k-th number is part of a date or of the time after
-// it: 20230411, 2023-04-11, 20230411_153012, 2023-04-11_15-30-12.
-func isDate(texts, numbers []string, k int) bool {
-	joins := func(i int) bool {
-		return texts[i] == "-" || texts[i] == "_" || texts[i] == "." || texts[i] == "T" || texts[i] == ""
+// isThing reports whether a number is part of a name: NACA0012, wing2, HQ5040. The number of a type may have
+// any size.
+func (p piece) isThing() bool {
+	whole := !strings.ContainsAny(p.text, ".,p") && p.unit == ""
+	return whole && (condition.Series.MatchString(p.key) || instances.MatchString(p.key) && len(p.text) < 3 ||
+		typeWord.MatchString(p.key) && !isKnown(p.key) && len(p.text) > 2)
+}
+
+// nameColumns names the columns of the pieces of a name: alpha_deg, alpha_deg_2. Those of texts come later.
+func nameColumns(of []piece) {
+	n := map[string]int{}
+	for i := range of {
+		switch p := &of[i]; p.kind {
+		case number:
+			p.key = p.condition()
+			if n[p.key]++; n[p.key] > 1 {
+				p.key += "_" + strconv.Itoa(n[p.key])
+			}
+
+		case date:
+			p.key = "day"
+		case clock:
+			p.key = "time"
+		}
+	}
+}
+
+// nameSheet reads what the names state: a row for each file that states what most do. odd are the
+// others, with what they lack.
+func nameSheet(files []string) (s *sheet, of [][]piece, odd map[string]string) {
+	bases := lists.Each(files, func(f string) string { return strings.TrimSuffix(f, path.Ext(f)) })
+	cuts := condition.CutNames(bases)
+	all := lists.Make(len(files), func(i int) []piece { return pieces(bases[i], cuts[i]) })
+
+	in := map[string]int{}
+	for _, p := range slices.Concat(all...) {
+		if p.kind == number {
+			in[p.condition()]++
+		}
 	}
 
-	from := k
-	for from > 0 && joins(from) {
-		from--
-	}
-
-	for i := from; i <= k; i++ {
-		dated := 0
-		switch {
-		case compactDate.MatchString(numbers[i]):
-			dated = 1
-		case year.MatchString(numbers[i]) && i+2 < len(numbers) && joins(i+1) && joins(i+2) &&
-			twoDigits.MatchString(numbers[i+1]) && twoDigits.MatchString(numbers[i+2]):
-			dated = 3
-		default:
-			continue
-		}
-
-		if k < i+dated {
-			return true
-		}
-
-		// the time of day
-		for j := i + dated; j <= k; j++ {
-			if !clock.MatchString(numbers[j]) && !twoDigits.MatchString(numbers[j]) {
-				return false
+	count := map[string]int{} // of names with that column
+	for i, f := range files {
+		for k := 0; k < len(all[i]); k++ {
+			p := &all[i][k]
+			rare := p.key != "" && 5*in[p.condition()] < 4*len(files)
+			switch {
+			case p.kind != number:
+			case rare && len(p.key) == 1 && p.at == p.from+1: // a1, b1, … m8: a letter and a number
+				letter := textPiece(f, p.from, p.at)
+				p.key, p.from = "", p.at
+				all[i] = slices.Insert(all[i], k, letter)
+				k++
+			case p.isThing(), rare && !isKnown(p.key):
+				*p = textPiece(f, p.from, p.to)
 			}
 		}
 
-		return k < i+dated+3
+		nameColumns(all[i])
+		for _, p := range all[i] {
+			count[p.key]++
+		}
 	}
 
-	return false
+	odd = map[string]string{}
+	var used []int
+	for i, f := range files {
+		for _, name := range slices.Sorted(maps.Keys(count)) {
+			is := func(p piece) bool { return p.key == name }
+			if name != "" && name != "time" && 2*count[name] > len(files) && !slices.ContainsFunc(all[i], is) {
+				odd[f] = name
+			}
+		}
+
+		if odd[f] == "" {
+			used, of = append(used, i), append(of, all[i])
+		}
+	}
+
+	s = &sheet{rows: len(used), from: "the names", named: true}
+	for row, pieces := range of {
+		for _, p := range pieces {
+			if p.key != "" {
+				s.add(p, row, bases[used[row]])
+			}
+		}
+	}
+
+	s.things(of)
+	for _, f := range s.fields {
+		if len(f.stated()) == 0 {
+			f.values = nil
+		}
+	}
+
+	return s, of, odd
 }
 
-// value reads a number of a name; m in front is a minus sign.
-func value(number string) float64 {
-	if rest, minus := strings.CutPrefix(number, "m"); minus {
-		number = "-" + rest
+// add takes a piece of a name into its column.
+func (s *sheet) add(p piece, row int, name string) {
+	f := s.field(p.key)
+	if f.texts[row] = p.text; p.kind == number {
+		f.values[row], _ = condition.ParseName(p.text)
 	}
 
-	v, _ := strconv.ParseFloat(number, 64)
+	if p.doubt && f.why == "" {
+		f.why = fmt.Sprintf("the hyphen of %q separates, as others in the names do: %[2]v; for -%[2]v take it out of the "+
+			"pattern, before {%[3]s}", name[p.from:p.end], f.values[row], p.key)
+	}
+}
 
-	return v
+// things makes columns of the texts that differ, where all names have as many: else a column
+// numbers what they have, from 0 for the most frequent.
+func (s *sheet) things(of [][]piece) {
+	isText := func(p piece) bool { return p.kind == word }
+	text := func(p piece) string { return p.text }
+	shared := map[string]int{}
+	for _, name := range of {
+		_, texts := lists.Index(lists.Each(lists.Keep(name, isText), text))
+		for _, t := range texts {
+			shared[t]++
+		}
+	}
+
+	own, joined, n := make([][]*piece, len(of)), make([]string, len(of)), map[string]int{}
+	same := true
+	for i, name := range of {
+		for k := range name {
+			if p := &name[k]; isText(*p) && shared[p.text] < len(of) {
+				own[i], joined[i] = append(own[i], p), strings.TrimSpace(joined[i]+" "+p.text)
+			}
+		}
+
+		n[joined[i]]++
+		same = same && len(own[i]) == len(own[0])
+	}
+
+	order := slices.Sorted(maps.Keys(n))
+	slices.SortStableFunc(order, func(a, b string) int { return n[b] - n[a] })
+	for i := range own {
+		switch {
+		case same:
+			for k, p := range own[i] {
+				if p.key = "thing"; k > 0 {
+					p.key += "_" + strconv.Itoa(k+1)
+				}
+
+				s.field(p.key).texts[i] = p.text
+			}
+
+		case !slices.ContainsFunc(s.fields, isNumber):
+			s.field("thing").texts[i] = joined[i]
+		default:
+			f := s.field("variant")
+			f.values[i], f.texts[i] = float64(slices.Index(order, joined[i])), joined[i]
+			f.be(input, fmt.Sprintf("0 is %q, and then %q", order[0], order[1:]))
+		}
+	}
+}
+
+// fieldName makes a word a name of a condition that the tables can have: blades are whole, from 1
+// to 12; a speed of 1, 2, 3 is the number of a setting.
+func fieldName(name string, values []float64) string {
+	whole, high := len(values) > 0, 0.0
+	for _, v := range values {
+		whole, high = whole && (v != v || v == math.Trunc(v) && v > 0), max(high, v)
+	}
+
+	switch {
+	case name == "blades" && !(whole && high <= 12):
+		name = "b"
+	case name == "u_inf_m_s" && whole && high < 10:
+		name = "speed"
+	}
+
+	if slices.Contains(condition.Reserved, name) {
+		name += "_number" // these words have other meanings in tables
+	}
+
+	return name
+}
+
+// pattern is the pattern that reads the fields from all names; "" if there is none.
+func (s *sheet) pattern(files []string, of [][]piece) string {
+	name, at := files[0], 0
+	var b strings.Builder
+	for _, p := range of[0] {
+		k := slices.IndexFunc(s.fields, func(f *field) bool { return f.head == p.key && f.distinct() > 1 })
+		if k < 0 {
+			continue
+		}
+
+		f := s.fields[k]
+		b.WriteString(name[at:p.at])
+		at = p.end
+		switch {
+		case f.role != input && f.role != thing && f.role != day:
+			b.WriteString("{_}")
+		case f.values == nil || f.role == day:
+			b.WriteString("{" + f.name + ":text}")
+		default:
+			b.WriteString("{" + f.name + "}")
+		}
+	}
+
+	text := b.String() + name[at:]
+	if i := strings.IndexByte(text, '{'); i >= 0 {
+		text = text[strings.LastIndexByte(text[:i], '/')+1:]
+	}
+
+	p, err := campaign.ParsePattern(text)
+	if err != nil {
+		return ""
+	}
+
+	for i, f := range files {
+		stated, ok := p.Match(f)
+		if !ok || slices.ContainsFunc(stated, func(c condition.Condition) bool {
+			f := s.fields[slices.IndexFunc(s.fields, func(f *field) bool { return f.name == c.Column })]
+			return c.IsName && c.Name != f.texts[i] || !c.IsName && c.Value != f.values[i]
+		}) {
+			return ""
+		}
+	}
+
+	return text
+}
+
+// table is a table of conditions with what the names state.
+func (s *sheet) table(files []string) string {
+	columns := s.of(input, thing, day)
+	var b strings.Builder
+	w := csv.NewWriter(&b)
+	_ = w.Write(append([]string{"file"}, headsOf(columns)...))
+	for i, file := range files {
+		_ = w.Write(append([]string{file}, lists.Each(columns, func(f *field) string {
+			if f.values != nil && f.role != day {
+				return decimal(f.values[i])
+			}
+
+			return f.texts[i]
+		})...))
+	}
+
+	w.Flush()
+
+	return b.String()
 }

@@ -6,98 +6,179 @@ import (
 	"hash/crc32"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
-	"doubletake/ingest/campaign"
 	"doubletake/ingest/simulate"
+	"doubletake/internal/must"
 	"doubletake/pipeline"
 	"doubletake/pipeline/config"
 )
 
-// Expected patterns are written by hand from the names.
+// Expected patterns are written by hand from the names. "": a table holds what they state.
 func TestPattern(t *testing.T) {
 	for _, c := range []struct {
 		files   []string
 		pattern string
-		names   []string
-		odd     []string
+		odd     string
 	}{
 		{
 			[]string{"d/naca0012_a-3.5_u9.1.csv", "d/naca0012_a4_u9.1.csv", "d/naca0012_a4_u4.7.csv"},
-			"naca0012_a{alpha_deg}_u{u_inf_m_s}.csv",
-			[]string{"alpha_deg", "u_inf_m_s"},
-			nil,
+			"naca0012_a{alpha_deg}_u{u_inf_m_s}.csv", "",
 		},
-		{[]string{"40000.wav", "44000.wav"}, "{condition}.wav", []string{"condition"}, nil},
+		{[]string{"40000.wav", "44000.wav"}, "{condition}.wav", ""},
 		{
 			[]string{"Speed1/angle0.txt", "Speed1/angle10.txt", "Speed2/angle0.txt", "Speed2/notes1.txt"},
-			"Speed{speed}/angle{alpha_deg}.txt",
-			[]string{"speed", "alpha_deg"},
-			[]string{"Speed2/notes1.txt"},
+			"Speed{speed}/angle{alpha_deg}.txt", "Speed2/notes1.txt",
 		},
-		{[]string{"run-1_rpm2000.wav", "run-2_rpm3000.wav"}, "run-{_}_rpm{rpm}.wav", []string{"rpm"}, nil},
+		{[]string{"run-1_rpm2000.wav", "run-2_rpm3000.wav"}, "run-{_}_rpm{rpm}.wav", ""},
 		// Numbers that name a run are no conditions; words after their number are names.
 		{
 			[]string{"2blades/3000/take1.wav", "2blades/4000/take2.wav", "3blades/3000/take1.wav"},
-			"{blades}blades/{condition}/take{_}.wav",
-			[]string{"blades", "condition"},
-			nil,
+			"{blades}blades/{condition}/take{_}.wav", "",
 		},
+		{[]string{"B2_3000rpm_rep1.wav", "B3_4000rpm_rep2.wav"}, "B{blades}_{rpm}rpm_rep{_}.wav", ""},
+		{[]string{"am5_u14.txt", "a0_u14.txt", "a5_u9.5.txt"}, "a{alpha_deg}_u{u_inf_m_s}.txt", ""},
+		{[]string{"run_1.wav", "run_2.wav"}, "", ""},
 		{
-			[]string{"B2_3000rpm_rep1.wav", "B3_4000rpm_rep2.wav"},
-			"B{blades}_{rpm}rpm_rep{_}.wav",
-			[]string{"blades", "rpm"},
-			nil,
+			[]string{"2023-04-11_15-30-12_rpm2000.wav", "2023-04-12_08-01-59_rpm3000.wav"}, "{_}_{_}_rpm{rpm}.wav", "",
 		},
-		{
-			[]string{"am5_u14.txt", "a0_u14.txt", "a5_u9.txt"},
-			"a{alpha_deg}_u{u_inf_m_s}.txt",
-			[]string{"alpha_deg", "u_inf_m_s"},
-			nil,
-		},
-		{[]string{"run_1.wav", "run_2.wav"}, "", nil, nil},
-		{
-			[]string{"2023-04-11_15-30-12_rpm2000.wav", "2023-04-12_08-01-59_rpm3000.wav"},
-			"2023-04-{_}_{_}-{_}-{_}_rpm{rpm}.wav",
-			[]string{"rpm"},
-			nil,
-		},
-		{
-			[]string{"20230411_153012_a5.wav", "20230412_080159_a-5.wav"},
-			"{_}_{_}_a{alpha_deg}.wav",
-			[]string{"alpha_deg"},
-			nil,
-		},
-		{[]string{"set1_idx3.wav", "set2_idx4.wav"}, "set{set_number}_idx{_}.wav", []string{"set_number"}, nil},
-		{[]string{"a1_a2.wav", "a2_a1.wav"}, "a{alpha_deg}_a{alpha_deg_2}.wav", []string{"alpha_deg", "alpha_deg_2"}, nil},
-		{[]string{"x.wav", "y.wav"}, "", nil, nil},
-		{[]string{"one1.wav"}, "", nil, nil}, // nothing varies
+		{[]string{"20230411_153012_a5.wav", "20230412_080159_a-5.wav"}, "{_}_{_}_a{alpha_deg}.wav", ""},
+		{[]string{"set1_idx3.wav", "set2_idx4.wav"}, "set{set_number}_idx{_}.wav", ""},
+		{[]string{"a1_a2.wav", "a2_a1.wav"}, "a{alpha_deg}_a{alpha_deg_2}.wav", ""},
+		{[]string{"x.wav", "y.wav"}, "{thing:text}.wav", ""},
+		{[]string{"one1.wav"}, "", ""}, // nothing varies
 	} {
-		n := naming(c.files)
-		p, names, odd := n.text, n.names, n.odd
-		if p != c.pattern || !slices.Equal(names, c.names) || !slices.Equal(odd, c.odd) {
-			t.Errorf("%v: %q %v %v, expected %q %v %v", c.files, p, names, odd, c.pattern, c.names, c.odd)
-			continue
+		s, of, odd := nameSheet(c.files)
+		s.decideLog(true)
+		s.rename()
+
+		used := slices.DeleteFunc(slices.Clone(c.files), func(f string) bool { return odd[f] != "" })
+		p := ""
+		if len(s.of(input, thing)) > 0 {
+			p = s.pattern(used, of)
 		}
 
-		if p == "" {
-			continue
-		}
-
-		pat, err := campaign.ParsePattern(p)
-		if err != nil {
-			t.Error(err)
-			continue
-		}
-
-		for _, f := range c.files {
-			if _, ok := pat.Match(f); ok == slices.Contains(odd, f) {
-				t.Errorf("%s matches %q: %v", f, p, ok)
-			}
-		}
+		must.Not(t, p != c.pattern || len(c.files)-len(used) != min(1, len(c.odd)) || c.odd != "" && odd[c.odd] == "",
+			"%v: %q %v, expected %q %v", c.files, p, odd, c.pattern, c.odd)
 	}
+}
+
+// The values were written down by hand from the names, as an engineer reads them.
+func TestNamesAsPeopleWriteThem(t *testing.T) {
+	for _, c := range []struct{ files, want string }{
+		{"aoa-10_r1 aoa-05_r1 aoa000_r1 aoa+05_r1 aoa+10_r1", "alpha_deg=-10,-5,0,5,10"},
+		{"alpha−4 alpha0", "alpha_deg=-4,0"},
+		{"wing-alpha-0-U-10 wing-alpha-5-U-20", "alpha_deg=0,5 u_inf_m_s=10,20"},
+		{"NACA0012_clean_a0 NACA4412_tripped_a5", "thing=NACA0012,NACA4412 thing_2=clean,tripped alpha_deg=0,5"},
+		{"AoA5_U10 U20_alpha7", "alpha_deg=5,7 u_inf_m_s=10,20"},
+		{"alpha_-4 alpha_-2", "alpha_deg=-4,-2"},
+		{"alpham5 alphap5", "alpha_deg=-5,5"},
+		{"alpha_neg5 alpha_0 alpha_5", "alpha_deg=-5,0,5"},
+		{"AoA_neg2.5deg AoA_2.5deg", "alpha_deg=-2.5,2.5"},
+		{"alpha1,5deg alpha3deg", "alpha_deg=1.5,3"},
+		{"alpha1p5deg alpha3p0deg", "alpha_deg=1.5,3"},
+		{"a1p5_u10 am1p5_u20", "alpha_deg=1.5,-1.5 u_inf_m_s=10,20"},
+		{"Re2.5e5 Re1e6", "re=250000,1e+06"},
+		{"Re_2.5E+05_a0 Re_5E+05_a5", "re=250000,500000 alpha_deg=0,5"},
+		{"5deg 10deg", "alpha_deg=5,10"},
+		{"5° 6°", "alpha_deg=5,6"},
+		{"wing_5_deg wing_6_deg", "wing_deg=5,6"},
+		{"3000_rpm 4000_rpm", "rpm=3000,4000"},
+		{"2 rpm3000 2 rpm4000", "rpm=3000,4000"},
+		{"theta_30_rpm_3000 theta_60_rpm_4000", "theta_deg=30,60 rpm=3000,4000"},
+		{"30_deg_3000_rpm 60_deg_4000_rpm", "alpha_deg=30,60 rpm=3000,4000"},
+		{"U10ms_a5 U20ms_a7", "u_inf_m_s=10,20 alpha_deg=5,7"},
+		{"alpha5U10 alpha7U20", "alpha_deg=5,7 u_inf_m_s=10,20"},
+		{"B2rpm3000 B3rpm4000", "blades=2,3 rpm=3000,4000"},
+		{"J0.5_rpm3000 J0.75_rpm4000", "j=0.5,0.75 rpm=3000,4000"},
+		{"J=0.5,rpm=3000 J=0.75,rpm=4000", "j=0.5,0.75 rpm=3000,4000"},
+		{"NACA0012_a5 NACA4412_a7", "thing=NACA0012,NACA4412 alpha_deg=5,7"},
+		{"naca0012_a5 naca0012_a7", "alpha_deg=5,7"},
+		{"NACA 0012 a5 NACA 4412 a7", ""}, // read below
+		{"NACA0012_a5 ClarkY_a7 SD7003_a5", "thing=NACA0012,ClarkY,SD7003 alpha_deg=5,7,5"},
+		{"APC-8x6_3000rpm DJI9450_4000rpm", "thing=APC-8x6,DJI9450 rpm=3000,4000"},
+		{"prop1_3000rpm prop2_4000rpm", "thing=prop1,prop2 rpm=3000,4000"},
+		{"wingA_a5 wingB_a7", "thing=wingA,wingB alpha_deg=5,7"},
+		{
+			"2023-04-11_a5 2023-04-11_a7 2023-04-12_a5 2023-04-12_a7",
+			"day=2023-04-11,2023-04-11,2023-04-12,2023-04-12 alpha_deg=5,7,5,7",
+		},
+		{"20230411T1530_a5 20230411T1540_a7", "alpha_deg=5,7"},
+		{"run1_a5 run2_a7", "alpha_deg=5,7"},
+		{"a5_r1 a5_r2 a7_r1 a7_r2", "alpha_deg=5,5,7,7"},
+		{"Mon_a5 Mon_a7 Tue_a5 Tue_a7", "day=Mon,Mon,Tue,Tue alpha_deg=5,7,5,7"},
+		{"U10/a5 U10/a7 U20/a5 U20/a7", "u_inf_m_s=10,10,20,20 alpha_deg=5,7,5,7"},
+		{"h50mm_f200Hz h60mm_f300Hz", "h_mm=50,60 f_hz=200,300"},
+		{"throttle50% throttle60%", "throttle_percent=50,60"},
+		{"NACA-0012_a5 NACA0015_a7", "thing=NACA-0012,NACA0015 alpha_deg=5,7"},
+		{
+			"run-03_aoa-05 run-04_aoa-10", `alpha_deg=5,10 (the hyphen of "aoa-05" separates, as others in the names do: 5; ` +
+				"for -5 take it out of the pattern, before {alpha_deg})",
+		},
+	} {
+		files := strings.Fields(c.files)
+		if c.want == "" {
+			files, c.want = []string{"NACA 0012 a5", "NACA 4412 a7"}, "thing=NACA 0012,NACA 4412 alpha_deg=5,7"
+		} else if strings.Contains(c.files, " rpm3") {
+			files = []string{"2 rpm3000", "2 rpm4000"}
+		}
+
+		for i := range files {
+			files[i] += ".wav"
+		}
+
+		s, of, odd := nameSheet(files)
+		if len(odd) > 0 {
+			t.Errorf("%s: left out %v", c.files, odd)
+			continue
+		}
+
+		s.decideLog(true)
+		s.rename()
+
+		var got []string
+		for _, f := range s.of(input, thing, day) {
+			var cells []string
+			for i := range files {
+				if f.values != nil {
+					cells = append(cells, decimal(f.values[i]))
+				} else {
+					cells = append(cells, f.texts[i])
+				}
+			}
+
+			text := f.name + "=" + strings.Join(cells, ",")
+			if f.why != "" {
+				text += " (" + f.why + ")"
+			}
+
+			got = append(got, text)
+		}
+
+		slices.Sort(got)
+		must.Equal(t, strings.Join(got, " "), sorted(c.want), "%s, pattern %q", c.files, s.pattern(files, of))
+	}
+}
+
+// sorted sorts the columns of a text like a=1,2 thing=A 1,B.
+func sorted(columns string) string {
+	parts := regexp.MustCompile(`\w+=`).FindAllStringIndex(columns, -1)
+	var out []string
+	for i, p := range parts {
+		to := len(columns)
+		if i+1 < len(parts) {
+			to = parts[i+1][0]
+		}
+
+		out = append(out, strings.TrimSpace(columns[p[0]:to]))
+	}
+
+	slices.Sort(out)
+
+	return strings.Join(out, " ")
 }
 
 // A simulated campaign's folder gives a configuration that is valid, names the
@@ -127,14 +208,10 @@ func TestLookAtCampaigns(t *testing.T) {
 		},
 	} {
 		dir := t.TempDir()
-		if err := simulate.WriteDir(context.Background(), c.campaign, dir, 1, nil); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, simulate.WriteDir(context.Background(), c.campaign, dir, 1, nil))
 
 		r, err := Look(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		for _, w := range c.wants {
 			if !strings.Contains(r.YAML, w) {
@@ -151,9 +228,7 @@ func TestLookAtCampaigns(t *testing.T) {
 func TestLookAtNothing(t *testing.T) {
 	dir := t.TempDir()
 	r, err := Look(dir)
-	if err != nil || len(r.Notes) != 1 {
-		t.Fatalf("%v, notes %q", err, r.Notes)
-	}
+	must.Never(t, err != nil || len(r.Notes) != 1, "%v, notes %q", err, r.Notes)
 
 	if _, err := config.Parse("pipeline.yaml", filledIn(r)); err != nil {
 		t.Error(err)
@@ -183,9 +258,7 @@ func loads(t *testing.T, dir string) *Result {
 	t.Helper()
 
 	r, err := Look(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	yaml, _ := fillIn(r.YAML)
 	writeInit(t, dir, r, yaml)
@@ -205,9 +278,7 @@ func contains(t *testing.T, text string, wants ...string) {
 	t.Helper()
 
 	for _, w := range wants {
-		if !strings.Contains(text, w) {
-			t.Errorf("%q is missing in\n%s", w, text)
-		}
+		must.Not(t, !strings.Contains(text, w), "%q is missing in\n%s", w, text)
 	}
 }
 
@@ -235,9 +306,7 @@ func TestLookAtEveryFormat(t *testing.T) {
 				}
 
 				b, err := os.ReadFile(filepath.Join("..", "..", "ingest", "format", folder, f))
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 
 				write(t, dir, f, string(b))
 			}
@@ -258,14 +327,7 @@ func balance(t *testing.T, dir, name string, n int) {
 		fmt.Fprintf(&b, "%d\t%d\t%g\n", i%7, i%5+other, float64(i)/4)
 	}
 
-	f := filepath.Join(dir, filepath.FromSlash(name))
-	if err := os.MkdirAll(filepath.Dir(f), 0o755); err != nil {
-		t.Fatal(err)
-	}
-
-	if err := os.WriteFile(f, []byte(b.String()), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	write(t, dir, name, b.String())
 }
 
 // Names built in two ways lose no run: a table holds their conditions, and the
@@ -286,9 +348,7 @@ func TestNamesOfSeveralMakes(t *testing.T) {
 		err = os.WriteFile(filepath.Join(dir, "Speed1R/angle10.txt"), original, 0o644)
 	}
 
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	r := loads(t, dir)
 	if want := "file,speed,alpha_deg,variant\nSpeed1/angle0.txt,1,0,0\n"; !strings.HasPrefix(r.Conditions, want) {
@@ -365,29 +425,30 @@ func TestColumnsOfNames(t *testing.T) {
 // Holding out never leaves an input constant. By hand: without b = 2 a does not
 // vary any more, so a is held out.
 func TestHoldOutLeavesInputsVarying(t *testing.T) {
-	p := plan{Inputs: []string{"b", "a"}}
-	p.holdOut([]map[string]float64{
-		{"a": 1, "b": 1},
-		{"a": 1, "b": 3},
-		{"a": 2, "b": 2},
-		{"a": 3, "b": 2},
-		{"a": 4, "b": 2},
-		{"a": 5, "b": 2},
-	})
+	held := func(columns map[string][]float64) string {
+		p := plan{sheet: &sheet{}}
+		for _, name := range []string{"b", "a"} {
+			if v := columns[name]; v != nil {
+				p.sheet.rows = len(v)
+				p.sheet.fields = append(p.sheet.fields, &field{name: name, values: v, role: input})
+			}
+		}
 
-	if p.Held != "a: [2, 3]" {
-		t.Errorf("held out %q", p.Held)
+		p.holdOut()
+
+		return p.Held
 	}
 
-	p = plan{Inputs: []string{"angle"}} // read, not set: a range
+	got := held(map[string][]float64{"a": {1, 1, 2, 3, 4, 5}, "b": {1, 3, 2, 2, 2, 2}})
+	must.Equal(t, got, "a: [2, 3]", "held out")
 
-	var rows []map[string]float64
+	var angles []float64 // read, not set: a range
 	for i := range 20 {
-		rows = append(rows, map[string]float64{"angle": float64(i) + 0.25})
+		angles = append(angles, float64(i)+0.25)
 	}
 
-	if p.holdOut(rows); p.Held != "angle: {min: 8.25, max: 12.25}" {
-		t.Errorf("held out %q", p.Held)
+	if got = held(map[string][]float64{"a": angles}); got != "a: {min: 8.25, max: 12.25}" {
+		t.Errorf("held out %q", got)
 	}
 }
 
@@ -408,9 +469,7 @@ func TestOutcomesThatFit(t *testing.T) {
 
 		rotor := simulate.DefaultRotor()
 		rotor.DurationS, rotor.Blades, rotor.RPM, rotor.ThetaDeg = 1, []int{2}, []float64{3000, 4000, 5000}, []float64{0}
-		if err := simulate.WriteDir(t.Context(), rotor, dir, 1, nil); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, simulate.WriteDir(t.Context(), rotor, dir, 1, nil))
 
 		files, err := filepath.Glob(filepath.Join(dir, "*.wav"))
 		if err != nil || len(files) != 3 {
@@ -427,9 +486,7 @@ func TestOutcomesThatFit(t *testing.T) {
 		r := loads(t, dir)
 		contains(t, r.YAML, c.wants...)
 
-		if strings.Contains(r.YAML, c.not) {
-			t.Errorf("%q in\n%s", c.not, r.YAML)
-		}
+		must.Not(t, strings.Contains(r.YAML, c.not), "%q in\n%s", c.not, r.YAML)
 	}
 }
 
@@ -448,22 +505,16 @@ func TestPerChannelArrays(t *testing.T) {
 		dir := t.TempDir()
 
 		b, err := os.ReadFile(filepath.Join("../../ingest/format/testdata/layouts", name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		write(t, dir, name, string(b))
 
 		r, err := Look(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		text := r.YAML + strings.Join(r.Notes, "\n")
 		for _, w := range want {
-			if !strings.Contains(text, w) {
-				t.Errorf("%s: no %s in\n%s", name, w, text)
-			}
+			must.Not(t, !strings.Contains(text, w), "%s: no %s in\n%s", name, w, text)
 		}
 	}
 }
@@ -471,7 +522,5 @@ func TestPerChannelArrays(t *testing.T) {
 // write writes a file into a folder.
 func write(t testing.TB, dir, name, text string) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, filepath.Join(dir, filepath.FromSlash(name)), text)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"doubletake/internal/must"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/plan"
@@ -43,42 +44,32 @@ func TestNewStage(t *testing.T) {
 	}
 
 	f, err := config.Load(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	run := func(s engine.Selection) {
 		t.Helper()
 
-		tasks, all, err := build(f, plan.Program{Version: "test", Kernels: "portable"}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p, err := Plan(f, plan.Program{Version: "test", Kernels: "portable"}, nil)
+		must.Do(t, err)
 
-		count(all[0].Experiment, all[0].trip.Triplets)
+		count(p.experiments[0].Experiment, p.experiments[0].trip.Triplets)
 
-		tasks.Plan.Stages = slices.Insert(Names(), slices.Index(names, "train"), "count")
-		if _, err := engine.Run(context.Background(), tasks.Plan, engine.Options{Selection: s}); err != nil {
-			t.Fatal(err)
-		}
+		p.Plan.Stages = slices.Insert(Names(), slices.Index(names, "train"), "count")
+		_, err = engine.Run(context.Background(), p.Plan, engine.Options{Selection: s})
+		must.Do(t, err)
 	}
 
 	run(engine.Selection{To: "count"})
 
 	b, err := os.ReadFile(filepath.Join(dir, "runs", "toy", "count.txt"))
-	if err != nil || len(b) != 17 || ran != 1 {
-		t.Errorf("%v, %d rows counted in %d runs, expected 17 in one", err, len(b), ran)
-	}
+	must.Not(t, err != nil || len(b) != 17 || ran != 1,
+		"%v, %d rows counted in %d runs, expected 17 in one", err, len(b), ran)
 
 	run(engine.Selection{Stages: []string{"count"}})
 
-	if ran != 1 {
-		t.Errorf("up to date, yet it ran again")
-	}
+	must.Not(t, ran != 1, "up to date, yet it ran again")
 
 	run(engine.Selection{Stages: []string{"count"}, Force: true})
 
-	if ran != 2 {
-		t.Errorf("forced, yet it did not run")
-	}
+	must.Not(t, ran != 2, "forced, yet it did not run")
 }

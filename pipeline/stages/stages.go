@@ -10,7 +10,9 @@ package stages
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -54,6 +56,12 @@ func planExperiment(exp plan.Experiment) (*planned, error) {
 	}
 
 	exp.Ingest.Data = ing.Data
+	names, err := exp.TakeNames(ing.Columns)
+	if err != nil {
+		return nil, err
+	}
+
+	ing.Warnings = append(ing.Warnings, names...)
 	trip, err := dspstage.Plan(exp, ing)
 	if err != nil {
 		return nil, err
@@ -80,13 +88,24 @@ type Planned struct {
 // conditions tables and table headers, no samples. extra adds
 // splits to the experiments they fit (report --held-out).
 func Plan(f *config.File, prog plan.Program, extra []config.Split) (*Planned, error) {
-	tasks, all, err := build(f, prog, extra)
-	if err != nil {
+	tasks := plan.NewTasks(&engine.Plan{Dir: f.Resolve(f.Workdir), Stages: Names()})
+	out := &Planned{Plan: tasks.Plan}
+	for k := range f.Experiments {
+		exp := plan.NewExperiment(f, k, prog, tasks)
+		exp.Asked = extra
+		p, err := planExperiment(exp)
+		if err != nil {
+			return nil, err
+		}
+
+		out.experiments = append(out.experiments, p)
+	}
+
+	if err := out.across(f, extra); err != nil {
 		return nil, err
 	}
 
-	out := &Planned{Plan: tasks.Plan, experiments: all}
-	for _, p := range all {
+	for _, p := range out.experiments {
 		for _, w := range p.ing.Warnings { // experiments on the same files have the same warnings
 			if !slices.Contains(out.Warnings, w) {
 				out.Warnings = append(out.Warnings, w)
@@ -94,7 +113,7 @@ func Plan(f *config.File, prog plan.Program, extra []config.Split) (*Planned, er
 		}
 
 		if r := p.ing.Recordings; r != nil && !r.Simulated {
-			p.ing.Known, p.ing.KnownLabels = nil, nil // Check reads the files
+			p.ing.Known = nil // Check reads the files
 		}
 	}
 
@@ -104,9 +123,21 @@ func Plan(f *config.File, prog plan.Program, extra []config.Split) (*Planned, er
 // Check opens the files of every experiment and reads their headers
 // (ingeststage.CheckFiles), then checks the splits against the conditions found.
 func (p *Planned) Check(ctx context.Context) (warnings []ingest.Warning, err error) {
+	for _, t := range p.Plan.Tasks {
+		for _, f := range t.Files {
+			if _, err := os.Stat(f.Open); err != nil {
+				return nil, &engine.FileError{Path: f.Path, Err: errors.Unwrap(err)}
+			}
+		}
+	}
+
 	for _, p := range p.experiments {
-		ing, w, err := ingeststage.CheckFiles(ctx, p.ing)
+		ing, w, err := ingeststage.CheckFiles(ctx, p.Experiment, p.ing)
 		if err != nil {
+			return warnings, err
+		}
+
+		if err := dspstage.CheckTares(ctx, p.Experiment, p.ing); err != nil {
 			return warnings, err
 		}
 
@@ -129,26 +160,12 @@ func (p *Planned) Check(ctx context.Context) (warnings []ingest.Warning, err err
 	return warnings, nil
 }
 
-// build plans every experiment, the comparisons of variants and the page.
-func build(f *config.File, prog plan.Program, extra []config.Split) (*plan.Tasks, []*planned, error) {
-	tasks := plan.NewTasks(&engine.Plan{Dir: f.Resolve(f.Workdir), Stages: Names()})
-
-	var all []*planned
-	for k := range f.Experiments {
-		exp := plan.NewExperiment(f, k, prog, tasks)
-		exp.Asked = extra
-
-		p, err := planExperiment(exp)
-		if err != nil {
-			return nil, nil, err
-		}
-
-		all = append(all, p)
-	}
-
+// across plans the comparisons of variants and the page. A split that was asked for must fit an experiment.
+func (pl *Planned) across(f *config.File, extra []config.Split) error {
+	all := pl.experiments
 	for i := range extra {
 		if !slices.ContainsFunc(all, func(p *planned) bool { return p.trained.Fits[i] }) {
-			return nil, nil, &config.Error{File: f.Path, Text: noFit(extra[i], all)}
+			return &config.Error{File: f.Path, Text: noFit(extra[i], all)}
 		}
 	}
 
@@ -168,9 +185,9 @@ func build(f *config.File, prog plan.Program, extra []config.Split) (*plan.Tasks
 		}
 	}
 
-	reportstage.PlanPage(f, tasks.Plan)
+	reportstage.PlanPage(f, pl.Plan)
 
-	return tasks, all, nil
+	return nil
 }
 
 // noFit is the error of a split on the command line that fits no experiment.

@@ -6,19 +6,9 @@ import (
 	"doubletake/pipeline/suggest"
 )
 
-// Two conditions to measure together: the second in rank is so near the first that measuring
-// there would give little more.
-func ExampleBatch() {
-	list := []suggest.Suggestion{
-		{At: []float64{9000}, Epistemic: 1},
-		{At: []float64{8500}, Epistemic: 0.9},
-		{At: []float64{2000}, Epistemic: 0.5},
-	}
-
-	for _, s := range suggest.Batch(list, 2, 0) {
-		fmt.Println(s.At[0])
-	}
-	// Output:
-	// 9000
-	// 2000
+// What changes cost and what a session may cost, as on the command line.
+func ExampleReadCosts() {
+	c, most, err := suggest.ReadCosts([]string{"blades", "rpm"}, "blades=60min,rpm=1min,repeat=2min", "4h")
+	fmt.Println(c.Format(c.Change[0]), c.Format(c.Repeat), c.Format(most), err)
+	// Output: 60 min 2 min 4 h <nil>
 }

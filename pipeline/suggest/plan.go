@@ -6,11 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
-	"doubletake/pipeline/config"
+	"doubletake/ingest/spelling"
+	"doubletake/internal/lists"
 	"doubletake/pipeline/kv"
 	"doubletake/pipeline/predict"
 	"doubletake/train/honest"
@@ -25,74 +26,77 @@ type Costs struct {
 	Unit   string // "min", or "" for numbers without unit
 }
 
-// Configured is what measurements of an experiment cost by a configuration; "" is pipeline.yaml, if there is one
-// and the model's folder lies below it or below its work directory.
-func Configured(path, model, experiment string) (config.Suggest, error) {
-	f, err := config.LoadDefault(path)
-	if path == "" && !below(".", model) && (err != nil || !below(f.Workdir, model)) {
-		return config.Suggest{}, nil // of another project
-	}
-
-	if err != nil {
-		return config.Suggest{}, err
-	}
-
-	if e := f.Experiment(experiment); e != nil {
-		return e.Suggest, nil
-	}
-
-	return config.Suggest{}, nil
-}
-
-// below reports whether a path lies in a folder.
-func below(dir, path string) bool {
-	from, err := filepath.Abs(dir)
-	to, err2 := filepath.Abs(path)
-	rel, err3 := filepath.Rel(from, to)
-
-	return errors.Join(err, err2, err3) == nil && filepath.IsLocal(rel)
-}
-
-// ReadCosts reads what measurements and changes of the axes of these names cost, and a budget. Texts of the command
-// line, such as "blades=60min,rpm=1min,repeat=2min" and "4h", take precedence over those of a configuration, whose
-// other conditions are left out. Axes that are not named cost nothing to change.
-func ReadCosts(names []string, cost, budget string, s config.Suggest) (c Costs, most float64, err error) {
-	s.Cost = slices.DeleteFunc(slices.Clone(s.Cost), func(n config.NamedString) bool {
-		return n.Name != "repeat" && !slices.Contains(names, n.Name)
-	})
-
-	if cost != "" {
-		terms, err := kv.Parse(cost)
-		if err != nil {
-			return c, 0, fmt.Errorf("cost: what a change costs, such as %s=60min: %w", names[0], err)
-		}
-
-		s.Cost = nil
-		for _, t := range terms {
-			s.Cost = append(s.Cost, config.NamedString{Name: t.Key, Value: t.Value})
-		}
-	}
-
-	s.Budget = cmp.Or(budget, s.Budget)
+// ReadCosts reads what measurements and changes of the axes of these names cost, such as
+// "blades=60min,rpm=1min,repeat=2min", and a budget, such as "4h": times in s, min, h or d, or all numbers without
+// unit. Axes that are not named cost nothing to change. An error begins with what it is about.
+func ReadCosts(names []string, cost, budget string) (c Costs, most float64, err error) {
+	terms, err := kv.Parse(cost)
 	switch {
-	case len(s.Cost) == 0:
+	case err != nil:
+		return c, 0, fmt.Errorf("cost: what a change costs, such as %s=60min: %w", names[0], err)
+	case terms == nil:
 		return c, 0, fmt.Errorf("cost: expected what changes and measurements cost, such as %s=60min,repeat=2min, found none",
 			names[0])
-	case s.Budget == "":
+	case budget == "":
 		return c, 0, errors.New("budget: expected what a session may cost, such as 4h, found none")
 	}
 
-	p, err := s.Prices(names)
-	if err != nil {
-		return c, 0, err
+	timed, plain, sum := "", "", 0.0
+	read := func(key, text string) float64 {
+		v, unit, e := amount(text)
+		switch {
+		case e != nil && err == nil:
+			err = fmt.Errorf("%s: %w", key, e)
+		case unit:
+			timed = key
+		case v > 0:
+			plain = key
+		}
+
+		return v
 	}
 
-	c = Costs{Change: make([]float64, len(names)), Repeat: p.Of["repeat"], Unit: map[bool]string{true: "min"}[p.Timed]}
-	for k, n := range names {
-		c.Change[k] = p.Of[n]
+	known, prices := append(slices.Clone(names), "repeat"), make([]float64, len(names)+1)
+	for _, t := range terms {
+		k := slices.Index(known, t.Key)
+		if k < 0 {
+			return c, 0, fmt.Errorf("cost: expected repeat or one of %s, found %q%s", strings.Join(names, ", "), t.Key,
+				spelling.DidYouMean(t.Key, known))
+		}
+
+		prices[k] = read("cost."+t.Key, t.Value)
+		sum += prices[k]
 	}
 
-	return c, p.Budget, nil
+	c, most = Costs{Change: prices[:len(names)], Repeat: prices[len(names)]}, read("budget", budget)
+
+	switch {
+	case err != nil:
+	case timed != "" && plain != "":
+		err = fmt.Errorf("%s: expected times or numbers without unit, found both, there and at %s", plain, timed)
+	case sum == 0:
+		err = errors.New("cost: expected a cost above zero, found none")
+	case most == 0:
+		err = fmt.Errorf("budget: expected a budget above zero, found %q", budget)
+	case timed != "":
+		c.Unit = "min"
+	}
+
+	return c, most, err
+}
+
+// amount reads a number, or a time, which is returned in minutes.
+func amount(text string) (v float64, timed bool, err error) {
+	number := strings.TrimRight(strings.TrimSpace(text), "abcdefghijklmnopqrstuvwxyz ")
+	unit := strings.TrimSpace(strings.TrimSpace(text)[len(number):])
+
+	minutes, known := map[string]float64{"": 1, "s": 1. / 60, "min": 1, "h": 60, "d": 24 * 60}[unit]
+	v, err = strconv.ParseFloat(number, 64)
+	if err != nil || !known || v < 0 || math.IsInf(v, 0) || math.IsNaN(v) {
+		return 0, false, fmt.Errorf("expected a number, or a time in s, min, h or d, found %q", text)
+	}
+
+	return v * minutes, unit != "", nil
 }
 
 // Format writes a cost.
@@ -120,11 +124,7 @@ func (c Costs) of(steps []Step) (sum float64) {
 // order puts measurements in an order with few expensive changes: by the first occurrence of each
 // value of the most expensive axis, within it by the next one.
 func (c Costs) order(steps []Step) []Step {
-	axes := make([]int, len(c.Change))
-	for k := range axes {
-		axes[k] = k
-	}
-
+	axes := lists.Numbers(len(c.Change))
 	slices.SortStableFunc(axes, func(a, b int) int { return cmp.Compare(c.Change[b], c.Change[a]) })
 
 	first := func(axis int, v float64) int {
@@ -185,8 +185,8 @@ func lookAhead(ctx context.Context, m *predict.Models, axes []Axis, list []Sugge
 	}
 
 	byPlace := slices.SortedFunc(slices.Values(list), func(a, b Suggestion) int { return slices.Compare(a.At, b.At) })
-	a := &ahead{list: evenly(byPlace, most)}
-	others = evenly(others, max(most/len(a.list), 1))
+	a := &ahead{list: lists.Evenly(byPlace, most)}
+	others = lists.Evenly(others, max(most/len(a.list), 1))
 
 	var x []float64
 	for _, s := range a.list {
@@ -223,7 +223,7 @@ func (a *ahead) gain(candidate int) (float64, error) {
 func Plan(ctx context.Context, m *predict.Models, axes []Axis, list []Suggestion, c Costs, budget float64) (
 	steps []Step, now []float64, err error,
 ) {
-	if DefaultBy(m) != ByGain || len(list) == 0 {
+	if By(m) != ByGain || len(list) == 0 {
 		return nil, nil, errors.New("plan measurements: expected candidates and a calibrated process")
 	}
 
@@ -305,18 +305,4 @@ func meanHalf(p *honest.Posterior) []float64 {
 	}
 
 	return half
-}
-
-// evenly returns at most n elements, spread evenly.
-func evenly[T any](list []T, n int) []T {
-	if len(list) <= n {
-		return list
-	}
-
-	out := make([]T, n)
-	for k := range out {
-		out[k] = list[(2*k+1)*len(list)/(2*n)]
-	}
-
-	return out
 }

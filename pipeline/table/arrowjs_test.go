@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io/fs"
 	"maps"
 	"math"
 	"os"
@@ -15,8 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/pipeline"
-	"doubletake/pipeline/pipelinetest"
+	"doubletake/internal/must"
 	"doubletake/pipeline/table"
 	"doubletake/pipeline/table/tabletest"
 )
@@ -74,9 +72,7 @@ func arrowJS(t *testing.T, paths ...string) []jsFile {
 		t.Fatalf("read.mjs: %v in %.200s", err, out)
 	}
 
-	if len(files) != len(paths) {
-		t.Fatalf("read.mjs: %d files, expected %d", len(files), len(paths))
-	}
+	must.Be(t, len(files), len(paths), "read.mjs: files")
 
 	return files
 }
@@ -166,9 +162,8 @@ func compare(t *testing.T, name string, got, want jsFile) {
 		return slices.Equal(a, b)
 	}
 
-	if !same(got.Metadata, want.Metadata) {
-		t.Errorf("%s: schema metadata: Arrow JS sees\n%q, expected\n%q", name, got.Metadata, want.Metadata)
-	}
+	must.Not(t, !same(got.Metadata, want.Metadata),
+		"%s: schema metadata: Arrow JS sees\n%q, expected\n%q", name, got.Metadata, want.Metadata)
 
 	for i, w := range want.Columns {
 		g := got.Columns[i]
@@ -202,152 +197,15 @@ func TestArrowJSTypes(t *testing.T) {
 	var paths []string
 	for _, name := range order {
 		p := filepath.Join(dir, name+".arrow")
-		if _, err := tables[name].WriteFile(p); err != nil {
-			t.Fatal(err)
-		}
+		_, err := tables[name].WriteFile(p)
+		must.Do(t, err)
 
 		paths = append(paths, p)
 	}
 
 	for i, got := range arrowJS(t, paths...) {
 		compare(t, order[i], got, fromGo(tables[order[i]]))
-		if order[i] == "long" && got.Batches != 2 {
-			t.Errorf("long: Arrow JS sees %d batches, expected 2: 65536 rows and 3", got.Batches)
-		}
-	}
-}
-
-// The tables a user opens: those of a small simulated campaign. What package
-// table reads from each file is compared with what Arrow JS reads from it; that
-// the tables are the contract's is checked by name, type and unit.
-func TestArrowJSCampaign(t *testing.T) {
-	dir := t.TempDir()
-	err := pipelinetest.Run(dir, map[string]string{"pipeline.yaml": `version: 1
-experiments:
-  rotor:
-    ingest:
-      simulate: {campaign: rotor, seed: 1, duration_s: 1, blades: [2, 3, 4], rpm: [4000, 6000], theta_deg: [-30, 0, 30]}
-    dsp: {triplets: split-half-spectrum}
-    train:
-      inputs: [blades, rpm, theta_deg]
-      optimizer: {epochs: 2}
-      seeds: 1
-      splits: {2-blades: {test: {blades: 2}}}
-  wing:
-    ingest:
-      simulate: {campaign: airfoil, seed: 1, duration_s: 1, alpha_deg: [0, 2, 4], u_inf_m_s: [5, 10]}
-    dsp: {triplets: random-samples, samples: 20, chord_m: 0.1, span_m: 0.25, density_kg_m3: 1.2}
-    train:
-      inputs: [alpha_deg, u_inf_m_s]
-      optimizer: {epochs: 2}
-      seeds: 1
-      splits: {steep: {test: {alpha_deg: 4}}}
-  toy:
-    ingest: {simulate: {campaign: toy, seed: 1, triplets: 40}}
-    train: {inputs: [x], standardise: false, optimizer: {epochs: 2}, seeds: 1, splits: {outside: {test: {x: {min: 5}}}}}
-`}, pipeline.Options{Jobs: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	root := filepath.Join(dir, "runs")
-	var names, paths []string
-	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			if d != nil && d.Name() == ".cache" {
-				return fs.SkipDir
-			}
-			return err
-		}
-
-		if strings.HasSuffix(path, ".arrow") {
-			rel, _ := filepath.Rel(root, path)
-			names, paths = append(names, filepath.ToSlash(rel)), append(paths, path)
-		}
-
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	seen := map[string]jsFile{}
-	for i, got := range arrowJS(t, paths...) {
-		tab, err := table.Read(paths[i])
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		compare(t, names[i], got, fromGo(tab))
-		seen[names[i]] = got
-	}
-
-	// Rows: 6 rotor runs of 3 microphones, each a recording, a triplet, and a
-	// spectrum per half; 6 wing runs of 20 triplets each. Columns after CONTRACT.
-	for _, c := range []struct {
-		file    string
-		rows    int
-		columns string // name type unit, …
-	}{
-		{"rotor/recordings.arrow", 18, "run Utf8, recording Utf8, blades Float64, rpm Float64 1/min, theta_deg Float64 " +
-			"deg, rate_hz Float64 Hz, samples Int64, sha256 Utf8"},
-		{"rotor/triplets.arrow", 18, "run Utf8, recording Utf8, blades Float64, rpm Float64 1/min, bpf1_db_1 Float64 dB re " +
-			"20 µPa, bpf5_db_2 Float64 dB re 20 µPa, bpf1_db_rho_db_1 Float64 dB, bpf1_db_sd_2 Float64 dB, bpf1_db_hz_1 " +
-			"Float64 Hz, bpf1_db_emergent Bool"},
-		{"rotor/spectra.arrow", 36, "run Utf8, half Int64, bin_hz Float64 Hz, power List<Float32> Pa², line_hz " +
-			"List<Float32> Hz"},
-		{
-			"rotor/splits/2-blades/seed-0/predictions.arrow", 18,
-			"set Utf8, bpf1_db_1 Float64 dB re 20 µPa, bpf1_db_mu Float64 dB re 20 µPa, bpf1_db_var Float64 (dB re 20 µPa)², " +
-				"bpf1_db_cov_raw Float64 (dB re 20 µPa)², bpf1_db_cov Float64 (dB re 20 µPa)², bpf1_db_delta Float64 dB re 20 " +
-				"µPa, bpf1_db_zigzag Float64 dB re 20 µPa",
-		},
-		{"rotor/splits/2-blades/seed-0/history.arrow", 2, "epoch Int64, loss Float64"},
-		{"rotor/report/metrics.arrow", -1, "experiment Utf8, split Utf8, set Utf8, outcome Utf8, metric Utf8, mean " +
-			"Float64, std Float64, seeds Int64, undefined Utf8"},
-		{"wing/triplets.arrow", 120, "alpha_deg Float64 deg, u_inf_m_s Float64 m/s, cl_1 Float64, cl_2 Float64, cd_1 " +
-			"Float64, cd_2 Float64"},
-		{"wing/splits/steep/seed-0/predictions.arrow", 120, "cl_mu Float64, cd_zigzag Float64"},
-		{"toy/triplets.arrow", 40, "x Float64, y_1 Float64, y_2 Float64"},
-	} {
-		f, ok := seen[c.file]
-		if !ok {
-			t.Errorf("%s is not among %q", c.file, names)
-			continue
-		}
-
-		if c.rows >= 0 && f.Rows != c.rows || f.Rows == 0 {
-			t.Errorf("%s: %d rows, expected %d", c.file, f.Rows, c.rows)
-		}
-
-		for _, want := range strings.Split(c.columns, ", ") {
-			found := false
-			for _, col := range f.Columns {
-				unit := ""
-				for _, kv := range col.Metadata {
-					if kv[0] == "unit" {
-						unit = kv[1]
-					}
-				}
-
-				found = found || strings.TrimSpace(col.Name+" "+col.Type+" "+unit) == want
-			}
-
-			if !found {
-				t.Errorf("%s: no column %q", c.file, want)
-			}
-		}
-
-		for _, col := range f.Columns {
-			if !slices.ContainsFunc(col.Metadata, func(kv [2]string) bool { return kv[0] == "description" && kv[1] != "" }) {
-				t.Errorf("%s: column %s has no description", c.file, col.Name)
-			}
-		}
-
-		for _, key := range []string{"program", "config_digest", "data"} {
-			if !slices.ContainsFunc(f.Metadata, func(kv [2]string) bool { return kv[0] == key && kv[1] != "" }) {
-				t.Errorf("%s: no %s in the schema metadata", c.file, key)
-			}
-		}
+		must.Not(t, order[i] == "long" && got.Batches != 2,
+			"long: Arrow JS sees %d batches, expected 2: 65536 rows and 3", got.Batches)
 	}
 }

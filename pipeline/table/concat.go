@@ -57,7 +57,6 @@ type concat struct {
 	last   *arrow.Schema // that was compared
 	out    *ipc.FileWriter
 	rows   int
-	batch  reused
 }
 
 func (c *concat) open() (err error) {
@@ -66,7 +65,7 @@ func (c *concat) open() (err error) {
 }
 
 func (c *concat) add(path string) error {
-	f, err := openFile(path, &c.batch)
+	f, err := openFile(path)
 	if err != nil {
 		return err
 	}
@@ -83,13 +82,7 @@ func (c *concat) add(path string) error {
 func (c *concat) write(path string, rec arrow.Record) error {
 	fields := rec.Schema().Fields()
 	if c.schema == nil {
-		keys, vals := make([]string, len(c.meta)), make([]string, len(c.meta))
-		for i, kv := range c.meta {
-			keys[i], vals[i] = kv.Key, kv.Value
-		}
-
-		md := arrow.NewMetadata(keys, vals)
-		c.schema = arrow.NewSchema(fields, &md)
+		c.schema = schemaOf(fields, c.meta)
 		if err := c.open(); err != nil {
 			return err
 		}

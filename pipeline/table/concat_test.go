@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"doubletake/internal/must"
 	"doubletake/pipeline/kv"
 )
 
@@ -32,15 +33,12 @@ func TestConcat(t *testing.T) {
 			}
 
 			part.Columns = []Column{c, x, n}
-			if err := want.Append(part); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, want.Append(part))
 		}
 
 		p := filepath.Join(dir, string(rune('a'+i)))
-		if _, err := part.WriteFile(p); err != nil {
-			t.Fatal(err)
-		}
+		_, err := part.WriteFile(p)
+		must.Do(t, err)
 
 		parts = append(parts, p)
 	}
@@ -48,14 +46,10 @@ func TestConcat(t *testing.T) {
 	want.Meta = meta
 	out := filepath.Join(dir, "out.arrow")
 	rows, err := Concat(out, meta, parts)
-	if err != nil || rows != 6 {
-		t.Fatalf("%d rows, %v", rows, err)
-	}
+	must.Never(t, err != nil || rows != 6, "%d rows, %v", rows, err)
 
 	got, err := Read(out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	if !reflect.DeepEqual(got, &want) {
 		t.Errorf("joined\n%+v, want\n%+v", got, &want)
@@ -74,9 +68,8 @@ func TestConcatRefuses(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name string, c ...Column) string {
 		p := filepath.Join(dir, name)
-		if _, err := (&Table{Columns: c}).WriteFile(p); err != nil {
-			t.Fatal(err)
-		}
+		_, err := (&Table{Columns: c}).WriteFile(p)
+		must.Do(t, err)
 
 		return p
 	}
@@ -84,9 +77,7 @@ func TestConcatRefuses(t *testing.T) {
 	a := write("a", Column{Name: "x", Unit: "Pa", Floats: []float64{1}})
 
 	junk := filepath.Join(dir, "junk")
-	if err := os.WriteFile(junk, []byte("ARROW1 and no more"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(junk, []byte("ARROW1 and no more"), 0o644))
 
 	for _, c := range []struct{ part, want string }{
 		{write("unit", Column{Name: "x", Unit: "V", Floats: []float64{1}}), "expected column x"},
@@ -99,8 +90,6 @@ func TestConcatRefuses(t *testing.T) {
 		{filepath.Join(dir, "absent"), "no such file"},
 	} {
 		_, err := Concat(filepath.Join(dir, "out"), nil, []string{a, c.part})
-		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), filepath.Base(c.part)) {
-			t.Errorf("%s: %v, want %q", c.part, err, c.want)
-		}
+		must.Refuse(t, err, c.want, filepath.Base(c.part))
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"runtime"
 	"slices"
 	"sync"
 
@@ -28,6 +29,8 @@ import (
 	"github.com/apache/arrow/go/v17/arrow/ipc"
 	"github.com/apache/arrow/go/v17/arrow/memory"
 
+	verifier "doubletake/ingest/format/arrow"
+	"doubletake/internal/lists"
 	"doubletake/pipeline/kv"
 	"doubletake/pipeline/pack"
 )
@@ -104,30 +107,26 @@ func (t *Table) Get(key string) string {
 // Floats returns the values of a float64 column; an absent column or another
 // type is an error that names it.
 func (t *Table) Floats(name string) ([]float64, error) {
+	return values(t, name, "float64", func(c *Column) []float64 { return c.Floats })
+}
+
+func values[T any](t *Table, name, kind string, of func(c *Column) []T) ([]T, error) {
 	c := t.Column(name)
 	if c == nil {
 		return nil, fmt.Errorf("column %q is not in the table", name)
 	}
 
-	if c.Floats == nil && t.Rows() > 0 {
-		return nil, fmt.Errorf("column %q is not float64", name)
+	v := of(c)
+	if v == nil && t.Rows() > 0 {
+		return nil, fmt.Errorf("column %q is not %s", name, kind)
 	}
 
-	return c.Floats, nil
+	return v, nil
 }
 
 // Strings returns the values of a column of text.
 func (t *Table) Strings(name string) ([]string, error) {
-	c := t.Column(name)
-	if c == nil {
-		return nil, fmt.Errorf("column %q is not in the table", name)
-	}
-
-	if c.Strings == nil && t.Rows() > 0 {
-		return nil, fmt.Errorf("column %q is not text", name)
-	}
-
-	return c.Strings, nil
+	return values(t, name, "text", func(c *Column) []string { return c.Strings })
 }
 
 // batchRows bounds the rows of one record batch, so that readers can stream.
@@ -137,30 +136,24 @@ func (t *Table) schema() *arrow.Schema {
 	fields := make([]arrow.Field, len(t.Columns))
 	for i := range t.Columns {
 		c := &t.Columns[i]
-
-		keys, vals := make([]string, 0, 2), make([]string, 0, 2)
-		if c.Unit != "" {
-			keys, vals = append(keys, "unit"), append(vals, c.Unit)
-		}
-
-		if c.Description != "" {
-			keys, vals = append(keys, "description"), append(vals, c.Description)
-		}
-
+		stated := []kv.Pair{{Key: "unit", Value: c.Unit}, {Key: "description", Value: c.Description}}
+		stated = slices.DeleteFunc(stated, func(p kv.Pair) bool { return p.Value == "" })
 		fields[i] = arrow.Field{
-			Name: c.Name, Type: c.dataType(), Nullable: c.Floats != nil,
-			Metadata: arrow.NewMetadata(keys, vals),
+			Name: c.Name, Type: c.dataType(), Nullable: c.Floats != nil, Metadata: metadata(stated),
 		}
 	}
 
-	keys, vals := make([]string, len(t.Meta)), make([]string, len(t.Meta))
-	for i, kv := range t.Meta {
-		keys[i], vals[i] = kv.Key, kv.Value
-	}
+	return schemaOf(fields, t.Meta)
+}
 
-	md := arrow.NewMetadata(keys, vals)
-
+func schemaOf(fields []arrow.Field, meta []kv.Pair) *arrow.Schema {
+	md := metadata(meta)
 	return arrow.NewSchema(fields, &md)
+}
+
+func metadata(list []kv.Pair) arrow.Metadata {
+	keys := lists.Each(list, func(p kv.Pair) string { return p.Key })
+	return arrow.NewMetadata(keys, lists.Each(list, func(p kv.Pair) string { return p.Value }))
 }
 
 // buffered collects small writes: Apache's library writes every length and every
@@ -289,18 +282,18 @@ func (c *Column) array(lo, hi int) arrow.Array {
 	return b.NewArray()
 }
 
-// join returns the values of all lists one after the other: the memory of the lists, if
+// join returns the values of all rows one after the other: the memory of the rows, if
 // they lie so.
-func join(lists [][]float32) []float32 {
-	if len(lists) == 0 {
+func join(rows [][]float32) []float32 {
+	if len(rows) == 0 {
 		return nil
 	}
 
-	all := lists[0][:0]
-	for _, l := range lists {
+	all := rows[0][:0]
+	for _, l := range rows {
 		n := len(all) + len(l)
 		if len(l) > 0 && (n > cap(all) || &all[:n][len(all)] != &l[0]) {
-			return slices.Concat(lists...)
+			return slices.Concat(rows...)
 		}
 		all = all[:n]
 	}
@@ -409,49 +402,34 @@ func (t *Table) WriteFile(path string) (digest string, err error) {
 
 // file is an open table and its batches, read one at a time.
 type file struct {
-	in    *pack.Reader
-	path  string
-	r     *ipc.FileReader
-	batch *reused
+	in   *pack.Reader
+	path string
+	r    *ipc.FileReader
+	n    int // batches
+	most int // bytes of its values
 }
 
-// reused is memory for one batch after the other. What is not copied of a batch is lost with the next one.
-type reused struct {
-	b    []byte
-	used int
+// mostBytes and 256 times the file bound what its buffers and its values take.
+const mostBytes = 16 << 20
+
+// limited refuses buffers that only a damaged table asks for.
+type limited struct {
+	memory.Allocator
+	most int
 }
 
-// Allocate returns memory that Apache's library fills.
-func (m *reused) Allocate(size int) []byte {
-	const align, least = 64, 16 << 10
+func (m limited) Allocate(size int) []byte { return m.Reallocate(size, nil) }
 
-	from := (m.used + align - 1) / align * align
-	if from+size > len(m.b) {
-		m.b, from = make([]byte, max(size, 2*len(m.b), least)), 0
+func (m limited) Reallocate(size int, b []byte) []byte {
+	if size > m.most {
+		panic("a buffer that the table cannot hold")
 	}
 
-	m.used = from + size
-
-	return m.b[from:m.used:m.used]
+	return m.Allocator.Reallocate(size, b)
 }
 
-// Reallocate returns larger memory with the same bytes.
-func (m *reused) Reallocate(size int, b []byte) []byte {
-	if size <= cap(b) {
-		return b[:size]
-	}
-
-	out := m.Allocate(size)
-	copy(out, b)
-
-	return out
-}
-
-// Free does nothing: the next batch takes all.
-func (m *reused) Free([]byte) {}
-
-// openFile opens a table, which may lie in a pack; its batches are read into batch.
-func openFile(path string, batch *reused) (f *file, err error) {
+// openFile opens a table, which may lie in a pack.
+func openFile(path string) (f *file, err error) {
 	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() { // a FIFO may wait for ever
 		return nil, fmt.Errorf("open table %s: expected a file", path)
 	}
@@ -461,12 +439,15 @@ func openFile(path string, batch *reused) (f *file, err error) {
 		return nil, fmt.Errorf("open table: %w", err)
 	}
 
-	f = &file{in: in, path: path, batch: batch}
+	f = &file{in: in, path: path, most: mostBytes + 256*int(in.Size())}
 	err = guard(func() (err error) {
-		if f.r, err = ipc.NewFileReader(in, ipc.WithAllocator(batch)); err != nil {
-			err = fmt.Errorf("expected an Arrow IPC file: %w", err)
+		if f.r, err = ipc.NewFileReader(in, ipc.WithAllocator(limited{memory.DefaultAllocator, f.most})); err != nil {
+			return fmt.Errorf("expected an Arrow IPC file: %w", err)
 		}
-		return err
+
+		f.n = f.r.NumRecords()
+
+		return nil
 	})
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("read table %s: %w", path, err), in.Close())
@@ -480,8 +461,7 @@ func (f *file) Close() error { return errors.Join(f.r.Close(), f.in.Close()) }
 
 // each passes the batches in their order to do.
 func (f *file) each(do func(rec arrow.Record) error) error {
-	for i := range f.r.NumRecords() {
-		f.batch.used = 0
+	for i := range f.n {
 		err := guard(func() error {
 			rec, err := f.r.RecordAt(i)
 			if err != nil {
@@ -499,24 +479,37 @@ func (f *file) each(do func(rec arrow.Record) error) error {
 	return nil
 }
 
-// guard runs what Apache's library does and returns its panics as errors: on
-// damaged values it panics.
+// guard runs what Apache's library does: on damaged values it panics, or returns a panic as an error.
 func guard(do func() error) (err error) {
 	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("the file is damaged: %v", p)
+		var library runtime.Error
+		if recover() != nil || errors.As(err, &library) {
+			err = errors.New("the file is damaged")
 		}
 	}()
 
 	return do()
 }
 
+// ReadVerified is Read of a file from anywhere, which is verified first.
+func ReadVerified(path string) (*Table, error) {
+	in, err := pack.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("open table: %w", err)
+	}
+
+	if err := errors.Join(verifier.VerifyTable(in, in.Size()), in.Close()); err != nil {
+		return nil, fmt.Errorf("read table %s: %w", path, err)
+	}
+
+	return Read(path)
+}
+
 // Read reads a whole table. The file must be one that Write wrote, trusted by
-// its digest: damage is an error, or shows in the values, but a file made to
-// deceive may take any memory. Files from elsewhere are verified first, by
-// ingest/format/arrow. The values take at most 16 MiB and 256 times the file.
+// its digest: damage is an error, or shows in the values. The values take at most
+// 16 MiB and 256 times the file.
 func Read(path string) (t *Table, err error) {
-	f, err := openFile(path, &reused{})
+	f, err := openFile(path)
 	if err != nil {
 		return nil, err
 	}
@@ -526,12 +519,11 @@ func Read(path string) (t *Table, err error) {
 		return nil, fmt.Errorf("read table %s: %w", path, err)
 	}
 
-	most := 16<<20 + 256*f.in.Size()
-	left := most
+	left := int64(f.most)
 	err = f.each(func(rec arrow.Record) error {
 		for j, c := range rec.Columns() {
 			if left -= int64(c.Data().SizeInBytes()); left < 0 {
-				return fmt.Errorf("expected at most %d bytes in a table of %d, found more", most, f.in.Size())
+				return fmt.Errorf("expected at most %d bytes in a table of %d, found more", f.most, f.in.Size())
 			}
 
 			if err := t.Columns[j].extend(c); err != nil {
@@ -559,13 +551,8 @@ func empty(schema *arrow.Schema) (*Table, error) {
 
 	for _, fd := range schema.Fields() {
 		c := Column{Name: fd.Name}
-		if i := fd.Metadata.FindKey("unit"); i >= 0 {
-			c.Unit = fd.Metadata.Values()[i]
-		}
-
-		if i := fd.Metadata.FindKey("description"); i >= 0 {
-			c.Description = fd.Metadata.Values()[i]
-		}
+		c.Unit, _ = fd.Metadata.GetValue("unit")
+		c.Description, _ = fd.Metadata.GetValue("description")
 
 		switch fd.Type.ID() {
 		case arrow.STRING:
@@ -642,22 +629,9 @@ func (c *Column) extend(a arrow.Array) error {
 func (t *Table) Select(rows []int) *Table {
 	out := &Table{Meta: t.Meta}
 	for _, c := range t.Columns {
-		c.Strings, c.Floats, c.Ints = gather(c.Strings, rows), gather(c.Floats, rows), gather(c.Ints, rows)
-		c.Bools, c.Lists = gather(c.Bools, rows), gather(c.Lists, rows)
+		c.Strings, c.Floats = lists.Rows(c.Strings, 1, rows), lists.Rows(c.Floats, 1, rows)
+		c.Ints, c.Bools, c.Lists = lists.Rows(c.Ints, 1, rows), lists.Rows(c.Bools, 1, rows), lists.Rows(c.Lists, 1, rows)
 		out.Columns = append(out.Columns, c)
-	}
-
-	return out
-}
-
-func gather[T any](v []T, rows []int) []T {
-	if v == nil {
-		return nil
-	}
-
-	out := make([]T, len(rows))
-	for i, r := range rows {
-		out[i] = v[r]
 	}
 
 	return out

@@ -10,8 +10,7 @@ import (
 
 func Example() {
 	w := watch.New("runs") // which nobody has made yet
-	w.Refresh(time.Now())
-	page := string(w.Page(time.Now(), 10*time.Second))
+	page := string(w.Page(time.Now()))
 	fmt.Println(strings.Contains(page, "No run has left a journal here."))
 	fmt.Println(watch.Words(130 * time.Minute))
 	// Output:

@@ -12,32 +12,28 @@ import (
 	"testing"
 	"time"
 
+	"doubletake/internal/must"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/kv"
-	"doubletake/pipeline/table"
 )
 
 // stub is a project of fake tasks on the real engine. A task ends when the test says
-// so, with or without an error; a training reports the epochs that the test gives it.
+// so, with or without an error.
 type stub struct {
-	t      *testing.T
-	dir    string
-	plan   *engine.Plan
-	gates  map[string]chan error
-	epochs map[string]chan [3]float64 // epoch, loss, held-out loss
-	taken  map[string]chan bool
-	over   chan error
-	stop   context.CancelFunc
+	t     *testing.T
+	dir   string
+	plan  *engine.Plan
+	gates map[string]chan error
+	over  chan error
+	stop  context.CancelFunc
 }
-
-const stubEpochs = 40
 
 // newStub plans three recordings, two trainings of a split and the report.
 func newStub(t *testing.T) *stub {
 	t.Helper()
 	s := &stub{
-		t: t, dir: filepath.Join(t.TempDir(), "runs"), gates: map[string]chan error{}, epochs: map[string]chan [3]float64{},
-		taken: map[string]chan bool{}, over: make(chan error, 1),
+		t: t, dir: filepath.Join(t.TempDir(), "runs"), gates: map[string]chan error{},
+		over: make(chan error, 1),
 	}
 
 	s.plan = &engine.Plan{Dir: s.dir, Stages: []string{"ingest", "train", "report"}}
@@ -56,33 +52,16 @@ func newStub(t *testing.T) *stub {
 	for k := range 2 {
 		seed := "seed-" + strconv.Itoa(k)
 		id := "e/train/low/" + seed
-		s.epochs[id], s.taken[id] = make(chan [3]float64), make(chan bool)
 		s.add(&engine.Task{
 			ID: id, Stage: "train", Experiment: "e", Split: "low", Deps: files,
-			Publish: []engine.Link{{Output: "history.arrow", Path: filepath.Join("e", "splits", "low", seed, "history.arrow")}},
-		}, func(j *engine.Job) error {
-			h := &table.Table{Columns: []table.Column{{Name: "epoch"}, {Name: "loss"}}}
-			for i := range stubEpochs {
-				h.Columns[0].Ints = append(h.Columns[0].Ints, int64(i+1))
-				h.Columns[1].Floats = append(h.Columns[1].Floats, 10/float64(i+1))
-			}
-
-			_, err := h.WriteFile(j.Output("history.arrow"))
-
-			return err
-		})
+		}, func(*engine.Job) error { return nil })
 
 		models = append(models, engine.Dep{Task: id, Output: "out"})
 	}
 
 	s.add(&engine.Task{
 		ID: "e/report", Stage: "report", Experiment: "e", Deps: models,
-		Publish: []engine.Link{{Output: "metrics.json", Path: filepath.Join("e", "report", "metrics.json")}},
-	}, func(j *engine.Job) error {
-		return os.WriteFile(j.Output("metrics.json"), []byte(`{"data": "simulated",
-			"splits": [{"name": "low", "held_out": "blades = 2",
-			"verdict": "holds", "sentence": "blades = 2 held out: holds. <b>Error</b> 2.5 dB."}]}`), 0o644)
-	})
+	}, func(*engine.Job) error { return nil })
 
 	s.add(&engine.Task{
 		ID: "report", Stage: "report", Deps: []engine.Dep{{Task: "e/report", Output: "out"}},
@@ -99,19 +78,14 @@ func (s *stub) add(t *engine.Task, end func(j *engine.Job) error) {
 	s.gates[t.ID] = gate
 	t.Local = []kv.Pair{{Key: "task", Value: t.ID}} // tasks of one content have one key
 	t.Run = func(ctx context.Context, j *engine.Job) error {
-		for {
-			select {
-			case <-ctx.Done():
-				return ctx.Err()
-			case e := <-s.epochs[t.ID]:
-				j.Report(map[string]any{"epoch": e[0], "of": stubEpochs, "loss": e[1], "held_out": e[2], "data": "simulated"})
-				s.taken[t.ID] <- true
-			case err := <-gate:
-				if err == nil {
-					err = errors.Join(os.WriteFile(j.Output("out"), []byte(t.ID), 0o644), end(j))
-				}
-				return err
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case err := <-gate:
+			if err == nil {
+				err = errors.Join(os.WriteFile(j.Output("out"), []byte(t.ID), 0o644), end(j))
 			}
+			return err
 		}
 	}
 
@@ -136,12 +110,6 @@ func (s *stub) begin() {
 		s.over <- err
 		close(s.over)
 	}()
-}
-
-// report has a training report an epoch.
-func (s *stub) report(task string, epoch, loss, held float64) {
-	s.epochs[task] <- [3]float64{epoch, loss, held}
-	<-s.taken[task]
 }
 
 // loggedError is a failure with a log.
@@ -169,9 +137,7 @@ func until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 
 	for end := time.Now().Add(60 * time.Second); !ok(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("after a minute: %s", what)
-		}
+		must.Never(t, time.Now().After(end), "after a minute: %s", what)
 	}
 }
 
@@ -204,9 +170,7 @@ func tree(t *testing.T, dir string) string {
 
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	return b.String()
 }

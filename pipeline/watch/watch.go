@@ -1,273 +1,165 @@
 // Package watch shows the state of a work directory to people: how far a run is, what
-// is made where, what failed, how the losses fall, and the verdicts and the report
-// when they are there. It reads only what processes leave in the work directory, so it
-// works for any executor, on any machine that sees the directory, and after the run.
+// is made where, what failed, and the report when it is there. It reads only what
+// the driver of the run and the tasks leave in the work directory, so it works for any executor, on any machine
+// that sees the directory, and after the run.
 //
-// A Watcher follows a work directory, Page writes its state as one file, and a Server
-// shows it live. Nothing here writes to the work directory, and no request names a
-// file.
+// A Watcher reads the journal of a work directory, Page writes its state as one file that browsers
+// read anew, and a Server sends that file. Nothing here writes to the work directory,
+// and no request names a file.
 package watch
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
+	"doubletake/internal/lists"
 	"doubletake/pipeline/engine"
 )
 
-// Watcher follows a work directory. Its methods are called by one goroutine at a time.
+// Watcher looks at a work directory. Its methods are called by one goroutine at a time.
 type Watcher struct {
-	dir string
-
-	sources map[string]*source
-	tasks   map[string]*task
-	order   []*task        // as they became known
-	stages  []string       // in order
-	before  map[string]int // tasks of a stage that were up to date before the run
-	left    *engine.Estimate
-	end     *engine.Line // of the driver
-
-	curves   map[curveID]*curve
-	drawn    map[split]drawn // figures, until a curve of theirs changes
-	scanned  time.Time       // when published results were looked for
-	finished int             // tasks of train and report that had ended then
-	verdicts map[string]*verdicts
-	report   time.Time // of the page, zero without one
+	dir     string
+	changed time.Time // of the journal, by the clock of its file system
+	alive   time.Time // when it last changed, by this machine's clock
 }
 
 // New returns a watcher of a work directory, which need not exist yet.
-func New(dir string) *Watcher {
-	w := &Watcher{dir: dir, curves: map[curveID]*curve{}, drawn: map[split]drawn{}, verdicts: map[string]*verdicts{}}
-	w.reset()
-	return w
-}
+func New(dir string) *Watcher { return &Watcher{dir: dir} }
 
-func (w *Watcher) reset() {
-	w.sources, w.tasks, w.order = map[string]*source{}, map[string]*task{}, nil
-	w.stages, w.before, w.left, w.end = nil, map[string]int{}, engine.NewEstimate(0), nil
-	for _, c := range w.curves {
-		c.task = nil
-	}
-}
-
-// source is a journal: one process.
-type source struct {
-	info   os.FileInfo
-	offset int64
-	rest   []byte      // a line that is not whole yet
-	head   engine.Line // "run"
-	ended  bool
-	alive  time.Time // when the file's time was last seen to be young, by this machine's clock
-}
-
-// silent reports whether the process has ended without a word.
-func (s *source) silent(now time.Time) bool {
-	return !s.ended && now.Sub(s.alive) > engine.JournalSilent
-}
-
-// task is one task of the run.
-type task struct {
-	of        *source
-	task      *engine.Task
-	state     string // "", "start", "done", "failed"
-	ran       bool
-	began     time.Time
-	ended     time.Time
-	seconds   float64
-	key       string
-	where     string
-	since     time.Time
-	note      string
-	text, log string // of a failure
-	training  *curve
+// run is what a journal has of the process that drives a run.
+type run struct {
+	head   engine.Line  // "run"
+	end    *engine.Line // nil while it drives
+	stages []*stage     // in order
+	tasks  []*task      // as they became known
+	left   *engine.Estimate
+	silent bool // the process has ended without a word
 }
 
 // stage is the count of a stage's tasks.
 type stage struct {
-	tasks, running, made, found, failed int
-	recent                              int       // made in the last minute
-	seconds                             float64   // of tasks that were made
-	first, last                         time.Time // start, end of tasks that were made
+	Name                                   string
+	Tasks, Made, UpToDate, Running, Failed int
+	seconds                                float64 // of tasks that were made
 }
 
-// counts counts the tasks of every stage.
-func (w *Watcher) counts(now time.Time) map[string]*stage {
-	out := map[string]*stage{}
-	for _, name := range w.stages {
-		out[name] = &stage{tasks: w.before[name], found: w.before[name]}
+// Done counts the tasks that have results.
+func (s *stage) Done() int { return s.Made + s.UpToDate }
+
+// Percent is the share of them.
+func (s *stage) Percent() int { return 100 * s.Done() / max(1, s.Tasks) }
+
+// Waiting counts the tasks that nobody has begun.
+func (s *stage) Waiting() int { return max(0, s.Tasks-s.Done()-s.Running-s.Failed) }
+
+// Mean is the mean time of a task in words, "" without one.
+func (s *stage) Mean() string {
+	mean := s.seconds / float64(s.Made)
+	switch {
+	case s.Made == 0:
+		return ""
+	case mean < 10:
+		return fmt.Sprintf("%.2g s", mean)
 	}
 
-	for _, t := range w.order {
-		st := out[t.task.Stage]
-		st.tasks++
-
-		if !t.began.IsZero() && (st.first.IsZero() || t.began.Before(st.first)) {
-			st.first = t.began
-		}
-
-		switch {
-		case t.state == "start":
-			st.running++
-		case t.state == "failed":
-			st.failed++
-		case t.state == "done" && !t.ran:
-			st.found++
-		case t.state == "done":
-			st.made++
-
-			st.seconds += t.seconds
-			if t.ended.After(st.last) {
-				st.last = t.ended
-			}
-
-			if now.Sub(t.ended) < time.Minute {
-				st.recent++
-			}
-		}
-	}
-
-	return out
+	return Words(time.Duration(mean * float64(time.Second)))
 }
 
-// Refresh reads what is new.
-func (w *Watcher) Refresh(now time.Time) {
-	names, _ := filepath.Glob(filepath.Join(w.dir, engine.JournalDir, "*.jsonl"))
-	for again := true; again; {
-		again = false
-		for _, path := range names {
-			if w.follow(path, now) {
-				w.reset()
-				again = true
-				break
-			}
-		}
-	}
-
-	w.refreshCurves(now)
-	w.refreshResults()
+// task is one task of the run.
+type task struct {
+	*engine.Task
+	state                  string // "", "start", "done", "failed"
+	ran                    bool
+	seconds                float64
+	since                  time.Time
+	Where, Note, Text, Log string // Text and Log of a failure
 }
 
-// follow reads the new lines of a journal. It reports whether the file is another one
-// than before, so that all must be read again.
-func (w *Watcher) follow(path string, now time.Time) (replaced bool) {
-	f, err := engine.OpenOwn(path)
+// Since is when it began or failed.
+func (t *task) Since() string { return t.since.Local().Format(time.DateTime) }
+
+// read reads the journal, which may have been cut by a kill.
+func (w *Watcher) read(now time.Time) *run {
+	r := &run{left: engine.NewEstimate(0)}
+
+	f, err := engine.OpenOwn(filepath.Join(w.dir, engine.Journal))
 	if err != nil {
-		return false
+		return r
 	}
 	defer f.Close()
 
 	info, err := f.Stat()
 	if err != nil {
-		return false
+		return r
 	}
 
-	s := w.sources[path]
-	switch {
-	case s == nil:
-		s = &source{alive: info.ModTime()}
-		if s.alive.After(now) { // by another clock
-			s.alive = now
+	if at := info.ModTime(); !at.Equal(w.changed) {
+		if w.alive = now; w.changed.IsZero() && at.Before(now) { // the first look
+			w.alive = at
 		}
 
-		w.sources[path] = s
-
-	case !os.SameFile(info, s.info) || info.Size() < s.offset:
-		return true
-	case info.ModTime().Equal(s.info.ModTime()) && info.Size() == s.offset:
-		return false
-	default:
-		s.alive = now // it changed since the last look
+		w.changed = at
 	}
 
-	s.info = info
-	if _, err := f.Seek(s.offset, io.SeekStart); err != nil {
-		return false
-	}
+	text, _ := io.ReadAll(io.LimitReader(f, info.Size())) // what could be read is shown
 
-	r := bufio.NewReaderSize(io.LimitReader(f, info.Size()-s.offset), 64<<10)
-	for {
-		b, err := r.ReadBytes('\n')
-		s.offset += int64(len(b))
-		if err != nil {
-			s.rest = append(s.rest, b...)
-			return false
-		}
-
-		if len(s.rest) > 0 {
-			b = append(s.rest, b...)
-			s.rest = nil
-		}
-
+	known := map[string]*task{}
+	for b := range bytes.Lines(text) {
 		var l engine.Line
-		if json.Unmarshal(bytes.TrimSpace(b), &l) == nil { // else cut by a kill
-			w.line(s, &l)
+		if json.Unmarshal(b, &l) == nil {
+			r.line(&l, known)
+		}
+	}
+
+	r.silent = r.end == nil && now.Sub(w.alive) > engine.JournalSilent
+	r.count()
+
+	return r
+}
+
+// line takes in a line of a journal.
+func (r *run) line(l *engine.Line, known map[string]*task) {
+	switch l.Event {
+	case "run":
+		r.head, r.left = *l, engine.NewEstimate(l.Jobs)
+		for _, x := range l.Stages {
+			st := r.stage(x.Stage)
+			st.Tasks, st.UpToDate = x.Cached, x.Cached
+		}
+	case "end":
+		r.end = l
+	case "task":
+		t := &task{Task: &engine.Task{
+			ID: l.Task, Stage: l.Stage, Experiment: l.Experiment, Split: l.Split, Version: l.Version, Weight: l.Expect,
+		}}
+		known[l.Task], r.tasks = t, append(r.tasks, t)
+		r.left.Observe(engine.Event{Kind: "plan", Todo: []*engine.Task{t.Task}, Expect: []float64{l.Expect}}, l.Time)
+	default:
+		if t := known[l.Task]; t != nil {
+			t.line(l)
+			r.left.Observe(engine.Event{Kind: l.Event, Task: t.Task, Ran: l.Ran, Seconds: l.Seconds}, l.Time)
 		}
 	}
 }
 
-// line takes in a line of a journal.
-func (w *Watcher) line(s *source, l *engine.Line) {
+// line takes in a line about the task.
+func (t *task) line(l *engine.Line) {
 	switch l.Event {
-	case "run":
-		s.head = *l
-
-		if l.Stages != nil {
-			w.left = engine.NewEstimate(l.Jobs)
-		}
-
-		for _, x := range l.Stages {
-			w.stage(x.Stage)
-			w.before[x.Stage] = x.Cached
-		}
-
+	case "note":
+		t.Note = l.Text
 		return
-
-	case "end":
-		s.ended = true
-		if s.head.Stages != nil {
-			w.end = l
-		}
-
-		for _, t := range w.order {
-			if t.of == s && t.state == "start" {
-				t.state = ""
-			}
-		}
-
-		return
-
-	case "task":
-		w.plan(s, l)
-		return
-	}
-
-	t := w.tasks[l.Task]
-	if t == nil {
-		return
-	}
-
-	if l.Event == "note" {
-		t.note = l.Text
-		return
-	}
-
-	w.left.Observe(engine.Event{Kind: l.Event, Task: t.task, Ran: l.Ran, Seconds: l.Seconds}, l.Time)
-
-	switch l.Event {
 	case "start":
-		t.key, t.where, t.since, t.began = l.Key, cmp.Or(l.Where, s.head.Host), l.Time, l.Time
+		t.Where, t.since = l.Where, l.Time
 	case "done":
-		t.ran, t.seconds, t.ended = l.Ran, l.Seconds, l.Time
+		t.ran, t.seconds = l.Ran, l.Seconds
 	case "failed":
-		t.text, t.log, t.since = l.Text, l.Log, l.Time
+		t.Text, t.Log, t.since = l.Text, l.Log, l.Time
 	default:
 		return
 	}
@@ -275,127 +167,41 @@ func (w *Watcher) line(s *source, l *engine.Line) {
 	t.state = l.Event
 }
 
-// plan takes in a task that is to be made.
-func (w *Watcher) plan(s *source, l *engine.Line) {
-	w.stage(l.Stage)
-
-	t := w.tasks[l.Task]
-	if t == nil {
-		t = &task{}
-		w.tasks[l.Task] = t
-		w.order = append(w.order, t)
-	} // else made once before, by a process of its own
-
-	*t = task{of: s, task: &engine.Task{
-		ID: l.Task, Stage: l.Stage, Experiment: l.Experiment, Split: l.Split, Version: l.Version, Weight: l.Expect,
-	}}
-	if id, ok := trainingOf(l); ok {
-		t.training = w.curve(id)
-		t.training.task = t
+// stage returns the stage of a name.
+func (r *run) stage(name string) *stage {
+	i := slices.IndexFunc(r.stages, func(s *stage) bool { return s.Name == name })
+	if i < 0 {
+		i, r.stages = len(r.stages), append(r.stages, &stage{Name: name})
 	}
 
-	w.left.Observe(engine.Event{Kind: "plan", Todo: []*engine.Task{t.task}, Expect: []float64{l.Expect}}, l.Time)
+	return r.stages[i]
 }
 
-// stage notes that there is a stage of this name.
-func (w *Watcher) stage(name string) {
-	if !slices.Contains(w.stages, name) {
-		w.stages = append(w.stages, name)
-	}
-}
+// count counts the tasks of every stage. After the end none is at work.
+func (r *run) count() {
+	for _, t := range r.tasks {
+		t.Where = cmp.Or(t.Where, r.head.Host)
+		if t.state == "start" && r.end != nil {
+			t.state = ""
+		}
 
-// driver is the journal of the process that drives the run; nil without one.
-func (w *Watcher) driver() *source {
-	for _, s := range w.sources {
-		if s.head.Stages != nil {
-			return s
+		st := r.stage(t.Stage)
+		st.Tasks++
+
+		switch {
+		case t.state == "start":
+			st.Running++
+		case t.state == "failed":
+			st.Failed++
+		case t.state == "done" && !t.ran:
+			st.UpToDate++
+		case t.state == "done":
+			st.Made, st.seconds = st.Made+1, st.seconds+t.seconds
 		}
 	}
-
-	return nil
 }
 
-// planned returns how many tasks the newest plan has, by stage and in all, where
-// tasks are made alone; nothing where a driver states what it has to make.
-func (w *Watcher) planned() (plan []engine.StageCount, tasks int) {
-	if w.driver() != nil {
-		return nil, 0
-	}
-
-	var newest time.Time
-	for _, s := range w.sources {
-		if s.head.Plan != nil && !s.head.Time.Before(newest) {
-			newest, plan = s.head.Time, s.head.Plan
-		}
-	}
-
-	for _, c := range plan {
-		tasks += c.Tasks
-	}
-
-	return plan, tasks
-}
-
-// ended counts the tasks that have their result.
-func (w *Watcher) ended() (n int) {
-	for _, t := range w.order {
-		if t.state == "done" {
-			n++
-		}
-	}
-
-	return n
-}
-
-// making lists the tasks being made, the longest at work first, and failures those
-// that failed, in the order of the plan.
-func (w *Watcher) making() (making, failures []*task) {
-	for _, t := range w.order {
-		switch t.state {
-		case "start":
-			making = append(making, t)
-		case "failed":
-			failures = append(failures, t)
-		}
-	}
-
-	slices.SortStableFunc(making, func(a, b *task) int { return a.since.Compare(b.since) })
-
-	return making, failures
-}
-
-// How much is shown of a failed task's log at most: bytes and lines.
-const (
-	logTail  = 4 << 10
-	logLines = 20
-)
-
-// tail returns the end of a log below the work directory.
-func (w *Watcher) tail(log string) string {
-	if log == "" || !filepath.IsLocal(filepath.FromSlash(log)) {
-		return ""
-	}
-
-	f, err := engine.OpenOwn(filepath.Join(w.dir, filepath.FromSlash(log)))
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-
-	fi, err := f.Stat()
-	if err != nil {
-		return ""
-	}
-
-	b, err := io.ReadAll(io.LimitReader(io.NewSectionReader(f, max(0, fi.Size()-logTail), logTail), logTail))
-	if err != nil {
-		return ""
-	}
-
-	lines := strings.Split(strings.TrimRight(strings.ToValidUTF8(string(b), "�"), "\n"), "\n")
-	if fi.Size() > logTail && len(lines) > 1 {
-		lines = lines[1:] // the first is cut
-	}
-
-	return strings.Join(lines[max(0, len(lines)-logLines):], "\n")
+// in lists the tasks of a state.
+func (r *run) in(state string) []*task {
+	return lists.Keep(r.tasks, func(t *task) bool { return t.state == state })
 }

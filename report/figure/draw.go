@@ -49,7 +49,6 @@ type drawing struct {
 const (
 	defaultWidth = 720.0
 	gutter       = 14.0
-	heatClasses  = 7
 	fontSize     = 11.0 // of all texts
 	lineHeight   = 16.0 // from one line of text to the next
 )
@@ -98,11 +97,7 @@ func Draw(f *Figure, o Options) []byte {
 	d.write("\n" + legend)
 
 	for i := range f.Panels {
-		switch {
-		case f.Panels[i].blank():
-		case f.Panels[i].Polar:
-			d.polar(i, boxes[i])
-		default:
+		if !f.Panels[i].blank() {
 			d.cartesian(i, boxes[i])
 		}
 	}
@@ -135,7 +130,7 @@ func (d *drawing) grid(w, top float64) (boxes []box, height float64) {
 	// Panels above one another have their vertical axes in one line.
 	left := make([]float64, columns)
 	for i := range f.Panels {
-		if p := &f.Panels[i]; !p.Polar && !p.blank() {
+		if p := &f.Panels[i]; !p.blank() {
 			left[i%columns] = math.Max(left[i%columns], leftMargin(p, cell))
 		}
 	}
@@ -198,7 +193,7 @@ func leftMargin(p *Panel, width float64) float64 {
 
 	labels := 0.0
 	for _, t := range ticks {
-		labels = math.Max(labels, textWidth(y.tickText(t, y.powers(ticks)), fontSize))
+		labels = math.Max(labels, textWidth(tickText(t, y.powers(ticks)), fontSize))
 	}
 
 	if y.Label != "" {
@@ -247,16 +242,7 @@ func fitted(s string, room float64) string {
 
 // place sets the plotting area of a panel whose head ends at top.
 func (b *box) place(p *Panel, left float64) {
-	if p.Polar {
-		b.height = b.top + polarHeight(p, b.width) + 10
-		return
-	}
-
 	b.left, b.right = left, b.width-8
-	if p.ZLabel != "" {
-		b.right -= keyWidth(p)
-	}
-
 	b.bottom = b.top + p.plotHeight(b.right-b.left)
 	b.height = b.bottom + 8
 	if b.showX {
@@ -267,17 +253,7 @@ func (b *box) place(p *Panel, left float64) {
 	}
 }
 
-func (a *Axis) tickText(v float64, power bool) string {
-	if a.Names != nil {
-		for k, t := range a.Ticks {
-			if t == v && k < len(a.Names) {
-				return shorten(a.Names[k], 24)
-			}
-		}
-
-		return ""
-	}
-
+func tickText(v float64, power bool) string {
 	if power {
 		return "10" + superscript(int(math.Round(math.Log10(v))))
 	}
@@ -361,14 +337,14 @@ func (d *drawing) cartesian(i int, b box) {
 		b.right-b.left, b.bottom-b.top)
 
 	// Shading lies below the grid, everything else above it.
-	d.marks(p, clip, true, sx, sy, nil)
+	d.marks(p, clip, true, sx, sy)
 
 	grid, numbers := d.numbers(x, y, sx, sy, b)
-	if grid != "" && p.ZLabel == "" { // cells show their own grid
+	if grid != "" {
 		d.put(`<path class="grid" d="%v"/>`+"\n", grid)
 	}
 
-	d.marks(p, clip, false, sx, sy, nil)
+	d.marks(p, clip, false, sx, sy)
 	d.put(`<path class="axis" d="M%v %vV%vH%v"/>`+"\n", b.left, b.top, b.bottom, b.right)
 	d.write(numbers)
 
@@ -384,10 +360,6 @@ func (d *drawing) cartesian(i int, b box) {
 		}
 	}
 
-	if p.ZLabel != "" {
-		d.key(p, b)
-	}
-
 	d.b.WriteString("</g>\n")
 }
 
@@ -397,25 +369,18 @@ func (d *drawing) numbers(x, y Axis, sx, sy scale, b box) (grid, numbers markup)
 	xt := x.ticks(max(2, int((b.right-b.left)/math.Max(40, wide+14))))
 	power := x.powers(xt)
 
-	until, gap := math.Inf(-1), 2.0 // where the number before ends, and the room to the next
-	if x.Names != nil {
-		gap = 10
-	}
-
+	until := math.Inf(-1) // where the number before ends
 	for _, t := range xt {
-		label := x.tickText(t, power)
+		label := tickText(t, power)
 		half := textWidth(label, fontSize) / 2
 		at := max(half, min(sx.at(t), b.width-half)) // the first and the last stay on the paper
-		free := at-half >= until
-		if free || x.Names == nil { // no line without its name
-			grid += svg("M%v %vV%v", sx.at(t), b.top, b.bottom)
-		}
+		grid += svg("M%v %vV%v", sx.at(t), b.top, b.bottom)
 
-		if !b.showX || !free {
+		if !b.showX || at-half < until {
 			continue
 		}
 
-		until = at + half + gap
+		until = at + half + 2
 		numbers += text(at, b.bottom+15, "tick", "middle", label)
 	}
 
@@ -426,74 +391,11 @@ func (d *drawing) numbers(x, y Axis, sx, sy scale, b box) (grid, numbers markup)
 		grid += svg("M%v %vH%v", b.left, v, b.right)
 
 		if b.showY {
-			numbers += text(b.left-6, v+3.6, "tick", "end", y.tickText(t, power))
+			numbers += text(b.left-6, v+3.6, "tick", "end", tickText(t, power))
 		}
 	}
 
 	return grid, numbers
-}
-
-// edges are those of the classes of colours.
-func (p *Panel) edges() []float64 { return classes(p.ZMin, p.ZMax, heatClasses) }
-
-// edgeText is the number at an edge of the classes, with as many decimals as the others.
-func edgeText(edges []float64, v float64) string {
-	decimals := 0
-	for _, e := range edges {
-		text := number(round3(e))
-		if strings.ContainsRune(text, '·') || strings.Contains(text, "10⁻") {
-			return number(round3(v))
-		}
-
-		if _, tail, ok := strings.Cut(text, "."); ok {
-			decimals = max(decimals, len(tail))
-		}
-	}
-
-	if v == 0 {
-		return "0"
-	}
-
-	return strings.Replace(strconv.FormatFloat(v, 'f', decimals, 64), "-", "−", 1)
-}
-
-// shade is the colour of class k of n: the palette is used from end to end.
-func shade(k, n int) int {
-	if n < 2 {
-		return heatClasses / 2
-	}
-	return int(math.Round(float64(k*(heatClasses-1)) / float64(n-1)))
-}
-
-// keyWidth is the room that the scale of colours takes to the right of a panel:
-// a gap, the colours, their numbers, its label.
-func keyWidth(p *Panel) float64 {
-	numbers := 0.0
-
-	edges := p.edges()
-	for _, v := range edges {
-		numbers = math.Max(numbers, textWidth(edgeText(edges, v), fontSize))
-	}
-
-	return 14 + 15 + numbers + 4 + 13
-}
-
-// key draws the scale of the cells' colours.
-func (d *drawing) key(p *Panel, b box) {
-	edges := p.edges()
-	n := len(edges) - 1
-	x, h := b.right+14, (b.bottom-b.top)/float64(n)
-	for k := range n {
-		d.put(`<rect class="h%d" x="%v" y="%v" width="11" height="%v"/>`, shade(k, n), x, b.bottom-float64(k+1)*h, h)
-	}
-
-	d.b.WriteByte('\n')
-
-	for k, v := range edges {
-		d.text(x+15, b.bottom-float64(k)*h+3.6, "tick", "", edgeText(edges, v))
-	}
-
-	d.upright(b.width-3, b, fitted(p.ZLabel, b.bottom-b.top+10))
 }
 
 // round3 rounds to three significant digits.
@@ -506,164 +408,26 @@ func round3(v float64) float64 {
 	return r
 }
 
-// polarPlace maps angle and radius to pixels.
-type polarPlace struct {
-	cx, cy float64
-	r      scale
-}
-
-func (q polarPlace) at(theta, radius float64) (float64, float64) {
-	r := math.Max(0, q.r.at(radius))
-	s, c := math.Sincos(math.Mod(theta, 360) * math.Pi / 180)
-	return q.cx + r*c, q.cy - r*s
-}
-
-// polarSpan are the angles drawn, and how far the plotting area reaches above and
-// below its centre, in radii.
-func polarSpan(p *Panel) (lo, hi, up, down float64) {
-	x, _ := p.ranges()
-
-	if !p.Half {
-		return -180, 180, 1, 1
-	}
-
-	lo, hi = math.Max(-90, x.Min), math.Min(90, x.Max)
-
-	return lo, hi, math.Max(0.3, math.Sin(hi*math.Pi/180)), math.Max(0.3, -math.Sin(lo*math.Pi/180))
-}
-
-func polarHeight(p *Panel, width float64) float64 {
-	_, _, up, down := polarSpan(p)
-	h := polarRadius(p, width)*(up+down) + 34
-	if p.Y.Label != "" {
-		h += 16
-	}
-
-	return h
-}
-
-func polarRadius(p *Panel, width float64) float64 {
-	if p.Half {
-		return math.Min(width-80, 170)
-	}
-	return width/2 - 30
-}
-
-func (d *drawing) polar(i int, b box) {
-	p := &d.f.Panels[i]
-	x, y := p.ranges()
-	radius := polarRadius(p, b.width)
-	lo, hi, up, _ := polarSpan(p)
-	q := polarPlace{cx: b.width / 2, cy: b.top + 18 + radius*up, r: newScale(y, 0, radius)}
-	if p.Half {
-		q.cx = (b.width - radius) / 2
-	}
-
-	d.panel(i, b, svg(` data-polar="%v %v" data-yscale="%v" data-xlabel="%v" data-ylabel="%v"`, q.cx, q.cy, q.r, x.Label,
-		y.Label))
-	d.text(b.width/2, 15, "title", "middle", fitted(p.Title, b.width/1.06))
-	d.write(b.legend)
-	clip := fmt.Sprintf("%s-c%d", d.f.ID, i)
-	d.put(`<clipPath id="%v"><circle cx="%v" cy="%v" r="%v"/></clipPath>`+"\n", clip, q.cx, q.cy, radius)
-	var grid, ticks markup
-	rt := y.ticks(4)
-	for _, t := range rt {
-		if r := q.r.at(t); r > 0.5 && r <= radius+0.5 {
-			grid += p.arc(q, r, lo, hi)
-		}
-	}
-
-	for _, t := range polarTicks(lo, hi, p.Half) {
-		ax, ay := q.at(t, y.Min)
-		bx, by := q.at(t, y.Max)
-		grid += svg("M%v %vL%v %v", ax, ay, bx, by)
-		s, c := math.Sincos(t * math.Pi / 180)
-
-		anchor := "start"
-		switch {
-		case math.Abs(c) < 0.2:
-			anchor = "middle"
-		case c < 0:
-			anchor = "end"
-		}
-
-		ticks += text(q.cx+(radius+4)*c, q.cy-(radius+5)*s+3.6, "tick", anchor, number(t)+"°")
-	}
-
-	d.put(`<path class="grid" d="%v"/>`+"\n", grid)
-	d.marks(p, clip, true, scale{}, scale{}, &q)
-	d.marks(p, clip, false, scale{}, scale{}, &q)
-	d.write(ticks)
-
-	// Radius labels are at the lower end of the half disk, or at −75°.
-	at := -75.0
-	if p.Half {
-		at = lo
-	}
-
-	s, c := math.Sincos(at * math.Pi / 180)
-	for _, t := range rt {
-		if r := q.r.at(t); r >= 0 && r <= radius+0.5 {
-			anchor, dx, dy := "", 2.0, 0.0
-			if p.Half {
-				anchor, dx, dy = "end", -4, 8
-			}
-
-			d.text(q.cx+r*c+dx, q.cy-r*s+dy, "tick", anchor, number(t))
-		}
-	}
-
-	d.text(b.width/2, b.height-4, "note", "middle", fitted(y.Label, b.width))
-	d.b.WriteString("</g>\n")
-}
-
-// arc is the circle of a radius, or the part of it between two angles.
-func (p *Panel) arc(q polarPlace, r, lo, hi float64) markup {
-	if !p.Half {
-		return circle(q.cx, q.cy, r)
-	}
-
-	s0, c0 := math.Sincos(lo * math.Pi / 180)
-	s1, c1 := math.Sincos(hi * math.Pi / 180)
-
-	return svg("M%v %vA%v %v 0 0 0 %v %v", q.cx+r*c0, q.cy-r*s0, r, r, q.cx+r*c1, q.cy-r*s1)
-}
-
 func circle(x, y, r float64) markup {
 	return svg("M%v %va%v %v 0 1 0 %v 0a%v %v 0 1 0 %v 0", x-r, y, r, r, 2*r, r, r, -2*r)
 }
 
-func polarTicks(lo, hi float64, half bool) []float64 {
-	var out []float64
-	for t := -180.0; t <= 180; t += 30 {
-		if t >= lo-1e-9 && t <= hi+1e-9 && (half || t > -180) {
-			out = append(out, t)
-		}
-	}
-
-	return out
-}
-
 // marks draws the panel's marks; below: those that lie under the grid.
-func (d *drawing) marks(p *Panel, clip string, below bool, sx, sy scale, q *polarPlace) {
+func (d *drawing) marks(p *Panel, clip string, below bool, sx, sy scale) {
 	d.put(`<g clip-path="url(#%v)">`+"\n", clip)
 
 	for k := range p.Marks {
 		m := &p.Marks[k]
-		if (m.Kind == Span || m.Kind == Cells) != below || m.Kind == Edge {
+		if (m.Kind == Span) != below {
 			continue
 		}
 
-		d.mark(p, m, sx, sy, q)
+		d.mark(m, sx, sy)
 	}
 
 	d.b.WriteString("</g>\n")
 
-	for k := range p.Marks { // labels and marks at the edge may be outside
-		if m := &p.Marks[k]; !below && m.Kind == Edge {
-			d.mark(p, m, sx, sy, q)
-		}
-
+	for k := range p.Marks { // labels may be outside
 		if m := &p.Marks[k]; !below && m.Kind == Labels {
 			d.put(`<g class="mark" data-series="%v"%v>`, m.Name, d.data(m))
 
@@ -693,9 +457,9 @@ type pen struct {
 	d      *drawing
 	m      *Mark
 	sx, sy scale
-	polar  bool
-	at     func(x, y float64) (float64, float64)
 }
+
+func (n *pen) at(x, y float64) (float64, float64) { return n.sx.at(x), n.sy.at(y) }
 
 func (n *pen) ok(x, y float64) bool {
 	return drawable(x, y) && !(n.sx.log && x <= 0) && !(n.sy.log && y <= 0)
@@ -722,31 +486,17 @@ func (m *Mark) lineClass() string {
 	return line
 }
 
-func (d *drawing) mark(p *Panel, m *Mark, sx, sy scale, q *polarPlace) {
+func (d *drawing) mark(m *Mark, sx, sy scale) {
 	if m.Kind == Labels {
 		return
 	}
 
-	n := &pen{
-		d: d, m: m, sx: sx, sy: sy, polar: q != nil,
-		at: func(x, y float64) (float64, float64) { return sx.at(x), sy.at(y) },
-	}
-
-	if q != nil {
-		n.at = q.at
-	}
-
+	n := &pen{d, m, sx, sy}
 	d.put(`<g class="mark" data-series="%v" data-kind="%v"%v>`, m.Name, kindNames[m.Kind], d.data(m))
 
 	switch m.Kind {
 	case Points:
-		outlines := n.points()
-		if m.Class == "measured" { // on cells of any colour
-			n.path("halo", outlines)
-		}
-
-		n.path(m.pointClass(), outlines)
-
+		n.path(m.pointClass(), n.points())
 	case Bars:
 		n.bars()
 	case Line:
@@ -781,44 +531,9 @@ func (d *drawing) mark(p *Panel, m *Mark, sx, sy scale, q *polarPlace) {
 
 		n.path(m.lineClass(), s)
 
-	case Cells:
-		n.cells(p.edges())
-	case Edge:
-		n.edge(q)
 	}
 
 	d.b.WriteString("</g>\n")
-}
-
-// edge draws marks just inside the lower or the left edge, or at the rim. What lies
-// beyond the ends of that edge is marked at them.
-func (n *pen) edge(q *polarPlace) {
-	var s markup
-	put := func(x, y float64) { s += outline(n.m.Shape, x, y, n.m.radius()) }
-	along := func(c scale, v float64) float64 {
-		if c.log && v <= 0 {
-			return c.a
-		}
-		return math.Max(math.Min(c.a, c.b), math.Min(math.Max(c.a, c.b), c.at(v)))
-	}
-
-	for _, v := range n.m.X {
-		switch {
-		case !drawable(v):
-		case q != nil:
-			put(q.at(v, q.r.max))
-		default:
-			put(along(n.sx, v), n.sy.a-6)
-		}
-	}
-
-	for _, v := range n.m.Y {
-		if drawable(v) {
-			put(n.sx.a+6, along(n.sy, v))
-		}
-	}
-
-	n.path(n.m.pointClass(), s)
 }
 
 // bars draws points with a bar from Lo to Hi.
@@ -864,58 +579,9 @@ func (n *pen) band() {
 	n.path("band "+m.Class, s)
 }
 
-// cells draws rectangles, in one path for each class of colours, and hatches those
-// without a number.
-func (n *pen) cells(edges []float64) {
-	m, sx, sy := n.m, n.sx, n.sy
-	last := len(edges) - 1
-	by := make([]strings.Builder, last)
+var kindNames = [...]string{"points", "line", "band", "bars", "span", "rule", "steps", "labels"}
 
-	var none, hatch strings.Builder
-	for i := range m.X {
-		a, b := sx.at(m.X[i]-m.DX/2), sx.at(m.X[i]+m.DX/2)
-		t, u := sy.at(m.Y[i]+m.DY/2), sy.at(m.Y[i]-m.DY/2)
-		rect := string(svg("M%v %vH%vV%vH%vZ", a, t, b, u, a))
-		if !finite(m.Z[i]) {
-			none.WriteString(rect)
-			hatch.WriteString(string(hatched(a, t, b, u)))
-			continue
-		}
-
-		k := int(float64(last) * (m.Z[i] - edges[0]) / (edges[last] - edges[0]))
-		by[max(0, min(last-1, k))].WriteString(rect)
-	}
-
-	n.path("hn", markup(none.String()))
-	n.path("hatch", markup(hatch.String()))
-
-	for k := range by {
-		n.path(fmt.Sprintf("h%d", shade(k, last)), markup(by[k].String()))
-	}
-}
-
-// hatched are the lines x + y = 5k inside a rectangle, which go on in the next one.
-func hatched(left, top, right, bottom float64) (s markup) {
-	const step = 5
-
-	if !(right-left < 1e4 && bottom-top < 1e4) {
-		return ""
-	}
-
-	for k := math.Ceil((left + top) / step); k*step < right+bottom; k++ {
-		x, y := math.Max(left, k*step-bottom), math.Min(right, k*step-top)
-		if y > x {
-			s += svg("M%v %vL%v %v", x, k*step-x, y, k*step-y)
-		}
-	}
-
-	return s
-}
-
-var kindNames = [...]string{"points", "line", "band", "bars", "span", "rule", "steps", "cells", "labels", "edge"}
-
-// polyline joins the points; in polar panels a straight piece in angle and
-// radius is a curve on paper.
+// polyline joins the points.
 func (n *pen) polyline(xs, ys []float64) markup {
 	var s strings.Builder
 
@@ -924,15 +590,6 @@ func (n *pen) polyline(xs, ys []float64) markup {
 		if !n.ok(xs[i], ys[i]) {
 			pen = "M"
 			continue
-		}
-
-		if n.polar && pen == "L" {
-			pieces := int(math.Min(144, math.Ceil(math.Abs(xs[i]-xs[i-1])/2.5)))
-			for k := 1; k < pieces; k++ {
-				t := float64(k) / float64(pieces)
-				x, y := n.at(xs[i-1]+t*(xs[i]-xs[i-1]), ys[i-1]+t*(ys[i]-ys[i-1]))
-				s.WriteString("L" + px(x) + " " + px(y))
-			}
 		}
 
 		x, y := n.at(xs[i], ys[i])
@@ -946,11 +603,7 @@ func (n *pen) polyline(xs, ys []float64) markup {
 func (m *Mark) pointClass() string {
 	c := cmp.Or(m.Class, "mean")
 
-	switch m.Shape {
-	case "ring", "cross":
-		if c == "measured" {
-			return c
-		}
+	if m.Shape == "ring" {
 		return "ring " + c
 	}
 
@@ -972,12 +625,7 @@ func (n *pen) points() markup {
 	return markup(s.String())
 }
 
-func (m *Mark) radius() float64 {
-	if m.Size == 0 {
-		return 2.4
-	}
-	return m.Size
-}
+func (m *Mark) radius() float64 { return cmp.Or(m.Size, 2.4) }
 
 func outline(shape string, x, y, r float64) markup {
 	switch shape {
@@ -986,8 +634,6 @@ func outline(shape string, x, y, r float64) markup {
 	case "diamond":
 		d := 1.3 * r
 		return svg("M%v %vl%v %vl%v %vl%v %vz", x-d, y, d, -d, d, d, -d, d)
-	case "cross":
-		return svg("M%v %vl%v %vm0 %vl%v %v", x-r, y-r, 2*r, 2*r, -2*r, -2*r, 2*r)
 	}
 
 	return circle(x, y, r)
@@ -1001,7 +647,7 @@ func (d *drawing) data(m *Mark) markup {
 	for _, list := range []struct {
 		name   string
 		values []float64
-	}{{"x", m.X}, {"y", m.Y}, {"lo", m.Lo}, {"hi", m.Hi}, {"z", m.Z}} {
+	}{{"x", m.X}, {"y", m.Y}, {"lo", m.Lo}, {"hi", m.Hi}} {
 		if len(list.values) == 0 {
 			continue
 		}
@@ -1071,10 +717,6 @@ func (d *drawing) legend(panels []Panel, left, y, width float64) (out markup, he
 			if !m.Quiet && m.Kind != Labels {
 				put(m.Name, func(x, y float64) markup { return swatch(m, x, y) })
 			}
-
-			if m.None != "" && slices.ContainsFunc(m.Z, math.IsNaN) {
-				put(m.None, hatchedSwatch)
-			}
 		}
 	}
 
@@ -1085,16 +727,11 @@ func (d *drawing) legend(panels []Panel, left, y, width float64) (out markup, he
 	return out + "</g>\n", y - first + lineHeight
 }
 
-func hatchedSwatch(x, y float64) markup {
-	return svg(`<rect class="hn" x="%v" y="%v" width="22" height="10"/><path class="hatch" d="%v"/>`, x, y-5,
-		hatched(x, y-5, x+22, y+5))
-}
-
 func swatch(m *Mark, x, y float64) markup {
 	switch m.Kind {
 	case Band, Span:
 		return svg(`<rect class="band %v" x="%v" y="%v" width="22" height="10"/>`, m.Class, x, y-5)
-	case Points, Edge:
+	case Points:
 		return svg(`<path class="%v" d="%v"/>`, m.pointClass(), outline(m.Shape, x+11, y, math.Max(m.Size, 2.6)))
 	case Bars:
 		return svg(`<path class="bar %v" d="M%v %vv12m-3 0h6m-6 -12h6"/>`, m.Class, x+11, y-6) +
@@ -1206,13 +843,8 @@ func (f *Figure) CSV() []byte {
 					text = m.Text[j]
 				}
 
-				z := ""
-				if m.Kind == Cells {
-					z = p.ZLabel
-				}
-
 				put(plain(p.Title), plain(m.Name), plain(p.X.Label), plain(p.Y.Label), get(m.X, j), get(m.Y, j), get(m.Lo, j),
-					get(m.Hi, j), get(m.Z, j), plain(z), plain(text))
+					get(m.Hi, j), "", "", plain(text)) // nothing has a z any more; scripts count columns
 			}
 		}
 	}

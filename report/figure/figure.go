@@ -1,17 +1,21 @@
-// Package figure draws scientific figures as SVG: Cartesian and polar panels
-// with axes, bands, lines, points, error bars and cells, made to be printed.
+// Package figure draws scientific figures as SVG: panels with axes, bands, lines,
+// points and error bars, made to be printed.
 //
 // A Figure is plain data. Draw returns the same bytes for the same figure; the
 // file is complete (its style inside, light and dark, light in print), or made
 // for a page that has Style once. Every mark carries the
-// numbers it was drawn from in the attributes data-x, data-y, data-lo, data-hi
-// and data-z (a list separated by blanks, "-" where there is no number), and
+// numbers it was drawn from in the attributes data-x, data-y, data-lo and data-hi
+// (a list separated by blanks, "-" where there is no number), and
 // CSV returns the same numbers as a table. Texts are escaped; nothing a name
 // holds can become markup. What a figure shows, and in which words, is package
 // report's.
 package figure
 
-import "math"
+import (
+	"math"
+
+	"doubletake/internal/lists"
+)
 
 // Figure is one picture: panels in a grid, read row by row. Each panel has its
 // legend, unless the figure is Shared.
@@ -23,8 +27,8 @@ type Figure struct {
 	Width   float64 // in px; default 720
 	Columns int     // panels side by side; default 1
 	Shared  bool    // all panels have the same axes, which are labelled at the outer panels alone, and one legend
-	Stacked bool    // panels below one another belong together
-	Panels  []Panel
+
+	Panels []Panel
 }
 
 // Fit returns the figure at a width in px, with as many panels side by side as can be
@@ -33,51 +37,23 @@ func (f *Figure) Fit(width float64) *Figure {
 	g := *f
 	g.Width = width
 
-	least := 130.0
-	for i := range f.Panels {
-		switch p := &f.Panels[i]; {
-		case p.ZLabel != "" || p.Polar || !f.Shared && !f.Stacked:
-			least = math.Max(least, 200)
-		case f.Stacked:
-			least = math.Max(least, 150)
-		}
+	least := 200.0
+	if f.Shared {
+		least = 130
 	}
 
-	columns := max(1, f.Columns)
-	g.Columns = max(1, min(columns, int((width+gutter)/(least+gutter))))
-	if !f.Stacked || g.Columns == columns {
-		return &g
-	}
-
-	g.Panels = nil
-	for k := 0; k < columns; k += g.Columns {
-		for row := 0; row < len(f.Panels); row += columns {
-			for c := k; c < k+g.Columns; c++ {
-				switch {
-				case c < columns && row+c < len(f.Panels):
-					g.Panels = append(g.Panels, f.Panels[row+c])
-				default:
-					g.Panels = append(g.Panels, Panel{})
-				}
-			}
-		}
-	}
+	g.Columns = max(1, min(f.Columns, int((width+gutter)/(least+gutter))))
 
 	return &g
 }
 
 // Panel is one pair of axes. Without marks it is left blank.
 type Panel struct {
-	Title  string  // drawn above; "" for none
-	X, Y   Axis    // of a polar panel: angle in degrees, radius
-	Polar  bool    // angle 0 to the right, positive upwards
-	Half   bool    // polar: angles lie within ±90°
-	Height float64 // of the plotting area in px; default 0.62 of its width. Polar panels have the height they need
+	Title  string // drawn above; "" for none
+	X, Y   Axis
+	Height float64 // of the plotting area in px; default 0.62 of its width
 	Square bool    // the plotting area is as high as it is wide
 	Marks  []Mark  // drawn in this order
-	// Cells are coloured by ZLabel's scale, which holds ZMin and ZMax and ends at round numbers.
-	ZLabel     string
-	ZMin, ZMax float64
 }
 
 // Axis is one axis. Where Min and Max are equal the range is that of the data,
@@ -87,20 +63,7 @@ type Axis struct {
 	Log      bool
 	Min, Max float64
 	Ticks    []float64 // default: at round numbers
-	Names    []string  // instead of the numbers at Ticks
 	Zero     bool      // the range found from the data includes 0
-}
-
-// Limit sets the range; equal ends leave it as it is.
-func (a *Axis) Limit(ends [2]float64) {
-	if ends[0] == ends[1] {
-		return
-	}
-
-	a.Min, a.Max = ends[0], ends[1]
-	if a.Names == nil {
-		a.Ticks = nil
-	}
 }
 
 // Kind is the form of a mark.
@@ -115,9 +78,8 @@ const (
 	Span               // Lo, Hi: shading between two values of x, over the whole height
 	Rule               // Y: horizontal lines; or X: vertical ones
 	Steps              // Lo, Hi on x, Y: horizontal pieces
-	Cells              // X, Y, Z: rectangles of DX by DY, coloured by Z; NaN is hatched
 	Labels             // X, Y, Text: short texts above a point
-	Edge               // X: marks at the lower edge (polar: at the rim); Y: at the left one; for what has no place inside
+
 )
 
 // Mark is one series of numbers.
@@ -128,15 +90,13 @@ type Mark struct {
 	// Class is the role that decides the colour: mean, total, epi, sigma1,
 	// sigma2, sigma3, train, test, floor, aux, grey.
 	Class  string
-	Shape  string // of points: "" round, "ring", "square", "diamond", "cross"
+	Shape  string // of points: "" round, "ring", "square", "diamond"
 	Size   float64
 	Dashed bool
 	Thin   bool
-	None   string // of cells: the name in the legend of those without a number
 
-	X, Y, Lo, Hi, Z []float64
-	DX, DY          float64
-	Text            []string
+	X, Y, Lo, Hi []float64
+	Text         []string
 }
 
 // Point adds a point.
@@ -174,15 +134,6 @@ func extent(lo, hi float64, v []float64, log bool) (float64, float64) {
 	return lo, hi
 }
 
-func shifted(v []float64, by float64) []float64 {
-	out := make([]float64, len(v))
-	for i, x := range v {
-		out[i] = x + by
-	}
-
-	return out
-}
-
 // ranges returns the panel's axes with their ranges filled in.
 func (p *Panel) ranges() (x, y Axis) {
 	x, y = p.X, p.Y
@@ -193,12 +144,8 @@ func (p *Panel) ranges() (x, y Axis) {
 		switch m.Kind {
 		case Span:
 			along, across = [][]float64{m.Lo, m.Hi}, nil
-		case Edge:
 		case Steps:
 			along = append(along, m.Lo, m.Hi)
-		case Cells:
-			along = [][]float64{shifted(m.X, -m.DX/2), shifted(m.X, m.DX/2)}
-			across = [][]float64{shifted(m.Y, -m.DY/2), shifted(m.Y, m.DY/2)}
 		default:
 			across = append(across, m.Lo, m.Hi)
 		}
@@ -212,15 +159,14 @@ func (p *Panel) ranges() (x, y Axis) {
 		}
 	}
 
-	cells := len(p.Marks) > 0 && p.Marks[0].Kind == Cells
-	x.fill(xl, xh, cells || p.Polar)
-	y.fill(yl, yh, cells)
+	x.fill(xl, xh)
+	y.fill(yl, yh)
 
 	return x, y
 }
 
 // fill sets the range from that of the data where none is given.
-func (a *Axis) fill(lo, hi float64, exact bool) {
+func (a *Axis) fill(lo, hi float64) {
 	if a.Min != a.Max {
 		return
 	}
@@ -241,7 +187,6 @@ func (a *Axis) fill(lo, hi float64, exact bool) {
 	case lo == hi:
 		w := math.Max(math.Abs(lo)*0.05, 0.5)
 		lo, hi = lo-w, hi+w
-	case exact:
 	case a.Log:
 		f := math.Pow(hi/lo, 0.04)
 		lo, hi = lo/f, hi*f
@@ -370,52 +315,11 @@ func (a *Axis) powers(ticks []float64) bool {
 	return ticks[0] < 0.05 || ticks[len(ticks)-1] > 5e4
 }
 
-// classes returns the edges of at most so many classes of round numbers that hold lo
-// and hi.
-func classes(lo, hi float64, most int) []float64 {
-	if !(hi > lo) || math.IsInf(hi-lo, 0) {
-		hi = lo + 1
-	}
-
-	for n := most; n > 1; n-- {
-		t := nice(lo, hi, n)
-		if len(t) < 2 {
-			break
-		}
-
-		step := t[1] - t[0]
-
-		first := t[0]
-		if first > lo+1e-9*step {
-			first -= step
-		}
-
-		edges := []float64{first}
-		for k := 1.0; edges[len(edges)-1] < hi-1e-9*step; k++ {
-			edges = append(edges, first+k*step)
-		}
-
-		if len(edges) <= most+1 {
-			return edges
-		}
-	}
-
-	return []float64{lo, hi}
-}
-
 func (a *Axis) ticks(n int) []float64 {
 	switch {
 	case a.Ticks != nil:
-		var out []float64
-
 		w := 1e-9 * (a.Max - a.Min)
-		for _, t := range a.Ticks {
-			if t >= a.Min-w && t <= a.Max+w {
-				out = append(out, t)
-			}
-		}
-
-		return out
+		return lists.Keep(a.Ticks, func(t float64) bool { return t >= a.Min-w && t <= a.Max+w })
 
 	case a.Log:
 		return logTicks(a.Min, a.Max)

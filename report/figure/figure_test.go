@@ -6,16 +6,17 @@ import (
 	"encoding/xml"
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"doubletake/internal/must"
 )
 
-// every is a figure with a mark of each kind, in Cartesian and polar panels.
+// every is a figure with a mark of each kind.
 func every() *Figure {
 	x := []float64{-60, -30, 0, 30, 60}
 	y := []float64{52, 55.5, 58.25, 54, 50}
@@ -38,30 +39,8 @@ func every() *Figure {
 						Hi: []float64{53, 57, 60, 55, 51},
 					},
 					{Kind: Rule, Class: "grey", Y: []float64{55}, Dashed: true},
-					{Kind: Edge, Name: "at the edge", Class: "grey", Shape: "cross", X: x[:1], Y: y[:1]},
+
 					{Kind: Labels, Name: "labels", Quiet: true, Class: "test", X: x[2:3], Y: y[2:3], Text: []string{"top"}},
-				},
-			},
-			{
-				Title: "Cells", X: Axis{Label: "a"}, Y: Axis{Label: "b"}, ZLabel: "z", ZMax: 3,
-				Marks: []Mark{
-					{
-						Kind: Cells, Name: "cells", Quiet: true, X: []float64{1, 2, 1, 2}, Y: []float64{1, 1, 2, 2},
-						Z: []float64{0, 1.5, math.NaN(), 3}, DX: 1, DY: 1, None: "no number",
-					},
-					{Kind: Points, Name: "measured", Class: "measured", Shape: "ring", X: []float64{1}, Y: []float64{2}},
-				},
-			},
-			{
-				Title: "Half", Polar: true, Half: true, X: Axis{Label: "angle"},
-				Y: Axis{Label: "level (dB)", Min: 40, Max: 60},
-				Marks: []Mark{
-					{
-						Kind: Band, Name: "band", Class: "total", X: x, Lo: []float64{50, 53, 56, 52, 48},
-						Hi: []float64{54, 58, 60, 56, 52},
-					},
-					{Kind: Line, Name: "line", Class: "mean", X: x, Y: y},
-					{Kind: Edge, Name: "at the rim", Class: "grey", Shape: "cross", X: x[1:2]},
 				},
 			},
 			{
@@ -101,21 +80,13 @@ func TestEveryKindIsDrawn(t *testing.T) {
 			used[e.attr("clip-path")] = true
 			for _, class := range strings.Fields(e.attr("class")) {
 				structural := slices.Contains([]string{"dtf", "panel", "mark", "legend", "label"}, class)
-				if !structural && !strings.Contains(sheet, "."+class) {
-					t.Errorf("%s: no rule for class %s", name, class)
-				}
+				must.Not(t, !structural && !strings.Contains(sheet, "."+class), "%s: no rule for class %s", name, class)
 			}
 		})
 
 		for _, p := range f.Panels {
-			if p.Polar {
-				p.X.Label = "" // an angle says what it is
-			}
-
 			for _, text := range []string{p.Title, p.X.Label, p.Y.Label} {
-				if text != "" && !texts[text] {
-					t.Errorf("%s: no text %q", name, text)
-				}
+				must.Not(t, text != "" && !texts[text], "%s: no text %q", name, text)
 			}
 
 			for _, m := range p.Marks {
@@ -132,9 +103,7 @@ func TestEveryKindIsDrawn(t *testing.T) {
 		delete(used, "")
 
 		for c := range used {
-			if !clips[c] {
-				t.Errorf("%s: no %s", name, c)
-			}
+			must.Not(t, !clips[c], "%s: no %s", name, c)
 		}
 	}
 
@@ -193,16 +162,14 @@ func TestDataAttributes(t *testing.T) {
 		}
 
 		if e.attr("class") == "mark" {
-			for _, q := range []string{"x", "y", "lo", "hi", "z"} {
+			for _, q := range []string{"x", "y", "lo", "hi"} {
 				got[panel+"|"+e.attr("data-series")+"|"+q] = strings.Fields(e.attr("data-" + q))
 			}
 		}
 	})
 
 	rows, err := csv.NewReader(bytes.NewReader(f.CSV())).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	column := map[string]int{}
 	for i, h := range rows[0] {
@@ -211,7 +178,7 @@ func TestDataAttributes(t *testing.T) {
 
 	table := map[string][]string{}
 	for _, r := range rows[1:] {
-		for _, q := range []string{"x", "y", "lo", "hi", "z"} {
+		for _, q := range []string{"x", "y", "lo", "hi"} {
 			k := r[0] + "|" + r[1] + "|" + q
 			table[k] = append(table[k], r[column[q]])
 		}
@@ -219,7 +186,7 @@ func TestDataAttributes(t *testing.T) {
 
 	for _, p := range f.Panels {
 		for _, m := range p.Marks {
-			for q, v := range map[string][]float64{"x": m.X, "y": m.Y, "lo": m.Lo, "hi": m.Hi, "z": m.Z} {
+			for q, v := range map[string][]float64{"x": m.X, "y": m.Y, "lo": m.Lo, "hi": m.Hi} {
 				key := p.Title + "|" + m.Name + "|" + q
 				if len(got[key]) != len(v) {
 					t.Errorf("%s: %d numbers, drawn from %d", key, len(got[key]), len(v))
@@ -230,15 +197,12 @@ func TestDataAttributes(t *testing.T) {
 					back, err := strconv.ParseFloat(got[key][i], 64)
 
 					if math.IsNaN(v[i]) {
-						if got[key][i] != "-" || table[key][i] != "" {
-							t.Errorf("%s[%d]: no number is %q, in the CSV %q", key, i, got[key][i], table[key][i])
-						}
+						must.Not(t, got[key][i] != "-" || table[key][i] != "", "%s[%d]: no number is %q, in the CSV %q", key, i,
+							got[key][i], table[key][i])
 						continue
 					}
 
-					if err != nil || back != v[i] {
-						t.Errorf("%s[%d] = %q, drawn from %v", key, i, got[key][i], v[i])
-					}
+					must.Not(t, err != nil || back != v[i], "%s[%d] = %q, drawn from %v", key, i, got[key][i], v[i])
 
 					if again, err := strconv.ParseFloat(table[key][i], 64); err != nil || again != v[i] {
 						t.Errorf("CSV %s[%d] = %q, drawn from %v", key, i, table[key][i], v[i])
@@ -268,151 +232,17 @@ func TestPlaces(t *testing.T) {
 		}
 	})
 
-	if found != want {
-		t.Errorf("drawn at %s, want %s", found, want)
-	}
-
-	// A half disk 400 wide: its radius is 170, its centre (400 − 170)/2 = 115 from the
-	// left; 0° at full radius lies 170 right of it, 90° at half radius 85 above it.
-	f.Panels[0] = Panel{Polar: true, Half: true, X: Axis{Min: -90, Max: 90}, Y: Axis{Min: 0, Max: 1}, Marks: []Mark{
-		{Kind: Line, Name: "r", Quiet: true, Class: "mean", X: []float64{0}, Y: []float64{1}},
-		{Kind: Line, Name: "u", Quiet: true, Class: "test", X: []float64{90}, Y: []float64{0.5}},
-	}}
-
-	at := map[string]string{}
-	parse(t, Draw(f, Options{})).walk(func(e *element) {
-		if strings.HasPrefix(e.attr("class"), "line ") {
-			at[e.attr("class")] = e.attr("d")
-		}
-	})
-
-	// Top margin 8 + 18, radius 170: the centre is at 115, 196.
-	for class, want := range map[string]string{"line mean": "M285 196", "line test": "M115 111"} {
-		if at[class] != want {
-			t.Errorf("%s at %q, want %q", class, at[class], want)
-		}
-	}
+	must.Equal(t, found, want, "drawn")
 }
 
-// TestEdge: marks at an edge lie 6 px inside of it, at their place along it or at its
-// end. The panel is that of TestPlaces: from 10 to 392 px and from 8 to 108 px.
-func TestEdge(t *testing.T) {
-	f := &Figure{ID: "p", Width: 400, Panels: []Panel{{
-		X: Axis{Log: true, Min: 1, Max: 100, Ticks: []float64{}}, Y: Axis{Min: 0, Max: 4, Ticks: []float64{}}, Height: 100,
-		Marks: []Mark{{
-			Kind: Edge, Name: "e", Quiet: true, Class: "mean", Shape: "square", Size: 1,
-			X: []float64{10, -3, 1e9, math.NaN()}, Y: []float64{2, 7},
-		}},
-	}}}
-
-	found := ""
-	parse(t, Draw(f, Options{})).walk(func(e *element) {
-		if e.attr("class") == "dot mean" {
-			found = e.attr("d")
-		}
-	})
-
-	// A square of size 1 begins 0.9 px left of and above its middle.
-	want := []string{"M200.1 101.1", "M9.1 101.1", "M391.1 101.1", "M15.1 57.1", "M15.1 7.1"}
-
-	var got []string
-	for _, p := range strings.SplitAfter(found, "z") {
-		if at := strings.Index(p, "h"); at > 0 {
-			got = append(got, p[:at])
-		}
-	}
-
-	if !slices.Equal(got, want) {
-		t.Errorf("at %q, want %q", got, want)
-	}
-}
-
-// TestUndefinedIsHatched: a cell without a number is grey with lines of x + y = 5k in
-// it, and is named in the legend; it has no colour of the scale.
-func TestUndefinedIsHatched(t *testing.T) {
-	f := &Figure{ID: "p", Width: 400, Panels: []Panel{{
-		ZLabel: "z", ZMax: 1, Height: 100, Marks: []Mark{{
-			Kind: Cells, Name: "c", Quiet: true, None: "undefined", X: []float64{0, 1}, Y: []float64{0, 0},
-			Z: []float64{math.NaN(), 1}, DX: 1, DY: 1,
-		}},
-	}}}
-
-	classes := map[string]int{}
-	parse(t, Draw(f, Options{})).walk(func(e *element) {
-		if e.XMLName.Local != "path" && e.XMLName.Local != "text" {
-			return
-		}
-
-		classes[e.attr("class")]++
-
-		if e.attr("class") == "hatch" {
-			var x1, y1, x2, y2 float64
-			for _, l := range strings.Split(e.attr("d"), "M")[1:] {
-				if _, err := fmt.Sscanf(l, "%f %fL%f %f", &x1, &y1, &x2, &y2); err != nil {
-					t.Fatal(err)
-				}
-
-				k := math.Round((x1 + y1) / 5)
-				if math.Abs(x1+y1-5*k) > 0.15 || math.Abs(x2+y2-5*k) > 0.15 { // rounded to 0.1 px
-					t.Errorf("line %s", l)
-				}
-			}
-		}
-
-		if strings.TrimSpace(e.Text) == "undefined" {
-			classes["named"]++
-		}
-	})
-
-	if classes["hatch"] != 2 || classes["hn"] != 1 || classes["h6"] != 1 || classes["named"] != 1 {
-		t.Errorf("%v", classes) // of hatch: the cell and the legend
-	}
-}
-
-// TestClasses: the edges are round, in equal steps, at most seven classes, and hold
-// the range without a class to spare.
-func TestClasses(t *testing.T) {
-	if got := classes(0, 10.6, 7); !slices.Equal(got, []float64{0, 2, 4, 6, 8, 10, 12}) {
-		t.Errorf("%v", got)
-	}
-
-	rapid.Check(t, func(t *rapid.T) {
-		lo := rapid.Float64Range(-1e3, 1e3).Draw(t, "lo")
-		hi := lo + math.Pow(10, rapid.Float64Range(-2, 5).Draw(t, "width"))
-		got := classes(lo, hi, heatClasses)
-		n := len(got) - 1
-
-		step := got[1] - got[0]
-		if n < 1 || n > heatClasses || got[0] > lo+1e-6*step || got[n] < hi-1e-6*step ||
-			n > 2 && (got[1] <= lo || got[n-1] >= hi) {
-			t.Fatalf("%v for %g to %g", got, lo, hi)
-		}
-	})
-}
-
-// TestFit: at half the width four shared panels stand two by two; of stacked ones each
-// keeps the panel below it.
+// TestFit: at half the width four shared panels stand two by two.
 func TestFit(t *testing.T) {
-	p := func(name string) Panel { return Panel{Title: name, Marks: []Mark{{Kind: Rule, Y: []float64{1}}}} }
-	f := &Figure{Columns: 3, Stacked: true, Panels: []Panel{p("a"), p("b"), p("c"), p("A"), p("B"), p("C")}}
-
-	var got string
-	for _, q := range f.Fit(327).Panels {
-		got += q.Title + " "
-	}
-
-	if g := f.Fit(327); g.Columns != 2 || got != "a b A B c  C  " || g.Width != 327 {
-		t.Errorf("%d columns: %q", g.Columns, got)
-	}
-
-	f.Stacked, f.Shared, f.Columns = false, true, 4
-	if g := f.Fit(327); g.Columns != 2 || len(g.Panels) != 6 || g.Panels[1].Title != "b" {
+	f := &Figure{Columns: 4, Shared: true, Panels: make([]Panel, 6)}
+	if g := f.Fit(327); g.Columns != 2 || len(g.Panels) != 6 || g.Width != 327 {
 		t.Errorf("%+v", g)
 	}
 
-	if g := f.Fit(720); g.Columns != 4 {
-		t.Errorf("%d columns", g.Columns)
-	}
+	must.Be(t, f.Fit(720).Columns, 4, "columns")
 }
 
 // TestNice holds for any range: ticks lie inside, ascend in equal steps of 1,
@@ -423,18 +253,12 @@ func TestNice(t *testing.T) {
 		w := math.Pow(10, rapid.Float64Range(-3, 6).Draw(t, "width"))
 		n := rapid.IntRange(2, 12).Draw(t, "n")
 		ticks := nice(lo, lo+w, n)
-		if len(ticks) == 0 || len(ticks) > n+1 {
-			t.Fatalf("%d ticks between %v and %v, asked for %d", len(ticks), lo, lo+w, n)
-		}
+		must.Never(t, len(ticks) == 0 || len(ticks) > n+1, "%d ticks between %v and %v, asked for %d", len(ticks), lo, lo+w,
+			n)
 
 		for i, v := range ticks {
-			if v < lo-1e-6*w || v > lo+w+1e-6*w {
-				t.Fatalf("%v is outside %v, %v", v, lo, lo+w)
-			}
-
-			if i > 0 && math.Abs((v-ticks[i-1])-(ticks[1]-ticks[0])) > 1e-6*w {
-				t.Fatalf("steps differ: %v", ticks)
-			}
+			must.Never(t, v < lo-1e-6*w || v > lo+w+1e-6*w, "%v is outside %v, %v", v, lo, lo+w)
+			must.Never(t, i > 0 && math.Abs((v-ticks[i-1])-(ticks[1]-ticks[0])) > 1e-6*w, "steps differ: %v", ticks)
 		}
 
 		if len(ticks) > 1 {
@@ -446,9 +270,7 @@ func TestNice(t *testing.T) {
 				ok = ok || math.Abs(m-k) < 1e-3
 			}
 
-			if !ok {
-				t.Fatalf("step %v", s)
-			}
+			must.Never(t, !ok, "step %v", s)
 		}
 	})
 
@@ -466,9 +288,7 @@ func TestNumber(t *testing.T) {
 		0: "0", 1: "1", -2.5: "−2.5", 1000: "1000", 0.001: "0.001", 1e6: "10⁶",
 		2e6: "2·10⁶", -5e-5: "−5·10⁻⁵", 0.1 + 0.2: "0.3", 123456: "123456",
 	} {
-		if got := number(v); got != want {
-			t.Errorf("number(%v) = %q, want %q", v, got, want)
-		}
+		must.Equal(t, number(v), want, "number(%v)", v)
 	}
 }
 
@@ -490,40 +310,31 @@ func FuzzHostile(f *testing.F) {
 	}
 
 	f.Fuzz(func(t *testing.T, name string, a, b float64) {
-		for _, polar := range []bool{false, true} {
-			for _, log := range []bool{false, true} {
-				fig := &Figure{ID: "x", Title: name, Desc: name, Note: name, Panels: []Panel{{
-					Title: name, Polar: polar, X: Axis{Label: name}, Y: Axis{Label: name, Log: log}, ZLabel: name,
-					Marks: []Mark{
-						{Kind: Points, Name: name, X: []float64{a, b}, Y: []float64{b, a}},
-						{Kind: Band, Name: name + "2", Class: "total", X: []float64{a, b}, Lo: []float64{b, a}, Hi: []float64{a, b}},
-						{Kind: Labels, Name: name, X: []float64{a}, Y: []float64{b}, Text: []string{name}},
-						{Kind: Edge, Name: name, X: []float64{a}, Y: []float64{b}},
-						{Kind: Cells, None: name, X: []float64{a}, Y: []float64{b}, Z: []float64{math.NaN()}, DX: a, DY: b},
-					},
-				}}}
+		for _, log := range []bool{false, true} {
+			fig := &Figure{ID: "x", Title: name, Desc: name, Note: name, Panels: []Panel{{
+				Title: name, X: Axis{Label: name}, Y: Axis{Label: name, Log: log},
+				Marks: []Mark{
+					{Kind: Points, Name: name, X: []float64{a, b}, Y: []float64{b, a}},
+					{Kind: Band, Name: name + "2", Class: "total", X: []float64{a, b}, Lo: []float64{b, a}, Hi: []float64{a, b}},
+					{Kind: Labels, Name: name, X: []float64{a}, Y: []float64{b}, Text: []string{name}},
+				},
+			}}}
 
-				svg := Draw(fig, Options{})
-				parse(t, svg).walk(func(e *element) {
-					if !known[e.XMLName.Local] {
-						t.Fatalf("element %s", e.XMLName.Local)
+			svg := Draw(fig, Options{})
+			parse(t, svg).walk(func(e *element) {
+				must.Never(t, !known[e.XMLName.Local], "element %s", e.XMLName.Local)
+
+				for _, at := range e.Attrs {
+					must.Never(t, strings.HasPrefix(strings.ToLower(at.Name.Local), "on"), "attribute %s", at.Name.Local)
+
+					if at.Name.Local == "d" && strings.ContainsAny(at.Value, "NIn") {
+						t.Fatalf("path %.100s", at.Value)
 					}
-
-					for _, at := range e.Attrs {
-						if strings.HasPrefix(strings.ToLower(at.Name.Local), "on") {
-							t.Fatalf("attribute %s", at.Name.Local)
-						}
-
-						if at.Name.Local == "d" && strings.ContainsAny(at.Value, "NIn") {
-							t.Fatalf("path %.100s", at.Value)
-						}
-					}
-				})
-
-				if _, err := csv.NewReader(bytes.NewReader(fig.CSV())).ReadAll(); err != nil {
-					t.Fatal(err)
 				}
-			}
+			})
+
+			_, err := csv.NewReader(bytes.NewReader(fig.CSV())).ReadAll()
+			must.Do(t, err)
 		}
 	})
 }
@@ -539,40 +350,4 @@ func ExampleDraw() {
 	svg := Draw(f, Options{})
 	fmt.Println(strings.Contains(string(svg), `data-y="0 0.84 0.91 0.14"`))
 	// Output: true
-}
-
-// Of 43 names on an axis those are drawn that have room, with as many lines: the room that
-// each takes, by its letters, ends before the next begins.
-func TestNamesHaveRoom(t *testing.T) {
-	a := Axis{Min: 0.5, Max: 43.5}
-	for k := range 43 {
-		a.Ticks, a.Names = append(a.Ticks, float64(k+1)), append(a.Names, fmt.Sprintf("rpm=%d", 2000+500*k))
-	}
-
-	f := &Figure{Width: 360, Panels: []Panel{{
-		X: a, Y: Axis{Min: 0, Max: 1, Ticks: []float64{}}, Height: 100,
-		Marks: []Mark{{Kind: Points, X: []float64{1, 43}, Y: []float64{0.5, 0.5}}},
-	}}}
-	svg := string(Draw(f, Options{}))
-
-	found := regexp.MustCompile(`<text x="([0-9.]+)"[^>]*>(rpm=\d+)</text>`).FindAllStringSubmatch(svg, -1)
-	if len(found) < 3 || len(found) > 10 {
-		t.Fatalf("%d names", len(found))
-	}
-
-	end := -10.0
-	for _, m := range found {
-		x, _ := strconv.ParseFloat(m[1], 64)
-		half := textWidth(m[2], fontSize) / 2
-		if x-half < end+8 {
-			t.Errorf("%s begins at %.1f, the one before ends at %.1f", m[2], x-half, end)
-		}
-
-		end = x + half
-	}
-
-	// A path of the grid has a vertical line of each name.
-	if n := strings.Count(svg, "V"); n < len(found) || n > len(found)+4 {
-		t.Errorf("%d vertical lines for %d names", n, len(found))
-	}
 }

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"doubletake/internal/lists"
 )
 
 // colour is a role's colour on white and on black. Hues are those of Okabe and
@@ -35,8 +37,7 @@ var colours = []colour{
 	{"span", "#f3f3f3", "#212427"},
 }
 
-// css are the rules of figures; $name is a colour. The classes h0 to h6 of cells go from
-// little to much, light to dark, in equal steps of lightness, distinct in grey too.
+// css are the rules of figures; $name is a colour.
 //
 //go:embed figure.css
 var css string
@@ -171,11 +172,8 @@ func (p *Paint) apply(body string) {
 }
 
 func rules(colour func(name string) string) []rule {
-	var list []rule
-	for line := range strings.Lines(css) {
+	return lists.Each(slices.Collect(strings.Lines(css)), func(line string) rule {
 		selector, body, _ := strings.Cut(strings.TrimSuffix(line, "}\n"), "{")
-		list = append(list, rule{selector, os.Expand(body, colour)})
-	}
-
-	return list
+		return rule{selector, os.Expand(body, colour)}
+	})
 }

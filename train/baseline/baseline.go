@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 
+	"doubletake/internal/lists"
 	"doubletake/train"
 	"doubletake/train/triplets"
 )
@@ -63,7 +64,7 @@ type Settings struct {
 	Config   train.Config          // network and training; its Seed is replaced by Fit's
 	Estimate train.EstimateOptions // pair: how C is computed
 	Members  int                   // ensemble: networks, default 5
-	Samples  int                   // mc-dropout: passes, default 200
+	Samples  int                   // of methods that sample
 }
 
 // Info describes a method.
@@ -73,67 +74,33 @@ type Info struct {
 	Members bool   // Settings.Members is used: as many networks are trained
 	Slow    bool   // not among all: it takes longer than the training does, or is experimental
 	Simple  bool   // not among all: done by hand in a moment; leaves out the groups of the set itself
-	Closed  bool   // fitted without epochs
 	Version int    // of its results, where it was raised for this method alone
-	Shared  bool   // v̂ is what the two outcomes of a pair share: with couples it is the total
 	New     func(s Settings) Method
-	Needs   func(c train.Config) string // what the settings lack, see Needs; nil: nothing
 }
 
 // methods are the methods that New knows, in the order of tables.
 var methods = []Info{
-	{Name: "pair", Claim: "C", Shared: true, New: func(s Settings) Method { return Pair{s.Config, s.Estimate} }},
+	{Name: "pair", Claim: "C", New: func(s Settings) Method { return Pair{s.Config, s.Estimate} }},
 	{
 		Name: "ensemble", Claim: "the variance of the members' means", Members: true,
 		New: func(s Settings) Method { return Ensemble{s.Config, s.Members} },
 	},
-	{
-		Name: "mc-dropout", Claim: "the variance of the sampled means", Needs: dropoutNeeds,
-		New: func(s Settings) Method { return MCDropout{s.Config, s.Samples} },
-	},
 	{Name: "zigzag", Claim: "u²", New: func(s Settings) Method { return ZigZag{s.Config} }},
-	{
-		Name: "joint", Claim: "C of the head", Shared: true,
-		New: func(s Settings) Method { return JointHead{s.Config, train.Joint} },
-	},
-	{
-		Name: "joint-full", Claim: "C of the head", Shared: true,
-		New: func(s Settings) Method { return JointHead{s.Config, train.JointFull} },
-	},
-	{
-		Name: "binned", Claim: "C of the head's tables", Shared: true, Slow: true,
-		New: func(s Settings) Method { return JointHead{s.Config, train.Binned} },
-	},
 	{
 		Name: "laplace", Claim: "the variance of the mean by the last layer's posterior",
 		New: func(s Settings) Method { return Laplace{s.Config} },
 	},
 	{
 		// 2: the additive process, with noise that varies; 3: cells above 4,000 rows, the search of many outcomes.
-		Name: "gp", Claim: "the posterior variance of the process", Closed: true, Version: 3,
+		Name: "gp", Claim: "the posterior variance of the process", Version: 3,
 		New: func(Settings) Method { return GP{} },
 	},
-	{
-		Name: "linear", Claim: "the squared error on left-out groups", Closed: true, Simple: true,
-		New: func(Settings) Method { return Linear{} },
-	},
-	{
-		Name: "nearest-group", Claim: "the squared error on left-out groups", Closed: true, Simple: true,
-		New: func(Settings) Method { return NearestGroup{} },
-	},
-	{
-		Name: "conformal", Claim: "the variance beyond the noise of a constant interval", Closed: true, Simple: true,
-		New: func(Settings) Method { return Conformal{} },
-	},
-	{
-		Name: "conformal-relative", Claim: "the variance beyond the noise of an interval in deviations of gp",
-		Closed: true, Simple: true, New: func(Settings) Method { return Conformal{Relative: true} },
-	},
-	{
-		Name: "constant", Claim: "the variance of the training mean", Closed: true,
-		New: func(Settings) Method { return Constant{} },
-	},
+	{Name: "linear", Claim: ofGroups, Simple: true, New: func(Settings) Method { return Linear{} }},
+	{Name: "nearest-group", Claim: ofGroups, Simple: true, New: func(Settings) Method { return NearestGroup{} }},
+	{Name: "constant", Claim: "the variance of the training mean", New: func(Settings) Method { return Constant{} }},
 }
+
+const ofGroups = "the squared error on left-out groups"
 
 // Register adds methods of a program of one's own, before a configuration is read. A name
 // that is known is an error.
@@ -141,7 +108,7 @@ func Register(more ...Info) error {
 	for _, m := range more {
 		if _, known := Describe(m.Name); known || m.Name == "" || m.Name == "all" || m.New == nil {
 			return fmt.Errorf("register method %q: expected New and a name other than all, %s", m.Name,
-				strings.Join(names(), ", "))
+				strings.Join(names(methods), ", "))
 		}
 
 		methods = append(methods, m)
@@ -152,28 +119,15 @@ func Register(more ...Info) error {
 
 // Compared returns the names of the methods that the model of pairs, the first of
 // methods, is compared with.
-func Compared() []string { return names()[1:] }
+func Compared() []string { return names(methods[1:]) }
 
 // All returns the names of the methods that "all" stands for: those compared that
-// are neither slow nor simple, and that the settings of the network suffice for.
-func All(c train.Config) (out []string) {
-	for _, m := range methods[1:] {
-		if !m.Slow && !m.Simple && Needs(m.Name, c) == "" {
-			out = append(out, m.Name)
-		}
-	}
-
-	return out
+// are neither slow nor simple.
+func All() []string {
+	return names(lists.Keep(methods[1:], func(m Info) bool { return !m.Slow && !m.Simple }))
 }
 
-func names() []string {
-	out := make([]string, len(methods))
-	for i, m := range methods {
-		out[i] = m.Name
-	}
-
-	return out
-}
+func names(of []Info) []string { return lists.Each(of, func(m Info) string { return m.Name }) }
 
 // Describe returns the description of the method of that name; ok is false where
 // there is none.
@@ -186,20 +140,11 @@ func Describe(name string) (m Info, ok bool) {
 	return methods[i], true
 }
 
-// Needs returns what the settings of the network lack for the method of that name,
-// in the words of the configuration: "model.dropout above 0"; "" when nothing.
-func Needs(name string, c train.Config) string {
-	if m, ok := Describe(name); ok && m.Needs != nil {
-		return m.Needs(c)
-	}
-	return ""
-}
-
 // New returns the method of that name.
 func New(name string, s Settings) (Method, error) {
 	m, ok := Describe(name)
 	if !ok {
-		return nil, fmt.Errorf("choose method: expected one of %s, found %q", strings.Join(names(), ", "), name)
+		return nil, fmt.Errorf("choose method: expected one of %s, found %q", strings.Join(names(methods), ", "), name)
 	}
 
 	return m.New(s), nil

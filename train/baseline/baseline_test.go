@@ -5,11 +5,10 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strings"
 	"testing"
 
+	"doubletake/internal/must"
 	"doubletake/train"
 	"doubletake/train/triplets"
 )
@@ -42,9 +41,6 @@ func settings() Settings {
 	return Settings{Config: c, Members: 3, Samples: 100, Estimate: train.EstimateOptions{Samples: 2}}
 }
 
-// long reports whether tests may take minutes.
-func long() bool { return os.Getenv("DOUBLETAKE_LONG") != "" }
-
 // fitted is a method fitted in a moment.
 func fitted(t *testing.T, name string, data triplets.Set, seed uint64) Predictor {
 	t.Helper()
@@ -53,14 +49,10 @@ func fitted(t *testing.T, name string, data triplets.Set, seed uint64) Predictor
 	s.Config.Epochs, s.Config.Hidden, s.Samples = 6, []int{8}, 4
 
 	m, err := New(name, s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	p, err := m.Fit(ctx, data, seed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	return p
 }
@@ -69,9 +61,7 @@ func predicted(t *testing.T, p Predictor, x []float64) *Prediction {
 	t.Helper()
 
 	r, err := p.Predict(ctx, x)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	return r
 }
@@ -82,8 +72,7 @@ func TestMethods(t *testing.T) {
 	data := toy(300, 1)
 	known, outside := []float64{-2.5, -2, -1.5, 1.3, 1.7, 2.2, 2.7}, []float64{-9, -7, 7, 9}
 	types := map[string]string{
-		"pair": "baseline.Pair", "ensemble": "baseline.Ensemble", "mc-dropout": "baseline.MCDropout",
-		"zigzag": "baseline.ZigZag", "gp": "baseline.GP",
+		"pair": "baseline.Pair", "ensemble": "baseline.Ensemble", "zigzag": "baseline.ZigZag", "gp": "baseline.GP",
 	}
 
 	for name, want := range types {
@@ -91,20 +80,13 @@ func TestMethods(t *testing.T) {
 			t.Parallel()
 
 			m, err := New(name, settings())
-			if err != nil {
-				t.Fatal(err)
-			}
-
-			if got := fmt.Sprintf("%T", m); got != want {
-				t.Errorf("method %s is a %s", name, got)
-			}
+			must.Do(t, err)
+			must.Equal(t, fmt.Sprintf("%T", m), want, "method %s is a", name)
 
 			var runs [2]*Prediction
 			for i := range runs {
 				p, err := m.Fit(ctx, data, 4)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 
 				if runs[i], err = p.Predict(ctx, append(slices.Clone(known), outside...)); err != nil {
 					t.Fatal(err)
@@ -148,27 +130,44 @@ func TestMethods(t *testing.T) {
 	}
 }
 
+// C is what the two outcomes of a pair share: with couples all of the total, with triplets of the same law little.
+func TestPairOfCouples(t *testing.T) {
+	share := func(data triplets.Set) (sum float64) {
+		s := settings()
+		s.Config.Epochs = 300
+
+		p, err := Pair{s.Config, s.Estimate}.Fit(ctx, data, 4)
+		must.Do(t, err)
+
+		r := predicted(t, p, []float64{-2.5, -2, -1.5, 1.3, 1.7, 2.2, 2.7})
+		for k, v := range r.Total {
+			sum += r.Epistemic[k] / v / float64(len(r.Total))
+		}
+
+		return sum
+	}
+
+	couples := toy(300, 1)
+	couples.Couples, couples.Y2 = true, couples.Y1
+	c, t3 := share(couples), share(toy(300, 1))
+	must.Not(t, c < 0.7 || t3 > 0.3, "v̂ is %.2f of the total on couples, %.2f on triplets", c, t3)
+}
+
 // The pair model's numbers are those of Estimate, in the outcomes' units.
 func TestPairIsEstimate(t *testing.T) {
 	data, s := toy(100, 3), settings()
 	s.Config.Epochs = 20
 	p, err := Pair{s.Config, s.Estimate}.Fit(ctx, data, 5)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	m, x := p.(PairPredictor).Model, []float64{-2, 0.5, 8}
 	r, err := p.Predict(ctx, x)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	mu, v := m.Predict(x)
 	s.Estimate.Seed = derive(5, 0) // the draws for raw move the last digits of C
 	e, err := m.Estimate(ctx, x, s.Estimate)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	std := m.OutcomeScale().Std
 	for k := range mu {
@@ -185,24 +184,18 @@ func TestEnsembleIsMixture(t *testing.T) {
 	data, s := toy(60, 2), settings()
 	s.Config.Epochs = 5
 	p, err := Ensemble{s.Config, 4}.Fit(ctx, data, 9)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	x := []float64{-2, 0, 5}
 	r, err := p.Predict(ctx, x)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	mean, square, noise := make([]float64, 6), make([]float64, 6), make([]float64, 6)
 	for k := range 4 {
 		c := s.Config
 		c.Seed = derive(9, k)
 		m, _, err := train.FitSingle(ctx, data, c, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		mu, v := m.Predict(x)
 		for i := range mu {
@@ -239,12 +232,8 @@ func TestCollapse(t *testing.T) {
 }
 
 func TestMethodErrors(t *testing.T) {
-	if _, err := New("forest", Settings{}); err == nil || !strings.Contains(err.Error(), "mc-dropout") {
-		t.Errorf("unknown method: %v", err)
-	}
-
-	s := settings()
-	s.Config.Dropout = 0
+	_, err := New("forest", Settings{})
+	must.Refuse(t, err, "ensemble")
 
 	constant := toy(50, 1)
 	for i := range constant.N {
@@ -257,15 +246,13 @@ func TestMethodErrors(t *testing.T) {
 		d    triplets.Set
 		want string
 	}{
-		{MCDropout{Config: s.Config}, toy(50, 1), "no dropout"},
-		{Ensemble{s.Config, 1}, toy(50, 1), "expected 2 to 1000 members"},
+		{Ensemble{settings().Config, 1}, toy(50, 1), "expected 2 to 1000 members"},
 		{GP{}, one, "no input varies"},
 		{GP{}, constant, "outcome column 1 is constant"},
 		{ZigZag{settings().Config}, constant, "outcome column 1 is constant"},
 	} {
-		if _, err := c.m.Fit(ctx, c.d, 1); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%T: %v, want %q", c.m, err, c.want)
-		}
+		_, err := c.m.Fit(ctx, c.d, 1)
+		must.Refuse(t, err, c.want)
 	}
 }
 
@@ -274,26 +261,13 @@ func TestRegister(t *testing.T) {
 	defer func(all []Info) { methods = all }(slices.Clone(methods))
 
 	far := Info{Name: "far", Claim: "1", New: func(Settings) Method { return Constant{} }}
-	if err := Register(far); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Register(far))
 
 	if m, ok := Describe("far"); !ok || m.Claim != "1" || !slices.Contains(Compared(), "far") {
 		t.Errorf("%+v", m)
 	}
 
 	for _, m := range []Info{far, {Name: "gp", New: far.New}, {Name: "all", New: far.New}, {Name: "near"}} {
-		if err := Register(m); err == nil || !strings.Contains(err.Error(), `register method "`+m.Name) {
-			t.Errorf("%s: %v", m.Name, err)
-		}
-	}
-}
-
-func BenchmarkGPFit(b *testing.B) {
-	data := toy(300, 1)
-	for b.Loop() {
-		if _, err := (GP{}).Fit(ctx, data, 1); err != nil {
-			b.Fatal(err)
-		}
+		must.Refuse(t, Register(m), `register method "`+m.Name)
 	}
 }

@@ -16,12 +16,8 @@ func collapse(d triplets.Set) collapsed {
 	c := collapsed{n: len(x) / d.In, index: index, x: x}
 	c.y, c.count = make([]float64, c.n*d.Out), make([]float64, c.n)
 
-	w := 1.0
 	for i, k := range index {
-		if d.Weight != nil {
-			w = d.Weight[i]
-		}
-
+		w := triplets.WeightAt(d.Weight, i)
 		for j := range d.Out {
 			c.y[k*d.Out+j] += w * (d.Y1[i*d.Out+j] + d.Y2[i*d.Out+j])
 		}

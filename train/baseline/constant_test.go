@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"doubletake/internal/must"
 	"doubletake/train/triplets"
 )
 
@@ -13,15 +14,12 @@ import (
 func TestConstantByHand(t *testing.T) {
 	data := triplets.Set{N: 2, In: 1, Out: 1, X: []float64{1, 1}, Y1: []float64{1, 5}, Y2: []float64{3, 7}}
 	p, err := Constant{}.Fit(ctx, data, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	r := predicted(t, p, []float64{-50, 50})
 	for i := range r.Mu {
-		if r.Mu[i] != 4 || math.Abs(r.Epistemic[i]-4) > 1e-12 || math.Abs(r.Total[i]-(20.0/3+4)) > 1e-12 {
-			t.Errorf("%g, total %g, epistemic %g", r.Mu[i], r.Total[i], r.Epistemic[i])
-		}
+		must.Not(t, r.Mu[i] != 4 || math.Abs(r.Epistemic[i]-4) > 1e-12 || math.Abs(r.Total[i]-(20.0/3+4)) > 1e-12,
+			"%g, total %g, epistemic %g", r.Mu[i], r.Total[i], r.Epistemic[i])
 	}
 }
 
@@ -43,9 +41,7 @@ func TestConstantClosedForm(t *testing.T) {
 		}
 
 		p, err := Constant{}.Fit(ctx, data, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		r := predicted(t, p, []float64{0})
 		square += r.Mu[0] * r.Mu[0] / repeats

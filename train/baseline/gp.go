@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"doubletake/internal/lists"
 	"doubletake/train/gp"
 	"doubletake/train/triplets"
 )
@@ -24,11 +25,7 @@ type gpPredictor struct {
 // Fit finds the hyperparameters, on conditions that the seed chooses where there are
 // many, and factorises the covariance.
 func (g GP) Fit(ctx context.Context, data triplets.Set, seed uint64) (Predictor, error) {
-	o := gp.Options{Seed: seed}
-	for j := range data.In {
-		o.GroupInputs = append(o.GroupInputs, j) // there is no second kernel on the others
-	}
-
+	o := gp.Options{Seed: seed, GroupInputs: lists.Numbers(data.In)} // there is no second kernel on the others
 	m, err := gp.Fit(ctx, data, o)
 	if err != nil {
 		return nil, fmt.Errorf("fit gp: %w", err)

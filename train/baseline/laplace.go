@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
+	"doubletake/internal/lists"
 	"doubletake/train"
 	"doubletake/train/triplets"
 )
@@ -24,6 +24,7 @@ type Laplace struct{ Config train.Config }
 
 type laplacePredictor struct {
 	m    *train.Model
+	f    train.ModelFile // of m
 	head []headPosterior // of each outcome
 }
 
@@ -43,33 +44,29 @@ func (l Laplace) Fit(ctx context.Context, data triplets.Set, seed uint64) (Predi
 		return nil, fmt.Errorf("fit laplace: %w", err)
 	}
 
-	p := laplacePredictor{m: m}
-	if p.head, err = lastLayer(ctx, m, collapse(data)); err != nil {
+	p := laplacePredictor{m: m, f: m.File()}
+	if p.head, err = lastLayer(ctx, p.f, collapse(data)); err != nil {
 		return nil, fmt.Errorf("fit laplace: %w", err)
 	}
 
 	return p, nil
 }
 
-func lastLayer(ctx context.Context, m *train.Model, c collapsed) ([]headPosterior, error) {
-	a := m.Activations()
-	top := a.Layers() - 1
-	n := len(a.Input(top)) + 1
+func lastLayer(ctx context.Context, f train.ModelFile, c collapsed) ([]headPosterior, error) {
+	top := f.Layers[len(f.Layers)-1]
+	n := top.In + 1
 
-	sum := make([]*mat.SymDense, m.Out)
-	for j := range sum {
-		sum[j] = mat.NewSymDense(n, nil)
-	}
+	sum := lists.Make(f.Outcomes, func(int) *mat.SymDense { return mat.NewSymDense(n, nil) })
 
 	for i := range c.n {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 
-		_, v := a.At(c.x[i*m.In : (i+1)*m.In])
-		phi := mat.NewVecDense(n, features(a))
+		phi, out := features(f, c.x[i*f.Inputs:(i+1)*f.Inputs])
 		for j := range sum {
-			sum[j].SymRankOne(sum[j], c.count[i]/v[j], phi)
+			v := train.Softplus(out[f.Outcomes+j]) + 1e-6
+			sum[j].SymRankOne(sum[j], c.count[i]/v, mat.NewVecDense(n, phi))
 		}
 	}
 
@@ -87,9 +84,9 @@ func lastLayer(ctx context.Context, m *train.Model, c collapsed) ([]headPosterio
 			h.values[i] = max(v, 0)
 		}
 
-		square := math.Pow(a.Parameter(top, n-1, j), 2)
-		for k := range n - 1 {
-			square += math.Pow(a.Parameter(top, k, j), 2)
+		square := math.Pow(float64(top.Bias[j]), 2)
+		for _, w := range top.Weights {
+			square += math.Pow(float64(w[j]), 2)
 		}
 
 		h.lambda = BestLambda(square, n, h.logDet)
@@ -99,9 +96,28 @@ func lastLayer(ctx context.Context, m *train.Model, c collapsed) ([]headPosterio
 	return head, nil
 }
 
-// features are the last activations and one.
-func features(a *train.Activations) []float64 {
-	return append(slices.Clone(a.Input(a.Layers()-1)), 1)
+// features evaluates the first answer of a network that is fed nothing back at the condition x, in float64: the
+// last activations and one, and the head's outputs, in network units.
+func features(f train.ModelFile, x []float64) (phi, out []float64) {
+	to := lists.Make(f.Inputs, func(j int) float64 { // as the network sees it
+		return float64(float32((x[j] - f.InputMean[j]) / f.InputStd[j]))
+	})
+
+	for i, l := range f.Layers {
+		phi, to = to, make([]float64, l.Out)
+		for o := range to {
+			to[o] = float64(l.Bias[o])
+			for k, a := range phi {
+				to[o] += float64(a * float64(l.Weights[k][o]))
+			}
+
+			if i+1 < len(f.Layers) {
+				to[o] = max(to[o], 0)
+			}
+		}
+	}
+
+	return append(phi, 1), to
 }
 
 // BestLambda maximises the evidence −½(λ·square + ln|H| − p·ln λ) of p weights with the
@@ -148,7 +164,6 @@ func (p laplacePredictor) Predict(ctx context.Context, x []float64) (*Prediction
 	r.Mu, r.Total = p.m.Predict(x)
 	r.Epistemic = make([]float64, len(r.Mu))
 
-	a, scale := p.m.Activations(), p.m.OutcomeScale()
 	for i := 0; i <= r.N; i++ {
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("predict with laplace: %w", err)
@@ -158,10 +173,9 @@ func (p laplacePredictor) Predict(ctx context.Context, x []float64) (*Prediction
 			break
 		}
 
-		a.At(x[i*p.m.In : (i+1)*p.m.In])
-		phi := features(a)
+		phi, _ := features(p.f, x[i*p.m.In:(i+1)*p.m.In])
 		for j, h := range p.head {
-			k, u := i*r.Out+j, scale.Std[j]
+			k, u := i*r.Out+j, p.f.OutputStd[j]
 			r.Epistemic[k] = h.variance(phi) * (u * u)
 			r.Total[k] += r.Epistemic[k]
 		}

@@ -9,6 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"doubletake/internal/must"
 	"doubletake/train"
 	"doubletake/train/triplets"
 )
@@ -33,37 +34,32 @@ func TestLaplaceAgainstTorch(t *testing.T) {
 		err = json.Unmarshal(raw, &g)
 	}
 
-	if err != nil || len(g.Few.Last) != 4 || len(g.Many.Last) != 4 {
-		t.Fatal(err)
-	}
+	must.Never(t, err != nil || len(g.Few.Last) != 4 || len(g.Many.Last) != 4, "%v", err)
 
 	const lambda = 0.3
 	near := func(what string, got, want, tol float64) {
 		t.Helper()
-		if !(math.Abs(got-want) <= tol*(1+math.Abs(want))) {
-			t.Errorf("%s: %.12g, torch %.12g", what, got, want)
-		}
+		must.Near(t, got, want, tol*(1+math.Abs(want)), "%s", what)
 	}
 
-	m, a := g.Model, g.Model.Activations()
+	f := g.Model.File()
 	for name, c := range map[string]laplaceCase{"few": g.Few, "many": g.Many} {
-		head, err := lastLayer(ctx, m, collapsed{n: len(c.Count), x: c.X, count: c.Count})
-		if err != nil {
-			t.Fatal(err)
-		}
+		head, err := lastLayer(ctx, f, collapsed{n: len(c.Count), x: c.X, count: c.Count})
+		must.Do(t, err)
 
 		for j, h := range head {
 			h.lambda = lambda
 			near(name+": ln|H|", h.logDet(lambda), c.LastLogDet[j], 1e-10)
 
 			for i := range 4 {
-				mu, _ := a.At(c.Q[i*m.In : (i+1)*m.In])
-				near(name+": mean", mu[j], c.Mu[i][j], 1e-12)
-				near(name+": variance", h.variance(features(a)), c.Last[i][j], 1e-9)
+				phi, out := features(f, c.Q[i*f.Inputs:(i+1)*f.Inputs])
+				near(name+": mean", out[j], c.Mu[i][j], 1e-12)
+				near(name+": variance", h.variance(phi), c.Last[i][j], 1e-9)
 			}
 
 			// A prior that allows nothing leaves nothing.
-			if h.lambda = 1e12; h.variance(features(a)) > 1e-6 {
+			phi, _ := features(f, c.Q[:f.Inputs])
+			if h.lambda = 1e12; h.variance(phi) > 1e-6 {
 				t.Errorf("%s: λ = 1e12 leaves a variance", name)
 			}
 		}
@@ -77,27 +73,23 @@ func TestLastLayerIsBayesianRegression(t *testing.T) {
 	c := settings().Config
 	c.Epochs, c.Seed = 30, 2
 	m, _, err := train.FitSingle(ctx, data, c, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	col := collapse(data)
-	post, err := lastLayer(ctx, m, col)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := m.File()
+	post, err := lastLayer(ctx, f, col)
+	must.Do(t, err)
 
-	a := m.Activations()
-	n := len(features(a))
+	phi, _ := features(f, data.X[:1])
+	n := len(phi)
 	for j := range 2 {
 		h := mat.NewDense(n, n, nil)
 		for i := range col.n {
-			_, v := a.At(col.x[i : i+1])
-
-			f := features(a)
+			phi, out := features(f, col.x[i:i+1])
+			v := train.Softplus(out[2+j]) + 1e-6
 			for p := range n {
 				for q := range n {
-					h.Set(p, q, h.At(p, q)+col.count[i]*f[p]*f[q]/v[j])
+					h.Set(p, q, h.At(p, q)+col.count[i]*phi[p]*phi[q]/v)
 				}
 			}
 		}
@@ -107,14 +99,12 @@ func TestLastLayerIsBayesianRegression(t *testing.T) {
 		}
 
 		var inverse mat.Dense
-		if err := inverse.Inverse(h); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, inverse.Inverse(h))
 
 		for _, x := range []float64{-2, 0.3, 6} {
-			a.At([]float64{x})
-			got, f := post[j].variance(features(a)), mat.NewVecDense(n, features(a))
-			if want := mat.Inner(f, &inverse, f); math.Abs(got-want) > 1e-10*(1+want) {
+			phi, _ := features(f, []float64{x})
+			got, v := post[j].variance(phi), mat.NewVecDense(n, phi)
+			if want := mat.Inner(v, &inverse, v); math.Abs(got-want) > 1e-10*(1+want) {
 				t.Errorf("outcome %d at %v: %v, regression %v", j, x, got, want)
 			}
 		}
@@ -132,9 +122,7 @@ func TestBestLambda(t *testing.T) {
 		}
 	}
 
-	if l := BestLambda(0, 1, sharp.logDet); l != 1e4 {
-		t.Errorf("no weights: λ = %g", l)
-	}
+	must.Equal(t, BestLambda(0, 1, sharp.logDet), 1e4, "no weights: λ")
 }
 
 // Three repeats of each condition make three pairs, each run in two of them, of
@@ -145,9 +133,7 @@ func TestLaplaceCountsRepeats(t *testing.T) {
 	c := settings().Config
 	c.Epochs, c.Hidden = 20, []int{8}
 	m, _, err := train.FitSingle(ctx, once, c, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	thrice := once
 	for range 2 {
@@ -166,18 +152,15 @@ func TestLaplaceCountsRepeats(t *testing.T) {
 
 	var r [2]*Prediction
 	for i, data := range []triplets.Set{once, thrice} {
-		head, err := lastLayer(ctx, m, collapse(data))
-		if err != nil {
-			t.Fatal(err)
-		}
+		head, err := lastLayer(ctx, m.File(), collapse(data))
+		must.Do(t, err)
 
-		r[i] = predicted(t, laplacePredictor{m, head}, []float64{-2, 0.4, 5})
+		r[i] = predicted(t, laplacePredictor{m, m.File(), head}, []float64{-2, 0.4, 5})
 	}
 
 	for k, v := range r[0].Epistemic {
-		if math.Abs(r[1].Epistemic[k]-v) > 1e-9*v || v == 0 {
-			t.Errorf("value %d: %v of three pairs, %v of one that counts three", k, r[1].Epistemic[k], v)
-		}
+		must.Not(t, math.Abs(r[1].Epistemic[k]-v) > 1e-9*v || v == 0,
+			"value %d: %v of three pairs, %v of one that counts three", k, r[1].Epistemic[k], v)
 	}
 }
 
@@ -188,9 +171,7 @@ func TestLaplaceCoversInside(t *testing.T) {
 	c.Dropout = 0
 
 	p, err := Laplace{c}.Fit(ctx, data, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	r := predicted(t, p, fresh.X)
 	in, share := 0.0, 0.0
@@ -204,7 +185,6 @@ func TestLaplaceCoversInside(t *testing.T) {
 		share += r.Epistemic[k] / r.Total[k] / float64(len(r.Mu))
 	}
 
-	if in < 0.93 || in > 0.985 || share < 0.002 || share > 0.5 {
-		t.Errorf("%.3f of the values lie inside of 95 %%, v̂ is %.3f of the total", in, share)
-	}
+	must.Not(t, in < 0.93 || in > 0.985 || share < 0.002 || share > 0.5,
+		"%.3f of the values lie inside of 95 %%, v̂ is %.3f of the total", in, share)
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"doubletake/internal/lists"
 	"doubletake/train/triplets"
 )
 
@@ -20,13 +21,9 @@ type cells struct {
 // condition is one, or each row.
 func cellsOf(d triplets.Set) cells {
 	conditions, _ := triplets.Index(d.X, d.In)
-	rows := make([]int, d.N)
-	for i := range rows {
-		rows[i] = i
-	}
 
 	var names, of []int
-	for _, of = range [][]int{d.Group, conditions, rows} {
+	for _, of = range [][]int{d.Group, conditions, lists.Numbers(d.N)} {
 		if names = slices.Compact(slices.Sorted(slices.Values(of))); len(names) > 1 {
 			break
 		}
@@ -114,9 +111,9 @@ func (p *steady) learn(d triplets.Set, c cells, mu []float64) {
 		e, weight := make([]float64, c.groups), make([]float64, c.groups)
 		noise, all := 0.0, 0.0
 		for i, k := range c.index {
-			at, w := i*d.Out+j, 1.0
-			if d.Weight != nil {
-				w = d.Weight[i]
+			at, w := i*d.Out+j, triplets.WeightAt(d.Weight, i)
+			if d.Alone != nil && d.Alone[i] {
+				continue // its outcomes are one, which shows neither error nor noise
 			}
 
 			diff := d.Y1[at] - d.Y2[at]

@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"doubletake/internal/lists"
 	"doubletake/train/triplets"
 )
 
@@ -68,9 +69,7 @@ func (Linear) Fit(ctx context.Context, data triplets.Set, _ uint64) (Predictor, 
 
 	c := cellsOf(data)
 	r := &regression{cells: c, out: data.Out, y: scale.Standardise(c.y), folds: min(c.groups, maxFolds)}
-	for _, g := range c.group {
-		r.fold = append(r.fold, g%r.folds)
-	}
+	r.fold = lists.Each(c.group, func(g int) int { return g % r.folds })
 
 	chosen, err := r.choose(ctx, data.In)
 	if err != nil {
@@ -101,11 +100,7 @@ func (Linear) Fit(ctx context.Context, data triplets.Set, _ uint64) (Predictor, 
 
 // add adds a term and reports whether it varies.
 func (r *regression) add(of func(x []float64) float64) bool {
-	column := make([]float64, r.n)
-	for k := range column {
-		column[k] = of(r.at(k))
-	}
-
+	column := lists.Make(r.n, func(k int) float64 { return of(r.at(k)) })
 	s := triplets.ScaleOf(1, column)
 	if !(s.Std[0] > 1e-12*math.Abs(s.Mean[0])) {
 		return false
@@ -277,16 +272,12 @@ func (r *regression) solve(chosen []int, use func(fold int) bool) *mat.Dense {
 	}
 
 	// Without their means terms that are constant here get no slope.
-	column := func(value func(k int) float64) (mean float64, out []float64) {
+	column := func(value func(k int) float64) (mean float64, about []float64) {
 		for _, k := range at {
 			mean += r.count[k] / weight * value(k)
 		}
 
-		for _, k := range at {
-			out = append(out, math.Sqrt(r.count[k])*(value(k)-mean))
-		}
-
-		return mean, out
+		return mean, lists.Each(at, func(k int) float64 { return math.Sqrt(r.count[k]) * (value(k) - mean) })
 	}
 
 	slopes := mat.NewDense(len(chosen)+1, r.out, nil)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"doubletake/internal/must"
 	"doubletake/train/triplets"
 )
 
@@ -24,9 +25,7 @@ func TestLinearAgainstNumpy(t *testing.T) {
 		err = json.Unmarshal(raw, &g)
 	}
 
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	data := triplets.Set{N: len(g.Groups), In: 3, Out: 2, X: g.X, Y1: g.Y1, Y2: g.Y2, Group: g.Groups}
 	r := predicted(t, fitted(t, "linear", data, 1), g.At)
@@ -85,9 +84,7 @@ func TestLinearConstantWithoutGroup(t *testing.T) {
 		}
 	}
 
-	if want := (81.0 + 121 + 121 + 81) / 4; math.Abs(r.Epistemic[0]-want) > 1e-9 {
-		t.Errorf("epistemic %g, expected %g by hand", r.Epistemic[0], want)
-	}
+	must.Near(t, r.Epistemic[0], (81.0+121+121+81)/4, 1e-9, "epistemic by hand")
 }
 
 // By hand: the groups are at 2, 3 and 5; 2.4 is nearest to 2, 4 to 3 and 5 alike; the second
@@ -99,107 +96,12 @@ func TestNearestGroupByHand(t *testing.T) {
 	}
 	r := predicted(t, fitted(t, "nearest-group", d, 1), []float64{2.4, 11, 4, 19, 5, 15, 9, 99})
 	for i, want := range []float64{1, 20, 24, 32} {
-		if math.Abs(r.Mu[i]-want) > 1e-12 {
-			t.Errorf("query %d: %g, expected %g", i, r.Mu[i], want)
-		}
+		must.Near(t, r.Mu[i], want, 1e-12, "query %d", i)
 	}
 
 	// Left out, 2 is predicted by 3, 3 by 2, and 5 by 3.
 	want := ((9.0+36)/2 + (9.0+36)/2 + (144.0+576)/2) / 3
-	if math.Abs(r.Epistemic[0]-want) > 1e-9 {
-		t.Errorf("epistemic %g, expected %g", r.Epistemic[0], want)
-	}
-}
-
-// By hand: of four groups each value of a group of two weighs a tenth, of a group of one a
-// fifth; 0.8 is reached by all, and 0.95 by none.
-func TestGroupQuantileByHand(t *testing.T) {
-	groups := [][]float64{{1, 8}, {2, 3}, {4}, {5}}
-	for level, want := range map[float64]float64{0.1: 1, 0.3: 3, 0.5: 4, 0.7: 5, 0.8: 8, 0.95: 8} {
-		if got := GroupQuantile(groups, level); got != want {
-			t.Errorf("level %g: %g, expected %g", level, got, want)
-		}
-	}
-}
-
-// Closed form: of K + 1 like groups with one value each, the new one's is within the largest
-// of the others with the probability K/(K+1), and within the quantile with the level or more,
-// by at most 1/(K+1). Values of a group may go together.
-func TestGroupQuantileCovers(t *testing.T) {
-	rng := rand.New(rand.NewPCG(3, 3))
-	const campaigns = 10000
-	for _, k := range []int{2, 4, 9, 19, 39} {
-		for _, values := range []int{1, 5} {
-			if values > 1 && k != 9 {
-				continue
-			}
-
-			inside := 0.0
-			for range campaigns {
-				groups := make([][]float64, k+1)
-				for g := range groups {
-					own := rng.NormFloat64()
-					for range values {
-						groups[g] = append(groups[g], math.Abs(own+rng.NormFloat64()))
-					}
-				}
-
-				q := GroupQuantile(groups[:k], 0.95)
-				for _, v := range groups[k] {
-					if v <= q {
-						inside += 1.0 / campaigns / float64(values)
-					}
-				}
-			}
-
-			low := min(0.95, float64(k)/float64(k+1)) - 0.01
-			if high := low + 0.02; inside < low || values == 1 && inside > high {
-				t.Errorf("%d groups of %d values: %.3f inside, expected %.3f to %.3f", k, values, inside, low, high)
-			}
-		}
-	}
-}
-
-// In simulated campaigns of nine like groups, one value each, an interval of constant width
-// holds a new group's value in a share of K/(K+1), one over the process's deviation in no
-// less. A short test has few campaigns.
-func TestConformalCovers(t *testing.T) {
-	campaigns, margin := 40, 0.15
-	if long() {
-		campaigns, margin = 1500, 0.02
-	}
-
-	const k = 9
-	for _, name := range []string{"conformal", "conformal-relative"} {
-		rng := rand.New(rand.NewPCG(4, 4))
-		inside := 0.0
-		for range campaigns {
-			d := triplets.Set{N: k, In: 2, Out: 1}
-
-			var at, ends []float64 // the last group, which is new
-			for i, g := range rng.Perm(k + 1) {
-				y := 0.5*float64(g)/k + rng.NormFloat64()
-				at, ends = []float64{float64(g), 1}, []float64{y + 0.3*rng.NormFloat64(), y + 0.3*rng.NormFloat64()}
-				if i < k {
-					d.X, d.Y1, d.Y2 = append(d.X, at...), append(d.Y1, ends[0]), append(d.Y2, ends[1])
-				}
-			}
-
-			r := predicted(t, fitted(t, name, d, 1), at)
-			for _, y := range ends {
-				if math.Abs(y-r.Mu[0]) <= z95*math.Sqrt(r.Total[0]) {
-					inside += 0.5 / float64(campaigns)
-				}
-			}
-		}
-
-		t.Logf("%s: %.3f inside", name, inside)
-
-		want := float64(k) / (k + 1)
-		if inside < want-margin || name == "conformal" && inside > want+margin {
-			t.Errorf("%s: %.3f inside, expected %.2f ± %.2f", name, inside, want, margin)
-		}
-	}
+	must.Near(t, r.Epistemic[0], want, 1e-9, "epistemic")
 }
 
 // A set without groups takes its conditions for groups.
@@ -215,8 +117,6 @@ func TestWithoutGroups(t *testing.T) {
 
 		x := []float64{-2, 1.5, 7}
 		a, b := predicted(t, fitted(t, info.Name, d, 1), x), predicted(t, fitted(t, info.Name, named, 1), x)
-		if !slices.Equal(a.Mu, b.Mu) || !slices.Equal(a.Total, b.Total) {
-			t.Errorf("%s: %v, with groups %v", info.Name, a, b)
-		}
+		must.Not(t, !slices.Equal(a.Mu, b.Mu) || !slices.Equal(a.Total, b.Total), "%s: %v, with groups %v", info.Name, a, b)
 	}
 }

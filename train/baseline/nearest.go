@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"doubletake/train/triplets"
 )
@@ -45,10 +46,7 @@ func (NearestGroup) Fit(ctx context.Context, data triplets.Set, _ uint64) (Predi
 		}
 	}
 
-	mu := make([]float64, len(c.y))
-	for k := range mu {
-		mu[k] = math.NaN()
-	}
+	mu := slices.Repeat([]float64{math.NaN()}, len(c.y))
 
 	asked := min(c.n, nearestAsked)
 	for i := range asked {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"testing"
 
+	"doubletake/internal/must"
 	"doubletake/train"
 )
 
@@ -31,9 +32,7 @@ func TestAgainstTorch(t *testing.T) {
 		err = json.Unmarshal(raw, &g)
 	}
 
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	for _, c := range []struct {
 		name string
@@ -44,13 +43,9 @@ func TestAgainstTorch(t *testing.T) {
 		{"ensemble", ensemblePredictor(g.Ensemble.Models), g.Ensemble.answers},
 	} {
 		got, err := c.p.Predict(t.Context(), g.X)
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		if len(c.want.Mu) != 18 || len(got.Mu) != 18 {
-			t.Fatalf("%s: %d answers for %d of torch", c.name, len(got.Mu), len(c.want.Mu))
-		}
+		must.Do(t, err)
+		must.Never(t, len(c.want.Mu) != 18 || len(got.Mu) != 18, "%s: %d answers for %d of torch", c.name, len(got.Mu),
+			len(c.want.Mu))
 
 		for _, q := range []struct {
 			name      string
@@ -61,14 +56,10 @@ func TestAgainstTorch(t *testing.T) {
 				largest = max(largest, math.Abs(w))
 			}
 
-			if largest < 1e-4 {
-				t.Errorf("%s, %s: nothing to compare", c.name, q.name)
-			}
+			must.Not(t, largest < 1e-4, "%s, %s: nothing to compare", c.name, q.name)
 
 			for k, w := range q.want {
-				if math.Abs(q.got[k]-w) > 2e-5*(math.Abs(w)+0.01*largest) {
-					t.Errorf("%s, %s %d: %v, torch %v", c.name, q.name, k, q.got[k], w)
-				}
+				must.Near(t, q.got[k], w, 2e-5*(math.Abs(w)+0.01*largest), "%s, %s %d", c.name, q.name, k)
 			}
 		}
 	}

@@ -30,9 +30,9 @@ func (z ZigZag) Fit(ctx context.Context, data triplets.Set, seed uint64) (Predic
 	}
 
 	c := z.Config
-	c.Head, c.Bins, c.Seed, c.Pairs = train.TwoAnswers, 0, seed, train.Plain
+	c.Seed, c.Pairs = seed, train.Plain
 	c.Feedback, c.FeedbackValue = train.Constant, ZigZagValue
-	c.Epochs, c.Stop = (c.Epochs+1)/2, (c.Stop+1)/2 // of twice the rows
+	c.Epochs = (c.Epochs + 1) / 2 // of twice the rows
 	both := append(append([]float64(nil), data.Y1...), data.Y2...)
 	single := triplets.Set{
 		N: 2 * data.N, In: data.In, Out: data.Out, Y1: both, Y2: both,

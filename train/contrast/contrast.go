@@ -15,6 +15,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/mathext"
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"doubletake/internal/lists"
 )
 
 // Arm is the units that share a mean, at least two: one side, one side at one condition, or the
@@ -237,12 +239,7 @@ func (a Arm) scatter() (s2, free float64) {
 
 		mean, v := a.moments(p)
 		s2 += v
-		d := make([]float64, len(a.Curves))
-		for i, c := range a.Curves {
-			d[i] = c[p] - mean
-		}
-
-		own = append(own, d)
+		own = append(own, lists.Each(a.Curves, func(c []float64) float64 { return c[p] - mean }))
 	}
 
 	sum, points := 0.0, float64(len(own)) // of squared covariances, without bias (normal values)

@@ -7,6 +7,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"doubletake/internal/must"
 )
 
 // unit is one unit's scatter at some points: simulated, with variance 1.
@@ -98,16 +100,12 @@ func TestBandCoverage(t *testing.T) {
 		t.Errorf("coverage %.3f", all)
 	}
 
-	page, err := os.ReadFile("../../docs/contrast.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Read(t, "../../docs/contrast.md")
 
 	stated := fmt.Sprintf("the band held all points in %.1f %%, of one kind of campaign in %.1f to %.1f %%", 100*all,
 		100*least, 100*most)
-	if repeats > 100 && !strings.Contains(strings.Join(strings.Fields(string(page)), " "), stated) {
-		t.Errorf("docs/contrast.md does not state: %s", stated)
-	}
+	must.Not(t, repeats > 100 && !strings.Contains(strings.Join(strings.Fields(string(page)), " "), stated),
+		"docs/contrast.md does not state: %s", stated)
 }
 
 // Of a single point the band is the interval, but for the draws. Conditions with two units a side each
@@ -168,17 +166,13 @@ func TestMean(t *testing.T) {
 		{e.Above(e.High), 0.025},
 		{e.Above(e.Low), 0.975},
 	} {
-		if math.Abs(v[0]-v[1]) > 1e-9 {
-			t.Errorf("%v, want %v", v[0], v[1])
-		}
+		must.Near(t, v[0], v[1], 1e-9, "got")
 	}
 }
 
 // The power of simulated tests is that of the noncentral t, and the number of units is the first with it.
 func TestPower(t *testing.T) {
-	if p := Power(0, 7, 0.95); math.Abs(p-0.05) > 1e-5 {
-		t.Errorf("power at the limit %g", p)
-	}
+	must.Near(t, Power(0, 7, 0.95), 0.05, 1e-5, "power at the limit")
 
 	r := rand.New(rand.NewPCG(3, 3))
 	const repeats, shift = 8000, 1.1

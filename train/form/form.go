@@ -5,10 +5,13 @@
 package form
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
+
+	"doubletake/internal/lists"
 )
 
 // Dimension is the dimension of a quantity in powers of kg, m and s. The zero value is that
@@ -140,13 +143,8 @@ func (g *generator) add(f Form) {
 	}
 }
 
-func (g *generator) all(length, time int) (list []int) {
-	for k, q := range g.in {
-		if q.is(length, time) {
-			list = append(list, k)
-		}
-	}
-	return list
+func (g *generator) all(length, time int) []int {
+	return lists.Where(len(g.in), func(k int) bool { return g.in[k].is(length, time) })
 }
 
 // logarithm is ln of an input where it has one.
@@ -226,10 +224,7 @@ func (g *generator) ratios(u, l int, drop bool) {
 		formula = append(formula, q.Name+"/("+density(q.Mass)+g.product(f.Powers[j])+")")
 	}
 
-	f.Formula = strings.Join(formula, ", ")
-	if f.Formula == "" {
-		f.Formula = "inputs as ratios with " + g.product(g.powers(u, l, 1, 0))
-	}
+	f.Formula = cmp.Or(strings.Join(formula, ", "), "inputs as ratios with "+g.product(g.powers(u, l, 1, 0)))
 
 	at := g.in[u].Name
 	if l != none {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"testing"
+
+	"doubletake/internal/must"
 )
 
 // The forms of a wing of varying chord: by dimensional analysis L/(ρu²c²), M/(ρu²c³), P/(ρu³c²)
@@ -29,40 +31,30 @@ func TestList(t *testing.T) {
 	}
 
 	for i, f := range list {
-		if i >= len(want) || f.Name != want[i] {
-			t.Fatalf("form %d is %s, expected %q", i, f.Name, want)
-		}
+		must.Never(t, i >= len(want) || f.Name != want[i], "form %d is %s, expected %q", i, f.Name, want)
 	}
 
-	if len(list) != len(want) {
-		t.Fatalf("%d forms, expected %q", len(list), want)
-	}
+	must.Be(t, len(list), len(want), "forms, expected %q", want)
 
 	const u, c, flap, alpha = 20, 0.1, 5, -3
 	f := list[1]
 	x, err := f.X([]float64{u, c, flap, alpha}, 4)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	for k, v := range []float64{math.Log(flap * c / u), alpha, math.Log(u), math.Log(c)} {
-		if math.Abs(x[k]-v) > 1e-12 {
-			t.Errorf("column %d is %g, expected %g", k, x[k], v)
-		}
+		must.Near(t, x[k], v, 1e-12, "column %d is", k)
 	}
 
 	for j, v := range []float64{u * u * c * c, u * u * c * c * c, u * u * u * c * c, 1} {
-		if got := math.Exp(f.LnFactors([]float64{u, c, flap, alpha}, 4)[j]); math.Abs(got/v-1) > 1e-12 {
-			t.Errorf("factor of outcome %d is %g, expected %g", j, got, v)
-		}
+		must.Near(t, math.Exp(f.LnFactors([]float64{u, c, flap, alpha}, 4)[j]), v, 1e-12*v, "factor of outcome %d is",
+			j)
 	}
 
 	// With a shaft speed, n·c is the speed: lift/(ρn²c⁴).
 	at := []float64{u, c, flap, alpha}
 	got, v := f.LnFactors(at, 4), list[3].LnFactors(at, 4)
-	if math.Abs(v[0]-math.Log(flap*flap*c*c*c*c)) > 1e-12 || got[0] == v[0] {
-		t.Errorf("factor of a lift by shaft speed is exp %g", v[0])
-	}
+	must.Not(t, math.Abs(v[0]-math.Log(flap*flap*c*c*c*c)) > 1e-12 || got[0] == v[0],
+		"factor of a lift by shaft speed is exp %g", v[0])
 
 	if _, err := f.X([]float64{0, c, flap, alpha}, 4); err == nil {
 		t.Error("a speed of 0 has a logarithm")
@@ -72,18 +64,14 @@ func TestList(t *testing.T) {
 func TestNamed(t *testing.T) {
 	in := []string{"u_m_s", "chord_m", "alpha_deg"}
 	for _, name := range []string{Raw, Auto, "log", "order", "coefficient(u_m_s)", "ratios(u_m_s,chord_m)-"} {
-		if !Named(name, in) {
-			t.Errorf("%s is no form", name)
-		}
+		must.Not(t, !Named(name, in), "%s is no form", name)
 	}
 
 	for _, name := range []string{
 		"", "physics", "coefficient", "coefficient(speed)", "coefficient(u_m_s", "logs(u_m_s)",
 		"ratios(u_m_s,chord_m,alpha_deg)", "ratios()",
 	} {
-		if Named(name, in) {
-			t.Errorf("%q is a form", name)
-		}
+		must.Not(t, Named(name, in), "%q is a form", name)
 	}
 }
 
@@ -110,9 +98,7 @@ func TestChoose(t *testing.T) {
 		{scores(4, 0.8, true), 2, 2},
 		{scores(math.Inf(-1), 1, true)[:1], 5, 0},
 	} {
-		if got := Choose(c.list, c.groups); got != c.want {
-			t.Errorf("%+v with %d groups: form %d, expected %d", c.list, c.groups, got, c.want)
-		}
+		must.Equal(t, Choose(c.list, c.groups), c.want, "%+v with %d groups: form", c.list, c.groups)
 	}
 }
 

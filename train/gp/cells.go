@@ -9,6 +9,8 @@ import (
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 
+	"doubletake/internal/lists"
+	"doubletake/internal/parallel"
 	"doubletake/train/kernel"
 )
 
@@ -40,29 +42,19 @@ func (e *TooManyGroupsError) Error() string {
 	return fmt.Sprintf("%d groups are more than %d, the cells for which a process is affordable", e.Groups, e.Max)
 }
 
-// cells are averages of conditions, for one outcome.
-type cells struct {
-	group       []int
-	x           []float64 // len(group)×inputs, standardised
-	y, variance []float64 // the variance includes the nugget
-}
-
 // average makes the cells of all outcomes, at most limit for each.
 func (m *Model) average(ctx context.Context, limit int) error {
-	groups := m.blocks()
+	same := func(k int) string { return fmt.Sprint(m.group[k], m.levels([]int{k})) }
+	groups := lists.Alike(lists.Make(m.n, same)) // of equal levels
 	if len(groups) > limit {
 		return &TooManyGroupsError{len(groups), limit}
 	}
 
-	sizes := make([]int, len(groups))
-	for h, rows := range groups {
-		sizes[h] = len(rows)
-	}
-
+	sizes := lists.Each(groups, func(rows []int) int { return len(rows) })
 	share := quota(sizes, limit)
-	m.cells, m.averaged = make([]cells, m.out), &Cells{Rows: m.n}
-	parts := make([]cells, m.out*len(groups))
-	parallel(m.workers, len(parts), func(k int) {
+	m.Averages, m.Averaged = make([]Averages, m.Outcomes), &Cells{Rows: m.n}
+	parts := make([]Averages, m.Outcomes*len(groups))
+	parallel.Do(m.workers, len(parts), func(k int) {
 		if j, h := k/len(groups), k%len(groups); ctx.Err() == nil {
 			parts[k] = m.averageGroup(j, groups[h], share[h])
 		}
@@ -73,14 +65,14 @@ func (m *Model) average(ctx context.Context, limit int) error {
 	}
 
 	for k, p := range parts {
-		c := &m.cells[k/len(groups)]
-		c.group, c.x = append(c.group, p.group...), append(c.x, p.x...)
-		c.y, c.variance = append(c.y, p.y...), append(c.variance, p.variance...)
-		m.averaged.Cells = max(m.averaged.Cells, len(c.y))
+		c := &m.Averages[k/len(groups)]
+		c.group, c.X, c.Level = append(c.group, p.group...), append(c.X, p.X...), append(c.Level, p.Level...)
+		c.Y, c.Variance = append(c.Y, p.Y...), append(c.Variance, p.Variance...)
+		m.Averaged.Cells = max(m.Averaged.Cells, len(c.Y))
 	}
 
 	h := slices.Index(sizes, slices.Max(sizes))
-	m.averaged.Largest = float64(sizes[h]) / float64(share[h])
+	m.Averaged.Largest = float64(sizes[h]) / float64(share[h])
 
 	return nil
 }
@@ -116,35 +108,30 @@ func quota(sizes []int, cells int) []int {
 
 // averageGroup makes at most count cells of the conditions rows, which are one group.
 // Sums are in the order of the rows.
-func (m *Model) averageGroup(j int, rows []int, count int) cells {
-	in, nugget := len(m.columns), m.hyper[j].Nugget*m.hyper[j].Nugget
-	of := make([]int, len(rows))
-	for a := range of {
-		of[a] = a
-	}
-
+func (m *Model) averageGroup(j int, rows []int, count int) Averages {
+	in, nugget := len(m.Columns), m.Hyper[j].Nugget*m.Hyper[j].Nugget
+	of := lists.Numbers(len(rows))
 	if count < len(rows) {
 		of = nearestCentres(m.scaled(j, rows), in, count)
 	}
 
-	all := cells{make([]int, count), make([]float64, count*in), make([]float64, count), make([]float64, count)}
+	all := Averages{X: make([]float64, count*in), Y: make([]float64, count)}
 	weight := make([]float64, count)
 	for a, i := range rows {
-		w, c := 1/(m.spread[i*m.out+j]+nugget), of[a]
+		w, c := 1/(m.Spread[i*m.Outcomes+j]+nugget), of[a]
 		weight[c] += w
-		all.y[c] += float64(w * m.y[i*m.out+j])
+		all.Y[c] += float64(w * m.Y[i*m.Outcomes+j])
 		for k := range in {
-			all.x[c*in+k] += float64(w * m.x[i*in+k])
+			all.X[c*in+k] += float64(w * m.X[i*in+k])
 		}
 	}
 
-	var r cells
+	var r Averages
 	for c, w := range weight {
 		if w > 0 {
-			r.group, r.y, r.variance = append(r.group, m.group[rows[0]]), append(r.y, all.y[c]/w), append(r.variance, 1/w)
-			for _, x := range all.x[c*in : (c+1)*in] {
-				r.x = append(r.x, x/w)
-			}
+			r.group, r.Y, r.Variance = append(r.group, m.group[rows[0]]), append(r.Y, all.Y[c]/w), append(r.Variance, 1/w)
+			r.Level = append(r.Level, m.levels(rows[:1])...)
+			r.X = append(r.X, lists.Each(all.X[c*in:(c+1)*in], func(x float64) float64 { return x / w })...)
 		}
 	}
 
@@ -154,14 +141,14 @@ func (m *Model) averageGroup(j int, rows []int, count int) cells {
 // scaled returns the inputs of rows in units of the smaller length that outcome j has in
 // each.
 func (m *Model) scaled(j int, rows []int) []float64 {
-	h := m.hyper[j]
+	h := m.Hyper[j]
 
 	length := slices.Clone(h.Length)
 	for i, l := range h.Lengths {
-		length[m.others[i]] = min(length[m.others[i]], l)
+		length[m.Others[i]] = min(length[m.Others[i]], l)
 	}
 
-	z := m.rows(m.x, len(length), rows)
+	z := lists.Rows(m.X, len(length), rows)
 	for k := range z {
 		z[k] /= length[k%len(length)]
 	}
@@ -256,14 +243,10 @@ func distance(a, b []float64) (d float64) {
 // α − L⁻ᵀV·Q⁻¹α_R, and the variance is that of all cells with |chol(Q)⁻¹Vᵀu|² added, where
 // u = L⁻¹k.
 func (m *Model) leaveOutCells(ctx context.Context, j int, rows []int, mean, variance []float64) error {
-	p, in := m.process[j], len(m.columns)
+	p, in := m.process[j], len(m.Columns)
 
-	var at []int
-	for c, g := range m.cells[j].group {
-		if g == m.group[rows[0]] {
-			at = append(at, c)
-		}
-	}
+	group := m.Averages[j].group
+	at := lists.Where(len(group), func(c int) bool { return group[c] == m.group[rows[0]] })
 
 	v, factor, err := p.without(at)
 	if err != nil {
@@ -271,12 +254,18 @@ func (m *Model) leaveOutCells(ctx context.Context, j int, rows []int, mean, vari
 	}
 
 	w, from := len(at), at[0]
-	weights, solved := make([]float64, w), make([]float64, p.n)
-	for a, c := range at {
-		weights[a] = p.alpha[c]
-	}
-
+	weights, solved := lists.Rows(p.alpha, 1, at), make([]float64, p.n)
 	(&process{n: w, chol: factor}).solveVector(weights)
+
+	var (
+		offset *offsets
+		left   []float64 // chol(Q)⁻¹W
+	)
+	if p.offsets != nil {
+		if offset, left, err = p.offsetsWithout(at, v, factor, weights); err != nil {
+			return err
+		}
+	}
 
 	for i := from; i < p.n; i++ {
 		for a, q := range weights {
@@ -297,14 +286,14 @@ func (m *Model) leaveOutCells(ctx context.Context, j int, rows []int, mean, vari
 	}
 
 	of := kernel.View{Data: v[from*w:], Row: w, Col: 1}
-	h := m.hyper[j]
+	h := m.Hyper[j]
 	for b := 0; b < len(rows); b += predictBlock {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 
 		part := rows[b:min(b+predictBlock, len(rows))]
-		mu, s, u := less.latent(m.others, h, m.rows(m.x, in, part))
+		mu, s, u := less.latent(m.Others, h, lists.Rows(m.X, in, part))
 
 		n := len(part)
 		added := make([]float64, w*n)
@@ -312,12 +301,22 @@ func (m *Model) leaveOutCells(ctx context.Context, j int, rows []int, mean, vari
 		kernel.Subtract(w, n, p.n-from, of.T(), kernel.View{Data: u[from*n:], Row: n, Col: 1}, right)
 		SolveLeft(square(w, factor), right, w, n)
 
-		for i, row := range part {
+		for i := range n {
 			for a := range w {
 				s[i] += float64(added[a*n+i] * added[a*n+i])
 			}
+		}
 
-			k := row*m.out + j
+		if offset != nil {
+			level, l := m.levels(part), offset.columns()
+			t := offset.shifts(level, u, n)
+			kernel.Subtract(l, n, w, kernel.View{Data: left, Row: l, Col: 1}.T(), right, kernel.View{Data: t, Row: n, Col: 1})
+			offset.add(level, t, mu, s)
+		}
+
+		for i, row := range part {
+
+			k := row*m.Outcomes + j
 			mean[k], variance[k] = mu[i], max(s[i], MinVariance)+h.Nugget*h.Nugget
 		}
 	}

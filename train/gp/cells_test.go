@@ -8,6 +8,8 @@ import (
 	"slices"
 	"testing"
 
+	"doubletake/internal/lists"
+	"doubletake/internal/must"
 	"doubletake/train/triplets"
 )
 
@@ -24,40 +26,35 @@ func TestQuota(t *testing.T) {
 		{[]int{1, 1, 98}, 10, []int{1, 1, 8}},  // 0.1, 0.1, 9.8
 		{[]int{1, 1, 1, 1, 96}, 5, slices.Repeat([]int{1}, 5)},
 	} {
-		if got := quota(c.sizes, c.cells); !slices.Equal(got, c.want) {
-			t.Errorf("%d cells of %v: %v, want %v", c.cells, c.sizes, got, c.want)
-		}
+		must.Equal(t, quota(c.sizes, c.cells), c.want, "%d cells of %v", c.cells, c.sizes)
 	}
 }
 
 // By hand: the mean of 0, 1, 10, 12, 30 is 10.6, so that the centres are 10, 30, 0; the
 // second step finds the means 11, 30, 0.5 and the same points.
 func TestNearestCentres(t *testing.T) {
-	if of := nearestCentres([]float64{0, 1, 10, 12, 30}, 1, 3); !slices.Equal(of, []int{2, 2, 0, 0, 1}) {
-		t.Errorf("%v", of)
-	}
+	must.Equal(t, nearestCentres([]float64{0, 1, 10, 12, 30}, 1, 3), []int{2, 2, 0, 0, 1}, "got")
 
 	// 0 and 4 are as far from the centre 2; the lower index is taken.
-	if of := nearestCentres([]float64{0, 2, 4}, 1, 2); !slices.Equal(of, []int{1, 0, 0}) {
-		t.Errorf("%v", of)
-	}
+	must.Equal(t, nearestCentres([]float64{0, 2, 4}, 1, 2), []int{1, 0, 0}, "got")
 }
 
 // By hand: weights 1/(0.75 + 0.25) and 1/(0.25 + 0.25) give W = 3.
 func TestAverageGroup(t *testing.T) {
 	m := &Model{
-		out: 1, columns: []int{0}, x: []float64{0, 3, 100}, y: []float64{1, 4, 7}, spread: []float64{0.75, 0.25, 1.75},
-		group: []int{5, 5, 5}, hyper: []Hyper{{Length: []float64{2}, Nugget: 0.5}},
+		Data: Data{
+			Outcomes: 1, Columns: []int{0}, X: []float64{0, 3, 100}, Y: []float64{1, 4, 7}, Spread: []float64{0.75, 0.25, 1.75},
+			Hyper: []Hyper{{Length: []float64{2}, Nugget: 0.5}},
+		},
+		group: []int{5, 5, 5},
 	}
 
 	c := m.averageGroup(0, []int{0, 1, 2}, 2)
-	near(t, "inputs", c.x, []float64{2, 100}, 1e-15)
-	near(t, "means", c.y, []float64{3, 7}, 1e-15)
-	near(t, "variances", c.variance, []float64{1.0 / 3, 2}, 1e-15)
+	near(t, "inputs", c.X, []float64{2, 100}, 1e-15)
+	near(t, "means", c.Y, []float64{3, 7}, 1e-15)
+	near(t, "variances", c.Variance, []float64{1.0 / 3, 2}, 1e-15)
 
-	if !slices.Equal(c.group, []int{5, 5}) {
-		t.Errorf("groups %v", c.group)
-	}
+	must.Equal(t, c.group, []int{5, 5}, "groups")
 }
 
 // Witness: the process conditioned on the cells of the other groups alone, at the rows of
@@ -71,28 +68,24 @@ func TestLeaveOutCellsAgainstRefit(t *testing.T) {
 	}
 
 	mu, claim, noise, err := m.LeaveOut(ctx, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	for g := range 4 {
 		r := *m
-		r.cells = nil
-		for _, c := range m.cells {
-			var less cells
+		r.Averages = nil
+		for _, c := range m.Averages {
+			var less Averages
 			for k, h := range c.group {
 				if h != g {
-					less.x = append(less.x, c.x[3*k:3*k+3]...)
-					less.y, less.variance = append(less.y, c.y[k]), append(less.variance, c.variance[k])
+					less.X = append(less.X, c.X[3*k:3*k+3]...)
+					less.Y, less.Variance = append(less.Y, c.Y[k]), append(less.Variance, c.Variance[k])
 				}
 			}
 
-			r.cells = append(r.cells, less)
+			r.Averages = append(r.Averages, less)
 		}
 
-		if err := r.factorise(ctx); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, r.factorise(ctx))
 
 		var rows []int
 		for i, h := range d.Run {
@@ -101,21 +94,17 @@ func TestLeaveOutCellsAgainstRefit(t *testing.T) {
 			}
 		}
 
-		a, b, c, err := r.Predict(ctx, m.rows(d.X, 4, rows))
-		if err != nil {
-			t.Fatal(err)
-		}
+		a, b, c, err := r.Predict(ctx, lists.Rows(d.X, 4, rows))
+		must.Do(t, err)
 
-		near(t, "mean", m.rows(mu, 2, rows), a, 1e-9)
-		near(t, "variance", m.rows(claim, 2, rows), b, 1e-9)
-		near(t, "noise", m.rows(noise, 2, rows), c, 1e-12)
+		near(t, "mean", lists.Rows(mu, 2, rows), a, 1e-9)
+		near(t, "variance", lists.Rows(claim, 2, rows), b, 1e-9)
+		near(t, "noise", lists.Rows(noise, 2, rows), c, 1e-12)
 
 		some, _, _, err := m.LeaveOut(ctx, rows[3:7])
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
-		near(t, "mean of some rows", some, m.rows(mu, 2, rows[3:7]), 1e-12)
+		near(t, "mean of some rows", some, lists.Rows(mu, 2, rows[3:7]), 1e-12)
 	}
 }
 
@@ -131,39 +120,27 @@ func TestCellsDeterministicAndStored(t *testing.T) {
 	for _, w := range []int{1, 2, 5} {
 		m := mustFit(t, d, Options{GroupInputs: []int{0, 2}, MaxRows: 25, Workers: w, HyperRows: 40})
 		mu, claim, noise, err := m.Predict(ctx, query)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		lmu, lclaim, _, err := m.LeaveOut(ctx, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		b, err := json.Marshal(m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		all := slices.Concat(mu, claim, noise, lmu, lclaim)
 		if first == nil {
 			first, want = b, all
 		}
 
-		if !bytes.Equal(b, first) || !slices.Equal(all, want) {
-			t.Errorf("%d workers give another result", w)
-		}
+		must.Not(t, !bytes.Equal(b, first) || !slices.Equal(all, want), "%d workers give another result", w)
 	}
 
 	var back Model
-	if err := json.Unmarshal(first, &back); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(first, &back))
 
 	mu, claim, noise, err := back.Predict(ctx, query)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	if !slices.Equal(slices.Concat(mu, claim, noise), want[:12]) || *back.Cells() != (Cells{56, 25, 2}) ||
 		back.Conditions() != 56 {
@@ -204,20 +181,15 @@ func TestCellsAgainstAllConditions(t *testing.T) {
 	query := []float64{0.5, 2.2, 3, 1.5, 1, 4.4}
 	o := Options{GroupInputs: []int{0}, HyperRows: 100}
 	mu, claim, _, err := mustFit(t, d, o).Predict(ctx, query)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	o.MaxRows = 120
 	got, ours, _, err := mustFit(t, d, o).Predict(ctx, query)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	for i := range mu {
-		if math.Abs(got[i]-mu[i]) > 0.1*math.Sqrt(claim[i]) || math.Abs(ours[i]/claim[i]-1) > 0.03 {
-			t.Errorf("%v with variance %v, exact %v with %v", got[i], ours[i], mu[i], claim[i])
-		}
+		must.Not(t, math.Abs(got[i]-mu[i]) > 0.1*math.Sqrt(claim[i]) || math.Abs(ours[i]/claim[i]-1) > 0.03,
+			"%v with variance %v, exact %v with %v", got[i], ours[i], mu[i], claim[i])
 	}
 }
 
@@ -226,13 +198,12 @@ func TestCellsAgainstAllConditions(t *testing.T) {
 func TestManyOutcomes(t *testing.T) {
 	d := rotor(5, manyOutcomes+1)
 	o := Options{GroupInputs: []int{0, 2}, HyperRows: 40, Workers: 2}
-	all := mustFit(t, d, o).Hyper()
+	all := mustFit(t, d, o).Hyper
 	o.Workers = 1
 
-	for j, h := range mustFit(t, d, o).Hyper() {
-		if h.Objective != all[j].Objective || !slices.Equal(h.Length, all[j].Length) {
-			t.Fatalf("outcome %d: %+v by one worker, %+v by two", j, h, all[j])
-		}
+	for j, h := range mustFit(t, d, o).Hyper {
+		must.Never(t, h.Objective != all[j].Objective || !slices.Equal(h.Length, all[j].Length),
+			"outcome %d: %+v by one worker, %+v by two", j, h, all[j])
 
 		one := d
 		one.Out, one.Y1, one.Y2 = 1, nil, nil
@@ -240,7 +211,7 @@ func TestManyOutcomes(t *testing.T) {
 			one.Y1, one.Y2 = append(one.Y1, d.Y1[i*d.Out+j]), append(one.Y2, d.Y2[i*d.Out+j])
 		}
 
-		if want := mustFit(t, one, o).Hyper()[0]; h.Objective > want.Objective+0.5 {
+		if want := mustFit(t, one, o).Hyper[0]; h.Objective > want.Objective+0.5 {
 			t.Errorf("outcome %d: objective %.3f, by the full search %.3f", j, h.Objective, want.Objective)
 		}
 	}
@@ -253,23 +224,20 @@ func FuzzUnmarshal(f *testing.F) {
 	few := rotor(3, 1).Select([]int{0, 1, 3, 4, 6, 7, 30, 31, 33, 34})
 	for _, limit := range []int{0, 6} {
 		b, err := json.Marshal(mustFit(f, few, Options{GroupInputs: []int{0, 2}, MaxRows: limit, HyperRows: 20}))
-		if err != nil {
-			f.Fatal(err)
-		}
+		must.Do(f, err)
 
 		f.Add(b)
 	}
 
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var m Model
-		if len(b) > 1<<13 || json.Unmarshal(b, &m) != nil || m.in > 1000 {
+		if len(b) > 1<<13 || json.Unmarshal(b, &m) != nil || m.Inputs > 1000 {
 			return
 		}
 
-		x := make([]float64, m.in)
+		x := make([]float64, m.Inputs)
 		mu, claim, noise, err := m.Predict(ctx, x)
-		if err != nil || len(mu) != m.out || len(claim) != m.out || len(noise) != m.out {
-			t.Errorf("%d means, %d claims, %d noises of %d outcomes, %v", len(mu), len(claim), len(noise), m.out, err)
-		}
+		must.Not(t, err != nil || len(mu) != m.Outcomes || len(claim) != m.Outcomes || len(noise) != m.Outcomes,
+			"%d means, %d claims, %d noises of %d outcomes, %v", len(mu), len(claim), len(noise), m.Outcomes, err)
 	})
 }

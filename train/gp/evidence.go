@@ -10,6 +10,8 @@ import (
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/optimize"
+
+	"doubletake/internal/lists"
 )
 
 // shape holds what the covariances of some conditions are computed from: squared
@@ -22,7 +24,9 @@ type shape struct {
 	x       []float64   // n×in
 	square  [][]float64 // per input
 	spacing []float64   // of the set points per input, which bounds lengths; nil or 0: none
-	steps   int         // of a search; 0 is maxSteps
+	labels  labels      // of the rows; none: no offsets
+	grid    []deviations
+	steps   int // of a search; 0 is maxSteps
 }
 
 func newShape(x []float64, in int, others []int) *shape {
@@ -115,13 +119,7 @@ func (e *evidence) value(v, grad []float64) float64 {
 	}
 
 	c := newCovariance(t.hyper(v), e.others)
-
-	all := make([]int, in)
-	for j := range all {
-		all[j] = j
-	}
-
-	e.maternOf(e.k1, e.slope1, c.amplitude, all, c.inverse)
+	e.maternOf(e.k1, e.slope1, c.amplitude, lists.Numbers(in), c.inverse)
 
 	if t.others > 0 {
 		e.maternOf(e.k2, e.slope2, c.shared, e.others, c.inverse2)
@@ -167,13 +165,22 @@ func (e *evidence) value(v, grad []float64) float64 {
 	blas64.Trsv(blas.NoTrans, l, b)
 
 	f += blas64.Dot(b, b) / 2
-	if grad == nil {
+	if grad == nil && e.labels.count == nil {
 		return f
 	}
 
 	blas64.Trsv(blas.Trans, l, b)
 	copy(e.q, e.k)
 	invert(n, e.q, e.room)
+
+	if e.labels.count != nil {
+		f += e.integrateOffsets(grad != nil)
+	}
+
+	if grad == nil {
+		return f
+	}
+
 	e.gradient(grad, c, nugget)
 
 	return f
@@ -277,9 +284,7 @@ const smallStart = -2.5
 // best returns the one of starts and of hyperparameters of other outcomes that has the
 // largest evidence.
 func (e *evidence) best(starts [][]float64, known []Hyper) [][]float64 {
-	for _, h := range known {
-		starts = append(starts, e.theta.logarithms(h))
-	}
+	starts = append(starts, lists.Each(known, e.theta.logarithms)...)
 
 	best, least := 0, math.Inf(1)
 	for k, start := range starts {

@@ -12,6 +12,7 @@
 package gp
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -19,6 +20,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"doubletake/internal/lists"
+	"doubletake/internal/parallel"
 	"doubletake/train/triplets"
 )
 
@@ -38,35 +41,27 @@ type Options struct {
 	// Group numbers the group of each row. Rows of different groups are different
 	// conditions. nil: one group.
 	Group []int
+
+	// Labels are the numbers of levels of labels (a propeller, a day) whose levels have offsets of their own, of a
+	// deviation that is integrated over; Level the level of each row, rows × labels. Rows of different levels are
+	// different conditions.
+	Labels, Level []int
 }
 
 // Model is a fitted process. It is safe for concurrent use.
 type Model struct {
-	in, out   int
-	columns   []int // inputs that vary; the others are ignored
-	scale     scale
-	hyper     []Hyper   // per outcome
-	noise     []Noise   // per outcome
-	n         int       // conditions
-	x         []float64 // n×len(columns), standardised
-	y, spread []float64 // n×out: means of the conditions and their variances, standardised
-	others    []int     // columns of x that the second kernel uses
-	slopes    []int     // columns of x that no kernel uses; needed to fit only
-	spacing   []float64 // of the set points of each column of x, 0 where it has none; needed to fit only
-	steps     int
-	process   []process
-	workers   int
-
-	cells    []cells // per outcome; nil where a process is conditioned on the conditions
-	averaged *Cells  // nil likewise
+	Data
+	n       int       // conditions
+	slopes  []int     // columns of X that no kernel uses; needed to fit only
+	spacing []float64 // of the set points of each column of X, 0 where it has none; needed to fit only
+	steps   int
+	process []process // per outcome
+	workers int
 
 	condition []int // of each training row; nil after reading a stored model
 	group     []int // of each condition
-}
 
-// scale holds means and deviations of inputs (varying ones) and outcomes.
-type scale struct {
-	xMean, xStd, yMean, yStd []float64
+	grid []deviations // of the labels
 }
 
 // Fit learns from pairs. A row's weight is how many pairs it counts for. Measurements of
@@ -78,9 +73,8 @@ type scale struct {
 //
 // Errors: numbers that are not finite, fewer than two conditions, no input that
 // varies, an outcome that is constant, a *TooManyGroupsError.
-func Fit(ctx context.Context, d triplets.Set, o Options) (*Model, error) {
-	m, err := fit(ctx, d, o)
-	if err != nil {
+func Fit(ctx context.Context, d triplets.Set, o Options) (m *Model, err error) {
+	if m, err = fit(ctx, d, o); err != nil {
 		return nil, fmt.Errorf("fit additive gp: %w", err)
 	}
 
@@ -88,20 +82,17 @@ func Fit(ctx context.Context, d triplets.Set, o Options) (*Model, error) {
 }
 
 func fit(ctx context.Context, d triplets.Set, o Options) (*Model, error) {
-	if o.HyperRows == 0 {
-		o.HyperRows = 320
-	}
-
-	if o.MaxRows == 0 {
-		o.MaxRows = MaxRows
-	}
-
+	o.HyperRows, o.MaxRows = cmp.Or(o.HyperRows, 320), cmp.Or(o.MaxRows, MaxRows)
 	if err := d.Check(); err != nil {
 		return nil, err
 	}
 
 	if o.Group != nil && len(o.Group) != d.N {
 		panic(fmt.Sprintf("gp: %d groups for %d rows", len(o.Group), d.N))
+	}
+
+	if err := checkLabels(o.Labels, o.Level, d.N); err != nil {
+		return nil, err
 	}
 
 	m, err := newModel(d, o)
@@ -138,18 +129,22 @@ const (
 
 // search finds the hyperparameters on a subset of the conditions.
 func (m *Model) search(ctx context.Context, subset []int) error {
-	shape := newShape(m.rows(m.x, len(m.columns), subset), len(m.columns), m.others)
+	shape := newShape(lists.Rows(m.X, len(m.Columns), subset), len(m.Columns), m.Others)
 	shape.steps, shape.spacing = m.steps, m.spacing
+	if m.Labels != nil {
+		shape.labels, shape.grid = labels{m.Labels, m.Level}.rows(subset), m.grid
+	}
+
 	for _, j := range m.slopes {
 		clear(shape.square[j])
 	}
 
-	m.hyper = make([]Hyper, m.out)
-	errs := make([]error, m.out)
+	m.Hyper = make([]Hyper, m.Outcomes)
+	errs := make([]error, m.Outcomes)
 	find := func(j int, known []Hyper) {
 		y, v := make([]float64, len(subset)), make([]float64, len(subset))
 		for k, i := range subset {
-			y[k], v[k] = m.y[i*m.out+j], m.spread[i*m.out+j]
+			y[k], v[k] = m.Y[i*m.Outcomes+j], m.Spread[i*m.Outcomes+j]
 		}
 
 		e := &evidence{shape: shape, y: y, noise: v}
@@ -158,24 +153,24 @@ func (m *Model) search(ctx context.Context, subset []int) error {
 			starts = e.best(starts, known)
 		}
 
-		m.hyper[j], errs[j] = e.maximise(ctx, starts)
+		m.Hyper[j], errs[j] = e.maximise(ctx, starts)
 	}
 
 	each := 1
-	if m.out >= manyOutcomes {
+	if m.Outcomes >= manyOutcomes {
 		each = fullSearch
 	}
 
-	parallel(m.workers, (m.out+each-1)/each, func(k int) { find(k*each, nil) })
+	parallel.Do(m.workers, (m.Outcomes+each-1)/each, func(k int) { find(k*each, nil) })
 
 	var known []Hyper
-	for j := 0; j < m.out; j += each {
+	for j := 0; j < m.Outcomes; j += each {
 		if errs[j] == nil {
-			known = append(known, m.hyper[j])
+			known = append(known, m.Hyper[j])
 		}
 	}
 
-	parallel(m.workers, m.out, func(j int) {
+	parallel.Do(m.workers, m.Outcomes, func(j int) {
 		if j%each != 0 {
 			find(j, known)
 		}
@@ -187,7 +182,7 @@ func (m *Model) search(ctx context.Context, subset []int) error {
 		}
 
 		for _, k := range m.slopes {
-			m.hyper[j].Length[k] = noKernel
+			m.Hyper[j].Length[k] = noKernel
 		}
 	}
 
@@ -199,7 +194,11 @@ const noKernel = 1e6
 
 // newModel standardises the data, finds their noise and their conditions.
 func newModel(d triplets.Set, o Options) (*Model, error) {
-	m := &Model{in: d.In, out: d.Out, workers: max(1, o.Workers), steps: o.Steps}
+	m := &Model{
+		Data:    Data{Inputs: d.In, Outcomes: d.Out, Labels: o.Labels},
+		workers: max(1, o.Workers), steps: o.Steps,
+	}
+	m.grid = offsetGrid(len(o.Labels))
 	for j := range d.In {
 		mean, std := moments(d.X, d.In, j)
 		if std <= 1e-9*max(1, math.Abs(mean)) {
@@ -207,17 +206,17 @@ func newModel(d triplets.Set, o Options) (*Model, error) {
 		}
 
 		if slices.Contains(o.SlopeOnly, j) {
-			m.slopes = append(m.slopes, len(m.columns))
+			m.slopes = append(m.slopes, len(m.Columns))
 		} else if !slices.Contains(o.GroupInputs, j) {
-			m.others = append(m.others, len(m.columns))
+			m.Others = append(m.Others, len(m.Columns))
 		}
 
-		m.columns = append(m.columns, j)
+		m.Columns = append(m.Columns, j)
 		m.spacing = append(m.spacing, spacing(d, j)/std)
-		m.scale.xMean, m.scale.xStd = append(m.scale.xMean, mean), append(m.scale.xStd, std)
+		m.InputMean, m.InputStd = append(m.InputMean, mean), append(m.InputStd, std)
 	}
 
-	if len(m.columns) == 0 {
+	if len(m.Columns) == 0 {
 		return nil, fmt.Errorf("no input varies over the %d training rows", d.N)
 	}
 
@@ -228,22 +227,24 @@ func newModel(d triplets.Set, o Options) (*Model, error) {
 			return nil, fmt.Errorf("outcome column %d is constant (%g): there is nothing to learn", j, mean)
 		}
 
-		m.scale.yMean, m.scale.yStd = append(m.scale.yMean, mean), append(m.scale.yStd, std)
+		m.OutputMean, m.OutputStd = append(m.OutputMean, mean), append(m.OutputStd, std)
 	}
 
 	x := m.standardise(d.X)
-	m.noise = make([]Noise, d.Out)
-	parallel(m.workers, d.Out, func(j int) {
-		u := make([]float64, d.N)
-		for i := range u {
-			a := (d.Y1[i*d.Out+j] - d.Y2[i*d.Out+j]) / m.scale.yStd[j]
-			u[i] = a * a / 2
+	pairs := d.Pairs()
+	at := lists.Rows(x, len(m.Columns), pairs)
+	m.Noise = make([]Noise, d.Out)
+	parallel.Do(m.workers, d.Out, func(j int) {
+		u := make([]float64, len(pairs))
+		for k, i := range pairs {
+			a := (d.Y1[i*d.Out+j] - d.Y2[i*d.Out+j]) / m.OutputStd[j]
+			u[k] = a * a / 2
 		}
 
-		m.noise[j] = fitNoise(x, len(m.columns), u)
+		m.Noise[j] = fitNoise(at, len(m.Columns), u)
 	})
 
-	m.collapse(d, x, o.Group)
+	m.collapse(d, x, o)
 
 	if m.n < 2 {
 		return nil, fmt.Errorf("expected at least 2 distinct conditions, found %d", m.n)
@@ -277,8 +278,8 @@ func spacing(d triplets.Set, j int) float64 {
 }
 
 // collapse finds the distinct conditions, in the order of their first rows.
-func (m *Model) collapse(d triplets.Set, x []float64, groups []int) {
-	in := len(m.columns)
+func (m *Model) collapse(d triplets.Set, x []float64, o Options) {
+	in, groups := len(m.Columns), o.Group
 	index := map[string]int{}
 	var count []float64 // pairs
 	var off []float64   // sums of x less the first row's, where values scatter about set points
@@ -290,7 +291,12 @@ func (m *Model) collapse(d triplets.Set, x []float64, groups []int) {
 			group = groups[i]
 		}
 
+		level := o.Level[i*len(o.Labels) : (i+1)*len(o.Labels)]
 		key := binary.LittleEndian.AppendUint64(nil, uint64(group))
+		for _, v := range level {
+			key = binary.LittleEndian.AppendUint64(key, uint64(v))
+		}
+
 		for _, v := range d.AtSetPoints()[i*d.In : (i+1)*d.In] {
 			key = binary.LittleEndian.AppendUint64(key, math.Float64bits(v+0)) // −0 is 0
 		}
@@ -300,9 +306,10 @@ func (m *Model) collapse(d triplets.Set, x []float64, groups []int) {
 			k = m.n
 			index[string(key)] = k
 			m.n++
-			m.x, m.group = append(m.x, x[i*in:(i+1)*in]...), append(m.group, group)
+			m.X, m.group = append(m.X, x[i*in:(i+1)*in]...), append(m.group, group)
+			m.Level = append(m.Level, level...)
 			off = append(off, make([]float64, in)...)
-			m.y, count = append(m.y, make([]float64, d.Out)...), append(count, 0)
+			m.Y, count = append(m.Y, make([]float64, d.Out)...), append(count, 0)
 		}
 
 		m.condition[i] = k
@@ -314,48 +321,39 @@ func (m *Model) collapse(d triplets.Set, x []float64, groups []int) {
 
 		count[k] += w
 		for a, v := range x[i*in : (i+1)*in] {
-			off[k*in+a] += float64(w * (v - m.x[k*in+a]))
+			off[k*in+a] += float64(w * (v - m.X[k*in+a]))
 		}
 
 		for j := range d.Out {
-			y := (d.Y1[i*d.Out+j]+d.Y2[i*d.Out+j])/2 - m.scale.yMean[j]
-			m.y[k*d.Out+j] += float64(w * (y / m.scale.yStd[j]))
+			y := (d.Y1[i*d.Out+j]+d.Y2[i*d.Out+j])/2 - m.OutputMean[j]
+			m.Y[k*d.Out+j] += float64(w * (y / m.OutputStd[j]))
 		}
 	}
 
-	m.spread = make([]float64, len(m.y))
+	m.Spread = make([]float64, len(m.Y))
 	for k, n := range count {
 		for a := range in {
-			m.x[k*in+a] += off[k*in+a] / n
+			m.X[k*in+a] += off[k*in+a] / n
 		}
 
 		for j := range d.Out {
-			m.y[k*d.Out+j] /= n
-			m.spread[k*d.Out+j] = m.noise[j].at(m.x[k*in:(k+1)*in]) / (2 * n)
+			m.Y[k*d.Out+j] /= n
+			m.Spread[k*d.Out+j] = m.Noise[j].at(m.X[k*in:(k+1)*in]) / (2 * n)
 		}
 	}
 }
 
 // standardise returns the varying columns of x.
 func (m *Model) standardise(x []float64) []float64 {
-	n := len(x) / m.in
-	z := make([]float64, 0, n*len(m.columns))
+	n := len(x) / m.Inputs
+	z := make([]float64, 0, n*len(m.Columns))
 	for i := range n {
-		for k, j := range m.columns {
-			z = append(z, (x[i*m.in+j]-m.scale.xMean[k])/m.scale.xStd[k])
+		for k, j := range m.Columns {
+			z = append(z, (x[i*m.Inputs+j]-m.InputMean[k])/m.InputStd[k])
 		}
 	}
 
 	return z
-}
-
-func (m *Model) rows(v []float64, n int, rows []int) []float64 {
-	var r []float64
-	for _, i := range rows {
-		r = append(r, v[i*n:(i+1)*n]...)
-	}
-
-	return r
 }
 
 // Conditions is the number of distinct conditions the model was trained on.
@@ -364,10 +362,10 @@ func (m *Model) Conditions() int { return m.n }
 // Pairs is the median number of pairs that a condition was measured by; 1 where the conditions are
 // averaged to cells.
 func (m *Model) Pairs() float64 {
-	in := len(m.columns)
+	in := len(m.Columns)
 	var pairs []float64
-	for k := 0; k*m.out < len(m.spread); k++ {
-		pairs = append(pairs, m.noise[0].at(m.x[k*in:(k+1)*in])/(2*m.spread[k*m.out]))
+	for k := 0; k*m.Outcomes < len(m.Spread); k++ {
+		pairs = append(pairs, m.Noise[0].at(m.X[k*in:(k+1)*in])/(2*m.Spread[k*m.Outcomes]))
 	}
 
 	if len(pairs) == 0 {
@@ -381,36 +379,44 @@ func (m *Model) Pairs() float64 {
 
 // Cells describes the averages of neighbouring conditions that the processes are
 // conditioned on; nil where they are conditioned on all conditions.
-func (m *Model) Cells() *Cells { return m.averaged }
-
-// Hyper returns the hyperparameters of each outcome, for standardised data.
-func (m *Model) Hyper() []Hyper { return slices.Clone(m.hyper) }
+func (m *Model) Cells() *Cells { return m.Averaged }
 
 // Predict returns, at conditions x (rows of all inputs, own units), the mean of
 // each outcome, the variance of the latent function with the run-to-run
 // deviation, and the noise variance of one measurement (unit²), row-major.
-// It panics if x is not rows of the model's inputs.
+// It panics if x is not rows of the model's inputs. All conditions are of one new thing.
 func (m *Model) Predict(ctx context.Context, x []float64) (mu, claim, noise []float64, err error) {
-	if len(x)%m.in != 0 {
-		panic(fmt.Sprintf("gp: %d numbers are not rows of %d inputs", len(x), m.in))
+	return m.PredictLevels(ctx, x, nil)
+}
+
+// PredictLevels is Predict at conditions whose labels have the given levels, conditions × labels. A level that is not
+// below the number of its label is one of a new thing; nil: all are.
+func (m *Model) PredictLevels(ctx context.Context, x []float64, level []int) (mu, claim, noise []float64, err error) {
+	if len(x)%m.Inputs != 0 {
+		panic(fmt.Sprintf("gp: %d numbers are not rows of %d inputs", len(x), m.Inputs))
 	}
 
-	n := len(x) / m.in
+	n := len(x) / m.Inputs
 	z := m.standardise(x)
-	mu, claim, noise = make([]float64, n*m.out), make([]float64, n*m.out), make([]float64, n*m.out)
+	mu, claim, noise = make([]float64, n*m.Outcomes), make([]float64, n*m.Outcomes), make([]float64, n*m.Outcomes)
 
-	in := len(m.columns)
+	in, labels := len(m.Columns), len(m.Labels)
 	blocks := (n + predictBlock - 1) / predictBlock
-	parallel(m.workers, m.out*blocks, func(k int) {
+	parallel.Do(m.workers, m.Outcomes*blocks, func(k int) {
 		if ctx.Err() != nil {
 			return
 		}
 
 		j, s := k/blocks, k%blocks*predictBlock
 		e := min(s+predictBlock, n)
-		a, v := m.process[j].at(m.others, m.hyper[j], z[s*in:e*in])
+		var of []int
+		if level != nil {
+			of = level[s*labels : e*labels]
+		}
+
+		a, v := m.process[j].at(m.Others, m.Hyper[j], z[s*in:e*in], of)
 		for i := range a {
-			m.unscale(j, (s+i)*m.out+j, a[i], v[i], z[(s+i)*in:(s+i+1)*in], mu, claim, noise)
+			m.unscale(j, (s+i)*m.Outcomes+j, a[i], v[i], z[(s+i)*in:(s+i+1)*in], mu, claim, noise)
 		}
 	})
 
@@ -423,10 +429,10 @@ func (m *Model) Predict(ctx context.Context, x []float64) (mu, claim, noise []fl
 
 // unscale writes a standardised mean and variance into place k of the results.
 func (m *Model) unscale(j, k int, mean, variance float64, z, mu, claim, noise []float64) {
-	s := m.scale.yStd[j]
-	mu[k] = mean*s + m.scale.yMean[j]
+	s := m.OutputStd[j]
+	mu[k] = mean*s + m.OutputMean[j]
 	claim[k] = variance * s * s
-	noise[k] = m.noise[j].at(z) * s * s
+	noise[k] = m.Noise[j].at(z) * s * s
 }
 
 // LeaveOut returns the same as Predict for training rows (ascending; nil: all), each
@@ -441,15 +447,12 @@ func (m *Model) LeaveOut(ctx context.Context, rows []int) (mu, claim, noise []fl
 	}
 
 	if rows == nil {
-		rows = make([]int, len(m.condition))
-		for i := range rows {
-			rows[i] = i
-		}
+		rows = lists.Numbers(len(m.condition))
 	}
 
-	n, in := len(rows), len(m.columns)
-	mean, variance := make([]float64, m.n*m.out), make([]float64, m.n*m.out)
-	if m.cells == nil {
+	n, in := len(rows), len(m.Columns)
+	mean, variance := make([]float64, m.n*m.Outcomes), make([]float64, m.n*m.Outcomes)
+	if m.Averages == nil {
 		err = m.leaveOutConditions(ctx, mean, variance)
 	} else {
 		err = m.leaveOutRows(ctx, rows, mean, variance)
@@ -459,45 +462,32 @@ func (m *Model) LeaveOut(ctx context.Context, rows []int) (mu, claim, noise []fl
 		return nil, nil, nil, fmt.Errorf("leave out groups of additive gp: %w", err)
 	}
 
-	mu, claim, noise = make([]float64, n*m.out), make([]float64, n*m.out), make([]float64, n*m.out)
+	mu, claim, noise = make([]float64, n*m.Outcomes), make([]float64, n*m.Outcomes), make([]float64, n*m.Outcomes)
 	for a, i := range rows {
 		k := m.condition[i]
-		for j := range m.out {
-			m.unscale(j, a*m.out+j, mean[k*m.out+j], variance[k*m.out+j], m.x[k*in:(k+1)*in], mu, claim, noise)
+		for j := range m.Outcomes {
+			m.unscale(j, a*m.Outcomes+j, mean[k*m.Outcomes+j], variance[k*m.Outcomes+j], m.X[k*in:(k+1)*in], mu, claim, noise)
 		}
 	}
 
 	return mu, claim, noise, nil
 }
 
-// blocks lists the conditions of each group.
-func (m *Model) blocks() (blocks [][]int) {
-	index := map[int]int{}
-	for k, g := range m.group {
-		b, known := index[g]
-		if !known {
-			b = len(blocks)
-			index[g], blocks = b, append(blocks, nil)
-		}
-
-		blocks[b] = append(blocks[b], k)
-	}
-
-	return blocks
-}
+// levels are those of some conditions.
+func (m *Model) levels(rows []int) []int { return lists.Rows(m.Level, len(m.Labels), rows) }
 
 // leaveOutConditions leaves out the groups of a process that is conditioned on the
 // conditions, and sets mean and variance there.
 func (m *Model) leaveOutConditions(ctx context.Context, mean, variance []float64) error {
-	return m.eachGroup(ctx, m.blocks(), func(j int, rows []int) error {
+	return m.eachGroup(ctx, lists.Alike(m.group), func(j int, rows []int) error {
 		diff, v, err := m.process[j].leaveOut(rows)
 		if err != nil {
 			return err
 		}
 
 		for a, i := range rows {
-			mean[i*m.out+j] = m.y[i*m.out+j] - diff[a]
-			variance[i*m.out+j] = max(v[a]-m.spread[i*m.out+j], MinVariance)
+			mean[i*m.Outcomes+j] = m.Y[i*m.Outcomes+j] - diff[a]
+			variance[i*m.Outcomes+j] = max(v[a]-m.Spread[i*m.Outcomes+j], MinVariance)
 		}
 
 		return nil
@@ -513,7 +503,7 @@ func (m *Model) leaveOutRows(ctx context.Context, rows []int, mean, variance []f
 	}
 
 	var blocks [][]int
-	for _, b := range m.blocks() {
+	for _, b := range lists.Alike(m.group) {
 		if b = slices.DeleteFunc(b, func(k int) bool { return !wanted[k] }); len(b) > 0 {
 			blocks = append(blocks, b)
 		}
@@ -526,8 +516,8 @@ func (m *Model) leaveOutRows(ctx context.Context, rows []int, mean, variance []f
 
 // eachGroup calls f for each outcome and group, and returns the first error.
 func (m *Model) eachGroup(ctx context.Context, blocks [][]int, f func(j int, rows []int) error) error {
-	errs := make([]error, m.out*len(blocks))
-	parallel(m.workers, len(errs), func(k int) {
+	errs := make([]error, m.Outcomes*len(blocks))
+	parallel.Do(m.workers, len(errs), func(k int) {
 		if errs[k] = ctx.Err(); errs[k] == nil {
 			errs[k] = f(k/len(blocks), blocks[k%len(blocks)])
 		}
@@ -541,9 +531,6 @@ func (m *Model) eachGroup(ctx context.Context, blocks [][]int, f func(j int, row
 
 	return nil
 }
-
-// Condition returns the index of each training row's condition.
-func (m *Model) Condition() []int { return slices.Clone(m.condition) }
 
 // moments returns mean and population deviation of column j of rows of n.
 func moments(v []float64, n, j int) (mean, std float64) {

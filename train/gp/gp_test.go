@@ -7,7 +7,6 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
-	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -17,6 +16,8 @@ import (
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/lapack/lapack64"
 
+	"doubletake/internal/lists"
+	"doubletake/internal/must"
 	"doubletake/train/triplets"
 )
 
@@ -39,15 +40,10 @@ type golden struct {
 func readGolden(t *testing.T) golden {
 	t.Helper()
 
-	b, err := os.ReadFile("testdata/additive.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Read(t, "testdata/additive.json")
 
 	var g golden
-	if err := json.Unmarshal(b, &g); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(b, &g))
 
 	return g
 }
@@ -55,45 +51,41 @@ func readGolden(t *testing.T) golden {
 func near(t *testing.T, what string, got, want []float64, tol float64) {
 	t.Helper()
 
-	if len(got) != len(want) {
-		t.Fatalf("%s: %d numbers, want %d", what, len(got), len(want))
-	}
+	must.Be(t, len(got), len(want), "%s: numbers", what)
 
 	for i := range got {
-		if !(math.Abs(got[i]-want[i]) <= tol*(1+math.Abs(want[i]))) {
-			t.Errorf("%s[%d] = %v, want %v", what, i, got[i], want[i])
-		}
+		must.Near(t, got[i], want[i], tol*(1+math.Abs(want[i])), "%s[%d]", what, i)
 	}
 }
 
 // raw builds a model on data that are taken as standardised, as the witness does.
 func (g golden) raw(theta []float64) *Model {
 	n := len(g.Group)
-	m := &Model{in: g.Inputs, out: 1, n: n, x: g.X, group: g.Group, workers: 2}
+	m := &Model{Data: Data{Inputs: g.Inputs, Outcomes: 1, X: g.X}, n: n, group: g.Group, workers: 2}
 	for j := range g.Inputs {
-		m.columns = append(m.columns, j)
-		m.scale.xMean, m.scale.xStd = append(m.scale.xMean, 0), append(m.scale.xStd, 1)
+		m.Columns = append(m.Columns, j)
+		m.InputMean, m.InputStd = append(m.InputMean, 0), append(m.InputStd, 1)
 		if !slices.Contains(g.GroupInputs, j) {
-			m.others = append(m.others, j)
+			m.Others = append(m.Others, j)
 		}
 	}
 
-	m.scale.yMean, m.scale.yStd = []float64{0}, []float64{1}
+	m.OutputMean, m.OutputStd = []float64{0}, []float64{1}
 
 	u := make([]float64, n)
 	for i := range n {
 		d := g.Y1[i] - g.Y2[i]
 		u[i] = d * d / 2
-		m.y = append(m.y, (g.Y1[i]+g.Y2[i])/2)
+		m.Y = append(m.Y, (g.Y1[i]+g.Y2[i])/2)
 		m.condition = append(m.condition, i)
 	}
 
-	m.noise = []Noise{fitNoise(g.X, g.Inputs, u)}
+	m.Noise = []Noise{fitNoise(g.X, g.Inputs, u)}
 	for i := range n {
-		m.spread = append(m.spread, m.noise[0].at(g.X[i*g.Inputs:(i+1)*g.Inputs])/2)
+		m.Spread = append(m.Spread, m.Noise[0].at(g.X[i*g.Inputs:(i+1)*g.Inputs])/2)
 	}
 
-	m.hyper = []Hyper{newShape(g.X, g.Inputs, m.others).theta.hyper(theta)}
+	m.Hyper = []Hyper{newShape(g.X, g.Inputs, m.Others).theta.hyper(theta)}
 
 	return m
 }
@@ -103,7 +95,7 @@ func TestAgainstPrototype(t *testing.T) {
 	g := readGolden(t)
 	for _, c := range g.Cases {
 		m := g.raw(c.Theta)
-		e := &evidence{shape: newShape(g.X, g.Inputs, m.others), y: m.y, noise: m.spread}
+		e := &evidence{shape: newShape(g.X, g.Inputs, m.Others), y: m.Y, noise: m.Spread}
 		grad := make([]float64, len(c.Theta))
 		v := e.value(c.Theta, grad)
 		near(t, "likelihood", []float64{v}, []float64{c.Value}, 1e-6)
@@ -113,23 +105,17 @@ func TestAgainstPrototype(t *testing.T) {
 			t.Errorf("value %v without gradient, %v with it", w, v)
 		}
 
-		if err := m.factorise(context.Background()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, m.factorise(context.Background()))
 
 		mu, claim, noise, err := m.Predict(context.Background(), g.Z)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		near(t, "mean", mu, c.Mean, 1e-6)
 		near(t, "variance", claim, c.Variance, 1e-6)
 		near(t, "noise", noise, g.NoiseAt, 1e-6)
 
 		mu, claim, noise, err = m.LeaveOut(context.Background(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		near(t, "left-out mean", mu, c.LeftMean, 1e-6)
 		near(t, "left-out variance", claim, c.LeftVariance, 1e-6)
@@ -164,9 +150,7 @@ func mustFit(t testing.TB, d triplets.Set, o Options) *Model {
 	t.Helper()
 	o.Group = d.Run
 	m, err := Fit(context.Background(), d, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	return m
 }
@@ -176,18 +160,15 @@ func mustFit(t testing.TB, d triplets.Set, o Options) *Model {
 func TestLeaveOutAgainstRetraining(t *testing.T) {
 	d := rotor(1, 2)
 	m := mustFit(t, d, Options{GroupInputs: []int{0, 2}, Workers: 2})
-	if m.n != 4*14 || len(m.columns) != 3 || !slices.Equal(m.others, []int{1}) {
-		t.Fatalf("%d conditions, columns %v, others %v", m.n, m.columns, m.others)
-	}
+	must.Never(t, m.n != 4*14 || len(m.Columns) != 3 || !slices.Equal(m.Others, []int{1}),
+		"%d conditions, columns %v, others %v", m.n, m.Columns, m.Others)
 
 	mu, claim, noise, err := m.LeaveOut(context.Background(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	for g := range 4 {
 		r := *m
-		r.n, r.x, r.y, r.spread, r.process = 0, nil, nil, nil, nil
+		r.n, r.X, r.Y, r.Spread, r.process = 0, nil, nil, nil, nil
 
 		var keep, rows []int
 		for k, h := range m.group {
@@ -197,10 +178,8 @@ func TestLeaveOutAgainstRetraining(t *testing.T) {
 		}
 
 		r.n = len(keep)
-		r.x, r.y, r.spread = m.rows(m.x, 3, keep), m.rows(m.y, 2, keep), m.rows(m.spread, 2, keep)
-		if err := r.factorise(context.Background()); err != nil {
-			t.Fatal(err)
-		}
+		r.X, r.Y, r.Spread = lists.Rows(m.X, 3, keep), lists.Rows(m.Y, 2, keep), lists.Rows(m.Spread, 2, keep)
+		must.Do(t, r.factorise(context.Background()))
 
 		for i, h := range d.Run {
 			if h == g {
@@ -208,14 +187,12 @@ func TestLeaveOutAgainstRetraining(t *testing.T) {
 			}
 		}
 
-		a, b, c, err := r.Predict(context.Background(), m.rows(d.X, 4, rows))
-		if err != nil {
-			t.Fatal(err)
-		}
+		a, b, c, err := r.Predict(context.Background(), lists.Rows(d.X, 4, rows))
+		must.Do(t, err)
 
-		near(t, "mean", m.rows(mu, 2, rows), a, 1e-8)
-		near(t, "variance", m.rows(claim, 2, rows), b, 1e-8)
-		near(t, "noise", m.rows(noise, 2, rows), c, 1e-12)
+		near(t, "mean", lists.Rows(mu, 2, rows), a, 1e-8)
+		near(t, "variance", lists.Rows(claim, 2, rows), b, 1e-8)
+		near(t, "noise", lists.Rows(noise, 2, rows), c, 1e-12)
 	}
 }
 
@@ -243,41 +220,29 @@ func TestWeightsCountRepeats(t *testing.T) {
 	claims := func(d triplets.Set, weight float64) []float64 {
 		d.Weight = slices.Repeat([]float64{weight}, d.N)
 		m, err := Fit(context.Background(), d, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		_, claim, _, err := m.Predict(context.Background(), x)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		return claim
 	}
 
 	a, b, c := claims(once, 1.5), claims(thrice, 0.5), claims(thrice, 1)
 	for i := range x {
-		if math.Abs(a[i]/b[i]-1) > 1e-6 || math.Abs(c[i]/b[i]-1) < 0.01 {
-			t.Errorf("at %g: %v of one pair that counts three, %v of three; %v of nine", x[i], a[i], b[i], c[i])
-		}
+		must.Not(t, math.Abs(a[i]/b[i]-1) > 1e-6 || math.Abs(c[i]/b[i]-1) < 0.01,
+			"at %g: %v of one pair that counts three, %v of three; %v of nine", x[i], a[i], b[i], c[i])
 	}
 }
 
 func TestConstantInputIsDropped(t *testing.T) {
 	m := mustFit(t, rotor(2, 1), Options{GroupInputs: []int{0, 2}})
 	a, va, _, err := m.Predict(context.Background(), []float64{3, 1, 1.2, 7})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	b, vb, _, err := m.Predict(context.Background(), []float64{3, 1, 1.2, 9000})
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	if a[0] != b[0] || va[0] != vb[0] {
-		t.Errorf("%v ± %v and %v ± %v", a, va, b, vb)
-	}
+	must.Do(t, err)
+	must.Not(t, a[0] != b[0] || va[0] != vb[0], "%v ± %v and %v ± %v", a, va, b, vb)
 }
 
 // The same bytes for any number of workers and processors, and after storing.
@@ -292,48 +257,32 @@ func TestDeterministicAndStored(t *testing.T) {
 		old := runtime.GOMAXPROCS(w)
 		m := mustFit(t, d, Options{GroupInputs: []int{0, 2}, Workers: w, HyperRows: 40})
 		mu, claim, noise, err := m.Predict(ctx, query)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		lmu, lclaim, _, err := m.LeaveOut(ctx, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		runtime.GOMAXPROCS(old)
 
 		b, err := json.Marshal(m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		all := slices.Concat(mu, claim, noise, lmu, lclaim)
 		if first == nil {
 			first, want = b, all
 		}
 
-		if !bytes.Equal(b, first) || !slices.Equal(all, want) {
-			t.Errorf("%d workers give another result", w)
-		}
+		must.Not(t, !bytes.Equal(b, first) || !slices.Equal(all, want), "%d workers give another result", w)
 
 		var back Model
-		if err := json.Unmarshal(b, &back); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(b, &back))
 
 		bmu, bclaim, bnoise, err := back.Predict(ctx, query)
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		if !slices.Equal(slices.Concat(bmu, bclaim, bnoise), all[:len(all)-2*len(lmu)]) {
-			t.Errorf("the stored model predicts something else")
-		}
-
-		if back.Conditions() != m.Conditions() || !slices.Equal(back.Hyper()[0].Length, m.Hyper()[0].Length) {
-			t.Errorf("the stored model is another one")
-		}
+		must.Do(t, err)
+		must.Not(t, !slices.Equal(slices.Concat(bmu, bclaim, bnoise), all[:len(all)-2*len(lmu)]),
+			"the stored model predicts something else")
+		must.Not(t, back.Conditions() != m.Conditions() || !slices.Equal(back.Hyper[0].Length, m.Hyper[0].Length),
+			"the stored model is another one")
 	}
 }
 
@@ -342,22 +291,18 @@ func TestDeterministicAndStored(t *testing.T) {
 func TestHyperparametersAreAMinimum(t *testing.T) {
 	d := rotor(4, 1)
 	m := mustFit(t, d, Options{GroupInputs: []int{0, 2}})
-	s := newShape(m.x, len(m.columns), m.others)
-	e := &evidence{shape: s, y: m.y, noise: m.spread}
+	s := newShape(m.X, len(m.Columns), m.Others)
+	e := &evidence{shape: s, y: m.Y, noise: m.Spread}
 	mean, std, start := s.theta.prior()
-	best := m.hyper[0].Objective
+	best := m.Hyper[0].Objective
 
 	starts := s.theta.starts()
 	for _, v := range starts {
 		h, err := e.climb(context.Background(), v)
-		if err != nil || h.Objective < best {
-			t.Errorf("objective %v, from %v %v, %v", best, v, h.Objective, err)
-		}
+		must.Not(t, err != nil || h.Objective < best, "objective %v, from %v %v, %v", best, v, h.Objective, err)
 	}
 
-	if len(starts) != 3 {
-		t.Errorf("%d starts", len(starts))
-	}
+	must.Equal(t, len(starts), 3, "starts")
 
 	if f := e.value(start, nil); best > f-5 {
 		t.Errorf("objective %v, at the start %v", best, f)
@@ -395,17 +340,14 @@ func TestRefusals(t *testing.T) {
 		{d.Select([]int{0, 0}), Options{}, "no input varies over the 2 training rows"},
 		{d, Options{MaxRows: 3, Group: d.Run}, "4 groups are more than 3"},
 	} {
-		if _, err := Fit(ctx, c.d, c.o); err == nil || !strings.Contains(err.Error(), c.words) {
-			t.Errorf("%v, want %q", err, c.words)
-		}
+		_, err := Fit(ctx, c.d, c.o)
+		must.Refuse(t, err, c.words)
 	}
 
 	_, err := Fit(ctx, d, Options{MaxRows: 3, Group: d.Run})
 
 	var many *TooManyGroupsError
-	if !errors.As(err, &many) || many.Groups != 4 {
-		t.Errorf("%v", err)
-	}
+	must.Not(t, !errors.As(err, &many) || many.Groups != 4, "%v", err)
 
 	stopped, cancel := context.WithCancel(ctx)
 	cancel()
@@ -431,25 +373,19 @@ func TestOneInput(t *testing.T) {
 	}
 
 	m := mustFit(t, d, Options{GroupInputs: []int{0}})
-	if h := m.Hyper()[0]; h.Shared != 0 || len(h.Lengths) != 0 {
+	if h := m.Hyper[0]; h.Shared != 0 || len(h.Lengths) != 0 {
 		t.Errorf("%+v", h)
 	}
 
 	mu, claim, noise, err := m.Predict(context.Background(), []float64{1.25})
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	if math.Abs(mu[0]-math.Cos(1.25)) > 4*math.Sqrt(claim[0]+noise[0]) || noise[0] > 0.02 {
-		t.Errorf("%v ± %v, noise %v", mu, claim, noise)
-	}
+	must.Do(t, err)
+	must.Not(t, math.Abs(mu[0]-math.Cos(1.25)) > 4*math.Sqrt(claim[0]+noise[0]) || noise[0] > 0.02, "%v ± %v, noise %v",
+		mu, claim, noise)
 }
 
 func TestDamagedModelIsRefused(t *testing.T) {
 	b, err := json.Marshal(mustFit(t, rotor(1, 1), Options{HyperRows: 20}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	good := string(b)
 	for old, with := range map[string]string{
@@ -459,9 +395,7 @@ func TestDamagedModelIsRefused(t *testing.T) {
 		`"others":[`: `"others":[7,`,
 	} {
 		bad := strings.Replace(good, old, with, 1)
-		if bad == good {
-			t.Errorf("%s is not in %.300s", old, good)
-		}
+		must.Not(t, bad == good, "%s is not in %.300s", old, good)
 
 		if err := json.Unmarshal([]byte(bad), new(Model)); err == nil {
 			t.Errorf("with %s: no error", with)
@@ -489,16 +423,12 @@ func TestCholeskyAndInvert(t *testing.T) {
 		want := slices.Clone(a)
 		compare := func(what string) {
 			for i := range n {
-				if !slices.Equal(a[i*n:i*n+i+1], want[i*n:i*n+i+1]) {
-					t.Fatalf("%s of %d rows: another row %d", what, n, i)
-				}
+				must.Never(t, !slices.Equal(a[i*n:i*n+i+1], want[i*n:i*n+i+1]), "%s of %d rows: another row %d", what, n, i)
 			}
 		}
 
 		lapack64.Potrf(blas64.Symmetric{N: n, Stride: n, Data: want, Uplo: blas.Lower})
-		if err := cholesky(n, a); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, cholesky(n, a))
 
 		compare("factor")
 		lapack64.Potri(lower(n, want))
@@ -533,7 +463,7 @@ func BenchmarkEvidence(b *testing.B) {
 // L·Lᵀ·weights are the means of the conditions. Witness: the definition of both.
 func TestFactor(t *testing.T) {
 	m := mustFit(t, rotor(3, 3), Options{GroupInputs: []int{0, 2}, HyperRows: 40})
-	for j := range m.out {
+	for j := range m.Outcomes {
 		w, l := m.Factor(j)
 		n := len(w)
 		half, got, want := make([]float64, n), make([]float64, n), make([]float64, n)
@@ -544,7 +474,7 @@ func TestFactor(t *testing.T) {
 		}
 
 		for i := range n {
-			want[i] = m.y[i*m.out+j]
+			want[i] = m.Y[i*m.Outcomes+j]
 			for k := range i + 1 {
 				got[i] += l[i*n+k] * half[k]
 			}

@@ -1,6 +1,10 @@
 package gp
 
-import "math"
+import (
+	"math"
+
+	"doubletake/internal/lists"
+)
 
 // Hyper are the hyperparameters of one outcome's kernel, for standardised
 // inputs and outcomes. Amplitudes are deviations, lengths are per varying input.
@@ -60,15 +64,7 @@ func (t theta) prior() (mean, std, start []float64) {
 }
 
 func (t theta) hyper(v []float64) Hyper {
-	exp := func(from, n int) []float64 {
-		e := make([]float64, n)
-		for i := range e {
-			e[i] = math.Exp(v[from+i])
-		}
-
-		return e
-	}
-
+	exp := func(from, n int) []float64 { return lists.Each(v[from:from+n], math.Exp) }
 	h := Hyper{
 		Constant: math.Exp(v[atConstant]), Nugget: math.Exp(v[atNugget]), Amplitude: math.Exp(v[atAmplitude]),
 		Length: exp(atLength, t.in), Linear: exp(t.linear(), t.in),
@@ -122,12 +118,7 @@ type covariance struct {
 
 func newCovariance(h Hyper, others []int) covariance {
 	square := func(v []float64, power float64) []float64 {
-		s := make([]float64, len(v))
-		for i, x := range v {
-			s[i] = math.Pow(x, power)
-		}
-
-		return s
+		return lists.Each(v, func(x float64) float64 { return math.Pow(x, power) })
 	}
 
 	return covariance{

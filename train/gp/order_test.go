@@ -4,10 +4,9 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
-	"slices"
-	"strings"
 	"testing"
 
+	"doubletake/internal/must"
 	"doubletake/train/triplets"
 )
 
@@ -15,23 +14,17 @@ import (
 func TestOrderFormRows(t *testing.T) {
 	f := OrderForm{In: 3, Blades: 1, Speed: 0, Harmonics: 2}
 	x, err := f.X([]float64{5000, 3, -20, 4000, 2, 10})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	want := []float64{
 		math.Log(5000), 3, -20, math.Log(3), 1, math.Log(5000), 3, -20, math.Log(6), 2,
 		math.Log(4000), 2, 10, math.Log(2), 1, math.Log(4000), 2, 10, math.Log(4), 2,
 	}
 
-	if !slices.Equal(x, want) {
-		t.Errorf("%v, want %v", x, want)
-	}
+	must.Equal(t, x, want, "got")
 
 	_, err = f.X([]float64{5000, 3, -20, 0, 2, 10})
-	if err == nil || !strings.Contains(err.Error(), "row 1 in order form") {
-		t.Errorf("%v", err)
-	}
+	must.Refuse(t, err, "row 1 in order form")
 }
 
 // tones simulates levels that depend on the shaft order m·n and the speed alone.
@@ -61,10 +54,8 @@ func TestOrderFormCarriesOver(t *testing.T) {
 	test, truth := tones(4)
 	o := Options{GroupInputs: []int{0}, Workers: 2}
 	f := OrderForm{In: 2, Blades: 0, Speed: 1, Harmonics: 4}
-	m, err := FitOrder(ctx, d, f, Options{GroupInputs: o.GroupInputs, Workers: 2, Group: d.Run})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m, err := FitForm(ctx, d, f, Options{GroupInputs: o.GroupInputs, Workers: 2, Group: d.Run})
+	must.Do(t, err)
 
 	rms := func(mu []float64) float64 {
 		s := 0.0
@@ -75,40 +66,29 @@ func TestOrderFormCarriesOver(t *testing.T) {
 		return math.Sqrt(s)
 	}
 
-	order, claim, noise, err := m.Predict(ctx, test.X)
-	if err != nil {
-		t.Fatal(err)
-	}
+	order, claim, noise, err := m.PredictLevels(ctx, test.X, nil)
+	must.Do(t, err)
 
 	plain, _, _, err := mustFit(t, d, o).Predict(ctx, test.X)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	if a, b := rms(order), rms(plain); a > 1.5 || a > b/2 {
 		t.Errorf("error %.2f dB in order form, %.2f dB with an outcome per harmonic", a, b)
 	}
 
-	if len(order) != test.N*4 || len(claim) != len(order) || len(noise) != len(order) {
-		t.Errorf("%d, %d, %d numbers for %d rows", len(order), len(claim), len(noise), test.N)
-	}
+	must.Not(t, len(order) != test.N*4 || len(claim) != len(order) || len(noise) != len(order),
+		"%d, %d, %d numbers for %d rows", len(order), len(claim), len(noise), test.N)
 
 	// Left-out groups come in the rows' order as well.
 	left, _, _, err := m.LeaveOut(ctx, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
-	if len(left) != d.N*4 {
-		t.Fatalf("%d left-out levels for %d rows", len(left), d.N)
-	}
+	must.Be(t, len(left), d.N*4, "left-out levels for %d rows", d.N)
 
 	sum := 0.0
 	for i := range left {
 		sum += (left[i] - d.Y1[i]) * (left[i] - d.Y2[i]) / float64(len(left))
 	}
 
-	if sum < 0 || sum > 60 {
-		t.Errorf("mean squared left-out error %.2f", sum)
-	}
+	must.Not(t, sum < 0 || sum > 60, "mean squared left-out error %.2f", sum)
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"doubletake/internal/lists"
+	"doubletake/internal/parallel"
 	"doubletake/train/kernel"
 )
 
@@ -17,30 +19,34 @@ type Posterior struct {
 }
 
 // Posterior returns what the process knows at conditions x, each of which would be measured by so
-// many pairs.
-func (m *Model) Posterior(ctx context.Context, x []float64, pairs float64) (*Posterior, error) {
-	z, in := m.standardise(x), len(m.columns)
-	n := len(x) / m.in
+// many pairs. level are their levels, see PredictLevels.
+func (m *Model) Posterior(ctx context.Context, x []float64, pairs float64, level []int) (*Posterior, error) {
+	z, in := m.standardise(x), len(m.Columns)
+	n := len(x) / m.Inputs
 	p := &Posterior{conditions: n, rows: 1}
 	at := func(i int) []float64 { return z[i*in : (i+1)*in] }
-	for j := range m.out {
+	for j := range m.Outcomes {
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("posterior of additive gp: %w", err)
 		}
 
-		c := newCovariance(m.hyper[j], m.others)
-		nugget := m.hyper[j].Nugget * m.hyper[j].Nugget
+		c := newCovariance(m.Hyper[j], m.Others)
+		nugget := m.Hyper[j].Nugget * m.Hyper[j].Nugget
 		v := m.process[j].whitened(c, m.workers, z)
 		cov, noise := make([]float64, n*n), make([]float64, n)
-		parallel(m.workers, n, func(i int) {
+		parallel.Do(m.workers, n, func(i int) {
 			c.row(cov[i*n:(i+1)*n], at(i), z)
-			noise[i] = m.noise[j].at(at(i))/(2*pairs) + nugget
+			noise[i] = m.Noise[j].at(at(i))/(2*pairs) + nugget
 		})
 
 		solved := kernel.View{Data: v, Row: n, Col: 1}
 		kernel.Subtract(n, n, m.process[j].n, solved.T(), solved, square(n, cov))
+		if o := m.process[j].offsets; o != nil {
+			o.covary(level, v, n, n, cov)
+		}
+
 		p.cov, p.noise = append(p.cov, cov), append(p.noise, noise)
-		p.nugget, p.unit = append(p.nugget, nugget), append(p.unit, m.scale.yStd[j]*m.scale.yStd[j])
+		p.nugget, p.unit = append(p.nugget, nugget), append(p.unit, m.OutputStd[j]*m.OutputStd[j])
 	}
 
 	return p, nil
@@ -51,7 +57,7 @@ func (p *process) whitened(c covariance, workers int, z []float64) []float64 {
 	in := len(p.x) / p.n
 	w := len(z) / in
 	v := make([]float64, p.n*w)
-	parallel(workers, p.n, func(i int) {
+	parallel.Do(workers, p.n, func(i int) {
 		c.row(v[i*w:(i+1)*w], p.x[i*in:(i+1)*in], z)
 	})
 
@@ -63,27 +69,9 @@ func (p *process) whitened(c covariance, workers int, z []float64) []float64 {
 // Clone returns a copy.
 func (p *Posterior) Clone() *Posterior {
 	c := *p
-	c.cov = nil
-	for _, v := range p.cov {
-		c.cov = append(c.cov, slices.Clone(v))
-	}
+	c.cov = lists.Each(p.cov, slices.Clone[[]float64])
 
 	return &c
-}
-
-// Posterior is Model.Posterior for conditions of Form.In columns.
-func (m *OrderModel) Posterior(ctx context.Context, x []float64, pairs float64) (*Posterior, error) {
-	z, err := m.Form.X(x)
-	if err != nil {
-		return nil, err
-	}
-
-	p, err := m.Model.Posterior(ctx, z, pairs)
-	if err == nil {
-		p.conditions, p.rows = p.conditions/m.Form.Harmonics, m.Form.Harmonics
-	}
-
-	return p, err
 }
 
 // out is the number of outcomes.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"math"
 	"testing"
+
+	"doubletake/internal/must"
 )
 
 // Witness: ClaimWith, which is compared with factorising anew. Conditions are measured together,
@@ -12,14 +14,12 @@ func TestPosteriorAgainstClaimWith(t *testing.T) {
 	ctx := context.Background()
 	d, _ := tones(2, 3, 6, 4)
 	form := OrderForm{In: 2, Blades: 0, Speed: 1, Harmonics: 4}
-	orders, err := FitOrder(ctx, d, form, Options{GroupInputs: []int{0}, Group: d.Run})
-	if err != nil {
-		t.Fatal(err)
-	}
+	orders, err := FitForm(ctx, d, form, Options{GroupInputs: []int{0}, Group: d.Run})
+	must.Do(t, err)
 
 	type process interface {
-		ClaimWith(ctx context.Context, added, pairs []float64, counts []int, x []float64) ([][]float64, error)
-		Posterior(ctx context.Context, x []float64, pairs float64) (*Posterior, error)
+		ClaimWith(ctx context.Context, added, pairs []float64, counts []int, x []float64, level []int) ([][]float64, error)
+		Posterior(ctx context.Context, x []float64, pairs float64, level []int) (*Posterior, error)
 	}
 
 	plain := mustFit(t, rotor(1, 2), Options{GroupInputs: []int{0, 2}, Workers: 2})
@@ -28,7 +28,7 @@ func TestPosteriorAgainstClaimWith(t *testing.T) {
 		in, out int
 		row     func(k int) []float64
 	}{
-		{plain, 4, plain.out, func(k int) []float64 {
+		{plain, 4, plain.Outcomes, func(k int) []float64 {
 			return []float64{6 - float64(k%2), float64(k) / 10, math.Log(6) + float64(k)/45, 7}
 		}},
 		{orders, 2, 4, func(k int) []float64 { return []float64{float64(2 + k%4), 3 + float64(k)/7} }},
@@ -43,15 +43,11 @@ func TestPosteriorAgainstClaimWith(t *testing.T) {
 			added = append(added, c.row(k)...)
 		}
 
-		want, err := c.m.ClaimWith(ctx, added, []float64{3, 3, 3, 3}, []int{0, 2, 4}, x)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want, err := c.m.ClaimWith(ctx, added, []float64{3, 3, 3, 3}, []int{0, 2, 4}, x, nil)
+		must.Do(t, err)
 
-		p, err := c.m.Posterior(ctx, x, 3)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p, err := c.m.Posterior(ctx, x, 3, nil)
+		must.Do(t, err)
 
 		weight := make([]float64, 30*c.out)
 		for k := range weight {
@@ -69,16 +65,12 @@ func TestPosteriorAgainstClaimWith(t *testing.T) {
 
 		untouched := p.Clone()
 		gain, err := p.Gain(measured[:2], weight)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		near(t, "gain", []float64{gain}, []float64{sum(want[0]) - sum(want[1])}, 1e-9)
 
 		for i, some := range [][]int{measured[:2], measured[2:3], measured[3:]} {
-			if err := p.Measure(some); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, p.Measure(some))
 
 			if i == 0 {
 				near(t, "claim with 2", p.Claims(), want[1], 1e-9)
@@ -99,8 +91,6 @@ func TestPairs(t *testing.T) {
 			d.Weight[i] = pairs
 		}
 
-		if got := mustFit(t, d, Options{}).Pairs(); got != 2*pairs {
-			t.Errorf("%g pairs, expected %g", got, 2*pairs)
-		}
+		must.Equal(t, mustFit(t, d, Options{}).Pairs(), 2*pairs, "pairs")
 	}
 }

@@ -5,12 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
-	"sync/atomic"
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/mat"
 
+	"doubletake/internal/lists"
+	"doubletake/internal/parallel"
 	"doubletake/train/kernel"
 )
 
@@ -28,40 +29,19 @@ type process struct {
 	x     []float64 // n×inputs, standardised: what it is conditioned on
 	chol  []float64
 	alpha []float64
-}
 
-// parallel calls f(0), …, f(n−1) on so many goroutines.
-func parallel(workers, n int, f func(i int)) {
-	if workers = min(workers, n); workers <= 1 {
-		for i := range n {
-			f(i)
-		}
-		return
-	}
-
-	var next atomic.Int64
-
-	var wg sync.WaitGroup
-	for range workers {
-		wg.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				f(i)
-			}
-		})
-	}
-
-	wg.Wait()
+	offsets *offsets // nil without labels
 }
 
 // factorise conditions the processes on the training data.
 func (m *Model) factorise(ctx context.Context) error {
-	m.process = make([]process, m.out)
-	for j := range m.out {
+	m.process = make([]process, m.Outcomes)
+	for j := range m.Outcomes {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 
-		p, spread := m.given(j)
+		p, level, spread := m.given(j)
 
 		// A jitter is tried only where rounding leaves the matrix indefinite.
 		err := errNotPositive
@@ -77,6 +57,10 @@ func (m *Model) factorise(ctx context.Context) error {
 		}
 
 		p.solveVector(p.alpha)
+		if m.Labels != nil {
+			p.offsets = m.offsets(&p, labels{m.Labels, level})
+		}
+
 		m.process[j] = p
 	}
 
@@ -84,34 +68,30 @@ func (m *Model) factorise(ctx context.Context) error {
 }
 
 // given returns what the process of outcome j is conditioned on, with y in the place of
-// alpha, and the variances of y without those that kernelMatrix adds.
-func (m *Model) given(j int) (p process, spread []float64) {
-	if m.cells != nil {
-		c := m.cells[j]
-		return process{n: len(c.y), x: c.x, alpha: slices.Clone(c.y)}, c.variance
+// alpha, the levels of the labels, and the variances of y without those that kernelMatrix adds.
+func (m *Model) given(j int) (p process, level []int, spread []float64) {
+	if m.Averages != nil {
+		c := m.Averages[j]
+		return process{n: len(c.Y), x: c.X, alpha: slices.Clone(c.Y)}, c.Level, c.Variance
 	}
 
-	p = process{n: m.n, x: m.x, alpha: make([]float64, m.n)}
-	spread = make([]float64, m.n)
-	for i := range m.n {
-		p.alpha[i], spread[i] = m.y[i*m.out+j], m.spread[i*m.out+j]
-	}
+	p = process{n: m.n, x: m.X, alpha: lists.Column(m.Y, m.Outcomes, j)}
 
-	return p, spread
+	return p, m.Level, lists.Column(m.Spread, m.Outcomes, j)
 }
 
 // kernelMatrix returns the lower triangle of K + D for outcome j at x.
 func (m *Model) kernelMatrix(j int, x, spread []float64, jitter float64) []float64 {
-	n, in := len(spread), len(m.columns)
+	n, in := len(spread), len(m.Columns)
 	k := make([]float64, n*n)
-	c := newCovariance(m.hyper[j], m.others)
+	c := newCovariance(m.Hyper[j], m.Others)
 
-	nugget := m.hyper[j].Nugget * m.hyper[j].Nugget
-	if m.cells != nil {
+	nugget := m.Hyper[j].Nugget * m.Hyper[j].Nugget
+	if m.Averages != nil {
 		nugget = 0 // the variances of cells include it
 	}
 
-	parallel(m.workers, n, func(i int) {
+	parallel.Do(m.workers, n, func(i int) {
 		a := x[i*in : (i+1)*in]
 		c.row(k[i*n:i*n+i+1], a, x[:(i+1)*in])
 		k[i*n+i] = k[i*n+i] + spread[i] + nugget + jitter
@@ -133,9 +113,13 @@ func (p *process) solve(b []float64, w, from int) {
 	SolveLeft(l, kernel.View{Data: b[from*w:], Row: w, Col: 1}, p.n-from, w)
 }
 
-// at returns mean and variance, nugget included, at standardised conditions z.
-func (p *process) at(others []int, h Hyper, z []float64) (mean, variance []float64) {
-	mean, variance, _ = p.latent(others, h, z)
+// at returns mean and variance, nugget included, at standardised conditions z of the given levels.
+func (p *process) at(others []int, h Hyper, z []float64, level []int) (mean, variance []float64) {
+	mean, variance, k := p.latent(others, h, z)
+	if p.offsets != nil {
+		p.offsets.add(level, p.offsets.shifts(level, k, len(mean)), mean, variance)
+	}
+
 	for b, v := range variance {
 		variance[b] = max(v, MinVariance) + h.Nugget*h.Nugget
 	}
@@ -144,7 +128,7 @@ func (p *process) at(others []int, h Hyper, z []float64) (mean, variance []float
 }
 
 // latent returns the mean and the variance of the latent function at standardised
-// conditions z, and L⁻¹k (n×conditions).
+// conditions z, without offsets, and L⁻¹k (n×conditions).
 func (p *process) latent(others []int, h Hyper, z []float64) (mean, variance, k []float64) {
 	in := len(h.Length)
 	w := len(z) / in
@@ -197,20 +181,30 @@ func (p *process) without(rows []int) (v, factor []float64, err error) {
 	return v, q, Factorise(square(w, q), w)
 }
 
+// offsetsWithout is the law of the offsets without the given rows, and chol(Q)⁻¹W of them. v and factor are those of
+// without, diff is Q⁻¹α there.
+func (p *process) offsetsWithout(rows []int, v, factor, diff []float64) (*offsets, []float64, error) {
+	n, w, from := len(rows), p.offsets.columns(), rows[0]
+	x := make([]float64, n*w) // W
+	kernel.Add(n, w, p.n-from, kernel.View{Data: v[from*n:], Row: n, Col: 1}.T(),
+		kernel.View{Data: p.offsets.white[from*w:], Row: w, Col: 1}, kernel.View{Data: x, Row: w, Col: 1})
+	less := transposed(x, diff, w)
+	SolveLeft(square(n, factor), kernel.View{Data: x, Row: w, Col: 1}, n, w)
+	o, err := p.offsets.without(mat.NewDense(n, w, x), less)
+
+	return o, x, err
+}
+
 // leaveOut returns y − μ and the variance of y at the given rows (ascending)
 // without them.
 func (p *process) leaveOut(rows []int) (diff, variance []float64, err error) {
-	_, q, err := p.without(rows)
+	v, q, err := p.without(rows)
 	if err != nil {
 		return nil, nil, err
 	}
 
 	w := len(rows)
-	diff, variance = make([]float64, w), make([]float64, w)
-	for a, i := range rows {
-		diff[a] = p.alpha[i]
-	}
-
+	diff, variance = lists.Rows(p.alpha, 1, rows), make([]float64, w)
 	part := process{n: w, chol: q}
 	part.solveVector(diff)
 
@@ -225,6 +219,24 @@ func (p *process) leaveOut(rows []int) (diff, variance []float64, err error) {
 		for a := range i + 1 {
 			variance[a] += inverse[i*w+a] * inverse[i*w+a]
 		}
+	}
+
+	if p.offsets == nil {
+		return diff, variance, nil
+	}
+
+	o, x, err := p.offsetsWithout(rows, v, q, diff)
+	if err != nil {
+		return nil, nil, err
+	}
+
+	var t mat.Dense // xᵀL⁻¹: the shifts of the rows
+	t.Mul(mat.NewDense(w, o.columns(), x).T(), mat.NewDense(w, w, inverse))
+	mean := make([]float64, w)
+	level := slices.Repeat([]int{0}, w*len(o.count)) // shifts have those of all levels
+	o.add(level, t.RawMatrix().Data, mean, variance)
+	for a, m := range mean {
+		diff[a] -= m
 	}
 
 	return diff, variance, nil

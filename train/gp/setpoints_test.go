@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"doubletake/internal/must"
 	"doubletake/train/triplets"
 )
 
@@ -32,16 +33,12 @@ func TestSetPointsRefuseScatter(t *testing.T) {
 
 	fitted := func(d triplets.Set) (spacings, between float64) {
 		m, err := Fit(context.Background(), d, Options{GroupInputs: []int{0}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		_, claim, _, err := m.Predict(context.Background(), []float64{2325, 3})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
-		return m.Hyper()[0].Length[0] * m.scale.xStd[0] / 450, claim[0]
+		return m.Hyper[0].Length[0] * m.InputStd[0] / 450, claim[0]
 	}
 
 	length, between := fitted(d)

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"doubletake/train/triplets"
+	"doubletake/internal/must"
 )
 
 // conditioned is the model with more conditions, factorised anew: the same hyperparameters,
@@ -14,22 +14,20 @@ import (
 func (m *Model) conditioned(t *testing.T, x, pairs []float64) *Model {
 	t.Helper()
 
-	r, in := *m, len(m.columns)
+	r, in := *m, len(m.Columns)
 	z := m.standardise(x)
-	r.x, r.y, r.spread = slices.Clone(m.x), slices.Clone(m.y), slices.Clone(m.spread)
+	r.X, r.Y, r.Spread = slices.Clone(m.X), slices.Clone(m.Y), slices.Clone(m.Spread)
 	for i, n := range pairs {
 		row := z[i*in : (i+1)*in]
 		r.n++
-		r.x = append(r.x, row...)
+		r.X = append(r.X, row...)
 
-		for j := range m.out {
-			r.y, r.spread = append(r.y, float64(i%3)-1), append(r.spread, m.noise[j].at(row)/(2*n))
+		for j := range m.Outcomes {
+			r.Y, r.Spread = append(r.Y, float64(i%3)-1), append(r.Spread, m.Noise[j].at(row)/(2*n))
 		}
 	}
 
-	if err := r.factorise(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.factorise(context.Background()))
 
 	return &r
 }
@@ -48,16 +46,12 @@ func TestClaimWithAgainstRefactorising(t *testing.T) {
 
 	counts := []int{0, 13, 70, 1}
 
-	got, err := m.ClaimWith(ctx, added, pairs, counts, x)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got, err := m.ClaimWith(ctx, added, pairs, counts, x, nil)
+	must.Do(t, err)
 
 	for i, n := range counts {
 		_, want, _, err := m.conditioned(t, added[:4*n], pairs[:n]).Predict(ctx, x)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		near(t, "claim", got[i], want, 1e-9)
 	}
@@ -67,58 +61,24 @@ func TestClaimWithAgainstRefactorising(t *testing.T) {
 	}
 }
 
-// Witness: the order form fitted to all rows, its hyperparameters, scales and noise
-// replaced by those of the model that did not see the last ones.
+// The same in order form: each condition is a row for each harmonic.
 func TestClaimWithInOrderForm(t *testing.T) {
 	ctx := context.Background()
 	d, _ := tones(2, 3, 6, 4)
 	f := OrderForm{In: 2, Blades: 0, Speed: 1, Harmonics: 4}
-	part := func(from, to int) triplets.Set {
-		return triplets.Set{
-			N: to - from, In: 2, Out: 4, X: d.X[2*from : 2*to], Y1: d.Y1[4*from : 4*to], Y2: d.Y2[4*from : 4*to],
-			Run: d.Run[from:to],
-		}
-	}
+	m, err := FitForm(ctx, d, f, Options{GroupInputs: []int{0}, Group: d.Run})
+	must.Do(t, err)
 
-	fit := func(d triplets.Set) *OrderModel {
-		m, err := FitOrder(ctx, d, f, Options{GroupInputs: []int{0}, Group: d.Run})
-		if err != nil {
-			t.Fatal(err)
-		}
+	added, pairs, x := []float64{6, 3, 6, 4, 3, 3.5}, []float64{1, 2, 1}, []float64{6, 3.2, 2, 5}
+	got, err := m.ClaimWith(ctx, added, pairs, []int{3}, x, nil)
+	must.Do(t, err)
 
-		return m
-	}
+	rows, err := f.X(append(added, x...))
+	must.Do(t, err)
 
-	const known, measured = 30, 33
-	m, full := fit(part(0, known)), fit(part(0, measured))
-	x := d.X[2*measured:]
-
-	got, err := m.ClaimWith(ctx, d.X[2*known:2*measured], []float64{1, 1, 1}, []int{3}, x)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	r, o := full.Model, m.Model
-	own := make([]float64, 0, len(r.x)) // inputs in their own units
-	for i := range r.n {
-		for k := range r.columns {
-			own = append(own, r.x[i*len(r.columns)+k]*r.scale.xStd[k]+r.scale.xMean[k])
-		}
-	}
-
-	r.hyper, r.noise, r.scale, r.x = o.hyper, o.noise, o.scale, o.standardise(own)
-	for i := range r.n {
-		r.spread[i] = r.noise[0].at(r.x[i*len(r.columns):(i+1)*len(r.columns)]) / 2
-	}
-
-	if err := r.factorise(ctx); err != nil {
-		t.Fatal(err)
-	}
-
-	_, want, _, err := full.Predict(ctx, x)
-	if err != nil {
-		t.Fatal(err)
-	}
+	at := 3 * 4 * f.Inputs()
+	_, want, _, err := m.Model.conditioned(t, rows[:at], repeat(pairs, 4, 1)).Predict(ctx, rows[at:])
+	must.Do(t, err)
 
 	near(t, "claim", got[0], want, 1e-9)
 }

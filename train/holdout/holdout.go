@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"doubletake/internal/lists"
 )
 
 // Rows are rows with conditions: a table of triplets, or the conditions that are known
@@ -98,11 +100,7 @@ func (l list) holds(v float64) bool {
 }
 
 func (l list) words(condition string) string {
-	text := make([]string, len(l))
-	for i, v := range l {
-		text[i] = fmt.Sprintf("%g", v)
-	}
-
+	text := lists.Each(l, func(v float64) string { return fmt.Sprintf("%g", v) })
 	return condition + " = " + strings.Join(text, ", ")
 }
 
@@ -120,23 +118,12 @@ func (p setPoints) words(condition string) string {
 // returns for them, with the words for each: measured values of 2994 … 3008 are one, 3000 ± 8.
 // Values without one stay.
 func AtSetPoints(h Holdout, find func(condition string, v float64) (setPoint float64, text string, ok bool)) Holdout {
-	switch h := h.(type) {
-	case all:
-		parts := make([]Holdout, len(h))
-		for i, part := range h {
-			parts[i] = AtSetPoints(part, find)
-		}
-
-		return all(parts)
-
-	case term:
-		values, isList := h.of.(list)
-
+	return ofLists(h, func(condition string, l list) Holdout {
 		var p setPoints
-		for _, v := range values {
-			at, text, ok := find(h.condition, v)
+		for _, v := range l {
+			at, text, ok := find(condition, v)
 			if !ok {
-				return h
+				return term{condition, l}
 			}
 
 			if !slices.Contains(p.list, at) {
@@ -144,12 +131,40 @@ func AtSetPoints(h Holdout, find func(condition string, v float64) (setPoint flo
 			}
 		}
 
-		if isList {
-			return term{h.condition, p}
+		return term{condition, p}
+	})
+}
+
+// ofLists returns h with another holdout for each condition that it lists values of.
+func ofLists(h Holdout, other func(condition string, l list) Holdout) Holdout {
+	switch h := h.(type) {
+	case all:
+		return all(lists.Each(h, func(part Holdout) Holdout { return ofLists(part, other) }))
+
+	case term:
+		if l, ok := h.of.(list); ok {
+			return other(h.condition, l)
 		}
 	}
 
 	return h
+}
+
+// About returns h with the values that it lists also held out where equal says so of a value and a listed one.
+func About(h Holdout, equal func(condition string, a, b float64) bool) Holdout {
+	return ofLists(h, func(condition string, l list) Holdout {
+		return term{condition, about{l, func(a, b float64) bool { return equal(condition, a, b) }}}
+	})
+}
+
+// about is a list whose values have a tolerance.
+type about struct {
+	list
+	equal func(a, b float64) bool
+}
+
+func (a about) holds(v float64) bool {
+	return a.list.holds(v) || slices.ContainsFunc(a.list, func(w float64) bool { return a.equal(v, w) })
 }
 
 type span struct{ lo, hi float64 }
@@ -182,12 +197,7 @@ func (t term) Group() string        { return t.condition }
 
 func (t term) Held(rows Rows) ([]bool, error) {
 	v, err := rows.Floats(t.condition)
-	held := make([]bool, len(v))
-	for i, x := range v {
-		held[i] = t.of.holds(x)
-	}
-
-	return held, err
+	return lists.Each(v, t.of.holds), err
 }
 
 func (t term) Holds(condition string, value float64) bool {
@@ -215,30 +225,9 @@ func All(parts ...Holdout) Holdout {
 
 type all []Holdout
 
-func (a all) String() string {
-	text := make([]string, len(a))
-	for i, h := range a {
-		text[i] = h.String()
-	}
-
-	return strings.Join(text, " and ")
-}
-
-func (a all) Conditions() (out []string) {
-	for _, h := range a {
-		out = append(out, h.Conditions()...)
-	}
-
-	return out
-}
-
-func (a all) Labels() (out []string) {
-	for _, h := range a {
-		out = append(out, h.Labels()...)
-	}
-
-	return out
-}
+func (a all) String() string       { return strings.Join(lists.Each(a, Holdout.String), " and ") }
+func (a all) Conditions() []string { return slices.Concat(lists.Each(a, Holdout.Conditions)...) }
+func (a all) Labels() []string     { return slices.Concat(lists.Each(a, Holdout.Labels)...) }
 
 func (a all) Held(rows Rows) ([]bool, error) {
 	out := slices.Repeat([]bool{true}, rows.Rows())
@@ -275,12 +264,7 @@ func (a all) Within(condition string) (within float64) {
 }
 
 func (a all) of(split string, inputs []string) Holdout {
-	parts := make([]Holdout, len(a))
-	for i, h := range a {
-		parts[i] = For(h, split, inputs)
-	}
-
-	return all(parts)
+	return all(lists.Each(a, func(h Holdout) Holdout { return For(h, split, inputs) }))
 }
 
 // For tells a holdout which split it belongs to, and the network's inputs, whose distinct

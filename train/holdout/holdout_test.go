@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"doubletake/internal/must"
 )
 
 // columns are rows with named conditions.
@@ -55,9 +57,7 @@ func parsed(t *testing.T, text string) Holdout {
 	t.Helper()
 
 	h, err := Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	return h
 }
@@ -67,9 +67,7 @@ func rows(t *testing.T, h Holdout) (held, rest []int) {
 	t.Helper()
 
 	is, err := h.Held(rotor)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	for i, ok := range is {
 		if ok {
@@ -111,9 +109,8 @@ func TestHoldouts(t *testing.T) {
 	}
 
 	corner := All(Near("rpm", 2500, 500), Values("blades", 2))
-	if corner.Within("rpm") != 500 || corner.Within("blades") != 0 || corner.Within("theta_deg") != 0 {
-		t.Error("another tolerance")
-	}
+	must.Not(t, corner.Within("rpm") != 500 || corner.Within("blades") != 0 || corner.Within("theta_deg") != 0,
+		"another tolerance")
 
 	if h := All(Labels("motor", "B"), Values("rpm", 4000)); !slices.Equal(h.Labels(), []string{"motor"}) ||
 		!h.HoldsLabel("motor", "B") || h.HoldsLabel("motor", "A") || !h.HoldsLabel("rig", "A") {
@@ -121,9 +118,8 @@ func TestHoldouts(t *testing.T) {
 	}
 
 	for _, h := range []Holdout{Labels("pitch", "A"), Values("pitch", 1), All(Values("rpm", 1000), Values("pitch", 1))} {
-		if _, err := h.Held(rotor); err == nil || !strings.Contains(err.Error(), "pitch") {
-			t.Errorf("%s: %v", h, err)
-		}
+		_, err := h.Held(rotor)
+		must.Refuse(t, err, "pitch")
 	}
 }
 
@@ -141,23 +137,17 @@ func TestParse(t *testing.T) {
 		{"x=3000:5000", 5000.5, false},
 		{"x=0.3", 0.1 + 0.2, true}, // a sum that is not 0.3 in binary
 	} {
-		if got := parsed(t, c.hold).Holds("x", c.v); got != c.want {
-			t.Errorf("%s holds %g: %v", c.hold, c.v, got)
-		}
+		must.Equal(t, parsed(t, c.hold).Holds("x", c.v), c.want, "%s holds %g", c.hold, c.v)
 	}
 
-	if got := parsed(t, "blades = 2,3; rpm=3000:5000").String(); got != "blades = 2, 3 and 3000 ≤ rpm ≤ 5000" {
-		t.Error(got)
-	}
+	must.Equal(t, parsed(t, "blades = 2,3; rpm=3000:5000").String(), "blades = 2, 3 and 3000 ≤ rpm ≤ 5000", "got")
 
 	for text, want := range map[string]string{
 		"propeller = APC-8x6, Gemfan 5x4": "propeller = APC-8x6, Gemfan 5x4",
 		"day=10:30; blades=2":             "10 ≤ day ≤ 30 and blades = 2",
 		"rig=a:b":                         "rig = a:b",
 	} {
-		if got := parsed(t, text).String(); got != want {
-			t.Errorf("%s: %s, expected %s", text, got, want)
-		}
+		must.Equal(t, parsed(t, text).String(), want, "%s", text)
 	}
 
 	for _, bad := range []string{"", "blades", "blades=", "blades=2,x", "blades=x,", "rpm=5:3", "rpm=5:x", "random=x"} {
@@ -188,9 +178,8 @@ func TestReach(t *testing.T) {
 		}
 	}
 
-	if _, err := Reach(Values("pitch", 1), rotor, nil, nil); err == nil || !strings.Contains(err.Error(), "pitch") {
-		t.Error(err)
-	}
+	_, err := Reach(Values("pitch", 1), rotor, nil, nil)
+	must.Refuse(t, err, "pitch")
 
 	if got, err := Reach(Nothing, rotor, nil, nil); got != "" || err != nil {
 		t.Errorf("%q, %v", got, err)
@@ -216,9 +205,7 @@ func TestChoices(t *testing.T) {
 		many["x"] = append(many["x"], float64(100*i))
 	}
 
-	if got := Choices(Values("x", 7), many); got != "; x lies in 0 … 1200" {
-		t.Error(got)
-	}
+	must.Equal(t, Choices(Values("x", 7), many), "; x lies in 0 … 1200", "got")
 }
 
 // Blocks of six values: by hand 1, 2 and 3, 5 and 8, 9; of five values 1, 2 and 3, 5, 8.
@@ -232,13 +219,8 @@ func TestEach(t *testing.T) {
 		return strings.Join(out, "; ")
 	}
 
-	if got := names([]float64{1, 2, 3, 5, 8, 9}, 3); got != "x=1..2: x = 1, 2; x=3..5: x = 3, 5; x=8..9: x = 8, 9" {
-		t.Error(got)
-	}
-
-	if got := names([]float64{1, 2.5}, 0); got != "x=1: x = 1; x=2.5: x = 2.5" {
-		t.Error(got)
-	}
+	must.Equal(t, names([]float64{1, 2, 3, 5, 8, 9}, 3), "x=1..2: x = 1, 2; x=3..5: x = 3, 5; x=8..9: x = 8, 9", "got")
+	must.Equal(t, names([]float64{1, 2.5}, 0), "x=1: x = 1; x=2.5: x = 2.5", "got")
 }
 
 // Two blades are held out of the rotor's rows.
@@ -270,9 +252,7 @@ func TestFolder(t *testing.T) {
 		"CON": "_CON", "nul.txt": "_nul.txt", "Com1": "_Com1", "LPT¹": "_LPT¹", "con .x": "_con .x", "com1=2": "com1=2",
 		"end.": "end_", "end ": "end_", ".hidden": "_.hidden", "": "_", "..": "_._",
 	} {
-		if got := Folder(name); got != want {
-			t.Errorf("%q: %q, expected %q", name, got, want)
-		}
+		must.Equal(t, Folder(name), want, "%q", name)
 
 		if got := Folder(want); got != want {
 			t.Errorf("%q is no name of a folder: %q", want, got)
@@ -307,9 +287,8 @@ func FuzzParse(f *testing.F) {
 		}
 
 		again, err := Parse(h.String())
-		if err != nil || again.String() != h.String() || !slices.Equal(again.(labels).names, l.names) {
-			t.Fatalf("%q: %v of its words %q, %v", text, again, h, err)
-		}
+		must.Never(t, err != nil || again.String() != h.String() || !slices.Equal(again.(labels).names, l.names),
+			"%q: %v of its words %q, %v", text, again, h, err)
 	})
 }
 
@@ -333,9 +312,7 @@ func TestAtSetPoints(t *testing.T) {
 		"blades=2;rpm=3000,2999": "blades = 2 and rpm = 3000 ± 8",
 	} {
 		h := AtSetPoints(parsed(t, text), find)
-		if h.String() != want {
-			t.Errorf("%s: %q, expected %q", text, h, want)
-		}
+		must.Not(t, h.String() != want, "%s: %q, expected %q", text, h, want)
 	}
 
 	h := AtSetPoints(Values("rpm", 2994), find)
@@ -344,7 +321,5 @@ func TestAtSetPoints(t *testing.T) {
 		t.Errorf("%v, %v, expected the rows at 3000", held, err)
 	}
 
-	if h.Group() != "rpm" || !h.Holds("rpm", 3000) || h.Holds("rpm", 2994) {
-		t.Error("a set point is not the group")
-	}
+	must.Not(t, h.Group() != "rpm" || !h.Holds("rpm", 3000) || h.Holds("rpm", 2994), "a set point is not the group")
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"doubletake/internal/lists"
 )
 
 // labels holds out the rows whose condition, a column of text, is one of the names.
@@ -31,22 +33,12 @@ func (l labels) HoldsLabel(condition, label string) bool {
 
 func (l labels) Held(rows Rows) ([]bool, error) {
 	v, err := rows.Strings(l.condition)
-	held := make([]bool, len(v))
-	for i, name := range v {
-		held[i] = slices.Contains(l.names, name)
-	}
-
-	return held, err
+	return lists.Each(v, func(name string) bool { return slices.Contains(l.names, name) }), err
 }
 
 // EachLabel makes a holdout of each of the names of a condition.
 func EachLabel(condition string, names []string) []Named {
-	out := make([]Named, len(names))
-	for k, n := range names {
-		out[k] = Named{Folder(condition + "=" + n), Labels(condition, n)}
-	}
-
-	return out
+	return lists.Each(names, func(n string) Named { return Named{Folder(condition + "=" + n), Labels(condition, n)} })
 }
 
 // reserved are names that Windows has devices under, with any ending.

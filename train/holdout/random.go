@@ -3,6 +3,8 @@ package holdout
 import (
 	"fmt"
 	"strconv"
+
+	"doubletake/internal/lists"
 )
 
 // Random is the key of a random share of the conditions.
@@ -11,6 +13,7 @@ const Random = "random"
 // random holds out a share of the distinct conditions of the network: all rows of a
 // condition, or none.
 type random struct {
+	nothing
 	share  float64
 	split  string // whose name decides the draw
 	inputs []string
@@ -31,9 +34,6 @@ func (r random) String() string {
 func (r random) Conditions() []string           { return r.inputs }
 func (r random) Holds(string, float64) bool     { return true }
 func (r random) HoldsLabel(string, string) bool { return true }
-func (r random) Labels() []string               { return nil }
-func (r random) Group() string                  { return "" }
-func (r random) Within(string) float64          { return 0 }
 
 func (r random) Held(rows Rows) ([]bool, error) {
 	names := make([]string, rows.Rows()) // of the conditions: rpm=3000,blades=2,
@@ -50,12 +50,7 @@ func (r random) Held(rows Rows) ([]bool, error) {
 
 	drawn := Draw(r.split+"\x00held out", names, r.share)
 
-	held := make([]bool, len(names))
-	for i, n := range names {
-		held[i] = drawn[n]
-	}
-
-	return held, nil
+	return lists.Each(names, func(n string) bool { return drawn[n] }), nil
 }
 
 func (r random) of(split string, inputs []string) Holdout {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"doubletake/internal/must"
 )
 
 // grid has ten conditions of two inputs, three rows each.
@@ -24,9 +26,7 @@ func TestRandom(t *testing.T) {
 	data, inputs := grid(), []string{"rpm", "blades"}
 	conditions := func(h Holdout, c columns) (out []string) {
 		held, err := h.Held(c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		rows := map[string]int{}
 		for i, is := range held {
@@ -53,22 +53,16 @@ func TestRandom(t *testing.T) {
 		n     int
 	}{{0.01, 1}, {0.2, 2}, {0.25, 3}, {0.9, 9}} {
 		h, err := Of(Random, c.share)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		first := conditions(For(h, "a", inputs), data)
-		if len(first) != c.n {
-			t.Errorf("%g: %d of 10 conditions, expected %d", c.share, len(first), c.n)
-		}
+		must.Equal(t, len(first), c.n, "%g: of 10 conditions", c.share)
 
 		turned := columns{"rpm": slices.Clone(data["rpm"]), "blades": slices.Clone(data["blades"])}
 		slices.Reverse(turned["rpm"])
 		slices.Reverse(turned["blades"])
 
-		if again := conditions(For(h, "a", inputs), turned); !slices.Equal(again, first) {
-			t.Errorf("%g: %v of the rows in another order, expected %v", c.share, again, first)
-		}
+		must.Equal(t, conditions(For(h, "a", inputs), turned), first, "%g: of the rows in another order", c.share)
 	}
 
 	h, _ := Of(Random, 0.2)
@@ -76,18 +70,14 @@ func TestRandom(t *testing.T) {
 		draws[strings.Join(conditions(For(h, fmt.Sprint("split ", k), inputs), data), ";")] = true
 	}
 
-	if len(draws) < 10 {
-		t.Errorf("20 splits draw %d different pairs of conditions of 45", len(draws))
-	}
+	must.Not(t, len(draws) < 10, "20 splits draw %d different pairs of conditions of 45", len(draws))
 }
 
 // With other conditions it is a share of all conditions, of which those that the others
 // hold out too are held out.
 func TestRandomAndOthers(t *testing.T) {
 	both, err := Parse("random=0.5; blades=2")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	both = For(both, "s", []string{"rpm", "blades"})
 	if want := "a random share of 0.5 of the conditions, drawn for s and blades = 2"; both.String() != want {
@@ -101,9 +91,7 @@ func TestRandomAndOthers(t *testing.T) {
 	}
 
 	for i, is := range held {
-		if is && data["blades"][i] != 2 {
-			t.Errorf("row %d of 3 blades is held out", i)
-		}
+		must.Not(t, is && data["blades"][i] != 2, "row %d of 3 blades is held out", i)
 	}
 
 	if _, err := both.Held(columns{"rpm": {1, 2}}); err == nil {
@@ -111,8 +99,7 @@ func TestRandomAndOthers(t *testing.T) {
 	}
 
 	for _, bad := range []string{"random=0", "random=1", "random=-0.1", "random=0.1,0.2"} {
-		if _, err := Parse(bad); err == nil || !strings.Contains(err.Error(), "expected one share of the conditions") {
-			t.Errorf("%s: %v", bad, err)
-		}
+		_, err := Parse(bad)
+		must.Refuse(t, err, "expected one share of the conditions")
 	}
 }

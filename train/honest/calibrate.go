@@ -1,10 +1,12 @@
 package honest
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
 
+	"doubletake/internal/lists"
 	"doubletake/train/honest/interval"
 	"doubletake/train/honest/scale"
 	"doubletake/train/score"
@@ -18,10 +20,15 @@ type Options struct {
 	Hold  string      // see Settings.Hold
 	Prior scale.Prior // of the scale of new groups
 
+	// Rises, unless nil, scale the errors of a group too.
+	Rises *Rises
+
 	// SawGroups records that something of the base, such as hyperparameters, was
 	// learned with the left-out groups. The conformal maximum then
 	// promises nothing.
 	SawGroups bool
+	// OfThings records that the claims have the offsets of the groups, which are things.
+	OfThings bool
 	// InputNames name the inputs; nil numbers them from 0.
 	InputNames []string
 	// FromGroup marks the inputs that are functions of the groups' coordinate. They
@@ -39,10 +46,7 @@ type Options struct {
 func Calibrate(d triplets.Set, g Grouping, train []int, left []LeftOut, o Options) (*interval.Calibration, error) {
 	d = checked(d)
 
-	if o.Level == 0 {
-		o.Level = 0.95
-	}
-
+	o.Level = cmp.Or(o.Level, 0.95)
 	if !(o.Level > 0 && o.Level < 1) {
 		return nil, fmt.Errorf("calibrate on left-out groups: expected a level between 0 and 1, found %g", o.Level)
 	}
@@ -54,7 +58,7 @@ func Calibrate(d triplets.Set, g Grouping, train []int, left []LeftOut, o Option
 	mean, std := spread(d, train, nil)
 	c := &interval.Calibration{
 		Format: interval.Format, Version: interval.Version, Base: o.Base, Asked: o.Level, Level: o.Level, K: len(left),
-		Condition: g.Condition, Kind: g.Kind, Axis: g.Axis(train), Mean: mean, Deviation: std,
+		Condition: g.Condition, Kind: g.Kind, Axis: g.Axis(train), Mean: mean, Deviation: std, OfThings: o.OfThings,
 	}
 
 	for j, s := range std {
@@ -64,7 +68,7 @@ func Calibrate(d triplets.Set, g Grouping, train []int, left []LeftOut, o Option
 		}
 	}
 
-	if c.K == scale.MinGroups || o.Hold == "groups" {
+	if c.K == scale.MinGroups && !c.OfThings || o.Hold == "groups" {
 		c.Level = max(c.Level, interval.FewGroupsLevel)
 	}
 
@@ -83,11 +87,18 @@ func Calibrate(d triplets.Set, g Grouping, train []int, left []LeftOut, o Option
 	}
 
 	var without []*scale.Scale
-	c.Scale, without = scale.Learn(groups, d.Out, o.Prior, pairNoise(left))
+	if o.Rises == nil {
+		c.Scale, without = scale.Learn(groups, d.Out, o.Prior, pairNoise(left))
+	} else {
+		c.Scale, without = scale.LearnRising(groups, d.Out, o.Prior, pairNoise(left), o.Rises.about(left))
+	}
 
 	var stated, pairs float64
 	for h, l := range left {
 		c.Groups = append(c.Groups, groupResult(l, std, without[h], c.Level))
+		if o.Rises != nil {
+			c.Groups[h].Rise = o.Rises.ratio(l.Name)
+		}
 		stated, pairs = stated+c.Groups[h].Noise, pairs+c.Groups[h].Pairs
 	}
 
@@ -101,14 +112,11 @@ func Calibrate(d triplets.Set, g Grouping, train []int, left []LeftOut, o Option
 	}
 
 	for j := range d.In {
-		r := interval.InputRange{Name: fmt.Sprint(j), Min: math.Inf(1), Max: math.Inf(-1)}
+		x := lists.Column(lists.Rows(d.X, d.In, train), d.In, j)
+		r := interval.InputRange{Name: fmt.Sprint(j), Min: slices.Min(x), Max: slices.Max(x)}
 		r.FromGroup = o.FromGroup != nil && o.FromGroup[j]
 		if o.InputNames != nil {
 			r.Name = o.InputNames[j]
-		}
-
-		for _, i := range train {
-			r.Min, r.Max = min(r.Min, d.X[i*d.In+j]), max(r.Max, d.X[i*d.In+j])
 		}
 
 		c.Inputs = append(c.Inputs, r)
@@ -122,6 +130,11 @@ func Calibrate(d triplets.Set, g Grouping, train []int, left []LeftOut, o Option
 func groupResult(l LeftOut, std []float64, others *scale.Scale, level float64) interval.GroupResult {
 	out := len(std)
 	r := interval.GroupResult{Name: l.Name, Rows: l.N, Conditions: len(l.conditions()), EBy: make([]float64, out)}
+	pairs := triplets.Set{N: l.N, Alone: l.Alone}.Pairs()
+	if len(pairs) == 0 { // e then holds the noise
+		l.Alone, pairs = nil, lists.Numbers(l.N)
+	}
+
 	e := make([]float64, l.N)
 	predictor := others.Predictor()
 
@@ -134,10 +147,12 @@ func groupResult(l LeftOut, std []float64, others *scale.Scale, level float64) i
 		s2 := std[j] * std[j]
 		v := (l.Y1[k] - mu) * (l.Y2[k] - mu) / s2
 		e[i] += v / float64(out)
-		r.EBy[j] += v / float64(l.N)
 		r.Claim += l.Claim[k] / s2 / n
 		r.Noise += l.Noise[k] / s2 / n
-		r.Pairs += (l.Y1[k] - l.Y2[k]) * (l.Y1[k] - l.Y2[k]) / 2 / s2 / n
+		if !l.alone(i) {
+			r.EBy[j] += v / float64(len(pairs))
+			r.Pairs += (l.Y1[k] - l.Y2[k]) * (l.Y1[k] - l.Y2[k]) / 2 / s2 / float64(len(pairs)*out)
+		}
 
 		at := [3]float64{l.Claim[k] / s2, l.Distance[i], l.Noise[k] / s2} // the same for all rows of a condition
 		if _, known := halves[at]; !known {
@@ -176,13 +191,12 @@ func groupResult(l LeftOut, std []float64, others *scale.Scale, level float64) i
 	r.Distance, r.Outside = r.Distance/float64(l.N), r.Outside/float64(l.N)
 
 	var se float64
-	if r.E, se = score.ClusteredMean(e, l.Run); !math.IsNaN(se) {
+	if r.E, se = score.ClusteredMean(lists.Rows(e, 1, pairs), lists.Rows(l.Run, 1, pairs)); !math.IsNaN(se) {
 		r.ESE = &se
 	}
 
-	runs := slices.Clone(l.Run)
-	slices.Sort(runs)
-	r.Runs = len(slices.Compact(runs))
+	_, runs := lists.Index(l.Run)
+	r.Runs = len(runs)
 
 	return r
 }

@@ -1,11 +1,12 @@
 package honest_test
 
 import (
-	"context"
 	"math"
+	"os"
 	"strconv"
 	"testing"
 
+	"doubletake/internal/must"
 	"doubletake/train/gp"
 	"doubletake/train/honest"
 	"doubletake/train/honest/interval"
@@ -52,64 +53,23 @@ func derived(d triplets.Set) triplets.Set {
 }
 
 // orderForm is the process in order form with left-out groups in closed form.
-func orderForm(ctx context.Context, t testing.TB, s set, p honest.Plan, split int) (
-	left []honest.LeftOut, mu, claim, noise []float64,
-) {
+func orderForm(t testing.TB, s set, sp honest.Split) (left []honest.LeftOut, mu, claim, noise []float64) {
 	t.Helper()
-	d := s.data
-	sp := p.Splits[split]
-	rows := p.Trainings[sp.Full].Rows
+	ctx, d, rows := t.Context(), s.data, sp.Train
 	f := gp.OrderForm{In: 3, Blades: 0, Speed: 1, Harmonics: 5}
 	o := gp.Options{Group: rowsOf(s.groups.Of, 1, rows), GroupInputs: s.groupInputs, Workers: 2}
-	m, err := gp.FitOrder(ctx, d.Select(rows), f, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m, err := gp.FitForm(ctx, d.Select(rows), f, o)
+	must.Do(t, err)
 
 	lmu, lclaim, lnoise, err := m.LeaveOut(ctx, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
-	left = honest.LeaveOutRows(d, s.groups, p.Train(split), p.Held(split), lmu, lclaim, lnoise)
+	left = honest.LeaveOutRows(d, s.groups, rows, sp.Held, lmu, lclaim, lnoise)
 
-	mu, claim, noise, err = m.Predict(ctx, rowsOf(d.X, d.In, sp.Test))
-	if err != nil {
-		t.Fatal(err)
-	}
+	mu, claim, noise, err = m.PredictLevels(ctx, rowsOf(d.X, d.In, sp.Test), nil)
+	must.Do(t, err)
 
 	return left, mu, claim, noise
-}
-
-// airfoilCampaign reads a simulated wing at five speeds and 45 angles, ten pairs
-// of lift and drag coefficients each.
-func airfoilCampaign(t testing.TB) set {
-	s := set{name: "airfoil, speeds", data: triplets.Set{In: 2, Out: 2}, groupInputs: []int{1}}
-	var speed []float64
-	count := map[[2]string]int{}
-
-	runs := map[[2]string]int{}
-	for _, r := range readTable(t, elsewhere(t, "DOUBLETAKE_REFERENCE", "reference", "data", "aero_s0.csv")) {
-		key := [2]string{r["alpha_deg"], r["U"]}
-		if count[key]++; count[key] > 10 {
-			continue
-		}
-
-		if _, known := runs[key]; !known {
-			runs[key] = len(runs)
-		}
-
-		u := number(t, r["U"])
-		s.data.X = append(s.data.X, number(t, r["alpha_deg"]), math.Log(u))
-		s.data.Y1 = append(s.data.Y1, number(t, r["y1_0"]), number(t, r["y1_1"]))
-		s.data.Y2 = append(s.data.Y2, number(t, r["y2_0"]), number(t, r["y2_1"]))
-		s.data.Run, speed = append(s.data.Run, runs[key]), append(speed, u)
-		s.data.N++
-	}
-
-	s.groups = honest.ByValue("u_inf_m_s", speed, 1e-9)
-
-	return s
 }
 
 // rotors is a campaign with blades as groups.
@@ -132,9 +92,15 @@ var prototypeR2 = map[string][12]float64{
 
 // Rotors held out of simulated campaigns, by the additive process. Witness: the
 // simulation; the prototype's R² on the same sets, less what the choice of 200 or
-// 320 conditions for the hyperparameters moves it by.
+// 320 conditions for the hyperparameters moves it by. Without DOUBLETAKE_LONG=all one
+// rotor of one campaign, whose average is no measure.
 func TestHeldOutRotors(t *testing.T) {
 	long(t)
+
+	seeds, groups := 1, 1
+	if os.Getenv("DOUBLETAKE_LONG") == "all" {
+		seeds, groups = 3, 4
+	}
 
 	for _, c := range []struct {
 		name    string
@@ -142,106 +108,29 @@ func TestHeldOutRotors(t *testing.T) {
 		average float64 // R², at least
 	}{{"gp", closedForm, 0.7}, {"order", orderForm, 0.88}} {
 		var all []interval.Record
-		for seed := range 3 {
+		for seed := range seeds {
 			s := rotors(t, seed)
 			if c.name == "gp" {
 				s.data, s.groupInputs = derived(s.data), []int{0, 3, 4}
 			}
 
 			o := honest.Options{Prior: prior(t, "wide"), SawGroups: true}
-			all = append(all, judgeEach(t, s, c.name, c.base, o)...)
+			all = append(all, judgeSome(t, s, c.name, c.base, o, groups)...)
 		}
 
 		summary(t, c.name, all)
 
 		for i, r := range all {
-			if r.R2 < prototypeR2[c.name][i]-0.1 {
-				t.Errorf("%s: set %d: R² %.3f, prototype %.3f", c.name, i, r.R2, prototypeR2[c.name][i])
-			}
+			must.Not(t, r.R2 < prototypeR2[c.name][i]-0.1, "%s: set %d: R² %.3f, prototype %.3f", c.name, i, r.R2,
+				prototypeR2[c.name][i])
 		}
 
-		if at := coverage(all); at[2] < 0.92 {
+		if at := coverage(all); seeds > 1 && at[2] < 0.92 {
 			t.Errorf("%s: mean coverage %.3f", c.name, at[2])
 		}
 
-		if r2 := average(all, func(r interval.Record) float64 { return r.R2 }); r2 < c.average {
+		if r2 := average(all, func(r interval.Record) float64 { return r.R2 }); seeds > 1 && r2 < c.average {
 			t.Errorf("%s: mean R² %.3f", c.name, r2)
-		}
-	}
-}
-
-// Speeds held out of a simulated wing, by the additive process.
-func TestHeldOutSpeeds(t *testing.T) {
-	study(t)
-
-	o := honest.Options{Prior: prior(t, "wide"), SawGroups: true}
-	all := judgeEach(t, airfoilCampaign(t), "gp", closedForm, o)
-	summary(t, "speeds", all)
-
-	for _, r := range all {
-		if r.R2 < 0.9 || r.After.Coverage < 0.9 {
-			t.Errorf("R² %.3f, coverage %.3f", r.R2, r.After.Coverage)
-		}
-	}
-}
-
-// Rotors held out, by networks: an ensemble, and one with signed random functions. Witness:
-// the simulation. R² is not paid for the interval.
-func TestHeldOutRotorsByNetworks(t *testing.T) {
-	study(t)
-	epochs := func(int, int) int { return 350 }
-
-	plain := 0.0
-	for _, c := range []struct {
-		name string
-		e    honest.Ensemble
-	}{
-		{"ensemble", honest.Ensemble{}},
-		{"signed", honest.Ensemble{Prior: 1, Signed: true}},
-	} {
-		var all []interval.Record
-		for seed := range 3 {
-			o := honest.Options{Prior: prior(t, "networks")}
-			all = append(all, judgeEach(t, rotors(t, seed), c.name, networks(c.e, epochs), o)...)
-		}
-
-		_, before, after, free := summary(t, c.name, all)
-
-		if at := coverage(all); at[2] < 0.93 {
-			t.Errorf("%s: mean coverage %.3f", c.name, at[2])
-		}
-
-		if after >= before || after >= free {
-			t.Errorf("%s: interval score %.3f, without a model %.3f, networks alone %.3f", c.name, after, free, before)
-		}
-
-		r2 := average(all, func(r interval.Record) float64 { return r.R2 })
-		if c.name == "ensemble" {
-			plain = r2
-		} else if r2 < plain-0.05 {
-			t.Errorf("%s: mean R² %.3f, ensemble %.3f", c.name, r2, plain)
-		}
-	}
-}
-
-// A campaign of 780 conditions and five levels: hyperparameters on 320
-// conditions, the exact process, and its left-out rotors.
-func BenchmarkCampaign(b *testing.B) {
-	d := derived(rotorCampaign(b, 1))
-	group := make([]int, d.N)
-	for i := range group {
-		group[i] = int(d.X[i*d.In])
-	}
-
-	ctx := context.Background()
-	for b.Loop() {
-		m, err := gp.Fit(ctx, d, gp.Options{Group: group, GroupInputs: []int{0, 3, 4}, Workers: 2})
-		if err != nil {
-			b.Fatal(err)
-		}
-
-		if _, _, _, err := m.LeaveOut(ctx, nil); err != nil {
-			b.Fatal(err)
 		}
 	}
 }

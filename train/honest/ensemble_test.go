@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"doubletake/internal/must"
 	"doubletake/train"
 	"doubletake/train/honest"
 	"doubletake/train/triplets"
@@ -39,38 +40,6 @@ func wave(n int) triplets.Set {
 	return d
 }
 
-// Signed priors cancel in the mean. Witness: the ensemble of the same networks
-// without priors, after steps of no size.
-func TestSignedPriorsCancel(t *testing.T) {
-	ctx := context.Background()
-	d := wave(40)
-	cfg := train.DefaultConfig()
-	cfg.Epochs, cfg.LearningRate = 1, 1e-300
-	query := []float64{1, 12, 9, 12, -30, 12}
-
-	var means, spread [2][]float64
-	for k, beta := range []float64{0, 30} {
-		p, err := honest.Ensemble{Members: 6, Prior: beta, Signed: true, Seed: 4, Train: network(cfg)}.Fit(ctx, d)
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		if means[k], spread[k], _, err = p.Predict(ctx, query); err != nil {
-			t.Fatal(err)
-		}
-	}
-
-	for i := range means[0] {
-		if math.Abs(means[0][i]-means[1][i]) > 1e-12*math.Abs(means[0][i]) {
-			t.Errorf("mean %v with priors, %v without", means[1][i], means[0][i])
-		}
-
-		if spread[1][i] < 10*spread[0][i] {
-			t.Errorf("variance %v with priors, %v without", spread[1][i], spread[0][i])
-		}
-	}
-}
-
 // fixed is a network that answers 0 ± 1.
 type fixed int
 
@@ -82,51 +51,6 @@ func (f fixed) Predict(x []float64) (mu, variance []float64) {
 	}
 
 	return mu, variance
-}
-
-// With networks that learn nothing the variance is that of the random functions:
-// of order 1 in standardised units, and the members' targets are the outcomes
-// minus their function.
-func TestPriorsAreOfUnitSize(t *testing.T) {
-	ctx := context.Background()
-	d := wave(200)
-	var targets [][]float64
-	e := honest.Ensemble{Members: 60, Prior: 1, Signed: true}
-	e.Train = func(_ context.Context, z triplets.Set, _ uint64) (honest.Network, error) {
-		targets = append(targets, z.Y1)
-		return fixed(1), nil
-	}
-
-	p, err := e.Fit(ctx, d)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	mu, claim, noise, err := p.Predict(ctx, d.X)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	scale := d.OutcomeScale()
-	mean, std := scale.Mean, scale.Std
-
-	size := 0.0
-	for i := range mu {
-		if math.Abs(mu[i]-mean[0]) > 1e-9 || math.Abs(noise[i]-std[0]*std[0]) > 1e-9 {
-			t.Fatalf("row %d: mean %v, noise %v", i, mu[i], noise[i])
-		}
-
-		size += claim[i] / (std[0] * std[0]) / float64(d.N)
-
-		z, a, b := (d.Y1[i]-mean[0])/std[0], targets[4][i], targets[5][i]
-		if math.Abs((a+b)/2-z) > 1e-12 || a == b {
-			t.Fatalf("row %d: targets %v and %v, outcome %v", i, a, b, z)
-		}
-	}
-
-	if size < 0.5 || size > 2 {
-		t.Errorf("variance of the random functions %.2f", size)
-	}
 }
 
 func TestEnsembleRefuses(t *testing.T) {
@@ -142,7 +66,6 @@ func TestEnsembleRefuses(t *testing.T) {
 		words string
 	}{
 		{honest.Ensemble{Members: 1, Train: ok}, wave(5), "at least 2 members"},
-		{honest.Ensemble{Members: 5, Signed: true, Train: ok}, wave(5), "an even number"},
 		{honest.Ensemble{Train: ok}, flat, "outcome column 0 is constant"},
 		{honest.Ensemble{Train: ok}, same, "no input varies"},
 		{honest.Ensemble{Train: ok}, triplets.Set{In: 1, Out: 1}, "no training rows"},
@@ -150,9 +73,8 @@ func TestEnsembleRefuses(t *testing.T) {
 			return nil, errors.New("boom")
 		}}, wave(5), "member 1 of 5: boom"},
 	} {
-		if _, err := c.e.Fit(ctx, c.d); err == nil || !strings.Contains(err.Error(), c.words) {
-			t.Errorf("%v, want %q", err, c.words)
-		}
+		_, err := c.e.Fit(ctx, c.d)
+		must.Refuse(t, err, c.words)
 	}
 }
 
@@ -181,66 +103,52 @@ func TestClaims(t *testing.T) {
 	e := honest.Ensemble{Members: 1, Claims: true}
 	e.Train = func(context.Context, triplets.Set, uint64) (honest.Network, error) { return claiming{1}, nil }
 	m, err := e.Fit(ctx, d)
-	if err != nil || m.Members() != 1 {
+	if err != nil || len(m.Members) != 1 {
 		t.Fatal(m, err)
 	}
 
 	_, claim, noise, err := m.Predict(ctx, []float64{-100, 12, 100, 12})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	std := d.OutcomeScale().Std
 	s2 := std[0] * std[0]
 	for i, want := range [][2]float64{{0.3 * s2, 0.7 * s2}, {0, s2}} {
-		if math.Abs(claim[i]-want[0]) > 1e-12*s2 || math.Abs(noise[i]-want[1]) > 1e-12*s2 {
-			t.Errorf("row %d: claim %g, noise %g, expected %v", i, claim[i], noise[i], want)
-		}
+		must.Not(t, math.Abs(claim[i]-want[0]) > 1e-12*s2 || math.Abs(noise[i]-want[1]) > 1e-12*s2,
+			"row %d: claim %g, noise %g, expected %v", i, claim[i], noise[i], want)
 	}
 }
 
-// A stored ensemble predicts the same bits, random functions included; what is damaged
-// is refused.
+// A stored ensemble predicts the same bits; what is damaged, and random functions, are refused.
 func TestEnsembleIsStored(t *testing.T) {
 	ctx, d := context.Background(), wave(40)
 	cfg := train.DefaultConfig()
 	cfg.Epochs, cfg.Hidden = 2, []int{6}
-	m, err := honest.Ensemble{Members: 4, Prior: 1, Signed: true, Seed: 9, Train: network(cfg)}.Fit(ctx, d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m, err := honest.Ensemble{Members: 4, Seed: 9, Train: network(cfg)}.Fit(ctx, d)
+	must.Do(t, err)
 
 	b, err := json.Marshal(m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	var again honest.EnsembleModel
-	if err := json.Unmarshal(b, &again); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(b, &again))
 
 	query := []float64{1, 12, 30, 12, -5, 3}
 	mu, claim, noise, err := m.Predict(ctx, query)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	mu2, claim2, noise2, err := again.Predict(ctx, query)
-	if err != nil || !slices.Equal(mu, mu2) || !slices.Equal(claim, claim2) || !slices.Equal(noise, noise2) {
-		t.Errorf("%v %v %v, from the file %v %v %v, %v", mu, claim, noise, mu2, claim2, noise2, err)
-	}
+	must.Not(t, err != nil || !slices.Equal(mu, mu2) || !slices.Equal(claim, claim2) || !slices.Equal(noise, noise2),
+		"%v %v %v, from the file %v %v %v, %v", mu, claim, noise, mu2, claim2, noise2, err)
 
 	for _, c := range [][3]string{
 		{`"version":1`, `"version":7`, `expected format "doubletake-ensemble" version 1`},
 		{`"columns":[0]`, `"columns":[5]`, "expected columns below 2, found 5"},
 		{`"outcome_mean":[`, `"outcome_mean":[1,`, "scales for 2 inputs and 1 outcomes"},
 		{`"network":{`, `"network":{"inputs":"one",`, "member 1"},
+		{`"random_factor":0`, `"random_factor":1`, "went in version 0.2: train again"},
 		{`{`, `[`, "decode ensemble"},
 	} {
 		err := new(honest.EnsembleModel).UnmarshalJSON([]byte(strings.Replace(string(b), c[0], c[1], 1)))
-		if err == nil || !strings.Contains(err.Error(), c[2]) {
-			t.Errorf("%s: %v, want %q", c[1], err, c[2])
-		}
+		must.Refuse(t, err, c[2])
 	}
 }

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"slices"
 
+	"doubletake/internal/lists"
 	"doubletake/train/honest/interval"
 	"doubletake/train/honest/scale"
+	"doubletake/train/score"
 	"doubletake/train/triplets"
 )
 
@@ -20,32 +22,28 @@ const (
 	forecastMeasured   = 200 // conditions of the runs; with more there is no forecast
 )
 
-// claimer is a process that knows its claims before a measurement.
-type claimer interface {
-	ClaimWith(ctx context.Context, added, pairs []float64, counts []int, x []float64) ([][]float64, error)
-}
-
 // forecast returns the half widths that the intervals would have at the other held-out
 // conditions if some of the held-out runs had been measured. p are the intervals of the
-// test part, made with the noise. There are none for models other than processes, and
-// where no run would be left.
+// test part, made with the noise, level the levels of the labels of all rows. There are none
+// for models other than processes, and where no run would be left.
 func (m *Model) forecast(ctx context.Context, s triplets.Set, g Grouping, p *interval.Prediction, noise []float64,
+	level []int,
 ) ([]interval.Forecast, error) {
-	process, ok := m.predictor().(claimer)
 	h := chooseRuns(s)
-	if !ok || len(h.counts) == 0 || len(h.pairs) > forecastMeasured {
+	if m.Process == nil || len(h.counts) == 0 || len(h.pairs) > forecastMeasured {
 		return nil, nil
 	}
 
-	x := pick(s.X, s.In, h.rest)
-	claims, err := process.ClaimWith(ctx, m.inputs(pick(s.X, s.In, h.measured)), h.pairs, h.conditions, m.inputs(x))
+	x := lists.Rows(s.X, s.In, h.rest)
+	level = lists.Rows(level, len(m.Labels), slices.Concat(h.measured, h.rest))
+	claims, err := m.mapped().ClaimWith(ctx, lists.Rows(s.X, s.In, h.measured), h.pairs, h.conditions, x, level)
 	if err != nil {
 		return nil, fmt.Errorf("forecast what more runs buy: %w", err)
 	}
 
 	var z, measured []float64
 	if g.Z != nil {
-		z, measured = pick(g.Z, 1, h.rest), pick(g.Z, 1, h.measured)
+		z, measured = lists.Rows(g.Z, 1, h.rest), lists.Rows(g.Z, 1, h.measured)
 	}
 
 	test := s.RowsOf(triplets.Test)
@@ -55,18 +53,15 @@ func (m *Model) forecast(ctx context.Context, s triplets.Set, g Grouping, p *int
 		at[k], _ = slices.BinarySearch(test, i)
 	}
 
-	mu, sigma2 := pick(p.Mu, s.Out, at), pick(noise, s.Out, at)
-	now, before := interval.Forecast{}, meanByOutcome(s, m.Record, pick(p.Half, s.Out, at))
-	for _, t := range m.Record.Outcomes {
-		now.Half = append(now.Half, t.Half)
-	}
-
-	list := []interval.Forecast{now}
+	mu, sigma2 := lists.Rows(p.Mu, s.Out, at), lists.Rows(noise, s.Out, at)
+	now := lists.Each(m.Record.Outcomes, func(t score.OutcomeTrust) float64 { return t.Half })
+	before := meanByOutcome(s, m.Record, lists.Rows(p.Half, s.Out, at))
+	list := []interval.Forecast{{Half: now}}
 	for i, n := range h.counts {
 		c := afterMeasuring(*m.Calibration, measured[:min(h.conditions[i], len(measured))])
 		after := meanByOutcome(s, m.Record, c.Predict(x, z, mu, claims[i], sigma2).Half)
 		for u := range after {
-			after[u] *= now.Half[u] / before[u]
+			after[u] *= now[u] / before[u]
 		}
 
 		list = append(list, interval.Forecast{Runs: n, Half: after})
@@ -148,74 +143,44 @@ func chooseRuns(s triplets.Set) (h chosenRuns) {
 			}
 
 			measured[at] = true
-
-			index := map[int]int{}
-			for _, i := range runs[at] {
-				c, known := index[s.Condition[i]]
-				if !known {
-					c = len(h.pairs)
-					index[s.Condition[i]] = c
-					h.measured, h.pairs = append(h.measured, i), append(h.pairs, 0)
+			for _, rows := range ofConditions(s, runs[at]) {
+				pairs := 0.0
+				for _, i := range rows {
+					pairs += triplets.WeightAt(s.Weight, i)
 				}
 
-				if s.Weight == nil {
-					h.pairs[c]++
-				} else {
-					h.pairs[c] += s.Weight[i]
-				}
+				h.measured, h.pairs = append(h.measured, rows[0]), append(h.pairs, pairs)
 			}
 		}
 
 		h.counts, h.conditions = append(h.counts, n), append(h.conditions, len(h.pairs))
 	}
 
-	var rest []int
-	seen := map[int]bool{}
-	for at, rows := range runs {
-		for _, i := range rows {
-			if !measured[at] && !seen[s.Condition[i]] {
-				seen[s.Condition[i]] = true
-				rest = append(rest, i)
-			}
-		}
-	}
-
-	n := min(len(rest), forecastConditions)
-	for k := range n {
-		h.rest = append(h.rest, rest[(2*k+1)*len(rest)/(2*n)])
+	others := lists.Where(len(runs), func(at int) bool { return !measured[at] })
+	for _, rows := range lists.Evenly(ofConditions(s, slices.Concat(lists.Rows(runs, 1, others)...)), forecastConditions) {
+		h.rest = append(h.rest, rows[0])
 	}
 
 	return h
 }
 
+// ofConditions are those of the rows that have the same condition, in order of first appearance.
+func ofConditions(s triplets.Set, rows []int) [][]int {
+	alike := lists.Alike(lists.Rows(s.Condition, 1, rows))
+	return lists.Each(alike, func(at []int) []int { return lists.Rows(rows, 1, at) })
+}
+
 // sortedRuns lists the rows of each held-out run, the runs sorted by the least of each
 // input.
 func sortedRuns(s triplets.Set) [][]int {
-	index := map[int]int{}
-	var rows [][]int
-	var least [][]float64
-	for _, i := range s.RowsOf(triplets.Test) {
-		k, known := index[s.Run[i]]
-		x := s.X[i*s.In : (i+1)*s.In]
-		if !known {
-			k = len(rows)
-			index[s.Run[i]] = k
-			rows, least = append(rows, nil), append(least, slices.Clone(x))
-		}
+	test := s.RowsOf(triplets.Test)
+	rows := lists.Each(lists.Alike(lists.Rows(s.Run, 1, test)), func(at []int) []int { return lists.Rows(test, 1, at) })
+	least := lists.Each(rows, func(of []int) []float64 {
+		return lists.Make(s.In, func(j int) float64 { return slices.Min(lists.Column(lists.Rows(s.X, s.In, of), s.In, j)) })
+	})
 
-		rows[k] = append(rows[k], i)
-		for j, v := range x {
-			least[k][j] = min(least[k][j], v)
-		}
-	}
-
-	order := all(len(rows))
+	order := lists.Numbers(len(rows))
 	slices.SortStableFunc(order, func(a, b int) int { return slices.Compare(least[a], least[b]) })
 
-	out := make([][]int, len(rows))
-	for k, i := range order {
-		out[k] = rows[i]
-	}
-
-	return out
+	return lists.Rows(rows, 1, order)
 }

@@ -8,9 +8,9 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
-	"strings"
 	"testing"
 
+	"doubletake/internal/must"
 	"doubletake/train/honest"
 	"doubletake/train/honest/interval"
 	"doubletake/train/triplets"
@@ -82,15 +82,11 @@ func TestForecast(t *testing.T) {
 
 	added := []float64{4, 3, 0, 4, 3, 1, 4, 3, 2, 4, 1, 0, 4, 1, 1, 4, 1, 2, 4, 5, 0, 4, 5, 1, 4, 5, 2}
 
-	claims, err := m.Process.ClaimWith(context.Background(), added, slices.Repeat([]float64{1}, 9), []int{3, 9}, x)
-	if err != nil {
-		t.Fatal(err)
-	}
+	claims, err := m.Process.ClaimWith(context.Background(), added, slices.Repeat([]float64{1}, 9), []int{3, 9}, x, nil)
+	must.Do(t, err)
 
 	_, _, noise, err := m.Process.Predict(context.Background(), x)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	of := func(half []float64, unit int) (mean float64) {
 		for k := unit; k < len(half); k += 2 {
@@ -101,9 +97,7 @@ func TestForecast(t *testing.T) {
 	}
 
 	f := m.Record.Forecast
-	if len(f) != 3 || f[0].Runs != 0 || f[1].Runs != 1 || f[2].Runs != 3 {
-		t.Fatalf("forecast %+v", f)
-	}
+	must.Never(t, len(f) != 3 || f[0].Runs != 0 || f[1].Runs != 1 || f[2].Runs != 3, "forecast %+v", f)
 
 	for u, o := range m.Record.Outcomes {
 		for i, claim := range claims {
@@ -114,9 +108,7 @@ func TestForecast(t *testing.T) {
 			}
 		}
 
-		if f[0].Half[u] != o.Half {
-			t.Errorf("%s: ± %v without more runs, expected ± %v", o.Unit, f[0].Half[u], o.Half)
-		}
+		must.Not(t, f[0].Half[u] != o.Half, "%s: ± %v without more runs, expected ± %v", o.Unit, f[0].Half[u], o.Half)
 	}
 }
 
@@ -127,14 +119,10 @@ func TestForecastOfValues(t *testing.T) {
 	m, _ := process(t, honest.Learner{}, s, g)
 
 	list := m.Record.Forecast
-	if len(list) != 3 {
-		t.Fatalf("forecast %+v", list)
-	}
+	must.Never(t, len(list) != 3, "forecast %+v", list)
 
 	for u := range m.Record.Outcomes {
-		if !(list[1].Half[u] < list[0].Half[u] && list[2].Half[u] < list[1].Half[u]) {
-			t.Errorf("outcome %d: %+v", u, list)
-		}
+		must.Not(t, !(list[1].Half[u] < list[0].Half[u] && list[2].Half[u] < list[1].Half[u]), "outcome %d: %+v", u, list)
 	}
 
 	other, _ := small()
@@ -149,15 +137,11 @@ func TestForecastOfValues(t *testing.T) {
 	}
 
 	b, err := json.Marshal(m.Record)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	var r interval.Record
-	if err := json.Unmarshal([]byte(`{"outcomes": [{}], "forecast": [{"runs": 1, "half_width": []}]}`), &r); err == nil ||
-		!strings.Contains(err.Error(), "expected 1 half widths, found 0") {
-		t.Errorf("read a forecast without half widths: %v", err)
-	}
+	must.Refuse(t, json.Unmarshal([]byte(`{"outcomes": [{}], "forecast": [{"runs": 1, "half_width": []}]}`), &r),
+		"expected 1 half widths, found 0")
 
 	if err := json.Unmarshal(b, &r); err != nil || !reflect.DeepEqual(r.Forecast, list) {
 		t.Errorf("%+v after reading, %v", r.Forecast, err)
@@ -188,26 +172,18 @@ func TestForecastWords(t *testing.T) {
 	want := "lift: one run of the new group would make the interval ± 2–2 N instead of ± 3–3 N, three ± 1–1 N; " +
 		"level: one run of the new group would make the interval ± 1–1 dB instead of ± 1.5–1.5 dB, three ± 0.5–0.5 dB " +
 		"(forecast)"
-	if got := words(); got != want {
-		t.Errorf("%q, expected %q", got, want)
-	}
+	must.Equal(t, words(), want, "got")
 
 	m.Record.Outcomes[1].Unit = "N" // outcomes of one unit are one range
 	want = "one run of the new group would make the interval ± 1–2 N instead of ± 1.5–3 N, three ± 0.5–1 N (forecast)"
-	if got := words(); got != want {
-		t.Errorf("%q, expected %q", got, want)
-	}
+	must.Equal(t, words(), want, "got")
 
 	m.Record.Forecast[2] = m.Record.Forecast[0] // names teach nothing of a new one
 	want = "runs of the new group would leave the interval at ± 1.5–3 N (forecast)"
-	if got := words(); got != want {
-		t.Errorf("%q, expected %q", got, want)
-	}
+	must.Equal(t, words(), want, "got")
 
 	m.Record.Forecast = nil
-	if got := words(); got != "" {
-		t.Errorf("%q without a forecast", got)
-	}
+	must.Equal(t, words(), "", "without a forecast")
 }
 
 // What more runs of a rotor buy, against measuring them: they become training rows, and all
@@ -272,9 +248,8 @@ func TestForecastAgainstMeasuring(t *testing.T) {
 				t.Logf("seed %d, %g blades, %d runs: forecast ± %.2f dB, found ± %.2f dB, error %.2f dB, %.3f inside",
 					seed, b, len(measured), f, half, math.Sqrt(e), m.Record.After.Coverage)
 
-				if f < 0.6*half || f > 1.4*half {
-					t.Errorf("seed %d, %g blades, %d runs: forecast ± %.2f dB, found ± %.2f dB", seed, b, len(measured), f, half)
-				}
+				must.Not(t, f < 0.6*half || f > 1.4*half, "seed %d, %g blades, %d runs: forecast ± %.2f dB, found ± %.2f dB", seed,
+					b, len(measured), f, half)
 
 				forecast[n] += f / groups
 				found[n] += half / groups
@@ -288,9 +263,8 @@ func TestForecastAgainstMeasuring(t *testing.T) {
 		t.Logf("%d runs: forecast ± %.2f dB, found ± %.2f dB, error %.2f dB, %.3f inside", len(measured), forecast[n],
 			found[n], rmse[n], covered[n])
 
-		if forecast[n] < 0.95*found[n] || forecast[n] > 1.2*found[n] {
-			t.Errorf("%d runs: forecast ± %.2f dB, found ± %.2f dB", len(measured), forecast[n], found[n])
-		}
+		must.Not(t, forecast[n] < 0.95*found[n] || forecast[n] > 1.2*found[n],
+			"%d runs: forecast ± %.2f dB, found ± %.2f dB", len(measured), forecast[n], found[n])
 
 		// The error falls as the widths do, and is what they claim or less.
 		if rmse[n] > forecast[n]/1.96 || n > 0 && rmse[n]/rmse[n-1] > 1.1*forecast[n]/forecast[n-1] {

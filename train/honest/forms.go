@@ -8,120 +8,38 @@ import (
 	"slices"
 	"strings"
 
+	"doubletake/internal/lists"
 	"doubletake/train/form"
 	"doubletake/train/gp"
 	"doubletake/train/honest/scale"
 	"doubletake/train/triplets"
 )
 
-// formProcess is a process of a form that takes and returns numbers in the data's own units.
-type formProcess struct {
-	form  *form.Form
-	in    int
-	model *gp.Model
-	x     []float64 // training rows; nil after reading a stored model
+// inForm is a form of conditions of so many inputs.
+type inForm struct {
+	*form.Form
+	in int
 }
 
-// fitForm fits a process to the rows in a form.
-func (r ProcessRows) fitForm(ctx context.Context, o gp.Options) (*formProcess, error) {
-	p := &formProcess{form: r.form, in: r.Set.In, x: r.Set.X}
-	d := r.Set
-	d.In = len(r.form.Columns)
+func (f inForm) X(x []float64) ([]float64, error) { return f.Form.X(x, f.in) }
+func (f inForm) Each() int                        { return 1 }
+func (f inForm) LnFactors(x []float64) []float64  { return f.Form.LnFactors(x, f.in) }
 
-	var err error
-	if d.X, err = r.form.X(r.Set.X, r.Set.In); err != nil {
-		return nil, err
-	}
+// logForm marks the inputs that enter as their logarithm.
+type logForm []bool
 
-	if d.SetPoints != nil {
-		if d.SetPoints, err = r.form.X(d.SetPoints, r.Set.In); err != nil {
-			return nil, err
+func (logForm) Each() int                     { return 1 }
+func (logForm) LnFactors([]float64) []float64 { return nil }
+
+func (f logForm) X(x []float64) ([]float64, error) {
+	out := slices.Clone(x)
+	for i := range out {
+		if f[i%len(f)] {
+			out[i] = math.Log(out[i])
 		}
 	}
 
-	d.Y1, d.Y2 = slices.Clone(d.Y1), slices.Clone(d.Y2)
-	for k, f := range r.form.LnFactors(r.Set.X, r.Set.In) {
-		d.Y1[k] *= math.Exp(-f)
-		d.Y2[k] *= math.Exp(-f)
-	}
-
-	o.GroupInputs = nil
-	for k, c := range r.form.Columns {
-		if slices.ContainsFunc(r.GroupInputs, c.Uses) {
-			o.GroupInputs = append(o.GroupInputs, k)
-		}
-
-		if c.Slope {
-			o.SlopeOnly = append(o.SlopeOnly, k)
-		}
-	}
-
-	p.model, err = gp.Fit(ctx, d, o)
-
-	return p, err
-}
-
-// back maps predictions at x from the form to the data's own units, in place.
-func (p *formProcess) back(x, mu, claim, noise []float64) {
-	for k, f := range p.form.LnFactors(x, p.in) {
-		mu[k] *= math.Exp(f)
-		claim[k] *= math.Exp(2 * f)
-		noise[k] *= math.Exp(2 * f)
-	}
-}
-
-func (p *formProcess) Predict(ctx context.Context, x []float64) (mu, claim, noise []float64, err error) {
-	z, err := p.form.X(x, p.in)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-
-	if mu, claim, noise, err = p.model.Predict(ctx, z); err == nil {
-		p.back(x, mu, claim, noise)
-	}
-
-	return mu, claim, noise, err
-}
-
-func (p *formProcess) LeaveOut(ctx context.Context, rows []int) (mu, claim, noise []float64, err error) {
-	x := p.x
-	if rows != nil {
-		x = pick(p.x, p.in, rows)
-	}
-
-	if mu, claim, noise, err = p.model.LeaveOut(ctx, rows); err == nil {
-		p.back(x, mu, claim, noise)
-	}
-
-	return mu, claim, noise, err
-}
-
-// ClaimWith is gp.Model's.
-func (p *formProcess) ClaimWith(ctx context.Context, added, pairs []float64, counts []int, x []float64) ([][]float64,
-	error,
-) {
-	a, err := p.form.X(added, p.in)
-	if err != nil {
-		return nil, err
-	}
-
-	z, err := p.form.X(x, p.in)
-	if err != nil {
-		return nil, err
-	}
-
-	claims, err := p.model.ClaimWith(ctx, a, pairs, counts, z)
-	if err != nil {
-		return nil, err
-	}
-
-	for k, f := range p.form.LnFactors(x, p.in) {
-		for _, c := range claims {
-			c[k] *= math.Exp(2 * f)
-		}
-	}
-
-	return claims, nil
+	return out, nil
 }
 
 // Size of the screen that decides which forms are fitted in full.
@@ -134,33 +52,30 @@ const (
 // candidate is a form under test; base is nil where it cannot be fitted.
 type candidate struct {
 	score form.Score
-	rows  ProcessRows
+	rows  processRows
 	model *Model
-	base  fittedProcess
+	base  *gp.Mapped
 }
 
 // quantities are the columns of a set with the dimensions of their units. values is nil for
 // outcomes, of which the sign does not matter.
-func (l Learner) quantities(list []triplets.Quantity, values []float64) (out []form.Quantity) {
-	for k, q := range list {
-		out = append(out, form.Quantity{
-			Name: q.Name, Dimension: l.Dimension(q), Positive: values != nil && positive(values, len(list), k),
-		})
-	}
-
-	return out
+func (l Learner) quantities(list []triplets.Quantity, values []float64) []form.Quantity {
+	return lists.Make(len(list), func(k int) form.Quantity {
+		positive := values != nil && positive(values, len(list), k)
+		return form.Quantity{Name: list[k].Name, Dimension: l.Dimension(list[k]), Positive: positive}
+	})
 }
 
 // candidates lists the forms that a set can have, the one that it has anyway first. The
 // harmonics of a rotor have the order form or none.
 func (l Learner) candidates(s triplets.Set, g Grouping, rows []int) (list []*candidate) {
-	usual := &candidate{score: form.Score{Name: form.Raw}, rows: l.ProcessRows(s, g, rows)}
+	usual := &candidate{score: form.Score{Name: form.Raw}, rows: l.processRows(s, g, rows)}
 	list = append(list, usual)
 	if usual.rows.Orders != nil {
 		usual.score.Name = "order"
 		l.Form = "conditions"
 
-		return append(list, &candidate{score: form.Score{Name: form.Raw}, rows: l.ProcessRows(s, g, rows)})
+		return append(list, &candidate{score: form.Score{Name: form.Raw}, rows: l.processRows(s, g, rows)})
 	}
 
 	for _, f := range form.List(l.quantities(s.Inputs, s.X), l.quantities(s.Outcomes, nil)) {
@@ -170,7 +85,7 @@ func (l Learner) candidates(s triplets.Set, g Grouping, rows []int) (list []*can
 		}
 
 		r := usual.rows
-		r.Set.X, r.Logarithm, r.form = pick(s.X, s.In, rows), nil, &f
+		r.Logarithm, r.form = nil, &f
 		list = append(list, &candidate{score: form.Score{Name: f.Name, Formula: f.Formula}, rows: r})
 	}
 
@@ -179,10 +94,10 @@ func (l Learner) candidates(s triplets.Set, g Grouping, rows []int) (list []*can
 
 // fitForm fits the process in the form that Learner.Represent asks for.
 func (l Learner) fitForm(ctx context.Context, s triplets.Set, g Grouping, train []int, held []Held) (*Model,
-	fittedProcess, error,
+	*gp.Mapped, error,
 ) {
 	if l.Represent == "" || l.Represent == form.Raw {
-		return l.ProcessRows(s, g, train).fit(ctx)
+		return l.processRows(s, g, train).fit(ctx)
 	}
 
 	list := l.candidates(s, g, train)
@@ -192,8 +107,9 @@ func (l Learner) fitForm(ctx context.Context, s triplets.Set, g Grouping, train 
 	case l.Represent != form.Auto:
 		at = slices.IndexFunc(list, func(c *candidate) bool { return c.score.Name == l.Represent })
 		if at < 0 {
+			names := lists.Each(list, func(c *candidate) string { return c.score.Name })
 			return nil, nil, fmt.Errorf("train.form: expected raw, auto or one of %s, which the units of the inputs "+
-				"and outcomes allow, found %s", strings.Join(names(list), ", "), l.Represent)
+				"and outcomes allow, found %s", strings.Join(names, ", "), l.Represent)
 		}
 
 	case len(held) >= scale.MinGroups && len(list) > 1:
@@ -215,13 +131,6 @@ func (l Learner) fitForm(ctx context.Context, s triplets.Set, g Grouping, train 
 	c.model.Representation = choice
 
 	return c.model, c.base, nil
-}
-
-func names(list []*candidate) (out []string) {
-	for _, c := range list {
-		out = append(out, c.score.Name)
-	}
-	return out
 }
 
 // choose scores the forms by a screen, the best of them and the first in full, and applies the
@@ -251,11 +160,7 @@ func (l Learner) choose(ctx context.Context, s triplets.Set, g Grouping, train [
 
 	relative(full)
 
-	var scores []form.Score
-	for _, c := range list {
-		scores = append(scores, c.score)
-	}
-
+	scores := lists.Each(list, func(c *candidate) form.Score { return c.score })
 	choice.Tried = scores
 	for _, k := range scores {
 		if math.IsInf(k.Evidence, 0) || math.IsNaN(k.Evidence) {
@@ -384,7 +289,7 @@ func (l Learner) evidence(s triplets.Set, train []int, left []LeftOut, held []He
 			n++
 		}
 
-		by := pick(factor, s.Out, held[h].Rows)
+		by := lists.Rows(factor, s.Out, held[h].Rows)
 		for k, v := range by {
 			ln -= v / float64(len(held[h].Rows))
 			if k < s.Out {
@@ -405,10 +310,5 @@ func (l Learner) evidence(s triplets.Set, train []int, left []LeftOut, held []He
 
 // divided returns v·exp(−power·ln).
 func divided(v, ln []float64, power float64) []float64 {
-	out := make([]float64, len(v))
-	for k := range v {
-		out[k] = v[k] * math.Exp(-power*ln[k])
-	}
-
-	return out
+	return lists.Make(len(v), func(k int) float64 { return v[k] * math.Exp(-power*ln[k]) })
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"doubletake/ingest/units"
+	"doubletake/internal/must"
 	"doubletake/train/form"
 	"doubletake/train/honest"
 	"doubletake/train/triplets"
@@ -97,13 +98,9 @@ func formed(t testing.TB, s triplets.Set, condition, represent string, blocks in
 	}
 
 	m, _, err := l.Process(context.Background(), s, column(s, condition))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
-	if m.Absent != "" {
-		t.Fatal(m.Absent)
-	}
+	must.Be(t, m.Absent, "", "got")
 
 	return m
 }
@@ -143,9 +140,7 @@ func TestFormOfSimulatedForces(t *testing.T) {
 		t.Logf("%s: %d of %d wrong; per split %d fits, %d of the screen, %.2f s", c.want, wrong, campaigns,
 			fits/int(campaigns), screens/int(campaigns), time.Since(began).Seconds()/float64(campaigns))
 
-		if wrong > most {
-			t.Errorf("%d of %d campaigns did not choose %s", wrong, campaigns, c.want)
-		}
+		must.Not(t, wrong > most, "%d of %d campaigns did not choose %s", wrong, campaigns, c.want)
 	}
 }
 
@@ -178,9 +173,8 @@ func TestFormUnitsOfInputs(t *testing.T) {
 		}
 
 		for k, h := range want.Record.Half {
-			if math.Abs(got.Record.Half[k]-h) > 1e-5*h || math.Abs(got.Record.Mu[k]-want.Record.Mu[k]) > 1e-5*h {
-				t.Errorf("row %d: %g ± %g, expected %g ± %g", k, got.Record.Mu[k], got.Record.Half[k], want.Record.Mu[k], h)
-			}
+			must.Not(t, math.Abs(got.Record.Half[k]-h) > 1e-5*h || math.Abs(got.Record.Mu[k]-want.Record.Mu[k]) > 1e-5*h,
+				"row %d: %g ± %g, expected %g ± %g", k, got.Record.Mu[k], got.Record.Half[k], want.Record.Mu[k], h)
 		}
 	}
 }
@@ -250,9 +244,7 @@ func TestFormInvariant(t *testing.T) {
 				return c.Part[i] == triplets.Test
 			})
 			got := formed(t, n, "u_m_s", "auto", 0).Representation
-			if got.Chosen != want.Representation.Chosen {
-				t.Errorf("%v, expected %v", got, want.Representation)
-			}
+			must.Not(t, got.Chosen != want.Representation.Chosen, "%v, expected %v", got, want.Representation)
 
 			if name == "test outcomes 1e6" && fmt.Sprint(got.Tried) != fmt.Sprint(want.Representation.Tried) {
 				t.Errorf("outcomes of the test part moved the scores: %v, expected %v", got, want.Representation)
@@ -287,7 +279,7 @@ func dimensional(s set, inputs, outcomes []string, logs []int, factor func(x []f
 // against the default's, a geometric mean over groups, then over sets. Limits are those that
 // held when the rule was chosen. Witness: the measurements.
 func TestFormOfMeasuredForces(t *testing.T) {
-	long(t)
+	study(t)
 
 	one := func([]float64, int) float64 { return 1 }
 	tank := func(x []float64, j int) float64 { // ½ρA of the turbine, then u³ of a power and u² of a force
@@ -378,9 +370,7 @@ func TestFormOfMeasuredForces(t *testing.T) {
 		}
 
 		t.Logf("%s: score × %.3f", kind, math.Exp(mean))
-		if math.Exp(mean) > limit {
-			t.Errorf("%s: interval score × %.3f, expected at most %.2f", kind, math.Exp(mean), limit)
-		}
+		must.Not(t, math.Exp(mean) > limit, "%s: interval score × %.3f, expected at most %.2f", kind, math.Exp(mean), limit)
 	}
 
 	if kind := "N, W"; 4*worse[kind] > groups[kind] {
@@ -408,15 +398,12 @@ func TestFormOfRotors(t *testing.T) {
 			ratio := m.Record.After.Score / formed(t, s, "blades", "", 0).Record.After.Score
 			t.Logf("seed %d without %g blades: score × %.3f, %v", seed+1, blades, ratio, m.Representation)
 			evidence += m.Representation.Tried[1].Evidence
-			if m.Representation.Chosen != "order" || ratio < 0.98 || ratio > 1.02 {
-				t.Errorf("seed %d without %g blades: score × %.3f, %v", seed+1, blades, ratio, m.Representation)
-			}
+			must.Not(t, m.Representation.Chosen != "order" || ratio < 0.98 || ratio > 1.02,
+				"seed %d without %g blades: score × %.3f, %v", seed+1, blades, ratio, m.Representation)
 		}
 	}
 
-	if evidence > -4*float64(seeds) {
-		t.Errorf("separate harmonics have %+.1f nats against the order form", evidence)
-	}
+	must.Not(t, evidence > -4*float64(seeds), "separate harmonics have %+.1f nats against the order form", evidence)
 }
 
 // Of more than four forms a screen picks three to fit in full. Truth: a force ρu²c²·g(α) over speeds
@@ -438,7 +425,6 @@ func TestFormScreen(t *testing.T) {
 
 	s := triplets.New(quantities("u_m_s", "chord_m", "flap_hz", "alpha_deg"), quantities("lift_n"), x, y1, y2)
 	r := formed(t, inParts(s, func(i int) bool { return s.X[4*i] == 25 }), "u_m_s", "auto", 0).Representation
-	if r.Screen != 6 || r.Fits != 4 || !strings.HasPrefix(r.Chosen, "coefficient(u_m_s,chord_m)") {
-		t.Errorf("%d fits, %d of the screen, %v", r.Fits, r.Screen, r)
-	}
+	must.Not(t, r.Screen != 6 || r.Fits != 4 || !strings.HasPrefix(r.Chosen, "coefficient(u_m_s,chord_m)"),
+		"%d fits, %d of the screen, %v", r.Fits, r.Screen, r)
 }

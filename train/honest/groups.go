@@ -2,11 +2,11 @@ package honest
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"sort"
 	"strconv"
 
+	"doubletake/internal/lists"
 	"doubletake/train/honest/interval"
 )
 
@@ -68,20 +68,13 @@ func ByBlock(condition string, z []float64, n int) Grouping {
 		}
 	}
 
-	lo, hi := make([]float64, len(cuts)+1), make([]float64, len(cuts)+1)
-	for k := range lo {
-		lo[k], hi[k] = math.Inf(1), math.Inf(-1)
-	}
-
 	for i, v := range z {
-		k := sort.Search(len(cuts), func(k int) bool { return cuts[k] > v })
-		g.Of[i], lo[k], hi[k] = k, min(lo[k], v), max(hi[k], v)
+		g.Of[i] = sort.Search(len(cuts), func(k int) bool { return cuts[k] > v })
 	}
 
-	for k := range lo {
-		if len(z) > 0 {
-			g.Names = append(g.Names, fmt.Sprintf("%.4g to %.4g", lo[k], hi[k]))
-		}
+	for k := 0; k <= len(cuts) && len(z) > 0; k++ {
+		of := lists.Rows(z, 1, lists.Where(len(z), func(i int) bool { return g.Of[i] == k }))
+		g.Names = append(g.Names, fmt.Sprintf("%.4g to %.4g", slices.Min(of), slices.Max(of)))
 	}
 
 	return g
@@ -90,16 +83,10 @@ func ByBlock(condition string, z []float64, n int) Grouping {
 // ByLabel groups rows by equal labels. Such groups have no coordinate: the
 // distance between any two is 1, and none lies outside the others.
 func ByLabel(column string, label []string) Grouping {
-	g := Grouping{Condition: column, Kind: interval.Labels, Of: make([]int, len(label))}
-	g.Names = slices.Clone(label)
-	slices.Sort(g.Names)
+	names := slices.Compact(slices.Sorted(slices.Values(label)))
+	place := func(l string) int { return slices.Index(names, l) }
 
-	g.Names = slices.Compact(g.Names)
-	for i, l := range label {
-		g.Of[i], _ = slices.BinarySearch(g.Names, l)
-	}
-
-	return g
+	return Grouping{Condition: column, Kind: interval.Labels, Names: names, Of: lists.Each(label, place)}
 }
 
 // Extend returns the grouping of rows with the coordinates z, where g is that of the
@@ -131,16 +118,11 @@ func (g Grouping) Axis(rows []int) *interval.Axis {
 		return nil
 	}
 
-	z := make([]float64, len(rows))
-	for k, i := range rows {
-		z[k] = g.Z[i]
-	}
-
-	return interval.NewAxis(z, slices.Max(g.Z)-slices.Min(g.Z))
+	return interval.NewAxis(lists.Rows(g.Z, 1, rows), slices.Max(g.Z)-slices.Min(g.Z))
 }
 
 func ascending(z []float64) []int {
-	order := all(len(z))
+	order := lists.Numbers(len(z))
 	sort.SliceStable(order, func(a, b int) bool { return z[order[a]] < z[order[b]] })
 	return order
 }

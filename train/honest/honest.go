@@ -13,7 +13,9 @@ package honest
 import (
 	"fmt"
 	"math"
+	"slices"
 
+	"doubletake/internal/lists"
 	"doubletake/train/triplets"
 )
 
@@ -26,33 +28,17 @@ func checked(d triplets.Set) triplets.Set {
 	}
 
 	if d.Run == nil {
-		d.Run = all(d.N)
+		d.Run = lists.Numbers(d.N)
 	}
 
 	return d
-}
-
-// all lists the numbers below n.
-func all(n int) []int {
-	rows := make([]int, n)
-	for i := range rows {
-		rows[i] = i
-	}
-
-	return rows
 }
 
 // spread returns, per outcome, the mean and the population standard deviation of y1 and
 // y2 together over the given rows, which count weight[i] times; nil: once. A constant
 // outcome has deviation 0. Without rows both are NaN.
 func spread(d triplets.Set, rows []int, weight []float64) (mean, std []float64) {
-	w := func(i int) float64 {
-		if weight == nil {
-			return 1
-		}
-		return weight[i]
-	}
-
+	w := func(i int) float64 { return triplets.WeightAt(weight, i) }
 	mean, std = make([]float64, d.Out), make([]float64, d.Out)
 	for j := range d.Out {
 		if len(rows) == 0 {
@@ -79,29 +65,11 @@ func spread(d triplets.Set, rows []int, weight []float64) (mean, std []float64) 
 	return mean, std
 }
 
-// pick returns the given rows of a row-major matrix with n columns.
-func pick(v []float64, n int, rows []int) []float64 {
-	out := make([]float64, 0, len(rows)*n)
-	for _, i := range rows {
-		out = append(out, v[i*n:(i+1)*n]...)
-	}
-
-	return out
-}
-
 // VaryingInputs returns the columns of x (row-major, in columns) that take at
 // least two values in the given rows, in order. The others must be dropped from
 // a training on these rows: a scale learned from a constant is meaningless.
 func VaryingInputs(x []float64, in int, rows []int) []int {
-	var columns []int
-	for j := range in {
-		for _, i := range rows {
-			if x[i*in+j] != x[rows[0]*in+j] {
-				columns = append(columns, j)
-				break
-			}
-		}
-	}
-
-	return columns
+	return lists.Where(in, func(j int) bool {
+		return slices.ContainsFunc(rows, func(i int) bool { return x[i*in+j] != x[rows[0]*in+j] })
+	})
 }

@@ -4,30 +4,30 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/floats/scalar"
 
+	"doubletake/internal/lists"
+	"doubletake/internal/must"
 	"doubletake/train/honest/interval"
 	"doubletake/train/honest/scale"
+	"doubletake/train/score"
 	"doubletake/train/triplets"
 )
 
 func readJSON(t testing.TB, name string, v any) {
 	t.Helper()
 
-	b, err := os.ReadFile(filepath.Join("testdata", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Read(t, filepath.Join("testdata", name))
 
 	if err := json.Unmarshal(b, v); err != nil {
 		t.Fatalf("%s: %v", name, err)
@@ -44,9 +44,7 @@ func TestDistanceAgainstKriging(t *testing.T) {
 
 	readJSON(t, "krig.json", &cases)
 
-	if len(cases) < 5 {
-		t.Fatalf("only %d cases", len(cases))
-	}
+	must.Never(t, len(cases) < 5, "only %d cases", len(cases))
 
 	for _, c := range cases {
 		a := interval.NewAxis(c.Values, c.Range)
@@ -54,17 +52,11 @@ func TestDistanceAgainstKriging(t *testing.T) {
 		lo, hi := slices.Min(c.Values), slices.Max(c.Values)
 		for i, z := range c.At {
 			d, outside := a.Distance(z)
-			if !scalar.EqualWithinAbs(d-interval.MinDistance, c.Kriging[i], 1e-9) {
-				t.Errorf("values %v at %g: %g, kriging %g", c.Values, z, d-interval.MinDistance, c.Kriging[i])
-			}
-
-			if !scalar.EqualWithinAbs(d-interval.MinDistance, c.Prototype[i], 2e-9) {
-				t.Errorf("values %v at %g: %g, prototype %g", c.Values, z, d-interval.MinDistance, c.Prototype[i])
-			}
-
-			if outside != (z < lo || z > hi) {
-				t.Errorf("values %v at %g: outside %v", c.Values, z, outside)
-			}
+			must.Not(t, !scalar.EqualWithinAbs(d-interval.MinDistance, c.Kriging[i], 1e-9), "values %v at %g: %g, kriging %g",
+				c.Values, z, d-interval.MinDistance, c.Kriging[i])
+			must.Not(t, !scalar.EqualWithinAbs(d-interval.MinDistance, c.Prototype[i], 2e-9),
+				"values %v at %g: %g, prototype %g", c.Values, z, d-interval.MinDistance, c.Prototype[i])
+			must.Equal(t, outside, (z < lo || z > hi), "values %v at %g: outside", c.Values, z)
 		}
 	}
 }
@@ -101,9 +93,8 @@ func TestDistanceByHand(t *testing.T) {
 
 func TestGroups(t *testing.T) {
 	g := ByValue("u", []float64{14.1, 4.68, 4.72, 9, 4.7, 9}, 0.1)
-	if !slices.Equal(g.Names, []string{"4.7", "9", "14.1"}) || !slices.Equal(g.Of, []int{2, 0, 0, 1, 0, 1}) {
-		t.Errorf("values: %v %v", g.Names, g.Of)
-	}
+	must.Not(t, !slices.Equal(g.Names, []string{"4.7", "9", "14.1"}) || !slices.Equal(g.Of, []int{2, 0, 0, 1, 0, 1}),
+		"values: %v %v", g.Names, g.Of)
 
 	// Witness: data.blocks of the prototypes, by hand: cuts at the sorted rows 2
 	// and 5 (of 8), where the value 3 is tied.
@@ -127,8 +118,8 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// Witness: the count G + G(G−1)/2, and that no training has a row it must not have.
-func TestPlanSharesTrainings(t *testing.T) {
+// No training has a row it must not have, and one that would have none is left out.
+func TestLeaveOneOut(t *testing.T) {
 	const groups = 5
 
 	var z []float64
@@ -137,46 +128,24 @@ func TestPlanSharesTrainings(t *testing.T) {
 	}
 
 	g := ByValue("z", z, 0)
-	p := NewPlan(g, g.Each())
-	if want := groups + groups*(groups-1)/2; len(p.Trainings) != want {
-		t.Errorf("%d trainings, want %d", len(p.Trainings), want)
-	}
-
-	for s, sp := range p.Splits {
-		if len(sp.LeftOut) != groups-1 {
-			t.Errorf("split %s: %d left-out groups", sp.Name, len(sp.LeftOut))
-		}
-
-		for _, i := range p.Trainings[sp.Full].Rows {
-			if g.Of[i] == s {
-				t.Errorf("split %s: training on test row %d", sp.Name, i)
-			}
-		}
-
-		for _, h := range sp.LeftOut {
-			tr := p.Trainings[h.Training]
-			for _, i := range tr.Rows {
-				if g.Of[i] == s || g.Of[i] == h.Group {
-					t.Errorf("split %s without %d: training on row %d", sp.Name, h.Group, i)
-				}
-			}
-
-			if len(tr.Rows)+len(h.Rows) != len(p.Trainings[sp.Full].Rows) || len(tr.Held) != 2 {
-				t.Errorf("split %s without %d: %d rows, held %v", sp.Name, h.Group, len(tr.Rows), tr.Held)
-			}
-		}
-	}
-
-	// A test set that crosses groups, and a split with one training group, whose
-	// left-out training would have no rows.
-	some, most := make([]bool, len(z)), make([]bool, len(z))
+	some, most := make([]bool, len(z)), make([]bool, len(z)) // across groups; all but one
 	for i := range z {
 		some[i], most[i] = i < 4, g.Of[i] != 2
 	}
 
-	p = NewPlan(g, []Split{{"some", some}, {"most", most}})
-	if len(p.Splits[0].LeftOut) != groups || len(p.Splits[1].LeftOut) != 0 || len(p.Trainings) != 1+groups+1 {
-		t.Errorf("%d, %d left-out groups, %d trainings", len(p.Splits[0].LeftOut), len(p.Splits[1].LeftOut), len(p.Trainings))
+	splits := append(g.Each(), NewSplit(g, "some", some), NewSplit(g, "most", most))
+	for s, sp := range splits {
+		must.Equal(t, len(sp.Held), []int{4, 4, 4, 4, 4, groups, 0}[s], "split %s: left-out groups", sp.Name)
+		must.Equal(t, len(sp.Train)+len(sp.Test), len(z), "split %s: rows", sp.Name)
+
+		for _, h := range sp.Held {
+			for _, i := range h.Rest {
+				must.Not(t, g.Of[i] == h.Group || slices.Contains(sp.Test, i), "split %s without %d: training on row %d", sp.Name,
+					h.Group, i)
+			}
+
+			must.Equal(t, len(h.Rest)+len(h.Rows), len(sp.Train), "split %s without %d: rows", sp.Name, h.Group)
+		}
 	}
 }
 
@@ -193,9 +162,7 @@ func named(t testing.TB, name string) scale.Prior {
 	t.Helper()
 
 	p, err := scale.Named(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	return p
 }
@@ -250,9 +217,58 @@ func TestPairNoise(t *testing.T) {
 		t.Errorf("%+v", n)
 	}
 
-	if n := pairNoise(nil); n != scale.Exact {
-		t.Errorf("without groups: %+v", n)
+	must.Equal(t, pairNoise(nil), scale.Exact, "without groups")
+}
+
+// Half of the simulated conditions were measured on three days, half on one alone: these are one value each, and show
+// neither noise nor error. Witness: σ, which the noise is drawn with, and the mean that is judged, which is the truth.
+func TestRowsAlone(t *testing.T) {
+	const conditions, sigma = 1200, 0.3
+	rng := rand.New(rand.NewPCG(51, 3))
+
+	var x, y, mu []float64
+	var repeats, day []string
+	for c := range conditions {
+		for d := range 1 + 2*(c%2) {
+			at := float64(c) / conditions
+			x, mu = append(x, at), append(mu, math.Sin(6*at))
+			y = append(y, math.Sin(6*at)+sigma*rng.NormFloat64())
+			repeats, day = append(repeats, strconv.Itoa(c)), append(day, strconv.Itoa(d))
+		}
 	}
+
+	s := triplets.New(make([]triplets.Quantity, 1), make([]triplets.Quantity, 1), x, y, slices.Clone(y))
+	s.SetRuns(repeats)
+	s.PairAcross(repeats, day)
+	s.Weight = slices.Repeat([]float64{0.5}, s.N)
+	near := func(what string, got, want, by float64) {
+		must.Not(t, math.Abs(got-want) > by, "%s is %g, expected %g within %g", what, got, want, by)
+	}
+
+	l := Learner{Settings: DefaultSettings(), Condition: "x"}
+	l.Blocks, l.Form = 8, "conditions"
+	g := l.Grouping(x)
+	rows, held := g.LeaveOneOut(make([]bool, s.N))
+	m, base, err := l.processRows(s, g, rows).fit(context.Background())
+	must.Do(t, err)
+
+	left, _, err := leaveOut(context.Background(), s, g, rows, held, m, base)
+	must.Do(t, err)
+	near("the noise", math.Sqrt(left[3].Noise[5]), sigma, sigma/10)
+	near("by how much pairs differ from it", pairNoise(left).Scale, 1, 0.1)
+
+	truth := score.Set{Set: s, Answers: triplets.Answers{Mu: mu}}
+	sum, total := score.Summarise(truth), slices.Repeat([]float64{sigma * sigma}, s.N)
+	near("e", sum.Get("e"), 0, sigma*sigma/10)
+	near("the rest of the ceiling", (1-sum.Get("noise_ceiling"))*variance(y), sigma*sigma, sigma*sigma/10)
+	near("the error", score.TrustOf(truth, total, nil, nil, []int{0}, nil).RMSE, 0, sigma/4)
+	near("e of methods", score.Judge(truth, total, nil).Get("e"), 0, sigma*sigma/10)
+}
+
+// variance is that of the values about their mean.
+func variance(v []float64) float64 {
+	_, std := spread(triplets.Set{N: len(v), Out: 1, Y1: v, Y2: v}, lists.Numbers(len(v)), nil)
+	return std[0] * std[0]
 }
 
 // oneGroup is a left-out group of n pairs with squared error about v, stated noise 1 and
@@ -291,10 +307,8 @@ func TestCalibrateRefuses(t *testing.T) {
 		{flat, good, Options{Prior: wide}, "outcome column 0: expected a positive deviation"},
 		{d, bad, Options{Prior: wide}, "a prediction for z a is not finite"},
 	} {
-		_, err := Calibrate(c.d, g, all(d.N), []LeftOut{c.left, c.left}, c.o)
-		if err == nil || !strings.Contains(err.Error(), c.words) {
-			t.Errorf("%v, want %q", err, c.words)
-		}
+		_, err := Calibrate(c.d, g, lists.Numbers(d.N), []LeftOut{c.left, c.left}, c.o)
+		must.Refuse(t, err, c.words)
 	}
 }
 
@@ -397,13 +411,9 @@ func TestRecovery(t *testing.T) {
 		t.Logf("K = %d: coverage %.3f, evidence for d %.2f, for v̂ %.2f, width at .68 over that of β·d %.2f",
 			k, covered, distance, claim, ratio)
 
-		if covered < low || covered > high {
-			t.Errorf("K = %d: coverage %.3f", k, covered)
-		}
-
-		if distance < claim || ratio < 0.8 || ratio > 1.4 {
-			t.Errorf("K = %d: evidence for d %.2f, for v̂ %.2f, width over that of β·d %.2f", k, distance, claim, ratio)
-		}
+		must.Not(t, covered < low || covered > high, "K = %d: coverage %.3f", k, covered)
+		must.Not(t, distance < claim || ratio < 0.8 || ratio > 1.4,
+			"K = %d: evidence for d %.2f, for v̂ %.2f, width over that of β·d %.2f", k, distance, claim, ratio)
 	}
 }
 
@@ -442,17 +452,14 @@ func TestLargestDeviationCovers(t *testing.T) {
 					covered += 1.0 / repeats
 				}
 
-				if c.Guarantee != float64(k)/float64(k+1) {
-					t.Fatalf("K = %d: guarantee %g", k, c.Guarantee)
-				}
+				must.Be(t, c.Guarantee, float64(k)/float64(k+1), "K = %d: guarantee", k)
 			}
 
 			want := float64(k) / float64(k+1)
 			t.Logf("%s, K = %d: covers %.4f, expected about %.4f", name, k, covered, want)
 
-			if math.Abs(covered-want) > 0.2*(1-want) {
-				t.Errorf("%s, K = %d: covers %.4f, expected about %.4f", name, k, covered, want)
-			}
+			must.Not(t, math.Abs(covered-want) > 0.2*(1-want), "%s, K = %d: covers %.4f, expected about %.4f", name, k, covered,
+				want)
 		}
 	}
 }
@@ -497,36 +504,19 @@ func curve() (triplets.Set, Grouping) {
 	return d, ByValue("z", d.X, 0)
 }
 
-func calibrate(t testing.TB, d triplets.Set, g Grouping, o Options, workers int) (
-	[]*interval.Calibration, []*interval.Prediction,
+func calibrate(t testing.TB, d triplets.Set, g Grouping, o Options) (
+	cs []*interval.Calibration, ps []*interval.Prediction,
 ) {
 	t.Helper()
-	ctx := context.Background()
-	p := NewPlan(g, g.Each())
-	fitted, err := FitPlan(ctx, p, lineFit(d), workers)
-	if err != nil {
-		t.Fatal(err)
-	}
 
-	var cs []*interval.Calibration
+	for _, sp := range g.Each() {
+		full, left := sp.Fit(t, d, g, lineFit(d))
+		c, err := Calibrate(d, g, sp.Train, left, o)
+		must.Do(t, err)
 
-	var ps []*interval.Prediction
-	for s, sp := range p.Splits {
-		left, err := LeaveOut(ctx, d, g, p, s, fitted)
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		c, err := Calibrate(d, g, p.Trainings[sp.Full].Rows, left, o)
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		x := pick(d.X, 1, sp.Test)
-		mu, claim, noise, err := fitted[sp.Full].Predict(ctx, x)
-		if err != nil {
-			t.Fatal(err)
-		}
+		x := lists.Rows(d.X, 1, sp.Test)
+		mu, claim, noise, err := full.Predict(t.Context(), x)
+		must.Do(t, err)
 
 		cs, ps = append(cs, c), append(ps, c.Predict(x, x, mu, claim, noise))
 	}
@@ -546,7 +536,7 @@ func TestTestGroupEntersNowhere(t *testing.T) {
 
 	for _, prior := range priors {
 		o := Options{Prior: named(t, prior)}
-		cs, ps := calibrate(t, d, g, o, 2)
+		cs, ps := calibrate(t, d, g, o)
 		for _, s := range []int{0, 3} { // at an edge, and between others
 			bad := d
 			bad.Y1, bad.Y2 = slices.Clone(d.Y1), slices.Clone(d.Y2)
@@ -556,10 +546,8 @@ func TestTestGroupEntersNowhere(t *testing.T) {
 				}
 			}
 
-			cs2, ps2 := calibrate(t, bad, g, o, 1)
-			if !reflect.DeepEqual(cs[s], cs2[s]) {
-				t.Errorf("%s, group %s: the calibration changed", prior, g.Names[s])
-			}
+			cs2, ps2 := calibrate(t, bad, g, o)
+			must.Not(t, !reflect.DeepEqual(cs[s], cs2[s]), "%s, group %s: the calibration changed", prior, g.Names[s])
 
 			a, b := ps[s], ps2[s]
 			if !slices.Equal(a.Mu, b.Mu) || !slices.Equal(a.Epistemic, b.Epistemic) || !slices.Equal(a.Total, b.Total) ||
@@ -602,7 +590,7 @@ func quantile(s *scale.Scale, level, claim, distance, noise float64) float64 {
 // equal variances are merged there, which moves a width by 1e-4 at most.
 func TestJudge(t *testing.T) {
 	d, g := curve()
-	cs, ps := calibrate(t, d, g, Options{Prior: named(t, "wide")}, 2)
+	cs, ps := calibrate(t, d, g, Options{Prior: named(t, "wide")})
 
 	mean := 0.0
 	for s, c := range cs {
@@ -666,24 +654,17 @@ func TestJudge(t *testing.T) {
 			"at .68":           {r.At[0], at[0]}, "at .90": {r.At[1], at[1]},
 			"at .95": {r.At[2], at[2]}, "at .98": {r.At[3], at[3]},
 		} {
-			if math.Abs(p[0]-p[1]) > 1e-4*(1+math.Abs(p[1])) {
-				t.Errorf("group %s: %s = %v, want %v", g.Names[s], name, p[0], p[1])
-			}
+			must.Near(t, p[0], p[1], 1e-4*(1+math.Abs(p[1])), "group %s: %s", g.Names[s], name)
 		}
 
-		if math.IsNaN(r.RatioSE) || !(r.CRPS > 0) || r.CRPS > r.After.Width {
-			t.Errorf("group %s: S %v ± %v, CRPS %v", g.Names[s], r.RatioAfter, r.RatioSE, r.CRPS)
-		}
-
-		if c.K != 5 || c.Conformal.Guarantee != 5.0/6 || math.Abs(c.NoiseRatio-1) > 0.5 || c.Level != 0.95 {
-			t.Errorf("group %s: K %d, guarantee %g, noise ratio %g, level %g", g.Names[s], c.K, c.Conformal.Guarantee,
-				c.NoiseRatio, c.Level)
-		}
+		must.Not(t, math.IsNaN(r.RatioSE) || !(r.CRPS > 0) || r.CRPS > r.After.Width, "group %s: S %v ± %v, CRPS %v",
+			g.Names[s], r.RatioAfter, r.RatioSE, r.CRPS)
+		must.Not(t, c.K != 5 || c.Conformal.Guarantee != 5.0/6 || math.Abs(c.NoiseRatio-1) > 0.5 || c.Level != 0.95,
+			"group %s: K %d, guarantee %g, noise ratio %g, level %g", g.Names[s], c.K, c.Conformal.Guarantee, c.NoiseRatio,
+			c.Level)
 	}
 
-	if mean < 0.9 {
-		t.Errorf("mean coverage %.3f", mean)
-	}
+	must.Not(t, mean < 0.9, "mean coverage %.3f", mean)
 }
 
 // What a left-out group shows, recomputed from its pairs: its squared error, its claim, and
@@ -691,22 +672,10 @@ func TestJudge(t *testing.T) {
 // factor between v̂ and d are those of all groups, for these are no measure of its own error.
 func TestGroupResults(t *testing.T) {
 	d, g := curve()
-	ctx := context.Background()
-	p := NewPlan(g, g.Each())
-	fitted, err := FitPlan(ctx, p, lineFit(d), 2)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	left, err := LeaveOut(ctx, d, g, p, 2, fitted)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	c, err := Calibrate(d, g, p.Train(2), left, Options{Prior: named(t, "wide")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	sp := g.Each()[2]
+	_, left := sp.Fit(t, d, g, lineFit(d))
+	c, err := Calibrate(d, g, sp.Train, left, Options{Prior: named(t, "wide")})
+	must.Do(t, err)
 
 	std := c.Deviation[0]
 	var groups []scale.Group
@@ -741,9 +710,7 @@ func TestGroupResults(t *testing.T) {
 			"variance": {r.Variance, variance}, "pairs": {r.Pairs, pairs}, "noise": {r.Noise, 0.04 / std / std},
 			"claim": {r.Claim, l.Claim[0] / std / std},
 		} {
-			if math.Abs(v[0]-v[1]) > 1e-9*(1+math.Abs(v[1])) {
-				t.Errorf("group %s: %s = %v, want %v", r.Name, name, v[0], v[1])
-			}
+			must.Near(t, v[0], v[1], 1e-9*(1+math.Abs(v[1])), "group %s: %s", r.Name, name)
 		}
 
 		if r.Rows != 10 || r.Runs != 5 || r.Conditions != 10 || r.ESE == nil || !(r.Error() > 0) || without[h].K != 4 {
@@ -756,7 +723,7 @@ func TestGroupResults(t *testing.T) {
 	}
 }
 
-// The same bytes for any number of workers, and after storing and reading.
+// The same bytes a second time, and after storing and reading.
 func TestStored(t *testing.T) {
 	d, g := curve()
 
@@ -764,28 +731,19 @@ func TestStored(t *testing.T) {
 		Prior: named(t, "library"), Base: "line", InputNames: []string{"z"}, FromGroup: []bool{true}, Level: 0.8,
 	}
 	for _, o := range []Options{{Prior: named(t, "wide")}, other} {
-		cs, ps := calibrate(t, d, g, o, 1)
+		cs, ps := calibrate(t, d, g, o)
 
-		cs2, _ := calibrate(t, d, g, o, 5)
+		cs2, _ := calibrate(t, d, g, o)
 		for s, c := range cs {
 			a, err := json.Marshal(c)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 
 			b, err := json.Marshal(cs2[s])
-			if err != nil {
-				t.Fatal(err)
-			}
-
-			if !bytes.Equal(a, b) {
-				t.Errorf("group %s: another number of workers gives other bytes", g.Names[s])
-			}
+			must.Do(t, err)
+			must.Not(t, !bytes.Equal(a, b), "group %s: a second time gives other bytes", g.Names[s])
 
 			var back interval.Calibration
-			if err := json.Unmarshal(a, &back); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, json.Unmarshal(a, &back))
 
 			p := ps[s]
 
@@ -806,18 +764,7 @@ func TestStored(t *testing.T) {
 // those of the prior, with two they have the level 0.98, with three the level asked for.
 func TestFewGroups(t *testing.T) {
 	d, g := curve()
-	ctx := context.Background()
-	p := NewPlan(g, []Split{{"none", make([]bool, d.N)}})
-	fitted, err := FitPlan(ctx, p, lineFit(d), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	left, err := LeaveOut(ctx, d, g, p, 0, fitted)
-	if err != nil {
-		t.Fatal(err)
-	}
-
+	_, left := NewSplit(g, "none", make([]bool, d.N)).Fit(t, d, g, lineFit(d))
 	wide := named(t, "wide")
 	for k, c := range []struct {
 		level   float64
@@ -828,10 +775,8 @@ func TestFewGroups(t *testing.T) {
 		{0.98, "learned elsewhere, checked on two groups of z, and therefore taken at the level of 98 %"},
 		{0.95, "checked on 3 groups of z left out"},
 	} {
-		got, err := Calibrate(d, g, all(d.N), left[:k], Options{Prior: wide})
-		if err != nil {
-			t.Fatal(err)
-		}
+		got, err := Calibrate(d, g, lists.Numbers(d.N), left[:k], Options{Prior: wide})
+		must.Do(t, err)
 
 		if got.K != k || len(got.Groups) != k || got.Level != c.level || got.Asked != 0.95 || got.Learned() != c.learned {
 			t.Errorf("K = %d: %d groups, level %g, %q", k, got.K, got.Level, got.Learned())
@@ -847,21 +792,17 @@ func TestFewGroups(t *testing.T) {
 		t.Logf("K = %d: ± %.3f and ± %.3f, prior alone ± %.3f", k, half[0], half[1], want)
 
 		same := math.Abs(half[0]/want-1) < 1e-4 && half[1] == half[0]
-		if same != (k < scale.MinGroups) || reflect.DeepEqual(prior.Weights, got.Scale.Weights) != same {
-			t.Errorf("K = %d: half widths %g and %g, of the prior alone %g", k, half[0], half[1], want)
-		}
+		must.Not(t, same != (k < scale.MinGroups) || reflect.DeepEqual(prior.Weights, got.Scale.Weights) != same,
+			"K = %d: half widths %g and %g, of the prior alone %g", k, half[0], half[1], want)
 
 		// One of two groups is judged by the prior alone.
 		for _, r := range got.Groups {
-			if !(r.Half > 0) || r.Inside < 0.5 {
-				t.Errorf("K = %d: %+v", k, r)
-			}
+			must.Not(t, !(r.Half > 0) || r.Inside < 0.5, "K = %d: %+v", k, r)
 		}
 	}
 
-	if c, err := Calibrate(d, g, all(d.N), left[:2], Options{Prior: wide, Level: 0.99}); err != nil || c.Level != 0.99 {
-		t.Errorf("level %g of two groups, 0.99 asked for, %v", c.Level, err)
-	}
+	c, err := Calibrate(d, g, lists.Numbers(d.N), left[:2], Options{Prior: wide, Level: 0.99})
+	must.Not(t, err != nil || c.Level != 0.99, "level %g of two groups, 0.99 asked for, %v", c.Level, err)
 }
 
 func TestNotCalibratedInThisDirection(t *testing.T) {
@@ -871,23 +812,11 @@ func TestNotCalibratedInThisDirection(t *testing.T) {
 		wide.X = append(wide.X, z, float64(i%3))
 	}
 
-	p := NewPlan(g, g.Each()[:1])
-	ctx := context.Background()
-	fitted, err := FitPlan(ctx, p, func(context.Context, []int) (Predictor, error) { return wideLine{}, nil }, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	left, err := LeaveOut(ctx, wide, g, p, 0, fitted)
-	if err != nil {
-		t.Fatal(err)
-	}
-
+	sp := g.Each()[0]
+	_, left := sp.Fit(t, wide, g, func(context.Context, []int) (Predictor, error) { return wideLine{}, nil })
 	o := Options{Prior: named(t, "wide"), InputNames: []string{"z", "pitch"}, FromGroup: []bool{true, false}}
-	c, err := Calibrate(wide, g, p.Trainings[0].Rows, left, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c, err := Calibrate(wide, g, sp.Train, left, o)
+	must.Do(t, err)
 
 	// Of groups at 1, 2, … 5 the farthest from the others are 1 and 5: 0 is as far outside, −0.1 is farther.
 	x := []float64{-0.1, 1, 2.5, 2, 3, 7, 0, 1}
@@ -896,9 +825,7 @@ func TestNotCalibratedInThisDirection(t *testing.T) {
 		"z -0.1 is outside 1 to 5, farther than any left-out group", "",
 		"not calibrated in this direction: pitch 7 is outside 0 to 2, and no left-out group tests that", "",
 	} {
-		if got := strings.Join(c.Uncovered(x[2*i:2*i+2], q.Where[i]), "; "); got != want {
-			t.Errorf("query %d: %q, want %q", i, got, want)
-		}
+		must.Equal(t, strings.Join(c.Uncovered(x[2*i:2*i+2], q.Where[i]), "; "), want, "query %d", i)
 	}
 
 	if w := q.Where[1]; w.Below != 2 || w.Above != 3 || w.Outside {
@@ -915,26 +842,10 @@ func (wideLine) Predict(_ context.Context, x []float64) (mu, claim, noise []floa
 	return mu, claim, noise, nil
 }
 
-func TestFitPlanReportsTheFirstError(t *testing.T) {
-	_, g := curve()
-	p := NewPlan(g, g.Each())
-	_, err := FitPlan(context.Background(), p, func(_ context.Context, rows []int) (Predictor, error) {
-		return nil, errors.New("boom")
-	}, 4)
-	if err == nil || !strings.Contains(err.Error(), "train model 1 of 21") {
-		t.Errorf("%v", err)
-	}
-}
-
 func TestVaryingInputs(t *testing.T) {
 	x := []float64{1, 5, 2, 1, 5, 3, 2, 5, 2}
-	if got := VaryingInputs(x, 3, []int{0, 1, 2}); !slices.Equal(got, []int{0, 2}) {
-		t.Errorf("%v", got)
-	}
-
-	if got := VaryingInputs(x, 3, []int{0, 1}); !slices.Equal(got, []int{2}) {
-		t.Errorf("%v", got)
-	}
+	must.Equal(t, VaryingInputs(x, 3, []int{0, 1, 2}), []int{0, 2}, "got")
+	must.Equal(t, VaryingInputs(x, 3, []int{0, 1}), []int{2}, "got")
 }
 
 // Labels have no coordinate, and a query's distance is that of every left-out group: 1. All
@@ -954,24 +865,11 @@ func TestLabels(t *testing.T) {
 	}
 
 	g := ByLabel("day", day)
-	ctx := context.Background()
-	p := NewPlan(g, []Split{{"all", make([]bool, d.N)}})
-	fitted, err := FitPlan(ctx, p, lineFit(d), 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, left := NewSplit(g, "all", make([]bool, d.N)).Fit(t, d, g, lineFit(d))
+	c, err := Calibrate(d, g, lists.Numbers(d.N), left, Options{Prior: named(t, "wide"), SawGroups: true})
+	must.Do(t, err)
 
-	left, err := LeaveOut(ctx, d, g, p, 0, fitted)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	c, err := Calibrate(d, g, p.Trainings[0].Rows, left, Options{Prior: named(t, "wide"), SawGroups: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	_, std := spread(d, p.Trainings[0].Rows, nil)
+	_, std := spread(d, lists.Numbers(d.N), nil)
 
 	largest := 0.0
 	for _, l := range left {
@@ -986,19 +884,13 @@ func TestLabels(t *testing.T) {
 	}
 
 	claim := left[0].Claim[0] / (std[0] * std[0])
-	if math.Abs(c.Scale.Ratio/claim-1) > 1e-12 {
-		t.Errorf("f = %g, v̂ is %g everywhere", c.Scale.Ratio, claim)
-	}
+	must.Not(t, math.Abs(c.Scale.Ratio/claim-1) > 1e-12, "f = %g, v̂ is %g everywhere", c.Scale.Ratio, claim)
 
 	b, err := json.Marshal(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	var back interval.Calibration
-	if err := json.Unmarshal(b, &back); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(b, &back))
 
 	same := []float64{left[0].Claim[0], left[0].Claim[0]}
 	q := back.Predict([]float64{3, 30}, nil, ones(2), same, ones(2))
@@ -1012,47 +904,33 @@ func TestLabels(t *testing.T) {
 		epistemic += part.Weight * part.Lambda * left[0].Claim[0]
 	}
 
-	if math.Abs(q.Epistemic[0]/epistemic-1) > 1e-9 {
-		t.Errorf("variance of the mean %g, mean λ times v̂ %g", q.Epistemic[0], epistemic)
-	}
+	must.Not(t, math.Abs(q.Epistemic[0]/epistemic-1) > 1e-9, "variance of the mean %g, mean λ times v̂ %g",
+		q.Epistemic[0], epistemic)
 }
 
 // A base that predicts all training rows at once gives the same left-out groups.
 func TestLeaveOutRows(t *testing.T) {
 	d, g := curve()
-	ctx := context.Background()
-	p := NewPlan(g, g.Each())
-	fitted, err := FitPlan(ctx, p, lineFit(d), 2)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	const split = 2
-	left, err := LeaveOut(ctx, d, g, p, split, fitted)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	rows := p.Trainings[p.Splits[split].Full].Rows
+	sp := g.Each()[2]
+	_, left := sp.Fit(t, d, g, lineFit(d))
+	rows := sp.Train
 	mu, claim, noise := make([]float64, len(rows)), make([]float64, len(rows)), make([]float64, len(rows))
-	for h, l := range p.Splits[split].LeftOut {
+	for h, l := range sp.Held {
 		for k, i := range l.Rows {
 			at, _ := slices.BinarySearch(rows, i)
 			mu[at], claim[at], noise[at] = left[h].Mu[k], left[h].Claim[k], left[h].Noise[k]
 		}
 	}
 
-	if got := LeaveOutRows(d, g, p.Train(split), p.Held(split), mu, claim, noise); !reflect.DeepEqual(got, left) {
-		t.Errorf("%+v, want %+v", got, left)
-	}
+	must.Equal(t, LeaveOutRows(d, g, rows, sp.Held, mu, claim, noise), left, "got")
 
 	// The conditions are those of the set, its weights too.
-	d.Condition, d.Weight = all(d.N), ones(d.N)
+	d.Condition, d.Weight = lists.Numbers(d.N), ones(d.N)
 	d.Weight[20] = 0.5
 
-	for h, l := range LeaveOutRows(d, g, p.Train(split), p.Held(split), mu, claim, noise) {
-		if rows := p.Splits[split].LeftOut[h].Rows; !slices.Equal(l.Condition, rows) ||
-			!slices.Equal(l.Weight, pick(d.Weight, 1, rows)) {
+	for h, l := range LeaveOutRows(d, g, rows, sp.Held, mu, claim, noise) {
+		if rows := sp.Held[h].Rows; !slices.Equal(l.Condition, rows) ||
+			!slices.Equal(l.Weight, lists.Rows(d.Weight, 1, rows)) {
 			t.Errorf("group %d: conditions %v, weights %v", h, l.Condition, l.Weight)
 		}
 	}

@@ -3,13 +3,13 @@ package honest
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 
-	"doubletake/train"
+	"doubletake/internal/lists"
 	"doubletake/train/form"
+	"doubletake/train/gp"
 	"doubletake/train/honest/interval"
 	"doubletake/train/honest/scale"
 	"doubletake/train/score"
@@ -27,6 +27,8 @@ type Learner struct {
 	Dimension func(q triplets.Quantity) form.Dimension  // needed where Represent is not raw
 	Rate      func(input string) bool                   // whether effects go with its ratio, as a speed's do; nil: none
 	Scatter   func(input string, point float64) float64 // how far values may lie from the middle of a set point; nil: none
+	Offsets   []Label                                   // whose names have offsets of their own, of a process
+	Rises     *Rises                                    // where Settings.Scale is "ecov"
 }
 
 // manyValues is the number of distinct values from which a condition is taken for
@@ -38,9 +40,7 @@ const (
 
 // Grouping assigns the rows to groups, by their values z of the condition.
 func (l Learner) Grouping(z []float64) Grouping {
-	values := slices.Clone(z)
-	slices.Sort(values)
-	values = slices.Compact(values)
+	values := slices.Compact(slices.Sorted(slices.Values(z)))
 
 	blocks := l.Blocks
 	if blocks == 0 && !l.Labels && l.Within == 0 && len(values) > manyValues {
@@ -55,32 +55,31 @@ func (l Learner) Grouping(z []float64) Grouping {
 		return g
 
 	case l.Labels:
-		label := make([]string, len(z))
-		for i, v := range z {
+		return ByLabel(l.Condition, lists.Each(z, func(v float64) string {
 			if l.Names != nil {
-				label[i] = l.Names[int(v)]
-			} else {
-				label[i] = strconv.FormatFloat(v, 'g', -1, 64)
+				return l.Names[int(v)]
 			}
-		}
-
-		return ByLabel(l.Condition, label)
+			return strconv.FormatFloat(v, 'g', -1, 64)
+		}))
 	}
 
 	return ByValue(l.Condition, z, l.Within)
 }
 
-// ScalePrior is the prior of the scale of new groups. Networks without random functions have
-// one of their own: the wide one is that of models whose claims are of the size of their
-// errors. It panics where Settings.Prior is no name and Law is not set.
+// ScalePrior is the prior of the scale of new groups. Networks have one of their own: the wide one is
+// that of models whose claims are of the size of their errors. So have things, whose offsets a process
+// claims. It panics where Settings.Prior is no name
+// and Law is not set.
 func (l Learner) ScalePrior() scale.Prior {
 	if l.Law.Name != "" {
 		return l.Law
 	}
 
 	name := cmp.Or(l.Prior, "wide")
-	if name == "wide" && !slices.Contains([]string{"gp", "gp-refit", "prior-ensemble"}, l.Base) {
+	if name == "wide" && l.Base != "gp" {
 		name = "networks"
+	} else if name == "wide" && l.OfThings() {
+		name = "things"
 	}
 
 	p, err := scale.Named(name)
@@ -95,7 +94,7 @@ func (l Learner) ScalePrior() scale.Prior {
 func (l Learner) options(s triplets.Set, g Grouping) Options {
 	return Options{
 		Base: l.Base, Level: l.Level, Hold: l.Hold, Prior: l.ScalePrior(), InputNames: s.InputNames(),
-		FromGroup: fromGroup(s, g),
+		FromGroup: fromGroup(s, g), OfThings: l.OfThings(), Rises: l.Rises,
 	}
 }
 
@@ -128,12 +127,12 @@ func (l Learner) Process(ctx context.Context, s triplets.Set, z []float64) (*Mod
 		return nil, nil, err
 	}
 
-	return l.finish(ctx, s, g, train, left, m, true)
+	return l.finish(ctx, s, g, train, left, m)
 }
 
 // leaveOut leaves out each held group in closed form. It returns their rows that were
 // predicted, too: of a process of cells not all are.
-func leaveOut(ctx context.Context, s triplets.Set, g Grouping, train []int, held []Held, m *Model, base fittedProcess) (
+func leaveOut(ctx context.Context, s triplets.Set, g Grouping, train []int, held []Held, m *Model, base *gp.Mapped) (
 	[]LeftOut, []Held, error,
 ) {
 	rows, places := train, []int(nil)
@@ -153,35 +152,19 @@ const couples = "the pairs are couples: they measure no error"
 
 // otherThan reports which rows do not belong to a part.
 func otherThan(s triplets.Set, p triplets.Part) []bool {
-	out := make([]bool, s.N)
-	for i, q := range s.Part {
-		out[i] = q != p
-	}
-
-	return out
+	return lists.Make(s.N, func(i int) bool { return s.Part != nil && s.Part[i] != p })
 }
 
 // Retrained calibrates full, which was trained on all rows but the test part, as Process
-// does, by models that were trained without one group each. Rows set aside to
-// recalibrate a network are trained on.
+// does, by models that were trained without one group each.
 func (l Learner) Retrained(ctx context.Context, s triplets.Set, g Grouping, full *Model,
 	without func(group int) (*Model, error),
 ) (*Model, *interval.Prediction, error) {
-	switch {
-	case s.Couples:
+	if s.Couples {
 		return absent(couples), nil, nil
-	case !full.Predicts():
-		return absent(full.Absent), nil, nil
 	}
 
-	test := make([]bool, s.N)
-	for i, p := range s.Part {
-		test[i] = p == triplets.Test
-	}
-
-	train, held := g.LeaveOneOut(test)
-	x := full.inputs(s.X)
-
+	train, held := g.LeaveOneOut(lists.Make(s.N, func(i int) bool { return s.Part != nil && s.Part[i] == triplets.Test }))
 	var left []LeftOut
 	for _, h := range held {
 		m, err := without(h.Group)
@@ -189,11 +172,7 @@ func (l Learner) Retrained(ctx context.Context, s triplets.Set, g Grouping, full
 			return nil, nil, err
 		}
 
-		if !m.Predicts() {
-			return absent(fmt.Sprintf("without %s %s: %s", g.Condition, g.Names[h.Group], m.Absent)), nil, nil
-		}
-
-		mu, claim, noise, err := m.predictor().Predict(ctx, pick(x, s.In, h.Rows))
+		mu, claim, noise, err := m.Ensemble.Predict(ctx, lists.Rows(s.X, s.In, h.Rows))
 		if err != nil {
 			return nil, nil, fmt.Errorf("predict left-out group %s: %w", g.Names[h.Group], err)
 		}
@@ -201,16 +180,16 @@ func (l Learner) Retrained(ctx context.Context, s triplets.Set, g Grouping, full
 		left = append(left, NewLeftOut(s, g, h, mu, claim, noise))
 	}
 
-	return l.finish(ctx, s, g, train, left, full, false)
+	return l.finish(ctx, s, g, train, left, full)
 }
 
 // finish calibrates a model that was trained on the rows train, and judges it where a part
 // is held out.
-func (l Learner) finish(ctx context.Context, s triplets.Set, g Grouping, train []int, left []LeftOut, m *Model,
-	sawGroups bool,
-) (*Model, *interval.Prediction, error) {
+func (l Learner) finish(ctx context.Context, s triplets.Set, g Grouping, train []int, left []LeftOut, m *Model) (
+	*Model, *interval.Prediction, error,
+) {
 	o := l.options(s, g)
-	o.Base, o.SawGroups = m.base(l.Settings), sawGroups
+	o.Base, o.SawGroups = m.base(), m.Process != nil
 	m.Format, m.Version, m.Condition = Format, Version, l.Condition
 	m.describe(s, l.Scatter)
 
@@ -223,29 +202,36 @@ func (l Learner) finish(ctx context.Context, s triplets.Set, g Grouping, train [
 		return nil, nil, err
 	}
 
-	c.Representation, c.Hint = m.Representation, m.Hint
+	c.Representation, c.Hint, c.Things = m.Representation, m.Hint, m.things()
+	c.RunsWithout = runsWithout(m.Labels, lists.Rows(s.Run, 1, train))
 	m.Calibration, m.Left = c, scaleGroups(left, c)
 	if !slices.Contains(s.Part, triplets.Test) {
 		return m, nil, nil
 	}
 
-	mu, claim, noise, err := predictTest(ctx, s, m)
+	level := levels(m.Labels, l.labels(g), lists.Numbers(s.N), false)
+	mu, claim, noise, err := predictTest(ctx, s, m, level)
 	if err != nil {
 		return nil, nil, err
 	}
 
-	p, record := judge(c, s, g, mu, claim, noise)
+	p, record := judge(c, s, g, m.distances(lists.Rows(level, len(m.Labels), s.RowsOf(triplets.Test))), mu, claim, noise)
 	m.Record = record
-	if record.Forecast, err = m.forecast(ctx, s, g, p, noise); err != nil {
+	if record.Forecast, err = m.forecast(ctx, s, g, p, noise, level); err != nil {
 		return nil, nil, err
 	}
 
 	return m, p, nil
 }
 
-// predictTest predicts the rows of the test part, each of their conditions once.
-func predictTest(ctx context.Context, s triplets.Set, m *Model) (mu, claim, noise []float64, err error) {
+// predictTest predicts the rows of the test part, each of their conditions once. level are the levels of the labels of
+// all rows.
+func predictTest(ctx context.Context, s triplets.Set, m *Model, level []int) (mu, claim, noise []float64, err error) {
 	test := s.Of(triplets.Test)
+	if len(m.Labels) > 0 {
+		return m.predictLevels(ctx, test.X, lists.Rows(level, len(m.Labels), s.RowsOf(triplets.Test)))
+	}
+
 	index := map[int]int{}
 
 	var x []float64
@@ -254,28 +240,23 @@ func predictTest(ctx context.Context, s triplets.Set, m *Model) (mu, claim, nois
 		x = append(x, test.At(c)...)
 	}
 
-	mu, claim, noise, err = m.predictor().Predict(ctx, m.inputs(x))
+	mu, claim, noise, err = m.predictLevels(ctx, x, nil)
 	if err != nil {
 		return nil, nil, nil, err
 	}
 
-	at := make([]int, test.N)
-	for i, c := range test.Condition {
-		at[i] = index[c]
-	}
-
-	return pick(mu, s.Out, at), pick(claim, s.Out, at), pick(noise, s.Out, at), nil
+	at := lists.Each(test.Condition, func(c int) int { return index[c] })
+	return lists.Rows(mu, s.Out, at), lists.Rows(claim, s.Out, at), lists.Rows(noise, s.Out, at), nil
 }
 
 // judge makes the intervals at the test rows and compares them with their pairs.
-func judge(c *interval.Calibration, s triplets.Set, g Grouping, mu, claim, noise []float64) (*interval.Prediction,
+// z are the distances of things; nil: they are those of the groups.
+func judge(c *interval.Calibration, s triplets.Set, g Grouping, z, mu, claim, noise []float64) (*interval.Prediction,
 	*interval.Record,
 ) {
 	test := s.Of(triplets.Test)
-
-	var z []float64
 	if g.Z != nil {
-		z = pick(g.Z, 1, s.RowsOf(triplets.Test))
+		z = lists.Rows(g.Z, 1, s.RowsOf(triplets.Test))
 	}
 
 	p := c.Predict(test.X, z, mu, claim, noise)
@@ -285,68 +266,21 @@ func judge(c *interval.Calibration, s triplets.Set, g Grouping, mu, claim, noise
 	return p, &r
 }
 
-// Method learns the scale of new groups from a method that fit trains anew without
-// each training group, and judges with it what the method predicts at the test rows: mu,
-// its claim and noise. fit predicts at the rows x. Nothing is shared between the groups:
-// what a method learns, it learns without the group.
-func (l Learner) Method(ctx context.Context, s triplets.Set, z []float64,
-	fit func(data triplets.Set, x []float64) (mu, claim, noise []float64, err error), mu, claim, noise []float64,
-) (*interval.Result, error) {
-	g := l.Grouping(z)
-	rows, held := g.LeaveOneOut(otherThan(s, triplets.Train))
-	s.Group = g.Of
-
-	var left []LeftOut
-	for _, h := range held {
-		mu, claim, noise, err := fit(s.Select(h.Rest), s.Select(h.Rows).X)
-		if ctx.Err() != nil {
-			return nil, err
-		}
-
-		if err != nil {
-			var constant *train.ConstantInputError
-			if errors.As(err, &constant) {
-				err = fmt.Errorf("%s is constant (%g)", s.Inputs[constant.Column].Name, constant.Value)
-			}
-
-			return &interval.Result{Absent: fmt.Sprintf("without %s %s: %v", l.Condition, g.Names[h.Group], err)}, nil
-		}
-
-		left = append(left, NewLeftOut(s, g, h, mu, claim, noise))
-	}
-
-	return l.result(s, g, rows, left, mu, claim, noise), nil
-}
-
-// result calibrates predictions on left-out groups of the rows train, and judges with it those
-// of the test rows: mu, claim and noise.
-func (l Learner) result(s triplets.Set, g Grouping, train []int, left []LeftOut, mu, claim, noise []float64,
-) *interval.Result {
-	c, err := Calibrate(s, g, train, left, l.options(s, g))
-	if err != nil {
-		return &interval.Result{Absent: err.Error()}
-	}
-
-	_, record := judge(c, s, g, mu, claim, noise)
-
-	return &interval.Result{Calibration: c, Record: record}
-}
-
-// Given does what Method does with predictions of all rows (N×Out) that are at hand: those of a
-// training row are by a model that did not see its group.
+// Given learns the scale of new groups from predictions of all rows (N×Out) that are at hand, and judges with it
+// those of the test rows: those of a training row are by a model that did not see its group.
 func (l Learner) Given(ctx context.Context, s triplets.Set, z, mu, claim, noise []float64) (*interval.Result, error) {
 	g := l.Grouping(z)
 	train, held := g.LeaveOneOut(otherThan(s, triplets.Train))
-	of := func(v []float64, p triplets.Part) []float64 { return pick(v, s.Out, s.RowsOf(p)) }
+	of := func(v []float64, p triplets.Part) []float64 { return lists.Rows(v, s.Out, s.RowsOf(p)) }
 	left := LeaveOutRows(s, g, train, held, of(mu, triplets.Train), of(claim, triplets.Train), of(noise, triplets.Train))
 
-	r := l.result(s, g, train, left, of(mu, triplets.Test), of(claim, triplets.Test), of(noise, triplets.Test))
-	if r.Absent != "" {
-		return r, nil
+	c, err := Calibrate(s, g, train, left, l.options(s, g))
+	if err != nil {
+		return &interval.Result{Absent: err.Error()}, nil
 	}
 
-	var err error
-	r.Calibration.Rivals, err = rivals(ctx, s, g, train, left, r.Calibration)
+	_, record := judge(c, s, g, nil, of(mu, triplets.Test), of(claim, triplets.Test), of(noise, triplets.Test))
+	c.Rivals, err = rivals(ctx, s, g, train, left, c)
 
-	return r, err
+	return &interval.Result{Calibration: c, Record: record}, err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"doubletake/internal/lists"
 	"doubletake/train/triplets"
 )
 
@@ -26,12 +27,7 @@ type Held struct {
 // groups among them that can be left out in turn. One without which no row would remain
 // cannot.
 func (g Grouping) LeaveOneOut(test []bool) (train []int, held []Held) {
-	for i, t := range test {
-		if !t {
-			train = append(train, i)
-		}
-	}
-
+	train = lists.Where(len(test), func(i int) bool { return !test[i] })
 	for k := range g.Names {
 		h := Held{Group: k}
 		for _, i := range train {
@@ -61,7 +57,8 @@ func LeaveOutRows(d triplets.Set, g Grouping, train []int, held []Held, mu, clai
 			at[k], _ = slices.BinarySearch(train, i)
 		}
 
-		left = append(left, NewLeftOut(d, g, h, pick(mu, d.Out, at), pick(claim, d.Out, at), pick(noise, d.Out, at)))
+		of := func(v []float64) []float64 { return lists.Rows(v, d.Out, at) }
+		left = append(left, NewLeftOut(d, g, h, of(mu), of(claim), of(noise)))
 	}
 
 	return left
@@ -73,7 +70,9 @@ func NewLeftOut(d triplets.Set, g Grouping, h Held, mu, claim, noise []float64) 
 	d = checked(d)
 	l := LeftOut{
 		Name: g.Names[h.Group], N: len(h.Rows), Mu: mu, Claim: claim, Noise: noise,
-		Y1: pick(d.Y1, d.Out, h.Rows), Y2: pick(d.Y2, d.Out, h.Rows),
+		Y1: lists.Rows(d.Y1, d.Out, h.Rows), Y2: lists.Rows(d.Y2, d.Out, h.Rows),
+		Run: lists.Rows(d.Run, 1, h.Rows), Condition: lists.Rows(d.Condition, 1, h.Rows),
+		Alone: lists.Rows(d.Alone, 1, h.Rows), Weight: lists.Rows(d.Weight, 1, h.Rows),
 	}
 
 	axis := g.Axis(h.Rest)
@@ -85,18 +84,10 @@ func NewLeftOut(d triplets.Set, g Grouping, h Held, mu, claim, noise []float64) 
 
 		dist, outside := axis.Distance(z)
 		l.Distance, l.Outside = append(l.Distance, dist), append(l.Outside, outside)
-		l.Run = append(l.Run, d.Run[i])
-		if d.Condition != nil {
-			l.Condition = append(l.Condition, d.Condition[i])
-		}
-
-		if d.Weight != nil {
-			l.Weight = append(l.Weight, d.Weight[i])
-		}
 	}
 
 	if d.SetPoints != nil { // repeats are one condition
-		l.Condition, _ = triplets.Index(pick(d.SetPoints, d.In, h.Rows), d.In)
+		l.Condition, _ = triplets.Index(lists.Rows(d.SetPoints, d.In, h.Rows), d.In)
 	}
 
 	l.check(d.Out)

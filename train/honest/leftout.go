@@ -3,8 +3,10 @@ package honest
 import (
 	"fmt"
 
+	"doubletake/internal/lists"
 	"doubletake/train/honest/interval"
 	"doubletake/train/honest/scale"
+	"doubletake/train/triplets"
 )
 
 // LeftOut holds the predictions for one group by a model that was trained
@@ -20,6 +22,7 @@ type LeftOut struct {
 	Distance []float64 // N; to the measured groups, see interval.Axis.Distance
 	Outside  []bool    // N
 	Run      []int     // N
+	Alone    []bool    // N, of triplets.Set; nil: none
 
 	// Condition, unless nil, numbers the conditions of the rows (N): all measurements of a
 	// condition count as one value, their mean. nil: every row is one.
@@ -38,26 +41,16 @@ func (l LeftOut) check(out int) {
 	}
 }
 
+// alone reports whether the two outcomes of a row are one.
+func (l LeftOut) alone(row int) bool { return l.Alone != nil && l.Alone[row] }
+
 // conditions lists the rows of each condition, in order of first appearance.
 func (l LeftOut) conditions() (rows [][]int) {
-	index := map[int]int{}
-	for i := range l.N {
-		c := i
-		if l.Condition != nil {
-			c = l.Condition[i]
-		}
-
-		k, known := index[c]
-		if !known {
-			k = len(rows)
-			index[c] = k
-			rows = append(rows, nil)
-		}
-
-		rows[k] = append(rows[k], i)
+	if l.Condition == nil {
+		return lists.Alike(lists.Numbers(l.N))
 	}
 
-	return rows
+	return lists.Alike(l.Condition)
 }
 
 // group is what the scale of new groups is learned from, in units of the deviations: the
@@ -70,11 +63,7 @@ func (l LeftOut) group(deviation []float64) scale.Group {
 		n, pairs, distance := float64(len(rows)), 0.0, 0.0
 		for _, i := range rows {
 			distance += l.Distance[i] / n
-			if l.Weight == nil {
-				pairs++
-			} else {
-				pairs += l.Weight[i]
-			}
+			pairs += triplets.WeightAt(l.Weight, i)
 		}
 
 		for j, s := range deviation {
@@ -119,7 +108,7 @@ func pairNoise(left []LeftOut) scale.Noise {
 	for _, l := range left {
 		sum, n := 0.0, 0
 		for k, noise := range l.Noise {
-			if noise > 0 {
+			if noise > 0 && !l.alone(k*l.N/len(l.Noise)) {
 				d := l.Y1[k] - l.Y2[k]
 				sum += d * d / 2 / noise
 				n++

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/csv"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"doubletake/internal/must"
 	"doubletake/train"
 	"doubletake/train/gp"
 	"doubletake/train/honest"
@@ -72,15 +74,11 @@ func readTable(t testing.TB, path string) []map[string]string {
 	t.Helper()
 
 	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer f.Close()
 
 	rows, err := csv.NewReader(f).ReadAll()
-	if err != nil {
-		t.Fatalf("%s: %v", path, err)
-	}
+	must.Never(t, err != nil, "%s: %v", path, err)
 
 	var out []map[string]string
 	for _, r := range rows[1:] {
@@ -99,9 +97,7 @@ func number(t testing.TB, s string) float64 {
 	t.Helper()
 
 	v, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	return v
 }
@@ -149,9 +145,7 @@ func cyclone(t testing.TB) set {
 	dir := elsewhere(t, "DOUBLETAKE_REAL", "real", "cyclone-ojf-force-balance")
 	load := func(name string) (force [][6]float64, angle []float64) {
 		f, err := os.Open(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		defer f.Close()
 
 		for lines := bufio.NewScanner(f); lines.Scan(); {
@@ -180,9 +174,7 @@ func cyclone(t testing.TB) set {
 	}
 
 	var tare mat.Dense
-	if err := tare.Solve(h, f); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, tare.Solve(h, f))
 
 	s := set{name: "Cyclone, blocks of the arm angle", data: triplets.Set{In: 4, Out: 3}, groupInputs: []int{1}}
 	files := map[string]struct {
@@ -248,9 +240,7 @@ func princeton(t testing.TB) set {
 		speed, second float64
 	}{{"Speed1", 4.5, 0}, {"Speed1R", 4.5, 1}, {"Speed2", 5.5, 0}} {
 		names, err := filepath.Glob(filepath.Join(dir, part.folder, "angle*.txt"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		sort.Strings(names)
 
@@ -260,10 +250,7 @@ func princeton(t testing.TB) set {
 				continue
 			}
 
-			b, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			b := must.Read(t, name)
 
 			var v [][2]float64
 			for _, line := range strings.Split(string(b), "\n") {
@@ -306,34 +293,23 @@ func princeton(t testing.TB) set {
 }
 
 // base predicts the test rows of a split and its left-out groups.
-type base func(ctx context.Context, t testing.TB, s set, p honest.Plan, split int) (
-	left []honest.LeftOut, mu, claim, noise []float64)
+type base func(t testing.TB, s set, sp honest.Split) (left []honest.LeftOut, mu, claim, noise []float64)
 
 // closedForm is the additive process with left-out groups in closed form.
-func closedForm(ctx context.Context, t testing.TB, s set, p honest.Plan, split int) (
-	left []honest.LeftOut, mu, claim, noise []float64,
-) {
+func closedForm(t testing.TB, s set, sp honest.Split) (left []honest.LeftOut, mu, claim, noise []float64) {
 	t.Helper()
-	d := s.data
-	sp := p.Splits[split]
-	rows := p.Trainings[sp.Full].Rows
+	ctx, d, rows := t.Context(), s.data, sp.Train
 	o := gp.Options{Group: rowsOf(s.groups.Of, 1, rows), GroupInputs: s.groupInputs, Workers: 2}
 	m, err := gp.Fit(ctx, d.Select(rows), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	lmu, lclaim, lnoise, err := m.LeaveOut(ctx, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
-	left = honest.LeaveOutRows(d, s.groups, p.Train(split), p.Held(split), lmu, lclaim, lnoise)
+	left = honest.LeaveOutRows(d, s.groups, rows, sp.Held, lmu, lclaim, lnoise)
 
 	mu, claim, noise, err = m.Predict(ctx, rowsOf(s.data.X, s.data.In, sp.Test))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	return left, mu, claim, noise
 }
@@ -356,23 +332,25 @@ func numbered(s set) set {
 // judgeEach holds out each group of a set in turn and returns the reports.
 func judgeEach(t testing.TB, s set, name string, b base, o honest.Options) []interval.Record {
 	t.Helper()
-	ctx := context.Background()
+	return judgeSome(t, s, name, b, o, len(s.groups.Names))
+}
+
+// judgeSome judges the first groups.
+func judgeSome(t testing.TB, s set, name string, b base, o honest.Options, groups int) []interval.Record {
+	t.Helper()
 	s = numbered(s)
-	p := honest.NewPlan(s.groups, s.groups.Each())
 
 	var reports []interval.Record
-	for split, sp := range p.Splits {
-		left, mu, claim, noise := b(ctx, t, s, p, split)
+	for _, sp := range s.groups.Each()[:groups] {
+		left, mu, claim, noise := b(t, s, sp)
 
 		o.FromGroup = make([]bool, s.data.In)
 		for _, j := range s.groupInputs {
 			o.FromGroup[j] = true
 		}
 
-		c, err := honest.Calibrate(s.data, s.groups, p.Trainings[sp.Full].Rows, left, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c, err := honest.Calibrate(s.data, s.groups, sp.Train, left, o)
+		must.Do(t, err)
 
 		run := make([]int, len(sp.Test))
 		for i, k := range sp.Test {
@@ -460,16 +438,15 @@ func checkLevels(t testing.TB, name string, all []interval.Record) {
 
 	at := coverage(all)
 	for l, limits := range [][2]float64{{0.62, 0.78}, {0.88, 0.94}, {0.93, 0.98}} {
-		if at[l] < limits[0] || at[l] > limits[1] {
-			t.Errorf("%s: mean coverage at %g is %.3f, expected %.2f", name, interval.Levels[l], at[l], limits)
-		}
+		must.Not(t, at[l] < limits[0] || at[l] > limits[1], "%s: mean coverage at %g is %.3f, expected %.2f", name,
+			interval.Levels[l], at[l], limits)
 	}
 }
 
 // The process with the default prior, on 23 + 8 measured groups and 52 simulated ones. The
 // groups are those that are held out. Witness: the measurements, the simulation.
 func TestLevelsOfTheProcess(t *testing.T) {
-	long(t)
+	study(t)
 	var all []interval.Record
 
 	o := honest.Options{Base: "gp", Prior: prior(t, "wide"), SawGroups: true}
@@ -494,12 +471,15 @@ func TestLevelsOfTheProcess(t *testing.T) {
 
 	summary(t, "wings", wings)
 
+	for _, r := range wings {
+		must.Not(t, r.R2 < 0.9 || r.After.Coverage < 0.9, "a speed of a wing held out: R² %.3f, coverage %.3f", r.R2,
+			r.After.Coverage)
+	}
+
 	all = append(append(all, rotors...), wings...)
 	summary(t, "all", all)
 
-	if len(all) != 23+8+32+20 {
-		t.Errorf("%d groups", len(all))
-	}
+	must.Equal(t, len(all), 23+8+32+20, "groups")
 
 	checkLevels(t, "all", all)
 }
@@ -518,37 +498,30 @@ func TestMeasuredAdditiveGP(t *testing.T) {
 		t.Errorf("%d of %d groups covered", covered, len(all))
 	}
 
-	if after >= free {
-		t.Errorf("interval score %.3f, without a model %.3f", after, free)
-	}
+	must.Not(t, after >= free, "interval score %.3f, without a model %.3f", after, free)
 }
 
-// trained is a base that is trained for each left-out group; trainings are
+// trained is a base that is trained for each left-out group; trainings on the same rows are
 // shared between splits.
 func trained(fit func(s set) honest.FitFunc) base {
-	cache := map[string]honest.Fitted{}
-	return func(ctx context.Context, t testing.TB, s set, p honest.Plan, split int) (
-		left []honest.LeftOut, mu, claim, noise []float64,
-	) {
+	known := map[string]honest.Predictor{}
+	return func(t testing.TB, s set, sp honest.Split) (left []honest.LeftOut, mu, claim, noise []float64) {
 		t.Helper()
 
-		var err error
-		if cache[s.name] == nil {
-			if cache[s.name], err = honest.FitPlan(ctx, p, fit(s), 2); err != nil {
-				t.Fatal(err)
+		full, left := sp.Fit(t, s.data, s.groups, func(ctx context.Context, rows []int) (honest.Predictor, error) {
+			key := s.name + fmt.Sprint(rows)
+			if m := known[key]; m != nil {
+				return m, nil
 			}
-		}
 
-		fitted := cache[s.name]
-		if left, err = honest.LeaveOut(ctx, s.data, s.groups, p, split, fitted); err != nil {
-			t.Fatal(err)
-		}
+			m, err := fit(s)(ctx, rows)
+			known[key] = m
 
-		sp := p.Splits[split]
-		mu, claim, noise, err = fitted[sp.Full].Predict(ctx, rowsOf(s.data.X, s.data.In, sp.Test))
-		if err != nil {
-			t.Fatal(err)
-		}
+			return m, err
+		})
+
+		mu, claim, noise, err := full.Predict(t.Context(), rowsOf(s.data.X, s.data.In, sp.Test))
+		must.Do(t, err)
 
 		return left, mu, claim, noise
 	}
@@ -599,9 +572,8 @@ func TestMeasuredEnsemble(t *testing.T) {
 		t.Errorf("%d of %d groups covered", covered, len(all))
 	}
 
-	if after >= free || after >= before {
-		t.Errorf("interval score %.3f, without a model %.3f, ensemble alone %.3f", after, free, before)
-	}
+	must.Not(t, after >= free || after >= before, "interval score %.3f, without a model %.3f, ensemble alone %.3f", after,
+		free, before)
 }
 
 // refitted trains the process anew for each left-out group.
@@ -615,7 +587,7 @@ func refitted() base {
 }
 
 func TestMeasuredRefittedGP(t *testing.T) {
-	long(t)
+	study(t)
 	var all []interval.Record
 
 	o := honest.Options{Base: "gp", Prior: prior(t, "wide")}
@@ -628,9 +600,7 @@ func TestMeasuredRefittedGP(t *testing.T) {
 		t.Errorf("%d of %d groups covered", covered, len(all))
 	}
 
-	if after >= free {
-		t.Errorf("interval score %.3f, without a model %.3f", after, free)
-	}
+	must.Not(t, after >= free, "interval score %.3f, without a model %.3f", after, free)
 }
 
 // propellers are eight of a measured stand.
@@ -665,20 +635,16 @@ func propellers(t testing.TB) set {
 func TestMeasuredPropellers(t *testing.T) {
 	long(t)
 	s := numbered(propellers(t))
-	ctx := context.Background()
-	p := honest.NewPlan(s.groups, s.groups.Each())
 
 	four := 0
-	for split, sp := range p.Splits {
-		left, mu, claim, noise := closedForm(ctx, t, s, p, split)
+	for _, sp := range s.groups.Each() {
+		left, mu, claim, noise := closedForm(t, s, sp)
 		o := honest.Options{
 			InputNames: []string{"blades", "pitch_in", "ln rpm"}, Prior: prior(t, "wide"), SawGroups: true,
 		}
 
-		c, err := honest.Calibrate(s.data, s.groups, p.Trainings[sp.Full].Rows, left, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c, err := honest.Calibrate(s.data, s.groups, sp.Train, left, o)
+		must.Do(t, err)
 
 		x := rowsOf(s.data.X, 3, sp.Test)
 		q := c.Predict(x, nil, mu, claim, noise)
@@ -688,9 +654,7 @@ func TestMeasuredPropellers(t *testing.T) {
 
 		for i, w := range q.Where {
 			blades := len(w.Uncalibrated) > 0 && w.Uncalibrated[0] == 0
-			if blades != (x[3*i] == 4) {
-				t.Errorf("%s: blades %g, uncalibrated inputs %v", sp.Name, x[3*i], w.Uncalibrated)
-			}
+			must.Not(t, blades != (x[3*i] == 4), "%s: blades %g, uncalibrated inputs %v", sp.Name, x[3*i], w.Uncalibrated)
 		}
 
 		if x[0] == 4 {
@@ -698,7 +662,5 @@ func TestMeasuredPropellers(t *testing.T) {
 		}
 	}
 
-	if four != 1 {
-		t.Errorf("%d propellers with four blades", four)
-	}
+	must.Equal(t, four, 1, "propellers with four blades")
 }

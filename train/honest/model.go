@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 
+	"doubletake/internal/lists"
 	"doubletake/train/form"
 	"doubletake/train/gp"
 	"doubletake/train/honest/interval"
@@ -38,6 +39,7 @@ type Model struct {
 	Orders         *gp.OrderForm         `json:"orders,omitempty"`         // a row for each harmonic
 	Representation *form.Choice          `json:"representation,omitempty"` // set where train.form asks for a form
 	Hint           *form.Hint            `json:"form_hint,omitempty"`      // where none is asked for, and one would help
+	Labels         []Names               `json:"labels,omitempty"`         // whose names have offsets
 	Process        *gp.Model             `json:"model,omitempty"`
 	Ensemble       *EnsembleModel        `json:"ensemble,omitempty"` // instead of Process where the base is networks
 	Calibration    *interval.Calibration `json:"calibration,omitempty"`
@@ -96,9 +98,8 @@ func Inputs(s triplets.Set, scatter func(input string, point float64) float64) (
 		v := trained.Values(k)
 		in := Input{Name: q.Name, Unit: q.Unit, Min: v[0], Max: v[len(v)-1]}
 		if scatter != nil && trained.SetPoints != nil {
-			in.Points = points(column(trained.X, s.In, k), column(trained.SetPoints, s.In, k), func(p float64) float64 {
-				return scatter(q.Name, p)
-			})
+			in.Points = points(lists.Column(trained.X, s.In, k), lists.Column(trained.SetPoints, s.In, k),
+				func(p float64) float64 { return scatter(q.Name, p) })
 		}
 
 		list = append(list, in)
@@ -132,9 +133,7 @@ func points(values, at []float64, scatter func(point float64) float64) (list []P
 // describe names the inputs and the outcomes.
 func (m *Model) describe(s triplets.Set, scatter func(input string, point float64) float64) {
 	m.Inputs = Inputs(s, scatter)
-	for _, q := range s.Outcomes {
-		m.Outcomes = append(m.Outcomes, Outcome{q.Name, q.Unit})
-	}
+	m.Outcomes = lists.Each(s.Outcomes, func(q triplets.Quantity) Outcome { return Outcome{q.Name, q.Unit} })
 }
 
 // absent is the model of a split without a calibration.
@@ -146,52 +145,25 @@ func (m *Model) Result() *interval.Result {
 }
 
 // base names the kind of the model.
-func (m *Model) base(settings Settings) string {
-	switch settings.Base {
-	case "gp", "gp-refit":
-		name := "additive GP"
-		if m.Orders != nil {
-			name += " in order form"
-		}
-
-		if m.Form() != nil {
-			name += " in the form " + m.Representation.Chosen
-		}
-
-		if settings.Base == "gp-refit" {
-			name += ", refitted"
-		}
-
-		if c := m.Process.Cells(); c != nil {
-			name += fmt.Sprintf(", %v", c)
-		}
-
-		return name
-
-	case "pair":
-		return fmt.Sprintf("pair networks of %d", m.Ensemble.Members())
-	case "prior-ensemble":
-		return fmt.Sprintf("signed prior ensemble of %d", m.Ensemble.Members())
+func (m *Model) base() string {
+	if m.Process == nil {
+		return m.Ensemble.kind()
 	}
 
-	return fmt.Sprintf("ensemble of %d", m.Ensemble.Members())
-}
-
-// inputs returns x (n×In) as the process takes it. The order form takes its own
-// logarithms.
-func (m *Model) inputs(x []float64) []float64 {
-	if m.Orders != nil || m.Ensemble != nil || m.Form() != nil {
-		return x
+	name := "additive GP"
+	if m.Orders != nil {
+		name += " in order form"
 	}
 
-	out, in := slices.Clone(x), len(m.Logarithm)
-	for i := range out {
-		if m.Logarithm[i%in] {
-			out[i] = math.Log(out[i])
-		}
+	if m.Form() != nil {
+		name += " in the form " + m.Representation.Chosen
 	}
 
-	return out
+	if c := m.Process.Cells(); c != nil {
+		name += fmt.Sprintf(", %v", c)
+	}
+
+	return name
 }
 
 // Form is that of the inputs and outcomes of the process; nil where they have no other.
@@ -205,35 +177,49 @@ func (m *Model) Form() *form.Form {
 // Predicts reports whether the model was stored.
 func (m *Model) Predicts() bool { return m.Process != nil || m.Ensemble != nil }
 
-// predictor takes inputs as inputs returns them; it is nil where none was stored.
-func (m *Model) predictor() Predictor {
-	switch {
-	case m.Ensemble != nil:
-		return m.Ensemble
-	case m.Process == nil:
-		return nil
-	case m.Form() != nil:
-		return &formProcess{form: m.Form(), in: len(m.Inputs), model: m.Process}
-	case m.Orders != nil:
-		return &gp.OrderModel{Form: *m.Orders, Model: m.Process}
+// predictLevels is that of the process at conditions whose labels have the given levels; of networks, which have none,
+// the prediction.
+func (m *Model) predictLevels(ctx context.Context, x []float64, level []int) (mu, claim, noise []float64, err error) {
+	if m.Ensemble != nil {
+		return m.Ensemble.Predict(ctx, x)
 	}
 
-	return m.Process
+	return m.mapped().PredictLevels(ctx, x, level)
+}
+
+// mapped is the process in its form.
+func (m *Model) mapped() *gp.Mapped {
+	var f gp.Form = logForm(m.Logarithm)
+	switch {
+	case m.Form() != nil:
+		f = inForm{m.Form(), len(m.Inputs)}
+	case m.Orders != nil:
+		f = *m.Orders
+	}
+
+	return &gp.Mapped{Form: f, Model: m.Process}
 }
 
 // Predict returns the calibrated predictions at conditions x (n×In, own units).
 // level is that of the intervals; 0 takes the calibration's. Without a calibration
-// the epistemic variance and the intervals are NaN, and Where is nil.
+// the epistemic variance and the intervals are NaN, and Where is nil. things are the names of labels at each condition:
+// what is measured of a name counts; others, and those that are not given, are of new things. nil: all are.
 //
 // An error is a model that was not stored, or groups whose
 // condition is no input, so that the distance of x to them is unknown.
-func (m *Model) Predict(ctx context.Context, x []float64, level float64) (*interval.Prediction, error) {
-	p := m.predictor()
-	if p == nil {
+func (m *Model) Predict(ctx context.Context, x []float64, level float64, things []map[string]string) (
+	*interval.Prediction, error,
+) {
+	if !m.Predicts() {
 		return nil, fmt.Errorf("predict with the calibrated model: %s", m.Absent)
 	}
 
-	mu, claim, noise, err := p.Predict(ctx, m.inputs(x))
+	labels := lists.Each(m.Labels, func(n Names) Label {
+		return Label{n.Name, lists.Each(things, func(t map[string]string) string { return t[n.Name] })}
+	})
+
+	of := levels(m.Labels, labels, lists.Numbers(len(things)), false)
+	mu, claim, noise, err := m.predictLevels(ctx, x, of)
 	if err != nil {
 		return nil, err
 	}
@@ -250,6 +236,10 @@ func (m *Model) Predict(ctx context.Context, x []float64, level float64) (*inter
 	z, err := m.coordinates(&c, x)
 	if err != nil {
 		return nil, err
+	}
+
+	if c.Axis == nil {
+		z = m.distances(of)
 	}
 
 	return c.PredictLevel(m.Inside(x), z, mu, claim, noise), nil
@@ -287,12 +277,7 @@ func (m *Model) coordinates(c *interval.Calibration, x []float64) (z []float64, 
 
 // Inside returns conditions x (n×In) as Input.Inside does.
 func (m *Model) Inside(x []float64) []float64 {
-	out := slices.Clone(x)
-	for i := range out {
-		out[i] = m.Inputs[i%len(m.Inputs)].Inside(out[i])
-	}
-
-	return out
+	return lists.Make(len(x), func(i int) float64 { return m.Inputs[i%len(m.Inputs)].Inside(x[i]) })
 }
 
 // Read reads honest.json.

@@ -53,15 +53,3 @@ func ReadNetwork(data []byte, in, out int) (Network, error) {
 
 	return m, nil
 }
-
-// EnsembleOf returns the ensemble that a base of networks consists of.
-func EnsembleOf(base string, members, seeds int) Ensemble {
-	switch base {
-	case "pair":
-		return Ensemble{Members: seeds, Claims: true}
-	case "prior-ensemble":
-		return Ensemble{Members: members + members%2, Prior: 1, Signed: true}
-	}
-
-	return Ensemble{Members: members}
-}

@@ -2,188 +2,68 @@ package honest
 
 import (
 	"context"
-	"encoding/binary"
-	"fmt"
-	"sync"
+	"testing"
 
+	"doubletake/internal/lists"
+	"doubletake/internal/must"
 	"doubletake/train/triplets"
 )
 
-// Fitted holds the predictors of a Plan, by training.
-type Fitted []Predictor
-
-// LeaveOut predicts the left-out groups of a split, each with the model that was
-// trained without it.
-func LeaveOut(ctx context.Context, d triplets.Set, g Grouping, p Plan, split int, fitted Fitted) ([]LeftOut, error) {
-	var left []LeftOut
-	for _, h := range p.Splits[split].LeftOut {
-		mu, claim, noise, err := fitted[h.Training].Predict(ctx, pick(d.X, d.In, h.Rows))
-		if err != nil {
-			return nil, fmt.Errorf("predict left-out group %s: %w", g.Names[h.Group], err)
-		}
-
-		left = append(left, NewLeftOut(d, g, h.Held, mu, claim, noise))
-	}
-
-	return left, nil
-}
-
-// Held returns the left-out groups of a split.
-func (p Plan) Held(split int) (held []Held) {
-	for _, h := range p.Splits[split].LeftOut {
-		held = append(held, h.Held)
-	}
-	return held
-}
-
-// Train returns the training rows of a split.
-func (p Plan) Train(split int) []int { return p.Trainings[p.Splits[split].Full].Rows }
-
-// Split holds out rows as a test set.
+// Split holds out rows as a test set. Its other rows are trained on, and their groups left out in turn.
 type Split struct {
-	Name string
-	Test []bool // per row
+	Name        string
+	Test, Train []int // rows, ascending
+	Held        []Held
 }
 
-// Training is a model to be trained on some rows.
-type Training struct {
-	Rows []int // ascending
-	Held []int // groups without a row among them, ascending
-}
-
-// SplitPlan names the trainings of a split by their index in Plan.Trainings.
-type SplitPlan struct {
-	Name    string
-	Full    int       // on all training rows
-	Test    []int     // test rows, ascending
-	LeftOut []Trained // one for each training group
-}
-
-// Trained is a training group that is left out of a training.
-type Trained struct {
-	Held
-	Training int // index in Plan.Trainings: without test rows and without this group
-}
-
-// Plan lists the distinct trainings that some splits need.
-type Plan struct {
-	Trainings []Training
-	Splits    []SplitPlan
-}
-
-// NewPlan lists the trainings for splits of rows that g assigns to groups: each
-// split needs one on all its training rows and one without each of its training
-// groups. Trainings on the same rows are listed once, so that G groups, each
-// held out in one split, need G + G(G−1)/2. A training that would have no rows
-// is left out of the plan, as is its group. NewPlan panics when a split does not
-// state every row.
-func NewPlan(g Grouping, splits []Split) Plan {
-	var p Plan
-	index := map[string]int{}
-	add := func(rows []int) int {
-		key := make([]byte, 0, 4*len(rows))
-		for _, i := range rows {
-			key = binary.LittleEndian.AppendUint32(key, uint32(i))
+// NewSplit holds out the rows where test is true.
+func NewSplit(g Grouping, name string, test []bool) Split {
+	s := Split{Name: name}
+	s.Train, s.Held = g.LeaveOneOut(test)
+	for i, held := range test {
+		if held {
+			s.Test = append(s.Test, i)
 		}
-
-		k, known := index[string(key)]
-		if !known {
-			k = len(p.Trainings)
-			index[string(key)] = k
-			p.Trainings = append(p.Trainings, Training{Rows: rows, Held: g.absent(rows)})
-		}
-
-		return k
 	}
 
-	for _, s := range splits {
-		if len(s.Test) != len(g.Of) {
-			panic(fmt.Sprintf("honest: split %q states %d rows, the groups %d", s.Name, len(s.Test), len(g.Of)))
-		}
-
-		sp := SplitPlan{Name: s.Name}
-		for i, test := range s.Test {
-			if test {
-				sp.Test = append(sp.Test, i)
-			}
-		}
-
-		train, held := g.LeaveOneOut(s.Test)
-		sp.Full = add(train)
-		for _, h := range held {
-			sp.LeftOut = append(sp.LeftOut, Trained{h, add(h.Rest)})
-		}
-
-		p.Splits = append(p.Splits, sp)
-	}
-
-	return p
+	return s
 }
 
-// Each returns one split for each group of g, with the group as its test set
-// and its name.
-func (g Grouping) Each() []Split {
-	splits := make([]Split, len(g.Names))
+// Each returns one split for each group of g, with the group as its test set and its name.
+func (g Grouping) Each() (splits []Split) {
 	for h, name := range g.Names {
-		splits[h] = Split{Name: name, Test: make([]bool, len(g.Of))}
+		test := make([]bool, len(g.Of))
 		for i, k := range g.Of {
-			splits[h].Test[i] = k == h
+			test[i] = k == h
 		}
+
+		splits = append(splits, NewSplit(g, name, test))
 	}
 
 	return splits
 }
 
-// absent returns the groups that have no row among rows.
-func (g Grouping) absent(rows []int) []int {
-	there := make([]bool, len(g.Names))
-	for _, i := range rows {
-		there[g.Of[i]] = true
-	}
-
-	var out []int
-	for h, ok := range there {
-		if !ok {
-			out = append(out, h)
-		}
-	}
-
-	return out
-}
-
 // FitFunc trains a base model on the given rows alone: neither outcomes nor
-// scales of other rows may enter. Its result may depend on rows only, and
-// several may run at once.
+// scales of other rows may enter. Its result depends on rows only.
 type FitFunc func(ctx context.Context, rows []int) (Predictor, error)
 
-// FitPlan trains all models of a plan, up to workers at once. The result does
-// not depend on their number.
-func FitPlan(ctx context.Context, p Plan, fit FitFunc, workers int) (Fitted, error) {
-	fitted := make(Fitted, len(p.Trainings))
-	errs := make([]error, len(p.Trainings))
-	next := make(chan int)
+// Fit trains on all training rows, and without each group, which it predicts.
+func (s Split) Fit(t testing.TB, d triplets.Set, g Grouping, fit FitFunc) (full Predictor, left []LeftOut) {
+	t.Helper()
 
-	var wg sync.WaitGroup
-	for range max(1, min(workers, len(p.Trainings))) {
-		wg.Go(func() {
-			for k := range next {
-				fitted[k], errs[k] = fit(ctx, p.Trainings[k].Rows)
-			}
-		})
+	ctx := t.Context()
+	full, err := fit(ctx, s.Train)
+	must.Do(t, err)
+
+	for _, h := range s.Held {
+		m, err := fit(ctx, h.Rest)
+		must.Do(t, err)
+
+		mu, claim, noise, err := m.Predict(ctx, lists.Rows(d.X, d.In, h.Rows))
+		must.Do(t, err)
+
+		left = append(left, NewLeftOut(d, g, h, mu, claim, noise))
 	}
 
-	for k := range p.Trainings {
-		next <- k
-	}
-
-	close(next)
-	wg.Wait()
-
-	for k, err := range errs { // the first, whichever failed first
-		if err != nil {
-			return nil, fmt.Errorf("train model %d of %d, %d rows: %w", k+1, len(errs), len(p.Trainings[k].Rows), err)
-		}
-	}
-
-	return fitted, nil
+	return full, left
 }

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"doubletake/internal/lists"
 	"doubletake/train/gp"
 	"doubletake/train/honest/interval"
 )
@@ -32,7 +33,7 @@ func (m *Model) Posterior(ctx context.Context, x []float64) (*Posterior, error) 
 		return nil, errors.New("look ahead of measurements: expected a calibrated process")
 	}
 
-	now, err := m.Predict(ctx, x, 0)
+	now, err := m.Predict(ctx, x, 0, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -42,35 +43,16 @@ func (m *Model) Posterior(ctx context.Context, x []float64) (*Posterior, error) 
 		return nil, err
 	}
 
-	if _, _, p.noise, err = m.predictor().Predict(ctx, m.inputs(x)); err != nil {
+	process := m.mapped()
+	if _, _, p.noise, err = process.PredictLevels(ctx, x, nil); err != nil {
 		return nil, err
 	}
 
-	pairs := m.Process.Pairs()
-	switch f := m.Form(); {
-	case f != nil:
-		z, err := f.X(x, len(m.Inputs))
-		if err != nil {
-			return nil, err
-		}
-
-		if p.process, err = m.Process.Posterior(ctx, z, pairs); err != nil {
-			return nil, err
-		}
-
-		for _, l := range f.LnFactors(x, len(m.Inputs)) {
-			p.factor = append(p.factor, math.Exp(2*l))
-		}
-
-	case m.Orders != nil:
-		p.process, err = (&gp.OrderModel{Form: *m.Orders, Model: m.Process}).Posterior(ctx, x, pairs)
-	default:
-		p.process, err = m.Process.Posterior(ctx, m.inputs(x), pairs)
-	}
-
-	if err != nil {
+	if p.process, err = process.Posterior(ctx, x, m.Process.Pairs(), m.newRuns(now.N)); err != nil {
 		return nil, err
 	}
+
+	p.factor = lists.Each(process.Form.LnFactors(x), func(l float64) float64 { return math.Exp(2 * l) })
 
 	for k, claim := range p.process.Claims() {
 		s := m.Calibration.Deviation[k%now.Out]
@@ -100,11 +82,7 @@ func (p *Posterior) Measure(conditions []int) error {
 		return fmt.Errorf("look ahead of measurements: %w", err)
 	}
 
-	if p.z != nil {
-		for _, c := range conditions {
-			p.measured = append(p.measured, p.z[c])
-		}
-	}
+	p.measured = append(p.measured, lists.Rows(p.z, 1, conditions)...)
 
 	return nil
 }

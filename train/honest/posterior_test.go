@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
+	"doubletake/internal/must"
 	"doubletake/train/honest"
 	"doubletake/train/triplets"
 )
@@ -79,37 +79,29 @@ func TestPromisedWidths(t *testing.T) {
 		}
 
 		p, err := m.Posterior(ctx, x)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		var picked []int
 		for range 6 {
 			best, most := 0, -1.0
 			for i := range left {
 				gain, err := p.Gain([]int{i})
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 
 				if gain > most && !slices.Contains(picked, i) {
 					best, most = i, gain
 				}
 			}
 
-			if err := p.Measure([]int{best}); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, p.Measure([]int{best}))
 
 			picked = append(picked, best)
 			known[left[best]] = true
 		}
 
 		promised := p.Predict()
-		found, err := learn().Predict(ctx, x, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		found, err := learn().Predict(ctx, x, 0, nil)
+		must.Do(t, err)
 
 		ratio, n := 0.0, 0.0
 		for i := range left {
@@ -129,17 +121,11 @@ func TestPromisedWidths(t *testing.T) {
 	}
 
 	t.Logf("on average × %.3f", math.Exp(sum))
-	if math.Abs(sum) > math.Log(1.25) {
-		t.Errorf("promised half widths are × %.2f of those found, expected a factor of at most 1.25", math.Exp(sum))
-	}
+	must.Not(t, math.Abs(sum) > math.Log(1.25),
+		"promised half widths are × %.2f of those found, expected a factor of at most 1.25", math.Exp(sum))
 
-	page, err := os.ReadFile("../../docs/suggest.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Read(t, "../../docs/suggest.md")
 
 	stated := fmt.Sprintf("were × %.2f of those then found, from × %.2f to × %.2f", math.Exp(sum), low, high)
-	if !strings.Contains(strings.Join(strings.Fields(string(page)), " "), stated) {
-		t.Errorf("docs/suggest.md does not state: %s", stated)
-	}
+	must.Contain(t, strings.Join(strings.Fields(string(page)), " "), stated)
 }

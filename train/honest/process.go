@@ -7,26 +7,29 @@ import (
 	"runtime"
 	"slices"
 
+	"doubletake/internal/lists"
 	"doubletake/train/form"
 	"doubletake/train/gp"
 	"doubletake/train/triplets"
 )
 
-// ProcessRows are what a process is fitted to.
-type ProcessRows struct {
-	Set         triplets.Set // numbers alone, with inputs as the process takes them
+// processRows are what a process is fitted to.
+type processRows struct {
+	Set         triplets.Set // numbers alone
 	Group       []int        // of each row, numbered by the groups' first rows
 	GroupInputs []int        // inputs that are functions of the group
 	Logarithm   []bool       // inputs that enter as their logarithm
 	Orders      *gp.OrderForm
+	Labels      []Names // labels whose names have offsets
+	Level       []int   // rows × labels: the place of the name
 
-	form             *form.Form // in which the process sees Set, whose inputs are then as they are; nil: none
+	form             *form.Form // in which the process sees Set, instead of logarithms; nil: none
 	hyperRows, steps int        // of the search; 0: the usual
 }
 
-// ProcessRows decides in which form the process sees the set, and picks rows.
-func (l Learner) ProcessRows(s triplets.Set, g Grouping, rows []int) ProcessRows {
-	var r ProcessRows
+// processRows decides in which form the process sees the set, and picks rows.
+func (l Learner) processRows(s triplets.Set, g Grouping, rows []int) processRows {
+	var r processRows
 	if o, ok := orderForm(s); ok && l.Form != "conditions" {
 		r.Orders = o
 	} else {
@@ -37,24 +40,12 @@ func (l Learner) ProcessRows(s triplets.Set, g Grouping, rows []int) ProcessRows
 	}
 
 	r.Set = Numbers(s, rows)
-	m := &Model{Orders: r.Orders, Logarithm: r.Logarithm}
-	if r.Set.X = m.inputs(r.Set.X); r.Set.SetPoints != nil {
-		r.Set.SetPoints = m.inputs(r.Set.SetPoints)
-	}
+	r.Group, _ = lists.Index(lists.Rows(g.Of, 1, rows)) // a training stays the same when other groups are added
+	r.Labels = lists.Each(l.labels(g), func(label Label) Names { return Names{Name: label.Name} })
+	r.Level = levels(r.Labels, l.labels(g), rows, true)
 
-	number := map[int]int{} // a training stays the same when other groups are added
-	for _, i := range rows {
-		if _, known := number[g.Of[i]]; !known {
-			number[g.Of[i]] = len(number)
-		}
-		r.Group = append(r.Group, number[g.Of[i]])
-	}
-
-	for k, from := range fromGroup(s, g) {
-		if from {
-			r.GroupInputs = append(r.GroupInputs, k)
-		}
-	}
+	from := fromGroup(s, g)
+	r.GroupInputs = lists.Where(len(from), func(k int) bool { return from[k] })
 
 	return r
 }
@@ -64,44 +55,40 @@ func Numbers(s triplets.Set, rows []int) triplets.Set {
 	r := s.Select(rows)
 	return triplets.Set{
 		N: r.N, In: r.In, Out: r.Out, X: r.X, Y1: r.Y1, Y2: r.Y2, Weight: r.Weight, SetPoints: r.SetPoints,
+		Alone: r.Alone,
 	}
 }
 
-// fittedProcess is a fitted process, in order form or not.
-type fittedProcess interface {
-	Predictor
-	LeaveOut(ctx context.Context, rows []int) (mu, claim, noise []float64, err error)
-}
-
-// Fit fits the process. Where it cannot, the model states why.
-func (r ProcessRows) Fit(ctx context.Context) (*Model, error) {
-	m, _, err := r.fit(ctx)
-	return m, err
-}
-
-func (r ProcessRows) fit(ctx context.Context) (*Model, fittedProcess, error) {
-	m := &Model{Format: Format, Version: Version, Orders: r.Orders, Logarithm: r.Logarithm}
-	o := gp.Options{Group: r.Group, GroupInputs: r.GroupInputs, Workers: 1, HyperRows: r.hyperRows, Steps: r.steps}
+// fit fits the process. Where it cannot, the model states why.
+func (r processRows) fit(ctx context.Context) (*Model, *gp.Mapped, error) {
+	m := &Model{Format: Format, Version: Version, Orders: r.Orders, Logarithm: r.Logarithm, Labels: r.Labels}
+	o := gp.Options{
+		Group: r.Group, GroupInputs: r.GroupInputs, Workers: 1, HyperRows: r.hyperRows, Steps: r.steps, Level: r.Level,
+	}
+	o.Labels = lists.Each(r.Labels, func(n Names) int { return len(n.Names) })
 	if r.Set.N*r.Set.Out > gp.MaxRows { // one such task may be most of a run
 		o.Workers = runtime.GOMAXPROCS(0)
 	}
 
-	var p fittedProcess
+	var f gp.Form = logForm(r.Logarithm)
+	switch {
+	case r.form != nil:
+		f = inForm{r.form, r.Set.In}
+		o.GroupInputs = nil
+		for k, c := range r.form.Columns {
+			if slices.ContainsFunc(r.GroupInputs, c.Uses) {
+				o.GroupInputs = append(o.GroupInputs, k)
+			}
 
-	var err error
-	if r.form != nil {
-		var fitted *formProcess
-		if fitted, err = r.fitForm(ctx, o); err == nil {
-			p, m.Process = fitted, fitted.model
+			if c.Slope {
+				o.SlopeOnly = append(o.SlopeOnly, k)
+			}
 		}
-	} else if r.Orders != nil {
-		var fitted *gp.OrderModel
-		if fitted, err = gp.FitOrder(ctx, r.Set, *r.Orders, o); err == nil {
-			p, m.Process = fitted, fitted.Model
-		}
-	} else if m.Process, err = gp.Fit(ctx, r.Set, o); err == nil {
-		p = m.Process
+	case r.Orders != nil:
+		f = *r.Orders
 	}
+
+	p, err := gp.FitForm(ctx, r.Set, f, o)
 
 	var tooMany *gp.TooManyGroupsError
 	switch {
@@ -111,9 +98,12 @@ func (r ProcessRows) fit(ctx context.Context) (*Model, fittedProcess, error) {
 		return nil, nil, err
 	case err != nil:
 		m.Absent = err.Error()
+	default:
+		m.Process = p.Model
+		return m, p, nil
 	}
 
-	return m, p, nil
+	return m, nil, nil
 }
 
 // Limits of the rows of left-out groups that a process of cells predicts: values of all
@@ -130,20 +120,13 @@ const (
 func someLeftOut(s triplets.Set, train []int, held []Held) (rows, places []int, some []Held) {
 	limit := max(min(leftOutValues, leftOutAll/max(1, len(held)))/s.Out, leftOutConditions)
 	for _, h := range held {
-		var conditions []int
-		index := map[int]int{}
-		for _, i := range h.Rows {
-			if _, known := index[s.Condition[i]]; !known {
-				index[s.Condition[i]] = len(conditions)
-				conditions = append(conditions, i)
-			}
+		conditions := lists.Alike(lists.Rows(s.Condition, 1, h.Rows))
+		drop, n := map[int]bool{}, len(conditions)
+		for k, at := range conditions { // one of limit, if the division has another result than that of k − 1
+			drop[s.Condition[h.Rows[at[0]]]] = n > limit && k > 0 && k*limit/n == (k-1)*limit/n
 		}
 
-		n := len(conditions)
-		h.Rows = slices.DeleteFunc(slices.Clone(h.Rows), func(i int) bool {
-			k := index[s.Condition[i]] // one of limit, if the division has another result than that of k − 1
-			return n > limit && k > 0 && k*limit/n == (k-1)*limit/n
-		})
+		h.Rows = slices.DeleteFunc(slices.Clone(h.Rows), func(i int) bool { return drop[s.Condition[i]] })
 
 		rows, some = append(rows, h.Rows...), append(some, h)
 	}
@@ -182,35 +165,18 @@ func orderForm(s triplets.Set) (*gp.OrderForm, bool) {
 }
 
 func positive(x []float64, in, k int) bool {
-	for i := k; i < len(x); i += in {
-		if !(x[i] > 0) {
-			return false
-		}
-	}
-
-	return true
+	return !slices.ContainsFunc(lists.Column(x, in, k), func(v float64) bool { return !(v > 0) })
 }
 
 // fromGroup tells which inputs are functions of the group: constant in each group
 // and different between some.
 func fromGroup(s triplets.Set, g Grouping) []bool {
-	out, x := make([]bool, s.In), s.AtSetPoints()
-	for k := range out {
-		first := map[int]float64{}
+	x, groups := s.AtSetPoints(), lists.Alike(g.Of)
+	same := func(v []float64) bool { return len(v) == 0 || slices.Min(v) == slices.Max(v) }
 
-		constant, values := true, map[float64]bool{}
-		for i := range s.N {
-			v := x[i*s.In+k]
-			values[v] = true
-			if w, ok := first[g.Of[i]]; ok && w != v {
-				constant = false
-			}
-
-			first[g.Of[i]] = v
-		}
-
-		out[k] = s.Inputs[k].Name == g.Condition || constant && len(values) > 1
-	}
-
-	return out
+	return lists.Make(s.In, func(k int) bool {
+		column := lists.Column(x, s.In, k)
+		varies := func(rows []int) bool { return !same(lists.Rows(column, 1, rows)) }
+		return s.Inputs[k].Name == g.Condition || !slices.ContainsFunc(groups, varies) && !same(column)
+	})
 }

@@ -1,10 +1,12 @@
 package honest
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
 
+	"doubletake/internal/lists"
 	"doubletake/train/baseline"
 	"doubletake/train/honest/interval"
 	"doubletake/train/honest/scale"
@@ -70,6 +72,10 @@ func rivals(ctx context.Context, s triplets.Set, g Grouping, train []int, left [
 
 	out = append(out, conformalRival("conformal", false, left, c), conformalRival("conformal-relative", true, left, c))
 
+	if c.Scale.Gamma != 0 {
+		out = append(out, groupsAlone(left, c))
+	}
+
 	return slices.DeleteFunc(out, func(r interval.Rival) bool { // of models without errors or deviations
 		v := r.Score + r.Error.Ratio + r.Width.Ratio + r.Error.SE + r.Width.SE
 		return math.IsNaN(v) || math.IsInf(v, 0)
@@ -118,19 +124,33 @@ func conformalRival(name string, relative bool, left []LeftOut, c *interval.Cali
 				size = append(size, v)
 			}
 
-			quantile[j] = baseline.GroupQuantile(size, c.Level)
+			quantile[j] = GroupQuantile(size, c.Level)
 		}
 
-		w := make([]float64, len(l.Mu))
-		for k := range w {
-			w[k] = quantile[k%out] * unit(l, k)
-		}
-
+		w := lists.Make(len(l.Mu), func(k int) float64 { return quantile[k%out] * unit(l, k) })
 		mu, half = append(mu, l.Mu), append(half, w)
 	}
 
 	r := rival(name, left, c, mu, half)
 	r.EBy, r.Error = nil, interval.Against{} // the mean is the model's
+
+	return r
+}
+
+// groupsAlone are the intervals that the left-out groups make without the rises of E|cov|.
+func groupsAlone(left []LeftOut, c *interval.Calibration) interval.Rival {
+	groups := lists.Each(left, func(l LeftOut) scale.Group { return l.group(c.Deviation) })
+	_, without := scale.Learn(groups, len(c.Deviation), c.Scale.Prior, c.Scale.Noise)
+	r := interval.Rival{Method: "plain"}
+
+	var plain, own []float64
+	for h, l := range left {
+		plain = append(plain, groupResult(l, c.Deviation, without[h], c.Level).Score)
+		own = append(own, c.Groups[h].Score)
+		r.Score += plain[h] / float64(len(left))
+	}
+
+	r.Width = against(plain, own)
 
 	return r
 }
@@ -179,4 +199,31 @@ func against(rival, model []float64) (a interval.Against) {
 	a.SE, a.Ratio = math.Sqrt(a.SE), sum/of
 
 	return a
+}
+
+// GroupQuantile returns the size that a value of one more group exceeds with the
+// probability 1 − level, if that group is like the K given ones: each of the K + 1 weighs the
+// same, and in the new one nothing is known (Lee, Barber & Willett 2023). Above the level
+// K/(K+1) no finite size does; the largest has that level.
+func GroupQuantile(groups [][]float64, level float64) float64 {
+	type weighed struct{ size, weight float64 }
+
+	var all []weighed
+	n := float64(len(groups))
+	for _, sizes := range groups {
+		for _, s := range sizes {
+			all = append(all, weighed{s, 1 / float64(len(sizes)) / (n + 1)})
+		}
+	}
+
+	slices.SortFunc(all, func(a, b weighed) int { return cmp.Compare(a.size, b.size) })
+
+	sum := 0.0
+	for _, a := range all {
+		if sum += a.weight; sum >= level-1e-12 {
+			return a.size
+		}
+	}
+
+	return all[len(all)-1].size
 }

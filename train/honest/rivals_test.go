@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"doubletake/internal/must"
 	"doubletake/train/honest/interval"
 )
 
@@ -62,13 +63,10 @@ func TestRivals(t *testing.T) {
 	m = calibrated(t, 1, waves, 0)
 
 	r := m.Calibration.Rivals[0]
-	if r.Method != "linear" || r.Error.AsGood() || r.Width.AsGood() {
-		t.Errorf("waves: least squares is called as good: %+v", r)
-	}
-
-	if r.EBy[0] < 0.5*200/math.Pow(m.Calibration.Deviation[0], 2) {
-		t.Errorf("waves of mean square 200: least squares misses them by %g", r.EBy[0])
-	}
+	must.Not(t, r.Method != "linear" || r.Error.AsGood() || r.Width.AsGood(),
+		"waves: least squares is called as good: %+v", r)
+	must.Not(t, r.EBy[0] < 0.5*200/math.Pow(m.Calibration.Deviation[0], 2),
+		"waves of mean square 200: least squares misses them by %g", r.EBy[0])
 }
 
 // By hand: two values, each measured once more by its pair, of three groups. The means of a
@@ -93,9 +91,7 @@ func TestRivalByHand(t *testing.T) {
 		Error: interval.Against{Ratio: 1, More: 0, SE: 0.5 / math.Sqrt(3)},
 	}
 	want.Width = interval.Against{Ratio: want.Score / 2, More: want.Score - 2, SE: 10 / 3.0}
-	if fmt.Sprintf("%.9v", r) != fmt.Sprintf("%.9v", want) {
-		t.Errorf("%+v, expected %+v", r, want)
-	}
+	must.Not(t, fmt.Sprintf("%.9v", r) != fmt.Sprintf("%.9v", want), "%+v, expected %+v", r, want)
 
 	// Three outcomes' errors on the others are 2 and 2: half widths of 2, and of 2/2 times 2.
 	for _, relative := range []bool{false, true} {
@@ -109,5 +105,52 @@ func TestRivalByHand(t *testing.T) {
 	if got := res.RivalWords(inDecibels); got != "least squares does as well on the left-out groups of blades: "+
 		"error 1.1e+02 % of the data's spread against 1e+02 % of the data's spread" {
 		t.Errorf("%q", got)
+	}
+}
+
+// By hand: of four groups each value of a group of two weighs a tenth, of a group of one a
+// fifth; 0.8 is reached by all, and 0.95 by none.
+func TestGroupQuantileByHand(t *testing.T) {
+	groups := [][]float64{{1, 8}, {2, 3}, {4}, {5}}
+	for level, want := range map[float64]float64{0.1: 1, 0.3: 3, 0.5: 4, 0.7: 5, 0.8: 8, 0.95: 8} {
+		must.Equal(t, GroupQuantile(groups, level), want, "level %g", level)
+	}
+}
+
+// Closed form: of K + 1 like groups with one value each, the new one's is within the largest
+// of the others with the probability K/(K+1), and within the quantile with the level or more,
+// by at most 1/(K+1). Values of a group may go together.
+func TestGroupQuantileCovers(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 3))
+	const campaigns = 10000
+	for _, k := range []int{2, 4, 9, 19, 39} {
+		for _, values := range []int{1, 5} {
+			if values > 1 && k != 9 {
+				continue
+			}
+
+			inside := 0.0
+			for range campaigns {
+				groups := make([][]float64, k+1)
+				for g := range groups {
+					own := rng.NormFloat64()
+					for range values {
+						groups[g] = append(groups[g], math.Abs(own+rng.NormFloat64()))
+					}
+				}
+
+				q := GroupQuantile(groups[:k], 0.95)
+				for _, v := range groups[k] {
+					if v <= q {
+						inside += 1.0 / campaigns / float64(values)
+					}
+				}
+			}
+
+			low := min(0.95, float64(k)/float64(k+1)) - 0.01
+			if high := low + 0.02; inside < low || values == 1 && inside > high {
+				t.Errorf("%d groups of %d values: %.3f inside, expected %.3f to %.3f", k, values, inside, low, high)
+			}
+		}
 	}
 }

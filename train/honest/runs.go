@@ -13,11 +13,12 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"doubletake/ingest/units"
+	"doubletake/internal/lists"
 	"doubletake/train/triplets"
 )
 
-// Limits of FarRuns: runs below which a robust deviation means little, rows above which the
-// process would take minutes, rows of the search, robust deviations at least, and the chance of a
+// Limits of FarRuns: runs below which a robust deviation means little, rows that it takes because the
+// process of more would take minutes, rows of the search, robust deviations at least, and the chance of a
 // false alarm among all runs and outcomes of a set whose residuals are normal; half of it is that of
 // all levels together.
 const (
@@ -49,17 +50,22 @@ type FarRun struct {
 // weighted residual is at least three robust deviations of the others', more than 2.5 % of sets of so
 // many runs would have were residuals normal, and at least 0.5 dB or 5 % of the outcome's deviation
 // (docs/method.md#mistakes-in-the-data). The next is sought without it. FarRuns returns at most ten,
-// in that order, and none of sets of few runs, of very many rows, or where no process can be fitted.
+// in that order, and none of sets of few or very many runs, or where no process can be fitted. Of
+// many rows it takes means.
 func (l Learner) FarRuns(ctx context.Context, s triplets.Set) ([]FarRun, error) {
-	if s.Couples || s.In == 0 || len(s.Runs) < fewestRuns || s.N > mostRunRows {
+	if s.Couples || s.In == 0 || len(s.Runs) < fewestRuns || len(s.Runs) > mostRunRows {
 		return nil, nil
+	}
+
+	if s.N > mostRunRows {
+		s = fewer(s, mostRunRows)
 	}
 
 	var out []FarRun
 
 	l.Form = "conditions" // orders find as many and take ten times as long
 	around := neighbours(s)
-	now, err := l.leaveRuns(ctx, s, -1)
+	now, err := l.leaveRuns(ctx, s)
 	for err == nil && now != nil && len(out) < mostFar {
 		f := now.farthest(around)
 		if f.Times == 0 {
@@ -78,7 +84,69 @@ func (l Learner) FarRuns(ctx context.Context, s triplets.Set) ([]FarRun, error) 
 		out = append(out, f)
 	}
 
-	return out, err
+	if err != nil || len(out) < 2 {
+		return out, err
+	}
+
+	return l.alone(ctx, s, out, around)
+}
+
+// alone keeps the runs that are far from what the process without any of them predicts: the first that are found may
+// be neighbours of a wrong run.
+func (l Learner) alone(ctx context.Context, s triplets.Set, found []FarRun, around [][][]int) ([]FarRun, error) {
+	var out []FarRun
+	runs := lists.Each(found, func(f FarRun) int { return f.Run })
+	clean, err := l.leaveRuns(ctx, s, runs...)
+	if err != nil || clean == nil {
+		return found, err
+	}
+
+	own := *clean
+	own.offset, own.z = slices.Clone(clean.offset), slices.Clone(clean.z)
+	for _, r := range runs {
+		clean.forget(r)
+	}
+
+	for _, r := range runs {
+		at := r * s.Out
+		copy(clean.offset[at:at+s.Out], own.offset[at:])
+		copy(clean.z[at:at+s.Out], own.z[at:])
+
+		if f := clean.test(r, around[r]); f.Times >= f.Limit && f.Times > 0 {
+			out = append(out, f)
+		}
+
+		clean.forget(r)
+	}
+
+	return out, nil
+}
+
+// fewer returns at most so many rows: of each run and condition means of as many of its rows, in their order. Of more
+// runs and conditions it returns rows that are evenly spread.
+func fewer(s triplets.Set, most int) triplets.Set {
+	of := lists.Alike(lists.Make(s.N, func(i int) [2]int { return [2]int{s.Run[i], s.Condition[i]} }))
+	if len(of) > most {
+		return s.Select(lists.Make(most, func(i int) int { return i * s.N / most }))
+	}
+
+	var chunks [][]int
+	for _, rows := range of {
+		n := min(most/len(of), len(rows))
+		for i := range n {
+			chunks = append(chunks, rows[i*len(rows)/n:(i+1)*len(rows)/n])
+		}
+	}
+
+	out := s.Select(lists.Each(chunks, func(rows []int) int { return rows[0] }))
+	for i, rows := range chunks {
+		for j := range s.Out {
+			mean := func(y []float64) float64 { return stat.Mean(lists.Column(lists.Rows(y, s.Out, rows), s.Out, j), nil) }
+			out.Y1[i*s.Out+j], out.Y2[i*s.Out+j] = mean(s.Y1), mean(s.Y2)
+		}
+	}
+
+	return out
 }
 
 // runResiduals are residuals of runs, each of a process without it, row-major runs × outcomes. NaN
@@ -98,13 +166,12 @@ type runTest struct {
 	scale   float64 // robust deviation
 }
 
-// leaveRuns fits the process to all runs but one, leaves out each in closed form, and predicts that
-// one; −1: there is none. The scales are those of the others. It returns nil where no process can be
-// fitted.
-func (l Learner) leaveRuns(ctx context.Context, s triplets.Set, run int) (*runResiduals, error) {
+// leaveRuns fits the process to all runs but some, leaves out each in closed form, and predicts those.
+// The scales are those of the others. It returns nil where no process can be fitted.
+func (l Learner) leaveRuns(ctx context.Context, s triplets.Set, runs ...int) (*runResiduals, error) {
 	var of, others []int
 	for i, r := range s.Run {
-		if r == run {
+		if slices.Contains(runs, r) {
 			of = append(of, i)
 		} else {
 			others = append(others, i)
@@ -112,17 +179,15 @@ func (l Learner) leaveRuns(ctx context.Context, s triplets.Set, run int) (*runRe
 	}
 
 	one, s := s.Select(of), s.Select(others)
-	r := l.ProcessRows(s, Grouping{Of: s.Run}, all(s.N))
+	r := l.processRows(s, Grouping{Of: s.Run}, lists.Numbers(s.N))
 	r.hyperRows, r.steps = runHyperRows, runSteps
-	m, base, err := r.fit(ctx)
+	_, base, err := r.fit(ctx)
 	if err != nil || base == nil {
 		return nil, err
 	}
 
-	f := &runResiduals{set: s}
-	for range len(s.Runs) * s.Out {
-		f.offset, f.z = append(f.offset, math.NaN()), append(f.z, math.NaN())
-	}
+	none := slices.Repeat([]float64{math.NaN()}, len(s.Runs)*s.Out)
+	f := &runResiduals{set: s, offset: none, z: slices.Clone(none)}
 
 	mu, claim, noise, err := base.LeaveOut(ctx, nil)
 	if err != nil {
@@ -132,7 +197,7 @@ func (l Learner) leaveRuns(ctx context.Context, s triplets.Set, run int) (*runRe
 	f.add(s, mu, claim, noise)
 	f.standardise()
 
-	if mu, claim, noise, err = base.Predict(ctx, m.inputs(one.X)); err != nil {
+	if mu, claim, noise, err = base.PredictLevels(ctx, one.X, nil); err != nil {
 		return nil, fmt.Errorf("predict a run left out: %w", err)
 	}
 
@@ -145,11 +210,7 @@ func (l Learner) leaveRuns(ctx context.Context, s triplets.Set, run int) (*runRe
 func (f *runResiduals) add(s triplets.Set, mu, claim, noise []float64) {
 	sum, weight := make([]float64, len(f.z)), make([]float64, len(f.z))
 	for i, r := range s.Run {
-		pairs := 1.0
-		if s.Weight != nil {
-			pairs = s.Weight[i]
-		}
-
+		pairs := triplets.WeightAt(s.Weight, i)
 		for j := range s.Out {
 			k := i*s.Out + j
 			w := 1 / (claim[k] + noise[k]/(2*pairs))
@@ -183,11 +244,7 @@ func (f *runResiduals) standardise() {
 		law := distuv.StudentsT{Sigma: 1, Nu: efficiency * runs}
 		t.limit = max(t.limit, law.Quantile(1-chance/2/runs))
 
-		var size []float64
-		for r := range s.Runs {
-			size = append(size, f.size(r, t))
-		}
-
+		size := lists.Make(len(s.Runs), func(r int) float64 { return f.size(r, t) })
 		if t.scale = deviation(size); t.scale == 0 {
 			t.scale = math.Inf(1) // most residuals are zero
 		}
@@ -203,7 +260,7 @@ func (f *runResiduals) standardise() {
 	for j, q := range s.Outcomes {
 		least := leastDB
 		if !units.IsLevel(q.Unit) {
-			least = leastShare * stat.PopStdDev(column(s.Y1, s.Out, j), nil)
+			least = leastShare * stat.PopStdDev(lists.Column(s.Y1, s.Out, j), nil)
 		}
 
 		add(j, least, chance)
@@ -267,12 +324,8 @@ func (f *runResiduals) test(run int, around [][]int) (worst FarRun) {
 func (f *runResiduals) local(t runTest, around [][]int) float64 {
 	most := 1.0
 	for _, near := range around {
-		var size []float64
-		for _, r := range near {
-			size = append(size, f.size(r, t))
-		}
-
-		d, n := deviation(size), float64(len(near))
+		d := deviation(lists.Each(near, func(r int) float64 { return f.size(r, t) }))
+		n := float64(len(near))
 		most = max(most, math.Sqrt((nearPrior+n*d*d)/(nearPrior+n)))
 	}
 
@@ -300,13 +353,7 @@ func neighbours(s triplets.Set) [][][]int {
 		}
 
 		for _, end := range []float64{low, high} {
-			var there []int
-			for r := range runs {
-				if v, ok := x[r]; ok && math.Abs(v[k]-end) < 1e-9 {
-					there = append(there, r)
-				}
-			}
-
+			there := lists.Where(runs, func(r int) bool { return x[r] != nil && math.Abs(x[r][k]-end) < 1e-9 })
 			if 2*len(there) > runs {
 				continue // an input of few values
 			}
@@ -345,20 +392,13 @@ func runMeans(s triplets.Set) map[int][]float64 {
 	}
 
 	for k := range s.In {
-		sd := cmp.Or(stat.PopStdDev(column(points, s.In, k), nil), 1)
+		sd := cmp.Or(stat.PopStdDev(lists.Column(points, s.In, k), nil), 1)
 		for r, v := range mean {
 			v[k] /= count[r] * sd
 		}
 	}
 
 	return mean
-}
-
-func column(v []float64, width, k int) (out []float64) {
-	for i := k; i < len(v); i += width {
-		out = append(out, v[i])
-	}
-	return out
 }
 
 // Tuning of deviation: values farther than this many of the first estimate do not count, and the
@@ -371,20 +411,13 @@ const (
 // deviation is Tukey's biweight estimate of the standard deviation of values about 0, from 1.4826 times
 // the median size; 0 of none. NaN do not count.
 func deviation(v []float64) float64 {
-	var size []float64
-	for _, x := range v {
-		if x == x {
-			size = append(size, math.Abs(x))
-		}
-	}
-
+	size := lists.Each(lists.Keep(v, func(x float64) bool { return x == x }), math.Abs)
 	if len(size) == 0 {
 		return 0
 	}
 
-	slices.Sort(size)
-	n := len(size)
-	first := 1.4826 * (size[(n-1)/2] + size[n/2]) / 2
+	slices.Sort(size) // for the rounding of sums
+	first := 1.4826 * lists.Median(size)
 	if first == 0 {
 		return 0
 	}
@@ -397,5 +430,5 @@ func deviation(v []float64) float64 {
 		}
 	}
 
-	return math.Sqrt(float64(n)*up) / math.Abs(down)
+	return math.Sqrt(float64(len(size))*up) / math.Abs(down)
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"testing"
 
+	"doubletake/internal/must"
 	"doubletake/train/honest"
 	"doubletake/train/triplets"
 )
@@ -62,9 +63,7 @@ func TestFarRuns(t *testing.T) {
 	l := honest.Learner{Rate: func(name string) bool { return name == "rpm" }}
 	find := func(s triplets.Set) []honest.FarRun {
 		far, err := l.FarRuns(context.Background(), s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		return far
 	}
@@ -74,9 +73,8 @@ func TestFarRuns(t *testing.T) {
 	}
 
 	far := find(shifted(rotorRuns(1, 0.15, 0.15), 27, -1.5))
-	if len(far) != 1 || far[0].Run != 27 || math.Abs(far[0].Offset+1.5) > 0.5 {
-		t.Errorf("expected run 27 by -1.5 dB, found %+v", far)
-	}
+	must.Not(t, len(far) != 1 || far[0].Run != 27 || math.Abs(far[0].Offset+1.5) > 0.5,
+		"expected run 27 by -1.5 dB, found %+v", far)
 
 	if os.Getenv("DOUBLETAKE_LONG") != "all" {
 		return
@@ -109,13 +107,8 @@ func TestFarRuns(t *testing.T) {
 
 		rate, alarms := float64(found)/campaigns, float64(others)/campaigns
 		t.Logf("scatter %g dB, offset %g dB: found %.3f, another run named %.3f", c.scatter, c.offset, rate, alarms)
-		if rate < c.found {
-			t.Errorf("found %.3f, expected %.3f", rate, c.found)
-		}
-
-		if alarms > c.others {
-			t.Errorf("%.3f of the campaigns name a run that is right, expected %.3f", alarms, c.others)
-		}
+		must.Not(t, rate < c.found, "found %.3f, expected %.3f", rate, c.found)
+		must.Not(t, alarms > c.others, "%.3f of the campaigns name a run that is right, expected %.3f", alarms, c.others)
 	}
 }
 
@@ -128,9 +121,7 @@ func TestSeveralFarRuns(t *testing.T) {
 	}
 
 	far, err := honest.Learner{}.FarRuns(context.Background(), s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	for _, f := range far {
 		if db := wrong[f.Run]; math.Abs(f.Offset-db) > 0.6 {
@@ -138,7 +129,5 @@ func TestSeveralFarRuns(t *testing.T) {
 		}
 	}
 
-	if len(far) != len(wrong) {
-		t.Errorf("expected runs 7, 8 and 44, found %+v", far)
-	}
+	must.Not(t, len(far) != len(wrong), "expected runs 7, 8 and 44, found %+v", far)
 }

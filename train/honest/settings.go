@@ -6,13 +6,11 @@ import "fmt"
 // intervals that they teach. The comments of fields with a key are its documentation in
 // configuration files.
 type Settings struct {
-	// model that is calibrated: gp, an additive Gaussian process; gp-refit, the same with its own
-	// hyperparameters without each group; pair, the networks that are given their own prediction; ensemble;
-	// prior-ensemble, with random functions of opposite signs; or none. gp-refit and networks are trained
-	// again for each left-out group
-	Base string `key:"base" enum:"gp|gp-refit|pair|ensemble|prior-ensemble|none"`
+	// model that is calibrated: gp, an additive Gaussian process; pair, the networks that are given their own
+	// prediction; ensemble; or none. Networks are trained again for each left-out group
+	Base string `key:"base" enum:"gp|pair|ensemble|none"`
 
-	// gp, gp-refit: a row for each condition, or for each harmonic of a rotor over its shaft order; auto:
+	// gp: a row for each condition, or for each harmonic of a rotor over its shaft order; auto:
 	// orders where the outcomes are levels of harmonics
 	Form string `key:"form" enum:"auto|orders|conditions"`
 
@@ -24,7 +22,8 @@ type Settings struct {
 	// value is a group, or 8 blocks of a continuous condition
 	Blocks int `key:"blocks" default:"0"`
 
-	// the values are numbers of things (propellers, days) without distances between them, as names are anyway
+	// the values are numbers of things (propellers, days) without distances between them, as names are anyway, and, unless
+	// groups names them, those of an input that decides another, which turns at least twice as it rises
 	Labels bool `key:"labels" default:"false"`
 
 	// level of the intervals: the share of the values of new groups that they contain
@@ -34,18 +33,18 @@ type Settings struct {
 	// pipeline honest library has made of your own
 	Prior string `key:"prior"`
 
+	// what tells by how much a new group's errors exceed the claims: plain, the left-out groups; ecov, also the rise of
+	// E|cov| of the networks, which are trained again without each group
+	Scale string `key:"scale" enum:"plain|ecov"`
+
 	// what the level is meant for: values, that share of all values; groups, nearly all groups with 90 % of
 	// their values within, for which intervals have the level 0.98 at least
 	Hold string `key:"hold" enum:"values|groups"`
-
-	// calibrate the methods of compare and the networks too, each on its own trainings without one group each,
-	// for the comparison table; takes as many trainings again as there are training groups
-	Methods bool `key:"methods" default:"false" omit:"zero"`
 }
 
 // DefaultSettings returns the settings that a configuration without others has.
 func DefaultSettings() Settings {
-	return Settings{Base: "gp", Form: "auto", Level: 0.95, Prior: "wide", Hold: "values"}
+	return Settings{Base: "gp", Form: "auto", Level: 0.95, Prior: "wide", Scale: "plain", Hold: "values"}
 }
 
 const maxBlocks = 1000
@@ -65,8 +64,12 @@ func (s Settings) Check(fail func(setting, text string)) {
 		fail("prior", "expected wide, library or a file, found nothing")
 	}
 
-	if s.Form != "auto" && s.Base != "gp" && s.Base != "gp-refit" {
-		fail("form", "belongs to base: gp or gp-refit, found base: "+s.Base)
+	if s.Form != "auto" && s.Base != "gp" {
+		fail("form", "belongs to base: gp, found base: "+s.Base)
+	}
+
+	if s.Scale == "ecov" && s.Base != "gp" {
+		fail("scale", "belongs to base: gp, found base: "+s.Base)
 	}
 
 	if s.Blocks != 0 && s.Labels {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/binary"
 	"io"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +12,7 @@ import (
 
 	"doubletake/dsp"
 	"doubletake/ingest/simulate"
+	"doubletake/internal/must"
 	"doubletake/train/honest"
 	"doubletake/train/honest/interval"
 	"doubletake/train/triplets"
@@ -39,9 +39,7 @@ func pcm16(t testing.TB, file []byte, channels int) (s samples) {
 	t.Helper()
 
 	at := bytes.Index(file, []byte("data"))
-	if at < 0 {
-		t.Fatal("no samples in the simulated recording")
-	}
+	must.Never(t, at < 0, "no samples in the simulated recording")
 
 	s = make(samples, channels)
 	for i, data := 0, file[at+8:]; i+1 < len(data); i += 2 {
@@ -57,9 +55,7 @@ func record(t testing.TB, c simulate.Campaign, i int) []byte {
 	t.Helper()
 
 	var b bytes.Buffer
-	if err := c.Write(context.Background(), &b, i); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Write(context.Background(), &b, i))
 
 	return b.Bytes()
 }
@@ -104,18 +100,11 @@ func rotorsOf(t testing.TB, c simulate.Rotor) triplets.Set {
 		}
 
 		load, err := construction.Spectra(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		if err := analyser.Load(ctx, s, load); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
+		must.Do(t, analyser.Load(ctx, s, load))
 
 		pairs, err := construction.Pairs(ctx, s, r, analyser)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		for _, row := range pairs.Rows {
 			at := r.Microphones[row.Recording].Conditions
@@ -157,9 +146,7 @@ func simulatedWing(t testing.TB, seed uint64) triplets.Set {
 		}
 
 		first, second, err := dsp.RandomSamples(len(forces), 250, seed<<16+uint64(i))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		u := f.Conditions["u_inf_m_s"]
 		q := density / 2 * u * u * chord * span
@@ -235,22 +222,16 @@ func TestSimulatedSets(t *testing.T) {
 
 	for _, alpha := range []float64{-4, 0, 6} {
 		want, _, _ := simulate.AirfoilMean(alpha, wing.X[1])
-		if got := mean[alpha] / n[alpha]; math.Abs(got-want) > 0.05 {
-			t.Errorf("lift at %g degrees %.3f, expected %.3f", alpha, got, want)
-		}
+		must.Near(t, mean[alpha]/n[alpha], want, 0.05, "lift at %g degrees", alpha)
 	}
 
 	rotors := simulatedRotors(t, 1)
-	if rotors.N != 4*15*13 || rotors.Out != 5 {
-		t.Errorf("%d rows of %d outcomes", rotors.N, rotors.Out)
-	}
+	must.Not(t, rotors.N != 4*15*13 || rotors.Out != 5, "%d rows of %d outcomes", rotors.N, rotors.Out)
 
 	first, second := 0.0, 0.0
 	for i := 0; i < len(rotors.Y1); i += 5 {
 		first, second = first+rotors.Y1[i]/float64(rotors.N), second+rotors.Y1[i+1]/float64(rotors.N)
 	}
 
-	if !(first > second+3 && first > 20 && first < 100) {
-		t.Errorf("mean levels %.1f and %.1f dB", first, second)
-	}
+	must.Not(t, !(first > second+3 && first > 20 && first < 100), "mean levels %.1f and %.1f dB", first, second)
 }

@@ -11,8 +11,8 @@ var avx2 = func() *Set[float32] {
 
 	return &Set[float32]{
 		Name: "avx2", Dense: denseFast, DenseReLU: denseReLUFast, Back: backFast, Outer: outerFast,
-		Transpose: transposeFast, LossGrad: lossGradFast, JointGrad: jointGradFast, Adam: adamFast, Bits: bitsFast,
-		Variance: varianceFast, Sums: sumsFast, AddRows: addRowsFast, Gather: gatherFast, Run: runFast,
+		Transpose: transposeFast, LossGrad: lossGradFast, Adam: adamFast, Bits: bitsFast,
+		Variance: varianceFast, Sums: sumsFast, AddRows: addRowsFast,
 	}
 }()
 
@@ -83,7 +83,7 @@ func transposeFast(dst []float32, ldd int, src []float32, lds, rows, cols int) {
 }
 
 func lossGradFast(gmu, graw, mu, raw, t1, t2, c []float32, beta float32) float32 {
-	checkLoss(len(mu), 1, len(gmu), len(graw), len(raw), len(t1), len(t2), len(c))
+	checkEqual(len(mu), len(gmu), len(graw), len(raw), len(t1), len(t2), len(c))
 
 	if len(mu) == 0 {
 		return 0
@@ -92,18 +92,8 @@ func lossGradFast(gmu, graw, mu, raw, t1, t2, c []float32, beta float32) float32
 	return lossGradAVX2(&gmu[0], &graw[0], &mu[0], &raw[0], &t1[0], &t2[0], &c[0], len(mu), beta)
 }
 
-func jointGradFast(gmu, graw, mu, raw, t1, t2, c []float32, beta float32) float32 {
-	checkLoss(len(mu), 2, len(gmu), len(graw), len(raw), len(t1), len(t2), len(c))
-
-	if len(mu) == 0 {
-		return 0
-	}
-
-	return jointGradAVX2(&gmu[0], &graw[0], &mu[0], &raw[0], &t1[0], &t2[0], &c[0], len(mu), beta)
-}
-
 func adamFast(w, g, m, v []float32, s AdamStep[float32]) {
-	checkAdam(len(w), len(g), len(m), len(v))
+	checkEqual(len(w), len(g), len(m), len(v))
 
 	if len(w) > 0 {
 		c := [8]float32{s.Beta1, s.OneMinusBeta1, s.Beta2, s.OneMinusBeta2, s.Rate, s.RootScale, s.Eps, s.Decay}
@@ -119,26 +109,8 @@ func addRowsFast(sum, d []float32, rows, n int) {
 	}
 }
 
-func gatherFast(dst []float32, ldd int, src []float32, lds int, idx []int32, n int) {
-	checkGather(len(dst), ldd, len(src), lds, idx, n)
-
-	if len(idx) > 0 {
-		gatherAVX2(&dst[0], ldd, &src[0], lds, &idx[0], len(idx), n)
-	}
-}
-
-// runFast runs a program for half the lanes at a time.
-func runFast(p *Program, room []float32) {
-	p.check(len(room))
-
-	if n := len(p.steps); n > 0 {
-		runAVX2(&room[0], &p.steps[0].Count, n)
-		runAVX2(&room[Group/2], &p.steps[0].Count, n)
-	}
-}
-
 func varianceFast(raw []float32) {
-	checkVariance(len(raw))
+	checkEqual(len(raw))
 
 	if len(raw) > 0 {
 		varianceAVX2(&raw[0], len(raw))
@@ -146,7 +118,7 @@ func varianceFast(raw []float32) {
 }
 
 func sumsFast(c, w, e []float32) (out [3]float64) {
-	checkSums(len(c), len(w), len(e))
+	checkEqual(len(c), len(w), len(e))
 
 	if len(c) > 0 {
 		sumsAVX2(&c[0], &w[0], &e[0], len(c), &out[0])

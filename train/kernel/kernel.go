@@ -95,25 +95,9 @@ type Set[T Float] struct {
 	// equal and a multiple of Lane.
 	LossGrad func(gmu, graw, mu, raw, t1, t2, c []T, beta T) T
 
-	// JointGrad is LossGrad of the two outcomes of a pair with noise A and
-	// covariance C (docs/method.md#joint-head). raw and graw, twice as long as the
-	// others, hold A's numbers, then C's.
-	//
-	//	A, C = softplus(raw) + 1e-6, T = A + 2C
-	//	l = c·½{T^β·(log T + s²/T) + A^β·(log A + r²/A)}
-	//	s = (t1 + t2 − 2μ)/√2, r = (t1 − t2)/√2
-	JointGrad func(gmu, graw, mu, raw, t1, t2, c []T, beta T) T
-
 	// AddRows adds the rows of d (rows×n) to sum (n), one after the other. n is a
 	// multiple of Lane.
 	AddRows func(sum, d []T, rows, n int)
-
-	// Gather copies the first n numbers of rows idx of src (row stride lds) to the
-	// rows of dst (row stride ldd), with zeros up to a multiple of KStep.
-	Gather func(dst []T, ldd int, src []T, lds int, idx []int32, n int)
-
-	// Run executes the steps of p on room.
-	Run func(p *Program, room []T)
 
 	// Adam updates w, m, v from g and sets g to zero. Lengths are equal and a
 	// multiple of Lane.
@@ -211,35 +195,18 @@ func checkRows(sum, d, rows, n int) {
 	need(sum >= n && d >= rows*n, "slice is too short for its shape")
 }
 
-func checkGather(dst, ldd, src, lds int, idx []int32, n int) {
-	need(n > 0 && lds >= n && ldd >= PadK(n), "rows are longer than their stride")
-	need(dst >= (len(idx)-1)*ldd+PadK(n), "slice is too short for its shape")
-
-	rows := uint(src / lds)
-	for _, i := range idx {
-		need(uint(i) < rows, "no such row")
-	}
-}
-
 func checkTranspose(dst, ldd, src, lds, rows, cols int) {
 	need(rows%KStep == 0 && cols%KStep == 0 && rows > 0 && cols > 0, "size is not padded")
 	need(lds >= cols && ldd >= rows && src >= (rows-1)*lds+cols && dst >= (cols-1)*ldd+rows,
 		"slice is too short for its shape")
 }
 
-func checkLoss(n, raws, gmu, graw, raw, t1, t2, c int) {
-	need(n%Lane == 0 && gmu == n && graw == raws*n && raw == raws*n && t1 == n && t2 == n && c == n,
-		"lengths of the loss differ or are not padded")
-}
-
-func checkAdam(w, g, m, v int) {
-	need(w%Lane == 0 && g == w && m == w && v == w, "lengths of Adam differ or are not padded")
-}
-
-func checkVariance(n int) { need(n%Lane == 0, "length of the variances is not padded") }
-
-func checkSums(c, w, e int) {
-	need(c%Lane == 0 && w == c && e == c, "lengths of the sums differ or are not padded")
+// checkEqual panics unless the lengths are one, and a multiple of Lane.
+func checkEqual(n int, others ...int) {
+	need(n%Lane == 0, "length is not padded")
+	for _, o := range others {
+		need(o == n, "lengths differ")
+	}
 }
 
 func checkBits(n int) { need(n%32 == 0, "number of bit words is not a multiple of 32") }

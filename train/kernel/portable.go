@@ -8,8 +8,8 @@ import "math"
 func Portable[T Float]() *Set[T] {
 	return &Set[T]{
 		Name: "portable", Dense: dense[T], DenseReLU: denseReLU[T], Back: back[T], Outer: outer[T],
-		Transpose: transpose[T], LossGrad: lossGrad[T], JointGrad: jointGrad[T], Adam: adam[T], Bits: bernoulli,
-		Variance: variance[T], Sums: sums[T], AddRows: addRows[T], Gather: gather[T], Run: run[T],
+		Transpose: transpose[T], LossGrad: lossGrad[T], Adam: adam[T], Bits: bernoulli,
+		Variance: variance[T], Sums: sums[T], AddRows: addRows[T],
 	}
 }
 
@@ -153,15 +153,6 @@ func addRows[T Float](sum, d []T, rows, n int) {
 	}
 }
 
-func gather[T Float](dst []T, ldd int, src []T, lds int, idx []int32, n int) {
-	checkGather(len(dst), ldd, len(src), lds, idx, n)
-
-	for i, q := range idx {
-		d := dst[i*ldd:][:PadK(n)]
-		clear(d[copy(d, src[int(q)*lds:][:n]):])
-	}
-}
-
 func transpose[T Float](dst []T, ldd int, src []T, lds, rows, cols int) {
 	checkTranspose(len(dst), ldd, len(src), lds, rows, cols)
 
@@ -177,7 +168,7 @@ func transpose[T Float](dst []T, ldd int, src []T, lds, rows, cols int) {
 const varianceFloor = 1e-6
 
 func lossGrad[T Float](gmu, graw, mu, raw, t1, t2, c []T, beta T) T {
-	checkLoss(len(mu), 1, len(gmu), len(graw), len(raw), len(t1), len(t2), len(c))
+	checkEqual(len(mu), len(gmu), len(graw), len(raw), len(t1), len(t2), len(c))
 
 	var sum T
 	for i := range mu {
@@ -187,27 +178,6 @@ func lossGrad[T Float](gmu, graw, mu, raw, t1, t2, c []T, beta T) T {
 		sum += l
 		gmu[i] = -T(s * (a + b))
 		graw[i] = bySlope(T(s*rest), e, h)
-	}
-
-	return sum
-}
-
-func jointGrad[T Float](gmu, graw, mu, raw, t1, t2, c []T, beta T) T {
-	n := len(mu)
-	checkLoss(n, 2, len(gmu), len(graw), len(raw), len(t1), len(t2), len(c))
-
-	var sum T
-	for i := range mu {
-		va, ea, ha := softplus(raw[i])
-		vc, ec, hc := softplus(raw[n+i])
-		s, r := (t1[i]-mu[i])+(t2[i]-mu[i]), t1[i]-t2[i]
-		lt, by, rest := betaTerm(va+T(2*vc), c[i], beta, T(s*s))
-		gmu[i] = -T(T(2*by) * s)
-		gt := T(by * rest)
-		graw[n+i] = bySlope(T(2*gt), ec, hc)
-		la, by, rest := betaTerm(va, c[i], beta, T(r*r))
-		graw[i] = bySlope(gt+T(by*rest), ea, ha)
-		sum += lt + la
 	}
 
 	return sum
@@ -251,7 +221,7 @@ func betaTerm[T Float](v, c, beta, q T) (loss, by, rest T) {
 }
 
 func variance[T Float](raw []T) {
-	checkVariance(len(raw))
+	checkEqual(len(raw))
 
 	for i, r := range raw {
 		v := log1p(exp(-abs(r))) + varianceFloor
@@ -265,7 +235,7 @@ func variance[T Float](raw []T) {
 
 // sums has two partial sums of each: one would wait for every addition.
 func sums[T Float](c, w, e []T) [3]float64 {
-	checkSums(len(c), len(w), len(e))
+	checkEqual(len(c), len(w), len(e))
 
 	var a, b [3]float64
 	for i := 0; i+2 <= len(c); i += 2 {
@@ -288,7 +258,7 @@ func sums[T Float](c, w, e []T) [3]float64 {
 const tiny = 1e-35
 
 func adam[T Float](w, g, m, v []T, s AdamStep[T]) {
-	checkAdam(len(w), len(g), len(m), len(v))
+	checkEqual(len(w), len(g), len(m), len(v))
 
 	for i, gi := range g {
 		mi := T(s.Beta1*m[i]) + T(s.OneMinusBeta1*gi)

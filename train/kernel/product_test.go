@@ -9,6 +9,8 @@ import (
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
+
+	"doubletake/internal/must"
 )
 
 // Witness: the definition, one multiply-add after the other, fused or not. Every element
@@ -62,10 +64,8 @@ func TestProducts(t *testing.T) {
 				Subtract(m, n, k, av, bv, View{Data: got, Row: n + 3, Col: 1})
 				Add(m, n, k, av, bv, View{Data: added, Row: n + 3, Col: 1})
 
-				if !slices.Equal(got, want) || !slices.Equal(added, sums) {
-					t.Errorf("%d×%d×%d, strides %d and %d, portable %v: another product",
-						m, n, k, bv.Row, bv.Col, portable)
-				}
+				must.Not(t, !slices.Equal(got, want) || !slices.Equal(added, sums),
+					"%d×%d×%d, strides %d and %d, portable %v: another product", m, n, k, bv.Row, bv.Col, portable)
 			}
 		}
 	}
@@ -76,9 +76,7 @@ func TestProducts(t *testing.T) {
 // Refused: columns of the result that are not adjacent.
 func TestSubtractRefuses(t *testing.T) {
 	defer func() {
-		if recover() == nil {
-			t.Error("no panic")
-		}
+		must.Not(t, recover() == nil, "no panic")
 	}()
 
 	Subtract(1, 1, 1, View{[]float64{1}, 1, 1}, View{[]float64{1}, 1, 1}, View{[]float64{1}, 1, 2})
@@ -106,9 +104,7 @@ func TestSolve(t *testing.T) {
 			blas64.Implementation().Dtrsm(blas.Right, blas.Lower, blas.Trans, blas.NonUnit, rows, n, 1, l, n+1, want, n)
 			SolveDots(View{Data: l, Row: n + 1, Col: 1}, View{Data: got, Row: n, Col: 1}, n, rows)
 
-			if !slices.Equal(got, want) {
-				t.Errorf("%d columns, %d rows: another solution", n, rows)
-			}
+			must.Not(t, !slices.Equal(got, want), "%d columns, %d rows: another solution", n, rows)
 		}
 
 		for _, columns := range []int{1, 16, 49} {
@@ -116,9 +112,7 @@ func TestSolve(t *testing.T) {
 			blas64.Implementation().Dtrsm(blas.Left, blas.Lower, blas.NoTrans, blas.NonUnit, n, columns, 1, l, n+1, want, 50)
 			Solve(View{Data: l, Row: n + 1, Col: 1}, View{Data: got, Row: 50, Col: 1}, n, columns, false)
 
-			if !slices.Equal(got, want) {
-				t.Errorf("%d rows, %d columns: another solution", n, columns)
-			}
+			must.Not(t, !slices.Equal(got, want), "%d rows, %d columns: another solution", n, columns)
 		}
 	}
 }

@@ -19,9 +19,6 @@ func outerAVX2(grad *float32, sum *float32, a *float32, d *float32, rows int, k 
 func transposeAVX2(dst *float32, ldd int, src *float32, lds int, rows int, cols int)
 
 //go:noescape
-func gatherAVX2(dst *float32, ldd int, src *float32, lds int, idx *int32, rows int, n int)
-
-//go:noescape
 func adamAVX2(w *float32, grad *float32, m *float32, v *float32, n int, c *float32)
 
 //go:noescape
@@ -29,14 +26,7 @@ func lossGradAVX2(gmu *float32, graw *float32, mu *float32, raw *float32, t1 *fl
 	n int, beta float32) float32
 
 //go:noescape
-func jointGradAVX2(gmu *float32, graw *float32, mu *float32, raw *float32, t1 *float32, t2 *float32, c *float32,
-	n int, beta float32) float32
-
-//go:noescape
 func varianceAVX2(raw *float32, n int)
-
-//go:noescape
-func runAVX2(room *float32, steps *int32, n int)
 
 //go:noescape
 func addRowsAVX2(sum *float32, d *float32, rows int, n int)

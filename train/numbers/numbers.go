@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"strconv"
+	"strings"
 )
 
 // Float is a number that is null where it is not finite.
@@ -113,4 +115,12 @@ func (o Object) UnmarshalJSON(b []byte) error {
 	}
 
 	return nil
+}
+
+// Harmless is a text of a CSV file that no spreadsheet takes for a formula.
+func Harmless(s string) string {
+	if _, err := strconv.ParseFloat(s, 64); err != nil && s != "" && strings.ContainsRune("=+-@\t\r", rune(s[0])) {
+		return "'" + s
+	}
+	return s
 }

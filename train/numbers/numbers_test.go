@@ -6,6 +6,7 @@ import (
 	"math"
 	"testing"
 
+	"doubletake/internal/must"
 	"doubletake/train/numbers"
 )
 
@@ -20,9 +21,7 @@ func ExampleObject() {
 func TestFloat(t *testing.T) {
 	for _, v := range []float64{0.1, math.Copysign(0, -1), 1e300, math.NaN(), math.Inf(-1)} {
 		b, err := json.Marshal(numbers.Float(v))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		want := v + 0
 		if math.IsInf(v, 0) {
@@ -55,9 +54,7 @@ func TestObjectReads(t *testing.T) {
 		`{"a":0.5,"n":3,"of":{"b":null}}`: `{"a":0.5,"n":3,"of":{"b":null}}`,
 		`{"n":4,"x":1,"of":{"b":2}}`:      `{"a":null,"n":4,"of":{"b":2}}`,
 	} {
-		if err := json.Unmarshal([]byte(text), &o); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal([]byte(text), &o))
 
 		if got, err := json.Marshal(o); err != nil || string(got) != want {
 			t.Errorf("%s reads as %s, %v", text, got, err)

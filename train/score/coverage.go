@@ -1,6 +1,12 @@
 package score
 
-import "math"
+import (
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+
+	"doubletake/internal/lists"
+)
 
 // residuals returns (y − μ)/σ of both values of every row and outcome, y1 and y2
 // in turn; σ² is the total variance of one y.
@@ -14,51 +20,14 @@ func residuals(s Set, total []float64) []float64 {
 	return z
 }
 
-// limits are a lower and an upper residual for each outcome.
-type limits struct{ lo, hi []float64 }
-
-// central is the interval μ ± half·σ of every outcome.
-func central(out int, half float64) limits {
-	l := limits{make([]float64, out), make([]float64, out)}
-	for j := range out {
-		l.lo[j], l.hi[j] = -half, half
-	}
-
-	return l
+// within counts the residuals in [−half, half].
+func within(z []float64, half float64) int {
+	return floats.Count(func(v float64) bool { return -half <= v && v <= half }, z)
 }
 
-// hold counts the residuals of outcome j within its limits.
-func (l limits) hold(j int, z []float64) int {
-	n := 0
-	for _, v := range z {
-		if l.lo[j] <= v && v <= l.hi[j] {
-			n++
-		}
-	}
-
-	return n
-}
-
-// within counts the residuals within the limits of their outcome.
-func (l limits) within(z []float64) int {
-	n := 0
-	for k := 0; k < len(z); k += 2 {
-		n += l.hold(k/2%len(l.lo), z[k:k+2])
-	}
-
-	return n
-}
-
-// below counts the residuals under the upper limit of their outcome.
-func (l limits) below(z []float64) int {
-	n := 0
-	for i, v := range z {
-		if v < l.hi[i/2%len(l.hi)] {
-			n++
-		}
-	}
-
-	return n
+// below counts the residuals under a limit.
+func below(z []float64, limit float64) int {
+	return floats.Count(func(v float64) bool { return v < limit }, z)
 }
 
 // Coverage returns, for each probability p, the share of the measured values y1
@@ -72,12 +41,9 @@ func Coverage(s Set, p []float64) []float64 {
 
 	z := residuals(s, s.Var)
 
-	out := make([]float64, len(p))
-	for i := range p {
-		out[i] = float64(central(s.Out, math.Sqrt2*math.Erfinv(p[i])).within(z)) / float64(len(z))
-	}
-
-	return out
+	return lists.Each(p, func(p float64) float64 {
+		return float64(within(z, math.Sqrt2*math.Erfinv(p))) / float64(len(z))
+	})
 }
 
 // share is count/n, summed up term by term: coverages in metrics.json have that

@@ -4,21 +4,18 @@ import (
 	"encoding/json"
 	"math"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
 
+	"doubletake/internal/must"
 	"doubletake/train/triplets"
 )
 
 // Expected values are scipy's (testdata/make_paired.py).
 func TestRankingAgainstScipy(t *testing.T) {
-	raw, err := os.ReadFile("testdata/paired.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Read(t, "testdata/paired.json")
 
 	var want struct {
 		Plain struct {
@@ -32,15 +29,11 @@ func TestRankingAgainstScipy(t *testing.T) {
 		}
 	}
 
-	if err := json.Unmarshal(raw, &want); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(raw, &want))
 
 	near := func(what string, got, want float64) {
 		t.Helper()
-		if math.Abs(got-want) > 1e-9*math.Max(1, math.Abs(want)) {
-			t.Errorf("%s %v, expected %v", what, got, want)
-		}
+		must.Near(t, got, want, 1e-9*math.Max(1, math.Abs(want)), "%s", what)
 	}
 
 	var scores [][][]float64
@@ -54,9 +47,7 @@ func TestRankingAgainstScipy(t *testing.T) {
 	}
 
 	ranks := Ranking(scores, run)
-	if len(ranks) != 4 || !math.IsNaN(ranks[0].P) {
-		t.Fatalf("%+v", ranks)
-	}
+	must.Never(t, len(ranks) != 4 || !math.IsNaN(ranks[0].P), "%+v", ranks)
 
 	var p []float64
 	for i, r := range ranks[1:] {
@@ -80,9 +71,7 @@ func TestRankingAgainstScipy(t *testing.T) {
 func TestHolm(t *testing.T) {
 	got := Holm([]float64{0.04, 0.01, math.NaN(), 0.03, 0.02})
 	for i, want := range []float64{0.06, 0.04, math.NaN(), 0.06, 0.06} {
-		if !(math.Abs(got[i]-want) < 1e-15) && !(math.IsNaN(got[i]) && math.IsNaN(want)) {
-			t.Errorf("%v", got)
-		}
+		must.Not(t, !(math.Abs(got[i]-want) < 1e-15) && !(math.IsNaN(got[i]) && math.IsNaN(want)), "%v", got)
 	}
 }
 
@@ -92,14 +81,10 @@ func TestHolmInvariants(t *testing.T) {
 		p := rapid.SliceOfN(rapid.Float64Range(0, 1), 1, 12).Draw(t, "p")
 		h := Holm(p)
 		for i := range p {
-			if h[i] < p[i] || h[i] > min(1, float64(len(p))*p[i]) {
-				t.Fatalf("%v → %v", p, h)
-			}
+			must.Never(t, h[i] < p[i] || h[i] > min(1, float64(len(p))*p[i]), "%v → %v", p, h)
 
 			for k := range p {
-				if p[i] < p[k] && h[i] > h[k] {
-					t.Fatalf("%v → %v", p, h)
-				}
+				must.Never(t, p[i] < p[k] && h[i] > h[k], "%v → %v", p, h)
 			}
 		}
 
@@ -143,14 +128,10 @@ func TestCriteriaAreJudges(t *testing.T) {
 		}
 
 		for _, c := range Criteria() {
-			if got := average(c.Rows(s), nil); math.Abs(got-want[c.Key]) > 1e-12 {
-				t.Errorf("weights %v: %s %v, expected %v", weights, c.Key, got, want[c.Key])
-			}
+			must.Near(t, average(c.Rows(s), nil), want[c.Key], 1e-12, "weights %v: %s", weights, c.Key)
 		}
 
-		if got := ErrorRatio(s); math.Abs(got-j.Get("sum_e_ratio")) > 1e-12 {
-			t.Errorf("Σe/Σv̂ %v, expected %v", got, j.Get("sum_e_ratio"))
-		}
+		must.Near(t, ErrorRatio(s), j.Get("sum_e_ratio"), 1e-12, "Σe/Σv̂")
 	}
 
 	s := criteriaSet(false)

@@ -3,11 +3,10 @@ package score
 import (
 	"fmt"
 	"math"
-	"strconv"
-	"strings"
 
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"doubletake/train/numbers"
 	"doubletake/train/triplets"
 )
 
@@ -124,15 +123,26 @@ func CompareCalibration(v Values, runs int) (sign int, wide float64, ok bool) {
 		return 0, math.NaN(), false
 	}
 
-	wide = se.Mean * distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(runs - 1)}.Quantile(0.975)
+	wide = student975(runs) * se.Mean
+
+	return beyond(ratio.Mean, 1, wide), wide, true
+}
+
+// student975 is Student's 97.5 % of a standard error clustered by so many runs.
+func student975(runs int) float64 {
+	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(runs - 1)}.Quantile(0.975)
+}
+
+// beyond is +1 of a number above the range about a middle, −1 below it, 0 within.
+func beyond(v, middle, wide float64) int {
 	switch {
-	case ratio.Mean > 1+wide:
-		return 1, wide, true
-	case ratio.Mean < 1-wide:
-		return -1, wide, true
+	case v > middle+wide:
+		return 1
+	case v < middle-wide:
+		return -1
 	}
 
-	return 0, wide, true
+	return 0
 }
 
 // DiagnoseCalibration checks the headline of covariance calibration, Σe/ΣC = 1
@@ -151,11 +161,10 @@ func DiagnoseCalibration(v Values, runs int) []Flag {
 		"the model ", upTo(ratio, v.Get("sum_e_ratio").Std), short(se))
 	if sign > 0 {
 		f.How += "is overconfident"
-		f.Do = "do not take √C for the error there: recalibrate on runs set aside (calibration: 0.2), which serves " +
-			"conditions like theirs, or measure there"
+		f.Do = "do not take √C for the error there; measure there"
 	} else {
 		f.How += "is underconfident"
-		f.Do = "intervals from C are too wide there: recalibrate on runs set aside (calibration: 0.2)"
+		f.Do = "intervals from C are wider than needed there"
 	}
 
 	return []Flag{f}
@@ -190,15 +199,7 @@ func CompareCoverage(t Trust) (sign int, ok bool) {
 		se = math.Sqrt(nominal * (1 - nominal) / float64(t.Runs))
 	}
 
-	wide := se * distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(t.Runs - 1)}.Quantile(0.975)
-	switch {
-	case t.Inside < nominal-wide:
-		return -1, true
-	case t.Inside > nominal+wide:
-		return 1, true
-	}
-
-	return 0, true
+	return beyond(t.Inside, nominal, se*student975(t.Runs)), true
 }
 
 // DiagnoseCoverage checks σ: that 95 % of the held-out values lie inside μ ± 1.96σ
@@ -209,8 +210,7 @@ func DiagnoseCoverage(t Trust) []Flag {
 		return nil
 	}
 
-	f := Flag{Code: "coverage", Value: t.Inside, Do: "measure there, or recalibrate on runs set aside (calibration: " +
-		"0.2) for conditions like theirs"}
+	f := Flag{Code: "coverage", Value: t.Inside, Do: "measure there"}
 
 	size := "small"
 	if sign > 0 {
@@ -226,22 +226,14 @@ func DiagnoseCoverage(t Trust) []Flag {
 // upTo writes a number to the second digit of its deviation, as the tables do: with three
 // digits where it has none (NaN), with four where it is 0.
 func upTo(v, deviation float64) string {
-	digits, of := 2, deviation
 	switch {
 	case math.IsNaN(deviation):
-		digits, of = 3, v
+		return numbers.Fixed(v, numbers.Decimals(v, 3))
 	case deviation == 0:
-		digits, of = 4, v
+		return numbers.Fixed(v, numbers.Decimals(v, 4))
 	}
 
-	s := strconv.FormatFloat(of, 'e', digits-1, 64)
-	exponent, _ := strconv.Atoi(s[strings.IndexByte(s, 'e')+1:])
-	place := exponent - digits + 1
-	if place <= 0 {
-		return strconv.FormatFloat(v, 'f', -place, 64)
-	}
-
-	return strconv.FormatFloat(math.Round(v/math.Pow10(place))*math.Pow10(place), 'f', 0, 64)
+	return numbers.Fixed(v, numbers.Decimals(deviation, 2))
 }
 
 // short writes a number with two digits, or the whole part of a larger one.

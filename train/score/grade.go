@@ -2,6 +2,7 @@ package score
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/stat/distuv"
 )
@@ -23,8 +24,8 @@ var grades = []struct {
 	words string
 }{{Holds, "holds"}, {Wide, "holds, but wide"}, {Undecided, "undecided"}, {Fails, "does not hold"}}
 
-// rank is the place of a grade from the best; that of an unknown one is len(grades).
-func (g Grade) rank() int {
+// Rank is the place of a grade from the best; that of an unknown one is len(grades).
+func (g Grade) Rank() int {
 	for i, k := range grades {
 		if k.grade == g {
 			return i
@@ -36,7 +37,7 @@ func (g Grade) rank() int {
 
 // Words is the grade in words; "" of an unknown one.
 func (g Grade) Words() string {
-	if i := g.rank(); i < len(grades) {
+	if i := g.Rank(); i < len(grades) {
 		return grades[i].words
 	}
 	return ""
@@ -48,14 +49,7 @@ func Worst(list ...Grade) Grade {
 		return Undecided
 	}
 
-	worst := list[0]
-	for _, g := range list {
-		if g.rank() > worst.rank() {
-			worst = g
-		}
-	}
-
-	return worst
+	return slices.MaxFunc(list, func(a, b Grade) int { return a.Rank() - b.Rank() })
 }
 
 // Limits of the grades. The first two are below the level of the intervals.
@@ -151,6 +145,16 @@ func (e Evidence) Grade() Grade {
 		return Fails
 	case e.Claimed, e.Units < FewestUnits, !(e.Inside >= e.Level-CoverageMiss), lower < e.Level-BoundMiss:
 		return Undecided
+	}
+
+	return e.Regrade(Holds)
+}
+
+// Regrade is a grade that other widths had, of the same shares, for the widths of e.
+func (e Evidence) Regrade(g Grade) Grade {
+	switch {
+	case g != Holds && g != Wide:
+		return g
 	case e.IsWide():
 		return Wide
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"doubletake/internal/must"
 	"doubletake/train/triplets"
 )
 
@@ -73,15 +74,12 @@ func TestGrade(t *testing.T) {
 			enough = 0
 		}
 
-		if got != c.want || enough != c.enough {
-			t.Errorf("%s: %s, %d would be enough; expected %s, %d", name, got, enough, c.want, c.enough)
-		}
+		must.Not(t, got != c.want || enough != c.enough, "%s: %s, %d would be enough; expected %s, %d", name, got, enough,
+			c.want, c.enough)
 	}
 
 	for _, g := range []Grade{Holds, Wide, Undecided, Fails} {
-		if g.Words() == "" {
-			t.Errorf("no words for %s", g)
-		}
+		must.Not(t, g.Words() == "", "no words for %s", g)
 	}
 }
 
@@ -91,15 +89,11 @@ func measuredScatter(t *testing.T) (float64, int) {
 	t.Helper()
 
 	f, err := os.Open("../../docs/research/tables/intervals.csv")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer f.Close()
 
 	rows, err := csv.NewReader(f).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	at := map[string]int{}
 	for k, name := range rows[0] {
@@ -113,9 +107,7 @@ func measuredScatter(t *testing.T) (float64, int) {
 		}
 
 		x, err := strconv.ParseFloat(r[at["coverage_68"]], 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		v = append(v, x)
 	}
@@ -186,10 +178,7 @@ func TestGradesOfSimulatedCampaigns(t *testing.T) {
 		campaigns, runs, allowed, shares = 2000, 40, 0.05, []float64{0.95, 0.8, 0.4}
 	}
 
-	doc, err := os.ReadFile("../../docs/research/intervals.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := must.Read(t, "../../docs/research/intervals.md")
 
 	sd, groups := measuredScatter(t)
 
@@ -262,9 +251,8 @@ func TestGradesOfSimulatedCampaigns(t *testing.T) {
 			line := fmt.Sprintf("| %g | %s |", narrow, strings.Join(cells, " | "))
 			t.Logf("share %g: %s", rho, line)
 
-			if full && rho == 0.95 && !strings.Contains(string(doc), line) {
-				t.Errorf("docs/research/intervals.md has no %q", line)
-			}
+			must.Not(t, full && rho == 0.95 && !strings.Contains(string(doc), line), "docs/research/intervals.md has no %q",
+				line)
 		}
 	}
 }

@@ -1,11 +1,12 @@
 package score
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"sort"
+
+	"doubletake/internal/lists"
 )
 
 // Scores are the metrics by which methods are compared on one set
@@ -42,11 +43,7 @@ const (
 // Judge is deterministic. It panics when a slice does not have the length Set
 // states.
 func Judge(s Set, total, epistemic []float64) Scores {
-	s = s.check()
-	if len(total) != s.N*s.Out || epistemic != nil && len(epistemic) != s.N*s.Out {
-		panic(fmt.Sprintf("score: %d and %d variances for %d rows × %d outcomes", len(total), len(epistemic), s.N, s.Out))
-	}
-
+	s = s.check(total, epistemic)
 	r := Scores{Numbers: newNumbers(Methods)}
 	if s.N == 0 {
 		r.undefineAll("no rows")
@@ -64,7 +61,7 @@ func Judge(s Set, total, epistemic []float64) Scores {
 func (r *Scores) judgeTotal(s Set, total, epistemic []float64) {
 	r2 := 0.0
 	for j := range s.Out {
-		r2 += weightedR2(column(s.Y1, s.Out, j), column(s.Y2, s.Out, j), column(s.Mu, s.Out, j), s.Weight) /
+		r2 += weightedR2(lists.Column(s.Y1, s.Out, j), lists.Column(s.Y2, s.Out, j), lists.Column(s.Mu, s.Out, j), s.Weight) /
 			float64(s.Out)
 	}
 
@@ -74,11 +71,9 @@ func (r *Scores) judgeTotal(s Set, total, epistemic []float64) {
 		r.undefine("one condition only", "r2")
 	}
 
-	for _, v := range total {
-		if !(v > 0) {
-			r.undefine("a total variance is not positive", keysThatNeed("total")...)
-			return
-		}
+	if slices.ContainsFunc(total, func(v float64) bool { return !(v > 0) }) {
+		r.undefine("a total variance is not positive", keysThatNeed("total")...)
+		return
 	}
 
 	z := residuals(s, total)
@@ -98,12 +93,11 @@ func (r *Scores) judgeTotal(s Set, total, epistemic []float64) {
 	r.set("nll", nll)
 	r.set("crps", crps)
 	r.set("width95", width)
-	r.set("coverage68", share(central(s.Out, z68).within(z), n))
-	r.set("coverage95", share(central(s.Out, z95).within(z), n))
+	r.set("coverage68", share(within(z, z68), n))
+	r.set("coverage95", share(within(z, z95), n))
 
 	for _, l := range quantileLevels {
-		below := central(s.Out, math.Sqrt2*math.Erfinv(2*l-1)).below(z)
-		r.Quantiles = append(r.Quantiles, QuantilePoint{l, float64(below) / n})
+		r.Quantiles = append(r.Quantiles, QuantilePoint{l, float64(below(z, math.Sqrt2*math.Erfinv(2*l-1))) / n})
 	}
 
 	bins := equalCount(total, enceBins)
@@ -193,6 +187,7 @@ func (r *Scores) judgeEpistemic(s Set, v []float64) {
 		return
 	}
 
+	s, v = s.paired(v)
 	run, runs := dense(s.Run)
 	e, cluster := MeasuredError(s), make([]int, len(s.Mu))
 	w := make([]float64, len(e))
@@ -212,11 +207,7 @@ func (r *Scores) judgeEpistemic(s Set, v []float64) {
 	r.ratio(c, runs)
 	r.set("nonpositive", c.NonPositive)
 
-	sq := make([]float64, len(v))
-	for k := range v {
-		sq[k] = v[k]*v[k] - 2*v[k]*e[k]
-	}
-
+	sq := lists.Make(len(v), func(k int) float64 { return v[k]*v[k] - 2*v[k]*e[k] })
 	square, se := ClusteredRatio(product(w, sq), w, cluster)
 	r.set("square", square)
 	r.set("square_se", se)
@@ -230,21 +221,15 @@ func (r *Scores) judgeEpistemic(s Set, v []float64) {
 
 // product returns a·b, element by element.
 func product(a, b []float64) []float64 {
-	out := make([]float64, len(a))
-	for k := range a {
-		out[k] = a[k] * b[k]
-	}
-
-	return out
+	return lists.Make(len(a), func(k int) float64 { return a[k] * b[k] })
 }
 
 // qlike sets QLIKE with the share of floored values, and the mean Chebyshev
 // interval.
 func (r *Scores) qlike(s Set, v, e []float64) {
-	floor := make([]float64, s.Out)
-	for j := range floor {
-		floor[j] = FloorShare * pooledVar(column(s.Y1, s.Out, j), column(s.Y2, s.Out, j), s.Weight)
-	}
+	floor := lists.Make(s.Out, func(j int) float64 {
+		return FloorShare * pooledVar(lists.Column(s.Y1, s.Out, j), lists.Column(s.Y2, s.Out, j), s.Weight)
+	})
 
 	n := totalWeight(s.Weight, s.N) * float64(s.Out)
 
@@ -288,11 +273,7 @@ func CRPSNormal(z float64) float64 {
 // normal laws about s.Mu with the variances total (N×Out). It panics when a slice
 // does not have the length Set states.
 func CRPSRows(s Set, total []float64) []float64 {
-	s = s.check()
-	if len(total) != s.N*s.Out {
-		panic(fmt.Sprintf("score: %d variances for %d rows × %d outcomes", len(total), s.N, s.Out))
-	}
-
+	s = s.check(total)
 	out := make([]float64, s.N)
 
 	z := residuals(s, total)
@@ -318,11 +299,7 @@ func Chebyshev(c, alpha float64) (half float64, ok bool) {
 // does not depend on the order of the values.
 func equalCount(v []float64, bins int) [][]int {
 	n := len(v)
-	order := make([]int, n)
-	for i := range order {
-		order[i] = i
-	}
-
+	order := lists.Numbers(n)
 	sort.SliceStable(order, func(a, b int) bool { return v[order[a]] < v[order[b]] })
 
 	var out [][]int

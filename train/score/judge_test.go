@@ -4,13 +4,12 @@ import (
 	"encoding/json"
 	"math"
 	"math/rand/v2"
-	"os"
-	"slices"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
+	"doubletake/internal/must"
 	"doubletake/train/triplets"
 )
 
@@ -19,10 +18,7 @@ import (
 func TestJudgeAgainstScipy(t *testing.T) {
 	s, _ := golden(t)
 
-	raw, err := os.ReadFile("testdata/judge.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Read(t, "testdata/judge.json")
 
 	var in struct {
 		V, Total []float64
@@ -32,9 +28,7 @@ func TestJudgeAgainstScipy(t *testing.T) {
 		CRPS     [][2]float64
 	}
 
-	if err := json.Unmarshal(raw, &in); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(raw, &in))
 
 	got := Judge(s, in.Total, in.V)
 	for _, name := range keys(Methods) {
@@ -58,9 +52,8 @@ func TestJudgeAgainstScipy(t *testing.T) {
 	}
 
 	for i, q := range got.Quantiles {
-		if q.Level != in.Levels[i] || !near(q.Observed, in.Observed[i], 1e-12) {
-			t.Errorf("quantile %v, want %v observed %v", q, in.Levels[i], in.Observed[i])
-		}
+		must.Not(t, q.Level != in.Levels[i] || !near(q.Observed, in.Observed[i], 1e-12), "quantile %v, want %v observed %v",
+			q, in.Levels[i], in.Observed[i])
 	}
 
 	for _, c := range in.CRPS {
@@ -108,9 +101,7 @@ func TestJudgeOnCalibratedData(t *testing.T) {
 		name      string
 		got, want float64
 	}{{"coverage68", r.Get("coverage68"), math.Erf(1 / math.Sqrt2)}, {"coverage95", r.Get("coverage95"), 0.95}} {
-		if math.Abs(c.got-c.want) > 4*math.Sqrt(c.want*(1-c.want)/n) {
-			t.Errorf("%s = %v, want %v", c.name, c.got, c.want)
-		}
+		must.Near(t, c.got, c.want, 4*math.Sqrt(c.want*(1-c.want)/n), "%s", c.name)
 	}
 
 	if r.Get("ence") > 1.5*r.Get("ence_ref95") {
@@ -157,13 +148,9 @@ func TestENCEReferenceClosedForm(t *testing.T) {
 	r := Judge(s, total, nil)
 
 	want := math.Sqrt(2/math.Pi) / math.Sqrt(2*2*n/10)
-	if math.Abs(r.Get("ence_ref")/want-1) > 0.05 {
-		t.Errorf("reference %v, closed form %v", r.Get("ence_ref"), want)
-	}
-
-	if r.Reason("sum_e_ratio") == "" || !math.IsNaN(r.Get("sum_e_ratio")) || math.IsNaN(r.Get("e")) {
-		t.Error("a method without v̂ has a ratio, or no e")
-	}
+	must.Near(t, r.Get("ence_ref"), want, 0.05*want, "reference")
+	must.Not(t, r.Reason("sum_e_ratio") == "" || !math.IsNaN(r.Get("sum_e_ratio")) || math.IsNaN(r.Get("e")),
+		"a method without v̂ has a ratio, or no e")
 }
 
 func TestJudgeUndefined(t *testing.T) {
@@ -232,14 +219,10 @@ func TestDiagnose(t *testing.T) {
 	var codes []string
 	for _, f := range Diagnose(bad) {
 		codes = append(codes, f.Code)
-		if !(f.Value > f.Limit) || f.Do == "" {
-			t.Errorf("flag %+v", f)
-		}
+		must.Not(t, !(f.Value > f.Limit) || f.Do == "", "flag %+v", f)
 	}
 
-	if got := strings.Join(codes, " "); got != "delta kappa negative-cov cov-above-var" {
-		t.Errorf("flags %s", got)
-	}
+	must.Equal(t, strings.Join(codes, " "), "delta kappa negative-cov cov-above-var", "flags")
 
 	// By hand: rms δ = 1, mean |C| = 0.875.
 	if f := Diagnose(bad)[0]; !near(f.Value, 1/math.Sqrt(0.875), 1e-12) || !strings.Contains(f.How, "1.1 of √C") {
@@ -276,9 +259,7 @@ func TestUncertainCalibration(t *testing.T) {
 		v := Values{
 			{Key: "sum_e_ratio", Value: Mean([]float64{c.ratio})}, {Key: "sum_e_ratio_se", Value: Mean([]float64{c.se})},
 		}
-		if got := UncertainCalibration(v, 5); got != c.want {
-			t.Errorf("%g ± %g: %q, expected %q", c.ratio, c.se, got, c.want)
-		}
+		must.Equal(t, UncertainCalibration(v, 5), c.want, "%g ± %g", c.ratio, c.se)
 	}
 }
 
@@ -308,9 +289,7 @@ func TestDiagnoseCalibration(t *testing.T) {
 	}
 
 	// Binomial, 60 draws of 0.95: 57 ± 1.7; a ratio's own standard error is a little small.
-	if right < 48 {
-		t.Errorf("%d of 60 calibrated models are not flagged, expected about 57", right)
-	}
+	must.Not(t, right < 48, "%d of 60 calibrated models are not flagged, expected about 57", right)
 
 	none := newNumbers(Parts)
 	none.undefineAll("not computed")
@@ -387,9 +366,7 @@ func TestDiagnoseCoverage(t *testing.T) {
 		}
 	}
 
-	if wrong > 10 {
-		t.Errorf("%d of 60 models with the right σ are flagged, expected about 3", wrong)
-	}
+	must.Not(t, wrong > 10, "%d of 60 models with the right σ are flagged, expected about 3", wrong)
 
 	// By hand, 15 runs, Student's quantile 2.145: ± 0.02 is a range of ± 0.043; without scatter the deviation
 	// is √(0.95·0.05/15) = 0.0563, a range of ± 0.121.
@@ -409,9 +386,7 @@ func TestDiagnoseCoverage(t *testing.T) {
 		{math.NaN(), 0.1, 15, 0, false},
 	} {
 		sign, ok := CompareCoverage(Trust{Level: 0.95, Inside: c.coverage, InsideSE: c.se, Runs: c.runs})
-		if sign != c.sign || ok != c.ok {
-			t.Errorf("%+v: %d, %v", c, sign, ok)
-		}
+		must.Not(t, sign != c.sign || ok != c.ok, "%+v: %d, %v", c, sign, ok)
 	}
 }
 
@@ -431,9 +406,7 @@ func TestUpTo(t *testing.T) {
 		{0.98934, 0, "0.9893"},
 		{1e-3, 2e-5, "0.001000"},
 	} {
-		if got := upTo(c.v, c.deviation); got != c.want {
-			t.Errorf("%g ± %g: %s, expected %s", c.v, c.deviation, got, c.want)
-		}
+		must.Equal(t, upTo(c.v, c.deviation), c.want, "%g ± %g", c.v, c.deviation)
 	}
 }
 
@@ -488,9 +461,7 @@ func TestCoverageByHand(t *testing.T) {
 		triplets.Answers{Mu: []float64{5, 5}, Var: []float64{4, 4}},
 	}
 
-	if got := Coverage(s, []float64{0.5, 0.7, 0.95, 0.99}); !slices.Equal(got, []float64{0.25, 0.5, 0.5, 0.75}) {
-		t.Errorf("%v", got)
-	}
+	must.Equal(t, Coverage(s, []float64{0.5, 0.7, 0.95, 0.99}), []float64{0.25, 0.5, 0.5, 0.75}, "got")
 
 	if got := Coverage(Set{Set: triplets.Set{Out: 1}}, []float64{0.5}); got != nil {
 		t.Errorf("without rows: %v", got)
@@ -502,9 +473,9 @@ func TestCoverageByHand(t *testing.T) {
 		t.Errorf("68 %%: %v, 95 %%: %v", r.Get("coverage68"), r.Get("coverage95"))
 	}
 
-	// Limits differ by outcome: rows of two outcomes, residuals 0, 0 | 3, 3.
-	l := limits{[]float64{-1, 4}, []float64{1, 5}}
-	if n, below := l.within([]float64{0, 0, 3, 3}), l.below([]float64{0, 1, 3, 5}); n != 2 || below != 2 {
-		t.Errorf("%d inside, %d below", n, below)
+	// Limits are inside, and not below.
+	z := []float64{-1, 0, 1, 3}
+	if n, m := within(z, 1), below(z, 1); n != 3 || m != 2 {
+		t.Errorf("%d inside, %d below", n, m)
 	}
 }

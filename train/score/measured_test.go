@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"doubletake/internal/must"
 	"doubletake/train/triplets"
 )
 
@@ -64,8 +65,7 @@ func TestMeasuredErrorAgainstTruth(t *testing.T) {
 		}
 
 		// The mean of so many such deviations; 3 of its own standard errors.
-		if math.Abs(z) > 3/math.Sqrt(repeats) {
-			t.Errorf("same run %v: e is biased by %v standard errors on average", sameRun, z)
-		}
+		must.Not(t, math.Abs(z) > 3/math.Sqrt(repeats), "same run %v: e is biased by %v standard errors on average", sameRun,
+			z)
 	}
 }

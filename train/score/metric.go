@@ -5,19 +5,19 @@ import (
 	"math"
 	"slices"
 
+	"doubletake/internal/lists"
 	"doubletake/train/numbers"
 )
 
 // Metric describes a number that models are judged by. Metrics lists all of
-// them; metrics.json, metrics.arrow, methods.arrow, the tables of every format
+// them; metrics.json, metrics.arrow, the tables of every format
 // and the page are made from that list.
 type Metric struct {
-	Key    string  // in metrics.json, metrics.arrow and methods.arrow
+	Key    string  // in metrics.json and metrics.arrow
 	Symbol string  // in tables
 	Factor float64 // tables show the number times this, 1 or 100
 	Unit   string  // "1" for ratios and shares, "nat", or a power of "sd", the training outcomes' standard deviation
 	What   string  // its meaning
-	Over   Average // how it is averaged over the seeds of a split
 
 	Of    Uses
 	needs string // of a method: "total" variance, measured "error", or that and its "epistemic" variance
@@ -30,142 +30,45 @@ type Uses int
 const (
 	Parts   Uses = 1 << iota // the train and the test part of a split, per outcome too
 	Methods                  // the test part as each method of a comparison predicts it
+
+	both = Parts | Methods
 )
 
-// Average is a way to combine the values of several seeds.
-type Average struct {
-	What string // in words
-	of   func(v []float64) (mean, std float64)
-}
+// Metrics are all metrics, in the order of metrics.json.
+var Metrics = []Metric{
+	{"r2", "R²", 1, "1", "coefficient of determination of μ over all y1 and y2", both, ""},
+	{"abs_cov", "E|cov|", 100, "sd²", "mean |raw| over distinct inputs, the paper's measure", Parts, ""},
+	{"abs_cov_centred", "E|C|", 100, "sd²", "mean |C| over distinct inputs", Parts, ""},
+	{"cov_centred", "C", 100, "sd²", "mean C over distinct inputs", Parts, ""},
+	{"delta", "E|δ|", 100, "sd", "mean |δ| over distinct inputs", Parts, ""},
+	{"mu_delta", "E|μδ|", 100, "sd²", "mean |μδ| over distinct inputs, in raw but no covariance", Parts, ""},
+	{"kappa", "E|κ|/σ²", 1, "1", "mean |κ| over mean σ², over distinct inputs; 0 for a joint law", Parts, ""},
+	{"zigzag", "u", 1, "sd", "mean u = |m(μ) − μ| over distinct inputs", Parts, ""},
+	{"negative_cov", "C ≤ 0", 1, "1", "share of distinct inputs with C ≤ 0", Parts, ""},
+	{"cov_above_var", "C > σ²", 1, "1", "share of distinct inputs with C > σ²", Parts, ""},
+	{"noise_ceiling", "noise ceiling of R²", 1, "1", "R² of the true mean, from the differences of pairs", Parts, ""},
+	{"pair_mse", "pair MSE", 1, "sd²", "mean ½[(y1−μ)² + (y2−μ)²] over rows", Parts, ""},
 
-var (
-	mean   = Average{"mean over seeds ± sample standard deviation (n−1)", MeanStd}
-	meanSE = Average{"mean of the seeds' standard errors ± their sample standard deviation", MeanStd}
-)
+	{"nll", "NLL", 1, "nat", "mean negative log density of y", Methods, "total"},
+	{"crps", "CRPS", 1, "sd", "mean continuous ranked probability score of y", Methods, "total"},
+	{"coverage68", "in 68 %", 1, "1", "share of y within μ ± σ", Methods, "total"},
+	{"coverage95", "in 95 %", 1, "1", "share of y within the central 95 % interval", Methods, "total"},
+	{"width95", "width 95 %", 1, "sd", "mean full width of the central 95 % interval", Methods, "total"},
+	{"ence", "ENCE", 1, "1", "expected normalised calibration error of the total variance", Methods, "total"},
+	{"ence_ref", "ENCE if calibrated", 1, "1", "mean ENCE of simulated data that are calibrated", Methods, "total"},
+	{"ence_ref95", "95 % below", 1, "1", "95 % quantile of ENCE of such data", Methods, "total"},
 
-// Metrics are all metrics, in the order of metrics.json. Where a line states nothing else, the
-// number is a ratio, shown as it is, and the mean over the seeds.
-var Metrics = complete([]Metric{
-	{
-		Key: "r2", Symbol: "R²", Of: Parts | Methods,
-		What: "coefficient of determination of μ over all y1 and y2",
-	},
-	{
-		Key: "abs_cov", Symbol: "E|cov|", Factor: 100, Unit: "sd²", Of: Parts,
-		What: "mean |raw| over distinct inputs, the paper's measure",
-	},
-	{
-		Key: "abs_cov_centred", Symbol: "E|C|", Factor: 100, Unit: "sd²", Of: Parts,
-		What: "mean |C| over distinct inputs",
-	},
-	{
-		Key: "cov_centred", Symbol: "C", Factor: 100, Unit: "sd²", Of: Parts,
-		What: "mean C over distinct inputs",
-	},
-	{Key: "delta", Symbol: "E|δ|", Factor: 100, Unit: "sd", Of: Parts, What: "mean |δ| over distinct inputs"},
-	{
-		Key: "mu_delta", Symbol: "E|μδ|", Factor: 100, Unit: "sd²", Of: Parts,
-		What: "mean |μδ| over distinct inputs, in raw but no covariance",
-	},
-	{
-		Key: "kappa", Symbol: "E|κ|/σ²", Of: Parts,
-		What: "mean |κ| over mean σ², over distinct inputs; 0 for a joint law",
-	},
-	{Key: "zigzag", Symbol: "u", Unit: "sd", Of: Parts, What: "mean u = |m(μ) − μ| over distinct inputs"},
-	{Key: "negative_cov", Symbol: "C ≤ 0", Of: Parts, What: "share of distinct inputs with C ≤ 0"},
-	{Key: "cov_above_var", Symbol: "C > σ²", Of: Parts, What: "share of distinct inputs with C > σ²"},
-	{
-		Key: "noise_ceiling", Symbol: "noise ceiling of R²", Of: Parts,
-		What: "R² of the true mean, from the differences of pairs",
-	},
-	{Key: "pair_mse", Symbol: "pair MSE", Unit: "sd²", Of: Parts, What: "mean ½[(y1−μ)² + (y2−μ)²] over rows"},
-
-	{
-		Key: "nll", Symbol: "NLL", Unit: "nat", Of: Methods, needs: "total",
-		What: "mean negative log density of y",
-	},
-	{
-		Key: "crps", Symbol: "CRPS", Unit: "sd", Of: Methods, needs: "total",
-		What: "mean continuous ranked probability score of y",
-	},
-	{Key: "coverage68", Symbol: "in 68 %", Of: Methods, needs: "total", What: "share of y within μ ± σ"},
-	{
-		Key: "coverage95", Symbol: "in 95 %", Of: Methods, needs: "total",
-		What: "share of y within the central 95 % interval",
-	},
-	{
-		Key: "width95", Symbol: "width 95 %", Unit: "sd", Of: Methods, needs: "total",
-		What: "mean full width of the central 95 % interval",
-	},
-	{
-		Key: "ence", Symbol: "ENCE", Of: Methods, needs: "total",
-		What: "expected normalised calibration error of the total variance",
-	},
-	{
-		Key: "ence_ref", Symbol: "ENCE if calibrated", Of: Methods, needs: "total",
-		What: "mean ENCE of simulated data that are calibrated",
-	},
-	{
-		Key: "ence_ref95", Symbol: "95 % below", Of: Methods, needs: "total",
-		What: "95 % quantile of ENCE of such data",
-	},
-
-	{
-		Key: "e", Symbol: "e", Factor: 100, Unit: "sd²", Of: Parts | Methods, needs: "error",
-		What: "mean of e = (y1−μ)(y2−μ), the measured squared error of μ",
-	},
-	{
-		Key: "e_se", Symbol: "SE of e", Factor: 100, Unit: "sd²", Over: meanSE, Of: Parts,
-		What: "standard error of e, clustered by run",
-	},
-	{
-		Key: "sum_e_ratio", Symbol: "Σe/ΣC", Of: Parts | Methods, needs: "epistemic",
-		What: "Σe/Σv̂, v̂ = C: 1 if calibrated, above overconfident",
-	},
-	{
-		Key: "sum_e_ratio_se", Symbol: "SE of Σe/ΣC", Over: meanSE, Of: Parts | Methods, needs: "epistemic",
-		What: "its standard error, clustered by run",
-	},
-	{
-		Key: "calibrated_fraction", Symbol: "bins that agree", Of: Parts,
-		What: "share of bins where mean e and mean C agree (95 %)",
-	},
-	{
-		Key: "square", Symbol: "v̂²−2v̂e", Factor: 100, Unit: "sd⁴", Of: Methods, needs: "epistemic",
-		What: "mean(v̂² − 2v̂e): squared error of v̂ up to a constant",
-	},
-	{
-		Key: "square_se", Symbol: "SE of v̂²−2v̂e", Factor: 100, Unit: "sd⁴", Over: meanSE, Of: Methods, needs: "epistemic",
-		What: "its standard error, clustered by run",
-	},
-	{
-		Key: "qlike", Symbol: "QLIKE", Of: Methods, needs: "epistemic",
-		What: "mean(ln v̂ + e/v̂), v̂ not below 1e-4·Var(y)",
-	},
-	{
-		Key: "floored", Symbol: "floored", Of: Methods, needs: "epistemic",
-		What: "share of values with v̂ below that floor",
-	},
-	{
-		Key: "nonpositive", Symbol: "v̂ ≤ 0", Of: Methods, needs: "epistemic",
-		What: "share of values with v̂ ≤ 0",
-	},
-	{
-		Key: "chebyshev95", Symbol: "√(v̂/0.05)", Unit: "sd", Of: Methods, needs: "epistemic",
-		What: "mean half-width of the 95 % Chebyshev interval",
-	},
-})
-
-func complete(metrics []Metric) []Metric {
-	for i := range metrics {
-		m := &metrics[i]
-		m.Factor, m.Unit = cmp.Or(m.Factor, 1), cmp.Or(m.Unit, "1")
-		if m.Over.of == nil {
-			m.Over = mean
-		}
-	}
-
-	return metrics
+	{"e", "e", 100, "sd²", "mean of e = (y1−μ)(y2−μ), the measured squared error of μ", both, "error"},
+	{"e_se", "SE of e", 100, "sd²", "standard error of e, clustered by run", Parts, ""},
+	{"sum_e_ratio", "Σe/ΣC", 1, "1", "Σe/Σv̂, v̂ = C: 1 if calibrated, above overconfident", both, "epistemic"},
+	{"sum_e_ratio_se", "SE of Σe/ΣC", 1, "1", "its standard error, clustered by run", both, "epistemic"},
+	{"calibrated_fraction", "bins that agree", 1, "1", "share of bins where mean e and mean C agree (95 %)", Parts, ""},
+	{"square", "v̂²−2v̂e", 100, "sd⁴", "mean(v̂² − 2v̂e): squared error of v̂ up to a constant", Methods, "epistemic"},
+	{"square_se", "SE of v̂²−2v̂e", 100, "sd⁴", "its standard error, clustered by run", Methods, "epistemic"},
+	{"qlike", "QLIKE", 1, "1", "mean(ln v̂ + e/v̂), v̂ not below 1e-4·Var(y)", Methods, "epistemic"},
+	{"floored", "floored", 1, "1", "share of values with v̂ below that floor", Methods, "epistemic"},
+	{"nonpositive", "v̂ ≤ 0", 1, "1", "share of values with v̂ ≤ 0", Methods, "epistemic"},
+	{"chebyshev95", "√(v̂/0.05)", 1, "sd", "mean half-width of the 95 % Chebyshev interval", Methods, "epistemic"},
 }
 
 // MetricsOf returns the metrics that are computed of that, in their order.
@@ -185,14 +88,8 @@ func MetricOf(key string) Metric {
 
 // keysThatNeed returns the keys of a method's metrics that rest on what.
 func keysThatNeed(what string) []string {
-	var out []string
-	for _, m := range MetricsOf(Methods) {
-		if m.needs == what {
-			out = append(out, m.Key)
-		}
-	}
-
-	return out
+	of := slices.DeleteFunc(MetricsOf(Methods), func(m Metric) bool { return m.needs != what })
+	return lists.Each(of, func(m Metric) string { return m.Key })
 }
 
 // Number is the value of one metric. NaN is undefined.
@@ -207,12 +104,7 @@ type Numbers []Number
 
 // newNumbers returns zeros for the metrics computed of that.
 func newNumbers(u Uses) Numbers {
-	var out Numbers
-	for _, m := range MetricsOf(u) {
-		out = append(out, Number{Key: m.Key})
-	}
-
-	return out
+	return lists.Each(MetricsOf(u), func(m Metric) Number { return Number{Key: m.Key} })
 }
 
 func (n Numbers) find(key string) *Number {
@@ -319,39 +211,25 @@ type Values []Keyed
 
 // Get returns the value with that key, the zero Value when there is none.
 func (v Values) Get(key string) Value {
-	for _, k := range v {
-		if k.Key == key {
-			return k.Value
-		}
+	if i := slices.IndexFunc(v, func(k Keyed) bool { return k.Key == key }); i >= 0 {
+		return v[i].Value
 	}
-
 	return Value{}
 }
 
-// OverSeeds averages the numbers of the seeds of a split, each metric in its
-// way. A value is undefined as soon as it is in one of the seeds. Without seeds
-// there are no values.
+// OverSeeds averages the numbers of the seeds of a split. A value is undefined as soon as it is
+// in one of the seeds. Without seeds there are no values.
 func OverSeeds(seeds []Numbers) Values {
-	var out Values
-
 	if len(seeds) == 0 {
 		return nil
 	}
 
-	for _, x := range seeds[0] {
-		v := make([]float64, len(seeds))
+	return lists.Each(seeds[0], func(x Number) Keyed {
+		k := Keyed{x.Key, Mean(lists.Each(seeds, func(n Numbers) float64 { return n.Get(x.Key) }))}
+		k.Undefined = cmp.Or(lists.Each(seeds, func(n Numbers) string { return n.Reason(x.Key) })...)
 
-		k := Keyed{Key: x.Key, Value: Value{N: len(seeds)}}
-		for i, n := range seeds {
-			v[i] = n.Get(x.Key)
-			k.Undefined = cmp.Or(k.Undefined, n.Reason(x.Key))
-		}
-
-		k.Mean, k.Std = MetricOf(x.Key).Over.of(v)
-		out = append(out, k)
-	}
-
-	return out
+		return k
+	})
 }
 
 // Mean is the mean of the seeds' values with its sample standard deviation.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"doubletake/internal/lists"
 	"doubletake/train/numbers"
 	"doubletake/train/triplets"
 )
@@ -21,23 +22,11 @@ func (t *OutcomeTrust) members() numbers.Object {
 	verdict := t.Grade()
 	noise := math.Sqrt(t.ClaimedSigma*t.ClaimedSigma - t.ClaimedEpistemic*t.ClaimedEpistemic)
 	o := numbers.Object{
-		"outcome", &t.Outcome,
-		"unit", &t.Unit,
-		"verdict", &verdict,
-		"runs", &t.Runs,
-		"rmse", &t.RMSE,
-		"rmse_se", &t.RMSESE,
-		"r2", &t.R2,
-		"noise_ceiling", &t.Ceiling,
-		"sd", &t.ClaimedSigma,
-		"sd_epistemic", &t.ClaimedEpistemic,
-		"sd_noise", &noise,
-		"level", &t.Level,
-		"coverage", &t.Inside,
-		"coverage_se", &t.InsideSE,
-		"half_width", &t.Half,
-		"width_over_spread", &t.WidthOverSpread,
-		"error_over_claim", &t.Ratio,
+		"outcome", &t.Outcome, "unit", &t.Unit, "verdict", &verdict, "runs", &t.Runs,
+		"rmse", &t.RMSE, "rmse_se", &t.RMSESE, "r2", &t.R2, "noise_ceiling", &t.Ceiling,
+		"sd", &t.ClaimedSigma, "sd_epistemic", &t.ClaimedEpistemic, "sd_noise", &noise,
+		"level", &t.Level, "coverage", &t.Inside, "coverage_se", &t.InsideSE,
+		"half_width", &t.Half, "width_over_spread", &t.WidthOverSpread, "error_over_claim", &t.Ratio,
 	}
 	for l := range t.At {
 		o = append(o, fmt.Sprintf("coverage_%g", 100*Levels[l]), &t.At[l])
@@ -71,43 +60,25 @@ func TrustByOutcome(s triplets.Set, mu, total, epistemic []float64, intervals *I
 		intervals = Claimed(total, 0.95)
 	}
 
-	var list []OutcomeTrust
-	for k, o := range s.Outcomes {
-		list = append(list, OutcomeTrust{
-			Outcome: o.Name, Unit: o.Unit, Trust: TrustOf(set, total, epistemic, spread, []int{k}, intervals),
-		})
-	}
-
-	return list
+	return lists.Make(len(s.Outcomes), func(k int) OutcomeTrust {
+		t := TrustOf(set, total, epistemic, spread, []int{k}, intervals)
+		return OutcomeTrust{Outcome: s.Outcomes[k].Name, Unit: s.Outcomes[k].Unit, Trust: t}
+	})
 }
 
 // MeanByOutcome averages the trust of each outcome over trainings.
 func MeanByOutcome(trainings [][]OutcomeTrust) []OutcomeTrust {
-	var out []OutcomeTrust
-
 	if len(trainings) == 0 {
 		return nil
 	}
 
-	for i, o := range trainings[0] {
-		var list []Trust
-		for _, t := range trainings {
-			list = append(list, t[i].Trust)
-		}
+	return lists.Make(len(trainings[0]), func(i int) OutcomeTrust {
+		o := trainings[0][i]
+		o.Trust = MeanTrust(lists.Each(trainings, func(t []OutcomeTrust) Trust { return t[i].Trust }))
 
-		o.Trust = MeanTrust(list)
-		out = append(out, o)
-	}
-
-	return out
+		return o
+	})
 }
 
 // Grades are the grades of the outcomes.
-func Grades(list []OutcomeTrust) []Grade {
-	out := make([]Grade, len(list))
-	for i, t := range list {
-		out[i] = t.Grade()
-	}
-
-	return out
-}
+func Grades(list []OutcomeTrust) []Grade { return lists.Each(list, OutcomeTrust.Grade) }

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"doubletake/internal/lists"
 )
 
 // Rank is the place of a method in a comparison: its mean score over rows and
@@ -114,15 +116,8 @@ func Standing(key string, best, above, margin float64, worse bool) string {
 // whose corrected p is at most α rejects a true one with a probability of at most α.
 // NaN are no tests and stay NaN.
 func Holm(p []float64) []float64 {
-	var order []int
 	out := slices.Clone(p)
-
-	for i, v := range p {
-		if !math.IsNaN(v) {
-			order = append(order, i)
-		}
-	}
-
+	order := lists.Where(len(p), func(i int) bool { return !math.IsNaN(p[i]) })
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(p[a], p[b]) })
 
 	highest := 0.0

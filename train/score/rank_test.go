@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"doubletake/internal/must"
 )
 
 // By hand: differences of 1, 1, 3, 3 in two runs over two seeds that agree have the
@@ -28,9 +30,8 @@ func TestRankingByHand(t *testing.T) {
 	}
 
 	q := Ranking([][][]float64{{add(1.5, 1.5, 3.5, 3.5), add(0.5, 0.5, 2.5, 2.5)}, {best, best}}, run)
-	if math.Abs(q[1].SE*q[1].SE-r[1].SE*r[1].SE-0.25) > 1e-12 {
-		t.Errorf("SE² %v without and %v with seeds that differ by ±½", r[1].SE*r[1].SE, q[1].SE*q[1].SE)
-	}
+	must.Not(t, math.Abs(q[1].SE*q[1].SE-r[1].SE*r[1].SE-0.25) > 1e-12,
+		"SE² %v without and %v with seeds that differ by ±½", r[1].SE*r[1].SE, q[1].SE*q[1].SE)
 }
 
 // The two runs' means are 1 and 3 about 2: by ClusteredMean's G/(G−1), SE² =
@@ -54,9 +55,8 @@ func TestStanding(t *testing.T) {
 		{"ratio", 4, 0.1, 0.2, false, "undecided"},
 		{"crps", 1, 0, math.NaN(), false, "undecided"}, // one run
 	} {
-		if got := Standing(c.key, c.best, c.above, c.margin, c.worse); got != c.want {
-			t.Errorf("%s %g above %g, margin %g: %s, expected %s", c.key, c.above, c.best, c.margin, got, c.want)
-		}
+		must.Equal(t, Standing(c.key, c.best, c.above, c.margin, c.worse), c.want, "%s %g above %g, margin %g", c.key,
+			c.above, c.best, c.margin)
 	}
 }
 
@@ -117,7 +117,6 @@ func TestRankingHoldsItsLevel(t *testing.T) {
 		}
 	}
 
-	if told < trials/50 || told > trials/10 || found < trials*99/100 {
-		t.Errorf("told apart in %d of %d, found in %d", told, trials, found)
-	}
+	must.Not(t, told < trials/50 || told > trials/10 || found < trials*99/100, "told apart in %d of %d, found in %d",
+		told, trials, found)
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"testing"
 
+	"doubletake/internal/must"
 	"doubletake/train/triplets"
 )
 
@@ -74,13 +75,9 @@ func TestAllPairsOfRepeats(t *testing.T) {
 			t.Errorf("r = %v: mean e %.4f, truth %.4f: %.1f standard errors apart", repeats, mean, truth, off)
 		}
 
-		if math.Abs(stated/sd-1) > 0.1 {
-			t.Errorf("r = %v: standard error %.4f, e scatters by %.4f", repeats, stated, sd)
-		}
-
-		if repeats[len(repeats)-1] > 2 && sd >= before {
-			t.Errorf("r = %v: e scatters by %.4f, of disjoint pairs by %.4f", repeats, sd, before)
-		}
+		must.Not(t, math.Abs(stated/sd-1) > 0.1, "r = %v: standard error %.4f, e scatters by %.4f", repeats, stated, sd)
+		must.Not(t, repeats[len(repeats)-1] > 2 && sd >= before, "r = %v: e scatters by %.4f, of disjoint pairs by %.4f",
+			repeats, sd, before)
 
 		t.Logf("r = %v: e %.4f (truth %.4f), SE stated %.4f, true %.4f, disjoint %.4f", repeats, mean, truth, stated, sd,
 			before)
@@ -155,9 +152,8 @@ func TestWeightedFit(t *testing.T) {
 	}{{"weighted", weighted, true}, {"plain", plain, false}} {
 		mean, sd := MeanStd(c.v)
 		z := mean / (sd / math.Sqrt(campaigns))
-		if c.good != (math.Abs(z) < 3) {
-			t.Errorf("%s: the noise in the ceiling is off by %.5f, %.1f standard errors", c.name, mean, z)
-		}
+		must.Not(t, c.good != (math.Abs(z) < 3), "%s: the noise in the ceiling is off by %.5f, %.1f standard errors", c.name,
+			mean, z)
 
 		t.Logf("%s: off by %.5f, %.1f standard errors", c.name, mean, z)
 	}

@@ -12,7 +12,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
+	"doubletake/internal/lists"
 	"doubletake/train/triplets"
 )
 
@@ -52,13 +54,11 @@ func Summarise(s Set) Summary {
 	run, runs := dense(s.Run)
 	out := Summary{Conditions: conditions, Rows: s.N, Runs: runs}
 
-	all := make([]int, s.Out)
-	for j := range all {
-		all[j] = j
+	for j := range s.Out {
 		out.Outcomes = append(out.Outcomes, s.metrics([]int{j}, cond, conditions, run, runs))
 	}
 
-	out.Numbers = s.metrics(all, cond, conditions, run, runs)
+	out.Numbers = s.metrics(lists.Numbers(s.Out), cond, conditions, run, runs)
 	if !math.IsNaN(out.Get("r2")) {
 		if w := R2Warning(conditions); w != "" {
 			out.Warnings = append(out.Warnings, w)
@@ -71,7 +71,7 @@ func Summarise(s Set) Summary {
 			100/math.Sqrt(2*float64(runs-1))))
 	}
 
-	if s.N > 0 && !s.Couples && equal(s.Y1, s.Y2) {
+	if s.N > 0 && !s.Couples && slices.Equal(s.Y1, s.Y2) {
 		out.Warnings = append(out.Warnings,
 			"y1 and y2 are equal in every pair: either the data have no noise, or one draw was used twice and then neither e "+
 				"nor the noise ceiling holds")
@@ -80,38 +80,28 @@ func Summarise(s Set) Summary {
 	return out
 }
 
-// check verifies shapes and fills in Condition and Run.
-func (s Set) check() Set {
+// check verifies shapes, of variances too, which may be nil, and fills in Condition and Run.
+func (s Set) check(variances ...[]float64) Set {
 	if s.N < 0 || s.Out < 1 {
 		panic(fmt.Sprintf("score: a set of %d rows and %d outcomes", s.N, s.Out))
 	}
 
-	for _, v := range []struct {
-		name     string
-		v        []float64
-		optional bool
-	}{
-		{"Y1", s.Y1, false},
-		{"Y2", s.Y2, false},
-		{"Mu", s.Mu, false},
-		{"Var", s.Var, true},
-		{"CovRaw", s.CovRaw, true},
-		{"Cov", s.Cov, true},
-		{"Delta", s.Delta, true},
-		{"Kappa", s.Kappa, true},
-		{"ZigZag", s.ZigZag, true},
-	} {
-		if len(v.v) != s.N*s.Out && !(v.optional && v.v == nil) {
-			panic(fmt.Sprintf("score: %s holds %d values, not %d rows × %d outcomes", v.name, len(v.v), s.N, s.Out))
+	names := strings.Fields("Y1 Y2 Mu Var CovRaw Cov Delta Kappa ZigZag") // the first three are needed
+	for i, v := range [][]float64{s.Y1, s.Y2, s.Mu, s.Var, s.CovRaw, s.Cov, s.Delta, s.Kappa, s.ZigZag} {
+		if len(v) != s.N*s.Out && (i < 3 || v != nil) {
+			panic(fmt.Sprintf("score: %s holds %d values, not %d rows × %d outcomes", names[i], len(v), s.N, s.Out))
+		}
+	}
+
+	for _, v := range variances {
+		if v != nil && len(v) != s.N*s.Out {
+			panic(fmt.Sprintf("score: %d variances for %d rows × %d outcomes", len(v), s.N, s.Out))
 		}
 	}
 
 	for _, v := range []*[]int{&s.Condition, &s.Run} {
 		if *v == nil {
-			*v = make([]int, s.N)
-			for i := range *v {
-				(*v)[i] = i
-			}
+			*v = lists.Numbers(s.N)
 		}
 
 		if len(*v) != s.N {
@@ -132,7 +122,12 @@ func (s Set) metrics(cols, cond []int, conditions int, run []int, runs int) Numb
 
 	s.fit(m, cols, conditions)
 	s.covariances(m, cols, cond, conditions)
-	s.errors(m, cols, run, runs)
+	pairs, _ := s.paired(nil)
+	if s.Alone != nil {
+		run, runs = dense(pairs.Run)
+	}
+
+	pairs.errors(m, cols, run, runs)
 	m.undefineRest()
 
 	return m
@@ -144,13 +139,13 @@ func (s Set) fit(m Numbers, cols []int, conditions int) {
 
 	var r2, ceiling, pair float64
 	for _, j := range cols {
-		y1, y2, mu := column(s.Y1, s.Out, j), column(s.Y2, s.Out, j), column(s.Mu, s.Out, j)
+		y1, y2, mu := lists.Column(s.Y1, s.Out, j), lists.Column(s.Y2, s.Out, j), lists.Column(s.Mu, s.Out, j)
 		if pooledVar(y1, y2, s.Weight) == 0 {
 			flat = "all measured values of an outcome are equal"
 		}
 
 		r2 += weightedR2(y1, y2, mu, s.Weight) / float64(len(cols))
-		ceiling += NoiseCeiling(y1, y2, s.Weight) / float64(len(cols))
+		ceiling += s.ceiling(j) / float64(len(cols))
 
 		for i := range s.N {
 			k := i*s.Out + j
@@ -297,8 +292,29 @@ func (s Set) errors(m Numbers, cols, run []int, runs int) {
 	}
 }
 
+// paired returns the rows that are not alone, and their variances v.
+func (s Set) paired(v []float64) (Set, []float64) {
+	if s.Alone == nil {
+		return s, v
+	}
+
+	rows := s.Pairs()
+	answers := s.Answers.Rows(rows, s.Out)
+	if v != nil {
+		v = triplets.Answers{Var: v}.Rows(rows, s.Out).Var
+	}
+
+	return Set{s.Select(rows), answers}, v
+}
+
+// ceiling is the noise ceiling of an outcome, by the rows that are not alone.
+func (s Set) ceiling(outcome int) float64 {
+	p, _ := s.paired(nil)
+	return NoiseCeiling(lists.Column(p.Y1, p.Out, outcome), lists.Column(p.Y2, p.Out, outcome), p.Weight)
+}
+
 // weight is the weight of a row.
-func (s Set) weight(i int) float64 { return weightAt(s.Weight, i) }
+func (s Set) weight(i int) float64 { return triplets.WeightAt(s.Weight, i) }
 
 // ratio sets the ratio Σe/ΣC and its standard error.
 func (n Numbers) ratio(c Calibration, runs int) {
@@ -318,53 +334,13 @@ func (n Numbers) ratio(c Calibration, runs int) {
 // mean is the squared error of μ only on pairs the model was not trained on.
 func MeasuredError(s Set) []float64 {
 	s = s.check()
-	e := make([]float64, len(s.Mu))
-	for k, mu := range s.Mu {
-		e[k] = (s.Y1[k] - mu) * (s.Y2[k] - mu)
-	}
-
-	return e
-}
-
-func column(v []float64, out, j int) []float64 {
-	if out == 1 {
-		return v
-	}
-
-	c := make([]float64, len(v)/out)
-	for i := range c {
-		c[i] = v[i*out+j]
-	}
-
-	return c
-}
-
-func equal(a, b []float64) bool {
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-
-	return true
+	return lists.Make(len(s.Mu), func(k int) float64 { return (s.Y1[k] - s.Mu[k]) * (s.Y2[k] - s.Mu[k]) })
 }
 
 // dense renumbers ids 0, 1, … in order of first appearance.
 func dense(ids []int) (index []int, n int) {
-	seen := make(map[int]int)
-
-	index = make([]int, len(ids))
-	for i, id := range ids {
-		k, ok := seen[id]
-		if !ok {
-			k = len(seen)
-			seen[id] = k
-		}
-
-		index[i] = k
-	}
-
-	return index, len(seen)
+	index, distinct := lists.Index(ids)
+	return index, len(distinct)
 }
 
 // conditionWeights returns the weight of each row in a mean that weighs each
@@ -375,10 +351,5 @@ func conditionWeights(cond []int, conditions int) []float64 {
 		rows[c]++
 	}
 
-	w := make([]float64, len(cond))
-	for i, c := range cond {
-		w[i] = 1 / (rows[c] * float64(conditions))
-	}
-
-	return w
+	return lists.Each(cond, func(c int) float64 { return 1 / (rows[c] * float64(conditions)) })
 }

@@ -12,6 +12,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	"doubletake/internal/lists"
+	"doubletake/internal/must"
 	"doubletake/train/triplets"
 )
 
@@ -23,10 +25,7 @@ func golden(t testing.TB) (s Set, want struct {
 	R2Factor         map[string]float64 `json:"r2_factor"`
 },
 ) {
-	raw, err := os.ReadFile("testdata/score.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Read(t, "testdata/score.json")
 
 	var in struct {
 		N, Out         int
@@ -39,13 +38,8 @@ func golden(t testing.TB) (s Set, want struct {
 		Condition, Run []int
 	}
 
-	if err := json.Unmarshal(raw, &in); err != nil {
-		t.Fatal(err)
-	}
-
-	if err := json.Unmarshal(raw, &want); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(raw, &in))
+	must.Do(t, json.Unmarshal(raw, &want))
 
 	return Set{
 		triplets.Set{N: in.N, Out: in.Out, Y1: in.Y1, Y2: in.Y2, Condition: in.Condition, Run: in.Run},
@@ -69,21 +63,16 @@ func near(a, b, tol float64) bool { return math.Abs(a-b) <= tol*math.Max(1, math
 func TestSummariseAgainstNumpy(t *testing.T) {
 	s, want := golden(t)
 	got := Summarise(s)
-	if got.Conditions != want.Conditions || got.Runs != want.Runs || got.Rows != s.N {
-		t.Errorf("%d conditions, %d runs, %d rows", got.Conditions, got.Runs, got.Rows)
-	}
+	must.Not(t, got.Conditions != want.Conditions || got.Runs != want.Runs || got.Rows != s.N,
+		"%d conditions, %d runs, %d rows", got.Conditions, got.Runs, got.Rows)
 
 	check := func(what string, m Numbers, want map[string]float64) {
-		if len(want) < 15 {
-			t.Fatalf("%s: only %d numbers to compare", what, len(want))
-		}
+		must.Never(t, len(want) < 15, "%s: only %d numbers to compare", what, len(want))
 
 		for _, name := range keys(Parts) {
 			w, ok := want[name]
 			if !ok {
-				if name != "calibrated_fraction" {
-					t.Errorf("%s: numpy has no %s", what, name)
-				}
+				must.Not(t, name != "calibrated_fraction", "%s: numpy has no %s", what, name)
 				continue
 			}
 
@@ -154,9 +143,7 @@ func TestR2ClosedForms(t *testing.T) {
 	}
 
 	// Exact answer, and the answer that is the set's own mean.
-	if got := R2(x, x, x); got != 1 {
-		t.Errorf("exact: %v", got)
-	}
+	must.Equal(t, R2(x, x, x), 1, "exact")
 
 	m := (average(y1, nil) + average(y2, nil)) / 2
 
@@ -277,9 +264,7 @@ func TestClusteredMeanMonteCarlo(t *testing.T) {
 	}
 
 	want := (1 + 1.0/size) / g
-	if math.Abs(se2/want-1) > 4*math.Sqrt(2.0/(g-1)/reps) {
-		t.Errorf("mean squared standard error %v, want %v", se2, want)
-	}
+	must.Near(t, se2, want, 4*math.Sqrt(2.0/(g-1)/reps)*want, "mean squared standard error")
 
 	if f := float64(covered) / reps; math.Abs(f-0.95) > 4*math.Sqrt(0.95*0.05/reps) {
 		t.Errorf("covers %v of the time", f)
@@ -327,9 +312,8 @@ func TestSumERatioMonteCarlo(t *testing.T) {
 		}
 
 		mean, sd := MeanStd(ratio)
-		if math.Abs(mean-scale) > 4*sd/math.Sqrt(float64(reps)) {
-			t.Errorf("scale %v: ratio %v ± %v", scale, mean, sd/math.Sqrt(float64(reps)))
-		}
+		must.Not(t, math.Abs(mean-scale) > 4*sd/math.Sqrt(float64(reps)), "scale %v: ratio %v ± %v", scale, mean,
+			sd/math.Sqrt(float64(reps)))
 
 		// Squared normals with log-normal sizes have heavy tails: 20 %.
 		if q := math.Sqrt(se2) / sd; q < 0.8 || q > 1.2 {
@@ -338,9 +322,8 @@ func TestSumERatioMonteCarlo(t *testing.T) {
 
 		// 95 % by construction when calibrated, somewhat less because e is
 		// skewed; when e is four times C hardly a bin may agree.
-		if scale == 1 && (agree < 0.85 || agree > 0.99) || scale == 4 && agree > 0.3 {
-			t.Errorf("scale %v: %v of the bins agree", scale, agree)
-		}
+		must.Not(t, scale == 1 && (agree < 0.85 || agree > 0.99) || scale == 4 && agree > 0.3,
+			"scale %v: %v of the bins agree", scale, agree)
 	}
 }
 
@@ -350,24 +333,15 @@ func TestCalibrateCov(t *testing.T) {
 	e := []float64{3, 1, 2, 1, 2, 3, 1, 2, 3, 0, 0, 0}
 	id := []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}
 	c := CalibrateCov(cov, e, id, 6)
-	if len(c.Bins) != 4 {
-		t.Fatalf("%d bins: %+v", len(c.Bins), c.Bins)
-	}
+	must.Be(t, len(c.Bins), 4, "bins: %+v", c.Bins)
 
 	for i, want := range []float64{-1, 1, 2, 3} {
 		b := c.Bins[i]
-		if b.N != 3 || b.MeanCov != want || b.Runs != 3 {
-			t.Errorf("bin %d: %+v", i, b)
-		}
-
-		if b.MeanE != max(0, want) || b.Agrees != (i > 0) {
-			t.Errorf("bin %d: %+v", i, b)
-		}
+		must.Not(t, b.N != 3 || b.MeanCov != want || b.Runs != 3, "bin %d: %+v", i, b)
+		must.Not(t, b.MeanE != max(0, want) || b.Agrees != (i > 0), "bin %d: %+v", i, b)
 	}
 
-	if !near(c.NonPositive, 0.25, 1e-15) || !near(c.Ratio, 18.0/15, 1e-15) || c.Agreeing != 0.75 {
-		t.Errorf("%+v", c)
-	}
+	must.Not(t, !near(c.NonPositive, 0.25, 1e-15) || !near(c.Ratio, 18.0/15, 1e-15) || c.Agreeing != 0.75, "%+v", c)
 
 	// Distinct values: equal counts, as they come.
 	cov, e, id = nil, nil, nil
@@ -380,14 +354,10 @@ func TestCalibrateCov(t *testing.T) {
 	total := 0
 	for _, b := range c.Bins {
 		total += b.N
-		if b.N < 10 || b.N > 11 {
-			t.Errorf("a bin of %d", b.N)
-		}
+		must.Not(t, b.N < 10 || b.N > 11, "a bin of %d", b.N)
 	}
 
-	if len(c.Bins) != 10 || total != 103 {
-		t.Errorf("%d bins of %d values", len(c.Bins), total)
-	}
+	must.Not(t, len(c.Bins) != 10 || total != 103, "%d bins of %d values", len(c.Bins), total)
 
 	if c := CalibrateCov([]float64{-1, -2}, []float64{1, 1}, []int{0, 1}, 0); !math.IsNaN(c.Ratio) || c.Undefined == "" {
 		t.Errorf("negative sum: %+v", c)
@@ -528,7 +498,7 @@ func TestPairErrorIdentity(t *testing.T) {
 		}
 
 		for j, o := range m.Outcomes {
-			v := pooledVar(column(s.Y1, s.Out, j), column(s.Y2, s.Out, j), nil)
+			v := pooledVar(lists.Column(s.Y1, s.Out, j), lists.Column(s.Y2, s.Out, j), nil)
 			if !math.IsNaN(o.Get("r2")) && !same((1-o.Get("r2"))*v, o.Get("pair_mse")) {
 				t.Fatalf("outcome %d: R² %v, variance %v, pair error %v", j, o.Get("r2"), v, o.Get("pair_mse"))
 			}
@@ -571,9 +541,7 @@ func TestConditionsWeighOnce(t *testing.T) {
 		}
 	}
 
-	if near(m.Get("e"), want.All["e"], 1e-6) {
-		t.Error("the mean of e runs over rows and should have changed")
-	}
+	must.Not(t, near(m.Get("e"), want.All["e"], 1e-6), "the mean of e runs over rows and should have changed")
 }
 
 func TestUndefined(t *testing.T) {
@@ -689,9 +657,7 @@ func TestWarnings(t *testing.T) {
 		t.Errorf("%q", w)
 	}
 
-	if R2Warning(1) == "" || R2Warning(10) != "" || R2Warning(0) != "" {
-		t.Error("R2Warning at its edges")
-	}
+	must.Not(t, R2Warning(1) == "" || R2Warning(10) != "" || R2Warning(0) != "", "R2Warning at its edges")
 }
 
 func TestOverSeeds(t *testing.T) {
@@ -705,9 +671,7 @@ func TestOverSeeds(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 
-	if len(v) != len(keys(Parts)) || v[0].Key != "r2" || !v.Get("nll").Absent() {
-		t.Errorf("%+v", v)
-	}
+	must.Not(t, len(v) != len(keys(Parts)) || v[0].Key != "r2" || !v.Get("nll").Absent(), "%+v", v)
 
 	b.undefine("one condition only", "r2")
 
@@ -743,19 +707,15 @@ func TestValueReason(t *testing.T) {
 func TestMetrics(t *testing.T) {
 	seen := map[string]bool{}
 	for _, m := range Metrics {
-		if seen[m.Key] || m.Symbol == "" || m.What == "" || m.Over.What == "" || m.Of == 0 ||
+		if seen[m.Key] || m.Symbol == "" || m.What == "" || m.Of == 0 ||
 			m.Factor != 1 && m.Factor != 100 {
 			t.Errorf("%+v", m)
 		}
 
-		if !slices.Contains([]string{"1", "nat", "sd", "sd²", "sd⁴"}, m.Unit) {
-			t.Errorf("%s has the unit %q", m.Key, m.Unit)
-		}
+		must.Not(t, !slices.Contains([]string{"1", "nat", "sd", "sd²", "sd⁴"}, m.Unit), "%s has the unit %q", m.Key, m.Unit)
 
 		seen[m.Key] = true
-		if MetricOf(m.Key).What != m.What {
-			t.Errorf("%s is not found by its key", m.Key)
-		}
+		must.Not(t, MetricOf(m.Key).What != m.What, "%s is not found by its key", m.Key)
 	}
 
 	if p, m := len(keys(Parts)), len(keys(Methods)); p != 17 || m != 18 {
@@ -806,13 +766,4 @@ func ExampleSummarise() {
 	// R² 0.769, e 0.250 ± 0.058, Σe/ΣC 0.83
 	// E|cov|: not computed
 	// two distinct conditions are too few for R²: sampling alone moves 1 − R² by a factor of 153 either way (95 %)
-}
-
-func BenchmarkSummarise(b *testing.B) {
-	s := calibrated(rand.New(rand.NewPCG(1, 1)), 60, 13, 1)
-	b.ReportAllocs()
-
-	for b.Loop() {
-		Summarise(s)
-	}
 }

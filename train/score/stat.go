@@ -6,7 +6,8 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/mathext"
-	"gonum.org/v1/gonum/stat/distuv"
+
+	"doubletake/train/triplets"
 )
 
 // MeanStd returns the mean and the sample standard deviation (n−1) of v, as
@@ -43,7 +44,7 @@ func weightedR2(y1, y2, mu, weight []float64) float64 {
 	res := 0.0
 	for i, m := range mu {
 		a, b := y1[i]-m, y2[i]-m
-		res += weightAt(weight, i) * (a*a + b*b)
+		res += triplets.WeightAt(weight, i) * (a*a + b*b)
 	}
 
 	tot := 2 * totalWeight(weight, len(y1)) * pooledVar(y1, y2, weight)
@@ -52,14 +53,6 @@ func weightedR2(y1, y2, mu, weight []float64) float64 {
 	}
 
 	return 1 - res/tot
-}
-
-// weightAt is the weight of a row; nil: 1.
-func weightAt(weight []float64, i int) float64 {
-	if weight == nil {
-		return 1
-	}
-	return weight[i]
 }
 
 // totalWeight is the sum of the weights of n rows.
@@ -86,7 +79,7 @@ func NoiseCeiling(y1, y2, weight []float64) float64 {
 	noise := 0.0
 	for i := range y1 {
 		d := y1[i] - y2[i]
-		noise += weightAt(weight, i) * (d * d / 2)
+		noise += triplets.WeightAt(weight, i) * (d * d / 2)
 	}
 
 	v := pooledVar(y1, y2, weight)
@@ -103,7 +96,7 @@ func pooledVar(a, b, weight []float64) float64 {
 
 	ss := 0.0
 	for i := range a {
-		ss += weightAt(weight, i) * ((a[i]-mean)*(a[i]-mean) + (b[i]-mean)*(b[i]-mean))
+		ss += triplets.WeightAt(weight, i) * ((a[i]-mean)*(a[i]-mean) + (b[i]-mean)*(b[i]-mean))
 	}
 
 	return ss / (2 * totalWeight(weight, len(a)))
@@ -118,7 +111,7 @@ func average(v, weight []float64) float64 {
 
 	sum := 0.0
 	for i, x := range v {
-		sum += weightAt(weight, i) * (x - v[0])
+		sum += triplets.WeightAt(weight, i) * (x - v[0])
 	}
 
 	return v[0] + sum/totalWeight(weight, len(v))
@@ -308,8 +301,7 @@ func calibrationBin(rows []int, cov, e []float64, cluster []int) CalibrationBin 
 	b.MeanE, b.SE = ClusteredMean(es, id)
 	if runs > 1 {
 		d, se := ClusteredMean(ds, id)
-		t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(runs - 1)}.Quantile(0.975)
-		b.Agrees = math.Abs(d) <= t*se
+		b.Agrees = math.Abs(d) <= student975(runs)*se
 	}
 
 	return b

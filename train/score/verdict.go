@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+
+	"doubletake/internal/lists"
 )
 
 // Levels are those at which coverage is stated.
@@ -29,6 +31,14 @@ type Trust struct {
 	Runs, Values         int     // distinct runs; values y1 and y2
 	EpistemicRatio       float64 // √(Σe/Σv̂): error over claimed epistemic deviation; NaN where undefined
 	EpistemicRatioDefect string  // why it is NaN
+}
+
+// numbers are those that are averaged over trainings.
+func (t *Trust) numbers() []*float64 {
+	return []*float64{
+		&t.RMSE, &t.RMSESE, &t.ClaimedSigma, &t.ClaimedEpistemic, &t.R2, &t.Ceiling, &t.At[0], &t.At[1], &t.At[2], &t.At[3],
+		&t.Effective, &t.Inside, &t.InsideSE, &t.Half, &t.Ratio, &t.RatioSE, &t.WidthOverSpread, &t.EpistemicRatio,
+	}
 }
 
 // Evidence is what the intervals showed on the runs.
@@ -86,23 +96,18 @@ func Claimed(total []float64, level float64) *Intervals {
 // every number is undefined otherwise. TrustOf panics on slices of other lengths.
 // intervals nil are those of normal laws, the model's own claim.
 func TrustOf(s Set, total, epistemic, spread []float64, outcomes []int, intervals *Intervals) Trust {
-	s = s.check()
+	s = s.check(total, epistemic)
+	if spread != nil && len(spread) != s.Out {
+		panic(fmt.Sprintf("score: %d deviations for %d outcomes", len(spread), s.Out))
+	}
 
 	if intervals == nil {
 		intervals = Claimed(total, 0.95)
 	}
 
-	if len(total) != s.N*s.Out || epistemic != nil && len(epistemic) != s.N*s.Out ||
-		spread != nil && len(spread) != s.Out {
-		panic(fmt.Sprintf("score: %d and %d variances, %d deviations for %d rows × %d outcomes",
-			len(total), len(epistemic), len(spread), s.N, s.Out))
-	}
-
-	nan := math.NaN()
-	t := Trust{
-		RMSE: nan, RMSESE: nan, R2: nan, Ceiling: nan, ClaimedSigma: nan, ClaimedEpistemic: nan,
-		At: [4]float64{nan, nan, nan, nan}, Level: intervals.Level, Inside: nan, InsideSE: nan, Effective: nan, Half: nan,
-		Ratio: nan, RatioSE: nan, WidthOverSpread: nan, EpistemicRatio: nan, Claimed: intervals.claimed,
+	t := Trust{Level: intervals.Level, Claimed: intervals.claimed}
+	for _, p := range t.numbers() {
+		*p = math.NaN()
 	}
 
 	if s.N == 0 || len(outcomes) == 0 || s.errorUndefined() != "" {
@@ -110,7 +115,7 @@ func TrustOf(s Set, total, epistemic, spread []float64, outcomes []int, interval
 		return t
 	}
 
-	var run []int // one of each is a pair: a row and outcome
+	var run, ofPairs []int // runs of rows and outcomes, and of those that are not alone
 	var e, claim, square, variance, inside, half []float64
 	var at [4][]float64
 
@@ -127,7 +132,7 @@ func TrustOf(s Set, total, epistemic, spread []float64, outcomes []int, interval
 		}
 
 		if math.IsNaN(half) {
-			return nan
+			return math.NaN()
 		}
 
 		return share
@@ -139,10 +144,11 @@ func TrustOf(s Set, total, epistemic, spread []float64, outcomes []int, interval
 			k := i*s.Out + j
 			r1, r2 := s.Y1[k]-s.Mu[k], s.Y2[k]-s.Mu[k]
 			run = append(run, s.Run[i])
-			e = append(e, r1*r2)
-
-			if epistemic != nil {
-				claim = append(claim, epistemic[k])
+			if s.Alone == nil || !s.Alone[i] {
+				e, ofPairs = append(e, r1*r2), append(ofPairs, run[len(run)-1])
+				if epistemic != nil {
+					claim = append(claim, epistemic[k])
+				}
 			}
 
 			square = append(square, (r1*r1+r2*r2)/2)
@@ -160,8 +166,8 @@ func TrustOf(s Set, total, epistemic, spread []float64, outcomes []int, interval
 	}
 
 	_, t.Runs = dense(run)
-	t.Values = 2 * len(e)
-	meanE, seE := ClusteredMean(e, run)
+	t.Values = 2 * len(square)
+	meanE, seE := ClusteredMean(e, ofPairs)
 	t.RMSE = math.Sqrt(math.Max(0, meanE))
 	t.RMSESE = seE / (2 * t.RMSE)
 	meanVar, _ := ClusteredMean(variance, run)
@@ -181,19 +187,23 @@ func TrustOf(s Set, total, epistemic, spread []float64, outcomes []int, interval
 	ratio, se := ClusteredRatio(square, variance, run)
 	t.Ratio = math.Sqrt(ratio)
 	t.RatioSE = se / (2 * t.Ratio)
-	t.setEpistemic(meanE, claim, run)
+	t.setEpistemic(meanE, claim, ofPairs)
 	t.setFit(s, outcomes)
 
 	return t
 }
 
-// setFit sets R² of the mean and the noise ceiling, means over the outcomes.
+// setFit sets R² of the mean and the noise ceiling, means over the outcomes; NaN of one condition.
 func (t *Trust) setFit(s Set, outcomes []int) {
+	if _, conditions := dense(s.Condition); conditions < 2 {
+		return
+	}
+
 	t.R2, t.Ceiling = 0, 0
 	for _, j := range outcomes {
-		y1, y2, mu := column(s.Y1, s.Out, j), column(s.Y2, s.Out, j), column(s.Mu, s.Out, j)
+		y1, y2, mu := lists.Column(s.Y1, s.Out, j), lists.Column(s.Y2, s.Out, j), lists.Column(s.Mu, s.Out, j)
 		t.R2 += weightedR2(y1, y2, mu, s.Weight) / float64(len(outcomes))
-		t.Ceiling += NoiseCeiling(y1, y2, s.Weight) / float64(len(outcomes))
+		t.Ceiling += s.ceiling(j) / float64(len(outcomes))
 	}
 }
 
@@ -233,27 +243,9 @@ func MeanTrust(list []Trust) Trust {
 			continue
 		}
 
-		for _, p := range [][2]*float64{
-			{&m.RMSE, &t.RMSE},
-			{&m.RMSESE, &t.RMSESE},
-			{&m.ClaimedSigma, &t.ClaimedSigma},
-			{&m.ClaimedEpistemic, &t.ClaimedEpistemic},
-			{&m.R2, &t.R2},
-			{&m.Ceiling, &t.Ceiling},
-			{&m.At[0], &t.At[0]},
-			{&m.At[1], &t.At[1]},
-			{&m.At[2], &t.At[2]},
-			{&m.At[3], &t.At[3]},
-			{&m.Effective, &t.Effective},
-			{&m.Inside, &t.Inside},
-			{&m.InsideSE, &t.InsideSE},
-			{&m.Half, &t.Half},
-			{&m.Ratio, &t.Ratio},
-			{&m.RatioSE, &t.RatioSE},
-			{&m.WidthOverSpread, &t.WidthOverSpread},
-			{&m.EpistemicRatio, &t.EpistemicRatio},
-		} {
-			*p[0] += (*p[1] - *p[0]) / float64(i+1)
+		mean := m.numbers()
+		for k, p := range t.numbers() {
+			*mean[k] += (*p - *mean[k]) / float64(i+1)
 		}
 
 		m.EpistemicRatioDefect = cmp.Or(m.EpistemicRatioDefect, t.EpistemicRatioDefect)

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"doubletake/internal/must"
 	"doubletake/train/triplets"
 )
 
@@ -68,9 +69,7 @@ func TestTrust(t *testing.T) {
 			{"ratio", got.Ratio, math.Sqrt(1+c.bias*c.bias) / c.claim, 0.05},
 			{"width over spread", got.WidthOverSpread, c.claim / c.spread, 1e-12},
 		} {
-			if !(math.Abs(x.got-x.want) <= x.tol) {
-				t.Errorf("bias %g, claim %g: %s %g, expected %g", c.bias, c.claim, x.name, x.got, x.want)
-			}
+			must.Near(t, x.got, x.want, x.tol, "bias %g, claim %g: %s", c.bias, c.claim, x.name)
 		}
 
 		if c.bias > 0 && math.Abs(got.EpistemicRatio/(c.bias/0.5)-1) > 0.05 {
@@ -84,9 +83,7 @@ func TestTrust(t *testing.T) {
 				got.Values, c.want)
 		}
 
-		if want := Worst(c.want, Undecided); claim != want {
-			t.Errorf("bias %g, claim %g: %s of the model's own claim, expected %s", c.bias, c.claim, claim, want)
-		}
+		must.Equal(t, claim, Worst(c.want, Undecided), "bias %g, claim %g: of the model's own claim", c.bias, c.claim)
 	}
 }
 
@@ -136,13 +133,9 @@ func TestTrustOfIntervals(t *testing.T) {
 	g := TrustOf(s, []float64{4, 4}, nil, []float64{10}, []int{0},
 		&Intervals{Level: 0.98, Half: half, At: [4][]float64{narrow, half, half, {3, 3}}})
 
-	if g.Level != 0.98 || g.Inside != 0.75 || g.At != [4]float64{0.25, 0.75, 0.75, 1} || g.Half != 2 || g.Claimed {
-		t.Errorf("%+v", g)
-	}
-
-	if want := 2 / (10 * 1.959963984540054); math.Abs(g.WidthOverSpread-want) > 1e-12 {
-		t.Errorf("width over spread %g, expected %g", g.WidthOverSpread, want)
-	}
+	must.Not(t, g.Level != 0.98 || g.Inside != 0.75 || g.At != [4]float64{0.25, 0.75, 0.75, 1} || g.Half != 2 || g.Claimed,
+		"%+v", g)
+	must.Near(t, g.WidthOverSpread, 2/(10*1.959963984540054), 1e-12, "width over spread")
 }
 
 // Where nothing can be measured nothing is claimed, and nothing is decided.
@@ -179,9 +172,7 @@ func TestWorst(t *testing.T) {
 		{[]Grade{Holds, Holds}, Holds},
 		{[]Grade{Undecided, Wide}, Undecided},
 	} {
-		if got := Worst(c.in...); got != c.want {
-			t.Errorf("%v: %s, expected %s", c.in, got, c.want)
-		}
+		must.Equal(t, Worst(c.in...), c.want, "%v", c.in)
 	}
 }
 
@@ -203,9 +194,7 @@ func TestMeanTrust(t *testing.T) {
 		t.Errorf("%+v", m)
 	}
 
-	if one := MeanTrust([]Trust{a}); one != a {
-		t.Errorf("%+v, expected the one", one)
-	}
+	must.Equal(t, MeanTrust([]Trust{a}), a, "got")
 }
 
 // The shares of Trust, of Judge and of Coverage are one count. Limits belong to the
@@ -223,9 +212,8 @@ func TestCoverageIsOneNumber(t *testing.T) {
 	for i, c := range []struct{ trust, judge float64 }{
 		{trust.At[0], judged.Get("coverage68")}, {trust.Inside, judged.Get("coverage95")},
 	} {
-		if !near(c.trust, c.judge, 1e-12) || !near(shares[i], c.judge, 1e-12) {
-			t.Errorf("%g in Trust, %g in Judge, %g in Coverage", c.trust, c.judge, shares[i])
-		}
+		must.Not(t, !near(c.trust, c.judge, 1e-12) || !near(shares[i], c.judge, 1e-12),
+			"%g in Trust, %g in Judge, %g in Coverage", c.trust, c.judge, shares[i])
 	}
 
 	edge := Set{Set: triplets.Set{N: 2, Out: 1, Y1: []float64{2, 4}, Y2: []float64{-2, 0}, Run: []int{0, 1}}}

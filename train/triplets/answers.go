@@ -1,5 +1,7 @@
 package triplets
 
+import "doubletake/internal/lists"
+
 // Answers are the predictions of a model of pairs at N conditions or rows, N×Out
 // each, row-major; a field is nil where it was not computed. m and v are mean
 // and variance of the second answer, Y1 ~ N(μ, diag σ²).
@@ -24,10 +26,7 @@ type AnswerColumn struct {
 
 // AnswerColumns lists the fields of Answers in the order of predictions.arrow.
 var AnswerColumns = []AnswerColumn{
-	{
-		"_mu", false, true, "mean, first answer",
-		func(a *Answers) *[]float64 { return &a.Mu },
-	},
+	{"_mu", false, true, "mean, first answer", func(a *Answers) *[]float64 { return &a.Mu }},
 	{
 		"_var", true, false, "variance of the first answer: all uncertainty about the outcome",
 		func(a *Answers) *[]float64 { return &a.Var },
@@ -36,10 +35,7 @@ var AnswerColumns = []AnswerColumn{
 		"_cov_raw", true, false, "the paper's covariance of two answers, C + μδ, taken in standardised units",
 		func(a *Answers) *[]float64 { return &a.CovRaw },
 	},
-	{
-		"_cov", true, false, "C, the centred covariance of two answers",
-		func(a *Answers) *[]float64 { return &a.Cov },
-	},
+	{"_cov", true, false, "C, the centred covariance of two answers", func(a *Answers) *[]float64 { return &a.Cov }},
 	{
 		"_delta", false, false, "δ, the shift of the mean when an answer is fed back",
 		func(a *Answers) *[]float64 { return &a.Delta },
@@ -48,10 +44,7 @@ var AnswerColumns = []AnswerColumn{
 		"_kappa", true, false, "κ = (variance of the second answer + variance of its mean) − σ²",
 		func(a *Answers) *[]float64 { return &a.Kappa },
 	},
-	{
-		"_zigzag", false, false, "|m(μ) − μ|, ZigZag's uncertainty",
-		func(a *Answers) *[]float64 { return &a.ZigZag },
-	},
+	{"_zigzag", false, false, "|m(μ) − μ|, ZigZag's uncertainty", func(a *Answers) *[]float64 { return &a.ZigZag }},
 }
 
 // Map returns the answers with f applied to every field.
@@ -66,22 +59,15 @@ func (a Answers) Map(f func(c AnswerColumn, v []float64) []float64) Answers {
 
 // Rows returns the answers at the given rows, out numbers each.
 func (a Answers) Rows(rows []int, out int) Answers {
-	return a.Map(func(_ AnswerColumn, v []float64) []float64 { return gather(v, rows, out) })
+	return a.Map(func(_ AnswerColumn, v []float64) []float64 { return lists.Rows(v, out, rows) })
 }
 
 // Standardised returns answers in the outcomes' own units in standardised ones.
 func (a Answers) Standardised(s Scale) Answers {
-	return a.Map(func(c AnswerColumn, v []float64) []float64 { return s.to(v, c.power(), c.Shift) })
+	return a.Map(func(c AnswerColumn, v []float64) []float64 { return s.to(v, c.Square, c.Shift) })
 }
 
 // Own returns standardised answers in the outcomes' own units.
 func (a Answers) Own(s Scale) Answers {
-	return a.Map(func(c AnswerColumn, v []float64) []float64 { return s.from(v, c.power(), c.Shift) })
-}
-
-func (c AnswerColumn) power() int {
-	if c.Square {
-		return 2
-	}
-	return 1
+	return a.Map(func(c AnswerColumn, v []float64) []float64 { return s.from(v, c.Square, c.Shift) })
 }

@@ -1,8 +1,12 @@
 package triplets
 
 import (
+	"cmp"
+	"maps"
 	"math"
 	"slices"
+
+	"doubletake/internal/lists"
 )
 
 // Limits of FarPairs.
@@ -25,50 +29,30 @@ type FarPair struct {
 // Sets of fewer than ten rows have none, as do outcomes whose rows mostly agree
 // exactly.
 func (s Set) FarPairs() []FarPair {
-	if s.N < fewestPairs {
+	pairs := s.Pairs()
+	if len(pairs) < fewestPairs {
 		return nil
 	}
 
 	worst := map[int]FarPair{}
 
-	size := make([]float64, s.N)
 	for k := range s.Out {
-		for i := range size {
-			size[i] = math.Abs(s.Y1[i*s.Out+k] - s.Y2[i*s.Out+k])
-		}
-
-		sorted := slices.Clone(size)
-		slices.Sort(sorted)
-
-		deviation := 1.4826 * (sorted[(s.N-1)/2] + sorted[s.N/2]) / 2
+		size := lists.Each(pairs, func(i int) float64 { return math.Abs(s.Y1[i*s.Out+k] - s.Y2[i*s.Out+k]) })
+		deviation := 1.4826 * lists.Median(size)
 		if !(deviation > 0) {
 			continue
 		}
 
-		for i, d := range size {
+		for at, d := range size {
+			i := pairs[at]
 			if t := d / deviation; t >= FarLimit && t > worst[i].Times {
 				worst[i] = FarPair{Row: i, Outcome: k, Deviation: deviation, Times: t}
 			}
 		}
 	}
 
-	out := make([]FarPair, 0, len(worst))
-	for i := range s.N { // rows in order, so that equal ones stay in it
-		if p, ok := worst[i]; ok {
-			out = append(out, p)
-		}
-	}
-
-	slices.SortStableFunc(out, func(a, b FarPair) int {
-		switch {
-		case a.Times > b.Times:
-			return -1
-		case a.Times < b.Times:
-			return 1
-		}
-
-		return 0
-	})
+	out := lists.Each(slices.Sorted(maps.Keys(worst)), func(i int) FarPair { return worst[i] }) // equal ones in order
+	slices.SortStableFunc(out, func(a, b FarPair) int { return cmp.Compare(b.Times, a.Times) })
 
 	return out
 }

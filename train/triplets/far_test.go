@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"doubletake/internal/must"
 )
 
 // Differences of simulated normal outcomes: the robust deviation is √2 times that
@@ -27,9 +29,7 @@ func TestFarPairs(t *testing.T) {
 	}
 
 	far := s.FarPairs()
-	if len(far) != n/5 {
-		t.Fatalf("%d far pairs, expected %d", len(far), n/5)
-	}
+	must.Be(t, len(far), n/5, "far pairs")
 
 	// A fifth of far pairs moves the median of |d| to the quantile 0.625 of the
 	// others: 0.887 standard deviations instead of 0.674.

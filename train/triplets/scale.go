@@ -29,12 +29,7 @@ func (s Set) OutcomeScale() Scale { return scaleOf(s.Out, s.Weight, s.Y1, s.Y2) 
 // scaleOf weighs row i of each part by weight[i]; nil: 1.
 func scaleOf(n int, weight []float64, parts ...[]float64) Scale {
 	s := Scale{make([]float64, n), make([]float64, n)}
-	w := func(i int) float64 {
-		if weight == nil {
-			return 1
-		}
-		return weight[i/n]
-	}
+	w := func(i int) float64 { return WeightAt(weight, i/n) }
 
 	rows := 0.0
 	for _, p := range parts {
@@ -86,25 +81,25 @@ func (s Scale) Check(what string, n int) error {
 }
 
 // Standardise returns rows in own units in standardised ones.
-func (s Scale) Standardise(v []float64) []float64 { return s.to(v, 1, true) }
+func (s Scale) Standardise(v []float64) []float64 { return s.to(v, false, true) }
 
 // Own returns standardised rows in own units.
-func (s Scale) Own(v []float64) []float64 { return s.from(v, 1, true) }
+func (s Scale) Own(v []float64) []float64 { return s.from(v, false, true) }
 
-// to divides by the power of the deviation, after taking out the mean where
+// to divides by the deviation, or its square, after taking out the mean where
 // shift is set.
-func (s Scale) to(v []float64, power int, shift bool) []float64 {
-	return s.each(v, power, shift, func(x, mean, unit float64) float64 { return (x - mean) / unit })
+func (s Scale) to(v []float64, square, shift bool) []float64 {
+	return s.each(v, square, shift, func(x, mean, unit float64) float64 { return (x - mean) / unit })
 }
 
 // from is the inverse of to, up to rounding.
-func (s Scale) from(v []float64, power int, shift bool) []float64 {
-	return s.each(v, power, shift, func(x, mean, unit float64) float64 { return float64(x*unit) + mean })
+func (s Scale) from(v []float64, square, shift bool) []float64 {
+	return s.each(v, square, shift, func(x, mean, unit float64) float64 { return float64(x*unit) + mean })
 }
 
 // each returns f of every number with its column's mean, 0 without shift, and unit;
 // nil of nil.
-func (s Scale) each(v []float64, power int, shift bool, f func(x, mean, unit float64) float64) []float64 {
+func (s Scale) each(v []float64, square, shift bool, f func(x, mean, unit float64) float64) []float64 {
 	if v == nil {
 		return nil
 	}
@@ -112,22 +107,17 @@ func (s Scale) each(v []float64, power int, shift bool, f func(x, mean, unit flo
 	out := make([]float64, len(v))
 	for i, x := range v {
 		j := i % len(s.Std)
-
-		m := 0.0
+		mean, unit := 0.0, s.Std[j]
 		if shift {
-			m = s.Mean[j]
+			mean = s.Mean[j]
 		}
 
-		out[i] = f(x, m, s.unit(j, power))
+		if square {
+			unit *= unit
+		}
+
+		out[i] = f(x, mean, unit)
 	}
 
 	return out
-}
-
-// unit is the size of column j's standardised unit, to the power 1 or 2.
-func (s Scale) unit(j, power int) float64 {
-	if power == 2 {
-		return s.Std[j] * s.Std[j]
-	}
-	return s.Std[j]
 }

@@ -4,16 +4,16 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
+
+	"doubletake/internal/must"
 )
 
 // Expected by hand: 1, 2, 3, 4 has mean 2.5 and variance 1.25.
 func TestScaleOf(t *testing.T) {
 	s := ScaleOf(2, []float64{1, 1e9, 2, 1e9}, []float64{3, 1e9 + 4, 4, 1e9 + 4})
-	if !slices.Equal(s.Mean, []float64{2.5, 1e9 + 2}) || !slices.Equal(s.Std, []float64{math.Sqrt(1.25), 2}) {
-		t.Errorf("%+v", s)
-	}
+	must.Not(t, !slices.Equal(s.Mean, []float64{2.5, 1e9 + 2}) || !slices.Equal(s.Std, []float64{math.Sqrt(1.25), 2}),
+		"%+v", s)
 
 	if c := ScaleOf(1, []float64{0.1, 0.1, 0.1}); c.Mean[0] != 0.1 || c.Std[0] != 0 {
 		t.Errorf("of a constant column: %+v", c)
@@ -33,9 +33,7 @@ func TestScaleCheck(t *testing.T) {
 		{Scale{[]float64{0, 0}, []float64{1, math.Inf(1)}}, "outcome 1"},
 	} {
 		err := c.s.Check("outcome", 2)
-		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%+v: %v, expected %q", c.s, err, c.want)
-		}
+		must.Refuse(t, err, c.want)
 	}
 }
 
@@ -51,20 +49,15 @@ func TestAnswersScale(t *testing.T) {
 	own := a.Own(s)
 	for i, want := range []float64{12, 12, 2, -1, 0.25, 28, 1.5} {
 		c := AnswerColumns[i]
-		if got := (*c.Field(&own))[0]; got != want {
-			t.Errorf("%s: %g, expected %g", c.Suffix, got, want)
-		}
+		must.Equal(t, (*c.Field(&own))[0], want, "%s", c.Suffix)
 
 		back := own.Standardised(s)
-		if got := (*c.Field(&back))[0]; got != (*c.Field(&a))[0] {
-			t.Errorf("%s comes back as %g", c.Suffix, got)
-		}
+		must.Equal(t, (*c.Field(&back))[0], (*c.Field(&a))[0], "%s comes back as", c.Suffix)
 	}
 
 	part := Answers{Mu: []float64{1, 2, 3, 4}}.Rows([]int{1, 1, 0}, 2)
-	if !slices.Equal(part.Mu, []float64{3, 4, 3, 4, 1, 2}) || part.Var != nil || part.Own(Identity(2)).Cov != nil {
-		t.Errorf("%+v", part)
-	}
+	must.Not(t, !slices.Equal(part.Mu, []float64{3, 4, 3, 4, 1, 2}) || part.Var != nil || part.Own(Identity(2)).Cov != nil,
+		"%+v", part)
 }
 
 // The identity changes no bit, and standardised values come back within a
@@ -77,18 +70,13 @@ func TestScaleRoundTrip(t *testing.T) {
 		v[i] = rng.NormFloat64() * math.Pow(10, float64(i%7-3))
 	}
 
-	if !slices.Equal(Identity(3).Standardise(v), v) || !slices.Equal(Identity(3).Own(v), v) {
-		t.Error("the identity changes numbers")
-	}
+	must.Not(t, !slices.Equal(Identity(3).Standardise(v), v) || !slices.Equal(Identity(3).Own(v), v),
+		"the identity changes numbers")
 
 	s := ScaleOf(3, v)
 	for i, x := range s.Own(s.Standardise(v)) {
-		if math.Abs(x-v[i]) > 4e-16*(math.Abs(v[i])+s.Std[i%3]) {
-			t.Fatalf("%g comes back as %g", v[i], x)
-		}
+		must.Never(t, math.Abs(x-v[i]) > 4e-16*(math.Abs(v[i])+s.Std[i%3]), "%g comes back as %g", v[i], x)
 	}
 
-	if s.Standardise(nil) != nil || s.Own(nil) != nil {
-		t.Error("nil does not stay nil")
-	}
+	must.Not(t, s.Standardise(nil) != nil || s.Own(nil) != nil, "nil does not stay nil")
 }

@@ -12,6 +12,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"doubletake/internal/lists"
 )
 
 // Quantity is a condition or an outcome.
@@ -26,9 +28,9 @@ type Part uint8
 
 // Parts of a split.
 const (
-	Train       Part = iota // the model is trained on the row
-	Test                    // held out: the model is judged on it
-	Calibration             // set aside to recalibrate the model's variances
+	Train   Part = iota // the model is trained on the row
+	Test                // held out: the model is judged on it
+	Neither             // the row is left out
 )
 
 // String returns the name of the part, as tables and files have it.
@@ -39,7 +41,7 @@ func (p Part) String() string {
 	return fmt.Sprintf("Part(%d)", uint8(p))
 }
 
-var partNames = [...]string{Train: "train", Test: "test", Calibration: "calibration"}
+var partNames = [...]string{Train: "train", Test: "test", Neither: "neither"}
 
 // Set is N conditions x with two independent outcomes each. Matrices are
 // row-major. Only the first group of fields is needed for training; New fills in
@@ -67,6 +69,14 @@ type Set struct {
 	// Weight is the weight of each row in the loss, in the outcomes' scale, in R² and
 	// in the measured error, by which r repeats count as r runs; nil: 1.
 	Weight []float64
+
+	// Alone are the rows whose second outcome shows no noise, as it is their own first one (PairAcross). They count
+	// as one measured value each; nil: none, or all.
+	Alone []bool
+
+	// repeats number the rows whose conditions are equal but for the occasion, where pairs are made across
+	// occasions (PairAcross); nil: pairs are as they were measured.
+	repeats, occasion []int
 
 	Part    []Part // per row; nil without a split
 	Scale   Scale  // of the outcomes: what standardised units are; see Standardised
@@ -104,7 +114,7 @@ func (s *Set) SetRuns(names []string) {
 	if len(names) != s.N {
 		panic(fmt.Sprintf("triplets: %d runs for %d rows", len(names), s.N))
 	}
-	s.Run, s.Runs = number(names)
+	s.Run, s.Runs = lists.Index(names)
 }
 
 // Check reports rows that nothing can be learned from: fewer than two, numbers that
@@ -181,25 +191,6 @@ func Index(x []float64, width int) (index []int, distinct []float64) {
 	return index, distinct
 }
 
-// number numbers names in order of first appearance.
-func number(names []string) (index []int, distinct []string) {
-	seen := map[string]int{}
-
-	index = make([]int, len(names))
-	for i, n := range names {
-		k, ok := seen[n]
-		if !ok {
-			k = len(distinct)
-			seen[n] = k
-			distinct = append(distinct, n)
-		}
-
-		index[i] = k
-	}
-
-	return index, distinct
-}
-
 // Conditions returns how many distinct conditions were numbered.
 func (s Set) Conditions() int {
 	if s.In == 0 {
@@ -232,45 +223,42 @@ func (s Set) Present() []int {
 // RowsOf returns the rows of a part; all of them belong to Train where there is
 // no split.
 func (s Set) RowsOf(p Part) []int {
-	var rows []int
-	for i := range s.N {
-		if s.Part == nil && p == Train || s.Part != nil && s.Part[i] == p {
-			rows = append(rows, i)
-		}
-	}
-
-	return rows
+	return lists.Where(s.N, func(i int) bool { return s.Part == nil && p == Train || s.Part != nil && s.Part[i] == p })
 }
 
 // Of returns the set of the rows of a part.
 func (s Set) Of(p Part) Set { return s.Select(s.RowsOf(p)) }
 
 // Select returns the set of the given rows, in their order. Numbers of
-// conditions and runs stay those of s, as does the scale.
+// conditions and runs stay those of s, as does the scale. Pairs across occasions are made anew.
 func (s Set) Select(rows []int) Set {
 	out := s
 	out.N = len(rows)
-	out.X, out.Y1, out.Y2 = gather(s.X, rows, s.In), gather(s.Y1, rows, s.Out), gather(s.Y2, rows, s.Out)
-	out.SetPoints = gather(s.SetPoints, rows, s.In)
-	out.Condition, out.Run = gather(s.Condition, rows, 1), gather(s.Run, rows, 1)
-	out.Weight, out.Group = gather(s.Weight, rows, 1), gather(s.Group, rows, 1)
-	out.Recording, out.Part = gather(s.Recording, rows, 1), gather(s.Part, rows, 1)
+	out.X, out.Y1, out.Y2 = lists.Rows(s.X, s.In, rows), lists.Rows(s.Y1, s.Out, rows), lists.Rows(s.Y2, s.Out, rows)
+	out.SetPoints = lists.Rows(s.SetPoints, s.In, rows)
+	out.Condition, out.Run = lists.Rows(s.Condition, 1, rows), lists.Rows(s.Run, 1, rows)
+	out.Weight, out.Group = lists.Rows(s.Weight, 1, rows), lists.Rows(s.Group, 1, rows)
+	out.Recording, out.Part = lists.Rows(s.Recording, 1, rows), lists.Rows(s.Part, 1, rows)
+	out.Alone = lists.Rows(s.Alone, 1, rows)
+	if s.repeats != nil {
+		out.repeats, out.occasion = lists.Rows(s.repeats, 1, rows), lists.Rows(s.occasion, 1, rows)
+		out.pair()
+	}
 
 	return out
 }
 
-// gather returns the given rows of v, width values each; nil of nil.
-func gather[T any](v []T, rows []int, width int) []T {
-	if v == nil {
-		return nil
+// WeightAt is the weight of row i; nil: 1.
+func WeightAt(weight []float64, i int) float64 {
+	if weight == nil {
+		return 1
 	}
+	return weight[i]
+}
 
-	out := make([]T, 0, len(rows)*width)
-	for _, i := range rows {
-		out = append(out, v[i*width:(i+1)*width]...)
-	}
-
-	return out
+// Pairs returns the rows that are not Alone.
+func (s Set) Pairs() []int {
+	return lists.Where(s.N, func(i int) bool { return s.Alone == nil || !s.Alone[i] })
 }
 
 // AtSetPoints returns the inputs at their set points.
@@ -295,21 +283,12 @@ func (s Set) InputNames() []string { return names(s.Inputs) }
 func (s Set) OutcomeNames() []string { return names(s.Outcomes) }
 
 func names(list []Quantity) []string {
-	out := make([]string, len(list))
-	for i, q := range list {
-		out[i] = q.Name
-	}
-
-	return out
+	return lists.Each(list, func(q Quantity) string { return q.Name })
 }
 
 // Values returns the distinct values of an input in the rows of s, ascending.
 func (s Set) Values(input int) []float64 {
-	var v []float64
-	for _, c := range s.Present() {
-		v = append(v, s.At(c)[input])
-	}
-
+	v := lists.Each(s.Present(), func(c int) float64 { return s.At(c)[input] })
 	slices.Sort(v)
 
 	return slices.Compact(v)

@@ -5,22 +5,19 @@ import (
 	"math"
 	"reflect"
 	"slices"
-	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"doubletake/internal/must"
 )
 
 func TestIndex(t *testing.T) {
 	nan, minus := math.NaN(), math.Copysign(0, -1)
 	index, distinct := Index([]float64{1, 2, 3, 4, 1, 2, nan, 0, -nan, 0, nan, minus}, 2)
-	if want := []int{0, 1, 0, 2, 2, 3}; !slices.Equal(index, want) {
-		t.Errorf("index %v, expected %v", index, want)
-	}
-
-	if len(distinct) != 8 || distinct[2] != 3 || !math.IsNaN(distinct[4]) || !math.Signbit(distinct[7]) {
-		t.Errorf("distinct rows %v", distinct)
-	}
+	must.Equal(t, index, []int{0, 1, 0, 2, 2, 3}, "index")
+	must.Not(t, len(distinct) != 8 || distinct[2] != 3 || !math.IsNaN(distinct[4]) || !math.Signbit(distinct[7]),
+		"distinct rows %v", distinct)
 
 	if i, d := Index(nil, 3); len(i) != 0 || d != nil {
 		t.Errorf("of nothing: %v, %v", i, d)
@@ -46,14 +43,11 @@ func TestIndexInvariants(t *testing.T) {
 				seen = append(seen, row)
 			}
 
-			if at != k || !slices.Equal(distinct[k*width:(k+1)*width], row) {
-				t.Fatalf("row %d %v is numbered %d, expected %d", i, row, k, at)
-			}
+			must.Never(t, at != k || !slices.Equal(distinct[k*width:(k+1)*width], row), "row %d %v is numbered %d, expected %d",
+				i, row, k, at)
 		}
 
-		if len(distinct) != len(seen)*width {
-			t.Fatalf("%d distinct numbers, expected %d rows of %d", len(distinct), len(seen), width)
-		}
+		must.Be(t, len(distinct), len(seen)*width, "distinct numbers, expected %d rows of %d", len(seen), width)
 	})
 }
 
@@ -66,7 +60,7 @@ func six() Set {
 
 	s.SetRuns([]string{"b", "a", "b", "c", "d", "a"})
 	s.Recording = []string{"r1", "r2", "r3", "r4", "r5", "r6"}
-	s.Part = []Part{Train, Test, Train, Calibration, Train, Test}
+	s.Part = []Part{Train, Test, Train, Neither, Train, Test}
 
 	return s
 }
@@ -77,36 +71,22 @@ func TestSet(t *testing.T) {
 		t.Fatalf("%d rows, %d inputs, %d outcomes, %d conditions", s.N, s.In, s.Out, s.Conditions())
 	}
 
-	if want := []int{0, 1, 0, 2, 2, 1}; !slices.Equal(s.Condition, want) {
-		t.Errorf("conditions %v, expected %v", s.Condition, want)
-	}
+	must.Equal(t, s.Condition, []int{0, 1, 0, 2, 2, 1}, "conditions")
 
 	if want := []int{0, 1, 0, 2, 3, 1}; !slices.Equal(s.Run, want) || !slices.Equal(s.Runs, []string{"b", "a", "c", "d"}) {
 		t.Errorf("runs %v of %v", s.Run, s.Runs)
 	}
 
-	if at := s.At(2); !slices.Equal(at, []float64{3, 200}) {
-		t.Errorf("condition 2 is %v", at)
+	must.Equal(t, s.At(2), []float64{3, 200}, "condition 2")
+	must.Equal(t, fmt.Sprint(s.InputNames(), s.OutcomeNames()), "[blades rpm] [y]", "names")
+
+	// Condition 2 is in the training part and in neither.
+	for part, want := range map[Part][]int{Train: {0, 2}, Test: {1}, Neither: {2}} {
+		must.Equal(t, s.Of(part).Present(), want, "%s", part)
 	}
 
-	if n := fmt.Sprint(s.InputNames(), s.OutcomeNames()); n != "[blades rpm] [y]" {
-		t.Errorf("names %s", n)
-	}
-
-	// Condition 2 is in the training and in the calibration part.
-	for part, want := range map[Part][]int{Train: {0, 2}, Test: {1}, Calibration: {2}} {
-		if in := s.Of(part).Present(); !slices.Equal(in, want) {
-			t.Errorf("%s: %v, expected %v", part, in, want)
-		}
-	}
-
-	if p := s.Select([]int{4, 1, 0, 3}).Present(); !slices.Equal(p, []int{2, 1, 0}) {
-		t.Errorf("not in order of appearance: %v", p)
-	}
-
-	if v := s.Of(Train).Values(1); !slices.Equal(v, []float64{100, 200}) {
-		t.Errorf("speeds of the training part %v", v)
-	}
+	must.Equal(t, s.Select([]int{4, 1, 0, 3}).Present(), []int{2, 1, 0}, "not in order of appearance")
+	must.Equal(t, s.Of(Train).Values(1), []float64{100, 200}, "speeds of the training part")
 }
 
 func TestOf(t *testing.T) {
@@ -118,40 +98,28 @@ func TestOf(t *testing.T) {
 		Run: []int{1, 1}, Runs: s.Runs, Recording: []string{"r2", "r6"}, Part: []Part{Test, Test},
 	}
 
-	if !reflect.DeepEqual(test, want) {
-		t.Errorf("%+v\nexpected\n%+v", test, want)
-	}
+	must.Not(t, !reflect.DeepEqual(test, want), "%+v\nexpected\n%+v", test, want)
 
-	if n := s.Of(Train).N + test.N + s.Of(Calibration).N; n != s.N {
+	if n := s.Of(Train).N + test.N + s.Of(Neither).N; n != s.N {
 		t.Errorf("the parts have %d rows of %d", n, s.N)
 	}
 
 	s.Part = nil
-	if s.Of(Train).N != s.N || s.Of(Test).N != 0 {
-		t.Error("without a split all rows belong to the training part")
-	}
+	must.Not(t, s.Of(Train).N != s.N || s.Of(Test).N != 0, "without a split all rows belong to the training part")
 
 	plain := Set{N: 2, In: 1, Out: 1, X: []float64{1, 2}, Y1: []float64{3, 4}, Y2: []float64{5, 6}}
 	one := plain.Select([]int{1})
-	if one.Condition != nil || one.Run != nil || one.X[0] != 2 || one.Y2[0] != 6 {
-		t.Errorf("%+v", one)
-	}
-
-	if (Set{}).Conditions() != 0 {
-		t.Error("an empty set has conditions")
-	}
+	must.Not(t, one.Condition != nil || one.Run != nil || one.X[0] != 2 || one.Y2[0] != 6, "%+v", one)
+	must.Not(t, (Set{}).Conditions() != 0, "an empty set has conditions")
 
 	none := New(nil, s.Outcomes, nil, []float64{1, 2}, []float64{3, 4})
-	if none.Conditions() != 1 || !slices.Equal(none.Present(), []int{0}) || len(none.At(0)) != 0 {
-		t.Errorf("without inputs: %+v", none)
-	}
+	must.Not(t, none.Conditions() != 1 || !slices.Equal(none.Present(), []int{0}) || len(none.At(0)) != 0,
+		"without inputs: %+v", none)
 }
 
 func TestCheck(t *testing.T) {
 	good := six()
-	if err := good.Check(); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, good.Check())
 
 	for want, change := range map[string]func(*Set){
 		"at least 2 training rows, found 1":                                     func(s *Set) { *s = s.Select([]int{3}) },
@@ -162,23 +130,19 @@ func TestCheck(t *testing.T) {
 		s := six()
 		change(&s)
 
-		if err := s.Check(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, expected %s", err, want)
-		}
+		must.Refuse(t, s.Check(), want)
 	}
 }
 
 func TestPartString(t *testing.T) {
-	for p, want := range map[Part]string{Train: "train", Test: "test", Calibration: "calibration", 7: "Part(7)"} {
-		if p.String() != want {
-			t.Errorf("%s, expected %s", p, want)
-		}
+	for p, want := range map[Part]string{Train: "train", Test: "test", Neither: "neither", 7: "Part(7)"} {
+		must.Not(t, p.String() != want, "%s, expected %s", p, want)
 	}
 }
 
 func TestPanics(t *testing.T) {
 	q := []Quantity{{Name: "q"}}
-	for name, c := range map[string]struct {
+	for _, c := range map[string]struct {
 		f    func()
 		want string
 	}{
@@ -192,9 +156,7 @@ func TestPanics(t *testing.T) {
 	} {
 		func() {
 			defer func() {
-				if r := fmt.Sprint(recover()); !strings.Contains(r, c.want) {
-					t.Errorf("%s: recovered %q, expected %q", name, r, c.want)
-				}
+				must.Contain(t, fmt.Sprint(recover()), c.want)
 			}()
 
 			c.f()

@@ -187,7 +187,7 @@ class Runs(unittest.TestCase):
         for key in ("r2", "e", "abs_cov"):
             mean = np.mean([j.document["splits"][0]["test"][key]["mean"] for j in found])
             self.assertAlmostEqual(mean, report["test"][key]["mean"], delta=1e-12 * abs(mean), msg=key)
-        self.assertIn("b = 3 held out: the stated interval", repr(found[0]))
+        self.assertRegex(repr(found[0]), "b = 3 held out: ± .*The stated interval")
         pairs, t = runs["wing/triplets"], seeds[0].where(seeds[0]["set"] == "test")
         alike = doubletake.judge({"run": t["run"], "lift": t["lift_mu"], "lift_sd": np.sqrt(t["lift_var"])}, pairs)
         rows = [next(r for r in j.rows if r["outcome"] == "lift") for j in (alike, found[0])]

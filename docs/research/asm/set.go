@@ -31,9 +31,6 @@ func (s set) size() int {
 	return 8
 }
 
-// float is the type of a number.
-func (s set) float() string { return fmt.Sprintf("float%d", 8*s.size()) }
-
 // either selects an instruction by the precision.
 func either[F any](s set, double, single F) F {
 	if s.single {
@@ -209,4 +206,26 @@ func (s set) number(m Mem) VecVirtual {
 	v := s.vec()
 	s.broadcast(m, v)
 	return v
+}
+
+// transposeQuarters transposes the 4 × 4 numbers in each quarter of four registers.
+func (s set) transposeQuarters(a []VecVirtual) []VecVirtual {
+	b, o := s.vecs(4), s.vecs(4)
+	s.VUNPCKLPS(a[1], a[0], b[0]) // 00 10 01 11
+	s.VUNPCKHPS(a[1], a[0], b[1]) // 02 12 03 13
+	s.VUNPCKLPS(a[3], a[2], b[2])
+	s.VUNPCKHPS(a[3], a[2], b[3])
+	for i := range o {
+		s.VSHUFPS(Imm([]uint64{0x44, 0xEE}[i%2]), b[i/2+2], b[i/2], o[i])
+	}
+	return o
+}
+
+// storeQuarter stores four numbers.
+func (s set) storeQuarter(v VecVirtual, quarter int, to Mem) {
+	if quarter == 0 {
+		s.VMOVUPS(v.AsX(), to)
+		return
+	}
+	s.VEXTRACTF128(Imm(uint64(quarter)), v, to)
 }

@@ -14,12 +14,9 @@ func training(ctx *build.Context) {
 	s.gemm("4", 4)
 	s.outer()
 	s.transpose()
-	s.gather()
 	s.adam()
 	s.lossGrad()
-	s.jointGrad()
 	s.variance()
-	s.run()
 	s.addRows()
 	s.sums()
 	s.product("product")
@@ -309,43 +306,6 @@ func (s set) bits() {
 	for i, v := range st {
 		s.VMOVUPS(v, at(state, 64*i))
 	}
-	s.end()
-}
-
-// gather copies rows in parts of 4 numbers; the last part is loaded where n allows.
-func (s set) gather() {
-	s.begin("gather", "dst *float32, ldd int, src *float32, lds int, idx *int32, rows, n int")
-	dst, src, idx, rows := s.param("dst"), s.param("src"), s.param("idx"), s.param("rows")
-	ldd, lds := s.stride("ldd", 4), s.stride("lds", 4)
-	most := s.param("n") // parts before the last, of which rest numbers are taken
-	s.DECQ(most)
-	rest := s.copyOf(most)
-	s.ANDQ(Imm(3), rest)
-	s.SHRQ(Imm(2), most)
-	window, p, last := s.table("lastLanes", ^uint64(0), ^uint64(0), 0, 0), s.GP64(), s.XMM()
-	s.LEAQ(window.Offset(12), p)
-	s.SHLQ(Imm(2), rest)
-	s.SUBQ(rest, p)
-	s.VMOVDQU(at(p, 0), last)
-	x, from := s.XMM(), s.GP64()
-	s.repeat("gather_rows", rows, 1, func() {
-		s.MOVLQSX(at(idx, 0), from)
-		s.IMULQ(lds, from)
-		s.ADDQ(src, from)
-		to, left := s.copyOf(dst), s.copyOf(most)
-		s.TESTQ(left, left)
-		s.JZ(LabelRef("gather_last"))
-		s.repeat("gather_part", left, 1, func() {
-			s.VMOVUPS(at(from, 0), x)
-			s.VMOVUPS(x, at(to, 0))
-			s.advance(16, from, to)
-		})
-		s.Label("gather_last")
-		s.VMASKMOVPS(at(from, 0), last, x)
-		s.VMOVUPS(x, at(to, 0))
-		s.advance(4, idx)
-		s.ADDQ(ldd, dst)
-	})
 	s.end()
 }
 

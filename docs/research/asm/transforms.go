@@ -3,36 +3,28 @@ package main
 import (
 	"fmt"
 	"math"
-	"strings"
 
 	"github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// The assembly of the transforms. One description serves both precisions. Lanes are eight to
-// a vector in memory, of float32 sixteen, which are two registers, one after the other. No
-// fused multiply-add: every product is rounded, as in the portable twin, so that both sets
-// give the same bits.
+// The assembly of the transforms. Lanes are eight to a vector in memory, which are two
+// registers, one after the other. No fused multiply-add: every product is rounded, as in
+// the portable twin, so that both sets give the same bits.
 func transforms(ctx *build.Context) {
-	for _, s := range []set{{ctx, "AVX2", false}, {ctx, "SingleAVX2", true}} {
-		s.stages()
-		s.twist()
-		s.addPower()
-		s.untangle()
-		if s.single {
-			s.loadPair(4)
-			continue
-		}
-
-		s.loadPair(8)
-		s.loadPair(4)
-		s.loadComplex()
-		s.storeComplex()
-		s.around()
-		s.sum(8)
-		s.sum(4)
-	}
+	s := set{ctx, "AVX2", false}
+	s.stages()
+	s.twist()
+	s.addPower()
+	s.untangle()
+	s.loadPair(8)
+	s.loadPair(4)
+	s.loadComplex()
+	s.storeComplex()
+	s.around()
+	s.sum(8)
+	s.sum(4)
 }
 
 const vec = 128 // bytes of a complex vector: 64 of real parts, 64 of imaginary parts
@@ -69,14 +61,14 @@ func (s set) cmul(a, w complexes) complexes {
 func (s set) factor(m Mem) complexes {
 	v := complexes{s.vec(), s.vec()}
 	s.broadcast(m, v.re)
-	s.broadcast(m.Offset(s.size()), v.im)
+	s.broadcast(m.Offset(8), v.im)
 	return v
 }
 
 // times is a by a constant.
 func (s set) times(a VecVirtual, x float64) VecVirtual {
 	r := s.vec()
-	either(s, s.VMULPD, s.VMULPS)(s.constant(x), a, r)
+	s.VMULPD(s.constant(x), a, r)
 	return r
 }
 
@@ -133,7 +125,7 @@ func (s set) butterfly(x []complexes, put func(i int, v complexes)) {
 // from x to tmp, whose outputs are neighbours, and one from tmp to y. The numbers are those
 // of the plan (dsp/kernel, stagesFast); they stay where the caller put them.
 func (s set) stages() {
-	s.begin("stages", "y, x, tw, tmp *"+s.float()+", groups, vectors, nextX, nextY, nextTwiddles, "+
+	s.begin("stages", "y, x, tw, tmp *float64, groups, vectors, nextX, nextY, nextTwiddles, "+
 		"radix, count, in, nextIn, radix2, count2, in2, out2, nextOut2 int")
 	label := func(l string, n ...any) string { return "stages" + s.name + "_" + l + fmt.Sprint(n...) }
 	to := func(l string, n ...any) LabelRef { return LabelRef(label(l, n...)) }
@@ -175,7 +167,7 @@ func (s set) stages() {
 		s.butterflies(label("row1_", code), code, left, twiddle, fan(in, in1, in3), near, func(radix int) {
 			s.ADDQ(s.addr("nextIn"), in)
 			s.advance(vec*radix, out)
-			s.advance(2*s.size()*(radix-1), twiddle)
+			s.advance(16*(radix-1), twiddle)
 		})
 		if code != 4 {
 			s.JMP(to("second"))
@@ -236,7 +228,7 @@ func (s set) butterflies(label string, code int, left, twiddle GPVirtual, ins, o
 		}
 		s.butterfly(v, func(i int, v complexes) {
 			if i > 0 && twiddles {
-				v = s.cmul(v, s.factor(at(twiddle, 2*s.size()*(i-1))))
+				v = s.cmul(v, s.factor(at(twiddle, 16*(i-1))))
 			}
 			s.store(outs[i], v)
 		})
@@ -253,80 +245,50 @@ func fan(base, step, step3 GPVirtual) []Mem {
 	return m
 }
 
-// twist multiplies as many vectors as there are lanes, L, by near·far (twiddles between
-// the two steps), transposes them and stores the L vectors of the transpose.
+// twist multiplies eight vectors by near·far (twiddles between the two steps), transposes
+// them and stores the eight vectors of the transpose.
 //
-//	x     groups × L vectors, row k of them all lanes j
+//	x     groups × 8 vectors, row k of them all lanes j
 //	near  a vector for each row: w^(l·k), l the lane
 //	far   a number for each row: w^(base·k)
-//	y     groups × L vectors, stride numbers between groups
+//	y     groups × 8 vectors, stride numbers between groups
 //
-// Four rows are transposed at once, in each block of four lanes of a register, which is
-// stored for itself.
+// Four rows are transposed at once.
 func (s set) twist() {
-	s.begin("twist", strings.ReplaceAll("y, x, near, far *T, stride, groups int", "T", s.float()))
+	s.begin("twist", "y, x, near, far *float64, stride, groups int")
 	label := func(l string) string { return "twist" + s.name + "_" + l }
 	y, x, near, far := s.param("y"), s.param("x"), s.param("near"), s.param("far")
-	stride, groups := s.stride("stride", s.size()), s.param("groups")
-	size, lanes := s.size(), 64/s.size()
+	stride, groups := s.stride("stride", 8), s.param("groups")
 	const atOnce = 4
-	transpose := either(s, s.transpose4, s.transposeQuarters)
 
 	s.repeat(label("group"), groups, 1, func() {
-		to, rows := s.copyOf(y), s.copyOf(U32(lanes/atOnce))
+		to, rows := s.copyOf(y), s.copyOf(U32(8/atOnce))
 		s.repeat(label("rows"), rows, 1, func() {
 			left := s.copyOf(U32(parts))
 			s.repeat(label("part"), left, 1, func() {
 				var re, im []VecVirtual
 				for k := range atOnce {
-					w := s.cmul(s.complexAt(at(near, vec*k)), s.factor(at(far, 2*size*k)))
+					w := s.cmul(s.complexAt(at(near, vec*k)), s.factor(at(far, 16*k)))
 					v := s.cmul(s.complexAt(at(x, vec*k)), w)
 					re, im = append(re, v.re), append(im, v.im)
 				}
 				for i, v := range [][]VecVirtual{re, im} {
-					for column, o := range transpose(v) {
-						for block := range s.lanes() / atOnce {
-							s.storeQuarter(o, block, at(to, vec*(atOnce*block+column)+64*i))
-						}
+					for column, o := range s.transpose4(v) {
+						s.move(o, at(to, vec*column+64*i))
 					}
 				}
 				s.advance(registerBytes, near, x)
-				s.advance(vec*s.lanes(), to)
+				s.advance(vec*atOnce, to)
 			})
 			s.advance(-64, near, x)
-			s.advance(-vec*lanes, to)
+			s.advance(-vec*8, to)
 			s.advance(vec*atOnce, near, x)
-			s.advance(2*size*atOnce, far)
-			s.advance(size*atOnce, to)
+			s.advance(16*atOnce, far)
+			s.advance(8*atOnce, to)
 		})
 		s.ADDQ(stride, y)
 	})
 	s.end()
-}
-
-// transposeQuarters transposes the 4 × 4 numbers in each quarter of four registers.
-func (s set) transposeQuarters(a []VecVirtual) []VecVirtual {
-	b, o := s.vecs(4), s.vecs(4)
-	s.VUNPCKLPS(a[1], a[0], b[0]) // 00 10 01 11
-	s.VUNPCKHPS(a[1], a[0], b[1]) // 02 12 03 13
-	s.VUNPCKLPS(a[3], a[2], b[2])
-	s.VUNPCKHPS(a[3], a[2], b[3])
-	for i := range o {
-		s.VSHUFPS(Imm([]uint64{0x44, 0xEE}[i%2]), b[i/2+2], b[i/2], o[i])
-	}
-	return o
-}
-
-// storeQuarter stores the lanes of a block: the whole register, of float32 four numbers.
-func (s set) storeQuarter(v VecVirtual, quarter int, to Mem) {
-	switch {
-	case !s.single:
-		s.VMOVUPD(v, to)
-	case quarter == 0:
-		s.VMOVUPS(v.AsX(), to)
-	default:
-		s.VEXTRACTF128(Imm(uint64(quarter)), v, to)
-	}
 }
 
 func (s set) transpose4(a []VecVirtual) []VecVirtual {
@@ -344,26 +306,19 @@ func (s set) transpose4(a []VecVirtual) []VecVirtual {
 // loadPair fills rows vectors from two real sequences under a Hann window:
 // (a−meanA)·w as the real part and (b−meanB)·w as the imaginary one, stride
 // samples between rows, groups of them jump rows apart; w = ½ − (row cosine·lane cosine − row sine·lane sine).
-// size is that of a sample, 8 or 4 bytes. For float32 vectors a mean comes as the sum of
-// two float32, so that its rounding is lost with that of the difference.
+// size is that of a sample, 8 or 4 bytes.
 func (s set) loadPair(size int) {
-	name, means := fmt.Sprintf("loadPair%d", 8*size), "meanA, meanB"
-	if s.single {
-		name, means = "loadPair", "meanA, meanB, restA, restB"
-	}
-	s.begin(name, fmt.Sprintf("dst *%[1]s, a, b *float%[2]d, row, lane *%[1]s, %[3]s %[1]s, "+
-		"stride, rows, jump, groups int", s.float(), 8*size, means))
+	name := fmt.Sprintf("loadPair%d", 8*size)
+	s.begin(name, fmt.Sprintf("dst *float64, a, b *float%d, row, lane *float64, meanA, meanB float64, "+
+		"stride, rows, jump, groups int", 8*size))
 	dst, a, b, row, lane := s.param("dst"), s.param("a"), s.param("b"), s.param("row"), s.param("lane")
-	var mean []VecVirtual
-	for _, m := range strings.Split(means, ", ") {
-		mean = append(mean, s.broadcastParam(m))
-	}
+	mean := []VecVirtual{s.broadcastParam("meanA"), s.broadcastParam("meanB")}
 	stride, rows, groups := s.stride("stride", size), s.param("rows"), s.param("groups")
 	turns := s.param("jump") // from a group's end to the next one's start
 	s.SUBQ(rows, turns)
 	back := s.copyOf(turns)
 	s.IMULQ(stride, back)
-	s.IMUL3Q(U32(2*s.size()), turns, turns)
+	s.IMUL3Q(U32(16), turns, turns)
 	half := s.number(s.constant(0.5))
 	var angle []complexes
 	for part := range parts {
@@ -378,21 +333,18 @@ func (s set) loadPair(size int) {
 				win := s.add(s.sub(half, s.mul(turn.re, angle[part].re)), s.mul(turn.im, angle[part].im))
 				for i, src := range []GPVirtual{a, b} {
 					v, m := s.vec(), at(src, part*s.lanes()*size)
-					if size == s.size() {
+					if size == 8 {
 						s.move(m, v)
 					} else {
 						s.VCVTPS2PD(m, v)
 					}
-					for k := i; k < len(mean); k += 2 {
-						v = s.sub(v, mean[k])
-					}
-					s.move(s.mul(v, win), at(dst, 64*i+part*registerBytes))
+					s.move(s.mul(s.sub(v, mean[i]), win), at(dst, 64*i+part*registerBytes))
 				}
 			}
 			s.advance(vec, dst)
 			s.ADDQ(stride, a)
 			s.ADDQ(stride, b)
-			s.advance(2*s.size(), row)
+			s.advance(16, row)
 		})
 		s.ADDQ(back, a)
 		s.ADDQ(back, b)
@@ -455,25 +407,15 @@ func (s set) storeComplex() {
 // addPower adds the squared magnitudes of rows vectors to rows of sums, stride numbers
 // apart.
 func (s set) addPower() {
-	s.begin("addPower", "sum *float64, x *"+s.float()+", stride, rows int")
+	s.begin("addPower", "sum, x *float64, stride, rows int")
 	sum, x, stride, rows := s.param("sum"), s.param("x"), s.stride("stride", 8), s.param("rows")
-	d := s // sums are float64
-	d.single = false
 
 	s.repeat("addPower"+s.name+"_row", rows, 1, func() {
-		for part := range 64 / s.size() / d.lanes() {
-			from := at(x, part*d.lanes()*s.size())
-			var v complexes
-			if s.single {
-				v = complexes{s.vec(), s.vec()}
-				s.VCVTPS2PD(from, v.re)
-				s.VCVTPS2PD(from.Offset(64), v.im)
-			} else {
-				v = s.complexAt(from)
-			}
-			p, to := d.add(d.mul(v.re, v.re), d.mul(v.im, v.im)), at(sum, part*registerBytes)
+		for part := range parts {
+			v := s.complexAt(at(x, part*registerBytes))
+			p, to := s.add(s.mul(v.re, v.re), s.mul(v.im, v.im)), at(sum, part*registerBytes)
 			s.VADDPD(to, p, p)
-			s.VMOVUPD(p, to)
+			s.move(p, to)
 		}
 		s.advance(vec, x)
 		s.ADDQ(stride, sum)
@@ -485,48 +427,37 @@ func (s set) addPower() {
 // and high's downwards. x is from the first numbers of sums of pairs and the second ones of
 // differences, y from the others.
 func (s set) untangle() {
-	s.begin("untangle", "x, y *float32, low, high *"+s.float()+", scale float64, blocks int")
+	s.begin("untangle", "x, y *float32, low, high *float64, scale float64, blocks int")
 	x, y, low, high := s.param("x"), s.param("y"), s.param("low"), s.param("high")
-	size, d := s.size(), s // powers are float64
-	d.single = false
-	scale, blocks := d.broadcastParam("scale"), s.param("blocks")
+	scale, blocks := s.broadcastParam("scale"), s.param("blocks")
 	const registers = 2 * parts
-	step := d.lanes() * size
-	load := func(m Mem) VecVirtual {
-		if !s.single {
-			return s.load(m)
-		}
-		v := s.vec()
-		s.VCVTPS2PD(m, v)
-		return v
-	}
 
 	s.repeat("untangle"+s.name+"_block", blocks, 1, func() {
 		for part := range parts {
 			var sums, differences []VecVirtual
 			for i := 2 * part; i < 2*part+2; i++ {
-				v, w := load(at(low, i*step)), load(at(high, (registers-1-i)*step))
+				v, w := s.load(at(low, i*registerBytes)), s.load(at(high, (registers-1-i)*registerBytes))
 				s.VPERM2F128(Imm(1), w, w, w)
-				a, c := d.add(v, w), d.sub(v, w)
-				sums, differences = append(sums, d.mul(a, a)), append(differences, d.mul(c, c))
+				a, c := s.add(v, w), s.sub(v, w)
+				sums, differences = append(sums, s.mul(a, a)), append(differences, s.mul(c, c))
 			}
 			unpack := func(f func(...Op), v []VecVirtual) VecVirtual {
 				r := s.vec()
 				f(v[1], v[0], r)
 				return r
 			}
-			px := d.add(unpack(s.VUNPCKLPD, sums), unpack(s.VUNPCKHPD, differences))
-			py := d.add(unpack(s.VUNPCKLPD, differences), unpack(s.VUNPCKHPD, sums))
+			px := s.add(unpack(s.VUNPCKLPD, sums), unpack(s.VUNPCKHPD, differences))
+			py := s.add(unpack(s.VUNPCKLPD, differences), unpack(s.VUNPCKHPD, sums))
 			for i, p := range []VecVirtual{py, px} { // y first: it may be x
-				p, to := d.mul(p, scale), at([]GPVirtual{y, x}[i], 4*part*d.lanes())
+				p, to := s.mul(p, scale), at([]GPVirtual{y, x}[i], 16*part)
 				s.VPERMPD(Imm(0xD8), p, p)
 				s.VCVTPD2PSY(p, p.AsX())
 				s.VMOVUPS(p.AsX(), to)
 			}
 		}
 		s.advance(32, x, y)
-		s.advance(16*size, low)
-		s.advance(-16*size, high)
+		s.advance(128, low)
+		s.advance(-128, high)
 	})
 	s.end()
 }

@@ -9,6 +9,7 @@ import (
 	batch "k8s.io/api/batch/v1"
 	"sigs.k8s.io/yaml"
 
+	"doubletake/internal/must"
 	"doubletake/pipeline/engine/job"
 )
 
@@ -25,9 +26,7 @@ func TestJobs(t *testing.T) {
 	}
 
 	var b strings.Builder
-	if err := w.Write(&b, "k8s"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.Write(&b, "k8s"))
 
 	parts := strings.Split(b.String(), "<<'END'\n")[1:]
 	if len(parts) != 2 {

@@ -10,14 +10,14 @@ import (
 // mean by the parameters, layer by layer, in network units. They are not safe for
 // concurrent use; slices are overwritten by the next call.
 type derivatives struct {
-	*train.Activations
+	*activations
 	v []float64   // variances at the last condition
 	g [][]float64 // derivatives by the pre-activations of each layer
 	n int         // outcomes
 }
 
 func derivativesOf(m *train.Model) *derivatives {
-	d := &derivatives{Activations: m.Activations(), n: m.Out}
+	d := &derivatives{activations: activationsOf(m), n: m.Out}
 	for i := 1; i < d.Layers(); i++ {
 		d.g = append(d.g, make([]float64, len(d.Input(i))))
 	}
@@ -37,7 +37,7 @@ func (d *derivatives) withVariances() *derivatives {
 // At evaluates the condition x, in own units, and returns mean and total variance of
 // every outcome.
 func (d *derivatives) At(x []float64) (mu, variance []float64) {
-	mu, d.v = d.Activations.At(x)
+	mu, d.v = d.activations.At(x)
 	return mu, d.v
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"doubletake/internal/must"
 	"doubletake/train"
 	"doubletake/train/baseline"
 	"doubletake/train/baseline/baselinetest"
@@ -48,9 +49,7 @@ func TestLaplaceAgainstTorch(t *testing.T) {
 	const lambda = 0.3
 	near := func(what string, got, want, tol float64) {
 		t.Helper()
-		if !(math.Abs(got-want) <= tol*(1+math.Abs(want))) {
-			t.Errorf("%s: %.12g, torch %.12g", what, got, want)
-		}
+		must.Near(t, got, want, tol*(1+math.Abs(want)), "%s", what)
 	}
 
 	m := g.Model
@@ -86,9 +85,7 @@ func TestLaplaceAgainstTorch(t *testing.T) {
 		}
 
 		p, err := kronecker(t.Context(), m, col)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		kron := p.(blocks)
 		kron.lambda = lambda
@@ -96,14 +93,10 @@ func TestLaplaceAgainstTorch(t *testing.T) {
 		check("Kronecker", kron, c.Kronecker)
 
 		all, noise, err := gather(t.Context(), m, d, m.Out, col, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		w, err := newWhole(all, noise, lambda, size)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		if (w.data != nil) != (name == "few") {
 			t.Errorf("%s: %d rows, %d weights", name, len(noise), size)
@@ -115,18 +108,14 @@ func TestLaplaceAgainstTorch(t *testing.T) {
 		// Both spaces give the same.
 		if name == "many" {
 			dual, err := newWhole(all, noise, lambda, math.MaxInt)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 
 			check("full in the space of the data", dual, c.Full)
 		}
 
 		// A prior that allows nothing leaves nothing.
 		nothing, err := newWhole(all, noise, 1e12, size)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		kron.lambda = 1e12
 		for _, p := range []posterior{kron, nothing} {
@@ -211,16 +200,12 @@ func TestLinearModelIsBayesianRegression(t *testing.T) {
 		}
 
 		var inverse mat.Dense
-		if err := inverse.Inverse(h); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, inverse.Inverse(h))
 
 		q := rows(7, 1, func(*mat.Dense) {})
 		for _, size := range []int{in, math.MaxInt} {
 			w, err := newWhole(data, s, lambda, size)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 
 			v := make([]float64, 7)
 			w.variance(q, v)
@@ -243,9 +228,7 @@ func TestNaturalOfConstantVariance(t *testing.T) {
 	c := settings().Config
 	c.Epochs, c.Hidden = 20, []int{8}
 	m, _, err := train.FitSingle(t.Context(), data, c, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	var stored map[string]any
 
@@ -254,9 +237,7 @@ func TestNaturalOfConstantVariance(t *testing.T) {
 		err = json.Unmarshal(b, &stored)
 	}
 
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	layers := stored["layers"].([]any)
 	for _, row := range layers[len(layers)-1].(map[string]any)["weights"].([]any) {
@@ -268,9 +249,7 @@ func TestNaturalOfConstantVariance(t *testing.T) {
 		err = json.Unmarshal(b, m)
 	}
 
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	const lambda, size = 0.7, 8*2 + 9*2
 	col, x := collapse(data), []float64{-2, 0.4, 5}
@@ -278,14 +257,10 @@ func TestNaturalOfConstantVariance(t *testing.T) {
 	var v [2][]float64
 	for k, d := range []*derivatives{derivativesOf(m), derivativesOf(m).withVariances()} {
 		rows, noise, err := gather(t.Context(), m, d, (k+1)*m.Out, col, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		w, err := newWhole(rows, noise, lambda, size+k*9*2)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		w.variances = k > 0
 		v[k] = baselinetest.Predicted(t, laplacePredictor{m, w}, x).Epistemic
@@ -315,9 +290,7 @@ func TestLaplaceToy(t *testing.T) {
 		}
 
 		p, err := m.Fit(t.Context(), sine(900, -6, 5, 1), 3)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		judge := func(from, to float64) (ratio, in float64) {
 			fresh := sine(1000, from, to, 50)
@@ -347,9 +320,7 @@ func TestLaplaceCountsRepeats(t *testing.T) {
 	c := settings().Config
 	c.Epochs, c.Hidden = 20, []int{8}
 	m, _, err := train.FitSingle(t.Context(), once, c, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	thrice := once
 	for range 2 {
@@ -371,9 +342,7 @@ func TestLaplaceCountsRepeats(t *testing.T) {
 		var r [2]*baseline.Prediction
 		for i, data := range []triplets.Set{once, thrice} {
 			p, err := linearise(t.Context(), m, data, weights)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 
 			r[i] = baselinetest.Predicted(t, laplacePredictor{m, p}, x)
 		}
@@ -393,20 +362,14 @@ func TestLaplaceCoversInside(t *testing.T) {
 	c := settings().Config
 	c.Dropout, c.Seed = 0, 3
 	m, _, err := train.FitSingle(t.Context(), data, c, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	for _, weights := range []string{Kronecker, Full, Natural} {
 		p, err := linearise(t.Context(), m, data, weights)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		r, err := laplacePredictor{m, p}.Predict(t.Context(), fresh.X)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		in, share := 0.0, 0.0
 		for k, mu := range r.Mu {
@@ -445,9 +408,7 @@ func BenchmarkLaplace(b *testing.B) {
 	c := train.DefaultConfig()
 	c.Epochs = 50
 	m, _, err := train.FitSingle(b.Context(), data, c, nil)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, err)
 
 	x := append(append([]float64{}, data.X...), data.X[:3*195]...)
 	for _, weights := range []string{Kronecker, Full, Natural} {
@@ -458,9 +419,7 @@ func BenchmarkLaplace(b *testing.B) {
 					_, err = laplacePredictor{m, p}.Predict(b.Context(), x)
 				}
 
-				if err != nil {
-					b.Fatal(err)
-				}
+				must.Do(b, err)
 			}
 		})
 	}

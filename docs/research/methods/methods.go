@@ -1,5 +1,6 @@
 // Package methods holds methods to compare with that take long or claim little more than
-// the program's own: sampled weights (HMC) and normal posteriors of all weights (Laplace).
+// the program's own: sampled weights (HMC), sampled networks (Monte-Carlo dropout), normal posteriors of all weights
+// (Laplace), and intervals from errors on left-out groups (conformal).
 // A program of one's own registers them: app.Extensions{Methods: methods.All}.
 package methods
 
@@ -12,6 +13,10 @@ import (
 
 // All are the methods.
 var All = []baseline.Info{
+	{
+		Name: "mc-dropout", Claim: "the variance of the sampled means", Slow: true,
+		New: func(s baseline.Settings) baseline.Method { return MCDropout{s.Config, s.Samples} },
+	},
 	{
 		Name: "laplace-kronecker", Claim: "the variance of the mean by a posterior of Kronecker blocks",
 		New: func(s baseline.Settings) baseline.Method { return Laplace{s.Config, Kronecker} },
@@ -26,7 +31,15 @@ var All = []baseline.Info{
 		New:  func(s baseline.Settings) baseline.Method { return Laplace{s.Config, Natural} },
 	},
 	{
-		Name: "hmc", Claim: "the variance of the mean over sampled weights of a small tanh network", Slow: true, Closed: true,
+		Name: "conformal", Claim: "the variance beyond the noise of a constant interval", Simple: true,
+		New: func(baseline.Settings) baseline.Method { return Conformal{} },
+	},
+	{
+		Name: "conformal-relative", Claim: "the variance beyond the noise of an interval in deviations of gp",
+		Simple: true, New: func(baseline.Settings) baseline.Method { return Conformal{Relative: true} },
+	},
+	{
+		Name: "hmc", Claim: "the variance of the mean over sampled weights of a small tanh network", Slow: true,
 		New: func(s baseline.Settings) baseline.Method { return HMC{Config: s.Config, Draws: s.Samples} },
 	},
 }

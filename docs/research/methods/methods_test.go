@@ -4,6 +4,7 @@ import (
 	"os"
 	"testing"
 
+	"doubletake/internal/must"
 	"doubletake/train/baseline"
 	"doubletake/train/baseline/baselinetest"
 )
@@ -25,9 +26,7 @@ func TestConformance(t *testing.T) {
 
 // They are registered as those of any other program are.
 func TestRegister(t *testing.T) {
-	if err := baseline.Register(All...); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, baseline.Register(All...))
 
 	if m, err := baseline.New("laplace-full", settings()); err != nil || m.(Laplace).Form != Full {
 		t.Errorf("%+v, %v", m, err)

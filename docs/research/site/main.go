@@ -9,8 +9,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-
-	"doubletake/docs"
 )
 
 func main() {
@@ -25,7 +23,7 @@ func run(args []string) error {
 		return fmt.Errorf("expected FOLDER FILE…, found %q", args)
 	}
 
-	site, err := docs.Site(os.DirFS("."), args[1:])
+	site, err := newSite(os.DirFS("."), args[1:])
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"doubletake/internal/must"
 )
 
 // docs/research/intervals.md compares the intervals with the former ones, μ ± t_K·√(v̂ + C + σ²), set
@@ -14,10 +16,7 @@ import (
 // asked for the change, are for the process: at most 0.82 of the width and 0.88 of
 // the interval score.
 func TestAgainstFormerIntervals(t *testing.T) {
-	b, err := os.ReadFile("../intervals.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Read(t, "../intervals.md")
 
 	page := strings.Join(strings.Fields(string(b)), " ")
 	now := tableOf(t, "intervals")
@@ -67,9 +66,7 @@ func TestAgainstFormerIntervals(t *testing.T) {
 
 		width, score = math.Exp(width/float64(sets)), math.Exp(score/float64(sets))
 		want := fmt.Sprintf("| %s | %d | %d → %d | × %.2f | × %.2f |", row.title, sets, was, is, width, score)
-		if !strings.Contains(page, want) {
-			t.Errorf("docs/research/intervals.md does not say what the tables do: %s", want)
-		}
+		must.Contain(t, page, want)
 
 		if row.marked && (width > 0.82 || score > 0.88) {
 			t.Errorf("%s: × %.2f of the width, × %.2f of the score; expected at most 0.82 and 0.88", row.title, width, score)
@@ -116,16 +113,12 @@ func TestLevelsAgainstFormer(t *testing.T) {
 		return math.Exp(sum / float64(table.count()))
 	}
 
-	for _, want := range []string{
+	must.Contain(t, string(b),
 		fmt.Sprintf("| earlier | %.3f | %.3f | %.3f | %.3f | | | |",
 			mean("coverage_68"), mean("coverage_90"), mean("coverage_95"), mean("coverage_98")),
 		fmt.Sprintf("| this one | %.3f | %.3f | %.3f | %.3f | × %.2f | × %.2f | × %.2f |",
 			mean("coverage_68_now"), mean("coverage_90_now"), mean("coverage_95_now"), mean("coverage_98_now"),
 			ratio("width_over_spread"), ratio("score"), ratio("crps")),
 		fmt.Sprintf("The %d groups of the **measured** examples", table.count()),
-	} {
-		if !strings.Contains(string(b), want) {
-			t.Errorf("docs/research/intervals.md does not say what levels-before.csv does: %s", want)
-		}
-	}
+	)
 }

@@ -3,11 +3,11 @@
 //
 //	go run ./study [PART]...
 //
-// The parts are simulated, suggest, replays, widths, methods, rivals, intervals, refitted and measured;
-// without any, all are run. Refitted needs data that are not in this repository; without
-// them its tables stay as they are. Every number in the tables comes from the run, but for
-// those of others.csv, which quotes the paper and another program. docs/study.md and
-// docs/method.md quote the tables, and a test compares them.
+// The parts are simulated, suggest, replays, widths, methods, rivals, intervals, ecov and
+// measured; without any, all are run. Replays and ecov need data that are not in this repository; without
+// them their tables stay as they are, as do those of intervals-refit.yaml, which no later program makes. Every
+// number in the tables comes from the run, but for those of others.csv, which quotes the paper and another
+// program. docs/study.md and docs/method.md quote the tables, and a test compares them.
 package main
 
 import (
@@ -37,6 +37,7 @@ type part struct {
 	configs []string
 	needs   string // data that may be missing; "" where none may
 	tables  []string
+	timed   bool // what the trainings without groups take
 	make    func(ctx context.Context, r *results) ([]*sheet, error)
 }
 
@@ -68,11 +69,12 @@ var parts = []part{
 		make:    intervals,
 	},
 	{
-		name:    "refitted",
-		configs: []string{"intervals-refit.yaml"},
+		name:    "ecov",
+		configs: []string{"ecov-elsewhere.yaml", "ecov.yaml"},
 		needs:   "../../examples/cyclone-balance/data",
-		tables:  []string{"intervals-refit", "intervals-refit-summary"},
-		make:    intervals,
+		tables:  []string{"ecov", "ecov-thirds", "ecov-trainings"},
+		timed:   true,
+		make:    ecov,
 	},
 	{
 		name:    "measured",
@@ -143,7 +145,7 @@ type results struct {
 	progress io.Writer
 }
 
-// run runs the part's configurations and writes its tables.
+// run runs the part's configurations and writes its tables, of a timed part after each set of data.
 func (p part) run(ctx context.Context, tables string, progress io.Writer) error {
 	r := &results{progress: progress}
 	for _, config := range p.configs {
@@ -153,25 +155,66 @@ func (p part) run(ctx context.Context, tables string, progress io.Writer) error 
 		}
 
 		fmt.Fprintf(progress, "%s: %s: %d tasks\n", p.name, config, len(project.Plan.Tasks))
+		r.project, r.dirs = project, append(r.dirs, project.Plan.Dir)
 
-		res, err := project.Run(ctx, pipeline.Options{Jobs: runtime.NumCPU()})
-		if err != nil {
-			return err
+		for _, names := range p.batches(project) {
+			s := pipeline.Selection{Experiments: names}
+			if !p.timed {
+				s = pipeline.Selection{}
+			}
+
+			res, err := p.execute(ctx, project, s)
+			if err != nil {
+				return err
+			}
+
+			all, err := project.Reports(res, pipeline.Selection{Experiments: names})
+			if err != nil {
+				return err
+			}
+
+			if r.all = append(r.all, all...); p.timed {
+				fmt.Fprintf(progress, "%s: made %s\n", p.name, strings.Join(names, ", "))
+
+				if err := p.write(ctx, r, tables); err != nil {
+					return err
+				}
+			}
 		}
-
-		var names []string // the variants of a sweep too
-		for _, e := range project.File.Experiments {
-			names = append(names, e.Name)
-		}
-
-		all, err := project.Reports(res, pipeline.Selection{Experiments: names})
-		if err != nil {
-			return err
-		}
-
-		r.all, r.project, r.dirs = append(r.all, all...), project, append(r.dirs, project.Plan.Dir)
 	}
 
+	return p.write(ctx, r, tables)
+}
+
+// batches are the experiments, variants of sweeps too, that are made together.
+func (p part) batches(project *pipeline.Project) (list [][]string) {
+	of := map[string]int{}
+	for _, e := range project.File.Experiments {
+		data, _, _ := strings.Cut(e.Name, "/")
+		if !p.timed {
+			data = ""
+		}
+
+		if _, known := of[data]; !known {
+			of[data], list = len(list), append(list, nil)
+		}
+
+		list[of[data]] = append(list[of[data]], e.Name)
+	}
+
+	return list
+}
+
+func (p part) execute(ctx context.Context, project *pipeline.Project, s pipeline.Selection) (*pipeline.Result, error) {
+	if p.timed {
+		return timed(ctx, project, s)
+	}
+
+	return project.Run(ctx, pipeline.Options{Selection: s, Jobs: runtime.NumCPU()})
+}
+
+// write writes the part's tables.
+func (p part) write(ctx context.Context, r *results, tables string) error {
 	sheets, err := p.make(ctx, r)
 	if err != nil {
 		return err

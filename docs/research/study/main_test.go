@@ -6,14 +6,28 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"testing"
 
+	"doubletake/docs/research/methods"
+	"doubletake/internal/must"
+	"doubletake/report"
+	"doubletake/train/baseline"
 	"doubletake/train/score"
 )
+
+// The study's program has the research's methods.
+func TestMain(m *testing.M) {
+	if err := baseline.Register(methods.All...); err != nil {
+		panic(err)
+	}
+
+	os.Exit(m.Run())
+}
 
 const tiny = `version: 1
 workdir: runs
@@ -51,9 +65,7 @@ func small(t *testing.T, text string) string {
 	t.Helper()
 
 	path := filepath.Join(t.TempDir(), "small.yaml")
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(text), 0o644))
 
 	return path
 }
@@ -67,16 +79,11 @@ func made(t *testing.T, p part, config string) map[string]*sheet {
 
 	var first [][]byte
 	for range 2 {
-		if err := p.run(t.Context(), tables, io.Discard); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, p.run(t.Context(), tables, io.Discard))
 
 		var now [][]byte
 		for _, name := range append(p.tables, sources) {
-			b, err := os.ReadFile(filepath.Join(tables, name+".csv"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			b := must.Read(t, filepath.Join(tables, name+".csv"))
 
 			now = append(now, b)
 		}
@@ -91,9 +98,7 @@ func made(t *testing.T, p part, config string) map[string]*sheet {
 	out := map[string]*sheet{}
 	for _, name := range append(p.tables, sources) {
 		s, err := readSheet(tables, name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		out[name] = s
 	}
@@ -130,10 +135,7 @@ func TestTables(t *testing.T) {
 	config := small(t, tiny)
 	got := made(t, named(t, "simulated"), config)
 
-	raw, err := os.ReadFile(filepath.Join(filepath.Dir(config), "runs/toy-1.5/report/metrics.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Read(t, filepath.Join(filepath.Dir(config), "runs/toy-1.5/report/metrics.json"))
 
 	type value struct{ Mean, Std float64 }
 	var m struct {
@@ -256,10 +258,7 @@ experiments:
 	path := small(t, config)
 	got := made(t, named(t, "intervals"), path)
 
-	raw, err := os.ReadFile(filepath.Join(filepath.Dir(path), "runs/toy1-gp/report/metrics.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Read(t, filepath.Join(filepath.Dir(path), "runs/toy1-gp/report/metrics.json"))
 
 	var m struct {
 		Splits []struct {
@@ -281,9 +280,7 @@ experiments:
 		h := s.Honest
 		want := []string{fmt.Sprint(h.K), digits(h.R2, 4), digits(h.Before, 4), digits(h.After, 4)}
 		for i, column := range []string{"k", "r2", "coverage_before", "coverage_95"} {
-			if v := got["intervals"].value(column, "toy1", "gp", s.Name); v != want[i] {
-				t.Errorf("%s of %s is %q, expected %s", column, s.Name, v, want[i])
-			}
+			must.Equal(t, got["intervals"].value(column, "toy1", "gp", s.Name), want[i], "%s of %s is", column, s.Name)
 		}
 	}
 
@@ -296,20 +293,57 @@ experiments:
 	}
 }
 
+// The table of rises holds the numbers of both variants' metrics.json; three groups take six trainings.
+func TestEcov(t *testing.T) {
+	const config = `version: 1
+workdir: runs
+experiments:
+  wing:
+    ingest: {simulate: {campaign: airfoil, seed: 1, duration_s: 1, alpha_deg: [-4, 0, 4, 8], u_inf_m_s: [4.7, 9, 14]}}
+    dsp: {triplets: random-samples, samples: 4, chord_m: 0.10, span_m: 0.25, density_kg_m3: 1.204}
+    train:
+      inputs: [alpha_deg, u_inf_m_s]
+      model: {hidden: [4]}
+      optimizer: {epochs: 2}
+      seeds: 1
+      splits: {each: u_inf_m_s}
+    sweep: {honest.scale: [plain, ecov]}
+`
+
+	path := small(t, config)
+	got := made(t, named(t, "ecov"), path)
+
+	for variant, columns := range map[string][2]string{
+		"plain": {"coverage_95", "score"}, "ecov": {"coverage_95_ecov", "score_ecov"},
+	} {
+		var m report.Metrics
+		raw := must.Read(t, filepath.Join(filepath.Dir(path), "runs/wing/scale="+variant+"/report/metrics.json"))
+		if err := json.Unmarshal(raw, &m); err != nil || len(m.Splits) != 3 {
+			t.Fatalf("%v: %s", err, raw)
+		}
+
+		for _, s := range m.Splits {
+			cell := func(column string) string { return got["ecov"].value(column, "wing", s.Name) }
+			must.Equal(t, cell(columns[0]), digits(s.Honest.At[2], 4), "%s of %s", variant, s.Name)
+			must.Equal(t, cell(columns[1]), digits(s.Honest.After.Score, 5), "%s of %s", variant, s.Name)
+			must.Equal(t, cell("rho"), digits(math.Log(s.Test.Get("abs_cov").Mean/s.Train.Get("abs_cov").Mean), 4),
+				"rise of %s", s.Name)
+		}
+	}
+
+	must.Equal(t, got["ecov-trainings"].value("trainings", "wing"), "6", "trainings")
+	must.Equal(t, got["ecov-thirds"].value("groups", "false", "all"), "3", "groups")
+}
+
 // The committed tables are those of the committed configurations.
 func TestCommitted(t *testing.T) {
 	s, err := readSheet("../tables", sources)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	for _, p := range parts {
 		for _, name := range p.tables {
 			for _, config := range p.configs {
-				raw, err := os.ReadFile(filepath.Join("..", config))
-				if err != nil {
-					t.Fatal(err)
-				}
+				raw := must.Read(t, filepath.Join("..", config))
 
 				if s.value("sha256", name, config) != fmt.Sprintf("%x", sha256.Sum256(raw)) {
 					t.Errorf("tables/%s.csv was made from another %s: run go run ./study %s", name, config, p.name)

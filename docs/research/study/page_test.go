@@ -3,14 +3,15 @@ package main
 import (
 	"fmt"
 	"math"
-	"os"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	"doubletake/internal/must"
 	"doubletake/report"
+	"doubletake/train/honest/scale"
 	"doubletake/train/score"
 )
 
@@ -193,10 +194,7 @@ func (r rows) shares(column string) string {
 func quotes(t *testing.T, page, from, to string, sentences []string) {
 	t.Helper()
 
-	b, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Read(t, page)
 
 	text := string(b)
 	if from != "" {
@@ -212,9 +210,7 @@ func quotes(t *testing.T, page, from, to string, sentences []string) {
 	text = strings.Join(strings.Fields(text), " ")
 
 	for _, s := range sentences {
-		if !strings.Contains(text, s) {
-			t.Errorf("%s does not say what the tables do: %s", page, s)
-		}
+		must.Contain(t, text, s)
 		text = strings.ReplaceAll(text, s, "")
 	}
 
@@ -270,9 +266,7 @@ func simulatedSentences(t *testing.T) (out []string) {
 	say("NLL, CRPS, Σe/Σv̂, v̂²−2v̂e and QLIKE prefer `gp` in %s of 8 held-out sets", preferred(methods, "gp"))
 	say("C of the pair network in %s", preferred(methods, "pair, C"))
 
-	if n := len(methods.sets()); n != 8 {
-		t.Errorf("%d held-out sets with methods", n)
-	}
+	must.Equal(t, len(methods.sets()), 8, "held-out sets with methods")
 
 	return out
 }
@@ -417,7 +411,7 @@ func intervalSentences(t *testing.T) (out []string) {
 
 	say("| 68 %% | 90 %% | 95 %% | 98 %% |")
 
-	for _, base := range []string{"gp", "orders", "ensemble", "prior-ensemble", "pair"} {
+	for _, base := range []string{"gp", "orders", "ensemble", "pair"} {
 		set := studied.where("base", base)
 
 		var cells []string
@@ -441,9 +435,8 @@ func intervalSentences(t *testing.T) (out []string) {
 	say("%d intervals of the toy for x ≥ 5 (%s)", toy.count(), toy.shares("coverage_95"))
 	say("%d of the only **measured** propeller with four blades (%s)", four.count(), four.shares("coverage_95"))
 
-	if below.count() != toy.count()+four.count() {
-		t.Errorf("%d sets are covered to less than 80 %%: the page does not name all", below.count())
-	}
+	must.Equal(t, below.count(), toy.count()+four.count(),
+		"sets are covered to less than 80 %%: the page does not name all")
 
 	refit := tableOf(t, "intervals-refit-summary")
 	of := func(data string) string {
@@ -459,6 +452,99 @@ func intervalSentences(t *testing.T) (out []string) {
 	say("Networks cover %s of these %s", networks.span("covered_to_90"), networks.list[0]["sets"])
 
 	return out
+}
+
+// risingSentences are the study's sentences on E|cov| as a warning and as a scale.
+func risingSentences(t *testing.T) (out []string) {
+	say := func(format string, a ...any) { out = append(out, fmt.Sprintf(format, a...)) }
+	r, all := scale.BuiltInRises(), tableOf(t, "ecov")
+	say("95 %% intervals held %.0f %% where it rose by more than half, %.0f %% where it did not, in %s", 100*r.Rose.Inside,
+		100*r.Steady.Inside, r.Of)
+
+	share := func(of func(rho float64) bool) (m, se float64, text string) {
+		list := all.where("measured", "true").filter(func(row map[string]string) bool { return of(number(row, "rho")) })
+		m, sd := score.MeanStd(list.values("coverage_95"))
+		se = sd / math.Sqrt(float64(list.count()))
+
+		return m, se, fmt.Sprintf("%.3f ± %.3f of %d", m, se, list.count())
+	}
+	rose, seRose, words := share(func(rho float64) bool { return rho > r.Rose.Above })
+	steady, seSteady, more := share(func(rho float64) bool { return rho < r.Steady.Below })
+	say("Here it is %s and %s **measured** groups, so no difference", words, more)
+
+	if math.Abs(rose-steady) > 2*math.Hypot(seRose, seSteady) {
+		t.Error("the page says that there is no difference")
+	}
+
+	say("| groups | 68 %% | 95 %% |")
+	out = append(out, slices.DeleteFunc(thirdRows(t, "68", "95"), func(row string) bool {
+		return strings.Contains(row, "simulated") && !strings.Contains(row, "all")
+	})...)
+
+	var others []float64 // measured sets but the propellers by blade count
+	for _, row := range tableOf(t, "ecov-trainings").list {
+		v := lnScore(all, row["data"])
+		if v > lnScore(all, "blades") {
+			t.Errorf("%s: %+.2f is worse than the propellers by blade count", row["data"], v)
+		}
+
+		if row["data"] != "blades" && all.where("data", row["data"], "measured", "true").count() > 0 {
+			others = append(others, v)
+		}
+	}
+
+	m, sd := score.MeanStd(others)
+	say("by blade count, %+.2f; the other measured sets: %+.2f ± %.2f", lnScore(all, "blades"), m,
+		sd/math.Sqrt(float64(len(others))))
+
+	propellers := tableOf(t, "measured").filter(func(row map[string]string) bool { return row["experiment"] != "turbine" })
+	below := propellers.filter(func(row map[string]string) bool { return number(row, "r2_test") < 0 })
+	say("below zero in all %d held-out sets; in %d of them E|cov| does not rise", propellers.count(),
+		below.count()-below.rises("abs_cov").count())
+
+	return out
+}
+
+// lnScore is the mean of ln of the ratio of interval scores over a set's groups.
+func lnScore(all rows, data string) (sum float64) {
+	of := all.where("data", data)
+	for _, row := range of.list {
+		sum += math.Log(number(row, "score_ecov")/number(row, "score")) / float64(of.count())
+	}
+
+	return sum
+}
+
+// thirdRows are the rows of tables of groups by the rise of E|cov|, with the shares inside intervals of some levels.
+func thirdRows(t *testing.T, levels ...string) (out []string) {
+	for _, kind := range [][2]string{{"true", "measured"}, {"false", "simulated"}} {
+		for _, row := range tableOf(t, "ecov-thirds").where("measured", kind[0]).list {
+			line := fmt.Sprintf("| %s, %s | %s |", kind[1], row["third"], row["groups"])
+			for _, level := range levels {
+				line += fmt.Sprintf(" %.2f→%.2f |", number(row, "coverage_"+level), number(row, "coverage_"+level+"_ecov"))
+			}
+
+			line += fmt.Sprintf(" %+.2f", number(row, "ln_score"))
+			if row["ln_score_se"] != "" {
+				line += fmt.Sprintf(" ± %.2f", number(row, "ln_score_se"))
+			}
+
+			out = append(out, line+" |")
+		}
+	}
+
+	return out
+}
+
+// docs/research/intervals.md has the same table with all levels, and what each set's trainings took.
+func TestRisesTable(t *testing.T) {
+	out := append(thirdRows(t, "68", "90", "95", "98"), "68 %", "98 %")
+	for _, row := range tableOf(t, "ecov-trainings").list {
+		out = append(out, fmt.Sprintf("| %s | %s | %s | %s | %+.2f |", row["data"], row["groups"], row["trainings"],
+			row["seconds"], lnScore(tableOf(t, "ecov"), row["data"])))
+	}
+
+	quotes(t, "../intervals.md", "<!-- tables/ecov.csv -->", "<!-- end -->", out)
 }
 
 // What it says of the measured examples.
@@ -502,9 +588,12 @@ func measuredSentences(t *testing.T) (out []string) {
 
 // docs/study.md says what the tables do.
 func TestStudyPage(t *testing.T) {
+	widths := widthSentences(t)
 	quotes(t, "../../study.md", "", "", slices.Concat(
-		simulatedSentences(t), choiceSentences(t), replaySentences(t), widthSentences(t), intervalSentences(t),
-		measuredSentences(t)))
+		simulatedSentences(t), choiceSentences(t), replaySentences(t), widths[:2], widths[len(widths)-1:],
+		intervalSentences(t), risingSentences(t)))
+	quotes(t, "../intervals.md", "<!-- tables/widths.csv -->", "<!-- end -->", widths)
+	quotes(t, "../intervals.md", "<!-- tables/measured.csv -->", "<!-- end -->", measuredSentences(t))
 }
 
 // So does docs/research/methods.md on what the methods claim.

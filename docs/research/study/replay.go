@@ -139,7 +139,7 @@ func (p *replay) look(ctx context.Context, m *honest.Model) (err error) {
 // units of the outcomes' variances. The noise of the means, the same for all, is part of it.
 func (p *replay) judge(ctx context.Context, m *honest.Model, test []int) (float64, error) {
 	d := p.of(test)
-	got, err := m.Predict(ctx, d.X, 0)
+	got, err := m.Predict(ctx, d.X, 0, nil)
 	if err != nil {
 		return 0, err
 	}

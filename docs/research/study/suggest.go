@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"strconv"
 	"sync"
 
+	"doubletake/pipeline/kv"
 	"doubletake/pipeline/predict"
 	"doubletake/pipeline/stages/trainstage"
 	"doubletake/pipeline/suggest"
@@ -77,21 +79,27 @@ var campaigns = []campaign{
 var strategies = []strategy{
 	{"random", "", false},
 	{suggest.ByBoth, suggest.ByBoth, false},
-	{suggest.ByCov, suggest.ByCov, false},
-	{suggest.BySpread, suggest.BySpread, false},
+	{byCov, byCov, false},
+	{bySpread, bySpread, false},
 	{suggest.ByBoth + ", batch", suggest.ByBoth, true},
-	{suggest.BySpread + ", batch", suggest.BySpread, true},
+	{bySpread + ", batch", bySpread, true},
 	{suggest.ByHonest, suggest.ByHonest, false},
 	{suggest.ByHonest + ", batch", suggest.ByHonest, true},
 }
 
 type strategy struct {
 	name, by string
-	batch    bool // picked by suggest.Batch
+	batch    bool // picked by batch
 }
 
+// Ranks by one of the networks' claims alone, which the program has together (suggest.ByBoth).
+const (
+	byCov    = "cov"    // the positive part of C
+	bySpread = "spread" // the disagreement of the seeds
+)
+
 // firstRepeat numbers the repeats, and seeds their random choices. Those from 0
-// on were looked at before Batch was written.
+// on were looked at before batch was written.
 const firstRepeat = 1000
 
 // pool are the runs of a campaign.
@@ -340,15 +348,13 @@ func (p *pool) trial(ctx context.Context, repeat int) (end []float64, first floa
 					next = append(next, rest[k])
 				}
 			} else {
-				by := strategy.by
-				if by == suggest.ByHonest {
+				if strategy.by == suggest.ByHonest {
 					if m.Honest, err = p.calibrate(ctx, p.split(runs, test)); err != nil {
 						return nil, 0, err
 					}
-					by = suggest.DefaultBy(m)
 				}
 
-				list, err := suggest.Rank(ctx, m, p.axes(), by)
+				list, err := p.rank(ctx, m, strategy.by)
 				if err != nil {
 					return nil, 0, err
 				}
@@ -358,7 +364,7 @@ func (p *pool) trial(ctx context.Context, repeat int) (end []float64, first floa
 					return !slices.ContainsFunc(left, func(r int) bool { return slices.Equal(p.at[r], s.At) })
 				})
 				if strategy.batch {
-					list = suggest.Batch(list, c.each, len(runs))
+					list = batch(list, c.each, len(runs))
 				}
 
 				for _, s := range list {
@@ -382,6 +388,112 @@ func (p *pool) trial(ctx context.Context, repeat int) (end []float64, first floa
 	}
 
 	return end, first, nil
+}
+
+// rank is suggest.Rank, or by one of the networks' claims alone.
+func (p *pool) rank(ctx context.Context, m *predict.Models, by string) ([]suggest.Suggestion, error) {
+	axes := p.axes()
+	list, err := suggest.Rank(ctx, m, axes)
+	if err != nil || by != byCov && by != bySpread {
+		return list, err
+	}
+
+	values := make([][]float64, len(m.Card.Inputs))
+	for i, in := range m.Card.Inputs {
+		values[i] = in.Values
+	}
+
+	for i := range list {
+		for k, a := range axes {
+			values[a.Input] = list[i].At[k : k+1]
+		}
+
+		r, err := m.Quick(ctx, slices.Concat(kv.Points(values...)...))
+		if err != nil {
+			return nil, err
+		}
+
+		std, sum := m.OutcomeStd(), 0.0
+		for k := range r.Mu {
+			claim := r.Spread[k]
+			if by == byCov {
+				claim = max(r.Cov[k], 0)
+			}
+
+			sum += claim / (std[k%r.Out] * std[k%r.Out] * float64(len(r.Mu)))
+		}
+
+		list[i].Epistemic = sum
+	}
+
+	slices.SortStableFunc(list, func(a, b suggest.Suggestion) int { return cmp.Compare(b.Epistemic, a.Epistemic) })
+
+	return list, nil
+}
+
+// batch picks n of the suggestions to be measured together, before the models
+// are trained again: the one with the largest expected error first, then each
+// time the one with the largest left over. A measurement takes the share
+// exp(−d²/ℓ²) of the expected error at distance d with it, that of a Gaussian
+// process with the kernel exp(−d²/2ℓ²); d is in the unit cube of the list's
+// conditions, and ℓ the spacing that n and the conditions measured before would
+// have if they were spread evenly, (measured+n)^(−1/dimensions). n beyond the
+// list's length gives all of it.
+func batch(list []suggest.Suggestion, n, measured int) []suggest.Suggestion {
+	n = min(n, len(list))
+	if n <= 0 {
+		return nil
+	}
+
+	d := len(list[0].At)
+
+	low, high := slices.Clone(list[0].At), slices.Clone(list[0].At)
+	for _, s := range list {
+		for k, v := range s.At {
+			low[k], high[k] = min(low[k], v), max(high[k], v)
+		}
+	}
+
+	varying := 0
+	for k := range d {
+		if high[k] > low[k] {
+			varying++
+		}
+	}
+
+	length := math.Pow(float64(measured+n), -1/float64(max(varying, 1)))
+
+	left, taken := make([]float64, len(list)), make([]bool, len(list))
+	for i, s := range list {
+		left[i] = s.Epistemic
+	}
+
+	var out []suggest.Suggestion
+	for range n {
+		best := -1
+		for i, v := range left {
+			if !taken[i] && (best < 0 || v > left[best]) {
+				best = i
+			}
+		}
+
+		taken[best] = true
+		out = append(out, list[best])
+
+		for i, s := range list {
+			square := 0.0
+			for k, v := range s.At {
+				if high[k] > low[k] {
+					t := (v - list[best].At[k]) / (high[k] - low[k])
+					square += t * t
+				}
+			}
+
+			left[i] *= -math.Expm1(-square / (length * length))
+		}
+	}
+
+	return out
 }
 
 // suggestTable makes the table of choosing the next measurements. Each repeat draws runs to

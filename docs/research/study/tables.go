@@ -130,8 +130,8 @@ var (
 		{"square", "square"},
 		{"qlike", "qlike"},
 		{"floored", "floored"},
-		{report.RatioScaled, "sum_e_ratio_scaled"},
-		{report.CoverageScaled, "in_95_scaled"},
+		{"sum_e_ratio_scaled", "sum_e_ratio_scaled"},
+		{"coverage95_scaled", "in_95_scaled"}, // of the stored table: runs since 0.2.0 have neither
 	}
 )
 
@@ -162,7 +162,7 @@ func splits(all []report.Experiment) *sheet {
 }
 
 // methods is the table of the methods compared on held-out sets: each one's scores, its
-// place by CRPS, and scaled where left-out groups taught it.
+// place by CRPS, and scaled where left-out groups taught it (0.1.0).
 func methodScores(all []report.Experiment) *sheet {
 	s := &sheet{head: []string{
 		"experiment", "split", "method", "converged", "place", "crps_above_best", "crps_above_best_se",

@@ -25,66 +25,47 @@ var Format = ingest.Format{
 	Magic: []string{magic}, Open: open,
 }
 
-// VerifyTable returns a *fault.Error if the Arrow file at path contradicts itself,
+// VerifyTable returns a *fault.Error if an Arrow file contradicts itself,
 // would take much more memory than its size explains, or has columns that no table of
 // this program has. Package pipeline/table reads others.
-func VerifyTable(path string) error {
-	src, err := ingest.OpenSource(path)
-	if err != nil {
-		return err
-	}
-	defer src.Close()
+func VerifyTable(r io.ReaderAt, size int64) (err error) {
+	defer fault.Catch(&err)
 
-	f, err := openFile(src, src.Size)
-	if err != nil {
-		return err
-	}
-
+	f := fault.Get(openFile(r, size))
 	for i, c := range f.columns {
 		list := c.kind == typeList && c.children[0].title == "float32" && !c.children[0].indexed
 		flat := slices.Contains([]string{"utf8", "int64", "bool", "float64"}, c.title)
 
 		if f.dictionaries > 0 || c.indexed || !list && !flat {
-			return &fault.Error{
-				Place: fmt.Sprintf("schema, field %d", i+1), Want: "utf8, int64, bool, float64 or lists of float32",
-				Found: c.title,
-			}
+			return fault.At("", fmt.Sprintf("schema, field %d", i+1), "utf8, int64, bool, float64 or lists of float32",
+				c.title, "")
 		}
 	}
 
 	for _, k := range f.batches {
-		if err := f.verify(k); err != nil {
-			return err
-		}
+		f.verify(k)
 	}
 
 	return nil
 }
 
 // verify decompresses a batch and compares its buffers with its columns.
-func (f *file) verify(k block) error {
-	b, err := f.batch(k)
-	if err != nil || b.codec == noCodec { // compared when the file was opened
-		return err
+func (f *file) verify(k block) {
+	b := f.batch(k)
+	if b.codec == noCodec { // compared when the file was opened
+		return
 	}
 
 	left := f.most
 	for i, s := range b.spans {
 		place := fmt.Sprintf("%s, buffer %d", k.place, i+1)
-
-		out, err := f.unpack(place, b.codec, s)
-		if err != nil {
-			return err
-		}
-
-		if left -= int64(len(out)); left < 0 {
-			return damaged(place, fmt.Sprintf("at most %d bytes of a batch", f.most), "more")
-		}
-
+		out := f.unpack(place, b.codec, s)
+		left -= int64(len(out))
+		unless(left >= 0, place, fmt.Sprintf("at most %d bytes of a batch", f.most), "more")
 		b.unpacked = append(b.unpacked, int64(len(out)))
 	}
 
-	return b.columns(f.columns, false)
+	b.columns(f.columns, false)
 }
 
 // open reads a file as a recording.
@@ -159,55 +140,23 @@ type plane struct {
 }
 
 // Read implements arrays.Plane.
-func (p *plane) Read(channels []int, start int64, dst [][]float64) (n int, err error) {
-	for i := range channels {
-		n = 0
-
-		from := int64(0)
-		for k, end := range p.f.ends {
-			if at := start + int64(n); n < len(dst[i]) && at < end {
-				x := dst[i][n:][:min(int64(len(dst[i])-n), end-at)]
-				if err := p.read(k, at-from, x); err != nil {
-					return n, err
-				}
-
-				n += len(x)
-			}
-
-			from = end
-		}
-
-		if n < len(dst[i]) {
-			return n, io.EOF
-		}
-	}
-
-	return n, nil
+func (p *plane) Read(_ []int, start int64, dst [][]float64) error {
+	return arrays.Parts(p.f.ends, start, dst, p.read)
 }
 
 // read reads values of batch i from one on.
-func (p *plane) read(i int, at int64, dst []float64) error {
+func (p *plane) read(i int, at int64, dst []float64) (err error) {
+	defer fault.Catch(&err)
+
 	k, size, n := p.c.parts[i], int64(p.c.stored.Bytes()), int64(len(dst))
-	if err := p.hold(i); err != nil {
-		return err
-	}
-
-	values, err := p.bytes(k, p.values, k.values, at*size, (at+n)*size)
-	if err != nil {
-		return err
-	}
-
-	raw.Decode(dst, values, p.c.stored, p.f.bigEndian, int(size))
+	p.hold(i)
+	raw.Decode(dst, p.bytes(k, p.values, k.values, at*size, (at+n)*size), p.c.stored, false, int(size))
 
 	if !k.missing {
 		return nil
 	}
 
-	validity, err := p.bytes(k, p.validity, k.validity, at/8, (at+n+7)/8)
-	if err != nil {
-		return err
-	}
-
+	validity := p.bytes(k, p.validity, k.validity, at/8, (at+n+7)/8)
 	for i := range dst {
 		if bit := int(at%8) + i; validity[bit/8]>>(bit%8)&1 == 0 {
 			dst[i] = math.NaN()
@@ -219,41 +168,37 @@ func (p *plane) read(i int, at int64, dst []float64) error {
 
 // bytes returns some bytes of a buffer: of held, or of the file where it is not
 // compressed.
-func (p *plane) bytes(k part, held []byte, s span, from, to int64) ([]byte, error) {
+func (p *plane) bytes(k part, held []byte, s span, from, to int64) []byte {
 	if k.codec == noCodec {
 		held = make([]byte, to-from)
-		return held, readFull(p.f.r, held, s.at+from, k.place)
+		readFull(p.f.r, held, s.at+from, k.place)
+
+		return held
 	}
 
-	if to > int64(len(held)) {
-		return nil, damaged(k.place, fmt.Sprintf("%d bytes", to), "%d bytes in its buffer", len(held))
-	}
+	unless(to <= int64(len(held)), k.place, fmt.Sprintf("%d bytes", to), "%d bytes in its buffer", len(held))
 
-	return held[from:to], nil
+	return held[from:to]
 }
 
 // hold decompresses batch i of the column. Other columns are dropped where all
 // together were too large.
-func (p *plane) hold(i int) (err error) {
+func (p *plane) hold(i int) {
 	k := p.c.parts[i]
 	if k.codec == noCodec || p.batch == i+1 {
-		return nil
+		return
 	}
 
-	p.batch, p.validity, p.values = 0, nil, nil
+	p.drop()
+
 	if k.missing {
-		if p.validity, err = p.f.unpack(k.place, k.codec, k.validity); err != nil {
-			return err
-		}
+		p.validity = p.f.unpack(k.place, k.codec, k.validity)
 	}
 
-	if p.values, err = p.f.unpack(k.place, k.codec, k.values); err != nil {
-		return err
-	}
-
+	p.values = p.f.unpack(k.place, k.codec, k.values)
 	p.batch = i + 1
-	held := int64(0)
 
+	held := int64(0)
 	for _, other := range p.f.held {
 		held += int64(len(other.validity) + len(other.values))
 	}
@@ -261,7 +206,7 @@ func (p *plane) hold(i int) (err error) {
 	if held > p.f.most {
 		for _, other := range p.f.held {
 			if other != p {
-				other.batch, other.validity, other.values = 0, nil, nil
+				other.drop()
 			}
 		}
 
@@ -271,6 +216,7 @@ func (p *plane) hold(i int) (err error) {
 	if !slices.Contains(p.f.held, p) {
 		p.f.held = append(p.f.held, p)
 	}
-
-	return nil
 }
+
+// drop forgets the batch that is held.
+func (p *plane) drop() { p.batch, p.validity, p.values = 0, nil, nil }

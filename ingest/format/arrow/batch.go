@@ -44,39 +44,23 @@ type batch struct {
 }
 
 // readBatches reads the metadata of all batches.
-func (f *file) readBatches() error {
+func (f *file) readBatches() {
 	sum := int64(0)
 	for _, k := range f.batches {
-		b, err := f.batch(k)
-		if err == nil {
-			err = b.columns(f.columns, true)
-		}
+		b := f.batch(k)
+		b.columns(f.columns, true)
 
-		if err != nil {
-			return err
-		}
-
-		if sum += b.rows; sum > maxRows {
-			return damaged(k.place, fmt.Sprintf("at most %d rows in all", int64(maxRows)), "%d", sum)
-		}
-
+		sum += b.rows
+		unless(sum <= maxRows, k.place, fmt.Sprintf("at most %d rows in all", int64(maxRows)), "%d", sum)
 		f.ends = append(f.ends, sum)
 	}
-
-	return nil
 }
 
 // batch reads the metadata of a batch, and that its buffers lie in its data.
-func (f *file) batch(k block) (*batch, error) {
-	m, kind, err := f.message(k)
+func (f *file) batch(k block) *batch {
+	m, kind := f.message(k)
 	header, ok := m.table(2, k.place)
-
-	switch {
-	case err != nil:
-		return nil, err
-	case kind != messageBatch || !ok && m.err == nil:
-		return nil, damaged(k.place, fmt.Sprintf("a message of kind %d", messageBatch), "kind %d", kind)
-	}
+	unless(kind == messageBatch && ok, k.place, fmt.Sprintf("a message of kind %d", messageBatch), "kind %d", kind)
 
 	b := &batch{block: k, version: m.number(0, 2, 0), rows: header.number(0, 8, 0), codec: noCodec}
 	vector := func(slot, size int, name string) []byte {
@@ -86,32 +70,25 @@ func (f *file) batch(k block) (*batch, error) {
 
 	b.lengths, b.counts = vector(1, 16, "nodes"), vector(4, 8, "counts")
 	buffers := vector(2, 16, "buffers")
-	c, compressed := header.table(3, k.place+", compression")
+	unless(b.rows >= 0 && b.rows <= maxRows, k.place, fmt.Sprintf("0 to %d rows", int64(maxRows)), "%d", b.rows)
 
-	if compressed {
+	if c, compressed := header.table(3, k.place+", compression"); compressed {
 		b.codec = c.number(0, 1, 0)
-	}
-
-	switch {
-	case header.err != nil:
-		return nil, header.err
-	case b.rows < 0 || b.rows > maxRows:
-		return nil, damaged(k.place, fmt.Sprintf("0 to %d rows", int64(maxRows)), "%d", b.rows)
-	case compressed && (b.codec != codecLZ4 && b.codec != codecZstd || c.number(1, 1, 0) != 0):
-		return nil, damaged(k.place, "LZ4 or Zstandard for each buffer", "compression %d, method %d", b.codec,
-			c.number(1, 1, 0))
+		method := c.number(1, 1, 0)
+		unless((b.codec == codecLZ4 || b.codec == codecZstd) && method == 0, k.place, "LZ4 or Zstandard for each buffer",
+			"compression %d, method %d", b.codec, method)
 	}
 
 	left := k.body
 	for i := range len(buffers) / 16 {
 		at, n := pair(buffers, i)
 		if n < 0 || n > 0 && (at < 0 || at > k.body || n > k.body-at) {
-			return nil, damaged(k.place, fmt.Sprintf("buffer %d within %d bytes of data", i+1, k.body),
-				"%d bytes at byte %d", n, at)
+			fault.Raise(damaged(k.place, fmt.Sprintf("buffer %d within %d bytes of data", i+1, k.body),
+				"%d bytes at byte %d", n, at))
 		}
 
 		if left -= n; left < 0 {
-			return nil, damaged(k.place, fmt.Sprintf("buffers of %d bytes in all", k.body), "more at buffer %d", i+1)
+			fault.Raise(damaged(k.place, fmt.Sprintf("buffers of %d bytes in all", k.body), "more at buffer %d", i+1))
 		}
 
 		b.spans = append(b.spans, span{k.at + k.meta + at, n})
@@ -120,7 +97,7 @@ func (f *file) batch(k block) (*batch, error) {
 		}
 	}
 
-	return b, nil
+	return b
 }
 
 // pair returns two numbers of 64 bits, element i of b.
@@ -130,18 +107,16 @@ func pair(b []byte, i int) (x, y int64) {
 
 // columns finds the buffers of the columns and verifies that they hold as many
 // values as the batch has rows. It keeps those of numbers where it is asked to.
-func (b *batch) columns(columns []*column, keep bool) error {
+func (b *batch) columns(columns []*column, keep bool) {
 	for i, c := range columns {
 		place := fmt.Sprintf("%s, column %d", b.place, i+1)
 		first := b.next
 
-		length, missing, err := b.column(c, place)
-		if err != nil {
-			return err
-		}
-
+		length, missing := b.column(c, place)
 		if length != b.rows {
-			return &fault.Error{Place: place, Want: fmt.Sprintf("%d rows, as the batch", b.rows), Found: fmt.Sprint(length)}
+			fault.Raise(&fault.Error{
+				Place: place, Want: fmt.Sprintf("%d rows, as the batch", b.rows), Found: fmt.Sprint(length),
+			})
 		}
 
 		if c.number && keep {
@@ -150,127 +125,106 @@ func (b *batch) columns(columns []*column, keep bool) error {
 			})
 		}
 	}
-
-	return nil
 }
 
 // column goes through a column and its children and returns its length and whether
 // values may be missing.
-func (b *batch) column(c *column, place string) (length int64, missing bool, err error) {
-	if len(b.lengths) == 0 {
-		return 0, false, damaged(place, "a length for each column", "fewer")
-	}
+func (b *batch) column(c *column, place string) (length int64, missing bool) {
+	unless(len(b.lengths) > 0, place, "a length for each column", "fewer")
 
 	length, nulls := pair(b.lengths, 0)
 	b.lengths = b.lengths[16:]
-
-	if length < 0 || length > maxRows || nulls < -1 || nulls > length { // −1: not counted
-		return 0, false, damaged(place, fmt.Sprintf("0 to %d values, and no more of them missing", int64(maxRows)),
-			"%d, %d missing", length, nulls)
-	}
+	unless(length >= 0 && length <= maxRows && nulls >= -1 && nulls <= length, place, // −1: not counted
+		fmt.Sprintf("0 to %d values, and no more of them missing", int64(maxRows)), "%d, %d missing", length, nulls)
 
 	missing = nulls != 0
 	bare := c.kind == typeNull || b.version >= 4 && (c.kind == typeUnion || c.kind == typeRunEndEncoded) // 4 is V5
-	buffers := kinds[c.kind].buffers
 
+	buffers := kinds[c.kind].buffers
 	if c.indexed {
 		bare, buffers = false, values
 	}
 
-	if !bare {
-		n := length
-		if !missing {
-			n = 0 // not looked at
-		}
-
-		err = b.need(n, 1, place)
+	switch {
+	case bare:
+	case missing:
+		b.need(length, 1, place)
+	default:
+		b.need(0, 1, place) // not looked at
 	}
 
 	for _, k := range buffers {
-		n, bits := int64(0), int64(0)
 		switch {
 		case k.values && !c.indexed:
-			n, bits = length, c.bits
+			b.need(length, c.bits, place)
 		case k.ends && length > 0: // of no values they may lack
-			n, bits = length+1, 32
-		}
-
-		if err == nil {
-			err = b.need(n, bits, place)
+			b.need(length+1, 32, place)
+		default:
+			b.need(0, 0, place)
 		}
 	}
 
+	if c.indexed {
+		return length, missing
+	}
+
 	more := int64(0)
+
 	switch {
-	case c.indexed:
 	case c.kind == typeBinaryView || c.kind == typeUtf8View:
-		if len(b.counts) == 0 {
-			return 0, false, damaged(place, "the number of its buffers", "none")
-		}
-
+		unless(len(b.counts) > 0, place, "the number of its buffers", "none")
 		more = int64(binary.LittleEndian.Uint64(b.counts))
-		if b.counts = b.counts[8:]; more < 0 || more > int64(len(b.spans)) {
-			return 0, false, damaged(place, fmt.Sprintf("0 to %d buffers", len(b.spans)), "%d", more)
-		}
-
+		b.counts = b.counts[8:]
+		unless(more >= 0 && more <= int64(len(b.spans)), place, fmt.Sprintf("0 to %d buffers", len(b.spans)), "%d", more)
 	case c.dense:
 		more = 1
 	}
 
-	for ; err == nil && more > 0; more-- {
-		err = b.need(0, 0, place)
+	for range more {
+		b.need(0, 0, place)
 	}
 
-	if c.indexed {
-		return length, missing, err
+	for i, child := range c.children {
+		b.column(child, fmt.Sprintf("%s, child %d", place, i+1))
 	}
 
-	for i := 0; err == nil && i < len(c.children); i++ {
-		_, _, err = b.column(c.children[i], fmt.Sprintf("%s, child %d", place, i+1))
-	}
-
-	return length, missing, err
+	return length, missing
 }
 
 // need goes to the next buffer, which must hold n values of some bits.
-func (b *batch) need(n, bits int64, place string) error {
+func (b *batch) need(n, bits int64, place string) {
 	i := b.next
 	if b.next++; i >= len(b.spans) {
-		return damaged(place, "buffers for each column", "%d buffers", len(b.spans))
+		fault.Raise(damaged(place, "buffers for each column", "%d buffers", len(b.spans)))
 	}
 
 	if want := (n*bits + 7) / 8; b.unpacked != nil && b.unpacked[i] < want { // of 2^48 values of 64 bits at most
-		return damaged(place, fmt.Sprintf("%d bytes for %d values", want, n), "%d bytes in buffer %d", b.unpacked[i], i+1)
+		fault.Raise(damaged(place, fmt.Sprintf("%d bytes for %d values", want, n), "%d bytes in buffer %d", b.unpacked[i],
+			i+1))
 	}
-
-	return nil
 }
 
 // unpack reads a buffer and decompresses it.
-func (f *file) unpack(place string, codec int64, s span) ([]byte, error) {
+func (f *file) unpack(place string, codec int64, s span) []byte {
 	b := make([]byte, s.n)
-	if err := readFull(f.r, b, s.at, place); err != nil || codec == noCodec || s.n == 0 {
-		return b, err
+	if readFull(f.r, b, s.at, place); codec == noCodec || s.n == 0 {
+		return b
 	}
 
-	if len(b) < 8 {
-		return nil, damaged(place, "compressed data", "%d bytes", len(b))
-	}
-
+	unless(len(b) >= 8, place, "compressed data", "%d bytes", len(b))
 	length := int64(binary.LittleEndian.Uint64(b))
 	b = b[8:]
 
 	switch {
 	case length == -1: // not compressed
-		return b, nil
-	case length < 0:
-		return nil, damaged(place, "its decompressed length", "%d", length)
+		return b
 	case length > f.most:
-		return nil, &fault.Error{
-			Place: place, Want: fmt.Sprintf("at most %d bytes of a column of a batch in a file of %d", f.most, f.size),
-			Found: fmt.Sprint(length), Hint: "write it in smaller batches, or uncompressed",
-		}
+		fault.Raise(fault.At("", place,
+			fmt.Sprintf("at most %d bytes of a column of a batch in a file of %d", f.most, f.size), fmt.Sprint(length),
+			"write it in smaller batches, or uncompressed"))
 	}
+
+	unless(length >= 0, place, "its decompressed length", "%d", length)
 
 	var out []byte
 	var err error
@@ -279,35 +233,27 @@ func (f *file) unpack(place string, codec int64, s span) ([]byte, error) {
 		if err == nil && int64(len(out)) < length {
 			err = io.ErrUnexpectedEOF
 		}
-
 	} else {
 		out, err = lz4Frame(place, b, length)
 	}
 
 	if err != nil {
-		return nil, &fault.Error{Place: place, Err: fmt.Errorf("decompress: %w", err), Hint: "the file is damaged"}
+		fault.Raise(&fault.Error{Place: place, Err: fmt.Errorf("decompress: %w", err), Hint: "the file is damaged"})
 	}
 
-	return out, nil
+	return out
 }
 
 // lz4Frame decompresses a frame of LZ4 to length bytes; a byte becomes at most 255. The
 // older frame's blocks are larger.
 func lz4Frame(place string, b []byte, length int64) ([]byte, error) {
-	if len(b) < 4 || binary.LittleEndian.Uint32(b) != 0x184D2204 {
-		return nil, damaged(place, "a frame of LZ4", "%q", b[:min(4, len(b))])
-	}
+	unless(len(b) >= 4 && binary.LittleEndian.Uint32(b) == 0x184D2204, place, "a frame of LZ4", "%q", b[:min(4, len(b))])
 
-	if most := 255 * int64(len(b)); length > most {
-		return nil, damaged(place, fmt.Sprintf("at most %d bytes from %d", most, len(b)), "%d", length)
-	}
+	most := 255 * int64(len(b))
+	unless(length <= most, place, fmt.Sprintf("at most %d bytes from %d", most, len(b)), "%d", length)
 
 	out := make([]byte, length)
-	z := lz4.NewReader(bytes.NewReader(b))
+	_, err := io.ReadFull(lz4.NewReader(bytes.NewReader(b)), out)
 
-	if _, err := io.ReadFull(z, out); err != nil {
-		return nil, err
-	}
-
-	return out, nil
+	return out, err
 }

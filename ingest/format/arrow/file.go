@@ -1,6 +1,7 @@
 package arrow
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
+	"doubletake/ingest/format/internal/raw"
 )
 
 // maxRows bounds the rows of a file. Columns without values (of nulls, of runs)
@@ -31,7 +33,6 @@ const magic = "ARROW1"
 type file struct {
 	r            io.ReaderAt
 	size, most   int64 // of the file; of what is held decompressed
-	bigEndian    bool
 	attributes   []ingest.Attribute
 	columns      []*column
 	dictionaries int
@@ -47,41 +48,32 @@ type block struct {
 }
 
 // openFile reads the metadata of a file of size bytes. Errors are *fault.Error.
-func openFile(r io.ReaderAt, size int64) (*file, error) {
+func openFile(r io.ReaderAt, size int64) (_ *file, err error) {
+	defer fault.Catch(&err)
+
 	var head, tail [10]byte
 
 	if size < 18 {
 		return nil, &fault.Error{Want: "an Arrow IPC file", Found: fmt.Sprintf("%d bytes", size)}
 	}
 
-	if err := readFull(r, head[:], 0, ""); err != nil {
-		return nil, err
-	}
-
-	if err := readFull(r, tail[:], size-10, ""); err != nil {
-		return nil, err
-	}
+	readFull(r, head[:], 0, "")
+	readFull(r, tail[:], size-10, "")
 
 	if string(head[:6]) != magic || string(tail[4:]) != magic {
-		return nil, &fault.Error{
-			Want:  "an Arrow IPC file, which begins and ends with ARROW1",
-			Found: fmt.Sprintf("%q … %q", head[:6], tail[4:]), Hint: "was it copied whole?",
-		}
+		return nil, fault.At("", "", "an Arrow IPC file, which begins and ends with ARROW1",
+			fmt.Sprintf("%q … %q", head[:6], tail[4:]), "was it copied whole?")
 	}
 
 	long := int64(binary.LittleEndian.Uint32(tail[:]))
 	end := size - 10 - long // of what lies before the footer
 	if long == 0 || end < 8 {
-		return nil, &fault.Error{
-			Place: "footer", Want: fmt.Sprintf("a footer in a file of %d bytes", size),
-			Found: fmt.Sprintf("one of %d bytes", long),
-		}
+		return nil, fault.At("", "footer", fmt.Sprintf("a footer in a file of %d bytes", size),
+			fmt.Sprintf("one of %d bytes", long), "")
 	}
 
 	b := make([]byte, long)
-	if err := readFull(r, b, end, "footer"); err != nil {
-		return nil, err
-	}
+	readFull(r, b, end, "footer")
 
 	f := newFile(r, size)
 	footer := root(b, "footer")
@@ -90,16 +82,11 @@ func openFile(r io.ReaderAt, size int64) (*file, error) {
 	_, f.dictionaries = footer.vector(2, 24, "dictionaries")
 	at, n := footer.vector(3, 24, "batches")
 
-	switch {
-	case footer.err != nil:
-		return nil, footer.err
-	case !ok:
+	if !ok {
 		return nil, &fault.Error{Place: "footer", Want: "a schema", Found: "none"}
 	}
 
-	if err := f.schema(schema); err != nil {
-		return nil, err
-	}
+	f.schema(schema)
 
 	for i := range n {
 		e := b[at+24*i:]
@@ -117,11 +104,10 @@ func openFile(r io.ReaderAt, size int64) (*file, error) {
 		f.batches = append(f.batches, k)
 	}
 
-	if err := disjoint(f.batches); err != nil {
-		return nil, err
-	}
+	disjoint(f.batches)
+	f.readBatches()
 
-	return f, f.readBatches()
+	return f, nil
 }
 
 // newFile returns a file without batches. Of columns that are read, at most 32 MiB
@@ -129,84 +115,71 @@ func openFile(r io.ReaderAt, size int64) (*file, error) {
 func newFile(r io.ReaderAt, size int64) *file { return &file{r: r, size: size, most: 32<<20 + 2*size} }
 
 // openStream reads the metadata of a stream of size bytes. Errors are *fault.Error.
-func openStream(r io.ReaderAt, size int64) (*file, error) {
+func openStream(r io.ReaderAt, size int64) (_ *file, err error) {
+	defer fault.Catch(&err)
+
 	f := newFile(r, size)
+
 	for n, at := 0, int64(0); at < size || n == 0; n++ { // without the mark of the end: the writer closed the stream
 		place := fmt.Sprintf("message %d", n+1)
-		bad := func(want, found string, args ...any) (*file, error) {
-			return nil, &fault.Error{Place: place, Want: want, Found: fmt.Sprintf(found, args...)}
+		bad := func(so bool, want, found string, args ...any) {
+			if so {
+				fault.Raise(&fault.Error{Place: place, Want: want, Found: fmt.Sprintf(found, args...)})
+			}
 		}
+
+		bad(size-at < 8, "an Arrow IPC stream", "the end of the output at its byte %d", size)
 
 		var p [8]byte
-		if size-at < 8 {
-			return bad("an Arrow IPC stream", "the end of the output at its byte %d", size)
-		}
-
-		if err := readFull(r, p[:], at, place); err != nil {
-			return nil, err
-		}
-
-		if binary.LittleEndian.Uint32(p[:]) != math.MaxUint32 {
-			return bad("an Arrow IPC stream: a message that begins with 0xFFFFFFFF", "%q", p)
-		}
+		readFull(r, p[:], at, place)
+		bad(binary.LittleEndian.Uint32(p[:]) != math.MaxUint32,
+			"an Arrow IPC stream: a message that begins with 0xFFFFFFFF", "%q", p)
 
 		left := size - at - 8
 		meta := int64(binary.LittleEndian.Uint32(p[4:]))
+		bad(meta == 0 && left > 0, "the end of the output after the end of the stream", "%d bytes more", left)
+		bad(meta == 0 && n == 0, "an Arrow IPC stream", "the end of the stream")
 
-		switch {
-		case meta == 0 && left > 0:
-			return bad("the end of the output after the end of the stream", "%d bytes more", left)
-		case meta == 0 && n == 0:
-			return bad("an Arrow IPC stream", "the end of the stream")
-		case meta == 0:
-			return f, f.readBatches()
-		case n == maxMessages:
-			return bad(fmt.Sprintf("at most %d messages", maxMessages), "more")
-		case meta%8 != 0 || meta > left:
-			return bad("metadata in multiples of 8 bytes within the output", "%d bytes of %d", meta, left)
+		if meta == 0 {
+			break
 		}
+
+		bad(n == maxMessages, fmt.Sprintf("at most %d messages", maxMessages), "more")
+		bad(meta%8 != 0 || meta > left, "metadata in multiples of 8 bytes within the output", "%d bytes of %d", meta, left)
 
 		k := block{place: place, at: at, meta: 8 + meta}
-
-		m, kind, err := f.message(k)
-		if err != nil {
-			return nil, err
-		}
-
-		if k.body = m.number(3, 8, 0); k.body < 0 || k.body%8 != 0 || k.body > left-meta {
-			return bad("data in multiples of 8 bytes within the output", "%d bytes of %d: was it cut short?", k.body, left-meta)
-		}
+		m, kind := f.message(k)
+		k.body = m.number(3, 8, 0)
+		bad(k.body < 0 || k.body%8 != 0 || k.body > left-meta, "data in multiples of 8 bytes within the output",
+			"%d bytes of %d: was it cut short?", k.body, left-meta)
 
 		header, ok := m.table(2, "schema")
-		switch {
-		case !ok:
-			return bad("a schema, a dictionary or a batch", "none")
-		case kind == messageSchema && n == 0:
-			if err := f.schema(header); err != nil {
-				return nil, err
-			}
+		bad(!ok, "a schema, a dictionary or a batch", "none")
 
+		switch {
+		case kind == messageSchema && n == 0:
+			f.schema(header)
 		case kind == messageDictionary && n > 0:
 			f.dictionaries++
 		case kind == messageBatch && n > 0:
 			k.place = fmt.Sprintf("batch %d", len(f.batches)+1)
 			f.batches = append(f.batches, k)
 		default:
-			return bad("a schema and then batches", "a message of kind %d", kind)
+			bad(true, "a schema and then batches", "a message of kind %d", kind)
 		}
 
 		at += k.meta + k.body
 	}
 
-	return f, f.readBatches()
+	f.readBatches()
+
+	return f, nil
 }
 
 // message reads the metadata of a block (format/Message.fbs, table Message).
-func (f *file) message(k block) (m table, kind int64, err error) {
+func (f *file) message(k block) (m table, kind int64) {
 	b := make([]byte, k.meta)
-	if err := readFull(f.r, b, k.at, k.place); err != nil {
-		return m, 0, err
-	}
+	readFull(f.r, b, k.at, k.place)
 
 	if binary.LittleEndian.Uint32(b) == math.MaxUint32 {
 		b = b[8:]
@@ -216,33 +189,23 @@ func (f *file) message(k block) (m table, kind int64, err error) {
 
 	m = root(b, k.place)
 
-	return m, m.number(1, 1, 0), m.err
+	return m, m.number(1, 1, 0)
 }
 
 // disjoint refuses blocks that share bytes: a small file could name one batch a
 // million times.
-func disjoint(blocks []block) error {
-	sorted := slices.SortedFunc(slices.Values(blocks), func(a, b block) int { return int(max(-1, min(a.at-b.at, 1))) })
+func disjoint(blocks []block) {
+	sorted := slices.SortedFunc(slices.Values(blocks), func(a, b block) int { return cmp.Compare(a.at, b.at) })
 	for i := 1; i < len(sorted); i++ {
 		a, b := sorted[i-1], sorted[i]
-		if end := a.at + a.meta + a.body; end > b.at {
-			return damaged(b.place, fmt.Sprintf("it behind %s, which ends at byte %d", a.place, end), "it at byte %d", b.at)
-		}
+		end := a.at + a.meta + a.body
+		unless(end <= b.at, b.place, fmt.Sprintf("it behind %s, which ends at byte %d", a.place, end), "it at byte %d", b.at)
 	}
-
-	return nil
 }
 
 // readFull reads b at a byte; the end of the file right behind it is no error.
-func readFull(r io.ReaderAt, b []byte, at int64, place string) error {
-	n, err := r.ReadAt(b, at)
-	if n == len(b) {
-		return nil
+func readFull(r io.ReaderAt, b []byte, at int64, place string) {
+	if err := raw.ReadFull(r, b, at); err != nil {
+		fault.Raise(&fault.Error{Place: place, Err: fmt.Errorf("read: %w", err)})
 	}
-
-	if err == nil || err == io.EOF {
-		err = io.ErrUnexpectedEOF
-	}
-
-	return &fault.Error{Place: place, Err: fmt.Errorf("read: %w", err)}
 }

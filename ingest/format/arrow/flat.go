@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"doubletake/ingest/fault"
+	"doubletake/internal/lists"
 )
 
 // An Arrow file describes itself in flatbuffers: tables of slots, found by relative
@@ -19,11 +20,10 @@ const maxDepth = 64
 // with unlimited sharing a small buffer describes exponentially much.
 const maxVisits = 4
 
-// flat is a buffer. It keeps its first fault; from then on tables are empty.
+// flat is a buffer. Its methods, and those of its tables, raise errors (fault.Raise).
 type flat struct {
 	b    []byte
 	left int // bytes that may still be visited
-	err  error
 }
 
 // table is a table of a buffer. The empty table has no values.
@@ -36,80 +36,69 @@ type table struct {
 
 // root returns the table that a buffer describes; place names it in errors.
 func root(b []byte, place string) table {
+	unless(len(b) >= 4 && int64(len(b)) < 1<<31, place, "a flatbuffer of 4 bytes to 2 GiB", "%d bytes", len(b))
+
 	f := &flat{b: b, left: maxVisits*len(b) + 1024}
-	if len(b) < 4 || int64(len(b)) >= 1<<31 {
-		f.fail(place, "a flatbuffer of 4 bytes to 2 GiB", "%d bytes", len(b))
-		return table{flat: f}
-	}
 
 	return f.follow(0, place)
-}
-
-func (f *flat) fail(place, want, found string, args ...any) {
-	if f.err == nil {
-		f.err = damaged(place, want, found, args...)
-	}
 }
 
 func damaged(place, want, found string, args ...any) error {
 	return &fault.Error{Place: place, Want: want, Found: fmt.Sprintf(found, args...), Hint: "the file is damaged"}
 }
 
+// unless raises the error of a damaged file, unless ok.
+func unless(ok bool, place, want, found string, args ...any) {
+	if !ok {
+		fault.Raise(damaged(place, want, found, args...))
+	}
+}
+
+// u32 is the number of 32 bits at a byte.
+func (f *flat) u32(at int) int { return int(binary.LittleEndian.Uint32(f.b[at:])) }
+
 // visit counts n bytes at at, which must lie in the buffer.
-func (f *flat) visit(at, n int, place, what string) bool {
+func (f *flat) visit(at, n int, place, what string) {
 	if at < 0 || at > len(f.b) || n > len(f.b)-at {
-		f.fail(place, fmt.Sprintf("%s within %d bytes", what, len(f.b)), "%d bytes at byte %d", n, at)
+		fault.Raise(damaged(place, fmt.Sprintf("%s within %d bytes", what, len(f.b)), "%d bytes at byte %d", n, at))
 	}
 
-	if f.left -= n; f.left < 0 {
-		f.fail(place, "tables of their own", "parts that are shared over and over")
-	}
-
-	return f.err == nil
+	f.left -= n
+	unless(f.left >= 0, place, "tables of their own", "parts that are shared over and over")
 }
 
 // follow returns the table that the offset at a byte leads to.
 func (f *flat) follow(at int, place string) table {
-	none := table{flat: f}
+	at += f.u32(at)
+	f.visit(at, 4, place, "a table")
 
-	at += int(binary.LittleEndian.Uint32(f.b[at:]))
-	if !f.visit(at, 4, place, "a table") {
-		return none
-	}
-
-	layout := at - int(int32(binary.LittleEndian.Uint32(f.b[at:])))
+	layout := at - int(int32(f.u32(at)))
 	if layout < 0 || layout > len(f.b)-4 {
-		f.fail(place, fmt.Sprintf("a layout within %d bytes", len(f.b)), "one at byte %d", layout)
-		return none
+		fault.Raise(damaged(place, fmt.Sprintf("a layout within %d bytes", len(f.b)), "one at byte %d", layout))
 	}
 
 	long, own := int(binary.LittleEndian.Uint16(f.b[layout:])), int(binary.LittleEndian.Uint16(f.b[layout+2:]))
-	if long < 4 || long%2 != 0 || long > len(f.b)-layout || own < 4 {
-		f.fail(place, "a table's layout", "one of %d bytes at byte %d of %d, for a table of %d", long, layout, len(f.b), own)
-		return none
-	}
-
-	if !f.visit(at, own, place, "a table") {
-		return none
-	}
+	unless(long >= 4 && long%2 == 0 && long <= len(f.b)-layout && own >= 4, place, "a table's layout",
+		"one of %d bytes at byte %d of %d, for a table of %d", long, layout, len(f.b), own)
+	f.visit(at, own, place, "a table")
 
 	return table{f, place, at, own, f.b[layout+4 : layout+long]}
 }
 
 // slot returns where a value of size bytes lies; 0: the table has none.
 func (t table) slot(i, size int) int {
-	if t.err != nil || 2*i+2 > len(t.slots) {
+	if 2*i+2 > len(t.slots) {
 		return 0
 	}
 
 	o := int(binary.LittleEndian.Uint16(t.slots[2*i:]))
-	if o != 0 && (o < 4 || o+size > t.own) {
-		t.fail(t.place, fmt.Sprintf("a value within the %d bytes of its table", t.own), "%d bytes at byte %d", size, o)
+	if o == 0 {
 		return 0
 	}
 
-	if o == 0 {
-		return 0
+	if o < 4 || o+size > t.own {
+		fault.Raise(damaged(t.place, fmt.Sprintf("a value within the %d bytes of its table", t.own), "%d bytes at byte %d",
+			size, o))
 	}
 
 	return t.at + o
@@ -135,9 +124,7 @@ func (t table) table(i int, place string) (table, bool) {
 		return table{flat: t.flat}, false
 	}
 
-	to := t.follow(at, place)
-
-	return to, to.err == nil
+	return t.follow(at, place), true
 }
 
 // vector returns where the elements of a vector begin and how many there are, of
@@ -148,22 +135,18 @@ func (t table) vector(i, size int, name string) (at, n int) {
 	}
 
 	place := t.place + ", " + name
+	at += t.u32(at)
+	t.visit(at, 4, place, "a vector")
 
-	at += int(binary.LittleEndian.Uint32(t.b[at:]))
-	if !t.visit(at, 4, place, "a vector") {
-		return 0, 0
-	}
-
-	n = int(binary.LittleEndian.Uint32(t.b[at:]))
+	n = t.u32(at)
 	at += 4
 
 	if n > (len(t.b)-at)/size {
-		t.fail(place, fmt.Sprintf("a vector within %d bytes", len(t.b)), "%d elements of %d bytes at byte %d", n, size, at)
+		fault.Raise(damaged(place, fmt.Sprintf("a vector within %d bytes", len(t.b)),
+			"%d elements of %d bytes at byte %d", n, size, at))
 	}
 
-	if t.err != nil || !t.visit(at, n*size, place, "a vector") {
-		return 0, 0
-	}
+	t.visit(at, n*size, place, "a vector")
 
 	return at, n
 }
@@ -176,12 +159,8 @@ func (t table) text(i int, name string) string {
 // tables returns the tables of a vector.
 func (t table) tables(i int, name string) []table {
 	at, n := t.vector(i, 4, name)
-	out := make([]table, n)
-	for k := range out {
-		if out[k] = t.follow(at+4*k, fmt.Sprintf("%s, %s %d", t.place, name, k+1)); t.err != nil {
-			return nil
-		}
-	}
 
-	return out
+	return lists.Make(n, func(k int) table {
+		return t.follow(at+4*k, fmt.Sprintf("%s, %s %d", t.place, name, k+1))
+	})
 }

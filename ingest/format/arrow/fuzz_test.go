@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"runtime"
 	"testing"
 
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
+	"doubletake/internal/must"
 )
 
 // FuzzArrowRecording reads any bytes as a recording: no panic, no hang, memory
@@ -20,20 +20,13 @@ import (
 // library for Go.
 func FuzzArrowRecording(f *testing.F) {
 	others, err := filepath.Glob("testdata/polars/*.arrow")
-	if err != nil {
-		f.Fatal(err)
-	}
+	must.Do(f, err)
 
 	for _, p := range append(others, "testdata/recording.arrow") {
-		b, err := os.ReadFile(p)
-		if err != nil {
-			f.Fatal(err)
-		}
+		b := must.Read(f, p)
 
 		f.Add(b)
 	}
-
-	f.Add(bigEndian(f))
 
 	for _, k := range kindFiles(f) {
 		if len(k.bytes) < 8000 {
@@ -66,16 +59,12 @@ func readAny(t *testing.T, b []byte, open func(ingest.Source, ingest.Options) (i
 	size := int64(len(b))
 	explained := func(err error) {
 		var d *fault.Error
-		if err != nil && !errors.Is(err, io.EOF) && !errors.As(err, &d) {
-			t.Fatalf("%T: %v", err, err)
-		}
+		must.Never(t, err != nil && !errors.Is(err, io.EOF) && !errors.As(err, &d), "%T: %v", err, err)
 	}
 
 	var err error
 	used := allocated(func() { _, err = openFile(bytes.NewReader(b), size) })
-	if used > 64<<10+openTimes*size {
-		t.Fatalf("opening %d bytes allocated %d", size, used)
-	}
+	must.Never(t, used > 64<<10+openTimes*size, "opening %d bytes allocated %d", size, used)
 
 	explained(err)
 
@@ -87,9 +76,8 @@ func readAny(t *testing.T, b []byte, open func(ingest.Source, ingest.Options) (i
 	defer r.Close()
 
 	batches := int64(0)
-	if _, err := fmt.Sscanf(r.Info().Encoding, "Arrow IPC, %d batches", &batches); err != nil {
-		t.Fatal(err)
-	}
+	_, err = fmt.Sscanf(r.Info().Encoding, "Arrow IPC, %d batches", &batches)
+	must.Do(t, err)
 
 	x := make([]float64, 300)
 	for c, ch := range r.Info().Channels[:min(12, len(r.Info().Channels))] {

@@ -4,7 +4,9 @@ import (
 	"fmt"
 
 	"doubletake/ingest"
+	"doubletake/ingest/fault"
 	"doubletake/ingest/format/internal/raw"
+	"doubletake/internal/lists"
 )
 
 // column is a field of the schema.
@@ -23,69 +25,53 @@ type column struct {
 	parts      []part // of each batch
 }
 
-// The kinds of Arrow's types (format/Schema.fbs, union Type).
+// Kinds of Arrow's types (format/Schema.fbs, union Type) that are more than a row of the table.
 const (
-	typeNull = 1 + iota
-	typeInt
-	typeFloat
-	typeBinary
-	typeUtf8
-	typeBool
-	typeDecimal
-	typeDate
-	typeTime
-	typeTimestamp
-	typeInterval
-	typeList
-	typeStruct
-	typeUnion
-	typeFixedSizeBinary
-	typeFixedSizeList
-	typeMap
-	typeDuration
-	typeLargeBinary
-	typeLargeUtf8
-	typeLargeList
-	typeRunEndEncoded
-	typeBinaryView
-	typeUtf8View
-	typeListView
-	typeLargeListView
+	typeNull          = 1
+	typeInt           = 2
+	typeFloat         = 3
+	typeBool          = 6
+	typeList          = 12
+	typeUnion         = 14
+	typeRunEndEncoded = 22
+	typeBinaryView    = 23
+	typeUtf8View      = 24
 )
 
-// kinds are the types' names, how many children they have (−1: any number) and
+// kinds are the types' names in the order of their kinds, how many children they have (−1: any number) and
 // their buffers, without the one that tells which values are missing.
-var kinds = map[int64]struct {
+var kinds = []struct {
 	name     string
 	children int
 	buffers  []buffered
 }{
-	typeNull:            {"null", 0, nil},
-	typeInt:             {"int", 0, values},
-	typeFloat:           {"float", 0, values},
-	typeBinary:          {"binary", 0, ends},
-	typeUtf8:            {"utf8", 0, ends},
-	typeBool:            {"bool", 0, values},
-	typeDecimal:         {"decimal", 0, values},
-	typeDate:            {"date", 0, values},
-	typeTime:            {"time", 0, values},
-	typeTimestamp:       {"timestamp", 0, values},
-	typeInterval:        {"interval", 0, values},
-	typeList:            {"list", 1, ends[:1]},
-	typeStruct:          {"struct", -1, nil},
-	typeUnion:           {"sparse_union", -1, values},
-	typeFixedSizeBinary: {"fixed_size_binary", 0, values},
-	typeFixedSizeList:   {"fixed_size_list", 1, nil},
-	typeMap:             {"map", 1, ends[:1]},
-	typeDuration:        {"duration", 0, values},
-	typeLargeBinary:     {"large_binary", 0, []buffered{{}, {}}},
-	typeLargeUtf8:       {"large_utf8", 0, []buffered{{}, {}}},
-	typeLargeList:       {"large_list", 1, values},
-	typeRunEndEncoded:   {"run_end_encoded", 2, nil},
-	typeBinaryView:      {"binary_view", 0, values},
-	typeUtf8View:        {"string_view", 0, values},
-	typeListView:        {"list_view", 1, []buffered{{}, {}}},
-	typeLargeListView:   {"large_list_view", 1, []buffered{{}, {}}},
+	{},
+	{"null", 0, nil},
+	{"int", 0, values},
+	{"float", 0, values},
+	{"binary", 0, ends},
+	{"utf8", 0, ends},
+	{"bool", 0, values},
+	{"decimal", 0, values},
+	{"date", 0, values},
+	{"time", 0, values},
+	{"timestamp", 0, values},
+	{"interval", 0, values},
+	{"list", 1, ends[:1]},
+	{"struct", -1, nil},
+	{"union", -1, values},
+	{"fixed_size_binary", 0, values},
+	{"fixed_size_list", 1, nil},
+	{"map", 1, ends[:1]},
+	{"duration", 0, values},
+	{"large_binary", 0, []buffered{{}, {}}},
+	{"large_utf8", 0, []buffered{{}, {}}},
+	{"large_list", 1, values},
+	{"run_end_encoded", 2, nil},
+	{"binary_view", 0, values},
+	{"string_view", 0, values},
+	{"list_view", 1, []buffered{{}, {}}},
+	{"large_list_view", 1, []buffered{{}, {}}},
 }
 
 // buffered is what a buffer holds: the values, of the column's bits, or where the
@@ -98,20 +84,12 @@ var (
 )
 
 // schema reads the columns and the attributes (format/Schema.fbs, table Schema).
-func (f *file) schema(s table) error {
-	f.bigEndian = s.number(0, 2, 0) == 1
+func (f *file) schema(s table) {
+	fault.Unless(s.number(0, 2, 0) == 0,
+		&fault.Error{Place: "schema", Want: "little-endian numbers", Found: "big-endian ones"})
+
 	f.attributes, _ = attributes(s, 2)
-
-	for _, t := range s.tables(1, "field") {
-		c, err := newColumn(t, 0)
-		if err != nil {
-			return err
-		}
-
-		f.columns = append(f.columns, c)
-	}
-
-	return s.err
+	f.columns = lists.Each(s.tables(1, "field"), func(t table) *column { return newColumn(t, 0) })
 }
 
 // attributes reads pairs of texts; that of the name "unit" is the unit.
@@ -128,107 +106,54 @@ func attributes(t table, slot int) (out []ingest.Attribute, unit string) {
 }
 
 // newColumn reads a field and its children (format/Schema.fbs, table Field).
-func newColumn(t table, depth int) (*column, error) {
+func newColumn(t table, depth int) *column {
 	c := &column{name: t.text(0, "name"), kind: t.number(2, 1, 0)}
-	if depth == maxDepth {
-		return nil, damaged(t.place, fmt.Sprintf("at most %d levels", maxDepth), "a field that goes deeper")
-	}
+	unless(depth < maxDepth, t.place, fmt.Sprintf("at most %d levels", maxDepth), "a field that goes deeper")
 
-	for _, child := range t.tables(5, "child") {
-		k, err := newColumn(child, depth+1)
-		if err != nil {
-			return nil, err
-		}
-
-		c.children = append(c.children, k)
-	}
-
+	c.children = lists.Each(t.tables(5, "child"), func(t table) *column { return newColumn(t, depth+1) })
 	c.attributes, c.unit = attributes(t, 6)
 	settings, ok := t.table(3, t.place+", type")
 	_, c.indexed = t.table(4, t.place+", dictionary")
+	unless(c.kind >= 1 && c.kind < int64(len(kinds)), t.place, "a type of a known kind", "kind %d", c.kind)
+	unless(ok, t.place, "a type", "none")
 
-	kind, known := kinds[c.kind]
-	switch {
-	case t.err != nil:
-		return nil, t.err
-	case !known:
-		return nil, damaged(t.place, "a type of a known kind", "kind %d", c.kind)
-	case !ok:
-		return nil, damaged(t.place, "a type", "none")
-	case kind.children >= 0 && len(c.children) != kind.children:
-		return nil, damaged(t.place, fmt.Sprintf("%d children", kind.children), "%d", len(c.children))
-	}
+	kind := kinds[c.kind]
+	unless(kind.children < 0 || len(c.children) == kind.children, t.place, fmt.Sprintf("%d children", kind.children), "%d",
+		len(c.children))
 
 	c.title = kind.name
-	if !c.settle(settings) {
-		return nil, damaged(t.place, "a type of a size that Arrow has", "another")
-	}
-
+	unless(c.settle(settings), t.place, "a type of a size that Arrow has", "another")
 	c.number = c.number && !c.indexed
 
-	return c, t.err
+	return c
 }
 
-// settle takes a type's settings; it returns false for a size that Arrow has not.
+// settle takes the settings that matter of a type; it returns false for a size that Arrow has not.
 func (c *column) settle(t table) bool {
-	units := []string{"s", "ms", "us", "ns"}
-	unit := func(otherwise int64) string { return units[t.number(0, 2, otherwise)&3] }
-	title := func(format string, args ...any) { c.title = fmt.Sprintf(format, args...) }
-
 	switch c.kind {
 	case typeBool:
 		c.bits = 1
-
+		return true
+	case typeUnion:
+		c.dense = t.number(0, 2, 0) == 1
+		return true
 	case typeInt:
-		c.bits = t.number(0, 4, 0)
 		sign := "u"
 		if t.number(1, 1, 0) != 0 {
 			sign = ""
 		}
 
-		title("%sint%d", sign, c.bits)
+		c.bits = t.number(0, 4, 0)
+		c.title = fmt.Sprintf("%sint%d", sign, c.bits)
 
 	case typeFloat:
 		c.bits = 16 << (t.number(0, 2, 0) & 7)
-		title("float%d", c.bits)
-
-	case typeDecimal:
-		if t.number(2, 4, 128) == 256 {
-			c.title = "decimal256"
-		}
-
-		title("%s(%d, %d)", c.title, t.number(0, 4, 0), t.number(1, 4, 0))
-
-	case typeDate:
-		title("date%d", 32<<(t.number(0, 2, 1)&1))
-	case typeTime:
-		title("time%d[%s]", t.number(1, 4, 32), unit(1))
-	case typeDuration:
-		title("duration[%s]", unit(1))
-
-	case typeTimestamp:
-		zone := t.text(1, "timezone")
-		if zone != "" {
-			zone = ", tz=" + zone
-		}
-
-		title("timestamp[%s%s]", unit(0), zone)
-
-	case typeInterval:
-		c.title = []string{"month", "day_time", "month_day_nano", ""}[t.number(0, 2, 0)&3] + "_interval"
-	case typeFixedSizeBinary:
-		title("fixed_size_binary[%d]", t.number(0, 4, 0))
-
-	case typeUnion:
-		if c.dense = t.number(0, 2, 0) == 1; c.dense {
-			c.title = "dense_union"
-		}
+		c.title = fmt.Sprintf("float%d", c.bits)
+	default:
+		return true
 	}
 
-	if c.kind == typeInt || c.kind == typeFloat {
-		c.stored, c.number = raw.Named(c.title)
-		return c.number
-	}
+	c.stored, c.number = raw.Named(c.title)
 
-	return true
+	return c.number
 }

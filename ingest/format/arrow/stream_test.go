@@ -12,6 +12,7 @@ import (
 
 	"doubletake/ingest"
 	"doubletake/ingest/ingesttest"
+	"doubletake/internal/must"
 )
 
 // stream writes batches of a time and a force, and names of a dictionary, by
@@ -34,23 +35,17 @@ func stream(t testing.TB, batches, rows int, o ...ipc.Option) []byte {
 			rb.Field(0).(*array.Float64Builder).Append(float64(b*rows+k) / 4)
 			rb.Field(1).(*array.Int16Builder).Append(int16(b*rows + k))
 
-			if err := rb.Field(2).(*array.BinaryDictionaryBuilder).AppendString("a"); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, rb.Field(2).(*array.BinaryDictionaryBuilder).AppendString("a"))
 		}
 
 		rec := rb.NewRecord()
-		if err := w.Write(rec); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.Write(rec))
 
 		rec.Release()
 		rb.Release()
 	}
 
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.Close())
 
 	return out.Bytes()
 }
@@ -77,9 +72,8 @@ func TestStream(t *testing.T) {
 			x := ingesttest.ReadAll(t, r)
 
 			n := c.batches * c.rows
-			if len(x) != 2 || len(x[0]) != n || x[0][n-1] != float64(n-1)/4 || x[1][n-1] != float64(n-1) {
-				t.Errorf("%s: %v", c.name, x)
-			}
+			must.Not(t, len(x) != 2 || len(x[0]) != n || x[0][n-1] != float64(n-1)/4 || x[1][n-1] != float64(n-1),
+				"%s: %v", c.name, x)
 
 			if ch := r.Info().Channels[0]; ch.Unit != "N" || ch.RateHz != 2000 {
 				t.Errorf("%s: %+v", c.name, ch)

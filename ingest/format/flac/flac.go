@@ -24,37 +24,10 @@ import (
 
 // Format is FLAC.
 var Format = ingest.Format{
-	Name: "flac", Title: "FLAC", Endings: []string{".flac"}, Magic: []string{magic}, Detect: detect, Open: open,
+	Name: "flac", Title: "FLAC", Endings: []string{".flac"}, Magic: []string{magic}, Open: open,
 }
 
 const magic = "fLaC"
-
-// detect recognises FLAC behind a tag of ID3, which music programs put there.
-func detect(head []byte, src ingest.Source) bool {
-	b := make([]byte, len(magic))
-	_, err := src.ReadAt(b, tag(head))
-
-	return (err == nil || err == io.EOF) && string(b) == magic
-}
-
-// tag returns the length of a tag of ID3 version 2 at the beginning of a file, 0 if
-// there is none.
-func tag(head []byte) int64 {
-	if len(head) < 10 || string(head[:3]) != "ID3" {
-		return 0
-	}
-
-	n := int64(10)
-	if head[5]&0x10 != 0 {
-		n += 10 // a footer
-	}
-
-	for i, b := range head[6:10] { // seven bits each
-		n += int64(b&0x7f) << (7 * (3 - i))
-	}
-
-	return n
-}
 
 // quiet drops what the decoder logs of every frame at 24 or 176.4 kHz: that its own
 // tests have no such file.
@@ -88,16 +61,11 @@ type reader struct {
 // mark is where a frame begins.
 type mark struct{ sample, byte int64 }
 
-func open(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
-	var head [10]byte
-	if n, _ := src.ReadAt(head[:], 0); n == len(head) {
-		if skip := min(tag(head[:]), src.Size); skip > 0 {
-			src.ReaderAt, src.Size = io.NewSectionReader(src.ReaderAt, skip, src.Size-skip), src.Size-skip
-		}
-	}
+func open(src ingest.Source, o ingest.Options) (_ ingest.Reader, err error) {
+	defer fault.Catch(&err)
 
 	r := &reader{src: src}
-	if err := r.readHeader(); err != nil {
+	if err := fault.Try(r.readHeader); err != nil {
 		return nil, &fault.Error{
 			Place: "header", Want: "a FLAC file", Hint: "copy it again, or leave it out with exclude", Err: err,
 		}
@@ -105,22 +73,15 @@ func open(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
 
 	h := r.header
 	if h.BitsPerSample < 4 || h.BitsPerSample > 24 {
-		return nil, &fault.Error{
-			Place: "stream info", Want: "4 to 24 bits per sample", Found: strconv.Itoa(int(h.BitsPerSample)),
-			Hint: "decode it to WAV",
-		}
+		return nil, fault.At("", "stream info", "4 to 24 bits per sample", strconv.Itoa(int(h.BitsPerSample)),
+			"decode it to WAV")
 	}
 
-	rate, err := o.Rate(src.Path, "stream info", float64(h.SampleRate), 0)
-	if err != nil {
-		return nil, err
-	}
+	rate := fault.Get(o.Rate(src.Path, "stream info", float64(h.SampleRate), 0))
 
 	r.info = ingest.Info{Path: src.Path, Format: "flac", Encoding: fmt.Sprintf("FLAC %d-bit", h.BitsPerSample)}
 	if r.samples == 0 || o.Truncated == "use" { // a writer into a pipe states no number
-		if err := r.count(o); err != nil {
-			return nil, err
-		}
+		fault.Raise(r.count(o))
 	}
 
 	r.info.Channels = make([]ingest.Channel, h.NChannels)
@@ -132,24 +93,18 @@ func open(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
 }
 
 // readHeader reads the stream info and goes to the first frame.
-func (r *reader) readHeader() error {
+func (r *reader) readHeader() {
 	at := int64(len("fLaC"))
 	for last := false; !last; {
 		r.goTo(at)
 
-		block, err := meta.New((*input)(r))
-		if err != nil {
-			return err
-		}
+		block := fault.Get(meta.New((*input)(r)))
 
 		if r.header == nil {
-			if block.Type != meta.TypeStreamInfo {
-				return fmt.Errorf("it begins with a block %v, not with the stream info", block.Type)
-			}
+			fault.Unless(block.Type == meta.TypeStreamInfo,
+				fmt.Errorf("it begins with a block %v, not with the stream info", block.Type))
 
-			if err := block.Parse(); err != nil {
-				return err
-			}
+			fault.Raise(block.Parse())
 
 			r.header = block.Body.(*meta.StreamInfo)
 		}
@@ -159,8 +114,6 @@ func (r *reader) readHeader() error {
 
 	r.samples, r.marks = int64(r.header.NSamples), []mark{{0, at}}
 	r.goTo(at)
-
-	return nil
 }
 
 // goTo goes on at a byte of the file.
@@ -215,8 +168,8 @@ func (r *reader) count(o ingest.Options) error {
 	case stated == 0 && o.Truncated != "use" && !errors.Is(err, io.EOF):
 		return r.fail(err)
 	case r.samples < stated || !errors.Is(err, io.EOF) && err != nil:
-		r.info.Warnings = append(r.info.Warnings, ingest.Warning{Path: r.src.Path, Code: "truncated", Text: fmt.Sprintf(
-			"the header claims %d samples, there are %d in whole frames: these are used", stated, r.samples)})
+		r.info.Warnings = append(r.info.Warnings, ingest.Warn(r.src.Path, "truncated",
+			"the header claims %d samples, there are %d in whole frames: these are used", stated, r.samples))
 	}
 
 	return nil
@@ -243,8 +196,8 @@ func (r *reader) next() error {
 // decode decodes a frame. A panic of the decoder is an error of the file.
 func (r *reader) decode() (err error) {
 	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("the decoder failed: %v", p)
+		if recover() != nil {
+			err = errors.New("the decoder failed on it")
 		}
 	}()
 
@@ -286,10 +239,8 @@ func (r *reader) find(sample int64) {
 
 // fail is the error of a frame that cannot be decoded.
 func (r *reader) fail(err error) error {
-	e := &fault.Error{
-		Path: r.src.Path, Place: fmt.Sprintf("sample %d", r.at),
-		Hint: "the file is cut short or damaged: copy it again, or leave it out with exclude",
-	}
+	e := fault.At(r.src.Path, fmt.Sprintf("sample %d", r.at), "", "",
+		"the file is cut short or damaged: copy it again, or leave it out with exclude")
 
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		e.Want, e.Found = "a whole frame", "the end of the file"

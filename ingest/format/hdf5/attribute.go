@@ -2,11 +2,13 @@ package hdf5
 
 import (
 	"bytes"
-	"fmt"
+	"errors"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
 
+	"doubletake/ingest/fault"
 	"doubletake/ingest/format/internal/arrays"
 	"doubletake/ingest/format/internal/raw"
 )
@@ -67,158 +69,111 @@ func (a *Attribute) elements() []string {
 	s, t := a.texts, &a.Type
 	for b := a.stored; len(b) > 0; b = b[t.Size:] {
 		switch {
-		case t.Class == Float && t.stored == raw.F32 && t.conv == convWhole:
+		case t.Class == Float && t.stored == raw.F32:
 			s = append(s, strconv.FormatFloat(t.float(b), 'g', -1, 32))
 		case t.Class == Float:
 			s = append(s, arrays.Number(t.float(b)))
-		case t.Signed:
-			s = append(s, strconv.FormatInt(int64(t.integer(b)), 10))
 		default:
-			s = append(s, strconv.FormatUint(t.integer(b), 10))
+			s = append(s, t.integer(b))
 		}
 	}
 
 	return s
 }
 
-func findAttribute(as []Attribute, name string) (Attribute, bool) {
-	for _, a := range as {
-		if a.Name == name {
-			return a, true
-		}
+// Attributes are those of a group or dataset.
+type Attributes []Attribute
+
+// Attribute returns the attribute of that name.
+func (as Attributes) Attribute(name string) (Attribute, bool) {
+	i := slices.IndexFunc(as, func(a Attribute) bool { return a.Name == name })
+	if i < 0 {
+		return Attribute{}, false
 	}
 
-	return Attribute{}, false
+	return as[i], true
+}
+
+// Has reports whether there is an attribute of that name.
+func (as Attributes) Has(name string) bool { _, ok := as.Attribute(name); return ok }
+
+// Text returns the value of the attribute of that name if it is one string, else "".
+func (as Attributes) Text(name string) string {
+	a, _ := as.Attribute(name)
+	text, _ := a.Text()
+
+	return text
 }
 
 // attributes reads the attributes of an object: those of its header in their
 // order there (in order of creation if it is recorded), and those stored
 // densely, in order of creation if it is recorded, else by name.
-func (w *walker) attributes(ms []message) ([]Attribute, error) {
-	var as []Attribute
+func (w *walker) attributes(ms []message) (as []Attribute) {
 	for _, m := range ms {
 		switch m.kind {
 		case msgAttribute:
-			b, err := w.p.body(m)
-			if err != nil {
-				return nil, err
-			}
-
-			a, err := w.attribute(b)
-			if err != nil {
-				return nil, err
-			}
-
+			a := w.attribute(w.p.body(m))
 			a.order = m.order
 			as = append(as, a)
-
 		case msgAttrInfo:
-			var err error
-			if as, err = w.denseAttributes(as, m); err != nil {
-				return nil, err
-			}
+			as = append(as, w.denseAttributes(m)...)
 		}
 	}
 
 	sort.SliceStable(as, func(i, j int) bool { return as[i].order < as[j].order })
 
-	return as, nil
+	return as
 }
 
-func (w *walker) denseAttributes(as []Attribute, m message) ([]Attribute, error) {
-	c := w.p.cursor(m.body)
-	if v := c.u8(); v != 0 {
-		return nil, w.p.unsupported(fmt.Sprintf("attribute info version %d", v))
-	}
+func (w *walker) denseAttributes(m message) (as []Attribute) {
+	w.p.dense(m, "attribute", 8, func(rec []byte, h *fractalHeap) {
+		c := w.p.cursor(rec[8:], m.addr, "a record of the index of attributes is too short")
+		supported(c.u8()&flagShared == 0, "an attribute in the table of shared messages")
 
-	flags := c.u8()
-	if flags&1 != 0 {
-		c.skip(2)
-	}
+		a := Attribute{Name: "?"} // the name is where the value is
 
-	heap, names := c.addr(), c.addr()
-
-	if c.bad {
-		return nil, w.p.errorf(m.addr, "an attribute info message is too short")
-	}
-
-	if heap == undefined || names == undefined {
-		return as, nil
-	}
-
-	h, err := w.p.fractalHeap(heap)
-	if err != nil {
-		return nil, err
-	}
-
-	first := len(as)
-	err = w.p.btree2(names, func(kind int, rec []byte) error {
-		if kind != 8 || len(rec) < 13 {
-			return w.p.errorf(names, "the index of attributes is of kind %d, not 8", kind)
+		var b []byte
+		if a.Err = fault.Try(func() { b = h.get(rec[:8]) }); a.Err == nil {
+			a = w.attribute(b)
+		} else if !errors.Is(a.Err, errUnsupported) {
+			fault.Raise(a.Err)
 		}
 
-		if rec[8]&flagShared != 0 {
-			return w.p.unsupported("an attribute in the table of shared messages")
-		}
-
-		b, err := h.get(rec[:8])
-		if err != nil {
-			return err
-		}
-
-		a, err := w.attribute(b)
-		if err != nil {
-			return err
-		}
-
-		a.order = -1
-		if flags&2 != 0 {
-			rc := w.p.cursor(rec[9:])
-			a.order = int(rc.u32())
+		if a.order = -1; m.body[1]&2 != 0 {
+			a.order = int(c.u32())
 		}
 
 		as = append(as, a)
-
-		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
 
 	// The index is sorted by hash, which means nothing to people.
-	dense := as[first:]
-	sort.SliceStable(dense, func(i, j int) bool { return dense[i].Name < dense[j].Name })
+	sort.SliceStable(as, func(i, j int) bool { return as[i].Name < as[j].Name })
 
-	return as, nil
+	return as
 }
 
 // attribute reads an attribute message. Damage or an unknown type within the
 // value becomes its Err: the rest of the file can be read without it.
-func (w *walker) attribute(b []byte) (Attribute, error) {
-	var a Attribute
-	if err := w.p.charge(512); err != nil {
-		return a, err
-	}
+func (w *walker) attribute(b []byte) (a Attribute) {
+	p := w.p
+	p.charge(512)
 
-	c := w.p.cursor(b)
+	c := p.message(b, "attribute")
 	version, flags := c.u8(), c.u8()
-	if version < 1 || version > 3 {
-		return a, w.p.unsupported(fmt.Sprintf("attribute version %d", version))
-	}
+
+	supported(version >= 1 && version <= 3, "attribute version %d", version)
 
 	if version == 1 {
 		flags = 0
 	}
 
 	nName, nType, nSpace := int(c.u16()), int(c.u16()), int(c.u16())
-
 	if version == 3 {
 		c.skip(1)
 	}
 
 	field := func(n int) []byte {
 		v := c.take(n)
-
 		if version == 1 {
 			c.skip(-n & 7)
 		}
@@ -228,87 +183,57 @@ func (w *walker) attribute(b []byte) (Attribute, error) {
 
 	a.Name = raw.Latin1(cut(field(nName)))
 	typ, spc := field(nType), field(nSpace)
-
-	if c.bad {
-		return a, w.p.errorf(undefined, "an attribute message is too short")
-	}
-
 	data := c.b[c.off:]
-	a.Err = func() error {
-		var err error
+
+	a.Err = about(fault.Try(func() {
 		if flags&1 != 0 {
-			if typ, err = w.p.shared(msgDatatype, w.p.cursor(typ)); err != nil {
-				return err
-			}
+			typ = p.shared(msgDatatype, p.message(typ, "shared"))
 		}
 
 		if flags&2 != 0 {
-			if spc, err = w.p.shared(msgDataspace, w.p.cursor(spc)); err != nil {
-				return err
-			}
+			spc = p.shared(msgDataspace, p.message(spc, "shared"))
 		}
 
-		if a.Type, err = w.p.datatype(typ); err != nil {
-			return err
-		}
+		a.Type = p.datatype(typ)
+		w.value(&a, p.dataspace(spc), data)
+	}), "attribute "+a.Name)
 
-		s, err := w.p.dataspace(spc)
-		if err != nil {
-			return err
-		}
+	return a
+}
 
-		a.Dims = s.dimsInt()
+// value reads the value of an attribute.
+func (w *walker) value(a *Attribute, s space, data []byte) {
+	p, t := w.p, &a.Type
+	a.Dims = s.dimsInt()
 
-		if s.null {
-			return nil
-		}
+	if s.null {
+		return
+	}
 
-		n := s.count()
-		if n > uint64(len(data)) || n*uint64(a.Type.Size) > uint64(len(data)) {
-			return w.p.errorf(undefined, "the value is cut off")
-		}
+	n := s.count()
+	p.unless(n <= uint64(len(data)) && n*uint64(t.Size) <= uint64(len(data)), undefined, "the value is cut off")
 
-		if t := &a.Type; a.Name == "DIMENSION_LIST" && t.Class == Sequence && t.base != nil && t.base.objectRef {
-			a.scales, err = w.p.scales(w.heaps, t, data, int(n))
-			return err
-		}
-
-		if a.Type.conv != convNone {
-			a.stored = bytes.Clone(data[:n*uint64(a.Type.Size)])
-			return nil
-		}
-
-		if a.Type.Class != String && a.Type.Class != Sequence {
-			return w.p.unsupported(a.Type.why)
-		}
-
-		if err := w.p.charge(8 * int64(n)); err != nil {
-			return err
-		}
-
-		a.texts, err = w.p.strings(w.heaps, &a.Type, data, int(n))
-
-		return err
-	}()
-
-	a.Err = about(a.Err, "attribute "+a.Name)
-
-	return a, nil
+	switch {
+	case a.Name == "DIMENSION_LIST" && t.Class == Sequence && t.base != nil && t.base.objectRef:
+		a.scales = p.scales(w.heaps, t, data, int(n))
+	case t.numeric:
+		a.stored = bytes.Clone(data[:n*uint64(t.Size)])
+	case t.Class == String:
+		p.charge(8 * int64(n))
+		a.texts = p.strings(w.heaps, t, data, int(n))
+	default:
+		unsupported("%s", t.why)
+	}
 }
 
 // scales reads the first reference of each of n sequences.
-func (p *parser) scales(h globalHeaps, t *Type, b []byte, n int) ([]uint64, error) {
+func (p *parser) scales(h globalHeaps, t *Type, b []byte, n int) []uint64 {
 	v := make([]uint64, min(n, maxRank))
 	for i := range v {
-		refs, err := p.variable(h, b[i*t.Size:(i+1)*t.Size], t.base.Size)
-		if err != nil {
-			return nil, err
-		}
-
-		if len(refs) > 0 {
-			v[i] = p.cursor(refs).addr()
+		if refs := p.variable(h, b[i*t.Size:(i+1)*t.Size], t.base.Size); len(refs) > 0 {
+			v[i] = p.cursor(refs, undefined, "a reference is too short").u64()
 		}
 	}
 
-	return v, nil
+	return v
 }

@@ -8,8 +8,7 @@ type btree2Header struct {
 	nodeSize uint64
 	recSize  uint64
 	depth    int
-	root     uint64
-	rootRecs int
+	root     btree2Child
 	recsLen  int   // bytes of a number of records
 	sumLen   []int // by depth of the child: bytes of its total of records
 }
@@ -17,7 +16,6 @@ type btree2Header struct {
 // btree2Node is a node: its records and, unless a leaf, children.
 type btree2Node struct {
 	recs     []byte
-	n        int
 	children []btree2Child
 }
 
@@ -26,129 +24,94 @@ type btree2Child struct {
 	n    int
 }
 
-func (p *parser) btree2Header(addr uint64) (*btree2Header, error) {
-	c, err := p.checked(addr, uint64(4+1+1+4+2+2+1+1+p.so+2+p.sl+4), "BTHD", "B-tree header")
-	if err != nil {
-		return nil, err
-	}
-
-	if v := c.u8(); v != 0 {
-		return nil, p.errorf(addr, "version 2 B-tree of version %d", v)
-	}
+func (p *parser) btree2Header(addr uint64) *btree2Header {
+	c := p.checked(addr, 4+1+1+4+2+2+1+1+8+2+8+4, "BTHD", "B-tree header")
+	v := c.u8()
+	p.unless(v == 0, addr, "version 2 B-tree of version %d", v)
 
 	h := &btree2Header{kind: int(c.u8()), nodeSize: uint64(c.u32()), recSize: uint64(c.u16()), depth: int(c.u16())}
 	c.skip(2)
-	h.root, h.rootRecs = c.addr(), int(c.u16())
+	h.root = btree2Child{c.u64(), int(c.u16())}
 
 	// Sizes as the reference library computes them: what a node could hold at
 	// most decides how many bytes a count takes.
 	const front = 10
-	if h.recSize == 0 || h.nodeSize < front+h.recSize || h.depth > 32 {
-		return nil, p.errorf(addr, "the sizes of the B-tree contradict each other")
-	}
+
+	p.unless(h.recSize > 0 && h.nodeSize >= front+h.recSize && h.depth <= 32, addr,
+		"the sizes of the B-tree contradict each other")
 
 	most := (h.nodeSize - front) / h.recSize
 	total := most
 	h.recsLen = encSize(most)
 	h.sumLen = []int{0}
+
 	for range h.depth {
-		ptr := uint64(p.so + h.recsLen + h.sumLen[len(h.sumLen)-1])
-		if h.nodeSize < front+ptr {
-			return nil, p.errorf(addr, "the sizes of the B-tree contradict each other")
-		}
+		ptr := uint64(8 + h.recsLen + h.sumLen[len(h.sumLen)-1])
+		p.unless(h.nodeSize >= front+ptr, addr, "the sizes of the B-tree contradict each other")
 
 		most := (h.nodeSize - front - ptr) / (h.recSize + ptr)
 		hi, lo := bits.Mul64(most+1, total)
-		if hi != 0 || lo+most < lo {
-			return nil, p.errorf(addr, "the B-tree is too deep")
-		}
+		p.unless(hi == 0 && lo+most >= lo, addr, "the B-tree is too deep")
 
 		total = lo + most
 		h.sumLen = append(h.sumLen, encSize(total))
 	}
 
-	return h, nil
+	return h
 }
 
-// btree2Node reads the node at addr, depth levels above the leaves.
-func (p *parser) btree2Node(h *btree2Header, addr uint64, n, depth int) (*btree2Node, error) {
-	ptr := 0
-	size := 6 + uint64(n)*h.recSize
-
+// btree2Node reads a node, depth levels above the leaves.
+func (p *parser) btree2Node(h *btree2Header, at btree2Child, depth int) *btree2Node {
+	size := 6 + uint64(at.n)*h.recSize
 	sig := "BTLF"
+
 	if depth > 0 {
-		ptr = p.so + h.recsLen + h.sumLen[depth-1]
-		size += uint64(n+1) * uint64(ptr)
+		size += uint64(at.n+1) * uint64(8+h.recsLen+h.sumLen[depth-1])
 		sig = "BTIN"
 	}
 
-	if size+4 > h.nodeSize {
-		return nil, p.errorf(addr, "a node of the B-tree holds more records than fit")
-	}
+	p.unless(size+4 <= h.nodeSize, at.addr, "a node of the B-tree holds more records than fit")
 
-	c, err := p.checked(addr, size+4, sig, "node of a B-tree")
-	if err != nil {
-		return nil, err
-	}
+	c := p.checked(at.addr, size+4, sig, "node of a B-tree")
+	v, k := c.u8(), int(c.u8())
+	p.unless(v == 0 && k == h.kind, at.addr, "a node of the B-tree is of another kind than the tree")
 
-	if v, k := c.u8(), int(c.u8()); v != 0 || k != h.kind {
-		return nil, p.errorf(addr, "a node of the B-tree is of another kind than the tree")
-	}
-
-	node := &btree2Node{n: n, recs: c.take(n * int(h.recSize))}
+	node := &btree2Node{recs: c.take(at.n * int(h.recSize))}
 	if depth > 0 {
-		if err := p.charge(int64(n+1) * 16); err != nil {
-			return nil, err
-		}
+		p.charge(int64(at.n+1) * 16)
 
-		node.children = make([]btree2Child, n+1)
+		node.children = make([]btree2Child, at.n+1)
 		for i := range node.children {
-			node.children[i] = btree2Child{c.addr(), int(c.uint(h.recsLen))}
+			node.children[i] = btree2Child{c.u64(), int(c.uint(h.recsLen))}
 			c.skip(h.sumLen[depth-1])
 		}
 	}
 
-	if c.bad {
-		return nil, p.errorf(addr, "a node of the B-tree is too short")
-	}
-
-	return node, nil
+	return node
 }
 
-// btree2 calls visit with the kind of the tree and every record, in order.
-func (p *parser) btree2(addr uint64, visit func(kind int, rec []byte) error) error {
-	h, err := p.btree2Header(addr)
-	if err != nil {
-		return err
+// btree2 calls visit with every record of a tree of that kind, in order; what the tree is an index of.
+func (p *parser) btree2(addr uint64, kind int, what string, visit func(rec []byte)) {
+	h := p.btree2Header(addr)
+	if h.root.addr == undefined {
+		return
 	}
 
-	if h.root == undefined {
-		return nil
-	}
+	var walk func(at btree2Child, depth int)
 
-	var walk func(addr uint64, n, depth int) error
-	walk = func(addr uint64, n, depth int) error {
-		node, err := p.btree2Node(h, addr, n, depth)
-		if err != nil {
-			return err
-		}
-
-		for i := 0; i <= n; i++ {
+	walk = func(at btree2Child, depth int) {
+		node := p.btree2Node(h, at, depth)
+		for i := 0; i <= at.n; i++ {
 			if depth > 0 {
-				if err := walk(node.children[i].addr, node.children[i].n, depth-1); err != nil {
-					return err
-				}
+				walk(node.children[i], depth-1)
 			}
 
-			if i < n {
-				if err := visit(h.kind, node.recs[i*int(h.recSize):(i+1)*int(h.recSize)]); err != nil {
-					return err
-				}
+			if i < at.n {
+				p.unless(h.kind == kind, addr, "the index of %s is of kind %d, not %d", what, h.kind, kind)
+				visit(node.recs[i*int(h.recSize) : (i+1)*int(h.recSize)])
 			}
 		}
-
-		return nil
 	}
 
-	return walk(h.root, h.rootRecs, h.depth)
+	walk(h.root, h.depth)
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/bits"
 	"strings"
 
 	"doubletake/ingest/fault"
@@ -12,11 +11,11 @@ import (
 
 // Dataset is an array of the file.
 type Dataset struct {
-	Path       string
-	Attributes []Attribute
-	Type       Type
-	Dims       []int64 // the shape, slowest axis first; nil for a single value
-	Null       bool    // it has no elements and no shape
+	Path string
+	Attributes
+	Type Type
+	Dims []int64 // the shape, slowest axis first; nil for a single value
+	Null bool    // it has no elements and no shape
 
 	src   source
 	st    *storage
@@ -24,17 +23,8 @@ type Dataset struct {
 	err   error // why no numbers can be read
 }
 
-// Attribute returns the attribute of that name.
-func (d *Dataset) Attribute(name string) (Attribute, bool) {
-	return findAttribute(d.Attributes, name)
-}
-
 // Elements returns the number of elements.
 func (d *Dataset) Elements() int64 {
-	if d.Null || d.st == nil {
-		return 0
-	}
-
 	n := int64(1)
 	for _, x := range d.st.dims {
 		n *= int64(x)
@@ -43,25 +33,12 @@ func (d *Dataset) Elements() int64 {
 	return n
 }
 
-// Err is why numbers cannot be read (a datatype, filter or layout that is not
-// supported), nil if they can.
-func (d *Dataset) Err() error { return d.err }
-
 // Layout describes how the elements are stored, for people: "contiguous",
 // "chunked 1×1024, shuffle, deflate", …
 func (d *Dataset) Layout() string {
-	if d.st == nil {
-		return "none"
-	}
-
 	s := d.st.class.String()
 	if d.st.class == chunked {
-		var shape []string
-		for _, n := range d.st.chunk {
-			shape = append(shape, fmt.Sprint(n))
-		}
-
-		s += " " + strings.Join(shape, "×")
+		s += " " + strings.ReplaceAll(strings.Trim(fmt.Sprint(d.st.chunk), "[]"), " ", "×")
 	}
 
 	for _, f := range d.st.filters {
@@ -71,39 +48,23 @@ func (d *Dataset) Layout() string {
 	return s
 }
 
-// Field returns a view of one field of a dataset of compounds, which reads
+// inner returns a view of one field of a dataset of compounds, which reads
 // like a dataset of that field alone. Attributes and shape are the dataset's.
-func (d *Dataset) Field(name string) (*Dataset, error) {
-	for _, m := range d.Type.Members {
-		if m.Name == name {
-			v := *d
-			v.Path = d.Path + "." + name
-			v.Type = m.Type
-			v.field = d.field + m.Offset
-			v.err = v.readable()
+func (d *Dataset) inner(m Member) *Dataset {
+	v := *d
+	v.Path, v.Type, v.field = d.Path+"."+m.Name, m.Type, d.field+m.Offset
+	v.err = v.readable()
 
-			return &v, nil
-		}
-	}
-
-	names := make([]string, 0, len(d.Type.Members))
-	for _, m := range d.Type.Members {
-		names = append(names, m.Name)
-	}
-
-	return nil, &fault.Error{
-		Place: "dataset " + d.Path,
-		Found: fmt.Sprintf("no field %q among the fields [%s]", name, strings.Join(names, ", ")),
-	}
+	return &v
 }
 
 // readable returns why numbers cannot be read, or nil.
 func (d *Dataset) readable() error {
-	if d.st != nil && d.st.why != nil {
+	if d.st.why != nil {
 		return about(d.st.why, "dataset "+d.Path)
 	}
 
-	if d.Type.conv == convNone {
+	if !d.Type.numeric {
 		return &fault.Error{Place: "dataset " + d.Path, Found: "reading as numbers the " + d.Type.why, Err: errUnsupported}
 	}
 
@@ -116,12 +77,9 @@ const (
 	compact class = iota
 	contiguous
 	chunked
-	virtual
 )
 
-func (c class) String() string {
-	return [...]string{"compact", "contiguous", "chunked", "virtual"}[c]
-}
+func (c class) String() string { return [...]string{"compact", "contiguous", "chunked"}[c] }
 
 // Kinds of chunk indexes; those from 1 on are numbered as in the format.
 const (
@@ -163,304 +121,184 @@ type storage struct {
 
 // dataset reads the description of a dataset. A contradiction is an error; an
 // unknown feature becomes d.err.
-func (w *walker) dataset(d *Dataset, ms []message) error {
+func (w *walker) dataset(d *Dataset, ms []message) {
 	p := w.p
-	st := &storage{object: "dataset " + d.Path, addr: undefined}
+	st := &storage{object: "dataset " + d.Path, addr: undefined, dims: []uint64{1}, max: []uint64{1}, esize: 1}
 	d.st = st
-	var haveType, haveSpace, external bool
-	var s space
-	var layout, fill, fillOld []byte
-	refuse := func(err error) error {
-		if errors.Is(err, errUnsupported) {
-			if st.why == nil {
-				st.why = err
-			}
-			return nil
-		}
 
-		return err
+	found := p.description(d, ms)
+	p.unless(st.why != nil || found[msgDatatype] != nil && found[msgDataspace] != nil && found[msgLayout] != nil,
+		undefined, "datatype, dataspace or layout is missing in the header")
+
+	sized := d.Type.Size > 0
+	p.unless(!sized || st.fill == nil || len(st.fill) == d.Type.Size, undefined,
+		"the fill value has %d bytes, an element %d", len(st.fill), d.Type.Size)
+	st.esize = max(d.Type.Size, 1)
+
+	st.refuse(func() {
+		switch layout := found[msgLayout]; {
+		case found[msgExternal] != nil:
+			unsupported("storage in external files")
+		case layout != nil && sized && found[msgDataspace] != nil:
+			p.layout(st, layout, len(d.Dims))
+		}
+	})
+
+	d.err = d.readable()
+}
+
+// refuse keeps what do does not support as the reason why a dataset is not read.
+func (st *storage) refuse(do func()) {
+	err := fault.Try(do)
+	if !errors.Is(err, errUnsupported) {
+		fault.Raise(err)
+	} else if st.why == nil {
+		st.why = err
+	}
+}
+
+// description reads the messages that describe a dataset and returns them by kind.
+func (p *parser) description(d *Dataset, ms []message) map[uint16][]byte {
+	st, found := d.st, map[uint16][]byte{}
+	read := map[uint16]func(b []byte){
+		msgDatatype: func(b []byte) { d.Type = p.datatype(b) },
+		msgDataspace: func(b []byte) {
+			s := p.dataspace(b)
+			d.Dims, d.Null = s.dimsInt(), s.null
+
+			if st.dims, st.max = s.dims, s.max; s.null {
+				st.dims, st.max = []uint64{0}, []uint64{0}
+			} else if len(s.dims) == 0 {
+				st.dims, st.max = []uint64{1}, []uint64{1}
+			}
+		},
+		msgFill:     func(b []byte) { st.fill = p.fillValue(b) },
+		msgFilters:  func(b []byte) { p.filters(st, b) },
+		msgLayout:   func([]byte) {}, // once the others are known
+		msgExternal: func([]byte) {},
 	}
 
 	for _, m := range ms {
-		switch m.kind {
-		case msgDatatype, msgDataspace, msgFill, msgFillOld, msgLayout, msgFilters, msgExternal:
-		default:
-			continue
-		}
-
-		b, err := p.body(m)
-		if err == nil {
-			switch m.kind {
-			case msgDatatype:
-				d.Type, err = p.datatype(b)
-				haveType = true
-			case msgDataspace:
-				s, err = p.dataspace(b)
-				haveSpace = true
-			case msgFill:
-				fill, err = p.fillValue(b)
-			case msgFillOld:
-				c := p.cursor(b)
-				fillOld = c.take(int(c.u32()))
-			case msgLayout:
-				layout = b
-			case msgFilters:
-				var why string
-				if st.filters, why, err = p.filters(b); why != "" {
-					err = p.unsupported(why)
-				}
-
-			case msgExternal:
-				external = true
-			}
-		}
-
-		if err := refuse(err); err != nil {
-			return err
+		if read[m.kind] != nil {
+			st.refuse(func() {
+				found[m.kind] = p.body(m)
+				read[m.kind](found[m.kind])
+			})
 		}
 	}
 
-	if st.why == nil && (!haveType || !haveSpace || layout == nil) {
-		return p.errorf(undefined, "datatype, dataspace or layout is missing in the header")
-	}
+	return found
+}
 
-	d.Dims, d.Null = s.dimsInt(), s.null
+// fillValue reads a fill value message: nil if it sets none.
+func (p *parser) fillValue(b []byte) []byte {
+	c := p.message(b, "fill value")
 
-	st.dims, st.max = s.dims, s.max
-	if len(st.dims) == 0 {
-		st.dims, st.max = []uint64{1}, []uint64{1}
-	}
-
-	if s.null {
-		st.dims, st.max = []uint64{0}, []uint64{0}
-	}
-
-	st.esize = max(d.Type.Size, 1)
-	if st.fill = fill; fill == nil {
-		st.fill = fillOld
-	}
-
-	if len(st.fill) == 0 {
-		st.fill = nil
-	} else if len(st.fill) != st.esize && haveType && d.Type.Size > 0 {
-		return p.errorf(undefined, "the fill value has %d bytes, an element %d", len(st.fill), st.esize)
-	}
-
-	if external {
-		if err := refuse(p.unsupported("storage in external files")); err != nil {
-			return err
+	switch version := c.u8(); version {
+	case 1, 2:
+		c.skip(2)
+		if c.u8() == 0 && version == 2 { // in version 1 the size follows in any case
+			return nil
 		}
-	} else if layout != nil && haveType && haveSpace && d.Type.Size > 0 {
-		if err := refuse(p.layout(st, layout, len(s.dims))); err != nil {
-			return err
+	case 3:
+		if c.u8()&(1<<5) == 0 {
+			return nil
 		}
+	default:
+		unsupported("fill value version %d", version)
 	}
 
-	d.err = d.readable()
+	if n := int(int32(c.u32())); n > 0 {
+		return c.take(n)
+	}
 
 	return nil
 }
 
-// fillValue reads a fill value message: nil if it sets none.
-func (p *parser) fillValue(b []byte) ([]byte, error) {
-	c := p.cursor(b)
-	version := c.u8()
-
-	var defined bool
-	switch version {
-	case 1, 2:
-		c.skip(2)
-		defined = c.u8() != 0 || version == 1 // in version 1 the size follows in any case
-	case 3:
-		defined = c.u8()&(1<<5) != 0
-	default:
-		return nil, p.unsupported(fmt.Sprintf("fill value version %d", version))
-	}
-
-	if !defined {
-		return nil, nil
-	}
-
-	n := int32(c.u32())
-	if n <= 0 {
-		return nil, nil
-	}
-
-	v := c.take(int(n))
-
-	if c.bad {
-		return nil, p.errorf(undefined, "a fill value message is too short")
-	}
-
-	return v, nil
-}
-
 // layout reads a layout message; rank is the dataspace's.
-func (p *parser) layout(st *storage, b []byte, rank int) error {
-	c := p.cursor(b)
-	var chunkRank int
-	var err error
+func (p *parser) layout(st *storage, b []byte, rank int) {
+	c := p.message(b, "layout")
 
-	width := 4 // bytes of a chunk's dimension
-	switch version := int(c.u8()); version {
-	case 1, 2:
-		chunkRank, err = p.layout12(c, st)
-	case 3, 4:
-		chunkRank, width, err = p.layout34(c, st, version)
-	default:
-		err = p.unsupported(fmt.Sprintf("layout version %d", version))
-	}
+	version, kind := int(c.u8()), c.u8()
+	supported(version == 3 || version == 4, "layout version %d", version)
 
-	switch {
-	case err != nil:
-		return err
-	case c.bad:
-		return p.errorf(undefined, "a layout message is too short")
-	case st.class != chunked:
-		return p.unchunked(st)
-	case chunkRank != rank+1 || width < 1 || width > 8:
-		return p.errorf(undefined, "chunks of %d axes for a dataset of %d", chunkRank-1, rank)
-	}
+	supported(kind <= 2, "the virtual layout (data in other files)")
 
-	return p.chunks(c, st, rank, width)
-}
-
-// layout12 reads class and address of a layout message of version 1 or 2.
-func (p *parser) layout12(c *cursor, st *storage) (chunkRank int, err error) {
-	n := int(c.u8())
-	kind := c.u8()
-	c.skip(5)
-
-	if kind > 2 {
-		return 0, p.unsupported(fmt.Sprintf("layout class %d", kind))
-	}
-
-	st.class = class(kind)
-	if st.class != compact {
-		st.addr = c.addr()
-	}
-
-	if st.class == chunked {
-		return n, nil
-	}
-
-	c.skip(4 * n)
-
-	if st.class == compact {
-		st.data = c.take(int(c.u32()))
-	}
-
-	return 0, nil
-}
-
-// layout34 reads class and address of a layout message of version 3 or 4. The
-// index of the chunks of version 4 follows their shape.
-func (p *parser) layout34(c *cursor, st *storage, version int) (chunkRank, width int, err error) {
-	kind := c.u8()
-	if kind > 3 || kind == 3 && version == 3 {
-		return 0, 0, p.unsupported(fmt.Sprintf("layout class %d", kind))
-	}
-
-	st.class = class(kind)
-	switch st.class {
-	case compact:
+	switch st.class = class(kind); {
+	case st.class == compact:
 		st.data = c.take(int(c.u16()))
-	case contiguous:
-		st.addr = c.addr()
-		c.len()
-	case virtual:
-		return 0, 0, p.unsupported("the virtual layout (data in other files)")
-	case chunked:
-		if version == 3 {
-			chunkRank = int(c.u8())
-			st.addr = c.addr()
-			return chunkRank, 4, nil
-		}
-
+		p.unchunked(st)
+	case st.class == contiguous:
+		st.addr = c.u64()
+		c.skip(8)
+		p.unchunked(st)
+	case version == 3:
+		chunkRank := int(c.u8())
+		st.addr = c.u64()
+		p.chunks(c, st, chunkRank, rank, 4)
+	default:
 		flags := c.u8()
 		st.rawEdges = flags&1 != 0
 		st.oneKnown = flags&2 != 0
-		chunkRank = int(c.u8())
-		width = int(c.u8())
-		st.index = -1 // it follows
+		chunkRank := int(c.u8())
+		p.chunks(c, st, chunkRank, rank, int(c.u8()))
+		p.chunkIndex(c, st)
 	}
-
-	return chunkRank, width, nil
 }
 
 // unchunked checks that contiguous and compact data are there.
-func (p *parser) unchunked(st *storage) error {
-	if len(st.filters) > 0 {
-		return p.errorf(undefined, "filters without chunks")
-	}
-
+func (p *parser) unchunked(st *storage) {
+	p.unless(len(st.filters) == 0, undefined, "filters without chunks")
 	st.pieces()
 
 	need := uint64(st.esize)
 	for _, n := range st.dims {
-		hi, lo := bits.Mul64(need, n)
-		if hi != 0 {
-			return p.errorf(undefined, "the elements do not fit the file")
-		}
-
-		need = lo
+		var ok bool
+		need, ok = times(need, n)
+		p.unless(ok, undefined, "the elements do not fit the file")
 	}
 
-	if st.class == compact && need > uint64(len(st.data)) {
-		return p.errorf(undefined, "the elements take %d bytes and %d are stored", need, len(st.data))
-	}
-
-	if st.class == contiguous && st.addr != undefined && !p.within(st.addr, need) {
-		return p.errorf(st.addr, "the elements take %d bytes, which reach beyond the end of the file", need)
-	}
-
-	return nil
+	p.unless(st.class != compact || need <= uint64(len(st.data)), undefined,
+		"the elements take %d bytes and %d are stored", need, len(st.data))
+	p.unless(st.class != contiguous || st.addr == undefined || p.within(st.addr, need), st.addr,
+		"the elements take %d bytes, which reach beyond the end of the file", need)
 }
 
-// chunks reads the shape of the chunks and, in version 4, the kind of their index.
-func (p *parser) chunks(c *cursor, st *storage, rank, width int) error {
+// chunks reads the shape of the chunks, in numbers of width bytes.
+func (p *parser) chunks(c *cursor, st *storage, chunkRank, rank, width int) {
+	p.unless(chunkRank == rank+1 && width >= 1 && width <= 8, undefined,
+		"chunks of %d axes for a dataset of %d", chunkRank-1, rank)
+
 	size := uint64(1)
 	for range rank {
 		n := c.uint(width)
 		st.chunk = append(st.chunk, n)
 
-		hi, lo := bits.Mul64(size, n)
-		if n == 0 || hi != 0 {
-			return p.errorf(undefined, "chunks of %d elements along an axis", n)
-		}
-
-		size = lo
+		var ok bool
+		size, ok = times(size, n)
+		p.unless(ok && n > 0, undefined, "chunks of %d elements along an axis", n)
 	}
 
 	esize := c.uint(width)
+	p.unless(rank > 0 && esize == uint64(st.esize), undefined,
+		"chunks of elements of %d bytes, the datatype has %d", esize, st.esize)
 
-	if c.bad {
-		return p.errorf(undefined, "a layout message is too short")
-	}
+	bytes, ok := times(size, esize)
+	supported(ok && bytes <= math.MaxInt32, "a chunk of 2 GiB or more")
 
-	if rank == 0 || esize != uint64(st.esize) {
-		return p.errorf(undefined, "chunks of elements of %d bytes, the datatype has %d", esize, st.esize)
-	}
-
-	hi, lo := bits.Mul64(size, esize)
-	if hi != 0 || lo > math.MaxInt32 {
-		return p.unsupported("a chunk of 2 GiB or more")
-	}
-
-	st.chunkSize = int(lo)
+	st.chunkSize = int(bytes)
 	st.shape()
+}
 
-	if st.index != -1 {
-		return nil
-	}
-
+// chunkIndex reads the kind of the index of chunks, which version 4 states, and its address.
+func (p *parser) chunkIndex(c *cursor, st *storage) {
 	st.index = int(c.u8())
+
 	switch st.index {
 	case indexSingle:
 		if st.oneKnown {
-			st.oneSize, st.oneMask = c.len(), c.u32()
+			st.oneSize, st.oneMask = c.u64(), c.u32()
 		}
-
 	case indexImplicit:
 	case indexFixed:
 		c.skip(1)
@@ -469,16 +307,10 @@ func (p *parser) chunks(c *cursor, st *storage, rank, width int) error {
 	case indexBTree2:
 		c.skip(6)
 	default:
-		return p.unsupported(fmt.Sprintf("chunk index %d", st.index))
+		unsupported("chunk index %d", st.index)
 	}
 
-	st.addr = c.addr()
-
-	if c.bad {
-		return p.errorf(undefined, "a layout message is too short")
-	}
-
-	return nil
+	st.addr = c.u64()
 }
 
 // pieces cuts contiguous data into pieces of whole rows.

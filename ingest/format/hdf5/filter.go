@@ -2,6 +2,7 @@ package hdf5
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -16,8 +17,6 @@ const (
 	filterDeflate  = 1
 	filterShuffle  = 2
 	filterFletcher = 3
-	filterNBit     = 5
-	filterScale    = 6
 	filterLZF      = 32000
 )
 
@@ -32,9 +31,6 @@ var filterNames = map[uint16]string{
 	32024: "SZ3", 32026: "blosc2", 32028: "JPEG 2000", 32029: "HTJ2K",
 }
 
-// maxInflate is the most deflate can expand (lzf expands less).
-const maxInflate = 1032
-
 // filter is one step of a dataset's pipeline.
 type filter struct {
 	id     uint16
@@ -48,24 +44,24 @@ func (f filter) String() string {
 	return fmt.Sprintf("filter %d", f.id)
 }
 
-// filters reads a filter pipeline message. why names the first filter that is
-// not undone here.
-func (p *parser) filters(b []byte) (fs []filter, why string, err error) {
-	c := p.cursor(b)
+// filters reads a filter pipeline message.
+func (p *parser) filters(st *storage, b []byte) {
+	c := p.message(b, "filter pipeline")
 	version, n := c.u8(), int(c.u8())
+
 	switch version {
 	case 1:
 		c.skip(6)
 	case 2:
 	default:
-		return nil, "", p.unsupported(fmt.Sprintf("filter pipeline version %d", version))
+		unsupported("filter pipeline version %d", version)
 	}
 
-	if n > 32 { // a mask of 32 bits marks those applied
-		return nil, "", p.errorf(undefined, "%d filters: the format allows 32", n)
-	}
+	p.unless(n <= 32, undefined, "%d filters: the format allows 32", n) // a mask of 32 bits marks those applied
 
-	seen := map[uint16]bool{}
+	why, seen := "", map[uint16]bool{} // why names the first filter that is not undone here
+	st.filters = nil
+
 	for range n {
 		f := filter{id: c.u16()}
 
@@ -78,7 +74,7 @@ func (p *parser) filters(b []byte) (fs []filter, why string, err error) {
 		nPar := int(c.u16())
 		name := c.take(nName)
 
-		for range min(nPar, c.rest()/4+1) {
+		for range nPar {
 			f.params = append(f.params, c.u32())
 		}
 
@@ -86,89 +82,52 @@ func (p *parser) filters(b []byte) (fs []filter, why string, err error) {
 			c.skip(4)
 		}
 
-		if c.bad {
-			return nil, "", p.errorf(undefined, "a filter pipeline message is too short")
-		}
-
 		what := fmt.Sprintf("filter %d", f.id)
-
-		known, ok := filterNames[f.id]
-		if !ok {
-			known = raw.Latin1(cut(name))
-		}
-
-		if known != "" {
+		if known := cmp.Or(filterNames[f.id], raw.Latin1(cut(name))); known != "" {
 			what += " (" + known + ")"
 		}
 
-		switch f.id {
-		case filterDeflate, filterShuffle, filterFletcher, filterLZF:
-		case filterNBit, filterScale:
-			if problem := f.packed(); problem != "" && why == "" {
-				why = what + problem
-			}
+		undone := f.id >= filterDeflate && f.id <= filterFletcher || f.id == filterLZF
 
-		default:
-			if why == "" {
-				why = what
-			}
-		}
-
-		// Twice the same would multiply what a chunk can claim to hold, and nobody does it.
-		if seen[f.id] && why == "" {
-			why = what + " twice"
+		switch {
+		case !undone:
+			why = cmp.Or(why, what)
+		case seen[f.id]: // it would multiply what a chunk can claim to hold, and nobody does it
+			why = cmp.Or(why, what+" twice")
 		}
 
 		seen[f.id] = true
-		fs = append(fs, f)
+		st.filters = append(st.filters, f)
 	}
 
-	if seen[filterDeflate] && seen[filterLZF] && why == "" {
-		why = "filter 32000 (lzf) together with deflate"
+	if seen[filterDeflate] && seen[filterLZF] {
+		why = cmp.Or(why, "filter 32000 (lzf) together with deflate")
 	}
 
-	return fs, why, nil
+	supported(why == "", "%s", why)
 }
 
 // undo undoes the filters of a chunk of size bytes, in place where it can.
-// Each filter whose bit of mask is set was not applied. The result may be raw
-// or spare, which are consumed.
-func (r *Reader) undo(fs []filter, mask uint32, raw []byte, size, esize int) ([]byte, error) {
+// Each filter whose bit of mask is set was not applied.
+func (r *Reader) undo(fs []filter, mask uint32, raw []byte, size, esize int) (_ []byte, err error) {
 	for i := len(fs) - 1; i >= 0; i-- {
 		if mask&(1<<i) != 0 {
 			continue
 		}
 
 		// What comes out here is what the filters before it made of the chunk.
-		want, exact := size, true
+		want := size
 		for j := range i {
-			switch {
-			case mask&(1<<j) != 0:
-			case fs[j].id == filterFletcher:
+			if mask&(1<<j) == 0 && fs[j].id == filterFletcher {
 				want += 4
-			case fs[j].id == filterNBit || fs[j].id == filterScale:
-				want += packedMore
-				exact = false
 			}
 		}
 
 		switch fs[i].id {
 		case filterFletcher:
-			if len(raw) < 4 {
-				return nil, fmt.Errorf("%d bytes are too few for a checksum", len(raw))
+			if raw, err = r.unsum(raw); err != nil {
+				return nil, err
 			}
-
-			n := len(raw) - 4
-			stored := binary.LittleEndian.Uint32(raw[n:])
-			sum := fletcher32(raw[:n])
-
-			// Library 1.6.2 swapped the bytes of each half on some machines.
-			swapped := sum>>8&0x00ff00ff | sum&0x00ff00ff<<8
-			if stored != sum && stored != swapped && !r.p.lax {
-				return nil, fmt.Errorf("the fletcher32 checksum is %#08x and should be %#08x", sum, stored)
-			}
-
-			raw = raw[:n]
 
 		case filterShuffle:
 			step := esize
@@ -176,63 +135,34 @@ func (r *Reader) undo(fs []filter, mask uint32, raw []byte, size, esize int) ([]
 				step = int(min(fs[i].params[0], 1<<30))
 			}
 
-			if step == 1 {
-				break
+			if step > 1 {
+				out := make([]byte, len(raw))
+				unshuffle(out, raw, step)
+				raw = out
 			}
-
-			out := r.buffer(len(raw))
-			unshuffle(out, raw, step)
-			r.recycle(raw)
-			raw = out
 
 		case filterDeflate, filterLZF:
-			most := maxInflate
-			if !exact { // what comes out may be packed elements: one bit of 64, or none
-				most *= 64
-			}
-
-			if want/most > len(raw)+1 && (exact || want > maxEqual+packedMore) {
+			// Lzf makes less of a byte than deflate.
+			if want/inflate.MaxRatio > len(raw)+1 {
 				return nil, fmt.Errorf("%d bytes stored cannot hold a chunk of %d", len(raw), want)
 			}
 
-			out := r.buffer(want)
+			out := make([]byte, want)
 
-			n, name, err := 0, "lzf", error(nil)
-			if fs[i].id == filterDeflate {
-				name = "deflate"
-				n, err = r.inflate(out, raw)
-			} else {
-				n, err = unLZF(out, raw)
+			expand := r.inflate
+			if fs[i].id == filterLZF {
+				expand = unLZF
 			}
 
-			if err == nil && exact && n < want {
+			n, err := expand(out, raw)
+			if err == nil && n < want {
 				err = fmt.Errorf("the data end after %d of %d bytes", n, want)
 			}
 
 			if err != nil {
-				return nil, fmt.Errorf("%s: %w", name, err)
-			}
-
-			r.recycle(raw)
-			raw = out[:n]
-
-		case filterNBit, filterScale:
-			if fs[i].kept() {
-				break
-			}
-
-			if err := fs[i].fits(raw, want); err != nil {
 				return nil, fmt.Errorf("%s: %w", fs[i], err)
 			}
 
-			out := r.buffer(want)
-			if fs[i].id == filterNBit {
-				fs[i].unpackBits(out, raw)
-			} else {
-				fs[i].unpackScaled(out, raw)
-			}
-
-			r.recycle(raw)
 			raw = out
 		}
 	}
@@ -242,6 +172,23 @@ func (r *Reader) undo(fs []filter, mask uint32, raw []byte, size, esize int) ([]
 	}
 
 	return raw, nil
+}
+
+// unsum compares the checksum at the end and cuts it off.
+func (r *Reader) unsum(raw []byte) ([]byte, error) {
+	n := len(raw) - 4
+	if n < 0 {
+		return nil, fmt.Errorf("%d bytes are too few for a checksum", len(raw))
+	}
+
+	// Library 1.6.2 swapped the bytes of each half on some machines.
+	stored, sum := binary.LittleEndian.Uint32(raw[n:]), fletcher32(raw[:n])
+	swapped := sum>>8&0x00ff00ff | sum&0x00ff00ff<<8
+	if stored != sum && stored != swapped && !r.p.lax {
+		return nil, fmt.Errorf("the fletcher32 checksum is %#08x and should be %#08x", sum, stored)
+	}
+
+	return raw[:n], nil
 }
 
 // inflate expands a zlib stream, which must fit out and whose checksum must be right.
@@ -330,18 +277,9 @@ func fletcher32(b []byte) uint32 {
 		block := b[:2*n]
 		b = b[2*n:]
 
-		for len(block) >= 8 {
-			w := binary.BigEndian.Uint64(block)
-			w0, w1, w2, w3 := w>>48, w>>32&0xffff, w>>16&0xffff, w&0xffff
-			s2 += 4*(s1+w0) + 3*w1 + 2*w2 + w3
-			s1 += w0 + w1 + w2 + w3
-			block = block[8:]
-		}
-
-		for len(block) >= 2 {
+		for ; len(block) >= 2; block = block[2:] {
 			s1 += uint64(binary.BigEndian.Uint16(block))
 			s2 += s1
-			block = block[2:]
 		}
 
 		s1, s2 = fold(s1), fold(s2)

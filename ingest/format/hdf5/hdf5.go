@@ -8,7 +8,8 @@
 // compact and chunked data with all six chunk indexes; the filters deflate,
 // shuffle, fletcher32 and h5py's lzf. Every checksum the format has is
 // verified. What the package cannot interpret (other filters, virtual
-// datasets, external files, …) is an *Error that names it, never a wrong number.
+// datasets, external files, numbers of odd sizes, …) is a *fault.Error that names it, never
+// a wrong number.
 //
 // # Hostile files
 //
@@ -39,9 +40,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"doubletake/ingest/fault"
+	"doubletake/ingest/format/internal/raw"
 )
 
 // errUnsupported is the Err of faults of files that are right but hold what this
@@ -72,6 +75,9 @@ func about(err error, object string) error {
 	return &c
 }
 
+// in adds the object that do concerns to what it raises.
+func in(object string, do func()) { fault.Raise(about(fault.Try(do), object)) }
+
 const (
 	signature = "\x89HDF\r\n\x1a\n"
 
@@ -81,41 +87,26 @@ const (
 
 // File is an open HDF5 file.
 type File struct {
-	src       source
-	version   int
-	userBlock int64
+	src     source
+	version int // of the superblock, 0 to 3
 
-	root     *Group
+	// Groups and datasets come once each, depth first in the order of the links, the root first,
+	// under the first path that reaches them by hard links.
 	groups   []*Group
 	datasets []*Dataset
 	objects  map[uint64]any // header address → *Group, *Dataset or nil
 }
 
-// IsHDF5 reports whether r holds an HDF5 superblock at one of the offsets
-// where the format allows it: 0, 512, 1024, 2048, …
-func IsHDF5(r io.ReaderAt, size int64) bool {
-	_, ok, err := findSuperblock(r, size)
-	return ok && err == nil
-}
-
+// findSuperblock looks for a superblock where the format allows it: at byte 0, 512, 1024, 2048, …
 func findSuperblock(r io.ReaderAt, size int64) (int64, bool, error) {
 	b := make([]byte, len(signature))
-	for at := int64(0); at <= size-int64(len(b)); {
-		if n, err := r.ReadAt(b, at); n < len(b) {
-			if err == nil {
-				err = io.ErrUnexpectedEOF
-			}
+	for at := int64(0); at <= size-int64(len(b)); at = max(512, 2*at) {
+		if err := raw.ReadFull(r, b, at); err != nil {
 			return 0, false, atByte(at, "cannot read", err)
 		}
 
 		if string(b) == signature {
 			return at, true, nil
-		}
-
-		if at == 0 {
-			at = 512
-		} else {
-			at *= 2
 		}
 	}
 
@@ -128,154 +119,92 @@ func findSuperblock(r io.ReaderAt, size int64) (int64, bool, error) {
 // its own error (Dataset.Err, Attribute.Err).
 func Open(r io.ReaderAt, size int64) (*File, error) { return open(r, size, false) }
 
-func open(r io.ReaderAt, size int64, lax bool) (*File, error) {
+func open(r io.ReaderAt, size int64, lax bool) (_ *File, err error) {
+	defer fault.Catch(&err)
+
 	at, ok, err := findSuperblock(r, size)
-	if err != nil {
-		return nil, err
-	}
+	fault.Raise(err)
 
 	if !ok {
 		return nil, &fault.Error{Found: "no HDF5 signature at byte 0, 512, 1024, 2048, …"}
 	}
 
-	f := &File{userBlock: at, objects: map[uint64]any{}}
-	p := &parser{source: source{r: r, base: at, size: size, so: 8, sl: 8, lax: lax}}
+	f := &File{objects: map[uint64]any{}}
+	p := &parser{source: source{r: r, base: at, size: size, lax: lax}}
 	p.left = min(16*size+1<<20, 4*size+64<<20)
-
-	root, err := f.superblock(p)
-	if err != nil {
-		return nil, err
-	}
-
+	root := f.superblock(p)
 	f.src = p.source
+
 	w := walker{f: f, p: p, heaps: globalHeaps{}}
-	o, err := w.object(root, "/", 0)
-	if err != nil {
-		return nil, err
-	}
-
-	g, ok := o.(*Group)
-	if !ok {
-		return nil, p.errorf(root, "the root object is no group")
-	}
-
-	f.root = g
+	w.object(root, "/", 0)
+	_, ok = f.objects[root].(*Group)
+	p.unless(ok, root, "the root object is no group")
 
 	return f, nil
 }
 
 // superblock reads the superblock and returns the address of the root group.
-func (f *File) superblock(p *parser) (uint64, error) {
+func (f *File) superblock(p *parser) (root uint64) {
 	const most = 8 + 16 + 8 + 6*8 + 32 // the longest there is
-	n := min(most, p.size-p.base)
-	b, err := p.bytes(0, uint64(n))
-	if err != nil {
-		return 0, err
-	}
 
-	c := p.cursor(b[8:])
+	b := p.bytes(0, uint64(min(most, p.size-p.base)))
+	c := p.cursor(b, 0, "the file ends within the superblock")
+	c.skip(8)
 	f.version = int(c.u8())
-	var base, eof, driver, root uint64
-	driver = undefined
+
+	var base, eof uint64
+
+	driver := uint64(undefined)
+
 	switch f.version {
 	case 0, 1:
 		c.skip(4)
+		p.sizes(c)
+		c.skip(1 + 2 + 2 + 4 + 4*f.version)
 
-		if err := p.sizes(c); err != nil {
-			return 0, err
-		}
-
-		c.skip(1 + 2 + 2 + 4)
-
-		if f.version == 1 {
-			c.skip(4)
-		}
-
-		base = c.addr()
-		c.addr()
-		eof, driver = c.addr(), c.addr()
-		c.skip(p.so)
-		root = c.addr()
-
+		base = c.u64()
+		c.skip(8)
+		eof, driver = c.u64(), c.u64()
+		c.skip(8)
+		root = c.u64()
 	case 2, 3:
-		if err := p.sizes(c); err != nil {
-			return 0, err
-		}
-
+		p.sizes(c)
 		c.skip(1)
-		base = c.addr()
-		ext := c.addr()
-		eof, root = c.addr(), c.addr()
-		end := 8 + c.off
 
-		sum := c.u32()
-		if !c.bad && !p.right(b[:end], sum) {
-			return 0, p.errorf(0, "the checksum of the superblock is wrong")
-		}
+		base = c.u64()
+		ext := c.u64()
+		eof, root = c.u64(), c.u64()
+		end := c.off
+		p.unless(p.right(b[:end], c.u32()), 0, "the checksum of the superblock is wrong")
 
-		if ext != undefined && !c.bad {
-			ms, err := p.header(ext)
-			if err != nil {
-				return 0, about(err, "the superblock extension")
-			}
+		if ext != undefined {
+			var ms []message
 
-			for _, m := range ms {
-				if m.kind == msgDriver {
-					return 0, p.unsupported("data spread over several files (driver information)")
-				}
+			in("the superblock extension", func() { ms = p.header(ext) })
+
+			if slices.ContainsFunc(ms, func(m message) bool { return m.kind == msgDriver }) {
+				driver = ext
 			}
 		}
-
 	default:
-		return 0, p.unsupported(fmt.Sprintf("superblock version %d", f.version))
+		unsupported("superblock version %d", f.version)
 	}
 
-	if c.bad {
-		return 0, p.errorf(0, "the file ends within the superblock")
-	}
-
-	if driver != undefined {
-		return 0, p.unsupported("data spread over several files (driver information)")
-	}
+	supported(driver == undefined, "data spread over several files (driver information)")
 
 	// Addresses count from the superblock, as in the reference library; the end was noted with the base of that time.
-	if end := eof - base + uint64(p.base); eof < base || end < uint64(p.base) || end > uint64(p.size) {
-		return 0, &fault.Error{Found: fmt.Sprintf("the file is cut off: it should end at byte %d and has %d bytes", end,
-			p.size)}
-	}
+	end := eof - base + uint64(p.base)
+	p.unless(eof >= base && end >= uint64(p.base) && end <= uint64(p.size), undefined,
+		"the file is cut off: it should end at byte %d and has %d bytes", end, p.size)
 
-	return root, nil
+	return root
 }
 
 // sizes reads the two bytes that give the sizes of addresses and lengths.
-func (p *parser) sizes(c *cursor) error {
-	so, sl := int(c.u8()), int(c.u8())
-	for _, n := range []int{so, sl} {
-		if n != 2 && n != 4 && n != 8 {
-			return p.errorf(0, "addresses of %d and lengths of %d bytes: 2, 4 or 8 are possible", so, sl)
-		}
-	}
-
-	p.so, p.sl = so, sl
-	c.so, c.sl = so, sl
-
-	return nil
+func (p *parser) sizes(c *cursor) {
+	so, sl := c.u8(), c.u8()
+	supported(so == 8 && sl == 8, "addresses of %d and lengths of %d bytes (8 are usual)", so, sl)
 }
-
-// SuperblockVersion returns 0 to 3.
-func (f *File) SuperblockVersion() int { return f.version }
-
-// UserBlock returns the number of bytes in front of the HDF5 part, which are
-// the application's own; 512 in MATLAB 7.3 files, 0 in most others.
-func (f *File) UserBlock() int64 { return f.userBlock }
-
-// Groups lists every group once, depth first, the root first, under the first
-// path that reaches it by hard links.
-func (f *File) Groups() []*Group { return append([]*Group(nil), f.groups...) }
-
-// Datasets lists every dataset once, depth first in the order of the links,
-// under the first path that reaches it by hard links.
-func (f *File) Datasets() []*Dataset { return append([]*Dataset(nil), f.datasets...) }
 
 // LinkKind is the kind of a link.
 type LinkKind int
@@ -289,16 +218,7 @@ const (
 )
 
 func (k LinkKind) String() string {
-	switch k {
-	case HardLink:
-		return "hard link"
-	case SoftLink:
-		return "soft link"
-	case ExternalLink:
-		return "external link"
-	default:
-		return "user-defined link"
-	}
+	return [...]string{"hard link", "soft link", "external link", "user-defined link"}[k]
 }
 
 // Link is an entry of a group.
@@ -314,15 +234,12 @@ type Link struct {
 
 // Group is a folder of the file.
 type Group struct {
-	Path       string
-	Attributes []Attribute
+	Path string
+	Attributes
 	// Links come in the order of their creation where the file recorded it,
 	// else sorted by name.
 	Links []Link
 }
-
-// Attribute returns the attribute of that name.
-func (g *Group) Attribute(name string) (Attribute, bool) { return findAttribute(g.Attributes, name) }
 
 func join(group, name string) string {
 	if group == "/" {
@@ -338,25 +255,19 @@ type walker struct {
 	heaps globalHeaps
 }
 
-// object reads the object whose header is at addr.
-func (w *walker) object(addr uint64, path string, depth int) (any, error) {
-	if o, ok := w.f.objects[addr]; ok {
-		return o, nil
+// object reads the object whose header is at addr, and what its links lead to.
+func (w *walker) object(addr uint64, path string, depth int) {
+	if _, ok := w.f.objects[addr]; ok {
+		return
 	}
 
-	if depth > maxDepth {
-		return nil, w.p.errorf(addr, "groups are nested more than %d deep", maxDepth)
-	}
-
-	if err := w.p.charge(int64(len(path)) + 512); err != nil {
-		return nil, err
-	}
-
+	w.p.unless(depth <= maxDepth, addr, "groups are nested more than %d deep", maxDepth)
+	w.p.charge(int64(len(path)) + 512)
 	w.f.objects[addr] = nil
-	ms, err := w.p.header(addr)
-	if err != nil {
-		return nil, about(err, "object "+path)
-	}
+
+	var ms []message
+
+	in("object "+path, func() { ms = w.p.header(addr) })
 
 	var isGroup, isDataset bool
 	for _, m := range ms {
@@ -371,43 +282,31 @@ func (w *walker) object(addr uint64, path string, depth int) (any, error) {
 	switch {
 	case isDataset:
 		d := &Dataset{Path: path, src: w.f.src}
-		if d.Attributes, err = w.attributes(ms); err == nil {
-			err = w.dataset(d, ms)
-		}
 
-		if err != nil {
-			return nil, about(err, "dataset "+path)
-		}
+		in("dataset "+path, func() {
+			d.Attributes = w.attributes(ms)
+			w.dataset(d, ms)
+		})
 
 		w.f.objects[addr] = d
 		w.f.datasets = append(w.f.datasets, d)
-
-		return d, nil
-
-	case isGroup:
+	case isGroup: // else a named datatype
 		g := &Group{Path: path}
-		if g.Attributes, err = w.attributes(ms); err == nil {
-			g.Links, err = w.p.links(ms)
-		}
 
-		if err != nil {
-			return nil, about(err, "group "+path)
-		}
+		in("group "+path, func() {
+			g.Attributes = w.attributes(ms)
+			g.Links = w.p.links(ms)
+		})
 
 		w.f.objects[addr] = g
 		w.f.groups = append(w.f.groups, g)
+
 		for _, l := range g.Links {
 			if l.Kind == HardLink {
-				if _, err := w.object(l.addr, join(path, l.Name), depth+1); err != nil {
-					return nil, err
-				}
+				w.object(l.addr, join(path, l.Name), depth+1)
 			}
 		}
-
-		return g, nil
 	}
-
-	return nil, nil // a named datatype
 }
 
 // cut returns b up to its first NUL.

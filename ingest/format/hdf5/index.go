@@ -1,10 +1,9 @@
 package hdf5
 
 import (
+	"encoding/binary"
 	"math/bits"
 	"sort"
-
-	"doubletake/ingest/fault"
 )
 
 // stored is where a chunk is. An undefined address means nowhere: it was never
@@ -19,58 +18,45 @@ var nowhere = stored{addr: undefined}
 
 // chunkIndex finds chunks. Lookups read only the way to the chunk and keep their
 // last reading, so that memory does not grow with the file.
-type chunkIndex interface {
-	find(at []uint64) (stored, error)
-}
+type chunkIndex func(at []uint64) stored
 
 // newIndex returns the index of a chunked dataset.
-func newIndex(p *parser, st *storage) (chunkIndex, error) {
+func newIndex(p *parser, st *storage) chunkIndex {
 	if st.addr == undefined {
-		return emptyIndex{}, nil
+		return func([]uint64) stored { return nowhere }
 	}
 
 	switch st.index {
 	case indexBTree1:
-		return &btree1Index{p: p, st: st}, nil
-	case indexSingle:
-		s := stored{st.addr, uint64(st.chunkSize), 0}
-		if st.oneKnown {
-			s.size, s.mask = st.oneSize, st.oneMask
-		}
-
-		return singleIndex{s}, nil
-
-	case indexImplicit:
-		return implicitIndex{st}, nil
+		return (&btree1Index{p: p, st: st}).find
 	case indexFixed:
 		return newFixedIndex(p, st)
 	case indexExtensible:
 		return newExtensibleIndex(p, st)
-	default:
+	case indexBTree2:
 		return newBTree2Index(p, st)
 	}
-}
 
-type emptyIndex struct{}
+	// One chunk, or all one after the other.
+	return func(at []uint64) stored {
+		n, ok := st.linear(at, 0)
+		n, fits := times(n, uint64(st.chunkSize))
+		p.unless(ok && fits && n+st.addr >= n, undefined, "the number of a chunk is out of range")
 
-func (emptyIndex) find([]uint64) (stored, error) { return nowhere, nil }
-
-type singleIndex struct{ s stored }
-
-func (x singleIndex) find(at []uint64) (stored, error) {
-	for _, a := range at {
-		if a != 0 {
-			return nowhere, nil
+		s := stored{addr: st.addr + n, size: uint64(st.chunkSize)}
+		if st.oneKnown {
+			s.size, s.mask = st.oneSize, st.oneMask
 		}
-	}
 
-	return x.s, nil
+		return s
+	}
 }
 
 // linear is the number of a chunk, counted over what the dataset may grow to.
 // The axis first is the slowest, the others follow in order.
 func (st *storage) linear(at []uint64, first int) (uint64, bool) {
 	n, ok := at[first], true
+
 	for i := range at {
 		if i == first {
 			continue
@@ -81,35 +67,38 @@ func (st *storage) linear(at []uint64, first int) (uint64, bool) {
 			chunks++
 		}
 
-		hi, lo := bits.Mul64(n, chunks)
-		ok = ok && hi == 0 && lo+at[i] >= lo && st.max[i] != undefined
-		n = lo + at[i]
+		rows, fits := times(n, chunks)
+		ok = ok && fits && rows+at[i] >= rows && st.max[i] != undefined
+		n = rows + at[i]
 	}
 
 	return n, ok
 }
 
-type implicitIndex struct{ st *storage }
+// way keeps the nodes of a tree that were read last, by their depth from the root.
+type way[N any] struct {
+	nodes []N
+	addrs []uint64
+}
 
-func (x implicitIndex) find(at []uint64) (stored, error) {
-	n, ok := x.st.linear(at, 0)
-	hi, lo := bits.Mul64(n, uint64(x.st.chunkSize))
-	if !ok || hi != 0 || lo+x.st.addr < lo {
-		return nowhere, &fault.Error{Found: "the number of a chunk is out of range"}
+// node returns the node at an address, which read reads unless it was the last of that depth.
+func (w *way[N]) node(depth int, addr uint64, read func() N) N {
+	if depth >= len(w.nodes) || w.addrs[depth] != addr {
+		n := read()
+		w.nodes, w.addrs = append(w.nodes[:depth], n), append(w.addrs[:depth], addr)
 	}
 
-	return stored{addr: x.st.addr + lo, size: uint64(x.st.chunkSize)}, nil
+	return w.nodes[depth]
 }
 
 // btree1Index is the version 1 B-tree.
 type btree1Index struct {
-	p     *parser
-	st    *storage
-	nodes []*btree1Node // the last one read of each depth from the root
+	p  *parser
+	st *storage
+	way[btree1Node]
 }
 
 type btree1Node struct {
-	addr   uint64
 	level  int
 	keys   []uint64 // the first element of each child's first chunk
 	childs []stored // size and mask belong to chunks, at level 0
@@ -118,71 +107,42 @@ type btree1Node struct {
 // btree1Node reads a node of a version 1 B-tree, of groups (kind 0) or chunks (1): its
 // entries, a key of that many bytes and an address each, how many, and the level,
 // which must be the one given unless that is negative.
-func (p *parser) btree1Node(addr uint64, kind uint8, key, level int) (c *cursor, entries, own int, err error) {
-	b, err := p.bytes(addr, uint64(8+2*p.so))
-	if err != nil {
-		return nil, 0, 0, err
-	}
-
-	c = p.cursor(b)
-	if string(c.take(4)) != "TREE" || c.u8() != kind {
-		return nil, 0, 0, p.errorf(addr, "no B-tree of %s (TREE) at address %d", []string{"a group", "chunks"}[kind], addr)
-	}
-
-	if own = int(c.u8()); level >= 0 && own != level {
-		return nil, 0, 0, p.errorf(addr, "a B-tree node of level %d where %d should be", own, level)
-	}
-
+func (p *parser) btree1Node(addr uint64, kind uint8, key, level int) (c *cursor, entries, own int) {
+	c = p.block(addr, 24, "TREE", kind, "B-tree of "+[]string{"a group", "chunks"}[kind])
+	own = int(c.u8())
+	p.unless(level < 0 || own == level, addr, "a B-tree node of level %d where %d should be", own, level)
 	entries = int(c.u16())
-	if b, err = p.bytes(addr+uint64(len(b)), uint64(entries)*uint64(key+p.so)); err != nil {
-		return nil, 0, 0, err
-	}
 
-	return p.cursor(b), entries, own, nil
+	return p.cursor(p.bytes(addr+24, uint64(entries)*uint64(key+8)), addr, "a B-tree node is too short"), entries, own
 }
 
-func (x *btree1Index) node(depth int, addr uint64, level int) (*btree1Node, error) {
-	if depth < len(x.nodes) && x.nodes[depth].addr == addr {
-		return x.nodes[depth], nil
-	}
+func (x *btree1Index) read(addr uint64, level int) btree1Node {
+	rank := len(x.st.dims)
+	c, entries, level := x.p.btree1Node(addr, 1, 8+8*(rank+1), level)
 
-	p, rank := x.p, len(x.st.dims)
-	c, entries, level, err := p.btree1Node(addr, 1, 8+8*(rank+1), level)
-	if err != nil {
-		return nil, err
-	}
-
-	n := &btree1Node{addr: addr, level: level}
-	n.keys = make([]uint64, 0, entries*rank)
-	n.childs = make([]stored, 0, entries)
+	n := btree1Node{level: level, keys: make([]uint64, 0, entries*rank), childs: make([]stored, 0, entries)}
 	for range entries {
 		s := stored{size: uint64(c.u32()), mask: c.u32()}
-
 		for range rank {
 			n.keys = append(n.keys, c.u64())
 		}
 
 		c.skip(8)
-		s.addr = c.addr()
+		s.addr = c.u64()
 		n.childs = append(n.childs, s)
 	}
 
-	x.nodes = append(x.nodes[:min(depth, len(x.nodes))], n)
-
-	return n, nil
+	return n
 }
 
-func (x *btree1Index) find(at []uint64) (stored, error) {
-	addr, level := x.st.addr, -1
+func (x *btree1Index) find(at []uint64) stored {
+	addr, level, rank := x.st.addr, -1, len(at)
 
-	rank := len(at)
 	for depth := 0; ; depth++ {
-		n, err := x.node(depth, addr, level)
-		if err != nil {
-			return nowhere, err
-		}
+		n := x.node(depth, addr, func() btree1Node { return x.read(addr, level) })
 
 		var exact bool
+
 		i := sort.Search(len(n.childs), func(i int) bool {
 			for j, k := range n.keys[i*rank : (i+1)*rank] {
 				if want := at[j] * x.st.chunk[j]; k != want {
@@ -195,15 +155,11 @@ func (x *btree1Index) find(at []uint64) (stored, error) {
 			return false
 		}) - 1
 
-		if i < 0 {
-			return nowhere, nil
-		}
-
-		if n.level == 0 {
-			if !exact {
-				return nowhere, nil
-			}
-			return n.childs[i], nil
+		switch {
+		case i < 0, n.level == 0 && !exact:
+			return nowhere
+		case n.level == 0:
+			return n.childs[i]
 		}
 
 		addr, level = n.childs[i].addr, n.level-1
@@ -216,56 +172,48 @@ type entries struct {
 	st       *storage
 	filtered bool
 	size     int // bytes of one
+
+	held   []byte // those read last
+	heldAt uint64
 }
 
-func (e *entries) init(addr uint64, client uint8, size int) error {
+// header reads what both arrays begin with: version, kind and size of entries.
+func (e *entries) header(c *cursor, what string) {
+	v := c.u8()
+	e.p.unless(v == 0, e.st.addr, "%s version %d", what, v)
+
+	client, size := c.u8(), int(c.u8())
 	e.size, e.filtered = size, client == 1
-	least := e.p.so
-	if e.filtered {
-		least += 4 + 1
-	}
-
-	if client > 1 || size < least || size > e.p.so+12 || !e.filtered && size != e.p.so {
-		return e.p.errorf(addr, "an array of chunks with entries of kind %d and %d bytes", client, size)
-	}
-
-	return nil
+	e.p.unless(client <= 1 && size <= 20 && (!e.filtered || size >= 13) && (e.filtered || size == 8), e.st.addr,
+		"an array of chunks with entries of kind %d and %d bytes", client, size)
 }
 
-func (e *entries) get(b []byte, i uint64) (stored, error) {
-	if i >= uint64(len(b)/e.size) {
-		return nowhere, &fault.Error{Found: "an entry of the chunk index is beyond its block"}
-	}
+func (e *entries) get(b []byte, i uint64) stored {
+	e.p.unless(i < uint64(len(b)/e.size), undefined, "an entry of the chunk index is beyond its block")
 
-	c := e.p.cursor(b[i*uint64(e.size) : (i+1)*uint64(e.size)])
-	s := stored{addr: c.addr(), size: uint64(e.st.chunkSize)}
+	c := e.p.cursor(b[i*uint64(e.size):], undefined, "an entry of the chunk index is too short")
+	s := stored{addr: c.u64(), size: uint64(e.st.chunkSize)}
 	if e.filtered {
-		s.size = c.uint(e.size - e.p.so - 4)
+		s.size = c.uint(e.size - 12)
 		s.mask = c.u32()
 	}
 
-	return s, nil
+	return s
 }
 
-// page reads n entries and the checksum behind them.
-func (e *entries) page(addr, n uint64) ([]byte, error) {
-	hi, lo := bits.Mul64(n, uint64(e.size))
-	if hi != 0 || !e.p.within(addr, lo) {
-		return nil, e.p.errorf(addr, "a page of the chunk index reaches beyond the end of the file")
+// of returns entry i of the n that lie at addr: behind front bytes of a block with a signature, or
+// without one in a page.
+func (e *entries) of(addr, front, n uint64, sig, what string, i uint64) stored {
+	if e.held == nil || e.heldAt != addr {
+		size, ok := times(n, uint64(e.size))
+		e.p.unless(ok && e.p.within(addr, size), addr, "the %s reaches beyond the end of the file", what)
+		e.held, e.heldAt = e.p.checked(addr, front+size+4, sig, what).b[front:], addr
 	}
 
-	b, err := e.p.bytes(addr, lo+4)
-	if err != nil {
-		return nil, err
-	}
-
-	c := e.p.cursor(b[lo:])
-	if !e.p.right(b[:lo], c.u32()) {
-		return nil, e.p.errorf(addr, "the checksum of a page of the chunk index is wrong")
-	}
-
-	return b[:lo], nil
+	return e.get(e.held, i)
 }
+
+const page = "page of the chunk index"
 
 func bit(b []byte, i uint64) bool {
 	return i/8 < uint64(len(b)) && b[i/8]&(0x80>>(i%8)) != 0
@@ -274,104 +222,56 @@ func bit(b []byte, i uint64) bool {
 // fixedIndex is the fixed array: one block of entries, in pages if many.
 type fixedIndex struct {
 	entries
-	n        uint64
-	pageLen  uint64
-	data     []byte // entries, if not paged
-	init     []byte // bits of the pages that were written
-	first    uint64 // address of the first page
-	pageNo   uint64
-	page1    []byte // the page read last
-	allEmpty bool
+	n       uint64
+	block   uint64
+	pageLen uint64 // 0: there are no pages
+	written []byte // bits of the pages that were
 }
 
-func newFixedIndex(p *parser, st *storage) (chunkIndex, error) {
-	c, err := p.checked(st.addr, uint64(8+p.sl+p.so+4), "FAHD", "fixed array")
-	if err != nil {
-		return nil, err
-	}
+const fixedFront = 14
 
+func newFixedIndex(p *parser, st *storage) chunkIndex {
+	c := p.checked(st.addr, 28, "FAHD", "fixed array")
 	x := &fixedIndex{entries: entries{p: p, st: st}}
+	x.header(c, "fixed array")
+	x.pageLen = 1 << min(c.u8(), 63)
 
-	if v := c.u8(); v != 0 {
-		return nil, p.errorf(st.addr, "fixed array version %d", v)
+	x.n, x.block = c.u64(), c.u64()
+	if x.block == undefined {
+		return func([]uint64) stored { return nowhere }
 	}
 
-	client, size, pageBits := c.u8(), int(c.u8()), c.u8()
-	if err := x.entries.init(st.addr, client, size); err != nil {
-		return nil, err
-	}
-
-	x.n = c.len()
-
-	block := c.addr()
-	if block == undefined {
-		x.allEmpty = true
-		return x, nil
-	}
-
-	front := uint64(6 + p.so)
-	if x.pageLen = 1 << min(pageBits, 63); x.n <= x.pageLen {
+	if x.n <= x.pageLen {
 		x.pageLen = 0
-		if x.n > uint64(p.size) {
-			return nil, p.errorf(block, "a fixed array of %d chunks is longer than the file", x.n)
-		}
-
-		c, err := p.checked(block, front+x.n*uint64(size)+4, "FADB", "block of a fixed array")
-		if err != nil {
-			return nil, err
-		}
-
-		x.data = c.b[front:]
-
-		return x, nil
+		return x.find
 	}
 
 	pages := (x.n-1)/x.pageLen + 1
-	if pages > uint64(p.size) {
-		return nil, p.errorf(block, "a fixed array of %d chunks is longer than the file", x.n)
-	}
+	p.unless(pages <= uint64(p.size), x.block, "a fixed array of %d chunks is longer than the file", x.n)
 
-	n := front + (pages+7)/8 + 4
-	if c, err = p.checked(block, n, "FADB", "block of a fixed array"); err != nil {
-		return nil, err
-	}
+	n := fixedFront + (pages+7)/8 + 4
+	x.written = p.checked(x.block, n, "FADB", "block of a fixed array").b[fixedFront:]
+	x.block += n // of the first page
 
-	x.init = c.b[front:]
-	x.first = block + n
-
-	return x, nil
+	return x.find
 }
 
-func (x *fixedIndex) find(at []uint64) (stored, error) {
+func (x *fixedIndex) find(at []uint64) stored {
 	i, ok := x.st.linear(at, 0)
-
-	if x.allEmpty {
-		return nowhere, nil
-	}
-
-	if !ok || i >= x.n {
-		return nowhere, x.p.errorf(x.st.addr, "the fixed array has %d chunks, number %d is looked for", x.n, i)
-	}
+	x.p.unless(ok && i < x.n, x.st.addr, "the fixed array has %d chunks, number %d is looked for", x.n, i)
 
 	if x.pageLen == 0 {
-		return x.get(x.data, i)
+		return x.of(x.block, fixedFront, x.n, "FADB", "block of a fixed array", i)
 	}
 
 	no := i / x.pageLen
-	if !bit(x.init, no) {
-		return nowhere, nil
+	if !bit(x.written, no) {
+		return nowhere
 	}
 
-	if x.page1 == nil || x.pageNo != no {
-		b, err := x.page(x.first+no*(x.pageLen*uint64(x.size)+4), min(x.pageLen, x.n-no*x.pageLen))
-		if err != nil {
-			return nowhere, err
-		}
+	addr := x.block + no*(x.pageLen*uint64(x.size)+4)
 
-		x.page1, x.pageNo = b, no
-	}
-
-	return x.get(x.page1, i%x.pageLen)
+	return x.of(addr, 0, min(x.pageLen, x.n-no*x.pageLen), "", page, i%x.pageLen)
 }
 
 // extensibleIndex is the extensible array: the first entries and blocks are
@@ -386,112 +286,77 @@ type extensibleIndex struct {
 	minPtrs  uint64 // data blocks of the smallest secondary block
 	pageLen  uint64
 	offLen   int
-	empty    bool
 
 	elems  []byte
-	blocks *cursor // addresses of data blocks, then of secondary blocks
+	blocks []byte // addresses of data blocks, then of secondary blocks
 
-	super     *cursor // the secondary block read last
+	super     []byte // the secondary block read last
 	superAddr uint64
-	data      []byte // the data block or page read last
-	dataAddr  uint64
 }
 
-func newExtensibleIndex(p *parser, st *storage) (chunkIndex, error) {
-	c, err := p.checked(st.addr, uint64(12+6*p.sl+p.so+4), "EAHD", "extensible array")
-	if err != nil {
-		return nil, err
-	}
-
+func newExtensibleIndex(p *parser, st *storage) chunkIndex {
+	c := p.checked(st.addr, 72, "EAHD", "extensible array")
 	x := &extensibleIndex{entries: entries{p: p, st: st}, axis: -1}
+
 	for i, n := range st.max {
 		if n == undefined {
-			if x.axis >= 0 {
-				return nil, p.errorf(st.addr, "an extensible array for more than one unlimited axis")
-			}
+			p.unless(x.axis < 0, st.addr, "an extensible array for more than one unlimited axis")
 			x.axis = i
 		}
 	}
 
-	if x.axis < 0 {
-		return nil, p.errorf(st.addr, "an extensible array without unlimited axis")
-	}
-
-	if v := c.u8(); v != 0 {
-		return nil, p.errorf(st.addr, "extensible array version %d", v)
-	}
-
-	client, size := c.u8(), int(c.u8())
-	if err := x.entries.init(st.addr, client, size); err != nil {
-		return nil, err
-	}
+	p.unless(x.axis >= 0, st.addr, "an extensible array without unlimited axis")
+	x.header(c, "extensible array")
 
 	x.maxBits = int(c.u8())
 	x.inIndex, x.minElems, x.minPtrs = uint64(c.u8()), uint64(c.u8()), uint64(c.u8())
 	pageBits := c.u8()
-	c.skip(6 * p.sl)
-	block := c.addr()
+	c.skip(6 * 8)
+	block := c.u64()
 
-	pow2 := func(n uint64) bool { return n > 0 && n&(n-1) == 0 }
-	if x.maxBits < 1 || x.maxBits > 64 || !pow2(x.minElems) || !pow2(x.minPtrs) || pageBits > 62 {
-		return nil, p.errorf(st.addr, "the sizes of the extensible array contradict each other")
-	}
+	p.unless(x.maxBits >= 1 && x.maxBits <= 64 && powerOf2(x.minElems) && powerOf2(x.minPtrs) && pageBits <= 62, st.addr,
+		"the sizes of the extensible array contradict each other")
 
 	x.pageLen = 1 << pageBits
 	x.offLen = (x.maxBits + 7) / 8
+
 	if block == undefined {
-		x.empty = true
-		return x, nil
+		return func([]uint64) stored { return nowhere }
 	}
 
 	supers := max(1+x.maxBits-bits.Len64(x.minElems)+1-x.superInIndex(), 0)
-	n := uint64(6+p.so) + x.inIndex*uint64(size) + (2*(x.minPtrs-1)+uint64(supers))*uint64(p.so) + 4
-	if x.blocks, err = p.checked(block, n, "EAIB", "index block of an extensible array"); err != nil {
-		return nil, err
-	}
+	n := 14 + x.inIndex*uint64(x.size) + (2*(x.minPtrs-1)+uint64(supers))*8 + 4
+	c = p.checked(block, n, "EAIB", "index block of an extensible array")
+	c.skip(2 + 8)
+	x.elems = c.take(int(x.inIndex) * x.size)
+	x.blocks = c.b[c.off:]
 
-	x.blocks.skip(2 + p.so)
-	x.elems = x.blocks.take(int(x.inIndex) * size)
-	x.blocks.b = x.blocks.b[x.blocks.off:]
-
-	return x, nil
+	return x.find
 }
 
 // superInIndex is how many of the smallest secondary blocks are left out:
 // their data blocks are listed in the index block.
 func (x *extensibleIndex) superInIndex() int { return 2 * (bits.Len64(x.minPtrs) - 1) }
 
-// pointer returns the i-th address of a list.
-func (x *extensibleIndex) pointer(c *cursor, front int, i uint64) (uint64, error) {
-	if i > uint64(len(c.b)) {
-		return 0, x.p.errorf(x.st.addr, "a block of the extensible array is not listed")
-	}
+// pointer returns the i-th address of a list that begins at byte front of b.
+func (x *extensibleIndex) pointer(b []byte, front, i uint64) uint64 {
+	at := front + 8*i
+	x.p.unless(i <= uint64(len(b)) && at+8 <= uint64(len(b)), x.st.addr, "a block of the extensible array is not listed")
 
-	c.off, c.bad = front+int(i)*x.p.so, false
-	a := c.addr()
-
-	if c.bad {
-		return 0, x.p.errorf(x.st.addr, "a block of the extensible array is not listed")
-	}
-
-	return a, nil
+	return binary.LittleEndian.Uint64(b[at:])
 }
 
-func (x *extensibleIndex) find(at []uint64) (stored, error) {
-	if x.empty {
-		return nowhere, nil
-	}
-
+func (x *extensibleIndex) find(at []uint64) stored {
 	i, ok := x.st.linear(at, x.axis)
-	if !ok || x.maxBits < 64 && i >= 1<<x.maxBits {
-		return nowhere, x.p.errorf(x.st.addr, "the number of a chunk is out of range of the extensible array")
-	}
+	x.p.unless(ok && (x.maxBits == 64 || i < 1<<x.maxBits), x.st.addr,
+		"the number of a chunk is out of range of the extensible array")
 
 	if i < x.inIndex {
 		return x.get(x.elems, i)
 	}
 
 	i -= x.inIndex
+	front := uint64(14 + x.offLen) // of blocks
 
 	// Secondary block s holds 2^⌊s/2⌋ data blocks of minElems·2^⌈s/2⌉ entries.
 	s := bits.Len64(i/x.minElems+1) - 1
@@ -499,29 +364,27 @@ func (x *extensibleIndex) find(at []uint64) (stored, error) {
 	elems := x.minElems << ((s + 1) / 2)
 	i -= x.minElems * (1<<s - 1)
 	no := i / elems
-
 	i %= elems
+
 	if s < x.superInIndex() {
 		before := uint64(0) // data blocks of the secondary blocks before
 		for k := range s {
 			before += 1 << (k / 2)
 		}
 
-		addr, err := x.pointer(x.blocks, 0, before+no)
-		if err != nil || addr == undefined {
-			return nowhere, err
+		addr := x.pointer(x.blocks, 0, before+no)
+		if addr == undefined {
+			return nowhere
 		}
 
-		if elems > x.pageLen {
-			return nowhere, x.p.unsupported("an extensible array with pages in its index block")
-		}
+		supported(elems <= x.pageLen, "an extensible array with pages in its index block")
 
-		return x.inBlock(addr, elems, i)
+		return x.of(addr, front, elems, "EADB", dataBlock, i)
 	}
 
-	addr, err := x.pointer(x.blocks, int(2*(x.minPtrs-1))*x.p.so, uint64(s-x.superInIndex()))
-	if err != nil || addr == undefined {
-		return nowhere, err
+	addr := x.pointer(x.blocks, 2*(x.minPtrs-1)*8, uint64(s-x.superInIndex()))
+	if addr == undefined {
+		return nowhere
 	}
 
 	pages, bitLen := uint64(0), uint64(0)
@@ -530,124 +393,67 @@ func (x *extensibleIndex) find(at []uint64) (stored, error) {
 		bitLen = (pages + 7) / 8
 	}
 
-	front := uint64(6 + x.p.so + x.offLen)
 	if x.super == nil || x.superAddr != addr {
-		hi, lo := bits.Mul64(blocks, bitLen+uint64(x.p.so))
-		if hi != 0 || !x.p.within(addr, lo) {
-			return nowhere, x.p.errorf(addr, "a block of the extensible array reaches beyond the end of the file")
-		}
-
-		if x.super, err = x.p.checked(addr, front+lo+4, "EASB", "secondary block of an extensible array"); err != nil {
-			return nowhere, err
-		}
-
+		size, ok := times(blocks, bitLen+8)
+		x.p.unless(ok && x.p.within(addr, size), addr, "a block of the extensible array reaches beyond the end of the file")
+		x.super = x.p.checked(addr, front+size+4, "EASB", "secondary block of an extensible array").b
 		x.superAddr = addr
 	}
 
-	data, err := x.pointer(x.super, int(front+blocks*bitLen), no)
-	if err != nil || data == undefined {
-		return nowhere, err
-	}
+	data := x.pointer(x.super, front+blocks*bitLen, no)
 
-	if pages == 0 {
-		return x.inBlock(data, elems, i)
+	switch {
+	case data == undefined:
+		return nowhere
+	case pages == 0:
+		return x.of(data, front, elems, "EADB", dataBlock, i)
 	}
-
-	page := i / x.pageLen
 
 	// The bits of all data blocks follow each other, though room is kept for
 	// whole bytes per block.
-	if !bit(x.super.b[front:front+blocks*bitLen], no*pages+page) {
-		return nowhere, nil
+	no = no*pages + i/x.pageLen
+	if !bit(x.super[front:front+blocks*bitLen], no) {
+		return nowhere
 	}
 
-	pageAddr := data + front + 4 + page*(x.pageLen*uint64(x.size)+4)
-	if x.data == nil || x.dataAddr != pageAddr {
-		if x.data, err = x.page(pageAddr, x.pageLen); err != nil {
-			x.data = nil
-			return nowhere, err
-		}
-
-		x.dataAddr = pageAddr
-	}
-
-	return x.get(x.data, i%x.pageLen)
+	return x.of(data+front+4+i/x.pageLen*(x.pageLen*uint64(x.size)+4), 0, x.pageLen, "", page, i%x.pageLen)
 }
 
-// inBlock reads entry i of an unpaged data block.
-func (x *extensibleIndex) inBlock(addr, elems, i uint64) (stored, error) {
-	if x.data == nil || x.dataAddr != addr {
-		front := uint64(6 + x.p.so + x.offLen)
-
-		if elems > uint64(x.p.size) {
-			return nowhere, x.p.errorf(addr, "a block of the extensible array reaches beyond the end of the file")
-		}
-
-		c, err := x.p.checked(addr, front+elems*uint64(x.size)+4, "EADB", "data block of an extensible array")
-		if err != nil {
-			return nowhere, err
-		}
-
-		x.data, x.dataAddr = c.b[front:], addr
-	}
-
-	return x.get(x.data, i)
-}
+const dataBlock = "data block of an extensible array"
 
 // btree2Index is the version 2 B-tree.
 type btree2Index struct {
-	p     *parser
-	st    *storage
-	h     *btree2Header
-	nodes []*btree2Node // the last one read of each depth from the root
-	addrs []uint64
+	p  *parser
+	st *storage
+	h  *btree2Header
+	way[*btree2Node]
 }
 
-func newBTree2Index(p *parser, st *storage) (chunkIndex, error) {
-	h, err := p.btree2Header(st.addr)
-	if err != nil {
-		return nil, err
-	}
+func newBTree2Index(p *parser, st *storage) chunkIndex {
+	h := p.btree2Header(st.addr)
+	size := uint64(8 + 8*len(st.dims))
+	p.unless(h.kind == 10 && h.recSize == size || h.kind == 11 && h.recSize > size+4 && h.recSize <= size+12, st.addr,
+		"a B-tree of kind %d with records of %d bytes for chunks of %d axes", h.kind, h.recSize, len(st.dims))
 
-	size := p.so + 8*len(st.dims)
-	switch {
-	case h.kind == 10 && int(h.recSize) == size:
-	case h.kind == 11 && int(h.recSize) > size+4 && int(h.recSize) <= size+12:
-	default:
-		return nil, p.errorf(st.addr, "a B-tree of kind %d with records of %d bytes for chunks of %d axes", h.kind, h.recSize,
-			len(st.dims))
-	}
-
-	return &btree2Index{p: p, st: st, h: h}, nil
+	return (&btree2Index{p: p, st: st, h: h}).find
 }
 
-func (x *btree2Index) find(at []uint64) (stored, error) {
-	if x.h.root == undefined {
-		return nowhere, nil
+func (x *btree2Index) find(at []uint64) stored {
+	if x.h.root.addr == undefined {
+		return nowhere
 	}
 
-	child := btree2Child{x.h.root, x.h.rootRecs}
+	child, size := x.h.root, int(x.h.recSize)
 
-	size := int(x.h.recSize)
 	for depth := 0; depth <= x.h.depth; depth++ {
-		if depth >= len(x.nodes) || x.addrs[depth] != child.addr {
-			n, err := x.p.btree2Node(x.h, child.addr, child.n, x.h.depth-depth)
-			if err != nil {
-				return nowhere, err
-			}
-
-			x.nodes = append(x.nodes[:depth], n)
-			x.addrs = append(x.addrs[:depth], child.addr)
-		}
-
-		n := x.nodes[depth]
+		n := x.node(depth, child.addr, func() *btree2Node { return x.p.btree2Node(x.h, child, x.h.depth-depth) })
 
 		// The position ends every record.
 		exact := false
-		i := sort.Search(n.n, func(i int) bool {
-			c := x.p.cursor(n.recs[(i+1)*size-8*len(at) : (i+1)*size])
-			for _, want := range at {
-				if k := c.u64(); k != want {
+		i := sort.Search(len(n.recs)/size, func(i int) bool {
+			key := n.recs[(i+1)*size-8*len(at) : (i+1)*size]
+			for j, want := range at {
+				if k := binary.LittleEndian.Uint64(key[8*j:]); k != want {
 					return k > want
 				}
 			}
@@ -658,14 +464,14 @@ func (x *btree2Index) find(at []uint64) (stored, error) {
 		})
 
 		if exact {
-			c := x.p.cursor(n.recs[i*size : (i+1)*size])
-			s := stored{addr: c.addr(), size: uint64(x.st.chunkSize)}
+			c := x.p.cursor(n.recs[i*size:], x.st.addr, "a record of the B-tree is too short")
+			s := stored{addr: c.u64(), size: uint64(x.st.chunkSize)}
 			if x.h.kind == 11 {
-				s.size = c.uint(size - x.p.so - 4 - 8*len(at))
+				s.size = c.uint(size - 12 - 8*len(at))
 				s.mask = c.u32()
 			}
 
-			return s, nil
+			return s
 		}
 
 		if depth < x.h.depth {
@@ -673,5 +479,5 @@ func (x *btree2Index) find(at []uint64) (stored, error) {
 		}
 	}
 
-	return nowhere, nil
+	return nowhere
 }

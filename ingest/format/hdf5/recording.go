@@ -1,6 +1,7 @@
 package hdf5
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -16,76 +17,58 @@ import (
 // Format is HDF5, MATLAB 7.3 files among them.
 var Format = ingest.Format{
 	Name: "hdf5", Title: "HDF5", Endings: []string{".h5", ".hdf5", ".he5"}, Attributes: true,
-	Detect: func(_ []byte, src ingest.Source) bool { return IsHDF5(src, src.Size) },
-	Open:   openRecording,
+	Detect: func(_ []byte, src ingest.Source) bool {
+		_, ok, err := findSuperblock(src, src.Size)
+		return ok && err == nil
+	},
+	Open: openRecording,
 }
 
 // openRecording names channels by the path of their dataset
 // ("/Table1/Ds02-TACHO", "/mics[3]"), in MATLAB files as MATLAB names them ("x",
 // "opp.RPS_M1", "f{2}").
-func openRecording(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
-	f, err := Open(src, src.Size)
-	if err != nil {
-		return nil, err
-	}
+func openRecording(src ingest.Source, o ingest.Options) (_ ingest.Reader, err error) {
+	defer fault.Catch(&err)
 
+	f := fault.Get(Open(src, src.Size))
 	h := &recording{
-		f: f, cache: NewCache(0), cells: map[string]string{}, closed: map[string]bool{}, clocks: map[string]int64{},
+		f: f, cache: NewCache(cacheBytes), cells: map[string]string{}, closed: map[string]bool{}, clocks: map[string]int64{},
 		options: o.Arrays,
 	}
 
-	for _, d := range f.Datasets() {
-		if _, ok := d.Attribute("MATLAB_class"); ok && f.UserBlock() >= 512 {
-			h.matlab = true
-		}
-
+	top := f.groups[0]
+	h.sofa, h.netcdf = top.Text("Conventions") == "SOFA", top.Has("_NCProperties") || top.Has("_nc3_strict")
+	for _, d := range f.datasets {
+		h.matlab = h.matlab || d.Has("MATLAB_class") && f.src.base >= 512
 		h.benchmark = h.benchmark || d.Path == benchmarkData
 
 		// Files of old versions of netCDF do not name it.
-		if _, ok := d.Attribute("_Netcdf4Dimid"); ok || isDimension(d) {
-			h.netcdf = true
-		}
-
+		h.netcdf = h.netcdf || d.Has("_Netcdf4Dimid") || isDimension(d)
 		if arrays.IsTime(d.Path) {
 			h.clocks[path.Dir(d.Path)] = d.Elements()
 		}
 	}
 
-	if a, _ := f.root.Attribute("Conventions"); a.texts != nil {
-		text, _ := a.Text()
-		h.sofa = text == "SOFA"
-	}
-
-	for _, name := range []string{"_NCProperties", "_nc3_strict"} {
-		if _, ok := f.root.Attribute(name); ok {
-			h.netcdf = true
-		}
-	}
-
-	encoding := fmt.Sprintf("HDF5, superblock %d", f.SuperblockVersion())
+	encoding := fmt.Sprintf("HDF5, superblock %d", f.version)
 	if h.matlab {
-		encoding = fmt.Sprintf("MATLAB 7.3 (HDF5, superblock %d)", f.SuperblockVersion())
+		encoding = fmt.Sprintf("MATLAB 7.3 (HDF5, superblock %d)", f.version)
 	}
 
 	h.r = arrays.New(ingest.Info{Path: src.Path, Format: "hdf5", Encoding: encoding}, src)
 	if h.matlab {
-		for _, d := range f.Datasets() {
+		for _, d := range f.datasets {
 			if strings.HasPrefix(d.Path, "/#refs#/") {
 				continue
 			}
 
-			if err := h.nameCells(d, h.name(d.Path), 0); err != nil {
-				return nil, err
-			}
+			h.nameCells(d, h.name(d.Path), 0)
 		}
 	}
 
 	h.groups()
 
-	for _, d := range f.Datasets() {
-		if err := h.dataset(d); err != nil {
-			return nil, err
-		}
+	for _, d := range f.datasets {
+		h.dataset(d)
 	}
 
 	return h.r, h.r.Finish(o)
@@ -95,24 +78,17 @@ const opaqueFound = "objects and function handles are not read: save numbers, te
 
 // opaque reports whether an object of the file is a value of MATLAB's that is
 // neither an array of numbers or characters nor a cell or struct.
-func (h *recording) opaque(attribute func(name string) (Attribute, bool)) bool {
-	if _, ok := attribute("MATLAB_object_decode"); ok {
-		return true
-	}
-
-	a, ok := attribute("MATLAB_class")
-	class, _ := a.Text()
-
-	return ok && !slices.Contains([]string{
-		"double", "single", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "logical", "char",
-		"cell", "struct", "canonical empty",
-	}, class)
+func (h *recording) opaque(as Attributes) bool {
+	const known = "|double|single|int8|int16|int32|int64|uint8|uint16|uint32|uint64|logical|char|cell|struct|" +
+		"canonical empty|"
+	return as.Has("MATLAB_object_decode") ||
+		as.Has("MATLAB_class") && !strings.Contains(known, "|"+as.Text("MATLAB_class")+"|")
 }
 
 // unread reports whether a path lies in a group that is listed as unread.
 func (h *recording) unread(path string) bool {
-	for i := range path {
-		if path[i] == '/' && h.closed[path[:i]] {
+	for p := range h.closed {
+		if strings.HasPrefix(path, p+"/") {
 			return true
 		}
 	}
@@ -122,12 +98,12 @@ func (h *recording) unread(path string) bool {
 
 // groups lists the attributes of groups, and what is no hard link.
 func (h *recording) groups() {
-	for _, g := range h.f.Groups() {
+	for _, g := range h.f.groups {
 		if h.matlab {
 			reason := ""
-			if _, sparse := g.Attribute("MATLAB_sparse"); sparse {
+			if g.Has("MATLAB_sparse") {
 				reason = "sparse arrays are not read: save full(…) of it"
-			} else if h.opaque(g.Attribute) {
+			} else if h.opaque(g.Attributes) {
 				reason = opaqueFound
 			}
 
@@ -216,92 +192,52 @@ func (h *recording) name(path string) string {
 }
 
 // nameCells gives what the cells of a cell array refer to the cells' names.
-func (h *recording) nameCells(d *Dataset, name string, depth int) error {
-	if c, ok := matlabClass(d); !ok || c != "cell" || d.Type.Class != Reference || depth > 16 {
-		return nil
+func (h *recording) nameCells(d *Dataset, name string, depth int) {
+	if d.Text("MATLAB_class") != "cell" || d.Type.Class != Reference || depth > 16 {
+		return
 	}
 
-	refs, err := h.f.ReadReferences(d)
-	if err != nil {
-		return err
-	}
-
-	for i, ref := range refs {
+	for i, ref := range fault.Get(h.f.ReadReferences(d)) {
 		cell := fmt.Sprintf("%s{%d}", name, i+1)
 		switch x := ref.(type) {
 		case *Dataset:
 			if _, seen := h.cells[x.Path]; !seen {
 				h.cells[x.Path] = cell
-				if err := h.nameCells(x, cell, depth+1); err != nil {
-					return err
-				}
+				h.nameCells(x, cell, depth+1)
 			}
 
 		case *Group:
 			h.cells[x.Path] = cell
 		}
 	}
-
-	return nil
-}
-
-func matlabClass(d *Dataset) (string, bool) {
-	a, ok := d.Attribute("MATLAB_class")
-	if !ok {
-		return "", false
-	}
-
-	return a.Text()
 }
 
 // maxTexts bounds the texts read from a dataset.
 const maxTexts = 1 << 12
 
-func (h *recording) dataset(d *Dataset) error {
-	r := h.r
-	name := h.name(d.Path)
-	class, _ := matlabClass(d)
-	_, empty := d.Attribute("MATLAB_empty")
+// dataset adds what a dataset holds, or lists it as unread.
+func (h *recording) dataset(d *Dataset) {
+	r, name := h.r, h.name(d.Path)
+	class, n := d.Text("MATLAB_class"), d.Elements()
+	reason, isFault := h.unreadable(d, class)
 
-	n := d.Elements()
 	switch {
-	case isDimension(d):
-		r.Unread(name, false, "a netCDF dimension without values")
-		return nil
-	case h.benchmark && (strings.HasPrefix(d.Path, "/CsmBuild/") || strings.HasPrefix(d.Path, "/CsmData/")):
-		r.Unread(name, false, "cross spectra of microphones, no recording")
-		return nil
-	case h.sofa && (d.Path == "/Data.Real" || d.Path == "/Data.Imag" || d.Path == "/Data.SOS"):
-		r.Unread(name, false, "transfer functions or filters, no recording")
-		return nil
-	case d.Null || n == 0 || empty && h.matlab:
-		r.Unread(name, false, "an empty dataset")
-		return nil
+	case reason != "":
+		r.Unread(name, isFault, reason)
+		return
 	case h.matlab && (class == "cell" || strings.HasPrefix(d.Path, "/#subsystem#/") || h.unread(d.Path)):
-		return nil // its cells are listed, or it is part of what is listed as unread
-	case h.matlab && h.opaque(d.Attribute):
-		r.Unread(name, true, opaqueFound)
-		return nil
-	case h.matlab && class == "char" && n <= maxTexts && d.Err() == nil:
-		text, err := charRows(d)
-		r.Attribute(name, text)
-		return err
-
+		return // its cells are listed, or it is part of what is listed as unread
+	case h.matlab && class == "char" && n <= maxTexts && d.err == nil:
+		r.Attribute(name, charRows(d))
+		return
 	case d.Type.Class == String:
-		if n > maxTexts {
-			r.Unread(name, false, fmt.Sprintf("a table of %d texts", n))
-			return nil
-		}
-
-		s, err := d.ReadStrings()
-		if err != nil {
+		if s, err := d.ReadStrings(); err != nil {
 			r.Unread(name, true, err.Error())
-			return nil
+		} else {
+			r.Attribute(name, strings.Join(s, "\n"))
 		}
 
-		r.Attribute(name, strings.Join(s, "\n"))
-
-		return nil
+		return
 	}
 
 	var attrs []ingest.Attribute
@@ -325,21 +261,38 @@ func (h *recording) dataset(d *Dataset) error {
 		attrs = append(attrs, ingest.Attribute{Name: "role", Value: role})
 	}
 
-	if d.Type.Class == Compound {
-		return h.table(d, name, attrs)
-	}
-
 	packing, err := h.packing(d)
-	if derr := d.Err(); derr != nil {
-		err = derr
-	}
 
-	if err != nil {
+	switch err = cmp.Or(d.err, err); {
+	case d.Type.Class == Compound:
+		h.table(d, name, attrs)
+	case err != nil:
 		r.Unread(name, d.Type.Class != Reference, err.Error())
-		return nil
+	default:
+		h.channels(d, name, attrs, d.Path, packing)
+	}
+}
+
+// unreadable returns why a dataset is not read, "" if it may be; isFault as ingest.Unread.Fault.
+func (h *recording) unreadable(d *Dataset, class string) (reason string, isFault bool) {
+	hidden := class == "cell" || strings.HasPrefix(d.Path, "/#subsystem#/") || h.unread(d.Path)
+
+	switch n := d.Elements(); {
+	case isDimension(d):
+		return "a netCDF dimension without values", false
+	case h.benchmark && (strings.HasPrefix(d.Path, "/CsmBuild/") || strings.HasPrefix(d.Path, "/CsmData/")):
+		return "cross spectra of microphones, no recording", false
+	case h.sofa && (d.Path == "/Data.Real" || d.Path == "/Data.Imag" || d.Path == "/Data.SOS"):
+		return "transfer functions or filters, no recording", false
+	case d.Null || n == 0 || h.matlab && d.Has("MATLAB_empty"):
+		return "an empty dataset", false
+	case h.matlab && !hidden && h.opaque(d.Attributes):
+		return opaqueFound, true
+	case d.Type.Class == String && n > maxTexts && !(h.matlab && hidden):
+		return fmt.Sprintf("a table of %d texts", n), false
 	}
 
-	return h.channels(d, name, attrs, d.Path, packing)
+	return "", false
 }
 
 // benchmarkData is the recording in files of the benchmark of array methods.
@@ -347,10 +300,8 @@ const benchmarkData = "/MicrophoneData/microphoneDataPa"
 
 // role is what a dataset is other than a recording (ingest.Channel.Role), "" if none.
 func (h *recording) role(d *Dataset) string {
-	a, _ := d.Attribute("CLASS")
-	class, _ := a.Text()
 	switch {
-	case class == "DIMENSION_SCALE":
+	case d.Text("CLASS") == "DIMENSION_SCALE":
 		return "coordinate"
 	case h.benchmark && (strings.HasPrefix(d.Path, "/MetaData/") || strings.HasPrefix(d.Path, "/MeasurementData/")),
 		h.sofa && !slices.Contains(h.axes(d), "time"):
@@ -380,8 +331,7 @@ func (h *recording) axes(d *Dataset) []string {
 
 		names[i] = path.Base(scale.Path)
 
-		units, _ := scale.Attribute("units")
-		if text, _ := units.Text(); clock.Unit(text) || h.sofa && names[i] == "N" {
+		if clock.Unit(scale.Text("units")) || h.sofa && names[i] == "N" {
 			names[i] = "time"
 		}
 	}
@@ -407,49 +357,32 @@ func benchmarkUnit(path string) string {
 }
 
 // table adds each field of numbers of a dataset of compounds.
-func (h *recording) table(d *Dataset, name string, attrs []ingest.Attribute) error {
+func (h *recording) table(d *Dataset, name string, attrs []ingest.Attribute) {
 	packing, wrong := h.packing(d)
 	if packing != nil {
-		wrong = &fault.Error{
-			Want: "scale_factor, add_offset and limits of numbers", Found: "a table with them",
-			Hint: "they hold for no field of it",
-		}
+		wrong = fault.At("", "", "scale_factor, add_offset and limits of numbers", "a table with them",
+			"they hold for no field of it")
+	}
+
+	parts := map[string]string{} // of h5py's complex numbers, named as all are
+	if m := d.Type.Members; len(m) == 2 && m[0].Name == "r" && m[1].Name == "i" {
+		parts["r"], parts["i"] = "real", "imag"
 	}
 
 	for _, m := range d.Type.Members {
-		field, err := d.Field(m.Name)
-		if err == nil {
-			err = field.Err()
-		}
+		field, part := d.inner(m), cmp.Or(parts[m.Name], m.Name)
 
-		switch {
-		case err != nil:
-		case !m.Type.Numeric():
-			h.r.Unread(name+"."+m.Name, false, "a field of "+m.Type.String())
-			continue
-		default:
-			err = wrong
-		}
-
-		if err != nil {
-			h.r.Unread(name+"."+m.Name, m.Type.Numeric(), err.Error())
-			continue
-		}
-
-		if err := h.channels(field, name+"."+m.Name, attrs, d.Path, nil); err != nil {
-			return err
+		if err := cmp.Or(field.err, wrong); err != nil {
+			h.r.Unread(name+"."+part, m.Type.numeric, err.Error())
+		} else {
+			h.channels(field, name+"."+part, attrs, d.Path, nil)
 		}
 	}
-
-	return nil
 }
 
 // charRows reads a character array of MATLAB, a line for each of its rows.
-func charRows(d *Dataset) (string, error) {
-	text, err := d.floats()
-	if err != nil {
-		return "", err
-	}
+func charRows(d *Dataset) string {
+	text := fault.Get(d.floats())
 
 	rows := 1
 	if len(d.Dims) > 1 {
@@ -466,14 +399,12 @@ func charRows(d *Dataset) (string, error) {
 		lines = append(lines, string(utf16.Decode(units)))
 	}
 
-	return strings.Join(lines, "\n"), nil
+	return strings.Join(lines, "\n")
 }
 
 // isDimension reports whether a dataset holds a netCDF dimension and no variable.
 func isDimension(d *Dataset) bool {
-	a, _ := d.Attribute("NAME")
-	s, _ := a.Text()
-	return strings.HasPrefix(s, "This is a netCDF dimension but not a netCDF variable")
+	return strings.HasPrefix(d.Text("NAME"), "This is a netCDF dimension but not a netCDF variable")
 }
 
 // packing returns the packing that a dataset's attributes state, nil if none.
@@ -481,44 +412,34 @@ func (h *recording) packing(d *Dataset) (*arrays.Packing, error) {
 	t := arrays.Stored{Bits: 8 * d.Type.Size, Integer: d.Type.Class != Float, Signed: d.Type.Signed}
 
 	var fill []float64
-	if h.netcdf && d.st != nil && d.st.fill != nil && d.Type.Size > 1 && d.Type.Numeric() {
+	if h.netcdf && d.st.fill != nil && d.Type.Size > 1 && d.Type.numeric {
 		fill = []float64{d.Type.float(d.st.fill)}
 	}
 
 	return arrays.NewPacking(t, fill, func(name string) (arrays.Numbers, bool) {
 		a, ok := d.Attribute(name)
-		if !ok {
-			return arrays.Numbers{}, false
-		}
-
 		if a.stored != nil {
 			return arrays.Numbers{Values: a.numbers(), Integer: a.Type.Class != Float}, true
 		}
 
-		if s, ok := a.Text(); ok {
-			return arrays.TextNumber(s), true
-		}
+		s, _ := a.Text() // none is no number
 
-		return arrays.Numbers{}, true
+		return arrays.TextNumber(s), ok
 	})
 }
 
 // channels adds a dataset or a field of one.
-func (h *recording) channels(d *Dataset, name string, attrs []ingest.Attribute, of string, packing *arrays.Packing,
-) error {
-	if d.Elements() == 1 {
-		v, err := d.floats()
-		if err != nil {
-			return err
-		}
-
+func (h *recording) channels(d *Dataset, name string, attrs []ingest.Attribute, of string, packing *arrays.Packing) {
+	n := d.Elements()
+	if n == 1 {
+		v := fault.Get(d.floats())
 		if packing != nil {
 			packing.Apply(v)
 		}
 
 		h.r.Attribute(name, arrays.Number(v[0]))
 
-		return nil
+		return
 	}
 
 	// MATLAB's axes lie reversed in the file. Its channels, of which the first axis
@@ -538,23 +459,17 @@ func (h *recording) channels(d *Dataset, name string, attrs []ingest.Attribute, 
 		slices.Reverse(axes)
 	}
 
-	var err error
-	if a.Axis, err = arrays.Axes(a.Dims, axes, h.clocks[path.Dir(d.Path)], h.options); err != nil {
-		h.r.Unread(name, true, err.Error())
-		return nil
-	}
+	axis, err := arrays.Axes(a.Dims, axes, h.clocks[path.Dir(d.Path)], h.options)
+	rd, err2 := d.NewReader(h.cache)
 
-	rd, err := d.NewReader(h.cache)
-	if err != nil {
-		h.r.Unread(name, true, err.Error())
-		return nil
-	}
-
-	n := d.Elements()
 	if all := h.declared + n; n < 0 || all < 0 || all > maxUnwritten && all/maxPerByte > h.f.src.size {
-		h.r.Unread(name, true, fmt.Sprintf("%d samples are declared, which a file of %d bytes cannot hold: they were never "+
+		err2 = cmp.Or(err2, fmt.Errorf("%d samples are declared, which a file of %d bytes cannot hold: they were never "+
 			"written, or are all equal", n, h.f.src.size))
-		return nil
+	}
+
+	if err = cmp.Or(err, err2); err != nil {
+		h.r.Unread(name, true, err.Error())
+		return
 	}
 
 	h.declared += n
@@ -563,17 +478,17 @@ func (h *recording) channels(d *Dataset, name string, attrs []ingest.Attribute, 
 		a.Quantum = arrays.Integers(8*t.Size, t.Signed)
 	}
 
-	p := &plane{rd, a.Axis}
+	p := &plane{rd, axis}
 	if h.matlab {
-		p.axis = len(d.Dims) - 1 - a.Axis
+		p.axis = len(d.Dims) - 1 - axis
 	}
 
-	a.Plane = p
+	a.Axis, a.Plane = axis, p
 	if packing != nil {
 		a.Plane, a.Quantum = packing.Unpack(p), packing.Quantum(a.Quantum)
 	}
 
-	return h.r.Add(a)
+	fault.Raise(h.r.Add(a))
 }
 
 // plane is a dataset as channels.
@@ -583,6 +498,6 @@ type plane struct {
 }
 
 // Read implements arrays.Plane.
-func (p *plane) Read(channels []int, start int64, dst [][]float64) (int, error) {
+func (p *plane) Read(channels []int, start int64, dst [][]float64) error {
 	return p.r.ReadChannels(p.axis, channels, start, dst)
 }

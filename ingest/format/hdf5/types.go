@@ -4,9 +4,10 @@ import (
 	"bytes"
 	"fmt"
 	"math"
-	"math/bits"
+	"strconv"
 
 	"doubletake/ingest/format/internal/raw"
+	"doubletake/internal/lists"
 )
 
 // Class is the kind of a datatype.
@@ -50,18 +51,10 @@ type Type struct {
 	Variable  bool     // strings of variable length
 	Members   []Member // of a compound
 
-	conv      conv
-	stored    raw.Kind
-	lead      int // lowest bit that counts
-	prec      int // bits that count
-	signBit   int
-	expBit    int
-	expLen    int
-	manBit    int
-	manLen    int
-	bias      int64
-	pad       uint8 // of strings: 0 NUL-terminated, 1 NUL-padded, 2 blank-padded
-	base      *Type // of sequences and arrays
+	numeric   bool
+	stored    raw.Kind // of numbers
+	pad       uint8    // of strings: 0 NUL-terminated, 1 NUL-padded, 2 blank-padded
+	base      *Type    // of sequences and arrays
 	objectRef bool
 	why       string // what keeps a number from being read, "" if nothing
 }
@@ -73,24 +66,11 @@ type Member struct {
 	Type   Type
 }
 
-// conv is how bytes become a float64.
-type conv int
-
-const (
-	convNone  conv = iota
-	convWhole      // of the kind Type.stored, many at once
-	convInt        // integers of odd sizes
-	convFloat      // floats of odd sizes
-)
-
 // unsigned and signed are the kinds of integers all bits of which count, by their bytes.
 var (
 	unsigned = map[int]raw.Kind{1: raw.U8, 2: raw.U16, 4: raw.U32, 8: raw.U64}
 	signed   = map[int]raw.Kind{1: raw.I8, 2: raw.I16, 4: raw.I32, 8: raw.I64}
 )
-
-// Numeric reports whether elements are read as numbers.
-func (t Type) Numeric() bool { return t.conv != convNone }
 
 // String reads like "float32 little-endian", "string of 16 bytes", "compound of 3 fields".
 func (t Type) String() string {
@@ -109,10 +89,9 @@ func (t Type) String() string {
 	}
 
 	switch t.Class {
-	case Integer:
-		return fmt.Sprintf("%sint%d%s", sign, 8*t.Size, end)
-	case Enum:
-		return fmt.Sprintf("enum of %sint%d%s", sign, 8*t.Size, end)
+	case Integer, Enum:
+		of := map[Class]string{Enum: "enum of "}[t.Class]
+		return fmt.Sprintf("%s%sint%d%s", of, sign, 8*t.Size, end)
 	case Float:
 		return fmt.Sprintf("float%d%s", 8*t.Size, end)
 	case Bits:
@@ -140,58 +119,45 @@ func (t Type) String() string {
 }
 
 // datatype reads a datatype message.
-func (p *parser) datatype(b []byte) (Type, error) {
-	c := p.cursor(b)
-	t, err := p.typ(c, 0)
-	if err == nil && c.bad {
-		err = p.errorf(undefined, "a datatype message is too short")
-	}
+func (p *parser) datatype(b []byte) Type { return p.typ(p.message(b, "datatype"), 0) }
 
-	return t, err
-}
+func (p *parser) typ(c *cursor, depth int) Type {
+	supported(depth <= 16, "a datatype nested more than 16 deep")
 
-func (p *parser) typ(c *cursor, depth int) (Type, error) {
-	if depth > 16 {
-		return Type{}, p.unsupported("a datatype nested more than 16 deep")
-	}
-
-	if err := p.charge(256); err != nil {
-		return Type{}, err
-	}
+	p.charge(256)
 
 	cv := c.u8()
 	version := int(cv >> 4)
 	t := Type{Class: Class(cv & 15)}
 	flags := c.uint(3)
 	size := c.u32()
-
-	if c.bad {
-		return t, p.errorf(undefined, "a datatype message is too short")
-	}
-
-	if size == 0 || size > math.MaxInt32 {
-		return t, p.errorf(undefined, "a datatype of %d bytes", size)
-	}
-
+	p.unless(size > 0 && size <= math.MaxInt32, undefined, "a datatype of %d bytes", size)
 	t.Size = int(size)
-	if version < 1 || version > 5 {
-		return t, p.unsupported(fmt.Sprintf("datatype version %d", version))
-	}
+
+	supported(version >= 1 && version <= 5, "datatype version %d", version)
 
 	switch t.Class {
 	case Integer, Bits:
 		t.BigEndian = flags&1 != 0
 		t.Signed = t.Class == Integer && flags&8 != 0
-		t.lead, t.prec = int(c.u16()), int(c.u16())
-		t.setInt()
 
+		kinds := unsigned
+		if t.Signed {
+			kinds = signed
+		}
+
+		t.stored, t.numeric = kinds[t.Size]
+		t.whole("integer", c.u16(), c.u16())
 	case Float:
 		t.BigEndian = flags&1 != 0
-		t.lead, t.prec = int(c.u16()), int(c.u16())
-		t.expBit, t.expLen, t.manBit, t.manLen = int(c.u8()), int(c.u8()), int(c.u8()), int(c.u8())
-		t.bias, t.signBit = int64(c.u32()), int(flags>>8&0xff)
-		t.setFloat(flags)
+		first, bits := c.u16(), c.u16()
+		form := floatForm{uint8(flags >> 8), c.u8(), c.u8(), c.u8(), c.u8(), c.u32()}
+		if t.stored, t.numeric = floats[form]; flags>>4&7 != 2 { // a mantissa with an implied bit, of no VAX
+			t.numeric = false
+		}
 
+		t.numeric = t.numeric && t.Size == t.stored.Bytes()
+		t.whole("float", first, bits)
 	case Time:
 		c.skip(2)
 	case String:
@@ -201,59 +167,34 @@ func (p *parser) typ(c *cursor, depth int) (Type, error) {
 	case Reference:
 		t.objectRef = flags&15 == 0 && version < 4
 	case Compound:
-		if err := p.compound(c, &t, int(flags&0xffff), version, depth); err != nil {
-			return t, err
-		}
-
+		p.compound(c, &t, int(flags&0xffff), version, depth)
 	case Enum:
-		var err error
-		if t, err = p.enum(c, t, int(flags&0xffff), version, depth); err != nil {
-			return t, err
-		}
-
+		t = p.enum(c, t, int(flags&0xffff), version, depth)
 	case Sequence:
-		if err := p.sequence(c, &t, flags, depth); err != nil {
-			return t, err
-		}
-
+		p.sequence(c, &t, flags, depth)
 	case Array:
-		n := int(c.u8())
-
+		n := 4 * int(c.u8())
 		if version < 3 {
-			c.skip(3)
+			n = 3 + 2*n
 		}
 
-		c.skip(4 * n)
-
-		if version < 3 {
-			c.skip(4 * n)
-		}
-
-		base, err := p.typ(c, depth+1)
-		if err != nil {
-			return t, err
-		}
-
+		c.skip(n)
+		base := p.typ(c, depth+1)
 		t.base = &base
-
 	case Complex:
 	default:
-		return t, p.unsupported(fmt.Sprintf("datatype class %d", int(t.Class)))
+		unsupported("datatype class %d", int(t.Class))
 	}
 
-	if c.bad {
-		return t, p.errorf(undefined, "a datatype message is too short")
-	}
-
-	if t.conv == convNone && t.why == "" {
+	if !t.numeric && t.why == "" {
 		t.why = "datatype " + t.String()
 	}
 
-	return t, nil
+	return t
 }
 
 // compound reads the fields of a compound.
-func (p *parser) compound(c *cursor, t *Type, fields, version, depth int) error {
+func (p *parser) compound(c *cursor, t *Type, fields, version, depth int) {
 	for range fields {
 		m := Member{Name: c.text(version < 3)}
 		if version < 3 {
@@ -262,201 +203,93 @@ func (p *parser) compound(c *cursor, t *Type, fields, version, depth int) error 
 			m.Offset = int(c.uint(encSize(uint64(t.Size))))
 		}
 
-		dims := uint8(0)
 		if version == 1 {
-			dims = c.u8()
+			supported(c.u8() == 0, "a field of a compound that is an array of version 1")
+
 			c.skip(3 + 4 + 4 + 16)
 		}
 
-		var err error
-		if m.Type, err = p.typ(c, depth+1); err != nil {
-			return err
-		}
-
-		if dims > 0 {
-			base := m.Type
-			m.Type = Type{Class: Array, Size: t.Size - m.Offset, base: &base}
-		}
-
-		if m.Offset < 0 || m.Offset > t.Size || m.Type.Size > t.Size-m.Offset {
-			return p.errorf(undefined, "a field of a compound reaches beyond its end")
-		}
-
+		m.Type = p.typ(c, depth+1)
+		p.unless(m.Offset >= 0 && m.Offset <= t.Size && m.Type.Size <= t.Size-m.Offset, undefined,
+			"a field of a compound reaches beyond its end")
 		t.Members = append(t.Members, m)
 	}
-
-	return nil
 }
 
 // enum reads the base of an enum and passes its names and values.
-func (p *parser) enum(c *cursor, t Type, names, version, depth int) (Type, error) {
-	base, err := p.typ(c, depth+1)
-	if err != nil {
-		return t, err
-	}
-
-	if base.Class != Integer || base.Size != t.Size {
-		return t, p.errorf(undefined, "an enum of %s", base)
-	}
-
+func (p *parser) enum(c *cursor, t Type, names, version, depth int) Type {
+	base := p.typ(c, depth+1)
+	p.unless(base.Class == Integer && base.Size == t.Size, undefined, "an enum of %s", base)
 	base.Class = Enum
-	for range names {
-		if err := p.charge(32); err != nil {
-			return base, err
-		}
 
+	for range names {
+		p.charge(32)
 		c.text(version < 3)
 	}
 
 	c.skip(names * base.Size)
 
-	return base, nil
+	return base
 }
 
 // sequence reads a type of variable length: strings, or sequences of a base type.
-func (p *parser) sequence(c *cursor, t *Type, flags uint64, depth int) error {
+func (p *parser) sequence(c *cursor, t *Type, flags uint64, depth int) {
 	t.Variable = true
 	t.pad = uint8(flags >> 4 & 15)
 
-	base, err := p.typ(c, depth+1)
-	if err != nil {
-		return err
-	}
-
+	base := p.typ(c, depth+1)
 	if flags&15 == 1 {
 		t.Class = String
 	} else {
 		t.base = &base
 	}
 
-	if t.Size < 4+p.so+4 {
-		return p.errorf(undefined, "variable-length elements of %d bytes", t.Size)
-	}
-
-	return nil
+	p.unless(t.Size >= 16, undefined, "variable-length elements of %d bytes", t.Size)
 }
 
-// setInt decides how integers are read.
-func (t *Type) setInt() {
-	if t.Size > 8 || t.prec < 1 || t.lead+t.prec > 8*t.Size {
-		t.why = fmt.Sprintf("datatype integer of %d bits in %d bytes", t.prec, t.Size)
-		return
-	}
-
-	kinds := unsigned
-	if t.Signed {
-		kinds = signed
-	}
-
-	t.conv = convInt
-	if kind, ok := kinds[t.Size]; ok && t.prec == 8*t.Size {
-		t.conv, t.stored = convWhole, kind
+// whole keeps numbers whose bits all count.
+func (t *Type) whole(what string, first, bits uint16) {
+	if t.numeric = t.numeric && first == 0 && int(bits) == 8*t.Size; !t.numeric {
+		t.why = fmt.Sprintf("datatype %s of %d bits in %d bytes", what, bits, t.Size)
 	}
 }
 
-// setFloat decides how floats are read.
-func (t *Type) setFloat(flags uint64) {
-	norm := flags >> 4 & 3
-	end := t.lead + t.prec
-	ok := t.Size <= 8 && flags&(1<<6) == 0 && norm == 2 && t.manLen >= 1 && t.manLen <= 52 && t.expLen >= 2 &&
-		t.expLen <= 11 &&
-		end <= 8*t.Size && t.manBit+t.manLen <= end && t.expBit+t.expLen <= end && t.signBit < end && t.bias > 0 &&
-		t.bias < 2048
-
-	if !ok {
-		t.why = fmt.Sprintf("datatype float of %d bits in %d bytes", t.prec, t.Size)
-		return
-	}
-
-	is := func(size, sign, expBit, expLen, manLen int, bias int64) bool {
-		return t.Size == size && t.lead == 0 && t.prec == 8*size && t.signBit == sign && t.expBit == expBit &&
-			t.expLen == expLen && t.manBit == 0 && t.manLen == manLen && t.bias == bias
-	}
-
-	switch {
-	case is(4, 31, 23, 8, 23, 127):
-		t.conv, t.stored = convWhole, raw.F32
-	case is(8, 63, 52, 11, 52, 1023):
-		t.conv, t.stored = convWhole, raw.F64
-	default:
-		t.conv = convFloat
-	}
+// floatForm is where the parts of a float are: the first bits of sign and exponent, the bits of
+// the exponent, the same of the mantissa, and the exponent's bias.
+type floatForm struct {
+	sign, exp, expBits, man, manBits uint8
+	bias                             uint32
 }
 
-// raw returns the bytes of an element of at most 8 as a number.
-func (t *Type) raw(b []byte) uint64 {
-	var v uint64
-	if t.BigEndian {
-		for _, x := range b[:t.Size] {
-			v = v<<8 | uint64(x)
+var floats = map[floatForm]raw.Kind{
+	{15, 10, 5, 0, 10, 15}: raw.F16, {31, 23, 8, 0, 23, 127}: raw.F32, {63, 52, 11, 0, 52, 1023}: raw.F64,
+}
+
+// integer writes an element of an integer type.
+func (t *Type) integer(b []byte) string {
+	v := uint64(0)
+	for i := range t.Size {
+		k := t.Size - 1 - i
+		if t.BigEndian {
+			k = i
 		}
-	} else {
-		for i, x := range b[:t.Size] {
-			v |= uint64(x) << (8 * i)
-		}
+
+		v = v<<8 | uint64(b[k])
 	}
 
-	return v
-}
-
-// integer returns an element of an integer type; signed ones are extended to
-// 64 bits.
-func (t *Type) integer(b []byte) uint64 {
-	v := t.raw(b) >> t.lead << (64 - t.prec)
-	if t.Signed {
-		return uint64(int64(v) >> (64 - t.prec))
+	if shift := 64 - 8*t.Size; t.Signed {
+		return strconv.FormatInt(int64(v<<shift)>>shift, 10)
 	}
 
-	return v >> (64 - t.prec)
+	return strconv.FormatUint(v, 10)
 }
 
 // float returns an element of a numeric type.
-func (t *Type) float(b []byte) float64 {
-	switch t.conv {
-	case convWhole:
-		return raw.Value(t.stored, t.BigEndian, b)
-
-	case convFloat:
-		v := t.raw(b)
-		field := func(at, n int) uint64 { return v >> at & (1<<n - 1) }
-
-		sign := 1.0
-		if field(t.signBit, 1) == 1 {
-			sign = -1
-		}
-
-		man, exp := field(t.manBit, t.manLen), field(t.expBit, t.expLen)
-		switch {
-		case exp == 1<<t.expLen-1 && man != 0:
-			return math.NaN()
-		case exp == 1<<t.expLen-1:
-			return math.Inf(int(sign))
-		case exp == 0:
-			return sign * math.Ldexp(float64(man), int(1-t.bias)-t.manLen)
-		}
-
-		return sign * math.Ldexp(float64(man|1<<t.manLen), int(int64(exp)-t.bias)-t.manLen)
-
-	default:
-		v := t.integer(b)
-		if t.Signed {
-			return float64(int64(v))
-		}
-
-		return float64(v)
-	}
-}
+func (t *Type) float(b []byte) float64 { return raw.Value(t.stored, t.BigEndian, b) }
 
 // floats reads elements that lie stride bytes apart, the first at the start of src.
 func (t *Type) floats(dst []float64, src []byte, stride int) {
-	if t.conv == convWhole {
-		raw.Decode(dst, src, t.stored, t.BigEndian, stride)
-		return
-	}
-
-	for i := range dst {
-		dst[i] = t.float(src[i*stride:])
-	}
+	raw.Decode(dst, src, t.stored, t.BigEndian, stride)
 }
 
 // text returns an element of a string type of fixed length.
@@ -475,63 +308,42 @@ func (t *Type) text(b []byte) string {
 }
 
 // variable returns the bytes of an element of variable length.
-func (p *parser) variable(h globalHeaps, b []byte, size int) ([]byte, error) {
-	c := p.cursor(b)
+func (p *parser) variable(h globalHeaps, b []byte, size int) []byte {
+	c := p.cursor(b, undefined, "a variable-length element is too short")
 	n := uint64(c.u32())
-	addr, index := c.addr(), c.u32()
-
-	if c.bad {
-		return nil, p.errorf(undefined, "a variable-length element is too short")
-	}
-
+	addr, index := c.u64(), c.u32()
 	if n == 0 || addr == 0 || addr == undefined {
-		return nil, nil
+		return nil
 	}
 
-	v, err := h.get(p, addr, index)
-	if err != nil {
-		return nil, err
-	}
+	v := h.get(p, addr, index)
+	total, ok := times(n, uint64(size))
+	p.unless(ok && total <= uint64(len(v)), addr,
+		"a variable-length element of %d is longer than its object in the global heap", n)
 
-	if hi, total := bits.Mul64(n, uint64(size)); hi != 0 || total > uint64(len(v)) {
-		return nil, p.errorf(addr, "a variable-length element of %d is longer than its object in the global heap", n)
-	}
-
-	return v[:n*uint64(size)], nil
+	return v[:total]
 }
 
-// strings reads n elements as text: strings, and sequences of single
-// characters as MATLAB_fields is one.
-func (p *parser) strings(h globalHeaps, t *Type, b []byte, n int) ([]string, error) {
+// strings reads n elements as text.
+func (p *parser) strings(h globalHeaps, t *Type, b []byte, n int) []string {
+	supported(t.Class == String, "datatype %s", t)
+
 	out := make([]string, 0, n)
 	for i := range n {
 		e := b[i*t.Size : (i+1)*t.Size]
 
 		var s string
-		switch {
-		case t.Class == String && !t.Variable:
+		if t.Variable {
+			s = raw.Latin1(cut(p.variable(h, e, 1)))
+		} else {
 			s = t.text(e)
-		case t.Class == String, t.Class == Sequence && t.base != nil && t.base.Class == String && !t.base.Variable &&
-			t.base.Size == 1:
-			v, err := p.variable(h, e, 1)
-			if err != nil {
-				return nil, err
-			}
-
-			s = raw.Latin1(cut(v))
-
-		default:
-			return nil, p.unsupported("datatype " + t.String())
 		}
 
-		if err := p.charge(int64(len(s)) + 16); err != nil {
-			return nil, err
-		}
-
+		p.charge(int64(len(s)) + 16)
 		out = append(out, s)
 	}
 
-	return out, nil
+	return out
 }
 
 // space is a dataspace.
@@ -542,43 +354,31 @@ type space struct {
 }
 
 // dataspace reads a dataspace message.
-func (p *parser) dataspace(b []byte) (space, error) {
-	c := p.cursor(b)
-	var s space
-
+func (p *parser) dataspace(b []byte) (s space) {
+	c := p.message(b, "dataspace")
 	version, rank, flags := c.u8(), int(c.u8()), c.u8()
+
 	switch version {
 	case 1:
 		c.skip(5)
 	case 2:
 		s.null = c.u8() == 2
 	default:
-		return s, p.unsupported(fmt.Sprintf("dataspace version %d", version))
+		unsupported("dataspace version %d", version)
 	}
 
-	if rank > maxRank {
-		return s, p.errorf(undefined, "%d axes: the format allows %d", rank, maxRank)
-	}
+	p.unless(rank <= maxRank, undefined, "%d axes: the format allows %d", rank, maxRank)
 
 	for range rank {
-		s.dims = append(s.dims, c.len())
+		s.dims = append(s.dims, c.u64())
 	}
 
 	s.max = s.dims
 	if flags&1 != 0 {
 		s.max = nil
 		for range rank {
-			v := c.len()
-			if c.sl < 8 && v == 1<<(8*c.sl)-1 {
-				v = undefined
-			}
-
-			s.max = append(s.max, v)
+			s.max = append(s.max, c.u64())
 		}
-	}
-
-	if c.bad {
-		return s, p.errorf(undefined, "a dataspace message is too short")
 	}
 
 	if s.null {
@@ -587,16 +387,12 @@ func (p *parser) dataspace(b []byte) (space, error) {
 
 	n := uint64(1)
 	for _, d := range s.dims {
-		// An empty axis does not make the others harmless.
-		hi, lo := bits.Mul64(n, max(d, 1))
-		if hi != 0 || lo > 1<<56 {
-			return s, p.errorf(undefined, "a dataspace of more than 2^56 elements")
-		}
-
-		n = lo
+		var ok bool
+		n, ok = times(n, max(d, 1)) // an empty axis does not make the others harmless
+		p.unless(ok && n <= 1<<56, undefined, "a dataspace of more than 2^56 elements")
 	}
 
-	return s, nil
+	return s
 }
 
 // count is the number of elements.
@@ -615,14 +411,5 @@ func (s space) count() uint64 {
 
 // dimsInt are the dims as the package's users see them, nil for a scalar.
 func (s space) dimsInt() []int64 {
-	if len(s.dims) == 0 {
-		return nil
-	}
-
-	out := make([]int64, len(s.dims))
-	for i, d := range s.dims {
-		out[i] = int64(d)
-	}
-
-	return out
+	return lists.Each(s.dims, func(d uint64) int64 { return int64(d) })
 }

@@ -5,9 +5,8 @@ package lvm
 
 import (
 	"bytes"
-	"errors"
+	"cmp"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -19,6 +18,8 @@ import (
 	"doubletake/ingest/format/internal/clock"
 	"doubletake/ingest/format/internal/lines"
 	"doubletake/ingest/format/internal/raw"
+	"doubletake/ingest/format/text"
+	"doubletake/internal/lists"
 )
 
 const magic = "LabVIEW Measurement"
@@ -31,7 +32,6 @@ var Format = ingest.Format{
 const (
 	maxLine = 1 << 16
 	every   = 256 // lines between two marks
-	damaged = "is the file damaged? copy it again, or leave it out with exclude"
 	endMark = "***End_of_Header***"
 )
 
@@ -56,9 +56,6 @@ func (s *segment) same(t *segment) bool {
 		slices.Equal(s.keys["Y_Unit_Label"], t.keys["Y_Unit_Label"])
 }
 
-// mark is a line of numbers and how many rows lie before it.
-type mark struct{ at, row int64 }
-
 // file is a file while it is looked through, and its rows.
 type file struct {
 	src       ingest.Source
@@ -71,106 +68,66 @@ type file struct {
 	current   *segment
 	start     int64 // row of its first
 	segments  int
-	marks     []mark
+	marks     []lines.Mark
 	rows      int64
 	filled    []bool // columns that hold something
 	warnings  []ingest.Warning
 	told      bool // the rate's digits
 }
 
-func open(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
+func open(src ingest.Source, o ingest.Options) (_ ingest.Reader, err error) {
+	defer fault.Catch(&err)
+
 	f := &file{
-		src: src, o: o, in: lines.New(src, maxLine), separator: []byte("\t"), decimal: '.', header: map[string]string{},
+		src: src, o: o, in: lines.New(src, maxLine, false), separator: []byte("\t"), decimal: '.',
+		header: map[string]string{},
 	}
-	if err := f.scan(); err != nil {
-		return nil, err
-	}
+	f.scan()
+	f.src.Unless(f.first != nil && f.rows > 0, f.in.At(), "a segment of numbers", "the end of the file", raw.Damaged)
 
-	if f.first == nil || f.rows == 0 {
-		return nil, f.src.Fault(f.in.At(), "a segment of numbers", "the end of the file", damaged)
-	}
-
-	return f.reader()
+	return f.reader(), nil
 }
 
 // cells cuts a line at the separators.
 func (f *file) cells(b []byte) []string {
-	var out []string
-	for i, c := range bytes.Split(b, f.separator) {
-		if i >= 1<<14 {
-			break
-		}
-		out = append(out, raw.Text(c))
-	}
-
-	return out
-}
-
-// next is the next line, which must fit.
-func (f *file) next() ([]byte, int64, error) {
-	b, at, err := f.in.Next()
-	if err == nil && len(b) >= maxLine-1 {
-		err = f.src.Fault(at, fmt.Sprintf("lines of less than %d bytes", maxLine), "a longer one", damaged)
-	}
-
-	return b, at, err
+	return lists.Each(bytes.SplitN(b, f.separator, 1<<14), raw.Text)
 }
 
 // scan reads the headers and finds the rows.
-func (f *file) scan() error {
-	b, at, err := f.next()
-	if err != nil || !bytes.HasPrefix(b, []byte(magic)) {
-		return errors.Join(notEOF(err), f.src.Fault(at, strconv.Quote(magic), "another line", "this is no LVM file"))
-	}
+func (f *file) scan() {
+	b, at, _ := f.in.More()
+	f.src.Unless(bytes.HasPrefix(b, []byte(magic)), at, strconv.Quote(magic), "another line", "this is no LVM file")
 
 	if bytes.HasPrefix(b, []byte(magic+",")) {
 		f.separator = []byte(",")
 	}
 
-	if err := f.readHeader(); err != nil {
-		return err
-	}
+	f.readHeader()
 
-	switch f.header["X_Columns"] {
-	case "", "No", "One", "Multi":
-	default:
-		return f.src.Fault(0, "X_Columns No, One or Multi", f.header["X_Columns"], damaged)
-	}
+	columns := f.header["X_Columns"]
+	f.src.Unless(slices.Contains([]string{"", "No", "One", "Multi"}, columns), 0, "X_Columns No, One or Multi", columns,
+		raw.Damaged)
 
 	for {
-		b, at, err := f.next()
-		if errors.Is(err, io.EOF) {
-			return f.complete()
-		}
-
-		if err != nil {
-			return err
+		b, at, ok := f.in.More()
+		if !ok {
+			break
 		}
 
 		if blank(b, f.separator) {
 			continue
 		}
 
-		if first := f.cells(b)[0]; f.first == nil || letters(first) {
-			f.in.Go(at)
-			if err := f.readSegment(); err != nil {
-				return err
-			}
-		} else {
-			f.in.Go(at)
+		f.in.Go(at)
+
+		if f.first == nil || letters(f.cells(b)[0]) {
+			f.readSegment()
 		}
 
-		if err := f.readRows(); err != nil {
-			return err
-		}
+		f.readRows()
 	}
-}
 
-func notEOF(err error) error {
-	if errors.Is(err, io.EOF) {
-		return nil
-	}
-	return err
+	f.complete()
 }
 
 // letters reports whether a cell begins as a key of a header does.
@@ -186,20 +143,14 @@ func blank(b, separator []byte) bool {
 }
 
 // readHeader reads the header of the file.
-func (f *file) readHeader() error {
+func (f *file) readHeader() {
 	for {
-		b, at, err := f.next()
-		if errors.Is(err, io.EOF) {
-			return f.src.Fault(at, endMark, "the end of the file", damaged)
-		}
-
-		if err != nil {
-			return err
-		}
+		b, at, ok := f.in.More()
+		f.src.Unless(ok, at, endMark, "the end of the file", raw.Damaged)
 
 		c := f.cells(b)
 		if c[0] == endMark {
-			return nil
+			return
 		}
 
 		if len(c) < 2 || len(f.header) > 256 {
@@ -217,22 +168,17 @@ func (f *file) readHeader() error {
 }
 
 // readSegment reads the header of a segment and the line of its channels' names.
-func (f *file) readSegment() error {
+func (f *file) readSegment() {
 	s := &segment{at: f.in.At(), keys: map[string][]string{}}
 
 	special := false
 	for ended := false; ; {
-		b, at, err := f.next()
-		if errors.Is(err, io.EOF) {
-			if f.first != nil {
-				return nil // text after the last segment
-			}
-			return f.src.Fault(at, "a line that begins with X_Value", "the end of the file", damaged)
+		b, at, ok := f.in.More()
+		if !ok && f.first != nil {
+			return // text after the last segment
 		}
 
-		if err != nil {
-			return err
-		}
+		f.src.Unless(ok, at, "a line that begins with X_Value", "the end of the file", raw.Damaged)
 
 		c := f.cells(b)
 		switch {
@@ -246,23 +192,19 @@ func (f *file) readSegment() error {
 		case ended:
 			s.names = c
 
-			if err := f.complete(); err != nil {
-				return err
-			}
+			f.complete()
 
 			if f.first == nil {
 				f.first, f.filled = s, make([]bool, len(c))
 			}
 
-			if !s.same(f.first) {
-				return f.src.Fault(s.at, "segments of the same channels", "one of other channels, units or increments",
-					"save one segment a file")
-			}
+			f.src.Unless(s.same(f.first), s.at, "segments of the same channels",
+				"one of other channels, units or increments", "save one segment a file")
 
 			f.segments++
 			f.current, f.start = s, f.rows
 
-			return nil
+			return
 
 		case len(s.keys) < 256:
 			s.keys[c[0]] = c
@@ -271,9 +213,9 @@ func (f *file) readSegment() error {
 }
 
 // complete checks that the current segment has as many rows as it claims.
-func (f *file) complete() error {
+func (f *file) complete() {
 	if f.current == nil || f.header["Multi_Headings"] != "Yes" {
-		return nil // one header for all that follows it
+		return // one header for all that follows it
 	}
 
 	claimed := int64(0)
@@ -283,36 +225,22 @@ func (f *file) complete() error {
 		}
 	}
 
-	if f.rows-f.start >= claimed {
-		return nil
+	if n := f.rows - f.start; n < claimed {
+		f.warnings = append(f.warnings, fault.Get(raw.Short(f.src, f.o, f.current.at, fmt.Sprintf(
+			"the header claims %d samples, there are %d", claimed, n), "samples", true))...)
 	}
-
-	found := fmt.Sprintf("the header claims %d samples, there are %d", claimed, f.rows-f.start)
-	if f.o.Truncated != "use" {
-		return f.src.Fault(f.current.at, "", found, "copy the file again, or use the samples there are with truncated: use")
-	}
-
-	f.warnings = append(f.warnings, ingest.Warning{
-		Path: f.src.Path, Code: "truncated", Text: found + ": these are used",
-	})
-
-	return nil
 }
 
 // readRows finds the rows up to a blank line.
-func (f *file) readRows() error {
+func (f *file) readRows() {
 	for n := 0; ; n++ {
-		b, at, err := f.next()
-		if errors.Is(err, io.EOF) || err == nil && blank(b, f.separator) {
-			return nil
-		}
-
-		if err != nil {
-			return err
+		b, at, ok := f.in.More()
+		if !ok || blank(b, f.separator) {
+			return
 		}
 
 		if n%every == 0 {
-			f.marks = append(f.marks, mark{at, f.rows})
+			f.marks = append(f.marks, lines.Mark{At: at, Row: f.rows})
 		}
 
 		f.rows++
@@ -326,7 +254,7 @@ func (f *file) readRows() error {
 }
 
 // reader makes channels of the columns.
-func (f *file) reader() (ingest.Reader, error) {
+func (f *file) reader() ingest.Reader {
 	s := f.first
 
 	encoding := "LVM, separated by tabs"
@@ -342,14 +270,14 @@ func (f *file) reader() (ingest.Reader, error) {
 	}
 
 	if f.segments > 1 {
-		r.Warn("segments", fmt.Sprintf("%d segments are read one after the other: pauses between them are not seen",
+		r.Warn(ingest.Warn("", "segments", "%d segments are read one after the other: pauses between them are not seen",
 			f.segments))
 	}
 
-	group := ""
+	group, columns := "", f.header["X_Columns"] == "One" || f.header["X_Columns"] == "Multi"
 	for i, name := range s.names {
 		switch {
-		case i == 0 && f.header["X_Columns"] != "One" && f.header["X_Columns"] != "Multi":
+		case i == 0 && !columns:
 			continue // there is no X column
 		case name == "Comment" && i == len(s.names)-1:
 			continue
@@ -365,19 +293,15 @@ func (f *file) reader() (ingest.Reader, error) {
 			}
 
 			a.Plane, a.Unit = &alone{f}, s.value("X_Unit_Label", max(1, i))
-			a.Name = strings.ToLower(s.value("X_Dimension", max(1, i)))
-			if a.Name == "" {
-				a.Name = "time"
-			}
-
-			if a.Name == "time" && a.Unit == "" {
-				a.Unit = "s"
+			a.Name = cmp.Or(strings.ToLower(s.value("X_Dimension", max(1, i))), "time")
+			if a.Name == "time" {
+				a.Unit = cmp.Or(a.Unit, "s")
 			}
 
 			if group != "" {
 				a.Name = group + "/" + a.Name
 			}
-		} else if f.header["X_Columns"] != "One" && f.header["X_Columns"] != "Multi" {
+		} else if !columns {
 			unit, known := clock.Seconds(s.value("X_Unit_Label", i))
 			if d := s.value("X_Dimension", i); known && (d == "" || d == "Time") {
 				a.RateHz = f.rate(s.value("Delta_X", i), unit, r, name)
@@ -385,18 +309,18 @@ func (f *file) reader() (ingest.Reader, error) {
 		}
 
 		a.Group = group
-		if err := r.Add(a); err != nil {
-			return nil, err
-		}
+		fault.Raise(r.Add(a))
 	}
 
-	return r, r.Finish(f.o)
+	fault.Raise(r.Finish(f.o))
+
+	return r
 }
 
 // rate is the rate of an increment in units of so many seconds. Increments have few digits: a
 // configured rate within them is taken.
 func (f *file) rate(delta string, unit float64, r *arrays.Reader, name string) float64 {
-	inc, ok := lines.Number([]byte(delta), f.decimal)
+	inc, ok := text.Fortran([]byte(delta), f.decimal)
 	if !ok || !(inc > 0) || math.IsInf(inc, 0) {
 		return 0
 	}
@@ -408,8 +332,8 @@ func (f *file) rate(delta string, unit float64, r *arrays.Reader, name string) f
 
 	if math.Floor(high) > math.Ceil(low) && !f.told { // several integer rates
 		f.told = true
-		r.Warn("rate-digits", fmt.Sprintf("channel %s: Delta_X is %s: the rate is %.6g to %.6g Hz, %.6g Hz is used; "+
-			"rate_hz gives it exactly", name, delta, low, high, hz))
+		r.Warn(ingest.Warn("", "rate-digits", "channel %s: Delta_X is %s: the rate is %.6g to %.6g Hz, "+
+			"%.6g Hz is used; rate_hz gives it exactly", name, delta, low, high, hz))
 	}
 
 	return hz
@@ -419,8 +343,8 @@ func (f *file) rate(delta string, unit float64, r *arrays.Reader, name string) f
 type alone struct{ *file }
 
 // Read implements arrays.Plane: row after row from the last mark before start.
-func (f *file) Read(channels []int, start int64, dst [][]float64) (int, error) {
-	n := min(int64(len(dst[0])), max(0, f.rows-start))
+func (f *file) Read(channels []int, start int64, dst [][]float64) (err error) {
+	defer fault.Catch(&err)
 
 	column := make([][]float64, len(f.filled))
 	for j, c := range channels {
@@ -429,29 +353,18 @@ func (f *file) Read(channels []int, start int64, dst [][]float64) (int, error) {
 		}
 	}
 
-	i, _ := slices.BinarySearchFunc(f.marks, start, func(m mark, row int64) int { return int(min(max(m.row-row, -1), 1)) })
-	if i == len(f.marks) || f.marks[i].row > start {
-		i--
-	}
-
-	for row := f.marks[i].row; row < start+n; row++ {
-		if i < len(f.marks) && f.marks[i].row == row {
-			f.in.Go(f.marks[i].at)
+	i := lines.Before(f.marks, start)
+	for row := f.marks[i].Row; row < start+int64(len(dst[0])); row++ {
+		if i < len(f.marks) && f.marks[i].Row == row {
+			f.in.Go(f.marks[i].At)
 			i++
 		}
 
-		b, at, err := f.next()
-		if err != nil {
-			return 0, errors.Join(notEOF(err), f.src.Fault(at, "a row of numbers", "the end of the file",
-				"is the file still being written?"))
-		}
+		b, at, ok := f.in.More()
+		f.src.Unless(ok, at, "a row of numbers", "the end of the file", "is the file still being written?")
 
-		if row < start {
-			continue
-		}
-
-		if err := f.parse(b, at, column, row-start); err != nil {
-			return 0, err
+		if row >= start {
+			f.parse(b, at, column, row-start)
 		}
 	}
 
@@ -459,28 +372,22 @@ func (f *file) Read(channels []int, start int64, dst [][]float64) (int, error) {
 		copy(dst[j], column[c])
 	}
 
-	if n < int64(len(dst[0])) {
-		return int(n), io.EOF
-	}
-
-	return int(n), nil
+	return nil
 }
 
 // parse puts the numbers of a row into the columns that are wanted; an empty cell
 // is NaN.
-func (f *file) parse(b []byte, at int64, column [][]float64, k int64) error {
+func (f *file) parse(b []byte, at int64, column [][]float64, k int64) {
 	for i, x := range column {
 		cell, rest, more := bytes.Cut(b, f.separator)
 		if x != nil {
 			if cell = bytes.TrimSpace(cell); len(cell) == 0 {
 				x[k] = math.NaN()
-			} else if v, ok := lines.Number(cell, f.decimal); ok {
+			} else if v, ok := text.Fortran(cell, f.decimal); ok {
 				x[k] = v
 			} else {
-				return &fault.Error{
-					Path: f.src.Path, Place: fmt.Sprintf("byte %d, column %d", at, i+1), Want: "a number",
-					Found: strconv.Quote(fault.Clip(string(cell))), Hint: damaged,
-				}
+				fault.Raise(fault.At(f.src.Path, fmt.Sprintf("byte %d, column %d", at, i+1), "a number",
+					strconv.Quote(fault.Clip(string(cell))), raw.Damaged))
 			}
 		}
 
@@ -488,6 +395,4 @@ func (f *file) parse(b []byte, at int64, column [][]float64, k int64) error {
 			b = nil
 		}
 	}
-
-	return nil
 }

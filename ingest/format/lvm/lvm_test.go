@@ -2,7 +2,6 @@ package lvm
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"log"
 	"math"
@@ -10,6 +9,7 @@ import (
 
 	"doubletake/ingest"
 	"doubletake/ingest/ingesttest"
+	"doubletake/internal/must"
 )
 
 func Example() {
@@ -32,52 +32,6 @@ func Example() {
 	// Response (Trigger) m/s^2 51200 21
 }
 
-func openBytes(b []byte, o ingest.Options) (ingest.Reader, error) {
-	return Format.Open(ingesttest.Source(b), o)
-}
-
-// Witness: lvm_read read the files (testdata/make.py). An empty column is no
-// channel here.
-func TestTruth(t *testing.T) {
-	truth := map[string][][]*float64{}
-	if err := json.Unmarshal(ingesttest.Testdata(t, "truth.json"), &truth); err != nil {
-		t.Fatal(err)
-	}
-
-	if len(truth) != 9 {
-		t.Fatalf("%d files", len(truth))
-	}
-
-	for name, columns := range truth {
-		t.Run(name, func(t *testing.T) {
-			var want [][]float64
-			for _, c := range columns {
-				var x []float64
-				for _, v := range c {
-					if v == nil {
-						x = nil
-						break
-					}
-
-					x = append(x, *v)
-				}
-
-				if x != nil {
-					want = append(want, x)
-				}
-			}
-
-			r, err := openBytes(ingesttest.Testdata(t, name), ingest.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer r.Close()
-
-			ingesttest.Access(t, r, want)
-		})
-	}
-}
-
 // Increments and X columns of another unit of time than s: the same rate.
 func TestMilliseconds(t *testing.T) {
 	for name, change := range map[string][2]string{
@@ -90,10 +44,7 @@ func TestMilliseconds(t *testing.T) {
 		}
 
 		rate := func(b []byte) float64 {
-			r, err := openBytes(b, ingest.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := ingesttest.Open(t, Format, b, ingest.Options{})
 
 			return r.Info().Channels[1].RateHz
 		}
@@ -103,9 +54,7 @@ func TestMilliseconds(t *testing.T) {
 			want *= 1000
 		}
 
-		if got := rate(bytes.Replace(b, []byte(change[0]), []byte(change[1]), 1)); math.Abs(got/want-1) > 1e-9 {
-			t.Errorf("%s: %g Hz, want %g", name, got, want)
-		}
+		must.Near(t, rate(bytes.Replace(b, []byte(change[0]), []byte(change[1]), 1)), want, 1e-9*want, "%s: Hz", name)
 	}
 }
 
@@ -127,7 +76,7 @@ func TestDescribed(t *testing.T) {
 		{"separated_by_commas.lvm", ingest.Options{}, 1, "b Volts 1000 false", ""},
 		{"empty.lvm", ingest.Options{}, 2, "c Volts 1000 false", ""},
 	} {
-		r, err := openBytes(ingesttest.Testdata(t, c.name), c.o)
+		r, err := Format.Open(ingesttest.Source(ingesttest.Testdata(t, c.name)), c.o)
 		if err != nil {
 			t.Fatal(c.name, err)
 		}
@@ -165,19 +114,13 @@ func TestRefused(t *testing.T) {
 		{[]byte("LabVIEW Measurement\t\n***End_of_Header***\t\n"), "expected a segment of numbers"},
 	})
 
-	r, err := openBytes(swap(b, "1.953125E-5", "0.000163"), ingest.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := ingesttest.Open(t, Format, swap(b, "1.953125E-5", "0.000163"), ingest.Options{})
 
 	if i := r.Info(); i.Channels[0].RateHz != 6135 || ingesttest.Codes(i.Warnings) != "rate-digits" {
 		t.Errorf("%+v", i)
 	}
 
-	r, err = openBytes(b[:len(b)-100], ingest.Options{Truncated: "use"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r = ingesttest.Open(t, Format, b[:len(b)-100], ingest.Options{Truncated: "use"})
 
 	if i := r.Info(); i.Channels[0].Samples != 17 || ingesttest.Codes(i.Warnings) != "truncated" {
 		t.Errorf("%+v", i)
@@ -185,13 +128,8 @@ func TestRefused(t *testing.T) {
 
 	wrong := bytes.Clone(b)
 	wrong[len(wrong)-4] = 'x'
-	if r, err = openBytes(wrong, ingest.Options{}); err != nil {
-		t.Fatal(err)
-	}
+	r = ingesttest.Open(t, Format, wrong, ingest.Options{})
 
 	n, err := r.Read([]int{1}, 0, [][]float64{make([]float64, 21)})
 	ingesttest.WantDataError(t, n, err, "column 3: expected a number")
 }
-
-// FuzzLVM reads any bytes: no panic, errors that are data errors, memory bounded.
-func FuzzLVM(f *testing.F) { ingesttest.Fuzz(f, Format, "testdata/*.lvm", 1<<16) }

@@ -1,5 +1,5 @@
 // Package matfile reads MATLAB MAT-files of level 5 (save -v6 and -v7): numeric
-// arrays, also inside structs and cells, as streams of float64, and texts.
+// arrays, also inside structs and cells, and texts.
 //
 // Source of the layout: MathWorks, "MAT-File Format", chapter 1 (level 5).
 // Level 7.3 is HDF5 and level 4 another format; both are refused by name.
@@ -8,96 +8,181 @@
 // elements of a struct array s(2).x, those of a cell c{3} (column-major, from
 // one, as MATLAB counts), the parts of a complex array z.real and z.imag. What
 // cannot be read as numbers or text (sparse arrays, objects, function handles,
-// damage within one variable) is listed in File.Unread by name with the reason: it
+// damage within one variable) is listed by name with the reason: it
 // is never left out silently and never stops the rest.
 //
-// # Cost
-//
-// Open reads the headers; of compressed variables it decompresses the first
-// bytes, and all of it where there is a struct, a cell or a text. Reading a
-// compressed array forward, in any blocks, decompresses it once. The columns of a
-// matrix lie one after the other and are mostly read in turns, block by block: a
-// matrix of up to 64 MiB is decompressed once and held, as are arrays of up to
-// 4 MiB whatever is read of them, 64 MiB in all; the least recently used is
-// dropped. Of larger ones up to 256 positions are kept open, so that C columns in
-// turns take at most C passes. Beyond 256 columns (or going back) every read
-// decompresses from the beginning.
-//
-// Memory does not grow with the arrays: at most 64 MiB for the list of names
-// and texts, 32 MiB for positions (128 KiB each, when used) and 64 MiB for arrays
-// held. A size a file declares is never allocated without its bytes being there.
-//
-// Which array is a channel, a rate or a condition is decided elsewhere.
+// Opening a file reads the headers; of compressed variables it decompresses the first
+// bytes, and all of it where there is a struct, a cell or a text. What was decompressed is
+// kept (package spool): 64 MiB in memory, the rest in temporary files. The list of names
+// and texts takes at most 64 MiB. A size a file declares is never allocated without its
+// bytes being there.
 package matfile
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
 
+	"doubletake/ingest"
 	"doubletake/ingest/fault"
+	"doubletake/ingest/format/internal/arrays"
 	"doubletake/ingest/format/internal/raw"
+	"doubletake/ingest/format/internal/spool"
 )
 
-// Error is a fault of a file, with its place.
-type Error = fault.Error
+// Format is MATLAB's level 5. Level 7.3 is HDF5.
+var Format = ingest.Format{
+	Name: "mat", Title: "MAT", Endings: []string{".mat"}, Attributes: true,
+	Magic: []string{"MATLAB 5.0 MAT-file"},
+	Detect: func(head []byte, _ ingest.Source) bool {
+		return len(head) >= 128 && (string(head[124:128]) == "\x00\x01IM" || string(head[124:128]) == "\x01\x00MI")
+	},
+	Open: open,
+}
 
-// File is an open MAT-file. It is not safe for concurrent use; open the same
-// io.ReaderAt once per goroutine instead.
-type File struct {
-	Header    string   // descriptive text, such as "MATLAB 5.0 MAT-file, Platform: PCWIN64, …"
-	BigEndian bool     // byte order of the file
-	Vars      []*Var   // numeric and logical arrays in the order of the file
-	Texts     []Text   // character arrays
-	Unread    []Unread // variables that cannot be read
-	Missing   int64    // bytes that the last element claims beyond the end of the file
-
-	src     io.ReaderAt
+// file is a file whose variables are listed.
+type file struct {
+	src     ingest.Source
 	order   binary.ByteOrder
-	budget  int64 // what the lists above may still grow by, in bytes
-	cursors []*cursor
-	clock   int64 // counts uses, to drop the longest unused cursor
-	cache   []cached
-	hold    int64 // most bytes of cache
-	scratch []byte
+	header  string // descriptive text, such as "MATLAB 5.0 MAT-file, Platform: PCWIN64, …"
+	missing int64  // bytes that the last element claims beyond the end of the file
+	list
+	budget int64 // what the list may still grow by, in bytes
+	memory spool.Memory
+	spools []io.Closer
+	window raw.Window // by element
 }
 
-// Var is a numeric or logical array, or a part of a complex one.
-type Var struct {
-	Name       string  // path: "x", "opp.RPS_M1", "s(2).x", "c{3}"
-	Class      string  // as MATLAB sees it: "double", "single", "int8" … "uint64"
-	Stored     string  // as the file holds it: MATLAB stores whole-numbered doubles as "int16" and the like
-	Logical    bool    // a logical array; its values are 0 and 1
-	Compressed bool    // stored compressed
-	Dims       []int64 // at least two; column-major
+// list is what a file holds, in its order. Names are paths: "x", "opp.RPS_M1", "s(2).x", "c{3}".
+type list struct {
+	arrays []*array // of numbers
+	texts  []ingest.Attribute
+	unread []ingest.Unread // what cannot be read; "byte 4096" where even the name is lost
+}
 
-	file  *File
+// array is a numeric or logical array, or a part of a complex one. It is its plane.
+type array struct {
+	name   string
+	class  string  // as MATLAB sees it: "double", "single", "int8" … "uint64"
+	stored string  // as the file holds it: MATLAB stores whole-numbered doubles as "int16" and the like
+	dims   []int64 // at least two; column-major
+	axis   int     // that of time
+
+	file  *file
 	elem  *element
-	off   int64 // of the first value: in the file, or in the decompressed element
-	typ   uint32
+	off   int64 // of the first value in the element's data
+	kind  raw.Kind
 	count int64
-
-	byColumn bool // columns of it are read, which lie one after the other
-	out      bool // it was held decompressed and pushed out
-	back     int  // how often it was read backwards since
-	damaged  bool // it cannot be decompressed to its end
 }
 
-// Text is a character array.
-type Text struct {
-	Name string   // path, as of a Var
-	Rows []string // one text per row of the array; none if it is empty
+// open names channels as MATLAB names the values: x, opp.RPS_M1, f{2},
+// PXX{1}[3].
+func open(src ingest.Source, o ingest.Options) (_ ingest.Reader, err error) {
+	f := &file{src: src, budget: maxIndex, memory: maxMemory}
+	defer func() {
+		if err != nil {
+			for _, s := range f.spools {
+				_ = s.Close()
+			}
+		}
+	}()
+
+	defer fault.Catch(&err)
+
+	f.read(o.Truncated == "use")
+
+	order := "little-endian"
+	if f.order == binary.BigEndian {
+		order = "big-endian"
+	}
+
+	r := arrays.New(ingest.Info{Path: src.Path, Format: "mat", Encoding: "MATLAB level 5, " + order},
+		append(f.spools, src)...)
+	r.Attribute("header", f.header)
+
+	if f.missing > 0 {
+		r.Warn(ingest.Warn("", "truncated",
+			"the last element claims %d bytes more than there are: the arrays that are whole are used", f.missing))
+	}
+
+	for _, t := range f.texts {
+		r.Attribute(t.Name, t.Value)
+	}
+
+	for _, u := range f.unread {
+		r.Unread(u.Name, true, u.Reason)
+	}
+
+	clocks := map[string]int64{}
+	for _, v := range f.arrays {
+		if arrays.IsTime(v.name) {
+			clocks[arrays.Parent(v.name)] = v.count
+		}
+	}
+
+	for _, v := range f.arrays {
+		fault.Raise(v.add(r, clocks[arrays.Parent(v.name)], o))
+	}
+
+	return r, r.Finish(o)
 }
 
-// Value joins the rows by newlines.
-func (t Text) Value() string { return strings.Join(t.Rows, "\n") }
+// add makes channels of an array; clock is the samples of its clock.
+func (v *array) add(r *arrays.Reader, clock int64, o ingest.Options) (err error) {
+	switch v.count {
+	case 0:
+		r.Unread(v.name, false, "an empty array")
+		return nil
+	case 1:
+		return r.Single(v.name, v)
+	}
 
-// Unread names something in the file that cannot be read, and why.
-type Unread struct {
-	Name string // path, as of a Var; "byte 4096" where even the name is lost
-	Err  error
+	if v.axis, err = arrays.Axes(v.dims, nil, clock, o.Arrays); err != nil {
+		r.Unread(v.name, true, err.Error())
+		return nil
+	}
+
+	attrs := []ingest.Attribute{{Name: "shape", Value: fmt.Sprint(v.dims)}, {Name: "class", Value: v.class}}
+	if v.stored != v.class {
+		attrs = append(attrs, ingest.Attribute{Name: "stored", Value: v.stored})
+	}
+
+	return r.Add(arrays.Array{
+		Name: v.name, Dims: v.dims, Axis: v.axis, ColumnMajor: true, Group: arrays.Parent(v.name), Attributes: attrs,
+		Quantum: arrays.QuantumOf(v.class), Plane: v,
+	})
+}
+
+// blockSize is how many bytes are read at a time.
+const blockSize = 64 << 10
+
+// Read implements arrays.Plane. The channels of an axis that is not the first lie
+// interleaved: their bytes are read once for all.
+func (v *array) Read(channels []int, start int64, dst [][]float64) error {
+	length := v.dims[v.axis]
+	stride, _ := product(v.dims[:v.axis]) // values from a sample to the next
+	width := int64(v.kind.Bytes())
+	frame := stride * width
+
+	n := int64(len(dst[0]))
+	for done := int64(0); done < n; {
+		k := min(max(1, blockSize/frame), n-done)
+		for i, c := range channels {
+			first := int64(c)/stride*stride*length + (start+done)*stride
+			b, err := v.file.window.Bytes(v.elem, v.elem.data, v.off+first*width, k*frame, 0)
+			if err != nil {
+				place := fmt.Sprintf("variable %q, value %d", v.name, first)
+				return &fault.Error{Place: place, Err: fmt.Errorf("read: %w", err), Hint: "the file is damaged"}
+			}
+
+			raw.Decode(dst[i][done:done+k], b[int64(c)%stride*width:], v.kind, v.file.order == binary.BigEndian, int(frame))
+		}
+
+		done += k
+	}
+
+	return nil
 }
 
 // Data types (MAT-File Format, table 1-1).
@@ -148,17 +233,10 @@ var kinds = map[uint32]struct {
 	miDOUBLE: {"double", raw.F64}, miINT64: {"int64", raw.I64}, miUINT64: {"uint64", raw.U64},
 }
 
-// numeric gives name and bytes of a value of a numeric data type; 0 bytes if it is none.
-func numeric(typ uint32) (name string, bytes int64) {
-	if k, ok := kinds[typ]; ok {
-		return k.name, int64(k.kind.Bytes())
-	}
-	return fmt.Sprintf("data type %d", typ), 0
-}
-
 const (
 	headerSize = 128
 	maxIndex   = 64 << 20 // bytes of names and texts
+	maxMemory  = 64 << 20 // bytes that are kept decompressed
 	maxText    = 1 << 20  // bytes of one character array
 	maxDepth   = 32       // of structs and cells in each other
 	maxDims    = 64
@@ -166,171 +244,106 @@ const (
 	maxFields  = 1 << 16
 )
 
-// Open reads the list of variables of a level 5 MAT-file of size bytes.
+// read lists the variables.
 //
 // A file that is no such file, or whose chain of elements is broken (it is cut
-// short), is an *Error; what concerns one variable only is in File.Unread.
-//
+// short), is a *fault.Error; what concerns one variable only is listed as unread.
 // With cut the last element may claim more bytes than there are.
-func Open(r io.ReaderAt, size int64, cut bool) (*File, error) {
-	f := &File{src: r, budget: maxIndex, hold: maxHeld}
-	head := make([]byte, headerSize)
-	n, err := readAt(r, head, 0)
-	if err != nil {
-		return nil, &Error{Place: "byte 0", Err: fmt.Errorf("read header: %w", err)}
-	}
+func (f *file) read(cut bool) {
+	const (
+		level5  = "a MAT-file of level 5"
+		level73 = "level 7.3 is HDF5: read it as such"
+	)
 
-	head = head[:n]
-	if int64(n) > size {
-		head = head[:max(size, 0)]
-	}
+	head := make([]byte, min(headerSize, f.src.Size))
+	f.fill(head, 0, "header")
 
-	if strings.HasPrefix(string(head), "\x89HDF\r\n\x1a\n") || strings.HasPrefix(string(head), "MATLAB 7.3") {
-		return nil, &Error{
-			Place: "byte 0", Want: "a MAT-file of level 5", Found: "level 7.3",
-			Hint: "level 7.3 is HDF5: read it as such",
-		}
-	}
-
-	if len(head) < headerSize {
-		return nil, &Error{
-			Place: "byte 0", Want: "a MAT-file header of 128 bytes", Found: fmt.Sprintf("%d bytes", len(head)),
-			Hint: "the file is cut short",
-		}
-	}
+	hdf := strings.HasPrefix(string(head), "\x89HDF\r\n\x1a\n") || strings.HasPrefix(string(head), "MATLAB 7.3")
+	f.src.Unless(!hdf, 0, level5, "level 7.3", level73)
+	f.src.Unless(len(head) == headerSize, 0, "a MAT-file header of 128 bytes", fmt.Sprintf("%d bytes", len(head)),
+		raw.CutShort)
 
 	switch string(head[126:128]) {
 	case "IM":
 		f.order = binary.LittleEndian
 	case "MI":
-		f.order, f.BigEndian = binary.BigEndian, true
+		f.order = binary.BigEndian
 	default:
-		e := &Error{
-			Place: "byte 126", Want: `the byte order "IM" or "MI"`, Found: fmt.Sprintf("%q", head[126:128]),
-			Hint: "this is no MAT-file of level 5",
-		}
-
+		hint := "this is no MAT-file of level 5"
 		if head[0] == 0 || head[1] == 0 || head[2] == 0 || head[3] == 0 {
-			e.Hint = "this may be a MAT-file of level 4: save it with save -v7"
+			hint = "this may be a MAT-file of level 4: save it with save -v7"
 		}
 
-		return nil, e
+		f.src.Unless(false, 126, `the byte order "IM" or "MI"`, fmt.Sprintf("%q", head[126:128]), hint)
 	}
 
-	switch v := f.order.Uint16(head[124:]); v {
-	case 0x0100:
-	case 0x0200:
-		return nil, &Error{
-			Place: "byte 124", Want: "a MAT-file of level 5", Found: "level 7.3",
-			Hint: "level 7.3 is HDF5: read it as such",
-		}
+	version := f.order.Uint16(head[124:])
+	f.src.Unless(version != 0x0200, 124, level5, "level 7.3", level73)
+	f.src.Unless(version == 0x0100, 124, "version 0x0100", fmt.Sprintf("%#04x", version), "")
 
-	default:
-		return nil, &Error{Place: "byte 124", Want: "version 0x0100", Found: fmt.Sprintf("%#04x", v)}
-	}
-
-	f.Header = strings.TrimRight(strings.ToValidUTF8(string(head[:116]), "?"), " \x00")
+	f.header = strings.TrimRight(strings.ToValidUTF8(string(head[:116]), "?"), " \x00")
 
 	// The eight bytes before the version point to the subsystem data, an
 	// unnamed array that belongs to objects; blanks or zero mean there is none.
 	subsystem := int64(-1)
 	if s := string(head[116:124]); s != "        " {
-		if at := f.order.Uint64(head[116:]); at >= headerSize && at < uint64(size) {
+		if at := f.order.Uint64(head[116:]); at >= headerSize && at < uint64(f.src.Size) {
 			subsystem = int64(at)
 		}
 	}
 
-	if err := f.elements(size, subsystem, cut); err != nil {
-		return nil, err
-	}
+	f.elements(subsystem, cut)
+}
 
-	return f, nil
+// fill reads b at a byte of the file.
+func (f *file) fill(b []byte, at int64, what string) {
+	if err := raw.ReadFull(f.src, b, at); err != nil {
+		fault.Raise(&fault.Error{Place: place(at), Err: fmt.Errorf("read %s: %w", what, err)})
+	}
 }
 
 // elements lists what the elements of the top level hold.
-func (f *File) elements(size, subsystem int64, cut bool) error {
+func (f *file) elements(subsystem int64, cut bool) {
 	seen := map[string]int64{}
-	for at := int64(headerSize); at < size; {
+	for at := int64(headerSize); at < f.src.Size; {
+		left := f.src.Size - at - 8
+		if left < 0 {
+			f.src.Unless(false, at, "a data element", fmt.Sprintf("%d bytes, then the end of the file", left+8), raw.CutShort)
+		}
+
 		var tag [8]byte
+		f.fill(tag[:], at, "element")
 
-		if size-at < 8 {
-			return &Error{
-				Place: place(at), Want: "a data element",
-				Found: fmt.Sprintf("%d bytes, then the end of the file", size-at), Hint: "the file is cut short",
-			}
-		}
-
-		if n, err := readAt(f.src, tag[:], at); err != nil || n < 8 {
-			return &Error{Place: place(at), Err: fmt.Errorf("read element: %w", unexpected(err))}
-		}
-
-		e := &element{at: at, typ: f.order.Uint32(tag[:]), size: int64(f.order.Uint32(tag[4:]))}
+		e := &element{at: at, typ: f.order.Uint32(tag[:]), size: int64(f.order.Uint32(tag[4:])), data: f.src}
 		if e.typ>>16 != 0 { // the small format: eight bytes in all
-			f.unread(place(at), &Error{
-				Place: place(at), Want: "an array",
-				Found: fmt.Sprintf("a small element of data type %d", e.typ&0xffff),
-			})
+			f.refuse(place(at), fmt.Errorf("%s: expected an array, found a small element of data type %d", place(at),
+				e.typ&0xffff))
 
 			at += 8
 			continue
 		}
 
-		if f.Missing = max(0, e.size-(size-at-8)); f.Missing > 0 {
+		if f.missing = max(0, e.size-left); f.missing > 0 {
 			if !cut {
-				return &Error{
-					Place: place(at), Want: fmt.Sprintf("an element of %d bytes", e.size),
-					Found: fmt.Sprintf("%d until the end of the file", size-at-8),
-					Hint:  "the file is cut short: copy it again, or use the arrays that are whole with truncated: use",
-				}
+				f.src.Unless(false, at, fmt.Sprintf("an element of %d bytes", e.size),
+					fmt.Sprintf("%d until the end of the file", left),
+					"the file is cut short: copy it again, or use the arrays that are whole with truncated: use")
 			}
 
-			e.size -= f.Missing
+			e.size -= f.missing
 		}
 
 		if at != subsystem {
-			if err := f.variable(e, seen); err != nil {
-				return err
-			}
+			f.variable(e, seen)
 		}
 
 		at += 8 + e.size
 	}
-
-	return nil
 }
 
-// Var returns the array of that name, or nil.
-func (f *File) Var(name string) *Var {
-	for _, v := range f.Vars {
-		if v.Name == name {
-			return v
-		}
-	}
-
-	return nil
-}
-
-func (f *File) unread(name string, err error) {
+func (f *file) refuse(name string, why error) {
 	f.budget -= int64(len(name)) + 256
-	f.Unread = append(f.Unread, Unread{Name: name, Err: err})
+	f.unread = append(f.unread, ingest.Unread{Name: name, Reason: why.Error()})
 }
 
 func place(at int64) string { return fmt.Sprintf("byte %d", at) }
-
-// readAt is ReadAt that takes the end of the data for no error.
-func readAt(r io.ReaderAt, p []byte, at int64) (int, error) {
-	n, err := r.ReadAt(p, at)
-	if errors.Is(err, io.EOF) || n == len(p) {
-		err = nil
-	}
-
-	return n, err
-}
-
-// unexpected names a short read that came without an error.
-func unexpected(err error) error {
-	if err == nil || errors.Is(err, io.EOF) {
-		return io.ErrUnexpectedEOF
-	}
-	return err
-}

@@ -15,6 +15,7 @@ import (
 	"doubletake/ingest/format/internal/arrays"
 	"doubletake/ingest/format/internal/clock"
 	"doubletake/ingest/format/internal/raw"
+	"doubletake/internal/lists"
 )
 
 // Format is netCDF-3.
@@ -22,8 +23,6 @@ var Format = ingest.Format{
 	Name: "netcdf", Title: "netCDF-3", Endings: []string{".nc", ".cdf", ".nc3"}, Attributes: true,
 	Magic: []string{"CDF\x01", "CDF\x02", "CDF\x05"}, Open: open,
 }
-
-const damaged = "is the file damaged? copy it again, or leave it out with exclude"
 
 // maxTexts is the longest array of characters that is an attribute.
 const maxTexts = 4096
@@ -78,6 +77,7 @@ type variable struct {
 	record     bool     // its first axis is that of records
 	attributes []attribute
 	kind       uint32
+	size       int64 // of an element
 	begin      int64
 	bytes      int64 // of the array, or of a record's part of it, without padding
 }
@@ -91,57 +91,41 @@ func (v *variable) attribute(name string) (attribute, bool) {
 	return v.attributes[i], true
 }
 
-// size is the bytes of an element.
-func (v *variable) size() int64 {
-	if v.kind == char {
-		return 1
-	}
-	return int64(kinds[v.kind].kind.Bytes())
-}
+func open(src ingest.Source, o ingest.Options) (_ ingest.Reader, err error) {
+	defer fault.Catch(&err)
 
-func open(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
 	f := &file{src: src}
-	if err := f.header(); err != nil {
-		return nil, err
-	}
+	f.header()
 
 	names := map[byte]string{1: "netCDF classic", 2: "netCDF classic, 64-bit offsets", 5: "netCDF classic, 64-bit data"}
 	r := arrays.New(ingest.Info{Path: src.Path, Format: "netcdf", Encoding: names[f.version]}, src)
-	if err := f.records(r, o); err != nil {
-		return nil, err
-	}
+	f.records(r, o)
 
 	for _, a := range f.attributes {
 		r.Attribute(a.name, a.String())
 	}
 
 	for _, v := range f.variables {
-		if err := f.add(r, v, o); err != nil {
-			return nil, err
-		}
+		f.add(r, v, o)
 	}
 
 	return r, r.Finish(o)
 }
 
 // records finds how many records there are and how long each is.
-func (f *file) records(r *arrays.Reader, o ingest.Options) error {
+func (f *file) records(r *arrays.Reader, o ingest.Options) {
 	var own []*variable
 	for _, v := range f.variables {
 		if v.record {
 			own = append(own, v)
-
 			padded := (v.bytes + 3) &^ 3
-			if padded > math.MaxInt64/2-f.recordSize {
-				return f.fail(v.begin, "records in a file", fmt.Sprintf("variable %s of shape %v", v.name, v.dims), damaged)
-			}
-
+			f.src.Unless(padded <= math.MaxInt64/2-f.recordSize, v.begin, "records in a file", v.shape(), raw.Damaged)
 			f.recordSize += padded
 		}
 	}
 
 	if len(own) == 0 {
-		return nil
+		return
 	}
 
 	if len(own) == 1 { // alone, its records follow each other without padding
@@ -160,84 +144,64 @@ func (f *file) records(r *arrays.Reader, o ingest.Options) error {
 		}
 	}
 
-	claimed := f.count
-
-	if f.count < 0 {
-		f.count = there // written as a stream
+	if f.count > there {
+		r.Warn(fault.Get(raw.Short(f.src, o, 4, fmt.Sprintf("the header claims %d records, there are %d", f.count, there),
+			"whole records", there > 0))...)
 	}
 
-	if f.count > there {
-		found := fmt.Sprintf("the header claims %d records, there are %d", claimed, there)
-		if there == 0 || o.Truncated != "use" {
-			return &fault.Error{
-				Path: f.src.Path, Place: "byte 4", Found: found,
-				Hint: "copy the file again, or use its whole records with truncated: use",
-			}
-		}
-
+	if f.count < 0 || f.count > there { // written as a stream, or cut short
 		f.count = there
-		r.Warn("truncated", found+": these are used")
 	}
 
 	for _, v := range own {
 		v.dims[0] = f.count
 	}
-
-	return nil
 }
 
+// shape describes a variable.
+func (v *variable) shape() string { return fmt.Sprintf("variable %s of shape %v", v.name, v.dims) }
+
 // add makes channels of a variable, or attributes of single numbers and texts.
-func (f *file) add(r *arrays.Reader, v *variable, o ingest.Options) error {
+func (f *file) add(r *arrays.Reader, v *variable, o ingest.Options) {
 	n := int64(1)
 	for _, d := range v.dims {
-		if d > 0 && n > math.MaxInt64/8/d {
-			return f.fail(v.begin, "an array in a file", fmt.Sprintf("variable %s of shape %v", v.name, v.dims), damaged)
-		}
+		f.src.Unless(d == 0 || n <= math.MaxInt64/8/max(1, d), v.begin, "an array in a file", v.shape(), raw.Damaged)
 		n *= d
 	}
 
 	switch {
 	case n == 0:
 		r.Unread(v.name, false, "an empty variable")
-		return nil
+		return
 	case v.kind == char && n > maxTexts:
 		r.Unread(v.name, false, "a table of texts")
-		return nil
+		return
 	}
 
-	p := &plane{f: f, v: v, size: v.size()}
-	if !v.record && n*p.size > f.src.Size-v.begin {
-		found := fmt.Sprintf("variable %s ends at byte %d of %d", v.name, v.begin+n*p.size, f.src.Size)
-		if o.Truncated != "use" {
-			return f.fail(f.src.Size, "the whole of a variable", found, raw.CutShort)
-		}
-
+	if end := v.begin + n*v.size; !v.record && n*v.size > f.src.Size-v.begin {
+		found := fmt.Sprintf("variable %s ends at byte %d of %d", v.name, end, f.src.Size)
+		f.src.Unless(o.Truncated == "use", f.src.Size, "the whole of a variable", found, raw.CutShort)
 		r.Unread(v.name, true, found)
 
-		return nil
+		return
 	}
 
-	if f.total += n * p.size; f.total > f.src.Size {
-		return f.fail(v.begin, "variables one after the other", v.name+" in the place of others", damaged)
-	}
+	f.total += n * v.size
+	f.src.Unless(f.total <= f.src.Size, v.begin, "variables one after the other", v.name+" in the place of others",
+		raw.Damaged)
 
 	if v.kind == char {
-		return f.text(r, v, n)
+		f.text(r, v, n)
+		return
 	}
 
-	packing, err := v.packing()
-	if err != nil {
-		r.Unread(v.name, true, err.Error())
-		return nil
-	}
-
-	var attrs []ingest.Attribute
-	for _, a := range v.attributes {
-		attrs = append(attrs, ingest.Attribute{Name: a.name, Value: a.String()})
-	}
-
+	attrs := lists.Each(v.attributes, func(a attribute) ingest.Attribute {
+		return ingest.Attribute{Name: a.name, Value: a.String()}
+	})
 	attrs = append(attrs, ingest.Attribute{Name: "type", Value: kinds[v.kind].kind.String()},
 		ingest.Attribute{Name: "shape", Value: fmt.Sprint(v.dims)})
+
+	p := &plane{f: f, v: v}
 	a := arrays.Array{
 		Name: v.name, Dims: v.dims, Attributes: attrs, Quantum: arrays.QuantumOf(kinds[v.kind].kind.String()), Plane: p,
 	}
@@ -245,9 +209,14 @@ func (f *file) add(r *arrays.Reader, v *variable, o ingest.Options) error {
 		a.Dims = []int64{1}
 	}
 
-	if a.Axis, err = arrays.Axes(a.Dims, f.axes(v), 0, o.Arrays); err != nil {
+	packing, err := v.packing()
+	if err == nil {
+		a.Axis, err = arrays.Axes(a.Dims, f.axes(v), 0, o.Arrays)
+	}
+
+	if err != nil {
 		r.Unread(v.name, true, err.Error())
-		return nil
+		return
 	}
 
 	p.layout(a.Dims, a.Axis)
@@ -257,10 +226,10 @@ func (f *file) add(r *arrays.Reader, v *variable, o ingest.Options) error {
 	}
 
 	if n == 1 {
-		return r.Single(v.name, a.Plane)
+		fault.Raise(r.Single(v.name, a.Plane))
+	} else {
+		fault.Raise(r.Add(a))
 	}
-
-	return r.Add(a)
 }
 
 // axes returns the names of a variable's axes, "time" of those whose coordinate has a
@@ -278,7 +247,7 @@ func (f *file) axes(v *variable) []string {
 }
 
 // text makes an attribute of an array of characters, a line for each row.
-func (f *file) text(r *arrays.Reader, v *variable, n int64) error {
+func (f *file) text(r *arrays.Reader, v *variable, n int64) {
 	width := n
 	if len(v.dims) > 0 {
 		width = max(1, v.dims[len(v.dims)-1])
@@ -286,13 +255,11 @@ func (f *file) text(r *arrays.Reader, v *variable, n int64) error {
 
 	if v.record {
 		r.Unread(v.name, false, "a table of texts")
-		return nil
+		return
 	}
 
 	b := make([]byte, n)
-	if err := raw.ReadHeader(f.src, b, v.begin, "a text"); err != nil {
-		return err
-	}
+	fault.Raise(raw.ReadHeader(f.src, b, v.begin, "a text"))
 
 	var lines []string
 	for ; int64(len(b)) >= width; b = b[width:] {
@@ -300,8 +267,6 @@ func (f *file) text(r *arrays.Reader, v *variable, n int64) error {
 	}
 
 	r.Attribute(v.name, strings.Join(lines, "\n"))
-
-	return nil
 }
 
 // packing returns the packing that the attributes state, nil if none.

@@ -11,7 +11,9 @@ import (
 	"testing"
 
 	"doubletake/ingest"
+	"doubletake/ingest/condition"
 	"doubletake/ingest/ingesttest"
+	"doubletake/internal/must"
 )
 
 func Example() {
@@ -37,30 +39,18 @@ func Example() {
 	// p[2] Pa 2048 19 false
 }
 
-func openBytes(b []byte, o ingest.Options) (ingest.Reader, error) {
-	return Format.Open(ingesttest.Source(b), o)
-}
-
 // Witness: netCDF4 (Unidata's library) read the files, which it and scipy wrote
 // (testdata/make.py); what it masks is NaN here. The product with a scale in
 // float32 is taken in double precision here, hence the tolerance.
 func TestTruth(t *testing.T) {
 	truth := map[string][][]*float64{}
-	if err := json.Unmarshal(ingesttest.Testdata(t, "truth.json"), &truth); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(ingesttest.Testdata(t, "truth.json"), &truth))
 
-	if len(truth) != 8 {
-		t.Fatalf("%d files", len(truth))
-	}
+	must.Be(t, len(truth), 8, "files")
 
 	for name, want := range truth {
 		t.Run(name, func(t *testing.T) {
-			r, err := openBytes(ingesttest.Testdata(t, name), ingest.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer r.Close()
+			r := ingesttest.Open(t, Format, ingesttest.Testdata(t, name), ingest.Options{})
 
 			cs := r.Info().Channels
 			if len(cs) != len(want) || len(r.Info().Warnings) > 0 {
@@ -69,9 +59,7 @@ func TestTruth(t *testing.T) {
 
 			for c := range cs {
 				n := len(want[c])
-				if cs[c].Samples != int64(n) {
-					t.Fatalf("%s: %d samples, want %d", cs[c].Name, cs[c].Samples, n)
-				}
+				must.Be(t, cs[c].Samples, int64(n), "%s: samples", cs[c].Name)
 
 				for _, at := range []int{0, n / 2, n - 1} {
 					x := make([]float64, n-at)
@@ -109,20 +97,15 @@ func TestTruth(t *testing.T) {
 		})
 	}
 
-	r, err := openBytes(ingesttest.Testdata(t, "scipy_1.nc"), ingest.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := ingesttest.Open(t, Format, ingesttest.Testdata(t, "scipy_1.nc"), ingest.Options{})
 
-	rpm, err := ingest.AttributeNumber(r.Info(), "rpm")
+	rpm, err := condition.Attribute(r.Info(), "rpm")
 	if c := r.Info().Channels[15]; err != nil || rpm != 3000.5 ||
 		c.Name != "plane[1]" || c.Unit != "Pa" || c.RateHz != 2000 {
 		t.Errorf("%g, %v, %+v", rpm, err, c)
 	}
 
-	if r, err = openBytes(ingesttest.Testdata(t, "netcdf3_classic.nc"), ingest.Options{}); err != nil {
-		t.Fatal(err)
-	}
+	r = ingesttest.Open(t, Format, ingesttest.Testdata(t, "netcdf3_classic.nc"), ingest.Options{})
 
 	if c := r.Info().Channels[30]; !c.IsTime() || c.Unit != "seconds" || math.Abs(c.RateHz-2048) > 1e-6 {
 		t.Errorf("%+v", c)
@@ -135,14 +118,8 @@ func TestStreaming(t *testing.T) {
 	b := ingesttest.Testdata(t, "scipy_records.nc")
 	binary.BigEndian.PutUint32(b[4:], math.MaxUint32)
 
-	r, err := openBytes(b, ingest.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	if n := r.Info().Channels[1].Samples; n != 19 {
-		t.Errorf("%d samples", n)
-	}
+	r := ingesttest.Open(t, Format, b, ingest.Options{})
+	must.Equal(t, r.Info().Channels[1].Samples, 19, "samples")
 }
 
 func TestRefused(t *testing.T) {
@@ -170,15 +147,9 @@ func TestRefused(t *testing.T) {
 		{[]byte("CDF\x03\x00\x00\x00\x00"), `expected "CDF" and version 1, 2 or 5`},
 	})
 
-	r, err := openBytes(records[:len(records)-40], ingest.Options{Truncated: "use"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := ingesttest.Open(t, Format, records[:len(records)-40], ingest.Options{Truncated: "use"})
 
 	if i := r.Info(); i.Channels[1].Samples != 17 || ingesttest.Codes(i.Warnings) != "truncated" {
 		t.Errorf("%+v", i)
 	}
 }
-
-// FuzzNetCDF reads any bytes: no panic, errors that are data errors, memory bounded.
-func FuzzNetCDF(f *testing.F) { ingesttest.Fuzz(f, Format, "testdata/*.nc", 1<<13) }

@@ -26,6 +26,7 @@ import (
 	"doubletake/ingest/fault"
 	"doubletake/ingest/format/internal/arrays"
 	"doubletake/ingest/format/internal/raw"
+	"doubletake/internal/lists"
 )
 
 // Format is Parquet.
@@ -57,7 +58,6 @@ const (
 	maxPage  = 16 << 20 // bytes of a page, likewise
 	maxEqual = 1 << 25  // rows in any file
 	perByte  = 64       // rows beyond that
-	damaged  = "is the file damaged? copy it again, or leave it out with exclude"
 )
 
 // column is a flat column.
@@ -71,9 +71,8 @@ type column struct {
 	chunks   []*format.ColumnMetaData // by row group
 	why      string                   // it is not read; empty: it is
 
-	group  int // that is held; −1: none
-	values []float64
-	texts  []string
+	group int // that is held; −1: none
+	words
 }
 
 // file is a file whose footer was read. It gives access to the columns.
@@ -84,16 +83,17 @@ type file struct {
 	meta    []ingest.Attribute
 }
 
-func (f *file) fail(place, want, found, hint string) error {
-	return &fault.Error{Path: f.src.Path, Place: place, Want: want, Found: found, Hint: hint}
+// unless raises an error, unless ok.
+func (f *file) unless(ok bool, place, want, found, hint string) {
+	if !ok {
+		fault.Raise(fault.At(f.src.Path, place, want, found, hint))
+	}
 }
 
-func open(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
-	f, err := openFile(src)
-	if err != nil {
-		return nil, err
-	}
+func open(src ingest.Source, o ingest.Options) (_ ingest.Reader, err error) {
+	defer fault.Catch(&err)
 
+	f := openFile(src)
 	r := arrays.New(ingest.Info{
 		Path: src.Path, Format: "parquet", Encoding: fmt.Sprintf("Parquet, %d row groups", len(f.ends)),
 	}, src)
@@ -113,15 +113,11 @@ func open(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
 				a.Attributes = []ingest.Attribute{{Name: "role", Value: "time"}}
 			}
 
-			if err := r.Add(a); err != nil {
-				return nil, err
-			}
+			fault.Raise(r.Add(a))
 		}
 	}
 
-	if f.rows() == 0 {
-		return nil, f.fail("footer", "rows", "none", "record again, or leave it out with exclude")
-	}
+	f.unless(f.rows() > 0, "footer", "rows", "none", "record again, or leave it out with exclude")
 
 	return r, r.Finish(o)
 }
@@ -134,44 +130,34 @@ func (f *file) rows() int64 {
 }
 
 // openFile reads the footer.
-func openFile(src ingest.Source) (*file, error) {
+func openFile(src ingest.Source) *file {
 	f := &file{src: src}
 	tail := make([]byte, 8)
 
-	if src.Size < 12 {
-		return nil, f.fail("", "a Parquet file", fault.Plural(src.Size, "byte"), raw.CutShort)
-	}
+	f.unless(src.Size >= 12, "", "a Parquet file", fault.Plural(src.Size, "byte"), raw.CutShort)
 
-	if err := raw.ReadHeader(src, tail, src.Size-8, "a footer"); err != nil {
-		return nil, err
-	}
+	fault.Raise(raw.ReadHeader(src, tail, src.Size-8, "a footer"))
 
 	n := int64(binary.LittleEndian.Uint32(tail))
-	switch {
-	case string(tail[4:]) == "PARE":
-		return nil, f.fail("footer", "a footer that is not encrypted", "an encrypted one", "save it without encryption")
-	case string(tail[4:]) != magic:
-		return nil, f.fail(fmt.Sprintf("byte %d", src.Size-4), strconv.Quote(magic), strconv.Quote(string(tail[4:])),
-			raw.CutShort)
-	case n > src.Size-12 || n > maxFooter:
-		return nil, f.fail("footer", fmt.Sprintf("a footer within %d bytes", src.Size), fmt.Sprintf("%d bytes", n), damaged)
-	}
+	f.unless(string(tail[4:]) != "PARE", "footer", "a footer that is not encrypted", "an encrypted one",
+		"save it without encryption")
+	f.unless(string(tail[4:]) == magic, fmt.Sprintf("byte %d", src.Size-4), strconv.Quote(magic),
+		strconv.Quote(string(tail[4:])), raw.CutShort)
+	f.unless(n <= src.Size-12 && n <= maxFooter, "footer", fmt.Sprintf("a footer within %d bytes", src.Size),
+		fmt.Sprintf("%d bytes", n), raw.Damaged)
 
 	b := make([]byte, n)
-	if err := raw.ReadHeader(src, b, src.Size-8-n, "a footer"); err != nil {
-		return nil, err
-	}
+	fault.Raise(raw.ReadHeader(src, b, src.Size-8-n, "a footer"))
 
 	var meta format.FileMetaData
 	if _, err := decode(b, &meta); err != nil {
-		return nil, &fault.Error{Path: src.Path, Place: "footer", Err: fmt.Errorf("decode: %w", err), Hint: damaged}
+		fault.Raise(&fault.Error{Path: src.Path, Place: "footer", Err: fmt.Errorf("decode: %w", err), Hint: raw.Damaged})
 	}
 
-	if err := f.schema(&meta); err != nil {
-		return nil, err
-	}
+	f.schema(&meta)
+	f.groups(&meta)
 
-	return f, f.groups(&meta)
+	return f
 }
 
 // maxList bounds the lists of metadata: columns, row groups.
@@ -191,56 +177,44 @@ func decode(b []byte, into any) (n int, err error) {
 		}
 	}()
 
+	defer fault.Catch(&err)
+
 	var protocol thrift.CompactProtocol
+
 	elements := maxList + len(b)/64
-	if err := skim(protocol.NewReaderFromBytes(b), thrift.STRUCT, &elements, false, 0); err != nil {
-		return 0, err
-	}
+	skim(protocol.NewReaderFromBytes(b), thrift.STRUCT, &elements, false, 0)
 
 	r := protocol.NewReaderFromBytes(b)
-	err = thrift.NewDecoder(r).Decode(into)
+	fault.Raise(thrift.NewDecoder(r).Decode(into))
 
-	return r.BytesRead(), err
+	return r.BytesRead(), nil
 }
 
 // skim reads a value and drops it. The decoder makes room for as many elements as a
 // list states, and calls itself for structs in structs. left are the elements that
 // lists may still have.
-func skim(r thrift.Reader, kind thrift.Type, left *int, element bool, depth int) (err error) {
-	if depth > 64 {
-		return errThrift
-	}
+func skim(r thrift.Reader, kind thrift.Type, left *int, element bool, depth int) {
+	fault.Unless(depth <= 64, errThrift)
+
+	var err error
 
 	switch kind {
 	case thrift.STRUCT:
-		for {
-			f, err := r.ReadField()
-			if err != nil || f.Type == thrift.STOP {
-				return err
-			}
-
-			if err := skim(r, f.Type, left, false, depth+1); err != nil {
-				return err
-			}
+		for f := fault.Get(r.ReadField()); f.Type != thrift.STOP; f = fault.Get(r.ReadField()) {
+			skim(r, f.Type, left, false, depth+1)
 		}
-
 	case thrift.LIST, thrift.SET:
-		list, err := r.ReadList()
-		if *left -= int(list.Size); err == nil && (list.Size > maxList || *left < 0) {
-			err = errMany
+		list := fault.Get(r.ReadList())
+		*left -= int(list.Size)
+		fault.Unless(list.Size <= maxList && *left >= 0, errMany)
+
+		for range list.Size {
+			skim(r, list.Type, left, true, depth+1)
 		}
-
-		for i := 0; err == nil && i < int(list.Size); i++ {
-			err = skim(r, list.Type, left, true, depth+1)
-		}
-
-		return err
-
 	case thrift.TRUE, thrift.FALSE:
 		if element { // a field's type is its value
 			_, err = r.ReadInt8()
 		}
-
 	case thrift.I8:
 		_, err = r.ReadInt8()
 	case thrift.I16, thrift.I32, thrift.I64:
@@ -253,15 +227,13 @@ func skim(r thrift.Reader, kind thrift.Type, left *int, element bool, depth int)
 		err = errThrift
 	}
 
-	return err
+	fault.Raise(err)
 }
 
 // schema makes the columns; nested ones are not read.
-func (f *file) schema(meta *format.FileMetaData) error {
+func (f *file) schema(meta *format.FileMetaData) {
 	elements := meta.Schema
-	if len(elements) == 0 {
-		return f.fail("footer", "a schema", "none", damaged)
-	}
+	f.unless(len(elements) > 0, "footer", "a schema", "none", raw.Damaged)
 
 	units := map[string]string{}
 	for _, kv := range meta.KeyValueMetadata {
@@ -289,9 +261,7 @@ func (f *file) schema(meta *format.FileMetaData) error {
 
 		name := raw.Text([]byte(e.Name))
 		if children := e.NumChildren.V; children > 0 {
-			if len(depth) > 64 {
-				return f.fail("footer", "columns in at most 64 levels", "more", damaged)
-			}
+			f.unless(len(depth) <= 64, "footer", "columns in at most 64 levels", "more", raw.Damaged)
 
 			depth, path = append(depth, children), append(path, name)
 			continue
@@ -307,8 +277,6 @@ func (f *file) schema(meta *format.FileMetaData) error {
 
 		f.columns = append(f.columns, c)
 	}
-
-	return nil
 }
 
 // describe settles how the values of a column are read, or why they are not.
@@ -333,55 +301,56 @@ func (c *column) describe(e *format.SchemaElement, nested bool) {
 		c.why = "decimals are not read: save floats"
 	}
 
+	unit := ""
 	switch t := e.LogicalType.Value.(type) {
 	case *format.IntType:
 		c.unsigned = !t.IsSigned
-
 	case *format.TimestampType:
-		c.tick(t.Unit)
+		unit = tick(t.Unit)
 	case *format.TimeType:
-		c.tick(t.Unit)
+		unit = tick(t.Unit)
 	}
 
 	switch converted {
 	case deprecated.Uint8, deprecated.Uint16, deprecated.Uint32, deprecated.Uint64:
 		c.unsigned = true
 	case deprecated.TimestampMillis, deprecated.TimeMillis:
-		c.unit, c.clock = "ms", true
+		unit = "ms"
 	case deprecated.TimestampMicros, deprecated.TimeMicros:
-		c.unit, c.clock = "µs", true
+		unit = "µs"
+	}
+
+	if unit != "" {
+		c.unit, c.clock = unit, true
 	}
 }
 
-// tick makes c a column of times in a unit.
-func (c *column) tick(unit format.TimeUnit) {
-	c.clock = true
-
+// tick is the unit of a column of times.
+func tick(unit format.TimeUnit) string {
 	switch unit.Value.(type) {
 	case *format.MilliSeconds:
-		c.unit = "ms"
+		return "ms"
 	case *format.MicroSeconds:
-		c.unit = "µs"
-	case *format.NanoSeconds:
-		c.unit = "ns"
+		return "µs"
 	}
+
+	return "ns"
 }
 
 // groups reads where the row groups lie.
-func (f *file) groups(meta *format.FileMetaData) error {
+func (f *file) groups(meta *format.FileMetaData) {
 	rows := int64(0)
 	for g := range meta.RowGroups {
 		group := &meta.RowGroups[g]
 
 		place := fmt.Sprintf("row group %d", g+1)
-		if most := maxGroup + f.src.Size/4; group.NumRows < 0 || group.NumRows > most {
-			return f.fail(place, fmt.Sprintf("at most %d rows in a file of %d bytes", most, f.src.Size),
-				strconv.FormatInt(group.NumRows, 10), "write it again with smaller row groups")
-		}
+		most := maxGroup + f.src.Size/4
+		f.unless(group.NumRows >= 0 && group.NumRows <= most, place,
+			fmt.Sprintf("at most %d rows in a file of %d bytes", most, f.src.Size), strconv.FormatInt(group.NumRows, 10),
+			"write it again with smaller row groups")
 
-		if len(group.Columns) != len(f.columns) {
-			return f.fail(place, fault.Plural(int64(len(f.columns)), "column"), strconv.Itoa(len(group.Columns)), damaged)
-		}
+		f.unless(len(group.Columns) == len(f.columns), place, fault.Plural(int64(len(f.columns)), "column"),
+			strconv.Itoa(len(group.Columns)), raw.Damaged)
 
 		if group.NumRows == 0 {
 			continue
@@ -398,11 +367,8 @@ func (f *file) groups(meta *format.FileMetaData) error {
 		}
 	}
 
-	if rows > maxEqual && rows/perByte > f.src.Size {
-		return f.fail("footer", fmt.Sprintf("rows that %d bytes can hold", f.src.Size), fault.Plural(rows, "row"), damaged)
-	}
-
-	return nil
+	f.unless(rows <= maxEqual || rows/perByte <= f.src.Size, "footer",
+		fmt.Sprintf("rows that %d bytes can hold", f.src.Size), fault.Plural(rows, "row"), raw.Damaged)
 }
 
 // unreadable tells why a chunk is not read, if it is not.
@@ -435,46 +401,25 @@ type plane struct {
 }
 
 // Read implements arrays.Plane.
-func (p *plane) Read(channels []int, start int64, dst [][]float64) (n int, err error) {
-	for i := range channels {
-		n = 0
-		for g, end := range p.f.ends {
-			if at := start + int64(n); n < len(dst[i]) && at < end {
-				if err := p.f.load(p.c, g); err != nil {
-					return 0, err
-				}
-
-				from := int64(0)
-				if g > 0 {
-					from = p.f.ends[g-1]
-				}
-
-				n += copy(dst[i][n:], p.c.values[at-from:])
-			}
+func (p *plane) Read(_ []int, start int64, dst [][]float64) error {
+	return arrays.Parts(p.f.ends, start, dst, func(g int, at int64, x []float64) error {
+		err := p.f.load(p.c, g)
+		if err == nil {
+			copy(x, p.c.numbers[at:])
 		}
-	}
 
-	if n < len(dst[0]) {
-		return n, io.EOF
-	}
-
-	return n, nil
+		return err
+	})
 }
 
 // Text returns the file as text separated by tabs: a header, and the columns of
 // numbers and texts; a missing one is empty. Tables of pairs are read so.
-func Text(src ingest.Source) ([]byte, error) {
-	f, err := openFile(src)
-	if err != nil {
-		return nil, err
-	}
+func Text(src ingest.Source) (_ []byte, err error) {
+	defer fault.Catch(&err)
 
-	var cs []*column
-	for _, c := range f.columns {
-		if c.why == "" {
-			cs = append(cs, c)
-		}
-	}
+	f := openFile(src)
+
+	cs := lists.Keep(f.columns, func(c *column) bool { return c.why == "" })
 
 	var b bytes.Buffer
 
@@ -504,15 +449,12 @@ func Text(src ingest.Source) ([]byte, error) {
 	held, text := maxTable+2*src.Size, maxTable/2+4*src.Size
 	from := int64(0)
 	for g, end := range f.ends {
-		if n := (end - from) * row; n > held {
-			return nil, f.fail(fmt.Sprintf("row group %d", g+1), fmt.Sprintf("columns of at most %d bytes", held),
-				strconv.FormatInt(n, 10), "write it with smaller row groups, and the columns that are needed")
-		}
+		n := (end - from) * row
+		f.unless(n <= held, fmt.Sprintf("row group %d", g+1), fmt.Sprintf("columns of at most %d bytes", held),
+			strconv.FormatInt(n, 10), "write it with smaller row groups, and the columns that are needed")
 
 		for _, c := range cs {
-			if err := f.load(c, g); err != nil {
-				return nil, err
-			}
+			fault.Raise(f.load(c, g))
 		}
 
 		for k := range end - from {
@@ -523,7 +465,7 @@ func Text(src ingest.Source) ([]byte, error) {
 
 				if c.kind == format.ByteArray {
 					b.WriteString(clean.Replace(c.texts[k]))
-				} else if v := c.values[k]; !math.IsNaN(v) {
+				} else if v := c.numbers[k]; !math.IsNaN(v) {
 					b.WriteString(arrays.Number(v))
 				}
 			}
@@ -531,7 +473,7 @@ func Text(src ingest.Source) ([]byte, error) {
 			b.WriteByte('\n')
 
 			if int64(b.Len()) > text {
-				return nil, f.fail(fmt.Sprintf("row group %d", g+1), fmt.Sprintf("a table of at most %d bytes of text", text),
+				f.unless(false, fmt.Sprintf("row group %d", g+1), fmt.Sprintf("a table of at most %d bytes of text", text),
 					"more", "export the columns that are needed")
 			}
 		}

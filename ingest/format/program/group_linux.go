@@ -1,10 +1,14 @@
 package program
 
 import (
+	"bytes"
+	"crypto/rand"
 	"fmt"
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
+	"strconv"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -19,12 +23,18 @@ var hangupIgnored = signal.Ignored(syscall.SIGHUP)
 // the kernel hangs up on the group when it goes. The caller must do both on one thread.
 func own(cmd *exec.Cmd) (run func() error, end func()) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
+	mark := "DOUBLETAKE_CONVERTER=" + rand.Text()
+	cmd.Env = append(cmd.Environ(), mark)
 
 	kill := func() error {
 		if cmd.Process == nil {
 			return nil
 		}
-		return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+
+		err := syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		killMarked(mark)
+
+		return err
 	}
 	cmd.Cancel = kill
 
@@ -46,6 +56,27 @@ func own(cmd *exec.Cmd) (run func() error, end func()) {
 		_ = kill() // what it left running
 		_ = terminal.Close()
 		_ = side.Close()
+	}
+}
+
+// killMarked ends the processes that have mark in their environment: children of a command that have sessions of
+// their own. One may start another meanwhile.
+func killMarked(mark string) {
+	const most = 10
+	for found, try := true, 0; found && try < most; try++ {
+		found = false
+
+		list, _ := filepath.Glob("/proc/[0-9]*/environ")
+		for _, path := range list {
+			b, err := os.ReadFile(path)
+			if err != nil || !bytes.Contains(b, []byte(mark)) {
+				continue
+			}
+
+			if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path))); err == nil {
+				found = syscall.Kill(pid, syscall.SIGKILL) == nil || found
+			}
+		}
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -21,6 +20,8 @@ import (
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/format/arrow"
+	"doubletake/ingest/format/internal/spool"
+	"doubletake/internal/lists"
 )
 
 // What a program may write: so many times the file, and inAny in addition; and how
@@ -44,37 +45,21 @@ func Open(path string, o ingest.Options) (ingest.Reader, error) {
 		return nil, ingest.PathError(path, err)
 	}
 
-	out, err := os.CreateTemp("", "doubletake-reader-")
+	out, err := spool.Temp()
 	if err != nil {
 		return nil, fmt.Errorf("keep a program's output: %w", err)
 	}
 
-	_ = os.Remove(out.Name()) // where the system allows it now; else Close removes it
-
-	spool := &spool{out}
-	r, err := read(path, src.Size, out, o, spool)
+	r, err := read(path, src.Size, out, o)
 	if err != nil {
-		return nil, errors.Join(err, spool.Close())
+		return nil, errors.Join(err, out.Close())
 	}
 
 	return r, nil
 }
 
-// spool is the temporary file; it goes when it is closed.
-type spool struct{ *os.File }
-
-// Close implements io.Closer.
-func (s *spool) Close() error {
-	err := s.File.Close()
-	if e := os.Remove(s.Name()); !errors.Is(e, os.ErrNotExist) {
-		err = errors.Join(err, e)
-	}
-
-	return err
-}
-
 // read runs the program and opens out.
-func read(path string, size int64, out *os.File, o ingest.Options, closer io.Closer) (ingest.Reader, error) {
+func read(path string, size int64, out *spool.File, o ingest.Options) (ingest.Reader, error) {
 	n, err := run(path, size, out, o)
 	if err != nil {
 		return nil, err
@@ -83,7 +68,7 @@ func read(path string, size int64, out *os.File, o ingest.Options, closer io.Clo
 	name := filepath.Base(o.Program.Command[0])
 	o.Program, o.Format = nil, ""
 
-	r, err := arrow.OpenOutput(ingest.Source{Path: path, ReaderAt: out, Size: n, Closer: closer}, o)
+	r, err := arrow.OpenOutput(ingest.Source{Path: path, ReaderAt: out, Size: n, Closer: out}, o)
 	if err != nil {
 		return nil, &fault.Error{
 			Path: path, Place: "output of " + name, Err: err,
@@ -107,10 +92,7 @@ func run(path string, size int64, out io.Writer, o ingest.Options) (int64, error
 		return 0, fmt.Errorf("find %s: %w", path, err)
 	}
 
-	args := make([]string, len(p.Command)-1)
-	for i, a := range p.Command[1:] {
-		args[i] = strings.ReplaceAll(a, "{file}", file)
-	}
+	args := lists.Each(p.Command[1:], func(a string) string { return strings.ReplaceAll(a, "{file}", file) })
 
 	parent := o.Context
 	if parent == nil {
@@ -144,6 +126,9 @@ func run(path string, size int64, out io.Writer, o ingest.Options) (int64, error
 	case ctx.Err() != nil:
 		return 0, fail(fmt.Sprintf("it did not end in %v%s", p.Timeout, told.String()),
 			"timeout_s gives it longer: reader: {program: …, timeout_s: …}", nil)
+	case errors.Is(err, exec.ErrWaitDelay):
+		return 0, fail("it ended, and a process that it started keeps its output open"+told.String(),
+			"it must wait for that process, or close its output: command >/dev/null &", nil)
 	case err != nil:
 		return 0, fail("it failed"+told.String(), "", err)
 	case most-limit.left == 0:

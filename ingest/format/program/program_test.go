@@ -20,6 +20,7 @@ import (
 	"doubletake/ingest"
 	"doubletake/ingest/format/program"
 	"doubletake/ingest/ingesttest"
+	"doubletake/internal/must"
 )
 
 // The program here is cat, and the file what a converter would write.
@@ -65,9 +66,16 @@ func TestMain(m *testing.M) {
 	case "text":
 		fmt.Println("time,Fx")
 	case "nothing":
+	case "leave":
+		c := exec.Command("setsid", "sh", "-c", "echo >&2; exec sleep 600")
+		c.Stdout = os.Stdout
+		in, _ := c.StderrPipe()
+		_ = c.Start()
+		_, _ = in.Read(make([]byte, 1)) // it has a session of its own: else it ends with this process
+
 	case "convert": // a process of its own that TestKilled ends
 		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
-		command := []string{"/bin/sh", "-c", "sleep 600 & echo $$ $! >\"$PIDS\"; wait; sleep 600", "{file}"}
+		command := []string{"/bin/sh", "-c", "$SETSID sleep 600 & echo $$ $! >\"$PIDS\"; wait; sleep 600", "{file}"}
 		o := ingest.Options{Program: &ingest.Program{Command: command, Timeout: time.Minute}}
 		os.Unsetenv("READER")
 		_, err := program.Open("testdata/README.md", o.In(ctx))
@@ -89,9 +97,7 @@ func TestMain(m *testing.M) {
 // temporary returns the temporary files of readers.
 func temporary(t *testing.T, dir string) []string {
 	names, err := filepath.Glob(filepath.Join(dir, "doubletake-reader-*"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	return names
 }
@@ -103,20 +109,12 @@ func TestOpen(t *testing.T) {
 	t.Setenv("READER", "copy")
 	path := filepath.Join(t.TempDir(), "a; echo $HOME `id`.raw") // no shell sees it
 
-	b, err := os.ReadFile("testdata/stream.arrows")
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	if err := os.WriteFile(path, b, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	b := must.Read(t, "testdata/stream.arrows")
+	must.Do(t, os.WriteFile(path, b, 0o644))
 
 	o := ingest.Options{Program: &ingest.Program{Command: []string{os.Args[0], "--in", "{file}"}, Timeout: time.Minute}}
 	r, err := program.Open(path, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	x := ingesttest.ReadAll(t, r)
 	for k, v := range x[0] {
@@ -156,6 +154,7 @@ func TestFailures(t *testing.T) {
 		},
 		{"text", time.Minute, []string{"expected an Arrow IPC stream", "docs/readers.md"}},
 		{"nothing", time.Minute, []string{"it wrote nothing"}},
+		{"leave", time.Minute, []string{"a process that it started keeps its output open", "wait for that process"}},
 	} {
 		t.Setenv("READER", c.do)
 		began := time.Now()
@@ -172,9 +171,7 @@ func TestFailures(t *testing.T) {
 	o := ingest.Options{Program: &ingest.Program{Command: none, Timeout: time.Minute}}
 	r, err := program.Open("testdata/README.md", o)
 	ingesttest.WantDataError(t, r, err, "reader none: it failed", "no such file")
-	if !errors.Is(err, os.ErrNotExist) {
-		t.Error("not fs.ErrNotExist")
-	}
+	must.Not(t, !errors.Is(err, os.ErrNotExist), "not fs.ErrNotExist")
 
 	if _, err = program.Open("testdata/none.raw", o); err == nil || strings.Contains(err.Error(), "reader") {
 		t.Errorf("a missing file: %v", err)
@@ -186,8 +183,8 @@ func TestFailures(t *testing.T) {
 }
 
 // A process that is ended while its converter runs, in turns by SIGTERM and by SIGKILL,
-// leaves neither the converter nor what that started, nor a temporary file; also where it ignores SIGHUP, as
-// nohup makes it.
+// leaves neither the converter nor what that started, by SIGTERM in a session of its own too, nor a temporary file;
+// also where it ignores SIGHUP, as nohup makes it.
 func TestKilled(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("other systems end the program alone")
@@ -210,10 +207,11 @@ func TestKilled(t *testing.T) {
 
 		c.Env = append(os.Environ(), "READER=convert", "PIDS="+pids, "TMPDIR="+dir)
 		c.Stdout = &out
-
-		if err := c.Start(); err != nil {
-			t.Fatal(err)
+		if i%2 == 0 {
+			c.Env = append(c.Env, "SETSID=setsid")
 		}
+
+		must.Do(t, c.Start())
 
 		var shell, child int
 
@@ -225,9 +223,7 @@ func TestKilled(t *testing.T) {
 		})
 
 		s := []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL}[i%2]
-		if err := c.Process.Signal(s); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.Process.Signal(s))
 
 		_ = c.Wait()
 

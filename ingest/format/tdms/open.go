@@ -8,9 +8,14 @@ import (
 	"io"
 	"math"
 	"math/bits"
+	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"doubletake/ingest"
+	"doubletake/ingest/fault"
 )
 
 // Bits of the table of contents ("Lead In").
@@ -40,7 +45,7 @@ const (
 // object is the meta data of one path.
 type object struct {
 	path  string
-	c     *Channel // nil for the file and the groups
+	c     *channel // nil for the file and the groups
 	props *props
 	index index
 	known bool // it has an index
@@ -58,12 +63,6 @@ type index struct {
 	digital bool
 }
 
-func (x index) equal(y index) bool {
-	return x.typ == y.typ && x.n == y.n && x.size == y.size && x.digital == y.digital &&
-		(x.scalers == nil) == (y.scalers == nil) &&
-		slices.Equal(x.scalers, y.scalers) && slices.Equal(x.widths, y.widths)
-}
-
 // scaler is where a DAQmx value lies in the rows of its buffer.
 type scaler struct {
 	id     uint32
@@ -74,9 +73,8 @@ type scaler struct {
 
 // reader reads the segments.
 type reader struct {
-	f       *File
-	root    props
-	groups  map[string]*props
+	f       *file
+	groups  map[string]*group
 	objects map[string]*object
 	list    []*object // of the current segment
 	changed bool      // the list or an index in it, since the last layout
@@ -86,23 +84,14 @@ type reader struct {
 	work    int64
 }
 
-// Open reads the meta data of a TDMS file of size bytes.
-//
-// A file that is no such file, or whose meta data cannot be followed, is an
-// *Error; what concerns one channel is in its Err.
-func Open(src io.ReaderAt, size int64) (*File, error) {
-	r := &reader{f: &File{src: src, size: size}, groups: map[string]*props{}, objects: map[string]*object{}}
-	for at := int64(0); at < size; {
-		next, err := r.segment(at)
-		if err != nil {
-			return nil, err
-		}
+// openFile reads the meta data. A file that is no such file, or whose meta data cannot be
+// followed, is a *fault.Error; what concerns one channel is in its err.
+func openFile(src ingest.Source) (_ *file, err error) {
+	defer fault.Catch(&err)
 
-		at = next
-	}
-
-	if size == 0 {
-		return nil, &Error{Place: "byte 0", Want: "a TDMS file", Found: "an empty file"}
+	r := &reader{f: &file{src: src}, groups: map[string]*group{}, objects: map[string]*object{}}
+	for at := int64(0); at < src.Size; {
+		at = r.segment(at)
 	}
 
 	r.finish()
@@ -113,27 +102,29 @@ func Open(src io.ReaderAt, size int64) (*File, error) {
 func place(at int64) string { return fmt.Sprintf("byte %d", at) }
 
 // segment reads the segment at a position and returns where the next one is.
-func (r *reader) segment(at int64) (int64, error) {
+func (r *reader) segment(at int64) int64 {
 	f := r.f
+
 	var lead [leadIn]byte
-	n, err := f.src.ReadAt(lead[:min(leadIn, f.size-at)], at)
+	n, err := f.src.ReadAt(lead[:min(leadIn, f.src.Size-at)], at)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return 0, &Error{Place: place(at), Err: fmt.Errorf("read lead-in: %w", err)}
+		fault.Raise(&fault.Error{Place: place(at), Err: fmt.Errorf("read lead-in: %w", err)})
 	}
 
 	if tag := string(lead[:min(n, 4)]); tag != "TDSm"[:len(tag)] || n < leadIn && at == 0 {
-		e := &Error{Place: place(at), Want: `a segment, "TDSm"`, Found: fmt.Sprintf("%q", lead[:min(n, 8)])}
+		e := &fault.Error{Place: place(at), Want: `a segment, "TDSm"`, Found: fmt.Sprintf("%q", lead[:min(n, 8)])}
 		if tag == "TDSh" {
 			e.Found, e.Hint = "an index file", "open the .tdms file next to it"
 		}
 
-		return 0, e
+		fault.Raise(e)
 	}
 
 	if n < leadIn {
-		f.Truncated = true
-		f.Warnings = append(f.Warnings, fmt.Sprintf("the file ends within the lead-in of a segment at byte %d", at))
-		return f.size, nil
+		f.truncated = true
+		f.warn("the file ends within the lead-in of a segment at byte %d", at)
+
+		return f.src.Size
 	}
 
 	toc := binary.LittleEndian.Uint32(lead[4:]) // little-endian in any case
@@ -145,31 +136,29 @@ func (r *reader) segment(at int64) (int64, error) {
 
 	version := o.Uint32(lead[8:])
 	if version != 4712 && version != 4713 {
-		return 0, &Error{Place: place(at + 8), Want: "version 4712 or 4713", Found: fmt.Sprint(version)}
+		fault.Raise(&fault.Error{Place: place(at + 8), Want: "version 4712 or 4713", Found: fmt.Sprint(version)})
 	}
 
-	if f.Version == 0 {
-		f.Version = version
+	if f.version == 0 {
+		f.version = version
 	}
 
 	nextOff, rawOff := o.Uint64(lead[12:]), o.Uint64(lead[20:])
-	avail := uint64(f.size - at - leadIn)
+	avail := uint64(f.src.Size - at - leadIn)
 
 	cut := false
 	switch {
 	case nextOff == unknown:
-		f.Unclosed, cut = true, true
+		f.unclosed, cut = true, true
 		nextOff = avail
 	case nextOff > avail:
-		f.Truncated, cut = true, true
+		f.truncated, cut = true, true
 		nextOff = avail
 	}
 
 	if rawOff > nextOff && !cut {
-		return 0, &Error{
-			Place: place(at + 20), Want: fmt.Sprintf("a raw data offset of at most %d", nextOff),
-			Found: fmt.Sprint(rawOff),
-		}
+		fault.Raise(fault.At("", place(at+20), fmt.Sprintf("a raw data offset of at most %d", nextOff),
+			fmt.Sprint(rawOff), ""))
 	}
 
 	meta := int64(min(rawOff, nextOff))
@@ -186,125 +175,103 @@ func (r *reader) segment(at int64) (int64, error) {
 			left: meta, o: o,
 		}
 
-		if err := r.meta(m); err != nil {
-			if cut && m.left == 0 {
-				f.Warnings = append(f.Warnings, fmt.Sprintf("the file ends within the meta data of the segment at byte %d", at))
-				return f.size, nil
-			}
-
-			return 0, err
+		if err := fault.Try(func() { r.meta(m) }); err != nil && cut && m.left == 0 {
+			f.warn("the file ends within the meta data of the segment at byte %d", at)
+			return f.src.Size
+		} else if err != nil {
+			fault.Raise(err)
 		}
 	}
 
 	if rawOff > nextOff { // cut before the raw data
-		return f.size, nil
+		return f.src.Size
 	}
 
 	raw := int64(nextOff) - meta
 	if toc&tocRawData != 0 && raw > 0 {
-		if err := r.raw(at, at+leadIn+meta, raw, toc&(tocBigEndian|tocInterleaved), cut); err != nil {
-			return 0, err
-		}
+		r.raw(at, at+leadIn+meta, raw, toc&(tocBigEndian|tocInterleaved), cut)
 	}
 
-	return at + leadIn + int64(nextOff), nil
+	return at + leadIn + int64(nextOff)
 }
 
-// metaReader reads the values of the meta data of one segment. After an error,
-// which err keeps, values are zero.
+// warn notes data that are not listed.
+func (f *file) warn(format string, args ...any) {
+	f.warnings = append(f.warnings, fmt.Sprintf(format, args...))
+}
+
+// metaReader reads the values of the meta data of one segment.
 type metaReader struct {
 	b    *bufio.Reader
 	at   int64
 	left int64
 	o    binary.ByteOrder
-	err  error
 }
 
-// fail returns the first error.
-func (m *metaReader) fail(format string, args ...any) error {
-	if m.err == nil {
-		m.err = &Error{Place: place(m.at), Err: fmt.Errorf(format, args...)}
+// unless raises an error at the next byte, unless ok.
+func (m *metaReader) unless(ok bool, format string, args ...any) {
+	if !ok {
+		fault.Raise(&fault.Error{Place: place(m.at), Err: fmt.Errorf(format, args...)})
+	}
+}
+
+// bytes returns n bytes.
+func (m *metaReader) bytes(n int64) []byte {
+	if n > m.left { // before the memory is taken
+		m.left = 0
+		m.unless(false, "the meta data end: %w", io.ErrUnexpectedEOF)
 	}
 
-	return m.err
-}
+	p := make([]byte, n)
+	k, err := io.ReadFull(m.b, p)
+	m.at += int64(k)
+	m.left -= int64(k)
 
-// bytes fills p.
-func (m *metaReader) bytes(p []byte) []byte {
-	switch {
-	case m.err != nil:
-	case int64(len(p)) > m.left:
+	if err != nil {
 		m.left = 0
-		_ = m.fail("the meta data end: %w", io.ErrUnexpectedEOF)
-	default:
-		n, err := io.ReadFull(m.b, p)
-		m.at += int64(n)
-		m.left -= int64(n)
-		if err != nil {
-			m.left = 0
-			_ = m.fail("read meta data: %w", err)
-			clear(p)
-		}
+		m.unless(false, "read meta data: %w", err)
 	}
 
 	return p
 }
 
-func (m *metaReader) u32() uint32 { return m.o.Uint32(m.bytes(make([]byte, 4))) }
-
-func (m *metaReader) u64() uint64 { return m.o.Uint64(m.bytes(make([]byte, 8))) }
+func (m *metaReader) u32() uint32 { return m.o.Uint32(m.bytes(4)) }
+func (m *metaReader) u64() uint64 { return m.o.Uint64(m.bytes(8)) }
 
 func (m *metaReader) text() string {
-	n := m.u32()
-	if int64(n) > m.left { // before the memory is taken
+	n := int64(m.u32())
+	if n > m.left {
 		m.left = 0
-		_ = m.fail("a text of %d bytes overruns the meta data", n)
-
-		return ""
+		m.unless(false, "a text of %d bytes overruns the meta data", n)
 	}
 
-	return strings.ToValidUTF8(string(m.bytes(make([]byte, n))), "?")
+	return strings.ToValidUTF8(string(m.bytes(n)), "?")
 }
 
 // meta reads the meta data of a segment.
-func (r *reader) meta(m *metaReader) error {
+func (r *reader) meta(m *metaReader) {
 	for range m.u32() {
 		path := m.text()
 		x := r.objects[path]
+
 		if x == nil {
-			var err error
-			if x, err = r.object(path, m); err != nil {
-				return err
-			}
+			x = r.object(path, m)
 		}
 
-		head := m.u32()
-		switch {
-		case m.err != nil:
-			return m.err
-
-		case head == indexNone:
+		switch head := m.u32(); head {
+		case indexNone:
 			r.changed = r.changed || x.has
 			x.has = false
-
-		case x.c == nil:
-			return m.fail("the object %q is no channel and has data", path)
-
-		case head == indexSame:
-			if !x.known {
-				return m.fail("the index of %q refers to an earlier one, and there is none", path)
-			}
-
+		case indexSame:
+			m.unless(x.c != nil, "the object %q is no channel and has data", path)
+			m.unless(x.known, "the index of %q refers to an earlier one, and there is none", path)
 			r.changed = r.changed || !x.has
 			x.has = true
-
 		default:
-			idx, err := m.index(head, path)
-			if err != nil {
-				return err
-			}
+			m.unless(x.c != nil, "the object %q is no channel and has data", path)
 
-			if !x.has || !idx.equal(x.index) {
+			idx := m.index(head, path)
+			if !x.has || !reflect.DeepEqual(idx, x.index) {
 				r.changed = true
 			}
 
@@ -320,152 +287,119 @@ func (r *reader) meta(m *metaReader) error {
 		for range m.u32() {
 			name := m.text()
 			v := m.value(name)
-			if m.err != nil {
-				return m.err
+
+			if old := x.props.get(name); x.c != nil && settled(name, old, v) {
+				r.f.warn("channel %q: %s is %v in one segment and %v in a later one, which is taken for all samples: "+
+					"split the file there", x.c.path, name, old, v)
 			}
 
 			x.props.set(name, v)
 		}
 	}
-
-	return m.err
 }
 
 // object makes the object of a path: "/", "/'group'" or "/'group'/'channel'",
 // quotes within a name doubled.
-func (r *reader) object(path string, m *metaReader) (*object, error) {
+func (r *reader) object(path string, m *metaReader) *object {
 	names, ok := split(path)
-	if !ok {
-		return nil, m.fail("%q is no path of an object", path)
-	}
+	m.unless(ok, "%q is no path of an object", path)
 
 	x := &object{path: path, at: -1}
+
 	switch len(names) {
 	case 0:
-		x.props = &r.root
+		x.props = &r.f.root
 	case 1:
-		x.props = r.group(names[0])
+		x.props = &r.group(names[0]).props
 	case 2:
-		r.group(names[0])
-		x.c = &Channel{Group: names[0], Name: names[1], file: r.f, source: -1}
+		x.c = &channel{group: r.group(names[0]), path: names[0] + "/" + names[1], file: r.f, source: -1}
 		x.props = &x.c.props
-		r.f.Channels = append(r.f.Channels, x.c)
+		r.f.channels = append(r.f.channels, x.c)
 	}
 
 	r.objects[path] = x
 
-	return x, nil
+	return x
 }
 
-func (r *reader) group(name string) *props {
-	p := r.groups[name]
-	if p == nil {
-		p = &props{}
-		r.groups[name] = p
-		r.f.Groups = append(r.f.Groups, Group{Name: name})
+func (r *reader) group(name string) *group {
+	g := r.groups[name]
+	if g == nil {
+		g = &group{name: name}
+		r.groups[name] = g
+		r.f.groups = append(r.f.groups, g)
 	}
 
-	return p
+	return g
 }
+
+var pathPattern = regexp.MustCompile(`^/'((?:[^']|'')*)'(?:/'((?:[^']|'')*)')?$`)
 
 func split(path string) ([]string, bool) {
 	if path == "/" {
 		return nil, true
 	}
 
-	var names []string
-	for path != "" {
-		if !strings.HasPrefix(path, "/'") || len(names) == 2 {
-			return nil, false
-		}
-
-		path = path[2:]
-
-		var name strings.Builder
-		for {
-			i := strings.IndexByte(path, '\'')
-			if i < 0 {
-				return nil, false
-			}
-
-			name.WriteString(path[:i])
-
-			path = path[i+1:]
-			if !strings.HasPrefix(path, "'") {
-				break
-			}
-
-			name.WriteByte('\'')
-			path = path[1:]
-		}
-
-		names = append(names, name.String())
+	m := pathPattern.FindStringSubmatchIndex(path)
+	if m == nil {
+		return nil, false
 	}
 
-	return names, len(names) > 0
+	var names []string
+	for ; len(m) > 2 && m[2] >= 0; m = m[2:] {
+		names = append(names, strings.ReplaceAll(path[m[2]:m[3]], "''", "'"))
+	}
+
+	return names, true
 }
 
 // index reads a raw data index.
-func (m *metaReader) index(head uint32, path string) (index, error) {
-	x := index{typ: m.u32()}
-	if dim := m.u32(); dim != 1 {
-		return x, m.fail("%q: expected an array of dimension 1, found %d", path, dim)
-	}
-
-	n := m.u64()
-	if n > 1<<56 {
-		return x, m.fail("%q: %d values are claimed", path, n)
-	}
-
+func (m *metaReader) index(head uint32, path string) index {
+	x := index{typ: m.u32(), digital: head == indexDigital}
+	dim, n := m.u32(), m.u64()
+	m.unless(dim == 1, "%q: expected an array of dimension 1, found %d", path, dim)
+	m.unless(n <= 1<<56, "%q: %d values are claimed", path, n)
 	x.n = int64(n)
-	switch head {
-	case indexScaler, indexDigital:
-		x.digital = head == indexDigital
-		return x, m.daqmx(&x, path)
-	case 20, 28: // the length of the index, that of the length included
-	default:
-		return x, m.fail("%q: expected a raw data index of 20 or 28 bytes, found %#x", path, head)
+
+	if head == indexScaler || head == indexDigital {
+		m.daqmx(&x, path)
+		return x
 	}
+
+	// The length of the index, that of the length included.
+	m.unless(head == 20 || head == 28, "%q: expected a raw data index of 20 or 28 bytes, found %#x", path, head)
 
 	if x.typ == typeString {
-		if n = m.u64(); n > 1<<56 {
-			return x, m.fail("%q: texts of %d bytes are claimed", path, n)
-		}
-
+		n = m.u64()
+		m.unless(n <= 1<<56, "%q: texts of %d bytes are claimed", path, n)
 		x.size = int64(n)
-		if x.n > x.size/4 { // each text has an offset of four bytes
-			return x, m.fail("%q: %d texts of %d bytes in all cannot be", path, x.n, x.size)
-		}
+		// Each text has an offset of four bytes.
+		m.unless(x.n <= x.size/4, "%q: %d texts of %d bytes in all cannot be", path, x.n, x.size)
 
-		return x, m.err
+		return x
 	}
 
-	if head == 28 {
-		return x, m.fail("%q: an index of 28 bytes is for texts only", path)
-	}
+	m.unless(head != 28, "%q: an index of 28 bytes is for texts only", path)
+	name, width := dataType(x.typ)
+	m.unless(width > 0, "%q has values of %s, whose size is not known", path, name)
 
-	if name, width := dataType(x.typ); width == 0 {
-		return x, m.fail("%q has values of %s, whose size is not known", path, name)
-	}
-
-	return x, m.err
+	return x
 }
 
 // daqmxType maps the type codes of DAQmx scalers, which differ from the others.
 var daqmxType = [...]uint32{typeU8, typeI8, typeU16, typeI16, typeU32, typeI32}
 
-func (m *metaReader) daqmx(x *index, path string) error {
+func (m *metaReader) daqmx(x *index, path string) {
 	count := m.u32()
-	if count > maxScalers {
-		return m.fail("%q: %d DAQmx scalers are claimed", path, count)
-	}
+	m.unless(count <= maxScalers, "%q: %d DAQmx scalers are claimed", path, count)
 
 	x.scalers = []scaler{}
 	for range count {
 		typ := m.u32()
 		s := scaler{buffer: m.u32(), off: int64(m.u32()), typ: typeDAQmx}
+
 		if x.digital { // the sample format, one byte here
-			m.bytes(make([]byte, 1))
+			m.bytes(1)
 		} else {
 			m.u32()
 		}
@@ -473,36 +407,27 @@ func (m *metaReader) daqmx(x *index, path string) error {
 		s.id = m.u32()
 		if int(typ) < len(daqmxType) {
 			s.typ = daqmxType[typ]
-		} else if !x.digital {
-			return m.fail("%q: the type %d of a DAQmx scaler is not known", path, typ)
+		} else {
+			m.unless(x.digital, "%q: the type %d of a DAQmx scaler is not known", path, typ)
 		}
 
 		x.scalers = append(x.scalers, s)
 	}
 
-	if count = m.u32(); count > maxBuffers {
-		return m.fail("%q: %d DAQmx buffers are claimed", path, count)
-	}
+	count = m.u32()
+	m.unless(count <= maxBuffers, "%q: %d DAQmx buffers are claimed", path, count)
 
 	for range count {
 		w := m.u32()
-		if w > maxRow {
-			return m.fail("%q: a DAQmx buffer of %d bytes a sample is claimed", path, w)
-		}
-
+		m.unless(w <= maxRow, "%q: a DAQmx buffer of %d bytes a sample is claimed", path, w)
 		x.widths = append(x.widths, int64(w))
 	}
 
-	if !x.digital {
-		for _, s := range x.scalers {
-			_, width := dataType(s.typ)
-			if int(s.buffer) >= len(x.widths) || s.off+width > x.widths[s.buffer] {
-				return m.fail("%q: a DAQmx value at byte %d of buffer %d lies outside it", path, s.off, s.buffer)
-			}
-		}
+	for _, s := range x.scalers {
+		_, width := dataType(s.typ)
+		m.unless(x.digital || int(s.buffer) < len(x.widths) && s.off+width <= x.widths[s.buffer],
+			"%q: a DAQmx value at byte %d of buffer %d lies outside it", path, s.off, s.buffer)
 	}
-
-	return m.err
 }
 
 // value reads a property.
@@ -513,14 +438,8 @@ func (m *metaReader) value(name string) any {
 	}
 
 	what, width := dataType(typ)
-	if width == 0 {
-		_ = m.fail("the property %q is of %s, which is not read", name, what)
-		return nil
-	}
-
-	b := m.bytes(make([]byte, width))
-
-	var x [1]float64
+	m.unless(width > 0, "the property %q is of %s, which is not read", name, what)
+	b := m.bytes(width)
 
 	switch typ {
 	case typeI64:
@@ -537,6 +456,7 @@ func (m *metaReader) value(name string) any {
 		return complex(math.Float64frombits(m.o.Uint64(b)), math.Float64frombits(m.o.Uint64(b[8:])))
 	}
 
+	var x [1]float64
 	decode(x[:], b, width, typ, m.o == binary.ByteOrder(binary.BigEndian))
 
 	switch typ {
@@ -565,14 +485,31 @@ func (m *metaReader) time(b []byte) time.Time {
 	return time.Unix(s, int64(ns)).UTC()
 }
 
-// layout arranges the data of the current list.
-func (r *reader) layout(at int64, flags uint32) (*layout, error) {
-	fail := func(format string, args ...any) error {
-		return &Error{Place: "segment at " + place(at), Err: fmt.Errorf(format, args...)}
-	}
-	lay := &layout{big: flags&tocBigEndian != 0}
-	var daqmx []*object
+// layoutAt is a layout while it is made, of the segment at a byte.
+type layoutAt struct {
+	*layout
+	at int64
+}
 
+// unless raises an error of the segment, unless ok.
+func (lay layoutAt) unless(ok bool, format string, args ...any) {
+	if !ok {
+		fault.Raise(&fault.Error{Place: "segment at " + place(lay.at), Err: fmt.Errorf(format, args...)})
+	}
+}
+
+// add adds a block to a chunk.
+func (lay layoutAt) add(b block) {
+	lay.size += b.size
+	lay.unless(lay.size >= 0 && lay.size <= 1<<60, "a chunk of more than 2^60 bytes is claimed")
+	lay.blocks = append(lay.blocks, b)
+}
+
+// layout arranges the data of the current list.
+func (r *reader) layout(at int64, flags uint32) *layout {
+	lay := layoutAt{&layout{big: flags&tocBigEndian != 0}, at}
+
+	var daqmx []*object
 	var row, rows int64
 	for _, x := range r.list {
 		if !x.has {
@@ -584,105 +521,70 @@ func (r *reader) layout(at int64, flags uint32) (*layout, error) {
 			continue
 		}
 
+		n := x.index.n
 		_, width := dataType(x.index.typ)
-		switch {
-		case flags&tocInterleaved == 0:
-			if x.index.n == 0 {
-				continue
-			}
 
-			b := block{base: lay.size, stride: width, n: x.index.n, size: width * x.index.n}
+		switch {
+		case flags&tocInterleaved != 0:
+			lay.unless(x.index.typ != typeString, "%q holds texts within interleaved data", x.path)
+			lay.unless(row == 0 || n == rows, "interleaved channels have %d and %d values", rows, n)
+			lay.slots = append(lay.slots, slot{c: x.c, off: row, typ: x.index.typ})
+			rows, row = n, row+width
+			lay.unless(row <= maxRow, "interleaved channels of more than %d bytes a sample are not read", maxRow)
+		case n > 0:
+			b := block{base: lay.size, stride: width, n: n, size: width * n}
 			if x.index.typ == typeString {
 				b.size = x.index.size
-			} else if x.index.n > math.MaxInt64/16/width {
-				return nil, fail("%q: %d values cannot be", x.path, x.index.n)
-			}
-
-			if lay.size += b.size; lay.size < 0 || lay.size > 1<<60 {
-				return nil, fail("a chunk of more than 2^60 bytes is claimed")
+			} else {
+				lay.unless(n <= math.MaxInt64/16/width, "%q: %d values cannot be", x.path, n)
 			}
 
 			lay.slots = append(lay.slots, slot{c: x.c, block: len(lay.blocks), typ: x.index.typ})
-			lay.blocks = append(lay.blocks, b)
-
-		case x.index.typ == typeString:
-			return nil, fail("%q holds texts within interleaved data", x.path)
-
-		default:
-			if row > 0 && x.index.n != rows {
-				return nil, fail("interleaved channels have %d and %d values", rows, x.index.n)
-			}
-
-			lay.slots = append(lay.slots, slot{c: x.c, off: row, typ: x.index.typ})
-
-			rows, row = x.index.n, row+width
-			if row > maxRow {
-				return nil, fail("interleaved channels of more than %d bytes a sample are not read", maxRow)
-			}
+			lay.add(b)
 		}
 	}
 
-	if len(daqmx) > 0 {
-		if len(lay.slots) > 0 {
-			return nil, fail("DAQmx raw data and other data are mixed")
-		}
-		return lay, lay.addDAQmx(daqmx, fail)
+	switch {
+	case len(daqmx) > 0:
+		lay.unless(len(lay.slots) == 0, "DAQmx raw data and other data are mixed")
+		lay.addDAQmx(daqmx)
+	case row > 0:
+		lay.add(block{stride: row, n: rows, size: row * rows})
 	}
 
-	if row > 0 {
-		lay.blocks = []block{{stride: row, n: rows, size: row * rows}}
-		lay.size = row * rows
-	}
-
-	return lay, nil
+	return lay.layout
 }
 
 // addDAQmx arranges DAQmx data: a block for each of their buffers.
-func (lay *layout) addDAQmx(daqmx []*object, fail func(format string, args ...any) error) error {
+func (lay layoutAt) addDAQmx(daqmx []*object) {
 	widths := daqmx[0].index.widths
 	counts := make([]int64, len(widths))
-	for _, x := range daqmx {
-		if len(x.index.widths) != len(widths) {
-			return fail("%q: channels disagree on the DAQmx buffers", x.path)
-		}
 
-		for i, w := range x.index.widths {
-			if w != widths[i] {
-				return fail("%q: channels disagree on the width of DAQmx buffer %d", x.path, i)
-			}
-		}
+	for _, x := range daqmx {
+		lay.unless(slices.Equal(x.index.widths, widths), "%q: channels disagree on the DAQmx buffers", x.path)
 
 		for _, s := range x.index.scalers {
 			if int(s.buffer) < len(counts) {
-				if counts[s.buffer] != 0 && counts[s.buffer] != x.index.n {
-					return fail("%q: channels disagree on the samples of DAQmx buffer %d", x.path, s.buffer)
-				}
+				lay.unless(counts[s.buffer] == 0 || counts[s.buffer] == x.index.n,
+					"%q: channels disagree on the samples of DAQmx buffer %d", x.path, s.buffer)
 				counts[s.buffer] = x.index.n
 			}
 		}
 	}
 
 	for i, w := range widths {
-		if counts[i] > math.MaxInt64/16/max(1, w) {
-			return fail("%d values cannot be", counts[i])
-		}
-
-		b := block{base: lay.size, stride: w, n: counts[i], size: w * counts[i]}
-		if lay.size += b.size; lay.size > 1<<60 {
-			return fail("a chunk of more than 2^60 bytes is claimed")
-		}
-
-		lay.blocks = append(lay.blocks, b)
+		lay.unless(counts[i] <= math.MaxInt64/16/max(1, w), "%d values cannot be", counts[i])
+		lay.add(block{base: lay.size, stride: w, n: counts[i], size: w * counts[i]})
 	}
 
 	for _, x := range daqmx {
 		if x.index.digital {
-			x.c.Err = x.c.fail("DAQmx digital line scalers are not read")
+			x.c.err = x.c.fail("DAQmx digital line scalers are not read")
 		}
 
 		for _, s := range x.index.scalers {
 			if int(s.buffer) >= len(widths) || s.buffer != x.index.scalers[0].buffer {
-				x.c.Err = x.c.fail("DAQmx scalers in different buffers are not read")
+				x.c.err = x.c.fail("DAQmx scalers in different buffers are not read")
 			}
 		}
 
@@ -693,31 +595,26 @@ func (lay *layout) addDAQmx(daqmx []*object, fail func(format string, args ...an
 			})
 		}
 	}
-
-	return nil
 }
 
 // raw notes the raw data of a segment, size bytes at a position.
-func (r *reader) raw(at, data, size int64, flags uint32, cut bool) error {
+func (r *reader) raw(at, data, size int64, flags uint32, cut bool) {
+	work := func(n int, most int64, found string) {
+		if r.work += int64(n); r.work > most {
+			fault.Raise(&fault.Error{Place: "segment at " + place(at), Found: found})
+		}
+	}
+
 	if r.lay == nil || r.changed || flags != r.flags {
-		if r.work += int64(len(r.list)); r.work > maxWork+r.f.size {
-			return &Error{Place: "segment at " + place(at), Found: "the list of objects changes too often"}
-		}
-
-		lay, err := r.layout(at, flags)
-		if err != nil {
-			return err
-		}
-
-		r.lay, r.changed, r.flags = lay, false, flags
-		r.runs = append(r.runs, &run{lay: lay})
+		work(len(r.list), maxWork+r.f.src.Size, "the list of objects changes too often")
+		r.lay, r.changed, r.flags = r.layout(at, flags), false, flags
+		r.runs = append(r.runs, &run{lay: r.lay})
 	}
 
 	lay := r.lay
 	if lay.size == 0 {
-		r.f.Warnings = append(r.f.Warnings, fmt.Sprintf("the segment at byte %d has %d bytes of raw data that belong to no "+
-			"channel", at, size))
-		return nil
+		r.f.warn("the segment at byte %d has %d bytes of raw data that belong to no channel", at, size)
+		return
 	}
 
 	chunks := size / lay.size
@@ -729,25 +626,21 @@ func (r *reader) raw(at, data, size int64, flags uint32, cut bool) error {
 
 	rest := size - chunks*lay.size
 	if rest == 0 {
-		return nil
+		return
 	}
 
 	part, ok := lay.part(rest, cut)
 	if !ok {
-		r.f.Warnings = append(r.f.Warnings, fmt.Sprintf("the segment at byte %d ends with %d bytes that are no whole chunk "+
-			"of %d: they are not read", at, rest, lay.size))
-		return nil
+		r.f.warn("the segment at byte %d ends with %d bytes that are no whole chunk of %d: they are not read", at, rest,
+			lay.size)
+		return
 	}
 
-	if r.work += int64(len(lay.blocks) + len(lay.slots)); r.work > maxWork+2*r.f.size {
-		return &Error{Place: "segment at " + place(at), Found: "too many chunks that are not whole"}
-	}
+	work(len(lay.blocks)+len(lay.slots), maxWork+2*r.f.src.Size, "too many chunks that are not whole")
 
 	// The rows of a part do not go on in another chunk, whatever its size.
 	r.runs = append(r.runs, &run{lay: part, segs: []segment{{at: data + chunks*lay.size, chunks: 1}}, chunks: 1},
 		&run{lay: lay})
-
-	return nil
 }
 
 // part returns the layout of a last chunk of rest bytes, which is not whole. Where
@@ -799,9 +692,8 @@ func (r *reader) finish() {
 			c := s.c
 
 			typ := s.typ
-			for _, x := range s.scalers {
-				typ = x.typ
-				break
+			if len(s.scalers) > 0 {
+				typ = s.scalers[0].typ
 			}
 
 			name, _ := dataType(typ)
@@ -809,59 +701,62 @@ func (r *reader) finish() {
 				name = "digital line"
 			}
 
-			if c.Type == "" {
-				c.Type = name
+			if c.typ == "" {
+				c.typ = name
 			}
 
-			if _, numeric := numbers[typ]; c.Err == nil && !numeric {
-				c.Err = c.fail("values of type %s are not numbers", name)
+			if _, numeric := numbers[typ]; c.err == nil && !numeric {
+				c.err = c.fail("values of type %s are not numbers", name)
 			}
 
-			c.pieces = append(c.pieces, piece{run: run, slot: i, start: c.Samples, n: n})
-			c.Samples += n
+			c.pieces = append(c.pieces, piece{run: run, slot: i, start: c.samples, n: n})
+			c.samples += n
 		}
 	}
 
-	f.Properties = r.root.list
-	for i := range f.Groups {
-		f.Groups[i].Properties = r.groups[f.Groups[i].Name].list
-	}
-
-	for _, c := range f.Channels {
-		c.Properties = c.props.list
-		c.waveform()
-
-		if c.Err == nil {
-			c.Err = c.scaling(&c.props, r.groups[c.Group], &r.root)
+	for _, c := range f.channels {
+		if c.err == nil {
+			c.err = fault.Try(func() { c.scaling(&c.props, &c.group.props, &f.root) })
 		}
 	}
 }
 
-// waveform reads rate and unit from the properties LabVIEW gives to waveforms
-// ("Predefined Properties").
-func (c *Channel) waveform() {
-	if c.Unit = c.props.text("unit_string"); c.Unit == "" {
-		c.Unit = c.props.text("NI_UnitDescription")
-	}
+// settled reports whether a property of a rate or a scale had another value before. Writers begin with zeros.
+func settled(name string, old, v any) bool {
+	x, ok := old.(float64)
+	return ok && x != 0 && x != v && (name == "wf_increment" || strings.HasPrefix(name, "NI_Scale"))
+}
 
-	inc, ok := c.props.number("wf_increment")
+// start returns when a channel begins, in s of its wf_start_time and wf_start_offset; false where it states no time.
+func (c *channel) start() (time.Time, bool) {
+	t, ok := c.props.get("wf_start_time").(time.Time)
+	offset, _ := c.number("wf_start_offset")
+
+	return t.Add(time.Duration(offset * 1e9)), ok
+}
+
+// waveform returns rate and unit by the properties LabVIEW gives to waveforms
+// ("Predefined Properties").
+func (c *channel) waveform() (hz float64, unit string) {
+	if unit = c.props.text("unit_string"); unit == "" {
+		unit = c.props.text("NI_UnitDescription")
+	}
 
 	switch strings.ToLower(c.props.text("wf_xunit_string")) {
 	case "", "s", "sec", "second", "seconds":
 	default:
-		return // the increment is of frequency, angle, …
+		return 0, unit // the increment is of frequency, angle, …
 	}
 
+	inc, ok := c.number("wf_increment")
 	if ok && inc > 0 && !math.IsInf(1/inc, 0) && !math.IsInf(inc, 0) {
-		c.RateHz = 1 / inc
+		hz = 1 / inc
 
 		// 1/51200 is no binary fraction; its inverse is meant to be whole.
-		if w := math.Round(c.RateHz); math.Abs(c.RateHz-w) < 1e-11*w {
-			c.RateHz = w
+		if w := math.Round(hz); math.Abs(hz-w) < 1e-11*w {
+			hz = w
 		}
 	}
 
-	if x, ok := c.props.number("wf_start_offset"); ok {
-		c.Start = x
-	}
+	return hz, unit
 }

@@ -7,7 +7,7 @@
 // data index of DAQmx and the NI_Scale properties; they follow what readers in
 // use agree on (npTDMS, its issues 24, 125, 132 and its tests).
 //
-// Unsupported features are an error of their channel (Channel.Err):
+// Unsupported features are an error of their channel:
 // scale types other than Linear and Polynomial, digital lines, complex
 // numbers; texts and time stamps are listed, not numeric. Values are never
 // delivered unscaled where the file has a scale.
@@ -15,109 +15,182 @@
 // Memory: the lists grow with the number of segments and properties: a small
 // part of a recording, and never more than 200 times the size of the file plus
 // 16 MiB, whatever it holds. Reading takes one buffer of 256 KiB.
-//
-// Which channel is a recording, and of what, is decided elsewhere.
 package tdms
 
 import (
-	"errors"
+	"bytes"
 	"fmt"
-	"io"
 	"math"
 	"sort"
 	"strconv"
+	"strings"
 	"time"
 
+	"doubletake/ingest"
 	"doubletake/ingest/fault"
+	"doubletake/ingest/format/internal/arrays"
+	"doubletake/ingest/format/internal/raw"
 )
 
-// Error is a fault of a file, with its place.
-type Error = fault.Error
-
-// File is an open TDMS file. It is not safe for concurrent use; open the same
-// io.ReaderAt once per goroutine instead.
-type File struct {
-	Version    uint32     // 4712 or 4713, of the first segment
-	Properties []Property // of the file object
-	Groups     []Group    // in the order of the file
-	Channels   []*Channel // in the order of the file
-
-	// Unclosed: the writer never finished the last segment (it crashed, or is
-	// writing still). The existing part is listed.
-	Unclosed bool
-	// Truncated: the file ends before its last segment does. The whole samples
-	// that are there are listed; whether to use them is the caller's decision.
-	Truncated bool
-	// Warnings are sentences about data that are not listed, such as bytes at
-	// the end of a segment that are no whole chunk.
-	Warnings []string
-
-	src      io.ReaderAt
-	size     int64
-	window   []byte // the last bytes read
-	windowAt int64
+// Format is TDMS.
+var Format = ingest.Format{
+	Name: "tdms", Title: "TDMS", Endings: []string{".tdms"}, Attributes: true,
+	Detect: func(head []byte, _ ingest.Source) bool {
+		return bytes.HasPrefix(head, []byte("TDSm")) && ingest.Binary(head)
+	},
+	Open: open,
 }
 
-// Group is a group and its properties.
-type Group struct {
-	Name       string
-	Properties []Property
+// file is a file whose meta data were read. It is the plane of its channels.
+type file struct {
+	src      ingest.Source
+	version  uint32 // 4712 or 4713, of the first segment
+	root     props
+	groups   []*group   // in the order of the file
+	channels []*channel // in the order of the file
+
+	// unclosed: the writer never finished the last segment (it crashed, or is
+	// writing still). truncated: the file ends before its last segment does. The whole
+	// samples that are there are listed.
+	unclosed, truncated bool
+	warnings            []string // data that are not listed
+
+	window raw.Window
 }
 
-// Channel is one channel.
-type Channel struct {
-	Group      string
-	Name       string
-	Type       string // of the stored values: "int16", "double", "text", …; "" without data
-	Unit       string // unit_string, else NI_UnitDescription; "" when not stated
-	RateHz     float64
-	Start      float64 // wf_start_offset: time of the first sample in s
-	Samples    int64
-	Properties []Property
-	Scales     []string // the scales applied, in order: "Linear 0.5, 1" …
-	Err        error    // why the values cannot be read as numbers; nil if they can
+// group is a group and its properties.
+type group struct {
+	name string
+	props
+}
 
-	file   *File
+// channel is one channel.
+type channel struct {
+	props
+	group   *group
+	path    string // "Group/Name"
+	typ     string // of the stored values: "int16", "double", "text", …; "" without data
+	samples int64
+	scales  []string // the scales applied, in order: "Linear 0.5, 1" …
+	err     error    // why the values cannot be read as numbers; nil if they can
+
+	file   *file
 	pieces []piece
 	chain  [][]float64 // coefficients, lowest first, applied one after the other
 	source int64       // DAQmx: the scaler that feeds the chain, −1 for the only one
-	props  props
 }
 
-// Path is "Group/Name".
-func (c *Channel) Path() string { return c.Group + "/" + c.Name }
+// open names channels "Group/Name"; unit and rate are those the file
+// states.
+func open(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
+	f, err := openFile(src)
+	if err != nil {
+		return nil, err
+	}
 
-// Property is a name and value an object carries. Value is a string, an int64,
+	r := arrays.New(ingest.Info{Path: src.Path, Format: "tdms", Encoding: fmt.Sprintf("TDMS %d", f.version)}, src)
+	switch {
+	case f.truncated:
+		warnings, err := raw.Short(src, o, src.Size, "the file ends before its last segment does", "whole samples", true)
+		if err != nil {
+			return nil, err
+		}
+
+		r.Warn(warnings...)
+
+	case f.unclosed:
+		r.Warn(ingest.Warn("", "truncated", "the last segment was never finished: the whole samples that are there are used"))
+	}
+
+	for _, w := range f.warnings {
+		r.Warn(ingest.Warning{Code: "extra-data", Text: w})
+	}
+
+	for _, p := range f.root.list {
+		r.Attribute(p.name, p.text())
+	}
+
+	for _, g := range f.groups {
+		for _, p := range g.list {
+			r.Attribute(g.name+"@"+p.name, p.text())
+		}
+	}
+
+	begins := map[*group]*channel{} // the first that states when it begins
+	for i, c := range f.channels {
+		switch {
+		case c.err != nil:
+			r.Unread(c.path, true, c.err.Error())
+			continue
+		case c.samples == 0:
+			r.Unread(c.path, false, "no samples")
+			continue
+		}
+
+		attrs := []ingest.Attribute{{Name: "type", Value: c.typ}}
+
+		quantum := arrays.QuantumOf(c.typ)
+		if len(c.scales) > 0 {
+			attrs = append(attrs, ingest.Attribute{Name: "scales", Value: strings.Join(c.scales, "; ")})
+			quantum = arrays.Quantum{}
+		}
+
+		for _, p := range c.list {
+			attrs = append(attrs, ingest.Attribute{Name: p.name, Value: p.text()})
+		}
+
+		// One plane for all: interleaved channels are read together.
+		a := arrays.Array{
+			Name: c.path, Dims: []int64{c.samples}, Group: c.group.name, Attributes: attrs,
+			Quantum: quantum, Plane: f, First: i,
+		}
+		a.RateHz, a.Unit = c.waveform()
+		if t, ok := c.start(); ok && begins[c.group] == nil {
+			begins[c.group] = c
+		} else if first := begins[c.group]; ok && a.RateHz > 0 {
+			if t0, _ := first.start(); math.Abs(t.Sub(t0).Seconds())*a.RateHz >= 1 {
+				r.Warn(ingest.Warn("", "start-times", "channel %q begins %g s after channel %q: sample 0 of both is taken as "+
+					"one time", c.path, t.Sub(t0).Seconds(), first.path))
+			}
+		}
+
+		if err := r.Add(a); err != nil {
+			return nil, err
+		}
+	}
+
+	return r, r.Finish(o)
+}
+
+// property is a name and value an object carries. The value is a string, an int64,
 // uint64, float64, bool, complex128 or time.Time.
-type Property struct {
-	Name  string
-	Value any
+type property struct {
+	name  string
+	value any
 }
 
-// Text formats the value.
-func (p Property) Text() string {
-	switch v := p.Value.(type) {
-	case string:
-		return v
+// text formats the value.
+func (p property) text() string {
+	switch v := p.value.(type) {
 	case float64:
 		return strconv.FormatFloat(v, 'g', -1, 64)
 	case time.Time:
 		return v.Format(time.RFC3339Nano)
 	}
 
-	return fmt.Sprint(p.Value)
+	return fmt.Sprint(p.value)
 }
 
 // props keeps properties in the order of the file; a later value replaces an
 // earlier one.
 type props struct {
-	list []Property
+	list []property
 	at   map[string]int
 }
 
 func (p *props) set(name string, v any) {
 	if i, ok := p.at[name]; ok {
-		p.list[i].Value = v
+		p.list[i].value = v
 		return
 	}
 
@@ -126,30 +199,25 @@ func (p *props) set(name string, v any) {
 	}
 
 	p.at[name] = len(p.list)
-	p.list = append(p.list, Property{name, v})
+	p.list = append(p.list, property{name, v})
 }
 
-func (p *props) get(name string) (any, bool) {
+// get returns nil where there is no such property.
+func (p *props) get(name string) any {
 	if i, ok := p.at[name]; ok {
-		return p.list[i].Value, true
+		return p.list[i].value
 	}
-	return nil, false
+	return nil
 }
 
 func (p *props) text(name string) string {
-	v, _ := p.get(name)
-	s, _ := v.(string)
+	s, _ := p.get(name).(string)
 	return s
 }
 
 // number returns a numeric property.
 func (p *props) number(name string) (float64, bool) {
-	v, ok := p.get(name)
-	if !ok {
-		return 0, false
-	}
-
-	switch x := v.(type) {
+	switch x := p.get(name).(type) {
 	case float64:
 		return x, true
 	case int64:
@@ -200,38 +268,44 @@ type block struct {
 
 // slot is where in the rows of a block the values of a channel are.
 type slot struct {
-	c       *Channel
+	c       *channel
 	block   int
 	off     int64
 	typ     uint32
 	scalers []scaler // DAQmx
 }
 
-// ReadFloat64 fills dst with the samples from start on, scaled as the file
-// states. It returns how many it read, fewer than asked only at the end of the
-// channel, then with io.EOF. 64-bit integers beyond 2^53 are rounded.
-//
-// Reading the channels of an interleaved file in turns, up to 256 KiB of file
-// at a time, reads each byte of the file once (see Read).
-func (c *Channel) ReadFloat64(dst []float64, start int64) (int, error) {
-	if c.Err != nil {
-		return 0, c.Err
+// Read implements arrays.Plane, in steps in which interleaved channels share the bytes read.
+func (f *file) Read(channels []int, start int64, dst [][]float64) error {
+	width := int64(1)
+	for _, c := range channels {
+		for _, p := range f.channels[c].pieces {
+			width = max(width, p.run.lay.blocks[p.run.lay.slots[p.slot].block].stride)
+		}
 	}
 
-	if start < 0 || start > c.Samples {
-		return 0, c.fail("there is no sample %d of %d", start, c.Samples)
-	}
-
-	n := min(int64(len(dst)), c.Samples-start)
-	i := sort.Search(len(c.pieces), func(i int) bool { return c.pieces[i].start+c.pieces[i].n > start })
-	for done := int64(0); done < n; {
-		p := c.pieces[i]
-		k, err := p.read(c, dst[done:n], start+done-p.start)
-		if err != nil {
-			return int(done), &Error{
-				Place: fmt.Sprintf("channel %q, sample %d", c.Path(), start+done),
-				Err:   fmt.Errorf("read: %w", err),
+	n, step := int64(len(dst[0])), max(1, windowSize/width)
+	for done := int64(0); done < n; done += step {
+		for i, c := range channels {
+			if err := f.channels[c].read(dst[i][done:min(n, done+step)], start+done); err != nil {
+				return err
 			}
+		}
+	}
+
+	return nil
+}
+
+// read fills dst with the samples from start on, scaled as the file states. 64-bit
+// integers beyond 2^53 are rounded.
+func (c *channel) read(dst []float64, start int64) error {
+	i := sort.Search(len(c.pieces), func(i int) bool { return c.pieces[i].start+c.pieces[i].n > start })
+	for done := int64(0); done < int64(len(dst)); {
+		p := c.pieces[i]
+		k, err := p.read(c, dst[done:], start+done-p.start)
+		if err != nil {
+			place := fmt.Sprintf("channel %q, sample %d", c.path, start+done)
+			return &fault.Error{Place: place, Err: fmt.Errorf("read: %w", err)}
 		}
 
 		if done += k; start+done == p.start+p.n {
@@ -240,79 +314,14 @@ func (c *Channel) ReadFloat64(dst []float64, start int64) (int, error) {
 	}
 
 	for _, poly := range c.chain {
-		scale(dst[:n], poly)
+		scale(dst, poly)
 	}
 
-	if n < int64(len(dst)) {
-		return int(n), io.EOF
-	}
-
-	return int(n), nil
+	return nil
 }
 
-// Read fills dst[i] with the samples of channel channels[i] from start on, as
-// ReadFloat64 does, in steps in which interleaved channels share the bytes read.
-// All dst[i] have one length; the count is that of the longest
-// channel asked for, and what lies beyond the end of a shorter one is NaN.
-func (f *File) Read(channels []int, start int64, dst [][]float64) (int, error) {
-	if len(channels) != len(dst) {
-		panic("tdms: as many slices as channels are needed")
-	}
-
-	if len(dst) == 0 {
-		return 0, nil
-	}
-
-	longest, width := int64(0), int64(1)
-	for i, c := range channels {
-		if len(dst[i]) != len(dst[0]) {
-			panic("tdms: slices of one length are needed")
-		}
-
-		ch := f.Channels[c]
-		longest = max(longest, ch.Samples)
-
-		for _, p := range ch.pieces {
-			width = max(width, p.run.lay.blocks[p.run.lay.slots[p.slot].block].stride)
-		}
-	}
-
-	if start < 0 || start > longest {
-		return 0, &Error{Place: "file", Found: fmt.Sprintf("there is no sample %d of %d", start, longest)}
-	}
-
-	want := int64(len(dst[0]))
-	n := min(want, longest-start)
-
-	step := max(1, windowSize/width)
-	for done := int64(0); done < n; done += step {
-		k := min(step, n-done)
-		for i, c := range channels {
-			part := dst[i][done : done+k]
-
-			m := 0
-			if ch := f.Channels[c]; start+done < ch.Samples || ch.Err != nil {
-				var err error
-				if m, err = ch.ReadFloat64(part, start+done); err != nil && !errors.Is(err, io.EOF) {
-					return int(done), err
-				}
-			}
-
-			for ; m < len(part); m++ {
-				part[m] = math.NaN()
-			}
-		}
-	}
-
-	if n < want {
-		return int(n), io.EOF
-	}
-
-	return int(n), nil
-}
-
-func (c *Channel) fail(format string, args ...any) error {
-	return &Error{Place: fmt.Sprintf("channel %q", c.Path()), Found: fmt.Sprintf(format, args...)}
+func (c *channel) fail(format string, args ...any) error {
+	return &fault.Error{Place: fmt.Sprintf("channel %q", c.path), Found: fmt.Sprintf(format, args...)}
 }
 
 const (
@@ -321,7 +330,7 @@ const (
 )
 
 // read decodes some samples from s on, at least one.
-func (p *piece) read(c *Channel, dst []float64, s int64) (int64, error) {
+func (p *piece) read(c *channel, dst []float64, s int64) (int64, error) {
 	lay := p.run.lay
 	sl := &lay.slots[p.slot]
 	b := &lay.blocks[sl.block]
@@ -354,57 +363,28 @@ func (p *piece) read(c *Channel, dst []float64, s int64) (int64, error) {
 
 	at := seg.at + (chunk-seg.first)*lay.size + b.base + row*b.stride
 	k := min(int64(len(dst)), rows, max(1, (windowSize-b.stride)/stride+1))
-	var raw []byte
+	var data []byte
 	var err error
 
 	// Reading ahead pays where the window holds the next chunk too.
-	window := lay.size <= readAhead
-	if _, width := dataType(typ); k == 1 && !window {
-		raw, err = c.file.bytes(at+off, width, false)
-	} else if raw, err = c.file.bytes(at, (k-1)*stride+b.stride, window); err == nil {
-		raw = raw[off:]
+	f, ahead := c.file, int64(readAhead)
+	if lay.size > readAhead {
+		ahead = 0
+	}
+
+	if _, width := dataType(typ); k == 1 && ahead == 0 {
+		data, err = f.window.Bytes(nil, f.src, at+off, width, 0)
+	} else if data, err = f.window.Bytes(nil, f.src, at, (k-1)*stride+b.stride, ahead); err == nil {
+		data = data[off:]
 	}
 
 	if err != nil {
 		return 0, err
 	}
 
-	decode(dst[:k], raw, stride, typ, lay.big)
+	decode(dst[:k], data, stride, typ, lay.big)
 
 	return k, nil
-}
-
-// bytes returns n bytes of the file, valid until the next call.
-func (f *File) bytes(at, n int64, window bool) ([]byte, error) {
-	if rel := at - f.windowAt; rel >= 0 && rel+n <= int64(len(f.window)) {
-		return f.window[rel : rel+n], nil
-	}
-
-	if f.window == nil {
-		f.window = make([]byte, windowSize)
-	}
-
-	get := n
-	if window {
-		get = min(max(n, readAhead), f.size-at)
-	}
-
-	if n > f.size-at {
-		return nil, io.ErrUnexpectedEOF
-	}
-
-	f.window = f.window[:get]
-	m, err := f.src.ReadAt(f.window, at)
-	f.windowAt, f.window = at, f.window[:m]
-
-	if int64(m) < n {
-		if err == nil || errors.Is(err, io.EOF) {
-			err = io.ErrUnexpectedEOF
-		}
-		return nil, err
-	}
-
-	return f.window[:n], nil
 }
 
 // scale evaluates a polynomial, lowest coefficient first, by Horner's rule.

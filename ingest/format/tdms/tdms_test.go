@@ -7,14 +7,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"math"
-	"reflect"
-	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
+	"doubletake/ingest"
+	"doubletake/ingest/ingesttest"
+	"doubletake/internal/must"
 )
 
 // A writer of TDMS bytes, independent of the reader, after National
@@ -92,12 +94,12 @@ func none(o order) []byte { return u32(o, 0xffffffff) }
 func same(o order) []byte { return u32(o, 0) }
 
 const (
-	meta   = 1 << 1
-	list   = 1 << 2
-	raw    = 1 << 3
-	inter  = 1 << 5
-	bigEnd = 1 << 6
-	daqmx  = 1 << 7
+	meta    = 1 << 1
+	list    = 1 << 2
+	rawData = 1 << 3
+	inter   = 1 << 5
+	bigEnd  = 1 << 6
+	daqmx   = 1 << 7
 )
 
 // seg is a segment ("Lead In": tag, mask, version, next segment offset, raw data offset).
@@ -143,57 +145,37 @@ func f64(o order, x ...float64) []byte {
 	return b
 }
 
-func open(b []byte) (*File, error) { return Open(bytes.NewReader(b), int64(len(b))) }
-
-func mustOpen(t testing.TB, b []byte) *File {
+func mustOpen(t testing.TB, b []byte) *file {
 	t.Helper()
 
-	f, err := open(b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f, err := openFile(ingesttest.Source(b))
+	must.Do(t, err)
 
 	return f
 }
 
-func all(t testing.TB, c *Channel) []float64 {
-	t.Helper()
-
-	x := make([]float64, c.Samples)
-	if n, err := c.ReadFloat64(x, 0); n != len(x) || err != nil {
-		t.Fatalf("%s: %d of %d: %v", c.Path(), n, len(x), err)
-	}
-
-	return x
-}
-
 type want map[string][]float64
 
-// check compares every channel, as a whole, sample by sample backwards, and in
-// pairs from everywhere.
-func check(t *testing.T, f *File, w want) {
+// check compares every channel, as a whole, in pairs from everywhere, and together.
+func check(t testing.TB, f *file, w want) {
 	t.Helper()
 
-	if len(f.Channels) != len(w) {
-		t.Errorf("%d channels, want %d", len(f.Channels), len(w))
-	}
+	must.Equal(t, len(f.channels), len(w), "channels")
 
-	for _, c := range f.Channels {
-		x := w[c.Path()]
-		if c.Err != nil || c.Samples != int64(len(x)) {
-			t.Errorf("%s: %d samples, %v; want %d", c.Path(), c.Samples, c.Err, len(x))
+	for i, c := range f.channels {
+		x := w[c.path]
+		if c.err != nil || c.samples != int64(len(x)) {
+			t.Errorf("%s: %d samples, %v; want %d", c.path, c.samples, c.err, len(x))
 			continue
 		}
 
-		if got := all(t, c); !reflect.DeepEqual(got, append([]float64{}, x...)) {
-			t.Errorf("%s: %v, want %v", c.Path(), got, x)
-		}
-
-		two := make([]float64, 2)
-		for i := len(x) - 1; i >= 0; i-- {
-			n, err := c.ReadFloat64(two, int64(i))
-			if n != min(2, len(x)-i) || (err == io.EOF) != (n == 1) || !reflect.DeepEqual(two[:n], x[i:i+n]) {
-				t.Fatalf("%s at %d: %v, %d, %v", c.Path(), i, two, n, err)
+		got := make([]float64, len(x))
+		for at := len(x) - 1; at >= 0; at-- {
+			for _, n := range []int{min(2, len(x)-at), len(x) - at} {
+				err := f.Read([]int{i}, int64(at), [][]float64{got[:n]})
+				if err != nil || !slices.Equal(got[:n], x[at:at+n]) {
+					t.Fatalf("%s at %d: %v, %v; want %v", c.path, at, got[:n], err, x[at:at+n])
+				}
 			}
 		}
 	}
@@ -216,26 +198,22 @@ func TestPublishedExample(t *testing.T) {
 		01000000 04000000 70726f70 20000000 05000000 76616c6964
 		13000000 2f2767726f7570272f276368616e6e656c3227 14000000 03000000 01000000 0300000000000000 00000000
 		01000000 02000000 03000000 04000000 05000000 06000000`), ""))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	// The writer of this test must make the same bytes.
-	mine := seg(le, meta|list|raw, [][]byte{
+	mine := seg(le, meta|list|rawData, [][]byte{
 		obj(le, c1, idx(le, 3, 3), prop(le, "prop", "valid")),
 		obj(le, c2, idx(le, 3, 3)),
 	}, i32(le, 1, 2, 3, 4, 5, 6))
 
-	if !bytes.Equal(mine, b) {
-		t.Errorf("the writer makes\n%x, NI\n%x", mine, b)
-	}
+	must.Not(t, !bytes.Equal(mine, b), "the writer makes\n%x, NI\n%x", mine, b)
 
 	f := mustOpen(t, b)
 	check(t, f, want{"group/channel1": {1, 2, 3}, "group/channel2": {4, 5, 6}})
 
-	if p := f.Channels[0].Properties; !reflect.DeepEqual(p, []Property{{"prop", "valid"}}) ||
-		f.Channels[0].Type != "int32" || f.Version != 4713 {
-		t.Errorf("%v %v", p, f.Version)
+	if p := f.channels[0].list; !slices.Equal(p, []property{{"prop", "valid"}}) ||
+		f.channels[0].typ != "int32" || f.version != 4713 {
+		t.Errorf("%v %v", p, f.version)
 	}
 }
 
@@ -244,7 +222,7 @@ func TestPublishedExample(t *testing.T) {
 func TestSegments(t *testing.T) {
 	for _, o := range []order{le, be} {
 		two := [][]byte{obj(o, c1, idx(o, 3, 2)), obj(o, c2, idx(o, 3, 2))}
-		first := seg(o, meta|list|raw, two, i32(o, 1, 2, 3, 4))
+		first := seg(o, meta|list|rawData, two, i32(o, 1, 2, 3, 4))
 		cases := []struct {
 			name string
 			b    []byte
@@ -253,72 +231,74 @@ func TestSegments(t *testing.T) {
 		}{
 			{"one segment", first, want{"group/channel1": {1, 2}, "group/channel2": {3, 4}}, ""},
 			{
-				"interleaved", seg(o, meta|list|raw|inter, two, i32(o, 1, 2, 3, 4)),
+				"interleaved", seg(o, meta|list|rawData|inter, two, i32(o, 1, 2, 3, 4)),
 				want{"group/channel1": {1, 3}, "group/channel2": {2, 4}},
 				"",
 			},
 			{
-				"raw data only", join(first, seg(o, raw, nil, i32(o, 5, 6, 7, 8))),
+				"raw data only", join(first, seg(o, rawData, nil, i32(o, 5, 6, 7, 8))),
 				want{"group/channel1": {1, 2, 5, 6}, "group/channel2": {3, 4, 7, 8}},
 				"",
 			},
 			{
-				"chunks", seg(o, meta|list|raw, two, i32(o, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12)),
+				"chunks", seg(o, meta|list|rawData, two, i32(o, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12)),
 				want{"group/channel1": {1, 2, 5, 6, 9, 10}, "group/channel2": {3, 4, 7, 8, 11, 12}},
 				"",
 			},
 			{
-				"interleaved chunks and half a chunk", seg(o, meta|list|raw|inter, two, i32(o, 1, 2, 3, 4, 5, 6)),
+				"interleaved chunks and half a chunk", seg(o, meta|list|rawData|inter, two, i32(o, 1, 2, 3, 4, 5, 6)),
 				want{"group/channel1": {1, 3, 5}, "group/channel2": {2, 4, 6}},
 				"",
 			},
 			{
-				"index as before", join(first, seg(o, meta|list|raw, [][]byte{obj(o, c1, same(o)), obj(o, c2, same(o))},
+				"index as before", join(first, seg(o, meta|list|rawData, [][]byte{obj(o, c1, same(o)), obj(o, c2, same(o))},
 					i32(o, 5, 6, 7, 8))),
 				want{"group/channel1": {1, 2, 5, 6}, "group/channel2": {3, 4, 7, 8}},
 				"",
 			},
 			{
-				"order changed", join(first, seg(o, meta|list|raw, [][]byte{obj(o, c2, same(o)), obj(o, c1, same(o))},
+				"order changed", join(first, seg(o, meta|list|rawData, [][]byte{obj(o, c2, same(o)), obj(o, c1, same(o))},
 					i32(o, 5, 6, 7, 8))),
 				want{"group/channel1": {1, 2, 7, 8}, "group/channel2": {3, 4, 5, 6}},
 				"",
 			},
 			{
-				"channel added", join(first, seg(o, meta|raw, [][]byte{obj(o, c3, idx(o, 3, 1))}, i32(o, 5, 6, 7, 8, 9))),
+				"channel added", join(first, seg(o, meta|rawData, [][]byte{obj(o, c3, idx(o, 3, 1))}, i32(o, 5, 6, 7, 8, 9))),
 				want{"group/channel1": {1, 2, 5, 6}, "group/channel2": {3, 4, 7, 8}, "group/channel3": {9}},
 				"",
 			},
 			{
-				"length changed in place", join(first, seg(o, meta|raw, [][]byte{obj(o, c1, idx(o, 3, 3))}, i32(o, 5, 6, 7, 8, 9)),
-					seg(o, raw, nil, i32(o, 10, 11, 12, 13, 14))),
+				"length changed in place", join(first, seg(o, meta|rawData, [][]byte{obj(o, c1, idx(o, 3, 3))}, i32(o, 5, 6, 7, 8,
+					9)),
+					seg(o, rawData, nil, i32(o, 10, 11, 12, 13, 14))),
 				want{"group/channel1": {1, 2, 5, 6, 7, 10, 11, 12}, "group/channel2": {3, 4, 8, 9, 13, 14}},
 				"",
 			},
 			{
-				"channel removed by a new list", join(first, seg(o, meta|list|raw, [][]byte{obj(o, c1, same(o))}, i32(o, 5, 6))),
+				"channel removed by a new list", join(first, seg(o, meta|list|rawData, [][]byte{obj(o, c1, same(o))}, i32(o, 5,
+					6))),
 				want{"group/channel1": {1, 2, 5, 6}, "group/channel2": {3, 4}},
 				"",
 			},
 			{
-				"no data, then as before", join(first, seg(o, meta|raw, [][]byte{obj(o, c1, none(o))}, i32(o, 5, 6)),
-					seg(o, meta|raw, [][]byte{obj(o, c1, same(o))}, i32(o, 7, 8, 9, 10))),
+				"no data, then as before", join(first, seg(o, meta|rawData, [][]byte{obj(o, c1, none(o))}, i32(o, 5, 6)),
+					seg(o, meta|rawData, [][]byte{obj(o, c1, same(o))}, i32(o, 7, 8, 9, 10))),
 				want{"group/channel1": {1, 2, 7, 8}, "group/channel2": {3, 4, 5, 6, 9, 10}},
 				"",
 			},
 			{
 				"properties only, between data", join(first, seg(o, meta, [][]byte{obj(o, "/", none(o), prop(o, "title", "x"))}),
-					seg(o, raw, nil, i32(o, 5, 6, 7, 8))),
+					seg(o, rawData, nil, i32(o, 5, 6, 7, 8))),
 				want{"group/channel1": {1, 2, 5, 6}, "group/channel2": {3, 4, 7, 8}},
 				"",
 			},
 			{
-				"from contiguous to interleaved", join(first, seg(o, raw|inter, nil, i32(o, 5, 6, 7, 8))),
+				"from contiguous to interleaved", join(first, seg(o, rawData|inter, nil, i32(o, 5, 6, 7, 8))),
 				want{"group/channel1": {1, 2, 5, 7}, "group/channel2": {3, 4, 6, 8}},
 				"",
 			},
 			{
-				"type changed", join(first, seg(o, meta|raw, [][]byte{obj(o, c2, idx(o, 10, 1))}, i32(o, 5, 6), f64(o, 0.5))),
+				"type changed", join(first, seg(o, meta|rawData, [][]byte{obj(o, c2, idx(o, 10, 1))}, i32(o, 5, 6), f64(o, 0.5))),
 				want{"group/channel1": {1, 2, 5, 6}, "group/channel2": {3, 4, 0.5}},
 				"",
 			},
@@ -328,32 +308,32 @@ func TestSegments(t *testing.T) {
 				"",
 			},
 			{
-				"no values", join(first, seg(o, meta|raw, [][]byte{obj(o, c1, idx(o, 3, 0))}, i32(o, 5, 6))),
+				"no values", join(first, seg(o, meta|rawData, [][]byte{obj(o, c1, idx(o, 3, 0))}, i32(o, 5, 6))),
 				want{"group/channel1": {1, 2}, "group/channel2": {3, 4, 5, 6}},
 				"",
 			},
 			{
 				// A closed segment: each channel has half of its values in the last chunk. npTDMS
 				// 1.11 reads the same.
-				"part of a chunk", join(seg(o, meta|list|raw, two, i32(o, 1, 2, 3, 4, 5, 6)),
-					seg(o, raw, nil, i32(o, 7, 8, 9, 10))),
+				"part of a chunk", join(seg(o, meta|list|rawData, two, i32(o, 1, 2, 3, 4, 5, 6)),
+					seg(o, rawData, nil, i32(o, 7, 8, 9, 10))),
 				want{"group/channel1": {1, 2, 5, 7, 8}, "group/channel2": {3, 4, 6, 9, 10}},
 				"",
 			},
 			{
-				"rest that is no part of a chunk", join(seg(o, meta|list|raw, two, i32(o, 1, 2, 3, 4, 5, 6, 0)),
-					seg(o, raw, nil, i32(o, 7, 8, 9, 10))),
+				"rest that is no part of a chunk", join(seg(o, meta|list|rawData, two, i32(o, 1, 2, 3, 4, 5, 6, 0)),
+					seg(o, rawData, nil, i32(o, 7, 8, 9, 10))),
 				want{"group/channel1": {1, 2, 7, 8}, "group/channel2": {3, 4, 9, 10}},
 				"ends with 12 bytes that are no whole chunk of 16",
 			},
 			{
-				"rest of a single channel", join(seg(o, meta|list|raw, two[:1], i32(o, 1, 2, 3)),
-					seg(o, raw, nil, i32(o, 4, 5, 6, 7, 8))),
+				"rest of a single channel", join(seg(o, meta|list|rawData, two[:1], i32(o, 1, 2, 3)),
+					seg(o, rawData, nil, i32(o, 4, 5, 6, 7, 8))),
 				want{"group/channel1": {1, 2, 3, 4, 5, 6, 7, 8}},
 				"",
 			},
 			{
-				"of no channel", join(first, seg(o, meta|list|raw, [][]byte{obj(o, "/", none(o))}, i32(o, 9))),
+				"of no channel", join(first, seg(o, meta|list|rawData, [][]byte{obj(o, "/", none(o))}, i32(o, 9))),
 				want{"group/channel1": {1, 2}, "group/channel2": {3, 4}},
 				"4 bytes of raw data that belong to no channel",
 			},
@@ -364,21 +344,19 @@ func TestSegments(t *testing.T) {
 				f := mustOpen(t, c.b)
 				check(t, f, c.want)
 
-				if s := strings.Join(f.Warnings, "\n"); !strings.Contains(s, c.note) || c.note == "" && s != "" {
+				if s := strings.Join(f.warnings, "\n"); !strings.Contains(s, c.note) || c.note == "" && s != "" {
 					t.Errorf("warnings: %q, want %q", s, c.note)
 				}
 
-				if f.Unclosed || f.Truncated {
-					t.Error("not whole")
-				}
+				must.Not(t, f.unclosed || f.truncated, "not whole")
 			})
 		}
 	}
 
 	// Segments of different byte orders in one file.
 	f := mustOpen(t, join(
-		seg(le, meta|list|raw, [][]byte{obj(le, c1, idx(le, 2, 2))}, i16(le, 1, -2)),
-		seg(be, raw, nil, i16(be, 3, -4))))
+		seg(le, meta|list|rawData, [][]byte{obj(le, c1, idx(le, 2, 2))}, i16(le, 1, -2)),
+		seg(be, rawData, nil, i16(be, 3, -4))))
 	check(t, f, want{"group/channel1": {1, -2, 3, -4}})
 }
 
@@ -386,8 +364,8 @@ func TestSegments(t *testing.T) {
 // "Lead In"), and files cut at every byte, deliver the values that are whole.
 func TestUnclosed(t *testing.T) {
 	two := [][]byte{obj(le, c1, idx(le, 3, 3)), obj(le, c2, idx(le, 2, 3))}
-	first := seg(le, meta|list|raw, two, i32(le, 1, 2, 3), i16(le, 4, 5, 6))
-	for _, toc := range []uint32{raw, raw | inter} {
+	first := seg(le, meta|list|rawData, two, i32(le, 1, 2, 3), i16(le, 4, 5, 6))
+	for _, toc := range []uint32{rawData, rawData | inter} {
 		second := seg(le, toc, nil, i32(le, 7, 8, 9), i16(le, 10, 11, 12))
 		if toc&inter != 0 {
 			second = seg(le, toc, nil, i32(le, 7), i16(le, 10), i32(le, 8), i16(le, 11), i32(le, 9), i16(le, 12))
@@ -412,9 +390,8 @@ func TestUnclosed(t *testing.T) {
 					"group/channel2": []float64{4, 5, 6, 10, 11, 12}[:3+n2],
 				})
 
-				if f.Unclosed != open || f.Truncated != (!open && cut < len(b)) {
-					t.Errorf("cut at %d: unclosed %v, truncated %v", k, f.Unclosed, f.Truncated)
-				}
+				must.Not(t, f.unclosed != open || f.truncated != (!open && cut < len(b)),
+					"cut at %d: unclosed %v, truncated %v", k, f.unclosed, f.truncated)
 			}
 
 			second = bytes.Clone(second)
@@ -426,9 +403,7 @@ func TestUnclosed(t *testing.T) {
 		f := mustOpen(t, join(first, first)[:cut])
 		check(t, f, want{"group/channel1": {1, 2, 3}, "group/channel2": {4, 5, 6}})
 
-		if !f.Truncated || len(f.Warnings) != 1 {
-			t.Errorf("%+v", f)
-		}
+		must.Not(t, !f.truncated || len(f.warnings) != 1, "%+v", f)
 	}
 
 	// Cut within the meta data, offsets unknown.
@@ -438,9 +413,7 @@ func TestUnclosed(t *testing.T) {
 	f := mustOpen(t, join(first, open[:60]))
 	check(t, f, want{"group/channel1": {1, 2, 3}, "group/channel2": {4, 5, 6}})
 
-	if !f.Unclosed || len(f.Warnings) != 1 {
-		t.Errorf("%+v", f)
-	}
+	must.Not(t, !f.unclosed || len(f.warnings) != 1, "%+v", f)
 }
 
 // TestTypes reads every numeric type at its limits, in both orders, contiguous
@@ -478,16 +451,14 @@ func TestTypes(t *testing.T) {
 			odd := []byte{7, 8, 9}
 			objs := [][]byte{obj(o, c1, idx(o, c.typ, 3)), obj(o, c2, idx(o, 5, 3))}
 			f := mustOpen(t, join(
-				seg(o, meta|list|raw, objs, join(c.data...), odd),
-				seg(o, raw|inter, nil, c.data[0], odd[:1], c.data[1], odd[1:2], c.data[2], odd[2:])))
+				seg(o, meta|list|rawData, objs, join(c.data...), odd),
+				seg(o, rawData|inter, nil, c.data[0], odd[:1], c.data[1], odd[1:2], c.data[2], odd[2:])))
 			check(t, f, want{
 				"group/channel1": append(append([]float64{}, c.x...), c.x...),
 				"group/channel2": {7, 8, 9, 7, 8, 9},
 			})
 
-			if f.Channels[0].Type != c.name {
-				t.Errorf("type %s, want %s", f.Channels[0].Type, c.name)
-			}
+			must.Equal(t, f.channels[0].typ, c.name, "type")
 		}
 	}
 }
@@ -496,7 +467,7 @@ func TestTypes(t *testing.T) {
 func TestNotNumeric(t *testing.T) {
 	for _, o := range []order{le, be} {
 		texts := join(u32(o, 28, 0x20, 1), u64(o, 2), u64(o, 8+5))
-		f := mustOpen(t, seg(o, meta|list|raw, [][]byte{
+		f := mustOpen(t, seg(o, meta|list|rawData, [][]byte{
 			obj(o, c1, texts), obj(o, c2, idx(o, 0x44, 1)), obj(o, "/'group'/'z'", idx(o, 0x08000c, 1)),
 			obj(o, c3, idx(o, 3, 2)),
 		}, u32(o, 2, 5), []byte("abcde"), make([]byte, 16), make([]byte, 8), i32(o, 1, 2), // two chunks
@@ -507,22 +478,18 @@ func TestNotNumeric(t *testing.T) {
 			`channel "group/channel2": values of type time stamp are not numbers`,
 			`channel "group/z": values of type complex single are not numbers`,
 		} {
-			c := f.Channels[i]
-			if c.Err == nil || c.Err.Error() != w {
-				t.Errorf("%v, want %s", c.Err, w)
-			}
-
-			if n, err := c.ReadFloat64(make([]float64, 1), 0); n != 0 || err == nil {
-				t.Errorf("%s was read", c.Path())
+			if c := f.channels[i]; c.err == nil || c.err.Error() != w {
+				t.Errorf("%v, want %s", c.err, w)
 			}
 		}
 
-		if c := f.Channels[0]; c.Samples != 4 || c.Type != "text" {
-			t.Errorf("%d %s", c.Samples, c.Type)
+		if c := f.channels[0]; c.samples != 4 || c.typ != "text" {
+			t.Errorf("%d %s", c.samples, c.typ)
 		}
 
-		if got := all(t, f.Channels[3]); !reflect.DeepEqual(got, []float64{1, 2, 3, 4}) {
-			t.Error(got)
+		x := make([]float64, 4)
+		if err := f.Read([]int{3}, 0, [][]float64{x}); err != nil || !slices.Equal(x, []float64{1, 2, 3, 4}) {
+			t.Error(x, err)
 		}
 	}
 }
@@ -533,7 +500,7 @@ func TestProperties(t *testing.T) {
 	at := time.Date(2024, 2, 6, 17, 12, 8, 552882000, time.UTC)
 	for _, o := range []order{le, be} {
 		f := mustOpen(t, join(
-			seg(o, meta|list|raw, [][]byte{
+			seg(o, meta|list|rawData, [][]byte{
 				obj(o, "/", none(o), prop(o, "title", "run 7"), prop(o, "begun", at)),
 				obj(o, "/'Dr. T''s Events'", none(o), prop(o, "rpm", 5490.5)),
 				obj(o, "/'Dr. T''s Events'/'Time / ''x'''", idx(o, 3, 1), prop(o, "i", int32(-5)), prop(o, "u", uint32(7)),
@@ -541,32 +508,15 @@ func TestProperties(t *testing.T) {
 			}, i32(o, 1)),
 			seg(o, meta, [][]byte{obj(o, "/'Dr. T''s Events'", none(o), prop(o, "rpm", 6000.0), prop(o, "later", "θ"))})))
 
-		if !reflect.DeepEqual(f.Properties, []Property{{"title", "run 7"}, {"begun", at}}) {
-			t.Error(f.Properties)
+		c, g := f.channels[0], f.groups[0]
+		if got := fmt.Sprint(f.root.list, g.name, g.list, c.path, c.list); got != fmt.Sprint(
+			[]property{{"title", "run 7"}, {"begun", at}}, "Dr. T's Events", []property{{"rpm", 6000.0}, {"later", "θ"}},
+			"Dr. T's Events/Time / 'x'",
+			[]property{{"i", int64(-5)}, {"u", uint64(7)}, {"l", int64(-1 << 40)}, {"s", 0.5}, {"b", true}}) {
+			t.Error(got)
 		}
 
-		if !reflect.DeepEqual(f.Groups, []Group{{"Dr. T's Events", []Property{{"rpm", 6000.0}, {"later", "θ"}}}}) {
-			t.Error(f.Groups)
-		}
-
-		c := f.Channels[0]
-		if c.Group != "Dr. T's Events" || c.Name != "Time / 'x'" {
-			t.Errorf("%q %q", c.Group, c.Name)
-		}
-
-		if !reflect.DeepEqual(c.Properties, []Property{
-			{"i", int64(-5)},
-			{"u", uint64(7)},
-			{"l", int64(-1 << 40)},
-			{"s", 0.5},
-			{"b", true},
-		}) {
-			t.Error(c.Properties)
-		}
-
-		if s := f.Properties[1].Text(); s != "2024-02-06T17:12:08.552882Z" {
-			t.Error(s)
-		}
+		must.Equal(t, f.root.list[1].text(), "2024-02-06T17:12:08.552882Z", "got")
 	}
 }
 
@@ -589,11 +539,56 @@ func TestWaveform(t *testing.T) {
 		{[][]byte{prop(le, "wf_increment", math.NaN())}, 0, ""},
 		{[][]byte{prop(le, "wf_increment", "fast")}, 0, ""},
 	} {
-		f := mustOpen(t, seg(le, meta|list|raw,
-			[][]byte{obj(le, c1, idx(le, 3, 1), append(c.props, prop(le, "wf_start_offset", 0.25))...)}, i32(le, 1)))
-		if ch := f.Channels[0]; ch.RateHz != c.rate || ch.Unit != c.unit || ch.Start != 0.25 && ch.RateHz > 0 {
-			t.Errorf("%v Hz, %q, from %v s; want %v, %q", ch.RateHz, ch.Unit, ch.Start, c.rate, c.unit)
+		f := mustOpen(t, seg(le, meta|list|rawData,
+			[][]byte{obj(le, c1, idx(le, 3, 1), c.props...)}, i32(le, 1)))
+		if hz, unit := f.channels[0].waveform(); hz != c.rate || unit != c.unit {
+			t.Errorf("%v Hz, %q; want %v, %q", hz, unit, c.rate, c.unit)
 		}
+	}
+}
+
+// A rate or a scale that another segment changes, and channels of one rate that begin at other times, are warned of
+// with both values; zeros that a writer begins with and offsets below a period are not.
+func TestContradictions(t *testing.T) {
+	at := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		first, second, other [][]byte
+		want                 []string // nil: no warning
+	}{
+		{[][]byte{prop(le, "wf_increment", 1e-3)}, [][]byte{prop(le, "wf_increment", 2e-3)}, nil, []string{"0.001", "0.002"}},
+		{[][]byte{prop(le, "wf_increment", 1e-3)}, [][]byte{prop(le, "wf_increment", 1e-3)}, nil, nil},
+		{[][]byte{prop(le, "wf_increment", 0.)}, [][]byte{prop(le, "wf_increment", 2e-3)}, nil, nil},
+		{
+			scales(1, linear(0, 2., 1., -1)), scales(1, linear(0, 3., 1., -1)), nil,
+			[]string{"NI_Scale[0]_Linear_Slope", "2", "3"},
+		},
+		{
+			[][]byte{prop(le, "wf_increment", 1e-3), prop(le, "wf_start_time", at)},
+			nil,
+			[][]byte{prop(le, "wf_increment", 1e-3), prop(le, "wf_start_time", at.Add(2*time.Second))},
+			[]string{"begins 2 s after"},
+		},
+		{
+			[][]byte{prop(le, "wf_increment", 1e-3), prop(le, "wf_start_time", at)},
+			nil,
+			[][]byte{prop(le, "wf_increment", 1e-3), prop(le, "wf_start_time", at), prop(le, "wf_start_offset", 1e-4)},
+			nil,
+		},
+	} {
+		r, err := Format.Open(ingesttest.Source(join(
+			seg(le, meta|list|rawData, [][]byte{obj(le, c1, idx(le, 3, 1), c.first...), obj(le, c2, idx(le, 3, 1), c.other...)},
+				i32(le, 1, 5)),
+			seg(le, meta|rawData, [][]byte{obj(le, c1, same(le), c.second...)}, i32(le, 2, 6)))), ingest.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		text := fmt.Sprint(r.Info().Warnings)
+		for _, w := range c.want {
+			must.Not(t, !strings.Contains(text, w), "%q is missing in %s", w, text)
+		}
+
+		must.Equal(t, len(r.Info().Warnings), min(1, len(c.want)), "%s: warnings", text)
 	}
 }
 
@@ -649,7 +644,7 @@ func TestScales(t *testing.T) {
 		{"none", nil, []float64{0, 1, 2, 3}, ""},
 		{"no scales", scales(0), []float64{0, 1, 2, 3}, ""},
 		{"linear", scales(1, linear(0, 2, 10, -2)), []float64{10, 12, 14, 16}, ""},
-		{"linear of the raw values", scales(1, linear(0, 2, 10, -1)), []float64{10, 12, 14, 16}, ""},
+		{"linear of the rawData values", scales(1, linear(0, 2, 10, -1)), []float64{10, 12, 14, 16}, ""},
 		{"scale 1 of input 0 that is no scale", scales(2, linear(1, 0.5, 0, 0)), []float64{0, 0.5, 1, 1.5}, ""},
 		{"polynomial", scales(1, poly(0, -1, 16, 0, 2, 1)), []float64{16, 19, 32, 61}, ""},
 		{"a chain", scales(2, linear(0, 2, 1, -1), poly(1, 0, 0, 0, 1)), []float64{1, 9, 25, 49}, ""},
@@ -671,27 +666,17 @@ func TestScales(t *testing.T) {
 			`unknown TDMS scaling status "half"`,
 		},
 	} {
-		f := mustOpen(t, seg(le, meta|list|raw, [][]byte{obj(le, c1, idx(le, 2, 4), c.props...)}, i16(le, 0, 1, 2, 3)))
-		ch := f.Channels[0]
-		if c.err != "" {
-			if ch.Err == nil || !strings.Contains(ch.Err.Error(), c.err) {
-				t.Errorf("%s: %v, want %s", c.name, ch.Err, c.err)
-			}
+		f := mustOpen(t, seg(le, meta|list|rawData, [][]byte{obj(le, c1, idx(le, 2, 4), c.props...)}, i16(le, 0, 1, 2, 3)))
+		if ch := f.channels[0]; c.err != "" {
+			must.Not(t, ch.err == nil || !strings.Contains(ch.err.Error(), c.err), "%s: %v, want %s", c.name, ch.err, c.err)
 			continue
 		}
 
-		if ch.Err != nil {
-			t.Errorf("%s: %v", c.name, ch.Err)
-			continue
-		}
-
-		if got := all(t, ch); !reflect.DeepEqual(got, c.want) {
-			t.Errorf("%s: %v, want %v", c.name, got, c.want)
-		}
+		check(t, f, want{"group/channel1": c.want})
 	}
 
 	// Scales of the group hold for its channels.
-	f := mustOpen(t, seg(le, meta|list|raw, [][]byte{
+	f := mustOpen(t, seg(le, meta|list|rawData, [][]byte{
 		obj(le, "/'group'", none(le), scales(1, linear(0, 2, 0, -1))...),
 		obj(le, c1, idx(le, 2, 2)),
 	}, i16(le, 1, 2)))
@@ -716,23 +701,22 @@ func scalerIdx(n uint64, widths []uint32, scalers ...[4]uint32) []byte {
 func TestDAQmx(t *testing.T) {
 	volts := scales(2, linear(1, 0.5, 1, 0)) // scale 1 of scaler 0, as the driver writes it
 	w := []uint32{4}
-	b := seg(le, meta|list|raw|daqmx, [][]byte{
-		obj(le, c1, scalerIdx(2, w, [4]uint32{3, 0, 0, 0}), append(volts, prop(le, "wf_increment", 1e-4))...),
+	b := seg(le, meta|list|rawData|daqmx, [][]byte{
+		obj(le, c1, scalerIdx(2, w, [4]uint32{3, 0, 0, 0}), volts...),
 		obj(le, c2, scalerIdx(2, w, [4]uint32{2, 0, 2, 0})),
 	}, i16(le, 1, 10, 2, -1, 3, 30, -4, 40))
 
-	f := mustOpen(t, join(b, seg(le, raw|daqmx, nil, i16(le, 5, 50, 6, 60))))
+	f := mustOpen(t, join(b, seg(le, rawData|daqmx, nil, i16(le, 5, 50, 6, 60))))
 	check(t, f, want{"group/channel1": {1.5, 2, 2.5, -1, 3.5, 4}, "group/channel2": {10, 65535, 30, 40, 50, 60}})
 
-	if c := f.Channels[0]; c.RateHz != 10000 || c.Type != "int16" ||
-		!reflect.DeepEqual(c.Scales, []string{"Linear [1 0.5]"}) {
+	if c := f.channels[0]; c.typ != "int16" || !slices.Equal(c.scales, []string{"Linear [1 0.5]"}) {
 		t.Errorf("%+v", c)
 	}
 
 	// Two buffers one after the other, of different width and length; 24-bit
 	// devices give int32. Two scalers for one channel: the scale selects one.
 	w = []uint32{2, 8}
-	f = mustOpen(t, seg(le, meta|list|raw|daqmx, [][]byte{
+	f = mustOpen(t, seg(le, meta|list|rawData|daqmx, [][]byte{
 		obj(le, c1, scalerIdx(3, w, [4]uint32{3, 0, 0, 0})),
 		obj(le, c2, scalerIdx(2, w, [4]uint32{5, 1, 0, 0}, [4]uint32{5, 1, 4, 2}),
 			scales(4, linear(1, 2, 0, 0), linear(3, 10, 0, 2))...),
@@ -762,29 +746,28 @@ func TestDAQmx(t *testing.T) {
 			`unknown TDMS scale type "Thermocouple" (scale 1)`,
 		},
 	} {
-		f := mustOpen(t, seg(le, meta|list|raw|daqmx, [][]byte{obj(le, c1, c.index, c.props...)}, make([]byte, 8)))
-		if ch := f.Channels[0]; ch.Err == nil || !strings.Contains(ch.Err.Error(), c.err) {
-			t.Errorf("%s: %v, want %s", c.name, ch.Err, c.err)
+		f := mustOpen(t, seg(le, meta|list|rawData|daqmx, [][]byte{obj(le, c1, c.index, c.props...)}, make([]byte, 8)))
+		if ch := f.channels[0]; ch.err == nil || !strings.Contains(ch.err.Error(), c.err) {
+			t.Errorf("%s: %v, want %s", c.name, ch.err, c.err)
 		}
 	}
 }
 
 func TestOpenErrors(t *testing.T) {
-	first := seg(le, meta|list|raw, [][]byte{obj(le, c1, idx(le, 3, 1))}, i32(le, 1))
+	first := seg(le, meta|list|rawData, [][]byte{obj(le, c1, idx(le, 3, 1))}, i32(le, 1))
 	version := bytes.Clone(first)
 	version[8] = 1
 	offset := bytes.Clone(first)
 	binary.LittleEndian.PutUint64(offset[20:], 1000)
 
 	one := func(index []byte, props ...[]byte) []byte {
-		return seg(le, meta|list|raw, [][]byte{obj(le, c1, index, props...)}, make([]byte, 64))
+		return seg(le, meta|list|rawData, [][]byte{obj(le, c1, index, props...)}, make([]byte, 64))
 	}
 	for _, c := range []struct {
 		name string
 		b    []byte
 		want string
 	}{
-		{"empty", nil, "byte 0: expected a TDMS file, found an empty file"},
 		{"text", []byte("1,2,3\n4,5,6\n"), `byte 0: expected a segment, "TDSm", found "1,2,3\n4,"`},
 		{"index file", append([]byte("TDSh"), first[4:]...), "found an index file (open the .tdms file next to it)"},
 		{"short", first[:20], `expected a segment, "TDSm"`},
@@ -813,10 +796,11 @@ func TestOpenErrors(t *testing.T) {
 			"overrun", one(idx(le, 3, 1), join(str(le, "x"), u32(le, 0x20, 1<<30))),
 			"a text of 1073741824 bytes overruns the meta data",
 		},
-		{"interleaved lengths", seg(le, meta|list|raw|inter, [][]byte{obj(le, c1, idx(le, 3, 1)), obj(le, c2, idx(le, 3, 2))},
+		{"interleaved lengths", seg(le, meta|list|rawData|inter, [][]byte{obj(le, c1, idx(le, 3, 1)), obj(le, c2, idx(le, 3,
+			2))},
 			i32(le, 1, 2, 3)), "interleaved channels have 1 and 2 values"},
 		{
-			"interleaved texts", seg(le, meta|list|raw|inter,
+			"interleaved texts", seg(le, meta|list|rawData|inter,
 				[][]byte{obj(le, c1, join(u32(le, 28, 0x20, 1), u64(le, 2), u64(le, 13)))}, make([]byte, 13)),
 			`holds texts within interleaved data`,
 		},
@@ -824,176 +808,21 @@ func TestOpenErrors(t *testing.T) {
 			"more texts than bytes", one(join(u32(le, 28, 0x20, 1), u64(le, 1<<40), u64(le, 64))),
 			"1099511627776 texts of 64 bytes in all cannot be",
 		},
-		{"DAQmx offset", seg(le, meta|list|raw|daqmx, [][]byte{obj(le, c1, scalerIdx(1, []uint32{2}, [4]uint32{3, 0, 1, 0}))},
+		{"DAQmx offset", seg(le, meta|list|rawData|daqmx, [][]byte{obj(le, c1, scalerIdx(1, []uint32{2}, [4]uint32{
+			3, 0, 1,
+			0,
+		}))},
 			make([]byte, 2)), "a DAQmx value at byte 1 of buffer 0 lies outside it"},
-		{"DAQmx type", seg(le, meta|list|raw|daqmx, [][]byte{obj(le, c1, scalerIdx(1, []uint32{2}, [4]uint32{9, 0, 0, 0}))},
+		{"DAQmx type", seg(le, meta|list|rawData|daqmx, [][]byte{obj(le, c1, scalerIdx(1, []uint32{2}, [4]uint32{
+			9, 0, 0,
+			0,
+		}))},
 			make([]byte, 2)), "the type 9 of a DAQmx scaler is not known"},
 	} {
-		_, err := open(c.b)
-
-		var e *Error
-		if !errors.As(err, &e) || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v; want %s", c.name, err, c.want)
-		}
+		f, err := openFile(ingesttest.Source(c.b))
+		t.Log(c.name)
+		ingesttest.WantDataError(t, f, err, c.want)
 	}
-}
-
-// TestRead reads several channels at once against one by one, with blocks
-// larger and smaller than the window.
-func TestRead(t *testing.T) {
-	const n = 40000
-	var data []byte
-
-	a, b := make([]float64, n), make([]float64, n)
-	for i := range n {
-		a[i], b[i] = float64(i), float64(-2*i)
-		data = append(data, join(f64(le, a[i]), i32(le, int32(b[i])))...)
-	}
-
-	objs := [][]byte{obj(le, c1, idx(le, 10, 100)), obj(le, c2, idx(le, 3, 100)), obj(le, c3, none(le))}
-	f := mustOpen(t, join(seg(le, meta|list|raw|inter, objs, data),
-		seg(le, meta|list|raw, [][]byte{obj(le, c3, idx(le, 10, 2))}, f64(le, 1, 2))))
-	for _, size := range []int{1, 999, 30000, 50000} {
-		dst := [][]float64{make([]float64, size), make([]float64, size), make([]float64, size)}
-		for start := 0; start < n; start += max(size, n/7) {
-			k, err := f.Read([]int{1, 0, 2}, int64(start), dst)
-			if k != min(size, n-start) || (err == io.EOF) != (k < size) {
-				t.Fatalf("%d from %d: %d, %v", size, start, k, err)
-			}
-
-			for i := range k {
-				if dst[0][i] != b[start+i] || dst[1][i] != a[start+i] {
-					t.Fatalf("sample %d: %v %v", start+i, dst[0][i], dst[1][i])
-				}
-
-				if want := []float64{1, 2}; start+i < 2 && dst[2][i] != want[start+i] || start+i >= 2 && !math.IsNaN(dst[2][i]) {
-					t.Fatalf("sample %d of the short channel: %v", start+i, dst[2][i])
-				}
-			}
-		}
-	}
-
-	// Interleaved channels in turns read the file once.
-	r := &counting{r: bytes.NewReader(data)}
-	f.src = readerAt(func(p []byte, at int64) (int,
-		error,
-	) {
-		return r.ReadAt(p, at-f.Channels[0].pieces[0].run.segs[0].at)
-	})
-
-	f.window, f.windowAt = nil, 0
-
-	dst := [][]float64{make([]float64, n), make([]float64, n)}
-	if _, err := f.Read([]int{0, 1}, 0, dst); err != nil {
-		t.Fatal(err)
-	}
-
-	if r.n > int64(len(data)) {
-		t.Errorf("%d bytes read of %d", r.n, len(data))
-	}
-}
-
-type readerAt func(p []byte, at int64) (int, error)
-
-func (f readerAt) ReadAt(p []byte, at int64) (int, error) { return f(p, at) }
-
-type counting struct {
-	r io.ReaderAt
-	n int64
-}
-
-func (c *counting) ReadAt(p []byte, at int64) (int, error) {
-	n, err := c.r.ReadAt(p, at)
-	c.n += int64(n)
-	return n, err
-}
-
-// TestRoundTrip: any division of channels into segments, chunks, layouts and
-// orders reads back as written.
-func TestRoundTrip(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		paths := []string{c1, c2, c3}
-		truth := make([][]float64, 3)
-		var b []byte
-
-		next := 0.0
-		for range rapid.IntRange(1, 4).Draw(t, "segments") {
-			o := rapid.SampledFrom([]order{le, be}).Draw(t, "order")
-			interleaved := rapid.Bool().Draw(t, "interleaved")
-			var objs [][]byte
-			var types []uint32
-			var counts []int
-
-			shared := rapid.IntRange(1, 5).Draw(t, "n")
-			for _, p := range paths {
-				typ := rapid.SampledFrom([]uint32{2, 3, 10}).Draw(t, "type")
-
-				n := rapid.IntRange(0, 5).Draw(t, "n")
-				if interleaved {
-					n = shared
-				}
-
-				types, counts, objs = append(types, typ), append(counts, n), append(objs, obj(o, p, idx(o, typ, uint64(n))))
-			}
-
-			put := func(data []byte, c int) []byte {
-				next++
-				truth[c] = append(truth[c], next)
-				switch types[c] {
-				case 2:
-					return append(data, i16(o, int16(next))...)
-				case 3:
-					return append(data, i32(o, int32(next))...)
-				}
-
-				return append(data, f64(o, next)...)
-			}
-
-			var data []byte
-			for range rapid.IntRange(0, 3).Draw(t, "chunks") {
-				if interleaved {
-					for range shared {
-						for c := range paths {
-							data = put(data, c)
-						}
-					}
-
-					continue
-				}
-
-				for c := range paths {
-					for range counts[c] {
-						data = put(data, c)
-					}
-				}
-			}
-
-			toc := uint32(meta | list | raw)
-			if interleaved {
-				toc |= inter
-			}
-
-			b = append(b, seg(o, toc, objs, data)...)
-		}
-
-		f, err := open(b)
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		for i, c := range f.Channels {
-			if c.Samples != int64(len(truth[i])) {
-				t.Fatalf("%d samples, want %d", c.Samples, len(truth[i]))
-			}
-
-			start := rapid.Int64Range(0, c.Samples).Draw(t, "start")
-			x := make([]float64, c.Samples-start)
-			if n, err := c.ReadFloat64(x, start); n != len(x) || err != nil || len(x) > 0 &&
-				!reflect.DeepEqual(x, truth[i][start:]) {
-				t.Fatalf("%v, want %v (%v)", x, truth[i][start:], err)
-			}
-		}
-	})
 }
 
 // FuzzOpen: no input makes the reader panic, hang, or take more memory than
@@ -1004,19 +833,19 @@ func FuzzOpen(f *testing.F) {
 		obj(le, c2, idx(le, 2, 2), scales(1, linear(0, 2, 1, -1))...),
 	}
 
-	f.Add(join(seg(le, meta|list|raw, two, make([]byte, 24)), seg(le, raw, nil, make([]byte, 12)),
-		seg(le, meta|raw, two[:1], make([]byte, 17))))
-	f.Add(seg(be, meta|list|raw|inter, [][]byte{obj(be, c1, idx(be, 10, 3)), obj(be, c2, idx(be, 1, 3))},
+	f.Add(join(seg(le, meta|list|rawData, two, make([]byte, 24)), seg(le, rawData, nil, make([]byte, 12)),
+		seg(le, meta|rawData, two[:1], make([]byte, 17))))
+	f.Add(seg(be, meta|list|rawData|inter, [][]byte{obj(be, c1, idx(be, 10, 3)), obj(be, c2, idx(be, 1, 3))},
 		make([]byte, 27)))
-	f.Add(seg(le, meta|list|raw|daqmx,
+	f.Add(seg(le, meta|list|rawData|daqmx,
 		[][]byte{obj(le, c1, scalerIdx(2, []uint32{4}, [4]uint32{3, 0, 0, 0}), scales(2, linear(1, 0.5, 1, 0))...)},
 		make([]byte, 16)))
-	f.Add(seg(le, meta|list|raw, [][]byte{
+	f.Add(seg(le, meta|list|rawData, [][]byte{
 		obj(le, c1, join(u32(le, 28, 0x20, 1), u64(le, 2), u64(le, 13))),
 		obj(le, c2, idx(le, 0x44, 1)),
 	}, make([]byte, 29)))
 
-	unclosed := seg(le, meta|list|raw, two, make([]byte, 20))
+	unclosed := seg(le, meta|list|rawData, two, make([]byte, 20))
 	binary.LittleEndian.PutUint64(unclosed[12:], math.MaxUint64)
 	f.Add(unclosed)
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -1024,102 +853,42 @@ func FuzzOpen(f *testing.F) {
 			return
 		}
 
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-
-		file, err := open(b)
-		if err != nil {
-			return
-		}
-
-		x := make([]float64, 64)
-		for i, c := range file.Channels {
-			if i > 50 {
-				break
+		ingesttest.Bounded(t, b, 32<<20, 400, func() {
+			r, err := Format.Open(ingesttest.Source(b), ingest.Options{Truncated: "use"})
+			if err != nil {
+				ingesttest.WantDataError(t, nil, err)
+				return
 			}
 
-			for at := int64(0); at <= c.Samples && at < 1000; at += 64 {
-				n, err := c.ReadFloat64(x, at)
-				if n < 64 && err == nil || n > 64 {
-					t.Fatalf("%d samples without an error", n)
-				}
+			x := make([]float64, 64)
+			for i, c := range r.Info().Channels[:min(50, len(r.Info().Channels))] {
+				must.Never(t, c.Samples > int64(len(b)), "%d samples of %d bytes", c.Samples, len(b))
 
-				if err != nil && !errors.Is(err, io.EOF) {
-					if c.Err == nil && c.scalers() == nil {
-						t.Fatalf("a sample that was listed is not there: %v", err)
-					}
-					break
-				}
-			}
+				for at := int64(0); at < c.Samples && at < 1000; at += 64 {
+					n, err := r.Read([]int{i}, at, [][]float64{x})
+					must.Never(t, n < 64 && err == nil, "%d samples without an error", n)
 
-			if c.Samples > int64(len(b)) {
-				t.Fatalf("%d samples of %d bytes", c.Samples, len(b))
-			}
-		}
-
-		runtime.ReadMemStats(&after)
-
-		if grown := after.TotalAlloc - before.TotalAlloc; grown > 400*uint64(len(b))+32<<20 {
-			t.Fatalf("%d bytes of input allocated %d", len(b), grown)
-		}
-	})
-}
-
-func Example() {
-	data := seg(le, meta|list|raw|inter, [][]byte{
-		obj(le, "/'Task'/'Dev1/ai0'", idx(le, 2, 3),
-			append(scales(1, linear(0, 0.25, 0, -1)), prop(le, "wf_increment", 1/51200.0), prop(le, "unit_string", "Volts"))...),
-		obj(le, "/'Task'/'Dev1/ai1'", idx(le, 2, 3)),
-	}, i16(le, 1, 100, 2, 200, 3, 300))
-
-	f, err := Open(bytes.NewReader(data), int64(len(data)))
-	if err != nil {
-		panic(err)
-	}
-
-	c := f.Channels[0]
-	x := make([]float64, c.Samples)
-	if _, err := c.ReadFloat64(x, 0); err != nil {
-		panic(err)
-	}
-
-	fmt.Println(c.Name, c.RateHz, "Hz", c.Unit, x)
-	// Output:
-	// Dev1/ai0 51200 Hz Volts [0.25 0.5 0.75]
-}
-
-func BenchmarkRead(b *testing.B) {
-	const n = 1 << 20
-	x := make([]byte, 8*n)
-
-	objs := func(typ uint32, n uint64) [][]byte {
-		return [][]byte{obj(le, c1, idx(le, typ, n)), obj(le, c2, idx(le, typ, n))}
-	}
-	for _, c := range []struct {
-		name string
-		b    []byte
-	}{
-		{"contiguous-double", seg(le, meta|list|raw, objs(10, n/2), x)},
-		{"contiguous-double-chunks-of-1000", seg(le, meta|list|raw, objs(10, 1000), x)},
-		{"interleaved-double", seg(le, meta|list|raw|inter, objs(10, n/2), x)},
-		{"interleaved-int16", seg(le, meta|list|raw|inter, objs(2, n/2), x[:2*n])},
-	} {
-		b.Run(c.name, func(b *testing.B) {
-			dst := [][]float64{make([]float64, 1<<16), make([]float64, 1<<16)}
-			b.SetBytes(8 * n) // of float64 delivered
-
-			for b.Loop() {
-				f, err := open(c.b)
-				if err != nil {
-					b.Fatal(err)
-				}
-
-				for at := int64(0); at < f.Channels[0].Samples; at += 1 << 16 {
-					if _, err := f.Read([]int{0, 1}, at, dst); err != nil && err != io.EOF {
-						b.Fatal(err)
+					if err != nil && !errors.Is(err, io.EOF) {
+						ingesttest.WantDataError(t, n, err)
 					}
 				}
 			}
 		})
+	})
+}
+
+func Example() {
+	src, err := ingest.OpenSource("../testdata/arrays/run.tdms")
+	if err != nil {
+		log.Fatal(err)
 	}
+
+	r, err := Format.Open(src, ingest.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer r.Close()
+	c := r.Info().Channels[0]
+	fmt.Println(r.Info().Encoding, c.Name, c.RateHz, "Hz", c.Unit, c.Samples)
+	// Output: TDMS 4713 run/mic 12800 Hz Pa 100
 }

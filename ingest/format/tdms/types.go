@@ -3,7 +3,7 @@ package tdms
 import (
 	"strconv"
 
-	samples "doubletake/ingest/format/internal/raw"
+	"doubletake/ingest/format/internal/raw"
 )
 
 // Data types ("TDMS Data Types" at the end of NI's document).
@@ -25,21 +25,21 @@ const (
 // numbers are the types whose values become float64.
 var numbers = map[uint32]struct {
 	name string
-	kind samples.Kind
+	kind raw.Kind
 }{
-	typeI8:         {"int8", samples.I8},
-	typeI16:        {"int16", samples.I16},
-	typeI32:        {"int32", samples.I32},
-	typeI64:        {"int64", samples.I64},
-	typeU8:         {"uint8", samples.U8},
-	typeU16:        {"uint16", samples.U16},
-	typeU32:        {"uint32", samples.U32},
-	typeU64:        {"uint64", samples.U64},
-	typeSingle:     {"single", samples.F32},
-	typeSingleUnit: {"single", samples.F32},
-	typeDouble:     {"double", samples.F64},
-	typeDoubleUnit: {"double", samples.F64},
-	typeBoolean:    {"boolean", samples.U8},
+	typeI8:         {"int8", raw.I8},
+	typeI16:        {"int16", raw.I16},
+	typeI32:        {"int32", raw.I32},
+	typeI64:        {"int64", raw.I64},
+	typeU8:         {"uint8", raw.U8},
+	typeU16:        {"uint16", raw.U16},
+	typeU32:        {"uint32", raw.U32},
+	typeU64:        {"uint64", raw.U64},
+	typeSingle:     {"single", raw.F32},
+	typeSingleUnit: {"single", raw.F32},
+	typeDouble:     {"double", raw.F64},
+	typeDoubleUnit: {"double", raw.F64},
+	typeBoolean:    {"boolean", raw.U8},
 }
 
 // dataType gives name and bytes of a value; 0 bytes where they are not fixed.
@@ -68,7 +68,7 @@ func dataType(typ uint32) (name string, bytes int64) {
 
 // decode converts values at a distance of stride bytes.
 func decode(dst []float64, b []byte, stride int64, typ uint32, big bool) {
-	samples.Decode(dst, b, numbers[typ].kind, big, int(stride))
+	raw.Decode(dst, b, numbers[typ].kind, big, int(stride))
 
 	if typ == typeBoolean {
 		for i, v := range dst {

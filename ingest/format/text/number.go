@@ -1,6 +1,7 @@
 package text
 
 import (
+	"bytes"
 	"math"
 	"math/big"
 	"math/bits"
@@ -23,95 +24,42 @@ var pow10 = [...]float64{
 // power (Lemire 2021), which detects when that is not enough. Everything else is
 // left to Number. dec is the decimal sign.
 func Scan(b []byte, i int, dec byte) (v float64, next int, ok bool) {
-	neg, begin := false, i
+	neg := false
 	if i < len(b) && (b[i] == '-' || b[i] == '+') {
 		neg = b[i] == '-'
 		i++
 	}
 
-	var m uint64
-	from := i
-
-	for i < len(b) {
-		c := b[i] - '0'
-		if c > 9 {
-			break
-		}
-
-		m = m*10 + uint64(c)
-		i++
+	m, j := digits(b, i, 0)
+	n, exp := j-i, 0
+	if i = j; i < len(b) && b[i] == dec {
+		m, j = digits(b, i+1, m)
+		exp = i + 1 - j
+		n -= exp
+		i = j
 	}
 
-	digits, exp := i-from, 0
-	if i < len(b) && b[i] == dec {
-		i++
-		from = i
-
-		for i < len(b) {
-			c := b[i] - '0'
-			if c > 9 {
-				break
-			}
-
-			m = m*10 + uint64(c)
-			i++
-		}
-
-		exp = from - i
-		digits -= exp
-	}
-
-	// 19 digits are the most that cannot overflow 64 bits.
-	if digits == 0 {
+	if n == 0 || n > 19 { // more may overflow 64 bits
 		return 0, i, false
 	}
 
-	if digits > 19 {
-		for _, c := range b[begin:i] { // zeros in front do not count
-			if c >= '1' && c <= '9' {
-				break
-			}
-
-			if c == '0' {
-				digits--
-			}
-		}
-
-		if digits > 19 {
-			return 0, i, false
-		}
-	}
-
 	if i < len(b) && b[i]|0x20 == 'e' {
-		j, e, sign := i+1, 0, 1
-		if j < len(b) && (b[j] == '-' || b[j] == '+') {
-			if b[j] == '-' {
+		from, sign := i+1, 1
+		if from < len(b) && (b[from] == '-' || b[from] == '+') {
+			if b[from] == '-' {
 				sign = -1
 			}
-			j++
+
+			from++
 		}
 
-		from = j
-		for j < len(b) {
-			c := b[j] - '0'
-			if c > 9 {
-				break
-			}
-
-			e = e*10 + int(c)
-
-			j++
-			if j-from > 4 {
-				return 0, i, false
-			}
-		}
-
-		if j == from {
+		e, end := digits(b, from, 0)
+		if end == from || end-from > 4 {
 			return 0, i, false
 		}
 
-		exp += sign * e
-		i = j
+		exp += sign * int(e)
+		i = end
 	}
 
 	switch {
@@ -119,8 +67,7 @@ func Scan(b []byte, i int, dec byte) (v float64, next int, ok bool) {
 		v = float64(m) / pow10[-exp]
 	case m>>53 == 0 && exp > 0 && exp <= 22:
 		v = float64(m) * pow10[exp]
-	case m == 0:
-	default:
+	case m != 0:
 		if v, ok = lemire(m, exp); !ok {
 			return 0, i, false
 		}
@@ -131,6 +78,20 @@ func Scan(b []byte, i int, dec byte) (v float64, next int, ok bool) {
 	}
 
 	return v, i, true
+}
+
+// digits reads on at b[i:], behind the digits of m, and returns the index after the last.
+func digits(b []byte, i int, m uint64) (uint64, int) {
+	for ; i < len(b); i++ {
+		c := b[i] - '0'
+		if c > 9 {
+			break
+		}
+
+		m = m*10 + uint64(c)
+	}
+
+	return m, i
 }
 
 // maxPow bounds the powers of ten of lemire; beyond it strconv does the work.
@@ -226,40 +187,41 @@ func Number(cell []byte, dec byte) (float64, bool) {
 		return 0, false
 	}
 
-	s := cell
+	if bytes.ContainsAny(cell, "xX_pP") || dec != '.' && bytes.IndexByte(cell, '.') >= 0 {
+		return 0, false // notations of programs, not of measurements
+	}
 
-	var tmp [64]byte
-	for i, c := range cell {
-		switch {
-		case c|0x20 == 'x', c == '_', c|0x20 == 'p':
-			return 0, false // notations of programs, not of measurements
-		case c == '.' && dec != '.':
-			return 0, false
-		case c == dec && dec != '.', c|0x20 == 'd':
-			// Written anew only here, so that the usual cell is not copied.
-			s = append(tmp[:0], cell...)
-			for j, d := range s[i:] {
-				switch {
-				case d == '.' && dec != '.':
-					return 0, false
-				case d == dec:
-					s[i+j] = '.'
-				case d|0x20 == 'd':
-					s[i+j] = 'e'
-				case d|0x20 == 'x', d == '_', d|0x20 == 'p':
-					return 0, false
-				}
+	s := cell
+	if dec != '.' || bytes.ContainsAny(s, "dD") { // else it is not copied
+		s = bytes.Map(func(r rune) rune {
+			switch r {
+			case rune(dec):
+				return '.'
+			case 'd', 'D':
+				return 'e'
 			}
 
-			v, err := strconv.ParseFloat(unsafe.String(&s[0], len(s)), 64)
-
-			return v, err == nil
-		}
+			return r
+		}, s)
 	}
 
 	v, err := strconv.ParseFloat(unsafe.String(&s[0], len(s)), 64)
 
 	return v, err == nil
+}
+
+// Fortran is Number that reads an exponent of three digits as Fortran writes it, too: 1.0-101.
+func Fortran(b []byte, dec byte) (float64, bool) {
+	v, ok := Number(b, dec)
+	if ok {
+		return v, true
+	}
+
+	if i := bytes.LastIndexAny(b, "+-"); i > 0 && b[i-1] >= '0' && b[i-1] <= '9' {
+		return Number(bytes.Join([][]byte{b[:i], b[i:]}, []byte("e")), dec)
+	}
+
+	return 0, false
 }
 
 // Typed reads a cell as people and spreadsheets write it: as Number, with a typographic minus and
@@ -274,26 +236,32 @@ func Typed(cell []byte, dec byte) (v float64, doubtful, ok bool) {
 		return 0, false, false
 	}
 
+	other := ","
+	if dec == ',' {
+		other = "."
+	}
+
 	s := strings.Replace(string(cell), "−", "-", 1)
 	whole, part, hasPart := strings.Cut(s, string(dec))
 	sign := whole[:len(whole)-len(strings.TrimLeft(whole, "+-"))]
 
-	other := map[byte]string{'.': ",", ',': "."}[dec]
 	for _, mark := range []string{other, "'", "’", " ", "\u00a0", "\u202f"} {
 		if !strings.Contains(whole, mark) {
 			continue
 		}
 
-		groups := strings.Split(whole[len(sign):], mark)
-		for i, g := range groups {
+		i := 0
+		for g := range strings.SplitSeq(whole[len(sign):], mark) {
 			if len(g) != 3 && (i > 0 || len(g) < 1 || len(g) > 2) || i == 0 && g[0] == '0' ||
 				strings.Trim(g, "0123456789") != "" {
 				return 0, false, false
 			}
+
+			i++
 		}
 
-		whole = sign + strings.Join(groups, "")
-		doubtful = mark == other && len(groups) == 2 && !hasPart
+		whole = sign + strings.ReplaceAll(whole[len(sign):], mark, "")
+		doubtful = mark == other && i == 2 && !hasPart
 
 		break
 	}

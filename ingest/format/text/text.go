@@ -6,18 +6,23 @@ package text
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/format/internal/clock"
+	"doubletake/ingest/format/internal/lines"
+	"doubletake/internal/lists"
 )
 
 // Format is delimited text. It is what holds no bytes that text does not.
@@ -25,8 +30,12 @@ var Format = ingest.Format{
 	Name: "text", Title: "delimited text", Endings: []string{".csv", ".txt", ".dat", ".tsv"},
 	Open: func(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
 		r, err := Open(src, o)
-		if err != nil {
+		switch {
+		case err != nil:
 			return nil, err // never a Reader that is not nil
+		case len(r.info.Channels) == 0:
+			return nil, atLine(src.Path, r.lay.line, "rows of numbers", "numbers with units behind them",
+				"state units in the header")
 		}
 
 		return r, nil
@@ -34,14 +43,11 @@ var Format = ingest.Format{
 }
 
 const (
-	textBlock  = 1 << 18 // bytes read at a time
 	textSample = 1 << 18 // bytes from which the layout is found out
 	maxLine    = 1 << 22 // the longest line that is read
 	maxMarks   = 4096    // entries of the line index
 	maxOneRow  = 64      // numbers without names in a text of one row: more are samples, not channels
-
-	// MaxColumns is the most columns a table may have.
-	MaxColumns = 1 << 16
+	maxColumns = 1 << 16 // the most columns a table may have
 )
 
 // layout is the structure found in a delimited text.
@@ -53,8 +59,12 @@ type layout struct {
 	units   []string
 	heads   []string // as the header writes them
 	numeric []bool
-	dataOff int64 // of the first line that may hold data
-	line    int64 // its number, from 1
+	clocks  []string // of columns that hold times of the day: their layout as package time has it, "" of others
+	dataOff int64    // of the first line that may hold data
+	line    int64    // its number, from 1
+	rate    float64  // in Hz, 0 where the header does not state it
+	log     *Log     // nil: a program wrote it
+	head    int64    // the line of its header
 	attrs   []ingest.Attribute
 	warn    []ingest.Warning
 }
@@ -82,120 +92,16 @@ type Reader struct {
 	chans  []int // channel → column
 	time   int   // channel of the time, −1 if none
 
-	cur       lineCursor
+	in        *lines.Reader
+	at        mark   // of the row that was read last
 	row       int64  // the row after the cursor
 	want      []int  // column → destination, −1 if not asked; reused
 	tolerated []bool // columns where a bad cell is NaN, not an error; nil: none
 }
 
-// lineCursor walks over the lines of a file with one buffer.
-type lineCursor struct {
-	path string
-	src  io.ReaderAt
-	size int64
-	buf  []byte
-	lo   int // unread bytes are buf[lo:hi]
-	hi   int
-	off  int64 // file offset of buf[hi]
-	line int64 // number of the line that comes next, from 1
-}
-
-func (c *lineCursor) seek(m mark) {
-	c.lo, c.hi, c.off, c.line = 0, 0, m.off, m.line
-}
-
-// pos is the file offset of the line that comes next.
-func (c *lineCursor) pos() int64 { return c.off - int64(c.hi-c.lo) }
-
-// next returns a line without its end; ok is false after the last one. The
-// bytes are valid until the next call.
-func (c *lineCursor) next() (line []byte, ok bool, err error) {
-	seen := 0
-	for {
-		if i := bytes.IndexByte(c.buf[c.lo+seen:c.hi], '\n'); i >= 0 {
-			line = c.buf[c.lo : c.lo+seen+i]
-			c.lo += seen + i + 1
-			c.line++
-
-			if n := len(line); n > 0 && line[n-1] == '\r' {
-				line = line[:n-1]
-			}
-
-			return line, true, nil
-		}
-
-		seen = c.hi - c.lo
-		if c.off >= c.size {
-			if seen == 0 {
-				return nil, false, nil
-			}
-
-			line = c.buf[c.lo:c.hi]
-			c.lo = c.hi
-			c.line++
-
-			if n := len(line); n > 0 && line[n-1] == '\r' {
-				line = line[:n-1]
-			}
-
-			return line, true, nil
-		}
-
-		if err := c.fill(); err != nil {
-			return nil, false, err
-		}
-	}
-}
-
-// fill moves the unread bytes to the front and reads more behind them.
-func (c *lineCursor) fill() error {
-	if c.lo > 0 {
-		copy(c.buf, c.buf[c.lo:c.hi])
-		c.hi -= c.lo
-		c.lo = 0
-	}
-
-	if c.hi == len(c.buf) {
-		if len(c.buf) >= maxLine {
-			return &fault.Error{
-				Path: c.path, Place: fmt.Sprintf("line %d", c.line),
-				Found: fmt.Sprintf("a line longer than %d MiB", maxLine>>20), Hint: "is this a table?",
-			}
-		}
-
-		n := 2 * len(c.buf)
-		if n == 0 {
-			n = textBlock
-			if c.size < textBlock {
-				n = int(c.size) + 1
-			}
-		}
-
-		c.buf = append(c.buf, make([]byte, n-len(c.buf))...)
-	}
-
-	n := min(int64(len(c.buf)-c.hi), c.size-c.off)
-	got, err := c.src.ReadAt(c.buf[c.hi:c.hi+int(n)], c.off)
-	c.hi += got
-	c.off += int64(got)
-
-	if int64(got) == n {
-		return nil
-	}
-
-	if err == nil || errors.Is(err, io.EOF) {
-		return &fault.Error{
-			Path: c.path, Place: fmt.Sprintf("byte %d", c.off),
-			Found: "the file became shorter while it was read", Hint: "is it still being written?",
-		}
-	}
-
-	return &fault.Error{Path: c.path, Place: fmt.Sprintf("byte %d", c.off), Err: fmt.Errorf("read: %w", err)}
-}
-
-// Skipped reports whether a line holds no row: blank, a comment, or nothing
+// skipped reports whether a line holds no row: blank, a comment, or nothing
 // but delimiters.
-func Skipped(line []byte, delim byte) bool {
+func skipped(line []byte, delim byte) bool {
 	i := 0
 	for i < len(line) && (line[i] == ' ' || line[i] == '\t') {
 		i++
@@ -205,12 +111,7 @@ func Skipped(line []byte, delim byte) bool {
 		return true
 	}
 
-	c := line[i]
-	if c >= '0' && c <= '9' || c == '-' || c == '+' || c == '.' {
-		return false
-	}
-
-	switch c {
+	switch line[i] {
 	case '#', '%', '!':
 		return true
 	case '/':
@@ -236,36 +137,37 @@ func Skipped(line []byte, delim byte) bool {
 // Open finds out the layout, counts the rows and reads the beginning and the
 // end of the time column. It parses no other rows: a ragged row, or text in a
 // column of numbers, is an error of Read.
-func Open(src ingest.Source, o ingest.Options) (*Reader, error) {
-	src, err := openUTF16(src)
-	if err != nil {
-		return nil, err
-	}
+func Open(src ingest.Source, o ingest.Options) (*Reader, error) { return open(src, o, nil) }
 
-	t := &Reader{path: src.Path, src: src, time: -1, stride: 1024}
-	t.cur = lineCursor{path: src.Path, src: src, size: src.Size}
+func open(src ingest.Source, o ingest.Options, log *Log) (_ *Reader, err error) {
+	defer fault.Catch(&err)
 
-	lay, err := findLayout(src.Path, src, src.Size, o.Text)
-	if err != nil {
-		return nil, err
+	src = openUTF16(src)
+
+	t := &Reader{path: src.Path, src: src, time: -1, stride: 1024, in: lines.New(src, maxLine, false)}
+
+	var lay *layout
+	if log != nil {
+		lay = t.findHeader(log)
+	} else {
+		lay = findLayout(src, o.Text)
 	}
 
 	t.lay = *lay
-	if err := t.count(o); err != nil {
-		return nil, err
-	}
+	t.count(o)
 
 	t.info = ingest.Info{
 		Path: src.Path, Format: "text", Encoding: lay.encoding(), Attributes: lay.attrs,
 		Warnings: append(lay.warn, t.info.Warnings...),
 	}
 
+	rate := fault.Get(o.Rate(src.Path, "header", lay.rate, 0.01))
 	for col := range lay.cols {
 		if !lay.numeric[col] {
 			continue
 		}
 
-		ch := ingest.Channel{Name: lay.names[col], Unit: lay.units[col], RateHz: o.RateHz, Samples: t.rows}
+		ch := ingest.Channel{Name: lay.names[col], Unit: lay.units[col], RateHz: rate, Samples: t.rows}
 		if lay.heads[col] != "" && lay.heads[col] != ch.Name {
 			ch.Attributes = append(ch.Attributes, ingest.Attribute{Name: "header", Value: lay.heads[col]})
 		}
@@ -274,31 +176,15 @@ func Open(src ingest.Source, o ingest.Options) (*Reader, error) {
 		t.info.Channels = append(t.info.Channels, ch)
 	}
 
-	if t.rows == 1 && len(t.chans) > maxOneRow && lay.unnamed() {
-		return nil, &fault.Error{
-			Path: src.Path, Place: fmt.Sprintf("line %d", lay.line), Want: "columns of samples",
-			Found: fmt.Sprintf("one row of %d numbers", len(t.chans)),
-			Hint:  "a column is a channel: write one number a line, or a header if they are channels of one sample",
-		}
+	if t.rows == 1 && len(t.chans) > maxOneRow && len(o.Text.Columns) == 0 && strings.Join(lay.heads, "") == "" {
+		return nil, atLine(src.Path, lay.line, "columns of samples", fmt.Sprintf("one row of %d numbers", len(t.chans)),
+			"a column is a channel: write one number a line, or a header if they are channels of one sample")
 	}
 
 	t.want = make([]int, lay.cols)
-	if err := t.findTime(o); err != nil {
-		return nil, err
-	}
+	t.findTime(o)
 
 	return t, nil
-}
-
-// unnamed reports whether no column has a name.
-func (l *layout) unnamed() bool {
-	for i, n := range l.names {
-		if n != strconv.Itoa(i+1) {
-			return false
-		}
-	}
-
-	return true
 }
 
 func (l *layout) encoding() string {
@@ -312,179 +198,147 @@ func (l *layout) encoding() string {
 
 // count goes over all lines, notes where every stride-th row begins, and drops
 // an incomplete last row if the options allow it.
-func (t *Reader) count(o ingest.Options) error {
-	t.cur.seek(mark{t.lay.dataOff, t.lay.line})
+func (t *Reader) count(o ingest.Options) {
+	t.seek(mark{t.lay.dataOff, t.lay.line})
 	var last mark // where the last row begins
 
 	var rows int64
 	for {
-		m := mark{t.cur.pos(), t.cur.line}
-
-		line, ok, err := t.cur.next()
-		if err != nil {
-			return err
-		}
-
-		if !ok {
+		if _, ok := t.next(); !ok {
 			break
 		}
 
-		if Skipped(line, t.lay.delim) {
-			continue
+		if rows%t.stride == 0 && len(t.marks) == maxMarks {
+			// Twice the distance, half the marks: memory stays the same.
+			for i := range maxMarks / 2 {
+				t.marks[i] = t.marks[2*i]
+			}
+
+			t.marks = t.marks[:maxMarks/2]
+			t.stride *= 2
 		}
 
 		if rows%t.stride == 0 {
-			if len(t.marks) == maxMarks {
-				// Twice the distance, half the marks: memory stays the same.
-				for i := range maxMarks / 2 {
-					t.marks[i] = t.marks[2*i]
-				}
-
-				t.marks = t.marks[:maxMarks/2]
-				t.stride *= 2
-			}
-
-			if rows%t.stride == 0 {
-				t.marks = append(t.marks, m)
-			}
+			t.marks = append(t.marks, t.at)
 		}
 
-		last = m
+		last = t.at
 		rows++
 	}
 
-	if rows == 0 {
-		return &fault.Error{
-			Path: t.path, Place: fmt.Sprintf("line %d", t.cur.line), Want: "rows of numbers",
-			Found: "no data rows",
-		}
-	}
+	unless(rows > 0, t.path, t.in.Line, "rows of numbers", "no data rows", "")
 
 	// A file cut off by a crash ends inside a row, without an end of line.
-	cut, err := t.cutRow(last, rows, o)
-	if err != nil {
-		return err
-	}
-
-	if cut {
+	if t.cutRow(last, rows, o) {
 		rows--
 	}
 
 	t.rows = rows
-	t.cur.seek(t.marks[0])
-
-	return nil
+	t.seek(t.marks[0])
 }
 
 // cutRow refuses, or with Options.Truncated "use" drops, an incomplete last row.
-func (t *Reader) cutRow(last mark, rows int64, o ingest.Options) (bool, error) {
+func (t *Reader) cutRow(last mark, rows int64, o ingest.Options) bool {
 	var end [1]byte
-	if _, err := t.src.ReadAt(end[:], t.src.Size-1); err != nil || end[0] == '\n' || rows < 2 {
-		return false, nil
+	if _, err := t.src.ReadAt(end[:], t.src.Size-1); err != nil || end[0] == '\n' || rows < 2 || t.lay.log != nil {
+		return false
 	}
 
-	t.cur.seek(last)
+	t.seek(last)
 
-	line, _, err := t.cur.next()
-	if err != nil {
-		return false, err
-	}
+	line, _, _ := t.in.More()
 
 	n := len(t.lay.split(nil, line))
 	if n >= t.lay.cols {
-		return false, nil
+		return false
 	}
 
 	what := fmt.Sprintf("%s of %d, then the end of the file", fault.Plural(int64(n), "column"), t.lay.cols)
-	if o.Truncated != "use" {
-		return false, &fault.Error{Path: t.path, Place: fmt.Sprintf("line %d, column %d (%s)", last.line, n+1,
-			t.lay.names[n]), Found: what, Hint: "the last row is cut short; with truncated: use, it is left out"}
-	}
+	fault.Unless(o.Truncated == "use", &fault.Error{
+		Path: t.path, Place: fmt.Sprintf("line %d, column %d (%s)", last.line, n+1, t.lay.names[n]), Found: what,
+		Hint: "the last row is cut short; with truncated: use, it is left out",
+	})
 
-	t.info.Warnings = append(t.info.Warnings,
-		ingest.Warning{
-			Path: t.path, Code: "truncated",
-			Text: fmt.Sprintf("the last row (line %d) is cut short: it is left out", last.line),
-		})
+	t.warnf("truncated", "the last row (line %d) is cut short: it is left out", last.line)
 
-	return true, nil
+	return true
+}
+
+func (t *Reader) warnf(code, format string, args ...any) {
+	t.info.Warnings = append(t.info.Warnings, ingest.Warning{Path: t.path, Code: code, Text: fmt.Sprintf(format, args...)})
 }
 
 // findTime finds the time column and the rate it gives.
-func (t *Reader) findTime(o ingest.Options) error {
+func (t *Reader) findTime(o ingest.Options) {
 	if o.Text.Time != "" {
-		ch, err := ingest.FindChannel(t.info, o.Text.Time)
-		if err != nil {
-			return err
+		t.time = fault.Get(ingest.FindChannel(t.info, o.Text.Time))
+	} else {
+		all := lists.Numbers(len(t.chans))
+
+		var warns []ingest.Warning
+		t.time, warns = clock.Find(t, all, func(c int) []string { return []string{t.info.Channels[c].Name} })
+		if t.time < 0 {
+			t.time = slices.IndexFunc(t.chans, func(col int) bool { return t.lay.clocks[col] != "" })
 		}
 
-		t.time = ch
-	} else {
-		for i, c := range t.info.Channels {
-			if clock.Named(c.Name, c.Unit) {
-				t.time = i
-				break
-			}
-		}
+		t.info.Warnings = append(t.info.Warnings, warns...)
 	}
 
 	if t.time < 0 {
-		return nil
+		return
 	}
 
 	ch := &t.info.Channels[t.time]
 
-	now, err := clock.Read(t, t.time, "column")
-	if err != nil {
-		return err
-	}
+	now := fault.Get(clock.Read(t, t.time, "column"))
 
 	clock.Mark(ch)
-	warn := func(code, format string, args ...any) {
-		t.info.Warnings = append(t.info.Warnings,
-			ingest.Warning{Path: t.path, Code: code, Text: fmt.Sprintf(format, args...)})
-	}
-
 	switch {
 	case t.rows < 2:
-		return nil
+		return
 	case now.RateHz == 0:
-		warn("clock-useless", "column %s goes from %v to %v: it gives no sampling rate", ch.Name, now.First, now.Last)
-		return nil
+		t.warnf("clock-useless", "column %s goes from %v to %v: it gives no sampling rate", ch.Name, now.First, now.Last)
+		return
 	case now.Gaps:
-		warn("clock-gaps", "column %s: %d rows in %.6g s are %.4g Hz, but steps at the beginning are of %.4g Hz: the "+
+		t.warnf("clock-gaps", "column %s: %d rows in %.6g s are %.4g Hz, but steps at the beginning are of %.4g Hz: the "+
 			"recording pauses or changes its rate; %.4g Hz is used",
 			ch.Name, t.rows, now.Seconds, now.EndsHz, now.RateHz, now.RateHz)
 	}
 
 	// A clock is read, not set: one percent off the nominal rate is no contradiction.
-	rate, err := o.Rate(t.path, "column "+ch.Name, now.RateHz, 0.01)
-	if err != nil {
-		return err
+	rate := fault.Get(o.Rate(t.path, "column "+ch.Name, now.RateHz, 0.01))
+
+	switch stated := t.lay.rate; {
+	case stated == 0 || o.RateHz > 0:
+	case now.Doubt != "" && slices.ContainsFunc([]float64{1e3, 1e6}, func(ms float64) bool {
+		return math.Abs(ms*rate-stated) <= 0.02*stated
+	}):
+		rate, now.Doubt = stated, ""
+	case math.Abs(rate-stated) > 0.02*stated:
+		t.warnf("rates-contradict", "the header states a rate of %g Hz, the steps of column %s give %.6g Hz: %[3]g Hz is "+
+			"used; correct the wrong one", stated, ch.Name, rate)
 	}
 
 	if now.Doubt != "" && o.RateHz == 0 && o.Text.Time == "" {
-		warn("clock-unit", "%s", now.Doubt)
+		t.warnf("clock-unit", "%s", now.Doubt)
 	}
 
 	t.info.Warnings = append(t.info.Warnings, clock.Odd(t.path, "column "+ch.Name, rate)...)
 	for i := range t.info.Channels {
 		t.info.Channels[i].RateHz = rate
 	}
-
-	return nil
 }
 
 // Info implements ingest.Reader.
 func (t *Reader) Info() ingest.Info { return t.info }
 
 // Close implements ingest.Reader.
-func (t *Reader) Close() error {
-	return t.src.Close()
-}
+func (t *Reader) Close() error { return t.src.Close() }
 
 // Read implements ingest.Reader. It panics if channels and dst do not fit together.
-func (t *Reader) Read(channels []int, start int64, dst [][]float64) (int, error) {
+func (t *Reader) Read(channels []int, start int64, dst [][]float64) (k int, err error) {
+	defer fault.Catch(&err)
+
 	n := ingest.CheckRead(len(t.info.Channels), channels, start, dst)
 	if n == 0 {
 		return 0, nil
@@ -497,51 +351,22 @@ func (t *Reader) Read(channels []int, start int64, dst [][]float64) (int, error)
 	if start != t.row {
 		if start < t.row || start/t.stride > t.row/t.stride {
 			i := start / t.stride
-			t.cur.seek(t.marks[i])
+			t.seek(t.marks[i])
 			t.row = i * t.stride
 		}
 
 		for t.row < start {
-			line, ok, err := t.cur.next()
-			if err != nil || !ok {
-				return 0, t.shrunk(err)
-			}
-
-			if !Skipped(line, t.lay.delim) {
-				t.row++
-			}
+			t.counted()
+			t.row++
 		}
 	}
 
-	for i := range t.want {
-		t.want[i] = -1
-	}
+	t.ask(channels)
 
-	for i, c := range channels {
-		t.want[t.chans[c]] = i
-	}
-
-	k := 0
 	for ; k < n && t.row < t.rows; k++ {
-		var line []byte
-		for {
-			var ok bool
-
-			var err error
-			if line, ok, err = t.cur.next(); err != nil || !ok {
-				return k, t.shrunk(err)
-			}
-
-			if !Skipped(line, t.lay.delim) {
-				break
-			}
-		}
-
+		line := t.counted()
 		t.row++
-
-		if err := t.parseRow(line, dst, k); err != nil {
-			return k, err
-		}
+		t.parseRow(line, dst, k)
 	}
 
 	for i, c := range channels { // a channel asked for twice was parsed once
@@ -557,20 +382,50 @@ func (t *Reader) Read(channels []int, start int64, dst [][]float64) (int, error)
 	return k, nil
 }
 
-// shrunk makes sure that the lines that were counted and are gone are an error.
-func (t *Reader) shrunk(err error) error {
-	if err != nil {
-		return err
+// ask notes that parseRow is to put the channels into dst[0], dst[1] …
+func (t *Reader) ask(channels []int) {
+	for i := range t.want {
+		t.want[i] = -1
 	}
 
-	return &fault.Error{
-		Path: t.path, Place: fmt.Sprintf("line %d", t.cur.line),
-		Found: "the file changed while it was read", Hint: "is it still being written?",
+	for i, c := range channels {
+		t.want[t.chans[c]] = i
 	}
 }
 
+func (t *Reader) seek(m mark) {
+	t.in.Go(m.off)
+	t.in.Line = m.line
+}
+
+// next returns the line of the next row; ok is false at the end.
+func (t *Reader) next() (line []byte, ok bool) {
+	for {
+		t.at = mark{t.in.At(), t.in.Line}
+
+		line, _, ok = t.in.More()
+
+		l := &t.lay
+		if l.delim == 0 { // not known yet
+			l = l.log.usual(line)
+		}
+
+		if line = t.whole(line, l); !ok || !l.skipped(line) {
+			return line, ok
+		}
+	}
+}
+
+// counted is next of a row that was counted: that it is gone is an error.
+func (t *Reader) counted() []byte {
+	line, ok := t.next()
+	t.src.Unless(ok, t.at.off, "", "the file changed while it was read", "is it still being written?")
+
+	return line
+}
+
 // parseRow puts the wanted cells of a row into dst[·][at].
-func (t *Reader) parseRow(line []byte, dst [][]float64, at int) error {
+func (t *Reader) parseRow(line []byte, dst [][]float64, at int) {
 	l := &t.lay
 	delim, dec, n := l.delim, l.dec, len(line)
 
@@ -581,7 +436,8 @@ func (t *Reader) parseRow(line []byte, dst [][]float64, at int) error {
 		}
 
 		if p == n && delim == ' ' {
-			return t.ragged(line)
+			t.ragged(line)
+			return
 		}
 
 		if w >= 0 {
@@ -598,9 +454,14 @@ func (t *Reader) parseRow(line []byte, dst [][]float64, at int) error {
 
 			if !ok {
 				cell, next := l.cell(line, p)
-				if v, ok = l.number(cell); !ok {
+				if v, ok = l.number(cell); !ok && l.clocks[col] != "" {
+					v, ok = timeOf(l.clocks[col], cell)
+				}
+
+				if !ok {
 					if t.tolerated == nil || !t.tolerated[col] {
-						return t.badCell(line, col, cell)
+						t.badCell(line, col, cell)
+						return
 					}
 					v = math.NaN()
 				}
@@ -610,19 +471,7 @@ func (t *Reader) parseRow(line []byte, dst [][]float64, at int) error {
 
 			dst[w][at] = v
 		} else {
-			if p < n && line[p] != '"' {
-				if delim == ' ' {
-					for p < n && line[p] != ' ' && line[p] != '\t' {
-						p++
-					}
-				} else if i := bytes.IndexByte(line[p:], delim); i >= 0 {
-					p += i
-				} else {
-					p = n
-				}
-			} else {
-				_, p = l.cell(line, p)
-			}
+			_, p = l.cell(line, p)
 		}
 
 		// p is now at the delimiter or the end of the line.
@@ -631,25 +480,19 @@ func (t *Reader) parseRow(line []byte, dst [][]float64, at int) error {
 		}
 
 		if p == n {
-			return t.ragged(line)
+			t.ragged(line)
+			return
 		}
 
 		p++
 	}
 
-	// After the last cell one delimiter and blanks may follow.
-	if p < n && line[p] == delim {
-		p++
-	}
-
-	for p < n {
-		if line[p] != ' ' && line[p] != '\t' {
-			return t.ragged(line)
+	for ; p < n; p++ { // after the last cell empty ones may follow
+		if line[p] != ' ' && line[p] != '\t' && line[p] != delim {
+			t.ragged(line)
+			return
 		}
-		p++
 	}
-
-	return nil
 }
 
 // number reads a cell. In data that no person has looked at, a mark that may be another decimal
@@ -664,53 +507,61 @@ func (l *layout) number(cell []byte) (float64, bool) {
 	return v, ok && !doubtful
 }
 
+// measured reports whether a cell is a number with a unit behind it, as people write it: 36 km/h.
+func (l *layout) measured(cell []byte) bool {
+	i := bytes.LastIndexAny(cell, "0123456789") + 1
+	if unit := strings.TrimSpace(string(cell[i:])); i < len(cell) && len(unit) <= 8 {
+		_, ok := l.number(cell[:i])
+		return ok && (slices.Contains(knownUnits, unit) || unit == "km/h")
+	}
+
+	return false
+}
+
 // cell returns the text of the cell that begins at p, without blanks and
 // quotes, and the index of the delimiter after it (or the end).
 func (l *layout) cell(line []byte, p int) (cell []byte, next int) {
 	n := len(line)
 	if p < n && line[p] == '"' {
-		for q := p + 1; q < n; q++ {
-			if line[q] != '"' {
-				continue
-			}
-
-			if q+1 < n && line[q+1] == '"' {
-				q++
-				continue
-			}
-
-			next = q + 1
-			for next < n && line[next] != l.delim && !(l.delim == ' ' && line[next] == '\t') {
-				next++
-			}
-
+		if q := closing(line, p); q >= 0 {
 			cell = bytes.TrimSpace(line[p+1 : q])
 			if bytes.IndexByte(cell, '"') >= 0 {
 				cell = bytes.ReplaceAll(cell, []byte(`""`), []byte(`"`))
 			}
 
-			return cell, next
+			return cell, l.end(line, q+1)
 		}
 		// The quote never closes: it belongs to the text.
 	}
 
-	next = p
-	for next < n && line[next] != l.delim && !(l.delim == ' ' && line[next] == '\t') {
-		next++
-	}
+	next = l.end(line, p)
 
 	return bytes.TrimSpace(line[p:next]), next
 }
 
-// split appends the cells of a line to dst; an empty cell after a last
-// delimiter is left out if it is one more than the columns there are.
+// end returns the index of the next delimiter from p on, or the end.
+func (l *layout) end(line []byte, p int) int {
+	i := bytes.IndexByte(line[p:], l.delim)
+	if l.delim == ' ' {
+		i = bytes.IndexAny(line[p:], " \t")
+	}
+
+	if i < 0 {
+		return len(line)
+	}
+
+	return p + i
+}
+
+// split appends the cells of a line to dst; empty cells at the end are left
+// out where they are more than the columns there are.
 func (l *layout) split(dst [][]byte, line []byte) [][]byte {
 	if l.delim != ' ' {
-		dst = slices.Grow(dst, min(bytes.Count(line, []byte{l.delim}), MaxColumns)+1)
+		dst = slices.Grow(dst, min(bytes.Count(line, []byte{l.delim}), maxColumns)+1)
 	}
 
 	p, n, first := 0, len(line), len(dst)
-	for len(dst)-first <= MaxColumns {
+	for len(dst)-first <= maxColumns {
 		for p < n && (line[p] == ' ' || line[p] == '\t' && l.delim != '\t') {
 			p++
 		}
@@ -729,8 +580,8 @@ func (l *layout) split(dst [][]byte, line []byte) [][]byte {
 		p = next + 1
 	}
 
-	if l.cols > 0 && len(dst) == first+l.cols+1 && len(dst[first+l.cols]) == 0 {
-		dst = dst[:first+l.cols]
+	for l.cols > 0 && len(dst) > first+l.cols && len(dst[len(dst)-1]) == 0 {
+		dst = dst[:len(dst)-1]
 	}
 
 	return dst
@@ -749,61 +600,20 @@ func (t *Reader) Tolerate(channels []bool) {
 	}
 }
 
-// Row is one row of a table.
-type Row struct {
-	Line   int64     // its number, from 1
-	Values []float64 // of the channels asked for; valid until the next row
-	r      *Reader
-	text   []byte
-	cells  *[][]byte
-}
+// Rows passes the cells of every row, unchanged, and the number of its first line, from 1, to each. They are valid
+// until the next row.
+func (t *Reader) Rows(each func(line int64, cells [][]byte)) (err error) {
+	defer fault.Catch(&err)
 
-// Text returns the cell of a column unchanged.
-func (r Row) Text(column int) string {
-	*r.cells = r.r.lay.split((*r.cells)[:0], r.text)
-	return string((*r.cells)[column])
-}
+	t.ask(nil)
+	t.seek(t.marks[0])
 
-// Rows passes every row, with the numbers of the given channels, to each and
-// ends with its first error.
-func (t *Reader) Rows(channels []int, each func(Row) error) error {
-	for i := range t.want {
-		t.want[i] = -1
-	}
-
-	for i, c := range channels {
-		t.want[t.chans[c]] = i
-	}
-
-	row := Row{Values: make([]float64, len(channels)), r: t, cells: new([][]byte)}
-
-	dst := make([][]float64, len(channels))
-	for i := range dst {
-		dst[i] = row.Values[i : i+1]
-	}
-
-	t.cur.seek(t.marks[0])
-
-	for n := int64(0); n < t.rows; {
-		line, ok, err := t.cur.next()
-		if err != nil || !ok {
-			return t.shrunk(err)
-		}
-
-		if Skipped(line, t.lay.delim) {
-			continue
-		}
-
-		n++
-
-		if err := t.parseRow(line, dst, 0); err != nil {
-			return err
-		}
-
-		row.Line, row.text = t.cur.line-1, line
-		if err := each(row); err != nil {
-			return err
-		}
+	var cells [][]byte
+	for range t.rows {
+		line := t.counted()
+		t.parseRow(line, nil, 0)
+		cells = t.lay.split(cells[:0], line)
+		each(t.at.line, cells)
 	}
 
 	t.row = t.rows
@@ -818,17 +628,20 @@ func (t *Reader) Columns() (names, heads []string) { return t.lay.names, t.lay.h
 // Column returns the column of a channel, from 0.
 func (t *Reader) Column(channel int) int { return t.chans[channel] }
 
-// Cells splits a line as the rows of a table of that many columns are split; 0:
-// any number.
-func Cells(line []byte, delimiter byte, columns int) [][]byte {
-	l := layout{delim: delimiter, dec: '.', cols: columns}
-	return l.split(nil, line)
-}
+// Header returns the line of a header that people typed, and the units of all columns, "" where none is stated.
+func (t *Reader) Header() (line int64, units []string) { return t.lay.head, t.lay.units }
 
-// ragged describes a row with too few or too many columns.
-func (t *Reader) ragged(line []byte) error {
+// Size returns the numbers of rows and of bytes.
+func (t *Reader) Size() (rows, bytes int64) { return t.rows, t.src.Size }
+
+// ragged raises the error of a row with too few or too many columns.
+func (t *Reader) ragged(line []byte) {
 	cells := t.lay.split(nil, line)
-	no := t.cur.line - 1
+	no := t.at.line
+
+	if len(cells) == t.lay.cols { // more are empty, in quotes
+		return
+	}
 
 	e := &fault.Error{Path: t.path, Want: fault.Plural(int64(t.lay.cols), "column"), Found: strconv.Itoa(len(cells))}
 	if len(cells) < t.lay.cols {
@@ -842,23 +655,19 @@ func (t *Reader) ragged(line []byte) error {
 		}
 	}
 
-	return e
+	fault.Raise(e)
 }
 
-// badCell describes a cell that is no number.
-func (t *Reader) badCell(line []byte, col int, cell []byte) error {
+// badCell raises the error of a cell that is no number.
+func (t *Reader) badCell(line []byte, col int, cell []byte) {
 	// A short row shows first as an empty cell; report its length instead.
 	if n := len(t.lay.split(nil, line)); n < t.lay.cols {
-		return t.ragged(line)
+		t.ragged(line)
+		return
 	}
-	return cellError(t.path, t.cur.line-1, col, t.lay.names[col], cell)
-}
 
-func cellError(path string, line int64, col int, name string, cell []byte) error {
-	e := &fault.Error{
-		Path: path, Place: fmt.Sprintf("line %d, column %d (%s)", line, col+1, name), Want: "a number",
-		Found: strconv.Quote(fault.Clip(string(cell))), Hint: "correct the cell, or delete the row",
-	}
+	e := fault.At(t.path, fmt.Sprintf("line %d, column %d (%s)", t.at.line, col+1, t.lay.names[col]), "a number",
+		strconv.Quote(fault.Clip(string(cell))), "correct the cell, or delete the row")
 
 	if len(cell) == 0 {
 		e.Found = "an empty cell"
@@ -868,8 +677,11 @@ func cellError(path string, line int64, col int, name string, cell []byte) error
 		e.Hint = "a decimal point; the other rows seen have decimal commas"
 	}
 
-	return e
+	fault.Raise(e)
 }
+
+// drawnLine matches a row of dashes, in a comment or not.
+var drawnLine = regexp.MustCompile(`^[#%!/]*[-=_+|:;,\s]*[-=_]{2}[-=_+|:;,\s]*$`)
 
 // sampleLine is a line from the head of a file.
 type sampleLine struct {
@@ -879,11 +691,13 @@ type sampleLine struct {
 
 // findLayout looks at the head of the file: delimiter, decimal sign, header,
 // units, which columns hold numbers.
-func findLayout(path string, src io.ReaderAt, size int64, o ingest.TextOptions) (*layout, error) {
-	head := make([]byte, min(size, textSample))
+func findLayout(src ingest.Source, o ingest.TextOptions) *layout {
+	path := src.Path
+	head := make([]byte, min(src.Size, textSample))
+
 	n, err := src.ReadAt(head, 0)
 	if n < len(head) && err != nil && !errors.Is(err, io.EOF) {
-		return nil, &fault.Error{Path: path, Place: "byte 0", Err: fmt.Errorf("read: %w", err)}
+		fault.Raise(&fault.Error{Path: path, Place: "byte 0", Err: fmt.Errorf("read: %w", err)})
 	}
 
 	head = head[:n]
@@ -893,21 +707,11 @@ func findLayout(path string, src io.ReaderAt, size int64, o ingest.TextOptions) 
 		head, off = head[3:], 3
 	}
 
-	whole := int64(n) == size
-
-	if i := bytes.IndexByte(head, 0); i >= 0 {
-		return nil, &fault.Error{
-			Path: path, Place: fmt.Sprintf("byte %d", off+int64(i)), Want: "text", Found: "a zero byte",
-			Hint: "this is no text file",
-		}
-	}
-
-	if bytes.IndexByte(head, '\n') < 0 && bytes.Count(head, []byte{'\r'}) > 1 {
-		return nil, &fault.Error{
-			Path: path, Place: "line 1", Want: "lines ended by LF or CRLF", Found: "CR alone",
-			Hint: "convert the line ends",
-		}
-	}
+	whole := int64(n) == src.Size
+	zero := bytes.IndexByte(head, 0)
+	src.Unless(zero < 0, off+int64(zero), "text", "a zero byte", "this is no text file")
+	unless(bytes.IndexByte(head, '\n') >= 0 || bytes.Count(head, []byte{'\r'}) <= 1, path, 1, "lines ended by LF or CRLF",
+		"CR alone", "convert the line ends")
 
 	var comments, lines []sampleLine
 	for no := int64(1); len(head) > 0 && len(lines) < 200; no++ {
@@ -923,7 +727,8 @@ func findLayout(path string, src io.ReaderAt, size int64, o ingest.TextOptions) 
 
 		line = bytes.TrimSuffix(line, []byte{'\r'})
 		switch {
-		case Skipped(line, ';'): // a line that begins with ';' may still be data
+		case drawnLine.Match(line):
+		case skipped(line, ';'): // a line that begins with ';' may still be data
 			if t := bytes.TrimSpace(line); len(t) > 0 && len(comments) < 100 && bytes.IndexByte([]byte("#%!/"), t[0]) >= 0 {
 				comments = append(comments, sampleLine{line, m})
 			}
@@ -933,57 +738,57 @@ func findLayout(path string, src io.ReaderAt, size int64, o ingest.TextOptions) 
 		}
 	}
 
-	if len(lines) == 0 {
-		if !whole {
-			return nil, &fault.Error{
-				Path: path, Place: "line 1", Found: fmt.Sprintf("no row within %d KiB", textSample>>10),
-				Hint: "is this a table?",
-			}
-		}
+	unless(len(lines) > 0 || whole, path, 1, "", fmt.Sprintf("no row within %d KiB", textSample>>10), "is this a table?")
 
-		return nil, &fault.Error{Path: path, Want: "rows of numbers", Found: "no data rows"}
-	}
+	fault.Unless(len(lines) > 0, &fault.Error{Path: path, Want: "rows of numbers", Found: "no data rows"})
 
-	l, from, ok := chooseDelimiter(lines, o)
-	if !ok {
+	l, from, widths := chooseSeparator(lines, o)
+	if l == nil {
 		at := lines[len(lines)-1]
-		return nil, &fault.Error{
-			Path: path, Place: fmt.Sprintf("line %d", at.mark.line), Want: "rows of numbers",
-			Found: fmt.Sprintf("no data rows; the last line looked at is %q", fault.Clip(string(at.text))),
-			Hint:  "record again, or leave the file out with exclude",
+		found := fmt.Sprintf("no data rows; the last line looked at is %q", fault.Clip(string(at.text)))
+
+		fault.Raise(atLine(path, at.mark.line, "rows of numbers", found, "record again, or leave the file out with exclude"))
+	}
+
+	fewer(path, lines[0], widths[0])
+
+	// Now lines that begin with ';' are known to be comments.
+	none := func(s sampleLine) bool { return skipped(s.text, l.delim) }
+	before := slices.DeleteFunc(slices.Clone(lines[:from]), none)
+	lines, from = slices.Concat(before, slices.DeleteFunc(lines[from:], none)), len(before)
+
+	for i, cols := range widths { // the first whose columns have names, else the last
+		one := *l
+		one.cols = cols
+		h := &header{layout: &one, path: path, o: o, lines: lines, comments: comments, votes: make([]int, cols)}
+
+		if err := fault.Try(func() { h.find(from) }); err == nil && h.nameCells != nil || i == len(widths)-1 {
+			fault.Raise(err)
+			h.nameColumns()
+			h.findNumeric()
+
+			return &one
 		}
 	}
 
-	if l.cols > MaxColumns {
-		return nil, &fault.Error{
-			Path: path, Place: fmt.Sprintf("line %d", lines[0].mark.line),
-			Found: fmt.Sprintf("more than %d columns", MaxColumns),
-		}
+	return l
+}
+
+// fewer raises an error where a line has more columns than a table may have.
+func fewer(path string, s sampleLine, columns int) {
+	unless(columns <= maxColumns, path, s.mark.line, "a table", fmt.Sprintf("more than %d columns", maxColumns), "")
+}
+
+// unless raises an error at a line, unless ok.
+func unless(ok bool, path string, line int64, want, found, hint string) {
+	if !ok {
+		fault.Raise(atLine(path, line, want, found, hint))
 	}
+}
 
-	if l.delim != ';' { // now lines that begin with ';' are known to be comments
-		kept, before := lines[:0:0], 0
-		for i, s := range lines {
-			if !Skipped(s.text, l.delim) {
-				kept = append(kept, s)
-				if i < from {
-					before++
-				}
-			}
-		}
-
-		if len(kept) == 0 {
-			return nil, &fault.Error{Path: path, Want: "rows of numbers", Found: "no data rows"}
-		}
-
-		lines, from = kept, min(before, len(kept)-1)
-	}
-
-	if err := l.findHeader(path, lines, comments, from, o); err != nil {
-		return nil, err
-	}
-
-	return l, nil
+// atLine returns an error at a line.
+func atLine(path string, line int64, want, found, hint string) error {
+	return &fault.Error{Path: path, Place: fmt.Sprintf("line %d", line), Want: want, Found: found, Hint: hint}
 }
 
 // candidates are the separators and decimal signs there are, the likelier first.
@@ -998,12 +803,14 @@ var candidates = []struct {
 	{';', ',', "semicolon"},
 	{' ', '.', "blanks"},
 	{' ', ',', "blanks"},
+	{',', ',', "comma"}, // in quotes
 }
 
-// chooseDelimiter tries every delimiter and decimal sign on the later lines of
-// the sample (the first may be header, units, preamble) and takes what makes
-// the greatest part of the cells numbers in rows of equal length.
-func chooseDelimiter(lines []sampleLine, o ingest.TextOptions) (best *layout, from int, ok bool) {
+// chooseSeparator tries every separator and decimal sign on the later lines of the sample,
+// lines[from:] (the first may be header, units, preamble), and takes the one with the highest
+// share of numbers among the cells; nil if none has any. widths are the numbers of columns there
+// may be.
+func chooseSeparator(lines []sampleLine, o ingest.TextOptions) (best *layout, from int, widths []int) {
 	switch n := len(lines); {
 	case n >= 4:
 		from = n / 2
@@ -1012,148 +819,190 @@ func chooseDelimiter(lines []sampleLine, o ingest.TextOptions) (best *layout, fr
 	}
 
 	score := 0.0
-	var all [][]byte // the cells of all lines, of one candidate after another
+	var cells [][]byte // of one candidate after another
 	for _, c := range candidates {
 		if o.Delimiter != "" && o.Delimiter != c.name {
 			continue
 		}
 
 		l := &layout{delim: c.delim, dec: c.dec}
-		counts, before := map[int]int{}, map[int]int{}
-		rows := make([][][]byte, 0, len(lines)-from)
-		all = all[:0]
 
-		width, even, longest := -1, true, 0 // cells with the empty ones at the end, and without
-		for i, s := range lines {
-			if Skipped(s.text, c.delim) {
-				continue
-			}
-
-			first := len(all)
-			all = l.split(all, s.text)
-			cells := all[first:]
-			even = even && (width < 0 || len(cells) == width)
-			width = len(cells)
-
-			for len(cells) > 1 && len(cells[len(cells)-1]) == 0 {
-				cells = cells[:len(cells)-1]
-			}
-
-			longest = max(longest, len(cells))
-
-			if i < from {
-				before[len(cells)]++
-				continue
-			}
-
-			rows = append(rows, cells)
-			counts[len(cells)]++
-		}
-
-		// The most frequent number of cells; the lines before break a tie. The
-		// order of the map does not matter, since the comparison is total.
-		cols, most := 0, 0
-		for k, n := range counts {
-			if n > most || n == most && (before[k] > before[cols] || before[k] == before[cols] && k > cols) {
-				cols, most = k, n
-			}
-		}
-
-		// Columns at the end that are empty in every row, but have a name.
-		if even = even && longest > cols; even {
-			cols = longest
-		}
-
-		if cols > 1 && 2*most < len(rows) {
-			continue // prose: hardly two lines have as many words
-		}
-
-		numbers, cells := 0, 0
-		for _, r := range rows {
-			cells += max(len(r), cols)
-
-			if len(r) != cols && !even {
-				continue
-			}
-
-			for _, cell := range r {
-				if bytes.IndexByte(cell, ' ') >= 0 {
-					continue // many numbers with another delimiter, rather than one
-				}
-
-				if _, ok := l.number(cell); ok {
-					numbers++
-				}
-			}
-		}
-
-		if numbers == 0 {
-			continue
-		}
-
-		s := float64(numbers) / float64(cells)
-
-		// One column can always be had; it must not win over a real split.
-		if cols == 1 {
-			s *= 0.5
-		}
-
-		if s > score {
-			l.cols = cols
-			best, score = l, s
+		var s float64
+		var w []int
+		if s, w, cells = l.score(lines, from, cells[:0]); s > score {
+			best, score, widths = l, s, w
 		}
 	}
 
-	return best, from, best != nil
+	return best, from, widths
 }
 
-// header is the search for the header of a text.
+// score returns the share of numbers among the cells of lines[from:], in rows of equal length, and the
+// numbers of columns there may be: with the cells that are empty in most rows but may have names, and
+// without. all is space for the cells of all lines.
+func (l *layout) score(lines []sampleLine, from int, all [][]byte) (float64, []int, [][]byte) {
+	type row struct {
+		cells [][]byte // without the empty ones at the end
+		width int      // with them
+		later bool     // one of lines[from:]
+	}
+
+	rows, later := make([]row, 0, len(lines)), 0
+	filled, widths := map[int]int{}, map[int]int{} // cells → later rows with as many
+
+	before, even := map[int]int{}, true // the same of the lines before
+	for i, s := range lines {
+		if skipped(s.text, l.delim) {
+			continue
+		}
+
+		first := len(all)
+		all = l.split(all, s.text)
+		r := row{all[first:], len(all) - first, i >= from}
+		for len(r.cells) > 1 && len(r.cells[len(r.cells)-1]) == 0 {
+			r.cells = r.cells[:len(r.cells)-1]
+		}
+
+		if r.later {
+			filled[len(r.cells)]++
+			widths[r.width]++
+			later++
+		} else {
+			before[len(r.cells)]++
+		}
+
+		even = even && (len(rows) == 0 || r.width == rows[0].width)
+		rows = append(rows, r)
+	}
+
+	cols, width := mostFrequent(filled, before), mostFrequent(widths, nil)
+	if cols > 1 && 2*filled[cols] < later {
+		return 0, nil, all // prose: hardly two lines have as many words
+	}
+
+	longest := cols
+	for _, r := range rows {
+		if r.width == width && 10*widths[width] >= 9*later {
+			longest = max(longest, len(r.cells))
+		}
+	}
+
+	out := []int{longest, cols}
+	if longest == cols || even {
+		out, cols = out[:1], longest
+	}
+
+	numbers, cells := 0, 0
+	for _, r := range rows {
+		if !r.later {
+			continue
+		}
+
+		cells += max(len(r.cells), cols)
+		for _, cell := range r.cells {
+			if len(r.cells) != cols && !even || bytes.IndexByte(cell, ' ') >= 0 && !l.measured(cell) {
+				continue // with a blank: many numbers with another separator, rather than one
+			}
+
+			if _, ok := l.number(cell); ok || l.measured(cell) {
+				numbers++
+			}
+		}
+	}
+
+	score := float64(numbers) / float64(max(cells, 1))
+	if cols == 1 {
+		score *= 0.5 // one column can always be had; it must not win over a real split
+	}
+
+	return score, out, all
+}
+
+// mostFrequent returns the key with the highest count; tie breaks ties, then the greatest key does.
+func mostFrequent(counts, tie map[int]int) (best int) {
+	for k, n := range counts {
+		if n > counts[best] || n == counts[best] && (tie[k] > tie[best] || tie[k] == tie[best] && k > best) {
+			best = k
+		}
+	}
+
+	return best
+}
+
+// header is the search for the header of a text of that many columns.
 type header struct {
 	*layout
 	path            string
 	o               ingest.TextOptions
 	lines, comments []sampleLine
 	votes           []int // by column: cells with numbers less cells without
-	data            int   // index of the first row among lines
+	typed           bool  // the numbers have units behind them
+	from, data      int   // indices among lines: of the first by which the separator was chosen, and of the first row
 
 	nameCells, unitCells [][]byte // nil: none
 	cells                [][]byte // of cut
 }
 
-// findHeader finds where the data begin, the names and units of the columns, and
-// which of them hold numbers. lines[from:] are the ones the delimiter was chosen by.
-func (l *layout) findHeader(path string, lines, comments []sampleLine, from int, o ingest.TextOptions) error {
-	// A column holds numbers if most of its cells in the later lines do.
-	h := &header{layout: l, path: path, o: o, lines: lines, comments: comments, votes: make([]int, l.cols)}
-	for _, s := range lines[from:] {
+// find finds where the data begin, and the names and units of the columns. lines[from:] are
+// the ones the separator was chosen by.
+func (h *header) find(from int) {
+	if h.vote(from); slices.Max(h.votes) <= 0 {
+		h.typed = true
+		h.vote(from)
+	}
+
+	h.from = from
+	h.findData()
+
+	h.findNames()
+}
+
+// counting reports whether a row numbers the columns: 1, 2, 3.
+func counting(cells [][]byte) bool {
+	for i, c := range cells {
+		if string(c) != strconv.Itoa(i+1) {
+			return false
+		}
+	}
+
+	return len(cells) > 1
+}
+
+// label reports whether a row with numbers belongs to the header: it begins with a word, as Increment,1e-3, where
+// no row does.
+func (h *header) label(cells [][]byte) bool {
+	return len(cells) > 1 && word.Match(cells[0]) && !slices.ContainsFunc(h.lines[h.from:], func(s sampleLine) bool {
+		first, _ := h.cell(bytes.TrimLeft(s.text, " "), 0)
+		return len(first) > 0 && !h.isNumber(first)
+	})
+}
+
+// word matches a cell that begins with one and is no missing value.
+var word = regexp.MustCompile(`(?i)^(?:\pL[\pL ]{2}|[xyz]0$)`)
+
+// vote finds the columns of numbers: most of their cells in the later lines are some.
+func (h *header) vote(from int) {
+	clear(h.votes)
+	for _, s := range h.lines[from:] {
 		cells := h.cut(s.text)
-		for i := range min(len(cells), l.cols) {
-			if _, ok := l.number(cells[i]); ok {
+		for i := range min(len(cells), h.cols) {
+			if h.isNumber(cells[i]) {
 				h.votes[i]++
 			} else {
 				h.votes[i]--
 			}
 		}
 	}
+}
 
-	if err := h.findData(from); err != nil {
-		return err
-	}
+func (h *header) isNumber(cell []byte) bool {
+	_, ok := h.number(cell)
+	return ok || h.typed && h.measured(cell)
+}
 
-	if err := h.findNames(); err != nil {
-		return err
-	}
-
-	if len(o.Columns) > 0 && len(o.Columns) != l.cols {
-		return &fault.Error{
-			Path: path, Place: fmt.Sprintf("line %d", l.line),
-			Want: fmt.Sprintf("%d columns as named in the configuration", len(o.Columns)), Found: strconv.Itoa(l.cols),
-		}
-	}
-
-	h.nameColumns()
-
-	return h.findNumeric()
+func (h *header) warnf(code, column, format string, args ...any) {
+	h.warn = append(h.warn,
+		ingest.Warning{Path: h.path, Code: code, Column: column, Text: fmt.Sprintf(format, args...)})
 }
 
 // cut returns the cells of a line, valid until the next call.
@@ -1162,13 +1011,15 @@ func (h *header) cut(line []byte) [][]byte {
 	return h.cells
 }
 
-// numbers counts the cells that are numbers, and those that are not where the
-// column's other cells are.
+// numbers counts the cells that are numbers, and those that are not, where the
+// column's other cells are numbers.
 func (h *header) numbers(cells [][]byte) (good, bad int) {
+	none := slices.Max(h.votes) <= 0
 	for i := range min(len(cells), h.cols) {
-		if _, ok := h.number(cells[i]); ok {
+		switch ok := h.isNumber(cells[i]); {
+		case ok && (none || h.votes[i] > 0):
 			good++
-		} else if h.votes[i] > 0 {
+		case !ok && h.votes[i] > 0:
 			bad++
 		}
 	}
@@ -1177,14 +1028,14 @@ func (h *header) numbers(cells [][]byte) (good, bad int) {
 }
 
 // findData finds the first row; comments before it may be attributes.
-func (h *header) findData(from int) error {
+func (h *header) findData() {
 	// Lines without any number come before the data; so do all lines above a
 	// header that are no rows themselves.
 	data := 0
-	for i := range min(from, 100) {
+	for i := range min(h.from, 100) {
 		cells := h.cut(h.lines[i].text)
 		good, bad := h.numbers(cells)
-		if good > 0 && bad == 0 && len(cells) == h.cols {
+		if good > 0 && bad == 0 && len(cells) == h.cols && !counting(cells) && !h.label(cells) {
 			break
 		}
 
@@ -1196,6 +1047,13 @@ func (h *header) findData(from int) error {
 	for data < len(h.lines) {
 		cells := h.cut(h.lines[data].text)
 		good, bad := h.numbers(cells)
+		if s := h.lines[data]; good > 0 && data > 0 && h.label(cells) {
+			h.warnf("header-row", "", "line %d (%q) is taken for one of the header", s.mark.line, fault.Clip(string(s.text)))
+			data++
+
+			continue
+		}
+
 		if good > 0 && (bad == 0 || data > 0 || len(h.o.Columns) > 0 || len(h.lines) == 1) {
 			break
 		}
@@ -1206,43 +1064,29 @@ func (h *header) findData(from int) error {
 
 		data++
 		if data == 1 && good > 0 { // "Time,1,2,3": numbers as names
-			h.warn = append(h.warn, ingest.Warning{
-				Path: h.path, Code: "numeric-header",
-				Text: fmt.Sprintf("line %d (%q) is taken as the header, though %d of its %d names are numbers",
-					h.lines[0].mark.line,
-					fault.Clip(string(h.lines[0].text)), good, h.cols),
-			})
-
+			h.warnf("numeric-header", "", "line %d (%q) is taken as the header, though %d of its %d names are numbers",
+				h.lines[0].mark.line, fault.Clip(string(h.lines[0].text)), good, h.cols)
 			break
 		}
 	}
 
-	if err := h.otherSeparator(data); err != nil {
-		return err
-	}
+	h.otherSeparator(data)
 
-	if data >= len(h.lines) {
-		at := h.lines[len(h.lines)-1]
-		return &fault.Error{
-			Path: h.path, Place: fmt.Sprintf("line %d", at.mark.line), Want: "rows of numbers",
-			Found: "no data rows",
-		}
-	}
+	unless(data < len(h.lines), h.path, h.lines[len(h.lines)-1].mark.line, "rows of numbers", "no data rows", "")
 
 	h.data = data
 	h.dataOff, h.line = h.lines[data].mark.off, h.lines[data].mark.line
 	for _, c := range h.comments {
 		if c.mark.line < h.line {
 			h.attribute(commentText(c.text))
+			h.stateRate(commentText(c.text))
 		}
 	}
-
-	return nil
 }
 
 // otherSeparator refuses lines before the first row that are rows of numbers with
 // another separator or decimal sign: as many as there are columns, or two lines.
-func (h *header) otherSeparator(data int) error {
+func (h *header) otherSeparator(data int) {
 	for _, c := range candidates {
 		if c.delim == h.delim && c.dec == h.dec {
 			continue
@@ -1254,92 +1098,184 @@ func (h *header) otherSeparator(data int) error {
 		for _, s := range h.lines[:data] {
 			h.cells = other.split(h.cells[:0], s.text)
 			cells := h.cells
-			if len(cells) < 2 || slices.ContainsFunc(cells, func(b []byte) bool { _, ok := Number(b, c.dec); return !ok }) {
+			if len(cells) < 2 || c.delim == h.delim && (counting(cells) || h.label(cells)) ||
+				slices.ContainsFunc(cells, func(b []byte) bool { _, ok := Number(b, c.dec); return !ok }) {
 				continue
 			}
 
 			if rows++; len(cells) == h.cols || rows == 2 {
-				return &fault.Error{
-					Path: h.path, Place: fmt.Sprintf("line %d", s.mark.line),
-					Want:  "rows that are " + h.encoding(),
-					Found: fmt.Sprintf("a row of numbers, %s: %q", other.encoding(), fault.Clip(string(s.text))),
-					Hint:  "separate all rows alike, or make it a comment with #",
-				}
+				found := fmt.Sprintf("a row of numbers, %s: %q", other.encoding(), fault.Clip(string(s.text)))
+				fault.Raise(atLine(h.path, s.mark.line, "rows that are "+h.encoding(), found,
+					"separate all rows alike, or make it a comment with #"))
 			}
 		}
 	}
-
-	return nil
 }
 
-// findNames finds the cells of the header and of the units.
-func (h *header) findNames() error {
-	// The header is the last of the lines before the data that has as many
-	// cells as there are columns; a line after it gives units.
-	pre := h.lines[:h.data]
+// findNames finds the cells of the header and of the units: of the lines right above the data with
+// a cell for each column, those that name the columns best. Where no lines are above the data,
+// comments are: numpy.savetxt and MATLAB write the header as one.
+func (h *header) findNames() {
+	above, comments := slices.DeleteFunc(slices.Clone(h.lines[:h.data]), func(s sampleLine) bool {
+		cells := h.cut(s.text)
+		good, _ := h.numbers(cells)
+		h.stateRate(string(s.text))
 
-	var last, before [][]byte
-	if n := len(pre); n >= 1 {
-		last = h.headerCells(pre[n-1].text)
-		if n >= 2 && len(last) == h.cols && unitsRow(last) {
-			before = h.headerCells(pre[n-2].text)
+		return counting(cells) || good > 0 && bytes.IndexByte(s.text, '.') > 0 && h.label(cells)
+	}), h.data == 0
+	if comments && len(h.o.Columns) == 0 {
+		for _, c := range h.comments {
+			if c.mark.line < h.line {
+				above = append(above[:len(above):len(above)], sampleLine{[]byte(commentText(c.text)), c.mark})
+			}
+		}
+	}
+
+	wide := h.cols
+	for _, s := range above { // Rigol: X,CH1,Start,Increment above Sequence,Volt,0,1e-6 and rows of two cells
+		if cells := h.headerCells(s.text); len(cells) == h.cols+2 && strings.EqualFold(string(cells[h.cols+1]), "increment") {
+			wide = len(cells)
 		}
 	}
 
-	switch n := len(pre); {
-	case before != nil && len(before) == h.cols:
-		h.nameCells, h.unitCells = before, last
-		pre = pre[:n-2]
-	case n >= 1 && len(last) == h.cols:
-		h.nameCells = last
-		pre = pre[:n-1]
-	case n >= 1 && len(h.o.Columns) == 0:
-		cells := last
-		if h.delim != ' ' && len(cells) > 1 {
-			return &fault.Error{
-				Path: h.path, Place: fmt.Sprintf("line %d", pre[n-1].mark.line),
-				Want:  fmt.Sprintf("a header of %d names, as the rows have columns", h.cols),
-				Found: fault.Plural(int64(len(cells)), "name"),
-			}
+	var rows [][][]byte // the nearest first
+	for _, s := range slices.Backward(above) {
+		cells := h.headerCells(s.text)
+		good, _ := h.numbers(cells)
+		if len(cells) != h.cols && len(cells) != wide || comments && (good > 0 || len(s.text) == 0) {
+			break
 		}
 
-		h.warn = append(h.warn, ingest.Warning{
-			Path: h.path, Code: "no-header",
-			Text: fmt.Sprintf("line %d (%q) is not understood as a header of %s: the columns are numbered", pre[n-1].mark.line,
-				fault.Clip(string(pre[n-1].text)), fault.Plural(int64(h.cols), "column")),
-		})
+		rows = append(rows, cells)
 	}
 
-	for _, s := range pre {
-		h.attribute(string(s.text))
-	}
-
-	if h.nameCells == nil && h.data == 0 && len(h.o.Columns) == 0 {
-		// numpy.savetxt and MATLAB write the header as a comment.
-		for i := len(h.comments) - 1; i >= 0; i-- {
-			if h.comments[i].mark.line >= h.line {
-				continue
-			}
-
-			text := []byte(commentText(h.comments[i].text))
-			if cells := h.headerCells(text); len(cells) == h.cols && (h.cols > 1 || len(cells[0]) > 0) {
-				if good, _ := h.numbers(cells); good == 0 {
-					h.nameCells = cells
-				}
-			}
-
+	for i := range above {
+		if h.nameCells = h.listed(above[i:]); h.nameCells != nil {
+			rows = nil
 			break
 		}
 	}
 
-	return nil
+	names, best := -1, 0.0
+	for i, cells := range rows {
+		score := h.naming(cells) - lineFarther*float64(i)
+		if i > 0 && unitsRow(rows[i-1]) {
+			score += lineFarther + unitsFollow
+		}
+
+		if score > best {
+			names, best = i, score
+		}
+	}
+
+	if names >= 0 {
+		h.nameCells = rows[names]
+		if names > 0 && unitsRow(rows[names-1]) {
+			h.unitCells = rows[names-1]
+		}
+	}
+
+	if comments {
+		return
+	}
+
+	for i, s := range above {
+		if at := len(above) - 1 - i; at != names && (at != names-1 || h.unitCells == nil) {
+			h.attribute(string(s.text))
+		}
+	}
+
+	if h.nameCells != nil || len(h.o.Columns) > 0 {
+		return
+	}
+
+	last := h.lines[h.data-1]
+	cells := h.headerCells(last.text)
+	unless(h.delim == ' ' || len(cells) <= 1, h.path, last.mark.line,
+		fmt.Sprintf("a header of %d names, as the rows have columns", h.cols), fault.Plural(int64(len(cells)), "name"), "")
+
+	h.warnf("no-header", "", "line %d (%q) is not understood as a header of %s: the columns are numbered", last.mark.line,
+		fault.Clip(string(last.text)), fault.Plural(int64(h.cols), "column"))
+}
+
+var (
+	list = regexp.MustCompile(`(?i)^\s*(?:variables|columns|channels|fields)\s*[=:](.*)`)
+	item = regexp.MustCompile(`"[^"]*"|[^\s,;"]+`)
+)
+
+// listed returns the names that a line lists, and those below it that begin with quotes, as Tecplot's
+// VARIABLES = "x", "y"; nil unless there is one for each column.
+func (h *header) listed(lines []sampleLine) (names [][]byte) {
+	m := list.FindSubmatch(lines[0].text)
+	if m == nil {
+		return nil
+	}
+
+	for i, text := 1, m[1]; ; i++ {
+		for _, name := range item.FindAll(text, -1) {
+			names = append(names, bytes.Trim(name, `"`))
+		}
+
+		if i == len(lines) || lines[i].text[0] != '"' {
+			break
+		}
+
+		text = lines[i].text
+	}
+
+	if len(names) != h.cols || h.cols < 2 {
+		return nil
+	}
+
+	return names
+}
+
+// Scores of the lines above the data, of 1 for a name of its own in every column.
+const (
+	nameEmpty   = 0.4  // a cell without name
+	nameUnit    = 0.7  // a unit or a number as a name
+	lineFarther = 0.2  // is taken off for each line that is nearer to the data
+	unitsFollow = 0.05 // is added where units follow
+)
+
+// naming returns how well cells name the columns, at most 1. A name that occurs again counts half.
+func (h *header) naming(cells [][]byte) float64 {
+	sum, seen := 0.0, map[string]bool{}
+	for _, c := range cells {
+		v, s := 1.0, string(c)
+		if _, number := h.number(c); number || isUnit(s) {
+			v = nameUnit
+		}
+
+		if s == "" {
+			v = nameEmpty
+		} else if seen[s] {
+			v /= 2
+		}
+
+		seen[s] = true
+		sum += v
+	}
+
+	return sum / float64(len(cells))
 }
 
 // nameColumns sets names and units of the columns: numbers, the header, then the
 // user's names.
 func (h *header) nameColumns() {
+	n := len(h.o.Columns)
+	unless(n == 0 || n == h.cols, h.path, h.line, fmt.Sprintf("%d columns as named in the configuration", n),
+		strconv.Itoa(h.cols), "")
+
 	h.names, h.units, h.heads = make([]string, h.cols), make([]string, h.cols), make([]string, h.cols)
-	h.numeric = make([]bool, h.cols)
+	h.numeric, h.clocks = make([]bool, h.cols), make([]string, h.cols)
+	for i, cell := range h.unitCells {
+		step, ok := h.number(cell)
+		if ok && step > 0 && i < len(h.nameCells) && strings.EqualFold(string(h.nameCells[i]), "increment") {
+			h.rate = 1 / step
+		}
+	}
+
 	for i := range h.cols {
 		h.names[i] = strconv.Itoa(i + 1)
 		if h.nameCells != nil && len(h.nameCells[i]) > 0 {
@@ -1360,15 +1296,105 @@ func (h *header) nameColumns() {
 			}
 		}
 	}
+
+	times := map[string]int{}
+	for _, name := range h.names {
+		times[name]++
+	}
+
+	for i, name := range h.names { // Cp (x/c=0.5), Cp (x/c=0.6)
+		if times[name] > 1 && h.heads[i] != "" && h.heads[i] != name && !slices.Contains(knownUnits, h.units[i]) {
+			h.names[i], h.units[i] = h.heads[i], ""
+		}
+	}
+}
+
+// timeOfDay matches a time of the day.
+var timeOfDay = regexp.MustCompile(`\b\d\d?:\d\d(:\d\d|\b)`)
+
+// dates and times are how cells write them, as package time has it: a fraction of the second may follow.
+var (
+	dates = []string{
+		"", "2006-1-2 ", "2006-1-2T", "2006/1/2 ", "2.1.2006 ", "2.1.06 ", "1/2/2006 ", "2/1/2006 ", "2-Jan-2006 ",
+	}
+	times = []string{"15:04:05", "15:04:05Z07:00", "3:04:05 PM"}
+)
+
+// timeOf reads a time of the day, in s since the year or, without a date, the day began.
+func timeOf(layout string, cell []byte) (float64, bool) {
+	t, err := time.Parse(layout, string(cell))
+	return t.Sub(time.Date(t.Year(), 1, 1, 0, 0, 0, 0, time.UTC)).Seconds(), err == nil
+}
+
+// findClock takes a column of text for the time where all its cells are times of the day, each later than
+// the one before, and no column of numbers is the time.
+func (h *header) findClock(col int) bool {
+	for i, numeric := range h.numeric {
+		if _, is := clock.Named(h.names[i], h.units[i]); is && numeric || h.clocks[i] != "" {
+			return false
+		}
+	}
+
+	later := func(layout string) bool {
+		last := math.Inf(-1)
+		for _, s := range h.lines[h.data:] {
+			cells := h.cut(s.text)
+			if len(cells) <= col {
+				continue
+			}
+
+			now, ok := timeOf(layout, cells[col])
+			if !ok || now <= last {
+				return false
+			}
+
+			last = now
+		}
+
+		return true
+	}
+
+	for _, d := range dates {
+		for _, t := range times {
+			if later(d + t) {
+				h.clocks[col], h.units[col] = d+t, "s"
+				return true
+			}
+		}
+	}
+
+	return false
 }
 
 // namedColumns bounds the columns that are named for holding no numbers, a warning each.
 const namedColumns = 20
 
+// headBeside reads the header of older Tektronix oscilloscopes, which stands in the first columns beside the rows.
+// It returns the number of these columns.
+func (h *header) headBeside() (columns int) {
+	if cells := h.cut(h.lines[h.data].text); string(cells[0]) != "Record Length" || h.cols < 5 || len(h.o.Columns) > 0 {
+		return 0
+	}
+
+	h.names[3], h.units[3] = "time", "s"
+	at := map[string]*string{"Source": &h.names[4], "Vertical Units": &h.units[4]}
+
+	for _, s := range h.lines[h.data:] {
+		cells := h.cut(s.text)
+		if to := at[string(cells[0])]; to != nil {
+			*to = valid(cells[1])
+		}
+
+		h.attribute(valid(cells[0]) + ": " + valid(cells[1]))
+	}
+
+	return 3
+}
+
 // findNumeric finds the columns of numbers: those of which some row of the sample
 // has one.
-func (h *header) findNumeric() error {
-	seen := make([]bool, h.cols)
+func (h *header) findNumeric() {
+	seen, beside := make([]bool, h.cols), h.headBeside()
 	for _, s := range h.lines[h.data:] {
 		cells := h.cut(s.text)
 		for i := range min(len(cells), h.cols) {
@@ -1379,9 +1405,11 @@ func (h *header) findNumeric() error {
 		}
 	}
 
-	any, none := false, 0
+	none := 0
 	for i, ok := range h.numeric {
-		any = any || ok
+		if i < beside {
+			h.numeric[i], ok = false, true
+		}
 
 		if ok {
 			continue
@@ -1391,125 +1419,105 @@ func (h *header) findNumeric() error {
 			what := "holds text"
 			if !seen[i] {
 				what = "is empty"
+			} else if cells := h.cut(h.lines[h.data].text); i < len(cells) && timeOfDay.Match(cells[i]) {
+				if h.numeric[i] = h.findClock(i); h.numeric[i] {
+					none--
+					continue
+				}
+
+				what = "holds text (times, of which no rate is taken)"
 			}
 
-			h.warn = append(h.warn, ingest.Warning{
-				Path: h.path, Code: "text-column", Column: h.names[i],
-				Text: fmt.Sprintf("column %s %s: it is no channel", h.names[i], what),
-			})
+			h.warnf("text-column", h.names[i], "column %s %s: it is no channel", h.names[i], what)
 		}
 	}
 
 	if more := none - namedColumns; more > 0 {
-		h.warn = append(h.warn, ingest.Warning{
-			Path: h.path, Code: "text-column",
-			Text: fmt.Sprintf("%d more columns hold text or are empty: they are no channels", more),
-		})
+		h.warnf("text-column", "", "%d more columns hold text or are empty: they are no channels", more)
 	}
 
-	if !any {
-		return &fault.Error{
-			Path: h.path, Place: fmt.Sprintf("line %d", h.line), Want: "rows of numbers",
-			Found: strconv.Quote(fault.Clip(string(h.lines[h.data].text))),
-		}
-	}
-
-	return nil
+	unless(none < h.cols || h.typed, h.path, h.line, "rows of numbers",
+		strconv.Quote(fault.Clip(string(h.lines[h.data].text))), "")
 }
 
-// knownUnits are units that make a row below the header a row of units.
-var knownUnits = map[string]bool{
-	"s": true, "ms": true, "us": true, "µs": true, "min": true, "h": true, "sec": true, "Hz": true, "kHz": true,
-	"1/s": true,
-	"N":   true, "kN": true, "mN": true, "Nm": true, "N.m": true, "N·m": true, "N*m": true, "N m": true, "lb": true,
-	"lbf": true,
-	"Pa":  true, "kPa": true, "hPa": true, "mbar": true, "bar": true, "psi": true, "V": true, "mV": true, "A": true,
-	"mA": true, "W": true,
-	"m": true, "mm": true, "cm": true, "m/s": true, "m/s2": true, "m/s^2": true, "m/s²": true, "g": true, "kg": true,
-	"kg/m3": true, "kg/m^3": true,
-	"deg": true, "°": true, "rad": true, "rad/s": true, "rpm": true, "RPM": true, "1/min": true, "K": true, "°C": true,
-	"degC": true, "C": true,
-	"-": true, "%": true, "dB": true, "": true, "counts": true,
+// knownUnits are units that make a row below the header a row of units; TS and RN are a logger's
+// time stamp and record.
+var knownUnits = strings.Fields("s ms us µs ns min h sec Hz kHz 1/s N kN mN Nm N.m N·m N*m lb lbf kgf gf Pa kPa hPa " +
+	"mbar bar psi mmH2O V mV A mA W m mm cm m/s m/s2 m/s^2 m/s² g kg kg/m3 kg/m^3 deg ° rad rad/s rpm RPM 1/min K °C " +
+	"degC C - % dB counts TS RN hh:mm:ss dd.mm.yyyy yyyy-mm-dd")
+
+// unitWords are units that are written as words; a sequence is a number of the sample.
+var unitWords = map[string]string{
+	"volt": "V", "volts": "V", "ampere": "A", "amperes": "A", "second": "s", "seconds": "s", "sequence": "",
+	"newton": "N", "newtons": "N", "pascal": "Pa", "pascals": "Pa", "degree": "deg", "degrees": "deg",
 }
 
 // unitOf returns the unit in a cell of a row of units: "[N]", "-".
 func unitOf(cell string) string {
-	if u := strings.Trim(cell, " []()"); u != "-" {
+	if u, ok := unitWords[strings.ToLower(cell)]; ok {
 		return u
 	}
-	return ""
-}
 
-// UnitsBelow returns the units in a row below the header, "" where it has none; nil if the row is
-// none of units.
-func UnitsBelow(row [][]byte) []string {
-	if !unitsRow(row) {
-		return nil
+	if bracketed(cell) {
+		cell = strings.TrimSpace(cell[1 : len(cell)-1])
 	}
 
-	units := make([]string, len(row))
-	for i, c := range row {
-		units[i] = unitOf(string(c))
+	if cell == "-" {
+		return ""
 	}
 
-	return units
+	return cell
 }
 
-// unitsRow reports whether most cells of a row are units.
+// bracketed reports whether a cell is one pair of brackets and what is in it: "[N]", not "Fx (N)".
+func bracketed(cell string) bool {
+	n := len(cell)
+	return n > 1 && (cell[0] == '[' && cell[n-1] == ']' || cell[0] == '(' && cell[n-1] == ')') &&
+		strings.LastIndexByte(cell, cell[0]) == 0
+}
+
+// isUnit reports whether a cell can be nothing but a unit.
+func isUnit(cell string) bool {
+	_, word := unitWords[strings.ToLower(cell)]
+	return word || slices.Contains(knownUnits, cell) || cell == "N m" || bracketed(cell) && len(cell) <= 18
+}
+
+// unitsRow reports whether most words of a row are units.
 func unitsRow(cells [][]byte) bool {
-	units, filled := 0, 0
+	units, words := 0, 0
 	for _, c := range cells {
-		s := string(c)
-		bare := strings.Trim(s, "[]()")
-		if len(bare) > 16 {
-			return false
-		}
-
-		if knownUnits[bare] || bare != s {
-			units++
-		}
-
-		if bare != "" {
-			filled++
-		}
-	}
-
-	return filled > 0 && 2*units > len(cells)
-}
-
-// headerCells splits a header. Where blanks separate, a unit in brackets
-// belongs to the name before it; failing that, the names may be separated by
-// tabs or by two and more blanks.
-func (l *layout) headerCells(line []byte) [][]byte {
-	cells := l.split(nil, line)
-	if l.delim != ' ' || len(cells) == l.cols {
-		return cells
-	}
-
-	var merged [][]byte
-	for _, c := range cells {
-		if len(merged) > 0 && len(c) > 0 && (c[0] == '(' || c[0] == '[') {
-			last := len(merged) - 1
-			merged[last] = append(append(bytes.Clone(merged[last]), ' '), c...)
+		if _, number := Number(c, '.'); number || len(c) == 0 {
 			continue
 		}
 
-		merged = append(merged, c)
-	}
+		words++
 
-	if len(merged) == l.cols {
-		return merged
-	}
-
-	var wide [][]byte
-	for _, part := range bytes.Split(bytes.ReplaceAll(line, []byte("\t"), []byte("  ")), []byte("  ")) {
-		if part = bytes.TrimSpace(part); len(part) > 0 {
-			wide = append(wide, part)
+		if isUnit(string(c)) {
+			units++
 		}
 	}
 
-	if len(wide) == l.cols {
-		return wide
+	return 2*units > words
+}
+
+// spaced are the forms of names that blanks separate: with blanks in brackets, before them as well, and single ones.
+var spaced = []*regexp.Regexp{
+	regexp.MustCompile(`(?:[\[(][^\])]*[\])]|[^\s\[(])+`),
+	regexp.MustCompile(`(?:\s*[\[(][^\])]*[\])]|[^\s\[(])+`),
+	regexp.MustCompile(`\S+(?: \S+)*`),
+}
+
+// headerCells splits a header. Where blanks separate, the names may hold some.
+func (l *layout) headerCells(line []byte) [][]byte {
+	cells := l.split(nil, line)
+	for n := len(cells); n > l.cols && l.cols > 0 && bytes.IndexByte(cells[n-1], '=') >= 0; n-- {
+		cells = cells[:n-1] // Rigol: t0 = 0, tInc = 1e-6
+	}
+
+	for i := 0; i < len(spaced) && l.delim == ' ' && len(cells) != l.cols; i++ {
+		if names := spaced[i].FindAll(line, -1); len(names) == l.cols {
+			return names
+		}
 	}
 
 	return cells
@@ -1532,6 +1540,49 @@ func (l *layout) attribute(s string) {
 	}
 }
 
+// stated matches a rate or a step of time in a header: fs = 1000 Hz, Sample Interval,CH1:1e-6, Abtastrate [kHz]: 51,2.
+var stated = regexp.MustCompile(`(?i)(?:^|[,;\t])[\s"]*(?:(f_?s|sampl(?:e|es|ing)?[ _-]?(?:rate|freq\.?|frequency)|` +
+	`(?:scan|acquisition|daq|mess|abtast)[ _-]?(?:rate|frequenz))|dt|delta[ _]?t|Δt|[tx]_?inc(?:rement)?|` +
+	`(?:sampl(?:e|ing)[ _-]?|abtast)(?:intervall?|periode?))` + stateUnit +
+	`[\s"]*[:=,;\t][\s":=,;]*(?:CH\d+:)?([\d.]+(?:,\d+)?(?:e[-+]?\d+)?)` + stateUnit + `[\s"]*(?:$|[,;\t(#])`)
+
+const stateUnit = `[\s",;_([]*([kM]?(?:Hz|Sa?/s|sps|samples/s(?:ec)?)|(?:[mµμu]?s|sec|seconds)\b)?[\s)\]]*`
+
+// stateRate takes the rate that a line of the header states.
+func (l *layout) stateRate(line string) {
+	m := stated.FindStringSubmatch(line)
+	if m == nil {
+		return
+	}
+
+	v, ok := Number([]byte(m[3]), l.dec)
+	if !ok {
+		v, ok = Number([]byte(m[3]), '.')
+	}
+
+	unit := strings.ToLower(cmp.Or(m[4], m[2]))
+	switch s, period := clock.Seconds(unit); {
+	case period && unit != "" || unit == "" && m[1] == "":
+		if v = 1 / (v * s); math.Abs(v-math.Round(v)) < 1e-9*v {
+			v = math.Round(v)
+		}
+
+	case strings.HasPrefix(unit, "k"):
+		v *= 1e3
+	case strings.HasPrefix(unit, "m"):
+		v *= 1e6
+	}
+
+	switch {
+	case !ok || !(v > 0) || math.IsInf(v, 0):
+	case l.rate == 0:
+		l.rate = v
+	case math.Abs(v-l.rate) > 1e-3*v:
+		l.warn = append(l.warn, ingest.Warning{Code: "rates-contradict", Text: fmt.Sprintf(
+			"the header states two rates, %g Hz and %g Hz: the first is used", l.rate, v)})
+	}
+}
+
 // commentText is a comment line without its sign.
 func commentText(line []byte) string {
 	return strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(string(line)), "#%!/;"))
@@ -1550,7 +1601,17 @@ func SplitUnit(head string) (name, unit string) {
 		open = '['
 	case ')':
 		open = '('
-	default:
+	default: // Fx/N, Kraft in N, "Force, N"
+		for _, sep := range []string{" in ", ", ", "/"} {
+			name, unit, _ := strings.Cut(s, sep)
+			name, unit = strings.TrimSpace(name), strings.TrimSpace(unit)
+
+			ratio := sep == "/" && strings.Contains("ACKVWghm", unit) // T/W
+			if slices.Contains(knownUnits, unit) && !isUnit(s) && !isUnit(name) && !ratio {
+				return name, unit
+			}
+		}
+
 		return s, ""
 	}
 
@@ -1562,15 +1623,12 @@ func SplitUnit(head string) (name, unit string) {
 	name, unit = strings.TrimRight(s[:i], " \t"), strings.TrimSpace(s[i+1:len(s)-1])
 
 	// "f(x)" is a name; with a blank, an underline or square brackets it is a unit.
-	if open == '(' && len(name) == i && s[i-1] != '_' {
-		switch unit {
-		case "s", "ms", "N", "Nm", "V", "mV", "A", "Pa", "Hz", "m", "mm", "m/s", "deg", "rad", "rpm", "K", "°C", "°":
-		default:
-			return s, ""
-		}
+	if open == '(' && len(name) == i && !strings.ContainsAny(s[i-1:i], "_/") &&
+		(!slices.Contains(knownUnits, unit) || strings.Contains("-CWgh", unit)) {
+		return s, ""
 	}
 
-	if name = strings.TrimRight(name, "_ "); name == "" {
+	if name = strings.TrimRight(name, "_/ "); name == "" {
 		return s, ""
 	}
 

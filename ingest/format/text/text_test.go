@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"os"
 	"strconv"
@@ -11,10 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
-
 	"doubletake/ingest"
 	"doubletake/ingest/ingesttest"
+	"doubletake/internal/must"
 )
 
 func openString(s string, o ingest.Options) (ingest.Reader, error) {
@@ -23,194 +23,334 @@ func openString(s string, o ingest.Options) (ingest.Reader, error) {
 
 // TestTextLayouts: what a person reads in these texts.
 func TestTextLayouts(t *testing.T) {
+	var none ingest.TextOptions
 	for _, c := range []struct {
 		name, text string
 		o          ingest.TextOptions
-		enc        string
-		names      string
-		units      string
-		data       [][]float64 // by channel
+		want       string // names and units, values by channel, rate, warnings
+	}{
+		{"comma", "a,b\n1,2\n3,4\n", none, "comma separated: a, b [[1 3] [2 4]]"},
+		{
+			"empty columns with names at the end", "a,b,c,d,\n1,2,,,\n3,4,,,\n5,6,,,\n", none,
+			"comma separated: a, b [[1 3 5] [2 4 6]] text-column text-column",
+		},
+		{"no header", "1,2\n3,4", none, "comma separated: 1, 2 [[1 3] [2 4]]"},
+		{"one row", "1,2\n", none, "comma separated: 1, 2 [[1] [2]]"},
+		{"header and one row", "a,b\n1,2\n", none, "comma separated: a, b [[1] [2]]"},
+		{"comma and blanks", "a, b\n1, 2\n3, 4\n", none, "comma separated: a, b [[1 3] [2 4]]"},
+		{
+			"CRLF, BOM, trailing", "\ufeffa;b;\r\n1;2;\r\n3;4;\r\n\r\n", none,
+			"semicolon separated: a, b [[1 3] [2 4]]",
+		},
+		{
+			"decimal comma", "a;b\n1,5;2,25\n-3,5e2;4\n", none,
+			"semicolon separated, decimal comma: a, b [[1.5 -350] [2.25 4]]",
+		},
+		{
+			"decimal comma, tabs", "1,5\t2,25\n3\t4,125\n", none,
+			"tab separated, decimal comma: 1, 2 [[1.5 3] [2.25 4.125]]",
+		},
+		{"blanks", "   1.5   2 \n  -3    4\n", none, "blank separated: 1, 2 [[1.5 -3] [2 4]]"},
+		{
+			"tabs with blanks in names", "Lift\tDrag\tTime (s)\n1\t2\t0\n3\t4\t0.25\n5\t6\t0.5\n", none,
+			"tab separated: Lift, Drag, Time [s] [[1 3 5] [2 4 6] [0 0.25 0.5]] 4 Hz",
+		},
+		{
+			"blanks, units in brackets", "Time (s)   Fx [N]\n0 1\n0.5 2\n1 3\n", none,
+			"blank separated: Time [s], Fx [N] [[0 0.5 1] [1 2 3]] 2 Hz",
+		},
+		{"units row", "t,F\nms,N\n0,1\n10,2\n", none, "comma separated: t [ms], F [N] [[0 10] [1 2]] 100 Hz"},
+		{
+			"units row in brackets", "t,F\n[s],[N]\n0,1\n10,2\n", none,
+			"comma separated: t [s], F [N] [[0 10] [1 2]] 0.1 Hz",
+		},
+		{
+			"comments", "# balance: A\n% x\n// y\n! z\n; w\na,b\n1,2\n# pause\n\n3,4\n", none,
+			"comma separated: a, b [[1 3] [2 4]]",
+		},
+		{"header in a comment", "# Fx,Fy\n1,2\n3,4\n", none, "comma separated: Fx, Fy [[1 3] [2 4]]"},
+		{
+			"preamble", "Project: wing\nOperator: me\nSample rate, 1000, Hz, x\na,b\n1,2\n3,4\n5,6\n7,8\n9,10\n11,12\n", none,
+			"comma separated: a, b [[1 3 5 7 9 11] [2 4 6 8 10 12]] 1000 Hz",
+		},
+		{
+			"quotes", "\"a, x\",\"b \"\"q\"\"\"\n\"1\",2\n3,\"4\"\n", none,
+			"comma separated: a, x, b \"q\" [[1 3] [2 4]]",
+		},
+		{"one column", "Lift\n1\n2\n3\n", none, "tab separated: Lift [[1 2 3]]"},
+		{"text column", "when,F\nmon,1\ntue,2\nwed,3\n", none, "comma separated: F [[1 2 3]] text-column"},
+		{"empty column", "a,b,c\n1,,2\n3,,4\n", none, "comma separated: a, c [[1 3] [2 4]] text-column"},
+		{
+			"names that are numbers", "Time,1,2\n0,5,6\n1,7,8\n", none,
+			"comma separated: Time [s], 1, 2 [[0 1] [5 7] [6 8]] 1 Hz numeric-header clock-unit",
+		},
+		{
+			"columns named", "1 2\n3 4\n",
+			ingest.TextOptions{Columns: []string{"F [N]", "M"}},
+			"blank separated: F [N], M [[1 3] [2 4]]",
+		},
+		{
+			"clock named", "1 2\n3 4\n",
+			ingest.TextOptions{Time: "2"},
+			"blank separated: 1, 2 [s] [[1 3] [2 4]] 0.5 Hz",
+		},
+		{"clock useless", "time,F\n5,1\n5,2\n", none, "comma separated: time [s], F [[5 5] [1 2]] clock-useless"},
+		{
+			"a clock that pauses", "t,F\n0,1\n1,2\n2,3\n103,4\n104,5\n105,6\n", none,
+			"comma separated: t [s], F [[0 1 2 103 104 105] [1 2 3 4 5 6]] 1 Hz clock-gaps clock-unit",
+		},
+		{
+			"delimiter stated", "1;2\n3;4\n",
+			ingest.TextOptions{Delimiter: "semicolon"},
+			"semicolon separated: 1, 2 [[1 3] [2 4]]",
+		},
+		{"only delimiters", "a,b\n1,2\n,\n , \n3,4\n", none, "comma separated: a, b [[1 3] [2 4]]"},
+		{"Fortran exponent", "1.5D+01 2\n3 4d-1\n", none, "blank separated: 1, 2 [[15 3] [2 0.4]]"},
+		{"DOS end", "1,2\r\n3,4\r\n\x1a", none, "comma separated: 1, 2 [[1 3] [2 4]]"},
+	} {
+		r, err := openString(c.text, ingest.Options{Text: c.o})
+		must.Do(t, err)
+
+		var columns, more []string
+		info := r.Info()
+		for _, ch := range info.Channels {
+			must.Equal(t, ch.RateHz, info.Channels[0].RateHz, "rate")
+			columns = append(columns, strings.TrimSuffix(ch.Name+" ["+ch.Unit+"]", " []"))
+		}
+
+		if hz := info.Channels[0].RateHz; hz > 0 {
+			more = append(more, fmt.Sprintf(" %g Hz", hz))
+		}
+
+		for _, w := range info.Warnings {
+			more = append(more, " "+w.Code)
+		}
+
+		got := info.Encoding + ": " + strings.Join(columns, ", ") + fmt.Sprint(" ", ingesttest.ReadAll(t, r)) +
+			strings.Join(more, "")
+		must.Equal(t, got, c.want, "%s", c.name)
+	}
+}
+
+// rows writes n rows of a format for the row's number.
+func rows(n int, format string) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, strings.ReplaceAll(format, "#", strconv.Itoa(i)), float64(i))
+	}
+
+	return b.String()
+}
+
+// TestHeaderShapes: headers as instruments, loggers and people write them; what a person reads in them.
+func TestHeaderShapes(t *testing.T) {
+	const xy, xyz = "%[1]g,1#\n", "%[1]g,1#,2#\n"
+	for _, c := range []struct {
+		name, text string
+		want       string // names and units
 		rate       float64
 		warns      string
 	}{
+		{"title", "Run 7 of the wing\nt (s),Fx (N)\n" + rows(9, xy), "t [s], Fx [N]", 1, ""},
+		{"title as wide as the rows", ",Balance,\nt (s),Fx (N),Fz (N)\n" + rows(9, xyz), "t [s], Fx [N], Fz [N]", 1, ""},
 		{
-			name: "comma", text: "a,b\n1,2\n3,4\n", enc: "comma separated", names: "a b", units: " ",
-			data: [][]float64{{1, 3}, {2, 4}},
+			"title in every column", "Run 7,2024-05-01,wing\nt (s),Fx (N),Fz (N)\n" + rows(9, xyz),
+			"t [s], Fx [N], Fz [N]", 1, "",
+		},
+		{"groups", "Tunnel,Balance,Balance\nq (Pa),Fx (N),Fz (N)\n" + rows(9, xyz), "q [Pa], Fx [N], Fz [N]", 0, ""},
+		{"groups and units", "Tunnel,Balance,\nq,Fx,Fz\nPa,N,N\n" + rows(9, xyz), "q [Pa], Fx [N], Fz [N]", 0, ""},
+		{"groups with tabs", "\tBalance\t\nt\tFx\tFz\ns\tN\tN\n" + rows(9, "%g\t1#\t2#\n"), "t [s], Fx [N], Fz [N]", 1, ""},
+		{"two titles", "Wing,,\n,Balance,\nt (s),Fx (N),Fz (N)\n" + rows(9, xyz), "t [s], Fx [N], Fz [N]", 1, ""},
+		{"names that are units", "Motor 1,,\nV,A,W\n" + rows(9, xyz), "V, A, W", 0, ""},
+		{"names and units that are units", "h,m\ns,N\n" + rows(9, xy), "h [s], m [N]", 0, ""},
+
+		{"trailing commas", "t,Voltage,,,\n" + rows(9, "%g,1#,,,\n"), "t [s], Voltage", 1, ""},
+		{"trailing commas of the header", "t,Voltage,,,\n" + rows(9, xy), "t [s], Voltage", 1, ""},
+		{"trailing commas of the rows", "t,Voltage\n" + rows(9, "%g,1#,,,\n"), "t [s], Voltage", 1, ""},
+		{"trailing semicolons", "t;Voltage;;;;\n" + rows(9, "%g;1#;;\n"), "t [s], Voltage", 1, ""},
+		{"trailing tabs", "t\tVoltage\t\t\n" + rows(9, "%g\t1#\t\t\t\n"), "t [s], Voltage", 1, ""},
+		{"names of empty columns", "t,F,Note,\n" + rows(9, "%g,1#,,\n"), "t [s], F", 1, "text-column"},
+		{"trailing commas of some rows", "t,F\n" + rows(5, "%g,1#,,\n") + "5,1\n6,1,\n7,1\n", "t [s], F", 1, ""},
+
+		{"dashes", "  alpha     CL\n ------ --------\n" + rows(9, "%g 1#\n"), "alpha, CL", 0, ""},
+		{"dashes with commas", "alpha,CL\n-----,--\n" + rows(9, xy), "alpha, CL", 0, ""},
+		{"double line", "alpha CL\n========\n" + rows(9, "%g 1#\n"), "alpha, CL", 0, ""},
+		{"dashes between names and units", "t CL\n--- ---\n(s) (-)\n" + rows(9, "%g 1#\n"), "t [s], CL", 1, ""},
+		{"dashes in comments", "# t CL\n# -----\n" + rows(9, "%g 1#\n"), "t [s], CL", 1, ""},
+		{"dashes above and below", "------\nt CL\n------\n" + rows(9, "%g 1#\n"), "t [s], CL", 1, ""},
+
+		{"units bare", "t,M,p\nms,N·m,hPa\n" + rows(9, xyz), "t [ms], M [N·m], p [hPa]", 1000, ""},
+		{"units in brackets", "t,M,n\n[ms],[N·m],[-]\n" + rows(9, xyz), "t [ms], M [N·m], n", 1000, ""},
+		{"units in round brackets", "Time\tFx\n(s)\t(N)\n" + rows(9, "%g\t1#\n"), "Time [s], Fx [N]", 1, ""},
+		{"units of an unusual kind", "t,F,eta\ns,N,furlong\n" + rows(9, xyz), "t [s], F [N], eta [furlong]", 1, ""},
+		{"units with a blank", "t [s]  M [N m]\n" + rows(9, "%g 1#\n"), "t [s], M [N m]", 1, ""},
+		{"names and units in comments", "# t F\n# [ms] [N]\n" + rows(9, "%g 1#\n"), "t [ms], F [N]", 1000, ""},
+		{"names with brackets", "t (s),F (raw),(x) y (z)\n" + rows(9, xyz), "t [s], F [raw], (x) y [z]", 1, ""},
+
+		{"Keysight", "x-axis,1,2\nsecond,Volt,Volt\n" + rows(9, xyz), "x-axis [s], 1 [V], 2 [V]", 1, ""},
+		{
+			"Rigol", "X,CH1,Start,Increment,\nSequence,Volt,0.000000e+00,1.000000e-06\n" +
+				rows(9, "%g,1#,,\n"), "X, CH1 [V]", 1e6,
+			"text-column text-column",
 		},
 		{
-			name: "empty columns with names at the end", text: "a,b,c,d,\n1,2,,,\n3,4,,,\n5,6,,,\n",
-			enc: "comma separated", names: "a b", units: " ", data: [][]float64{{1, 3, 5}, {2, 4, 6}},
-			warns: "text-column text-column",
+			"Rigol, rows of two cells", "X,CH1,Start,Increment,\nSequence,Volt,-6.0e-03,1.0e-05\n" + rows(9, "%g,1#,\n"),
+			"X, CH1 [V]", 1e5, "",
 		},
 		{
-			name: "no header", text: "1,2\n3,4", enc: "comma separated", names: "1 2", units: " ",
-			data: [][]float64{{1, 3}, {2, 4}},
-		},
-		{name: "one row", text: "1,2\n", enc: "comma separated", names: "1 2", units: " ", data: [][]float64{{1}, {2}}},
-		{
-			name: "header and one row", text: "a,b\n1,2\n", enc: "comma separated", names: "a b", units: " ",
-			data: [][]float64{{1}, {2}},
+			"Siglent", "Record Length,Analog:9\nSample Interval,1\nSource,CH1\nSecond,Volt\n" + rows(9, xy),
+			"Source [s], CH1 [V]", 1, "",
 		},
 		{
-			name: "comma and blanks", text: "a, b\n1, 2\n3, 4\n", enc: "comma separated", names: "a b", units: " ",
-			data: [][]float64{{1, 3}, {2, 4}},
+			"Siglent without source", "Vertical Units,V\nVertical Scale,CH1:0.5\nSecond,Value\n" + rows(9, xy),
+			"Second [s], Value", 1, "",
 		},
 		{
-			name: "CRLF, BOM, trailing", text: "\xef\xbb\xbfa;b;\r\n1;2;\r\n3;4;\r\n\r\n", enc: "semicolon separated",
-			names: "a b", units: " ", data: [][]float64{{1, 3}, {2, 4}},
+			"Tektronix", "Model,MSO58\nHorizontal Units,s\nSample Interval,1\nVertical Units,V\nLabel,\nTIME,CH1\n" +
+				rows(9, xy),
+			"TIME [s], CH1", 1, "",
 		},
 		{
-			name: "decimal comma", text: "a;b\n1,5;2,25\n-3,5e2;4\n", enc: "semicolon separated, decimal comma", names: "a b",
-			units: " ", data: [][]float64{{1.5, -350}, {2.25, 4}},
+			"Tektronix TDS", "Record Length,5,,0.0,1,\nSample Interval,1e-3,,1e-3,2,\nSource,CH2,,2e-3,1,\n" +
+				"Vertical Units,V,,3e-3,4,\n,,,4e-3,4,\n", "time [s], CH2 [V]", 1000, "",
 		},
 		{
-			name: "decimal comma, tabs", text: "1,5\t2,25\n3\t4,125\n", enc: "tab separated, decimal comma", names: "1 2",
-			units: " ", data: [][]float64{{1.5, 3}, {2.25, 4.125}},
+			"LeCroy", "LECROYWS424,11696,Waveform\nSegments,1,SegmentSize,9\nTime,Ampl\n" + rows(9, "%.1e,1#\n"),
+			"Time [s], Ampl", 1, "",
 		},
+		{"Pico", "Time,Channel A\n(ms),(V)\n\n" + rows(9, xy), "Time [ms], Channel A [V]", 1000, ""},
+
 		{
-			name: "blanks", text: "   1.5   2 \n  -3    4\n", enc: "blank separated", names: "1 2", units: " ",
-			data: [][]float64{{1.5, -3}, {2, 4}},
+			"Campbell", "\"TOA5\",\"CR1\",\"CR1\",\"12\"\n\"TIMESTAMP\",\"RECORD\",\"Fx\",\"Fz\"\n\"TS\",\"RN\",\"N\",\"N\"\n" +
+				"\"\",\"\",\"Avg\",\"Avg\"\n" + rows(9, "\"2024-05-01 12:00:0#\",%g,1#,2#\n"),
+			"TIMESTAMP [s], RECORD [RN], Fx [N], Fz [N]", 1, "",
 		},
+		{"four lines", "Wing 7\nt,Fx,Fz\ns,N,N\nraw,raw,raw\n" + rows(9, xyz), "t [s], Fx [N], Fz [N]", 1, ""},
+		{"four lines, no units", "Wing 7\nCard 1\nt,Fx,Fz\nraw,raw,raw\n" + rows(9, xyz), "t [s], Fx, Fz", 1, ""},
 		{
-			name: "tabs with blanks in names", text: "Lift\tDrag\tTime (s)\n1\t2\t0\n3\t4\t0.25\n5\t6\t0.5\n",
-			enc: "tab separated", names: "Lift Drag Time", units: "  s", data: [][]float64{{1, 3, 5}, {2, 4, 6}, {0, .25, .5}},
-			rate: 4,
+			"date and time", "Date,Time,Fx\ndd.mm.yyyy,hh:mm:ss,N\n" + rows(9, "01.05.2024,12:00:0#,%g\n"),
+			"Time [s], Fx [N]", 1, "text-column",
 		},
+		{"time with a fraction", "Date,Time,F\n" + rows(9, "2024-05-01,23:59:59.#,%g\n"), "Time [s], F", 10, "text-column"},
+		{"time in German", "Uhrzeit;F\n" + rows(9, "12:00:00,0#;%g\n"), "Uhrzeit [s], F", 100, ""},
+		{"time of half a day", "Time\tF\n" + rows(9, "1:00:00.00# PM\t%g\n"), "Time [s], F", 1000, ""},
+		{"date and time in one cell", "Stamp,F\n" + rows(9, "05/01/2024 12:00:0#.5,%g\n"), "Stamp [s], F", 1, ""},
+		{"ISO 8601", "Stamp,F\n" + rows(9, "2024-05-01T12:00:00.#Z,%g\n"), "Stamp [s], F", 10, ""},
+		{"time that repeats", "Time,F\n12:00:00,1\n12:00:00,2\n12:00:01,3\n", "F", 0, "text-column"},
+		{"midnight", "Time,F\n23:59:59,1\n00:00:00,2\n00:00:01,3\n", "F", 0, "text-column"},
+		{"time beside a clock", "Time,t,F\n" + rows(9, "12:00:0#,%g,1#\n"), "t [s], F", 1, "text-column"},
+
+		{"time_ms", "time_ms,F\n" + rows(9, xy), "time_ms [ms], F", 1000, ""},
+		{"timestamp_us", "timestamp_us,F\n" + rows(9, "#000,%g\n"), "timestamp_us [us], F", 1000, ""},
+		{"millis", "millis,F\n" + rows(9, xy), "millis [ms], F", 1000, ""},
+		{"t_ms", "t_ms,F\n" + rows(9, xy), "t_ms [ms], F", 1000, ""},
+		{"second(s)", "second(s),F\n" + rows(9, xy), "second [s], F", 1, ""},
+		{"usec", "usec;F\n" + rows(9, "#00;%g\n"), "usec [us], F", 10000, ""},
+		{"days of a spreadsheet", "Time,F\n" + rows(9, "45412.5000#,%g\n"), "Time [day], F", 1 / 0.864, ""},
+		{"T is a temperature", "T,F\n" + rows(9, xy), "T, F", 0, ""},
+		{"t is not even", "t,F\n3,1\n1,2\n4,3\n1,4\n", "t, F", 0, "clock-useless"},
+		{"rate", "# fs = 1000 Hz\nF,M\n" + rows(9, xy), "F, M", 1000, ""},
+		{"rate with a percent sign", "% Sampling rate: 51200\nF M\n" + rows(9, "%g 1#\n"), "F, M", 51200, ""},
+		{"rate in a row", "Sample Rate,1000\nF,M\n" + rows(9, xy), "F, M", 1000, ""},
+		{"rate with its unit in a cell", "Sample Rate,1000,Hz\nF,M,N\n" + rows(9, xyz), "F, M, N", 1000, ""},
+		{"rate in German", "Abtastrate [kHz]: 51,2\nF;M\n" + rows(9, "%g,5;1#\n"), "F, M", 51200, ""},
+		{"rate of a card", "# Scan rate: 2 kS/s\nF,M\n" + rows(9, xy), "F, M", 2000, ""},
+		{"step", "# SampleInterval=1e-3 s\nF,M\n" + rows(9, xy), "F, M", 1000, ""},
+		{"step in ms", "# dt = 0.5 ms\nF,M\n" + rows(9, xy), "F, M", 2000, ""},
+		{"step in the row of names", "F (N),M,t0 =-5e-03s, tInc = 1e-05,\n" + rows(9, "%g,1#,,\n"), "F [N], M", 1e5, ""},
+		{"step behind the names", "\"Name\",\"F\",\"M\"\n\"Delta T\",\"0.001\",\"0.001\"\n\"Unit\",\"N\",\"Nm\"\n" +
+			rows(9, ",%g,1#\n"), "F [N], M [Nm]", 1000, "text-column"},
+		{"rate and whole ms", "# fs = 1000 Hz\nt,F\n" + rows(9, xy), "t [s], F", 1000, ""},
+		{"rate and other steps", "# fs = 2000 Hz\nt (s),F\n" + rows(9, xy), "t [s], F", 1, "rates-contradict"},
+		{"two rates", "# fs = 2000\n# dt = 0.001\nF,M\n" + rows(9, xy), "F, M", 2000, "rates-contradict"},
+		{"a duration is no step", "# Sampling time: 10 s\nF,M\n" + rows(9, xy), "F, M", 0, ""},
+		{"a rate of what", "# fs = 50 kilohertz\nF,M\n" + rows(9, xy), "F, M", 0, ""},
+
 		{
-			name: "blanks, units in brackets", text: "Time (s)   Fx [N]\n0 1\n0.5 2\n1 3\n", enc: "blank separated",
-			names: "Time Fx", units: "s N", data: [][]float64{{0, .5, 1}, {1, 2, 3}}, rate: 2,
+			"Tecplot", "TITLE = \"w\"\nVARIABLES = \"x [m]\" \"cp\"\nZONE T=\"a\", I=9, F=POINT\n" + rows(9, "%g 1#\n"),
+			"x [m], cp", 0, "",
 		},
+		{"Tecplot with commas", "VARIABLES = \"x\", \"c p\"\nZONE I=9\n" + rows(9, "%g 1#\n"), "x, c p", 0, ""},
+		{"Tecplot line by line", "VARIABLES = \"x\"\n\"cp\"\nZONE I=9\n" + rows(9, "%g 1#\n"), "x, cp", 0, ""},
+		{"list in a comment", "# Columns: t F\n" + rows(9, "%g 1#\n"), "t [s], F", 1, ""},
+
+		{"numbers of channels", "1,2,3\nt,F,M\n" + rows(9, xyz), "t [s], F, M", 1, ""},
+		{"numbers below names", "t,F,M\n1,2,3\ns,N,Nm\n" + rows(9, xyz), "t [s], F [N], M [Nm]", 1, ""},
+		{"brackets that differ", "Cp (x/c=0.5),Cp (x/c=0.6)\n" + rows(9, xy), "Cp (x/c=0.5), Cp (x/c=0.6)", 0, ""},
+		{"quantity over unit", "t/s,Fx/N,CL/CD\n" + rows(9, xyz), "t [s], Fx [N], CL/CD", 1, ""},
+		{"ratios", "T/W,x/m,rad/s\n" + rows(9, xyz), "T/W, x/m, rad/s", 0, ""},
+		{"units with in and a comma", "Zeit in ms;Kraft, N\n" + rows(9, "%g;1#\n"), "Zeit [ms], Kraft [N]", 1000, ""},
 		{
-			name: "units row", text: "t,F\nms,N\n0,1\n10,2\n", enc: "comma separated", names: "t F", units: "ms N",
-			data: [][]float64{{0, 10}, {1, 2}}, rate: 100,
+			"units as words", "Time,Force,M\nseconds,Newton,Newton meter\n" + rows(9, xyz),
+			"Time [s], Force [N], M [Newton meter]", 1, "",
 		},
-		{
-			name: "units row in brackets", text: "t,F\n[s],[N]\n0,1\n10,2\n", enc: "comma separated", names: "t F", units: "s N",
-			data: [][]float64{{0, 10}, {1, 2}}, rate: 0.1,
-		},
-		{
-			name: "comments", text: "# balance: A\n% x\n// y\n! z\n; w\na,b\n1,2\n# pause\n\n3,4\n", enc: "comma separated",
-			names: "a b", units: " ", data: [][]float64{{1, 3}, {2, 4}},
-		},
-		{
-			name: "header in a comment", text: "# Fx,Fy\n1,2\n3,4\n", enc: "comma separated", names: "Fx Fy", units: " ",
-			data: [][]float64{{1, 3}, {2, 4}},
-		},
-		{
-			name: "preamble", text: "Project: wing\nOperator: me\nSample rate, 1000, Hz, " +
-				"x\na,b\n1,2\n3,4\n5,6\n7,8\n9,10\n11,12\n", enc: "comma separated", names: "a b", units: " ",
-			data: [][]float64{{1, 3, 5, 7, 9, 11}, {2, 4, 6, 8, 10, 12}},
-		},
-		{
-			name: "quotes", text: "\"a, x\",\"b \"\"q\"\"\"\n\"1\",2\n3,\"4\"\n", enc: "comma separated", names: `a, x b "q"`,
-			units: " ", data: [][]float64{{1, 3}, {2, 4}},
-		},
-		{
-			name: "one column", text: "Lift\n1\n2\n3\n", enc: "tab separated", names: "Lift", units: "",
-			data: [][]float64{{1, 2, 3}},
-		},
-		{
-			name: "text column", text: "when,F\nmon,1\ntue,2\nwed,3\n", enc: "comma separated", names: "F", units: "",
-			data: [][]float64{{1, 2, 3}}, warns: "text-column",
-		},
-		{
-			name: "empty column", text: "a,b,c\n1,,2\n3,,4\n", enc: "comma separated", names: "a c", units: " ",
-			data: [][]float64{{1, 3}, {2, 4}}, warns: "text-column",
-		},
-		{
-			name: "names that are numbers", text: "Time,1,2\n0,5,6\n1,7,8\n", enc: "comma separated", names: "Time 1 2",
-			units: "s  ", data: [][]float64{{0, 1}, {5, 7}, {6, 8}}, rate: 1, warns: "numeric-header clock-unit",
-		},
-		{
-			name: "columns named", text: "1 2\n3 4\n", o: ingest.TextOptions{Columns: []string{"F [N]", "M"}},
-			enc: "blank separated", names: "F M", units: "N ", data: [][]float64{{1, 3}, {2, 4}},
-		},
-		{
-			name: "clock named", text: "1 2\n3 4\n", o: ingest.TextOptions{Time: "2"}, enc: "blank separated", names: "1 2",
-			units: " s", data: [][]float64{{1, 3}, {2, 4}}, rate: 0.5,
-		},
-		{
-			name: "clock useless", text: "t,F\n5,1\n5,2\n", enc: "comma separated", names: "t F", units: "s ",
-			data: [][]float64{{5, 5}, {1, 2}}, warns: "clock-useless",
-		},
-		{
-			name: "a clock that pauses", text: "t,F\n0,1\n1,2\n2,3\n103,4\n104,5\n105,6\n", enc: "comma separated", names: "t F",
-			units: "s ", data: [][]float64{{0, 1, 2, 103, 104, 105}, {1, 2, 3, 4, 5, 6}}, rate: 1,
-			warns: "clock-gaps clock-unit",
-		},
-		{
-			name: "delimiter stated", text: "1;2\n3;4\n", o: ingest.TextOptions{Delimiter: "semicolon"},
-			enc: "semicolon separated", names: "1 2", units: " ", data: [][]float64{{1, 3}, {2, 4}},
-		},
-		{
-			name: "only delimiters", text: "a,b\n1,2\n,\n , \n3,4\n", enc: "comma separated", names: "a b", units: " ",
-			data: [][]float64{{1, 3}, {2, 4}},
-		},
-		{
-			name: "Fortran exponent", text: "1.5D+01 2\n3 4d-1\n", enc: "blank separated", names: "1 2", units: " ",
-			data: [][]float64{{15, 3}, {2, .4}},
-		},
-		{
-			name: "DOS end", text: "1,2\r\n3,4\r\n\x1a", enc: "comma separated", names: "1 2", units: " ",
-			data: [][]float64{{1, 3}, {2, 4}},
-		},
+		{"units in tight brackets", "t(ms),F(kgf),F(t)\n" + rows(9, xyz), "t [ms], F [kgf], F(t)", 1000, ""},
+		{"decimal commas in quotes", "\"t\",\"F\"\n" + rows(9, "\"0,00#\",\"%g,5\"\n"), "t [s], F", 1000, ""},
+
+		{"timeMs", "timeMs,F\n" + rows(9, xy), "timeMs [ms], F", 1000, ""},
+		{"ms", "ms,F\n" + rows(9, xy), "ms [ms], F", 1000, ""},
+		{"Laufzeit", "Laufzeit [us];F\n" + rows(9, "%g;1#\n"), "Laufzeit [us], F", 1e6, ""},
+		{"rel_time_s", "rel_time_s,F\n" + rows(9, xy), "rel_time_s [s], F", 1, ""},
+		{"American dates", "Stamp,F\n" + rows(9, "5/1/2024 1:00:0# PM,%g\n"), "Stamp [s], F", 1, ""},
+		{"dates of two digits", "Stamp,F\n" + rows(9, "1.5.24 1:00:0#,%g\n"), "Stamp [s], F", 1, ""},
+		{"a better column", "t,F,millis\n" + rows(9, xyz), "t, F, millis [ms]", 1000, ""},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			r, err := openString(c.text, ingest.Options{Text: c.o})
-			if err != nil {
-				t.Fatal(err)
+		r, err := openString(c.text, ingest.Options{})
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+
+		var names, warns []string
+		info := r.Info()
+		for _, ch := range info.Channels {
+			if names = append(names, ch.Name); ch.Unit != "" {
+				names[len(names)-1] += " [" + ch.Unit + "]"
 			}
+		}
 
-			info := r.Info()
-
-			var names, units, warns []string
-			for _, ch := range info.Channels {
-				names, units = append(names, ch.Name), append(units, ch.Unit)
-				if ch.RateHz != c.rate {
-					t.Errorf("rate %g, want %g", ch.RateHz, c.rate)
-				}
-			}
-
-			for _, w := range info.Warnings {
+		for _, w := range info.Warnings {
+			if w.Code != "clock-unit" { // whole numbers without a unit
 				warns = append(warns, w.Code)
 			}
+		}
 
-			if got := strings.Join(names, " "); got != c.names {
-				t.Errorf("names %q, want %q", got, c.names)
+		if got := strings.Join(names, ", "); got != c.want || strings.Join(warns, " ") != c.warns ||
+			math.Abs(info.Channels[0].RateHz-c.rate) > 1e-6*c.rate {
+			t.Errorf("%s: %s at %g Hz, %v; expected %s at %g Hz",
+				c.name, got, info.Channels[0].RateHz, info.Warnings, c.want, c.rate)
+		}
+
+		ingesttest.ReadAll(t, r)
+	}
+}
+
+// One uneven row is named by its line, and not the header.
+func TestUnevenRow(t *testing.T) {
+	for _, c := range [][3]string{
+		{"t,F,Note,\n", "%g,1#,,\n", "20,1,Cutoff: x (val=1, limit=0),\n"},
+		{"t,F,Note,\n", "%g,1#,,\n", "20,1,x,y,z\n"},
+		{"t;F;M;\n", "%g;1#;2#;\n", "20;1\n"},
+		{"t F\n", "%g 1#\n", "20 1 2\n"},
+		{"t\tF\t\n", "%g\t1#\t\n", "20\t1\t\tx\n"},
+		{"t,F\n", "%g,1#,\n", "20,1,stall\n"},
+	} {
+		for _, after := range []int{5, 150, 3000} { // below the middle of the sample, above it, and outside
+			r, err := openString(c[0]+rows(after, c[1])+c[2]+rows(40, c[1]), ingest.Options{})
+			if err == nil {
+				x := make([]float64, after+41)
+				_, err = r.Read([]int{0}, 0, [][]float64{x})
 			}
 
-			if got := strings.Join(units, " "); got != c.units {
-				t.Errorf("units %q, want %q", got, c.units)
-			}
-
-			if info.Encoding != c.enc {
-				t.Errorf("encoding %q, want %q", info.Encoding, c.enc)
-			}
-
-			if got := strings.Join(warns, " "); got != c.warns {
-				t.Errorf("warnings %q, want %q (%v)", got, c.warns, info.Warnings)
-			}
-
-			if len(info.Channels) != len(c.data) {
-				t.Fatalf("%d channels, want %d", len(info.Channels), len(c.data))
-			}
-
-			for i, x := range ingesttest.ReadAll(t, r) {
-				ingesttest.Equal(t, x, c.data[i])
-			}
-		})
+			ingesttest.WantDataError(t, r, err, fmt.Sprintf("x: line %d", after+2))
+		}
 	}
 }
 
 func TestTextAttributes(t *testing.T) {
 	r, err := openString("# balance: A 7\nProject = wing\na,b\n1,2\n3,4\n", ingest.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	if got := fmt.Sprint(r.Info().Attributes); got != "[{balance A 7} {Project wing}]" {
-		t.Error(got)
-	}
+	must.Do(t, err)
+	must.Equal(t, fmt.Sprint(r.Info().Attributes), "[{balance A 7} {Project wing}]", "got")
 }
 
 // TestTextRefused: bad input stops with place, expected and found.
@@ -337,9 +477,7 @@ func TestTextUTF16(t *testing.T) {
 	// .encode('utf-16-le') and 'utf-16-be' write no mark.
 	for _, text := range []string{little, string(big), little[2:], string(big[2:])} {
 		r, err := openString(text, ingest.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		if c := r.Info().Channels; len(c) != 2 || c[0].Name != "a" || c[0].Unit != "°" {
 			t.Errorf("%+v", c)
@@ -353,9 +491,7 @@ func TestTextUTF16(t *testing.T) {
 
 func TestTextTruncatedUsed(t *testing.T) {
 	r, err := openString("a,b,c\n1,2,3\n4,5,6\n7,8", ingest.Options{Truncated: "use"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	if w := r.Info().Warnings; len(w) != 1 || w[0].Code != "truncated" || !strings.Contains(w[0].Text, "line 4") {
 		t.Error(w)
@@ -383,18 +519,12 @@ func TestTextRandomAccess(t *testing.T) {
 	}
 
 	r, err := openString(b.String(), ingest.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
-	if n := r.Info().Channels[0].Samples; n != int64(rows) {
-		t.Fatalf("%d rows, want %d", n, rows)
-	}
+	must.Be(t, r.Info().Channels[0].Samples, int64(rows), "rows")
 
 	tr := r.(*Reader)
-	if len(tr.marks) > maxMarks || cap(tr.cur.buf) > 4*textBlock {
-		t.Errorf("%d marks, %d bytes of buffer", len(tr.marks), cap(tr.cur.buf))
-	}
+	must.Not(t, len(tr.marks) > maxMarks, "%d marks", len(tr.marks))
 
 	g := rand.New(rand.NewPCG(3, 4))
 	for range 50 {
@@ -431,9 +561,7 @@ func TestTextWide(t *testing.T) {
 		start := ingesttest.CPU()
 
 		r, err := openString(b.String(), ingest.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		x := ingesttest.ReadAll(t, r)
 		best = min(best, ingesttest.CPU()-start)
@@ -443,9 +571,7 @@ func TestTextWide(t *testing.T) {
 		}
 	}
 
-	if best > 500*time.Millisecond {
-		t.Errorf("%d columns took %v", columns, best)
-	}
+	must.Not(t, best > 500*time.Millisecond, "%d columns took %v", columns, best)
 }
 
 // TestTextLongLines: lines longer than the buffer are read, absurd ones are
@@ -453,213 +579,21 @@ func TestTextWide(t *testing.T) {
 func TestTextLongLines(t *testing.T) {
 	row := strings.Repeat("1.25\t", 60000) + "2\n"
 	r, err := openString(row[:len(row)/2/5*5]+"2\n"+row[:len(row)/2/5*5]+"3\n", ingest.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	x := ingesttest.ReadAll(t, r)
 	ingesttest.Equal(t, x[len(x)-1], []float64{2, 3})
 	r2, err := openString("1,2\n3,4\n"+strings.Repeat("9", maxLine+100), ingest.Options{})
-	ingesttest.WantDataError(t, r2, err, "line 3", "longer than")
-}
-
-// TestTextRoundTrip: numbers written with any delimiter, line end, header,
-// comments and blank lines come back to the last bit.
-func TestTextRoundTrip(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
-		delim := rapid.SampledFrom([]string{",", ";", "\t", " ", "  ", ", "}).Draw(rt, "delimiter")
-		end := rapid.SampledFrom([]string{"\n", "\r\n"}).Draw(rt, "end")
-		cols := rapid.IntRange(2, 6).Draw(rt, "columns")
-		rows := rapid.IntRange(1, 40).Draw(rt, "rows")
-		header, trailing := rapid.Bool().Draw(rt, "header"), rapid.Bool().Draw(rt, "trailing") &&
-			strings.TrimSpace(delim) != ""
-		var b strings.Builder
-		line := func(cells []string) {
-			b.WriteString(strings.Join(cells, delim))
-
-			if trailing {
-				b.WriteString(strings.TrimSpace(delim))
-			}
-
-			b.WriteString(end)
-		}
-
-		if header {
-			h := make([]string, cols)
-			for i := range h {
-				h[i] = "c" + strconv.Itoa(i)
-			}
-
-			line(h)
-		}
-
-		want := make([][]float64, cols)
-		for range rows {
-			cells := make([]string, cols)
-			for c := range cells {
-				v := rapid.Float64().Draw(rt, "v")
-				cells[c] = strconv.FormatFloat(v, rapid.SampledFrom([]byte("eg")).Draw(rt, "format"), -1, 64)
-				want[c] = append(want[c], v)
-			}
-
-			if rapid.IntRange(0, 9).Draw(rt, "gap") == 0 {
-				b.WriteString("# note" + end + end)
-			}
-
-			line(cells)
-		}
-
-		r, err := openString(b.String(), ingest.Options{})
-		if err != nil {
-			rt.Fatal(err)
-		}
-
-		x := ingesttest.ReadAll(t, r)
-		if len(x) != cols {
-			rt.Fatalf("%d columns, want %d in %q", len(x), cols, b.String())
-		}
-
-		for c := range x {
-			for k := range x[c] {
-				if x[c][k] != want[c][k] {
-					rt.Fatalf("column %d row %d: %v, want %v", c, k, x[c][k], want[c][k])
-				}
-			}
-		}
-	})
+	ingesttest.WantDataError(t, r2, err, "byte 8", "a longer one")
 }
 
 // Of many columns without numbers some are named and the others counted.
 func TestManyEmptyColumns(t *testing.T) {
 	r, err := openString(strings.Repeat(";", 30)+"1\n"+strings.Repeat(";", 30)+"2\n", ingest.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	w := r.Info().Warnings
 	if len(w) != 21 || w[20].Text != "10 more columns hold text or are empty: they are no channels" {
 		t.Errorf("%d warnings, the last %v", len(w), w[len(w)-1])
-	}
-}
-
-func FuzzText(f *testing.F) {
-	for _, s := range []string{
-		"a,b\n1,2\n3,4\n", "1;2\r\n3;4", "# Fx,Fy\n1,2\n", "Time (s)\tF [N]\n0\t1\n1\t2\n", "a;b\n1,5;2,25\n",
-		"\"a\",b\n\"1\",2\n",
-		"t,F\ns,N\n0,1\n1,2\n", "   1.5   2 \n  -3    4\n", ",,,\n1,2,3\n", "nan,inf\n1,2\n", "; x\n1,2\n", "1,2\n3",
-		"\xef\xbb\xbf1 2\n", "x\n\n\n1\n", "T [\xb0C];n\n1.234,5;2\n2.345,5;3\n", "a;b\n1'234;2\n1\u202f235;3\n",
-		"1\x00,\x002\x00\n\x003\x00,\x004\x00\n\x00",
-	} {
-		f.Add([]byte(s))
-	}
-
-	f.Fuzz(func(t *testing.T, b []byte) {
-		ingesttest.Drain(t, Format, b, ingest.Options{}, 1)
-		ingesttest.Drain(t, Format, b, ingest.Options{
-			Truncated: "use",
-			Text:      ingest.TextOptions{Time: "1", Columns: []string{"a", "b"}},
-		}, 1)
-	})
-}
-
-// bigText is what the measured balance files look like: 13 columns, blanks.
-func bigText(rows int) []byte {
-	g := rand.New(rand.NewPCG(5, 6))
-
-	var b bytes.Buffer
-	for i := range rows {
-		fmt.Fprintf(&b, "%f", 1510924907.244811+0.01*float64(i))
-
-		for range 12 {
-			fmt.Fprintf(&b, "  %f", g.NormFloat64())
-		}
-
-		b.WriteString(" \n")
-	}
-
-	return b.Bytes()
-}
-
-func BenchmarkText(b *testing.B) {
-	text := bigText(40000)
-	var csv bytes.Buffer
-
-	g := rand.New(rand.NewPCG(7, 8))
-	for range 40000 {
-		fmt.Fprintf(&csv, "%v,%v,%v,%v,%v,%v\n", g.NormFloat64(), g.NormFloat64(), g.NormFloat64(), g.NormFloat64(),
-			g.NormFloat64(), g.NormFloat64())
-	}
-
-	var e18 bytes.Buffer
-	for range 40000 {
-		fmt.Fprintf(&e18, "%.18e %.18e %.18e\n", g.NormFloat64(), g.NormFloat64(), g.NormFloat64())
-	}
-
-	for _, c := range []struct {
-		name string
-		text []byte
-	}{{"blanks6digits", text}, {"comma17digits", csv.Bytes()}, {"savetxt", e18.Bytes()}} {
-		b.Run("open/"+c.name, func(b *testing.B) {
-			b.SetBytes(int64(len(c.text)))
-			b.ReportAllocs()
-
-			for b.Loop() {
-				if _, err := openString(string(c.text), ingest.Options{}); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-
-		b.Run("read/"+c.name, func(b *testing.B) {
-			r, err := openString(string(c.text), ingest.Options{})
-			if err != nil {
-				b.Fatal(err)
-			}
-
-			b.SetBytes(int64(len(c.text)))
-			b.ReportAllocs()
-			chans := make([]int, len(r.Info().Channels))
-			dst := make([][]float64, len(chans))
-			for i := range dst {
-				chans[i], dst[i] = i, make([]float64, 8192)
-			}
-
-			for b.Loop() {
-				for at := int64(0); ; at += 8192 {
-					if _, err := r.Read(chans, at, dst); err == io.EOF {
-						break
-					} else if err != nil {
-						b.Fatal(err)
-					}
-				}
-			}
-		})
-	}
-}
-
-// BenchmarkTextFile writes the file numpy.loadtxt is timed on as well.
-func BenchmarkTextFile(b *testing.B) {
-	path := b.TempDir() + "/big.txt"
-
-	text := bigText(200000)
-	if err := os.WriteFile(path, text, 0o644); err != nil {
-		b.Fatal(err)
-	}
-
-	b.SetBytes(int64(len(text)))
-
-	for b.Loop() {
-		src, err := ingest.OpenSource(path)
-		if err != nil {
-			b.Fatal(err)
-		}
-
-		r, err := Open(src, ingest.Options{})
-		if err != nil {
-			b.Fatal(err)
-		}
-
-		ingesttest.ReadAll(b, r)
-		r.Close()
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
+	"doubletake/internal/lists"
 )
 
 // maxUTF16 is the largest file of UTF-16 that is read: it is decoded in memory.
@@ -46,35 +47,31 @@ func utf16Order(head []byte) (order binary.ByteOrder, mark int) {
 // utf16Head is how many bytes utf16Order looks at.
 const utf16Head = 512
 
-// UTF8 returns a whole text as UTF-8 without a byte order mark. Text that is
+// toUTF8 returns a whole text as UTF-8 without a byte order mark. Text that is
 // neither UTF-8 nor UTF-16 is read as Windows-1252, which has the characters of Latin-1.
-func UTF8(path string, b []byte) ([]byte, error) {
+func toUTF8(path string, b []byte) []byte {
 	if order, mark := utf16Order(b[:min(len(b), utf16Head)]); order != nil {
 		return decodeUTF16(path, b[mark:], order, mark)
 	}
 
 	if b = bytes.TrimPrefix(b, []byte("\xef\xbb\xbf")); utf8.Valid(b) {
-		return b, nil
+		return b
 	}
 
-	return windows1252(b), nil
+	return windows1252(b)
 }
 
 // upper1252 are the characters 0x80 to 0x9f of Windows-1252; the others are those of Latin-1.
 var upper1252 = []rune("€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ")
 
 func windows1252(b []byte) []byte {
-	out := make([]byte, 0, len(b)+len(b)/8)
-	for _, c := range b {
-		r := rune(c)
+	return []byte(string(lists.Each(b, func(c byte) rune {
 		if c >= 0x80 && c < 0xa0 {
-			r = upper1252[c-0x80]
+			return upper1252[c-0x80]
 		}
 
-		out = utf8.AppendRune(out, r)
-	}
-
-	return out
+		return rune(c)
+	})))
 }
 
 // valid returns a cell as UTF-8.
@@ -86,48 +83,34 @@ func valid(cell []byte) string {
 }
 
 // openUTF16 returns a source of UTF-8 where src is UTF-16, else src.
-func openUTF16(src ingest.Source) (ingest.Source, error) {
+func openUTF16(src ingest.Source) ingest.Source {
 	head := make([]byte, min(src.Size, utf16Head))
 	n, _ := src.ReadAt(head, 0)
 
 	order, mark := utf16Order(head[:n])
 	if order == nil {
-		return src, nil
+		return src
 	}
 
-	if src.Size > maxUTF16 {
-		return src, &fault.Error{
-			Path: src.Path, Want: fmt.Sprintf("at most %d MiB of UTF-16", maxUTF16>>20),
-			Found: fault.Plural(src.Size, "byte"), Hint: "save it as UTF-8",
-		}
-	}
+	fault.Unless(src.Size <= maxUTF16, fault.At(src.Path, "", fmt.Sprintf("at most %d MiB of UTF-16", maxUTF16>>20),
+		fault.Plural(src.Size, "byte"), "save it as UTF-8"))
 
 	b := make([]byte, src.Size)
 	if n, err := src.ReadAt(b, 0); n < len(b) {
-		return src, &fault.Error{Path: src.Path, Place: fmt.Sprintf("byte %d", n), Err: fmt.Errorf("read: %w", err)}
+		fault.Raise(&fault.Error{Path: src.Path, Place: fmt.Sprintf("byte %d", n), Err: fmt.Errorf("read: %w", err)})
 	}
 
-	text, err := decodeUTF16(src.Path, b[mark:], order, mark)
-	if err != nil {
-		return src, err
-	}
+	text := decodeUTF16(src.Path, b[mark:], order, mark)
 
-	return ingest.Source{Path: src.Path, ReaderAt: bytes.NewReader(text), Size: int64(len(text)), Closer: src.Closer}, nil
+	return ingest.Source{Path: src.Path, ReaderAt: bytes.NewReader(text), Size: int64(len(text)), Closer: src.Closer}
 }
 
 // decodeUTF16 decodes the bytes after the mark.
-func decodeUTF16(path string, b []byte, order binary.ByteOrder, mark int) ([]byte, error) {
-	if len(b)%2 != 0 {
-		return nil, &fault.Error{
-			Path: path, Place: fmt.Sprintf("byte %d", mark+len(b)-1), Want: "characters of two bytes", Found: "half of one",
-			Hint: "the file is cut short",
-		}
-	}
+func decodeUTF16(path string, b []byte, order binary.ByteOrder, mark int) []byte {
+	fault.Unless(len(b)%2 == 0, fault.At(path, fmt.Sprintf("byte %d", mark+len(b)-1), "characters of two bytes",
+		"half of one", "the file is cut short"))
 
-	units := make([]uint16, len(b)/2)
-	for i := range units {
-		units[i] = order.Uint16(b[2*i:])
-	}
+	units := lists.Make(len(b)/2, func(i int) uint16 { return order.Uint16(b[2*i:]) })
 
-	return []byte(string(utf16.Decode(units))), nil
+	return []byte(string(utf16.Decode(units)))
 }

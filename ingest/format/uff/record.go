@@ -2,17 +2,16 @@ package uff
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
-	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
-	"doubletake/ingest"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/format/internal/lines"
 	"doubletake/ingest/format/internal/raw"
+	"doubletake/ingest/format/text"
 )
 
 // fields cuts a line into columns of those widths, without blanks. "NONE" is empty.
@@ -36,22 +35,18 @@ func fields(line string, widths ...int) []string {
 }
 
 // function reads a dataset 58 whose line of number b begins at at.
-func (f *file) function(b []byte, at int64, binary bool) error {
+func (f *file) function(b []byte, at int64, binary bool) {
 	d := &record{at: at, binary: binary}
 
 	n := headerLines
 	if binary {
 		p := fields(string(b[7:]), 6, 6, 12, 12, 1)
 		d.little = p[0] == "1"
+		f.src.Unless(p[0] == "1" || p[0] == "2", at+7, "a byte order of 1 or 2", strconv.Quote(p[0]), raw.Damaged)
 
-		if p[0] != "1" && p[0] != "2" {
-			return f.src.Fault(at+7, "a byte order of 1 or 2", strconv.Quote(p[0]), damaged)
-		}
-
-		if p[1] != "2" {
-			known := map[string]string{"1": "DEC VMS", "3": "IBM 5/370"}
-			return f.src.Fault(at+13, "floats of IEEE 754 (2)", strings.TrimSpace(p[1]+" "+known[p[1]]), "export it as text")
-		}
+		known := map[string]string{"1": "DEC VMS", "3": "IBM 5/370"}
+		f.src.Unless(p[1] == "2", at+13, "floats of IEEE 754 (2)", strings.TrimSpace(p[1]+" "+known[p[1]]),
+			"export it as text")
 
 		if v, err := strconv.Atoi(p[2]); err == nil && v >= headerLines && v < 100 {
 			n = v
@@ -62,87 +57,68 @@ func (f *file) function(b []byte, at int64, binary bool) error {
 
 	header := make([]string, n)
 	for i := range header {
-		b, _, err := f.in.Next()
-		if errors.Is(err, io.EOF) {
-			return f.src.Fault(f.in.At(), fmt.Sprintf("%d lines of a dataset's header", n), "the end of the file", damaged)
-		}
-
-		if err != nil {
-			return err
-		}
-
+		b, at, ok := f.in.More()
+		f.src.Unless(ok, at, fmt.Sprintf("%d lines of a dataset's header", n), "the end of the file", raw.Damaged)
 		header[i] = string(b[:min(len(b), 200)])
 	}
 
-	if err := f.header(d, header); err != nil {
-		return err
-	}
-
+	f.header(d, header)
 	f.records = append(f.records, d)
-	if binary {
-		return f.binary(d)
-	}
 
-	return f.text(d)
+	if binary {
+		f.binary(d)
+	} else {
+		f.text(d)
+	}
 }
 
 // header reads the eleven lines of a header.
-func (f *file) header(d *record, text []string) error {
-	fail := func(line int, want, found string) error {
-		return &fault.Error{
-			Path: f.src.Path, Place: fmt.Sprintf("byte %d: line %d of the dataset's header", d.at, line), Want: want,
-			Found: strconv.Quote(found), Hint: damaged,
+func (f *file) header(d *record, rows []string) {
+	unless := func(ok bool, line int, want, found string) {
+		if !ok {
+			place := fmt.Sprintf("byte %d: line %d of the dataset's header", d.at, line)
+			fault.Raise(fault.At(f.src.Path, place, want, strconv.Quote(found), raw.Damaged))
 		}
 	}
 
 	for i := range d.id {
-		d.id[i] = fields(text[i], 200)[0]
+		d.id[i] = fields(rows[i], 200)[0]
 	}
 
-	p := fields(text[5], 5, 10, 5, 10, 11, 10, 4, 11, 10, 4)
+	p := fields(rows[5], 5, 10, 5, 10, 11, 10, 4, 11, 10, 4)
 
 	var err error
-	if d.function, err = strconv.Atoi(p[0]); err != nil {
-		return fail(6, "a type of function", p[0])
-	}
-
+	d.function, err = strconv.Atoi(p[0])
+	unless(err == nil, 6, "a type of function", p[0])
 	d.entity, d.dof, d.ref = p[4], dof(p[5], p[6]), dof(p[8], p[9])
 
-	form := fields(text[6], 10, 10, 10, 13, 13, 13)
-	if free := strings.Fields(text[6]); len(free) == 6 {
+	form := fields(rows[6], 10, 10, 10, 13, 13, 13)
+	if free := strings.Fields(rows[6]); len(free) == 6 {
 		form = free
 	}
 
-	kind, err1 := strconv.Atoi(form[0])
-
-	points, err2 := strconv.ParseInt(form[1], 10, 64)
-	switch {
-	case err1 != nil || kind != 2 && (kind < 4 || kind > 6):
-		return fail(7, "an ordinate of type 2, 4, 5 or 6", form[0])
-	case err2 != nil || points < 1:
-		return fail(7, "at least one point", form[1])
-	case form[2] != "0" && form[2] != "1":
-		return fail(7, "a spacing of 0 (uneven) or 1 (even)", form[2])
-	}
-
-	d.points, d.double, d.complex, d.even = points, kind == 4 || kind == 6, kind >= 5, form[2] == "1"
+	kind, err := strconv.Atoi(form[0])
+	unless(err == nil && (kind == 2 || kind >= 4 && kind <= 6), 7, "an ordinate of type 2, 4, 5 or 6", form[0])
+	d.points, err = strconv.ParseInt(form[1], 10, 64)
+	unless(err == nil && d.points >= 1, 7, "at least one point", form[1])
+	unless(form[2] == "0" || form[2] == "1", 7, "a spacing of 0 (uneven) or 1 (even)", form[2])
+	d.double, d.complex, d.even = kind == 4 || kind == 6, kind >= 5, form[2] == "1"
 
 	var ok bool
-	if d.inc, ok = lines.Number([]byte(form[4]), '.'); d.even && (!ok || !(d.inc > 0) || math.IsInf(d.inc, 0)) {
-		return fail(7, "an increment above zero", form[4])
-	}
-
+	d.inc, ok = text.Fortran([]byte(form[4]), '.')
+	unless(!d.even || ok && d.inc > 0 && !math.IsInf(d.inc, 0), 7, "an increment above zero", form[4])
 	d.incText = form[4]
-	axis := fields(text[7], 10, 5, 5, 5, 21, 21)
+
+	axis := fields(rows[7], 10, 5, 5, 5, 21, 21)
 	d.axis, _ = strconv.Atoi(axis[0])
 	d.axisUnit = axis[5]
-	y, over := fields(text[8], 10, 5, 5, 5, 21, 21), fields(text[9], 10, 5, 5, 5, 21, 21)
+
+	y, over := fields(rows[8], 10, 5, 5, 5, 21, 21), fields(rows[9], 10, 5, 5, 5, 21, 21)
 	d.label, d.unit = y[4], y[5]
+
 	if d.unit != "" && over[5] != "" {
 		d.unit += "/(" + over[5] + ")"
 	}
-
-	return nil
 }
 
 // dof is a node and a direction, "12+Z"; empty where there is no node.
@@ -164,30 +140,19 @@ func dof(node, direction string) string {
 	return node
 }
 
-// truncated reports a record with fewer points than its header claims.
-func (f *file) truncated(d *record, points int64) error {
-	found := fmt.Sprintf("the header claims %d points, there are %d", d.points, points)
-	if points == 0 || f.o.Truncated != "use" {
-		hint := "copy the file again, or use the points there are with truncated: use"
-		if points == 0 {
-			hint = damaged
-		}
-
-		return &fault.Error{
-			Path: f.src.Path, Place: fmt.Sprintf("byte %d: dataset 58", d.at), Found: found, Hint: hint,
-		}
+// have settles what is done with a record of which there are fewer points than its header claims.
+func (f *file) have(d *record, points int64) {
+	if points < d.points {
+		f.warn = append(f.warn, fault.Get(raw.Short(f.src, f.o, d.at, fmt.Sprintf(
+			"the header of dataset 58 at byte %d claims %d points, there are %d", d.at, d.points, points), "points",
+			points > 0))...)
+		d.points = points
 	}
-
-	d.points = points
-	f.warn = append(f.warn, ingest.Warning{Path: f.src.Path, Code: "truncated", Text: fmt.Sprintf(
-		"dataset 58 at byte %d: %s: these are used", d.at, found)})
-
-	return nil
 }
 
 // binary finds the end of binary data, which begin at f.in.At(). The number of bytes in
 // the header may be wrong, and a line may end before the delimiter.
-func (f *file) binary(d *record) error {
+func (f *file) binary(d *record) {
 	at, size := f.in.At(), int64(4)
 	if d.double {
 		size = 8
@@ -195,14 +160,12 @@ func (f *file) binary(d *record) error {
 
 	frame := size * int64(d.values())
 	if d.points > math.MaxInt64/frame {
-		return f.truncated(d, 0)
+		f.have(d, 0)
 	}
 
 	want := d.points * frame
-
-	if mixed := frame - 4; d.double && !d.even && d.bytes == d.points*mixed {
-		return f.src.Fault(d.at, "numbers of one size", "binary points of 4 and 8 bytes", "export it as text")
-	}
+	f.src.Unless(!d.double || d.even || d.bytes != d.points*(frame-4), d.at, "numbers of one size",
+		"binary points of 4 and 8 bytes", "export it as text")
 
 	for _, n := range []int64{want, d.bytes} {
 		if n <= 0 || n > f.src.Size-at {
@@ -210,34 +173,19 @@ func (f *file) binary(d *record) error {
 		}
 
 		if next, ok := f.delimited(at + n); ok {
-			if n < want {
-				if err := f.truncated(d, n/frame); err != nil {
-					return err
-				}
-			}
-
+			f.have(d, n/frame)
 			f.binaryPlane(d, at)
 			f.in.Go(next)
 
-			return nil
+			return
 		}
 	}
 
 	left := f.src.Size - at
-	if left <= want {
-		if left < want {
-			if err := f.truncated(d, left/frame); err != nil {
-				return err
-			}
-		}
-
-		f.binaryPlane(d, at)
-		f.in.Go(f.src.Size)
-
-		return nil
-	}
-
-	return f.src.Fault(at+want, `a delimiter ("    -1") after the numbers`, "other bytes", damaged)
+	f.src.Unless(left <= want, at+want, `a delimiter ("    -1") after the numbers`, "other bytes", raw.Damaged)
+	f.have(d, left/frame)
+	f.binaryPlane(d, at)
+	f.in.Go(f.src.Size)
 }
 
 // delimited reports whether a delimiter is at a byte, after line ends and padding
@@ -273,38 +221,28 @@ const every = 64
 type decimals struct {
 	f      *file
 	d      *record
-	widths []int  // of the fields of a line
-	marks  []mark // every so many lines
-	end    int64  // byte after the last line
+	widths []int        // of the fields of a line
+	marks  []lines.Mark // of values, every so many lines
+	end    int64        // byte after the last line
 }
-
-// mark is where a line begins and the number of values before it.
-type mark struct{ at, values int64 }
 
 // widths are those of a full line.
 func (d *record) widths() []int {
-	repeat := func(n int, w ...int) (out []int) {
-		for range n {
-			out = append(out, w...)
-		}
-		return out
-	}
-
 	switch {
 	case !d.double:
-		return repeat(6, 13)
+		return slices.Repeat([]int{13}, 6)
 	case d.even:
-		return repeat(4, 20)
+		return slices.Repeat([]int{20}, 4)
 	case d.complex:
-		return repeat(1, 13, 20, 20)
+		return []int{13, 20, 20}
 	}
 
-	return repeat(2, 13, 20)
+	return []int{13, 20, 13, 20}
 }
 
 // count is the number of fields of a line that hold something.
 func (l *decimals) count(b []byte) int64 {
-	b = trimRight(b)
+	b = bytes.TrimRight(b, blanks)
 
 	n, end := int64(0), 0
 	for _, w := range l.widths {
@@ -320,57 +258,38 @@ func (l *decimals) count(b []byte) int64 {
 }
 
 // text finds the end of numbers in text, which begin at f.in.At().
-func (f *file) text(d *record) error {
+func (f *file) text(d *record) {
 	l := &decimals{f: f, d: d, widths: d.widths()}
-
 	if d.points > math.MaxInt64/4 {
-		return f.truncated(d, 0)
+		f.have(d, 0)
 	}
 
 	values, k := int64(0), int64(d.values())
-	for n := 0; ; n++ {
-		b, at, err := f.in.Next()
-		if err != nil && !errors.Is(err, io.EOF) {
-			return err
-		}
 
-		l.end = at
-		if err != nil || ends(b) {
+	for n := 0; ; n++ {
+		b, at, ok := f.in.More()
+		if l.end = at; !ok || ends(b) {
 			break
 		}
 
 		if n%every == 0 {
-			l.marks = append(l.marks, mark{at, values})
+			l.marks = append(l.marks, lines.Mark{At: at, Row: values})
 		}
 
 		values += l.count(b)
 	}
 
-	if values/k < d.points {
-		if err := f.truncated(d, values/k); err != nil {
-			return err
-		}
-	}
-
+	f.have(d, values/k)
 	d.plane = l
-
-	return nil
 }
 
 // Read implements arrays.Plane.
-func (l *decimals) Read(channels []int, start int64, dst [][]float64) (int, error) {
-	k := int64(l.d.values())
-	n := int(min(int64(len(dst[0])), max(0, l.d.points-start)))
-	from, to := start*k, (start+int64(n))*k
+func (l *decimals) Read(channels []int, start int64, dst [][]float64) (err error) {
+	defer fault.Catch(&err)
 
-	i := len(l.marks) - 1
-	for lo, hi := 0, len(l.marks); lo < hi; { // the last mark at or before from
-		if m := (lo + hi) / 2; l.marks[m].values <= from {
-			i, lo = m, m+1
-		} else {
-			hi = m
-		}
-	}
+	k := int64(l.d.values())
+	from, to := start*k, (start+int64(len(dst[0])))*k
+	mark := l.marks[lines.Before(l.marks, from)]
 
 	to64 := make([][]float64, k) // by value of a point
 	for j, c := range channels {
@@ -379,37 +298,25 @@ func (l *decimals) Read(channels []int, start int64, dst [][]float64) (int, erro
 		}
 	}
 
-	if n > 0 {
-		l.f.in.Go(l.marks[i].at)
-	}
+	l.f.in.Go(mark.At)
 
-	for at := l.marks[i].values; at < to; {
-		b, begin, err := l.f.in.Next()
-		if err != nil || begin >= l.end {
-			return 0, errors.Join(err, l.f.src.Fault(begin, "numbers", "the end of the dataset",
-				"is the file still being written?"))
-		}
-
-		if at, err = l.parse(b, begin, at, from, to, to64); err != nil {
-			return 0, err
-		}
+	for at := mark.Row; at < to; {
+		b, begin, ok := l.f.in.More()
+		l.f.src.Unless(ok && begin < l.end, begin, "numbers", "the end of the dataset", "is the file still being written?")
+		at = l.parse(b, begin, at, from, to, to64)
 	}
 
 	for j, c := range channels {
 		copy(dst[j], to64[c])
 	}
 
-	if n < len(dst[0]) {
-		return n, io.EOF
-	}
-
-	return n, nil
+	return nil
 }
 
 // parse puts the values from … to of a line, whose first is value at, into dst. It
 // returns the number of the value after the line's last.
-func (l *decimals) parse(b []byte, begin, at, from, to int64, dst [][]float64) (int64, error) {
-	b = trimRight(b)
+func (l *decimals) parse(b []byte, begin, at, from, to int64, dst [][]float64) int64 {
+	b = bytes.TrimRight(b, blanks)
 	k, offset := int64(len(dst)), 0
 	part, point := at%k, at/k-from/k
 	for _, w := range l.widths {
@@ -419,13 +326,10 @@ func (l *decimals) parse(b []byte, begin, at, from, to int64, dst [][]float64) (
 
 		end := min(len(b), offset+w)
 		if at >= from && at < to && dst[part] != nil {
-			v, ok := lines.Number(trimLeft(trimRight(b[offset:end])), '.')
+			v, ok := text.Fortran(bytes.Trim(b[offset:end], blanks), '.')
 			if !ok {
-				return at, &fault.Error{
-					Path: l.f.src.Path, Place: fmt.Sprintf("byte %d", begin+int64(offset)),
-					Want:  fmt.Sprintf("a number in %d columns", w),
-					Found: strconv.Quote(fault.Clip(string(b[offset:end]))), Hint: damaged,
-				}
+				fault.Raise(l.f.src.Fault(begin+int64(offset), fmt.Sprintf("a number in %d columns", w),
+					strconv.Quote(fault.Clip(string(b[offset:end]))), raw.Damaged))
 			}
 
 			dst[part][point] = v
@@ -440,23 +344,5 @@ func (l *decimals) parse(b []byte, begin, at, from, to int64, dst [][]float64) (
 		}
 	}
 
-	return at, nil
+	return at
 }
-
-// trimRight and trimLeft cut blanks off. They are faster than package bytes, which
-// knows every blank of Unicode.
-func trimRight(b []byte) []byte {
-	for len(b) > 0 && blank(b[len(b)-1]) {
-		b = b[:len(b)-1]
-	}
-	return b
-}
-
-func trimLeft(b []byte) []byte {
-	for len(b) > 0 && blank(b[0]) {
-		b = b[1:]
-	}
-	return b
-}
-
-func blank(c byte) bool { return c == ' ' || c == '\t' || c == '\r' }

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,7 +31,7 @@ const (
 	headerLines = 11 // of a dataset 58, after the line with its number
 	maxLine     = 4096
 	delimiter   = "    -1"
-	damaged     = "is the file damaged? export it again, or leave it out with exclude"
+	blanks      = " \t\r"
 	timeAxis    = 17 // type of an abscissa
 )
 
@@ -113,72 +114,49 @@ type file struct {
 
 // ends reports whether a line is a delimiter. Exporters put blanks after it.
 func ends(line []byte) bool {
-	line = trimLeft(line)
+	line = bytes.TrimLeft(line, blanks)
 	return len(line) >= 2 && line[0] == '-' && line[1] == '1' && len(bytes.TrimSpace(line[2:])) == 0
 }
 
-func open(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
-	f := &file{src: src, o: o, in: lines.New(src, maxLine), skipped: map[string]int{}}
-	if err := f.scan(); err != nil {
-		return nil, errors.Join(err, closeAll(f.closers))
-	}
+func open(src ingest.Source, o ingest.Options) (_ ingest.Reader, err error) {
+	f := &file{src: src, o: o, in: lines.New(src, maxLine, true), skipped: map[string]int{}}
 
-	r, err := f.reader()
-	if err != nil {
-		return nil, errors.Join(err, closeAll(f.closers))
-	}
+	defer func() {
+		for _, c := range f.closers {
+			if err != nil {
+				err = errors.Join(err, c.Close())
+			}
+		}
+	}()
 
-	return r, nil
-}
+	defer fault.Catch(&err)
 
-func closeAll(cs []io.Closer) error {
-	var errs []error
-	for _, c := range cs {
-		errs = append(errs, c.Close())
-	}
+	f.scan()
 
-	return errors.Join(errs...)
+	return f.reader(), nil
 }
 
 // scan finds the datasets 58.
-func (f *file) scan() error {
+func (f *file) scan() {
 	for {
-		b, _, err := f.in.Next()
-		if errors.Is(err, io.EOF) {
-			return nil
+		b, _, ok := f.in.More()
+		if !ok {
+			return
 		}
 
-		if err != nil {
-			return err
-		}
-
-		if len(bytes.TrimSpace(b)) == 0 || !ends(b) {
+		if !ends(b) {
 			continue // between datasets
 		}
 
-		b, at, err := f.in.Next()
-		if errors.Is(err, io.EOF) {
-			return nil
+		b, at, ok := f.in.More()
+		if !ok {
+			return
 		}
 
-		if err != nil {
-			return err
-		}
-
-		number := string(bytes.TrimSpace(b))
-		if n := min(6, len(b)); n > 0 {
-			number = string(bytes.TrimSpace(b[:n]))
-		}
-
-		binary := len(b) > 6 && b[6]|0x20 == 'b'
+		number := string(bytes.TrimSpace(b[:min(6, len(b))]))
 		if number == "58" {
-			if len(f.records) >= 1<<16 {
-				return f.src.Fault(at, "at most 65536 datasets 58", "more", "")
-			}
-
-			if err := f.function(b, at, binary); err != nil {
-				return err
-			}
+			f.src.Unless(len(f.records) < 1<<16, at, "at most 65536 datasets 58", "more", "")
+			f.function(b, at, len(b) > 6 && b[6]|0x20 == 'b')
 
 			continue
 		}
@@ -192,37 +170,22 @@ func (f *file) scan() error {
 			continue
 		}
 
-		for {
-			if b, _, err = f.in.Next(); errors.Is(err, io.EOF) {
-				return nil
-			} else if err != nil {
-				return err
-			} else if ends(b) {
-				break
-			}
+		for ok && !ends(b) {
+			b, _, ok = f.in.More()
 		}
 	}
 }
 
 // reader makes channels of the records.
-func (f *file) reader() (ingest.Reader, error) {
+func (f *file) reader() ingest.Reader {
 	if len(f.records) == 0 {
-		var others []string
-		for n := range f.skipped {
-			others = append(others, n)
-		}
-
-		slices.Sort(others)
-
 		found := "none"
-		if len(others) > 0 {
+		if others := slices.Sorted(maps.Keys(f.skipped)); len(others) > 0 {
 			found = "datasets " + strings.Join(others, ", ")
 		}
 
-		return nil, &fault.Error{
-			Path: f.src.Path, Want: "a dataset 58 with a function", Found: found,
-			Hint: "geometry and mode shapes are not read: export time histories",
-		}
+		fault.Raise(fault.At(f.src.Path, "", "a dataset 58 with a function", found,
+			"geometry and mode shapes are not read: export time histories"))
 	}
 
 	info := ingest.Info{Path: f.src.Path, Format: "uff", Encoding: "UFF 58, text", Warnings: f.warn}
@@ -230,28 +193,18 @@ func (f *file) reader() (ingest.Reader, error) {
 		info.Encoding = "UFF 58b, binary"
 	}
 
-	r := &reader{Reader: arrays.New(info, append(f.closers, f.src)...)}
+	r := &reader{Reader: arrays.New(info, append(f.closers, f.src)...), spectra: map[int]string{}}
 	for i, name := range names(f.records) {
-		if err := r.add(f.records[i], name); err != nil {
-			return nil, err
-		}
+		r.add(f.records[i], name)
 	}
 
-	for _, number := range slices.Sorted(func(yield func(string) bool) {
-		for n := range f.skipped {
-			if !yield(n) {
-				return
-			}
-		}
-	}) {
+	for _, number := range slices.Sorted(maps.Keys(f.skipped)) {
 		r.Unread("dataset "+number, false, "not a function (dataset 58)")
 	}
 
-	if err := r.Finish(f.o); err != nil {
-		return nil, err
-	}
+	fault.Raise(r.Finish(f.o))
 
-	return r, nil
+	return r
 }
 
 // names gives the records names: those of their entities, their degrees of freedom,
@@ -304,7 +257,7 @@ type reader struct {
 }
 
 // add makes the channels of a record.
-func (r *reader) add(d *record, name string) error {
+func (r *reader) add(d *record, name string) {
 	from := len(r.Info().Channels)
 	a := arrays.Array{Name: name, Dims: []int64{d.points}, Unit: d.unit, Group: name, Plane: d.plane}
 
@@ -313,20 +266,10 @@ func (r *reader) add(d *record, name string) error {
 		function = functions[d.function]
 	}
 
-	for _, at := range []ingest.Attribute{
-		{Name: "function", Value: function},
-		{Name: "entity", Value: d.entity},
-		{Name: "response", Value: d.dof},
-		{Name: "reference", Value: d.ref},
-		{Name: "quantity", Value: d.label},
-		{Name: "id1", Value: d.id[0]},
-		{Name: "id2", Value: d.id[1]},
-		{Name: "id3", Value: d.id[2]},
-		{Name: "id4", Value: d.id[3]},
-		{Name: "id5", Value: d.id[4]},
-	} {
-		if at.Value != "" {
-			a.Attributes = append(a.Attributes, at)
+	stated := append([]string{function, d.entity, d.dof, d.ref, d.label}, d.id[:]...)
+	for k, name := range strings.Fields("function entity response reference quantity id1 id2 id3 id4 id5") {
+		if stated[k] != "" {
+			a.Attributes = append(a.Attributes, ingest.Attribute{Name: name, Value: stated[k]})
 		}
 	}
 
@@ -341,9 +284,7 @@ func (r *reader) add(d *record, name string) error {
 			}
 		}
 
-		if err := r.Add(x); err != nil {
-			return err
-		}
+		fault.Raise(r.Add(x))
 
 		a.First = 1
 	} else if inTime {
@@ -363,22 +304,14 @@ func (r *reader) add(d *record, name string) error {
 	for i, p := range parts {
 		c := a
 		c.Name, c.First = name+p, a.First+i
-		if err := r.Add(c); err != nil {
-			return err
-		}
+		fault.Raise(r.Add(c))
 	}
 
 	if !inTime {
-		if r.spectra == nil {
-			r.spectra = map[int]string{}
-		}
-
 		for c := from; c < len(r.Info().Channels); c++ {
 			r.spectra[c] = function
 		}
 	}
-
-	return nil
 }
 
 // first is the first channel of a plane, by itself: a clock has a plane of its own.
@@ -388,12 +321,9 @@ type first struct{ arrays.Plane }
 func (r *reader) TimeSeries(channels []int) error {
 	for _, c := range channels {
 		if function := r.spectra[c]; function != "" {
-			return &fault.Error{
-				Path: r.Info().Path, Place: "channel " + r.Info().Channels[c].Name, Want: "a time series",
-				Found: "a function over another axis (" + function + ")",
-				Hint: "pipeline inspect shows it; two halves of a recording cannot be had from one spectrum: export the " +
-					"time history it was made of",
-			}
+			return fault.At(r.Info().Path, "channel "+r.Info().Channels[c].Name, "a time series",
+				"a function over another axis ("+function+")", "pipeline inspect shows it; two halves of a recording cannot be "+
+					"had from one spectrum: export the time history it was made of")
 		}
 	}
 
@@ -414,5 +344,5 @@ func (f *file) binaryPlane(d *record, at int64) {
 		Offset: at, Frames: d.points, Channels: k, Kind: kind, BigEndian: !d.little, Scale: 1,
 	})
 	f.closers = append(f.closers, p)
-	d.plane = p
+	d.plane = arrays.Of(p)
 }

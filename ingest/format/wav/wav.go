@@ -3,6 +3,7 @@
 package wav
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -13,6 +14,7 @@ import (
 	"doubletake/ingest/fault"
 	"doubletake/ingest/format/internal/clock"
 	"doubletake/ingest/format/internal/raw"
+	"doubletake/internal/lists"
 )
 
 // Format is WAV.
@@ -32,7 +34,6 @@ const (
 	maxText   = 1 << 16
 	maxTexts  = 64
 
-	damaged   = "is the file damaged? copy it again, or leave it out with exclude"
 	noSamples = "the file holds no samples: record again, or leave it out with exclude"
 
 	// wave64 begins a Wave64 file: a GUID, as those of its chunks are. Theirs are
@@ -96,26 +97,24 @@ func (f *file) get(b []byte, at int64) error {
 	return raw.ReadHeader(f.src, b, at, fault.Plural(int64(len(b)), "byte")+" of header")
 }
 
-// header reads n bytes from a byte on.
-func (f *file) header(at int64, n int) ([]byte, error) {
+// header returns n bytes from a byte on, or raises an error.
+func (f *file) header(at, n int64) []byte {
 	b := make([]byte, n)
-	return b, f.get(b, at)
+	fault.Raise(f.get(b, at))
+
+	return b
 }
 
 // open reads the chunks of a RIFF, RIFX, RF64 or Wave64 file up to its end (data
 // are skipped, not read) and returns a reader of its samples.
-func open(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
+func open(src ingest.Source, o ingest.Options) (_ ingest.Reader, err error) {
+	defer fault.Catch(&err)
+
 	f := &file{src: src, info: ingest.Info{Path: src.Path, Format: "wav"}, order: binary.LittleEndian, ds64: -1}
-	if src.Size < 12 {
-		return nil, f.src.Fault(src.Size, "a RIFF header of 12 bytes",
-			fmt.Sprintf("the end of the file after %s", fault.Plural(src.Size, "byte")), raw.CutShort)
-	}
+	f.src.Unless(src.Size >= 12, src.Size, "a RIFF header of 12 bytes",
+		"the end of the file after "+fault.Plural(src.Size, "byte"), raw.CutShort)
 
-	h, err := f.header(0, 12)
-	if err != nil {
-		return nil, err
-	}
-
+	h := f.header(0, 12)
 	switch string(h[:4]) {
 	case "RIFF", "RF64", "BW64":
 	case "RIFX":
@@ -128,62 +127,40 @@ func open(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
 
 	kind, at := string(h[8:]), int64(8)
 	if f.long {
-		if h, err = f.header(0, 40); err != nil {
-			return nil, err
-		}
-
+		h = f.header(0, 40)
 		if kind, at = "", 24; string(h[:16]) == wave64 && string(h[28:]) == wave64Tail {
 			kind = strings.ToUpper(string(h[24:28]))
 		}
 	}
 
-	if kind != "WAVE" {
-		return nil, f.src.Fault(at, `"WAVE"`, strconv.Quote(kind), "a RIFF file, but not of sound")
+	f.src.Unless(kind == "WAVE", at, `"WAVE"`, strconv.Quote(kind), "a RIFF file, but not of sound")
+
+	end := f.walk()
+	hint := ""
+	if f.order.Uint32(h[4:]) == 0 || end > src.Size {
+		hint = raw.CutShort
 	}
 
-	end, err := f.walk()
-	if err != nil {
-		return nil, err
-	}
+	f.src.Unless(f.fmt != nil, min(end, src.Size), `a "fmt " chunk`, "the end of the file", hint)
+	f.src.Unless(f.hasData, min(end, src.Size), `a "data" chunk`, "the end of the file", noSamples)
+	f.checkFormat()
 
-	if f.fmt == nil {
-		hint := ""
-		if f.order.Uint32(h[4:]) == 0 || end > src.Size {
-			hint = raw.CutShort
-		}
-
-		return nil, f.src.Fault(min(end, src.Size), `a "fmt " chunk`, "the end of the file", hint)
-	}
-
-	if !f.hasData {
-		return nil, f.src.Fault(min(end, src.Size), `a "data" chunk`, "the end of the file", noSamples)
-	}
-
-	if err := f.checkFormat(); err != nil {
-		return nil, err
-	}
-
-	return f.samples(o)
+	return f.samples(o), nil
 }
 
 // walk reads chunk after chunk and returns where the last one ends.
-func (f *file) walk() (int64, error) {
+func (f *file) walk() int64 {
 	at, header, align := int64(12), int64(8), int64(2)
 	if f.long {
 		at, header, align = 40, 24, 8
 	}
 
 	for n := 0; at+header <= f.src.Size; n++ {
-		if n == maxChunks {
-			return at, f.src.Fault(at, "a sound file", fmt.Sprintf("more than %d chunks", maxChunks), damaged)
-		}
+		f.src.Unless(n < maxChunks, at, "a sound file", fmt.Sprintf("more than %d chunks", maxChunks), raw.Damaged)
 
-		h, err := f.header(at, int(header))
-		if err != nil {
-			return at, err
-		}
-
+		h := f.header(at, header)
 		id, length := string(h[:4]), int64(f.order.Uint32(h[4:]))
+
 		if f.long {
 			length = int64(f.order.Uint64(h[16:])) - header // a GUID, and a length that counts the header
 			if string(h[4:16]) != wave64Tail {
@@ -191,15 +168,10 @@ func (f *file) walk() (int64, error) {
 			}
 		}
 
-		if length < 0 {
-			return at, f.src.Fault(at, "a chunk's length", strconv.FormatInt(length, 10), damaged)
-		}
+		f.src.Unless(length >= 0, at, "a chunk's length", strconv.FormatInt(length, 10), raw.Damaged)
 
 		left := f.src.Size - at - header
-		if length, err = f.chunk(id, at+header, length, left); err != nil {
-			return at, err
-		}
-
+		length = f.chunk(id, at+header, length, left)
 		if length > left {
 			break // the claim reaches past the end: nothing can follow
 		}
@@ -208,42 +180,27 @@ func (f *file) walk() (int64, error) {
 		at += (align - at%align) % align
 	}
 
-	return at, nil
+	return at
 }
 
 // chunk reads a chunk whose body of length bytes begins at byte body, with left
 // bytes to the end of the file. It returns the length to skip.
-func (f *file) chunk(id string, body, length, left int64) (int64, error) {
+func (f *file) chunk(id string, body, length, left int64) int64 {
 	switch {
 	case id == "ds64" && f.ds64 < 0:
-		var d [16]byte
+		f.src.Unless(length >= 24 && left >= 24, body, "a ds64 chunk of at least 24 bytes",
+			fault.Plural(min(length, left), "byte"), "")
 
-		if length < 24 || left < 24 {
-			return 0, f.src.Fault(body, "a ds64 chunk of at least 24 bytes", fault.Plural(min(length, left), "byte"), "")
-		}
-
-		if err := f.get(d[:], body); err != nil {
-			return 0, err
-		}
-
-		v := f.order.Uint64(d[8:])
-		if v > math.MaxInt64 {
-			return 0, f.src.Fault(body+8, "a data size", strconv.FormatUint(v, 10)+" bytes", damaged)
-		}
-
+		v := f.order.Uint64(f.header(body, 16)[8:])
+		f.src.Unless(v <= math.MaxInt64, body+8, "a data size", strconv.FormatUint(v, 10)+" bytes", raw.Damaged)
 		f.ds64 = int64(v)
-
 	case id == "fmt " && f.fmt == nil:
-		var err error
-		if f.fmt, err = f.readFormat(body, length, left); err != nil {
-			return 0, err
-		}
-
+		f.fmt = f.readFormat(body, length, left)
 	case id == "data" && !f.hasData:
 		f.hasData, f.dataAt, f.claimAt, f.claimed, f.present = true, body, body-4, length, left
 		if f.long {
 			f.claimAt = body - 8
-			return length, nil
+			return length
 		}
 
 		switch {
@@ -259,10 +216,10 @@ func (f *file) chunk(id string, body, length, left int64) (int64, error) {
 		}
 
 		if f.pipe {
-			return left, nil
+			return left
 		}
 
-		return f.claimed, nil
+		return f.claimed
 
 	case id == "LIST" || id == "bext":
 		f.texts(id, body, min(length, left))
@@ -271,7 +228,7 @@ func (f *file) chunk(id string, body, length, left int64) (int64, error) {
 		f.warn("extra-data", fmt.Sprintf("a second data chunk at byte %d is not read", body-8))
 	}
 
-	return length, nil
+	return length
 }
 
 // looksLikeChunk reports whether a chunk that fits the file begins at a byte: an
@@ -295,22 +252,12 @@ func (f *file) looksLikeChunk(at int64) bool {
 	return at+8+int64(f.order.Uint32(h[4:])) <= f.src.Size
 }
 
-func (f *file) readFormat(body, length, left int64) (*format, error) {
-	if length < 16 {
-		return nil, f.src.Fault(body-4, "a fmt chunk of at least 16 bytes", fault.Plural(length, "byte"), "")
-	}
-
-	if left < 16 {
-		return nil, f.src.Fault(body, "16 bytes of format", "the end of the file", raw.CutShort)
-	}
-
-	var b [40]byte
+func (f *file) readFormat(body, length, left int64) *format {
+	f.src.Unless(length >= 16, body-4, "a fmt chunk of at least 16 bytes", fault.Plural(length, "byte"), "")
+	f.src.Unless(left >= 16, body, "16 bytes of format", "the end of the file", raw.CutShort)
 
 	n := min(length, left, 40)
-	if err := f.get(b[:n], body); err != nil {
-		return nil, err
-	}
-
+	b := f.header(body, n)
 	bo := f.order
 	x := &format{
 		at: body, tag: bo.Uint16(b[0:]), channels: int(bo.Uint16(b[2:])), rate: bo.Uint32(b[4:]),
@@ -318,9 +265,7 @@ func (f *file) readFormat(body, length, left int64) (*format, error) {
 	}
 
 	if x.tag == extensible {
-		if n < 40 {
-			return nil, f.src.Fault(body, "an extensible format of 40 bytes", fault.Plural(n, "byte"), "")
-		}
+		f.src.Unless(n == 40, body, "an extensible format of 40 bytes", fault.Plural(n, "byte"), "")
 
 		x.valid = int(bo.Uint16(b[18:]))
 
@@ -336,78 +281,55 @@ func (f *file) readFormat(body, length, left int64) (*format, error) {
 		case bo.Uint32(g) <= math.MaxUint16 && bo.Uint16(g[4:]) == 0 && bo.Uint16(g[6:]) == 0x0010 && string(g[8:]) == tail:
 			x.tag = uint16(bo.Uint32(g))
 		default:
-			return nil, f.src.Fault(body+24, "the sub-format PCM or IEEE float", fmt.Sprintf("GUID %x", g), "")
+			f.src.Unless(false, body+24, "the sub-format PCM or IEEE float", fmt.Sprintf("GUID %x", g), "")
 		}
 	}
 
-	return x, nil
+	return x
 }
 
 // checkFormat checks the format and names the encoding.
-func (f *file) checkFormat() error {
+func (f *file) checkFormat() {
 	x := f.fmt
-	fail := func(off int64, want, found, hint string) error { return f.src.Fault(x.at+off, want, found, hint) }
-	if x.tag != pcm && x.tag != ieeeFloat {
-		name, ok := tags[x.tag]
-		if !ok {
-			name = "unknown"
-		}
+	unless := func(ok bool, off int64, want, found, hint string) { f.src.Unless(ok, x.at+off, want, found, hint) }
 
-		return fail(0, "PCM or IEEE float samples", fmt.Sprintf("format 0x%04X (%s)", x.tag, name),
-			"convert the file to PCM, e.g. with sox or ffmpeg")
-	}
+	unless(x.tag == pcm || x.tag == ieeeFloat, 0, "PCM or IEEE float samples",
+		fmt.Sprintf("format 0x%04X (%s)", x.tag, cmp.Or(tags[x.tag], "unknown")),
+		"convert the file to PCM, e.g. with sox or ffmpeg")
+	unless(x.channels > 0, 2, "at least one channel", "0", raw.Damaged)
 
-	if x.channels == 0 {
-		return fail(2, "at least one channel", "0", damaged)
-	}
+	bits := strconv.Itoa(x.bits)
+	f.encoding = "PCM " + bits + "-bit"
 
 	switch {
-	case x.tag == ieeeFloat && x.bits == 32:
-		f.kind = raw.F32
-	case x.tag == ieeeFloat && x.bits == 64:
-		f.kind = raw.F64
 	case x.tag == ieeeFloat:
-		return fail(14, "32 or 64 bits per float sample", strconv.Itoa(x.bits), "")
-	case x.bits < 1 || x.bits > 32:
-		return fail(14, "1 to 32 bits per PCM sample", strconv.Itoa(x.bits), "")
+		unless(x.bits == 32 || x.bits == 64, 14, "32 or 64 bits per float sample", bits, "")
+
+		f.encoding = "IEEE float " + bits + "-bit"
+		if f.kind = raw.F32; x.bits == 64 {
+			f.kind = raw.F64
+		}
 	case x.bits == 24 && x.align == 4*x.channels: // left-justified in four bytes, as scipy reads them too
-		f.kind = raw.I32
+		f.kind, f.encoding = raw.I32, "PCM 24-bit in 4 bytes"
 	default: // left-justified in whole bytes
+		unless(x.bits >= 1 && x.bits <= 32, 14, "1 to 32 bits per PCM sample", bits, "")
 		f.kind = []raw.Kind{raw.U8, raw.I16, raw.I24, raw.I32}[(x.bits-1)/8]
 	}
 
-	if want := x.channels * f.kind.Bytes(); x.align != want {
-		return fail(12, fmt.Sprintf("%d bytes per frame (%s of %d bits)", want, fault.Plural(int64(x.channels), "channel"),
-			x.bits), strconv.Itoa(x.align), damaged)
-	}
-
-	switch {
-	case x.tag == ieeeFloat:
-		f.encoding = fmt.Sprintf("IEEE float %d-bit", x.bits)
-	case x.bits == 24 && f.kind == raw.I32:
-		f.encoding = "PCM 24-bit in 4 bytes"
-	default:
-		f.encoding = fmt.Sprintf("PCM %d-bit", x.bits)
-	}
+	want := x.channels * f.kind.Bytes()
+	unless(x.align == want, 12, fmt.Sprintf("%d bytes per frame (%s of %d bits)", want,
+		fault.Plural(int64(x.channels), "channel"), x.bits), strconv.Itoa(x.align), raw.Damaged)
 
 	if x.tag == pcm && x.valid > 0 && x.valid < x.bits {
 		f.encoding += fmt.Sprintf(" (%d valid)", x.valid)
 	}
-
-	return nil
 }
 
 // samples lays out the samples that the header describes.
-func (f *file) samples(o ingest.Options) (ingest.Reader, error) {
+func (f *file) samples(o ingest.Options) ingest.Reader {
 	rateAt := f.fmt.at + 4
-	if f.fmt.rate == 0 {
-		return nil, f.src.Fault(rateAt, "a sampling rate above 0 Hz", "0", damaged)
-	}
-
-	rate, err := o.Rate(f.src.Path, fmt.Sprintf("byte %d", rateAt), float64(f.fmt.rate), 0)
-	if err != nil {
-		return nil, err
-	}
+	f.src.Unless(f.fmt.rate > 0, rateAt, "a sampling rate above 0 Hz", "0", raw.Damaged)
+	rate := fault.Get(o.Rate(f.src.Path, fmt.Sprintf("byte %d", rateAt), float64(f.fmt.rate), 0))
 
 	l := raw.Layout{
 		Offset: f.dataAt, Channels: f.fmt.channels, Kind: f.kind, BigEndian: f.order == binary.BigEndian, Scale: 1,
@@ -420,43 +342,34 @@ func (f *file) samples(o ingest.Options) (ingest.Reader, error) {
 		l.Bias = 128
 	}
 
-	if l.Frames, err = f.frames(int64(l.Channels*f.kind.Bytes()), o); err != nil {
-		return nil, err
-	}
-
-	if l.Frames == 0 {
-		return nil, f.src.Fault(f.dataAt, "samples", "an empty data chunk", noSamples)
-	}
+	l.Frames = f.frames(int64(l.Channels*f.kind.Bytes()), o)
+	f.src.Unless(l.Frames > 0, f.dataAt, "samples", "an empty data chunk", noSamples)
 
 	if f.fmt.bits == 24 && f.kind == raw.I32 {
-		if err := f.padding(l); err != nil {
-			return nil, err
-		}
+		f.padding(l)
 	}
 
 	f.info.Warnings = append(f.info.Warnings, clock.Odd(f.src.Path, "header", rate)...)
-	f.info.Encoding = f.encoding
-	f.info.Channels = make([]ingest.Channel, l.Channels)
-	for i := range f.info.Channels {
-		f.info.Channels[i] = ingest.Channel{Name: strconv.Itoa(i + 1), Unit: "full-scale", RateHz: rate, Samples: l.Frames}
-	}
 
-	return raw.New(f.src, f.info, l), nil
+	f.info.Encoding = f.encoding
+	f.info.Channels = lists.Make(l.Channels, func(i int) ingest.Channel {
+		return ingest.Channel{Name: strconv.Itoa(i + 1), Unit: "full-scale", RateHz: rate, Samples: l.Frames}
+	})
+
+	return raw.New(f.src, f.info, l)
 }
 
 // padding checks that the lowest byte of samples of 24 bits in 4 bytes is zero, at 64
 // places of the data: arecord and others put the samples into the lower three bytes,
 // which would be read 256 times too small.
-func (f *file) padding(l raw.Layout) error {
+func (f *file) padding(l raw.Layout) {
 	b := make([]byte, 1<<12)
-
 	size := 4 * l.Frames * int64(l.Channels)
+
 	for i := range int64(64) {
 		at := size / 64 * i &^ 3
 		b = b[:min(int64(cap(b)), size-at)]
-		if err := raw.ReadHeader(f.src, b, l.Offset+at, "samples"); err != nil {
-			return err
-		}
+		fault.Raise(raw.ReadHeader(f.src, b, l.Offset+at, "samples"))
 
 		for k := 0; k < len(b); k += 4 {
 			pad := k
@@ -465,19 +378,17 @@ func (f *file) padding(l raw.Layout) error {
 			}
 
 			if b[pad] != 0 {
-				return f.src.Fault(l.Offset+at+int64(pad), "a padding byte of 0 in samples of 24 bits in 4 bytes",
+				f.src.Unless(false, l.Offset+at+int64(pad), "a padding byte of 0 in samples of 24 bits in 4 bytes",
 					strconv.Itoa(int(b[pad])), "the samples may lie in the other three bytes: record them in 3 bytes "+
 						"(arecord -f S24_3LE) or 32 bits")
 			}
 		}
 	}
-
-	return nil
 }
 
 // frames returns the number of whole frames of so many bytes, which, where the
 // header claims another number, is an error or a warning depending on the options.
-func (f *file) frames(frame int64, o ingest.Options) (int64, error) {
+func (f *file) frames(frame int64, o ingest.Options) int64 {
 	present := f.present
 	if !f.pipe && f.claimed <= present {
 		present = f.claimed
@@ -486,6 +397,7 @@ func (f *file) frames(frame int64, o ingest.Options) (int64, error) {
 	frames := present / frame
 
 	var found string
+
 	switch {
 	case f.pipe && f.claimed == 0:
 		found = fmt.Sprintf("the header claims no data, the placeholder of a writer that could not finish the header; "+
@@ -499,21 +411,13 @@ func (f *file) frames(frame int64, o ingest.Options) (int64, error) {
 		found = fmt.Sprintf("%d bytes of data are %d frames of %d bytes and %d bytes more", present, frames, frame,
 			present%frame)
 	default:
-		return frames, nil
+		return frames
 	}
 
-	hint := "copy the file again, or use its whole frames with truncated: use"
-	if frames == 0 {
-		hint = noSamples
-	}
+	f.info.Warnings = append(f.info.Warnings,
+		fault.Get(raw.Short(f.src, o, f.claimAt, found, "whole frames", frames > 0))...)
 
-	if frames == 0 || o.Truncated != "use" {
-		return 0, f.src.Fault(f.claimAt, "", found, hint)
-	}
-
-	f.warn("truncated", found+": these are used")
-
-	return frames, nil
+	return frames
 }
 
 // attribute adds an attribute unless its text is empty.

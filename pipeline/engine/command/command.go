@@ -106,10 +106,9 @@ type Executor struct {
 
 // task is one task in hand, from Do to its end.
 type task struct {
-	w      *engine.Work
-	came   time.Time
-	done   chan error
-	before time.Time // its progress when it was submitted last, by the clock of whoever wrote it
+	w    *engine.Work
+	came time.Time
+	done chan error
 }
 
 // part is one folder with its tasks, and one job or one of an array.
@@ -354,13 +353,15 @@ func (e *Executor) look(now time.Time) {
 }
 
 func (p *part) open() bool {
-	for _, t := range p.tasks {
-		if t != nil {
-			return true
-		}
-	}
+	return slices.ContainsFunc(p.tasks, func(t *task) bool { return t != nil })
+}
 
-	return false
+// take returns the tasks in hand, which the part has no more.
+func (p *part) take() []*task {
+	open := slices.DeleteFunc(p.tasks, func(t *task) bool { return t == nil })
+	p.tasks = nil
+
+	return open
 }
 
 // results resolves tasks whose results are there.
@@ -383,11 +384,8 @@ func (e *Executor) results(p *part) {
 
 // end resolves the tasks of a part without a result.
 func (e *Executor) end(p *part, err error) {
-	for i, t := range p.tasks {
-		if t != nil {
-			p.tasks[i] = nil
-			e.resolve(t, err)
-		}
+	for _, t := range p.take() {
+		e.resolve(t, err)
 	}
 }
 
@@ -415,7 +413,7 @@ func (e *Executor) failures(p *part) {
 		for i, t := range p.tasks {
 			if t != nil && t.w.Key == f.Key {
 				p.tasks[i], p.failed = nil, true
-				e.died(t, &TaskError{Text: f.Text, Code: f.Code, Node: f.Node, Log: p.log()}, false)
+				e.died(t, &TaskError{Text: f.Text, Code: f.Code, Node: f.Node, Log: p.log()})
 			}
 		}
 	}
@@ -425,13 +423,7 @@ func (p *part) log() string { return filepath.Join(p.dir, "log") }
 
 // bury books the tasks of a part that died.
 func (e *Executor) bury(p *part, text string) {
-	for i, t := range p.tasks {
-		if t == nil {
-			continue
-		}
-
-		p.tasks[i] = nil
-
+	for _, t := range p.take() {
 		t.w.Refresh()
 
 		if t.w.Sealed() {
@@ -440,19 +432,13 @@ func (e *Executor) bury(p *part, text string) {
 		}
 
 		p.failed = true
-		e.died(t, &TaskError{Text: text, Code: 1, Node: p.life.Node, Log: p.log(), Tail: tail(p.log(), 8)}, true)
+		e.died(t, &TaskError{Text: text, Code: 1, Node: p.life.Node, Log: p.log(), Tail: engine.Tail(p.log(), 8)})
 	}
 }
 
-// died books the end of a task without a result, and has it made again where that may help. One that was cut
-// short and left a new checkpoint goes on there, which is no attempt.
-func (e *Executor) died(t *task, err *TaskError, cut bool) {
-	last := t.w.Progress()
-	progress := cut && !last.IsZero() && !last.Equal(t.before) // clocks of nodes differ
-
-	if !progress {
-		e.attempts[t.w.Key]++
-	}
+// died books the end of a task without a result, and has it made again where that may help.
+func (e *Executor) died(t *task, err *TaskError) {
+	e.attempts[t.w.Key]++
 
 	n := e.attempts[t.w.Key]
 	err.Of = n
@@ -463,13 +449,8 @@ func (e *Executor) died(t *task, err *TaskError, cut bool) {
 	case !again || n >= attempts:
 		e.resolve(t, err)
 	default:
-		how := fmt.Sprintf("attempt %d of %d", n+1, attempts)
-		if progress {
-			how = "it goes on where it stopped"
-		}
-
 		text, _, _ := strings.Cut(err.Text, "\n")
-		t.w.Note(fmt.Sprintf("tried again, %s: %s", how, text))
+		t.w.Note(fmt.Sprintf("tried again, attempt %d of %d: %s", n+1, attempts, text))
 		e.pending = append(e.pending, t)
 		e.stir()
 	}
@@ -481,7 +462,7 @@ func (e *Executor) restart(p *part, now time.Time) {
 	text := "ended before the program began"
 	switch {
 	case !p.left.IsZero() && now.Sub(p.left) > settle:
-		if b := tail(p.log(), 8); b != "" { // the node sees the folder
+		if b := engine.Tail(p.log(), 8); b != "" { // the node sees the folder
 			e.bury(p, "its job "+text+", in a command of setup perhaps")
 			return
 		}
@@ -498,12 +479,7 @@ func (e *Executor) restart(p *part, now time.Time) {
 		e.o.Notify(text + "; its tasks are submitted again")
 	}
 
-	for i, t := range p.tasks {
-		if t == nil {
-			continue
-		}
-
-		p.tasks[i] = nil
+	for _, t := range p.take() {
 		if e.starts[t.w.Key]++; e.starts[t.w.Key] >= starts {
 			e.resolve(t, &TaskError{Text: fmt.Sprintf("started %d times: %s", starts, text), Code: 1})
 			continue

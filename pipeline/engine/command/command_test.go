@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"doubletake/internal/must"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/engine/command"
 	"doubletake/pipeline/engine/job"
@@ -99,17 +100,13 @@ func scheduler(t *testing.T, name, dir string) (o command.Options, told func() s
 
 	bin := t.TempDir()
 	for program, text := range programs[name] {
-		if err := os.WriteFile(filepath.Join(bin, program), []byte("#!/bin/sh\n"+text+"\n"), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(bin, program), []byte("#!/bin/sh\n"+text+"\n"), 0o755))
 	}
 
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 
 	binary, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	var mu sync.Mutex
 	var messages string
@@ -128,13 +125,8 @@ func scheduler(t *testing.T, name, dir string) (o command.Options, told func() s
 func TestSchedulers(t *testing.T) {
 	for _, name := range []string{"pbs", "htcondor"} {
 		dir := filepath.Join(t.TempDir(), "it's a folder")
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
-
-		if err := os.WriteFile(filepath.Join(dir, "die-b"), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(dir, 0o755))
+		must.Do(t, os.WriteFile(filepath.Join(dir, "die-b"), nil, 0o600))
 
 		var notes []string
 
@@ -150,9 +142,8 @@ func TestSchedulers(t *testing.T) {
 			t.Errorf("%s: %+v, %v, %s", name, res, err, told())
 		}
 
-		if len(notes) != 1 || !strings.HasPrefix(notes[0], "tried again, attempt 2 of 3: its ") {
-			t.Errorf("%s: %q", name, notes)
-		}
+		must.Not(t, len(notes) != 1 || !strings.HasPrefix(notes[0], "tried again, attempt 2 of 3: its "),
+			"%s: %q", name, notes)
 	}
 }
 
@@ -160,9 +151,7 @@ func TestSchedulers(t *testing.T) {
 // that differs refuses both, once.
 func TestFails(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "fail-a"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "fail-a"), nil, 0o600))
 
 	o, _ := scheduler(t, "pbs", dir)
 	res, err := engine.Run(t.Context(), plan(dir), engine.Options{Executor: command.New(o), KeepGoing: true})
@@ -182,9 +171,7 @@ func TestFails(t *testing.T) {
 	_, err = engine.Run(t.Context(), plan(dir), engine.Options{Executor: command.New(o), KeepGoing: true})
 
 	words := `does not agree with the machine of the run: kernels is "avx2" there and "portable" here`
-	if !errors.As(err, &te) || te.Code != 2 || te.Of != 1 || strings.Count(err.Error(), words) != 2 {
-		t.Errorf("%v", err)
-	}
+	must.Not(t, !errors.As(err, &te) || te.Code != 2 || te.Of != 1 || strings.Count(err.Error(), words) != 2, "%v", err)
 }
 
 // A command that cannot submit is tried three times; its words are the error, once a task, and no task
@@ -194,15 +181,11 @@ func TestLaunch(t *testing.T) {
 	tried := filepath.Join(dir, "tried")
 
 	binary, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	refuse := filepath.Join(dir, "refuse")
 	script := "#!/bin/sh\necho x >>" + tried + "\necho no such queue >&2\nexit 3\n"
-	if err := os.WriteFile(refuse, []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(refuse, []byte(script), 0o755))
 
 	x := command.New(command.Options{
 		Command: []string{refuse, "-q", "long"}, Parts: 1, Binary: binary, Notify: func(string) {},
@@ -218,9 +201,7 @@ func TestLaunch(t *testing.T) {
 	_, err = engine.Run(t.Context(), plan(dir), engine.Options{Executor: x, KeepGoing: true, Observe: observe})
 
 	words := fmt.Sprintf("submit by %q: exit status 3: no such queue", refuse+" -q long")
-	if err == nil || strings.Count(err.Error(), words) != 2 || len(notes) > 0 {
-		t.Errorf("%v, %q", err, notes)
-	}
+	must.Not(t, err == nil || strings.Count(err.Error(), words) != 2 || len(notes) > 0, "%v, %q", err, notes)
 
 	if b, _ := os.ReadFile(tried); len(b) != 3*2 {
 		t.Errorf("the command was called %d times, expected 3", len(b)/2)
@@ -232,9 +213,7 @@ func TestStatusHangs(t *testing.T) {
 	t.Parallel()
 
 	binary, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

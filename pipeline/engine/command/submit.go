@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,12 +15,16 @@ import (
 	"strings"
 	"time"
 
+	"doubletake/internal/lists"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/engine/job"
 )
 
 // hold is how many seconds a job that finds no work directory keeps its place, so that its node is learned.
 const hold = 20
+
+// toCancel is how long a command that cancels may take.
+const toCancel = 20 * time.Second
 
 // launches is how often a command that does not submit is called.
 const launches = 3
@@ -85,55 +90,46 @@ func (e *Executor) submit(now time.Time) {
 
 		n := min(limit, len(tasks), int(work/worth)+1)
 
-		var lists [][]*task
-		for i := range min(n, limit-len(e.parts)) {
-			var list []*task
-			for _, t := range engine.Part(tasks, i+1, n) {
-				list = append(list, of[t])
-			}
-
-			lists = append(lists, list)
-		}
-
-		if len(lists) > 0 {
-			e.start(set, lists)
+		parts := lists.Make(min(n, limit-len(e.parts)), func(i int) []*task {
+			return lists.Each(engine.Part(tasks, i+1, n), func(t *engine.Task) *task { return of[t] })
+		})
+		if len(parts) > 0 {
+			e.start(set, parts)
 		}
 	}
 }
 
 // start writes parts and has them submitted: as an array, or one by one.
-func (e *Executor) start(set job.Settings, lists [][]*task) {
+func (e *Executor) start(set job.Settings, parts [][]*task) {
 	taken := map[*task]bool{}
-	for _, list := range lists {
-		for _, t := range list {
-			taken[t] = true
-		}
+	for _, t := range slices.Concat(parts...) {
+		taken[t] = true
 	}
 
 	e.pending = slices.DeleteFunc(e.pending, func(t *task) bool { return taken[t] })
 
 	if e.o.Scheduler == nil {
-		for i := range lists {
-			e.write(set, lists[i:i+1])
+		for i := range parts {
+			e.write(set, parts[i:i+1])
 		}
 	} else {
-		e.write(set, lists)
+		e.write(set, parts)
 	}
 }
 
 // write writes the parts of one submission and launches it.
-func (e *Executor) write(set job.Settings, lists [][]*task) {
+func (e *Executor) write(set job.Settings, parts [][]*task) {
 	e.seq++
 	a := job.Array{
-		Settings: set, Name: fmt.Sprintf("dt-%s-%d", e.run, e.seq), Parts: len(lists), Dir: filepath.Join(e.root, "parts"),
+		Settings: set, Name: fmt.Sprintf("dt-%s-%d", e.run, e.seq), Parts: len(parts), Dir: filepath.Join(e.root, "parts"),
 		Words: []string{e.bin, "exec", "--plan", "plan.json"},
 		Avoid: slices.DeleteFunc(slices.Clone(e.blind), func(node string) bool { return node == "" }),
 	}
-	s := &submission{parts: len(lists), open: len(lists)}
+	s := &submission{parts: len(parts), open: len(parts)}
 	e.submissions = append(e.submissions, s)
 
 	var err error
-	for i, list := range lists {
+	for i, list := range parts {
 		p := &part{
 			dir: filepath.Join(a.Dir, fmt.Sprintf("%s-%d", a.Name, i+1)), of: s, n: i + 1, tasks: list,
 			read: map[string]bool{},
@@ -157,13 +153,9 @@ func (e *Executor) write(set job.Settings, lists [][]*task) {
 
 // plan writes the folder of a part.
 func (e *Executor) plan(p *part) error {
-	x := Batch{
-		Format: batchFormat, Config: []byte(e.o.Config), Added: e.o.Added, Dir: []byte(e.o.Dir), Facts: e.o.Facts,
-	}
+	x := Batch{Format: batchFormat, Config: []byte(e.o.Config), Added: e.o.Added, Dir: []byte(e.o.Dir), Facts: e.o.Facts}
 
 	for _, t := range p.tasks {
-		t.before = t.w.Progress()
-
 		if err := t.w.Clear(); err != nil {
 			return err
 		}
@@ -222,7 +214,10 @@ func (e *Executor) script(s *submission, a job.Array) error {
 
 // call runs a command of the scheduler's. What a job in which the driver itself runs, or the user's habits, would
 // make Slurm's commands do otherwise is not in its environment.
-func call(ctx context.Context, dir string, words []string) (string, error) {
+func call(ctx context.Context, longest time.Duration, dir string, words []string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, longest)
+	defer cancel()
+
 	c := exec.CommandContext(ctx, words[0], words[1:]...)
 	c.Dir, c.WaitDelay = dir, time.Second // a child of the command's may live on and hold its output open
 	c.Env = slices.DeleteFunc(os.Environ(), func(kv string) bool {
@@ -233,7 +228,7 @@ func call(ctx context.Context, dir string, words []string) (string, error) {
 	})
 
 	out, err := c.CombinedOutput()
-	if err == nil {
+	if err == nil || errors.Is(err, exec.ErrWaitDelay) {
 		return string(out), nil
 	}
 
@@ -285,14 +280,11 @@ func (e *Executor) launch(s *submission, a job.Array) {
 }
 
 func (e *Executor) submitOnce(ctx context.Context, s *submission, a job.Array) (string, error) {
-	if e.o.Scheduler == nil {
-		return call(ctx, filepath.Join(a.Dir, a.Name+"-1"), s.words)
+	if e.o.Scheduler == nil { // it may return when the part has ended
+		return call(ctx, math.MaxInt64, filepath.Join(a.Dir, a.Name+"-1"), s.words)
 	}
 
-	ctx, cancel := context.WithTimeout(ctx, 90*time.Second)
-	defer cancel()
-
-	return call(ctx, a.Dir, s.words)
+	return call(ctx, 90*time.Second, a.Dir, s.words)
 }
 
 // accept notes the job of a submission.
@@ -316,7 +308,7 @@ func (e *Executor) accept(s *submission, id string) {
 	}
 
 	if errors.Is(err, os.ErrNotExist) { // cancelled meanwhile
-		_, err = call(e.ctx, e.root, s.cancel(id))
+		_, err = call(e.ctx, toCancel, e.root, s.cancel(id))
 	}
 
 	if err != nil {
@@ -328,9 +320,7 @@ func (e *Executor) accept(s *submission, id string) {
 func (e *Executor) cancelOpen() {
 	for _, s := range e.submissions {
 		if s.open > 0 && s.id != "" {
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(e.ctx), 20*time.Second)
-			_, _ = call(ctx, e.root, s.cancel(s.id))
-			cancel()
+			_, _ = call(context.WithoutCancel(e.ctx), toCancel, e.root, s.cancel(s.id))
 		}
 	}
 
@@ -368,9 +358,7 @@ func withdraw(ctx context.Context, root string) int {
 	for l := range strings.Lines(string(b)) {
 		var words []string
 		if json.Unmarshal([]byte(l), &words) == nil && len(words) > 0 {
-			ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
-			_, _ = call(ctx, root, words) // those that ended are unknown
-			cancel()
+			_, _ = call(ctx, toCancel, root, words) // those that ended are unknown
 		}
 	}
 
@@ -400,10 +388,7 @@ func (e *Executor) ask(now time.Time) {
 
 	e.asking = true
 	go func() {
-		ctx, cancel := context.WithTimeout(e.ctx, 60*time.Second)
-		defer cancel()
-
-		out, err := call(ctx, e.root, e.o.Scheduler.Queue())
+		out, err := call(e.ctx, time.Minute, e.root, e.o.Scheduler.Queue())
 		e.post(func() {
 			e.asking = false
 			e.nextAsk = time.Now().Add(e.askEvery)
@@ -471,10 +456,7 @@ func (e *Executor) reason(s *submission) string {
 		return "Ask the scheduler why they wait (qstat; executor.status has it asked). "
 	}
 
-	ctx, cancel := context.WithTimeout(e.ctx, 5*time.Second)
-	defer cancel()
-
-	text, err := call(ctx, e.root, words)
+	text, err := call(e.ctx, 5*time.Second, e.root, words)
 	if err != nil {
 		text = err.Error()
 	}

@@ -2,6 +2,7 @@ package command
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -132,13 +133,8 @@ func Work(ctx context.Context, dir string, b *Batch, load Load, explain func(err
 
 // nodeName is the name of this machine; Slurm may have its own for it.
 func nodeName() string {
-	if n := os.Getenv("SLURMD_NODENAME"); n != "" {
-		return n
-	}
-
 	n, _ := os.Hostname()
-
-	return n
+	return cmp.Or(os.Getenv("SLURMD_NODENAME"), n)
 }
 
 // life is the sign of a worker process: alive.json, rewritten while it lives.
@@ -269,28 +265,3 @@ func (e *TaskError) ExitStatus() int { return e.Code }
 
 // LogPath is the path of the job's log.
 func (e *TaskError) LogPath() string { return e.Log }
-
-// tail returns the last lines of a log, or the first of its last panic.
-func tail(path string, lines int) string {
-	f, err := os.Open(path)
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-
-	if fi, err := f.Stat(); err == nil && fi.Size() > 8192 {
-		_, _ = f.Seek(-8192, io.SeekEnd)
-	}
-
-	b, _ := io.ReadAll(f)
-	all := strings.Split(strings.TrimRight(string(b), "\n"), "\n")
-	from := max(0, len(all)-lines)
-	for i := from - 1; i >= 0; i-- {
-		if strings.HasPrefix(all[i], "panic: ") || strings.HasPrefix(all[i], "fatal error: ") {
-			from = i // what follows is stacks
-			break
-		}
-	}
-
-	return strings.ToValidUTF8(strings.Join(all[from:min(from+lines, len(all))], "\n"), "?")
-}

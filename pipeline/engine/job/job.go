@@ -112,75 +112,28 @@ func (s Settings) Check(scheduler string, fail func(setting, text string)) {
 // character as it is. Characters that only a shell interprets ($, `, ;, |, &, <,
 // >, parentheses, *, ?, [, #, ~, line ends outside quotes) are an error: such
 // commands belong in a script that is named here.
-func Words(command string) ([]string, error) {
+func Words(command string) (words []string, err error) {
 	if strings.ContainsRune(command, 0) {
 		return nil, fmt.Errorf("%q holds a zero byte", command)
 	}
 
-	var words []string
-	var w strings.Builder
-	in := false
-	quote := rune(0)
-
-	runes := []rune(command)
-	for i := 0; i < len(runes); i++ {
-		c := runes[i]
-		switch {
-		case quote == '\'':
-			if c == '\'' {
-				quote = 0
-			} else {
-				w.WriteRune(c)
-			}
-
-		case quote == '"':
-			switch {
-			case c == '"':
-				quote = 0
-			case c == '\\' && i+1 < len(runes) && (runes[i+1] == '"' || runes[i+1] == '\\'):
-				i++
-				w.WriteRune(runes[i])
-			case c == '$' || c == '`':
-				return nil, fmt.Errorf("%q is more than a command and its words: %q is not replaced here; "+
-					"write it in '…' if it is meant literally, or put it into a script and name that: source setup.sh", command, c)
-			default:
-				w.WriteRune(c)
-			}
-
-		case c == '\'' || c == '"':
-			quote, in = c, true
-
-		case c == '\\':
-			if i++; i == len(runes) || runes[i] == '\n' {
-				return nil, fmt.Errorf("%q ends with a backslash", command)
-			}
-
-			w.WriteRune(runes[i])
-			in = true
-
-		case c == ' ' || c == '\t':
-			if in {
-				words = append(words, w.String())
-				w.Reset()
-				in = false
-			}
-
-		case strings.ContainsRune("$`;|&<>()*?[#~\n\r{}!", c):
-			return nil, fmt.Errorf("%q is more than a command and its words: found %q; "+
-				"put it into a script and name that: source setup.sh", command, c)
-
-		default:
-			w.WriteRune(c)
-			in = true
+	within := false // a word
+	for rest := command; rest != ""; {
+		m := piece.FindStringSubmatch(rest)
+		if m == nil {
+			return nil, noWords(command, rest)
 		}
-	}
 
-	if quote != 0 {
-		return nil, fmt.Errorf("%q has a quote that does not end", command)
-	}
+		rest = rest[len(m[0]):]
+		if blank := m[1] != ""; blank || !within {
+			if within = !blank; blank {
+				continue
+			}
 
-	if in {
-		words = append(words, w.String())
+			words = append(words, "")
+		}
+
+		words[len(words)-1] += m[2] + unescaped.Replace(m[3]) + m[4] + m[5]
 	}
 
 	if len(words) == 0 {
@@ -188,6 +141,31 @@ func Words(command string) ([]string, error) {
 	}
 
 	return words, nil
+}
+
+// piece begins a command: blanks, '…', "…", an escaped character, or other characters.
+var piece = regexp.MustCompile("^(?:([ \t]+)|'([^']*)'|\"((?:[^\"$`\\\\]|\\\\[^$`])*)\"|" +
+	"\\\\([^\n])|([^ \t'\"\\\\$`;|&<>()*?\\[#~\n\r{}!]+))")
+
+var unescaped = strings.NewReplacer(`\"`, `"`, `\\`, `\`)
+
+// noWords is the error of a command that goes on with what is no piece.
+func noWords(command, rest string) error {
+	quoted, double := strings.CutPrefix(rest, `"`)
+	shell := strings.IndexAny(quoted, "$`")
+	switch {
+	case double && shell >= 0:
+		return fmt.Errorf("%q is more than a command and its words: %q is not replaced here; "+
+			"write it in '…' if it is meant literally, or put it into a script and name that: source setup.sh", command,
+			quoted[shell])
+	case double || rest[0] == '\'':
+		return fmt.Errorf("%q has a quote that does not end", command)
+	case rest[0] == '\\':
+		return fmt.Errorf("%q ends with a backslash", command)
+	}
+
+	return fmt.Errorf("%q is more than a command and its words: found %q; put it into a script and name that: "+
+		"source setup.sh", command, rest[0])
 }
 
 // kibibytes reads an amount of memory as sbatch does; false where there is none.

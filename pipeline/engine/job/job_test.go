@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"doubletake/internal/must"
 )
 
 // Expected words are written by hand, from what a POSIX shell makes of the same
@@ -26,9 +28,7 @@ func TestWords(t *testing.T) {
 		{"echo 'two\nlines'", []string{"echo", "two\nlines"}},
 	} {
 		got, err := Words(c.in)
-		if err != nil || !reflect.DeepEqual(got, c.want) {
-			t.Errorf("%q: %q, %v; expected %q", c.in, got, err, c.want)
-		}
+		must.Not(t, err != nil || !reflect.DeepEqual(got, c.want), "%q: %q, %v; expected %q", c.in, got, err, c.want)
 	}
 
 	for _, bad := range []string{
@@ -54,14 +54,11 @@ func TestWordsAndShell(t *testing.T) {
 
 		line := strings.Join(quoted, " ")
 		got, err := Words(line)
-		if err != nil || !reflect.DeepEqual(got, words) {
-			t.Fatalf("%q: %q, %v; expected %q", line, got, err, words)
-		}
+		must.Never(t, err != nil || !reflect.DeepEqual(got, words), "%q: %q, %v; expected %q", line, got, err, words)
 
 		out, err := exec.Command("/bin/sh", "-c", "printf '%s\\0' "+line).Output()
-		if err != nil || string(out) != strings.Join(words, "\x00")+"\x00" {
-			t.Fatalf("the shell makes of %q: %q, %v", line, out, err)
-		}
+		must.Never(t, err != nil || string(out) != strings.Join(words, "\x00")+"\x00",
+			"the shell makes of %q: %q, %v", line, out, err)
 	})
 }
 
@@ -83,9 +80,7 @@ func FuzzWords(f *testing.F) {
 		}
 
 		again, err := Words(strings.Join(q, " "))
-		if err != nil || !reflect.DeepEqual(again, words) {
-			t.Errorf("%q: %q, then %q, %v", line, words, again, err)
-		}
+		must.Not(t, err != nil || !reflect.DeepEqual(again, words), "%q: %q, then %q, %v", line, words, again, err)
 	})
 }
 
@@ -97,9 +92,7 @@ func TestCheckExtra(t *testing.T) {
 		"sge": {"-l gpu=1", "-R y"}, "pbs": {"-l place=excl"}, "htcondor": {"requirements = HasAVX2", "+Project = \"x\""},
 	} {
 		for _, o := range list {
-			if err := errors.Join(checkExtra(of, o), checkExtra("", o)); err != nil {
-				t.Error(err)
-			}
+			must.Do(t, errors.Join(checkExtra(of, o), checkExtra("", o)))
 		}
 	}
 
@@ -113,9 +106,7 @@ func TestCheckExtra(t *testing.T) {
 		"htcondor": {"queue = 3", "executable = x", "-l a"}, "": {"--array=0-3", "-t 1-3", "x"},
 	} {
 		for _, o := range list {
-			if checkExtra(of, o) == nil {
-				t.Errorf("%s: %q is taken", of, o)
-			}
+			must.Not(t, checkExtra(of, o) == nil, "%s: %q is taken", of, o)
 		}
 	}
 }
@@ -148,9 +139,7 @@ func TestCheck(t *testing.T) {
 		var got []string
 		c.s.Check(c.of, func(setting, _ string) { got = append(got, setting) })
 
-		if strings.Join(got, " ") != c.want {
-			t.Errorf("%+v: %q, expected %q", c.s, got, c.want)
-		}
+		must.Not(t, strings.Join(got, " ") != c.want, "%+v: %q, expected %q", c.s, got, c.want)
 	}
 }
 
@@ -161,7 +150,5 @@ func TestOver(t *testing.T) {
 		return slices.Contains([]string{"time", "cpus", "setup"}, key)
 	})
 
-	if want := (Settings{Partition: "batch", Time: "4:00:00", Setup: []string{}}); !reflect.DeepEqual(got, want) {
-		t.Errorf("%+v", got)
-	}
+	must.Equal(t, got, (Settings{Partition: "batch", Time: "4:00:00", Setup: []string{}}), "got")
 }

@@ -2,6 +2,7 @@ package job
 
 import (
 	"cmp"
+	_ "embed"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"text/template"
+
+	"doubletake/internal/lists"
 )
 
 // Array is an array job: the parts of a stage.
@@ -36,21 +39,16 @@ type Workflow struct {
 	Arrays []Array
 }
 
-// A Scheduler is the words of a program that runs jobs. Those that submit are a template of an Array, the
-// others of a Job.
+// A Scheduler is a program that runs jobs. Its words are templates of scripts.tmpl: "NAME submit", of an Array (the
+// script is standard input, or follows), "NAME after", the options that make an array wait for another, of that, and of
+// a Job "NAME cancel", "NAME queue", which lists jobs, one a line, and "NAME why", which prints why jobs wait.
 type Scheduler struct {
 	Name     string
 	Title    string
 	template string // of a workflow
 	Index    string // what gives a script its part, from 1
 	Trim     string // what follows the identifier in the output of a submission
-	After    string // options that make an array wait for another, template of that
-	submit   string // the script is standard input, or follows
-	describe string // the file that follows instead, where there is one
-
-	cancel string
-	queue  string // lists jobs, one a line
-	why    string // prints why jobs wait
+	describe string // template of the file that is submitted instead of the script, where there is one
 
 	// In a line of queue: the job, its parts, which count from First, its state, which is Running of one at work,
 	// and its node.
@@ -62,68 +60,30 @@ type Scheduler struct {
 var schedulers = []Scheduler{
 	{
 		Name: "pbs", Title: "OpenPBS or PBS Professional", template: "script", Index: "${PBS_ARRAY_INDEX:-1}",
-		After: `-W depend=afterok:"$after"`,
-		submit: `qsub -N {{.Name}} -j oe -o {{q .Output}} -S {{.Shell}}{{if gt .Parts 1}} -J 1-{{.Parts}}{{end}}` +
-			`{{template "queue" .}}{{with .Seconds}} -l walltime={{.}}{{end}}{{if or .CPUs .MB}} -l select=1` +
-			`{{with .CPUs}}:ncpus={{.}}{{end}}{{with .MB}}:mem={{.}}mb{{end}}{{end}}{{range .Options}} {{.}}{{end}}`,
-		cancel: `qdel {{.ID}}{{if gt .Parts 1}}'[]'{{end}}`, queue: "qstat -t",
-		why:     `qstat -s {{.ID}}{{if gt .Parts 1}}'[]'{{end}}`,
 		line:    regexp.MustCompile(`^(?P<job>\d+)(\[(?P<parts>\d+)\])?[.\s].*\s(?P<state>[A-Z])\s+\S+\s*$`),
 		Running: "R", First: 1,
 	},
 	{
-		Name: "torque", Title: "Torque", template: "script", Index: "${PBS_ARRAYID:-1}",
-		After: `-W depend=afterok{{if gt .Parts 1}}array{{end}}:"$after"`,
-		submit: `qsub -N {{.Name}} -j oe -o {{q .Output}} -S {{.Shell}}{{if gt .Parts 1}} -t 1-{{.Parts}}{{end}}` +
-			`{{template "queue" .}}{{with .Seconds}} -l walltime={{.}}{{end}}` +
-			`{{with .CPUs}} -l nodes=1:ppn={{.}}{{end}}{{with .MB}} -l mem={{.}}mb{{end}}{{range .Options}} {{.}}{{end}}`,
-	},
-	{
 		Name: "sge", Title: "Grid Engine", template: "script", Index: "$SGE_TASK_ID", Trim: ".",
-		After: `-hold_jid "$after"`,
-		submit: `qsub -terse -N {{.Name}} -wd / -V -j y -o {{q .Output}} -S {{.Shell}} -t 1-{{.Parts}}` +
-			`{{template "queue" .}}{{with .Seconds}} -l h_rt={{.}}{{end}}{{with .MB}} -l mem_free={{.}}M{{end}}` +
-			`{{with .CPUs}} -pe smp {{.}}{{end}}{{with .Avoid}} -l 'hostname=!({{join . "|"}})'{{end}}` +
-			`{{range .Options}} {{.}}{{end}}`,
-		cancel: "qdel {{.ID}}", queue: "qstat", why: "qstat -f -explain a",
 		line: regexp.MustCompile(`^ *(?P<job>\d+) +\S+ +\S+ +\S+ +(?P<state>\S+) +\S+ +\S+ +` +
 			`(\S*@(?P<node>\S+) +)?\d+ +(?P<parts>[\d,:-]+) *$`),
 		Running: "r", First: 1,
 	},
 	{
-		Name: "htcondor", Title: "HTCondor's DAGMan", template: "htcondor", Index: "$(($1 + 1))",
-		submit: "condor_submit -terse", describe: "description",
-		cancel: "condor_rm {{.ID}}", queue: "condor_q -autoformat ClusterId ProcId JobStatus RemoteHost",
-		why:     "condor_q -better-analyze {{.ID}}.0",
+		Name: "htcondor", Title: "HTCondor's DAGMan", template: "htcondor", Index: "$(($1 + 1))", describe: "description",
 		line:    regexp.MustCompile(`^(?P<job>\d+) (?P<parts>\d+) (?P<state>\d+) (\S*@)?(?P<node>\S+)$`),
 		Running: "2",
 	},
 	{Name: "k8s", Title: "Kubernetes", template: "k8s"},
 	{
 		Name: "slurm", Title: "Slurm", template: "script", Index: "${SLURM_ARRAY_TASK_ID:-1}", Trim: ";",
-		After: `--dependency=afterok:"$after" --kill-on-invalid-dep=yes`,
-		submit: `sbatch --parsable --job-name={{.Name}} --array=1-{{.Parts}} --chdir=/ --output={{q .Output}}` +
-			`{{if .Logs}}/%x-%a.log{{end}}{{with .Partition}} --partition={{q .}}{{end}}` +
-			`{{with .Account}} --account={{q .}}{{end}}{{with .QOS}} --qos={{q .}}{{end}}` +
-			`{{with .Time}} --time={{q .}}{{end}}{{with .Mem}} --mem={{q .}}{{end}}` +
-			`{{with .CPUs}} --cpus-per-task={{.}}{{end}}{{range .Extra}} {{q .}}{{end}}` +
-			`{{with .Excluded}} --exclude={{q .}}{{end}}`,
-		cancel: "scancel {{.ID}}", queue: `squeue --noheader --me --array "--format=%F %K %T %N"`,
-		why:     `squeue --noheader --jobs={{.ID}} "--format=%i %T %r"`,
 		line:    regexp.MustCompile(`^(?P<job>\d+) (?P<parts>\d+) (?P<state>\S+) (?P<node>\S*)$`),
 		Running: "RUNNING", First: 1,
 	},
 }
 
 // Schedulers lists the names of the schedulers that Workflow.Write knows.
-func Schedulers() []string {
-	names := make([]string, len(schedulers))
-	for i, s := range schedulers {
-		names[i] = s.Name
-	}
-
-	return names
-}
+func Schedulers() []string { return lists.Each(schedulers, func(s Scheduler) string { return s.Name }) }
 
 // Find returns the scheduler of a name, nil without one.
 func Find(name string) *Scheduler {
@@ -142,33 +102,29 @@ type Job struct {
 }
 
 // fill fills a template in.
-func fill(text string, data any) (string, error) {
-	t, err := template.Must(scripts().Clone()).Parse(text)
-
+func fill(name string, data any) (string, error) {
 	var b strings.Builder
-	if err == nil {
-		err = t.Execute(&b, data)
-	}
+	err := scripts().ExecuteTemplate(&b, name, data)
 
 	return b.String(), err
 }
 
 // words are those of a template of a Job.
-func words(text string, j Job) []string {
-	line, err := fill(text, j)
+func (s *Scheduler) words(of string, j Job) []string {
+	line, err := fill(s.Name+" "+of, j)
 	w, bad := Words(line)
 	if err = errors.Join(err, bad); err != nil {
-		panic("job: " + err.Error()) // they are in this file
+		panic("job: " + err.Error()) // they are in scripts.tmpl
 	}
 
 	return w
 }
 
 // Line is the command that submits an array, for a shell.
-func (s *Scheduler) Line(a Array) (string, error) { return fill(s.submit, a) }
+func (s *Scheduler) Line(a Array) (string, error) { return fill(s.Name+" submit", a) }
 
 // Wait returns the options that make an array wait for the one before.
-func (s *Scheduler) Wait(before Array) (string, error) { return fill(s.After, before) }
+func (s *Scheduler) Wait(before Array) (string, error) { return fill(s.Name+" after", before) }
 
 // Submit returns the words that submit an array, which its script follows, or the file that Describe returns.
 func (s *Scheduler) Submit(a Array) ([]string, error) {
@@ -187,37 +143,33 @@ func (s *Scheduler) Describe(a Array, path string) string {
 		return ""
 	}
 
-	var b strings.Builder
-	_ = scripts().ExecuteTemplate(&b, s.describe, struct {
+	text, _ := fill(s.describe, struct {
 		Array
 		Script string
 	}{a, path})
 
-	return b.String()
+	return text
 }
 
 // Script returns the script of an array whose parts work in folders below a.Dir, a.Name with the part's number.
 // A part whose folder is gone has nothing to do. One that does not find a.Dir fails, after hold seconds: meanwhile
 // no other part is sent to its node.
 func (s *Scheduler) Script(a Array, hold int) (string, error) {
-	var b strings.Builder
-	err := scripts().ExecuteTemplate(&b, "part", struct {
+	return fill("part", struct {
 		Array
 		Index string
 		Hold  int
 	}{a, s.Index, hold})
-
-	return b.String(), err
 }
 
 // Cancel returns the words that cancel a job.
-func (s *Scheduler) Cancel(j Job) []string { return words(s.cancel, j) }
+func (s *Scheduler) Cancel(j Job) []string { return s.words("cancel", j) }
 
 // Queue returns the words that list jobs.
-func (s *Scheduler) Queue() []string { return words(s.queue, Job{}) }
+func (s *Scheduler) Queue() []string { return s.words("queue", Job{}) }
 
 // Why returns the words that print why a job waits.
-func (s *Scheduler) Why(j Job) []string { return words(s.why, j) }
+func (s *Scheduler) Why(j Job) []string { return s.words("why", j) }
 
 // Part is the part of a job, counted from 1.
 type Part struct {
@@ -299,14 +251,7 @@ func (w Workflow) Write(out io.Writer, name string) error {
 }
 
 // Line is the program with its arguments, quoted for a shell.
-func (a Array) Line() string {
-	q := make([]string, len(a.Words))
-	for i, w := range a.Words {
-		q[i] = Quote(w)
-	}
-
-	return strings.Join(q, " ")
-}
+func (a Array) Line() string { return strings.Join(lists.Each(a.Words, Quote), " ") }
 
 // quoted are commands, with their words quoted for a shell.
 func quoted(commands []string) ([]string, error) {
@@ -389,14 +334,12 @@ func (a Array) Seconds() int {
 }
 
 // Numbers are the parts.
-func (a Array) Numbers() []int {
-	out := make([]int, a.Parts)
-	for i := range out {
-		out[i] = i + 1
-	}
+func (a Array) Numbers() []int { return lists.Make(a.Parts, func(i int) int { return i + 1 }) }
 
-	return out
-}
+// scriptsText are the templates of scripts and of schedulers' files.
+//
+//go:embed scripts.tmpl
+var scriptsText string
 
 var scripts = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("").Funcs(template.FuncMap{
@@ -406,153 +349,5 @@ var scripts = sync.OnceValue(func() *template.Template {
 		"node":   func(s string) string { return strings.ReplaceAll(s, "-", "_") },
 		"json":   strconv.Quote,
 		"prev":   func(list []Array, i int) Array { return list[i-1] },
-	}).Parse(`
-{{- define "queue"}}{{with .Partition}} -q {{q .}}{{end}}{{with .Account}} -A {{q .}}{{end}}{{end}}
-
-{{- define "setup"}}{{if .Setup}}[ ! -r /etc/profile ] || . /etc/profile # module and its like
-{{end}}set -e
-{{range .Commands}}{{.}}
-{{end}}{{end}}
-
-{{- define "part"}}#!{{.Shell}}
-cd -- {{q .Dir}} || { {{with .Hold}}sleep {{.}}; {{end}}exit 1; }
-cd {{.Name}}-"{{.Index}}" || exit 0 # withdrawn
-exec >>log 2>&1
-here=$PWD
-{{template "setup" .}}cd -- "$here"
-exec {{.Line}}
-{{end}}
-
-{{- define "script"}}#!/bin/sh
-# Submits the stages of {{.Plan}} to {{.S.Title}} as array jobs, each after the one before.
-# Written by pipeline tasks.
-set -eu
-cd -- {{q .Dir}}
-mkdir -p -- {{q .Logs}}
-{{range $i, $a := .Arrays}}
-after=$({{$.S.Line .}}{{if $i}} {{$.S.Wait (prev $.Arrays $i)}}{{end}} <<'END'
-#!{{.Shell}}
-{{template "setup" .}}cd -- {{q $.Dir}}
-exec {{.Line}} "{{$.S.Index}}/{{.Parts}}"
-END
-)
-{{with $.S.Trim}}after=${after%%{{.}}*}
-{{end}}echo "{{.Name}}: $after"
-{{end}}{{end}}
-
-{{- define "requests"}}
-{{- with .Account}}
-    accounting_group = {{.}}{{end}}
-{{- with .CPUs}}
-    request_cpus = {{.}}{{end}}
-{{- with .MB}}
-    request_memory = {{.}}MB{{end}}
-{{- with .Seconds}}
-    allowed_execute_duration = {{.}}{{end}}
-{{- range .Extra}}
-    {{.}}{{end}}{{end}}
-
-{{- define "description"}}
-    universe = vanilla
-    executable = {{.Shell}}
-    arguments = "'{{condor .Script}}' $(Process)"
-    initialdir = /
-    should_transfer_files = NO
-    getenv = true
-{{- with .Avoid}}
-    requirements = {{range $i, $node := .}}{{if $i}} && {{end}}TARGET.Machine =!= {{json $node}}{{end}}{{end}}
-{{- template "requests" .}}
-    queue {{.Parts}}
-{{end}}
-
-{{- define "htcondor"}}# The stages of {{.Plan}} for {{.S.Title}}: condor_submit_dag THIS_FILE
-# Written by pipeline tasks. The folder {{.Logs}} must exist.
-{{range $i, $a := .Arrays}}{{$node := node .Name}}
-SUBMIT-DESCRIPTION {{$node}} {
-    universe = vanilla
-    executable = {{.Shell}}
-    arguments = "{{if .Setup}}-l {{end}}-c '
-{{- range .Commands}}{{condor .}} && {{end}}exec {{condor .Line}} $(part)/{{.Parts}}'"
-    initialdir = {{$.Dir}}
-    should_transfer_files = NO
-    getenv = true
-    output = {{$.Logs}}/{{.Name}}-$(part).log
-    error = {{$.Logs}}/{{.Name}}-$(part).log
-    log = {{$.Logs}}/htcondor.log
-{{- template "requests" .}}
-}
-{{- range .Numbers}}
-JOB {{$node}}_part{{.}} {{$node}}
-VARS {{$node}}_part{{.}} part="{{.}}"
-{{- end}}
-{{- if $i}}
-PARENT
-{{- with prev $.Arrays $i}}{{$p := node .Name}}{{range .Numbers}} {{$p}}_part{{.}}{{end}}{{end}} CHILD
-{{- range .Numbers}} {{$node}}_part{{.}}{{end}}
-{{- end}}
-{{end}}{{end}}
-
-{{- define "k8s"}}#!/bin/sh
-# Runs the stages of {{.Plan}} on {{.S.Title}} as Indexed Jobs, each when the one before is complete.
-# Written by pipeline tasks. Every node must see {{.Dir}}. Commands of setup belong into the image.
-set -eu
-{{range .Arrays}}{{$name := printf "dt-%s-%s" $.Run .Name}}
-kubectl apply -f - <<'END'
-apiVersion: batch/v1
-kind: Job
-metadata:
-  name: {{$name}}
-spec:
-  completionMode: Indexed
-  completions: {{.Parts}}
-  parallelism: {{.Parts}}
-  backoffLimit: {{.Parts}}
-  template:
-    spec:
-      restartPolicy: Never
-{{- with .Seconds}}
-      activeDeadlineSeconds: {{.}}{{end}}
-      securityContext:
-        runAsUser: {{$.User}}
-        runAsGroup: {{$.Group}}
-      containers:
-        - name: pipeline
-          image: {{json $.Image}}
-          command:
-{{- range .Words}}
-            - {{json .}}
-{{- end}}
-            - "$(PART)/{{.Parts}}"
-          workingDir: {{json $.Dir}}
-          env:
-            - name: PART
-              valueFrom:
-                fieldRef:
-                  fieldPath: metadata.annotations['batch.kubernetes.io/job-completion-index']
-{{- if or .CPUs .MB}}
-          resources:
-            requests:
-{{- with .CPUs}}
-              cpu: "{{.}}"{{end}}
-{{- with .MB}}
-              memory: {{.}}Mi{{end}}
-{{- with .MB}}
-            limits:
-              memory: {{.}}Mi{{end}}{{end}}
-          volumeMounts:
-            - name: project
-              mountPath: {{json $.Dir}}
-      volumes:
-        - name: project
-          hostPath:
-            path: {{json $.Dir}}
-            type: Directory
-END
-until kubectl wait --for=condition=complete --timeout=10s job/{{$name}} 2>/dev/null; do
-  if kubectl wait --for=condition=failed --timeout=0s job/{{$name}} 2>/dev/null; then
-    echo "job {{$name}} failed: kubectl logs -l job-name={{$name}}" >&2
-    exit 1
-  fi
-done
-{{end}}{{end}}`))
+	}).Parse(scriptsText))
 })

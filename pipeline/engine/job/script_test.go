@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"doubletake/internal/must"
 )
 
 // flow is two stages, in a folder and with a program whose names need quotes.
@@ -33,8 +35,6 @@ func flow(dir string) Workflow {
 // arguments and run each job of the array as the scheduler would. Expected arguments, by the documents:
 //   - pbs: PBS Professional User's Guide 2021.1, chapter 9 (qsub -J X-Y, PBS_ARRAY_INDEX; a range has at
 //     least two) and section 6.2 (-W depend=afterok:<array>[]); openpbs/openpbs doc/man1/qsub.1B
-//   - torque: docs.adaptivecomputing.com, TORQUE 4.1.3, "Multiple job submission" (qsub -t 0-4, PBS_ARRAYID,
-//     1098[].hostname) and qsub, depend=afterokarray
 //   - sge: qsub(1) of Grid Engine 8.1.9 (-t, -terse, -hold_jid, SGE_TASK_ID; prints 5.1-3:1)
 //   - slurm: sbatch(1) 22.05 (--array, --parsable, --dependency=afterok)
 func TestScripts(t *testing.T) {
@@ -46,11 +46,6 @@ func TestScripts(t *testing.T) {
 			"-N dsp -j oe -o LOGS -S /bin/sh -J 1-3 -q long -A acoustics -l walltime=95400 -l select=1:ncpus=4:mem=1536mb",
 			"-N dsp-2 -j oe -o LOGS -S /bin/bash -W depend=afterok:1[].server",
 			"-N train -j oe -o LOGS -S /bin/sh -J 1-2 -W depend=afterok:2[].server",
-		}},
-		{"torque", "qsub", "%d[].server", "PBS_ARRAYID", [3]string{
-			"-N dsp -j oe -o LOGS -S /bin/sh -t 1-3 -q long -A acoustics -l walltime=95400 -l nodes=1:ppn=4 -l mem=1536mb",
-			"-N dsp-2 -j oe -o LOGS -S /bin/bash -W depend=afterokarray:1[].server",
-			"-N train -j oe -o LOGS -S /bin/sh -t 1-2 -W depend=afterok:2[].server",
 		}},
 		{"sge", "qsub", "%d.1-9:1", "SGE_TASK_ID", [3]string{
 			"-terse -N dsp -wd / -V -j y -o LOGS -S /bin/sh -t 1-3 -q long -A acoustics " +
@@ -72,12 +67,8 @@ func TestScripts(t *testing.T) {
 		path := filepath.Join(dir, "bin")
 
 		write := func(name, text string) {
-			if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(name, []byte(text), 0o755); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.MkdirAll(filepath.Dir(name), 0o755))
+			must.Do(t, os.WriteFile(name, []byte(text), 0o755))
 		}
 
 		write(w.Arrays[0].Words[0], "#!/bin/sh\nprintf '%s|' \"$PWD\" \"$@\" >>\"$PWD/calls\"\necho >>\"$PWD/calls\"\n")
@@ -89,9 +80,7 @@ func TestScripts(t *testing.T) {
 			"printf '"+c.prints+"\\n' $n\n")
 
 		var b strings.Builder
-		if err := w.Write(&b, c.name); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.Write(&b, c.name))
 
 		cmd := exec.Command("/bin/sh", "-c", b.String())
 		cmd.Env = append(os.Environ(), "PATH="+path+":"+os.Getenv("PATH"))
@@ -116,9 +105,7 @@ func TestScripts(t *testing.T) {
 			want = append(want, dir+"|exec|--plan|my plan.yaml|--stage|dsp|--part|"+part+"|")
 		}
 
-		if got := strings.Split(strings.TrimSpace(string(calls)), "\n"); !slices.Equal(got, want) {
-			t.Errorf("%s: the program is called %q", c.name, got)
-		}
+		must.Equal(t, strings.Split(strings.TrimSpace(string(calls)), "\n"), want, "%s: the program is called", c.name)
 	}
 }
 
@@ -129,14 +116,10 @@ func TestHTCondor(t *testing.T) {
 	dir := t.TempDir()
 
 	w := flow(dir)
-	if err := os.WriteFile(w.Arrays[0].Words[0], []byte("#!/bin/sh\nprintf '%s|' \"$@\"\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(w.Arrays[0].Words[0], []byte("#!/bin/sh\nprintf '%s|' \"$@\"\n"), 0o755))
 
 	var b strings.Builder
-	if err := w.Write(&b, "htcondor"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.Write(&b, "htcondor"))
 
 	jobs, parents := 0, []string{}
 	for _, l := range strings.Split(b.String(), "\n") {
@@ -144,10 +127,7 @@ func TestHTCondor(t *testing.T) {
 		switch {
 		case len(f) == 3 && f[0] == "JOB":
 			jobs++
-			if !strings.Contains(b.String(), "SUBMIT-DESCRIPTION "+f[2]+" {") ||
-				!strings.Contains(b.String(), "VARS "+f[1]+" part=") {
-				t.Errorf("%s has no description or variables", l)
-			}
+			must.Contain(t, b.String(), "SUBMIT-DESCRIPTION "+f[2]+" {", "VARS "+f[1]+" part=")
 
 		case len(f) > 0 && f[0] == "PARENT":
 			parents = append(parents, l)
@@ -156,26 +136,21 @@ func TestHTCondor(t *testing.T) {
 			script := strings.NewReplacer(`""`, `"`, "''", "'", "$(part)", "2").Replace(strings.TrimSuffix(a, `'"`))
 
 			out, err := exec.Command("/bin/sh", "-c", script).Output()
-			if err != nil || !strings.HasPrefix(string(out), "exec|--plan|my plan.yaml|--stage|dsp|--part|2/") {
-				t.Errorf("%s\nruns as %q: %s, %v", l, script, out, err)
-			}
+			must.Not(t, err != nil || !strings.HasPrefix(string(out), "exec|--plan|my plan.yaml|--stage|dsp|--part|2/"),
+				"%s\nruns as %q: %s, %v", l, script, out, err)
 		}
 	}
 
 	want := []string{
 		"PARENT dsp_part1 dsp_part2 dsp_part3 CHILD dsp_2_part1", "PARENT dsp_2_part1 CHILD train_part1 train_part2",
 	}
-	if jobs != 6 || !slices.Equal(parents, want) {
-		t.Errorf("%d jobs, %q", jobs, parents)
-	}
+	must.Not(t, jobs != 6 || !slices.Equal(parents, want), "%d jobs, %q", jobs, parents)
 
 	for _, l := range []string{
 		"accounting_group = acoustics", "request_cpus = 4", "request_memory = 1536MB",
 		"allowed_execute_duration = 95400",
 	} {
-		if !strings.Contains(b.String(), "    "+l+"\n") {
-			t.Errorf("no line %q", l)
-		}
+		must.Contain(t, b.String(), "    "+l+"\n")
 	}
 }
 
@@ -184,9 +159,7 @@ func TestSeconds(t *testing.T) {
 	for limit, want := range map[string]int{
 		"": 0, "90": 5400, "1:30": 90, "1:00:05": 3605, "2-3": 2*86400 + 3*3600, "1-02:30": 95400, "UNLIMITED": 0,
 	} {
-		if got := (Array{Settings: Settings{Time: limit}}).Seconds(); got != want {
-			t.Errorf("%q: %d, expected %d", limit, got, want)
-		}
+		must.Equal(t, (Array{Settings: Settings{Time: limit}}).Seconds(), want, "%q", limit)
 	}
 }
 
@@ -215,9 +188,7 @@ func TestSubmit(t *testing.T) {
 		a.Extra = []string{c.extra}
 
 		got, err := s.Submit(a)
-		if err != nil || strings.Join(got, "|") != c.want {
-			t.Errorf("%s: %q, %v", c.name, got, err)
-		}
+		must.Not(t, err != nil || strings.Join(got, "|") != c.want, "%s: %q, %v", c.name, got, err)
 
 		a.Extra, a.Avoid = []string{"--exclude=n3"}, []string{"n1", "n2"}
 		if c.name != "slurm" {
@@ -225,18 +196,11 @@ func TestSubmit(t *testing.T) {
 		}
 
 		got, err = s.Submit(a)
-		if err != nil || c.avoid != "" && got[len(got)-1] != c.avoid {
-			t.Errorf("%s: %q, %v", c.name, got, err)
-		}
+		must.Not(t, err != nil || c.avoid != "" && got[len(got)-1] != c.avoid, "%s: %q, %v", c.name, got, err)
 
 		j := Job{"7", 3}
-		if w := strings.Join(s.Cancel(j), "|"); w != c.cancel {
-			t.Errorf("%s cancels by %q", c.name, w)
-		}
-
-		if w := strings.Join(s.Why(j), "|"); w != c.why {
-			t.Errorf("%s explains by %q", c.name, w)
-		}
+		must.Equal(t, strings.Join(s.Cancel(j), "|"), c.cancel, "%s cancels by", c.name)
+		must.Equal(t, strings.Join(s.Why(j), "|"), c.why, "%s explains by", c.name)
 	}
 
 	want := `
@@ -257,9 +221,7 @@ func TestSubmit(t *testing.T) {
 		Settings: Settings{Mem: "1G", CPUs: 2, Extra: []string{`+Project = "x"`}}, Parts: 3,
 		Avoid: []string{"n1", "n2"},
 	}, "/a 'b'/dt.sh")
-	if got != want {
-		t.Errorf("%s", got)
-	}
+	must.Equal(t, got, want, "got")
 }
 
 // The script of a part is run by a shell, as each scheduler would: the folder is that of the part, words of the setup
@@ -267,15 +229,13 @@ func TestSubmit(t *testing.T) {
 // holds its place and fails.
 func TestScript(t *testing.T) {
 	for _, s := range schedulers {
-		if s.queue == "" {
+		if s.line == nil {
 			continue
 		}
 
 		dir := filepath.Join(t.TempDir(), "it's a folder")
 		at := filepath.Join(dir, "dt-x-2")
-		if err := os.MkdirAll(at, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(at, 0o755))
 
 		a := Array{
 			Settings: Settings{Setup: []string{`echo "a  b" "it's"`, "cd /"}}, Name: "dt-x", Parts: 2, Dir: dir,
@@ -283,9 +243,7 @@ func TestScript(t *testing.T) {
 		}
 
 		text, err := s.Script(a, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		run := func() error {
 			c := exec.Command("/bin/bash", "-c", text, "script", "1")
@@ -298,17 +256,13 @@ func TestScript(t *testing.T) {
 
 		err = run()
 		log, _ := os.ReadFile(filepath.Join(at, "log"))
-		if err != nil || string(log) != "a  b it's\nx y\n" {
-			t.Errorf("%s: %q, %v", s.Name, log, err)
-		}
+		must.Not(t, err != nil || string(log) != "a  b it's\nx y\n", "%s: %q, %v", s.Name, log, err)
 
 		if err := errors.Join(os.RemoveAll(at), run()); err != nil {
 			t.Errorf("%s: a part that is withdrawn: %v", s.Name, err)
 		}
 
-		if err := os.RemoveAll(dir); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.RemoveAll(dir))
 
 		if err := run(); err == nil {
 			t.Errorf("%s: a part that sees no work directory succeeds", s.Name)

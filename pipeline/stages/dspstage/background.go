@@ -3,7 +3,6 @@ package dspstage
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -81,24 +80,15 @@ func planBackground(exp plan.Experiment, rec *ingeststage.Recordings) *engine.De
 // add measures the microphones of one recording.
 func (bg *Background) add(ctx context.Context, src *plan.Source, cal []ingeststage.Sensitivity, name,
 	path string,
-) error {
-	rd, err := format.Open(path, src.Options.In(ctx))
-	if err != nil {
-		return err
-	}
+) (err error) {
+	defer fault.Catch(&err)
+	rd := fault.Get(format.Open(path, src.Options.In(ctx)))
 	defer rd.Close()
 	info := rd.Info()
 	info.Path = name
-	run, err := ingeststage.WholeFile(info, src.Grouping)
-	if err != nil {
-		return err
-	}
-
+	run := fault.Get(ingeststage.WholeFile(info, src.Grouping))
 	_, warnings, err := stats.Scan(ctx, rd, run)
-	if err != nil {
-		return err
-	}
-
+	fault.Raise(err)
 	for _, w := range slices.Concat(info.Warnings, warnings) {
 		w.Path = name
 		bg.Warnings = append(bg.Warnings, w)
@@ -106,11 +96,7 @@ func (bg *Background) add(ctx context.Context, src *plan.Source, cal []ingeststa
 
 	var tones []tone // the loudest channel's, by frequency
 	for _, rec := range run.Recordings {
-		c, err := measureChannel(ctx, rd, src, cal, info, rec.Channels[0])
-		if err != nil {
-			return err
-		}
-
+		c := measureChannel(ctx, rd, src, cal, info, rec.Channels[0])
 		for _, t := range c.Tones {
 			at := slices.IndexFunc(tones, func(s tone) bool { return math.Abs(s.Hz-t.Hz) < 2*c.BinHz })
 			switch {
@@ -121,7 +107,7 @@ func (bg *Background) add(ctx context.Context, src *plan.Source, cal []ingeststa
 			}
 		}
 
-		bg.Channels = append(bg.Channels, *c)
+		bg.Channels = append(bg.Channels, c)
 	}
 
 	if len(tones) > 0 {
@@ -137,35 +123,14 @@ func (bg *Background) add(ctx context.Context, src *plan.Source, cal []ingeststa
 // measureChannel measures a channel of a recording, in the unit of the levels.
 func measureChannel(ctx context.Context, rd ingest.Reader, src *plan.Source, cal []ingeststage.Sensitivity,
 	info ingest.Info, k int,
-) (*backgroundChannel, error) {
+) backgroundChannel {
 	ch := info.Channels[k]
-
-	scale, err := ingeststage.ScaleOf(src, cal, info, k)
-	if err != nil {
-		return nil, err
-	}
-
-	if ch.RateHz <= 0 {
-		return nil, &fault.Error{
-			Path: info.Path, Want: "a sampling rate", Found: "none in the file",
-			Hint: "state it in the configuration: ingest: {rate_hz: …}",
-		}
-	}
+	scale := fault.Get(ingeststage.ScaleOf(src, cal, info, k))
+	fault.Unless(ch.RateHz > 0, fault.At(info.Path, "", "a sampling rate", "none in the file",
+		"state it in the configuration: ingest: {rate_hz: …}"))
 
 	m, err := dsp.MeasureBackground(ctx, rd, k, 0, ch.Samples, ch.RateHz)
-
-	var de *fault.Error
-	if errors.As(err, &de) && de.Path == "" {
-		placed := *de
-		placed.Path, placed.Place = info.Path, "channel "+ch.Name
-
-		return nil, &placed
-	}
-
-	if err != nil {
-		return nil, err
-	}
-
+	fault.Raise(placed(err, info.Path, func(string) string { return "channel " + ch.Name }))
 	for i := range m.Density {
 		m.Density[i] *= scale.Factor * scale.Factor
 	}
@@ -174,9 +139,9 @@ func measureChannel(ctx context.Context, rd ingest.Reader, src *plan.Source, cal
 		m.Tones[i].MeanSquare *= scale.Factor * scale.Factor
 	}
 
-	return &backgroundChannel{
+	return backgroundChannel{
 		File: info.Path, Name: ch.Name, Unit: scale.Unit, Seconds: float64(ch.Samples) / ch.RateHz, Background: *m,
-	}, nil
+	}
 }
 
 // tone is a tone of the background, in the channel where it is the loudest.
@@ -218,21 +183,16 @@ func (bg *Background) Of(name, unit, path string) ([]dsp.BackgroundRecording, er
 		}
 
 		if c.Unit != unit {
-			return nil, &fault.Error{
-				Path: path, Place: "channel " + name,
-				Want:  fmt.Sprintf("levels in the unit of the background's recording %s, %q", c.File, c.Unit),
-				Found: fmt.Sprintf("%q", unit),
-			}
+			return nil, fault.At(path, "channel "+name,
+				fmt.Sprintf("levels in the unit of the background's recording %s, %q", c.File, c.Unit), fmt.Sprintf("%q", unit), "")
 		}
 
 		out = append(out, dsp.BackgroundRecording{File: c.File, Seconds: c.Seconds, Background: &c.Background})
 	}
 
 	if len(out) == 0 {
-		return nil, &fault.Error{
-			Path: path, Place: "channel " + name,
-			Want: "this channel in the background's recordings", Found: strings.Join(slices.Compact(have), ", "),
-		}
+		return nil, fault.At(path, "channel "+name, "this channel in the background's recordings",
+			strings.Join(slices.Compact(have), ", "), "")
 	}
 
 	return out, nil

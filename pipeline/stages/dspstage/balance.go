@@ -1,13 +1,17 @@
 package dspstage
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"doubletake/dsp"
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
+	"doubletake/ingest/units"
+	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/ingeststage"
 	"doubletake/pipeline/stages/plan"
@@ -18,17 +22,22 @@ type Loads struct {
 	Src     *plan.Source
 	Tare    *Tare      // the recording without wind; nil: none
 	gravity *dsp.Polar // made of it, when first needed
+	moved   []ingest.Warning
 }
 
 // outcomeUnit is the unit of a plain column: the configuration's word, then the
-// file's, then none that is known.
-func (f *Loads) outcomeUnit(role, file string) string {
+// file's, then that of its name where the outcome has the same, then none that is known.
+func (f *Loads) outcomeUnit(role, column, file string) string {
 	if u, ok := config.Find(f.Src.In.Units, role); ok {
 		return u
 	}
 
 	if slices.Contains(ingeststage.Forces, role) && file == "" {
 		return "N" // by the role's name
+	}
+
+	if u, ok := units.OfName(role); ok && file == "" && strings.EqualFold(role, column) {
+		return u.Text // thrust_N
 	}
 
 	if file == "" {
@@ -44,87 +53,77 @@ func (f *Loads) outcomeUnit(role, file string) string {
 func (f *Loads) Series(ctx context.Context, res *ingeststage.FileResult, rec ingest.Recording,
 	chans [][]float64,
 ) (out []dsp.Series, warnings []ingest.Warning, err error) {
+	defer fault.Catch(&err)
 	d := f.Src.DSP
 	roles := f.Src.In.Columns
-	need := func(name string) (float64, error) {
+	need := func(name string) float64 {
 		v, ok := rec.Conditions[name]
-		if !ok {
-			return 0, &fault.Error{
-				Path: res.Path, Want: "a condition " + name,
-				Found: fmt.Sprintf("conditions %v", f.Src.Conditions),
-			}
-		}
+		fault.Unless(ok, fault.At(res.Path, "", "a condition "+name, fmt.Sprintf("conditions %v", f.Src.Conditions), ""))
 
-		return v, nil
+		return v
 	}
 
-	in, err := f.loads(ctx, res, rec, chans)
-	if err != nil {
-		return nil, warnings, err
-	}
+	in := f.loads(ctx, res, rec, chans)
+	warnings, f.moved = f.moved, nil
 
-	series := map[string][]float64{}
-
-	unit, note := map[string]string{}, map[string]string{}
+	of := map[string]dsp.Series{}
 	for i, r := range roles {
-		series[r.Name] = in.series[i]
-		unit[r.Name] = f.outcomeUnit(r.Name, in.units[i])
-		if unit[r.Name] == "file unit" {
-			warnings = append(warnings, ingest.Warning{
-				Path: res.Path, Code: "unit-not-stated",
-				Text: fmt.Sprintf("the unit of column %s is stated neither in the file nor by units: {%s: …}; it is shown as "+
-					"\"file unit\"", r.Value, r.Name),
-			})
+		s := in.series[i]
+		if s.Unit = f.outcomeUnit(r.Name, r.Value, s.Unit); s.Unit == "file unit" {
+			warnings = append(warnings, ingest.Warn(res.Path, "unit-not-stated", "the unit of column %s is stated neither in "+
+				"the file nor by units: {%s: …}; it is shown as \"file unit\"", r.Value, r.Name))
 		} else {
-			v, c, err := ingeststage.ConvertSeries(res.Path, r.Value, r.Name, unit[r.Name], in.series[i])
-			if err != nil {
-				return nil, warnings, err
-			}
-
-			series[r.Name], unit[r.Name], note[r.Name] = v, c.Unit, c.String()
+			v, c, err := ingeststage.ConvertSeries(res.Path, r.Value, r.Name, s.Unit, s.Values)
+			fault.Raise(err)
+			s.Values, s.Unit, s.Note = v, c.Unit, c.String()
 		}
+
+		of[r.Name] = s
+	}
+
+	if b := f.Src.In.Balance; b != nil && b.ReferenceM != nil {
+		var forces, moments [3][]float64
+		for i, axis := range []string{"x", "y", "z"} {
+			m := of["m"+axis+"_nm"]
+			m.Values = slices.Clone(m.Values)
+			forces[i], moments[i], of["m"+axis+"_nm"] = of["f"+axis+"_n"].Values, m.Values, m
+		}
+
+		dsp.MomentsAbout(moments, forces, [3]float64(b.ReferenceM))
 	}
 
 	if f.Src.In.Axes == "body" {
 		if in.angle == nil {
-			alpha, err := need("alpha_deg")
-			if err != nil {
-				return nil, warnings, err
-			}
-
-			in.angle = []float64{alpha}
+			in.angle = []float64{need("alpha_deg")}
 		}
 
-		fx, fz := series["fx_n"], series["fz_n"]
-		lift, drag := make([]float64, len(fx)), make([]float64, len(fx))
-		for i := range fx {
-			lift[i], drag[i] = dsp.WindAxes(fx[i], fz[i], in.angle[min(i, len(in.angle)-1)])
+		fx, fz := of["fx_n"], of["fz_n"]
+		lift, drag := make([]float64, len(fx.Values)), make([]float64, len(fx.Values))
+		for i := range lift {
+			lift[i], drag[i] = dsp.WindAxes(fx.Values[i], fz.Values[i], in.angle[min(i, len(in.angle)-1)])
 		}
 
-		series["lift_n"], series["drag_n"] = lift, drag
-		unit["lift_n"], unit["drag_n"] = unit["fz_n"], unit["fx_n"]
-		note["lift_n"], note["drag_n"] = note["fz_n"], note["fx_n"]
+		fx.Values, fz.Values = drag, lift
+		of["drag_n"], of["lift_n"] = fx, fz
 	}
 
 	if d.ChordM > 0 {
-		q, err := f.dynamicPressure(res, rec, in, need)
-		if err != nil {
-			return nil, warnings, err
-		}
-
+		q := f.dynamicPressure(res, rec, in, need)
 		for n, to := range ingeststage.CoefficientOf {
-			force := series[n]
-			series[to] = make([]float64, len(force))
-			for k := range force {
-				series[to][k] = dsp.Coefficient(force[k], q[min(k, len(q)-1)], d.ChordM, d.SpanM)
-			}
+			force := of[n]
+			arm := map[string]float64{"cl": 1, "cd": 1, "cm": d.ChordM}[to]
+			arm = cmp.Or(arm, d.SpanM)
 
-			unit[to], note[to] = "", note[n]
+			of[to] = dsp.Series{Note: force.Note, Values: lists.Make(len(force.Values), func(k int) float64 {
+				return dsp.Coefficient(force.Values[k], q[min(k, len(q)-1)], d.ChordM, d.SpanM) / arm
+			})}
 		}
 	}
 
 	for _, n := range ingeststage.SeriesNames(&f.Src.In, d.ChordM > 0) {
-		out = append(out, dsp.Series{Name: n, Unit: unit[n], Note: note[n], Values: series[n]})
+		s := of[n]
+		s.Name = n
+		out = append(out, s)
 	}
 
 	return out, warnings, nil

@@ -16,7 +16,6 @@ import (
 	"doubletake/dsp"
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
-	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/kv"
 	"doubletake/pipeline/stages/ingeststage"
@@ -76,7 +75,8 @@ type stage struct {
 
 // Plan adds the tasks from recordings, or from a table of pairs, to triplets.arrow and
 // spectra.arrow.
-func Plan(exp plan.Experiment, ing ingeststage.Result) (Result, error) {
+func Plan(exp plan.Experiment, ing ingeststage.Result) (_ Result, err error) {
+	defer fault.Catch(&err)
 	if ing.Recordings == nil {
 		return planPairs(exp, ing), nil
 	}
@@ -84,10 +84,7 @@ func Plan(exp plan.Experiment, ing ingeststage.Result) (Result, error) {
 	rec := ing.Recordings
 	s := &stage{exp: exp, rec: rec, cons: rec.Construction.Describe(), pairs: ing.PairKind}
 	_, s.spectra = rec.Construction.(dsp.OfSpectra)
-	if err := s.check(); err != nil {
-		return Result{}, err
-	}
-
+	fault.Raise(s.check())
 	s.cfg = s.settingsRead()
 	s.local = append([]kv.Pair{
 		{Key: "conditions", Value: strings.Join(rec.Conditions, ",")},
@@ -98,12 +95,7 @@ func Plan(exp plan.Experiment, ing ingeststage.Result) (Result, error) {
 	const most = 3 // outputs of a file's task
 	parts := make([]engine.Dep, 0, most*len(rec.Files))
 	for i := range rec.Files {
-		t, err := s.planFile(&rec.Files[i])
-		if err != nil {
-			return Result{}, err
-		}
-
-		parts = s.appendOutputs(parts, t)
+		parts = s.appendOutputs(parts, s.planFile(&rec.Files[i]))
 	}
 
 	if ing.Shards != nil {
@@ -127,7 +119,7 @@ func Plan(exp plan.Experiment, ing ingeststage.Result) (Result, error) {
 }
 
 // planFile adds the task that makes the rows of one file.
-func (s *stage) planFile(f *ingeststage.File) (*engine.Task, error) {
+func (s *stage) planFile(f *ingeststage.File) *engine.Task {
 	src, bg := s.rec.Source, s.background
 	t := &engine.Task{
 		ID: s.exp.ID("dsp", f.Name), Stage: "dsp", Version: version + s.cons.Version, Config: s.cfg, Local: s.local,
@@ -140,11 +132,7 @@ func (s *stage) planFile(f *ingeststage.File) (*engine.Task, error) {
 		t.Deps = append(t.Deps, *bg)
 	}
 
-	tare, err := NeedsTare(s.exp.File, src, t, f)
-	if err != nil {
-		return nil, err
-	}
-
+	tare := needsTare(s.exp.File, src, t, f)
 	t.Run = func(ctx context.Context, j *engine.Job) error {
 		tables := &fileTables{src: src, loads: &Loads{Src: src, Tare: tare}}
 
@@ -164,14 +152,12 @@ func (s *stage) planFile(f *ingeststage.File) (*engine.Task, error) {
 
 		notes := &FileNotes{Skipped: res.Skipped}
 		if res.Skipped == nil {
-			if err := tables.file(ctx, res, f.Path(j), notes); err != nil {
-				reason, bad := ingeststage.BadRecording(src, err)
-				if !bad {
-					return err
-				}
-
+			err := tables.file(ctx, res, f.Path(j), notes)
+			if reason, bad := ingeststage.BadRecording(src, err); bad {
 				tables = &fileTables{}
 				notes = &FileNotes{Skipped: &ingeststage.Skipped{Path: f.Name, Reason: reason}}
+			} else if err != nil {
+				return err
 			}
 		}
 
@@ -183,7 +169,7 @@ func (s *stage) planFile(f *ingeststage.File) (*engine.Task, error) {
 		return errors.Join(err, plan.WriteJSON(j, NotesJSON, notes))
 	}
 
-	return s.exp.Add(t), nil
+	return s.exp.Add(t)
 }
 
 // appendOutputs appends the outputs of a task that makes rows.
@@ -200,18 +186,14 @@ func (s *stage) appendOutputs(to []engine.Dep, t *engine.Task) []engine.Dep {
 func (s *stage) planShard(first string, parts []engine.Dep) *engine.Task {
 	t := &engine.Task{
 		ID: s.exp.ID("triplets", first), Stage: "dsp", Version: version, Deps: parts, Weight: 0.05, Replaces: true,
-		Run: func(ctx context.Context, j *engine.Job) error {
-			all, err := s.join(ctx, j, parts)
-			if err == nil && s.spectra {
-				err = all.writeSpectra(j, nil)
+		Run: func(ctx context.Context, j *engine.Job) (err error) {
+			defer fault.Catch(&err)
+			all := s.join(ctx, j, parts)
+			if s.spectra {
+				all.writeSpectra(j, nil)
 			}
 
-			if err != nil {
-				return err
-			}
-
-			return errors.Join(plan.WriteTable(j, tripletsArrow, all.triplets),
-				plan.WriteJSON(j, NotesJSON, all.notes...))
+			return errors.Join(plan.WriteTable(j, tripletsArrow, all.triplets), plan.WriteJSON(j, NotesJSON, all.notes...))
 		},
 	}
 
@@ -229,15 +211,10 @@ func (s *stage) settingsRead() []kv.Pair {
 	}
 
 	if !s.spectra {
-		cfg = append(cfg, plan.Settings("ingest", struct {
-			Columns []config.NamedString `key:"columns"`
-			Units   []config.NamedString `key:"units"`
-			Axes    string               `key:"axes"`
-			Balance *config.Balance      `key:"balance"`
-		}{src.In.Columns, src.In.Units, src.In.Axes, src.In.Balance})...)
+		cfg = append(cfg, plan.Only("ingest", plan.Settings("ingest", src.In), "columns", "units", "axes", "balance")...)
 	}
 
-	cfg = append(cfg, src.Derived(slices.Concat(src.Found, src.Derive.Outcomes()))...)
+	cfg = append(cfg, src.Derived(slices.Concat(src.Derive.Conditions(), src.Derive.Outcomes()))...) // columns state them
 
 	return append(cfg, src.Reader...)
 }
@@ -258,6 +235,11 @@ func (s *stage) check() error {
 	case !has("blades"):
 		return s.exp.Errorf("ingest", "the number of blades is not known: expected a condition blades, e.g. "+
 			"constants: {blades: 2}; the conditions are %v", src.Conditions)
+	}
+
+	if src.DSP.Across != "" && !s.cons.Repeats {
+		return s.exp.Errorf("dsp.across", "belongs to triplets: repeats, whose runs are paired; %s makes pairs of each run",
+			src.DSP.Triplets)
 	}
 
 	for _, w := range src.DSP.Within {
@@ -301,17 +283,18 @@ func nothingLeft(notes []FileNotes) string {
 // planTriplets adds the task that joins the files' tables.
 func (s *stage) planTriplets(parts []engine.Dep, ing ingeststage.Result) Result {
 	within := s.exp.Ingest.Within
+	meta := append(s.exp.Meta(plan.Settings("ingest", s.rec.In), s.cfg),
+		kv.Pair{Key: "pairs", Value: s.pairs},
+		kv.Pair{Key: "construction", Value: s.exp.DSP.Triplets})
 	t := &engine.Task{
-		ID: s.exp.ID("triplets"), Stage: "dsp", Version: version + s.cons.Version, Config: s.cfg, Weight: 0.2,
+		ID: s.exp.ID("triplets"), Stage: "dsp", Version: version + s.cons.Version, Config: plan.Stated(meta), Weight: 0.2,
 		Deps: slices.Concat(parts, ing.Results), Replaces: ing.Shards != nil,
 		Publish: []engine.Link{{Output: tripletsArrow, Path: s.exp.Published("dsp", tripletsArrow)}},
 	}
 
 	if s.cons.Repeats {
 		t.Version++ // since runs without a partner are named
-		t.Local = plan.Settings("dsp", struct {
-			Within []config.NamedString `key:"within"`
-		}{s.rec.DSP.Within})
+		t.Local = plan.Only("dsp", plan.Settings("dsp", s.rec.DSP), "within", "across")
 	}
 
 	t.Local = append(t.Local, ing.Points.Settings(within)...)
@@ -326,38 +309,17 @@ func (s *stage) planTriplets(parts []engine.Dep, ing ingeststage.Result) Result 
 		out.Spectra = &engine.Dep{Task: t.ID, Output: spectraArrow}
 	}
 
-	meta := append(s.exp.Meta(plan.Settings("ingest", s.rec.In), s.cfg),
-		kv.Pair{Key: "pairs", Value: s.pairs},
-		kv.Pair{Key: "construction", Value: s.exp.DSP.Triplets})
 	results, points := ing.Results, ing.Points // and no more of what is known
-	t.Run = func(ctx context.Context, j *engine.Job) error {
-		if err := copies(j, results); err != nil {
-			return err
-		}
-
-		all, err := s.join(ctx, j, parts)
-		if err != nil {
-			return err
-		}
-
-		if all.triplets.Rows() == 0 {
-			return &fault.Error{
-				Path: s.exp.File.Path, Place: s.exp.At, Want: "at least one triplet",
-				Found: "none: " + nothingLeft(all.notes),
-			}
-		}
-
-		if err := points.AddSetPoints(within, all.triplets); err != nil {
-			return err
-		}
+	t.Run = func(ctx context.Context, j *engine.Job) (err error) {
+		defer fault.Catch(&err)
+		fault.Raise(copies(j, results))
+		all := s.join(ctx, j, parts)
+		fault.Unless(all.triplets.Rows() > 0,
+			fault.At(s.exp.File.Path, s.exp.At, "at least one triplet", "none: "+nothingLeft(all.notes), ""))
+		fault.Raise(points.AddSetPoints(within, all.triplets))
 
 		if s.cons.Repeats {
-			alone, err := s.pairRepeats(all.triplets)
-			if err != nil {
-				return err
-			}
-
-			all.notes = append(all.notes, FileNotes{Warnings: alone})
+			all.notes = append(all.notes, FileNotes{Warnings: fault.Get(s.pairRepeats(all.triplets))})
 		}
 
 		if s.exp.DSP.Couples {
@@ -365,9 +327,7 @@ func (s *stage) planTriplets(parts []engine.Dep, ing ingeststage.Result) Result 
 		}
 
 		if s.spectra {
-			if err := all.writeSpectra(j, meta); err != nil {
-				return err
-			}
+			all.writeSpectra(j, meta)
 		}
 
 		all.triplets.Meta = meta
@@ -389,9 +349,10 @@ type joined struct {
 }
 
 // join reads the parts, of files or of shards.
-func (s *stage) join(ctx context.Context, j *engine.Job, parts []engine.Dep) (*joined, error) {
+func (s *stage) join(ctx context.Context, j *engine.Job, parts []engine.Dep) *joined {
 	all := &joined{triplets: &table.Table{}, digests: sha256.New()}
 	for _, p := range parts {
+		fault.Raise(ctx.Err())
 		path := j.Input(p.Task, p.Output)
 		switch p.Output {
 		case spectraArrow:
@@ -399,51 +360,31 @@ func (s *stage) join(ctx context.Context, j *engine.Job, parts []engine.Dep) (*j
 			fmt.Fprintln(all.digests, j.InputDigest(p.Task, p.Output))
 
 		case backgroundData:
-			bg, err := ReadBackground(path)
-			if err != nil {
-				return nil, err
-			}
-
-			all.notes = append(all.notes, FileNotes{Warnings: bg.Warnings})
+			all.notes = append(all.notes, FileNotes{Warnings: fault.Get(ReadBackground(path)).Warnings})
 
 		case NotesJSON:
-			if err := plan.EachJSON(path, func(n *FileNotes) { all.notes = append(all.notes, *n) }); err != nil {
-				return nil, err
-			}
+			fault.Raise(plan.EachJSON(path, func(n *FileNotes) { all.notes = append(all.notes, *n) }))
 
 		default:
-			part, err := table.Read(path)
-			if err != nil {
-				return nil, err
-			}
-
+			part := fault.Get(table.Read(path))
 			if part.Rows() == 0 {
 				continue // a skipped file
 			}
 
 			if err := all.triplets.Append(part); err != nil {
-				return nil, &fault.Error{
+				fault.Raise(&fault.Error{
 					Path: s.exp.File.Path, Place: s.exp.At + ".dsp", Want: "the same outcomes of every file",
 					Found: "others in " + p.Task, Err: err,
-				}
-			}
-
-			if err := ctx.Err(); err != nil {
-				return nil, err
+				})
 			}
 		}
 	}
 
-	return all, nil
+	return all
 }
 
 // writeSpectra joins the files' spectra. Their digest is that of the files' digests.
-func (all *joined) writeSpectra(j *engine.Job, meta []kv.Pair) error {
-	if _, err := table.Concat(j.Output(spectraArrow), meta, all.spectra); err != nil {
-		return err
-	}
-
+func (all *joined) writeSpectra(j *engine.Job, meta []kv.Pair) {
+	fault.Get(table.Concat(j.Output(spectraArrow), meta, all.spectra))
 	j.SetDigest(spectraArrow, hex.EncodeToString(all.digests.Sum(nil)))
-
-	return nil
 }

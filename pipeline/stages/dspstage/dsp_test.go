@@ -10,7 +10,9 @@ import (
 	"testing"
 
 	"doubletake/dsp"
+	"doubletake/ingest"
 	"doubletake/ingest/derive"
+	"doubletake/internal/must"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/ingeststage"
@@ -58,9 +60,8 @@ func TestKeys(t *testing.T) {
 		{`columns: {lift_n: "1"}`, `triplets: repeats, seed: 4`, loads},
 	} {
 		b := planned(t, files, `{files: "*.npy", conditions: c.csv, rate_hz: 1000, `+c.ingest+`}`, `{`+c.dsp+`}`)
-		if _, err := Plan(b.Experiment, b.ing); err != nil {
-			t.Fatal(err)
-		}
+		_, err := Plan(b.Experiment, b.ing)
+		must.Do(t, err)
 
 		k := slices.IndexFunc(b.Tasks.Plan.Tasks, func(t *engine.Task) bool { return t.ID == "x/dsp/a.npy" })
 
@@ -75,19 +76,14 @@ func TestKeys(t *testing.T) {
 		slices.Sort(got)
 		slices.Sort(want)
 
-		if !slices.Equal(got, want) {
-			t.Errorf("%s: key holds %v\nwant %v", c.dsp, got, want)
-		}
+		must.Equal(t, got, want, "%s: key holds", c.dsp)
 
 		join := b.Tasks.Plan.Tasks[len(b.Tasks.Plan.Tasks)-1]
-		if join.ID != "x/triplets" || (len(join.Local) > 0) != strings.Contains(c.dsp, "within") {
-			t.Errorf("%s: %s with %v", c.dsp, join.ID, join.Local)
-		}
+		must.Not(t, join.ID != "x/triplets" || (len(join.Local) > 0) != strings.Contains(c.dsp, "within"),
+			"%s: %s with %v", c.dsp, join.ID, join.Local)
 
 		_, spectral := b.Construction.(dsp.OfSpectra)
-		if (len(join.Publish) == 2) != spectral {
-			t.Errorf("%s: publishes %v", c.dsp, join.Publish)
-		}
+		must.Not(t, (len(join.Publish) == 2) != spectral, "%s: publishes %v", c.dsp, join.Publish)
 	}
 }
 
@@ -105,21 +101,16 @@ func TestNeedsShaft(t *testing.T) {
 			"file,rpm", "triplets: split-half-bands, within: {u: 3}",
 			`"u" is not a condition of this experiment, which has [rpm]`,
 		},
+		{
+			"file,blades,rpm,rps", "triplets: split-half-spectrum",
+			"rpm (1/min) and rps (rev/s) are given as conditions; keep one",
+		},
 	} {
-		b := planned(t, map[string]string{"a.npy": x, "c.csv": c.head + "\na.npy,2\n"},
+		row := "\na.npy" + strings.Repeat(",2", strings.Count(c.head, ",")) + "\n"
+		b := planned(t, map[string]string{"a.npy": x, "c.csv": c.head + row},
 			`{files: "*.npy", conditions: c.csv, rate_hz: 1000}`, `{`+c.dsp+`}`)
 		_, err := Plan(b.Experiment, b.ing)
-		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
-			t.Errorf("%s, %s:\n got %v\nwant %s", c.head, c.dsp, err, c.want)
-		}
-	}
-
-	b := planned(t, map[string]string{"a.npy": x, "c.csv": "file,blades,rpm,rps\na.npy,2,3000,50\n"},
-		`{files: "*.npy", conditions: c.csv, rate_hz: 1000}`, `{triplets: split-half-spectrum}`)
-
-	want := "rpm (1/min) and rps (rev/s) are given as conditions; keep one"
-	if _, err := Plan(b.Experiment, b.ing); err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("%v", err)
+		must.Refuse(t, err, c.want)
 	}
 }
 
@@ -132,9 +123,7 @@ func TestFileOfMicrophones(t *testing.T) {
 	f := &fileTables{src: b.Source, loads: &Loads{Src: b.Source}}
 
 	notes := &FileNotes{}
-	if err := f.file(context.Background(), res, b.Files[0].File.Open, notes); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, f.file(context.Background(), res, b.Files[0].File.Open, notes))
 
 	if f.trip.Rows() != 2 || f.spec.Rows() != 4 || len(notes.Notes) != 1 || notes.Notes[0].Levels != 8 {
 		t.Fatalf("%d triplets, %d spectra, %+v", f.trip.Rows(), f.spec.Rows(), notes)
@@ -145,9 +134,7 @@ func TestFileOfMicrophones(t *testing.T) {
 		"bpf2_db_2": 10 * math.Log10(0.0002/4e-10),
 	} {
 		v, err := f.trip.Floats(name)
-		if err != nil || math.Abs(v[1]-want) > 0.1 {
-			t.Errorf("%s: %v, %v; want %.2f", name, v, err, want)
-		}
+		must.Not(t, err != nil || math.Abs(v[1]-want) > 0.1, "%s: %v, %v; want %.2f", name, v, err, want)
 	}
 
 	var names []string
@@ -157,17 +144,14 @@ func TestFileOfMicrophones(t *testing.T) {
 		}
 	}
 
-	if got := strings.Join(names, " "); got != "1 2 rho_db_1 rho_db_2 sd_1 sd_2 hz_1 hz_2 bound_1 bound_2 emergent" {
-		t.Errorf("columns %s", got)
-	}
+	must.Equal(t, strings.Join(names, " "), "1 2 rho_db_1 rho_db_2 sd_1 sd_2 hz_1 hz_2 bound_1 bound_2 emergent",
+		"columns")
 
 	if c := f.trip.Column("bpf1_db_1"); c.Unit != "dB re 20 µPa" || !strings.HasSuffix(c.Description, ", first half") {
 		t.Errorf("%s, %q", c.Unit, c.Description)
 	}
 
-	if got := plan.Outcomes(&f.trip); !slices.Equal(got, []string{"bpf1_db", "bpf2_db"}) {
-		t.Errorf("outcomes %v", got)
-	}
+	must.Equal(t, plan.Outcomes(&f.trip), []string{"bpf1_db", "bpf2_db"}, "outcomes")
 
 	if c := f.spec.Column("power"); c.Unit != "Pa²" || len(c.Lists[3]) != 251 {
 		t.Errorf("spectra in %s with %d bins", c.Unit, len(c.Lists[3]))
@@ -178,27 +162,19 @@ func TestFileOfMicrophones(t *testing.T) {
 	run := res.Runs[0]
 	load, err := b.Construction.(dsp.OfSpectra).Spectra(ingeststage.NewRun(b.Source, res.Info, run.Run, 8000, run.Scale,
 		run.Units))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	an := ingeststage.BorrowAnalyser()
-	if err := an.Load(context.Background(), arrays{sound(1), sound(2)}, load); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, an.Load(context.Background(), arrays{sound(1), sound(2)}, load))
 
 	again.reading.SetSpectra(an)
 
-	if err := again.file(context.Background(), res, b.Files[0].File.Open, &FileNotes{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, again.file(context.Background(), res, b.Files[0].File.Open, &FileNotes{}))
 
 	one, _ := f.trip.Floats("bpf2_db_1")
 
 	two, _ := again.trip.Floats("bpf2_db_1")
-	if !slices.Equal(one, two) {
-		t.Errorf("%v, read once %v", one, two)
-	}
+	must.Not(t, !slices.Equal(one, two), "%v, read once %v", one, two)
 
 	again.reading.Free()
 }
@@ -222,9 +198,7 @@ func TestBadRun(t *testing.T) {
 	res := result(t, b, 0, map[string]float64{"blades": 2.5, "rpm": 3000})
 	f := &fileTables{src: b.Source}
 	err := f.file(context.Background(), res, b.Files[0].File.Open, &FileNotes{})
-	if err == nil || err.Error() != "a.npy: expected a whole number of blades, found blades = 2.5" {
-		t.Errorf("%v", err)
-	}
+	must.Not(t, err == nil || err.Error() != "a.npy: expected a whole number of blades, found blades = 2.5", "%v", err)
 
 	good := result(t, b, 0, map[string]float64{"blades": 2, "rpm": 3000}).Runs[0]
 	bad := res.Runs[0]
@@ -232,9 +206,7 @@ func TestBadRun(t *testing.T) {
 	res.Runs = []ingeststage.RunResult{bad, good}
 
 	notes := &FileNotes{}
-	if err := f.file(context.Background(), res, b.Files[0].File.Open, notes); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, f.file(context.Background(), res, b.Files[0].File.Open, notes))
 
 	if len(notes.Warnings) != 1 || notes.Warnings[0].Code != "left-out" || f.trip.Rows() != 1 {
 		t.Errorf("%+v, %d rows", notes.Warnings, f.trip.Rows())
@@ -260,9 +232,7 @@ func TestNotesAndOutcomes(t *testing.T) {
 	var single RunNote
 	single.add(&dsp.Pairs{Flags: []dsp.Flag{{Channel: 0, Text: "one"}}}, []string{"channel a"})
 
-	if single.Flags[0].Text != "one" {
-		t.Errorf("%+v", single)
-	}
+	must.Not(t, single.Flags[0].Text != "one", "%+v", single)
 
 	f := &fileTables{}
 	outcomes := func(names ...string) *dsp.Pairs {
@@ -274,13 +244,9 @@ func TestNotesAndOutcomes(t *testing.T) {
 		return p
 	}
 
-	if err := f.same(outcomes("a", "b")); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, f.same(outcomes("a", "b")))
 
-	if err := f.same(&dsp.Pairs{}); err != nil {
-		t.Errorf("a run that dropped everything: %v", err)
-	}
+	must.Do(t, f.same(&dsp.Pairs{}))
 
 	if err := f.same(outcomes("a")); err == nil || err.Error() != "expected the outcomes of the file's other runs, a, "+
 		"b, found a" {
@@ -291,39 +257,37 @@ func TestNotesAndOutcomes(t *testing.T) {
 // The condition that the analysis finds is the mean of the halves' speeds.
 func TestWithSpeed(t *testing.T) {
 	given := map[string]float64{"blades": 2}
+	rec := ingest.Recording{Conditions: given}
 
 	f := &fileTables{src: &plan.Source{}}
-	if got, err := f.withSpeed(given, [2]float64{50, 52}); err != nil || len(got) != 1 {
+	if got, err := f.withSpeed(rec, [2]float64{50, 52}); err != nil || len(got) != 1 {
 		t.Errorf("%v", got)
 	}
 
 	f.src.DSP.Track = &dsp.Track{RangeHz: []float64{40, 60}}
-	if got, err := f.withSpeed(given, [2]float64{50, 52}); err != nil || got["rpm_tracked"] != 3060 || len(given) != 1 {
+	if got, err := f.withSpeed(rec, [2]float64{50, 52}); err != nil || got["rpm_tracked"] != 3060 || len(given) != 1 {
 		t.Errorf("%v of %v", got, given)
 	}
 
 	f.src.Derive = speedSquare(t)
-	if got, err := f.withSpeed(given, [2]float64{0.5, 0.5}); err != nil || got["square"] != 900 {
+	if got, err := f.withSpeed(rec, [2]float64{0.5, 0.5}); err != nil || got["square"] != 900 {
 		t.Errorf("%v, %v", got, err)
 	}
 
 	f.src.In.Tachometer = &config.Tachometer{}
-	got, err := f.withSpeed(given, [2]float64{50, 52})
-	if err != nil || got["rpm_measured"] != 3060 || got["rpm_tracked"] != 0 {
-		t.Errorf("%v", got)
-	}
+	got, err := f.withSpeed(rec, [2]float64{50, 52})
+	must.Not(t, err != nil || got["rpm_measured"] != 3060 || got["rpm_tracked"] != 0, "%v", got)
 
-	if got, err := f.withSpeed(given, [2]float64{}); err != nil || len(got) != 1 {
+	if got, err := f.withSpeed(rec, [2]float64{}); err != nil || len(got) != 1 {
 		t.Errorf("a speed nobody found: %v", got)
 	}
 }
 
 // speedSquare derives a condition of one that is found in the sound.
 func speedSquare(t *testing.T) *derive.Set {
-	set, err := derive.New([]derive.Definition{{Name: "square", Text: "rpm_tracked^2"}}, nil, []string{"rpm_tracked"}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	square := []derive.Definition{{Name: "square", Text: "rpm_tracked^2"}}
+	set, err := derive.New(square, nil, []string{"rpm_tracked"}, nil, nil)
+	must.Do(t, err)
 
 	return set
 }
@@ -341,28 +305,18 @@ func TestPairRepeatsAndCouple(t *testing.T) {
 		{Name: "y_bound_2", Bools: []bool{true, false, false}},
 	}}
 
-	src := &plan.Source{Columns: plan.Columns{Conditions: []string{"rpm", "rpm_tracked"}, Found: []string{"rpm_tracked"}}}
-	s := &stage{
-		exp: plan.Experiment{File: &config.File{Path: "p.yaml"}, At: "experiments.x"},
-		rec: &ingeststage.Recordings{Source: src},
-	}
+	s := repeats(plan.Columns{Conditions: []string{"rpm", "rpm_tracked"}, Found: []string{"rpm_tracked"}})
+	_, err := s.pairRepeats(tab)
+	must.Refuse(t, err, "expected conditions that were measured more than once, found 3 runs, all at "+
+		"different conditions")
 
-	if _, err := s.pairRepeats(tab); err == nil ||
-		!strings.Contains(err.Error(), "expected conditions that were measured more than once, found 3 runs, all at "+
-			"different conditions") {
-		t.Errorf("%v", err)
-	}
-
-	src.DSP.Within = []config.NamedString{{Name: "rpm", Value: "20"}}
+	s.rec.DSP.Within = []config.NamedString{{Name: "rpm", Value: "20"}}
 
 	alone, err := s.pairRepeats(tab)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
-	if len(alone) != 1 || alone[0].Text != "1 recording without a partner of another run left out: r2" {
-		t.Errorf("alone: %+v", alone)
-	}
+	must.Not(t, len(alone) != 1 || alone[0].Text != "1 recording without a partner of another run left out: r2",
+		"alone: %+v", alone)
 
 	y1, _ := tab.Floats("y_1")
 
@@ -371,9 +325,7 @@ func TestPairRepeatsAndCouple(t *testing.T) {
 		t.Errorf("%v, %v of %v", y1, y2, tab.Column("run").Strings)
 	}
 
-	if !tab.Column("y_bound_1").Bools[0] || tab.Column("y_bound_2").Bools[0] {
-		t.Error("bounds of other runs")
-	}
+	must.Not(t, !tab.Column("y_bound_1").Bools[0] || tab.Column("y_bound_2").Bools[0], "bounds of other runs")
 
 	couple(tab)
 
@@ -382,65 +334,49 @@ func TestPairRepeatsAndCouple(t *testing.T) {
 	}
 }
 
-// Runs at one set point are repeats: by hand r1 and r3 of 3000, at the mean of their speeds.
-func TestPairRepeatsAtSetPoints(t *testing.T) {
-	names := []string{"r1", "r2", "r3"}
-	tab := &table.Table{Columns: []table.Column{
-		{Name: "run", Strings: names},
-		{Name: "recording", Strings: names},
-		{Name: "rpm", Floats: []float64{2994, 2400, 3008}},
-		{Name: "y_1", Floats: []float64{1, 2, 3}},
-		{Name: "y_2", Floats: []float64{1, 2, 3}},
-	}}
+// Runs at one set point are repeats, by hand r1 and r3 of 3000, at the mean of their speeds; and runs of one condition
+// where their labels are equal, by hand r1 and r3 of A, not r2 of B.
+func TestPairRepeatsAlike(t *testing.T) {
+	for _, c := range []struct {
+		rpm, at []float64
+		within  []config.NamedString
+		labels  []string
+		want    string
+	}{
+		{[]float64{2994, 2400, 3008}, []float64{3001}, []config.NamedString{{Name: "rpm", Value: "0.5 %"}}, nil, "[3000] []"},
+		{[]float64{3000, 3000, 3000}, []float64{3000}, nil, []string{"propeller"}, "[] [A]"},
+	} {
+		names := []string{"r1", "r2", "r3"}
+		tab := &table.Table{Columns: []table.Column{
+			{Name: "run", Strings: names},
+			{Name: "recording", Strings: names},
+			{Name: "rpm", Floats: c.rpm},
+			{Name: "propeller", Strings: []string{"A", "B", "A"}},
+			{Name: "y_1", Floats: []float64{1, 2, 3}},
+			{Name: "y_2", Floats: []float64{1, 2, 3}},
+		}}
+		must.Do(t, (plan.Points{}).AddSetPoints(c.within, tab))
 
-	within := []config.NamedString{{Name: "rpm", Value: "0.5 %"}}
-	if err := (plan.Points{}).AddSetPoints(within, tab); err != nil {
-		t.Fatal(err)
-	}
+		s := repeats(plan.Columns{Conditions: []string{"rpm"}, Labels: c.labels})
+		alone, err := s.pairRepeats(tab)
+		must.Never(t, err != nil || len(alone) != 1 || !strings.Contains(alone[0].Text, "r2"), "%v, %v", alone, err)
 
-	s := &stage{
-		exp: plan.Experiment{File: &config.File{Path: "p.yaml"}, At: "experiments.x"},
-		rec: &ingeststage.Recordings{Source: &plan.Source{Columns: plan.Columns{Conditions: []string{"rpm"}}}},
-	}
+		set, _ := tab.Floats("rpm_set")
+		var named []string
+		if c.labels != nil {
+			named = tab.Column("propeller").Strings
+		}
 
-	alone, err := s.pairRepeats(tab)
-	if err != nil || len(alone) != 1 || !strings.Contains(alone[0].Text, "r2") {
-		t.Fatalf("%v, %v", alone, err)
-	}
-
-	at, _ := tab.Floats("rpm")
-	set, _ := tab.Floats("rpm_set")
-	if !slices.Equal(at, []float64{3001}) || !slices.Equal(set, []float64{3000}) {
-		t.Errorf("pairs at %v of set points %v", at, set)
+		must.Equal(t, fmt.Sprint(tab.Column("run").Strings, set, named), "[r1 + r3] "+c.want, "got")
+		must.Equal(t, tab.Column("rpm").Floats, c.at, "pairs at")
 	}
 }
 
-// Runs of one condition are repeats where their labels are equal: by hand r1 and r3 of A, not
-// r2 of B.
-func TestPairRepeatsOfLabels(t *testing.T) {
-	names := []string{"r1", "r2", "r3"}
-	tab := &table.Table{Columns: []table.Column{
-		{Name: "run", Strings: names},
-		{Name: "recording", Strings: names},
-		{Name: "rpm", Floats: []float64{3000, 3000, 3000}},
-		{Name: "propeller", Strings: []string{"A", "B", "A"}},
-		{Name: "y_1", Floats: []float64{1, 2, 3}},
-		{Name: "y_2", Floats: []float64{1, 2, 3}},
-	}}
-
-	src := &plan.Source{Columns: plan.Columns{Conditions: []string{"rpm"}, Labels: []string{"propeller"}}}
-	s := &stage{
+// repeats is a stage that pairs repeats of recordings with these columns.
+func repeats(c plan.Columns) *stage {
+	return &stage{
 		exp: plan.Experiment{File: &config.File{Path: "p.yaml"}, At: "experiments.x"},
-		rec: &ingeststage.Recordings{Source: src},
-	}
-
-	alone, err := s.pairRepeats(tab)
-	if err != nil || len(alone) != 1 || !strings.Contains(alone[0].Text, "r2") {
-		t.Fatalf("%v, %v", alone, err)
-	}
-
-	if got := fmt.Sprint(tab.Column("run").Strings, tab.Column("propeller").Strings); got != "[r1 + r3] [A]" {
-		t.Error(got)
+		rec: &ingeststage.Recordings{Source: &plan.Source{Columns: c}},
 	}
 }
 
@@ -457,9 +393,7 @@ func TestNothingLeft(t *testing.T) {
 		0: "every recording was dropped", 1: "the one file was left out: bad",
 		2: "2 files were left out: bad; bad", 7: "7 files were left out: bad; bad; bad; bad; bad; and 2 more",
 	} {
-		if got := nothingLeft(skip(n)); got != want {
-			t.Errorf("%d: %s", n, got)
-		}
+		must.Equal(t, nothingLeft(skip(n)), want, "%d", n)
 	}
 }
 
@@ -472,9 +406,7 @@ func TestBackgroundOf(t *testing.T) {
 	}}
 
 	list, err := bg.Of("m1", "Pa", "a.wav")
-	if err != nil || len(list) != 2 || list[1].File != "q2.wav" || list[1].Seconds != 5 {
-		t.Errorf("%+v, %v", list, err)
-	}
+	must.Not(t, err != nil || len(list) != 2 || list[1].File != "q2.wav" || list[1].Seconds != 5, "%+v, %v", list, err)
 
 	for want, c := range map[string][2]string{
 		`a.wav: channel m2: expected levels in the unit of the background's recording q1.wav, "V", found "Pa"`: {"m2", "Pa"},

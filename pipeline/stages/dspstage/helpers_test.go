@@ -12,6 +12,7 @@ import (
 	"doubletake/ingest/format"
 	"doubletake/ingest/ingesttest"
 	"doubletake/ingest/stats"
+	"doubletake/internal/must"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/ingeststage"
@@ -34,22 +35,16 @@ func planned(t *testing.T, files map[string]string, ingest, dsp string) *ingeste
 
 	dir := t.TempDir()
 	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 	}
 
 	yaml := fmt.Sprintf("version: 1\nexperiments:\n  x:\n    ingest: %s\n    dsp: %s\n", ingest, dsp)
 	f, err := config.Parse(filepath.Join(dir, "pipeline.yaml"), []byte(yaml))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	exp := plan.NewExperiment(f, 0, plan.Program{}, plan.NewTasks(&engine.Plan{Dir: filepath.Join(dir, "runs")}))
 	ing, err := ingeststage.Plan(exp, simulatestage.Result{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	return &ingested{exp, ing.Recordings, ing}
 }
@@ -60,9 +55,7 @@ func result(t *testing.T, b *ingested, i int, conditions map[string]float64) *in
 	t.Helper()
 	r := b.Files[i]
 	rd, err := format.Open(r.File.Open, b.Source.Options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer rd.Close()
 	info := rd.Info()
 	info.Path = r.Name

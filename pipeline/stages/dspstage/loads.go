@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,87 +13,108 @@ import (
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/format"
+	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
+	"doubletake/pipeline/kv"
 	"doubletake/pipeline/stages/ingeststage"
 	"doubletake/pipeline/stages/plan"
 )
 
-// Tare is a recording without wind: its name, and where it is to be opened.
-type Tare struct{ name, open string }
-
-// NeedsTare makes the recording without wind of a file an input of a task, and returns
-// it; nil without one.
-func NeedsTare(conf *config.File, src *plan.Source, t *engine.Task, f *ingeststage.File) (*Tare, error) {
-	if src.In.Balance == nil || src.In.Balance.Tare == nil {
-		return nil, nil
-	}
-
-	p := src.In.Balance.Tare.File
-	if column := src.In.Balance.Tare.Column; column != "" {
-		var err error
-		if p, err = ingeststage.OwnTare(column, f.Rows, f.Name); err != nil {
-			return nil, err
-		}
-
-		// Named from the configuration's folder, as recordings are, or from the recording's.
-		near := filepath.Join(filepath.Dir(filepath.FromSlash(f.Name)), filepath.FromSlash(p))
-		if !exists(conf.Resolve(p)) && exists(conf.Resolve(near)) {
-			p = near
-		}
-	}
-
-	file := engine.File{Path: filepath.ToSlash(p), Open: conf.Resolve(p)}
-	if !slices.ContainsFunc(t.Files, func(e engine.File) bool { return e.Path == file.Path }) {
-		t.Files = append(t.Files, file)
-	}
-
-	return &Tare{file.Path, file.Open}, nil
+// Tare is a recording without wind: its name, and where it is to be opened; with the one after the runs.
+type Tare struct {
+	name, open string
+	after      *Tare   // nil: none
+	share      float64 // of the way to the one after at which the file's runs are
 }
 
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
+// needsTare makes the recordings without wind of a file inputs of a task, and returns
+// them; nil without one.
+func needsTare(conf *config.File, src *plan.Source, t *engine.Task, f *ingeststage.File) (tare *Tare) {
+	if src.In.Balance == nil || src.In.Balance.Tare == nil {
+		return nil
+	}
+
+	bal := src.In.Balance.Tare
+	for _, p := range []string{bal.After, cmp.Or(bal.File, bal.Column)} {
+		if p == "" {
+			continue
+		}
+
+		if bal.Column != "" {
+			p = fault.Get(ingeststage.OwnTare(p, f.Rows, f.Name))
+		}
+
+		file := engine.File{Path: filepath.ToSlash(p), Open: conf.Resolve(p)}
+		if !slices.ContainsFunc(t.Files, func(e engine.File) bool { return e.Path == file.Path }) {
+			t.Files = append(t.Files, file)
+		}
+
+		tare = &Tare{name: file.Path, open: file.Open, after: tare}
+	}
+
+	if bal.Drift == "linear" {
+		tare.share = ingeststage.ShareOfRows(src, f)
+		t.Local = append(slices.Clone(t.Local), kv.Pair{Key: "share of the drift", Value: fmt.Sprint(tare.share)})
+	}
+
+	return tare
+}
+
+// CheckTares reads the recordings without wind as a run does.
+func CheckTares(ctx context.Context, exp plan.Experiment, ing ingeststage.Result) (err error) {
+	defer fault.Catch(&err)
+	r := ing.Recordings
+	if r == nil || r.Simulated || r.In.Balance == nil || r.In.Balance.Tare == nil {
+		return nil
+	}
+
+	bal := r.In.Balance
+	matrix := fault.Get(dsp.NewLoadMatrix(bal.Matrix, len(bal.Voltages), bal.Terms))
+	seen := map[string]bool{}
+	for i := range r.Files {
+		for t := needsTare(exp.File, r.Source, &engine.Task{}, &r.Files[i]); t != nil; t = t.after {
+			if !seen[t.open] {
+				seen[t.open] = true
+				(&Loads{Src: r.Source}).polar(ctx, t, matrix)
+			}
+		}
+	}
+
+	return nil
 }
 
 // measured is what the columns of a run hold after the balance's matrix and tare.
 type measured struct {
-	series [][]float64 // per entry of columns
-	units  []string    // by the file or the matrix
-	angle  []float64   // of the arm, deg: per sample, or one; nil: not stated here
-	flow   []float64   // the sensor's, per sample or one; nil: none
-	rho    []float64   // of the air by its pressure and temperature, per sample or one; nil: not measured here
+	series []dsp.Series // per entry of columns, in the unit of the file or the matrix
+	angle  []float64    // of the arm, deg: per sample, or one; nil: not stated here
+	flow   []float64    // the sensor's, per sample or one; nil: none
+	rho    []float64    // of the air by its pressure and temperature, per sample or one; nil: not measured here
 }
 
 // loads computes them from the columns read, in the order of balanceColumns.
 func (f *Loads) loads(ctx context.Context, res *ingeststage.FileResult, rec ingest.Recording,
 	chans [][]float64,
-) (*measured, error) {
+) *measured {
 	in := &f.Src.In
 	unitOf := func(i int) string { return res.Info.Channels[rec.Channels[i]].Unit }
-	m := &measured{}
-
+	plain := func(i int) dsp.Series { return dsp.Series{Unit: unitOf(i), Values: chans[i]} }
 	bal := in.Balance
 	if bal == nil {
-		for i := range in.Columns {
-			m.series, m.units = append(m.series, chans[i]), append(m.units, unitOf(i))
-		}
-		return m, nil
+		return &measured{series: lists.Make(len(in.Columns), plain)}
 	}
 
-	columns := f.Src.Grouping.Channels
+	m, columns := &measured{}, f.Src.Grouping.Channels
 	at := func(name string) []float64 { return chans[slices.Index(columns, name)] }
-	converted := func(column, as string) ([]float64, error) {
+	converted := func(column, as string) []float64 {
 		i := slices.Index(columns, column)
 		v, _, err := ingeststage.ConvertSeries(res.Path, column, as, unitOf(i), chans[i])
-		return v, err
+		fault.Raise(err)
+
+		return v
 	}
 
-	matrix, err := dsp.NewLoadMatrix(bal.Matrix, len(bal.Voltages), bal.Terms)
-	if err != nil {
-		return nil, err
-	}
-
+	matrix := fault.Get(dsp.NewLoadMatrix(bal.Matrix, len(bal.Voltages), bal.Terms))
 	loads := matrix.Loads(chans[:len(bal.Voltages)])
 
 	if bal.Angle != "" {
@@ -106,35 +126,20 @@ func (f *Loads) loads(ctx context.Context, res *ingeststage.FileResult, rec inge
 	}
 
 	if bal.Tare != nil {
-		p, err := f.polar(ctx, matrix)
-		if err != nil {
-			return nil, err
-		}
-
 		angle := m.angle
 		if bal.Tare.Interpolation == "mean" {
 			angle = []float64{0}
 		}
 
-		if err := p.Subtract(loads, angle, bal.ToleranceDeg); err != nil {
-			return nil, err
-		}
+		fault.Raise(f.zero(ctx, matrix).Subtract(loads, angle, bal.ToleranceDeg))
 	}
 
 	for _, c := range in.Columns {
 		name, sign := ingeststage.Component(c.Value)
 		k := slices.Index(bal.Components, name)
 		if k < 0 {
-			i := slices.Index(columns, c.Value)
-			m.series, m.units = append(m.series, chans[i]), append(m.units, unitOf(i))
+			m.series = append(m.series, plain(slices.Index(columns, c.Value)))
 			continue
-		}
-
-		s := slices.Clone(loads[k])
-		if sign < 0 {
-			for i := range s {
-				s[i] = -s[i]
-			}
 		}
 
 		unit := "N"
@@ -145,20 +150,20 @@ func (f *Loads) loads(ctx context.Context, res *ingeststage.FileResult, rec inge
 			unit = "N·m"
 		}
 
-		m.series, m.units = append(m.series, s), append(m.units, unit)
+		signed := lists.Each(loads[k], func(v float64) float64 { return sign * v })
+		m.series = append(m.series, dsp.Series{Unit: unit, Values: signed})
 	}
 
 	if w := bal.Flow; w != nil {
-		return m, m.air(w, at, converted)
+		m.air(w, at, converted)
 	}
 
-	return m, nil
+	return m
 }
 
 // air fills in the flow's sensor and the density. at returns a column, converted
 // one in the unit of a name.
-func (m *measured) air(w *config.Flow, at func(string) []float64, converted func(column, as string) ([]float64, error),
-) error {
+func (m *measured) air(w *config.Flow, at func(string) []float64, converted func(column, as string) []float64) {
 	if w.Column != "" {
 		for _, v := range at(w.Column) {
 			x := v - w.Zero
@@ -185,23 +190,9 @@ func (m *measured) air(w *config.Flow, at func(string) []float64, converted func
 
 	m.flow = perRun(m.flow)
 	if w.Pressure != "" {
-		p, err := converted(w.Pressure, "pressure_pa")
-		if err != nil {
-			return err
-		}
-
-		t, err := converted(w.Temperature, "temperature_c")
-		if err != nil {
-			return err
-		}
-
-		p, t = perRun(p), perRun(t)
-		for i := range p {
-			m.rho = append(m.rho, dsp.AirDensity(p[i], t[i]))
-		}
+		p, t := perRun(converted(w.Pressure, "pressure_pa")), perRun(converted(w.Temperature, "temperature_c"))
+		m.rho = lists.Make(len(p), func(i int) float64 { return dsp.AirDensity(p[i], t[i]) })
 	}
-
-	return nil
 }
 
 func degrees(x []float64, unit string) []float64 {
@@ -209,90 +200,108 @@ func degrees(x []float64, unit string) []float64 {
 		return x
 	}
 
-	out := make([]float64, len(x))
-	for i, v := range x {
-		out[i] = v * 180 / math.Pi
-	}
-
-	return out
+	return lists.Each(x, func(v float64) float64 { return v * 180 / math.Pi })
 }
 
-// polar reads the recording without wind, once per file of the campaign.
-func (f *Loads) polar(ctx context.Context, matrix *dsp.LoadMatrix) (*dsp.Polar, error) {
+// zero is the reading without wind of a file's runs, which is read once.
+func (f *Loads) zero(ctx context.Context, matrix *dsp.LoadMatrix) *dsp.Polar {
 	if f.gravity != nil {
-		return f.gravity, nil
+		return f.gravity
 	}
 
+	p := f.polar(ctx, f.Tare, matrix)
+	if f.Tare.after == nil {
+		f.gravity = p
+		return p
+	}
+
+	later := f.polar(ctx, f.Tare.after, matrix)
+	var parts []string
+	for i, d := range p.Moved(later) {
+		parts = append(parts, fmt.Sprintf("%s by %.2g", f.Src.In.Balance.Components[i], d))
+	}
+
+	code, what := "zero-moved", "tare: {drift: linear} takes it out"
+	if f.Src.In.Balance.Tare.Drift == "linear" {
+		p = p.Toward(later, f.Tare.share)
+		code, what = "drift-corrected", "taken out in proportion to the runs' rows"
+	}
+
+	text := fmt.Sprintf("since %s the zero moved: %s; %s", f.Tare.name, strings.Join(parts, ", "), what)
+	f.gravity, f.moved = p, append(f.moved, ingest.Warning{Path: f.Tare.after.name, Code: code, Text: text})
+
+	return p
+}
+
+// polar reads a recording without wind.
+func (f *Loads) polar(ctx context.Context, tare *Tare, matrix *dsp.LoadMatrix) *dsp.Polar {
 	bal := f.Src.In.Balance
 	t := bal.Tare
-
-	r, err := format.Open(f.Tare.open, f.Src.Options.In(ctx))
-	if err != nil {
-		return nil, ingeststage.Named(err, f.Tare.open, f.Tare.name)
-	}
+	raise := func(err error) { fault.Raise(ingeststage.Named(err, tare.open, tare.name)) }
+	r, err := format.Open(tare.open, f.Src.Options.In(ctx))
+	raise(err)
 	defer r.Close()
 	info := r.Info()
 
-	columns := slices.Clone(bal.Voltages)
+	columns, unit := slices.Clone(bal.Voltages), bal.AngleUnit
 	if t.Interpolation != "mean" {
-		if !ingeststage.AngleColumn(bal, f.Src.Conditions) {
-			return nil, &fault.Error{
-				Path: f.Tare.name, Want: "an angle for each sample, in a column",
-				Found: fmt.Sprintf("balance.angle: %s, which is a condition", bal.Angle),
-				Hint:  "name the angle's column, or use interpolation: mean",
-			}
+		name := angleOf(f.Src, info, tare.name)
+		columns = append(columns, name)
+		if k, err := ingest.FindChannel(info, name); err == nil && name != bal.Angle && info.Channels[k].Unit == "rad" {
+			unit = "rad"
 		}
-
-		columns = append(columns, bal.Angle)
 	}
 
-	var chans []int
-	for _, c := range columns {
+	chans := lists.Each(columns, func(c string) int {
 		k, err := ingest.FindChannel(info, c)
-		if err != nil {
-			return nil, ingeststage.Named(err, f.Tare.open, f.Tare.name)
-		}
+		raise(err)
 
-		chans = append(chans, k)
-	}
-
-	row1 := int64(t.Row1)
+		return k
+	})
 
 	n := info.Channels[chans[0]].Samples
-	row1 = cmp.Or(row1, n)
+	row0, row1 := int64(t.Row0), cmp.Or(int64(t.Row1), n)
+	fault.Unless(row1 <= n && row0 < row1, fault.At(tare.name, "tare", fmt.Sprintf("rows within the %d of the file", n),
+		fmt.Sprintf("%d to %d", row0, row1), ""))
 
-	if row1 > n || int64(t.Row0) >= row1 {
-		return nil, &fault.Error{
-			Path: f.Tare.name, Place: "tare",
-			Want: fmt.Sprintf("rows within the %d of the file", n), Found: fmt.Sprintf("%d to %d", t.Row0, row1),
-		}
-	}
-
-	data, err := ingeststage.ReadColumns(ctx, r, chans, int64(t.Row0), row1-int64(t.Row0))
-	if err != nil {
-		return nil, ingeststage.Named(err, f.Tare.open, f.Tare.name)
-	}
-
+	data, err := ingeststage.ReadColumns(ctx, r, chans, row0, row1-row0)
+	raise(err)
 	for i, x := range data {
 		for k, v := range x {
 			if v-v != 0 {
-				return nil, &fault.Error{
-					Path: f.Tare.name, Place: fmt.Sprintf("column %s, row %d", columns[i], t.Row0+k),
-					Want: "a finite number", Found: fmt.Sprint(v),
-				}
+				fault.Raise(fault.At(tare.name, fmt.Sprintf("column %s, row %d", columns[i], t.Row0+k), "a finite number",
+					fmt.Sprint(v), ""))
 			}
 		}
 	}
 
 	var angle []float64
 	if t.Interpolation != "mean" {
-		angle = degrees(data[len(data)-1], bal.AngleUnit)
+		angle = degrees(data[len(data)-1], unit)
 	}
 
 	p, err := dsp.NewPolar(t.Interpolation, angle, matrix.Loads(data[:len(bal.Voltages)]))
-	f.gravity = p
+	fault.Raise(fault.In(tare.name, err))
 
-	return p, fault.In(f.Tare.name, err)
+	return p
+}
+
+// angleOf is the column of a recording without wind that has its angle: the one that the configuration names, or,
+// where the runs' angle is a condition, the only one in degrees or radians.
+func angleOf(src *plan.Source, info ingest.Info, name string) string {
+	bal := src.In.Balance
+	if a := bal.Tare.Angle; a != "" || ingeststage.AngleColumn(bal, src.Conditions) {
+		return cmp.Or(a, bal.Angle)
+	}
+
+	found := lists.Keep(info.Channels, func(c ingest.Channel) bool {
+		return slices.Contains([]string{"deg", "°", "rad"}, c.Unit) || c.Name == bal.Angle
+	})
+	fault.Unless(len(found) == 1, fault.At(name, "", "the angle of each sample, in a column in degrees",
+		fmt.Sprintf("columns %v, and balance.angle: %s is a condition", info.Names(), bal.Angle),
+		"name the column of this file with tare: {angle: COLUMN}, or use interpolation: mean"))
+
+	return found[0].Name
 }
 
 // dynamicPressure is q in Pa of a run, one value or one per sample: measured by
@@ -300,18 +309,15 @@ func (f *Loads) polar(ctx context.Context, matrix *dsp.LoadMatrix) (*dsp.Polar, 
 // and temperature before the run's own conditions before the configuration's;
 // with the walls' blockage.
 func (f *Loads) dynamicPressure(res *ingeststage.FileResult, rec ingest.Recording, in *measured,
-	need func(string) (float64, error),
-) ([]float64, error) {
-	d := f.Src.DSP
-	c := rec.Conditions
-
+	need func(string) float64,
+) (q []float64) {
+	d, c, bal := f.Src.DSP, rec.Conditions, f.Src.In.Balance
 	rho := d.DensityKgM3
 	if rho == 0 && d.PressurePa > 0 {
 		rho = dsp.AirDensity(d.PressurePa, d.TemperatureC)
 	}
 
 	p, hasP := c["pressure_pa"]
-
 	t, hasT := c["temperature_c"]
 	if own, ok := c["density_kg_m3"]; ok {
 		rho = own
@@ -319,38 +325,27 @@ func (f *Loads) dynamicPressure(res *ingeststage.FileResult, rec ingest.Recordin
 		rho = dsp.AirDensity(p, t)
 	}
 
-	bal := f.Src.In.Balance
-
 	air := []float64{rho}
 	if in.rho != nil {
 		air = in.rho
 	}
 
-	pressure := func(u []float64) (q []float64) {
-		for i := range max(len(u), len(air)) {
-			q = append(q, dsp.DynamicPressure(air[min(i, len(air)-1)], u[min(i, len(u)-1)]))
-		}
-		return q
+	pressure := func(u []float64) []float64 {
+		return lists.Make(max(len(u), len(air)), func(i int) float64 {
+			return dsp.DynamicPressure(air[min(i, len(air)-1)], u[min(i, len(u)-1)])
+		})
 	}
 
-	var q []float64
+	measured, known := c["q_pa"]
 	switch {
 	case in.flow != nil && bal.Flow.Quantity == "q_pa":
 		q = slices.Clone(in.flow)
 	case in.flow != nil:
 		q = pressure(in.flow)
+	case known:
+		q = []float64{measured}
 	default:
-		if v, ok := c["q_pa"]; ok {
-			q = []float64{v}
-			break
-		}
-
-		u, err := need("u_inf_m_s")
-		if err != nil {
-			return nil, err
-		}
-
-		q = pressure([]float64{u})
+		q = pressure([]float64{need("u_inf_m_s")})
 	}
 
 	for i := range q {
@@ -359,12 +354,9 @@ func (f *Loads) dynamicPressure(res *ingeststage.FileResult, rec ingest.Recordin
 		}
 
 		if !(q[i] > 0) {
-			return nil, &fault.Error{
-				Path: res.Path, Place: rec.ID, Want: "a dynamic pressure above zero",
-				Found: fmt.Sprintf("%g Pa", q[i]),
-			}
+			fault.Raise(fault.At(res.Path, rec.ID, "a dynamic pressure above zero", fmt.Sprintf("%g Pa", q[i]), ""))
 		}
 	}
 
-	return q, nil
+	return q
 }

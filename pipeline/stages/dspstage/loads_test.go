@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"doubletake/internal/must"
 )
 
 // seriesOf makes the outcomes of file "a.csv" of a balance.
@@ -15,15 +17,14 @@ func seriesOf(t *testing.T, files map[string]string, ingest, dspSection string,
 	t.Helper()
 
 	b := planned(t, files, ingest, dspSection)
-	if _, err := Plan(b.Experiment, b.ing); err != nil {
-		t.Fatal(err)
-	}
+	_, err = Plan(b.Experiment, b.ing)
+	must.Do(t, err)
 
 	res := result(t, b, 0, conditions)
 
 	l := &Loads{Src: b.Source}
 	if bal := b.Source.In.Balance; bal != nil && bal.Tare != nil {
-		l.Tare = &Tare{bal.Tare.File, b.File.Resolve(bal.Tare.File)}
+		l.Tare = &Tare{name: bal.Tare.File, open: b.File.Resolve(bal.Tare.File)}
 	}
 
 	rd := make([][]float64, 0)
@@ -53,9 +54,7 @@ func TestSeriesAxesAndCoefficients(t *testing.T) {
 	const in = `{files: "*.csv", conditions: c.txt, columns: {fx_n: Fx, fz_n: Fz}, axes: body}`
 	at := map[string]float64{"alpha_deg": 30, "u_inf_m_s": 10}
 	names, value, _, err := seriesOf(t, files, in, `{triplets: split-halves}`, at)
-	if err != nil || !slices.Equal(names, []string{"lift_n N", "drag_n N"}) {
-		t.Fatalf("%v, %v", names, err)
-	}
+	must.Never(t, err != nil || !slices.Equal(names, []string{"lift_n N", "drag_n N"}), "%v, %v", names, err)
 
 	sin, cos := 0.5, math.Sqrt(3)/2
 	if got, want := value("lift_n")[1], 20*cos-2*sin; math.Abs(got-want) > 1e-12 {
@@ -64,9 +63,7 @@ func TestSeriesAxesAndCoefficients(t *testing.T) {
 
 	names, value, _, err = seriesOf(t, files, in,
 		`{triplets: split-halves, chord_m: 0.1, span_m: 0.5, density_kg_m3: 1.2}`, at)
-	if err != nil || !slices.Equal(names, []string{"cl ", "cd "}) {
-		t.Fatalf("%v, %v", names, err)
-	}
+	must.Never(t, err != nil || !slices.Equal(names, []string{"cl ", "cd "}), "%v, %v", names, err)
 
 	if got, want := value("cd")[0], (1*cos+10*sin)/3; math.Abs(got-want) > 1e-12 {
 		t.Errorf("c_D %g, want %g", got, want)
@@ -92,9 +89,8 @@ func TestSeriesUnits(t *testing.T) {
 	names, _, warnings, err := seriesOf(t, files,
 		`{files: "*.csv", conditions: c.txt, columns: {moment: A, torque: B}, units: {torque: N·m}}`,
 		`{triplets: split-halves}`, map[string]float64{"alpha_deg": 3})
-	if err != nil || !slices.Equal(names, []string{"moment file unit", "torque N·m"}) || warnings != 1 {
-		t.Errorf("%v, %d warnings, %v", names, warnings, err)
-	}
+	must.Not(t, err != nil || !slices.Equal(names, []string{"moment file unit", "torque N·m"}) || warnings != 1,
+		"%v, %d warnings, %v", names, warnings, err)
 }
 
 // Expected: the matrix times the voltages, the sign in front of a load, the mean
@@ -111,9 +107,7 @@ func TestSeriesOfVoltages(t *testing.T) {
 			`matrix: [[2, 0], [0, 3]], components: [Fx, Fz], tare: {file: off.csv, interpolation: mean}}}`,
 		`{triplets: split-halves}`, map[string]float64{"alpha_deg": 3})
 
-	if err != nil || !slices.Equal(names, []string{"fx N", "up N"}) {
-		t.Fatalf("%v, %v", names, err)
-	}
+	must.Never(t, err != nil || !slices.Equal(names, []string{"fx N", "up N"}), "%v, %v", names, err)
 
 	if got := value("fx"); got[0] != 2*1-1 || got[1] != 2*2-1 {
 		t.Errorf("Fx %v", got)
@@ -121,6 +115,35 @@ func TestSeriesOfVoltages(t *testing.T) {
 
 	if got := value("up"); got[0] != -(3*10-6) || got[1] != -(3*20-6) {
 		t.Errorf("-Fz %v", got)
+	}
+}
+
+// A sweep of the angle without wind is the zero of a run at a typed angle. Expected: 1 + 0.1·a at a = 3°; the sweep's
+// column is the one in degrees, else the one that is named.
+func TestSweepOfTypedAngle(t *testing.T) {
+	columnsOf = [][]float64{{5, 6}}
+
+	var angle, zero, other []float64
+	for a := -10.0; a <= 10; a++ {
+		angle, zero, other = append(angle, a), append(zero, 1+0.1*a), append(other, 7)
+	}
+
+	for _, c := range []struct{ head, key, want string }{
+		{"Fz,Winkel (deg),T", "", ""},
+		{"Fz,Winkel,T", ", angle: Winkel", ""},
+		{"Fz,Winkel (deg),T (deg)", ", angle: Winkel", ""},
+		{"Fz,Winkel,T", "", "expected the angle of each sample, in a column in degrees, found columns [Fz Winkel T]"},
+	} {
+		files := map[string]string{
+			"a.csv": csv("Fz", columnsOf...), "off.csv": csv(c.head, zero, angle, other), "c.txt": "file,alpha_deg\na.csv,3\n",
+		}
+
+		_, value, _, err := seriesOf(t, files, `{files: a.csv, conditions: c.txt, columns: {lift_n: Fz}, balance: {angle: `+
+			`alpha_deg, tare: {file: off.csv, interpolation: linear`+c.key+`}}}`, `{triplets: split-halves}`,
+			map[string]float64{"alpha_deg": 3})
+		if must.Refuse(t, err, c.want); c.want == "" {
+			must.Near(t, value("lift_n")[0], 5-1.3, 1e-9, "%s", c.head)
+		}
 	}
 }
 
@@ -141,9 +164,7 @@ func TestFileOfBalance(t *testing.T) {
 	res := result(t, b, 0, map[string]float64{"q_pa": 60})
 
 	f := &fileTables{src: b.Source, loads: &Loads{Src: b.Source}}
-	if err := f.file(context.Background(), res, b.Files[0].File.Open, &FileNotes{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, f.file(context.Background(), res, b.Files[0].File.Open, &FileNotes{}))
 
 	y1, err1 := f.trip.Floats("cl_1")
 

@@ -14,17 +14,13 @@ import (
 // planPairs adds the task that makes triplets.arrow of pairs that were read.
 func planPairs(exp plan.Experiment, ing ingeststage.Result) Result {
 	in := ing.Pairs
-	cfg := plan.Settings("dsp", struct {
-		Triplets string `key:"triplets"`
-		Couples  bool   `key:"couples"`
-	}{exp.DSP.Triplets, exp.DSP.Couples})
-
+	cfg := plan.Only("dsp", plan.Settings("dsp", exp.DSP), "triplets", "couples")
 	kind := kv.Pair{Key: "pairs", Value: ing.PairKind}
 	meta := append(exp.Meta(in.Settings, cfg), kind, kv.Pair{Key: "construction", Value: "table"})
 
 	t := exp.Add(&engine.Task{
-		ID: exp.ID("triplets"), Stage: "dsp", Version: version, Config: cfg, Weight: 0.1,
-		Local:   append([]kv.Pair{kind}, ing.Points.Settings(exp.Ingest.Within)...),
+		ID: exp.ID("triplets"), Stage: "dsp", Version: version, Config: plan.Stated(meta), Weight: 0.1,
+		Local:   ing.Points.Settings(exp.Ingest.Within),
 		Deps:    []engine.Dep{in.Output},
 		Publish: []engine.Link{{Output: tripletsArrow, Path: exp.Published("dsp", tripletsArrow)}},
 		Run: func(_ context.Context, j *engine.Job) error {

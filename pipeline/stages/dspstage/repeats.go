@@ -1,44 +1,45 @@
 package dspstage
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
-	"doubletake/dsp"
 	"doubletake/ingest"
 	"doubletake/ingest/campaign"
+	"doubletake/ingest/condition"
 	"doubletake/ingest/fault"
-	"doubletake/ingest/setpoint"
-	"doubletake/pipeline/config"
+	"doubletake/internal/lists"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/ingeststage"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/table"
-	"doubletake/train/holdout"
+	"doubletake/train/triplets"
 )
 
 // couple makes every second outcome the first (docs/method.md#synthetic-data-and-couples).
 func couple(t *table.Table) {
 	for i := range t.Columns {
-		if base, ok := strings.CutSuffix(t.Columns[i].Name, "_2"); ok {
-			if first := t.Column(base + "_1"); first != nil {
-				c := &t.Columns[i]
-				c.Floats, c.Bools = slices.Clone(first.Floats), slices.Clone(first.Bools)
-			}
+		if c := &t.Columns[i]; isSecond(t, c.Name) {
+			first := t.Column(strings.TrimSuffix(c.Name, "_2") + "_1")
+			c.Floats, c.Bools = slices.Clone(first.Floats), slices.Clone(first.Bools)
 		}
 	}
 }
 
+// isSecond reports whether a column has the second outcomes of pairs.
+func isSecond(t *table.Table, name string) bool {
+	base, ok := strings.CutSuffix(name, "_2")
+	return ok && t.Column(base+"_1") != nil
+}
+
 // noRepeats is the error of n runs of which none repeats another.
 func noRepeats(exp plan.Experiment, n int) error {
-	return &fault.Error{
-		Path: exp.File.Path, Place: exp.At + ".dsp",
-		Want: "conditions that were measured more than once", Found: fmt.Sprintf("%d runs, all at different conditions", n),
-		Hint: "allow a tolerance with within: {condition: …}, leave counters out with log: {ignore: […]}, or take " +
-			"same-run pairs",
-	}
+	return fault.At(exp.File.Path, exp.At+".dsp", "conditions that were measured more than once",
+		fmt.Sprintf("%d runs, all at different conditions", n),
+		"allow a tolerance with within: {condition: …}, leave counters out with log: {ignore: […]}, or take same-run pairs")
 }
 
 // CheckRepeats reports recordings none of which repeats another, by the conditions that are known
@@ -50,23 +51,23 @@ func CheckRepeats(exp plan.Experiment, ing ingeststage.Result) error {
 	}
 
 	seen := map[string]bool{}
-	for i, c := range ing.Known {
+	for _, c := range ing.Known {
 		key := ""
 		for _, name := range rec.Conditions {
-			v, ok := c[name]
+			v, ok := c.Numbers[name]
 			if slices.Contains(rec.Found, name) || rec.Derive.Text(name) != "" || !ok {
 				continue
 			}
 
-			if at, _, ok := ing.Points.Find(name, v); ok {
-				v = at
-			}
-
-			key += fmt.Sprint(v, " ")
+			key += fmt.Sprint(ing.Points[name].At(v), " ")
 		}
 
 		for _, name := range rec.Labels {
-			key += strconv.Quote(ing.KnownLabels[i][name])
+			if name == rec.DSP.Across {
+				continue
+			}
+
+			key += strconv.Quote(c.Names[name])
 		}
 
 		if seen[key] {
@@ -101,110 +102,160 @@ func copies(j *engine.Job, results []engine.Dep) error {
 	return ingeststage.Copies(names, sums)
 }
 
-// pairRepeats joins runs at equal conditions and labels: the first of a pair gives y1, the
-// second y2. It warns of runs without a partner.
-func (s *stage) pairRepeats(t *table.Table) ([]ingest.Warning, error) {
-	n := t.Rows()
-	var tol []setpoint.Tolerance
-
+// groups gathers the recordings at equal conditions and labels. Where two channels of a run have equal ones, they are
+// those of one channel too.
+func (s *stage) groups(t *table.Table) [][]int {
+	n, all := t.Rows(), plan.Tolerances(s.rec.DSP.Within)
+	var within []condition.Tolerance
 	var cols [][]float64
 	for _, c := range s.rec.Conditions {
-		text, given := config.Find(s.rec.DSP.Within, c)
+		w, given := all[c]
 		if slices.Contains(s.rec.Found, c) || !given && s.rec.Derive.Text(c) != "" {
 			continue // found of a run, or equal where what it is derived of is equal
 		}
 
-		v, err := plan.AtSetPoints{Table: t}.Floats(c)
-		if err != nil {
-			return nil, fmt.Errorf("pair repeats: %w", err)
+		cols, within = append(cols, fault.Get(plan.AtSetPoints{Table: t}.Floats(c))), append(within, w)
+	}
+
+	var labels [][]string
+	for _, c := range s.rec.Labels {
+		if c != s.rec.DSP.Across {
+			labels = append(labels, fault.Get(t.Strings(c)))
 		}
+	}
 
-		cols = append(cols, v)
-
-		w := setpoint.Tolerance{}
-		if given {
-			if w, err = setpoint.Parse(text); err != nil {
-				return nil, fmt.Errorf("pair repeats: %w", err)
+	x := lists.Make(n, func(i int) []float64 { return lists.Each(cols, func(c []float64) float64 { return c[i] }) })
+	names := func(i, j int) int {
+		for _, l := range labels {
+			if c := cmp.Compare(l[i], l[j]); c != 0 {
+				return c
 			}
 		}
 
-		tol = append(tol, w)
+		return 0
 	}
 
-	for _, c := range s.rec.Labels { // by the places of their names
-		v, err := t.Strings(c)
-		if err != nil {
-			return nil, fmt.Errorf("pair repeats: %w", err)
-		}
-
-		names, place := holdout.Distinct(v), make([]float64, n)
-		for i, name := range v {
-			k, _ := slices.BinarySearch(names, name)
-			place[i] = float64(k)
-		}
-
-		cols, tol = append(cols, place), append(tol, setpoint.Tolerance{})
+	equal := func(i, j int) bool {
+		differs := func(k int) bool { return !within[k].Equal(x[i][k], x[j][k]) }
+		return names(i, j) == 0 && !slices.ContainsFunc(lists.Numbers(len(within)), differs)
 	}
 
-	x := make([][]float64, n)
-	for i := range x {
-		for _, c := range cols {
-			x[i] = append(x[i], c[i])
+	alike, runs := false, t.Column("run").Strings
+	for i := range runs {
+		for k := i - 1; k >= 0 && runs[k] == runs[i] && !alike; k-- {
+			alike = equal(k, i)
 		}
 	}
 
-	runs, recordings := t.Column("run").Strings, t.Column("recording").Strings
-
-	channels := make([]string, n)
-	for i, r := range recordings {
-		channels[i] = strings.TrimPrefix(r, runs[i])
+	if alike {
+		labels = append(labels, channels(runs, t.Column("recording").Strings))
 	}
 
-	equal := func(k int, a, b float64) bool { return tol[k].Equal(a, b) }
-	pairs, alone := dsp.PairRecordings(x, equal, runs, channels)
-	if len(pairs) == 0 {
-		return nil, noRepeats(s.exp, n)
+	return slices.Collect(condition.Groups(n, within, func(i int) []float64 { return x[i] }, names))
+}
+
+// channels are the endings of recordings' names, behind that of their run.
+func channels(runs, recordings []string) []string {
+	return lists.Make(len(runs), func(i int) string {
+		if channel, own := strings.CutPrefix(recordings[i], runs[i]); own {
+			return channel
+		}
+
+		if k := strings.LastIndexByte(recordings[i], '#'); k >= 0 { // of a run that a condition names
+			return recordings[i][k:]
+		}
+
+		return ""
+	})
+}
+
+// pairRepeats joins runs at equal conditions and labels: the first of a pair gives y1, the
+// second y2. It warns of runs without a partner.
+func (s *stage) pairRepeats(t *table.Table) (_ []ingest.Warning, err error) {
+	defer fault.Catch(&err)
+	groups := s.groups(t)
+	if s.rec.DSP.Across != "" {
+		return s.pairAcross(t, groups), nil
 	}
 
-	var names []string
-	for _, i := range alone {
-		names = append(names, recordings[i])
+	var first, second, alone []int
+	runs := t.Column("run").Strings
+	for _, g := range groups {
+		for ; len(g) > 1; g = g[2:] {
+			if runs[g[0]] == runs[g[1]] { // several files that are one run
+				alone = append(alone, g[:2]...)
+			} else {
+				first, second = append(first, g[0]), append(second, g[1])
+			}
+		}
+
+		alone = append(alone, g...)
 	}
 
-	warnings := campaign.WarnUnpaired(s.exp.File.Path, "recording", names)
+	if first == nil {
+		return nil, noRepeats(s.exp, len(runs))
+	}
+
+	slices.Sort(alone)
+
+	warnings := campaign.WarnUnpaired(s.exp.File.Path, "recording", len(alone),
+		lists.Rows(t.Column("recording").Strings, 1, alone))
 
 	// Until here every run's outcome is in both columns of its row.
-	for i := range t.Columns {
-		c := &t.Columns[i]
-
-		member := 0
-		if base, ok := strings.CutSuffix(c.Name, "_2"); ok && t.Column(base+"_1") != nil {
-			member = 1
+	one, two := t.Select(first), t.Select(second)
+	for i, other := range two.Columns {
+		c := &one.Columns[i]
+		if isSecond(t, c.Name) {
+			*c = other
 		}
 
-		out := table.Column{Name: c.Name, Unit: c.Unit, Description: c.Description}
-		for _, p := range pairs {
-			k := p[member]
-			switch {
-			case c.Strings != nil:
-				text := c.Strings[p[0]]
-				if other := c.Strings[p[1]]; other != text {
-					text += " + " + other
-				}
-
-				out.Strings = append(out.Strings, text)
-
-			case c.Floats != nil && plan.AtSetPoints{Table: t}.Scatters(c.Name):
-				out.Floats = append(out.Floats, (c.Floats[p[0]]+c.Floats[p[1]])/2)
-			case c.Floats != nil:
-				out.Floats = append(out.Floats, c.Floats[k])
-			case c.Bools != nil:
-				out.Bools = append(out.Bools, c.Bools[k])
+		for k := range c.Strings {
+			if text := other.Strings[k]; text != c.Strings[k] {
+				c.Strings[k] += " + " + text
 			}
 		}
 
-		t.Columns[i] = out
+		if (plan.AtSetPoints{Table: t}).Scatters(c.Name) {
+			for k := range c.Floats {
+				c.Floats[k] = (c.Floats[k] + other.Floats[k]) / 2
+			}
+		}
 	}
 
+	t.Columns = one.Columns
+
 	return warnings, nil
+}
+
+// pairAcross makes each recording the first of a pair, whose second is of another occasion where the condition was
+// measured on several. The recordings of a condition have the name of the first, by which they are found.
+func (s *stage) pairAcross(t *table.Table, groups [][]int) []ingest.Warning {
+	day := fault.Get(t.Strings(s.rec.DSP.Across))
+	recording := t.Column("recording").Strings
+	repeats := slices.Clone(recording)
+	var lone []string
+	for _, g := range groups {
+		several := slices.ContainsFunc(g, func(i int) bool { return day[i] != day[g[0]] })
+		for _, i := range g {
+			if repeats[i] = recording[g[0]]; !several {
+				lone = append(lone, recording[i])
+			}
+		}
+	}
+
+	set := triplets.Set{N: t.Rows()}
+	set.SetRuns(t.Column("run").Strings)
+	for i, c := range t.Select(set.PairAcross(repeats, day)).Columns {
+		if isSecond(t, c.Name) {
+			t.Columns[i] = c
+		}
+	}
+
+	t.Column("recording").Strings = repeats
+	t.Columns = append(t.Columns, table.Column{
+		Name: "weight", Description: "weight of the pair, by which r repeats count as r runs",
+		Floats: slices.Repeat([]float64{0.5}, t.Rows()),
+	})
+
+	return campaign.WarnLone(s.exp.File.Path, "recording", s.rec.DSP.Across, len(lone), lone)
 }

@@ -13,6 +13,7 @@ import (
 	"doubletake/ingest/fault"
 	"doubletake/ingest/format"
 	"doubletake/ingest/units"
+	"doubletake/internal/lists"
 	"doubletake/pipeline/stages/ingeststage"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/table"
@@ -38,27 +39,21 @@ func (f *fileTables) file(ctx context.Context, res *ingeststage.FileResult, path
 	var last error // of a run that is left out
 	for _, run := range res.Runs {
 		note := RunNote{Run: run.Run.ID}
-		switch c := f.src.Construction.(type) {
-		case dsp.OfSpectra:
-			err = f.spectraRun(ctx, rd, c, res, run, &note)
-		case dsp.OfSeries:
-			err = f.seriesRun(ctx, rd, c, res, run, &note, notes)
-		}
-
-		var de *fault.Error
-		if errors.As(err, &de) && de.Path == "" {
-			place := de.Place
-			if run.Run.ID != res.Path {
-				place = strings.TrimSuffix(strings.TrimPrefix(run.Run.ID, res.Path)+", "+place, ", ")
+		err := fault.Try(func() {
+			switch c := f.src.Construction.(type) {
+			case dsp.OfSpectra:
+				f.spectraRun(ctx, rd, c, res, run, &note)
+			case dsp.OfSeries:
+				f.seriesRun(ctx, rd, c, res, run, &note, notes)
 			}
-
-			c := *de
-			c.Path, c.Place = res.Path, place
-			err = &c
-		}
-
+		})
 		if err != nil {
-			err = ingeststage.Named(err, path, res.Path)
+			err = ingeststage.Named(placed(err, res.Path, func(place string) string {
+				if run.Run.ID == res.Path {
+					return place
+				}
+				return strings.TrimSuffix(strings.TrimPrefix(run.Run.ID, res.Path)+", "+place, ", ")
+			}), path, res.Path)
 			w, leave := ingeststage.LeftOut(f.src, res.Path, run.Run, len(res.Runs), err)
 			if !leave {
 				return err
@@ -79,10 +74,23 @@ func (f *fileTables) file(ctx context.Context, res *ingeststage.FileResult, path
 	return nil
 }
 
+// placed gives an error of data that names no file a path and a place, made of the one that it has.
+func placed(err error, path string, place func(string) string) error {
+	var data *fault.Error
+	if !errors.As(err, &data) || data.Path != "" {
+		return err
+	}
+
+	c := *data
+	c.Path, c.Place = path, place(data.Place)
+
+	return &c
+}
+
 // spectraRun makes the rows of a run of microphones.
 func (f *fileTables) spectraRun(ctx context.Context, rd ingest.Reader, c dsp.OfSpectra, res *ingeststage.FileResult,
 	run ingeststage.RunResult, note *RunNote,
-) error {
+) {
 	r := ingeststage.NewRun(f.src, res.Info, run.Run, run.Stats[0].Samples, run.Scale, run.Units)
 	recs := run.Run.Recordings
 	names := make([]string, len(recs))
@@ -90,100 +98,62 @@ func (f *fileTables) spectraRun(ctx context.Context, rd ingest.Reader, c dsp.OfS
 		name := res.Info.Channels[rec.Channels[0]].Name
 		names[i] = "channel " + name
 
-		if f.background == nil {
-			continue
-		}
-
-		var err error
-		if r.Microphones[i].Background, err = f.background.Of(name, run.Units[i], res.Path); err != nil {
-			return err
+		if f.background != nil {
+			r.Microphones[i].Background = fault.Get(f.background.Of(name, run.Units[i], res.Path))
 		}
 	}
 
 	if f.src.In.Tachometer != nil {
-		var err error
-		if r.Pulses, err = f.tachometer(ctx, rd, res, run, r.Start, r.Samples); err != nil {
-			return err
-		}
+		r.Pulses = f.tachometer(ctx, rd, res, run, r.Start, r.Samples)
 	}
 
-	load, err := c.Spectra(r)
-	if err != nil {
-		return err
-	}
-
+	load := fault.Get(c.Spectra(r))
 	an := f.reading.Spectra(load)
 	if an == nil {
 		an = ingeststage.BorrowAnalyser()
 		defer ingeststage.ReturnAnalyser(an)
-
-		if err := an.Load(ctx, rd, load); err != nil {
-			return err
-		}
+		fault.Raise(an.Load(ctx, rd, load))
 	}
 
-	p, err := c.Pairs(ctx, rd, r, an)
-	if err != nil {
-		return err
-	}
-
+	p := fault.Get(c.Pairs(ctx, rd, r, an))
 	note.add(p, names)
 
 	recs = slices.Clone(recs)
 	for i := range recs {
-		if recs[i].Conditions, err = f.withSpeed(recs[i].Conditions, p.ShaftHz); err != nil {
-			return err
-		}
+		recs[i].Conditions = fault.Get(f.withSpeed(recs[i], p.ShaftHz))
 	}
 
 	for _, s := range p.Spectra {
 		f.spectrum(run.Run.ID, recs[s.Recording], run.Units[s.Recording], p.BinHz, s)
 	}
 
-	return f.rows(p, run.Run.ID, recs)
+	f.rows(p, run.Run.ID, recs)
 }
 
 // seriesRun makes the rows of a run of a balance.
 func (f *fileTables) seriesRun(ctx context.Context, rd ingest.Reader, c dsp.OfSeries, res *ingeststage.FileResult,
 	run ingeststage.RunResult, note *RunNote, notes *FileNotes,
-) error {
+) {
 	rec := run.Run.Recordings[0]
 	samples := run.Stats[0].Samples
 	chans := f.reading.Series(run.Run.ID, len(rec.Channels), samples)
 	if chans == nil {
-		var err error
-		if chans, err = ingeststage.ReadRun(ctx, rd, run.Run, samples); err != nil {
-			return err
-		}
+		chans = fault.Get(ingeststage.ReadColumns(ctx, rd, rec.Channels, run.Run.Row0, samples))
 	}
 
 	series, warnings, err := f.loads.Series(ctx, res, rec, chans)
 	notes.Warnings = append(notes.Warnings, warnings...)
-	if err != nil {
-		return err
-	}
+	fault.Raise(err)
 
-	names := make([]string, len(series))
-	for i, s := range series {
-		names[i] = s.Name
-	}
-
-	p, err := c.Pairs(ingeststage.NewRun(f.src, res.Info, run.Run, samples, nil, nil), series)
-	if err != nil {
-		return err
-	}
-
+	names := lists.Each(series, func(s dsp.Series) string { return s.Name })
+	p := fault.Get(c.Pairs(ingeststage.NewRun(f.src, res.Info, run.Run, samples, nil, nil), series))
 	note.add(p, names)
-
-	return f.rows(p, run.Run.ID, run.Run.Recordings)
+	f.rows(p, run.Run.ID, run.Run.Recordings)
 }
 
 // rows appends the rows of a run.
-func (f *fileTables) rows(p *dsp.Pairs, run string, recs []ingest.Recording) error {
-	if err := f.same(p); err != nil {
-		return err
-	}
-
+func (f *fileTables) rows(p *dsp.Pairs, run string, recs []ingest.Recording) {
+	fault.Raise(f.same(p))
 	for _, row := range p.Rows {
 		f.src.Cells(&f.trip, run, recs[row.Recording])
 	}
@@ -194,12 +164,8 @@ func (f *fileTables) rows(p *dsp.Pairs, run string, recs []ingest.Recording) err
 
 	for _, row := range p.Rows {
 		rec := recs[row.Recording]
-		if err := f.derived(p, row, strings.TrimPrefix(rec.ID, run), rec.Conditions); err != nil {
-			return err
-		}
+		f.derived(p, row, strings.TrimPrefix(rec.ID, run), rec)
 	}
-
-	return nil
 }
 
 // add takes over the counts and flags of a run. names are those of its
@@ -220,20 +186,14 @@ func (f *fileTables) same(p *dsp.Pairs) error {
 		return nil
 	}
 
-	names := make([]string, len(p.Outcomes))
-	for i, o := range p.Outcomes {
-		names[i] = o.Name
-	}
-
+	names := lists.Each(p.Outcomes, func(o dsp.Outcome) string { return o.Name })
 	if f.names == nil {
 		f.names = names
 	}
 
 	if !slices.Equal(names, f.names) {
-		return &fault.Error{
-			Want:  "the outcomes of the file's other runs, " + strings.Join(f.names, ", "),
-			Found: strings.Join(names, ", "),
-		}
+		return fault.At("", "", "the outcomes of the file's other runs, "+strings.Join(f.names, ", "),
+			strings.Join(names, ", "), "")
 	}
 
 	return nil
@@ -279,22 +239,22 @@ func (f *fileTables) outcomes(p *dsp.Pairs) {
 // derived appends the derived outcomes of a row: those of y1 are computed of y1 alone,
 // those of y2 of y2, so that they are as independent as the outcomes are. channel names the
 // recording in its run.
-func (f *fileTables) derived(p *dsp.Pairs, row dsp.Row, channel string, conditions map[string]float64) error {
+func (f *fileTables) derived(p *dsp.Pairs, row dsp.Row, channel string, rec ingest.Recording) {
 	names := f.src.Derive.Outcomes()
 	if len(names) == 0 {
-		return nil
+		return
 	}
 
 	var values [2]map[string]float64
 	for h := range values {
-		values[h] = maps.Clone(conditions)
+		values[h] = maps.Clone(rec.Conditions)
 		for k, o := range p.Outcomes {
 			values[h][o.Name] = row.Values[k].Y[h]
 		}
 
-		if err := f.src.Derive.AddOutcomes(values[h]); err != nil {
+		if err := f.src.Derive.AddOutcomes(values[h], rec.Labels); err != nil {
 			place := strings.TrimSpace(fmt.Sprintf("%s y%d", channel, h+1))
-			return &fault.Error{Place: place, Want: "a finite number", Found: err.Error()}
+			fault.Raise(fault.At("", place, "a finite number", err.Error(), ""))
 		}
 	}
 
@@ -307,18 +267,14 @@ func (f *fileTables) derived(p *dsp.Pairs, row dsp.Row, channel string, conditio
 		for h := range values {
 			v, ok := values[h][name]
 			if !ok {
-				return &fault.Error{
-					Place: channel, Want: fmt.Sprintf("the numbers of %s = %s", name, f.src.Derive.Text(name)),
-					Found: fmt.Sprintf("conditions %v and outcomes %v", f.src.Conditions, f.names),
-				}
+				fault.Raise(fault.At("", channel, fmt.Sprintf("the numbers of %s = %s", name, f.src.Derive.Text(name)),
+					fmt.Sprintf("conditions %v and outcomes %v", f.src.Conditions, f.names), ""))
 			}
 
 			doc := strings.TrimPrefix(p.Members[h], ", ") + "; derived: " + f.src.Derive.Text(name)
 			plan.Cell(&f.trip, fmt.Sprintf("%s_%d", name, h+1), unit, doc, v)
 		}
 	}
-
-	return nil
 }
 
 // spectrum appends the two halves' spectra of a recording, and what of them
@@ -329,15 +285,11 @@ func (f *fileTables) spectrum(run string, rec ingest.Recording, unit string, bin
 		plan.Cell(&f.spec, "half", "", "1 or 2", h+1)
 		plan.Cell(&f.spec, "bin_hz", "Hz", "spacing of the bins; the first is at 0 Hz", binHz)
 		plan.Cell(&f.spec, "shaft_hz", "Hz", "shaft speed used, rev/s", half.ShaftHz)
-		plan.Cell(&f.spec, "power", unit+"²", "one-sided power per bin; a sine on a bin reads its mean square",
-			half.Spectrum)
+		plan.Cell(&f.spec, "power", unit+"²", "one-sided power per bin; a sine on a bin reads its mean square", half.Spectrum)
 
 		lines := half.Lines
 		list := func(name, unit, doc string, value func(l dsp.Line) float64) {
-			v := make([]float32, len(lines))
-			for i, l := range lines {
-				v[i] = float32(value(l))
-			}
+			v := lists.Each(lines, func(l dsp.Line) float32 { return float32(value(l)) })
 
 			plan.Cell(&f.spec, name, unit, doc, v)
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"doubletake/internal/must"
 	"doubletake/pipeline/stages/ingeststage"
 )
 
@@ -30,9 +31,8 @@ func TestTachometer(t *testing.T) {
 		`{triplets: split-half-bands, bands_hz: [80, 125]}`,
 	} {
 		b := planned(t, files, `{files: "*.npy", conditions: c.csv, rate_hz: 1000, tachometer: {channel: "2"}}`, d)
-		if _, err := Plan(b.Experiment, b.ing); err != nil {
-			t.Fatal(err)
-		}
+		_, err := Plan(b.Experiment, b.ing)
+		must.Do(t, err)
 
 		res := result(t, b, 0, map[string]float64{"blades": 2, "rpm": 2700})
 		run := &res.Runs[0]
@@ -40,9 +40,7 @@ func TestTachometer(t *testing.T) {
 		f := &fileTables{src: b.Source, loads: &Loads{Src: b.Source}}
 
 		notes := &FileNotes{}
-		if err := f.file(context.Background(), res, b.Files[0].File.Open, notes); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, f.file(context.Background(), res, b.Files[0].File.Open, notes))
 
 		if v, err := f.trip.Floats("rpm_measured"); err != nil || len(v) != 1 || math.Abs(v[0]-3000) > 0.5 {
 			t.Errorf("%s: %v, %v", d, v, err)
@@ -55,10 +53,8 @@ func TestTachometer(t *testing.T) {
 
 		// A tachometer among the microphones is refused.
 		all := result(t, b, 0, map[string]float64{"blades": 2, "rpm": 2700})
-		if err := f.file(context.Background(), all, b.Files[0].File.Open, &FileNotes{}); err == nil ||
-			!strings.Contains(err.Error(), "channel 2: expected a microphone, found the tachometer") {
-			t.Errorf("%s: %v", d, err)
-		}
+		must.Refuse(t, f.file(context.Background(), all, b.Files[0].File.Open, &FileNotes{}),
+			"channel 2: expected a microphone, found the tachometer")
 	}
 }
 
@@ -78,13 +74,10 @@ func TestBackgroundAdd(t *testing.T) {
 		`{files: a.npy, conditions: c.csv, rate_hz: 1000, calibration: {pa_per_unit: 2}, background: {files: q.npy}}`,
 		`{triplets: split-half-spectrum, harmonics: 2}`)
 	planned, err := Plan(b.Experiment, b.ing)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
-	if planned.Background == nil || planned.Background.Task != "x/dsp/background" {
-		t.Errorf("background %v", planned.Background)
-	}
+	must.Not(t, planned.Background == nil || planned.Background.Task != "x/dsp/background",
+		"background %v", planned.Background)
 
 	var bg Background
 	if err := bg.add(context.Background(), b.Source, []ingeststage.Sensitivity(nil), "q.npy",
@@ -92,18 +85,16 @@ func TestBackgroundAdd(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if len(bg.Channels) != 1 || bg.Channels[0].Unit != "Pa" || bg.Channels[0].Seconds != 16 {
-		t.Fatalf("%+v", bg.Channels)
-	}
+	must.Never(t, len(bg.Channels) != 1 || bg.Channels[0].Unit != "Pa" || bg.Channels[0].Seconds != 16,
+		"%+v", bg.Channels)
 
 	c := bg.Channels[0]
 	if got, want := c.MeanSquare(200, 400), 4*2*sigma*sigma/1000*200; math.Abs(got/want-1) > 0.1 {
 		t.Errorf("noise %g, want %g", got, want)
 	}
 
-	if len(c.Tones) != 1 || math.Abs(c.Tones[0].MeanSquare/(4*amplitude*amplitude/2)-1) > 0.05 {
-		t.Errorf("tones %+v", c.Tones)
-	}
+	must.Not(t, len(c.Tones) != 1 || math.Abs(c.Tones[0].MeanSquare/(4*amplitude*amplitude/2)-1) > 0.05,
+		"tones %+v", c.Tones)
 
 	if len(bg.Warnings) != 1 || bg.Warnings[0].Code != "background-tones" ||
 		!strings.Contains(bg.Warnings[0].Text, "150 Hz (71.0 dB re 20 µPa") {

@@ -17,7 +17,9 @@ func TestApart(t *testing.T) {
 		{[]float64{1, 0.01, 0.9, 1}, 1},
 		{[]float64{20, 1, 0.9, 1}, 1},
 		{[]float64{1, 11, 150, 1600}, 0}, // both ends of a slope, more than a third
-		{[]float64{0.01, 1}, 0},
+		{[]float64{0.01, 1}, 0},          // two places may differ by 40 dB
+		{[]float64{0.05, 1e-6}, 1},
+		{[]float64{1e-6, 0.05}, 1},
 		{[]float64{1, 0, 1}, 0}, // stuck
 	} {
 		var run RunResult

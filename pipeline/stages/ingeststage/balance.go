@@ -1,10 +1,15 @@
 package ingeststage
 
 import (
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"doubletake/dsp"
+	"doubletake/ingest/campaign"
+	"doubletake/ingest/fault"
+	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/plan"
 )
@@ -13,8 +18,10 @@ import (
 // into coefficients; every other role is an outcome by that name.
 var Forces = []string{"lift_n", "drag_n", "fx_n", "fz_n"}
 
-// CoefficientOf names the coefficient that a force becomes.
-var CoefficientOf = map[string]string{"lift_n": "cl", "drag_n": "cd"}
+// CoefficientOf names the coefficient that a force or a moment becomes.
+var CoefficientOf = map[string]string{
+	"lift_n": "cl", "drag_n": "cd", "mx_nm": "cl_roll", "my_nm": "cm", "mz_nm": "cn",
+}
 
 // SeriesNames lists the series of a balance: its columns, turned into wind axes and
 // made into coefficients.
@@ -39,54 +46,43 @@ func SeriesNames(in *config.Ingest, coefficients bool) (names []string) {
 }
 
 // checkBalance reports balance settings that do not fit together.
-func checkBalance(exp plan.Experiment, in *config.Ingest, conditions []string) error {
-	const key = "ingest.columns"
+func checkBalance(exp plan.Experiment, in *config.Ingest, conditions []string) {
+	const key, at = "ingest.columns", "ingest.balance"
 	has := func(role string) bool { _, ok := config.Find(in.Columns, role); return ok }
 	body, wind := has("fx_n") || has("fz_n"), has("lift_n") || has("drag_n")
-	switch {
-	case in.Axes == "body" && !(has("fx_n") && has("fz_n")):
-		return exp.Errorf(key, "axes: body turns fx_n (aft) and fz_n (up) by alpha_deg into lift and drag; expected "+
-			"both among the columns")
-	case in.Axes == "body" && wind:
-		return exp.Errorf(key, "lift_n and drag_n are wind axes, but axes is body")
-	case in.Axes == "wind" && body:
-		return exp.Errorf(key, "fx_n and fz_n are body axes; set axes: body (they are turned by alpha_deg), or name the "+
-			"columns lift_n and drag_n")
-	}
+	refuse(exp, in.Axes == "body" && !(has("fx_n") && has("fz_n")), key,
+		"axes: body turns fx_n (aft) and fz_n (up) by alpha_deg into lift and drag; expected both among the columns")
+	refuse(exp, in.Axes == "body" && wind, key, "lift_n and drag_n are wind axes, but axes is body")
+	refuse(exp, in.Axes == "wind" && body, key,
+		"fx_n and fz_n are body axes; set axes: body (they are turned by alpha_deg), or name the columns lift_n and drag_n")
 
 	d := exp.DSP
 	if bal := in.Balance; bal != nil {
-		const at = "ingest.balance"
-		if _, err := dsp.NewLoadMatrix(bal.Matrix, len(bal.Voltages), bal.Terms); err != nil {
-			return exp.Errorf(at, "%v", err)
-		}
-
-		if !slices.ContainsFunc(in.Columns, func(c config.NamedString) bool {
+		_, err := dsp.NewLoadMatrix(bal.Matrix, len(bal.Voltages), bal.Terms)
+		refuse(exp, err != nil, at, "%v", err)
+		refuse(exp, !slices.ContainsFunc(in.Columns, func(c config.NamedString) bool {
 			n, _ := Component(c.Value)
 			return slices.Contains(bal.Components, n)
-		}) {
-			return exp.Errorf(key, "none of the columns is one of the balance's loads %v", bal.Components)
+		}), key, "none of the columns is one of the balance's loads %v", bal.Components)
+
+		if r := bal.ReferenceM; r != nil {
+			side := has("mx_nm") && r[2] != 0 || has("mz_nm") && r[0] != 0
+			moment := has("mx_nm") || has("my_nm") || has("mz_nm")
+			refuse(exp, in.Axes != "body" || side && !has("fy_n") || !moment, at, "r × F of reference_m needs moments and the "+
+				"forces along their axes: expected axes: body and mx_nm, my_nm or mz_nm among the columns, and fy_n for mx_nm "+
+				"where z is not 0 and for mz_nm where x is not 0")
 		}
 
-		if d.ChordM > 0 && bal.Blockage == "" {
-			return exp.Errorf(at, "coefficients of a wind tunnel need the walls' blockage: expected blockage: none, or a "+
-				"number")
-		}
+		refuse(exp, d.ChordM > 0 && bal.Blockage == "", at,
+			"coefficients of a wind tunnel need the walls' blockage: expected blockage: none, or a number")
 	}
 
 	if d.ChordM > 0 {
-		if !body && !wind {
-			return exp.Errorf("dsp.chord_m", "coefficients are made of lift_n and drag_n (or fx_n, fz_n); the "+
-				"columns are %v", in.Columns)
-		}
-
-		if d.DensityKgM3 == 0 && d.PressurePa == 0 && !airKnown(in, conditions) {
-			return exp.Errorf("dsp", "coefficients need the air density: expected density_kg_m3, or temperature_c "+
-				"and pressure_pa")
-		}
+		refuse(exp, !body && !wind, "dsp.chord_m",
+			"coefficients are made of lift_n and drag_n (or fx_n, fz_n); the columns are %v", in.Columns)
+		refuse(exp, d.DensityKgM3 == 0 && d.PressurePa == 0 && !airKnown(in, conditions), "dsp",
+			"coefficients need the air density: expected density_kg_m3, or temperature_c and pressure_pa")
 	}
-
-	return nil
 }
 
 // Component splits the name of a load from the sign in front of it.
@@ -103,10 +99,7 @@ func Component(value string) (name string, sign float64) {
 func balanceColumns(in *config.Ingest, conditions []string) (names []string) {
 	bal := in.Balance
 	if bal == nil {
-		for _, c := range in.Columns {
-			names = append(names, c.Value)
-		}
-		return names
+		return lists.Each(in.Columns, func(c config.NamedString) string { return c.Value })
 	}
 
 	names = slices.Clone(bal.Voltages)
@@ -149,13 +142,12 @@ func measuresForces(in *config.Ingest) (forces bool) {
 	}
 
 	bal := *in.Balance // the configuration's stays as it was written
-	bal.Components = nil
-	for _, c := range in.Columns {
-		if n, _ := Component(c.Value); !slices.Contains(bal.Voltages, n) {
-			bal.Voltages, bal.Components = append(bal.Voltages, n), append(bal.Components, n)
-		}
-	}
+	bal.Voltages = unique(lists.Each(in.Columns, func(c config.NamedString) string {
+		n, _ := Component(c.Value)
+		return n
+	}))
 
+	bal.Components = slices.Clone(bal.Voltages)
 	for i := range bal.Voltages {
 		row := make([]float64, len(bal.Voltages))
 		row[i] = 1
@@ -165,4 +157,110 @@ func measuresForces(in *config.Ingest) (forces bool) {
 	in.Balance = &bal
 
 	return true
+}
+
+// maxMatrix is the most rows of a matrix.
+const maxMatrix = 1000
+
+// readMatrix reads the balance's matrix from its file, with the components and the terms that the file names.
+func readMatrix(exp plan.Experiment, in *config.Ingest) {
+	if in.Balance == nil || in.Balance.MatrixFile == "" {
+		return
+	}
+
+	bal, path := *in.Balance, in.Balance.MatrixFile // the configuration's stays as it was written
+	c := fault.Get(campaign.ReadCells(exp.File.Resolve(path), maxMatrix))
+	first, v := len(c.Columns)-len(c.Units), len(bal.Voltages) // first: the column of names is before the numbers
+	head, names := c.Heads[first:], c.Column(nil, 0)
+	n := len(head)
+	var rows [][]float64
+	for k := -1; k < c.Rows; k++ {
+		var numbers []float64
+		for i := range head {
+			cell := head[i]
+			if k >= 0 {
+				cell = c.Text(k, first+i)
+			}
+
+			x, err := strconv.ParseFloat(strings.Replace(cell, ",", ".", 1), 64)
+			if err == nil && x-x == 0 {
+				numbers = append(numbers, x)
+			} else if err == nil || k >= 0 {
+				fault.Raise(fault.At(path, fmt.Sprintf("matrix, row %d, column %d", k+1, first+i+1), "a number",
+					strconv.Quote(cell), ""))
+			}
+		}
+
+		if len(numbers) > 0 {
+			rows = append(rows, numbers)
+		}
+	}
+
+	if len(rows) > c.Rows { // without a header
+		head, names = nil, append(c.Heads[:1], names...)
+	}
+
+	if first > 0 && !exp.File.Has(exp.At+".ingest.balance.components") {
+		bal.Components = names
+	}
+
+	rows = inOrder(rows, names, bal.Components)
+	for k, row := range rows {
+		if head != nil && n >= v {
+			rows[k] = slices.Concat(inOrder(row[:v], head, bal.Voltages), row[v:])
+		}
+	}
+
+	if len(bal.Terms) == 0 && n > v {
+		bal.Terms = productsOf(v)
+		if head != nil && head[v] != "" {
+			var numbers []string // of the voltages, for their names: U12 before U1
+			for k, name := range slices.Backward(bal.Voltages) {
+				numbers = append(numbers, name, strconv.Itoa(k+1))
+			}
+
+			bal.Terms = strings.Split(strings.NewReplacer(numbers...).Replace(strings.Join(head[v:], "\n")), "\n")
+		}
+	}
+
+	fault.Unless(len(rows) == len(bal.Components) && n == v+len(bal.Terms), fault.At(path, "matrix",
+		fmt.Sprintf("a row for each of the components %v, of %d coefficients or of %d with the products of AIAA R-091",
+			bal.Components, v, v+len(productsOf(v))), fmt.Sprintf("%d rows of %d", len(rows), n),
+		"name rows and products in the file, or under balance: {components: […], terms: [1*2, 3^2, …]}"))
+
+	bal.Matrix, bal.MatrixFile, in.Balance = rows, "", &bal
+}
+
+// inOrder brings what the file has in the order of its names into that of want, where they are the same names.
+func inOrder[T any](in []T, names, want []string) []T {
+	out := make([]T, 0, len(in))
+	for _, name := range want {
+		if at := slices.Index(names, name); at >= 0 && at < len(in) {
+			out = append(out, in[at])
+		}
+	}
+
+	if len(out) < len(in) {
+		return in
+	}
+
+	return out
+}
+
+// productsOf are the terms of AIAA R-091 beyond the linear ones, for v voltages.
+func productsOf(v int) (terms []string) {
+	for _, form := range []string{
+		"|%[1]d|", "%[1]d^2", "%[1]d*|%[1]d|", "%[1]d*%[2]d", "|%[1]d|*|%[2]d|", "%[1]d*|%[2]d|", "|%[1]d|*%[2]d",
+		"%[1]d^3", "|%[1]d|^3",
+	} {
+		for i := range v {
+			for k := i; k < v; k++ {
+				if (k > i) == strings.Contains(form, "[2]") {
+					terms = append(terms, fmt.Sprintf(form, i+1, k+1))
+				}
+			}
+		}
+	}
+
+	return terms
 }

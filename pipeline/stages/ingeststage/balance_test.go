@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"doubletake/internal/must"
 	"doubletake/pipeline/config"
 )
 
@@ -29,9 +30,7 @@ func TestBalanceColumns(t *testing.T) {
 		},
 	}
 
-	if got := balanceColumns(in, nil); !slices.Equal(got, []string{"v1", "v2", "arm", "pitot", "p", "T"}) {
-		t.Errorf("%v", got)
-	}
+	must.Equal(t, balanceColumns(in, nil), []string{"v1", "v2", "arm", "pitot", "p", "T"}, "got")
 
 	arm := []string{"arm"}
 	if got := balanceColumns(in, arm); slices.Contains(got, "arm") || AngleColumn(in.Balance, arm) {
@@ -39,9 +38,7 @@ func TestBalanceColumns(t *testing.T) {
 	}
 
 	in.Balance = nil
-	if got := balanceColumns(in, nil); !slices.Equal(got, []string{"-Fx", "T", "pitot"}) {
-		t.Errorf("without a balance: %v", got)
-	}
+	must.Equal(t, balanceColumns(in, nil), []string{"-Fx", "T", "pitot"}, "without a balance")
 }
 
 // Columns with forces are a balance of voltages with the unit matrix; the
@@ -53,22 +50,15 @@ func TestMeasuresForces(t *testing.T) {
 		{Name: "fz_n", Value: "-Fz"},
 	}}
 
-	if !measuresForces(in) {
-		t.Fatal("no forces")
-	}
+	must.Never(t, !measuresForces(in), "no forces")
 
 	if b := in.Balance; !slices.Equal(b.Voltages, []string{"Fx", "Fz"}) || !slices.Equal(b.Components, b.Voltages) ||
 		!slices.Equal(b.Matrix[1], []float64{0, 1}) || b.Tare == nil {
 		t.Errorf("%+v", b)
 	}
 
-	if original.Voltages != nil || original.Matrix != nil {
-		t.Errorf("the configuration changed: %+v", original)
-	}
-
-	if measuresForces(in) || measuresForces(&config.Ingest{}) {
-		t.Error("voltages are taken for forces")
-	}
+	must.Not(t, original.Voltages != nil || original.Matrix != nil, "the configuration changed: %+v", original)
+	must.Not(t, measuresForces(in) || measuresForces(&config.Ingest{}), "voltages are taken for forces")
 }
 
 // The air's density is known by conditions, or by columns of the flow.
@@ -88,12 +78,8 @@ func TestAirKnown(t *testing.T) {
 		{nil, &config.Flow{Pressure: "p"}, true},
 	} {
 		in := &config.Ingest{Balance: &config.Balance{Flow: c.flow}}
-		if got := airKnown(in, c.conditions); got != c.want {
-			t.Errorf("%v, %+v: %v", c.conditions, c.flow, got)
-		}
+		must.Equal(t, airKnown(in, c.conditions), c.want, "%v, %+v", c.conditions, c.flow)
 	}
 
-	if airKnown(&config.Ingest{}, nil) {
-		t.Error("known of nothing")
-	}
+	must.Not(t, airKnown(&config.Ingest{}, nil), "known of nothing")
 }

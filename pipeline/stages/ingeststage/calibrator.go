@@ -14,6 +14,7 @@ import (
 	"doubletake/ingest/fault"
 	"doubletake/ingest/format"
 	"doubletake/ingest/stats"
+	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/plan"
@@ -46,14 +47,7 @@ type Sensitivity struct {
 	Channel string `json:"channel"`
 	SHA256  string `json:"sha256"`
 	Tone
-	Fault *storedError `json:"fault,omitempty"` // of a channel that may not be in use
-}
-
-// storedError is a *fault.Error that can be stored.
-type storedError struct{ Path, Place, Want, Found, Hint string }
-
-func (f *storedError) err() error {
-	return &fault.Error{Path: f.Path, Place: f.Place, Want: f.Want, Found: f.Found, Hint: f.Hint}
+	Fault *fault.Error `json:"fault,omitempty"` // of a channel that may not be in use
 }
 
 // text describes it for tables and the page.
@@ -77,13 +71,10 @@ func calibratorFiles(c *config.Calibrator) []calibratorFile {
 		return []calibratorFile{{path: c.File, own: c.Channel}}
 	}
 
-	var out []calibratorFile
-	for _, r := range c.Recordings {
+	return lists.Each(c.Recordings, func(r config.NamedString) calibratorFile {
 		path, own, _ := strings.Cut(r.Value, "#")
-		out = append(out, calibratorFile{channel: r.Name, path: path, own: own})
-	}
-
-	return out
+		return calibratorFile{r.Name, path, own}
+	})
 }
 
 // planCalibrator adds the task that measures the calibrator's recordings, and
@@ -94,39 +85,25 @@ func planCalibrator(exp plan.Experiment, src *plan.Source) *engine.Dep {
 	}
 
 	c := src.In.Calibration.Calibrator
-	files := calibratorFiles(c)
 	t := &engine.Task{
 		ID: exp.ID("ingest", "calibrator"), Stage: "ingest", Version: version, Weight: 0.02,
-		Config: slices.Concat(plan.Settings("ingest.calibration.calibrator", *c), plan.Settings("ingest", struct {
-			Format    string        `key:"format"`
-			RateHz    float64       `key:"rate_hz"`
-			Truncated string        `key:"truncated"`
-			Arrays    config.Arrays `key:"arrays"`
-			Text      config.Text   `key:"text"`
-		}{src.In.Format, src.In.RateHz, src.In.Truncated, src.In.Arrays, src.In.Text}), src.Reader),
+		Config: slices.Concat(plan.Settings("ingest.calibration.calibrator", *c),
+			plan.Only("ingest", plan.Settings("ingest", src.In), "format", "rate_hz", "truncated", "arrays", "text"),
+			src.Reader),
 	}
 
-	for _, f := range files {
+	for _, f := range calibratorFiles(c) {
 		raw := onDisk(exp, f.path)
 		if !slices.Contains(t.Files, *raw.File) {
 			raw.Needs(t)
 		}
 	}
 
-	t.Run = func(ctx context.Context, j *engine.Job) error {
-		var all []Sensitivity
-		for _, f := range files {
-			raw := onDisk(exp, f.path)
-			s, err := measureRecording(ctx, raw.Path(j), f, c, src.Options)
-			if err != nil {
-				return err
-			}
-
-			for i := range s {
-				s[i].SHA256 = raw.SHA256(j)
-			}
-
-			all = append(all, s...)
+	t.Run = func(ctx context.Context, j *engine.Job) (err error) {
+		defer fault.Catch(&err)
+		all := measureCalibrator(ctx, exp, src)
+		for i := range all {
+			all[i].SHA256 = onDisk(exp, all[i].File).SHA256(j)
 		}
 
 		return plan.WriteJSON(j, calibratorJSON, all)
@@ -135,6 +112,16 @@ func planCalibrator(exp plan.Experiment, src *plan.Source) *engine.Dep {
 	exp.Add(t)
 
 	return &engine.Dep{Task: t.ID, Output: calibratorJSON}
+}
+
+// measureCalibrator measures all recordings of the calibrator; it does not state their digests.
+func measureCalibrator(ctx context.Context, exp plan.Experiment, src *plan.Source) (all []Sensitivity) {
+	c := src.In.Calibration.Calibrator
+	for _, f := range calibratorFiles(c) {
+		all = append(all, measureRecording(ctx, exp.File.Resolve(f.path), f, c, src.Options)...)
+	}
+
+	return all
 }
 
 // Sensitivities reads the results of the calibrator's recordings, if there are any.
@@ -150,134 +137,63 @@ func Sensitivities(s *plan.Source, j *engine.Job) (all []Sensitivity, err error)
 // every channel is measured, for the recordings' channels of the same names.
 func measureRecording(ctx context.Context, open string, f calibratorFile, c *config.Calibrator,
 	o ingest.Options,
-) ([]Sensitivity, error) {
+) (out []Sensitivity) {
 	rd, err := format.Open(open, o.In(ctx))
-	if err != nil {
-		return nil, Named(err, open, f.path)
-	}
+	fault.Raise(Named(err, open, f.path))
 	defer rd.Close()
 	info := rd.Info()
 	info.Path = f.path
 
-	var channels []int
-	for i, ch := range info.Channels {
-		if ch.Role() == "" {
-			channels = append(channels, i)
-		}
-	}
-
+	channels := lists.Where(len(info.Channels), func(i int) bool { return info.Channels[i].Role() == "" })
 	one := len(channels) == 1
 	if want := cmp.Or(f.own, f.channel); f.own != "" || want != "" && !one {
-		k, err := ingest.FindChannel(info, want)
-		if err != nil {
-			return nil, err
-		}
-
-		channels, one = []int{k}, true
+		channels, one = []int{fault.Get(ingest.FindChannel(info, want))}, true
 	}
 
-	var out []Sensitivity
 	for _, k := range channels {
 		s := Sensitivity{For: f.channel, File: f.path, Channel: info.Channels[k].Name, Named: !one}
-
-		t, unsteady, err := measureTone(ctx, rd, info, k, c)
-		if err == nil {
-			err = unsteady
-		}
-
-		var d *fault.Error
-		switch {
-		case err == nil:
-			s.Tone = t
-		case errors.As(err, &d) && !one:
-			s.Fault = &storedError{d.Path, d.Place, d.Want, d.Found, d.Hint}
-		default:
-			return nil, Named(err, open, f.path)
+		var bad *fault.Error
+		err := fault.Try(func() { s.Tone = measureTone(ctx, rd, info, k, c) })
+		if one || !errors.As(err, &bad) {
+			fault.Raise(Named(err, open, f.path))
+		} else {
+			stored := *bad
+			stored.Err, s.Fault = nil, &stored
 		}
 
 		out = append(out, s)
 	}
 
-	return out, nil
+	return out
 }
 
 // calibratorBlocks are the equal parts of a calibrator's recording whose levels
-// are compared: enough to see a drift, each long enough for a level.
+// are compared: enough to see a drift, each long enough for a level. Of short recordings there are fewer.
 const calibratorBlocks = 10
 
-// CalibratorTone is a calibrator's tone, and whether a run would accept it.
-type CalibratorTone struct {
-	Tone
-	UnitPerPa float64 `json:"unit_per_pa"`
-	AllowedDB float64 `json:"allowed_db"`
-	Accepted  bool    `json:"accepted"`
-	Fault     string  `json:"fault,omitempty"` // why it is not accepted
-}
-
-// MeasureCalibrator measures channel k of an open recording as the calibrator of
-// c is measured by a run. A channel that would be refused is no error: Fault is
-// the reason, and the other fields hold the values that could be measured.
-func MeasureCalibrator(ctx context.Context, rd ingest.Reader, k int, c config.Calibrator) (CalibratorTone, error) {
-	out := CalibratorTone{AllowedDB: c.SpreadDB}
-	t, unsteady, err := measureTone(ctx, rd, rd.Info(), k, &c)
-	out.Tone = t
-	if err == nil {
-		out.UnitPerPa = 1 / t.PaPerUnit
-		err = unsteady
-	}
-
-	var d *fault.Error
-	if errors.As(err, &d) {
-		out.Fault = d.Error()
-		return out, nil
-	}
-
-	out.Accepted = err == nil
-
-	return out, err
-}
-
-// measureTone measures a channel's tone; unsteady is why it cannot serve for
-// calibration. With an error the tone holds what is known without a measurement.
-func measureTone(ctx context.Context, rd ingest.Reader, info ingest.Info, k int,
-	c *config.Calibrator,
-) (s Tone, unsteady, err error) {
+// measureTone measures a channel's tone.
+func measureTone(ctx context.Context, rd ingest.Reader, info ingest.Info, k int, c *config.Calibrator) Tone {
 	ch := info.Channels[k]
-	s = Tone{Unit: ch.Unit, LevelDB: c.LevelDB, Blocks: calibratorBlocks}
-
-	bad := func(want, found, hint string) error {
-		return &fault.Error{Path: info.Path, Place: "channel " + ch.Name, Want: want, Found: found, Hint: hint}
+	unless := func(ok bool, want, found, hint string) {
+		fault.Unless(ok, fault.At(info.Path, "channel "+ch.Name, want, found, hint))
 	}
-	if ch.RateHz <= 0 {
-		return s, nil, bad("a sampling rate", "none in the file", "state it in the configuration: ingest: {rate_hz: …}")
-	}
-
-	if ch.Unit == "Pa" {
-		return s, nil, bad("samples that are still to be calibrated", "a channel in Pa", "leave the calibrator out")
-	}
+	unless(ch.RateHz > 0, "a sampling rate", "none in the file", "state it in the configuration: ingest: {rate_hz: …}")
+	unless(ch.Unit != "Pa", "samples that are still to be calibrated", "a channel in Pa", "leave the calibrator out")
 
 	from, to := int64(math.Ceil(c.FromS*ch.RateHz-1e-6)), ch.Samples
 	if c.ToS > 0 {
 		to = int64(math.Ceil(c.ToS*ch.RateHz - 1e-6))
 	}
 
-	if to > ch.Samples || from >= to {
-		return s, nil, bad(fmt.Sprintf("from_s and to_s within its %.6g s", float64(ch.Samples)/ch.RateHz),
-			fmt.Sprintf("%g and %g", c.FromS, c.ToS), "")
-	}
+	unless(to <= ch.Samples && from < to, fmt.Sprintf("from_s and to_s within its %.6g s", float64(ch.Samples)/ch.RateHz),
+		fmt.Sprintf("%g and %g", c.FromS, c.ToS), "")
 
 	_, warnings, err := stats.Scan(ctx, rd, ingest.Run{
-		ID: info.Path, Path: info.Path, Row0: from, Row1: to,
-		Recordings: []ingest.Recording{{Channels: []int{k}}},
+		ID: info.Path, Path: info.Path, Row0: from, Row1: to, Recordings: []ingest.Recording{{Channels: []int{k}}},
 	})
-	if err != nil {
-		return s, nil, err
-	}
-
+	fault.Raise(err)
 	for _, w := range warnings {
-		if w.Code == "clipping" {
-			return s, nil, bad("a calibrator's tone below full scale", w.Text, "record it again with less gain")
-		}
+		unless(w.Code != "clipping", "a calibrator's tone below full scale", w.Text, "record it again with less gain")
 	}
 
 	t, err := dsp.Calibrator(ctx, rd, dsp.CalibratorSettings{
@@ -287,72 +203,55 @@ func measureTone(ctx context.Context, rd ingest.Reader, info ingest.Info, k int,
 
 	var de *fault.Error
 	if errors.As(err, &de) && de.Path == "" {
-		return s, nil, bad(de.Want, de.Found, de.Hint)
+		unless(false, de.Want, de.Found, de.Hint)
 	}
 
-	if err != nil {
-		return s, nil, err
-	}
-
+	fault.Raise(err)
 	ref, _ := dsp.Reference("Pa")
-	s.FrequencyHz, s.RMS, s.SpreadDB = t.FrequencyHz, t.RMS, t.SpreadDB
-	s.PaPerUnit = ref * math.Pow(10, c.LevelDB/20) / t.RMS / math.Pow(10, c.GainDB/20)
-	s.BlockS = float64((to-from)/calibratorBlocks) / ch.RateHz
-	s.AboveDB = min(t.AboveDB, 300) // without any noise it is infinite, which JSON has no word for
-	if t.SpreadDB > c.SpreadDB {
-		level := func(rms float64) float64 { return c.LevelDB + 20*math.Log10(rms/t.RMS) }
-		lo, hi := slices.Min(t.BlockRMS), slices.Max(t.BlockRMS)
-		unsteady = bad(fmt.Sprintf("a calibrator's level that is steady within %g dB", c.SpreadDB),
-			fmt.Sprintf("a spread of %.2f dB over %d blocks of %.3g s (block %d: %.2f dB, block %d: %.2f dB)", t.SpreadDB,
-				calibratorBlocks, s.BlockS,
-				1+slices.Index(t.BlockRMS, lo), level(lo), 1+slices.Index(t.BlockRMS, hi), level(hi)),
-			"leave out with from_s and to_s where it was put on and taken off, record it again, or allow more with spread_db")
+	blocks := len(t.BlockRMS)
+	blockS := float64((to-from)/int64(blocks)) / ch.RateHz
+	block := func(rms float64) string {
+		return fmt.Sprintf("block %d: %.2f dB", 1+slices.Index(t.BlockRMS, rms), c.LevelDB+20*math.Log10(rms/t.RMS))
 	}
+	unless(t.SpreadDB <= c.SpreadDB, fmt.Sprintf("a calibrator's level that is steady within %g dB", c.SpreadDB),
+		fmt.Sprintf("a spread of %.2f dB over %d blocks of %.3g s (%s, %s)", t.SpreadDB, blocks, blockS,
+			block(slices.Min(t.BlockRMS)), block(slices.Max(t.BlockRMS))),
+		"leave out with from_s and to_s where it was put on and taken off, record it again, or allow more with spread_db")
 
-	return s, unsteady, nil
+	return Tone{
+		Unit: ch.Unit, LevelDB: c.LevelDB, FrequencyHz: t.FrequencyHz, RMS: t.RMS, SpreadDB: t.SpreadDB,
+		PaPerUnit: ref * math.Pow(10, c.LevelDB/20) / t.RMS / math.Pow(10, c.GainDB/20),
+		Blocks:    blocks, BlockS: blockS,
+		AboveDB: min(t.AboveDB, 300), // without any noise it is infinite, which JSON has no word for
+	}
 }
 
 // sensitivityOf finds the sensitivity of a channel.
-func sensitivityOf(all []Sensitivity, info ingest.Info, k int) (*Sensitivity, error) {
+func sensitivityOf(all []Sensitivity, info ingest.Info, k int) *Sensitivity {
 	ch := info.Channels[k]
-	fail := func(want, found, hint string) (*Sensitivity, error) {
-		return nil, &fault.Error{Path: info.Path, Place: "channel " + ch.Name, Want: want, Found: found, Hint: hint}
+	unless := func(ok bool, want, found, hint string) {
+		fault.Unless(ok, fault.At(info.Path, "channel "+ch.Name, want, found, hint))
 	}
-	var s *Sensitivity
 
-	var have []string
-	for i := range all {
-		e := &all[i]
-		switch {
-		case e.For != "":
-			have = append(have, e.For)
-			if c, err := ingest.FindChannel(info, e.For); err != nil || c != k {
-				continue
-			}
-
-		case e.Named:
-			have = append(have, e.Channel)
-			if e.Channel != ch.Name {
-				continue
-			}
+	i := slices.IndexFunc(all, func(e Sensitivity) bool {
+		if e.For == "" {
+			return !e.Named || e.Channel == ch.Name
 		}
 
-		s = e
-		break
-	}
+		c, err := ingest.FindChannel(info, e.For)
 
-	switch {
-	case s == nil:
-		return fail("a calibrator's recording of this channel", "recordings of "+strings.Join(have, ", "),
-			"name it in calibration.calibrator.recordings, or name the channels to use")
-	case s.Fault != nil:
-		return nil, s.Fault.err()
-	case s.Unit != ch.Unit:
-		return fail(fmt.Sprintf("samples in the unit of the calibrator's recording %s, %q", s.File, s.Unit),
-			fmt.Sprintf("%q", ch.Unit), "calibrate with the same chain")
-	}
+		return err == nil && c == k
+	})
+	have := lists.Each(all, func(e Sensitivity) string { return cmp.Or(e.For, e.Channel) })
+	unless(i >= 0, "a calibrator's recording of this channel", "recordings of "+strings.Join(have, ", "),
+		"name it in calibration.calibrator.recordings, or name the channels to use")
 
-	return s, nil
+	s := &all[i]
+	fault.Unless(s.Fault == nil, s.Fault)
+	unless(s.Unit == ch.Unit, fmt.Sprintf("samples in the unit of the calibrator's recording %s, %q", s.File, s.Unit),
+		fmt.Sprintf("%q", ch.Unit), "calibrate with the same chain")
+
+	return s
 }
 
 // Scale turns the samples of a channel into its unit.
@@ -365,14 +264,17 @@ type Scale struct {
 
 // ScaleOf returns the scale of a channel by the calibrator's recordings, or, without any, by the
 // configuration.
-func ScaleOf(src *plan.Source, cal []Sensitivity, info ingest.Info, ch int) (Scale, error) {
-	if cal != nil {
-		s, err := sensitivityOf(cal, info, ch)
-		if err != nil {
-			return Scale{}, err
-		}
+func ScaleOf(src *plan.Source, cal []Sensitivity, info ingest.Info, ch int) (_ Scale, err error) {
+	defer fault.Catch(&err)
+	gainDB, own := chainOf(src, "gain_db", info, ch), chainOf(src, "sensitivity_v_per_pa", info, ch)
+	text, gain := "", math.Pow(10, gainDB/20)
+	if gainDB != 0 {
+		text = fmt.Sprintf("; gain of this channel %g dB", gainDB)
+	}
 
-		return Scale{Factor: s.PaPerUnit, Unit: "Pa", How: s.text(), SpreadDB: s.SpreadDB}, nil
+	if cal != nil {
+		s := sensitivityOf(cal, info, ch)
+		return Scale{Factor: s.PaPerUnit / gain, Unit: "Pa", How: s.text() + text, SpreadDB: s.SpreadDB}, nil
 	}
 
 	before, stated, note := 1.0, info.Channels[ch].Unit, ""
@@ -380,14 +282,31 @@ func ScaleOf(src *plan.Source, cal []Sensitivity, info ingest.Info, ch int) (Sca
 		before, stated, note = soundUnit(stated)
 	}
 
-	f, unit, err := calibration(src.In.Calibration).Factor(stated)
-	if err != nil {
-		return Scale{}, &fault.Error{Path: info.Path, Place: "channel " + info.Channels[ch].Name, Found: err.Error()}
+	chain := calibration(src.In.Calibration)
+	if own > 0 {
+		chain.SensitivityVPerPa, text = own, fmt.Sprintf("; %g V/Pa by %s", own, src.In.Microphones)+text
 	}
 
-	how := strings.Trim(note+"; "+calibrationText(src.In.Calibration), "; ")
+	f, unit, err := chain.Factor(stated)
+	if err != nil {
+		fault.Raise(fault.At(info.Path, "channel "+info.Channels[ch].Name, "", err.Error(), ""))
+	}
 
-	return Scale{Factor: f * before, Unit: unit, How: how}, nil
+	how := strings.Trim(note+"; "+calibrationText(src.In.Calibration)+text, "; ")
+
+	return Scale{Factor: f * before / gain, Unit: unit, How: how}, nil
+}
+
+// chainOf is what the table of microphones and the configuration state of a channel's part of the chain: its
+// sensitivity_v_per_pa, or the sum of its gain_db; 0 of none.
+func chainOf(src *plan.Source, name string, info ingest.Info, ch int) (sum float64) {
+	for _, e := range src.Chains[name] {
+		if fault.Get(ingest.FindChannel(info, e.Name)) == ch {
+			sum += e.Value
+		}
+	}
+
+	return sum
 }
 
 func calibration(c *config.Calibration) ingest.Calibration {
@@ -403,26 +322,24 @@ func calibration(c *config.Calibration) ingest.Calibration {
 
 // calibrationText describes how samples become a unit, for recordings.arrow.
 func calibrationText(c *config.Calibration) string {
-	switch {
-	case c == nil:
+	if c == nil {
 		return ""
-	case c.PaPerUnit > 0:
-		return fmt.Sprintf("%g Pa per unit, as configured", c.PaPerUnit)
-	case c.Unit != "":
-		return "in " + c.Unit + ", as configured"
 	}
 
 	var parts []string
-	if c.FullScaleV > 0 {
-		parts = append(parts, fmt.Sprintf("%g V (%s) at full scale", c.FullScaleV, cmp.Or(c.Reading, "peak")))
-	}
-
-	if c.SensitivityVPerPa > 0 {
-		parts = append(parts, fmt.Sprintf("%g V/Pa", c.SensitivityVPerPa))
-	}
-
-	if c.GainDB != 0 {
-		parts = append(parts, fmt.Sprintf("gain %g dB", c.GainDB))
+	for _, p := range []struct {
+		given bool
+		text  string
+	}{
+		{c.PaPerUnit > 0, fmt.Sprintf("%g Pa per unit, as configured", c.PaPerUnit)},
+		{c.Unit != "", "in " + c.Unit + ", as configured"},
+		{c.FullScaleV > 0, fmt.Sprintf("%g V (%s) at full scale", c.FullScaleV, cmp.Or(c.Reading, "peak"))},
+		{c.SensitivityVPerPa > 0, fmt.Sprintf("%g V/Pa", c.SensitivityVPerPa)},
+		{c.GainDB != 0, fmt.Sprintf("gain %g dB", c.GainDB)},
+	} {
+		if p.given {
+			parts = append(parts, p.text)
+		}
 	}
 
 	return strings.Join(parts, ", ")

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"doubletake/ingest"
+	"doubletake/ingest/fault"
+	"doubletake/internal/must"
 	"doubletake/pipeline/config"
 )
 
@@ -32,9 +34,7 @@ func TestCalibratorPaPerUnit(t *testing.T) {
 	b := planned(t, files,
 		`{files: "*.npy", conditions: c.csv, rate_hz: 10000, calibration: `+
 			`{calibrator: {level_db: 94, file: cal/one.npy, gain_db: 20}}}`, `{triplets: split-half-spectrum}`)
-	if got := ids(b); got != "x/ingest/calibrator x/ingest/a.npy x/recordings" {
-		t.Errorf("tasks %s", got)
-	}
+	must.Equal(t, ids(b), "x/ingest/calibrator x/ingest/a.npy x/recordings", "tasks")
 
 	if b.Recordings.Source.Calibrator == nil || b.Tasks.Plan.Tasks[1].Deps[0] != *b.Recordings.Source.Calibrator {
 		t.Errorf("the file's task takes %v", b.Tasks.Plan.Tasks[1].Deps)
@@ -43,10 +43,8 @@ func TestCalibratorPaPerUnit(t *testing.T) {
 	c := b.Ingest.Calibration.Calibrator
 	f := calibratorFiles(c)[0]
 	open := b.File.Resolve(f.path)
-	all, err := measureRecording(context.Background(), open, f, c, b.Recordings.Source.Options)
-	if err != nil || len(all) != 1 {
-		t.Fatalf("%v, %v", all, err)
-	}
+	all := measureRecording(context.Background(), open, f, c, b.Recordings.Source.Options)
+	must.Be(t, len(all), 1, "sensitivities")
 
 	want := 20e-6 * math.Pow(10, 94./20) / (0.1 / math.Sqrt2) / 10
 	if s := all[0]; math.Abs(s.PaPerUnit/want-1) > 1e-4 || s.For != "" || s.Named || s.SpreadDB > 0.01 ||
@@ -62,10 +60,8 @@ func TestCalibratorPaPerUnit(t *testing.T) {
 	}
 
 	info.Channels[0].Unit = "V"
-	if _, err := ScaleOf(b.Recordings.Source, all, info, 0); err == nil ||
-		!strings.Contains(err.Error(), "expected samples in the unit of the calibrator's recording") {
-		t.Errorf("%v", err)
-	}
+	_, err = ScaleOf(b.Recordings.Source, all, info, 0)
+	must.Refuse(t, err, "expected samples in the unit of the calibrator's recording")
 }
 
 // A recording of several channels serves those of the same names; a channel
@@ -85,30 +81,22 @@ func TestCalibratorChannels(t *testing.T) {
 		`{files: a.npy, conditions: c.csv, rate_hz: 10000, calibration: {calibrator: {level_db: 94, file: all.npy}}}`,
 		`{triplets: split-half-spectrum}`)
 	c := b.Ingest.Calibration.Calibrator
-	all, err := measureRecording(context.Background(), b.File.Resolve("all.npy"), calibratorFiles(c)[0], c,
+	all := measureRecording(context.Background(), b.File.Resolve("all.npy"), calibratorFiles(c)[0], c,
 		b.Recordings.Source.Options)
-	if err != nil || len(all) != 2 || !all[0].Named || all[0].Fault != nil || all[1].Fault == nil {
-		t.Fatalf("%+v, %v", all, err)
-	}
+	must.Never(t, len(all) != 2 || !all[0].Named || all[0].Fault != nil || all[1].Fault == nil, "%+v", all)
 
 	info := ingest.Info{Path: "a.npy", Channels: []ingest.Channel{
 		{Name: all[0].Channel, Unit: all[0].Unit},
 		{Name: all[0].Channel + "x"},
 	}}
 
-	if s, err := sensitivityOf(all, info, 0); err != nil || s.PaPerUnit != all[0].PaPerUnit {
-		t.Errorf("%v, %v", s, err)
-	}
+	must.Be(t, sensitivityOf(all, info, 0).PaPerUnit, all[0].PaPerUnit, "Pa per unit")
 
-	if _, err := sensitivityOf(all, info, 1); err == nil ||
-		!strings.Contains(err.Error(), "expected a calibrator's recording of this channel, found recordings of") {
-		t.Errorf("%v", err)
-	}
+	second := func() { sensitivityOf(all, info, 1) }
+	must.Refuse(t, fault.Try(second), "expected a calibrator's recording of this channel, found recordings of")
 
 	info.Channels[1].Name = all[1].Channel
-	if _, err := sensitivityOf(all, info, 1); err == nil || !strings.Contains(err.Error(), "dB and more above the noise") {
-		t.Errorf("%v", err)
-	}
+	must.Refuse(t, fault.Try(second), "dB and more above the noise")
 
 	// NAME#CHANNEL, and a channel of the recordings.
 	list := calibratorFiles(&config.Calibrator{Recordings: []config.NamedString{
@@ -116,14 +104,10 @@ func TestCalibratorChannels(t *testing.T) {
 		{Name: "2", Value: "all.npy#1"},
 	}})
 
-	if len(list) != 2 || list[0] != (calibratorFile{"1", "two.npy", "2"}) {
-		t.Errorf("%+v", list)
-	}
+	must.Not(t, len(list) != 2 || list[0] != (calibratorFile{"1", "two.npy", "2"}), "%+v", list)
 
-	s, err := measureRecording(context.Background(), b.File.Resolve("two.npy"), list[0], c, b.Recordings.Source.Options)
-	if err != nil || len(s) != 1 || s[0].For != "1" || math.Abs(s[0].RMS-0.2/math.Sqrt2) > 1e-4 {
-		t.Errorf("%+v, %v", s, err)
-	}
+	s := measureRecording(context.Background(), b.File.Resolve("two.npy"), list[0], c, b.Recordings.Source.Options)
+	must.Not(t, len(s) != 1 || s[0].For != "1" || math.Abs(s[0].RMS-0.2/math.Sqrt2) > 1e-4, "%+v", s)
 }
 
 // A recording that cannot serve is refused with what to do.
@@ -141,17 +125,17 @@ func TestCalibratorFaults(t *testing.T) {
 	}{
 		"expected a calibrator's level that is steady within 0.2 dB, found a spread of": {
 			rising,
-			config.DefaultCalibrator(94),
+			config.Calibrator{LevelDB: 94, SpreadDB: 0.2},
 			ingest.Channel{RateHz: rate},
 		},
 		"expected samples that are still to be calibrated, found a channel in Pa": {
 			rising,
-			config.DefaultCalibrator(94),
+			config.Calibrator{LevelDB: 94, SpreadDB: 0.2},
 			ingest.Channel{RateHz: rate, Unit: "Pa"},
 		},
 		"expected a sampling rate, found none in the file": {
 			rising,
-			config.DefaultCalibrator(94),
+			config.Calibrator{LevelDB: 94, SpreadDB: 0.2},
 			ingest.Channel{},
 		},
 		"expected from_s and to_s within its 3 s, found 3 and 0": {
@@ -166,11 +150,8 @@ func TestCalibratorFaults(t *testing.T) {
 			[][]float64{c.x},
 		}
 
-		got, err := MeasureCalibrator(context.Background(), rd, 0, c.c)
-		if err != nil || got.Accepted || !strings.Contains(got.Fault, want) ||
-			!strings.HasPrefix(got.Fault, "cal.wav: channel m1: ") {
-			t.Errorf("%+v, %v\nwant %s", got, err, want)
-		}
+		err := fault.Try(func() { measureTone(context.Background(), rd, rd.Info(), 0, &c.c) })
+		must.Refuse(t, err, "cal.wav: channel m1: "+want)
 	}
 
 	ok := arrays{
@@ -178,10 +159,9 @@ func TestCalibratorFaults(t *testing.T) {
 		[][]float64{tone(30000, rate, 1000, 0.1)},
 	}
 
-	got, err := MeasureCalibrator(context.Background(), ok, 0, config.DefaultCalibrator(114))
-	if err != nil || !got.Accepted || got.AboveDB > 300 || math.Abs(got.UnitPerPa*got.PaPerUnit-1) > 1e-12 {
-		t.Errorf("%+v, %v", got, err)
-	}
+	c := config.Calibrator{LevelDB: 114, SpreadDB: 0.2}
+	got := measureTone(context.Background(), ok, ok.Info(), 0, &c)
+	must.Not(t, got.AboveDB > 300 || !(got.PaPerUnit > 0), "%+v", got)
 }
 
 // The text of a calibration without a calibrator, for the index.
@@ -193,8 +173,6 @@ func TestCalibrationText(t *testing.T) {
 		"10 V (peak) at full scale, 0.05 V/Pa, gain 20 dB": {FullScaleV: 10, SensitivityVPerPa: 0.05, GainDB: 20},
 		"7 V (rms) at full scale":                          {FullScaleV: 7, Reading: "rms"},
 	} {
-		if got := calibrationText(c); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
+		must.Equal(t, calibrationText(c), want, "got")
 	}
 }

@@ -1,6 +1,7 @@
 package ingeststage
 
 import (
+	"errors"
 	"fmt"
 	"path"
 	"path/filepath"
@@ -9,125 +10,157 @@ import (
 
 	"doubletake/ingest"
 	"doubletake/ingest/campaign"
+	"doubletake/ingest/condition"
+	"doubletake/ingest/fault"
+	"doubletake/ingest/spelling"
+	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/stages/simulatestage"
 )
 
-// found are the files of an experiment, and what is stated about them outside of them.
-type found struct {
-	in          config.Ingest // the settings, with the kind of data and what a simulated campaign states
-	files       []plan.RawFile
-	backgrounds []plan.RawFile       // recordings of the background that globs name
-	table       *campaign.Conditions // nil without one
-	pattern     *campaign.Pattern    // nil without one
-	converted   map[string]string    // by condition, how its unit was converted
-	warnings    []ingest.Warning
-}
-
 // findFiles finds the files that the tasks of stage simulate write, or those of the configuration.
-func findFiles(exp plan.Experiment, sim simulatestage.Result) (*found, error) {
+func findFiles(exp plan.Experiment, sim simulatestage.Result) *Recordings {
+	columns := plan.Columns{Converted: map[string]string{}}
+	r := &Recordings{Source: &plan.Source{In: exp.Ingest, DSP: exp.DSP, Columns: columns}}
 	if sim.Campaign == nil {
-		return findMeasured(exp)
+		r.findMeasured(exp)
+		return r
 	}
 
-	table, err := sim.Conditions()
-	if err != nil {
-		return nil, err
-	}
-
-	f := &found{in: sim.Ingest(exp.Ingest), table: table, converted: map[string]string{}}
+	r.In, r.Simulated = sim.Ingest(exp.Ingest), true
 	for _, d := range sim.Files {
-		f.files = append(f.files, plan.RawFile{Name: d.Output, Dep: &d})
+		r.Files = append(r.Files, File{RawFile: plan.RawFile{Name: d.Output, Dep: &d}})
 	}
 
-	return f, nil
+	r.Table = fault.Get(sim.Conditions())
+
+	return r
 }
 
 // findMeasured finds the raw files of the configuration, without those of the
 // background and the tares, and reads the table of conditions and the pattern.
-func findMeasured(exp plan.Experiment) (*found, error) {
-	f := &found{in: exp.Ingest, converted: map[string]string{}}
-	globs := f.in.Files
-	if f.in.Table != nil {
-		globs = f.in.Table.File
+func (r *Recordings) findMeasured(exp plan.Experiment) {
+	globs := r.In.Files
+	if r.In.Table != nil {
+		globs = r.In.Table.File
 	}
 
-	listed, warnings, err := campaign.Find(globs, f.in.Exclude, exp.File.Dir)
-	if err != nil {
-		return nil, err
+	files, warnings, err := campaign.Find(globs, r.In.Exclude.Files(), exp.File.Dir)
+	fault.Raise(err)
+
+	all := files
+	if len(r.In.Exclude) > 0 {
+		all, _, err = campaign.Find(globs, nil, exp.File.Dir)
+		fault.Raise(err)
 	}
 
-	all := listed
-	if len(f.in.Exclude) > 0 {
-		if all, _, err = campaign.Find(globs, nil, exp.File.Dir); err != nil {
-			return nil, err
-		}
+	p := r.In.Conditions
+	if p != "" { // it is no recording
+		isTable := func(file string) bool { return filepath.Clean(file) == filepath.Clean(p) }
+		all, files = without(all, isTable), without(files, isTable)
 	}
 
-	f.warnings = append(warnings, excluded(f.in.Conditions, all, listed)...)
+	r.warnings = append(warnings, excluded(all, files, r.In.Exclude)...)
+	files = r.withoutBackground(exp, files)
 
-	files, err := f.withoutBackground(exp, listed)
-	if err != nil {
-		return nil, err
+	if p != "" {
+		r.Table = fault.Get(campaign.ReadLog(exp.File.Resolve(p), campaign.LogOptions{
+			Files: all, Columns: byName(r.In.Log.Columns), Ignore: r.In.Log.Ignore,
+			Missing: slices.Concat(r.In.Missing, r.In.Log.Missing),
+			Names:   append(exp.Roles().Names(), tareColumns(&r.In)...), Decimal: decimalSigns[r.In.Log.Decimal],
+		}))
+		r.Converted = fault.Get(r.Table.Convert(byName(r.In.Units)))
 	}
 
-	if p := f.in.Conditions; p != "" {
-		o := campaign.LogOptions{
-			Files: all, Columns: byName(f.in.Log.Columns), Missing: f.in.Log.Missing, Ignore: f.in.Log.Ignore,
-		}
-		if f.table, err = campaign.ReadLog(exp.File.Resolve(p), o); err != nil {
-			return nil, err
-		}
-
-		if f.converted, err = f.table.Convert(byName(f.in.Units)); err != nil {
-			return nil, err
-		}
+	files = r.takeTares(exp, all, files)
+	r.callSimulated(files, exp.File.Has(exp.At+".ingest.data"))
+	for _, name := range files {
+		r.Files = append(r.Files, File{RawFile: onDisk(exp, name)})
 	}
 
-	files = f.withoutTares(files)
-
-	f.callSimulated(files, exp.File.Has(exp.At+".ingest.data"))
-
-	for _, p := range files {
-		f.files = append(f.files, onDisk(exp, p))
+	if p := r.In.Pattern; p != "" {
+		r.Pattern, err = campaign.ParsePattern(p)
+		refuse(exp, err != nil, "ingest.pattern", "%v", err)
 	}
 
-	if p := f.in.Pattern; p != "" {
-		if f.pattern, err = campaign.ParsePattern(p); err != nil {
-			return nil, exp.Errorf("ingest.pattern", "%v", err)
-		}
-	}
+	stated := slices.Concat(r.states(r.Table))
+	run := r.In.Run
+	refuse(exp, run != "" && r.In.Table == nil && !slices.Contains(stated, run), "ingest.run",
+		"%q is not among what names and tables state, which is %v%s", run, stated, spelling.DidYouMean(run, stated))
 
-	if f.table != nil {
-		if err := f.settleTable(exp, all, files); err != nil {
-			return nil, err
-		}
-	}
-
-	return f, nil
+	r.settleTable(exp, all, files)
+	r.joinMicrophones(exp)
 }
+
+// joinMicrophones joins the table of microphones to that of the runs. It is one of conditions whose rows are channels.
+func (r *Recordings) joinMicrophones(exp plan.Experiment) {
+	r.Chains = map[string][]config.NamedNumber{}
+	if c := r.In.Calibration; c != nil {
+		r.Chains["gain_db"] = c.ChannelGainDB
+	}
+
+	p := r.In.Microphones
+	if p == "" {
+		return
+	}
+
+	t, err := campaign.ReadLog(exp.File.Resolve(p), campaign.LogOptions{
+		Columns: map[string]string{"file": "channel"}, Decimal: decimalSigns[r.In.Log.Decimal],
+		Names: append(exp.Roles().Names(), "serial", "serial_number", "Seriennummer"),
+	})
+
+	var bad *fault.Error
+	if errors.As(err, &bad) && strings.Contains(bad.Want, "log.columns") {
+		bad.Want = `a column "channel": the channels of the microphones, by name or number from 1`
+	}
+
+	fault.Raise(err)
+	fault.Get(t.Convert(byName(r.In.Units)))
+	gaps := fault.Get(t.FillGaps(exp.Mentions, []string{"gain_db", "sensitivity_v_per_pa"}))
+
+	var channels []string
+	for i, row := range t.Rows {
+		t.Rows[i].Channel, t.Rows[i].File, channels = row.File, "*", append(channels, row.File)
+		for _, c := range row.Given() {
+			switch {
+			case c.IsName:
+			case c.Value <= 0 && c.Column == "sensitivity_v_per_pa":
+				place := fmt.Sprintf("line %d, column %s", row.Line, c.Column)
+				fault.Raise(fault.At(p, place, "a number above 0", fmt.Sprint(c.Value), ""))
+			default:
+				r.Chains[c.Column] = append(r.Chains[c.Column], config.NamedNumber{Name: row.File, Value: c.Value})
+			}
+		}
+	}
+
+	if len(r.In.Channels) == 0 {
+		r.In.Channels = channels
+	}
+
+	r.warnings, r.Table = slices.Concat(r.warnings, t.Warnings, gaps), r.Table.WithChannels(t)
+}
+
+// decimalSigns are those of log: {decimal}.
+var decimalSigns = map[string]byte{"point": condition.Point, "comma": condition.Comma}
 
 // settleTable drops the rows of the table of conditions that are not used, and settles values that
 // it does not state.
-func (f *found) settleTable(exp plan.Experiment, all, files []string) error {
-	rows, unused := f.table.Without(all, files)
-
-	other := *f // without the table
-	other.table = nil
-	given := other.conditions()
-	if s := f.in.Sidecar; s != nil {
-		for _, v := range s.Values {
-			given = append(given, v.Name)
-		}
+func (r *Recordings) settleTable(exp plan.Experiment, all, files []string) {
+	if r.Table == nil {
+		return
 	}
 
-	gaps, err := rows.FillGaps(exp.Mentions, given)
-	f.warnings = append(f.warnings, slices.Concat(rows.Warnings, unused, gaps)...)
-	f.table = rows
+	rows, unused := r.Table.Without(all, files)
+	given, _ := r.conditions(nil)
+	if s := r.In.Sidecar; s != nil {
+		given = append(given, lists.Each(s.Values, func(v config.NamedString) string { return v.Name })...)
+	}
 
-	return err
+	gaps := fault.Get(rows.FillGaps(exp.Mentions, given))
+	r.warnings = append(r.warnings, slices.Concat(rows.Warnings, unused, gaps)...)
+	r.Table = rows
 }
 
 // onDisk is a file that the configuration names.
@@ -143,147 +176,84 @@ func without(files []string, drop func(file string) bool) []string {
 
 // withoutBackground finds the recordings of the background that globs name, and returns the other
 // files.
-func (f *found) withoutBackground(exp plan.Experiment, files []string) ([]string, error) {
-	bg := f.in.Background
-	if bg == nil || len(bg.Files) == 0 {
-		return files, nil
-	}
-
-	names, _, err := campaign.Find(bg.Files, f.in.Exclude, exp.File.Dir)
-	if err != nil {
-		return nil, err
-	}
-
-	for _, p := range names {
-		f.backgrounds = append(f.backgrounds, onDisk(exp, p))
-	}
-
-	rest := without(files, func(p string) bool { return slices.Contains(names, p) })
-	if len(rest) == 0 {
-		return nil, exp.Errorf("ingest.background.files", "every recording is one of the background")
-	}
-
-	return rest, nil
-}
-
-// withoutTares returns the files without the recordings without wind that the table of
-// conditions names: they may be among the files, and are none of the campaign.
-func (f *found) withoutTares(files []string) []string {
-	bal := f.in.Balance
-	if bal == nil || bal.Tare == nil || bal.Tare.Column == "" || f.table == nil {
+func (r *Recordings) withoutBackground(exp plan.Experiment, files []string) []string {
+	if r.In.Background == nil {
 		return files
 	}
 
-	names, rows := tareNames(bal.Tare.Column, f.table), map[string]bool{}
-	for _, r := range f.table.Rows {
-		rows[path.Base(filepath.ToSlash(r.File))] = true
-	}
+	names, _, err := campaign.Find(r.In.Background.Files, r.In.Exclude.Files(), exp.File.Dir)
+	fault.Raise(err)
+	r.Backgrounds = lists.Each(names, func(name string) plan.RawFile { return onDisk(exp, name) })
 
-	return without(files, func(p string) bool {
-		s := filepath.ToSlash(p)
-		return (names[s] || names[path.Base(s)]) && !rows[path.Base(s)]
-	})
+	rest := without(files, func(p string) bool { return slices.Contains(names, p) })
+	refuse(exp, len(rest) == 0, "ingest.background.files", "every recording is one of the background")
+
+	return rest
 }
 
-// rows returns each file's rows of the table of conditions, nil
-// without a table, and checks that the pattern matches the files' names.
-func (f *found) rows() ([]*campaign.Conditions, error) {
-	names := make([]string, len(f.files))
-	for i, r := range f.files {
-		names[i] = r.Name
-	}
-
-	rows := make([]*campaign.Conditions, len(names))
-	if f.table != nil {
-		var err error
-		if rows, err = f.table.ForFiles(names); err != nil {
-			return nil, err
+// rows finds each file's rows of the table of conditions, and checks that the pattern matches the files' names.
+func (r *Recordings) rows() {
+	if r.Table != nil {
+		for i, rows := range fault.Get(r.Table.ForFiles(r.names())) {
+			r.Files[i].Rows = rows
 		}
 	}
 
-	if f.pattern != nil {
-		if err := f.pattern.CheckNames(names); err != nil {
-			return nil, err
+	if r.Pattern != nil {
+		fault.Raise(r.Pattern.CheckNames(r.names()))
+	}
+}
+
+// excluded names the files that were left out by their names.
+func excluded(all, used []string, list config.Exclusions) []ingest.Warning {
+	by := "exclude"
+	for _, x := range list {
+		if x.Where == nil && x.Reason != "" {
+			by += fmt.Sprintf(" (%s: %s)", x.Files, x.Reason)
 		}
 	}
 
-	return rows, nil
+	isUsed := func(f string) bool { _, ok := slices.BinarySearch(used, f); return ok }
+	if out := without(all, isUsed); len(out) > 0 {
+		return []ingest.Warning{leftOut(out, by)}
+	}
+
+	return nil
 }
 
-// excluded names the files that were left out knowingly, so that the report
-// does not depend on someone reading the configuration. The table of conditions is read,
-// though not as a recording.
-func excluded(table string, all, used []string) []ingest.Warning {
-	if len(all) == len(used) {
-		return nil
-	}
-
-	table = filepath.Clean(table)
-	known := map[string]bool{}
-	for _, f := range used {
-		known[f] = true
-	}
-
-	out := without(all, func(f string) bool { return known[f] || filepath.Clean(f) == table })
-	if len(out) == 0 {
-		return nil
-	}
-
-	w := ingest.Warning{Path: filepath.ToSlash(out[0]), Code: "excluded", Text: "left out by exclude"}
-
-	const few = 10
-	if n := len(out); n > few {
-		out = append(out[:few:few], fmt.Sprintf("… and %d more", n-few))
-	}
-
-	if len(out) > 1 {
-		w.Text += ", as are " + strings.Join(out[1:], ", ")
-	}
-
-	return []ingest.Warning{w}
-}
-
-// callsItselfSimulated reports whether a name or a text of a file contains
-// "simulated".
+// callsItselfSimulated reports whether a name or a text of a file begins with "simulated".
 func callsItselfSimulated(s string) bool {
 	return strings.HasPrefix(strings.ToLower(strings.TrimSpace(s)), "simulated")
 }
 
 // callSimulated makes the experiment a simulated one if a file is named so and the key data is
 // not given.
-func (f *found) callSimulated(files []string, given bool) {
+func (r *Recordings) callSimulated(files []string, given bool) {
 	i := slices.IndexFunc(files, func(n string) bool { return callsItselfSimulated(path.Base(n)) })
-	if i < 0 || given && f.in.Data == "simulated" {
-		return
+	switch {
+	case i < 0 || given && r.In.Data == "simulated":
+	case given:
+		r.warnings = append(r.warnings, ingest.Warn(files[i], "simulated",
+			"is named simulated, but the configuration has data: measured"))
+	default:
+		r.In.Data = "simulated"
+		r.warnings = append(r.warnings, ingest.Warn(files[i], "simulated", "is named simulated: the experiment is called "+
+			"simulated; set data: simulated, or data: measured if it was measured"))
 	}
-
-	text := "is named simulated, but the configuration has data: measured"
-	if !given {
-		f.in.Data = "simulated"
-		text = "is named simulated: the experiment is called simulated; set data: simulated, or data: measured if it was " +
-			"measured"
-	}
-
-	f.warnings = append(f.warnings, ingest.Warning{Path: files[i], Code: "simulated", Text: text})
 }
 
-// simulatedByContent warns of a file whose attributes or comments contain
+// simulatedByContent warns of a file of an experiment that is called measured whose attributes or comments say
 // "simulated".
-func simulatedByContent(src *plan.Source, info ingest.Info) []ingest.Warning {
-	if src.In.Data == "simulated" {
-		return nil
+func simulatedByContent(src *plan.Source, info ingest.Info) (out []ingest.Warning) {
+	i := slices.IndexFunc(info.Attributes, func(a ingest.Attribute) bool {
+		isSet := !strings.EqualFold(a.Value, "false") && a.Value != "0"
+		return callsItselfSimulated(a.Name) && isSet || callsItselfSimulated(a.Value)
+	})
+	if i >= 0 && src.In.Data != "simulated" {
+		a := info.Attributes[i]
+		out = append(out, ingest.Warn(info.Path, "simulated", "calls itself simulated (%s: %s), but the experiment is "+
+			"called measured: set data: simulated", a.Name, a.Value))
 	}
 
-	for _, a := range info.Attributes {
-		if callsItselfSimulated(a.Name) && !strings.EqualFold(a.Value, "false") && a.Value != "0" ||
-			callsItselfSimulated(a.Value) {
-			return []ingest.Warning{{
-				Path: info.Path, Code: "simulated",
-				Text: fmt.Sprintf("calls itself simulated (%s: %s), but the experiment is called measured: set data: simulated",
-					a.Name, a.Value),
-			}}
-		}
-	}
-
-	return nil
+	return out
 }

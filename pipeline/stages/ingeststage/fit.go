@@ -84,17 +84,36 @@ func rateHint(rate, stated float64) string {
 	return ""
 }
 
-// finite reports the first sample that is no number, of a file whose samples may be none.
-func (f *reader) finite(ctx context.Context, rd ingest.Reader, run ingest.Run) error {
-	if q, ok := rd.(ingest.Quantized); ok {
-		if step, _, _ := q.Quantum(); step > 0 {
-			return nil // integers
-		}
+// scan is stats.Scan; of a check it reads the first and the last second of files of integers, and of those
+// that are too many to be read whole, and finds samples that are no numbers or cannot be read.
+func (r *reader) scan(ctx context.Context, rd ingest.Reader, run ingest.Run) (sums []stats.Summary,
+	warnings []ingest.Warning, err error,
+) {
+	ends := r.ends
+	if q, ok := rd.(ingest.Quantized); ok && r.check {
+		step, _, _ := q.Quantum()
+		ends = ends || step > 0
 	}
 
-	_, _, err := stats.Scan(ctx, rd, run)
+	c := rd.Info().Channels[run.Recordings[0].Channels[0]]
+	from, to := run.Interval(c.Samples)
+	second := max(1, int64(c.RateHz))
+	if !ends || from+second >= to {
+		return stats.Scan(ctx, rd, run)
+	}
 
-	return f.named(err)
+	for _, row := range []int64{from, max(from, to-second)} {
+		run.Row0, run.Row1 = row, min(to, row+second)
+
+		var found []ingest.Warning
+		if sums, found, err = stats.Scan(ctx, rd, run); err != nil {
+			return nil, nil, err
+		}
+
+		warnings = append(warnings, found...)
+	}
+
+	return sums, warnings, nil
 }
 
 // scanned is how many of the first files have their samples read.

@@ -3,13 +3,13 @@ package ingeststage
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"doubletake/ingest/ingesttest"
+	"doubletake/internal/must"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/kv"
@@ -25,20 +25,12 @@ func campaignIn(t *testing.T, files map[string]string, ingest, dsp string) plan.
 	dir := t.TempDir()
 	for name, text := range files {
 		path := filepath.Join(dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Write(t, path, text)
 	}
 
 	yaml := fmt.Sprintf("version: 1\nexperiments:\n  x:\n    ingest: %s\n    dsp: %s\n", ingest, dsp)
 	f, err := config.Parse(filepath.Join(dir, "pipeline.yaml"), []byte(yaml))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	tasks := plan.NewTasks(&engine.Plan{Dir: filepath.Join(dir, "runs")})
 
@@ -56,9 +48,7 @@ func planned(t *testing.T, files map[string]string, ingest, dsp string) *ingeste
 	t.Helper()
 	exp := campaignIn(t, files, ingest, dsp)
 	r, err := Plan(exp, simulatestage.Result{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	return &ingested{exp, r}
 }
@@ -68,9 +58,7 @@ func refused(t *testing.T, files map[string]string, ingest, dsp, want string) {
 	t.Helper()
 
 	_, err := Plan(campaignIn(t, files, ingest, dsp), simulatestage.Result{})
-	if err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("ingest: %s, dsp: %s\n got %v\nwant %s", ingest, dsp, err, want)
-	}
+	must.Refuse(t, err, want)
 }
 
 // read reads a file of the campaign as its task does; reading may be nil.

@@ -20,28 +20,17 @@ func planIndex(exp plan.Experiment, rec *Recordings, shards [][2]int, results []
 	*engine.Dep,
 ) {
 	src := rec.Source
-	cfg := plan.Settings("ingest", src.In)
-	in := src.In
-	in.Files = nil // their recordings are inputs
+	meta := exp.Meta(plan.Settings("ingest", src.In))
 	columns := plan.Columns{Conditions: src.BeforeAnalysis(), Labels: src.Labels, Derive: src.Derive}
 	t := &engine.Task{
 		ID: exp.ID("recordings"), Stage: "ingest", Version: version, Deps: results, Weight: 0.05,
-		Config: plan.Settings("ingest", in),
-		Local: append([]kv.Pair{
-			{Key: "conditions", Value: strings.Join(columns.Conditions, ",")},
-			{Key: "kind of data", Value: src.In.Data},
-		}, columns.LabelSetting()...),
+		Config: plan.Stated(meta),
+		Local: append([]kv.Pair{{Key: "conditions", Value: strings.Join(columns.Conditions, ",")}},
+			columns.LabelSetting()...),
 		Publish: []engine.Link{{Output: recordingsArrow, Path: exp.Published("ingest", recordingsArrow)}},
 		Run: func(_ context.Context, j *engine.Job) error {
-			t := &table.Table{Meta: exp.Meta(cfg)}
-			for _, d := range results {
-				err := plan.EachJSON(j.Input(d.Task, d.Output), func(res *FileResult) { addToIndex(t, columns, res) })
-				if err != nil {
-					return err
-				}
-			}
-
-			return plan.WriteTable(j, recordingsArrow, t)
+			_, err := writeIndex(j, columns, meta, results)
+			return err
 		},
 	}
 
@@ -56,8 +45,13 @@ func planIndex(exp plan.Experiment, rec *Recordings, shards [][2]int, results []
 	var short, parts []engine.Dep
 	for _, r := range shards {
 		s := *t
+		s.Config = nil // it writes no metadata
 		s.ID, s.Deps, s.Publish = exp.ID("recordings", rec.Files[r[0]].Name), results[r[0]:r[1]], nil
-		s.Run = func(_ context.Context, j *engine.Job) error { return writeShard(j, columns, s.Deps) }
+		s.Run = func(_ context.Context, j *engine.Job) error {
+			short, err := writeIndex(j, columns, nil, s.Deps)
+			return errors.Join(err, plan.WriteJSON(j, fileJSON, short...))
+		}
+
 		exp.Add(&s)
 		short = append(short, engine.Dep{Task: s.ID, Output: fileJSON})
 		parts = append(parts, engine.Dep{Task: s.ID, Output: recordingsArrow})
@@ -65,12 +59,10 @@ func planIndex(exp plan.Experiment, rec *Recordings, shards [][2]int, results []
 
 	t.Deps = parts
 	t.Run = func(_ context.Context, j *engine.Job) error {
-		t := &table.Table{}
+		t := &table.Table{Meta: meta}
 		if err := plan.AppendTables(j, t, parts); err != nil {
 			return err
 		}
-
-		t.Meta = exp.Meta(cfg)
 
 		return plan.WriteTable(j, recordingsArrow, t)
 	}
@@ -80,21 +72,22 @@ func planIndex(exp plan.Experiment, rec *Recordings, shards [][2]int, results []
 	return short, index
 }
 
-// writeShard writes the rows of some files, and what later tasks need of them.
-func writeShard(j *engine.Job, columns plan.Columns, results []engine.Dep) error {
-	t := &table.Table{}
-	var short []FileResult
+// writeIndex writes the rows of some files, and returns what later tasks need of them.
+func writeIndex(j *engine.Job, columns plan.Columns, meta []kv.Pair, results []engine.Dep) (short []FileResult,
+	err error,
+) {
+	t := &table.Table{Meta: meta}
 	for _, d := range results {
 		err := plan.EachJSON(j.Input(d.Task, d.Output), func(res *FileResult) {
 			addToIndex(t, columns, res)
 			short = append(short, res.short())
 		})
 		if err != nil {
-			return err
+			return nil, err
 		}
 	}
 
-	return errors.Join(plan.WriteTable(j, recordingsArrow, t), plan.WriteJSON(j, fileJSON, short...))
+	return short, plan.WriteTable(j, recordingsArrow, t)
 }
 
 // short is the result without channels and statistics, and with one recording.

@@ -4,6 +4,9 @@
 package ingeststage
 
 import (
+	"cmp"
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -12,7 +15,9 @@ import (
 	"doubletake/dsp"
 	"doubletake/ingest"
 	"doubletake/ingest/campaign"
-	"doubletake/ingest/simulate"
+	"doubletake/ingest/condition"
+	"doubletake/ingest/fault"
+	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/kv"
@@ -24,8 +29,9 @@ import (
 // another result for the same input: its tasks then run again.
 // 3: constant stretches are reported; 4: recordings state their calibration;
 // 5: packed numbers are unpacked, MATLAB's axes are read alike in all versions;
-// 6: axes by their names, units of time; 7: clipped floating-point samples, levels apart.
-const version = 7
+// 6: axes by their names, units of time; 7: clipped floating-point samples, levels apart;
+// 8: headers of text files, codes and spikes.
+const version = 8
 
 const (
 	fileJSON        = "recordings.json"  // FileResults
@@ -37,27 +43,18 @@ const (
 type Result struct {
 	plan.Columns
 
-	Data         string               // the kind of data, where a file's name says simulated
-	Construction dsp.Construction     // how pairs are made; nil for a table of pairs
-	PairKind     string               // same-run, repeat-run or synthetic (docs/method.md#units-of-data)
-	Known        []map[string]float64 // condition values, where they are known before any file is read
-	KnownLabels  []map[string]string  // of the same rows
-	Points       plan.Points          // set points, of which Known holds the values; as far as they are known likewise
-	Results      []engine.Dep         // FileResults of the files, without their channels where shards join them
-	Shards       [][2]int             // of the files
-	Index        *engine.Dep          // recordings.arrow
+	Data         string           // the kind of data, where a file's name says simulated
+	Construction dsp.Construction // how pairs are made; nil for a table of pairs
+	PairKind     string           // same-run, repeat-run or synthetic (docs/method.md#units-of-data)
+	Known        condition.Rows   // of recordings, where they are known before any file is read
+	Points       plan.Points      // set points, of which Known holds the values; as far as they are known likewise
+	Results      []engine.Dep     // FileResults of the files, without their channels where shards join them
+	Shards       [][2]int         // of the files
+	Index        *engine.Dep      // recordings.arrow
 	Warnings     []ingest.Warning
 
 	Recordings *Recordings // of a campaign; nil for a table of pairs
 	Pairs      *Pairs      // of a table; nil for recordings
-}
-
-// Pairs are those of a table, which need no analysis.
-type Pairs struct {
-	Settings []kv.Pair       // that they are read with
-	Output   engine.Dep      // pairs.arrow
-	Table    *plan.PairTable // how they are read; nil for the simulated toy
-	Toy      *simulate.Toy   // nil for a table of the user's
 }
 
 // Recordings are the raw files of a campaign and how they are read.
@@ -66,6 +63,7 @@ type Recordings struct {
 	Files       []File
 	Backgrounds []plan.RawFile // recordings of the background
 	Simulated   bool
+	warnings    []ingest.Warning
 }
 
 // File is a raw file with what is known of it before it is opened.
@@ -78,183 +76,118 @@ type File struct {
 }
 
 // Plan adds the tasks that read the files of an experiment.
-func Plan(exp plan.Experiment, sim simulatestage.Result) (Result, error) {
+func Plan(exp plan.Experiment, sim simulatestage.Result) (out Result, err error) {
+	defer fault.Catch(&err)
 	if exp.DSP.Triplets == "table" {
-		return planPairs(exp, sim)
+		return planPairs(exp, sim), nil
 	}
 
-	found, err := findFiles(exp, sim)
-	if err != nil {
-		return Result{}, err
-	}
-
-	exp.Ingest.Data = found.in.Data
-
-	rec := &Recordings{Source: found.source(exp), Backgrounds: found.backgrounds, Simulated: sim.Campaign != nil}
-	if rec.Files, err = rec.sidecars(exp, found.files); err != nil {
-		return Result{}, err
-	}
-
-	if err := rec.checkSettings(exp); err != nil {
-		return Result{}, err
-	}
-
-	rows, err := found.rows()
-	if err != nil {
-		return Result{}, err
-	}
-
-	for i := range rec.Files {
-		rec.Files[i].Rows = rows[i]
-	}
-
-	if rec.Table != nil {
-		if err := rec.Table.CheckLabels(rec.Labels); err != nil {
-			return Result{}, err
-		}
-	}
+	rec := findFiles(exp, sim)
+	exp.Ingest.Data = rec.In.Data
+	rec.construct(exp)
+	rec.sidecars(exp)
+	rec.checkSettings(exp)
+	rec.rows()
+	left := rec.exclude(exp)
+	fault.Raise(rec.Table.CheckLabels(rec.Labels))
 
 	rec.Settings = append(rec.settingsRead(), rec.Derived(rec.BeforeAnalysis())...)
 	rec.Calibrator = planCalibrator(exp, rec.Source)
-	if err := rec.takeBackground(exp); err != nil {
-		return Result{}, err
+
+	out = Result{
+		Columns: rec.Columns, Data: rec.In.Data, Construction: rec.Construction, Recordings: rec,
+		PairKind: pairKind(exp, rec.Construction), Warnings: append(rec.warnings, left...),
 	}
 
-	out := Result{
-		Columns: rec.Columns, Data: found.in.Data, Construction: rec.Construction, Recordings: rec,
-		PairKind: pairKind(exp, rec.Construction), Warnings: found.warnings,
-	}
-
-	names := make([]string, len(rec.Files))
-	out.Results = make([]engine.Dep, 0, len(names))
 	for i := range rec.Files {
 		f := &rec.Files[i]
-		names[i] = f.Name
-		known, labels := f.known(rec.Source)
-		out.Known, out.KnownLabels = append(out.Known, known...), append(out.KnownLabels, labels...)
+		known, _ := f.known(rec.Source) // the file's task tells what contradicts or cannot be derived
+		out.Known = append(out.Known, known...)
 		rec.planFile(exp, f)
 		out.Results = append(out.Results, f.Result)
 	}
 
-	out.Shards = plan.Shards(names)
+	for _, label := range out.Labels {
+		names, _ := out.Known.Strings(label) // checked with the labels
+		out.Warnings = append(out.Warnings, warnAlike(exp.File.Path, label, names)...)
+	}
+
+	out.Shards = plan.Shards(rec.names())
 	out.Results, out.Index = planIndex(exp, rec, out.Shards, out.Results)
+	out.atSetPoints()
 
-	return out, out.atSetPoints()
+	return out, nil
 }
 
-// source starts the description of how the files are read: their conditions and the
-// construction.
-func (f *found) source(exp plan.Experiment) *plan.Source {
-	src := &plan.Source{
-		In:        f.in,
-		DSP:       exp.DSP,
-		Table:     f.table,
-		Pattern:   f.pattern,
-		Constants: map[string]float64{},
-	}
-
-	for _, c := range src.In.Constants {
-		src.Constants[c.Name] = c.Value
-	}
-
-	src.Construction = dsp.Configure(dsp.Find(src.DSP.Triplets, len(src.In.Columns) > 0), &src.DSP.Settings)
-
-	if src.DSP.Track != nil && src.Construction != nil && src.Construction.Describe().Shaft {
-		src.Found = append(src.Found, "rpm_tracked")
-	}
-
-	if src.In.Tachometer != nil {
-		src.Found = append(src.Found, "rpm_measured")
-	}
-
-	src.Conditions = unique(f.conditions(), src.Found)
-	src.Converted = f.converted
-	src.SetTexts(exp, f.texts())
-
-	return src
+// names are those of the files.
+func (r *Recordings) names() []string {
+	return lists.Each(r.Files, func(f File) string { return f.Name })
 }
 
-// conditions lists the names of the conditions that the campaign states, in table order.
-func (f *found) conditions() []string {
-	var names []string
-	if f.table != nil {
-		names = append(names, f.table.Names...)
+// construct settles the conditions that are known and the construction.
+func (r *Recordings) construct(exp plan.Experiment) {
+	r.Construction = dsp.Configure(dsp.Find(r.DSP.Triplets, len(r.In.Columns) > 0), &r.DSP.Settings)
+	if r.DSP.Track != nil && r.Construction != nil && r.Construction.Describe().Shaft {
+		r.Found = append(r.Found, "rpm_tracked")
 	}
 
-	if f.pattern != nil {
-		names = append(names, f.pattern.Names()...)
+	if r.In.Tachometer != nil {
+		r.Found = append(r.Found, "rpm_measured")
 	}
 
-	for _, c := range f.in.Constants {
-		names = append(names, c.Name)
+	conditions, texts := r.conditions(r.Table)
+	r.Conditions = unique(conditions, r.Found)
+	r.SetTexts(exp, texts)
+}
+
+// conditions lists the names of the conditions that the campaign states, with those of a table, in its order,
+// and the names of the labels.
+func (r *Recordings) conditions(table *campaign.Conditions) (numbers, texts []string) {
+	run := func(name string) bool { return name == condition.RunColumn(r.In.Run) }
+	numbers, texts = r.states(table)
+
+	return without(numbers, run), without(texts, run)
+}
+
+// states lists the same with the name of the run.
+func (r *Recordings) states(table *campaign.Conditions) (numbers, texts []string) {
+	if table != nil {
+		numbers, texts = slices.Clone(table.Names), slices.Clone(table.Labels)
 	}
 
-	for _, a := range f.in.Attributes {
-		names = append(names, a.Name)
+	if r.Pattern != nil {
+		numbers, texts = append(numbers, r.Pattern.Names()...), append(texts, r.Pattern.LabelNames()...)
 	}
 
-	for _, a := range f.in.InFile {
+	numbers = append(numbers, lists.Each(r.In.Constants, func(c config.NamedNumber) string { return c.Name })...)
+
+	for _, a := range slices.Concat(r.In.Attributes, r.In.InFile) {
 		if a.Name != "row0" && a.Name != "row1" {
-			names = append(names, a.Name)
+			numbers = append(numbers, a.Name)
 		}
 	}
 
-	return unique(names)
-}
-
-// texts lists the names of the labels that the campaign states.
-func (f *found) texts() []string {
-	var names []string
-	if f.table != nil {
-		names = append(names, f.table.Labels...)
-	}
-
-	if f.pattern != nil {
-		names = append(names, f.pattern.LabelNames()...)
-	}
-
-	return unique(names)
+	return unique(numbers), unique(texts)
 }
 
 // unique lists the names in order, each once.
-func unique(lists ...[]string) (out []string) {
-	for _, n := range slices.Concat(lists...) {
-		if !slices.Contains(out, n) {
-			out = append(out, n)
-		}
-	}
-
-	return out
+func unique(names ...[]string) []string {
+	_, distinct := lists.Index(slices.Concat(names...))
+	return distinct
 }
 
 // checkSettings settles what is derived, in which units, how channels are grouped and how the
 // files are opened, and reports settings that do not fit together.
-func (r *Recordings) checkSettings(exp plan.Experiment) error {
-	var err error
-
+func (r *Recordings) checkSettings(exp plan.Experiment) {
 	outcomes := dsp.OutcomeNames(r.Construction, &exp.DSP.Settings, SeriesNames(&r.In, exp.DSP.ChordM > 0))
-	if r.Columns, err = r.WithDerived(exp, nil, outcomes); err != nil {
-		return err
-	}
+	r.Columns = fault.Get(r.WithDerived(exp, nil, outcomes))
+	fault.Raise(errors.Join(r.SetWithin(exp), r.CheckRoles(exp)))
 
-	if err := r.SetWithin(exp); err != nil {
-		return err
-	}
-
-	names := r.Derive.Outcomes()
-	for _, c := range r.In.Columns {
-		names = append(names, c.Name)
-	}
-
-	if err := plan.CheckNames(exp, slices.Concat(r.Conditions, r.Labels), names); err != nil {
-		return err
-	}
-
-	if err := checkUnits(exp, r.Source); err != nil {
-		return err
-	}
-
-	return readAs(exp, r.Source)
+	columns := lists.Each(r.In.Columns, func(c config.NamedString) string { return c.Name })
+	names := slices.Concat(r.Derive.Outcomes(), columns)
+	fault.Raise(plan.CheckNames(exp, slices.Concat(r.Conditions, r.Labels), names))
+	checkUnits(exp, r.Source)
+	readAs(exp, r.Source)
 }
 
 // settingsRead returns the settings that the task of one file reads.
@@ -263,7 +196,7 @@ func (r *Recordings) settingsRead() []kv.Pair {
 	in.Files, in.Exclude, in.Simulate, in.Conditions = nil, nil, nil, "" // which files there are
 	in.Log = config.Log{}                                                // the rows are settings
 	in.Background, in.Axes, in.Balance, in.Derive = nil, "", nil, nil    // what later tasks read
-	in.Within = nil
+	in.Within, in.Microphones = nil, ""
 	if in.Uncertainty = nil; in.Calibration != nil { // for budgets alone
 		c := *in.Calibration
 		c.Uncertainty, in.Calibration = nil, &c
@@ -273,6 +206,10 @@ func (r *Recordings) settingsRead() []kv.Pair {
 	s := append(plan.Settings("ingest", in), kv.Pair{Key: "ingest.on_bad_recording", Value: r.In.OnBadRecording},
 		kv.Pair{Key: "ingest.data", Value: r.In.Data})
 	s = append(s, r.Reader...)
+	if r.In.Microphones != "" {
+		s = append(s, kv.Pair{Key: "ingest.microphones: chains", Value: fmt.Sprint(r.Chains)})
+	}
+
 	if r.In.Balance != nil { // of it ingest reads only which columns are wanted
 		s = append(s, kv.Pair{Key: "ingest.balance: columns read", Value: strings.Join(r.Grouping.Channels, ", ")})
 	}
@@ -280,8 +217,15 @@ func (r *Recordings) settingsRead() []kv.Pair {
 	return s
 }
 
+// refuse raises an error of a key of the experiment, if it is one.
+func refuse(exp plan.Experiment, is bool, key, format string, args ...any) {
+	if is {
+		fault.Raise(exp.Errorf(key, format, args...))
+	}
+}
+
 // readAs settles how the channels are grouped and the files opened.
-func readAs(exp plan.Experiment, src *plan.Source) error {
+func readAs(exp plan.Experiment, src *plan.Source) {
 	in := &src.In
 	if in.OnBadRecording == "warn" && !exp.File.Has(exp.At+".ingest.truncated") {
 		in.Truncated = "use" // and warned of by the reader
@@ -289,100 +233,107 @@ func readAs(exp plan.Experiment, src *plan.Source) error {
 
 	src.Options = ingest.Options{
 		Format: in.Format, RateHz: in.RateHz, Truncated: in.Truncated,
-		Text: textOptions(in),
-		Arrays: ingest.ArrayOptions{
-			RateAttribute: in.Arrays.RateAttribute, PeriodAttribute: in.Arrays.PeriodAttribute,
-			UnitAttribute: in.Arrays.UnitAttribute, TimeAxis: in.Arrays.TimeAxis,
-		},
+		Text: ingest.TextOptions(in.Text), Arrays: ingest.ArrayOptions(in.Arrays),
 	}
 
-	if err := findReader(exp, src); err != nil {
-		return err
+	for _, code := range in.Missing {
+		if v, err := strconv.ParseFloat(code, 64); err == nil {
+			src.Options.Missing = append(src.Options.Missing, v)
+		}
 	}
+
+	findReader(exp, src)
 
 	switch src.Construction.(type) {
 	case dsp.OfSpectra:
-		if len(in.Columns) > 0 {
-			return exp.Errorf("ingest.columns", "belongs to balances; for microphones name channels")
-		}
+		const other = "belongs to balances; for microphones name channels"
+		refuse(exp, len(in.Columns) > 0, "ingest.columns", other)
+		refuse(exp, in.Balance != nil, "ingest.balance", other)
 
-		if in.Balance != nil {
-			return exp.Errorf("ingest.balance", "belongs to balances; for microphones name channels")
-		}
-
-		src.Grouping = campaign.Grouping{Channels: in.Channels}
+		src.Grouping = campaign.Grouping{Channels: in.Channels, Own: channelAttributes(src)}
 		if in.Tachometer != nil {
 			src.Grouping.Except = []string{in.Tachometer.Channel}
 		}
 
 	case dsp.OfSeries:
-		if len(in.Columns) == 0 {
-			return exp.Errorf("ingest", "expected columns, e.g. {lift_n: Fz, drag_n: Fx}: which column is which outcome")
-		}
+		const other = "belongs to microphones"
+		refuse(exp, len(in.Columns) == 0, "ingest",
+			"expected columns, e.g. {lift_n: Fz, drag_n: Fx}: which column is which outcome")
+		refuse(exp, in.Microphones != "", "ingest.microphones", other)
+		refuse(exp, in.Calibration != nil, "ingest.calibration", other)
 
+		readMatrix(exp, in)
 		src.Forces = measuresForces(in)
-		src.Grouping = campaign.Grouping{Together: true, Channels: balanceColumns(in, src.Conditions)}
-
-		if in.Calibration != nil {
-			return exp.Errorf("ingest.calibration", "belongs to microphones")
+		src.Grouping = campaign.Grouping{
+			Together: true, Channels: balanceColumns(in, src.Conditions), Own: channelAttributes(src),
 		}
-
-		if err := checkBalance(exp, in, src.Conditions); err != nil {
-			return err
-		}
+		checkBalance(exp, in, src.Conditions)
 	}
 
-	if in.Calibration != nil && in.Calibration.Calibrator == nil {
-		if _, _, err := calibration(in.Calibration).Factor("full-scale"); err != nil {
-			return exp.Errorf("ingest.calibration", "%v", err)
-		}
+	if in.Calibration != nil && in.Calibration.Calibrator == nil && in.Microphones == "" {
+		_, _, err := calibration(in.Calibration).Factor("full-scale")
+		refuse(exp, err != nil, "ingest.calibration", "%v", err)
 	}
-
-	return nil
 }
 
-func textOptions(in *config.Ingest) ingest.TextOptions {
-	return ingest.TextOptions{Delimiter: in.Text.Delimiter, Columns: in.Text.Columns, Time: in.Text.Time}
+// known lists the conditions and labels of a file's runs as the tables have them, where pattern, table and
+// constants give them without opening it, and the first error.
+func (f *File) known(src *plan.Source) (condition.Rows, error) {
+	out, err := f.stating(src)
+	for i := range out {
+		out[i].Names = kept(src, out[i].Names)
+	}
+
+	return out, err
 }
 
-// known lists the conditions and labels of a file's runs, where pattern, table and constants
-// give them without opening it.
-func (f *File) known(src *plan.Source) (out []map[string]float64, labels []map[string]string) {
-	base, named := maps.Clone(src.Constants), map[string]string{}
-	if src.Pattern != nil {
-		src.Pattern.AddTo(base, f.Name)
-		maps.Copy(named, src.Pattern.Labels(f.Name))
-	}
-
-	for _, v := range f.Sidecar {
-		base[v.Name] = v.Value
-	}
-
-	if f.Rows == nil {
-		out, labels = append(out, base), append(labels, named)
-	} else {
+// stating is known with all names.
+func (f *File) stating(src *plan.Source) (out condition.Rows, err error) {
+	file, err := f.stated(src, nil)
+	sets := []*condition.Set{file}
+	if f.Rows != nil {
+		sets = nil
 		for _, row := range f.Rows.Rows {
-			c, l := maps.Clone(base), maps.Clone(named)
-			for i, v := range row.Values {
-				if v == v { // else another source gives it
-					c[f.Rows.Names[i]] = v
-				}
-			}
-
-			for i, v := range row.Labels {
-				l[f.Rows.Labels[i]] = v
-			}
-
-			out, labels = append(out, c), append(labels, l)
+			s := file.Clone()
+			err = cmp.Or(err, s.Add(row.Given()...))
+			sets = append(sets, s)
 		}
 	}
 
-	for i, c := range out {
-		_ = settle(src, c) // the file's task tells what cannot be derived
-		labels[i] = kept(src, labels[i])
+	for _, s := range sets {
+		v := s.Values()
+		err = cmp.Or(err, settle(src, v.Numbers, v.Names))
+		out = append(out, v)
 	}
 
-	return out, labels
+	return out, err
+}
+
+// warnAlike warns of names of things that are probably one.
+func warnAlike(path, label string, names []string) []ingest.Warning {
+	return lists.Each(condition.Alike(names), func(p [2]string) ingest.Warning {
+		return ingest.Warn(path, "alike-names",
+			"%s has the names %q and %q, which are taken for two; write them alike if they are one", label, p[0], p[1])
+	})
+}
+
+// nameRun moves the name of a recording's run, where a source states it, to the label plan.RunLabel.
+func nameRun(src *plan.Source, rec *ingest.Recording) {
+	key := condition.RunColumn(src.In.Run)
+	name := rec.Labels[key]
+	if v, ok := rec.Conditions[key]; ok && name == "" {
+		name = strconv.FormatFloat(v, 'g', -1, 64)
+	}
+
+	delete(rec.Conditions, key)
+	rec.Labels = kept(src, rec.Labels)
+	if name != "" {
+		if rec.Labels == nil {
+			rec.Labels = map[string]string{}
+		}
+
+		rec.Labels[plan.RunLabel] = name
+	}
 }
 
 // kept returns the labels that the tables have; nil of none.
@@ -400,6 +351,9 @@ func (f *File) keyed(src *plan.Source) (local []kv.Pair) {
 	if f.Rows != nil {
 		for i, row := range f.Rows.Describe() {
 			local = append(local, kv.Pair{Key: "conditions row " + strconv.Itoa(i+1), Value: row})
+			if run, ok := f.Rows.Rows[i].Name(condition.RunColumn(src.In.Run)); ok {
+				local = append(local, kv.Pair{Key: "run " + strconv.Itoa(i+1), Value: run})
+			}
 		}
 	}
 
@@ -413,12 +367,14 @@ func (f *File) keyed(src *plan.Source) (local []kv.Pair) {
 		}
 	}
 
-	if len(src.Labels) > 0 {
-		_, labels := f.known(src)
-		for i, l := range labels {
-			for _, n := range src.Labels {
-				local = append(local, kv.Pair{Key: "label " + n + " " + strconv.Itoa(i+1), Value: l[n]})
-			}
+	if len(src.Labels) == 0 { // found without a look at the file
+		return local
+	}
+
+	known, _ := f.known(src)
+	for i, v := range known {
+		for _, n := range src.Labels {
+			local = append(local, kv.Pair{Key: "label " + n + " " + strconv.Itoa(i+1), Value: v.Names[n]})
 		}
 	}
 

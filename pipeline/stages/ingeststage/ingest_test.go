@@ -9,7 +9,9 @@ import (
 
 	"doubletake/dsp"
 	"doubletake/ingest"
+	"doubletake/ingest/campaign"
 	"doubletake/ingest/fault"
+	"doubletake/internal/must"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/table"
@@ -24,25 +26,19 @@ func TestPlanMicrophones(t *testing.T) {
 	b := planned(t, map[string]string{"a.npy": x, "b.npy": x, "c.csv": rotorTable},
 		`{files: "*.npy", conditions: c.csv, rate_hz: 1000, channels: ["2"], theta_from: axis}`,
 		`{triplets: split-half-spectrum, track: {range_hz: [10, 20]}}`)
-	if got := ids(b); got != "x/ingest/a.npy x/ingest/b.npy x/recordings" {
-		t.Errorf("tasks %s", got)
-	}
+	must.Equal(t, ids(b), "x/ingest/a.npy x/ingest/b.npy x/recordings", "tasks")
 
-	if got := strings.Join(b.Conditions, " "); got != "blades rpm theta_deg rpm_tracked" {
-		t.Errorf("conditions %s", got)
-	}
+	must.Equal(t, strings.Join(b.Conditions, " "), "blades rpm theta_deg rpm_tracked", "conditions")
 
 	if _, ok := b.Construction.(dsp.OfSpectra); !ok || b.Recordings.Source.Grouping.Together ||
 		!slices.Equal(b.Recordings.Source.Grouping.Channels, []string{"2"}) {
 		t.Errorf("construction %T, grouping %+v", b.Construction, b.Recordings.Source.Grouping)
 	}
 
-	if len(b.Results) != 2 || b.Recordings.Files[1].Reading == nil {
-		t.Errorf("%d recordings", len(b.Results))
-	}
+	must.Not(t, len(b.Results) != 2 || b.Recordings.Files[1].Reading == nil, "%d recordings", len(b.Results))
 
 	// Known before any file is read, with the angle from the rotor plane.
-	if got := b.Known[1]; got["blades"] != 3 || got["theta_deg"] != 70 {
+	if got := b.Known[1].Numbers; got["blades"] != 3 || got["theta_deg"] != 70 {
 		t.Errorf("known %v", got)
 	}
 
@@ -56,9 +52,7 @@ func TestPlanMicrophones(t *testing.T) {
 		t.Errorf("rate %q", v)
 	}
 
-	if len(task.Local) != 1 || !strings.Contains(task.Local[0].Value, "rpm") {
-		t.Errorf("local %v", task.Local)
-	}
+	must.Not(t, len(task.Local) != 1 || !strings.Contains(task.Local[0].Value, "rpm"), "local %v", task.Local)
 }
 
 // A file's runs hold its channels with conditions, statistics in the calibrated
@@ -69,13 +63,9 @@ func TestReadMicrophones(t *testing.T) {
 		`{files: "*.npy", conditions: c.csv, rate_hz: 1000, calibration: {pa_per_unit: 0.5}}`,
 		`{triplets: split-half-spectrum}`)
 	res, err := read(b, 0, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
-	if len(res.Runs) != 1 || len(res.Runs[0].Run.Recordings) != 2 {
-		t.Fatalf("%+v", res.Runs)
-	}
+	must.Never(t, len(res.Runs) != 1 || len(res.Runs[0].Run.Recordings) != 2, "%+v", res.Runs)
 
 	run := res.Runs[0]
 	if run.Units[1] != "Pa" || run.Scale[1] != 0.5 || run.How[1] != "0.5 Pa per unit, as configured" {
@@ -122,9 +112,8 @@ func TestBadRecordings(t *testing.T) {
 		}
 
 		reason, skip := BadRecording(b.Recordings.Source, err)
-		if err == nil || skip != (policy == "skip") || skip && !strings.Contains(reason, "a.npy") {
-			t.Errorf("%s: %v, reason %q", policy, err, reason)
-		}
+		must.Not(t, err == nil || skip != (policy == "skip") || skip && !strings.Contains(reason, "a.npy"),
+			"%s: %v, reason %q", policy, err, reason)
 	}
 }
 
@@ -142,28 +131,21 @@ func TestReadBalance(t *testing.T) {
 		`{triplets: split-halves}`)
 	reading := NewReading()
 	res, err := read(b, 0, reading)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	run := res.Runs[0]
-	if len(run.Run.Recordings) != 1 || len(run.Stats) != 2 || len(run.Integral) != 2 {
-		t.Fatalf("%+v", run)
-	}
+	must.Never(t, len(run.Run.Recordings) != 1 || len(run.Stats) != 2 || len(run.Integral) != 2, "%+v", run)
 
 	if c := run.Run.Recordings[0].Conditions; c["alpha_deg"] != 5 || c["u_inf_m_s"] != 10 {
 		t.Errorf("conditions %v", c)
 	}
 
 	series := reading.Series(run.Run.ID, 2, 200)
-	if series == nil || series[1][3] != round(2+math.Cos(9)) {
-		t.Errorf("kept %d series", len(series))
-	}
+	must.Not(t, series == nil || series[1][3] != round(2+math.Cos(9)), "kept %d series", len(series))
 
 	c, err := dsp.CheckBalance(series, 100)
-	if err != nil || !slices.Equal(run.Integral, c.IntegralTimeS) {
-		t.Errorf("integral times %v, dsp has %v, %v", run.Integral, c.IntegralTimeS, err)
-	}
+	must.Not(t, err != nil || !slices.Equal(run.Integral, c.IntegralTimeS),
+		"integral times %v, dsp has %v, %v", run.Integral, c.IntegralTimeS, err)
 
 	if !(run.Stats[1].Mean > 1.5 && run.Stats[1].Mean < 2.5) {
 		t.Errorf("mean drag %g", run.Stats[1].Mean)
@@ -181,30 +163,20 @@ func TestReadLoadsSpectra(t *testing.T) {
 	b := planned(t, map[string]string{"a.npy": npy(x), "c.csv": "file,blades,rpm\na.npy,2,3000\n"},
 		`{files: "*.npy", conditions: c.csv, rate_hz: 1000}`, `{triplets: split-half-spectrum, harmonics: 2}`)
 	alone, err := read(b, 0, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	reading := NewReading()
 	res, err := read(b, 0, reading)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
-	if res.Runs[0].Stats[0] != alone.Runs[0].Stats[0] {
-		t.Errorf("statistics %+v, alone %+v", res.Runs[0].Stats[0], alone.Runs[0].Stats[0])
-	}
+	must.Equal(t, res.Runs[0].Stats[0], alone.Runs[0].Stats[0], "statistics")
 
 	run := res.Runs[0]
 	asked := NewRun(b.Recordings.Source, res.Info, run.Run, 8000, run.Scale, run.Units)
 	want, err := b.Construction.(dsp.OfSpectra).Spectra(asked)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
-	if reading.Spectra(want) == nil {
-		t.Error("the spectra were not loaded")
-	}
+	must.Not(t, reading.Spectra(want) == nil, "the spectra were not loaded")
 
 	reading.Free()
 }
@@ -283,9 +255,7 @@ func TestExcludedAndSimulated(t *testing.T) {
 		t.Errorf("warnings %q", got)
 	}
 
-	if b.Data != "simulated" || b.Recordings.Source.In.Data != "simulated" {
-		t.Errorf("data: %s", b.Data)
-	}
+	must.Not(t, b.Data != "simulated" || b.Recordings.Source.In.Data != "simulated", "data: %s", b.Data)
 
 	info := ingest.Info{Path: "a.wav", Attributes: []ingest.Attribute{{Name: "comment", Value: "Simulated rotor"}}}
 	if w := simulatedByContent(&plan.Source{In: config.Ingest{Data: "measured"}}, info); len(w) != 1 ||
@@ -312,23 +282,17 @@ func TestRecordings(t *testing.T) {
 	tab, columns := &table.Table{}, plan.Columns{Conditions: b.Conditions}
 	for i := range b.Recordings.Files {
 		res, err := read(b, i, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		res.SHA256 = "sum of " + res.Path
 		addToIndex(tab, columns, res)
 	}
 
-	if tab.Rows() != 4 {
-		t.Fatalf("%d rows", tab.Rows())
-	}
+	must.Be(t, tab.Rows(), 4, "rows")
 
 	for name, want := range map[string]float64{"rpm": 4000, "rate_hz": 1000, "duration_s": 0.1, "max": 3, "scale": 1} {
 		v, err := tab.Floats(name)
-		if err != nil || v[3] != want {
-			t.Errorf("%s: %v, %v; want %g", name, v, err, want)
-		}
+		must.Not(t, err != nil || v[3] != want, "%s: %v, %v; want %g", name, v, err, want)
 	}
 
 	if s := tab.Column("sha256").Strings; s[3] != "sum of b.npy" || tab.Column("unit").Strings[0] != "Pa" {
@@ -349,11 +313,10 @@ func TestRecordings(t *testing.T) {
 // Conditions of attributes and channels are merged; contradictions are errors.
 func TestAttributeConditions(t *testing.T) {
 	src := &plan.Source{
-		Constants: map[string]float64{"blades": 2},
-		In: config.Ingest{Attributes: []config.NamedString{
-			{Name: "rpm", Value: "RPM"},
-			{Name: "theta_deg", Value: "@angle"},
-		}},
+		In: config.Ingest{
+			Constants:  []config.NamedNumber{{Name: "blades", Value: 2}},
+			Attributes: []config.NamedString{{Name: "rpm", Value: "RPM"}, {Name: "theta_deg", Value: "@angle"}},
+		},
 	}
 
 	info := ingest.Info{
@@ -361,38 +324,35 @@ func TestAttributeConditions(t *testing.T) {
 		Channels: []ingest.Channel{{Name: "m1", Attributes: []ingest.Attribute{{Name: "angle", Value: "30"}}}},
 	}
 
-	got, err := attributeConditions(src, info, []config.NamedNumber{{Name: "u_inf_m_s", Value: 7}})
-	if err != nil || got["blades"] != 2 || got["rpm"] != 4000 || got["u_inf_m_s"] != 7 || len(got) != 3 {
-		t.Errorf("%v, %v", got, err)
+	with := func(info ingest.Info, name string, v float64) (map[string]float64, error) {
+		f := File{RawFile: plan.RawFile{Name: info.Path}, Sidecar: []config.NamedNumber{{Name: name, Value: v}}}
+		set, err := f.stated(src, &info)
+
+		return set.Values().Numbers, err
 	}
 
-	if len(src.Constants) != 1 {
-		t.Errorf("the constants changed: %v", src.Constants)
+	got, err := with(info, "u_inf_m_s", 7)
+	must.Not(t, err != nil || got["blades"] != 2 || got["rpm"] != 4000 || got["u_inf_m_s"] != 7 || len(got) != 3,
+		"%v, %v", got, err)
+
+	for _, c := range []struct {
+		name, want string
+	}{
+		{"blades", "condition blades: expected 2, as in the configuration, found 3 in the file next to it"},
+		{"rpm", "rpm: expected 3, as in the file next to it, found 4000 in the attribute RPM"},
+		{"theta_deg", "expected 3, as in the file next to it, found 30 in channel m1"},
+	} {
+		f := File{RawFile: plan.RawFile{Name: "f.h5"}, Sidecar: []config.NamedNumber{{Name: c.name, Value: 3}}}
+		set, err := f.stated(src, &info)
+		if err == nil {
+			_, _, err = campaign.Assemble(info, nil, set, campaign.Grouping{Own: channelAttributes(src)})
+		}
+
+		must.Refuse(t, err, c.want)
 	}
 
-	if _, err := attributeConditions(src, info, []config.NamedNumber{{Name: "blades", Value: 3}}); err == nil ||
-		!strings.Contains(err.Error(), "condition blades: expected 2, as in the configuration, found 3") {
-		t.Errorf("%v", err)
-	}
-
-	if _, err := attributeConditions(src, info, []config.NamedNumber{{Name: "rpm", Value: 3}}); err == nil ||
-		!strings.Contains(err.Error(), "rpm: expected 3, as in the file next to it, found 4000 in the attribute RPM") {
-		t.Errorf("%v", err)
-	}
-
-	if _, err := attributeConditions(src, ingest.Info{Path: "f.h5"}, nil); err == nil ||
+	if _, err := with(ingest.Info{Path: "f.h5"}, "u_inf_m_s", 7); err == nil ||
 		!strings.Contains(err.Error(), "condition rpm") {
-		t.Errorf("%v", err)
-	}
-
-	runs := []ingest.Run{{Recordings: []ingest.Recording{{Channels: []int{0}, Conditions: map[string]float64{}}}}}
-	if err := channelConditions(src, info, runs); err != nil || runs[0].Recordings[0].Conditions["theta_deg"] != 30 {
-		t.Errorf("%v, %v", runs[0].Recordings[0].Conditions, err)
-	}
-
-	runs[0].Recordings[0].Conditions["theta_deg"] = 40
-	if err := channelConditions(src, info, runs); err == nil ||
-		!strings.Contains(err.Error(), "40, as in the configuration or the file next to it, found 30 in channel m1") {
 		t.Errorf("%v", err)
 	}
 }
@@ -400,17 +360,13 @@ func TestAttributeConditions(t *testing.T) {
 // An error names the file as the user knows it.
 func TestNamed(t *testing.T) {
 	err := Named(&fault.Error{Path: "/tmp/x/a.wav", Found: "nothing"}, "/tmp/x/a.wav", "data/a.wav")
-	if err.Error() != "data/a.wav: nothing" {
-		t.Errorf("%v", err)
-	}
+	must.Not(t, err.Error() != "data/a.wav: nothing", "%v", err)
 
 	if same := Named(err, "/tmp/x/a.wav", "data/a.wav"); same != err {
 		t.Errorf("%v", same)
 	}
 
-	if Named(nil, "a", "b") != nil {
-		t.Error("an error of nothing")
-	}
+	must.Not(t, Named(nil, "a", "b") != nil, "an error of nothing")
 
 	if err := Named(filepath.ErrBadPattern, "a", "b.wav"); !strings.HasPrefix(err.Error(), "read b.wav: ") {
 		t.Errorf("%v", err)
@@ -422,9 +378,7 @@ func TestSmallParts(t *testing.T) {
 	b := planned(t, map[string]string{"a.npy": npy(count(9, 1)), "c.csv": "file,blades,rpm\na.npy,2,3000\n"},
 		`{files: "*.npy", conditions: c.csv, rate_hz: 1000}`, `{triplets: split-half-spectrum}`)
 	res, err := read(b, 0, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	if s := scaled(res.Runs[0].Stats[0], -2); s.Mean != -8 || s.Std < 0 || s.RMS < 0 {
 		t.Errorf("%+v", s)

@@ -1,92 +1,103 @@
 package ingeststage
 
 import (
+	"fmt"
 	"slices"
 
 	"doubletake/dsp"
 	"doubletake/ingest/campaign"
-	"doubletake/ingest/setpoint"
+	"doubletake/ingest/condition"
+	"doubletake/ingest/fault"
+	"doubletake/internal/lists"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/train/holdout"
 )
 
-// Values lists the distinct values of a condition, ascending, as far as
-// they are known before any recording is read; a table of pairs is read for it, and
-// the simulated toy's is made.
-func (r *Result) Values(condition string) ([]float64, error) {
-	var v []float64
+// Rows lists the conditions of recordings, as far as they are known before any is read, or of the rows of a table,
+// which is read for it; those of the simulated toy are made.
+func (r *Result) Rows() (_ condition.Rows, err error) {
+	defer fault.Catch(&err)
 	switch {
 	case r.Pairs == nil:
-		for _, c := range r.Known {
-			x, ok := c[condition]
-			if !ok {
-				return nil, nil
-			}
-
-			v = append(v, x)
-		}
-
-	case r.Pairs.Toy != nil && condition == "x":
-		v = r.Pairs.Toy.Inputs()
-
-	case r.Pairs.Table != nil:
-		p, err := r.Pairs.read()
-		if err != nil {
-			return nil, err
-		}
-
-		v = column(p.X, p.Inputs, condition)
+		return r.Known, nil
+	case r.Pairs.Toy == nil:
+		return rowsOf(readTables(r.Pairs.Files, r.Pairs.Options)), nil
 	}
 
-	if points, ok := r.Points[condition]; ok {
+	return lists.Each(r.Pairs.Toy.Inputs(), func(x float64) condition.Values {
+		return condition.Values{Numbers: map[string]float64{"x": x}}
+	}), nil
+}
+
+// rowsOf lists the different conditions of pairs.
+func rowsOf(p *campaign.PairTable) (out condition.Rows) {
+	nx, nl := len(p.Inputs), len(p.Labels)
+	keys := lists.Make(p.N, func(i int) string { return fmt.Sprintf("%v %q", p.X[i*nx:][:nx], p.Texts[i*nl:][:nl]) })
+	for _, alike := range lists.Alike(keys) {
+		v, i := condition.Values{Numbers: map[string]float64{}, Names: map[string]string{}}, alike[0]
+		for k, name := range p.Inputs {
+			v.Numbers[name] = p.X[i*nx+k]
+		}
+
+		for k, name := range p.Labels {
+			v.Names[name] = p.Texts[i*nl+k]
+		}
+
+		out = append(out, v)
+	}
+
+	return out
+}
+
+// Values lists the distinct values of a condition, ascending, as far as they are known before any recording is read.
+func (r *Result) Values(condition string) ([]float64, error) {
+	rows, err := r.Rows()
+	if points, ok := r.Points[condition]; ok && err == nil {
 		return points.Nominals(), nil
 	}
 
+	v, _ := rows.Floats(condition) // else only the files tell
 	slices.Sort(v)
 
-	return slices.Compact(v), nil
+	return slices.Compact(v), err
 }
 
 // atSetPoints finds the set points in what is known, and moves Known to them.
-func (r *Result) atSetPoints() error {
+func (r *Result) atSetPoints() {
 	r.Points = plan.Points{}
 	for _, w := range r.Within {
-		v, err := r.Values(w.Name)
-		if err != nil {
-			return err
-		}
-
+		v := fault.Get(r.Values(w.Name))
 		if len(v) == 0 {
 			continue // only the files tell
 		}
 
-		tolerance, _ := setpoint.Parse(w.Value) // checked with the configuration
-		points := setpoint.Of(append(v, r.namedPoints(w.Name, tolerance)...), tolerance)
+		tolerance, _ := condition.ParseTolerance(w.Value) // checked with the configuration
+		points := condition.SetPointsOf(append(v, r.namedPoints(w.Name, tolerance)...), tolerance)
 		for _, c := range r.Known {
-			if at, ok := points.Find(c[w.Name]); ok {
-				c[w.Name] = at.Nominal
+			if v, known := c.Numbers[w.Name]; known {
+				c.Numbers[w.Name] = points.At(v)
 			}
 		}
 
 		r.Points[w.Name] = points
 	}
-
-	return nil
 }
 
 // namedPoints are the values of a condition in the files' names, as far as what is known of the files lies
 // within the tolerance of them.
-func (r *Result) namedPoints(condition string, t setpoint.Tolerance) (v []float64) {
+func (r *Result) namedPoints(name string, t condition.Tolerance) (v []float64) {
 	if r.Recordings == nil || r.Recordings.Pattern == nil {
 		return nil
 	}
 
 	for _, f := range r.Recordings.Files {
-		m, _ := r.Recordings.Pattern.Match(f.Name)
-		at, ok := m[condition]
+		named, _ := r.Recordings.Pattern.Match(f.Name)
 		known, _ := f.known(r.Recordings.Source)
-		if ok && slices.ContainsFunc(known, func(c map[string]float64) bool { return t.Equal(c[condition], at) }) {
-			v = append(v, at)
+		for _, n := range named {
+			near := func(c condition.Values) bool { return t.Equal(c.Numbers[name], n.Value) }
+			if n.Column == name && slices.ContainsFunc(known, near) {
+				v = append(v, n.Value)
+			}
 		}
 	}
 
@@ -95,33 +106,10 @@ func (r *Result) namedPoints(condition string, t setpoint.Tolerance) (v []float6
 
 // Names lists the distinct names of a label, sorted, as Values does.
 func (r *Result) Names(label string) ([]string, error) {
-	var names []string
-	switch {
-	case r.Pairs == nil:
-		for _, l := range r.KnownLabels {
-			names = append(names, l[label])
-		}
+	rows, err := r.Rows()
+	names, _ := rows.Strings(label)
 
-	case r.Pairs.Table != nil:
-		p, err := r.Pairs.read()
-		if err != nil {
-			return nil, err
-		}
-
-		names = column(p.Texts, p.Labels, label)
-	}
-
-	return holdout.Distinct(names), nil
-}
-
-// read reads the table.
-func (p *Pairs) read() (*campaign.PairTable, error) {
-	t, err := campaign.ReadTables(p.Table.Files, p.Table.Options)
-	if err != nil {
-		return nil, NamedTable(err, p.Table.Files)
-	}
-
-	return t, nil
+	return holdout.Distinct(names), err
 }
 
 // column returns the named column of rows; nil where there is none.

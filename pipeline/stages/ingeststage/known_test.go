@@ -10,6 +10,7 @@ import (
 	"doubletake/dsp"
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/simulate"
+	"doubletake/internal/must"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/plan"
 )
@@ -28,23 +29,20 @@ func TestPairKind(t *testing.T) {
 			Ingest: config.Ingest{Table: &config.Table{Pairs: "repeat-run"}},
 		}, "repeat-run"},
 	} {
-		if got := pairKind(plan.Experiment{Experiment: c.e}, dsp.Find(c.e.DSP.Triplets, true)); got != c.want {
-			t.Errorf("%s: %s, expected %s", c.e.DSP.Triplets, got, c.want)
-		}
+		kind := c.e.DSP.Triplets
+		must.Equal(t, pairKind(plan.Experiment{Experiment: c.e}, dsp.Find(kind, true)), c.want, "%v", kind)
 	}
 }
 
 // The values of a table of pairs are read while planning, those of the toy made.
 func TestValues(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pairs.csv")
-	if err := os.WriteFile(path, []byte("x,y_1,y_2\n2,1,1\n-1,1,1\n2,3,4\n0.5,1,1\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, path, "x,y_1,y_2\n2,1,1\n-1,1,1\n2,3,4\n0.5,1,1\n")
 
-	r := &Result{Pairs: &Pairs{Table: &plan.PairTable{
+	r := &Result{Pairs: &Pairs{
 		Files:   []campaign.TableFile{{Path: path, Name: "pairs.csv"}},
 		Options: campaign.TableOptions{Inputs: []string{"x"}, Y1: []string{"y_1"}, Y2: []string{"y_2"}},
-	}}}
+	}}
 
 	if v, err := r.Values("x"); err != nil || !slices.Equal(v, []float64{-1, 0.5, 2}) {
 		t.Errorf("%v, %v", v, err)
@@ -54,9 +52,7 @@ func TestValues(t *testing.T) {
 		t.Errorf("values of no condition: %v, %v", v, err)
 	}
 
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(path))
 
 	if _, err := r.Values("x"); err == nil || !strings.Contains(err.Error(), "pairs.csv") {
 		t.Errorf("without the file: %v", err)

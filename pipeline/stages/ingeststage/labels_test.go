@@ -6,7 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"doubletake/internal/must"
 	"doubletake/pipeline/stages/plan"
+	"doubletake/pipeline/table"
 )
 
 const labelled = "file,rpm,propeller,comment\na.npy,3000,APC,\nb.npy,4000,HQ,loud\n"
@@ -57,18 +59,14 @@ func TestLabelsThatAreCarried(t *testing.T) {
 			t.Errorf("%v, %v", names, err)
 		}
 
-		if got := fmt.Sprint(b.KnownLabels); got != "[map[propeller:APC] map[propeller:HQ]]" {
+		if got, _ := b.Known.Strings("propeller"); fmt.Sprint(got) != "[APC HQ]" {
 			t.Error(got)
 		}
 
 		res, err := read(b, 1, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
-		if got := fmt.Sprint(res.Runs[0].Run.Recordings[0].Labels); got != "map[propeller:HQ]" {
-			t.Error(got)
-		}
+		must.Equal(t, fmt.Sprint(res.Runs[0].Run.Recordings[0].Labels), "map[propeller:HQ]", "labels")
 	}
 
 	const each = "{triplets: split-half-spectrum}\n    train: {inputs: [rpm], splits: {each: comment}}"
@@ -93,9 +91,8 @@ func TestLabelsOfNamesAndTables(t *testing.T) {
 	b = planned(t, map[string]string{"west.csv": table, "east.csv": strings.ReplaceAll(table, "3000", "4000")},
 		`{table: {file: "*.csv"}, pattern: "{rig:text}.csv"}`,
 		section("{}", "{inputs: [rpm], splits: {each: [propeller, rig]}}"))
-	if !slices.Equal(b.Labels, []string{"rig", "propeller"}) || !slices.Equal(b.Conditions, []string{"rpm"}) {
-		t.Fatalf("labels %v, conditions %v", b.Labels, b.Conditions)
-	}
+	must.Never(t, !slices.Equal(b.Labels, []string{"rig", "propeller"}) || !slices.Equal(b.Conditions, []string{"rpm"}),
+		"labels %v, conditions %v", b.Labels, b.Conditions)
 
 	refused(t, map[string]string{"HQ.csv": table}, `{table: {file: "*.csv"}, pattern: "{propeller:text}.csv"}`,
 		section("{}", "{inputs: [rpm], splits: {each: propeller}}"), "column propeller: expected a condition that is given "+
@@ -105,25 +102,107 @@ func TestLabelsOfNamesAndTables(t *testing.T) {
 		t.Errorf("key %v", b.Tasks.Plan.Tasks[0].Local)
 	}
 
-	p, err := b.Pairs.read()
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := readTables(b.Pairs.Files, b.Pairs.Options)
 
-	trip, recs := PairTables(p, []string{"east.csv", "west.csv"}, []string{"1", "2"})
+	trip, recs := PairTables(p, "", []string{"east.csv", "west.csv"}, []string{"1", "2"})
 	for name, want := range map[string]string{"rig": "[east east west west]", "propeller": "[APC HQ APC HQ]"} {
 		for _, c := range []*string{&trip.Column(name).Description, &recs.Column(name).Description} {
-			if *c != plan.LabelText {
-				t.Error(*c)
-			}
+			must.Equal(t, *c, plan.LabelText, "description")
 		}
 
-		if got := fmt.Sprint(trip.Column(name).Strings); got != want {
-			t.Errorf("%s: %s, expected %s", name, got, want)
-		}
+		must.Equal(t, fmt.Sprint(trip.Column(name).Strings), want, "%v", name)
 	}
 
 	if names, err := b.Names("propeller"); err != nil || !slices.Equal(names, []string{"APC", "HQ"}) {
 		t.Errorf("%v, %v", names, err)
 	}
+}
+
+// The run of a recording by a column of the table of conditions, called run or named, by a number or a
+// name, and by the name of the file; it is no condition. The table of conditions, and a file called like
+// a glob, are no recordings.
+func TestNamedRuns(t *testing.T) {
+	x := npy(count(100, 1))
+	for _, c := range []struct{ name, log, ingest, want string }{
+		{"numbers", "file,rpm,run\na1,3000,7\nb2,4000,8\n", "conditions: c.csv", "7 8"},
+		{"names", "file,rpm,Lauf\na1,3000,1A\nb2,4000,2\n", "conditions: c.csv, run: Lauf", "1A 2"},
+		{"files", "file,rpm\na1,3000\nb2,4000\n", "conditions: c.csv", "a1.npy b2.npy"},
+		{"names of files", "", `pattern: "{_}{run}.npy", constants: {rpm: 3000}`, "1 2"},
+		{"text in names of files", "", `pattern: "{run:text}.npy", constants: {rpm: 3000}`, "a1 b2"},
+	} {
+		files := map[string]string{"a1.npy": x, "b2.npy": x, "c.csv": c.log, "take [x].npy": x}
+		glob := `"*"`
+		if c.log == "" {
+			glob, files["c.csv"] = `"*.npy"`, "x"
+		}
+
+		b := planned(t, files, "{files: "+glob+", exclude: [\"take [x].npy\"], rate_hz: 1000, "+c.ingest+"}",
+			"{triplets: split-half-spectrum}")
+		must.Not(t, !slices.Equal(b.Conditions, []string{"rpm"}) || len(b.Texts) > 0 || len(b.Recordings.Files) != 2,
+			"%s: conditions %v, texts %v, %d files", c.name, b.Conditions, b.Texts, len(b.Recordings.Files))
+
+		var got []string
+		for i := range b.Recordings.Files {
+			res, err := read(b, i, nil)
+			must.Do(t, err)
+
+			tab := &table.Table{}
+			addToIndex(tab, b.Columns, res)
+			got = append(got, tab.Column("run").Strings...)
+		}
+
+		must.Equal(t, strings.Join(got, " "), c.want, "%s: runs", c.name)
+	}
+}
+
+// Columns that the configuration calls by names that are none.
+func TestRolesOfNoColumn(t *testing.T) {
+	x := npy(count(100, 1))
+	files := map[string]string{
+		"a.npy": x, "b.npy": x, "c.csv": "file,rpm,Day,wing\na,3000,Mon,12\nb,4000,Tue,15\n",
+		"t.csv": "x,Day,y\n1,Mon,2\n1,Tue,3\n",
+	}
+	const dsp, log = "{triplets: split-half-spectrum}", "{files: \"*.npy\", conditions: c.csv, rate_hz: 1000, "
+	refused(t, files, log+"things: [wings]}", dsp, `ingest.things: "wings" is not a column of names of this experiment, `+
+		`which has [Day]`)
+	refused(t, files, log+"occasions: [day]}", dsp, `did you mean "Day"?`)
+	refused(t, files, log+"run: Dya}", dsp, `ingest.run: "Dya" is not among what names and tables state, which is [rpm `+
+		`wing Day]`)
+	refused(t, files, "{table: {file: t.csv, inputs: [x], repeats: [y], pairs: {across: Tag}}}", "{}",
+		`ingest.table.across: "Tag" is not a column of names of this experiment, which has [Day]`)
+
+	// Digits are names where a column is one of things.
+	b := planned(t, files, log+"things: [wing]}", dsp)
+	must.Not(t, !slices.Equal(b.Labels, []string{"wing"}) || !slices.Equal(b.Conditions, []string{"rpm"}),
+		"labels %v, conditions %v", b.Labels, b.Conditions)
+}
+
+// Names in expressions of conditions and outcomes, of recordings and of the rows of a table. What an expression
+// names is a column of names in the tables.
+func TestNamesInExpressions(t *testing.T) {
+	x := npy(count(100, 1))
+	files := map[string]string{
+		"a.npy": x, "b.npy": x, "c.csv": labelled,
+		"t.csv": "propeller,rpm,y_1,y_2\nAPC,3000,1,2\nHQ,3000,3,4\n",
+	}
+
+	const derive = `derive: {apc: "propeller == 'APC' ? rpm : 0"}`
+	b := planned(t, files, "{files: [a.npy, b.npy], conditions: c.csv, rate_hz: 1000, "+derive+"}",
+		"{triplets: split-half-spectrum}")
+	got := fmt.Sprint(b.Labels, b.Conditions, b.Known[0].Numbers["apc"], b.Known[1].Numbers["apc"])
+	must.Equal(t, got, "[propeller] [rpm apc] 3000 0", "conditions")
+
+	if res, err := read(b, 0, nil); err != nil || res.Runs[0].Run.Recordings[0].Conditions["apc"] != 3000 {
+		t.Error(res, err)
+	}
+
+	b = planned(t, files, "{table: {file: t.csv, inputs: [rpm]}, "+strings.TrimSuffix(derive, "}")+
+		`, z: 'propeller != "HQ" ? y : -y'}}`, "{}")
+	p := readTables(b.Pairs.Files, b.Pairs.Options)
+
+	got = fmt.Sprint(p.Inputs, p.X, p.Outcomes, p.Y1, p.Texts)
+	must.Equal(t, got, "[rpm apc] [3000 3000 3000 0] [y z] [1 1 3 -3] [APC HQ]", "table")
+
+	refused(t, files, `{table: {file: t.csv, inputs: [rpm]}, derive: {apc: "2*propeller"}}`, "{}",
+		`ingest.derive.apc: "2*propeller", character 3: propeller has names, no numbers`)
 }

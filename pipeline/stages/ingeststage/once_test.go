@@ -6,6 +6,8 @@ import (
 	"io"
 	"slices"
 	"testing"
+
+	"doubletake/internal/must"
 )
 
 // ramp is a source of so many samples, each its own number.
@@ -29,18 +31,14 @@ func (r ramp) Read(_ []int, start int64, dst [][]float64) (int, error) {
 func TestReadColumns(t *testing.T) {
 	const start, n = 3, 2<<16 + 5
 	got, err := ReadColumns(context.Background(), ramp(start+n), []int{0, 1}, start, n)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	want := make([]float64, n)
 	for k := range want {
 		want[k] = float64(start + k)
 	}
 
-	if len(got) != 2 || !slices.Equal(got[0], want) || !slices.Equal(got[1], want) {
-		t.Error("other samples")
-	}
+	must.Not(t, len(got) != 2 || !slices.Equal(got[0], want) || !slices.Equal(got[1], want), "other samples")
 
 	if _, err := ReadColumns(context.Background(), ramp(start+n-1), []int{0}, start, n); !errors.Is(err,
 		io.ErrUnexpectedEOF) {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"doubletake/ingest/campaign"
+	"doubletake/internal/must"
 )
 
 // A table of pairs gives its triplets and an index of its runs. Expected: the
@@ -13,21 +14,17 @@ import (
 func TestReadPairs(t *testing.T) {
 	files := map[string]string{"p.csv": "run,rpm,level_1,level_2\nr1,3000,1,2\nr1,3000,3,4\nr2,4000,5,6\n"}
 	b := planned(t, files, `{table: {file: p.csv, run: run, units: {rpm: 1/min, level: dB}}}`, `{}`)
-	if got := ids(b); got != "x/ingest/p.csv" {
-		t.Errorf("tasks %s", got)
-	}
+	must.Equal(t, ids(b), "x/ingest/p.csv", "tasks")
 
 	if !slices.Equal(b.Conditions, []string{"rpm"}) || b.Construction != nil || b.PairKind != "same-run" ||
 		b.Recordings != nil {
 		t.Errorf("conditions %v, construction %v, %s", b.Conditions, b.Construction, b.PairKind)
 	}
 
-	p, err := campaign.ReadTables(b.Pairs.Table.Files, b.Pairs.Table.Options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p, err := campaign.ReadTables(b.Pairs.Files, b.Pairs.Options)
+	must.Do(t, err)
 
-	trip, recs := PairTables(p, []string{"p.csv"}, []string{"sum"})
+	trip, recs := PairTables(p, "", []string{"p.csv"}, []string{"sum"})
 	if trip.Rows() != 3 || recs.Rows() != 2 {
 		t.Fatalf("%d triplets of %d runs", trip.Rows(), recs.Rows())
 	}
@@ -51,4 +48,17 @@ func TestReadPairs(t *testing.T) {
 	}
 
 	refused(t, map[string]string{"p.csv": "rpm,level_1\n1,2\n"}, `{table: p.csv}`, `{}`, "p.csv")
+}
+
+// Pairs across days: the second value is of another day where the condition was measured on two, else of the same
+// day, and that of a row alone its own. By hand.
+func TestPairsAcross(t *testing.T) {
+	files := map[string]string{"t.csv": "x,y,Day\n1,10,Mon\n1,11,Mon\n1,12,Mon\n1,13,Tue\n2,20,Mon\n2,21,Mon\n3,30,Tue\n"}
+	b := planned(t, files, "{table: {file: t.csv, inputs: [x], repeats: [y], pairs: {across: Day}}}", "{}")
+	p := readTables(b.Pairs.Files, b.Pairs.Options)
+
+	trip, recs := PairTables(p, b.Pairs.Options.Across, []string{"t.csv"}, []string{"sum"})
+	if got := trip.Column("y_2").Floats; !slices.Equal(got, []float64{13, 13, 13, 11, 21, 20, 30}) || recs.Rows() != 2 {
+		t.Errorf("second values %v, %d runs", got, recs.Rows())
+	}
 }

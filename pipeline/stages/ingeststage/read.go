@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 
 	"doubletake/dsp"
@@ -35,6 +36,15 @@ type RunResult struct {
 	Spread []float64 `json:"spread_db,omitempty"`
 	// per channel of a balance, s; 0 where it is unknown
 	Integral []float64 `json:"integral_s,omitempty"`
+}
+
+// channels lists the channels of the run, as Stats.
+func (r *RunResult) channels() (of []int) {
+	for _, rec := range r.Run.Recordings {
+		of = append(of, rec.Channels...)
+	}
+
+	return of
 }
 
 // FileResult is what ingest found out about one file.
@@ -70,13 +80,10 @@ func (r *Recordings) planFile(exp plan.Experiment, f *File) {
 			rd := &reader{src: src, cal: cal, reading: reading, file: *f, path: f.Path(j), held: f.Held(j)}
 
 			res, err := rd.read(ctx)
-			if err != nil {
-				reason, bad := BadRecording(src, err)
-				if !bad {
-					return err
-				}
-
+			if reason, bad := BadRecording(src, err); bad {
 				res = &FileResult{Path: f.Name, Skipped: &Skipped{f.Name, reason}}
+			} else if err != nil {
+				return err
 			}
 
 			res.SHA256 = f.SHA256(j)
@@ -117,31 +124,23 @@ func LeftOut(src *plan.Source, file string, run ingest.Run, runs int, err error)
 		return ingest.Warning{}, false
 	}
 
-	text := fmt.Sprintf("%s is left out: %s", run.ID, reason)
-
-	return ingest.Warning{Path: file, Code: "left-out", Text: text}, true
+	return ingest.Warn(file, "left-out", "%s is left out: %s", run.ID, reason), true
 }
 
 // Named replaces the path a file was opened by with the name the user knows.
 func Named(err error, path, name string) error {
 	var data *fault.Error
-	if errors.As(err, &data) {
-		switch data.Path {
-		case path:
-			d := *data
-			d.Path = name
-			return &d
+	switch {
+	case errors.As(err, &data) && data.Path == path:
+		d := *data
+		d.Path = name
+		return &d
 
-		case name:
-			return err // it names the file already
-		}
+	case err == nil || data != nil && data.Path == name: // it names the file already
+		return err
 	}
 
-	if err != nil {
-		return fmt.Errorf("read %s: %w", name, err)
-	}
-
-	return nil
+	return fmt.Errorf("read %s: %w", name, err)
 }
 
 // reader reads one raw file.
@@ -152,37 +151,34 @@ type reader struct {
 	file    File
 	path    string // that it is opened by
 	held    []byte // its contents, nil where they are not in memory
+	check   bool   // whether they can be used is all that is asked
+	ends    bool   // by their beginning and end
 }
 
 func (r *reader) open(ctx context.Context) (ingest.Reader, error) {
 	return format.OpenHeld(r.path, r.held, r.src.Options.In(ctx))
 }
 
-func (r *reader) named(err error) error { return Named(err, r.path, r.file.Name) }
+// raise raises an error, if there is one, under the file's name.
+func (r *reader) raise(err error) { fault.Raise(Named(err, r.path, r.file.Name)) }
 
 // read opens the file, assembles its runs and computes their statistics. Under
 // on_bad_recording: warn it leaves out runs that cannot be used, if others
 // remain.
-func (r *reader) read(ctx context.Context) (*FileResult, error) {
+func (r *reader) read(ctx context.Context) (res *FileResult, err error) {
+	defer fault.Catch(&err)
 	rd, err := r.open(ctx)
-	if err != nil {
-		return nil, r.named(err)
-	}
+	r.raise(err)
 	defer rd.Close()
 	info := rd.Info()
 	info.Path = r.file.Name
-	res := &FileResult{Path: r.file.Name}
+	res = &FileResult{Path: r.file.Name}
 	res.warn(info.Warnings)
 	info.Warnings = nil
 	res.Info = info
 
-	runs, warnings, err := r.runs(ctx, rd, info)
-	if err != nil {
-		return nil, err
-	}
-
-	res.Warnings = append(res.Warnings, warnings...)
-	res.Warnings = append(res.Warnings, simulatedByContent(r.src, info)...)
+	runs, warnings := r.runs(ctx, rd, info)
+	res.Warnings = slices.Concat(res.Warnings, warnings, simulatedByContent(r.src, info))
 
 	var last error // of a run that is left out
 	for _, run := range runs {
@@ -199,16 +195,15 @@ func (r *reader) read(ctx context.Context) (*FileResult, error) {
 		}
 
 		res.warn(warnings)
-		res.Warnings = append(res.Warnings, dropouts(info, rr)...)
-		res.Warnings = append(res.Warnings, apart(info, rr)...)
+		res.Warnings = slices.Concat(res.Warnings, dropouts(info, rr), apart(info, rr))
 		res.Runs = append(res.Runs, rr)
 	}
 
-	if len(res.Runs) == 0 {
-		return nil, last
+	if len(res.Runs) > 0 {
+		last = nil
 	}
 
-	return res, nil
+	return res, last
 }
 
 // warn adds warnings of the file.
@@ -220,120 +215,88 @@ func (f *FileResult) warn(list []ingest.Warning) {
 }
 
 // runs assembles the runs of an open file with their conditions.
-func (r *reader) runs(ctx context.Context, rd ingest.Reader, info ingest.Info) ([]ingest.Run, []ingest.Warning, error) {
-	constants, err := attributeConditions(r.src, info, r.file.Sidecar)
-	if err != nil {
-		return nil, nil, err
-	}
-
+func (r *reader) runs(ctx context.Context, rd ingest.Reader, info ingest.Info) ([]ingest.Run, []ingest.Warning) {
+	file := fault.Get(r.file.stated(r.src, &info))
 	conds, group := r.file.Rows, r.src.Grouping
 	if len(r.src.In.InFile) > 0 {
-		if conds, group, err = conditionTable(ctx, rd, info, r.src); err != nil {
-			return nil, nil, r.named(err)
-		}
+		r.raise(fault.Try(func() { conds, group = conditionTable(ctx, rd, info, r.src) }))
 	}
 
-	group.From, group.Within = conditionSources(r.src, r.file.Sidecar), plan.Tolerances(r.src.In.Within)
-	opened := func(string) (ingest.Info, error) { return info, nil }
-	runs, warnings, err := campaign.Assemble([]string{r.file.Name}, opened, conds, r.src.Pattern, constants, group)
-	if err != nil {
-		return nil, nil, r.named(err)
-	}
-
-	if err := channelConditions(r.src, info, runs); err != nil {
-		return nil, nil, err
-	}
-
+	runs, warnings, err := campaign.Assemble(info, conds, file, group)
+	r.raise(err)
 	for _, run := range runs {
 		for i, rec := range run.Recordings {
-			run.Recordings[i].Labels = kept(r.src, rec.Labels)
-			if err := settle(r.src, rec.Conditions); err != nil {
+			nameRun(r.src, &run.Recordings[i])
+			if err := settle(r.src, rec.Conditions, run.Recordings[i].Labels); err != nil {
 				place := strings.TrimPrefix(rec.ID, r.file.Name)
-				return nil, nil, &fault.Error{Path: r.file.Name, Place: place, Want: "a finite number", Found: err.Error()}
+				fault.Raise(fault.At(r.file.Name, place, "a finite number", err.Error(), ""))
 			}
 		}
 	}
 
 	if !r.src.Grouping.Together {
 		for _, rec := range runs[0].Recordings {
-			if err := ingest.RequireTimeSeries(rd, rec.Channels); err != nil {
-				return nil, nil, r.named(err)
-			}
+			r.raise(ingest.RequireTimeSeries(rd, rec.Channels))
 		}
 	}
 
-	return runs, warnings, nil
+	return runs, warnings
 }
 
 // run reads a run; alone says that it is the file's only one.
-func (r *reader) run(ctx context.Context, rd ingest.Reader, info ingest.Info, run ingest.Run, alone bool) (RunResult,
-	[]ingest.Warning, error,
+func (r *reader) run(ctx context.Context, rd ingest.Reader, info ingest.Info, run ingest.Run, alone bool) (rr RunResult,
+	warnings []ingest.Warning, err error,
 ) {
+	defer fault.Catch(&err)
+	if r.check {
+		fault.Raise(r.fits(info, run))
+	}
+
 	if r.src.Grouping.Together {
-		return r.balanceRun(ctx, rd, info, run)
+		rr, warnings = r.balanceRun(ctx, rd, info, run)
+		return rr, warnings, nil
 	}
 
 	var sums []stats.Summary
-	var warnings []ingest.Warning
-
-	var err error
 	if r.reading != nil && alone {
 		sums, warnings, err = r.loadSpectra(ctx, info, rd, run)
 	} else {
-		sums, warnings, err = stats.Scan(ctx, rd, run)
+		sums, warnings, err = r.scan(ctx, rd, run)
 	}
 
 	if err != nil {
-		sums, warnings, err = r.withoutBadChannels(ctx, rd, &run, err)
+		sums, warnings = r.withoutBadChannels(ctx, rd, &run, err)
 	}
 
-	if err != nil {
-		return RunResult{}, nil, r.named(err)
-	}
-
-	rr, err := r.calibrated(info, run, sums)
-
-	return rr, warnings, err
+	return r.calibrated(info, run, sums), warnings, nil
 }
 
 // balanceRun reads a run of a balance and keeps its samples for stage dsp.
 func (r *reader) balanceRun(ctx context.Context, rd ingest.Reader, info ingest.Info, run ingest.Run) (RunResult,
-	[]ingest.Warning, error,
+	[]ingest.Warning,
 ) {
 	n, channels := length(info, run), run.Recordings[0].Channels
 	wanted := info.Channels[channels[0]].RateHz > 0 || r.reading != nil && n*int64(len(channels)) <= MaxHeld
 
 	var series [][]float64
-	var unread error
+	var unread, err error
 	var sums []stats.Summary
 	var warnings []ingest.Warning
-
-	var err error
-	if n > 0 && wanted {
+	if n > 0 && wanted && !r.check {
 		pass := stats.NewPass(rd, run)
-		series, unread = ReadRun(ctx, pass, run, n)
+		series, unread = ReadColumns(ctx, pass, channels, run.Row0, n)
 		sums, warnings, err = pass.Stats(ctx, r.open)
-	} else { // Scan reports 0 samples
-		sums, warnings, err = stats.Scan(ctx, rd, run)
+	} else { // it reports 0 samples
+		sums, warnings, err = r.scan(ctx, rd, run)
 	}
 
-	if err != nil {
-		return RunResult{}, nil, r.named(err)
-	}
-
-	rr, err := r.calibrated(info, run, sums)
-	if err != nil {
-		return rr, nil, err
-	}
-
-	if unread != nil {
-		return rr, nil, r.named(unread)
-	}
-
+	r.raise(err)
+	rr := r.calibrated(info, run, sums)
+	r.raise(unread)
 	rr.Integral = integralTimes(series, info, run) // 0 of no series
 	r.reading.SetSeries(run.ID, series)
 
-	return rr, warnings, nil
+	return rr, warnings
 }
 
 // loadSpectra is stats.Scan, and on the way loads the spectra of the run. The task of
@@ -342,25 +305,20 @@ func (r *reader) loadSpectra(ctx context.Context, info ingest.Info, rd ingest.Re
 	[]ingest.Warning, error,
 ) {
 	c, ok := r.src.Construction.(dsp.OfSpectra)
-
 	n := length(info, run)
-	if !ok || n == 0 {
+
+	var load *dsp.Segments
+	err := fault.Try(func() {
+		if ok && n > 0 {
+			rr := r.calibrated(info, run, make([]stats.Summary, len(run.Recordings)))
+			load = fault.Get(c.Spectra(NewRun(r.src, info, run, n, rr.Scale, rr.Units)))
+		}
+	})
+	if err != nil || load == nil {
 		return stats.Scan(ctx, rd, run)
 	}
 
-	rr, err := r.calibrated(info, run, make([]stats.Summary, len(run.Recordings)))
-	if err != nil {
-		return stats.Scan(ctx, rd, run)
-	}
-
-	load, err := c.Spectra(NewRun(r.src, info, run, n, rr.Scale, rr.Units))
-	if err != nil {
-		return stats.Scan(ctx, rd, run)
-	}
-
-	pass := stats.NewPass(rd, run)
-
-	an := BorrowAnalyser()
+	pass, an := stats.NewPass(rd, run), BorrowAnalyser()
 	if err := an.Load(ctx, pass, load); err == nil {
 		r.reading.SetSpectra(an)
 	} else {
@@ -371,63 +329,55 @@ func (r *reader) loadSpectra(ctx context.Context, info ingest.Info, rd ingest.Re
 }
 
 // withoutBadChannels takes the microphones with samples that are no numbers out of a run, if
-// others remain, under on_bad_recording: warn; otherwise the error stays.
-func (r *reader) withoutBadChannels(ctx context.Context, rd ingest.Reader, run *ingest.Run, bad error) ([]stats.Summary,
-	[]ingest.Warning, error,
+// others remain, under on_bad_recording: warn; otherwise it raises the error.
+func (r *reader) withoutBadChannels(ctx context.Context, rd ingest.Reader, run *ingest.Run, bad error) (
+	sums []stats.Summary, warnings []ingest.Warning,
 ) {
 	if _, data := BadRecording(r.src, bad); !data || r.src.In.OnBadRecording != "warn" || len(run.Recordings) < 2 {
-		return nil, nil, bad
+		r.raise(bad)
 	}
 
 	all, warnings, err := stats.ScanAll(ctx, rd, *run)
 	if err != nil {
-		return nil, nil, bad
+		r.raise(bad)
 	}
 
 	var sound []ingest.Recording
-	var sums []stats.Summary
-
 	info := rd.Info()
 	for i, rec := range run.Recordings { // of one channel each
 		if s := all[i]; s.NaN == 0 {
 			sound, sums = append(sound, rec), append(sums, s)
 		} else {
-			warnings = append(warnings, ingest.Warning{Path: info.Path, Code: "left-out", Text: fmt.Sprintf(
+			warnings = append(warnings, ingest.Warn(info.Path, "left-out",
 				"%s is left out: %d of %d samples of channel %s are no finite numbers, the first is sample %d", rec.ID, s.NaN,
-				s.Samples, info.Channels[rec.Channels[0]].Name, run.Row0+s.FirstNaN)})
+				s.Samples, info.Channels[rec.Channels[0]].Name, run.Row0+s.FirstNaN))
 		}
 	}
 
 	if len(sound) == 0 || len(sound) == len(all) {
-		return nil, nil, bad
+		r.raise(bad)
 	}
 
 	run.Recordings = sound
 
-	return sums, warnings, nil
+	return sums, warnings
 }
 
 // calibrated is the result of a run whose channels have the statistics sums, in
 // the reader's samples.
-func (r *reader) calibrated(info ingest.Info, run ingest.Run, sums []stats.Summary) (RunResult, error) {
+func (r *reader) calibrated(info ingest.Info, run ingest.Run, sums []stats.Summary) RunResult {
 	rr := RunResult{Run: run}
-	for _, rec := range run.Recordings {
-		for _, ch := range rec.Channels {
-			s, err := ScaleOf(r.src, r.cal, info, ch)
-			if err != nil {
-				return rr, err
-			}
-
-			if r.cal != nil {
-				rr.Spread = append(rr.Spread, s.SpreadDB)
-			}
-
-			rr.Stats = append(rr.Stats, scaled(sums[len(rr.Units)], s.Factor))
-			rr.How, rr.Units, rr.Scale = append(rr.How, s.How), append(rr.Units, s.Unit), append(rr.Scale, s.Factor)
+	for i, ch := range rr.channels() {
+		s := fault.Get(ScaleOf(r.src, r.cal, info, ch))
+		if r.cal != nil {
+			rr.Spread = append(rr.Spread, s.SpreadDB)
 		}
+
+		rr.Stats = append(rr.Stats, scaled(sums[i], s.Factor))
+		rr.How, rr.Units, rr.Scale = append(rr.How, s.How), append(rr.Units, s.Unit), append(rr.Scale, s.Factor)
 	}
 
-	return rr, nil
+	return rr
 }
 
 func scaled(s stats.Summary, f float64) stats.Summary {
@@ -466,11 +416,6 @@ func length(info ingest.Info, run ingest.Run) int64 {
 	}
 
 	return max(0, to-from)
-}
-
-// ReadRun reads the columns of a balance's run, n samples of each.
-func ReadRun(ctx context.Context, rd dsp.Source, run ingest.Run, n int64) ([][]float64, error) {
-	return ReadColumns(ctx, rd, run.Recordings[0].Channels, run.Row0, n)
 }
 
 // ReadColumns reads n samples of each channel from start on, some at a time. rd

@@ -2,10 +2,8 @@ package ingeststage
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +11,7 @@ import (
 	"time"
 
 	"doubletake/ingest"
+	"doubletake/ingest/fault"
 	"doubletake/pipeline/kv"
 	"doubletake/pipeline/stages/plan"
 )
@@ -20,34 +19,21 @@ import (
 // findReader finds the program that reads the files, if the configuration names
 // one, and hashes it and the files its arguments name: they are part of the keys of
 // the tasks that open a recording. The program is not started here.
-func findReader(exp plan.Experiment, src *plan.Source) error {
+func findReader(exp plan.Experiment, src *plan.Source) {
 	in := src.In.Reader
 	if in == nil {
-		return nil
+		return
 	}
 
 	program := in.Program[0]
 	if strings.ContainsAny(program, `/\`) { // a path that is absolute is not looked up in PATH
-		var err error
-		if program, err = filepath.Abs(exp.File.Resolve(program)); err != nil {
-			return fmt.Errorf("find program %s: %w", in.Program[0], err)
-		}
+		program = fault.Get(filepath.Abs(exp.File.Resolve(program)))
 	}
 
 	found, err := exec.LookPath(program)
-	if err != nil {
-		return exp.Errorf("ingest.reader", "program %s: %v", in.Program[0], errors.Unwrap(err))
-	}
+	refuse(exp, err != nil, "ingest.reader", "program %s: %v", in.Program[0], errors.Unwrap(err))
 
-	if found, err = filepath.Abs(found); err != nil {
-		return fmt.Errorf("find program %s: %w", in.Program[0], err)
-	}
-
-	dir, err := filepath.Abs(exp.File.Dir)
-	if err != nil {
-		return fmt.Errorf("find folder of the configuration: %w", err)
-	}
-
+	found, dir := fault.Get(filepath.Abs(found)), fault.Get(filepath.Abs(exp.File.Dir))
 	src.Options.Program = &ingest.Program{
 		Command: append([]string{found}, in.Program[1:]...), Dir: dir,
 		Timeout: time.Duration(in.TimeoutS * float64(time.Second)),
@@ -65,33 +51,15 @@ func findReader(exp plan.Experiment, src *plan.Source) error {
 				continue
 			}
 
-			if st, err := os.Stat(file); err != nil || !st.Mode().IsRegular() {
+			if _, err := fault.Regular(file); err != nil {
 				continue // not a file: an option
 			}
 		}
 
-		sum, err := digest(file)
-		if err != nil {
-			return exp.Errorf("ingest.reader", "%v", err)
-		}
+		b, err := os.ReadFile(file)
+		refuse(exp, err != nil, "ingest.reader", "hash program: %v", err)
 
+		sum := fmt.Sprintf("%x", sha256.Sum256(b))
 		src.Reader = append(src.Reader, kv.Pair{Key: "ingest.reader: sha256 of " + a, Value: sum})
 	}
-
-	return nil
-}
-
-func digest(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", fmt.Errorf("hash program: %w", err)
-	}
-	defer f.Close()
-
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", fmt.Errorf("hash program: %w", err)
-	}
-
-	return hex.EncodeToString(h.Sum(nil)), nil
 }

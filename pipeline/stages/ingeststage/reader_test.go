@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"doubletake/internal/must"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/plan"
 )
@@ -22,9 +23,7 @@ func TestFindReader(t *testing.T) {
 		b := plan.Experiment{File: &config.File{Dir: dir}, At: "experiments.e"}
 
 		src := &plan.Source{In: config.Ingest{Reader: r}}
-		if err := findReader(b, src); err != nil {
-			t.Fatal(err)
-		}
+		findReader(b, src)
 
 		var lines []string
 		for _, p := range src.Reader {
@@ -36,24 +35,18 @@ func TestFindReader(t *testing.T) {
 
 	sum := func(path string) string {
 		b, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		return fmt.Sprintf("%x", sha256.Sum256(b))
 	}
 
-	if err := os.WriteFile(script, []byte("#!/bin/sh\ncat \"$2\"\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(script, []byte("#!/bin/sh\ncat \"$2\"\n"), 0o755))
 
 	got, src := find(&config.Reader{Program: []string{"./convert.sh", "--fast", "{file}"}, Version: "2", TimeoutS: 1.5})
 
 	want := "ingest.reader=[./convert.sh, --fast, {file}]\ningest.reader.version=2\n" +
 		"ingest.reader: sha256 of ./convert.sh=" + sum(script)
-	if got != want {
-		t.Errorf("%s\nwant\n%s", got, want)
-	}
+	must.Equal(t, got, want, "settings")
 
 	if p := src.Options.Program; p.Command[0] != script || p.Dir != dir || p.Timeout.Seconds() != 1.5 {
 		t.Errorf("%+v", p)
@@ -62,18 +55,14 @@ func TestFindReader(t *testing.T) {
 	// One of the same name in PATH is another program, also where the configuration's
 	// folder is the one the process is in.
 	other := t.TempDir()
-	if err := os.WriteFile(filepath.Join(other, "convert.sh"), []byte("#!/bin/sh\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(other, "convert.sh"), []byte("#!/bin/sh\n"), 0o755))
 
 	t.Setenv("PATH", other+string(filepath.ListSeparator)+os.Getenv("PATH"))
 	t.Chdir(dir)
 
 	here := &plan.Source{In: config.Ingest{Reader: &config.Reader{Program: []string{"./convert.sh", "{file}"}}}}
-	if err := findReader(plan.Experiment{File: &config.File{Dir: "."}, At: "experiments.e"}, here); err != nil ||
-		here.Options.Program.Command[0] != script {
-		t.Errorf("%+v, %v", here.Options.Program, err)
-	}
+	findReader(plan.Experiment{File: &config.File{Dir: "."}, At: "experiments.e"}, here)
+	must.Equal(t, here.Options.Program.Command[0], script, "program")
 
 	// A script among the arguments of an interpreter: a change of it is another key.
 	first, _ := find(&config.Reader{Program: []string{"sh", "convert.sh", "{file}"}})
@@ -81,9 +70,7 @@ func TestFindReader(t *testing.T) {
 		t.Error(first)
 	}
 
-	if err := os.WriteFile(script, []byte("#!/bin/sh\nexit 1\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(script, []byte("#!/bin/sh\nexit 1\n"), 0o755))
 
 	if second, _ := find(&config.Reader{Program: []string{"sh", "convert.sh", "{file}"}}); second == first {
 		t.Error("a changed script has the same key")

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"doubletake/dsp"
+	"doubletake/internal/must"
 )
 
 // saw is a source of one channel that repeats 0 … 6.
@@ -33,9 +34,7 @@ func TestReadingSpectra(t *testing.T) {
 		change(r)
 
 		s, err := dsp.Find("split-half-spectrum", false).(dsp.OfSpectra).Spectra(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		return s
 	}
@@ -43,20 +42,14 @@ func TestReadingSpectra(t *testing.T) {
 	s := segments(func(*dsp.Run) {})
 
 	r := NewReading()
-	if r.Spectra(s) != nil {
-		t.Error("spectra of nothing")
-	}
+	must.Not(t, r.Spectra(s) != nil, "spectra of nothing")
 
 	a := BorrowAnalyser()
-	if err := a.Load(context.Background(), saw{}, s); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, a.Load(context.Background(), saw{}, s))
 
 	r.SetSpectra(a)
 
-	if r.Spectra(s) != a {
-		t.Error("the spectra are not found")
-	}
+	must.Equal(t, r.Spectra(s), a, "spectra")
 
 	for name, change := range map[string]func(*dsp.Run){
 		"interval": func(r *dsp.Run) { r.Samples = 8000 },
@@ -65,16 +58,12 @@ func TestReadingSpectra(t *testing.T) {
 		"segments": func(r *dsp.Run) { r.Settings.Segments = 4 },
 		"bins":     func(r *dsp.Run) { r.Settings.Harmonics = 6 },
 	} {
-		if r.Spectra(segments(change)) != nil {
-			t.Errorf("other %s: the same spectra", name)
-		}
+		must.Not(t, r.Spectra(segments(change)) != nil, "other %s: the same spectra", name)
 	}
 
 	r.Free()
 
-	if r.Spectra(s) != nil {
-		t.Error("the Reading holds an analyser that it gave back")
-	}
+	must.Not(t, r.Spectra(s) != nil, "the Reading holds an analyser that it gave back")
 
 	r.Free()
 
@@ -86,9 +75,7 @@ func TestReadingSpectra(t *testing.T) {
 	none.Free()
 	none.SetSeries("a", [][]float64{{1}})
 
-	if none.Spectra(s) != nil || none.Series("a", 1, 1) != nil {
-		t.Error("a nil Reading holds something")
-	}
+	must.Not(t, none.Spectra(s) != nil || none.Series("a", 1, 1) != nil, "a nil Reading holds something")
 }
 
 // Series are found by run, number and length, up to MaxHeld samples.
@@ -109,9 +96,7 @@ func TestReadingSeries(t *testing.T) {
 	r.SetSeries("none", nil)
 	r.SetSeries("long", [][]float64{make([]float64, MaxHeld)})
 
-	if r.Series("long", 1, MaxHeld) != nil {
-		t.Error("more than MaxHeld samples are held")
-	}
+	must.Not(t, r.Series("long", 1, MaxHeld) != nil, "more than MaxHeld samples are held")
 
 	r.Free() // nothing to give back
 }

@@ -14,36 +14,30 @@ import (
 
 	"doubletake/ingest"
 	"doubletake/ingest/campaign"
+	"doubletake/ingest/condition"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/spelling"
+	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/plan"
 )
 
 // sidecars reads the conditions in the file next to each recording, and adds their names
 // to those of the campaign.
-func (r *Recordings) sidecars(exp plan.Experiment, raw []plan.RawFile) ([]File, error) {
-	files := make([]File, len(raw))
-	for i, f := range raw {
-		files[i].RawFile = f
-	}
-
+func (r *Recordings) sidecars(exp plan.Experiment) {
 	s := r.In.Sidecar
 	if s == nil {
-		return files, nil
+		return
 	}
 
 	wanted := s.Values // nil: all of the first file, which the others must have too
-	for i := range files {
-		var err error
-		if files[i].Sidecar, err = readSidecar(exp, files[i].Name, s.Ending, wanted); err != nil {
-			return nil, err
-		}
-
-		if i == 0 && len(wanted) == 0 {
-			for _, v := range files[0].Sidecar {
-				wanted = append(wanted, config.NamedString{Name: v.Name, Value: v.Name})
-			}
+	for i := range r.Files {
+		f := &r.Files[i]
+		f.readSidecar(exp, s.Ending, wanted)
+		if len(wanted) == 0 {
+			wanted = lists.Each(f.Sidecar, func(v config.NamedNumber) config.NamedString {
+				return config.NamedString{Name: v.Name, Value: v.Name}
+			})
 		}
 	}
 
@@ -53,59 +47,39 @@ func (r *Recordings) sidecars(exp plan.Experiment, raw []plan.RawFile) ([]File, 
 			r.Conditions = slices.Insert(r.Conditions, at, v.Name)
 		}
 	}
-
-	return files, nil
 }
 
 // readSidecar reads the wanted numbers of the file next to a recording, by the names they have
 // there; without any, those at its top.
-func readSidecar(exp plan.Experiment, recording, ending string, wanted []config.NamedString) ([]config.NamedNumber,
-	error,
-) {
-	name := strings.TrimSuffix(recording, path.Ext(recording)) + ending
+func (f *File) readSidecar(exp plan.Experiment, ending string, wanted []config.NamedString) {
+	name := strings.TrimSuffix(f.Name, path.Ext(f.Name)) + ending
+	fail := func(want, found, hint string) { fault.Raise(fault.At(name, "", want, found, hint)) }
+
 	all, err := config.ReadNumbers(exp.File.Resolve(filepath.FromSlash(name)))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &fault.Error{
-			Path: name, Want: "a file with the conditions of " + recording, Found: "none",
-			Hint: "write it, leave the recording out with exclude, or change sidecar.ending",
-		}
-	}
-
-	if err != nil {
-		return nil, &fault.Error{Path: name, Err: fmt.Errorf("read conditions: %w", err)}
+		fail("a file with the conditions of "+f.Name, "none",
+			"write it, leave the recording out with exclude, or change sidecar.ending")
+	} else if err != nil {
+		fault.Raise(&fault.Error{Path: name, Err: fmt.Errorf("read conditions: %w", err)})
 	}
 
 	if len(wanted) == 0 {
-		top := slices.DeleteFunc(all, func(v config.NamedNumber) bool { return strings.Contains(v.Name, ".") })
-		if len(top) == 0 {
-			return nil, &fault.Error{
-				Path: name, Want: "numbers at its top", Found: "none",
-				Hint: "name those that are meant with sidecar: {values: …}",
-			}
+		f.Sidecar = lists.Keep(all, func(v config.NamedNumber) bool { return !strings.Contains(v.Name, ".") })
+		if len(f.Sidecar) == 0 {
+			fail("numbers at its top", "none", "name those that are meant with sidecar: {values: …}")
 		}
-
-		return top, nil
 	}
 
-	have := make([]string, len(all))
-	for k, v := range all {
-		have[k] = v.Name
-	}
-
-	var out []config.NamedNumber
+	have := lists.Each(all, func(v config.NamedNumber) string { return v.Name })
 	for _, w := range wanted {
 		k := slices.Index(have, w.Value)
 		if k < 0 {
-			return nil, &fault.Error{
-				Path: name, Want: fmt.Sprintf("a number %q", w.Value), Found: strings.Join(have, ", "),
-				Hint: strings.TrimPrefix(spelling.DidYouMean(w.Value, have), "; "),
-			}
+			fail(fmt.Sprintf("a number %q", w.Value), strings.Join(have, ", "),
+				strings.TrimPrefix(spelling.DidYouMean(w.Value, have), "; "))
 		}
 
-		out = append(out, config.NamedNumber{Name: w.Name, Value: all[k].Value})
+		f.Sidecar = append(f.Sidecar, config.NamedNumber{Name: w.Name, Value: all[k].Value})
 	}
-
-	return out, nil
 }
 
 // maxConditionTable bounds a table of conditions in a file.
@@ -115,95 +89,73 @@ const maxConditionTable = 1 << 20
 // interval where row0 and row1 are among them, else one for each channel used. The grouping
 // returned leaves these arrays out.
 func conditionTable(ctx context.Context, rd ingest.Reader, info ingest.Info, src *plan.Source) (*campaign.Conditions,
-	campaign.Grouping, error,
+	campaign.Grouping,
 ) {
-	group := src.Grouping
-	t := &campaign.Conditions{Path: info.Path, Units: map[string]string{}}
-	bad := func(place, want, found string) (*campaign.Conditions, campaign.Grouping, error) {
-		return nil, group, &fault.Error{Path: info.Path, Place: place, Want: want, Found: found}
+	t, group := &campaign.Conditions{Path: info.Path, Units: map[string]string{}}, src.Grouping
+	unless := func(ok bool, place, want, found string) {
+		fault.Unless(ok, fault.At(info.Path, place, want, found, ""))
 	}
 
 	columns := map[string][]float64{}
-
 	n, of := -1, ""
 	for _, e := range src.In.InFile {
-		v, err := conditionValues(ctx, rd, info, e, t, &group)
-		if err != nil {
-			return nil, group, err
-		}
-
-		if n >= 0 && len(v) != n {
-			return bad("array "+e.Value, fmt.Sprintf("%d values, as in %s", n, of), strconv.Itoa(len(v)))
-		}
-
+		v := conditionValues(ctx, rd, info, e, t, &group)
+		unless(n < 0 || len(v) == n, "array "+e.Value, fmt.Sprintf("%d values, as in %s", n, of), strconv.Itoa(len(v)))
 		n, of = len(v), e.Value
-
 		columns[e.Name] = v
 		if e.Name != "row0" && e.Name != "row1" {
 			t.Names = append(t.Names, e.Name)
 		}
 	}
 
+	from, to := columns["row0"], columns["row1"]
 	var channels []int // of the recordings, where rows are theirs
-	row0, timed := columns["row0"]
+	if from == nil && to == nil {
+		run := fault.Get(WholeFile(info, group))
+		channels = lists.Each(run.Recordings, func(r ingest.Recording) int { return r.Channels[0] })
+		unless(n == len(channels), "array "+of, fmt.Sprintf("a value for each of the %d recordings", len(channels)),
+			fmt.Sprintf("%d values", n))
+	}
 
-	row1, ends := columns["row1"]
-	if !timed && !ends {
-		run, err := WholeFile(info, group)
-		if err != nil {
-			return nil, group, err
+	sampleNumber := func(name string, v []float64, i int, missing int64) int64 {
+		if v == nil {
+			return missing
 		}
 
-		for _, r := range run.Recordings {
-			channels = append(channels, r.Channels[0])
-		}
+		unless(v[i] == math.Trunc(v[i]) && v[i] >= 0 && v[i] <= 1<<53, fmt.Sprintf("%s, value %d", name, i+1),
+			"a sample number from 0", fmt.Sprint(v[i]))
 
-		if n != len(channels) {
-			return bad("array "+of, fmt.Sprintf("a value for each of the %d recordings", len(channels)),
-				fmt.Sprintf("%d values", n))
-		}
+		return int64(v[i])
 	}
 
 	for i := range n {
-		r := campaign.ConditionRow{Line: i + 1, File: info.Path, Row1: -1}
-
-		var err error
-		if timed {
-			if r.Row0, err = sampleNumber(info, "row0", i, row0[i]); err != nil {
-				return nil, group, err
-			}
+		r := campaign.ConditionRow{
+			Line: i + 1, File: info.Path, Row0: sampleNumber("row0", from, i, 0), Row1: sampleNumber("row1", to, i, -1),
 		}
-
-		if ends {
-			if r.Row1, err = sampleNumber(info, "row1", i, row1[i]); err != nil {
-				return nil, group, err
-			}
-
-			if r.Row1 <= r.Row0 {
-				return bad(fmt.Sprintf("interval %d", i+1), "row0 below row1", fmt.Sprintf("%d and %d", r.Row0, r.Row1))
-			}
-		}
+		unless(r.Row1 < 0 || r.Row1 > r.Row0, fmt.Sprintf("interval %d", i+1), "row0 below row1",
+			fmt.Sprintf("%d and %d", r.Row0, r.Row1))
 
 		if channels != nil && !group.Together {
 			r.Channel = strconv.Itoa(channels[i] + 1)
 		}
 
+		origin := fmt.Sprintf("%s, line %d", t.Path, r.Line)
 		for _, name := range t.Names {
-			r.Values = append(r.Values, columns[name][i])
+			r.States = append(r.States, condition.Condition{Column: name, Value: columns[name][i], Origin: origin})
 		}
 
 		t.Rows = append(t.Rows, r)
 	}
 
-	_, err := t.Convert(byName(src.In.Units))
+	fault.Get(t.Convert(byName(src.In.Units)))
 
-	return t, group, err
+	return t, group
 }
 
 // WholeFile is the run of an open file without conditions.
 func WholeFile(info ingest.Info, group campaign.Grouping) (ingest.Run, error) {
-	opened := func(string) (ingest.Info, error) { return info, nil }
-	runs, _, err := campaign.Assemble([]string{info.Path}, opened, nil, nil, nil, group)
+	group.Own = nil
+	runs, _, err := campaign.Assemble(info, nil, condition.NewSet(info.Path, nil), group)
 	if err != nil {
 		return ingest.Run{}, err
 	}
@@ -216,103 +168,147 @@ func WholeFile(info ingest.Info, group campaign.Grouping) (ingest.Run, error) {
 // recording.
 func conditionValues(ctx context.Context, rd ingest.Reader, info ingest.Info, e config.NamedString,
 	t *campaign.Conditions, group *campaign.Grouping,
-) (v []float64, err error) {
+) []float64 {
 	k, err := ingest.FindChannel(info, e.Value)
-	if err == nil {
-		ch := info.Channels[k]
-		if ch.Samples > maxConditionTable {
-			return nil, &fault.Error{
-				Path: info.Path, Place: "array " + e.Value, Want: "a table of conditions",
-				Found: fmt.Sprintf("%d values", ch.Samples),
-			}
-		}
+	if err != nil {
+		one, again := condition.Attribute(info, e.Value) // a table of one row
+		fault.Unless(again == nil, fmt.Errorf("condition %s: %w", e.Name, err))
 
-		one, err := ReadColumns(ctx, rd, []int{k}, 0, ch.Samples)
-		if err != nil {
-			return nil, err
-		}
-
-		v = one[0]
-		t.Units[e.Name] = ch.Unit
-		group.Except = append(slices.Clone(group.Except), ch.Name)
-	} else {
-		one, again := ingest.AttributeNumber(info, e.Value) // a table of one row
-		if again != nil {
-			return nil, fmt.Errorf("condition %s: %w", e.Name, err)
-		}
-
-		v = []float64{one}
+		return []float64{one}
 	}
 
+	ch := info.Channels[k]
+	fault.Unless(ch.Samples <= maxConditionTable, fault.At(info.Path, "array "+e.Value, "a table of conditions",
+		fmt.Sprintf("%d values", ch.Samples), ""))
+
+	v := fault.Get(ReadColumns(ctx, rd, []int{k}, 0, ch.Samples))[0]
+	t.Units[e.Name] = ch.Unit
+	group.Except = append(slices.Clone(group.Except), ch.Name)
 	for i, x := range v {
-		if math.IsNaN(x) || math.IsInf(x, 0) {
-			return nil, &fault.Error{
-				Path: info.Path, Place: fmt.Sprintf("array %s, value %d", e.Value, i+1), Want: "a finite number",
-				Found: fmt.Sprint(x),
-			}
+		if x-x != 0 {
+			place := fmt.Sprintf("array %s, value %d", e.Value, i+1)
+			fault.Raise(fault.At(info.Path, place, "a finite number", fmt.Sprint(x), ""))
 		}
 	}
 
-	return v, nil
-}
-
-// sampleNumber returns value i of a column as a number of samples.
-func sampleNumber(info ingest.Info, name string, i int, v float64) (int64, error) {
-	if v != math.Trunc(v) || v < 0 || v > 1<<53 {
-		return 0, &fault.Error{
-			Path: info.Path, Place: fmt.Sprintf("%s, value %d", name, i+1),
-			Want: "a sample number from 0", Found: fmt.Sprint(v),
-		}
-	}
-
-	return int64(v), nil
+	return v
 }
 
 // OwnTare is the recording without wind that the table of conditions names for
 // a file; the rows of one file name one.
-func OwnTare(column string, conds *campaign.Conditions, name string) (string, error) {
-	if conds == nil {
-		return "", &fault.Error{Path: name, Want: "a table of conditions with the column " + column, Found: "none"}
+func OwnTare(column string, conds *campaign.Conditions, name string) (own string, err error) {
+	defer fault.Catch(&err)
+	unless := func(ok bool, path, place, want, found string) {
+		fault.Unless(ok, fault.At(path, place, want, found, ""))
 	}
+	unless(conds != nil, name, "", "a table of conditions with the column "+column, "none")
+	unless(slices.Contains(conds.Labels, column), conds.Path, "",
+		"a column "+column+" with the names of recordings without wind", "columns of text: "+strings.Join(conds.Labels, ", "))
 
-	k := slices.Index(conds.Labels, column)
-	if k < 0 {
-		return "", &fault.Error{Path: conds.Path, Want: "a column " + column + " with the names of recordings without " +
-			"wind", Found: "columns of text: " + strings.Join(conds.Labels, ", ")}
-	}
-
-	own := ""
 	for i, r := range conds.Rows {
-		switch v := strings.TrimSpace(r.Labels[k]); {
-		case v == "":
-			return "", &fault.Error{
-				Path: conds.Path, Place: fmt.Sprintf("line %d, column %s", r.Line, column),
-				Want: "the recording without wind of " + name, Found: "an empty cell",
-			}
-
-		case i > 0 && v != own:
-			return "", &fault.Error{
-				Path: conds.Path, Place: fmt.Sprintf("line %d, column %s", r.Line, column),
-				Want: fmt.Sprintf("%q, as for the other intervals of %s", own, name), Found: strconv.Quote(v),
-			}
-
-		default:
-			own = v
-		}
+		v, _ := r.Name(column)
+		v = strings.TrimSpace(v)
+		place := fmt.Sprintf("line %d, column %s", r.Line, column)
+		unless(v != "", conds.Path, place, "the recording without wind of "+name, "an empty cell")
+		unless(i == 0 || v == own, conds.Path, place, fmt.Sprintf("%q, as for the other intervals of %s", own, name),
+			strconv.Quote(v))
+		own = v
 	}
 
 	return own, nil
 }
 
-// tareNames lists the recordings without wind that a table names: they are none
-// of the campaign.
-func tareNames(column string, conds *campaign.Conditions) map[string]bool {
-	out := map[string]bool{}
-	if k := slices.Index(conds.Labels, column); k >= 0 {
-		for _, r := range conds.Rows {
-			out[path.Clean(filepath.ToSlash(strings.TrimSpace(r.Labels[k])))] = true
+// tareColumns are the columns that name the recordings without wind; nil of none.
+func tareColumns(in *config.Ingest) []string {
+	if in.Balance == nil || in.Balance.Tare == nil || in.Balance.Tare.Column == "" {
+		return nil
+	}
+
+	return without([]string{in.Balance.Tare.Column, in.Balance.Tare.After}, func(c string) bool { return c == "" })
+}
+
+// takeTares gives the recordings without wind that the table names their paths, and returns the files without them:
+// they are none of the campaign. A name is a path from the configuration's folder or the recording's, or it is one as
+// recordings have them, without folder and ending.
+func (r *Recordings) takeTares(exp plan.Experiment, recordings, files []string) []string {
+	columns := tareColumns(&r.In)
+	if columns == nil || r.Table == nil {
+		return files
+	}
+
+	var near []string
+	for _, pattern := range []string{"*", "*/*", "*/*/*"} {
+		names, _, _ := campaign.Find([]string{pattern}, nil, exp.File.Dir) // none is no fault
+		near = append(near, names...)
+	}
+
+	near = unique(near, recordings)
+	located := map[[2]string]string{} // by name and folder
+	tares, measured := map[string]bool{}, map[string]bool{}
+	for i, of := range r.Table.FilesOf(recordings) {
+		row, folder := r.Table.Rows[i], ""
+		if len(of) > 0 {
+			folder = path.Dir(filepath.ToSlash(recordings[of[0]]))
+		}
+
+		measured[path.Base(filepath.ToSlash(row.File))] = true
+		for k := range row.States {
+			c := &row.States[k]
+			if !c.IsName || !slices.Contains(columns, c.Column) {
+				continue
+			}
+
+			key := [2]string{c.Name, folder}
+			if located[key] == "" {
+				var err error
+				if located[key], err = locate(c.Name, folder, near); err != nil {
+					place := fmt.Sprintf("line %d, column %s", row.Line, c.Column)
+					fault.Raise(&fault.Error{Path: r.In.Conditions, Place: place, Err: err, Hint: "write more of the path"})
+				}
+			}
+
+			c.Name = located[key]
+			tares[c.Name] = true
 		}
 	}
 
-	return out
+	return without(files, func(p string) bool {
+		s := filepath.ToSlash(p)
+		return tares[s] && !measured[path.Base(s)]
+	})
+}
+
+// locate finds a recording without wind, first in the folder of the run; one that there is not keeps its name.
+func locate(name, folder string, files []string) (string, error) {
+	c := campaign.Conditions{Rows: []campaign.ConditionRow{{File: strings.TrimSpace(name)}}}
+	beside := without(files, func(f string) bool { return path.Dir(f) != folder })
+	for _, list := range [][]string{beside, files} {
+		switch of := c.FilesOf(list)[0]; {
+		case len(of) == 1:
+			return list[of[0]], nil
+		case len(of) > 1:
+			return "", fmt.Errorf("expected one recording without wind, found %q and %q", list[of[0]], list[of[1]])
+		}
+	}
+
+	return name, nil
+}
+
+// ShareOfRows is how far the runs of a file are between the recordings without wind before and after them: by their
+// first row among those of the table that name the same two, one before the first, the other after the last.
+func ShareOfRows(src *plan.Source, f *File) float64 {
+	own, first, last := f.Rows.Rows[0], math.MaxInt, 0
+	for _, r := range src.Table.Rows {
+		other := func(column string) bool {
+			name, _ := r.Name(column)
+			as, _ := own.Name(column)
+			return name != as
+		}
+
+		if !slices.ContainsFunc(tareColumns(&src.In), other) {
+			first, last = min(first, r.Line), max(last, r.Line)
+		}
+	}
+
+	return float64(own.Line-first+1) / float64(last-first+2)
 }

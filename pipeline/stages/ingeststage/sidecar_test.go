@@ -8,6 +8,9 @@ import (
 
 	"doubletake/ingest"
 	"doubletake/ingest/campaign"
+	"doubletake/ingest/condition"
+	"doubletake/ingest/fault"
+	"doubletake/internal/must"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/plan"
 )
@@ -22,16 +25,14 @@ func TestSidecars(t *testing.T) {
 	}
 
 	b := planned(t, files, `{files: "*.npy", sidecar: .yaml, rate_hz: 1000}`, `{triplets: split-half-spectrum}`)
-	if got := strings.Join(b.Conditions, " "); got != "rpm blades" {
-		t.Errorf("conditions %s", got)
-	}
+	must.Equal(t, strings.Join(b.Conditions, " "), "rpm blades", "conditions")
 
 	if got := b.Recordings.Files[1].Sidecar; !slices.Equal(got,
 		[]config.NamedNumber{{Name: "rpm", Value: 4000}, {Name: "blades", Value: 3}}) {
 		t.Errorf("b.npy: %v", got)
 	}
 
-	if v := b.Known[0]; v["rpm"] != 3000 || v["blades"] != 2 || len(v) != 2 {
+	if v := b.Known[0].Numbers; v["rpm"] != 3000 || v["blades"] != 2 || len(v) != 2 {
 		t.Errorf("known %v", v)
 	}
 
@@ -41,9 +42,7 @@ func TestSidecars(t *testing.T) {
 
 	b = planned(t, files, `{files: "*.npy", sidecar: {ending: .yaml, values: {rpm: rpm, blades: blades}}, rate_hz: 1000}`,
 		`{triplets: split-half-spectrum, track: {range_hz: [40, 80]}}`)
-	if got := strings.Join(b.Conditions, " "); got != "rpm blades rpm_tracked" {
-		t.Errorf("conditions %s, the one that dsp finds comes last", got)
-	}
+	must.Equal(t, strings.Join(b.Conditions, " "), "rpm blades rpm_tracked", "conditions")
 
 	for _, c := range []struct{ name, text, ingest, want string }{
 		{
@@ -109,24 +108,18 @@ func TestConditionTable(t *testing.T) {
 		}
 	}
 
-	table := func(s *plan.Source) (*campaign.Conditions, campaign.Grouping, error) {
+	table := func(s *plan.Source) (*campaign.Conditions, campaign.Grouping) {
 		return conditionTable(context.Background(), rd, rd.info, s)
 	}
-	c, group, err := table(src(config.NamedString{Name: "theta_deg", Value: "theta"}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c, group := table(src(config.NamedString{Name: "theta_deg", Value: "theta"}))
 
-	if len(c.Rows) != 2 || c.Rows[1].Channel != "2" || c.Rows[1].Values[0] != 20 || c.Rows[0].Row1 != -1 ||
+	if len(c.Rows) != 2 || c.Rows[1].Channel != "2" || c.Rows[1].States[0].Value != 20 || c.Rows[0].Row1 != -1 ||
 		len(group.Except) != 4 {
 		t.Errorf("%+v without %v", c.Rows, group.Except)
 	}
 
-	c, _, err = table(src(config.NamedString{Name: "row0", Value: "from"}, config.NamedString{Name: "row1", Value: "to"},
+	c, _ = table(src(config.NamedString{Name: "row0", Value: "from"}, config.NamedString{Name: "row1", Value: "to"},
 		config.NamedString{Name: "theta_deg", Value: "theta"}))
-	if err != nil {
-		t.Fatal(err)
-	}
 
 	if r := c.Rows[1]; r.Row0 != 50 || r.Row1 != 90 || r.Channel != "" || !slices.Equal(c.Names, []string{"theta_deg"}) {
 		t.Errorf("%+v of %v", r, c.Names)
@@ -146,16 +139,16 @@ func TestConditionTable(t *testing.T) {
 		"array one: expected a value for each of the 2 recordings, found 1": src(config.NamedString{Name: "a", Value: "one"}),
 		"condition a: f.h5": src(config.NamedString{Name: "a", Value: "none"}),
 	} {
-		if _, _, err := table(s); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v\nwant %s", err, want)
-		}
+		must.Refuse(t, fault.Try(func() { table(s) }), want)
 	}
 }
 
 // The table of conditions names the recording without wind of each run.
 func TestOwnTare(t *testing.T) {
 	row := func(line int, tare string) campaign.ConditionRow {
-		return campaign.ConditionRow{Line: line, File: "a.csv", Labels: []string{tare}}
+		return campaign.ConditionRow{
+			Line: line, File: "a.csv", States: []condition.Condition{{Column: "tare", Name: tare, IsName: true}},
+		}
 	}
 	c := &campaign.Conditions{
 		Path: "c.csv", Labels: []string{"tare"},
@@ -164,10 +157,6 @@ func TestOwnTare(t *testing.T) {
 
 	if got, err := OwnTare("tare", c, "a.csv"); got != "off1.csv" || err != nil {
 		t.Errorf("%q, %v", got, err)
-	}
-
-	if names := tareNames("tare", c); len(names) != 1 || !names["off1.csv"] {
-		t.Errorf("%v", names)
 	}
 
 	table := func(rows ...campaign.ConditionRow) *campaign.Conditions {
@@ -202,7 +191,6 @@ func TestOwnTare(t *testing.T) {
 	b := planned(t, files,
 		`{files: "*.csv", conditions: c.txt, columns: {lift_n: Fx}, balance: {tare: {column: tare, interpolation: mean}}}`,
 		`{triplets: split-halves}`)
-	if len(b.Recordings.Files) != 1 || b.Recordings.Files[0].Name != "a.csv" {
-		t.Errorf("recordings %v", b.Recordings.Files)
-	}
+	must.Not(t, len(b.Recordings.Files) != 1 || b.Recordings.Files[0].Name != "a.csv",
+		"recordings %v", b.Recordings.Files)
 }

@@ -7,6 +7,7 @@ import (
 	"doubletake/ingest/fault"
 	"doubletake/ingest/spelling"
 	"doubletake/ingest/units"
+	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/plan"
 )
@@ -24,24 +25,19 @@ func byName(list []config.NamedString) map[string]string {
 // checkUnits checks the units of the configuration and keeps the conversions of
 // conditions that no table holds: those of names, attributes, sidecars and
 // constants. Tables are converted when they are read.
-func checkUnits(exp plan.Experiment, src *plan.Source) error {
-	known := slices.Clone(src.Conditions)
-	for _, c := range src.In.Columns {
-		known = append(known, c.Name)
-	}
+func checkUnits(exp plan.Experiment, src *plan.Source) {
+	columns := lists.Each(src.In.Columns, func(c config.NamedString) string { return c.Name })
+	known := slices.Concat(src.Conditions, columns)
 
 	src.Convert = map[string]units.Named{}
 	for _, u := range src.In.Units {
 		key := "ingest.units." + u.Name
-		if !slices.Contains(known, u.Name) {
-			return exp.Errorf(key, "%q is neither a column nor a condition of this experiment, which has %v%s", u.Name, known,
-				spelling.DidYouMean(u.Name, known))
-		}
+		refuse(exp, !slices.Contains(known, u.Name), key,
+			"%q is neither a column nor a condition of this experiment, which has %v%s", u.Name, known,
+			spelling.DidYouMean(u.Name, known))
 
 		n, err := units.ToName(u.Name, u.Value)
-		if err != nil {
-			return exp.Errorf(key, "%v", err)
-		}
+		refuse(exp, err != nil, key, "%v", err)
 
 		_, inFile := config.Find(src.In.InFile, u.Name)
 
@@ -51,14 +47,12 @@ func checkUnits(exp plan.Experiment, src *plan.Source) error {
 			src.Converted[u.Name] = n.String()
 		}
 	}
-
-	return nil
 }
 
 // settle turns conditions as the data state them into those of the tables: in the
 // units of their names, the microphone's angle from the rotor plane where the data count it
 // from the axis, with what is derived of them.
-func settle(src *plan.Source, conditions map[string]float64) error {
+func settle(src *plan.Source, conditions map[string]float64, labels map[string]string) error {
 	for name, n := range src.Convert {
 		if v, ok := conditions[name]; ok {
 			conditions[name] = n.Apply(v)
@@ -69,7 +63,7 @@ func settle(src *plan.Source, conditions map[string]float64) error {
 		conditions["theta_deg"] = 90 - v
 	}
 
-	return src.Derive.AddConditions(conditions)
+	return src.Derive.AddConditions(conditions, labels)
 }
 
 // ConvertSeries turns the samples of a column into values in the unit that the

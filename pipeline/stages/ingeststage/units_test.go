@@ -9,6 +9,7 @@ import (
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/derive"
 	"doubletake/ingest/units"
+	"doubletake/internal/must"
 	"doubletake/pipeline/stages/plan"
 )
 
@@ -23,9 +24,8 @@ func TestSoundUnit(t *testing.T) {
 		"full-scale": {1, "full-scale"}, "": {1, ""}, "m/s": {1, "m/s"},
 	} {
 		f, unit, how := soundUnit(stated)
-		if math.Abs(f/want.f-1) > 1e-12 || unit != want.unit || (how != "") != (want.f != 1) {
-			t.Errorf("%s: %g %s %q", stated, f, unit, how)
-		}
+		must.Not(t, math.Abs(f/want.f-1) > 1e-12 || unit != want.unit || (how != "") != (want.f != 1),
+			"%s: %g %s %q", stated, f, unit, how)
 	}
 }
 
@@ -34,9 +34,8 @@ func TestSoundUnit(t *testing.T) {
 func TestConvertSeries(t *testing.T) {
 	given := []float64{1, 2}
 	v, n, err := ConvertSeries("a.csv", "Fz", "lift_n", "kN", given)
-	if err != nil || !slices.Equal(v, []float64{1000, 2000}) || n.Unit != "N" || given[0] != 1 {
-		t.Errorf("%v %+v %v, given %v", v, n, err, given)
-	}
+	must.Not(t, err != nil || !slices.Equal(v, []float64{1000, 2000}) || n.Unit != "N" || given[0] != 1,
+		"%v %+v %v, given %v", v, n, err, given)
 
 	if v, _, _ := ConvertSeries("a.csv", "Fz", "lift_n", "N", given); &v[0] != &given[0] {
 		t.Error("samples in the right unit were copied")
@@ -51,36 +50,28 @@ func TestConvertSeries(t *testing.T) {
 // An angle in radians from the axis becomes one in degrees from the plane.
 func TestSettle(t *testing.T) {
 	n, err := units.ToName("theta_deg", "rad")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	src := &plan.Source{Convert: map[string]units.Named{"theta_deg": n}}
 	src.In.ThetaFrom = "axis"
 	c := map[string]float64{"theta_deg": math.Pi / 3, "rpm": 1}
 
 	set, err := derive.New([]derive.Definition{{Name: "twice", Text: "2*theta_deg"}, {Name: "later", Text: "rpm_tracked"}},
-		nil, []string{"theta_deg", "rpm", "rpm_tracked"}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+		nil, []string{"theta_deg", "rpm", "rpm_tracked"}, nil, nil)
+	must.Do(t, err)
 
 	src.Derive = set
-	if err := settle(src, c); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, settle(src, c, nil))
 
-	if math.Abs(c["theta_deg"]-30) > 1e-12 || c["rpm"] != 1 || math.Abs(c["twice"]-60) > 1e-12 || len(c) != 3 {
-		t.Errorf("%v", c)
-	}
+	must.Not(t, math.Abs(c["theta_deg"]-30) > 1e-12 || c["rpm"] != 1 || math.Abs(c["twice"]-60) > 1e-12 || len(c) != 3,
+		"%v", c)
 
-	table, err := campaign.ParseConditions("c.csv", strings.NewReader("file,theta_deg [rad],rpm [Hz]\na,0.5,50\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	table, err := campaign.ParseConditions("c.csv", []byte("file,theta_deg [rad],rpm [Hz]\na,0.5,50\n"),
+		campaign.LogOptions{})
+	must.Do(t, err)
 
 	how, err := table.Convert(map[string]string{"rpm": "1/min"})
-	if v := table.Rows[0].Values; err != nil || math.Abs(v[0]-28.64788975654116) > 1e-12 || v[1] != 50 ||
+	if v := table.Rows[0].States; err != nil || math.Abs(v[0].Value-28.64788975654116) > 1e-12 || v[1].Value != 50 ||
 		how["theta_deg"] == "" || how["rpm"] != "" {
 		t.Errorf("%v %v %v", v, how, err)
 	}

@@ -2,12 +2,18 @@ package plan
 
 import (
 	"errors"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"doubletake/dsp"
+	"doubletake/ingest"
+	"doubletake/ingest/condition"
 	"doubletake/ingest/derive"
+	"doubletake/ingest/spelling"
 	"doubletake/ingest/units"
+	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/kv"
 	"doubletake/train/triplets"
@@ -31,7 +37,7 @@ func (c *Columns) BeforeAnalysis() []string {
 }
 
 // commonConditions are the units and meanings of condition names in common use.
-var commonConditions = map[string][2]string{
+var commonConditions = map[string]struct{ unit, meaning string }{
 	"blades":        {"", "number of rotor blades"},
 	"rpm":           {"1/min", "shaft speed, nominal"},
 	"rpm_tracked":   {"1/min", "shaft speed found in the sound, mean of the two halves"},
@@ -48,14 +54,15 @@ var commonConditions = map[string][2]string{
 	"pressure_pa":   {"Pa", "static pressure"},
 }
 
-// UnitOf returns the unit and meaning of condition names in common use. For other
-// names the unit is empty.
+// UnitOf returns the unit and meaning of a condition's name: that in common use, else the unit that its ending states.
 func UnitOf(condition string) (unit, description string) {
-	if c, ok := commonConditions[condition]; ok {
-		return c[0], c[1]
+	if c, common := commonConditions[condition]; common {
+		return c.unit, c.meaning
 	}
 
-	return "", "condition"
+	u, _ := units.OfName(condition)
+
+	return u.Text, "condition"
 }
 
 // Describe returns the unit and the meaning of a condition.
@@ -63,9 +70,6 @@ func (c *Columns) Describe(condition string) (unit, description string) {
 	unit, description = UnitOf(condition)
 	if text := c.Derive.Text(condition); text != "" {
 		description += "; derived: " + text
-		if u, ok := units.OfName(condition); ok {
-			unit = u.Text
-		}
 	}
 
 	return unit, description
@@ -108,15 +112,14 @@ func (c Columns) WithDerived(e Experiment, constants []config.NamedNumber, measu
 		fixed[k.Name] = k.Value
 	}
 
-	set, err := derive.New(defs, fixed, c.Conditions, measured)
-
-	var bad *derive.Error
-	if errors.As(err, &bad) {
-		return c, e.Errorf("ingest.derive."+bad.Name, "%v", bad)
-	}
-
+	set, err := derive.New(defs, fixed, c.Conditions, c.Labels, measured)
 	if err != nil {
-		return c, err
+		key := "ingest.derive"
+		if bad := (*derive.Error)(nil); errors.As(err, &bad) {
+			key += "." + bad.Name
+		}
+
+		return c, e.Errorf(key, "%v", err)
 	}
 
 	early, late := c.BeforeAnalysis(), slices.Clone(c.Found)
@@ -134,12 +137,70 @@ func (c Columns) WithDerived(e Experiment, constants []config.NamedNumber, measu
 	return c, nil
 }
 
-// SetTexts stores the names of the columns of text. The tables get those that the
-// experiment's splits and groups name.
+// SetTexts stores the names of the columns of text. The tables get those of things and occasions.
 func (c *Columns) SetTexts(e Experiment, texts []string) {
-	groups := e.Groups()
+	roles := e.Roles()
 	c.Texts = texts
-	c.Labels = slices.DeleteFunc(slices.Clone(texts), func(n string) bool { return !slices.Contains(groups, n) })
+	c.Labels = slices.DeleteFunc(slices.Clone(texts), func(n string) bool {
+		kind := roles.Of(n, true)
+		return kind != condition.Thing && kind != condition.Occasion
+	})
+}
+
+// TakeNames takes the columns of names out of the network's inputs: they are things, whose offsets the process of the
+// intervals has. It returns what that means.
+func (e *Experiment) TakeNames(c Columns) ([]ingest.Warning, error) {
+	isNumber := func(n string) bool { return !slices.Contains(c.Labels, n) }
+	names := slices.DeleteFunc(slices.Clone(e.Train.Inputs), isNumber)
+	if len(names) == 0 {
+		return nil, nil
+	}
+
+	const key = "train.inputs"
+	isName := func(n string) bool { return slices.Contains(names, n) }
+	e.Train.Inputs = slices.DeleteFunc(slices.Clone(e.Train.Inputs), isName)
+	across, _ := e.Across()
+	switch base := e.Train.Honest.Base; {
+	case len(e.Train.Inputs) == 0:
+		return nil, e.Errorf(key, "%v are names: expected a condition of numbers too, which the network's inputs are",
+			names)
+	case base != "gp":
+		return nil, e.Errorf(key, "%v are names, which the process of the intervals takes alone: expected honest: "+
+			"{base: gp}, found %s", names, base)
+	case isName(across):
+		return nil, e.Errorf(key, "repeats are paired across %s: it cannot be an input too", across)
+	}
+
+	e.Ingest.Things = slices.Clone(e.Ingest.Things)
+	for _, n := range names {
+		if !slices.Contains(e.Roles().Declared(), n) {
+			e.Ingest.Things = append(e.Ingest.Things, n)
+		}
+	}
+
+	text := fmt.Sprintf("%s: the calibrated predictions count what was measured of each %s; the network sees %s alone",
+		e.Name, strings.Join(names, " and "), strings.Join(e.Train.Inputs, ", "))
+
+	return []ingest.Warning{{Path: e.File.Path, Code: "names-as-inputs", Text: text}}, nil
+}
+
+// CheckRoles reports things and occasions that are no columns of names.
+func (c *Columns) CheckRoles(e Experiment) error {
+	declared := map[string][]string{"ingest.things": e.Ingest.Things, "ingest.occasions": e.Ingest.Occasions}
+	if across, key := e.Across(); across != "" {
+		declared[key] = []string{across}
+	}
+
+	for _, key := range slices.Sorted(maps.Keys(declared)) {
+		for _, name := range declared[key] {
+			if !slices.Contains(c.Texts, name) {
+				return e.Errorf(key, "%q is not a column of names of this experiment, which has %v%s", name, c.Texts,
+					spelling.DidYouMean(name, slices.Concat(c.Texts, c.Conditions)))
+			}
+		}
+	}
+
+	return nil
 }
 
 // LabelSetting is the names of the labels as a setting of a task; nil without any.
@@ -149,15 +210,6 @@ func (c *Columns) LabelSetting() []kv.Pair {
 	}
 
 	return []kv.Pair{{Key: "labels", Value: strings.Join(c.Labels, ",")}}
-}
-
-// reserved are the columns of our tables that are no condition and no outcome.
-var reserved = []string{
-	"run", "recording", "set", "file", "channel", "format", "encoding", "unit", "scale", "calibration",
-	"calibrator_spread_db", "rate_hz", "row0", "samples", "duration_s", "min", "max", "mean", "rms", "std",
-	"integral_time_s", "clipped", "longest_constant", "sha256", "pairs", "half", "bin_hz", "shaft_hz", "power",
-	"line_hz", "line_power", "floor", "search_lo", "search_hi", "band_lo", "band_hi", "shaft_order", "shaft_order_hz",
-	"shaft_order_power", "group", "outcome", "weight",
 }
 
 // CheckNames reports a condition or an outcome whose name another column of our
@@ -171,31 +223,24 @@ func CheckNames(e Experiment, conditions, outcomes []string) error {
 	ends := []string{
 		"_1", "_2", "_epistemic", "_low", "_high", "_sd", "_sd_epistemic", "_sd_noise", "_sd_claimed", "_no_interval",
 	}
-	for _, c := range triplets.AnswerColumns {
-		ends = append(ends, c.Suffix)
-	}
+	ends = append(ends, lists.Each(triplets.AnswerColumns, func(c triplets.AnswerColumn) string { return c.Suffix })...)
 
 	for i, name := range slices.Concat(conditions, outcomes) {
-		if slices.Contains(reserved, name) {
+		of := slices.IndexFunc(outcomes, func(o string) bool {
+			end, ok := strings.CutPrefix(name, o)
+			return ok && slices.Contains(ends, end)
+		})
+
+		switch {
+		case slices.Contains(condition.Reserved, name):
 			return fail(name, "it is a column of every table that the program writes")
-		}
-
-		if i >= len(conditions) {
-			continue
-		}
-
-		if slices.Contains(outcomes, name) {
+		case i >= len(conditions):
+		case slices.Contains(outcomes, name):
 			return fail(name, "a condition and an outcome have it")
-		}
-
-		if slices.Contains(conditions[:i], name) {
+		case slices.Contains(conditions[:i], name):
 			return fail(name, "it is a condition of numbers and one of text")
-		}
-
-		for _, o := range outcomes {
-			if end, ok := strings.CutPrefix(name, o); ok && slices.Contains(ends, end) {
-				return fail(name, "the tables have a column of that name for the outcome "+o)
-			}
+		case of >= 0:
+			return fail(name, "the tables have a column of that name for the outcome "+outcomes[of])
 		}
 	}
 

@@ -23,8 +23,13 @@ func ReadJSON(path string, v any) error {
 		err = json.Unmarshal(b, v)
 	}
 
+	return wrap("read "+path, err)
+}
+
+// wrap says what failed; nil of nil.
+func wrap(what string, err error) error {
 	if err != nil {
-		return fmt.Errorf("read %s: %w", path, err)
+		return fmt.Errorf("%s: %w", what, err)
 	}
 
 	return nil
@@ -40,11 +45,11 @@ func EachJSON[T any](path string, do func(v *T)) error {
 		}
 	}
 
-	if err != io.EOF {
-		return fmt.Errorf("read %s: %w", path, err)
+	if err == io.EOF {
+		return nil
 	}
 
-	return nil
+	return wrap("read "+path, err)
 }
 
 // WriteJSON writes a value, or several one after the other, as an output of a task: JSON with a
@@ -60,11 +65,7 @@ func WriteJSON[T any](j *engine.Job, output string, values ...T) error {
 		err = errors.Join(err, w.Close())
 	}
 
-	if err != nil {
-		return fmt.Errorf("write %s: %w", output, err)
-	}
-
-	return nil
+	return wrap("write "+output, err)
 }
 
 // WriteTable writes a table as an output of a task, with the digest of its values.
@@ -75,11 +76,7 @@ func WriteTable(j *engine.Job, output string, t *table.Table) error {
 		j.SetContent(output, t.WriteContent)
 	}
 
-	if err != nil {
-		return fmt.Errorf("write table %s: %w", output, err)
-	}
-
-	return nil
+	return wrap("write table "+output, err)
 }
 
 // gobValues has a value of each type that WriteGob takes.
@@ -108,7 +105,7 @@ var NumberGobTypes = sync.OnceValue(func() map[reflect.Type]bool {
 func WriteGob(what, path string, values ...any) error {
 	f, err := os.Create(path)
 	if err != nil {
-		return fmt.Errorf("write %s: %w", what, err)
+		return wrap("write "+what, err)
 	}
 
 	types, e := NumberGobTypes(), gob.NewEncoder(f)
@@ -125,11 +122,7 @@ func WriteGob(what, path string, values ...any) error {
 		err = errors.Join(err, e.Encode(v))
 	}
 
-	if err := errors.Join(err, f.Close()); err != nil {
-		return fmt.Errorf("write %s: %w", what, err)
-	}
-
-	return nil
+	return wrap("write "+what, errors.Join(err, f.Close()))
 }
 
 // ReadGob reads what WriteGob wrote. Values after the first may be missing, and stay as
@@ -149,9 +142,5 @@ func ReadGob(what, path string, values ...any) error {
 		}
 	}
 
-	if err != nil {
-		return fmt.Errorf("read %s %s: %w", what, path, err)
-	}
-
-	return nil
+	return wrap("read "+what+" "+path, err)
 }

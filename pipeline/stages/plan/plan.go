@@ -15,6 +15,8 @@ import (
 	"strings"
 	"unicode"
 
+	"doubletake/ingest/condition"
+	"doubletake/ingest/derive"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/kv"
@@ -35,6 +37,8 @@ type Experiment struct {
 	Program           Program
 	Tasks             *Tasks         // to which its stages add theirs
 	Asked             []config.Split // in addition to its own: those of the command line
+
+	index int // in the file
 }
 
 // Mentions reports whether a setting of the experiment has the name of a condition as a word.
@@ -55,7 +59,7 @@ func (e Experiment) Mentions(condition string) bool {
 // NewExperiment returns experiment k of a file, to be planned.
 func NewExperiment(f *config.File, k int, p Program, tasks *Tasks) Experiment {
 	e := f.Experiments[k]
-	return Experiment{Experiment: e, File: f, At: "experiments." + e.Name, Program: p, Tasks: tasks}
+	return Experiment{Experiment: e, File: f, At: "experiments." + e.Name, Program: p, Tasks: tasks, index: k}
 }
 
 // Tasks are those of all experiments of a file.
@@ -119,24 +123,42 @@ func (e *Experiment) Errorf(key, format string, args ...any) *config.Error {
 	return e.File.Errorf(e.At+"."+key, format, args...)
 }
 
-// Groups lists what the splits of the experiment, those asked for and its variants' hold
-// out, and their groups: of the columns of text the tables have these alone.
-func (e *Experiment) Groups() (names []string) {
+// Roles are the columns that the experiment names for what they are: also what its splits, those asked
+// for and its variants' hold out, their groups and inputs, and what expressions name.
+func (e *Experiment) Roles() condition.Roles {
+	r := condition.Roles{Run: e.Ingest.Run, Things: e.Ingest.Things, Occasions: e.Ingest.Occasions}
+	if across, _ := e.Across(); across != "" {
+		r.Occasions = append(slices.Clone(r.Occasions), across)
+	}
+
 	splits := slices.Clone(e.Asked)
-	for _, o := range e.File.Experiments {
-		if o.Family() == e.Family() {
-			splits, names = append(splits, o.Train.Splits...), append(names, o.Train.Honest.Groups)
+	family := e.File.Experiments // or itself: files may have thousands of experiments
+	if e.Variant == nil {
+		family = family[e.index : e.index+1]
+	}
+
+	for i := range family {
+		if o := &family[i]; o.Family() == e.Family() {
+			splits, r.Groups = append(splits, o.Train.Splits...), append(r.Groups, o.Train.Honest.Groups)
+			r.Groups = append(r.Groups, o.Train.Inputs...)
+			if o.Ingest.Table != nil {
+				r.Groups = append(r.Groups, o.Ingest.Table.Inputs...)
+			}
 		}
 	}
 
 	for _, s := range splits {
-		names = append(names, s.Each...)
+		r.Groups = append(r.Groups, s.Each...)
 		if s.Test != nil {
-			names = append(names, s.Test.Conditions()...)
+			r.Groups = append(r.Groups, s.Test.Conditions()...)
 		}
 	}
 
-	return names
+	for _, d := range e.Ingest.Derive {
+		r.Groups = append(r.Groups, derive.Mentioned(d.Value)...)
+	}
+
+	return r
 }
 
 // Meta is the provenance of a table: program, experiment, kind of data and the
@@ -161,6 +183,18 @@ func (e *Experiment) Meta(sections ...[]kv.Pair) []kv.Pair {
 	}
 
 	return m
+}
+
+// Stated are the facts of a table's metadata, for the key of the task that writes it. The program's version is
+// recorded and never keyed; the digest is that of the settings.
+func Stated(meta []kv.Pair) (out []kv.Pair) {
+	for _, p := range meta {
+		if p.Key != "program" && p.Key != "config_digest" {
+			out = append(out, kv.Pair{Key: strings.TrimPrefix(p.Key, "config:"), Value: p.Value})
+		}
+	}
+
+	return out
 }
 
 // Settings flattens a section of the configuration to the keys and values that

@@ -1,11 +1,10 @@
 package plan
 
 import (
-	"os"
 	"slices"
-	"strings"
 	"testing"
 
+	"doubletake/internal/must"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/kv"
@@ -18,8 +17,16 @@ func TestSettings(t *testing.T) {
 	got := Settings("train.loss", train.Loss{Beta: 0.5, Pairs: "swap"})
 
 	want := []kv.Pair{{Key: "train.loss.beta", Value: "0.5"}, {Key: "train.loss.pairs", Value: "swap"}}
-	if !slices.Equal(got, want) {
-		t.Errorf("%v, expected %v", got, want)
+	must.Equal(t, got, want, "result")
+}
+
+// Units of conditions: those in common use, those that endings state, none. By hand.
+func TestUnitOf(t *testing.T) {
+	for name, want := range map[string]string{
+		"rpm_tracked": "1/min", "theta_deg": "deg", "pitch_deg": "deg", "gap_mm": "mm", "blades": "", "J": "", "tab": "",
+	} {
+		unit, _ := UnitOf(name)
+		must.Equal(t, unit, want, "%s", name)
 	}
 }
 
@@ -30,13 +37,9 @@ func TestDigest(t *testing.T) {
 	pair := func(k, v string) kv.Pair { return kv.Pair{Key: k, Value: v} }
 
 	const want = "5310a58788781ab25d5ad7c3f85035824b4eb7bdfa394e0ac2186271472b5492"
-	if got := Digest([]kv.Pair{pair("a", "bc")}); got != want {
-		t.Errorf("%s, expected %s", got, want)
-	}
+	must.Equal(t, Digest([]kv.Pair{pair("a", "bc")}), want, "digest")
 
-	if Digest([]kv.Pair{pair("ab", "c")}) == Digest([]kv.Pair{pair("a", "bc")}) {
-		t.Error("two settings have one digest")
-	}
+	must.Not(t, Digest([]kv.Pair{pair("ab", "c")}) == Digest([]kv.Pair{pair("a", "bc")}), "two settings have one digest")
 
 	if Digest([]kv.Pair{pair("a", "b")}, []kv.Pair{pair("c", "d")}) != Digest([]kv.Pair{pair("a", "b"), pair("c", "d")}) {
 		t.Error("sections change the digest")
@@ -50,9 +53,7 @@ func TestSeedOf(t *testing.T) {
 		t.Errorf("%d, expected %d", got, want)
 	}
 
-	if SeedOf(1, "a", "b") == SeedOf(1, "ab", "") {
-		t.Error("purpose and run are not separated")
-	}
+	must.Not(t, SeedOf(1, "a", "b") == SeedOf(1, "ab", ""), "purpose and run are not separated")
 }
 
 // A table's metadata name the program, the experiment and every setting once.
@@ -74,9 +75,7 @@ func TestMeta(t *testing.T) {
 		{Key: "config:dsp.seed", Value: "0"},
 	}
 
-	if !slices.Equal(got, want) {
-		t.Errorf("%v, expected %v", got, want)
-	}
+	must.Equal(t, got, want, "result")
 }
 
 // Cell makes columns in the order of the first row and appends by name.
@@ -93,14 +92,10 @@ func TestCell(t *testing.T) {
 	var names []string
 	for _, c := range tab.Columns {
 		names = append(names, c.Name)
-		if c.Len() != 3 {
-			t.Errorf("%s has %d rows", c.Name, c.Len())
-		}
+		must.Equal(t, c.Len(), 3, "cells of %s", c.Name)
 	}
 
-	if want := []string{"run", "rpm", "emergent", "half", "power"}; !slices.Equal(names, want) {
-		t.Errorf("%v, expected %v", names, want)
-	}
+	must.Equal(t, names, []string{"run", "rpm", "emergent", "half", "power"}, "columns")
 
 	if c := tab.Column("rpm"); c.Unit != "1/min" || c.Description != "speed" ||
 		!slices.Equal(c.Floats, []float64{0, 1000, 2000}) {
@@ -121,9 +116,7 @@ func TestOutcomes(t *testing.T) {
 	Cell(tab, "bpf1_db_bound_1", "", "", true)
 	Cell(tab, "bpf1_db_bound_2", "", "", true)
 
-	if got, want := Outcomes(tab), []string{"bpf1_db", "own_sd"}; !slices.Equal(got, want) {
-		t.Errorf("%v, expected %v", got, want)
-	}
+	must.Equal(t, Outcomes(tab), []string{"bpf1_db", "own_sd"}, "outcomes")
 }
 
 // Values that JSON cannot hold and files that hold none are errors that name the file.
@@ -132,26 +125,18 @@ func TestJSON(t *testing.T) {
 	path := j.Output("a.json")
 	type pair struct{ A, B float64 }
 
-	if err := WriteJSON(j, "a.json", pair{1, 0.1}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, WriteJSON(j, "a.json", pair{1, 0.1}))
 
 	var got pair
 	if err := ReadJSON(path, &got); err != nil || got != (pair{1, 0.1}) {
 		t.Errorf("%v, %v", got, err)
 	}
 
-	if err := WriteJSON(j, "a.json", func() {}); err == nil || !strings.Contains(err.Error(), "a.json") {
-		t.Error(err)
-	}
+	must.Refuse(t, WriteJSON(j, "a.json", func() {}), "a.json")
 
-	if err := os.WriteFile(path, []byte("{"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, path, "{")
 
-	if err := ReadJSON(path, &got); err == nil || !strings.Contains(err.Error(), path) {
-		t.Error(err)
-	}
+	must.Refuse(t, ReadJSON(path, &got), path)
 }
 
 // A raw file made by a task is a dependency of its reader, one on disk an input.
@@ -180,7 +165,5 @@ func TestOnly(t *testing.T) {
 		got = append(got, kv.Key)
 	}
 
-	if want := []string{"dsp.samples", "dsp.track.range_hz"}; !slices.Equal(got, want) {
-		t.Errorf("%v, expected %v", got, want)
-	}
+	must.Equal(t, got, []string{"dsp.samples", "dsp.track.range_hz"}, "keys")
 }

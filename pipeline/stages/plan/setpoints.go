@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"doubletake/ingest/setpoint"
+	"doubletake/ingest/condition"
 	"doubletake/ingest/spelling"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/kv"
@@ -15,7 +15,7 @@ import (
 const setColumn = "_set"
 
 // Points are the set points of conditions, by name.
-type Points map[string]setpoint.Points
+type Points map[string]condition.SetPoints
 
 // Find returns the set point of a condition's value and the words for it.
 func (p Points) Find(condition string, v float64) (at float64, text string, ok bool) {
@@ -53,9 +53,7 @@ func (p Points) AddSetPoints(within []config.NamedString, t *table.Table) error 
 		c := t.Columns[i]
 		c.Name, c.Floats, c.Description = c.Name+setColumn, slices.Clone(c.Floats), "set point of "+w.Name+", within "+w.Value
 		for k, v := range c.Floats {
-			if at, ok := points.Find(v); ok {
-				c.Floats[k] = at.Nominal
-			}
+			c.Floats[k] = points.At(v)
 		}
 
 		t.Columns = slices.Insert(t.Columns, i+1, c)
@@ -67,14 +65,13 @@ func (p Points) AddSetPoints(within []config.NamedString, t *table.Table) error 
 // SetPointsOf finds the set points of the conditions in a table's rows.
 func SetPointsOf(within []config.NamedString, t *table.Table) (Points, error) {
 	out := Points{}
-	for _, w := range within {
-		v, err := t.Floats(w.Name)
+	for name, tolerance := range Tolerances(within) {
+		v, err := t.Floats(name)
 		if err != nil {
 			return nil, fmt.Errorf("find set points: %w", err)
 		}
 
-		tolerance, _ := setpoint.Parse(w.Value) // checked with the configuration
-		out[w.Name] = setpoint.Of(v, tolerance)
+		out[name] = condition.SetPointsOf(v, tolerance)
 	}
 
 	return out, nil
@@ -96,10 +93,10 @@ func (t AtSetPoints) Floats(condition string) ([]float64, error) {
 }
 
 // Tolerances are those of set points, by condition.
-func Tolerances(within []config.NamedString) map[string]setpoint.Tolerance {
-	out := map[string]setpoint.Tolerance{}
+func Tolerances(within []config.NamedString) map[string]condition.Tolerance {
+	out := map[string]condition.Tolerance{}
 	for _, w := range within {
-		out[w.Name], _ = setpoint.Parse(w.Value) // checked with the configuration
+		out[w.Name], _ = condition.ParseTolerance(w.Value) // checked with the configuration
 	}
 
 	return out

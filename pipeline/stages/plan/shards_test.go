@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+
+	"doubletake/internal/must"
 )
 
 // Shards cover the files one after the other, a few times √n of them, and a file that comes
@@ -21,9 +23,7 @@ func TestShards(t *testing.T) {
 	contents := func(names []string) map[string]bool {
 		all, end := map[string]bool{}, 0
 		for _, r := range Shards(names) {
-			if r[0] != end || r[1] <= r[0] {
-				t.Fatalf("shard %v follows %d", r, end)
-			}
+			must.Never(t, r[0] != end || r[1] <= r[0], "shard %v follows %d", r, end)
 
 			end = r[1]
 			all[fmt.Sprint(names[r[0]:r[1]])] = true
@@ -32,9 +32,7 @@ func TestShards(t *testing.T) {
 			}
 		}
 
-		if end != len(names) {
-			t.Fatalf("%d of %d files", end, len(names))
-		}
+		must.Be(t, end, len(names), "end of the last shard")
 
 		return all
 	}

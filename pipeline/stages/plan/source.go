@@ -53,24 +53,18 @@ func (r RawFile) SHA256(j *engine.Job) string {
 
 // Source states how the recordings of an experiment are read, and which pairs are made of them.
 type Source struct {
-	Columns                             // of the tables
-	In           config.Ingest          // the settings, with what the campaign states
-	DSP          config.DSP             // the settings of the construction
-	Construction dsp.Construction       // how pairs are made
-	Table        *campaign.Conditions   // the table of conditions; nil without one
-	Pattern      *campaign.Pattern      // of the files' names; nil without one
-	Constants    map[string]float64     //
-	Grouping     campaign.Grouping      //
-	Options      ingest.Options         //
-	Reader       []kv.Pair              // the program that reads the files: part of the keys of tasks that open one
-	Settings     []kv.Pair              // settings that are part of the key of a file's task
-	Calibrator   *engine.Dep            // the sensitivities by a calibrator; nil without one
-	Convert      map[string]units.Named // of conditions that no table holds, to the units of their names
-	Forces       bool                   // the balance's columns are forces, not voltages
-}
-
-// PairTable is how the files of a table of pairs are read.
-type PairTable struct {
-	Files   []campaign.TableFile
-	Options campaign.TableOptions
+	Columns                                      // of the tables
+	In           config.Ingest                   // the settings, with what the campaign states
+	DSP          config.DSP                      // the settings of the construction
+	Construction dsp.Construction                // how pairs are made
+	Table        *campaign.Conditions            // the table of conditions; nil without one
+	Pattern      *campaign.Pattern               // of the files' names; nil without one
+	Chains       map[string][]config.NamedNumber // gains and sensitivities of channels, by name
+	Grouping     campaign.Grouping               //
+	Options      ingest.Options                  //
+	Reader       []kv.Pair                       // the program that reads the files: part of the keys of their tasks
+	Settings     []kv.Pair                       // settings that are part of the key of a file's task
+	Calibrator   *engine.Dep                     // the sensitivities by a calibrator; nil without one
+	Convert      map[string]units.Named          // of conditions that no table holds, to the units of their names
+	Forces       bool                            // the balance's columns are forces, not voltages
 }

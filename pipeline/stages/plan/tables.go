@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -11,10 +12,13 @@ import (
 	"doubletake/pipeline/table"
 )
 
+// RunLabel is the label of a recording with the name of its run, where a source of conditions states it.
+const RunLabel = "run"
+
 // Cells begins a row of a table: the run, the recording and its conditions, NaN where one is
 // not known, and its labels.
 func (c *Columns) Cells(t *table.Table, run string, rec ingest.Recording) {
-	Cell(t, "run", "", "one acquisition at one condition", run)
+	Cell(t, "run", "", "one acquisition at one condition", cmp.Or(rec.Labels[RunLabel], run))
 	Cell(t, "recording", "", "one channel of a run, or the group that makes one outcome vector", rec.ID)
 
 	for _, name := range c.Conditions {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"doubletake/internal/lists"
 	"doubletake/pipeline/table"
 	"doubletake/train/triplets"
 )
@@ -14,18 +15,17 @@ import (
 func Triplets(t *table.Table, inputs, outcomes []string) (triplets.Set, error) {
 	x, err1 := Matrix(t, inputs, "")
 	y1, err2 := Matrix(t, outcomes, "_1")
-
 	y2, err3 := Matrix(t, outcomes, "_2")
-	if err := errors.Join(err1, err2, err3); err != nil {
+
+	at, err4 := Matrix(AtSetPoints{t}, inputs, "")
+	if err := errors.Join(err1, err2, err3, err4); err != nil {
 		return triplets.Set{}, fmt.Errorf("read triplets: %w", err)
 	}
 
 	s := triplets.New(quantities(t, inputs, ""), quantities(t, outcomes, "_1"), x, y1, y2)
 	s.SetRuns(t.Column("run").Strings)
 	if slices.ContainsFunc(inputs, AtSetPoints{t}.Scatters) {
-		if s.SetPoints, err1 = Matrix(AtSetPoints{t}, inputs, ""); err1 != nil {
-			return s, fmt.Errorf("read triplets: %w", err1)
-		}
+		s.SetPoints = at
 	}
 
 	s.Recording = t.Column("recording").Strings
@@ -37,13 +37,10 @@ func Triplets(t *table.Table, inputs, outcomes []string) (triplets.Set, error) {
 }
 
 func quantities(t *table.Table, names []string, suffix string) []triplets.Quantity {
-	var out []triplets.Quantity
-	for _, n := range names {
+	return lists.Each(names, func(n string) triplets.Quantity {
 		c := t.Column(n + suffix)
-		out = append(out, triplets.Quantity{Name: n, Unit: c.Unit, Description: c.Description})
-	}
-
-	return out
+		return triplets.Quantity{Name: n, Unit: c.Unit, Description: c.Description}
+	})
 }
 
 // floats are columns of numbers.
@@ -74,10 +71,6 @@ func Matrix(t floats, names []string, suffix string) ([]float64, error) {
 
 // AddColumn adds column k of rows of width numbers to a table.
 func AddColumn(t *table.Table, c table.Column, rows []float64, width, k int) {
-	c.Floats = make([]float64, len(rows)/width)
-	for i := range c.Floats {
-		c.Floats[i] = rows[i*width+k]
-	}
-
+	c.Floats = lists.Column(rows, width, k)
 	t.Columns = append(t.Columns, c)
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/plan"
@@ -13,7 +14,6 @@ import (
 	"doubletake/pipeline/table"
 	"doubletake/report"
 	"doubletake/train/baseline"
-	"doubletake/train/honest/interval"
 	"doubletake/train/score"
 	"doubletake/train/triplets"
 )
@@ -23,24 +23,8 @@ func compareDeps(exp plan.Experiment, s config.Split, k int) []engine.Dep {
 	tr := exp.Train
 
 	deps := []engine.Dep{{Task: trainstage.TrainID(exp, s.Name, k), Output: trainstage.FlagsJSON}}
-	if tr.Calibration.Share > 0 {
-		deps = append(deps, engine.Dep{Task: trainstage.TrainID(exp, s.Name, k), Output: trainstage.CalibrationJSON})
-	}
-
-	if len(tr.Compare) > 0 {
-		deps = append(deps, engine.Dep{Task: trainstage.TrainID(exp, s.Name, k), Output: trainstage.TimingJSON})
-	}
-
 	for _, name := range tr.Compare {
-		for _, o := range []string{trainstage.MethodArrow, trainstage.TimingJSON} {
-			deps = append(deps, engine.Dep{Task: trainstage.MethodID(exp, s.Name, name, k), Output: o})
-		}
-	}
-
-	if _, ok := trainstage.Crosses(exp, s); ok {
-		for _, name := range append([]string{"pair"}, tr.Compare...) {
-			deps = append(deps, engine.Dep{Task: trainstage.CrossID(exp, s.Name, name, k), Output: trainstage.CrossJSON})
-		}
+		deps = append(deps, engine.Dep{Task: trainstage.MethodID(exp, s.Name, name, k), Output: trainstage.MethodArrow})
 	}
 
 	return deps
@@ -57,9 +41,7 @@ type compared struct {
 type method struct {
 	name, claim string // claim describes its v̂
 	scores      []score.Scores
-	times       []trainstage.Timing
-	doubts      []string // of the seeds that have one
-	cross       []interval.Result
+	doubts      []string    // of the seeds that have one
 	crps, nll   [][]float64 // of every row; nil where it is not ranked
 }
 
@@ -79,58 +61,6 @@ func (c *compared) rank(m *method, s score.Set, total []float64) {
 	m.nll = append(m.nll, score.NLLRows(s, total))
 }
 
-// time adds one seed's times.
-func (m *method) time(path string) error {
-	var t trainstage.Timing
-	err := plan.ReadJSON(path, &t)
-	m.times = append(m.times, t)
-	return err
-}
-
-// crossed adds one seed's calibration of a method on its left-out groups.
-func (m *method) crossed(path string) error {
-	var r interval.Result
-	err := plan.ReadJSON(path, &r)
-	m.cross = append(m.cross, r)
-	return err
-}
-
-// afterScaled are the scaled numbers of a method, over the seeds that have it; undefined,
-// with the reason, where none has.
-func (m *method) afterScaled() (out score.Values) {
-	for _, q := range []struct {
-		key string
-		of  func(r *interval.Record) float64
-	}{
-		{report.RatioScaled, func(r *interval.Record) float64 { return r.RatioAfter }},
-		{report.CoverageScaled, func(r *interval.Record) float64 { return r.After.Coverage }},
-	} {
-		var v []float64
-
-		reason := ""
-		for _, r := range m.cross {
-			switch {
-			case r.Absent != "":
-				reason = r.Absent
-			case math.IsNaN(q.of(r.Record)):
-				reason = "it is not a finite number"
-			default:
-				v = append(v, q.of(r.Record))
-			}
-		}
-
-		switch {
-		case len(v) > 0:
-			out = append(out, score.Keyed{Key: q.key, Value: score.Mean(v)})
-		case reason != "":
-			undefined := score.Value{Mean: math.NaN(), Std: math.NaN(), N: len(m.cross), Undefined: reason}
-			out = append(out, score.Keyed{Key: q.key, Value: undefined})
-		}
-	}
-
-	return out
-}
-
 // compare adds one seed's scores on the test part of set: test is that part with
 // the answers of the pair model.
 func compare(
@@ -146,7 +76,7 @@ func compare(
 
 	c.flags = append(c.flags, f)
 
-	if len(tr.Compare) == 0 && tr.Calibration.Share == 0 {
+	if len(tr.Compare) == 0 {
 		return nil
 	}
 
@@ -157,45 +87,9 @@ func compare(
 	}
 
 	pair := add("pair, C", "C", score.Judge(test, test.Var, test.Cov))
-	if len(tr.Compare) > 0 {
-		c.rank(pair, test, test.Var)
+	c.rank(pair, test, test.Var)
 
-		if err := pair.time(j.Input(id, trainstage.TimingJSON)); err != nil {
-			return err
-		}
-
-		raw := make([]float64, len(test.CovRaw))
-		for i, v := range test.CovRaw {
-			raw[i] = math.Abs(v)
-		}
-
-		add("pair, |raw|", "|raw|", score.Judge(test, test.Var, raw))
-	}
-
-	if tr.Calibration.Share > 0 {
-		var r score.Recalibration
-		if err := plan.ReadJSON(j.Input(id, trainstage.CalibrationJSON), &r); err != nil {
-			return err
-		}
-
-		for _, kind := range score.Kinds() {
-			if kind == score.Quantile {
-				add("pair, "+kind, "C", r.JudgeQuantiles(test, test.Var, test.Cov))
-				continue
-			}
-
-			v, cov := r.Apply(kind, test.Var, test.Cov)
-			add("pair, "+kind, "C, "+kind, score.Judge(test, v, cov))
-		}
-	}
-
-	_, crosses := trainstage.Crosses(exp, s)
-	if crosses {
-		if err := pair.crossed(j.Input(trainstage.CrossID(exp, s.Name, "pair", k), trainstage.CrossJSON)); err != nil {
-			return err
-		}
-	}
-
+	add("pair, |raw|", "|raw|", score.Judge(test, test.Var, lists.Each(test.CovRaw, math.Abs)))
 	at := set.Of(triplets.Test).Condition
 	for _, name := range tr.Compare {
 		task := trainstage.MethodID(exp, s.Name, name, k)
@@ -204,33 +98,21 @@ func compare(
 			return err
 		}
 
-		p, err := trainstage.ReadMethod(t, set)
+		a, err := trainstage.ReadMethod(t, set)
 		if err != nil {
 			return fmt.Errorf("read %s: %w", task, err)
 		}
 
-		a := triplets.Answers{Mu: p.Mu, Var: p.Total, Cov: p.Epistemic}.Rows(at, set.Out).Standardised(set.Scale)
+		a = a.Rows(at, set.Out).Standardised(set.Scale)
 		of := test
 		of.Mu = a.Mu
 		info, _ := baseline.Describe(name)
 		m := add(name, info.Claim, score.Judge(of, a.Var, a.Cov))
-		if p.Doubt != "" {
-			m.doubts = append(m.doubts, p.Doubt)
+		if doubt := t.Get("doubt"); doubt != "" {
+			m.doubts = append(m.doubts, doubt)
 		}
-
 		c.rank(m, of, a.Var)
 
-		if err := m.time(j.Input(task, trainstage.TimingJSON)); err != nil {
-			return err
-		}
-
-		if !crosses {
-			continue
-		}
-
-		if err := m.crossed(j.Input(trainstage.CrossID(exp, s.Name, name, k), trainstage.CrossJSON)); err != nil {
-			return err
-		}
 	}
 
 	return nil
@@ -242,11 +124,7 @@ func (c *compared) finish(sp *report.Split) {
 
 	var crps [][][]float64
 	for _, m := range c.methods {
-		var numbers []score.Numbers
-		for _, s := range m.scores {
-			numbers = append(numbers, s.Numbers)
-		}
-
+		numbers := lists.Each(m.scores, func(s score.Scores) score.Numbers { return s.Numbers })
 		r := report.Compared{Method: m.name, Claim: m.claim, Values: score.OverSeeds(numbers)}
 		for i, q := range m.scores[0].Quantiles {
 			key := "below_" + strconv.FormatFloat(q.Level, 'g', -1, 64)
@@ -258,14 +136,8 @@ func (c *compared) finish(sp *report.Split) {
 			}))
 		}
 
-		r.Values = append(r.Values, m.afterScaled()...)
 		if len(m.doubts) > 0 {
 			r.Doubt = fmt.Sprintf("%d of %d seeds: %s", len(m.doubts), len(m.scores), m.doubts[0])
-		}
-
-		if len(m.times) > 0 {
-			r.FitS = meanOver("", m.times, func(t trainstage.Timing) float64 { return t.Fit }).Value
-			r.AskS = meanOver("", m.times, func(t trainstage.Timing) float64 { return t.Predict }).Value
 		}
 
 		sp.Methods = append(sp.Methods, r)
@@ -309,24 +181,16 @@ func (c *compared) standing(best float64, r score.Rank, nll, nllOfBest [][]float
 
 // meanOver is a number's mean over seeds.
 func meanOver[T any](key string, seeds []T, of func(T) float64) score.Keyed {
-	v := make([]float64, len(seeds))
-	for k, s := range seeds {
-		v[k] = of(s)
-	}
-
-	return score.Keyed{Key: key, Value: score.Mean(v)}
+	return score.Keyed{Key: key, Value: score.Mean(lists.Each(seeds, of))}
 }
 
 // calibrationFlags checks Σe/ΣC by its mean over the seeds, which the tables show and
 // by which the splits are ranked.
 func calibrationFlags(test report.SetMetrics) []report.Violation {
-	var out []report.Violation
-	for _, f := range score.DiagnoseCalibration(test.Values, test.Runs) {
+	return lists.Each(score.DiagnoseCalibration(test.Values, test.Runs), func(f score.Flag) report.Violation {
 		f.Value, f.Limit = test.Get("sum_e_ratio").Mean, 0
-		out = append(out, report.Violation{Flag: f, Part: "test"})
-	}
-
-	return out
+		return report.Violation{Flag: f, Part: "test"}
+	})
 }
 
 // coverageFlags checks σ by the share of held-out values inside the network's intervals,
@@ -350,37 +214,6 @@ func coverageFlags(network []score.OutcomeTrust) []report.Violation {
 	}
 
 	return []report.Violation{{Flag: flag, Part: "test"}}
-}
-
-const methodsArrow = "methods.arrow"
-
-// compares reports whether the experiment has a comparison.
-func compares(exp plan.Experiment) bool {
-	return len(exp.Train.Inputs) > 0 && (len(exp.Train.Compare) > 0 || exp.Train.Calibration.Share > 0)
-}
-
-// writeMethods writes the comparison in long form: one row per number. The
-// metrics below_P are quantile calibration: the share of y below the predicted
-// quantile of level P.
-func writeMethods(exp plan.Experiment, j *engine.Job, e report.Experiment) error {
-	if !compares(exp) {
-		return nil
-	}
-
-	t := &table.Table{Meta: exp.Meta()}
-	for _, s := range e.Splits {
-		for _, m := range s.Methods {
-			for _, v := range m.Values {
-				plan.Cell(t, "experiment", "", "entry of the configuration", e.Name)
-				plan.Cell(t, "split", "", "train/test rule", s.Name)
-				plan.Cell(t, "reach", "", "whether the test part is interpolation or extrapolation", s.Reach)
-				plan.Cell(t, "method", "", "what predicted", m.Method)
-				valueCells(t, "as in metrics.json; test part, standardised units", v)
-			}
-		}
-	}
-
-	return plan.WriteTable(j, methodsArrow, t)
 }
 
 // mergeFlags keeps one entry per identity and part, from the worst seed.

@@ -1,13 +1,9 @@
 package reportstage
 
 import (
-	"fmt"
-	"math"
-
 	"doubletake/dsp"
-	"doubletake/ingest/simulate"
+	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
-	"doubletake/pipeline/stages/trainstage"
 	"doubletake/pipeline/table"
 	"doubletake/report"
 	"doubletake/train/score"
@@ -23,11 +19,9 @@ const (
 
 // detail makes the plain values of the page from the experiment's tables.
 type detail struct {
-	tab     *table.Table // triplets
-	set     triplets.Set
-	ordered bool          // y1 was measured before y2
-	toy     *simulate.Toy // the campaign, nil where it is another
-	d       *report.Detail
+	tab *table.Table // triplets
+	set triplets.Set
+	d   *report.Detail
 
 	noiseBins float64 // noise bandwidth of the window of the spectra, bins
 
@@ -39,9 +33,9 @@ type detail struct {
 	rowOf map[string]int // recording → row
 }
 
-func newDetail(tab *table.Table, set triplets.Set, ordered bool, toy *simulate.Toy) *detail {
+func newDetail(tab *table.Table, set triplets.Set) *detail {
 	d := &detail{
-		tab: tab, set: set, ordered: ordered, toy: toy, d: &report.Detail{}, keepC: map[int]int{}, rowOf: map[string]int{},
+		tab: tab, set: set, d: &report.Detail{}, keepC: map[int]int{}, rowOf: map[string]int{},
 		noiseBins: dsp.NoiseBins(dsp.DefaultWindow),
 	}
 
@@ -49,18 +43,11 @@ func newDetail(tab *table.Table, set triplets.Set, ordered bool, toy *simulate.T
 		d.condition, d.points = triplets.Index(set.SetPoints, set.In)
 	}
 
-	for _, q := range set.Inputs {
-		d.d.Inputs = append(d.d.Inputs, report.Quantity{Name: q.Name, Unit: q.Unit})
-	}
-
-	for _, q := range set.Outcomes {
-		d.d.Outcomes = append(d.d.Outcomes, report.Quantity{Name: q.Name, Unit: q.Unit})
-	}
-
+	quantity := func(q triplets.Quantity) report.Quantity { return report.Quantity{Name: q.Name, Unit: q.Unit} }
+	d.d.Inputs, d.d.Outcomes = lists.Each(set.Inputs, quantity), lists.Each(set.Outcomes, quantity)
 	d.d.AllRows, d.d.AllConditions, d.d.Runs = set.N, d.conditions(), set.Runs
 	d.choose()
 	d.rows()
-	d.drift()
 
 	return d
 }
@@ -142,52 +129,14 @@ func (d *detail) rows() {
 	}
 }
 
-// drift collects y2 − y1 per run where the two are halves or repeats in order
-// of time; randomly drawn samples have no order.
-func (d *detail) drift() {
-	if !d.ordered || d.set.Couples {
-		return
-	}
-
-	runs := len(d.d.Runs)
-	for k := range d.set.Out {
-		n, s, q := make([]float64, runs), make([]float64, runs), make([]float64, runs)
-		for i, r := range d.set.Run {
-			v := d.set.Y2[i*d.set.Out+k] - d.set.Y1[i*d.set.Out+k]
-			n[r]++
-			s[r] += v
-			q[r] += float64(v * v)
-		}
-
-		dr := report.Drift{Outcome: k}
-
-		stride := max(1, runs/600)
-		for r := 0; r < runs; r += stride {
-			m := s[r] / n[r]
-
-			se := math.NaN()
-			if n[r] > 1 {
-				se = math.Sqrt(math.Max(0, q[r]-float64(n[r]*m*m))/(n[r]-1)) / math.Sqrt(n[r])
-			}
-
-			dr.Run, dr.Mean, dr.SE = append(dr.Run, float64(r+1)), append(dr.Mean, m), append(dr.SE, se)
-		}
-
-		d.d.Drift = append(d.d.Drift, dr)
-	}
-}
-
 // split starts the detail of one split.
 func (d *detail) split(s config.Split) *report.SplitDetail {
 	d.d.Splits = append(d.d.Splits, report.SplitDetail{Name: s.Name, HeldOut: s.Test.String()})
 	return &d.d.Splits[len(d.d.Splits)-1]
 }
 
-// seed adds one seed's answers, one row for each triplet, and training history to
-// a split; set is split by its rule.
-func (d *detail) seed(
-	sp *report.SplitDetail, set triplets.Set, a triplets.Answers, hist *table.Table, train, test score.Set,
-) error {
+// seed adds one seed's answers, one row for each triplet, to a split; set is split by its rule.
+func (d *detail) seed(sp *report.SplitDetail, set triplets.Set, a triplets.Answers, train, test score.Set) {
 	n := len(d.d.X) / set.In
 	if sp.Test == nil {
 		sp.Test = make([]bool, n)
@@ -202,56 +151,19 @@ func (d *detail) seed(
 	}
 
 	shown := a.Rows(rows, set.Out)
-	s := report.SeedDetail{Mu: shown.Mu, Var: shown.Var, Cov: shown.Cov}
+	sp.Seeds = append(sp.Seeds, report.SeedDetail{Mu: shown.Mu, Var: shown.Var, Cov: shown.Cov})
 
-	loss, err := hist.Floats("loss")
-	if err != nil {
-		return fmt.Errorf("read history: %w", err)
-	}
-
-	s.Loss = loss
-	if c := hist.Column(trainstage.HeldOutLoss); c != nil {
-		s.HeldOutLoss = c.Floats
-	}
-
-	sp.Seeds = append(sp.Seeds, s)
 	if !test.Couples {
 		e := score.MeasuredError(test)
-		cluster := make([]int, len(e))
-		for i := range cluster {
-			cluster[i] = test.Run[i/test.Out]
-		}
-
-		var bins []report.Bin
-		for _, c := range score.CalibrateCov(test.Cov, e, cluster, 0).Bins {
-			bins = append(bins, report.Bin{Cov: c.MeanCov, E: c.MeanE, SE: c.SE})
-		}
-
-		sp.Bins = append(sp.Bins, bins)
+		cluster := lists.Make(len(e), func(i int) int { return test.Run[i/test.Out] })
+		sp.Bins = append(sp.Bins, lists.Each(score.CalibrateCov(test.Cov, e, cluster, 0).Bins,
+			func(c score.CalibrationBin) report.Bin { return report.Bin{Cov: c.MeanCov, E: c.MeanE, SE: c.SE} }))
 	}
 
 	for i, part := range []score.Set{train, test} {
 		sp.Coverage[i].Nominal = nominal
 		sp.Coverage[i].Observed = append(sp.Coverage[i].Observed, score.Coverage(part, nominal))
 	}
-
-	return nil
-}
-
-// validation adds the losses on the inner group by which early stopping decided.
-func validation(s *report.SeedDetail, path string) error {
-	t, err := table.Read(path)
-	if err != nil {
-		return err
-	}
-
-	if s.ValidationLoss, err = t.Floats(trainstage.ValidationLoss); err != nil {
-		return fmt.Errorf("read %s: %w", trainstage.StoppingArrow, err)
-	}
-
-	s.InnerGroup = t.Get("inner_group")
-
-	return nil
 }
 
 // nominal are the probabilities at which coverage is counted.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"doubletake/internal/must"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/table"
@@ -27,15 +28,12 @@ func TestDetailSelects(t *testing.T) {
 
 	exp := plan.Experiment{Experiment: config.Experiment{Train: config.Train{Inputs: []string{"rpm", "theta_deg"}}}}
 	set, err := reportSet(exp, nil, tab)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
-	d := newDetail(tab, set, false, nil)
+	d := newDetail(tab, set)
 	n := len(d.d.X) / 2
-	if d.d.AllConditions != 78000 || d.d.AllRows != 78000 || n > pageConditions+13 || n < pageConditions/2 {
-		t.Errorf("%d of %d conditions, %d rows in all", n, d.d.AllConditions, d.d.AllRows)
-	}
+	must.Not(t, d.d.AllConditions != 78000 || d.d.AllRows != 78000 || n > pageConditions+13 || n < pageConditions/2,
+		"%d of %d conditions, %d rows in all", n, d.d.AllConditions, d.d.AllRows)
 
 	perRun := map[int]int{}
 	for i, c := range d.d.Cond {
@@ -48,9 +46,7 @@ func TestDetailSelects(t *testing.T) {
 	}
 
 	for r, k := range perRun {
-		if k != 13 {
-			t.Errorf("run %d is shown with %d of 13 channels", r, k)
-		}
+		must.Not(t, k != 13, "run %d is shown with %d of 13 channels", r, k)
 	}
 
 	// Many pairs of few conditions: all conditions, some pairs of each.
@@ -70,7 +66,7 @@ func TestDetailSelects(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	d = newDetail(tab, set, false, nil)
+	d = newDetail(tab, set)
 	if len(d.d.X)/2 != 200 || len(d.d.Cond) > pageRows+200 || len(d.d.Cond) < pageRows/2 {
 		t.Errorf("%d conditions, %d rows", len(d.d.X)/2, len(d.d.Cond))
 	}
@@ -79,22 +75,5 @@ func TestDetailSelects(t *testing.T) {
 		if math.Abs(m-124.5) > 1e-9 { // of 0 … 249: all pairs count, shown or not
 			t.Fatalf("mean %v", m)
 		}
-	}
-}
-
-// TestSpan: whole counts stay themselves, other grids reach beyond the data and
-// never below zero where the data do not.
-func TestSpan(t *testing.T) {
-	if g := span([]float64{2, 3, 5}, 24, 0.1); len(g) != 4 || g[0] != 2 || g[3] != 5 {
-		t.Errorf("blade counts give %v", g)
-	}
-
-	g := span([]float64{-10, 0.5, 10}, 5, 0.1)
-	if len(g) != 5 || g[0] != -12 || g[4] != 12 {
-		t.Errorf("angles give %v", g)
-	}
-
-	if g := span([]float64{1, 100.5}, 3, 0.1); g[0] != 0 {
-		t.Errorf("speeds give %v", g)
 	}
 }

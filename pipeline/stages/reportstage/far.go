@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"doubletake/internal/lists"
 	"doubletake/pipeline/table"
 	"doubletake/train/triplets"
 )
@@ -59,10 +60,7 @@ func oftenAmong(far []triplets.FarPair, runs []string) string {
 	names = slices.DeleteFunc(names, func(n string) bool { return 4*count[n] < len(far) })
 	slices.SortStableFunc(names, func(a, b string) int { return count[b] - count[a] })
 
-	var parts []string
-	for _, n := range names {
-		parts = append(parts, fmt.Sprintf("%s is in %d of them", n, count[n]))
-	}
-
-	return strings.Join(parts, ", ")
+	return strings.Join(lists.Each(names, func(n string) string {
+		return fmt.Sprintf("%s is in %d of them", n, count[n])
+	}), ", ")
 }

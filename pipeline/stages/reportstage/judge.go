@@ -2,19 +2,17 @@ package reportstage
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 
+	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/stages/trainstage"
 	"doubletake/pipeline/table"
 	"doubletake/report"
-	"doubletake/train"
 	"doubletake/train/holdout"
 	"doubletake/train/score"
 	"doubletake/train/triplets"
@@ -39,7 +37,7 @@ func reportSet(exp plan.Experiment, conditions []string, t *table.Table) (triple
 // page shows of it to det.
 func reportSplit(
 	ctx context.Context, exp plan.Experiment, j *engine.Job, tab *table.Table, set triplets.Set, s config.Split,
-	det *detail,
+	det *detail, ref *reference,
 ) (*report.Split, error) {
 	tr := exp.Train
 	sp := &report.Split{Name: s.Name, HeldOut: s.Test.String(), Seeds: tr.Seeds}
@@ -56,7 +54,6 @@ func reportSplit(
 	}
 
 	var trainSum, testSum []score.Summary
-	var models []*train.Model
 	methods := &compared{}
 	ds := det.split(s)
 
@@ -89,32 +86,7 @@ func reportSplit(
 
 		trust = append(trust, networkTrust(set, answers))
 
-		hist, err := table.Read(j.Input(id, "history.arrow"))
-		if err != nil {
-			return nil, err
-		}
-
-		if err := det.seed(ds, set, answers, hist, a, c); err != nil {
-			return nil, fmt.Errorf("judge %s: %w", id, err)
-		}
-
-		if exp.Train.EarlyStop.On != "" {
-			path := j.Input(trainstage.StoppingID(exp, s.Name, k), trainstage.StoppingArrow)
-			if err := validation(&ds.Seeds[k], path); err != nil {
-				return nil, err
-			}
-		}
-
-		m, err := readModel(j.Input(id, "model.json"))
-		if err != nil {
-			return nil, err
-		}
-
-		models = append(models, m)
-	}
-
-	if err := det.curves(ctx, ds, models); err != nil {
-		return nil, err
+		det.seed(ds, set, answers, a, c)
 	}
 
 	sp.Train, sp.Test = OverSeeds(trainSum, set.Outcomes), OverSeeds(testSum, set.Outcomes)
@@ -124,11 +96,8 @@ func reportSplit(
 
 	methods.finish(sp)
 	sp.Network = score.MeanByOutcome(trust)
+	ref.judge(set, det, sp, ds)
 	sp.Flags = append(sp.Flags, coverageFlags(sp.Network)...)
-	if sp.Events, err = judgeEvents(ctx, exp, set, models); err != nil {
-		return nil, err
-	}
-
 	return sp, addHonest(exp, j, set, s, sp, det, ds)
 }
 
@@ -144,12 +113,7 @@ func Judged(s triplets.Set, answers triplets.Answers, p triplets.Part) score.Set
 // OverSeeds averages the seeds' summaries of a part.
 func OverSeeds(seeds []score.Summary, outcomes []triplets.Quantity) report.SetMetrics {
 	of := func(get func(score.Summary) score.Numbers) score.Values {
-		list := make([]score.Numbers, len(seeds))
-		for i, s := range seeds {
-			list[i] = get(s)
-		}
-
-		return score.OverSeeds(list)
+		return score.OverSeeds(lists.Each(seeds, get))
 	}
 
 	m := report.SetMetrics{
@@ -165,18 +129,4 @@ func OverSeeds(seeds []score.Summary, outcomes []triplets.Quantity) report.SetMe
 	}
 
 	return m
-}
-
-func readModel(path string) (*train.Model, error) {
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("read model: %w", err)
-	}
-
-	m := &train.Model{}
-	if err := json.Unmarshal(raw, m); err != nil {
-		return nil, fmt.Errorf("read model %s: %w", path, err)
-	}
-
-	return m, nil
 }

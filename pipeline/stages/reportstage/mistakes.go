@@ -3,10 +3,14 @@ package reportstage
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"doubletake/dsp"
+	"doubletake/ingest/units"
+	"doubletake/internal/lists"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/stages/trainstage"
 	"doubletake/train/honest"
@@ -45,6 +49,7 @@ func (f *findings) swaps() {
 		f.add("files-swapped", a.run+b.run, a.run, fmt.Sprintf("swapped with %s? Stated are %.6g and %.6g rev/min, the "+
 			"sound of the one has %.4g, of the other %.4g: exchange their conditions", b.run, 60*a.StatedHz, 60*b.StatedHz,
 			60*a.FoundHz, 60*b.FoundHz))
+		f.add("files-swapped", a.run+b.run, b.run, "") // it is about both
 	}
 }
 
@@ -136,4 +141,125 @@ func repeatsOf(s triplets.Set, run int) int {
 	}
 
 	return len(others)
+}
+
+// Limits of gains: a difference worth naming, one that level-apart names, how far levels may be from it, and the runs.
+const (
+	gainDB, tooFarDB, constantDB = 2, 20, 1
+	gainRuns                     = 5
+)
+
+// gains names microphones whose levels, three of four, differ from both neighbours' by the same in all runs and
+// outcomes: by a gain, a sensitivity or a distance that the configuration does not have. The farthest comes first, and
+// its levels are corrected before the next is sought: its neighbours are apart from it, too.
+func (f *findings) gains(s triplets.Set) {
+	rows, gain := make([][]int, len(s.Runs)), map[string]float64{}
+	for i, r := range s.Run {
+		rows[r] = append(rows[r], i)
+	}
+
+	for s.Recording != nil {
+		name, d := "", 0.0
+		apart, runs := asides(s, rows, gain)
+		for _, n := range slices.Sorted(maps.Keys(apart)) {
+			if v := lists.Median(apart[n]); runs[n] >= gainRuns && gain[n] == 0 && math.Abs(v) > math.Abs(d) &&
+				math.Abs(v) >= gainDB && math.Abs(v) < tooFarDB && 4*len(nearTo(v, apart[n])) >= 3*len(apart[n]) {
+				name, d = n, v
+			}
+		}
+
+		if name == "" {
+			break
+		}
+
+		all := apart[name]
+		gain[name] = d
+		f.add("gain-apart", "gain-apart"+name, "#"+name, fmt.Sprintf("%.1f dB %s its neighbours in %d of %d levels of %d "+
+			"recordings: its gain? calibration: {gain_db: {%s: %.2f}} takes it out", math.Abs(d),
+			map[bool]string{true: "below", false: "above"}[d < 0], len(nearTo(d, all)), len(all), runs[name], name, d))
+	}
+}
+
+// asides are how far the levels of each microphone are from its neighbours', less the gains found, and in how many
+// runs it is. rows are those of each run.
+func asides(s triplets.Set, rows [][]int, gain map[string]float64) (apart map[string][]float64, runs map[string]int) {
+	apart, runs = map[string][]float64{}, map[string]int{}
+	microphone := func(row int) string { _, name, _ := strings.Cut(s.Recording[row], "#"); return name }
+	for _, rows := range rows {
+		for k, i := range rows {
+			if len(rows) < 3 {
+				continue
+			}
+
+			name := microphone(i)
+			runs[name]++
+			for o, q := range s.Outcomes {
+				level := func(at int) float64 {
+					return (s.Y1[rows[at]*s.Out+o]+s.Y2[rows[at]*s.Out+o])/2 - gain[microphone(rows[at])]
+				}
+
+				if d := aside(level, k, len(rows)); d == d && units.IsLevel(q.Unit) {
+					apart[name] = append(apart[name], d)
+				}
+			}
+		}
+	}
+
+	return apart, runs
+}
+
+// nearTo are the values about a gain.
+func nearTo(d float64, values []float64) []float64 {
+	return slices.DeleteFunc(slices.Clone(values), func(v float64) bool { return math.Abs(v-d) > constantDB })
+}
+
+// aside is how far level k of n is from a cubic through the four nearest, or, near an end, from what is next to it; 0
+// where it is not beyond both levels next to it (at an end beyond the two nearest, the line through them and the
+// parabola through three), NaN where one is not known.
+func aside(level func(int) float64, k, n int) float64 {
+	to := func(i int) float64 { return level(min(max(i, 0), n-1)) }
+	beyond := []float64{to(k) - to(k-1), to(k) - to(k+1)}
+	if s := map[int]int{0: 1, n - 1: -1}[k]; s != 0 {
+		a, b, c := to(k+s), to(k+2*s), to(k+3*s)
+		beyond = []float64{to(k) - a, to(k) - b, to(k) - 2*a + b, to(k) - 3*a + 3*b - c}
+	}
+
+	low, high := slices.Min(beyond), slices.Max(beyond) // NaN if one is
+	cubic := level(k) - (4*to(k-1)+4*to(k+1)-to(k-2)-to(k+2))/6
+	switch {
+	case low <= 0 && high >= 0:
+		return 0
+	case k > 1 && k < n-2 && cubic == cubic:
+		return cubic
+	case high < 0:
+		return high
+	}
+
+	return low
+}
+
+// Limits of suspects: files that a finding may have to accuse them, and names in a line or two.
+const fewFiles, mostSuspects = 3, 6
+
+// suspects names what the gravest findings accuse, with their codes.
+func (f *findings) suspects() (out []string) {
+	for _, m := range f.ranked() {
+		if severity(m.code) >= severity("speed-shift") || len(m.files) > fewFiles {
+			continue
+		}
+
+		for _, name := range slices.Sorted(maps.Keys(m.files)) {
+			name = accused(name)
+			code := strings.ReplaceAll(m.code, "-", " ") + ")"
+			i := slices.IndexFunc(out, func(s string) bool { return strings.HasPrefix(s, name+" (") })
+			if i < 0 {
+				out = append(out, name+" ("+code)
+				continue
+			}
+
+			out[i] = strings.TrimSuffix(out[i], ")") + ", " + code
+		}
+	}
+
+	return out[:min(len(out), mostSuspects)]
 }

@@ -9,27 +9,18 @@ import (
 	"path/filepath"
 	"slices"
 
+	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/table"
 	"doubletake/report"
-	"doubletake/train/score"
 )
 
-// Outputs of an experiment's report task that hold its report.Experiment and its
-// report.Detail, for ReadExperiment and ReadDetail.
-const (
-	ReportData = "report.gob"
-	PageData   = "page.gob"
-)
+// PageData is the output of an experiment's report task that holds its report.Detail, for ReadDetail.
+const PageData = "page.gob"
 
-func init() { plan.GobTypes(report.Experiment{}, report.Detail{}, report.Sweep{}) }
-
-// ReadExperiment reads what an experiment's report task wrote.
-func ReadExperiment(path string) (e report.Experiment, err error) {
-	return e, plan.ReadGob("report", path, &e)
-}
+func init() { plan.GobTypes(report.Detail{}, report.Sweep{}) }
 
 // ReadDetail reads what an experiment's report task kept for the page.
 func ReadDetail(path string) (*report.Detail, error) {
@@ -50,27 +41,10 @@ func writeReport(exp plan.Experiment, j *engine.Job, e report.Experiment) error 
 		}
 	}
 
-	if err := plan.WriteGob("report", j.Output(ReportData), e); err != nil {
-		return err
-	}
-
 	t := metricsTable(e)
 	t.Meta = exp.Meta()
 
 	return plan.WriteTable(j, "metrics.arrow", t)
-}
-
-// valueCells adds a number over seeds to a table in long form.
-func valueCells(t *table.Table, about string, v score.Keyed) {
-	if v.Undefined != "" {
-		v.Mean, v.Std = math.NaN(), math.NaN()
-	}
-
-	plan.Cell(t, "metric", "", about, v.Key)
-	plan.Cell(t, "mean", "", "mean over seeds", v.Mean)
-	plan.Cell(t, "std", "", "sample standard deviation over seeds", v.Std)
-	plan.Cell(t, "seeds", "", "number of seeds", v.N)
-	plan.Cell(t, "undefined", "", "why there is no number", v.Undefined)
 }
 
 // metricsTable is the long form of metrics.json: one row per number.
@@ -81,7 +55,15 @@ func metricsTable(e report.Experiment) *table.Table {
 		plan.Cell(t, "split", "", "train/test rule", n.Split)
 		plan.Cell(t, "set", "", "train or test", n.Set)
 		plan.Cell(t, "outcome", "", "outcome, or \"all\" for the mean over outcomes", n.Outcome)
-		valueCells(t, "as in metrics.json; standardised units", n.Keyed)
+		if n.Undefined != "" {
+			n.Mean, n.Std = math.NaN(), math.NaN()
+		}
+
+		plan.Cell(t, "metric", "", "as in metrics.json; standardised units", n.Key)
+		plan.Cell(t, "mean", "", "mean over seeds", n.Mean)
+		plan.Cell(t, "std", "", "sample standard deviation over seeds", n.Std)
+		plan.Cell(t, "seeds", "", "number of seeds", n.N)
+		plan.Cell(t, "undefined", "", "why there is no number", n.Undefined)
 	}
 
 	for n := range e.Numbers() {
@@ -133,7 +115,7 @@ func PlanPage(f *config.File, p *engine.Plan) {
 		if e.Variant == nil {
 			id := ReportTask(e.Name)
 			experiments = append(experiments, id)
-			deps = append(deps, engine.Dep{Task: id, Output: ReportData}, engine.Dep{Task: id, Output: PageData})
+			deps = append(deps, engine.Dep{Task: id, Output: PageData})
 			continue
 		}
 
@@ -154,13 +136,13 @@ func PlanPage(f *config.File, p *engine.Plan) {
 		},
 		Run: func(_ context.Context, j *engine.Job) error {
 			compared, err1 := read(j, sweeps, SweepData, ReadSweep)
-			all, err2 := read(j, experiments, ReportData, ReadExperiment)
 
-			details, err3 := read(j, experiments, PageData, ReadDetail)
-			if err := errors.Join(err1, err2, err3); err != nil {
+			details, err2 := read(j, experiments, PageData, ReadDetail)
+			if err := errors.Join(err1, err2); err != nil {
 				return err
 			}
 
+			all := lists.Each(details, func(d *report.Detail) report.Experiment { return d.Experiment })
 			return errors.Join(
 				os.WriteFile(j.Output("report.md"), report.RunMarkdown(all, compared), 0o644),
 				os.WriteFile(j.Output(PageFile), report.Page(details, compared...), 0o644))

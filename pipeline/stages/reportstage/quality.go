@@ -12,7 +12,7 @@ import (
 )
 
 // quality collects the facts about the data in recordings.arrow.
-func (d *detail) quality(recs *table.Table, bounds, levels int) {
+func (d *detail) quality(recs *table.Table, found findings) {
 	add := func(name, value string) { d.d.Quality = append(d.d.Quality, report.Fact{Name: name, Value: value}) }
 	number := func(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }
 	exact := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
@@ -86,25 +86,15 @@ func (d *detail) quality(recs *table.Table, bounds, levels int) {
 		add("recordings with clipped samples", fmt.Sprintf("%d of %d", k, n))
 	}
 
-	if levels > 0 {
-		share := 100 * float64(bounds) / float64(levels)
-		add("levels under the emergence limit (upper bounds)", fmt.Sprintf("%d of %d (%.1f %%)", bounds, levels, share))
+	if found.levels > 0 {
+		share := 100 * float64(found.bounds) / float64(found.levels)
+		add("levels under the emergence limit (upper bounds)", fmt.Sprintf("%d of %d (%.1f %%)", found.bounds, found.levels,
+			share))
 	}
 
-	for k, name := range d.set.OutcomeNames() {
-		var v []float64
-
-		unit := ""
-		for _, h := range []string{"_sd_1", "_sd_2"} {
-			if c := d.tab.Column(name + h); c != nil {
-				v, unit = append(v, defined(c.Floats)...), c.Unit
-			}
-		}
-
-		if len(v) > 0 {
-			slices.Sort(v)
-			add("predicted standard deviation of "+d.d.Outcomes[k].Word()+", median",
-				strings.TrimSpace(number(v[len(v)/2])+" "+unit))
+	for i, fact := range found.facts {
+		if !slices.Contains(found.facts[:i], fact) {
+			add(fact.Name, fact.Value)
 		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"strings"
 
 	"doubletake/dsp"
-	"doubletake/ingest/simulate"
+	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/kv"
@@ -41,8 +41,13 @@ import (
 // 23: why a method has no C_x; 24: one table value for all outputs;
 // 25: the scale of new groups; 26: grades by outcome and by condition; 27: forms and the hint at one,
 // the worst warnings first; 28: mistakes in the data; 29: budgets of uncertainty, smaller far runs;
-// 30: one key for each number of intervals; 31: no excerpt of forces, no experiments side by side.
-const version = 31
+// 30: one key for each number of intervals; 31: no excerpt of forces, no experiments side by side;
+// 32: no maps, drift, left-out groups, nor levels' shares as figures; 33: nor claims of all splits;
+// 34: no CARD.md, no recalibration; 35: no methods.arrow, no band levels by the networks;
+// 36: no times of methods, which differ from run to run; 37: effects of mistakes, calibrated figures first.
+// 38: far runs among many rows, and not beside one another, parts of the variance as a figure;
+// 39: no budgets, digests of tables, profiles and losses of networks, overall levels, tones of the background.
+const version = 39
 
 // weight is the seconds that the report takes on one processor, roughly: by the
 // conditions that its figures show for each split.
@@ -57,7 +62,7 @@ func ReportTask(experiment string) string { return experiment + "/report" }
 // metrics and figures.
 func Plan(exp plan.Experiment, ing ingeststage.Result, trip dspstage.Result, trained trainstage.Result) {
 	exp.Train.Splits = trained.Splits
-	x := &experiment{exp: exp, ing: ing, trip: trip}
+	x := &experiment{exp: exp, ing: ing, trip: trip, trained: trained}
 	if len(exp.Train.Inputs) > 0 {
 		for _, s := range exp.Train.Splits {
 			if s.Final() {
@@ -72,21 +77,21 @@ func Plan(exp plan.Experiment, ing ingeststage.Result, trip dspstage.Result, tra
 	folder := exp.Published("report", "report")
 	t := &engine.Task{
 		ID: ReportTask(exp.Name), Stage: "report", Version: version, Local: x.local(), Deps: x.deps, Weight: x.weight(),
+		Config:   slices.Concat(x.settings()...),
 		Replaces: ing.Shards != nil, Run: x.run,
+	}
+
+	if file := exp.Report.Compare; file != "" {
+		t.Files = []engine.File{{Path: filepath.ToSlash(file), Open: exp.File.Resolve(file)}}
 	}
 
 	for _, o := range []string{"metrics.json", "metrics.arrow", "tables.md", "tables.tex", PageData} {
 		t.Publish = append(t.Publish, engine.Link{Output: o, Path: filepath.Join(folder, o)})
 	}
 
-	t.Publish = append(t.Publish, engine.Link{Output: CardFile, Path: exp.Published("report", CardFile)})
-	if compares(exp) {
-		t.Publish = append(t.Publish, engine.Link{Output: methodsArrow, Path: filepath.Join(folder, methodsArrow)})
-	}
-
 	t.Publish = append(t.Publish, engine.Link{Output: "figures/", Path: filepath.Join(folder, "figures")})
 	exp.Add(t)
-	x.ing.Known, x.ing.KnownLabels = nil, nil // planning ends
+	x.ing.Known = nil // planning ends
 }
 
 // experiment is the report of one experiment: the outputs it is made from.
@@ -97,6 +102,8 @@ type experiment struct {
 	splits []config.Split // that were trained and hold something out
 	final  []config.Split // of final models: nothing is held out
 	deps   []engine.Dep   // all outputs
+
+	trained trainstage.Result
 }
 
 func (x *experiment) dependencies() []engine.Dep {
@@ -109,16 +116,7 @@ func (x *experiment) dependencies() []engine.Dep {
 
 	for _, s := range x.splits {
 		for k := range x.exp.Train.Seeds {
-			for _, o := range []string{"predictions.arrow", "history.arrow", "model.json"} {
-				deps = append(deps, engine.Dep{Task: trainstage.TrainID(x.exp, s.Name, k), Output: o})
-			}
-
-			if x.exp.Train.EarlyStop.On != "" {
-				deps = append(deps, engine.Dep{
-					Task: trainstage.StoppingID(x.exp, s.Name, k), Output: trainstage.StoppingArrow,
-				})
-			}
-
+			deps = append(deps, engine.Dep{Task: trainstage.TrainID(x.exp, s.Name, k), Output: "predictions.arrow"})
 			deps = append(deps, compareDeps(x.exp, s, k)...)
 		}
 
@@ -132,43 +130,14 @@ func (x *experiment) dependencies() []engine.Dep {
 	return deps
 }
 
-// local is the part of the task's key that is no setting of the stage.
+// local is the part of the task's key that is no setting of the stages.
 func (x *experiment) local() []kv.Pair {
-	exp := x.exp
-	local := []kv.Pair{
-		{Key: "pairs", Value: x.ing.PairKind},
-		{Key: "kind of data", Value: exp.Ingest.Data},
-		{Key: "construction", Value: exp.DSP.Triplets},
-		{Key: "couples", Value: strconv.FormatBool(exp.DSP.Couples)},
-		{Key: "inputs", Value: strings.Join(exp.Train.Inputs, ",")},
-		{Key: "seeds", Value: strconv.Itoa(exp.Train.Seeds)},
-	}
-
-	for _, s := range x.splits {
-		local = append(local, s.Setting())
-	}
-
-	for _, d := range exp.Train.Events {
-		local = append(local, kv.Pair{Key: "train.events." + d.Name, Value: d.Value})
-	}
-
-	local = append(local, config.Flatten("about", exp.About)...)
-	if len(x.final) > 0 {
-		var names []string
-		for _, s := range x.final {
-			names = append(names, s.Name)
-		}
-
-		local = append(local, kv.Pair{Key: "final models", Value: strings.Join(names, ",")})
-	}
-
-	local = append(local, config.Flatten("ingest.uncertainty", exp.Ingest.Uncertainty)...)
-	if c := exp.Ingest.Calibration; c != nil {
-		local = append(local, config.Flatten("ingest.calibration.uncertainty", c.Uncertainty)...)
-	}
+	local := append(plan.Stated(x.exp.Meta()), kv.Pair{Key: "pairs", Value: x.ing.PairKind})
+	local = append(local, config.Flatten("about", x.exp.About)...)
 
 	for i, w := range x.ing.Warnings {
-		local = append(local, kv.Pair{Key: "warning " + strconv.Itoa(i+1), Value: w.Text})
+		text := fmt.Sprint(w.Path, " ", w.Code, " ", w.Text)
+		local = append(local, kv.Pair{Key: "warning " + strconv.Itoa(i+1), Value: text})
 	}
 
 	return local
@@ -196,18 +165,23 @@ func (x *experiment) run(ctx context.Context, j *engine.Job) error {
 
 	found.swaps()
 	found.equalRows(set)
-	if x.toy() == nil { // its rows are no runs
+	found.gains(set)
+	if !x.toy() { // its rows are no runs
 		if err := found.farRuns(ctx, exp, set); err != nil {
 			return err
 		}
 	}
 
-	e.Warnings, e.Skipped = found.warnings(exp.DSP.EmergenceDB), found.skipped
-	c := x.ing.Construction
-	det := newDetail(tab, set, c != nil && c.Describe().Ordered, x.toy())
+	e.Suspects, e.Skipped = found.suspects(), found.skipped
+	det := newDetail(tab, set)
 	det.noiseBins = dsp.NoiseBins(exp.DSP.Window)
+	ref, notes, err := x.reference(tab, set)
+	if err != nil {
+		return err
+	}
+
 	for _, s := range x.splits {
-		sp, err := reportSplit(ctx, exp, j, tab, set, s, det)
+		sp, err := reportSplit(ctx, exp, j, tab, set, s, det, ref)
 		if err != nil {
 			return err
 		}
@@ -219,8 +193,17 @@ func (x *experiment) run(ctx context.Context, j *engine.Job) error {
 		return err
 	}
 
-	if w := farPairs(x.ing.PairKind, tab, set); w != "" {
-		e.Warnings = slices.Insert(e.Warnings, 0, w) // data that may be wrong come first
+	far := farPairs(x.ing.PairKind, tab, set)
+	if e.Warnings, e.Widening, err = x.mistakes(ctx, j, e, set, &found, far); err != nil {
+		return err
+	}
+
+	e.Warnings = append(e.Warnings, found.counts(exp.DSP.EmergenceDB)...)
+	for _, o := range plan.Outcomes(tab) {
+		if trainstage.Constant(tab, o) && len(exp.Train.Outcomes) == 0 {
+			e.Warnings = append(e.Warnings, fmt.Sprintf("%s is %g in all %d pairs: nothing is trained on it", o,
+				tab.Column(o + "_1").Floats[0], tab.Rows()))
+		}
 	}
 
 	warnings, err := splitWarnings(exp, x.ing.Conditions, tab, set, x.splits)
@@ -228,22 +211,17 @@ func (x *experiment) run(ctx context.Context, j *engine.Job) error {
 		return err
 	}
 
-	e.Warnings = append(e.Warnings, warnings...)
-
-	if x.toy() == nil {
-		if det.d.Budget, err = x.budget(tab); err != nil {
-			e.Warnings = append(e.Warnings, "no uncertainty budget: "+err.Error())
-		}
-	}
+	e.Warnings = slices.Concat(e.Warnings, warnings, notes)
 
 	if err := x.addData(j, det, found); err != nil {
 		return err
 	}
 
-	det.d.Config, det.d.Digests = facts(x.settings()...), x.digests(j)
+	about := [][]kv.Pair{config.Flatten("about", exp.About)}
+	det.d.Config = facts(append(about, x.settings()...)...)
 	det.d.Experiment = e
 
-	return errors.Join(writeReport(exp, j, e), writeMethods(exp, j, e), x.writeCard(j, e, tab), writeFigures(j, det.d))
+	return errors.Join(writeReport(exp, j, e), writeFigures(j, det.d))
 }
 
 // addData adds what the page shows of the recordings themselves.
@@ -268,7 +246,7 @@ func (x *experiment) addData(j *engine.Job, det *detail, found findings) error {
 		return err
 	}
 
-	det.quality(recs, found.bounds, found.levels)
+	det.quality(recs, found)
 
 	if x.trip.Background == nil {
 		return nil
@@ -284,11 +262,7 @@ func (x *experiment) addData(j *engine.Job, det *detail, found findings) error {
 
 // finalModels describes the models that were trained on everything.
 func (x *experiment) finalModels(j *engine.Job, e report.Experiment) (out []string, err error) {
-	names := make([]string, len(e.Splits))
-	for i, s := range e.Splits {
-		names[i] = s.Name
-	}
-
+	names := lists.Each(e.Splits, func(s report.Split) string { return s.Name })
 	record := "no split holds anything out, so nothing says how good it is"
 	if len(names) > 0 {
 		record = "its record is that of the held-out splits: " + strings.Join(names, ", ")
@@ -322,13 +296,8 @@ func (x *experiment) pairsFrom() string {
 	return x.ing.Construction.Describe().Doc
 }
 
-// toy is the simulated toy, whose curves are known; nil for other data.
-func (x *experiment) toy() *simulate.Toy {
-	if x.ing.Pairs == nil {
-		return nil
-	}
-	return x.ing.Pairs.Toy
-}
+// toy reports whether the pairs are of the simulated toy.
+func (x *experiment) toy() bool { return x.ing.Pairs != nil && x.ing.Pairs.Toy != nil }
 
 // describe returns the report without results.
 func (x *experiment) describe(tab *table.Table) report.Experiment {
@@ -341,10 +310,7 @@ func (x *experiment) describe(tab *table.Table) report.Experiment {
 		ConfigDigest: plan.Digest(x.settings()...), Version: x.exp.Program.Version,
 	}
 
-	for _, o := range e.Outcomes {
-		e.OutcomeUnits = append(e.OutcomeUnits, tab.Column(o+"_1").Unit)
-	}
-
+	e.OutcomeUnits = lists.Each(e.Outcomes, func(o string) string { return tab.Column(o + "_1").Unit })
 	return e
 }
 
@@ -358,29 +324,8 @@ func (x *experiment) settings() [][]kv.Pair {
 }
 
 // facts lists settings for the page.
-func facts(sections ...[]kv.Pair) (out []report.Fact) {
-	for _, s := range sections {
-		for _, kv := range s {
-			out = append(out, report.Fact{Name: kv.Key, Value: kv.Value})
-		}
-	}
-
-	return out
-}
-
-// digests lists the digests of the tables the report is made from.
-func (x *experiment) digests(j *engine.Job) (out []report.Fact) {
-	for _, dep := range x.deps {
-		switch dep.Output {
-		case "triplets.arrow", "spectra.arrow", "recordings.arrow", "predictions.arrow":
-			name := dep.Output
-			if dep.Output == "predictions.arrow" {
-				name = strings.TrimPrefix(dep.Task, x.exp.ID("train")+"/") + " " + name
-			}
-
-			out = append(out, report.Fact{Name: name, Value: j.InputDigest(dep.Task, dep.Output)})
-		}
-	}
-
-	return out
+func facts(sections ...[]kv.Pair) []report.Fact {
+	return lists.Each(slices.Concat(sections...), func(p kv.Pair) report.Fact {
+		return report.Fact{Name: p.Key, Value: p.Value}
+	})
 }

@@ -3,7 +3,6 @@ package reportstage
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -13,6 +12,7 @@ import (
 	"testing"
 
 	"doubletake/ingest"
+	"doubletake/internal/must"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/plan"
@@ -23,7 +23,7 @@ import (
 )
 
 // small is a section train whose tasks take milliseconds.
-const small = "{inputs: [x], seeds: 2, calibration: 0.2, " +
+const small = "{inputs: [x], seeds: 2, " +
 	"model: {hidden: [8], feedback: flag}, " +
 	"optimizer: {epochs: 60, learning_rate: 0.01}, estimate: {samples: 16}, compare: [constant], " +
 	"honest: {base: none}, splits: {high: {test: {x: {min: 4}}}}}"
@@ -35,9 +35,7 @@ func planned(t *testing.T, train string, tab *table.Table) *stagetest.Experiment
 	planStages(t, b)
 	PlanPage(b.File, b.Tasks.Plan)
 
-	if err := b.Tasks.Plan.Check(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.Tasks.Plan.Check())
 
 	return b
 }
@@ -47,9 +45,7 @@ func planStages(t *testing.T, b *stagetest.Experiment) {
 	t.Helper()
 
 	trained, err := trainstage.Plan(b.Experiment, b.Ing, b.Trip)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	Plan(b.Experiment, b.Ing, b.Trip, trained)
 }
@@ -59,11 +55,19 @@ func made(t *testing.T, b *stagetest.Experiment) func(task, output string) strin
 	t.Helper()
 
 	output, err := b.Run(context.Background(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	return output
+}
+
+// ofMethod is the named method of a comparison.
+func ofMethod(t *testing.T, s report.Split, name string) report.Compared {
+	t.Helper()
+
+	i := slices.IndexFunc(s.Methods, func(m report.Compared) bool { return m.Method == name })
+	must.Never(t, i < 0, "no method %s", name)
+
+	return s.Methods[i]
 }
 
 // number finds the mean and deviation of a metric in a table in long form. where
@@ -79,18 +83,14 @@ func number(t *testing.T, tab *table.Table, where ...string) (mean, std float64)
 			match = match && tab.Column(where[k]).Strings[i] == where[k+1]
 		}
 
-		if match && at >= 0 {
-			t.Fatalf("%v has several rows", where)
-		}
+		must.Never(t, match && at >= 0, "%v has several rows", where)
 
 		if match {
 			at = i
 		}
 	}
 
-	if at < 0 {
-		t.Fatalf("no row %v", where)
-	}
+	must.Never(t, at < 0, "no row %v", where)
 
 	return m[at], s[at]
 }
@@ -103,9 +103,7 @@ func measure(t *testing.T, pred *table.Table) heldOut {
 	t.Helper()
 
 	sd, err := strconv.ParseFloat(pred.Get("outcome_std"), 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	y1, y2, mu := stagetest.Floats(t, pred, "y_1"), stagetest.Floats(t, pred, "y_2"), stagetest.Floats(t, pred, "y_mu")
 	variance, cov := stagetest.Floats(t, pred, "y_var"), stagetest.Floats(t, pred, "y_cov")
@@ -164,7 +162,7 @@ func measure(t *testing.T, pred *table.Table) heldOut {
 
 // The report's numbers are the means over the seeds of what the predictions give by
 // the definitions of docs/method.md#what-is-reported, wherever they are written:
-// metrics.arrow, metrics.json, methods.arrow and the report's own data.
+// metrics.arrow, metrics.json and the report's own data.
 func TestNumbers(t *testing.T) {
 	b := planned(t, small, stagetest.Wave())
 	output := made(t, b)
@@ -175,21 +173,17 @@ func TestNumbers(t *testing.T) {
 		seeds[k] = measure(t, stagetest.Read(t, output(trainstage.TrainID(b.Experiment, "high", k), "predictions.arrow")))
 	}
 
-	metrics, methods := stagetest.Read(t, output(id, "metrics.arrow")), stagetest.Read(t, output(id, methodsArrow))
+	metrics := stagetest.Read(t, output(id, "metrics.arrow"))
 	var js struct {
 		Splits []struct {
 			Test map[string]json.RawMessage
 		}
 	}
 
-	if err := plan.ReadJSON(output(id, "metrics.json"), &js); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, plan.ReadJSON(output(id, "metrics.json"), &js))
 
-	e, err := ReadExperiment(output(id, ReportData))
-	if err != nil {
-		t.Fatal(err)
-	}
+	e, err := readExperiment(output(id, PageData))
+	must.Do(t, err)
 
 	for _, c := range []struct {
 		key string
@@ -206,9 +200,8 @@ func TestNumbers(t *testing.T) {
 		v0, v1 := c.of(seeds[0]), c.of(seeds[1])
 		mean, std := (v0+v1)/2, math.Abs(v0-v1)/math.Sqrt2
 		check := func(where string, m, s float64) {
-			if !(math.Abs(m-mean) <= 1e-9*(1+math.Abs(mean)) && math.Abs(s-std) <= 1e-9*(1+math.Abs(mean))) {
-				t.Errorf("%s of %s: %g ± %g, expected %g ± %g", c.key, where, m, s, mean, std)
-			}
+			must.Not(t, !(math.Abs(m-mean) <= 1e-9*(1+math.Abs(mean)) && math.Abs(s-std) <= 1e-9*(1+math.Abs(mean))),
+				"%s of %s: %g ± %g, expected %g ± %g", c.key, where, m, s, mean, std)
 		}
 
 		if c.key != "coverage95" { // of methods alone
@@ -230,8 +223,8 @@ func TestNumbers(t *testing.T) {
 		}
 
 		if !slices.Contains([]string{"e_se", "abs_cov_centred"}, c.key) {
-			m, s := number(t, methods, "split", "high", "method", "pair, C", "metric", c.key)
-			check("methods.arrow", m, s)
+			v := ofMethod(t, e.Splits[0], "pair, C").Get(c.key)
+			check("methods", v.Mean, v.Std)
 		}
 	}
 
@@ -248,9 +241,8 @@ func TestNumbers(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 
-	if _, err := os.Stat(filepath.Join(b.Tasks.Plan.Dir, "x", "report", "figures")); err != nil {
-		t.Error(err)
-	}
+	_, err = os.Stat(filepath.Join(b.Tasks.Plan.Dir, "x", "report", "figures"))
+	must.Do(t, err)
 }
 
 // The comparison has a row for each method and metric. Expected of the constant by
@@ -260,22 +252,18 @@ func TestMethodsTable(t *testing.T) {
 	// Without a flag some covariances beyond the training range are negative.
 	b := planned(t, strings.Replace(small, ", feedback: flag", "", 1), stagetest.Wave())
 	output := made(t, b)
-	methods := stagetest.Read(t, output(ReportTask("x"), methodsArrow))
+	ranked, err := readExperiment(output(ReportTask("x"), PageData))
+	must.Do(t, err)
+
+	high := ranked.Splits[0]
 
 	var names []string
-	for _, n := range methods.Column("method").Strings {
-		if !slices.Contains(names, n) {
-			names = append(names, n)
-		}
+	for _, m := range high.Methods {
+		names = append(names, m.Method)
 	}
 
-	want := []string{
-		"pair, C", "pair, |raw|", "pair, scaled", "pair, isotonic", "pair, quantile", "constant",
-	}
-
-	if !slices.Equal(names, want) {
-		t.Errorf("methods %v, expected %v", names, want)
-	}
+	want := []string{"pair, C", "pair, |raw|", "constant"}
+	must.Equal(t, names, want, "methods")
 
 	pred := stagetest.Read(t, output(trainstage.TrainID(b.Experiment, "high", 0), "predictions.arrow"))
 	part := pred.Column("set").Strings
@@ -300,25 +288,19 @@ func TestMethodsTable(t *testing.T) {
 	}
 
 	// Ranked are what was trained, by the CRPS that the table of methods has.
-	ranked, err := ReadExperiment(output(ReportTask("x"), ReportData))
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	place := ranked.Splits[0].Ranking
+	place := high.Ranking
 	if len(place) != 2 || place[0].Method != "pair, C" || place[1].Method != "constant" || !(place[1].Above > 0) {
 		t.Errorf("ranking %+v", place)
 	}
 
 	for _, r := range place {
-		if c, _ := number(t, methods, "method", r.Method, "metric", "crps"); math.Abs(c-r.CRPS) > 1e-12 {
+		if c := ofMethod(t, high, r.Method).Get("crps").Mean; math.Abs(c-r.CRPS) > 1e-12 {
 			t.Errorf("%s: ranked by %v, its CRPS is %v", r.Method, r.CRPS, c)
 		}
 	}
 
-	got, spread := number(t, methods, "method", "constant", "metric", "e")
-	if !(math.Abs(got-e/test) <= 1e-9) || spread != 0 {
-		t.Errorf("e of the constant %g ± %g, expected %g", got, spread, e/test)
+	if got := ofMethod(t, high, "constant").Get("e"); !(math.Abs(got.Mean-e/test) <= 1e-9) || got.Std != 0 {
+		t.Errorf("e of the constant %g ± %g, expected %g", got.Mean, got.Std, e/test)
 	}
 
 	// The size of the raw covariance, not its sign, is what the second method claims.
@@ -340,30 +322,12 @@ func TestMethodsTable(t *testing.T) {
 		ratio += sumE / sumRaw / 2
 	}
 
-	found, _ := number(t, methods, "method", "pair, |raw|", "metric", "sum_e_ratio")
-	if !(math.Abs(found-ratio) <= 1e-9*ratio) {
-		t.Errorf("Σe/Σ|raw| %g, expected %g", found, ratio)
-	}
+	found := ofMethod(t, high, "pair, |raw|").Get("sum_e_ratio").Mean
+	must.Near(t, found, ratio, 1e-9*ratio, "Σe/Σ|raw|")
 
-	if negative == 0 {
-		t.Error("no raw covariance is negative: the test is blind for its size")
-	}
+	must.Not(t, negative == 0, "no raw covariance is negative: the test is blind for its size")
 
-	// σ-scaling multiplies the width by the root of the factor; the mean stays.
-	r0, _ := number(t, methods, "method", "pair, C", "metric", "r2")
-
-	r1, _ := number(t, methods, "method", "pair, scaled", "metric", "r2")
-	if r0 != r1 {
-		t.Errorf("R² %g, recalibrated %g", r0, r1)
-	}
-
-	// No density of recalibrated quantiles.
-	nll, _ := number(t, methods, "method", "pair, quantile", "metric", "nll")
-	if !math.IsNaN(nll) {
-		t.Errorf("NLL of quantiles %g", nll)
-	}
-
-	below, _ := number(t, methods, "method", "pair, C", "metric", "below_0.5")
+	below := ofMethod(t, high, "pair, C").Get("below_0.5").Mean
 
 	mu, count := stagetest.Floats(t, pred, "y_mu"), 0.0
 	for i := range y1 {
@@ -389,9 +353,7 @@ func TestMethodsTable(t *testing.T) {
 		}
 	}
 
-	if !(math.Abs(below-count/(4*test)) <= 1e-9) {
-		t.Errorf("below the median %g, expected %g", below, count/(4*test))
-	}
+	must.Near(t, below, count/(4*test), 1e-9, "below the median")
 }
 
 // The page task writes the report of all experiments from what their tasks kept.
@@ -399,7 +361,7 @@ func TestPage(t *testing.T) {
 	b := planned(t, strings.Replace(small, "seeds: 2", "seeds: 1", 1), stagetest.Wave())
 	page := b.Tasks.Plan.Tasks[len(b.Tasks.Plan.Tasks)-1]
 	if page.ID != "report" || page.Experiment != "" || !slices.Equal(page.Deps, []engine.Dep{
-		{Task: "x/report", Output: ReportData}, {Task: "x/report", Output: PageData},
+		{Task: "x/report", Output: PageData},
 	}) {
 		t.Errorf("%+v", page)
 	}
@@ -407,79 +369,19 @@ func TestPage(t *testing.T) {
 	output := made(t, b)
 	for name, want := range map[string]string{"report.md": "x ≥ 4", "report.html": "<svg"} {
 		text, err := os.ReadFile(output("report", name))
-		if err != nil || !strings.Contains(string(text), want) {
-			t.Errorf("%s: no %q (%v)", name, want, err)
-		}
+		must.Not(t, err != nil || !strings.Contains(string(text), want), "%s: no %q (%v)", name, want, err)
 	}
 
 	d, err := ReadDetail(output("x/report", PageData))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
-	if d.AllRows != 120 || len(d.Splits) != 1 || len(d.Splits[0].Seeds) != 1 || len(d.Splits[0].Seeds[0].Loss) != 60 ||
+	if d.AllRows != 120 || len(d.Splits) != 1 || len(d.Splits[0].Seeds) != 1 ||
 		d.Experiment.Name != "x" || len(d.Config) == 0 {
 		t.Errorf("%d rows, %+v", d.AllRows, d.Experiment)
 	}
-
-	var digests []string
-	for _, f := range d.Digests {
-		digests = append(digests, f.Name)
-		if len(f.Value) != 64 {
-			t.Errorf("digest of %s: %q", f.Name, f.Value)
-		}
-	}
-
-	if want := []string{"triplets.arrow", "high/seed-0 predictions.arrow"}; !slices.Equal(digests, want) {
-		t.Errorf("digests of %v, expected %v", digests, want)
-	}
 }
 
-// The page has the budget of each outcome where it is least certain, at the condition that pipeline budget shows,
-// by hand: values of a run scatter with the variance 0.1²/2, means of runs at x = 2 with 1/2, which has half
-// of the former.
-func TestBudget(t *testing.T) {
-	tab := stagetest.Table("run recording x y_1[N] y_2[N]\na a 1 1 1.1\nb b 2 2 2.1\nc c 2 3 3.1\nd d 4 4 4.1")
-	b := stagetest.New(t, small, tab)
-	b.Ingest.Uncertainty = []config.NamedString{{Name: "y", Value: "u 0.3"}}
-	b.Train = config.Train{}
-	planStages(t, b)
-
-	d, err := ReadDetail(made(t, b)("x/report", PageData))
-	if err != nil || d.Budget == nil || len(d.Budget.Grids) != 1 {
-		t.Fatalf("%+v, %v", d.Budget, err)
-	}
-
-	within := 4 * 0.1 * 0.1 / 2 / 4 // of halves
-	between := 1./2 - within/2      // of runs at one x
-	u := math.Sqrt(between + within/2 + 0.09)
-	g := d.Budget.Grids[0]
-	if g.Title != "y at x = 1" || len(g.Rows) != 3 || !strings.Contains(g.Below, "y = 1.05 N, ") ||
-		!strings.Contains(g.Below, fmt.Sprintf("standard uncertainty %.2f;", u)) ||
-		!slices.Contains(d.Budget.Notes, "scatter is pooled over 3 conditions") {
-		t.Errorf("u %.3f, %+v", u, d.Budget)
-	}
-
-	page := string(report.Page([]*report.Detail{d}))
-	if !strings.Contains(page, "<h3>Uncertainty of a measurement</h3>") ||
-		!strings.Contains(page, "<bdi>outcomes of a run</bdi>") {
-		t.Error("the page has no budget")
-	}
-
-	// A statement of nothing that the experiment has is a warning, not a run that fails.
-	b = stagetest.New(t, small, tab)
-	b.Ingest.Uncertainty = []config.NamedString{{Name: "z", Value: "u 0.3"}}
-	b.Train = config.Train{}
-	planStages(t, b)
-
-	e, err := ReadExperiment(made(t, b)("x/report", ReportData))
-	if err != nil || !strings.Contains(strings.Join(e.Warnings, "; "), "no uncertainty budget: ingest.uncertainty: exp") {
-		t.Errorf("%q, %v", e.Warnings, err)
-	}
-}
-
-// The report's key depends on what its tables do not hold, and on no seed or
-// setting of the training, which reach it through the predictions.
+// The report's key depends on what it prints: on all settings, whose digest it states.
 func TestReportKey(t *testing.T) {
 	key := func(train string, change func(*stagetest.Experiment)) string {
 		b := stagetest.New(t, train, stagetest.Table("run recording x y_1 y_2\na a 1 1 2\nb b 2 2 2\nc c 3 3 4"))
@@ -498,16 +400,14 @@ func TestReportKey(t *testing.T) {
 		old, change string
 		same        bool
 	}{
-		{"seeds: 2", "seeds: 2, optimizer: {epochs: 3}", true},
-		{"seeds: 2", "seeds: 2, seed: 5", true},
+		{"seeds: 2", "seeds: 2, optimizer: {epochs: 3}", false},
+		{"seeds: 2", "seeds: 2, seed: 5", false},
 		{"seeds: 2", "seeds: 3", false},
 		{"compare: [constant]", "compare: [constant, gp]", false},
-		{"compare: [constant]", "compare: [constant], calibration: 0.3", false},
 		{"x: 3", "x: 2", false},
 	} {
-		if got := key(strings.Replace(base, c.old, c.change, 1), nil) == before; got != c.same {
-			t.Errorf("%s: the same key is %v", c.change, got)
-		}
+		must.Equal(t, key(strings.Replace(base, c.old, c.change, 1), nil) == before, c.same, "%s: the same key",
+			c.change)
 	}
 
 	for name, c := range map[string]struct {
@@ -523,41 +423,7 @@ func TestReportKey(t *testing.T) {
 			b.Ingest.Uncertainty = []config.NamedString{{Name: "y", Value: "u 0.1"}}
 		}, false},
 	} {
-		if got := key(base, c.change) == before; got != c.same {
-			t.Errorf("%s: the same key is %v", name, got)
-		}
-	}
-}
-
-// The task needs, of each seed, what its parts read; methods only where there are
-// any.
-func TestDependencies(t *testing.T) {
-	tab := stagetest.Table("run recording x y_1 y_2\na a 1 1 2\nb b 2 2 2\nc c 3 3 4")
-	b := stagetest.New(t, "{inputs: [x], seeds: 1, honest: {base: none}, splits: {s: {test: {x: 3}}}}", tab)
-	s := b.Train.Splits[0]
-	outputs := func() string {
-		var out []string
-		for _, d := range compareDeps(b.Experiment, s, 0) {
-			out = append(out, strings.TrimPrefix(d.Task, "x/train/s/")+" "+d.Output)
-		}
-
-		return strings.Join(out, ", ")
-	}
-
-	if got := outputs(); got != "seed-0 diagnostics.json" || compares(b.Experiment) {
-		t.Error(got)
-	}
-
-	b.Train.Calibration.Share = 0.2
-	if got := outputs(); got != "seed-0 diagnostics.json, seed-0 calibration.json" || !compares(b.Experiment) {
-		t.Error(got)
-	}
-
-	b.Train.Calibration.Share, b.Train.Compare = 0, []string{"gp"}
-
-	want := "seed-0 diagnostics.json, seed-0 timing.json, gp/seed-0 method.arrow, gp/seed-0 timing.json"
-	if got := outputs(); got != want || !compares(b.Experiment) {
-		t.Error(got)
+		must.Equal(t, key(base, c.change) == before, c.same, "%s: the same key", name)
 	}
 }
 
@@ -568,10 +434,8 @@ func TestNothingTrained(t *testing.T) {
 	planStages(t, b)
 	PlanPage(b.File, b.Tasks.Plan)
 	output := made(t, b)
-	e, err := ReadExperiment(output("x/report", ReportData))
-	if err != nil {
-		t.Fatal(err)
-	}
+	e, err := readExperiment(output("x/report", PageData))
+	must.Do(t, err)
 
 	if len(e.Splits) != 0 || e.Runs != 40 || e.Recordings != 120 || e.Triplets != 120 ||
 		!slices.Equal(e.Outcomes, []string{"y"}) || !slices.Equal(e.OutcomeUnits, []string{"N"}) {
@@ -587,21 +451,12 @@ func TestNothingTrained(t *testing.T) {
 // A result that is damaged is named.
 func TestReadErrors(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "report.gob")
-	if _, err := ReadExperiment(path); err == nil || !strings.Contains(err.Error(), "read report "+path) {
-		t.Error(err)
-	}
+	_, err := readExperiment(path)
+	must.Refuse(t, err, "read page data "+path)
+	must.Do(t, os.WriteFile(path, []byte("no gob"), 0o644))
 
-	if err := os.WriteFile(path, []byte("no gob"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-
-	if _, err := ReadDetail(path); err == nil || !strings.Contains(err.Error(), "read page data "+path) {
-		t.Error(err)
-	}
-
-	if _, err := readModel(path); err == nil || !strings.Contains(err.Error(), "read model "+path) {
-		t.Error(err)
-	}
+	_, err = ReadDetail(path)
+	must.Refuse(t, err, "read page data "+path)
 
 	if err := plan.WriteGob("report", filepath.Join(path, "below"), report.Experiment{}); err == nil {
 		t.Error("a file below a file")

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"doubletake/dsp"
+	"doubletake/internal/lists"
 	"doubletake/pipeline/stages/dspstage"
 	"doubletake/pipeline/table"
 	"doubletake/report"
@@ -35,21 +36,12 @@ func (d *detail) spectra(t *table.Table) error {
 	level := func(p float64) float64 { return dsp.LevelDB(math.Max(p, 1e-30), ref) }
 	recordings := t.Column("recording").Strings
 
-	d.d.Level = make([]float64, len(d.d.Cond))
-	for i := range d.d.Level {
-		d.d.Level[i] = math.NaN()
-	}
-
 	// The recording shown in full: nearest the middle of its campaign.
 	best, bestAt := math.Inf(1), -1
 
 	mid := make([]float64, d.set.In)
 	for k := range d.set.In {
-		var v []float64
-		for c := range len(d.d.X) / d.set.In {
-			v = append(v, d.d.X[c*d.set.In+k])
-		}
-
+		v := lists.Column(d.d.X, d.set.In, k)
 		slices.Sort(v)
 		mid[k] = v[len(v)/2]
 	}
@@ -88,7 +80,6 @@ func (d *detail) spectra(t *table.Table) error {
 			}
 		}
 
-		d.d.Level[row] = level(dsp.OverallPower(halves, d.noiseBins))
 		d.d.Spectra = append(d.d.Spectra, sp)
 	}
 
@@ -188,26 +179,10 @@ func (d *detail) addBackground(bg *dspstage.Background, recs *table.Table) error
 
 	ref, _ := dsp.Reference(unit)
 
-	for _, c := range list {
-		s.BackgroundFrom = append(s.BackgroundFrom, c.File)
-	}
-
-	last := s.BinHz * float64(len(s.Level[0])-1)
-
+	s.BackgroundFrom = lists.Each(list, func(c dsp.BackgroundRecording) string { return c.File })
 	for k := range s.Level[0] {
 		bin := dsp.BackgroundBin(list, float64(k)*s.BinHz, s.BinHz, d.noiseBins)
 		s.Background = append(s.Background, dsp.LevelDB(bin, ref))
-	}
-
-	for _, c := range list {
-		for _, t := range c.Tones {
-			if t.Hz > last {
-				continue
-			}
-
-			s.BackgroundTones = append(s.BackgroundTones,
-				report.SpectrumLine{Hz: t.Hz, Level: dsp.LevelDB(t.MeanSquare, ref), Floor: math.NaN()})
-		}
 	}
 
 	return nil

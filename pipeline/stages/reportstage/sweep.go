@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 
+	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/kv"
@@ -24,11 +24,12 @@ import (
 )
 
 // sweepVersion is the version of the results of comparisons of variants. 2: scores of the
-// rows that are compared alone.
-const sweepVersion = 2
-
-// SweepData is the output that holds a report.Sweep.
-const SweepData = "compare.gob"
+// rows that are compared alone; 3: no scores.arrow.
+const (
+	sweepVersion = 3
+	// SweepData is the output that holds a report.Sweep.
+	SweepData = "compare.gob"
+)
 
 // CompareTask is the ID of the task that compares the variants of an experiment.
 func CompareTask(experiment string) string { return experiment + "/compare" }
@@ -71,7 +72,8 @@ func PlanSweep(variants []Variant) {
 
 	t := &engine.Task{
 		ID: CompareTask(x.of), Stage: "report", Experiment: x.of, Version: sweepVersion, Weight: 0.1, Run: x.run,
-		Local: []kv.Pair{{Key: "select.by", Value: x.by()}, {Key: "select.on", Value: first.Select.On}},
+		Local: append(plan.Stated(first.Meta()), kv.Pair{Key: "select.by", Value: x.by()},
+			kv.Pair{Key: "select.on", Value: first.Select.On}),
 	}
 
 	for _, v := range variants {
@@ -94,10 +96,7 @@ func PlanSweep(variants []Variant) {
 		}
 	}
 
-	for _, o := range []string{"compare.md", "scores.arrow"} {
-		t.Publish = append(t.Publish, engine.Link{Output: o, Path: filepath.Join(x.of, "compare", o)})
-	}
-
+	t.Publish = []engine.Link{{Output: "compare.md", Path: filepath.Join(x.of, "compare", "compare.md")}}
 	first.Tasks.Plan.Tasks = append(first.Tasks.Plan.Tasks, t)
 }
 
@@ -139,14 +138,12 @@ func (x *sweep) run(ctx context.Context, j *engine.Job) error {
 
 	out.Other = len(tables) > 1
 
-	scores := &table.Table{Meta: x.variants[0].Meta()}
 	for _, s := range x.splits {
 		sp := report.SweptSplit{Name: s.Name, HeldOut: s.Test.String(), Seeds: first.Train.Seeds}
 		for _, part := range []struct {
-			name string
-			of   []config.Split
-			to   *report.Comparison
-		}{{"held out", []config.Split{s.Split}, &sp.Held}, {"inner", s.inner, &sp.Inner}} {
+			of []config.Split
+			to *report.Comparison
+		}{{[]config.Split{s.Split}, &sp.Held}, {s.inner, &sp.Inner}} {
 			if len(part.of) == 0 {
 				continue
 			}
@@ -162,14 +159,13 @@ func (x *sweep) run(ctx context.Context, j *engine.Job) error {
 
 			list, p := list.pair()
 			*part.to = list.compare(p)
-			list.export(p, scores, s.Name, part.name, x.variants)
 		}
 
 		sp.Groups = len(s.inner)
 		out.Splits = append(out.Splits, sp)
 	}
 
-	return errors.Join(plan.WriteTable(j, "scores.arrow", scores), plan.WriteGob("comparison", j.Output(SweepData), out),
+	return errors.Join(plan.WriteGob("comparison", j.Output(SweepData), out),
 		os.WriteFile(j.Output("compare.md"), report.SweepMarkdown(out, 1), 0o644))
 }
 
@@ -222,11 +218,8 @@ func (x *sweep) judge(j *engine.Job, tables map[string]*table.Table, outer confi
 
 			set.Scale = ref.Scale
 			rows := set.RowsOf(triplets.Test)
-			v.unit = append(v.unit, units(w.Columns, t, rows)...)
-			for _, r := range rows {
-				v.run = append(v.run, set.Runs[set.Run[r]])
-			}
-
+			v.unit = append(v.unit, unitsOf(w.Columns, t, rows)...)
+			v.run = append(v.run, lists.Each(rows, func(r int) string { return set.Runs[set.Run[r]] })...)
 			for k := range v.seeds {
 				pred, err := table.Read(j.Input(trainstage.TrainID(w.Experiment, s.Name, k), "predictions.arrow"))
 				if err != nil {
@@ -256,16 +249,12 @@ func joined(a, b score.Set) score.Set {
 	return a
 }
 
-// units names the rows by their run and the conditions that are known before the
+// unitsOf names the rows by their run and the conditions that are known before the
 // analysis.
-func units(c plan.Columns, t *table.Table, rows []int) []string {
+func unitsOf(c plan.Columns, t *table.Table, rows []int) []string {
 	run := t.Column("run").Strings
 
-	out := make([]string, len(rows))
-	for k, i := range rows {
-		out[k] = run[i]
-	}
-
+	out := lists.Rows(run, 1, rows)
 	for _, name := range c.BeforeAnalysis() {
 		v, err := t.Floats(name)
 		if err != nil {
@@ -417,13 +406,7 @@ func (l judgedVariants) compare(p paired) report.Comparison {
 
 		ranks := score.Ranking(values, p.run)
 
-		tests := []float64{}
-		for _, r := range ranks {
-			tests = append(tests, r.P)
-		}
-
-		tests = score.Holm(tests)
-
+		tests := score.Holm(lists.Each(ranks, func(r score.Rank) float64 { return r.P }))
 		by := report.ByCriterion{Key: c.Key, Name: c.Name}
 		for i, r := range ranks {
 			by.Ranks = append(by.Ranks, report.VariantRank{
@@ -455,30 +438,4 @@ func (l judgedVariants) shown(variant int, c score.Criterion, seeds [][]float64)
 	}
 
 	return score.Mean(v)
-}
-
-// export appends the compared numbers to a table, one row per variant, seed and unit.
-func (l judgedVariants) export(p paired, t *table.Table, split, part string, variants []Variant) {
-	criteria := score.Criteria()
-	values := make([][][][]float64, len(criteria))
-	for i, c := range criteria {
-		values[i] = l.values(p, c)
-	}
-
-	for k, i := range p.of {
-		for seed := range l[i].seeds {
-			for u := range p.run {
-				plan.Cell(t, "split", "", "train/test rule", split)
-				plan.Cell(t, "part", "", "held out: the split's test part; inner: groups of its training set", part)
-				plan.Cell(t, "variant", "", "of the sweep", strings.TrimPrefix(variants[i].Name, variants[i].Family()+"/"))
-				plan.Cell(t, "seed", "", "number of the training", seed)
-				plan.Cell(t, "unit", "", "number of what is paired: a row, or a run and its conditions", u)
-				plan.Cell(t, "run", "", "number of the run", p.run[u])
-
-				for n, c := range criteria {
-					plan.Cell(t, c.Key, "", c.Name+" in standardised units, mean of the unit", values[n][k][seed][u])
-				}
-			}
-		}
-	}
 }

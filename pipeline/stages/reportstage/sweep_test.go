@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"doubletake/internal/must"
 	"doubletake/report"
 	"doubletake/train/score"
 	"doubletake/train/triplets"
@@ -41,9 +42,7 @@ func TestSweepPairsRunsAndConditions(t *testing.T) {
 	at := slices.IndexFunc(score.Criteria(), func(c score.Criterion) bool { return c.Key == "rmse" })
 	values := l.values(p, score.Criteria()[at])
 	for k, want := range [][]float64{{2, 5, 4}, {1, 4, 2}} {
-		if !slices.Equal(values[k][0], want) {
-			t.Errorf("variant %d: errors %v, expected %v", k, values[k][0], want)
-		}
+		must.Equal(t, values[k][0], want, "variant %d: errors", k)
 	}
 
 	got := map[string][2]report.VariantRank{}

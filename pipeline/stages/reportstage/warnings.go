@@ -3,6 +3,7 @@ package reportstage
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -15,6 +16,7 @@ import (
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/stages/trainstage"
 	"doubletake/pipeline/table"
+	"doubletake/report"
 	"doubletake/train/score"
 	"doubletake/train/triplets"
 )
@@ -29,6 +31,7 @@ type findings struct {
 	runs   map[string]bool // all that were analysed; a pair of repeats joins several
 	flags  map[string]*flagged
 	speeds []speed
+	facts  []report.Fact // of what is no warning
 }
 
 // warningGroup is one warning with the files that have it.
@@ -37,10 +40,14 @@ type warningGroup struct {
 	files                  map[string]bool
 }
 
+// chance is the share of runs that tests flag where nothing is wrong.
+const chance = 0.05
+
 // flagged is one flag of runs.
 type flagged struct {
 	runs    map[string]bool
 	example string
+	least   float64 // of the flags' P; 0 of one that is no test
 }
 
 // read collects what the experiment's tasks found.
@@ -105,6 +112,11 @@ func (f *findings) note(n dspstage.FileNotes) {
 	}
 
 	for _, w := range n.Warnings {
+		if w.Code == "drift-corrected" {
+			f.facts = append(f.facts, report.Fact{Name: "zero of the balance", Value: w.Path + ": " + w.Text})
+			continue
+		}
+
 		f.add(w.Code, w.Code+w.Text, w.Path, w.Text)
 	}
 
@@ -127,10 +139,11 @@ func (f *findings) note(n dspstage.FileNotes) {
 			}
 
 			if f.flags[flag.Code] == nil {
-				f.flags[flag.Code] = &flagged{runs: map[string]bool{}, example: r.Run + ": " + flag.Text}
+				f.flags[flag.Code] = &flagged{map[string]bool{}, r.Run + ": " + flag.Text, flag.P}
 			}
 
-			f.flags[flag.Code].runs[r.Run] = true
+			of := f.flags[flag.Code]
+			of.least, of.runs[r.Run] = min(of.least, flag.P), true
 		}
 	}
 }
@@ -140,13 +153,13 @@ func (f *findings) note(n dspstage.FileNotes) {
 var (
 	spoil = []string{
 		"not-finite", "truncated", "stuck-column", "constant", "clipping",
-		"files-swapped", "speed-contradicted", "equal-rows", "far-run", "level-apart",
+		"files-swapped", "speed-contradicted", "equal-rows", "far-run", "missing-code", "spikes", "level-apart", "gain-apart",
 		"constant-stretch", "speed-differs", "speed-shift",
 		"clock-backwards", "clock-gaps", "clock-useless", "odd-rate", "outlier-segment", "harmonic-drift", "drift", "trend",
 	}
 	minor = []string{
 		"extra-data", "text-column", "numeric-header", "no-header", "misnamed-file", "unused-exclude", "unit-not-stated",
-		"simulated", "precision", "excluded", "rows-without-file",
+		"simulated", "excluded", "rows-without-file",
 	}
 )
 
@@ -163,34 +176,37 @@ func severity(code string) int {
 	return len(spoil)
 }
 
-// warnings writes the findings for people, the worst first; emergenceDB is the limit of upper bounds.
-func (f *findings) warnings(emergenceDB float64) []string {
-	type ranked struct {
-		code, text string
-	}
-
-	var list []ranked
+// ranked lists the warnings and flags, the worst first.
+func (f *findings) ranked() []*mistake {
+	var list []*mistake
 	for _, g := range f.groups {
-		text := g.first + ": " + g.text
-		if n := len(g.files); n > 1 {
+		text := g.text
+		if n := len(g.files); n > 1 && g.code != "files-swapped" {
 			text += fmt.Sprintf(" (and in %d more files)", n-1)
 		}
 
-		list = append(list, ranked{g.code, text})
+		list = append(list, &mistake{code: g.code, first: g.first, text: text, files: g.files})
 	}
 
 	for _, c := range slices.Sorted(maps.Keys(f.flags)) {
-		list = append(list, ranked{c, fmt.Sprintf("%d of %d runs are flagged %q (none is dropped for it), first %s",
-			len(f.flags[c].runs), len(f.runs), c, f.flags[c].example)})
+		is, all := f.flags[c], len(f.runs)
+		text := fmt.Sprintf("%d of %d runs are flagged %q, first %s", len(is.runs), all, c, is.example)
+		n := chance * float64(all) // flagged where nothing is wrong, give or take √n
+		if float64(all)*is.least >= chance && float64(len(is.runs)) < n+3*math.Sqrt(n) {
+			f.facts = append(f.facts, report.Fact{Name: "as many as chance gives", Value: text})
+			continue
+		}
+
+		list = append(list, &mistake{code: c, files: is.runs, text: text})
 	}
 
-	slices.SortStableFunc(list, func(a, b ranked) int { return severity(a.code) - severity(b.code) })
+	slices.SortStableFunc(list, func(a, b *mistake) int { return severity(a.code) - severity(b.code) })
 
-	var out []string
-	for _, r := range list {
-		out = append(out, r.text)
-	}
+	return list
+}
 
+// counts are the warnings about levels; emergenceDB is the limit of upper bounds.
+func (f *findings) counts(emergenceDB float64) (out []string) {
 	warn := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 
 	if f.bounds > 0 {

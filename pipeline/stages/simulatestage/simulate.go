@@ -3,7 +3,6 @@
 package simulatestage
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -20,43 +19,6 @@ import (
 // version is the version of this stage's results. Raise it when the stage gives
 // another result for the same input: its tasks then run again.
 const version = 1
-
-// described returns the campaign a configuration describes; lists that are not
-// there leave the campaign's own.
-func described(s *config.Simulate) (c simulate.Campaign, err error) {
-	switch s.Campaign {
-	case "rotor":
-		r := simulate.DefaultRotor()
-		r.Seed, r.RateHz, r.DurationS, r.Encoding, r.ThetaDeg = s.Seed, s.RateHz, s.DurationS, s.Encoding, s.ThetaDeg
-		replace(&r.Blades, s.Blades)
-		replace(&r.RPM, s.RPM)
-		c = r
-
-	case "airfoil":
-		a := simulate.DefaultAirfoil()
-		a.Seed, a.RateHz, a.DurationS = s.Seed, s.RateHz, s.DurationS
-		replace(&a.AlphaDeg, s.AlphaDeg)
-		replace(&a.SpeedMS, s.SpeedMS)
-		c = a
-
-	case "toy":
-		t := simulate.DefaultToy()
-		t.Seed, t.N, t.Gamma = s.Seed, s.Triplets, s.Gamma
-		c = t
-
-	default:
-		return nil, fmt.Errorf("campaign %q: expected rotor, airfoil or toy", s.Campaign)
-	}
-
-	return c, c.Validate()
-}
-
-// replace takes a list that is stated.
-func replace[T any](to *[]T, stated []T) {
-	if len(stated) > 0 {
-		*to = stated
-	}
-}
 
 // heavy is the seconds that one file takes on one processor, roughly.
 var heavy = map[string]float64{"rotor": 0.036, "airfoil": 0.006, "toy": 0.005}
@@ -76,9 +38,9 @@ func Plan(exp plan.Experiment) (Result, error) {
 		return Result{}, nil
 	}
 
-	c, err := described(s)
+	c, err := s.Described()
 	if err != nil {
-		return Result{}, placed(exp, err)
+		return Result{}, placed(exp, c, err)
 	}
 
 	// The files follow from the lists of conditions; each file reads only its own
@@ -111,12 +73,7 @@ func Plan(exp plan.Experiment) (Result, error) {
 		out.Files = append(out.Files, add(f.Name, kv.Pair{Key: "file", Value: f.Name}, heavy[c.Kind()], write))
 	}
 
-	var conditions bytes.Buffer
-	if err := c.Conditions(&conditions); err != nil {
-		return Result{}, fmt.Errorf("list simulated conditions: %w", err)
-	}
-
-	texts := []kv.Pair{{Key: "conditions.csv", Value: conditions.String()}, {Key: "README.txt", Value: c.Readme()}}
+	texts := []kv.Pair{{Key: "conditions.csv", Value: c.Conditions()}, {Key: "README.txt", Value: c.Readme()}}
 	for _, f := range texts {
 		if f.Value != "" {
 			add(f.Key, kv.Pair{Key: "digest", Value: plan.Digest([]kv.Pair{f})}, 0.001,
@@ -127,14 +84,8 @@ func Plan(exp plan.Experiment) (Result, error) {
 	return out, nil
 }
 
-// keys are the configuration's names of the campaigns' fields.
-var keys = map[string]string{
-	"RateHz": "rate_hz", "DurationS": "duration_s", "Encoding": "encoding", "Blades": "blades", "RPM": "rpm",
-	"ThetaDeg": "theta_deg", "AlphaDeg": "alpha_deg", "SpeedMS": "u_inf_m_s", "N": "triplets", "Gamma": "gamma",
-}
-
 // placed gives every error of a campaign's fields its place in the file.
-func placed(exp plan.Experiment, err error) error {
+func placed(exp plan.Experiment, c simulate.Campaign, err error) error {
 	list := []error{err}
 	if many, ok := err.(interface{ Unwrap() []error }); ok {
 		list = many.Unwrap()
@@ -146,7 +97,7 @@ func placed(exp plan.Experiment, err error) error {
 
 		var fe *simulate.FieldError
 		if errors.As(e, &fe) {
-			if k, ok := keys[fe.Field]; ok {
+			if k, ok := simulate.Keys(c)[fe.Field]; ok {
 				key, text = key+"."+k, fe.Text
 			}
 		}
@@ -176,10 +127,5 @@ func (r *Result) Ingest(in config.Ingest) config.Ingest {
 
 // Conditions returns the campaign's table of conditions.
 func (r *Result) Conditions() (*campaign.Conditions, error) {
-	var b bytes.Buffer
-	if err := r.Campaign.Conditions(&b); err != nil {
-		return nil, fmt.Errorf("list simulated conditions: %w", err)
-	}
-
-	return campaign.ParseConditions("conditions.csv", &b)
+	return campaign.ParseConditions("conditions.csv", []byte(r.Campaign.Conditions()), campaign.LogOptions{})
 }

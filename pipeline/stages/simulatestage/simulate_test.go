@@ -2,10 +2,10 @@ package simulatestage
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
+	"doubletake/internal/must"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/plan"
@@ -23,9 +23,7 @@ func experiment(t testing.TB, yaml string) plan.Experiment {
 	}
 
 	f, err := config.Parse("pipeline.yaml", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	return plan.NewExperiment(f, 0, plan.Program{}, plan.NewTasks(&engine.Plan{}))
 }
@@ -35,15 +33,11 @@ func experiment(t testing.TB, yaml string) plan.Experiment {
 func TestPlan(t *testing.T) {
 	b := experiment(t, "{campaign: rotor, blades: [2, 3], rpm: [3000, 4000], theta_deg: [0, 10]}")
 	got, err := Plan(b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	var published []string
 	for _, task := range b.Tasks.Plan.Tasks {
-		if task.Stage != "simulate" || task.Experiment != "x" || task.Version != version {
-			t.Errorf("%+v", task)
-		}
+		must.Not(t, task.Stage != "simulate" || task.Experiment != "x" || task.Version != version, "%+v", task)
 		published = append(published, task.Publish[0].Path)
 	}
 
@@ -53,9 +47,7 @@ func TestPlan(t *testing.T) {
 		"x/simulated_rotor/conditions.csv", "x/simulated_rotor/README.txt",
 	}
 
-	if !slices.Equal(published, want) {
-		t.Errorf("%q\nexpected %q", published, want)
-	}
+	must.Equal(t, published, want, "got")
 
 	if len(got.Files) != 4 || got.Campaign.Kind() != "rotor" {
 		t.Errorf("%d raw files of campaign %s", len(got.Files), got.Campaign.Kind())
@@ -70,9 +62,8 @@ func TestPlanKeys(t *testing.T) {
 
 	other := experiment(t, "{campaign: rotor, blades: [2], rpm: [3000], theta_deg: [0], duration_s: 3}")
 	for _, b := range []plan.Experiment{few, more, other} {
-		if _, err := Plan(b); err != nil {
-			t.Fatal(err)
-		}
+		_, err := Plan(b)
+		must.Do(t, err)
 	}
 
 	key := func(b plan.Experiment) string {
@@ -82,13 +73,9 @@ func TestPlanKeys(t *testing.T) {
 		t.Errorf("the first file's key changes with the list of speeds:\n%s\n%s", key(few), key(more))
 	}
 
-	if key(few) == key(other) {
-		t.Error("the first file's key does not hold the duration")
-	}
+	must.Not(t, key(few) == key(other), "the first file's key does not hold the duration")
 
-	if !strings.Contains(key(few), "{ingest.simulate.duration_s 8}") {
-		t.Errorf("the default duration is not part of the key: %s", key(few))
-	}
+	must.Contain(t, key(few), "{ingest.simulate.duration_s 8}")
 }
 
 // Without a campaign the stage plans nothing; one that cannot be is an error
@@ -123,9 +110,7 @@ func TestSimulatedIngest(t *testing.T) {
 	} {
 		b := experiment(t, c.yaml)
 		sim, err := Plan(b)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		if in := sim.Ingest(b.Ingest); !c.ok(in) {
 			t.Errorf("%s: %+v", c.yaml, in)

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"doubletake/internal/must"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/dspstage"
@@ -93,9 +94,7 @@ func New(tb testing.TB, train string, tab *table.Table) *Experiment {
 	text := "version: 1\nexperiments:\n  x:\n" +
 		"    ingest: {table: {file: pairs.csv, inputs: [x], y1: [y_1], y2: [y_2]}}\n    dsp: {}\n    train: " + train + "\n"
 	f, err := config.Parse(filepath.Join(dir, "pipeline.yaml"), []byte(text))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must.Do(tb, err)
 
 	tasks := plan.NewTasks(&engine.Plan{
 		Dir: filepath.Join(dir, "runs"), Stages: []string{"ingest", "dsp", "train", "report"},
@@ -179,9 +178,7 @@ func Read(tb testing.TB, path string) *table.Table {
 	tb.Helper()
 
 	t, err := table.Read(path)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must.Do(tb, err)
 
 	return t
 }
@@ -191,9 +188,7 @@ func Floats(tb testing.TB, t *table.Table, name string) []float64 {
 	tb.Helper()
 
 	v, err := t.Floats(name)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must.Do(tb, err)
 
 	return v
 }

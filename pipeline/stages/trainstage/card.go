@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 
+	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/train"
@@ -45,6 +46,9 @@ type Card struct {
 	// Conditions are the distinct training conditions, rows of inputs, in order
 	// of first appearance; none where there are more than maxCardConditions.
 	Conditions [][]float64 `json:"training_conditions,omitempty"`
+
+	// AbsCov is E|cov| on the training conditions, as metrics.json has it; 0 in cards of earlier versions.
+	AbsCov float64 `json:"abs_cov,omitempty"`
 }
 
 // maxCardConditions bounds a card's size.
@@ -76,11 +80,7 @@ func card(exp plan.Experiment, pairs string, s triplets.Set, split config.Split,
 	}
 
 	if split.Final() {
-		for _, o := range exp.Train.Splits {
-			if !o.Final() {
-				c.Record = append(c.Record, o.Name)
-			}
-		}
+		c.Record = record(exp)
 	}
 
 	c.Inputs = honest.Inputs(s, scatter(exp))
@@ -90,17 +90,23 @@ func card(exp plan.Experiment, pairs string, s triplets.Set, split config.Split,
 		}
 	}
 
-	for _, q := range s.Outcomes {
-		c.Outcomes = append(c.Outcomes, Outcome{Name: q.Name, Unit: q.Unit})
-	}
-
-	if present := slices.Sorted(slices.Values(trained.Present())); len(present) <= maxCardConditions {
-		for _, i := range present {
+	c.Outcomes = lists.Each(s.Outcomes, func(q triplets.Quantity) Outcome { return Outcome{Name: q.Name, Unit: q.Unit} })
+	present := slices.Sorted(slices.Values(trained.Present()))
+	for _, i := range present {
+		if len(present) <= maxCardConditions {
 			c.Conditions = append(c.Conditions, slices.Clone(s.At(i)))
 		}
+
+		c.AbsCov += est.AbsCov(i) / float64(len(present))
 	}
 
 	return c
+}
+
+// record names the splits that judge a final model.
+func record(exp plan.Experiment) []string {
+	judges := lists.Keep(exp.Train.Splits, func(s config.Split) bool { return !s.Final() })
+	return lists.Each(judges, func(s config.Split) string { return s.Name })
 }
 
 // scatter tells how far values of an input may lie from the middle of a set point; 0 of one without.

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"doubletake/ingest"
-	"doubletake/ingest/setpoint"
+	"doubletake/ingest/condition"
 	"doubletake/ingest/spelling"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/ingeststage"
@@ -107,7 +107,7 @@ func (pl *planner) checkSplit(at string, s config.Split) error {
 
 	s.Test = holdout.AtSetPoints(s.Test, pl.ing.Points.Find)
 
-	held, err := s.Test.Held(pl.known())
+	held, err := s.Test.Held(pl.ing.Known)
 	if err != nil {
 		return nil // depends on the files
 	}
@@ -119,7 +119,7 @@ func (pl *planner) checkSplit(at string, s config.Split) error {
 
 	first, varies := map[string]float64{}, map[string]bool{}
 	for _, i := range train {
-		c := pl.ing.Known[i]
+		c := pl.ing.Known[i].Numbers
 		for _, in := range pl.exp.Train.Inputs {
 			if v, ok := first[in]; !ok {
 				first[in] = c[in]
@@ -133,14 +133,14 @@ func (pl *planner) checkSplit(at string, s config.Split) error {
 	case s.Final():
 	case len(train) == len(held):
 		return pl.exp.Errorf(at, "%s holds for none of the %d conditions: the test set would be empty%s",
-			s.Test, len(pl.ing.Known), holdout.Choices(s.Test, pl.known()))
+			s.Test, len(pl.ing.Known), holdout.Choices(s.Test, pl.ing.Known))
 	case len(train) == 0:
 		return pl.exp.Errorf(at, "%s holds for all %d conditions: the training set would be empty; hold out less",
 			s.Test, len(pl.ing.Known))
 	}
 
 	for _, in := range pl.exp.Train.Inputs {
-		if _, ok := pl.ing.Known[0][in]; ok && !varies[in] {
+		if _, ok := pl.ing.Known[0].Numbers[in]; ok && !varies[in] {
 			return constantInput(pl.exp, s, in, first[in])
 		}
 	}
@@ -157,7 +157,7 @@ func (pl *planner) checkBlocks(s config.Split, train []int) error {
 	condition, _ := HonestCondition(pl.exp.Train.Honest, s, pl.exp.Train.Splits)
 	blocks, distinct := pl.exp.Train.Honest.Blocks, map[float64]bool{}
 	for _, i := range train {
-		v, ok := pl.ing.Known[i][condition]
+		v, ok := pl.ing.Known[i].Numbers[condition]
 		if !ok {
 			return nil // only the files tell
 		}
@@ -195,7 +195,7 @@ func WarnEach(exp plan.Experiment, ing ingeststage.Result) (out []ingest.Warning
 				splits = s.Blocks
 			}
 
-			points, scatters := setpoint.Discover(v)
+			points, scatters := condition.Discover(v)
 			switch _, known := ing.Points[c]; {
 			case scatters && !known:
 				text = fmt.Sprintf("%s has %d values about %s: splits of each cut set points; name them with ingest: "+
@@ -224,34 +224,4 @@ func checkBatch(exp plan.Experiment, s config.Split, n int) error {
 	}
 
 	return nil
-}
-
-// knownRows are the conditions and labels that are known before any file is read.
-type knownRows struct {
-	values []map[string]float64
-	labels []map[string]string
-}
-
-func (pl *planner) known() knownRows { return knownRows{pl.ing.Known, pl.ing.KnownLabels} }
-
-func (k knownRows) Rows() int { return len(k.values) }
-
-// Floats returns an error where the condition of some row is not known.
-func (k knownRows) Floats(condition string) ([]float64, error) { return ofRows(k.values, condition) }
-
-// Strings returns an error where the label of some row is not known.
-func (k knownRows) Strings(label string) ([]string, error) { return ofRows(k.labels, label) }
-
-func ofRows[T any](rows []map[string]T, name string) ([]T, error) {
-	out := make([]T, len(rows))
-	for i, c := range rows {
-		v, ok := c[name]
-		if !ok {
-			return nil, fmt.Errorf("%s is not known", name)
-		}
-
-		out[i] = v
-	}
-
-	return out, nil
 }

@@ -4,14 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 
 	"doubletake/dsp"
 	"doubletake/ingest/units"
+	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/kv"
@@ -117,8 +118,6 @@ func (pl *planner) honestTask(s config.Split, left *leftOut) {
 		{Key: "groups", Value: condition},
 		{Key: "inputs", Value: strings.Join(tr.Inputs, ",")},
 		{Key: "outcomes", Value: strings.Join(tr.Outcomes, ",")},
-		{Key: "calibration", Value: strconv.FormatFloat(tr.Calibration.Share, 'g', -1, 64)},
-		{Key: "kind of data", Value: pl.exp.Ingest.Data},
 		{Key: "construction", Value: pl.exp.DSP.Triplets},
 		{Key: "kernels", Value: pl.exp.Program.Kernels},
 	}
@@ -131,18 +130,25 @@ func (pl *planner) honestTask(s config.Split, left *leftOut) {
 		local = append(local, kv.Pair{Key: "form", Value: l.Represent})
 	}
 
-	local = append(local, pl.ing.Points.Settings(pl.exp.Ingest.Within)...)
+	local = slices.Concat(local, pl.ing.Points.Settings(pl.exp.Ingest.Within), pl.all.across)
+	if names := lists.Each(l.Offsets, func(o honest.Label) string { return o.Name }); names != nil {
+		local = append(local, kv.Pair{Key: "offsets of names", Value: strings.Join(names, ",")})
+	}
 
 	t := pl.exp.Add(&engine.Task{
-		ID: HonestID(pl.exp, s.Name), Stage: "train", Split: s.Name, Version: honestVersion, Config: cfg, Local: local,
-		Deps: []engine.Dep{dep}, Weight: pl.honestWeight(),
+		ID: HonestID(pl.exp, s.Name), Stage: "train", Split: s.Name, Version: honestVersion, Config: cfg,
+		Local: pl.stated(local),
+		Deps:  []engine.Dep{dep}, Weight: pl.honestWeight(),
 	})
 
 	if left != nil {
-		t.Weight = 1
-		t.Deps = append(t.Deps, engine.Dep{Task: left.full.task(pl.exp), Output: leftOutModel(tr.Honest)})
-		for _, g := range left.groups {
-			t.Deps = append(t.Deps, engine.Dep{Task: g.task(pl.exp), Output: leftOutModel(tr.Honest)})
+		if l.Scale != "ecov" {
+			t.Weight = 1
+		}
+
+		t.Deps = append(t.Deps, engine.Dep{Task: left.full.task(pl.exp), Output: leftOutModel})
+		for _, g := range left.inTurn() {
+			t.Deps = append(t.Deps, engine.Dep{Task: g.task(pl.exp), Output: leftOutModel})
 		}
 	}
 
@@ -156,6 +162,10 @@ func (pl *planner) honestTask(s config.Split, left *leftOut) {
 			return err
 		}
 
+		across, _ := pl.exp.Across()
+		between := honest.Across(set.Of(triplets.Train), across)
+		triplets.Apart(&set, z) // a group left out teaches nothing by second values either
+
 		var m *honest.Model
 
 		var p *interval.Prediction
@@ -163,7 +173,8 @@ func (pl *planner) honestTask(s config.Split, left *leftOut) {
 			m, p, err = l.Process(ctx, set, z)
 		} else {
 			m, p, err = left.calibrate(ctx, l, set, z, func(s subset) (*honest.Model, error) {
-				return readLeftOut(j.Input(s.task(pl.exp), leftOutModel(tr.Honest)), tr.Honest)
+				m := &honest.Model{Ensemble: &honest.EnsembleModel{}}
+				return m, plan.ReadJSON(j.Input(s.task(pl.exp), leftOutModel), m.Ensemble)
 			})
 		}
 
@@ -171,19 +182,16 @@ func (pl *planner) honestTask(s config.Split, left *leftOut) {
 			return fmt.Errorf("calibrate on left-out groups: %w", err)
 		}
 
+		if m.Calibration != nil {
+			m.Calibration.Things = append(m.Calibration.Things, between...)
+		}
+
 		m.Split, m.HeldOut, m.Data = s.Name, s.Test.String(), pl.exp.Ingest.Data
 		out := honestTable(set, p)
 		out.Meta = append(pl.exp.Meta(cfg, local), kv.Pair{Key: "split", Value: s.Name},
 			kv.Pair{Key: "held_out", Value: s.Test.String()})
 
-		var names []string
-		if m.Calibration != nil {
-			for _, g := range m.Calibration.Groups {
-				names = append(names, g.Name)
-			}
-		}
-
-		groups := LeftOutTable(names, m.Left, set.OutcomeNames())
+		groups := LeftOutTable(m.Result().LeftOut(), m.Left, set.OutcomeNames())
 		groups.Meta = append(slices.Clone(out.Meta), kv.Pair{Key: "condition", Value: condition},
 			kv.Pair{Key: "base", Value: tr.Honest.Base})
 
@@ -191,6 +199,47 @@ func (pl *planner) honestTask(s config.Split, left *leftOut) {
 			plan.WriteGob("calibration", j.Output(HonestData), m.Result()), plan.WriteTable(j, honestArrow, out),
 			plan.WriteTable(j, LeftOutData, groups))
 	}
+}
+
+// Without is the record of a split's process that was fitted without the rows for which left holds, of a run and a
+// recording, and leaves out the groups of the others in closed form. It is nil where no training row is left out, or
+// the split has no calibrated process.
+func (r Result) Without(ctx context.Context, j *engine.Job, s config.Split, left func(run, recording string) bool) (
+	*interval.Record, error,
+) {
+	condition, absent := HonestCondition(r.exp.Train.Honest, s, nil)
+	if absent != "" || r.exp.Train.Honest.Base != "gp" {
+		return nil, nil
+	}
+
+	l := r.learner(s, condition)
+	set, z, err := readGroups(r.exp, j, r.trip.Triplets, s, &l)
+	if err != nil {
+		return nil, err
+	}
+
+	triplets.Apart(&set, z)
+	trained := 0
+	for i, run := range set.Run {
+		if left(set.Runs[run], set.Recording[i]) {
+			if set.Part[i] == triplets.Train {
+				trained++
+			}
+
+			set.Part[i] = triplets.Neither
+		}
+	}
+
+	if trained == 0 {
+		return nil, nil
+	}
+
+	m, _, err := l.Process(ctx, set, z)
+	if err != nil || m.Record == nil {
+		return nil, err
+	}
+
+	return m.Record, nil
 }
 
 // LeftOutTable holds the named left-out groups as package scale takes them, a row for each
@@ -283,6 +332,9 @@ func (pl *planner) honestSettings(l honest.Learner) []kv.Pair {
 	h := l.Settings
 	h.Prior = l.ScalePrior().Name
 	cfg := plan.Settings("train.honest", h)
+	if h.Scale != "ecov" { // nothing is computed otherwise than before it could be chosen
+		cfg = slices.DeleteFunc(cfg, func(p kv.Pair) bool { return p.Key == "train.honest.scale" })
+	}
 
 	return append(cfg, kv.Pair{Key: "digest of the prior", Value: l.ScalePrior().Digest()})
 }
@@ -290,13 +342,69 @@ func (pl *planner) honestSettings(l honest.Learner) []kv.Pair {
 // learner calibrates a split on groups of a condition.
 func (pl *planner) learner(s config.Split, condition string) honest.Learner {
 	h := pl.exp.Train.Honest
-	h.Labels = h.Labels || slices.Contains(pl.ing.Labels, condition)
+	h.Labels = h.Labels || slices.Contains(pl.ing.Labels, condition) ||
+		slices.Contains(pl.numbered, condition) && blocksOf(h, s, pl.exp.Train.Splits, condition) == 0
 	h.Blocks = blocksOf(h, s, pl.exp.Train.Splits, condition)
 
-	return honest.Learner{
+	l := honest.Learner{
 		Settings: h, Condition: condition, Within: s.Test.Within(condition), Law: pl.prior, Rate: IsRate,
 		Represent: pl.exp.Train.Form, Dimension: dimension, Scatter: scatter(pl.exp),
 	}
+	l.Offsets = lists.Each(pl.offsets(condition, h), func(name string) honest.Label { return honest.Label{Name: name} })
+	return l
+}
+
+// numberedThings lists the inputs each of whose values is one thing, as far as conditions are known before a file is
+// read. Values that scatter about set points are not, and none are where honest.groups names a condition.
+func (pl *planner) numberedThings() (names []string, err error) {
+	if h := pl.exp.Train.Honest; h.Base != "gp" || h.Groups != "" || len(pl.exp.Train.Inputs) < 3 {
+		return nil, nil
+	}
+
+	rows, err := pl.ing.Rows()
+	columns := map[string][]float64{}
+	for _, in := range pl.exp.Train.Inputs {
+		if v, unknown := rows.Floats(in); unknown == nil {
+			columns[in] = v
+		}
+	}
+
+	for _, name := range pl.exp.Train.Inputs {
+		others := maps.Clone(columns)
+		delete(others, name)
+		_, scatters := pl.ing.Points[name]
+		if !scatters && honest.NumbersThings(columns[name], slices.Collect(maps.Values(others))) {
+			names = append(names, name)
+		}
+	}
+
+	return names, err
+}
+
+// offsets lists the labels whose names have offsets in a process: that of the groups, the things and occasions that
+// were declared, and with one of them the runs. Those across which repeats are paired have theirs in the pairs.
+func (pl *planner) offsets(condition string, h honest.Settings) (labels []string) {
+	in := pl.exp.Ingest
+	if h.Base != "gp" {
+		return nil
+	}
+
+	if h.Labels {
+		labels = []string{condition}
+	}
+
+	for _, name := range slices.Concat(in.Things, in.Occasions) {
+		if name != condition && slices.Contains(pl.ing.Labels, name) {
+			labels = append(labels, name)
+		}
+	}
+
+	across, _ := pl.exp.Across()
+	if len(labels) == 1 && labels[0] != across {
+		labels = append(labels, honest.Runs)
+	}
+
+	return slices.DeleteFunc(labels, func(name string) bool { return name == across })
 }
 
 // dimension is that of the unit that a quantity states, or its name.
@@ -376,37 +484,14 @@ func honestTable(s triplets.Set, p *interval.Prediction) *table.Table {
 		return t
 	}
 
-	of := func(value func(k int) float64) []float64 {
-		v := make([]float64, len(p.Mu))
-		for k := range v {
-			v[k] = value(k)
-		}
-
-		return v
-	}
-
-	columns := []struct {
-		suffix, description string // as package predict names them
-		v                   []float64
-	}{
-		{"", "mean", p.Mu},
-		{"_low", "low end of the interval of one new measurement", of(func(k int) float64 { return p.Mu[k] - p.Half[k] })},
-		{"_high", "high end of the interval of one new measurement", of(func(k int) float64 { return p.Mu[k] + p.Half[k] })},
-		{"_sd", "standard uncertainty of one new measurement", of(func(k int) float64 { return math.Sqrt(p.Total[k]) })},
-		{"_sd_epistemic", "standard uncertainty of the mean by the left-out groups", of(func(k int) float64 {
-			return math.Sqrt(p.Epistemic[k])
-		})},
-		{"_sd_noise", "standard uncertainty by the noise", of(func(k int) float64 {
-			return math.Sqrt(max(p.Total[k]-p.Epistemic[k], 0))
-		})},
-		{"_sd_claimed", "standard uncertainty of the mean that the model claims itself", of(func(k int) float64 {
-			return math.Sqrt(p.Claim[k])
-		})},
-	}
 	for k, o := range s.Outcomes {
-		for _, c := range columns {
-			column := table.Column{Name: o.Name + c.suffix, Unit: o.Unit, Description: c.description}
-			plan.AddColumn(t, column, c.v, s.Out, k)
+		for _, c := range interval.Columns {
+			column := table.Column{Name: o.Name + c.Suffix, Unit: o.Unit, Description: c.Description}
+			for i := k; i < len(p.Mu); i += s.Out {
+				column.Floats = append(column.Floats, c.Of(p, i))
+			}
+
+			t.Columns = append(t.Columns, column)
 		}
 	}
 

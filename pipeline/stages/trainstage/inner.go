@@ -3,6 +3,7 @@ package trainstage
 import (
 	"slices"
 
+	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 	"doubletake/train/holdout"
 	"doubletake/train/honest"
@@ -31,13 +32,7 @@ func (pl *planner) inner(s config.Split) ([]config.Split, error) {
 			"be planned; name another condition", on)
 	}
 
-	var values []float64
-	for _, v := range all {
-		if pl.trainsOn(s.Test, on, v) {
-			values = append(values, v)
-		}
-	}
-
+	values := lists.Keep(all, func(v float64) bool { return pl.trainsOn(s.Test, on, v) })
 	g := honest.Learner{Condition: on, Within: s.Test.Within(on)}.Grouping(values)
 	if len(g.Names) < 2 {
 		return nil, pl.exp.Errorf(at, "expected at least 2 groups of %s in the training set of split %q, found %d", on,
@@ -75,13 +70,13 @@ func (pl *planner) trainsOn(test holdout.Holdout, condition string, value float6
 		return !test.Holds(condition, value)
 	}
 
-	held, err := test.Held(pl.known())
+	held, err := test.Held(pl.ing.Known)
 	if err != nil || len(held) == 0 {
 		return true // only the files tell
 	}
 
 	for i, c := range pl.ing.Known {
-		if c[condition] == value && !held[i] {
+		if c.Numbers[condition] == value && !held[i] {
 			return true
 		}
 	}
@@ -90,12 +85,6 @@ func (pl *planner) trainsOn(test holdout.Holdout, condition string, value float6
 }
 
 // rowsWith lists the rows of which held is as given.
-func rowsWith(held []bool, is bool) (rows []int) {
-	for i, h := range held {
-		if h == is {
-			rows = append(rows, i)
-		}
-	}
-
-	return rows
+func rowsWith(held []bool, is bool) []int {
+	return lists.Where(len(held), func(i int) bool { return held[i] == is })
 }

@@ -10,9 +10,11 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/pipeline/stages/plan"
+	"doubletake/ingest/condition"
+	"doubletake/internal/must"
 	"doubletake/pipeline/stages/stagetest"
 	"doubletake/pipeline/table"
+	"doubletake/train/honest"
 	"doubletake/train/honest/interval"
 )
 
@@ -61,7 +63,7 @@ func labelledBy(t *testing.T, train string, tab *table.Table) *stagetest.Experim
 			known["propeller"] = c.Floats[i]
 		}
 
-		b.Ing.Known, b.Ing.KnownLabels = append(b.Ing.Known, known), append(b.Ing.KnownLabels, labels)
+		b.Ing.Known = append(b.Ing.Known, condition.Values{Numbers: known, Names: labels})
 	}
 
 	return b
@@ -71,21 +73,19 @@ func labelledBy(t *testing.T, train string, tab *table.Table) *stagetest.Experim
 // setting labels. A name is held out by name, or groups are left out where something else is.
 func TestNamesAreNumbersWithoutDistances(t *testing.T) {
 	const settings = "{inputs: [rpm], seeds: 1, model: {hidden: [4]}, optimizer: {epochs: 3}, members: 2, " +
-		"estimate: {samples: 4}, compare: [gp], honest: {base: %s, methods: %t%s}, splits: {%s}}"
+		"estimate: {samples: 4}, honest: {base: %s%s}, splits: {%s}}"
 	for i, c := range []struct {
 		base         string
-		methods      bool
 		names, other string // splits
 		groups       string
 	}{
 		{
-			"gp", false, "s: {test: {propeller: [HQ/5x4, Master]}}, f: {test: none}",
+			"gp", "s: {test: {propeller: [HQ/5x4, Master]}}, f: {test: none}",
 			"s: {test: {propeller: [3, 4]}}, f: {test: none}", "",
 		},
-		{"gp", true, "each: propeller", "each: propeller", ""},
-		{"gp-refit", false, "each: propeller, f: {test: none}", "each: propeller, f: {test: none}", ""},
-		{"gp-refit", false, "s: {test: {rpm: 2000}}", "s: {test: {rpm: 2000}}", ", groups: propeller"},
-		{"ensemble", false, "each: propeller", "each: propeller", ""},
+		{"gp", "each: propeller", "each: propeller", ""},
+		{"ensemble", "s: {test: {rpm: 2000}}", "s: {test: {rpm: 2000}}", ", groups: propeller"},
+		{"ensemble", "each: propeller, f: {test: none}", "each: propeller, f: {test: none}", ""},
 	} {
 		t.Run(c.base+", "+c.names, func(t *testing.T) {
 			if i > 0 && os.Getenv("DOUBLETAKE_LONG") == "" {
@@ -93,22 +93,16 @@ func TestNamesAreNumbersWithoutDistances(t *testing.T) {
 			}
 
 			results := func(names bool, splits, extra string) (out []string) {
-				b := labelledBy(t, fmt.Sprintf(settings, c.base, c.methods, extra, splits), byPropeller(names))
+				b := labelledBy(t, fmt.Sprintf(settings, c.base, extra, splits), byPropeller(names))
 				r, err := Plan(b.Experiment, b.Ing, b.Trip)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 
 				output, err := b.Run(context.Background(), nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 
 				add := func(x any) {
 					text, err := json.Marshal(x)
-					if err != nil {
-						t.Fatal(err)
-					}
+					must.Do(t, err)
 
 					s := string(text)
 					for p, n := range propellers {
@@ -120,25 +114,13 @@ func TestNamesAreNumbersWithoutDistances(t *testing.T) {
 
 				for _, s := range r.Splits {
 					h, err := ReadHonest(output(HonestID(b.Experiment, s.Name), HonestData))
-					if err != nil {
-						t.Fatal(err)
-					}
+					must.Do(t, err)
 
-					if h.Absent != "" || h.Calibration.Kind != interval.Labels || h.Calibration.Groups[0].Distance != 1 {
-						t.Fatalf("%s: %s, %+v", s.Name, h.Absent, h.Calibration)
-					}
+					must.Never(t, h.Absent != "" || h.Calibration.Kind != interval.Labels || h.Calibration.Groups[0].Distance != 1,
+						"%s: %s, %+v", s.Name, h.Absent, h.Calibration)
 
 					add(h.Calibration)
 					add(h.Record)
-
-					if c.methods {
-						var m interval.Result
-						if err := plan.ReadJSON(output(CrossID(b.Experiment, s.Name, "gp", 0), CrossJSON), &m); err != nil {
-							t.Fatal(err)
-						}
-
-						add(m)
-					}
 				}
 
 				return out
@@ -146,9 +128,8 @@ func TestNamesAreNumbersWithoutDistances(t *testing.T) {
 
 			named := results(true, c.names, c.groups)
 			numbered := results(false, c.other, c.groups+", labels: true")
-			if !slices.Equal(named, numbered) {
-				t.Errorf("%s, %s:\n%v\nexpected, as of numbers,\n%v", c.base, c.names, named, numbered)
-			}
+			must.Not(t, !slices.Equal(named, numbered),
+				"%s, %s:\n%v\nexpected, as of numbers,\n%v", c.base, c.names, named, numbered)
 		})
 	}
 }
@@ -176,8 +157,31 @@ func TestLabelErrors(t *testing.T) {
 	} {
 		b := labelledBy(t, c.train, byPropeller(true))
 		_, err := Plan(b.Experiment, b.Ing, b.Trip)
-		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s:\n%v\nexpected %s", c.train, err, c.want)
-		}
+		must.Refuse(t, err, c.want)
+	}
+}
+
+// Runs have offsets beside those of one label alone, of a process.
+func TestOffsetsOfRuns(t *testing.T) {
+	b := labelledBy(t, "{inputs: [rpm], splits: {each: propeller}}", byPropeller(true))
+	pl, things := &planner{exp: b.Experiment, ing: b.Ing}, honest.Settings{Base: "gp", Labels: true}
+	must.Equal(t, pl.offsets("propeller", things), []string{"propeller", honest.Runs}, "offsets of things")
+	must.Equal(t, len(pl.offsets("rpm", honest.Settings{Base: "gp"})), 0, "offsets of a setting")
+	must.Equal(t, len(pl.offsets("propeller", honest.Settings{Base: "ensemble", Labels: true})), 0, "offsets of networks")
+
+	pl.ing.Labels, pl.exp.Ingest.Occasions = append(pl.ing.Labels, "day"), []string{"day"}
+	must.Equal(t, pl.offsets("propeller", things), []string{"propeller", "day"}, "offsets of things and days")
+
+	// Each diameter is one propeller, since the pitch goes up and down with it, but for a user who says otherwise.
+	pl.exp.Train.Inputs, pl.ing.Known = []string{"diameter_in", "pitch_in", "rpm"}, nil
+	for i := range 8 {
+		values := map[string]float64{"diameter_in": float64(8 + i/2), "pitch_in": float64(4 + i/2%2), "rpm": float64(i % 2)}
+		pl.ing.Known = append(pl.ing.Known, condition.Values{Numbers: values})
+	}
+
+	for _, groups := range []string{"", "diameter_in"} {
+		pl.exp.Train.Honest.Groups = groups
+		names, err := pl.numberedThings()
+		must.Not(t, err != nil || len(names) != 1-min(len(groups), 1), "things are the values of %v, %v", names, err)
 	}
 }

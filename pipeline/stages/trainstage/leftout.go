@@ -3,17 +3,14 @@ package trainstage
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"hash/fnv"
-	"io/fs"
-	"os"
-	"path/filepath"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
+	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/kv"
@@ -30,24 +27,8 @@ import (
 // 2, 3: the layout of the rows.
 const leftOutVersion = 3
 
-// leftOutModel is the output of such a training.
-func leftOutModel(h honest.Settings) string {
-	if h.Base == "gp-refit" {
-		return "process.json"
-	}
-	return "ensemble.json"
-}
-
-// readLeftOut reads it.
-func readLeftOut(path string, h honest.Settings) (*honest.Model, error) {
-	if h.Base == "gp-refit" {
-		return honest.Read(path)
-	}
-
-	m := &honest.Model{Ensemble: &honest.EnsembleModel{}}
-
-	return m, plan.ReadJSON(path, m.Ensemble)
-}
+// leftOutModel is the output of such a training, an honest.EnsembleModel.
+const leftOutModel = "ensemble.json"
 
 // leftOut lists the trainings with which a model of one split is calibrated that is
 // trained anew for each left-out group.
@@ -56,13 +37,7 @@ type leftOut struct {
 	values   []float64       // of the condition, distinct, ascending; of a label the places of its names
 	names    []string        // of a label, sorted; else nil
 	full     subset          // all that the split does not hold out
-	groups   []leftOutGroup  // the training groups
-}
-
-// leftOutGroup is a training group and the training without it.
-type leftOutGroup struct {
-	group int
-	subset
+	without  map[int]subset  // by training group, all of full but the group
 }
 
 // subset is the rows of a training: those whose condition has one of the values, and
@@ -79,15 +54,25 @@ type subset struct {
 // task is the ID of the training on the subset.
 func (s subset) task(exp plan.Experiment) string { return exp.ID("train", "on", s.name) }
 
-// trainsAnew reports whether a base is trained anew for each left-out group.
-func trainsAnew(base string) bool { return base != "gp" && base != "none" }
+// trainedAnew is the base that is trained anew for each left-out group, "" where none is.
+func trainedAnew(h honest.Settings) string {
+	switch {
+	case h.Scale == "ecov":
+		return "pair"
+	case h.Base == "gp" || h.Base == "none":
+		return ""
+	}
+
+	return h.Base
+}
 
 // planLeftOut plans the left-out trainings of all splits and adds their tasks: one
 // that selects the rows, and one for each distinct training. Splits that need the
 // same training share it: G groups, each held out in turn, need G + G(G−1)/2.
 func (pl *planner) planLeftOut() (map[string]*leftOut, error) {
 	h := pl.exp.Train.Honest
-	if !trainsAnew(h.Base) || pl.exp.DSP.Couples {
+	base := trainedAnew(h)
+	if base == "" || pl.exp.DSP.Couples {
 		return nil, nil
 	}
 
@@ -115,13 +100,13 @@ func (pl *planner) planLeftOut() (map[string]*leftOut, error) {
 		if len(values) == 0 {
 			return nil, pl.exp.Errorf("train.honest.base",
 				"%s needs the values of %s to plan its trainings, and they are "+
-					"not known before the files are read; use base: gp", h.Base, condition)
+					"not known before the files are read; use base: gp and scale: plain", base, condition)
 		}
 
 		l := newLeftOut(learn, values, s)
 		l.full = add(l.full)
-		for _, g := range l.groups {
-			add(g.subset)
+		for _, g := range l.inTurn() {
+			add(g)
 		}
 
 		out[s.Name] = l
@@ -130,11 +115,7 @@ func (pl *planner) planLeftOut() (map[string]*leftOut, error) {
 	if len(subsets) > 0 {
 		rows := pl.subsetsTask(subsets)
 		for _, s := range subsets {
-			if h.Base == "gp-refit" {
-				pl.refitTask(rows, s)
-			} else {
-				pl.leftOutTask(rows, s)
-			}
+			pl.leftOutTask(rows, s)
 		}
 	}
 
@@ -149,16 +130,13 @@ func (pl *planner) groupValues(l *honest.Learner) (values []float64, err error) 
 	}
 
 	l.Names, err = pl.ing.Names(l.Condition)
-	for k := range l.Names {
-		values = append(values, float64(k))
-	}
 
-	return values, err
+	return lists.Make(len(l.Names), func(k int) float64 { return float64(k) }), err
 }
 
 func newLeftOut(learn honest.Learner, values []float64, s config.Split) *leftOut {
 	condition, g := learn.Condition, learn.Grouping(values)
-	l := &leftOut{grouping: g, values: values, names: learn.Names}
+	l := &leftOut{grouping: g, values: values, names: learn.Names, without: map[int]subset{}}
 	same := s.Test.Group() == condition || s.Final()
 	make1 := func(keep func(k int) bool) subset {
 		r := subset{of: l}
@@ -185,7 +163,7 @@ func newLeftOut(learn honest.Learner, values []float64, s config.Split) *leftOut
 	for h := range g.Names {
 		rest := make1(func(k int) bool { return g.Of[k] != h })
 		if n := len(rest.values); n > 0 && n < len(l.full.values) {
-			l.groups = append(l.groups, leftOutGroup{h, rest})
+			l.without[h] = rest
 		}
 	}
 
@@ -195,16 +173,12 @@ func newLeftOut(learn honest.Learner, values []float64, s config.Split) *leftOut
 // subsetName names a subset by its values, or by their number and a hash. The values of a
 // label are the places of its names.
 func subsetName(condition string, values []float64, names []string) string {
-	var text []string
-	for _, v := range values {
+	list := strings.Join(lists.Each(values, func(v float64) string {
 		if names != nil {
-			text = append(text, names[int(v)])
-		} else {
-			text = append(text, strconv.FormatFloat(v, 'g', -1, 64))
+			return names[int(v)]
 		}
-	}
-
-	list := strings.Join(text, ",")
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	}), ",")
 	if len(list) > 24 || names != nil { // a name may have characters that a file's cannot
 		h := fnv.New64a()
 		h.Write([]byte(list))
@@ -225,14 +199,10 @@ func (s subset) rows(t *table.Table, condition []float64) ([]int, error) {
 		return nil, fmt.Errorf("read triplets: %w", err)
 	}
 
-	var out []int
-	for i, v := range condition {
-		if _, known := slices.BinarySearch(s.values, v); known && !held[i] {
-			out = append(out, i)
-		}
-	}
-
-	return out, nil
+	return lists.Where(len(condition), func(i int) bool {
+		_, known := slices.BinarySearch(s.values, condition[i])
+		return known && !held[i]
+	}), nil
 }
 
 // subsetsTask adds the task that writes the rows of all subsets, a file each: a
@@ -257,9 +227,7 @@ func (pl *planner) subsetsTask(subsets []subset) (id string) {
 		local = append(local, kv.Pair{Key: "weights of pairs", Value: "kept"})
 	}
 
-	if tr.Honest.Base == "gp-refit" {
-		local = append(local, kv.Pair{Key: "base", Value: tr.Honest.Base}, kv.Pair{Key: "form", Value: tr.Honest.Form})
-	}
+	local = append(local, pl.all.across...)
 
 	id = pl.exp.ID("train", "rows")
 	t := pl.exp.Add(&engine.Task{ID: id, Stage: "train", Version: leftOutVersion, Local: local, Deps: []engine.Dep{dep}})
@@ -290,17 +258,7 @@ func (pl *planner) subsetsTask(subsets []subset) (id string) {
 				return fmt.Errorf("choose rows to train on: %w", err)
 			}
 
-			var content any = honest.Numbers(set, rows)
-			if tr.Honest.Base == "gp-refit" {
-				g, err := s.of.grouping.Extend(s.of.values, z)
-				if err != nil {
-					return fmt.Errorf("choose rows to train on: %w", err)
-				}
-
-				content = honest.Learner{Settings: honest.Settings(tr.Honest), Rate: IsRate}.ProcessRows(set, g, rows)
-			}
-
-			if err := plan.WriteGob(rowsData, j.Output(s.output()), content); err != nil {
+			if err := plan.WriteGob(rowsData, j.Output(s.output()), honest.Numbers(set, rows)); err != nil {
 				return err
 			}
 		}
@@ -314,43 +272,23 @@ func (pl *planner) subsetsTask(subsets []subset) (id string) {
 // rowsData are the rows of a training.
 const rowsData = "rows to train on"
 
-func init() { plan.GobTypes(interval.Result{}, triplets.Set{}, honest.ProcessRows{}) }
-
-// refitTask adds the fit of a process to a subset, with its own hyperparameters.
-func (pl *planner) refitTask(rows string, s subset) {
-	dep := engine.Dep{Task: rows, Output: s.output()}
-	t := pl.exp.Add(&engine.Task{
-		ID: s.task(pl.exp), Stage: "train", Version: honestVersion, Local: []kv.Pair{
-			{Key: "base", Value: "gp-refit"}, {Key: "kernels", Value: pl.exp.Program.Kernels},
-		},
-		Deps: []engine.Dep{dep}, Weight: pl.honestWeight(),
-	})
-
-	t.Run = func(ctx context.Context, j *engine.Job) error {
-		var r honest.ProcessRows
-		if err := plan.ReadGob(rowsData, j.Input(dep.Task, dep.Output), &r); err != nil {
-			return err
-		}
-
-		m, err := r.Fit(ctx)
-		if err != nil {
-			return fmt.Errorf("train on %s: %w", s.name, err)
-		}
-
-		return plan.WriteJSON(j, leftOutModel(pl.exp.Train.Honest), m)
-	}
-}
+func init() { plan.GobTypes(interval.Result{}, triplets.Set{}) }
 
 // leftOutTask adds the training of networks on a subset.
 func (pl *planner) leftOutTask(rows string, s subset) {
 	tr := pl.exp.Train
-	e := honest.EnsembleOf(tr.Honest.Base, tr.Members, tr.Seeds)
+	base := trainedAnew(tr.Honest)
+	e := honest.Ensemble{Members: tr.Members}
+	if base == "pair" {
+		e = honest.Ensemble{Members: tr.Seeds, Claims: true}
+	}
+
 	r := pl.all
-	r.Estimate, r.Calibration, r.single = nil, 0, !e.Claims
+	r.Estimate, r.single = nil, !e.Claims
 	cfg := r.settings()
-	e.Seed = plan.SeedOf(tr.Seed, "left-out groups", tr.Honest.Base)
+	e.Seed = plan.SeedOf(tr.Seed, "left-out groups", base)
 	local := []kv.Pair{
-		{Key: "base", Value: tr.Honest.Base},
+		{Key: "base", Value: base},
 		{Key: "members", Value: strconv.Itoa(e.Members)},
 		{Key: "seed", Value: strconv.FormatUint(e.Seed, 10)},
 	}
@@ -367,22 +305,21 @@ func (pl *planner) leftOutTask(rows string, s subset) {
 			return err
 		}
 
-		dir, err := j.Scratch()
-		if err != nil {
-			return err
-		}
-
 		e := e
-		c, err := stoppedWithin(ctx, pl.exp, j, d, e)
-		if err != nil {
-			return fmt.Errorf("train on %s: %w", s.name, err)
-		}
-
-		k := 0
 		e.Train = func(ctx context.Context, d triplets.Set, seed uint64) (honest.Network, error) {
-			k++
-			c.Seed = seed
-			return trainMember(ctx, j, setOf(d), c, e.Claims, filepath.Join(dir, fmt.Sprintf("member-%d.json", k)))
+			c := network(pl.exp, seed)
+			c.Standardise = false // the rows are standardised
+
+			m, _, err := train.FitWith(ctx, setOf(d), c, train.FitOptions{Single: !e.Claims})
+			if err != nil {
+				return nil, err
+			}
+
+			if e.Claims {
+				return honest.PairNetwork{Pair: m}, nil
+			}
+
+			return m, nil
 		}
 
 		m, err := e.Fit(ctx, d)
@@ -390,74 +327,24 @@ func (pl *planner) leftOutTask(rows string, s subset) {
 			return fmt.Errorf("train on %s: %w", s.name, err)
 		}
 
-		return plan.WriteJSON(j, leftOutModel(tr.Honest), m)
+		return plan.WriteJSON(j, leftOutModel, m)
 	}
-}
-
-// trainMember trains one network, or reads it where an interrupted run has finished
-// it: path is in the task's scratch folder.
-func trainMember(ctx context.Context, j *engine.Job, set triplets.Set, c train.Config, pair bool, path string) (
-	honest.Network, error,
-) {
-	b, err := os.ReadFile(path)
-	switch {
-	case err == nil:
-		if n, err := honest.ReadNetwork(b, set.In, set.Out); err == nil {
-			j.Note("checkpoint", filepath.Base(path)+" was trained before")
-			return n, nil
-		}
-
-	case !errors.Is(err, fs.ErrNotExist):
-		j.Note("checkpoint", fmt.Sprintf("not used: %v", err))
-	}
-
-	c.Standardise = false // the rows are standardised
-	m, _, err := fit(ctx, j, set, c, train.FitOptions{Single: !pair})
-	if err != nil {
-		return nil, err
-	}
-
-	n := honest.Network(m)
-	if pair {
-		n = honest.PairNetwork{Pair: m}
-	}
-
-	if b, err = json.Marshal(n); err == nil {
-		err = finish(path, b)
-	}
-
-	if err != nil {
-		j.Note("checkpoint", fmt.Sprintf("not written: %v", err)) // only time is lost
-	}
-
-	return n, nil
 }
 
 // setOf numbers the conditions of the rows, as a training needs them.
 func setOf(d triplets.Set) triplets.Set {
 	s := triplets.New(make([]triplets.Quantity, d.In), make([]triplets.Quantity, d.Out), d.X, d.Y1, d.Y2)
-	s.Weight, s.SetPoints = d.Weight, d.SetPoints
+	s.Weight, s.SetPoints, s.Alone = d.Weight, d.SetPoints, d.Alone
 	return s
 }
 
-// finish writes what a training in a scratch folder gave, and removes its checkpoint, which
-// is of no use to the next one.
-func finish(path string, b []byte) error {
-	if err := engine.WriteFile(path, b); err != nil {
-		return err
-	}
-
-	err := os.Remove(filepath.Join(filepath.Dir(path), checkpointFile))
-	Saved(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-
-	return err
+// inTurn are the trainings without a group, in the order of the groups.
+func (l *leftOut) inTurn() []subset {
+	return lists.Each(slices.Sorted(maps.Keys(l.without)), func(group int) subset { return l.without[group] })
 }
 
-// calibrate calibrates models that were trained without one group each. read returns
-// the model that was trained on a subset.
+// calibrate calibrates models that were trained without one group each, or a process with the rises of E|cov| that they
+// give. read returns the model that was trained on a subset.
 func (l *leftOut) calibrate(ctx context.Context, learn honest.Learner, s triplets.Set, z []float64,
 	read func(subset) (*honest.Model, error),
 ) (*honest.Model, *interval.Prediction, error) {
@@ -471,8 +358,14 @@ func (l *leftOut) calibrate(ctx context.Context, learn honest.Learner, s triplet
 		return nil, nil, err
 	}
 
-	return learn.Retrained(ctx, s, g, full, func(group int) (*honest.Model, error) {
-		k := slices.IndexFunc(l.groups, func(o leftOutGroup) bool { return o.group == group })
-		return read(l.groups[k].subset)
-	})
+	without := func(group int) (*honest.Model, error) { return read(l.without[group]) }
+	if learn.Scale != "ecov" {
+		return learn.Retrained(ctx, s, g, full, without)
+	}
+
+	if learn.Rises, err = honest.RisesOf(ctx, s, g, full, without); err != nil {
+		return nil, nil, err
+	}
+
+	return learn.Process(ctx, s, z)
 }

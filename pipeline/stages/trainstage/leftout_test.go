@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"doubletake/internal/must"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/table"
 	"doubletake/train/holdout"
@@ -18,8 +19,10 @@ func TestNewLeftOut(t *testing.T) {
 	learner := honest.Learner{Condition: "blades"}
 	names := func(l *leftOut) []string {
 		out := []string{l.full.name}
-		for _, h := range l.groups {
-			out = append(out, l.grouping.Names[h.group]+": "+h.name)
+		for h, name := range l.grouping.Names {
+			if s, ok := l.without[h]; ok {
+				out = append(out, name+": "+s.name)
+			}
 		}
 
 		return out
@@ -28,9 +31,7 @@ func TestNewLeftOut(t *testing.T) {
 	same := newLeftOut(learner, values, config.Split{Name: "s", Test: holdout.Values("blades", 3)})
 
 	want := []string{"blades=2,4,5", "2: blades=4,5", "4: blades=2,5", "5: blades=2,4"}
-	if got := names(same); !slices.Equal(got, want) {
-		t.Errorf("%q, expected %q", got, want)
-	}
+	must.Equal(t, names(same), want, "got")
 
 	fast := config.Split{Name: "fast", Test: holdout.Values("rpm", 9000)}
 	other := newLeftOut(learner, values, fast)
@@ -46,7 +47,7 @@ func TestNewLeftOut(t *testing.T) {
 	for _, c := range []struct {
 		s    subset
 		want []int
-	}{{same.full, []int{0, 1, 4}}, {other.full, []int{0, 2, 4}}, {other.groups[1].subset, []int{0, 4}}} {
+	}{{same.full, []int{0, 1, 4}}, {other.full, []int{0, 2, 4}}, {other.without[1], []int{0, 4}}} {
 		if got, err := c.s.rows(trip, blades); err != nil || !slices.Equal(got, c.want) {
 			t.Errorf("%s: rows %v, %v, expected %v", c.s.name, got, err, c.want)
 		}
@@ -69,9 +70,8 @@ func TestRowGroups(t *testing.T) {
 	values := []float64{2, 3, 5}
 	l := &leftOut{grouping: honest.ByValue("blades", values, 0), values: values}
 	g, err := l.grouping.Extend(l.values, []float64{5, 2, 5, 3})
-	if err != nil || !slices.Equal(g.Of, []int{2, 0, 2, 1}) || !slices.Equal(g.Z, []float64{5, 2, 5, 3}) {
-		t.Errorf("%+v, %v", g, err)
-	}
+	must.Not(t, err != nil || !slices.Equal(g.Of, []int{2, 0, 2, 1}) || !slices.Equal(g.Z, []float64{5, 2, 5, 3}),
+		"%+v, %v", g, err)
 
 	if _, err := l.grouping.Extend(l.values, []float64{4}); err == nil {
 		t.Error("a value that was not planned was accepted")

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"time"
 
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
@@ -34,23 +33,12 @@ func (pl *planner) methods(s config.Split) {
 	// The network's own settings matter to the methods made of networks; how its
 	// covariance is sampled, and how its pairs and feedback go, to none.
 	r := pl.all
-	r.Estimate, r.Head, r.single = nil, "", true
+	r.Estimate, r.single = nil, true
 	for _, name := range tr.Compare {
 		for k := range tr.Seeds {
 			pl.methodTask(r, s, name, k)
-			pl.crossTask(methodSettings(r, name), s, name, k)
 		}
 	}
-}
-
-// methodSettings are the settings of the key of a method's task.
-func methodSettings(r reads, name string) []kv.Pair {
-	cfg := r.settings()
-	if name == train.Joint || name == train.JointFull {
-		cfg = append(cfg, jointVersion)
-	}
-
-	return cfg
 }
 
 func (pl *planner) methodTask(r reads, s config.Split, name string, k int) {
@@ -80,23 +68,14 @@ func (pl *planner) methodTask(r reads, s config.Split, name string, k int) {
 		})
 	}
 
-	deps := []engine.Dep{dep}
-	if info.Closed {
-		r.EarlyStop = nil
-	} else {
-		deps = append(deps, stopDeps(pl.exp, s, k)...)
-	}
-
-	cfg := methodSettings(r, name)
-
+	cfg := r.settings()
 	if info.Members {
 		local = append(local, kv.Pair{Key: "train.members", Value: strconv.Itoa(tr.Members)})
 	}
 
 	t := pl.exp.Add(&engine.Task{
 		ID: MethodID(pl.exp, s.Name, name, k), Stage: "train", Split: s.Name, Version: methodVersion, Config: cfg,
-		Local: local,
-		Deps:  deps, Weight: pl.weight(),
+		Local: pl.stated(local), Deps: []engine.Dep{dep}, Weight: pl.weight(),
 		Publish: []engine.Link{{
 			Output: MethodArrow,
 			Path:   pl.exp.Published("train", "splits", s.Name, "seed-"+strconv.Itoa(k), name+".arrow"),
@@ -121,40 +100,24 @@ func (pl *planner) methodTask(r reads, s config.Split, name string, k int) {
 			return err
 		}
 
-		c := network(pl.exp, 0)
-		if !info.Closed {
-			if c, err = stopped(pl.exp, j, s, k, c); err != nil {
-				return err
-			}
-		}
-
-		m, err := baseline.New(name, baseline.Settings{Config: c, Members: tr.Members})
+		m, err := baseline.New(name, baseline.Settings{Config: network(pl.exp, 0), Members: tr.Members})
 		if err != nil {
 			return err
 		}
-
-		start := time.Now()
 
 		p, err := m.Fit(ctx, set.Of(triplets.Train), seed)
 		if err != nil {
 			return fitError(pl.exp, s, err)
 		}
 
-		fitted := time.Now()
-
 		r, err := p.Predict(ctx, set.Distinct)
 		if err != nil {
 			return err
 		}
 
-		asked := time.Now()
 		out := methodTable(set, r)
 		out.Meta = append(out.Meta, provenance(pl.exp, s, k, cfg, local)...)
-		if err := plan.WriteTable(j, MethodArrow, out); err != nil {
-			return err
-		}
-
-		return writeTiming(j, fitted.Sub(start), asked.Sub(fitted))
+		return plan.WriteTable(j, MethodArrow, out)
 	}
 }
 

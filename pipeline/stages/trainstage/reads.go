@@ -9,24 +9,18 @@ import (
 	"doubletake/train"
 )
 
-// jointVersion is part of the key of trainings with a joint head alone: results of other
-// heads stay valid. 2: the loss rounds otherwise; 3: other dropout bits, full matrices in
-// float32.
-var jointVersion = kv.Pair{Key: "joint head", Value: "3"}
-
 // reads are the settings that a training reads: they are part of its task's key. What a task
 // does not read is taken out of its copy.
 type reads struct {
 	Inputs   []string `key:"inputs"`
 	Outcomes []string `key:"outcomes"`
 	train.Config
-	Estimate    *train.EstimateOptions `key:"estimate"`
-	Calibration float64                `key:"calibration" omit:"zero"` // the share; kinds are learned of what is set aside
-	EarlyStop   *config.EarlyStop      `key:"early_stopping"`
+	Estimate *train.EstimateOptions `key:"estimate"`
 
 	kernels         string
 	couples, single bool // single: networks that are given no outcome
 	weighted        bool
+	across          []kv.Pair // how pairs are made across occasions
 }
 
 // readsOf are the settings that the networks of an experiment read.
@@ -34,15 +28,15 @@ func readsOf(exp plan.Experiment) reads {
 	tr := exp.Train
 	r := reads{
 		Inputs: tr.Inputs, Outcomes: tr.Outcomes, Config: tr.Config, Estimate: &tr.Estimate,
-		Calibration: tr.Calibration.Share, kernels: exp.Program.Kernels, couples: exp.DSP.Couples,
-	}
-
-	if tr.EarlyStop.On != "" {
-		r.EarlyStop = &tr.EarlyStop
+		kernels: exp.Program.Kernels, couples: exp.DSP.Couples,
 	}
 
 	if t := exp.Ingest.Table; t != nil {
 		r.weighted = t.Use == "all"
+	}
+
+	if across, _ := exp.Across(); across != "" {
+		r.across = []kv.Pair{{Key: "pairs across", Value: "none with a row of a group or a part that is left out"}}
 	}
 
 	return r
@@ -57,13 +51,9 @@ func (r reads) settings() []kv.Pair {
 
 	out := append(config.Flatten("train", r, leave...), kv.Pair{Key: "kernels", Value: r.kernels},
 		kv.Pair{Key: "dsp.couples", Value: strconv.FormatBool(r.couples)})
-	if r.Head == train.Joint || r.Head == train.JointFull {
-		out = append(out, jointVersion)
-	}
-
 	if r.weighted {
 		out = append(out, kv.Pair{Key: "weights of pairs", Value: "loss, scale, R², e"})
 	}
 
-	return out
+	return append(out, r.across...)
 }

@@ -2,11 +2,8 @@ package trainstage
 
 import (
 	"fmt"
-	"maps"
 	"slices"
-	"strconv"
 
-	"doubletake/ingest/derive"
 	"doubletake/ingest/spelling"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/plan"
@@ -16,18 +13,28 @@ import (
 )
 
 // Outcomes returns the names of the outcomes the experiment is trained on: those
-// it chooses, or all of the triplet table.
+// it chooses, or all of the triplet table that vary.
 func Outcomes(exp plan.Experiment, t *table.Table) ([]string, error) {
 	all, chosen := plan.Outcomes(t), exp.Train.Outcomes
 	if err := checkOutcomes(exp, all); err != nil {
 		return nil, err
 	}
 
+	if vary := slices.DeleteFunc(slices.Clone(all), func(o string) bool { return Constant(t, o) }); len(vary) > 0 {
+		all = vary
+	}
+
 	if len(chosen) > 0 {
-		return chosen, nil
+		all = chosen
 	}
 
 	return all, nil
+}
+
+// Constant reports whether both values of an outcome are one number in all rows of a triplet table.
+func Constant(t *table.Table, outcome string) bool {
+	both := slices.Concat(t.Column(outcome+"_1").Floats, t.Column(outcome+"_2").Floats)
+	return len(both) > 2 && !slices.ContainsFunc(both, func(y float64) bool { return y != both[0] })
 }
 
 // checkOutcomes reports a chosen outcome that is none of all.
@@ -42,24 +49,6 @@ func checkOutcomes(exp plan.Experiment, all []string) error {
 	return nil
 }
 
-// Events are the experiment's events of outcomes it is trained on.
-func Events(exp plan.Experiment, outcomes []string) (out []*derive.Event, err error) {
-	if chosen := exp.Train.Outcomes; len(chosen) > 0 {
-		outcomes = chosen
-	}
-
-	for _, d := range exp.Train.Events {
-		e, err := derive.NewEvent(derive.Definition{Name: d.Name, Text: d.Value}, outcomes)
-		if err != nil {
-			return nil, exp.Errorf("train.events."+d.Name, "%v", err)
-		}
-
-		out = append(out, e)
-	}
-
-	return out, nil
-}
-
 // Triplets reads the inputs and outcomes that the experiment is trained on.
 func Triplets(exp plan.Experiment, t *table.Table) (triplets.Set, error) {
 	outcomes, err := Outcomes(exp, t)
@@ -67,12 +56,16 @@ func Triplets(exp plan.Experiment, t *table.Table) (triplets.Set, error) {
 		return triplets.Set{}, err
 	}
 
-	if _, err := Events(exp, outcomes); err != nil {
-		return triplets.Set{}, err // before any training
-	}
-
 	set, err := plan.Triplets(t, exp.Train.Inputs, outcomes)
 	set.Couples = exp.DSP.Couples
+	if across, _ := exp.Across(); err == nil && across != "" {
+		day, err := t.Strings(across)
+		if err != nil {
+			return set, fmt.Errorf("read triplets: %w", err)
+		}
+
+		set.PairAcross(set.Recording, day)
+	}
 
 	return set, err
 }
@@ -103,10 +96,7 @@ func Split(exp plan.Experiment, set triplets.Set, t *table.Table, s config.Split
 			s.Test, set.N)
 	}
 
-	if err := setAside(exp, &set, at); err != nil {
-		return set, err
-	}
-
+	triplets.Apart(&set, set.Part)
 	set.Scale = triplets.Identity(set.Out)
 	if exp.Train.Standardise {
 		train := set.Of(triplets.Train)
@@ -124,33 +114,4 @@ func heldOut(exp plan.Experiment, h holdout.Holdout, t *table.Table) ([]bool, er
 	}
 
 	return holdout.AtSetPoints(h, points.Find).Held(plan.AtSetPoints{Table: t})
-}
-
-// setAside moves the calibration runs out of the training part: whole runs,
-// chosen by a hash of their names, the same for every seed of a split.
-func setAside(exp plan.Experiment, s *triplets.Set, at string) error {
-	share := exp.Train.Calibration.Share
-	if share == 0 {
-		return nil
-	}
-
-	runs := map[string]bool{}
-	for _, i := range s.RowsOf(triplets.Train) {
-		runs[s.Runs[s.Run[i]]] = true
-	}
-
-	stream := strconv.FormatUint(exp.Train.Seed, 10) + "\x00calibration"
-	aside := holdout.Draw(stream, slices.Collect(maps.Keys(runs)), share)
-	if len(aside) == len(runs) {
-		return exp.Errorf("train.calibration",
-			"%g of the %d training runs leaves none to train on in split %s", share, len(runs), at)
-	}
-
-	for _, i := range s.RowsOf(triplets.Train) {
-		if aside[s.Runs[s.Run[i]]] {
-			s.Part[i] = triplets.Calibration
-		}
-	}
-
-	return nil
 }

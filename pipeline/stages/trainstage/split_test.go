@@ -1,16 +1,22 @@
 package trainstage
 
 import (
+	"context"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
+	"doubletake/ingest/condition"
+	"doubletake/internal/must"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/stages/stagetest"
 	"doubletake/pipeline/table"
+	"doubletake/train/holdout"
+	"doubletake/train/honest"
 	"doubletake/train/triplets"
 )
 
@@ -33,9 +39,7 @@ func splitBy(t *testing.T, tab *table.Table, train, rule string) (triplets.Set, 
 	text := strings.Replace(train, "{rpm: 1}", rule, 1)
 	b := stagetest.New(t, text, tab)
 	set, err := Triplets(b.Experiment, tab)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	return Split(b.Experiment, set, tab, b.Train.Splits[0])
 }
@@ -77,9 +81,7 @@ func TestSplitRules(t *testing.T) {
 			t.Errorf("%s: rows %v are held out, expected %v", c.rule, got, c.test)
 		}
 
-		if n := len(set.RowsOf(triplets.Train)); n != 6-len(c.test) {
-			t.Errorf("%s: %d rows of training", c.rule, n)
-		}
+		must.Equal(t, len(set.RowsOf(triplets.Train)), 6-len(c.test), "%s: rows of training", c.rule)
 	}
 }
 
@@ -95,14 +97,10 @@ d   d#1       1200       40      44
 e   e#1       3008       50      55`)
 	b := stagetest.New(t, "{inputs: [rpm], splits: {s: {test: {rpm: 2999}}}}", tab)
 	b.Ingest.Within = []config.NamedString{{Name: "rpm", Value: "0.5 %"}}
-	if err := (plan.Points{}).AddSetPoints(b.Ingest.Within, tab); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, (plan.Points{}).AddSetPoints(b.Ingest.Within, tab))
 
 	set, err := Triplets(b.Experiment, tab)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	if set, err = Split(b.Experiment, set, tab, b.Train.Splits[0]); err != nil {
 		t.Fatal(err)
@@ -117,28 +115,21 @@ e   e#1       3008       50      55`)
 	}
 
 	z, err := coordinates(tab, "rpm", nil)
-	if err != nil || !slices.Equal(z, set.SetPoints) {
-		t.Errorf("groups at %v, %v", z, err)
-	}
+	must.Not(t, err != nil || !slices.Equal(z, set.SetPoints), "groups at %v, %v", z, err)
 }
 
 // A random share of the conditions has all rows of its conditions.
 func TestSplitRandom(t *testing.T) {
 	b := stagetest.New(t, "{inputs: [blades], splits: {s: {test: {random: 0.5}}}}", stagetest.Table(rotor))
 	planned, err := Plan(b.Experiment, b.Ing, b.Trip)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	_, set, err := SplitTable(b.Experiment, stagetest.Table(rotor), planned.Splits[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	held, rest := set.Of(triplets.Test).Values(0), set.Of(triplets.Train).Values(0)
-	if len(held) != 2 || len(rest) != 1 || slices.Contains(held, rest[0]) {
-		t.Errorf("%v of 2, 3 and 4 blades are held out, %v trained on", held, rest)
-	}
+	must.Not(t, len(held) != 2 || len(rest) != 1 || slices.Contains(held, rest[0]),
+		"%v of 2, 3 and 4 blades are held out, %v trained on", held, rest)
 }
 
 // The scale is that of the training part alone, y1 and y2 together. Expected by
@@ -147,26 +138,18 @@ func TestSplitRandom(t *testing.T) {
 func TestSplitScale(t *testing.T) {
 	tab := stagetest.Table(rotor)
 	set, err := splitBy(t, tab, rotorTrain, "{blades: {min: 3}}")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
-	if set.Scale.Mean[0] != 28 || math.Abs(set.Scale.Std[0]-math.Sqrt(1042.0/6)) > 1e-12 {
-		t.Errorf("%+v", set.Scale)
-	}
+	must.Not(t, set.Scale.Mean[0] != 28 || math.Abs(set.Scale.Std[0]-math.Sqrt(1042.0/6)) > 1e-12, "%+v", set.Scale)
 
 	own := strings.Replace(rotorTrain, "seeds: 1", "seeds: 1, standardise: false", 1)
 	if set, err = splitBy(t, tab, own, "{blades: {min: 3}}"); err != nil {
 		t.Fatal(err)
 	}
 
-	if set.Scale.Mean[0] != 0 || set.Scale.Std[0] != 1 {
-		t.Errorf("without standardise: %+v", set.Scale)
-	}
+	must.Not(t, set.Scale.Mean[0] != 0 || set.Scale.Std[0] != 1, "without standardise: %+v", set.Scale)
 
-	if !slices.Equal(set.Of(triplets.Test).Y2, []float64{22, 55, 66}) {
-		t.Errorf("the test part has %v", set.Of(triplets.Test).Y2)
-	}
+	must.Equal(t, set.Of(triplets.Test).Y2, []float64{22, 55, 66}, "the test part")
 }
 
 // A split with an empty side is an error at its place, with the values to choose
@@ -181,9 +164,7 @@ func TestSplitEmptySide(t *testing.T) {
 		{"{blades: 4, rpm: 1000}", "the test set would be empty\n"},
 	} {
 		_, err := splitBy(t, tab, rotorTrain, c.rule)
-		if err == nil || !strings.Contains(err.Error()+"\n", c.want) {
-			t.Errorf("%s:\n%v\nexpected %q", c.rule, err, c.want)
-		}
+		must.Not(t, err == nil || !strings.Contains(err.Error()+"\n", c.want), "%s:\n%v\nexpected %q", c.rule, err, c.want)
 	}
 
 	var many strings.Builder
@@ -194,87 +175,10 @@ func TestSplitEmptySide(t *testing.T) {
 	}
 
 	_, err := splitBy(t, stagetest.Table(many.String()), rotorTrain, "{rpm: 7}")
-	if err == nil || !strings.Contains(err.Error(), "; rpm lies in 0 … 1200") {
-		t.Error(err)
-	}
+	must.Refuse(t, err, "; rpm lies in 0 … 1200")
 
-	if _, err := splitBy(t, tab, rotorTrain, "{pitch: 7}"); err == nil || !strings.Contains(err.Error(), "pitch") {
-		t.Errorf("a condition that is not in the table: %v", err)
-	}
-}
-
-// Whole runs of the training part are set aside, as many as the share rounded up,
-// in an order of their names' hashes that the experiment's seed changes. The
-// expected order is by a Python implementation of FNV-1a and the mixing of
-// splitmix64: of a, c, d, e, g, h it is c a d e h g with seed 0, g a e h d c with 1.
-func TestCalibrationRuns(t *testing.T) {
-	var text strings.Builder
-	text.WriteString("run recording rpm[1/min] blades y_1[dB] y_2[dB]\n")
-
-	for _, r := range "abcdefgh" {
-		blades := 2
-		if r == 'b' || r == 'f' {
-			blades = 3
-		}
-
-		for k := range 3 {
-			fmt.Fprintf(&text, "%c %c#%d %d %d %d %d\n", r, r, k, 1000*k, blades, r, r+1)
-		}
-	}
-
-	tab := stagetest.Table(text.String())
-	for _, c := range []struct {
-		share float64
-		seed  int
-		want  string
-	}{
-		{0, 0, ""}, {0.01, 0, "c"}, {0.3, 0, "ac"}, {0.5, 0, "acd"}, {0.5, 1, "aeg"},
-	} {
-		settings := fmt.Sprintf("seeds: 1, seed: %d, calibration: %g", c.seed, c.share)
-		section := strings.Replace(rotorTrain, "seeds: 1", settings, 1)
-		set, err := splitBy(t, tab, section, "{blades: 3}")
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		rows := map[string]int{}
-		for _, i := range set.RowsOf(triplets.Calibration) {
-			rows[set.Runs[set.Run[i]]]++
-		}
-
-		var got []string
-		for r, n := range rows {
-			got = append(got, r)
-			if n != 3 {
-				t.Errorf("%g: %d of 3 rows of run %s are set aside", c.share, n, r)
-			}
-		}
-
-		slices.Sort(got)
-
-		if strings.Join(got, "") != c.want {
-			t.Errorf("share %g, seed %d: runs %v, expected %s", c.share, c.seed, got, c.want)
-		}
-
-		if n := len(set.RowsOf(triplets.Test)); n != 6 {
-			t.Errorf("share %g: %d rows of 6 are held out", c.share, n)
-		}
-
-		// The scale is that of the rows trained on.
-		train := set.Of(triplets.Train)
-		if want := triplets.ScaleOf(1, train.Y1, train.Y2); set.Scale.Mean[0] != want.Mean[0] {
-			t.Errorf("share %g: mean %g, expected %g", c.share, set.Scale.Mean[0], want.Mean[0])
-		}
-	}
-
-	// Of one run nothing remains.
-	section := strings.Replace(rotorTrain, "seeds: 1", "seeds: 1, calibration: 0.5", 1)
-	_, err := splitBy(t, stagetest.Table(rotor), section, "{rpm: {min: 2000}}")
-
-	want := "experiments.x.train.calibration: 0.5 of the 1 training runs leaves none"
-	if err == nil || !strings.Contains(err.Error(), want) {
-		t.Error(err)
-	}
+	_, err = splitBy(t, tab, rotorTrain, "{pitch: 7}")
+	must.Refuse(t, err, "pitch")
 }
 
 // The outcomes are all pairs of columns, or those that the experiment names.
@@ -299,9 +203,7 @@ b   b         2   20        21        3         4`)
 		b := stagetest.New(t, "{inputs: [rpm]"+c.outcomes+", splits: {s: {test: {rpm: 1}}}}", tab)
 		set, err := Triplets(b.Experiment, tab)
 		if c.fault != "" {
-			if err == nil || !strings.Contains(err.Error(), c.fault) {
-				t.Errorf("%v\nexpected %s", err, c.fault)
-			}
+			must.Not(t, err == nil || !strings.Contains(err.Error(), c.fault), "%v\nexpected %s", err, c.fault)
 			continue
 		}
 
@@ -309,9 +211,7 @@ b   b         2   20        21        3         4`)
 			t.Errorf("outcomes%s: %v, %v, %v", c.outcomes, set.OutcomeNames(), set.Y2, err)
 		}
 
-		if set.Outcomes[0].Unit != "N" || set.Couples {
-			t.Errorf("%+v, couples %v", set.Outcomes, set.Couples)
-		}
+		must.Not(t, set.Outcomes[0].Unit != "N" || set.Couples, "%+v, couples %v", set.Outcomes, set.Couples)
 	}
 
 	b := stagetest.New(t, "{inputs: [rpm], splits: {s: {test: {rpm: 1}}}}", tab)
@@ -333,7 +233,7 @@ func known(t *testing.T, train string, conditions []string, rows ...[]float64) *
 			c[conditions[k]] = v
 		}
 
-		b.Ing.Known = append(b.Ing.Known, c)
+		b.Ing.Known = append(b.Ing.Known, condition.Values{Numbers: c})
 	}
 
 	return b
@@ -359,18 +259,15 @@ func TestCheckSplits(t *testing.T) {
 		{"{inputs: [rpm], splits: {ok: {test: {blades: 3}}, bad: {test: {rpm: 7}}}}", "experiments.x.train.splits.bad"},
 	} {
 		err := checked(known(t, c.train, conditions, rows...))
-		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s:\n%v\nexpected %s", c.train, err, c.want)
-		}
+		must.Not(t, (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want),
+			"%s:\n%v\nexpected %s", c.train, err, c.want)
 	}
 
 	// A condition that only the files state, such as a measured speed, is not judged.
 	b := known(t, "{inputs: [rpm], splits: {s: {test: {blades: 9}}}}", conditions, rows...)
-	delete(b.Ing.Known[2], "blades")
+	delete(b.Ing.Known[2].Numbers, "blades")
 
-	if err := checked(b); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, checked(b))
 
 	if err := checked(known(t, "{inputs: [rpm], splits: {s: {test: {blades: 9}}}}", conditions)); err != nil {
 		t.Error("nothing is known before the files are read:", err)
@@ -387,9 +284,7 @@ func TestCheckBatch(t *testing.T) {
 		t.Error(err)
 	}
 
-	if err := checkBatch(b.Experiment, s, 32); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, checkBatch(b.Experiment, s, 32))
 
 	silent := stagetest.New(t, "{inputs: [rpm], splits: {s: {test: {rpm: 1}}}}", nil)
 	if err := checkBatch(silent.Experiment, s, 5); err != nil {
@@ -398,3 +293,119 @@ func TestCheckBatch(t *testing.T) {
 }
 
 func checked(b *stagetest.Experiment) error { return CheckSplits(b.Experiment, b.Ing, b.Train.Splits) }
+
+// days simulates y at twelve x on four days with an offset each; outcomes of the days named are 1e6.
+func days(spoiled ...string) *table.Table {
+	rng := rand.New(rand.NewPCG(1, 2))
+	var text strings.Builder
+	text.WriteString("run recording x y_1[N] y_2[N]\n")
+
+	for x := range 12 {
+		y := map[string]float64{}
+		names := []string{"Mon", "Tue", "Wed", "Thu"}
+		for k, d := range names {
+			y[d] = float64(x*x+k) + rng.NormFloat64()
+			if slices.Contains(spoiled, d) {
+				y[d] = 1e6
+			}
+		}
+
+		for k, d := range names {
+			fmt.Fprintf(&text, "Day=%s x=%d %d %g %g\n", d, x, x, y[d], y[names[(k+1)%4]])
+		}
+	}
+
+	tab := stagetest.Table(text.String())
+	tab.Columns = append(tab.Columns, table.Column{Name: "Day"})
+	for _, r := range tab.Column("run").Strings {
+		tab.Columns[5].Strings = append(tab.Columns[5].Strings, strings.TrimPrefix(r, "Day="))
+	}
+
+	return tab
+}
+
+// acrossDays is an experiment of such a table, whose repeats are paired across days.
+func acrossDays(t *testing.T, train string, tab *table.Table) *stagetest.Experiment {
+	b := stagetest.New(t, train, tab)
+	b.Ingest.Table.Across = "Day"
+	b.Ing.Labels, b.Ing.Texts = []string{"Day"}, []string{"Day"}
+
+	return b
+}
+
+// What is trained on without a day does not know its outcomes: set to 1e6, they change no byte.
+func TestDaysThatAreLeftOut(t *testing.T) {
+	const section = "{inputs: [x], seeds: 1, model: {hidden: [8]}, optimizer: {epochs: 5}, " +
+		"estimate: {samples: 4}, compare: [constant, gp], splits: {s: {test: {Day: Mon}}}}"
+
+	content := func(tab *table.Table) (out []string) {
+		b := acrossDays(t, section, tab)
+		_, err := Plan(b.Experiment, b.Ing, b.Trip)
+		must.Do(t, err)
+
+		output, err := b.Run(context.Background(), nil)
+		must.Do(t, err)
+
+		for _, o := range [][2]string{
+			{TrainID(b.Experiment, "s", 0), "model.json"},
+			{MethodID(b.Experiment, "s", "constant", 0), MethodArrow},
+			{MethodID(b.Experiment, "s", "gp", 0), MethodArrow},
+		} {
+			text := must.Read(t, output(o[0], o[1]))
+
+			out = append(out, string(text))
+		}
+
+		return out
+	}
+
+	must.Not(t, !slices.Equal(content(days()), content(days("Mon"))), "outcomes of the held-out day are known")
+}
+
+// A group that is left out in turn lends no second values, neither to what is trained without it nor to its
+// own judgement, nor does a day that an inner split leaves aside. The rest is paired across days.
+func TestDaysThatAreLeftOutInTurn(t *testing.T) {
+	b := acrossDays(t, "{inputs: [x], seeds: 1, splits: {s: {test: {Day: Mon}}}}", days("Tue"))
+	tab, set, err := SplitTable(b.Experiment, days("Tue"), b.Train.Splits[0])
+	must.Do(t, err)
+
+	z, err := coordinates(tab, "Day", holdout.Distinct(tab.Column("Day").Strings))
+	must.Do(t, err)
+
+	spoiled := func(v []float64) (n int) {
+		for _, y := range v {
+			if y == 1e6 {
+				n++
+			}
+		}
+
+		return n
+	}
+
+	l := honest.Learner{Settings: honest.Settings(b.Train.Honest), Condition: "Day"}
+	l.Labels = true
+	g := l.Grouping(z)
+	set.Group = g.Of
+	test := make([]bool, set.N)
+	for _, i := range set.RowsOf(triplets.Test) {
+		test[i] = true
+	}
+
+	var seen []int
+	_, held := g.LeaveOneOut(test)
+	for _, h := range held {
+		data := set.Select(h.Rest)
+		seen = append(seen, spoiled(data.Y1), spoiled(data.Y2))
+		must.Not(t, slices.Equal(data.Y1, data.Y2), "the others are not paired across days")
+	}
+
+	if want := []int{12, 12, 0, 0, 12, 12}; !slices.Equal(seen, want) { // without Thu, Tue, Wed
+		t.Errorf("outcomes of Tue in trainings without Thu, Tue and Wed, first and second: %v, want %v", seen, want)
+	}
+
+	inner := config.Split{Name: "inner", Without: holdout.Labels("Day", "Tue"), Test: holdout.Values("x", 3)}
+	_, set, err = SplitTable(b.Experiment, days("Tue"), inner)
+	must.Do(t, err)
+
+	must.Not(t, spoiled(set.Y2) > 0, "a day that takes no part lends second values")
+}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"doubletake/internal/lists"
 	"doubletake/pipeline/kv"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/table"
@@ -18,11 +19,9 @@ import (
 
 // Outputs of the stage's tasks that other stages read.
 const (
-	MethodArrow     = "method.arrow"
-	TimingJSON      = "timing.json"      // how long it took; its digest is fixed, because it is no result
-	FlagsJSON       = "diagnostics.json" // identities of the theory that a model violates
-	CalibrationJSON = "calibration.json"
-	HeldOutLoss     = "held_out_loss" // a column of history.arrow, where something is held out
+	MethodArrow = "method.arrow"
+	FlagsJSON   = "diagnostics.json" // identities of the theory that a model violates
+	HeldOutLoss = "held_out_loss"    // a column of history.arrow, where something is held out
 )
 
 func historyTable(history []train.Epoch) *table.Table {
@@ -35,20 +34,16 @@ func historyTable(history []train.Epoch) *table.Table {
 		plan.Cell(t, "learning_rate", "", "step size of the epoch's last step", e.LearningRate)
 
 		if judged {
+			if !e.Judged {
+				e.HeldOut = math.NaN()
+			}
+
 			plan.Cell(t, HeldOutLoss, "", "mean loss of held-out triplets after the epoch, without dropout; no part in training",
-				judgedLoss(e))
+				e.HeldOut)
 		}
 	}
 
 	return t
-}
-
-// judgedLoss is the held-out loss, NaN where it was not taken.
-func judgedLoss(e train.Epoch) float64 {
-	if !e.Judged {
-		return math.NaN()
-	}
-	return e.HeldOut
 }
 
 // predictionTable returns the triplets with the model's answers, in the outcomes'
@@ -56,33 +51,12 @@ func judgedLoss(e train.Epoch) float64 {
 func predictionTable(trip *table.Table, s triplets.Set, est *train.Estimates) *table.Table {
 	t := &table.Table{Columns: append([]table.Column(nil), trip.Columns...)}
 
-	parts := table.Column{Name: "set", Description: "train or test: whether the model was trained on the row; " +
-		"calibration: set aside to recalibrate"}
-	for _, p := range s.Part {
-		parts.Strings = append(parts.Strings, p.String())
-	}
-
+	parts := table.Column{Name: "set", Description: "train or test: whether the model was trained on the row"}
+	parts.Strings = lists.Each(s.Part, triplets.Part.String)
 	t.Columns = append(t.Columns, parts)
-
-	rows := est.Own(s.Scale).Rows(s.Condition, s.Out)
-	for k, o := range s.Outcomes {
-		for _, c := range triplets.AnswerColumns {
-			column := table.Column{Name: o.Name + c.Suffix, Unit: o.Unit, Description: c.Description}
-			if c.Square {
-				column.Unit = squared(o.Unit)
-			}
-
-			plan.AddColumn(t, column, *c.Field(&rows), s.Out, k)
-		}
-	}
-
+	addAnswers(t, s, triplets.AnswerColumns, est.Own(s.Scale).Rows(s.Condition, s.Out))
 	list := func(v []float64) string {
-		text := make([]string, len(v))
-		for i, x := range v {
-			text[i] = strconv.FormatFloat(x, 'g', -1, 64)
-		}
-
-		return strings.Join(text, ",")
+		return strings.Join(lists.Each(v, func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }), ",")
 	}
 
 	t.Meta = []kv.Pair{
@@ -98,43 +72,57 @@ func predictionTable(trip *table.Table, s triplets.Set, est *train.Estimates) *t
 	return t
 }
 
+// addAnswers adds columns of answers, which are in the outcomes' own units.
+func addAnswers(t *table.Table, s triplets.Set, columns []triplets.AnswerColumn, a triplets.Answers) {
+	for k, o := range s.Outcomes {
+		for _, c := range columns {
+			column := table.Column{Name: o.Name + c.Suffix, Unit: o.Unit, Description: c.Description}
+			if c.Square {
+				column.Unit = squared(o.Unit)
+			}
+
+			plan.AddColumn(t, column, *c.Field(&a), s.Out, k)
+		}
+	}
+}
+
+// readAnswers reads what addAnswers wrote, n rows.
+func readAnswers(t *table.Table, s triplets.Set, columns []triplets.AnswerColumn, n int, rows string) (
+	a triplets.Answers, err error,
+) {
+	for _, c := range columns {
+		v, failed := plan.Matrix(t, s.OutcomeNames(), c.Suffix)
+		*c.Field(&a), err = v, errors.Join(err, failed)
+	}
+
+	if t.Rows() != n {
+		err = errors.Join(err, fmt.Errorf("expected %d %s, found %d", n, rows, t.Rows()))
+	}
+
+	return a, err
+}
+
 // ReadPredictions reads the answers that predictionTable wrote, one row for each
 // triplet, in the outcomes' own units.
 func ReadPredictions(t *table.Table, s triplets.Set) (triplets.Answers, error) {
-	var a triplets.Answers
-
-	var errs []error
-	for _, c := range triplets.AnswerColumns {
-		v, err := plan.Matrix(t, s.OutcomeNames(), c.Suffix)
-		*c.Field(&a) = v
-		errs = append(errs, err)
-	}
-
-	if t.Rows() != s.N {
-		errs = append(errs, fmt.Errorf("expected %d rows, found %d", s.N, t.Rows()))
-	}
-
-	if err := errors.Join(errs...); err != nil {
+	a, err := readAnswers(t, s, triplets.AnswerColumns, s.N, "rows")
+	if err != nil {
 		return a, fmt.Errorf("read predictions: %w", err)
 	}
 
 	return a, nil
 }
 
-// methodColumns are the columns of a method's table, per outcome.
-var methodColumns = []struct {
-	suffix, description string
-	square              bool
-	of                  func(*baseline.Prediction) *[]float64
-}{
-	{"_mu", "mean", false, func(p *baseline.Prediction) *[]float64 { return &p.Mu }},
+// methodColumns are the columns of a method's table, per outcome; its v̂ is Cov.
+var methodColumns = []triplets.AnswerColumn{
+	{Suffix: "_mu", Description: "mean", Field: func(a *triplets.Answers) *[]float64 { return &a.Mu }},
 	{
-		"_var", "variance of one measurement, everything included", true,
-		func(p *baseline.Prediction) *[]float64 { return &p.Total },
+		Suffix: "_var", Square: true, Description: "variance of one measurement, everything included",
+		Field: func(a *triplets.Answers) *[]float64 { return &a.Var },
 	},
 	{
-		"_epistemic", "the part of it that is ignorance of the mean", true,
-		func(p *baseline.Prediction) *[]float64 { return &p.Epistemic },
+		Suffix: "_epistemic", Square: true, Description: "the part of it that is ignorance of the mean",
+		Field: func(a *triplets.Answers) *[]float64 { return &a.Cov },
 	},
 }
 
@@ -146,17 +134,7 @@ func methodTable(s triplets.Set, p *baseline.Prediction) *table.Table {
 		plan.AddColumn(t, table.Column{Name: q.Name, Unit: q.Unit, Description: q.Description}, s.Distinct, s.In, k)
 	}
 
-	for k, o := range s.Outcomes {
-		for _, c := range methodColumns {
-			column := table.Column{Name: o.Name + c.suffix, Unit: o.Unit, Description: c.description}
-			if c.square {
-				column.Unit = squared(o.Unit)
-			}
-
-			plan.AddColumn(t, column, *c.of(p), s.Out, k)
-		}
-	}
-
+	addAnswers(t, s, methodColumns, triplets.Answers{Mu: p.Mu, Var: p.Total, Cov: p.Epistemic})
 	if p.Doubt != "" {
 		t.Meta = append(t.Meta, kv.Pair{Key: "doubt", Value: p.Doubt})
 	}
@@ -165,21 +143,8 @@ func methodTable(s triplets.Set, p *baseline.Prediction) *table.Table {
 }
 
 // ReadMethod reads what methodTable wrote.
-func ReadMethod(t *table.Table, s triplets.Set) (*baseline.Prediction, error) {
-	p := &baseline.Prediction{N: t.Rows(), Out: s.Out, Doubt: t.Get("doubt")}
-
-	var errs []error
-	for _, c := range methodColumns {
-		v, err := plan.Matrix(t, s.OutcomeNames(), c.suffix)
-		*c.of(p) = v
-		errs = append(errs, err)
-	}
-
-	if p.N != s.Conditions() {
-		errs = append(errs, fmt.Errorf("expected %d conditions, found %d", s.Conditions(), p.N))
-	}
-
-	return p, errors.Join(errs...)
+func ReadMethod(t *table.Table, s triplets.Set) (triplets.Answers, error) {
+	return readAnswers(t, s, methodColumns, s.Conditions(), "conditions")
 }
 
 // squared is the unit of a variance.

@@ -5,7 +5,6 @@
 package trainstage
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,8 +14,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
+	"doubletake/dsp"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/kv"
@@ -44,6 +43,8 @@ type Result struct {
 	Splits []config.Split            // with each value of those that hold one out after the other, and those asked for
 	Inner  map[string][]config.Split // by split, those by which a variant is selected; none without a sweep's select
 	Fits   []bool                    // which of the splits asked for are about the experiment
+
+	*planner // of the tasks
 }
 
 // planner adds the tasks of one experiment.
@@ -54,18 +55,20 @@ type planner struct {
 	all  reads     // settings of every training
 	cfg  []kv.Pair // of these
 
-	prior scale.Prior // of the scale of new groups, where it is a file
+	prior    scale.Prior // of the scale of new groups, where it is a file
+	numbered []string    // inputs whose values are things
 }
 
 // Plan adds a task per split and seed, and the tasks of the methods compared. Splits asked for
 // are in addition to those of the configuration, where the experiment has their conditions.
 func Plan(exp plan.Experiment, ing ingeststage.Result, trip dspstage.Result) (Result, error) {
-	out := Result{Splits: exp.Train.Splits, Inner: map[string][]config.Split{}, Fits: make([]bool, len(exp.Asked))}
+	pl := &planner{exp: exp, ing: ing, trip: trip}
+	out := Result{
+		Splits: exp.Train.Splits, Inner: map[string][]config.Split{}, Fits: make([]bool, len(exp.Asked)), planner: pl,
+	}
 	if len(exp.Train.Inputs) == 0 {
 		return out, nil
 	}
-
-	pl := &planner{exp: exp, ing: ing, trip: trip}
 
 	var err error
 	if out.Splits, err = pl.expand(exp.Train.Splits, false); err != nil {
@@ -83,14 +86,12 @@ func Plan(exp plan.Experiment, ing ingeststage.Result, trip dspstage.Result) (Re
 		return out, err
 	}
 
-	pl.all = readsOf(pl.exp)
-	pl.cfg = pl.all.settings()
-	if ing.Outcomes != nil {
-		if _, err := Events(pl.exp, ing.Outcomes); err != nil {
-			return out, err
-		}
+	if pl.numbered, err = pl.numberedThings(); err != nil {
+		return out, err
 	}
 
+	pl.all = readsOf(pl.exp)
+	pl.cfg = pl.all.settings()
 	left, err := pl.planLeftOut()
 	if err != nil {
 		return out, err
@@ -105,17 +106,12 @@ func Plan(exp plan.Experiment, ing ingeststage.Result, trip dspstage.Result) (Re
 		out.Inner[s.Name] = inner
 		for _, s := range append(slices.Clone(inner), s) {
 			for k := range exp.Train.Seeds {
-				pl.stopTask(s, k)
 				pl.trainTask(s, k)
 			}
 		}
 
 		if !s.Final() { // else there are no held-out values to compare methods on
 			pl.methods(s)
-
-			for k := range exp.Train.Seeds {
-				pl.crossTask(pl.cfg, s, "pair", k)
-			}
 		}
 
 		pl.honestTask(s, left[s.Name])
@@ -166,24 +162,19 @@ func (pl *planner) trainTask(s config.Split, k int) {
 		local = append(local, kv.Pair{Key: "train.splits." + s.Name + ".without", Value: s.Without.String()})
 	}
 
-	if tr.Calibration.Share > 0 {
-		// The kinds learned; without calibration this is not part of the key.
-		local = append(local, kv.Pair{Key: "calibration", Value: strings.Join(score.Kinds(), ", ")})
+	// The card states what the triplets' values do not.
+	kind := append(pl.stated(nil), kv.Pair{Key: "pairs", Value: pl.ing.PairKind})
+	kind = append(kind, pl.ing.Points.Settings(pl.exp.Ingest.Within)...)
+	if s.Final() {
+		kind = append(kind, kv.Pair{Key: "record of splits", Value: strings.Join(record(pl.exp), ",")})
 	}
 
-	// The card states what the triplets' values do not.
-	kind := []kv.Pair{{Key: "kind of data", Value: pl.exp.Ingest.Data}, {Key: "pairs", Value: pl.ing.PairKind}}
-	kind = append(kind, pl.ing.Points.Settings(pl.exp.Ingest.Within)...)
 	t := pl.exp.Add(&engine.Task{
 		ID: TrainID(pl.exp, s.Name, k), Stage: "train", Split: s.Name, Version: version, Config: pl.cfg,
-		Local: slices.Concat(local, kind), Deps: append([]engine.Dep{dep}, stopDeps(pl.exp, s, k)...), Weight: pl.weight(),
+		Local: slices.Concat(local, kind), Deps: []engine.Dep{dep}, Weight: pl.weight(),
 	})
 
 	outputs := []string{"model.json", cardJSON, FlagsJSON, "history.arrow", "predictions.arrow"}
-	if tr.Calibration.Share > 0 {
-		outputs = append(outputs, CalibrationJSON)
-	}
-
 	if s.Without != nil {
 		outputs, t.Split = nil, s.Outer()
 	}
@@ -203,28 +194,18 @@ func (pl *planner) trainTask(s config.Split, k int) {
 			return err
 		}
 
-		start := time.Now()
+		c := network(pl.exp, seed)
 
-		c, err := stopped(pl.exp, j, s, k, network(pl.exp, seed))
-		if err != nil {
-			return err
-		}
-
-		model, history, err := fit(ctx, j, data, c, observed(j, set, cmp.Or(c.Stop, c.Epochs), pl.exp.Ingest.Data))
+		model, history, err := train.FitWith(ctx, data, c, observed(set, c.Epochs))
 		if err != nil {
 			return fitError(pl.exp, s, fmt.Errorf("train: %w", err))
 		}
 
-		fitted := time.Now()
 		o := tr.Estimate
 		o.Seed = estimateSeed(pl.exp, k)
 		est, err := model.Estimate(ctx, set.Distinct, o)
 		if err != nil {
 			return fmt.Errorf("estimate covariance: %w", err)
-		}
-
-		if err := writeTiming(j, fitted.Sub(start), time.Since(fitted)); err != nil {
-			return err
 		}
 
 		if err := writeFlags(j.Output(FlagsJSON), diagnose(set, est)); err != nil {
@@ -234,17 +215,6 @@ func (pl *planner) trainTask(s config.Split, k int) {
 		about := card(pl.exp, pl.ing.PairKind, set, s, k, plan.Digest(pl.cfg, local), est)
 		if err := plan.WriteJSON(j, cardJSON, about); err != nil {
 			return err
-		}
-
-		if tr.Calibration.Share > 0 {
-			r, err := recalibrate(set, est)
-			if err != nil {
-				return err
-			}
-
-			if err := plan.WriteJSON(j, CalibrationJSON, r); err != nil {
-				return err
-			}
 		}
 
 		if err := plan.WriteJSON(j, "model.json", model); err != nil {
@@ -289,6 +259,17 @@ func readGroups(exp plan.Experiment, j *engine.Job, dep engine.Dep, s config.Spl
 
 	if c := t.Column(l.Condition); l.Names == nil && c != nil && c.Strings != nil {
 		l.Names = holdout.Distinct(c.Strings)
+	}
+
+	l.Offsets = slices.Clone(l.Offsets)
+	for k, o := range l.Offsets {
+		if o.Name == l.Condition {
+			continue // the names are the groups'
+		}
+
+		if l.Offsets[k].Of, err = t.Strings(o.Name); err != nil {
+			return set, nil, fmt.Errorf("read triplets: %w", err)
+		}
 	}
 
 	z, err := coordinates(t, l.Condition, l.Names)
@@ -354,23 +335,22 @@ func constantInput(exp plan.Experiment, s config.Split, input string, value floa
 		"nothing can be learned from it; take it out of the inputs or hold out something else", input, value, s.Name)
 }
 
+// stated adds to the key of a task what its metadata states and it does not read.
+func (pl *planner) stated(local []kv.Pair) []kv.Pair {
+	if db := pl.exp.DSP.EmergenceDB; db != dsp.DefaultSettings().EmergenceDB { // in the descriptions of columns
+		local = append(slices.Clone(local), plan.Only("dsp", plan.Settings("dsp", pl.exp.DSP), "emergence_db")...)
+	}
+
+	return slices.Concat(local, plan.Stated(pl.exp.Meta()), plan.Settings("ingest", struct {
+		Derive []config.NamedString `key:"derive"` // likewise
+	}{pl.exp.Ingest.Derive}))
+}
+
 // provenance is the metadata of what one training writes.
 func provenance(exp plan.Experiment, s config.Split, k int, cfg, local []kv.Pair) []kv.Pair {
 	return append(exp.Meta(cfg, local),
 		kv.Pair{Key: "split", Value: s.Name}, kv.Pair{Key: "held_out", Value: s.Test.String()},
 		kv.Pair{Key: "seed", Value: strconv.Itoa(k)}, kv.Pair{Key: "kernels", Value: exp.Program.Kernels})
-}
-
-// recalibrate learns from the runs set aside, in standardised units.
-func recalibrate(s triplets.Set, est *train.Estimates) (*score.Recalibration, error) {
-	part := s.Of(triplets.Calibration).Standardised()
-	set := score.Set{Set: part, Answers: est.Rows(part.Condition, s.Out)}
-	r, err := score.Recalibrate(set, set.Var, set.Cov)
-	if err != nil {
-		return nil, fmt.Errorf("calibrate: %w", err)
-	}
-
-	return r, nil
 }
 
 // SeedFlags are the diagnostics of one model on one split.
@@ -399,15 +379,4 @@ func writeFlags(path string, f SeedFlags) error {
 	}
 
 	return nil
-}
-
-// Timing is how long a method took, in seconds of wall clock.
-type Timing struct {
-	Fit     float64 `json:"fit_s"`
-	Predict float64 `json:"predict_s"`
-}
-
-func writeTiming(j *engine.Job, fit, predict time.Duration) error {
-	j.SetDigest(TimingJSON, "not a result")
-	return plan.WriteJSON(j, TimingJSON, Timing{fit.Seconds(), predict.Seconds()})
 }

@@ -5,8 +5,6 @@ package tabletest
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
-	"strings"
 
 	"doubletake/pipeline/kv"
 	"doubletake/pipeline/table"
@@ -59,23 +57,4 @@ func Tables() map[string]*table.Table {
 		}},
 		"long": {Columns: []table.Column{{Name: "x", Floats: long}, {Name: "run", Strings: names}}},
 	}
-}
-
-// Pairs simulates pairs of the forces of a wing, and of the levels of a rotor, as CSV.
-func Pairs(rng *rand.Rand) (wing, rotor string) {
-	var w, r strings.Builder
-	w.WriteString("run,alpha_deg,u_m_s,lift_1,lift_2,drag_1,drag_2\n")
-	r.WriteString("run,blades,rpm,bpf1_db_1,bpf1_db_2,bpf2_db_1,bpf2_db_2\n")
-
-	for i := range 80 {
-		a, u := float64(i%8), 10+4*float64(i/8%5)
-		lift, drag := 0.01*u*u*(0.1+0.1*a), 0.01*u*u*(0.02+0.01*a*a)
-		fmt.Fprintf(&w, "r%d,%g,%g,%g,%g,%g,%g\n", i, a, u, lift+0.1*rng.NormFloat64(), lift+0.1*rng.NormFloat64(),
-			drag+0.05*rng.NormFloat64(), drag+0.05*rng.NormFloat64())
-		n, rpm := 2+float64(i%5), 3000+500*float64(i/5%7)
-		level := func(m float64) float64 { return 60 + 50*math.Log10(rpm/3000) - 3*m*n + rng.NormFloat64() }
-		fmt.Fprintf(&r, "r%d,%g,%g,%g,%g,%g,%g\n", i, n, rpm, level(1), level(1), level(2), level(2))
-	}
-
-	return w.String(), r.String()
 }

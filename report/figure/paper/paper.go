@@ -30,8 +30,8 @@ type canvas interface {
 	text(t text)
 }
 
-// shape is a rectangle, or a circle where r > 0.
-type shape struct{ x, y, w, h, r float64 }
+// shape is a rectangle.
+type shape struct{ x, y, w, h float64 }
 
 // text is one line. It begins, ends or has its middle at x, y on its base line, and
 // runs upwards where it is upright.
@@ -112,11 +112,7 @@ func (p *page) draw(c canvas, e *element, x, y float64, legend bool) error {
 		}
 
 		s := &e.Children[0]
-		if s.XMLName.Local == "circle" {
-			p.clips[e.attr("id")] = shape{x: x + s.number("cx"), y: y + s.number("cy"), r: s.number("r")}
-		} else {
-			p.clips[e.attr("id")] = shape{x + s.number("x"), y + s.number("y"), s.number("width"), s.number("height"), 0}
-		}
+		p.clips[e.attr("id")] = shape{x + s.number("x"), y + s.number("y"), s.number("width"), s.number("height")}
 
 		return nil
 

@@ -14,22 +14,20 @@ import (
 	"strings"
 	"testing"
 
+	"doubletake/internal/must"
 	"doubletake/report/figure"
 )
 
-// small is a figure of 84 mm with a cell of known place and colour, a line that leaves
+// small is a figure of 84 mm with areas of known place and colour, a line that leaves
 // the panel, and letters that the font has and has not.
 func small() *figure.Figure {
 	return &figure.Figure{
 		ID: "f", Title: "Simulated data, small", Note: "Simulated data.", Width: Width(84),
 		Panels: []figure.Panel{{
-			Title: "√C ≤ 0, 10⁻⁹", X: figure.Axis{Label: "θ (deg)", Min: 0, Max: 2}, ZLabel: "σ² L₁", ZMax: 7, Height: 100,
-			Y: figure.Axis{Label: "y", Min: 0, Max: 1},
+			Title: "√C ≤ 0, 10⁻⁹", X: figure.Axis{Label: "θ (deg)", Min: 0, Max: 2}, Height: 100,
+			Y: figure.Axis{Label: "σ² L₁", Min: 0, Max: 1},
 			Marks: []figure.Mark{
-				{
-					Kind: figure.Cells, Name: "c", Quiet: true, None: "none", X: []float64{0.5, 1.5}, Y: []float64{0.5, 0.5},
-					Z: []float64{7, math.NaN()}, DX: 1, DY: 1,
-				},
+				{Kind: figure.Band, Name: "t", Class: "total", X: []float64{0, 1}, Lo: []float64{0, 0}, Hi: []float64{1, 1}},
 				{Kind: figure.Line, Name: "l", Class: "mean", X: []float64{0, 2}, Y: []float64{-3, 4}},
 				{Kind: figure.Band, Name: "b", Class: "floor", X: []float64{0, 1}, Lo: []float64{0, 0}, Hi: []float64{1, 0}},
 			},
@@ -39,9 +37,7 @@ func small() *figure.Figure {
 
 // A width in mm and 8 pt for 11 px: 84 mm are 238.11 pt or 327.40 px.
 func TestWidth(t *testing.T) {
-	if w := Width(84); math.Abs(w-84/25.4*72*11/8) > 1e-9 {
-		t.Errorf("%g px", w)
-	}
+	must.Near(t, Width(84), 84/25.4*72*11/8, 1e-9, "px")
 }
 
 // streams are the decompressed streams of a PDF.
@@ -55,9 +51,7 @@ func streams(t *testing.T, pdf []byte) (out []string) {
 		}
 
 		b, err := io.ReadAll(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		out = append(out, string(b))
 	}
@@ -70,9 +64,7 @@ func streams(t *testing.T, pdf []byte) (out []string) {
 // same every time.
 func TestPDF(t *testing.T) {
 	b, err := PDF(small())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	for range 3 {
 		if again, err := PDF(small()); err != nil || !bytes.Equal(b, again) {
@@ -81,19 +73,13 @@ func TestPDF(t *testing.T) {
 	}
 
 	box := regexp.MustCompile(`/MediaBox \[0 0 ([\d.]+) ([\d.]+)\]`).FindSubmatch(b)
-	if box == nil || string(box[1]) != "238.11" {
-		t.Errorf("page %s", box)
-	}
+	must.Not(t, box == nil || string(box[1]) != "238.11", "page %s", box)
 
 	for _, d := range regexp.MustCompile(`/(?:CreationDate|ModDate) \(([^)]*)\)`).FindAllSubmatch(b, -1) {
-		if !strings.HasPrefix(string(d[1]), "D:19700101") {
-			t.Errorf("dated %s", d[1])
-		}
+		must.Not(t, !strings.HasPrefix(string(d[1]), "D:19700101"), "dated %s", d[1])
 	}
 
-	if n := bytes.Count(b, []byte("/FontFile2")); n != 2 {
-		t.Errorf("%d fonts in it", n)
-	}
+	must.Equal(t, bytes.Count(b, []byte("/FontFile2")), 2, "fonts in it")
 
 	page := streams(t, b)[0]
 
@@ -102,9 +88,7 @@ func TestPDF(t *testing.T) {
 		sizes[m[1]]++
 	}
 
-	if len(sizes) != 2 || sizes["8.00"] < 8 || sizes["5.44"] != 3 {
-		t.Errorf("sizes of text %v", sizes)
-	}
+	must.Not(t, len(sizes) != 2 || sizes["8.00"] < 8 || sizes["5.44"] != 3, "sizes of text %v", sizes)
 
 	if n := strings.Count(page, "W n"); n != 2 { // below the grid, and above it
 		t.Errorf("clipped %d times", n)
@@ -119,14 +103,10 @@ func TestPDF(t *testing.T) {
 // colours of the palette at places worked out by hand, and nothing outside the panel.
 func TestPNG(t *testing.T) {
 	b, err := PNG(small(), 300)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	i, err := png.Decode(bytes.NewReader(b))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	if w := i.Bounds().Dx(); w != 992 { // 84 mm/25.4·300 = 992.1
 		t.Errorf("%d dots wide", w)
@@ -144,9 +124,8 @@ func TestPNG(t *testing.T) {
 		FindStringSubmatch(svg)
 
 	shift := regexp.MustCompile(`class="panel" transform="translate\(0 ([\d.]+)\)`).FindStringSubmatch(svg)
-	if _, err := fmt.Sscan(strings.Join(append(m[1:], shift[1]), " "), &x0, &x1, &y0, &y1, &top); err != nil {
-		t.Fatal(err)
-	}
+	_, err = fmt.Sscan(strings.Join(append(m[1:], shift[1]), " "), &x0, &x1, &y0, &y1, &top)
+	must.Do(t, err)
 
 	dot := func(x, y float64) color.RGBA {
 		k := 300.0 / 72 * 8 / 11
@@ -154,18 +133,16 @@ func TestPNG(t *testing.T) {
 		return color.RGBA{uint8(r >> 8), uint8(g >> 8), uint8(b >> 8), uint8(a >> 8)}
 	}
 
-	if c := dot(0.25, 0.9); c != (color.RGBA{0x53, 0x1c, 0x4c, 0xff}) { // the darkest class
-		t.Errorf("the cell is %v", c)
+	if c := dot(0.25, 0.9); c != (color.RGBA{0xbc, 0xd3, 0xe6, 0xff}) { // of total
+		t.Errorf("the lower band is %v", c)
 	}
 
-	// The band is the floor's #00735c at 22 % on the cell: 0x4c·0.78 + 0x5c·0.22 = 79.5.
-	if c := dot(0.1, 0.3); math.Abs(float64(c.B)-79.5) > 1.5 || c.R > 0x46 {
-		t.Errorf("the band is %v", c)
+	// The floor's #00735c at 22 % on it: 0xe6·0.78 + 0x5c·0.22 = 199.6, 0xbc·0.78 = 146.6.
+	if c := dot(0.1, 0.3); math.Abs(float64(c.B)-199.6) > 1.5 || math.Abs(float64(c.R)-146.6) > 1.5 {
+		t.Errorf("the upper band is %v", c)
 	}
 
-	if c := dot(0.05, 1.06); c != (color.RGBA{255, 255, 255, 255}) {
-		t.Errorf("above the panel is %v", c)
-	}
+	must.Equal(t, dot(0.05, 1.06), (color.RGBA{255, 255, 255, 255}), "above the panel")
 
 	if again, err := PNG(small(), 300); err != nil || !bytes.Equal(b, again) {
 		t.Error("two pictures of one figure differ")
@@ -179,14 +156,10 @@ func TestPNG(t *testing.T) {
 // Letters have ink: 2 mm of a text at its place is darker than paper, upright ones too.
 func TestLetters(t *testing.T) {
 	b, err := PNG(small(), 200)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	i, err := png.Decode(bytes.NewReader(b))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	k := 200.0 / 72 * 8 / 11
 	ink := func(r image.Rectangle) (n int) {
@@ -217,9 +190,7 @@ func TestLetters(t *testing.T) {
 // of a quarter circle as a cubic, 0.027 %. A half circle ends where SVG says.
 func TestArc(t *testing.T) {
 	var s segments
-	if err := s.parse("M-10 0a10 10 0 1 0 20 0a10 10 0 1 0 -20 0"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.parse("M-10 0a10 10 0 1 0 20 0a10 10 0 1 0 -20 0"))
 
 	from, below := point{-10, 0}, false
 	for _, g := range s.list[1:] {
@@ -228,17 +199,14 @@ func TestArc(t *testing.T) {
 			x := v*v*v*from.x + 3*v*v*u*g.c.x + 3*v*u*u*g.d.x + u*u*u*g.p.x
 
 			y := v*v*v*from.y + 3*v*v*u*g.c.y + 3*v*u*u*g.d.y + u*u*u*g.p.y
-			if r := math.Hypot(x, y); math.Abs(r-10) > 0.003 {
-				t.Errorf("radius %v", r)
-			}
+			must.Near(t, math.Hypot(x, y), 10, 0.003, "radius")
 		}
 
 		from, below = g.p, below || g.p.y > 9.9 // sweep 0 from the left goes down first
 	}
 
-	if len(s.list) != 5 || !below || math.Hypot(from.x+10, from.y) > 1e-9 {
-		t.Errorf("%d pieces, ends at %v", len(s.list), from)
-	}
+	must.Not(t, len(s.list) != 5 || !below || math.Hypot(from.x+10, from.y) > 1e-9, "%d pieces, ends at %v", len(s.list),
+		from)
 
 	for _, bad := range []string{"Q1 2 3 4", "M1", "L a", "M1 2 3"} {
 		if err := new(segments).parse(bad); err == nil {
@@ -247,37 +215,27 @@ func TestArc(t *testing.T) {
 	}
 }
 
-// Every element and command of figure's drawings is known: all kinds of marks, polar
-// panels and names that would be markup.
+// Every element and command of figure's drawings is known: all kinds of marks, and names
+// that would be markup.
 func TestEveryMark(t *testing.T) {
 	x := []float64{-60, 0, 60}
 
-	f := &figure.Figure{ID: "e", Columns: 2, Note: "<x> & y"}
-	for _, polar := range []bool{false, true} {
-		p := figure.Panel{Title: "v̂ \"", Polar: polar, Half: polar, X: figure.Axis{Label: "x"}, Y: figure.Axis{Label: "y"}}
-		for k := figure.Points; k <= figure.Edge; k++ {
-			if polar && (k == figure.Span || k == figure.Rule || k == figure.Steps || k == figure.Cells) {
-				continue
-			}
-
-			for _, shape := range []string{"", "ring", "square", "diamond", "cross"} {
-				p.Marks = append(p.Marks, figure.Mark{
-					Kind: k, Name: fmt.Sprint("k", k, shape), Class: "mean", Shape: shape, Dashed: true, X: x, Y: []float64{1, 2, 3},
-					Lo: []float64{0, 1, math.NaN()}, Hi: []float64{2, 3, math.NaN()}, Z: x, DX: 1, DY: 1, Text: []string{"a", "", "b"},
-				})
-			}
+	p := figure.Panel{Title: "v̂ \"", X: figure.Axis{Label: "x"}, Y: figure.Axis{Label: "y"}}
+	for k := figure.Points; k <= figure.Labels; k++ {
+		for _, shape := range []string{"", "ring", "square", "diamond"} {
+			p.Marks = append(p.Marks, figure.Mark{
+				Kind: k, Name: fmt.Sprint("k", k, shape), Class: "mean", Shape: shape, Dashed: true, X: x, Y: []float64{1, 2, 3},
+				Lo: []float64{0, 1, math.NaN()}, Hi: []float64{2, 3, math.NaN()}, Text: []string{"a", "", "b"},
+			})
 		}
-
-		f.Panels = append(f.Panels, p)
 	}
 
-	if _, err := PDF(f); err != nil {
-		t.Error(err)
-	}
+	f := &figure.Figure{ID: "e", Note: "<x> & y", Panels: []figure.Panel{p}}
+	_, err := PDF(f)
+	must.Do(t, err)
 
-	if _, err := PNG(f, 60); err != nil {
-		t.Error(err)
-	}
+	_, err = PNG(f, 60)
+	must.Do(t, err)
 }
 
 func ExamplePDF() {

@@ -77,7 +77,7 @@ func (s *segments) rect(x, y, w, h float64) {
 
 // arguments of each command that figure writes.
 var arguments = map[byte]int{
-	'M': 2, 'm': 2, 'L': 2, 'l': 2, 'H': 1, 'h': 1, 'V': 1, 'v': 1, 'A': 7, 'a': 7, 'Z': 0, 'z': 0,
+	'M': 2, 'm': 2, 'L': 2, 'l': 2, 'H': 1, 'h': 1, 'V': 1, 'v': 1, 'a': 7, 'Z': 0, 'z': 0,
 }
 
 // parse reads the commands of a path as figure writes them.
@@ -129,54 +129,28 @@ func (s *segments) command(c byte, v [7]float64) {
 		s.add('L', point{at.x, v[0]})
 	case 'v':
 		s.add('L', point{at.x, at.y + v[0]})
-	case 'A':
-		s.arc(v[0], v[3] == 1, v[4] == 1, point{v[5], v[6]})
 	case 'a':
-		s.arc(v[0], v[3] == 1, v[4] == 1, point{at.x + v[5], at.y + v[6]})
+		s.half(point{at.x + v[5], at.y + v[6]})
 	case 'Z', 'z':
 		s.close()
 	}
 }
 
-// arc adds a part of a circle of radius r, by the formulas of SVG 1.1, F.6.5.
-func (s *segments) arc(r float64, large, sweep bool, to point) {
+// half adds the half of a circle that goes left about its middle, as two cubics.
+func (s *segments) half(to point) {
 	from := s.at
-	x, y := (from.x-to.x)/2, (from.y-to.y)/2
-	half := math.Hypot(x, y)
-	if half == 0 {
-		return
-	}
+	middle := point{(from.x + to.x) / 2, (from.y + to.y) / 2}
+	x, y := from.x-middle.x, from.y-middle.y
+	const k = 4.0 / 3 * (math.Sqrt2 - 1) // of a quarter: its end is a radius away from the tangent
 
-	r = math.Max(r, half)
-	f := math.Sqrt(math.Max(0, r*r-half*half)) / half
-	if large == sweep {
-		f = -f
-	}
-
-	cx, cy := f*y, -f*x
-	first, angle := math.Atan2(y-cy, x-cx), 0.0
-	angle = math.Atan2(-y-cy, -x-cx) - first
-	switch {
-	case sweep && angle < 0:
-		angle += 2 * math.Pi
-	case !sweep && angle > 0:
-		angle -= 2 * math.Pi
-	}
-
-	cx, cy = cx+(from.x+to.x)/2, cy+(from.y+to.y)/2
-	n := max(1, math.Ceil(math.Abs(angle)/(math.Pi/2)-1e-9))
-	step := angle / n
-	k := 4.0 / 3 * math.Tan(step/4) * r
-	for i := range int(n) {
-		s0, c0 := math.Sincos(first + float64(i)*step)
-		s1, c1 := math.Sincos(first + float64(i+1)*step)
-		end := point{cx + r*c1, cy + r*s1}
+	for range 2 { // a quarter takes x, y to y, −x
 		s.list = append(s.list, segment{
 			kind: 'C',
-			c:    point{s.x + cx + r*c0 - k*s0, s.y + cy + r*s0 + k*c0},
-			d:    point{s.x + end.x + k*s1, s.y + end.y - k*c1},
-			p:    point{s.x + end.x, s.y + end.y},
+			c:    point{s.x + middle.x + x + k*y, s.y + middle.y + y - k*x},
+			d:    point{s.x + middle.x + y + k*x, s.y + middle.y - x + k*y},
+			p:    point{s.x + middle.x + y, s.y + middle.y - x},
 		})
+		x, y = y, -x
 	}
 
 	s.at = to

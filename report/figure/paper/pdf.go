@@ -57,11 +57,6 @@ type sheet struct{ *fpdf.Fpdf }
 
 func (s sheet) clip(c shape) {
 	const k = pointsPerPx
-	if c.r > 0 {
-		s.ClipCircle(c.x*k, c.y*k, c.r*k, false)
-		return
-	}
-
 	s.ClipRect(c.x*k, c.y*k, c.w*k, c.h*k, false)
 }
 

@@ -2,6 +2,7 @@ package paper
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -45,11 +46,7 @@ func PNG(f *figure.Figure, dpi float64) ([]byte, error) {
 		err = p.draw(c, &p.root, 0, 0, false)
 	}
 
-	if err == nil {
-		err = c.err
-	}
-
-	if err != nil {
+	if err = cmp.Or(err, c.err); err != nil {
 		return nil, fmt.Errorf("draw figure: %w", err)
 	}
 
@@ -110,12 +107,7 @@ func (c *picture) face(bold bool, size float64) font.Face {
 }
 
 func (c *picture) clip(s shape) {
-	if s.r > 0 {
-		c.DrawCircle(s.x*c.k, s.y*c.k, s.r*c.k)
-	} else {
-		c.DrawRectangle(s.x*c.k, s.y*c.k, s.w*c.k, s.h*c.k)
-	}
-
+	c.DrawRectangle(s.x*c.k, s.y*c.k, s.w*c.k, s.h*c.k)
 	c.Clip()
 }
 

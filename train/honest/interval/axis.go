@@ -1,6 +1,7 @@
 package interval
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -29,16 +30,9 @@ type Axis struct {
 // NewAxis returns the axis of the values z (in any order, not empty). unit 0
 // takes their range.
 func NewAxis(z []float64, unit float64) *Axis {
-	v := slices.Clone(z)
-	slices.Sort(v)
-
-	v = slices.Compact(v)
+	v := slices.Compact(slices.Sorted(slices.Values(z)))
 	if unit <= 0 {
-		unit = v[len(v)-1] - v[0]
-	}
-
-	if unit == 0 {
-		unit = 1
+		unit = cmp.Or(v[len(v)-1]-v[0], 1)
 	}
 
 	return &Axis{Values: v, Range: unit}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"doubletake/internal/lists"
 	"doubletake/train/honest/scale"
 	"doubletake/train/numbers"
 	"doubletake/train/score"
@@ -58,15 +59,20 @@ func withHalf(v score.Evidence, half float64) score.Evidence {
 // the evidence. units are those of the outcomes, or nil; amounts writes a range of differences in a unit.
 func (c *Calibration) BeforeWords(units []string, amounts func(unit string, low, high float64) string) string {
 	v := c.Before()
+	text := v.Grade().Words()
 	if c.K == 0 {
-		return v.Grade().Words() + ": no group could be left out"
+		text += ": no group could be left out"
+	} else {
+		text += fmt.Sprintf(": %d of %d groups of %s, each left out in turn, were covered; expected half-width %s, %.2g of "+
+			"the spread", c.LeftOutInside(), c.K, c.Condition, c.widths(v.Half, units, amounts), v.WidthOverSpread)
 	}
 
-	text := fmt.Sprintf("%s: %d of %d groups of %s, each left out in turn, were covered; expected half-width %s, %.2g of "+
-		"the spread", v.Grade().Words(), c.LeftOutInside(), c.K, c.Condition, c.widths(v.Half, units, amounts),
-		v.WidthOverSpread)
 	if n := v.Enough(); n > 0 {
 		text += fmt.Sprintf("; %d such groups would decide", n)
+	}
+
+	if more := c.More(); more != "" {
+		text += "; " + more
 	}
 
 	return text
@@ -75,24 +81,11 @@ func (c *Calibration) BeforeWords(units []string, amounts func(unit string, low,
 // widths are half widths, in deviations of the training outcomes, in the units of these: from
 // the least to the largest of each unit.
 func (c *Calibration) widths(half float64, units []string, amounts func(unit string, low, high float64) string) string {
-	var order, parts []string
-	of := map[string][]float64{}
-	for j, d := range c.Deviation {
-		u := ""
-		if j < len(units) {
-			u = units[j]
-		}
-
-		if of[u] == nil {
-			order = append(order, u)
-		}
-
-		of[u] = append(of[u], half*d)
-	}
-
-	for _, u := range order {
-		parts = append(parts, "± "+amounts(u, slices.Min(of[u]), slices.Max(of[u])))
-	}
+	units = append(slices.Clone(units), slices.Repeat([]string{""}, max(0, len(c.Deviation)-len(units)))...)
+	parts := lists.Each(lists.Alike(units[:len(c.Deviation)]), func(at []int) string {
+		d := lists.Rows(c.Deviation, 1, at)
+		return "± " + amounts(units[at[0]], half*slices.Min(d), half*slices.Max(d))
+	})
 
 	return strings.Join(parts, ", ")
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"doubletake/internal/must"
 	"doubletake/train/honest/interval"
 	"doubletake/train/honest/scale"
 	"doubletake/train/numbers"
@@ -54,9 +55,8 @@ func TestBefore(t *testing.T) {
 		document(t, (&interval.Result{Calibration: c.c}).Document(), "before_measuring", &b)
 
 		words := c.c.BeforeWords(units, amounts)
-		if b.Grade != c.grade || !strings.HasPrefix(words, c.words) || b.Of != c.c.K {
-			t.Errorf("%d groups: %+v, %q, expected %q", c.c.K, b, words, c.words)
-		}
+		must.Not(t, b.Grade != c.grade || !strings.HasPrefix(words, c.words) || b.Of != c.c.K,
+			"%d groups: %+v, %q, expected %q", c.c.K, b, words, c.words)
 
 		enough := strings.HasSuffix(words, "such groups would decide")
 		if enough != (b.Enough > 0) || enough && b.Enough <= b.Of {
@@ -69,9 +69,8 @@ func TestBefore(t *testing.T) {
 			over = half / 1.959963984540054
 		}
 
-		if !near(float64(b.Half), half) || !near(float64(b.WidthOverSpread), over) {
-			t.Errorf("half width %g, over spread %g", b.Half, b.WidthOverSpread)
-		}
+		must.Not(t, !near(float64(b.Half), half) || !near(float64(b.WidthOverSpread), over), "half width %g, over spread %g",
+			b.Half, b.WidthOverSpread)
 	}
 
 	// The same groups, and an interval of the second outcome that is as wide as its spread.
@@ -84,9 +83,7 @@ func TestBefore(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 
-	if d := c.Reach(); math.Abs(d-3) > 1e-8 {
-		t.Errorf("reach %g, expected that of the seventh group", d)
-	}
+	must.Near(t, c.Reach(), 3, 1e-8, "reach")
 }
 
 // document reads a member of a document.
@@ -98,9 +95,7 @@ func document(t *testing.T, o numbers.Object, key string, into any) {
 		err = numbers.Object{key, into}.UnmarshalJSON(b)
 	}
 
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 }
 
 func near(a, b float64) bool { return math.Abs(a-b) <= 1e-12 || math.IsNaN(a) && math.IsNaN(b) }

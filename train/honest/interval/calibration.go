@@ -12,8 +12,9 @@ import (
 	"math"
 	"runtime"
 	"slices"
-	"sync"
 
+	"doubletake/internal/lists"
+	"doubletake/internal/parallel"
 	"doubletake/train/form"
 	"doubletake/train/honest/scale"
 	"doubletake/train/score"
@@ -47,6 +48,9 @@ type GroupResult struct {
 	Inside68   float64   `json:"inside_68"`  // the same of intervals of 68 %
 	Half       float64   `json:"half_width"` // mean half width of the former, in deviations of the training outcomes
 	Variance   float64   `json:"variance"`   // mean epistemic variance that the other groups make
+
+	// Rise is E|cov| in the group over that in the training rows, of networks without both; nil where none were trained.
+	Rise *float64 `json:"abs_cov_rise,omitempty"`
 
 	Score float64 `json:"interval_score"` // mean of the intervals that the other groups make, see Winkler
 }
@@ -106,9 +110,91 @@ type Calibration struct {
 	Mean       []float64     `json:"mean"`      // of the training outcomes
 	Deviation  []float64     `json:"deviation"` // of the training outcomes
 	Rivals     []Rival       `json:"rivals,omitempty"`
+	OfThings   bool          `json:"of_things,omitempty"` // the claims have the offsets of the groups, which are things
+	Things     []Thing       `json:"things,omitempty"`    // per outcome, of a process with offsets
+
+	RunsWithout string `json:"runs_without_offsets,omitempty"` // why runs have no offsets where names have
 
 	Representation *form.Choice `json:"-"` // honest.json has both with the model
 	Hint           *form.Hint   `json:"-"`
+}
+
+// Thing is what an outcome's variance consists of where things or occasions have offsets: shares of their sum.
+type Thing struct {
+	Outcome string    `json:"outcome"`
+	Between []Between `json:"between"` // the names of a label
+	Runs    float64   `json:"runs"`    // from run to run
+	Noise   float64   `json:"noise"`
+}
+
+// Between is the share of the variance between the names of a label, with the ends of its central 95 %.
+type Between struct {
+	Label string  `json:"label"`
+	Names int     `json:"names"`
+	Share float64 `json:"share"`
+	Low   float64 `json:"low"`
+	High  float64 `json:"high"`
+}
+
+// String states the shares in words.
+func (t Thing) String() string {
+	text := "variance of " + t.Outcome
+	for _, b := range t.Between {
+		text += fmt.Sprintf(", between %d of %s %.0f %% (%.0f to %.0f %%)", b.Names, b.Label, 100*b.Share, 100*b.Low,
+			100*b.High)
+	}
+
+	if t.Runs > 0 {
+		text += fmt.Sprintf(", from run to run %.0f %%", 100*t.Runs)
+	}
+
+	return text + fmt.Sprintf(", noise %.0f %%", 100*t.Noise)
+}
+
+// More says how many more things it takes to measure how much they differ, and from then on what one more would buy
+// against as many measurements of those that were measured; "" where the groups are no things.
+//
+// The error of the mean between things goes with their number over that of their properties and one, as of least
+// squares. Measurements of known things lower the rest of the error alone.
+func (c *Calibration) More() string {
+	n, of := float64(max(c.K, 1)), float64(c.properties()+1)
+	if missing := max(scale.MinGroups, c.properties()+1) + 1 - int(n); c.OfThings && missing > 0 {
+		return fmt.Sprintf("%d more of %s would measure how much they differ", missing, c.Condition)
+	}
+
+	conditions, another, again, outcomes := 0.0, 0.0, 0.0, 0.0
+	for _, g := range c.Groups {
+		conditions += float64(g.Conditions)
+	}
+
+	for _, t := range c.Things {
+		k := slices.IndexFunc(t.Between, func(b Between) bool { return b.Label == c.Condition })
+		if k < 0 {
+			continue // of other names
+		}
+
+		variance := func(things, measured float64) float64 {
+			mean := (t.Runs + t.Noise/2) / conditions
+			return t.Between[k].Share*(1+of/things) + t.Runs + t.Noise + mean*n/measured
+		}
+
+		now := variance(n, n)
+		another += 1 - math.Sqrt(variance(n+1, n+1)/now)
+		again += 1 - math.Sqrt(variance(n, n+1)/now)
+		outcomes++
+	}
+
+	if outcomes == 0 {
+		return ""
+	}
+
+	return fmt.Sprintf("one more %s would narrow intervals for a new one by %.2g %%, as many measurements of those that "+
+		"were measured by %.2g %% (forecast)", c.Condition, 100*another/outcomes, 100*again/outcomes)
+}
+
+// properties counts the inputs that are functions of the groups.
+func (c *Calibration) properties() int {
+	return len(lists.Keep(c.Inputs, func(in InputRange) bool { return in.FromGroup }))
 }
 
 // Levels are those at which a Record states the coverage.
@@ -122,6 +208,10 @@ const FewGroupsLevel = 0.98
 // Learned says what the intervals rest on, in words.
 func (c *Calibration) Learned() string {
 	switch {
+	case c.OfThings && c.K < scale.MinGroups:
+		return fmt.Sprintf("assumed: how much one %s differs from another was not measured", c.Condition)
+	case c.OfThings && c.K == scale.MinGroups:
+		return fmt.Sprintf("as much assumed as measured: checked on two groups of %s", c.Condition)
 	case c.K == 0:
 		return "learned elsewhere, not checked here: no group could be left out"
 	case c.K < scale.MinGroups:
@@ -136,14 +226,8 @@ func (c *Calibration) Learned() string {
 
 // LeftOutInside counts the left-out groups of which at least 90 % of the values were within
 // the intervals that the other groups make.
-func (c *Calibration) LeftOutInside() (n int) {
-	for _, g := range c.Groups {
-		if g.Inside >= 0.9 {
-			n++
-		}
-	}
-
-	return n
+func (c *Calibration) LeftOutInside() int {
+	return len(lists.Keep(c.Groups, func(g GroupResult) bool { return g.Inside >= 0.9 }))
 }
 
 // Notes are the warnings that belong to the calibration, in words.
@@ -154,12 +238,29 @@ func (c *Calibration) Notes() []string {
 		add("the level is %.3g %%, so that nearly all groups have 90 %% of their values inside", 100*c.Level)
 	}
 
-	single := c.K > 0 // with the share that docs/honest.md has under Limits
-	for _, g := range c.Groups {
-		single = single && g.Conditions == 1
+	properties := c.properties()
+	if n := max(c.K, 1); c.OfThings && properties > 0 && n <= properties+1 {
+		add("%d of %s were measured, fewer than their %d properties among the inputs need: the level holds, the width "+
+			"says little", n, c.Condition, properties)
 	}
 
-	if single {
+	isInput := func(in InputRange) bool { return in.Name == c.Condition }
+	if c.OfThings && slices.ContainsFunc(c.Inputs, isInput) {
+		add("each %s is taken for one thing, which may differ from others by more than its inputs say; as a setting: "+
+			"honest: {groups: %s}", c.Condition, c.Condition)
+	}
+
+	if c.RunsWithout != "" {
+		add("runs have no offsets of their own (%s): beyond its own settings, 95 %% intervals of a measured thing covered "+
+			"81 %%", c.RunsWithout)
+	}
+
+	for _, t := range c.Things {
+		add("%v", t)
+	}
+
+	several := func(g GroupResult) bool { return g.Conditions != 1 }
+	if c.K > 0 && !slices.ContainsFunc(c.Groups, several) { // with the share that docs/honest.md has under Limits
 		add("every left-out group is a single condition: on such groups, intervals of 95 %% covered 92 %%")
 	}
 
@@ -188,6 +289,35 @@ type Prediction struct {
 	Where     []Where   // N
 }
 
+// Column is a number of a prediction, in a column named after the outcome.
+type Column struct {
+	Suffix, Description string // Suffix comes after the outcome's name
+	Of                  func(p *Prediction, k int) float64
+}
+
+// Columns lists the numbers of a prediction, in the order of all tables.
+var Columns = []Column{
+	{"", "mean", func(p *Prediction, k int) float64 { return p.Mu[k] }},
+	{"_low", "low end of the interval of one new measurement", func(p *Prediction, k int) float64 {
+		return p.Mu[k] - p.Half[k]
+	}},
+	{"_high", "high end of the interval of one new measurement", func(p *Prediction, k int) float64 {
+		return p.Mu[k] + p.Half[k]
+	}},
+	{"_sd", "standard uncertainty of one new measurement", func(p *Prediction, k int) float64 {
+		return math.Sqrt(p.Total[k])
+	}},
+	{"_sd_epistemic", "standard uncertainty of the mean by the left-out groups", func(p *Prediction, k int) float64 {
+		return math.Sqrt(p.Epistemic[k])
+	}},
+	{"_sd_noise", "standard uncertainty by the noise", func(p *Prediction, k int) float64 {
+		return math.Sqrt(max(p.Total[k]-p.Epistemic[k], 0))
+	}},
+	{"_sd_claimed", "standard uncertainty of the mean that the model claims itself", func(p *Prediction, k int) float64 {
+		return math.Sqrt(p.Claim[k])
+	}},
+}
+
 // Where is the position of a condition relative to the measured ones.
 type Where struct {
 	Distance     float64 // d
@@ -201,70 +331,70 @@ type Where struct {
 
 // Predict returns the intervals at n conditions x (n×In, in the inputs' own
 // units) where the base predicts the mean mu, its own variance claim and the
-// noise (n×Out each). z are the groups' coordinates of the conditions; nil for
-// labels. A label that was trained on is treated like a new one. Predict panics
+// noise (n×Out each). z are the groups' coordinates of the conditions; for labels their distances, 1 of a new
+// one and scale.Known of one that the claim is about, or nil: all are new. Predict panics
 // when the slices do not fit each other.
 func (c *Calibration) Predict(x, z, mu, claim, noise []float64) *Prediction {
-	return c.predict(x, z, mu, claim, noise, true)
-}
-
-// PredictLevel is Predict without Half68, which takes half of the time.
-func (c *Calibration) PredictLevel(x, z, mu, claim, noise []float64) *Prediction {
-	return c.predict(x, z, mu, claim, noise, false)
-}
-
-func (c *Calibration) predict(x, z, mu, claim, noise []float64, both bool) *Prediction {
-	out, in := len(c.Mean), len(c.Inputs)
-	n := len(mu) / out
-	if len(x) != n*in || len(mu) != n*out || len(claim) != n*out || len(noise) != n*out ||
-		(c.Axis != nil) != (z != nil) || z != nil && len(z) != n {
-		panic(fmt.Sprintf("honest: %d inputs, %d coordinates, %d means, %d and %d variances "+
-			"for conditions of %d inputs and %d outcomes", len(x), len(z), len(mu), len(claim), len(noise), in, out))
-	}
-
-	p := &Prediction{N: n, Out: out, Mu: mu, Claim: claim}
-	for i := range n {
-		p.Where = append(p.Where, c.where(x[i*in:(i+1)*in], z, i))
-	}
-
-	for _, v := range []*[]float64{&p.Epistemic, &p.Total, &p.Half, &p.Half68} {
-		*v = make([]float64, n*out)
-	}
-
-	if !both {
-		p.Half68 = nil
-	}
-
+	p := c.positions(x, z, mu, claim, noise)
+	p.Half68 = make([]float64, len(mu))
 	list, cells := c.distinct(p, noise)
 	predictor := c.Scale.Predictor()
 	set := func(from, to int) {
 		var m scale.Mixture
 		for i := from; i < to; i++ {
 			s := list[i].set(predictor, &m)
-			half, half68 := m.Half(c.Level)*s, 0.0
-			if both {
-				half68 = m.Half(0.68) * s
-			}
-
+			half, half68 := m.Half(c.Level)*s, m.Half(0.68)*s
 			for _, k := range cells[i] {
-				p.Epistemic[k], p.Total[k] = m.Epistemic()*s*s, m.Uncertainty()*m.Uncertainty()*s*s
-				if p.Half[k] = half; both {
-					p.Half68[k] = half68
-				}
+				p.variances(k, &m, s)
+				p.Half[k], p.Half68[k] = half, half68
 			}
 		}
 	}
 
 	const share = 500 // laws, some milliseconds
 	workers := min(runtime.GOMAXPROCS(0), 1+len(list)/share)
-	var wg sync.WaitGroup
-	for w := range workers {
-		wg.Go(func() { set(w*len(list)/workers, (w+1)*len(list)/workers) })
-	}
-
-	wg.Wait()
+	parallel.Do(workers, workers, func(w int) { set(w*len(list)/workers, (w+1)*len(list)/workers) })
 
 	return p
+}
+
+// PredictLevel is Predict without Half68, and with half widths to five digits (scale.Table): for many conditions.
+func (c *Calibration) PredictLevel(x, z, mu, claim, noise []float64) *Prediction {
+	p, table := c.positions(x, z, mu, claim, noise), c.Scale.Table(c.Level)
+	var m scale.Mixture
+	for k := range mu {
+		s, d := c.Deviation[k%p.Out], p.Where[k/p.Out].Distance
+		s2 := s * s
+		table.Moments(&m, claim[k]/s2, d, noise[k]/s2)
+		p.variances(k, &m, s)
+		p.Half[k] = table.Half(claim[k]/s2, d, noise[k]/s2) * s
+	}
+
+	return p
+}
+
+// positions is a prediction without its intervals.
+func (c *Calibration) positions(x, z, mu, claim, noise []float64) *Prediction {
+	out, in := len(c.Mean), len(c.Inputs)
+	n := len(mu) / out
+	if len(x) != n*in || len(mu) != n*out || len(claim) != n*out || len(noise) != n*out ||
+		c.Axis != nil && z == nil || z != nil && len(z) != n {
+		panic(fmt.Sprintf("honest: %d inputs, %d coordinates, %d means, %d and %d variances "+
+			"for conditions of %d inputs and %d outcomes", len(x), len(z), len(mu), len(claim), len(noise), in, out))
+	}
+
+	p := &Prediction{N: n, Out: out, Mu: mu, Claim: claim}
+	p.Where = lists.Make(n, func(i int) Where { return c.where(x[i*in:(i+1)*in], z, i) })
+	for _, v := range []*[]float64{&p.Epistemic, &p.Total, &p.Half} {
+		*v = make([]float64, n*out)
+	}
+
+	return p
+}
+
+// variances sets those of value k by its law, in units of the deviation.
+func (p *Prediction) variances(k int, m *scale.Mixture, deviation float64) {
+	p.Epistemic[k], p.Total[k] = m.Epistemic()*deviation*deviation, m.Uncertainty()*m.Uncertainty()*deviation*deviation
 }
 
 // law is the law of one value about its mean, in units of the deviation.
@@ -286,20 +416,12 @@ func (at known) set(p *scale.Predictor, m *scale.Mixture) float64 {
 
 // distinct lists the laws of the predictions, each once, with the places that have them.
 func (c *Calibration) distinct(p *Prediction, noise []float64) (list []known, cells [][]int) {
-	index := map[known]int{}
-	for k, claim := range p.Claim {
-		at := known{claim, p.Where[k/p.Out].Distance, noise[k], c.Deviation[k%p.Out]}
-		i, seen := index[at]
-		if !seen {
-			i = len(list)
-			index[at] = i
-			list, cells = append(list, at), append(cells, nil)
-		}
+	all := lists.Make(len(p.Claim), func(k int) known {
+		return known{p.Claim[k], p.Where[k/p.Out].Distance, noise[k], c.Deviation[k%p.Out]}
+	})
+	cells = lists.Alike(all)
 
-		cells[i] = append(cells[i], k)
-	}
-
-	return list, cells
+	return lists.Each(cells, func(at []int) known { return all[at[0]] }), cells
 }
 
 // laws goes through the distinct laws, with the places that have them; each is valid until the next.
@@ -331,16 +453,17 @@ func ClaimOnly(out int, mu, claim, noise []float64) *Prediction {
 
 func (c *Calibration) where(x, z []float64, i int) Where {
 	w := Where{Below: math.NaN(), Above: math.NaN(), Distance: 1}
-	if c.Axis != nil {
+	switch {
+	case c.Axis != nil:
 		w.Distance, w.Outside = c.Axis.Distance(z[i])
 		w.Below, w.Above = c.Axis.Bracket(z[i])
+	case z != nil:
+		w.Distance = z[i]
 	}
 
-	for j, r := range c.Inputs {
-		if !r.FromGroup && r.outside(x[j]) {
-			w.Uncalibrated = append(w.Uncalibrated, j)
-		}
-	}
+	w.Uncalibrated = lists.Where(len(c.Inputs), func(j int) bool {
+		return !c.Inputs[j].FromGroup && c.Inputs[j].outside(x[j])
+	})
 
 	return w
 }

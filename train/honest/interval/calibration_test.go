@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"doubletake/internal/must"
 	"doubletake/train/honest/interval"
 	"doubletake/train/honest/scale"
 	"doubletake/train/score"
@@ -21,9 +22,7 @@ func calibration(t testing.TB, k int) *interval.Calibration {
 	t.Helper()
 
 	prior, err := scale.Named("wide")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	r := rand.New(rand.NewPCG(2, 3))
 	c := &interval.Calibration{
@@ -74,14 +73,10 @@ func TestCalibrationIsStored(t *testing.T) {
 		c := calibration(t, k)
 
 		b, err := json.Marshal(c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		var again interval.Calibration
-		if err := json.Unmarshal(b, &again); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(b, &again))
 
 		p, q := c.Predict(x, x, mu, claim, noise), again.Predict(x, x, mu, claim, noise)
 		if !slices.Equal(p.Half, q.Half) || !slices.Equal(p.Half68, q.Half68) || !slices.Equal(p.Epistemic, q.Epistemic) ||
@@ -89,17 +84,13 @@ func TestCalibrationIsStored(t *testing.T) {
 			t.Errorf("K = %d: %v, from the file %v", k, p.Half, q.Half)
 		}
 
-		if !reflect.DeepEqual(c, &again) {
-			t.Errorf("K = %d: %+v, from the file %+v", k, c, again)
-		}
+		must.Equal(t, c, &again, "K = %d: , from the file %+v", k, again)
 	}
 }
 
 func TestDamagedCalibrationIsRefused(t *testing.T) {
 	good, err := json.Marshal(calibration(t, 3))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	for old, c := range map[string][2]string{
 		`"version":2`:           {`"version":1`, "version 2, found"},
@@ -119,14 +110,10 @@ func TestDamagedCalibrationIsRefused(t *testing.T) {
 		`"tau":0.8,"tau_std":0`: {`"tau":-1,"tau_std":0`, "expected a name, an origin and positive deviations"},
 	} {
 		bad := strings.Replace(string(good), old, c[0], 1)
-		if bad == string(good) {
-			t.Errorf("%s is not in %s", old, good)
-		}
+		must.Not(t, bad == string(good), "%s is not in %s", old, good)
 
 		err := new(interval.Calibration).UnmarshalJSON([]byte(bad))
-		if err == nil || !strings.Contains(err.Error(), c[1]) {
-			t.Errorf("with %s: %v, expected %q", c[0], err, c[1])
-		}
+		must.Refuse(t, err, c[1])
 	}
 }
 
@@ -184,9 +171,7 @@ func TestNotes(t *testing.T) {
 			[]string{"a single condition", "by 1.4 times the noise", "50 times the noise of the pairs"},
 		},
 	} {
-		if got := c.c.Learned(); !strings.Contains(got, c.learned) {
-			t.Errorf("%q, expected %q", got, c.learned)
-		}
+		must.Contain(t, c.c.Learned(), c.learned)
 
 		notes := c.c.Notes()
 		if len(notes) != len(c.notes) {
@@ -195,16 +180,12 @@ func TestNotes(t *testing.T) {
 		}
 
 		for i, want := range c.notes {
-			if !strings.Contains(notes[i], want) {
-				t.Errorf("K = %d: %q, expected %q", c.c.K, notes[i], want)
-			}
+			must.Contain(t, notes[i], want)
 		}
 	}
 
 	c := interval.Calibration{Groups: []interval.GroupResult{group(1, 0.9), group(1, 0.899), group(1, 1)}}
-	if n := c.LeftOutInside(); n != 2 {
-		t.Errorf("%d groups with at least 90 %% inside, expected 2", n)
-	}
+	must.Equal(t, c.LeftOutInside(), 2, "groups with at least 90 %% inside")
 }
 
 // Squares, widths and scores are in deviations: with another unit of the outcomes the record
@@ -237,9 +218,8 @@ func TestUnits(t *testing.T) {
 	p := c.Predict(x, x, mu, claim, noise)
 	q := d.Predict(x, x, times(mu, kilo), times(claim, kilo*kilo), times(noise, kilo*kilo))
 
-	if !slices.Equal(times(p.Half, kilo), q.Half) || !slices.Equal(times(p.Total, kilo*kilo), q.Total) {
-		t.Errorf("half widths %v and %v", p.Half, q.Half)
-	}
+	must.Not(t, !slices.Equal(times(p.Half, kilo), q.Half) || !slices.Equal(times(p.Total, kilo*kilo), q.Total),
+		"half widths %v and %v", p.Half, q.Half)
 
 	a := c.Judge(p, noise, y1, y2, run)
 	b := d.Judge(q, times(noise, kilo*kilo), times(y1, kilo), times(y2, kilo), run)
@@ -248,9 +228,7 @@ func TestUnits(t *testing.T) {
 		r.Conformal.Score = 0 // NaN
 	}
 
-	if !reflect.DeepEqual(a, b) {
-		t.Errorf("%+v\n%+v", a, b)
-	}
+	must.Not(t, !reflect.DeepEqual(a, b), "%+v\n%+v", a, b)
 }
 
 // Values that are drawn from the laws lie within their intervals as often as the levels say,
@@ -295,9 +273,7 @@ func TestLevels(t *testing.T) {
 		}
 	}
 
-	if a.After.Coverage != a.At[2] || math.Abs(a.RatioBefore-a.RatioAfter*a.Epistemic/0.2) > 1e-9 {
-		t.Errorf("%+v", a)
-	}
+	must.Not(t, a.After.Coverage != a.At[2] || math.Abs(a.RatioBefore-a.RatioAfter*a.Epistemic/0.2) > 1e-9, "%+v", a)
 
 	if b := c.Judge(c.Predict(x, nil, mu, wide, noise), noise, y1, y2, run); b.CRPS <= a.CRPS {
 		t.Errorf("CRPS %.4f of laws that are too wide, %.4f of the right ones", b.CRPS, a.CRPS)
@@ -333,20 +309,14 @@ func TestRecordIsStored(t *testing.T) {
 	alone, err1 := json.Marshal(r)
 
 	of, err2 := json.Marshal((&interval.Result{Calibration: c, Record: &r}).Document())
-	if err := errors.Join(err1, err2); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(err1, err2))
 
 	want := r
 	want.RatioSE = math.NaN()
 	for _, b := range [][]byte{alone, of} {
-		for _, text := range []string{
+		must.Contain(t, string(b),
 			`"r2":null`, `"ratio_se":null`, `"coverage_95_before":0.5`, `"coverage":0.94`, `"sd_noise":3`,
-		} {
-			if !strings.Contains(string(b), text) {
-				t.Errorf("%s is not in %s", text, b)
-			}
-		}
+		)
 
 		var again interval.Record
 		if err := json.Unmarshal(b, &again); err != nil || fmt.Sprint(again) != fmt.Sprint(want) {
@@ -354,10 +324,8 @@ func TestRecordIsStored(t *testing.T) {
 		}
 	}
 
-	if err := json.Unmarshal([]byte(`{"forecast": [{"runs": 1, "half_width": [1]}]}`), &r); err == nil ||
-		!strings.Contains(err.Error(), "forecast of 1 runs: expected 0 half widths, found 1") {
-		t.Errorf("%v", err)
-	}
+	must.Refuse(t, json.Unmarshal([]byte(`{"forecast": [{"runs": 1, "half_width": [1]}]}`), &r),
+		"forecast of 1 runs: expected 0 half widths, found 1")
 }
 
 // Slices that do not fit are a mistake of the program.
@@ -373,9 +341,7 @@ func TestPanics(t *testing.T) {
 	} {
 		func() {
 			defer func() {
-				if recover() == nil {
-					t.Errorf("%s: no panic", name)
-				}
+				must.Not(t, recover() == nil, "%s: no panic", name)
 			}()
 			f()
 		}()

@@ -3,9 +3,10 @@ package interval
 import (
 	"fmt"
 	"math"
-	"strconv"
+	"slices"
 	"strings"
 
+	"doubletake/internal/lists"
 	"doubletake/train/honest/scale"
 	"doubletake/train/numbers"
 	"doubletake/train/score"
@@ -59,56 +60,27 @@ func (r *Record) ForecastWords(amounts func(unit string, low, high float64) stri
 		return ""
 	}
 
-	var names []string
-	of := map[string][]int{} // outcomes by unit
-	for j, t := range r.Outcomes {
-		if of[t.Unit] == nil {
-			names = append(names, t.Unit)
-		}
-
-		of[t.Unit] = append(of[t.Unit], j)
-	}
-
 	var units []string
-	for _, unit := range names {
+	byUnit := lists.Alike(lists.Each(r.Outcomes, func(t score.OutcomeTrust) string { return t.Unit }))
+	for _, of := range byUnit {
+		unit := r.Outcomes[of[0]].Unit
 		half := func(f Forecast) string {
-			low, high := math.Inf(1), math.Inf(-1)
-			for _, j := range of[unit] {
-				low, high = min(low, f.Half[j]), max(high, f.Half[j])
-			}
-
-			return "± " + amounts(unit, low, high)
+			list := lists.Rows(f.Half, 1, of)
+			return "± " + amounts(unit, slices.Min(list), slices.Max(list))
 		}
 
-		text, now := "", half(r.Forecast[0])
-		for i, f := range r.Forecast[1:] {
-			runs, known := map[int]string{1: "one", 3: "three"}[f.Runs]
-			switch {
-			case !known:
-				runs = strconv.Itoa(f.Runs)
-			case f.Runs == 1:
-				runs += " run of the new group would make the interval"
-			}
-
-			if text += runs + " " + half(f); i == 0 {
-				text += " instead of " + now
-			}
-
-			if i < len(r.Forecast)-2 {
-				text += ", "
-			}
+		now, last := half(r.Forecast[0]), r.Forecast[len(r.Forecast)-1]
+		text := fmt.Sprintf("one run of the new group would make the interval %s instead of %s", half(r.Forecast[1]), now)
+		if len(r.Forecast) > 2 {
+			text += ", three " + half(last)
 		}
 
-		if half(r.Forecast[len(r.Forecast)-1]) == now {
+		if half(last) == now {
 			text = "runs of the new group would leave the interval at " + now
 		}
 
-		if len(names) > 1 {
-			var list []string
-			for _, j := range of[unit] {
-				list = append(list, r.Outcomes[j].Outcome)
-			}
-
+		if len(byUnit) > 1 {
+			list := lists.Each(of, func(j int) string { return r.Outcomes[j].Outcome })
 			text = strings.Join(list, ", ") + ": " + text
 		}
 
@@ -126,29 +98,23 @@ type Result struct {
 	Record      *Record      `json:"record,omitempty"` // on the test part
 }
 
+// LeftOut are the names of the left-out groups; nil without a calibration.
+func (r *Result) LeftOut() []string {
+	if r.Calibration == nil {
+		return nil
+	}
+	return lists.Each(r.Calibration.Groups, func(g GroupResult) string { return g.Name })
+}
+
 // members are the numbers of a record that documents state.
 func (r *Record) members() numbers.Object {
 	return numbers.Object{
-		"r2", &r.R2,
-		"e", &r.E,
-		"e_se", &r.ESE,
-		"ratio_before", &r.RatioBefore,
-		"ratio_after", &r.RatioAfter,
-		"ratio_se", &r.RatioSE,
-		"coverage_95_before", &r.Before95,
-		"coverage", &r.After.Coverage,
-		"coverage_68", &r.At[0],
-		"coverage_90", &r.At[1],
-		"coverage_95", &r.At[2],
-		"coverage_98", &r.At[3],
-		"width", &r.After.Width,
-		"width_over_spread", &r.WidthOverSpread,
-		"interval_score_before", &r.Before.Score,
-		"interval_score", &r.After.Score,
-		"interval_score_model_free", &r.ModelFree.Score,
-		"crps", &r.CRPS,
-		"forecast", &r.Forecast,
-		"outcomes", &r.Outcomes,
+		"r2", &r.R2, "e", &r.E, "e_se", &r.ESE, "ratio_before", &r.RatioBefore, "ratio_after", &r.RatioAfter,
+		"ratio_se", &r.RatioSE, "coverage_95_before", &r.Before95, "coverage", &r.After.Coverage,
+		"coverage_68", &r.At[0], "coverage_90", &r.At[1], "coverage_95", &r.At[2], "coverage_98", &r.At[3],
+		"width", &r.After.Width, "width_over_spread", &r.WidthOverSpread, "interval_score_before", &r.Before.Score,
+		"interval_score", &r.After.Score, "interval_score_model_free", &r.ModelFree.Score, "crps", &r.CRPS,
+		"forecast", &r.Forecast, "outcomes", &r.Outcomes,
 	}
 }
 
@@ -183,9 +149,8 @@ func (r *Record) UnmarshalJSON(data []byte) error {
 // out, of its record there.
 func (r *Result) Document() numbers.Object {
 	c := r.Calibration
-	left, groups := []numbers.Object{}, []string{}
+	left, groups := []numbers.Object{}, append([]string{}, r.LeftOut()...)
 	for _, g := range c.Groups {
-		groups = append(groups, g.Name)
 		left = append(left, numbers.Object{
 			"group", g.Name, "distance", g.Distance, "claim", g.Claim, "e", g.E, "e_se", g.Error(), "inside", g.Inside,
 			"half_width", g.Half,
@@ -193,14 +158,8 @@ func (r *Result) Document() numbers.Object {
 	}
 
 	o := numbers.Object{
-		"base", c.Base,
-		"method", "hierarchical-scale",
-		"condition", c.Condition,
-		"kind", c.Kind,
-		"groups", groups,
-		"k", c.K,
-		"level", c.Level,
-		"scale", c.scale(),
+		"base", c.Base, "method", "hierarchical-scale", "condition", c.Condition, "kind", c.Kind, "groups", groups,
+		"k", c.K, "level", c.Level, "scale", c.scale(),
 	}
 
 	var conformal numbers.Object
@@ -210,12 +169,13 @@ func (r *Result) Document() numbers.Object {
 	}
 
 	o = append(o,
-		"noise_ratio", c.NoiseRatio,
-		"conformal", append(conformal, "guarantee", c.Conformal.Guarantee),
-		"left_out", left,
-		"before_measuring", c.beforeMeasuring(),
-		"notes", append([]string{}, c.Notes()...),
+		"noise_ratio", c.NoiseRatio, "conformal", append(conformal, "guarantee", c.Conformal.Guarantee),
+		"left_out", left, "before_measuring", c.beforeMeasuring(), "notes", append([]string{}, c.Notes()...),
 	)
+	if len(c.Things) > 0 {
+		o = append(o, "things", c.Things)
+	}
+
 	if c.Representation != nil {
 		o = append(o, "representation", c.Representation)
 	}
@@ -238,14 +198,8 @@ func (c *Calibration) scale() numbers.Object {
 	}
 
 	return numbers.Object{
-		"prior", s.Prior.Name,
-		"m", s.M,
-		"tau", s.Tau,
-		"claim_factor", s.Factor,
-		"log_evidence", s.LogEvidence,
-		"noise", s.Noise.Scale,
-		"noise_freedom", s.Noise.Freedom,
-		"shapes", shapes,
+		"prior", s.Prior.Name, "m", s.M, "tau", s.Tau, "claim_factor", s.Factor, "log_evidence", s.LogEvidence,
+		"noise", s.Noise.Scale, "noise_freedom", s.Noise.Freedom, "shapes", shapes,
 	}
 }
 
@@ -321,7 +275,7 @@ func (c *Calibration) Judge(p *Prediction, noise, y1, y2 []float64, run []int) R
 	r.RatioBefore, _ = score.ClusteredRatio(full, claim, cluster)
 	r.RatioAfter, r.RatioSE = score.ClusteredRatio(full, epistemic, cluster)
 	for j := range out {
-		r.R2 += score.R2(column(y1, out, j), column(y2, out, j), column(p.Mu, out, j)) / float64(out)
+		r.R2 += score.R2(lists.Column(y1, out, j), lists.Column(y2, out, j), lists.Column(p.Mu, out, j)) / float64(out)
 	}
 
 	r.Before, r.After = c.Against(p.Mu, normal, y1, y2), c.Against(p.Mu, p.Half, y1, y2)
@@ -369,13 +323,4 @@ func Winkler(y, mu, half, level float64) (s float64, in bool) {
 	}
 
 	return 2*half + 2/(1-level)*miss, false
-}
-
-func column(v []float64, out, j int) []float64 {
-	c := make([]float64, 0, len(v)/out)
-	for i := j; i < len(v); i += out {
-		c = append(c, v[i])
-	}
-
-	return c
 }

@@ -31,6 +31,7 @@ func (a Against) AsGood() bool { return a.Ratio <= rivalRatio && a.More <= a.SE 
 // rivalNames are the methods in words.
 var rivalNames = map[string]string{
 	"linear": "least squares", "nearest-group": "the nearest group's own outcome",
+	"plain":              "an interval from the left-out groups without E|cov| (scale: plain)",
 	"conformal":          "an interval of constant width from left-out errors",
 	"conformal-relative": "an interval from left-out errors over the model's own deviation",
 }

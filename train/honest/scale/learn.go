@@ -1,10 +1,10 @@
 package scale
 
 import (
-	"encoding/json"
-	"fmt"
 	"math"
 	"slices"
+
+	"doubletake/internal/lists"
 )
 
 // The grid of priors that are learned, that of the prior "library" with a wider range of m.
@@ -35,14 +35,16 @@ func NewCampaign(left []Group, outcomes int, like Prior) Campaign {
 
 	var logs [][]float64
 	for shape := range shapes {
-		for _, groups := range s.likelihood(left, outcomes, shape) {
-			sum := make([]float64, len(gridM)*len(gridTau))
-			for _, g := range groups {
-				for i, v := range marginal(g) {
-					sum[i] += v
+		sums := lists.Make(len(gridOmega), func(int) []float64 { return make([]float64, len(gridM)*len(gridTau)) })
+		for h := range left { // one at a time: each is thousands of numbers
+			for o, groups := range s.likelihood(left[h:h+1], outcomes, shape) {
+				for i, v := range marginal(groups[0]) {
+					sums[o][i] += v
 				}
 			}
+		}
 
+		for _, sum := range sums {
 			logs, c.top = append(logs, sum), max(c.top, slices.Max(sum))
 		}
 	}
@@ -146,17 +148,3 @@ func steps(a, b int) (n int) {
 }
 
 func largest(v []float64) int { return slices.Index(v, slices.Max(v)) }
-
-// EncodePriors writes a file that ReadPriors reads.
-func EncodePriors(list ...Prior) ([]byte, error) {
-	b, err := json.MarshalIndent(struct {
-		Format  string  `json:"format"`
-		Version int     `json:"version"`
-		Priors  []Prior `json:"priors"`
-	}{PriorFormat, PriorVersion, list}, "", "  ")
-	if err != nil {
-		return nil, fmt.Errorf("encode priors of the scale: %w", err)
-	}
-
-	return append(b, '\n'), nil
-}

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"doubletake/internal/must"
 )
 
 // simulated are left-out groups of one campaign, ln λ ~ N(m, τ²).
@@ -67,17 +69,11 @@ func TestLearnPrior(t *testing.T) {
 	t.Logf("m %g ± %g, τ %g (ln ± %g); drawn mean %.2f", p.M, p.MStd, p.Tau, p.TauStd, mean)
 
 	// The mean over campaigns has an error of τ/√n by their groups, and the grid has steps of ¼.
-	if math.Abs(p.M-mean) > 0.25+3*tau/math.Sqrt(float64(groups*families*each)) {
-		t.Errorf("m is %g, the campaigns' mean %.3f", p.M, mean)
-	}
-
-	if p.MStd > between+0.01 || p.Tau > tau+0.01 {
-		t.Errorf("m's deviation %g, τ %g, drawn with %g and %g", p.MStd, p.Tau, between, tau)
-	}
-
-	if len(without) != families {
-		t.Fatalf("%d families were left out, expected %d", len(without), families)
-	}
+	must.Not(t, math.Abs(p.M-mean) > 0.25+3*tau/math.Sqrt(float64(groups*families*each)),
+		"m is %g, the campaigns' mean %.3f", p.M, mean)
+	must.Not(t, p.MStd > between+0.01 || p.Tau > tau+0.01, "m's deviation %g, τ %g, drawn with %g and %g", p.MStd, p.Tau,
+		between, tau)
+	must.Never(t, len(without) != families, "%d families were left out, expected %d", len(without), families)
 
 	gain := 0.0
 	for f, o := range without {
@@ -86,9 +82,7 @@ func TestLearnPrior(t *testing.T) {
 		}
 	}
 
-	if gain <= 0 {
-		t.Errorf("left-out families: ln evidence %.2f below that of the wide prior", -gain)
-	}
+	must.Not(t, gain <= 0, "left-out families: ln evidence %.2f below that of the wide prior", -gain)
 
 	covered := 0.0
 	for range campaigns {
@@ -103,9 +97,7 @@ func TestLearnPrior(t *testing.T) {
 
 	t.Logf("coverage of fresh groups at .95: %.4f", covered)
 
-	if covered < low || covered > high {
-		t.Errorf("coverage of fresh groups %.4f, expected %g to %g", covered, low, high)
-	}
+	must.Not(t, covered < low || covered > high, "coverage of fresh groups %.4f, expected %g to %g", covered, low, high)
 }
 
 // Groups that scatter much: the learned prior covers less than its level, and the wide one
@@ -143,9 +135,8 @@ func TestLearnPriorOfScatteredGroups(t *testing.T) {
 		t.Logf("τ %g: learned %.4g ± %g, τ %g (ln ± %g), covers %.3f; wide %.3f", c.tau, learned.M, learned.MStd,
 			learned.Tau, learned.TauStd, covered[0], covered[1])
 
-		if covered[0] < 0.9 || covered[1] < covered[0] || covered[1] < 0.93 {
-			t.Errorf("τ %g: coverage %.3f, with the wide prior %.3f", c.tau, covered[0], covered[1])
-		}
+		must.Not(t, covered[0] < 0.9 || covered[1] < covered[0] || covered[1] < 0.93,
+			"τ %g: coverage %.3f, with the wide prior %.3f", c.tau, covered[0], covered[1])
 	}
 }
 
@@ -158,9 +149,7 @@ func TestCampaignWeights(t *testing.T) {
 	once, _ := LearnPrior([]Family{{a, b}}, wide)
 	a.Weight = 0.5
 	twice, without := LearnPrior([]Family{{a, b, a}}, wide)
-	if once != twice || without != nil {
-		t.Errorf("%+v once, %+v twice by half; left out: %v", once, twice, without)
-	}
+	must.Not(t, once != twice || without != nil, "%+v once, %+v twice by half; left out: %v", once, twice, without)
 
 	a.Weight = 20
 	if much, _ := LearnPrior([]Family{{a, b}}, wide); much.M <= once.M {
@@ -182,22 +171,15 @@ func TestSteps(t *testing.T) {
 	}
 
 	library := at(0.5, 0.75, 0.3, 0.3) // the built-in prior lies on the grid
-	if n := steps(library, at(0.25, 0.5, 0.3, 0.3)); n != 1 {
-		t.Errorf("%d steps, expected 1", n)
-	}
-
-	if n := steps(at(0.5, 0.3, 0.8, 0.8), library); n != 3 {
-		t.Errorf("%d steps, expected 3", n)
-	}
+	must.Equal(t, steps(library, at(0.25, 0.5, 0.3, 0.3)), 1, "steps")
+	must.Equal(t, steps(at(0.5, 0.3, 0.8, 0.8), library), 3, "steps")
 }
 
 // What is written is read; equal priors give equal bytes.
 func TestEncodePriors(t *testing.T) {
 	p := Prior{Name: "own", M: 0.25, MStd: 0.5, Tau: 0.3, TauStd: 0.8, Origin: "this test"}
 	b, err := EncodePriors(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	if list, err := ReadPriors(b); err != nil || len(list) != 1 || list[0] != p {
 		t.Errorf("%+v, %v", list, err)

@@ -7,6 +7,9 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
+// Known is the distance of a thing that was measured: its claim holds as it is.
+const Known = 0
+
 // Predictor makes intervals for new groups. It is safe for concurrent use.
 type Predictor struct {
 	s      *Scale
@@ -57,18 +60,43 @@ type Mixture struct {
 }
 
 // At returns the law at a condition where the model claims v̂ and states the noise σ²,
-// with the distance d to the measured groups; 1 for labels. Variances are in units of
+// with the distance d to the measured groups; 1 for labels, Known for a thing among them. Variances are in units of
 // the training outcomes' variance; a negative noise is none. m is used again.
 func (p *Predictor) At(m *Mixture, claim, distance, noise float64) {
-	noise = max(noise, 0)
-	m.variance, m.weight, m.epistemic, m.noise = m.variance[:0], m.weight[:0], 0, 0
+	p.Moments(m, claim, distance, noise)
+	p.law(m, p.s.claim(claim), distance, max(noise, 0))
+}
+
+// Moments sets Epistemic and Uncertainty of the law alone.
+func (p *Predictor) Moments(m *Mixture, claim, distance, noise float64) {
+	m.epistemic, m.noise = 0, 0
 	for i, kappa := range p.kappa {
-		m.noise += p.weight[i] * kappa * noise
+		m.noise += p.weight[i] * kappa * max(noise, 0)
+	}
+
+	if distance == Known {
+		m.epistemic = p.s.claim(claim)
+		return
+	}
+
+	for _, c := range p.shapes {
+		m.epistemic += c.mean * p.s.of(c.shape, p.s.claim(claim), distance)
+	}
+}
+
+// law sets the law at a claim as the shapes take it.
+func (p *Predictor) law(m *Mixture, claim, distance, noise float64) {
+	m.variance, m.weight = m.variance[:0], m.weight[:0]
+	if distance == Known {
+		for i, kappa := range p.kappa {
+			m.variance, m.weight = append(m.variance, claim+kappa*noise), append(m.weight, p.weight[i])
+		}
+
+		return
 	}
 
 	for _, c := range p.shapes {
 		q := p.s.of(c.shape, claim, distance)
-		m.epistemic += c.mean * q
 		for k, lambda := range c.lambda {
 			for i, kappa := range p.kappa {
 				m.variance = append(m.variance, lambda*q+kappa*noise)

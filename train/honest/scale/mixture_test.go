@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"doubletake/internal/must"
 )
 
 // simpson integrates f by Simpson's rule.
@@ -77,9 +79,8 @@ func TestCRPS(t *testing.T) {
 		dispersion := c.law.Dispersion()
 
 		want := integral(func(x float64) float64 { return cdf(x) * (1 - cdf(x)) }, -far, far)
-		if math.Abs(dispersion/want-1) > c.tolerance {
-			t.Errorf("%s: dispersion %.9g, by integration %.9g", name, dispersion, want)
-		}
+		must.Not(t, math.Abs(dispersion/want-1) > c.tolerance, "%s: dispersion %.9g, by integration %.9g", name, dispersion,
+			want)
 
 		for _, at := range []float64{0.01, 0.3, 2, 7} {
 			want := integral(func(x float64) float64 { return cdf(x) * cdf(x) }, -far, at) +
@@ -142,9 +143,8 @@ func TestComponents(t *testing.T) {
 			total, used[part.Shape] = total+part.Weight, used[part.Shape]+part.Weight
 		}
 
-		if math.Abs(total-1) > 1e-7 || len(used) != int(shapes) {
-			t.Errorf("%s: weights sum to %.9g, of %d shapes", c.prior.Name, total, len(used))
-		}
+		must.Not(t, math.Abs(total-1) > 1e-7 || len(used) != int(shapes), "%s: weights sum to %.9g, of %d shapes",
+			c.prior.Name, total, len(used))
 
 		if c.prior.ClaimFloor > 0 && !(s.Factor > 1 && s.Floor > 0.1) {
 			t.Errorf("factor %g, floor %g: this test wants both to count", s.Factor, s.Floor)
@@ -184,6 +184,35 @@ func TestComponents(t *testing.T) {
 				if got := m.Half(level); math.Abs(got/low-1) > c.tolerance {
 					t.Errorf("%s, level %g: half width %.9g, of the components %.9g", c.prior.Name, level, got, low)
 				}
+			}
+		}
+	}
+}
+
+// Half widths of a Table are those of Mixture.Half, which solves each law, whose merged variances
+// differ by as much; where the claims alone count they depend on no distance.
+func TestTable(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 4))
+	left := []Group{draw(r, 20, 1, 0.1), draw(r, 20, 4, 0.1), draw(r, 20, 0.5, 0.1)}
+	for _, freedom := range []float64{0, 7, 200} {
+		for _, groups := range [][]Group{left, nil} {
+			s, _ := Learn(groups, 1, named(t, "wide"), Noise{Scale: 1.1, Freedom: freedom})
+			var m Mixture
+			p, table := s.Predictor(), s.Table(0.95)
+			for k := range 300 {
+				claim, distance, noise := math.Exp(r.NormFloat64()-3), math.Exp(r.NormFloat64()-1), math.Exp(r.NormFloat64()-4)
+				if k == 0 {
+					noise = 0
+				}
+
+				p.At(&m, claim, distance, noise)
+				want := m.Half(0.95)
+				must.Near(t, table.Half(claim, distance, noise), want, 5e-5*want, "claim %g, distance %g, noise %g",
+					claim, distance, noise)
+			}
+
+			if nan := table.Half(0.1, 0.1, math.NaN()); !math.IsNaN(nan) {
+				t.Errorf("of noise that is no number: %g", nan)
 			}
 		}
 	}

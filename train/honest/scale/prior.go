@@ -27,6 +27,9 @@ type Prior struct {
 	// ClaimRatio times their mean claim; by ClaimRatio where nothing is learned.
 	ClaimFloor float64 `json:"claim_floor,omitempty"`
 	ClaimRatio float64 `json:"claim_ratio,omitempty"`
+
+	// Rises is the campaigns' own record; none where they are too few.
+	Rises Rises `json:"rises,omitzero"`
 }
 
 // PriorFormat and PriorVersion identify a file of priors.
@@ -62,14 +65,26 @@ func Named(name string) (Prior, error) {
 	return Prior{}, fmt.Errorf("choose prior of the scale: expected %s, found %q", strings.Join(names, " or "), name)
 }
 
-// ReadPriors reads a file of priors.
-func ReadPriors(data []byte) ([]Prior, error) {
-	var f struct {
-		Format  string
-		Version int
-		Priors  []Prior
+// priorFile is a file of priors.
+type priorFile struct {
+	Format  string  `json:"format"`
+	Version int     `json:"version"`
+	Priors  []Prior `json:"priors"`
+}
+
+// EncodePriors writes a file that ReadPriors reads.
+func EncodePriors(list ...Prior) ([]byte, error) {
+	b, err := json.MarshalIndent(priorFile{PriorFormat, PriorVersion, list}, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("encode priors of the scale: %w", err)
 	}
 
+	return append(b, '\n'), nil
+}
+
+// ReadPriors reads a file of priors.
+func ReadPriors(data []byte) ([]Prior, error) {
+	var f priorFile
 	if err := json.Unmarshal(data, &f); err != nil {
 		return nil, fmt.Errorf("decode priors of the scale: %w", err)
 	}
@@ -112,6 +127,12 @@ func (p Prior) Check() error {
 			gridM[1]-gridM[0], p.MStd)
 	}
 
+	if r := p.Rises; r != (Rises{}) && !(r.Of != "" && r.Origin != "" && r.Rose.sound() && r.Steady.sound() &&
+		r.Rose.Above >= r.Steady.Below) {
+		return fmt.Errorf("decode prior of the scale %q: expected rises with an origin, groups and shares inside from 0 to "+
+			"1, found %+v", p.Name, r)
+	}
+
 	if math.IsNaN(p.weights()[0]) {
 		return fmt.Errorf("decode prior of the scale %q: expected deviations with which the grids of m and tau have a "+
 			"weight, found %g and %g", p.Name, p.MStd, p.TauStd)
@@ -122,7 +143,13 @@ func (p Prior) Check() error {
 
 // Digest identifies the numbers of the prior, for the keys of results.
 func (p Prior) Digest() string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%x %x %x %x %x %x", p.M, p.MStd, p.Tau, p.TauStd, p.ClaimFloor, p.ClaimRatio))
+	text := fmt.Appendf(nil, "%x %x %x %x %x %x", p.M, p.MStd, p.Tau, p.TauStd, p.ClaimFloor, p.ClaimRatio)
+	if p.Rises != (Rises{}) {
+		text = fmt.Appendf(text, " %v %v", p.Rises.Rose, p.Rises.Steady)
+	}
+
+	sum := sha256.Sum256(text)
+
 	return hex.EncodeToString(sum[:8])
 }
 

@@ -17,15 +17,18 @@ import (
 	"math"
 	"slices"
 	"sync"
+
+	"doubletake/internal/lists"
 )
 
-// Grids of λ, m, τ and ω. At most 0.1 % of a posterior lay at their edges on 144
+// Grids of λ, m, τ, ω and γ. At most 0.1 % of a posterior lay at their edges on 144
 // held-out groups.
 var (
 	gridLambda = logarithmic(0.01, 300, 90)
 	gridM      = linear(-3, 4, 57)
 	gridTau    = []float64{0.1, 0.2, 0.3, 0.45, 0.6, 0.8, 1, 1.25, 1.5, 1.8, 2.2, 2.7}
 	gridOmega  = []float64{0, 0.5, 1, 1.5}
+	gridGamma  = linear(0, 1.2, 13)
 	widthTau   = gradient(gridTau)
 )
 
@@ -81,8 +84,9 @@ type Scale struct {
 	Tau         float64           `json:"tau"`          // exp of the posterior mean of ln τ
 	LogEvidence float64           `json:"log_evidence"` // ln of the mean evidence of shapes and ω
 	Noise       Noise             `json:"noise"`
-	Evidence    [shapes][]float64 `json:"evidence"` // share of each ω, per shape; all sum to 1
-	Weights     [shapes][]float64 `json:"weights"`  // of each λ of the grid, per shape; all sum to 1
+	Gamma       float64           `json:"gamma,omitempty"` // posterior mean of γ, see LearnRising
+	Evidence    [shapes][]float64 `json:"evidence"`        // share of each ω, per shape; all sum to 1
+	Weights     [shapes][]float64 `json:"weights"`         // of each λ of the grid, per shape; all sum to 1
 }
 
 // Learn returns the posterior of the scale of a new group, and what it would be without
@@ -90,6 +94,18 @@ type Scale struct {
 // is multiplied by that of n; Exact leaves it as it is stated. f, the factor of claims and
 // the noise are those of all groups.
 func Learn(left []Group, outcomes int, prior Prior, n Noise) (all *Scale, without []*Scale) {
+	return learn(left, outcomes, prior, n, make([]float64, len(left)), 0, []float64{0})
+}
+
+// LearnRising is Learn where ln λ of a group has γ·z added: z are the rises of ln E|cov| of the network in the left-out
+// groups and, last, in the new one, about their mean. γ is averaged by its evidence (docs/honest.md).
+func LearnRising(left []Group, outcomes int, prior Prior, n Noise, z []float64) (all *Scale, without []*Scale) {
+	return learn(left, outcomes, prior, n, z[:len(left)], z[len(left)], gridGamma)
+}
+
+func learn(left []Group, outcomes int, prior Prior, n Noise, z []float64, own float64, gammas []float64) (all *Scale,
+	without []*Scale,
+) {
 	for _, g := range left {
 		g.check(outcomes)
 	}
@@ -101,26 +117,25 @@ func Learn(left []Group, outcomes int, prior Prior, n Noise) (all *Scale, withou
 		start.Ratio = start.ratio(left)
 	}
 
-	var marginals [shapes][][][]float64
+	var marginals [shapes][][][]float64 // of each γ and ω, in that order
 	for shape := range shapes {
-		marginals[shape] = start.likelihood(left, outcomes, shape)
-		for _, groups := range marginals[shape] {
-			for h, g := range groups {
-				groups[h] = marginal(g)
+		likelihood := start.likelihood(left, outcomes, shape)
+		for _, gamma := range gammas {
+			for _, groups := range likelihood {
+				marginals[shape] = append(marginals[shape], lists.Make(len(left), func(h int) []float64 {
+					return marginal(moved(groups[h], gamma*z[h]))
+				}))
 			}
 		}
 	}
 
-	all = start.posterior(marginals, len(left), -1)
-	for h := range left {
-		without = append(without, start.posterior(marginals, len(left), h))
-	}
+	all = start.posterior(marginals, len(left), -1, gammas, own)
 
-	return all, without
+	return all, lists.Make(len(left), func(h int) *Scale { return start.posterior(marginals, len(left), h, gammas, z[h]) })
 }
 
-// posterior is that of k groups, or without one of them.
-func (s Scale) posterior(marginals [shapes][][][]float64, k, without int) *Scale {
+// posterior is that of k groups, or without one of them, for a new group with a rise z.
+func (s Scale) posterior(marginals [shapes][][][]float64, k, without int, gammas []float64, z float64) *Scale {
 	if s.K = k; without >= 0 {
 		s.K--
 	}
@@ -135,19 +150,15 @@ func (s Scale) posterior(marginals [shapes][][][]float64, k, without int) *Scale
 			continue // f is not known
 		}
 
-		for i, omega := range gridOmega {
-			var groups [][]float64
-			for h, g := range marginals[shape][i] {
-				if s.K >= MinGroups && h != without {
-					groups = append(groups, g)
-				}
-			}
+		for i, list := range marginals[shape] {
+			omega, gamma := gridOmega[i%len(gridOmega)], gammas[i/len(gridOmega)]
 
-			p := posteriorOf(weights, groups)
-			evidence[shape] = append(evidence[shape], p.evidence)
+			known := lists.Where(len(list), func(h int) bool { return s.K >= MinGroups && h != without })
+			p := posteriorOf(weights, lists.Rows(list, 1, known))
+			evidence[shape] = append(evidence[shape], p.evidence+lnGamma(gamma, gammas))
 			m[shape], tau[shape] = append(m[shape], p.m), append(tau[shape], p.lnTau)
-			law[shape] = append(law[shape], convolve(p.law, omega, false))
-			best = max(best, p.evidence)
+			law[shape] = append(law[shape], added(convolve(p.law, omega, false), gamma*z))
+			best = max(best, evidence[shape][i])
 		}
 	}
 
@@ -158,7 +169,14 @@ func (s Scale) posterior(marginals [shapes][][][]float64, k, without int) *Scale
 		for i := range m[shape] {
 			s.M += s.Evidence[shape][i] * m[shape][i]
 			lnTau += s.Evidence[shape][i] * tau[shape][i]
+			s.Gamma += s.Evidence[shape][i] * gammas[i/len(gridOmega)]
 		}
+
+		for i := len(gridOmega); i < len(s.Evidence[shape]); i++ {
+			s.Evidence[shape][i%len(gridOmega)] += s.Evidence[shape][i]
+		}
+
+		s.Evidence[shape] = s.Evidence[shape][:len(gridOmega)]
 	}
 
 	s.Tau = math.Exp(lnTau)
@@ -189,7 +207,8 @@ func (s *Scale) raiseClaims(left []Group) {
 func (s *Scale) average(evidence [shapes][]float64, law [shapes][][]float64, best float64) {
 	sum, count := 0.0, 0
 	for shape := range shapes {
-		s.Weights[shape], s.Evidence[shape] = make([]float64, len(gridLambda)), make([]float64, len(gridOmega))
+		s.Weights[shape] = make([]float64, len(gridLambda))
+		s.Evidence[shape] = make([]float64, max(len(gridOmega), len(evidence[shape])))
 		for i, e := range evidence[shape] {
 			s.Evidence[shape][i] = math.Exp(e - best)
 			sum += s.Evidence[shape][i]
@@ -237,9 +256,8 @@ func (s *Scale) ratio(left []Group) float64 {
 // claim is a claim as the shapes take it.
 func (s *Scale) claim(v float64) float64 { return s.Factor * max(v, s.Floor, minClaim) }
 
-// of returns q at a claim and a distance.
+// of returns q at a claim, as the shapes take it, and a distance.
 func (s *Scale) of(shape Shape, claim, distance float64) float64 {
-	claim = s.claim(claim)
 	switch shape {
 	case Claim:
 		return claim
@@ -257,16 +275,13 @@ func (s *Scale) likelihood(left []Group, outcomes int, shape Shape) [][][]float6
 
 	logs, density := make([]float64, len(gridLambda)), make([]float64, len(gridLambda))
 	for _, g := range left {
-		sums := make([][]float64, len(gridOmega))
-		for i := range sums {
-			sums[i] = make([]float64, len(gridLambda))
-		}
+		sums := lists.Make(len(gridOmega), func(int) []float64 { return make([]float64, len(gridLambda)) })
 
 		rows := evenly(g.Conditions, maxConditions)
 		for _, i := range rows {
 			for j := range outcomes {
 				k := i*outcomes + j
-				q := s.of(shape, g.Claim[k], g.Distance[i])
+				q := s.of(shape, s.claim(g.Claim[k]), g.Distance[i])
 				for l, lambda := range gridLambda {
 					logs[l] = logDensity(g.Residual[k], g.Noise[k]*s.Noise.Scale, lambda*q)
 					density[l] = math.Exp(max(logs[l], -600))
@@ -393,17 +408,10 @@ type inferred struct {
 // marginal returns the logarithm of a group's likelihood at each m and τ of the grid, where
 // likelihood is that at each λ.
 func marginal(likelihood []float64) []float64 {
-	relative, top := make([]float64, len(gridLambda)), slices.Max(likelihood)
-	for l, v := range likelihood {
-		relative[l] = math.Exp(v - top)
-	}
+	top := slices.Max(likelihood)
+	relative := lists.Each(likelihood, func(v float64) float64 { return math.Exp(v - top) })
 
-	out := make([]float64, 0, len(gridM)*len(gridTau))
-	for _, law := range laws() {
-		out = append(out, top+math.Log(dot(law, relative)+1e-300))
-	}
-
-	return out
+	return lists.Each(laws(), func(law []float64) float64 { return top + math.Log(dot(law, relative)+1e-300) })
 }
 
 // posteriorOf returns the posterior after groups with the given marginal likelihoods. prior
@@ -509,44 +517,23 @@ func convolve(v []float64, omega float64, edge bool) []float64 {
 		padded = append(padded, last)
 	}
 
-	out := make([]float64, len(v))
-	for i := range out {
-		out[i] = dot(k, padded[i:])
-	}
-
-	return out
+	return lists.Make(len(v), func(i int) float64 { return dot(k, padded[i:]) })
 }
 
 func linear(from, to float64, n int) []float64 {
-	v := make([]float64, n)
-	for i := range v {
-		v[i] = from + (to-from)*float64(i)/float64(n-1)
-	}
-
-	return v
+	return lists.Make(n, func(i int) float64 { return from + (to-from)*float64(i)/float64(n-1) })
 }
 
 func logarithmic(from, to float64, n int) []float64 {
-	v := linear(math.Log(from), math.Log(to), n)
-	for i, x := range v {
-		v[i] = math.Exp(x)
-	}
-
-	return v
+	return lists.Each(linear(math.Log(from), math.Log(to), n), math.Exp)
 }
 
 // gradient is the width in ln τ that each value stands for: half of the distance between
 // its neighbours by second-order differences.
 func gradient(tau []float64) []float64 {
-	n := len(tau)
-	l, w := make([]float64, n), make([]float64, n)
-	for i, t := range tau {
-		l[i] = math.Log(t)
-	}
-
-	for i := range w {
-		w[i] = (l[min(i+1, n-1)] - l[max(i-1, 0)]) / float64(min(i+1, n-1)-max(i-1, 0))
-	}
-
-	return w
+	l, last := lists.Each(tau, math.Log), len(tau)-1
+	return lists.Make(len(tau), func(i int) float64 {
+		before, after := max(i-1, 0), min(i+1, last)
+		return (l[after] - l[before]) / float64(after-before)
+	})
 }

@@ -12,75 +12,91 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"doubletake/internal/must"
 )
 
 func named(t testing.TB, name string) Prior {
 	t.Helper()
 
 	p, err := Named(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	return p
 }
 
-// Witness: the prototype hs2.py by numpy and scipy (testdata/make.py), bisection of the
-// mixture's tail included.
-func TestAgainstPrototype(t *testing.T) {
-	type wanted struct {
+// witnessed is a campaign with the results of a witness, by priors.
+type witnessed struct {
+	Name                   string
+	Outcomes               int
+	Levels                 []float64
+	Groups                 []Group
+	Claim, Noise, Distance []float64
+	Z                      []float64 // see LearnRising
+	Gamma                  float64
+	Want                   map[string]struct {
 		Evidence  [][]float64
 		Epistemic []float64
 		Half      [][]float64
 	}
+}
 
-	var cases []struct {
-		Name                   string
-		Outcomes               int
-		Levels                 []float64
-		Groups                 []Group
-		Claim, Noise, Distance []float64
-		Want                   map[string]wanted
+// Witnesses: the prototype hs2.py by numpy and scipy (testdata/make.py), bisection of the mixture's tail included; with
+// rises, the formulas in numpy (testdata/make_rising.py).
+func TestAgainstPrototype(t *testing.T) {
+	for _, file := range []string{"scale.json", "rising.json"} {
+		var cases []witnessed
+		b, err := os.ReadFile("testdata/" + file)
+		if err == nil {
+			err = json.Unmarshal(b, &cases)
+		}
+
+		if err != nil || len(cases) < 3 {
+			t.Fatal(len(cases), err)
+		}
+
+		for _, c := range cases {
+			for prior := range c.Want {
+				c.compare(t, prior)
+			}
+		}
+	}
+}
+
+func (c witnessed) compare(t *testing.T, prior string) {
+	t.Helper()
+
+	want := c.Want[prior]
+	near := func(what string, got, want, tolerance float64) {
+		t.Helper()
+		must.Not(t, !(math.Abs(got-want) <= tolerance*math.Abs(want)+1e-15), "%s, %s: %s is %.10g, prototype %.10g", c.Name,
+			prior, what, got, want)
 	}
 
-	b, err := os.ReadFile("testdata/scale.json")
-	if err == nil {
-		err = json.Unmarshal(b, &cases)
+	s, _ := Learn(c.Groups, c.Outcomes, named(t, prior), Exact)
+	if c.Z != nil {
+		s, _ = LearnRising(c.Groups, c.Outcomes, named(t, prior), Exact, c.Z)
 	}
 
-	if err != nil || len(cases) != 4 {
-		t.Fatal(len(cases), err)
+	near("γ", s.Gamma, c.Gamma, 1e-8)
+
+	for shape, list := range want.Evidence {
+		for i, e := range list {
+			near("evidence", s.Evidence[shape][i], e, 1e-8)
+		}
 	}
 
-	for _, c := range cases {
-		for prior, want := range c.Want {
-			s, _ := Learn(c.Groups, c.Outcomes, named(t, prior), Exact)
-			near := func(what string, got, want, tolerance float64) {
-				t.Helper()
-				if !(math.Abs(got-want) <= tolerance*math.Abs(want)+1e-15) {
-					t.Errorf("%s, %s: %s is %.10g, prototype %.10g", c.Name, prior, what, got, want)
-				}
-			}
+	p := s.Predictor()
 
-			for shape, list := range want.Evidence {
-				for i, e := range list {
-					near("evidence", s.Evidence[shape][i], e, 1e-8)
-				}
-			}
+	var m Mixture
+	for k, noise := range c.Noise {
+		p.At(&m, c.Claim[k], c.Distance[k/c.Outcomes], noise)
+		near("epistemic variance", m.Epistemic(), want.Epistemic[k], 1e-8)
 
-			p := s.Predictor()
-
-			var m Mixture
-			for k, noise := range c.Noise {
-				p.At(&m, c.Claim[k], c.Distance[k/c.Outcomes], noise)
-				near("epistemic variance", m.Epistemic(), want.Epistemic[k], 1e-8)
-
-				for i, level := range c.Levels {
-					half := want.Half[i][k]
-					near(fmt.Sprintf("half width at %g", level), m.Half(level), half, 1e-6)
-					near("coverage factor", m.Coverage(level), half/math.Sqrt(want.Epistemic[k]+noise), 1e-6)
-				}
-			}
+		for i, level := range c.Levels {
+			half := want.Half[i][k]
+			near(fmt.Sprintf("half width at %g", level), m.Half(level), half, 1e-6)
+			near("coverage factor", m.Coverage(level), half/math.Sqrt(want.Epistemic[k]+noise), 1e-6)
 		}
 	}
 }
@@ -151,9 +167,8 @@ func TestOneCell(t *testing.T) {
 	const h = 1e-6
 
 	low, high := e*(1-1e-6), e*(1+1e-6)
-	if !(sum(low+h) > sum(low-h)) || !(sum(high+h) < sum(high-h)) {
-		t.Errorf("the likelihood is not largest at mean e, %g", e)
-	}
+	must.Not(t, !(sum(low+h) > sum(low-h)) || !(sum(high+h) < sum(high-h)), "the likelihood is not largest at mean e, %g",
+		e)
 }
 
 // Campaigns whose factors are drawn from the prior: the 95 % interval of a further group
@@ -191,9 +206,7 @@ func TestSimulatedCampaigns(t *testing.T) {
 		covered /= float64(campaigns)
 		t.Logf("K = %d: coverage %.4f in %d campaigns", k, covered, campaigns)
 
-		if covered < low || covered > high {
-			t.Errorf("K = %d: coverage %.4f, expected %g to %g", k, covered, low, high)
-		}
+		must.Not(t, covered < low || covered > high, "K = %d: coverage %.4f, expected %g to %g", k, covered, low, high)
 	}
 }
 
@@ -228,17 +241,13 @@ func TestHalf(t *testing.T) {
 	}
 
 	for level, got := range inside {
-		if math.Abs(got-level) > tolerance*(1-level) {
-			t.Errorf("level %g: %.5f of the values inside", level, got)
-		}
+		must.Not(t, math.Abs(got-level) > tolerance*(1-level), "level %g: %.5f of the values inside", level, got)
 	}
 
 	one := Mixture{variance: []float64{4}, weight: []float64{1}}
 	for _, level := range []float64{0.1, 0.68, 0.95, 0.99999} {
 		want := 2 * distuv.UnitNormal.Quantile((1+level)/2)
-		if got := one.Half(level); math.Abs(got/want-1) > 1e-9 {
-			t.Errorf("level %g of one normal law: %g, expected %g", level, got, want)
-		}
+		must.Near(t, one.Half(level), want, 1e-9*want, "level %g of one normal law", level)
 	}
 }
 
@@ -307,9 +316,8 @@ func TestPairNoise(t *testing.T) {
 			want *= c.freedom / (c.freedom - 2)
 		}
 
-		if n.Freedom < c.low || n.Freedom > c.high || math.Abs(n.Scale/want-1) > 0.1 {
-			t.Errorf("%+v: %+v, expected the scale %.3g", c, n, want)
-		}
+		must.Not(t, n.Freedom < c.low || n.Freedom > c.high || math.Abs(n.Scale/want-1) > 0.1,
+			"%+v: %+v, expected the scale %.3g", c, n, want)
 	}
 
 	for _, x := range []float64{0.5, 1, 3.7, 200} { // ψ′(½) = π²/2, ψ′(1) = π²/6
@@ -322,9 +330,7 @@ func TestPairNoise(t *testing.T) {
 		t.Errorf("ψ′: %g, %g", trigamma(0.5), trigamma(1))
 	}
 
-	if n := PairNoise([]float64{0, 0}, []int{3, 4}); n != Exact {
-		t.Errorf("without noise: %+v", n)
-	}
+	must.Equal(t, PairNoise([]float64{0, 0}, []int{3, 4}), Exact, "without noise")
 }
 
 // Without left-out groups, or with one, the prior is all that is known; one group changes
@@ -334,18 +340,14 @@ func TestPriorAlone(t *testing.T) {
 	none, _ := Learn(nil, 1, named(t, "wide"), Exact)
 
 	one, _ := Learn([]Group{draw(r, 9, 40, 0.1)}, 1, named(t, "wide"), Exact)
-	if one.K != 1 || !reflect.DeepEqual(none.Weights, one.Weights) || one.Ratio != 1 {
-		t.Errorf("%+v", one)
-	}
+	must.Not(t, one.K != 1 || !reflect.DeepEqual(none.Weights, one.Weights) || one.Ratio != 1, "%+v", one)
 
 	var m Mixture
 	one.Predictor().At(&m, 0.5, 100, 0.1)
 	a := m.Half(0.95)
 	one.Predictor().At(&m, 0.5, 1, 0.1)
 
-	if m.Half(0.95) != a {
-		t.Error("the distance enters without groups that show what it does")
-	}
+	must.Not(t, m.Half(0.95) != a, "the distance enters without groups that show what it does")
 
 	// Of networks' claims little is known then, but that they are too small.
 	if s, _ := Learn(nil, 1, named(t, "networks"), Exact); s.Factor != 10 || s.Floor != 0 {
@@ -365,28 +367,20 @@ func TestWithout(t *testing.T) {
 
 	noise := Noise{Scale: 1.1, Freedom: 12}
 	all, without := Learn(left, 1, named(t, "wide"), noise)
-	if all.K != 4 || len(without) != 4 {
-		t.Fatalf("%d groups, %d without one", all.K, len(without))
-	}
+	must.Never(t, all.K != 4 || len(without) != 4, "%d groups, %d without one", all.K, len(without))
 
 	for h, got := range without {
 		others := append(slices.Clone(left[:h]), left[h+1:]...)
 		want, _ := Learn(others, 1, named(t, "wide"), noise)
-		if !reflect.DeepEqual(got, want) {
-			t.Errorf("without group %d: %+v, learned from the others %+v", h, got, want)
-		}
-
-		if reflect.DeepEqual(got.Weights, all.Weights) {
-			t.Errorf("group %d has no part in what all teach", h)
-		}
+		must.Not(t, !reflect.DeepEqual(got, want), "without group %d: %+v, learned from the others %+v", h, got, want)
+		must.Not(t, reflect.DeepEqual(got.Weights, all.Weights), "group %d has no part in what all teach", h)
 	}
 
 	none, _ := Learn(nil, 1, named(t, "wide"), noise)
 	_, without = Learn(left[:2], 1, named(t, "wide"), noise)
 	for h, got := range without {
-		if got.K != 1 || !reflect.DeepEqual(got.Weights, none.Weights) {
-			t.Errorf("without group %d of two: %+v, expected the prior", h, got)
-		}
+		must.Not(t, got.K != 1 || !reflect.DeepEqual(got.Weights, none.Weights),
+			"without group %d of two: %+v, expected the prior", h, got)
 	}
 
 	// What a group showed is no part of what is learned without it.
@@ -395,9 +389,8 @@ func TestWithout(t *testing.T) {
 
 	_, again := Learn(changed, 1, named(t, "wide"), noise)
 	_, before := Learn(left, 1, named(t, "wide"), noise)
-	if !reflect.DeepEqual(again[2], before[2]) || reflect.DeepEqual(again[1], before[1]) {
-		t.Error("outcomes of a group enter what is learned without it, or those of another do not")
-	}
+	must.Not(t, !reflect.DeepEqual(again[2], before[2]) || reflect.DeepEqual(again[1], before[1]),
+		"outcomes of a group enter what is learned without it, or those of another do not")
 }
 
 // A model claims a hundredth of its squared error, and of some conditions less by a further
@@ -472,9 +465,8 @@ func TestRaisedClaims(t *testing.T) {
 	s, _ := Learn(left, 1, named(t, "networks"), Exact)
 
 	factor, floor := (0.95+3.95)/0.06/10, 0.05*0.03
-	if math.Abs(s.Factor/factor-1) > 1e-12 || math.Abs(s.Floor/floor-1) > 1e-12 {
-		t.Errorf("factor %g, floor %g, by hand %g and %g", s.Factor, s.Floor, factor, floor)
-	}
+	must.Not(t, math.Abs(s.Factor/factor-1) > 1e-12 || math.Abs(s.Floor/floor-1) > 1e-12,
+		"factor %g, floor %g, by hand %g and %g", s.Factor, s.Floor, factor, floor)
 
 	var none, low Mixture
 	s.Predictor().At(&none, 0, 1, 0.1)
@@ -486,10 +478,9 @@ func TestRaisedClaims(t *testing.T) {
 
 	large, _ := Learn([]Group{group(1, 2), group(2, 4)}, 1, named(t, "networks"), Exact)
 	plain, _ := Learn(left, 1, named(t, "wide"), Exact)
-	if large.Factor != 1 || plain.Factor != 1 || plain.Floor != 0 {
-		t.Errorf("factors %g and %g, floor %g: claims are never made smaller, and raised by a prior alone",
-			large.Factor, plain.Factor, plain.Floor)
-	}
+	must.Not(t, large.Factor != 1 || plain.Factor != 1 || plain.Floor != 0,
+		"factors %g and %g, floor %g: claims are never made smaller, and raised by a prior alone", large.Factor,
+		plain.Factor, plain.Floor)
 }
 
 // What Learn cannot have returned is refused, and says why.
@@ -518,9 +509,7 @@ func TestScaleCheck(t *testing.T) {
 		s, _ := Learn(uneven(r), 1, named(t, "wide"), Exact)
 		damage(s)
 
-		if err := s.Check(); err == nil || !strings.Contains(err.Error(), words) {
-			t.Errorf("%v, expected %q", err, words)
-		}
+		must.Refuse(t, s.Check(), words)
 	}
 }
 
@@ -540,14 +529,10 @@ func TestStored(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 9))
 	s, _ := Learn([]Group{draw(r, 4, 1, 0.1), draw(r, 4, 3, 0.1)}, 1, named(t, "library"), Noise{Scale: 1.2, Freedom: 9})
 	b, err := json.Marshal(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	var back Scale
-	if err := json.Unmarshal(b, &back); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(b, &back))
 
 	var m, n Mixture
 	s.Predictor().At(&m, 0.3, 0.6, 0.1)
@@ -560,15 +545,11 @@ func TestStored(t *testing.T) {
 
 func TestPriors(t *testing.T) {
 	wide, library := named(t, "wide"), named(t, "library")
-	if wide.Digest() == library.Digest() || wide.Tau != 0.8 || library.Tau != 0.3 {
-		t.Errorf("%+v, %+v", wide, library)
-	}
+	must.Not(t, wide.Digest() == library.Digest() || wide.Tau != 0.8 || library.Tau != 0.3, "%+v, %+v", wide, library)
 
 	renamed := wide
 	renamed.Name, renamed.Origin = "mine", "elsewhere"
-	if renamed.Digest() != wide.Digest() {
-		t.Error("words are part of the digest")
-	}
+	must.Not(t, renamed.Digest() != wide.Digest(), "words are part of the digest")
 
 	for name, known := range map[string]bool{"wide": true, "library": true, "networks": true, "narrow": false, "": false} {
 		_, err := Named(name)
@@ -576,9 +557,7 @@ func TestPriors(t *testing.T) {
 			t.Errorf("%q: %v, named %v", name, err, IsNamed(name))
 		}
 
-		if !known && !strings.Contains(err.Error(), "wide or library") {
-			t.Errorf("%v", err)
-		}
+		must.Not(t, !known && !strings.Contains(err.Error(), "wide or library"), "%v", err)
 	}
 
 	for _, p := range []Prior{wide, library, named(t, "networks")} {
@@ -587,9 +566,7 @@ func TestPriors(t *testing.T) {
 			sum += w
 		}
 
-		if math.Abs(sum-1) > 1e-12 {
-			t.Errorf("%s: the weights sum to %g", p.Name, sum)
-		}
+		must.Near(t, sum, 1, 1e-12, "%s: the weights sum to", p.Name)
 	}
 
 	for _, change := range [][2]string{
@@ -604,6 +581,7 @@ func TestPriors(t *testing.T) {
 		{`"claim_floor": 0.05`, `"claim_floor": -1`},
 		{`"claim_ratio": 10`, `"claim_ratio": 0`},
 		{`"name": "wide"`, `"name": ""`},
+		{`"name": "wide"`, `"name": "wide", "rises": {"of": "a", "origin": "b", "rose": {"groups": 1, "inside": 2}}`},
 		{"{", "["},
 	} {
 		if _, err := ReadPriors([]byte(strings.Replace(string(builtin), change[0], change[1], 1))); err == nil {
@@ -626,73 +604,18 @@ func FuzzReadPriors(f *testing.F) {
 		}
 
 		b, err := json.Marshal(map[string]any{"format": PriorFormat, "version": PriorVersion, "priors": list})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		again, err := ReadPriors(b)
-		if err != nil || !reflect.DeepEqual(list, again) {
-			t.Errorf("%+v, read back %+v, %v", list, again, err)
-		}
+		must.Not(t, err != nil || !reflect.DeepEqual(list, again), "%+v, read back %+v, %v", list, again, err)
 
 		for _, p := range list {
-			if err := p.Check(); err != nil {
-				t.Error(err)
-			}
+			must.Do(t, p.Check())
 		}
 	})
 }
 
 func TestEvenly(t *testing.T) {
-	if got := evenly(5, 9); !slices.Equal(got, []int{0, 1, 2, 3, 4}) {
-		t.Errorf("%v", got)
-	}
-
-	if got := evenly(9, 3); !slices.Equal(got, []int{0, 4, 8}) {
-		t.Errorf("%v", got)
-	}
-}
-
-// The cost of a split with twelve groups, 440 conditions and two outcomes: the posterior,
-// and an interval at each condition.
-func BenchmarkSplit(b *testing.B) {
-	r := rand.New(rand.NewPCG(1, 1))
-
-	var left []Group
-	for h := range 12 {
-		g := Group{Conditions: 36 + h%3}
-		for range g.Conditions {
-			for range 2 {
-				v := math.Exp(r.NormFloat64() - 3)
-				g.Claim, g.Noise = append(g.Claim, v), append(g.Noise, 0.01)
-				g.Residual = append(g.Residual, math.Sqrt(1.5*v+0.005)*r.NormFloat64())
-			}
-
-			g.Distance = append(g.Distance, 0.1+r.Float64())
-		}
-
-		left = append(left, g)
-	}
-
-	prior := named(b, "wide")
-	for _, noise := range []Noise{Exact, {Scale: 1, Freedom: 20}} {
-		b.Run(fmt.Sprintf("freedom %g", noise.Freedom), func(b *testing.B) {
-			for b.Loop() {
-				s, _ := Learn(left, 2, prior, noise)
-				p := s.Predictor()
-
-				var m Mixture
-				for range 440 * 2 {
-					p.At(&m, 0.05, 0.5, 0.01)
-					m.Half(0.95)
-				}
-			}
-		})
-	}
-
-	b.Run("posterior alone", func(b *testing.B) {
-		for b.Loop() {
-			Learn(left, 2, prior, Exact)
-		}
-	})
+	must.Equal(t, evenly(5, 9), []int{0, 1, 2, 3, 4}, "got")
+	must.Equal(t, evenly(9, 3), []int{0, 4, 8}, "got")
 }

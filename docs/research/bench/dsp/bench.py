@@ -13,8 +13,8 @@ the clock; the table gives the median over the rounds and the least, which a qui
 13 channels x 16 s x 51.2 kHz float32, as NPY planes and as WAV frames, written to a temporary folder (170 MB) and read
 once before, so that they lie in the page cache. SECONDS=1 makes them shorter, to see that it runs.
 
-The whole process is `run --to dsp`, with one job where no number is given, from nothing on the files that `pipeline simulate rotor FOLDER` wrote, in both
-precisions; its peer reads the same files with wavfile.read and makes the spectra of the same halves by scipy.signal.welch.
+The whole process is `run --to dsp`, with one job where no number is given, from nothing on the files that `pipeline simulate rotor FOLDER` wrote;
+its peer reads the same files with wavfile.read and makes the spectra of the same halves by scipy.signal.welch.
 """
 import glob, os, resource, struct, subprocess, sys, tempfile, time
 import numpy as np
@@ -86,9 +86,9 @@ def peer(form, files):
     return time.process_time() - c
 
 
-def program(binary, what, files, precision='auto'):
+def program(binary, what, files):
     """the middle of three passes within the process, after a first that makes the plan"""
-    out = subprocess.run([binary, '-what', what, '-precision', precision, '-repeat', '4', '-blades', '2', '-rpm', '6000'] + files, capture_output=True, text=True, check=True).stdout
+    out = subprocess.run([binary, '-what', what, '-repeat', '4', '-blades', '2', '-rpm', '6000'] + files, capture_output=True, text=True, check=True).stdout
     return sorted(float(line.split('user_ms')[1].split()[0]) for line in out.splitlines()[1:])[1] / 1e3
 
 
@@ -119,16 +119,16 @@ workdir: runs
 experiments:
   drone:
     ingest: {files: '%s/*.wav', conditions: '%s/conditions.csv', calibration: {sensitivity_v_per_pa: 0.05, full_scale_v: 0.05}}
-    dsp: {triplets: split-half-spectrum, segments: 8, harmonics: 5, tolerance: 0.03, precision: %s}
+    dsp: {triplets: split-half-spectrum, segments: 8, harmonics: 5, tolerance: 0.03}
 """
 
 
-def whole(pipeline, raw, precision, jobs, work):
+def whole(pipeline, raw, jobs, work):
     """processor time, user and system, and elapsed; in a folder of its own in work, which stays: ext4 looks for a
     free inode longer while many were removed in the seconds before"""
     p = os.path.join(tempfile.mkdtemp(dir=work), 'pipeline.yaml')
     with open(p, 'w') as f:
-        f.write(CONFIG % (raw, raw, precision))
+        f.write(CONFIG % (raw, raw))
     before, clock = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     subprocess.run([pipeline, 'run', '--to', 'dsp', '--jobs', jobs, p], capture_output=True, check=True)
     clock, after = time.perf_counter() - clock, resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -151,8 +151,7 @@ def campaign(pipeline, raw, rounds, jobs):
     raw = os.path.abspath(raw)
     with tempfile.TemporaryDirectory() as work:
         rows = {'wavfile.read and scipy.signal.welch': lambda: wavs(raw),
-                'run --to dsp, double': lambda: whole(pipeline, raw, 'double', jobs, work),
-                'run --to dsp, auto': lambda: whole(pipeline, raw, 'auto', jobs, work)}
+                'run --to dsp': lambda: whole(pipeline, raw, jobs, work)}
         took = {k: [] for k in rows}
         for _ in range(rounds):
             for k, f in rows.items():
@@ -175,10 +174,8 @@ def main():
         rows = {
             'scipy.signal.welch': lambda: peer(scipy_form, files['npy']),
             'hand-batched numpy': lambda: peer(hand_form, files['npy']),
-            'analyse, NPY, double': lambda: program(binary, 'analyse', files['npy'], 'double'),
-            'analyse, NPY, auto': lambda: program(binary, 'analyse', files['npy']),
-            'analyse, WAV, double': lambda: program(binary, 'analyse', files['wav'], 'double'),
-            'analyse, WAV, auto': lambda: program(binary, 'analyse', files['wav']),
+            'analyse, NPY': lambda: program(binary, 'analyse', files['npy']),
+            'analyse, WAV': lambda: program(binary, 'analyse', files['wav']),
             'statistics, WAV': lambda: program(binary, 'scan', files['wav']),
             'decoding to float64, WAV': lambda: program(binary, 'read', files['wav']),
         }

@@ -32,7 +32,6 @@ func main() {
 	rate := flag.Float64("rate", 51200, "sampling rate where the file states none")
 	blades := flag.Int("blades", 2, "blades of the rotor")
 	rpm := flag.Float64("rpm", 6000, "speed of the rotor")
-	precision := flag.String("precision", dsp.Auto, "of the transforms of analyse: double, single or auto")
 	length := flag.Int("n", 51200, "points of the transform")
 	profile := flag.String("cpuprofile", "", "write a CPU profile there")
 	flag.Parse()
@@ -74,7 +73,7 @@ func main() {
 		for _, a := range analysers {
 			wg.Go(func() {
 				for p := range todo {
-					one(a, p, *what, *precision, *rate, *blades, *rpm)
+					one(a, p, *what, *rate, *blades, *rpm)
 				}
 			})
 		}
@@ -87,7 +86,7 @@ func main() {
 	}
 }
 
-func one(a *dsp.Analyser, path, what, precision string, rate float64, blades int, rpm float64) {
+func one(a *dsp.Analyser, path, what string, rate float64, blades int, rpm float64) {
 	o := ingest.Options{}
 	rd, err := format.Open(path, o)
 	fatal(err)
@@ -122,8 +121,6 @@ func one(a *dsp.Analyser, path, what, precision string, rate float64, blades int
 		}
 
 		ctx, settings := context.Background(), dsp.DefaultSettings()
-		settings.Precision = precision
-
 		r := &dsp.Run{RateHz: rate, Samples: n, Settings: &settings}
 		for c := range channels {
 			r.Microphones = append(r.Microphones, dsp.Microphone{
@@ -147,7 +144,7 @@ func transform(n, repeat int) {
 	}
 
 	f, dst := dsp.NewFFT(n), make([]complex128, n/2+1)
-	w, two := dsp.NewWelch(n), append(append([]float64(nil), x...), x...)
+	w := dsp.NewWelch(n)
 	p := make([]float64, w.Bins())
 	least := func(f func()) float64 {
 		best := math.Inf(1)
@@ -161,8 +158,8 @@ func transform(n, repeat int) {
 	}
 
 	for range repeat {
-		fmt.Printf("fft n=%d least_us %.1f; Welch of two segments, each least_us %.1f\n", n,
-			least(func() { f.Coefficients(dst, x) }), least(func() { w.Power(p, two, 2) })/2)
+		fmt.Printf("fft n=%d least_us %.1f; Welch of a segment least_us %.1f\n", n,
+			least(func() { f.Coefficients(dst, x) }), least(func() { w.SegmentPower(p, x) }))
 	}
 }
 

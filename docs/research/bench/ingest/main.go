@@ -156,7 +156,7 @@ func writeParquet(path string, rows int) error {
 		t.Columns = append(t.Columns, table.Column{Name: name, Floats: x})
 	}
 
-	return export.WriteFile(path, func(w io.Writer) error { return export.Parquet(w, t, nil) })
+	return export.WriteFile(path, func(w io.Writer) error { return export.Parquet(w, t) })
 }
 
 // cpu is the CPU time of this process in s.

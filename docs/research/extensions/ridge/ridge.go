@@ -13,7 +13,7 @@ import (
 
 // Info describes the method.
 var Info = baseline.Info{
-	Name: "ridge", Claim: "the variance of the fitted mean", Closed: true,
+	Name: "ridge", Claim: "the variance of the fitted mean",
 	New: func(baseline.Settings) baseline.Method { return Ridge{} },
 }
 

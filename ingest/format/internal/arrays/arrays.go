@@ -8,11 +8,14 @@
 package arrays
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,6 +23,7 @@ import (
 	"doubletake/ingest/fault"
 	"doubletake/ingest/format/internal/clock"
 	"doubletake/ingest/format/internal/raw"
+	"doubletake/internal/lists"
 )
 
 // Customary names, lower case (docs/method.md#layouts-of-published-files).
@@ -40,11 +44,29 @@ var (
 // its samples.
 const maxChannels = 1 << 16
 
-// Plane delivers the samples of an array's channels; Read is as in
-// ingest.Reader. Arrays may share one Plane: they are then read in one call.
-// Planes are compared with ==.
+// Plane delivers the samples of an array's channels: Read fills dst[i] with those of channels[i]
+// from start on, all of which there are. Arrays may share one Plane: they are then read in one
+// call. Planes are compared with ==.
 type Plane interface {
-	Read(channels []int, start int64, dst [][]float64) (int, error)
+	Read(channels []int, start int64, dst [][]float64) error
+}
+
+// Of returns the channels of a Reader as a Plane.
+func Of(r ingest.Reader) Plane { return channels{r} }
+
+type channels struct{ of ingest.Reader }
+
+// Read implements Plane.
+func (c channels) Read(channels []int, start int64, dst [][]float64) error {
+	n, err := c.of.Read(channels, start, dst)
+	switch {
+	case n == len(dst[0]):
+		return nil
+	case err == nil || errors.Is(err, io.EOF):
+		return io.ErrUnexpectedEOF
+	}
+
+	return err
 }
 
 // Array is an array of numbers.
@@ -94,6 +116,8 @@ type Reader struct {
 	at      []place // per channel of info
 	closers []io.Closer
 
+	contradicts bool // a rate that two attributes state was warned of
+
 	quantum Quantum // when all channels share it
 	mixed   bool    // they do not
 }
@@ -114,9 +138,12 @@ func New(info ingest.Info, closers ...io.Closer) *Reader {
 // Closes adds what Close closes.
 func (r *Reader) Closes(c io.Closer) { r.closers = append(r.closers, c) }
 
-// Warn adds a warning.
-func (r *Reader) Warn(code, text string) {
-	r.info.Warnings = append(r.info.Warnings, ingest.Warning{Path: r.info.Path, Code: code, Text: text})
+// Warn adds warnings about the file.
+func (r *Reader) Warn(ws ...ingest.Warning) {
+	for _, w := range ws {
+		w.Path = r.info.Path
+		r.info.Warnings = append(r.info.Warnings, w)
+	}
 }
 
 // Info implements ingest.Reader.
@@ -124,12 +151,7 @@ func (r *Reader) Info() ingest.Info { return r.info }
 
 // Close implements ingest.Reader.
 func (r *Reader) Close() error {
-	var errs []error
-	for _, c := range r.closers {
-		errs = append(errs, c.Close())
-	}
-
-	return errors.Join(errs...)
+	return errors.Join(lists.Each(r.closers, io.Closer.Close)...)
 }
 
 // Quantum implements ingest.Quantized.
@@ -173,17 +195,7 @@ func (r *Reader) Read(channels []int, start int64, dst [][]float64) (int, error)
 			}
 		}
 
-		got, err := r.planes[r.at[c].plane].Read(own, start, to)
-		if got < int(n) {
-			if err == nil || errors.Is(err, io.EOF) {
-				err = &fault.Error{Path: r.info.Path, Place: fmt.Sprintf("channel %s, sample %d", r.info.Channels[c].Name,
-					start+int64(got)), Found: "the end of the data", Want: fmt.Sprintf("%d samples", r.info.Channels[c].Samples)}
-			}
-
-			return 0, fault.In(r.info.Path, err)
-		}
-
-		if err != nil && !errors.Is(err, io.EOF) {
+		if err := r.planes[r.at[c].plane].Read(own, start, to); err != nil {
 			return 0, fault.In(r.info.Path, err)
 		}
 	}
@@ -250,18 +262,17 @@ func Axes(dims []int64, names []string, clock int64, o ingest.ArrayOptions) (axi
 		return axis, nil
 	}
 
-	return axis, &fault.Error{
-		Want: want, Found: fmt.Sprintf("shape %v", dims),
-		Hint: "set arrays: {time_axis: first}, middle or last in the configuration, or name the channels to use if it is " +
-			"none",
-	}
+	return axis, fault.At("", "", want, fmt.Sprintf("shape %v", dims),
+		"set arrays: {time_axis: first}, middle or last in the configuration, or name the channels to use if it is none")
 }
 
 // IsTime reports whether an array or an axis of that name, or of a path that ends so,
 // holds or counts the time.
 func IsTime(name string) bool {
 	leaf := strings.ToLower(leaf(name))
-	return clock.Named(leaf, "") || leaf == "sample" || leaf == "samples"
+	_, time := clock.Named(leaf, "")
+
+	return time || leaf == "sample" || leaf == "samples"
 }
 
 // leaf is the end of a path.
@@ -287,10 +298,8 @@ func (r *Reader) Add(a Array) error {
 	axis := a.Axis
 	frames, channels := split(a.Dims, axis)
 	if channels > maxChannels || int64(len(r.info.Channels))+channels > maxChannels {
-		return &fault.Error{
-			Path: r.info.Path, Place: "array " + a.Name,
-			Want: fmt.Sprintf("at most %d channels in a file", maxChannels), Found: fmt.Sprintf("shape %v", a.Dims),
-		}
+		return fault.At(r.info.Path, "array "+a.Name, fmt.Sprintf("at most %d channels in a file", maxChannels),
+			fmt.Sprintf("shape %v", a.Dims), "")
 	}
 
 	if len(r.info.Channels) > 0 && a.Quantum != r.quantum {
@@ -325,15 +334,7 @@ func (r *Reader) Add(a Array) error {
 				rest /= others[i]
 			}
 
-			var b strings.Builder
-			for i, v := range index {
-				if i > 0 {
-					b.WriteByte(',')
-				}
-				b.WriteString(strconv.FormatInt(v, 10))
-			}
-
-			ch.Name += "[" + b.String() + "]"
+			ch.Name += strings.ReplaceAll(fmt.Sprint(index), " ", ",")
 		}
 
 		r.info.Channels = append(r.info.Channels, ch)
@@ -346,11 +347,32 @@ func (r *Reader) Add(a Array) error {
 // Single adds the number of an array of one as an attribute.
 func (r *Reader) Single(name string, p Plane) error {
 	var x [1]float64
-	if _, err := p.Read([]int{0}, 0, [][]float64{x[:]}); err != nil && !errors.Is(err, io.EOF) {
+	if err := p.Read([]int{0}, 0, [][]float64{x[:]}); err != nil {
 		return err
 	}
 
 	r.Attribute(name, Number(x[0]))
+
+	return nil
+}
+
+// Parts reads samples of every row from start on, of parts one after another, the last sample of
+// each before ends[part]. read fills x from sample at of a part.
+func Parts(ends []int64, start int64, dst [][]float64, read func(part int, at int64, x []float64) error) error {
+	for _, x := range dst {
+		from, at := int64(0), start
+		for part, end := range ends {
+			if n := min(int64(len(x)), end-at); n > 0 {
+				if err := read(part, at-from, x[:n]); err != nil {
+					return err
+				}
+
+				at, x = at+n, x[n:]
+			}
+
+			from = end
+		}
+	}
 
 	return nil
 }
@@ -370,46 +392,34 @@ func (r *Reader) Unread(name string, isFault bool, reason string) {
 
 // Finish finds units, rates and the clock. A file without channels is a
 // *fault.Error with the reason.
-func (r *Reader) Finish(o ingest.Options) error {
-	if len(r.info.Channels) == 0 {
-		if len(r.info.Unread) > 0 {
-			u := r.info.Unread[0]
-			for _, f := range r.info.Unread {
-				if f.Fault {
-					u = f
-					break
-				}
-			}
+func (r *Reader) Finish(o ingest.Options) (err error) {
+	defer fault.Catch(&err)
 
-			return &fault.Error{Path: r.info.Path, Place: u.Name, Want: "at least one array of numbers", Found: u.Reason}
+	if len(r.info.Channels) == 0 {
+		u := ingest.Unread{Reason: "none"}
+		if i := slices.IndexFunc(r.info.Unread, func(u ingest.Unread) bool { return u.Fault }); len(r.info.Unread) > 0 {
+			u = r.info.Unread[max(i, 0)]
 		}
 
-		return &fault.Error{Path: r.info.Path, Want: "at least one array of numbers", Found: "none"}
+		return fault.At(r.info.Path, u.Name, "at least one array of numbers", u.Reason, "")
 	}
 
 	for i := range r.info.Channels {
 		c := &r.info.Channels[i]
 		if c.Unit == "" {
-			c.Unit = r.lookup(i, wanted(o.Arrays.UnitAttribute, unitNames), false)
+			c.Unit = r.own(i, wanted(o.Arrays.UnitAttribute, unitNames))
 		}
 
-		file, place, err := r.rate(i, o)
-		if err != nil {
-			return err
-		}
+		file, place := r.rate(i, o)
 
 		if file > 0 {
 			c.RateHz = file
 		}
 
-		if c.RateHz, err = o.Rate(r.info.Path, place, c.RateHz, 1e-6); err != nil {
-			return err
-		}
+		c.RateHz = fault.Get(o.Rate(r.info.Path, place, c.RateHz, 1e-6))
 	}
 
-	if err := r.findClock(o); err != nil {
-		return err
-	}
+	r.findClock(o)
 
 	for _, c := range r.info.Channels {
 		if w := clock.Odd(r.info.Path, "channel "+c.Name, c.RateHz); o.RateHz == 0 && len(w) > 0 {
@@ -428,28 +438,25 @@ func wanted(own string, custom []string) []string {
 	return custom
 }
 
-// lookup finds an attribute of a channel, of its group or of the file. A
-// dataset's own attribute wins over its group's, that over the file's.
-func (r *Reader) lookup(channel int, wanted []string, file bool) string {
+// own finds an attribute of a channel.
+func (r *Reader) own(channel int, wanted []string) string {
 	for _, a := range r.info.Channels[channel].Attributes {
-		for _, w := range wanted {
-			if strings.ToLower(a.Name) == w {
-				return a.Value
-			}
+		if slices.Contains(wanted, strings.ToLower(a.Name)) {
+			return a.Value
 		}
 	}
 
-	if !file {
-		return ""
-	}
+	return ""
+}
 
-	for g := r.at[channel].group; ; {
+// above finds an attribute of a channel's group or of the file.
+func (r *Reader) above(channel int, wanted []string) string {
+	marks := map[bool][]string{true: {"", "/", "@"}, false: {"@", "/", "."}} // before a name: at the top, in a group
+	for g := r.at[channel].group; ; g = g[:max(0, strings.LastIndexAny(g, "/."))] {
 		for _, w := range wanted {
 			for _, a := range r.info.Attributes {
-				name := strings.ToLower(a.Name)
-				if g != "" && (name == strings.ToLower(g)+"@"+w || name == strings.ToLower(g)+"/"+w ||
-					name == strings.ToLower(g)+"."+w) ||
-					g == "" && (name == w || name == "/"+w || name == "@"+w) {
+				mark, ok := strings.CutPrefix(strings.ToLower(a.Name), strings.ToLower(g))
+				if mark, ok2 := strings.CutSuffix(mark, w); ok && ok2 && slices.Contains(marks[g == ""], mark) {
 					return a.Value
 				}
 			}
@@ -458,18 +465,12 @@ func (r *Reader) lookup(channel int, wanted []string, file bool) string {
 		if g == "" {
 			return ""
 		}
-
-		if i := strings.LastIndexAny(g, "/."); i > 0 {
-			g = g[:i]
-		} else {
-			g = ""
-		}
 	}
 }
 
 // rate is what the file states of a channel's sampling rate, by attributes or
 // numbers whose names are customary or configured; 0 if it states none.
-func (r *Reader) rate(channel int, o ingest.Options) (hz float64, place string, err error) {
+func (r *Reader) rate(channel int, o ingest.Options) (hz float64, place string) {
 	c := r.info.Channels[channel]
 	place = "channel " + c.Name
 	for _, way := range []struct {
@@ -480,7 +481,9 @@ func (r *Reader) rate(channel int, o ingest.Options) (hz float64, place string, 
 		{wanted(o.Arrays.PeriodAttribute, periodNames), o.Arrays.PeriodAttribute, true},
 		{wanted(o.Arrays.RateAttribute, rateNames), o.Arrays.RateAttribute, false},
 	} {
-		text := r.lookup(channel, way.names, true)
+		// The dataset's own attribute wins over its group's, that over the file's.
+		above := r.above(channel, way.names)
+		text := cmp.Or(r.own(channel, way.names), above)
 		if text == "" {
 			continue
 		}
@@ -491,10 +494,16 @@ func (r *Reader) rate(channel int, o ingest.Options) (hz float64, place string, 
 				continue // a customary name is a guess: ignore it if its value is no number
 			}
 
-			return 0, place, &fault.Error{
-				Path: r.info.Path, Place: place,
-				Want: fmt.Sprintf("a number above zero in %q", way.own), Found: strconv.Quote(fault.Clip(text)),
-			}
+			fault.Raise(fault.At(r.info.Path, place, fmt.Sprintf("a number above zero in %q", way.own),
+				strconv.Quote(fault.Clip(text)), ""))
+		}
+
+		other, _ := strconv.ParseFloat(strings.TrimSpace(above), 64)
+		if other > 0 && math.Abs(other-v) > 1e-3*v && !r.contradicts {
+			r.contradicts = true
+			r.Warn(ingest.Warn("", "rates-contradict",
+				"%s: its own attribute gives %g for the sampling rate or period, its group or the file %g: the first is used",
+				place, v, other))
 		}
 
 		if way.period {
@@ -507,31 +516,23 @@ func (r *Reader) rate(channel int, o ingest.Options) (hz float64, place string, 
 		}
 
 		if hz > 0 && math.Abs(v-hz) > 1e-3*hz {
-			return 0, place, &fault.Error{
-				Path: r.info.Path, Place: place,
-				Found: fmt.Sprintf("two sampling rates, %g Hz and %g Hz, in its attributes", hz, v),
-				Hint:  "name the one that holds in the configuration",
-			}
+			fault.Raise(fault.At(r.info.Path, place, "",
+				fmt.Sprintf("two sampling rates, %g Hz and %g Hz, in its attributes", hz, v),
+				"name the one that holds in the configuration"))
 		}
 
-		if hz == 0 {
-			hz = v
-		}
+		hz = cmp.Or(hz, v)
 	}
 
-	return hz, place, nil
+	return hz, place
 }
 
 // findClock marks the channel that holds the time and takes the rate from it
 // where nothing else states it.
-func (r *Reader) findClock(o ingest.Options) error {
+func (r *Reader) findClock(o ingest.Options) {
 	clocks := map[string]int{} // group → its clock
 	if o.Text.Time != "" {
-		c, err := ingest.FindChannel(r.info, o.Text.Time)
-		if err != nil {
-			return err
-		}
-
+		c := fault.Get(ingest.FindChannel(r.info, o.Text.Time))
 		clocks[r.at[c].group] = c
 	} else {
 		perPlane := map[int]int{}
@@ -539,36 +540,40 @@ func (r *Reader) findClock(o ingest.Options) error {
 			perPlane[p.plane]++
 		}
 
+		groups := map[string][]int{}
 		for i, c := range r.info.Channels {
-			if _, has := clocks[r.at[i].group]; has || perPlane[r.at[i].plane] != 1 || c.Samples < 2 {
-				continue
+			if perPlane[r.at[i].plane] == 1 && c.Samples > 1 {
+				groups[r.at[i].group] = append(groups[r.at[i].group], i)
 			}
+		}
 
-			leaf := leaf(c.Name)
-			short := leaf[strings.LastIndexByte(leaf, '-')+1:] // Ds01-Time
-			axis := clock.Unit(c.Unit) && (c.Role() == "coordinate" || strings.Contains(c.Unit, " since "))
-			if c.IsTime() || axis || clock.Named(leaf, c.Unit) || clock.Named(short, c.Unit) || r.steady(i) {
-				clocks[r.at[i].group] = i
+		for _, group := range slices.Sorted(maps.Keys(groups)) {
+			if c := r.clockOf(groups[group]); c >= 0 {
+				clocks[group] = c
 			}
 		}
 	}
 
-	rates := map[int]float64{} // by clock
+	rates, compared := map[int]float64{}, map[int]bool{} // by clock
 	for i := range r.info.Channels {
 		own, has := clocks[r.at[i].group]
 
 		c := &r.info.Channels[i]
-		if !has || c.RateHz != 0 || c.Samples != r.info.Channels[own].Samples {
+		if !has || c.Samples != r.info.Channels[own].Samples {
+			continue
+		}
+
+		if c.RateHz != 0 {
+			if i != own && !compared[own] {
+				r.Warn(clock.Contradiction(r, i, own)...)
+				compared[own] = true
+			}
+
 			continue
 		}
 
 		if _, known := rates[own]; !known {
-			rate, err := r.clockRate(own, o.Text.Time != "")
-			if err != nil {
-				return err
-			}
-
-			rates[own] = rate
+			rates[own] = r.clockRate(own, o.Text.Time != "")
 		}
 
 		c.RateHz = rates[own]
@@ -577,8 +582,28 @@ func (r *Reader) findClock(o ingest.Options) error {
 	for _, own := range clocks {
 		clock.Mark(&r.info.Channels[own])
 	}
+}
 
-	return nil
+// clockOf returns the one of a group's channels that holds the time, −1 for none.
+func (r *Reader) clockOf(group []int) int {
+	for _, i := range group {
+		c := r.info.Channels[i]
+		if c.IsTime() || clock.Unit(c.Unit) && (c.Role() == "coordinate" || strings.Contains(c.Unit, " since ")) {
+			return i
+		}
+	}
+
+	found, warnings := clock.Find(r, group, func(c int) []string {
+		leaf := leaf(r.info.Channels[c].Name)
+		return []string{leaf, leaf[strings.LastIndexByte(leaf, '-')+1:]} // Ds01-Time
+	})
+	if found < 0 && r.steady(group[0]) {
+		return group[0]
+	}
+
+	r.Warn(warnings...)
+
+	return found
 }
 
 // steady reports whether a channel of a known rate is the first of its group
@@ -607,20 +632,20 @@ func (r *Reader) steady(c int) bool {
 
 // clockRate is the rate by a clock, 0 where it runs unevenly or backwards. stated
 // tells that the user named the clock, whose unit is then s.
-func (r *Reader) clockRate(c int, stated bool) (float64, error) {
+func (r *Reader) clockRate(c int, stated bool) float64 {
 	t, err := clock.Read(r, c, "channel")
 	if t.Doubt != "" && !stated {
-		r.Warn("clock-unit", t.Doubt)
+		r.Warn(ingest.Warning{Code: "clock-unit", Text: t.Doubt})
 	}
 
 	if t.Gaps {
-		r.Warn("clock-gaps", fmt.Sprintf(
-			"channel %s: its ends give %.4g Hz, its first steps %.4g Hz: the recording pauses or changes its rate; %.4g Hz "+
-				"is used",
-			r.info.Channels[c].Name, t.EndsHz, t.RateHz, t.RateHz))
+		r.Warn(ingest.Warn("", "clock-gaps",
+			"channel %s: its ends give %.4g Hz, its first steps %.4g Hz: the recording pauses or changes its rate; "+
+				"%.4[3]g Hz is used", r.info.Channels[c].Name, t.EndsHz, t.RateHz))
 	}
 
-	return t.RateHz, err
+	fault.Raise(err)
+	return t.RateHz
 }
 
 // frequencyName matches names of axes of frequencies, at the end of a path.
@@ -649,12 +674,9 @@ func (r *Reader) TimeSeries(channels []int) error {
 		}
 
 		if even {
-			return &fault.Error{
-				Path: info.Path, Place: "channel " + info.Channels[channels[0]].Name, Want: "a time series",
-				Found: fmt.Sprintf("a spectrum over %s (%d frequencies in steps of %g Hz)", c.Name, n, df),
-				Hint: "pipeline inspect shows it; two halves of a recording cannot be had from one spectrum: use the recording " +
-					"it was made of",
-			}
+			return fault.At(info.Path, "channel "+info.Channels[channels[0]].Name, "a time series",
+				fmt.Sprintf("a spectrum over %s (%d frequencies in steps of %g Hz)", c.Name, n, df), "pipeline inspect "+
+					"shows it; two halves of a recording cannot be had from one spectrum: use the recording it was made of")
 		}
 	}
 

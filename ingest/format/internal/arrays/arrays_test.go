@@ -9,6 +9,7 @@ import (
 	"doubletake/ingest"
 	"doubletake/ingest/format/internal/arrays"
 	"doubletake/ingest/ingesttest"
+	"doubletake/internal/must"
 )
 
 // An array of two axes has a channel for each index of the shorter one; the
@@ -18,7 +19,7 @@ func Example() {
 	r.Attribute("dt", "0.001")
 
 	plane := ingesttest.NewMemory([]float64{1, 2, 3}, []float64{4, 5, 6})
-	if err := r.Add(arrays.Array{Name: "p", Dims: []int64{3, 2}, Unit: "Pa", Plane: plane}); err != nil {
+	if err := r.Add(arrays.Array{Name: "p", Dims: []int64{3, 2}, Unit: "Pa", Plane: arrays.Of(plane)}); err != nil {
 		log.Fatal(err)
 	}
 
@@ -40,6 +41,39 @@ func Example() {
 	// [5 6] <nil>
 }
 
+// Rates that contradict are warned of with both: a dataset's attribute and the file's, a rate and the steps of a
+// time, and the increment of a waveform and a channel Time.
+func TestContradictingRates(t *testing.T) {
+	for _, c := range []struct{ own, file, name, want string }{
+		{"fs", "fs", "x", "1000 for the sampling rate or period, its group or the file 500"},
+		{"fs", "", "time", "a rate of 1000 Hz, the steps of channel time give 500 Hz"},
+		{"wf_increment", "", "Time", "the steps of channel Time give 500 Hz"},
+		{"fs", "", "x", ""},
+		{"", "fs", "time", ""},
+	} {
+		r := arrays.New(ingest.Info{})
+		if c.file != "" {
+			r.Attribute(c.file, "500")
+		}
+
+		x := [][]float64{{1, 2, 3, 4}, {0, 2e-3, 4e-3, 6e-3}}
+		value := map[string]string{"fs": "1000", "wf_increment": "0.001"}[c.own]
+		for i, name := range []string{"F", c.name} {
+			a := arrays.Array{Name: name, Dims: []int64{4}, Plane: arrays.Of(ingesttest.NewMemory(x[i]))}
+			if i == 0 && c.own != "" {
+				a.Attributes = []ingest.Attribute{{Name: c.own, Value: value}}
+			}
+
+			must.Do(t, r.Add(a))
+		}
+
+		must.Do(t, r.Finish(ingest.Options{}))
+
+		text := fmt.Sprint(r.Info().Warnings)
+		must.Not(t, !strings.Contains(text, c.want) || c.want == "" && text != "[]", "%+v: %s", c, text)
+	}
+}
+
 // Names count from 1, the other axes in the file's order.
 func TestNames(t *testing.T) {
 	for _, c := range []struct {
@@ -59,22 +93,15 @@ func TestNames(t *testing.T) {
 		r := arrays.New(ingest.Info{})
 
 		axis, err := arrays.Axes(c.dims, nil, 0, ingest.ArrayOptions{TimeAxis: c.axis})
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		if err := r.Add(arrays.Array{Name: "x", Dims: c.dims, Axis: axis, ColumnMajor: c.columnMajor}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
+		must.Do(t, r.Add(arrays.Array{Name: "x", Dims: c.dims, Axis: axis, ColumnMajor: c.columnMajor}))
 
 		var names []string
 		for _, ch := range r.Info().Channels {
 			names = append(names, ch.Name)
 		}
 
-		if got := strings.Join(names, " "); got != c.want {
-			t.Errorf("%v: %s, expected %s", c.dims, got, c.want)
-		}
+		must.Equal(t, strings.Join(names, " "), c.want, "%v", c.dims)
 	}
 }
 
@@ -93,20 +120,13 @@ func TestQuantum(t *testing.T) {
 		kind string
 		want float64
 	}{{"int16", 1}, {"int16", 1}, {"uint8", 0}} {
-		if err := r.Add(arrays.Array{Name: fmt.Sprint(i), Dims: []int64{2}, Quantum: arrays.QuantumOf(c.kind)}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, r.Add(arrays.Array{Name: fmt.Sprint(i), Dims: []int64{2}, Quantum: arrays.QuantumOf(c.kind)}))
 
 		if step, _, _ := r.Quantum(); step != c.want {
 			t.Errorf("after %s: step %g", c.kind, step)
 		}
 	}
 
-	if q := arrays.QuantumOf("int8"); q != (arrays.Quantum{Step: 1, Low: -128, High: 127}) {
-		t.Error(q)
-	}
-
-	if q := arrays.QuantumOf("float64"); q != (arrays.Quantum{}) {
-		t.Error(q)
-	}
+	must.Equal(t, arrays.QuantumOf("int8"), (arrays.Quantum{Step: 1, Low: -128, High: 127}), "got")
+	must.Equal(t, arrays.QuantumOf("float64"), (arrays.Quantum{}), "got")
 }

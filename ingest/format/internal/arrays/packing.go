@@ -143,10 +143,8 @@ func wrongAttribute(name, want string, n Numbers) error {
 		found = "a text"
 	}
 
-	return &fault.Error{
-		Want: fmt.Sprintf("%s in the attribute %s", want, name), Found: found,
-		Hint: "the samples are packed and cannot be unpacked without it",
-	}
+	return fault.At("", "", fmt.Sprintf("%s in the attribute %s", want, name), found,
+		"the samples are packed and cannot be unpacked without it")
 }
 
 // as returns a number of an attribute as one of the stored type would be read.
@@ -213,11 +211,11 @@ type unpacking struct {
 }
 
 // Read implements Plane.
-func (u *unpacking) Read(channels []int, start int64, dst [][]float64) (int, error) {
-	n, err := u.Plane.Read(channels, start, dst)
+func (u *unpacking) Read(channels []int, start int64, dst [][]float64) error {
+	err := u.Plane.Read(channels, start, dst)
 	for _, d := range dst {
-		u.packing.Apply(d[:n])
+		u.packing.Apply(d)
 	}
 
-	return n, err
+	return err
 }

@@ -2,11 +2,13 @@ package clock_test
 
 import (
 	"fmt"
+	"math"
 	"testing"
 
 	"doubletake/ingest"
 	"doubletake/ingest/format/internal/clock"
 	"doubletake/ingest/ingesttest"
+	"doubletake/internal/must"
 )
 
 // A recording in two parts: the rate is that of the steps, not of the ends.
@@ -36,9 +38,8 @@ func TestRead(t *testing.T) {
 		r := ingesttest.NewMemory(c.t)
 		r.Header.Channels[0].Unit = c.unit
 		got, err := clock.Read(r, 0, "column")
-		if fmt.Sprintf("%g %v", got.RateHz, err) != c.want {
-			t.Errorf("%v in %q: %g %v, expected %s", c.t, c.unit, got.RateHz, err, c.want)
-		}
+		must.Not(t, fmt.Sprintf("%g %v", got.RateHz, err) != c.want,
+			"%v in %q: %g %v, expected %s", c.t, c.unit, got.RateHz, err, c.want)
 	}
 }
 
@@ -69,17 +70,129 @@ func TestDoubt(t *testing.T) {
 }
 
 func TestNamed(t *testing.T) {
-	for _, c := range []struct {
-		name, unit string
-		want       bool
-	}{{"Time", "s", true}, {"t", "", true}, {"Zeit", "ms", true}, {"time", "N", false}, {"Fx", "s", false}} {
-		if got := clock.Named(c.name, c.unit); got != c.want {
-			t.Errorf("%s in %q: %t", c.name, c.unit, got)
+	for _, c := range []struct{ name, unit, want string }{
+		{"Time", "s", "s"},
+		{"t", "", ""},
+		{"Zeit", "ms", "ms"},
+		{"time", "N", "no"},
+		{"Fx", "s", "no"},
+		// What names themselves state.
+		{"time_ms", "", "ms"},
+		{"timestamp_us", "", "us"},
+		{"millis", "", "ms"},
+		{"t_ms", "", "ms"},
+		{"usec", "", "us"},
+		{"seconds", "", "s"},
+		{"Second", "", "s"},
+		{"elapsed-ns", "", "ns"},
+		{"Time.sec", "", "sec"},
+		{"Elapsed_Time_h", "", "h"},
+		{"time_ms", "s", "s"},
+		{"time_min", "", "min"},
+		{"Time Stamp", "us", "us"},
+		{"msec", "", "ms"},
+		{"micros", "", "us"},
+		// What is no time.
+		{"T", "", "no"},
+		{"T", "s", "no"},
+		{"T_s", "", "no"},
+		{"t_min", "", "no"},
+		{"t_max", "", "no"},
+		{"time_step", "", "no"},
+		{"x", "", "no"},
+		{"s", "", "no"},
+		{"h", "", "no"},
+		{"runtime", "", "no"},
+		{"min", "", "no"},
+		{"_ms", "", "no"},
+		// Axes of oscilloscopes.
+		{"x-axis", "s", "s"},
+		{"Source", "s", "s"},
+		{"X", "ms", "ms"},
+		{"X", "m", "no"},
+	} {
+		got, ok := clock.Named(c.name, c.unit)
+		if !ok {
+			got = "no"
 		}
+
+		must.Equal(t, got, c.want, "%s in %q", c.name, c.unit)
 	}
 
 	c := ingest.Channel{Name: "t"}
 	if clock.Mark(&c); !c.IsTime() || c.Unit != "s" {
 		t.Errorf("%+v", c)
+	}
+}
+
+// Units that the numbers show: those of an epoch, and days of a spreadsheet (2024-04-30 is day 45412).
+func TestUnstated(t *testing.T) {
+	for _, c := range []struct {
+		from, step float64
+		unit       string
+		hz         float64
+	}{
+		{0, 1e-3, "", 1000},
+		{1.7e12, 2, "ms", 500},
+		{1.7e15, 1000, "us", 1000},
+		{1.7e9, 0.5, "", 2},
+		{45412.5, 1. / 86400, "day", 1},
+		{0.5, 0.1 / 86400, "day", 10},
+		{45412.5, 1.7e-5, "day", 1 / (1.7e-5 * 86400)},
+		{45412.5, 0.01, "", 100},
+		{0, 1. / 51200, "", 51200},
+		{0, 1. / 44100, "", 44100},
+		{0, 1. / 48000, "", 48000},
+	} {
+		x := make([]float64, 100)
+		for i := range x {
+			x[i] = c.from + float64(i)*c.step
+		}
+
+		r := ingesttest.NewMemory(x)
+		got, err := clock.Read(r, 0, "column")
+		if u := r.Info().Channels[0].Unit; err != nil || u != c.unit || math.Abs(got.RateHz-c.hz) > 1e-4*c.hz ||
+			(got.Doubt != "") != (u == "day") {
+			t.Errorf("%g + %g: %g Hz in %q, %q, %v; expected %g Hz in %q", c.from, c.step,
+				got.RateHz, u, got.Doubt, err, c.hz, c.unit)
+		}
+	}
+}
+
+// One letter is the time where no word is, and its steps are even.
+func TestFind(t *testing.T) {
+	even, uneven := []float64{0, 1, 2, 3, 4}, []float64{3, 1, 4, 1, 5}
+	for _, c := range []struct {
+		names []string
+		first []float64
+		want  int
+		warns int
+	}{
+		{[]string{"t", "F"}, even, 0, 0},
+		{[]string{"t", "F"}, uneven, -1, 1},
+		{[]string{"T", "F"}, even, -1, 0},
+		{[]string{"t", "time_ms"}, even, 1, 0},
+		{[]string{"t", "millis"}, uneven, 1, 0},
+		{[]string{"T", "t"}, even, 1, 0},
+		{[]string{"F", "q"}, even, -1, 0},
+	} {
+		r := ingesttest.NewMemory(c.first, even)
+		for i, n := range c.names {
+			r.Header.Channels[i].Name = n
+		}
+
+		got, warns := clock.Find(r, []int{0, 1}, func(c int) []string { return []string{r.Header.Channels[c].Name} })
+		must.Not(t, got != c.want || len(warns) != c.warns, "%v: channel %d, %v", c.names, got, warns)
+	}
+}
+
+// A rate that the file states and the steps of its clock; whole units of 1000 are units.
+func TestContradiction(t *testing.T) {
+	for hz, want := range map[float64]int{500: 0, 505: 0, 1000: 1, 5e5: 0} {
+		r := ingesttest.NewMemory([]float64{0, 2e-3, 4e-3, 6e-3}, make([]float64, 4))
+		r.Header.Channels[1].RateHz = hz
+		if w := clock.Contradiction(r, 1, 0); len(w) != want {
+			t.Errorf("%g Hz: %v", hz, w)
+		}
 	}
 }

@@ -1,12 +1,11 @@
 // Package inflate decompresses deflate (RFC 1951) and zlib (RFC 1950) streams,
-// with errors in this program's words, and frames of Zstandard (RFC 8878). The work is that of
+// and frames of Zstandard (RFC 8878). The work is that of
 // github.com/klauspost/compress; the compressed data (archives, chunks, variables)
 // is the callers' matter.
 package inflate
 
 import (
 	"bufio"
-	"errors"
 	"io"
 	"sync"
 
@@ -15,12 +14,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Errors of damaged data; data that end too early are io.ErrUnexpectedEOF.
-var (
-	ErrData     = errors.New("the compressed data are damaged")
-	ErrHeader   = errors.New("no zlib header")
-	ErrChecksum = errors.New("the checksum of the decompressed data is wrong")
-)
+// MaxRatio is the most bytes that deflate makes of one: 258 of two bits.
+const MaxRatio = 1032
 
 // Reader decompresses one stream after another. It may read its source beyond
 // the stream's end.
@@ -55,8 +50,6 @@ func (r *Reader) Read(p []byte) (n int, err error) {
 	if r.err == nil {
 		n, r.err = r.z.Read(p)
 	}
-
-	r.err = explained(r.err)
 
 	return n, r.err
 }
@@ -95,25 +88,6 @@ func (s source) Read(p []byte) (int, error) {
 	}
 
 	return n, err
-}
-
-// explained returns the library's errors of damaged data as this package's.
-func explained(err error) error {
-	if err == nil || err == io.EOF { //nolint:errorlint // the usual case, without what errors.As allocates
-		return err
-	}
-
-	var corrupt flate.CorruptInputError
-	switch {
-	case errors.As(err, &corrupt):
-		return ErrData
-	case errors.Is(err, zlib.ErrHeader), errors.Is(err, zlib.ErrDictionary):
-		return ErrHeader
-	case errors.Is(err, zlib.ErrChecksum):
-		return ErrChecksum
-	}
-
-	return err
 }
 
 // zstandard makes the decoder of all frames, whose buffers take a megabyte. It writes no

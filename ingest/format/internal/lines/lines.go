@@ -1,37 +1,43 @@
-// Package lines reads the lines of a text file from any byte on, and parses numbers
-// as programs of measurement write them. Readers of universal files and of LabVIEW's
-// measurement files use it.
+// Package lines reads the lines of a text file from any byte on. Readers of tables, of
+// universal files and of LabVIEW's measurement files use it.
 package lines
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
-	"doubletake/ingest/format/text"
+	"doubletake/ingest/format/internal/raw"
 )
 
-// window is how many bytes of a file are read at a time.
-const window = 1 << 15
+// window is how many bytes of a file are read at a time, unless a line is longer.
+const window = 1 << 18
 
 // Reader reads lines. The zero value is not usable: see New.
 type Reader struct {
+	Line int64 // the number of the next line, from 1, unless Go was called
+
 	src  ingest.Source
 	most int
+	cut  bool
 	buf  []byte // bytes of the file
 	base int64  // byte of the file buf begins at
 	pos  int    // in buf, of the next line
 }
 
-// New returns a Reader at the beginning of a file. Of a longer line than most bytes
-// it delivers only the beginning.
-func New(src ingest.Source, most int) *Reader { return &Reader{src: src, most: most} }
+// New returns a Reader at the beginning of a file. Of a line longer than most bytes it delivers
+// the beginning, if cut is set; else such a line is an error.
+func New(src ingest.Source, most int, cut bool) *Reader {
+	return &Reader{Line: 1, src: src, most: most, cut: cut}
+}
 
 // At returns the byte where the next line begins.
 func (r *Reader) At() int64 { return r.base + int64(r.pos) }
@@ -51,36 +57,37 @@ func (r *Reader) Go(at int64) {
 func (r *Reader) Next() (b []byte, at int64, err error) {
 	at = r.At()
 
-	for {
-		if i := bytes.IndexByte(r.buf[r.pos:], '\n'); i >= 0 {
-			b = r.buf[r.pos : r.pos+i]
-			r.pos += i + 1
+	for seen := 0; ; {
+		if i := bytes.IndexByte(r.buf[r.pos+seen:], '\n'); i >= 0 {
+			b = r.buf[r.pos:][:seen+i]
+			r.pos += seen + i + 1
 			break
 		}
 
-		if len(r.buf)-r.pos > r.most {
-			b = bytes.Clone(r.buf[r.pos : r.pos+r.most])
-			err = r.skip()
+		if seen = len(r.buf) - r.pos; seen > r.most {
+			if !r.cut {
+				return nil, at, r.src.Fault(at, fmt.Sprintf("lines of at most %d bytes", r.most), "a longer one",
+					"is this a table?")
+			}
+
+			b = bytes.Clone(r.buf[r.pos:][:r.most])
+			if err = r.skip(); err != nil && !errors.Is(err, io.EOF) {
+				return nil, at, err
+			}
+
 			break
 		}
 
-		if err = r.fill(); err != nil {
+		if err = r.fill(); errors.Is(err, io.EOF) && seen > 0 { // the last line has no end
 			b = r.buf[r.pos:]
 			r.pos = len(r.buf)
 			break
+		} else if err != nil {
+			return nil, at, err
 		}
 	}
 
-	if errors.Is(err, io.EOF) && len(b) > 0 {
-		err = nil // the last line has no end
-	}
-
-	if err != nil {
-		if !errors.Is(err, io.EOF) {
-			err = &fault.Error{Path: r.src.Path, Place: fmt.Sprintf("byte %d", at), Err: fmt.Errorf("read: %w", err)}
-		}
-		return nil, at, err
-	}
+	r.Line++
 
 	b = b[:min(len(b), r.most)]
 	for len(b) > 0 && b[len(b)-1] == '\r' {
@@ -90,30 +97,40 @@ func (r *Reader) Next() (b []byte, at int64, err error) {
 	return b, at, nil
 }
 
+// More is Next that raises its error (fault.Raise), but the end of the file, which is not ok.
+func (r *Reader) More() (b []byte, at int64, ok bool) {
+	b, at, err := r.Next()
+	if err != nil && !errors.Is(err, io.EOF) {
+		fault.Raise(err)
+	}
+
+	return b, at, err == nil
+}
+
 // fill puts the next line at the start of the buffer and reads more of the file;
 // where there is no more, the error is io.EOF.
 func (r *Reader) fill() error {
-	have, room := len(r.buf)-r.pos, int(min(int64(max(window, 2*r.most)), r.src.Size))
-
-	buf := r.buf[:cap(r.buf)]
-	if len(buf) < room {
-		buf = make([]byte, room)
-	}
-
-	copy(buf, r.buf[r.pos:])
+	have := copy(r.buf, r.buf[r.pos:])
 	r.base += int64(r.pos)
-	r.pos, r.buf = 0, buf[:have]
-	to := min(int64(room), r.src.Size-r.base)
-	if to <= int64(have) {
+	r.pos, r.buf = 0, r.buf[:have]
+
+	from := r.base + int64(have)
+	if from >= r.src.Size {
 		return io.EOF
 	}
 
-	n, err := r.src.ReadAt(buf[have:to], r.base+int64(have))
-	if r.buf = buf[:have+n]; n > 0 {
-		return nil
+	if have == cap(r.buf) {
+		r.buf = slices.Grow(r.buf, max(have, int(min(window, r.src.Size))))
 	}
 
-	return err
+	to := r.buf[have:min(int64(cap(r.buf)), r.src.Size-r.base)]
+	if err := raw.Fill(r.src, to, from); err != nil {
+		return err
+	}
+
+	r.buf = r.buf[:have+len(to)]
+
+	return nil
 }
 
 // skip goes to the end of a line.
@@ -131,19 +148,17 @@ func (r *Reader) skip() error {
 	}
 }
 
-// Number reads a number, also as Fortran writes one whose exponent has three
-// digits: 1.0-101. decimal is the decimal sign.
-func Number(b []byte, decimal byte) (float64, bool) {
-	v, ok := text.Number(b, decimal)
-	if ok {
-		return v, true
+// Mark is where a line begins, and how many rows lie before it.
+type Mark struct{ At, Row int64 }
+
+// Before returns the number of the last mark at or before a row.
+func Before(marks []Mark, row int64) int {
+	i, found := slices.BinarySearchFunc(marks, row, func(m Mark, row int64) int { return cmp.Compare(m.Row, row) })
+	if found {
+		return i
 	}
 
-	if i := bytes.LastIndexAny(b, "+-"); i > 0 && b[i-1] >= '0' && b[i-1] <= '9' {
-		return text.Number(bytes.Join([][]byte{b[:i], b[i:]}, []byte("e")), decimal)
-	}
-
-	return 0, false
+	return i - 1
 }
 
 // Rate is the inverse of an increment, in units of so many seconds, that was written

@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
+	"strconv"
+	"strings"
 	"testing"
 
 	"doubletake/ingest/format/internal/lines"
@@ -13,7 +16,7 @@ import (
 )
 
 func ExampleReader() {
-	r := lines.New(ingesttest.Source([]byte("ab\r\n\ncdef")), 16)
+	r := lines.New(ingesttest.Source([]byte("ab\r\n\ncdef")), 16, true)
 	for {
 		b, at, err := r.Next()
 		if err != nil {
@@ -47,7 +50,7 @@ func TestReader(t *testing.T) {
 	}
 
 	all = append(all, "the last one"...)
-	r := lines.New(ingesttest.Source(all), most)
+	r := lines.New(ingesttest.Source(all), most, true)
 	type line struct {
 		text string
 		at   int64
@@ -91,30 +94,19 @@ func TestReader(t *testing.T) {
 func TestRate(t *testing.T) {
 	for _, hz := range []float64{44100, 48000, 51200, 65536, 102400, 8192, 12800, 25600, 16384, 1000, 0.5} {
 		s := fmt.Sprintf("%.5E", 1/hz)
-		inc, _ := lines.Number([]byte(s), '.')
+		inc, _ := strconv.ParseFloat(s, 64)
 		if got, low, high := lines.Rate(inc, s, 1); got != hz || low > hz || high < hz {
 			t.Errorf("%s: %g Hz (%g … %g), want %g", s, got, low, high, hz)
 		}
 	}
 
-	for s, want := range map[string]float64{"3.333E-01": 3, "0.000977": 1024, "1D-3": 1000, "0,000250": 4000} {
-		inc, ok := lines.Number([]byte(s), map[bool]byte{true: ',', false: '.'}[s[1] == ','])
-		if got, _, _ := lines.Rate(inc, s, 1); !ok || got != want {
-			t.Errorf("%s: %g, want %g", s, got, want)
-		}
-	}
-}
-
-func TestNumber(t *testing.T) {
-	for s, want := range map[string]float64{"1.5": 1.5, "1.5D+03": 1500, "-2.5-101": -2.5e-101, "1.0+100": 1e100} {
-		if got, ok := lines.Number([]byte(s), '.'); !ok || got != want {
-			t.Errorf("%s: %g, %t", s, got, ok)
-		}
-	}
-
-	for _, s := range []string{"", "-", "1-", "a", "1.0-x"} {
-		if got, ok := lines.Number([]byte(s), '.'); ok {
-			t.Errorf("%q: %g", s, got)
+	for s, inc := range map[string]float64{
+		"3.333E-01": 1. / 3, "0.000977": 1. / 1024, "1D-3": 1e-3,
+		"0,000250": 1. / 4000,
+	} {
+		v, _ := strconv.ParseFloat(strings.NewReplacer("D", "e", ",", ".").Replace(s), 64)
+		if got, _, _ := lines.Rate(v, s, 1); got != math.Round(1/inc) {
+			t.Errorf("%s: %g, want %g", s, got, 1/inc)
 		}
 	}
 }

@@ -116,8 +116,37 @@ func New(src ingest.Source, info ingest.Info, l Layout) *Reader {
 	return &Reader{src: src, info: info, Layout: l}
 }
 
-// CutShort is the hint of errors about files that end too early.
-const CutShort = "the file is cut short: copy it again, or leave it out with exclude"
+// Hints of errors about files that end too early, and about others.
+const (
+	CutShort = "the file is cut short: copy it again, or leave it out with exclude"
+	Damaged  = "is the file damaged? copy it again, or leave it out with exclude"
+)
+
+// Short settles what is done with a file that holds less than it claims: an error or, with
+// truncated: use, where there is something to be used, a warning. whole is what would be.
+func Short(src ingest.Source, o ingest.Options, at int64, found, whole string, some bool) ([]ingest.Warning, error) {
+	switch {
+	case !some:
+		return nil, src.Fault(at, "", found, CutShort)
+	case o.Truncated != "use":
+		return nil, src.Fault(at, "", found, "copy the file again, or use its "+whole+" with truncated: use")
+	}
+
+	return []ingest.Warning{{Path: src.Path, Code: "truncated", Text: found + ": these are used"}}, nil
+}
+
+// ReadFull fills b from a byte on, or returns io.ErrUnexpectedEOF where r ends before.
+func ReadFull(r io.ReaderAt, b []byte, at int64) error {
+	n, err := r.ReadAt(b, at)
+	switch {
+	case n == len(b):
+		return nil
+	case err == nil || errors.Is(err, io.EOF):
+		return io.ErrUnexpectedEOF
+	}
+
+	return err
+}
 
 // ReadHeader fills b from a byte of a file on; want is what a person expects there.
 func ReadHeader(src ingest.Source, b []byte, at int64, want string) error {
@@ -129,10 +158,40 @@ func ReadHeader(src ingest.Source, b []byte, at int64, want string) error {
 		return &fault.Error{Path: src.Path, Place: fmt.Sprintf("byte %d", at), Err: fmt.Errorf("read header: %w", err)}
 	}
 
-	return &fault.Error{
-		Path: src.Path, Place: fmt.Sprintf("byte %d", at+int64(n)), Want: want,
-		Found: "the end of the file", Hint: CutShort,
+	return fault.At(src.Path, fmt.Sprintf("byte %d", at+int64(n)), want, "the end of the file", CutShort)
+}
+
+// Window is the bytes of a file that were read last.
+type Window struct {
+	of any
+	at int64
+	b  []byte
+}
+
+// Bytes returns n bytes from a byte of r on, which are valid until the next call, and reads up to ahead of them.
+// Bytes of another file have another name.
+func (w *Window) Bytes(of any, r io.ReaderAt, at, n, ahead int64) ([]byte, error) {
+	if rel := at - w.at; of == w.of && rel >= 0 && rel+n <= int64(len(w.b)) {
+		return w.b[rel : rel+n], nil
 	}
+
+	size := max(n, ahead)
+	if int64(cap(w.b)) < size {
+		w.b = make([]byte, size)
+	}
+
+	got, err := r.ReadAt(w.b[:size], at)
+	w.of, w.at, w.b = of, at, w.b[:got]
+	switch {
+	case int64(got) >= n:
+		return w.b[:n], nil
+	case err == nil || errors.Is(err, io.EOF):
+		err = io.ErrUnexpectedEOF
+	}
+
+	w.b = w.b[:0]
+
+	return nil, err
 }
 
 // Text ends a text at its zero byte and cuts blanks off; see Latin1.
@@ -215,7 +274,9 @@ func (r *Reader) Read32(channels []int, start int64, dst [][]float32) (int, erro
 // ByChannel implements ingest.ByChannel.
 func (r *Reader) ByChannel() bool { return r.Planar }
 
-func readRaw[T floats](r *Reader, channels []int, start int64, dst [][]T) (int, error) {
+func readRaw[T floats](r *Reader, channels []int, start int64, dst [][]T) (_ int, err error) {
+	defer fault.Catch(&err)
+
 	want := ingest.CheckRead(len(r.info.Channels), channels, start, dst)
 	if want == 0 {
 		return 0, nil
@@ -227,15 +288,10 @@ func readRaw[T floats](r *Reader, channels []int, start int64, dst [][]T) (int, 
 
 	n := int(min(int64(want), r.Frames-start))
 
-	var err error
 	if r.Planar {
-		err = readPlanes(r, channels, start, dst, n)
+		readPlanes(r, channels, start, dst, n)
 	} else {
-		err = readFrames(r, channels, start, dst, n)
-	}
-
-	if err != nil {
-		return 0, err
+		readFrames(r, channels, start, dst, n)
 	}
 
 	if n < want {
@@ -245,7 +301,7 @@ func readRaw[T floats](r *Reader, channels []int, start int64, dst [][]T) (int, 
 	return n, nil
 }
 
-func readFrames[T floats](r *Reader, channels []int, start int64, dst [][]T, n int) error {
+func readFrames[T floats](r *Reader, channels []int, start int64, dst [][]T, n int) {
 	size := r.Kind.Bytes()
 	frame := size * r.Channels
 	per := max(1, block/frame)
@@ -255,10 +311,7 @@ func readFrames[T floats](r *Reader, channels []int, start int64, dst [][]T, n i
 
 	for done := 0; done < n; {
 		m := min(max(1, chunk/frame), n-done)
-		b, err := r.fetch(r.Offset+(start+int64(done))*int64(frame), m*frame)
-		if err != nil {
-			return err
-		}
+		b := r.fetch(r.Offset+(start+int64(done))*int64(frame), m*frame)
 
 		for k := 0; k < m; k += per {
 			unpack(r, channels, dst, done+k, min(per, m-k), b[k*frame:], frame)
@@ -266,8 +319,6 @@ func readFrames[T floats](r *Reader, channels []int, start int64, dst [][]T, n i
 
 		done += m
 	}
-
-	return nil
 }
 
 // unpack picks m samples of each channel out of frames, to dst from done on:
@@ -305,37 +356,30 @@ func neighbours(channels []int) bool {
 	return true
 }
 
-func readPlanes[T floats](r *Reader, channels []int, start int64, dst [][]T, n int) error {
+func readPlanes[T floats](r *Reader, channels []int, start int64, dst [][]T, n int) {
 	size := r.Kind.Bytes()
 	per := block / size
 	for i, c := range channels {
 		at := r.Offset + (int64(c)*r.Frames+start)*int64(size)
 		if b := r.same(dst[i][:n]); b != nil {
-			if err := Fill(r.src, b, at); err != nil {
-				return err
-			}
+			fault.Raise(Fill(r.src, b, at))
 			continue
 		}
 
 		for done := 0; done < n; {
 			m := min(per, n-done)
-			b, err := r.fetch(at+int64(done*size), m*size)
-			if err != nil {
-				return err
-			}
+			b := r.fetch(at+int64(done*size), m*size)
 
 			decode(r, dst[i][done:done+m], b, size)
 			done += m
 		}
 	}
-
-	return nil
 }
 
 // fetch returns n bytes at an offset, read into the reusable buffer.
-func (r *Reader) fetch(at int64, n int) ([]byte, error) {
+func (r *Reader) fetch(at int64, n int) []byte {
 	if held := r.src.Held; at+int64(n) <= int64(len(held)) {
-		return held[at:][:n:n], nil
+		return held[at:][:n:n]
 	}
 
 	if r.buf == nil {
@@ -348,7 +392,9 @@ func (r *Reader) fetch(at int64, n int) ([]byte, error) {
 
 	b := (*r.buf)[:n]
 
-	return b, Fill(r.src, b, at)
+	fault.Raise(Fill(r.src, b, at))
+
+	return b
 }
 
 // Fill reads len(b) bytes of samples from a byte of a file on.
@@ -394,43 +440,27 @@ func (r *Reader) same(dst any) []byte {
 // floats is what samples are decoded to.
 type floats interface{ float32 | float64 }
 
-// decode fills dst from samples that lie stride bytes apart in b.
+// decode fills dst from samples that lie stride bytes apart in b. What recordings mostly are has a
+// loop of its own.
 func decode[T floats](r *Reader, dst []T, b []byte, stride int) {
 	if len(dst) == 0 {
 		return
 	}
 
 	b = b[:(len(dst)-1)*stride+r.Kind.Bytes()] // the last sample's end: one check for all
-	scale, bias := T(r.Scale), T(r.Bias)
-	p := 0
+	scale, p := T(r.Scale), 0
 
-	if r.BigEndian && r.Kind.Bytes() > 1 {
-		decodeBig(r, dst, b, stride)
-		return
+	le := binary.LittleEndian
+
+	kind := r.Kind
+	if r.BigEndian {
+		kind = -1
 	}
 
-	switch r.Kind {
-	case U8:
-		for i := range dst {
-			dst[i] = (T(b[p]) - bias) * scale
-			p += stride
-		}
-
-	case I8:
-		for i := range dst {
-			dst[i] = T(int8(b[p])) * scale
-			p += stride
-		}
-
-	case U16:
-		for i := range dst {
-			dst[i] = T(binary.LittleEndian.Uint16(b[p:])) * scale
-			p += stride
-		}
-
+	switch kind {
 	case I16:
 		for i := range dst {
-			dst[i] = T(int16(binary.LittleEndian.Uint16(b[p:]))) * scale
+			dst[i] = T(int16(le.Uint16(b[p:]))) * scale
 			p += stride
 		}
 
@@ -443,57 +473,36 @@ func decode[T floats](r *Reader, dst []T, b []byte, stride int) {
 			p += stride
 		}
 
-	case U32:
-		for i := range dst {
-			dst[i] = T(binary.LittleEndian.Uint32(b[p:])) * scale
-			p += stride
-		}
-
 	case I32:
 		for i := range dst {
-			dst[i] = T(int32(binary.LittleEndian.Uint32(b[p:]))) * scale
-			p += stride
-		}
-
-	case U64:
-		for i := range dst {
-			dst[i] = T(binary.LittleEndian.Uint64(b[p:])) * scale
-			p += stride
-		}
-
-	case I64:
-		for i := range dst {
-			dst[i] = T(int64(binary.LittleEndian.Uint64(b[p:]))) * scale
+			dst[i] = T(int32(le.Uint32(b[p:]))) * scale
 			p += stride
 		}
 
 	case F32:
 		for len(dst) >= 4 { // four at a time: the loop costs as much as its body
 			v := b[p : p+3*stride+4]
-			dst[0] = T(math.Float32frombits(binary.LittleEndian.Uint32(v)))
-			dst[1] = T(math.Float32frombits(binary.LittleEndian.Uint32(v[stride:])))
-			dst[2] = T(math.Float32frombits(binary.LittleEndian.Uint32(v[2*stride:])))
-			dst[3] = T(math.Float32frombits(binary.LittleEndian.Uint32(v[3*stride:])))
+			dst[0] = T(math.Float32frombits(le.Uint32(v)))
+			dst[1] = T(math.Float32frombits(le.Uint32(v[stride:])))
+			dst[2] = T(math.Float32frombits(le.Uint32(v[2*stride:])))
+			dst[3] = T(math.Float32frombits(le.Uint32(v[3*stride:])))
 			dst = dst[4:]
 			p += 4 * stride
 		}
 
 		for i := range dst {
-			dst[i] = T(math.Float32frombits(binary.LittleEndian.Uint32(b[p:])))
+			dst[i] = T(math.Float32frombits(le.Uint32(b[p:])))
 			p += stride
 		}
 
 	case F64:
 		for i := range dst {
-			dst[i] = T(math.Float64frombits(binary.LittleEndian.Uint64(b[p:])))
+			dst[i] = T(math.Float64frombits(le.Uint64(b[p:])))
 			p += stride
 		}
 
-	case F16:
-		for i := range dst {
-			dst[i] = T(half(binary.LittleEndian.Uint16(b[p:])))
-			p += stride
-		}
+	default:
+		decodeAny(r, dst, b, stride)
 	}
 }
 
@@ -521,34 +530,41 @@ func half(bits uint16) float64 {
 	return v
 }
 
-// decodeBig is decode for numbers whose highest byte comes first.
-func decodeBig[T floats](r *Reader, dst []T, b []byte, stride int) {
-	be := binary.BigEndian
+// decodeAny is decode for every kind and both orders.
+func decodeAny[T floats](r *Reader, dst []T, b []byte, stride int) {
+	scale, bias := T(r.Scale), T(r.Bias)
 
-	scale := T(r.Scale)
+	order := binary.ByteOrder(binary.LittleEndian)
+	if r.BigEndian {
+		order = binary.BigEndian
+	}
+
 	for i := range dst {
-		v := b[i*stride:]
-		switch r.Kind {
+		switch v := b[i*stride:]; r.Kind {
+		case U8:
+			dst[i] = (T(v[0]) - bias) * scale
+		case I8:
+			dst[i] = T(int8(v[0])) * scale
 		case U16:
-			dst[i] = T(be.Uint16(v)) * scale
+			dst[i] = T(order.Uint16(v)) * scale
 		case I16:
-			dst[i] = T(int16(be.Uint16(v))) * scale
-		case I24:
+			dst[i] = T(int16(order.Uint16(v))) * scale
+		case I24: // big-endian
 			dst[i] = T(int32(uint32(v[0])<<24|uint32(v[1])<<16|uint32(v[2])<<8)>>8) * scale
 		case U32:
-			dst[i] = T(be.Uint32(v)) * scale
+			dst[i] = T(order.Uint32(v)) * scale
 		case I32:
-			dst[i] = T(int32(be.Uint32(v))) * scale
+			dst[i] = T(int32(order.Uint32(v))) * scale
 		case U64:
-			dst[i] = T(be.Uint64(v)) * scale
+			dst[i] = T(order.Uint64(v)) * scale
 		case I64:
-			dst[i] = T(int64(be.Uint64(v))) * scale
+			dst[i] = T(int64(order.Uint64(v))) * scale
 		case F32:
-			dst[i] = T(math.Float32frombits(be.Uint32(v)))
+			dst[i] = T(math.Float32frombits(order.Uint32(v)))
 		case F64:
-			dst[i] = T(math.Float64frombits(be.Uint64(v)))
+			dst[i] = T(math.Float64frombits(order.Uint64(v)))
 		case F16:
-			dst[i] = T(half(be.Uint16(v)))
+			dst[i] = T(half(order.Uint16(v)))
 		}
 	}
 }

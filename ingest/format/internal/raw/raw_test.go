@@ -14,7 +14,13 @@ import (
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/stats"
+	"doubletake/internal/must"
 )
+
+// info is the header of a file of that many channels.
+func info(channels int) ingest.Info {
+	return ingest.Info{Path: "x", Channels: make([]ingest.Channel, channels)}
+}
 
 // writeFrames writes frames of channels whose sample k of channel c is k*channels + c,
 // modulo 2^15 as an integer of 16 bits.
@@ -31,9 +37,7 @@ func writeFrames(t *testing.T, channels, frames, bits int) string {
 	}
 
 	path := filepath.Join(t.TempDir(), "large.raw")
-	if err := os.WriteFile(path, append(make([]byte, header), data...), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, append(make([]byte, header), data...), 0o644))
 
 	return path
 }
@@ -46,9 +50,7 @@ func openFrames(t *testing.T, path string, channels, frames, bits int) *Reader {
 	t.Helper()
 
 	src, err := ingest.OpenSource(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	l := Layout{Offset: header, Frames: int64(frames), Channels: channels, Kind: F32, Scale: 1}
 	if bits == 16 {
@@ -105,9 +107,8 @@ func TestFrames(t *testing.T) {
 				n, err := raw.Read(channels, int64(span[0]), wide)
 
 				m, err32 := raw.Read32(channels, int64(span[0]), narrow)
-				if err != nil || err32 != nil || n != span[1] || m != n {
-					t.Fatalf("%v: %d, %d samples, %v, %v", span, n, m, err, err32)
-				}
+				must.Never(t, err != nil || err32 != nil || n != span[1] || m != n,
+					"%v: %d, %d samples, %v, %v", span, n, m, err, err32)
 
 				for ch := range channels {
 					for k, v := range wide[ch] {
@@ -118,9 +119,7 @@ func TestFrames(t *testing.T) {
 				}
 			}
 
-			if err := raw.Close(); err != nil {
-				t.Error(err)
-			}
+			must.Do(t, raw.Close())
 		})
 	}
 }
@@ -154,9 +153,7 @@ func TestShorter(t *testing.T) {
 				t.Fatalf("the whole file: %v", err)
 			}
 
-			if err := os.Truncate(path, c.size); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.Truncate(path, c.size))
 
 			var de *fault.Error
 			if _, err := raw.Read32(all, 0, dst); !errors.As(err, &de) || !strings.Contains(de.Error(), "became shorter") ||

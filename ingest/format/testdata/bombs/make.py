@@ -15,8 +15,8 @@ with h5py.File("chunk.h5", "w") as f:
     f.create_dataset("x", data=x, chunks=(len(x),), compression="gzip", shuffle=True)
 with h5py.File("many.h5", "w") as f:
     f.attrs["fs"] = 1000.0
-    for i in range(2000):
-        f[f"g{i}/x"] = np.zeros(2)
+    for i in range(20000):
+        f[f"x{i}"] = np.zeros(2)
 scipy.io.savemat("columns.mat", {"x": x.reshape(-1, 4), "fs": 1000.0}, do_compression=True)
 for name in ["chunk.h5", "many.h5", "columns.mat"]:
     with open(name, "rb") as f, gzip.GzipFile(name + ".gz", "wb", mtime=0) as g:

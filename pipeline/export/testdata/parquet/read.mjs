@@ -1,10 +1,8 @@
 // Opens Parquet files with npm hyparquet and prints an array of
 // {columns: {NAME: {unit, values}}, metadata} as JSON. Floats are the hex of their
-// bits, integers text. The unit comes from the Arrow schema in the metadata, read
-// by npm apache-arrow, and must be that of the key unit:NAME.
+// bits, integers text. The unit is that of the key unit:NAME.
 import { readFileSync } from 'node:fs';
-import { RecordBatchStreamReader } from 'apache-arrow';
-import { parquetMetadata, parquetReadObjects } from 'hyparquet';
+import { parquetMetadata, parquetReadObjects, parquetSchema } from 'hyparquet';
 
 const view = new DataView(new ArrayBuffer(8));
 const hex = (bytes) => Array.from({ length: bytes }, (_, i) => view.getUint8(i).toString(16).padStart(2, '0')).join('');
@@ -22,16 +20,11 @@ for (const path of process.argv.slice(2)) {
   const file = b.buffer.slice(b.byteOffset, b.byteOffset + b.byteLength);
   const meta = parquetMetadata(file);
   const pairs = Object.fromEntries((meta.key_value_metadata ?? []).map((p) => [p.key, p.value]));
-  const reader = RecordBatchStreamReader.from(Buffer.from(pairs['ARROW:schema'], 'base64'));
-  const schema = (await reader.open()).schema;
   const rows = await parquetReadObjects({ file });
   const columns = {};
-  for (const field of schema.fields) {
-    const chunk = meta.row_groups[0]?.columns.find((c) => c.meta_data.path_in_schema[0] === field.name)?.meta_data;
-    const unit = field.metadata.get('unit') ?? '';
-    const key = pairs[`unit:${field.name}`] ?? '';
-    if (key !== unit) throw new Error(`${field.name}: units ${unit} and ${key}`);
-    columns[field.name] = { unit, values: rows.map((r) => cell(chunk.type, r[field.name])) };
+  for (const { element: { name } } of parquetSchema(meta).children) {
+    const chunk = meta.row_groups[0]?.columns.find((c) => c.meta_data.path_in_schema[0] === name)?.meta_data;
+    columns[name] = { unit: pairs[`unit:${name}`] ?? '', values: rows.map((r) => cell(chunk.type, r[name])) };
   }
   out.push({ columns, metadata: pairs });
 }

@@ -1,0 +1,118 @@
+package app
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"doubletake/internal/must"
+)
+
+// cases are what the program is to say of small inputs that others made and found it wrong on: what make.py of the
+// shared cases expects of each, as patterns of the output. A pattern that begins with ! is not to be there.
+var cases = map[string][]step{
+	"only-names": {works("run p.yaml", `no split is trained`, `!panic`)},
+	"empty-cell": {fails("check p.yaml", `log\.csv: line 4, column 2 \(rpm\).*empty cell.*r3`)},
+	"sign-after-word": {
+		works("init .", `input: alpha_deg`),
+		works("run --to ingest"),
+		works("inspect runs/sign-after-word/recordings.arrow", `alpha_deg +float64 +deg +0 +5 +-10 +10`),
+	},
+	"sign-hyphen": {
+		works("init ."),
+		works("run --to ingest"),
+		works("inspect runs/sign-hyphen/recordings.arrow", `alpha_deg +float64 +deg +0 +3 +-4 +4`),
+	},
+	"own-table":          {works("check p.yaml", `valid: 1 experiment`, `!conditions\.csv`)},
+	"title-above-header": {works("inspect x.csv", `t \(time\) +s +10 `, `Fx +N +10 `, `Fz +N +10 `)},
+	"trailing-commas":    {works("inspect x.csv", `1 +t \(time\)`, `2 +Voltage`, `!\n3 +`)},
+	"uneven-row":         {fails("inspect x.csv", `x\.csv: line 22, .*expected 5 columns, found 6`)},
+	"sentinel": {
+		works("inspect a4_r1.txt", `channel drag: 2 of 200 samples are -9999`),
+		works("run p.yaml", `a4_r1\.txt \(missing code\)`, `drag.*-9999`),
+	},
+	"nuisance-columns": {works("init .",
+		`input: Alpha\n`, `remark \(.*\): rpm`, `remark \(.*\): Rho`, `outcome: CL, CD`, `rows at equal Alpha are repeats`,
+	)},
+	"lfs-pointer":         {fails("inspect x.wav", `a Git LFS pointer, not the file \(.*git lfs pull\)`)},
+	"dashes-under-header": {works("inspect polar.txt", `1 +alpha `, `2 +CL `)},
+	"brackets":            {works("check p.yaml", `take \[x\]\.csv: left out by exclude`, `valid`)},
+	"constant-outcome":    {works("run p.yaml", `drag_n is 0 in all 36 pairs`, `lift_n +0\.`)},
+	"time-names": {
+		works("inspect timestamp_us.csv", ` 1000 +200 `),
+		works("inspect time_ms.csv", ` 1000 +200 `),
+		works("inspect millis.csv", ` 1000 +200 `),
+		works("inspect t_ms.csv", ` 1000 +200 `),
+	},
+	"degree-sign": {
+		works("run --to ingest p.yaml"),
+		works("inspect runs/e/recordings.arrow", `alpha_deg +float64 +deg +0 +4 +5 +8`),
+	},
+	"thousands-comma": {fails("check p.yaml", `"1,200", which is 1\.2 or 1200.*decimal: comma`)},
+	"judge-units":     {works("judge --against pairs.csv pred.csv", `error 0\.036 N`)},
+	"judge-twice":     {fails("judge --against pairs.csv pred.csv", `expected one column y, found two`)},
+	"one-wing":        {works("run p.yaml", `wing=A +cl .* 0\.[2-9]\d? +100 %`, `wing=B +cl .* 0\.[2-9]\d? `)},
+	"days": {
+		fails("check p.yaml", `none among 216 rows.*pairs: \{across: Day\}`),
+		works("run across.yaml", ` 216 triplets`, `Day = Wed held out`),
+	},
+	"zero-is-a-value": {
+		works("run --to dsp e0.yaml"),
+		works("inspect runs_0/drone/triplets.arrow", `bpf1_db_bound_1 .* false, false, false`),
+		works("run --to dsp e6.yaml"),
+		works("inspect runs_6/drone/triplets.arrow", `bpf1_db_bound_1 .* true, true, true`),
+	},
+	"run-column": {works("run p.yaml", `24 runs, 96 triplets`, `on 6 runs never shown`, `!no channel`)},
+}
+
+type step struct {
+	command string
+	fails   bool
+	says    []string
+}
+
+func works(command string, says ...string) step { return step{command, false, says} }
+func fails(command string, says ...string) step { return step{command, true, says} }
+
+// Every case of make.py gives what it expects.
+func TestCases(t *testing.T) {
+	must.BeLong(t, "runs the program 35 times")
+
+	maker := filepath.Join("..", "..", "..", "shared", "cases", "make.py")
+	if _, err := os.Stat(maker); err != nil {
+		t.Skip("the shared cases are not here")
+	}
+
+	dir := t.TempDir()
+	if out, err := exec.Command("/usr/bin/python3", maker, dir).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+
+	made, err := os.ReadDir(dir)
+	must.Do(t, err)
+	for _, d := range made {
+		if len(cases[d.Name()]) == 0 {
+			t.Errorf("%s has no expectation here", d.Name())
+		}
+	}
+
+	config := string(must.Read(t, filepath.Join(dir, "days", "p.yaml")))
+	put(t, filepath.Join(dir, "days"), "across.yaml", regexp.MustCompile(`pairs: repeat-run`).
+		ReplaceAllString(config, "pairs: {across: Day}"))
+
+	for name, steps := range cases {
+		for _, s := range steps {
+			out, err := command(filepath.Join(dir, name), strings.Fields(s.command)...).CombinedOutput()
+			must.Not(t, (err != nil) != s.fails, "%s, %s: %v\n%s", name, s.command, err, out)
+
+			for _, p := range s.says {
+				not := p[0] == '!'
+				must.Not(t, regexp.MustCompile(p[map[bool]int{true: 1}[not]:]).Match(out) == not, "%s, %s: %s in\n%s", name,
+					s.command, p, out)
+			}
+		}
+	}
+}

@@ -1,0 +1,109 @@
+package app
+
+import (
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"doubletake/internal/must"
+)
+
+// overstrike is how a terminal shows bold and underlined text.
+var overstrike = regexp.MustCompile(".\x08")
+
+// The values that a flag takes its help names; so neither is forgotten when the
+// other changes.
+func TestChoicesAreDocumented(t *testing.T) {
+	n := 0
+	for _, c := range commands() {
+		for _, o := range c.flags {
+			if o.name == "from" || o.name == "to" { // --stage lists them
+				continue
+			}
+
+			for _, v := range o.choices {
+				if n++; !slices.Contains(strings.FieldsFunc(o.usage,
+					func(r rune) bool { return strings.ContainsRune(" ,;:()", r) }), v) {
+					t.Errorf("pipeline %s --%s takes %q, its help is %q", c.name, o.name, v, o.usage)
+				}
+			}
+		}
+	}
+
+	must.Not(t, n < 25, "only %d choices", n)
+}
+
+// Every command's help has an example, which is a line of that command that its
+// flags and arguments understand.
+func TestHelpExamples(t *testing.T) {
+	lines := 0
+	for _, c := range commands() {
+		var example string
+		c.paragraphs(func(line string) { example = line }, func(string) {})
+
+		if !strings.HasPrefix(example, "pipeline "+c.name) {
+			t.Errorf("pipeline %s has the example %q", c.name, example)
+			continue
+		}
+
+		for _, l := range strings.Split(example, ", then ") {
+			l, _, _ = strings.Cut(l, " > ")
+
+			x, err := read(strings.Fields(l)[1:])
+			must.Not(t, err != nil || x.Command.Name != c.name && c.name != "tasks", "%s: %v", l, err)
+
+			lines++
+		}
+	}
+
+	must.Not(t, lines < 16, "only %d examples", lines)
+}
+
+// The man page is read by mandoc, which knows the macros, without an error (it
+// warns that there is no date, which is by intent); it names every command, and
+// no line begins with a control character that was meant as text.
+func TestManPage(t *testing.T) {
+	var out, stderr strings.Builder
+	if code := run([]string{"man"}, &out, &stderr); code != 0 {
+		t.Fatal(stderr.String())
+	}
+
+	for _, l := range strings.Split(out.String(), "\n") {
+		must.Not(t, strings.HasPrefix(l, "'"), "a line begins with a control character: %s", l)
+
+		if macro, _, _ := strings.Cut(l, " "); strings.HasPrefix(l, ".") &&
+			!slices.Contains([]string{".nh", ".TH", ".SH", ".SS", ".TP", ".PP", ".EX", ".EE"}, macro) {
+			t.Errorf("an unknown macro: %s", l)
+		}
+	}
+
+	for _, c := range commands() {
+		must.Contain(t, out.String(), ".SS pipeline "+c.name+" ")
+	}
+
+	if _, err := exec.LookPath("mandoc"); err != nil {
+		must.Never(t, os.Getenv("DOUBLETAKE_REQUIRE_MANDOC") != "",
+			"DOUBLETAKE_REQUIRE_MANDOC is set, but there is no mandoc")
+		t.Skip("there is no mandoc")
+	}
+
+	lint := exec.Command("mandoc", "-T", "lint", "-W", "error")
+	lint.Stdin = strings.NewReader(out.String())
+	if text, err := lint.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, text)
+	}
+
+	show := exec.Command("mandoc", "-T", "ascii")
+	show.Stdin = strings.NewReader(out.String())
+	text, err := show.Output()
+	must.Do(t, err)
+
+	plain := strings.Join(strings.Fields(overstrike.ReplaceAllString(string(text), "")), " ")
+	must.Contain(t, plain,
+		"--held-out VALUE", "pipeline report pipeline.yaml --held-out blades=3",
+		"130 interrupted",
+	)
+}

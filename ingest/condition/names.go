@@ -1,0 +1,187 @@
+package condition
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// NameNumber is the expression of a number in a name: -5, m5, neg5, pos5, 0.5, 1,5, 1p5, 2.5e5.
+const NameNumber = `(?:minus|neg|plus|pos|[-+−mp])?(?:[0-9]+(?:\.[0-9]*|[,pd][0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?`
+
+// In names that are cut -5 may be n5 as well.
+var nameForm = regexp.MustCompile(`\A(minus|neg|plus|pos|[-+−mpn])?([0-9]*)(?:[.,pd]([0-9]*))?(?:[eE]([+-]?[0-9]+))?\z`)
+
+// ParseName reads a number as NameNumber finds it. ok is false of other texts and of what no
+// float64 holds.
+func ParseName(s string) (v float64, ok bool) {
+	if strings.Trim(s, "0123456789.+-") == "" { // most numbers are written plainly
+		v, err := strconv.ParseFloat(s, 64)
+		return v, err == nil
+	}
+
+	m := nameForm.FindStringSubmatch(s)
+	if m == nil || m[2]+m[3] == "" {
+		return 0, false
+	}
+
+	text := m[2]
+	if m[3] != "" {
+		text += "." + m[3]
+	}
+
+	if m[4] != "" {
+		text += "e" + m[4]
+	}
+
+	switch m[1] {
+	case "", "+", "p", "plus", "pos":
+	default:
+		text = "-" + text
+	}
+
+	v, err := strconv.ParseFloat(text, 64)
+
+	return v, err == nil
+}
+
+// Cut is a name cut into numbers and the texts before, between and after them.
+type Cut struct {
+	Texts, Numbers []string
+	Doubtful       []int // numbers behind a hyphen, which may be a minus
+}
+
+var (
+	inName   = regexp.MustCompile(`[+−-]?[0-9]+(?:\.[0-9]+)?`)
+	fraction = regexp.MustCompile(`^([,pd][0-9]{1,3})(?:[^0-9,]|$)`)
+	power    = regexp.MustCompile(`^([eE][+-]?[0-9]{1,2})(?:[^0-9A-Za-z]|$)`)
+	// the word of an angle with a letter or a word for the sign, at the end of a text
+	angle = regexp.MustCompile(`(?i)(?:^|[^a-z])(a|aoa|alpha|angle|theta|phi|beta|yaw|pitch|roll|psi|winkel)` +
+		`([-_ =]?(?:m|p|n|neg|minus|plus|pos))?$`)
+	// Series are the words of things that have numbers: NACA 0012, HQ5040.
+	Series = regexp.MustCompile(`(?i)(?:^|[^\pL])(?:naca|apc|hq|hqprop|gemfan|dji|sd|mh|clark|eppler|nasa|gws|master|` +
+		`graupner|aeronaut)$`)
+	signWords = regexp.MustCompile(`(?i)(?:^|[^a-z])(neg|minus)$`)
+	degrees   = regexp.MustCompile(`^(?i)(deg|grad|°)`)
+	lone      = regexp.MustCompile(`(?:^|[^A-Za-z])([mp])$`)
+)
+
+// CutNames cuts names that are of one kind. A hyphen directly before a digit is a sign, unless every
+// name of the same words has a hyphen there after a word, where it separates as in run-5, or the word is
+// that of a thing, as in NACA-0012. After the word of an angle that is never zero it is a sign even then,
+// where the names separate no other number so; where they do, the number is Doubtful.
+func CutNames(names []string) []Cut {
+	out, alike := make([]Cut, len(names)), map[string][]int{}
+	for i, s := range names {
+		out[i] = cutName(s)
+		key := strings.Join(out[i].Texts, "\x00")
+		for k, text := range out[i].Texts[:len(out[i].Numbers)] {
+			if out[i].hyphen(k) && Series.MatchString(text) {
+				out[i].separate(k)
+			}
+		}
+
+		alike[key] = append(alike[key], i)
+	}
+
+	for _, of := range alike {
+		var all []int // numbers that have a hyphen after a word in every name
+		for k := range out[of[0]].Numbers {
+			if !slices.ContainsFunc(of, func(i int) bool { return !out[i].hyphen(k) }) {
+				all = append(all, k)
+			}
+		}
+
+		for _, k := range all {
+			zero := func(i int) bool { return strings.Trim(out[i].Numbers[k], "-0.") == "" } // nobody writes −0
+			doubt := angle.MatchString(out[of[0]].Texts[k]) && !slices.ContainsFunc(of, zero)
+			if doubt && len(all) == 1 {
+				break
+			}
+
+			for _, i := range of {
+				if doubt {
+					out[i].Doubtful = append(out[i].Doubtful, k)
+				}
+
+				out[i].separate(k)
+			}
+		}
+	}
+
+	return out
+}
+
+// separate makes the hyphen before number k part of the text.
+func (c Cut) separate(k int) {
+	c.Texts[k] += "-"
+	c.Numbers[k] = c.Numbers[k][1:]
+}
+
+// hyphen reports whether number k has one that follows a letter.
+func (c Cut) hyphen(k int) bool {
+	t := c.Texts[k]
+	return c.Numbers[k][0] == '-' && t != "" && isLetter(t[len(t)-1])
+}
+
+func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
+
+// cutName cuts a name with every hyphen after a letter as a sign.
+func cutName(s string) (c Cut) {
+	at := 0
+	for at < len(s) {
+		m := inName.FindStringIndex(s[at:])
+		if m == nil {
+			break
+		}
+
+		lo, hi := at+m[0], at+m[1]
+		if f := fraction.FindStringSubmatch(s[hi:]); f != nil && len(strings.TrimLeft(s[lo:hi], "+-−")) <= 3 &&
+			(lo == at || s[lo-1] != ',') && !strings.Contains(s[lo:hi], ".") {
+			hi += len(f[1])
+		}
+
+		if lo == at && at > 0 && (s[lo] == '-' || s[lo] == '+') {
+			lo++ // directly after a number it separates: 2023-04-11, 5-10
+		}
+
+		if e := power.FindStringSubmatch(s[hi:]); e != nil {
+			hi += len(e[1])
+		}
+
+		lo -= len(signBefore(s[at:lo], s[lo:hi], s[hi:]))
+		c.Texts, c.Numbers = append(c.Texts, s[at:lo]), append(c.Numbers, s[lo:hi])
+		at = hi
+	}
+
+	c.Texts = append(c.Texts, s[at:])
+
+	return c
+}
+
+// signBefore is the letter or the word before a number that is its sign: am5, alpha_neg5, m5deg.
+func signBefore(before, number, after string) string {
+	if number[0] == '-' || number[0] == '+' {
+		return ""
+	}
+
+	if m := signWords.FindStringSubmatch(before); m != nil {
+		return m[1]
+	}
+
+	if m := angle.FindStringSubmatch(before); m != nil && m[2] != "" {
+		sign := strings.TrimLeft(m[2], "-_ =")
+		if v, _ := ParseName(number); strings.EqualFold(sign, "n") && (len(m[1]) < 2 || v > 90) {
+			return "" // a_n50, alpha_n3000: a speed
+		}
+
+		return sign
+	}
+
+	if m := lone.FindStringSubmatch(before); m != nil && degrees.MatchString(after) {
+		return m[1]
+	}
+
+	return ""
+}

@@ -1,0 +1,189 @@
+package condition
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"doubletake/ingest/fault"
+)
+
+// Kind is what a condition is to the experiment.
+type Kind uint8
+
+// The kinds. Numbers are set points; names are remarks unless a split, a group or the user
+// names their column: as one of things, or of occasions.
+const (
+	Setting  Kind = iota // a number that was set or read: a set point with its scatter
+	Thing                // a name: a propeller, a wing, a motor
+	Occasion             // a day, a session, a mounting
+	Run                  // what the recordings of one acquisition have in common
+	Remark               // a counter, a comment, a column that is ignored: no input and no identity
+)
+
+// Roles are the columns that the configuration names: runs, things, occasions.
+type Roles struct {
+	Run               string // "": the one called run
+	Things, Occasions []string
+	Groups            []string // that splits and groups name
+}
+
+// Of is the kind of a column of numbers or of names.
+func (r Roles) Of(column string, isName bool) Kind {
+	switch {
+	case column == RunColumn(r.Run):
+		return Run
+	case slices.Contains(r.Occasions, column):
+		return Occasion
+	case slices.Contains(r.Things, column) || isName && slices.Contains(r.Groups, column):
+		return Thing
+	case isName:
+		return Remark
+	}
+
+	return Setting
+}
+
+// Declared lists the things and occasions, whose cells are names.
+func (r Roles) Declared() []string { return slices.Concat(r.Things, r.Occasions) }
+
+// Names lists all columns whose cells are names.
+func (r Roles) Names() []string { return append(r.Declared(), RunColumn(r.Run)) }
+
+// RunColumn is the column that names the run: the one that is given, else run.
+func RunColumn(given string) string { return cmp.Or(given, "run") }
+
+// Reserved are the columns of the program's tables, which no condition and no outcome may be called.
+var Reserved = strings.Fields("run recording set file channel format encoding unit scale calibration " +
+	"calibrator_spread_db rate_hz row0 samples duration_s min max mean rms std integral_time_s clipped " +
+	"longest_constant sha256 pairs half bin_hz shaft_hz power line_hz line_power floor search_lo search_hi band_lo " +
+	"band_hi shaft_order shaft_order_hz shaft_order_power group outcome weight")
+
+// Condition is what one source states of a recording.
+type Condition struct {
+	Column string
+	Value  float64 // of a number
+	Name   string  // of a name
+	IsName bool
+	Origin string // file, row, column or attribute, for messages
+}
+
+// Origins that the rule of contradictions knows.
+const (
+	Configured = "the configuration"
+	FileName   = "the file's name"
+)
+
+// Set holds the conditions of one recording, or those of all recordings of a file, each with its
+// origin.
+type Set struct {
+	path   string
+	within map[string]Tolerance
+	conds  map[string]Condition
+}
+
+// NewSet returns a set for a file without conditions; within has the tolerances of set points.
+func NewSet(path string, within map[string]Tolerance) *Set {
+	return &Set{path: path, within: within, conds: map[string]Condition{}}
+}
+
+// Clone returns a copy, for a recording of the file.
+func (s *Set) Clone() *Set { return &Set{s.path, s.within, maps.Clone(s.conds)} }
+
+// Add adds what a source states. Two sources that state one condition must agree. A set point, of
+// the file's name or the configuration, may differ from a measured value by the tolerance, and the
+// measured one holds. Of a contradiction the first stays. The error is the first one.
+func (s *Set) Add(list ...Condition) error {
+	var first error
+	for _, c := range list {
+		if err := s.add(c); first == nil {
+			first = err
+		}
+	}
+
+	return first
+}
+
+func (s *Set) add(c Condition) error {
+	what := "condition "
+	if c.IsName {
+		what = "label "
+	}
+
+	bad := func(want string) error {
+		return fault.At(s.path, what+c.Column, want, fmt.Sprintf("%s in %s", c.text(), c.Origin), "")
+	}
+
+	old, known := s.conds[c.Column]
+	switch {
+	case !c.IsName && c.Value-c.Value != 0:
+		return bad("a finite number")
+	case !known:
+	case old.IsName != c.IsName || c.IsName && old.Name != c.Name || !c.IsName && old.Value != c.Value &&
+		!s.within[c.Column].Equal(old.Value, c.Value):
+		return bad(fmt.Sprintf("%s, as in %s", old.text(), old.Origin))
+	case old.Value == c.Value || c.Origin == FileName && old.Origin != Configured:
+		return nil // the other was measured
+	}
+
+	s.conds[c.Column] = c
+
+	return nil
+}
+
+func (c Condition) text() string {
+	if c.IsName {
+		return fmt.Sprintf("%q", c.Name)
+	}
+	return fmt.Sprint(c.Value)
+}
+
+// Values returns the numbers and the names.
+func (s *Set) Values() Values {
+	v := Values{map[string]float64{}, map[string]string{}}
+	for column, c := range s.conds {
+		if c.IsName {
+			v.Names[column] = c.Name
+		} else {
+			v.Numbers[column] = c.Value
+		}
+	}
+
+	return v
+}
+
+// Values are the conditions of a recording or of a row, by their columns.
+type Values struct {
+	Numbers map[string]float64
+	Names   map[string]string
+}
+
+// Rows are the conditions of recordings as far as they are known.
+type Rows []Values
+
+// Rows returns how many there are.
+func (r Rows) Rows() int { return len(r) }
+
+// Floats returns an error where the condition of some row is not known.
+func (r Rows) Floats(column string) ([]float64, error) {
+	return known(r, column, func(v Values) map[string]float64 { return v.Numbers })
+}
+
+// Strings returns an error where the name of some row is not known.
+func (r Rows) Strings(column string) ([]string, error) {
+	return known(r, column, func(v Values) map[string]string { return v.Names })
+}
+
+func known[T any](rows Rows, column string, of func(Values) map[string]T) ([]T, error) {
+	out := make([]T, len(rows))
+	for i, v := range rows {
+		var ok bool
+		if out[i], ok = of(v)[column]; !ok {
+			return nil, fmt.Errorf("%s is not known", column)
+		}
+	}
+
+	return out, nil
+}

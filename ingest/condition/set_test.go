@@ -1,0 +1,72 @@
+package condition
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"doubletake/internal/must"
+)
+
+// One rule for contradictions, with both origins. A set point in the name and a measured value within the
+// tolerance do not contradict: the measured one holds, whichever comes first. By hand.
+func TestSet(t *testing.T) {
+	number := func(v float64, origin string) Condition { return Condition{Column: "rpm", Value: v, Origin: origin} }
+	name := func(s, origin string) Condition {
+		return Condition{Column: "rpm", Name: s, IsName: true, Origin: origin}
+	}
+	const log, attribute = "log.csv, line 2", "the attribute RPM"
+	for _, c := range []struct {
+		first, second Condition
+		want          string
+	}{
+		{number(3000, Configured), number(3000, log), "3000"},
+		{number(3000, FileName), number(2997, log), "2997"},
+		{number(3010, attribute), number(3000, FileName), "3010"},
+		{number(3000, Configured), number(2997, log), "2997"},
+		{number(2991, Configured), number(3000, FileName), "3000"},
+		{number(2991, attribute), number(2990, log), "2990"},
+		{number(3000, FileName), number(2980, log), "expected 3000, as in the file's name, found 2980 in " + log},
+		{number(3, attribute), number(4, log), "condition rpm: expected 3, as in the attribute RPM, found 4 in " + log},
+		{name("APC", FileName), name("APC", log), "APC"},
+		{name("APC", FileName), name("HQ", log), `label rpm: expected "APC", as in the file's name, found "HQ" in ` + log},
+		{number(3, attribute), name("3", log), `label rpm: expected 3, as in the attribute RPM, found "3" in ` + log},
+		{number(3, attribute), number(nan(), log), "condition rpm: expected a finite number, found NaN in " + log},
+	} {
+		s := NewSet("a.wav", map[string]Tolerance{"rpm": {Relative: 0.005}})
+		_ = s.Add(c.first)
+
+		got := ""
+		if err := s.Clone().Add(c.second); err != nil {
+			got = err.Error()
+		} else {
+			_ = s.Add(c.second)
+			for _, v := range s.Values().Numbers {
+				got += fmt.Sprint(v)
+			}
+
+			for _, v := range s.Values().Names {
+				got += v
+			}
+		}
+
+		must.Not(t, !strings.HasSuffix(got, c.want), "%v, %v: %s, want %s", c.first, c.second, got, c.want)
+	}
+}
+
+// Names that a person takes for one, and such that are two. By hand.
+func TestAlike(t *testing.T) {
+	for names, want := range map[string]string{
+		"NACA0015,NACA 0015,naca-0015,APC-8x6,APC 8x6,APC-8x7": "[[APC 8x6 APC-8x6] [NACA 0015 NACA0015] " +
+			"[NACA 0015 naca-0015] [NACA0015 naca-0015]]",
+		"apc,APC": "[[APC apc]]", "Clark-Y,clark y": "[[Clark-Y clark y]]",
+		"Graupner,Grauper,APC": "[[Grauper Graupner]]", "Propeller,Propellor": "[[Propeller Propellor]]",
+		"APC 8x6,APC 8x7": "[]", "A,B": "[]", "Mon,Tue": "[]", "run1,run2": "[]", "Motor,Rotor1": "[]", "wing,wind": "[]",
+		"NACA0012,NACA0015": "[]", "west,west": "[]", "MotorA,MotorB": "[[MotorA MotorB]]", "session1,session": "[]",
+		"Müller,Mueller": "[[Mueller Müller]]", "Mu\u0308ller,Müller": "[[Mu\u0308ller Müller]]", "8x6,8×6": "[[8x6 8×6]]",
+	} {
+		must.Equal(t, fmt.Sprint(Alike(strings.Split(names, ","))), want, "%v", names)
+	}
+}
+
+func nan() float64 { v := 0.0; return v / v }

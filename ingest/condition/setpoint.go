@@ -1,0 +1,313 @@
+package condition
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"doubletake/internal/lists"
+)
+
+// Tolerance is how far the values of one condition may lie apart.
+type Tolerance struct {
+	Absolute float64 // in the condition's unit
+	Relative float64 // of the mean of the two values
+}
+
+// Equal reports whether two values are equal within the tolerance; a NaN equals nothing.
+func (t Tolerance) Equal(a, b float64) bool {
+	return math.Abs(a-b) <= t.Absolute+t.Relative*math.Abs(a+b)/2
+}
+
+// maxTolerance bounds a tolerance: a larger one is a mistake.
+const maxTolerance = 1e9
+
+// ParseTolerance reads "20" or "1 %".
+func ParseTolerance(s string) (Tolerance, error) {
+	text, percent := strings.CutSuffix(strings.TrimSpace(s), "%")
+	v, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	if err != nil || !(v >= 0 && v <= maxTolerance) {
+		return Tolerance{}, fmt.Errorf("expected a tolerance like 20 or 1 %%, from 0 to %g, found %q", maxTolerance, s)
+	}
+
+	if percent && v >= 200 { // a value and its negative are never one condition
+		return Tolerance{}, fmt.Errorf("expected a tolerance below 200 %%, found %q", s)
+	}
+
+	if percent {
+		return Tolerance{Relative: v / 100}, nil
+	}
+
+	return Tolerance{Absolute: v}, nil
+}
+
+// String writes the tolerance as ParseTolerance reads it.
+func (t Tolerance) String() string {
+	if t.Relative > 0 {
+		return shortest(100*t.Relative) + " %"
+	}
+
+	return shortest(t.Absolute)
+}
+
+// At is the tolerance of a set point with its middle at v.
+func (t Tolerance) At(v float64) float64 { return t.Absolute + t.Relative*math.Abs(v) }
+
+// SetPoint is a set point.
+type SetPoint struct {
+	Nominal float64 // the number that names it
+	Lo, Hi  float64 // range of its values
+}
+
+// Half is how far its values lie from Nominal.
+func (p SetPoint) Half() float64 { return max(p.Hi-p.Nominal, p.Nominal-p.Lo) }
+
+// String is "3000 ± 8", or "3000" where all values are 3000.
+func (p SetPoint) String() string {
+	text := shortest(p.Nominal)
+	if h := p.Half(); h > 0 {
+		text += " ± " + strconv.FormatFloat(h, 'g', 2, 64)
+		if h >= 10 {
+			text = shortest(p.Nominal) + " ± " + strconv.FormatFloat(math.Ceil(h), 'f', -1, 64)
+		}
+	}
+
+	return text
+}
+
+// SetPoints are the set points of a condition, ascending.
+type SetPoints struct {
+	Tolerance Tolerance
+	List      []SetPoint
+}
+
+// SetPointsOf returns the set points of values in any order: they are cut at their widest gaps until
+// the values of each set point lie within the tolerance of their middle.
+func SetPointsOf(values []float64, t Tolerance) SetPoints {
+	v := slices.DeleteFunc(slices.Clone(values), math.IsNaN)
+	slices.Sort(v)
+	v = slices.Compact(v)
+
+	out := SetPoints{Tolerance: t}
+	for _, part := range cut(v, t) {
+		out.List = append(out.List, SetPoint{Lo: part[0], Hi: part[len(part)-1]})
+		p := &out.List[len(out.List)-1]
+		p.Nominal = part[len(part)/2] // of an odd number the median; it decides between round numbers only
+	}
+
+	for i := range out.List {
+		p := &out.List[i]
+		lo, hi := math.Inf(-1), math.Inf(1)
+		if i > 0 {
+			lo = math.Nextafter((out.List[i-1].Hi+p.Lo)/2, hi)
+		}
+
+		if i+1 < len(out.List) {
+			hi = (p.Hi + out.List[i+1].Lo) / 2
+		}
+
+		p.Nominal = nominal(*p, t.At(p.Nominal)/50, lo, hi)
+	}
+
+	return out
+}
+
+// String is "5 set points, ± 0.3 %", with the widest scatter.
+func (p SetPoints) String() string {
+	most, unit := 0.0, ""
+	for _, c := range p.List {
+		half := (c.Hi - c.Lo) / 2
+		if p.Tolerance.Relative > 0 {
+			half, unit = half*100/math.Abs((c.Hi+c.Lo)/2), " %"
+		}
+
+		most = max(most, half)
+	}
+
+	return fmt.Sprintf("%d set points, ± %s%s", len(p.List), strconv.FormatFloat(most, 'g', 1, 64), unit)
+}
+
+// cut splits ascending values at their widest gap, of equal ones the first, until each part lies
+// within the tolerance of its middle.
+func cut(v []float64, t Tolerance) (parts [][]float64) {
+	if len(v) == 0 {
+		return nil
+	}
+
+	gap := func(i int) float64 { return v[i] - v[i-1] } // below value i
+	widest := lists.Numbers(len(v))[1:]
+	slices.SortStableFunc(widest, func(i, j int) int { return cmp.Compare(gap(j), gap(i)) })
+
+	cuts := []int{0, len(v)}
+	for _, i := range widest {
+		k, _ := slices.BinarySearch(cuts, i)
+		lo, hi := v[cuts[k-1]], v[cuts[k]-1]
+		if !((hi-lo)/2 <= t.At((lo+hi)/2)*(1+1e-9)) {
+			cuts = slices.Insert(cuts, k, i)
+		}
+	}
+
+	for k, end := range cuts[1:] {
+		parts = append(parts, v[cuts[k]:end])
+	}
+
+	return parts
+}
+
+// nominal is the roundest number in the scatter of p, widened by half of it, at least by so
+// much, and limited to lo … hi; of several the one nearest the median.
+func nominal(p SetPoint, least, lo, hi float64) float64 {
+	r := max((p.Hi-p.Lo)/2, least)
+	switch {
+	case p.Lo == p.Hi:
+		return p.Lo
+	case p.Lo <= 0 && p.Hi >= 0:
+		return 0
+	}
+
+	lo, hi = max(p.Lo-r, lo), min(p.Hi+r, hi)
+	top := int(math.Ceil(math.Log10(max(math.Abs(p.Lo), math.Abs(p.Hi)))))
+	for k := top; k > top-17; k-- {
+		for _, share := range []float64{1, 2} { // steps of 10, 5, 1, 0.5 …
+			// Products and quotients of exact powers are the numbers that texts have.
+			up, down := share*math.Pow10(max(-k, 0)), math.Pow10(max(k, 0))
+			n := math.Round(p.Nominal * up / down)
+			n = min(max(n, math.Ceil(lo*up/down)), math.Floor(hi*up/down))
+			v := n * down / up
+			if n != 0 && v >= lo && v <= hi {
+				return v
+			}
+		}
+	}
+
+	return p.Nominal
+}
+
+// Find returns the set point of a measured value, or the one whose values a number may
+// stand for: 3000 finds 2995 ± 2 where the tolerance is 0.5 %.
+func (p SetPoints) Find(v float64) (SetPoint, bool) {
+	at, _ := slices.BinarySearchFunc(p.List, v, func(c SetPoint, v float64) int { return cmp.Compare(c.Hi, v) })
+
+	best, gap := -1, math.Inf(1)
+	for i := max(at-1, 0); i <= at && i < len(p.List); i++ { // the neighbours
+		c := p.List[i]
+		d := max(c.Lo-v, v-c.Hi, 0)
+		if d < gap && (d == 0 || max(math.Abs(v-c.Lo), math.Abs(v-c.Hi)) <= p.Tolerance.At(v)*(1+1e-9)) {
+			best, gap = i, d
+		}
+	}
+
+	if best < 0 {
+		return SetPoint{}, false
+	}
+
+	return p.List[best], true
+}
+
+// At is the number that names the set point of a value; the value itself where there is none.
+func (p SetPoints) At(v float64) float64 {
+	if at, ok := p.Find(v); ok {
+		return at.Nominal
+	}
+
+	return v
+}
+
+// Nominals lists the numbers that name the set points, ascending.
+func (p SetPoints) Nominals() []float64 {
+	return lists.Each(p.List, func(c SetPoint) float64 { return c.Nominal })
+}
+
+// A proposed tolerance is of scatter up to such a share of the middle, or of the range of all
+// values.
+const mostRelative, mostAbsolute = 0.02, 0.01
+
+// separation is how many times the widest scatter the smallest gap between set points must be.
+const separation = 5
+
+// Discover proposes a tolerance for values that scatter about set points. It is not ok where
+// they do not: where they are exact, where fewer than half of the set points have several
+// values, or where no gaps separate them. The coarsest of the clusterings that do is taken.
+func Discover(values []float64) (p SetPoints, ok bool) {
+	v := slices.DeleteFunc(slices.Clone(values), math.IsNaN)
+	slices.Sort(v)
+	v = slices.Compact(v)
+	if len(v) < 3 {
+		return p, false
+	}
+
+	gaps := make([]float64, 0, len(v))
+	for i := 1; i < len(v); i++ {
+		gaps = append(gaps, v[i]-v[i-1])
+	}
+
+	slices.Sort(gaps)
+	gaps = slices.Compact(gaps)
+	for k := len(gaps) - 1; k > 0; k-- { // cut at gaps[k] and wider
+		if gaps[k] < separation*gaps[k-1] {
+			continue
+		}
+
+		if p, ok = try(v, gaps[k]); ok {
+			return p, true
+		}
+	}
+
+	return p, false
+}
+
+// try proposes the clusters between gaps of that size and wider.
+func try(v []float64, gap float64) (p SetPoints, ok bool) {
+	var absolute, relative, scatter float64
+
+	clusters, several, from := 0, 0, 0
+	for i := 1; i <= len(v); i++ {
+		if i < len(v) && v[i]-v[i-1] < gap {
+			continue
+		}
+
+		lo, hi := v[from], v[i-1]
+		clusters++
+		if i-from > 1 {
+			several++
+		}
+
+		half := (hi - lo) / 2
+		scatter, absolute = max(scatter, hi-lo), max(absolute, half)
+		relative, from = max(relative, half/math.Abs((hi+lo)/2)), i
+	}
+
+	if 2*several < clusters || gap < separation*scatter {
+		return p, false
+	}
+
+	t := Tolerance{Relative: roundUp(relative)}
+	if !(relative <= mostRelative) || v[0] <= 0 {
+		t = Tolerance{Absolute: roundUp(absolute)}
+		if absolute > mostAbsolute*(v[len(v)-1]-v[0]) {
+			return p, false
+		}
+	}
+
+	p = SetPointsOf(v, t)
+
+	return p, len(p.List) == clusters
+}
+
+// roundUp is 1, 2 or 5 times a power of ten, at least 1.2 times v: later values may scatter
+// more.
+func roundUp(v float64) float64 {
+	k := int(math.Floor(math.Log10(1.2 * v)))
+	for _, n := range []float64{1, 2, 5, 10} {
+		if r := n * math.Pow10(max(k, 0)) / math.Pow10(max(-k, 0)); r >= 1.2*v {
+			return r
+		}
+	}
+
+	return 1.2 * v
+}
+
+func shortest(v float64) string { return strconv.FormatFloat(v, 'g', 12, 64) }

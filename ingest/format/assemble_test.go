@@ -1,0 +1,47 @@
+package format
+
+import (
+	"doubletake/ingest"
+	"doubletake/ingest/campaign"
+	"doubletake/ingest/condition"
+)
+
+// assemble is campaign.Assemble of several files, with the conditions of their names.
+func assemble(files []string, infos func(string) (ingest.Info, error), c *campaign.Conditions, pat *campaign.Pattern,
+	group campaign.Grouping,
+) (runs []ingest.Run, err error) {
+	rows := make([]*campaign.Conditions, len(files))
+	if c != nil {
+		rows, err = c.ForFiles(files)
+	}
+
+	if pat != nil && err == nil {
+		err = pat.CheckNames(files)
+	}
+
+	for i := 0; i < len(files) && err == nil; i++ {
+		set := condition.NewSet(files[i], nil)
+		if pat != nil {
+			named, _ := pat.Match(files[i])
+			for _, c := range named {
+				_ = set.Add(c)
+			}
+		}
+
+		var info ingest.Info
+		if info, err = infos(files[i]); err != nil {
+			break
+		}
+
+		var r []ingest.Run
+		info.Path = files[i]
+		r, _, err = campaign.Assemble(info, rows[i], set, group)
+		runs = append(runs, r...)
+	}
+
+	if err != nil {
+		return nil, err
+	}
+
+	return runs, nil
+}

@@ -1,0 +1,172 @@
+package format
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"doubletake/ingest"
+	"doubletake/ingest/fault"
+	"doubletake/ingest/ingesttest"
+	"doubletake/internal/must"
+)
+
+// samples are a file of each format by another program.
+var samples = map[string]string{
+	"wav": "testdata/truth/odd_chunks.wav", "flac": "flac/testdata/i16_2ch.flac", "tdms": "testdata/arrays/run.tdms",
+	"uff": "uff/testdata/text_even_real.uff", "netcdf": "netcdf/testdata/scipy_records.nc",
+	"lvm": "lvm/testdata/segments.lvm", "hdf5": "hdf5/testdata/windtunnel_U10_a4.h5",
+	"mat": "matfile/testdata/truth/structs_z.mat", "npz": "npz/testdata/truth/deflated.npz",
+	"npy": "testdata/truth/u1.npy", "arrow": "arrow/testdata/recording.arrow",
+	"parquet": "parquet/testdata/snappy_v1.parquet", "text": "testdata/truth/savetxt_g.csv",
+}
+
+// A file that is cut anywhere, or has other bytes anywhere, is read or refused, in every format.
+func TestDamaged(t *testing.T) {
+	for _, f := range All() {
+		b, err := os.ReadFile(samples[f.Name])
+		if err != nil {
+			t.Fatal(f.Name, err)
+		}
+
+		rng := rand.New(rand.NewPCG(1, 2))
+		for i := range 300 {
+			d := bytes.Clone(b[:1+rng.IntN(len(b))])
+			if i%3 > 0 {
+				d = bytes.Clone(b)
+			}
+
+			for range i % 3 {
+				from := rng.IntN(2) * rng.IntN(len(d)) // headers more often
+				d[from+rng.IntN(len(d)-from)] = byte(rng.IntN(256))
+			}
+
+			drain(t, f, d, ingest.Options{Truncated: []string{"", "use"}[i%2]}, 1<<20)
+		}
+	}
+}
+
+// drain opens and reads a file: errors that are *fault.Error, never more samples than perByte times
+// the bytes, and the same samples when a part is read again.
+func drain(t *testing.T, f ingest.Format, b []byte, o ingest.Options, perByte int64) {
+	t.Helper()
+
+	explained := func(err error) bool {
+		must.Never(t, err != nil && !errors.Is(err, io.EOF) && !errors.As(err, new(*fault.Error)),
+			"%s: %T is no *fault.Error: %v", f.Name, err, err)
+
+		must.Never(t, err != nil && strings.Contains(err.Error(), "runtime error"), "%s: Go's words: %v", f.Name, err)
+
+		return err == nil
+	}
+
+	if len(b) == 0 {
+		return // never opened
+	}
+
+	r, err := f.Open(ingesttest.Source(b), o)
+	if !explained(err) {
+		return
+	}
+	defer r.Close()
+
+	info := r.Info()
+	must.Never(t, len(info.Channels) == 0, "no channels and no error")
+
+	total := int64(0)
+	for _, c := range info.Channels {
+		total += c.Samples
+	}
+
+	if n := info.Channels[0].Samples; n <= 0 || total > perByte*int64(len(b)) {
+		t.Fatalf("%d samples, %d of the first channel, in %d bytes", total, n, len(b))
+	}
+
+	chans := make([]int, min(len(info.Channels), 16))
+	dst := make([][]float64, len(chans))
+	for c := range chans {
+		chans[c], dst[c] = c, make([]float64, min(info.Channels[0].Samples, 1<<20))
+	}
+
+	n, err := r.Read(chans, 0, dst)
+	if !explained(err) || n < 1 {
+		return
+	}
+
+	again := [][]float64{make([]float64, n-n/2)}
+	if _, err := r.Read([]int{0}, int64(n/2), again); explained(err) {
+		ingesttest.Equal(t, again[0], dst[0][n/2:])
+	}
+}
+
+// fuzz drains any bytes of a format, without options and with these, in at most 1 MiB and 64 times the
+// file. The seeds are the files of patterns, which name no longer ones than most bytes.
+func fuzz(f *testing.F, name string, most int, o ingest.Options, patterns ...string) {
+	for _, p := range patterns {
+		names, err := filepath.Glob(p)
+		if err != nil || len(names) == 0 {
+			f.Fatal(p, err)
+		}
+
+		for _, n := range names {
+			b := must.Read(f, n)
+
+			f.Add(b)
+		}
+	}
+
+	format, err := find(ingest.Source{}, nil, name)
+	must.Do(f, err)
+
+	o.Truncated = "use"
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if len(b) > most {
+			return
+		}
+
+		for _, o := range []ingest.Options{{}, o} {
+			ingesttest.Bounded(t, b, 1<<20, 64, func() { drain(t, *format, b, o, 1) })
+		}
+	})
+}
+
+func FuzzWAV(f *testing.F) {
+	fuzz(f, "wav", 1<<16, ingest.Options{}, "testdata/truth/*.wav", "testdata/sound/*.rf64")
+}
+
+func FuzzNPY(f *testing.F) { fuzz(f, "npy", 1<<16, ingest.Options{}, "testdata/truth/*.npy") }
+
+func FuzzUFF(f *testing.F) { fuzz(f, "uff", 1<<16, ingest.Options{}, "uff/testdata/*.uff") }
+
+func FuzzLVM(f *testing.F) { fuzz(f, "lvm", 1<<16, ingest.Options{}, "lvm/testdata/*.lvm") }
+
+func FuzzNetCDF(f *testing.F) { fuzz(f, "netcdf", 1<<13, ingest.Options{}, "netcdf/testdata/*.nc") }
+
+func FuzzText(f *testing.F) {
+	o := ingest.Options{Text: ingest.TextOptions{Time: "1", Columns: []string{"a", "b"}}}
+	fuzz(f, "text", 1<<16, o, "testdata/truth/*.csv", "testdata/truth/*.txt")
+}
+
+func FuzzOpenArrays(f *testing.F) {
+	files, _ := filepath.Glob("testdata/a*/*") // arrays, axes
+	for _, p := range files {
+		if b, err := os.ReadFile(p); err == nil && !strings.HasSuffix(p, ".json") {
+			f.Add(b)
+		}
+	}
+
+	// A deflated stream becomes up to 1032 times as long, is held, and was held
+	// half as long before it grew.
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if src := ingesttest.Source(b); len(b) > 0 {
+			if format, err := find(src, b[:min(len(b), ingest.HeadBytes)], ""); err == nil {
+				ingesttest.Bounded(t, b, 32<<20, 8192, func() { drain(t, *format, b, ingest.Options{}, 1<<20) })
+			}
+		}
+	})
+}

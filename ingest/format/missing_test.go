@@ -1,0 +1,59 @@
+package format
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"doubletake/ingest"
+	"doubletake/ingest/ingesttest"
+	"doubletake/internal/must"
+)
+
+// Codes are interpolated between their neighbours, whatever is read at a time, and counted once; the time is not.
+func TestMissing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.csv")
+	text := "time,F,G,H\n0,-9999,1,-9999\n1,2,-1e9,-9999\n" +
+		"-9999,3,-9999,-9999\n3,-9999,-9999,-9999\n4,-9999,7,-9999\n5,6,-1e9,-9999\n"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	nan := math.NaN()
+	want := [][]float64{
+		{0, 1, -9999, 3, 4, 5}, {2, 2, 3, 4, 5, 6}, {1, 2.5, 4, 5.5, 7, 7}, {nan, nan, nan, nan, nan, nan},
+	}
+
+	for _, size := range []int{1, 2, 6} {
+		r, err := Open(path, ingest.Options{Missing: []float64{-9999, -1e9}})
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		for at := 0; at < 6; at += size {
+			dst := make([][]float64, 4)
+			for c := range dst {
+				dst[c] = make([]float64, size)
+			}
+
+			for range 2 { // the second time nothing is counted
+				if n, err := r.Read([]int{0, 1, 2, 3}, int64(at), dst); n < size {
+					t.Fatal(err)
+				}
+			}
+
+			for c := range dst {
+				ingesttest.Equal(t, dst[c], want[c][at:at+size])
+			}
+		}
+
+		for c, n := range []int64{0, 3, 4, 6} {
+			must.Equal(t, r.(ingest.Gapped).Filled(c), n, "channel %d", c)
+		}
+
+		if err := r.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

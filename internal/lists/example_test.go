@@ -1,0 +1,24 @@
+package lists_test
+
+import (
+	"fmt"
+	"strconv"
+
+	"doubletake/internal/lists"
+)
+
+func Example() {
+	squares := lists.Make(4, func(i int) int { return i * i })
+	fmt.Println(lists.Numbers(3), lists.Each(squares, strconv.Itoa), lists.Each(nil, strconv.Itoa) == nil,
+		lists.Where(5, func(i int) bool { return i%2 == 1 }))
+
+	m := []float64{1, 2, 3, 4, 5, 6} // 3×2
+	fmt.Println(lists.Rows(m, 2, []int{2, 0}), lists.Column(m, 2, 1))
+
+	index, words := lists.Index([]string{"b", "a", "b"})
+	fmt.Println(index, words, lists.Alike([]string{"b", "a", "b"}))
+	// Output:
+	// [0 1 2] [0 1 4 9] true [1 3]
+	// [5 6 1 2] [2 4 6]
+	// [0 1 0] [b a] [[0 2] [1]]
+}

@@ -1,0 +1,250 @@
+package engine
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"doubletake/internal/must"
+	"doubletake/pipeline/pack"
+)
+
+// What the cache says of a result is not believed: every name and every value of every manifest with one bit changed,
+// every pair of results of one stage exchanged, with and without the index, and a bit of what tasks read. Each time
+// the run names the damage, moves it to .cache/damaged, and gives what a run from scratch gives.
+func TestNothingBelieved(t *testing.T) {
+	real := disk
+	t.Cleanup(func() { disk = real })
+
+	disk.file, disk.all = func(*os.File) error { return nil }, nil
+	disk.dir = func(string) error { return nil }
+
+	w := written(t)
+	w.files["d"], w.files["e"], w.files["f"] = "delta", "omega", "phi"
+	w.write(t)
+
+	w.makes(t, Options{}, "")
+
+	list, err := Assess(w.plan())
+	must.Do(t, err)
+
+	outputs, _ := w.oracle()
+	index, damaged := filepath.Join(w.dir, ".cache", "index"), filepath.Join(w.dir, ".cache", "damaged")
+	states, n := 0, 0
+	look := func(what string, harm ...int) {
+		t.Helper()
+
+		if states++; states%3 == 0 {
+			must.Do(t, os.Remove(index))
+		}
+
+		var notes []string
+		res, err := w.run(Options{Jobs: 2, Observe: func(e Event) {
+			if e.Kind == "note" {
+				notes = append(notes, e.Note)
+			}
+		}})
+		must.Do(t, err)
+
+		for _, i := range harm {
+			if text := strings.Join(notes, "\n"); !strings.Contains(text, "damaged result "+object(w, list[i])) {
+				t.Fatalf("%s: %s is not named in %q", what, list[i].Task.ID, text)
+			}
+		}
+
+		for id, want := range outputs {
+			path, ok := res.Output(id, "out")
+			if b, err := read(path); !ok || err != nil || b != want {
+				t.Fatalf("%s: %s is %q (%v), expected %q", what, id, b, err, want)
+			}
+		}
+
+		n += len(harm)
+		if aside, _ := os.ReadDir(damaged); len(aside) != n {
+			t.Fatalf("%s: .cache/damaged has %d results, expected %d", what, len(aside), n)
+		}
+	}
+
+	for i, st := range list {
+		path := object(w, st)
+		if !st.Task.Packed {
+			path = filepath.Join(path, "manifest.json")
+		}
+
+		whole, err := os.ReadFile(path)
+		must.Do(t, err)
+
+		from, end := bytes.Index(whole, []byte("{\n")), bytes.Index(whole, []byte("\n}\n"))
+		for at := from; at < end; {
+			line := whole[at : at+bytes.IndexByte(whole[at:], '\n')+1]
+			text := bytes.TrimRight(line, ",\n")
+			for _, k := range []int{bytes.IndexByte(line, '"') + 1, len(text) - 2} {
+				if k <= 0 || bytes.IndexByte([]byte("{}[]: "), line[k]) >= 0 {
+					continue // no name, no value
+				}
+
+				whole, err = os.ReadFile(path) // made again, at another time
+				must.Do(t, err)
+
+				bad := bytes.Clone(whole)
+				bad[at+k] ^= 1
+
+				must.Do(t, os.Chmod(path, 0o644))
+				must.Do(t, os.WriteFile(path, bad, 0o644))
+				look(fmt.Sprintf("%s: %q", st.Task.ID, bad[at:at+len(line)]), i)
+			}
+
+			at += len(line)
+		}
+	}
+
+	for i, a := range list {
+		for k, b := range list[:i] {
+			if a.Task.Stage == b.Task.Stage {
+				x, y := object(w, a), object(w, b)
+				must.Do(t, os.Rename(x, x+"-"))
+				must.Do(t, os.Rename(y, x))
+				must.Do(t, os.Rename(x+"-", y))
+				look(a.Task.ID+" and "+b.Task.ID+" exchanged", i, k)
+			}
+		}
+	}
+
+	for i, st := range list {
+		for _, u := range list {
+			if !slices.Contains(u.Task.Deps, Dep{st.Task.ID, "out"}) {
+				continue
+			}
+
+			path := object(w, st)
+			if !st.Task.Packed {
+				path = filepath.Join(path, "out")
+			}
+
+			fi, err := os.Stat(path)
+			must.Do(t, err)
+			b, err := os.ReadFile(path)
+			must.Do(t, err)
+
+			b[bytes.Index(b, []byte(outputs[st.Task.ID]))] ^= 1
+
+			must.Do(t, os.Chmod(path, 0o644))
+			must.Do(t, os.WriteFile(path, b, 0o644))
+			must.Do(t, os.Chtimes(path, fi.ModTime(), fi.ModTime()))
+			must.Do(t, os.RemoveAll(object(w, u)))
+			look(fmt.Sprintf("%s, which %s reads, at the same time and size", st.Task.ID, u.Task.ID), i)
+		}
+	}
+
+	if t.Logf("%d states", states); states < 500 {
+		t.Errorf("%d states, expected 500", states)
+	}
+}
+
+func object(w *world, st *Status) string {
+	return filepath.Join(w.dir, ".cache", "objects", st.key[:1], st.key)
+}
+
+// The results of version 0.1, whose manifests have no checksum, are used.
+func TestFormerManifest(t *testing.T) {
+	w := written(t)
+
+	w.makes(t, Options{}, "")
+
+	list, err := Assess(w.plan())
+	must.Do(t, err)
+	must.Do(t, os.Remove(filepath.Join(w.dir, ".cache", "index")))
+
+	former := func(change func(b []byte) []byte) {
+		for _, st := range list {
+			if path := filepath.Join(object(w, st), "manifest.json"); !st.Task.Packed {
+				b, err := os.ReadFile(path)
+				must.Do(t, err)
+
+				if at := bytes.Index(b, []byte(",\n  \"sum\"")); at > 0 {
+					b = append(b[:at], "\n}\n"...)
+				}
+
+				must.Do(t, os.WriteFile(path, change(b), 0o644))
+			}
+		}
+	}
+
+	former(func(b []byte) []byte { return b })
+	w.makes(t, Options{Selection: Selection{Verify: true}}, "nothing")
+
+	former(func(b []byte) []byte {
+		return bytes.Replace(b, []byte(`"stage_version": 1`), []byte(`"stage_version": 2`), 1)
+	})
+	w.makes(t, Options{Selection: Selection{Verify: true}}, "fit/0 fit/1 join read/a read/b read/c")
+}
+
+// What a plan published and the next one does not goes, with its folder; what people put there, and what other
+// experiments have, stays. Without the list, or with a damaged one, it goes to .cache/damaged.
+func TestRenamed(t *testing.T) {
+	for _, harm := range []func(list string){
+		func(string) {},
+		func(list string) { must.Do(t, os.Remove(list)) },
+		func(list string) { must.Do(t, os.WriteFile(list, []byte("all/x"), 0o644)) },
+	} {
+		w := written(t)
+		plan := func(names ...string) *Plan {
+			p := w.plan()
+			for i, n := range names {
+				p.Tasks[len(p.Tasks)-1-i].Publish = []Link{{"out", n}}
+			}
+
+			return p
+		}
+
+		run := func(p *Plan, s Selection) {
+			_, err := Run(t.Context(), p, Options{Selection: s})
+			must.Do(t, err)
+		}
+
+		run(plan("all/splits/old/model", "other/model"), Selection{})
+
+		mine := filepath.Join(w.dir, "all", "splits", "notes.txt")
+		must.Do(t, os.WriteFile(mine, []byte("mine"), 0o644))
+		harm((&store{dir: w.dir}).listOf(""))
+
+		now := plan("all/splits/new/model", "all/splits/new/card")
+		run(now, Selection{Stages: []string{"join"}}) // of a part nothing goes
+		want := []string{"all/joined", "all/splits/notes.txt", "all/splits/old/model", "other/model"}
+
+		for range 2 {
+			var got []string
+			for _, glob := range []string{"all/*", "all/splits/*", "all/splits/*/*", "other/*"} {
+				list, err := filepath.Glob(filepath.Join(w.dir, glob))
+				must.Do(t, err)
+
+				for _, p := range list {
+					if _, err := Own(p); err == nil {
+						n, _ := filepath.Rel(w.dir, p)
+						got = append(got, filepath.ToSlash(n))
+					}
+				}
+			}
+
+			if slices.Sort(got); !slices.Equal(got, want) {
+				t.Errorf("%v, expected %v", got, want)
+			}
+
+			run(now, Selection{})
+			want = []string{"all/joined", "all/splits/new/card", "all/splits/new/model", "all/splits/notes.txt", "other/model"}
+		}
+
+		if _, err := os.Stat(filepath.Join(w.dir, "all", "splits", "old")); err == nil {
+			t.Error("an empty folder stays")
+		}
+	}
+}
+
+func read(path string) (string, error) {
+	b, err := pack.ReadFile(path)
+	return string(b), err
+}

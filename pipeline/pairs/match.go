@@ -1,0 +1,230 @@
+package pairs
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"doubletake/ingest/fault"
+	"doubletake/internal/lists"
+	"doubletake/pipeline/stages/plan"
+)
+
+// Match is which rows of a table of predictions are those of pairs.
+type Match struct {
+	Outcomes, Conditions []string // that both have; of the conditions those that are numbers
+	Of                   []int    // the row of each pair; −1: none
+	Notes                []string
+}
+
+// Mean is the column with the mean of an outcome; "" without one.
+func (c *Cells) Mean(outcome string) string {
+	for _, n := range []string{outcome, outcome + "_mu"} {
+		if c.Has(n) {
+			return n
+		}
+	}
+
+	return ""
+}
+
+// Match finds the row of each pair by the columns that both tables have, at its conditions or at their set points.
+// Notes are about inputs that are no columns (nil: all conditions) and about rows without a pair.
+func (c *Cells) Match(p *Pairs, inputs []string) (*Match, error) {
+	known := plan.Outcomes(p.Table)
+	m := &Match{Outcomes: slices.DeleteFunc(slices.Clone(known), func(n string) bool { return c.Mean(n) == "" })}
+	if len(m.Outcomes) == 0 {
+		return nil, fault.At(c.Path, "", "a column named as an outcome of the pairs: "+strings.Join(known, ", "),
+			strings.Join(c.Columns, ", "), "")
+	}
+
+	numbers, texts := plan.Conditions(p.Table)
+	numbers = slices.DeleteFunc(numbers, func(n string) bool { return slices.Contains(m.Outcomes, n) })
+	texts = append([]string{"run", "recording"}, texts...)
+	shared := func(list []string) []string {
+		return slices.DeleteFunc(slices.Clone(list), func(n string) bool { return !c.Has(n) })
+	}
+
+	m.Conditions = shared(numbers)
+	if len(m.Conditions)+len(shared(texts)) == 0 {
+		return nil, fault.At(c.Path, "",
+			"columns of the pairs' conditions: "+strings.Join(slices.Concat(numbers, texts), ", "),
+			strings.Join(c.Columns, ", "), "")
+	}
+
+	if inputs == nil {
+		inputs = numbers
+	}
+
+	for _, n := range inputs {
+		if !c.Has(n) && !c.Has("run") && !c.Has("recording") {
+			m.Notes = append(m.Notes, n+" is no column of "+c.Path+": a prediction counts for all its values")
+		}
+	}
+
+	return m, m.find(c, p, shared(texts))
+}
+
+// find sets the row of each pair. Names of runs and recordings that are all others' count for nothing where there are
+// conditions.
+func (m *Match) find(c *Cells, p *Pairs, texts []string) error {
+	texts = slices.DeleteFunc(texts, func(n string) bool {
+		if n != "run" && n != "recording" || len(m.Conditions) == 0 {
+			return false
+		}
+
+		known := map[string]bool{}
+		for _, name := range p.Column(n).Strings {
+			known[name] = true
+		}
+
+		for i := range c.Rows {
+			if known[c.Text(i, n)] {
+				return false
+			}
+		}
+
+		m.Notes = append(m.Notes, "column "+n+" of "+c.Path+" names none of "+p.Name+": matched by "+
+			strings.Join(m.Conditions, ", "))
+
+		return true
+	})
+
+	mine := side{text: func(i int, name string) string { return c.Text(i, name) }}
+	other := side{text: func(i int, name string) string { return strings.TrimSpace(p.Column(name).Strings[i]) }}
+	points := side{text: other.text}
+	for _, n := range m.Conditions {
+		v, err := c.Numbers(n, p.Column(n).Unit, Values)
+		if err != nil {
+			return err
+		}
+
+		at, err := plan.AtSetPoints{Table: p.Table}.Floats(n)
+		if err != nil {
+			return fmt.Errorf("read conditions: %w", err)
+		}
+
+		mine.numbers, points.numbers = append(mine.numbers, nineDigits(v)), append(points.numbers, nineDigits(at))
+		other.numbers = append(other.numbers, nineDigits(p.Column(n).Floats))
+	}
+
+	matched := strings.Join(slices.Concat(m.Conditions, texts), ", ")
+	order, err := c.order(mine, texts, matched)
+	if err != nil {
+		return err
+	}
+
+	m.Of = make([]int, p.Rows())
+	used := make([]bool, c.Rows)
+	for i := range m.Of {
+		m.Of[i] = -1
+		for _, theirs := range []side{other, points} {
+			k, ok := slices.BinarySearchFunc(order, i, func(row int32, i int) int {
+				return mine.compare(texts, int(row), theirs, i)
+			})
+			if !ok {
+				continue
+			}
+
+			m.Of[i] = int(order[k])
+			for ; k < len(order) && !used[order[k]] && mine.compare(texts, int(order[k]), theirs, i) == 0; k++ {
+				used[order[k]] = true
+			}
+
+			break
+		}
+	}
+
+	var left []string
+	unmatched := 0
+	for i, match := range used {
+		if !match {
+			if unmatched++; unmatched <= most+1 {
+				left = append(left, strconv.Itoa(i+1))
+			}
+		}
+	}
+
+	switch unmatched {
+	case 0:
+		return nil
+	case c.Rows:
+		return fault.At(c.Path, "columns "+matched, "conditions of pairs of "+p.Name, "no row that has one", "")
+	}
+
+	m.Notes = append(m.Notes, fmt.Sprintf("%s of %s match no pair: %s", fault.Plural(int64(unmatched), "row"), c.Path,
+		Some(left, unmatched)))
+
+	return nil
+}
+
+// order is the rows in the order of their keys. It refuses different rows of one key.
+func (c *Cells) order(mine side, texts []string, matched string) ([]int32, error) {
+	order := lists.Make(c.Rows, func(i int) int32 { return int32(i) })
+	slices.SortStableFunc(order, func(i, j int32) int { return mine.compare(texts, int(i), mine, int(j)) })
+
+	first, of, again := 0, 0, c.Rows // the first row that differs from one of the same key, and that one
+	for k := 1; k < len(order); k++ {
+		f, i := int(order[first]), int(order[k])
+		if mine.compare(texts, f, mine, i) != 0 {
+			first = k
+		} else if i < again && slices.ContainsFunc(c.Columns, func(n string) bool { return c.Text(f, n) != c.Text(i, n) }) {
+			again, of = i, f
+		}
+	}
+
+	if again < c.Rows {
+		return nil, fault.At(c.Path, "", "one prediction of "+matched,
+			fmt.Sprintf("different ones in rows %d and %d", of+1, again+1),
+			"add a column of the pairs that tells them apart, such as run")
+	}
+
+	return order, nil
+}
+
+// side is a table as rows are compared: its columns of numbers, and its texts.
+type side struct {
+	numbers [][]float64
+	text    func(row int, column string) string
+}
+
+// compare compares row i with row j of another table, by numbers and by columns of texts.
+func (s side) compare(texts []string, i int, other side, j int) int {
+	for k := range s.numbers {
+		if c := cmp.Compare(s.numbers[k][i], other.numbers[k][j]); c != 0 {
+			return c
+		}
+	}
+
+	for _, n := range texts {
+		if c := cmp.Compare(s.text(i, n), other.text(j, n)); c != 0 {
+			return c
+		}
+	}
+
+	return 0
+}
+
+// nineDigits are numbers as they are compared.
+func nineDigits(list []float64) []float64 {
+	out := make([]float64, len(list))
+	for i, v := range list {
+		out[i], _ = strconv.ParseFloat(strconv.FormatFloat(v, 'g', 9, 64), 64)
+	}
+
+	return out
+}
+
+// most is how many rows are named.
+const most = 8
+
+// Some writes the first of n names.
+func Some(list []string, n int) string {
+	if n > most+1 {
+		return strings.Join(list[:most], "; ") + fmt.Sprintf(" and %d more", n-most)
+	}
+
+	return strings.Join(list, "; ")
+}

@@ -1,0 +1,493 @@
+package scaffold
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"doubletake/ingest/condition"
+	"doubletake/internal/lists"
+)
+
+// role is what a column of a table, or a part of the names, is proposed for.
+type role string
+
+const (
+	open    role = ""
+	input   role = "input"
+	outcome role = "outcome"
+	runs    role = "run"
+	day     role = "day"
+	thing   role = "thing"
+	remark  role = "remark"
+	leftOut role = "left out"
+)
+
+// field is a column, or what the names state at one place, in all rows.
+type field struct {
+	name, head, unit string // as proposed, as written, its unit
+	texts            []string
+	values           []float64            // NaN: not stated; nil: texts that are no numbers
+	points           *condition.SetPoints // about which the values scatter; nil: they do not
+	role             role
+	why              string
+	given            bool // by the names of the files, in a table of results
+	known            bool // it has a name of the program
+}
+
+// sheet is the rows that a source of conditions has.
+type sheet struct {
+	rows   int
+	from   string // "the names", or a file
+	fields []*field
+	file   []int // of each row of a table of results
+	clock  string
+	pieces [][]piece // of the names
+	named  bool      // it has what the names state
+	narrow bool      // columns of few values close together may be inputs: there are no others
+}
+
+// pattern is a regular expression that is compiled when it is first used.
+type pattern func() *regexp.Regexp
+
+func lazy(expr string) pattern {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)^(?:` + expr + `)$`) })
+}
+
+func (p pattern) MatchString(s string) bool { return p().MatchString(s) }
+
+// Words of headers and names, in English and German. A single letter counts where it is the whole.
+var (
+	inputWords = lazy(`rpm|rps|n|blades|alpha|aoa|α|angle|incidence|theta|θ|phi|beta|psi|pitch|yaw|roll|tsr|mach|u|` +
+		`uinf|speed|velocity|airspeed|throttle|pwm|esc|nom|nominal|set|setpoint|command|cmd|advance|j|frequency|freq|re|` +
+		`reynolds|flap|elevator|aileron|rudder|sweep|pos|position|drehzahl|geschwindigkeit|anstellwinkel|winkel|propeller|` +
+		`prop|motor|wing|gap|spacing|distance|height|radius|diameter`)
+	outcomeWords = lazy(`lift|drag|thrust|torque|force|moment|c[ldmtpqxyz]|k[tq]|f[xyz]|m[xyz]|o?a?spl|level|noise|` +
+		`efficiency|auftrieb|widerstand|schub|drehmoment|kraft`)
+	spread  = lazy(`std|sd|sigma|unc|uncertainty|dof|err|error|sem|var|variance|ci`)
+	nominal = lazy(`nom|nominal|set|setpoint|command`)
+	// numbering are words of numbers that count runs and say nothing of what was measured.
+	numbering = lazy(`run|rep|repeat|repetition|take|rec|recording|test|trial|nr|no|num|number|nummer|lfd|idx|index|` +
+		`id|#|part|copy|measurement|meas|messung|lauf|versuch|wdh|wiederholung|essai|mesure|track|file|audio|sample|` +
+		`point|messpunkt|seq|serial|tow|case`)
+	names       = lazy(`run|id|name|test|tow|trial|case|point|label|file|serial`)
+	dayWords    = lazy(`day|date|datum|tag|messtag|jour|dag|session|sitzung|occasion|mounting`)
+	clockWords  = lazy(`time|zeit|uhrzeit|timestamp|stamp|clock|millis`)
+	remarkWords = lazy(`remarks?|comments?|notes?|bemerkung(en)?|kommentar|operator|observer|bearbeiter|weather|wetter`)
+	environment = lazy(`temp|temperature?|tamb|q|qinf|rho|density|dichte|pressure|druck|patm|baro|barometer|humidity|` +
+		`feuchte|viscosity|nu`)
+	airUnit = lazy(`.*[_ \[(](°?c|hpa|mbar|kg/?m(3|³|\^3))[\])]? ?`)
+	weekday = lazy(`(mon|tues?|wed(nes)?|thu(rs)?|fri|sat(ur)?|sun)(day)?|mo|di|mi|do|fr|sa|so|` +
+		`(mon|diens|donners|frei|sams|sonn)tag|mittwoch|(lun|mar|mercre|jeu|vendre|same)di|dimanche|` +
+		`(day|tag|jour)[ _-]?\d+`)
+	dateText = lazy(`\d{4}[-_./]?\d{2}[-_./]?\d{2}|\d{1,2}[./]\d{1,2}[./]\d{2,4}`)
+	words    = regexp.MustCompile(`\pL+|#`)
+	unitEnd  = regexp.MustCompile(`_(mm|cm|m|deg|m_s|mps|rpm|n|pa|hz|c|k)$`)
+)
+
+// says reports whether a word of the header is one of those.
+func (f *field) says(re pattern) bool {
+	whole := unitEnd.ReplaceAllString(strings.ToLower(f.name), "")
+	return re.MatchString(whole) || slices.ContainsFunc(words.FindAllString(f.name+" "+f.head, -1),
+		func(w string) bool { return len(w) > 1 && re.MatchString(w) })
+}
+
+// isNumbered reports whether all words of the header are of numbers that count: Run_nr.
+func (f *field) isNumbered() bool {
+	w := words.FindAllString(f.name, -1)
+	return len(w) > 0 && !slices.ContainsFunc(w, func(w string) bool { return !numbering.MatchString(w) })
+}
+
+// shares reports whether two columns are about one setting: tsr_nom and mean_tsr.
+func (f *field) shares(o *field) bool {
+	return slices.ContainsFunc(words.FindAllString(f.name, -1), func(w string) bool {
+		return len(w) > 1 && inputWords.MatchString(w) && !nominal.MatchString(w) &&
+			slices.ContainsFunc(words.FindAllString(o.name, -1), func(v string) bool { return strings.EqualFold(v, w) })
+	})
+}
+
+// at is the value of a row: its set point where the values scatter about some.
+func (f *field) at(i int) float64 {
+	if f.points != nil {
+		return f.points.At(f.values[i])
+	}
+
+	return f.values[i]
+}
+
+// stated lists the values of all rows that state one.
+func (f *field) stated() []float64 { return slices.DeleteFunc(slices.Clone(f.values), math.IsNaN) }
+
+// text is what a row states, a number at its set point; "" of none.
+func (f *field) text(i int) string {
+	switch {
+	case f.values == nil:
+		return f.texts[i]
+	case f.values[i] != f.values[i]:
+		return ""
+	}
+
+	return decimal(f.at(i))
+}
+
+// distinct is the number of different values that are stated.
+func (f *field) distinct() int {
+	return len(f.different())
+}
+
+// different lists the different values that are stated, as they come.
+func (f *field) different() (all []string) {
+	_, all = lists.Index(lists.Make(len(f.texts), f.text))
+	return slices.DeleteFunc(all, func(t string) bool { return t == "" })
+}
+
+// examples are the first few values.
+func (f *field) examples() string {
+	few := f.different()
+	if n := len(few); n > 4 {
+		few = append(few[:3:3], fmt.Sprintf("… (%d values)", n))
+	}
+
+	return strings.Join(few, ", ")
+}
+
+// line states the role of a field and the reason.
+func (f *field) line() string {
+	text := f.head
+	if f.name != f.head && f.name != "" {
+		text = fmt.Sprintf("%s (%s)", f.name, f.head)
+	}
+
+	text += ": " + string(f.role)
+	if f.points != nil && f.role == input {
+		text += fmt.Sprintf(", %s; within names them", f.points)
+	} else if f.why != "" {
+		text += ", " + f.why
+	}
+
+	return strings.Join(strings.Fields(text+": "+f.examples()), " ")
+}
+
+// reason is the role with why the field has it.
+func (f *field) reason() string {
+	return strings.TrimSuffix(fmt.Sprintf("%s (%s)", f.role, f.why), " ()")
+}
+
+func (f *field) be(r role, why string) bool { f.role, f.why = r, why; return true }
+
+// field returns the column of that head, which it makes if there is none.
+func (s *sheet) field(head string) *field {
+	for _, f := range s.fields {
+		if f.head == head {
+			return f
+		}
+	}
+
+	f := &field{
+		name: head, head: head, texts: make([]string, s.rows), values: slices.Repeat([]float64{math.NaN()}, s.rows),
+	}
+	s.fields = append(s.fields, f)
+
+	return f
+}
+
+// has reports whether a column has that name.
+func (s *sheet) has(name string) bool { return slices.Contains(headsOf(s.fields), name) }
+
+// states reports whether a condition has that name.
+func (s *sheet) states(name string) bool {
+	return slices.ContainsFunc(s.fields, func(f *field) bool {
+		return f.name == name && (f.role == input || f.role == thing || f.known)
+	})
+}
+
+// of lists the fields of a role.
+func (s *sheet) of(roles ...role) []*field {
+	return lists.Keep(s.fields, func(f *field) bool { return slices.Contains(roles, f.role) })
+}
+
+// groups numbers the rows by their values in the columns, and returns the sizes.
+func (s *sheet) groups(columns ...*field) (of, sizes []int) {
+	of, different := lists.Index(lists.Make(s.rows, func(i int) string {
+		return strings.Join(lists.Each(columns, func(c *field) string { return c.text(i) }), "\x00")
+	}))
+
+	sizes = make([]int, len(different))
+	for _, g := range of {
+		sizes[g]++
+	}
+
+	return of, sizes
+}
+
+// paired is the number of rows in groups of two or more.
+func paired(sizes []int) (n int) {
+	for _, k := range sizes {
+		if k > 1 {
+			n += k
+		}
+	}
+
+	return n
+}
+
+// counts reports whether a column numbers the rows of each file: 0, 1, 2, … or 1, 2, …
+func (s *sheet) counts(f *field) bool {
+	for i, v := range f.values {
+		first := i == 0 || s.file != nil && s.file[i] != s.file[i-1]
+		if first && v != 0 && v != 1 || !first && v != f.values[i-1]+1 {
+			return false
+		}
+	}
+
+	return s.rows > 3 && f.values != nil
+}
+
+// isCounter reports whether a number in names counts: with leading zeros in steps of one, another in
+// each, or as r1, r2 for repeats.
+func (f *field) isCounter() bool {
+	v := slices.Sorted(slices.Values(f.values))
+	each := slices.Compact(slices.Clone(v))
+	zero := slices.ContainsFunc(f.texts, func(t string) bool { return len(t) > 1 && t[0] == '0' })
+	for i, x := range each {
+		if x != each[0]+float64(i) {
+			return false
+		}
+	}
+
+	return zero && len(each) == len(v) && len(v) > 2 || f.name == "r" && each[0] <= 1
+}
+
+// mostCounted is up to which number one without a word counts repeats: a5_1, a5_2.
+const mostCounted = 4
+
+// countsRepeats reports whether the last number of the names, without a word, counts from 1.
+func (s *sheet) countsRepeats(f *field) bool {
+	numbers := lists.Keep(s.fields, isNumber)
+	if !s.named || len(numbers) < 2 || numbers[len(numbers)-1] != f || !strings.HasPrefix(f.name, "condition") {
+		return false
+	}
+
+	each := slices.Compact(slices.Sorted(slices.Values(f.values)))
+	for i, v := range each {
+		if v != float64(i+1) {
+			return false
+		}
+	}
+
+	return len(each) <= mostCounted && 2*len(each) <= len(f.values)
+}
+
+// byWords decides what the words, or the form, of a column say for certain.
+func (s *sheet) byWords(f *field) bool {
+	d := f.distinct()
+	all := func(p pattern) bool {
+		return !slices.ContainsFunc(f.texts, func(t string) bool { return t != "" && !p.MatchString(t) })
+	}
+	switch {
+	case d == 0:
+		return f.be(leftOut, "it is empty")
+	case f.name == s.clock:
+		return f.be(remark, "the time")
+	case f.says(remarkWords):
+		return f.be(remark, "")
+	case f.says(dayWords) || all(weekday) || f.values == nil && all(dateText):
+		if 2*d > s.rows || d < 2 {
+			return f.be(remark, "no day has several rows")
+		}
+
+		return f.be(day, "")
+	case d < 2 && s.rows > 1:
+		return f.be(remark, "the same everywhere")
+	case f.says(clockWords):
+		return f.be(remark, "a time")
+	case f.says(spread):
+		return f.be(leftOut, "an uncertainty, by its name")
+	case f.isNumbered(), s.counts(f) && !f.says(inputWords) && !s.named, s.named && f.isCounter(), s.countsRepeats(f):
+		return f.be(runs, "it numbers the rows")
+	case f.says(environment), airUnit.MatchString(f.head + " " + f.unit):
+		// A temperature is an input where it was set: to few values, far apart.
+		v := f.stated()
+		if wide := f.values != nil && d <= 6 && 3*d <= len(v) && !narrow(v, 0.2); !wide {
+			return f.be(remark, "it follows the tunnel or the weather")
+		}
+
+	case f.values == nil && (2*d <= s.rows || s.rows == d && !slices.ContainsFunc(s.fields, isNumber) ||
+		s.named && d <= manyNames):
+		if why := "its names begin with numbers"; f.texts[0] != "" && digit(f.texts[0][0]) {
+			return f.be(thing, why)
+		}
+
+		return f.be(thing, "")
+	case f.values == nil:
+		return f.be(remark, "another text in almost every row")
+	}
+
+	return false
+}
+
+func isNumber(f *field) bool { return f.values != nil && f.distinct() > 1 }
+
+// narrow reports whether values differ by less than that share of their mean.
+func narrow(v []float64, share float64) bool {
+	lo, hi := slices.Min(v), slices.Max(v)
+	return lo*hi > 0 && hi-lo < share*math.Abs(lo+hi)/2
+}
+
+// Columns with that many values, all within that share of their mean, were not set.
+const (
+	fewNarrow   = 4
+	mostNarrow  = 0.1
+	mostMissing = 0.2 // of the rows: a column that states less is no input
+)
+
+// nuisance decides on numbers that follow the tunnel or the day, and on those that few rows state.
+func (s *sheet) nuisance(f *field) bool {
+	v := f.stated()
+	points, ok := condition.Discover(v)
+	if ok {
+		f.points = &points
+	}
+
+	days := s.of(day)
+	switch d := f.distinct(); {
+	case float64(s.rows-len(v)) > mostMissing*float64(s.rows):
+		return f.be(leftOut, fmt.Sprintf("only %d of %d rows state it", len(v), s.rows))
+	case d < 2:
+		return f.be(remark, "one set point")
+	case d >= fewNarrow && narrow(v, mostNarrow) && !f.given && !s.named && !s.narrow && !f.says(outcomeWords) &&
+		(s.file == nil || f.says(inputWords) || f.repeats()):
+		f.points = nil
+		return f.be(remark, fmt.Sprintf("all values lie within %.2g %% of their mean", 100*mostNarrow))
+	case len(days) > 0 && !f.says(inputWords):
+		_, by := s.groups(days[0])
+		_, with := s.groups(days[0], f)
+		return len(by) == len(with) && f.be(remark, "it follows "+days[0].head)
+	}
+
+	return false
+}
+
+// repeats reports whether values are settings: each occurs twice, or they scatter about as few.
+func (f *field) repeats() bool { return 2*f.distinct() <= len(f.stated()) }
+
+// decideLog chooses the inputs among the columns of a log or of names: columns whose words are
+// known or whose values repeat. Where there are none, all others are.
+func (s *sheet) decideLog(set bool) {
+	var others []*field
+	for _, f := range s.fields {
+		switch {
+		case f.role != open || s.byWords(f) || s.nuisance(f):
+		case set || f.says(inputWords) || f.repeats():
+			f.role = input
+		default:
+			others = append(others, f)
+			f.be(remark, "another value in each row: add it to inputs where it was set")
+		}
+	}
+
+	if len(s.of(input)) == 0 {
+		for _, f := range others {
+			f.be(input, "another value in each row")
+		}
+	}
+
+	if s.reopen() {
+		s.decideLog(set)
+	}
+}
+
+// reopen opens all columns again where none is an input, or no outcome, so that those of values close
+// together may be.
+func (s *sheet) reopen() bool {
+	if s.narrow || len(s.of(input)) > 0 && (s.file == nil || len(s.of(outcome)) > 0) {
+		return false
+	}
+
+	s.narrow = true
+	for _, f := range s.fields {
+		if slices.Contains([]role{input, remark, outcome}, f.role) {
+			f.be(open, "")
+		}
+	}
+
+	return true
+}
+
+// decideResults chooses the inputs and the outcomes of a table with a row a run: inputs split the
+// rows into groups without taking their repeats from them.
+func (s *sheet) decideResults() {
+	var candidates, rest []*field
+	for _, f := range s.fields {
+		setting := f.given || f.says(inputWords) || f.repeats() && !f.says(outcomeWords)
+		switch {
+		case f.role != open || s.byWords(f) || s.nuisance(f):
+		case f.says(inputWords) && slices.Contains(condition.Reserved, f.name):
+			f.be(leftOut, "the program's tables have a column of that name: rename it")
+		case setting && !slices.Contains(condition.Reserved, f.name):
+			candidates = append(candidates, f)
+		default:
+			f.points = nil
+			f.be(outcome, "")
+		}
+	}
+
+	rank := func(f *field) int {
+		return slices.Index([]bool{f.says(nominal), f.says(inputWords), f.given, true}, true)
+	}
+	slices.SortStableFunc(candidates, func(a, b *field) int { return rank(a) - rank(b) })
+
+	var chosen []*field
+	_, sizes := s.groups()
+	for _, f := range candidates {
+		_, now := s.groups(append(chosen[:len(chosen):len(chosen)], f)...)
+		settled := f.repeats() || f.points != nil
+		splits := 2*len(now) >= 3*len(sizes) && 5*paired(now) >= 4*paired(sizes)
+		switch {
+		case slices.ContainsFunc(chosen, f.shares):
+			f.be(leftOut, "a measured value of another input")
+		case len(now) == len(sizes):
+			f.be(remark, "the inputs determine it")
+		case splits, settled && f.says(inputWords):
+			f.role, chosen, sizes = input, append(chosen, f), now
+		case f.says(inputWords):
+			f.be(remark, "no set points: add it to inputs if the outcomes depend on it")
+		default:
+			rest = append(rest, f)
+		}
+	}
+
+	measured := len(s.of(outcome)) > 0
+	for _, f := range rest {
+		f.points = nil
+		switch {
+		case f.given:
+			f.be(remark, "with it no rows are repeats")
+		case measured:
+			f.be(remark, "its values repeat, and with it few rows are repeats")
+		default:
+			f.be(outcome, "")
+		}
+	}
+
+	if s.reopen() {
+		s.decideResults()
+	}
+}
+
+func decimal(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+
+// rename gives numbers of names their names as conditions.
+func (s *sheet) rename() {
+	for _, f := range s.fields {
+		if f.role == day && !s.has("day") {
+			f.name = "day"
+		}
+
+		f.name = fieldName(f.name, f.values)
+	}
+}

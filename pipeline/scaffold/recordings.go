@@ -1,0 +1,340 @@
+package scaffold
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"doubletake/ingest"
+	"doubletake/ingest/condition"
+	"doubletake/ingest/fault"
+	"doubletake/ingest/format"
+	"doubletake/internal/lists"
+	"doubletake/pipeline/config"
+)
+
+// leaveCopies leaves out files with the contents of one before: a copy is no second measurement.
+func (p *plan) leaveCopies(dir string, files []string, r *Result) {
+	sums := lists.Each(files, func(f string) string { return digest(filepath.Join(dir, f)) })
+	for i, f := range files {
+		if of := files[slices.Index(sums, sums[i])]; sums[i] != "" && of != f {
+			p.Exclude = append(p.Exclude, f)
+			r.note("%s is a copy of %s: left out (exclude); which of the two is right?", f, of)
+		}
+	}
+}
+
+// digest is the size of a file and the hash of its first and last 64 kB, "" where it cannot be
+// read: two measurements do not have the same noise there.
+func digest(path string) string {
+	const part = 64 << 10
+
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+
+	fi, err := f.Stat()
+	if err != nil || !fi.Mode().IsRegular() {
+		return ""
+	}
+
+	h := sha256.New()
+	for _, at := range []int64{0, max(0, fi.Size()-part)} {
+		if _, err := io.Copy(h, io.NewSectionReader(f, at, part)); err != nil {
+			return ""
+		}
+	}
+
+	return fmt.Sprintf("%d %x", fi.Size(), h.Sum(nil))
+}
+
+// look opens the files and reads their headers.
+func (p *plan) look(dir string, files []string, s *sheet, r *Result) {
+	p.Spectra = p.Format != "text"
+	p.runs = max(len(files), s.rows)
+
+	var infos []ingest.Info
+	for i, f := range files[:min(len(files), maxOpened)] {
+		info, err := header(filepath.Join(dir, f))
+		switch {
+		case err != nil && i == 0:
+			r.note("the first recording cannot be read: %v", err)
+			return
+		case err != nil:
+			r.note("%v", err)
+		}
+
+		infos = append(infos, info)
+		for _, c := range info.Channels {
+			if c.Role() == "" && !p.intervals && c.Samples > 1 && (p.shortest == 0 || c.Samples < p.shortest) {
+				p.shortest = c.Samples
+			}
+		}
+	}
+
+	p.choose(files, infos[0], r)
+
+	if slices.ContainsFunc(format.All(), func(f ingest.Format) bool { return f.Name == p.Format && f.Attributes }) {
+		p.attributes(infos, s)
+	}
+}
+
+// attributes takes conditions that all files state themselves.
+func (p *plan) attributes(infos []ingest.Info, s *sheet) {
+	for _, a := range infos[0].Attributes {
+		base := strings.ToLower(a.Name[strings.LastIndexAny(a.Name, "/.@")+1:])
+		name := standard[base]
+		if base == "phi_deg" || slices.ContainsFunc(terms, func(t term) bool { return t.name == base }) {
+			name = base
+		}
+
+		var values []float64
+		for _, info := range infos {
+			if v, err := condition.Attribute(info, a.Name); err == nil {
+				values = append(values, v)
+			}
+		}
+
+		if name == "" || len(base) == 1 || len(values) < len(infos) || s.states(name) || s.rows > 0 && s.rows != len(infos) {
+			continue
+		}
+
+		s.rows = len(infos)
+		s.fields = append(s.fields, &field{
+			name: name, head: a.Name, role: input, why: "an attribute of the files", values: values,
+			texts: lists.Each(values, decimal),
+		})
+		p.Attributes = append(p.Attributes, config.NamedString{Name: name, Value: a.Name})
+	}
+}
+
+func header(path string) (ingest.Info, error) {
+	rd, err := format.Open(path, ingest.Options{})
+	if err != nil {
+		return ingest.Info{}, err
+	}
+	defer rd.Close()
+
+	return rd.Info(), nil
+}
+
+// usual are lift and drag by the usual names of their channels.
+var usual = map[string]string{
+	"lift": "lift", "fz": "lift", "lift_n": "lift", "l": "lift",
+	"drag": "drag", "fx": "drag", "drag_n": "drag", "d": "drag",
+}
+
+// roleOf recognises lift and drag; letters where no channel has a word.
+func roleOf(channel string, letters bool) string {
+	if !letters && len(channel) < 2 {
+		return ""
+	}
+
+	return usual[strings.ToLower(channel)]
+}
+
+// choose decides from the first file whether the channels are microphones or a
+// balance. Sound is sampled in kHz; forces have names, or are in text files.
+func (p *plan) choose(files []string, info ingest.Info, r *Result) {
+	channels := lists.Keep(info.Channels, func(c ingest.Channel) bool { return c.Role() == "" && c.Samples > 1 })
+	n := len(channels)
+	if n == 0 {
+		r.note("%s has no channel of samples; pipeline inspect shows its contents", info.Path)
+		return
+	}
+
+	shapes := lists.Alike(lists.Each(channels, func(c ingest.Channel) [2]float64 {
+		return [2]float64{c.RateHz, float64(c.Samples)}
+	}))
+	most := slices.MaxFunc(shapes, func(a, b []int) int { return len(a) - len(b) })
+	for _, k := range most {
+		p.Channels, p.units = append(p.Channels, channels[k].Name), append(p.units, channels[k].Unit)
+	}
+
+	p.Some, p.Stated = len(p.Channels) < n, p.units[0]
+	p.Pascal = !slices.ContainsFunc(p.units, func(u string) bool { return u != "Pa" })
+	samples, rateHz := channels[most[0]].Samples, channels[most[0]].RateHz
+	p.RateKnown = rateHz > 0
+	switch forces := slices.ContainsFunc(p.Channels, func(c string) bool { return roleOf(c, false) != "" }); {
+	case forces:
+		p.Spectra = false
+	case p.Format == "text":
+		p.Spectra = rateHz >= 5000
+	default:
+		p.Spectra = !p.RateKnown || rateHz >= 2000
+	}
+
+	what := fmt.Sprintf("%s; the first, %s: %s, %s of %d samples", fault.Plural(int64(len(files)), p.Format+" file"),
+		files[0], info.Encoding, fault.Plural(int64(len(p.Channels)), "channel"), samples)
+	if p.RateKnown {
+		what += fmt.Sprintf(" at %.9g Hz", rateHz)
+	}
+
+	r.note("%s", what)
+	p.perChannel(info, r)
+
+	if n > len(p.Channels)+len(p.Inside) {
+		r.note("of %d channels those of one rate and length are used; choose others under channels", n)
+	}
+
+	if !p.Spectra && !p.ofVolts() {
+		p.columns(r)
+	}
+}
+
+// columns proposes outcomes of a balance: lift and drag, else all that are no clock and no setting.
+func (p *plan) columns(r *Result) {
+	letters := p.letters()
+	for i, c := range p.Channels {
+		role := roleOf(c, letters)
+		if role != "" && p.units[i] == "N" {
+			role += "_n"
+		}
+
+		if role != "" {
+			p.Columns = append(p.Columns, config.NamedString{Name: role, Value: c})
+		}
+	}
+
+	if len(p.Columns) > 0 {
+		return
+	}
+
+	settings := lists.Where(len(p.Channels), func(i int) bool {
+		f := field{name: p.Channels[i], head: p.Channels[i], unit: p.units[i]}
+		length := slices.Contains([]string{"m", "cm", "mm"}, f.unit) || lengthEnd.MatchString(f.name)
+
+		return !f.says(outcomeWords) && (f.says(inputWords) || f.says(environment) || f.says(clockWords) || f.says(spread) ||
+			length && f.says(axes))
+	})
+
+	for i, c := range p.Channels {
+		if slices.Contains(settings, i) && len(settings) < len(p.Channels) {
+			r.note("%s: left out, a setting, a clock or the state of the air by its name: add it to columns if not", c)
+			continue
+		}
+
+		name := strings.Trim(strings.ToLower(notWord.ReplaceAllString(c, "_")), "_")
+		if name == "" || digit(name[0]) {
+			name = "column_" + name
+		}
+
+		name = outcomeName(name)
+		for i := 2; slices.ContainsFunc(p.Columns, func(n config.NamedString) bool { return n.Name == name }); i++ {
+			name += "_" + strconv.Itoa(i)
+		}
+
+		p.Columns = append(p.Columns, config.NamedString{Name: name, Value: c})
+	}
+
+	r.note("no column is called lift or drag: all are outcomes; under columns keep measured quantities, and remove " +
+		"clocks and settings")
+}
+
+// outcomeName is a name that an outcome may have in the program's tables.
+func outcomeName(name string) string {
+	if slices.Contains(condition.Reserved, name) {
+		return name + "_measured"
+	}
+
+	return name
+}
+
+var (
+	lengthEnd = lazy(`.*[_ (\[](mm|cm|m)[)\]]?`)
+	axes      = lazy(`[xyz]`)
+)
+
+// letters reports whether L and D are lift and drag: both are there, and no channel has a word.
+func (p *plan) letters() bool {
+	word := func(c string) bool { return len(c) > 2 }
+	has := func(letter string) bool {
+		return slices.ContainsFunc(p.Channels, func(c string) bool { return strings.EqualFold(c, letter) })
+	}
+
+	return has("L") && has("D") && !has("P") && !slices.ContainsFunc(p.Channels, word)
+}
+
+// perChannel takes arrays with a value for each microphone for conditions, where
+// their names tell of which, and notes the others.
+func (p *plan) perChannel(info ingest.Info, r *Result) {
+	n := len(p.Channels)
+
+	listed := r.Conditions == "" && p.Conditions != "" || strings.Contains(r.Conditions, ",") // conditions of a table
+	if !p.Spectra || n < 2 || listed {
+		return
+	}
+
+	var others []string
+	for _, c := range info.Channels {
+		if c.Samples != int64(n) || slices.Contains(p.Channels, c.Name) || c.IsTime() || strings.Contains(c.Name, "[") {
+			continue
+		}
+
+		name := ""
+		for _, word := range words.FindAllString(c.Name[strings.LastIndexAny(c.Name, "/.")+1:], -1) {
+			if std := standard[strings.ToLower(word)]; std != "" && len(word) > 1 {
+				name = std
+			}
+		}
+
+		switch {
+		case name != "" && !p.sheet.states(name):
+			p.Inside = append(p.Inside, config.NamedString{Name: name, Value: c.Name})
+		case c.Role() == "":
+			others = append(others, c.Name)
+		}
+	}
+
+	if len(others) > 0 {
+		r.note("%s has a value for each channel too: name it under inside if it is a condition", strings.Join(others, ", "))
+	}
+
+	if len(p.Inside) > 0 && r.Conditions != "" { // a list of files without a condition
+		p.Conditions, r.Conditions = "", ""
+		r.Notes = slices.DeleteFunc(r.Notes, func(s string) bool { return s == noConditions })
+	}
+}
+
+// noConditions is the note about names without conditions.
+const noConditions = "the file names contain no conditions: conditions.csv lists the files; add a column per condition"
+
+var notWord = regexp.MustCompile(`[^A-Za-z0-9]+`)
+
+// knowSpeed notes settings that a rotor's analysis needs and the names lack.
+func (p *plan) knowSpeed(r *Result) {
+	if !p.Spectra {
+		return
+	}
+
+	has := func(name string) bool { return slices.Contains(p.known, name) }
+	speed := has("rpm") || has("rps")
+	p.NoRotor, p.NeedSpeed = !speed && !has("blades"), !speed && has("blades")
+	p.NeedBlades = !p.NoRotor && !has("blades")
+	if p.NoRotor {
+		r.note("no conditions blades and rpm were found: the outcomes are levels of bands and overall levels; the " +
+			"configuration states what the harmonics of a rotor need")
+	}
+
+	if p.NeedSpeed {
+		r.note("no condition rpm was found: the shaft speed is looked for in the sound; set the range under track, " +
+			"narrower than a factor of 2, or halves and doubles of the speed are mistaken for it (pipeline inspect lists the " +
+			"lines of a recording; the blade passing frequency is blades times the shaft speed)")
+	}
+
+	if p.NeedBlades {
+		r.note("no condition blades was found: fill it in under constants")
+	}
+
+	if !p.RateKnown && !p.Todo {
+		r.note("the files do not state their sampling rate: fill in rate_hz")
+	}
+}

@@ -1,0 +1,120 @@
+package scaffold
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"doubletake/internal/must"
+)
+
+// What the columns of tables of results are for, as an engineer reads their headers and values. Each table
+// is one on which the program went wrong, or its sibling; the numbers are simulated.
+func TestRolesOfColumns(t *testing.T) {
+	rng := rand.New(rand.NewPCG(51, 6))
+	noise := func(s float64) float64 { return s * rng.NormFloat64() }
+	for _, c := range []struct {
+		name, head string
+		rows       int
+		row        func(i int) string
+		want       string // roles in the order of the columns
+	}{
+		{
+			"tunnel speed and density are read, not set", "Run_nr,Alpha,rpm,Rho,CL,CD", 79, func(i int) string {
+				a := -5 + 0.6*float64(i%43)
+				return fmt.Sprintf("%d,%.1f,%d,%.3f,%.4f,%.4f", i+1, a, 1500+10*rng.IntN(11), 1.19+0.005*float64(rng.IntN(5)),
+					0.1*a+noise(0.01), 0.02+0.001*a*a)
+			}, "run input remark remark outcome outcome",
+		},
+		{
+			"J scatters about six set points", "run,J,ct", 48, func(i int) string {
+				return fmt.Sprintf("r%d,%.4f,%.4f", i, 0.1*float64(1+i%6)+0.003*(2*rng.Float64()-1),
+					0.1-0.01*float64(i%6)+noise(0.001))
+			}, "run input outcome",
+		},
+		{
+			"letters of a controller", "thrust,P,I,D,rpm", 12, func(i int) string {
+				return fmt.Sprintf("%.3f,1,0.1,0.01,%d", 1+float64(i%3)+noise(0.01), 1000*(1+i%3))
+			}, "outcome remark remark remark input",
+		},
+		{
+			"a wake", "Z_mm,U,rms", 40, func(i int) string {
+				return fmt.Sprintf("%d,%.3f,%.3f", 3*(i%20), 10+noise(0.1), 0.5+noise(0.01))
+			}, "input remark outcome",
+		},
+		{
+			"three days", "Day,J,rpm,ct", 108, func(i int) string {
+				return fmt.Sprintf("%s,%.1f,%d,%.5f", []string{"Mon", "Tue", "Wed"}[i/36], 0.1*float64(i%6), 2000+500*(i/6%6),
+					0.1+noise(0.001))
+			}, "day input input outcome",
+		},
+		{
+			"air by its units", "Nr,alpha,U_m_s,T_C,p_hPa,CL", 36, func(i int) string {
+				return fmt.Sprintf("%d,%d,%.2f,%.1f,%.1f,%.4f", i+1, -4+2*(i%6), 15+noise(0.05), 20+0.05*float64(i),
+					1013+noise(0.2), 0.1*float64(i%6)+noise(0.01))
+			}, "run input remark remark remark outcome",
+		},
+		{
+			"the only input is narrow", "U,CL", 12, func(i int) string {
+				return fmt.Sprintf("%.1f,%.4f", 20+0.5*float64(i%4), 0.1+noise(0.01))
+			}, "input outcome",
+		},
+		{
+			"an outcome in coarse steps", "alpha,lift", 15, func(i int) string {
+				return fmt.Sprintf("%d,%.1f", 2*(i%5), float64(i%5)+0.1*float64(rng.IntN(2)))
+			}, "input outcome",
+		},
+		{
+			"three values a row", "rpm,blades,CT_1,CT_2,CT_3", 12, func(i int) string {
+				return fmt.Sprintf("%d,%d,%.4f,%.4f,%.4f", 1000*(1+i%4), 2+i/4, 1+noise(0.1), 1+noise(0.1), 1+noise(0.1))
+			}, "input input outcome outcome left out",
+		},
+		{
+			"three runs a row", "rpm,blades,SPL run1,SPL run2,SPL run3", 12, func(i int) string {
+				return fmt.Sprintf("%d,%d,%.4f,%.4f,%.4f", 1000*(1+i%4), 2+i/4, 60+noise(1), 60+noise(1), 60+noise(1))
+			}, "input input outcome outcome left out",
+		},
+		{
+			"German days", "Tag,Profil,Anstellwinkel,q,ca", 24, func(i int) string {
+				return fmt.Sprintf("%s,%c,%d,%.1f,%.4f", []string{"Montag", "Dienstag"}[i/12], 'A'+rune(i%3), 2*(i/3%4),
+					500+noise(3), 0.1*float64(i/3%4)+noise(0.01))
+			}, "day thing input remark outcome",
+		},
+		{
+			"French days", "jour,incidence,Cz", 24, func(i int) string {
+				return fmt.Sprintf("%s,%d,%.4f", []string{"lundi", "mardi", "mercredi"}[i/8], 2*(i%8), 0.1*float64(i%8)+noise(0.01))
+			}, "day input outcome",
+		},
+		{
+			"a thing, and names that the tables have", "propeller,set,rpm,power", 36, func(i int) string {
+				return fmt.Sprintf("%s,%d,%d,%.4f", []string{"APC-8x6", "DJI 9450"}[i%2], i/18, 3000+1000*(i/2%3), 5+noise(1))
+			}, "thing left out input outcome",
+		},
+	} {
+		var b strings.Builder
+		b.WriteString(c.head + "\n")
+
+		for i := range c.rows {
+			b.WriteString(c.row(i) + "\n")
+		}
+
+		dir := t.TempDir()
+		write(t, dir, "results.csv", b.String())
+
+		r, err := Look(dir)
+		must.Do(t, err)
+
+		var roles []string
+		for _, h := range strings.Split(c.head, ",") {
+			_, after, _ := strings.Cut(r.YAML, "      #   "+h+": ")
+			roles = append(roles, after[:max(0, strings.IndexAny(after, ",:\n"))])
+		}
+
+		must.Equal(t, strings.Join(roles, " "), c.want, "%v", c.name)
+
+		if _, err := checked(t, dir, r, r.YAML); err != nil {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}
