@@ -113,42 +113,42 @@ func TestNearlyLinear(t *testing.T) {
 		}},
 		{"set points", 10000, nil},
 	} {
-		took := func(n int) time.Duration {
-			dir := t.TempDir()
-			if c.make != nil {
-				c.make(dir, n)
-			}
-
-			least := time.Hour
-			for range 3 {
-				began := ingesttest.CPU()
-				if c.make == nil {
-					v := make([]float64, n)
-					for i := range v {
-						v[i] = float64(i)
-					}
-
-					tolerance, err := condition.ParseTolerance("0.5")
-					must.Do(t, err)
-					condition.SetPointsOf(v, tolerance)
-				} else {
-					p, err := pipeline.Load(filepath.Join(dir, "pipeline.yaml"))
-					must.Do(t, err)
-
-					if _, err = p.Status(); err == nil && c.name == "channels" {
-						_, err = p.CheckFiles(t.Context())
-					}
-
-					must.Do(t, err)
+		took := func(dir string, n int) time.Duration {
+			began := ingesttest.CPU()
+			if c.make == nil {
+				v := make([]float64, n)
+				for i := range v {
+					v[i] = float64(i)
 				}
 
-				least = min(least, ingesttest.CPU()-began)
+				tolerance, err := condition.ParseTolerance("0.5")
+				must.Do(t, err)
+				condition.SetPointsOf(v, tolerance)
+			} else {
+				p, err := pipeline.Load(filepath.Join(dir, "pipeline.yaml"))
+				must.Do(t, err)
+
+				if _, err = p.Status(); err == nil && c.name == "channels" {
+					_, err = p.CheckFiles(t.Context())
+				}
+
+				must.Do(t, err)
 			}
 
-			return least
+			return ingesttest.CPU() - began
 		}
 
-		a, b := took(c.n), took(4*c.n)
+		few, many := t.TempDir(), t.TempDir()
+		if c.make != nil {
+			c.make(few, c.n)
+			c.make(many, 4*c.n)
+		}
+
+		a, b := time.Hour, time.Hour // the least of both: other work on the machine is not their fault
+		for round := 0; round < 3 || round < 20 && b > 5*max(a, 10*time.Millisecond); round++ {
+			a, b = min(a, took(few, c.n)), min(b, took(many, 4*c.n))
+		}
+
 		t.Logf("%d %s: %v, %d: %v", c.n, c.name, a.Round(time.Millisecond), 4*c.n, b.Round(time.Millisecond))
 
 		if b > 5*max(a, 10*time.Millisecond) {

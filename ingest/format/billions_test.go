@@ -28,8 +28,8 @@ func TestBillions(t *testing.T) {
 
 		for _, truncated := range []string{"", "use"} {
 			for i, b := range files[f.Name] {
-				best := time.Hour // of three: other work on the machine is not its fault
-				for range 3 {
+				best := time.Hour // of some: other work on the machine is not its fault
+				for round := 0; round < 3 || round < 20 && best > time.Second; round++ {
 					start := ingesttest.CPU()
 					var n int64
 					var err error

@@ -556,8 +556,8 @@ func TestTextWide(t *testing.T) {
 		b.WriteString("1\n")
 	}
 
-	best := time.Hour // of three: other work on the machine is not its fault
-	for range 3 {
+	best := time.Hour // of some: other work on the machine is not its fault
+	for round := 0; round < 3 || round < 20 && best > 500*time.Millisecond; round++ {
 		start := ingesttest.CPU()
 
 		r, err := openString(b.String(), ingest.Options{})
