@@ -85,7 +85,7 @@ func (c *Conditions) ForFiles(files []string) ([]*Conditions, error) {
 		switch {
 		case len(of) == 0:
 			unknown = append(unknown, r)
-		case len(of) > 1 && !r.isGlob():
+		case len(of) > 1 && !isGlob(r.File):
 			return nil, c.bad(r, "one file", fmt.Sprintf("%q means %q and %q", r.File, files[of[0]], files[of[1]]),
 				"write more of the path, or a glob if both are meant")
 		}
@@ -224,9 +224,9 @@ type rowAt struct {
 // at finds the samples of a row.
 func (f *assembly) at(r *ConditionRow) rowAt {
 	first := f.info.Channels[f.groups[0][0]]
-	rate, a := first.RateHz, rowAt{row: r, row0: r.Row0, row1: r.Row1}
+	rate, begin, end := first.RateHz, r.Begin, r.End
 	unless := func(ok bool, want, found, hint string) { fault.Unless(ok, f.conds.bad(*r, want, found, hint)) }
-	if r.Timed && (r.T0 > 0 || !math.IsInf(r.T1, 1)) {
+	if r.Timed && (begin > 0 || !math.IsInf(end, 1)) {
 		unless(rate > 0, "a file of known rate", f.info.Path+", which states no sampling rate", "give it, or row0 and row1")
 		pauses := slices.ContainsFunc(f.info.Warnings, func(w ingest.Warning) bool { return w.Code == "clock-gaps" })
 		unless(!pauses, "", fmt.Sprintf("an interval in seconds of %s, whose clock pauses", f.info.Path),
@@ -234,20 +234,20 @@ func (f *assembly) at(r *ConditionRow) rowAt {
 
 		// Sample k was taken at k/rate; those of [t0, t1) are wanted. The
 		// margin keeps a product like 0.1·1000 from rounding up to 101.
-		edge := func(t float64) int64 { return int64(math.Ceil(t*rate - 1e-6)) }
-		a.row0, a.row1 = edge(r.T0), -1
-		if !math.IsInf(r.T1, 1) && r.T1*rate < math.MaxInt64/2 {
-			a.row1 = edge(r.T1)
-		}
-
-		unless(a.row1 != a.row0, "an interval with samples",
-			fmt.Sprintf("none from %g to %g s at %g Hz", r.T0, r.T1, rate), "")
+		edge := func(t float64) float64 { return math.Ceil(t*rate - 1e-6) }
+		begin, end = edge(begin), edge(end)
+		unless(begin != end, "an interval with samples",
+			fmt.Sprintf("none from %g to %g s at %g Hz", r.Begin, r.End, rate), "")
 	}
 
-	unless(a.row1 <= first.Samples && a.row0 < first.Samples,
+	a := rowAt{row: r, row0: int64(begin), row1: -1, to: first.Samples}
+	if !math.IsInf(end, 1) {
+		a.row1, a.to = int64(end), int64(end)
+	}
+
+	unless(begin < float64(first.Samples) && (a.row1 < 0 || end <= float64(first.Samples)),
 		fmt.Sprintf("an interval within the %d samples of %s", first.Samples, f.info.Path),
 		intervalID("", a.row0, a.row1)+" (row0:row1)", "")
-	_, a.to = ingest.Run{Row0: a.row0, Row1: a.row1}.Interval(first.Samples)
 
 	return a
 }
@@ -303,7 +303,7 @@ func intervalID(f string, row0, row1 int64) string {
 func (f *assembly) rowsOf(run string, rows []rowAt) []*ConditionRow {
 	groups, of := f.groups, make([]*ConditionRow, len(f.groups))
 	for _, a := range rows {
-		only := -1 // of the recordings; −1: the row means all
+		meant := lists.Numbers(len(groups)) // recordings
 		if name := a.row.Channel; name != "" {
 			fault.Unless(len(groups) > 1 || len(groups[0]) == 1, f.conds.bad(*a.row,
 				"no channel, since the channels together are one recording", strconv.Quote(name), ""))
@@ -313,18 +313,12 @@ func (f *assembly) rowsOf(run string, rows []rowAt) []*ConditionRow {
 				fault.Raise(&fault.Error{Path: f.conds.Path, Place: fmt.Sprintf("line %d", a.row.Line), Err: err})
 			}
 
-			only = slices.IndexFunc(groups, func(g []int) bool { return g[0] == c })
-			if only < 0 {
-				continue // a channel that is not used, for example the tachometer
-			}
+			// none of a channel that is not used, for example the tachometer
+			meant = lists.Where(len(groups), func(i int) bool { return groups[i][0] == c })
 		}
 
-		for i := range groups {
-			switch old := of[i]; {
-			case only >= 0 && i != only:
-			case old == nil:
-				of[i] = a.row
-			default:
+		for _, i := range meant {
+			if old := of[i]; old != nil {
 				if len(groups) > 1 {
 					run += "#" + f.info.Channels[groups[i][0]].Name
 				}
@@ -332,6 +326,8 @@ func (f *assembly) rowsOf(run string, rows []rowAt) []*ConditionRow {
 				fault.Raise(f.conds.bad(*a.row, "one row for each recording",
 					fmt.Sprintf("a second one for %s (the first is in line %d)", run, old.Line), ""))
 			}
+
+			of[i] = a.row
 		}
 	}
 

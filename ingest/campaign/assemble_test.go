@@ -41,12 +41,12 @@ func TestReadConditions(t *testing.T) {
 	got := fmt.Sprint(c.Names, c.Units, c.Labels)
 	for _, r := range c.Rows {
 		values, names := r.stated()
-		got += fmt.Sprintf("; %d %s %s %d:%d %v %g:%g", r.Line, r.File, r.Channel, r.Row0, r.Row1, r.Timed, r.T0, r.T1) +
+		got += fmt.Sprintf("; %d %s %s %v %g:%g", r.Line, r.File, r.Channel, r.Timed, r.Begin, r.End) +
 			fmt.Sprint(values, names)
 	}
 
-	want := "[alpha blades] map[alpha:deg] [wing]; 3 a.wav 2 0:-1 true 0.5:+Inf[3.5 2] [NACA; 12]; " +
-		"5 b*.wav  0:-1 true 0:+Inf[-10 3] [x]"
+	want := "[alpha blades] map[alpha:deg] [wing]; 3 a.wav 2 true 0.5:+Inf[3.5 2] [NACA; 12]; " +
+		"5 b*.wav  true 0:+Inf[-10 3] [x]"
 	must.Equal(t, got, want, "table")
 
 	c, err = ReadLog(path+"x", LogOptions{})

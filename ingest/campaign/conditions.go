@@ -2,7 +2,6 @@ package campaign
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -18,6 +17,7 @@ import (
 	"doubletake/ingest/fault"
 	"doubletake/ingest/format/text"
 	"doubletake/ingest/spelling"
+	"doubletake/ingest/units"
 	"doubletake/internal/lists"
 )
 
@@ -29,6 +29,8 @@ type Conditions struct {
 	Labels []string          // names of the columns of text, in column order
 	Rows   []ConditionRow    // those that mean one of LogOptions.Files, where there are some
 	Others int               // further rows
+	// Converted describes, by condition, how its values became values in the unit of its name.
+	Converted map[string]string
 	// cells that may be meant otherwise: "thousands", "missing-code", "bare-number", "names-with-numbers"
 	Warnings []ingest.Warning
 	first    []ConditionRow   // of the others
@@ -38,12 +40,11 @@ type Conditions struct {
 // ConditionRow is one row of the table.
 type ConditionRow struct {
 	Line    int
-	File    string  // relative path, trailing part of one, or glob
-	Channel string  // name or number from 1; "": all channels
-	Row0    int64   // sample interval [Row0, Row1); Row1 < 0: to the end
-	Row1    int64   //
-	Timed   bool    // T0, T1 replace Row0, Row1
-	T0, T1  float64 // s from the first sample; T1 may be infinite
+	File    string // relative path, trailing part of one, or glob
+	Channel string // name or number from 1; "": all channels
+	// the interval [Begin, End) in samples or, if it is Timed, in s from the first one; End may be infinite
+	Begin, End float64
+	Timed      bool
 	// what the row states, in the order of the columns: numbers, NaN of one that is not there, then names
 	States []condition.Condition
 }
@@ -74,6 +75,9 @@ type LogOptions struct {
 	Ignore  []string          // names of columns that are no conditions
 	Names   []string          // of columns whose cells are names, whatever they look like
 	Decimal byte              // decimal sign of numbers that do not show it; 0: not known
+	// Units are those of conditions by name, which replace the headers': values are turned into the units of the
+	// names. nil: they stay as they are.
+	Units map[string]string
 }
 
 // maxConditions bounds the table, which is held in memory.
@@ -102,16 +106,16 @@ type conditionsTable struct {
 	*Texts   // below the head
 	headLine int
 	head     []string
-	columns  []string // their names; "" of one without a header
-	units    []string // "" of a column that states none
-	usual    byte     // decimal sign of numbers; 0: not known
+	usual    byte // decimal sign of numbers; 0: not known
 
-	index   *fileIndex     // of Files
-	special map[string]int // column of each special name, −1: none
-
+	index          *fileIndex // of Files
+	columns        []*typedColumn
+	special        map[string]*typedColumn // by their names: file, channel and edges; nil of one that is not there
 	values, labels []*typedColumn
-	seconds        map[string]*typedColumn // t0_s and t1_s
 }
+
+// edges are the columns of intervals, in samples and in seconds.
+var edges = []string{"row0", "row1", "t0_s", "t1_s"}
 
 // ParseConditions is ReadLog of the bytes of a file.
 func ParseConditions(path string, b []byte, o LogOptions) (_ *Conditions, err error) {
@@ -127,9 +131,15 @@ func ParseConditions(path string, b []byte, o LogOptions) (_ *Conditions, err er
 	name := func(c *typedColumn) string { return c.name }
 	c := &Conditions{
 		Path: path, Units: map[string]string{}, Warnings: warnings, typed: t, Names: lists.Each(t.values, name),
-		Labels: lists.Each(t.labels, name),
+		Labels: lists.Each(t.labels, name), Converted: map[string]string{},
 	}
 	for _, v := range t.values {
+		if o.Units != nil {
+			if n := Convert(path, v.name, v.Unit, o.Units, v.Values); n.From != "" {
+				v.Unit, c.Converted[v.name] = n.Unit, n.String()
+			}
+		}
+
 		if v.Unit != "" {
 			c.Units[v.name] = v.Unit
 		}
@@ -137,7 +147,7 @@ func ParseConditions(path string, b []byte, o LogOptions) (_ *Conditions, err er
 
 	for k := range t.Rows {
 		r := t.row(k)
-		if t.Files == nil || len(t.index.of(r)) > 0 {
+		if t.Files == nil || len(t.index.of(r.File)) > 0 {
 			c.Rows = append(c.Rows, t.stated(r, k))
 		} else if c.Others++; c.Others <= few+1 {
 			c.first = append(c.first, t.stated(r, k))
@@ -145,6 +155,21 @@ func ParseConditions(path string, b []byte, o LogOptions) (_ *Conditions, err er
 	}
 
 	return c, nil
+}
+
+// Convert turns the values of a condition, in the unit that is given by its name, else in that of the header, into
+// those of the unit that the name states (units.ToName). An unknown unit, or one of another dimension, is a
+// *fault.Error, which it raises.
+func Convert(path, name, header string, given map[string]string, v []float64) units.Named {
+	unit, stated := given[name]
+	if !stated {
+		unit = header
+	}
+
+	n := toName(path, name, name, unit)
+	n.Convert(v)
+
+	return n
 }
 
 // fail returns a fault in a line and, if it is not negative, a column.
@@ -171,8 +196,12 @@ func (t *conditionsTable) split(path string, b []byte) {
 	}))
 
 	_, t.head = r.Columns()
-	line, units := r.Header()
-	t.Texts, t.headLine, t.units = readTexts(r), int(line), units
+	line, of := r.Header()
+	t.Texts, t.headLine = readTexts(r), int(line)
+	for i, unit := range of {
+		t.columns = append(t.columns, &typedColumn{index: i, Column: condition.Column{Unit: unit}})
+	}
+
 	if r.Info().Encoding == "comma separated" { // numbers have a point where commas are between cells
 		t.usual = condition.Point
 	}
@@ -180,8 +209,7 @@ func (t *conditionsTable) split(path string, b []byte) {
 
 // isFile reports whether a cell names a recording.
 func (t *conditionsTable) isFile(cell string) bool {
-	r := ConditionRow{File: cell}
-	return cell != "" && !r.isGlob() && len(t.index.named(r)) > 0
+	return cell != "" && !isGlob(cell) && len(t.index.named(cell)) > 0
 }
 
 // isFileNumber reports whether a cell is a number that one recording has in its name.
@@ -204,28 +232,23 @@ func (t *conditionsTable) nameOf(head string) string {
 }
 
 // findFiles finds the column that names the recordings, where none is called file: the one with
-// the most cells that name one, else with the most numbers of one; −1: none does.
-func (t *conditionsTable) findFiles() int {
+// the most cells that name one, else with the most numbers of one; nil: none does.
+func (t *conditionsTable) findFiles() *typedColumn {
 	for _, names := range []func(string) bool{t.isFile, t.isFileNumber} {
-		best, most := -1, 0
-		for i := range t.head {
-			if n := len(lists.Where(t.Rows, func(k int) bool { return names(t.Text(k, i)) })); n > most {
-				best, most = i, n
-			}
-		}
-
-		if best >= 0 {
-			return best
+		counts := lists.Each(t.columns, func(c *typedColumn) int {
+			return len(lists.Where(t.Rows, func(k int) bool { return names(t.Text(k, c.index)) }))
+		})
+		if most := slices.Max(counts); most > 0 {
+			return t.columns[slices.Index(counts, most)]
 		}
 	}
 
-	return -1
+	return nil
 }
 
-// layout finds the names and the units of the columns, and the special ones.
+// layout finds the names of the columns, and the special ones.
 func (t *conditionsTable) layout() {
-	t.special = map[string]int{"file": -1, "channel": -1, "row0": -1, "row1": -1, "t0_s": -1, "t1_s": -1}
-	t.columns = make([]string, len(t.head))
+	t.special = map[string]*typedColumn{}
 	seen := map[string]int{}
 	for i, h := range t.head {
 		if h == "" {
@@ -239,9 +262,10 @@ func (t *conditionsTable) layout() {
 		fault.Unless(!dup,
 			t.fail(t.headLine, i, name, "names that differ", fmt.Sprintf("%q again, as in column %d", name, j+1), ""))
 
-		seen[name], t.columns[i] = i, name
-		if j, ok := t.special[strings.ToLower(name)]; ok && j < 0 {
-			t.special[strings.ToLower(name)] = i
+		seen[name], t.columns[i].name = i, name
+		of := strings.ToLower(name)
+		if t.special[of] == nil && (of == "file" || of == "channel" || slices.Contains(edges, of)) {
+			t.special[of] = t.columns[i]
 		}
 	}
 
@@ -256,44 +280,38 @@ func (t *conditionsTable) layout() {
 	}
 
 	hint := ""
-	if t.special["file"] < 0 {
+	if t.special["file"] == nil {
 		t.special["file"] = t.findFiles()
 		if len(t.Files) > 0 {
 			hint = "no cell names a recording; name the column with log: {columns: {file: …}}"
 		}
 	}
 
-	fault.Unless(t.special["file"] >= 0,
+	fault.Unless(t.special["file"] != nil,
 		t.fail(t.headLine, -1, "", `a column "file"`, "only "+fault.Quoted(t.head), hint))
-	fault.Unless(!t.inRows() || !t.timed(),
+	fault.Unless(!t.has(edges[:2]) || !t.has(edges[2:]),
 		t.fail(t.headLine, -1, "", "intervals in rows or in seconds", "both (row0, row1 and t0_s, t1_s)", ""))
+}
+
+// has reports whether there is one of the special columns.
+func (t *conditionsTable) has(special []string) bool {
+	return slices.ContainsFunc(special, func(name string) bool { return t.special[name] != nil })
 }
 
 // readColumns reads the columns that are no special ones, as conditions or labels, and those of seconds.
 func (t *conditionsTable) readColumns() []ingest.Warning {
 	special := slices.Collect(maps.Values(t.special))
-	t.seconds = map[string]*typedColumn{}
-	var cols []*typedColumn
-	for i, name := range t.columns {
-		c := &typedColumn{index: i, name: name, Column: condition.Column{Unit: t.units[i]}}
-		of := strings.ToLower(name)
-		switch {
-		case (of == "t0_s" || of == "t1_s") && t.special[of] == i:
-			t.seconds[of] = c
-		case name == "" || slices.Contains(special, i) || slices.Contains(t.Ignore, name):
-			continue
-		}
-
-		cols = append(cols, c)
-	}
-
+	cols := lists.Keep(t.columns, func(c *typedColumn) bool {
+		return c == t.special["t0_s"] || c == t.special["t1_s"] ||
+			c.name != "" && !slices.Contains(special, c) && !slices.Contains(t.Ignore, c.name)
+	})
 	warnings := t.read(cols, reading{
-		missing: t.Missing, names: t.Names, decimal: t.Decimal, usual: t.usual,
+		ColumnOptions: condition.ColumnOptions{Missing: t.Missing, Decimal: t.Decimal, Default: t.usual}, names: t.Names,
 		hint: "correct the cell, or name its text under log: {missing: […]} if it is no value",
 	})
 	for _, c := range cols {
 		switch {
-		case slices.Contains(special, c.index):
+		case slices.Contains(special, c):
 		case c.Values == nil:
 			t.labels = append(t.labels, c)
 		default:
@@ -304,14 +322,10 @@ func (t *conditionsTable) readColumns() []ingest.Warning {
 	return warnings
 }
 
-// inRows and timed report how intervals are given.
-func (t *conditionsTable) inRows() bool { return t.special["row0"] >= 0 || t.special["row1"] >= 0 }
-func (t *conditionsTable) timed() bool  { return t.special["t0_s"] >= 0 || t.special["t1_s"] >= 0 }
-
 // cell returns a special cell of row k; "" without such a column.
 func (t *conditionsTable) cell(k int, special string) string {
-	if i := t.special[special]; i >= 0 {
-		return t.Text(k, i)
+	if c := t.special[special]; c != nil {
+		return t.Text(k, c.index)
 	}
 
 	return ""
@@ -320,46 +334,45 @@ func (t *conditionsTable) cell(k int, special string) string {
 // row reads a row of cells, but for what it states.
 func (t *conditionsTable) row(k int) ConditionRow {
 	r := ConditionRow{
-		Line: t.lines[k], File: t.cell(k, "file"), Channel: t.cell(k, "channel"), Row1: -1, Timed: t.timed(), T1: math.Inf(1),
+		Line: t.lines[k], File: t.cell(k, "file"), Channel: t.cell(k, "channel"), End: math.Inf(1), Timed: t.has(edges[2:]),
 	}
 	if r.File == "" {
-		fault.Raise(t.fail(r.Line, t.special["file"], "file", "a file", "an empty cell", ""))
+		fault.Raise(t.fail(r.Line, t.special["file"].index, "file", "a file", "an empty cell", ""))
 	}
 
-	// take stores what a special cell states, unless it is empty.
-	take := func(key, want string, store func(cell string) bool) {
-		if cell := t.cell(k, key); cell != "" && !store(cell) {
-			fault.Raise(t.fail(r.Line, t.special[key], key, want, strconv.Quote(fault.Clip(cell)), ""))
+	for i, edge := range edges {
+		cell, c := t.cell(k, edge), t.special[edge]
+		if cell == "" {
+			continue
+		}
+
+		want, v := "a sample number from 0", math.NaN()
+		if i < 2 {
+			if n, err := strconv.ParseInt(cell, 10, 64); err == nil {
+				v = float64(n)
+			}
+		} else if want = "seconds from 0"; c.Values != nil {
+			v = c.Values[k]
+		}
+
+		switch {
+		case !(v >= 0 && finite(v)):
+			fault.Raise(t.fail(r.Line, c.index, edge, want, strconv.Quote(fault.Clip(cell)), ""))
+		case i%2 == 0:
+			r.Begin = v
+		default:
+			r.End = v
 		}
 	}
-	sample := func(key string, to *int64) {
-		take(key, "a sample number from 0", func(cell string) bool {
-			n, err := strconv.ParseInt(cell, 10, 64)
-			*to = n
 
-			return err == nil && n >= 0
-		})
-	}
-	second := func(key string, to *float64) {
-		take(key, "seconds from 0", func(string) bool {
-			values := t.seconds[key].Values
-			if values != nil {
-				*to = values[k]
-			}
+	if r.Begin >= r.End {
+		of := edges[:2]
+		if r.Timed {
+			of = edges[2:]
+		}
 
-			return values != nil && *to >= 0 && finite(*to)
-		})
-	}
-
-	sample("row0", &r.Row0)
-	sample("row1", &r.Row1)
-	second("t0_s", &r.T0)
-	second("t1_s", &r.T1)
-	switch {
-	case r.Row1 >= 0 && r.Row1 <= r.Row0:
-		fault.Raise(t.fail(r.Line, -1, "", "row0 below row1", fmt.Sprintf("row0 %d and row1 %d", r.Row0, r.Row1), ""))
-	case r.T1 <= r.T0:
-		fault.Raise(t.fail(r.Line, -1, "", "t0_s below t1_s", fmt.Sprintf("t0_s %g and t1_s %g", r.T0, r.T1), ""))
+		fault.Raise(t.fail(r.Line, -1, "", of[0]+" below "+of[1], fmt.Sprintf("%s %s and %s %s", of[0], plain(r.Begin), of[1],
+			plain(r.End)), ""))
 	}
 
 	for _, v := range t.values {
@@ -370,6 +383,9 @@ func (t *conditionsTable) row(k int) ConditionRow {
 
 	return r
 }
+
+// plain writes a number without exponent.
+func plain(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
 // stated adds the values and the labels of row k.
 func (t *conditionsTable) stated(r ConditionRow, k int) ConditionRow {
@@ -429,60 +445,50 @@ func (c *Conditions) CheckLabels(names []string) error {
 // finite reports whether v is neither NaN nor infinite.
 func finite(v float64) bool { return v-v == 0 }
 
-// fileIndex finds the files that a row means.
+// fileIndex finds the files that a cell means.
 type fileIndex struct {
 	elems [][]string // of the files' paths
 	exact map[string]int
 	// by the last element in lower case, with and without its ending, and by the whole numbers in it, without
-	// leading zeros; made when needed
+	// leading zeros, which are found when needed
 	byName, byNumber map[string][]int
-	sorted           []int // by the last element, for globs; made when needed
 }
 
 // nameNumbers are the numbers in a name.
 var nameNumbers = regexp.MustCompile(`[0-9]+([.,][0-9]+)*`)
 
 func newFileIndex(files []string) *fileIndex {
-	x := &fileIndex{exact: make(map[string]int, len(files))}
+	x := &fileIndex{exact: map[string]int{}, byName: map[string][]int{}}
 	for i, f := range files {
-		elems := splitPath(spelling.Composed(f))
-		x.elems = append(x.elems, elems)
-		x.exact[strings.Join(elems, "/")] = i
+		elems := slashed(f)
+		x.elems, x.exact[strings.Join(elems, "/")] = append(x.elems, elems), i
+		base, stem := stemOf(elems)
+		x.byName[base] = append(x.byName[base], i)
+		if stem != base {
+			x.byName[stem] = append(x.byName[stem], i)
+		}
 	}
 
 	return x
 }
 
-// byNames makes the maps by the last element.
-func (x *fileIndex) byNames() {
-	if x.byName != nil {
-		return
+// slashed splits a path as any system writes it.
+func slashed(p string) []string { return splitPath(spelling.Composed(strings.ReplaceAll(p, `\`, "/"))) }
+
+// stemOf is the last element of a path in lower case, with and without its ending.
+func stemOf(elems []string) (base, stem string) {
+	base = strings.ToLower(elems[len(elems)-1])
+	if ext := path.Ext(base); strings.ContainsAny(ext, "abcdefghijklmnopqrstuvwxyz") {
+		return base, strings.TrimSuffix(base, ext)
 	}
 
-	x.byName, x.byNumber = map[string][]int{}, map[string][]int{}
-	for i := range x.elems {
-		base := strings.ToLower(x.last(i))
-		x.byName[base] = append(x.byName[base], i)
-		if ext := path.Ext(base); strings.ContainsAny(ext, "abcdefghijklmnopqrstuvwxyz") {
-			base = strings.TrimSuffix(base, ext)
-			x.byName[base] = append(x.byName[base], i)
-		}
-
-		for _, n := range nameNumbers.FindAllString(base, -1) {
-			if n = strings.TrimLeft(n, "0"); !slices.Contains(x.byNumber[n], i) {
-				x.byNumber[n] = append(x.byNumber[n], i)
-			}
-		}
-	}
+	return base, base
 }
 
-// last is the last element of a path.
-func (x *fileIndex) last(i int) string { return x.elems[i][len(x.elems[i])-1] }
-
-// of lists the files of a row: those it names, else the one with its number.
-func (x *fileIndex) of(r ConditionRow) (files []int) {
-	if files = x.named(r); files == nil {
-		return x.numbered(r.File)
+// of lists the files that a cell means: those it names, else the one with its number.
+func (x *fileIndex) of(cell string) (files []int) {
+	if files = x.named(cell); files == nil {
+		return x.numbered(cell)
 	}
 
 	return files
@@ -494,7 +500,17 @@ func (x *fileIndex) numbered(cell string) []int {
 		return nil
 	}
 
-	x.byNames()
+	if x.byNumber == nil {
+		x.byNumber = map[string][]int{}
+		for i, elems := range x.elems {
+			_, stem := stemOf(elems)
+			for _, n := range nameNumbers.FindAllString(stem, -1) {
+				if n = strings.TrimLeft(n, "0"); !slices.Contains(x.byNumber[n], i) {
+					x.byNumber[n] = append(x.byNumber[n], i)
+				}
+			}
+		}
+	}
 
 	if files := x.byNumber[strings.TrimLeft(cell, "0")]; len(files) == 1 {
 		return files
@@ -503,77 +519,62 @@ func (x *fileIndex) numbered(cell string) []int {
 	return nil
 }
 
-// named lists the files that a row names: the one with exactly this path; else, for a glob, all
-// that match it in their whole path or their trailing elements; else the ones whose
-// trailing elements are the row's; else typed.
-func (x *fileIndex) named(r ConditionRow) (files []int) {
-	want := splitPath(spelling.Composed(r.File))
+// asWritten is how well a file agrees with a cell whose elements all are its last ones as they are written, in
+// elements that agree but for letter case and the ending of the name.
+const asWritten = 1 << 20
+
+// named lists the files that a cell names: the one with exactly this path; else, for a glob, all that match it in their
+// whole path or their trailing elements; else those that agree best, whose path ends as the cell does, as far as the
+// shorter of the two goes. The folders of another computer, C:/data or /data, need not all be there.
+func (x *fileIndex) named(cell string) (files []int) {
+	want := slashed(cell)
 	if i, ok := x.exact[strings.Join(want, "/")]; ok {
 		return []int{i}
 	}
 
-	tail := func(i int) []string { return x.elems[i][max(0, len(x.elems[i])-len(want)):] }
-	last := want[len(want)-1]
-	if r.isGlob() {
-		files = lists.Keep(x.beginning(last), func(i int) bool {
-			return matchElements(want, x.elems[i]) || matchElements(want, tail(i))
-		})
-		slices.Sort(files)
-
-		return files
+	if isGlob(cell) {
+		return x.matching(splitPath(spelling.Composed(cell)))
 	}
 
-	x.byNames()
-
-	files = lists.Keep(x.byName[strings.ToLower(last)], func(i int) bool { return slices.Equal(tail(i), want) })
-
-	if files == nil {
-		return x.typed(strings.ToLower(strings.ReplaceAll(r.File, `\`, "/")))
-	}
-
-	return files
-}
-
-// beginning lists the files whose last element begins as a glob does.
-func (x *fileIndex) beginning(glob string) []int {
-	if x.sorted == nil {
-		x.sorted = lists.Numbers(len(x.elems))
-		slices.SortFunc(x.sorted, func(a, b int) int { return cmp.Compare(x.last(a), x.last(b)) })
-	}
-
-	begin, _, _ := strings.Cut(strings.NewReplacer("*", "?", "[", "?", `\`, "?").Replace(glob), "?")
-	find := func(s string) int {
-		at, _ := slices.BinarySearchFunc(x.sorted, s, func(i int, s string) int { return cmp.Compare(x.last(i), s) })
-		return at
-	}
-
-	return x.sorted[find(begin):find(begin+"\xff")]
-}
-
-// typed lists the files of a row in lower case whose name may lack its ending: those whose path
-// ends as the row's does, as far as the shorter of the two goes. The folders of another computer,
-// C:/data or /data, need not all be there: the files that agree in most of them are meant.
-func (x *fileIndex) typed(file string) (files []int) {
-	want := splitPath(spelling.Composed(file))
-	away := strings.HasPrefix(file, "/") || len(want[0]) == 2 && want[0][1] == ':'
-	most := 0
-	for _, i := range x.byName[want[len(want)-1]] {
+	typed, most := lists.Each(want, strings.ToLower), 0
+	away := typed[0] == "" || len(typed[0]) == 2 && typed[0][1] == ':'
+	for _, i := range x.byName[typed[len(typed)-1]] {
 		elems, n := x.elems[i], 1
 		least := min(len(elems), len(want))
-		for n < least && strings.ToLower(elems[len(elems)-1-n]) == want[len(want)-1-n] {
+		for n < least && strings.ToLower(elems[len(elems)-1-n]) == typed[len(typed)-1-n] {
 			n++
 		}
 
 		switch {
-		case n < least && !away || n < most:
-		case n > most:
-			most, files = n, []int{i}
-		default:
+		case n < least && !away:
+			continue
+		case slices.Equal(elems[len(elems)-n:], want):
+			n = asWritten
+		}
+
+		if n > most {
+			most, files = n, nil
+		}
+
+		if n == most {
 			files = append(files, i)
 		}
 	}
 
 	return files
+}
+
+// matching lists the files that match a glob.
+func (x *fileIndex) matching(glob []string) []int {
+	begin, _, _ := strings.Cut(strings.NewReplacer("*", "?", "[", "?", `\`, "?").Replace(glob[len(glob)-1]), "?")
+
+	return lists.Where(len(x.elems), func(i int) bool {
+		elems := x.elems[i]
+		n := len(elems)
+
+		return strings.HasPrefix(elems[n-1], begin) &&
+			(matchElements(glob, elems) || matchElements(glob, elems[max(0, n-len(glob)):]))
+	})
 }
 
 // Without drops the rows that mean nothing but files left out: of all files, LogOptions.Files,
@@ -612,18 +613,17 @@ const few = 10
 
 // someRows writes the first of n rows, with their lines.
 func someRows(rows []ConditionRow, n int) string {
-	return someOf(n, lists.Each(rows[:min(len(rows), few)], func(r ConditionRow) string {
-		return fmt.Sprintf("%s (line %d)", r.File, r.Line)
-	}))
+	return someOf(n, func(i int) string { return fmt.Sprintf("%s (line %d)", rows[i].File, rows[i].Line) })
 }
 
 // Some writes the first of many names.
-func Some(names []string) string { return someOf(len(names), names) }
+func Some(names []string) string { return someOf(len(names), func(i int) string { return names[i] }) }
 
 // someOf writes the first of n names.
-func someOf(n int, names []string) string {
+func someOf(n int, name func(i int) string) string {
+	names := lists.Make(min(n, few), name)
 	if n > few {
-		names = append(slices.Clone(names[:min(len(names), few)]), fmt.Sprintf("… and %d more", n-few))
+		names = append(names, fmt.Sprintf("… and %d more", n-few))
 	}
 
 	return strings.Join(names, ", ")
@@ -674,36 +674,50 @@ func (c *Conditions) FillGaps(needed func(name string) bool, given []string) ([]
 
 // written is a place in the table, for messages, and what is written there.
 func (t *conditionsTable) written(line int, name string) (at, cell string) {
-	i, k := slices.Index(t.columns, name), slices.Index(t.lines, line)
-	return place(line, i, name), t.Text(k, i)
+	i := slices.IndexFunc(t.columns, func(c *typedColumn) bool { return c.name == name })
+	k := slices.Index(t.lines, line)
+
+	return t.place(k, t.columns[i]), t.Text(k, i)
 }
 
-func (r ConditionRow) isGlob() bool { return strings.ContainsAny(r.File, "*?[") }
+func isGlob(file string) bool { return strings.ContainsAny(file, "*?[") }
 
-// Convert turns the values into those of the units that the conditions' names state
-// (units.ToName). stated holds units by name; they replace those of the header. It
-// returns a description of each conversion by name. An unknown unit, or one of
-// another dimension, is a *fault.Error.
-func (c *Conditions) Convert(stated map[string]string) (text map[string]string, err error) {
-	defer fault.Catch(&err)
-	text = map[string]string{}
-	for k, name := range c.Names {
-		unit, ok := stated[name]
-		if !ok {
-			unit = c.Units[name]
+// Describe returns one text per row with its whole contents as name=value pairs, without its line: the same
+// statement elsewhere in the table is the same statement.
+func (c *Conditions) Describe() []string {
+	num := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+
+	return lists.Each(c.Rows, func(r ConditionRow) string {
+		var parts []string
+		put := func(k, v string) { parts = append(parts, k+"="+v) }
+		if r.Channel != "" {
+			put("channel", strconv.Quote(r.Channel))
 		}
 
-		n := toName(c.Path, name, name, unit)
-		if n.From == "" {
-			continue
+		switch open := math.IsInf(r.End, 1); {
+		case r.Timed:
+			put("t0_s", num(r.Begin))
+			put("t1_s", num(r.End))
+		case open && r.Begin > 0:
+			put("row0", plain(r.Begin))
+			put("row1", "-1")
+		case !open:
+			put("row0", plain(r.Begin))
+			put("row1", plain(r.End))
 		}
 
-		for i := range c.Rows {
-			c.Rows[i].States[k].Value = n.Apply(c.Rows[i].States[k].Value)
+		for _, s := range r.States {
+			if !s.IsName {
+				put(s.Column, num(s.Value))
+			}
 		}
 
-		c.Units[name], text[name] = n.Unit, n.String()
-	}
+		return strings.Join(parts, " ")
+	})
+}
 
-	return text, nil
+// FilesOf lists the files that each row of the table means, by index; none of a row of another file.
+func (c *Conditions) FilesOf(files []string) [][]int {
+	x := newFileIndex(files)
+	return lists.Each(c.Rows, func(r ConditionRow) []int { return x.of(r.File) })
 }

@@ -38,36 +38,19 @@ import (
 // name misses the pattern by a hair, "unused-exclude" for an exclusion that
 // excluded nothing.
 func Find(patterns, exclude []string, dir string) (files []string, warnings []ingest.Warning, err error) {
+	defer fault.Catch(&err)
 	for _, p := range slices.Concat(patterns, exclude) {
-		if _, err := path.Match(strings.ReplaceAll(filepath.ToSlash(p), "**", "*"), ""); err != nil || p == "" {
-			return nil, nil, &fault.Error{Path: p, Want: "a glob like data/*.wav", Found: "a malformed one", Err: err}
+		if _, bad := path.Match(strings.ReplaceAll(filepath.ToSlash(p), "**", "*"), ""); bad != nil || p == "" {
+			fault.Raise(&fault.Error{Path: p, Want: "a glob like data/*.wav", Found: "a malformed one", Err: bad})
 		}
 	}
 
-	found := map[string]bool{}
-
-	matchedBy := make([][]string, len(patterns))
-	for i, p := range patterns {
-		m, err := globFiles(dir, p)
-		if err != nil {
-			return nil, nil, err
-		}
-
-		if len(m) == 0 {
-			return nil, nil, noMatch(dir, p)
-		}
-
-		matchedBy[i] = m
-
-		for _, f := range m {
-			found[f] = true
-		}
-	}
+	matched := lists.Each(patterns, func(p string) []string { return globFiles(dir, p) })
 
 	// An exclusion is the name of a file that exists, which may have brackets, else a glob.
-	used, exact := make([]bool, len(exclude)), map[string]bool{}
-	for f := range found {
-		exact[f], exact[path.Base(f)] = true, true
+	found, exact, used := map[string]bool{}, map[string]bool{}, make([]bool, len(exclude))
+	for _, f := range slices.Concat(matched...) {
+		found[f], exact[f], exact[path.Base(f)] = true, true, true
 	}
 
 	excluded := func(f string) (out bool) {
@@ -90,7 +73,7 @@ func Find(patterns, exclude []string, dir string) (files []string, warnings []in
 	// The files next to the matched ones, before judging the exclusions: one
 	// that excludes a misnamed file is of use.
 	for i, p := range patterns {
-		warnings = append(warnings, misnamed(dir, p, matchedBy[i], found, excluded)...)
+		warnings = append(warnings, misnamed(dir, p, matched[i], found, excluded)...)
 	}
 
 	for i, x := range exclude {
@@ -99,10 +82,8 @@ func Find(patterns, exclude []string, dir string) (files []string, warnings []in
 		}
 	}
 
-	if len(files) == 0 && len(patterns) > 0 {
-		return nil, warnings, fault.At(strings.Join(patterns, ", "), "", "files",
-			fmt.Sprintf("none left: all %d are excluded", len(found)), "")
-	}
+	fault.Unless(len(files) > 0 || len(patterns) == 0, fault.At(strings.Join(patterns, ", "), "", "files",
+		fmt.Sprintf("none left: all %d are excluded", len(found)), ""))
 
 	return files, warnings, nil
 }
@@ -181,28 +162,31 @@ func hidden(name string) bool {
 
 // globFiles lists what matches and is no folder, relative as the pattern is: links
 // that lead nowhere and FIFOs too, which are errors when they are opened, not files
-// left out in silence. A folder that cannot be listed is a *fault.Error.
-func globFiles(dir, pattern string) (out []string, err error) {
+// left out in silence. That nothing does, or a folder that cannot be listed, is a *fault.Error, which it raises.
+func globFiles(dir, pattern string) []string {
 	root, from, elems := rooted(dir, pattern)
 	whole := from + strings.Join(elems, "/")
-	if !strings.ContainsAny(whole, `*?\`) { // a name, which may have brackets
-		_, err := os.Lstat(filepath.Join(root, whole))
-		if there := err == nil && !isDir(filepath.Join(root, whole)); there {
-			return []string{whole}, nil
-		} else if !strings.Contains(whole, "[") {
-			return nil, nil
-		}
-	}
-
-	for !strings.ContainsAny(elems[0], `*?[\`) { // folders that need no listing
-		from, elems = joinRel(from, elems[0]), elems[1:]
+	isName := !strings.ContainsAny(whole, `*?\`) // which may have brackets
+	if _, err := os.Lstat(filepath.Join(root, whole)); isName && err == nil && !isDir(filepath.Join(root, whole)) {
+		return []string{whole}
 	}
 
 	w := walk{root: root, elems: elems}
-	err = w.folder(from, reach(elems, 0))
+	if !isName || strings.Contains(whole, "[") {
+		for !strings.ContainsAny(w.elems[0], `*?[\`) { // folders that need no listing
+			from, w.elems = joinRel(from, w.elems[0]), w.elems[1:]
+		}
+
+		w.folder(from, reach(w.elems, 0))
+	}
+
+	if w.found == nil {
+		fault.Raise(noMatch(dir, pattern))
+	}
+
 	slices.Sort(w.found)
 
-	return w.found, err
+	return w.found
 }
 
 // walk finds the files below root that match the elements of a pattern.
@@ -215,29 +199,26 @@ type walk struct {
 }
 
 // folder looks into a folder, which is at places of the pattern.
-func (w *walk) folder(rel string, at []int) error {
+func (w *walk) folder(rel string, at []int) {
 	last := len(w.elems) - 1
 	depth := min(slices.Max(at), last)
 	if depth > w.depth {
 		w.depth, w.near = depth, nil
 	}
 
-	entries, err := readDir(w.root, rel)
-	for _, e := range entries {
+	for _, e := range fault.Get(readDir(w.root, rel)) {
 		path := joinRel(rel, e.Name())
 		folder := e.IsDir() || !e.Type().IsRegular() && isDir(filepath.Join(w.root, path))
 		next := step(w.elems, at, e.Name(), folder && !e.IsDir())
 		switch {
 		case folder && len(next) > 0 && next[0] <= last:
-			err = cmp.Or(err, w.folder(path, next))
+			w.folder(path, next)
 		case !folder && slices.Contains(next, len(w.elems)):
 			w.found = append(w.found, path)
 		case depth == w.depth && !hidden(e.Name()) && (folder || depth == last):
 			w.near = append(w.near, path)
 		}
 	}
-
-	return err
 }
 
 // joinRel keeps the two slashes that a share begins with.
@@ -283,10 +264,7 @@ func noMatch(dir, pattern string) error {
 	}
 
 	w := walk{root: root, elems: elems}
-	if err := w.folder(from, reach(elems, 0)); err != nil {
-		return err
-	}
-
+	w.folder(from, reach(elems, 0))
 	e, sought := fault.At(pattern, "", "files that match", "none", ""), joinRel(from, path.Join(elems[:w.depth+1]...))
 	if !strings.ContainsAny(pattern, `*?[\`) {
 		e.Want = "a file"

@@ -245,7 +245,7 @@ func TestGaps(t *testing.T) {
 	must.Do(t, err)
 
 	one := &Conditions{Path: "log.csv", Names: []string{"rpm"}, Rows: []ConditionRow{{
-		Line: 2, File: "a-2.wav", Row1: -1,
+		Line: 2, File: "a-2.wav", End: math.Inf(1),
 		States: []condition.Condition{{Column: "rpm", Value: math.NaN()}},
 	}}}
 	runs, _, err := assemble(files[1:], fakeInfo, one, pat, nil, Grouping{})
@@ -261,7 +261,7 @@ func TestTypedNames(t *testing.T) {
 		"run_1": "[0]", "RUN_1.wav": "[0]", "s1/run_2": "[1]", "run_2": "[1 2]", `C:\lab\s2\Run_2.wav`: "[2]",
 		"/lab/run_1": "[0]", "S3/run_2": "[]", "V1": "[4]", "run": "[]", "data/S1/run_2.wav": "[1]",
 	} {
-		must.Equal(t, fmt.Sprint(x.of(ConditionRow{File: row})), want, "%v", row)
+		must.Equal(t, fmt.Sprint(x.of(row)), want, "%v", row)
 	}
 
 	names := []string{"a1.wav", "c1.wav", "c2.wav"}
@@ -286,7 +286,7 @@ func TestNumbersOfFiles(t *testing.T) {
 	for row, want := range map[string]string{
 		"17": "[0]", "0018": "[1]", "170": "[2]", "20": "[]", "19": "[3]", "7": "[]", "5": "[]", "17.5": "[]", "-17": "[]",
 	} {
-		must.Equal(t, fmt.Sprint(x.of(ConditionRow{File: row})), want, "%v", row)
+		must.Equal(t, fmt.Sprint(x.of(row)), want, "%v", row)
 	}
 
 	for name, c := range map[string]struct{ text, want string }{

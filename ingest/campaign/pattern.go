@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"doubletake/ingest/condition"
+	"doubletake/ingest/fault"
 	"doubletake/internal/lists"
 )
 
@@ -120,4 +122,16 @@ func (p *Pattern) Match(file string) (out []condition.Condition, ok bool) {
 	}
 
 	return out, true
+}
+
+// CheckNames reports the first file whose name the pattern does not match.
+func (p *Pattern) CheckNames(files []string) error {
+	for _, f := range files {
+		if _, ok := p.Match(f); !ok {
+			return fault.At(f, "", fmt.Sprintf("a name like %q", p), strconv.Quote(lastElements(f, p.elems)),
+				"exclude the file, or change the pattern; {_} matches any text")
+		}
+	}
+
+	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unique"
 
 	"doubletake/ingest"
 	"doubletake/ingest/condition"
@@ -37,37 +38,15 @@ func ParseLaw(s string) (Law, error) {
 	return l, nil
 }
 
-// measurement is a row of single measurements.
-type measurement struct {
-	x, y   []float64
-	at     []float64 // x at its set points
-	labels []string
-	run    string // "" where nothing names it
-	row    rowPlace
-}
+// conditions and labels are those of a row of single measurements, at its set points.
+func (r *tableReader) conditions(i int) []float64 { return part(r.at, len(r.Inputs), i) }
+func (r *tableReader) labels(i int) []string      { return part(r.single.Texts, len(r.Labels), i) }
 
-// measured returns a row of single measurements.
-func (r *tableReader) measured(i int) measurement {
-	nx, ny, nl := len(r.Inputs), len(r.Outcomes), len(r.Labels)
-	s := r.single
-	m := measurement{
-		x: s.X[i*nx:][:nx], y: s.Y1[i*ny:][:ny], at: r.at[i*nx:][:nx], labels: s.Texts[i*nl:][:nl], row: r.rows[i],
-	}
-	if r.named() {
-		m.run = s.Run[i]
-	}
-
-	return m
-}
+// part returns row i of a matrix with so many columns.
+func part[T any](v []T, columns, i int) []T { return v[i*columns:][:columns] }
 
 // pair pairs the rows of equal conditions.
 func (r *tableReader) pair() {
-	for _, name := range r.Outcomes {
-		if l, ok := r.o.Correct[name]; ok && !slices.Contains(r.Inputs, l.Condition) {
-			fault.Raise(fmt.Errorf("read table %s: correct.%s: %q is not an input", r.path, name, l.Condition))
-		}
-	}
-
 	s := *r.PairTable
 	r.single, r.at = &s, r.atSetPoints(s.X)
 	if r.o.Across != "" {
@@ -75,7 +54,7 @@ func (r *tableReader) pair() {
 		return
 	}
 
-	r.N, r.X, r.Y1, r.Texts, r.Run = 0, nil, nil, nil, nil
+	r.Run = nil
 	var pairs [][2]int
 	for g := range r.groups() {
 		from := len(pairs)
@@ -90,25 +69,91 @@ func (r *tableReader) pair() {
 		slices.SortFunc(pairs, func(a, b [2]int) int { return cmp.Compare(a[1], b[1]) })
 	}
 
-	r.grow(len(pairs))
-	r.Recording = make([]string, 0, len(pairs))
-	paired := make([]bool, s.N)
-	for _, p := range pairs {
-		paired[p[0]], paired[p[1]] = true, true
-		r.addPair(p)
-	}
-
+	r.Recording = lists.Each(pairs, r.pairName)
 	if !r.o.AllPairs {
 		r.Run = slices.Clone(r.Recording)
 	}
 
-	r.warnAlone(paired)
+	first := lists.Each(pairs, func(p [2]int) int { return p[0] })
+	second := lists.Each(pairs, func(p [2]int) int { return p[1] })
+	r.take(first, second)
+
+	paired := make([]bool, s.N)
+	for _, i := range slices.Concat(first, second) {
+		paired[i] = true
+	}
+
+	alone := lists.Where(s.N, func(i int) bool { return !paired[i] })
+	r.Warnings = append(r.Warnings, WarnUnpaired(r.path, "row", len(alone), func(k int) string {
+		i := alone[k]
+		if r.named() {
+			return fmt.Sprintf("%s (%s)", s.Run[i], r.place(r.rows[i]))
+		}
+
+		return fmt.Sprintf("%s (%s)", r.id(r.conditions(i), r.labels(i)), r.place(r.rows[i]))
+	})...)
+}
+
+// take makes pairs of rows, at the means of their conditions, the outcomes corrected to them by their laws.
+func (r *tableReader) take(first, second []int) {
+	p, s := r.PairTable, r.single
+	nx, ny := len(p.Inputs), len(p.Outcomes)
+	p.N, p.Texts = len(first), lists.Rows(s.Texts, len(p.Labels), first)
+	p.X = means(lists.Rows(s.X, nx, first), lists.Rows(s.X, nx, second))
+	p.Y1, p.Y2 = lists.Rows(s.Y1, ny, first), lists.Rows(s.Y1, ny, second)
+	p.Files = lists.Make(p.N, func(k int) [2]int32 { return [2]int32{r.rows[first[k]].file, r.rows[second[k]].file} })
+	r.correct(p.Y1, first)
+	r.correct(p.Y2, second)
+}
+
+// correct corrects the outcomes of rows to the conditions of their pairs.
+func (r *tableReader) correct(y []float64, rows []int) {
+	nx, ny := len(r.Inputs), len(r.Outcomes)
+	for j, name := range r.Outcomes {
+		law, given := r.o.Correct[name]
+		i := slices.Index(r.Inputs, law.Condition)
+		for k := 0; given && k < len(rows); k++ {
+			from, to, at := r.single.X[rows[k]*nx+i], r.X[k*nx+i], r.rows[rows[k]]
+			if from == to {
+				continue
+			}
+
+			v := &y[k*ny+j]
+			if *v *= math.Pow(to/from, law.Power); from == 0 || !finite(*v) {
+				fault.Raise(fault.At(r.files[at.file].Path, fmt.Sprintf("line %d", at.line),
+					"a condition other than 0 to correct "+name, fmt.Sprintf("%s = %g", r.Inputs[i], from), ""))
+			}
+		}
+	}
+}
+
+// means are those of the elements of two lists.
+func means(a, b []float64) []float64 {
+	return lists.Make(len(a), func(i int) float64 {
+		if a[i] == b[i] {
+			return a[i]
+		}
+
+		return a[i] + (b[i]-a[i])/2
+	})
+}
+
+// pairName is the name of a pair: of its runs, else of its conditions.
+func (r *tableReader) pairName(p [2]int) string {
+	switch a, b := p[0], p[1]; {
+	case !r.named():
+		return r.id(means(r.conditions(a), r.conditions(b)), r.labels(a))
+	case r.exact():
+		return r.single.Run[a] + "+" + r.single.Run[b]
+	default:
+		return r.single.Run[a] + " + " + r.single.Run[b]
+	}
 }
 
 // cluster is the name of a group whose pairs are all used.
 func (r *tableReader) cluster(group []int) string {
-	if first := r.measured(group[0]); !r.named() {
-		return r.id(first.at, first.labels)
+	if !r.named() {
+		return r.id(r.conditions(group[0]), r.labels(group[0]))
 	}
 
 	return strings.Join(lists.Each(group, func(i int) string { return r.single.Run[i] }), " + ")
@@ -151,9 +196,9 @@ func (r *tableReader) groups() iter.Seq[[]int] {
 	within := lists.Each(r.Inputs, func(name string) condition.Tolerance { return r.o.Within[name] })
 	across := slices.Index(r.Labels, r.o.Across)
 
-	return condition.Groups(r.single.N, within, func(i int) []float64 { return r.measured(i).at }, func(i, j int) int {
-		a, b := r.measured(i).labels, r.measured(j).labels
-		for k, label := range a {
+	return condition.Groups(r.single.N, within, r.conditions, func(i, j int) int {
+		b := r.labels(j)
+		for k, label := range r.labels(i) {
 			if c := cmp.Compare(label, b[k]); c != 0 && k != across {
 				return c
 			}
@@ -170,7 +215,7 @@ const mostRepeats = 4096
 // them, or such that every row is used once.
 func (r *tableReader) pairsOf(out [][2]int, group []int) [][2]int {
 	if r.o.AllPairs && len(group) > mostRepeats {
-		fault.Raise(r.fail(fmt.Sprintf("condition %v", r.measured(group[0]).x),
+		fault.Raise(r.fail(fmt.Sprintf("condition %v", part(r.single.X, len(r.Inputs), group[0])),
 			fmt.Sprintf("at most %d repeats, all pairs of which are used", mostRepeats), strconv.Itoa(len(group)),
 			"leave out use: all"))
 	}
@@ -197,137 +242,55 @@ func (r *tableReader) pairsOf(out [][2]int, group []int) [][2]int {
 }
 
 // pairAcross makes each row the first of a pair across occasions, and its own second until the partners of all
-// are chosen. The rows of a condition are one recording, by which they are found. What was read goes column by column.
+// are chosen. The rows of a condition are one recording, by which they are found.
 func (r *tableReader) pairAcross() {
 	across := slices.Index(r.Labels, r.o.Across)
-	p, s := r.PairTable, r.single
-	order := make([]int, 0, p.N)
-	p.Recording = make([]string, 0, p.N)
-
-	var lone []string
-	n := 0
+	var order, lone []int // lone are places in order
 	for g := range r.groups() {
-		first := r.measured(g[0])
-		alike := slices.Clone(first.labels)
+		alike := slices.Clone(r.labels(g[0]))
+		day := alike[across]
 		alike[across] = ""
-		name := r.id(first.at, alike)
-		several := slices.ContainsFunc(g, func(i int) bool { return r.measured(i).labels[across] != first.labels[across] })
-		if !several {
-			n += len(g)
-		}
-
+		name := r.id(r.conditions(g[0]), alike)
+		several := slices.ContainsFunc(g, func(i int) bool { return r.labels(i)[across] != day })
 		for _, i := range g {
-			if !several && len(lone) < few {
-				lone = append(lone, fmt.Sprintf("%s (%s)", name, r.place(r.rows[i])))
+			if !several {
+				lone = append(lone, len(order))
 			}
 
-			order, p.Recording = append(order, i), append(p.Recording, name)
+			order, r.Recording = append(order, i), append(r.Recording, name)
 		}
 	}
 
-	p.X, s.X, r.at = lists.Rows(p.X, len(p.Inputs), order), nil, nil
-	p.Y1, s.Y1 = lists.Rows(p.Y1, len(p.Outcomes), order), nil
-	p.Texts, s.Texts = lists.Rows(p.Texts, len(p.Labels), order), nil
-	p.Run, s.Run = lists.Rows(p.Run, 1, order), nil
-	p.Y2, p.Weight = p.Y1, slices.Repeat([]float64{0.5}, p.N)
-	p.Files = lists.Each(order, func(i int) [2]int32 { return [2]int32{r.rows[i].file, r.rows[i].file} })
-	if names := map[string]string{}; !r.named() {
-		p.Run = lists.Make(p.N, func(i int) string {
-			label := p.Texts[i*len(p.Labels)+across]
-			if names[label] == "" {
-				names[label] = r.o.Across + "=" + label
-			}
-
-			return names[label]
+	r.take(order, order)
+	r.Weight = slices.Repeat([]float64{0.5}, r.N)
+	if r.Run = lists.Rows(r.single.Run, 1, order); !r.named() {
+		r.Run = lists.Make(r.N, func(i int) string {
+			return unique.Make(r.o.Across + "=" + r.Texts[i*len(r.Labels)+across]).Value()
 		})
 	}
 
-	r.Warnings = append(r.Warnings, WarnLone(r.path, "row", r.o.Across, n, lone)...)
+	r.Warnings = append(r.Warnings, WarnLone(r.path, "row", r.o.Across, len(lone), func(i int) string {
+		return fmt.Sprintf("%s (%s)", r.Recording[lone[i]], r.place(r.rows[order[lone[i]]]))
+	})...)
 }
 
 // WarnLone is the warning about n rows or recordings at conditions of one occasion, which names the first; nil of none.
-func WarnLone(path, what, across string, n int, first []string) []ingest.Warning {
+func WarnLone(path, what, across string, n int, name func(i int) string) []ingest.Warning {
 	if n == 0 {
 		return nil
 	}
 
 	return []ingest.Warning{ingest.Warn(path, "one-occasion",
 		"%s measured on one %s only: the second value is of the same %[2]s, that of a single %s its own: %s",
-		fault.Plural(int64(n), what), across, what, someOf(n, first))}
-}
-
-// addPair adds a pair at the mean of the two conditions, the outcomes corrected to it by their laws.
-func (r *tableReader) addPair(p [2]int) {
-	a, b := r.measured(p[0]), r.measured(p[1])
-	mean := func(a, b []float64) []float64 {
-		return lists.Make(len(a), func(i int) float64 {
-			if a[i] == b[i] {
-				return a[i]
-			}
-
-			return a[i] + (b[i]-a[i])/2
-		})
-	}
-
-	run := r.id(mean(a.at, b.at), a.labels)
-	switch {
-	case r.named() && r.exact():
-		run = a.run + "+" + b.run
-	case r.named():
-		run = a.run + " + " + b.run
-	}
-
-	x := mean(a.x, b.x)
-	r.X, r.Texts, r.Recording = append(r.X, x...), append(r.Texts, a.labels...), append(r.Recording, run)
-	r.Y1, r.Y2 = append(r.Y1, r.corrected(a, x)...), append(r.Y2, r.corrected(b, x)...)
-	r.Files = append(r.Files, [2]int32{a.row.file, b.row.file})
-	r.N++
-}
-
-// corrected returns the outcomes of a row at the conditions x.
-func (r *tableReader) corrected(m measurement, x []float64) []float64 {
-	y := slices.Clone(m.y)
-	for k, name := range r.Outcomes {
-		law := r.o.Correct[name]
-		i := slices.Index(r.Inputs, law.Condition)
-		if i < 0 || x[i] == m.x[i] {
-			continue
-		}
-
-		y[k] *= math.Pow(x[i]/m.x[i], law.Power)
-		if m.x[i] == 0 || !finite(y[k]) {
-			fault.Raise(fault.At(r.files[m.row.file].Path, fmt.Sprintf("line %d", m.row.line),
-				"a condition other than 0 to correct "+name, fmt.Sprintf("%s = %g", r.Inputs[i], m.x[i]), ""))
-		}
-	}
-
-	return y
-}
-
-// warnAlone names the rows that found no partner.
-func (r *tableReader) warnAlone(paired []bool) {
-	var names []string
-	n := 0
-	for i, ok := range paired {
-		if ok {
-			continue
-		}
-
-		if n++; n <= few {
-			m := r.measured(i)
-			names = append(names, fmt.Sprintf("%s (%s)", cmp.Or(m.run, r.id(m.at, m.labels)), r.place(m.row)))
-		}
-	}
-
-	r.Warnings = append(r.Warnings, WarnUnpaired(r.path, "row", n, names)...)
+		fault.Plural(int64(n), what), across, what, someOf(n, name))}
 }
 
 // WarnUnpaired is the warning about n rows or recordings without a partner, which names the first; nil of none.
-func WarnUnpaired(path, what string, n int, first []string) []ingest.Warning {
+func WarnUnpaired(path, what string, n int, name func(i int) string) []ingest.Warning {
 	if n == 0 {
 		return nil
 	}
 
 	return []ingest.Warning{ingest.Warn(path, "unpaired-"+what+"s", "%s without a partner of another run left out: %s",
-		fault.Plural(int64(n), what), someOf(n, first))}
+		fault.Plural(int64(n), what), someOf(n, name))}
 }

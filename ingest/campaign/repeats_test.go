@@ -305,12 +305,9 @@ func TestGroups(t *testing.T) {
 			r.single.Texts = append(r.single.Texts, strconv.Itoa(rng.IntN(2)), strconv.Itoa(rng.IntN(2)))
 		}
 
-		r.single.X, r.rows = r.at, make([]rowPlace, r.single.N)
-
 		equal := func(i, j int) bool {
-			a, b := r.measured(i), r.measured(j)
-			return a.at[0] == b.at[0] && r.o.Within["b"].Equal(a.at[1], b.at[1]) && a.labels[0] == b.labels[0] &&
-				(r.o.Across == "day" || a.labels[1] == b.labels[1])
+			a, b, c, d := r.conditions(i), r.conditions(j), r.labels(i), r.labels(j)
+			return a[0] == b[0] && r.o.Within["b"].Equal(a[1], b[1]) && c[0] == d[0] && (r.o.Across == "day" || c[1] == d[1])
 		}
 
 		var want [][]int

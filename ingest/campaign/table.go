@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unique"
 
 	"doubletake/ingest"
 	"doubletake/ingest/condition"
@@ -111,13 +112,7 @@ func ReadTables(files []TableFile, o TableOptions) (_ *PairTable, err error) {
 	defer fault.Catch(&err)
 	fault.Raise((ingest.Options{Text: o.Text}).Check())
 	o.Exclude = slices.Clone(o.Exclude)
-	r := &tableReader{PairTable: newPairTable(files[0].Name, o), o: o, files: files, ids: map[string]string{}}
-	for _, code := range o.Missing {
-		if v, ok := text.Number([]byte(code), condition.Point); ok {
-			r.missing = append(r.missing, v)
-		}
-	}
-
+	r := &tableReader{PairTable: newPairTable(files[0].Name, o), o: o, missing: o.codes(), files: files}
 	for i := range files {
 		r.readFile(i)
 	}
@@ -132,8 +127,8 @@ func ReadTables(files []TableFile, o TableOptions) (_ *PairTable, err error) {
 	case len(o.Repeats) > 0:
 		r.pair()
 	case !r.named():
-		at, nx, nl := r.atSetPoints(r.X), len(r.Inputs), len(r.Labels)
-		r.Run = lists.Make(r.N, func(i int) string { return r.id(at[i*nx:][:nx], r.Texts[i*nl:][:nl]) })
+		r.single, r.at = r.PairTable, r.atSetPoints(r.X)
+		r.Run = lists.Make(r.N, func(i int) string { return r.id(r.conditions(i), r.labels(i)) })
 	}
 
 	if r.N == 0 {
@@ -163,7 +158,6 @@ func newPairTable(path string, o TableOptions) *PairTable {
 	pairs := len(o.Y1) > 0 || len(o.Y2) > 0
 	refuse(len(o.Inputs) == 0, "no input columns are named")
 	refuse(pairs && len(o.Repeats) > 0, "both pairs (y1, y2) and repeats are named: keep one")
-	refuse(!pairs && len(o.Repeats) == 0, "neither pairs (y1, y2) nor repeats are named")
 	refuse(len(o.Y1) != len(o.Y2), "y1 names %s, y2 %d: they must be as many",
 		fault.Plural(int64(len(o.Y1)), "column"), len(o.Y2))
 
@@ -185,6 +179,17 @@ func newPairTable(path string, o TableOptions) *PairTable {
 // columns is how many outcomes are columns of the table.
 func (o TableOptions) columns() int { return len(o.Y1) + len(o.Repeats) }
 
+// codes are the numbers that mean a cell has no value.
+func (o TableOptions) codes() (all []float64) {
+	for _, code := range o.Missing {
+		if v, ok := text.Number([]byte(code), condition.Point); ok {
+			all = append(all, v)
+		}
+	}
+
+	return all
+}
+
 // deriveConditions adds the derived conditions of each pair, and what the derived
 // columns are.
 func (r *tableReader) deriveConditions(path string) {
@@ -201,19 +206,30 @@ func (r *tableReader) deriveConditions(path string) {
 		return
 	}
 
-	nx, nl := len(r.Inputs), len(r.Labels)
-	all := make([]float64, 0, r.N*(nx+len(names)))
+	var all []float64
 	for i := range r.N {
-		x := r.X[i*nx:][:nx]
-		values, texts := named(r.Inputs, x), named(r.Labels, r.Texts[i*nl:][:nl])
-		if err := set.AddConditions(values, texts); err != nil {
+		x := part(r.X, len(r.Inputs), i)
+		more, err := r.derived(names, x, part(r.Texts, len(r.Labels), i), nil)
+		if err != nil {
 			fault.Raise(fault.At(path, "run "+r.Run[i], "a finite number", err.Error(), ""))
 		}
 
-		all = append(append(all, x...), lists.Each(names, func(n string) float64 { return values[n] })...)
+		all = append(append(all, x...), more...)
 	}
 
 	r.X, r.Inputs = all, append(r.Inputs, names...)
+}
+
+// derived returns what is derived of conditions and labels and, if there are some, of the outcomes of a measurement.
+func (r *tableReader) derived(names []string, x []float64, labels []string, y []float64) ([]float64, error) {
+	values, texts := named(r.Inputs, x), named(r.Labels, labels)
+	maps.Copy(values, named(r.Outcomes[:len(y)], y))
+	err := r.o.Derive.AddConditions(values, texts)
+	if y != nil {
+		err = cmp.Or(err, r.o.Derive.AddOutcomes(values, texts))
+	}
+
+	return lists.Each(names, func(n string) float64 { return values[n] }), err
 }
 
 // named returns values by their names.
@@ -226,70 +242,30 @@ func named[T any](names []string, values []T) map[string]T {
 	return out
 }
 
-// openText opens a file as delimited text.
-func openText(path string, o ingest.TextOptions) (*text.Reader, error) {
-	src, err := ingest.OpenSource(path)
-	if err != nil {
-		return nil, err
-	}
-
+// openText opens a file as delimited text; a Parquet file as that of its table.
+func openText(path string, o ingest.TextOptions) *text.Reader {
+	src := fault.Get(ingest.OpenSource(path))
 	head := make([]byte, min(src.Size, ingest.HeadBytes))
 	n, _ := src.ReadAt(head, 0)
-	if err := ingest.NoTable(path, head[:n]); err != nil {
-		return nil, errors.Join(err, src.Close())
+	err := ingest.NoTable(path, head[:n])
+	if err == nil && parquet.Format.Detect(head[:n], src) {
+		var b []byte
+		b, err = parquet.Text(src)
+		err = errors.Join(err, src.Close())
+		src, o.Delimiter = ingest.Source{Path: path, ReaderAt: bytes.NewReader(b), Size: int64(len(b))}, "tab"
 	}
 
-	if parquet.Format.Detect(head[:n], src) {
-		if src, err = parquetText(src); err != nil {
-			return nil, err
-		}
-		o.Delimiter = "tab"
+	var t *text.Reader
+	if err == nil {
+		t, err = text.Open(src, ingest.Options{Text: o})
 	}
 
-	t, err := text.Open(src, ingest.Options{Text: o})
 	if err != nil {
 		_ = src.Close()
-		return nil, err
+		fault.Raise(err)
 	}
 
-	return t, nil
-}
-
-// parquetText returns a Parquet file as text, and closes src.
-func parquetText(src ingest.Source) (ingest.Source, error) {
-	b, err := parquet.Text(src)
-	if err := errors.Join(err, src.Close()); err != nil {
-		return src, err
-	}
-
-	return ingest.Source{Path: src.Path, ReaderAt: bytes.NewReader(b), Size: int64(len(b))}, nil
-}
-
-// OutcomeNames returns the names of the outcomes: the given ones, or what the
-// columns of a pair have in common.
-func (o TableOptions) OutcomeNames() []string {
-	switch {
-	case len(o.Outcomes) > 0:
-		return slices.Clone(o.Outcomes)
-	case len(o.Repeats) > 0:
-		return slices.Clone(o.Repeats)
-	}
-
-	for _, a := range affixes {
-		names := lists.Make(len(o.Y1), func(i int) string {
-			first, _ := a.outcome(o.Y1[i], 0)
-			if second, _ := a.outcome(o.Y2[i], 1); first != second {
-				return ""
-			}
-
-			return first
-		})
-		if !slices.Contains(names, "") {
-			return names
-		}
-	}
-
-	return slices.Clone(o.Y1)
+	return t
 }
 
 // tableReader makes triplets of the rows of a table.
@@ -297,19 +273,24 @@ type tableReader struct {
 	*PairTable // of Repeats the rows as read, with Y1 alone, until they are paired
 	files      []TableFile
 	o          TableOptions
-	missing    []float64         // codes of a value that is not there
-	rows       []rowPlace        // of Repeats
-	gaps       []string          // rows without a value
-	ids        map[string]string // names of conditions, by themselves
-	single     *PairTable        // the rows of Repeats, while they are paired
-	at         []float64         // X of single at its set points
+	missing    []float64  // codes of a value that is not there
+	rows       []rowPlace // of Repeats
+	gaps       []string   // rows without a value
+	single     *PairTable // the rows of Repeats, while they are paired
+	at         []float64  // X of single at its set points
+	path       string     // of the file that is being read
+	file       openFile
+}
 
-	file         int // being read
-	path         string
-	cells        *Texts
-	columns      []*typedColumn // all of those that follow, and those by which rows are excluded
-	x, y, labels []*typedColumn
-	run          *typedColumn // nil: the rows have no names of runs
+// openFile is a file that is being read.
+type openFile struct {
+	*Texts
+	index   int
+	columns []*typedColumn // all of those that follow, and those by which rows are excluded
+	numbers []*typedColumn // inputs and outcomes
+	x, y    []*typedColumn
+	labels  []*typedColumn
+	run     *typedColumn // nil: the rows have no names of runs
 }
 
 // fail is an error of the file that is being read.
@@ -333,46 +314,52 @@ func (r *tableReader) place(p rowPlace) string {
 // readFile reads the rows of a file.
 func (r *tableReader) readFile(i int) {
 	f := r.files[i]
-	t := fault.Get(openText(f.Path, r.o.Text))
+	t := openText(f.Path, r.o.Text)
 	defer t.Close()
 
-	r.file, r.path = i, t.Info().Path
+	r.path = t.Info().Path
+	r.file = openFile{index: i}
 	r.findColumns(t)
-
-	var warnings []ingest.Warning
-	r.cells, warnings = readResults(t, r.o, r.columns)
-	rows := r.cells.Rows
-	for _, c := range r.columns {
+	maybe := r.maybeRuns(t)
+	cells, warnings := readResults(t, r.o, slices.Concat(r.file.columns, maybe))
+	r.file.Texts = cells
+	for _, c := range r.file.columns {
 		switch {
-		case c.index < 0 && c == r.run:
-			c.texts = slices.Repeat([]string{f.Name}, rows)
+		case c.index < 0 && c == r.file.run:
+			c.texts = slices.Repeat([]string{f.Name}, cells.Rows)
 		case c.index < 0 && c.isName:
-			c.texts = slices.Repeat([]string{f.Names[c.name]}, rows)
+			c.texts = slices.Repeat([]string{f.Names[c.name]}, cells.Rows)
 		case c.index < 0:
-			c.Values = slices.Repeat([]float64{f.Numbers[c.name]}, rows)
+			c.Values = slices.Repeat([]float64{f.Numbers[c.name]}, cells.Rows)
 		case !c.isName && c.Values == nil:
 			fault.Raise(r.fail("column "+c.name, "numbers", "text",
 				"text is no input of a network; hold its names out with splits: {each: "+c.name+"}"))
 		}
 	}
 
-	r.warn(slices.Concat(t.Info().Warnings, warnings, r.unnamedRuns(t)))
-	r.convert()
+	for _, c := range maybe {
+		if _, names := lists.Index(c.texts); len(names) > 1 && 2*len(names) <= cells.Rows {
+			warnings = append(warnings, ingest.Warn(r.path, "unnamed-runs", "column %s has %d values in %d rows: if "+
+				"it names the runs, ingest: {run: %[1]q}", c.name, len(names), cells.Rows))
+		}
+	}
 
-	r.grow(rows) // bounded by the bytes of the file
-	for k := range rows {
+	r.warn(slices.Concat(t.Info().Warnings, warnings))
+	r.convert()
+	for k := range cells.Rows {
 		r.row(k)
 	}
 
-	r.cells, r.columns, r.x, r.y, r.labels, r.run = nil, nil, nil, nil, nil, nil
+	r.file = openFile{}
 }
 
 // findColumns finds the named columns. Those that the file gives as a whole have no index.
 func (r *tableReader) findColumns(t *text.Reader) {
+	f := &r.file
 	columns, heads := t.Columns()
 	add := func(name string, index int, isName bool) *typedColumn {
 		c := &typedColumn{index: index, name: name, isName: isName}
-		r.columns = append(r.columns, c)
+		f.columns = append(f.columns, c)
 
 		return c
 	}
@@ -384,7 +371,7 @@ func (r *tableReader) findColumns(t *text.Reader) {
 			fault.Raise(err)
 		}
 
-		for _, c := range r.columns {
+		for _, c := range f.columns {
 			fault.Unless(c.index != i,
 				r.fail("", "columns that differ", fmt.Sprintf("%q and %q are the same column", c.name, name), ""))
 		}
@@ -392,21 +379,22 @@ func (r *tableReader) findColumns(t *text.Reader) {
 		return add(name, i, false)
 	}
 
-	for _, name := range r.Inputs {
+	x := lists.Each(r.Inputs, func(name string) *typedColumn {
 		if slices.Contains(r.o.Given, name) {
-			r.x = append(r.x, add(name, -1, false))
-		} else {
-			r.x = append(r.x, number(name))
+			return add(name, -1, false)
 		}
-	}
 
-	r.y = lists.Each(slices.Concat(r.o.Y1, r.o.Y2, r.o.Repeats), number)
-	for _, name := range r.Labels {
+		return number(name)
+	})
+	f.numbers = append(x, lists.Each(slices.Concat(r.o.Y1, r.o.Y2, r.o.Repeats), number)...)
+	f.x, f.y = f.numbers[:len(x)], f.numbers[len(x):]
+	f.labels = lists.Each(r.Labels, func(name string) *typedColumn {
 		i := slices.Index(columns, name)
 		fault.Unless(i >= 0 || slices.Contains(r.o.Given, name),
 			r.fail("", fmt.Sprintf("a column %q, as in %s", name, r.files[0].Name), "only "+fault.Quoted(columns), ""))
-		r.labels = append(r.labels, add(name, i, true))
-	}
+
+		return add(name, i, true)
+	})
 
 	if run := r.o.Run; run != "" {
 		i := slices.Index(columns, run)
@@ -420,7 +408,7 @@ func (r *tableReader) findColumns(t *text.Reader) {
 
 		fault.Unless(i >= 0 || run == runIsFile, r.fail("", fmt.Sprintf("a column %q", run),
 			"only "+fault.Quoted(columns), "is "+fault.Quoted(spelling.Nearest(run, columns, 1))+" meant?"))
-		r.run = add(run, i, true)
+		f.run = add(run, i, true)
 	}
 
 	for _, x := range r.o.Exclude {
@@ -428,7 +416,7 @@ func (r *tableReader) findColumns(t *text.Reader) {
 			i, isName := slices.Index(columns, name), k >= len(x.Numbers)
 			read := func(c *typedColumn) bool { return c.index == i && c.isName == isName }
 			switch {
-			case slices.Contains(r.o.Given, name) || i >= 0 && slices.ContainsFunc(r.columns, read):
+			case slices.Contains(r.o.Given, name) || i >= 0 && slices.ContainsFunc(f.columns, read):
 			case i < 0:
 				fault.Raise(r.fail("", fmt.Sprintf("a column %q, by which rows are excluded", name),
 					"only "+fault.Quoted(columns), ""))
@@ -442,24 +430,16 @@ func (r *tableReader) findColumns(t *text.Reader) {
 var runWords = regexp.MustCompile(
 	`(?i)^(?:run|lauf|test|versuch|messung|trial|tow|take|essai)[ _.-]*(?:id|nr|no|number|name|#)?\.?$`)
 
-// unnamedRuns warns of a column that may name the runs, of several rows each, where none does.
-func (r *tableReader) unnamedRuns(t *text.Reader) (warnings []ingest.Warning) {
+// maybeRuns lists the columns that may name the runs, where none does.
+func (r *tableReader) maybeRuns(t *text.Reader) (all []*typedColumn) {
 	columns, _ := t.Columns()
 	for i, name := range columns {
-		if r.run != nil || slices.Contains(r.Labels, name) || !runWords.MatchString(name) {
-			continue
-		}
-
-		runs := map[string]bool{}
-		fault.Raise(t.Rows(func(_ int64, cells [][]byte) { runs[string(cells[i])] = true }))
-
-		if len(runs) > 1 && 2*len(runs) <= r.cells.Rows {
-			warnings = append(warnings, ingest.Warn(r.path, "unnamed-runs", "column %s has %d values in %d rows: if "+
-				"it names the runs, ingest: {run: %[1]q}", name, len(runs), r.cells.Rows))
+		if r.file.run == nil && !slices.Contains(r.Labels, name) && runWords.MatchString(name) {
+			all = append(all, &typedColumn{index: i, name: name, isName: true})
 		}
 	}
 
-	return warnings
+	return all
 }
 
 // warn adds the warnings of a file that no other file has, but for columns of text that are read.
@@ -467,7 +447,7 @@ func (r *tableReader) warn(list []ingest.Warning) {
 	for _, w := range list {
 		read := func(c *typedColumn) bool { return c.name == w.Column }
 		told := func(o ingest.Warning) bool { return o.Code == w.Code && o.Text == w.Text }
-		if w.Code == "text-column" && slices.ContainsFunc(r.columns, read) || slices.ContainsFunc(r.Warnings, told) {
+		if w.Code == "text-column" && slices.ContainsFunc(r.file.columns, read) || slices.ContainsFunc(r.Warnings, told) {
 			continue
 		}
 
@@ -478,35 +458,33 @@ func (r *tableReader) warn(list []ingest.Warning) {
 // convert turns the inputs and outcomes into the units of their names, from those that the options or the header
 // state. Where only one of the two columns of an outcome states a unit, it is the other's too.
 func (r *tableReader) convert() {
-	stated := func(c *typedColumn, of string) string {
-		if u, ok := r.o.Units[of]; ok {
-			return u
-		}
-		return c.Unit
-	}
-
-	unit := map[string]string{} // of what was converted
-	d := r.o.columns()
-	for i, c := range slices.Concat(r.x, r.y) {
+	converted := map[string]string{} // units of what was
+	y, d := r.file.y, r.o.columns()
+	for i, c := range r.file.numbers {
 		of, other := c.name, c
-		if k := i - len(r.x); k >= 0 {
-			of, other = r.Outcomes[k%d], r.y[(k+d)%len(r.y)]
+		if k := i - len(r.file.x); k >= 0 {
+			of, other = r.Outcomes[k%d], y[(k+d)%len(y)]
 		} else if c.index < 0 {
 			continue
 		}
 
-		n := toName(r.path, c.name, of, cmp.Or(stated(c, of), stated(other, of)))
+		unit, stated := r.o.Units[of]
+		if !stated {
+			unit = cmp.Or(c.Unit, other.Unit)
+		}
+
+		n := toName(r.path, c.name, of, unit)
 		same := func(first, where string) {
 			fault.Unless(first == n.Unit, r.fail("column "+c.name, fmt.Sprintf("unit %q, as %s", first, where),
 				fmt.Sprintf("unit %q", n.Unit), "end the name with its unit, like lift_n"))
 		}
-		if first, known := unit[of]; known {
+		if first, known := converted[of]; known {
 			same(first, "of "+other.name)
-		} else if first, known := r.Units[of]; r.file > 0 && (known || n.Unit != "") {
+		} else if first, known := r.Units[of]; r.file.index > 0 && (known || n.Unit != "") {
 			same(first, "in "+r.files[0].Name)
 		}
 
-		if unit[of] = n.Unit; n.Unit != "" {
+		if converted[of] = n.Unit; n.Unit != "" {
 			r.Units[of] = n.Unit
 		}
 
@@ -516,15 +494,11 @@ func (r *tableReader) convert() {
 
 		for k, v := range c.Values {
 			if slices.Contains(r.missing, v) {
-				v = math.NaN()
+				c.Values[k] = math.NaN()
 			}
-
-			if n.From != "" {
-				v = n.Apply(v)
-			}
-
-			c.Values[k] = v
 		}
+
+		n.Convert(c.Values)
 	}
 }
 
@@ -541,59 +515,58 @@ func toName(path, column, name, unit string) units.Named {
 
 // row adds a row, unless it is left out: as a triplet, or as a single measurement.
 func (r *tableReader) row(k int) {
-	at := rowPlace{int32(r.file), int32(r.cells.lines[k])}
+	f := &r.file
+	at := rowPlace{int32(f.index), int32(f.lines[k])}
 	if r.excludes(k, at) {
 		return
 	}
 
-	for _, columns := range [][]*typedColumn{r.x, r.y} {
-		for _, c := range columns {
-			v := c.Values[k]
-			if math.IsNaN(v) && len(r.o.Missing) > 0 {
-				r.gaps = append(r.gaps, fmt.Sprintf("%s (%s)", r.place(at), c.name))
-				return
+	for _, c := range f.numbers {
+		v := c.Values[k]
+		if math.IsNaN(v) && len(r.o.Missing) > 0 {
+			r.gaps = append(r.gaps, fmt.Sprintf("%s (%s)", r.place(at), c.name))
+			return
+		}
+
+		if !finite(v) {
+			found := strconv.FormatFloat(v, 'g', -1, 64)
+			if math.IsNaN(v) && c.index >= 0 && f.Text(k, c.index) == "" {
+				found = "an empty cell"
 			}
 
-			if !finite(v) {
-				found := strconv.FormatFloat(v, 'g', -1, 64)
-				if math.IsNaN(v) && c.index >= 0 && r.cells.Text(k, c.index) == "" {
-					found = "an empty cell"
-				}
-
-				fault.Raise(r.fail(r.cells.place(k, c), "a finite number", found, ""))
-			}
+			fault.Raise(r.fail(f.place(k, c), "a finite number", found, ""))
 		}
 	}
 
-	for _, c := range r.x {
+	for _, c := range f.x {
 		r.X = append(r.X, c.Values[k])
 	}
 
-	for _, c := range r.labels {
+	for _, c := range f.labels {
 		if err := checkLabel(c.texts[k]); err != nil && c.index >= 0 {
-			err.Path, err.Place = r.path, r.cells.place(k, c)
+			err.Path, err.Place = r.path, f.place(k, c)
 			fault.Raise(err)
 		}
 
 		r.Texts = append(r.Texts, c.texts[k])
 	}
 
-	if r.run != nil {
-		if r.run.texts[k] == "" {
-			fault.Raise(r.fail(r.cells.place(k, r.run), "the name of a run", "an empty cell", ""))
+	if f.run != nil {
+		if f.run.texts[k] == "" {
+			fault.Raise(r.fail(f.place(k, f.run), "the name of a run", "an empty cell", ""))
 		}
 
-		r.Run = append(r.Run, r.run.texts[k])
+		r.Run = append(r.Run, f.run.texts[k])
 	}
 
 	d := r.o.columns()
-	r.Y1 = r.outcomes(r.Y1, r.y[:d], k)
+	r.Y1 = r.outcomes(r.Y1, f.y[:d], k)
 	if r.N++; len(r.o.Repeats) > 0 {
 		r.rows = append(r.rows, at)
 		return
 	}
 
-	r.Y2 = r.outcomes(r.Y2, r.y[d:], k)
+	r.Y2 = r.outcomes(r.Y2, f.y[d:], k)
 	r.Files = append(r.Files, [2]int32{at.file, at.file})
 }
 
@@ -608,20 +581,18 @@ func (r *tableReader) outcomes(to []float64, columns []*typedColumn, k int) []fl
 		return to
 	}
 
-	x, y := r.X[len(r.X)-len(r.Inputs):], to[len(to)-len(columns):]
-	values, texts := named(r.Inputs, x), named(r.Labels, r.Texts[len(r.Texts)-len(r.Labels):])
-	maps.Copy(values, named(r.Outcomes[:len(y)], y))
-	err := r.o.Derive.AddConditions(values, texts)
-	if err = cmp.Or(err, r.o.Derive.AddOutcomes(values, texts)); err != nil {
+	x := r.X[len(r.X)-len(r.Inputs):]
+	more, err := r.derived(names, x, r.Texts[len(r.Texts)-len(r.Labels):], to[len(to)-len(columns):])
+	if err != nil {
 		run := r.id(x, nil)
-		if r.run != nil {
-			run = r.run.texts[k]
+		if r.named() {
+			run = r.file.run.texts[k]
 		}
 
-		fault.Raise(r.fail(fmt.Sprintf("line %d, run %s", r.cells.lines[k], run), "a finite number", err.Error(), ""))
+		fault.Raise(r.fail(fmt.Sprintf("line %d, run %s", r.file.lines[k], run), "a finite number", err.Error(), ""))
 	}
 
-	return append(to, lists.Each(names, func(n string) float64 { return values[n] })...)
+	return append(to, more...)
 }
 
 // runIsFile as TableOptions.Run makes each file a run, where no column has the name.
@@ -629,25 +600,6 @@ const runIsFile = "file"
 
 // named reports whether rows have the names of runs.
 func (r *tableReader) named() bool { return r.o.Run != "" }
-
-// grow makes room for rows or pairs.
-func (r *tableReader) grow(n int) {
-	p, single := r.PairTable, len(r.o.Repeats) > 0 && r.single == nil
-	p.X, p.Y1 = slices.Grow(p.X, n*len(p.Inputs)), slices.Grow(p.Y1, n*len(p.Outcomes))
-	p.Texts = slices.Grow(p.Texts, n*len(p.Labels))
-	if r.named() && r.single == nil {
-		p.Run = slices.Grow(p.Run, n)
-	}
-
-	if single {
-		r.rows = slices.Grow(r.rows, n)
-	} else {
-		p.Y2, p.Files = slices.Grow(p.Y2, n*len(p.Outcomes)), slices.Grow(p.Files, n)
-	}
-}
-
-// maxKnown bounds the names of conditions that are kept to be given again.
-const maxKnown = 1 << 16
 
 // id names conditions; equal ones get the same string.
 func (r *tableReader) id(x []float64, labels []string) string {
@@ -663,13 +615,62 @@ func (r *tableReader) id(x []float64, labels []string) string {
 		}
 	}
 
-	b = bytes.TrimPrefix(b, []byte(","))
-	id, ok := r.ids[string(b)]
-	if !ok {
-		if id = string(b); len(r.ids) < maxKnown {
-			r.ids[id] = id
+	return unique.Make(string(bytes.TrimPrefix(b, []byte(",")))).Value()
+}
+
+// Exclusion is the rows of a table that are left out by their conditions.
+type Exclusion struct {
+	Text           string   // for messages
+	Numbers, Names []string // columns that decide
+	Holds          func(condition.Values) bool
+	left           []string // rows
+}
+
+// UnusedExclude is the warning about an exclusion that leaves out nothing.
+func UnusedExclude(path, exclusion string) ingest.Warning {
+	return ingest.Warn(path, "unused-exclude", "the exclusion %q excludes nothing", exclusion)
+}
+
+// excludes reports whether row k, which is at a place, is left out.
+func (r *tableReader) excludes(k int, at rowPlace) bool {
+	if len(r.o.Exclude) == 0 {
+		return false
+	}
+
+	v := condition.Values{Numbers: map[string]float64{}, Names: map[string]string{}}
+	maps.Copy(v.Numbers, r.files[at.file].Numbers)
+	maps.Copy(v.Names, r.files[at.file].Names)
+	for _, c := range r.file.columns {
+		if c.isName {
+			v.Names[c.name] = c.texts[k]
+		} else {
+			v.Numbers[c.name] = c.Values[k]
 		}
 	}
 
-	return id
+	for i := range r.o.Exclude {
+		if x := &r.o.Exclude[i]; x.Holds(v) {
+			x.left = append(x.left, r.place(at))
+			return true
+		}
+	}
+
+	return false
+}
+
+// warnLeft tells of the rows that were left out.
+func (r *tableReader) warnLeft() {
+	for _, x := range r.o.Exclude {
+		w := UnusedExclude(r.path, x.Text)
+		if n := int64(len(x.left)); n > 0 {
+			w = ingest.Warn(r.path, "excluded", "%s left out by exclude: %s: %s", fault.Plural(n, "row"), x.Text, Some(x.left))
+		}
+
+		r.Warnings = append(r.Warnings, w)
+	}
+
+	if n := int64(len(r.gaps)); n > 0 {
+		r.Warnings = append(r.Warnings,
+			ingest.Warn(r.path, "missing-values", "%s without a value left out: %s", fault.Plural(n, "row"), Some(r.gaps)))
+	}
 }

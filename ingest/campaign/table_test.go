@@ -135,7 +135,6 @@ func TestReadTableRefused(t *testing.T) {
 
 	for name, o := range map[string]TableOptions{
 		"no inputs":  {Y1: []string{"a"}, Y2: []string{"b"}},
-		"no outcome": {Inputs: []string{"a"}},
 		"uneven":     {Inputs: []string{"a"}, Y1: []string{"a"}},
 		"both":       {Inputs: []string{"a"}, Y1: []string{"a"}, Y2: []string{"b"}, Repeats: []string{"c"}},
 		"names":      {Inputs: []string{"a"}, Y1: []string{"b"}, Y2: []string{"c"}, Outcomes: []string{"x", "y"}},

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unique"
 
 	"doubletake/ingest"
 	"doubletake/ingest/condition"
@@ -16,14 +17,101 @@ import (
 	"doubletake/internal/lists"
 )
 
+// Texts are the cells of a table, whose rows have equally many, one behind the other.
+type Texts struct {
+	Rows    int
+	path    string
+	lines   []int // of the rows
+	columns int
+	all     strings.Builder
+	from    []int    // of each row, in all
+	ends    []uint32 // of each cell, behind the beginning of its row
+}
+
+// readTexts reads all cells of a table.
+func readTexts(r *text.Reader) *Texts {
+	names, _ := r.Columns()
+	n, size := r.Size()
+	rows := int(n)
+
+	t := &Texts{path: r.Info().Path, columns: len(names), from: make([]int, 0, rows), lines: make([]int, 0, rows)}
+	t.ends = make([]uint32, 0, min(rows*t.columns, int(size)+t.columns)) // a cell has a delimiter
+	t.all.Grow(int(size))
+	fault.Raise(r.Rows(nil, nil, t.add))
+
+	return t
+}
+
+// add adds a row.
+func (t *Texts) add(line int64, cells [][]byte) {
+	t.from, t.lines = append(t.from, t.all.Len()), append(t.lines, int(line))
+	n := 0
+	for _, c := range cells {
+		t.all.Write(c)
+		n += len(c)
+		t.ends = append(t.ends, uint32(n))
+	}
+
+	t.Rows++
+}
+
+// Text returns a cell.
+func (t *Texts) Text(row, column int) string {
+	begin, ends := uint32(0), t.ends[row*t.columns:][:t.columns]
+	if column > 0 {
+		begin = ends[column-1]
+	}
+
+	return t.all.String()[t.from[row]:][begin:ends[column]]
+}
+
+// Column appends the cells of a column to dst.
+func (t *Texts) Column(dst []string, column int) []string {
+	dst = slices.Grow(dst, t.Rows)
+	for k := range t.Rows {
+		dst = append(dst, t.Text(k, column))
+	}
+
+	return dst
+}
+
+// Cells are all cells of a table.
+type Cells struct {
+	Columns, Heads []string // names, and headers unchanged
+	Clock          string   // the column that holds the time; ""
+	*Texts
+	Units map[string]string // of columns of numbers, as their headers state them
+}
+
+// ReadCells reads all cells of a table; one of more than most rows has no Texts.
+func ReadCells(path string, most int64) (_ *Cells, err error) {
+	defer fault.Catch(&err)
+	t := openText(path, ingest.TextOptions{})
+	defer t.Close()
+	c := &Cells{Units: map[string]string{}, Texts: &Texts{}}
+	c.Columns, c.Heads = t.Columns()
+	for _, ch := range t.Info().Channels {
+		c.Units[ch.Name] = ch.Unit
+		if ch.IsTime() {
+			c.Clock = ch.Name
+		}
+
+		if ch.Samples > most {
+			return c, nil
+		}
+	}
+
+	c.Texts = readTexts(t)
+
+	return c, nil
+}
+
 // reading tells what cells that people typed do not show themselves.
 type reading struct {
-	missing []string // further texts for a value that is not there
-	names   []string // columns whose cells are names, whatever they look like
-	decimal byte     // sign that is stated; 0: the one that a column shows
-	usual   byte     // sign where no column shows one; 0: not known
-	codes   []string // numbers that are known to mean no value
-	hint    string   // for a cell that does not fit
+	condition.ColumnOptions           // of all columns
+	names                   []string  // columns whose cells are names, whatever they look like
+	codes                   []float64 // that are known to mean no value
+	hint                    string    // for a cell that does not fit
 }
 
 // typedColumn is a column of cells, as it is written and as it is read.
@@ -39,38 +127,29 @@ type typedColumn struct {
 // place is that of a cell, for messages.
 func (t *Texts) place(row int, c *typedColumn) string { return place(t.lines[row], c.index, c.name) }
 
-// read reads columns, whose units are those of their headers. The sign that one of numbers shows is
-// that of those that show none. It returns warnings of cells that may be meant otherwise.
+// read reads columns, whose units are those of their headers. It returns warnings of cells that may be meant otherwise.
 func (t *Texts) read(cols []*typedColumn, o reading) (warnings []ingest.Warning) {
-	cells := make([]condition.Cells, len(cols))
-	var all []condition.Cells
-	var texts []string // of one column
-	for k, c := range cols {
-		texts = t.Column(texts[:0], c.index)
-		cells[k] = condition.ReadCells(texts, o.missing...)
-		if !slices.Contains(o.names, c.name) {
-			all = append(all, cells[k])
-		}
-	}
-
-	decimal := cmp.Or(o.decimal, condition.Shown(all...), o.usual)
-	for k, c := range cols {
-		texts = t.Column(texts[:0], c.index)
+	options := lists.Each(cols, func(c *typedColumn) condition.ColumnOptions {
+		of := o.ColumnOptions
 		usual, _ := units.OfName(c.name)
-		read, err := condition.NewColumn(texts, cells[k], condition.ColumnOptions{
-			Missing: o.missing, Unit: c.Unit, Usual: usual.Text, Decimal: decimal,
-			Names: slices.Contains(o.names, c.name),
-		})
+		of.Unit, of.Usual, of.Names, of.Remarks = c.Unit, usual.Text, slices.Contains(o.names, c.name), c.remarks
 
+		return of
+	})
+
+	var texts []string // of one column
+	read, errs := condition.ReadColumns(func(k int) []string {
+		texts = t.Column(texts[:0], cols[k].index)
+		return texts
+	}, options)
+
+	for k, c := range cols {
 		var bad *condition.CellError
-		switch {
-		case errors.As(err, &bad) && c.remarks && cells[k].Named():
-			continue
-		case bad != nil:
+		if errors.As(errs[k], &bad) {
 			fault.Raise(fault.At(t.path, t.place(bad.Row, c), bad.Want, bad.Found, cmp.Or(bad.Hint, o.hint)))
 		}
 
-		c.Column = read
+		c.Column = read[k]
 		warnings = append(warnings, t.otherwise(c, o)...)
 	}
 
@@ -103,11 +182,7 @@ func (t *Texts) otherwise(c *typedColumn, o reading) (warnings []ingest.Warning)
 
 // code warns of a number that may mean that there is none; row −1: of none.
 func (t *Texts) code(c *typedColumn, row int, o reading) []ingest.Warning {
-	known := func(code string) bool {
-		v, _ := text.Number([]byte(code), condition.Point)
-		return v == c.Values[row]
-	}
-	if row < 0 || slices.ContainsFunc(o.codes, known) {
+	if row < 0 || slices.Contains(o.codes, c.Values[row]) {
 		return nil
 	}
 
@@ -121,47 +196,35 @@ func (t *Texts) code(c *typedColumn, row int, o reading) []ingest.Warning {
 func readResults(t *text.Reader, o TableOptions, cols []*typedColumn) (*Texts, []ingest.Warning) {
 	info := t.Info()
 	_, heads := t.Columns()
-	cols = lists.Keep(cols, func(c *typedColumn) bool { return c.index >= 0 })
 	rows, _ := t.Size()
+	cols = lists.Keep(cols, func(c *typedColumn) bool { return c.index >= 0 })
+	channelOf := map[int]int{} // by column
+	for ch := range info.Channels {
+		channelOf[t.Column(ch)] = ch
+	}
+
 	var names []*typedColumn
 	var channels []int
 	var values [][]float64
-	tolerated := make([]bool, len(info.Channels))
 	for _, c := range cols {
-		if c.isName {
+		switch ch, isChannel := channelOf[c.index]; {
+		case c.isName:
 			c.texts, names = make([]string, 0, rows), append(names, c)
-			continue
-		}
-
-		_, c.Unit = text.SplitUnit(heads[c.index])
-		c.remarks = true
-		for ch, of := range info.Channels {
-			if t.Column(ch) == c.index {
-				c.Unit, c.remarks, c.Values, tolerated[ch] = of.Unit, false, make([]float64, rows), true
-				channels, values = append(channels, ch), append(values, c.Values)
-			}
+		case isChannel:
+			c.Unit, c.Values = info.Channels[ch].Unit, make([]float64, rows)
+			channels, values = append(channels, ch), append(values, c.Values)
+		default:
+			_, c.Unit = text.SplitUnit(heads[c.index])
+			c.remarks = true
 		}
 	}
 
-	t.Tolerate(tolerated)
-	if len(channels) > 0 {
-		_, err := t.Read(channels, 0, values)
-		fault.Raise(err)
-	}
-
+	t.Tolerate(slices.Repeat([]bool{true}, len(info.Channels)))
 	table := &Texts{Rows: int(rows), path: info.Path, lines: make([]int, 0, rows)}
-	known := map[string]string{} // equal names are kept once
-	fault.Raise(t.Rows(func(line int64, cells [][]byte) {
+	fault.Raise(t.Rows(channels, values, func(line int64, cells [][]byte) {
 		table.lines = append(table.lines, int(line))
 		for _, c := range names {
-			name, ok := known[string(cells[c.index])]
-			if !ok {
-				if name = string(cells[c.index]); len(known) < maxKnown {
-					known[name] = name
-				}
-			}
-
-			c.texts = append(c.texts, name)
+			c.texts = append(c.texts, unique.Make(string(cells[c.index])).Value()) // equal ones are kept once
 		}
 	}))
 
@@ -174,7 +237,7 @@ func readResults(t *text.Reader, o TableOptions, cols []*typedColumn) (*Texts, [
 	})
 
 	as := reading{
-		names: o.Names, decimal: o.Decimal, codes: o.Missing,
+		ColumnOptions: condition.ColumnOptions{Decimal: o.Decimal}, names: o.Names, codes: o.codes(),
 		hint: "correct the cell; name the column under things where its cells are names",
 	}
 
@@ -190,7 +253,7 @@ func readResults(t *text.Reader, o TableOptions, cols []*typedColumn) (*Texts, [
 	}
 
 	if !comma && !german {
-		as.usual = condition.Point
+		as.Default = condition.Point
 	}
 
 	table = readTexts(t)

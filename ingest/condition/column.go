@@ -10,6 +10,7 @@ import (
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/units"
+	"doubletake/internal/lists"
 )
 
 // Column is a column of cells, read: of numbers or of names.
@@ -34,8 +35,10 @@ type ColumnOptions struct {
 	Missing []string // further texts for a value that is not there
 	Unit    string   // of the header
 	Usual   string   // unit of numbers without one where others have one; "": that of the first
-	Decimal byte     // sign that the user states, or other columns show; 0: not known
+	Decimal byte     // sign that is stated; 0: the one that the columns show
+	Default byte     // sign where none shows one; 0: not known
 	Names   bool     // the cells are names, whatever they look like
+	Remarks bool     // a column with both names and numbers is one of names
 }
 
 // CellError is a cell that does not fit into its column; the caller knows the file.
@@ -48,89 +51,67 @@ func (e *CellError) Error() string {
 	return fmt.Sprintf("row %d: expected %s, found %s", e.Row+1, e.Want, e.Found)
 }
 
-// Cells are what the cells of a column show, each read by itself: rows of the first that have something; −1: none.
-type Cells struct {
-	form             [Name + 1]int // by Form
-	points, commas   int           // one decimal sign for certain
-	ambiguous        int           // 1,234; or 1.200 beside 900, where a program would write 900.000
-	numeric, letters int           // text that begins with a number, and text that begins with none
-	counters         bool          // numbers with a letter, as 1A, 1B, 2A are, name something
-}
-
-// Named reports whether some cell begins with no number, so that the column may be one of remarks.
-func (c Cells) Named() bool { return c.letters >= 0 }
-
-// Shown is the decimal sign that the cells of one column or several show, 0 where they show none or both.
-func Shown(columns ...Cells) (dec byte) {
-	points := slices.ContainsFunc(columns, func(c Cells) bool { return c.points >= 0 })
-	commas := slices.ContainsFunc(columns, func(c Cells) bool { return c.commas >= 0 })
-	switch {
-	case points == commas:
-		return 0
-	case points:
-		return Point
-	}
-
-	return Comma
-}
-
-// ReadCells reads each cell of a column by itself.
-func ReadCells(texts []string, none ...string) Cells {
-	all := Cells{form: [...]int{-1, -1, -1, -1}, points: -1, commas: -1, ambiguous: -1, numeric: -1, letters: -1}
-	others, counters := false, true
-	rounds, hundreds := -1, false
-	for i, s := range texts {
-		c := Read(s, none...)
-		first := func(of *int, is bool) {
-			if is && *of < 0 {
-				*of = i
-			}
-		}
-
-		first(&all.form[c.Form], true)
-		first(&all.points, c.Shows() == Point)
-		first(&all.commas, c.Shows() == Comma)
-		first(&all.ambiguous, c.doubtful[sign(Point)])
-		first(&rounds, c.doubtful[sign(Comma)] && strings.HasSuffix(s, "0"))
-		hundreds = hundreds || len(s) == 3 && c.Form == Number && c.value[0] >= 100
-		first(&all.numeric, c.begins || c.Form == Number)
-		first(&all.letters, c.Form == Name && !c.begins)
-
-		n := len(s)
-		switch {
-		case c.Form == Missing:
-		case n < 2 || n > 8 || s[n-1] < 'A' || s[n-2] < '0' || s[n-2] > '9':
-			counters = false
-		default:
-			others = others || c.begins
-		}
-	}
-
-	all.counters = counters && others
-	if all.ambiguous < 0 && hundreds {
-		all.ambiguous = rounds
-	}
-
-	return all
-}
-
 // ReadColumn reads a column. Its cells are numbers, in one unit, or all of them are names or dates;
 // else the error is a *CellError. The decimal sign is the one that some cell shows for certain,
 // else that of the options; a column in which 1,234 may be both is an error.
 func ReadColumn(texts []string, o ColumnOptions) (Column, error) {
-	return NewColumn(texts, ReadCells(texts, o.Missing...), o)
+	cols, errs := ReadColumns(func(int) []string { return texts }, []ColumnOptions{o})
+	return cols[0], errs[0]
 }
 
-// NewColumn is ReadColumn of cells that ReadCells has read.
-func NewColumn(texts []string, cells Cells, o ColumnOptions) (Column, error) {
-	col := Column{Unit: o.Unit, Thousands: -1, Code: -1, Bare: -1, Numeric: -1}
-	name, date := cells.form[Name], cells.form[Date]
-
-	if o.Names || cells.form[Number] < 0 || date < 0 && cells.counters {
+// ReadColumns reads the columns of a table, as ReadColumn does each. The decimal sign that one of numbers shows is
+// that of those that show none.
+func ReadColumns(texts func(k int) []string, options []ColumnOptions) (cols []Column, errs []error) {
+	point, comma := -1, -1
+	for k, o := range options {
 		if !o.Names {
-			col.Numeric = cells.numeric
+			cells := readCells(texts(k), o)
+			point, comma = max(point, showing(cells, Point)), max(comma, showing(cells, Comma))
 		}
+	}
 
+	var shown byte
+	switch {
+	case point >= 0 && comma < 0:
+		shown = Point
+	case comma >= 0 && point < 0:
+		shown = Comma
+	}
+
+	for k, o := range options {
+		o.Decimal = cmp.Or(o.Decimal, shown, o.Default)
+		col, err := newColumn(texts(k), o)
+		cols, errs = append(cols, col), append(errs, err)
+	}
+
+	return cols, errs
+}
+
+// readCells reads each cell of a column by itself.
+func readCells(texts []string, o ColumnOptions) []Cell {
+	return lists.Each(texts, func(s string) Cell { return Read(s, o.Missing...) })
+}
+
+// showing is the first cell that shows a decimal sign for certain; −1: none.
+func showing(cells []Cell, dec byte) int {
+	return slices.IndexFunc(cells, func(c Cell) bool { return c.Shows() == dec })
+}
+
+func newColumn(texts []string, o ColumnOptions) (Column, error) {
+	col := Column{Unit: o.Unit, Thousands: -1, Code: -1, Bare: -1, Numeric: -1}
+	if o.Names {
+		return col, nil
+	}
+
+	cells := readCells(texts, o)
+	first := func(is func(c Cell) bool) int { return slices.IndexFunc(cells, is) }
+	of := func(form Form) int { return first(func(c Cell) bool { return c.Form == form }) }
+	name, date := of(Name), of(Date)
+	switch {
+	case of(Number) < 0 || date < 0 && counters(texts, cells):
+		col.Numeric = first(func(c Cell) bool { return c.begins || c.Form == Number })
+		return col, nil
+	case o.Remarks && first(func(c Cell) bool { return c.Form == Name && !c.begins }) >= 0:
 		return col, nil
 	}
 
@@ -147,36 +128,42 @@ func NewColumn(texts []string, cells Cells, o ColumnOptions) (Column, error) {
 		return col, err
 	}
 
-	bare := -1
 	col.Values = make([]float64, len(texts))
-	for i, text := range texts {
-		c := Read(text, o.Missing...)
+	for i, c := range cells {
 		col.Values[i], _ = c.Value(col.Decimal)
-		if col.Thousands < 0 && c.doubtful[sign(col.Decimal)] {
-			col.Thousands = i
-		}
-
-		if bare < 0 && c.Form == Number && c.Unit == "" {
-			bare = i
-		}
-
 		if err := col.convert(i, c.Unit, o.Usual); err != nil {
 			return col, &CellError{i, err.Error(), found(i), "write all cells of the column in one unit"}
 		}
 	}
 
 	if o.Unit == "" && col.Unit != "" {
-		col.Bare = bare
+		col.Bare = first(func(c Cell) bool { return c.Form == Number && c.Unit == "" })
 	}
 
-	col.Code = Code(col.Values)
+	col.Thousands, col.Code = first(func(c Cell) bool { return c.doubtful[sign(col.Decimal)] }), Code(col.Values)
 
 	return col, nil
 }
 
+// counters reports whether all cells are numbers with a letter, as 1A, 1B, 2A are, which name something.
+func counters(texts []string, cells []Cell) (others bool) {
+	for i, s := range texts {
+		n := len(s)
+		switch {
+		case cells[i].Form == Missing:
+		case n < 2 || n > 8 || s[n-1] < 'A' || s[n-2] < '0' || s[n-2] > '9':
+			return false
+		default:
+			others = others || cells[i].begins
+		}
+	}
+
+	return others
+}
+
 // findDecimal finds the decimal sign of the cells.
-func (col *Column) findDecimal(texts []string, cells Cells, o ColumnOptions) error {
-	switch point, comma := cells.points, cells.commas; {
+func (col *Column) findDecimal(texts []string, cells []Cell, o ColumnOptions) error {
+	switch point, comma := showing(cells, Point), showing(cells, Comma); {
 	case point >= 0 && comma >= 0:
 		later, as := max(point, comma), min(point, comma)
 		return &CellError{
@@ -188,23 +175,39 @@ func (col *Column) findDecimal(texts []string, cells Cells, o ColumnOptions) err
 		col.Decimal = Point
 	case comma >= 0:
 		col.Decimal = Comma
-	case o.Decimal != 0:
-		col.Decimal = o.Decimal
-	case cells.ambiguous >= 0:
-		i := cells.ambiguous
-		c := Read(texts[i], o.Missing...)
-
-		return &CellError{
-			i, "a number that can be read in one way",
-			fmt.Sprintf("%q, which is %v or %v, and no other cell shows which", texts[i], c.value[1], c.value[0]),
-			"state the decimal sign with log: {decimal: comma} or log: {decimal: point}",
-		}
-
 	default:
-		col.Decimal = Point
+		col.Decimal = cmp.Or(o.Decimal, Point)
+		if i := ambiguous(texts, cells); i >= 0 && o.Decimal == 0 {
+			return &CellError{
+				i, "a number that can be read in one way", fmt.Sprintf("%q, which is %v or %v, and no other cell shows which",
+					texts[i], cells[i].value[1], cells[i].value[0]),
+				"state the decimal sign with log: {decimal: comma} or log: {decimal: point}",
+			}
+		}
 	}
 
 	return nil
+}
+
+// ambiguous is the first cell like 1,234, else like 1.200 beside 900, where a program would write 900.000; −1: none.
+func ambiguous(texts []string, cells []Cell) int {
+	rounds, hundreds := -1, false
+	for i, c := range cells {
+		switch s := texts[i]; {
+		case c.doubtful[sign(Point)]:
+			return i
+		case rounds < 0 && c.doubtful[sign(Comma)] && strings.HasSuffix(s, "0"):
+			rounds = i
+		case len(s) == 3 && c.Form == Number && c.value[0] >= 100:
+			hundreds = true
+		}
+	}
+
+	if !hundreds {
+		return -1
+	}
+
+	return rounds
 }
 
 // Code returns the index of the first of ingest.Codes that is further from all other values than they are from

@@ -10,19 +10,6 @@ import (
 	"doubletake/ingest/fault"
 )
 
-// Kind is what a condition is to the experiment.
-type Kind uint8
-
-// The kinds. Numbers are set points; names are remarks unless a split, a group or the user
-// names their column: as one of things, or of occasions.
-const (
-	Setting  Kind = iota // a number that was set or read: a set point with its scatter
-	Thing                // a name: a propeller, a wing, a motor
-	Occasion             // a day, a session, a mounting
-	Run                  // what the recordings of one acquisition have in common
-	Remark               // a counter, a comment, a column that is ignored: no input and no identity
-)
-
 // Roles are the columns that the configuration names: runs, things, occasions.
 type Roles struct {
 	Run               string // "": the one called run
@@ -30,20 +17,10 @@ type Roles struct {
 	Groups            []string // that splits and groups name
 }
 
-// Of is the kind of a column of numbers or of names.
-func (r Roles) Of(column string, isName bool) Kind {
-	switch {
-	case column == RunColumn(r.Run):
-		return Run
-	case slices.Contains(r.Occasions, column):
-		return Occasion
-	case slices.Contains(r.Things, column) || isName && slices.Contains(r.Groups, column):
-		return Thing
-	case isName:
-		return Remark
-	}
-
-	return Setting
+// Grouped reports whether recordings are grouped by a column of names: of things, of occasions, or one that splits or
+// groups name. Other names are remarks, and the run is one of each recording.
+func (r Roles) Grouped(column string) bool {
+	return column != RunColumn(r.Run) && slices.Contains(slices.Concat(r.Declared(), r.Groups), column)
 }
 
 // Declared lists the things and occasions, whose cells are names.

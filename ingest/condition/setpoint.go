@@ -91,25 +91,21 @@ func SetPointsOf(values []float64, t Tolerance) SetPoints {
 	slices.Sort(v)
 	v = slices.Compact(v)
 
-	out := SetPoints{Tolerance: t}
-	for _, part := range cut(v, t) {
-		out.List = append(out.List, SetPoint{Lo: part[0], Hi: part[len(part)-1]})
-		p := &out.List[len(out.List)-1]
-		p.Nominal = part[len(part)/2] // of an odd number the median; it decides between round numbers only
-	}
-
-	for i := range out.List {
-		p := &out.List[i]
+	out, parts := SetPoints{Tolerance: t}, cut(v, t)
+	for i, part := range parts {
+		middle := part[len(part)/2] // of an odd number the median; it decides between round numbers only
+		p := SetPoint{Nominal: middle, Lo: part[0], Hi: part[len(part)-1]}
 		lo, hi := math.Inf(-1), math.Inf(1)
 		if i > 0 {
 			lo = math.Nextafter((out.List[i-1].Hi+p.Lo)/2, hi)
 		}
 
-		if i+1 < len(out.List) {
-			hi = (p.Hi + out.List[i+1].Lo) / 2
+		if i+1 < len(parts) {
+			hi = (p.Hi + parts[i+1][0]) / 2
 		}
 
-		p.Nominal = nominal(*p, t.At(p.Nominal)/50, lo, hi)
+		p.Nominal = nominal(p, t.At(middle)/50, lo, hi)
+		out.List = append(out.List, p)
 	}
 
 	return out
@@ -239,11 +235,7 @@ func Discover(values []float64) (p SetPoints, ok bool) {
 		return p, false
 	}
 
-	gaps := make([]float64, 0, len(v))
-	for i := 1; i < len(v); i++ {
-		gaps = append(gaps, v[i]-v[i-1])
-	}
-
+	gaps := lists.Make(len(v)-1, func(i int) float64 { return v[i+1] - v[i] })
 	slices.Sort(gaps)
 	gaps = slices.Compact(gaps)
 	for k := len(gaps) - 1; k > 0; k-- { // cut at gaps[k] and wider

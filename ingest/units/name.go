@@ -46,6 +46,15 @@ func ToName(name, stated string) (Named, error) {
 	return Named{Conversion: c, Unit: to.Text, From: stated}, nil
 }
 
+// Convert converts values in place.
+func (n Named) Convert(v []float64) {
+	if n.From != "" { // −0 stays −0
+		for i, x := range v {
+			v[i] = n.Apply(x)
+		}
+	}
+}
+
 // String describes the conversion for people: "converted from kN, × 1000"; "" where
 // nothing is converted.
 func (n Named) String() string {

@@ -2,6 +2,7 @@ package scaffold
 
 import (
 	"errors"
+	"math"
 	"os"
 	"path"
 	"path/filepath"
@@ -163,8 +164,9 @@ func (p *plan) fromLog(dir string, files []string, r *Result) (used []string, s 
 	}
 
 	for _, row := range rows {
-		p.intervals = p.intervals || row.Row1 > 0 || row.Row0 > 0 || row.Timed
-		if n := row.Row1 - row.Row0; !row.Timed && row.Row1 > 0 && (p.shortest == 0 || n < p.shortest) {
+		ends := !math.IsInf(row.End, 1)
+		p.intervals = p.intervals || ends || row.Begin > 0 || row.Timed
+		if n := int64(row.End - row.Begin); !row.Timed && ends && (p.shortest == 0 || n < p.shortest) {
 			p.shortest = n
 		}
 	}

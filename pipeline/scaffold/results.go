@@ -184,13 +184,11 @@ func readSheet(dir string, files []string) *sheet {
 		}
 	}
 
-	cells := lists.Each(s.fields, func(f *field) condition.Cells { return condition.ReadCells(f.texts) })
-
-	decimal := condition.Shown(cells...)
-	for _, f := range s.fields {
-		c, err := condition.ReadColumn(f.texts, condition.ColumnOptions{Decimal: decimal})
-		if f.values, f.unit = c.Values, c.Unit; err != nil {
-			f.be(leftOut, err.Error())
+	columns, errs := condition.ReadColumns(func(k int) []string { return s.fields[k].texts },
+		make([]condition.ColumnOptions, len(s.fields)))
+	for k, f := range s.fields {
+		if f.values, f.unit = columns[k].Values, columns[k].Unit; errs[k] != nil {
+			f.be(leftOut, errs[k].Error())
 		}
 	}
 

@@ -601,17 +601,17 @@ func (t *Reader) Tolerate(channels []bool) {
 }
 
 // Rows passes the cells of every row, unchanged, and the number of its first line, from 1, to each. They are valid
-// until the next row.
-func (t *Reader) Rows(each func(line int64, cells [][]byte)) (err error) {
+// until the next row. It puts the numbers of channels into dst.
+func (t *Reader) Rows(channels []int, dst [][]float64, each func(line int64, cells [][]byte)) (err error) {
 	defer fault.Catch(&err)
 
-	t.ask(nil)
+	t.ask(channels)
 	t.seek(t.marks[0])
 
 	var cells [][]byte
-	for range t.rows {
+	for k := range int(t.rows) {
 		line := t.counted()
-		t.parseRow(line, nil, 0)
+		t.parseRow(line, dst, k)
 		cells = t.lay.split(cells[:0], line)
 		each(t.at.line, cells)
 	}

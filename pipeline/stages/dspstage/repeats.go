@@ -198,8 +198,10 @@ func (s *stage) pairRepeats(t *table.Table) (_ []ingest.Warning, err error) {
 
 	slices.Sort(alone)
 
-	warnings := campaign.WarnUnpaired(s.exp.File.Path, "recording", len(alone),
-		lists.Rows(t.Column("recording").Strings, 1, alone))
+	recording := t.Column("recording").Strings
+	warnings := campaign.WarnUnpaired(s.exp.File.Path, "recording", len(alone), func(i int) string {
+		return recording[alone[i]]
+	})
 
 	// Until here every run's outcome is in both columns of its row.
 	one, two := t.Select(first), t.Select(second)
@@ -233,12 +235,12 @@ func (s *stage) pairAcross(t *table.Table, groups [][]int) []ingest.Warning {
 	day := fault.Get(t.Strings(s.rec.DSP.Across))
 	recording := t.Column("recording").Strings
 	repeats := slices.Clone(recording)
-	var lone []string
+	var lone []int
 	for _, g := range groups {
 		several := slices.ContainsFunc(g, func(i int) bool { return day[i] != day[g[0]] })
 		for _, i := range g {
 			if repeats[i] = recording[g[0]]; !several {
-				lone = append(lone, recording[i])
+				lone = append(lone, i)
 			}
 		}
 	}
@@ -257,5 +259,7 @@ func (s *stage) pairAcross(t *table.Table, groups [][]int) []ingest.Warning {
 		Floats: slices.Repeat([]float64{0.5}, t.Rows()),
 	})
 
-	return campaign.WarnLone(s.exp.File.Path, "recording", s.rec.DSP.Across, len(lone), lone)
+	return campaign.WarnLone(s.exp.File.Path, "recording", s.rec.DSP.Across, len(lone), func(i int) string {
+		return recording[lone[i]]
+	})
 }

@@ -70,8 +70,9 @@ func (r *Recordings) findMeasured(exp plan.Experiment) {
 			Files: all, Columns: byName(r.In.Log.Columns), Ignore: r.In.Log.Ignore,
 			Missing: slices.Concat(r.In.Missing, r.In.Log.Missing),
 			Names:   append(exp.Roles().Names(), tareColumns(&r.In)...), Decimal: decimalSigns[r.In.Log.Decimal],
+			Units: byName(r.In.Units),
 		}))
-		r.Converted = fault.Get(r.Table.Convert(byName(r.In.Units)))
+		r.Converted = r.Table.Converted
 	}
 
 	files = r.takeTares(exp, all, files)
@@ -108,7 +109,7 @@ func (r *Recordings) joinMicrophones(exp plan.Experiment) {
 
 	t, err := campaign.ReadLog(exp.File.Resolve(p), campaign.LogOptions{
 		Columns: map[string]string{"file": "channel"}, Decimal: decimalSigns[r.In.Log.Decimal],
-		Names: append(exp.Roles().Names(), "serial", "serial_number", "Seriennummer"),
+		Names: append(exp.Roles().Names(), "serial", "serial_number", "Seriennummer"), Units: byName(r.In.Units),
 	})
 
 	var bad *fault.Error
@@ -117,7 +118,6 @@ func (r *Recordings) joinMicrophones(exp plan.Experiment) {
 	}
 
 	fault.Raise(err)
-	fault.Get(t.Convert(byName(r.In.Units)))
 	gaps := fault.Get(t.FillGaps(exp.Mentions, []string{"gain_db", "sensitivity_v_per_pa"}))
 
 	var channels []string

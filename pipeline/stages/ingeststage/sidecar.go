@@ -91,7 +91,7 @@ const maxConditionTable = 1 << 20
 func conditionTable(ctx context.Context, rd ingest.Reader, info ingest.Info, src *plan.Source) (*campaign.Conditions,
 	campaign.Grouping,
 ) {
-	t, group := &campaign.Conditions{Path: info.Path, Units: map[string]string{}}, src.Grouping
+	t, group := &campaign.Conditions{Path: info.Path}, src.Grouping
 	unless := func(ok bool, place, want, found string) {
 		fault.Unless(ok, fault.At(info.Path, place, want, found, ""))
 	}
@@ -99,12 +99,13 @@ func conditionTable(ctx context.Context, rd ingest.Reader, info ingest.Info, src
 	columns := map[string][]float64{}
 	n, of := -1, ""
 	for _, e := range src.In.InFile {
-		v := conditionValues(ctx, rd, info, e, t, &group)
+		v, unit := conditionValues(ctx, rd, info, e, &group)
 		unless(n < 0 || len(v) == n, "array "+e.Value, fmt.Sprintf("%d values, as in %s", n, of), strconv.Itoa(len(v)))
 		n, of = len(v), e.Value
 		columns[e.Name] = v
 		if e.Name != "row0" && e.Name != "row1" {
 			t.Names = append(t.Names, e.Name)
+			campaign.Convert(info.Path, e.Name, unit, byName(src.In.Units), v)
 		}
 	}
 
@@ -117,7 +118,7 @@ func conditionTable(ctx context.Context, rd ingest.Reader, info ingest.Info, src
 			fmt.Sprintf("%d values", n))
 	}
 
-	sampleNumber := func(name string, v []float64, i int, missing int64) int64 {
+	sampleNumber := func(name string, v []float64, i int, missing float64) float64 {
 		if v == nil {
 			return missing
 		}
@@ -125,15 +126,14 @@ func conditionTable(ctx context.Context, rd ingest.Reader, info ingest.Info, src
 		unless(v[i] == math.Trunc(v[i]) && v[i] >= 0 && v[i] <= 1<<53, fmt.Sprintf("%s, value %d", name, i+1),
 			"a sample number from 0", fmt.Sprint(v[i]))
 
-		return int64(v[i])
+		return v[i]
 	}
 
 	for i := range n {
-		r := campaign.ConditionRow{
-			Line: i + 1, File: info.Path, Row0: sampleNumber("row0", from, i, 0), Row1: sampleNumber("row1", to, i, -1),
-		}
-		unless(r.Row1 < 0 || r.Row1 > r.Row0, fmt.Sprintf("interval %d", i+1), "row0 below row1",
-			fmt.Sprintf("%d and %d", r.Row0, r.Row1))
+		r := campaign.ConditionRow{Line: i + 1, File: info.Path, Begin: sampleNumber("row0", from, i, 0)}
+		r.End = sampleNumber("row1", to, i, math.Inf(1))
+		unless(r.Begin < r.End, fmt.Sprintf("interval %d", i+1), "row0 below row1",
+			fmt.Sprintf("%.f and %.f", r.Begin, r.End))
 
 		if channels != nil && !group.Together {
 			r.Channel = strconv.Itoa(channels[i] + 1)
@@ -146,8 +146,6 @@ func conditionTable(ctx context.Context, rd ingest.Reader, info ingest.Info, src
 
 		t.Rows = append(t.Rows, r)
 	}
-
-	fault.Get(t.Convert(byName(src.In.Units)))
 
 	return t, group
 }
@@ -164,25 +162,23 @@ func WholeFile(info ingest.Info, group campaign.Grouping) (ingest.Run, error) {
 }
 
 // conditionValues reads the array, or the attribute, with the values of a
-// condition. It notes the array's unit in t, and in group that the array is no
-// recording.
+// condition, and the array's unit. It notes in group that the array is no recording.
 func conditionValues(ctx context.Context, rd ingest.Reader, info ingest.Info, e config.NamedString,
-	t *campaign.Conditions, group *campaign.Grouping,
-) []float64 {
+	group *campaign.Grouping,
+) (v []float64, unit string) {
 	k, err := ingest.FindChannel(info, e.Value)
 	if err != nil {
 		one, again := condition.Attribute(info, e.Value) // a table of one row
 		fault.Unless(again == nil, fmt.Errorf("condition %s: %w", e.Name, err))
 
-		return []float64{one}
+		return []float64{one}, ""
 	}
 
 	ch := info.Channels[k]
 	fault.Unless(ch.Samples <= maxConditionTable, fault.At(info.Path, "array "+e.Value, "a table of conditions",
 		fmt.Sprintf("%d values", ch.Samples), ""))
 
-	v := fault.Get(ReadColumns(ctx, rd, []int{k}, 0, ch.Samples))[0]
-	t.Units[e.Name] = ch.Unit
+	v = fault.Get(ReadColumns(ctx, rd, []int{k}, 0, ch.Samples))[0]
 	group.Except = append(slices.Clone(group.Except), ch.Name)
 	for i, x := range v {
 		if x-x != 0 {
@@ -191,7 +187,7 @@ func conditionValues(ctx context.Context, rd ingest.Reader, info ingest.Info, e 
 		}
 	}
 
-	return v
+	return v, ch.Unit
 }
 
 // OwnTare is the recording without wind that the table of conditions names for

@@ -2,6 +2,7 @@ package ingeststage
 
 import (
 	"context"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -113,7 +114,7 @@ func TestConditionTable(t *testing.T) {
 	}
 	c, group := table(src(config.NamedString{Name: "theta_deg", Value: "theta"}))
 
-	if len(c.Rows) != 2 || c.Rows[1].Channel != "2" || c.Rows[1].States[0].Value != 20 || c.Rows[0].Row1 != -1 ||
+	if len(c.Rows) != 2 || c.Rows[1].Channel != "2" || c.Rows[1].States[0].Value != 20 || !math.IsInf(c.Rows[0].End, 1) ||
 		len(group.Except) != 4 {
 		t.Errorf("%+v without %v", c.Rows, group.Except)
 	}
@@ -121,7 +122,7 @@ func TestConditionTable(t *testing.T) {
 	c, _ = table(src(config.NamedString{Name: "row0", Value: "from"}, config.NamedString{Name: "row1", Value: "to"},
 		config.NamedString{Name: "theta_deg", Value: "theta"}))
 
-	if r := c.Rows[1]; r.Row0 != 50 || r.Row1 != 90 || r.Channel != "" || !slices.Equal(c.Names, []string{"theta_deg"}) {
+	if r := c.Rows[1]; r.Begin != 50 || r.End != 90 || r.Channel != "" || !slices.Equal(c.Names, []string{"theta_deg"}) {
 		t.Errorf("%+v of %v", r, c.Names)
 	}
 

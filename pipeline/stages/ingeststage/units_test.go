@@ -67,12 +67,12 @@ func TestSettle(t *testing.T) {
 		"%v", c)
 
 	table, err := campaign.ParseConditions("c.csv", []byte("file,theta_deg [rad],rpm [Hz]\na,0.5,50\n"),
-		campaign.LogOptions{})
+		campaign.LogOptions{Units: map[string]string{"rpm": "1/min"}})
 	must.Do(t, err)
 
-	how, err := table.Convert(map[string]string{"rpm": "1/min"})
-	if v := table.Rows[0].States; err != nil || math.Abs(v[0].Value-28.64788975654116) > 1e-12 || v[1].Value != 50 ||
+	how := table.Converted
+	if v := table.Rows[0].States; math.Abs(v[0].Value-28.64788975654116) > 1e-12 || v[1].Value != 50 ||
 		how["theta_deg"] == "" || how["rpm"] != "" {
-		t.Errorf("%v %v %v", v, how, err)
+		t.Errorf("%v %v", v, how)
 	}
 }

@@ -139,12 +139,7 @@ func (c Columns) WithDerived(e Experiment, constants []config.NamedNumber, measu
 
 // SetTexts stores the names of the columns of text. The tables get those of things and occasions.
 func (c *Columns) SetTexts(e Experiment, texts []string) {
-	roles := e.Roles()
-	c.Texts = texts
-	c.Labels = slices.DeleteFunc(slices.Clone(texts), func(n string) bool {
-		kind := roles.Of(n, true)
-		return kind != condition.Thing && kind != condition.Occasion
-	})
+	c.Texts, c.Labels = texts, lists.Keep(texts, e.Roles().Grouped)
 }
 
 // TakeNames takes the columns of names out of the network's inputs: they are things, whose offsets the process of the
