@@ -44,11 +44,14 @@ type sheet struct {
 	rows   int
 	from   string // "the names", or a file
 	fields []*field
-	file   []int // of each row of a table of results
-	clock  string
-	pieces [][]piece // of the names
-	named  bool      // it has what the names state
-	narrow bool      // columns of few values close together may be inputs: there are no others
+	narrow bool // columns of few values close together may be inputs: there are no others
+
+	file  []int // of each row of a table of results
+	clock string
+
+	names [][]piece         // of each row; nil unless it has what the names state
+	files []string          // likewise
+	odd   map[string]string // what the names of other files lack
 }
 
 // pattern is a regular expression that is compiled when it is first used.
@@ -179,6 +182,9 @@ func (f *field) reason() string {
 
 func (f *field) be(r role, why string) bool { f.role, f.why = r, why; return true }
 
+// read makes a field one of values that were read, not set.
+func (f *field) read(r role, why string) bool { f.points = nil; return f.be(r, why) }
+
 // field returns the column of that head, which it makes if there is none.
 func (s *sheet) field(head string) *field {
 	for _, f := range s.fields {
@@ -210,25 +216,18 @@ func (s *sheet) of(roles ...role) []*field {
 	return lists.Keep(s.fields, func(f *field) bool { return slices.Contains(roles, f.role) })
 }
 
-// groups numbers the rows by their values in the columns, and returns the sizes.
-func (s *sheet) groups(columns ...*field) (of, sizes []int) {
-	of, different := lists.Index(lists.Make(s.rows, func(i int) string {
+// groups lists the rows of equal values in the columns.
+func (s *sheet) groups(columns ...*field) [][]int {
+	return lists.Alike(lists.Make(s.rows, func(i int) string {
 		return strings.Join(lists.Each(columns, func(c *field) string { return c.text(i) }), "\x00")
 	}))
-
-	sizes = make([]int, len(different))
-	for _, g := range of {
-		sizes[g]++
-	}
-
-	return of, sizes
 }
 
 // paired is the number of rows in groups of two or more.
-func paired(sizes []int) (n int) {
-	for _, k := range sizes {
-		if k > 1 {
-			n += k
+func paired(groups [][]int) (n int) {
+	for _, g := range groups {
+		if len(g) > 1 {
+			n += len(g)
 		}
 	}
 
@@ -247,39 +246,26 @@ func (s *sheet) counts(f *field) bool {
 	return s.rows > 3 && f.values != nil
 }
 
-// isCounter reports whether a number in names counts: with leading zeros in steps of one, another in
-// each, or as r1, r2 for repeats.
-func (f *field) isCounter() bool {
-	v := slices.Sorted(slices.Values(f.values))
-	each := slices.Compact(slices.Clone(v))
-	zero := slices.ContainsFunc(f.texts, func(t string) bool { return len(t) > 1 && t[0] == '0' })
-	for i, x := range each {
-		if x != each[0]+float64(i) {
-			return false
-		}
-	}
-
-	return zero && len(each) == len(v) && len(v) > 2 || f.name == "r" && each[0] <= 1
-}
-
 // mostCounted is up to which number one without a word counts repeats: a5_1, a5_2.
 const mostCounted = 4
 
-// countsRepeats reports whether the last number of the names, without a word, counts from 1.
-func (s *sheet) countsRepeats(f *field) bool {
-	numbers := lists.Keep(s.fields, isNumber)
-	if !s.named || len(numbers) < 2 || numbers[len(numbers)-1] != f || !strings.HasPrefix(f.name, "condition") {
-		return false
-	}
-
+// isCounter reports whether a number in names counts in steps of one: with leading zeros, another in each;
+// as r1, r2 for repeats; or as the last number, without a word, from 1.
+func (s *sheet) isCounter(f *field) bool {
 	each := slices.Compact(slices.Sorted(slices.Values(f.values)))
 	for i, v := range each {
-		if v != float64(i+1) {
+		if v != each[0]+float64(i) {
 			return false
 		}
 	}
 
-	return len(each) <= mostCounted && 2*len(each) <= len(f.values)
+	n, rows := len(each), len(f.values)
+	zero := slices.ContainsFunc(f.texts, func(t string) bool { return len(t) > 1 && t[0] == '0' })
+	numbers := lists.Keep(s.fields, isNumber)
+	last := len(numbers) > 1 && numbers[len(numbers)-1] == f && strings.HasPrefix(f.name, "condition")
+
+	return zero && n == rows && n > 2 || f.name == "r" && each[0] <= 1 ||
+		last && each[0] == 1 && n <= mostCounted && 2*n <= rows
 }
 
 // byWords decides what the words, or the form, of a column say for certain.
@@ -307,7 +293,8 @@ func (s *sheet) byWords(f *field) bool {
 		return f.be(remark, "a time")
 	case f.says(spread):
 		return f.be(leftOut, "an uncertainty, by its name")
-	case f.isNumbered(), s.counts(f) && !f.says(inputWords) && !s.named, s.named && f.isCounter(), s.countsRepeats(f):
+	case f.isNumbered(), s.names != nil && s.isCounter(f),
+		s.names == nil && s.counts(f) && !f.says(inputWords):
 		return f.be(runs, "it numbers the rows")
 	case f.says(environment), airUnit.MatchString(f.head + " " + f.unit):
 		// A temperature is an input where it was set: to few values, far apart.
@@ -317,7 +304,7 @@ func (s *sheet) byWords(f *field) bool {
 		}
 
 	case f.values == nil && (2*d <= s.rows || s.rows == d && !slices.ContainsFunc(s.fields, isNumber) ||
-		s.named && d <= manyNames):
+		s.names != nil && d <= manyNames):
 		if why := "its names begin with numbers"; f.texts[0] != "" && digit(f.texts[0][0]) {
 			return f.be(thing, why)
 		}
@@ -359,14 +346,11 @@ func (s *sheet) nuisance(f *field) bool {
 		return f.be(leftOut, fmt.Sprintf("only %d of %d rows state it", len(v), s.rows))
 	case d < 2:
 		return f.be(remark, "one set point")
-	case d >= fewNarrow && narrow(v, mostNarrow) && !f.given && !s.named && !s.narrow && !f.says(outcomeWords) &&
+	case d >= fewNarrow && narrow(v, mostNarrow) && !f.given && s.names == nil && !s.narrow && !f.says(outcomeWords) &&
 		(s.file == nil || f.says(inputWords) || f.repeats()):
-		f.points = nil
-		return f.be(remark, fmt.Sprintf("all values lie within %.2g %% of their mean", 100*mostNarrow))
+		return f.read(remark, fmt.Sprintf("all values lie within %.2g %% of their mean", 100*mostNarrow))
 	case len(days) > 0 && !f.says(inputWords):
-		_, by := s.groups(days[0])
-		_, with := s.groups(days[0], f)
-		return len(by) == len(with) && f.be(remark, "it follows "+days[0].head)
+		return len(s.groups(days[0])) == len(s.groups(days[0], f)) && f.be(remark, "it follows "+days[0].head)
 	}
 
 	return false
@@ -375,14 +359,14 @@ func (s *sheet) nuisance(f *field) bool {
 // repeats reports whether values are settings: each occurs twice, or they scatter about as few.
 func (f *field) repeats() bool { return 2*f.distinct() <= len(f.stated()) }
 
-// decideLog chooses the inputs among the columns of a log or of names: columns whose words are
-// known or whose values repeat. Where there are none, all others are.
-func (s *sheet) decideLog(set bool) {
+// decideLog chooses the inputs among the columns of a log, of names or of a table of pairs: columns of a log
+// whose words are known or whose values repeat; where there are none, all others are.
+func (s *sheet) decideLog() {
 	var others []*field
 	for _, f := range s.fields {
 		switch {
 		case f.role != open || s.byWords(f) || s.nuisance(f):
-		case set || f.says(inputWords) || f.repeats():
+		case s.names != nil || s.file != nil || f.says(inputWords) || f.repeats():
 			f.role = input
 		default:
 			others = append(others, f)
@@ -397,7 +381,7 @@ func (s *sheet) decideLog(set bool) {
 	}
 
 	if s.reopen() {
-		s.decideLog(set)
+		s.decideLog()
 	}
 }
 
@@ -421,7 +405,7 @@ func (s *sheet) reopen() bool {
 // decideResults chooses the inputs and the outcomes of a table with a row a run: inputs split the
 // rows into groups without taking their repeats from them.
 func (s *sheet) decideResults() {
-	var candidates, rest []*field
+	var candidates, chosen []*field
 	for _, f := range s.fields {
 		setting := f.given || f.says(inputWords) || f.repeats() && !f.says(outcomeWords)
 		switch {
@@ -431,8 +415,7 @@ func (s *sheet) decideResults() {
 		case setting && !slices.Contains(condition.Reserved, f.name):
 			candidates = append(candidates, f)
 		default:
-			f.points = nil
-			f.be(outcome, "")
+			f.read(outcome, "")
 		}
 	}
 
@@ -441,36 +424,27 @@ func (s *sheet) decideResults() {
 	}
 	slices.SortStableFunc(candidates, func(a, b *field) int { return rank(a) - rank(b) })
 
-	var chosen []*field
-	_, sizes := s.groups()
+	measured := len(s.of(outcome)) > 0
+	groups := s.groups()
 	for _, f := range candidates {
-		_, now := s.groups(append(chosen[:len(chosen):len(chosen)], f)...)
+		now := s.groups(append(chosen[:len(chosen):len(chosen)], f)...)
 		settled := f.repeats() || f.points != nil
-		splits := 2*len(now) >= 3*len(sizes) && 5*paired(now) >= 4*paired(sizes)
+		splits := 2*len(now) >= 3*len(groups) && 5*paired(now) >= 4*paired(groups)
 		switch {
 		case slices.ContainsFunc(chosen, f.shares):
 			f.be(leftOut, "a measured value of another input")
-		case len(now) == len(sizes):
+		case len(now) == len(groups):
 			f.be(remark, "the inputs determine it")
 		case splits, settled && f.says(inputWords):
-			f.role, chosen, sizes = input, append(chosen, f), now
+			f.role, chosen, groups = input, append(chosen, f), now
 		case f.says(inputWords):
 			f.be(remark, "no set points: add it to inputs if the outcomes depend on it")
-		default:
-			rest = append(rest, f)
-		}
-	}
-
-	measured := len(s.of(outcome)) > 0
-	for _, f := range rest {
-		f.points = nil
-		switch {
 		case f.given:
-			f.be(remark, "with it no rows are repeats")
+			f.read(remark, "with it no rows are repeats")
 		case measured:
-			f.be(remark, "its values repeat, and with it few rows are repeats")
+			f.read(remark, "its values repeat, and with it few rows are repeats")
 		default:
-			f.be(outcome, "")
+			f.read(outcome, "")
 		}
 	}
 

@@ -28,7 +28,7 @@ const (
 
 // splitLog takes the table of conditions off the files: one with a column file, else the table
 // whose cells name the most of the other files.
-func splitLog(dir string, files []string, r *Result) (log string, rest []string) {
+func (p *plan) splitLog(files []string) (rest []string) {
 	number := func(f string) string { return digits.ReplaceAllString(f, "0") }
 	alike := map[string]int{}
 	for _, f := range files {
@@ -38,29 +38,29 @@ func splitLog(dir string, files []string, r *Result) (log string, rest []string)
 	most := 0
 	var logs []string
 	for _, f := range files {
-		fi, err := os.Stat(filepath.Join(dir, f))
+		fi, err := os.Stat(filepath.Join(p.dir, f))
 		if err != nil || fi.Size() > mostLog || !slices.Contains(logEndings, strings.ToLower(path.Ext(f))) ||
 			prose.MatchString(path.Base(f)) || alike[number(f)] >= manyAlike {
 			continue
 		}
 
-		n := named(dir, f, files)
+		n := named(p.dir, f, files)
 		if n > 0 {
 			logs = append(logs, f)
 		}
 
 		if n > most {
-			most, log = n, f
+			most, p.Conditions = n, f
 		}
 	}
 
 	for _, f := range logs {
-		if f != log {
-			r.note("another table of conditions, %s, is not used", f)
+		if f != p.Conditions {
+			p.note("another table of conditions, %s, is not used", f)
 		}
 	}
 
-	return log, slices.DeleteFunc(slices.Clone(files), func(f string) bool { return slices.Contains(logs, f) })
+	return lists.Keep(files, func(f string) bool { return !slices.Contains(logs, f) })
 }
 
 var logEndings = []string{".csv", ".txt", ".tsv", ".dat", ".log"}
@@ -77,7 +77,7 @@ func named(dir, log string, files []string) int {
 		return len(files)
 	}
 
-	others := slices.DeleteFunc(slices.Clone(files), func(f string) bool { return f == log })
+	others := lists.Keep(files, func(f string) bool { return f != log })
 	c, err := campaign.ReadLog(filepath.Join(dir, log), campaign.LogOptions{Files: others})
 	if err != nil {
 		return 0
@@ -127,40 +127,43 @@ func termOf(name, unit string) string {
 
 // fromLog reads the conditions from a table in the folder. Files without a row, or without a value
 // of an input, are left out.
-func (p *plan) fromLog(dir string, files []string, r *Result) (used []string, s *sheet) {
-	c, err := campaign.ReadLog(filepath.Join(dir, p.Conditions), campaign.LogOptions{Files: files})
+func (p *plan) fromLog(files []string) (used []string) {
+	c, err := campaign.ReadLog(filepath.Join(p.dir, p.Conditions), campaign.LogOptions{Files: files})
 	if err != nil {
-		r.note("the table of conditions does not fit yet: %v", err)
-		return files, &sheet{}
+		p.note("the table of conditions does not fit yet: %v", err)
+		return files
 	}
 
-	rowsOf := make([][]int, len(files)) // of each file, by places among the rows
-	var all, rows []campaign.ConditionRow
+	rowsOf := make([][]campaign.ConditionRow, len(files))
 	for k, of := range c.FilesOf(files) {
 		for _, i := range of {
-			rowsOf[i], all = append(rowsOf[i], len(all)), append(all, c.Rows[k])
+			rowsOf[i] = append(rowsOf[i], c.Rows[k])
 		}
 	}
 
-	// The inputs are chosen by all rows; then the rows without a value of one are left out.
-	s = p.typed(c, all)
-	lacks := func(k int) bool {
-		return slices.ContainsFunc(s.of(input), func(f *field) bool { return f.text(k) == "" })
-	}
+	// The inputs are chosen by all rows; then the files with a row without a value of one are left out.
+	var rows []campaign.ConditionRow
+	inputs, at := p.typed(c, slices.Concat(rowsOf...)).of(input), 0
 	for i, f := range files {
-		if len(rowsOf[i]) > 0 && !slices.ContainsFunc(rowsOf[i], lacks) {
-			used, rows = append(used, f), append(rows, lists.Rows(all, 1, rowsOf[i])...)
+		whole := len(rowsOf[i]) > 0
+		for range rowsOf[i] {
+			whole = whole && !slices.ContainsFunc(inputs, func(f *field) bool { return f.text(at) == "" })
+			at++
+		}
+
+		if whole {
+			used, rows = append(used, f), append(rows, rowsOf[i]...)
 		}
 	}
 
 	switch n := len(files) - len(used); {
 	case len(used) == 0:
 		used = files
-		r.note("the table of conditions does not fit yet: no row of %s has the name of a file and its conditions",
+		p.note("the table of conditions does not fit yet: no row of %s has the name of a file and its conditions",
 			p.Conditions)
 
 	case n > 0:
-		r.note("%s left out: no row of %s matches, or it has no value of an input", are(n, "file"), p.Conditions)
+		p.note("%s left out: no row of %s matches, or it has no value of an input", are(n, "file"), p.Conditions)
 	}
 
 	for _, row := range rows {
@@ -171,10 +174,10 @@ func (p *plan) fromLog(dir string, files []string, r *Result) (used []string, s 
 		}
 	}
 
-	s = p.typed(c, rows)
-	p.log(s)
+	p.Files, p.sheet = globs(used), p.typed(c, rows)
+	p.log()
 
-	return used, s
+	return used
 }
 
 // typed makes columns of rows of a log, and decides what they are for.
@@ -192,45 +195,34 @@ func (p *plan) typed(c *campaign.Conditions, rows []campaign.ConditionRow) *shee
 		}
 	}
 
-	p.LogColumns = nil
+	p.Log.Columns = nil
 	for _, f := range s.fields {
 		if term := termOf(f.head, f.unit); f.values != nil && term != "" && (term == f.head || !s.has(term)) {
 			if f.name, f.known = term, true; term != f.head {
-				p.LogColumns = append(p.LogColumns, config.NamedString{Name: term, Value: f.head})
+				p.Log.Columns = append(p.Log.Columns, config.NamedString{Name: term, Value: f.head})
 			}
 		}
 	}
 
-	s.decideLog(false)
+	s.decideLog()
 
 	return s
 }
 
 // log states how the columns of the log are read: where set points of one thing repeat, runs that
 // differ in readings alone are repeats.
-func (p *plan) log(s *sheet) {
-	_, sizes := s.groups(append(s.of(input), s.of(thing)...)...)
-	p.Repeated = !p.intervals && len(s.of(input)) > 0 && 5*paired(sizes) >= 4*s.rows && len(sizes) > 1
+func (p *plan) log() {
+	s := p.sheet
+	groups := s.groups(append(s.of(input), s.of(thing)...)...)
+	p.Repeated = !p.intervals && len(s.of(input)) > 0 && 5*paired(groups) >= 4*s.rows && len(groups) > 1
 	for _, f := range s.of(runs, remark) {
 		constant := f.distinct() < 2
 		switch {
 		case f.values == nil || f.known && constant:
 		case f.role != remark || p.Repeated && !constant || f.isNumbered() || f.says(clockWords):
-			p.Ignored = append(p.Ignored, f.head)
+			p.Log.Ignore = append(p.Log.Ignore, f.head)
 		}
 	}
-}
-
-// rig are the files about the set-up: no recordings of the campaign.
-type rig struct {
-	Microphones string   // a table of them
-	Matrix      string   // a balance's, in a file
-	Voltages    []string // the channels it is for
-	TareColumns []string // of the log: recordings without wind before and after
-	components  []string // the rows of the matrix
-	tares       []string // files that these columns name
-	places      []string // conditions that the microphones have
-	found       []string // all other files
 }
 
 // setupName matches names of a matrix and of a table of microphones.
@@ -243,27 +235,27 @@ const mostSetup = 1000
 var loadOf = map[string]string{"fx": "fx_n", "fz": "fz_n", "my": "my_nm"}
 
 // findRig takes the table of microphones and the matrix off the files.
-func findRig(dir string, files []string) (g rig, rest []string) {
+func (p *plan) findRig(files []string) []string {
 	for _, f := range files {
 		var c campaign.Cells
 		if setupName.MatchString(strings.TrimSuffix(path.Base(f), path.Ext(f))) {
-			if table, err := campaign.ReadCells(filepath.Join(dir, f), mostSetup); err == nil && table.Rows > 0 {
+			if table, err := campaign.ReadCells(filepath.Join(p.dir, f), mostSetup); err == nil && table.Rows > 0 {
 				c = *table
 			}
 		}
 
 		switch {
 		case slices.Contains(c.Columns, "channel"):
-			g.Microphones = f
-			g.places = slices.DeleteFunc(c.Columns, func(n string) bool { return !strings.HasSuffix(n, "_deg") })
+			p.Microphones = f
+			p.places = lists.Keep(c.Columns, func(n string) bool { return strings.HasSuffix(n, "_deg") })
 		case len(c.Columns) > 1 && len(c.Columns) == len(c.Units)+1:
-			g.Matrix, g.components = f, c.Column(nil, 0)
+			p.Matrix, p.components = f, c.Column(nil, 0)
 		default:
-			g.found = append(g.found, f)
+			p.found = append(p.found, f)
 		}
 	}
 
-	return g, g.found
+	return p.found
 }
 
 // ofVolts proposes the loads of a balance whose matrix there is, if all channels are voltages.
@@ -294,7 +286,7 @@ func (p *plan) namesTares(f *field) bool {
 	}
 
 	of := c.FilesOf(p.found)
-	if p.Spectra || p.Results != nil || slices.ContainsFunc(of, func(k []int) bool { return len(k) != 1 }) {
+	if p.Spectra || p.Table != nil || slices.ContainsFunc(of, func(k []int) bool { return len(k) != 1 }) {
 		return false
 	}
 
@@ -302,7 +294,7 @@ func (p *plan) namesTares(f *field) bool {
 		p.tares = append(p.tares, p.found[k[0]])
 	}
 
-	p.TareColumns = append(p.TareColumns, f.head)
+	p.Tares = append(p.Tares, f.head)
 
 	return true
 }

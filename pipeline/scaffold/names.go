@@ -110,6 +110,7 @@ func tokens(s string, c condition.Cut) (out []piece) {
 		digits := at + strings.IndexFunc(c.Numbers[k], unicode.IsDigit)
 		if of, n := stamp(digits); n > 0 && at >= done {
 			add(of, digits, n)
+			out[len(out)-1].key = map[kind]string{date: "day", clock: "time"}[of]
 			done = digits + n
 		} else if at >= done {
 			add(number, at, len(c.Numbers[k]))
@@ -240,28 +241,9 @@ func (p piece) isThing() bool {
 		typeWord.MatchString(p.key) && !isKnown(p.key) && len(p.text) > 2)
 }
 
-// nameColumns names the columns of the pieces of a name: alpha_deg, alpha_deg_2. Those of texts come later.
-func nameColumns(of []piece) {
-	n := map[string]int{}
-	for i := range of {
-		switch p := &of[i]; p.kind {
-		case number:
-			p.key = p.condition()
-			if n[p.key]++; n[p.key] > 1 {
-				p.key += "_" + strconv.Itoa(n[p.key])
-			}
-
-		case date:
-			p.key = "day"
-		case clock:
-			p.key = "time"
-		}
-	}
-}
-
-// nameSheet reads what the names state: a row for each file that states what most do. odd are the
-// others, with what they lack.
-func nameSheet(files []string) (s *sheet, of [][]piece, odd map[string]string) {
+// nameSheet reads what the names state, and decides what that is for: a row for each file that states
+// what most do.
+func nameSheet(files []string) *sheet {
 	bases := lists.Each(files, func(f string) string { return strings.TrimSuffix(f, path.Ext(f)) })
 	cuts := condition.CutNames(bases)
 	all := lists.Make(len(files), func(i int) []piece { return pieces(bases[i], cuts[i]) })
@@ -290,48 +272,61 @@ func nameSheet(files []string) (s *sheet, of [][]piece, odd map[string]string) {
 			}
 		}
 
-		nameColumns(all[i])
-		for _, p := range all[i] {
+		numbers := map[string]int{}
+		for k := range all[i] {
+			p := &all[i][k]
+			if p.kind == number {
+				p.key = p.condition()
+				if numbers[p.key]++; numbers[p.key] > 1 { // alpha_deg, alpha_deg_2
+					p.key += "_" + strconv.Itoa(numbers[p.key])
+				}
+			}
+
 			count[p.key]++
 		}
 	}
 
-	odd = map[string]string{}
-	var used []int
+	delete(count, "") // of texts, whose columns come later
+	delete(count, "time")
+	common := lists.Keep(slices.Sorted(maps.Keys(count)), func(key string) bool { return 2*count[key] > len(files) })
+
+	s := &sheet{from: "the names", odd: map[string]string{}}
 	for i, f := range files {
-		for _, name := range slices.Sorted(maps.Keys(count)) {
-			is := func(p piece) bool { return p.key == name }
-			if name != "" && name != "time" && 2*count[name] > len(files) && !slices.ContainsFunc(all[i], is) {
-				odd[f] = name
+		for _, key := range common {
+			if !slices.ContainsFunc(all[i], func(p piece) bool { return p.key == key }) {
+				s.odd[f] = key
 			}
 		}
 
-		if odd[f] == "" {
-			used, of = append(used, i), append(of, all[i])
+		if s.odd[f] == "" {
+			s.files, s.names = append(s.files, f), append(s.names, all[i])
 		}
 	}
 
-	s = &sheet{rows: len(used), from: "the names", named: true}
-	for row, pieces := range of {
-		for _, p := range pieces {
+	s.rows = len(s.names)
+	for row, name := range s.names {
+		for _, p := range name {
 			if p.key != "" {
-				s.add(p, row, bases[used[row]])
+				s.add(p, row)
 			}
 		}
 	}
 
-	s.things(of)
+	s.things()
 	for _, f := range s.fields {
 		if len(f.stated()) == 0 {
 			f.values = nil
 		}
 	}
 
-	return s, of, odd
+	s.decideLog()
+	s.rename()
+
+	return s
 }
 
 // add takes a piece of a name into its column.
-func (s *sheet) add(p piece, row int, name string) {
+func (s *sheet) add(p piece, row int) {
 	f := s.field(p.key)
 	if f.texts[row] = p.text; p.kind == number {
 		f.values[row], _ = condition.ParseName(p.text)
@@ -339,28 +334,27 @@ func (s *sheet) add(p piece, row int, name string) {
 
 	if p.doubt && f.why == "" {
 		f.why = fmt.Sprintf("the hyphen of %q separates, as others in the names do: %[2]v; for -%[2]v take it out of the "+
-			"pattern, before {%[3]s}", name[p.from:p.end], f.values[row], p.key)
+			"pattern, before {%[3]s}", s.files[row][p.from:p.end], f.values[row], p.key)
 	}
 }
 
 // things makes columns of the texts that differ, where all names have as many: else a column
 // numbers what they have, from 0 for the most frequent.
-func (s *sheet) things(of [][]piece) {
+func (s *sheet) things() {
 	isText := func(p piece) bool { return p.kind == word }
-	text := func(p piece) string { return p.text }
 	shared := map[string]int{}
-	for _, name := range of {
-		_, texts := lists.Index(lists.Each(lists.Keep(name, isText), text))
+	for _, name := range s.names {
+		_, texts := lists.Index(lists.Each(lists.Keep(name, isText), func(p piece) string { return p.text }))
 		for _, t := range texts {
 			shared[t]++
 		}
 	}
 
-	own, joined, n := make([][]*piece, len(of)), make([]string, len(of)), map[string]int{}
+	own, joined, n := make([][]*piece, s.rows), make([]string, s.rows), map[string]int{}
 	same := true
-	for i, name := range of {
+	for i, name := range s.names {
 		for k := range name {
-			if p := &name[k]; isText(*p) && shared[p.text] < len(of) {
+			if p := &name[k]; isText(*p) && shared[p.text] < s.rows {
 				own[i], joined[i] = append(own[i], p), strings.TrimSpace(joined[i]+" "+p.text)
 			}
 		}
@@ -415,29 +409,28 @@ func fieldName(name string, values []float64) string {
 }
 
 // pattern is the pattern that reads the fields from all names; "" if there is none.
-func (s *sheet) pattern(files []string, of [][]piece) string {
-	name, at := files[0], 0
-	var b strings.Builder
-	for _, p := range of[0] {
+func (s *sheet) pattern() string {
+	name, text, at := s.files[0], "", 0
+	for _, p := range s.names[0] {
 		k := slices.IndexFunc(s.fields, func(f *field) bool { return f.head == p.key && f.distinct() > 1 })
 		if k < 0 {
 			continue
 		}
 
 		f := s.fields[k]
-		b.WriteString(name[at:p.at])
-		at = p.end
+		place := f.name
 		switch {
 		case f.role != input && f.role != thing && f.role != day:
-			b.WriteString("{_}")
+			place = "_"
 		case f.values == nil || f.role == day:
-			b.WriteString("{" + f.name + ":text}")
-		default:
-			b.WriteString("{" + f.name + "}")
+			place += ":text"
 		}
+
+		text += name[at:p.at] + "{" + place + "}"
+		at = p.end
 	}
 
-	text := b.String() + name[at:]
+	text += name[at:]
 	if i := strings.IndexByte(text, '{'); i >= 0 {
 		text = text[strings.LastIndexByte(text[:i], '/')+1:]
 	}
@@ -447,7 +440,7 @@ func (s *sheet) pattern(files []string, of [][]piece) string {
 		return ""
 	}
 
-	for i, f := range files {
+	for i, f := range s.files {
 		stated, ok := p.Match(f)
 		if !ok || slices.ContainsFunc(stated, func(c condition.Condition) bool {
 			f := s.fields[slices.IndexFunc(s.fields, func(f *field) bool { return f.name == c.Column })]
@@ -461,12 +454,12 @@ func (s *sheet) pattern(files []string, of [][]piece) string {
 }
 
 // table is a table of conditions with what the names state.
-func (s *sheet) table(files []string) string {
+func (s *sheet) table() string {
 	columns := s.of(input, thing, day)
 	var b strings.Builder
 	w := csv.NewWriter(&b)
 	_ = w.Write(append([]string{"file"}, headsOf(columns)...))
-	for i, file := range files {
+	for i, file := range s.files {
 		_ = w.Write(append([]string{file}, lists.Each(columns, func(f *field) string {
 			if f.values != nil && f.role != day {
 				return decimal(f.values[i])

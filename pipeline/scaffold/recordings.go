@@ -20,12 +20,12 @@ import (
 )
 
 // leaveCopies leaves out files with the contents of one before: a copy is no second measurement.
-func (p *plan) leaveCopies(dir string, files []string, r *Result) {
-	sums := lists.Each(files, func(f string) string { return digest(filepath.Join(dir, f)) })
+func (p *plan) leaveCopies(files []string) {
+	sums := lists.Each(files, func(f string) string { return digest(filepath.Join(p.dir, f)) })
 	for i, f := range files {
 		if of := files[slices.Index(sums, sums[i])]; sums[i] != "" && of != f {
 			p.Exclude = append(p.Exclude, f)
-			r.note("%s is a copy of %s: left out (exclude); which of the two is right?", f, of)
+			p.note("%s is a copy of %s: left out (exclude); which of the two is right?", f, of)
 		}
 	}
 }
@@ -47,29 +47,28 @@ func digest(path string) string {
 	}
 
 	h := sha256.New()
-	for _, at := range []int64{0, max(0, fi.Size()-part)} {
-		if _, err := io.Copy(h, io.NewSectionReader(f, at, part)); err != nil {
-			return ""
-		}
+	last := io.NewSectionReader(f, max(0, fi.Size()-part), part)
+	if _, err := io.Copy(h, io.MultiReader(io.NewSectionReader(f, 0, part), last)); err != nil {
+		return ""
 	}
 
 	return fmt.Sprintf("%d %x", fi.Size(), h.Sum(nil))
 }
 
 // look opens the files and reads their headers.
-func (p *plan) look(dir string, files []string, s *sheet, r *Result) {
+func (p *plan) look(files []string) {
 	p.Spectra = p.Format != "text"
-	p.runs = max(len(files), s.rows)
+	p.runs = max(len(files), p.sheet.rows)
 
 	var infos []ingest.Info
 	for i, f := range files[:min(len(files), maxOpened)] {
-		info, err := header(filepath.Join(dir, f))
+		info, err := header(filepath.Join(p.dir, f))
 		switch {
 		case err != nil && i == 0:
-			r.note("the first recording cannot be read: %v", err)
+			p.note("the first recording cannot be read: %v", err)
 			return
 		case err != nil:
-			r.note("%v", err)
+			p.note("%v", err)
 		}
 
 		infos = append(infos, info)
@@ -80,15 +79,16 @@ func (p *plan) look(dir string, files []string, s *sheet, r *Result) {
 		}
 	}
 
-	p.choose(files, infos[0], r)
+	p.choose(files, infos[0])
 
 	if slices.ContainsFunc(format.All(), func(f ingest.Format) bool { return f.Name == p.Format && f.Attributes }) {
-		p.attributes(infos, s)
+		p.attributes(infos)
 	}
 }
 
 // attributes takes conditions that all files state themselves.
-func (p *plan) attributes(infos []ingest.Info, s *sheet) {
+func (p *plan) attributes(infos []ingest.Info) {
+	s := p.sheet
 	for _, a := range infos[0].Attributes {
 		base := strings.ToLower(a.Name[strings.LastIndexAny(a.Name, "/.@")+1:])
 		name := standard[base]
@@ -132,22 +132,31 @@ var usual = map[string]string{
 	"drag": "drag", "fx": "drag", "drag_n": "drag", "d": "drag",
 }
 
-// roleOf recognises lift and drag; letters where no channel has a word.
-func roleOf(channel string, letters bool) string {
-	if !letters && len(channel) < 2 {
-		return ""
+// forces lists lift and drag by the names of the channels; letters count where no channel has a word.
+func (p *plan) forces(letters bool) (columns []config.NamedString) {
+	for i, c := range p.Channels {
+		name := usual[strings.ToLower(c)]
+		if name == "" || !letters && len(c) < 2 {
+			continue
+		}
+
+		if p.units[i] == "N" {
+			name += "_n"
+		}
+
+		columns = append(columns, config.NamedString{Name: name, Value: c})
 	}
 
-	return usual[strings.ToLower(channel)]
+	return columns
 }
 
 // choose decides from the first file whether the channels are microphones or a
 // balance. Sound is sampled in kHz; forces have names, or are in text files.
-func (p *plan) choose(files []string, info ingest.Info, r *Result) {
+func (p *plan) choose(files []string, info ingest.Info) {
 	channels := lists.Keep(info.Channels, func(c ingest.Channel) bool { return c.Role() == "" && c.Samples > 1 })
 	n := len(channels)
 	if n == 0 {
-		r.note("%s has no channel of samples; pipeline inspect shows its contents", info.Path)
+		p.note("%s has no channel of samples; pipeline inspect shows its contents", info.Path)
 		return
 	}
 
@@ -163,8 +172,8 @@ func (p *plan) choose(files []string, info ingest.Info, r *Result) {
 	p.Pascal = !slices.ContainsFunc(p.units, func(u string) bool { return u != "Pa" })
 	samples, rateHz := channels[most[0]].Samples, channels[most[0]].RateHz
 	p.RateKnown = rateHz > 0
-	switch forces := slices.ContainsFunc(p.Channels, func(c string) bool { return roleOf(c, false) != "" }); {
-	case forces:
+	switch {
+	case len(p.forces(false)) > 0:
 		p.Spectra = false
 	case p.Format == "text":
 		p.Spectra = rateHz >= 5000
@@ -178,33 +187,21 @@ func (p *plan) choose(files []string, info ingest.Info, r *Result) {
 		what += fmt.Sprintf(" at %.9g Hz", rateHz)
 	}
 
-	r.note("%s", what)
-	p.perChannel(info, r)
+	p.note("%s", what)
+	p.perChannel(info)
 
-	if n > len(p.Channels)+len(p.Inside) {
-		r.note("of %d channels those of one rate and length are used; choose others under channels", n)
+	if n > len(p.Channels)+len(p.InFile) {
+		p.note("of %d channels those of one rate and length are used; choose others under channels", n)
 	}
 
 	if !p.Spectra && !p.ofVolts() {
-		p.columns(r)
+		p.columns()
 	}
 }
 
 // columns proposes outcomes of a balance: lift and drag, else all that are no clock and no setting.
-func (p *plan) columns(r *Result) {
-	letters := p.letters()
-	for i, c := range p.Channels {
-		role := roleOf(c, letters)
-		if role != "" && p.units[i] == "N" {
-			role += "_n"
-		}
-
-		if role != "" {
-			p.Columns = append(p.Columns, config.NamedString{Name: role, Value: c})
-		}
-	}
-
-	if len(p.Columns) > 0 {
+func (p *plan) columns() {
+	if p.Columns = p.forces(p.letters()); len(p.Columns) > 0 {
 		return
 	}
 
@@ -218,7 +215,7 @@ func (p *plan) columns(r *Result) {
 
 	for i, c := range p.Channels {
 		if slices.Contains(settings, i) && len(settings) < len(p.Channels) {
-			r.note("%s: left out, a setting, a clock or the state of the air by its name: add it to columns if not", c)
+			p.note("%s: left out, a setting, a clock or the state of the air by its name: add it to columns if not", c)
 			continue
 		}
 
@@ -235,7 +232,7 @@ func (p *plan) columns(r *Result) {
 		p.Columns = append(p.Columns, config.NamedString{Name: name, Value: c})
 	}
 
-	r.note("no column is called lift or drag: all are outcomes; under columns keep measured quantities, and remove " +
+	p.note("no column is called lift or drag: all are outcomes; under columns keep measured quantities, and remove " +
 		"clocks and settings")
 }
 
@@ -265,10 +262,11 @@ func (p *plan) letters() bool {
 
 // perChannel takes arrays with a value for each microphone for conditions, where
 // their names tell of which, and notes the others.
-func (p *plan) perChannel(info ingest.Info, r *Result) {
+func (p *plan) perChannel(info ingest.Info) {
 	n := len(p.Channels)
 
-	listed := r.Conditions == "" && p.Conditions != "" || strings.Contains(r.Conditions, ",") // conditions of a table
+	text := p.result.Conditions
+	listed := text == "" && p.Conditions != "" || strings.Contains(text, ",") // conditions of a table
 	if !p.Spectra || n < 2 || listed {
 		return
 	}
@@ -288,19 +286,19 @@ func (p *plan) perChannel(info ingest.Info, r *Result) {
 
 		switch {
 		case name != "" && !p.sheet.states(name):
-			p.Inside = append(p.Inside, config.NamedString{Name: name, Value: c.Name})
+			p.InFile = append(p.InFile, config.NamedString{Name: name, Value: c.Name})
 		case c.Role() == "":
 			others = append(others, c.Name)
 		}
 	}
 
 	if len(others) > 0 {
-		r.note("%s has a value for each channel too: name it under inside if it is a condition", strings.Join(others, ", "))
+		p.note("%s has a value for each channel too: name it under inside if it is a condition", strings.Join(others, ", "))
 	}
 
-	if len(p.Inside) > 0 && r.Conditions != "" { // a list of files without a condition
-		p.Conditions, r.Conditions = "", ""
-		r.Notes = slices.DeleteFunc(r.Notes, func(s string) bool { return s == noConditions })
+	if len(p.InFile) > 0 && text != "" { // a list of files without a condition
+		p.Conditions, p.result.Conditions = "", ""
+		p.result.Notes = slices.DeleteFunc(p.result.Notes, func(s string) bool { return s == noConditions })
 	}
 }
 
@@ -310,31 +308,34 @@ const noConditions = "the file names contain no conditions: conditions.csv lists
 var notWord = regexp.MustCompile(`[^A-Za-z0-9]+`)
 
 // knowSpeed notes settings that a rotor's analysis needs and the names lack.
-func (p *plan) knowSpeed(r *Result) {
+func (p *plan) knowSpeed() {
 	if !p.Spectra {
 		return
 	}
 
-	has := func(name string) bool { return slices.Contains(p.known, name) }
+	has := func(name string) bool {
+		constant := func(f *field) bool { return f.known && f.name == name }
+		return slices.Contains(p.Inputs, name) || slices.ContainsFunc(p.sheet.of(remark), constant)
+	}
 	speed := has("rpm") || has("rps")
 	p.NoRotor, p.NeedSpeed = !speed && !has("blades"), !speed && has("blades")
 	p.NeedBlades = !p.NoRotor && !has("blades")
 	if p.NoRotor {
-		r.note("no conditions blades and rpm were found: the outcomes are levels of bands and overall levels; the " +
+		p.note("no conditions blades and rpm were found: the outcomes are levels of bands and overall levels; the " +
 			"configuration states what the harmonics of a rotor need")
 	}
 
 	if p.NeedSpeed {
-		r.note("no condition rpm was found: the shaft speed is looked for in the sound; set the range under track, " +
+		p.note("no condition rpm was found: the shaft speed is looked for in the sound; set the range under track, " +
 			"narrower than a factor of 2, or halves and doubles of the speed are mistaken for it (pipeline inspect lists the " +
 			"lines of a recording; the blade passing frequency is blades times the shaft speed)")
 	}
 
 	if p.NeedBlades {
-		r.note("no condition blades was found: fill it in under constants")
+		p.note("no condition blades was found: fill it in under constants")
 	}
 
 	if !p.RateKnown && !p.Todo {
-		r.note("the files do not state their sampling rate: fill in rate_hz")
+		p.note("the files do not state their sampling rate: fill in rate_hz")
 	}
 }

@@ -1,7 +1,6 @@
 package scaffold
 
 import (
-	"fmt"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -11,6 +10,7 @@ import (
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/condition"
 	"doubletake/internal/lists"
+	"doubletake/pipeline/config"
 )
 
 // A table of results has one row a run: columns of settings, at which rows are
@@ -23,27 +23,17 @@ const (
 	mostRepeats = 50    // rows of equal settings, in the median
 )
 
-// results is a table of results or of pairs that was recognised.
-type results struct {
-	Inputs  []string // columns and conditions of the names
-	Y1, Y2  []string // of pairs
-	Repeats []string // of single measurements
-	Names   []string // of the outcomes, where they cannot be those of the columns
-	Run     string
-}
-
 // fromResults takes a table of results, or of pairs, for what the files hold. It reports whether they are one.
-func (p *plan) fromResults(dir string, files []string, r *Result) bool {
-	s, t := readSheet(dir, files), &results{}
+func (p *plan) fromResults(files []string) bool {
+	s, t := readSheet(p.dir, files), &config.Table{}
 	if s == nil || len(s.fields) == 0 {
 		return false
 	}
 
 	if s.pairs(t) {
-		t.Inputs = headsOf(s.of(input))
-		r.note("%s is a table of pairs: %s and %s are the two outcomes", s.from, strings.Join(t.Y1, ", "),
+		p.note("%s is a table of pairs: %s and %s are the two outcomes", s.from, strings.Join(t.Y1, ", "),
 			strings.Join(t.Y2, ", "))
-	} else if !p.repeats(s, t, files, r) {
+	} else if !p.repeats(s, t, files) {
 		return false
 	}
 
@@ -51,7 +41,8 @@ func (p *plan) fromResults(dir string, files []string, r *Result) bool {
 		p.Files = files
 	}
 
-	p.Results, p.sheet = t, s
+	t.Inputs = headsOf(s.of(input))
+	p.Table, p.sheet = t, s
 
 	return true
 }
@@ -61,63 +52,55 @@ func headsOf(fields []*field) []string {
 }
 
 // repeats finds settings at which rows repeat, and measured values.
-func (p *plan) repeats(s *sheet, t *results, files []string, r *Result) bool {
+func (p *plan) repeats(s *sheet, t *config.Table, files []string) bool {
 	given := s.ofNames(files)
 	s.decideResults()
 
 	inputs := s.of(input)
-	of, sizes := s.groups(inputs...)
-	sorted := slices.Sorted(slices.Values(sizes))
+	groups := s.groups(inputs...)
+	bySize := slices.SortedFunc(slices.Values(groups), func(a, b []int) int { return len(a) - len(b) })
 	exact := slices.ContainsFunc(inputs, func(f *field) bool { return !f.given && f.points == nil })
 	scatters := slices.ContainsFunc(inputs, func(f *field) bool { return f.points != nil })
 	if !exact && (!scatters || s.rows/(s.file[s.rows-1]+1) >= mostSamples) || len(s.of(outcome)) == 0 ||
-		len(sizes) < 3 || sorted[len(sizes)/2] > mostRepeats || 4*paired(sizes) < s.rows {
+		len(groups) < 3 || len(bySize[len(groups)/2]) > mostRepeats || 4*paired(groups) < s.rows {
 		if s.clock == "" && len(files) == 1 && len(inputs) > 0 &&
 			slices.ContainsFunc(s.fields, func(f *field) bool { return f.says(outcomeWords) }) {
-			r.note("%s: as a table of results it has too few rows that repeat %s; its rows are read as samples in time", s.from,
+			p.note("%s: as a table of results it has too few rows that repeat %s; its rows are read as samples in time", s.from,
 				strings.Join(headsOf(inputs), ", "))
 		}
 
 		return false
 	}
 
-	if given != nil {
-		for _, f := range given.fields {
-			f.role = remark
-			if slices.ContainsFunc(inputs, func(g *field) bool { return g.given && g.head == f.head }) {
-				f.role = input
-			}
-		}
-
-		if len(given.of(input)) > 0 {
-			if p.Pattern = given.pattern(files, given.pieces); p.Pattern == "" {
-				p.Conditions, r.Conditions = "conditions.csv", given.table(files)
-			}
+	for _, f := range given.fields {
+		f.role = remark
+		if slices.ContainsFunc(inputs, func(g *field) bool { return g.given && g.head == f.head }) {
+			f.role = input
 		}
 	}
 
-	t.Inputs, t.Repeats = headsOf(inputs), headsOf(s.of(outcome))
-	t.Run = s.run(of)
-	if t.Names = lists.Each(t.Repeats, outcomeName); slices.Equal(t.Names, t.Repeats) {
-		t.Names = nil
+	if len(given.of(input)) > 0 {
+		p.takeNames(given)
 	}
 
-	r.note("%s: %d rows that are a table of results, one a run; rows at equal %s are repeats; correct inputs and "+
-		"repeats where they are wrong", s.from, s.rows, strings.Join(t.Inputs, ", "))
+	t.Repeats, t.Run = headsOf(s.of(outcome)), s.run(groups)
+	if t.Outcomes = lists.Each(t.Repeats, outcomeName); slices.Equal(t.Outcomes, t.Repeats) {
+		t.Outcomes = nil
+	}
+
+	p.note("%s: %d rows that are a table of results, one a run; rows at equal %s are repeats; correct inputs and "+
+		"repeats where they are wrong", s.from, s.rows, strings.Join(headsOf(inputs), ", "))
 
 	return true
 }
 
 // ofNames adds the conditions in the names of the files, unless a column states them.
 func (s *sheet) ofNames(files []string) *sheet {
-	given, of, odd := nameSheet(files)
-	if len(odd) > 0 || len(files) < 2 {
-		return nil
+	given := nameSheet(files)
+	if len(given.odd) > 0 || len(files) < 2 {
+		return &sheet{}
 	}
 
-	given.pieces = of
-	given.decideLog(true)
-	given.rename()
 	for _, g := range given.of(input) {
 		values, texts := lists.Rows(g.values, 1, s.file), lists.Rows(g.texts, 1, s.file)
 		f := &field{name: g.name, head: g.head, given: true, values: values, texts: texts}
@@ -131,19 +114,12 @@ func (s *sheet) ofNames(files []string) *sheet {
 
 // run is the column that names the run: one that differs within every group, else the file; "" if
 // there is none.
-func (s *sheet) run(of []int) string {
-	differs := func(f *field) bool {
-		keys := lists.Make(len(f.texts), func(i int) string { return fmt.Sprint(of[i], " ", f.texts[i]) })
-		_, distinct := lists.Index(keys)
-
-		return len(distinct) == len(keys)
-	}
-
+func (s *sheet) run(groups [][]int) string {
+	texts := lists.Keep(s.of(remark), func(f *field) bool { return f.values == nil })
 	file := &field{name: "file", texts: lists.Each(s.file, strconv.Itoa)}
-	candidates := lists.Keep(s.of(runs, remark), func(f *field) bool { return f.role == runs || f.values == nil })
-	slices.SortStableFunc(candidates, func(a, b *field) int { return strings.Compare(string(b.role), string(a.role)) })
-	for _, f := range append(candidates, file) {
-		if differs(f) {
+	for _, f := range slices.Concat(s.of(runs), texts, []*field{file}) {
+		repeats := func(g []int) bool { return len(lists.Alike(lists.Rows(f.texts, 1, g))) < len(g) }
+		if !slices.ContainsFunc(groups, repeats) {
 			return f.name
 		}
 	}
@@ -167,9 +143,7 @@ func readSheet(dir string, files []string) *sheet {
 
 		if i == 0 {
 			s.clock = c.Clock
-			for k, name := range c.Columns {
-				s.fields = append(s.fields, &field{name: name, head: c.Heads[k]})
-			}
+			s.fields = lists.Make(len(c.Heads), func(k int) *field { return &field{name: c.Columns[k], head: c.Heads[k]} })
 		}
 
 		// Columns that not all files have are left out.
@@ -179,9 +153,7 @@ func readSheet(dir string, files []string) *sheet {
 		}
 
 		s.rows += c.Rows
-		for range c.Rows {
-			s.file = append(s.file, i)
-		}
+		s.file = append(s.file, slices.Repeat([]int{i}, c.Rows)...)
 	}
 
 	columns, errs := condition.ReadColumns(func(k int) []string { return s.fields[k].texts },
@@ -200,29 +172,24 @@ var member = regexp.MustCompile(`(?i)^(.+?)(?:_|[ _-]+(?:run|rep|repeat|take|tri
 
 // pairs finds outcomes NAME_1 and NAME_2; the other columns of numbers are inputs. It reports whether
 // there are both.
-func (s *sheet) pairs(t *results) bool {
-	split := func(f *field) (outcome, number string) {
-		m := member.FindStringSubmatch(f.name)
-		if m == nil || f.values == nil {
-			return "", ""
+func (s *sheet) pairs(t *config.Table) bool {
+	of := map[[2]string]*field{} // by outcome and number
+	parts := lists.Each(s.fields, func(f *field) (part [2]string) {
+		if m := member.FindStringSubmatch(f.name); m != nil && f.values != nil {
+			part = [2]string{m[1], m[2]}
+			of[part] = f
 		}
 
-		return m[1], m[2]
-	}
+		return part
+	})
 
-	of := map[[2]string]*field{}
-	for _, f := range s.fields {
-		name, number := split(f)
-		of[[2]string{name, number}] = f
-	}
-
-	for _, f := range s.fields {
-		name, _ := split(f)
+	for i, f := range s.fields {
+		name := parts[i][0]
 		one, two := of[[2]string{name, "1"}], of[[2]string{name, "2"}]
 		switch {
 		case one == nil || two == nil:
 		case f == one:
-			t.Y1, t.Y2, t.Names = append(t.Y1, one.name), append(t.Y2, two.name), append(t.Names, name)
+			t.Y1, t.Y2, t.Outcomes = append(t.Y1, one.name), append(t.Y2, two.name), append(t.Outcomes, name)
 			f.role, two.role = outcome, outcome
 		case f != two:
 			f.be(leftOut, "a pair is of the first two values of "+name+": a row for each value uses all")
@@ -230,7 +197,7 @@ func (s *sheet) pairs(t *results) bool {
 	}
 
 	if len(t.Y1) == 0 || s.clock != "" {
-		t.Names = nil
+		t.Outcomes = nil
 		for _, f := range s.fields {
 			f.be(open, "")
 		}
@@ -238,11 +205,11 @@ func (s *sheet) pairs(t *results) bool {
 		return false
 	}
 
-	if slices.Equal(t.Y1, lists.Each(t.Names, func(n string) string { return n + "_1" })) {
-		t.Names = nil
+	if slices.Equal(t.Y1, lists.Each(t.Outcomes, func(n string) string { return n + "_1" })) {
+		t.Outcomes = nil
 	}
 
-	s.decideLog(true)
+	s.decideLog()
 	for _, f := range s.fields {
 		if f.values == nil && (f.role == runs || f.says(names)) && t.Run == "" {
 			f.be(runs, "")

@@ -57,49 +57,51 @@ func Look(dir string) (*Result, error) {
 		return nil, err
 	}
 
-	r := &Result{}
-	conditions, found := splitLog(dir, found, r)
-	rig, found := findRig(dir, found)
-	chosen, files := kindOf(dir, found, r)
-	if chosen == "" {
-		r.YAML = render(plan{Name: "experiment", Files: []string{"data/*.wav"}, Spectra: true, Format: "wav", Todo: true})
-		return r, nil
+	p := &plan{dir: dir, Name: "experiment", result: &Result{}, sheet: &sheet{}}
+	found = p.findRig(p.splitLog(found))
+	files := p.kindOf(found)
+	if files == nil {
+		p.result.YAML = render(&plan{
+			Name: p.Name, Ingest: config.Ingest{Files: []string{"data/*.wav"}}, Spectra: true, Todo: true,
+		})
+
+		return p.result, nil
 	}
 
-	p := plan{Name: "experiment", Format: chosen, Conditions: conditions, Files: globs(files), sheet: &sheet{}, rig: rig}
 	whole, _ := filepath.Abs(dir)
 	if base := filepath.Base(whole); experimentName.MatchString(base) {
 		p.Name = base
 	}
 
-	p.Simulated = !slices.ContainsFunc(files,
-		func(f string) bool { return !strings.HasPrefix(path.Base(f), "simulated_") })
-
-	switch {
-	case conditions == "" && (chosen == "text" || chosen == "parquet") && p.fromResults(dir, files, r):
-	case conditions != "":
-		files, p.sheet = p.fromLog(dir, files, r)
-		p.Files = globs(files)
-		p.look(dir, files, p.sheet, r)
-	default:
-		files, p.sheet = p.fromNames(files, r)
-		p.look(dir, files, p.sheet, r)
+	if !slices.ContainsFunc(files, func(f string) bool { return !strings.HasPrefix(path.Base(f), "simulated_") }) {
+		p.Data = "simulated"
 	}
 
-	p.propose(files, r)
-	p.exclude(dir, files, r)
+	p.Files = globs(files)
+	switch {
+	case p.Conditions == "" && (p.Format == "text" || p.Format == "parquet") && p.fromResults(files):
+	case p.Conditions != "":
+		files = p.fromLog(files)
+		p.look(files)
+	default:
+		files = p.fromNames(files)
+		p.look(files)
+	}
 
-	r.YAML = render(p)
+	p.propose(files)
+	p.exclude(files)
+
+	p.result.YAML = render(p)
 	p.filled = true
 	if _, err := config.Parse("pipeline.yaml", []byte(render(p))); err != nil {
 		return nil, fmt.Errorf("write a configuration for %s: it would not be valid: %w", dir, err)
 	}
 
-	return r, nil
+	return p.result, nil
 }
 
-// kindOf chooses the most numerous kind of files that are recordings; of equals the first.
-func kindOf(dir string, found []string, r *Result) (chosen string, files []string) {
+// kindOf chooses the most numerous kind of files that are recordings, and returns them; of equals the first.
+func (p *plan) kindOf(found []string) []string {
 	groups, unread := map[string][]string{}, map[string]string{}
 	for _, f := range found {
 		ext := strings.ToLower(filepath.Ext(f))
@@ -117,81 +119,70 @@ func kindOf(dir string, found []string, r *Result) (chosen string, files []strin
 	kinds := lists.Keep(format.Names(), func(k string) bool { return len(groups[k]) > 0 })
 	slices.SortStableFunc(kinds, func(a, b string) int { return len(groups[b]) - len(groups[a]) })
 	if len(kinds) == 0 {
-		r.note("no recordings (%s) were found below %s: this is a template to fill in", format.Titles(), dir)
+		p.note("no recordings (%s) were found below %s: this is a template to fill in", format.Titles(), p.dir)
 		for _, name := range slices.Sorted(maps.Keys(unread)) {
-			r.note("%s files are not read: %s", name, unread[name])
+			p.note("%s files are not read: %s", name, unread[name])
 		}
 
-		return "", nil
+		return nil
 	}
 
 	for _, k := range kinds[1:] {
-		r.note("%s not used: an experiment reads one kind of file", are(len(groups[k]), k+" file"))
+		p.note("%s not used: an experiment reads one kind of file", are(len(groups[k]), k+" file"))
 	}
 
-	return kinds[0], groups[kinds[0]]
+	p.Format = kinds[0]
+
+	return groups[p.Format]
 }
 
 // propose takes the inputs and the groups that the splits hold out, and tells of every column.
-func (p *plan) propose(files []string, r *Result) {
-	for _, f := range p.sheet.fields {
-		if f.values != nil && f.role == input || f.role == remark && f.known {
-			p.known = append(p.known, f.name)
-		}
-
-		if f.role == input && f.distinct() < 2 {
-			f.be(remark, "the same everywhere")
-		}
-	}
-
-	p.Inputs = headsOf(p.sheet.of(input))
+func (p *plan) propose(files []string) {
 	for _, f := range p.sheet.of(input) {
+		if f.distinct() < 2 {
+			f.be(remark, "the same everywhere")
+			f.known = true
+			continue
+		}
+
+		p.Inputs = append(p.Inputs, f.name)
 		if f.points != nil {
 			p.Within = append(p.Within, config.NamedString{Name: f.name, Value: f.points.Tolerance.String()})
 			p.Found = append(p.Found, fmt.Sprintf("%s: %s", f.name, f.points))
-			r.note("%s: %s; within names them", f.name, f.points)
+			p.note("%s: %s; within names them", f.name, f.points)
 		}
 	}
 
-	p.groups(files, r)
+	p.groups(files)
 	p.holdOut()
 
 	if p.Spectra {
-		p.Inputs, p.known = append(p.Inputs, p.places...), append(p.known, p.places...)
+		p.Inputs = append(p.Inputs, p.places...)
 	}
 
-	for _, e := range p.Inside {
-		p.Inputs, p.known = append(p.Inputs, e.Name), append(p.known, e.Name)
-	}
-
-	if p.Results == nil {
-		p.knowSpeed(r)
+	p.Inputs = append(p.Inputs, lists.Each(p.InFile, func(e config.NamedString) string { return e.Name })...)
+	if p.Table == nil {
+		p.knowSpeed()
 	}
 
 	p.Lines = lists.Each(p.sheet.fields, (*field).line)
 	for _, alike := range lists.Alike(lists.Each(p.sheet.fields, (*field).reason)) {
 		fields := lists.Rows(p.sheet.fields, 1, alike)
-		r.note("%s: %s: %s", p.sheet.from, fields[0].reason(), strings.Join(headsOf(fields), ", "))
+		p.note("%s: %s: %s", p.sheet.from, fields[0].reason(), strings.Join(headsOf(fields), ", "))
 	}
 }
 
 // exclude leaves out what the globs take besides the recordings, as a README, and copies.
-func (p *plan) exclude(dir string, files []string, r *Result) {
-	if all, _, err := campaign.Find(p.Files, nil, dir); err == nil {
-		for _, f := range all {
-			if !slices.Contains(files, f) && !slices.Contains(p.Exclude, f) {
-				p.Exclude = append(p.Exclude, f)
-			}
-		}
-	}
-
-	p.Exclude = slices.DeleteFunc(p.Exclude, func(f string) bool { return slices.Contains(p.tares, f) })
+func (p *plan) exclude(files []string) {
+	all, _, _ := campaign.Find(p.Files, nil, p.dir)
+	others := slices.Concat(files, p.Exclude, p.tares)
+	p.Exclude = append(p.Exclude, lists.Keep(all, func(f string) bool { return !slices.Contains(others, f) })...)
 	if len(p.Exclude) > 0 {
-		r.note("left out (exclude): %s", strings.Join(p.Exclude, ", "))
+		p.note("left out (exclude): %s", strings.Join(p.Exclude, ", "))
 	}
 
-	if p.Results == nil {
-		p.leaveCopies(dir, files, r)
+	if p.Table == nil {
+		p.leaveCopies(files)
 	}
 }
 
@@ -200,8 +191,8 @@ func are(n int, what string) string {
 	return fault.Plural(int64(n), what) + map[bool]string{true: " is", false: " are"}[n == 1]
 }
 
-func (r *Result) note(format string, args ...any) {
-	r.Notes = append(r.Notes, fmt.Sprintf(format, args...))
+func (p *plan) note(format string, args ...any) {
+	p.result.Notes = append(p.result.Notes, fmt.Sprintf(format, args...))
 }
 
 // Names that are held out one after the other.
@@ -209,17 +200,16 @@ const fewNames, manyNames = 3, 20
 
 // groups declares the things and the occasions. The splits hold out the names of the first that has a
 // few. Repeats are rows of one thing and one occasion, or pairs across occasions.
-func (p *plan) groups(files []string, r *Result) {
+func (p *plan) groups(files []string) {
 	s := p.sheet
 	declared := s.of(input)
-	repeats := p.Repeated || p.Results != nil && len(p.Results.Y1) == 0
+	repeats := p.Repeated || p.Table != nil && len(p.Table.Y1) == 0
 	for _, f := range append(s.of(thing), s.of(day)...) {
 		isFile := func(file string) bool {
 			return slices.Contains(f.texts, file) || slices.Contains(f.texts, path.Base(file))
 		}
 
-		_, sizes := s.groups(append(declared, f)...)
-		few, n := repeats && 2*paired(sizes) < s.rows, f.distinct()
+		few, n := repeats && 2*paired(s.groups(append(declared, f)...)) < s.rows, f.distinct()
 		switch {
 		case slices.Contains(f.texts, ""):
 			f.be(remark, "some rows state none")
@@ -242,68 +232,70 @@ func (p *plan) groups(files []string, r *Result) {
 		}
 
 		if p.Each == "" && n >= fewNames && n <= manyNames && 2*n <= s.rows {
-			p.Each = plain([]string{f.name})[0]
-			r.note("%s has %d names: the splits hold each of them out in turn; take the line out if they are no groups",
+			p.Each = plain(f.name)
+			p.note("%s has %d names: the splits hold each of them out in turn; take the line out if they are no groups",
 				f.name, n)
 		}
 	}
 }
 
-// fromNames takes the conditions from the file names: by a pattern where all
-// names are built alike, else by a table that is written next to the
-// configuration, where people can correct it.
-func (p *plan) fromNames(files []string, r *Result) (used []string, s *sheet) {
-	s, of, odd := nameSheet(files)
-	used = lists.Keep(files, func(f string) bool { return odd[f] == "" })
-
-	s.decideLog(true)
-	s.rename()
+// fromNames takes the conditions from the file names.
+func (p *plan) fromNames(files []string) []string {
+	s := nameSheet(files)
+	p.sheet = s
 	if len(s.of(input, thing)) == 0 {
-		p.Conditions, r.Conditions = "conditions.csv", (&sheet{}).table(files)
-		r.note(noConditions)
+		p.table(&sheet{files: files})
+		p.note(noConditions)
 
-		return files, s
+		return files
 	}
 
 	for _, f := range files {
-		if odd[f] != "" {
+		if s.odd[f] != "" {
 			p.Exclude = append(p.Exclude, f)
-			r.note("%s: left out, its name states no %s", f, odd[f])
+			p.note("%s: left out, its name states no %s", f, s.odd[f])
 		}
 	}
 
-	if p.Pattern = s.pattern(used, of); p.Pattern == "" {
-		p.Conditions, r.Conditions = "conditions.csv", s.table(used)
-		r.note("the names are built in several ways: conditions.csv holds what they state")
+	if p.takeNames(s); p.Pattern == "" {
+		p.note("the names are built in several ways: conditions.csv holds what they state")
 	}
 
 	for _, f := range s.of(input) {
 		switch f.name {
 		case "speed":
-			r.note("speed in the names counts settings; it is no speed in m/s (u_inf_m_s): rename it, or correct its values")
+			p.note("speed in the names counts settings; it is no speed in m/s (u_inf_m_s): rename it, or correct its values")
 		case "condition":
-			r.note("a number in the names has no word with it and is called condition: rename it")
+			p.note("a number in the names has no word with it and is called condition: rename it")
 		case "variant":
-			r.note("variant numbers what else the names state: %s; rename it after what that means, or take it out", f.why)
+			p.note("variant numbers what else the names state: %s; rename it after what that means, or take it out", f.why)
 		}
 	}
 
-	return used, s
+	return s.files
 }
+
+// takeNames takes the conditions that names state: by a pattern where all names are built alike, else by a table
+// that is written next to the configuration, where people can correct it.
+func (p *plan) takeNames(s *sheet) {
+	if p.Pattern = s.pattern(); p.Pattern == "" {
+		p.table(s)
+	}
+}
+
+// table takes the conditions from a table to be written.
+func (p *plan) table(s *sheet) { p.Conditions, p.result.Conditions = "conditions.csv", s.table() }
 
 // walk lists the files below a folder, sorted. An unreadable corner is not the user's question.
 func walk(dir string) (out []string, err error) {
 	err = fs.WalkDir(os.DirFS(dir), ".", func(p string, d fs.DirEntry, err error) error {
+		name := path.Base(p)
+		hidden := strings.HasPrefix(name, ".") && p != "."
 		switch {
 		case err != nil && p == ".":
 			return err
 		case err != nil:
-			return nil
-		}
-
-		hidden := strings.HasPrefix(d.Name(), ".") && p != "."
-		switch {
-		case d.IsDir() && (hidden || d.Name() == "runs" && p != "." || strings.Count(p, "/") >= maxDepth):
+		case d.IsDir() && (hidden || name == "runs" || strings.Count(p, "/") >= maxDepth):
 			return fs.SkipDir
 		case !d.IsDir() && !hidden:
 			out = append(out, p)
@@ -343,7 +335,7 @@ func (p *plan) holdOut() {
 	for _, f := range p.sheet.of(input) {
 		held := p.sheet.held(f)
 		if i := slices.IndexFunc(held, func(h span) bool { return p.sheet.varies(f, h) }); i >= 0 {
-			p.Held = plain([]string{f.name})[0] + ": " + held[i].text
+			p.Held = plain(f.name) + ": " + held[i].text
 			return
 		}
 	}
@@ -401,47 +393,41 @@ func (s *sheet) varies(of *field, without span) bool {
 
 // plan holds the contents of the configuration to write.
 type plan struct {
+	config.Ingest
 	Name       string
-	Files      []string
-	Format     string
-	Spectra    bool
-	Conditions string
-	Pattern    string
+	Exclude    []string // files
 	Inputs     []string
-	Columns    []config.NamedString
+	Spectra    bool
 	RateKnown  bool
-	Channels   []string
-	units      []string
 	NeedSpeed  bool
 	NeedBlades bool
-	known      []string // conditions, inputs or not
 	NoRotor    bool     // neither blades nor a speed is known: levels of bands
-	Todo       bool
-	Exclude    []string
+	Todo       bool     // there are no files
 	Held       string   // "blades: 3"
-	Things     []string // columns of names
-	Occasions  []string
-	Across     string // the occasion whose names the pairs are of
-	Each       string // a column of text each of whose names is held out; "": none
-	Attributes []config.NamedString
-	Inside     []config.NamedString // arrays with a value for each channel
-	Simulated  bool                 // every file is named so, as `pipeline simulate` does
-	intervals  bool                 // the table cuts the files
-	shortest   int64                // samples of the shortest run by headers and table; 0: unknown
-	Some       bool                 // not all channels are used
-	Pascal     bool
-	Stated     string               // unit of the first channel
-	runs       int                  // files, or intervals of them
-	LogColumns []config.NamedString // headers of the table of conditions that have other names
-	Ignored    []string             // its columns that are no conditions
-	Within     []config.NamedString // tolerances of set points
-	Found      []string             // the set points, in words
-	Repeated   bool                 // set points repeat: repeats are the pairs
-	Lines      []string             // what each column is proposed for
-	rig
-	sheet   *sheet
-	filled  bool     // with values in place of config.FillIn
-	Results *results // a table of results or of pairs in place of recordings
+	Across     string   // the occasion whose names the pairs are of
+	Each       string   // a column of text each of whose names is held out; "": none
+	Some       bool     // not all channels are used
+	Pascal     bool     // all channels are
+	Stated     string   // unit of the first channel
+	Found      []string // the set points, in words
+	Repeated   bool     // set points repeat: repeats are the pairs
+	Lines      []string // what each column is proposed for
+	Matrix     string   // a balance's, in a file
+	Voltages   []string // the channels it is for
+	Tares      []string // columns of the log: recordings without wind before and after
+
+	dir        string
+	result     *Result
+	sheet      *sheet
+	units      []string // of the channels
+	intervals  bool     // the table cuts the files
+	shortest   int64    // samples of the shortest run by headers and table; 0: unknown
+	runs       int      // files, or intervals of them
+	components []string // the rows of the matrix
+	tares      []string // files that the columns name
+	places     []string // conditions that the microphones have
+	found      []string // all files that are not about the set-up
+	filled     bool     // with values in place of config.FillIn
 }
 
 // manyTriplets is where the default of 500 passes in steps of 32, made for
@@ -460,30 +446,28 @@ var yaml = sync.OnceValue(func() *template.Template {
 		"schema": func() string { return SchemaFile },
 		"quote":  strconv.Quote,
 		"quoted": func(list []string) string { return strings.Join(lists.Each(list, strconv.Quote), ", ") },
-		"plain":  plain,
+		"plain":  func(names []string) []string { return lists.Each(names, plain) },
 		"pairs":  pairs,
 		"list":   func(names []string) string { return strings.Join(names, ", ") },
 	}).Parse(configuration))
 })
 
 // render writes the plan as commented YAML.
-func render(p plan) string {
+func render(p *plan) string {
 	var b strings.Builder
-	if err := yaml().Execute(&b, &p); err != nil {
+	if err := yaml().Execute(&b, p); err != nil {
 		panic("scaffold: " + err.Error()) // the template and its values are this package's
 	}
 
 	return b.String()
 }
 
-// plain quotes the names that YAML would not read as they are.
-func plain(names []string) []string {
-	return lists.Each(names, func(n string) string {
-		if identifier.MatchString(n) {
-			return n
-		}
-		return strconv.Quote(n)
-	})
+// plain quotes a name that YAML would not read as it is.
+func plain(name string) string {
+	if identifier.MatchString(name) {
+		return name
+	}
+	return strconv.Quote(name)
 }
 
 var identifier = lazy(`[A-Za-z_][A-Za-z0-9_]*`)
@@ -498,10 +482,9 @@ func (p *plan) FullScale() bool { return !p.Pascal && (p.Stated == "" || p.State
 
 // Newtons reports whether all columns are forces.
 func (p *plan) Newtons() bool {
-	other := func(e config.NamedString) bool {
+	return len(p.Columns) > 0 && !slices.ContainsFunc(p.Columns, func(e config.NamedString) bool {
 		return !strings.HasSuffix(e.Name, "_n") && !strings.HasSuffix(e.Name, "_nm")
-	}
-	return len(p.Columns) > 0 && !slices.ContainsFunc(p.Columns, other)
+	})
 }
 
 // From names the source of the conditions.
@@ -534,7 +517,7 @@ func (p *plan) Fill(valid string) string {
 
 // Many is the number of triplets of a balance where it is large, else 0.
 func (p *plan) Many() int {
-	if n := int(p.PerRun()) * p.runs; p.Results == nil && !p.Spectra && n >= manyTriplets {
+	if n := int(p.PerRun()) * p.runs; p.Table == nil && !p.Spectra && n >= manyTriplets {
 		return n
 	}
 	return 0
