@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"doubletake/ingest"
+	"doubletake/ingest/fault"
 	"doubletake/ingest/spelling"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
@@ -44,37 +45,15 @@ type planned struct {
 
 // planExperiment adds the tasks of one experiment. A new stage is one package with a plan
 // function, one call here, at its place in the flow, and its name in names.
-func planExperiment(exp plan.Experiment) (*planned, error) {
-	sim, err := simulatestage.Plan(exp)
-	if err != nil {
-		return nil, err
-	}
-
-	ing, err := ingeststage.Plan(exp, sim)
-	if err != nil {
-		return nil, err
-	}
-
+func planExperiment(exp plan.Experiment) *planned {
+	ing := fault.Get(ingeststage.Plan(exp, fault.Get(simulatestage.Plan(exp))))
 	exp.Ingest.Data = ing.Data
-	names, err := exp.TakeNames(ing.Columns)
-	if err != nil {
-		return nil, err
-	}
-
-	ing.Warnings = append(ing.Warnings, names...)
-	trip, err := dspstage.Plan(exp, ing)
-	if err != nil {
-		return nil, err
-	}
-
-	trained, err := trainstage.Plan(exp, ing, trip)
-	if err != nil {
-		return nil, err
-	}
-
+	ing.Warnings = append(ing.Warnings, exp.TakeNames(ing.Columns)...)
+	trip := fault.Get(dspstage.Plan(exp, ing))
+	trained := fault.Get(trainstage.Plan(exp, ing, trip))
 	reportstage.Plan(exp, ing, trip, trained)
 
-	return &planned{exp, ing, trip, trained}, nil
+	return &planned{exp, ing, trip, trained}
 }
 
 // Planned are the tasks of every experiment of a file.
@@ -87,23 +66,17 @@ type Planned struct {
 // Plan lists the tasks of every experiment of f. For that it reads globs,
 // conditions tables and table headers, no samples. extra adds
 // splits to the experiments they fit (report --held-out).
-func Plan(f *config.File, prog plan.Program, extra []config.Split) (*Planned, error) {
+func Plan(f *config.File, prog plan.Program, extra []config.Split) (_ *Planned, err error) {
+	defer fault.Catch(&err)
 	tasks := plan.NewTasks(&engine.Plan{Dir: f.Resolve(f.Workdir), Stages: Names()})
 	out := &Planned{Plan: tasks.Plan}
 	for k := range f.Experiments {
 		exp := plan.NewExperiment(f, k, prog, tasks)
 		exp.Asked = extra
-		p, err := planExperiment(exp)
-		if err != nil {
-			return nil, err
-		}
-
-		out.experiments = append(out.experiments, p)
+		out.experiments = append(out.experiments, planExperiment(exp))
 	}
 
-	if err := out.across(f, extra); err != nil {
-		return nil, err
-	}
+	out.across(f, extra)
 
 	for _, p := range out.experiments {
 		for _, w := range p.ing.Warnings { // experiments on the same files have the same warnings
@@ -123,6 +96,7 @@ func Plan(f *config.File, prog plan.Program, extra []config.Split) (*Planned, er
 // Check opens the files of every experiment and reads their headers
 // (ingeststage.CheckFiles), then checks the splits against the conditions found.
 func (p *Planned) Check(ctx context.Context) (warnings []ingest.Warning, err error) {
+	defer fault.Catch(&err)
 	for _, t := range p.Plan.Tasks {
 		for _, f := range t.Files {
 			if _, err := os.Stat(f.Open); err != nil {
@@ -133,39 +107,23 @@ func (p *Planned) Check(ctx context.Context) (warnings []ingest.Warning, err err
 
 	for _, p := range p.experiments {
 		ing, w, err := ingeststage.CheckFiles(ctx, p.Experiment, p.ing)
-		if err != nil {
-			return warnings, err
-		}
-
-		if err := dspstage.CheckTares(ctx, p.Experiment, p.ing); err != nil {
-			return warnings, err
-		}
-
+		fault.Raise(err)
+		fault.Raise(dspstage.CheckTares(ctx, p.Experiment, p.ing))
 		warnings = append(warnings, w...)
-		if err := dspstage.CheckRepeats(p.Experiment, ing); err != nil {
-			return warnings, err
-		}
-
-		if err := trainstage.CheckSplits(p.Experiment, ing, p.trained.Splits); err != nil {
-			return warnings, err
-		}
-
-		if w, err = trainstage.WarnEach(p.Experiment, ing); err != nil {
-			return warnings, err
-		}
-
-		warnings = append(warnings, w...)
+		fault.Raise(dspstage.CheckRepeats(p.Experiment, ing))
+		fault.Raise(trainstage.CheckSplits(p.Experiment, ing, p.trained.Splits))
+		warnings = append(warnings, fault.Get(trainstage.WarnEach(p.Experiment, ing))...)
 	}
 
 	return warnings, nil
 }
 
 // across plans the comparisons of variants and the page. A split that was asked for must fit an experiment.
-func (pl *Planned) across(f *config.File, extra []config.Split) error {
+func (pl *Planned) across(f *config.File, extra []config.Split) {
 	all := pl.experiments
 	for i := range extra {
 		if !slices.ContainsFunc(all, func(p *planned) bool { return p.trained.Fits[i] }) {
-			return &config.Error{File: f.Path, Text: noFit(extra[i], all)}
+			fault.Raise(&config.Error{File: f.Path, Text: noFit(extra[i], all)})
 		}
 	}
 
@@ -186,8 +144,6 @@ func (pl *Planned) across(f *config.File, extra []config.Split) error {
 	}
 
 	reportstage.PlanPage(f, pl.Plan)
-
-	return nil
 }
 
 // noFit is the error of a split on the command line that fits no experiment.

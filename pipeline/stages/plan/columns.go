@@ -11,6 +11,7 @@ import (
 	"doubletake/ingest"
 	"doubletake/ingest/condition"
 	"doubletake/ingest/derive"
+	"doubletake/ingest/fault"
 	"doubletake/ingest/spelling"
 	"doubletake/ingest/units"
 	"doubletake/internal/lists"
@@ -144,27 +145,23 @@ func (c *Columns) SetTexts(e Experiment, texts []string) {
 
 // TakeNames takes the columns of names out of the network's inputs: they are things, whose offsets the process of the
 // intervals has. It returns what that means.
-func (e *Experiment) TakeNames(c Columns) ([]ingest.Warning, error) {
+func (e *Experiment) TakeNames(c Columns) []ingest.Warning {
 	isNumber := func(n string) bool { return !slices.Contains(c.Labels, n) }
 	names := slices.DeleteFunc(slices.Clone(e.Train.Inputs), isNumber)
 	if len(names) == 0 {
-		return nil, nil
+		return nil
 	}
 
-	const key = "train.inputs"
+	unless := func(ok bool, format string, args ...any) { fault.Unless(ok, e.Errorf("train.inputs", format, args...)) }
 	isName := func(n string) bool { return slices.Contains(names, n) }
 	e.Train.Inputs = slices.DeleteFunc(slices.Clone(e.Train.Inputs), isName)
 	across, _ := e.Across()
-	switch base := e.Train.Honest.Base; {
-	case len(e.Train.Inputs) == 0:
-		return nil, e.Errorf(key, "%v are names: expected a condition of numbers too, which the network's inputs are",
-			names)
-	case base != "gp":
-		return nil, e.Errorf(key, "%v are names, which the process of the intervals takes alone: expected honest: "+
-			"{base: gp}, found %s", names, base)
-	case isName(across):
-		return nil, e.Errorf(key, "repeats are paired across %s: it cannot be an input too", across)
-	}
+	base := e.Train.Honest.Base
+	unless(len(e.Train.Inputs) > 0, "%v are names: expected a condition of numbers too, which the network's inputs are",
+		names)
+	unless(base == "gp", "%v are names, which the process of the intervals takes alone: expected honest: {base: gp}, "+
+		"found %s", names, base)
+	unless(!isName(across), "repeats are paired across %s: it cannot be an input too", across)
 
 	e.Ingest.Things = slices.Clone(e.Ingest.Things)
 	for _, n := range names {
@@ -176,7 +173,7 @@ func (e *Experiment) TakeNames(c Columns) ([]ingest.Warning, error) {
 	text := fmt.Sprintf("%s: the calibrated predictions count what was measured of each %s; the network sees %s alone",
 		e.Name, strings.Join(names, " and "), strings.Join(e.Train.Inputs, ", "))
 
-	return []ingest.Warning{{Path: e.File.Path, Code: "names-as-inputs", Text: text}}, nil
+	return []ingest.Warning{{Path: e.File.Path, Code: "names-as-inputs", Text: text}}
 }
 
 // CheckRoles reports things and occasions that are no columns of names.

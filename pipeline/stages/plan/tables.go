@@ -2,14 +2,23 @@ package plan
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 
 	"doubletake/dsp"
 	"doubletake/ingest"
+	"doubletake/ingest/condition"
+	"doubletake/ingest/spelling"
+	"doubletake/internal/lists"
+	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
+	"doubletake/pipeline/kv"
 	"doubletake/pipeline/table"
+	"doubletake/train/triplets"
 )
 
 // RunLabel is the label of a recording with the name of its run, where a source of conditions states it.
@@ -132,4 +141,173 @@ func Cell(t *table.Table, name, unit, doc string, v any) {
 	case []float32:
 		c.Lists = append(c.Lists, v)
 	}
+}
+
+// Triplets reads the set of a triplet table: the conditions named inputs, and
+// both values of the outcomes.
+func Triplets(t *table.Table, inputs, outcomes []string) (triplets.Set, error) {
+	x, err1 := Matrix(t, inputs, "")
+	y1, err2 := Matrix(t, outcomes, "_1")
+	y2, err3 := Matrix(t, outcomes, "_2")
+	at, err4 := Matrix(AtSetPoints{t}, inputs, "")
+	if err := errors.Join(err1, err2, err3, err4); err != nil {
+		return triplets.Set{}, fmt.Errorf("read triplets: %w", err)
+	}
+
+	s := triplets.New(quantities(t, inputs, ""), quantities(t, outcomes, "_1"), x, y1, y2)
+	s.SetRuns(t.Column("run").Strings)
+	if slices.ContainsFunc(inputs, AtSetPoints{t}.Scatters) {
+		s.SetPoints = at
+	}
+
+	s.Recording = t.Column("recording").Strings
+	if w := t.Column("weight"); w != nil {
+		s.Weight = w.Floats
+	}
+
+	return s, nil
+}
+
+func quantities(t *table.Table, names []string, suffix string) []triplets.Quantity {
+	return lists.Each(names, func(n string) triplets.Quantity {
+		c := t.Column(n + suffix)
+		return triplets.Quantity{Name: n, Unit: c.Unit, Description: c.Description}
+	})
+}
+
+// floats are columns of numbers.
+type floats interface {
+	Floats(name string) ([]float64, error)
+}
+
+// Matrix reads the columns NAME+suffix of a table into rows of numbers.
+func Matrix(t floats, names []string, suffix string) ([]float64, error) {
+	var out []float64
+	for k, name := range names {
+		v, err := t.Floats(name + suffix)
+		if err != nil {
+			return nil, err
+		}
+
+		if out == nil {
+			out = make([]float64, len(v)*len(names))
+		}
+
+		for i, x := range v {
+			out[i*len(names)+k] = x
+		}
+	}
+
+	return out, nil
+}
+
+// AddColumn adds column k of rows of width numbers to a table.
+func AddColumn(t *table.Table, c table.Column, rows []float64, width, k int) {
+	c.Floats = lists.Column(rows, width, k)
+	t.Columns = append(t.Columns, c)
+}
+
+// setColumn is the ending of the column with the set points of a condition.
+const setColumn = "_set"
+
+// Points are the set points of conditions, by name.
+type Points map[string]condition.SetPoints
+
+// Find returns the set point of a condition's value and the words for it.
+func (p Points) Find(condition string, v float64) (at float64, text string, ok bool) {
+	found, ok := p[condition].Find(v)
+	return found.Nominal, found.String(), ok
+}
+
+// Settings are the set points as settings of a task.
+func (p Points) Settings(within []config.NamedString) (out []kv.Pair) {
+	for _, w := range within {
+		out = append(out, kv.Pair{Key: "ingest.within." + w.Name, Value: w.Value})
+		if known, ok := p[w.Name]; ok {
+			out = append(out, kv.Pair{Key: "set points of " + w.Name, Value: fmt.Sprint(known.List)})
+		}
+	}
+
+	return out
+}
+
+// AddSetPoints adds to a table the set points of its conditions: those given, which are known
+// before the files are read, else those of its rows.
+func (p Points) AddSetPoints(within []config.NamedString, t *table.Table) error {
+	found, err := SetPointsOf(within, t)
+	if err != nil {
+		return err
+	}
+
+	maps.Copy(found, p)
+	for _, w := range within {
+		i := slices.IndexFunc(t.Columns, func(c table.Column) bool { return c.Name == w.Name })
+		c := t.Columns[i]
+		c.Name, c.Floats, c.Description = c.Name+setColumn, slices.Clone(c.Floats), "set point of "+w.Name+", within "+w.Value
+		for k, v := range c.Floats {
+			c.Floats[k] = found[w.Name].At(v)
+		}
+
+		t.Columns = slices.Insert(t.Columns, i+1, c)
+	}
+
+	return nil
+}
+
+// SetPointsOf finds the set points of the conditions in a table's rows.
+func SetPointsOf(within []config.NamedString, t *table.Table) (Points, error) {
+	out := Points{}
+	for name, tolerance := range Tolerances(within) {
+		v, err := t.Floats(name)
+		if err != nil {
+			return nil, fmt.Errorf("find set points: %w", err)
+		}
+
+		out[name] = condition.SetPointsOf(v, tolerance)
+	}
+
+	return out, nil
+}
+
+// AtSetPoints are the rows of a triplet table with the conditions at their set points.
+type AtSetPoints struct{ *table.Table }
+
+// Scatters reports whether the condition has set points.
+func (t AtSetPoints) Scatters(condition string) bool { return t.Column(condition+setColumn) != nil }
+
+// Floats returns the set points of a condition, or its values where it has none.
+func (t AtSetPoints) Floats(condition string) ([]float64, error) {
+	if t.Scatters(condition) {
+		condition += setColumn
+	}
+
+	return t.Table.Floats(condition)
+}
+
+// Tolerances are those of set points, by condition.
+func Tolerances(within []config.NamedString) map[string]condition.Tolerance {
+	out := map[string]condition.Tolerance{}
+	for _, w := range within {
+		out[w.Name], _ = condition.ParseTolerance(w.Value) // checked with the configuration
+	}
+
+	return out
+}
+
+// SetWithin stores the tolerances of set points. Of what is no condition it is an error.
+func (c *Columns) SetWithin(e Experiment) error {
+	c.Within = e.Ingest.Within
+	for _, w := range c.Within {
+		if !slices.Contains(c.Conditions, w.Name) {
+			return e.Errorf("ingest.within."+w.Name, "%q is not a condition of this experiment, which has %v%s", w.Name,
+				c.Conditions, spelling.DidYouMean(w.Name, c.Conditions))
+		}
+
+		if set := w.Name + setColumn; slices.Contains(c.Conditions, set) {
+			return e.Errorf("ingest.within."+w.Name, "the tables have a column %s with the set points, and a condition is "+
+				"called so; rename it where it comes from", set)
+		}
+	}
+
+	return nil
 }

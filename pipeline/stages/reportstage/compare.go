@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"doubletake/ingest/fault"
 	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
@@ -65,19 +66,14 @@ func (c *compared) rank(m *method, s score.Set, total []float64) {
 // the answers of the pair model.
 func compare(
 	exp plan.Experiment, c *compared, j *engine.Job, set triplets.Set, s config.Split, k int, test score.Set,
-) error {
+) {
 	tr := exp.Train
 	id := trainstage.TrainID(exp, s.Name, k)
 
 	var f trainstage.SeedFlags
-	if err := plan.ReadJSON(j.Input(id, trainstage.FlagsJSON), &f); err != nil {
-		return err
-	}
-
-	c.flags = append(c.flags, f)
-
-	if len(tr.Compare) == 0 {
-		return nil
+	fault.Raise(plan.ReadJSON(j.Input(id, trainstage.FlagsJSON), &f))
+	if c.flags = append(c.flags, f); len(tr.Compare) == 0 {
+		return
 	}
 
 	add := func(name, claim string, s score.Scores) *method {
@@ -93,14 +89,10 @@ func compare(
 	at := set.Of(triplets.Test).Condition
 	for _, name := range tr.Compare {
 		task := trainstage.MethodID(exp, s.Name, name, k)
-		t, err := table.Read(j.Input(task, trainstage.MethodArrow))
-		if err != nil {
-			return err
-		}
-
+		t := fault.Get(table.Read(j.Input(task, trainstage.MethodArrow)))
 		a, err := trainstage.ReadMethod(t, set)
 		if err != nil {
-			return fmt.Errorf("read %s: %w", task, err)
+			fault.Raise(fmt.Errorf("read %s: %w", task, err))
 		}
 
 		a = a.Rows(at, set.Out).Standardised(set.Scale)
@@ -112,10 +104,7 @@ func compare(
 			m.doubts = append(m.doubts, doubt)
 		}
 		c.rank(m, of, a.Var)
-
 	}
-
-	return nil
 }
 
 // finish writes the scores into the report's split.

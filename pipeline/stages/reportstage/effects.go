@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"doubletake/ingest/fault"
 	"doubletake/ingest/units"
 	"doubletake/pipeline/engine"
 	"doubletake/report"
@@ -60,7 +61,7 @@ const (
 // pairs that are far apart, and the rest in the order of their gravity.
 func (x *experiment) mistakes(
 	ctx context.Context, j *engine.Job, e report.Experiment, s triplets.Set, f *findings, far string,
-) (out []string, widening int, err error) {
+) (out []string, widening int) {
 	list := f.ranked()
 	gravest := severity("speed-shift")
 	if s.Conditions()*s.Out <= quickValues {
@@ -77,9 +78,7 @@ func (x *experiment) mistakes(
 			continue
 		}
 
-		if known, err := x.effect(ctx, j, e.Splits, m); err != nil {
-			return nil, 0, err
-		} else if known {
+		if x.effect(ctx, j, e.Splits, m) {
 			maps.Copy(all.files, m.files)
 			several++
 		}
@@ -87,9 +86,7 @@ func (x *experiment) mistakes(
 
 	if several > 1 { // one mistake may hide what another does
 		all.text = fmt.Sprintf("%d mistakes are named below", several)
-		if _, err := x.effect(ctx, j, e.Splits, all); err != nil {
-			return nil, 0, err
-		}
+		x.effect(ctx, j, e.Splits, all)
 	}
 
 	slices.SortStableFunc(list, func(a, b *mistake) int { return cmp.Compare(a.ratio, b.ratio) })
@@ -108,14 +105,12 @@ func (x *experiment) mistakes(
 		out = slices.Insert(out, widening, far) // data that may be wrong come first
 	}
 
-	return out, widening, nil
+	return out, widening
 }
 
 // effect sets what the intervals of the splits are without the files of a mistake. It reports whether a training row
 // is of one of them.
-func (x *experiment) effect(ctx context.Context, j *engine.Job, splits []report.Split, m *mistake) (
-	known bool, err error,
-) {
+func (x *experiment) effect(ctx context.Context, j *engine.Job, splits []report.Split, m *mistake) (known bool) {
 	left := func(run, recording string) bool {
 		_, channel, _ := strings.Cut(recording, "#")
 		parts := append(strings.Split(run, "+"), recording, "#"+channel)
@@ -132,7 +127,7 @@ func (x *experiment) effect(ctx context.Context, j *engine.Job, splits []report.
 
 		r, err := x.trained.Without(ctx, j, x.splits[i], left)
 		if err != nil {
-			return false, fmt.Errorf("leave out %s: %w", m.first, err)
+			fault.Raise(fmt.Errorf("leave out %s: %w", m.first, err))
 		}
 
 		if r != nil {
@@ -141,7 +136,7 @@ func (x *experiment) effect(ctx context.Context, j *engine.Job, splits []report.
 		}
 	}
 
-	return known, nil
+	return known
 }
 
 // compare keeps the outcome of a split whose interval shrinks most.

@@ -3,6 +3,7 @@ package reportstage
 import (
 	"math"
 
+	"doubletake/ingest/fault"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/plan"
@@ -24,23 +25,20 @@ func honestDeps(exp plan.Experiment, s config.Split) []engine.Dep {
 // addHonest adds the calibration on left-out groups to a split of the report.
 func addHonest(exp plan.Experiment, j *engine.Job, set triplets.Set, s config.Split, sp *report.Split,
 	det *detail, ds *report.SplitDetail,
-) error {
+) {
 	if exp.Train.Honest.Base == "none" {
-		return nil
+		return
 	}
 
 	if _, absent := trainstage.HonestCondition(exp.Train.Honest, s, nil); absent != "" {
 		sp.Honest = &interval.Result{Absent: absent}
-		return nil
+		return
 	}
 
-	var err error
-	sp.Honest, err = trainstage.ReadHonest(j.Input(trainstage.HonestID(exp, s.Name), trainstage.HonestData))
-	if err == nil && sp.Honest.Absent == "" {
+	sp.Honest = fault.Get(trainstage.ReadHonest(j.Input(trainstage.HonestID(exp, s.Name), trainstage.HonestData)))
+	if sp.Honest.Absent == "" {
 		ds.Calibrated = det.intervals(set, sp.Honest)
 	}
-
-	return err
 }
 
 // intervals are the calibrated predictions at the conditions that the page shows.

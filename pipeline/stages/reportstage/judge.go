@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"doubletake/ingest/fault"
 	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
@@ -20,17 +21,13 @@ import (
 
 // reportSet is the set that the report shows: the inputs and outcomes of the
 // training, all conditions and outcomes where nothing is trained.
-func reportSet(exp plan.Experiment, conditions []string, t *table.Table) (triplets.Set, error) {
+func reportSet(exp plan.Experiment, conditions []string, t *table.Table) (_ triplets.Set, err error) {
+	defer fault.Catch(&err)
 	if len(exp.Train.Inputs) > 0 {
 		return trainstage.Triplets(exp, t)
 	}
 
-	outcomes, err := trainstage.Outcomes(exp, t)
-	if err != nil {
-		return triplets.Set{}, err
-	}
-
-	return plan.Triplets(t, conditions, outcomes)
+	return plan.Triplets(t, conditions, fault.Get(trainstage.Outcomes(exp, t)))
 }
 
 // reportSplit judges the models and methods of one split and adds what the
@@ -38,19 +35,14 @@ func reportSet(exp plan.Experiment, conditions []string, t *table.Table) (triple
 func reportSplit(
 	ctx context.Context, exp plan.Experiment, j *engine.Job, tab *table.Table, set triplets.Set, s config.Split,
 	det *detail, ref *reference,
-) (*report.Split, error) {
+) *report.Split {
 	tr := exp.Train
 	sp := &report.Split{Name: s.Name, HeldOut: s.Test.String(), Seeds: tr.Seeds}
-
-	set, err := trainstage.Split(exp, set, tab, s)
-	if err != nil {
-		return nil, err
-	}
-
+	set = fault.Get(trainstage.Split(exp, set, tab, s))
 	trained, held := set.RowsOf(triplets.Train), set.RowsOf(triplets.Test)
-	sp.Reach, err = holdout.Reach(s.Test, plan.AtSetPoints{Table: tab}, trained, held)
-	if err != nil {
-		return nil, fmt.Errorf("read triplets: %w", err)
+	reach, err := holdout.Reach(s.Test, plan.AtSetPoints{Table: tab}, trained, held)
+	if sp.Reach = reach; err != nil {
+		fault.Raise(fmt.Errorf("read triplets: %w", err))
 	}
 
 	var trainSum, testSum []score.Summary
@@ -59,31 +51,21 @@ func reportSplit(
 
 	var trust [][]score.OutcomeTrust
 	for k := range tr.Seeds {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-
+		fault.Raise(ctx.Err())
 		id := trainstage.TrainID(exp, s.Name, k)
-		pred, err := table.Read(j.Input(id, "predictions.arrow"))
-		if err != nil {
-			return nil, err
-		}
-
+		pred := fault.Get(table.Read(j.Input(id, "predictions.arrow")))
 		sp.MCSamples, _ = strconv.Atoi(pred.Get("samples"))
 		sp.Sampler, sp.CovMethod, sp.Kernels = pred.Get("sampler"), pred.Get("cov_method"), pred.Get("kernels")
 
 		answers, err := trainstage.ReadPredictions(pred, set)
 		if err != nil {
-			return nil, fmt.Errorf("judge %s: %w", id, err)
+			fault.Raise(fmt.Errorf("judge %s: %w", id, err))
 		}
 
 		a, c := Judged(set, answers, triplets.Train), Judged(set, answers, triplets.Test)
 		trainSum, testSum = append(trainSum, score.Summarise(a)), append(testSum, score.Summarise(c))
 
-		if err := compare(exp, methods, j, set, s, k, c); err != nil {
-			return nil, err
-		}
-
+		compare(exp, methods, j, set, s, k, c)
 		trust = append(trust, networkTrust(set, answers))
 
 		det.seed(ds, set, answers, a, c)
@@ -98,7 +80,9 @@ func reportSplit(
 	sp.Network = score.MeanByOutcome(trust)
 	ref.judge(set, det, sp, ds)
 	sp.Flags = append(sp.Flags, coverageFlags(sp.Network)...)
-	return sp, addHonest(exp, j, set, s, sp, det, ds)
+	addHonest(exp, j, set, s, sp, det, ds)
+
+	return sp
 }
 
 // Judged is a part of the set with a model's answers at its rows, both in

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"doubletake/dsp"
+	"doubletake/ingest/fault"
 	"doubletake/ingest/units"
 	"doubletake/internal/lists"
 	"doubletake/pipeline/stages/plan"
@@ -97,17 +98,13 @@ func (f *findings) equalRows(s triplets.Set) {
 }
 
 // farRuns names the runs whose outcomes the others do not predict.
-func (f *findings) farRuns(ctx context.Context, exp plan.Experiment, s triplets.Set) error {
+func (f *findings) farRuns(ctx context.Context, exp plan.Experiment, s triplets.Set) {
 	if exp.Train.Honest.Base == "none" || len(exp.Train.Inputs) == 0 {
-		return nil
+		return
 	}
 
-	far, err := honest.Learner{Settings: exp.Train.Honest, Rate: trainstage.IsRate}.FarRuns(ctx, s)
-	if err != nil {
-		return err
-	}
-
-	for _, r := range far {
+	learner := honest.Learner{Settings: exp.Train.Honest, Rate: trainstage.IsRate}
+	for _, r := range fault.Get(learner.FarRuns(ctx, s)) {
 		what, unit := "all levels", "dB"
 		if r.Outcome >= 0 {
 			what, unit = s.Outcomes[r.Outcome].Name, s.Outcomes[r.Outcome].Unit
@@ -123,8 +120,6 @@ func (f *findings) farRuns(ctx context.Context, exp plan.Experiment, s triplets.
 			what, map[bool]string{true: "are", false: "is"}[r.Outcome < 0],
 			shown(r.Offset, unit), than, r.Times, r.Limit))
 	}
-
-	return nil
 }
 
 // repeatsOf counts the other runs that were measured at the conditions of a run.

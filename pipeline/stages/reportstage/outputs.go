@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"doubletake/ingest/fault"
 	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
@@ -134,14 +135,9 @@ func PlanPage(f *config.File, p *engine.Plan) {
 			{Output: "report.md", Path: "report.md"},
 			{Output: PageFile, Path: PageFile},
 		},
-		Run: func(_ context.Context, j *engine.Job) error {
-			compared, err1 := read(j, sweeps, SweepData, ReadSweep)
-
-			details, err2 := read(j, experiments, PageData, ReadDetail)
-			if err := errors.Join(err1, err2); err != nil {
-				return err
-			}
-
+		Run: func(_ context.Context, j *engine.Job) (err error) {
+			defer fault.Catch(&err)
+			compared, details := read(j, sweeps, SweepData, ReadSweep), read(j, experiments, PageData, ReadDetail)
 			all := lists.Each(details, func(d *report.Detail) report.Experiment { return d.Experiment })
 			return errors.Join(
 				os.WriteFile(j.Output("report.md"), report.RunMarkdown(all, compared), 0o644),
@@ -151,15 +147,6 @@ func PlanPage(f *config.File, p *engine.Plan) {
 }
 
 // read reads one output of each task.
-func read[T any](j *engine.Job, tasks []string, output string, of func(path string) (T, error)) (out []T, err error) {
-	for _, id := range tasks {
-		v, err := of(j.Input(id, output))
-		if err != nil {
-			return nil, err
-		}
-
-		out = append(out, v)
-	}
-
-	return out, nil
+func read[T any](j *engine.Job, tasks []string, output string, of func(path string) (T, error)) []T {
+	return lists.Each(tasks, func(id string) T { return fault.Get(of(j.Input(id, output))) })
 }

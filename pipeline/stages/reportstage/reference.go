@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"doubletake/ingest/fault"
 	"doubletake/pipeline/pairs"
 	"doubletake/pipeline/table"
 	"doubletake/report"
@@ -20,23 +21,15 @@ type reference struct {
 }
 
 // reference reads the table of predictions. Notes are about rows and columns without a partner.
-func (x *experiment) reference(tab *table.Table, s triplets.Set) (r *reference, notes []string, err error) {
+func (x *experiment) reference(tab *table.Table, s triplets.Set) (r *reference, notes []string) {
 	file := x.exp.Report.Compare
 	if file == "" || s.Out == 0 {
-		return nil, nil, nil
+		return nil, nil
 	}
 
-	cells, err := pairs.ReadCells(x.exp.File.Resolve(file))
-	if err != nil {
-		return nil, nil, err
-	}
-
+	cells := fault.Get(pairs.ReadCells(x.exp.File.Resolve(file)))
 	cells.Path = file
-	m, err := cells.Match(&pairs.Pairs{Table: tab, Name: x.exp.Name}, s.InputNames())
-	if err != nil {
-		return nil, nil, err
-	}
-
+	m := fault.Get(cells.Match(&pairs.Pairs{Table: tab, Name: x.exp.Name}, s.InputNames()))
 	r = &reference{filepath.Base(file), slices.Repeat([]float64{math.NaN()}, s.N*s.Out)}
 	for j, q := range s.Outcomes {
 		name := cells.Mean(q.Name)
@@ -44,11 +37,7 @@ func (x *experiment) reference(tab *table.Table, s triplets.Set) (r *reference, 
 			continue
 		}
 
-		v, err := cells.Numbers(name, q.Unit, pairs.Values)
-		if err != nil {
-			return nil, nil, err
-		}
-
+		v := fault.Get(cells.Numbers(name, q.Unit, pairs.Values))
 		for i, row := range m.Of {
 			if row >= 0 {
 				r.mu[i*s.Out+j] = v[row]
@@ -56,7 +45,7 @@ func (x *experiment) reference(tab *table.Table, s triplets.Set) (r *reference, 
 		}
 	}
 
-	return r, m.Notes, nil
+	return r, m.Notes
 }
 
 // judge adds the predictions to a split: judged at the held-out rows that have one, and at the conditions of the page.

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"doubletake/dsp"
+	"doubletake/ingest/fault"
 	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
@@ -143,60 +144,32 @@ func (x *experiment) local() []kv.Pair {
 	return local
 }
 
-func (x *experiment) run(ctx context.Context, j *engine.Job) error {
-	exp := x.exp
-
-	tab, err := table.Read(j.Input(x.trip.Triplets.Task, x.trip.Triplets.Output))
-	if err != nil {
-		return err
-	}
-
-	set, err := reportSet(exp, x.ing.Conditions, tab)
-	if err != nil {
-		return err
-	}
-
+func (x *experiment) run(ctx context.Context, j *engine.Job) (err error) {
+	defer fault.Catch(&err)
+	exp, tab := x.exp, readTable(j, x.trip.Triplets)
+	set := fault.Get(reportSet(exp, x.ing.Conditions, tab))
 	e := x.describe(tab)
 
 	var found findings
-	if err := found.read(j, x.ing.Results, x.trip.Notes, x.ing.Warnings); err != nil {
-		return err
-	}
-
+	found.read(j, x.ing.Results, x.trip.Notes, x.ing.Warnings)
 	found.swaps()
 	found.equalRows(set)
 	found.gains(set)
 	if !x.toy() { // its rows are no runs
-		if err := found.farRuns(ctx, exp, set); err != nil {
-			return err
-		}
+		found.farRuns(ctx, exp, set)
 	}
 
 	e.Suspects, e.Skipped = found.suspects(), found.skipped
 	det := newDetail(tab, set)
 	det.noiseBins = dsp.NoiseBins(exp.DSP.Window)
-	ref, notes, err := x.reference(tab, set)
-	if err != nil {
-		return err
-	}
-
+	ref, notes := x.reference(tab, set)
 	for _, s := range x.splits {
-		sp, err := reportSplit(ctx, exp, j, tab, set, s, det, ref)
-		if err != nil {
-			return err
-		}
-
-		e.Splits = append(e.Splits, *sp)
+		e.Splits = append(e.Splits, *reportSplit(ctx, exp, j, tab, set, s, det, ref))
 	}
 
-	if e.Final, err = x.finalModels(j, e); err != nil {
-		return err
-	}
-
+	e.Final = x.finalModels(j, e)
 	far := farPairs(x.ing.PairKind, tab, set)
-	if e.Warnings, e.Widening, err = x.mistakes(ctx, j, e, set, &found, far); err != nil {
-		return err
-	}
+	e.Warnings, e.Widening = x.mistakes(ctx, j, e, set, &found, far)
 
 	e.Warnings = append(e.Warnings, found.counts(exp.DSP.EmergenceDB)...)
 	for _, o := range plan.Outcomes(tab) {
@@ -206,16 +179,9 @@ func (x *experiment) run(ctx context.Context, j *engine.Job) error {
 		}
 	}
 
-	warnings, err := splitWarnings(exp, x.ing.Conditions, tab, set, x.splits)
-	if err != nil {
-		return err
-	}
-
+	warnings := fault.Get(splitWarnings(exp, x.ing.Conditions, tab, set, x.splits))
 	e.Warnings = slices.Concat(e.Warnings, warnings, notes)
-
-	if err := x.addData(j, det, found); err != nil {
-		return err
-	}
+	x.addData(j, det, found)
 
 	about := [][]kv.Pair{config.Flatten("about", exp.About)}
 	det.d.Config = facts(append(about, x.settings()...)...)
@@ -224,44 +190,31 @@ func (x *experiment) run(ctx context.Context, j *engine.Job) error {
 	return errors.Join(writeReport(exp, j, e), writeFigures(j, det.d))
 }
 
-// addData adds what the page shows of the recordings themselves.
-func (x *experiment) addData(j *engine.Job, det *detail, found findings) error {
-	if x.trip.Spectra != nil {
-		t, err := table.Read(j.Input(x.trip.Spectra.Task, x.trip.Spectra.Output))
-		if err != nil {
-			return err
-		}
+// readTable reads a table that another task wrote.
+func readTable(j *engine.Job, d engine.Dep) *table.Table {
+	return fault.Get(table.Read(j.Input(d.Task, d.Output)))
+}
 
-		if err := det.spectra(t); err != nil {
-			return err
-		}
+// addData adds what the page shows of the recordings themselves.
+func (x *experiment) addData(j *engine.Job, det *detail, found findings) {
+	if x.trip.Spectra != nil {
+		fault.Raise(det.spectra(readTable(j, *x.trip.Spectra)))
 	}
 
 	if x.ing.Index == nil {
-		return nil
+		return
 	}
 
-	recs, err := table.Read(j.Input(x.ing.Index.Task, x.ing.Index.Output))
-	if err != nil {
-		return err
-	}
-
+	recs := readTable(j, *x.ing.Index)
 	det.quality(recs, found)
-
-	if x.trip.Background == nil {
-		return nil
+	if d := x.trip.Background; d != nil {
+		bg := fault.Get(dspstage.ReadBackground(j.Input(d.Task, d.Output)))
+		fault.Raise(det.addBackground(bg, recs))
 	}
-
-	bg, err := dspstage.ReadBackground(j.Input(x.trip.Background.Task, x.trip.Background.Output))
-	if err != nil {
-		return err
-	}
-
-	return det.addBackground(bg, recs)
 }
 
 // finalModels describes the models that were trained on everything.
-func (x *experiment) finalModels(j *engine.Job, e report.Experiment) (out []string, err error) {
+func (x *experiment) finalModels(j *engine.Job, e report.Experiment) (out []string) {
 	names := lists.Each(e.Splits, func(s report.Split) string { return s.Name })
 	record := "no split holds anything out, so nothing says how good it is"
 	if len(names) > 0 {
@@ -272,11 +225,7 @@ func (x *experiment) finalModels(j *engine.Job, e report.Experiment) (out []stri
 		text := fmt.Sprintf("model %s: trained on all %d triplets, for predict, suggest and export; %s", s.Name, e.Triplets,
 			record)
 		for _, dep := range honestDeps(x.exp, s) {
-			h, err := trainstage.ReadHonest(j.Input(dep.Task, dep.Output))
-			if err != nil {
-				return nil, err
-			}
-
+			h := fault.Get(trainstage.ReadHonest(j.Input(dep.Task, dep.Output)))
 			if h.Calibration != nil {
 				text += ". " + e.BeforeMeasuring(h.Calibration)
 			}
@@ -285,7 +234,7 @@ func (x *experiment) finalModels(j *engine.Job, e report.Experiment) (out []stri
 		out = append(out, text)
 	}
 
-	return out, nil
+	return out
 }
 
 // pairsFrom returns how y1 and y2 come about, for people.

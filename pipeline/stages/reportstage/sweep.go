@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 
+	"doubletake/ingest/fault"
 	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
@@ -102,7 +103,8 @@ func PlanSweep(variants []Variant) {
 
 func (x *sweep) by() string { return cmp.Or(x.variants[0].Select.By, "nll") }
 
-func (x *sweep) run(ctx context.Context, j *engine.Job) error {
+func (x *sweep) run(ctx context.Context, j *engine.Job) (err error) {
+	defer fault.Catch(&err)
 	first := x.variants[0]
 	out := report.Sweep{Name: x.of, Data: first.Ingest.Data, Version: x.variants[0].Program.Version}
 	if first.Select.On != "" {
@@ -123,17 +125,9 @@ func (x *sweep) run(ctx context.Context, j *engine.Job) error {
 
 	tables := map[string]*table.Table{}
 	for _, v := range x.variants {
-		dep := v.Triplets
-		if tables[dep.Task] != nil {
-			continue
+		if dep := v.Triplets; tables[dep.Task] == nil {
+			tables[dep.Task] = fault.Get(table.Read(j.Input(dep.Task, dep.Output)))
 		}
-
-		t, err := table.Read(j.Input(dep.Task, dep.Output))
-		if err != nil {
-			return err
-		}
-
-		tables[dep.Task] = t
 	}
 
 	out.Other = len(tables) > 1
@@ -148,10 +142,7 @@ func (x *sweep) run(ctx context.Context, j *engine.Job) error {
 				continue
 			}
 
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-
+			fault.Raise(ctx.Err())
 			list, err := x.judge(j, tables, s.Split, part.of)
 			if err != nil {
 				return fmt.Errorf("compare variants: %w", err)
@@ -187,17 +178,14 @@ type judgedVariant struct {
 // judge reads the answers of all variants at the test parts of the splits of. Outcomes are
 // standardised by the training part of the split outer of the first variant.
 func (x *sweep) judge(j *engine.Job, tables map[string]*table.Table, outer config.Split, of []config.Split) (
-	judgedVariants, error,
+	out judgedVariants, err error,
 ) {
+	defer fault.Catch(&err)
 	var ref triplets.Set
-
-	var out judgedVariants
 	for i, w := range x.variants {
 		trip := tables[w.Triplets.Task]
 		_, whole, err := trainstage.SplitTable(w.Experiment, trip, outer)
-		if err != nil {
-			return nil, err
-		}
+		fault.Raise(err)
 
 		if i == 0 {
 			ref = whole
@@ -212,25 +200,16 @@ func (x *sweep) judge(j *engine.Job, tables map[string]*table.Table, outer confi
 
 		for _, s := range of {
 			t, set, err := trainstage.SplitTable(w.Experiment, trip, s)
-			if err != nil {
-				return nil, err
-			}
+			fault.Raise(err)
 
 			set.Scale = ref.Scale
 			rows := set.RowsOf(triplets.Test)
 			v.unit = append(v.unit, unitsOf(w.Columns, t, rows)...)
 			v.run = append(v.run, lists.Each(rows, func(r int) string { return set.Runs[set.Run[r]] })...)
 			for k := range v.seeds {
-				pred, err := table.Read(j.Input(trainstage.TrainID(w.Experiment, s.Name, k), "predictions.arrow"))
-				if err != nil {
-					return nil, err
-				}
-
-				answers, err := trainstage.ReadPredictions(pred, set)
-				if err != nil {
-					return nil, err
-				}
-
+				id := trainstage.TrainID(w.Experiment, s.Name, k)
+				pred := fault.Get(table.Read(j.Input(id, "predictions.arrow")))
+				answers := fault.Get(trainstage.ReadPredictions(pred, set))
 				v.seeds[k] = joined(v.seeds[k], Judged(set, answers, triplets.Test))
 			}
 		}

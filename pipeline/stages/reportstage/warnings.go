@@ -9,6 +9,7 @@ import (
 
 	"doubletake/dsp"
 	"doubletake/ingest"
+	"doubletake/ingest/fault"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/dspstage"
@@ -51,26 +52,19 @@ type flagged struct {
 }
 
 // read collects what the experiment's tasks found.
-func (f *findings) read(j *engine.Job, results []engine.Dep, notes engine.Dep, planned []ingest.Warning) error {
+func (f *findings) read(j *engine.Job, results []engine.Dep, notes engine.Dep, planned []ingest.Warning) {
 	f.planned(planned)
 
 	for _, d := range results {
-		err := plan.EachJSON(j.Input(d.Task, d.Output), func(res *ingeststage.FileResult) { f.file(res.Warnings) })
-		if err != nil {
-			return err
-		}
+		file := func(res *ingeststage.FileResult) { f.file(res.Warnings) }
+		fault.Raise(plan.EachJSON(j.Input(d.Task, d.Output), file))
 	}
 
 	var all []dspstage.FileNotes
-	if err := plan.ReadJSON(j.Input(notes.Task, notes.Output), &all); err != nil {
-		return err
-	}
-
+	fault.Raise(plan.ReadJSON(j.Input(notes.Task, notes.Output), &all))
 	for _, n := range all {
 		f.note(n)
 	}
-
-	return nil
 }
 
 func (f *findings) add(code, key, path, text string) {
@@ -230,30 +224,14 @@ func (f *findings) counts(emergenceDB float64) (out []string) {
 // splitWarnings are the warnings about what the splits can show.
 func splitWarnings(exp plan.Experiment, conditions []string, t *table.Table, set triplets.Set,
 	splits []config.Split,
-) ([]string, error) {
-	var out []string
-
-	w, err := tooFew(conditions, t, set, len(splits) > 0)
-	if err != nil {
-		return nil, err
-	}
-
-	if w != "" {
-		out = append(out, w)
-	}
-
+) (out []string, err error) {
+	defer fault.Catch(&err)
+	out = []string{fault.Get(tooFew(conditions, t, set, len(splits) > 0))}
 	for _, s := range splits {
-		cut, err := trainstage.Split(exp, set, t, s)
-		if err != nil {
-			return nil, err
-		}
-
-		if w := unseen(cut, s); w != "" {
-			out = append(out, w)
-		}
+		out = append(out, unseen(fault.Get(trainstage.Split(exp, set, t, s)), s))
 	}
 
-	return out, nil
+	return slices.DeleteFunc(out, func(w string) bool { return w == "" }), nil
 }
 
 // tooFew warns when the whole experiment, train and test together, has too few

@@ -7,6 +7,7 @@ import (
 
 	"doubletake/ingest"
 	"doubletake/ingest/condition"
+	"doubletake/ingest/fault"
 	"doubletake/ingest/spelling"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/ingeststage"
@@ -16,70 +17,59 @@ import (
 
 // CheckSplits checks the splits of an experiment with the conditions that are known of its
 // recordings.
-func CheckSplits(exp plan.Experiment, ing ingeststage.Result, splits []config.Split) error {
-	exp.Train.Splits = splits
-	if len(exp.Train.Inputs) == 0 {
-		return nil
+func CheckSplits(exp plan.Experiment, ing ingeststage.Result, splits []config.Split) (err error) {
+	defer fault.Catch(&err)
+	if exp.Train.Splits = splits; len(exp.Train.Inputs) > 0 {
+		(&planner{exp: exp, ing: ing}).checkSplits()
 	}
 
-	return (&planner{exp: exp, ing: ing}).checkSplits()
+	return nil
 }
 
 // checkSplits reports hold-out rules and inputs that cannot work, as far as the
 // conditions are known before any file is read: unknown names, a side of a
 // split that stays empty, an input that does not vary over the training set.
-func (pl *planner) checkSplits() error {
+func (pl *planner) checkSplits() {
 	const key = "train"
 
 	tr := &pl.exp.Train
 	for _, in := range tr.Inputs {
 		if !slices.Contains(pl.ing.Conditions, in) {
-			return pl.notACondition(key+".inputs", in)
+			fault.Raise(pl.notACondition(key+".inputs", in))
 		}
 	}
 
 	if all := pl.ing.Outcomes; all != nil {
-		if err := checkOutcomes(pl.exp, all); err != nil {
-			return err
-		}
+		fault.Raise(checkOutcomes(pl.exp, all))
 	}
 
 	for _, s := range tr.Splits {
 		at := key + ".splits." + s.Name
 		for _, c := range s.Test.Conditions() {
 			isText, asText := slices.Contains(pl.ing.Labels, c), slices.Contains(s.Test.Labels(), c)
-			switch {
-			case isText && !asText:
-				return pl.exp.Errorf(at+".test."+c, "%s is a column of text: expected names, found numbers; write a name "+
-					"of digits in quotes", c)
-			case !isText && !slices.Contains(pl.ing.Conditions, c):
-				return pl.notACondition(at+".test."+c, c)
-			case !isText && asText:
-				return pl.exp.Errorf(at+".test."+c, "%s is a condition of numbers: expected a number, found names (%s)", c,
-					s.Test)
+			pl.refuse(isText && !asText, at+".test."+c, "%s is a column of text: expected names, found numbers; write a name "+
+				"of digits in quotes", c)
+			if !isText && !slices.Contains(pl.ing.Conditions, c) {
+				fault.Raise(pl.notACondition(at+".test."+c, c))
 			}
+
+			pl.refuse(!isText && asText, at+".test."+c, "%s is a condition of numbers: expected a number, found names (%s)", c,
+				s.Test)
 		}
 
 		condition, _ := HonestCondition(tr.Honest, s, tr.Splits)
 		switch isText := slices.Contains(pl.ing.Labels, condition); {
 		case tr.Honest.Groups != "" && condition != "" && !isText && !slices.Contains(pl.ing.Conditions, condition):
-			return pl.notACondition(key+".honest.groups", condition)
+			fault.Raise(pl.notACondition(key+".honest.groups", condition))
 		case isText && tr.Honest.Blocks != 0:
-			return pl.noBlocks(key+".honest.blocks", condition)
+			fault.Raise(pl.noBlocks(key+".honest.blocks", condition))
 		}
 
-		if err := pl.checkSplit(at, s); err != nil {
-			return err
-		}
-
+		pl.checkSplit(at, s)
 		if pl.ing.Pairs != nil && pl.ing.Pairs.Toy != nil {
-			if err := checkBatch(pl.exp, s, pl.ing.Pairs.Toy.N); err != nil {
-				return err
-			}
+			fault.Raise(checkBatch(pl.exp, s, pl.ing.Pairs.Toy.N))
 		}
 	}
-
-	return nil
 }
 
 // notACondition is the error about a name that is no condition.
@@ -100,22 +90,20 @@ func (pl *planner) noBlocks(key, label string) error {
 		label)
 }
 
-func (pl *planner) checkSplit(at string, s config.Split) error {
+func (pl *planner) checkSplit(at string, s config.Split) {
 	if len(pl.ing.Known) == 0 {
-		return nil
+		return
 	}
 
 	s.Test = holdout.AtSetPoints(s.Test, pl.ing.Points.Find)
 
 	held, err := s.Test.Held(pl.ing.Known)
 	if err != nil {
-		return nil // depends on the files
+		return // depends on the files
 	}
 
 	train := rowsWith(held, false)
-	if err := pl.checkBlocks(s, train); err != nil {
-		return err
-	}
+	pl.checkBlocks(s, train)
 
 	first, varies := map[string]float64{}, map[string]bool{}
 	for _, i := range train {
@@ -132,50 +120,46 @@ func (pl *planner) checkSplit(at string, s config.Split) error {
 	switch {
 	case s.Final():
 	case len(train) == len(held):
-		return pl.exp.Errorf(at, "%s holds for none of the %d conditions: the test set would be empty%s",
-			s.Test, len(pl.ing.Known), holdout.Choices(s.Test, pl.ing.Known))
+		fault.Raise(pl.exp.Errorf(at, "%s holds for none of the %d conditions: the test set would be empty%s",
+			s.Test, len(pl.ing.Known), holdout.Choices(s.Test, pl.ing.Known)))
 	case len(train) == 0:
-		return pl.exp.Errorf(at, "%s holds for all %d conditions: the training set would be empty; hold out less",
-			s.Test, len(pl.ing.Known))
+		fault.Raise(pl.exp.Errorf(at, "%s holds for all %d conditions: the training set would be empty; hold out less",
+			s.Test, len(pl.ing.Known)))
 	}
 
 	for _, in := range pl.exp.Train.Inputs {
 		if _, ok := pl.ing.Known[0].Numbers[in]; ok && !varies[in] {
-			return constantInput(pl.exp, s, in, first[in])
+			fault.Raise(constantInput(pl.exp, s, in, first[in]))
 		}
 	}
 
 	if n := pl.ing.PairsPerRow(); n > 0 {
-		return checkBatch(pl.exp, s, len(train)*n)
+		fault.Raise(checkBatch(pl.exp, s, len(train)*n))
 	}
-
-	return nil
 }
 
 // checkBlocks reports blocks of groups that are more than the values in the training set.
-func (pl *planner) checkBlocks(s config.Split, train []int) error {
+func (pl *planner) checkBlocks(s config.Split, train []int) {
 	condition, _ := HonestCondition(pl.exp.Train.Honest, s, pl.exp.Train.Splits)
 	blocks, distinct := pl.exp.Train.Honest.Blocks, map[float64]bool{}
 	for _, i := range train {
 		v, ok := pl.ing.Known[i].Numbers[condition]
 		if !ok {
-			return nil // only the files tell
+			return // only the files tell
 		}
 
 		distinct[v] = true
 	}
 
-	if condition != "" && blocks > len(distinct) && !slices.Contains(pl.ing.Labels, condition) {
-		return pl.exp.Errorf("train.honest.blocks", "expected up to %d blocks of %s, as many as it has values in the "+
-			"training set of split %q, found %d; take fewer blocks, or leave them out", len(distinct), condition, s.Name, blocks)
-	}
-
-	return nil
+	pl.refuse(condition != "" && blocks > len(distinct) && !slices.Contains(pl.ing.Labels, condition),
+		"train.honest.blocks", "expected up to %d blocks of %s, as many as it has values in the training set of split %q, "+
+			"found %d; take fewer blocks, or leave them out", len(distinct), condition, s.Name, blocks)
 }
 
 // WarnEach warns of splits of each value that are many, or that cut set points. ing has the
 // conditions of all recordings.
 func WarnEach(exp plan.Experiment, ing ingeststage.Result) (out []ingest.Warning, err error) {
+	defer fault.Catch(&err)
 	const many = 20
 
 	for _, s := range exp.Train.Splits {
@@ -184,12 +168,7 @@ func WarnEach(exp plan.Experiment, ing ingeststage.Result) (out []ingest.Warning
 				continue
 			}
 
-			v, err := ing.Values(c)
-			if err != nil {
-				return nil, err
-			}
-
-			text := ""
+			v, text := fault.Get(ing.Values(c)), ""
 			splits := len(v)
 			if s.Blocks > 0 {
 				splits = s.Blocks

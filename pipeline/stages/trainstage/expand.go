@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"doubletake/ingest/fault"
 	"doubletake/pipeline/config"
 	"doubletake/train/holdout"
 )
@@ -11,119 +12,74 @@ import (
 // expand replaces splits with each by one split per value, or per block of
 // neighbouring values, of each of their conditions. Where a condition is unknown
 // it is an error, unless lenient: the split is then not about this experiment.
-func (pl *planner) expand(splits []config.Split, lenient bool) ([]config.Split, error) {
-	var out []config.Split
+func (pl *planner) expand(splits []config.Split, lenient bool) (out []config.Split) {
 	for _, s := range splits {
+		at := "train.splits." + s.Name
 		if len(s.Each) == 0 {
-			if err := pl.clash("train.splits."+s.Name, out, s.Name); err != nil {
-				return nil, err
-			}
-
+			pl.clash(at, out, s.Name)
 			s.Test = holdout.AtSetPoints(holdout.For(s.Test, s.Name, pl.exp.Train.Inputs), pl.ing.Points.Find)
 			out = append(out, s)
-
-			continue
 		}
 
-		at := "train.splits." + s.Name
 		for _, c := range s.Each {
-			if slices.Contains(pl.ing.Labels, c) {
-				named, err := pl.eachLabel(at, c, s.Blocks)
-				if err != nil {
-					return nil, err
-				}
-
-				if out, err = pl.add(at, out, named, 0); err != nil {
-					return nil, err
-				}
-
-				continue
+			var each []holdout.Named
+			switch {
+			case slices.Contains(pl.ing.Labels, c):
+				each = pl.eachLabel(at, c, s.Blocks)
+			case slices.Contains(pl.ing.Conditions, c):
+				each = pl.eachValue(at, c, s.Blocks)
+			case !lenient:
+				fault.Raise(pl.notACondition(at, c))
 			}
 
-			if !slices.Contains(pl.ing.Conditions, c) {
-				if lenient {
-					continue
-				}
-				return nil, pl.notACondition(at, c)
-			}
-
-			v, err := pl.ing.Values(c)
-			if err != nil {
-				return nil, err
-			}
-
-			if len(v) == 0 {
-				return nil, pl.exp.Errorf(at, "the values of %s are not known before the files are read, "+
-					"so each cannot list them; write one split per value: {test: {%s: VALUE}}", c, c)
-			}
-
-			if len(v) < 2 || s.Blocks > len(v) {
-				return nil, pl.exp.Errorf(at, "%s has %d values, too few to hold out one after the other", c, len(v))
-			}
-
-			if s.Blocks == 0 && len(v) > maxEach {
-				return nil, pl.exp.Errorf(at,
-					"%s has %d values, more than %d splits; hold out blocks of them: {each: %s, blocks: 5}, or, where they scatter "+
-						"about set points, state by how much: ingest: {within: {%s: 0.5 %%}}", c, len(v), maxEach, c, c)
-			}
-
-			if out, err = pl.add(at, out, holdout.Each(c, v, s.Blocks), s.Blocks); err != nil {
-				return nil, err
+			for _, e := range each {
+				pl.clash(at, out, e.Name)
+				test := holdout.AtSetPoints(e.Holdout, pl.ing.Points.Find)
+				out = append(out, config.Split{Name: e.Name, Test: test, Blocks: s.Blocks})
 			}
 		}
 	}
 
-	return out, nil
+	return out
 }
 
-// add appends splits of a condition.
-func (pl *planner) add(at string, splits []config.Split, each []holdout.Named, blocks int) ([]config.Split, error) {
-	for _, e := range each {
-		if err := pl.clash(at, splits, e.Name); err != nil {
-			return nil, err
-		}
-
-		test := holdout.AtSetPoints(e.Holdout, pl.ing.Points.Find)
-		splits = append(splits, config.Split{Name: e.Name, Test: test, Blocks: blocks})
-	}
-
-	return splits, nil
-}
-
-// clash is an error where a split has the name already, in whatever letter case: folders of
+// clash raises an error where a split has the name already, in whatever letter case: folders of
 // Windows and macOS do not distinguish it.
-func (pl *planner) clash(at string, splits []config.Split, name string) error {
+func (pl *planner) clash(at string, splits []config.Split, name string) {
 	for _, o := range splits {
-		if o.Name == name {
-			return pl.exp.Errorf(at, "two splits are named %q", name)
-		}
-
-		if strings.EqualFold(o.Name, name) {
-			return pl.exp.Errorf(at, "the names %q and %q of splits differ by letter case alone, and on Windows and macOS "+
-				"their folders would be one; name one of them otherwise, as in {other-name: {test: …}}", o.Name, name)
-		}
+		pl.refuse(o.Name == name, at, "two splits are named %q", name)
+		pl.refuse(strings.EqualFold(o.Name, name), at, "the names %q and %q of splits differ by letter case alone, and on "+
+			"Windows and macOS their folders would be one; name one of them otherwise, as in {other-name: {test: …}}",
+			o.Name, name)
 	}
+}
 
-	return nil
+// eachValue returns a holdout of each value of a condition, or of each of so many blocks of them.
+func (pl *planner) eachValue(at, c string, blocks int) []holdout.Named {
+	v := fault.Get(pl.ing.Values(c))
+	pl.refuse(len(v) == 0, at, "the values of %s are not known before the files are read, "+
+		"so each cannot list them; write one split per value: {test: {%s: VALUE}}", c, c)
+	pl.refuse(len(v) < 2 || blocks > len(v), at, "%s has %d values, too few to hold out one after the other", c, len(v))
+	pl.refuse(blocks == 0 && len(v) > maxEach, at,
+		"%s has %d values, more than %d splits; hold out blocks of them: {each: %s, blocks: 5}, or, where they scatter "+
+			"about set points, state by how much: ingest: {within: {%s: 0.5 %%}}", c, len(v), maxEach, c, c)
+
+	return holdout.Each(c, v, blocks)
 }
 
 // eachLabel returns a holdout of each name of a label.
-func (pl *planner) eachLabel(at, label string, blocks int) ([]holdout.Named, error) {
+func (pl *planner) eachLabel(at, label string, blocks int) []holdout.Named {
 	if blocks != 0 {
-		return nil, pl.noBlocks(at+".blocks", label)
+		fault.Raise(pl.noBlocks(at+".blocks", label))
 	}
 
-	names, err := pl.ing.Names(label)
-	if err != nil {
-		return nil, err
-	}
-
+	names := fault.Get(pl.ing.Names(label))
 	if len(names) < 2 || len(names) > maxEach {
-		return nil, pl.exp.Errorf(at, "expected 2 to %d names of %s to hold out one after the other, found %d: %s; name "+
-			"those to hold out with {test: {%s: NAME}}", maxEach, label, len(names), holdout.Listed(names), label)
+		fault.Raise(pl.exp.Errorf(at, "expected 2 to %d names of %s to hold out one after the other, found %d: %s; name "+
+			"those to hold out with {test: {%s: NAME}}", maxEach, label, len(names), holdout.Listed(names), label))
 	}
 
-	return holdout.EachLabel(label, names), nil
+	return holdout.EachLabel(label, names)
 }
 
 // maxEach bounds the splits of one condition: each is a training per seed.

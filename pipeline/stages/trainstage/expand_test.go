@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"doubletake/ingest/condition"
+	"doubletake/ingest/fault"
 	"doubletake/internal/must"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/stagetest"
@@ -97,6 +98,8 @@ func TestExpandErrors(t *testing.T) {
 	}
 }
 
-func expand(b *stagetest.Experiment, splits []config.Split, lenient bool) ([]config.Split, error) {
-	return (&planner{exp: b.Experiment, ing: b.Ing}).expand(splits, lenient)
+func expand(b *stagetest.Experiment, splits []config.Split, lenient bool) (out []config.Split, err error) {
+	err = fault.Try(func() { out = (&planner{exp: b.Experiment, ing: b.Ing}).expand(splits, lenient) })
+
+	return out, err
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"doubletake/dsp"
+	"doubletake/ingest/fault"
 	"doubletake/ingest/units"
 	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
@@ -156,12 +157,9 @@ func (pl *planner) honestTask(s config.Split, left *leftOut) {
 		t.Publish = append(t.Publish, engine.Link{Output: o, Path: pl.exp.Published("train", "splits", s.Name, o)})
 	}
 
-	t.Run = func(ctx context.Context, j *engine.Job) error {
-		set, z, err := readGroups(pl.exp, j, dep, s, &l)
-		if err != nil {
-			return err
-		}
-
+	t.Run = func(ctx context.Context, j *engine.Job) (err error) {
+		defer fault.Catch(&err)
+		set, z := readGroups(pl.exp, j, dep, s, &l)
 		across, _ := pl.exp.Across()
 		between := honest.Across(set.Of(triplets.Train), across)
 		triplets.Apart(&set, z) // a group left out teaches nothing by second values either
@@ -205,19 +203,16 @@ func (pl *planner) honestTask(s config.Split, left *leftOut) {
 // recording, and leaves out the groups of the others in closed form. It is nil where no training row is left out, or
 // the split has no calibrated process.
 func (r Result) Without(ctx context.Context, j *engine.Job, s config.Split, left func(run, recording string) bool) (
-	*interval.Record, error,
+	_ *interval.Record, err error,
 ) {
+	defer fault.Catch(&err)
 	condition, absent := HonestCondition(r.exp.Train.Honest, s, nil)
 	if absent != "" || r.exp.Train.Honest.Base != "gp" {
 		return nil, nil
 	}
 
 	l := r.learner(s, condition)
-	set, z, err := readGroups(r.exp, j, r.trip.Triplets, s, &l)
-	if err != nil {
-		return nil, err
-	}
-
+	set, z := readGroups(r.exp, j, r.trip.Triplets, s, &l)
 	triplets.Apart(&set, z)
 	trained := 0
 	for i, run := range set.Run {
@@ -431,23 +426,23 @@ func dimension(q triplets.Quantity) form.Dimension {
 }
 
 // readPrior reads the prior of the scale of new groups where it is a file.
-func readPrior(exp plan.Experiment) (p scale.Prior, err error) {
+func readPrior(exp plan.Experiment) (p scale.Prior) {
 	name := exp.Train.Honest.Prior
 	if scale.IsNamed(name) || name == "" {
-		return p, nil
+		return p
 	}
 
 	b, err := os.ReadFile(exp.File.Resolve(name))
 	if err != nil {
-		return p, exp.Errorf("train.honest.prior", "expected wide, library or a file of priors: %v", err)
+		fault.Raise(exp.Errorf("train.honest.prior", "expected wide, library or a file of priors: %v", err))
 	}
 
 	list, err := scale.ReadPriors(b)
 	if err != nil {
-		return p, exp.Errorf("train.honest.prior", "%s: %v", name, err)
+		fault.Raise(exp.Errorf("train.honest.prior", "%s: %v", name, err))
 	}
 
-	return list[0], nil
+	return list[0]
 }
 
 // IsRate reports whether a condition is a speed or a rate: effects of such a

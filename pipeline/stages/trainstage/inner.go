@@ -3,6 +3,7 @@ package trainstage
 import (
 	"slices"
 
+	"doubletake/ingest/fault"
 	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 	"doubletake/train/holdout"
@@ -12,34 +13,25 @@ import (
 // inner lists the splits by which a variant is selected for the split s: each holds one
 // group of the training set out, and what s holds out takes no part. There are none
 // without a sweep's select.
-func (pl *planner) inner(s config.Split) ([]config.Split, error) {
+func (pl *planner) inner(s config.Split) (out []config.Split) {
 	on, at := pl.exp.Select.On, "select.on"
 	if on == "" || s.Final() {
-		return nil, nil
+		return nil
 	}
 
 	if !slices.Contains(pl.ing.Conditions, on) {
-		return nil, pl.notACondition(at, on)
+		fault.Raise(pl.notACondition(at, on))
 	}
 
-	all, err := pl.ing.Values(on)
-	if err != nil {
-		return nil, err
-	}
-
-	if len(all) == 0 {
-		return nil, pl.exp.Errorf(at, "the values of %s are not known before the files are read, so no groups of them can "+
-			"be planned; name another condition", on)
-	}
+	all := fault.Get(pl.ing.Values(on))
+	pl.refuse(len(all) == 0, at, "the values of %s are not known before the files are read, so no groups of them can "+
+		"be planned; name another condition", on)
 
 	values := lists.Keep(all, func(v float64) bool { return pl.trainsOn(s.Test, on, v) })
 	g := honest.Learner{Condition: on, Within: s.Test.Within(on)}.Grouping(values)
-	if len(g.Names) < 2 {
-		return nil, pl.exp.Errorf(at, "expected at least 2 groups of %s in the training set of split %q, found %d", on,
-			s.Name, len(g.Names))
-	}
+	pl.refuse(len(g.Names) < 2, at, "expected at least 2 groups of %s in the training set of split %q, found %d", on,
+		s.Name, len(g.Names))
 
-	var out []config.Split
 	for h := range g.Names {
 		var of, rest []float64
 		for i, v := range values {
@@ -50,10 +42,9 @@ func (pl *planner) inner(s config.Split) ([]config.Split, error) {
 			}
 		}
 
-		if slices.Min(rest) == slices.Max(rest) && slices.Contains(pl.exp.Train.Inputs, on) {
-			return nil, pl.exp.Errorf(at, "expected at least 3 groups of the input %s in the training set of split %q, found "+
-				"%d: without one of them it would be constant; name another condition", on, s.Name, len(g.Names))
-		}
+		pl.refuse(slices.Min(rest) == slices.Max(rest) && slices.Contains(pl.exp.Train.Inputs, on), at,
+			"expected at least 3 groups of the input %s in the training set of split %q, found %d: without one of them it "+
+				"would be constant; name another condition", on, s.Name, len(g.Names))
 
 		out = append(out, config.Split{
 			Name: s.Name + config.InnerSplit + holdout.GroupName(on, of), Without: s.Test,
@@ -61,7 +52,7 @@ func (pl *planner) inner(s config.Split) ([]config.Split, error) {
 		})
 	}
 
-	return out, nil
+	return out
 }
 
 // trainsOn reports whether the training set can have rows with the value.

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"doubletake/ingest/fault"
 	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
@@ -69,11 +70,11 @@ func trainedAnew(h honest.Settings) string {
 // planLeftOut plans the left-out trainings of all splits and adds their tasks: one
 // that selects the rows, and one for each distinct training. Splits that need the
 // same training share it: G groups, each held out in turn, need G + G(G−1)/2.
-func (pl *planner) planLeftOut() (map[string]*leftOut, error) {
+func (pl *planner) planLeftOut() map[string]*leftOut {
 	h := pl.exp.Train.Honest
 	base := trainedAnew(h)
 	if base == "" || pl.exp.DSP.Couples {
-		return nil, nil
+		return nil
 	}
 
 	var subsets []subset
@@ -92,16 +93,9 @@ func (pl *planner) planLeftOut() (map[string]*leftOut, error) {
 		}
 
 		learn := pl.learner(s, condition)
-		values, err := pl.groupValues(&learn)
-		if err != nil {
-			return nil, err
-		}
-
-		if len(values) == 0 {
-			return nil, pl.exp.Errorf("train.honest.base",
-				"%s needs the values of %s to plan its trainings, and they are "+
-					"not known before the files are read; use base: gp and scale: plain", base, condition)
-		}
+		values := fault.Get(pl.groupValues(&learn))
+		pl.refuse(len(values) == 0, "train.honest.base", "%s needs the values of %s to plan its trainings, and they are "+
+			"not known before the files are read; use base: gp and scale: plain", base, condition)
 
 		l := newLeftOut(learn, values, s)
 		l.full = add(l.full)
@@ -119,7 +113,7 @@ func (pl *planner) planLeftOut() (map[string]*leftOut, error) {
 		}
 	}
 
-	return out, nil
+	return out
 }
 
 // groupValues lists the values of the condition, of a label the places of its names, which it
@@ -192,9 +186,7 @@ func (s subset) output() string { return s.name + ".gob" }
 
 // rows lists the rows of the subset.
 func (s subset) rows(t *table.Table, condition []float64) ([]int, error) {
-	rule := cmp.Or(s.rule, holdout.Nothing)
-
-	held, err := rule.Held(plan.AtSetPoints{Table: t})
+	held, err := cmp.Or(s.rule, holdout.Nothing).Held(plan.AtSetPoints{Table: t})
 	if err != nil {
 		return nil, fmt.Errorf("read triplets: %w", err)
 	}
@@ -231,17 +223,10 @@ func (pl *planner) subsetsTask(subsets []subset) (id string) {
 
 	id = pl.exp.ID("train", "rows")
 	t := pl.exp.Add(&engine.Task{ID: id, Stage: "train", Version: leftOutVersion, Local: local, Deps: []engine.Dep{dep}})
-	t.Run = func(_ context.Context, j *engine.Job) error {
-		trip, err := table.Read(j.Input(dep.Task, dep.Output))
-		if err != nil {
-			return err
-		}
-
-		set, err := Triplets(pl.exp, trip)
-		if err != nil {
-			return err
-		}
-
+	t.Run = func(_ context.Context, j *engine.Job) (err error) {
+		defer fault.Catch(&err)
+		trip := fault.Get(table.Read(j.Input(dep.Task, dep.Output)))
+		set := fault.Get(Triplets(pl.exp, trip))
 		for _, s := range subsets {
 			name := s.name[:strings.LastIndex(s.name, "=")]
 			if s.rule != nil {
@@ -258,9 +243,7 @@ func (pl *planner) subsetsTask(subsets []subset) (id string) {
 				return fmt.Errorf("choose rows to train on: %w", err)
 			}
 
-			if err := plan.WriteGob(rowsData, j.Output(s.output()), honest.Numbers(set, rows)); err != nil {
-				return err
-			}
+			fault.Raise(plan.WriteGob(rowsData, j.Output(s.output()), honest.Numbers(set, rows)))
 		}
 
 		return nil
@@ -347,25 +330,15 @@ func (l *leftOut) inTurn() []subset {
 // give. read returns the model that was trained on a subset.
 func (l *leftOut) calibrate(ctx context.Context, learn honest.Learner, s triplets.Set, z []float64,
 	read func(subset) (*honest.Model, error),
-) (*honest.Model, *interval.Prediction, error) {
-	g, err := l.grouping.Extend(l.values, z)
-	if err != nil {
-		return nil, nil, err
-	}
-
-	full, err := read(l.full)
-	if err != nil {
-		return nil, nil, err
-	}
-
+) (_ *honest.Model, _ *interval.Prediction, err error) {
+	defer fault.Catch(&err)
+	g, full := fault.Get(l.grouping.Extend(l.values, z)), fault.Get(read(l.full))
 	without := func(group int) (*honest.Model, error) { return read(l.without[group]) }
 	if learn.Scale != "ecov" {
 		return learn.Retrained(ctx, s, g, full, without)
 	}
 
-	if learn.Rises, err = honest.RisesOf(ctx, s, g, full, without); err != nil {
-		return nil, nil, err
-	}
+	learn.Rises = fault.Get(honest.RisesOf(ctx, s, g, full, without))
 
 	return learn.Process(ctx, s, z)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"doubletake/ingest/fault"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/kv"
@@ -86,36 +87,24 @@ func (pl *planner) methodTask(r reads, s config.Split, name string, k int) {
 		t.Weight *= float64(tr.Members)
 	}
 
-	t.Run = func(ctx context.Context, j *engine.Job) error {
+	t.Run = func(ctx context.Context, j *engine.Job) (err error) {
+		defer fault.Catch(&err)
 		var set triplets.Set
 		var z []float64
-		var err error
 		if condition == "" {
-			_, set, err = readSplit(pl.exp, j, dep, s)
-		} else if set, z, err = readGroups(pl.exp, j, dep, s, &l); err == nil {
+			_, set = readSplit(pl.exp, j, dep, s)
+		} else {
+			set, z = readGroups(pl.exp, j, dep, s, &l)
 			set.Group = l.Grouping(z).Of
 		}
 
-		if err != nil {
-			return err
-		}
-
-		m, err := baseline.New(name, baseline.Settings{Config: network(pl.exp, 0), Members: tr.Members})
-		if err != nil {
-			return err
-		}
-
+		m := fault.Get(baseline.New(name, baseline.Settings{Config: network(pl.exp, 0), Members: tr.Members}))
 		p, err := m.Fit(ctx, set.Of(triplets.Train), seed)
 		if err != nil {
 			return fitError(pl.exp, s, err)
 		}
 
-		r, err := p.Predict(ctx, set.Distinct)
-		if err != nil {
-			return err
-		}
-
-		out := methodTable(set, r)
+		out := methodTable(set, fault.Get(p.Predict(ctx, set.Distinct)))
 		out.Meta = append(out.Meta, provenance(pl.exp, s, k, cfg, local)...)
 		return plan.WriteTable(j, MethodArrow, out)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"doubletake/ingest/fault"
 	"doubletake/ingest/spelling"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/plan"
@@ -16,10 +17,7 @@ import (
 // it chooses, or all of the triplet table that vary.
 func Outcomes(exp plan.Experiment, t *table.Table) ([]string, error) {
 	all, chosen := plan.Outcomes(t), exp.Train.Outcomes
-	if err := checkOutcomes(exp, all); err != nil {
-		return nil, err
-	}
-
+	err := checkOutcomes(exp, all)
 	if vary := slices.DeleteFunc(slices.Clone(all), func(o string) bool { return Constant(t, o) }); len(vary) > 0 {
 		all = vary
 	}
@@ -28,7 +26,7 @@ func Outcomes(exp plan.Experiment, t *table.Table) ([]string, error) {
 		all = chosen
 	}
 
-	return all, nil
+	return all, err
 }
 
 // Constant reports whether both values of an outcome are one number in all rows of a triplet table.
@@ -50,37 +48,32 @@ func checkOutcomes(exp plan.Experiment, all []string) error {
 }
 
 // Triplets reads the inputs and outcomes that the experiment is trained on.
-func Triplets(exp plan.Experiment, t *table.Table) (triplets.Set, error) {
-	outcomes, err := Outcomes(exp, t)
-	if err != nil {
-		return triplets.Set{}, err
-	}
-
-	set, err := plan.Triplets(t, exp.Train.Inputs, outcomes)
+func Triplets(exp plan.Experiment, t *table.Table) (set triplets.Set, err error) {
+	defer fault.Catch(&err)
+	set = fault.Get(plan.Triplets(t, exp.Train.Inputs, fault.Get(Outcomes(exp, t))))
 	set.Couples = exp.DSP.Couples
-	if across, _ := exp.Across(); err == nil && across != "" {
-		day, err := t.Strings(across)
-		if err != nil {
-			return set, fmt.Errorf("read triplets: %w", err)
-		}
-
-		set.PairAcross(set.Recording, day)
+	if across, _ := exp.Across(); across != "" {
+		set.PairAcross(set.Recording, reading(t.Strings(across)))
 	}
 
-	return set, err
+	return set, nil
+}
+
+// reading returns v, or raises an error of reading triplets.
+func reading[T any](v T, err error) T {
+	if err != nil {
+		fault.Raise(fmt.Errorf("read triplets: %w", err))
+	}
+
+	return v
 }
 
 // Split returns set, read from t, with every row's part under the rule s and the
 // scale of the training part.
-func Split(exp plan.Experiment, set triplets.Set, t *table.Table, s config.Split) (triplets.Set, error) {
-	held, err := heldOut(exp, s.Test, t)
-	if err != nil {
-		return set, fmt.Errorf("read triplets: %w", err)
-	}
-
+func Split(exp plan.Experiment, set triplets.Set, t *table.Table, s config.Split) (_ triplets.Set, err error) {
+	defer fault.Catch(&err)
 	set.Part = slices.Repeat([]triplets.Part{triplets.Train}, set.N)
-
-	test := rowsWith(held, true)
+	test := rowsWith(reading(heldOut(exp, s.Test, t)), true)
 	for _, i := range test {
 		set.Part[i] = triplets.Test
 	}

@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"doubletake/dsp"
+	"doubletake/ingest/fault"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/kv"
@@ -61,48 +62,29 @@ type planner struct {
 
 // Plan adds a task per split and seed, and the tasks of the methods compared. Splits asked for
 // are in addition to those of the configuration, where the experiment has their conditions.
-func Plan(exp plan.Experiment, ing ingeststage.Result, trip dspstage.Result) (Result, error) {
+func Plan(exp plan.Experiment, ing ingeststage.Result, trip dspstage.Result) (out Result, err error) {
+	defer fault.Catch(&err)
 	pl := &planner{exp: exp, ing: ing, trip: trip}
-	out := Result{
+	out = Result{
 		Splits: exp.Train.Splits, Inner: map[string][]config.Split{}, Fits: make([]bool, len(exp.Asked)), planner: pl,
 	}
 	if len(exp.Train.Inputs) == 0 {
 		return out, nil
 	}
 
-	var err error
-	if out.Splits, err = pl.expand(exp.Train.Splits, false); err != nil {
-		return out, err
-	}
-
+	out.Splits = pl.expand(exp.Train.Splits, false)
 	for i, x := range exp.Asked {
-		if out.Splits, out.Fits[i], err = pl.ask(out.Splits, x); err != nil {
-			return out, err
-		}
+		out.Splits, out.Fits[i] = pl.ask(out.Splits, x)
 	}
 
 	pl.exp.Train.Splits = out.Splits
-	if pl.prior, err = readPrior(exp); err != nil {
-		return out, err
-	}
-
-	if pl.numbered, err = pl.numberedThings(); err != nil {
-		return out, err
-	}
-
+	pl.prior = readPrior(exp)
+	pl.numbered = fault.Get(pl.numberedThings())
 	pl.all = readsOf(pl.exp)
 	pl.cfg = pl.all.settings()
-	left, err := pl.planLeftOut()
-	if err != nil {
-		return out, err
-	}
-
+	left := pl.planLeftOut()
 	for _, s := range out.Splits {
-		inner, err := pl.inner(s)
-		if err != nil {
-			return out, err
-		}
-
+		inner := pl.inner(s)
 		out.Inner[s.Name] = inner
 		for _, s := range append(slices.Clone(inner), s) {
 			for k := range exp.Train.Seeds {
@@ -117,14 +99,22 @@ func Plan(exp plan.Experiment, ing ingeststage.Result, trip dspstage.Result) (Re
 		pl.honestTask(s, left[s.Name])
 	}
 
-	return out, pl.checkSplits()
+	pl.checkSplits()
+
+	return out, nil
+}
+
+// refuse raises an error of a key of the experiment, if it is one.
+func (pl *planner) refuse(is bool, key, format string, args ...any) {
+	if is {
+		fault.Raise(pl.exp.Errorf(key, format, args...))
+	}
 }
 
 // ask adds the splits of x that fit the experiment, which has their conditions. One that holds
 // the same out as another is not trained again under another name.
-func (pl *planner) ask(splits []config.Split, x config.Split) (all []config.Split, fits bool, err error) {
-	expanded, err := pl.expand([]config.Split{x}, true)
-	for _, s := range expanded {
+func (pl *planner) ask(splits []config.Split, x config.Split) (all []config.Split, fits bool) {
+	for _, s := range pl.expand([]config.Split{x}, true) {
 		unknown := func(condition string) bool {
 			return !slices.Contains(pl.ing.Conditions, condition) && !slices.Contains(pl.ing.Labels, condition)
 		}
@@ -140,7 +130,7 @@ func (pl *planner) ask(splits []config.Split, x config.Split) (all []config.Spli
 		}
 	}
 
-	return splits, fits, err
+	return splits, fits
 }
 
 // TrainID is the ID of the task that trains the k-th network of a split.
@@ -183,17 +173,11 @@ func (pl *planner) trainTask(s config.Split, k int) {
 		t.Publish = append(t.Publish, engine.Link{Output: o, Path: filepath.Join(dir, o)})
 	}
 
-	t.Run = func(ctx context.Context, j *engine.Job) error {
-		trip, set, err := readSplit(pl.exp, j, dep, s)
-		if err != nil {
-			return err
-		}
-
+	t.Run = func(ctx context.Context, j *engine.Job) (err error) {
+		defer fault.Catch(&err)
+		trip, set := readSplit(pl.exp, j, dep, s)
 		data := set.Of(triplets.Train)
-		if err := checkBatch(pl.exp, s, data.N); err != nil {
-			return err
-		}
-
+		fault.Raise(checkBatch(pl.exp, s, data.N))
 		c := network(pl.exp, seed)
 
 		model, history, err := train.FitWith(ctx, data, c, observed(set, c.Epochs))
@@ -208,19 +192,10 @@ func (pl *planner) trainTask(s config.Split, k int) {
 			return fmt.Errorf("estimate covariance: %w", err)
 		}
 
-		if err := writeFlags(j.Output(FlagsJSON), diagnose(set, est)); err != nil {
-			return err
-		}
-
+		fault.Raise(writeFlags(j.Output(FlagsJSON), diagnose(set, est)))
 		about := card(pl.exp, pl.ing.PairKind, set, s, k, plan.Digest(pl.cfg, local), est)
-		if err := plan.WriteJSON(j, cardJSON, about); err != nil {
-			return err
-		}
-
-		if err := plan.WriteJSON(j, "model.json", model); err != nil {
-			return err
-		}
-
+		fault.Raise(plan.WriteJSON(j, cardJSON, about))
+		fault.Raise(plan.WriteJSON(j, "model.json", model))
 		meta := provenance(pl.exp, s, k, pl.cfg, local)
 		h, p := historyTable(history), predictionTable(trip, set, est)
 		h.Meta, p.Meta = meta, slices.Concat(meta, p.Meta)
@@ -237,26 +212,20 @@ func (pl *planner) weight() float64 {
 }
 
 // readSplit reads the triplets and splits them.
-func readSplit(exp plan.Experiment, j *engine.Job, dep engine.Dep, s config.Split) (*table.Table, triplets.Set, error) {
-	t, err := table.Read(j.Input(dep.Task, dep.Output))
-	if err != nil {
-		return nil, triplets.Set{}, err
-	}
+func readSplit(exp plan.Experiment, j *engine.Job, dep engine.Dep, s config.Split) (*table.Table, triplets.Set) {
+	t, set, err := SplitTable(exp, fault.Get(table.Read(j.Input(dep.Task, dep.Output))), s)
+	fault.Raise(err)
 
-	return SplitTable(exp, t, s)
+	return t, set
 }
 
 // readGroups is readSplit with the values of the condition that groups are left out by, for
 // a label the places of the names in l.Names, which are those of the table unless they were
 // planned.
 func readGroups(exp plan.Experiment, j *engine.Job, dep engine.Dep, s config.Split, l *honest.Learner) (triplets.Set,
-	[]float64, error,
+	[]float64,
 ) {
-	t, set, err := readSplit(exp, j, dep, s)
-	if err != nil {
-		return set, nil, err
-	}
-
+	t, set := readSplit(exp, j, dep, s)
 	if c := t.Column(l.Condition); l.Names == nil && c != nil && c.Strings != nil {
 		l.Names = holdout.Distinct(c.Strings)
 	}
@@ -267,17 +236,15 @@ func readGroups(exp plan.Experiment, j *engine.Job, dep engine.Dep, s config.Spl
 			continue // the names are the groups'
 		}
 
-		if l.Offsets[k].Of, err = t.Strings(o.Name); err != nil {
-			return set, nil, fmt.Errorf("read triplets: %w", err)
-		}
+		l.Offsets[k].Of = reading(t.Strings(o.Name))
 	}
 
 	z, err := coordinates(t, l.Condition, l.Names)
 	if err != nil {
-		err = exp.Errorf("train.honest.groups", "%v", err)
+		fault.Raise(exp.Errorf("train.honest.groups", "%v", err))
 	}
 
-	return set, z, err
+	return set, z
 }
 
 // coordinates returns the values of a condition in each row, or the places of a label's names.
@@ -301,20 +268,13 @@ func coordinates(t *table.Table, condition string, names []string) ([]float64, e
 }
 
 // SplitTable returns the rows of t that take part in a split, split.
-func SplitTable(exp plan.Experiment, t *table.Table, s config.Split) (*table.Table, triplets.Set, error) {
+func SplitTable(exp plan.Experiment, t *table.Table, s config.Split) (_ *table.Table, set triplets.Set, err error) {
+	defer fault.Catch(&err)
 	if s.Without != nil {
-		held, err := heldOut(exp, s.Without, t)
-		if err != nil {
-			return nil, triplets.Set{}, fmt.Errorf("read triplets: %w", err)
-		}
-
-		t = t.Select(rowsWith(held, false))
+		t = t.Select(rowsWith(reading(heldOut(exp, s.Without, t)), false))
 	}
 
-	set, err := Triplets(exp, t)
-	if err == nil {
-		set, err = Split(exp, set, t, s)
-	}
+	set, err = Split(exp, fault.Get(Triplets(exp, t)), t, s)
 
 	return t, set, err
 }
