@@ -31,13 +31,9 @@ type Options struct {
 
 // Read makes the budgets of an experiment of the configuration, of its folder or of a table of pairs, by outcome and
 // condition. The uncertainties of type B are those that the configuration states.
-func Read(name string, o Options) ([]Budget, error) {
-	p, err := pairs.Open(name, o.Config, nil)
-	if err != nil {
-		return nil, err
-	}
-
-	return Of(p, o)
+func Read(name string, o Options) (_ []Budget, err error) {
+	defer fault.Catch(&err)
+	return Of(fault.Get(pairs.Open(name, o.Config, nil)), o)
 }
 
 // campaignOf is the observations of an experiment.
@@ -58,28 +54,18 @@ type campaignOf struct {
 }
 
 // Of makes the budgets of an experiment's pairs, as Read does.
-func Of(p *pairs.Pairs, o Options) ([]Budget, error) {
+func Of(p *pairs.Pairs, o Options) (out []Budget, err error) {
+	defer fault.Catch(&err)
 	c := &campaignOf{Options: o, Pairs: p}
-	if err := c.read(); err != nil {
-		return nil, err
-	}
-
+	c.read()
 	all := plan.Outcomes(p.Table)
 	if o.Outcomes == nil {
 		o.Outcomes = all
 	}
 
-	var out []Budget
 	for _, outcome := range o.Outcomes {
-		if err := p.Need("--outcome", "outcome", outcome, all); err != nil {
-			return nil, err
-		}
-
-		list, err := c.budgets(outcome)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, list...)
+		fault.Raise(p.Need("--outcome", "outcome", outcome, all))
+		out = append(out, c.budgets(outcome)...)
 	}
 
 	if len(out) == 0 {
@@ -90,30 +76,26 @@ func Of(p *pairs.Pairs, o Options) ([]Budget, error) {
 	return out, nil
 }
 
-func (c *campaignOf) read() error {
+func (c *campaignOf) read() {
 	numbers, texts := plan.Conditions(c.Table)
 	c.conditions = numbers
 	var usage *config.UsageError
 	at, err := kv.Axes(c.At, func(name string) error { return c.Need("--at", "condition", name, numbers) })
-	if errors.As(err, &usage) {
-		return err
-	} else if err != nil {
-		return &config.UsageError{Text: fmt.Sprintf("--at wants condition=value,…: %v", err)}
+	if err != nil && !errors.As(err, &usage) {
+		err = &config.UsageError{Text: fmt.Sprintf("--at wants condition=value,…: %v", err)}
 	}
 
+	fault.Raise(err)
 	c.at = at
-
 	c.pools = strings.FieldsFunc(c.Pool, func(r rune) bool { return r == ',' || r == ' ' })
 	for _, name := range c.pools {
-		if err := c.Need("--pool", "condition", name, numbers); err != nil {
-			return err
-		}
+		fault.Raise(c.Need("--pool", "condition", name, numbers))
 	}
 
 	var by []string
 	if c.Above != "" {
 		if err := c.Need("--above", "column of text", c.Above, texts); err != nil {
-			return fmt.Errorf("%w; a label is carried where a split or honest.groups names it", err)
+			fault.Raise(fmt.Errorf("%w; a label is carried where a split or honest.groups names it", err))
 		}
 		by = c.Column(c.Above).Strings
 	}
@@ -121,15 +103,13 @@ func (c *campaignOf) read() error {
 	for _, n := range numbers {
 		v, err := plan.AtSetPoints{Table: c.Table}.Floats(n)
 		if err != nil {
-			return fmt.Errorf("read conditions: %w", err)
+			fault.Raise(fmt.Errorf("read conditions: %w", err))
 		}
 		c.values = append(c.values, v)
 	}
 
 	c.texts = slices.DeleteFunc(slices.Clone(texts), func(t string) bool { return t == c.Above })
 	c.number(by)
-
-	return nil
 }
 
 // number numbers the units of all levels.
@@ -208,7 +188,7 @@ func (c *campaignOf) number(by []string) {
 }
 
 // budgets are those of an outcome at each condition that is wanted.
-func (c *campaignOf) budgets(outcome string) ([]Budget, error) {
+func (c *campaignOf) budgets(outcome string) (out []Budget) {
 	pair := [2][]float64{c.Column(outcome + "_1").Floats, c.Column(outcome + "_2").Floats}
 	pools, rows := map[string]*pool{}, map[int][]int{} // rows of a condition, in its pool
 	var order []int
@@ -257,7 +237,6 @@ func (c *campaignOf) budgets(outcome string) ([]Budget, error) {
 	}
 
 	order = slices.DeleteFunc(order, func(at int) bool { return !c.wanted(c.rows[at][0]) })
-	var out []Budget
 	for _, at := range order {
 		row := c.rows[at][0]
 		p := pools[c.pooled(row)]
@@ -270,13 +249,11 @@ func (c *campaignOf) budgets(outcome string) ([]Budget, error) {
 
 		b.naive(c, outcome, at)
 		b.observed(c, p, rows[at])
-		if err := b.stated(c, outcome, row, mean); err != nil {
-			return nil, err
-		}
+		b.stated(c, outcome, row, mean)
 		out = append(out, b)
 	}
 
-	return out, nil
+	return out
 }
 
 // pool is observations that scatter alike, with their units.
@@ -367,7 +344,7 @@ func (b *Budget) observed(c *campaignOf, p *pool, rows []int) {
 }
 
 // stated adds what the configuration states, and the model.
-func (b *Budget) stated(c *campaignOf, outcome string, row int, mean float64) error {
+func (b *Budget) stated(c *campaignOf, outcome string, row int, mean float64) {
 	model := lists.Each(b.Quantities, func(q Quantity) string { return quote(q.Name) })
 	model = slices.Insert(model, 0, quote(outcome))
 	own := Quantity{Name: outcome, Source: outcome, Value: mean, DoF: math.Inf(1), Law: "normal"}
@@ -376,7 +353,7 @@ func (b *Budget) stated(c *campaignOf, outcome string, row int, mean float64) er
 		b.Model = strings.Join(model, " + ")
 		b.Unseen = append(b.Unseen, "no configuration was read: what it states of type B is not in this budget")
 
-		return nil
+		return
 	}
 
 	in := c.Experiment.Ingest
@@ -388,11 +365,7 @@ func (b *Budget) stated(c *campaignOf, outcome string, row int, mean float64) er
 		}
 	}
 
-	statements, err := c.statements(row)
-	if err != nil {
-		return err
-	}
-
+	statements := c.statements(row)
 	if q, ok := statements[outcome]; ok {
 		own.U, own.DoF, own.A, own.Law = q.U, q.DoF, q.A, q.Law
 		delete(statements, outcome)
@@ -401,19 +374,13 @@ func (b *Budget) stated(c *campaignOf, outcome string, row int, mean float64) er
 	if _, derived := config.Find(in.Derive, outcome); derived {
 		own.Name = "measured " + outcome
 		model[0] = quote(own.Name)
-		change, err := b.derived(c, outcome, row, statements)
-		if err != nil {
-			return err
-		}
-		model = append(model, change)
+		model = append(model, b.derived(c, outcome, row, statements))
 	} else {
 		model[0] += b.coefficient(c, outcome, statements)
 	}
 
 	b.Quantities = append(b.Quantities, own)
 	b.Model = strings.Join(model, " + ")
-
-	return nil
 }
 
 // quote makes a name one of an expression.
@@ -490,7 +457,7 @@ func (c *campaignOf) mean(outcome string, at int) float64 {
 }
 
 // statements are the uncertainties that ingest.uncertainty states, at a condition.
-func (c *campaignOf) statements(row int) (map[string]Quantity, error) {
+func (c *campaignOf) statements(row int) map[string]Quantity {
 	in, base, out := c.Experiment.Ingest, c.base(row), map[string]Quantity{}
 	for _, n := range in.Uncertainty {
 		v, known := base[n.Name]
@@ -499,9 +466,9 @@ func (c *campaignOf) statements(row int) (map[string]Quantity, error) {
 		}
 
 		if !known {
-			return nil, &config.UsageError{Text: fmt.Sprintf("ingest.uncertainty: expected constants, conditions, outcomes or "+
+			fault.Raise(&config.UsageError{Text: fmt.Sprintf("ingest.uncertainty: expected constants, conditions, outcomes or "+
 				"references of %s, found %q%s", c.Experiment.Name, n.Name,
-				spelling.DidYouMean(n.Name, slices.Collect(maps.Keys(base))))}
+				spelling.DidYouMean(n.Name, slices.Collect(maps.Keys(base))))})
 		}
 
 		u, _ := config.ParseUncertainty(n.Value) // checked with the configuration
@@ -512,11 +479,11 @@ func (c *campaignOf) statements(row int) (map[string]Quantity, error) {
 		out[n.Name] = q
 	}
 
-	return out, nil
+	return out
 }
 
 // derived adds what an outcome's expression is of, and returns the term by which it changes.
-func (b *Budget) derived(c *campaignOf, outcome string, row int, statements map[string]Quantity) (string, error) {
+func (b *Budget) derived(c *campaignOf, outcome string, row int, statements map[string]Quantity) string {
 	for _, d := range c.Experiment.Ingest.Derive {
 		b.Derive = append(b.Derive, derive.Definition{Name: d.Name, Text: d.Value})
 	}
@@ -531,7 +498,7 @@ func (b *Budget) derived(c *campaignOf, outcome string, row int, statements map[
 	names := slices.Sorted(maps.Keys(base))
 	set, err := derive.New(b.Derive, nil, nil, labels, names)
 	if err != nil {
-		return "", fmt.Errorf("ingest.derive: %w", err)
+		fault.Raise(fmt.Errorf("ingest.derive: %w", err))
 	}
 
 	for _, n := range names {
@@ -543,10 +510,10 @@ func (b *Budget) derived(c *campaignOf, outcome string, row int, statements map[
 	}
 
 	if err := set.AddOutcomes(base, b.Names); err != nil {
-		return "", fmt.Errorf("ingest.derive: %w", err)
+		fault.Raise(fmt.Errorf("ingest.derive: %w", err))
 	}
 
-	return fmt.Sprintf("%s - (%s)", quote(outcome), strconv.FormatFloat(base[outcome], 'g', -1, 64)), nil
+	return fmt.Sprintf("%s - (%s)", quote(outcome), strconv.FormatFloat(base[outcome], 'g', -1, 64))
 }
 
 // references are the quantities that the coefficients of a balance are divided by, with their powers.

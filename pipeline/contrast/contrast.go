@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 
+	"doubletake/ingest/fault"
 	"doubletake/train/contrast"
 )
 
@@ -86,17 +87,12 @@ type comparison struct {
 }
 
 // Compare compares two configurations.
-func Compare(ctx context.Context, o Options) (*Result, error) {
+func Compare(ctx context.Context, o Options) (_ *Result, err error) {
+	defer fault.Catch(&err)
 	c := &comparison{Options: o, Result: &Result{Unit: o.Unit, Level: o.Level, Limit: o.Limit, Notes: []string{}}}
-	if err := c.read(); err != nil {
-		return nil, err
-	}
-
+	c.read()
 	c.varying()
-
-	if err := c.meet(); err != nil {
-		return nil, err
-	}
+	fault.Raise(c.meet())
 	for k, name := range c.Options.Outcomes {
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("compare configurations: %w", err)

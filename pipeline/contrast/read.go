@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"doubletake/ingest/fault"
+	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/kv"
 	"doubletake/pipeline/pairs"
@@ -32,22 +33,13 @@ type term struct {
 }
 
 // parseSide reads "blades=2,run=/^a/".
-func parseSide(flag, text string) (list []term, err error) {
+func parseSide(flag, text string) []term {
 	terms, err := kv.Parse(text)
 	if err != nil {
-		return nil, usage("--%s wants column=value or column=/pattern/: %v", flag, err)
+		fault.Raise(usage("--%s wants column=value or column=/pattern/: %v", flag, err))
 	}
 
-	for _, p := range terms {
-		t := term{flag: flag, column: p.Key, value: p.Value}
-		if t.pattern, err = pattern(flag, t.value); err != nil {
-			return nil, err
-		}
-
-		list = append(list, t)
-	}
-
-	return list, nil
+	return lists.Each(terms, func(p kv.Pair) term { return term{flag, p.Key, p.Value, pattern(flag, p.Value)} })
 }
 
 func usage(format string, args ...any) error {
@@ -55,17 +47,17 @@ func usage(format string, args ...any) error {
 }
 
 // pattern reads /pattern/; nil where the text is none.
-func pattern(flag, text string) (*regexp.Regexp, error) {
+func pattern(flag, text string) *regexp.Regexp {
 	if len(text) < 3 || text[0] != '/' || text[len(text)-1] != '/' {
-		return nil, nil
+		return nil
 	}
 
 	p, err := regexp.Compile(text[1 : len(text)-1])
 	if err != nil {
-		return nil, usage("--%s wants a regular expression between slashes: %v", flag, err)
+		fault.Raise(usage("--%s wants a regular expression between slashes: %v", flag, err))
 	}
 
-	return p, nil
+	return p
 }
 
 func (t term) holds(text string) bool {
@@ -80,30 +72,13 @@ func (t term) holds(text string) bool {
 }
 
 // read reads the rows of both sides.
-func (c *comparison) read() (err error) {
-	if c.terms[0], err = parseSide("a", c.Options.A); err != nil {
-		return err
-	}
-
-	if c.terms[1], err = parseSide("b", c.Options.B); err != nil {
-		return err
-	}
-
-	if c.part, err = pattern("unit", c.Options.Unit); err != nil {
-		return err
-	}
-
+func (c *comparison) read() {
+	c.terms = [2][]term{parseSide("a", c.Options.A), parseSide("b", c.Options.B)}
+	c.part = pattern("unit", c.Options.Unit)
 	c.Result.A, c.Result.B = c.Options.A, c.Options.B
 	for k, name := range c.Runs {
-		p, err := pairs.Open(name, "", nil)
-		if err != nil {
-			return err
-		}
-
-		if err := c.columns(p); err != nil {
-			return err
-		}
-
+		p := fault.Get(pairs.Open(name, "", nil))
+		c.columns(p)
 		sides := []int{0, 1}
 		if len(c.Runs) == 2 {
 			sides = []int{k}
@@ -118,18 +93,14 @@ func (c *comparison) read() (err error) {
 
 	for side, name := range []string{c.Result.A, c.Result.B} {
 		if !slices.ContainsFunc(c.rows, func(r row) bool { return r.side == side }) {
-			return &fault.Error{
-				Path: c.Runs[side%len(c.Runs)], Want: "rows with " + name, Found: "none",
-				Hint: "pipeline inspect lists the values of triplets.arrow",
-			}
+			fault.Raise(fault.At(c.Runs[side%len(c.Runs)], "", "rows with "+name, "none",
+				"pipeline inspect lists the values of triplets.arrow"))
 		}
 	}
-
-	return nil
 }
 
 // columns checks the columns that are asked for.
-func (c *comparison) columns(p *pairs.Pairs) error {
+func (c *comparison) columns(p *pairs.Pairs) {
 	outcomes := plan.Outcomes(p.Table)
 	axes, labels := plan.Conditions(p.Table)
 	labels = append([]string{"run", "recording"}, labels...)
@@ -152,35 +123,26 @@ func (c *comparison) columns(p *pairs.Pairs) error {
 
 	for _, t := range asked {
 		if err := p.Need("--"+t.flag, "column", t.column, slices.Concat(labels, axes)); err != nil {
-			return fmt.Errorf("%w; a label is carried where a split or honest.groups names it", err)
+			fault.Raise(fmt.Errorf("%w; a label is carried where a split or honest.groups names it", err))
 		}
 	}
 
 	for _, n := range c.Options.Outcomes {
-		if err := p.Need("--outcome", "outcome", n, outcomes); err != nil {
-			return err
-		}
-
+		fault.Raise(p.Need("--outcome", "outcome", n, outcomes))
 		unit := p.Column(n + "_1").Unit
-		if first, known := c.unit[n]; known && first != unit {
-			return &fault.Error{Path: p.Name, Want: n + " in " + first + ", as in " + c.Runs[0], Found: unit}
-		}
+		first, known := c.unit[n]
+		fault.Unless(!known || first == unit, fault.At(p.Name, "", n+" in "+first+", as in "+c.Runs[0], unit, ""))
 		c.unit[n] = unit
 	}
 
 	for _, q := range c.axes {
-		if !slices.Contains(quantities, q) {
-			return &fault.Error{
-				Path: p.Name, Want: "a condition " + q.name + ", as in " + c.Runs[0], Found: strings.Join(axes, ", "),
-			}
-		}
+		fault.Unless(slices.Contains(quantities, q),
+			fault.At(p.Name, "", "a condition "+q.name+", as in "+c.Runs[0], strings.Join(axes, ", "), ""))
 	}
 
 	if kind := p.Get("data"); c.Data == "" || kind == "simulated" {
 		c.Data = kind
 	}
-
-	return nil
 }
 
 // add adds the rows of a side. A pair of two runs is two rows, else the mean of the pair is one.

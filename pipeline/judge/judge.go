@@ -44,56 +44,32 @@ const maxGroups = 100
 
 // Judge returns the judgement as an experiment without networks: a split, or one for each group.
 func Judge(ctx context.Context, o Options) (e report.Experiment, err error) {
-	cells, err := pairs.ReadCells(o.Predictions)
-	if err != nil {
-		return e, err
-	}
-
+	defer fault.Catch(&err)
+	cells := fault.Get(pairs.ReadCells(o.Predictions))
 	if o.Groups != "" && !cells.Has(o.Groups) {
 		return e, &config.UsageError{Text: fmt.Sprintf("--groups: %s has no column %q, but %s%s", cells.Path, o.Groups,
 			strings.Join(cells.Columns, ", "), spelling.DidYouMean(o.Groups, cells.Columns))}
 	}
 
-	found, err := pairs.Open(o.Against, "", cells.Columns)
-	if err != nil {
-		return e, err
-	}
-
-	a := against{Pairs: found}
+	a := against{Pairs: fault.Get(pairs.Open(o.Against, "", cells.Columns))}
 	if o.Split != "" {
-		if err := a.readSplit(o.Split); err != nil {
-			return e, err
-		}
+		fault.Raise(a.readSplit(o.Split))
 	}
 
-	m, err := cells.Match(found, a.inputs())
-	if err != nil {
-		return e, err
-	}
-
+	m := fault.Get(cells.Match(a.Pairs, a.inputs()))
 	p := &predictions{cells, m.Of}
 	e = report.Experiment{
 		Name: filepath.Base(p.Path) + " against " + a.Name, Data: a.Get("data"), Pairs: a.Get("pairs"),
 		Inputs: m.Conditions, Outcomes: m.Outcomes, Triplets: a.Rows(), Warnings: m.Notes,
 	}
 
-	set, err := a.set(m)
-	if err != nil {
-		return e, err
-	}
-
-	g, notes, err := p.read(set, o)
-	if err != nil {
-		return e, err
-	}
-
+	set := fault.Get(a.set(m))
+	g, notes := p.read(set, o)
 	e.Warnings = append(e.Warnings, notes...)
-
 	e.OutcomeUnits = lists.Each(set.Outcomes, func(q triplets.Quantity) string { return q.Unit })
 	e.Runs = len(set.Runs)
-	err = g.splits(ctx, a, &e)
 
-	return e, err
+	return e, g.splits(ctx, a, &e)
 }
 
 // predictions are the cells of the user's table, and the row of each pair in it.
@@ -117,7 +93,7 @@ type given struct {
 }
 
 // column reads the columns of a suffix at the pairs, N×Out; nil where an outcome has none.
-func (p *predictions) column(s triplets.Set, suffix string) ([]float64, error) {
+func (p *predictions) column(s triplets.Set, suffix string) []float64 {
 	out := make([]float64, s.N*s.Out)
 	deviation, kind := strings.HasPrefix(suffix, "_sd"), pairs.Variances
 	switch {
@@ -136,23 +112,14 @@ func (p *predictions) column(s triplets.Set, suffix string) ([]float64, error) {
 		}
 
 		if !p.Has(name) {
-			return nil, nil
+			return nil
 		}
 
-		v, err := p.Numbers(name, q.Unit, kind)
-		if err != nil {
-			return nil, err
-		}
-
-		if !slices.ContainsFunc(v, func(x float64) bool { return !math.IsNaN(x) }) {
-			return nil, &fault.Error{
-				Path: p.Path, Place: "column " + name, Want: "numbers", Found: "none in " + fault.Plural(int64(len(v)), "row"),
-				Hint: "fill it or leave it out",
-			}
-		}
-
+		v := fault.Get(p.Numbers(name, q.Unit, kind))
+		fault.Unless(slices.ContainsFunc(v, func(x float64) bool { return !math.IsNaN(x) }), fault.At(p.Path, "column "+name,
+			"numbers", "none in "+fault.Plural(int64(len(v)), "row"), "fill it or leave it out"))
 		if row := slices.IndexFunc(v, func(x float64) bool { return x < 0 }); deviation && row >= 0 {
-			return nil, p.Fault(row, name, "a deviation that is not negative")
+			fault.Raise(p.Fault(row, name, "a deviation that is not negative"))
 		}
 
 		for i, row := range p.of {
@@ -163,11 +130,11 @@ func (p *predictions) column(s triplets.Set, suffix string) ([]float64, error) {
 		}
 	}
 
-	return out, nil
+	return out
 }
 
 // read reads the columns of the outcomes.
-func (p *predictions) read(s triplets.Set, o Options) (g *given, notes []string, err error) {
+func (p *predictions) read(s triplets.Set, o Options) (g *given, notes []string) {
 	g = &given{Set: s, Options: o, group: make([]string, s.N), trained: make([]bool, s.N), has: make([]bool, s.N)}
 
 	suffixes := []string{"", "_low", "_high", "_epistemic", "_sd", "_sd_epistemic", "_sd_noise"}
@@ -176,10 +143,7 @@ func (p *predictions) read(s triplets.Set, o Options) (g *given, notes []string,
 
 	list := map[string][]float64{}
 	for _, suffix := range suffixes {
-		if list[suffix], err = p.column(s, suffix); err != nil {
-			return nil, nil, err
-		}
-
+		list[suffix] = p.column(s, suffix)
 		for _, q := range s.Outcomes {
 			if suffix != "" && list[suffix] == nil && p.Has(q.Name+suffix) {
 				notes = append(notes, q.Name+suffix+" is not judged: not all outcomes have such a column")
@@ -204,7 +168,7 @@ func (p *predictions) read(s triplets.Set, o Options) (g *given, notes []string,
 
 	if k := slices.IndexFunc(g.half, func(h float64) bool { return h < 0 }); k >= 0 {
 		row, name := p.of[k/s.Out], s.Outcomes[k%s.Out].Name
-		return nil, nil, p.Fault(row, name+"_low", "at most "+name+"_high")
+		fault.Raise(p.Fault(row, name+"_low", "at most "+name+"_high"))
 	}
 
 	for i, row := range p.of {
@@ -223,7 +187,7 @@ func (p *predictions) read(s triplets.Set, o Options) (g *given, notes []string,
 		}
 	}
 
-	return g, notes, nil
+	return g, notes
 }
 
 // farAway, of the largest number, is where an infinite bound is taken to be, so that an interval has a middle.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 
+	"doubletake/ingest/fault"
 	"doubletake/internal/lists"
 	"doubletake/train/score"
 )
@@ -42,10 +43,9 @@ type Answer struct {
 }
 
 // Answer predicts at conditions x, row-major, inputs in the order of InputNames.
-func (m *Models) Answer(ctx context.Context, x []float64, o Options) (*Answer, error) {
+func (m *Models) Answer(ctx context.Context, x []float64, o Options) (_ *Answer, err error) {
+	defer fault.Catch(&err)
 	a := &Answer{Models: m, X: x, options: o}
-
-	var err error
 	switch o.Only {
 	case OnlyCalibrated:
 		a.Network = &Predictions{N: len(x) / len(m.Card.Inputs), Out: len(m.Card.Outcomes)}
@@ -53,15 +53,10 @@ func (m *Models) Answer(ctx context.Context, x []float64, o Options) (*Answer, e
 		a.Network, err = m.Quick(ctx, x)
 		return a, err
 	default:
-		if a.Network, err = m.Predict(ctx, x); err != nil {
-			return nil, err
-		}
+		a.Network = fault.Get(m.Predict(ctx, x))
 	}
 
-	if a.Recommended, err = m.Recommend(ctx, x, o.Level, o.Extrapolate, o.Things); err != nil {
-		return nil, err
-	}
-
+	a.Recommended = fault.Get(m.Recommend(ctx, x, o.Level, o.Extrapolate, o.Things))
 	if a.Recommended != nil {
 		a.before = m.Honest.Calibration.Before()
 		a.graded = a.before.Grade()

@@ -51,17 +51,9 @@ type Models struct {
 // Open reads models by the name of an experiment of pipeline.yaml or EXPERIMENT/SPLIT, or by a path: a model.json,
 // together, or an experiment's folder with a final model or one split. A file that is missing, damaged or of another
 // split is a *fault.Error.
-func Open(path string) (*Models, error) {
-	path, err := pairs.Models(path)
-	if err != nil {
-		return nil, err
-	}
-
-	files, err := modelFiles(path)
-	if err != nil {
-		return nil, err
-	}
-
+func Open(path string) (_ *Models, err error) {
+	defer fault.Catch(&err)
+	files := fault.Get(modelFiles(fault.Get(pairs.Models(path))))
 	m := new(Models)
 	for i, f := range files {
 		m.Paths = append(m.Paths, filepath.ToSlash(f)) // the same in documents on all systems
@@ -72,11 +64,7 @@ func Open(path string) (*Models, error) {
 			return nil, err
 		}
 
-		card, err := readCard(filepath.Join(filepath.Dir(f), "card.json"), net)
-		if err != nil {
-			return nil, err
-		}
-
+		card := fault.Get(readCard(filepath.Join(filepath.Dir(f), "card.json"), net))
 		if i == 0 {
 			m.Card = card
 		} else if !slices.EqualFunc(card.Inputs, m.Card.Inputs,
@@ -90,13 +78,9 @@ func Open(path string) (*Models, error) {
 		if m.trained += card.AbsCov; card.AbsCov == 0 {
 			m.trained = math.NaN()
 		}
-
 	}
 
-	if err := cmp.Or(m.readHonest(), m.readRecord()); err != nil {
-		return nil, err
-	}
-
+	fault.Raise(cmp.Or(m.readHonest(), m.readRecord()))
 	if m.Card.Data == "simulated" {
 		m.Warnings = append(m.Warnings, "the model was trained on simulated data")
 	}
