@@ -100,6 +100,7 @@ func (i Info) Names() []string {
 
 // Options guide a format's Open where a file does not describe itself completely.
 type Options struct {
+	Name      string    // what messages call the file; "": the path that it is opened by
 	Format    string    // name of the format; "" decides by content
 	RateHz    float64   // rate of the samples when the file does not state it; a contradiction with the file is an error
 	Truncated string    // "error" (default) or "use": what to do with a file that holds less than its header claims
@@ -111,9 +112,9 @@ type Options struct {
 	Context context.Context //nolint:containedctx // ends Program; nil: its Timeout alone does
 }
 
-// In returns o with a context.
-func (o Options) In(ctx context.Context) Options {
-	o.Context = ctx
+// In returns o with a context, for the file of that name.
+func (o Options) In(ctx context.Context, name string) Options {
+	o.Context, o.Name = ctx, name
 	return o
 }
 

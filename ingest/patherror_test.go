@@ -22,7 +22,7 @@ func TestPathError(t *testing.T) {
 	for name, want := range map[string]string{
 		"run3.wav": `there is "run1.wav"`, "run2.wav": "it is a link to /none/run1.wav, which is not there",
 	} {
-		_, err := ingest.OpenSource(filepath.Join(dir, name))
+		_, err := ingest.OpenSource(filepath.Join(dir, name), "")
 		if !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -1,6 +1,8 @@
 package ingest
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -17,24 +19,30 @@ type Source struct {
 	Held   []byte    // the whole file, not to be changed; nil where it is not in memory
 }
 
-// OpenSource opens a regular file that is not empty. Errors are *fault.Error.
-func OpenSource(path string) (Source, error) {
+// OpenSource opens a regular file that is not empty. Messages call it by its name; "": by its path. Errors are
+// *fault.Error.
+func OpenSource(path, name string) (Source, error) {
+	name = cmp.Or(name, path)
 	st, err := fault.Regular(path)
-	if err != nil {
-		return Source{}, PathError(path, err)
-	}
-
-	if st.Size() == 0 {
-		return Source{}, fault.At(path, "", "a recording", "an empty file",
+	if err == nil && st.Size() == 0 {
+		return Source{}, fault.At(name, "", "a recording", "an empty file",
 			"record or copy it again, or leave it out with exclude")
 	}
 
-	f, err := os.Open(path)
-	if err != nil {
-		return Source{}, PathError(path, err)
+	var f *os.File
+	if err == nil {
+		f, err = os.Open(path)
 	}
 
-	return Source{Path: path, ReaderAt: f, Size: st.Size(), Closer: f}, nil
+	if err != nil {
+		var bad *fault.Error
+		errors.As(PathError(path, err), &bad)
+		bad.Path = name
+
+		return Source{}, bad
+	}
+
+	return Source{Path: name, ReaderAt: f, Size: st.Size(), Closer: f}, nil
 }
 
 // Fault returns the error of a byte of the file.

@@ -204,7 +204,7 @@ func TestReadAll(t *testing.T) {
 func readAll(t *testing.T, path, how string) string {
 	switch how {
 	case "table":
-		src, err := ingest.OpenSource(path)
+		src, err := ingest.OpenSource(path, "")
 		if err == nil {
 			_, err = parquet.Text(src)
 		}

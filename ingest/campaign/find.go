@@ -24,7 +24,7 @@ import (
 	"doubletake/internal/lists"
 )
 
-// Find lists the files that match at least one pattern and no exclusion.
+// Find lists the files that match at least one pattern, all of them and those that match no exclusion.
 //
 // Patterns are globs relative to dir, elements as in path.Match, and ** for
 // any number of folders. Results are relative to dir as the patterns are (the
@@ -37,7 +37,7 @@ import (
 // names. Warnings: "misnamed-file" for a file next to the matched ones whose
 // name misses the pattern by a hair, "unused-exclude" for an exclusion that
 // excluded nothing.
-func Find(patterns, exclude []string, dir string) (files []string, warnings []ingest.Warning, err error) {
+func Find(patterns, exclude []string, dir string) (all, files []string, warnings []ingest.Warning, err error) {
 	defer fault.Catch(&err)
 	for _, p := range slices.Concat(patterns, exclude) {
 		if _, bad := path.Match(strings.ReplaceAll(filepath.ToSlash(p), "**", "*"), ""); bad != nil || p == "" {
@@ -68,7 +68,8 @@ func Find(patterns, exclude []string, dir string) (files []string, warnings []in
 		return out
 	}
 
-	files = slices.DeleteFunc(slices.Sorted(maps.Keys(found)), excluded)
+	all = slices.Sorted(maps.Keys(found))
+	files = slices.DeleteFunc(slices.Clone(all), excluded)
 
 	// The files next to the matched ones, before judging the exclusions: one
 	// that excludes a misnamed file is of use.
@@ -85,7 +86,7 @@ func Find(patterns, exclude []string, dir string) (files []string, warnings []in
 	fault.Unless(len(files) > 0 || len(patterns) == 0, fault.At(strings.Join(patterns, ", "), "", "files",
 		fmt.Sprintf("none left: all %d are excluded", len(found)), ""))
 
-	return files, warnings, nil
+	return all, files, warnings, nil
 }
 
 // globMatch matches a whole slash-separated name.

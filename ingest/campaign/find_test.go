@@ -58,7 +58,7 @@ func TestFind(t *testing.T) {
 		{[]string{"B/*.csv"}, []string{"B/take [x].csv"}, "[B/take x.csv B/take1.csv]", nil},
 		{[]string{"B/take [x].csv"}, nil, "[B/take [x].csv]", nil},
 	} {
-		got, ws, err := Find(c.patterns, c.exclude, dir)
+		_, got, ws, err := Find(c.patterns, c.exclude, dir)
 		must.Not(t, err != nil || fmt.Sprint(got) != c.want,
 			"%v − %v: %v, %v; want %s", c.patterns, c.exclude, got, err, c.want)
 
@@ -67,7 +67,7 @@ func TestFind(t *testing.T) {
 		}
 	}
 
-	_, ws, err := Find([]string{"S1/angle*.txt"}, nil, dir)
+	_, _, ws, err := Find([]string{"S1/angle*.txt"}, nil, dir)
 	must.Do(t, err)
 
 	var got []string
@@ -87,13 +87,13 @@ func TestFind(t *testing.T) {
 	must.Equal(t, strings.Join(got, "\n"), strings.Join(want, "\n"), "warnings:")
 
 	// A file that is matched in a folder above is not a misnamed one.
-	up, ws, err := Find([]string{"../S4/forc*.txt"}, nil, filepath.Join(dir, "S2"))
+	_, up, ws, err := Find([]string{"../S4/forc*.txt"}, nil, filepath.Join(dir, "S2"))
 	if err != nil || len(up) != 1 || ws != nil {
 		t.Error(up, ws, err)
 	}
 
 	// Absolute patterns give absolute results.
-	abs, _, err := Find([]string{filepath.Join(dir, "S4/*.txt")}, nil, "elsewhere")
+	_, abs, _, err := Find([]string{filepath.Join(dir, "S4/*.txt")}, nil, "elsewhere")
 	if err != nil || len(abs) != 1 || abs[0] != filepath.Join(dir, "S4/force.txt") {
 		t.Error(abs, err)
 	}
@@ -114,7 +114,7 @@ func TestFindRefused(t *testing.T) {
 		{"", nil, []string{"malformed"}},
 		{"S1/*.txt", []string{"*.txt"}, []string{"none left: all 2 are excluded"}},
 	} {
-		got, _, err := Find([]string{c.pattern}, c.exclude, dir)
+		_, got, _, err := Find([]string{c.pattern}, c.exclude, dir)
 		ingesttest.WantDataError(t, got, err, c.want...)
 	}
 }
@@ -282,7 +282,7 @@ func TestFindUnreadable(t *testing.T) {
 	must.Do(t, os.Mkdir(filepath.Join(dir, "a4.wav"), 0o755))
 
 	for pattern, want := range map[string]int{"a*.wav": 3, "**/a*.wav": 3, "a2.wav": 1} {
-		if files, _, err := Find([]string{pattern}, nil, dir); err != nil || len(files) != want {
+		if _, files, _, err := Find([]string{pattern}, nil, dir); err != nil || len(files) != want {
 			t.Errorf("%s: %v, %v", pattern, files, err)
 		}
 	}
@@ -302,7 +302,7 @@ func TestFindUnlistable(t *testing.T) {
 	must.Do(t, os.Mkdir(filepath.Join(dir, "closed"), 0o755))
 
 	for _, p := range []string{"closed/*.wav", "*/x.wav", "*/*.wav", "**/*.wav"} {
-		files, _, err := Find([]string{p}, nil, dir)
+		_, files, _, err := Find([]string{p}, nil, dir)
 		ingesttest.WantDataError(t, files, err, "closed", "a folder that can be listed", "permission denied")
 	}
 }

@@ -27,7 +27,7 @@ func TestResolveTablePairs(t *testing.T) {
 		row := strings.Repeat("1,", strings.Count(c.head, ",")) + "1\n"
 		must.Write(t, path, c.head+"\n"+row+row)
 
-		o, _, err := ResolveTable(path, TableOptions{})
+		o, _, err := ResolveTable(TableFile{Path: path}, TableOptions{})
 		if err != nil {
 			must.Contain(t, err.Error(), c.inputs)
 			continue

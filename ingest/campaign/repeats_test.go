@@ -245,7 +245,7 @@ func TestRunColumn(t *testing.T) {
 		{"run_nr,x,y_1,y_2\n1,1,2,3\n", " [run_nr x] []"},
 		{"profile,x,y_1,y_2\n0012,1,2,3\n", " [x] [profile]"},
 	} {
-		o, texts, err := ResolveTable(writeFile(t, c.text), TableOptions{Names: []string{"profile"}})
+		o, texts, err := ResolveTable(TableFile{Path: writeFile(t, c.text)}, TableOptions{Names: []string{"profile"}})
 		if i := slices.Index(texts, "run"); i >= 0 {
 			texts = slices.Delete(texts, i, i+1)
 		}

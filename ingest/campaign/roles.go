@@ -13,11 +13,11 @@ import (
 // inputs are the columns of numbers that are neither an outcome nor the run. It
 // reads the header and the first rows. texts are the columns that hold no numbers.
 // o.Given and o.Labels are no columns. A column called run names the runs.
-func ResolveTable(path string, o TableOptions) (_ TableOptions, texts []string, err error) {
+func ResolveTable(f TableFile, o TableOptions) (_ TableOptions, texts []string, err error) {
 	defer fault.Catch(&err)
-	r := openText(path, o.Text)
+	r := openText(f, o.Text)
 	defer r.Close()
-	columns := r.Info().Names()
+	path, columns := r.Info().Path, r.Info().Names()
 
 	all, _ := r.Columns()
 	var typed []*typedColumn // they may be numbers as people write them

@@ -222,8 +222,8 @@ func (r *tableReader) deriveConditions(path string) {
 
 // derived returns what is derived of conditions and labels and, if there are some, of the outcomes of a measurement.
 func (r *tableReader) derived(names []string, x []float64, labels []string, y []float64) ([]float64, error) {
-	values, texts := named(r.Inputs, x), named(r.Labels, labels)
-	maps.Copy(values, named(r.Outcomes[:len(y)], y))
+	values, texts := lists.Map(r.Inputs, x), lists.Map(r.Labels, labels)
+	maps.Copy(values, lists.Map(r.Outcomes[:len(y)], y))
 	err := r.o.Derive.AddConditions(values, texts)
 	if y != nil {
 		err = cmp.Or(err, r.o.Derive.AddOutcomes(values, texts))
@@ -232,27 +232,17 @@ func (r *tableReader) derived(names []string, x []float64, labels []string, y []
 	return lists.Each(names, func(n string) float64 { return values[n] }), err
 }
 
-// named returns values by their names.
-func named[T any](names []string, values []T) map[string]T {
-	out := make(map[string]T, len(names))
-	for k, name := range names {
-		out[name] = values[k]
-	}
-
-	return out
-}
-
 // openText opens a file as delimited text; a Parquet file as that of its table.
-func openText(path string, o ingest.TextOptions) *text.Reader {
-	src := fault.Get(ingest.OpenSource(path))
+func openText(f TableFile, o ingest.TextOptions) *text.Reader {
+	src := fault.Get(ingest.OpenSource(f.Path, f.Name))
 	head := make([]byte, min(src.Size, ingest.HeadBytes))
 	n, _ := src.ReadAt(head, 0)
-	err := ingest.NoTable(path, head[:n])
+	err := ingest.NoTable(src.Path, head[:n])
 	if err == nil && parquet.Format.Detect(head[:n], src) {
 		var b []byte
 		b, err = parquet.Text(src)
 		err = errors.Join(err, src.Close())
-		src, o.Delimiter = ingest.Source{Path: path, ReaderAt: bytes.NewReader(b), Size: int64(len(b))}, "tab"
+		src, o.Delimiter = ingest.Source{Path: src.Path, ReaderAt: bytes.NewReader(b), Size: int64(len(b))}, "tab"
 	}
 
 	var t *text.Reader
@@ -314,7 +304,7 @@ func (r *tableReader) place(p rowPlace) string {
 // readFile reads the rows of a file.
 func (r *tableReader) readFile(i int) {
 	f := r.files[i]
-	t := openText(f.Path, r.o.Text)
+	t := openText(f, r.o.Text)
 	defer t.Close()
 
 	r.path = t.Info().Path

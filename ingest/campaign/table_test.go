@@ -196,7 +196,7 @@ func TestTooManyRepeats(t *testing.T) {
 // A table of results whose every cell has a unit has its header above. By hand.
 func TestUnitsInEveryCell(t *testing.T) {
 	path := writeFile(t, "v;F\n36 km/h;1 N\n5 m/s;2 N\n36 km/h;3,5 N\n5 m/s;4 N\n")
-	o, _, err := ResolveTable(path, TableOptions{Repeats: []string{"F"}})
+	o, _, err := ResolveTable(TableFile{Path: path}, TableOptions{Repeats: []string{"F"}})
 	must.Do(t, err)
 
 	p, err := readTable(path, o)
@@ -240,7 +240,7 @@ func TestTypedResults(t *testing.T) {
 		}
 
 		path := writeFile(t, rows)
-		o, texts, err := ResolveTable(path, in)
+		o, texts, err := ResolveTable(TableFile{Path: path}, in)
 		got := fmt.Sprint(o.Inputs, " ", texts)
 		if err != nil {
 			got = err.Error()

@@ -86,7 +86,7 @@ type Cells struct {
 // ReadCells reads all cells of a table; one of more than most rows has no Texts.
 func ReadCells(path string, most int64) (_ *Cells, err error) {
 	defer fault.Catch(&err)
-	t := openText(path, ingest.TextOptions{})
+	t := openText(TableFile{Path: path}, ingest.TextOptions{})
 	defer t.Close()
 	c := &Cells{Units: map[string]string{}, Texts: &Texts{}}
 	c.Columns, c.Heads = t.Columns()

@@ -5,6 +5,7 @@ package format
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -99,10 +100,10 @@ func OpenHeld(path string, held []byte, o ingest.Options) (ingest.Reader, error)
 		return nil, err
 	}
 
-	src := ingest.Source{Path: path, ReaderAt: bytes.NewReader(held), Size: int64(len(held)), Held: held}
+	src := ingest.Source{Path: cmp.Or(o.Name, path), ReaderAt: bytes.NewReader(held), Size: int64(len(held)), Held: held}
 	if len(held) == 0 {
 		var err error
-		if src, err = ingest.OpenSource(path); err != nil {
+		if src, err = ingest.OpenSource(path, o.Name); err != nil {
 			return nil, err
 		}
 	}

@@ -37,7 +37,7 @@ func realData(t testing.TB, name string) string {
 // named files, one misnamed, a stuck column, 4 Hz) or were counted with wc.
 func TestRealPrinceton(t *testing.T) {
 	dir := realData(t, "princeton-mae224-lift-drag")
-	files, ws, err := campaign.Find([]string{"Speed*/angle*.txt"}, nil, dir)
+	_, files, ws, err := campaign.Find([]string{"Speed*/angle*.txt"}, nil, dir)
 	must.Do(t, err)
 
 	must.Not(t, len(files) != 44 || files[0] != "Speed1/angle0.txt", "%d files: %v", len(files), files)
@@ -67,13 +67,13 @@ func TestRealPrinceton(t *testing.T) {
 	ingesttest.WantDataError(t, runs, err, "Speed1R/angle0.txt", "Speed{setting}/angle{alpha_deg}.txt")
 
 	// Nor is there an angle in Speed4/force.txt.
-	all, _, err := campaign.Find([]string{"Speed*/*.txt"}, []string{"Speed1R/*"}, dir)
+	_, all, _, err := campaign.Find([]string{"Speed*/*.txt"}, []string{"Speed1R/*"}, dir)
 	must.Do(t, err)
 
 	runs, err = assemble(all, infos, nil, pat, together)
 	ingesttest.WantDataError(t, runs, err, "Speed4/force.txt", "exclude")
 
-	files, _, err = campaign.Find([]string{"Speed*/angle*.txt"}, []string{"Speed1R/*"}, dir)
+	_, files, _, err = campaign.Find([]string{"Speed*/angle*.txt"}, []string{"Speed1R/*"}, dir)
 	must.Do(t, err)
 
 	runs, err = assemble(files, infos, nil, pat, together)
@@ -110,7 +110,7 @@ func TestRealPrinceton(t *testing.T) {
 // TestRealCrazyflie: by NOTE.md 5.000 s at 44.1 kHz, float32, and (240000, 4).
 func TestRealCrazyflie(t *testing.T) {
 	dir := realData(t, "lcav-crazyflie-propeller")
-	files, _, err := campaign.Find([]string{"propellers/*.wav"}, nil, dir)
+	_, files, _, err := campaign.Find([]string{"propellers/*.wav"}, nil, dir)
 	if err != nil || len(files) != 7 {
 		t.Fatal(files, err)
 	}
@@ -166,7 +166,7 @@ func TestRealCyclone(t *testing.T) {
 		return r
 	}
 
-	files, _, err := campaign.Find([]string{"17_11_17__*.txt"}, nil, dir)
+	_, files, _, err := campaign.Find([]string{"17_11_17__*.txt"}, nil, dir)
 	if err != nil || len(files) != 5 {
 		t.Fatal(files, err)
 	}

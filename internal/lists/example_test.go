@@ -12,6 +12,8 @@ func Example() {
 	fmt.Println(lists.Numbers(3), lists.Each(squares, strconv.Itoa), lists.Each(nil, strconv.Itoa) == nil,
 		lists.Where(5, func(i int) bool { return i%2 == 1 }))
 
+	fmt.Println(lists.Map([]string{"a", "b"}, squares))
+
 	m := []float64{1, 2, 3, 4, 5, 6} // 3×2
 	fmt.Println(lists.Rows(m, 2, []int{2, 0}), lists.Column(m, 2, 1))
 
@@ -19,6 +21,7 @@ func Example() {
 	fmt.Println(index, words, lists.Alike([]string{"b", "a", "b"}))
 	// Output:
 	// [0 1 2] [0 1 4 9] true [1 3]
+	// map[a:0 b:1]
 	// [5 6 1 2] [2 4 6]
 	// [0 1 0] [b a] [[0 2] [1]]
 }

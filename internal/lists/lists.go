@@ -87,6 +87,16 @@ func Alike[T comparable](list []T) [][]int {
 	return out
 }
 
+// Map returns values by their names.
+func Map[T any](names []string, values []T) map[string]T {
+	out := make(map[string]T, len(names))
+	for k, name := range names {
+		out[name] = values[k]
+	}
+
+	return out
+}
+
 // Rows returns the given rows of a matrix with so many columns; nil of nil.
 func Rows[T any](v []T, columns int, rows []int) []T {
 	if v == nil {

@@ -103,7 +103,8 @@ func experiments(f *config.File) string {
 
 // readTable reads pairs of columns NAME_1 and NAME_2 with the reader of ingest: {table: …}.
 func readTable(path string, texts []string) (*table.Table, error) {
-	o, known, err := campaign.ResolveTable(path, campaign.TableOptions{Run: "run"})
+	files := []campaign.TableFile{{Path: path, Name: path}}
+	o, known, err := campaign.ResolveTable(files[0], campaign.TableOptions{Run: "run"})
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +117,7 @@ func readTable(path string, texts []string) (*table.Table, error) {
 		return n == "run" || n == "recording" || texts != nil && !slices.Contains(texts, n)
 	})
 
-	p, err := campaign.ReadTables([]campaign.TableFile{{Path: path, Name: path}}, o)
+	p, err := campaign.ReadTables(files, o)
 	if err != nil {
 		return nil, err
 	}

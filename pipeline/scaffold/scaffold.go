@@ -174,7 +174,7 @@ func (p *plan) propose(files []string) {
 
 // exclude leaves out what the globs take besides the recordings, as a README, and copies.
 func (p *plan) exclude(files []string) {
-	all, _, _ := campaign.Find(p.Files, nil, p.dir)
+	all, _, _, _ := campaign.Find(p.Files, nil, p.dir)
 	others := slices.Concat(files, p.Exclude, p.tares)
 	p.Exclude = append(p.Exclude, lists.Keep(all, func(f string) bool { return !slices.Contains(others, f) })...)
 	if len(p.Exclude) > 0 {

@@ -9,7 +9,7 @@ import (
 )
 
 func Example() {
-	src, err := ingest.OpenSource("testdata/recording.arrow")
+	src, err := ingest.OpenSource("testdata/recording.arrow", "")
 	if err != nil {
 		log.Fatal(err)
 	}

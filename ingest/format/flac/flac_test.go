@@ -21,7 +21,7 @@ import (
 )
 
 func Example() {
-	src, err := ingest.OpenSource("testdata/i24_3ch.flac")
+	src, err := ingest.OpenSource("testdata/i24_3ch.flac", "")
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -74,7 +74,7 @@ func readFloat64(d *Dataset, r *Reader, dst []float64, start int64) (n int, err 
 // The wind-tunnel layout: one dataset per channel, the sampling period as its
 // attribute.
 func Example() {
-	src, err := ingest.OpenSource("testdata/windtunnel_U10_a4.h5")
+	src, err := ingest.OpenSource("testdata/windtunnel_U10_a4.h5", "")
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 func Example() {
-	src, err := ingest.OpenSource("testdata/no_x.lvm")
+	src, err := ingest.OpenSource("testdata/no_x.lvm", "")
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -22,7 +22,7 @@ import (
 )
 
 func Example() {
-	src, err := ingest.OpenSource("testdata/truth/structs_z.mat")
+	src, err := ingest.OpenSource("testdata/truth/structs_z.mat", "")
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -17,7 +17,7 @@ import (
 )
 
 func Example() {
-	src, err := ingest.OpenSource("testdata/scipy_records.nc")
+	src, err := ingest.OpenSource("testdata/scipy_records.nc", "")
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -18,7 +18,7 @@ import (
 )
 
 func Example() {
-	src, err := ingest.OpenSource("testdata/truth/deflated.npz")
+	src, err := ingest.OpenSource("testdata/truth/deflated.npz", "")
 	if err != nil {
 		log.Fatal(err)
 	}

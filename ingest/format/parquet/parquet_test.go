@@ -21,7 +21,7 @@ import (
 )
 
 func Example() {
-	src, err := ingest.OpenSource("testdata/snappy_v1.parquet")
+	src, err := ingest.OpenSource("testdata/snappy_v1.parquet", "")
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -36,13 +36,13 @@ var inAny = int64(1 << 30) // a variable for tests
 // Open runs the program of the options on a file and opens what it wrote. Attributes,
 // rate and units are found as in any Arrow file. Errors are *fault.Error.
 func Open(path string, o ingest.Options) (ingest.Reader, error) {
-	src, err := ingest.OpenSource(path) // it explains what cannot be opened
+	src, err := ingest.OpenSource(path, o.Name) // it explains what cannot be opened
 	if err != nil {
 		return nil, err
 	}
 
 	if err := src.Close(); err != nil {
-		return nil, ingest.PathError(path, err)
+		return nil, ingest.PathError(src.Path, err)
 	}
 
 	out, err := spool.Temp()
@@ -50,7 +50,7 @@ func Open(path string, o ingest.Options) (ingest.Reader, error) {
 		return nil, fmt.Errorf("keep a program's output: %w", err)
 	}
 
-	r, err := read(path, src.Size, out, o)
+	r, err := read(path, src, out, o)
 	if err != nil {
 		return nil, errors.Join(err, out.Close())
 	}
@@ -59,8 +59,8 @@ func Open(path string, o ingest.Options) (ingest.Reader, error) {
 }
 
 // read runs the program and opens out.
-func read(path string, size int64, out *spool.File, o ingest.Options) (ingest.Reader, error) {
-	n, err := run(path, size, out, o)
+func read(path string, src ingest.Source, out *spool.File, o ingest.Options) (ingest.Reader, error) {
+	n, err := run(path, src, out, o)
 	if err != nil {
 		return nil, err
 	}
@@ -68,10 +68,10 @@ func read(path string, size int64, out *spool.File, o ingest.Options) (ingest.Re
 	name := filepath.Base(o.Program.Command[0])
 	o.Program, o.Format = nil, ""
 
-	r, err := arrow.OpenOutput(ingest.Source{Path: path, ReaderAt: out, Size: n, Closer: out}, o)
+	r, err := arrow.OpenOutput(ingest.Source{Path: src.Path, ReaderAt: out, Size: n, Closer: out}, o)
 	if err != nil {
 		return nil, &fault.Error{
-			Path: path, Place: "output of " + name, Err: err,
+			Path: src.Path, Place: "output of " + name, Err: err,
 			Hint: "it must be an Arrow IPC stream: see docs/readers.md",
 		}
 	}
@@ -80,16 +80,16 @@ func read(path string, size int64, out *spool.File, o ingest.Options) (ingest.Re
 }
 
 // run runs the program with out as its standard output and returns how much it wrote.
-func run(path string, size int64, out io.Writer, o ingest.Options) (int64, error) {
+func run(path string, src ingest.Source, out io.Writer, o ingest.Options) (int64, error) {
 	p := *o.Program
 	name := filepath.Base(p.Command[0])
 	fail := func(found, hint string, err error) error {
-		return &fault.Error{Path: path, Place: "reader " + name, Found: found, Hint: hint, Err: err}
+		return &fault.Error{Path: src.Path, Place: "reader " + name, Found: found, Hint: hint, Err: err}
 	}
 
 	file, err := filepath.Abs(path)
 	if err != nil {
-		return 0, fmt.Errorf("find %s: %w", path, err)
+		return 0, fmt.Errorf("find %s: %w", src.Path, err)
 	}
 
 	args := lists.Each(p.Command[1:], func(a string) string { return strings.ReplaceAll(a, "{file}", file) })
@@ -103,7 +103,7 @@ func run(path string, size int64, out io.Writer, o ingest.Options) (int64, error
 	defer cancel()
 	cmd := exec.CommandContext(ctx, p.Command[0], args...)
 	cmd.Dir, cmd.WaitDelay = p.Dir, 2*time.Second
-	limit := &bounded{to: out, left: timesFile*size + inAny}
+	limit := &bounded{to: out, left: timesFile*src.Size + inAny}
 	told := &tail{}
 	cmd.Stdout, cmd.Stderr = limit, told
 
@@ -114,7 +114,7 @@ func run(path string, size int64, out io.Writer, o ingest.Options) (int64, error
 	end()
 	runtime.UnlockOSThread()
 
-	most := timesFile*size + inAny
+	most := timesFile*src.Size + inAny
 	switch {
 	case limit.full:
 		return 0, fail(fmt.Sprintf("it writes more than %d bytes, %d times the file and %d MiB", most, timesFile,

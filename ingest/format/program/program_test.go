@@ -78,7 +78,7 @@ func TestMain(m *testing.M) {
 		command := []string{"/bin/sh", "-c", "$SETSID sleep 600 & echo $$ $! >\"$PIDS\"; wait; sleep 600", "{file}"}
 		o := ingest.Options{Program: &ingest.Program{Command: command, Timeout: time.Minute}}
 		os.Unsetenv("READER")
-		_, err := program.Open("testdata/README.md", o.In(ctx))
+		_, err := program.Open("testdata/README.md", o.In(ctx, ""))
 		stop()
 		fmt.Println(err)
 

@@ -878,7 +878,7 @@ func FuzzOpen(f *testing.F) {
 }
 
 func Example() {
-	src, err := ingest.OpenSource("../testdata/arrays/run.tdms")
+	src, err := ingest.OpenSource("../testdata/arrays/run.tdms", "")
 	if err != nil {
 		log.Fatal(err)
 	}

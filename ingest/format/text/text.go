@@ -155,6 +155,9 @@ func open(src ingest.Source, o ingest.Options, log *Log) (_ *Reader, err error) 
 
 	t.lay = *lay
 	t.count(o)
+	for i := range lay.warn {
+		lay.warn[i].Path = src.Path
+	}
 
 	t.info = ingest.Info{
 		Path: src.Path, Format: "text", Encoding: lay.encoding(), Attributes: lay.attrs,

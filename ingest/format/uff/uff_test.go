@@ -14,7 +14,7 @@ import (
 )
 
 func Example() {
-	src, err := ingest.OpenSource("testdata/several.uff")
+	src, err := ingest.OpenSource("testdata/several.uff", "")
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -17,7 +17,7 @@ import (
 func openFile(t *testing.T, name string) (ingest.Reader, error) {
 	t.Helper()
 
-	src, err := ingest.OpenSource("../testdata/truth/" + name)
+	src, err := ingest.OpenSource("../testdata/truth/"+name, "")
 	must.Do(t, err)
 
 	t.Cleanup(func() { src.Close() })

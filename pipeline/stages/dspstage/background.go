@@ -56,17 +56,11 @@ func planBackground(exp plan.Experiment, rec *ingeststage.Recordings) *engine.De
 		t.Deps = append(t.Deps, *rec.Calibrator)
 	}
 
-	t.Run = func(ctx context.Context, j *engine.Job) error {
-		cal, err := ingeststage.Sensitivities(rec.Source, j)
-		if err != nil {
-			return err
-		}
-
-		var out Background
+	t.Run = func(ctx context.Context, j *engine.Job) (err error) {
+		defer fault.Catch(&err)
+		cal, out := ingeststage.Sensitivities(rec.Source, j), Background{}
 		for _, r := range rec.Backgrounds {
-			if err := out.add(ctx, rec.Source, cal, r.Name, r.Path(j)); err != nil {
-				return ingeststage.Named(err, r.Path(j), r.Name)
-			}
+			fault.Raise(ingeststage.Named(out.add(ctx, rec.Source, cal, r.Name, r.Path(j)), r.Name))
 		}
 
 		return plan.WriteGob("background", j.Output(backgroundData), &out)
@@ -82,18 +76,13 @@ func (bg *Background) add(ctx context.Context, src *plan.Source, cal []ingeststa
 	path string,
 ) (err error) {
 	defer fault.Catch(&err)
-	rd := fault.Get(format.Open(path, src.Options.In(ctx)))
+	rd := fault.Get(format.Open(path, src.Options.In(ctx, name)))
 	defer rd.Close()
 	info := rd.Info()
-	info.Path = name
 	run := fault.Get(ingeststage.WholeFile(info, src.Grouping))
 	_, warnings, err := stats.Scan(ctx, rd, run)
 	fault.Raise(err)
-	for _, w := range slices.Concat(info.Warnings, warnings) {
-		w.Path = name
-		bg.Warnings = append(bg.Warnings, w)
-	}
-
+	bg.Warnings = slices.Concat(bg.Warnings, info.Warnings, warnings)
 	var tones []tone // the loudest channel's, by frequency
 	for _, rec := range run.Recordings {
 		c := measureChannel(ctx, rd, src, cal, info, rec.Channels[0])

@@ -20,8 +20,8 @@ import (
 // Loads makes the outcomes of a balance's channels.
 type Loads struct {
 	Src     *plan.Source
-	Tare    *Tare      // the recording without wind; nil: none
-	gravity *dsp.Polar // made of it, when first needed
+	File    *ingeststage.File // with the recordings without wind
+	gravity *dsp.Polar        // made of it, when first needed
 	moved   []ingest.Warning
 }
 

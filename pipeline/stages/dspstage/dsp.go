@@ -16,6 +16,7 @@ import (
 	"doubletake/dsp"
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
+	"doubletake/internal/lists"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/kv"
 	"doubletake/pipeline/stages/ingeststage"
@@ -132,22 +133,29 @@ func (s *stage) planFile(f *ingeststage.File) *engine.Task {
 		t.Deps = append(t.Deps, *bg)
 	}
 
-	tare := needsTare(s.exp.File, src, t, f)
-	t.Run = func(ctx context.Context, j *engine.Job) error {
-		tables := &fileTables{src: src, loads: &Loads{Src: src, Tare: tare}}
+	for _, tare := range slices.Backward(f.Tares) {
+		if !slices.Contains(t.Files, *tare.File) {
+			tare.Needs(t)
+		}
+	}
+
+	if f.Share > 0 {
+		t.Local = append(slices.Clone(t.Local), kv.Pair{Key: "share of the drift", Value: fmt.Sprint(f.Share)})
+	}
+
+	t.Run = func(ctx context.Context, j *engine.Job) (err error) {
+		defer fault.Catch(&err)
+		tables := &fileTables{src: src, loads: &Loads{Src: src, File: f}}
 
 		var res *ingeststage.FileResult
 		if reading, ok := f.Reading.Get(j); ok {
 			tables.reading, res = reading, reading.Found
-		} else if err := plan.ReadJSON(j.Input(f.Result.Task, f.Result.Output), &res); err != nil {
-			return err
+		} else {
+			fault.Raise(plan.ReadJSON(j.Input(f.Result.Task, f.Result.Output), &res))
 		}
 
 		if bg != nil {
-			var err error
-			if tables.background, err = ReadBackground(j.Input(bg.Task, bg.Output)); err != nil {
-				return err
-			}
+			tables.background = fault.Get(ReadBackground(j.Input(bg.Task, bg.Output)))
 		}
 
 		notes := &FileNotes{Skipped: res.Skipped}
@@ -156,17 +164,17 @@ func (s *stage) planFile(f *ingeststage.File) *engine.Task {
 			if reason, bad := ingeststage.BadRecording(src, err); bad {
 				tables = &fileTables{}
 				notes = &FileNotes{Skipped: &ingeststage.Skipped{Path: f.Name, Reason: reason}}
-			} else if err != nil {
-				return err
+			} else {
+				fault.Raise(err)
 			}
 		}
 
-		err := plan.WriteTable(j, tripletsArrow, &tables.trip)
-		if err == nil && s.spectra {
-			err = plan.WriteTable(j, spectraArrow, &tables.spec)
+		fault.Raise(plan.WriteTable(j, tripletsArrow, &tables.trip))
+		if s.spectra {
+			fault.Raise(plan.WriteTable(j, spectraArrow, &tables.spec))
 		}
 
-		return errors.Join(err, plan.WriteJSON(j, NotesJSON, notes))
+		return plan.WriteJSON(j, NotesJSON, notes)
 	}
 
 	return s.exp.Add(t)
@@ -255,26 +263,16 @@ func (s *stage) check() error {
 // nothingLeft returns why no triplet is left: the reasons of the first files.
 func nothingLeft(notes []FileNotes) string {
 	const few = 5
-	var why []string
-
-	n := 0
-	for _, f := range notes {
-		if f.Skipped == nil {
-			continue
-		}
-
-		if n++; n <= few {
-			why = append(why, f.Skipped.Reason)
-		}
-	}
-
+	left := lists.Keep(notes, func(f FileNotes) bool { return f.Skipped != nil })
+	why := lists.Each(left, func(f FileNotes) string { return f.Skipped.Reason })
+	n := len(why)
 	switch {
 	case n == 0:
 		return "every recording was dropped"
 	case n == 1:
 		return "the one file was left out: " + why[0]
 	case n > few:
-		why = append(why, fmt.Sprintf("and %d more", n-few))
+		why = append(why[:few], fmt.Sprintf("and %d more", n-few))
 	}
 
 	return fmt.Sprintf("%d files were left out: %s", n, strings.Join(why, "; "))

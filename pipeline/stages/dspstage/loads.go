@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -15,68 +14,24 @@ import (
 	"doubletake/ingest/format"
 	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
-	"doubletake/pipeline/engine"
-	"doubletake/pipeline/kv"
 	"doubletake/pipeline/stages/ingeststage"
 	"doubletake/pipeline/stages/plan"
 )
 
-// Tare is a recording without wind: its name, and where it is to be opened; with the one after the runs.
-type Tare struct {
-	name, open string
-	after      *Tare   // nil: none
-	share      float64 // of the way to the one after at which the file's runs are
-}
-
-// needsTare makes the recordings without wind of a file inputs of a task, and returns
-// them; nil without one.
-func needsTare(conf *config.File, src *plan.Source, t *engine.Task, f *ingeststage.File) (tare *Tare) {
-	if src.In.Balance == nil || src.In.Balance.Tare == nil {
-		return nil
-	}
-
-	bal := src.In.Balance.Tare
-	for _, p := range []string{bal.After, cmp.Or(bal.File, bal.Column)} {
-		if p == "" {
-			continue
-		}
-
-		if bal.Column != "" {
-			p = fault.Get(ingeststage.OwnTare(p, f.Rows, f.Name))
-		}
-
-		file := engine.File{Path: filepath.ToSlash(p), Open: conf.Resolve(p)}
-		if !slices.ContainsFunc(t.Files, func(e engine.File) bool { return e.Path == file.Path }) {
-			t.Files = append(t.Files, file)
-		}
-
-		tare = &Tare{name: file.Path, open: file.Open, after: tare}
-	}
-
-	if bal.Drift == "linear" {
-		tare.share = ingeststage.ShareOfRows(src, f)
-		t.Local = append(slices.Clone(t.Local), kv.Pair{Key: "share of the drift", Value: fmt.Sprint(tare.share)})
-	}
-
-	return tare
-}
-
 // CheckTares reads the recordings without wind as a run does.
-func CheckTares(ctx context.Context, exp plan.Experiment, ing ingeststage.Result) (err error) {
+func CheckTares(ctx context.Context, ing ingeststage.Result) (err error) {
 	defer fault.Catch(&err)
 	r := ing.Recordings
-	if r == nil || r.Simulated || r.In.Balance == nil || r.In.Balance.Tare == nil {
+	if r == nil {
 		return nil
 	}
 
-	bal := r.In.Balance
-	matrix := fault.Get(dsp.NewLoadMatrix(bal.Matrix, len(bal.Voltages), bal.Terms))
 	seen := map[string]bool{}
-	for i := range r.Files {
-		for t := needsTare(exp.File, r.Source, &engine.Task{}, &r.Files[i]); t != nil; t = t.after {
-			if !seen[t.open] {
-				seen[t.open] = true
-				(&Loads{Src: r.Source}).polar(ctx, t, matrix)
+	for _, f := range r.Files {
+		for _, t := range f.Tares {
+			if !seen[t.Name] {
+				seen[t.Name] = true
+				(&Loads{Src: r.Source}).polar(ctx, t)
 			}
 		}
 	}
@@ -114,8 +69,7 @@ func (f *Loads) loads(ctx context.Context, res *ingeststage.FileResult, rec inge
 		return v
 	}
 
-	matrix := fault.Get(dsp.NewLoadMatrix(bal.Matrix, len(bal.Voltages), bal.Terms))
-	loads := matrix.Loads(chans[:len(bal.Voltages)])
+	loads := f.Src.Matrix.Loads(chans[:len(bal.Voltages)])
 
 	if bal.Angle != "" {
 		if ingeststage.AngleColumn(bal, f.Src.Conditions) {
@@ -131,7 +85,7 @@ func (f *Loads) loads(ctx context.Context, res *ingeststage.FileResult, rec inge
 			angle = []float64{0}
 		}
 
-		fault.Raise(f.zero(ctx, matrix).Subtract(loads, angle, bal.ToleranceDeg))
+		fault.Raise(f.zero(ctx).Subtract(loads, angle, bal.ToleranceDeg))
 	}
 
 	for _, c := range in.Columns {
@@ -204,18 +158,18 @@ func degrees(x []float64, unit string) []float64 {
 }
 
 // zero is the reading without wind of a file's runs, which is read once.
-func (f *Loads) zero(ctx context.Context, matrix *dsp.LoadMatrix) *dsp.Polar {
+func (f *Loads) zero(ctx context.Context) *dsp.Polar {
 	if f.gravity != nil {
 		return f.gravity
 	}
 
-	p := f.polar(ctx, f.Tare, matrix)
-	if f.Tare.after == nil {
+	p := f.polar(ctx, f.File.Tares[0])
+	if len(f.File.Tares) == 1 {
 		f.gravity = p
 		return p
 	}
 
-	later := f.polar(ctx, f.Tare.after, matrix)
+	later := f.polar(ctx, f.File.Tares[1])
 	var parts []string
 	for i, d := range p.Moved(later) {
 		parts = append(parts, fmt.Sprintf("%s by %.2g", f.Src.In.Balance.Components[i], d))
@@ -223,53 +177,46 @@ func (f *Loads) zero(ctx context.Context, matrix *dsp.LoadMatrix) *dsp.Polar {
 
 	code, what := "zero-moved", "tare: {drift: linear} takes it out"
 	if f.Src.In.Balance.Tare.Drift == "linear" {
-		p = p.Toward(later, f.Tare.share)
+		p = p.Toward(later, f.File.Share)
 		code, what = "drift-corrected", "taken out in proportion to the runs' rows"
 	}
 
-	text := fmt.Sprintf("since %s the zero moved: %s; %s", f.Tare.name, strings.Join(parts, ", "), what)
-	f.gravity, f.moved = p, append(f.moved, ingest.Warning{Path: f.Tare.after.name, Code: code, Text: text})
+	text := fmt.Sprintf("since %s the zero moved: %s; %s", f.File.Tares[0].Name, strings.Join(parts, ", "), what)
+	f.gravity, f.moved = p, append(f.moved, ingest.Warning{Path: f.File.Tares[1].Name, Code: code, Text: text})
 
 	return p
 }
 
 // polar reads a recording without wind.
-func (f *Loads) polar(ctx context.Context, tare *Tare, matrix *dsp.LoadMatrix) *dsp.Polar {
+func (f *Loads) polar(ctx context.Context, tare plan.RawFile) *dsp.Polar {
 	bal := f.Src.In.Balance
 	t := bal.Tare
-	raise := func(err error) { fault.Raise(ingeststage.Named(err, tare.open, tare.name)) }
-	r, err := format.Open(tare.open, f.Src.Options.In(ctx))
-	raise(err)
+	r, err := format.Open(tare.File.Open, f.Src.Options.In(ctx, tare.Name))
+	fault.Raise(ingeststage.Named(err, tare.Name))
 	defer r.Close()
 	info := r.Info()
 
 	columns, unit := slices.Clone(bal.Voltages), bal.AngleUnit
 	if t.Interpolation != "mean" {
-		name := angleOf(f.Src, info, tare.name)
+		name := angleOf(f.Src, info, tare.Name)
 		columns = append(columns, name)
 		if k, err := ingest.FindChannel(info, name); err == nil && name != bal.Angle && info.Channels[k].Unit == "rad" {
 			unit = "rad"
 		}
 	}
 
-	chans := lists.Each(columns, func(c string) int {
-		k, err := ingest.FindChannel(info, c)
-		raise(err)
-
-		return k
-	})
-
+	chans := lists.Each(columns, func(c string) int { return fault.Get(ingest.FindChannel(info, c)) })
 	n := info.Channels[chans[0]].Samples
 	row0, row1 := int64(t.Row0), cmp.Or(int64(t.Row1), n)
-	fault.Unless(row1 <= n && row0 < row1, fault.At(tare.name, "tare", fmt.Sprintf("rows within the %d of the file", n),
+	fault.Unless(row1 <= n && row0 < row1, fault.At(tare.Name, "tare", fmt.Sprintf("rows within the %d of the file", n),
 		fmt.Sprintf("%d to %d", row0, row1), ""))
 
 	data, err := ingeststage.ReadColumns(ctx, r, chans, row0, row1-row0)
-	raise(err)
+	fault.Raise(ingeststage.Named(err, tare.Name))
 	for i, x := range data {
 		for k, v := range x {
 			if v-v != 0 {
-				fault.Raise(fault.At(tare.name, fmt.Sprintf("column %s, row %d", columns[i], t.Row0+k), "a finite number",
+				fault.Raise(fault.At(tare.Name, fmt.Sprintf("column %s, row %d", columns[i], t.Row0+k), "a finite number",
 					fmt.Sprint(v), ""))
 			}
 		}
@@ -280,8 +227,8 @@ func (f *Loads) polar(ctx context.Context, tare *Tare, matrix *dsp.LoadMatrix) *
 		angle = degrees(data[len(data)-1], unit)
 	}
 
-	p, err := dsp.NewPolar(t.Interpolation, angle, matrix.Loads(data[:len(bal.Voltages)]))
-	fault.Raise(fault.In(tare.name, err))
+	p, err := dsp.NewPolar(t.Interpolation, angle, f.Src.Matrix.Loads(data[:len(bal.Voltages)]))
+	fault.Raise(fault.In(tare.Name, err))
 
 	return p
 }

@@ -22,11 +22,7 @@ func seriesOf(t *testing.T, files map[string]string, ingest, dspSection string,
 
 	res := result(t, b, 0, conditions)
 
-	l := &Loads{Src: b.Source}
-	if bal := b.Source.In.Balance; bal != nil && bal.Tare != nil {
-		l.Tare = &Tare{name: bal.Tare.File, open: b.File.Resolve(bal.Tare.File)}
-	}
-
+	l := &Loads{Src: b.Source, File: &b.ing.Recordings.Files[0]}
 	rd := make([][]float64, 0)
 
 	rec := res.Runs[0].Run.Recordings[0]

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"doubletake/ingest/fault"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/kv"
 	"doubletake/pipeline/stages/ingeststage"
@@ -23,20 +24,15 @@ func planPairs(exp plan.Experiment, ing ingeststage.Result) Result {
 		Local:   ing.Points.Settings(exp.Ingest.Within),
 		Deps:    []engine.Dep{in.Output},
 		Publish: []engine.Link{{Output: tripletsArrow, Path: exp.Published("dsp", tripletsArrow)}},
-		Run: func(_ context.Context, j *engine.Job) error {
-			t, err := table.Read(j.Input(in.Output.Task, in.Output.Output))
-			if err != nil {
-				return err
-			}
-
+		Run: func(_ context.Context, j *engine.Job) (err error) {
+			defer fault.Catch(&err)
+			t := fault.Get(table.Read(j.Input(in.Output.Task, in.Output.Output)))
 			if exp.DSP.Couples {
 				couple(t)
 			}
 
 			t.Meta = meta
-			if err := ing.Points.AddSetPoints(exp.Ingest.Within, t); err != nil {
-				return err
-			}
+			fault.Raise(ing.Points.AddSetPoints(exp.Ingest.Within, t))
 
 			return errors.Join(plan.WriteTable(j, tripletsArrow, t), plan.WriteJSON(j, NotesJSON, []FileNotes{}))
 		},

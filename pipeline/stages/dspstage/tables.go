@@ -29,15 +29,14 @@ type fileTables struct {
 	trip, spec table.Table
 }
 
-func (f *fileTables) file(ctx context.Context, res *ingeststage.FileResult, path string, notes *FileNotes) error {
-	rd, err := format.Open(path, f.src.Options.In(ctx))
-	if err != nil {
-		return ingeststage.Named(err, path, res.Path)
-	}
+func (f *fileTables) file(ctx context.Context, res *ingeststage.FileResult, path string, notes *FileNotes) (err error) {
+	defer fault.Catch(&err)
+	rd, err := format.Open(path, f.src.Options.In(ctx, res.Path))
+	fault.Raise(ingeststage.Named(err, res.Path))
 	defer rd.Close()
 
-	var last error // of a run that is left out
-	for _, run := range res.Runs {
+	id := func(run ingeststage.RunResult) string { return run.Run.ID }
+	ingeststage.EachRun(f.src, res.Path, res.Runs, id, &notes.Warnings, func(run ingeststage.RunResult) {
 		note := RunNote{Run: run.Run.ID}
 		err := fault.Try(func() {
 			switch c := f.src.Construction.(type) {
@@ -47,29 +46,14 @@ func (f *fileTables) file(ctx context.Context, res *ingeststage.FileResult, path
 				f.seriesRun(ctx, rd, c, res, run, &note, notes)
 			}
 		})
-		if err != nil {
-			err = ingeststage.Named(placed(err, res.Path, func(place string) string {
-				if run.Run.ID == res.Path {
-					return place
-				}
-				return strings.TrimSuffix(strings.TrimPrefix(run.Run.ID, res.Path)+", "+place, ", ")
-			}), path, res.Path)
-			w, leave := ingeststage.LeftOut(f.src, res.Path, run.Run, len(res.Runs), err)
-			if !leave {
-				return err
+		fault.Raise(ingeststage.Named(placed(err, res.Path, func(place string) string {
+			if run.Run.ID == res.Path {
+				return place
 			}
-
-			notes.Warnings = append(notes.Warnings, w)
-			last = err
-			continue
-		}
-
+			return strings.TrimSuffix(strings.TrimPrefix(run.Run.ID, res.Path)+", "+place, ", ")
+		}), res.Path))
 		notes.Notes = append(notes.Notes, note)
-	}
-
-	if len(notes.Notes) == 0 {
-		return last
-	}
+	})
 
 	return nil
 }

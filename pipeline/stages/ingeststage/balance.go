@@ -45,8 +45,9 @@ func SeriesNames(in *config.Ingest, coefficients bool) (names []string) {
 	return names
 }
 
-// checkBalance reports balance settings that do not fit together.
-func checkBalance(exp plan.Experiment, in *config.Ingest, conditions []string) {
+// checkBalance reports balance settings that do not fit together, and makes the balance's matrix.
+func checkBalance(exp plan.Experiment, src *plan.Source) {
+	in := &src.In
 	const key, at = "ingest.columns", "ingest.balance"
 	has := func(role string) bool { _, ok := config.Find(in.Columns, role); return ok }
 	body, wind := has("fx_n") || has("fz_n"), has("lift_n") || has("drag_n")
@@ -58,7 +59,8 @@ func checkBalance(exp plan.Experiment, in *config.Ingest, conditions []string) {
 
 	d := exp.DSP
 	if bal := in.Balance; bal != nil {
-		_, err := dsp.NewLoadMatrix(bal.Matrix, len(bal.Voltages), bal.Terms)
+		var err error
+		src.Matrix, err = dsp.NewLoadMatrix(bal.Matrix, len(bal.Voltages), bal.Terms)
 		refuse(exp, err != nil, at, "%v", err)
 		refuse(exp, !slices.ContainsFunc(in.Columns, func(c config.NamedString) bool {
 			n, _ := Component(c.Value)
@@ -80,7 +82,7 @@ func checkBalance(exp plan.Experiment, in *config.Ingest, conditions []string) {
 	if d.ChordM > 0 {
 		refuse(exp, !body && !wind, "dsp.chord_m",
 			"coefficients are made of lift_n and drag_n (or fx_n, fz_n); the columns are %v", in.Columns)
-		refuse(exp, d.DensityKgM3 == 0 && d.PressurePa == 0 && !airKnown(in, conditions), "dsp",
+		refuse(exp, d.DensityKgM3 == 0 && d.PressurePa == 0 && !airKnown(in, src.Conditions), "dsp",
 			"coefficients need the air density: expected density_kg_m3, or temperature_c and pressure_pa")
 	}
 }

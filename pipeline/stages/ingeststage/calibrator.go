@@ -124,12 +124,12 @@ func measureCalibrator(ctx context.Context, exp plan.Experiment, src *plan.Sourc
 	return all
 }
 
-// Sensitivities reads the results of the calibrator's recordings, if there are any.
-func Sensitivities(s *plan.Source, j *engine.Job) (all []Sensitivity, err error) {
+// Sensitivities reads the results of the calibrator's recordings, if there are any, or raises an error.
+func Sensitivities(s *plan.Source, j *engine.Job) (all []Sensitivity) {
 	if s.Calibrator != nil {
-		err = plan.ReadJSON(j.Input(s.Calibrator.Task, s.Calibrator.Output), &all)
+		fault.Raise(plan.ReadJSON(j.Input(s.Calibrator.Task, s.Calibrator.Output), &all))
 	}
-	return all, err
+	return all
 }
 
 // measureRecording measures the channel of a recording that heard the
@@ -138,11 +138,10 @@ func Sensitivities(s *plan.Source, j *engine.Job) (all []Sensitivity, err error)
 func measureRecording(ctx context.Context, open string, f calibratorFile, c *config.Calibrator,
 	o ingest.Options,
 ) (out []Sensitivity) {
-	rd, err := format.Open(open, o.In(ctx))
-	fault.Raise(Named(err, open, f.path))
+	rd, err := format.Open(open, o.In(ctx, f.path))
+	fault.Raise(Named(err, f.path))
 	defer rd.Close()
 	info := rd.Info()
-	info.Path = f.path
 
 	channels := lists.Where(len(info.Channels), func(i int) bool { return info.Channels[i].Role() == "" })
 	one := len(channels) == 1
@@ -155,7 +154,7 @@ func measureRecording(ctx context.Context, open string, f calibratorFile, c *con
 		var bad *fault.Error
 		err := fault.Try(func() { s.Tone = measureTone(ctx, rd, info, k, c) })
 		if one || !errors.As(err, &bad) {
-			fault.Raise(Named(err, open, f.path))
+			fault.Raise(Named(err, f.path))
 		} else {
 			stored := *bad
 			stored.Err, s.Fault = nil, &stored

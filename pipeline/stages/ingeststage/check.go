@@ -56,21 +56,7 @@ func CheckFiles(ctx context.Context, exp plan.Experiment, r Result) (_ Result, w
 		files[i] = r.Recordings.checkFile(ctx, i, i < scanned, cal)
 	})
 
-	warnings, err = r.Recordings.gather(files)
-	r.Known = nil
-	for _, f := range files {
-		if f.err != nil {
-			continue
-		}
-
-		for _, run := range f.Runs {
-			for _, rec := range run.Run.Recordings {
-				r.Known = append(r.Known, condition.Values{Numbers: rec.Conditions, Names: rec.Labels})
-			}
-		}
-	}
-
-	if err == nil {
+	if warnings, err = r.gather(files); err == nil {
 		r.atSetPoints()
 	}
 
@@ -82,14 +68,6 @@ func (r *Result) checkTable(exp plan.Experiment) []ingest.Warning {
 	p := readTables(r.Pairs.Files, r.Pairs.Options)
 	checkConstant(exp, r.Pairs.Files[0].Name, p)
 	r.Known = rowsOf(p)
-	for i, w := range p.Warnings {
-		for _, f := range r.Pairs.Files {
-			if w.Path == f.Path {
-				p.Warnings[i].Path = f.Name
-			}
-		}
-	}
-
 	r.atSetPoints()
 
 	return p.Warnings
@@ -193,13 +171,17 @@ var checked = []string{
 }
 
 // gather joins what to warn of in the files: of each code the first warning, with the number of files that have one.
-func (r *Recordings) gather(files []opened) (warnings []ingest.Warning, err error) {
+// It keeps the conditions of all recordings.
+func (r *Result) gather(files []opened) (warnings []ingest.Warning, err error) {
+	rec := r.Recordings
+	r.Known = nil
+
 	var errs []error
 	var read []int              // files that can be
 	codes := map[string][]int{} // files by code
 	for i, o := range files {
-		if reason, skip := BadRecording(r.Source, o.err); skip {
-			warnings = append(warnings, ingest.Warn(r.Files[i].Name, "", "it will be left out: %s", reason))
+		if reason, skip := BadRecording(rec.Source, o.err); skip {
+			warnings = append(warnings, ingest.Warn(rec.Files[i].Name, "", "it will be left out: %s", reason))
 			continue
 		} else if o.err != nil {
 			errs = append(errs, o.err)
@@ -207,6 +189,12 @@ func (r *Recordings) gather(files []opened) (warnings []ingest.Warning, err erro
 		}
 
 		read = append(read, i)
+		for _, run := range o.Runs {
+			r.Known = append(r.Known, lists.Each(run.Run.Recordings, func(rec ingest.Recording) condition.Values {
+				return condition.Values{Numbers: rec.Conditions, Names: rec.Labels}
+			})...)
+		}
+
 		for _, w := range o.Warnings {
 			if in := codes[w.Code]; slices.Contains(checked, w.Code) && !slices.Contains(in, i) {
 				if codes[w.Code] = append(in, i); len(in) == 0 {
@@ -230,7 +218,7 @@ func (r *Recordings) gather(files []opened) (warnings []ingest.Warning, err erro
 	groups := lists.Alike(rates)
 	slices.SortStableFunc(groups, func(a, b []int) int { return len(b) - len(a) })
 	if len(groups) > 1 {
-		first := func(g []int) string { return r.Files[read[g[0]]].Name }
+		first := func(g []int) string { return rec.Files[read[g[0]]].Name }
 		parts := lists.Each(groups, func(g []int) string {
 			return fmt.Sprintf("%g Hz in %d (first %s)", rates[g[0]], len(g), first(g))
 		})

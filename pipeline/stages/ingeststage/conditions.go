@@ -1,7 +1,6 @@
 package ingeststage
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 
@@ -20,10 +19,7 @@ func (f *File) stated(src *plan.Source, info *ingest.Info) (*condition.Set, erro
 		all = append(all, condition.Condition{Column: c.Name, Value: c.Value, Origin: condition.Configured})
 	}
 
-	for _, v := range f.Sidecar {
-		all = append(all, condition.Condition{Column: v.Name, Value: v.Value, Origin: "the file next to it"})
-	}
-
+	all = append(all, f.Sidecar...)
 	for _, a := range src.In.Attributes {
 		if info == nil || strings.HasPrefix(a.Value, "@") {
 			continue
@@ -37,16 +33,7 @@ func (f *File) stated(src *plan.Source, info *ingest.Info) (*condition.Set, erro
 		all = append(all, condition.Condition{Column: a.Name, Value: v, Origin: "the attribute " + a.Value})
 	}
 
-	if src.Pattern != nil {
-		named, ok := src.Pattern.Match(f.Name)
-		if !ok {
-			return s, cmp.Or(src.Pattern.CheckNames([]string{f.Name}), s.Add(all...))
-		}
-
-		all = append(all, named...)
-	}
-
-	return s, s.Add(all...)
+	return s, s.Add(append(all, f.Named...)...)
 }
 
 // channelAttributes are the conditions that attributes of channels state.

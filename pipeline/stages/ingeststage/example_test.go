@@ -7,9 +7,9 @@ import (
 	"doubletake/pipeline/stages/ingeststage"
 )
 
-// A worker opens files by paths of its own; errors name them as the user does.
+// An error about the table of conditions names the recording too.
 func ExampleNamed() {
-	err := &fault.Error{Path: "/scratch/7/a.wav", Place: "byte 36", Want: "the chunk data", Found: "the end of the file"}
-	fmt.Println(ingeststage.Named(err, "/scratch/7/a.wav", "raw/a.wav"))
-	// Output: raw/a.wav: byte 36: expected the chunk data, found the end of the file
+	err := fault.At("log.csv", "line 3", "row0 below row1", "row0 9 and row1 3", "")
+	fmt.Println(ingeststage.Named(err, "raw/a.wav"))
+	// Output: read raw/a.wav: log.csv: line 3: expected row0 below row1, found row0 9 and row1 3
 }

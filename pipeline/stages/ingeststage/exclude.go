@@ -42,24 +42,25 @@ func checkExcluded(exp plan.Experiment, numbers, names []string) {
 
 // exclude leaves out the rows of the table of conditions, and the files without any other, whose conditions the
 // configuration excludes.
-func (r *Recordings) exclude(exp plan.Experiment) (out []ingest.Warning) {
+func (r *Recordings) exclude(exp plan.Experiment) {
 	list := excludedBy(exp)
 	if len(list) == 0 {
-		return nil
+		return
 	}
 
 	var columns, labels []string
-	var files []File
 	left := make([][]string, len(list))
-	for _, f := range r.Files {
-		all, _ := f.stating(r.Source)
-		kept := lists.Where(len(all), func(k int) bool {
+	for i := range r.Files {
+		f := &r.Files[i]
+		kept := lists.Where(len(f.known), func(k int) bool {
 			name := f.Name
-			if len(all) > 1 {
+			if len(f.known) > 1 {
 				name = fmt.Sprintf("%s (line %d)", f.Name, f.Rows.Rows[k].Line)
 			}
 
-			x := slices.IndexFunc(list, func(x config.Exclusion) bool { return x.Holds(all[k]) })
+			columns = slices.AppendSeq(columns, maps.Keys(f.known[k].Numbers))
+			labels = slices.AppendSeq(labels, maps.Keys(f.known[k].Names))
+			x := slices.IndexFunc(list, func(x config.Exclusion) bool { return x.Holds(f.known[k]) })
 			if x >= 0 {
 				left[x] = append(left[x], name)
 			}
@@ -67,22 +68,14 @@ func (r *Recordings) exclude(exp plan.Experiment) (out []ingest.Warning) {
 			return x < 0
 		})
 
-		for _, v := range all {
-			columns = slices.AppendSeq(columns, maps.Keys(v.Numbers))
-			labels = slices.AppendSeq(labels, maps.Keys(v.Names))
-		}
-
+		f.known = lists.Rows(f.known, 1, kept)
 		if f.Rows != nil {
-			some := *f.Rows
-			some.Rows, f.Rows = lists.Rows(f.Rows.Rows, 1, kept), &some
-		}
-
-		if len(kept) > 0 {
-			files = append(files, f)
+			f.Rows.Rows = lists.Rows(f.Rows.Rows, 1, kept)
 		}
 	}
 
 	checkExcluded(exp, holdout.Distinct(columns), holdout.Distinct(labels))
+	files := lists.Keep(r.Files, func(f File) bool { return len(f.known) > 0 })
 	refuse(exp, len(files) == 0, "ingest.exclude", "all %s are excluded", fault.Plural(int64(len(r.Files)), "file"))
 	r.Files = files
 	for i, x := range list {
@@ -91,10 +84,8 @@ func (r *Recordings) exclude(exp plan.Experiment) (out []ingest.Warning) {
 			w = leftOut(left[i], fmt.Sprintf("exclude: %s", x))
 		}
 
-		out = append(out, w)
+		r.warnings = append(r.warnings, w)
 	}
-
-	return out
 }
 
 // leftOut names what was left out knowingly, so that the report does not depend on someone reading the

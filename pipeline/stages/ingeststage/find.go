@@ -47,14 +47,8 @@ func (r *Recordings) findMeasured(exp plan.Experiment) {
 		globs = r.In.Table.File
 	}
 
-	files, warnings, err := campaign.Find(globs, r.In.Exclude.Files(), exp.File.Dir)
+	all, files, warnings, err := campaign.Find(globs, r.In.Exclude.Files(), exp.File.Dir)
 	fault.Raise(err)
-
-	all := files
-	if len(r.In.Exclude) > 0 {
-		all, _, err = campaign.Find(globs, nil, exp.File.Dir)
-		fault.Raise(err)
-	}
 
 	p := r.In.Conditions
 	if p != "" { // it is no recording
@@ -181,7 +175,7 @@ func (r *Recordings) withoutBackground(exp plan.Experiment, files []string) []st
 		return files
 	}
 
-	names, _, err := campaign.Find(r.In.Background.Files, r.In.Exclude.Files(), exp.File.Dir)
+	_, names, _, err := campaign.Find(r.In.Background.Files, r.In.Exclude.Files(), exp.File.Dir)
 	fault.Raise(err)
 	r.Backgrounds = lists.Each(names, func(name string) plan.RawFile { return onDisk(exp, name) })
 
@@ -199,8 +193,11 @@ func (r *Recordings) rows() {
 		}
 	}
 
-	if r.Pattern != nil {
-		fault.Raise(r.Pattern.CheckNames(r.names()))
+	for i := range r.Files {
+		if r.Pattern != nil {
+			fault.Raise(r.Pattern.CheckNames([]string{r.Files[i].Name}))
+			r.Files[i].Named, _ = r.Pattern.Match(r.Files[i].Name)
+		}
 	}
 }
 

@@ -2,11 +2,11 @@ package ingeststage
 
 import (
 	"context"
-	"errors"
 	"math"
 	"strings"
 
 	"doubletake/ingest"
+	"doubletake/ingest/fault"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/kv"
 	"doubletake/pipeline/stages/plan"
@@ -19,86 +19,62 @@ import (
 func planIndex(exp plan.Experiment, rec *Recordings, shards [][2]int, results []engine.Dep) ([]engine.Dep,
 	*engine.Dep,
 ) {
-	src := rec.Source
-	meta := exp.Meta(plan.Settings("ingest", src.In))
-	columns := plan.Columns{Conditions: src.BeforeAnalysis(), Labels: src.Labels, Derive: src.Derive}
-	t := &engine.Task{
-		ID: exp.ID("recordings"), Stage: "ingest", Version: version, Deps: results, Weight: 0.05,
-		Config: plan.Stated(meta),
+	meta := exp.Meta(plan.Settings("ingest", rec.In))
+	columns := plan.Columns{Conditions: rec.BeforeAnalysis(), Labels: rec.Labels, Derive: rec.Derive}
+	add := func(t engine.Task, meta []kv.Pair) string {
+		t.Run = func(_ context.Context, j *engine.Job) error { return writeIndex(j, columns, meta, t.Deps) }
+		return exp.Add(&t).ID
+	}
+
+	t := engine.Task{
+		ID: exp.ID("recordings"), Stage: "ingest", Version: version, Deps: results, Weight: 0.05, Replaces: shards != nil,
 		Local: append([]kv.Pair{{Key: "conditions", Value: strings.Join(columns.Conditions, ",")}},
 			columns.LabelSetting()...),
-		Publish: []engine.Link{{Output: recordingsArrow, Path: exp.Published("ingest", recordingsArrow)}},
-		Run: func(_ context.Context, j *engine.Job) error {
-			_, err := writeIndex(j, columns, meta, results)
-			return err
-		},
 	}
-
-	index := &engine.Dep{Task: t.ID, Output: recordingsArrow}
-	if shards == nil {
-		exp.Add(t)
-		return results, index
-	}
-
-	t.Replaces = true
 
 	var short, parts []engine.Dep
 	for _, r := range shards {
-		s := *t
-		s.Config = nil // it writes no metadata
-		s.ID, s.Deps, s.Publish = exp.ID("recordings", rec.Files[r[0]].Name), results[r[0]:r[1]], nil
-		s.Run = func(_ context.Context, j *engine.Job) error {
-			short, err := writeIndex(j, columns, nil, s.Deps)
-			return errors.Join(err, plan.WriteJSON(j, fileJSON, short...))
-		}
-
-		exp.Add(&s)
-		short = append(short, engine.Dep{Task: s.ID, Output: fileJSON})
-		parts = append(parts, engine.Dep{Task: s.ID, Output: recordingsArrow})
+		s := t
+		s.ID, s.Deps = exp.ID("recordings", rec.Files[r[0]].Name), results[r[0]:r[1]]
+		id := add(s, nil)
+		short = append(short, engine.Dep{Task: id, Output: fileJSON})
+		parts = append(parts, engine.Dep{Task: id, Output: recordingsArrow})
 	}
 
-	t.Deps = parts
-	t.Run = func(_ context.Context, j *engine.Job) error {
-		t := &table.Table{Meta: meta}
-		if err := plan.AppendTables(j, t, parts); err != nil {
-			return err
-		}
-
-		return plan.WriteTable(j, recordingsArrow, t)
+	if shards != nil {
+		results, t.Deps = short, parts
 	}
 
-	exp.Add(t)
+	t.Config = plan.Stated(meta)
+	t.Publish = []engine.Link{{Output: recordingsArrow, Path: exp.Published("ingest", recordingsArrow)}}
 
-	return short, index
+	return results, &engine.Dep{Task: add(t, meta), Output: recordingsArrow}
 }
 
-// writeIndex writes the rows of some files, and returns what later tasks need of them.
-func writeIndex(j *engine.Job, columns plan.Columns, meta []kv.Pair, results []engine.Dep) (short []FileResult,
-	err error,
-) {
+// writeIndex writes the rows of some files, or joins those that others wrote. A shard, which writes no metadata, leaves
+// what later tasks need of its files.
+func writeIndex(j *engine.Job, columns plan.Columns, meta []kv.Pair, deps []engine.Dep) (err error) {
+	defer fault.Catch(&err)
 	t := &table.Table{Meta: meta}
-	for _, d := range results {
-		err := plan.EachJSON(j.Input(d.Task, d.Output), func(res *FileResult) {
-			addToIndex(t, columns, res)
-			short = append(short, res.short())
-		})
-		if err != nil {
-			return nil, err
+	var short []FileResult
+	for _, d := range deps {
+		path := j.Input(d.Task, d.Output)
+		if d.Output == fileJSON {
+			fault.Raise(plan.EachJSON(path, func(res *FileResult) {
+				addToIndex(t, columns, res)
+				res.Info, res.Runs = ingest.Info{}, nil // no later task needs them
+				short = append(short, *res)
+			}))
+		} else if part := fault.Get(table.Read(path)); part.Rows() > 0 { // else of skipped files
+			fault.Raise(t.Append(part))
 		}
 	}
 
-	return short, plan.WriteTable(j, recordingsArrow, t)
-}
-
-// short is the result without channels and statistics, and with one recording.
-func (f *FileResult) short() FileResult {
-	s := FileResult{Path: f.Path, SHA256: f.SHA256, Warnings: f.Warnings, Skipped: f.Skipped}
-	if len(f.Runs) > 0 {
-		run := ingest.Run{ID: f.Runs[0].Run.ID, Recordings: f.Runs[0].Run.Recordings[:1]}
-		s.Runs = []RunResult{{Run: run}}
+	if meta == nil {
+		fault.Raise(plan.WriteJSON(j, fileJSON, short...))
 	}
 
-	return s
+	return plan.WriteTable(j, recordingsArrow, t)
 }
 
 // addToIndex appends a row for each channel of a file's recordings.
@@ -125,9 +101,8 @@ func indexChannel(t *table.Table, res *FileResult, run RunResult, ch, i int) {
 		return list[i]
 	}
 
-	text := func(name, doc, v string) { plan.Cell(t, name, "", doc, v) }
+	text := func(name, doc string, v any) { plan.Cell(t, name, "", doc, v) }
 	number := func(name, unit, doc string, v float64) { plan.Cell(t, name, unit, doc, v) }
-	count := func(name, doc string, v int64) { plan.Cell(t, name, "", doc, int(v)) }
 
 	text("file", "raw file", res.Path)
 	text("channel", "channel of the file", c.Name)
@@ -139,8 +114,8 @@ func indexChannel(t *table.Table, res *FileResult, run RunResult, ch, i int) {
 	number("calibrator_spread_db", "dB", "loudest block of the calibrator's recording over the quietest", at(run.Spread))
 
 	number("rate_hz", "Hz", "sampling rate", orNaN(c.RateHz))
-	count("row0", "first sample of the run in the file", run.Run.Row0)
-	count("samples", "samples of the run", s.Samples)
+	text("row0", "first sample of the run in the file", int(run.Run.Row0))
+	text("samples", "samples of the run", int(s.Samples))
 	number("duration_s", "s", "duration of the run", orNaN(float64(s.Samples)/c.RateHz))
 
 	number("min", "see column unit", "smallest sample", s.Min)
@@ -151,8 +126,8 @@ func indexChannel(t *table.Table, res *FileResult, run RunResult, ch, i int) {
 	number("integral_time_s", "s", "integral time scale of a balance's channel, from its autocorrelation",
 		orNaN(at(run.Integral)))
 
-	count("clipped", "samples in runs of three or more at the channel's extreme value", s.Clipped)
-	count("longest_constant", "longest stretch of equal samples", s.Constant)
+	text("clipped", "samples in runs of three or more at the channel's extreme value", int(s.Clipped))
+	text("longest_constant", "longest stretch of equal samples", int(s.Constant))
 	text("sha256", "content hash of the raw file", res.SHA256)
 }
 

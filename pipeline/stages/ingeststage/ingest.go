@@ -43,14 +43,15 @@ const (
 type Result struct {
 	plan.Columns
 
-	Data         string           // the kind of data, where a file's name says simulated
-	Construction dsp.Construction // how pairs are made; nil for a table of pairs
-	PairKind     string           // same-run, repeat-run or synthetic (docs/method.md#units-of-data)
-	Known        condition.Rows   // of recordings, where they are known before any file is read
-	Points       plan.Points      // set points, of which Known holds the values; as far as they are known likewise
-	Results      []engine.Dep     // FileResults of the files, without their channels where shards join them
-	Shards       [][2]int         // of the files
-	Index        *engine.Dep      // recordings.arrow
+	Data         string               // the kind of data, where a file's name says simulated
+	Construction dsp.Construction     // how pairs are made; nil for a table of pairs
+	PairKind     string               // same-run, repeat-run or synthetic (docs/method.md#units-of-data)
+	Known        condition.Rows       // of recordings, where they are known before any file is read
+	Points       plan.Points          // set points, of which Known holds the values; as far as they are known likewise
+	named        map[string][]float64 // by condition, set points in the files' names near what is known of the files
+	Results      []engine.Dep         // FileResults of the files, without their channels where shards join them
+	Shards       [][2]int             // of the files
+	Index        *engine.Dep          // recordings.arrow
 	Warnings     []ingest.Warning
 
 	Recordings *Recordings // of a campaign; nil for a table of pairs
@@ -70,9 +71,13 @@ type Recordings struct {
 type File struct {
 	plan.RawFile
 	Rows    *campaign.Conditions      // its rows of the table of conditions; nil without one
-	Sidecar []config.NamedNumber      // the conditions in the file next to it
+	Named   []condition.Condition     // what its name states
+	Sidecar []condition.Condition     // what the file next to it states
+	Tares   []plan.RawFile            // the recordings without wind before its runs and after them
+	Share   float64                   // of the way between the two at which its runs are, where the drift is taken out
 	Result  engine.Dep                // its FileResult
 	Reading *engine.Handoff[*Reading] // from its task to that of stage dsp
+	known   condition.Rows            // of its runs, while the experiment is planned
 }
 
 // Plan adds the tasks that read the files of an experiment.
@@ -84,27 +89,34 @@ func Plan(exp plan.Experiment, sim simulatestage.Result) (out Result, err error)
 
 	rec := findFiles(exp, sim)
 	exp.Ingest.Data = rec.In.Data
-	rec.construct(exp)
-	rec.sidecars(exp)
+	rec.construct(exp, rec.sidecars(exp))
 	rec.checkSettings(exp)
 	rec.rows()
-	left := rec.exclude(exp)
+	for i := range rec.Files { // the file's task tells what contradicts or cannot be derived
+		rec.Files[i].known, _ = rec.Files[i].stating(rec.Source)
+	}
+
+	rec.exclude(exp)
 	fault.Raise(rec.Table.CheckLabels(rec.Labels))
+	rec.findTares(exp)
 
 	rec.Settings = append(rec.settingsRead(), rec.Derived(rec.BeforeAnalysis())...)
 	rec.Calibrator = planCalibrator(exp, rec.Source)
 
 	out = Result{
 		Columns: rec.Columns, Data: rec.In.Data, Construction: rec.Construction, Recordings: rec,
-		PairKind: pairKind(exp, rec.Construction), Warnings: append(rec.warnings, left...),
+		PairKind: pairKind(exp, rec.Construction), Warnings: rec.warnings, named: map[string][]float64{},
 	}
 
 	for i := range rec.Files {
 		f := &rec.Files[i]
-		known, _ := f.known(rec.Source) // the file's task tells what contradicts or cannot be derived
-		out.Known = append(out.Known, known...)
+		for k := range f.known {
+			f.known[k].Names = kept(rec.Source, f.known[k].Names)
+		}
+
+		out.addKnown(f)
 		rec.planFile(exp, f)
-		out.Results = append(out.Results, f.Result)
+		out.Results, f.known = append(out.Results, f.Result), nil
 	}
 
 	for _, label := range out.Labels {
@@ -124,8 +136,8 @@ func (r *Recordings) names() []string {
 	return lists.Each(r.Files, func(f File) string { return f.Name })
 }
 
-// construct settles the conditions that are known and the construction.
-func (r *Recordings) construct(exp plan.Experiment) {
+// construct settles the conditions that are known, with those of the files next to them, and the construction.
+func (r *Recordings) construct(exp plan.Experiment, sidecar []string) {
 	r.Construction = dsp.Configure(dsp.Find(r.DSP.Triplets, len(r.In.Columns) > 0), &r.DSP.Settings)
 	if r.DSP.Track != nil && r.Construction != nil && r.Construction.Describe().Shaft {
 		r.Found = append(r.Found, "rpm_tracked")
@@ -136,7 +148,7 @@ func (r *Recordings) construct(exp plan.Experiment) {
 	}
 
 	conditions, texts := r.conditions(r.Table)
-	r.Conditions = unique(conditions, r.Found)
+	r.Conditions = unique(conditions, sidecar, r.Found)
 	r.SetTexts(exp, texts)
 }
 
@@ -267,7 +279,7 @@ func readAs(exp plan.Experiment, src *plan.Source) {
 		src.Grouping = campaign.Grouping{
 			Together: true, Channels: balanceColumns(in, src.Conditions), Own: channelAttributes(src),
 		}
-		checkBalance(exp, in, src.Conditions)
+		checkBalance(exp, src)
 	}
 
 	if in.Calibration != nil && in.Calibration.Calibrator == nil && in.Microphones == "" {
@@ -276,18 +288,8 @@ func readAs(exp plan.Experiment, src *plan.Source) {
 	}
 }
 
-// known lists the conditions and labels of a file's runs as the tables have them, where pattern, table and
-// constants give them without opening it, and the first error.
-func (f *File) known(src *plan.Source) (condition.Rows, error) {
-	out, err := f.stating(src)
-	for i := range out {
-		out[i].Names = kept(src, out[i].Names)
-	}
-
-	return out, err
-}
-
-// stating is known with all names.
+// stating lists the conditions and all names of a file's runs, where pattern, table and constants give them without
+// opening it, and the first error.
 func (f *File) stating(src *plan.Source) (out condition.Rows, err error) {
 	file, err := f.stated(src, nil)
 	sets := []*condition.Set{file}
@@ -357,8 +359,8 @@ func (f *File) keyed(src *plan.Source) (local []kv.Pair) {
 		}
 	}
 
-	for _, v := range f.Sidecar {
-		local = append(local, kv.Pair{Key: "sidecar " + v.Name, Value: strconv.FormatFloat(v.Value, 'g', -1, 64)})
+	for _, c := range f.Sidecar {
+		local = append(local, kv.Pair{Key: "sidecar " + c.Column, Value: strconv.FormatFloat(c.Value, 'g', -1, 64)})
 	}
 
 	for _, w := range src.In.Within { // of set points in the name and of measured values
@@ -367,12 +369,7 @@ func (f *File) keyed(src *plan.Source) (local []kv.Pair) {
 		}
 	}
 
-	if len(src.Labels) == 0 { // found without a look at the file
-		return local
-	}
-
-	known, _ := f.known(src)
-	for i, v := range known {
+	for i, v := range f.known {
 		for _, n := range src.Labels {
 			local = append(local, kv.Pair{Key: "label " + n + " " + strconv.Itoa(i+1), Value: v.Names[n]})
 		}

@@ -30,23 +30,14 @@ func (r *Result) Rows() (_ condition.Rows, err error) {
 }
 
 // rowsOf lists the different conditions of pairs.
-func rowsOf(p *campaign.PairTable) (out condition.Rows) {
+func rowsOf(p *campaign.PairTable) condition.Rows {
 	nx, nl := len(p.Inputs), len(p.Labels)
 	keys := lists.Make(p.N, func(i int) string { return fmt.Sprintf("%v %q", p.X[i*nx:][:nx], p.Texts[i*nl:][:nl]) })
-	for _, alike := range lists.Alike(keys) {
-		v, i := condition.Values{Numbers: map[string]float64{}, Names: map[string]string{}}, alike[0]
-		for k, name := range p.Inputs {
-			v.Numbers[name] = p.X[i*nx+k]
-		}
 
-		for k, name := range p.Labels {
-			v.Names[name] = p.Texts[i*nl+k]
-		}
-
-		out = append(out, v)
-	}
-
-	return out
+	return lists.Each(lists.Alike(keys), func(alike []int) condition.Values {
+		i := alike[0]
+		return condition.Values{Numbers: lists.Map(p.Inputs, p.X[i*nx:]), Names: lists.Map(p.Labels, p.Texts[i*nl:])}
+	})
 }
 
 // Values lists the distinct values of a condition, ascending, as far as they are known before any recording is read.
@@ -72,7 +63,7 @@ func (r *Result) atSetPoints() {
 		}
 
 		tolerance, _ := condition.ParseTolerance(w.Value) // checked with the configuration
-		points := condition.SetPointsOf(append(v, r.namedPoints(w.Name, tolerance)...), tolerance)
+		points := condition.SetPointsOf(append(v, r.named[w.Name]...), tolerance)
 		for _, c := range r.Known {
 			if v, known := c.Numbers[w.Name]; known {
 				c.Numbers[w.Name] = points.At(v)
@@ -83,25 +74,16 @@ func (r *Result) atSetPoints() {
 	}
 }
 
-// namedPoints are the values of a condition in the files' names, as far as what is known of the files lies
-// within the tolerance of them.
-func (r *Result) namedPoints(name string, t condition.Tolerance) (v []float64) {
-	if r.Recordings == nil || r.Recordings.Pattern == nil {
-		return nil
-	}
-
-	for _, f := range r.Recordings.Files {
-		named, _ := r.Recordings.Pattern.Match(f.Name)
-		known, _ := f.known(r.Recordings.Source)
-		for _, n := range named {
-			near := func(c condition.Values) bool { return t.Equal(c.Numbers[name], n.Value) }
-			if n.Column == name && slices.ContainsFunc(known, near) {
-				v = append(v, n.Value)
-			}
+// addKnown adds what is known of a file, with the set points in its name that are within the tolerance of it.
+func (r *Result) addKnown(f *File) {
+	r.Known = append(r.Known, f.known...)
+	within := plan.Tolerances(r.Within)
+	for _, n := range f.Named {
+		near := func(v condition.Values) bool { return within[n.Column].Equal(v.Numbers[n.Column], n.Value) }
+		if _, scatters := within[n.Column]; scatters && slices.ContainsFunc(f.known, near) {
+			r.named[n.Column] = append(r.named[n.Column], n.Value)
 		}
 	}
-
-	return v
 }
 
 // Names lists the distinct names of a label, sorted, as Values does.
@@ -110,16 +92,6 @@ func (r *Result) Names(label string) ([]string, error) {
 	names, _ := rows.Strings(label)
 
 	return holdout.Distinct(names), err
-}
-
-// column returns the named column of rows; nil where there is none.
-func column[T any](rows []T, columns []string, name string) (out []T) {
-	j := slices.Index(columns, name)
-	for i := j; j >= 0 && i < len(rows); i += len(columns) {
-		out = append(out, rows[i])
-	}
-
-	return out
 }
 
 // PairsPerRow returns how many pairs each entry of Known gives at most; 0 where
@@ -151,19 +123,16 @@ const typicalMicrophones, typicalRows = 12, 1000
 
 // Size estimates the conditions and the pairs that an experiment will have.
 func (r *Result) Size() (conditions, pairs float64) {
-	conditions = float64(max(len(r.Known), 1))
-	switch c := r.Construction.(type) {
-	case nil:
+	if r.Construction == nil {
 		return typicalRows, typicalRows
-	case dsp.PerRun:
-		return conditions, conditions * float64(c.PairsPerRun(&r.Recordings.DSP.Settings))
-	case dsp.OfSpectra:
-		if len(r.Known) <= len(r.Recordings.Files) { // they are not those of single channels
-			conditions *= typicalMicrophones
-		}
 	}
 
-	return conditions, conditions
+	conditions = float64(max(len(r.Known), 1))
+	if _, ok := r.Construction.(dsp.OfSpectra); ok && len(r.Known) <= len(r.Recordings.Files) { // not of single channels
+		conditions *= typicalMicrophones
+	}
+
+	return conditions, conditions * float64(max(r.PairsPerRow(), 1))
 }
 
 // pairKind returns the kind of an experiment's pairs: same-run, repeat-run or

@@ -56,24 +56,14 @@ func planPairs(exp plan.Experiment, sim simulatestage.Result) Result {
 	checkPairing(exp, &p.spec, p.Options, out.Outcomes)
 
 	in := exp.Ingest
-	p.Settings = plan.Settings("ingest", struct {
-		Table  *config.Table        `key:"table"`
-		Text   config.Text          `key:"text"`
-		Within []config.NamedString `key:"within"`
-
-		Exclude config.Exclusions `key:"exclude"`
-		Missing []string          `key:"missing"`
-	}{&p.spec, in.Text, in.Within, in.Exclude.Where(), in.Missing})
-
-	if in.Log.Decimal != "" {
-		p.Settings = append(p.Settings, kv.Pair{Key: "ingest.log.decimal", Value: in.Log.Decimal})
+	in.Table, in.Exclude, in.Log = &p.spec, in.Exclude.Where(), config.Log{Decimal: in.Log.Decimal}
+	keys := []string{"table", "text", "within", "exclude", "missing", "log"}
+	if out.Derive != nil {
+		keys = append(keys, "constants", "derive")
 	}
 
-	if out.Derive != nil {
-		p.Settings = append(p.Settings, plan.Settings("ingest", struct {
-			Constants []config.NamedNumber `key:"constants"`
-			Derive    []config.NamedString `key:"derive"`
-		}{in.Constants, in.Derive})...)
+	for _, key := range keys {
+		p.Settings = append(p.Settings, plan.Only("ingest", plan.Settings("ingest", in), key)...)
 	}
 
 	meta := exp.Meta(p.Settings)
@@ -104,9 +94,7 @@ func planPairs(exp plan.Experiment, sim simulatestage.Result) Result {
 
 // simulatedTable is the table of the simulated toy.
 func simulatedTable(exp plan.Experiment, sim simulatestage.Result, out *Result) *Pairs {
-	toy, ok := sim.Campaign.(simulate.Toy)
-	fault.Unless(ok, fmt.Errorf("plan table: the %s campaign makes recordings, not pairs", sim.Campaign.Kind()))
-
+	toy := sim.Campaign.(simulate.Toy) // others make recordings
 	out.Conditions = []string{"x"}
 	f := sim.Files[0]
 	p := &Pairs{
@@ -134,26 +122,21 @@ func findTable(exp plan.Experiment, sim simulatestage.Result, out *Result) *Pair
 
 	o := tableOptions(exp, &p.spec)
 	o.Given, o.Labels = names, labels
-	o, columns, err := campaign.ResolveTable(p.Files[0].Path, o)
-	if err != nil {
-		fault.Raise(Named(err, p.Files[0].Path, p.Files[0].Name))
-	}
+	o, columns, err := campaign.ResolveTable(p.Files[0], o)
+	fault.Raise(Named(err, p.Files[0].Name))
 
-	state := func(name string, value func(f campaign.TableFile) string) {
+	o.Given = slices.Concat(names, labels)
+	for k, n := range o.Given {
 		for _, f := range p.Files {
-			p.local = append(p.local, kv.Pair{Key: f.Name + ": " + name, Value: value(f)})
+			value := f.Names[n]
+			if k < len(names) {
+				value = strconv.FormatFloat(f.Numbers[n], 'g', -1, 64)
+			}
+
+			p.local = append(p.local, kv.Pair{Key: f.Name + ": " + n, Value: value})
 		}
 	}
 
-	for _, n := range names {
-		state(n, func(f campaign.TableFile) string { return strconv.FormatFloat(f.Numbers[n], 'g', -1, 64) })
-	}
-
-	for _, n := range labels {
-		state(n, func(f campaign.TableFile) string { return f.Names[n] })
-	}
-
-	o.Given = slices.Concat(names, labels)
 	out.SetTexts(exp, unique(texts, columns))
 	fault.Raise(cmp.Or(f.Table.CheckLabels(labels), out.CheckRoles(exp)))
 
@@ -216,19 +199,16 @@ func (p *Pairs) write(j *engine.Job, converted map[string]string, meta []kv.Pair
 	return t.Warnings
 }
 
-// readTables reads a table. It places an error as the user knows the files, and warns of names that are alike.
+// readTables reads a table, and warns of names that are alike.
 func readTables(files []campaign.TableFile, o campaign.TableOptions) *campaign.PairTable {
 	t, err := campaign.ReadTables(files, o)
-	var data *fault.Error
-	for _, f := range files {
-		if errors.As(err, &data) && data.Path == f.Path || err != nil && len(files) == 1 {
-			fault.Raise(Named(err, f.Path, f.Name))
-		}
+	if len(files) == 1 {
+		err = Named(err, files[0].Name)
 	}
 
 	fault.Raise(err)
-	for _, label := range t.Labels {
-		t.Warnings = append(t.Warnings, warnAlike(files[0].Name, label, column(t.Texts, t.Labels, label))...)
+	for k, label := range t.Labels {
+		t.Warnings = append(t.Warnings, warnAlike(files[0].Name, label, lists.Column(t.Texts, len(t.Labels), k))...)
 	}
 
 	return t
@@ -303,7 +283,7 @@ func PairTables(p *campaign.PairTable, across string, names, digests []string) (
 	if across != "" {
 		set := triplets.Set{N: p.N, Out: len(p.Outcomes), Y1: p.Y1}
 		set.SetRuns(p.Run)
-		set.PairAcross(p.Recording, column(p.Texts, p.Labels, across))
+		set.PairAcross(p.Recording, lists.Column(p.Texts, len(p.Labels), slices.Index(p.Labels, across)))
 		p.Y2 = set.Y2
 	}
 
@@ -332,12 +312,12 @@ func PairTables(p *campaign.PairTable, across string, names, digests []string) (
 		numbers(table.Column{Name: name, Unit: unit, Description: about}, name, p.X, len(p.Inputs), k)
 	}
 
-	for _, name := range p.Labels {
-		text(trip, name, plan.LabelText, column(p.Texts, p.Labels, name))
+	for k, name := range p.Labels {
+		text(trip, name, plan.LabelText, lists.Column(p.Texts, len(p.Labels), k))
 	}
 
-	parts, pairs := partsOf(p)
-	recs = trip.Select(lists.Each(pairs, func(of []int) int { return of[0] }))
+	first, file, pairs := partsOf(p)
+	recs = trip.Select(first)
 	recs.Columns[1].Strings = recs.Columns[0].Strings // of several recordings
 
 	for k, name := range p.Outcomes {
@@ -353,43 +333,34 @@ func PairTables(p *campaign.PairTable, across string, names, digests []string) (
 		})
 	}
 
-	ofFile := func(texts []string) []string {
-		return lists.Each(parts, func(x part) string { return texts[x.file] })
-	}
-
-	text(recs, "file", "raw file", ofFile(names))
+	text(recs, "file", "raw file", lists.Rows(names, 1, file))
 	recs.Columns = append(recs.Columns, table.Column{
-		Name: "pairs", Description: "pairs of the run with a row of the file",
-		Ints: lists.Each(pairs, func(of []int) int64 { return int64(len(of)) }),
+		Name: "pairs", Description: "pairs of the run with a row of the file", Ints: pairs,
 	})
-	text(recs, "sha256", "content hash of the raw file", ofFile(digests))
+	text(recs, "sha256", "content hash of the raw file", lists.Rows(digests, 1, file))
 
 	return trip, recs
 }
 
-// part is a run in a file.
-type part struct {
-	run  string
-	file int32
-}
+// partsOf lists the runs in each file: the first pair, the file, and how many pairs.
+func partsOf(p *campaign.PairTable) (first, file []int, pairs []int64) {
+	type part struct {
+		run  string
+		file int32
+	}
 
-// partsOf lists them, with the pairs of each.
-func partsOf(p *campaign.PairTable) (parts []part, pairs [][]int) {
 	var all []part
-	var of []int
+	var of []int // the pair of each
 	for i, files := range p.Files {
-		for m, f := range files {
-			if m == 0 || f != files[0] {
-				all, of = append(all, part{p.Run[i], f}), append(of, i)
-			}
+		for _, f := range slices.Compact(files[:]) {
+			all, of = append(all, part{p.Run[i], f}), append(of, i)
 		}
 	}
 
-	index, parts := lists.Index(all)
-	pairs = make([][]int, len(parts))
-	for i, k := range index {
-		pairs[k] = append(pairs[k], of[i])
+	for _, same := range lists.Alike(all) {
+		k := same[0]
+		first, file, pairs = append(first, of[k]), append(file, int(all[k].file)), append(pairs, int64(len(same)))
 	}
 
-	return parts, pairs
+	return first, file, pairs
 }

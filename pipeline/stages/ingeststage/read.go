@@ -15,6 +15,7 @@ import (
 	"doubletake/ingest/fault"
 	"doubletake/ingest/format"
 	"doubletake/ingest/stats"
+	"doubletake/internal/lists"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/plan"
 )
@@ -65,30 +66,24 @@ func (r *Recordings) planFile(exp plan.Experiment, f *File) {
 	t := &engine.Task{
 		ID: exp.ID("ingest", f.Name), Stage: "ingest", Version: version, Config: src.Settings, Local: f.keyed(src),
 		Weight: 0.0075, Packed: true,
-		Run: func(ctx context.Context, j *engine.Job) error {
-			cal, err := Sensitivities(src, j)
-			if err != nil {
-				return err
+		Run: func(ctx context.Context, j *engine.Job) (err error) {
+			defer fault.Catch(&err)
+			rd := &reader{src: src, cal: Sensitivities(src, j), file: *f, path: f.Path(j), held: f.Held(j)}
+			if src.In.Tachometer == nil && handoff.Wanted(j) { // else each task reads by itself
+				rd.reading = NewReading()
+				handoff.Put(j, rd.reading)
 			}
-
-			var reading *Reading // nil: each task reads by itself
-			if src.In.Tachometer == nil && handoff.Wanted(j) {
-				reading = NewReading()
-				handoff.Put(j, reading)
-			}
-
-			rd := &reader{src: src, cal: cal, reading: reading, file: *f, path: f.Path(j), held: f.Held(j)}
 
 			res, err := rd.read(ctx)
 			if reason, bad := BadRecording(src, err); bad {
 				res = &FileResult{Path: f.Name, Skipped: &Skipped{f.Name, reason}}
-			} else if err != nil {
-				return err
+			} else {
+				fault.Raise(err)
 			}
 
 			res.SHA256 = f.SHA256(j)
-			if reading != nil {
-				reading.Found = res
+			if rd.reading != nil {
+				rd.reading.Found = res
 			}
 
 			return plan.WriteJSON(j, fileJSON, res)
@@ -116,27 +111,32 @@ func BadRecording(src *plan.Source, err error) (reason string, skip bool) {
 	return "", false
 }
 
-// LeftOut reports whether one of several runs of a file cannot be used and is left out under
-// on_bad_recording: warn, and the warning of it.
-func LeftOut(src *plan.Source, file string, run ingest.Run, runs int, err error) (ingest.Warning, bool) {
-	reason, bad := BadRecording(src, err)
-	if !bad || src.In.OnBadRecording != "warn" || runs == 1 {
-		return ingest.Warning{}, false
+// EachRun does something with each run of a file, and raises its error. Under on_bad_recording: warn it leaves
+// out, with a warning, runs whose data are at fault, if others remain.
+func EachRun[R any](src *plan.Source, file string, runs []R, id func(R) string, warnings *[]ingest.Warning,
+	do func(R),
+) {
+	var last error
+	left := 0
+	for _, run := range runs {
+		err := fault.Try(func() { do(run) })
+		if err == nil {
+			continue
+		}
+
+		reason, bad := BadRecording(src, err)
+		fault.Unless(bad && src.In.OnBadRecording == "warn" && len(runs) > 1, err)
+		*warnings = append(*warnings, ingest.Warn(file, "left-out", "%s is left out: %s", id(run), reason))
+		last, left = err, left+1
 	}
 
-	return ingest.Warn(file, "left-out", "%s is left out: %s", run.ID, reason), true
+	fault.Unless(left < len(runs), last)
 }
 
-// Named replaces the path a file was opened by with the name the user knows.
-func Named(err error, path, name string) error {
+// Named adds the name of a file to an error that has another one, or none.
+func Named(err error, name string) error {
 	var data *fault.Error
-	switch {
-	case errors.As(err, &data) && data.Path == path:
-		d := *data
-		d.Path = name
-		return &d
-
-	case err == nil || data != nil && data.Path == name: // it names the file already
+	if err == nil || errors.As(err, &data) && data.Path == name {
 		return err
 	}
 
@@ -156,11 +156,11 @@ type reader struct {
 }
 
 func (r *reader) open(ctx context.Context) (ingest.Reader, error) {
-	return format.OpenHeld(r.path, r.held, r.src.Options.In(ctx))
+	return format.OpenHeld(r.path, r.held, r.src.Options.In(ctx, r.file.Name))
 }
 
 // raise raises an error, if there is one, under the file's name.
-func (r *reader) raise(err error) { fault.Raise(Named(err, r.path, r.file.Name)) }
+func (r *reader) raise(err error) { fault.Raise(Named(err, r.file.Name)) }
 
 // read opens the file, assembles its runs and computes their statistics. Under
 // on_bad_recording: warn it leaves out runs that cannot be used, if others
@@ -171,47 +171,20 @@ func (r *reader) read(ctx context.Context) (res *FileResult, err error) {
 	r.raise(err)
 	defer rd.Close()
 	info := rd.Info()
-	info.Path = r.file.Name
-	res = &FileResult{Path: r.file.Name}
-	res.warn(info.Warnings)
+	warnings := info.Warnings
 	info.Warnings = nil
-	res.Info = info
+	runs, more := r.runs(ctx, rd, info)
+	res = &FileResult{Path: r.file.Name, Info: info}
+	res.Warnings = slices.Concat(warnings, more, simulatedByContent(r.src, info))
 
-	runs, warnings := r.runs(ctx, rd, info)
-	res.Warnings = slices.Concat(res.Warnings, warnings, simulatedByContent(r.src, info))
-
-	var last error // of a run that is left out
-	for _, run := range runs {
-		rr, warnings, err := r.run(ctx, rd, info, run, len(runs) == 1)
-		if err != nil {
-			w, leave := LeftOut(r.src, r.file.Name, run, len(runs), err)
-			if !leave {
-				return nil, err
-			}
-
-			res.Warnings = append(res.Warnings, w)
-			last = err
-			continue
-		}
-
-		res.warn(warnings)
-		res.Warnings = slices.Concat(res.Warnings, dropouts(info, rr), apart(info, rr))
+	id := func(run ingest.Run) string { return run.ID }
+	EachRun(r.src, r.file.Name, runs, id, &res.Warnings, func(run ingest.Run) {
+		rr, warnings := r.run(ctx, rd, info, run, len(runs) == 1)
+		res.Warnings = slices.Concat(res.Warnings, warnings, dropouts(info, rr), apart(info, rr))
 		res.Runs = append(res.Runs, rr)
-	}
+	})
 
-	if len(res.Runs) > 0 {
-		last = nil
-	}
-
-	return res, last
-}
-
-// warn adds warnings of the file.
-func (f *FileResult) warn(list []ingest.Warning) {
-	for _, w := range list {
-		w.Path = f.Path
-		f.Warnings = append(f.Warnings, w)
-	}
+	return res, nil
 }
 
 // runs assembles the runs of an open file with their conditions.
@@ -243,89 +216,78 @@ func (r *reader) runs(ctx context.Context, rd ingest.Reader, info ingest.Info) (
 	return runs, warnings
 }
 
-// run reads a run; alone says that it is the file's only one.
-func (r *reader) run(ctx context.Context, rd ingest.Reader, info ingest.Info, run ingest.Run, alone bool) (rr RunResult,
-	warnings []ingest.Warning, err error,
+// run reads a run; alone says that it is the file's only one. On the way it keeps what stage dsp needs of the samples:
+// the columns of a balance, the spectra of microphones.
+func (r *reader) run(ctx context.Context, rd ingest.Reader, info ingest.Info, run ingest.Run, alone bool) (RunResult,
+	[]ingest.Warning,
 ) {
-	defer fault.Catch(&err)
 	if r.check {
 		fault.Raise(r.fits(info, run))
 	}
 
-	if r.src.Grouping.Together {
-		rr, warnings = r.balanceRun(ctx, rd, info, run)
-		return rr, warnings, nil
+	var keep func(pass *stats.Pass) // nil: nothing is kept
+	var series [][]float64
+	var unread error
+	n, channels := length(info, run), run.Recordings[0].Channels
+	switch {
+	case n == 0 || r.check: // the scan reports 0 samples
+	case r.src.Grouping.Together:
+		if info.Channels[channels[0]].RateHz > 0 || r.reading != nil && n*int64(len(channels)) <= MaxHeld {
+			keep = func(pass *stats.Pass) { series, unread = ReadColumns(ctx, pass, channels, run.Row0, n) }
+		}
+	case r.reading != nil && alone:
+		keep = r.spectra(ctx, info, run, n)
 	}
 
 	var sums []stats.Summary
-	if r.reading != nil && alone {
-		sums, warnings, err = r.loadSpectra(ctx, info, rd, run)
-	} else {
+	var warnings []ingest.Warning
+	var err error
+	if keep == nil {
 		sums, warnings, err = r.scan(ctx, rd, run)
+	} else {
+		pass := stats.NewPass(rd, run)
+		keep(pass)
+		sums, warnings, err = pass.Stats(ctx, r.open)
 	}
 
 	if err != nil {
 		sums, warnings = r.withoutBadChannels(ctx, rd, &run, err)
 	}
 
-	return r.calibrated(info, run, sums), warnings, nil
-}
-
-// balanceRun reads a run of a balance and keeps its samples for stage dsp.
-func (r *reader) balanceRun(ctx context.Context, rd ingest.Reader, info ingest.Info, run ingest.Run) (RunResult,
-	[]ingest.Warning,
-) {
-	n, channels := length(info, run), run.Recordings[0].Channels
-	wanted := info.Channels[channels[0]].RateHz > 0 || r.reading != nil && n*int64(len(channels)) <= MaxHeld
-
-	var series [][]float64
-	var unread, err error
-	var sums []stats.Summary
-	var warnings []ingest.Warning
-	if n > 0 && wanted && !r.check {
-		pass := stats.NewPass(rd, run)
-		series, unread = ReadColumns(ctx, pass, channels, run.Row0, n)
-		sums, warnings, err = pass.Stats(ctx, r.open)
-	} else { // it reports 0 samples
-		sums, warnings, err = r.scan(ctx, rd, run)
-	}
-
-	r.raise(err)
 	rr := r.calibrated(info, run, sums)
-	r.raise(unread)
-	rr.Integral = integralTimes(series, info, run) // 0 of no series
-	r.reading.SetSeries(run.ID, series)
+	if r.src.Grouping.Together {
+		r.raise(unread)
+		rr.Integral = integralTimes(series, info, run) // 0 of no series
+		r.reading.SetSeries(run.ID, series)
+	}
 
 	return rr, warnings
 }
 
-// loadSpectra is stats.Scan, and on the way loads the spectra of the run. The task of
-// stage dsp reports errors of the spectra.
-func (r *reader) loadSpectra(ctx context.Context, info ingest.Info, rd ingest.Reader, run ingest.Run) ([]stats.Summary,
-	[]ingest.Warning, error,
-) {
+// spectra returns what loads the spectra of a run of n samples; nil where there are none. The task of stage dsp reports
+// errors of the spectra.
+func (r *reader) spectra(ctx context.Context, info ingest.Info, run ingest.Run, n int64) func(pass *stats.Pass) {
 	c, ok := r.src.Construction.(dsp.OfSpectra)
-	n := length(info, run)
 
 	var load *dsp.Segments
 	err := fault.Try(func() {
-		if ok && n > 0 {
+		if ok {
 			rr := r.calibrated(info, run, make([]stats.Summary, len(run.Recordings)))
 			load = fault.Get(c.Spectra(NewRun(r.src, info, run, n, rr.Scale, rr.Units)))
 		}
 	})
 	if err != nil || load == nil {
-		return stats.Scan(ctx, rd, run)
+		return nil
 	}
 
-	pass, an := stats.NewPass(rd, run), BorrowAnalyser()
-	if err := an.Load(ctx, pass, load); err == nil {
-		r.reading.SetSpectra(an)
-	} else {
-		ReturnAnalyser(an)
+	return func(pass *stats.Pass) {
+		an := BorrowAnalyser()
+		if err := an.Load(ctx, pass, load); err == nil {
+			r.reading.SetSpectra(an)
+		} else {
+			ReturnAnalyser(an)
+		}
 	}
-
-	return pass.Stats(ctx, r.open)
 }
 
 // withoutBadChannels takes the microphones with samples that are no numbers out of a run, if
@@ -421,12 +383,9 @@ func length(info ingest.Info, run ingest.Run) int64 {
 // ReadColumns reads n samples of each channel from start on, some at a time. rd
 // is an ingest.Reader or passes its samples on.
 func ReadColumns(ctx context.Context, rd dsp.Source, channels []int, start, n int64) ([][]float64, error) {
-	out, part := make([][]float64, len(channels)), make([][]float64, len(channels))
-	for i := range out {
-		out[i] = make([]float64, n)
-	}
-
-	for at := int64(0); at < n; {
+	out := lists.Make(len(channels), func(int) []float64 { return make([]float64, n) })
+	part := make([][]float64, len(channels))
+	for at := int64(0); at < n; at += 1 << 16 {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -443,8 +402,6 @@ func ReadColumns(ctx context.Context, rd dsp.Source, channels []int, start, n in
 			}
 			return nil, err
 		}
-
-		at += m
 	}
 
 	return out, nil

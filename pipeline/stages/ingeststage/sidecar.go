@@ -1,6 +1,7 @@
 package ingeststage
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,36 +23,24 @@ import (
 	"doubletake/pipeline/stages/plan"
 )
 
-// sidecars reads the conditions in the file next to each recording, and adds their names
-// to those of the campaign.
-func (r *Recordings) sidecars(exp plan.Experiment) {
+// sidecars reads the conditions in the file next to each recording, and lists their names.
+func (r *Recordings) sidecars(exp plan.Experiment) []string {
 	s := r.In.Sidecar
 	if s == nil {
-		return
+		return nil
 	}
 
 	wanted := s.Values // nil: all of the first file, which the others must have too
 	for i := range r.Files {
-		f := &r.Files[i]
-		f.readSidecar(exp, s.Ending, wanted)
-		if len(wanted) == 0 {
-			wanted = lists.Each(f.Sidecar, func(v config.NamedNumber) config.NamedString {
-				return config.NamedString{Name: v.Name, Value: v.Name}
-			})
-		}
+		wanted = r.Files[i].readSidecar(exp, s.Ending, wanted)
 	}
 
-	for _, v := range wanted {
-		if !slices.Contains(r.Conditions, v.Name) {
-			at := len(r.Conditions) - len(r.Found) // those stay the last
-			r.Conditions = slices.Insert(r.Conditions, at, v.Name)
-		}
-	}
+	return lists.Each(wanted, func(w config.NamedString) string { return w.Name })
 }
 
 // readSidecar reads the wanted numbers of the file next to a recording, by the names they have
-// there; without any, those at its top.
-func (f *File) readSidecar(exp plan.Experiment, ending string, wanted []config.NamedString) {
+// there; without any, those at its top, which it returns.
+func (f *File) readSidecar(exp plan.Experiment, ending string, wanted []config.NamedString) []config.NamedString {
 	name := strings.TrimSuffix(f.Name, path.Ext(f.Name)) + ending
 	fail := func(want, found, hint string) { fault.Raise(fault.At(name, "", want, found, hint)) }
 
@@ -63,14 +52,15 @@ func (f *File) readSidecar(exp plan.Experiment, ending string, wanted []config.N
 		fault.Raise(&fault.Error{Path: name, Err: fmt.Errorf("read conditions: %w", err)})
 	}
 
+	have := lists.Each(all, func(v config.NamedNumber) string { return v.Name })
 	if len(wanted) == 0 {
-		f.Sidecar = lists.Keep(all, func(v config.NamedNumber) bool { return !strings.Contains(v.Name, ".") })
-		if len(f.Sidecar) == 0 {
+		top := without(have, func(n string) bool { return strings.Contains(n, ".") })
+		wanted = lists.Each(top, func(n string) config.NamedString { return config.NamedString{Name: n, Value: n} })
+		if len(top) == 0 {
 			fail("numbers at its top", "none", "name those that are meant with sidecar: {values: …}")
 		}
 	}
 
-	have := lists.Each(all, func(v config.NamedNumber) string { return v.Name })
 	for _, w := range wanted {
 		k := slices.Index(have, w.Value)
 		if k < 0 {
@@ -78,8 +68,10 @@ func (f *File) readSidecar(exp plan.Experiment, ending string, wanted []config.N
 				strings.TrimPrefix(spelling.DidYouMean(w.Value, have), "; "))
 		}
 
-		f.Sidecar = append(f.Sidecar, config.NamedNumber{Name: w.Name, Value: all[k].Value})
+		f.Sidecar = append(f.Sidecar, condition.Condition{Column: w.Name, Value: all[k].Value, Origin: "the file next to it"})
 	}
+
+	return wanted
 }
 
 // maxConditionTable bounds a table of conditions in a file.
@@ -190,10 +182,9 @@ func conditionValues(ctx context.Context, rd ingest.Reader, info ingest.Info, e 
 	return v, ch.Unit
 }
 
-// OwnTare is the recording without wind that the table of conditions names for
+// ownTare is the recording without wind that the table of conditions names for
 // a file; the rows of one file name one.
-func OwnTare(column string, conds *campaign.Conditions, name string) (own string, err error) {
-	defer fault.Catch(&err)
+func ownTare(column string, conds *campaign.Conditions, name string) (own string) {
 	unless := func(ok bool, path, place, want, found string) {
 		fault.Unless(ok, fault.At(path, place, want, found, ""))
 	}
@@ -211,7 +202,7 @@ func OwnTare(column string, conds *campaign.Conditions, name string) (own string
 		own = v
 	}
 
-	return own, nil
+	return own
 }
 
 // tareColumns are the columns that name the recordings without wind; nil of none.
@@ -234,7 +225,7 @@ func (r *Recordings) takeTares(exp plan.Experiment, recordings, files []string) 
 
 	var near []string
 	for _, pattern := range []string{"*", "*/*", "*/*/*"} {
-		names, _, _ := campaign.Find([]string{pattern}, nil, exp.File.Dir) // none is no fault
+		names, _, _, _ := campaign.Find([]string{pattern}, nil, exp.File.Dir) // none is no fault
 		near = append(near, names...)
 	}
 
@@ -290,21 +281,46 @@ func locate(name, folder string, files []string) (string, error) {
 	return name, nil
 }
 
-// ShareOfRows is how far the runs of a file are between the recordings without wind before and after them: by their
-// first row among those of the table that name the same two, one before the first, the other after the last.
-func ShareOfRows(src *plan.Source, f *File) float64 {
-	own, first, last := f.Rows.Rows[0], math.MaxInt, 0
-	for _, r := range src.Table.Rows {
-		other := func(column string) bool {
-			name, _ := r.Name(column)
-			as, _ := own.Name(column)
-			return name != as
+// findTares finds the recordings without wind of each file, and how far its runs are between them: by their first row
+// among those of the table that name the same two, one before the first, the other after the last.
+func (r *Recordings) findTares(exp plan.Experiment) {
+	if r.In.Balance == nil || r.In.Balance.Tare == nil {
+		return
+	}
+
+	t, columns := r.In.Balance.Tare, tareColumns(&r.In)
+	named := func(row campaign.ConditionRow) (names string) {
+		for _, c := range columns {
+			name, _ := row.Name(c)
+			names += strconv.Quote(name)
 		}
 
-		if !slices.ContainsFunc(tareColumns(&src.In), other) {
-			first, last = min(first, r.Line), max(last, r.Line)
+		return names
+	}
+
+	lines := map[string][]int{} // of the rows, by what they name
+	if t.Drift == "linear" {
+		for _, row := range r.Table.Rows {
+			lines[named(row)] = append(lines[named(row)], row.Line)
 		}
 	}
 
-	return float64(own.Line-first+1) / float64(last-first+2)
+	for i := range r.Files {
+		f := &r.Files[i]
+		for _, p := range []string{cmp.Or(t.File, t.Column), t.After} {
+			if p != "" && t.Column != "" {
+				p = ownTare(p, f.Rows, f.Name)
+			}
+
+			if p != "" {
+				f.Tares = append(f.Tares, onDisk(exp, p))
+			}
+		}
+
+		if t.Drift == "linear" {
+			own := f.Rows.Rows[0]
+			of := lines[named(own)]
+			f.Share = float64(own.Line-of[0]+1) / float64(of[len(of)-1]-of[0]+2)
+		}
+	}
 }

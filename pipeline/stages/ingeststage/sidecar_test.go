@@ -28,8 +28,8 @@ func TestSidecars(t *testing.T) {
 	b := planned(t, files, `{files: "*.npy", sidecar: .yaml, rate_hz: 1000}`, `{triplets: split-half-spectrum}`)
 	must.Equal(t, strings.Join(b.Conditions, " "), "rpm blades", "conditions")
 
-	if got := b.Recordings.Files[1].Sidecar; !slices.Equal(got,
-		[]config.NamedNumber{{Name: "rpm", Value: 4000}, {Name: "blades", Value: 3}}) {
+	if got := b.Recordings.Files[1].Sidecar; len(got) != 2 || got[0].Column != "rpm" || got[0].Value != 4000 ||
+		got[1].Column != "blades" || got[1].Value != 3 {
 		t.Errorf("b.npy: %v", got)
 	}
 
@@ -156,9 +156,7 @@ func TestOwnTare(t *testing.T) {
 		Rows: []campaign.ConditionRow{row(2, " off1.csv "), row(3, "off1.csv")},
 	}
 
-	if got, err := OwnTare("tare", c, "a.csv"); got != "off1.csv" || err != nil {
-		t.Errorf("%q, %v", got, err)
-	}
+	must.Equal(t, ownTare("tare", c, "a.csv"), "off1.csv", "own")
 
 	table := func(rows ...campaign.ConditionRow) *campaign.Conditions {
 		return &campaign.Conditions{Path: "c.csv", Labels: []string{"tare"}, Rows: rows}
@@ -178,9 +176,7 @@ func TestOwnTare(t *testing.T) {
 			`c.csv: line 3, column tare: expected "off1.csv", as for the other intervals of a.csv, found "off2.csv"`,
 		},
 	} {
-		if _, err := OwnTare("tare", c.table, "a.csv"); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("got %v\nwant %s", err, c.want)
-		}
+		must.Refuse(t, fault.Try(func() { ownTare("tare", c.table, "a.csv") }), c.want)
 	}
 
 	// Recordings without wind may be among the files and are none of the campaign.

@@ -67,4 +67,5 @@ type Source struct {
 	Calibrator   *engine.Dep                     // the sensitivities by a calibrator; nil without one
 	Convert      map[string]units.Named          // of conditions that no table holds, to the units of their names
 	Forces       bool                            // the balance's columns are forces, not voltages
+	Matrix       *dsp.LoadMatrix                 // of the balance; nil without one
 }

@@ -15,7 +15,6 @@ import (
 	"doubletake/ingest/spelling"
 	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
-	"doubletake/pipeline/engine"
 	"doubletake/pipeline/kv"
 	"doubletake/pipeline/table"
 	"doubletake/train/triplets"
@@ -95,22 +94,6 @@ func Conditions(t *table.Table) (numbers, texts []string) {
 	}
 
 	return numbers, texts
-}
-
-// AppendTables appends the rows of tables that other tasks gave.
-func AppendTables(j *engine.Job, t *table.Table, parts []engine.Dep) error {
-	for _, d := range parts {
-		part, err := table.Read(j.Input(d.Task, d.Output))
-		if err == nil && part.Rows() > 0 { // else a skipped file
-			err = t.Append(part)
-		}
-
-		if err != nil {
-			return fmt.Errorf("join %s: %w", d.Task, err)
-		}
-	}
-
-	return nil
 }
 
 // Column returns the column of that name, and makes it if it is not there.
