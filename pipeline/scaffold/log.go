@@ -286,7 +286,7 @@ func (p *plan) namesTares(f *field) bool {
 	}
 
 	of := c.FilesOf(p.found)
-	if p.Spectra || p.Table != nil || slices.ContainsFunc(of, func(k []int) bool { return len(k) != 1 }) {
+	if len(p.Columns) == 0 || p.sheet.names != nil || slices.ContainsFunc(of, func(k []int) bool { return len(k) != 1 }) {
 		return false
 	}
 

@@ -243,6 +243,19 @@ func TestLookAtNothing(t *testing.T) {
 	if _, err := Look(filepath.Join(dir, "absent")); err == nil {
 		t.Error("an absent folder was looked at")
 	}
+
+	for _, c := range []struct{ log, text string }{ // files that a column names are no tares of no columns, nor of names
+		{"file,alpha_deg,zero\nx.txt,1,y.txt\n", "none\n"}, {"none", "lift,drag\n1,2\n3,4\n"},
+	} {
+		dir := t.TempDir()
+		write(t, dir, "conditions.csv", c.log)
+		write(t, dir, "x.txt", c.text)
+		write(t, dir, "y.txt", c.text+"5,6\n")
+
+		r, err := Look(dir)
+		must.Do(t, err)
+		must.Not(t, strings.Contains(r.YAML, "tare:"), "%s", r.YAML)
+	}
 }
 
 // loads writes the result of Look into dir and runs `pipeline check` on it.
