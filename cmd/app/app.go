@@ -21,6 +21,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"doubletake/ingest/fault"
 	"doubletake/pipeline"
 )
 
@@ -102,7 +103,8 @@ func newApp(list []*subcommand, stdout, stderr io.Writer) *cli.App {
 			Name: s.name, Usage: s.usage, UsageText: s.line(), Description: s.description,
 			HideHelpCommand: true, // `pipeline help run` is enough; no file is called help
 			OnUsageError:    app.OnUsageError,
-			Action: func(c *cli.Context) error {
+			Action: func(c *cli.Context) (err error) {
+				defer fault.Catch(&err)
 				return s.start(&call{Context: c, ctx: c.Context, args: c.Args().Slice(), stdout: stdout, stderr: stderr})
 			},
 		}

@@ -3,6 +3,7 @@ package app
 import (
 	"path/filepath"
 
+	"doubletake/ingest/fault"
 	"doubletake/pipeline/budget"
 	"doubletake/report"
 )
@@ -21,11 +22,7 @@ func runBudget(c *call) error {
 		o.Outcomes = []string{name}
 	}
 
-	list, err := budget.Read(name, o)
-	if err != nil {
-		return err
-	}
-
+	list := fault.Get(budget.Read(name, o))
 	draws := monteCarloDraws
 	if c.Bool("csv") {
 		draws = 0
@@ -33,11 +30,7 @@ func runBudget(c *call) error {
 
 	var results []budget.Result
 	for _, b := range list {
-		r, err := b.Evaluate(level, 0)
-		if err != nil {
-			return err
-		}
-		results = append(results, r)
+		results = append(results, fault.Get(b.Evaluate(level, 0)))
 	}
 
 	if !c.IsSet("at") && !c.Bool("csv") && !c.Bool("json") {
@@ -46,9 +39,7 @@ func runBudget(c *call) error {
 
 	if len(results) <= 20 && draws > 0 {
 		for i, r := range results {
-			if results[i], err = r.Budget.Evaluate(level, draws); err != nil {
-				return err
-			}
+			results[i] = fault.Get(r.Budget.Evaluate(level, draws))
 		}
 	}
 

@@ -3,22 +3,17 @@ package app
 import (
 	"fmt"
 
+	"doubletake/ingest/fault"
 	"doubletake/pipeline"
 )
 
 func runCheck(c *call) error {
 	file := c.file()
 	if c.Bool("no-programs") {
-		if err := pipeline.RefusePrograms(file); err != nil {
-			return err
-		}
+		fault.Raise(pipeline.RefusePrograms(file))
 	}
 
-	p, err := pipeline.Load(file)
-	if err != nil {
-		return err
-	}
-
+	p := fault.Get(pipeline.Load(file))
 	found, err := p.CheckFiles(c.ctx)
 	c.warn(append(p.Warnings, found...))
 

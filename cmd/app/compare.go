@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"doubletake/ingest/fault"
 	"doubletake/ingest/spelling"
 	"doubletake/pipeline"
 	"doubletake/report"
@@ -37,15 +38,8 @@ func compareArguments(args []string) (file, experiment string, err error) {
 
 func runCompare(c *call) error {
 	file, experiment, err := compareArguments(c.args)
-	if err != nil {
-		return err
-	}
-
-	p, err := pipeline.Load(file)
-	if err != nil {
-		return err
-	}
-
+	fault.Raise(err)
+	p := fault.Get(pipeline.Load(file))
 	known := p.Swept()
 	if len(known) == 0 {
 		return usage("no experiment of %s has a sweep whose variants are trained; expected train: {inputs: …} and e.g. "+
@@ -71,11 +65,7 @@ func runCompare(c *call) error {
 		return err
 	}
 
-	list, err := p.Sweeps(res, sel)
-	if err != nil {
-		return err
-	}
-
+	list := fault.Get(p.Sweeps(res, sel))
 	if c.Bool("json") {
 		return printJSON(c.stdout, map[string]any{"sweeps": sweepDocuments(list)})
 	}
@@ -96,14 +86,10 @@ func sweepDocuments(list []report.Sweep) []any {
 func writeSweeps(list []report.Sweep, stdout io.Writer) error {
 	for i, s := range list {
 		if i > 0 {
-			if _, err := io.WriteString(stdout, "\n"); err != nil {
-				return err
-			}
+			fault.Get(io.WriteString(stdout, "\n"))
 		}
 
-		if err := report.SweepTerminal(stdout, s, width(stdout), colour(stdout)); err != nil {
-			return err
-		}
+		fault.Raise(report.SweepTerminal(stdout, s, width(stdout), colour(stdout)))
 	}
 
 	return nil

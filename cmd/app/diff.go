@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"doubletake/ingest/fault"
 	"doubletake/ingest/units"
 	"doubletake/internal/lists"
 	"doubletake/pipeline/runs"
@@ -16,12 +17,7 @@ import (
 )
 
 func runDiff(c *call) error {
-	d, err := runs.Diff(c.arg(0), c.arg(1))
-	if err != nil {
-		return err
-	}
-
-	return c.difference(d)
+	return c.difference(fault.Get(runs.Diff(c.arg(0), c.arg(1))))
 }
 
 // difference prints what two runs differ in.

@@ -3,6 +3,7 @@ package app
 import (
 	"fmt"
 
+	"doubletake/ingest/fault"
 	"doubletake/pipeline"
 )
 
@@ -31,11 +32,7 @@ func runExec(c *call) error {
 		return usage("--experiment and --split go with --part")
 	}
 
-	p, err := pipeline.Load(plan)
-	if err != nil {
-		return err
-	}
-
+	p := fault.Get(pipeline.Load(plan))
 	tasks, siblings, err := p.Pick(task, part, pipeline.Selection{
 		Stages: []string{stage}, Experiments: c.experiments(), Splits: c.StringSlice("split"),
 	})

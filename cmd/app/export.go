@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"doubletake/ingest/fault"
 	"doubletake/pipeline/export"
 )
 
@@ -20,23 +21,14 @@ func runExport(c *call) error {
 		return exportModel(c, from, dir)
 	}
 
-	list, err := export.Find(from)
-	if err != nil {
-		return err
-	}
-
+	list := fault.Get(export.Find(from))
 	if tables != "" {
-		if list, err = chooseTables(list, strings.Split(tables, ",")); err != nil {
-			return err
-		}
+		list = fault.Get(chooseTables(list, strings.Split(tables, ",")))
 	}
 
 	for _, s := range list {
 		paths, rows, columns, err := export.Write(dir, format, s)
-		if err != nil {
-			return err
-		}
-
+		fault.Raise(err)
 		fmt.Fprintf(c.stdout, "%s: %d rows, %d columns\n", paths[0], rows, columns)
 	}
 
@@ -46,17 +38,8 @@ func runExport(c *call) error {
 func exportFormats() []string { return append(export.Formats(), "onnx") }
 
 func exportModel(c *call, model, dir string) error {
-	m, err := export.OpenModels(model)
-	if err != nil {
-		return err
-	}
-
-	paths, err := m.WriteONNX(dir)
-	if err != nil {
-		return err
-	}
-
-	for _, p := range paths {
+	m := fault.Get(export.OpenModels(model))
+	for _, p := range fault.Get(m.WriteONNX(dir)) {
 		fmt.Fprintln(c.stdout, p)
 	}
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 
+	"doubletake/ingest/fault"
 	"doubletake/pipeline"
 	"doubletake/report"
 )
@@ -11,16 +12,8 @@ import (
 func runGC(c *call) error {
 	remove := c.Bool("delete")
 
-	p, err := pipeline.Load(c.file())
-	if err != nil {
-		return err
-	}
-
-	list, err := p.Collect(remove)
-	if err != nil {
-		return err
-	}
-
+	p := fault.Get(pipeline.Load(c.file()))
+	list := fault.Get(p.Collect(remove))
 	if c.Bool("json") {
 		return printJSON(c.stdout, map[string]any{"deleted": remove, "objects": list})
 	}
@@ -33,9 +26,7 @@ func runGC(c *call) error {
 	}
 
 	if len(list) > 0 {
-		if err := l.Write(c.stdout, width(c.stdout)); err != nil {
-			return err
-		}
+		fault.Raise(l.Write(c.stdout, width(c.stdout)))
 	}
 
 	switch {

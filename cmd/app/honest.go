@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"doubletake/ingest/fault"
 	"doubletake/pipeline/library"
 	"doubletake/report"
 )
@@ -31,19 +32,9 @@ func runHonest(c *call) error {
 		return usage("--name wants a name of its own, found %q, which comes with the program", name)
 	}
 
-	l, err := library.Learn(c.ctx, dirs, name)
-	if err != nil {
-		return err
-	}
-
-	if err := writeFamilies(c.stdout, l); err != nil {
-		return err
-	}
-
-	if err := l.Write(out); err != nil {
-		return err
-	}
-
+	l := fault.Get(library.Learn(c.ctx, dirs, name))
+	fault.Raise(writeFamilies(c.stdout, l))
+	fault.Raise(l.Write(out))
 	printNotes(c.stderr, l.Notes)
 	fmt.Fprintf(c.stdout, "wrote %s; for campaigns that are not among these, write in pipeline.yaml: "+
 		"train: {honest: {prior: %s}}\n", out, out)
@@ -70,10 +61,7 @@ func writeFamilies(w io.Writer, l *library.Library) error {
 		list.Add(cells...)
 	}
 
-	if err := list.Write(w, width(w)); err != nil {
-		return err
-	}
-
+	fault.Raise(list.Write(w, width(w)))
 	p := l.Prior
 	fmt.Fprintf(w, "\nprior %s: %s; errors exceed claims by a factor about %.2g, between groups by factors about %.2g "+
 		"either way\nfrom %s\n", p.Name, priorText(p.M, p.MStd, p.Tau, p.TauStd), math.Exp(p.M), math.Exp(p.Tau), p.Origin)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"doubletake/ingest/fault"
 	"doubletake/pipeline"
 	"doubletake/pipeline/export"
 	"doubletake/pipeline/scaffold"
@@ -25,11 +26,7 @@ func runInit(c *call) error {
 		return usage("%s is there already; move it away, or use --stdout", path)
 	}
 
-	r, err := scaffold.Look(dir)
-	if err != nil {
-		return err
-	}
-
+	r := fault.Get(scaffold.Look(dir))
 	table := filepath.Join(dir, "conditions.csv")
 	if _, err := os.Stat(table); r.Conditions != "" && !print && !errors.Is(err, fs.ErrNotExist) {
 		return usage("%s is there already, but is no table of conditions: correct it, or move it away", table)
@@ -43,23 +40,16 @@ func runInit(c *call) error {
 	}
 
 	if r.Conditions != "" {
-		if err := writeNew(table, r.Conditions); err != nil {
-			return err
-		}
+		fault.Raise(writeNew(table, r.Conditions))
 		fmt.Fprintf(c.stdout, "wrote %s; fill in the conditions that are not in the names\n", table)
 	}
 
-	if err := writeNew(path, r.YAML); err != nil {
-		return err
-	}
+	fault.Raise(writeNew(path, r.YAML))
 
 	// A copy of the program's own: an older one may be there.
-	if err := export.WriteFile(filepath.Join(dir, scaffold.SchemaFile), func(w io.Writer) error {
+	fault.Raise(export.WriteFile(filepath.Join(dir, scaffold.SchemaFile), func(w io.Writer) error {
 		return printJSON(w, pipeline.Schema())
-	}); err != nil {
-		return err
-	}
-
+	}))
 	fmt.Fprintf(c.stdout, "wrote %s; read it, correct what its comments ask for, then: pipeline run %s\n", path, path)
 
 	// Check the file at once: it is there to be corrected either way.

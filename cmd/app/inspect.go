@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"doubletake/ingest"
+	"doubletake/ingest/fault"
 	"doubletake/ingest/format"
 	"doubletake/internal/lists"
 	"doubletake/pipeline/inspect"
@@ -22,19 +23,13 @@ func runInspect(c *call) error {
 		return usage("%v", err)
 	}
 
-	in, err := inspect.File(c.ctx, c.arg(0), o)
-	if err != nil {
-		return err
-	}
-
+	in := fault.Get(inspect.File(c.ctx, c.arg(0), o))
 	draw := -1
 	if rec := in.Recording; rec != nil && c.String("channel") != "" {
 		info := ingest.Info{Path: in.Path, Channels: lists.Each(rec.Channels, func(c inspect.Channel) ingest.Channel {
 			return ingest.Channel{Name: c.Name}
 		})}
-		if draw, err = ingest.FindChannel(info, c.String("channel")); err != nil {
-			return err
-		}
+		draw = fault.Get(ingest.FindChannel(info, c.String("channel")))
 	}
 
 	if c.Bool("json") {

@@ -3,6 +3,7 @@ package app
 import (
 	"fmt"
 
+	"doubletake/ingest/fault"
 	"doubletake/pipeline/judge"
 	"doubletake/report"
 )
@@ -17,11 +18,7 @@ func runJudge(c *call) error {
 		return usage("pipeline judge wants --against, e.g. --against runs/drone or --against pairs.csv")
 	}
 
-	e, err := judge.Judge(c.ctx, o)
-	if err != nil {
-		return err
-	}
-
+	e := fault.Get(judge.Judge(c.ctx, o))
 	if !c.Bool("json") {
 		return report.Judgement(c.stdout, e, width(c.stdout), colour(c.stdout))
 	}

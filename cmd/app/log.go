@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"doubletake/ingest/fault"
 	"doubletake/pipeline/runs"
 	"doubletake/train/score"
 )
@@ -33,10 +34,7 @@ func runLog(c *call) error {
 	}
 
 	list, damaged, err := runs.History(file)
-	if err != nil {
-		return err
-	}
-
+	fault.Raise(err)
 	for _, path := range damaged {
 		fmt.Fprintf(c.stderr, "warning: %s is no record of a run; it is left out\n", path)
 	}
@@ -68,9 +66,7 @@ func runLog(c *call) error {
 
 	var of [2]*runs.Record
 	for i, name := range names {
-		if of[i], err = runs.Find(list, name); err != nil {
-			return err
-		}
+		of[i] = fault.Get(runs.Find(list, name))
 	}
 
 	return c.difference(runs.DiffRecords(of[0], of[1]))

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"doubletake/ingest/fault"
 	"doubletake/pipeline/runs"
 	"doubletake/report"
 )
@@ -34,26 +35,15 @@ func runPlot(c *call) error {
 	}
 
 	var err error
-	if o.WidthM, err = paperWidth(c.String("width")); err != nil {
-		return err
-	}
-
-	plots, err := runs.OpenPlots(c.arg(0))
-	if err != nil {
-		return err
-	}
-
+	o.WidthM = fault.Get(paperWidth(c.String("width")))
+	plots := fault.Get(runs.OpenPlots(c.arg(0)))
 	name := c.arg(1)
 	if list := plots.List(name); len(list) > 0 {
 		_, err := fmt.Fprintln(c.stdout, strings.Join(list, "\n"))
 		return err
 	}
 
-	b, err := plots.Draw(name, o)
-	if err != nil {
-		return err
-	}
-
+	b := fault.Get(plots.Draw(name, o))
 	if out == "-" {
 		_, err = c.stdout.Write(b)
 	} else {

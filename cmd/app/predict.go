@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 
+	"doubletake/ingest/fault"
 	"doubletake/pipeline/predict"
 	"doubletake/report"
 	"doubletake/train/numbers"
@@ -30,12 +31,9 @@ func runPredict(c *call) error {
 		return usage("pipeline predict: --given wants --conditions with a column for each input and outcome")
 	}
 
-	m, err := predict.Open(c.arg(0))
-	if err != nil {
-		return err
-	}
-
+	m := fault.Get(predict.Open(c.arg(0)))
 	var x []float64
+	var err error
 	if at != "" {
 		if x, o.Things, err = m.ParseAt(at); err != nil {
 			return usage("--at: %v", err)
@@ -48,11 +46,7 @@ func runPredict(c *call) error {
 		return printGiven(c.stdout, m, x, conditions)
 	}
 
-	a, err := m.Answer(c.ctx, x, o)
-	if err != nil {
-		return err
-	}
-
+	a := fault.Get(m.Answer(c.ctx, x, o))
 	printNotes(c.stderr, m.Warnings)
 
 	switch {
@@ -67,11 +61,7 @@ func runPredict(c *call) error {
 
 // printGiven prints the second answers at conditions x, given the outcomes in a file.
 func printGiven(w io.Writer, m *predict.Models, x []float64, path string) error {
-	y, err := m.ReadOutcomes(path)
-	if err != nil {
-		return err
-	}
-
+	y := fault.Get(m.ReadOutcomes(path))
 	names := m.InputNames()
 	for _, o := range m.Card.Outcomes {
 		names = append(names, "network_"+o.Name, "network_"+o.Name+"_var")

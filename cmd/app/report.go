@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"doubletake/ingest/fault"
 	"doubletake/pipeline"
 	"doubletake/report"
 )
@@ -19,11 +20,7 @@ var formats = []string{"html", "md", "tex", "json", "csv"}
 
 func runReport(c *call) error {
 	format, out := c.String("format"), c.String("out")
-	o, err := parseRun(c)
-	if err != nil {
-		return err
-	}
-
+	o := fault.Get(parseRun(c))
 	if format == "" && !o.json && out != "" {
 		format = strings.TrimPrefix(filepath.Ext(out), ".")
 		if !slices.Contains(formats, format) {
@@ -38,24 +35,13 @@ func runReport(c *call) error {
 
 	o.json = o.json || format == "json"
 	o.added = *c.Generic("held-out").(*values)
-	extra, err := pipeline.HeldOut(o.added)
-	if err != nil {
-		return err
-	}
-
-	plain, err := pipeline.Load(o.file)
-	if err != nil {
-		return err
-	}
-
+	extra := fault.Get(pipeline.HeldOut(o.added))
+	plain := fault.Get(pipeline.Load(o.file))
 	p := plain
 	if len(extra) == 0 {
 		o.sel.Stages = []string{"report"} // renders only; refuses when something is missing
 	} else {
-		if p, err = pipeline.Load(o.file, extra...); err != nil {
-			return err
-		}
-
+		p = fault.Get(pipeline.Load(o.file, extra...))
 		if len(o.sel.Experiments) == 0 {
 			// Only experiments that have the condition are concerned.
 			o.sel.Experiments = concerned(plain, p)
@@ -103,10 +89,7 @@ func writeOut(p *pipeline.Project, o runOptions, format, out string) error {
 	}
 
 	var b bytes.Buffer
-	if err := write(p, res, o, format, &b); err != nil {
-		return err
-	}
-
+	fault.Raise(write(p, res, o, format, &b))
 	if err := os.WriteFile(out, b.Bytes(), 0o644); err != nil {
 		return fmt.Errorf("write report: %w", err)
 	}
@@ -146,20 +129,11 @@ func write(p *pipeline.Project, res *pipeline.Result, o runOptions, format strin
 		return show(p, res, o, stdout)
 	}
 
-	reports, sweeps, err := results(p, res, o)
-	if err != nil {
-		return err
-	}
-
+	reports, sweeps := results(p, res, o)
 	var b []byte
 	switch format {
 	case "html":
-		details, err := p.Details(res, o.sel)
-		if err != nil {
-			return err
-		}
-
-		b = report.Page(details, sweeps...)
+		b = report.Page(fault.Get(p.Details(res, o.sel)), sweeps...)
 
 	case "md":
 		b = report.RunMarkdown(reports, sweeps)

@@ -62,25 +62,13 @@ func selection(c *call) pipeline.Selection {
 }
 
 func runRun(c *call) error {
-	o, err := parseRun(c)
-	if err != nil {
-		return err
-	}
-
-	p, err := pipeline.Load(o.file)
-	if err != nil {
-		return err
-	}
-
+	o := fault.Get(parseRun(c))
+	p := fault.Get(pipeline.Load(o.file))
 	if o.dryRun {
 		return dryRun(p, o, c.stdout)
 	}
 
-	res, err := perform(c, p, o)
-	if err != nil {
-		return err
-	}
-
+	res := fault.Get(perform(c, p, o))
 	if res.Ran == 0 && !o.json && !o.tables {
 		if !p.Reported(res, o.sel) {
 			return nil
@@ -93,15 +81,8 @@ func runRun(c *call) error {
 }
 
 // results are what a run selected.
-func results(p *pipeline.Project, res *pipeline.Result, o runOptions) ([]report.Experiment, []report.Sweep, error) {
-	reports, err := p.Reports(res, o.sel)
-	if err != nil {
-		return nil, nil, err
-	}
-
-	sweeps, err := p.Sweeps(res, o.sel)
-
-	return reports, sweeps, err
+func results(p *pipeline.Project, res *pipeline.Result, o runOptions) ([]report.Experiment, []report.Sweep) {
+	return fault.Get(p.Reports(res, o.sel)), fault.Get(p.Sweeps(res, o.sel))
 }
 
 func printPage(p *pipeline.Project, stdout io.Writer) error {
@@ -172,17 +153,11 @@ func perform(c *call, p *pipeline.Project, o runOptions) (*pipeline.Result, erro
 
 // show prints what a run selected.
 func show(p *pipeline.Project, res *pipeline.Result, o runOptions, stdout io.Writer) error {
-	reports, sweeps, err := results(p, res, o)
-	if err != nil {
-		return err
-	}
-
+	reports, sweeps := results(p, res, o)
 	if o.json {
 		docs := make([]json.RawMessage, len(reports))
 		for i, e := range reports {
-			if docs[i], err = e.MetricsJSON(); err != nil {
-				return err
-			}
+			docs[i] = fault.Get(e.MetricsJSON())
 		}
 
 		all := map[string]any{"run": res, "experiments": docs}
@@ -201,13 +176,8 @@ func show(p *pipeline.Project, res *pipeline.Result, o runOptions, stdout io.Wri
 		return report.RunTerminal(stdout, reports, width(stdout), colour(stdout))
 	}
 
-	if err := report.Summary(stdout, reports, width(stdout), colour(stdout)); err != nil {
-		return err
-	}
-
-	if _, err := io.WriteString(stdout, "\n"); err != nil {
-		return err
-	}
+	fault.Raise(report.Summary(stdout, reports, width(stdout), colour(stdout)))
+	fault.Get(io.WriteString(stdout, "\n"))
 
 	return printPage(p, stdout)
 }
@@ -285,10 +255,7 @@ func printJSON(w io.Writer, v any) error {
 
 func dryRun(p *pipeline.Project, o runOptions, stdout io.Writer) error {
 	todo, cached, err := p.Pending(o.sel)
-	if err != nil {
-		return err
-	}
-
+	fault.Raise(err)
 	if o.json {
 		return printJSON(stdout, map[string]any{"would_run": tasksJSON(todo), "up_to_date": cached})
 	}

@@ -5,35 +5,24 @@ import (
 	"slices"
 	"strconv"
 
+	"doubletake/ingest/fault"
 	"doubletake/pipeline"
 	"doubletake/report"
 )
 
 // loadStatus reads a configuration and the state of its tasks; the selection must
 // exist in it.
-func loadStatus(file string, sel pipeline.Selection) (*pipeline.Project, []*pipeline.Status, error) {
-	p, err := pipeline.Load(file)
-	if err != nil {
-		return nil, nil, err
-	}
+func loadStatus(file string, sel pipeline.Selection) (*pipeline.Project, []*pipeline.Status) {
+	p := fault.Get(pipeline.Load(file))
+	fault.Raise(p.Check(sel))
 
-	if err := p.Check(sel); err != nil {
-		return nil, nil, err
-	}
-
-	all, err := p.Status()
-
-	return p, all, err
+	return p, fault.Get(p.Status())
 }
 
 func runStatus(c *call) error {
 	sel := selection(c)
 
-	p, all, err := loadStatus(c.file(), sel)
-	if err != nil {
-		return err
-	}
-
+	p, all := loadStatus(c.file(), sel)
 	list := slices.DeleteFunc(all, func(st *pipeline.Status) bool { return !p.Plan.Selects(sel, st.Task) })
 
 	if c.Bool("json") {
@@ -55,10 +44,7 @@ func runStatus(c *call) error {
 		}
 	}
 
-	if err := l.Write(c.stdout, width(c.stdout)); err != nil {
-		return err
-	}
-
+	fault.Raise(l.Write(c.stdout, width(c.stdout)))
 	for _, st := range list {
 		if st.State == pipeline.Stale {
 			fmt.Fprintf(c.stdout, "stale: %s: %s\n", st.Task.ID, st.Because())

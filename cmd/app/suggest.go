@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"doubletake/ingest/fault"
 	"doubletake/ingest/units"
 	"doubletake/internal/lists"
 	"doubletake/pipeline/predict"
@@ -28,11 +29,7 @@ func runSuggest(c *call) error {
 		return usage("pipeline suggest: --cost and --budget go without --batch")
 	}
 
-	m, err := predict.Open(c.arg(0))
-	if err != nil {
-		return err
-	}
-
+	m := fault.Get(predict.Open(c.arg(0)))
 	axes, err := suggest.ParseGrid(m, grid)
 	if err != nil {
 		return usage("--grid: %v", err)
@@ -94,10 +91,7 @@ func runSuggest(c *call) error {
 	fmt.Fprintf(c.stdout, "%d of %d candidates by %s, %s; variances in units of the outcomes' training variance\n",
 		len(list), total, by, order)
 
-	if err := suggestListing(names, list).Write(c.stdout, width(c.stdout)); err != nil {
-		return err
-	}
-
+	fault.Raise(suggestListing(names, list).Write(c.stdout, width(c.stdout)))
 	for _, line := range suggest.Forecast(m) {
 		fmt.Fprintln(c.stdout, line)
 	}

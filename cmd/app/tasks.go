@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"doubletake/ingest/fault"
 	"doubletake/internal/lists"
 	"doubletake/pipeline"
 )
@@ -17,11 +18,7 @@ func runTasks(c *call) error {
 		return writeJobs(c, file, sel, format)
 	}
 
-	p, all, err := loadStatus(file, sel)
-	if err != nil {
-		return err
-	}
-
+	p, all := loadStatus(file, sel)
 	at, marks := map[string]int{}, map[string]string{}
 	if format == "json" {
 		marks = p.Plan.Marks()
@@ -56,20 +53,12 @@ func runTasks(c *call) error {
 		return printJSON(c.stdout, map[string]any{"tasks": list})
 	}
 
-	_, err = fmt.Fprintln(c.stdout, "index\ttask\tstage\texperiment\tsplit\tstate\tweight\tneeds\toutputs")
-	if err != nil {
-		return err
-	}
-
+	fault.Get(fmt.Fprintln(c.stdout, "index\ttask\tstage\texperiment\tsplit\tstate\tweight\tneeds\toutputs"))
 	for _, l := range list {
 		needs := lists.Each(l.Needs, strconv.Itoa)
 		outputs := lists.Each(l.Outputs, func(o string) string { return strings.ReplaceAll(tsv(o), ",", `\c`) })
-		_, err := fmt.Fprintf(c.stdout, "%d\t%s\t%s\t%s\t%s\t%s\t%g\t%s\t%s\n", l.Index, tsv(l.Task), l.Stage,
-			tsv(l.Experiment), tsv(l.Split), l.State, l.Weight,
-			strings.Join(needs, ","), strings.Join(outputs, ","))
-		if err != nil {
-			return err
-		}
+		fault.Get(fmt.Fprintf(c.stdout, "%d\t%s\t%s\t%s\t%s\t%s\t%g\t%s\t%s\n", l.Index, tsv(l.Task), l.Stage,
+			tsv(l.Experiment), tsv(l.Split), l.State, l.Weight, strings.Join(needs, ","), strings.Join(outputs, ",")))
 	}
 
 	return nil
@@ -99,12 +88,7 @@ func writeJobs(c *call, file string, sel pipeline.Selection, format string) erro
 		return usage("--format k8s wants --image, the container image that holds the program (docs/install.md)")
 	}
 
-	p, err := pipeline.Load(file)
-	if err != nil {
-		return err
-	}
-
-	return p.WriteJobs(c.stdout, file, format, parts, image, sel)
+	return fault.Get(pipeline.Load(file)).WriteJobs(c.stdout, file, format, parts, image, sel)
 }
 
 // tsv writes a text so that it stays one cell.

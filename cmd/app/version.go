@@ -4,16 +4,13 @@ import (
 	"fmt"
 	"runtime"
 
+	"doubletake/ingest/fault"
 	"doubletake/pipeline"
 	"doubletake/train"
 )
 
 func runVersion(c *call) error {
-	kernels, err := train.KernelSet("auto")
-	if err != nil {
-		return err
-	}
-
+	kernels := fault.Get(train.KernelSet("auto"))
 	commit, date := pipeline.Commit()
 	if c.Bool("json") {
 		return printJSON(c.stdout, map[string]string{

@@ -59,13 +59,16 @@ func Caught(value any) *Panic {
 	}
 
 	p := &Panic{Value: value, Stack: debug.Stack()}
-	calls := make([]uintptr, 64)
+	calls := make([]uintptr, 128)
 	frames := runtime.CallersFrames(calls[:runtime.Callers(1, calls)])
 	panicked := false
 	for f, more := frames.Next(); more; f, more = frames.Next() {
-		if own := strings.HasPrefix(f.Function, "runtime."); panicked && !own {
+		switch own := strings.HasPrefix(f.Function, "runtime."); {
+		case panicked && strings.HasSuffix(f.Function, "/fault.Catch"): // which passes it on: the first is further down
+			panicked = false
+		case panicked && !own:
 			p.Place = fmt.Sprintf("%s, line %d", f.Function, f.Line)
-			break
+			return p
 		}
 
 		panicked = panicked || f.Function == "runtime.gopanic"
