@@ -92,7 +92,7 @@ func TestConsistencyFlags(t *testing.T) {
 		}
 	}
 
-	runs := turns(120, 25)
+	runs := turns(120, 16)
 	for _, c := range []struct {
 		name        string
 		gain, level func(float64) float64

@@ -98,7 +98,7 @@ func (g *growing) cache(t *testing.T) (size int64) {
 // joins all, and the cache grows by what belongs to the file. The joined tables are in the end, byte
 // by byte, one whole join of the files' tables. DOUBLETAKE_LONG=all adds 200 files to 5000.
 func TestGrowth(t *testing.T) {
-	n, steps := 520, 3
+	n, steps := 520, 2
 	if os.Getenv("DOUBLETAKE_LONG") == "all" {
 		n, steps = 5000, 200
 	}

@@ -49,7 +49,7 @@ func fitWaves(t *testing.T, out int, couples bool) *Model {
 // outcome C is exact, with three and five its cubature is allowed 1 % of σ²
 // (docs/method.md#how-c-is-integrated). The paper's raw estimate tends to C + μδ.
 func TestCovarianceAgainstMonteCarlo(t *testing.T) {
-	draws := 200_000
+	draws := must.Often(100_000, 200_000)
 	if study() {
 		draws = 1_000_000
 	}

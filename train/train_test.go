@@ -743,7 +743,7 @@ func TestEstimateOrder(t *testing.T) {
 	for _, d := range []int{1, 2, 7} {
 		m := mustFit(t, shapeData(60, 2, d), smallConfig())
 		rapid.Check(t, func(t *rapid.T) {
-			n := rapid.IntRange(1, 6).Draw(t, "n")
+			n := rapid.IntRange(1, 4).Draw(t, "n")
 			x := make([]float64, 2*n)
 			for i := range x {
 				x[i] = rapid.Float64Range(-3, 3).Draw(t, "x")

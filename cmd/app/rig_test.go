@@ -33,7 +33,7 @@ var rigs = []struct {
 			{"# chord_m: 0.10", "chord_m: 0.1"},
 			{"# span_m: 0.25", "span_m: 0.5"},
 		},
-		[][2]string{{"samples: 100", "samples: 25"}}, // far runs among 2,250 rows
+		[][2]string{{"samples: 50", "samples: 25"}}, // far runs among 2,250 rows
 		[]string{"M017.csv (far run", "M030.csv (far run, missing code)"},
 		0.001,
 	},
@@ -76,7 +76,7 @@ func (c *rigFolder) write(name string, lines ...string) {
 // wingOnBalance is two wings at 5 speeds and 9 angles on a balance of six voltages with two products in its matrix.
 // Sweeps of the angle without wind before and after each wing have another zero; the log is German.
 func wingOnBalance(c *rigFolder) {
-	const chord, area, density, n = 0.1, 0.05, 1.2, 200
+	const chord, area, density, n = 0.1, 0.05, 1.2, 100
 	german := func(v ...float64) (text string) {
 		for _, x := range v {
 			text += fmt.Sprintf(";%.9g", x)
@@ -117,7 +117,7 @@ func wingOnBalance(c *rigFolder) {
 			})
 
 			v := mat.NewVecDense(6, nil)
-			for range 30 { // the voltages whose loads these are
+			for range 15 { // the voltages whose loads these are
 				rest, v1, v3 := mat.VecDenseCopyOf(loads), v.AtVec(0), v.AtVec(2)
 				for i := range 6 {
 					rest.SetVec(i, rest.AtVec(i)-0.1*v1*v3-0.05*float64(i-2)*v3*v3)

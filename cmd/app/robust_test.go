@@ -19,17 +19,9 @@ import (
 )
 
 var (
-	kills = flag.Int("kills", often(1, 8), "how often TestKilled kills a run")
-	cuts  = flag.Int("cuts", often(1, 3), "how often TestPowerCut cuts the power")
+	kills = flag.Int("kills", must.Often(1, 8), "how often TestKilled kills a run")
+	cuts  = flag.Int("cuts", must.Often(1, 3), "how often TestPowerCut cuts the power")
 )
-
-// often is the number of repetitions of a test, and that with DOUBLETAKE_LONG=1.
-func often(short, long int) int {
-	if os.Getenv("DOUBLETAKE_LONG") != "" {
-		return long
-	}
-	return short
-}
 
 // smallRun is a real run of all stages in well under a second.
 const smallRun = `version: 1

@@ -19,7 +19,7 @@ import (
 
 // serveYAML has one training, with DOUBLETAKE_LONG=1 of some seconds, long enough for a look
 // at it.
-var serveYAML = strings.NewReplacer("epochs: 1500", fmt.Sprintf("epochs: %d", often(20, 80000)),
+var serveYAML = strings.NewReplacer("epochs: 1500", fmt.Sprintf("epochs: %d", must.Often(20, 80000)),
 	"seeds: 2", "seeds: 1", "        fast: {test: {rpm: {min: 7000}}}\n", "").Replace(interruptYAML)
 
 // serving starts a serve command and returns it with the address it prints.
@@ -97,7 +97,7 @@ func TestServedRun(t *testing.T) {
 
 	close(over)
 
-	if saw := <-seen; often(0, 1) == 1 && !saw {
+	if saw := <-seen; must.Often(0, 1) == 1 && !saw {
 		t.Error("the page showed no training at work")
 	}
 

@@ -47,6 +47,15 @@ func BeLong(t testing.TB, does string) {
 	}
 }
 
+// Often is how often a test does something, or how much of it: long where DOUBLETAKE_LONG is set.
+func Often(short, long int) int {
+	if os.Getenv("DOUBLETAKE_LONG") == "" {
+		return short
+	}
+
+	return long
+}
+
 // Equal fails the test unless got is want; a list without elements is a nil one. What names the value.
 func Equal[V any](t T, got, want V, what string, args ...any) {
 	t.Helper()

@@ -133,7 +133,7 @@ func TestNestedVariances(t *testing.T) {
 		}
 	}
 
-	const campaigns = 4000
+	const campaigns = 3000
 	rng := rand.New(rand.NewPCG(7, 35))
 	var mean, square [4]float64
 	exact := Nested{

@@ -122,9 +122,9 @@ func TestPooledWhereAlike(t *testing.T) {
     dsp: {triplets: random-samples}
 `
 	rng := rand.New(rand.NewPCG(55, 1))
-	for stall, limits := range map[float64][2]int{0.0017: {0, 10}, 0.0033: {60, 100}} {
+	for stall, limits := range map[float64][2]int{0.0017: {0, 5}, 0.0033: {30, 50}} {
 		divided := 0
-		for range 100 {
+		for range 50 {
 			var run []string
 			var angle, speed, one, two []float64
 			for r := range 135 {
@@ -153,7 +153,7 @@ func TestPooledWhereAlike(t *testing.T) {
 		}
 
 		must.Not(t, divided < limits[0] || divided > limits[1],
-			"scatter %g beyond the stall: pooled by the angle in %d of 100", stall, divided)
+			"scatter %g beyond the stall: pooled by the angle in %d of 50", stall, divided)
 	}
 }
 

@@ -13,9 +13,10 @@ import (
 	"doubletake/pipeline/pack"
 )
 
-// What the cache says of a result is not believed: every name and every value of every manifest with one bit changed,
-// every pair of results of one stage exchanged, with and without the index, and a bit of what tasks read. Each time
-// the run names the damage, moves it to .cache/damaged, and gives what a run from scratch gives.
+// What the cache says of a result is not believed: every name and every value of every manifest (a third of them
+// without DOUBLETAKE_LONG=1) with one bit changed, every pair of results of one stage exchanged, with and without the
+// index, and a bit of what tasks read. Each time the run names the damage, moves it to .cache/damaged, and gives what a
+// run from scratch gives.
 func TestNothingBelieved(t *testing.T) {
 	real := disk
 	t.Cleanup(func() { disk = real })
@@ -34,7 +35,7 @@ func TestNothingBelieved(t *testing.T) {
 
 	outputs, _ := w.oracle()
 	index, damaged := filepath.Join(w.dir, ".cache", "index"), filepath.Join(w.dir, ".cache", "damaged")
-	states, n := 0, 0
+	states, n, every := 0, 0, must.Often(3, 1)
 	look := func(what string, harm ...int) {
 		t.Helper()
 
@@ -83,8 +84,8 @@ func TestNothingBelieved(t *testing.T) {
 			line := whole[at : at+bytes.IndexByte(whole[at:], '\n')+1]
 			text := bytes.TrimRight(line, ",\n")
 			for _, k := range []int{bytes.IndexByte(line, '"') + 1, len(text) - 2} {
-				if k <= 0 || bytes.IndexByte([]byte("{}[]: "), line[k]) >= 0 {
-					continue // no name, no value
+				if k <= 0 || bytes.IndexByte([]byte("{}[]: "), line[k]) >= 0 || (at+k)%every > 0 {
+					continue // no name, no value, or one of those left out
 				}
 
 				whole, err = os.ReadFile(path) // made again, at another time
@@ -140,8 +141,8 @@ func TestNothingBelieved(t *testing.T) {
 		}
 	}
 
-	if t.Logf("%d states", states); states < 500 {
-		t.Errorf("%d states, expected 500", states)
+	if t.Logf("%d states", states); states < 500/every {
+		t.Errorf("%d states, expected %d", states, 500/every)
 	}
 }
 

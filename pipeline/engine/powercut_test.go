@@ -316,14 +316,9 @@ func visible(t *testing.T, dir string) map[string]string {
 // there, and the next run gives what an uninterrupted one gives, whose bytes
 // are computed without the engine; the one after it has nothing to do.
 func TestPowerCut(t *testing.T) {
-	rounds, perRound := 4, 4
-
-	switch os.Getenv("DOUBLETAKE_LONG") {
-	case "":
-	case "all": // half an hour where other work keeps the disk busy
+	rounds, perRound := must.Often(4, 8), must.Often(2, 6)
+	if os.Getenv("DOUBLETAKE_LONG") == "all" { // half an hour where other work keeps the disk busy
 		rounds, perRound = 200, 12
-	default:
-		rounds, perRound = 8, 6
 	}
 
 	every := saveEvery

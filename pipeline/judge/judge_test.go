@@ -288,7 +288,7 @@ func TestUnitsAndBounds(t *testing.T) {
 // intervals that the other groups teach have the coverage asked for, and about half the width 1.96·√1.09 of the
 // truth; without groups there is no interval.
 func TestLearned(t *testing.T) {
-	const campaigns, groups, conditions = 4, 12, 2
+	const campaigns, groups, conditions = 6, 8, 2
 	dir, inside, half := t.TempDir(), 0.0, 0.0
 	o := judge.Options{
 		Against: filepath.Join(dir, "pairs.csv"), Predictions: filepath.Join(dir, "p.csv"), Groups: "rig", Level: 0.95,

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"testing"
 
 	"doubletake/ingest/campaign"
+	"doubletake/internal/must"
 	"doubletake/pipeline"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/table"
@@ -459,10 +459,7 @@ func (m *made) groups(dir string, r *Result, role string, of func(r madeRow) str
 // Generated campaigns come back as the table that generated them: nine of ten are answered, none is
 // wrong. The witness is the generating table.
 func TestGeneratedCampaigns(t *testing.T) {
-	n := 40
-	if os.Getenv("DOUBLETAKE_LONG") != "" {
-		n = 2000
-	}
+	n := must.Often(20, 2000)
 
 	kinds := map[string]int{}
 	var styles []string

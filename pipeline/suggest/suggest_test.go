@@ -319,7 +319,7 @@ func TestPlan(t *testing.T) {
 		now = s.Half
 	}
 
-	steps, _, err = Plan(ctx, m, axes, list, Costs{Change: []float64{20, 1}, Repeat: 2}, 150)
+	steps, _, err = Plan(ctx, m, axes, list, Costs{Change: []float64{20, 1}, Repeat: 2}, 90)
 	must.Never(t, err != nil || len(steps) < 6, "%d steps, %v", len(steps), err)
 
 	sum, mounted := 0.0, []float64{}
@@ -340,7 +340,7 @@ func TestPlan(t *testing.T) {
 	}
 
 	slices.Sort(mounted)
-	if n := len(mounted); sum > 150 || len(slices.Compact(mounted)) != n || mounted[0] != 3 {
+	if n := len(mounted); sum > 90 || len(slices.Compact(mounted)) != n || mounted[0] != 3 {
 		t.Errorf("the plan costs %g with b = %v", sum, mounted)
 	}
 

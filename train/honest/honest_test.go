@@ -529,12 +529,7 @@ func calibrate(t testing.TB, d triplets.Set, g Grouping, o Options) (
 func TestTestGroupEntersNowhere(t *testing.T) {
 	d, g := curve()
 
-	priors := []string{"wide"}
-	if os.Getenv("DOUBLETAKE_LONG") != "" {
-		priors = append(priors, "library", "networks")
-	}
-
-	for _, prior := range priors {
+	for _, prior := range []string{"wide", "library", "networks"}[:must.Often(1, 3)] {
 		o := Options{Prior: named(t, prior)}
 		cs, ps := calibrate(t, d, g, o)
 		for _, s := range []int{0, 3} { // at an edge, and between others

@@ -210,10 +210,8 @@ func (c campaign) dummies(t *testing.T) (mu []float64) {
 // those of the prototype that the method is from. Of 40 campaigns they are not met by three propellers, which cover
 // more than .99, and by two and three days, whose score is worse than without offsets.
 func TestThings(t *testing.T) {
-	campaigns := uint64(2)
-	if testing.Short() {
-		campaigns = 1
-	} else if os.Getenv("DOUBLETAKE_LONG") == "all" {
+	campaigns := uint64(must.Often(1, 2))
+	if os.Getenv("DOUBLETAKE_LONG") == "all" {
 		campaigns = 40
 	}
 

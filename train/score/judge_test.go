@@ -89,7 +89,7 @@ func honest(seed uint64, n int, sharp float64) (s Set, total, v []float64) {
 // On calibrated data every number has a known expectation; the limits are four
 // standard errors or the reference itself.
 func TestJudgeOnCalibratedData(t *testing.T) {
-	const n = 20000
+	const n = 10000
 	s, total, v := honest(1, n, 1)
 	r := Judge(s, total, v)
 	if d := math.Abs(r.Get("sum_e_ratio") - 1); d > 4*r.Get("sum_e_ratio_se") || r.Get("sum_e_ratio_se") > 0.05 {

@@ -16,7 +16,7 @@ import (
 // r = 2 … 6 and for campaigns in which r differs. e of all pairs scatters less than
 // that of disjoint ones where r is odd or above 2.
 func TestAllPairsOfRepeats(t *testing.T) {
-	const conditions, campaigns, sigma = 60, 1500, 1.0
+	const conditions, campaigns, sigma = 60, 1000, 1.0
 
 	cases := [][]int{{2}, {5}, {2, 3, 6}}
 	if os.Getenv("DOUBLETAKE_LONG") == "all" {
@@ -100,7 +100,7 @@ func summaryOf(s triplets.Set) [2]float64 {
 // on average that of its runs, Σr·σ²/Σr. Pairs without weights are off by many standard
 // errors.
 func TestWeightedFit(t *testing.T) {
-	const campaigns, conditions = 1600, 60
+	const campaigns, conditions = 400, 60
 	rng := rand.New(rand.NewPCG(15, 6))
 
 	var weighted, plain []float64

@@ -190,13 +190,8 @@ func TestKilled(t *testing.T) {
 		t.Skip("other systems end the program alone")
 	}
 
-	kills := 4
-	if os.Getenv("DOUBLETAKE_LONG") != "" {
-		kills = 20
-	}
-
 	dir := t.TempDir()
-	for i := range kills {
+	for i := range must.Often(4, 20) {
 		pids := filepath.Join(t.TempDir(), "pids")
 		var out bytes.Buffer
 

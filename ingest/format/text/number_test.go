@@ -3,13 +3,13 @@ package text
 import (
 	"math"
 	"math/rand/v2"
-	"os"
 	"strconv"
 	"strings"
 	"testing"
 
 	"doubletake/ingest"
 	"doubletake/ingest/ingesttest"
+	"doubletake/internal/must"
 )
 
 // check compares parseNumber with strconv.ParseFloat, the expected value of
@@ -76,12 +76,7 @@ func TestParseNumber(t *testing.T) {
 	// Random bit patterns in the notations programs write.
 	r := rand.New(rand.NewPCG(1, 2))
 
-	n := 200000
-	if os.Getenv("DOUBLETAKE_LONG") == "" {
-		n = 20000
-	}
-
-	for range n {
+	for range must.Often(20000, 200000) {
 		v := math.Float64frombits(r.Uint64())
 		if v-v != 0 {
 			continue

@@ -6,7 +6,6 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
-	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -503,10 +502,7 @@ func TestTextTruncatedUsed(t *testing.T) {
 // TestTextRandomAccess reads anywhere in a file long enough to thin out the
 // line index twice; each cell contains its row, so no reference is needed.
 func TestTextRandomAccess(t *testing.T) {
-	rows := 1024*maxMarks*2 + 5000
-	if os.Getenv("DOUBLETAKE_LONG") == "" {
-		rows = 20000
-	}
+	rows := must.Often(20000, 1024*maxMarks*2+5000)
 
 	var b bytes.Buffer
 	for i := range rows {

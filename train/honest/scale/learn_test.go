@@ -42,7 +42,7 @@ func TestLearnPrior(t *testing.T) {
 
 	// With three groups nothing rules out the widest laws: as with the true prior, intervals cover
 	// somewhat more than their level (TestSimulatedCampaigns).
-	groups, families, campaigns, low, high := 12, 6, 100, 0.93, 0.99
+	groups, families, campaigns, low, high := 12, 6, must.Often(40, 100), 0.93, 0.99
 	if os.Getenv("DOUBLETAKE_LONG") == "all" {
 		families, campaigns, low, high = 20, 2000, 0.94, 0.985
 	}

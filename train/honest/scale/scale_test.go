@@ -174,7 +174,7 @@ func TestOneCell(t *testing.T) {
 // Campaigns whose factors are drawn from the prior: the 95 % interval of a further group
 // covers 94 to 99 % of its values; of few campaigns within their scatter.
 func TestSimulatedCampaigns(t *testing.T) {
-	campaigns, low, high, groups := 30, 0.90, 1.0, []int{3, 12}
+	campaigns, low, high, groups := must.Often(12, 30), 0.90, 1.0, []int{3, 12}
 	if os.Getenv("DOUBLETAKE_LONG") == "all" {
 		campaigns, low, high, groups = 2000, 0.94, 0.99, []int{3, 5, 12}
 	}
@@ -398,7 +398,7 @@ func TestWithout(t *testing.T) {
 // their scatter), the wide one, whose grid of λ ends there, far less. Witness: the law that
 // the errors are drawn from.
 func TestClaimFloor(t *testing.T) {
-	campaigns, low, high := 30, 0.90, 0.99
+	campaigns, low, high := must.Often(18, 30), 0.90, 0.99
 	if os.Getenv("DOUBLETAKE_LONG") == "all" {
 		campaigns, low, high = 500, 0.93, 0.97
 	}

@@ -95,11 +95,11 @@ func TestFrames(t *testing.T) {
 			for _, span := range [][2]int{
 				{0, c.frames / 12},
 				{c.frames - 5, 5},
-				{c.frames / 7, 3 * c.frames / 4},
-				{1, c.frames - 1},
-				{c.frames / 9, 8 * c.frames / 9},
 				{c.frames / 8, 1},
-			} {
+				{1, c.frames - 1},
+				{c.frames / 7, 3 * c.frames / 4},
+				{c.frames / 9, 8 * c.frames / 9},
+			}[:must.Often(4, 6)] {
 				for ch := range channels {
 					wide[ch], narrow[ch] = make([]float64, span[1]), make([]float32, span[1])
 				}
